@@ -1,0 +1,20 @@
+package deps
+import (
+ _ "go.etcd.io/etcd/server/v3/embed"
+ _ "go.etcd.io/etcd/client/v3"
+ _ "go.etcd.io/etcd/api/v3/mvccpb"
+ _ "github.com/digitalocean/go-libvirt"
+ _ "libvirt.org/go/libvirtxml"
+ _ "github.com/goccy/go-yaml"
+ _ "github.com/goccy/go-yaml/ast"
+ _ "github.com/spf13/cobra"
+ _ "pgregory.net/rapid"
+ _ "golang.org/x/net/icmp"
+ _ "golang.org/x/sys/unix"
+ _ "github.com/google/uuid"
+ _ "github.com/google/go-cmp/cmp"
+ _ "github.com/kdomanski/iso9660"
+ _ "github.com/rogpeppe/go-internal/testscript"
+ _ "go.uber.org/goleak"
+ _ "go.uber.org/zap"
+)
