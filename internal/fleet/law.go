@@ -1,0 +1,59 @@
+package fleet
+
+import "fmt"
+
+// Check verifies the laws that one machine's belief can break by itself. It is run before and after each decision,
+// by the simulation after each step, and by the fuzzers; a nil error means that the belief is sound.
+func (m Machine) Check() error {
+	if m.Name.Fleet() == "" {
+		return fmt.Errorf("machine name %q is malformed", m.Name)
+	}
+	if m.Current.Generation > m.Generation {
+		return fmt.Errorf("%s: current generation %d was never allotted (highest is %d)", m.Name, m.Current.Generation, m.Generation)
+	}
+	if m.Incident == nil && m.Quarantine != nil {
+		return fmt.Errorf("%s: L8: in quarantine without an incident", m.Name)
+	}
+	if m.Quarantine != nil && m.Repair != nil {
+		return fmt.Errorf("%s: L8: repaired while in quarantine", m.Name)
+	}
+	if m.Repair == nil {
+		return nil
+	}
+	return m.checkRepair(*m.Repair)
+}
+
+func (m Machine) checkRepair(r Repair) error {
+	switch {
+	case r.Kind == RepairHeal && (m.Incident == nil || m.Incident.Blind()):
+		return fmt.Errorf("%s: L8: repair %s without a fault to heal", m.Name, r.ID)
+	case !r.Next.None() && r.Next.Generation != m.Generation:
+		return fmt.Errorf("%s: next generation %d is not the one allotted last (%d)", m.Name, r.Next.Generation, m.Generation)
+	case !r.Next.None() && r.Next.ID == m.Current.ID:
+		return fmt.Errorf("%s: L1: the next instance %s is the current one", m.Name, r.Next.ID)
+	case !r.Next.None() && !r.Target.None() && !r.Proof.Meets(ProofConfirmedOff):
+		return fmt.Errorf("%s: L1: a replacement without proof that %s is off", m.Name, r.Target.ID)
+	}
+	if r.Intent == nil {
+		return nil
+	}
+	return m.checkIntent(r, *r.Intent)
+}
+
+func (m Machine) checkIntent(r Repair, in Intent) error {
+	switch {
+	case in.Instance == "":
+		return fmt.Errorf("%s: L2: call %s names no instance", m.Name, in.ID)
+	case in.Limit <= 0:
+		return fmt.Errorf("%s: L7: call %s has no time limit", m.Name, in.ID)
+	case in.Op.Disruptive() && !r.Confirmed:
+		return fmt.Errorf("%s: L3: %s without a look that confirmed the failure", m.Name, in.Op)
+	case in.Op.Disruptive() && in.Instance != r.Target.ID:
+		return fmt.Errorf("%s: L2: %s of %s, which is not the rung's target %s", m.Name, in.Op, in.Instance, r.Target.ID)
+	case in.Op == OpDelete && !r.Proof.Meets(ProofConfirmedOff):
+		return fmt.Errorf("%s: L1: delete of %s before it is known to be off", m.Name, in.Instance)
+	case in.Op == OpCreate && in.Instance != r.Next.ID:
+		return fmt.Errorf("%s: create of %s, which is not the next instance %s", m.Name, in.Instance, r.Next.ID)
+	}
+	return nil
+}

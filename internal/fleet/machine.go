@@ -1,0 +1,278 @@
+package fleet
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Machine is everything that hale believes about one machine. It is stored whole, in one key, and replaced whole.
+// Its Instants belong to the process that stored it: Restart makes them good for a new owner.
+type Machine struct {
+	Name MachineName
+	// Generation is the highest one ever allotted; the next instance gets Generation+1.
+	Generation Generation
+	// Epoch rises with each act that makes earlier check results worthless; evidence of an older epoch is ignored.
+	Epoch uint64
+	// Acted is when the epoch was raised: sightings asked earlier say nothing about the machine of today.
+	Acted   Instant
+	Current Incarnation
+	// Address is the last one the provider named for Current; it stays probed when the provider names none (L8).
+	Address    netip.Addr
+	Health     Health
+	Incident   *Incident   `json:",omitempty"`
+	Repair     *Repair     `json:",omitempty"`
+	Quarantine *Quarantine `json:",omitempty"`
+	// Attempts are the starts of the repairs within the policy's window, oldest first.
+	Attempts []Instant `json:",omitempty"`
+	// Waiting says why nothing is done although something could be; empty when nothing waits.
+	Waiting Reason `json:",omitempty"`
+	// RetryAt is when the guard may admit the next repair (backoff).
+	RetryAt Instant `json:",omitempty"`
+	// Incidents and Repairs count what there was, so that ids are never reused.
+	Incidents, Repairs uint64
+	// Strays are instances that bear this machine's mark but are neither current nor being built, since when seen.
+	Strays []Stray `json:",omitempty"`
+}
+
+// Incarnation is the instance that a machine has, as hale believes it.
+type Incarnation struct {
+	ID         InstanceID
+	Generation Generation
+	Host       HostName
+	Certified  bool
+}
+
+// None reports whether there is no instance.
+func (i Incarnation) None() bool { return i.ID == "" }
+
+// Health is the verdict on a machine.
+type Health struct {
+	Verdict Verdict
+	Cause   Cause
+	Check   CheckName // the check behind Cause, where one is
+	Result  ResultReason
+	Since   time.Time // wall time of the last change of verdict
+	// SinceMono is Since on the owner's clock; it restarts with a new owner.
+	SinceMono Instant
+	// Grace is until when failing is forgiven after a start; over when the machine was healthy once.
+	Grace Instant
+}
+
+// Verdict is what hale thinks of a machine.
+type Verdict string
+
+// The verdicts.
+const (
+	VerdictUnknown   Verdict = "unknown"
+	VerdictStarting  Verdict = "starting"
+	VerdictHealthy   Verdict = "healthy"
+	VerdictSuspect   Verdict = "suspect"
+	VerdictUnhealthy Verdict = "unhealthy"
+)
+
+// Cause is why a verdict is what it is.
+type Cause string
+
+// The causes. Off, gone, crashed, paused and error are the provider's word.
+const (
+	CauseNone    Cause = ""
+	CauseMissing Cause = "missing" // it was never built
+	CauseOff     Cause = "off"     // it stopped; nobody is known to have ordered it
+	CauseStopped Cause = "stopped" // somebody ordered the stop
+	CauseGone    Cause = "gone"
+	CauseCrashed Cause = "crashed"
+	CausePaused  Cause = "paused"
+	CauseError   Cause = "error"
+	CauseChecks  Cause = "checks" // its checks are down
+	CauseBlind   Cause = "blind"  // nothing is known, for too long
+)
+
+// Incident is opened when a machine becomes unhealthy, or stays unknown too long, and closed when it is verified healthy.
+type Incident struct {
+	ID     string
+	Cause  Cause
+	Opened time.Time
+	Paged  bool // a person was told; once per incident
+	// HoldUntil is the wall time until which a stop by a person is left alone. Zero: no such hold.
+	HoldUntil time.Time
+}
+
+// Blind reports whether the incident is about knowing nothing. It pages; it never destroys.
+func (i *Incident) Blind() bool { return i != nil && i.Cause == CauseBlind }
+
+// Quarantine is where a machine goes that hale could not heal. Nothing touches it until a person says so, or it
+// becomes healthy by itself.
+type Quarantine struct {
+	Since  time.Time
+	Reason Reason
+}
+
+// Stray is an instance with this machine's mark that should not be.
+type Stray struct {
+	ID   InstanceID
+	Host HostName
+	Seen Instant
+}
+
+// Repair is the durable execution of a ladder for one incident, of a first build, or of a remnant's removal.
+type Repair struct {
+	ID      string
+	Kind    RepairKind
+	Started time.Time
+	Rung    int // index into the ladder; meaningless for builds and removals
+	Step    StepKind
+	Phase   Phase
+	Since   Instant // when the phase began
+	// Deadline ends PhaseVerify.
+	Deadline Instant
+	// Look is the id of the look that the rung waits for or has taken.
+	Look string
+	// Confirmed says that a look confirmed the failure for this rung (L3).
+	Confirmed bool
+	// LastOutcome is when the last call ended: a look, or an observation, must begin after it.
+	LastOutcome Instant
+	// Target is the instance that the rung acts on.
+	Target Incarnation
+	// Proof is what is known of Target's end.
+	Proof Proof
+	// OffOrders counts the orders to power Target off.
+	OffOrders int
+	// Next is the instance being built, from its intent until it is Machine.Current.
+	Next Incarnation
+	// Intent is the call under way, or whose outcome is unknown.
+	Intent *Intent `json:",omitempty"`
+	// RetryAt is when a call that did nothing is sent again.
+	RetryAt Instant
+	Retries int
+	// Looks and Calls number the looks and calls of this repair.
+	Looks, Calls int
+}
+
+// RepairKind says what the work is for.
+type RepairKind string
+
+// The kinds of repair.
+const (
+	RepairHeal    RepairKind = "heal"
+	RepairBuild   RepairKind = "build"   // the first instance of a machine
+	RepairRemnant RepairKind = "remnant" // removal of what an expired build left
+)
+
+// Phase is where the work on a rung stands.
+type Phase string
+
+// The phases of a rung, in order.
+const (
+	PhaseLook    Phase = "look"    // waiting for the look that confirms the failure
+	PhaseAct     Phase = "act"     // calls
+	PhaseVerify  Phase = "verify"  // waiting for health
+	PhaseCertify Phase = "certify" // writing the mark
+)
+
+// Intent is a call that was decided and stored before it is sent.
+type Intent struct {
+	ID         string
+	Op         Op
+	Instance   InstanceID
+	Generation Generation
+	Host       HostName
+	Limit      time.Duration // the call's time limit
+	At         time.Time
+	// Sent is false again after a restart, when nobody knows whether it was sent; Unknown says so.
+	Unknown bool
+}
+
+// Op is an operation at the provider.
+type Op string
+
+// The operations.
+const (
+	OpCreate   Op = "create"
+	OpStart    Op = "start"
+	OpReboot   Op = "reboot"
+	OpPowerOff Op = "power-off"
+	OpDelete   Op = "delete"
+	OpCertify  Op = "certify"
+)
+
+// Disruptive reports whether the operation can interrupt or destroy a running machine (L3, L7).
+func (o Op) Disruptive() bool { return o == OpReboot || o == OpPowerOff || o == OpDelete }
+
+// Brake is the belief about one fleet's brake.
+type Brake struct {
+	Engaged bool
+	Since   time.Time
+	// CalmSince is when failures last fell to the release level; zero while they are above it.
+	CalmSince Instant
+}
+
+// Restart makes the belief good for a new owner: its clock is another, and what was seen before is old (L9, L15).
+// Deadlines that permit harm begin anew with their full length only when the owner sets them; here they restart from now.
+// A call that was under way has an unknown outcome.
+func (m Machine) Restart(now Now, spec Spec) Machine {
+	m.Acted = now.Mono
+	m.Health.SinceMono = now.Mono
+	if m.Health.Grace != 0 {
+		m.Health.Grace = now.Mono.Add(spec.Grace)
+	}
+	m.Health.Verdict, m.Health.Cause = VerdictUnknown, CauseNone
+	m.Attempts = append([]Instant(nil), m.Attempts...)
+	for i := range m.Attempts {
+		m.Attempts[i] = now.Mono
+	}
+	if m.RetryAt != 0 {
+		m.RetryAt = now.Mono.Add(spec.Repair.Backoff)
+	}
+	m.Strays = nil
+	if m.Repair == nil {
+		return m
+	}
+	r := *m.Repair
+	r.Since, r.LastOutcome = now.Mono, now.Mono
+	r.RetryAt = 0
+	if r.Phase == PhaseVerify {
+		step, _ := spec.Repair.Step(r.Rung)
+		r.Deadline = now.Mono.Add(VerifyTime(spec, r.Kind, step))
+	}
+	if r.Phase == PhaseLook {
+		r.Look = ""
+	}
+	if r.Intent != nil {
+		in := *r.Intent
+		in.Unknown = true
+		r.Intent = &in
+	}
+	m.Repair = &r
+	return m
+}
+
+// VerifyTime is how long the machine may take to be healthy after the step.
+func VerifyTime(spec Spec, kind RepairKind, step Step) time.Duration {
+	if kind == RepairBuild || step.Kind == StepRecreate {
+		return spec.BuildWithin
+	}
+	return step.VerifyWithin
+}
+
+// Clone returns a copy that shares nothing with m.
+func (m Machine) Clone() Machine {
+	m.Attempts = append([]Instant(nil), m.Attempts...)
+	m.Strays = append([]Stray(nil), m.Strays...)
+	if m.Incident != nil {
+		i := *m.Incident
+		m.Incident = &i
+	}
+	if m.Quarantine != nil {
+		q := *m.Quarantine
+		m.Quarantine = &q
+	}
+	if m.Repair != nil {
+		r := *m.Repair
+		if r.Intent != nil {
+			in := *r.Intent
+			r.Intent = &in
+		}
+		m.Repair = &r
+	}
+	return m
+}

@@ -1,0 +1,67 @@
+package fleet
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Names and ids. Each is obtained by parsing (or from a provider) and travels typed.
+type (
+	Name         string // a fleet, as "web"
+	MachineName  string // a machine: its fleet and ordinal, as "web-2"
+	CheckName    string // a check within a fleet, as "page"
+	ProviderName string // a provider in the configuration, as "lab"
+	HostName     string // a hypervisor host of a provider; empty where there is only one
+	InstanceID   string // a provider's immutable id of one VM; a UUID under libvirt
+	Installation string // one hale installation's random id, kept in its store
+)
+
+// Generation numbers the instances of one machine, from 1 upwards; never reused.
+type Generation uint64
+
+// maxName keeps machine names within the 63 octets of a DNS label.
+const maxName = 48
+
+// ParseName accepts lower-case letters, digits and inner hyphens, starting with a letter, at most 48 long:
+// a fleet's, provider's or check's name becomes part of host names and store keys.
+func ParseName(s string) (string, error) {
+	if s == "" {
+		return "", fmt.Errorf("a name must not be empty")
+	}
+	if len(s) > maxName {
+		return "", fmt.Errorf("%q is %d characters long; at most %d are allowed", s, len(s), maxName)
+	}
+	for i, r := range s {
+		letter, digit := r >= 'a' && r <= 'z', r >= '0' && r <= '9'
+		switch {
+		case letter, digit && i > 0, r == '-' && i > 0 && i < len(s)-1:
+		default:
+			return "", fmt.Errorf("%q: use lower-case letters, digits and inner hyphens, starting with a letter", s)
+		}
+	}
+	return s, nil
+}
+
+// Machine returns the name of the fleet's machine with the ordinal (from 1).
+func (n Name) Machine(ordinal int) MachineName {
+	return MachineName(string(n) + "-" + strconv.Itoa(ordinal))
+}
+
+// Ordinal returns the machine's number within its fleet, and whether the name is well formed.
+func (m MachineName) Ordinal() (int, bool) {
+	i := strings.LastIndexByte(string(m), '-')
+	if i < 1 {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(m[i+1:]))
+	return n, err == nil && n > 0
+}
+
+// Fleet returns the fleet that the machine belongs to; empty for a malformed name.
+func (m MachineName) Fleet() Name {
+	if _, ok := m.Ordinal(); !ok {
+		return ""
+	}
+	return Name(m[:strings.LastIndexByte(string(m), '-')])
+}

@@ -1,0 +1,159 @@
+package fleet
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Power is an instance's power state in the provider's word.
+type Power string
+
+// The power states.
+const (
+	PowerUnknown Power = "unknown"
+	PowerRunning Power = "running"
+	PowerOff     Power = "off"
+	PowerPaused  Power = "paused"
+	PowerCrashed Power = "crashed" // the guest or its process died and the remains still exist
+	PowerError   Power = "error"   // the provider calls it broken
+	PowerGone    Power = "gone"    // confirmed absent: not in a complete listing, and not found when asked for
+)
+
+// Stop says who turned an instance off, as far as the provider knows.
+type Stop string
+
+// Who stopped it.
+const (
+	StopUnknown  Stop = ""
+	StopGuest    Stop = "guest"    // the guest powered itself off
+	StopExternal Stop = "external" // somebody ordered it at the provider
+	StopCrash    Stop = "crash"    // it died
+)
+
+// Mark is what hale writes on every instance it builds, and reads again before it destroys one.
+type Mark struct {
+	Installation Installation
+	Fleet        Name
+	Machine      MachineName
+	Generation   Generation
+	Certified    bool      // hale finished building it and saw it healthy
+	Built        time.Time // wall time of the create's intent
+}
+
+// Instance is one VM as the provider reports it.
+type Instance struct {
+	ID      InstanceID
+	Name    string
+	Host    HostName
+	Power   Power
+	Stop    Stop
+	Address netip.Addr // invalid: none known
+	Mark    Mark       // zero: not hale's
+}
+
+// Sighting is what the provider last said of one instance. The zero value means that nothing is known.
+type Sighting struct {
+	Instance Instance
+	// Asked is when the question was put, so an answer is as old as its question. Zero: never asked, or the
+	// provider cannot be heard now.
+	Asked Instant
+}
+
+// Known reports whether the provider said anything.
+func (s Sighting) Known() bool {
+	return s.Asked != 0 && s.Instance.Power != PowerUnknown && s.Instance.Power != ""
+}
+
+// Standing is a check's state for one machine, with the rise and fall counts already applied.
+type Standing string
+
+// The standings.
+const (
+	StandingUnknown Standing = "unknown" // no fresh result, no address, or the fault is on our side
+	StandingUp      Standing = "up"
+	StandingFailing Standing = "failing" // failed since it was last up, but not often enough to be down
+	StandingDown    Standing = "down"    // and until it succeeded often enough again
+)
+
+// CheckState is one check's standing for one machine.
+type CheckState struct {
+	Check    CheckName
+	Standing Standing
+	Since    Instant
+	Result   ResultReason // the last result behind the standing
+	Detail   string       // short, as "503"; never a secret
+}
+
+// ResultReason is why one probe succeeded, failed, or said nothing.
+type ResultReason string
+
+// The reasons of one probe's result.
+const (
+	ResultNone        ResultReason = ""            // never probed
+	ResultOK          ResultReason = "ok"          //
+	ResultTimeout     ResultReason = "timeout"     // no answer in time
+	ResultRefused     ResultReason = "refused"     // connection refused or reset
+	ResultUnreachable ResultReason = "unreachable" // an ICMP error from beyond this machine
+	ResultStatus      ResultReason = "status"      // HTTP status outside 2xx
+	ResultProtocol    ResultReason = "protocol"    // an answer that is not what was asked for
+	ResultTLS         ResultReason = "tls"         // certificate or handshake
+	ResultExit        ResultReason = "exit"        // the program's exit code says so
+	ResultNoAddress   ResultReason = "no-address"  // unknown: the provider knows no address
+	ResultLocal       ResultReason = "local"       // unknown: no descriptor, no buffer, no route from here
+	ResultLate        ResultReason = "late"        // unknown: started or read too late to mean anything
+)
+
+// Look is the outcome of one look taken on demand: one probe of each check, one question to the provider.
+type Look struct {
+	ID      string  // the Repair.Look that asked for it
+	Started Instant // when it began
+	Checks  []CheckState
+	Seen    Sighting
+}
+
+// Outcome is how a call ended.
+type Outcome struct {
+	Intent string // the Intent.ID
+	Kind   OutcomeKind
+	Detail string
+}
+
+// OutcomeKind classifies a call's end by what follows from it.
+type OutcomeKind string
+
+// The outcomes.
+const (
+	OutcomeDone        OutcomeKind = "done"
+	OutcomeUnknown     OutcomeKind = "unknown"     // it may have taken effect: observe
+	OutcomeRetry       OutcomeKind = "retry"       // nothing was done; the provider may do it later
+	OutcomeConflict    OutcomeKind = "conflict"    // the instance is not what we believe, or the name is taken
+	OutcomeNotFound    OutcomeKind = "not-found"   // there is no such instance
+	OutcomeRefused     OutcomeKind = "refused"     // quota, permission, invalid request: a person's business
+	OutcomeUnsupported OutcomeKind = "unsupported" // this provider cannot do it
+	OutcomeFailed      OutcomeKind = "failed"      // it will fail again
+	OutcomeNotSent     OutcomeKind = "not-sent"    // held back on our side (lease too short, shutting down): surely not done
+)
+
+// ProviderState is how the provider as a whole stands.
+type ProviderState struct {
+	Standing ProviderStanding
+	Since    Instant
+	Detail   string
+}
+
+// ProviderStanding is whether the provider can be believed.
+type ProviderStanding string
+
+// The provider's standings.
+const (
+	ProviderUnknown  ProviderStanding = "unknown"
+	ProviderUp       ProviderStanding = "up"
+	ProviderDown     ProviderStanding = "down"     // unreachable or refusing; its machines are not judged by it
+	ProviderDoubtful ProviderStanding = "doubtful" // another identity behind the same address: nothing is touched
+)
+
+// Host is one place for instances.
+type Host struct {
+	Name HostName
+	Up   bool
+}

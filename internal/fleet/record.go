@@ -1,0 +1,145 @@
+package fleet
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Record is the stored reason for a decision, also for a decision not to act. Its prose is made at the surface.
+type Record struct {
+	// Seq orders the records of one fleet; given when stored.
+	Seq     uint64
+	At      time.Time
+	Fleet   Name
+	Machine MachineName `json:",omitempty"` // empty: about the fleet or its provider
+	Kind    RecordKind
+	Reason  Reason `json:",omitempty"`
+
+	Verdict  Verdict      `json:",omitempty"`
+	Was      Verdict      `json:",omitempty"`
+	Cause    Cause        `json:",omitempty"`
+	Check    CheckName    `json:",omitempty"`
+	Result   ResultReason `json:",omitempty"`
+	Incident string       `json:",omitempty"`
+	Repair   string       `json:",omitempty"`
+	Step     StepKind     `json:",omitempty"`
+	Op       Op           `json:",omitempty"`
+	Outcome  OutcomeKind  `json:",omitempty"`
+	Proof    Proof        `json:",omitempty"`
+
+	Instance   InstanceID   `json:",omitempty"`
+	Generation Generation   `json:",omitempty"`
+	Host       HostName     `json:",omitempty"`
+	Provider   ProviderName `json:",omitempty"`
+	Address    netip.Addr   `json:",omitzero"`
+	Detail     string       `json:",omitempty"` // an error's text or a check's answer; never a secret
+
+	// Failing, Size and Limit are the brake's and the budget's arithmetic.
+	Failing int `json:",omitempty"`
+	Size    int `json:",omitempty"`
+	Limit   int `json:",omitempty"`
+	// Took is the duration behind the record: a look's, a call's, an incident's.
+	Took time.Duration `json:",omitempty"`
+}
+
+// RecordKind says what happened.
+type RecordKind string
+
+// What can happen.
+const (
+	RecordVerdict        RecordKind = "verdict"         // a machine's verdict or its cause changed
+	RecordCheck          RecordKind = "check"           // one check's standing changed
+	RecordAddress        RecordKind = "address"         // the provider names another address, or none
+	RecordPower          RecordKind = "power"           // the provider reports another power state
+	RecordIncidentOpen   RecordKind = "incident-opened" //
+	RecordIncidentClosed RecordKind = "incident-closed" // Reason: healed or recovered
+	RecordHeld           RecordKind = "held"            // something could be done and is not; Reason says why
+	RecordRepairStarted  RecordKind = "repair-started"  //
+	RecordRepairEnded    RecordKind = "repair-ended"    //
+	RecordStepChosen     RecordKind = "step-chosen"     //
+	RecordStepSkipped    RecordKind = "step-skipped"    // its precondition does not hold; Reason says which
+	RecordStepFailed     RecordKind = "step-failed"     //
+	RecordLook           RecordKind = "look"            // Reason: confirmed, refuted or unclear
+	RecordIntent         RecordKind = "intent"          // stored before the call is sent
+	RecordOutcome        RecordKind = "outcome"         //
+	RecordProof          RecordKind = "proof"           // the old instance is known to be off, or gone
+	RecordCertified      RecordKind = "certified"       //
+	RecordQuarantined    RecordKind = "quarantined"     //
+	RecordPaged          RecordKind = "paged"           // a person must look; once per incident
+	RecordRemnant        RecordKind = "remnant"         // an instance of an expired build, or a stranger with our mark
+	RecordBrake          RecordKind = "brake"           // Reason: engaged or released
+	RecordProvider       RecordKind = "provider"        // Reason: up, down or doubtful
+	RecordOwner          RecordKind = "owner"           // Reason: took over, stopped acting, resumed
+)
+
+// Reason is why, from a closed set.
+type Reason string
+
+// The reasons.
+const (
+	// Guards: why nothing is done now.
+	ReasonAmnesty          Reason = "amnesty"           // after a start or a gap everything is judged afresh first
+	ReasonBrake            Reason = "brake"             // too much fails at once
+	ReasonUnclear          Reason = "picture-unclear"   // others are suspect too: first see whether the brake must engage
+	ReasonBudget           Reason = "budget"            // as many machines are in repair as may be
+	ReasonBuildBudget      Reason = "build-budget"      // as many first builds run as may
+	ReasonBackoff          Reason = "backoff"           // the last attempt failed a moment ago
+	ReasonStoppedByPerson  Reason = "stopped-by-person" // a stop by a person is not a failure
+	ReasonPaused           Reason = "paused"            // somebody, or the host's full disk, paused it
+	ReasonQuarantined      Reason = "quarantined"       //
+	ReasonBlind            Reason = "blind"             // nothing is known; unknown is not dead
+	ReasonProviderDown     Reason = "provider-down"     //
+	ReasonProviderDoubtful Reason = "provider-doubtful" //
+	ReasonHostDown         Reason = "host-down"         //
+	ReasonObserve          Reason = "observe"           // the fleet is only watched
+	ReasonSurplus          Reason = "surplus"           // beyond the desired size; destroyed only when confirmed by a person
+	ReasonRemnantFirst     Reason = "remnant-first"     // an expired build must be removed before the next one
+	ReasonNoStep           Reason = "no-step"           // no rung of the ladder applies
+	ReasonLeaseShort       Reason = "lease-short"       // the remaining lease does not cover the call
+	ReasonNotOwner         Reason = "not-owner"         // the lease is lost
+	ReasonStoreFull        Reason = "store-full"        // the disk is full: nothing can be written down first
+	ReasonStoreDown        Reason = "store-down"        // the store does not answer
+	ReasonClockStep        Reason = "clock-step"        // wall and monotonic clock parted by more than 2 s
+	ReasonStopping         Reason = "stopping"          // hale is being stopped
+
+	// Looks.
+	ReasonConfirmed   Reason = "confirmed"
+	ReasonRefuted     Reason = "refuted"
+	ReasonLookUnclear Reason = "look-unclear"
+
+	// Steps.
+	ReasonNotOff        Reason = "not-off"          // start: it is not off
+	ReasonNotRunning    Reason = "not-running"      // reboot: it does not run
+	ReasonNoInstance    Reason = "no-instance"      // start, reboot: there is nothing to act on
+	ReasonDiskKept      Reason = "disk-kept"        // recreate: a kept disk would be lost
+	ReasonNotCertified  Reason = "not-certified"    // recreate: hale did not finish building it
+	ReasonNoProof       Reason = "no-proof"         // the old instance could not be proven off
+	ReasonDeleteFailed  Reason = "delete-failed"    //
+	ReasonCallFailed    Reason = "call-failed"      //
+	ReasonNameTaken     Reason = "name-taken"       // another instance has the machine's name
+	ReasonRefusedBy     Reason = "refused"          // quota, permission or configuration: a person's business
+	ReasonNotVerified   Reason = "not-verified"     // health did not come in time
+	ReasonStillRunning  Reason = "still-running"    // ordered off and still running
+	ReasonMarkChanged   Reason = "mark-changed"     // the instance no longer bears the mark we believe in
+	ReasonLawBroken     Reason = "law-broken"       // hale's own belief is inconsistent; it stops touching the machine
+	ReasonSecondRunning Reason = "second-instance"  // two certified instances of one machine
+	ReasonExhausted     Reason = "ladder-exhausted" //
+	ReasonAttempts      Reason = "attempts"         // as many repairs in the window as allowed
+
+	// Ends.
+	ReasonHealed      Reason = "healed"       // by hale's repair
+	ReasonRecovered   Reason = "recovered"    // by itself
+	ReasonBuilt       Reason = "built"        //
+	ReasonRemoved     Reason = "removed"      //
+	ReasonVanished    Reason = "vanished"     // the remnant went by itself
+	ReasonEngaged     Reason = "engaged"      //
+	ReasonReleased    Reason = "released"     //
+	ReasonUp          Reason = "up"           //
+	ReasonDown        Reason = "down"         //
+	ReasonTookOver    Reason = "took-over"    //
+	ReasonActing      Reason = "acting"       // what kept hale from acting is over
+	ReasonNewAddress  Reason = "new-address"  //
+	ReasonNoAddress   Reason = "no-address"   //
+	ReasonFleetLeft   Reason = "fleet-left"   // the fleet is no longer in the file; nothing was destroyed
+	ReasonHoldExpired Reason = "hold-expired" //
+)

@@ -1,0 +1,234 @@
+package fleet
+
+import "time"
+
+// Spec is one fleet as its owner wants it: validated, complete (defaults filled in) and immutable.
+type Spec struct {
+	Name     Name
+	Provider ProviderName
+	Size     int // desired number of machines
+	Template Template
+	Checks   []Check // sorted by name
+	// UnhealthyWhen says when the checks' standings, and the provider's word, make a machine unhealthy.
+	UnhealthyWhen Condition
+	Repair        RepairPolicy
+	Limits        Limits
+	Mode          Mode
+
+	// Grace is how long a machine that was just started may fail its checks (verdict "starting").
+	Grace time.Duration
+	// BuildWithin is how long a new instance may take to be verified healthy; afterwards it is a remnant.
+	BuildWithin time.Duration
+	// BlindAfter is how long a machine may stay unknown before a blind incident pages a person.
+	BlindAfter time.Duration
+}
+
+// Mode says whether hale acts on the fleet or only watches and records what it would do.
+type Mode string
+
+// The modes.
+const (
+	ModeAct     Mode = "act"
+	ModeObserve Mode = "observe"
+)
+
+// Check is one configured active probe.
+type Check struct {
+	Name      CheckName
+	Kind      CheckKind
+	Every     time.Duration // from one start to the next
+	Timeout   time.Duration // shorter than Every
+	DownAfter int           // consecutive failures that make it down
+	UpAfter   int           // consecutive successes that make it up again
+	Port      int           // tcp, http
+	HTTP      HTTPCheck     // http only
+	Exec      []string      // exec only: program and arguments; {ip}, {name} and {id} are replaced, no shell
+}
+
+// CheckKind is the way a check asks.
+type CheckKind string
+
+// The kinds of check.
+const (
+	CheckPing CheckKind = "ping"
+	CheckTCP  CheckKind = "tcp"
+	CheckHTTP CheckKind = "http"
+	CheckExec CheckKind = "exec"
+)
+
+// HTTPCheck is what an http check asks for. Any 2xx answer is a success; a redirect is not followed.
+type HTTPCheck struct {
+	Scheme string // "http" or "https"
+	Path   string
+	Host   string // Host header and TLS server name; empty: the address
+}
+
+// ProviderTerm is the name under which a Condition refers to the provider's own word on a machine.
+const ProviderTerm CheckName = "provider"
+
+// ConditionOp combines the terms of a Condition.
+type ConditionOp string
+
+// The operators. They are three-valued: see health.Evaluate.
+const (
+	OpTerm    ConditionOp = "term"     // true when the check Term is down (or the provider says that the machine is)
+	OpAny     ConditionOp = "any"      // true when one of Of is
+	OpAll     ConditionOp = "all"      // true when all of Of are
+	OpAtLeast ConditionOp = "at_least" // true when N of Of are
+)
+
+// Condition is a tree over checks.
+type Condition struct {
+	Op   ConditionOp
+	N    int         // OpAtLeast
+	Term CheckName   // OpTerm
+	Of   []Condition // the others
+}
+
+// RepairPolicy says how a machine of the fleet is repaired.
+type RepairPolicy struct {
+	Steps []Step // the ladder, gentlest first
+	Fence Fence
+	// Attempts within AttemptsIn are the repairs that a machine gets before it goes into quarantine.
+	Attempts   int
+	AttemptsIn time.Duration
+	// Backoff is the wait before the second repair in that window; it doubles with each further one.
+	Backoff time.Duration
+	// OnExternalStop says what a stop by a person means.
+	OnExternalStop ExternalStop
+	// ExternalStopHold is how long such a machine is left alone before a person is paged (ExternalStopHoldThenPage).
+	ExternalStopHold time.Duration
+}
+
+// ExternalStop is the meaning of a stop that somebody else ordered.
+type ExternalStop string
+
+// What a stop by somebody else means.
+const (
+	ExternalStopHeal         ExternalStop = "heal" // treat it like a failure
+	ExternalStopHoldThenPage ExternalStop = "hold" // leave it alone for a while, then page
+)
+
+// Step is one rung of the ladder.
+type Step struct {
+	Kind StepKind
+	// Timeout limits each call of the step; on its expiry the outcome is unknown and is observed.
+	Timeout time.Duration
+	// VerifyWithin is how long the machine may take to be healthy after the step; a replacement has Spec.BuildWithin.
+	VerifyWithin time.Duration
+	// OnDeleteFailure says whether a recreate goes on, with the proof of off, when the old instance cannot be deleted.
+	OnDeleteFailure OnDeleteFailure
+}
+
+// OnDeleteFailure is a choice of the recreate step.
+type OnDeleteFailure string
+
+// What a recreate does when the old instance is off but cannot be deleted.
+const (
+	DeleteFailureStop     OnDeleteFailure = "stop"
+	DeleteFailureContinue OnDeleteFailure = "continue"
+)
+
+// StepKind names a recovery step.
+type StepKind string
+
+// The steps.
+const (
+	StepStart    StepKind = "start"    // power on; applies when the provider says it is off
+	StepReboot   StepKind = "reboot"   // hard reset; applies when it runs
+	StepRecreate StepKind = "recreate" // fence, delete, create anew from the template
+)
+
+// Proof grades what is known about an old instance before its replacement may start.
+type Proof string
+
+// The grades that the provider itself can yield, weakest first.
+const (
+	ProofNone         Proof = "none"
+	ProofConfirmedOff Proof = "confirmed-off"     // seen off by the provider after the order
+	ProofDeleted      Proof = "confirmed-deleted" // confirmed absent by the provider
+)
+
+// Meets reports whether the proof is at least the demanded one.
+func (p Proof) Meets(demanded Proof) bool { return p.grade() >= demanded.grade() }
+
+func (p Proof) grade() int {
+	switch p {
+	case ProofConfirmedOff:
+		return 1
+	case ProofDeleted:
+		return 2
+	case ProofNone:
+	}
+	return 0
+}
+
+// Fence is the demand on proof.
+type Fence struct {
+	Proof Proof // demanded before a replacement; at least confirmed-off
+}
+
+// Limits bound what hale does to the fleet at once.
+type Limits struct {
+	InRepair int // machines in repair at once
+	InBuild  int // first builds at once
+	Brake    BrakePolicy
+}
+
+// BrakePolicy: the brake engages when more machines fail than max(AtLeast, floor(Percent x size / 100)),
+// and always when all of three or more fail.
+type BrakePolicy struct {
+	AtLeast      int
+	Percent      int           // 0 to 100
+	ReleaseAfter time.Duration // how long it must have been calm before the brake releases by itself
+}
+
+// Template is what an instance is built from. The core reads only DiskLost; the rest is for the provider.
+type Template struct {
+	Image    string // qcow2 base image; each instance gets an overlay of its own
+	Kernel   string // direct boot: kernel, Initrd and Cmdline
+	Initrd   string
+	Cmdline  string
+	Memory   uint64 // bytes
+	CPUs     int
+	Network  string // a network of the provider
+	Disks    []Disk // sorted by name
+	UserData string // cloud-init user data, the text itself; non-empty, or Seed, adds a NoCloud seed
+	Seed     bool   // add a NoCloud seed even without UserData
+	XML      string // own domain XML, a Go text/template; the text itself
+	Accel    Accel
+}
+
+// Disk is one disk of a template. Kept disks (not Ephemeral) must survive every repair.
+type Disk struct {
+	Name      string // "root" is the one made from Image
+	Ephemeral bool
+}
+
+// Accel chooses hardware or emulated virtualisation.
+type Accel string
+
+// The accelerators.
+const (
+	AccelAuto Accel = "auto" // KVM where the processor really offers it, emulation elsewhere
+	AccelKVM  Accel = "kvm"
+	AccelTCG  Accel = "tcg"
+)
+
+// DiskLost returns the name of a kept disk that a recreate would lose, and whether there is one.
+func (t Template) DiskLost() (string, bool) {
+	for _, d := range t.Disks {
+		if !d.Ephemeral {
+			return d.Name, true
+		}
+	}
+	return "", false
+}
+
+// Step returns the ladder's step at the rung, and whether there is one.
+func (p RepairPolicy) Step(rung int) (Step, bool) {
+	if rung < 0 || rung >= len(p.Steps) {
+		return Step{}, false
+	}
+	return p.Steps[rung], true
+}

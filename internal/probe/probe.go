@@ -1,0 +1,94 @@
+// Package probe is hale's port to active checks: targets in, edges and watermarks out, and a look on demand.
+// The exam that every engine passes is package probetest.
+//
+// It promises that silence never looks like health: each shard's watermark says until when its targets were judged, a
+// new owner takes a snapshot, and anything that is our own fault (late, skipped, no descriptor, no address) is unknown,
+// never a failure (L4). It does not decide what a standing means for the machine.
+package probe
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// ID names a target: one check of one machine.
+type ID struct {
+	Machine fleet.MachineName
+	Check   fleet.CheckName
+}
+
+// Target is what is to be probed. An invalid Address makes it unknown (ResultNoAddress) until it is set anew.
+type Target struct {
+	ID
+	Instance fleet.InstanceID // for exec checks' {id}
+	Address  netip.Addr
+	Spec     fleet.Check
+	// Epoch is the owner's; results of an earlier epoch never count for a later one.
+	Epoch uint64
+}
+
+// Edge is a change of a target's standing, or of the reason behind it.
+type Edge struct {
+	ID
+	Epoch    uint64
+	Seq      uint64 // rises by one with each edge of a target within its epoch
+	Standing fleet.Standing
+	Was      fleet.Standing
+	Result   fleet.ResultReason
+	Detail   string
+	At       time.Time // when the result behind the edge was known
+	Due      time.Time // when the probe behind the edge was due, to tell lateness
+}
+
+// Watermark says that a shard was alive: every result due before At is judged.
+type Watermark struct {
+	Shard, Shards int
+	At            time.Time
+}
+
+// Report is either an edge or a watermark.
+type Report struct {
+	Edge      *Edge
+	Watermark *Watermark
+}
+
+// Engine watches targets.
+type Engine interface {
+	// Set adds targets or replaces those with the same ID. A target whose address, epoch or spec changed starts from
+	// unknown and its first probe is due at once; an unchanged one goes on undisturbed.
+	Set(targets ...Target)
+	// Remove ends targets. No edge of theirs is reported after it returns, except those already taken from Reports.
+	Remove(ids ...ID)
+	// Snapshot returns the state of every target: for a new owner, and after a lost report. Sorted by ID.
+	Snapshot() []Edge
+	// Look probes the target once, now, beside the regular probes, and returns up, down (a single failure suffices) or
+	// unknown. It needs no earlier Set, changes no counter, and ends with ctx or the check's timeout.
+	Look(ctx context.Context, target Target) fleet.CheckState
+	// Reports delivers edges and, every second, watermarks. One reader. A reader that falls behind loses nothing: edges
+	// of one target are merged into the latest.
+	Reports() <-chan Report
+}
+
+// Transport is how an engine reaches its targets: the network, or a simulated one in tests and for simulated providers.
+type Transport interface {
+	// Ping sends one echo request and waits for the reply. An error that is a LocalError is unknown, any other a failure.
+	Ping(ctx context.Context, address netip.Addr) error
+	// Dial connects, as net.Dialer.DialContext.
+	Dial(ctx context.Context, network, address string) (net.Conn, error)
+	// Run executes a program without a shell, kills its whole process group when ctx ends, and returns its exit code
+	// and the beginning of its output.
+	Run(ctx context.Context, argv []string) (code int, output string, err error)
+}
+
+// LocalError marks a failure of our own side: it says nothing about the target.
+type LocalError struct{ Err error }
+
+// Error implements error.
+func (e LocalError) Error() string { return "local: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e LocalError) Unwrap() error { return e.Err }

@@ -1,0 +1,95 @@
+// Package provider is hale's port to hypervisors and clouds: what an adapter must be able to do, in small interfaces.
+// The exam that every adapter passes is package providertest.
+//
+// It promises that calls take a context and end with it, that errors are *fault.Error, and that destructive calls name
+// an immutable instance id together with the mark that the instance must bear. It does not retry, wait, or decide.
+package provider
+
+import (
+	"context"
+
+	"hale/internal/fleet"
+)
+
+// Reader tells what there is. Every provider is one.
+type Reader interface {
+	// Identity returns something that tells this provider from another one behind the same address (a host's UUID, a
+	// project's id), per host. Hosts that cannot be reached are left out; an error means that none could.
+	Identity(ctx context.Context) (map[fleet.HostName]string, error)
+	// List returns every instance that the provider has, hale's or not, with its state, address and mark, and how each
+	// host answered. An error means that no host could be asked. A list is complete for the hosts without error.
+	List(ctx context.Context) (Listing, error)
+	// Get returns one instance as it is now, its mark read afresh. fault.NotFound: the host answered and there is none.
+	Get(ctx context.Context, ref Ref) (fleet.Instance, error)
+}
+
+// Power turns instances on and off. Each call is a no-op when the wanted state is there already.
+type Power interface {
+	// Start powers the instance on.
+	Start(ctx context.Context, ref Ref) error
+	// Reboot resets the instance hard: it is down and up again, with the same id.
+	Reboot(ctx context.Context, ref Ref) error
+	// PowerOff cuts the power. When it returns nil the order was accepted; the proof of off is a later Get.
+	PowerOff(ctx context.Context, ref Ref) error
+}
+
+// Builder makes and removes instances.
+type Builder interface {
+	// Create builds and starts an instance with the order's id, name and mark. fault.Conflict: the name is taken on that
+	// host by another instance, or the id exists already; nothing was changed.
+	Create(ctx context.Context, order Order) error
+	// Delete removes an instance that is off, with its ephemeral disks. No such instance is success.
+	// fault.Conflict: it runs, or bears another mark than ref.Mark; nothing was changed.
+	Delete(ctx context.Context, ref Ref) error
+	// Certify writes the mark's Certified flag on the instance.
+	Certify(ctx context.Context, ref Ref) error
+}
+
+// Watcher tells of lifecycle changes as they happen. Events are hints: each is confirmed by Get or List.
+type Watcher interface {
+	// Watch calls changed after each (re)connection and after each event, until ctx ends; it then returns nil. It
+	// reconnects by itself; connection losses are not errors. changed must not block.
+	Watch(ctx context.Context, changed func(Event)) error
+}
+
+// Provider is what hale needs to heal.
+type Provider interface {
+	Reader
+	Power
+	Builder
+	// Close ends all connections. Calls under way return with an error.
+	Close() error
+}
+
+// Ref names one instance. Destructive calls refuse (fault.Conflict) an instance whose mark, read in the same call,
+// does not name the same installation, machine and generation.
+type Ref struct {
+	ID   fleet.InstanceID
+	Host fleet.HostName
+	Mark fleet.Mark
+}
+
+// Order is what is to be built.
+type Order struct {
+	Ref
+	Name     string // the instance's name at the provider; unique per host
+	Template fleet.Template
+}
+
+// Listing is one answer to List.
+type Listing struct {
+	Instances []fleet.Instance
+	Hosts     []HostAnswer // sorted by name; a provider with a single host has one with an empty name
+}
+
+// HostAnswer tells whether a host answered.
+type HostAnswer struct {
+	Name fleet.HostName
+	Err  error // nil: its part of the listing is complete
+}
+
+// Event is a hint that something changed.
+type Event struct {
+	Host     fleet.HostName
+	Instance fleet.InstanceID // empty: look at everything
+}
