@@ -1,0 +1,175 @@
+package providertest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+func createdRuns(t *testing.T, h Harness) {
+	e := begin(t, h)
+	order := e.order(1)
+	e.do("create", e.p.Create(e.ctx(), order))
+	e.awaitInstance("a running instance with an address", order.Ref, func(i fleet.Instance) bool {
+		return i.Power == fleet.PowerRunning && i.Address.IsValid()
+	})
+	if seen := e.get(order.Ref); seen.Stop != fleet.StopUnknown {
+		t.Errorf("a running instance was stopped by %q", seen.Stop)
+	}
+}
+
+func certifyFlipsTheFlag(t *testing.T, h Harness) {
+	e := begin(t, h)
+	order := e.built(1)
+	e.awaitInstance("an address", order.Ref, func(i fleet.Instance) bool { return i.Address.IsValid() })
+	want := e.get(order.Ref)
+	want.Mark.Certified = true
+	for _, call := range []string{"certify", "certify again"} {
+		e.do(call, e.p.Certify(e.ctx(), order.Ref))
+		seen := e.get(order.Ref)
+		e.same("mark after "+call, want.Mark, seen.Mark)
+		if seen.ID != want.ID || seen.Name != want.Name || seen.Power != want.Power || seen.Address != want.Address {
+			t.Errorf("%s changed more than the mark: %+v, want %+v", call, seen, want)
+		}
+	}
+	e.off(order.Ref)
+	e.do("start", e.p.Start(e.ctx(), order.Ref))
+	e.awaitPower(order.Ref, fleet.PowerRunning)
+	e.same("mark after off and on", want.Mark, e.get(order.Ref).Mark)
+}
+
+func takenNameIsConflict(t *testing.T, h Harness) {
+	e := begin(t, h)
+	first := e.built(1)
+	rival := e.rival(first)
+	e.refused("create of a taken name", e.p.Create(e.ctx(), rival), fault.Conflict)
+	e.untouched(first)
+	_, err := e.p.Get(e.ctx(), rival.Ref)
+	e.refused("get of the rival", err, fault.NotFound)
+
+	e.off(first.Ref)
+	e.refused("create of a name taken by an instance that is off", e.p.Create(e.ctx(), rival), fault.Conflict)
+	e.do("start of the first", e.p.Start(e.ctx(), first.Ref))
+	e.awaitPower(first.Ref, fleet.PowerRunning)
+	e.untouched(first)
+}
+
+func takenIDIsConflict(t *testing.T, h Harness) {
+	e := begin(t, h)
+	first := e.built(1)
+	e.refused("the same create again", e.p.Create(e.ctx(), first), fault.Conflict)
+	e.untouched(first)
+
+	renamed := first
+	renamed.Name += "-other"
+	e.refused("create of another name with a taken id", e.p.Create(e.ctx(), renamed), fault.Conflict)
+	e.untouched(first)
+	if found := named(e.list(), renamed.Name); len(found) != 0 {
+		t.Errorf("the refused create left %+v", found)
+	}
+
+	e.off(first.Ref)
+	e.refused("the same create while it is off", e.p.Create(e.ctx(), first), fault.Conflict)
+	e.same("power", fleet.PowerOff, e.get(first.Ref).Power)
+}
+
+// untouched fails the test unless the instance runs and bears what was ordered.
+func (e *exam) untouched(order provider.Order) {
+	e.Helper()
+	seen := e.get(order.Ref)
+	if seen.Power != fleet.PowerRunning || seen.Name != order.Name {
+		e.Errorf("the first instance was touched: %+v", seen)
+	}
+	e.same("mark of the first instance", order.Mark, seen.Mark)
+}
+
+func oneCreateWins(t *testing.T, h Harness) {
+	e := begin(t, h)
+	handles := []provider.Provider{e.p, h.New(t)}
+	orders := []provider.Order{e.order(1)}
+	for len(orders) < 8 {
+		orders = append(orders, e.rival(orders[0]))
+	}
+	errs := make([]error, len(orders))
+	ctx := e.ctx()
+	var creates sync.WaitGroup
+	for i, order := range orders {
+		creates.Go(func() { errs[i] = handles[i%len(handles)].Create(ctx, order) })
+	}
+	creates.Wait()
+
+	var winners []provider.Order
+	for i, err := range errs {
+		if err == nil {
+			winners = append(winners, orders[i])
+			continue
+		}
+		e.refused(fmt.Sprintf("create %d", i), err, fault.Conflict)
+	}
+	if len(winners) != 1 {
+		t.Fatalf("%d creates won, want exactly one; errors: %v", len(winners), errs)
+	}
+	e.awaitPower(winners[0].Ref, fleet.PowerRunning)
+	found := named(e.list(), orders[0].Name)
+	if len(found) != 1 || found[0].ID != winners[0].ID {
+		t.Errorf("the listing has %+v, want only %s", found, winners[0].ID)
+	}
+}
+
+func deleteOfRunningIsConflict(t *testing.T, h Harness) {
+	e := begin(t, h)
+	order := e.built(1)
+	e.refused("delete of a running instance", e.p.Delete(e.ctx(), order.Ref), fault.Conflict)
+	e.untouched(order)
+}
+
+func deleteLeavesNothing(t *testing.T, h Harness) {
+	e := begin(t, h)
+	first := e.built(1)
+	e.off(first.Ref)
+	e.do("delete", e.p.Delete(e.ctx(), first.Ref))
+	_, err := e.p.Get(e.ctx(), first.Ref)
+	e.refused("get of the deleted", err, fault.NotFound)
+	if found := named(e.list(), first.Name); len(found) != 0 {
+		t.Errorf("the listing still has %+v", found)
+	}
+	e.do("delete again", e.p.Delete(e.ctx(), first.Ref))
+
+	second := e.rival(first)
+	e.do("create with the name that is free again", e.p.Create(e.ctx(), second))
+	e.awaitInstance("the successor to run with an address", second.Ref, func(i fleet.Instance) bool {
+		return i.Power == fleet.PowerRunning && i.Address.IsValid()
+	})
+	e.do("delete of the first, once more", e.p.Delete(e.ctx(), first.Ref))
+	e.untouched(second)
+}
+
+// wrongMarkChangesNothing covers law L2: whoever is wrong about an instance's mark may not touch it.
+func wrongMarkChangesNothing(t *testing.T, h Harness) {
+	e := begin(t, h)
+	running, stopped := e.built(1), e.built(2)
+	e.off(stopped.Ref)
+	wrongs := map[string]func(*fleet.Mark){
+		"installation": func(m *fleet.Mark) { m.Installation = "another" },
+		"machine":      func(m *fleet.Mark) { m.Machine = "exam-77" },
+		"generation":   func(m *fleet.Mark) { m.Generation-- },
+		"no mark":      func(m *fleet.Mark) { *m = fleet.Mark{} },
+	}
+	for name, spoil := range wrongs {
+		on, off := running.Ref, stopped.Ref
+		spoil(&on.Mark)
+		spoil(&off.Mark)
+		e.refused("power off with wrong "+name, e.p.PowerOff(e.ctx(), on), fault.Conflict)
+		e.refused("reboot with wrong "+name, e.p.Reboot(e.ctx(), on), fault.Conflict)
+		e.refused("certify with wrong "+name, e.p.Certify(e.ctx(), on), fault.Conflict)
+		e.refused("delete with wrong "+name, e.p.Delete(e.ctx(), off), fault.Conflict)
+	}
+	e.untouched(running)
+	seen := e.get(stopped.Ref)
+	e.same("mark of the stopped instance", stopped.Mark, seen.Mark)
+	e.same("power of the stopped instance", fleet.PowerOff, seen.Power)
+}

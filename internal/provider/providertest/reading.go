@@ -1,0 +1,96 @@
+package providertest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+)
+
+func identityIsStable(t *testing.T, h Harness) {
+	e := begin(t, h)
+	first, err := e.p.Identity(e.ctx())
+	e.do("identity", err)
+	again, err := h.New(t).Identity(e.ctx())
+	e.do("identity of another handle", err)
+	e.same("identity", first, again)
+	e.same("hosts with an identity", h.Hosts(), slices.Sorted(maps.Keys(first)))
+	for host, identity := range first {
+		if identity == "" {
+			t.Errorf("host %q has an empty identity", host)
+		}
+	}
+}
+
+func absentIsNotFound(t *testing.T, h Harness) {
+	e := begin(t, h)
+	absent := e.order(1).Ref
+	_, err := e.p.Get(e.ctx(), absent)
+	e.refused("get", err, fault.NotFound)
+	e.refused("start", e.p.Start(e.ctx(), absent), fault.NotFound)
+	e.refused("reboot", e.p.Reboot(e.ctx(), absent), fault.NotFound)
+	e.refused("power off", e.p.PowerOff(e.ctx(), absent), fault.NotFound)
+	e.refused("certify", e.p.Certify(e.ctx(), absent), fault.NotFound)
+	e.do("delete of what is not there", e.p.Delete(e.ctx(), absent))
+}
+
+func listAndGetAgree(t *testing.T, h Harness) {
+	e := begin(t, h)
+	running, stopped := e.built(1), e.built(2)
+	e.off(stopped.Ref)
+	e.awaitInstance("an address", running.Ref, func(i fleet.Instance) bool { return i.Address.IsValid() })
+
+	listing := e.list()
+	var hosts []fleet.HostName
+	for _, answer := range listing.Hosts {
+		hosts = append(hosts, answer.Name)
+	}
+	e.same("hosts of the listing", h.Hosts(), hosts)
+	for _, order := range []struct {
+		name string
+		want fleet.Instance
+	}{{running.Name, e.get(running.Ref)}, {stopped.Name, e.get(stopped.Ref)}} {
+		found := named(listing, order.name)
+		if diff := cmp.Diff([]fleet.Instance{order.want}, found, cmpopts.EquateComparable(order.want.Address)); diff != "" {
+			t.Errorf("list and get of %s differ (-get +list):\n%s", order.name, diff)
+		}
+	}
+}
+
+func markIsReadBack(t *testing.T, h Harness) {
+	e := begin(t, h)
+	order := e.built(1)
+	seen := e.get(order.Ref)
+	e.same("mark by get", order.Mark, seen.Mark)
+	e.same("id", order.ID, seen.ID)
+	e.same("name", order.Name, seen.Name)
+	e.same("host", order.Host, seen.Host)
+	for _, listed := range named(e.list(), order.Name) {
+		e.same("mark by list", order.Mark, listed.Mark)
+	}
+}
+
+func endedContextSendsNothing(t *testing.T, h Harness) {
+	e := begin(t, h)
+	order := e.built(1)
+	ended, cancel := context.WithCancel(e.ctx())
+	cancel()
+	_, err := e.p.List(ended)
+	e.refused("list", err, fault.Transient)
+	_, err = e.p.Get(ended, order.Ref)
+	e.refused("get", err, fault.Transient)
+
+	e.refused("power off", e.p.PowerOff(ended, order.Ref), fault.Transient)
+	second := e.order(2)
+	e.refused("create", e.p.Create(ended, second), fault.Transient)
+	e.stays("a provider that was asked for nothing", func() (string, bool) {
+		seen := e.get(order.Ref)
+		return string(seen.Power), seen.Power == fleet.PowerRunning && len(named(e.list(), second.Name)) == 0
+	})
+}
