@@ -40,7 +40,12 @@ type Incarnation struct {
 	Generation Generation
 	Host       HostName
 	Certified  bool
+	// Expired says that hale's own build of it ran out of time, or died: it may be removed though never certified.
+	Expired bool
 }
+
+// Replaceable reports whether the instance may be destroyed at all (L2).
+func (i Incarnation) Replaceable() bool { return i.Certified || i.Expired }
 
 // None reports whether there is no instance.
 func (i Incarnation) None() bool { return i.ID == "" }
@@ -84,6 +89,7 @@ const (
 	CausePaused  Cause = "paused"
 	CauseError   Cause = "error"
 	CauseChecks  Cause = "checks" // its checks are down
+	CauseBuild   Cause = "build"  // its first instance never became healthy
 	CauseBlind   Cause = "blind"  // nothing is known, for too long
 )
 
@@ -137,6 +143,8 @@ type Repair struct {
 	Proof Proof
 	// OffOrders counts the orders to power Target off.
 	OffOrders int
+	// Removed says that Target was deleted, or is to be left where it is.
+	Removed bool
 	// Next is the instance being built, from its intent until it is Machine.Current.
 	Next Incarnation
 	// Intent is the call under way, or whose outcome is unknown.
@@ -178,7 +186,7 @@ type Intent struct {
 	Host       HostName
 	Limit      time.Duration // the call's time limit
 	At         time.Time
-	// Sent is false again after a restart, when nobody knows whether it was sent; Unknown says so.
+	// Unknown says that nobody knows whether it took effect: the answer was lost, or the sender died.
 	Unknown bool
 }
 
@@ -227,32 +235,61 @@ func (m Machine) Restart(now Now, spec Spec) Machine {
 	if m.Repair == nil {
 		return m
 	}
-	r := *m.Repair
-	r.Since, r.LastOutcome = now.Mono, now.Mono
-	r.RetryAt = 0
+	m.Repair = m.Repair.restart(now, spec)
+	return m
+}
+
+func (r Repair) restart(now Now, spec Spec) *Repair {
+	r.Since, r.LastOutcome, r.RetryAt = now.Mono, now.Mono, 0
 	if r.Phase == PhaseVerify {
-		step, _ := spec.Repair.Step(r.Rung)
-		r.Deadline = now.Mono.Add(VerifyTime(spec, r.Kind, step))
-	}
-	if r.Phase == PhaseLook {
-		r.Look = ""
+		r.Deadline = now.Mono.Add(VerifyTime(spec, r))
 	}
 	if r.Intent != nil {
 		in := *r.Intent
 		in.Unknown = true
 		r.Intent = &in
+		return &r
 	}
-	m.Repair = &r
-	return m
+	if (r.Phase == PhaseLook || r.Phase == PhaseAct) && !r.Removed && r.Next.None() {
+		r.LookAgain()
+	}
+	return &r
+}
+
+// LookAgain sends the rung back to its look: whatever was confirmed or proven before no longer counts.
+func (r *Repair) LookAgain() {
+	r.Phase, r.Look, r.Confirmed = PhaseLook, "", false
+	r.Proof, r.OffOrders = ProofNone, 0
 }
 
 // VerifyTime is how long the machine may take to be healthy after the step.
-func VerifyTime(spec Spec, kind RepairKind, step Step) time.Duration {
-	if kind == RepairBuild || step.Kind == StepRecreate {
+func VerifyTime(spec Spec, r Repair) time.Duration {
+	step := CurrentStep(spec, r)
+	if step.Kind == StepRecreate {
 		return spec.BuildWithin
 	}
 	return step.VerifyWithin
 }
+
+// NoRung is the Repair.Rung of work that is not on the ladder: first builds, rebuilds of a build that never
+// became healthy, and removals.
+const NoRung = -1
+
+// CurrentStep returns the step that the repair is at.
+func CurrentStep(spec Spec, r Repair) Step {
+	if step, ok := spec.Repair.Step(r.Rung); ok {
+		return step
+	}
+	for _, step := range spec.Repair.Steps {
+		if step.Kind == StepRecreate {
+			return step
+		}
+	}
+	return Step{Kind: StepRecreate, Timeout: BuildCallLimit, OnDeleteFailure: DeleteFailureStop}
+}
+
+// BuildCallLimit limits each call of a build in a fleet whose ladder has no recreate step to say otherwise.
+const BuildCallLimit = 2 * time.Minute
 
 // Clone returns a copy that shares nothing with m.
 func (m Machine) Clone() Machine {
@@ -275,4 +312,14 @@ func (m Machine) Clone() Machine {
 		m.Repair = &r
 	}
 	return m
+}
+
+// Stopped reports whether the cause is the provider's word that the instance does not run.
+func (c Cause) Stopped() bool {
+	switch c {
+	case CauseOff, CauseStopped, CauseGone, CauseCrashed, CausePaused, CauseError:
+		return true
+	case CauseNone, CauseMissing, CauseChecks, CauseBuild, CauseBlind:
+	}
+	return false
 }

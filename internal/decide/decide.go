@@ -1,0 +1,318 @@
+// Package decide is hale's judgement: one total, deterministic function from a snapshot of a fleet to new beliefs, the
+// actions that follow, a record for each change, and the time to look again.
+//
+// It promises: no I/O, no clock, no randomness, no logging; equal snapshots give equal decisions; machines are decided
+// in order, each isolated from the others' trouble; the laws are checked on entry and exit, and a belief that breaks one
+// is left untouched with a record that says so.
+package decide
+
+import (
+	"hale/internal/fleet"
+	"hale/internal/guard"
+	"hale/internal/health"
+	"hale/internal/repair"
+)
+
+// Decision is what follows from a snapshot.
+type Decision struct {
+	Brake    fleet.Brake
+	Records  []fleet.Record // about the fleet as a whole
+	Machines []Machine      // those that were looked at, in the snapshot's order
+	// Next is when to decide again at the latest, without new evidence. Zero: not before there is some.
+	Next fleet.Instant
+}
+
+// Machine is what follows for one machine.
+type Machine struct {
+	Index   int // in Snapshot.Machines
+	Belief  fleet.Machine
+	Actions []fleet.Action
+	Records []fleet.Record
+}
+
+// Decide runs one round.
+func Decide(s fleet.Snapshot) Decision {
+	r := round{s: s, tally: guard.Count(s.Spec, s.Machines), load: load(s.Machines)}
+	works := r.judgeAll()
+	d := Decision{Brake: r.brake()}
+	d.Records = r.records
+	r.s.Brake = d.Brake
+	for _, w := range works {
+		r.proceed(w)
+		d.Machines = append(d.Machines, Machine{
+			Index: w.index, Belief: *w.M, Actions: w.Actions, Records: w.Records,
+		})
+	}
+	d.Next = r.next(d)
+	return d
+}
+
+// round is the state of one Decide.
+type round struct {
+	s       fleet.Snapshot
+	tally   guard.Tally
+	load    map[fleet.HostName]int
+	records []fleet.Record
+}
+
+type work struct {
+	repair.Work
+	index  int
+	broken bool // it broke a law; nothing more is done with it
+}
+
+func load(views []fleet.View) map[fleet.HostName]int {
+	n := make(map[fleet.HostName]int)
+	for i := range views {
+		if c := views[i].Machine.Current; !c.None() {
+			n[c.Host]++
+		}
+	}
+	return n
+}
+
+// open reports whether the machine has business that may go on without new evidence of its own.
+func open(v fleet.View) bool {
+	m := v.Machine
+	return v.Due || m.Repair != nil || m.Waiting != "" || m.Incident != nil || len(m.Strays) > 0 ||
+		m.Health.Verdict != fleet.VerdictHealthy
+}
+
+func (r *round) judgeAll() []*work {
+	var works []*work
+	for i := range r.s.Machines {
+		v := r.s.Machines[i]
+		if !open(v) {
+			continue
+		}
+		m := v.Machine.Clone()
+		w := &work{index: i, Work: repair.Work{M: &m, View: v, Installation: r.s.Installation, Load: r.load}}
+		w.Situation = r.situation()
+		works = append(works, w)
+		if err := m.Check(); err != nil {
+			w.breakLaw(err)
+			continue
+		}
+		r.tally.Remove(m, r.s.Spec)
+		w.judge()
+		r.tally.Add(m, r.s.Spec)
+	}
+	return works
+}
+
+func (r *round) situation() guard.Situation {
+	return guard.Situation{
+		Spec: r.s.Spec, Now: r.s.Now, Acting: r.s.Acting, SteadyAt: r.s.SteadyAt, Provider: r.s.Provider,
+		Hosts: r.s.Hosts, Brake: r.s.Brake, Tally: r.tally,
+	}
+}
+
+func (r *round) brake() fleet.Brake {
+	policy := r.s.Spec.Limits.Brake
+	b := guard.StepBrake(r.s.Brake, policy, r.tally, r.s.Now)
+	if b.Engaged == r.s.Brake.Engaged {
+		return b
+	}
+	rec := fleet.Record{
+		Kind: fleet.RecordBrake, Reason: fleet.ReasonEngaged, At: r.s.Now.Wall, Fleet: r.s.Spec.Name,
+		Failing: r.tally.Failing, Size: r.tally.Size, Limit: guard.BrakeLimit(policy, r.tally.Size),
+	}
+	if !b.Engaged {
+		rec.Reason = fleet.ReasonReleased
+	}
+	r.records = append(r.records, rec)
+	if b.Engaged {
+		page := rec
+		page.Kind, page.Reason = fleet.RecordPaged, fleet.ReasonBrake
+		r.records = append(r.records, page)
+	}
+	return b
+}
+
+// proceed takes the machine's work as far as evidence and guard allow.
+func (r *round) proceed(w *work) {
+	if w.broken {
+		return
+	}
+	before := w.M.Clone()
+	r.tally.Remove(*w.M, r.s.Spec)
+	w.Situation = r.situation()
+	w.Situation.Tally.Add(before, r.s.Spec) // the guard sees the machine itself, too
+	w.advance()
+	if err := w.M.Check(); err != nil {
+		*w.M = before
+		w.Actions, w.Records = nil, w.Records[:0]
+		w.breakLaw(err)
+	}
+	r.tally.Add(*w.M, r.s.Spec)
+}
+
+func (w *work) breakLaw(err error) {
+	w.broken = true
+	if w.M.Waiting == fleet.ReasonLawBroken {
+		return
+	}
+	w.M.Waiting = fleet.ReasonLawBroken
+	w.Record(fleet.Record{Kind: fleet.RecordHeld, Reason: fleet.ReasonLawBroken, Detail: err.Error()})
+	w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonLawBroken, Detail: err.Error()})
+}
+
+// judge brings the belief up to date with the evidence: address, health, strays, incident.
+func (w *work) judge() {
+	m, s := w.M, w.Situation
+	seen := w.View.Sighting(m.Current.ID)
+	w.followAddress(seen)
+	was := m.Health
+	m.Health = health.Judge(*m, health.Evidence{
+		Spec: s.Spec, Now: s.Now, Checks: w.View.Checks, Epoch: w.View.Epoch, Seen: seen,
+		ProviderUp: s.Provider.Standing == fleet.ProviderUp,
+	})
+	if h := m.Health; h.Verdict != was.Verdict || h.Cause != was.Cause || (h.Verdict != fleet.VerdictHealthy && h.Result != was.Result) {
+		w.Record(fleet.Record{Kind: fleet.RecordVerdict, Verdict: h.Verdict, Was: was.Verdict, Cause: h.Cause, Check: h.Check,
+			Result: h.Result, Instance: m.Current.ID, Generation: m.Current.Generation, Detail: detailOf(w.View.Checks, h.Check)})
+	}
+	w.noticeStrays()
+	w.judgeIncident()
+}
+
+func detailOf(checks []fleet.CheckState, name fleet.CheckName) string {
+	for _, c := range checks {
+		if c.Check == name {
+			return c.Detail
+		}
+	}
+	return ""
+}
+
+// followAddress keeps the last address that the provider named: a missing one is no news of the machine (L8).
+func (w *work) followAddress(seen fleet.Sighting) {
+	m, a := w.M, seen.Instance.Address
+	if !seen.Known() || seen.Asked <= m.Acted || !a.IsValid() || a == m.Address {
+		return
+	}
+	m.Address = a
+	w.Record(fleet.Record{Kind: fleet.RecordAddress, Reason: fleet.ReasonNewAddress, Address: a, Instance: m.Current.ID})
+}
+
+// noticeStrays keeps the list of instances that bear the machine's mark and should not be there.
+func (w *work) noticeStrays() {
+	m := w.M
+	var strays []fleet.Stray
+	for _, seen := range w.View.Seen {
+		i := seen.Instance
+		if !isStray(*m, i, w.Installation) {
+			continue
+		}
+		stray := fleet.Stray{ID: i.ID, Host: i.Host, Seen: w.Situation.Now.Mono}
+		known := false
+		for _, old := range m.Strays {
+			if old.ID == i.ID {
+				stray, known = old, true
+			}
+		}
+		strays = append(strays, stray)
+		if known {
+			continue
+		}
+		reason := fleet.Reason("")
+		if !repair.IsRemnant(*m, i, w.Installation) {
+			reason = fleet.ReasonSecondRunning
+			w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation})
+		}
+		w.Record(fleet.Record{Kind: fleet.RecordRemnant, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})
+	}
+	m.Strays = strays
+}
+
+func isStray(m fleet.Machine, i fleet.Instance, ours fleet.Installation) bool {
+	if i.Mark.Machine != m.Name || i.Mark.Installation != ours || i.Power == fleet.PowerGone || i.ID == m.Current.ID {
+		return false
+	}
+	return m.Repair == nil || (i.ID != m.Repair.Next.ID && (i.ID != m.Repair.Target.ID || m.Repair.Kind == fleet.RepairRemnant))
+}
+
+// judgeIncident opens and closes what the verdict calls for.
+func (w *work) judgeIncident() {
+	m, now, spec := w.M, w.Situation.Now, w.Situation.Spec
+	idle := m.Repair == nil || m.Repair.Kind == fleet.RepairRemnant
+	switch {
+	case !idle || m.Current.None():
+	case m.Health.Verdict == fleet.VerdictUnhealthy && (m.Incident == nil || m.Incident.Blind()):
+		if m.Incident != nil {
+			w.closeIncident()
+		}
+		w.OpenIncident(m.Health.Cause)
+		if leftAlone(m.Health.Cause, spec) {
+			m.Incident.HoldUntil = now.Wall.Add(spec.Repair.ExternalStopHold)
+		}
+	case m.Health.Verdict == fleet.VerdictHealthy && m.Incident != nil && m.Current.Certified:
+		w.closeIncident()
+	case m.Health.Verdict == fleet.VerdictUnknown && m.Incident == nil && now.Due(m.Health.SinceMono.Add(spec.BlindAfter)):
+		w.OpenIncident(fleet.CauseBlind)
+		w.Page(fleet.ReasonBlind)
+	}
+	if i := m.Incident; i != nil && !i.HoldUntil.IsZero() && !now.Wall.Before(i.HoldUntil) && leftAlone(m.Health.Cause, spec) {
+		w.Page(fleet.ReasonHoldExpired)
+	}
+}
+
+// leftAlone reports whether the cause is a person's doing that the policy leaves alone for a while.
+func leftAlone(c fleet.Cause, spec fleet.Spec) bool {
+	return c == fleet.CausePaused || (c == fleet.CauseStopped && spec.Repair.OnExternalStop != fleet.ExternalStopHeal)
+}
+
+func (w *work) closeIncident() {
+	m := w.M
+	w.Record(fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonRecovered, Cause: m.Incident.Cause,
+		Took: w.Situation.Now.Wall.Sub(m.Incident.Opened), Instance: m.Current.ID})
+	m.Incident, m.Quarantine, m.Waiting, m.RetryAt = nil, nil, "", 0
+}
+
+// advance goes on with the repair under way, or admits the one that is due.
+func (w *work) advance() {
+	m, s := w.M, w.Situation
+	if m.Repair != nil {
+		w.Advance()
+		return
+	}
+	if w.removableStray() && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)) && guard.AnyStep(*m, s) == "" {
+		w.Begin(fleet.RepairRemnant)
+		return
+	}
+	switch {
+	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
+		if reason := s.Acting; reason != "" || s.Spec.Mode == fleet.ModeObserve {
+			return
+		}
+		w.BeginCertify()
+	case m.Incident != nil:
+		w.admit(guard.NewRepair(*m, s), fleet.RepairHeal)
+	case m.Current.None():
+		w.admit(guard.NewBuild(*m, s), fleet.RepairBuild)
+	default:
+		w.Wait("", "")
+	}
+}
+
+func (w *work) admit(held fleet.Reason, kind fleet.RepairKind) {
+	if held == "" {
+		w.Begin(kind)
+		return
+	}
+	step := fleet.StepRecreate
+	if kind == fleet.RepairHeal {
+		step, _ = repair.FirstStep(*w.M, w.Situation.Spec)
+	}
+	w.Wait(held, step)
+}
+
+// removableStray brings a provable remnant to the head of the list, if there is one.
+func (w *work) removableStray() bool {
+	for i, s := range w.M.Strays {
+		if repair.IsRemnant(*w.M, w.View.Sighting(s.ID).Instance, w.Installation) {
+			w.M.Strays[0], w.M.Strays[i] = w.M.Strays[i], w.M.Strays[0]
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,75 @@
+package fleet
+
+// Snapshot is everything that one round of decisions about one fleet depends on. Equal snapshots give equal decisions.
+type Snapshot struct {
+	Now          Now
+	Installation Installation
+	Spec         Spec
+	// Acting is empty when hale may act, or why it may not.
+	Acting Reason
+	// SteadyAt ends the amnesty: until then every machine is judged afresh and nothing disruptive is begun (L9).
+	SteadyAt Instant
+	Provider ProviderState
+	Hosts    []Host // sorted by name
+	Brake    Brake
+	Machines []View // sorted by ordinal
+}
+
+// View is what is known about one machine at this moment.
+type View struct {
+	Machine Machine
+	// Due asks for a decision about this machine; one with open business is looked at in any case.
+	Due bool
+	// Checks are the standings of Spec.Checks, in the same order. They count only if Epoch is the machine's.
+	Checks []CheckState
+	Epoch  uint64
+	// Seen is the provider's last word on every instance that bears the machine's mark or is named by its belief.
+	Seen    []Sighting // sorted by instance id
+	Look    *Look      // the look that just ended, if one did
+	Outcome *Outcome   // the call that just ended, if one did
+	FreshID InstanceID // a random id that was never used
+}
+
+// Sighting returns the last word on the instance; the zero Sighting when there is none.
+func (v View) Sighting(id InstanceID) Sighting {
+	for _, s := range v.Seen {
+		if s.Instance.ID == id && id != "" {
+			return s
+		}
+	}
+	return Sighting{}
+}
+
+// Action is something that a decision asks the engine to do once the belief is stored.
+type Action struct {
+	Kind    ActionKind
+	Machine MachineName
+	// Look: its id, and how much it asks.
+	Look  string
+	Scope LookScope
+	// Observe, Look and Call: the instance, its host, and the mark that it must bear.
+	Instance InstanceID
+	Host     HostName
+	Mark     Mark
+	// Call: the stored intent.
+	Intent Intent
+}
+
+// ActionKind says what is to be done.
+type ActionKind string
+
+// The actions.
+const (
+	ActionLook    ActionKind = "look"    // probe once and ask the provider once
+	ActionObserve ActionKind = "observe" // ask the provider for one instance
+	ActionCall    ActionKind = "call"    // send the intent's call
+)
+
+// LookScope says whom a look asks.
+type LookScope string
+
+// The scopes of a look.
+const (
+	LookProvider LookScope = "provider" // the provider's word decides, the checks need not be waited for
+	LookFull     LookScope = "full"
+)

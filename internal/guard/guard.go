@@ -1,0 +1,217 @@
+// Package guard holds repairs back: amnesty, brake, budget, doubt about the provider, a person's stop.
+//
+// It promises to answer with one reason from fleet's closed set, the weightiest first, and to hold when in doubt. It
+// does not judge health and does not choose steps.
+package guard
+
+import (
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// Tally counts a fleet's machines for the guard. Surplus machines are left out.
+type Tally struct {
+	Size     int // desired
+	Failing  int // unhealthy, or in repair (L5)
+	Suspect  int // may turn out to be failing: a check failed since it was last up
+	InRepair int
+	InBuild  int
+}
+
+// BrakeLimit returns how many machines may fail before the brake engages: max(at_least, floor(percent x size / 100)),
+// and never so many that all of three or more could fail.
+func BrakeLimit(p fleet.BrakePolicy, size int) int {
+	limit := max(p.AtLeast, p.Percent*size/100)
+	if size >= 3 {
+		limit = min(limit, size-1)
+	}
+	return limit
+}
+
+// StepBrake returns the brake after this round. It engages at once, and releases after the failures stayed at or below half
+// the limit for the policy's time.
+func StepBrake(b fleet.Brake, p fleet.BrakePolicy, t Tally, now fleet.Now) fleet.Brake {
+	limit := BrakeLimit(p, t.Size)
+	switch {
+	case t.Failing > limit:
+		if !b.Engaged {
+			b.Engaged, b.Since = true, now.Wall
+		}
+		b.CalmSince = 0
+	case !b.Engaged:
+	case t.Failing > limit/2:
+		b.CalmSince = 0
+	case b.CalmSince == 0:
+		b.CalmSince = now.Mono
+	case now.Due(b.CalmSince.Add(p.ReleaseAfter)):
+		b = fleet.Brake{}
+	}
+	return b
+}
+
+// SettleTime is how long the checks need to tell of all machines that failed at one moment.
+func SettleTime(spec fleet.Spec) time.Duration {
+	var longest time.Duration
+	for _, c := range spec.Checks {
+		longest = max(longest, time.Duration(c.DownAfter)*c.Every+c.Timeout)
+	}
+	return longest
+}
+
+// Situation is what the guard looks at beside the machine.
+type Situation struct {
+	Spec     fleet.Spec
+	Now      fleet.Now
+	Acting   fleet.Reason
+	SteadyAt fleet.Instant
+	Provider fleet.ProviderState
+	Hosts    []fleet.Host
+	Brake    fleet.Brake
+	Tally    Tally
+}
+
+// AnyStep says why no rung may begin for the machine, whatever its repair: for new rungs and new repairs alike.
+func AnyStep(m fleet.Machine, s Situation) fleet.Reason {
+	switch {
+	case s.Acting != "":
+		return s.Acting
+	case s.Spec.Mode == fleet.ModeObserve:
+		return fleet.ReasonObserve
+	case surplus(m, s.Spec):
+		return fleet.ReasonSurplus
+	}
+	if r := providerReason(m, s); r != "" {
+		return r
+	}
+	switch {
+	case !s.Now.Due(s.SteadyAt):
+		return fleet.ReasonAmnesty
+	case s.Brake.Engaged:
+		return fleet.ReasonBrake
+	}
+	return ""
+}
+
+func providerReason(m fleet.Machine, s Situation) fleet.Reason {
+	switch s.Provider.Standing {
+	case fleet.ProviderDoubtful:
+		return fleet.ReasonProviderDoubtful
+	case fleet.ProviderDown, fleet.ProviderUnknown:
+		return fleet.ReasonProviderDown
+	case fleet.ProviderUp:
+	}
+	if m.Current.None() {
+		return ""
+	}
+	for _, h := range s.Hosts {
+		if h.Name == m.Current.Host && !h.Up {
+			return fleet.ReasonHostDown
+		}
+	}
+	return ""
+}
+
+// NewRepair says why no repair may begin for a machine with an open incident.
+func NewRepair(m fleet.Machine, s Situation) fleet.Reason {
+	switch {
+	case m.Quarantine != nil:
+		return fleet.ReasonQuarantined
+	case m.Incident.Blind():
+		return fleet.ReasonBlind
+	case m.Health.Cause == fleet.CausePaused:
+		return fleet.ReasonPaused
+	case m.Health.Cause == fleet.CauseStopped && s.Spec.Repair.OnExternalStop != fleet.ExternalStopHeal:
+		return fleet.ReasonStoppedByPerson
+	case m.Health.Verdict != fleet.VerdictUnhealthy && !m.Current.Expired:
+		return fleet.ReasonBlind
+	}
+	if r := AnyStep(m, s); r != "" {
+		return r
+	}
+	limit := BrakeLimit(s.Spec.Limits.Brake, s.Tally.Size)
+	switch {
+	case s.Tally.Failing+s.Tally.Suspect > limit && !s.Now.Due(m.Health.SinceMono.Add(SettleTime(s.Spec))):
+		return fleet.ReasonUnclear
+	case m.RetryAt != 0 && !s.Now.Due(m.RetryAt):
+		return fleet.ReasonBackoff
+	case s.Tally.InRepair >= s.Spec.Limits.InRepair:
+		return fleet.ReasonBudget
+	}
+	return ""
+}
+
+// NewBuild says why the first instance of a machine may not be built.
+func NewBuild(m fleet.Machine, s Situation) fleet.Reason {
+	if r := AnyStep(m, s); r != "" && r != fleet.ReasonAmnesty && r != fleet.ReasonBrake {
+		return r
+	}
+	switch {
+	case m.RetryAt != 0 && !s.Now.Due(m.RetryAt):
+		return fleet.ReasonBackoff
+	case s.Tally.InBuild >= s.Spec.Limits.InBuild:
+		return fleet.ReasonBuildBudget
+	}
+	return ""
+}
+
+func surplus(m fleet.Machine, spec fleet.Spec) bool {
+	n, _ := m.Name.Ordinal()
+	return n > spec.Size
+}
+
+// Counts reports whether the machine counts as failing: a person's stop that is left alone does not (L10), a machine in
+// repair does (L5).
+func Counts(m fleet.Machine, spec fleet.Spec) bool {
+	if m.Repair != nil && m.Repair.Kind == fleet.RepairHeal {
+		return true
+	}
+	if m.Health.Verdict != fleet.VerdictUnhealthy {
+		return false
+	}
+	switch m.Health.Cause {
+	case fleet.CausePaused:
+		return false
+	case fleet.CauseStopped:
+		return spec.Repair.OnExternalStop == fleet.ExternalStopHeal
+	case fleet.CauseNone, fleet.CauseMissing, fleet.CauseOff, fleet.CauseGone, fleet.CauseCrashed, fleet.CauseError,
+		fleet.CauseChecks, fleet.CauseBuild, fleet.CauseBlind:
+	}
+	return true
+}
+
+// Count tallies the fleet.
+func Count(spec fleet.Spec, machines []fleet.View) Tally {
+	t := Tally{Size: spec.Size}
+	for i := range machines {
+		t.Add(machines[i].Machine, spec)
+	}
+	return t
+}
+
+// Add counts one machine.
+func (t *Tally) Add(m fleet.Machine, spec fleet.Spec) { t.count(m, spec, 1) }
+
+// Remove takes one machine out of the count, as it was added.
+func (t *Tally) Remove(m fleet.Machine, spec fleet.Spec) { t.count(m, spec, -1) }
+
+func (t *Tally) count(m fleet.Machine, spec fleet.Spec, by int) {
+	if surplus(m, spec) {
+		return
+	}
+	if Counts(m, spec) {
+		t.Failing += by
+	} else if m.Health.Verdict == fleet.VerdictSuspect {
+		t.Suspect += by
+	}
+	if m.Repair == nil {
+		return
+	}
+	switch m.Repair.Kind {
+	case fleet.RepairHeal:
+		t.InRepair += by
+	case fleet.RepairBuild:
+		t.InBuild += by
+	case fleet.RepairRemnant:
+	}
+}

@@ -1,0 +1,190 @@
+// Package health turns evidence into a verdict on one machine: three-valued conditions over checks, the provider's
+// word, start-up grace.
+//
+// It promises that unknown is never taken for dead (L4), that evidence from before the last act is ignored, and that
+// equal evidence gives equal verdicts. Rise and fall counts are applied earlier, by the probe engine; what follows from
+// a verdict is decided later, by packages guard and repair.
+package health
+
+import (
+	"hale/internal/fleet"
+)
+
+// Evidence is what a verdict rests on.
+type Evidence struct {
+	Spec   fleet.Spec
+	Now    fleet.Now
+	Checks []fleet.CheckState
+	// Epoch is the epoch of Checks; they count only when it is the machine's.
+	Epoch uint64
+	// Seen is the provider's last word on the current instance.
+	Seen fleet.Sighting
+	// ProviderUp says that the provider can be believed now.
+	ProviderUp bool
+}
+
+// Judge returns the machine's health as the evidence shows it.
+func Judge(m fleet.Machine, e Evidence) fleet.Health {
+	h := fleet.Health{Grace: m.Health.Grace}
+	h.Verdict, h.Cause, h.Check, h.Result = verdict(m, e)
+	runs := providerWord(m, e).instance.Power == fleet.PowerRunning
+	if m.Health.Cause.Stopped() && runs && h.Verdict != fleet.VerdictHealthy && m.Repair == nil {
+		// Somebody else started it: it gets the time that every start gets.
+		h.Grace = e.Now.Mono.Add(e.Spec.Grace)
+	}
+	if h.Grace != 0 && !e.Now.Due(h.Grace) && forgiven(h) {
+		h.Verdict, h.Cause = fleet.VerdictStarting, fleet.CauseNone
+	}
+	if h.Verdict == fleet.VerdictHealthy || e.Now.Due(h.Grace) {
+		h.Grace = 0
+	}
+	h.Since, h.SinceMono = m.Health.Since, m.Health.SinceMono
+	if h.Verdict != m.Health.Verdict || h.Since.IsZero() {
+		h.Since, h.SinceMono = e.Now.Wall, e.Now.Mono
+	}
+	return h
+}
+
+// forgiven reports whether grace covers the finding: failing or silent checks are forgiven, the provider's word is not.
+func forgiven(h fleet.Health) bool {
+	switch h.Verdict {
+	case fleet.VerdictUnhealthy:
+		return h.Cause == fleet.CauseChecks
+	case fleet.VerdictUnknown:
+		return h.Cause != fleet.CauseMissing
+	case fleet.VerdictSuspect:
+		return true
+	case fleet.VerdictHealthy, fleet.VerdictStarting:
+	}
+	return false
+}
+
+func verdict(m fleet.Machine, e Evidence) (fleet.Verdict, fleet.Cause, fleet.CheckName, fleet.ResultReason) {
+	if m.Current.None() {
+		if m.Incident != nil && !m.Incident.Blind() {
+			return fleet.VerdictUnhealthy, fleet.CauseGone, "", ""
+		}
+		return fleet.VerdictUnknown, fleet.CauseMissing, "", ""
+	}
+	word := providerWord(m, e)
+	if cause, bad := word.cause(); bad && !mentions(e.Spec.UnhealthyWhen, fleet.ProviderTerm) {
+		return fleet.VerdictUnhealthy, cause, "", ""
+	}
+	checks := e.Checks
+	if e.Epoch != m.Epoch {
+		checks = nil
+	}
+	down := Evaluate(e.Spec.UnhealthyWhen, func(name fleet.CheckName) Truth {
+		if name == fleet.ProviderTerm {
+			return word.truth()
+		}
+		return downTruth(checks, name)
+	})
+	culprit := worst(checks)
+	switch down {
+	case True:
+		if cause, bad := word.cause(); bad {
+			return fleet.VerdictUnhealthy, cause, "", ""
+		}
+		return fleet.VerdictUnhealthy, fleet.CauseChecks, culprit.Check, culprit.Result
+	case Unknown:
+		return fleet.VerdictUnknown, fleet.CauseNone, culprit.Check, culprit.Result
+	case False:
+	}
+	if _, bad := word.cause(); bad || culprit.Standing == fleet.StandingDown || culprit.Standing == fleet.StandingFailing {
+		return fleet.VerdictSuspect, fleet.CauseNone, culprit.Check, culprit.Result
+	}
+	return fleet.VerdictHealthy, fleet.CauseNone, "", ""
+}
+
+// worst returns the check that stands worst: down before failing before unknown.
+func worst(checks []fleet.CheckState) fleet.CheckState {
+	rank := map[fleet.Standing]int{fleet.StandingDown: 3, fleet.StandingFailing: 2, fleet.StandingUnknown: 1}
+	var w fleet.CheckState
+	for _, c := range checks {
+		if rank[c.Standing] > rank[w.Standing] {
+			w = c
+		}
+	}
+	return w
+}
+
+func downTruth(checks []fleet.CheckState, name fleet.CheckName) Truth {
+	for _, c := range checks {
+		if c.Check != name {
+			continue
+		}
+		switch c.Standing {
+		case fleet.StandingDown:
+			return True
+		case fleet.StandingUp, fleet.StandingFailing:
+			return False
+		case fleet.StandingUnknown:
+		}
+	}
+	return Unknown
+}
+
+// word is the provider's power state for the current instance, as far as it may be believed.
+type word struct{ instance fleet.Instance }
+
+func providerWord(m fleet.Machine, e Evidence) word {
+	if !e.ProviderUp || !e.Seen.Known() || e.Seen.Asked <= m.Acted {
+		return word{fleet.Instance{Power: fleet.PowerUnknown}}
+	}
+	return word{e.Seen.Instance}
+}
+
+func (w word) truth() Truth {
+	if _, bad := w.cause(); bad {
+		return True
+	}
+	if w.instance.Power == fleet.PowerRunning {
+		return False
+	}
+	return Unknown
+}
+
+// cause translates a power state that is no state of health.
+func (w word) cause() (fleet.Cause, bool) { return PowerCause(w.instance) }
+
+// PowerCause returns the cause that an instance's power state is, and whether it is one.
+func PowerCause(i fleet.Instance) (fleet.Cause, bool) {
+	switch i.Power {
+	case fleet.PowerOff:
+		switch i.Stop {
+		case fleet.StopExternal:
+			return fleet.CauseStopped, true
+		case fleet.StopCrash:
+			return fleet.CauseCrashed, true
+		case fleet.StopGuest, fleet.StopUnknown:
+		}
+		return fleet.CauseOff, true
+	case fleet.PowerPaused:
+		return fleet.CausePaused, true
+	case fleet.PowerCrashed:
+		return fleet.CauseCrashed, true
+	case fleet.PowerError:
+		return fleet.CauseError, true
+	case fleet.PowerGone:
+		return fleet.CauseGone, true
+	case fleet.PowerRunning, fleet.PowerUnknown:
+	}
+	return fleet.CauseNone, false
+}
+
+// Confirm says whether a look confirms the failure (True), refutes it (False), or says nothing.
+func Confirm(spec fleet.Spec, look fleet.Look, current fleet.Sighting) Truth {
+	if _, bad := PowerCause(current.Instance); bad && current.Known() {
+		return True
+	}
+	if len(look.Checks) == 0 {
+		return Unknown
+	}
+	return Evaluate(spec.UnhealthyWhen, func(name fleet.CheckName) Truth {
+		if name == fleet.ProviderTerm {
+			return word{current.Instance}.truth()
+		}
+		return downTruth(look.Checks, name)
+	})
+}

@@ -1,0 +1,214 @@
+package repair
+
+import (
+	"hash/fnv"
+	"strconv"
+
+	"hale/internal/fleet"
+)
+
+func rank(id string, host fleet.HostName) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(id + "\x00" + string(host))) // hash.Hash never fails to write
+	return h.Sum64()
+}
+
+// call stores an intent and asks for the call to be sent.
+func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
+	r.Calls++
+	step := fleet.CurrentStep(w.Situation.Spec, *r)
+	r.Intent = &fleet.Intent{
+		ID: r.ID + "/call" + strconv.Itoa(r.Calls), Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host,
+		Limit: step.Timeout, At: w.Situation.Now.Wall,
+	}
+	r.RetryAt = 0
+	w.M.Waiting = ""
+	w.record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host})
+	w.Actions = append(w.Actions, fleet.Action{
+		Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.mark(on), Intent: *r.Intent,
+	})
+}
+
+// observe asks the provider for one instance. Unanswered, it is asked again after a while.
+func (w *Work) observe(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName) {
+	w.retry(r)
+	w.Actions = append(w.Actions, fleet.Action{Kind: fleet.ActionObserve, Machine: w.M.Name, Instance: id, Host: host})
+}
+
+// settleIntent deals with the call under way: its outcome arrived, or is unknown and must be observed.
+func (w *Work) settleIntent(r *fleet.Repair) {
+	in := *r.Intent
+	o := w.View.Outcome
+	if o != nil && o.Intent == in.ID && !in.Unknown {
+		w.record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: o.Kind, Detail: o.Detail, Instance: in.Instance,
+			Generation: in.Generation, Host: in.Host, Took: w.Situation.Now.Wall.Sub(in.At)})
+		r.LastOutcome, r.RetryAt, r.Retries = w.now(), 0, 0
+		if o.Kind == fleet.OutcomeUnknown {
+			marked := in
+			marked.Unknown = true
+			r.Intent = &marked
+			w.resolve(r, marked)
+			return
+		}
+		r.Intent = nil
+		w.settle(r, in, *o)
+		return
+	}
+	if in.Unknown {
+		w.resolve(r, in)
+	}
+}
+
+func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
+	switch o.Kind {
+	case fleet.OutcomeDone:
+		w.done(r, in)
+	case fleet.OutcomeRetry, fleet.OutcomeNotSent:
+		w.undone(r, in)
+		w.retry(r)
+	case fleet.OutcomeRefused:
+		w.quarantine(fleet.ReasonRefusedBy, o.Detail)
+	case fleet.OutcomeConflict:
+		w.conflict(in, o)
+	case fleet.OutcomeNotFound:
+		w.notFound(r, in)
+	case fleet.OutcomeUnsupported, fleet.OutcomeFailed:
+		w.failed(r, in, o)
+	case fleet.OutcomeUnknown: // resolved by observation
+	}
+}
+
+// done is the one place where a call's effect enters the belief.
+func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
+	m := w.M
+	switch in.Op {
+	case fleet.OpStart, fleet.OpReboot:
+		if in.Instance == r.Next.ID {
+			m.Current, r.Next = r.Next, fleet.Incarnation{}
+		}
+		w.verifyFrom(r)
+	case fleet.OpCreate:
+		m.Current, r.Next = r.Next, fleet.Incarnation{}
+		w.verifyFrom(r)
+	case fleet.OpPowerOff: // the proof is a sighting of its own
+	case fleet.OpDelete:
+		w.removed(r)
+	case fleet.OpCertify:
+		m.Current.Certified, m.Current.Expired = true, false
+		w.record(fleet.Record{Kind: fleet.RecordCertified, Instance: m.Current.ID, Generation: m.Current.Generation})
+	}
+}
+
+func (w *Work) verifyFrom(r *fleet.Repair) {
+	w.M.Epoch++
+	w.M.Acted = w.now()
+	w.M.Address = w.View.Sighting(w.M.Current.ID).Instance.Address
+	w.M.Health.Verdict, w.M.Health.Cause = fleet.VerdictStarting, fleet.CauseNone
+	w.enter(fleet.PhaseVerify)
+}
+
+// undone: the call surely had no effect. What it rested on is old by now, so a disruptive one needs its look again.
+func (w *Work) undone(r *fleet.Repair, in fleet.Intent) {
+	switch in.Op {
+	case fleet.OpReboot, fleet.OpPowerOff, fleet.OpStart:
+		if r.Next.None() {
+			r.LookAgain()
+		}
+	case fleet.OpDelete:
+		r.Proof = fleet.ProofNone // seen off once more before the next try
+	case fleet.OpCreate, fleet.OpCertify:
+	}
+}
+
+func (w *Work) conflict(in fleet.Intent, o fleet.Outcome) {
+	if in.Op == fleet.OpCreate {
+		w.failAttempt(fleet.ReasonNameTaken)
+		return
+	}
+	w.quarantine(fleet.ReasonMarkChanged, o.Detail)
+}
+
+func (w *Work) notFound(r *fleet.Repair, in fleet.Intent) {
+	switch in.Op {
+	case fleet.OpDelete:
+		w.removed(r)
+	case fleet.OpPowerOff: // the fence looks again and finds it gone
+	case fleet.OpStart, fleet.OpReboot, fleet.OpCertify, fleet.OpCreate:
+		w.failRung(fleet.ReasonNoInstance, string(in.Op))
+	}
+}
+
+func (w *Work) failed(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
+	switch in.Op {
+	case fleet.OpStart, fleet.OpReboot:
+		w.failRung(fleet.ReasonCallFailed, o.Detail)
+	case fleet.OpPowerOff: // the fence counts its orders and gives up without proof
+	case fleet.OpDelete:
+		w.deleteFailed(r, o)
+	case fleet.OpCreate:
+		w.failAttempt(fleet.ReasonCallFailed)
+	case fleet.OpCertify:
+		w.retry(r)
+	}
+}
+
+// deleteFailed: the old instance is proven off but will not go. The policy says whether its successor may stand beside it.
+func (w *Work) deleteFailed(r *fleet.Repair, o fleet.Outcome) {
+	if r.Kind == fleet.RepairRemnant {
+		w.failAttempt(fleet.ReasonDeleteFailed)
+		return
+	}
+	step := fleet.CurrentStep(w.Situation.Spec, *r)
+	if step.OnDeleteFailure == fleet.DeleteFailureContinue && r.Proof.Meets(w.Situation.Spec.Repair.Fence.Proof) {
+		w.record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: fleet.ReasonDeleteFailed, Detail: o.Detail, Instance: r.Target.ID})
+		w.removed(r)
+		return
+	}
+	w.quarantine(fleet.ReasonDeleteFailed, o.Detail)
+}
+
+// resolve finds out by observation whether a call whose answer was lost took effect.
+func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
+	if in.Op == fleet.OpReboot {
+		// A reset cannot be observed; whether it happened or not, what counts is whether the machine becomes healthy.
+		r.Intent = nil
+		w.done(r, in)
+		return
+	}
+	seen := w.View.Sighting(in.Instance)
+	if !seen.Known() || seen.Asked <= r.LastOutcome {
+		if r.RetryAt == 0 || w.Situation.Now.Due(r.RetryAt) {
+			w.observe(r, in.Instance, in.Host)
+		}
+		return
+	}
+	r.Intent, r.RetryAt = nil, 0
+	power := seen.Instance.Power
+	w.record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
+		Generation: in.Generation, Host: in.Host, Detail: "observed " + string(power)})
+	switch {
+	case tookEffect(in.Op, seen.Instance):
+		w.done(r, in)
+	case in.Op == fleet.OpCreate && power == fleet.PowerGone:
+		r.LastOutcome = w.now() // built anew, under another id, on the same host
+	case in.Op == fleet.OpCreate || (in.Op == fleet.OpStart && in.Instance == r.Next.ID):
+		w.call(r, fleet.OpStart, r.Next) // defined, not started
+	default:
+		w.undone(r, in)
+	}
+}
+
+func tookEffect(op fleet.Op, i fleet.Instance) bool {
+	switch op {
+	case fleet.OpCreate, fleet.OpStart:
+		return i.Power == fleet.PowerRunning
+	case fleet.OpPowerOff:
+		return i.Power == fleet.PowerOff || i.Power == fleet.PowerGone
+	case fleet.OpDelete:
+		return i.Power == fleet.PowerGone
+	case fleet.OpCertify:
+		return i.Mark.Certified
+	case fleet.OpReboot:
+	}
+	return false
+}

@@ -1,0 +1,435 @@
+// Package repair walks the ladder: it chooses the rung that fits the cause, asks for the look before anything
+// disruptive, fences, replaces, verifies, certifies, and gives up in an orderly way.
+//
+// It promises that each call that cannot be undone is returned as an intent to be stored first, that a call whose outcome is
+// unknown is observed before anything else, and that a repair ends healed, recovered, in quarantine, or held with a
+// reason (L8). It performs nothing itself.
+package repair
+
+import (
+	"strconv"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/guard"
+	"hale/internal/health"
+)
+
+// Limits of patience within one repair.
+const (
+	maxOffOrders   = 3                      // orders to power off before "no proof"
+	pageAfter      = 10                     // fruitless calls before a person is told
+	firstRetry     = 500 * time.Millisecond // after a call that did nothing; doubles
+	longestRetry   = 30 * time.Second
+	longestBackoff = 30 * time.Minute
+)
+
+// Work is one machine's repair in one round: the machine's belief is changed in place, what follows is collected.
+type Work struct {
+	M            *fleet.Machine
+	View         fleet.View
+	Situation    guard.Situation
+	Installation fleet.Installation
+	// Load counts the fleet's instances per host, to spread new ones.
+	Load map[fleet.HostName]int
+
+	Actions []fleet.Action
+	Records []fleet.Record
+}
+
+// Begin opens a repair of the kind. The guard has admitted it.
+func (w *Work) Begin(kind fleet.RepairKind) {
+	m := w.M
+	m.Repairs++
+	m.Waiting, m.RetryAt = "", 0
+	m.Repair = &fleet.Repair{
+		ID:      string(m.Name) + "/r" + strconv.FormatUint(m.Repairs, 10),
+		Kind:    kind,
+		Started: w.Situation.Now.Wall,
+		Rung:    fleet.NoRung,
+		Step:    fleet.StepRecreate,
+		Proof:   fleet.ProofNone,
+	}
+	if kind != fleet.RepairRemnant {
+		m.Attempts = append(w.recentAttempts(), w.now())
+	}
+	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Cause: m.Health.Cause})
+	switch kind {
+	case fleet.RepairHeal:
+		w.chooseRung(0)
+	case fleet.RepairBuild:
+		w.enter(fleet.PhaseAct)
+	case fleet.RepairRemnant:
+		s := m.Strays[0]
+		seen := w.View.Sighting(s.ID).Instance
+		m.Repair.Target = fleet.Incarnation{ID: s.ID, Host: s.Host, Generation: seen.Mark.Generation, Expired: true}
+		w.enter(fleet.PhaseLook)
+	}
+	w.Advance()
+}
+
+// BeginCertify opens the short work that certifies an instance whose build took longer than it was given.
+func (w *Work) BeginCertify() {
+	m := w.M
+	m.Repairs++
+	m.Repair = &fleet.Repair{
+		ID: string(m.Name) + "/r" + strconv.FormatUint(m.Repairs, 10), Kind: fleet.RepairBuild,
+		Started: w.Situation.Now.Wall, Rung: fleet.NoRung, Step: fleet.StepRecreate, Proof: fleet.ProofNone,
+	}
+	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairBuild)})
+	w.enter(fleet.PhaseCertify)
+	w.Advance()
+}
+
+// Advance takes the repair as far as it gets without new evidence.
+func (w *Work) Advance() {
+	for range 16 { // each pass changes phase or rung; the ladder is short
+		r := w.M.Repair
+		if r == nil {
+			return
+		}
+		before := *r
+		w.pass(r)
+		if w.M.Repair == nil || r.Intent != nil || sameSpot(before, *w.M.Repair) {
+			return
+		}
+	}
+}
+
+func sameSpot(a, b fleet.Repair) bool {
+	return a.Phase == b.Phase && a.Rung == b.Rung && a.Step == b.Step && a.Proof == b.Proof && a.Removed == b.Removed &&
+		a.Intent == b.Intent && a.Look == b.Look && a.Next == b.Next && a.Confirmed == b.Confirmed
+}
+
+func (w *Work) pass(r *fleet.Repair) {
+	if r.Intent != nil {
+		w.settleIntent(r)
+		return
+	}
+	if r.RetryAt != 0 && !w.Situation.Now.Due(r.RetryAt) {
+		return
+	}
+	switch r.Phase {
+	case fleet.PhaseLook:
+		w.look(r)
+	case fleet.PhaseAct:
+		w.act(r)
+	case fleet.PhaseVerify:
+		w.verify(r)
+	case fleet.PhaseCertify:
+		w.certify(r)
+	}
+}
+
+// look waits for the look that confirms the failure, having asked for it.
+func (w *Work) look(r *fleet.Repair) {
+	if reason := guard.AnyStep(*w.M, w.Situation); reason != "" {
+		w.wait(reason)
+		r.Look = ""
+		return
+	}
+	l := w.View.Look
+	if l == nil || r.Look == "" || l.ID != r.Look {
+		w.askLook(r)
+		return
+	}
+	truth := w.judgeLook(*r, *l)
+	reason := map[health.Truth]fleet.Reason{
+		health.True: fleet.ReasonConfirmed, health.False: fleet.ReasonRefuted, health.Unknown: fleet.ReasonLookUnclear,
+	}[truth]
+	rec := fleet.Record{Kind: fleet.RecordLook, Reason: reason, Instance: r.Target.ID, Took: w.now().Sub(l.Started)}
+	rec.Check, rec.Result, rec.Detail = lookDetail(*l)
+	w.record(rec)
+	r.LastOutcome = w.now()
+	switch truth {
+	case health.True:
+		r.Confirmed = true
+		w.M.Waiting = ""
+		w.enter(fleet.PhaseAct)
+	case health.False:
+		w.refuted(r)
+	case health.Unknown:
+		r.Look = ""
+		w.retry(r)
+		w.wait(fleet.ReasonLookUnclear)
+	}
+}
+
+func lookDetail(l fleet.Look) (fleet.CheckName, fleet.ResultReason, string) {
+	for _, c := range l.Checks {
+		if c.Standing == fleet.StandingDown {
+			return c.Check, c.Result, c.Detail
+		}
+	}
+	for _, c := range l.Checks {
+		return c.Check, c.Result, c.Detail
+	}
+	return "", "", string(l.Seen.Instance.Power)
+}
+
+// refuted ends the repair: the machine is not what we thought.
+func (w *Work) refuted(r *fleet.Repair) {
+	if r.Kind == fleet.RepairRemnant {
+		w.end(fleet.ReasonVanished)
+		w.M.Strays = w.M.Strays[:0]
+		return
+	}
+	w.M.Attempts = w.M.Attempts[:max(0, len(w.M.Attempts)-1)]
+	w.M.RetryAt = w.now().Add(w.Situation.Spec.Repair.Backoff)
+	w.end(fleet.ReasonRefuted)
+}
+
+func (w *Work) askLook(r *fleet.Repair) {
+	if r.Look != "" {
+		return // under way
+	}
+	r.Looks++
+	r.Look = r.ID + "/look" + strconv.Itoa(r.Looks)
+	scope := fleet.LookFull
+	if w.M.Health.Cause.Stopped() || r.Kind == fleet.RepairRemnant {
+		scope = fleet.LookProvider
+	}
+	w.Actions = append(w.Actions, fleet.Action{
+		Kind: fleet.ActionLook, Machine: w.M.Name, Look: r.Look, Scope: scope,
+		Instance: r.Target.ID, Host: r.Target.Host, Mark: w.mark(r.Target),
+	})
+}
+
+func (w *Work) judgeLook(r fleet.Repair, l fleet.Look) health.Truth {
+	if !l.Seen.Known() && r.Kind == fleet.RepairRemnant {
+		return health.Unknown
+	}
+	if r.Kind == fleet.RepairRemnant {
+		if l.Seen.Instance.Power == fleet.PowerGone || !w.isRemnant(l.Seen.Instance) {
+			return health.False
+		}
+		return health.True
+	}
+	truth := health.Confirm(w.Situation.Spec, l, l.Seen)
+	if truth == health.Unknown && r.Target.Expired && l.Seen.Known() {
+		return health.True // its time ran out without a sign of life; only proof of life would save it
+	}
+	return truth
+}
+
+// isRemnant reports whether the instance is what an own, unfinished build left behind (L2).
+func (w *Work) isRemnant(i fleet.Instance) bool {
+	return IsRemnant(*w.M, i, w.Installation)
+}
+
+// IsRemnant reports whether the instance is provably what an unfinished build of this machine by this installation left
+// behind: our mark, never certified, of a generation that was allotted and is neither current nor being built.
+func IsRemnant(m fleet.Machine, i fleet.Instance, ours fleet.Installation) bool {
+	k := i.Mark
+	return k.Installation == ours && ours != "" && k.Machine == m.Name && !k.Certified &&
+		k.Generation <= m.Generation && i.ID != m.Current.ID && (m.Repair == nil || i.ID != m.Repair.Next.ID)
+}
+
+// verify waits for health after a step.
+func (w *Work) verify(r *fleet.Repair) {
+	h := w.M.Health
+	switch {
+	case h.Verdict == fleet.VerdictHealthy:
+		w.record(fleet.Record{Kind: fleet.RecordVerdict, Verdict: h.Verdict, Step: r.Step, Instance: w.M.Current.ID,
+			Took: w.now().Sub(r.Since), Address: w.M.Address})
+		if w.M.Current.Certified {
+			w.finish()
+			return
+		}
+		w.enter(fleet.PhaseCertify)
+	case h.Cause.Stopped() && w.freshlySeen(r):
+		w.failRung(fleet.ReasonNotVerified, string(h.Cause))
+	case w.Situation.Now.Due(r.Deadline):
+		w.failRung(fleet.ReasonNotVerified, string(h.Verdict))
+	}
+}
+
+func (w *Work) freshlySeen(r *fleet.Repair) bool {
+	return w.View.Sighting(w.M.Current.ID).Asked > r.LastOutcome
+}
+
+func (w *Work) certify(r *fleet.Repair) {
+	if w.M.Current.Certified {
+		w.finish()
+		return
+	}
+	w.call(r, fleet.OpCertify, w.M.Current)
+}
+
+// finish ends the repair, and its incident, in health.
+func (w *Work) finish() {
+	m := w.M
+	reason := fleet.ReasonHealed
+	if m.Repair.Kind == fleet.RepairBuild {
+		reason = fleet.ReasonBuilt
+	}
+	rec := fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed}
+	if m.Incident != nil {
+		rec.Incident, rec.Took = m.Incident.ID, w.Situation.Now.Wall.Sub(m.Incident.Opened)
+		rec.Cause = m.Incident.Cause
+	}
+	w.end(reason)
+	if m.Incident != nil {
+		w.record(rec)
+	}
+	m.Incident, m.Quarantine, m.Waiting, m.RetryAt = nil, nil, "", 0
+}
+
+// end closes the repair's book. The incident stays.
+func (w *Work) end(reason fleet.Reason) {
+	w.record(fleet.Record{Kind: fleet.RecordRepairEnded, Reason: reason, Instance: w.M.Current.ID,
+		Generation: w.M.Current.Generation, Took: w.Situation.Now.Wall.Sub(w.M.Repair.Started)})
+	w.M.Repair = nil
+}
+
+// failRung goes on to the next rung, or gives the attempt up.
+func (w *Work) failRung(reason fleet.Reason, detail string) {
+	r := w.M.Repair
+	w.record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: reason, Step: r.Step, Detail: detail, Instance: w.M.Current.ID})
+	if !w.M.Current.None() && !w.M.Current.Certified {
+		w.M.Current.Expired = true
+	}
+	if r.Step == fleet.StepRecreate || r.Kind != fleet.RepairHeal {
+		w.failAttempt(reason) // the last thing there is to try
+		return
+	}
+	w.chooseRung(r.Rung + 1)
+}
+
+// failAttempt ends the repair without health: again after a while, or quarantine when the attempts are used up.
+func (w *Work) failAttempt(reason fleet.Reason) {
+	m, policy := w.M, w.Situation.Spec.Repair
+	kind := m.Repair.Kind
+	w.end(reason)
+	if kind == fleet.RepairRemnant {
+		m.RetryAt = w.now().Add(policy.Backoff)
+		return
+	}
+	if m.Incident == nil {
+		w.OpenIncident(fleet.CauseBuild)
+	}
+	if n := len(w.recentAttempts()); n >= policy.Attempts {
+		w.quarantine(fleet.ReasonAttempts, string(reason))
+		return
+	}
+	m.RetryAt = w.now().Add(Backoff(policy.Backoff, len(m.Attempts)))
+	w.wait(fleet.ReasonBackoff)
+}
+
+// Backoff returns the wait before the next attempt after n of them: it doubles each time, up to half an hour.
+func Backoff(first time.Duration, n int) time.Duration {
+	d := first
+	for ; n > 1 && d < longestBackoff; n-- {
+		d *= 2
+	}
+	return min(d, longestBackoff)
+}
+
+func (w *Work) recentAttempts() []fleet.Instant {
+	var recent []fleet.Instant
+	for _, a := range w.M.Attempts {
+		if w.now().Sub(a) < w.Situation.Spec.Repair.AttemptsIn {
+			recent = append(recent, a)
+		}
+	}
+	return recent
+}
+
+// quarantine gives the machine to a person.
+func (w *Work) quarantine(reason fleet.Reason, detail string) {
+	m := w.M
+	if m.Repair != nil {
+		w.end(reason)
+	}
+	if m.Incident == nil {
+		w.OpenIncident(fleet.CauseBuild)
+	}
+	m.Quarantine = &fleet.Quarantine{Since: w.Situation.Now.Wall, Reason: reason}
+	m.RetryAt = 0
+	w.record(fleet.Record{Kind: fleet.RecordQuarantined, Reason: reason, Detail: detail, Instance: m.Current.ID})
+	w.Page(reason)
+	m.Waiting = fleet.ReasonQuarantined
+}
+
+// OpenIncident opens the machine's incident. There is none.
+func (w *Work) OpenIncident(cause fleet.Cause) {
+	m := w.M
+	m.Incidents++
+	m.Incident = &fleet.Incident{
+		ID: string(m.Name) + "/" + strconv.FormatUint(m.Incidents, 10), Cause: cause, Opened: w.Situation.Now.Wall,
+	}
+	w.record(fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: cause, Check: m.Health.Check, Result: m.Health.Result,
+		Instance: m.Current.ID, Generation: m.Current.Generation})
+}
+
+// Page tells a person, once per incident.
+func (w *Work) Page(reason fleet.Reason) {
+	if w.M.Incident == nil || w.M.Incident.Paged {
+		return
+	}
+	w.M.Incident.Paged = true
+	w.record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Cause: w.M.Incident.Cause, Instance: w.M.Current.ID})
+}
+
+// enter starts a phase of the current rung.
+func (w *Work) enter(p fleet.Phase) {
+	r := w.M.Repair
+	r.Phase, r.Since, r.RetryAt, r.Retries = p, w.now(), 0, 0
+	if p == fleet.PhaseVerify {
+		r.Deadline = w.now().Add(fleet.VerifyTime(w.Situation.Spec, *r))
+		w.M.Health.Grace = r.Deadline
+	}
+}
+
+// retry sends the same thing again later, since nothing was done.
+func (w *Work) retry(r *fleet.Repair) {
+	d := min(firstRetry<<min(r.Retries, 10), longestRetry)
+	r.Retries++
+	r.RetryAt = w.now().Add(d)
+	if r.Retries == pageAfter {
+		w.Page(fleet.ReasonCallFailed)
+	}
+}
+
+// wait records once why nothing is done.
+func (w *Work) wait(reason fleet.Reason) { w.Wait(reason, "") }
+
+// Wait records once why nothing is done, and which step would be.
+func (w *Work) Wait(reason fleet.Reason, step fleet.StepKind) {
+	if w.M.Waiting == reason {
+		return
+	}
+	w.M.Waiting = reason
+	if reason == "" {
+		return
+	}
+	t := w.Situation.Tally
+	w.record(fleet.Record{Kind: fleet.RecordHeld, Reason: reason, Cause: w.M.Health.Cause, Step: step, Instance: w.M.Current.ID,
+		Failing: t.Failing, Size: t.Size, Limit: guard.BrakeLimit(w.Situation.Spec.Limits.Brake, t.Size)})
+}
+
+func (w *Work) now() fleet.Instant { return w.Situation.Now.Mono }
+
+// Record adds a record about the machine.
+func (w *Work) Record(rec fleet.Record) { w.record(rec) }
+
+func (w *Work) record(rec fleet.Record) {
+	m := w.M
+	rec.At, rec.Fleet, rec.Machine = w.Situation.Now.Wall, w.Situation.Spec.Name, m.Name
+	rec.Provider = w.Situation.Spec.Provider
+	if m.Repair != nil {
+		rec.Repair = m.Repair.ID
+		if rec.Step == "" && m.Repair.Kind != fleet.RepairRemnant {
+			rec.Step = m.Repair.Step
+		}
+	}
+	if m.Incident != nil && rec.Incident == "" {
+		rec.Incident = m.Incident.ID
+	}
+	w.Records = append(w.Records, rec)
+}
+
+func (w *Work) mark(i fleet.Incarnation) fleet.Mark {
+	return fleet.Mark{Installation: w.Installation, Fleet: w.Situation.Spec.Name, Machine: w.M.Name,
+		Generation: i.Generation, Certified: i.Certified}
+}
