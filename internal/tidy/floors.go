@@ -1,0 +1,174 @@
+package tidy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// module is the name that hale's own import paths begin with.
+const module = "hale"
+
+// room is one package's place in the building: imports point to a lower floor, or to a lower step of the same floor.
+type room struct {
+	path    string
+	floor   int
+	step    int
+	support bool     // only tests and other support may import it, and it imports no product code but what also names
+	leaf    bool     // it imports no package of hale at all
+	also    []string // what it may import beyond the rule, or for support at all
+	std     []string // what a room of floor 0 may import beyond coreStd
+}
+
+// rooms lists every package of hale.
+var rooms = []room{
+	// Floor 0, the core: fault and fleet are words, decide is the judge. Pure: no clock, no I/O, no goroutine.
+	{path: "internal/fault", floor: 0, step: 0, std: []string{"context"}},
+	{path: "internal/fleet", floor: 0, step: 1},
+	{path: "internal/health", floor: 0, step: 2},
+	{path: "internal/guard", floor: 0, step: 2},
+	{path: "internal/repair", floor: 0, step: 2},
+	{path: "internal/decide", floor: 0, step: 3},
+	// Leaves: they know nothing of hale, and look at the world, so the core may not use them.
+	{path: "internal/accel", floor: 0, step: 9, leaf: true},
+	// Floor 1, the ports, each with its exam; what wraps a port and knows no adapter lives here too.
+	{path: "internal/provider", floor: 1},
+	{path: "internal/provider/providertest", floor: 1, step: 1},
+	{path: "internal/state", floor: 1},
+	{path: "internal/state/keepalive", floor: 1, step: 1},
+	{path: "internal/journal", floor: 1, step: 1},
+	{path: "internal/state/statetest", floor: 1, step: 1},
+	{path: "internal/probe", floor: 1},
+	{path: "internal/probe/probetest", floor: 1, step: 1},
+	// Floor 2, the owners of goroutines.
+	{path: "internal/engine", floor: 2},
+	// Floor 3, the adapters: none knows another.
+	{path: "internal/provider/libvirt", floor: 3},
+	{path: "internal/provider/simulated", floor: 3},
+	{path: "internal/state/etcd", floor: 3},
+	{path: "internal/state/memory", floor: 3},
+	{path: "internal/probe/netprobe", floor: 3},
+	// The wing: a simulated world for floors 0 to 2, furnished with the two adapters that are made for it.
+	{path: "internal/sim", floor: 2, step: 1, also: []string{"internal/state/memory", "internal/provider/simulated"}},
+	// Floor 4, the surfaces.
+	{path: "internal/prose", floor: 4},
+	{path: "internal/config", floor: 4},
+	{path: "internal/api", floor: 4, step: 1},
+	{path: "internal/cli", floor: 4, step: 2},
+	// Floors 5 and 6.
+	{path: "internal/app", floor: 5},
+	{path: "cmd/hale", floor: 6},
+	// Support for tests and demonstrations.
+	{path: "internal/lab", support: true, also: []string{"internal/accel"}},
+	{path: "internal/tidy", support: true},
+	{path: "demo/lab", support: true, also: []string{"internal/lab", "internal/accel"}},
+}
+
+// forTests are the packages that any test may import, whatever its floor: exams, twins and laboratories.
+var forTests = []string{
+	"internal/provider/providertest", "internal/state/statetest", "internal/probe/probetest",
+	"internal/provider/simulated", "internal/state/memory", "internal/lab", "internal/accel",
+}
+
+// doors names, per foreign module, the only rooms whose product code may import it.
+var doors = map[string][]string{
+	"go.etcd.io/":                        {"internal/state/etcd"},
+	"github.com/digitalocean/go-libvirt": {"internal/provider/libvirt", "internal/lab", "demo/lab"},
+	"libvirt.org/go/":                    {"internal/provider/libvirt", "internal/lab", "demo/lab"},
+	"github.com/spf13/cobra":             {"internal/cli", "cmd/hale"},
+}
+
+// coreStd is all that the core may import of the standard library. Of fmt it may call Errorf only, of time nothing
+// that looks at a clock (see coreCalls).
+var coreStd = []string{
+	"cmp", "errors", "fmt", "hash/fnv", "iter", "maps", "math", "math/bits", "net/netip", "slices", "sort", "strconv",
+	"strings", "time", "unicode", "unicode/utf8",
+}
+
+func roomOf(dir string) (room, bool) {
+	i := slices.IndexFunc(rooms, func(r room) bool { return r.path == dir })
+	if i < 0 {
+		return room{}, false
+	}
+	return rooms[i], true
+}
+
+// below reports whether product code of r may import other.
+func (r room) below(other room) bool {
+	if slices.Contains(r.also, other.path) {
+		return true
+	}
+	if r.support || other.support || r.leaf {
+		return false
+	}
+	return other.floor < r.floor || other.floor == r.floor && other.step < r.step
+}
+
+func (r room) core() bool { return r.floor == 0 && !r.support && !r.leaf }
+
+// checkFloors finds packages without a room and imports that do not point down.
+func checkFloors(t Tree) []Finding {
+	var found []Finding
+	homeless := map[string]bool{}
+	for _, f := range t.goFiles() {
+		from, ok := roomOf(f.dir())
+		if !ok {
+			if !homeless[f.dir()] {
+				found = append(found, Finding{f.Path, fmt.Sprintf("package %s has no floor: give it a row in internal/tidy/floors.go", f.dir())})
+			}
+			homeless[f.dir()] = true
+			continue
+		}
+		for _, spec := range f.syntax.Imports {
+			what, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				continue // the parser would not have let it through
+			}
+			if complaint := from.mayImport(what, f); complaint != "" {
+				found = append(found, Finding{t.at(spec), complaint})
+			}
+		}
+	}
+	return found
+}
+
+// mayImport says what is wrong with an import, or nothing.
+func (r room) mayImport(what string, f File) string {
+	dir, own := strings.CutPrefix(what, module+"/")
+	switch {
+	case own && f.isTest() && (dir == r.path || slices.Contains(forTests, dir)):
+		return ""
+	case own:
+		other, ok := roomOf(dir)
+		if ok && !r.below(other) {
+			return fmt.Sprintf("%s (%s) may not import %s (%s)", r.path, r.level(), dir, other.level())
+		}
+		return "" // a package without a room is reported once, where it is
+	case f.isTest():
+		return ""
+	case foreign(what):
+		for prefix, allowed := range doors {
+			if strings.HasPrefix(what, prefix) && !slices.Contains(allowed, r.path) {
+				return fmt.Sprintf("%s may not import %s, whose door is %s", r.path, what, strings.Join(allowed, " or "))
+			}
+		}
+	}
+	if r.core() && !slices.Contains(coreStd, what) && !slices.Contains(r.std, what) {
+		return fmt.Sprintf("%s is core and may not import %s: what it needs of the world is an argument", r.path, what)
+	}
+	return ""
+}
+
+func (r room) level() string {
+	if r.support {
+		return "support for tests"
+	}
+	return fmt.Sprintf("floor %d.%d", r.floor, r.step)
+}
+
+// foreign tells a module's import path from one of the standard library by the dot in its host's name.
+func foreign(what string) bool {
+	host, _, _ := strings.Cut(what, "/")
+	return strings.Contains(host, ".")
+}
