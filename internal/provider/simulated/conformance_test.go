@@ -1,0 +1,104 @@
+package simulated_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/provider"
+	"hale/internal/provider/providertest"
+	"hale/internal/provider/simulated"
+)
+
+// harness makes the trouble that the exam asks for in a world.
+type harness struct {
+	world   *simulated.World
+	hosts   []fleet.HostName
+	mending map[string]func()
+}
+
+func newHarness(o simulated.Options) *harness {
+	h := &harness{world: simulated.NewWorld(o), hosts: o.Hosts, mending: map[string]func(){}}
+	if len(h.hosts) == 0 {
+		h.hosts = []fleet.HostName{""}
+	}
+	return h
+}
+
+func (h *harness) New(t testing.TB) provider.Provider {
+	p := h.world.Open("exam")
+	t.Cleanup(func() { _ = p.Close() })
+	return p
+}
+
+func (h *harness) Hosts() []fleet.HostName  { return h.hosts }
+func (h *harness) Template() fleet.Template { return fleet.Template{} }
+func (h *harness) Patience() time.Duration  { return 20 * time.Second }
+func (h *harness) Watched()                 {}
+
+func (h *harness) inject(t testing.TB, f simulated.Fault) func() {
+	lift, err := h.world.Inject(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lift
+}
+
+func (h *harness) Kill(t testing.TB, id fleet.InstanceID) { h.inject(t, simulated.Crash{Instance: id}) }
+
+func (h *harness) Disconnect(t testing.TB) { h.mending["cut"] = h.inject(t, simulated.Outage{}) }
+func (h *harness) Reconnect(testing.TB)    { h.mending["cut"]() }
+
+func (h *harness) Freeze(t testing.TB) {
+	h.mending["frozen"] = h.inject(t, simulated.Calls{Effect: simulated.Hangs})
+}
+func (h *harness) Thaw(testing.TB) { h.mending["frozen"]() }
+
+// several is a harness with several hosts.
+type several struct{ *harness }
+
+func (h several) FailHost(t testing.TB, host fleet.HostName) {
+	h.mending["host"] = h.inject(t, simulated.HostUnreachable{Host: host})
+}
+func (h several) RepairHost(testing.TB, fleet.HostName) { h.mending["host"]() }
+
+func TestExam(t *testing.T) {
+	t.Parallel()
+	worlds := map[string]func() providertest.Harness{
+		"one host": func() providertest.Harness { return newHarness(simulated.Options{}) },
+		"two slow hosts": func() providertest.Harness {
+			return several{newHarness(simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}, Latency: 70 * time.Millisecond})}
+		},
+	}
+	for name, world := range worlds {
+		for _, c := range providertest.Cases(world()) {
+			t.Run(name+"/"+c.Name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					h := world()
+					c.Run(t, h)
+				})
+			})
+		}
+	}
+}
+
+// TestExamLeavesNothing covers the suite itself: it removes whatever it built.
+func TestExamLeavesNothing(t *testing.T) {
+	t.Parallel()
+	var h several
+	for _, c := range providertest.Cases(several{newHarness(simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}})}) {
+		t.Run(c.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h = several{newHarness(simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}})}
+				c.Run(t, h)
+			})
+			for _, life := range h.world.Lives() {
+				if life.Removed.IsZero() {
+					t.Errorf("%s is still there", life.Name)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,209 @@
+package simulated
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/probe"
+)
+
+var _ probe.Transport = (*World)(nil)
+
+// Ping implements probe.Transport. Where no reply comes, it waits until ctx ends and returns its error.
+func (w *World) Ping(ctx context.Context, address netip.Addr) error {
+	if w.answers(address) {
+		return ctx.Err()
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (w *World) answers(address netip.Addr) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g, ok := w.leases[address]
+	return ok && g.reachable(time.Now())
+}
+
+// Dial implements probe.Transport: TCP to a literal address. A closed port of a machine that is up refuses
+// (syscall.ECONNREFUSED); where nothing answers, it waits until ctx ends. The connection speaks HTTP/1.1.
+func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: &net.AddrError{Err: "not a literal address", Addr: address}}
+	}
+	fail := func(err error) error {
+		return &net.OpError{Op: "dial", Net: network, Addr: net.TCPAddrFromAddrPort(to), Err: err}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fail(err)
+	}
+	switch client, outcome := w.connect(to); outcome {
+	case accepted:
+		return client, nil
+	case refused:
+		return nil, fail(os.NewSyscallError("connect", syscall.ECONNREFUSED))
+	}
+	<-ctx.Done()
+	return nil, fail(ctx.Err())
+}
+
+// handshake is how a connection attempt ends.
+type handshake int
+
+const (
+	unanswered handshake = iota
+	refused
+	accepted
+)
+
+// connect opens a connection if the address and port take it.
+func (w *World) connect(to netip.AddrPort) (net.Conn, handshake) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g, ok := w.leases[to.Addr()]
+	switch {
+	case !ok || !g.reachable(time.Now()):
+		return nil, unanswered
+	case g.has(NoHTTP) || !slices.Contains(w.options.Ports, to.Port()):
+		return nil, refused
+	}
+	near, far := net.Pipe()
+	c := &conn{Conn: far, guest: g}
+	g.conns[c] = struct{}{}
+	go w.serve(c)
+	return wire{Conn: near, remote: net.TCPAddrFromAddrPort(to)}, accepted
+}
+
+// wire is the caller's end of a connection.
+type wire struct {
+	net.Conn
+	remote net.Addr
+}
+
+// RemoteAddr implements net.Conn.
+func (c wire) RemoteAddr() net.Addr { return c.remote }
+
+// conn is the guest's end of a connection.
+type conn struct {
+	net.Conn
+	guest *guest
+}
+
+// abandon ends the goroutine behind the connection and leaves the caller's end open: it hears nothing any more.
+func (c *conn) abandon() {
+	_ = c.SetDeadline(time.Unix(1, 0)) // a pipe's deadline can always be set
+}
+
+// serve answers the requests of one connection until the caller closes it or the guest stops. It is owned by the
+// connection: whoever dialled ends it by Close.
+func (w *World) serve(c *conn) {
+	defer w.release(c)
+	r := bufio.NewReader(c)
+	for {
+		request, err := http.ReadRequest(r)
+		if err != nil {
+			return
+		}
+		if _, err := io.Copy(io.Discard, request.Body); err != nil {
+			return
+		}
+		status := w.status(c.guest)
+		if status == 0 {
+			_, _ = io.Copy(io.Discard, r) // until the caller gives up
+			return
+		}
+		if err := page(c, request, status); err != nil || request.Close {
+			return
+		}
+	}
+}
+
+// status returns what the guest answers with; 0: nothing.
+func (w *World) status(g *guest) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, ill := range g.ills {
+		switch ill.Symptom {
+		case HTTPHangs:
+			return 0
+		case HTTPStatus:
+			return ill.Status
+		}
+	}
+	return http.StatusOK
+}
+
+// page writes the guest's only page: its name, id and the status.
+func page(c *conn, request *http.Request, status int) error {
+	body := fmt.Sprintf("%s %s %d\n", c.guest.name, c.guest.id, status)
+	response := http.Response{
+		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Request: request, Close: request.Close,
+		Header:        http.Header{"Content-Type": {"text/plain; charset=utf-8"}},
+		ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
+	}
+	return response.Write(c)
+}
+
+// release closes the guest's end, unless the guest abandoned it.
+func (w *World) release(c *conn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, open := c.guest.conns[c]; open {
+		delete(c.guest.conns, c)
+		_ = c.Close() // a pipe's Close cannot fail
+	}
+}
+
+// Run implements probe.Transport. Without Options.Run it judges instead of running: exit code 0 when the machines
+// named in argv, by address or id, are all healthy by truth, and 1 when one is not. It is a LocalError when argv
+// names none.
+func (w *World) Run(ctx context.Context, argv []string) (int, string, error) {
+	if w.options.Run != nil {
+		return w.options.Run(ctx, argv)
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, "", err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now, named := time.Now(), 0
+	for _, arg := range argv {
+		g, ok := w.named(arg)
+		if !ok {
+			continue
+		}
+		named++
+		if !g.healthy(now) {
+			return 1, g.name + " is not healthy\n", nil
+		}
+	}
+	if named == 0 {
+		return 0, "", probe.LocalError{Err: fmt.Errorf("a simulated program must name a simulated machine: %q", argv)}
+	}
+	return 0, "", nil
+}
+
+// named returns the guest whose id or address the text is.
+func (w *World) named(text string) (*guest, bool) {
+	if g, ok := w.guests[fleet.InstanceID(text)]; ok {
+		return g, true
+	}
+	address, err := netip.ParseAddr(text)
+	if err != nil {
+		return nil, false
+	}
+	g, ok := w.leases[address]
+	return g, ok
+}

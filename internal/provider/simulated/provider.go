@@ -1,0 +1,273 @@
+package simulated
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// Provider is one client's handle on a world.
+type Provider struct {
+	world  *World
+	client string
+	close  sync.Once
+	closed chan struct{}
+}
+
+var (
+	_ provider.Provider = (*Provider)(nil)
+	_ provider.Watcher  = (*Provider)(nil)
+)
+
+var (
+	errInjected    = errors.New("injected fault")
+	errUnreachable = errors.New("unreachable")
+	errForeign     = errors.New("it bears another mark")
+)
+
+// Close implements provider.Provider. The world goes on.
+func (p *Provider) Close() error {
+	p.close.Do(func() { close(p.closed) })
+	return nil
+}
+
+// Identity implements provider.Reader.
+func (p *Provider) Identity(ctx context.Context) (map[fleet.HostName]string, error) {
+	ids := map[fleet.HostName]string{}
+	err := p.read(ctx, OpIdentity, provider.Ref{}, func(time.Time) error {
+		w := p.world
+		for _, host := range w.options.Hosts {
+			switch {
+			case w.unreachable(host):
+			case w.replaced(host):
+				ids[host] = "other-than-" + w.identity(host)
+			default:
+				ids[host] = w.identity(host)
+			}
+		}
+		if len(ids) == 0 {
+			return fault.New(fault.Transient, "simulated.identity", "", errUnreachable)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ids, nil
+}
+
+// List implements provider.Reader. Instances are sorted by host, name and id.
+func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
+	var l provider.Listing
+	err := p.read(ctx, OpList, provider.Ref{}, func(now time.Time) error {
+		l = p.world.listing(now)
+		if !slices.ContainsFunc(l.Hosts, func(a provider.HostAnswer) bool { return a.Err == nil }) {
+			return fault.New(fault.Transient, "simulated.list", "", errUnreachable)
+		}
+		return nil
+	})
+	if err != nil {
+		return provider.Listing{}, err
+	}
+	return l, nil
+}
+
+// Get implements provider.Reader.
+func (p *Provider) Get(ctx context.Context, ref provider.Ref) (fleet.Instance, error) {
+	var seen fleet.Instance
+	err := p.read(ctx, OpGet, ref, func(now time.Time) error {
+		g, err := p.world.at(ref)
+		if err != nil {
+			return err
+		}
+		seen = p.world.said(OpGet, g.report(g.state, now))
+		return nil
+	})
+	return seen, err
+}
+
+// Start implements provider.Power. A paused instance goes on; the remains of a crashed one are a Conflict.
+func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
+	return p.change(ctx, fleet.OpStart, ref, func(w *World, now time.Time) (bool, error) {
+		g, err := w.at(ref)
+		if err != nil {
+			return false, err
+		}
+		switch g.power {
+		case fleet.PowerRunning:
+			return false, nil
+		case fleet.PowerPaused:
+			w.setPower(g, now, fleet.PowerRunning, fleet.StopUnknown)
+		case fleet.PowerCrashed:
+			return false, conflict(ref, errors.New("its remains must be powered off first"))
+		default:
+			w.powerOn(g, now)
+		}
+		return true, nil
+	})
+}
+
+// Reboot implements provider.Power. An instance that is off is a Conflict.
+func (p *Provider) Reboot(ctx context.Context, ref provider.Ref) error {
+	return p.change(ctx, fleet.OpReboot, ref, func(w *World, now time.Time) (bool, error) {
+		g, err := w.mine(ref)
+		if err != nil {
+			return false, err
+		}
+		if g.power == fleet.PowerOff {
+			return false, conflict(ref, errors.New("it is off"))
+		}
+		w.powerOn(g, now)
+		return true, nil
+	})
+}
+
+// PowerOff implements provider.Power.
+func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
+	return p.change(ctx, fleet.OpPowerOff, ref, func(w *World, now time.Time) (bool, error) {
+		g, err := w.mine(ref)
+		if err != nil || g.power == fleet.PowerOff {
+			return false, err
+		}
+		w.setPower(g, now, fleet.PowerOff, fleet.StopExternal)
+		return true, nil
+	})
+}
+
+// Create implements provider.Builder. The template is not looked at.
+func (p *Provider) Create(ctx context.Context, order provider.Order) error {
+	return p.change(ctx, fleet.OpCreate, order.Ref, func(w *World, now time.Time) (bool, error) {
+		if w.replaced(order.Host) {
+			return false, nil
+		}
+		if err := w.vacant(order.ID, order.Host, order.Name); err != nil {
+			return false, err
+		}
+		g := w.add(now, order.ID, order.Host, order.Name, order.Mark)
+		w.powerOn(g, now)
+		w.infect(g, now)
+		return true, nil
+	})
+}
+
+// Delete implements provider.Builder.
+func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
+	return p.change(ctx, fleet.OpDelete, ref, func(w *World, now time.Time) (bool, error) {
+		g, err := w.mine(ref)
+		switch {
+		case fault.Is(err, fault.NotFound):
+			return false, nil
+		case err != nil:
+			return false, err
+		case g.power != fleet.PowerOff:
+			return false, conflict(ref, fmt.Errorf("it is %s", g.power))
+		}
+		w.remove(g, now)
+		return true, nil
+	})
+}
+
+// Certify implements provider.Builder.
+func (p *Provider) Certify(ctx context.Context, ref provider.Ref) error {
+	return p.change(ctx, fleet.OpCertify, ref, func(w *World, now time.Time) (bool, error) {
+		g, err := w.mine(ref)
+		if err != nil || g.mark.Certified {
+			return false, err
+		}
+		g.mark.Certified = true
+		g.remember(now)
+		return true, nil
+	})
+}
+
+func conflict(ref provider.Ref, why error) error {
+	return fault.New(fault.Conflict, "simulated.find", string(ref.ID), why)
+}
+
+// at returns the guest that the reference names, whatever its mark.
+func (w *World) at(ref provider.Ref) (*guest, error) {
+	if err := w.hostExists(ref.Host); err != nil {
+		return nil, err
+	}
+	g, ok := w.guests[ref.ID]
+	if !ok || g.host != ref.Host || w.replaced(ref.Host) {
+		return nil, fault.New(fault.NotFound, "simulated.find", string(ref.ID), nil)
+	}
+	return g, nil
+}
+
+// mine returns the guest that the reference names if it bears the reference's mark.
+func (w *World) mine(ref provider.Ref) (*guest, error) {
+	g, err := w.at(ref)
+	if err != nil {
+		return nil, err
+	}
+	if g.mark.Installation != ref.Mark.Installation || g.mark.Machine != ref.Mark.Machine ||
+		g.mark.Generation != ref.Mark.Generation {
+		return nil, conflict(ref, errForeign)
+	}
+	return g, nil
+}
+
+// said returns what the provider says for what is so.
+func (w *World) said(op fleet.Op, i fleet.Instance) fleet.Instance {
+	f, lies := inForce(w, func(f Misreported) bool { return f.Instance == i.ID && (f.Op == "" || f.Op == op) })
+	if lies {
+		i.Power, i.Stop = f.Power, f.Stop
+	}
+	return i
+}
+
+// listing is the provider's answer to List.
+func (w *World) listing(now time.Time) provider.Listing {
+	var l provider.Listing
+	shown := map[fleet.HostName]bool{}
+	_, empty := inForce(w, func(EmptyLists) bool { return true })
+	for _, host := range w.options.Hosts {
+		answer := provider.HostAnswer{Name: host}
+		if w.unreachable(host) {
+			answer.Err = fault.New(fault.Transient, "simulated.list", string(host), errUnreachable)
+		}
+		shown[host] = answer.Err == nil && !empty && !w.replaced(host)
+		l.Hosts = append(l.Hosts, answer)
+	}
+	stale, _ := inForce(w, func(StaleLists) bool { return true })
+	then := now.Add(-stale.Age)
+	for _, g := range w.sorted() {
+		if s, existed := g.stateAt(then); existed && shown[g.host] {
+			l.Instances = append(l.Instances, w.said(OpList, g.report(s, then)))
+		}
+	}
+	return l
+}
+
+// sorted returns every guest, those lately removed included.
+func (w *World) sorted() []*guest {
+	all := slices.Clone(w.gone)
+	for _, g := range w.guests {
+		all = append(all, g)
+	}
+	slices.SortFunc(all, func(a, b *guest) int {
+		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id))
+	})
+	return all
+}
+
+// over reports why the handle cannot send: its context or the handle itself ended.
+func (p *Provider) over(ctx context.Context) error {
+	select {
+	case <-p.closed:
+		return net.ErrClosed
+	default:
+		return ctx.Err()
+	}
+}

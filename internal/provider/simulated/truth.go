@@ -1,0 +1,147 @@
+package simulated
+
+import (
+	"slices"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+)
+
+// Life is one instance from creation to removal.
+type Life struct {
+	ID      fleet.InstanceID
+	Host    fleet.HostName
+	Name    string
+	Mark    fleet.Mark // as it was created
+	Created time.Time
+	Removed time.Time // zero: it exists
+	Runs    []Run     // oldest first
+}
+
+// Run is a time during which an instance was powered on, reboots included.
+type Run struct {
+	From time.Time
+	To   time.Time // zero: it runs
+}
+
+// Call is one changing call that reached the provider.
+type Call struct {
+	At       time.Time
+	Client   string // who opened the handle
+	Op       fleet.Op
+	Instance fleet.InstanceID
+	Host     fleet.HostName
+	Machine  fleet.MachineName // whose instance it is by its mark, or was to become
+	// Effect says that the call changed the truth.
+	Effect bool
+	// Healthy says that the instance was healthy, by truth, at the moment of the call.
+	Healthy bool
+	// Again says that this is an injected repetition of an earlier call.
+	Again bool
+	// Kind is how the provider itself ended it, whatever answer reached the caller; empty: well.
+	Kind fault.Kind
+}
+
+type life = Life
+
+// copies counts a machine's running instances.
+type copies struct{ now, most int }
+
+// RunningCopies returns how many instances of the machine are powered on, paused ones included (L1).
+func (w *World) RunningCopies(m fleet.MachineName) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.machine[m].now
+}
+
+// MaxRunningCopies returns the greatest number that RunningCopies ever had. Law L1 holds when it is at most 1.
+func (w *World) MaxRunningCopies(m fleet.MachineName) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.machine[m].most
+}
+
+// Machines returns every machine that ever had a running instance with a mark, sorted.
+func (w *World) Machines() []fleet.MachineName {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var names []fleet.MachineName
+	for name := range w.machine {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Lives returns every instance that ever was, in order of creation.
+func (w *World) Lives() []Life {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	lives := make([]Life, 0, len(w.lives))
+	for _, l := range w.lives {
+		c := *l
+		c.Runs = slices.Clone(l.Runs)
+		lives = append(lives, c)
+	}
+	return lives
+}
+
+// Calls returns every changing call that reached the provider, oldest first.
+func (w *World) Calls() []Call {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.calls)
+}
+
+// Harm returns the disruptive calls that hit an instance that was healthy by truth: outside wanted changes, none may.
+func (w *World) Harm() []Call {
+	return slices.DeleteFunc(w.Calls(), func(c Call) bool { return !c.Op.Disruptive() || !c.Effect || !c.Healthy })
+}
+
+// Healthy reports whether the instance is healthy by truth: it booted, is on the network and serves HTTP.
+func (w *World) Healthy(id fleet.InstanceID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g, ok := w.guests[id]
+	return ok && g.healthy(time.Now())
+}
+
+// Instance returns the machine's instance as it truly is, and whether there is one; of several, the latest generation.
+func (w *World) Instance(m fleet.MachineName) (fleet.Instance, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var best *guest
+	for _, g := range w.guests {
+		if g.mark.Machine == m && (best == nil || g.mark.Generation > best.mark.Generation) {
+			best = g
+		}
+	}
+	if best == nil {
+		return fleet.Instance{}, false
+	}
+	return best.report(best.state, time.Now()), true
+}
+
+func (w *World) born(g *guest, now time.Time) {
+	g.life = &life{ID: g.id, Host: g.host, Name: g.name, Mark: g.mark, Created: now}
+	w.lives = append(w.lives, g.life)
+}
+
+func (w *World) died(g *guest, now time.Time) { g.life.Removed = now }
+
+// count books that the guest was powered on or off.
+func (w *World) count(g *guest, now time.Time) {
+	c := w.machine[g.mark.Machine]
+	if g.on() {
+		c.now++
+		g.life.Runs = append(g.life.Runs, Run{From: now})
+	} else {
+		c.now--
+		g.life.Runs[len(g.life.Runs)-1].To = now
+	}
+	c.most = max(c.most, c.now)
+	w.machine[g.mark.Machine] = c
+}

@@ -1,0 +1,189 @@
+// Package simulated is a provider without a hypervisor: a World of hosts and virtual machines that exists in memory, to
+// try hale without one (`type: simulated`) and as the twin of the real providers in tests.
+//
+// It promises that machines boot, get addresses, answer pings and serve HTTP as real ones do, in package time's time, so
+// also within a testing/synctest bubble; that everything that goes wrong in the field can be made to go wrong by
+// World.Inject; and that the world remembers the truth (who ran when, which call did what to a healthy machine), so a
+// test can assert hale's laws instead of its words. Controllers come and go (Open, Close); the world outlives them.
+//
+// It opens no socket, holds no lock while anything waits, and leaves no goroutine behind: a connection's goroutine ends
+// with the connection or its machine. It keeps nothing on disk and does not act by itself, apart from injected faults.
+package simulated
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+)
+
+// Options describe a world. The zero value is one host whose machines boot in two seconds.
+type Options struct {
+	// Hosts are the places for machines. Default: a single one with an empty name.
+	Hosts []fleet.HostName
+	// Boot is the time from power on until a machine answers pings and serves HTTP. Default 2 s.
+	Boot time.Duration
+	// AddressAfter is the time from power on until the provider knows the address. Default: half of Boot.
+	AddressAfter time.Duration
+	// Ports are those on which machines serve HTTP; all others refuse connections. Default: 80.
+	Ports []uint16
+	// Latency is the time that each provider call takes. Default: none.
+	Latency time.Duration
+	// Subnet is where the world's DHCP takes addresses from. Default 10.0.0.0/8.
+	Subnet netip.Prefix
+	// Seed decides whatever is left to chance, and tells this world's identity from another's.
+	Seed uint64
+	// Run answers exec checks. Default: see World.Run.
+	Run func(ctx context.Context, argv []string) (code int, output string, err error)
+}
+
+// World is the truth about a simulated installation.
+type World struct {
+	options Options
+
+	mu      sync.Mutex
+	random  *rand.Rand
+	guests  map[fleet.InstanceID]*guest
+	names   map[place]*guest
+	leases  map[netip.Addr]*guest
+	last    netip.Addr    // handed out last
+	gone    []*guest      // recently removed, for listings of the past
+	active  []*injection  // faults in force, oldest first
+	ears    []*subscriber // watching handles
+	machine map[fleet.MachineName]copies
+	lives   []*life
+	calls   []Call
+}
+
+// place is where a name is taken.
+type place struct {
+	host fleet.HostName
+	name string
+}
+
+// NewWorld makes a world without machines.
+func NewWorld(o Options) *World {
+	if len(o.Hosts) == 0 {
+		o.Hosts = []fleet.HostName{""}
+	}
+	o.Hosts = slices.Sorted(slices.Values(o.Hosts))
+	if o.Boot == 0 {
+		o.Boot = 2 * time.Second
+	}
+	if o.AddressAfter == 0 {
+		o.AddressAfter = o.Boot / 2
+	}
+	if len(o.Ports) == 0 {
+		o.Ports = []uint16{80}
+	}
+	if !o.Subnet.IsValid() {
+		o.Subnet = netip.MustParsePrefix("10.0.0.0/8")
+	}
+	return &World{
+		options: o,
+		random:  rand.New(rand.NewPCG(o.Seed, 0x68616c65)),
+		guests:  map[fleet.InstanceID]*guest{},
+		names:   map[place]*guest{},
+		leases:  map[netip.Addr]*guest{},
+		last:    o.Subnet.Masked().Addr(),
+		machine: map[fleet.MachineName]copies{},
+	}
+}
+
+// Open returns a handle on the world's provider for the client, whose name the log of calls and some faults use.
+func (w *World) Open(client string) *Provider {
+	return &Provider{world: w, client: client, closed: make(chan struct{})}
+}
+
+// Plant adds a machine that runs, has long booted and was not ordered from this provider by hale: something to adopt,
+// or somebody else's. Host, ID and Name are taken from the instance, and its Mark, which may be zero.
+func (w *World) Plant(i fleet.Instance) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.vacant(i.ID, i.Host, i.Name); err != nil {
+		return fault.New(fault.KindOf(err), "simulated.plant", i.Name, cause(err))
+	}
+	now := time.Now()
+	g := w.add(now, i.ID, i.Host, i.Name, i.Mark)
+	w.powerOn(g, now)
+	g.bootsAt, g.addressAt = now, now
+	g.remember(now)
+	return nil
+}
+
+// vacant returns a Conflict when the id, or the name on the host, is taken, and Invalid for an unknown host.
+func (w *World) vacant(id fleet.InstanceID, host fleet.HostName, name string) error {
+	if err := w.hostExists(host); err != nil {
+		return err
+	}
+	if _, taken := w.guests[id]; taken {
+		return fault.New(fault.Conflict, "simulated.vacant", string(id), fmt.Errorf("the id exists"))
+	}
+	if g, taken := w.names[place{host, name}]; taken {
+		return fault.New(fault.Conflict, "simulated.vacant", name, fmt.Errorf("the name is taken by %s", g.id))
+	}
+	return nil
+}
+
+func (w *World) hostExists(host fleet.HostName) error {
+	if !slices.Contains(w.options.Hosts, host) {
+		return fault.New(fault.Invalid, "simulated.host", string(host), fmt.Errorf("there is no such host"))
+	}
+	return nil
+}
+
+// add makes a guest that is off.
+func (w *World) add(now time.Time, id fleet.InstanceID, host fleet.HostName, name string, mark fleet.Mark) *guest {
+	g := &guest{id: id, host: host, name: name, conns: map[*conn]struct{}{}}
+	g.mark, g.power = mark, fleet.PowerOff
+	w.guests[id] = g
+	w.names[place{host, name}] = g
+	w.lease(g)
+	w.born(g, now)
+	return g
+}
+
+// remove takes the guest out of the world.
+func (w *World) remove(g *guest, now time.Time) {
+	w.setPower(g, now, fleet.PowerGone, fleet.StopUnknown)
+	delete(w.guests, g.id)
+	delete(w.names, place{g.host, g.name})
+	if w.leases[g.address] == g {
+		delete(w.leases, g.address)
+	}
+	w.gone = append(w.gone, g)
+	w.gone = slices.DeleteFunc(w.gone, func(old *guest) bool { return now.Sub(old.last().at) > memory })
+	w.died(g, now)
+}
+
+// lease gives the guest an address that nobody has.
+func (w *World) lease(g *guest) {
+	if w.leases[g.address] == g {
+		delete(w.leases, g.address)
+	}
+	for {
+		w.last = w.last.Next()
+		if !w.options.Subnet.Contains(w.last) {
+			w.last = w.options.Subnet.Masked().Addr().Next()
+		}
+		if _, taken := w.leases[w.last]; !taken {
+			break
+		}
+	}
+	g.address = w.last
+	w.leases[g.address] = g
+}
+
+// identity is the host's own, the same for as long as the world exists.
+func (w *World) identity(host fleet.HostName) string {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d/%s", w.options.Seed, host)
+	return fmt.Sprintf("simulated-%016x", h.Sum64())
+}
