@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/probe"
+	"hale/internal/state"
+
+	"github.com/google/uuid"
+)
+
+// Fleet is one fleet with the engine that probes its machines.
+type Fleet struct {
+	Spec   fleet.Spec
+	Probes probe.Engine
+}
+
+// Options are what an Engine is made of. All are needed.
+type Options struct {
+	Store   state.Store
+	Server  string // this server's name, for the owner's key
+	Sources []Source
+	Fleets  []Fleet
+	Logger  *slog.Logger
+}
+
+// Engine runs the owners of fleets.
+type Engine struct {
+	opts      Options
+	clock     *clock
+	sentinels []*sentinel
+	owners    []*owner
+}
+
+// New makes an engine. fault.Invalid: a fleet names a provider that is not among the sources.
+func New(opts Options) (*Engine, error) {
+	e := &Engine{opts: opts, clock: newClock()}
+	byName := make(map[fleet.ProviderName]*sentinel)
+	for _, src := range opts.Sources {
+		s := newSentinel(src, e.clock, opts.Store, opts.Logger)
+		byName[src.Name] = s
+		e.sentinels = append(e.sentinels, s)
+	}
+	for _, f := range opts.Fleets {
+		s, ok := byName[f.Spec.Provider]
+		if !ok {
+			return nil, fault.New(fault.Invalid, "engine.new", string(f.Spec.Name), nil)
+		}
+		e.owners = append(e.owners, newOwner(f, e.clock, s, opts))
+	}
+	return e, nil
+}
+
+// Run works until ctx ends and everything it started has ended. It returns an error only when it cannot begin.
+func (e *Engine) Run(ctx context.Context) error {
+	installation, err := e.installation(ctx)
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	for _, s := range e.sentinels {
+		wg.Go(func() { s.watch(ctx) })
+		wg.Go(func() { s.run(ctx) })
+	}
+	for _, o := range e.owners {
+		o.installation = installation
+		wg.Go(func() { o.run(ctx) })
+	}
+	wg.Wait()
+	return nil
+}
+
+// installation returns this store's random id, made at first use.
+func (e *Engine) installation(ctx context.Context) (fleet.Installation, error) {
+	for {
+		entry, err := e.opts.Store.Get(ctx, installationKey)
+		if err == nil {
+			return fleet.Installation(entry.Value), nil
+		}
+		if !fault.Is(err, fault.NotFound) {
+			return "", err
+		}
+		_, err = e.opts.Store.Commit(ctx, state.Txn{
+			If:   []state.Compare{state.Absent(installationKey)},
+			Then: []state.Write{state.Put(installationKey, []byte(uuid.NewString()))},
+		})
+		if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.UnknownOutcome) {
+			return "", err
+		}
+	}
+}
+
+// Status returns the fleets as they stand, in the order of the configuration.
+func (e *Engine) Status() []FleetStatus {
+	out := make([]FleetStatus, 0, len(e.owners))
+	for _, o := range e.owners {
+		out = append(out, *o.published.Load())
+	}
+	return out
+}

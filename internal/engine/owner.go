@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/guard"
+	"hale/internal/probe"
+	"hale/internal/state"
+)
+
+// FleetStatus is one fleet as its owner sees it.
+type FleetStatus struct {
+	Spec     fleet.Spec
+	Acting   fleet.Reason // empty: hale acts
+	Detail   string       // the error behind Acting, if one is
+	Provider fleet.ProviderState
+	Hosts    []fleet.Host
+	Brake    fleet.Brake
+	Tally    guard.Tally
+	Machines []fleet.View
+	At       fleet.Now
+}
+
+// owner holds one fleet for as long as it can: term after term.
+type owner struct {
+	spec         fleet.Spec
+	probes       probe.Engine
+	clock        *clock
+	sentinel     *sentinel
+	reports      <-chan report
+	store        state.Store
+	server       string
+	log          *slog.Logger
+	installation fleet.Installation
+	published    atomic.Pointer[FleetStatus]
+}
+
+func newOwner(f Fleet, c *clock, s *sentinel, opts Options) *owner {
+	o := &owner{
+		spec: f.Spec, probes: f.Probes, clock: c, sentinel: s, reports: s.subscribe(), store: opts.Store,
+		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name),
+	}
+	o.published.Store(&FleetStatus{Spec: f.Spec, Acting: fleet.ReasonNotOwner})
+	return o
+}
+
+// Between two terms.
+const (
+	firstRest   = 100 * time.Millisecond
+	longestRest = 5 * time.Second
+)
+
+func (o *owner) run(ctx context.Context) {
+	rest := firstRest
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := o.serve(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		o.sayWhy(err)
+		if time.Since(began) > longestRest {
+			rest = firstRest
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(rest):
+		}
+		rest = min(2*rest, longestRest)
+	}
+}
+
+// serve wins the fleet and reigns until the lease, the store or ctx ends.
+func (o *owner) serve(ctx context.Context) error {
+	tctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	t, err := o.begin(tctx)
+	if err != nil {
+		return err
+	}
+	defer t.end(tctx, cancel)
+	return t.reign(tctx)
+}
+
+func (o *owner) sayWhy(err error) {
+	s := *o.published.Load()
+	s.Acting, s.Detail = fleet.ReasonStoreDown, err.Error()
+	if fault.Is(err, fault.Conflict) || fault.Is(err, fault.LeaseLost) {
+		s.Acting = fleet.ReasonNotOwner
+	}
+	if fault.Is(err, fault.NoSpace) {
+		s.Acting = fleet.ReasonStoreFull
+	}
+	if was := o.published.Load(); was.Acting != s.Acting || was.Detail != s.Detail {
+		o.log.Warn("not acting", "reason", s.Acting, "err", err)
+	}
+	o.published.Store(&s)
+}
+
+// leaseTime is long enough that the lease can cover the longest disruptive call at any moment between renewals.
+func leaseTime(spec fleet.Spec) time.Duration {
+	longest := fleet.BuildCallLimit
+	for _, s := range spec.Repair.Steps {
+		longest = max(longest, s.Timeout)
+	}
+	return 2*min(longest, disruptiveLimit) + 2*leaseMargin
+}
+
+const (
+	// disruptiveLimit bounds each disruptive call, whatever the step allows, so that the lease can cover it.
+	disruptiveLimit = 15 * time.Second
+	// leaseMargin is what must remain of the lease beyond the call's limit (L7).
+	leaseMargin = 2 * time.Second
+)

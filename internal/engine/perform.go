@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// observeLimit bounds one question about one instance.
+const observeLimit = 5 * time.Second
+
+func refTo(id fleet.InstanceID, host fleet.HostName, mark fleet.Mark) provider.Ref {
+	return provider.Ref{ID: id, Host: host, Mark: mark}
+}
+
+// perform starts an action whose belief is stored. Its result comes back as news.
+func (t *term) perform(ctx context.Context, index int, a fleet.Action) {
+	switch a.Kind {
+	case fleet.ActionLook:
+		t.look(ctx, index, a)
+	case fleet.ActionObserve:
+		t.observe(ctx, index, a.Instance, a.Host)
+	case fleet.ActionCall:
+		t.call(ctx, index, a)
+	}
+}
+
+// tell hands news to the reigning goroutine, unless the term is over.
+func (t *term) tell(ctx context.Context, n news) {
+	select {
+	case t.inbox <- n:
+	case <-ctx.Done():
+	}
+}
+
+func (t *term) observe(ctx context.Context, index int, id fleet.InstanceID, host fleet.HostName) {
+	t.wg.Go(func() {
+		if s := t.observation(ctx, id, host); s != nil {
+			t.tell(ctx, func(t *term) { t.sight(index, *s) })
+		}
+	})
+}
+
+// look asks the provider, and each check once, all side by side.
+func (t *term) look(ctx context.Context, index int, a fleet.Action) {
+	targets := t.targets.forLook(index, a.Scope)
+	t.wg.Go(func() {
+		l := fleet.Look{ID: a.Look, Started: t.clock.now().Mono, Checks: make([]fleet.CheckState, len(targets))}
+		seen := make(chan *fleet.Sighting, 1)
+		t.wg.Go(func() { seen <- t.observation(ctx, a.Instance, a.Host) })
+		done := make(chan struct{}, len(targets))
+		for k := range targets {
+			t.wg.Go(func() {
+				l.Checks[k] = t.probes.Look(ctx, targets[k])
+				done <- struct{}{}
+			})
+		}
+		for range targets {
+			<-done
+		}
+		if s := <-seen; s != nil {
+			l.Seen = *s
+		}
+		t.tell(ctx, func(t *term) {
+			if l.Seen.Asked != 0 {
+				t.sight(index, l.Seen)
+			}
+			t.views[index].Look, t.views[index].Due, t.dirty = &l, true, true
+		})
+	})
+}
+
+// call sends a stored intent. A disruptive one goes out only while the lease surely covers it (L7).
+func (t *term) call(ctx context.Context, index int, a fleet.Action) {
+	t.wg.Go(func() {
+		o := t.send(ctx, a)
+		t.tell(ctx, func(t *term) {
+			t.views[index].Outcome, t.views[index].Due, t.dirty = &o, true, true
+			t.sentinel.nudge()
+		})
+	})
+}
+
+func (t *term) send(ctx context.Context, a fleet.Action) fleet.Outcome {
+	limit := a.Intent.Limit
+	if a.Intent.Op.Disruptive() {
+		limit = min(limit, disruptiveLimit)
+		if t.lease.Remaining() <= limit+leaseMargin {
+			return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: string(fleet.ReasonLeaseShort)}
+		}
+	}
+	cctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := t.dispatch(cctx, a)
+	o := fleet.Outcome{Intent: a.Intent.ID, Kind: outcomeOf(err)}
+	if err != nil {
+		o.Detail = err.Error()
+	}
+	return o
+}
+
+func (t *term) dispatch(ctx context.Context, a fleet.Action) error {
+	p, ref := t.sentinel.src.Adapter, refTo(a.Instance, a.Host, a.Mark)
+	switch a.Intent.Op {
+	case fleet.OpCreate:
+		ref.Mark.Built = a.Intent.At
+		return p.Create(ctx, provider.Order{Ref: ref, Name: string(a.Machine), Template: t.spec.Template})
+	case fleet.OpStart:
+		return p.Start(ctx, ref)
+	case fleet.OpReboot:
+		return p.Reboot(ctx, ref)
+	case fleet.OpPowerOff:
+		return p.PowerOff(ctx, ref)
+	case fleet.OpDelete:
+		return p.Delete(ctx, ref)
+	case fleet.OpCertify:
+		return p.Certify(ctx, ref)
+	}
+	return fault.New(fault.Invalid, "engine.call", string(a.Intent.Op), nil)
+}
+
+func outcomeOf(err error) fleet.OutcomeKind {
+	switch fault.KindOf(err) {
+	case "":
+		return fleet.OutcomeDone
+	case fault.UnknownOutcome:
+		return fleet.OutcomeUnknown
+	case fault.Throttled, fault.Transient, fault.LeaseLost:
+		return fleet.OutcomeRetry
+	case fault.Conflict:
+		return fleet.OutcomeConflict
+	case fault.NotFound:
+		return fleet.OutcomeNotFound
+	case fault.Quota, fault.Unauthorised, fault.Invalid, fault.NoSpace:
+		return fleet.OutcomeRefused
+	case fault.Unsupported:
+		return fleet.OutcomeUnsupported
+	case fault.Permanent:
+	}
+	return fleet.OutcomeFailed
+}

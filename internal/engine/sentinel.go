@@ -1,0 +1,242 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sort"
+	"sync/atomic"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+	"hale/internal/state"
+)
+
+// Source is one provider with how it is to be watched.
+type Source struct {
+	Name    fleet.ProviderName
+	Adapter provider.Provider
+	// Watcher tells of lifecycle events; nil when the provider has none.
+	Watcher provider.Watcher
+	Poll    time.Duration // between full listings
+}
+
+const (
+	listLimit  = 10 * time.Second       // of one listing
+	hurryPoll  = 200 * time.Millisecond // while somebody waits for an address
+	hurryFor   = time.Second
+	eventPause = 20 * time.Millisecond // gathers the events of one moment into one listing
+)
+
+// report is what a sentinel tells the owners: the whole truth as of one question.
+type report struct {
+	state   fleet.ProviderState
+	hosts   []fleet.Host
+	listing provider.Listing
+	asked   fleet.Instant
+}
+
+// sentinel watches one provider: it lists on a beat, at once after an event, and faster while an owner is in a hurry.
+type sentinel struct {
+	src   Source
+	clock *clock
+	store state.Store
+	log   *slog.Logger
+
+	poke chan struct{} // an event came
+	// impatient wakes the pause when hurry was set.
+	impatient chan struct{}
+	hurry     atomic.Int64 // a fleet.Instant
+	subs      []chan report
+
+	state  fleet.ProviderState
+	pinned map[fleet.HostName]string
+	asked  bool // the identity was compared since the provider was last down
+}
+
+func newSentinel(src Source, c *clock, store state.Store, log *slog.Logger) *sentinel {
+	return &sentinel{
+		src: src, clock: c, store: store, log: log.With("provider", src.Name), poke: make(chan struct{}, 1),
+		impatient: make(chan struct{}, 1),
+		state:     fleet.ProviderState{Standing: fleet.ProviderUnknown},
+	}
+}
+
+// subscribe returns a channel that always holds the latest report. Call it before run.
+func (s *sentinel) subscribe() <-chan report {
+	c := make(chan report, 1)
+	s.subs = append(s.subs, c)
+	return c
+}
+
+// hasten asks for frequent listings for a while.
+func (s *sentinel) hasten() {
+	s.hurry.Store(int64(s.clock.now().Mono.Add(hurryFor)))
+	select {
+	case s.impatient <- struct{}{}:
+	default:
+	}
+}
+
+func (s *sentinel) nudge() {
+	select {
+	case s.poke <- struct{}{}:
+	default:
+	}
+}
+
+func (s *sentinel) watch(ctx context.Context) {
+	if s.src.Watcher == nil {
+		return
+	}
+	if err := s.src.Watcher.Watch(ctx, func(provider.Event) { s.nudge() }); err != nil && ctx.Err() == nil {
+		s.log.Error("lifecycle events are lost; polling goes on", "err", err)
+	}
+}
+
+func (s *sentinel) run(ctx context.Context) {
+	var last time.Time
+	for ctx.Err() == nil {
+		last = time.Now()
+		s.publish(s.look(ctx))
+		s.pause(ctx, last)
+	}
+}
+
+// pause waits for the next beat, for an event, or less long when somebody becomes impatient.
+func (s *sentinel) pause(ctx context.Context, last time.Time) {
+	beat := s.src.Poll
+	if s.clock.now().Mono < fleet.Instant(s.hurry.Load()) {
+		beat = hurryPoll
+	}
+	timer := time.NewTimer(time.Until(last.Add(beat)))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			return
+		case <-s.impatient:
+			timer.Reset(time.Until(last.Add(hurryPoll)))
+		case <-s.poke:
+			timer.Reset(eventPause)
+			select {
+			case <-ctx.Done():
+			case <-timer.C:
+			}
+			return
+		}
+	}
+}
+
+func (s *sentinel) publish(r report) {
+	for _, c := range s.subs {
+		select {
+		case <-c: // the older one is of no use any more
+		default:
+		}
+		c <- r
+	}
+}
+
+// look asks the provider once.
+func (s *sentinel) look(ctx context.Context) report {
+	asked := s.clock.now().Mono
+	lctx, cancel := context.WithTimeout(ctx, listLimit)
+	defer cancel()
+	listing, err := s.src.Adapter.List(lctx)
+	if err == nil && !s.asked {
+		err = s.checkIdentity(lctx)
+	}
+	s.note(err)
+	return report{state: s.state, hosts: hostsOf(listing), listing: listing, asked: asked}
+}
+
+func hostsOf(l provider.Listing) []fleet.Host {
+	hosts := make([]fleet.Host, 0, len(l.Hosts))
+	for _, h := range l.Hosts {
+		hosts = append(hosts, fleet.Host{Name: h.Name, Up: h.Err == nil})
+	}
+	sort.Slice(hosts, func(i, j int) bool { return hosts[i].Name < hosts[j].Name })
+	return hosts
+}
+
+// note turns the result of a listing into the provider's standing.
+func (s *sentinel) note(err error) {
+	next := fleet.ProviderState{Standing: fleet.ProviderUp, Since: s.state.Since}
+	switch {
+	case errors.Is(err, errDoubtful):
+		next.Standing, next.Detail = fleet.ProviderDoubtful, err.Error()
+	case err != nil:
+		next.Standing, next.Detail = fleet.ProviderDown, err.Error()
+		s.asked = false
+	}
+	if next.Standing != s.state.Standing {
+		next.Since = s.clock.now().Mono
+		s.log.Info("provider", "standing", next.Standing, "detail", next.Detail)
+	}
+	s.state = next
+}
+
+var errDoubtful = errors.New("another provider answers behind this address")
+
+// checkIdentity compares the provider with the one that was pinned at first sight.
+func (s *sentinel) checkIdentity(ctx context.Context) error {
+	ids, err := s.src.Adapter.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	if s.pinned == nil {
+		if err := s.loadPin(ctx); err != nil {
+			return err
+		}
+	}
+	fresh := false
+	for host, id := range ids {
+		pin, known := s.pinned[host]
+		if known && pin != id {
+			return fmt.Errorf("%w: host %q was %s and is now %s; if that is right, forget the old one with a new data folder or provider name",
+				errDoubtful, host, pin, id)
+		}
+		fresh = fresh || !known
+		s.pinned[host] = id
+	}
+	if fresh {
+		if err := s.storePin(ctx); err != nil {
+			return err
+		}
+	}
+	s.asked = true
+	return nil
+}
+
+func (s *sentinel) loadPin(ctx context.Context) error {
+	e, err := s.store.Get(ctx, pinKey(s.src.Name))
+	if fault.Is(err, fault.NotFound) {
+		s.pinned = make(map[fleet.HostName]string)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	pinned := make(map[fleet.HostName]string)
+	if err := json.Unmarshal(e.Value, &pinned); err != nil {
+		return fault.New(fault.Permanent, "engine.identity", string(s.src.Name), err)
+	}
+	s.pinned = pinned
+	return nil
+}
+
+func (s *sentinel) storePin(ctx context.Context) error {
+	data, err := json.Marshal(s.pinned)
+	if err != nil {
+		return fault.New(fault.Permanent, "engine.identity", string(s.src.Name), err)
+	}
+	_, err = s.store.Commit(ctx, state.Txn{Then: []state.Write{state.Put(pinKey(s.src.Name), data)}})
+	return err
+}

@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+
+	"hale/internal/decide"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/state"
+
+	"github.com/google/uuid"
+)
+
+func freshID() fleet.InstanceID { return fleet.InstanceID(uuid.NewString()) }
+
+// adopt stores a decision, machine by machine, and lets each one's actions begin as soon as its belief is stored.
+func (t *term) adopt(ctx context.Context, d decide.Decision) error {
+	if err := t.adoptBrake(ctx, d); err != nil {
+		return err
+	}
+	for _, m := range d.Machines {
+		if err := t.adoptMachine(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// adoptBrake stores what is about the fleet as a whole: the brake, and what the owner itself has to say.
+func (t *term) adoptBrake(ctx context.Context, d decide.Decision) error {
+	records := append(append([]fleet.Record(nil), t.pending...), d.Records...)
+	if d.Brake == t.brake && len(records) == 0 {
+		return nil
+	}
+	if err := t.write(ctx, []document{{brakeKey(t.spec.Name), d.Brake, &t.brakeDoc}}, records); err != nil {
+		return err
+	}
+	t.brake, t.pending = d.Brake, nil
+	return nil
+}
+
+func (t *term) adoptMachine(ctx context.Context, m decide.Machine) error {
+	v := &t.views[m.Index]
+	if err := t.write(ctx, []document{{machineKey(m.Belief.Name), m.Belief, &t.docs[m.Index]}}, m.Records); err != nil {
+		return err
+	}
+	if r := m.Belief.Repair; r != nil && r.Next.ID == v.FreshID {
+		v.FreshID = freshID()
+	}
+	v.Machine, v.Due, v.Look, v.Outcome = m.Belief, false, nil, nil
+	t.targets.aim(m.Index, t.addressOf(m.Index))
+	for _, a := range m.Actions {
+		t.perform(ctx, m.Index, a)
+	}
+	return nil
+}
+
+// document is one value to be stored under its key, guarded by what is believed to be there.
+type document struct {
+	key   string
+	value any
+	was   *stored
+}
+
+// write stores documents and records in one transaction that also compares the owner's lease. What is unchanged is not
+// written.
+func (t *term) write(ctx context.Context, docs []document, records []fleet.Record) error {
+	txn := state.Txn{If: []state.Compare{state.Held(ownerKey(t.spec.Name), t.ownerRev, t.lease.ID())}}
+	fresh := make([]stored, len(docs))
+	for i, d := range docs {
+		data, err := json.Marshal(d.value)
+		if err != nil {
+			return fault.New(fault.Invalid, "engine.write", d.key, err)
+		}
+		if fresh[i].value = string(data); fresh[i].value == d.was.value {
+			continue
+		}
+		txn.If = append(txn.If, state.At(d.key, d.was.revision))
+		txn.Then = append(txn.Then, state.Put(d.key, data))
+	}
+	writes, err := t.book.Writes(records)
+	if err != nil {
+		return err
+	}
+	txn.Then = append(txn.Then, writes...)
+	if len(txn.Then) == 0 {
+		return nil
+	}
+	rev, err := t.store.Commit(ctx, txn)
+	if err != nil {
+		return err
+	}
+	t.book.Advance(len(records))
+	for i, d := range docs {
+		if fresh[i].value != d.was.value {
+			*d.was = stored{rev, fresh[i].value}
+		}
+	}
+	return nil
+}
+
+// storePause is the wait before a full store is tried again.
+const storePause = 1_000_000_000 // one second, in Instants
+
+// sufferStore deals with a store that did not take a decision: a full one is waited for, with the evidence kept; any other
+// trouble ends the term, so that everything is read and judged afresh.
+func (t *term) sufferStore(now fleet.Now, err error) (fleet.Instant, error) {
+	if !fault.Is(err, fault.NoSpace) {
+		return 0, err
+	}
+	if t.acting != fleet.ReasonStoreFull {
+		t.log.Error("the store is full: not acting until there is space", "err", err)
+	}
+	t.acting, t.trouble = fleet.ReasonStoreFull, err.Error()
+	t.tryAt = now.Mono + storePause
+	t.next = t.tryAt
+	t.publish(now)
+	return t.tryAt, nil
+}
+
+// tryStore writes a sign of life to see whether the store has space again.
+func (t *term) tryStore(ctx context.Context, now fleet.Now) error {
+	if !now.Due(t.tryAt) {
+		return nil
+	}
+	rec := t.about(fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonActing, Detail: string(fleet.ReasonStoreFull)})
+	var was stored
+	if e, err := t.store.Get(ctx, aliveKey(t.spec.Name)); err == nil {
+		was.revision = e.Revision
+	}
+	err := t.write(ctx, []document{{aliveKey(t.spec.Name), now.Wall, &was}}, []fleet.Record{rec})
+	if err != nil {
+		_, err = t.sufferStore(now, err)
+		return err
+	}
+	t.log.Info("the store has space again: acting")
+	t.acting, t.trouble = "", ""
+	return nil
+}
+
+// about completes a record about the fleet.
+func (t *term) about(r fleet.Record) fleet.Record {
+	r.At, r.Fleet, r.Provider = t.clock.now().Wall, t.spec.Name, t.spec.Provider
+	return r
+}

@@ -1,0 +1,304 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/netip"
+	"sync"
+	"time"
+
+	"hale/internal/decide"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/guard"
+	"hale/internal/journal"
+	"hale/internal/state"
+)
+
+// term is one uninterrupted ownership of a fleet. Everything in it is touched by the reigning goroutine only; others
+// send it news.
+type term struct {
+	*owner
+	lease    state.Lease
+	ownerRev int64
+	book     *journal.Book
+
+	views   []fleet.View
+	docs    []stored
+	byName  map[fleet.MachineName]int
+	targets *targets
+
+	brake    fleet.Brake
+	brakeDoc stored
+	provider fleet.ProviderState
+	hosts    []fleet.Host
+	steadyAt fleet.Instant
+	acting   fleet.Reason
+	trouble  string        // the error behind acting
+	tryAt    fleet.Instant // when to try the store again
+	drift    time.Duration
+	taken    map[netip.Addr]fleet.InstanceID // addresses of running instances, as last listed
+	pending  []fleet.Record                  // about the fleet, to be stored with the next decision
+	dirty    bool                            // there is something to decide
+	next     fleet.Instant                   // when to decide again without news
+	heard    time.Time                       // the probes' watermark
+	deaf     bool                            // the watermark is stale: nothing is known by checks
+
+	inbox chan news
+	wg    sync.WaitGroup
+}
+
+// news is something that happened elsewhere, applied by the reigning goroutine.
+type news func(*term)
+
+// stored is a key as this owner last wrote or read it.
+type stored struct {
+	revision int64
+	value    string
+}
+
+// begin waits for the fleet to be free, takes it, and loads what was believed of it.
+func (o *owner) begin(ctx context.Context) (*term, error) {
+	lease, err := o.store.Grant(ctx, leaseTime(o.spec))
+	if err != nil {
+		return nil, err
+	}
+	t := &term{owner: o, lease: lease, inbox: make(chan news, 64), byName: make(map[fleet.MachineName]int)}
+	if err := t.claim(ctx); err != nil {
+		return nil, errors.Join(err, release(ctx, lease))
+	}
+	if err := t.load(ctx); err != nil {
+		return nil, errors.Join(err, release(ctx, lease))
+	}
+	return t, nil
+}
+
+// claim makes this server the owner. If another one was, its last calls get the time that they may take at most (L7).
+func (t *term) claim(ctx context.Context) error {
+	late := false
+	for {
+		rev, err := t.store.Commit(ctx, state.Txn{
+			If:   []state.Compare{state.Absent(ownerKey(t.spec.Name))},
+			Then: []state.Write{state.PutLeased(ownerKey(t.spec.Name), []byte(t.server), t.lease.ID())},
+		})
+		if err == nil {
+			t.ownerRev = rev
+			break
+		}
+		if !fault.Is(err, fault.Conflict) {
+			return err
+		}
+		late = true
+		t.sayWhy(err)
+		if err := t.awaitVacancy(ctx); err != nil {
+			return err
+		}
+	}
+	if !late {
+		return nil
+	}
+	select {
+	case <-time.After(disruptiveLimit + leaseMargin):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// awaitVacancy returns when the owner's key is gone.
+func (t *term) awaitVacancy(ctx context.Context) error {
+	key := ownerKey(t.spec.Name)
+	entries, rev, err := t.store.List(ctx, key)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	for e, err := range t.store.Watch(ctx, key, rev) {
+		if err != nil {
+			return err
+		}
+		if e.Deleted {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// load reads the beliefs of an earlier owner and makes them good for this one.
+func (t *term) load(ctx context.Context) error {
+	now := t.clock.now()
+	t.drift = t.clock.drift(now)
+	t.steadyAt = now.Mono.Add(guard.SettleTime(t.spec) + time.Second)
+	t.provider = fleet.ProviderState{Standing: fleet.ProviderUnknown}
+	var err error
+	if t.book, err = journal.Open(ctx, t.store, t.spec.Name); err != nil {
+		return err
+	}
+	if err := t.loadBrake(ctx); err != nil {
+		return err
+	}
+	if err := t.loadMachines(ctx, now); err != nil {
+		return err
+	}
+	t.targets = newTargets(t.probes, t.views, t.spec)
+	t.dirty, t.heard = true, time.Now()
+	return t.write(ctx, nil, []fleet.Record{t.about(fleet.Record{
+		Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.spec.Size})})
+}
+
+func (t *term) loadBrake(ctx context.Context) error {
+	e, err := t.store.Get(ctx, brakeKey(t.spec.Name))
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	t.brakeDoc = stored{e.Revision, string(e.Value)}
+	if err := json.Unmarshal(e.Value, &t.brake); err != nil {
+		return fault.New(fault.Permanent, "engine.load", e.Key, err)
+	}
+	t.brake.CalmSince = 0
+	return nil
+}
+
+func (t *term) loadMachines(ctx context.Context, now fleet.Now) error {
+	entries, _, err := t.store.List(ctx, machinesPrefix(t.spec.Name))
+	if err != nil {
+		return err
+	}
+	beliefs := make(map[int]fleet.Machine, t.spec.Size)
+	docs := make(map[int]stored, t.spec.Size)
+	top := t.spec.Size
+	for _, e := range entries {
+		var m fleet.Machine
+		if err := json.Unmarshal(e.Value, &m); err != nil {
+			return fault.New(fault.Permanent, "engine.load", e.Key, err)
+		}
+		n, ok := m.Name.Ordinal()
+		if !ok || m.Name.Fleet() != t.spec.Name {
+			return fault.New(fault.Permanent, "engine.load", e.Key, errors.New("not a machine of this fleet: "+string(m.Name)))
+		}
+		beliefs[n], docs[n] = m.Restart(now, t.spec), stored{e.Revision, string(e.Value)}
+		top = max(top, n)
+	}
+	for n := 1; n <= top; n++ {
+		m, known := beliefs[n]
+		if !known {
+			if n > t.spec.Size {
+				continue
+			}
+			m = fleet.Machine{Name: t.spec.Name.Machine(n), Health: fleet.Health{Verdict: fleet.VerdictUnknown, SinceMono: now.Mono}}
+		}
+		t.byName[m.Name] = len(t.views)
+		t.views = append(t.views, fleet.View{Machine: m, Due: true, FreshID: freshID()})
+		t.docs = append(t.docs, docs[n])
+	}
+	return nil
+}
+
+// end gives the fleet up: whatever still runs is told to stop and awaited, then the lease goes.
+func (t *term) end(ctx context.Context, cancel context.CancelFunc) {
+	cancel()
+	t.wg.Wait()
+	t.targets.clear()
+	if err := release(ctx, t.lease); err != nil {
+		t.log.Warn("the lease was not given back; it will run out", "err", err)
+	}
+}
+
+// release gives a lease back, also when ctx has ended.
+func release(ctx context.Context, lease state.Lease) error {
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err := lease.Revoke(rctx); err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.LeaseLost) {
+		return err
+	}
+	return nil
+}
+
+// reign is the owner's loop: hear, decide, store, act.
+func (t *term) reign(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.lease.Lost():
+			return fault.New(fault.LeaseLost, "engine.reign", string(t.spec.Name), nil)
+		case <-timer.C:
+		case r := <-t.probes.Reports():
+			t.hear(r)
+		case r := <-t.reports:
+			t.see(ctx, r)
+		case n := <-t.inbox:
+			n(t)
+		}
+		t.hearAll()
+		next, err := t.round(ctx)
+		if err != nil {
+			return err
+		}
+		timer.Reset(t.untilNext(next))
+	}
+}
+
+// hearAll takes the probe reports that wait already, so that one round judges them together.
+func (t *term) hearAll() {
+	for {
+		select {
+		case r := <-t.probes.Reports():
+			t.hear(r)
+		default:
+			return
+		}
+	}
+}
+
+// heartbeat is the longest that the owner goes without looking at its clocks and watermark.
+const heartbeat = time.Second
+
+func (t *term) untilNext(next fleet.Instant) time.Duration {
+	if next == 0 {
+		return heartbeat
+	}
+	return min(heartbeat, max(0, next.Sub(t.clock.now().Mono)))
+}
+
+// round decides if there is anything to decide, and lets what follows happen.
+func (t *term) round(ctx context.Context) (fleet.Instant, error) {
+	now := t.clock.now()
+	t.minds(now)
+	if !t.dirty && !now.Due(t.next) {
+		return t.next, nil
+	}
+	if t.acting == fleet.ReasonStoreFull {
+		if err := t.tryStore(ctx, now); err != nil || t.acting != "" {
+			return t.tryAt, err
+		}
+	}
+	d := decide.Decide(t.snapshot(now))
+	if err := t.adopt(ctx, d); err != nil {
+		return t.sufferStore(now, err)
+	}
+	t.dirty = false
+	t.next = d.Next
+	t.publish(now)
+	return d.Next, nil
+}
+
+// publish shows the fleet as it stands to whoever asks.
+func (t *term) publish(now fleet.Now) {
+	views := make([]fleet.View, len(t.views))
+	copy(views, t.views)
+	for i := range views {
+		views[i].Machine = views[i].Machine.Clone()
+		views[i].Checks = append([]fleet.CheckState(nil), views[i].Checks...)
+		views[i].Seen = append([]fleet.Sighting(nil), views[i].Seen...)
+	}
+	t.published.Store(&FleetStatus{
+		Spec: t.spec, Acting: t.acting, Detail: t.trouble, Provider: t.provider, Hosts: t.hosts, Brake: t.brake,
+		Tally: guard.Count(t.spec, views), Machines: views, At: now,
+	})
+}
