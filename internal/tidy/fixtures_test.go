@@ -80,13 +80,14 @@ var fixtures = map[string]fixture{
 		want: []string{
 			"a.go:8: http.DefaultClient", "a.go:9: log.Println", "a.go:9: os.Exit", "a.go:9: context.Background",
 			"a_test.go:7: time.Sleep", "a_test.go:7: a skipped test", "a.go:5: fmt.Println", "a.go:5: return an error",
-			"internal/lab/warden.go is excepted but does not exist", "internal/probe/netprobe/engine.go is excepted but", "internal/state/etcd/log.go is excepted but",
+			"internal/lab/warden.go is excepted but does not exist", "internal/lab/lab.go is excepted but", "internal/probe/netprobe/engine.go is excepted but", "internal/state/etcd/log.go is excepted but",
 		},
 	},
 	"an exception outlives its use": {
 		rule: "calls",
 		files: map[string]string{
 			"internal/lab/warden.go":            "package lab\nimport \"os\"\nvar _ = os.Getpid",
+			"internal/lab/lab.go":               "package lab\nimport \"os\"\nfunc f() { os.Exit(0); panic(1) }",
 			"internal/probe/netprobe/engine.go": "package netprobe\nimport \"context\"\nvar _ = context.Background",
 			"internal/state/etcd/log.go":        "package etcd\nimport \"context\"\nvar _ = context.Background",
 		},

@@ -65,7 +65,7 @@ func TestLoadReadsATreeWithoutGit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tree, err := Load(root)
+	tree, err := Load(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 // TestTheTreeIsTidy holds every rule against the tree that this file lies in.
 func TestTheTreeIsTidy(t *testing.T) {
 	t.Parallel()
-	tree, err := Load("../..")
+	tree, err := Load(t.Context(), "../..")
 	if err != nil {
 		t.Fatal(err)
 	}

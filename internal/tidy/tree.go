@@ -1,6 +1,7 @@
 package tidy
 
 import (
+	"context"
 	"errors"
 	"go/ast"
 	"go/parser"
@@ -37,8 +38,8 @@ type Finding struct {
 }
 
 // Load reads the tree below root: what git tracks or would track, or every file where there is no git.
-func Load(root string) (Tree, error) {
-	paths, err := list(root)
+func Load(ctx context.Context, root string) (Tree, error) {
+	paths, err := list(ctx, root)
 	if err != nil {
 		return Tree{}, err
 	}
@@ -61,8 +62,8 @@ func Load(root string) (Tree, error) {
 	return newTree(files), nil
 }
 
-func list(root string) ([]string, error) {
-	git := exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+func list(ctx context.Context, root string) ([]string, error) {
+	git := exec.CommandContext(ctx, "git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	if out, err := git.Output(); err == nil {
 		paths := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 		slices.Sort(paths)
