@@ -1,0 +1,172 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hale/internal/fleet"
+)
+
+// compile judges the drafts as a whole and makes the result. What it returns counts only when f found nothing.
+func compile(doc document, f *finder) *Config {
+	c := &Config{}
+	known := map[string]at[ProviderType]{}
+	for _, n := range doc.providers.value {
+		known[n.name] = n.value.kind
+		c.Providers = append(c.Providers, compileProvider(n, f))
+	}
+	fleets := map[string]bool{}
+	for _, n := range doc.fleets.value {
+		fleets[n.name] = true
+	}
+	for _, n := range doc.fleets.value {
+		mistaken(n, fleets, f)
+		fc := fleetCompiler{finder: f, draft: n.value, name: n.name, providers: known}
+		c.Fleets = append(c.Fleets, fc.compile())
+	}
+	slices.SortFunc(c.Providers, func(a, b Provider) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	slices.SortFunc(c.Fleets, func(a, b fleet.Spec) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	return c
+}
+
+// mistaken reports a fleet with the name of another fleet's machine.
+func mistaken(n named[fleetDraft], fleets map[string]bool, f *finder) {
+	m := fleet.MachineName(n.name)
+	ordinal, ok := m.Ordinal()
+	other := m.Fleet()
+	if ok && ordinal <= maxSize && fleets[string(other)] && other.Machine(ordinal) == m {
+		f.add(n.spot, fmt.Sprintf("is also the name of a machine of fleet %s", other), "choose another name")
+	}
+}
+
+func compileProvider(n named[providerDraft], f *finder) Provider {
+	d := n.value
+	p := Provider{Name: fleet.ProviderName(n.name), Type: d.kind.value, Poll: d.poll.value}
+	switch {
+	case !d.kind.known():
+	case p.Type == ProviderLibvirt:
+		p.Hosts = compileHosts(n, f)
+		p.StateDir = stateDir(d.stateDir, f)
+		foreign(f, p.Type, d.boot, d.latency)
+	case p.Type == ProviderSimulated:
+		p.Simulated = Simulated{Boot: d.boot.value, Latency: d.latency.value}
+		foreign(f, p.Type, d.uri, d.stateDir)
+		foreign(f, p.Type, d.hosts)
+	}
+	return p
+}
+
+func stateDir(v at[string], f *finder) string {
+	if v.known() && !path.IsAbs(v.value) {
+		f.add(v.spot, fmt.Sprintf("%q is not an absolute path", v.value), "write for example "+defaultStateDir)
+	}
+	return path.Clean(v.value)
+}
+
+// foreign reports keys that another type of provider has.
+func foreign[V any](f *finder, kind ProviderType, keys ...at[V]) {
+	for _, k := range keys {
+		if k.written() {
+			f.add(k.spot, fmt.Sprintf("does not belong to a provider of type %s", kind), "take it out, or choose another type")
+		}
+	}
+}
+
+func compileHosts(n named[providerDraft], f *finder) []Host {
+	d := n.value
+	switch {
+	case d.uri.written() && d.hosts.written():
+		f.add(d.hosts.spot, "comes besides uri", "write either uri or hosts")
+		return nil
+	case d.uri.written():
+		checkURI(d.uri, f)
+		return []Host{{URI: d.uri.value}}
+	case !d.hosts.written():
+		f.add(n.under("uri"), "is missing", "add uri: qemu:///system, or hosts")
+		return nil
+	}
+	var hosts []Host
+	for _, h := range d.hosts.value {
+		checkURI(h.value.uri, f)
+		once(hosts, h.value, f)
+		hosts = append(hosts, Host{Name: fleet.HostName(h.value.name.value), URI: h.value.uri.value})
+	}
+	slices.SortFunc(hosts, func(a, b Host) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	return hosts
+}
+
+// once reports a name or an address that an earlier host has: one host under two names would be judged twice.
+func once(earlier []Host, h hostDraft, f *finder) {
+	for _, e := range earlier {
+		if h.name.known() && string(e.Name) == h.name.value {
+			f.add(h.name.spot, fmt.Sprintf("there is a host %s already", e.Name), "give each host its own name")
+		}
+		if h.uri.known() && e.URI == h.uri.value {
+			f.add(h.uri.spot, fmt.Sprintf("is the address of host %s already", e.Name), "name each host once")
+		}
+	}
+}
+
+// uriForms is the hint for a libvirt address that hale does not speak.
+const uriForms = "write qemu:///system, qemu:///session, qemu+unix:///system?socket=/path or qemu+tcp://host/system"
+
+// checkURI judges a libvirt address. What was written is not repeated, since a password might be in it.
+func checkURI(v at[string], f *finder) {
+	if !v.known() {
+		return
+	}
+	u, err := url.Parse(v.value)
+	if err != nil || u.Scheme == "" {
+		f.add(v.spot, "is not a libvirt address", uriForms)
+		return
+	}
+	if bad := uriFlaw(u); bad != nil {
+		f.add(v.spot, bad.message, bad.hint)
+	}
+}
+
+func uriFlaw(u *url.URL) *flaw {
+	driver, transport, _ := strings.Cut(u.Scheme, "+")
+	switch {
+	case u.User != nil:
+		return flawf("take them out; let the socket or the network decide who may connect", "holds a user name or a password")
+	case driver != "qemu":
+		return flawf(uriForms, "libvirt's driver %s is not supported, only qemu", driver)
+	case transport != "" && transport != "unix" && transport != "tcp":
+		return flawf("use qemu+unix or qemu+tcp, for example through an ssh tunnel", "qemu+%s is not available yet", transport)
+	case transport == "" && u.Host != "":
+		return flawf("use qemu+tcp://"+u.Host+"/system", "qemu://host means TLS, which is not available yet")
+	case transport == "unix" && u.Host != "":
+		return flawf("write qemu+unix:///system?socket=/path", "a unix socket has no host")
+	case transport == "tcp" && u.Hostname() == "":
+		return flawf("write qemu+tcp://host/system", "names no host")
+	case u.Opaque != "" || u.Path != "/system" && (u.Path != "/session" || transport == "tcp"):
+		return flawf(uriForms, "does not end in /system")
+	}
+	return uriQueryFlaw(u, transport)
+}
+
+func uriQueryFlaw(u *url.URL, transport string) *flaw {
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return flawf("choose 1 to 65535", "port %s is out of range", port)
+		}
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil || u.Fragment != "" {
+		return flawf(uriForms, "is not a libvirt address")
+	}
+	for key := range query {
+		if key != "socket" || transport == "tcp" {
+			return flawf(uriForms, "holds an option that is not supported here")
+		}
+	}
+	if socket, ok := query["socket"]; ok && (len(socket) != 1 || !path.IsAbs(socket[0])) {
+		return flawf("write one absolute path, as ?socket=/run/libvirt/libvirt-sock", "the socket is not an absolute path")
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// fleetCompiler judges one fleet's draft.
+type fleetCompiler struct {
+	*finder
+	draft     fleetDraft
+	name      string
+	providers map[string]at[ProviderType]
+}
+
+func (c *fleetCompiler) compile() fleet.Spec {
+	d := c.draft
+	template := c.template()
+	return fleet.Spec{
+		Name:          fleet.Name(c.name),
+		Provider:      c.provider(),
+		Size:          d.size.value,
+		Template:      template,
+		Checks:        c.checks(),
+		UnhealthyWhen: c.unhealthyWhen(),
+		Repair:        c.repair(c.loss(template)),
+		Limits:        c.limits(),
+		Mode:          d.mode.value,
+		Grace:         d.grace.value,
+		BuildWithin:   d.buildWithin.value,
+		BlindAfter:    d.blindAfter.value,
+	}
+}
+
+func (c *fleetCompiler) provider() fleet.ProviderName {
+	p := c.draft.provider
+	if _, ok := c.providers[p.value]; p.known() && !ok {
+		hint := didYouMean(p.value, slices.Collect(maps.Keys(c.providers)))
+		if hint == "" {
+			hint = "add it under providers"
+		}
+		c.add(p.spot, fmt.Sprintf("there is no provider %s", p.value), hint)
+	}
+	return fleet.ProviderName(p.value)
+}
+
+// providerIs reports whether the fleet's provider is known to be of the type.
+func (c *fleetCompiler) providerIs(t ProviderType) bool {
+	kind, ok := c.providers[c.draft.provider.value]
+	return ok && kind.known() && kind.value == t
+}
+
+func (c *fleetCompiler) checks() []fleet.Check {
+	var checks []fleet.Check
+	for _, n := range c.draft.checks.value {
+		if fleet.CheckName(n.name) == fleet.ProviderTerm {
+			c.add(n.spot, "stands for the provider's own word in unhealthy_when", "choose another name")
+		}
+		if n.ok {
+			checks = append(checks, c.check(n))
+		}
+	}
+	slices.SortFunc(checks, func(a, b fleet.Check) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	return checks
+}
+
+func (c *fleetCompiler) check(n named[checkDraft]) fleet.Check {
+	d := n.value
+	out := fleet.Check{
+		Name: fleet.CheckName(n.name), Every: d.every.value, Timeout: c.timeout(d),
+		DownAfter: d.downAfter.value, UpAfter: d.upAfter.value,
+	}
+	var kinds []fleet.CheckKind
+	if d.ping.written() {
+		kinds = append(kinds, fleet.CheckPing)
+	}
+	if d.tcp.written() {
+		kinds = append(kinds, fleet.CheckTCP)
+		out.Port = d.tcp.value.port.value
+	}
+	if d.http.written() {
+		kinds = append(kinds, fleet.CheckHTTP)
+		out.Port, out.HTTP = c.http(d.http.value)
+	}
+	if d.exec.written() {
+		kinds = append(kinds, fleet.CheckExec)
+		for _, word := range d.exec.value.command.value {
+			out.Exec = append(out.Exec, word.value)
+		}
+	}
+	switch len(kinds) {
+	case 0:
+		c.add(n.spot, "does not say what to check", "add one of ping: {}, tcp: {port: 22}, http: {} and exec: {command: […]}")
+	case 1:
+		out.Kind = kinds[0]
+	default:
+		c.add(n.spot, fmt.Sprintf("is both %s and %s", kinds[0], kinds[1]), "make it two checks")
+	}
+	return out
+}
+
+// timeout returns the check's timeout, which is shorter than every.
+func (c *fleetCompiler) timeout(d checkDraft) time.Duration {
+	switch {
+	case d.timeout.how == absent:
+		return min(defaultTimeout, d.every.value/2)
+	case !d.timeout.known() || !d.every.known() || d.timeout.value < d.every.value:
+	case d.every.given() && d.every.value < d.timeout.value:
+		c.add(d.every.spot, fmt.Sprintf("%s is shorter than timeout %s", formatDuration(d.every.value), formatDuration(d.timeout.value)),
+			"raise every or lower timeout")
+	case d.every.given():
+		c.add(d.every.spot, fmt.Sprintf("%s is no longer than timeout", formatDuration(d.every.value)), "raise every or lower timeout")
+	default:
+		c.add(d.timeout.spot, fmt.Sprintf("%s is not shorter than every, which is %s by default",
+			formatDuration(d.timeout.value), formatDuration(defaultEvery)), "add a longer every or lower timeout")
+	}
+	return d.timeout.value
+}
+
+func (c *fleetCompiler) http(d httpDraft) (int, fleet.HTTPCheck) {
+	if p := d.path; p.known() && (!strings.HasPrefix(p.value, "/") || strings.ContainsAny(p.value, " #\t\r\n")) {
+		c.add(p.spot, fmt.Sprintf("%q is not a path", p.value), "begin it with / and escape blanks as %20")
+	}
+	if h := d.host; h.known() && strings.ContainsAny(h.value, "/ @\t\r\n") {
+		c.add(h.spot, fmt.Sprintf("%q is not a host name", h.value), "write for example www.example.org")
+	}
+	port := d.port.value
+	if !d.port.written() {
+		port = defaultHTTPPort
+		if d.scheme.value == "https" {
+			port = defaultHTTPSPort
+		}
+	}
+	return port, fleet.HTTPCheck{Scheme: d.scheme.value, Path: d.path.value, Host: d.host.value}
+}
+
+func (c *fleetCompiler) limits() fleet.Limits {
+	d := c.draft.limits.value
+	size := c.draft.size
+	if d.inRepair.known() && size.known() && d.inRepair.value > size.value {
+		c.add(d.inRepair.spot, fmt.Sprintf("%d is more than the size, %d", d.inRepair.value, size.value), "lower in_repair")
+	}
+	return fleet.Limits{
+		InRepair: d.inRepair.value,
+		InBuild:  d.inBuild.value,
+		Brake: fleet.BrakePolicy{
+			AtLeast:      d.brake.value.atLeast.value,
+			Percent:      d.brake.value.percent.value,
+			ReleaseAfter: d.brake.value.releaseAfter.value,
+		},
+	}
+}
+
+func (c *fleetCompiler) repair(loss *flaw) fleet.RepairPolicy {
+	d := c.draft.repair.value
+	stop, hold := c.externalStop()
+	return fleet.RepairPolicy{
+		Steps:            c.steps(loss),
+		Fence:            fleet.Fence{Proof: d.fence.value.proof.value},
+		Attempts:         d.attempts.value.times,
+		AttemptsIn:       d.attempts.value.within,
+		Backoff:          d.backoff.value,
+		OnExternalStop:   stop,
+		ExternalStopHold: hold,
+	}
+}
+
+func (c *fleetCompiler) externalStop() (fleet.ExternalStop, time.Duration) {
+	d := c.draft.onExternalStop
+	switch {
+	case d.value.hold.given():
+		return fleet.ExternalStopHoldThenPage, d.value.hold.value
+	case d.value.word.given() && d.value.word.value == fleet.ExternalStopHeal:
+		return fleet.ExternalStopHeal, 0
+	}
+	return fleet.ExternalStopHoldThenPage, defaultStopHold
+}
+
+// steps returns the ladder: as written, or every step that loses nothing. A loss is what is wrong with recreate.
+func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
+	d := c.draft.repair.value.steps
+	if d.how == absent {
+		steps := []fleet.Step{
+			{Kind: fleet.StepStart, Timeout: defaultCallTimeout, VerifyWithin: defaultVerifyWithin},
+			{Kind: fleet.StepReboot, Timeout: defaultCallTimeout, VerifyWithin: defaultVerifyWithin},
+		}
+		if loss == nil {
+			steps = append(steps, fleet.Step{
+				Kind: fleet.StepRecreate, Timeout: defaultRecreateTimeout, OnDeleteFailure: defaultOnDeleteFailure,
+			})
+		}
+		return steps
+	}
+	var steps []fleet.Step
+	for i, s := range d.value {
+		if s.how != given {
+			continue
+		}
+		steps = append(steps, fleet.Step{
+			Kind: s.value.kind, Timeout: s.value.timeout.value, VerifyWithin: s.value.verifyWithin.value,
+			OnDeleteFailure: s.value.onDeleteFailure.value,
+		})
+		c.order(d.value[:i], s)
+		if s.value.kind == fleet.StepRecreate && loss != nil {
+			c.add(s.spot, loss.message, loss.hint)
+		}
+	}
+	return steps
+}
+
+// order reports a step that comes twice, or after recreate.
+func (c *fleetCompiler) order(earlier []at[stepDraft], s at[stepDraft]) {
+	for _, e := range earlier {
+		switch {
+		case e.how != given:
+		case e.value.kind == s.value.kind:
+			c.add(s.spot, fmt.Sprintf("%s is in the ladder already, at line %d", s.value.kind, e.line), "take one of the two out")
+			return
+		case e.value.kind == fleet.StepRecreate:
+			c.add(s.spot, fmt.Sprintf("%s after recreate is pointless: the machine is new by then", s.value.kind), "make recreate the last step")
+			return
+		}
+	}
+}

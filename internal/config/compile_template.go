@@ -1,0 +1,168 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template/parse"
+	"unicode/utf8"
+
+	"hale/internal/fleet"
+)
+
+func (c *fleetCompiler) template() fleet.Template {
+	d := c.draft.template.value
+	c.source()
+	t := fleet.Template{
+		Image: resolve(d.image), Kernel: resolve(d.kernel), Initrd: resolve(d.initrd), Cmdline: d.cmdline.value,
+		Memory: d.memory.value, CPUs: d.cpus.value, Network: d.network.value, Disks: c.disks(),
+		UserData: c.content(d.userData), Seed: d.seed.value, XML: c.content(d.xml), Accel: d.accel.value,
+	}
+	c.goTemplate(t.XML)
+	return t
+}
+
+// source reports a template that is built from nothing, from half of something, or from several things.
+func (c *fleetCompiler) source() {
+	t := c.draft.template
+	d := t.value
+	var sources []spot
+	for _, s := range []at[string]{d.image, d.kernel} {
+		if s.written() {
+			sources = append(sources, s.spot)
+		}
+	}
+	if d.xml.written() {
+		sources = append(sources, d.xml.spot)
+	}
+	switch {
+	case len(sources) > 1:
+		c.add(sources[1], "is a second thing to build from", "write one of image, kernel and xml")
+	case len(sources) == 1 || d.initrd.written() || t.how == broken || !c.providerIs(ProviderLibvirt):
+	case !t.written():
+		c.add(t.spot, "is missing", "add template: {image: …}, or one with kernel and initrd, or with xml")
+	default:
+		c.add(t.spot, "does not say what to build from", "add image, or kernel and initrd, or xml")
+	}
+	if d.kernel.written() && !d.initrd.written() {
+		c.add(d.kernel.spot, "comes without initrd", "add initrd")
+	}
+	for _, s := range []at[string]{d.initrd, d.cmdline} {
+		if s.written() && !d.kernel.written() {
+			c.add(s.spot, "comes without kernel", "add kernel, or take it out")
+		}
+	}
+	for _, s := range []at[string]{d.image, d.kernel, d.initrd} {
+		if s.known() && strings.Contains(s.value, "://") {
+			c.add(s.spot, "is an address; a path is wanted", "fetch the file and write its path")
+		}
+	}
+}
+
+// disks returns the template's disks, sorted by name. An image makes the disk root, which is kept unless declared.
+func (c *fleetCompiler) disks() []fleet.Disk {
+	d := c.draft.template.value
+	var disks []fleet.Disk
+	for _, n := range d.disks.value {
+		switch {
+		case d.kernel.written():
+			c.add(n.spot, "a machine booted from kernel and initrd has no disk", "take it out")
+		case d.image.written() && n.name != "root":
+			c.add(n.spot, "an image makes only the disk root", "take it out, or describe the machine by xml")
+		}
+		disks = append(disks, fleet.Disk{Name: n.name, Ephemeral: n.value == diskEphemeral})
+	}
+	if d.image.written() && len(disks) == 0 {
+		disks = append(disks, fleet.Disk{Name: "root"})
+	}
+	slices.SortFunc(disks, func(a, b fleet.Disk) int { return strings.Compare(a.Name, b.Name) })
+	return disks
+}
+
+// loss returns what is wrong with a recreate of the template; nil: it would lose nothing, or nobody can tell because
+// the disks are badly declared.
+func (c *fleetCompiler) loss(t fleet.Template) *flaw {
+	d := c.draft.template.value
+	badly := slices.ContainsFunc(d.disks.value, func(n named[diskKind]) bool { return !n.ok })
+	name, lost := t.DiskLost()
+	switch {
+	case badly || d.disks.how == broken:
+		return nil
+	case d.xml.written() && !d.disks.written():
+		return flawf("declare template.disks, each ephemeral or keep ({} when there is none), or take recreate out of the ladder",
+			"recreate might lose a disk of your xml")
+	case lost:
+		return flawf(fmt.Sprintf("declare disks: {%s: ephemeral} or take recreate out of the ladder", name),
+			"recreate would lose disk %s", name)
+	}
+	return nil
+}
+
+// resolve makes a path absolute; a relative one begins at the folder of the file that it is written in.
+func resolve(v at[string]) string {
+	if !v.known() || filepath.IsAbs(v.value) {
+		return v.value
+	}
+	path, err := filepath.Abs(filepath.Join(filepath.Dir(v.file), v.value))
+	if err != nil { // there is no working folder; the path stays as relative as the file's
+		return filepath.Join(filepath.Dir(v.file), v.value)
+	}
+	return path
+}
+
+// content returns a text, read from its file where it is not written in place.
+func (c *fleetCompiler) content(v at[textDraft]) string {
+	if !v.value.file.known() || v.value.file.how == absent {
+		return v.value.inline.value
+	}
+	data, err := readRegular(resolve(v.value.file))
+	if err != nil {
+		c.add(v.value.file.spot, "cannot be read: "+err.Error(), "")
+		return ""
+	}
+	return data
+}
+
+// readRegular reads a text file of reasonable size. The error is one for people, without the path.
+func readRegular(path string) (string, error) {
+	info, err := os.Stat(path) // before opening: a pipe would block
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", errors.New("there is no such file")
+	case errors.Is(err, fs.ErrPermission):
+		return "", errors.New("permission denied")
+	case err != nil:
+		return "", errors.New("it is not reachable")
+	case !info.Mode().IsRegular():
+		return "", errors.New("it is not a regular file")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", errors.New("permission denied")
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxFileRead+1))
+	switch {
+	case err != nil:
+		return "", errors.New("reading failed")
+	case len(data) > maxFileRead:
+		return "", fmt.Errorf("it is larger than %s", formatSize(maxFileRead))
+	case !utf8.Valid(data):
+		return "", errors.New("it is not UTF-8 text")
+	}
+	return string(data), nil
+}
+
+// goTemplate reports XML that is not a Go text/template. Which functions there are is the adapter's business.
+func (c *fleetCompiler) goTemplate(xml string) {
+	t := parse.New("xml")
+	t.Mode = parse.SkipFuncCheck
+	if _, err := t.Parse(xml, "", "", map[string]*parse.Tree{}); err != nil {
+		c.add(c.draft.template.value.xml.spot, "is not a Go template: "+strings.TrimPrefix(err.Error(), "template: xml:"), "")
+	}
+}

@@ -1,0 +1,146 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// Config is a whole, sound configuration.
+type Config struct {
+	Providers []Provider   // sorted by name
+	Fleets    []fleet.Spec // sorted by name
+}
+
+// Provider is one hypervisor, or set of hypervisor hosts, that fleets live on.
+type Provider struct {
+	Name fleet.ProviderName
+	Type ProviderType
+	// Hosts has at least one entry under libvirt, sorted by name; one given by a bare uri has an empty name.
+	Hosts []Host
+	// StateDir is the folder, on each host, for the disks and seeds of instances. ProviderLibvirt only.
+	StateDir string
+	// Poll is the time from one listing of the instances to the next; events come in between.
+	Poll time.Duration
+	// Simulated is for ProviderSimulated only.
+	Simulated Simulated
+}
+
+// ProviderType chooses the adapter.
+type ProviderType string
+
+// The provider types.
+const (
+	ProviderLibvirt   ProviderType = "libvirt"
+	ProviderSimulated ProviderType = "simulated"
+)
+
+// Host is one libvirt daemon.
+type Host struct {
+	Name fleet.HostName
+	URI  string // of a form that the adapter speaks: qemu:///system, qemu+unix://…?socket=…, qemu+tcp://host/system
+}
+
+// Simulated says how the simulated provider behaves.
+type Simulated struct {
+	Boot    time.Duration // from power on until the checks are answered
+	Latency time.Duration // of each call
+}
+
+// source is one file of the configuration.
+type source struct {
+	name string
+	data []byte
+}
+
+// Parse reads one file's content. The name appears in problems, and its folder is where relative paths begin.
+// An error is of type Problems.
+func Parse(name string, data []byte) (*Config, error) {
+	return parseAll([]source{{name: name, data: data}})
+}
+
+// Load reads a file, or every *.yaml of a folder (not of its sub-folders) as if they were one. An error is of type
+// Problems, or says why the file or folder could not be read.
+func Load(path string) (*Config, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	names := []string{path}
+	if info.IsDir() {
+		if names, err = yamlFiles(path); err != nil {
+			return nil, err
+		}
+	}
+	sources := make([]source, 0, len(names))
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("read configuration: %w", err)
+		}
+		sources = append(sources, source{name: name, data: data})
+	}
+	return parseAll(sources)
+}
+
+// yamlFiles lists the configuration files of a folder in order of their names. Hidden files are left out: editors
+// keep their copies there.
+func yamlFiles(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() && filepath.Ext(e.Name()) == ".yaml" && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, filepath.Join(folder, e.Name()))
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("read configuration: no *.yaml file in folder %s", folder)
+	}
+	return names, nil
+}
+
+func parseAll(sources []source) (*Config, error) {
+	f := &finder{}
+	r := &reader{finder: f, homes: keyHomes()}
+	var doc document
+	for _, s := range sources {
+		part, ok := r.file(s)
+		if ok {
+			doc.merge(part, f)
+		}
+	}
+	c := compile(doc, f)
+	if len(f.found) > 0 {
+		return nil, f.problems()
+	}
+	return c, nil
+}
+
+// merge adds what another file says. A name that both use is a problem at the later place, naming the earlier one.
+func (d *document) merge(other document, f *finder) {
+	d.providers = mergeNamed(d.providers, other.providers, f)
+	d.fleets = mergeNamed(d.fleets, other.fleets, f)
+}
+
+func mergeNamed[V any](into, more at[[]named[V]], f *finder) at[[]named[V]] {
+	if into.how == absent {
+		return more
+	}
+	for _, n := range more.value {
+		i := slices.IndexFunc(into.value, func(m named[V]) bool { return m.name == n.name })
+		if i < 0 {
+			into.value = append(into.value, n)
+			continue
+		}
+		f.add(n.spot, fmt.Sprintf("is there already, at %s", into.value[i].place), "keep one of the two")
+	}
+	return into
+}

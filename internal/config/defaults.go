@@ -1,0 +1,66 @@
+package config
+
+import (
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// The defaults, in one place: the reader fills them in, the schema and the reference page state them.
+const (
+	defaultPoll = 5 * time.Second
+
+	defaultStateDir = "/var/lib/libvirt/images"
+
+	defaultBoot    = 2 * time.Second
+	defaultLatency = time.Duration(0)
+
+	defaultMemory  = uint64(512 << 20)
+	defaultCPUs    = 1
+	defaultNetwork = "default"
+	defaultAccel   = fleet.AccelAuto
+
+	defaultEvery      = 5 * time.Second
+	defaultTimeout    = time.Second // or half of every, when that is shorter
+	defaultDownAfter  = 3
+	defaultUpAfter    = 2
+	defaultHTTPPort   = 80
+	defaultHTTPSPort  = 443
+	defaultHTTPPath   = "/"
+	defaultHTTPScheme = "http"
+
+	defaultCallTimeout     = 30 * time.Second
+	defaultRecreateTimeout = 2 * time.Minute
+	defaultVerifyWithin    = time.Minute
+	defaultRebootMode      = "hard"
+	defaultOnDeleteFailure = fleet.DeleteFailureStop
+
+	defaultProof    = fleet.ProofConfirmedOff
+	defaultBackoff  = 10 * time.Second
+	defaultStopHold = 15 * time.Minute
+
+	defaultInRepair          = 1
+	defaultInBuild           = 3
+	defaultBrakePercent      = 20
+	defaultBrakeAtLeast      = 2
+	defaultBrakeReleaseAfter = 30 * time.Second
+
+	defaultMode        = fleet.ModeAct
+	defaultGrace       = time.Minute
+	defaultBuildWithin = 5 * time.Minute
+	defaultBlindAfter  = 5 * time.Minute
+)
+
+// defaultAttempts are the repairs that a machine gets before it goes into quarantine.
+var defaultAttempts = rate{times: 3, within: time.Hour}
+
+// The bounds that are not plain from the key's own table entry.
+const (
+	maxSize       = 10_000
+	minAttempts   = 1
+	maxAttempts   = 100
+	minAttemptsIn = time.Minute
+	maxAttemptsIn = 30 * 24 * time.Hour
+	maxFileRead   = 1 << 20 // bytes of a {file: …}
+	maxNesting    = 8       // of lists within lists
+)

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// Drafts are what the files say, key by key, with the places, before it is judged as a whole.
+
+type document struct {
+	providers at[[]named[providerDraft]]
+	fleets    at[[]named[fleetDraft]]
+}
+
+type providerDraft struct {
+	kind     at[ProviderType]
+	uri      at[string]
+	hosts    at[[]at[hostDraft]]
+	stateDir at[string]
+	poll     at[time.Duration]
+	boot     at[time.Duration]
+	latency  at[time.Duration]
+}
+
+type hostDraft struct {
+	name at[string]
+	uri  at[string]
+}
+
+type fleetDraft struct {
+	provider       at[string]
+	size           at[int]
+	template       at[templateDraft]
+	checks         at[[]named[checkDraft]]
+	unhealthyWhen  at[conditionDraft]
+	repair         at[repairDraft]
+	limits         at[limitsDraft]
+	onExternalStop at[stopDraft]
+	mode           at[fleet.Mode]
+	grace          at[time.Duration]
+	buildWithin    at[time.Duration]
+	blindAfter     at[time.Duration]
+}
+
+type templateDraft struct {
+	image, kernel, initrd, cmdline at[string]
+	memory                         at[uint64]
+	cpus                           at[int]
+	network                        at[string]
+	disks                          at[[]named[diskKind]]
+	userData                       at[textDraft]
+	seed                           at[bool]
+	xml                            at[textDraft]
+	accel                          at[fleet.Accel]
+}
+
+// diskKind says what becomes of a disk in a recreate.
+type diskKind string
+
+const (
+	diskEphemeral diskKind = "ephemeral"
+	diskKeep      diskKind = "keep"
+)
+
+// textDraft is a longer text: written here, or in a file of its own.
+type textDraft struct {
+	inline at[string]
+	file   at[string]
+}
+
+type checkDraft struct {
+	ping      at[struct{}]
+	tcp       at[tcpDraft]
+	http      at[httpDraft]
+	exec      at[execDraft]
+	every     at[time.Duration]
+	timeout   at[time.Duration]
+	downAfter at[int]
+	upAfter   at[int]
+}
+
+type tcpDraft struct{ port at[int] }
+
+type httpDraft struct {
+	port               at[int]
+	scheme, path, host at[string]
+}
+
+type execDraft struct{ command at[[]at[string]] }
+
+// conditionDraft is one term, or a list of conditions under one of three words.
+type conditionDraft struct {
+	term    at[string]
+	all     at[[]at[conditionDraft]]
+	any     at[[]at[conditionDraft]]
+	atLeast at[int]
+	of      at[[]at[conditionDraft]]
+}
+
+type repairDraft struct {
+	steps    at[[]at[stepDraft]]
+	fence    at[fenceDraft]
+	attempts at[rate]
+	backoff  at[time.Duration]
+}
+
+type fenceDraft struct{ proof at[fleet.Proof] }
+
+type stepDraft struct {
+	kind            fleet.StepKind
+	timeout         at[time.Duration]
+	verifyWithin    at[time.Duration]
+	mode            at[string]
+	onDeleteFailure at[fleet.OnDeleteFailure]
+}
+
+type limitsDraft struct {
+	inRepair at[int]
+	inBuild  at[int]
+	brake    at[brakeDraft]
+}
+
+type brakeDraft struct {
+	percent      at[int]
+	atLeast      at[int]
+	releaseAfter at[time.Duration]
+}
+
+// stopDraft is what a stop by somebody else means: a word, or for how long to hold.
+type stopDraft struct {
+	word at[fleet.ExternalStop]
+	hold at[time.Duration]
+}

@@ -1,0 +1,219 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// reader turns nodes into drafts and collects the problems on the way.
+type reader struct {
+	*finder
+	// homes says for each known key where it belongs, to help with one in the wrong place.
+	homes map[string][]string
+}
+
+// form is what a node looks like, in the words of a person who wrote it.
+type form string
+
+const (
+	formText    form = "text"
+	formNumber  form = "a number"
+	formBool    form = "true or false"
+	formEmpty   form = "empty"
+	formMapping form = "a mapping"
+	formList    form = "a list"
+)
+
+// node is a piece of the file with its spot.
+type node struct {
+	spot
+	form  form
+	text  string     // of a scalar
+	pairs []pair     // of a mapping, in order, each key once
+	items []ast.Node // of a list
+}
+
+// pair is one entry of a mapping.
+type pair struct {
+	key   string
+	where place // of the key
+	value ast.Node
+}
+
+// file reads one file. False: there is nothing usable; the problem is reported.
+func (r *reader) file(s source) (document, bool) {
+	top := spot{place: place{file: s.name, line: 1, column: 1}}
+	body, ok := r.parse(s, top)
+	if !ok {
+		return document{}, false
+	}
+	n, ok := r.node(body, top)
+	if !ok {
+		return document{}, false
+	}
+	return documentShape().read(r, n)
+}
+
+// parse hands the file to the YAML parser and returns its one document.
+func (r *reader) parse(s source, top spot) (ast.Node, bool) {
+	if !utf8.Valid(s.data) {
+		r.add(top, "is not UTF-8 text", "save it as UTF-8")
+		return nil, false
+	}
+	file, err := parser.ParseBytes(s.data, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		r.syntax(err, top)
+		return nil, false
+	}
+	var bodies []ast.Node
+	for _, doc := range file.Docs {
+		if doc.Body != nil && doc.Body.Type() != ast.DirectiveType && doc.Body.Type() != ast.CommentType {
+			bodies = append(bodies, doc.Body)
+		}
+	}
+	switch len(bodies) {
+	case 0:
+		r.add(top, "is empty", "hale init writes a file to start from")
+		return nil, false
+	case 1:
+		return bodies[0], true
+	}
+	r.add(spot{place: placeOf(bodies[1], top.place)}, "a second document begins here",
+		"put it into a file of its own; a folder of files is read as one")
+	return nil, false
+}
+
+// syntax reports what the YAML parser found. It stops at the first error, so there is one.
+func (r *reader) syntax(err error, top spot) {
+	var e yaml.Error
+	if !errors.As(err, &e) {
+		r.add(top, "is not YAML: "+firstLine(err.Error()), "")
+		return
+	}
+	hint := ""
+	if t := e.GetToken(); t != nil && t.Position != nil {
+		top.line, top.column = max(1, t.Position.Line), max(1, t.Position.Column)
+		if strings.HasPrefix(strings.TrimLeft(t.Origin, "\n "), "\t") {
+			hint = "indent with spaces, not with tabs"
+		}
+	}
+	r.add(top, "is not YAML: "+firstLine(e.GetMessage()), hint)
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+// node looks at what the parser found. The spot is where to report when the value spreads over lines of its own.
+// False: it is not usable; the problem is reported.
+func (r *reader) node(n ast.Node, s spot) (node, bool) {
+	if plainOnOneLine(n) {
+		s.place = placeOf(n, s.place)
+	}
+	out := node{spot: s}
+	switch v := n.(type) {
+	case nil, *ast.NullNode:
+		out.form = formEmpty
+	case *ast.StringNode:
+		out.form, out.text = formText, v.Value
+	case *ast.LiteralNode:
+		out.form, out.text = formText, v.Value.Value
+	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		out.form, out.text = formNumber, n.GetToken().Value
+	case *ast.BoolNode:
+		out.form, out.text = formBool, v.GetToken().Value
+	case *ast.SequenceNode:
+		out.form, out.items = formList, v.Values
+	case *ast.MappingNode:
+		out.form, out.pairs = formMapping, r.pairs(v.Values, s)
+	case *ast.MappingValueNode:
+		out.form, out.pairs = formMapping, r.pairs([]*ast.MappingValueNode{v}, s)
+	case *ast.AnchorNode, *ast.AliasNode:
+		r.add(s, "anchors and aliases are not available yet", "write the value out")
+		return out, false
+	default:
+		r.add(s, "YAML tags and other special forms are not supported", "write a plain value")
+		return out, false
+	}
+	return out, true
+}
+
+// pairs reads the entries of a mapping; a key that comes twice is reported at its second place.
+func (r *reader) pairs(values []*ast.MappingValueNode, s spot) []pair {
+	var out []pair
+	for _, v := range values {
+		where := placeOf(v.Key, s.place)
+		key, ok := keyText(v.Key)
+		if !ok {
+			r.add(spot{place: where, path: s.path}, "this kind of key is not supported", "write a plain word as the key")
+			continue
+		}
+		if i := slices.IndexFunc(out, func(p pair) bool { return p.key == key }); i >= 0 {
+			r.add(spot{place: where, path: joinPath(s.path, key)},
+				fmt.Sprintf("is there already, at line %d", out[i].where.line), "keep one of the two")
+			continue
+		}
+		out = append(out, pair{key: key, where: where, value: v.Value})
+	}
+	return out
+}
+
+// keyText returns the text of a plain key.
+func keyText(k ast.MapKeyNode) (string, bool) {
+	switch v := k.(type) {
+	case *ast.StringNode:
+		return v.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode:
+		return v.GetToken().Value, true
+	}
+	return "", false
+}
+
+// child returns the node of a mapping's entry.
+func (r *reader) child(parent node, p pair) (node, bool) {
+	return r.node(p.value, spot{place: p.where, path: joinPath(parent.path, p.key)})
+}
+
+// plainOnOneLine reports whether a problem with the value is best shown at the value itself. A mapping or list that
+// spreads over lines is shown at its key.
+func plainOnOneLine(n ast.Node) bool {
+	switch v := n.(type) {
+	case nil:
+		return false
+	case *ast.MappingNode:
+		return v.IsFlowStyle
+	case *ast.SequenceNode:
+		return v.IsFlowStyle
+	case *ast.MappingValueNode, *ast.NullNode:
+		return false
+	}
+	return true
+}
+
+// placeOf returns where a node begins.
+func placeOf(n ast.Node, fallback place) place {
+	switch v := n.(type) {
+	case *ast.MappingNode:
+		if !v.IsFlowStyle && len(v.Values) > 0 {
+			return placeOf(v.Values[0].Key, fallback)
+		}
+	case *ast.MappingValueNode:
+		return placeOf(v.Key, fallback)
+	case nil:
+		return fallback
+	}
+	t := n.GetToken()
+	if t == nil || t.Position == nil {
+		return fallback
+	}
+	fallback.line, fallback.column = max(1, t.Position.Line), max(1, t.Position.Column)
+	return fallback
+}

@@ -1,0 +1,62 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// nearest returns the candidate that was probably meant, and whether there is one. Case, hyphens and underscores do
+// not count as differences: downAfter means down_after.
+func nearest(word string, candidates []string) (string, bool) {
+	best, least := "", 1+max(1, min(3, len(word)/3))
+	for _, c := range candidates {
+		if d := distance(plain(word), plain(c)); d < least {
+			best, least = c, d
+		}
+	}
+	return best, best != ""
+}
+
+func plain(s string) string {
+	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
+}
+
+// distance is the number of insertions, deletions, replacements and swaps of neighbours that turn a into b
+// (optimal string alignment).
+func distance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	var before []int
+	last := make([]int, len(t)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range s {
+		row := make([]int, len(t)+1)
+		row[0] = i + 1
+		for j := range t {
+			cost := 1
+			if s[i] == t[j] {
+				cost = 0
+			}
+			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && s[i] == t[j-1] && s[i-1] == t[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(t)]
+}
+
+// didYouMean is a hint: the nearest of the known words, or all of them.
+func didYouMean(word string, known []string) string {
+	if k, ok := nearest(word, known); ok {
+		return "did you mean " + k + "?"
+	}
+	if len(known) == 0 {
+		return ""
+	}
+	sorted := slices.Clone(known)
+	slices.Sort(sorted)
+	return "known here: " + strings.Join(sorted, ", ")
+}

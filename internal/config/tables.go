@@ -1,0 +1,343 @@
+package config
+
+import (
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// The tables: every key with its shape, its default and its meaning. The reader, the schema and the reference page are
+// made from them. They are functions because a condition contains conditions.
+
+func documentShape() object[document] {
+	return object[document]{
+		fields: []field[document]{
+			may("providers", "The hypervisors, by name.", mapping[providerDraft]{key: "PROVIDER", each: providerShape()},
+				func(d *document) *at[[]named[providerDraft]] { return &d.providers }),
+			may("fleets", "The fleets, by name. A fleet's machines are called after it: `web-1`, `web-2` and so on.",
+				mapping[fleetDraft]{key: "FLEET", each: fleetShape()},
+				func(d *document) *at[[]named[fleetDraft]] { return &d.fleets }),
+		},
+		later: map[string]string{
+			"notify":    "take it out; pages are in the log and in hale status",
+			"alarms":    "take it out",
+			"workflows": "take it out",
+			"vantages":  "take it out",
+			"limits":    "limits are per fleet for now: fleets.FLEET.limits",
+		},
+	}
+}
+
+func providerShape() object[providerDraft] {
+	return object[providerDraft]{
+		fields: []field[providerDraft]{
+			must("type", "libvirt", "The adapter: `libvirt` for QEMU under libvirt, `simulated` for machines that exist "+
+				"only inside hale, to try a configuration.", choice(map[string]string{
+				"openstack": "use libvirt", "vsphere": "use libvirt", "proxmox": "use libvirt", "incus": "use libvirt",
+			}, ProviderLibvirt, ProviderSimulated), func(p *providerDraft) *at[ProviderType] { return &p.kind }),
+			may("uri", "libvirt only: the one daemon, as `qemu:///system`, `qemu:///session`, `qemu+unix:///system?socket=/path` "+
+				"or `qemu+tcp://host/system`. It needs exactly one of uri and hosts.", text("a libvirt address", "qemu:///system"),
+				func(p *providerDraft) *at[string] { return &p.uri }),
+			may("hosts", "libvirt only: several daemons; a machine that is recreated may land on another one.",
+				list[hostDraft]{noun: "one host", each: hostShape()},
+				func(p *providerDraft) *at[[]at[hostDraft]] { return &p.hosts }),
+			or("state_dir", defaultStateDir, "libvirt only: the folder, on each host, for the disks and seeds of instances.",
+				text("an absolute path", defaultStateDir), func(p *providerDraft) *at[string] { return &p.stateDir }),
+			or("poll", defaultPoll, "The time from one listing of all instances to the next. Changes that the provider "+
+				"announces are seen at once.", duration(500*time.Millisecond, time.Hour),
+				func(p *providerDraft) *at[time.Duration] { return &p.poll }),
+			or("boot", defaultBoot, "Simulated only: the time from power on until the checks are answered.",
+				duration(0, time.Hour), func(p *providerDraft) *at[time.Duration] { return &p.boot }),
+			or("latency", defaultLatency, "Simulated only: how long each call takes.", duration(0, time.Minute),
+				func(p *providerDraft) *at[time.Duration] { return &p.latency }),
+		},
+		later: map[string]string{
+			"limits": "limits are per fleet for now: fleets.FLEET.limits",
+			"user":   "let the socket or the network decide who may connect", "username": "let the socket or the network decide who may connect",
+			"password": "let the socket or the network decide who may connect",
+		},
+	}
+}
+
+func hostShape() object[hostDraft] {
+	return object[hostDraft]{fields: []field[hostDraft]{
+		must("name", "h1", "The host's name within the provider.", name(), func(h *hostDraft) *at[string] { return &h.name }),
+		must("uri", "qemu+tcp://h1/system", "Its libvirt daemon, as in uri of the provider.",
+			text("a libvirt address", "qemu+tcp://h1/system"), func(h *hostDraft) *at[string] { return &h.uri }),
+	}}
+}
+
+func fleetShape() object[fleetDraft] {
+	size := integer(1, maxSize)
+	size.mapping = flawf("give a number", "scaling is not available yet")
+	return object[fleetDraft]{
+		fields: []field[fleetDraft]{
+			must("provider", "lab", "The provider that the machines live on, by its name.", name(),
+				func(f *fleetDraft) *at[string] { return &f.provider }),
+			must("size", "3", "How many machines there shall be.", size, func(f *fleetDraft) *at[int] { return &f.size }),
+			part("template", "What each machine is built from.", templateShape(),
+				func(f *fleetDraft) *at[templateDraft] { return &f.template }),
+			may("checks", "The probes that are sent to each machine, by name.", mapping[checkDraft]{key: "CHECK", each: checkShape()},
+				func(f *fleetDraft) *at[[]named[checkDraft]] { return &f.checks }),
+			may("unhealthy_when", "Which checks must be down for a machine to be unhealthy. The word `provider` stands for "+
+				"the provider's own word (off, gone, crashed); as long as the condition does not name it, that word counts by itself.",
+				conditionShape(), func(f *fleetDraft) *at[conditionDraft] { return &f.unhealthyWhen }).said("any check is down"),
+			part("repair", "How a machine is repaired.", repairShape(), func(f *fleetDraft) *at[repairDraft] { return &f.repair }),
+			part("limits", "How much may be done to the fleet at once.", limitsShape(),
+				func(f *fleetDraft) *at[limitsDraft] { return &f.limits }),
+			may("on_external_stop", "What a stop by somebody else means. `hold`: leave the machine alone for a while, then page; "+
+				"`{hold: 30m}` says for how long. `heal`: treat it like a failure.", stopShape(),
+				func(f *fleetDraft) *at[stopDraft] { return &f.onExternalStop }).said("hold for " + formatDuration(defaultStopHold)),
+			or("mode", defaultMode, "`observe`: watch and record what would be done, but do nothing.",
+				choice(nil, fleet.ModeAct, fleet.ModeObserve), func(f *fleetDraft) *at[fleet.Mode] { return &f.mode }),
+			or("grace", defaultGrace, "How long a machine that was just started may fail its checks.",
+				duration(time.Second, 24*time.Hour), func(f *fleetDraft) *at[time.Duration] { return &f.grace }),
+			or("build_within", defaultBuildWithin, "How long a new instance may take to become healthy; afterwards it is "+
+				"removed and built again.", duration(time.Second, 24*time.Hour),
+				func(f *fleetDraft) *at[time.Duration] { return &f.buildWithin }),
+			or("blind_after", defaultBlindAfter, "How long nothing may be known of a machine before a person is paged. "+
+				"Blindness never repairs.", duration(time.Second, 24*time.Hour),
+				func(f *fleetDraft) *at[time.Duration] { return &f.blindAfter }),
+		},
+		later: map[string]string{
+			"select":  "take it out; machines that exist already cannot be adopted for now",
+			"adopt":   "take it out; machines that exist already cannot be adopted for now",
+			"scaling": "give size a number",
+			"notify":  "take it out; pages are in the log and in hale status",
+			"update":  "take it out",
+		},
+	}
+}
+
+func templateShape() object[templateDraft] {
+	return object[templateDraft]{fields: []field[templateDraft]{
+		may("image", "A qcow2 base image; each instance gets an overlay of its own. A template has one of image, kernel and xml. "+
+			"Relative paths begin at the folder of this file.", text("a path", "web.qcow2"),
+			func(t *templateDraft) *at[string] { return &t.image }),
+		may("kernel", "Direct boot of this kernel, together with initrd; the machine has no disk.", text("a path", "vmlinuz"),
+			func(t *templateDraft) *at[string] { return &t.kernel }),
+		may("initrd", "The initial RAM disk for kernel.", text("a path", "initrd.img"),
+			func(t *templateDraft) *at[string] { return &t.initrd }),
+		may("cmdline", "The command line for kernel.", text("a kernel command line", "console=ttyS0"),
+			func(t *templateDraft) *at[string] { return &t.cmdline }),
+		or("memory", defaultMemory, "Main memory.", size(16<<20, 16<<40), func(t *templateDraft) *at[uint64] { return &t.memory }),
+		or("cpus", defaultCPUs, "Virtual processors.", integer(1, 1024), func(t *templateDraft) *at[int] { return &t.cpus }),
+		or("network", defaultNetwork, "The provider's network that the machine is attached to.", text("a network's name", "default"),
+			func(t *templateDraft) *at[string] { return &t.network }),
+		may("disks", "What becomes of each disk in a recreate. A disk that is kept forbids the recreate. `root` is the disk "+
+			"made from image; with xml, name the disks that it has, or {} when there is none.", mapping[diskKind]{
+			key: "DISK", each: choice(nil, diskEphemeral, diskKeep),
+		}, func(t *templateDraft) *at[[]named[diskKind]] { return &t.disks }).said("root: keep, with an image"),
+		may("user_data", "cloud-init user data, given to the machine as a NoCloud seed: the text, or `{file: PATH}`. "+
+			"Put no secrets here.", textShape("user data", "seed.yaml"), func(t *templateDraft) *at[textDraft] { return &t.userData }),
+		or("seed", false, "Add a NoCloud seed, which sets the host name, also without user_data.", boolean(),
+			func(t *templateDraft) *at[bool] { return &t.seed }),
+		may("xml", "Your own libvirt domain, a Go text/template: the text, or `{file: PATH}`.", textShape("domain XML", "web.xml"),
+			func(t *templateDraft) *at[textDraft] { return &t.xml }),
+		or("accel", defaultAccel, "`auto`: KVM where the processor really has it, emulation elsewhere.",
+			choice(nil, fleet.AccelAuto, fleet.AccelKVM, fleet.AccelTCG), func(t *templateDraft) *at[fleet.Accel] { return &t.accel }),
+	}}
+}
+
+func textShape(noun, file string) shorthand[textDraft, string] {
+	return shorthand[textDraft, string]{
+		short: text(noun, "{file: "+file+"}"),
+		long: object[textDraft]{fields: []field[textDraft]{
+			must("file", file, "The file that holds the text.", text("a path", file), func(t *textDraft) *at[string] { return &t.file }),
+		}},
+		take: func(inline at[string]) textDraft { return textDraft{inline: inline} },
+	}
+}
+
+func checkShape() object[checkDraft] {
+	return object[checkDraft]{
+		fields: []field[checkDraft]{
+			may("ping", "One ICMP echo. A check has one of ping, tcp, http and exec.", object[struct{}]{},
+				func(c *checkDraft) *at[struct{}] { return &c.ping }),
+			may("tcp", "Connect to a port.", object[tcpDraft]{fields: []field[tcpDraft]{
+				must("port", "22", "The port.", integer(1, 65535), func(t *tcpDraft) *at[int] { return &t.port }),
+			}}, func(c *checkDraft) *at[tcpDraft] { return &c.tcp }),
+			may("http", "GET a page. Any 2xx answer is a success; redirects are not followed.", httpShape(),
+				func(c *checkDraft) *at[httpDraft] { return &c.http }),
+			may("exec", "Run a program on hale's side; exit code 0 is a success.", object[execDraft]{
+				fields: []field[execDraft]{
+					must("command", "[/usr/lib/hale/probe, \"{ip}\"]", "The program and its arguments, without a shell. "+
+						"`{ip}`, `{name}` and `{id}` are replaced. Put no secrets here.",
+						list[string]{noun: "the program", each: text("a word of the command", "/usr/lib/hale/probe")},
+						func(e *execDraft) *at[[]at[string]] { return &e.command }),
+				},
+				later: map[string]string{"env": "let the program read what it needs"},
+			}, func(c *checkDraft) *at[execDraft] { return &c.exec }),
+			or("every", defaultEvery, "The time from one probe to the next.", duration(100*time.Millisecond, 24*time.Hour),
+				func(c *checkDraft) *at[time.Duration] { return &c.every }),
+			may("timeout", "When no answer is a failure; shorter than every.", duration(10*time.Millisecond, time.Hour),
+				func(c *checkDraft) *at[time.Duration] { return &c.timeout }).
+				said(formatDuration(defaultTimeout) + ", or half of every when that is shorter"),
+			or("down_after", defaultDownAfter, "So many failures in a row make the check down.", integer(1, 1000),
+				func(c *checkDraft) *at[int] { return &c.downAfter }),
+			or("up_after", defaultUpAfter, "So many successes in a row make it up again.", integer(1, 1000),
+				func(c *checkDraft) *at[int] { return &c.upAfter }),
+		},
+		later: map[string]string{
+			"from": "take it out; checks run where hale runs", "agree": "take it out; checks run where hale runs",
+			"not_every": "take it out", "depends_on": "take it out",
+		},
+	}
+}
+
+func httpShape() object[httpDraft] {
+	return object[httpDraft]{
+		fields: []field[httpDraft]{
+			may("port", "The port.", integer(1, 65535), func(h *httpDraft) *at[int] { return &h.port }).said("80, with https 443"),
+			or("path", defaultHTTPPath, "The path, with the query if there is one.", text("a path", "/healthz"),
+				func(h *httpDraft) *at[string] { return &h.path }),
+			or("scheme", defaultHTTPScheme, "`https` verifies the certificate.", choice(nil, "http", "https"),
+				func(h *httpDraft) *at[string] { return &h.scheme }),
+			may("host", "The Host header, and the name in the certificate.", text("a host name", "www.example.org"),
+				func(h *httpDraft) *at[string] { return &h.host }).said("the machine's address"),
+		},
+		later: map[string]string{
+			"headers": "take it out", "method": "take it out", "status": "take it out; any 2xx is a success",
+			"body": "take it out; use exec to look at the answer",
+		},
+	}
+}
+
+func conditionShape() shorthand[conditionDraft, string] {
+	conditions := func() list[conditionDraft] {
+		return list[conditionDraft]{noun: "one check", each: recursive[conditionDraft]{ref: "condition", shape: conditionOf}}
+	}
+	return shorthand[conditionDraft, string]{
+		short: name(),
+		long: object[conditionDraft]{fields: []field[conditionDraft]{
+			may("any", "At least one of these.", conditions(), func(c *conditionDraft) *at[[]at[conditionDraft]] { return &c.any }),
+			may("all", "All of these.", conditions(), func(c *conditionDraft) *at[[]at[conditionDraft]] { return &c.all }),
+			may("at_least", "So many of those under of.", integer(1, maxSize), func(c *conditionDraft) *at[int] { return &c.atLeast }),
+			may("of", "What at_least counts.", conditions(), func(c *conditionDraft) *at[[]at[conditionDraft]] { return &c.of }),
+		}},
+		take: func(term at[string]) conditionDraft { return conditionDraft{term: term} },
+	}
+}
+
+func conditionOf() shape[conditionDraft] { return conditionShape() }
+
+func repairShape() object[repairDraft] {
+	return object[repairDraft]{
+		fields: []field[repairDraft]{
+			may("steps", "The ladder: steps in the order in which they are tried, the gentlest first.",
+				list[stepDraft]{noun: "one step, or set mode: observe", each: stepShape()},
+				func(r *repairDraft) *at[[]at[stepDraft]] { return &r.steps }).
+				said("start, reboot, recreate; without recreate where it would lose a disk"),
+			part("fence", "What must be known of the old instance before a new one may start.", object[fenceDraft]{
+				fields: []field[fenceDraft]{
+					or("proof", defaultProof, "`confirmed-off`: the provider reports it off, after the order. "+
+						"`confirmed-deleted`: it is gone as well.",
+						choice(nil, fleet.ProofConfirmedOff, fleet.ProofDeleted), func(f *fenceDraft) *at[fleet.Proof] { return &f.proof }),
+				},
+				later: map[string]string{"via": "take it out; the provider itself is asked", "devices": "take it out; the provider itself is asked"},
+			}, func(r *repairDraft) *at[fenceDraft] { return &r.fence }),
+			or("attempts", defaultAttempts, "So many repairs of one machine within the time; then it goes into quarantine and a "+
+				"person is paged.", attempts(), func(r *repairDraft) *at[rate] { return &r.attempts }),
+			or("backoff", defaultBackoff, "The wait before the second repair within that time; it doubles with each further one.",
+				duration(0, time.Hour), func(r *repairDraft) *at[time.Duration] { return &r.backoff }),
+		},
+		later: map[string]string{"not_every": "take it out", "windows": "take it out"},
+	}
+}
+
+func stepShape() oneOf[stepDraft] {
+	return oneOf[stepDraft]{
+		noun: "a step",
+		kinds: map[string]shape[stepDraft]{
+			string(fleet.StepStart):    startShape(),
+			string(fleet.StepReboot):   rebootShape(),
+			string(fleet.StepRecreate): recreateShape(),
+		},
+		later: map[string]string{
+			"snapshot": "take the step out", "resume": "take the step out", "rebuild": "use recreate", "run": "take the step out",
+			"revert": "take the step out", "page": "take the step out; after the last step hale pages by itself",
+			"workflow": "take the step out",
+		},
+	}
+}
+
+// kindOf makes a step's options into a step of the kind.
+type kindOf struct {
+	object[stepDraft]
+	kind fleet.StepKind
+}
+
+func (k kindOf) read(r *reader, n node) (stepDraft, bool) {
+	s, ok := k.object.read(r, n)
+	s.kind = k.kind
+	return s, ok
+}
+
+func callTimeout(otherwise time.Duration) field[stepDraft] {
+	return or("timeout", otherwise, "The limit of each call to the provider; after it the outcome is unknown and is looked at first.",
+		duration(time.Second, time.Hour), func(s *stepDraft) *at[time.Duration] { return &s.timeout })
+}
+
+func verifyWithin() field[stepDraft] {
+	return or("verify_within", defaultVerifyWithin, "How long the machine may take to be healthy again before the next step is tried.",
+		duration(time.Second, time.Hour), func(s *stepDraft) *at[time.Duration] { return &s.verifyWithin })
+}
+
+func startShape() shape[stepDraft] {
+	return kindOf{kind: fleet.StepStart, object: object[stepDraft]{fields: []field[stepDraft]{
+		verifyWithin(), callTimeout(defaultCallTimeout),
+	}}}
+}
+
+func rebootShape() shape[stepDraft] {
+	return kindOf{kind: fleet.StepReboot, object: object[stepDraft]{fields: []field[stepDraft]{
+		or("mode", defaultRebootMode, "`hard`: a reset, without asking the guest.", choice(map[string]string{"soft": "use hard"}, defaultRebootMode),
+			func(s *stepDraft) *at[string] { return &s.mode }),
+		verifyWithin(), callTimeout(defaultCallTimeout),
+	}}}
+}
+
+func recreateShape() shape[stepDraft] {
+	return kindOf{kind: fleet.StepRecreate, object: object[stepDraft]{
+		fields: []field[stepDraft]{
+			or("on_delete_failure", defaultOnDeleteFailure, "What to do when the old instance is off but cannot be deleted: `stop` and page, "+
+				"or `continue` with the new one.", choice(nil, fleet.DeleteFailureStop, fleet.DeleteFailureContinue),
+				func(s *stepDraft) *at[fleet.OnDeleteFailure] { return &s.onDeleteFailure }),
+			callTimeout(defaultRecreateTimeout),
+		},
+		later: map[string]string{
+			"keep_old":      "take it out; declare the disks ephemeral or take recreate out of the ladder",
+			"verify_within": "use the fleet's build_within",
+			"elsewhere":     "take it out",
+		},
+	}}
+}
+
+func limitsShape() object[limitsDraft] {
+	return object[limitsDraft]{fields: []field[limitsDraft]{
+		or("in_repair", defaultInRepair, "Machines in repair at once; at most the size.", integer(1, maxSize),
+			func(l *limitsDraft) *at[int] { return &l.inRepair }),
+		or("in_build", defaultInBuild, "First builds at once.", integer(1, maxSize),
+			func(l *limitsDraft) *at[int] { return &l.inBuild }),
+		part("brake", "While more machines fail than the larger of percent and at_least, or all of three or more, no new repair starts.", object[brakeDraft]{
+			fields: []field[brakeDraft]{
+				or("percent", defaultBrakePercent, "Of the size, rounded down.", percent(), func(b *brakeDraft) *at[int] { return &b.percent }),
+				or("at_least", defaultBrakeAtLeast, "In machines.", integer(0, maxSize),
+					func(b *brakeDraft) *at[int] { return &b.atLeast }),
+				or("release_after", defaultBrakeReleaseAfter, "How long it must be calm before the brake releases by itself.",
+					duration(0, 24*time.Hour), func(b *brakeDraft) *at[time.Duration] { return &b.releaseAfter }),
+			},
+		}, func(l *limitsDraft) *at[brakeDraft] { return &l.brake }),
+	}}
+}
+
+func stopShape() shorthand[stopDraft, fleet.ExternalStop] {
+	return shorthand[stopDraft, fleet.ExternalStop]{
+		short: choice(nil, fleet.ExternalStopHoldThenPage, fleet.ExternalStopHeal),
+		long: object[stopDraft]{fields: []field[stopDraft]{
+			must("hold", formatDuration(defaultStopHold), "For how long the machine is left alone before a person is paged.",
+				duration(0, 30*24*time.Hour), func(s *stopDraft) *at[time.Duration] { return &s.hold }),
+		}},
+		take: func(word at[fleet.ExternalStop]) stopDraft { return stopDraft{word: word} },
+	}
+}

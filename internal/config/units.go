@@ -1,0 +1,145 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// flaw is what is wrong with a written value, and how to mend it.
+type flaw struct{ message, hint string }
+
+func flawf(hint, format string, args ...any) *flaw {
+	return &flaw{message: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// parseDuration reads a Go duration, as 1h30m.
+func parseDuration(text string) (time.Duration, *flaw) {
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return 0, flawf("did you mean "+text+"s?", "%s has no unit", text)
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, flawf("write for example 500ms, 30s, 5m or 1h30m", "%q is not a duration", text)
+	}
+	return d, nil
+}
+
+// formatDuration writes a duration as people do: 1m, not 1m0s.
+func formatDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// sizeUnits are the units of a size in bytes, largest first.
+var sizeUnits = []struct {
+	name  string
+	bytes uint64
+}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
+
+// parseSize reads a whole number of KiB, MiB, GiB or TiB, as 256MiB, and returns bytes.
+func parseSize(text string) (uint64, *flaw) {
+	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
+	unit := strings.TrimSpace(text[len(digits):])
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil {
+		return 0, flawf("write for example 256MiB or 2GiB", "%q is not a size", text)
+	}
+	for _, u := range sizeUnits {
+		switch {
+		case unit == u.name && n > math.MaxUint64/u.bytes:
+			return 0, flawf("write for example 256MiB or 2GiB", "%s is too much", text)
+		case unit == u.name && strings.HasPrefix(text, digits+u.name):
+			return n * u.bytes, nil
+		case unit != "" && strings.EqualFold(unit[:1], u.name[:1]):
+			return 0, flawf("did you mean "+digits+u.name+"?", "%q is not a size", text)
+		}
+	}
+	if unit == "" {
+		return 0, flawf("did you mean "+digits+"MiB?", "%s has no unit", text)
+	}
+	return 0, flawf("write for example 256MiB or 2GiB", "%q is not a size", text)
+}
+
+// formatSize writes a size in the largest unit that divides it. It is the inverse of parseSize for whole KiB.
+func formatSize(bytes uint64) string {
+	for _, u := range sizeUnits {
+		if bytes%u.bytes == 0 && bytes > 0 {
+			return strconv.FormatUint(bytes/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatUint(bytes>>10, 10) + "KiB"
+}
+
+// parsePercent reads a whole number of percent, as 20%.
+func parsePercent(text string) (int, *flaw) {
+	digits, ok := strings.CutSuffix(text, "%")
+	n, err := strconv.Atoi(strings.TrimSpace(digits))
+	switch {
+	case err != nil:
+		return 0, flawf("write a whole number of percent, for example 20%", "%q is not a percentage", text)
+	case !ok:
+		return 0, flawf("did you mean "+text+"%?", "%s has no percent sign", text)
+	case n < 0 || n > 100:
+		return 0, flawf("choose 0% to 100%", "%s is out of range", text)
+	}
+	return n, nil
+}
+
+func formatPercent(n int) string { return strconv.Itoa(n) + "%" }
+
+// rate is so many times within a window.
+type rate struct {
+	times  int
+	within time.Duration
+}
+
+// parseRate reads a rate, as "3 in 1h".
+func parseRate(text string) (rate, *flaw) {
+	words := strings.Fields(text)
+	if len(words) != 3 || words[1] != "in" {
+		return rate{}, flawf("write for example 3 in 1h", "%q is not a number within a time", text)
+	}
+	n, err := strconv.Atoi(words[0])
+	if err != nil {
+		return rate{}, flawf("write for example 3 in 1h", "%q is not a whole number", words[0])
+	}
+	if n < minAttempts || n > maxAttempts {
+		return rate{}, flawf(fmt.Sprintf("choose %d to %d", minAttempts, maxAttempts), "%d is out of range", n)
+	}
+	d, bad := parseDuration(words[2])
+	if bad != nil {
+		return rate{}, bad
+	}
+	if bad := inRange(d, minAttemptsIn, maxAttemptsIn, formatDuration); bad != nil {
+		return rate{}, bad
+	}
+	return rate{times: n, within: d}, nil
+}
+
+func formatRate(r rate) string { return fmt.Sprintf("%d in %s", r.times, formatDuration(r.within)) }
+
+// parseInteger reads a whole decimal number.
+func parseInteger(text string) (int, *flaw) {
+	n, err := strconv.Atoi(text)
+	if err != nil || strconv.Itoa(n) != text {
+		return 0, flawf("write it in decimal digits only", "%q is not a whole number", text)
+	}
+	return n, nil
+}
+
+// inRange judges a value against its bounds, both of which are allowed.
+func inRange[V int | uint64 | time.Duration](v, low, high V, format func(V) string) *flaw {
+	if v < low || v > high {
+		return flawf("choose "+format(low)+" to "+format(high), "%s is out of range", format(v))
+	}
+	return nil
+}
