@@ -1,0 +1,294 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hale/internal/engine"
+	"hale/internal/fleet"
+	"hale/internal/journal"
+	"hale/internal/probe/netprobe"
+	"hale/internal/provider/simulated"
+	"hale/internal/state/memory"
+)
+
+// story is a simulated world with a store that outlives the controllers, inside a synctest bubble.
+type story struct {
+	t       *testing.T
+	world   *simulated.World
+	backing *memory.Backing
+	spec    fleet.Spec
+	hale    *controller
+	// faults of the store that the next controller opens.
+	faults memory.Faults
+}
+
+// controller is one running hale.
+type controller struct {
+	engine *engine.Engine
+	stop   func()
+}
+
+// tell runs a story in a bubble, with the laws checked when it ends.
+func tell(t *testing.T, options simulated.Options, spec fleet.Spec, tale func(s *story)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &story{t: t, world: simulated.NewWorld(options), backing: memory.New(memory.Options{}), spec: spec}
+		defer func() {
+			s.kill()
+			s.checkLaws()
+			if t.Failed() {
+				s.printJournal()
+			}
+		}()
+		tale(s)
+	})
+}
+
+// start starts a controller on the story's store and world.
+func (s *story) start() {
+	s.t.Helper()
+	s.hale = s.controller("hale-1")
+}
+
+func (s *story) controller(server string) *controller {
+	s.t.Helper()
+	store := s.backing.Open(s.faults)
+	handle := s.world.Open(server)
+	probes := netprobe.New(s.world, netprobe.Options{})
+	e, err := engine.New(engine.Options{
+		Store: store, Server: server, Logger: slog.New(slog.DiscardHandler),
+		Sources: []engine.Source{{Name: "lab", Adapter: handle, Watcher: handle, Poll: 5 * time.Second}},
+		Fleets:  []engine.Fleet{{Spec: s.spec, Probes: probes}},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(s.t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := probes.Run(ctx); err != nil {
+			s.t.Error(err)
+		}
+	})
+	wg.Go(func() {
+		if err := e.Run(ctx); err != nil && ctx.Err() == nil {
+			s.t.Error(err)
+		}
+	})
+	return &controller{engine: e, stop: func() {
+		cancel()
+		wg.Wait()
+		if err := handle.Close(); err != nil {
+			s.t.Error(err)
+		}
+	}}
+}
+
+// kill ends the controller as kill -9 on a lone server does: the next one revokes its leases.
+func (s *story) kill() {
+	if s.hale == nil {
+		return
+	}
+	s.hale.stop()
+	s.hale = nil
+	s.backing.RevokeAll()
+}
+
+// await lets time pass until the condition holds.
+func (s *story) await(within time.Duration, what string, cond func() bool) {
+	s.t.Helper()
+	for waited := time.Duration(0); ; waited += 10 * time.Millisecond {
+		synctest.Wait()
+		if cond() {
+			return
+		}
+		if waited >= within {
+			s.t.Fatalf("after %v still not: %s", within, what)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// pass lets time pass.
+func (s *story) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (s *story) status() engine.FleetStatus { return s.hale.engine.Status()[0] }
+
+// machine returns what hale believes of the machine with the ordinal.
+func (s *story) machine(n int) fleet.Machine {
+	name := s.spec.Name.Machine(n)
+	for _, v := range s.status().Machines {
+		if v.Machine.Name == name {
+			return v.Machine
+		}
+	}
+	return fleet.Machine{}
+}
+
+func (s *story) healthy(n int) bool {
+	m := s.machine(n)
+	return m.Health.Verdict == fleet.VerdictHealthy && m.Repair == nil && m.Incident == nil && m.Current.Certified
+}
+
+func (s *story) allHealthy() bool {
+	for n := 1; n <= s.spec.Size; n++ {
+		if !s.healthy(n) {
+			return false
+		}
+	}
+	return true
+}
+
+// grown starts hale and waits for the fleet to stand, and for the amnesty to end.
+func (s *story) grown() {
+	s.t.Helper()
+	s.start()
+	s.await(5*time.Minute, "the fleet stands", s.allHealthy)
+	s.pass(time.Minute)
+}
+
+// id returns the true instance of the machine with the ordinal.
+func (s *story) id(n int) fleet.InstanceID {
+	s.t.Helper()
+	i, ok := s.world.Instance(s.spec.Name.Machine(n))
+	if !ok {
+		s.t.Fatalf("the world has no instance of %s", s.spec.Name.Machine(n))
+	}
+	return i.ID
+}
+
+// inject makes a fault happen.
+func (s *story) inject(f simulated.Fault) (lift func()) {
+	s.t.Helper()
+	lift, err := s.world.Inject(f)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return lift
+}
+
+// records returns the journal.
+func (s *story) records() []fleet.Record {
+	s.t.Helper()
+	records, _, err := journal.Read(s.t.Context(), s.backing.Open(nil), s.spec.Name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return records
+}
+
+// count returns how many records match.
+func (s *story) count(match func(fleet.Record) bool) int {
+	s.t.Helper()
+	n := 0
+	for _, r := range s.records() {
+		if match(r) {
+			n++
+		}
+	}
+	return n
+}
+
+func kind(k fleet.RecordKind) func(fleet.Record) bool {
+	return func(r fleet.Record) bool { return r.Kind == k }
+}
+
+func because(k fleet.RecordKind, why fleet.Reason) func(fleet.Record) bool {
+	return func(r fleet.Record) bool { return r.Kind == k && r.Reason == why }
+}
+
+// heals counts the repairs begun for the machine.
+func (s *story) heals(n int) int {
+	s.t.Helper()
+	return s.count(func(r fleet.Record) bool {
+		return r.Kind == fleet.RecordRepairStarted && r.Reason == fleet.Reason(fleet.RepairHeal) && r.Machine == s.spec.Name.Machine(n)
+	})
+}
+
+// calls returns the changing calls of the operation that took effect since the time.
+func (s *story) calls(op fleet.Op, since time.Time) []simulated.Call {
+	var out []simulated.Call
+	for _, c := range s.world.Calls() {
+		if c.Op == op && !c.At.Before(since) && c.Effect {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// checkLaws asks the world for the truth about the laws.
+func (s *story) checkLaws() {
+	for _, c := range s.world.Harm() {
+		s.t.Errorf("harm: %s of %s (%s) at %s while it was healthy", c.Op, c.Machine, c.Instance, c.At.Format(time.StampMilli))
+	}
+	for _, m := range s.world.Machines() {
+		if n := s.world.MaxRunningCopies(m); n > 1 {
+			s.t.Errorf("L1: %s had %d running instances at once", m, n)
+		}
+	}
+}
+
+func (s *story) printJournal() {
+	var b strings.Builder
+	for _, r := range s.records() {
+		fmt.Fprintf(&b, "%s %s %s %s %s %s/%s check=%s/%s step=%s op=%s out=%s gen=%d %s\n", r.At.Format("15:04:05.000"), r.Machine, r.Kind,
+			r.Reason, r.Verdict, r.Was, r.Cause, r.Check, r.Result, r.Step, r.Op, r.Outcome, r.Generation, r.Detail)
+	}
+	s.t.Log("\n" + b.String())
+}
+
+// web is a fleet with a page check every 2 s and a ping every second, as in the guide.
+func web(size int) fleet.Spec {
+	return fleet.Spec{
+		Name: "web", Provider: "lab", Size: size, Mode: fleet.ModeAct,
+		Checks: []fleet.Check{
+			{Name: "alive", Kind: fleet.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3, UpAfter: 2},
+			{Name: "page", Kind: fleet.CheckHTTP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 2, Port: 80,
+				HTTP: fleet.HTTPCheck{Scheme: "http", Path: "/"}},
+		},
+		UnhealthyWhen: fleet.Condition{Op: fleet.OpAny, Of: []fleet.Condition{
+			{Op: fleet.OpTerm, Term: "alive"}, {Op: fleet.OpTerm, Term: "page"}}},
+		Repair: fleet.RepairPolicy{
+			Steps: []fleet.Step{
+				{Kind: fleet.StepStart, Timeout: 10 * time.Second, VerifyWithin: 30 * time.Second},
+				{Kind: fleet.StepReboot, Timeout: 10 * time.Second, VerifyWithin: 30 * time.Second},
+				{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: fleet.DeleteFailureStop},
+			},
+			Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, Attempts: 3, AttemptsIn: time.Hour, Backoff: 10 * time.Second,
+			OnExternalStop: fleet.ExternalStopHoldThenPage, ExternalStopHold: 15 * time.Minute,
+		},
+		Limits: fleet.Limits{InRepair: 1, InBuild: 5, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second}},
+		Grace:  time.Minute, BuildWithin: time.Minute, BlindAfter: 5 * time.Minute,
+	}
+}
+
+// only returns the spec with a single check.
+func only(spec fleet.Spec, c fleet.Check) fleet.Spec {
+	spec.Checks = []fleet.Check{c}
+	spec.UnhealthyWhen = fleet.Condition{Op: fleet.OpAny, Of: []fleet.Condition{{Op: fleet.OpTerm, Term: c.Name}}}
+	return spec
+}
+
+// ladder returns the spec with only these steps.
+func ladder(spec fleet.Spec, kinds ...fleet.StepKind) fleet.Spec {
+	var steps []fleet.Step
+	for _, k := range kinds {
+		for _, s := range spec.Repair.Steps {
+			if s.Kind == k {
+				steps = append(steps, s)
+			}
+		}
+	}
+	spec.Repair.Steps = steps
+	return spec
+}
