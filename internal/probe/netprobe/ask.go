@@ -1,0 +1,193 @@
+package netprobe
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/probe"
+)
+
+// answer is how one probe ended.
+type answer struct {
+	reason fleet.ResultReason
+	detail string
+	at     time.Time
+}
+
+// failure is an error whose reason is known where it arises.
+type failure struct {
+	reason fleet.ResultReason
+	detail string
+}
+
+// Error implements error.
+func (f failure) Error() string { return string(f.reason) + ": " + f.detail }
+
+// asker performs single probes of every kind.
+type asker struct {
+	transport probe.Transport
+	roots     *x509.CertPool
+}
+
+// ask probes the target once; ctx ends with the probe's timeout, which counts from started.
+func (k asker) ask(ctx context.Context, t probe.Target, started time.Time) answer {
+	err := k.perform(ctx, t)
+	at := time.Now()
+	a := weigh(err, ctx.Err(), at.Sub(started), limitOf(t.Spec))
+	a.at = at
+	return a
+}
+
+// askBounded probes the target once and returns in time even when the transport does not.
+func (k asker) askBounded(parent context.Context, t probe.Target) answer {
+	started, limit := time.Now(), limitOf(t.Spec)
+	ctx, cancel := context.WithTimeout(parent, limit)
+	answered := make(chan answer, 1)
+	go func() {
+		defer cancel()
+		answered <- k.ask(ctx, t, started)
+	}()
+	patience := time.NewTimer(limit + overrun)
+	defer patience.Stop()
+	var a answer
+	select {
+	case a = <-answered:
+	case <-patience.C:
+		cancel()
+		a = answer{reason: fleet.ResultLate, detail: "the probe does not end", at: time.Now()}
+	}
+	if meaningOf(a.reason) == meansFailure && parent.Err() != nil {
+		a.reason, a.detail = fleet.ResultLate, "cut short"
+	}
+	return a
+}
+
+// perform asks in the target's way. Nil is a success.
+func (k asker) perform(ctx context.Context, t probe.Target) error {
+	switch t.Spec.Kind {
+	case fleet.CheckPing:
+		return k.transport.Ping(ctx, t.Address)
+	case fleet.CheckTCP:
+		return k.connect(ctx, t)
+	case fleet.CheckHTTP:
+		return k.get(ctx, t)
+	case fleet.CheckExec:
+		return k.run(ctx, t)
+	}
+	return probe.LocalError{Err: fmt.Errorf("unknown kind of check %q", t.Spec.Kind)}
+}
+
+// connect opens a connection and drops it. The reset spares both ends the wait after an orderly close.
+func (k asker) connect(ctx context.Context, t probe.Target) error {
+	conn, err := k.dial(ctx, t)
+	if err != nil {
+		return err
+	}
+	if c, ok := conn.(*net.TCPConn); ok {
+		_ = c.SetLinger(0)
+	}
+	return conn.Close()
+}
+
+func (k asker) dial(ctx context.Context, t probe.Target) (net.Conn, error) {
+	if t.Spec.Port < 1 || t.Spec.Port > 65535 {
+		return nil, probe.LocalError{Err: fmt.Errorf("port %d", t.Spec.Port)}
+	}
+	return k.transport.Dial(ctx, "tcp", netip.AddrPortFrom(t.Address, uint16(t.Spec.Port)).String())
+}
+
+// run executes the target's program. Its output stays out of the detail: it may hold a secret.
+func (k asker) run(ctx context.Context, t probe.Target) error {
+	if len(t.Spec.Exec) == 0 {
+		return probe.LocalError{Err: errors.New("no program")}
+	}
+	replace := strings.NewReplacer("{ip}", t.Address.String(), "{name}", string(t.Machine), "{id}", string(t.Instance))
+	argv := make([]string, len(t.Spec.Exec))
+	for i, arg := range t.Spec.Exec {
+		argv[i] = replace.Replace(arg)
+	}
+	code, _, err := k.transport.Run(ctx, argv)
+	if err == nil && code != 0 {
+		err = failure{fleet.ResultExit, "exit code " + strconv.Itoa(code)}
+	}
+	return err
+}
+
+// weigh turns the end of a probe into an answer. At the instant of its timeout a probe has timed out; an answer that
+// was read only later may have been there in time, so it says nothing, and neither does an end that is long overdue.
+func weigh(err, ended error, took, limit time.Duration) answer {
+	var local probe.LocalError
+	switch {
+	case took > limit+overrun, err == nil && took > limit:
+		return answer{reason: fleet.ResultLate, detail: "read too late"}
+	case errors.As(err, &local):
+		return answer{reason: fleet.ResultLocal, detail: brief(local.Err)}
+	case took >= limit:
+		return answer{reason: fleet.ResultTimeout}
+	case err == nil:
+		return answer{reason: fleet.ResultOK}
+	case errors.Is(ended, context.Canceled):
+		return answer{reason: fleet.ResultLate, detail: "cut short"}
+	}
+	return classify(err)
+}
+
+// classify sorts the errors of a probe. What is not known to come from the target is local: unknown is not dead.
+func classify(err error) answer {
+	var known failure
+	if errors.As(err, &known) {
+		return answer{reason: known.reason, detail: known.detail}
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return answer{reason: reasonOfErrno(errno), detail: errno.Error()}
+	}
+	var timeout net.Error
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.As(err, &timeout) && timeout.Timeout() {
+		return answer{reason: fleet.ResultTimeout}
+	}
+	var (
+		address *net.AddrError
+		name    *net.DNSError
+		parse   *net.ParseError
+	)
+	if errors.Is(err, net.ErrClosed) || errors.As(err, &address) || errors.As(err, &name) || errors.As(err, &parse) {
+		return answer{reason: fleet.ResultLocal, detail: brief(err)}
+	}
+	return answer{reason: fleet.ResultProtocol, detail: brief(err)}
+}
+
+// reasonOfErrno knows which errors of the kernel stem from the target or the way to it; all others are our own.
+// ENETUNREACH is: it is what our own routing says. EHOSTUNREACH is not: nobody answered for the address.
+func reasonOfErrno(errno syscall.Errno) fleet.ResultReason {
+	switch errno {
+	case syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE:
+		return fleet.ResultRefused
+	case syscall.EHOSTUNREACH, syscall.EHOSTDOWN:
+		return fleet.ResultUnreachable
+	case syscall.ETIMEDOUT:
+		return fleet.ResultTimeout
+	}
+	return fleet.ResultLocal
+}
+
+// brief keeps a detail short.
+func brief(err error) string {
+	const most = 120
+	s := err.Error()
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,405 @@
+package netprobe
+
+import (
+	"container/heap"
+	"context"
+	"hash/fnv"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/probe"
+)
+
+const (
+	// stallAfter is how late the scheduler may wake before it takes itself for stalled.
+	stallAfter = 250 * time.Millisecond
+	// beatEvery is how often it wakes while probes are in flight, to notice a stall.
+	beatEvery = 100 * time.Millisecond
+	// overrun is how long after its timeout a probe's end may be read and still mean anything.
+	overrun = time.Second
+	// markEvery is the time between watermarks.
+	markEvery = time.Second
+	// manyAtOnce is the number of new or changed targets whose first probes may all be due at once; those of more are
+	// spread over the interval, and at most spreadOver.
+	manyAtOnce = 100
+	spreadOver = time.Second
+)
+
+// target is one target and all that is known about it.
+type target struct {
+	probe.Target
+	run     uint64 // counts restarts; what belongs to an earlier run is ignored
+	gone    bool
+	tally   tally
+	edge    probe.Edge  // the last one, delivered or not; the state for a snapshot
+	pending *probe.Edge // not delivered yet
+	due     time.Time   // of the next probe
+	index   int         // in the heap, -1 outside
+	fresh   bool        // no probe of this run was released yet
+	slot    time.Time   // the due time of the probe that waits or flies
+	waiting bool        // for a worker
+	flying  *attempt
+}
+
+// attempt is one probe in flight.
+type attempt struct {
+	target  *target
+	run     uint64
+	ask     probe.Target // as it was at the start
+	due     time.Time
+	started time.Time
+	stalled bool               // the scheduler was stalled meanwhile
+	cancel  context.CancelFunc // set by the engine
+	answer  answer             // set by the worker
+}
+
+type waiter struct {
+	target *target
+	run    uint64
+}
+
+// book is the state of a shard. It is pure: time is an argument, and what it wants done it returns.
+type book struct {
+	workers int
+	origin  time.Time // of the grid of due times
+	targets map[probe.ID]*target
+	due     dueHeap
+	ready   fifo[waiter]
+	flying  map[*attempt]struct{}
+	looks   int    // in progress
+	stalls  uint64 // noticed so far
+	out     outbox
+	markDue time.Time
+	beat    time.Time
+	armed   time.Time // when the scheduler meant to wake; zero before the first time
+}
+
+func newBook(workers int, now time.Time) *book {
+	return &book{
+		workers: workers,
+		origin:  now,
+		targets: make(map[probe.ID]*target),
+		flying:  make(map[*attempt]struct{}),
+		markDue: now.Add(markEvery),
+	}
+}
+
+// set adds or replaces targets; unchanged ones are left alone.
+func (b *book) set(targets []probe.Target, now time.Time) {
+	changed := slices.DeleteFunc(slices.Clone(targets), func(want probe.Target) bool {
+		t, ok := b.targets[want.ID]
+		return ok && same(t.Target, want)
+	})
+	for _, want := range changed {
+		first := now
+		if len(changed) > manyAtOnce {
+			first = now.Add(share(want.ID, min(want.Spec.Every, spreadOver)))
+		}
+		want.Spec.Exec = slices.Clone(want.Spec.Exec)
+		b.restart(want, first, now)
+	}
+}
+
+// restart makes the target begin from unknown, with its first probe due at first.
+func (b *book) restart(want probe.Target, first, now time.Time) {
+	t, ok := b.targets[want.ID]
+	if !ok {
+		t = &target{index: -1, edge: probe.Edge{ID: want.ID, Epoch: want.Epoch, Standing: fleet.StandingUnknown}}
+		b.targets[want.ID] = t
+	}
+	t.halt()
+	newEpoch := t.edge.Epoch != want.Epoch
+	if newEpoch {
+		t.edge.Epoch, t.edge.Seq = want.Epoch, 0
+	}
+	t.Target, t.fresh, t.due = want, true, first
+	t.tally = newTally()
+	switch {
+	case want.Address.IsValid() && t.index < 0:
+		heap.Push(&b.due, t)
+	case want.Address.IsValid():
+		heap.Fix(&b.due, t.index)
+	default:
+		t.tally.reason = fleet.ResultNoAddress
+		b.unschedule(t)
+	}
+	told := t.edge.Standing == t.tally.standing && t.edge.Result == t.tally.reason
+	if newEpoch && (t.edge.Result != fleet.ResultNone || t.pending != nil) {
+		told = false // the new epoch has not heard it
+	}
+	if !told {
+		b.tell(t, result{at: now, due: now})
+	}
+}
+
+// same reports whether the target may go on undisturbed. Another instance is another target, whatever its address.
+func same(x, y probe.Target) bool {
+	exec := slices.Equal(x.Spec.Exec, y.Spec.Exec)
+	x.Spec.Exec, y.Spec.Exec = nil, nil
+	return exec && reflect.DeepEqual(x, y)
+}
+
+// halt ends what waits or flies for the target.
+func (t *target) halt() {
+	t.run++
+	t.waiting = false
+	if t.flying != nil {
+		t.flying.cancel()
+		t.flying = nil
+	}
+}
+
+func (b *book) unschedule(t *target) {
+	if t.index >= 0 {
+		heap.Remove(&b.due, t.index)
+	}
+}
+
+// remove ends targets; their undelivered edges are dropped.
+func (b *book) remove(ids []probe.ID) {
+	for _, id := range ids {
+		t, ok := b.targets[id]
+		if !ok {
+			continue
+		}
+		t.halt()
+		t.gone, t.pending = true, nil
+		b.unschedule(t)
+		delete(b.targets, id)
+	}
+}
+
+// snapshot returns the latest edge of every target, sorted by ID. One that has none yet has Seq 0.
+func (b *book) snapshot() []probe.Edge {
+	edges := make([]probe.Edge, 0, len(b.targets))
+	for _, t := range b.targets {
+		edges = append(edges, t.edge)
+	}
+	slices.SortFunc(edges, func(x, y probe.Edge) int {
+		if c := strings.Compare(string(x.Machine), string(y.Machine)); c != 0 {
+			return c
+		}
+		return strings.Compare(string(x.Check), string(y.Check))
+	})
+	return edges
+}
+
+// notice compares the time of waking with the time it was meant to be. After a stall, no timeout of a probe that was in
+// flight says anything. It comes before anything else that is done after waking.
+func (b *book) notice(now time.Time) {
+	if b.armed.IsZero() || now.Sub(b.armed) <= stallAfter {
+		return
+	}
+	b.stalls++
+	for a := range b.flying {
+		a.stalled = true
+	}
+}
+
+// advance releases what is due, marks the shard alive, and returns the probes to start.
+func (b *book) advance(now time.Time) []*attempt {
+	for len(b.due) > 0 && !b.due[0].due.After(now) {
+		b.release(b.due[0], now)
+	}
+	if b.out.mark == nil && !b.markDue.After(now) {
+		b.markDue = now.Add(markEvery)
+		if !b.stuck(now) {
+			b.out.watermark(probe.Watermark{Shards: 1, At: now})
+		}
+	}
+	return b.start(now)
+}
+
+// release puts a due target in the line for a worker and sets its next due time.
+func (b *book) release(t *target, now time.Time) {
+	due := t.due
+	t.due = t.slotFrom(b.origin, due.Add(t.every()))
+	if !t.due.After(now) {
+		t.due = t.slotFrom(b.origin, now.Add(1))
+	}
+	heap.Fix(&b.due, t.index)
+	fresh := t.fresh
+	t.fresh = false
+	switch {
+	case t.flying != nil:
+		b.judge(t, result{reason: fleet.ResultLate, detail: "the previous probe has not ended", at: now, due: due})
+	case t.waiting: // it keeps its place in the line
+		b.judge(t, result{reason: fleet.ResultLate, detail: "no free worker", at: now, due: t.slot})
+		t.slot = due
+	case !fresh && now.Sub(due) > stallAfter:
+		b.judge(t, result{reason: fleet.ResultLate, detail: "stalled", at: now, due: due})
+	default:
+		t.waiting, t.slot = true, due
+		b.ready.push(waiter{t, t.run})
+	}
+}
+
+// start takes waiting targets while workers are free.
+func (b *book) start(now time.Time) []*attempt {
+	var started []*attempt
+	for len(b.flying) < b.workers && b.ready.len() > 0 {
+		w := b.ready.first()
+		b.ready.drop()
+		t := w.target
+		if t.gone || t.run != w.run || !t.waiting {
+			continue
+		}
+		a := &attempt{target: t, run: t.run, ask: t.Target, due: t.slot, started: now}
+		t.waiting, t.flying = false, a
+		b.flying[a] = struct{}{}
+		started = append(started, a)
+	}
+	return started
+}
+
+// finish takes an attempt's answer.
+func (b *book) finish(a *attempt) {
+	delete(b.flying, a)
+	t := a.target
+	if t.gone || t.run != a.run {
+		return
+	}
+	t.flying = nil
+	r := result{reason: a.answer.reason, detail: a.answer.detail, at: a.answer.at, due: a.due}
+	if r.reason == fleet.ResultTimeout && a.stalled {
+		r.reason, r.detail = fleet.ResultLate, "stalled"
+	}
+	b.judge(t, r)
+}
+
+func (b *book) judge(t *target, r result) {
+	before := t.tally
+	t.tally = before.add(r, t.Spec)
+	if t.tally.differs(before) {
+		b.tell(t, r)
+	}
+}
+
+// tell makes an edge of the target's tally.
+func (b *book) tell(t *target, r result) {
+	t.edge = probe.Edge{
+		ID: t.ID, Epoch: t.Epoch, Seq: t.edge.Seq + 1,
+		Standing: t.tally.standing, Was: t.edge.Standing,
+		Result: t.tally.reason, Detail: t.tally.detail,
+		At: r.at, Due: r.due,
+	}
+	b.out.edge(t, t.edge)
+}
+
+// stuck reports whether every worker is held by a probe that should have ended long ago.
+func (b *book) stuck(now time.Time) bool {
+	if len(b.flying) < b.workers {
+		return false
+	}
+	for a := range b.flying {
+		if now.Sub(a.started) <= limitOf(a.ask.Spec)+overrun {
+			return false
+		}
+	}
+	return true
+}
+
+// arm returns when to wake next, given that everything due at now is done.
+func (b *book) arm(now time.Time) time.Time {
+	wake := now.Add(markEvery)
+	sooner := func(at time.Time) {
+		if at.Before(wake) {
+			wake = at
+		}
+	}
+	if b.out.mark == nil {
+		sooner(b.markDue)
+	}
+	if len(b.due) > 0 {
+		sooner(b.due[0].due)
+	}
+	if len(b.flying) > 0 || b.looks > 0 {
+		if !b.beat.After(now) {
+			b.beat = now.Add(beatEvery)
+		}
+		sooner(b.beat)
+	}
+	b.armed = wake
+	return wake
+}
+
+// slotFrom returns the first of the target's regular due times that is not before from.
+func (t *target) slotFrom(origin, from time.Time) time.Time {
+	every := t.every()
+	past := (from.Sub(origin) - share(t.ID, every)) % every
+	if past < 0 {
+		past += every
+	}
+	if past == 0 {
+		return from
+	}
+	return from.Add(every - past)
+}
+
+// every guards against an interval that nobody validated.
+func (t *target) every() time.Duration { return max(t.Spec.Every, time.Millisecond) }
+
+// limitOf guards against a timeout that nobody validated.
+func limitOf(c fleet.Check) time.Duration {
+	if c.Timeout > 0 {
+		return c.Timeout
+	}
+	return max(c.Every, time.Millisecond)
+}
+
+// share returns the ID's place within the span, by hash: the same on every start and on every server.
+func share(id probe.ID, span time.Duration) time.Duration {
+	if span <= 0 {
+		return 0
+	}
+	h := fnv.New64a()
+	h.Write([]byte(id.Machine))
+	h.Write([]byte{0})
+	h.Write([]byte(id.Check))
+	return time.Duration(mix(h.Sum64()) % uint64(span))
+}
+
+// mix spreads the few differing bits of similar names over the whole word (the finish of splitmix64).
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// dueHeap orders targets by due time, and those of one instant by ID.
+type dueHeap []*target
+
+func (h dueHeap) Len() int { return len(h) }
+func (h dueHeap) Less(i, j int) bool {
+	if !h[i].due.Equal(h[j].due) {
+		return h[i].due.Before(h[j].due)
+	}
+	if h[i].Machine != h[j].Machine {
+		return h[i].Machine < h[j].Machine
+	}
+	return h[i].Check < h[j].Check
+}
+func (h dueHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+// Push implements heap.Interface.
+func (h *dueHeap) Push(x any) {
+	t := x.(*target)
+	t.index = len(*h)
+	*h = append(*h, t)
+}
+
+// Pop implements heap.Interface.
+func (h *dueHeap) Pop() any {
+	old := *h
+	t := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	t.index = -1
+	return t
+}

@@ -1,0 +1,25 @@
+// Package netprobe is the probe engine: it asks every target at a fixed cadence, keeps the rise and fall counts, and
+// reports only what changed. Network is its way to the real network; tests give it another probe.Transport.
+//
+// One goroutine (Run) owns the state of all targets; an idle target costs no goroutine and no timer, a probe in flight
+// costs one of each. Cadence is fixed from the due time, so a slow answer never delays the next check. Targets are
+// spread over their interval by a hash of their ID; only the first probe of a new or changed target is due at once.
+//
+// It promises (L4) that our own fault is never the target's failure: a probe that could not start within its interval,
+// a timeout while the process was stalled, an answer read too late, a lack of descriptors or routes are all unknown.
+// After a stall nothing is made up for: what was missed is late, and the next probe comes at its regular time.
+//
+// How results become standings:
+//
+//   - unknown: DownAfter failures in a row make it down, UpAfter successes in a row make it up, and the first failure
+//     makes it failing, so that the picture of suspects is complete;
+//   - up: the first failure makes it failing;
+//   - failing: DownAfter failures in a row make it down; a success makes it up again, or where it came from unknown,
+//     UpAfter successes in a row;
+//   - down: until UpAfter successes in a row make it up.
+//
+// A result that says nothing (local, late) neither breaks nor feeds a row. When no result said anything for
+// (DownAfter+1) x Every + Timeout, the standing is unknown and both rows begin anew.
+//
+// It does not judge machines, does not persist, and serves one shard. A later engine may serve 100,000 targets cheaper.
+package netprobe

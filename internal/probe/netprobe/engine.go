@@ -1,0 +1,205 @@
+package netprobe
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/probe"
+)
+
+// Options tune an engine. The zero value is a good default.
+type Options struct {
+	// Workers is the greatest number of probes in flight, 4096 by default. Targets x timeout / interval must stay below
+	// it, or a great outage shows as unknown.
+	Workers int
+	// Roots are the authorities that sign the certificates of https targets; nil means the system's.
+	Roots *x509.CertPool
+}
+
+// Engine implements probe.Engine. It works while Run runs: before, its methods wait; afterwards, they do nothing, and
+// Look returns unknown. Reports is never closed; it falls silent when Run ends.
+type Engine struct {
+	asker    asker
+	workers  int
+	commands chan command
+	answers  chan *attempt // as large as there are workers, so a worker never waits to be heard
+	reports  chan probe.Report
+	begun    atomic.Bool
+	ended    chan struct{}
+}
+
+var _ probe.Engine = (*Engine)(nil)
+
+// command is work on the book by another goroutine than Run's.
+type command struct {
+	do   func(b *book, now time.Time)
+	done chan struct{}
+}
+
+// New makes an engine that reaches its targets through the transport.
+func New(transport probe.Transport, options Options) *Engine {
+	workers := options.Workers
+	if workers <= 0 {
+		workers = 4096
+	}
+	return &Engine{
+		asker:    asker{transport: transport, roots: options.Roots},
+		workers:  workers,
+		commands: make(chan command),
+		answers:  make(chan *attempt, workers),
+		reports:  make(chan probe.Report),
+		ended:    make(chan struct{}),
+	}
+}
+
+var errRunTwice = errors.New("netprobe: an engine runs only once")
+
+// Run probes until ctx ends and then waits for the probes in flight. It returns nil, or an error when it was called
+// before or when a transport does not let go of a probe after its context ended.
+func (e *Engine) Run(ctx context.Context) error {
+	if !e.begun.CompareAndSwap(false, true) {
+		return errRunTwice
+	}
+	b := newBook(e.workers, time.Now())
+	defer close(e.ended)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		now := time.Now()
+		for _, a := range b.advance(now) {
+			e.launch(ctx, a)
+		}
+		timer.Reset(b.arm(now).Sub(now))
+		e.await(ctx, b, timer)
+	}
+	return e.drain(b)
+}
+
+// await sleeps until something is to be done, and does it unless it is a matter of time.
+func (e *Engine) await(ctx context.Context, b *book, timer *time.Timer) {
+	reports := e.reports
+	report, ok := b.out.next()
+	if !ok {
+		reports = nil
+	}
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+		b.notice(time.Now())
+	case c := <-e.commands:
+		now := time.Now()
+		b.notice(now)
+		c.do(b, now)
+		close(c.done)
+	case a := <-e.answers:
+		b.notice(time.Now())
+		b.finish(a)
+	case reports <- report:
+		b.notice(time.Now())
+		b.out.delivered()
+	}
+}
+
+// launch starts the worker of one attempt. It ends with its timeout, with the target, or with ctx.
+func (e *Engine) launch(ctx context.Context, a *attempt) {
+	ctx, a.cancel = context.WithTimeout(ctx, limitOf(a.ask.Spec))
+	go func() {
+		defer a.cancel()
+		a.answer = e.asker.ask(ctx, a.ask, a.started)
+		e.answers <- a
+	}()
+}
+
+// drain waits for the probes in flight, whose context has ended.
+func (e *Engine) drain(b *book) error {
+	patience := time.NewTimer(overrun)
+	defer patience.Stop()
+	for len(b.flying) > 0 {
+		select {
+		case a := <-e.answers:
+			delete(b.flying, a)
+		case <-patience.C:
+			return fmt.Errorf("netprobe: %d probes do not end", len(b.flying))
+		}
+	}
+	return nil
+}
+
+// order has Run do something with the book. It returns false when Run has ended or ctx ended before it was taken up.
+func (e *Engine) order(ctx context.Context, do func(b *book, now time.Time)) bool {
+	c := command{do, make(chan struct{})}
+	select {
+	case e.commands <- c:
+		<-c.done
+		return true
+	case <-ctx.Done():
+	case <-e.ended:
+	}
+	return false
+}
+
+// Set implements probe.Engine. The first probes of more than 100 new or changed targets are spread over their interval,
+// at most one second. A target with another instance counts as changed. A target that was removed and is set again
+// counts its edges from 1 again: give it a new epoch.
+func (e *Engine) Set(targets ...probe.Target) {
+	e.order(context.Background(), func(b *book, now time.Time) { b.set(targets, now) })
+}
+
+// Remove implements probe.Engine. Probes in flight are cut short.
+func (e *Engine) Remove(ids ...probe.ID) {
+	e.order(context.Background(), func(b *book, _ time.Time) { b.remove(ids) })
+}
+
+// Snapshot implements probe.Engine. It returns each target's latest edge, delivered or not; a target without any has
+// Seq 0. It is empty when Run has ended.
+func (e *Engine) Snapshot() []probe.Edge {
+	var edges []probe.Edge
+	e.order(context.Background(), func(b *book, _ time.Time) { edges = b.snapshot() })
+	return edges
+}
+
+// Reports implements probe.Engine. Edges that wait are merged per target: the latest stands for all, and its Seq shows
+// the gap.
+func (e *Engine) Reports() <-chan probe.Report { return e.reports }
+
+// Look implements probe.Engine. It does not wait for a free worker. Since stays zero: it is on the owner's clock.
+func (e *Engine) Look(ctx context.Context, target probe.Target) fleet.CheckState {
+	if !target.Address.IsValid() {
+		return looked(target, answer{reason: fleet.ResultNoAddress})
+	}
+	var before, after uint64
+	begun := e.order(ctx, func(b *book, _ time.Time) {
+		b.looks++
+		before = b.stalls
+	})
+	if !begun {
+		return looked(target, answer{reason: fleet.ResultLocal, detail: "the probe engine does not run"})
+	}
+	got := e.asker.askBounded(ctx, target)
+	heard := e.order(context.Background(), func(b *book, _ time.Time) {
+		b.looks--
+		after = b.stalls
+	})
+	if got.reason == fleet.ResultTimeout && (!heard || before != after) {
+		got = answer{reason: fleet.ResultLate, detail: "stalled", at: got.at}
+	}
+	return looked(target, got)
+}
+
+// looked turns one answer into a state: a single failure suffices for down.
+func looked(t probe.Target, a answer) fleet.CheckState {
+	state := fleet.CheckState{Check: t.Check, Standing: fleet.StandingUnknown, Result: a.reason, Detail: a.detail}
+	switch meaningOf(a.reason) {
+	case meansSuccess:
+		state.Standing = fleet.StandingUp
+	case meansFailure:
+		state.Standing = fleet.StandingDown
+	case meansNothing:
+	}
+	return state
+}

@@ -1,0 +1,263 @@
+package netprobe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/net/ipv4"
+	"golang.org/x/net/ipv6"
+	"golang.org/x/sys/unix"
+
+	"hale/internal/probe"
+)
+
+// socketBuffer is the size of a ping socket's buffers in bytes. With the kernel's own, a burst of replies is lost and
+// healthy machines look dead, and requests that wait for dead neighbours keep those to live ones from being sent.
+const socketBuffer = 4 << 20
+
+// pingSocket is one family's shared socket with the pings that wait for a reply.
+type pingSocket struct {
+	family family
+	conn   net.PacketConn
+	raw    syscall.RawConn
+	id     uint16 // of our requests; 0: the kernel puts in its own
+	done   chan struct{}
+
+	mu      sync.Mutex // guards the fields below; never held across a system call
+	seq     uint16
+	waiting map[uint64]*waitingPing // by nonce
+}
+
+type waitingPing struct {
+	echo    echo
+	peer    netip.Addr
+	replied chan struct{}
+}
+
+func familyOf(a netip.Addr) family {
+	if a.Is4() {
+		return family4
+	}
+	return family6
+}
+
+// openPingSocket opens an unprivileged ping socket where the kernel allows it, and otherwise a raw one.
+func openPingSocket(f family) (*pingSocket, error) {
+	s := &pingSocket{family: f, done: make(chan struct{}), waiting: make(map[uint64]*waitingPing)}
+	conn, err := listenUnprivileged(f)
+	if err != nil {
+		var rawErr error
+		if conn, rawErr = listenRaw(f); rawErr != nil {
+			return nil, errors.Join(err, rawErr)
+		}
+		s.id = uint16(1 + rand.IntN(1<<16-1))
+	}
+	s.conn = conn
+	if s.raw, err = conn.(syscall.Conn).SyscallConn(); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	enlargeBuffers(s.raw)
+	go s.read()
+	return s, nil
+}
+
+func listenUnprivileged(f family) (net.PacketConn, error) {
+	domain, protocol := unix.AF_INET, unix.IPPROTO_ICMP
+	if f == family6 {
+		domain, protocol = unix.AF_INET6, unix.IPPROTO_ICMPV6
+	}
+	fd, err := unix.Socket(domain, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, protocol)
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	file := os.NewFile(uintptr(fd), "ping")
+	defer file.Close() // FilePacketConn has its own copy
+	return net.FilePacketConn(file)
+}
+
+func listenRaw(f family) (net.PacketConn, error) {
+	if f == family6 {
+		conn, err := net.ListenPacket("ip6:ipv6-icmp", "::")
+		if err != nil {
+			return nil, err
+		}
+		var only ipv6.ICMPFilter
+		only.SetAll(true)
+		only.Accept(ipv6.ICMPTypeEchoReply)
+		_ = ipv6.NewPacketConn(conn).SetICMPFilter(&only) // without it there is only more to ignore
+		return conn, nil
+	}
+	conn, err := net.ListenPacket("ip4:icmp", "0.0.0.0")
+	if err != nil {
+		return nil, err
+	}
+	var only ipv4.ICMPFilter
+	only.SetAll(true)
+	only.Accept(ipv4.ICMPTypeEchoReply)
+	_ = ipv4.NewPacketConn(conn).SetICMPFilter(&only)
+	return conn, nil
+}
+
+// enlargeBuffers does what it may: beyond the system's limit where privileged, otherwise up to it.
+func enlargeBuffers(raw syscall.RawConn) {
+	_ = raw.Control(func(fd uintptr) {
+		enlarge := func(force, plain int) {
+			if unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, force, socketBuffer) != nil {
+				_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, plain, socketBuffer)
+			}
+		}
+		enlarge(unix.SO_RCVBUFFORCE, unix.SO_RCVBUF)
+		enlarge(unix.SO_SNDBUFFORCE, unix.SO_SNDBUF)
+	})
+}
+
+// ping sends one request and waits for its reply. Its error is local, the context's, or the kernel's word that the way
+// to the address is dead.
+func (s *pingSocket) ping(ctx context.Context, peer netip.Addr) error {
+	w := s.expect(peer)
+	defer s.forget(w)
+	packet, err := w.echo.request(s.family)
+	if err == nil {
+		err = s.send(packet, peer)
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) && meaningOf(reasonOfErrno(errno)) == meansFailure {
+		return err
+	}
+	if err != nil {
+		return probe.LocalError{Err: err}
+	}
+	select {
+	case <-w.replied:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.done:
+		return probe.LocalError{Err: net.ErrClosed}
+	}
+}
+
+// expect notes that a reply is waited for.
+func (s *pingSocket) expect(peer netip.Addr) *waitingPing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seq++
+	w := &waitingPing{peer: peer.WithZone(""), replied: make(chan struct{})}
+	w.echo = echo{id: s.id, seq: s.seq, nonce: rand.Uint64()}
+	s.waiting[w.echo.nonce] = w
+	return w
+}
+
+func (s *pingSocket) forget(w *waitingPing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.waiting, w.echo.nonce)
+}
+
+// send never waits: a full buffer is our own lack.
+func (s *pingSocket) send(packet []byte, peer netip.Addr) error {
+	var sendErr error
+	to, err := sockaddr(peer)
+	if err != nil {
+		return err
+	}
+	err = s.raw.Write(func(fd uintptr) bool {
+		sendErr = unix.Sendto(int(fd), packet, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, to)
+		return true
+	})
+	return errors.Join(err, os.NewSyscallError("sendto", sendErr))
+}
+
+func sockaddr(a netip.Addr) (unix.Sockaddr, error) {
+	if a.Is4() {
+		return &unix.SockaddrInet4{Addr: a.As4()}, nil
+	}
+	to := &unix.SockaddrInet6{Addr: a.As16()}
+	if zone := a.Zone(); zone != "" {
+		link, err := net.InterfaceByName(zone)
+		if err != nil {
+			return nil, fmt.Errorf("zone %q: %w", zone, err)
+		}
+		to.ZoneId = uint32(link.Index)
+	}
+	return to, nil
+}
+
+// read takes replies until the socket is closed.
+func (s *pingSocket) read() {
+	defer close(s.done)
+	buffer := make([]byte, 1500)
+	for {
+		n, from, err := s.conn.ReadFrom(buffer)
+		switch {
+		case err == nil:
+			s.hear(buffer[:n], addrOf(from))
+		case errors.Is(err, net.ErrClosed):
+			return
+		case !passing(err):
+			_ = s.conn.Close()
+			return
+		}
+	}
+}
+
+// passing tells errors that belong to one packet, or to a moment, from those of a dead socket.
+func passing(err error) bool {
+	var errno syscall.Errno
+	return errors.As(err, &errno) && errno != unix.EBADF && errno != unix.ENOTSOCK && errno != unix.EINVAL
+}
+
+// hear wakes the ping that the packet replies to, if it is one of ours and comes from whom it should.
+func (s *pingSocket) hear(packet []byte, from netip.Addr) {
+	reply, err := parseReply(s.family, packet)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, ok := s.waiting[reply.nonce]
+	if !ok || w.peer != from || w.echo.seq != reply.seq || s.id != 0 && w.echo.id != reply.id {
+		return
+	}
+	delete(s.waiting, reply.nonce)
+	close(w.replied)
+}
+
+func addrOf(a net.Addr) netip.Addr {
+	var ip net.IP
+	switch a := a.(type) {
+	case *net.IPAddr:
+		ip = a.IP
+	case *net.UDPAddr:
+		ip = a.IP
+	}
+	addr, _ := netip.AddrFromSlice(ip)
+	return addr.Unmap()
+}
+
+// dead reports whether the reader has ended.
+func (s *pingSocket) dead() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *pingSocket) close() error {
+	err := s.conn.Close()
+	<-s.done
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}

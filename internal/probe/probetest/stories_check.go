@@ -1,0 +1,357 @@
+package probetest
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"math/big"
+	"net"
+	"net/netip"
+	"slices"
+	"syscall"
+	"testing/synctest"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/probe"
+)
+
+func threeInARow(s *stage) {
+	a := pinged(1)
+	s.net.Script(a.Address, answers("off")...)
+	s.listen()
+	s.engine.Set(a)
+	s.pass(2 * time.Minute)
+	s.told(a.ID, "up ok", "failing refused", "down refused")
+	edges := s.heardOf(a.ID)
+	if got := edges[2].At.Sub(edges[1].At); got != 2*a.Spec.Every {
+		s.t.Errorf("down came %v after the first failure, want %v", got, 2*a.Spec.Every)
+	}
+}
+
+func brokenRow(s *stage) {
+	a := pinged(1)
+	s.net.Script(a.Address, answers("offoffo")...)
+	s.listen()
+	s.engine.Set(a)
+	s.pass(2 * time.Minute)
+	s.told(a.ID, "up ok", "failing refused", "up ok", "failing refused", "up ok")
+}
+
+func httpAnswers(s *stage) {
+	local := Answer{Err: probe.LocalError{Err: syscall.EMFILE}}
+	self := selfSigned(s)
+	cases := map[string]struct {
+		scheme string
+		answer Answer
+		want   string
+	}{
+		"200":                  {"http", Status(200), "up ok"},
+		"204":                  {"http", Status(204), "up ok"},
+		"503":                  {"http", Status(503), "down status"},
+		"a redirect":           {"http", Status(302), "down status"},
+		"silence":              {"http", Silent(), "down timeout"},
+		"accepts and hangs":    {"http", Answer{Serve: hang}, "down timeout"},
+		"refuses":              {"http", Answer{Err: syscall.ECONNREFUSED}, "down refused"},
+		"no way to the host":   {"http", Answer{Err: syscall.EHOSTUNREACH}, "down unreachable"},
+		"another protocol":     {"http", Answer{Serve: ssh}, "down protocol"},
+		"closes at once":       {"http", Answer{}, "down protocol"},
+		"a bad certificate":    {"https", Answer{Serve: self}, "down tls"},
+		"no TLS at all":        {"https", Answer{Serve: ssh}, "down tls"},
+		"no descriptor left":   {"http", local, "unknown local"},
+		"no port of our own":   {"http", Answer{Err: syscall.EADDRNOTAVAIL}, "unknown local"},
+		"no route from here":   {"http", Answer{Err: syscall.ENETUNREACH}, "unknown local"},
+		"forbidden to us":      {"http", Answer{Err: syscall.EPERM}, "unknown local"},
+		"no buffer of our own": {"http", Answer{Err: syscall.ENOBUFS}, "unknown local"},
+	}
+	n := 0
+	ids := make(map[string]probe.ID)
+	for name, c := range cases {
+		n++
+		a := paged(n, c.scheme)
+		s.net.Script(a.Address, c.answer)
+		ids[name] = a.ID
+		s.engine.Set(a)
+	}
+	s.listen()
+	s.pass(time.Minute)
+	for name, c := range cases {
+		e := s.now(ids[name])
+		if got := string(e.Standing) + " " + string(e.Result); got != c.want {
+			s.t.Errorf("%s: %s (%s), want %s", name, got, e.Detail, c.want)
+		}
+		if name == "503" && e.Detail != "503" {
+			s.t.Errorf("detail of a 503: %q", e.Detail)
+		}
+	}
+}
+
+func hang(conn net.Conn) {
+	defer conn.Close()
+	b := make([]byte, 1024)
+	for {
+		if _, err := conn.Read(b); err != nil {
+			return
+		}
+	}
+}
+
+func ssh(conn net.Conn) {
+	defer conn.Close()
+	go func() { _, _ = conn.Read(make([]byte, 4096)) }()
+	_, _ = conn.Write([]byte("SSH-2.0-OpenSSH_9.2p1\r\n"))
+}
+
+// selfSigned serves TLS with a certificate that nobody vouches for.
+func selfSigned(s *stage) func(net.Conn) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().Add(1000 * time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	config := &tls.Config{
+		Certificates:           []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+		SessionTicketsDisabled: true, // a pipe has no room for what nobody reads
+	}
+	return func(conn net.Conn) {
+		defer conn.Close()
+		_ = tls.Server(conn, config).Handshake()
+	}
+}
+
+func oneOfTen(s *stage) {
+	const closed = 7
+	s.listen()
+	for n := range 10 {
+		a := pinged(n + 1)
+		a.Spec.Kind, a.Spec.Port = fleet.CheckTCP, 22
+		if n+1 == closed {
+			s.net.Script(a.Address, answers("f")...)
+		}
+		s.engine.Set(a)
+	}
+	s.pass(time.Minute)
+	for n := range 10 {
+		want := fleet.StandingUp
+		if n+1 == closed {
+			want = fleet.StandingDown
+		}
+		if e := s.now(pinged(n + 1).ID); e.Standing != want {
+			s.t.Errorf("%s is %s (%s %s), want %s", e.Machine, e.Standing, e.Result, e.Detail, want)
+		}
+	}
+}
+
+func program(n int) probe.Target {
+	a := pinged(n)
+	a.Instance = "4711"
+	a.Spec.Kind, a.Spec.Every, a.Spec.Timeout = fleet.CheckExec, 20*time.Second, 15*time.Second
+	a.Spec.Exec = []string{"ask", "{ip}", "--name={name}", "{id}"}
+	return a
+}
+
+func hangingProgram(s *stage) {
+	a := program(1)
+	s.net.Script(a.Address, Silent())
+	s.listen()
+	s.engine.Set(a)
+	s.pass(2 * time.Minute)
+	s.told(a.ID, "failing timeout", "down timeout")
+	starts := s.net.Starts(a.Address)
+	if len(starts) < 5 {
+		s.t.Fatalf("the program ran %d times in two minutes", len(starts))
+	}
+	for i := 2; i < len(starts); i++ {
+		if gap := starts[i].Sub(starts[i-1]); gap != a.Spec.Every {
+			s.t.Errorf("start %d came %v after the one before, want %v", i, gap, a.Spec.Every)
+		}
+	}
+}
+
+func programArguments(s *stage) {
+	a, b := program(1), program(2)
+	s.net.Script(b.Address, Answer{Code: 2})
+	s.listen()
+	s.engine.Set(a)
+	s.pass(time.Second)
+	want := []string{"ask", a.Address.String(), "--name=web-1", "4711"}
+	if got := s.net.Programs(); len(got) != 1 || !slices.Equal(got[0], want) {
+		s.t.Errorf("ran %q, want once %q", got, want)
+	}
+	s.engine.Set(b)
+	s.pass(2 * time.Minute)
+	s.told(a.ID, "up ok")
+	s.told(b.ID, "failing exit", "down exit")
+}
+
+func noAddress(s *stage) {
+	a := pinged(1)
+	at := a.Address
+	a.Address = netip.Addr{}
+	s.listen()
+	s.engine.Set(a)
+	s.pass(time.Minute)
+	s.told(a.ID, "unknown no-address")
+	if e := s.now(a.ID); e.Standing != fleet.StandingUnknown || e.Result != fleet.ResultNoAddress {
+		s.t.Errorf("snapshot says %+v", e)
+	}
+	a.Address = at
+	s.engine.Set(a)
+	s.pass(time.Minute)
+	a.Address = netip.Addr{}
+	s.engine.Set(a)
+	s.pass(time.Minute)
+	s.told(a.ID, "unknown no-address", "unknown ", "up ok", "unknown no-address")
+	probed := len(s.net.Starts(at))
+	s.pass(time.Minute)
+	if n := len(s.net.Starts(at)); n != probed {
+		s.t.Errorf("the lost address was probed %d times more", n-probed)
+	}
+}
+
+func upAfterTwo(s *stage) {
+	a := pinged(1)
+	a.Spec.UpAfter = 2
+	s.net.Script(a.Address, answers("oofffofffoo")...)
+	s.listen()
+	s.engine.Set(a)
+	s.pass(5 * time.Minute)
+	s.told(a.ID, "up ok", "failing refused", "down refused", "up ok")
+	edges := s.heardOf(a.ID)
+	if got := edges[3].At.Sub(edges[2].At); got != 6*a.Spec.Every {
+		s.t.Errorf("up came %v after down, want the sixth probe after it (%v)", got, 6*a.Spec.Every)
+	}
+}
+
+func removed(s *stage) {
+	a, b := pinged(1), pinged(2)
+	s.net.Script(a.Address, answers("of")...)
+	s.listen()
+	s.engine.Set(a, b)
+	s.pass(a.Spec.Every * 3 / 2)
+	s.engine.Remove(a.ID)
+	synctest.Wait()
+	edges, probes := len(s.heardOf(a.ID)), len(s.net.Starts(a.Address))
+	s.pass(time.Minute)
+	if n := len(s.heardOf(a.ID)); n != edges {
+		s.t.Errorf("%d edges after Remove", n-edges)
+	}
+	if n := len(s.net.Starts(a.Address)); n != probes {
+		s.t.Errorf("%d probes after Remove", n-probes)
+	}
+	if snapshot := s.engine.Snapshot(); len(snapshot) != 1 || snapshot[0].ID != b.ID {
+		s.t.Errorf("snapshot after Remove: %v", snapshot)
+	}
+}
+
+func movedAddress(s *stage) {
+	a := pinged(1)
+	s.net.Script(a.Address, Silent())
+	s.listen()
+	s.engine.Set(a)
+	s.pass(a.Spec.Every * 3)
+	old := a.Address
+	before := len(s.net.Starts(old))
+	a.Address = address(99)
+	moved := time.Now()
+	s.engine.Set(a)
+	s.pass(time.Minute)
+	if starts := s.net.Starts(a.Address); len(starts) == 0 || !starts[0].Equal(moved) {
+		s.t.Errorf("the new address was probed at %v, want first at %v", starts, moved)
+	}
+	if n := len(s.net.Starts(old)); n != before {
+		s.t.Errorf("the old address was probed %d times more", n-before)
+	}
+	edges := s.heardOf(a.ID)
+	last := edges[len(edges)-2:]
+	if last[0].Standing != fleet.StandingUnknown || last[1].Standing != fleet.StandingUp {
+		s.t.Errorf("after the move: %+v, want unknown, then up", last)
+	}
+}
+
+func look(s *stage) {
+	a := pinged(1)
+	s.net.Script(a.Address, answers("fols")...)
+	for _, want := range []struct {
+		standing fleet.Standing
+		result   fleet.ResultReason
+	}{
+		{fleet.StandingDown, fleet.ResultRefused},
+		{fleet.StandingUp, fleet.ResultOK},
+		{fleet.StandingUnknown, fleet.ResultLocal},
+		{fleet.StandingDown, fleet.ResultTimeout},
+	} {
+		got := s.engine.Look(s.t.Context(), a)
+		if got.Check != a.Check || got.Standing != want.standing || got.Result != want.result {
+			s.t.Errorf("look says %+v, want %+v", got, want)
+		}
+	}
+	if len(s.engine.Snapshot()) != 0 {
+		s.t.Error("a look made a target")
+	}
+}
+
+func lookBeside(s *stage) {
+	a := pinged(1)
+	s.listen()
+	s.engine.Set(a)
+	s.pass(a.Spec.Every / 2)
+	s.net.Script(a.Address, answers("f")...)
+	for range 5 {
+		if got := s.engine.Look(s.t.Context(), a); got.Standing != fleet.StandingDown {
+			s.t.Errorf("look says %+v, want down", got)
+		}
+	}
+	s.net.Script(a.Address, answers("o")...)
+	s.pass(time.Minute)
+	s.told(a.ID, "up ok")
+}
+
+func lookCutShort(s *stage) {
+	a := pinged(1)
+	s.net.Script(a.Address, Silent())
+	ctx, cancel := context.WithTimeout(s.t.Context(), a.Spec.Timeout-1)
+	defer cancel()
+	begun := time.Now()
+	got := s.engine.Look(ctx, a)
+	if got.Standing != fleet.StandingUnknown {
+		s.t.Errorf("look says %+v, want unknown", got)
+	}
+	if took := time.Since(begun); took != a.Spec.Timeout-1 {
+		s.t.Errorf("look took %v", took)
+	}
+}
+
+func lookDeaf(s *stage) {
+	a := pinged(1)
+	s.net.Script(a.Address, Answer{Deaf: true, After: time.Hour})
+	begun := time.Now()
+	got := s.engine.Look(s.t.Context(), a)
+	if got.Standing != fleet.StandingUnknown {
+		s.t.Errorf("look says %+v, want unknown", got)
+	}
+	if took := time.Since(begun); took > a.Spec.Timeout+5*time.Second {
+		s.t.Errorf("look took %v", took)
+	}
+	s.pass(2 * time.Hour) // the transport lets go at last
+}
+
+func lookNoAddress(s *stage) {
+	a := pinged(1)
+	a.Address = netip.Addr{}
+	got := s.engine.Look(s.t.Context(), a)
+	if got.Standing != fleet.StandingUnknown || got.Result != fleet.ResultNoAddress {
+		s.t.Errorf("look says %+v, want unknown, no-address", got)
+	}
+}
