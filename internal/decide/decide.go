@@ -163,16 +163,26 @@ func (w *work) judge() {
 	seen := w.View.Sighting(m.Current.ID)
 	w.followAddress(seen)
 	was := m.Health
-	m.Health = health.Judge(*m, health.Evidence{
+	evidence := health.Evidence{
 		Spec: s.Spec, Now: s.Now, Checks: w.View.Checks, Epoch: w.View.Epoch, Seen: seen,
 		ProviderUp: s.Provider.Standing == fleet.ProviderUp,
-	})
-	if h := m.Health; h.Verdict != was.Verdict || h.Cause != was.Cause || (h.Verdict != fleet.VerdictHealthy && h.Result != was.Result) {
+	}
+	if health.StartedByOthers(*m, evidence) {
+		m.Epoch++
+		m.Health.Grace = s.Now.Mono.Add(s.Spec.Grace)
+	}
+	m.Health = health.Judge(*m, evidence)
+	if h := m.Health; h.Verdict != was.Verdict || h.Cause != was.Cause || (nothingKnown(h) && h.Result != was.Result) {
 		w.Record(fleet.Record{Kind: fleet.RecordVerdict, Verdict: h.Verdict, Was: was.Verdict, Cause: h.Cause, Check: h.Check,
 			Result: h.Result, Instance: m.Current.ID, Generation: m.Current.Generation, Detail: detailOf(w.View.Checks, h.Check)})
 	}
 	w.noticeStrays()
 	w.judgeIncident()
+}
+
+// nothingKnown reports whether the verdict is for want of results: then the reason for the want is news, too.
+func nothingKnown(h fleet.Health) bool {
+	return h.Verdict == fleet.VerdictUnknown || h.Verdict == fleet.VerdictStarting
 }
 
 func detailOf(checks []fleet.CheckState, name fleet.CheckName) string {
@@ -274,6 +284,9 @@ func (w *work) advance() {
 	if m.Repair != nil {
 		w.Advance()
 		return
+	}
+	if s.Provider.Standing == fleet.ProviderUnknown {
+		return // not asked yet
 	}
 	if w.removableStray() && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)) && guard.AnyStep(*m, s) == "" {
 		w.Begin(fleet.RepairRemnant)

@@ -14,6 +14,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/journal"
 	"hale/internal/probe/netprobe"
+	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"
 )
@@ -291,4 +292,17 @@ func ladder(spec fleet.Spec, kinds ...fleet.StepKind) fleet.Spec {
 	}
 	spec.Repair.Steps = steps
 	return spec
+}
+
+// personStarts powers the machine on behind hale's back.
+func (s *story) personStarts(n int) {
+	s.t.Helper()
+	i, _ := s.world.Instance(s.spec.Name.Machine(n))
+	person := s.world.Open("person")
+	if err := person.Start(s.t.Context(), provider.Ref{ID: i.ID, Host: i.Host, Mark: i.Mark}); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := person.Close(); err != nil {
+		s.t.Fatal(err)
+	}
 }

@@ -63,6 +63,7 @@ const (
 	RecordIntent         RecordKind = "intent"          // stored before the call is sent
 	RecordOutcome        RecordKind = "outcome"         //
 	RecordProof          RecordKind = "proof"           // the old instance is known to be off, or gone
+	RecordVerified       RecordKind = "verified"        // healthy after a step
 	RecordCertified      RecordKind = "certified"       //
 	RecordQuarantined    RecordKind = "quarantined"     //
 	RecordPaged          RecordKind = "paged"           // a person must look; once per incident

@@ -27,11 +27,6 @@ type Evidence struct {
 func Judge(m fleet.Machine, e Evidence) fleet.Health {
 	h := fleet.Health{Grace: m.Health.Grace}
 	h.Verdict, h.Cause, h.Check, h.Result = verdict(m, e)
-	runs := providerWord(m, e).instance.Power == fleet.PowerRunning
-	if m.Health.Cause.Stopped() && runs && h.Verdict != fleet.VerdictHealthy && m.Repair == nil {
-		// Somebody else started it: it gets the time that every start gets.
-		h.Grace = e.Now.Mono.Add(e.Spec.Grace)
-	}
 	if h.Grace != 0 && !e.Now.Due(h.Grace) && forgiven(h) {
 		h.Verdict, h.Cause = fleet.VerdictStarting, fleet.CauseNone
 	}
@@ -43,6 +38,12 @@ func Judge(m fleet.Machine, e Evidence) fleet.Health {
 		h.Since, h.SinceMono = e.Now.Wall, e.Now.Mono
 	}
 	return h
+}
+
+// StartedByOthers reports whether the machine, last known to be stopped, runs now although hale did not start it. It then
+// gets the time that every start gets, and what its checks said before counts no more.
+func StartedByOthers(m fleet.Machine, e Evidence) bool {
+	return m.Repair == nil && m.Health.Cause.Stopped() && providerWord(m, e).instance.Power == fleet.PowerRunning
 }
 
 // forgiven reports whether grace covers the finding: failing or silent checks are forgiven, the provider's word is not.

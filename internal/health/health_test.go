@@ -87,8 +87,6 @@ func TestVerdicts(t *testing.T) {
 			spoil: func(m *fleet.Machine) { m.Health.Grace = now.Mono }},
 		"grace does not cover the provider's word": {cond: any3("page"), page: down, alive: up, seen: seen(fleet.PowerGone, ""),
 			verdict: fleet.VerdictUnhealthy, cause: fleet.CauseGone, spoil: func(m *fleet.Machine) { m.Health.Grace = now.Mono + 1 }},
-		"started by somebody else": {cond: any3("page"), page: down, alive: down, seen: running, verdict: fleet.VerdictStarting,
-			spoil: func(m *fleet.Machine) { m.Health.Cause = fleet.CauseOff }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,5 +126,22 @@ func TestALookConfirmsOnlyWhatItSaw(t *testing.T) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+func TestStartedByOthers(t *testing.T) {
+	t.Parallel()
+	off := machine()
+	off.Health.Cause = fleet.CauseStopped
+	e := health.Evidence{Now: now, ProviderUp: true, Seen: seen(fleet.PowerRunning, "")}
+	if !health.StartedByOthers(off, e) {
+		t.Error("a stopped machine that runs again was not noticed")
+	}
+	if health.StartedByOthers(machine(), e) {
+		t.Error("a machine that was running all the time was taken for started")
+	}
+	e.ProviderUp = false
+	if health.StartedByOthers(off, e) {
+		t.Error("a provider that is down was believed")
 	}
 }

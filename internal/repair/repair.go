@@ -128,6 +128,10 @@ func (w *Work) look(r *fleet.Repair) {
 		r.Look = ""
 		return
 	}
+	if r.Kind == fleet.RepairHeal && w.M.Health.Verdict == fleet.VerdictHealthy {
+		w.refuted(r) // the regular checks were faster
+		return
+	}
 	l := w.View.Look
 	if l == nil || r.Look == "" || l.ID != r.Look {
 		w.askLook(r)
@@ -230,7 +234,7 @@ func (w *Work) verify(r *fleet.Repair) {
 	h := w.M.Health
 	switch {
 	case h.Verdict == fleet.VerdictHealthy:
-		w.record(fleet.Record{Kind: fleet.RecordVerdict, Verdict: h.Verdict, Step: r.Step, Instance: w.M.Current.ID,
+		w.record(fleet.Record{Kind: fleet.RecordVerified, Verdict: h.Verdict, Step: r.Step, Instance: w.M.Current.ID,
 			Took: w.now().Sub(r.Since), Address: w.M.Address})
 		if w.M.Current.Certified {
 			w.finish()
