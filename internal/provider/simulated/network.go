@@ -20,6 +20,10 @@ import (
 
 var _ probe.Transport = (*World)(nil)
 
+// patience is how long a kernel tries to connect (Linux: six repetitions). It also ends the dials that net/http leaves
+// behind when a request was given up.
+const patience = 127 * time.Second
+
 // Ping implements probe.Transport. Where no reply comes, it waits until ctx ends and returns its error.
 func (w *World) Ping(ctx context.Context, address netip.Addr) error {
 	if w.answers(address) {
@@ -37,7 +41,8 @@ func (w *World) answers(address netip.Addr) bool {
 }
 
 // Dial implements probe.Transport: TCP to a literal address. A closed port of a machine that is up refuses
-// (syscall.ECONNREFUSED); where nothing answers, it waits until ctx ends. The connection speaks HTTP/1.1.
+// (syscall.ECONNREFUSED); where nothing answers, it waits until ctx ends, or the kernel's patience does
+// (syscall.ETIMEDOUT). The connection speaks HTTP/1.1.
 func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -55,8 +60,14 @@ func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, er
 	case refused:
 		return nil, fail(os.NewSyscallError("connect", syscall.ECONNREFUSED))
 	}
-	<-ctx.Done()
-	return nil, fail(ctx.Err())
+	lost := time.NewTimer(patience)
+	defer lost.Stop()
+	select {
+	case <-ctx.Done():
+		return nil, fail(ctx.Err())
+	case <-lost.C:
+		return nil, fail(os.NewSyscallError("connect", syscall.ETIMEDOUT))
+	}
 }
 
 // handshake is how a connection attempt ends.
@@ -82,6 +93,7 @@ func (w *World) connect(to netip.AddrPort) (net.Conn, handshake) {
 	near, far := net.Pipe()
 	c := &conn{Conn: far, guest: g}
 	g.conns[c] = struct{}{}
+	// The connection owns it: the caller's Close, or the guest's end (silence, hangUp), ends it.
 	go w.serve(c)
 	return wire{Conn: near, remote: net.TCPAddrFromAddrPort(to)}, accepted
 }
@@ -106,8 +118,7 @@ func (c *conn) abandon() {
 	_ = c.SetDeadline(time.Unix(1, 0)) // a pipe's deadline can always be set
 }
 
-// serve answers the requests of one connection until the caller closes it or the guest stops. It is owned by the
-// connection: whoever dialled ends it by Close.
+// serve answers the requests of one connection until the caller closes it or the guest stops.
 func (w *World) serve(c *conn) {
 	defer w.release(c)
 	r := bufio.NewReader(c)
