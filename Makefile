@@ -1,0 +1,63 @@
+# hale: what there is to make. `make` alone lists it.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS   += --no-print-directory
+
+# Runs a command with a Go that is new enough, and gets one where it can.
+GO       := scripts/ensure-go.sh go
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LINTER   := bin/golangci-lint
+FUZZTIME ?= 10s
+BENCH    ?= .
+
+.DEFAULT_GOAL := help
+.PHONY: help build test race lint tidy cover fuzz bench demo demo-clean clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+build: ## bin/hale: one static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/hale ./cmd/hale
+
+test: ## install what the tests need (as root), then vet and run all of them, real machines last
+	scripts/install-deps.sh
+	$(GO) vet ./...
+	@scripts/test.sh
+
+race: ## the tests without real machines, under the race detector (needs gcc)
+	@command -v gcc >/dev/null || { echo 'make race: the race detector needs gcc: apt-get install gcc libc6-dev' >&2; exit 1; }
+	@CGO_ENABLED=1 scripts/test.sh --fast -race
+
+lint: $(LINTER) ## the linter, pinned in tools/go.mod
+	scripts/ensure-go.sh $(LINTER) run ./...
+
+tidy: ## the rules about the source tree itself
+	$(GO) test -count=1 ./internal/tidy
+
+cover: ## coverage of the tests without real machines, per function in bin/cover.txt
+	@mkdir -p bin
+	@scripts/test.sh --fast -coverpkg=./internal/... -coverprofile=bin/cover.out
+	@$(GO) tool cover -func=bin/cover.out >bin/cover.txt
+	@tail -n 1 bin/cover.txt
+
+fuzz: ## every fuzz test for FUZZTIME (10s) each
+	@scripts/fuzz.sh $(FUZZTIME)
+
+bench: ## the benchmarks that match BENCH (all)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+demo: build ## a fleet of real machines that heals before your eyes
+	@demo/run
+
+demo-clean: ## end the demo and remove what it left
+	@demo/clean
+
+clean: ## remove what was built
+	rm -rf bin
+
+# The linter is built by the module that pins it, so that its needs never become hale's.
+$(LINTER): tools/go.mod tools/go.sum
+	@mkdir -p bin
+	scripts/ensure-go.sh env -C tools go build -buildvcs=false -o ../$(LINTER) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $(LINTER)
