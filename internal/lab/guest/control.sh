@@ -1,0 +1,12 @@
+#!/bin/sh
+# CGI program on port 7: /cgi-bin/fault?NAME. What takes the answer's way down happens after the answer.
+case "$QUERY_STRING" in
+  panic | nonet | off | reboot)
+    (usleep 200000; fault "$QUERY_STRING") </dev/null >/dev/null 2>&1 & ;;
+  http | nohttp | http503 | slow | hang | net | deaf)
+    fault "$QUERY_STRING" ;;
+  *)
+    printf 'Status: 400 Bad Request\r\nContent-Type: text/plain\r\n\r\nunknown fault\n'
+    exit ;;
+esac
+printf 'Content-Type: text/plain\r\n\r\nok\n'

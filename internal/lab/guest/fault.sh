@@ -1,0 +1,24 @@
+#!/bin/sh
+# fault NAME: makes this guest sick, or well again (http, net).
+PIDFILE=/run/http.pid
+
+stop_http() { [ -f $PIDFILE ] && kill -9 "$(cat $PIDFILE)" 2>/dev/null; rm -f $PIDFILE; }
+serve() { stop_http; "$@" </dev/null >/dev/null 2>&1 & echo $! >$PIDFILE; }
+request() { while read -r line; do [ "${#line}" -le 1 ] && break; done; }   # reads up to the empty line
+
+case "$1" in
+  http) serve httpd -f -p 80 -h /www ;;
+  nohttp) stop_http ;;
+  http503) serve nc -ll -p 80 -e /bin/fault answer503 ;;
+  slow) serve nc -ll -p 80 -e /bin/fault answerslow ;;
+  hang) serve httpd -f -p 80 -h /www; usleep 200000; kill -STOP "$(cat $PIDFILE)" ;;   # connects, never answers
+  nonet) ip link set eth0 down ;;
+  net) ip link set eth0 up ;;
+  deaf) kill -9 "$(cat /run/button.pid)" ;;
+  panic) echo c >/proc/sysrq-trigger ;;
+  off) poweroff -f ;;
+  reboot) reboot -f ;;
+  answer503) request; printf 'HTTP/1.0 503 Service Unavailable\r\nContent-Length: 5\r\nConnection: close\r\n\r\nsick\n' ;;
+  answerslow) request; sleep 10; printf 'HTTP/1.0 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n' ;;
+  *) exit 2 ;;
+esac
