@@ -128,12 +128,14 @@ func (c *fleetCompiler) content(v at[textDraft]) string {
 	return data
 }
 
+var errNoFile = errors.New("there is no such file")
+
 // readRegular reads a text file of reasonable size. The error is one for people, without the path.
 func readRegular(path string) (string, error) {
 	info, err := os.Stat(path) // before opening: a pipe would block
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", errors.New("there is no such file")
+		return "", errNoFile
 	case errors.Is(err, fs.ErrPermission):
 		return "", errors.New("permission denied")
 	case err != nil:

@@ -129,9 +129,11 @@ func (o object[T]) unknown(r *reader, n node, p pair) {
 		r.add(s, "is not available yet", instead)
 		return
 	}
-	if _, close := nearest(p.key, o.keys()); !close && len(r.homes[p.key]) == 1 {
-		r.add(s, "unknown key", p.key+" belongs in "+r.homes[p.key][0])
-		return
+	if _, near := nearest(p.key, o.keys()); !near {
+		if home, ok := r.homes.of(p.key, n.path); ok {
+			r.add(s, "unknown key", p.key+" belongs in "+home)
+			return
+		}
 	}
 	hint := didYouMean(p.key, o.keys())
 	if len(o.fields) == 0 {

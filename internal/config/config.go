@@ -109,7 +109,7 @@ func yamlFiles(folder string) ([]string, error) {
 
 func parseAll(sources []source) (*Config, error) {
 	f := &finder{}
-	r := &reader{finder: f, homes: keyHomes()}
+	r := &reader{finder: f, homes: findHomes()}
 	var doc document
 	for _, s := range sources {
 		part, ok := r.file(s)

@@ -16,7 +16,7 @@ import (
 type reader struct {
 	*finder
 	// homes says for each known key where it belongs, to help with one in the wrong place.
-	homes map[string][]string
+	homes keyHomes
 }
 
 // form is what a node looks like, in the words of a person who wrote it.
@@ -133,9 +133,9 @@ func (r *reader) node(n ast.Node, s spot) (node, bool) {
 	case *ast.SequenceNode:
 		out.form, out.items = formList, v.Values
 	case *ast.MappingNode:
-		out.form, out.pairs = formMapping, r.pairs(v.Values, s)
+		return r.mapping(v.Values, s)
 	case *ast.MappingValueNode:
-		out.form, out.pairs = formMapping, r.pairs([]*ast.MappingValueNode{v}, s)
+		return r.mapping([]*ast.MappingValueNode{v}, s)
 	case *ast.AnchorNode, *ast.AliasNode:
 		r.add(s, "anchors and aliases are not available yet", "write the value out")
 		return out, false
@@ -146,24 +146,24 @@ func (r *reader) node(n ast.Node, s spot) (node, bool) {
 	return out, true
 }
 
-// pairs reads the entries of a mapping; a key that comes twice is reported at its second place.
-func (r *reader) pairs(values []*ast.MappingValueNode, s spot) []pair {
-	var out []pair
+// mapping reads the entries of a mapping; a key that comes twice is reported at its second place.
+func (r *reader) mapping(values []*ast.MappingValueNode, s spot) (node, bool) {
+	out := node{spot: s, form: formMapping}
 	for _, v := range values {
 		where := placeOf(v.Key, s.place)
 		key, ok := keyText(v.Key)
-		if !ok {
-			r.add(spot{place: where, path: s.path}, "this kind of key is not supported", "write a plain word as the key")
-			continue
+		if !ok { // what a merge key would add is not known, so nothing can be said of the rest
+			r.add(spot{place: where, path: s.path}, "merge keys and other special keys are not available yet", "write the entries out")
+			return out, false
 		}
-		if i := slices.IndexFunc(out, func(p pair) bool { return p.key == key }); i >= 0 {
+		if i := slices.IndexFunc(out.pairs, func(p pair) bool { return p.key == key }); i >= 0 {
 			r.add(spot{place: where, path: joinPath(s.path, key)},
-				fmt.Sprintf("is there already, at line %d", out[i].where.line), "keep one of the two")
+				fmt.Sprintf("is there already, at line %d", out.pairs[i].where.line), "keep one of the two")
 			continue
 		}
-		out = append(out, pair{key: key, where: where, value: v.Value})
+		out.pairs = append(out.pairs, pair{key: key, where: where, value: v.Value})
 	}
-	return out
+	return out, true
 }
 
 // keyText returns the text of a plain key.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // schema is a JSON Schema (draft 2020-12), with what the reference page wants to know besides.
@@ -81,19 +82,49 @@ func (s *schema) walk(path string, visit func(path string, object *schema)) {
 	}
 }
 
-// keyHomes says for each key of the configuration where it belongs.
-func keyHomes() map[string][]string {
-	homes := map[string][]string{}
+// keyHomes says for each key of the configuration in which objects it belongs.
+type keyHomes map[string][]string
+
+func findHomes() keyHomes {
+	homes := keyHomes{}
 	documentShape().schema().walk("", func(path string, object *schema) {
 		for _, key := range object.order {
-			home := path
-			if home == "" {
-				home = "the top of the file"
-			}
-			if !slices.Contains(homes[key], home) {
-				homes[key] = append(homes[key], home)
+			if !slices.Contains(homes[key], path) {
+				homes[key] = append(homes[key], path)
 			}
 		}
 	})
 	return homes
+}
+
+// of returns where a key belongs that was written under path: the one object around it or below it that knows the key.
+func (h keyHomes) of(key, path string) (string, bool) {
+	var found []string
+	for _, home := range h[key] {
+		if aligned(home, path) {
+			found = append(found, home)
+		}
+	}
+	switch {
+	case len(found) != 1:
+		return "", false
+	case found[0] == "":
+		return "the top of the file", true
+	}
+	return found[0], true
+}
+
+// aligned reports whether one of two paths leads to the other. Words in capitals stand for any name.
+func aligned(home, path string) bool {
+	if home == "" || path == "" {
+		return true
+	}
+	a, b := strings.Split(home, "."), strings.Split(path, ".")
+	for i := range min(len(a), len(b)) {
+		step, _, _ := strings.Cut(b[i], "[")
+		if a[i] != step && a[i] != strings.ToUpper(a[i]) {
+			return false
+		}
+	}
+	return true
 }
