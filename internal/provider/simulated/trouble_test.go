@@ -2,7 +2,9 @@ package simulated_test
 
 import (
 	"context"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"hale/internal/fault"
@@ -101,21 +103,9 @@ func TestChanceIsSeeded(t *testing.T) {
 	if len(one) < 15 || len(one) > 45 {
 		t.Errorf("%d of 100 calls failed, want about 30", len(one))
 	}
-	if !equal(one, same) || equal(one, other) {
+	if !slices.Equal(one, same) || slices.Equal(one, other) {
 		t.Errorf("seed 1: %v and %v; seed 2: %v", one, same, other)
 	}
-}
-
-func equal(a, b []int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // listed returns the power that List tells for the instance; empty: it is not listed.
@@ -218,7 +208,7 @@ func (s *stage) watched(client string) *[]provider.Event {
 	p, ended := s.world.Open(client), make(chan error, 1)
 	go func() { ended <- p.Watch(ctx, func(e provider.Event) { heard = append(heard, e) }) }()
 	s.Cleanup(func() { cancel(); s.must(<-ended) })
-	time.Sleep(time.Nanosecond)
+	synctest.Wait()
 	return &heard
 }
 
@@ -229,7 +219,7 @@ func TestEvents(t *testing.T) {
 		heard, far := s.watched("hale-1"), s.watched("hale-2")
 		expect := func(what string, near, other int) {
 			s.Helper()
-			time.Sleep(time.Nanosecond)
+			synctest.Wait()
 			if len(*heard) != near || len(*far) != other {
 				s.Errorf("%s: heard %v and %v, want %d and %d events", what, *heard, *far, near, other)
 			}
