@@ -171,6 +171,9 @@ func (w *work) judge() {
 		m.Epoch++
 		m.Health.Grace = s.Now.Mono.Add(s.Spec.Grace)
 	}
+	if beingReplaced(*m) {
+		return // what its instance looks like now is our own doing
+	}
 	m.Health = health.Judge(*m, evidence)
 	if h := m.Health; h.Verdict != was.Verdict || h.Cause != was.Cause || (nothingKnown(h) && h.Result != was.Result) {
 		w.Record(fleet.Record{Kind: fleet.RecordVerdict, Verdict: h.Verdict, Was: was.Verdict, Cause: h.Cause, Check: h.Check,
@@ -178,6 +181,11 @@ func (w *work) judge() {
 	}
 	w.noticeStrays()
 	w.judgeIncident()
+}
+
+func beingReplaced(m fleet.Machine) bool {
+	r := m.Repair
+	return r != nil && r.Kind == fleet.RepairHeal && r.Phase == fleet.PhaseAct && r.Step == fleet.StepRecreate
 }
 
 // nothingKnown reports whether the verdict is for want of results: then the reason for the want is news, too.

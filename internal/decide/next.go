@@ -35,6 +35,7 @@ func (c *calendar) addMachine(m fleet.Machine, spec fleet.Spec) {
 	c.add(m.RetryAt)
 	if m.Repair != nil {
 		c.add(m.Repair.RetryAt)
+		c.add(m.Repair.AskAt)
 		if m.Repair.Phase == fleet.PhaseVerify {
 			c.add(m.Repair.Deadline)
 		}

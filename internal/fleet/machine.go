@@ -87,6 +87,7 @@ const (
 	CauseGone    Cause = "gone"
 	CauseCrashed Cause = "crashed"
 	CausePaused  Cause = "paused"
+	CausePanic   Cause = "panicked" // it died, and its remains are still in place: it can be reset, not started
 	CauseError   Cause = "error"
 	CauseChecks  Cause = "checks" // its checks are down
 	CauseBuild   Cause = "build"  // its first instance never became healthy
@@ -151,6 +152,9 @@ type Repair struct {
 	Intent *Intent `json:",omitempty"`
 	// RetryAt is when a call that did nothing is sent again.
 	RetryAt Instant
+	// AskAt is when an observation that was not answered is asked for again.
+	AskAt Instant
+	// Retries counts the fruitless calls and questions of this phase.
 	Retries int
 	// Looks and Calls number the looks and calls of this repair.
 	Looks, Calls int
@@ -240,7 +244,7 @@ func (m Machine) Restart(now Now, spec Spec) Machine {
 }
 
 func (r Repair) restart(now Now, spec Spec) *Repair {
-	r.Since, r.LastOutcome, r.RetryAt = now.Mono, now.Mono, 0
+	r.Since, r.LastOutcome, r.RetryAt, r.AskAt = now.Mono, now.Mono, 0, 0
 	if r.Phase == PhaseVerify {
 		r.Deadline = now.Mono.Add(VerifyTime(spec, r))
 	}
@@ -317,7 +321,7 @@ func (m Machine) Clone() Machine {
 // Stopped reports whether the cause is the provider's word that the instance does not run.
 func (c Cause) Stopped() bool {
 	switch c {
-	case CauseOff, CauseStopped, CauseGone, CauseCrashed, CausePaused, CauseError:
+	case CauseOff, CauseStopped, CauseGone, CauseCrashed, CausePanic, CausePaused, CauseError:
 		return true
 	case CauseNone, CauseMissing, CauseChecks, CauseBuild, CauseBlind:
 	}

@@ -174,7 +174,7 @@ func Counts(m fleet.Machine, spec fleet.Spec) bool {
 		return false
 	case fleet.CauseStopped:
 		return spec.Repair.OnExternalStop == fleet.ExternalStopHeal
-	case fleet.CauseNone, fleet.CauseMissing, fleet.CauseOff, fleet.CauseGone, fleet.CauseCrashed, fleet.CauseError,
+	case fleet.CauseNone, fleet.CauseMissing, fleet.CauseOff, fleet.CauseGone, fleet.CauseCrashed, fleet.CausePanic, fleet.CauseError,
 		fleet.CauseChecks, fleet.CauseBuild, fleet.CauseBlind:
 	}
 	return true

@@ -164,7 +164,7 @@ func PowerCause(i fleet.Instance) (fleet.Cause, bool) {
 	case fleet.PowerPaused:
 		return fleet.CausePaused, true
 	case fleet.PowerCrashed:
-		return fleet.CauseCrashed, true
+		return fleet.CausePanic, true
 	case fleet.PowerError:
 		return fleet.CauseError, true
 	case fleet.PowerGone:

@@ -21,7 +21,7 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 		ID: r.ID + "/call" + strconv.Itoa(r.Calls), Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host,
 		Limit: step.Timeout, At: w.Situation.Now.Wall,
 	}
-	r.RetryAt = 0
+	r.RetryAt, r.AskAt = 0, 0
 	w.M.Waiting = ""
 	w.record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host})
 	w.Actions = append(w.Actions, fleet.Action{
@@ -31,7 +31,10 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 
 // observe asks the provider for one instance. Unanswered, it is asked again after a while.
 func (w *Work) observe(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName) {
-	w.retry(r)
+	if r.AskAt != 0 && !w.Situation.Now.Due(r.AskAt) {
+		return
+	}
+	r.AskAt = w.now().Add(w.patience(r))
 	w.Actions = append(w.Actions, fleet.Action{Kind: fleet.ActionObserve, Machine: w.M.Name, Instance: id, Host: host})
 }
 
@@ -42,7 +45,7 @@ func (w *Work) settleIntent(r *fleet.Repair) {
 	if o != nil && o.Intent == in.ID && !in.Unknown {
 		w.record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: o.Kind, Detail: o.Detail, Instance: in.Instance,
 			Generation: in.Generation, Host: in.Host, Took: w.Situation.Now.Wall.Sub(in.At)})
-		r.LastOutcome, r.RetryAt, r.Retries = w.now(), 0, 0
+		r.LastOutcome, r.RetryAt, r.AskAt = w.now(), 0, 0
 		if o.Kind == fleet.OutcomeUnknown {
 			marked := in
 			marked.Unknown = true
@@ -69,7 +72,7 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	case fleet.OutcomeRefused:
 		w.quarantine(fleet.ReasonRefusedBy, o.Detail)
 	case fleet.OutcomeConflict:
-		w.conflict(in, o)
+		w.conflict(r, in, o)
 	case fleet.OutcomeNotFound:
 		w.notFound(r, in)
 	case fleet.OutcomeUnsupported, fleet.OutcomeFailed:
@@ -120,12 +123,18 @@ func (w *Work) undone(r *fleet.Repair, in fleet.Intent) {
 	}
 }
 
-func (w *Work) conflict(in fleet.Intent, o fleet.Outcome) {
-	if in.Op == fleet.OpCreate {
+// conflict: the provider's truth is not what the call took for granted.
+func (w *Work) conflict(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
+	switch in.Op {
+	case fleet.OpCreate:
 		w.failAttempt(fleet.ReasonNameTaken)
-		return
+	case fleet.OpStart, fleet.OpReboot:
+		w.failRung(fleet.ReasonCallFailed, o.Detail)
+	case fleet.OpDelete:
+		r.Proof = fleet.ProofNone // it runs again, or is not ours: the fence finds out
+	case fleet.OpPowerOff, fleet.OpCertify:
+		w.quarantine(fleet.ReasonMarkChanged, o.Detail)
 	}
-	w.quarantine(fleet.ReasonMarkChanged, o.Detail)
 }
 
 func (w *Work) notFound(r *fleet.Repair, in fleet.Intent) {
@@ -177,12 +186,10 @@ func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
 	}
 	seen := w.View.Sighting(in.Instance)
 	if !seen.Known() || seen.Asked <= r.LastOutcome {
-		if r.RetryAt == 0 || w.Situation.Now.Due(r.RetryAt) {
-			w.observe(r, in.Instance, in.Host)
-		}
+		w.observe(r, in.Instance, in.Host)
 		return
 	}
-	r.Intent, r.RetryAt = nil, 0
+	r.Intent, r.AskAt = nil, 0
 	power := seen.Instance.Power
 	w.record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
 		Generation: in.Generation, Host: in.Host, Detail: "observed " + string(power)})

@@ -144,7 +144,6 @@ func (w *Work) look(r *fleet.Repair) {
 	rec := fleet.Record{Kind: fleet.RecordLook, Reason: reason, Instance: r.Target.ID, Took: w.now().Sub(l.Started)}
 	rec.Check, rec.Result, rec.Detail = lookDetail(*l)
 	w.record(rec)
-	r.LastOutcome = w.now()
 	switch truth {
 	case health.True:
 		r.Confirmed = true
@@ -378,7 +377,7 @@ func (w *Work) Page(reason fleet.Reason) {
 // enter starts a phase of the current rung.
 func (w *Work) enter(p fleet.Phase) {
 	r := w.M.Repair
-	r.Phase, r.Since, r.RetryAt, r.Retries = p, w.now(), 0, 0
+	r.Phase, r.Since, r.RetryAt, r.AskAt, r.Retries = p, w.now(), 0, 0, 0
 	if p == fleet.PhaseVerify {
 		r.Deadline = w.now().Add(fleet.VerifyTime(w.Situation.Spec, *r))
 		w.M.Health.Grace = r.Deadline
@@ -386,13 +385,16 @@ func (w *Work) enter(p fleet.Phase) {
 }
 
 // retry sends the same thing again later, since nothing was done.
-func (w *Work) retry(r *fleet.Repair) {
+func (w *Work) retry(r *fleet.Repair) { r.RetryAt = w.now().Add(w.patience(r)) }
+
+// patience returns the wait before the next try; it doubles, and a person is told when it was in vain too often.
+func (w *Work) patience(r *fleet.Repair) time.Duration {
 	d := min(firstRetry<<min(r.Retries, 10), longestRetry)
 	r.Retries++
-	r.RetryAt = w.now().Add(d)
 	if r.Retries == pageAfter {
 		w.Page(fleet.ReasonCallFailed)
 	}
+	return d
 }
 
 // wait records once why nothing is done.
