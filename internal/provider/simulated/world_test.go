@@ -309,3 +309,53 @@ func TestInjectNamesWhatIsMissing(t *testing.T) {
 		}
 	})
 }
+
+// TestAddressChangesUnderARunningMachine is the DHCP of S19.
+func TestAddressChangesUnderARunningMachine(t *testing.T) {
+	play(t, simulated.Options{}, func(s *stage) {
+		o := s.build("a")
+		was := s.see(o.Ref).Address
+		s.inject(simulated.NewAddress{Instance: "a"})
+		now := s.see(o.Ref).Address
+		s.want("old address", was, "timeout", "timeout")
+		s.want("new address", now, "ok", healthy)
+		if i, ok := s.world.Instance("web-1"); !ok || i.ID != "a" || i.Address != now {
+			s.Errorf("the truth about web-1: %+v, %v", i, ok)
+		}
+		if m := s.world.Machines(); len(m) != 1 || m[0] != "web-1" {
+			s.Errorf("machines: %v", m)
+		}
+	})
+}
+
+func TestResumedMachineServesAgain(t *testing.T) {
+	play(t, simulated.Options{}, func(s *stage) {
+		o := s.build("a")
+		at := s.see(o.Ref).Address
+		resume := s.inject(simulated.Paused{Instance: "a"})
+		s.want("paused", at, "timeout", "timeout")
+		resume()
+		s.want("resumed", at, "ok", healthy)
+
+		s.inject(simulated.Paused{Instance: "a"})
+		s.must(s.p.Start(s.Context(), o.Ref))
+		s.want("started by the provider", at, "ok", healthy)
+	})
+}
+
+func TestDyingServerClosesItsConnections(t *testing.T) {
+	play(t, simulated.Options{}, func(s *stage) {
+		o := s.build("a")
+		to := netip.AddrPortFrom(s.see(o.Ref).Address, 80)
+		c, err := s.world.Dial(s.moment(), "tcp", to.String())
+		s.must(err)
+		if c.RemoteAddr().String() != to.String() {
+			s.Errorf("connected to %v, want %v", c.RemoteAddr(), to)
+		}
+		s.inject(simulated.Broken{Instance: "a", Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			s.Errorf("read: %v, want the end", err)
+		}
+		s.must(c.Close())
+	})
+}
