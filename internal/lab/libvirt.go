@@ -1,12 +1,17 @@
 package lab
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 )
 
 const qemuConf = `stdio_handler = "file"
@@ -150,41 +155,53 @@ func (l *Lab) Domains(ctx context.Context) ([]Domain, error) {
 	return domains, nil
 }
 
-// Addresses lists a domain's DHCP leases.
+// lease is an entry of the file in which libvirt keeps what dnsmasq gave away.
+type lease struct {
+	IP     netip.Addr `json:"ip-address"`
+	MAC    string     `json:"mac-address"`
+	Expiry int64      `json:"expiry-time"` // Unix seconds
+}
+
+// Addresses lists the DHCP leases of a running domain, the newest first. Like Processes it does
+// not ask libvirtd. A lease outlives the boot that asked for it.
 func (l *Lab) Addresses(ctx context.Context, domain string) ([]netip.Addr, error) {
-	out, err := l.Virsh(ctx, "domifaddr", domain, "--source", "lease")
+	mac, err := l.MAC(ctx, domain)
 	if err != nil {
 		return nil, err
 	}
+	data, err := os.ReadFile(filepath.Join(l.info.Dir, "lib", "dnsmasq", l.info.Bridge+".status"))
+	if errors.Is(err, os.ErrNotExist) || len(data) == 0 {
+		return nil, nil // nobody has an address yet
+	}
+	var leases []lease
+	if err := errors.Join(err, json.Unmarshal(data, &leases)); err != nil {
+		return nil, fmt.Errorf("leases: %w", err)
+	}
+	slices.SortStableFunc(leases, func(a, b lease) int { return cmp.Compare(b.Expiry, a.Expiry) })
 	var addrs []netip.Addr
-	for line := range strings.Lines(out) {
-		f := strings.Fields(line) // interface, MAC, protocol, address/length
-		if len(f) != 4 {
-			continue
+	for _, e := range leases {
+		if e.MAC == mac && e.Expiry > time.Now().Unix() {
+			addrs = append(addrs, e.IP)
 		}
-		p, err := netip.ParsePrefix(f[3])
-		if err != nil {
-			return nil, err
-		}
-		addrs = append(addrs, p.Addr())
 	}
 	return addrs, nil
 }
 
-// MAC returns the hardware address of a domain's first interface.
+// MAC returns the hardware address of a running domain's first interface.
 func (l *Lab) MAC(ctx context.Context, domain string) (string, error) {
-	out, err := l.Virsh(ctx, "domiflist", domain)
+	processes, err := l.Processes(ctx)
 	if err != nil {
 		return "", err
 	}
-	f := strings.Fields(out) // interface, type, source, model, MAC
-	if len(f) < 5 {
-		return "", fmt.Errorf("domain %s has no interface", domain)
+	for _, p := range processes {
+		if p.Domain == domain && p.MAC != "" {
+			return p.MAC, nil
+		}
 	}
-	return f[4], nil
+	return "", fmt.Errorf("domain %s has no process with a network interface", domain)
 }
 
-// Readdress reserves another address for a domain: it will get it when it asks for one next, which
+// Readdress reserves another address for a running domain: it will get it when it asks for one next, which
 // is when it boots. The guest keeps the old one until then.
 func (l *Lab) Readdress(ctx context.Context, domain string, addr netip.Addr) error {
 	if !l.info.Subnet.Contains(addr) {

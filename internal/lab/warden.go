@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -83,7 +84,9 @@ func newWarden(text string) (*warden, error) {
 	if err := isolate(w.cfg); err != nil {
 		return nil, err
 	}
-	w.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	// A lost first packet must not cost the second that TCP waits; a sick guest may be slow to answer.
+	dialer := &net.Dialer{Timeout: 500 * time.Millisecond}
+	w.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dialer.DialContext}, Timeout: 5 * time.Second}
 	go w.reap()
 	if !w.cfg.Detached {
 		go exitWithParent(os.NewFile(lifeFD, "life"))
@@ -363,6 +366,9 @@ func qemus() []Process {
 	return out
 }
 
+// macPattern finds the address in both ways of writing a device, mac=… and "mac":"…".
+var macPattern = regexp.MustCompile(`\b[0-9a-f]{2}(:[0-9a-f]{2}){5}\b`)
+
 // parseQEMU reads a QEMU command line as libvirt writes it; the Domain stays empty for any other.
 func parseQEMU(argv []string) Process {
 	var p Process
@@ -379,6 +385,10 @@ func parseQEMU(argv []string) Process {
 			}
 		case "-uuid":
 			p.UUID = argv[i+1]
+		case "-device":
+			if mac := macPattern.FindString(argv[i+1]); p.MAC == "" {
+				p.MAC = mac
+			}
 		}
 	}
 	return p

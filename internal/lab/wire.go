@@ -46,6 +46,7 @@ type reply struct {
 type Process struct {
 	Domain string `json:"domain"` // libvirt name
 	UUID   string `json:"uuid"`   // libvirt UUID
+	MAC    string `json:"mac"`    // of the first network interface, empty without one
 	PID    int    `json:"pid"`    // inside the lab's PID namespace
 }
 

@@ -2,8 +2,22 @@
 # fault NAME: makes this guest sick, or well again (http, net).
 PIDFILE=/run/http.pid
 
-stop_http() { [ -f $PIDFILE ] && kill -9 "$(cat $PIDFILE)" 2>/dev/null; rm -f $PIDFILE; }
-serve() { stop_http; "$@" </dev/null >/dev/null 2>&1 & echo $! >$PIDFILE; }
+listens() { grep -qsE ':0050 0+:0000 0A' /proc/net/tcp /proc/net/tcp6; }   # port 80
+await() { n=0; until "$@" || [ $n -ge 100 ]; do usleep 10000; n=$((n + 1)); done; }
+closed() { ! listens; }
+
+stop_http() {
+  [ -f $PIDFILE ] || return
+  kill -9 "$(cat $PIDFILE)" 2>/dev/null
+  rm -f $PIDFILE
+  await closed
+}
+serve() {
+  stop_http
+  "$@" </dev/null >/dev/null 2>&1 &
+  echo $! >$PIDFILE
+  await listens
+}
 request() { while read -r line; do [ "${#line}" -le 1 ] && break; done; }   # reads up to the empty line
 
 case "$1" in
@@ -11,7 +25,7 @@ case "$1" in
   nohttp) stop_http ;;
   http503) serve nc -ll -p 80 -e /bin/fault answer503 ;;
   slow) serve nc -ll -p 80 -e /bin/fault answerslow ;;
-  hang) serve httpd -f -p 80 -h /www; usleep 200000; kill -STOP "$(cat $PIDFILE)" ;;   # connects, never answers
+  hang) serve httpd -f -p 80 -h /www; kill -STOP "$(cat $PIDFILE)" ;;   # connects, never answers
   nonet) ip link set eth0 down ;;
   net) ip link set eth0 up ;;
   deaf) kill -9 "$(cat /run/button.pid)" ;;
