@@ -53,6 +53,7 @@ func (k asker) askBounded(parent context.Context, t probe.Target) answer {
 	started, limit := time.Now(), limitOf(t.Spec)
 	ctx, cancel := context.WithTimeout(parent, limit)
 	answered := make(chan answer, 1)
+	// Owned by this call; it ends with ctx, or when a transport that ignores ctx lets go.
 	go func() {
 		defer cancel()
 		answered <- k.ask(ctx, t, started)

@@ -389,7 +389,10 @@ func (h dueHeap) Swap(i, j int) {
 
 // Push implements heap.Interface.
 func (h *dueHeap) Push(x any) {
-	t := x.(*target)
+	t, ok := x.(*target)
+	if !ok {
+		return
+	}
 	t.index = len(*h)
 	*h = append(*h, t)
 }

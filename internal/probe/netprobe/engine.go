@@ -105,9 +105,10 @@ func (e *Engine) await(ctx context.Context, b *book, timer *time.Timer) {
 	}
 }
 
-// launch starts the worker of one attempt. It ends with its timeout, with the target, or with ctx.
+// launch starts the worker of one attempt.
 func (e *Engine) launch(ctx context.Context, a *attempt) {
 	ctx, a.cancel = context.WithTimeout(ctx, limitOf(a.ask.Spec))
+	// Owned by Run, which waits for it; it ends with the probe's timeout, with its target, or with ctx.
 	go func() {
 		defer a.cancel()
 		a.answer = e.asker.ask(ctx, a.ask, a.started)

@@ -114,7 +114,7 @@ func serverName(t probe.Target) string {
 func readStatus(conn net.Conn, req *http.Request) (int, error) {
 	r := bufio.NewReaderSize(io.LimitReader(conn, maxHead), 2048)
 	for range maxInterim {
-		resp, err := http.ReadResponse(r, req)
+		resp, err := http.ReadResponse(r, req) //nolint:bodyclose // closing would read on; the connection is closed instead
 		if err != nil {
 			return 0, err
 		}

@@ -124,7 +124,7 @@ func (h *head) Write(p []byte) (int, error) {
 // (CAP_NET_RAW). An ICMP error that a router sends is not read: no reply is a timeout.
 func (n *Net) Ping(ctx context.Context, address netip.Addr) error {
 	address = address.Unmap()
-	s, err := n.socket(familyOf(address))
+	s, err := n.socket(ctx, familyOf(address))
 	if err != nil {
 		return probe.LocalError{Err: err}
 	}
@@ -138,7 +138,7 @@ type socketSlot struct {
 }
 
 // socket returns the family's open socket, opening it where there is none or its reader has ended.
-func (n *Net) socket(f family) (*pingSocket, error) {
+func (n *Net) socket(ctx context.Context, f family) (*pingSocket, error) {
 	n.mu.Lock()
 	slot, ok := n.sockets[f]
 	if !ok {
@@ -155,7 +155,7 @@ func (n *Net) socket(f family) (*pingSocket, error) {
 	if n.isClosed() {
 		return nil, net.ErrClosed
 	}
-	s, err := openPingSocket(f)
+	s, err := openPingSocket(ctx, f)
 	if err != nil {
 		return nil, err
 	}

@@ -2,9 +2,10 @@ package netprobe
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/netip"
 	"os"
@@ -49,24 +50,37 @@ func familyOf(a netip.Addr) family {
 }
 
 // openPingSocket opens an unprivileged ping socket where the kernel allows it, and otherwise a raw one.
-func openPingSocket(f family) (*pingSocket, error) {
+func openPingSocket(ctx context.Context, f family) (*pingSocket, error) {
 	s := &pingSocket{family: f, done: make(chan struct{}), waiting: make(map[uint64]*waitingPing)}
 	conn, err := listenUnprivileged(f)
 	if err != nil {
 		var rawErr error
-		if conn, rawErr = listenRaw(f); rawErr != nil {
+		if conn, rawErr = listenRaw(ctx, f); rawErr != nil {
 			return nil, errors.Join(err, rawErr)
 		}
-		s.id = uint16(1 + rand.IntN(1<<16-1))
+		s.id = uint16(random()) | 1
 	}
 	s.conn = conn
-	if s.raw, err = conn.(syscall.Conn).SyscallConn(); err != nil {
-		_ = conn.Close()
+	inner, ok := conn.(syscall.Conn)
+	if !ok {
+		conn.Close()
+		return nil, fmt.Errorf("no system socket behind a %T", conn)
+	}
+	if s.raw, err = inner.SyscallConn(); err != nil {
+		conn.Close()
 		return nil, err
 	}
 	enlargeBuffers(s.raw)
+	// Owned by the socket, whose close waits for it; it ends when the connection is closed.
 	go s.read()
 	return s, nil
+}
+
+// random returns a number that nobody can guess.
+func random() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return binary.BigEndian.Uint64(b[:])
 }
 
 func listenUnprivileged(f family) (net.PacketConn, error) {
@@ -83,9 +97,9 @@ func listenUnprivileged(f family) (net.PacketConn, error) {
 	return net.FilePacketConn(file)
 }
 
-func listenRaw(f family) (net.PacketConn, error) {
+func listenRaw(ctx context.Context, f family) (net.PacketConn, error) {
 	if f == family6 {
-		conn, err := net.ListenPacket("ip6:ipv6-icmp", "::")
+		conn, err := new(net.ListenConfig).ListenPacket(ctx, "ip6:ipv6-icmp", "::")
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +109,7 @@ func listenRaw(f family) (net.PacketConn, error) {
 		_ = ipv6.NewPacketConn(conn).SetICMPFilter(&only) // without it there is only more to ignore
 		return conn, nil
 	}
-	conn, err := net.ListenPacket("ip4:icmp", "0.0.0.0")
+	conn, err := new(net.ListenConfig).ListenPacket(ctx, "ip4:icmp", "0.0.0.0")
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +165,7 @@ func (s *pingSocket) expect(peer netip.Addr) *waitingPing {
 	defer s.mu.Unlock()
 	s.seq++
 	w := &waitingPing{peer: peer.WithZone(""), replied: make(chan struct{})}
-	w.echo = echo{id: s.id, seq: s.seq, nonce: rand.Uint64()}
+	w.echo = echo{id: s.id, seq: s.seq, nonce: random()}
 	s.waiting[w.echo.nonce] = w
 	return w
 }

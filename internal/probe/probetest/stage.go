@@ -41,6 +41,7 @@ func newStage(t *testing.T, mk Make) *stage {
 
 // listen starts the reader.
 func (s *stage) listen() {
+	// Owned by the story; it ends with the story's context.
 	go func() {
 		for {
 			select {
@@ -66,7 +67,7 @@ func (s *stage) hear(r probe.Report) {
 
 // pass lets time pass and everything settle.
 func (s *stage) pass(d time.Duration) {
-	time.Sleep(d)
+	<-time.After(d)
 	synctest.Wait()
 }
 

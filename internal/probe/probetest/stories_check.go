@@ -126,7 +126,7 @@ func selfSigned(s *stage) func(net.Conn) {
 	}
 	return func(conn net.Conn) {
 		defer conn.Close()
-		_ = tls.Server(conn, config).Handshake()
+		_ = tls.Server(conn, config).HandshakeContext(s.t.Context())
 	}
 }
 

@@ -317,20 +317,20 @@ func slowReader(s *stage) {
 
 func foldEqualsSnapshot(s *stage) {
 	const n = 50
-	dice := rand.New(rand.NewPCG(1, 2))
+	dice := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same story every time
 	s.listen()
 	live := map[int]probe.Target{}
 	for step := range 300 {
 		i := dice.IntN(n) + 1
 		a, known := live[i]
-		switch {
-		case !known:
+		if !known {
 			a = pinged(i)
-			a.Epoch = uint64(step)
 			a.Spec.UpAfter = 1 + dice.IntN(2)
-		case dice.IntN(4) == 0:
+		}
+		switch change := dice.IntN(4); {
+		case !known, change == 0:
 			a.Epoch = uint64(step)
-		case dice.IntN(4) == 0:
+		case change == 1:
 			a.Address = address(1000 + dice.IntN(1000))
 		}
 		live[i] = a

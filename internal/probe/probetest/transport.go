@@ -136,7 +136,7 @@ func (x *Transport) begin(address netip.Addr) Answer {
 // await lets the answer's time pass.
 func await(ctx context.Context, a Answer) error {
 	if a.Deaf {
-		time.Sleep(a.After)
+		<-time.After(a.After)
 		return a.Err
 	}
 	if a.After <= 0 {
