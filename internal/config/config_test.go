@@ -1,0 +1,353 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hale/internal/fleet"
+)
+
+// sound parses what must be valid.
+func sound(t *testing.T, text string) *Config {
+	t.Helper()
+	c, err := Parse("/etc/hale/hale.yaml", []byte(text))
+	if err != nil {
+		t.Fatalf("refused:\n%v\n%s", err, text)
+	}
+	return c
+}
+
+// one parses a configuration with the single fleet web on provider lab.
+func one(t *testing.T, lines ...string) fleet.Spec {
+	t.Helper()
+	text := "providers: {lab: {type: libvirt, uri: qemu:///system}}\nfleets:\n  web:\n    provider: lab\n    size: 3\n"
+	for _, l := range lines {
+		text += "    " + l + "\n"
+	}
+	return sound(t, text).Fleets[0]
+}
+
+func term(name fleet.CheckName) fleet.Condition {
+	return fleet.Condition{Op: fleet.OpTerm, Term: name}
+}
+
+// The example of the design, without the steps that are not there yet.
+func TestWholeFileBecomesProvidersAndFleets(t *testing.T) {
+	t.Parallel()
+	got := sound(t, `
+providers:
+  lab: {type: libvirt, uri: qemu:///system}
+
+fleets:
+  web:
+    provider: lab
+    size: 3
+    template: {image: web.qcow2, memory: 256MiB, cpus: 1, network: default, disks: {root: ephemeral}}
+    checks:
+      page: {http: {port: 80, path: /}, every: 2s, timeout: 1s, down_after: 3, up_after: 2}
+      alive: {ping: {}, every: 1s}
+    unhealthy_when: {all: [page, alive]}
+    repair:
+      steps:
+        - start: {}
+        - reboot: {mode: hard, verify_within: 30s}
+        - recreate: {}
+      fence: {proof: confirmed-off}
+      attempts: 3 in 1h
+    limits: {in_repair: 1, brake: {percent: 20%, at_least: 2}}
+    on_external_stop: heal
+`)
+	want := &Config{
+		Providers: []Provider{{
+			Name: "lab", Type: ProviderLibvirt, Hosts: []Host{{URI: "qemu:///system"}},
+			StateDir: "/var/lib/libvirt/images", Poll: 5 * time.Second,
+		}},
+		Fleets: []fleet.Spec{{
+			Name: "web", Provider: "lab", Size: 3,
+			Template: fleet.Template{
+				Image: "/etc/hale/web.qcow2", Memory: 256 << 20, CPUs: 1, Network: "default",
+				Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}, Accel: fleet.AccelAuto,
+			},
+			Checks: []fleet.Check{
+				{Name: "alive", Kind: fleet.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3, UpAfter: 2},
+				{
+					Name: "page", Kind: fleet.CheckHTTP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 2,
+					Port: 80, HTTP: fleet.HTTPCheck{Scheme: "http", Path: "/"},
+				},
+			},
+			UnhealthyWhen: fleet.Condition{Op: fleet.OpAll, Of: []fleet.Condition{term("page"), term("alive")}},
+			Repair: fleet.RepairPolicy{
+				Steps: []fleet.Step{
+					{Kind: fleet.StepStart, Timeout: 30 * time.Second, VerifyWithin: time.Minute},
+					{Kind: fleet.StepReboot, Timeout: 30 * time.Second, VerifyWithin: 30 * time.Second},
+					{Kind: fleet.StepRecreate, Timeout: 2 * time.Minute, OnDeleteFailure: fleet.DeleteFailureStop},
+				},
+				Fence:    fleet.Fence{Proof: fleet.ProofConfirmedOff},
+				Attempts: 3, AttemptsIn: time.Hour, Backoff: 10 * time.Second, OnExternalStop: fleet.ExternalStopHeal,
+			},
+			Limits: fleet.Limits{
+				InRepair: 1, InBuild: 3, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second},
+			},
+			Mode: fleet.ModeAct, Grace: time.Minute, BuildWithin: 5 * time.Minute, BlindAfter: 5 * time.Minute,
+		}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("configuration (-want +got):\n%s", diff)
+	}
+}
+
+func TestDefaultLadderLosesNoDisk(t *testing.T) {
+	t.Parallel()
+	gentle := []fleet.StepKind{fleet.StepStart, fleet.StepReboot}
+	all := append(gentle, fleet.StepRecreate)
+	for reason, c := range map[string]struct {
+		template string
+		want     []fleet.StepKind
+	}{
+		"an image's disk is kept unless declared":    {"{image: a.qcow2}", gentle},
+		"kept by declaration":                        {"{image: a.qcow2, disks: {root: keep}}", gentle},
+		"ephemeral by declaration":                   {"{image: a.qcow2, disks: {root: ephemeral}}", all},
+		"an empty declaration keeps the image's one": {"{image: a.qcow2, disks: {}}", gentle},
+		"kernel and initrd have no disk":             {"{kernel: k, initrd: i}", all},
+		"nobody knows the disks of an own domain":    {"{xml: <domain/>}", gentle},
+		"an own domain without disks":                {"{xml: <domain/>, disks: {}}", all},
+		"an own domain with one kept of two":         {"{xml: <domain/>, disks: {a: ephemeral, b: keep}}", gentle},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			var got []fleet.StepKind
+			for _, s := range one(t, "template: "+c.template).Repair.Steps {
+				got = append(got, s.Kind)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("ladder (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTimeoutStaysBelowEvery(t *testing.T) {
+	t.Parallel()
+	for options, want := range map[string]time.Duration{
+		"":                              time.Second,
+		", every: 2s":                   time.Second,
+		", every: 1s":                   500 * time.Millisecond,
+		", every: 100ms":                50 * time.Millisecond,
+		", timeout: 4999ms":             4999 * time.Millisecond,
+		", every: 1s, timeout: 999ms":   999 * time.Millisecond,
+		", every: 10ms, timeout: 999ms": 0, // refused
+	} {
+		text := "providers: {lab: {type: simulated}}\nfleets: {web: {provider: lab, size: 1, checks: {a: {ping: {}" + options + "}}}}"
+		c, err := Parse("hale.yaml", []byte(text))
+		if want == 0 {
+			if err == nil {
+				t.Errorf("%q was accepted", options)
+			}
+			continue
+		}
+		if err != nil || c.Fleets[0].Checks[0].Timeout != want {
+			t.Errorf("%q: want %s, got %v, %v", options, want, c, err)
+		}
+	}
+}
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	checks := "checks: {page: {http: {}}, alive: {ping: {}}}"
+	for text, want := range map[string]fleet.Condition{
+		"{}":                            {Op: fleet.OpAny, Of: []fleet.Condition{term("alive"), term("page")}}, // the line is left out
+		"unhealthy_when: page":          term("page"),
+		"unhealthy_when: provider":      term(fleet.ProviderTerm),
+		"unhealthy_when: {any: [page]}": {Op: fleet.OpAny, Of: []fleet.Condition{term("page")}},
+		"unhealthy_when: {at_least: 2, of: [page, alive]}": {Op: fleet.OpAtLeast, N: 2, Of: []fleet.Condition{term("page"), term("alive")}},
+		"unhealthy_when: {all: [page, {any: [{all: [alive]}, provider]}]}": {Op: fleet.OpAll, Of: []fleet.Condition{
+			term("page"),
+			{Op: fleet.OpAny, Of: []fleet.Condition{{Op: fleet.OpAll, Of: []fleet.Condition{term("alive")}}, term(fleet.ProviderTerm)}},
+		}},
+	} {
+		lines := []string{"template: {kernel: k, initrd: i}", checks}
+		if text != "{}" {
+			lines = append(lines, text)
+		}
+		if diff := cmp.Diff(want, one(t, lines...).UnhealthyWhen); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+	if got := one(t, "template: {kernel: k, initrd: i}").UnhealthyWhen; !cmp.Equal(got, term(fleet.ProviderTerm)) {
+		t.Errorf("without checks only the provider can say something; got %v", got)
+	}
+}
+
+func TestExternalStop(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]fleet.RepairPolicy{
+		"mode: act":                     {OnExternalStop: fleet.ExternalStopHoldThenPage, ExternalStopHold: 15 * time.Minute},
+		"on_external_stop: hold":        {OnExternalStop: fleet.ExternalStopHoldThenPage, ExternalStopHold: 15 * time.Minute},
+		"on_external_stop: {hold: 30m}": {OnExternalStop: fleet.ExternalStopHoldThenPage, ExternalStopHold: 30 * time.Minute},
+		"on_external_stop: heal":        {OnExternalStop: fleet.ExternalStopHeal},
+	} {
+		got := one(t, "template: {kernel: k, initrd: i}", text).Repair
+		if got.OnExternalStop != want.OnExternalStop || got.ExternalStopHold != want.ExternalStopHold {
+			t.Errorf("%s: got %s for %s", text, got.OnExternalStop, got.ExternalStopHold)
+		}
+	}
+}
+
+func TestKindsOfCheck(t *testing.T) {
+	t.Parallel()
+	got := one(t, "template: {kernel: k, initrd: i}", `checks:
+      a: {ping:}
+      b: {tcp: {port: 22}}
+      c: {http: {scheme: https, host: www.example.org, path: "/healthz?deep=1"}}
+      d: {http: {scheme: https, port: 8443}}
+      e: {exec: {command: [probe, "{ip}", "80"]}}`).Checks
+	check := func(name fleet.CheckName, kind fleet.CheckKind) fleet.Check {
+		return fleet.Check{Name: name, Kind: kind, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 2}
+	}
+	a, b, c, d, e := check("a", fleet.CheckPing), check("b", fleet.CheckTCP), check("c", fleet.CheckHTTP), check("d", fleet.CheckHTTP), check("e", fleet.CheckExec)
+	b.Port = 22
+	c.Port, c.HTTP = 443, fleet.HTTPCheck{Scheme: "https", Host: "www.example.org", Path: "/healthz?deep=1"}
+	d.Port, d.HTTP = 8443, fleet.HTTPCheck{Scheme: "https", Path: "/"}
+	e.Exec = []string{"probe", "{ip}", "80"}
+	if diff := cmp.Diff([]fleet.Check{a, b, c, d, e}, got); diff != "" {
+		t.Errorf("checks (-want +got):\n%s", diff)
+	}
+}
+
+func TestProviders(t *testing.T) {
+	t.Parallel()
+	got := sound(t, `
+providers:
+  rack:
+    type: libvirt
+    poll: 500ms
+    state_dir: /srv/hale/
+    hosts:
+      - {name: h2, uri: "qemu+tcp://h2:16509/system"}
+      - {name: h1, uri: "qemu+unix:///system?socket=/run/h1.sock"}
+      - {name: h0, uri: qemu:///session}
+      - {name: h6, uri: "qemu+tcp://[fd00::6]/system"}
+  dream: {type: simulated, boot: 4s, latency: 10ms}
+`)
+	want := &Config{Providers: []Provider{
+		{
+			Name: "dream", Type: ProviderSimulated, Poll: 5 * time.Second,
+			Simulated: Simulated{Boot: 4 * time.Second, Latency: 10 * time.Millisecond},
+		},
+		{
+			Name: "rack", Type: ProviderLibvirt, Poll: 500 * time.Millisecond, StateDir: "/srv/hale", Hosts: []Host{
+				{Name: "h0", URI: "qemu:///session"},
+				{Name: "h1", URI: "qemu+unix:///system?socket=/run/h1.sock"},
+				{Name: "h2", URI: "qemu+tcp://h2:16509/system"},
+				{Name: "h6", URI: "qemu+tcp://[fd00::6]/system"},
+			},
+		},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("providers (-want +got):\n%s", diff)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A folder's files are one configuration: a fleet may live on a provider of another file, and paths begin at the folder.
+func TestFolderIsReadAsOne(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "20-web.yaml"),
+		"fleets: {web: {provider: lab, size: 1, template: {image: img/web.qcow2, user_data: {file: seed.cfg}}}}")
+	write(t, filepath.Join(folder, "10-lab.yaml"), "providers: {lab: {type: libvirt, uri: qemu:///system}}")
+	write(t, filepath.Join(folder, "30-db.yaml"), "fleets: {db: {provider: lab, size: 1, template: {kernel: /k, initrd: /i}}}")
+	write(t, filepath.Join(folder, "seed.cfg"), "#cloud-config\n")
+	write(t, filepath.Join(folder, ".20-web.yaml"), "an editor's copy")
+	write(t, filepath.Join(folder, "notes.txt"), "no configuration")
+	write(t, filepath.Join(folder, "old", "web.yaml"), "in a sub-folder")
+	c, err := Load(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Providers) != 1 || len(c.Fleets) != 2 || c.Fleets[0].Name != "db" || c.Fleets[1].Name != "web" {
+		t.Fatalf("got %+v", c)
+	}
+	web := c.Fleets[1].Template
+	if web.Image != filepath.Join(folder, "img", "web.qcow2") || web.UserData != "#cloud-config\n" {
+		t.Errorf("template %+v", web)
+	}
+	if c.Fleets[0].Template.Kernel != "/k" {
+		t.Errorf("an absolute path became %s", c.Fleets[0].Template.Kernel)
+	}
+}
+
+func TestNothingToLoad(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if _, err := Load(folder); err == nil || !strings.Contains(err.Error(), folder) {
+		t.Errorf("an empty folder: %v", err)
+	}
+	if _, err := Load(filepath.Join(folder, "hale.yaml")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no such file: %v", err)
+	}
+}
+
+// A password in an address that is refused for it must not be repeated in the problem (L14).
+func TestPasswordInAddressIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	for _, uri := range []string{"qemu+tcp://admin:hunter2@h1/system", "qemu+ssh://admin:hunter2@h1/system", "://admin:hunter2@h1/%zz", "admin:hunter2@h1"} {
+		_, err := Parse("hale.yaml", fmt.Appendf(nil, "providers: {lab: {type: libvirt, uri: %q}}", uri))
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", uri, err)
+		}
+	}
+}
+
+func TestStarterIsValidAndTouchesNothing(t *testing.T) {
+	t.Parallel()
+	c, err := Parse("hale.yaml", Starter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range c.Fleets {
+		if f.Mode != fleet.ModeObserve {
+			t.Errorf("fleet %s acts", f.Name)
+		}
+	}
+	// What its comments offer works as well.
+	bold := strings.NewReplacer("# - recreate", "- recreate", "root: keep", "root: ephemeral", "mode: observe", "mode: act").Replace(starter)
+	c, err = Parse("hale.yaml", []byte(bold))
+	if err != nil || len(c.Fleets[0].Repair.Steps) != 3 {
+		t.Errorf("with recreate: %v", err)
+	}
+}
+
+func TestExamplesAreValid(t *testing.T) {
+	t.Parallel()
+	for _, path := range examples(t) {
+		if c, err := Load(path); err != nil || len(c.Fleets) == 0 {
+			t.Errorf("%s:\n%v", path, err)
+		}
+	}
+}
+
+func examples(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob("../../examples/*.yaml")
+	if err != nil || len(paths) < 7 {
+		t.Fatalf("examples %v, %v", paths, err)
+	}
+	return paths
+}
