@@ -1,4 +1,5 @@
 #!/bin/busybox sh
+# shellcheck shell=dash disable=SC2013,SC2015
 # PID 1 of the lab's guest: loads the virtio modules, reads its configuration (kernel
 # command line words hale.KEY=VALUE, then a NoCloud seed), gets an address by DHCP,
 # serves / , /healthz and /guest.json on port 80 and takes faults on port 7.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC2154
 # Called by udhcpc: takes the address that the DHCP server gave.
 case "$1" in
   bound | renew)
