@@ -1,0 +1,346 @@
+package libvirt
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+
+	golibvirt "github.com/digitalocean/go-libvirt"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// undefineFlags let go of everything that hangs on a domain's definition.
+const undefineFlags = golibvirt.DomainUndefineManagedSave | golibvirt.DomainUndefineSnapshotsMetadata |
+	golibvirt.DomainUndefineCheckpointsMetadata | golibvirt.DomainUndefineNvram
+
+// Create claims name and id by defining the domain, mark included, then makes its files and starts it. Failures after
+// the claim undo it; fault.UnknownOutcome where that could not be made certain.
+func (p *Provider) Create(ctx context.Context, order provider.Order) error {
+	ctx, s, err := p.open(ctx, "libvirt.create", order.Ref)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	b, err := p.prepare(s, order)
+	if err != nil {
+		return err
+	}
+	dom, err := b.claim(s)
+	if err != nil {
+		return err
+	}
+	if err := b.finish(ctx, s, dom); err != nil {
+		return p.undo(s, b.order.ID, err)
+	}
+	return nil
+}
+
+// build is an order that was found to be possible.
+type build struct {
+	order   provider.Order
+	uuid    golibvirt.UUID
+	xml     string
+	pool    golibvirt.StoragePool
+	base    volume // the zero volume: no disk
+	overlay string // file names in the pool; empty: none
+	seed    string
+}
+
+// prepare checks the order and finds what it needs. It changes nothing but that StateDir may become a pool.
+func (p *Provider) prepare(s *session, order provider.Order) (build, error) {
+	uuid, err := parseID(order.ID)
+	if err != nil {
+		return build{}, s.invalid(err)
+	}
+	if err := checkOrder(order); err != nil {
+		return build{}, s.invalid(err)
+	}
+	if p.installation != "" && order.Mark.Installation != p.installation {
+		return build{}, s.conflict(fmt.Errorf("the order is of another installation, %s", order.Mark.Installation))
+	}
+	order.ID = idOf(uuid) // one way of writing it, for the names of files
+	b := build{order: order, uuid: uuid}
+	if err := b.free(s); err != nil {
+		return b, err
+	}
+	plan := newBlueprint(order, uuid)
+	if plan.Type, err = p.domainType(s, order.Template.Accel); err != nil {
+		return b, err
+	}
+	if err := b.findFiles(s, p.stateDir, &plan); err != nil {
+		return b, err
+	}
+	if b.xml, err = plan.render(order.Template.XML, order.Mark); err != nil {
+		return b, s.invalid(err)
+	}
+	return b, nil
+}
+
+// hostnameLike is what names of instances look like.
+var hostnameLike = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
+
+// checkOrder finds what no host could build.
+func checkOrder(o provider.Order) error {
+	t := o.Template
+	var problems []error
+	if !hostnameLike.MatchString(o.Name) {
+		problems = append(problems, fmt.Errorf("%q cannot be a name: it becomes a host name and part of file names", o.Name))
+	}
+	if o.Mark.Installation == "" || o.Mark.Machine == "" {
+		problems = append(problems, errors.New("the mark is not complete"))
+	}
+	if t.XML == "" && t.Memory < 1<<20 {
+		problems = append(problems, fmt.Errorf("%d bytes of memory are too few", t.Memory))
+	}
+	if t.XML == "" && t.Image == "" && t.Kernel == "" {
+		problems = append(problems, errors.New("neither an image nor a kernel to boot from"))
+	}
+	for _, d := range t.Disks {
+		if d.Name != rootDisk {
+			problems = append(problems, fmt.Errorf("disk %q: only %q can be made", d.Name, rootDisk))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// rootDisk is the template's disk that is made from its image.
+const rootDisk = "root"
+
+// free refuses the order when its id or name is taken.
+func (b build) free(s *session) error {
+	if _, err := s.DomainLookupByUUID(b.uuid); err == nil {
+		return s.conflict(errors.New("the id exists"))
+	} else if !isCode(err, golibvirt.ErrNoDomain) {
+		return s.fault(err)
+	}
+	taken, err := s.DomainLookupByName(b.order.Name)
+	if err == nil {
+		return s.conflict(fmt.Errorf("the name %s belongs to %s", b.order.Name, idOf(taken.UUID)))
+	}
+	if !isCode(err, golibvirt.ErrNoDomain) {
+		return s.fault(err)
+	}
+	return nil
+}
+
+// findFiles names the instance's files and finds its base image.
+func (b *build) findFiles(s *session, dir string, plan *blueprint) (err error) {
+	t := b.order.Template
+	seeded := t.Seed || t.UserData != ""
+	if t.Image == "" && !seeded {
+		return nil
+	}
+	if b.pool, err = s.poolAt(dir); err != nil {
+		return err
+	}
+	if t.Image != "" {
+		if b.base, err = s.image(dir, t.Image); err != nil {
+			return err
+		}
+		suffix := overlaySuffix
+		if _, kept := t.DiskLost(); kept {
+			suffix = keptSuffix
+		}
+		b.overlay = fileName(b.order, suffix)
+		plan.Disk = path.Join(dir, b.overlay)
+	}
+	if seeded {
+		b.seed = fileName(b.order, seedSuffix)
+		plan.Seed = path.Join(dir, b.seed)
+	}
+	return nil
+}
+
+// domainType chooses how the host runs the guest. A daemon on this machine offers KVM even where the processor has
+// none, so here the processor is asked; a remote daemon's word must do.
+func (p *Provider) domainType(s *session, wanted fleet.Accel) (string, error) {
+	switch wanted {
+	case fleet.AccelKVM:
+		return typeKVM, nil
+	case fleet.AccelTCG:
+		return typeQEMU, nil
+	case fleet.AccelAuto:
+	}
+	if s.host.addr.local() {
+		return p.localAccel().DomainType(), nil
+	}
+	text, err := s.Capabilities()
+	if err != nil {
+		return "", s.fault(err)
+	}
+	var caps struct {
+		Domains []struct {
+			Type string `xml:"type,attr"`
+		} `xml:"guest>arch>domain"`
+	}
+	if err := xml.Unmarshal(text, &caps); err != nil {
+		return "", s.fault(err)
+	}
+	for _, d := range caps.Domains {
+		if d.Type == typeKVM {
+			return typeKVM, nil
+		}
+	}
+	return typeQEMU, nil
+}
+
+// claim defines the domain: of several claims to a name the daemon lets one win.
+func (b build) claim(s *session) (golibvirt.Domain, error) {
+	var dom golibvirt.Domain
+	err := s.write(func() (err error) {
+		dom, err = s.DomainDefineXMLFlags(b.xml, 0)
+		return err
+	})
+	if isCode(err, golibvirt.ErrOperationFailed) {
+		// The code says nothing more, so look whether somebody else has the name or the id now.
+		if ferr := b.free(s); ferr != nil {
+			return dom, ferr
+		}
+	}
+	return dom, err
+}
+
+// finish makes the files and starts the domain.
+func (b build) finish(ctx context.Context, s *session, dom golibvirt.Domain) error {
+	if b.overlay != "" {
+		if err := s.createOverlay(b.pool, b.overlay, b.base); err != nil {
+			return err
+		}
+	}
+	if b.seed != "" {
+		if err := b.makeSeed(ctx, s); err != nil {
+			return err
+		}
+	}
+	return s.order(func() error { return s.DomainCreate(dom) })
+}
+
+func (b build) makeSeed(ctx context.Context, s *session) error {
+	image, err := makeSeed(b.order.ID, b.order.Name, b.order.Template.UserData)
+	if err != nil {
+		return err
+	}
+	vol, err := s.createFile(b.pool, b.seed, len(image))
+	if err != nil {
+		return err
+	}
+	return s.spaceFault(b.pool, upload(ctx, s.host.addr, vol, image), uint64(len(image)))
+}
+
+// undo removes what a failed build left, as long as the domain is surely off, and returns the build's error: with its
+// own kind when nothing is left, else as fault.UnknownOutcome.
+func (p *Provider) undo(s *session, id fleet.InstanceID, failed error) error {
+	kind := fault.Transient
+	if f := (*fault.Error)(nil); errors.As(failed, &f) && f.Kind != fault.UnknownOutcome {
+		kind = f.Kind
+	} else if k, answered := kindOf(failed); k != "" {
+		kind = k
+	} else if answered {
+		kind = fault.Permanent
+	}
+	if err := p.remove(s, id); err != nil {
+		return fault.New(fault.UnknownOutcome, s.op, s.subject, errors.Join(failed, fmt.Errorf("and not undone: %w", err)))
+	}
+	s.settled()
+	return fault.New(kind, s.op, s.subject, failed)
+}
+
+// Delete removes an instance that is off, and its ephemeral files; those also when the domain is gone already.
+func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
+	_, s, err := p.open(ctx, "libvirt.delete", ref)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	_, err = s.marked(ref, p.installation)
+	if err != nil && !isCode(err, golibvirt.ErrNoDomain) {
+		return err
+	}
+	return p.remove(s, ref.ID)
+}
+
+// remove undefines the domain unless it is on, and then removes its ephemeral files.
+func (p *Provider) remove(s *session, id fleet.InstanceID) error {
+	uuid, err := parseID(id)
+	if err != nil {
+		return s.invalid(err)
+	}
+	dom, err := s.find(id)
+	if err == nil {
+		err = s.undefine(dom)
+	}
+	if err != nil && !isCode(err, golibvirt.ErrNoDomain) {
+		return err
+	}
+	s.host.facts.forget(uuid)
+	return s.removeFiles(p.stateDir, idOf(uuid))
+}
+
+// undefine removes a domain that is off. Undefining one that runs would leave it running without a definition, so the
+// daemon is asked before and, because somebody may have started it in between, after.
+func (s *session) undefine(dom golibvirt.Domain) error {
+	active, err := s.DomainIsActive(dom)
+	if err != nil {
+		return s.fault(err)
+	}
+	if active != 0 {
+		return s.conflict(errors.New("it is not off"))
+	}
+	if err := s.order(func() error { return s.DomainUndefineFlags(dom, undefineFlags) }); err != nil {
+		return err
+	}
+	_, err = s.DomainLookupByUUID(dom.UUID)
+	if isCode(err, golibvirt.ErrNoDomain) {
+		s.settled()
+		return nil
+	}
+	if err == nil {
+		err = errors.New("it was started while it was removed")
+	}
+	return s.fault(err)
+}
+
+// Certify sets the mark's Certified flag, in the definition and in the running domain.
+func (p *Provider) Certify(ctx context.Context, ref provider.Ref) error {
+	_, s, err := p.open(ctx, "libvirt.certify", ref)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	dom, err := s.marked(ref, p.installation)
+	if err != nil {
+		return err
+	}
+	mark, err := s.readMark(dom)
+	if err != nil || mark.Certified {
+		return err
+	}
+	mark.Certified = true
+	element, err := encodeMark(mark)
+	if err != nil {
+		return s.invalid(err)
+	}
+	defer s.host.facts.forget(dom.UUID)
+	return s.writeMark(dom, element)
+}
+
+func (s *session) writeMark(dom golibvirt.Domain, element string) error {
+	active, err := s.DomainIsActive(dom)
+	if err != nil {
+		return s.fault(err)
+	}
+	affect := golibvirt.DomainAffectConfig
+	if active != 0 {
+		affect |= golibvirt.DomainAffectLive
+	}
+	return s.write(func() error {
+		return s.DomainSetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{element},
+			golibvirt.OptString{markPrefix}, golibvirt.OptString{markSpace}, affect)
+	})
+}

@@ -1,0 +1,173 @@
+package libvirt
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"text/template"
+
+	"libvirt.org/go/libvirtxml"
+
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// blueprint is everything that a domain's XML is made from. Its exported fields are what an own XML template may use.
+type blueprint struct {
+	Name    string
+	UUID    string
+	MAC     string // derived from the UUID, so that no lease of another instance ever fits
+	Type    string // "kvm" or "qemu"
+	Disk    string // path of the overlay; empty: none
+	Seed    string // path of the NoCloud seed; empty: none
+	Memory  uint64 // bytes
+	CPUs    int
+	Network string
+	Kernel  string
+	Initrd  string
+	Cmdline string
+}
+
+// Domain types of libvirt.
+const (
+	typeKVM  = "kvm"
+	typeQEMU = "qemu"
+)
+
+// tcgCache bounds QEMU's translation cache, which otherwise grows to a share of the host's memory; in MiB.
+const tcgCache = 64
+
+// newBlueprint fills in what does not depend on the host. Paths and type are the caller's.
+func newBlueprint(order provider.Order, uuid [16]byte) blueprint {
+	t := order.Template
+	if t.Network == "" {
+		t.Network = "default"
+	}
+	return blueprint{
+		Name: order.Name, UUID: string(order.ID), MAC: macOf(uuid), Memory: t.Memory, CPUs: t.CPUs,
+		Network: t.Network, Kernel: t.Kernel, Initrd: t.Initrd,
+		Cmdline: strings.ReplaceAll(t.Cmdline, "{name}", order.Name),
+	}
+}
+
+// macOf derives a unicast, locally administered address from the instance's id.
+func macOf(uuid [16]byte) string {
+	h := sha256.Sum256(uuid[:])
+	return fmt.Sprintf("52:%02x:%02x:%02x:%02x:%02x", h[0], h[1], h[2], h[3], h[4])
+}
+
+// render makes the domain's XML: hale's own, or the one of the template ownXML. Either bears the mark, the name and the
+// UUID of the blueprint.
+func (b blueprint) render(ownXML string, mark fleet.Mark) (string, error) {
+	dom := b.domain()
+	if ownXML != "" {
+		var err error
+		if dom, err = b.own(ownXML); err != nil {
+			return "", err
+		}
+	}
+	element, err := encodeMark(mark)
+	if err != nil {
+		return "", err
+	}
+	element = strings.NewReplacer("<mark ", "<"+markPrefix+":mark xmlns:"+markPrefix+`="`+markSpace+`" `,
+		"</mark>", "</"+markPrefix+":mark>").Replace(element)
+	if dom.Metadata == nil {
+		dom.Metadata = &libvirtxml.DomainMetadata{}
+	}
+	dom.Metadata.XML += element
+	dom.Name, dom.UUID, dom.ID = b.Name, b.UUID, nil
+	return dom.Marshal()
+}
+
+// own executes the user's template and reads the result.
+func (b blueprint) own(text string) (*libvirtxml.Domain, error) {
+	t, err := template.New("domain").Option("missingkey=error").Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("own XML: %w", err)
+	}
+	var out bytes.Buffer
+	if err := t.Execute(&out, b.escaped()); err != nil {
+		return nil, fmt.Errorf("own XML: %w", err)
+	}
+	var dom libvirtxml.Domain
+	if err := dom.Unmarshal(out.String()); err != nil {
+		return nil, fmt.Errorf("own XML: %w", err)
+	}
+	if dom.Metadata != nil && strings.Contains(dom.Metadata.XML, markSpace) {
+		return nil, errors.New("own XML: the mark is hale's to write")
+	}
+	return &dom, nil
+}
+
+// escaped returns the blueprint with its free texts made safe for XML.
+func (b blueprint) escaped() blueprint {
+	safe := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;").Replace
+	for _, text := range []*string{&b.Name, &b.Disk, &b.Seed, &b.Network, &b.Kernel, &b.Initrd, &b.Cmdline} {
+		*text = safe(*text)
+	}
+	return b
+}
+
+// domain is hale's own machine: small, and the same with and without KVM.
+func (b blueprint) domain() *libvirtxml.Domain {
+	d := &libvirtxml.Domain{
+		Type:   b.Type,
+		Memory: &libvirtxml.DomainMemory{Value: uint(b.Memory / 1024), Unit: "KiB"},
+		VCPU:   &libvirtxml.DomainVCPU{Value: uint(max(b.CPUs, 1))}, //nolint:gosec // at least one
+		OS: &libvirtxml.DomainOS{
+			Type:   &libvirtxml.DomainOSType{Arch: "x86_64", Machine: "q35", Type: "hvm"},
+			Kernel: b.Kernel, Initrd: b.Initrd, Cmdline: b.Cmdline,
+		},
+		Features:   &libvirtxml.DomainFeatureList{ACPI: &libvirtxml.DomainFeature{}},
+		CPU:        &libvirtxml.DomainCPU{Mode: "host-passthrough"},
+		OnPoweroff: "destroy",
+		OnReboot:   "restart",
+		OnCrash:    "destroy",
+		Devices:    b.devices(),
+	}
+	if b.Kernel == "" {
+		d.OS.BootDevices = []libvirtxml.DomainBootDevice{{Dev: "hd"}}
+	}
+	if b.Type == typeQEMU {
+		d.Features.TCG = &libvirtxml.DomainFeatureTCG{TBCache: &libvirtxml.DomainFeatureTCGTBCache{Unit: "MiB", Size: tcgCache}}
+		d.CPU = &libvirtxml.DomainCPU{Mode: "custom", Match: "exact", Model: &libvirtxml.DomainCPUModel{Fallback: "allow", Value: "qemu64"}}
+	}
+	return d
+}
+
+func (b blueprint) devices() *libvirtxml.DomainDeviceList {
+	l := &libvirtxml.DomainDeviceList{
+		Controllers: []libvirtxml.DomainController{{Type: "usb", Model: "none"}},
+		Interfaces: []libvirtxml.DomainInterface{{
+			MAC:    &libvirtxml.DomainInterfaceMAC{Address: b.MAC},
+			Source: &libvirtxml.DomainInterfaceSource{Network: &libvirtxml.DomainInterfaceSourceNetwork{Network: b.Network}},
+			Model:  &libvirtxml.DomainInterfaceModel{Type: "virtio"},
+			ROM:    &libvirtxml.DomainROM{Enabled: "no"},
+		}},
+		Serials:    []libvirtxml.DomainSerial{{Source: &libvirtxml.DomainChardevSource{Pty: &libvirtxml.DomainChardevSourcePty{}}}},
+		Panics:     []libvirtxml.DomainPanic{{Model: "isa"}},
+		MemBalloon: &libvirtxml.DomainMemBalloon{Model: "none"},
+	}
+	if b.Disk != "" {
+		l.Disks = append(l.Disks, libvirtxml.DomainDisk{
+			Device: "disk",
+			Driver: &libvirtxml.DomainDiskDriver{Name: "qemu", Type: "qcow2", Discard: "unmap"},
+			Source: &libvirtxml.DomainDiskSource{File: &libvirtxml.DomainDiskSourceFile{File: b.Disk}},
+			Target: &libvirtxml.DomainDiskTarget{Dev: "vda", Bus: "virtio"},
+		})
+	}
+	if b.Seed != "" {
+		l.Disks = append(l.Disks, libvirtxml.DomainDisk{
+			Device:   "cdrom",
+			Driver:   &libvirtxml.DomainDiskDriver{Name: "qemu", Type: "raw"},
+			Source:   &libvirtxml.DomainDiskSource{File: &libvirtxml.DomainDiskSourceFile{File: b.Seed}},
+			Target:   &libvirtxml.DomainDiskTarget{Dev: "sda", Bus: "scsi"}, // cloud kernels have no SATA
+			ReadOnly: &libvirtxml.DomainDiskReadOnly{},
+		})
+		l.Controllers = append(l.Controllers, libvirtxml.DomainController{Type: "scsi", Model: "virtio-scsi"})
+	}
+	return l
+}

@@ -1,0 +1,101 @@
+package libvirt
+
+import (
+	"encoding/xml"
+	"strings"
+	"sync"
+
+	golibvirt "github.com/digitalocean/go-libvirt"
+
+	"hale/internal/fleet"
+)
+
+// facts are what a listing needs of a domain's XML: they change only when somebody redefines the domain.
+type facts struct {
+	mark fleet.Mark
+	nics []nic
+}
+
+// nic is one interface on a libvirt network.
+type nic struct {
+	mac     string // lower case
+	network string
+}
+
+// parseFacts reads a domain's XML. A damaged mark is no mark.
+func parseFacts(text string) (facts, error) {
+	var x struct {
+		Metadata struct {
+			Mark *markXML `xml:"urn:hale:mark:1 mark"`
+		} `xml:"metadata"`
+		Interfaces []struct {
+			MAC struct {
+				Address string `xml:"address,attr"`
+			} `xml:"mac"`
+			Source struct {
+				Network string `xml:"network,attr"`
+			} `xml:"source"`
+		} `xml:"devices>interface"`
+	}
+	if err := xml.Unmarshal([]byte(text), &x); err != nil {
+		return facts{}, err
+	}
+	var f facts
+	if x.Metadata.Mark != nil {
+		if mark, err := x.Metadata.Mark.mark(); err == nil {
+			f.mark = mark
+		}
+	}
+	for _, i := range x.Interfaces {
+		if i.Source.Network != "" && i.MAC.Address != "" {
+			f.nics = append(f.nics, nic{mac: strings.ToLower(i.MAC.Address), network: i.Source.Network})
+		}
+	}
+	return f, nil
+}
+
+// factCache keeps facts while at least one watch listens on the host: without its events nothing would tell that they
+// are stale, so nothing is kept then.
+type factCache struct {
+	mu       sync.Mutex
+	watches  int
+	changes  uint64 // counts what may have made a fact stale while it was being read
+	byDomain map[golibvirt.UUID]facts
+}
+
+// attach says that a watch listens from now on, detach that it does not any more.
+func (c *factCache) attach() { c.listen(+1) }
+func (c *factCache) detach() { c.listen(-1) }
+
+func (c *factCache) listen(delta int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watches += delta
+	c.changes++
+	c.byDomain = map[golibvirt.UUID]facts{}
+}
+
+// forget drops what is known of the domain.
+func (c *factCache) forget(id golibvirt.UUID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changes++
+	delete(c.byDomain, id)
+}
+
+// get returns what is known of the domain, and the count to give to put.
+func (c *factCache) get(id golibvirt.UUID) (f facts, changes uint64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f, ok = c.byDomain[id]
+	return f, c.changes, ok
+}
+
+// put keeps facts that were read after get, unless something changed since.
+func (c *factCache) put(id golibvirt.UUID, f facts, changes uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.watches > 0 && c.changes == changes {
+		c.byDomain[id] = f
+	}
+}

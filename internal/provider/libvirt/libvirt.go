@@ -1,0 +1,163 @@
+// Package libvirt is the adapter to QEMU/KVM hosts that run libvirtd: one provider, any number of hosts.
+//
+// It promises what package provider's port demands, on real daemons: every call ends with its context even when the
+// daemon is frozen, a call whose fate is not known is fault.UnknownOutcome, an instance bears its mark from the moment
+// it exists, and no call acts on a domain whose mark, read in the same call, is not the one that the caller named.
+//
+// It does not migrate, snapshot or resize, it does not watch guests from inside, and it makes no network and no base
+// image. How it does what it does, and which traps it steps around, is told in DESIGN.md.
+package libvirt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hale/internal/accel"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+var (
+	_ provider.Provider = (*Provider)(nil)
+	_ provider.Watcher  = (*Provider)(nil)
+)
+
+// Options are what New needs. The zero value of each but Hosts has a default.
+type Options struct {
+	// Hosts are the hypervisors; at least one.
+	Hosts []HostOptions
+	// StateDir is the folder, on each host, for the disks and seeds of instances, and the home of base images that are
+	// named without a folder. It becomes a storage pool if it is none. Default: /var/lib/libvirt/images.
+	StateDir string
+	// Installation, when set, is the only one whose orders and marks are accepted; others are fault.Conflict.
+	Installation fleet.Installation
+	// CallLimit ends calls whose context has no deadline of its own. Default: one minute.
+	CallLimit time.Duration
+	// Keepalive is how often, and how patiently, a watch asks whether the daemon still answers. Default: 5 s.
+	Keepalive time.Duration
+	// Logger receives what no caller can be told. Default: none.
+	Logger *slog.Logger
+}
+
+// HostOptions name one hypervisor.
+type HostOptions struct {
+	Name fleet.HostName // unique; may be empty when there is only one host
+	// URI is qemu:///system, qemu:///session, qemu+unix:///system?socket=PATH or qemu+tcp://HOST[:PORT]/system.
+	URI string
+}
+
+// Defaults of Options.
+const (
+	defaultStateDir  = "/var/lib/libvirt/images"
+	defaultCallLimit = time.Minute
+	defaultKeepalive = 5 * time.Second
+)
+
+// Provider is the adapter. Its methods may be called at the same time.
+type Provider struct {
+	hosts        []*host // sorted by name
+	stateDir     string
+	installation fleet.Installation
+	callLimit    time.Duration
+	keepalive    time.Duration
+	log          *slog.Logger
+	localAccel   func() accel.Accel
+}
+
+// New checks the options and makes the adapter. It connects to nothing yet.
+func New(o Options) (*Provider, error) {
+	p := &Provider{
+		stateDir:     path.Clean(o.StateDir),
+		installation: o.Installation,
+		callLimit:    o.CallLimit,
+		keepalive:    o.Keepalive,
+		log:          o.Logger,
+		localAccel:   sync.OnceValue(accel.Detect),
+	}
+	if o.StateDir == "" {
+		p.stateDir = defaultStateDir
+	}
+	if p.callLimit <= 0 {
+		p.callLimit = defaultCallLimit
+	}
+	if p.keepalive <= 0 {
+		p.keepalive = defaultKeepalive
+	}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	var problems []error
+	if !path.IsAbs(p.stateDir) {
+		problems = append(problems, fmt.Errorf("state folder %q is not absolute", p.stateDir))
+	}
+	if len(o.Hosts) == 0 {
+		problems = append(problems, errors.New("no host"))
+	}
+	for _, ho := range o.Hosts {
+		addr, err := parseURI(ho.URI)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("host %q: %w", ho.Name, err))
+			continue
+		}
+		if slices.ContainsFunc(p.hosts, func(h *host) bool { return h.name == ho.Name }) {
+			problems = append(problems, fmt.Errorf("host %q is named twice", ho.Name))
+		}
+		p.hosts = append(p.hosts, newHost(ho.Name, addr))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, fault.New(fault.Invalid, "libvirt.new", "", err)
+	}
+	slices.SortFunc(p.hosts, func(a, b *host) int { return strings.Compare(string(a.name), string(b.name)) })
+	return p, nil
+}
+
+// Close ends all connections; calls and watches under way end.
+func (p *Provider) Close() error {
+	for _, h := range p.hosts {
+		h.close()
+	}
+	return nil
+}
+
+// open starts an operation on the host that ref names. The caller ends the returned session.
+func (p *Provider) open(ctx context.Context, op string, ref provider.Ref) (context.Context, *session, error) {
+	i := slices.IndexFunc(p.hosts, func(h *host) bool { return h.name == ref.Host })
+	if i < 0 {
+		return nil, nil, fault.New(fault.Invalid, op, string(ref.ID), fmt.Errorf("no host %q is configured", ref.Host))
+	}
+	return p.hosts[i].open(ctx, p.callLimit, op, string(ref.ID))
+}
+
+// onEachHost runs ask for all hosts at the same time and returns their errors in the order of p.hosts.
+func (p *Provider) onEachHost(ctx context.Context, op string, ask func(s *session, i int) error) []error {
+	errs := make([]error, len(p.hosts))
+	var asked sync.WaitGroup
+	for i, h := range p.hosts {
+		asked.Go(func() {
+			_, s, err := h.open(ctx, p.callLimit, op, string(h.name))
+			if err == nil {
+				err = ask(s, i)
+				s.end()
+			}
+			errs[i] = err
+		})
+	}
+	asked.Wait()
+	return errs
+}
+
+// allFailed returns the first error when there is no success among errs.
+func allFailed(errs []error) error {
+	if slices.Contains(errs, nil) {
+		return nil
+	}
+	return errs[0]
+}

@@ -1,0 +1,134 @@
+package libvirt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hale/internal/fleet"
+	"hale/internal/lab"
+	"hale/internal/provider"
+	"hale/internal/provider/libvirt"
+	"hale/internal/provider/providertest"
+)
+
+func TestMain(m *testing.M) { lab.Main(m) }
+
+// patience is how long a boot may take on a busy machine.
+const patience = 40 * time.Second
+
+// bench is a real libvirtd with QEMU, for one test.
+type bench struct {
+	*lab.Lab
+	guest lab.Guest
+	state string // the folder for the instances' files
+
+	mu    sync.Mutex
+	names map[fleet.InstanceID]string
+}
+
+// subnets keeps the labs of tests that run at the same time apart.
+var subnets = struct {
+	sync.Mutex
+	next byte
+}{next: 100}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	guest, err := lab.BuildGuest(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := lab.Start(background(t), lab.Options{Guest: guest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &bench{Lab: l, guest: guest, state: l.Info().Images}
+}
+
+// New opens a handle on the bench's daemon.
+func (b *bench) New(t testing.TB) provider.Provider { return b.handle(t) }
+
+func (b *bench) handle(t testing.TB) *libvirt.Provider {
+	t.Helper()
+	p, err := libvirt.New(libvirt.Options{
+		Hosts:     []libvirt.HostOptions{{URI: b.URI()}},
+		StateDir:  b.state,
+		Keepalive: 500 * time.Millisecond,
+		Logger:    slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func (b *bench) Hosts() []fleet.HostName { return []fleet.HostName{""} }
+func (b *bench) Patience() time.Duration { return patience }
+func (b *bench) Watched()                {}
+
+func (b *bench) Template() fleet.Template {
+	return fleet.Template{
+		Image: "base.qcow2", Kernel: b.guest.Kernel, Initrd: b.guest.Initrd,
+		Cmdline: "quiet nokaslr mitigations=off tsc=reliable no_timer_check random.trust_cpu=on cryptomgr.notests hale.name={name}",
+		Memory:  96 << 20, CPUs: 1, Network: "default",
+		Disks: []fleet.Disk{{Name: "root", Ephemeral: true}},
+	}
+}
+
+func (b *bench) Kill(t testing.TB, id fleet.InstanceID) {
+	t.Helper()
+	processes, err := b.Processes(t.Context())
+	must(t, err)
+	i := slices.IndexFunc(processes, func(p lab.Process) bool { return p.UUID == string(id) })
+	if i < 0 {
+		t.Fatalf("%s has no process", id)
+	}
+	must(t, b.KillQEMU(t.Context(), processes[i].Domain))
+}
+
+func (b *bench) Disconnect(t testing.TB) { t.Helper(); must(t, b.KillLibvirtd(background(t))) }
+func (b *bench) Reconnect(t testing.TB)  { t.Helper(); must(t, b.StartLibvirtd(background(t))) }
+func (b *bench) Freeze(t testing.TB)     { t.Helper(); must(t, b.FreezeLibvirtd(background(t))) }
+func (b *bench) Thaw(t testing.TB)       { t.Helper(); must(t, b.ThawLibvirtd(background(t))) }
+
+// background bounds calls that also cleanups make, after the test's own context ended.
+func background(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestExam(t *testing.T) {
+	t.Parallel()
+	providertest.Run(t, newBench(t))
+}
+
+var _ = []any{errors.New, fmt.Sprint, os.Stat, filepath.Join, strings.Contains, uuid.New}

@@ -1,0 +1,195 @@
+package libvirt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	golibvirt "github.com/digitalocean/go-libvirt"
+
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// stateOf translates libvirt's state and reason.
+func stateOf(state, reason int32) (fleet.Power, fleet.Stop) {
+	switch golibvirt.DomainState(state) {
+	case golibvirt.DomainRunning, golibvirt.DomainBlocked, golibvirt.DomainShutdown:
+		return fleet.PowerRunning, fleet.StopUnknown
+	case golibvirt.DomainPaused:
+		return pausedOf(golibvirt.DomainPausedReason(reason)), fleet.StopUnknown
+	case golibvirt.DomainPmsuspended:
+		return fleet.PowerPaused, fleet.StopUnknown
+	case golibvirt.DomainShutoff:
+		return fleet.PowerOff, stopOf(golibvirt.DomainShutoffReason(reason))
+	case golibvirt.DomainCrashed:
+		return fleet.PowerCrashed, fleet.StopCrash
+	case golibvirt.DomainNostate:
+	}
+	return fleet.PowerUnknown, fleet.StopUnknown
+}
+
+// pausedOf tells the pauses that are none apart: a domain is paused for a moment while it starts and while it ends.
+func pausedOf(reason golibvirt.DomainPausedReason) fleet.Power {
+	switch reason {
+	case golibvirt.DomainPausedStartingUp, golibvirt.DomainPausedShuttingDown:
+		return fleet.PowerRunning
+	case golibvirt.DomainPausedCrashed:
+		return fleet.PowerCrashed
+	}
+	return fleet.PowerPaused
+}
+
+// stopOf says who turned a domain off. After a restart the daemon does not know it any more.
+func stopOf(reason golibvirt.DomainShutoffReason) fleet.Stop {
+	switch reason {
+	case golibvirt.DomainShutoffShutdown:
+		return fleet.StopGuest
+	case golibvirt.DomainShutoffDestroyed, golibvirt.DomainShutoffMigrated, golibvirt.DomainShutoffSaved,
+		golibvirt.DomainShutoffFromSnapshot:
+		return fleet.StopExternal
+	case golibvirt.DomainShutoffCrashed, golibvirt.DomainShutoffFailed, golibvirt.DomainShutoffDaemon:
+		return fleet.StopCrash
+	case golibvirt.DomainShutoffUnknown:
+	}
+	return fleet.StopUnknown
+}
+
+// Start powers the instance on, and resumes a paused one. fault.Conflict: it crashed and its remains must be powered
+// off first.
+func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
+	_, s, err := p.open(ctx, "libvirt.start", ref)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	dom, err := s.find(ref.ID)
+	if err != nil {
+		return err
+	}
+	power, err := s.power(dom)
+	if err != nil {
+		return err
+	}
+	switch power {
+	case fleet.PowerRunning:
+		return nil
+	case fleet.PowerPaused:
+		return s.order(func() error { return s.DomainResume(dom) })
+	case fleet.PowerOff:
+		return s.boot(dom)
+	}
+	return s.conflict(fmt.Errorf("its state is %q", power))
+}
+
+// Reboot resets a running instance. One that is paused, crashed or off is cut off and started.
+func (p *Provider) Reboot(ctx context.Context, ref provider.Ref) error {
+	_, s, err := p.open(ctx, "libvirt.reboot", ref)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	dom, err := s.marked(ref, p.installation)
+	if err != nil {
+		return err
+	}
+	power, err := s.power(dom)
+	if err != nil {
+		return err
+	}
+	if power == fleet.PowerRunning {
+		return s.order(func() error { return s.DomainReset(dom, 0) })
+	}
+	if err := s.cutPower(dom); err != nil {
+		return err
+	}
+	return s.boot(dom)
+}
+
+// PowerOff ends the instance's process. A process that does not react gets 10 s from libvirt before it is killed; a
+// context that ends earlier yields fault.UnknownOutcome, and libvirt goes on.
+func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
+	_, s, err := p.open(ctx, "libvirt.power-off", ref)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	dom, err := s.marked(ref, p.installation)
+	if err != nil {
+		return err
+	}
+	return s.cutPower(dom)
+}
+
+// boot starts a domain that is off. One that somebody else started in between is success.
+func (s *session) boot(dom golibvirt.Domain) error {
+	err := s.order(func() error { return s.DomainCreate(dom) })
+	if isCode(err, golibvirt.ErrOperationInvalid) {
+		if power, perr := s.power(dom); perr == nil && power == fleet.PowerRunning {
+			return nil
+		}
+	}
+	return err
+}
+
+// cutPower destroys the domain's process. Code 55 means that there is none.
+func (s *session) cutPower(dom golibvirt.Domain) error {
+	err := s.order(func() error { return s.DomainDestroy(dom) })
+	if isCode(err, golibvirt.ErrOperationInvalid) {
+		return nil
+	}
+	return err
+}
+
+// power asks for the domain's state.
+func (s *session) power(dom golibvirt.Domain) (fleet.Power, error) {
+	state, reason, err := s.DomainGetState(dom, 0)
+	if err != nil {
+		return fleet.PowerUnknown, s.fault(err)
+	}
+	power, _ := stateOf(state, reason)
+	return power, nil
+}
+
+// find looks the domain up by its id.
+func (s *session) find(id fleet.InstanceID) (golibvirt.Domain, error) {
+	uuid, err := parseID(id)
+	if err != nil {
+		return golibvirt.Domain{}, s.invalid(err)
+	}
+	dom, err := s.DomainLookupByUUID(uuid)
+	if err != nil {
+		return dom, s.fault(err)
+	}
+	return dom, nil
+}
+
+// marked looks the domain up and refuses it unless it bears ref's mark now.
+func (s *session) marked(ref provider.Ref, only fleet.Installation) (golibvirt.Domain, error) {
+	dom, err := s.find(ref.ID)
+	if err != nil {
+		return dom, err
+	}
+	mark, err := s.readMark(dom)
+	if err != nil {
+		return dom, err
+	}
+	if err := sameMark(ref.Mark, mark, only); err != nil {
+		return dom, s.conflict(err)
+	}
+	return dom, nil
+}
+
+// sameMark reports why an instance with mark has may not be touched by a caller who believes in want. An instance
+// without a mark is never touched.
+func sameMark(want, has fleet.Mark, only fleet.Installation) error {
+	switch {
+	case has.Installation == "":
+		return errors.New("it bears no mark")
+	case only != "" && has.Installation != only:
+		return fmt.Errorf("its mark names another installation, %s", has.Installation)
+	case want.Installation != has.Installation || want.Machine != has.Machine || want.Generation != has.Generation:
+		return fmt.Errorf("its mark names %s generation %d of installation %s", has.Machine, has.Generation, has.Installation)
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package libvirt
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	golibvirt "github.com/digitalocean/go-libvirt"
+
+	"hale/internal/provider"
+)
+
+// Bounds of the wait between two attempts to connect.
+const (
+	minBackoff = 100 * time.Millisecond
+	maxBackoff = 5 * time.Second
+)
+
+// eventKinds are what a watch subscribes to: lifecycle, resets from within, and writes to the metadata.
+var eventKinds = [...]golibvirt.DomainEventID{
+	golibvirt.DomainEventIDLifecycle, golibvirt.DomainEventIDReboot, golibvirt.DomainEventIDMetadataChange,
+}
+
+// Watch listens on all hosts until ctx ends, or Close. Each (re)connection is told as an event of the host without an
+// instance, after the subscription, so a List that follows misses nothing.
+func (p *Provider) Watch(ctx context.Context, changed func(provider.Event)) error {
+	var listening sync.WaitGroup
+	for _, h := range p.hosts {
+		listening.Go(func() { p.watchHost(ctx, h, changed) })
+	}
+	listening.Wait()
+	return nil
+}
+
+// watchHost listens, and connects anew whenever that ends.
+func (p *Provider) watchHost(ctx context.Context, h *host, changed func(provider.Event)) {
+	backoff := minBackoff
+	for ctx.Err() == nil && !h.isClosed() {
+		connected, err := p.listen(ctx, h, changed)
+		if connected {
+			backoff = minBackoff
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		p.log.LogAttrs(ctx, slog.LevelInfo, "watch interrupted", slog.String("host", string(h.name)), slog.Any("error", err))
+		wait := time.NewTimer(backoff)
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+		}
+		backoff = min(2*backoff, maxBackoff)
+	}
+}
+
+// listen connects, subscribes and tells of events until the connection ends, and why it did.
+func (p *Provider) listen(ctx context.Context, h *host, changed func(provider.Event)) (connected bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	guard := time.AfterFunc(p.keepalive, cancel) // runs while an answer is awaited
+	defer guard.Stop()
+	_, s, err := h.open(ctx, noLimit, "libvirt.watch", string(h.name))
+	if err != nil {
+		return false, err
+	}
+	defer s.end()
+	sub, err := s.subscribe(ctx)
+	defer sub.close()
+	if err != nil {
+		return false, s.fault(err)
+	}
+	guard.Stop()
+	h.facts.attach()
+	defer h.facts.detach()
+	changed(provider.Event{Host: h.name})
+	tick := time.NewTicker(p.keepalive)
+	defer tick.Stop()
+	for {
+		var event any
+		open := true
+		select {
+		case event, open = <-sub.streams[0]:
+		case event, open = <-sub.streams[1]:
+		case event, open = <-sub.streams[2]:
+		case <-tick.C:
+			guard.Reset(p.keepalive)
+			if _, err := s.ConnectGetLibVersion(); err != nil {
+				return true, s.fault(err)
+			}
+			guard.Stop()
+			continue
+		}
+		if !open {
+			return true, s.fault(errLost)
+		}
+		if dom, ok := domainOf(event); ok {
+			h.facts.forget(dom.UUID)
+			changed(provider.Event{Host: h.name, Instance: idOf(dom.UUID)})
+		}
+	}
+}
+
+// errLost is why a watch ends when its connection does.
+var errLost = errors.New("the connection ended")
+
+// domainOf returns the domain that an event is about.
+func domainOf(event any) (golibvirt.Domain, bool) {
+	switch e := event.(type) {
+	case *golibvirt.DomainEventCallbackLifecycleMsg:
+		return e.Msg.Dom, true
+	case *golibvirt.DomainEventCallbackRebootMsg:
+		return e.Msg.Dom, true
+	case *golibvirt.DomainEventCallbackMetadataChangeMsg:
+		return e.Dom, true
+	}
+	return golibvirt.Domain{}, false
+}
+
+// subscription is the streams of one watch. Their order of end matters, see close.
+type subscription struct {
+	wire    *wire
+	cancel  context.CancelFunc
+	streams [len(eventKinds)]<-chan any
+}
+
+// subscribe asks for all eventKinds. Also after an error the subscription must be closed.
+func (s *session) subscribe(ctx context.Context) (*subscription, error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	sub := &subscription{wire: s.wire, cancel: cancel}
+	for i, kind := range eventKinds {
+		stream, err := s.SubscribeEvents(ctx, kind, golibvirt.OptDomain{})
+		if err != nil {
+			return sub, err
+		}
+		sub.streams[i] = stream
+	}
+	return sub, nil
+}
+
+// close ends the streams. The client deadlocks when a stream is cancelled while its reader still delivers, and leaks
+// a stream that nobody reads to its end: so first the connection goes, then the streams, and all are read out.
+func (s *subscription) close() {
+	s.wire.cut(errRetired)
+	<-s.wire.down
+	s.cancel()
+	for _, stream := range s.streams {
+		if stream == nil {
+			continue
+		}
+		for range stream { //nolint:revive // what is left does not matter
+		}
+	}
+}
