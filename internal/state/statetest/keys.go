@@ -2,6 +2,7 @@ package statetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -305,6 +306,32 @@ func watchEnds(r *room) {
 	}()
 	if err := <-ended; err != nil {
 		r.Fatalf("the watch ended with %v, want no error", err)
+	}
+}
+
+func watchCompacted(r *room) {
+	old := r.put("a", "1")
+	for i := range 5 {
+		r.put("a", fmt.Sprint(i))
+	}
+	now := r.put("a", "now")
+	r.compact(r.T, r.Store)
+	r.wantContents("a=now")
+	for _, after := range []int64{old, 0} {
+		var got []error
+		for e, err := range r.Watch(r.ctx(), r.home, after) {
+			if err == nil {
+				r.Fatalf("the watch saw %s after a hole", render(r.home, e))
+			}
+			got = append(got, err)
+		}
+		if len(got) != 1 || !errors.Is(got[0], state.ErrCompacted) || !fault.Is(got[0], fault.NotFound) {
+			r.Fatalf("the watch after %d ended with %v, want one error for %v", after, got, state.ErrCompacted)
+		}
+	}
+	r.put("a", "later")
+	if got := r.watch(now, 1); got[0] != "a=later" {
+		r.Fatalf("the watch from the present saw %q", got)
 	}
 }
 

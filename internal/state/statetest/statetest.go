@@ -1,8 +1,7 @@
 // Package statetest is the conformance suite of the state port: what every state.Store must
 // do, so that the engine may be tested on one and run on another.
 //
-// It promises to use only the port, and keys of its own, so that a store may be shared by
-// its cases. It does not test durability, disk space or speed: each adapter tests its own.
+// It promises to use only the port. It does not test durability, disk space or speed: each adapter tests its own.
 package statetest
 
 import (
@@ -21,8 +20,10 @@ const patience = 30 * time.Second
 
 // Setup says how to examine a store.
 type Setup struct {
-	// Open returns a store; it may be the same one each time. It is called within Around.
+	// Open returns an empty store. It is called within Around.
 	Open func(t *testing.T) state.Store
+	// Compact makes the store forget all history up to now.
+	Compact func(t *testing.T, store state.Store)
 	// Around, if set, runs each case, for example in a testing/synctest bubble.
 	Around func(t *testing.T, run func(t *testing.T))
 }
@@ -38,7 +39,7 @@ func Run(t *testing.T, setup Setup) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			around(t, func(t *testing.T) {
-				examine(&room{T: t, Store: setup.Open(t), home: t.Name() + "/"})
+				examine(&room{T: t, Store: setup.Open(t), home: "home/", compact: setup.Compact})
 			})
 		})
 	}
@@ -62,6 +63,7 @@ func cases() map[string]func(*room) {
 		"a watch from an old revision sees everything in order":     watchOld,
 		"a watch after a list sees what comes later":                watchLater,
 		"a watch ends with its context":                             watchEnds,
+		"a watch from before a compaction says so":                  watchCompacted,
 		"an expired lease takes its keys along":                     leaseExpires,
 		"a lease is renewed for as long as its context lives":       leaseLives,
 		"a revoked lease is lost at once":                           leaseRevoked,
@@ -77,7 +79,8 @@ func cases() map[string]func(*room) {
 type room struct {
 	*testing.T
 	state.Store
-	home string // prefix of the keys of this case
+	home    string // prefix of the keys that the case looks at
+	compact func(*testing.T, state.Store)
 }
 
 func (r *room) ctx() context.Context {

@@ -1,0 +1,149 @@
+// Package etcd keeps hale's state in an etcd server inside hale's own process, with its data
+// in one folder. It implements the port of package state.
+//
+// What it promises:
+//
+//   - What Commit acknowledged has been synced to disk.
+//   - It listens on no socket: nobody reaches the data but through this process.
+//   - One process uses a folder at a time; a second one is told so at once. Whoever holds the
+//     folder revokes the leases of whoever held it before, so that a restart owns at once.
+//   - It refuses writes with fault.NoSpace while the file system has less free than a reserve,
+//     or the database has reached its quota, and accepts them again by itself when there is
+//     room; history is compacted and pages are given back before that happens.
+//   - It never ends the process. etcd ends it where it cannot go on (its log cannot be written,
+//     a file is damaged); here the goroutine in question ends instead, the store fails as a
+//     whole and for good, calls under way return fault.UnknownOutcome or fault.Transient, all
+//     leases are lost, and Failed tells the application, which should say so and exit: the
+//     folder may stay locked until it does. A crash of the Go runtime inside etcd is not caught.
+//
+// It is for a lone server: it does not form clusters.
+//
+// The disk needs: two log segments of 64 MiB allocated in advance and up to two kept, a
+// snapshot of a few KiB, and the database, which grows to its quota and, while it is being
+// defragmented, needs its size once more.
+package etcd
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"hale/internal/fault"
+)
+
+// The defaults of Options.
+const (
+	DefaultMinFree = 128 << 20
+	DefaultQuota   = 2 << 30
+)
+
+// Options say where and how to open a store.
+type Options struct {
+	Dir     string       // the folder; made if it does not exist. Required.
+	Logger  *slog.Logger // gets warnings and errors of etcd. Required.
+	MinFree uint64       // bytes to leave free on the file system; 0 means DefaultMinFree
+	Quota   int64        // bytes of data; 0 means DefaultQuota
+
+	free func(dir string) (uint64, error) // stands in for the file system in tests
+}
+
+func (o *Options) complete() error {
+	var problems []error
+	if o.Dir == "" {
+		problems = append(problems, errors.New("Dir is missing"))
+	}
+	if o.Logger == nil {
+		problems = append(problems, errors.New("Logger is missing"))
+	}
+	if o.Quota < 0 {
+		problems = append(problems, errors.New("Quota is negative"))
+	}
+	if o.MinFree == 0 {
+		o.MinFree = DefaultMinFree
+	}
+	if o.Quota == 0 {
+		o.Quota = DefaultQuota
+	}
+	if o.free == nil {
+		o.free = freeBytes
+	}
+	return errors.Join(problems...)
+}
+
+// Open opens the store in the folder. ctx bounds the opening only; the caller closes the store.
+//
+// fault.Conflict: another process has the folder. fault.NoSpace: there is no room to begin a
+// store. fault.Permanent: the folder is damaged or forbidden; the process must end before the
+// next attempt. fault.Transient: ctx ended first.
+func Open(ctx context.Context, opts Options) (*Store, error) {
+	const op = "state.open"
+	if err := opts.complete(); err != nil {
+		return nil, fault.New(fault.Invalid, op, opts.Dir, err)
+	}
+	lock, err := lockFolder(opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	room := &space{
+		dir: opts.Dir, minFree: opts.MinFree, quota: opts.Quota,
+		free: opts.free, relief: make(chan struct{}, 1),
+	}
+	if err := checkRoom(opts.Dir, room); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	m, err := start(ctx, opts, lock)
+	if err != nil {
+		return nil, err
+	}
+	room.used = m.etcd.Server.Backend().SizeInUse
+	s := &Store{client: m.client(), member: m, space: room, log: opts.Logger}
+	s.ctx, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	if err := errors.Join(s.revokeAll(ctx), s.noteAlarm(ctx)); err != nil {
+		return nil, fault.New(fault.Transient, op, opts.Dir, errors.Join(err, s.Close()))
+	}
+	s.tasks.Go(s.keepHouse)
+	s.tasks.Go(s.keepWatch)
+	return s, nil
+}
+
+// keepWatch fails the store as a whole when its server cannot go on.
+func (s *Store) keepWatch() {
+	err := s.member.watch(s.ctx)
+	if err == nil {
+		return
+	}
+	s.log.Error("state engine: it cannot go on and accepts nothing more; restart hale once the cause is removed", "error", err)
+	s.finish(fault.New(fault.Permanent, "state.serve", s.space.dir, err))
+}
+
+// Failed is closed when the store cannot go on, or was closed; Err tells which.
+func (s *Store) Failed() <-chan struct{} { return s.ctx.Done() }
+
+// Err returns why the store cannot go on; nil while it can and after Close.
+func (s *Store) Err() error {
+	if err := context.Cause(s.ctx); !errors.Is(err, errClosed) {
+		return err
+	}
+	return nil
+}
+
+// Close ends all calls, watches and leases under way, and stops the server. Leases are not
+// revoked: they expire, or the next to open the folder revokes them. Close once.
+func (s *Store) Close() error {
+	s.finish(errClosed)
+	s.tasks.Wait()
+	clientErr := s.client.Close()
+	if errors.Is(clientErr, context.Canceled) {
+		clientErr = nil // what its own Close says of its own context
+	}
+	if err := errors.Join(clientErr, s.member.stop()); err != nil {
+		return fault.New(fault.Permanent, "state.close", s.space.dir, err)
+	}
+	return nil
+}
+
+func (s *Store) finish(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end(cause)
+}

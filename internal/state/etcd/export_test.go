@@ -1,0 +1,47 @@
+package etcd
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+)
+
+// Compact makes the store forget its history, as its housekeeper does when it fills up.
+func (s *Store) Compact(ctx context.Context) error { return s.compact(ctx) }
+
+// OpenForTest opens a store that is closed when the test ends.
+func OpenForTest(t testing.TB, opts Options) *Store {
+	t.Helper()
+	if opts.Dir == "" {
+		opts.Dir = t.TempDir()
+	}
+	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	s, err := Open(ctx, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// eventually polls until the condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	limit := time.After(30 * time.Second)
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	for !holds() {
+		select {
+		case <-poll.C:
+		case <-limit:
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package etcd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"hale/internal/fault"
+)
+
+const (
+	// lockName is the file whose lock says that a process uses the folder. It has the process
+	// id of the one that does, or of the last that did.
+	lockName = "hale.lock"
+	// dataName is the folder in the folder that is etcd's own.
+	dataName = "etcd"
+)
+
+// lockFolder makes the folder if need be and takes its lock, or fails at once with
+// fault.Conflict. The lock ends with the process, however it ends.
+func lockFolder(dir string) (*os.File, error) {
+	const op = "state.open"
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fault.New(fault.Permanent, op, dir, err)
+	}
+	file, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fault.New(fault.Permanent, op, dir, err)
+	}
+	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		owner, _ := io.ReadAll(io.LimitReader(file, 20)) // only to say more
+		_ = file.Close()
+		return nil, fault.New(fault.Conflict, op, dir,
+			fmt.Errorf("the folder is in use by process %s", strings.TrimSpace(string(owner))))
+	}
+	if err == nil {
+		err = errors.Join(file.Truncate(0), writeAt(file, fmt.Sprintln(os.Getpid())))
+	}
+	if err != nil && !errors.Is(err, unix.ENOSPC) { // a full disk must not keep the owner out
+		_ = file.Close()
+		return nil, fault.New(fault.Permanent, op, dir, err)
+	}
+	return file, nil
+}
+
+func writeAt(file *os.File, text string) error {
+	_, err := file.WriteAt([]byte(text), 0)
+	return err
+}
+
+// checkRoom refuses to begin a store on a disk that has no room for one. An existing one is
+// opened even on a full disk, so that it can be read.
+func checkRoom(dir string, s *space) error {
+	const op = "state.open"
+	switch _, err := os.Stat(filepath.Join(dir, dataName)); {
+	case err == nil:
+		return nil
+	case !errors.Is(err, os.ErrNotExist):
+		return fault.New(fault.Permanent, op, dir, err)
+	}
+	if err := s.check(0); err != nil {
+		return fault.New(fault.NoSpace, op, dir, err)
+	}
+	return nil
+}

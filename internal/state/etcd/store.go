@@ -1,0 +1,357 @@
+package etcd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"math"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"hale/internal/fault"
+	"hale/internal/state"
+	"hale/internal/state/keepalive"
+)
+
+// pageSize is how many entries one request of a list asks for.
+const pageSize = 1000
+
+// errClosed is the cause of errors after Close.
+var errClosed = errors.New("the store is closed")
+
+// Store is an open store. It implements state.Store.
+type Store struct {
+	client *clientv3.Client
+	member *member
+	space  *space
+	log    *slog.Logger
+
+	ctx context.Context // ends with Close or when the member fails, its cause being why
+	end context.CancelCauseFunc
+
+	mu    sync.Mutex     // orders the start of tasks before the end of ctx
+	tasks sync.WaitGroup // lease renewals and housekeeping
+}
+
+var _ state.Store = (*Store)(nil)
+
+// Get implements state.Store.
+func (s *Store) Get(ctx context.Context, key string) (state.Entry, error) {
+	const op = "state.get"
+	if err := state.CheckKey(op, key); err != nil {
+		return state.Entry{}, err
+	}
+	ctx, done, err := s.call(ctx, op, key)
+	if err != nil {
+		return state.Entry{}, err
+	}
+	defer done()
+	resp, err := await(ctx, func() (*clientv3.GetResponse, error) { return s.client.Get(ctx, key) })
+	if err != nil {
+		return state.Entry{}, s.explain(ctx, err, reading, op, key)
+	}
+	if len(resp.Kvs) == 0 {
+		return state.Entry{}, fault.New(fault.NotFound, op, key, nil)
+	}
+	return entry(resp.Kvs[0]), nil
+}
+
+// List implements state.Store.
+func (s *Store) List(ctx context.Context, prefix string) ([]state.Entry, int64, error) {
+	const op = "state.list"
+	ctx, done, err := s.call(ctx, op, prefix)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer done()
+	for {
+		entries, revision, err := s.pages(ctx, prefix)
+		if err == nil {
+			return entries, revision, nil
+		}
+		if kind := kindOf(err, reading); kind != fault.NotFound || ctx.Err() != nil {
+			return nil, 0, s.explain(ctx, err, reading, op, prefix)
+		}
+		// The revision of the first page was compacted before the last page was read: again.
+	}
+}
+
+// pages reads all entries as of the revision at which the first page was read.
+func (s *Store) pages(ctx context.Context, prefix string) (entries []state.Entry, revision int64, err error) {
+	from := rangeStart(prefix)
+	for {
+		resp, err := await(ctx, func() (*clientv3.GetResponse, error) {
+			return s.client.Get(ctx, from, clientv3.WithRange(state.PrefixEnd(prefix)),
+				clientv3.WithLimit(pageSize), clientv3.WithRev(revision))
+		})
+		if err != nil {
+			return nil, 0, err
+		}
+		if revision == 0 {
+			revision = resp.Header.Revision
+		}
+		for _, kv := range resp.Kvs {
+			entries = append(entries, entry(kv))
+		}
+		if !resp.More {
+			return entries, revision, nil
+		}
+		from = entries[len(entries)-1].Key + "\x00"
+	}
+}
+
+// Commit implements state.Store.
+func (s *Store) Commit(ctx context.Context, txn state.Txn) (int64, error) {
+	const op = "state.commit"
+	if err := txn.Validate(); err != nil {
+		return 0, err
+	}
+	ctx, done, err := s.call(ctx, op, txn.Subject())
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	if err := s.space.check(growth(txn)); err != nil {
+		return 0, fault.New(fault.NoSpace, op, txn.Subject(), err)
+	}
+	resp, err := await(ctx, func() (*clientv3.TxnResponse, error) {
+		return s.client.Txn(ctx).If(compares(txn.If)...).Then(operations(txn)...).Commit()
+	})
+	if err != nil {
+		s.space.noteRefusal(err)
+		return 0, s.explain(ctx, err, writing, op, txn.Subject())
+	}
+	if !resp.Succeeded {
+		return 0, fault.New(fault.Conflict, op, txn.Subject(), nil)
+	}
+	return resp.Header.Revision, nil
+}
+
+// Watch implements state.Store.
+func (s *Store) Watch(ctx context.Context, prefix string, after int64) iter.Seq2[state.Event, error] {
+	const op = "state.watch"
+	return func(yield func(state.Event, error) bool) {
+		caller := ctx
+		ctx, done, err := s.call(ctx, op, prefix)
+		if err != nil {
+			if caller.Err() == nil {
+				yield(state.Event{}, err)
+			}
+			return
+		}
+		defer done()
+		changes := s.client.Watch(ctx, rangeStart(prefix),
+			clientv3.WithRange(state.PrefixEnd(prefix)), clientv3.WithRev(after+1))
+		for resp := range changes {
+			if err := resp.Err(); err != nil {
+				if caller.Err() == nil {
+					yield(state.Event{}, s.explain(ctx, err, watching, op, prefix))
+				}
+				return
+			}
+			for _, e := range resp.Events {
+				if caller.Err() != nil || !yield(event(e), nil) {
+					return
+				}
+			}
+		}
+		if caller.Err() == nil {
+			yield(state.Event{}, s.explain(ctx, errClosed, watching, op, prefix))
+		}
+	}
+}
+
+// Grant implements state.Store. etcd grants whole seconds, and at least MinLease.
+func (s *Store) Grant(ctx context.Context, ttl time.Duration) (state.Lease, error) {
+	const op = "state.grant"
+	if ttl <= 0 {
+		return nil, fault.New(fault.Invalid, op, ttl.String(), errors.New("a lease needs time"))
+	}
+	asking, done, err := s.call(ctx, op, ttl.String())
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := s.space.check(0); err != nil {
+		return nil, fault.New(fault.NoSpace, op, ttl.String(), err)
+	}
+	asking, cancel := context.WithTimeout(asking, ttl) // a later answer is of no use
+	defer cancel()
+	sent := time.Now()
+	resp, err := await(asking, func() (*clientv3.LeaseGrantResponse, error) {
+		return s.client.Grant(asking, int64(math.Ceil(ttl.Seconds())))
+	})
+	if err != nil {
+		s.space.noteRefusal(err)
+		return nil, s.explain(asking, err, granting, op, ttl.String())
+	}
+	lease := keepalive.New(keepalive.Options{
+		ID: state.LeaseID(resp.ID), TTL: seconds(resp.TTL), SentAt: sent,
+		Renew:  func(ctx context.Context) (time.Duration, error) { return s.renew(ctx, resp.ID) },
+		Revoke: func(ctx context.Context) error { return s.revoke(ctx, resp.ID) },
+	})
+	if err := s.spawn(op, func() {
+		ctx, done := s.bind(ctx)
+		defer done()
+		lease.Run(ctx)
+	}); err != nil {
+		return nil, err // the lease expires by itself
+	}
+	return lease, nil
+}
+
+func (s *Store) renew(ctx context.Context, id clientv3.LeaseID) (time.Duration, error) {
+	resp, err := await(ctx, func() (*clientv3.LeaseKeepAliveResponse, error) {
+		return s.client.KeepAliveOnce(ctx, id)
+	})
+	if err != nil {
+		return 0, s.explain(ctx, err, renewing, "state.renew", "")
+	}
+	return seconds(resp.TTL), nil
+}
+
+func (s *Store) revoke(ctx context.Context, id clientv3.LeaseID) error {
+	const op = "state.revoke"
+	ctx, done, err := s.call(ctx, op, "")
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = await(ctx, func() (*clientv3.LeaseRevokeResponse, error) { return s.client.Revoke(ctx, id) })
+	if err != nil {
+		return s.explain(ctx, err, renewing, op, "")
+	}
+	return nil
+}
+
+// call begins a call: it fails at once, with nothing sent, if the caller's context or the
+// store has ended; else the context it returns ends with either.
+func (s *Store) call(ctx context.Context, op, subject string) (context.Context, func(), error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, fault.New(fault.Transient, op, subject, err)
+	}
+	if s.ctx.Err() != nil {
+		return nil, nil, fault.New(fault.Transient, op, subject, context.Cause(s.ctx))
+	}
+	bound, done := s.bind(ctx)
+	return bound, done, nil
+}
+
+// bind returns a context that ends with ctx, with the store, or when done is called.
+func (s *Store) bind(ctx context.Context) (bound context.Context, done func()) {
+	bound, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })
+	return bound, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// await makes a call that may outlast its context: inside one process, reading etcd means
+// taking its locks, which it holds while its disk hangs. A call that nobody waits for any
+// more ends when etcd answers.
+func await[T any](ctx context.Context, call func() (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		value, err := call()
+		answers <- answer{value, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-ctx.Done():
+		return *new(T), ctx.Err()
+	}
+}
+
+// spawn runs a task that Close waits for.
+func (s *Store) spawn(op string, run func()) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return fault.New(fault.Transient, op, "", context.Cause(s.ctx))
+	}
+	s.tasks.Go(run)
+	return nil
+}
+
+// growth returns by how many bytes the transaction may make the store grow. One that only
+// deletes counts as none, so that a store at its quota can still be emptied.
+func growth(txn state.Txn) int {
+	for _, w := range txn.Then {
+		if w.Action == state.ActionPut {
+			return txn.Size()
+		}
+	}
+	return 0
+}
+
+func compares(all []state.Compare) []clientv3.Cmp {
+	var cmps []clientv3.Cmp
+	for _, c := range all {
+		if c.Lease != 0 {
+			cmps = append(cmps, clientv3.Compare(clientv3.LeaseValue(c.Key), "=", clientv3.LeaseID(c.Lease)))
+		}
+		if c.Lease == 0 || c.Revision != 0 {
+			cmps = append(cmps, clientv3.Compare(clientv3.ModRevision(c.Key), "=", c.Revision))
+		}
+	}
+	return cmps
+}
+
+// operations translates the writes. If there are none, it adds a read, because etcd answers
+// a transaction without any operation from what a lagging member happens to know.
+func operations(txn state.Txn) []clientv3.Op {
+	var ops []clientv3.Op
+	for _, w := range txn.Then {
+		switch w.Action {
+		case state.ActionPut:
+			ops = append(ops, clientv3.OpPut(w.Key, string(w.Value), clientv3.WithLease(clientv3.LeaseID(w.Lease))))
+		case state.ActionDelete:
+			ops = append(ops, clientv3.OpDelete(w.Key))
+		case state.ActionDeleteRange:
+			ops = append(ops, clientv3.OpDelete(rangeStart(w.Key), clientv3.WithRange(w.End)))
+		}
+	}
+	if len(ops) == 0 && len(txn.If) > 0 {
+		ops = append(ops, clientv3.OpGet(txn.If[0].Key, clientv3.WithKeysOnly()))
+	}
+	return ops
+}
+
+// rangeStart returns the first key of a range: etcd wants one that is not empty.
+func rangeStart(from string) string {
+	if from == "" {
+		return "\x00"
+	}
+	return from
+}
+
+func entry(kv *mvccpb.KeyValue) state.Entry {
+	return state.Entry{
+		Key:      string(kv.Key),
+		Value:    kv.Value,
+		Revision: kv.ModRevision,
+		Lease:    state.LeaseID(kv.Lease),
+	}
+}
+
+func event(e *clientv3.Event) state.Event {
+	if e.Type == mvccpb.Event_DELETE {
+		return state.Event{Entry: state.Entry{Key: string(e.Kv.Key), Revision: e.Kv.ModRevision}, Deleted: true}
+	}
+	entry := entry(e.Kv)
+	entry.Value = bytes.Clone(entry.Value) // inside one process all watches share it
+	return state.Event{Entry: entry}
+}
+
+func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
