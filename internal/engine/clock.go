@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sync/atomic"
 	"time"
 
 	"hale/internal/fleet"
@@ -9,8 +10,8 @@ import (
 // clock reads both clocks of this process.
 type clock struct {
 	start time.Time
-	// skew is added to wall time; tests step the clock with it.
-	skew func() time.Duration
+	// skew is added to wall time, in nanoseconds; tests step the clock with it.
+	skew atomic.Int64
 }
 
 // firstInstant keeps Instants away from zero, which means "not set".
@@ -20,10 +21,7 @@ func newClock() *clock { return &clock{start: time.Now()} }
 
 func (c *clock) now() fleet.Now {
 	t := time.Now()
-	wall := t.Round(0).UTC()
-	if c.skew != nil {
-		wall = wall.Add(c.skew())
-	}
+	wall := t.Round(0).UTC().Add(time.Duration(c.skew.Load()))
 	return fleet.Now{Mono: firstInstant.Add(t.Sub(c.start)), Wall: wall}
 }
 

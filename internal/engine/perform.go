@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"hale/internal/fault"
@@ -44,26 +45,23 @@ func (t *term) observe(ctx context.Context, index int, id fleet.InstanceID, host
 	})
 }
 
-// look asks the provider, and each check once, all side by side.
+// look asks the provider, and then each check once, side by side, at the address that the provider named just now: a
+// machine that moved is not dead.
 func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 	targets := t.targets.forLook(index, a.Scope)
 	t.wg.Go(func() {
 		l := fleet.Look{ID: a.Look, Started: t.clock.now().Mono, Checks: make([]fleet.CheckState, len(targets))}
-		seen := make(chan *fleet.Sighting, 1)
-		t.wg.Go(func() { seen <- t.observation(ctx, a.Instance, a.Host) })
-		done := make(chan struct{}, len(targets))
-		for k := range targets {
-			t.wg.Go(func() {
-				l.Checks[k] = t.probes.Look(ctx, targets[k])
-				done <- struct{}{}
-			})
-		}
-		for range targets {
-			<-done
-		}
-		if s := <-seen; s != nil {
+		if s := t.observation(ctx, a.Instance, a.Host); s != nil {
 			l.Seen = *s
 		}
+		var probes sync.WaitGroup
+		for k := range targets {
+			if l.Seen.Instance.Address.IsValid() {
+				targets[k].Address = l.Seen.Instance.Address
+			}
+			probes.Go(func() { l.Checks[k] = t.probes.Look(ctx, targets[k]) })
+		}
+		probes.Wait()
 		t.tell(ctx, func(t *term) {
 			if l.Seen.Asked != 0 {
 				t.sight(index, l.Seen)

@@ -231,12 +231,13 @@ func TestS19AChangedAddressIsFollowed(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.grown()
-		before := s.machine(2).Address
+		before, at := s.machine(2).Address, time.Now()
 		s.inject(simulated.NewAddress{Instance: s.id(2)})
 		s.await(20*time.Second, "the new address is watched", func() bool { return s.machine(2).Address != before && s.healthy(2) })
 		s.pass(5 * time.Minute)
-		if s.heals(2) != 0 {
-			t.Error("a changed address is no failure")
+		// The checks may be down before the provider is asked again; the look then finds the machine where it went.
+		if n := len(s.calls(fleet.OpReboot, at)) + len(s.calls(fleet.OpPowerOff, at)); n != 0 {
+			t.Errorf("%d disruptive calls for a changed address", n)
 		}
 		if s.count(because(fleet.RecordAddress, fleet.ReasonNewAddress)) < 4 {
 			t.Error("no event tells of the new address")

@@ -13,6 +13,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fleet"
 	"hale/internal/journal"
+	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
@@ -26,6 +27,8 @@ type story struct {
 	backing *memory.Backing
 	spec    fleet.Spec
 	hale    *controller
+	// transport is how probes reach the machines; the world itself unless a story says otherwise.
+	transport probe.Transport
 	// faults of the store that the next controller opens.
 	faults memory.Faults
 }
@@ -41,6 +44,7 @@ func tell(t *testing.T, options simulated.Options, spec fleet.Spec, tale func(s 
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &story{t: t, world: simulated.NewWorld(options), backing: memory.New(memory.Options{}), spec: spec}
+		s.transport = s.world
 		defer func() {
 			s.kill()
 			s.checkLaws()
@@ -62,7 +66,7 @@ func (s *story) controller(server string) *controller {
 	s.t.Helper()
 	store := s.backing.Open(s.faults)
 	handle := s.world.Open(server)
-	probes := netprobe.New(s.world, netprobe.Options{})
+	probes := netprobe.New(s.transport, netprobe.Options{})
 	e, err := engine.New(engine.Options{
 		Store: store, Server: server, Logger: slog.New(slog.DiscardHandler),
 		Sources: []engine.Source{{Name: "lab", Adapter: handle, Watcher: handle, Poll: 5 * time.Second}},
@@ -105,7 +109,7 @@ func (s *story) kill() {
 // await lets time pass until the condition holds.
 func (s *story) await(within time.Duration, what string, cond func() bool) {
 	s.t.Helper()
-	for waited := time.Duration(0); ; waited += 10 * time.Millisecond {
+	for waited := time.Duration(0); ; waited += 100 * time.Millisecond {
 		synctest.Wait()
 		if cond() {
 			return
@@ -113,7 +117,7 @@ func (s *story) await(within time.Duration, what string, cond func() bool) {
 		if waited >= within {
 			s.t.Fatalf("after %v still not: %s", within, what)
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 
@@ -138,7 +142,7 @@ func (s *story) machine(n int) fleet.Machine {
 
 func (s *story) healthy(n int) bool {
 	m := s.machine(n)
-	return m.Health.Verdict == fleet.VerdictHealthy && m.Repair == nil && m.Incident == nil && m.Current.Certified
+	return s.status().Acting == "" && m.Health.Verdict == fleet.VerdictHealthy && m.Repair == nil && m.Incident == nil && m.Current.Certified
 }
 
 func (s *story) allHealthy() bool {

@@ -174,9 +174,13 @@ func PowerCause(i fleet.Instance) (fleet.Cause, bool) {
 	return fleet.CauseNone, false
 }
 
-// Confirm says whether a look confirms the failure (True), refutes it (False), or says nothing.
-func Confirm(spec fleet.Spec, look fleet.Look, current fleet.Sighting) Truth {
-	if _, bad := PowerCause(current.Instance); bad && current.Known() {
+// Confirm says whether a look confirms the failure (True), refutes it (False), or says nothing. A look in which the
+// provider did not answer says nothing: nobody knows whether the checks asked at the right address.
+func Confirm(spec fleet.Spec, look fleet.Look) Truth {
+	if !look.Seen.Known() {
+		return Unknown
+	}
+	if _, bad := PowerCause(look.Seen.Instance); bad {
 		return True
 	}
 	if len(look.Checks) == 0 {
@@ -184,7 +188,7 @@ func Confirm(spec fleet.Spec, look fleet.Look, current fleet.Sighting) Truth {
 	}
 	return Evaluate(spec.UnhealthyWhen, func(name fleet.CheckName) Truth {
 		if name == fleet.ProviderTerm {
-			return word{current.Instance}.truth()
+			return word{look.Seen.Instance}.truth()
 		}
 		return downTruth(look.Checks, name)
 	})

@@ -113,16 +113,17 @@ func TestALookConfirmsOnlyWhatItSaw(t *testing.T) {
 		seen   fleet.Sighting
 		want   health.Truth
 	}{
-		"still down":                      {checks: checks(down, up), seen: seen(fleet.PowerRunning, ""), want: health.True},
-		"up again":                        {checks: checks(up, up), seen: seen(fleet.PowerRunning, ""), want: health.False},
-		"nothing known":                   {checks: checks(unknown, unknown), seen: seen(fleet.PowerRunning, ""), want: health.Unknown},
-		"the provider alone says crashed": {seen: seen(fleet.PowerOff, fleet.StopCrash), want: health.True},
-		"the provider alone says running": {seen: seen(fleet.PowerRunning, ""), want: health.Unknown},
-		"the provider cannot be asked":    {seen: fleet.Sighting{}, want: health.Unknown},
+		"still down":                             {checks: checks(down, up), seen: seen(fleet.PowerRunning, ""), want: health.True},
+		"up again":                               {checks: checks(up, up), seen: seen(fleet.PowerRunning, ""), want: health.False},
+		"nothing known":                          {checks: checks(unknown, unknown), seen: seen(fleet.PowerRunning, ""), want: health.Unknown},
+		"the provider alone says crashed":        {seen: seen(fleet.PowerOff, fleet.StopCrash), want: health.True},
+		"the provider alone says running":        {seen: seen(fleet.PowerRunning, ""), want: health.Unknown},
+		"down, and the provider cannot be asked": {checks: checks(down, down), seen: fleet.Sighting{}, want: health.Unknown},
+		"the provider cannot be asked":           {seen: fleet.Sighting{}, want: health.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := health.Confirm(spec, fleet.Look{Checks: c.checks}, c.seen); got != c.want {
+			if got := health.Confirm(spec, fleet.Look{Checks: c.checks, Seen: c.seen}); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})

@@ -208,7 +208,7 @@ func (w *Work) judgeLook(r fleet.Repair, l fleet.Look) health.Truth {
 		}
 		return health.True
 	}
-	truth := health.Confirm(w.Situation.Spec, l, l.Seen)
+	truth := health.Confirm(w.Situation.Spec, l)
 	if truth == health.Unknown && r.Target.Expired && l.Seen.Known() {
 		return health.True // its time ran out without a sign of life; only proof of life would save it
 	}
@@ -265,6 +265,7 @@ func (w *Work) finish() {
 	reason := fleet.ReasonHealed
 	if m.Repair.Kind == fleet.RepairBuild {
 		reason = fleet.ReasonBuilt
+		m.Attempts = nil // a build that succeeded is no sign of trouble
 	}
 	rec := fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed}
 	if m.Incident != nil {

@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/state"
+)
+
+// Belief is one machine as a store has it: its Instants belong to the process that stored it.
+type Belief struct {
+	Key     string
+	Machine fleet.Machine
+}
+
+// Beliefs returns what the store holds of the fleet's machines, for those who ask without owning it.
+func Beliefs(ctx context.Context, s state.Store, name fleet.Name) ([]Belief, error) {
+	entries, _, err := s.List(ctx, machinesPrefix(name))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Belief, 0, len(entries))
+	for _, e := range entries {
+		b := Belief{Key: e.Key}
+		if err := json.Unmarshal(e.Value, &b.Machine); err != nil {
+			return nil, fault.New(fault.Permanent, "engine.beliefs", e.Key, err)
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// Installation returns the store's random id; empty when no engine ever ran on it.
+func Installation(ctx context.Context, s state.Store) (fleet.Installation, error) {
+	entry, err := s.Get(ctx, installationKey)
+	if fault.Is(err, fault.NotFound) {
+		return "", nil
+	}
+	return fleet.Installation(entry.Value), err
+}
