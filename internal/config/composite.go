@@ -153,6 +153,9 @@ func (o object[T]) schema() *schema {
 			s.Required = append(s.Required, f.key)
 		}
 	}
+	if len(s.Required) == 0 {
+		s.Type = []string{"object", "null"} // "start:" means "start: {}"
+	}
 	return s
 }
 
@@ -182,7 +185,7 @@ func (m mapping[V]) read(r *reader, n node) ([]named[V], bool) {
 }
 
 func (m mapping[V]) schema() *schema {
-	return &schema{Type: "object", AdditionalProperties: m.each.schema(), eachKey: m.key, PropertyNames: &schema{Pattern: namePattern}}
+	return &schema{Type: []string{"object", "null"}, AdditionalProperties: m.each.schema(), eachKey: m.key, PropertyNames: &schema{Pattern: namePattern}}
 }
 
 // list is a list of values of one shape.

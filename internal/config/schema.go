@@ -14,7 +14,7 @@ type schema struct {
 	Title                string             `json:"title,omitempty"`
 	Ref                  string             `json:"$ref,omitempty"`
 	Description          string             `json:"description,omitempty"`
-	Type                 string             `json:"type,omitempty"`
+	Type                 any                `json:"type,omitempty"` // a word, or several
 	Default              any                `json:"default,omitempty"`
 	Enum                 []string           `json:"enum,omitempty"`
 	Pattern              string             `json:"pattern,omitempty"`

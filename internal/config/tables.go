@@ -265,12 +265,19 @@ func stepShape() oneOf[stepDraft] {
 type kindOf struct {
 	object[stepDraft]
 	kind fleet.StepKind
+	doc  string
 }
 
 func (k kindOf) read(r *reader, n node) (stepDraft, bool) {
 	s, ok := k.object.read(r, n)
 	s.kind = k.kind
 	return s, ok
+}
+
+func (k kindOf) schema() *schema {
+	s := k.object.schema()
+	s.Description = k.doc
+	return s
 }
 
 func callTimeout(otherwise time.Duration) field[stepDraft] {
@@ -284,13 +291,12 @@ func verifyWithin() field[stepDraft] {
 }
 
 func startShape() shape[stepDraft] {
-	return kindOf{kind: fleet.StepStart, object: object[stepDraft]{fields: []field[stepDraft]{
-		verifyWithin(), callTimeout(defaultCallTimeout),
-	}}}
+	return kindOf{kind: fleet.StepStart, doc: "Power it on. Tried when the provider says that it is off.",
+		object: object[stepDraft]{fields: []field[stepDraft]{verifyWithin(), callTimeout(defaultCallTimeout)}}}
 }
 
 func rebootShape() shape[stepDraft] {
-	return kindOf{kind: fleet.StepReboot, object: object[stepDraft]{fields: []field[stepDraft]{
+	return kindOf{kind: fleet.StepReboot, doc: "Reset it. Tried when it runs.", object: object[stepDraft]{fields: []field[stepDraft]{
 		or("mode", defaultRebootMode, "`hard`: a reset, without asking the guest.", choice(map[string]string{"soft": "use hard"}, defaultRebootMode),
 			func(s *stepDraft) *at[string] { return &s.mode }),
 		verifyWithin(), callTimeout(defaultCallTimeout),
@@ -298,7 +304,8 @@ func rebootShape() shape[stepDraft] {
 }
 
 func recreateShape() shape[stepDraft] {
-	return kindOf{kind: fleet.StepRecreate, object: object[stepDraft]{
+	return kindOf{kind: fleet.StepRecreate, doc: "Make sure that the old instance is off, delete it and build a new one from the template. " +
+		"It has the fleet's build_within to become healthy. Only as the last step.", object: object[stepDraft]{
 		fields: []field[stepDraft]{
 			or("on_delete_failure", defaultOnDeleteFailure, "What to do when the old instance is off but cannot be deleted: `stop` and page, "+
 				"or `continue` with the new one.", choice(nil, fleet.DeleteFailureStop, fleet.DeleteFailureContinue),

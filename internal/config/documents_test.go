@@ -1,0 +1,196 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	schemaFile    = "../../docs/hale.schema.json"
+	referenceFile = "../../docs/reference/configuration.md"
+)
+
+// The published documents are made from the tables; go test ./internal/config -update writes them anew.
+func TestDocumentsAreUpToDate(t *testing.T) {
+	t.Parallel()
+	schema, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{schemaFile: string(schema), referenceFile: reference()} {
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // for everybody to read
+				t.Fatal(err)
+			}
+			continue
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(got), want); diff != "" {
+			t.Errorf("%s is stale: go test ./internal/config -update\n%s", path, diff)
+		}
+	}
+}
+
+// Every key says what it means, and every default is a value that could be written.
+func TestEveryKeyIsDescribed(t *testing.T) {
+	t.Parallel()
+	keys := 0
+	documentShape().schema().walk("", func(path string, object *schema) {
+		for _, key := range object.order {
+			keys++
+			if p := object.Properties[key]; p.Description == "" {
+				t.Errorf("%s.%s has no description", path, key)
+			}
+		}
+	})
+	if keys < 60 {
+		t.Errorf("only %d keys were visited", keys)
+	}
+}
+
+// A file that writes every default out means the same as one that leaves them out: the documents state what happens.
+func TestStatedDefaultsAreTheRealOnes(t *testing.T) {
+	t.Parallel()
+	provider, web := providerShape().schema(), fleetShape().schema()
+	for _, key := range []string{"boot", "latency"} {
+		delete(provider.Properties, key) // of the other type
+	}
+	text := func(providerKeys, templateKeys, checkKeys, httpKeys, startKeys, rebootKeys, recreateKeys, repairKeys, fleetKeys string) string {
+		return fmt.Sprintf(`
+providers: {lab: {type: libvirt, uri: qemu:///system%s}}
+fleets:
+  web:
+    provider: lab
+    size: 3
+    template: {kernel: k, initrd: i%s}
+    checks: {page: {http: {%s}%s}}
+    repair: {steps: [start: {%s}, reboot: {%s}, recreate: {%s}]%s}%s
+`, providerKeys, templateKeys, strings.TrimPrefix(httpKeys, ", "), checkKeys, strings.TrimPrefix(startKeys, ", "),
+			strings.TrimPrefix(rebootKeys, ", "), strings.TrimPrefix(recreateKeys, ", "), repairKeys, fleetKeys)
+	}
+	check := web.Properties["checks"].each()
+	step := func(kind string) string {
+		return presets(web.Properties["repair"].Properties["steps"].Items.AnyOf[1].Properties[kind])
+	}
+	fleetKeys := strings.ReplaceAll(presets(web), ", ", "\n    ")
+	fleetKeys += "\n    limits: {" + strings.TrimPrefix(presets(web.Properties["limits"]), ", ") +
+		", brake: {" + strings.TrimPrefix(presets(web.Properties["limits"].Properties["brake"]), ", ") + "}}"
+	repair := presets(web.Properties["repair"]) +
+		", fence: {" + strings.TrimPrefix(presets(web.Properties["repair"].Properties["fence"]), ", ") + "}"
+	full := text(presets(provider), presets(web.Properties["template"]), presets(check), presets(check.Properties["http"]),
+		step("start"), step("reboot"), step("recreate"), repair, fleetKeys)
+	bare := text("", "", "", "", "", "", "", "", "")
+	if diff := cmp.Diff(sound(t, bare), sound(t, full)); diff != "" {
+		t.Errorf("with the defaults written out (-bare +full):\n%s\n%s", diff, full)
+	}
+	if n := strings.Count(full, ":") - strings.Count(bare, ":"); n < 28 {
+		t.Errorf("only %d defaults were written out:\n%s", n, full)
+	}
+}
+
+// presets writes an object's own defaults as ", key: value" each.
+func presets(object *schema) string {
+	var b strings.Builder
+	for _, key := range object.order {
+		if p, ok := object.Properties[key]; ok && p.Default != nil {
+			fmt.Fprintf(&b, ", %s: %v", key, p.Default)
+		}
+	}
+	return b.String()
+}
+
+// reference renders the page from the tables.
+func reference() string {
+	var b strings.Builder
+	b.WriteString(`# Configuration reference
+
+<!-- Made from the tables of package config: go test ./internal/config -update. Do not edit. -->
+
+The configuration is one YAML file, or a folder whose ` + "`*.yaml`" + ` files are read as one. It is read strictly: a key that is
+not listed here is an error, every problem is reported at once with file, line and column, and nothing is accepted by
+half. Anchors, aliases and tags are not supported. Words in capitals stand for names that you choose: lower-case letters,
+digits and inner hyphens, starting with a letter, at most 48 long. Ready files are in [examples](../../examples), a schema
+for editors is [hale.schema.json](../hale.schema.json).
+
+| type | written as |
+|---|---|
+| duration | a Go duration: ` + "`500ms`, `30s`, `1h30m`" + ` |
+| size | a whole number of ` + "`KiB`, `MiB`, `GiB` or `TiB`" + ` |
+| percentage | a whole number with its sign: ` + "`20%`" + ` |
+| number in time | ` + "`3 in 1h`" + ` |
+| condition | a check's name, ` + "`provider`, or a mapping with `any`, `all`, or `at_least` and `of`" + `; conditions may contain conditions |
+`)
+	documentShape().schema().walk("", func(path string, object *schema) {
+		if len(object.order) == 0 {
+			return
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n", heading(path))
+		b.WriteString("| key | type | default | meaning |\n|---|---|---|---|\n")
+		for _, key := range object.order {
+			p := object.Properties[key]
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", key, typeOf(p), defaultOf(object, key), strings.ReplaceAll(p.Description, "|", `\|`))
+		}
+		if len(object.later) > 0 {
+			fmt.Fprintf(&b, "\nNot available yet, and refused: `%s`.\n", strings.Join(slices.Sorted(maps.Keys(object.later)), "`, `"))
+		}
+	})
+	return b.String()
+}
+
+func heading(path string) string {
+	if path == "" {
+		return "The top of the file"
+	}
+	return path
+}
+
+func typeOf(s *schema) string {
+	var words []string
+	switch {
+	case s.AnyOf != nil:
+		for _, a := range s.AnyOf {
+			words = append(words, typeOf(a))
+		}
+		return strings.Join(slices.Compact(words), " or ")
+	case s.Ref != "":
+		return s.Ref[strings.LastIndex(s.Ref, "/")+1:]
+	case s.Items != nil:
+		return "list of " + typeOf(s.Items)
+	case s.each() != nil:
+		return "mapping of " + s.eachKey + " to " + typeOf(s.each())
+	case s.Properties != nil:
+		return "mapping"
+	case s.Enum != nil:
+		return "`" + strings.Join(s.Enum, "`, `") + "`"
+	case s.bounds != "":
+		return s.noun + ", " + s.bounds
+	}
+	return s.noun
+}
+
+func defaultOf(object *schema, key string) string {
+	p := object.Properties[key]
+	switch {
+	case slices.Contains(object.Required, key):
+		return "required"
+	case p.words != "":
+		return p.words
+	case p.Default != nil:
+		value, err := json.Marshal(p.Default)
+		if err != nil {
+			return err.Error()
+		}
+		return "`" + strings.Trim(string(value), `"`) + "`"
+	}
+	return ""
+}

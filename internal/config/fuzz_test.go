@@ -1,0 +1,61 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// FuzzParse: no input makes the reader panic; whatever is refused has a place within the file; what is accepted is
+// accepted again, with the same result.
+func FuzzParse(f *testing.F) {
+	f.Add(Starter())
+	stories, err := filepath.Glob("testdata/invalid/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, story := range stories {
+		archive, err := txtar.ParseFile(story)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(archive.Files[0].Data)
+	}
+	ready, err := filepath.Glob("../../examples/*.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, path := range ready {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Parse("hale.yaml", data)
+		again, errAgain := Parse("hale.yaml", data)
+		if diff := cmp.Diff(c, again); diff != "" {
+			t.Fatalf("not the same twice:\n%s", diff)
+		}
+		if err == nil {
+			return
+		}
+		var problems Problems
+		if !errors.As(err, &problems) || len(problems) == 0 || c != nil {
+			t.Fatalf("refused without problems: %v", err)
+		}
+		for _, p := range problems {
+			if p.File != "hale.yaml" || p.Line < 1 || p.Column < 1 || p.Message == "" {
+				t.Errorf("no place: %+v", p)
+			}
+		}
+		if err.Error() != errAgain.Error() {
+			t.Errorf("not the same problems twice:\n%v\n%v", err, errAgain)
+		}
+	})
+}
