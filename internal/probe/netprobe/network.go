@@ -1,7 +1,6 @@
 package netprobe
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +61,7 @@ func (n *Net) Run(ctx context.Context, argv []string) (code int, output string, 
 	}
 	defer func() { <-n.programs }()
 
-	out := &head{most: maxOutput}
+	out := &head{}
 	cmd := programOf(ctx, argv, out)
 	err = cmd.Run()
 	var exit *exec.ExitError
@@ -109,16 +108,16 @@ func programOf(ctx context.Context, argv []string, out *head) *exec.Cmd {
 }
 
 // head keeps the beginning of what is written. os/exec serialises the writes, since both outputs are the same writer.
-type head struct {
-	bytes.Buffer
-	most int
-}
+type head struct{ kept []byte }
 
 // Write keeps what there is room for and accepts the rest.
 func (h *head) Write(p []byte) (int, error) {
-	h.Buffer.Write(p[:min(len(p), h.most-h.Len())])
+	h.kept = append(h.kept, p[:min(len(p), maxOutput-len(h.kept))]...)
 	return len(p), nil
 }
+
+// String returns what was kept.
+func (h *head) String() string { return string(h.kept) }
 
 // Ping implements probe.Transport. It needs the right to open ping sockets (net.ipv4.ping_group_range) or raw ones
 // (CAP_NET_RAW). An ICMP error that a router sends is not read: no reply is a timeout.
