@@ -296,7 +296,7 @@ func (w *work) advance() {
 	if s.Provider.Standing == fleet.ProviderUnknown {
 		return // not asked yet
 	}
-	if w.removableStray() && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)) && guard.AnyStep(*m, s) == "" {
+	if m.Quarantine == nil && w.removableStray() && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)) && guard.AnyStep(*m, s) == "" {
 		w.Begin(fleet.RepairRemnant)
 		return
 	}

@@ -29,6 +29,21 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 	})
 }
 
+// mayCall reports whether the provider may be called at all, and says why not. Guards of new rungs come on top of it.
+func (w *Work) mayCall() bool {
+	switch s := w.Situation; {
+	case s.Acting != "":
+		w.wait(s.Acting)
+	case s.Provider.Standing == fleet.ProviderDoubtful:
+		w.wait(fleet.ReasonProviderDoubtful)
+	case s.Provider.Standing != fleet.ProviderUp:
+		w.wait(fleet.ReasonProviderDown)
+	default:
+		return true
+	}
+	return false
+}
+
 // observe asks the provider for one instance. Unanswered, it is asked again after a while.
 func (w *Work) observe(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName) {
 	if r.AskAt != 0 && !w.Situation.Now.Due(r.AskAt) {
@@ -50,14 +65,16 @@ func (w *Work) settleIntent(r *fleet.Repair) {
 			marked := in
 			marked.Unknown = true
 			r.Intent = &marked
-			w.resolve(r, marked)
+			if w.mayCall() {
+				w.resolve(r, marked)
+			}
 			return
 		}
 		r.Intent = nil
 		w.settle(r, in, *o)
 		return
 	}
-	if in.Unknown {
+	if in.Unknown && w.mayCall() {
 		w.resolve(r, in)
 	}
 }

@@ -94,14 +94,6 @@ func FirstStep(m fleet.Machine, spec fleet.Spec) (fleet.StepKind, bool) {
 
 // act decides the rung's next call. Steps already true are no-ops.
 func (w *Work) act(r *fleet.Repair) {
-	if s := w.Situation; s.Acting != "" {
-		w.wait(s.Acting)
-		return
-	}
-	if s := w.Situation.Provider.Standing; s != fleet.ProviderUp {
-		w.wait(providerWait(s))
-		return
-	}
 	switch {
 	case r.Kind == fleet.RepairRemnant || r.Step == fleet.StepRecreate:
 		w.replace(r)
@@ -110,13 +102,6 @@ func (w *Work) act(r *fleet.Repair) {
 	case r.Step == fleet.StepReboot:
 		w.call(r, fleet.OpReboot, r.Target)
 	}
-}
-
-func providerWait(s fleet.ProviderStanding) fleet.Reason {
-	if s == fleet.ProviderDoubtful {
-		return fleet.ReasonProviderDoubtful
-	}
-	return fleet.ReasonProviderDown
 }
 
 // replace fences the target, removes it, and builds its successor; each only if it is still to be done.

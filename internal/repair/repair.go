@@ -72,6 +72,7 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 func (w *Work) BeginCertify() {
 	m := w.M
 	m.Repairs++
+	m.Quarantine = nil // it became healthy by itself
 	m.Repair = &fleet.Repair{
 		ID: string(m.Name) + "/r" + strconv.FormatUint(m.Repairs, 10), Kind: fleet.RepairBuild,
 		Started: w.Situation.Now.Wall, Rung: fleet.NoRung, Step: fleet.StepRecreate, Proof: fleet.ProofNone,
@@ -112,12 +113,16 @@ func (w *Work) pass(r *fleet.Repair) {
 	switch r.Phase {
 	case fleet.PhaseLook:
 		w.look(r)
-	case fleet.PhaseAct:
-		w.act(r)
 	case fleet.PhaseVerify:
 		w.verify(r)
+	case fleet.PhaseAct:
+		if w.mayCall() {
+			w.act(r)
+		}
 	case fleet.PhaseCertify:
-		w.certify(r)
+		if w.mayCall() {
+			w.certify(r)
+		}
 	}
 }
 

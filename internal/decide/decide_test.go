@@ -1,0 +1,238 @@
+package decide_test
+
+import (
+	"net/netip"
+	"reflect"
+	"strconv"
+	"testing"
+	"time"
+
+	"hale/internal/decide"
+	"hale/internal/fleet"
+	"hale/internal/guard"
+
+	"pgregory.net/rapid"
+)
+
+const ours fleet.Installation = "ours"
+
+func spec(size int) fleet.Spec {
+	return fleet.Spec{
+		Name: "web", Provider: "lab", Size: size, Mode: fleet.ModeAct,
+		Checks:        []fleet.Check{{Name: "page", Kind: fleet.CheckHTTP, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3, UpAfter: 2}},
+		UnhealthyWhen: fleet.Condition{Op: fleet.OpAny, Of: []fleet.Condition{{Op: fleet.OpTerm, Term: "page"}}},
+		Repair: fleet.RepairPolicy{
+			Steps: []fleet.Step{
+				{Kind: fleet.StepStart, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
+				{Kind: fleet.StepReboot, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
+				{Kind: fleet.StepRecreate, Timeout: 5 * time.Second, OnDeleteFailure: fleet.DeleteFailureContinue},
+			},
+			Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, Attempts: 3, AttemptsIn: time.Hour, Backoff: 5 * time.Second,
+			OnExternalStop: fleet.ExternalStopHeal,
+		},
+		Limits: fleet.Limits{InRepair: 2, InBuild: 2, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 10 * time.Second}},
+		Grace:  20 * time.Second, BuildWithin: 20 * time.Second, BlindAfter: time.Minute,
+	}
+}
+
+// chaos is a fleet whose evidence is anything at all: true, late, contradictory. The decisions must be lawful whatever it is.
+type chaos struct {
+	t     *rapid.T
+	s     fleet.Snapshot
+	looks map[int]fleet.Action
+	calls map[int]fleet.Action
+	ids   int
+}
+
+func newChaos(t *rapid.T) *chaos {
+	size := rapid.IntRange(1, 6).Draw(t, "size")
+	c := &chaos{t: t, looks: map[int]fleet.Action{}, calls: map[int]fleet.Action{}}
+	c.s = fleet.Snapshot{
+		Now:          fleet.Now{Mono: fleet.Instant(time.Second), Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+		Installation: ours, Spec: spec(size), Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+		Hosts: []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}},
+	}
+	for n := 1; n <= size; n++ {
+		c.s.Machines = append(c.s.Machines, fleet.View{
+			Machine: fleet.Machine{Name: c.s.Spec.Name.Machine(n)},
+			Checks:  []fleet.CheckState{{Check: "page", Standing: fleet.StandingUnknown}},
+		})
+	}
+	return c
+}
+
+// stir lets something happen.
+func (c *chaos) stir() {
+	d := time.Duration(rapid.IntRange(0, 8000).Draw(c.t, "ms")) * time.Millisecond
+	c.s.Now.Mono, c.s.Now.Wall = c.s.Now.Mono.Add(d), c.s.Now.Wall.Add(d)
+	c.s.Acting = rapid.SampledFrom([]fleet.Reason{"", "", "", "", "", fleet.ReasonStoreFull}).Draw(c.t, "acting")
+	c.s.Provider.Standing = rapid.SampledFrom([]fleet.ProviderStanding{
+		fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderDown, fleet.ProviderDoubtful}).Draw(c.t, "provider")
+	for i := range c.s.Machines {
+		c.stirMachine(i)
+	}
+}
+
+func (c *chaos) stirMachine(i int) {
+	v := &c.s.Machines[i]
+	c.ids++
+	v.FreshID = fleet.InstanceID("id" + strconv.Itoa(c.ids))
+	v.Due, v.Epoch = true, v.Machine.Epoch
+	v.Checks[0].Standing = rapid.SampledFrom([]fleet.Standing{
+		fleet.StandingUp, fleet.StandingDown, fleet.StandingFailing, fleet.StandingUnknown}).Draw(c.t, "standing")
+	v.Seen = nil
+	for _, id := range c.interesting(i) {
+		v.Seen = append(v.Seen, c.sighting(v.Machine.Name, id))
+	}
+	if a, ok := c.looks[i]; ok && rapid.Bool().Draw(c.t, "looked") {
+		v.Look = &fleet.Look{ID: a.Look, Started: c.s.Now.Mono, Seen: c.sighting(v.Machine.Name, a.Instance), Checks: []fleet.CheckState{
+			{Check: "page", Standing: rapid.SampledFrom([]fleet.Standing{fleet.StandingUp, fleet.StandingDown, fleet.StandingUnknown}).Draw(c.t, "look")}}}
+		delete(c.looks, i)
+	}
+	if a, ok := c.calls[i]; ok && rapid.Bool().Draw(c.t, "answered") {
+		v.Outcome = &fleet.Outcome{Intent: a.Intent.ID, Kind: rapid.SampledFrom([]fleet.OutcomeKind{
+			fleet.OutcomeDone, fleet.OutcomeDone, fleet.OutcomeDone, fleet.OutcomeUnknown, fleet.OutcomeRetry, fleet.OutcomeConflict, fleet.OutcomeNotFound,
+			fleet.OutcomeRefused, fleet.OutcomeUnsupported, fleet.OutcomeFailed, fleet.OutcomeNotSent}).Draw(c.t, "outcome")}
+		delete(c.calls, i)
+	}
+}
+
+func (c *chaos) interesting(i int) []fleet.InstanceID {
+	m := c.s.Machines[i].Machine
+	ids := []fleet.InstanceID{m.Current.ID, "stray"}
+	if m.Repair != nil {
+		ids = append(ids, m.Repair.Target.ID, m.Repair.Next.ID)
+	}
+	var out []fleet.InstanceID
+	seen := map[fleet.InstanceID]bool{"": true}
+	for _, id := range ids {
+		if !seen[id] && rapid.IntRange(0, 3).Draw(c.t, "seen") > 0 {
+			out = append(out, id)
+		}
+		seen[id] = true
+	}
+	return out
+}
+
+func (c *chaos) sighting(m fleet.MachineName, id fleet.InstanceID) fleet.Sighting {
+	back := fleet.Instant(rapid.IntRange(0, 3000).Draw(c.t, "age")) * fleet.Instant(time.Millisecond)
+	return fleet.Sighting{
+		Asked: max(1, c.s.Now.Mono-back),
+		Instance: fleet.Instance{
+			ID: id, Host: "h1", Address: netip.MustParseAddr("10.0.0.1"),
+			Power: rapid.SampledFrom([]fleet.Power{fleet.PowerRunning, fleet.PowerRunning, fleet.PowerOff, fleet.PowerPaused, fleet.PowerCrashed,
+				fleet.PowerError, fleet.PowerGone, fleet.PowerUnknown}).Draw(c.t, "power"),
+			Mark: fleet.Mark{Installation: ours, Fleet: "web", Machine: m, Generation: fleet.Generation(rapid.IntRange(0, 3).Draw(c.t, "gen")),
+				Certified: rapid.Bool().Draw(c.t, "certified")},
+		},
+	}
+}
+
+// decide runs a round, checks it, and adopts it.
+func (c *chaos) decide() {
+	before := c.s
+	d := decide.Decide(c.s)
+	if again := decide.Decide(c.s); !reflect.DeepEqual(d, again) {
+		c.t.Fatal("equal snapshots gave different decisions")
+	}
+	for _, m := range d.Machines {
+		c.checkMachine(before, d, m)
+	}
+	for _, m := range d.Machines {
+		v := &c.s.Machines[m.Index]
+		v.Machine, v.Look, v.Outcome, v.Due = m.Belief, nil, nil, false
+		for _, a := range m.Actions {
+			switch a.Kind {
+			case fleet.ActionLook:
+				c.looks[m.Index] = a
+			case fleet.ActionCall:
+				c.calls[m.Index] = a
+			case fleet.ActionObserve:
+			}
+		}
+	}
+	c.s.Brake = d.Brake
+	if n := guard.Count(c.s.Spec, c.s.Machines).InRepair; n > c.s.Spec.Limits.InRepair {
+		c.t.Fatalf("L5: %d in repair, budget %d", n, c.s.Spec.Limits.InRepair)
+	}
+	if rapid.IntRange(0, 20).Draw(c.t, "restart") == 0 {
+		c.restart()
+	}
+}
+
+func (c *chaos) restart() {
+	for i := range c.s.Machines {
+		c.s.Machines[i].Machine = c.s.Machines[i].Machine.Restart(c.s.Now, c.s.Spec)
+	}
+	clear(c.looks)
+	clear(c.calls)
+}
+
+func (c *chaos) checkMachine(s fleet.Snapshot, d decide.Decision, m decide.Machine) {
+	was := s.Machines[m.Index].Machine
+	if err := m.Belief.Check(); err != nil {
+		c.t.Fatal(err)
+	}
+	if m.Belief.Generation < was.Generation || m.Belief.Epoch < was.Epoch {
+		c.t.Fatalf("%s: generation or epoch went back", was.Name)
+	}
+	calls := 0
+	for _, a := range m.Actions {
+		if a.Kind == fleet.ActionObserve {
+			continue
+		}
+		if s.Acting != "" || s.Provider.Standing != fleet.ProviderUp {
+			c.t.Fatalf("%s %s although acting=%q, provider %s", a.Kind, a.Intent.Op, s.Acting, s.Provider.Standing)
+		}
+		if a.Kind == fleet.ActionCall {
+			calls++
+			if m.Belief.Repair == nil || m.Belief.Repair.Intent == nil || *m.Belief.Repair.Intent != a.Intent {
+				c.t.Fatalf("%s: a call that is not the stored intent: %+v", was.Name, a.Intent)
+			}
+		}
+	}
+	if calls > 1 {
+		c.t.Fatalf("%s: %d calls at once", was.Name, calls)
+	}
+	for _, r := range m.Records {
+		if r.Kind == fleet.RecordHeld && r.Reason == fleet.ReasonLawBroken {
+			c.t.Fatalf("%s: %s", was.Name, r.Detail)
+		}
+		if d.Brake.Engaged && r.Kind == fleet.RecordRepairStarted && r.Reason == fleet.Reason(fleet.RepairHeal) {
+			c.t.Fatalf("L6: %s: a repair began under the brake", was.Name)
+		}
+	}
+	if changed(was, m.Belief) && len(m.Records) == 0 {
+		c.t.Fatalf("L11: %s: changed without a record\nwas %+v\nis  %+v", was.Name, was, m.Belief)
+	}
+}
+
+// changed reports whether a verdict, an incident or a plan changed. A verdict that a step sets to starting is part of
+// the step's own record.
+func changed(a, b fleet.Machine) bool {
+	verdict := a.Health.Verdict != b.Health.Verdict && b.Health.Verdict != fleet.VerdictStarting
+	incident := (a.Incident == nil) != (b.Incident == nil)
+	plan := b.Repair != nil && (a.Repair == nil || a.Repair.ID != b.Repair.ID || a.Repair.Step != b.Repair.Step)
+	return verdict || incident || plan || (a.Quarantine == nil && b.Quarantine != nil)
+}
+
+func TestWhateverTheEvidenceTheLawsHold(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := newChaos(t)
+		for range rapid.IntRange(1, 60).Draw(t, "rounds") {
+			c.stir()
+			c.decide()
+		}
+	})
+}
+
+func TestDueMeansNotBefore(t *testing.T) {
+	t.Parallel()
+	now := fleet.Now{Mono: fleet.Instant(time.Minute)}
+	for at, due := range map[fleet.Instant]bool{0: false, now.Mono - 1: true, now.Mono: true, now.Mono + 1: false} {
+		if now.Due(at) != due {
+			t.Errorf("due(%v) = %v at %v", time.Duration(at), !due, time.Duration(now.Mono))
+		}
+	}
+}
