@@ -31,9 +31,11 @@ log_filters = "3:*"
 log_outputs = "3:file:/var/log/libvirt/libvirtd.log"
 `
 
-// dnsmasq's ping before each offer would cost every boot three seconds.
+// dnsmasq's ping before each offer would cost every boot three seconds. Forwarding is "open" because
+// libvirt then makes no firewall rules, which labs in one network namespace would trip each other over.
 const networkXML = `<network xmlns:dnsmasq='http://libvirt.org/schemas/network/dnsmasq/1.0'>
   <name>default</name>
+  <forward mode='open'/>
   <bridge name='%s' stp='off' delay='0'/>
   <ip address='%s' netmask='255.255.0.0'><dhcp><range start='%s' end='%s'/></dhcp></ip>
   <dnsmasq:options><dnsmasq:option value='no-ping'/></dnsmasq:options>

@@ -88,12 +88,12 @@ case "$SICK:$AFTER" in
     ip link set eth0 up
     udhcpc -i eth0 -s /udhcpc.sh -x "hostname:$NAME" -t 30 -T 1 -A 1 -S -b >/dev/null 2>&1 ;;
 esac
+httpd -p 7 -h /ctl
 case "$SICK:$AFTER" in
   nohttp:0) ;;
   http503:0 | slow:0 | hang:0) fault "$SICK" ;;
   *) fault http ;;
 esac
-httpd -p 7 -h /ctl
 echo "GUEST-READY name=$NAME boots=$BOOTS up=$(cut -d' ' -f1 /proc/uptime)" >/dev/console
 
 load late
