@@ -1,0 +1,59 @@
+// Command hale keeps fleets of virtual machines in good health. See "hale help".
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"hale/internal/api"
+	"hale/internal/app"
+	"hale/internal/cli"
+)
+
+// version is set by the build.
+var version = ""
+
+func main() { os.Exit(run()) }
+
+// run ends with the command, which SIGINT and SIGTERM tell to stop; a second one ends the process at once.
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	return cli.Execute(ctx, cli.Program{
+		Version: versionOf(debug.ReadBuildInfo()), Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Run: control, Plan: plan,
+	}, os.Args[1:])
+}
+
+func control(ctx context.Context, o cli.RunOptions) error {
+	a, err := app.New(app.Options{
+		Version: versionOf(debug.ReadBuildInfo()), Config: o.Config, DataDir: o.DataDir, Socket: o.Socket, Logger: o.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	return a.Run(ctx)
+}
+
+func plan(ctx context.Context, o cli.PlanOptions) (api.Plan, error) {
+	return app.Plan(ctx, app.PlanOptions(o))
+}
+
+// versionOf is what the build says, or what the source's revision is.
+func versionOf(info *debug.BuildInfo, ok bool) string {
+	if version != "" {
+		return version
+	}
+	if !ok {
+		return "unknown"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) > 12 {
+			return "dev-" + s.Value[:12]
+		}
+	}
+	return "dev"
+}

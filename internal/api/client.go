@@ -1,0 +1,207 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Codes of Problem.
+const (
+	CodeUnknownMachine = "unknown_machine"
+	CodeUnknownFleet   = "unknown_fleet"
+	CodeBadRequest     = "bad_request"
+	CodeStore          = "store"
+)
+
+// Failure is the body of an answer that is none, and the last line of a stream that broke off.
+type Failure struct {
+	Error Problem `json:"error"`
+}
+
+// Problem is why the server did not answer. It is an error.
+type Problem struct {
+	Code    string   `json:"code"`
+	Message string   `json:"message"`
+	Near    []string `json:"near,omitempty"` // names that were perhaps meant
+}
+
+// Error implements error.
+func (p Problem) Error() string {
+	if len(p.Near) == 0 {
+		return p.Message
+	}
+	return p.Message + "; did you mean " + strings.Join(p.Near, " or ") + "?"
+}
+
+// NotRunning says that no controller listens on the socket.
+type NotRunning struct {
+	Socket string
+	Err    error
+}
+
+// Error implements error. It says how to start a controller.
+func (n NotRunning) Error() string {
+	return fmt.Sprintf("no hale controller listens on %s (%v); start one with 'hale run FILE', or name its socket with --socket or HALE_SOCKET",
+		n.Socket, cause(n.Err))
+}
+
+// Unwrap returns the cause.
+func (n NotRunning) Unwrap() error { return n.Err }
+
+// cause strips what net and net/http put around an error.
+func cause(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
+	}
+	return err
+}
+
+// Client asks a running controller.
+type Client struct {
+	socket string
+	http   *http.Client
+}
+
+// Dial makes a client for the controller on the socket. It connects with the first call; each call returns NotRunning when
+// nobody listens, and Problem when the controller has no answer. Close it.
+func Dial(socket string) *Client {
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", socket)
+	}}
+	return &Client{socket: socket, http: &http.Client{Transport: transport}}
+}
+
+// Close ends idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Status returns the fleets as they stand.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	return get[Status](ctx, c, "/v1/status")
+}
+
+// Why returns a machine's state and how it came to be.
+func (c *Client) Why(ctx context.Context, machine string) (Why, error) {
+	return get[Why](ctx, c, "/v1/machines/"+url.PathEscape(machine)+"/why")
+}
+
+// State returns what the controller believes.
+func (c *Client) State(ctx context.Context) (State, error) { return get[State](ctx, c, "/v1/state") }
+
+// EventsQuery says which events are wanted.
+type EventsQuery struct {
+	Fleet  string // empty: all
+	Last   int    // only so many of those that there are; 0: all
+	Follow bool   // and then those to come, until ctx ends
+}
+
+// ErrStreamEnded is what Events yields when the controller ended the stream of a query that follows.
+var ErrStreamEnded = errors.New("the controller has ended")
+
+// Events yields the journal's events, oldest first. After an error it yields nothing more.
+func (c *Client) Events(ctx context.Context, q EventsQuery) iter.Seq2[Event, error] {
+	v := url.Values{}
+	if q.Fleet != "" {
+		v.Set("fleet", q.Fleet)
+	}
+	if q.Last > 0 {
+		v.Set("last", strconv.Itoa(q.Last))
+	}
+	if q.Follow {
+		v.Set("follow", "true")
+	}
+	return func(yield func(Event, error) bool) {
+		body, err := c.open(ctx, "/v1/events?"+v.Encode())
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		defer body.Close()
+		err = readEvents(body, yield)
+		switch {
+		case ctx.Err() != nil || errors.Is(err, errEnough):
+		case err != nil:
+			yield(Event{}, err)
+		case q.Follow:
+			yield(Event{}, ErrStreamEnded)
+		}
+	}
+}
+
+var errEnough = errors.New("the reader has enough")
+
+// readEvents yields line by line. It returns nil at the end of the stream.
+func readEvents(body io.Reader, yield func(Event, error) bool) error {
+	lines := bufio.NewReader(body)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var either struct {
+			Event
+			Error *Problem `json:"error"`
+		}
+		if err := json.Unmarshal(line, &either); err != nil {
+			return err
+		}
+		if either.Error != nil {
+			return *either.Error
+		}
+		if !yield(either.Event, nil) {
+			return errEnough
+		}
+	}
+}
+
+func get[T any](ctx context.Context, c *Client, path string) (T, error) {
+	var out T
+	body, err := c.open(ctx, path)
+	if err != nil {
+		return out, err
+	}
+	defer body.Close()
+	return out, json.NewDecoder(body).Decode(&out)
+}
+
+// open sends a request and returns the body of a good answer.
+func (c *Client) open(ctx context.Context, path string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://hale"+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, NotRunning{Socket: c.socket, Err: err}
+	}
+	if response.StatusCode == http.StatusOK {
+		return response.Body, nil
+	}
+	defer response.Body.Close()
+	var f Failure
+	if err := json.NewDecoder(response.Body).Decode(&f); err != nil || f.Error.Message == "" {
+		return nil, Problem{Code: CodeBadRequest, Message: "the controller answered " + response.Status}
+	}
+	return nil, f.Error
+}

@@ -1,0 +1,14 @@
+// Package api is the narrow seam between a running controller and whoever asks it: HTTP with JSON over a unix socket,
+// the server for it and the client.
+//
+//	GET /v1/status                                  Status
+//	GET /v1/machines/{name}/why                     Why; 404 carries the names that are near
+//	GET /v1/events?fleet=web&last=20&follow=true    one Event a line (NDJSON); with follow, until somebody hangs up
+//	GET /v1/state                                   State: what is believed, for a plan
+//
+// It promises structures of its own with stable names (snake_case; times in RFC 3339; durations in nanoseconds, in names
+// that end in _ns), the raw reason beside each sentence, a socket that only its owner may open, and that the server ends
+// with its context, streams included. An error is {"error": {"code", "message", "near"}}.
+//
+// It changes nothing: there is no call that acts on a machine.
+package api

@@ -1,0 +1,277 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"hale/internal/engine"
+	"hale/internal/fleet"
+	"hale/internal/journal"
+	"hale/internal/state"
+)
+
+// Options are what a Server answers from. All are needed.
+type Options struct {
+	Version string
+	Server  string // this server's name
+	Status  func() []engine.FleetStatus
+	Store   state.Store
+	Logger  *slog.Logger
+}
+
+// Server answers the calls of package api.
+type Server struct {
+	opts    Options
+	started time.Time
+}
+
+// NewServer makes a server that was started now.
+func NewServer(opts Options) *Server { return &Server{opts: opts, started: time.Now()} }
+
+const (
+	readLimit = 5 * time.Second // of a request
+	stopLimit = 2 * time.Second // for answers under way when the server ends
+)
+
+// Serve answers on the listener until ctx ends, and closes it. Streams end with ctx; other answers get a moment.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: readLimit,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		ErrorLog:    slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelWarn),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }() // ends with Shutdown or Close; Serve waits for it
+	select {
+	case err := <-ended:
+		return errors.Join(err, server.Close())
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
+	defer cancel()
+	err := server.Shutdown(last)
+	if err != nil {
+		err = server.Close()
+	}
+	<-ended
+	return err
+}
+
+// Handler returns the calls.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/status", s.status)
+	mux.HandleFunc("GET /v1/machines/{name}/why", s.why)
+	mux.HandleFunc("GET /v1/events", s.events)
+	mux.HandleFunc("GET /v1/state", s.state)
+	return mux
+}
+
+func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
+	out := Status{Version: s.opts.Version, Server: s.opts.Server, PID: os.Getpid(), Started: s.started, Now: time.Now(), Fleets: []Fleet{}}
+	for _, f := range s.opts.Status() {
+		out.Fleets = append(out.Fleets, viewFleet(f))
+	}
+	s.answer(w, http.StatusOK, out)
+}
+
+func (s *Server) why(w http.ResponseWriter, r *http.Request) {
+	name := fleet.MachineName(r.PathValue("name"))
+	var names []string
+	for _, f := range s.opts.Status() {
+		for _, v := range f.Machines {
+			names = append(names, string(v.Machine.Name))
+			if v.Machine.Name != name {
+				continue
+			}
+			records, _, err := journal.Read(r.Context(), s.opts.Store, f.Spec.Name)
+			if err != nil {
+				s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
+				return
+			}
+			s.answer(w, http.StatusOK, viewWhy(f, v, records))
+			return
+		}
+	}
+	s.fail(w, http.StatusNotFound, Problem{Code: CodeUnknownMachine, Message: "there is no machine " + string(name), Near: near(string(name), names)})
+}
+
+// statePrefixes are the parts of the store that a plan needs.
+var statePrefixes = []string{"installation", "fleets/", "providers/"}
+
+func (s *Server) state(w http.ResponseWriter, r *http.Request) {
+	dump, err := Dump(r.Context(), s.opts.Store)
+	if err != nil {
+		s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
+		return
+	}
+	s.answer(w, http.StatusOK, dump)
+}
+
+// Dump reads what a plan needs from a store: no journal, and nothing that lives by a lease.
+func Dump(ctx context.Context, store state.Store) (State, error) {
+	dump := State{Entries: []Entry{}}
+	for _, prefix := range statePrefixes {
+		entries, _, err := store.List(ctx, prefix)
+		if err != nil {
+			return State{}, err
+		}
+		for _, e := range entries {
+			if e.Lease == 0 {
+				dump.Entries = append(dump.Entries, Entry{Key: e.Key, Value: e.Value})
+			}
+		}
+	}
+	return dump, nil
+}
+
+// events streams the journal.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	q, err := parseEventsQuery(r.URL.Query())
+	if err != nil {
+		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: err.Error()})
+		return
+	}
+	records, revision, err := s.past(r.Context(), q)
+	if err != nil {
+		var unknown unknownFleet
+		if errors.As(err, &unknown) {
+			s.fail(w, http.StatusNotFound, Problem{Code: CodeUnknownFleet, Message: err.Error(), Near: near(string(unknown.name), unknown.known)})
+			return
+		}
+		s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	lines := stream{out: json.NewEncoder(w), flush: http.NewResponseController(w).Flush}
+	told := map[fleet.Name]uint64{}
+	for i, rec := range records {
+		told[rec.Fleet] = rec.Seq
+		if q.last >= 0 && i < len(records)-q.last {
+			continue
+		}
+		if !lines.send(viewEvent(rec)) {
+			return
+		}
+	}
+	if q.follow && lines.flushed() {
+		s.follow(r.Context(), lines, told, q.fleet, revision)
+	}
+}
+
+// follow sends what is stored after the revision, except what was told already, until ctx ends or the reader has gone.
+func (s *Server) follow(ctx context.Context, lines stream, told map[fleet.Name]uint64, name fleet.Name, revision int64) {
+	for rec, err := range journal.Follow(ctx, s.opts.Store, name, revision) {
+		if err != nil {
+			lines.send(Failure{Error: Problem{Code: CodeStore, Message: err.Error()}})
+			return
+		}
+		if rec.Seq <= told[rec.Fleet] {
+			continue
+		}
+		if !lines.send(viewEvent(rec)) || !lines.flushed() {
+			return
+		}
+	}
+}
+
+// stream writes lines until the reader has gone.
+type stream struct {
+	out   *json.Encoder
+	flush func() error
+}
+
+func (s stream) send(v any) bool { return s.out.Encode(v) == nil }
+func (s stream) flushed() bool   { return s.flush() == nil }
+
+type eventsQuery struct {
+	fleet  fleet.Name
+	last   int // -1: all
+	follow bool
+}
+
+func parseEventsQuery(v map[string][]string) (eventsQuery, error) {
+	q := eventsQuery{last: -1}
+	for key, values := range v {
+		var err error
+		switch value := values[len(values)-1]; key {
+		case "fleet":
+			q.fleet = fleet.Name(value)
+		case "last":
+			q.last, err = strconv.Atoi(value)
+		case "follow":
+			q.follow, err = strconv.ParseBool(value)
+		default:
+			err = errors.New("unknown parameter")
+		}
+		if err != nil {
+			return q, errors.New(key + ": " + err.Error())
+		}
+	}
+	return q, nil
+}
+
+type unknownFleet struct {
+	name  fleet.Name
+	known []string
+}
+
+func (u unknownFleet) Error() string { return "there is no fleet " + string(u.name) }
+
+// past returns the stored records that the query asks for, in order of time, and the revision to follow from.
+func (s *Server) past(ctx context.Context, q eventsQuery) ([]fleet.Record, int64, error) {
+	var all []fleet.Record
+	var from int64
+	var known []string
+	for _, f := range s.opts.Status() {
+		known = append(known, string(f.Spec.Name))
+		if q.fleet != "" && f.Spec.Name != q.fleet {
+			continue
+		}
+		records, revision, err := journal.Read(ctx, s.opts.Store, f.Spec.Name)
+		if err != nil {
+			return nil, 0, err
+		}
+		if from == 0 {
+			from = revision // the earliest: what is followed twice is left out by its number
+		}
+		all = merge(all, records)
+	}
+	if q.fleet != "" && !slices.Contains(known, string(q.fleet)) {
+		return nil, 0, unknownFleet{q.fleet, known}
+	}
+	return all, from, nil
+}
+
+// merge joins the records of several fleets by time; each fleet's stay in their order, whatever the clock did.
+func merge(a, b []fleet.Record) []fleet.Record {
+	out := make([]fleet.Record, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if b[0].At.Before(a[0].At) {
+			out, b = append(out, b[0]), b[1:]
+		} else {
+			out, a = append(out, a[0]), a[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
+
+func (s *Server) answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		s.opts.Logger.Debug("an answer did not reach its reader", "err", err)
+	}
+}
+
+func (s *Server) fail(w http.ResponseWriter, status int, p Problem) {
+	s.answer(w, status, Failure{Error: p})
+}

@@ -1,0 +1,223 @@
+package api
+
+import (
+	"time"
+)
+
+// Status is the whole controller at one moment.
+type Status struct {
+	Version string    `json:"version"`
+	Server  string    `json:"server"` // the host that the controller runs on
+	PID     int       `json:"pid"`
+	Started time.Time `json:"started"`
+	Now     time.Time `json:"now"`
+	Fleets  []Fleet   `json:"fleets"`
+}
+
+// Fleet is one fleet as its owner sees it.
+type Fleet struct {
+	Name      string    `json:"name"`
+	Mode      string    `json:"mode"`
+	Size      int       `json:"size"`
+	Healthy   int       `json:"healthy"`
+	Failing   int       `json:"failing"`
+	Suspect   int       `json:"suspect"`
+	InRepair  int       `json:"in_repair"`
+	InBuild   int       `json:"in_build"`
+	Acting    bool      `json:"acting"`
+	NotActing Reason    `json:"not_acting,omitzero"` // why not, where Acting is false
+	Brake     Brake     `json:"brake"`
+	Provider  Provider  `json:"provider"`
+	Hosts     []Host    `json:"hosts"`
+	Machines  []Machine `json:"machines"`
+}
+
+// Reason is a reason from hale's closed set, with its words.
+type Reason struct {
+	Code   string `json:"code"`
+	Text   string `json:"text"`
+	Detail string `json:"detail,omitempty"`
+	Advice string `json:"advice,omitempty"` // what a person can do
+}
+
+// Brake is a fleet's brake.
+type Brake struct {
+	Engaged bool      `json:"engaged"`
+	Since   time.Time `json:"since,omitzero"`
+	Limit   int       `json:"limit"` // it engages when more machines than this fail
+}
+
+// Provider is how the fleet's provider stands.
+type Provider struct {
+	Name     string    `json:"name"`
+	Standing string    `json:"standing"`
+	Since    time.Time `json:"since,omitzero"`
+	Detail   string    `json:"detail,omitempty"`
+}
+
+// Host is one hypervisor host.
+type Host struct {
+	Name string `json:"name"`
+	Up   bool   `json:"up"`
+}
+
+// Machine is one machine as hale believes it to be.
+type Machine struct {
+	Name        string      `json:"name"`
+	Verdict     string      `json:"verdict"`
+	Cause       string      `json:"cause,omitempty"`
+	Check       string      `json:"check,omitempty"`
+	Result      string      `json:"result,omitempty"`
+	Text        string      `json:"text,omitempty"` // why the verdict is what it is
+	Since       time.Time   `json:"since,omitzero"`
+	Instance    string      `json:"instance,omitempty"`
+	Generation  uint64      `json:"generation,omitempty"`
+	Certified   bool        `json:"certified"`
+	Host        string      `json:"host,omitempty"`
+	Address     string      `json:"address,omitempty"`
+	Checks      []Check     `json:"checks"`
+	Incident    *Incident   `json:"incident,omitempty"`
+	Repair      *Repair     `json:"repair,omitempty"`
+	Quarantine  *Quarantine `json:"quarantine,omitempty"`
+	Waiting     Reason      `json:"waiting,omitzero"` // why nothing is done although something could be
+	Strays      []string    `json:"strays,omitempty"` // instances that bear its mark and should not be there
+	NeedsPerson bool        `json:"needs_person"`     // a person was paged
+}
+
+// Check is how one check stands.
+type Check struct {
+	Name     string    `json:"name"`
+	Standing string    `json:"standing"`
+	Result   string    `json:"result,omitempty"`
+	Detail   string    `json:"detail,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
+}
+
+// Incident is open from the failure to verified health.
+type Incident struct {
+	ID     string    `json:"id"`
+	Cause  string    `json:"cause"`
+	Opened time.Time `json:"opened"`
+	Paged  bool      `json:"paged"`
+}
+
+// Repair is the work under way.
+type Repair struct {
+	ID      string    `json:"id"`
+	Kind    string    `json:"kind"`
+	Step    string    `json:"step"`
+	Phase   string    `json:"phase"`
+	Started time.Time `json:"started"`
+	Text    string    `json:"text"`
+}
+
+// Quarantine is where a machine goes that hale could not heal.
+type Quarantine struct {
+	Since  time.Time `json:"since"`
+	Reason Reason    `json:"reason"`
+}
+
+// Why is the present state of one machine, and how it came to be.
+type Why struct {
+	Now     time.Time `json:"now"`
+	Fleet   string    `json:"fleet"`
+	Machine Machine   `json:"machine"`
+	Because []string  `json:"because"` // the evidence behind the verdict
+	Doing   []string  `json:"doing"`   // what is done, or why nothing is
+	Person  []string  `json:"person"`  // what a person can do
+	// Incident is the open incident, or the last one; empty when the journal knows of none.
+	Incident string `json:"incident,omitempty"`
+	// Timeline is that incident's, or the machine's last events when there was none, oldest first.
+	Timeline []Event `json:"timeline"`
+}
+
+// Event is one record of the journal.
+type Event struct {
+	Seq        uint64    `json:"seq"` // orders the events of one fleet
+	At         time.Time `json:"at"`
+	Fleet      string    `json:"fleet"`
+	Machine    string    `json:"machine,omitempty"`
+	Kind       string    `json:"kind"`
+	Reason     string    `json:"reason,omitempty"`
+	Text       string    `json:"text"`
+	Verdict    string    `json:"verdict,omitempty"`
+	Was        string    `json:"was,omitempty"`
+	Cause      string    `json:"cause,omitempty"`
+	Check      string    `json:"check,omitempty"`
+	Result     string    `json:"result,omitempty"`
+	Incident   string    `json:"incident,omitempty"`
+	Repair     string    `json:"repair,omitempty"`
+	Step       string    `json:"step,omitempty"`
+	Op         string    `json:"op,omitempty"`
+	Outcome    string    `json:"outcome,omitempty"`
+	Proof      string    `json:"proof,omitempty"`
+	Instance   string    `json:"instance,omitempty"`
+	Generation uint64    `json:"generation,omitempty"`
+	Host       string    `json:"host,omitempty"`
+	Provider   string    `json:"provider,omitempty"`
+	Address    string    `json:"address,omitempty"`
+	Detail     string    `json:"detail,omitempty"`
+	Failing    int       `json:"failing,omitempty"`
+	Size       int       `json:"size,omitempty"`
+	Limit      int       `json:"limit,omitempty"`
+	TookNS     int64     `json:"took_ns,omitempty"`
+}
+
+// State is what the controller believes, as its store has it: beliefs about machines, brakes, the pinned identities of
+// providers and the installation's id. It has neither journal nor leases.
+type State struct {
+	Entries []Entry `json:"entries"`
+}
+
+// Entry is one key of the store.
+type Entry struct {
+	Key   string `json:"key"`
+	Value []byte `json:"value"` // base64 in JSON
+}
+
+// Plan is what hale would do now, and why. It is what "hale plan --json" prints; the controller does not serve it.
+type Plan struct {
+	At    time.Time `json:"at"`
+	State string    `json:"state"` // where the beliefs came from: one of the From constants
+	// Settled is false when time ran out before every machine had a verdict.
+	Settled bool          `json:"settled"`
+	Fleets  []PlannedWork `json:"fleets"`
+}
+
+// Where the beliefs behind a plan come from (Plan.State).
+const (
+	FromController = "controller"
+	FromDataFolder = "data-folder"
+	FromNothing    = "none"
+)
+
+// The actions of a plan beside the steps of the ladder (PlannedStep.Action).
+const (
+	ActionNone    = "none"
+	ActionBuild   = "build"
+	ActionCertify = "certify"        // write the mark that hale finished building it
+	ActionRemnant = "remove-remnant" // remove what an unfinished build left
+	ActionGoOn    = "go-on"          // the repair under way goes on
+)
+
+// PlannedWork is the plan for one fleet.
+type PlannedWork struct {
+	Fleet    string        `json:"fleet"`
+	Mode     string        `json:"mode"`
+	Brake    Brake         `json:"brake"`
+	Failing  int           `json:"failing"`
+	Size     int           `json:"size"`
+	Provider Provider      `json:"provider"`
+	Machines []PlannedStep `json:"machines"`
+}
+
+// PlannedStep is the plan for one machine.
+type PlannedStep struct {
+	Machine string    `json:"machine"`
+	Verdict string    `json:"verdict"`
+	Text    string    `json:"text,omitempty"` // why the verdict is what it is
+	Action  string    `json:"action"`         // a step of the ladder, or one of the Action constants
+	Held    Reason    `json:"held,omitzero"`  // why the action would wait
+	Repair  string    `json:"repair,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
+}

@@ -1,0 +1,128 @@
+package api
+
+import (
+	"time"
+
+	"hale/internal/engine"
+	"hale/internal/fleet"
+	"hale/internal/guard"
+	"hale/internal/prose"
+)
+
+// viewFleet translates a fleet's status.
+func viewFleet(s engine.FleetStatus) Fleet {
+	f := Fleet{
+		Name: string(s.Spec.Name), Mode: string(s.Spec.Mode), Size: s.Spec.Size,
+		Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair, InBuild: s.Tally.InBuild,
+		Acting: s.Acting == "", NotActing: ViewReason(s.Acting, s.Detail),
+		Brake: ViewBrake(s), Provider: ViewProvider(s),
+		Hosts: make([]Host, 0, len(s.Hosts)), Machines: make([]Machine, 0, len(s.Machines)),
+	}
+	for _, h := range s.Hosts {
+		f.Hosts = append(f.Hosts, Host{Name: string(h.Name), Up: h.Up})
+	}
+	for _, v := range s.Machines {
+		m := viewMachine(s, v)
+		if m.Verdict == string(fleet.VerdictHealthy) {
+			f.Healthy++
+		}
+		f.Machines = append(f.Machines, m)
+	}
+	return f
+}
+
+// ViewReason puts a reason into words; the zero Reason for none.
+func ViewReason(r fleet.Reason, detail string) Reason {
+	if r == "" {
+		return Reason{}
+	}
+	return Reason{Code: string(r), Text: prose.Reason(r), Detail: detail, Advice: prose.Advice(r)}
+}
+
+// ViewBrake translates a fleet's brake.
+func ViewBrake(s engine.FleetStatus) Brake {
+	return Brake{Engaged: s.Brake.Engaged, Since: s.Brake.Since, Limit: guard.BrakeLimit(s.Spec.Limits.Brake, s.Spec.Size)}
+}
+
+// ViewProvider translates how a fleet's provider stands.
+func ViewProvider(s engine.FleetStatus) Provider {
+	p := Provider{Name: string(s.Spec.Provider), Standing: string(s.Provider.Standing), Detail: s.Provider.Detail,
+		Since: wall(s.At, s.Provider.Since)}
+	if p.Standing == "" {
+		p.Standing = string(fleet.ProviderUnknown)
+	}
+	return p
+}
+
+// wall turns a moment of the owner's clock into wall time; zero when it is not set.
+func wall(now fleet.Now, at fleet.Instant) time.Time {
+	if at == 0 {
+		return time.Time{}
+	}
+	return now.Wall.Add(at.Sub(now.Mono))
+}
+
+func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
+	b, h := v.Machine, v.Machine.Health
+	m := Machine{
+		Name: string(b.Name), Verdict: string(h.Verdict), Cause: string(h.Cause), Check: string(h.Check), Result: string(h.Result),
+		Text: VerdictText(v), Since: h.Since,
+		Instance: string(b.Current.ID), Generation: uint64(b.Current.Generation), Certified: b.Current.Certified,
+		Host: string(b.Current.Host), Waiting: ViewReason(b.Waiting, ""), Checks: make([]Check, 0, len(v.Checks)),
+	}
+	if b.Address.IsValid() && !b.Current.None() {
+		m.Address = b.Address.String()
+	}
+	for _, c := range v.Checks {
+		m.Checks = append(m.Checks, Check{Name: string(c.Check), Standing: string(c.Standing), Result: string(c.Result),
+			Detail: c.Detail, Since: wall(s.At, c.Since)})
+	}
+	for _, stray := range b.Strays {
+		m.Strays = append(m.Strays, string(stray.ID))
+	}
+	if i := b.Incident; i != nil {
+		m.Incident = &Incident{ID: i.ID, Cause: string(i.Cause), Opened: i.Opened, Paged: i.Paged}
+		m.NeedsPerson = i.Paged
+	}
+	if r := b.Repair; r != nil {
+		m.Repair = &Repair{ID: r.ID, Kind: string(r.Kind), Step: string(r.Step), Phase: string(r.Phase), Started: r.Started,
+			Text: prose.Work(*r, s.At)}
+	}
+	if q := b.Quarantine; q != nil {
+		m.Quarantine = &Quarantine{Since: q.Since, Reason: ViewReason(q.Reason, "")}
+		m.NeedsPerson = true
+	}
+	return m
+}
+
+// VerdictText says why the machine's verdict is what it is; empty when there is nothing to say.
+func VerdictText(v fleet.View) string {
+	h := v.Machine.Health
+	detail := ""
+	for _, c := range v.Checks {
+		if c.Check == h.Check {
+			detail = c.Detail
+		}
+	}
+	finding := prose.Finding(h.Check, h.Result, detail)
+	if h.Cause == fleet.CauseChecks && finding != "" || prose.Cause(h.Cause) == "" {
+		return finding
+	}
+	return prose.Cause(h.Cause)
+}
+
+// viewEvent translates a record and puts it into words.
+func viewEvent(r fleet.Record) Event {
+	e := Event{
+		Seq: r.Seq, At: r.At, Fleet: string(r.Fleet), Machine: string(r.Machine), Kind: string(r.Kind), Reason: string(r.Reason),
+		Text: prose.Sentence(r), Verdict: string(r.Verdict), Was: string(r.Was), Cause: string(r.Cause), Check: string(r.Check),
+		Result: string(r.Result), Incident: r.Incident, Repair: r.Repair, Step: string(r.Step), Op: string(r.Op),
+		Outcome: string(r.Outcome), Proof: string(r.Proof), Instance: string(r.Instance), Generation: uint64(r.Generation),
+		Host: string(r.Host), Provider: string(r.Provider), Detail: r.Detail, Failing: r.Failing, Size: r.Size, Limit: r.Limit,
+		TookNS: int64(r.Took),
+	}
+	if r.Address.IsValid() {
+		e.Address = r.Address.String()
+	}
+	return e
+}

@@ -1,0 +1,95 @@
+package api
+
+import (
+	"cmp"
+	"slices"
+
+	"hale/internal/engine"
+	"hale/internal/fleet"
+	"hale/internal/prose"
+)
+
+// lastEvents is how many events are told of a machine that never had an incident.
+const lastEvents = 10
+
+// viewWhy joins the present state of a machine with the journal of its fleet.
+func viewWhy(s engine.FleetStatus, v fleet.View, journal []fleet.Record) Why {
+	e := prose.Explain(s, v)
+	w := Why{
+		Now: s.At.Wall, Fleet: string(s.Spec.Name), Machine: viewMachine(s, v),
+		Because: e.Because, Doing: e.Now, Person: e.Person, Timeline: []Event{},
+	}
+	own := slices.DeleteFunc(slices.Clone(journal), func(r fleet.Record) bool { return r.Machine != v.Machine.Name })
+	if i := v.Machine.Incident; i != nil {
+		w.Incident = i.ID
+	} else {
+		for _, r := range own {
+			w.Incident = cmp.Or(r.Incident, w.Incident) // the last one
+		}
+	}
+	for _, r := range chapter(own, w.Incident) {
+		w.Timeline = append(w.Timeline, viewEvent(r))
+	}
+	return w
+}
+
+// chapter returns the records that tell of the incident: from the last time before it that the machine was healthy to
+// the last record that names it, and whatever came later if it is still open.
+func chapter(own []fleet.Record, incident string) []fleet.Record {
+	names := func(r fleet.Record) bool { return r.Incident == incident }
+	first := slices.IndexFunc(own, names)
+	if incident == "" || first < 0 {
+		return own[max(0, len(own)-lastEvents):]
+	}
+	from := first
+	for from > 0 && own[from-1].Kind == fleet.RecordVerdict && own[from-1].Verdict != fleet.VerdictHealthy {
+		from--
+	}
+	to := len(own)
+	closed := slices.IndexFunc(own, func(r fleet.Record) bool { return names(r) && r.Kind == fleet.RecordIncidentClosed })
+	if closed >= 0 {
+		to = closed + 1
+	}
+	return own[from:to]
+}
+
+// near returns the names that are most like the wanted one, best first.
+func near(wanted string, names []string) []string {
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var found []candidate
+	for _, n := range names {
+		if d := distance(wanted, n); d <= max(2, len(wanted)/2) {
+			found = append(found, candidate{n, d})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
+	var out []string
+	for _, c := range found[:min(3, len(found))] {
+		out = append(out, c.name)
+	}
+	return out
+}
+
+// distance is how many bytes must be put in, taken out or changed to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,135 @@
+// Package app puts hale together: it is the only place that knows every part. App is the controller as an object with an
+// ordered start and stop; Plan is the same with its hands tied, on a throw-away store.
+//
+// It promises that Run returns only when everything that it started has ended, that parts stop in the reverse order of
+// their start, and that what a configuration's type names means is written in one function (connect). It does not
+// parse, render, or decide.
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+
+	"hale/internal/api"
+	"hale/internal/config"
+	"hale/internal/fault"
+	"hale/internal/state"
+	"hale/internal/state/etcd"
+)
+
+// Options are what a controller is made of. All are needed.
+type Options struct {
+	Version string
+	Config  *config.Config
+	DataDir string // made if it does not exist
+	Socket  string
+	Logger  *slog.Logger
+}
+
+func (o Options) validate() error {
+	var problems []error
+	for what, missing := range map[string]bool{
+		"Config": o.Config == nil, "DataDir": o.DataDir == "", "Socket": o.Socket == "", "Logger": o.Logger == nil,
+	} {
+		if missing {
+			problems = append(problems, errors.New(what+" is missing"))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// App is one controller.
+type App struct {
+	opts   Options
+	server string
+}
+
+// New checks the options. It starts and opens nothing.
+func New(o Options) (*App, error) {
+	if err := o.validate(); err != nil {
+		return nil, fault.New(fault.Invalid, "app.new", "", err)
+	}
+	server, err := os.Hostname()
+	if err != nil {
+		return nil, fault.New(fault.Permanent, "app.new", "", err)
+	}
+	return &App{opts: o, server: server}, nil
+}
+
+// Run controls the fleets until ctx ends, and returns nil then. fault.Conflict: another controller uses the data folder
+// or the socket. Any other error says what could not be started, or failed for good.
+func (a *App) Run(ctx context.Context) error {
+	store, err := etcd.Open(ctx, etcd.Options{Dir: a.opts.DataDir, Logger: a.opts.Logger})
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.guard(ctx, store), store.Close())
+}
+
+// guard runs what lives on the store, and ends it when the store fails.
+func (a *App) guard(ctx context.Context, store *etcd.Store) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer stop()
+		select {
+		case <-ctx.Done():
+		case <-store.Failed():
+		}
+	})
+	err := a.furnish(ctx, store)
+	stop()
+	wg.Wait()
+	return errors.Join(err, store.Err())
+}
+
+// furnish makes the parts that live on the store, and serves.
+func (a *App) furnish(ctx context.Context, store state.Store) error {
+	s, err := newSite(a.opts.Config, a.opts.Logger)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.restore(ctx, store); err != nil {
+		return err
+	}
+	err = s.staff(staffing{store: store, server: a.server, specs: a.opts.Config.Fleets, wrap: unwrapped, log: a.opts.Logger})
+	if err != nil {
+		return err
+	}
+	return a.serve(ctx, store, s)
+}
+
+// serve runs the site, and beside it the narrator and the API, which end after it: what stops can be watched.
+func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
+	log := a.opts.Logger
+	listener, err := api.Listen(ctx, a.opts.Socket)
+	if err != nil {
+		return err
+	}
+	server := api.NewServer(api.Options{
+		Version: a.opts.Version, Server: a.server, Status: s.engine.Status, Store: store, Logger: log,
+	})
+	working, stopWork := context.WithCancel(ctx)
+	defer stopWork()
+	surfaces, stopSurfaces := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopSurfaces()
+	var wg sync.WaitGroup
+	var unserved error
+	begin := revision(ctx, store)
+	wg.Go(func() { narrate(surfaces, store, begin, log) })
+	wg.Go(func() {
+		defer stopWork()
+		unserved = server.Serve(surfaces, listener)
+	})
+	log.Info("hale is up", "version", a.opts.Version, "data", a.opts.DataDir, "socket", a.opts.Socket, "fleets", len(a.opts.Config.Fleets))
+	err = s.run(working)
+	log.Info("hale is stopping")
+	stopSurfaces()
+	wg.Wait()
+	return errors.Join(err, unserved)
+}

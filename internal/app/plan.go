@@ -1,0 +1,214 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"hale/internal/api"
+	"hale/internal/config"
+	"hale/internal/engine"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/guard"
+	"hale/internal/provider"
+	"hale/internal/state"
+	"hale/internal/state/etcd"
+	"hale/internal/state/memory"
+)
+
+// PlanOptions are what a plan is made from.
+type PlanOptions struct {
+	Config  *config.Config
+	DataDir string // of a controller that may have run here; it is copied, never opened
+	Socket  string // of a controller that may run now
+	Logger  *slog.Logger
+}
+
+// Plan says what hale would do now, and why. It looks at everything (provider and checks) and changes nothing: the
+// beliefs of the running controller, or of a copy of the data folder, or none, go into a store that is thrown away, each
+// provider is opened for reading only, and each fleet is only watched until there is a verdict on every machine.
+func Plan(ctx context.Context, o PlanOptions) (api.Plan, error) {
+	believed, from, err := recall(ctx, o)
+	if err != nil {
+		return api.Plan{}, err
+	}
+	store := memory.New(memory.Options{}).Open(nil)
+	if err := fill(ctx, store, believed); err != nil {
+		return api.Plan{}, err
+	}
+	underWay, err := setAside(ctx, store, o.Config.Fleets)
+	if err != nil {
+		return api.Plan{}, err
+	}
+	s, err := newSite(o.Config, o.Logger)
+	if err != nil {
+		return api.Plan{}, err
+	}
+	defer s.close()
+	if err := s.restore(ctx, store); err != nil {
+		return api.Plan{}, err
+	}
+	err = s.staff(staffing{store: store, server: "plan", specs: watchedOnly(o.Config.Fleets), wrap: provider.ReadOnly, log: o.Logger})
+	if err != nil {
+		return api.Plan{}, err
+	}
+	status, settled, err := s.contemplate(ctx)
+	if err != nil {
+		return api.Plan{}, err
+	}
+	installation, err := engine.Installation(ctx, store)
+	if err != nil {
+		return api.Plan{}, err
+	}
+	p := api.Plan{At: time.Now(), State: from, Settled: settled, Fleets: []api.PlannedWork{}}
+	for i, f := range status {
+		f.Spec = o.Config.Fleets[i]
+		p.Fleets = append(p.Fleets, planFleet(f, underWay, installation))
+	}
+	return p, nil
+}
+
+// recall finds what is believed: by the running controller, else by the last one that ran on the data folder.
+func recall(ctx context.Context, o PlanOptions) (api.State, string, error) {
+	client := api.Dial(o.Socket)
+	defer client.Close()
+	believed, err := client.State(ctx)
+	if err == nil {
+		return believed, api.FromController, nil
+	}
+	if absent := (api.NotRunning{}); !errors.As(err, &absent) {
+		return api.State{}, "", err
+	}
+	believed, err = readCopy(ctx, o)
+	if fault.Is(err, fault.NotFound) {
+		return api.State{}, api.FromNothing, nil
+	}
+	return believed, api.FromDataFolder, err
+}
+
+// readCopy reads a copy of the data folder. fault.Conflict: a controller that was not heard uses it.
+func readCopy(ctx context.Context, o PlanOptions) (believed api.State, err error) {
+	dir, err := os.MkdirTemp("", "hale-plan-")
+	if err != nil {
+		return api.State{}, fault.New(fault.Permanent, "app.plan", o.DataDir, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := etcd.CopyFolder(o.DataDir, dir); err != nil {
+		return api.State{}, err
+	}
+	store, err := etcd.Open(ctx, etcd.Options{Dir: dir, Logger: o.Logger})
+	if err != nil {
+		return api.State{}, err
+	}
+	believed, err = api.Dump(ctx, store)
+	return believed, errors.Join(err, store.Close())
+}
+
+// fill puts the entries into an empty store.
+func fill(ctx context.Context, store state.Store, believed api.State) error {
+	for batch := range slices.Chunk(believed.Entries, state.MaxOps/2) {
+		var txn state.Txn
+		for _, e := range batch {
+			txn.Then = append(txn.Then, state.Put(e.Key, e.Value))
+		}
+		if _, err := store.Commit(ctx, txn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setAside takes the repairs under way out of the beliefs, and returns them: the controller goes on with them, and a
+// plan must not.
+func setAside(ctx context.Context, store state.Store, specs []fleet.Spec) (map[fleet.MachineName]fleet.Repair, error) {
+	underWay := map[fleet.MachineName]fleet.Repair{}
+	for _, spec := range specs {
+		beliefs, err := engine.Beliefs(ctx, store, spec.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range beliefs {
+			if b.Machine.Repair == nil {
+				continue
+			}
+			underWay[b.Machine.Name] = *b.Machine.Repair
+			b.Machine.Repair = nil
+			data, err := json.Marshal(b.Machine)
+			if err != nil {
+				return nil, fault.New(fault.Invalid, "app.plan", b.Key, err)
+			}
+			if _, err := store.Commit(ctx, state.Txn{Then: []state.Write{state.Put(b.Key, data)}}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return underWay, nil
+}
+
+// watchedOnly returns the specifications with nothing allowed.
+func watchedOnly(specs []fleet.Spec) []fleet.Spec {
+	out := slices.Clone(specs)
+	for i := range out {
+		out[i].Mode = fleet.ModeObserve
+	}
+	return out
+}
+
+const (
+	settleMargin = 5 * time.Second // beyond the time that the checks need
+	settlePoll   = 50 * time.Millisecond
+)
+
+// contemplate runs the site until there is a verdict on every machine, or time is over.
+func (s *site) contemplate(ctx context.Context) (status []engine.FleetStatus, settled bool, err error) {
+	limit := settleMargin
+	for _, spec := range s.config.Fleets {
+		limit = max(limit, guard.SettleTime(spec)+settleMargin)
+	}
+	watching, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer stop()
+		err = s.run(watching)
+	})
+	poll := time.NewTicker(settlePoll)
+	defer poll.Stop()
+	for !settled && watching.Err() == nil {
+		select {
+		case <-watching.Done():
+		case <-poll.C:
+		}
+		status = s.engine.Status()
+		settled = !slices.ContainsFunc(status, unsettled)
+	}
+	stop()
+	wg.Wait()
+	if err == nil {
+		err = ctx.Err()
+	}
+	return status, settled, err
+}
+
+// unsettled reports whether there is something that a little patience would tell.
+func unsettled(f engine.FleetStatus) bool {
+	if f.Acting != "" || f.Provider.Standing == fleet.ProviderUnknown || len(f.Machines) < f.Spec.Size {
+		return true
+	}
+	return slices.ContainsFunc(f.Machines, func(v fleet.View) bool {
+		switch v.Machine.Health.Verdict {
+		case fleet.VerdictHealthy, fleet.VerdictUnhealthy:
+			return false
+		case fleet.VerdictUnknown:
+			return !v.Machine.Current.None()
+		case fleet.VerdictStarting, fleet.VerdictSuspect:
+		}
+		return true
+	})
+}

@@ -1,0 +1,116 @@
+package app
+
+import (
+	"fmt"
+
+	"hale/internal/api"
+	"hale/internal/engine"
+	"hale/internal/fleet"
+	"hale/internal/guard"
+	"hale/internal/repair"
+)
+
+// settledAt is an end of the amnesty that is over: a plan has waited.
+const settledAt = fleet.Instant(1)
+
+// planFleet says what would be done in the order of the machines, each seeing what was planned before it.
+func planFleet(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair, ours fleet.Installation) api.PlannedWork {
+	s := guard.Situation{
+		Spec: f.Spec, Now: f.At, SteadyAt: settledAt, Acting: f.Acting, Provider: f.Provider, Hosts: f.Hosts, Brake: f.Brake,
+		Tally: withWork(f, underWay),
+	}
+	s.Brake = guard.StepBrake(s.Brake, f.Spec.Limits.Brake, s.Tally, s.Now)
+	f.Brake = s.Brake
+	w := api.PlannedWork{
+		Fleet: string(f.Spec.Name), Mode: string(f.Spec.Mode), Brake: api.ViewBrake(f), Provider: api.ViewProvider(f),
+		Failing: s.Tally.Failing, Size: f.Spec.Size, Machines: []api.PlannedStep{},
+	}
+	for _, v := range f.Machines {
+		p := api.PlannedStep{
+			Machine: string(v.Machine.Name), Verdict: string(v.Machine.Health.Verdict), Since: v.Machine.Health.Since,
+			Text: api.VerdictText(v), Action: api.ActionNone,
+		}
+		if r, busy := underWay[v.Machine.Name]; busy {
+			p.Action, p.Repair = api.ActionGoOn, fmt.Sprintf("%s, step %s, phase %s", r.ID, r.Step, r.Phase)
+		} else {
+			planMachine(&p, v, &s, ours)
+		}
+		w.Machines = append(w.Machines, p)
+	}
+	return w
+}
+
+// withWork counts the repairs that were set aside.
+func withWork(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair) guard.Tally {
+	t := guard.Tally{Size: f.Spec.Size}
+	for _, v := range f.Machines {
+		m := v.Machine
+		if r, busy := underWay[m.Name]; busy {
+			m.Repair = &r
+		}
+		t.Add(m, f.Spec)
+	}
+	return t
+}
+
+// planMachine asks the guard and the ladder what follows for one machine, and books what would begin.
+func planMachine(p *api.PlannedStep, v fleet.View, s *guard.Situation, ours fleet.Installation) {
+	m := v.Machine
+	held := fleet.Reason("")
+	switch {
+	case remnant(v, ours):
+		p.Action, held = api.ActionRemnant, guard.AnyStep(m, *s)
+	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
+		p.Action = api.ActionCertify
+		if s.Spec.Mode == fleet.ModeObserve {
+			held = fleet.ReasonObserve
+		}
+	case m.Incident != nil:
+		p.Action, held = planRepair(m, *s)
+		if held == "" {
+			s.Tally.InRepair++
+		}
+	case m.Current.None():
+		p.Action, held = api.ActionBuild, guard.NewBuild(m, *s)
+		if held == "" {
+			s.Tally.InBuild++
+		}
+	}
+	p.Held = api.ViewReason(held, figures(held, *s))
+}
+
+func planRepair(m fleet.Machine, s guard.Situation) (action string, held fleet.Reason) {
+	held = guard.NewRepair(m, s)
+	step, ok := repair.FirstStep(m, s.Spec)
+	switch {
+	case ok:
+		return string(step), held
+	case held == "":
+		held = fleet.ReasonNoStep
+	}
+	return api.ActionNone, held
+}
+
+// figures is the arithmetic behind a reason.
+func figures(held fleet.Reason, s guard.Situation) string {
+	switch held {
+	case fleet.ReasonBrake:
+		return fmt.Sprintf("%d of %d machines fail", s.Tally.Failing, s.Tally.Size)
+	case fleet.ReasonBudget:
+		return fmt.Sprintf("%d of %d", s.Tally.InRepair, s.Spec.Limits.InRepair)
+	case fleet.ReasonBuildBudget:
+		return fmt.Sprintf("%d of %d", s.Tally.InBuild, s.Spec.Limits.InBuild)
+	default:
+		return ""
+	}
+}
+
+// remnant reports whether an unfinished build of the machine left an instance that would be removed first.
+func remnant(v fleet.View, ours fleet.Installation) bool {
+	for _, stray := range v.Machine.Strays {
+		if repair.IsRemnant(v.Machine, v.Sighting(stray.ID).Instance, ours) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,190 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"sync"
+
+	"hale/internal/config"
+	"hale/internal/engine"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/probe"
+	"hale/internal/probe/netprobe"
+	"hale/internal/provider"
+	"hale/internal/provider/libvirt"
+	"hale/internal/provider/simulated"
+	"hale/internal/state"
+)
+
+// adapter is one provider of the configuration, connected.
+type adapter struct {
+	name     fleet.ProviderName
+	provider provider.Provider
+	watcher  provider.Watcher // nil: none
+	// transport is how its machines are probed.
+	transport probe.Transport
+	// world is the simulated provider's; nil for real ones.
+	world *simulated.World
+}
+
+// connect is the list of adapters: what each type of the configuration stands for. It connects to nothing yet.
+func connect(p config.Provider, network *netprobe.Net, log *slog.Logger) (adapter, error) {
+	switch p.Type {
+	case config.ProviderLibvirt:
+		o := libvirt.Options{StateDir: p.StateDir, Logger: log.With("provider", p.Name)}
+		for _, h := range p.Hosts {
+			o.Hosts = append(o.Hosts, libvirt.HostOptions{Name: h.Name, URI: h.URI})
+		}
+		l, err := libvirt.New(o)
+		if err != nil {
+			return adapter{}, err
+		}
+		return adapter{name: p.Name, provider: l, watcher: l, transport: network}, nil
+	case config.ProviderSimulated:
+		world := simulated.NewWorld(simulated.Options{Boot: p.Simulated.Boot, Latency: p.Simulated.Latency, Seed: seed(p.Name)})
+		s := world.Open("hale")
+		return adapter{name: p.Name, provider: s, watcher: s, transport: world, world: world}, nil
+	}
+	return adapter{}, fault.New(fault.Invalid, "app.connect", string(p.Name), fmt.Errorf("there is no provider type %q", p.Type))
+}
+
+// seed gives each simulated provider an identity of its own, the same whenever hale starts.
+func seed(name fleet.ProviderName) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name)) // hash.Hash never fails to write
+	return h.Sum64()
+}
+
+// site is the adapters of a configuration and, once staffed, the engine with its probes.
+type site struct {
+	config   *config.Config
+	log      *slog.Logger
+	network  *netprobe.Net
+	adapters []adapter // in the configuration's order
+	probes   []*netprobe.Engine
+	engine   *engine.Engine
+}
+
+// newSite makes the adapters. The caller closes the site.
+func newSite(c *config.Config, log *slog.Logger) (*site, error) {
+	s := &site{config: c, log: log, network: netprobe.Network()}
+	for _, p := range c.Providers {
+		a, err := connect(p, s.network, log)
+		if err != nil {
+			s.close()
+			return nil, err
+		}
+		s.adapters = append(s.adapters, a)
+	}
+	return s, nil
+}
+
+// close ends the connections of all adapters.
+func (s *site) close() {
+	for _, a := range s.adapters {
+		if err := a.provider.Close(); err != nil {
+			s.log.Warn("a provider was not closed well", "provider", a.name, "err", err)
+		}
+	}
+	if err := s.network.Close(); err != nil {
+		s.log.Warn("the probes' sockets were not closed well", "err", err)
+	}
+}
+
+// restore puts the machines that the store believes in back into the simulated worlds, which live in memory only: there,
+// a restart of hale is no failure of all machines.
+func (s *site) restore(ctx context.Context, store state.Store) error {
+	installation, err := engine.Installation(ctx, store)
+	if err != nil {
+		return err
+	}
+	for _, spec := range s.config.Fleets {
+		world := s.adapterOf(spec.Provider).world
+		if world == nil {
+			continue
+		}
+		beliefs, err := engine.Beliefs(ctx, store, spec.Name)
+		if err != nil {
+			return err
+		}
+		for _, b := range beliefs {
+			if err := plant(world, installation, spec.Name, b.Machine); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func plant(world *simulated.World, installation fleet.Installation, name fleet.Name, m fleet.Machine) error {
+	if m.Current.None() {
+		return nil
+	}
+	return world.Plant(fleet.Instance{
+		ID: m.Current.ID, Name: string(m.Name), Host: m.Current.Host,
+		Mark: fleet.Mark{Installation: installation, Fleet: name, Machine: m.Name, Generation: m.Current.Generation, Certified: m.Current.Certified},
+	})
+}
+
+func (s *site) adapterOf(name fleet.ProviderName) adapter {
+	for _, a := range s.adapters {
+		if a.name == name {
+			return a
+		}
+	}
+	return adapter{} // a sound configuration has none such
+}
+
+// staffing says how a site is worked.
+type staffing struct {
+	store  state.Store
+	server string
+	specs  []fleet.Spec
+	// wrap decorates each provider.
+	wrap func(provider.Provider) provider.Provider
+	log  *slog.Logger
+}
+
+// staff makes the engine and a probe engine for each fleet.
+func (s *site) staff(how staffing) error {
+	o := engine.Options{Store: how.store, Server: how.server, Logger: how.log}
+	for i, a := range s.adapters {
+		o.Sources = append(o.Sources, engine.Source{
+			Name: a.name, Adapter: how.wrap(a.provider), Watcher: a.watcher, Poll: s.config.Providers[i].Poll,
+		})
+	}
+	for _, spec := range how.specs {
+		probes := netprobe.New(s.adapterOf(spec.Provider).transport, netprobe.Options{})
+		s.probes = append(s.probes, probes)
+		o.Fleets = append(o.Fleets, engine.Fleet{Spec: spec, Probes: probes})
+	}
+	var err error
+	s.engine, err = engine.New(o)
+	return err
+}
+
+// run works until ctx ends. The probes begin before the engine and end after it.
+func (s *site) run(ctx context.Context) error {
+	probing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var wg sync.WaitGroup
+	failed := make(chan error, len(s.probes))
+	for _, p := range s.probes {
+		wg.Go(func() { failed <- p.Run(probing) })
+	}
+	err := s.engine.Run(ctx)
+	stop()
+	wg.Wait()
+	close(failed)
+	for f := range failed {
+		err = errors.Join(err, f)
+	}
+	return err
+}
+
+// unwrapped is the provider itself.
+func unwrapped(p provider.Provider) provider.Provider { return p }

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"hale/internal/config"
+
+	"github.com/spf13/cobra"
+)
+
+// starterName is what hale init writes unless told otherwise.
+const starterName = "hale.yaml"
+
+func (c *commander) initCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "init [FILE]", Short: "Write a commented configuration to start from (hale.yaml)", Args: cobra.MaximumNArgs(1),
+		RunE: c.command(func(_ *cobra.Command, args []string) error {
+			name := starterName
+			if len(args) == 1 {
+				name = args[0]
+			}
+			if err := writeNew(name, config.Starter()); err != nil {
+				return err
+			}
+			fmt.Fprintf(c.Out, "%s is written; next: hale validate %s, hale plan %s, hale run %s\n", name, name, name, name)
+			return nil
+		}),
+	}
+}
+
+// writeNew writes a file that must not exist yet.
+func writeNew(name string, data []byte) (err error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a configuration has no secrets
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists already and is left as it is", name)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = f.Write(data)
+	return err
+}
+
+func (c *commander) validateCommand() *cobra.Command {
+	var schema bool
+	cmd := &cobra.Command{
+		Use: "validate FILE|DIR", Short: "Say everything that is wrong with a configuration",
+		Long: "Reads a configuration and says everything that is wrong with it, each with its place and what to do.\n" +
+			"With --schema it prints the JSON Schema for editors instead.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if schema {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
+		RunE: c.command(func(_ *cobra.Command, args []string) error {
+			if schema {
+				return c.printSchema()
+			}
+			return c.validate(args[0])
+		}),
+	}
+	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of the configuration")
+	return cmd
+}
+
+func (c *commander) printSchema() error {
+	data, err := config.Schema()
+	if err != nil {
+		return err
+	}
+	_, err = c.Out.Write(data)
+	return err
+}
+
+func (c *commander) validate(path string) error {
+	loaded, err := config.Load(path)
+	var problems config.Problems
+	if errors.As(err, &problems) {
+		for _, p := range problems {
+			fmt.Fprintln(c.Err, p)
+		}
+		return usageError{fmt.Errorf("%s is not valid: %s", path, count(len(problems), "problem"))}
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	machines := 0
+	for _, f := range loaded.Fleets {
+		machines += f.Size
+	}
+	fmt.Fprintf(c.Out, "%s is valid: %s, %s, %s\n", path, count(len(loaded.Providers), "provider"), count(len(loaded.Fleets), "fleet"),
+		count(machines, "machine"))
+	return nil
+}
+
+// count renders "1 fleet", "3 fleets".
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"hale/internal/api"
+	"hale/internal/fleet"
+	"hale/internal/prose"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *commander) planCommand() *cobra.Command {
+	var asJSON bool
+	var log logFlags
+	cmd := &cobra.Command{
+		Use: "plan FILE|DIR", Short: "Say what hale would do now, and why; touch nothing",
+		Long: "Looks at the machines (provider and checks) with the beliefs of the running controller, or else of the data\n" +
+			"folder, and says what a controller with this configuration would do. It changes nothing, anywhere.\n" +
+			"It takes as long as the slowest check needs to be sure.",
+		Args: cobra.ExactArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			logger, err := log.logger(c.Err)
+			if err != nil {
+				return err
+			}
+			loaded, err := load(args[0])
+			if err != nil {
+				return err
+			}
+			dataDir, socket, err := c.places()
+			if err != nil {
+				return err
+			}
+			plan, err := c.Plan(cmd.Context(), PlanOptions{Config: loaded, DataDir: dataDir, Socket: socket, Logger: logger})
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(c.Out, plan)
+			}
+			fmt.Fprintln(c.Out, strings.Join(screenOf(c.Out, c.Getenv).paper().plan(plan), "\n"))
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	log.register(cmd, "error")
+	return cmd
+}
+
+// sources say where the beliefs behind a plan came from.
+var sources = map[string]string{
+	api.FromController: "Planned with what the running controller believes.",
+	api.FromDataFolder: "Planned with what the last controller stored in the data folder; none runs now.",
+	api.FromNothing:    "Planned from nothing: no controller runs, and there is no data folder yet.",
+}
+
+func (p paper) plan(plan api.Plan) []string {
+	lines := []string{sources[plan.State]}
+	if !plan.Settled {
+		lines = append(lines, p.paint(yellow, "Not everything was settled in time: what is unknown, starting or suspect may yet turn out otherwise."))
+	}
+	for _, f := range plan.Fleets {
+		parts := []cell{{fmt.Sprintf("%d of %d fail", f.Failing, f.Size), plain}}
+		if f.Brake.Engaged {
+			parts = append(parts, cell{fmt.Sprintf("the brake is on (limit %d)", f.Brake.Limit), red})
+		}
+		parts = append(parts, cell{fmt.Sprintf("provider %s %s", f.Provider.Name, prose.Provider(fleet.ProviderStanding(f.Provider.Standing))), plain},
+			cell{"hale " + prose.Mode(fleet.Mode(f.Mode)), plain})
+		lines = append(lines, "", p.headline(f.Fleet, parts))
+		columns := []column{{title: "MACHINE", keep: keepAlways}, {title: "VERDICT", keep: keepAlways}, {title: "PLAN", keep: keepAlways}}
+		for _, m := range f.Machines {
+			columns[0].cells = append(columns[0].cells, cell{m.Machine, plain})
+			columns[1].cells = append(columns[1].cells, cell{m.Verdict, verdictStyle(m.Verdict)})
+			columns[2].cells = append(columns[2].cells, cell{would(m), plain})
+		}
+		lines = append(lines, paper{colour: p.colour}.table("  ", columns)...)
+	}
+	return lines
+}
+
+// acts say what an action of a plan is, as in "would …".
+var acts = map[string]string{
+	string(fleet.StepStart):    "start it (step start)",
+	string(fleet.StepReboot):   "reboot it (step reboot)",
+	string(fleet.StepRecreate): "replace it with a new instance (step recreate)",
+	api.ActionBuild:            "build it",
+	api.ActionCertify:          "certify its instance",
+	api.ActionRemnant:          "remove what an unfinished build left",
+}
+
+// would says what would be done about one machine.
+func would(m api.PlannedStep) string {
+	switch act, acting := acts[m.Action]; {
+	case m.Action == api.ActionGoOn:
+		return "the repair under way goes on: " + m.Repair
+	case acting && m.Held.Code == "":
+		return "would " + act + reason(m)
+	case acting:
+		return "held: " + heldBy(m.Held) + "; else it would " + act + reason(m)
+	case m.Held.Code != "":
+		return "held: " + heldBy(m.Held) + reason(m)
+	case m.Verdict == string(fleet.VerdictHealthy):
+		return "nothing: it is healthy"
+	}
+	return "nothing yet" + reason(m)
+}
+
+func reason(m api.PlannedStep) string {
+	if m.Text == "" {
+		return ""
+	}
+	return ", because " + m.Text
+}
+
+func heldBy(r api.Reason) string {
+	if r.Detail == "" {
+		return r.Text
+	}
+	return r.Text + " (" + r.Detail + ")"
+}

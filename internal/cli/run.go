@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *commander) runCommand() *cobra.Command {
+	var log logFlags
+	cmd := &cobra.Command{
+		Use: "run FILE|DIR", Short: "Run the controller, in the foreground",
+		Long: "Runs the controller until SIGINT or SIGTERM. Stopping it leaves all machines as they are.",
+		Args: cobra.ExactArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			logger, err := log.logger(c.Err)
+			if err != nil {
+				return err
+			}
+			loaded, err := load(args[0])
+			if err != nil {
+				return err
+			}
+			dataDir, socket, err := c.places()
+			if err != nil {
+				return err
+			}
+			return c.Run(cmd.Context(), RunOptions{Config: loaded, DataDir: dataDir, Socket: socket, Logger: logger})
+		}),
+	}
+	log.register(cmd, "info")
+	return cmd
+}
+
+// logFlags choose how the log is written.
+type logFlags struct{ format, level string }
+
+func (l *logFlags) register(cmd *cobra.Command, level string) {
+	cmd.Flags().StringVar(&l.format, "log-format", "text", "text or json")
+	cmd.Flags().StringVar(&l.level, "log-level", level, "debug, info, warn or error")
+}
+
+func (l *logFlags) logger(w io.Writer) (*slog.Logger, error) {
+	var o slog.HandlerOptions
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(l.level)); err != nil {
+		return nil, usageError{fmt.Errorf("--log-level %s: use debug, info, warn or error", l.level)}
+	}
+	o.Level = level
+	switch l.format {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, &o)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, &o)), nil
+	}
+	return nil, usageError{fmt.Errorf("--log-format %s: use text or json", l.format)}
+}

@@ -1,0 +1,329 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"hale/internal/api"
+	"hale/internal/fleet"
+	"hale/internal/prose"
+
+	"github.com/spf13/cobra"
+)
+
+// watchEvery is the time between two looks of status --watch.
+const watchEvery = time.Second
+
+func (c *commander) statusCommand() *cobra.Command {
+	var watch, asJSON bool
+	cmd := &cobra.Command{
+		Use: "status", Short: "Show fleets, machines, their health and repairs",
+		Long: "Shows how everything stands. With --watch it stays up to date: redrawn in place on a terminal, and elsewhere\n" +
+			"printed again whenever something has changed.",
+		Args: cobra.NoArgs,
+		RunE: c.command(func(cmd *cobra.Command, _ []string) error {
+			client, err := c.dial()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			v := &statusView{screen: screenOf(c.Out, c.Getenv), json: asJSON, ask: client.Status}
+			if watch {
+				return v.watch(cmd.Context())
+			}
+			return v.once(cmd.Context())
+		}),
+	}
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "keep it up to date")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (with --watch, one line for each change)")
+	return cmd
+}
+
+// statusView shows the answers to one question.
+type statusView struct {
+	screen
+	json bool
+	ask  func(context.Context) (api.Status, error)
+}
+
+func (v *statusView) once(ctx context.Context) error {
+	s, err := v.ask(ctx)
+	if err != nil {
+		return err
+	}
+	if v.json {
+		return printJSON(v.out, s)
+	}
+	fmt.Fprintln(v.out, strings.Join(v.paper().status(s, time.Now()), "\n"))
+	return nil
+}
+
+// watch shows the status until ctx ends, which is no error. It waits for a controller that went away, but wants one to begin
+// with.
+func (v *statusView) watch(ctx context.Context) error {
+	s, err := v.ask(ctx)
+	if err != nil {
+		return err
+	}
+	live := v.live && !v.json
+	if live {
+		fmt.Fprint(v.out, enterLive)
+		defer fmt.Fprint(v.out, leaveLive)
+	}
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	var shown api.Status
+	var trouble error
+	for first := true; ; first = false {
+		switch {
+		case live:
+			v.frame(v.picture(s, err))
+		case err != nil && (trouble == nil || trouble.Error() != err.Error()):
+			fmt.Fprintln(v.out, "hale: "+err.Error())
+		case err == nil && (first || changed(shown, s)):
+			if err := v.print(s); err != nil {
+				return err
+			}
+			shown = s
+		}
+		trouble = err
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		var next api.Status
+		if next, err = v.ask(ctx); err == nil {
+			s = next
+		} else if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// picture is the whole frame: what is known, and why nothing newer is.
+func (v *statusView) picture(s api.Status, err error) []string {
+	p := v.paper()
+	now := time.Now()
+	lines := []string{p.paint(faint, clip(fmt.Sprintf("hale %s on %s, %s", s.Version, s.Server, prose.Clock(now)), p.width)), ""}
+	if err != nil {
+		text := fmt.Sprintf("As of %s ago: %v", prose.Span(now.Sub(s.Now)), errors.Unwrap(err))
+		lines = append(lines, p.paint(red, clip(text, p.width)), "")
+	}
+	return append(lines, p.status(s, now)...)
+}
+
+func (v *statusView) print(s api.Status) error {
+	if v.json {
+		return json.NewEncoder(v.out).Encode(s)
+	}
+	now := time.Now()
+	fmt.Fprintln(v.out, "--- "+prose.Clock(now))
+	fmt.Fprintln(v.out, strings.Join(v.paper().status(s, now), "\n"))
+	return nil
+}
+
+// changed reports whether more than the time differs.
+func changed(a, b api.Status) bool {
+	a.Now, b.Now = time.Time{}, time.Time{}
+	for _, s := range []*api.Status{&a, &b} {
+		s.Fleets = append([]api.Fleet(nil), s.Fleets...)
+		for i := range s.Fleets {
+			s.Fleets[i].Provider.Since = time.Time{} // reckoned from another clock, it trembles
+			s.Fleets[i].Machines = append([]api.Machine(nil), s.Fleets[i].Machines...)
+			for k := range s.Fleets[i].Machines {
+				s.Fleets[i].Machines[k] = still(s.Fleets[i].Machines[k])
+			}
+		}
+	}
+	return !reflect.DeepEqual(a, b)
+}
+
+// still takes out what moves with the clock alone.
+func still(m api.Machine) api.Machine {
+	if m.Repair != nil {
+		r := *m.Repair
+		r.Text = ""
+		m.Repair = &r
+	}
+	m.Checks = append([]api.Check(nil), m.Checks...)
+	for i := range m.Checks {
+		m.Checks[i].Since = time.Time{}
+	}
+	return m
+}
+
+// status renders everything, as of now and in now's time zone.
+func (p paper) status(s api.Status, now time.Time) []string {
+	if len(s.Fleets) == 0 {
+		return []string{"there are no fleets in the configuration"}
+	}
+	var lines []string
+	for i, f := range s.Fleets {
+		if i > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, p.fleet(f, now)...)
+	}
+	return append(lines, p.attention(s, now)...)
+}
+
+func (p paper) fleet(f api.Fleet, now time.Time) []string {
+	healthy := cell{fmt.Sprintf("%d of %d healthy", f.Healthy, f.Size), green}
+	if f.Healthy < f.Size {
+		healthy.style = yellow
+	}
+	parts := []cell{healthy}
+	add := func(s style, format string, args ...any) {
+		parts = append(parts, cell{fmt.Sprintf(format, args...), s})
+	}
+	if f.InRepair > 0 {
+		add(yellow, "%d in repair", f.InRepair)
+	}
+	if f.InBuild > 0 {
+		add(yellow, "%d being built", f.InBuild)
+	}
+	if f.Brake.Engaged {
+		add(red, "BRAKE ON for %s (%d fail, limit %d)", prose.Span(now.Sub(f.Brake.Since)), f.Failing, f.Brake.Limit)
+	} else {
+		add(plain, "brake off")
+	}
+	provider := prose.Provider(fleet.ProviderStanding(f.Provider.Standing))
+	if f.Provider.Standing == string(fleet.ProviderUp) {
+		add(plain, "provider %s %s", f.Provider.Name, provider)
+	} else {
+		add(red, "provider %s %s", f.Provider.Name, provider)
+	}
+	if f.Mode == string(fleet.ModeObserve) {
+		add(yellow, "only watched")
+	}
+	if !f.Acting {
+		add(red, "NOT ACTING: %s", f.NotActing.Text)
+	}
+	lines := []string{p.headline(f.Name, parts)}
+	if f.Provider.Detail != "" {
+		lines = append(lines, "  "+p.paint(faint, clip(f.Provider.Detail, max(0, p.width-2))))
+	}
+	return append(lines, p.table("  ", machineColumns(f, now))...)
+}
+
+// headline joins the parts behind the name; where it is too narrow, without colours and cut.
+func (p paper) headline(name string, parts []cell) string {
+	bare, painted := name, p.paint(strong, name)
+	for i, c := range parts {
+		separator := ", "
+		if i == 0 {
+			separator = ": "
+		}
+		bare += separator + c.text
+		painted += separator + p.paint(c.style, c.text)
+	}
+	if cut := clip(bare, p.width); cut != bare {
+		return cut
+	}
+	return painted
+}
+
+// verdictStyle is the colour of a verdict.
+func verdictStyle(verdict string) style {
+	switch fleet.Verdict(verdict) {
+	case fleet.VerdictHealthy:
+		return green
+	case fleet.VerdictUnhealthy:
+		return red
+	case fleet.VerdictSuspect, fleet.VerdictStarting:
+		return yellow
+	case fleet.VerdictUnknown:
+	}
+	return faint
+}
+
+func machineColumns(f api.Fleet, now time.Time) []column {
+	columns := []column{
+		{title: "MACHINE", keep: keepAlways},
+		{title: "VERDICT", keep: keepAlways},
+		{title: "SINCE", keep: 8},
+		{title: "DOING", keep: 9, narrowest: 12},
+		{title: "WHY", keep: 7, narrowest: 16},
+		{title: "ADDRESS", keep: 6},
+		{title: "INSTANCE", keep: 5},
+		{title: "GEN", keep: 3},
+		{title: "HOST", keep: 4},
+	}
+	for _, m := range f.Machines {
+		since, generation := "", ""
+		if !m.Since.IsZero() {
+			since = prose.Span(now.Sub(m.Since))
+		}
+		if m.Generation > 0 {
+			generation = strconv.FormatUint(m.Generation, 10)
+		}
+		for i, c := range []cell{
+			{m.Name, plain}, {m.Verdict, verdictStyle(m.Verdict)}, {since, plain}, doing(m), {m.Text, plain},
+			{m.Address, plain}, {prose.Instance(fleet.InstanceID(m.Instance)), plain}, {generation, plain}, {m.Host, plain},
+		} {
+			columns[i].cells = append(columns[i].cells, c)
+		}
+	}
+	return columns
+}
+
+// doing says in few words what is done about the machine, or why nothing is.
+func doing(m api.Machine) cell {
+	switch {
+	case m.Quarantine != nil:
+		return cell{"quarantine", red}
+	case m.Repair != nil:
+		step := m.Repair.Step
+		if m.Repair.Kind != string(fleet.RepairHeal) {
+			step = m.Repair.Kind // not on the ladder
+		}
+		return cell{step + ", " + m.Repair.Phase, yellow}
+	case m.Waiting.Code != "":
+		return cell{"held: " + m.Waiting.Code, yellow}
+	}
+	return cell{}
+}
+
+// attention lists what a person must look at.
+func (p paper) attention(s api.Status, now time.Time) []string {
+	var lines []string
+	for _, f := range s.Fleets {
+		if f.Brake.Engaged {
+			lines = append(lines, fmt.Sprintf("  %s: the brake is on: %s", f.Name, prose.Advice(fleet.ReasonBrake)))
+		}
+		if !f.Acting && f.NotActing.Advice != "" {
+			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, f.NotActing.Text, f.NotActing.Advice))
+		}
+		for _, m := range f.Machines {
+			if m.NeedsPerson {
+				lines = append(lines, p.plea(m, now))
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return append([]string{"", p.paint(red, "A person must look:")}, lines...)
+}
+
+func (p paper) plea(m api.Machine, now time.Time) string {
+	why := m.Waiting
+	since := m.Since
+	if m.Quarantine != nil {
+		why, since = m.Quarantine.Reason, m.Quarantine.Since
+	}
+	said := fmt.Sprintf("  %s for %s", m.Name, prose.Span(now.Sub(since)))
+	if text := why.Text; text != "" {
+		said += ": " + text
+	} else if m.Text != "" {
+		said += ": " + m.Text
+	}
+	return said + fmt.Sprintf(" (hale why %s)", m.Name)
+}

@@ -1,0 +1,149 @@
+package prose
+
+import (
+	"fmt"
+
+	"hale/internal/engine"
+	"hale/internal/fleet"
+)
+
+// Explanation is the present state of one machine in words. Each line is a clause of its own.
+type Explanation struct {
+	Because []string // the evidence behind the verdict
+	Now     []string // what is being done, or why nothing is
+	Person  []string // what a person can do
+}
+
+// Explain says why the machine is judged as it is, what is done about it and what is not.
+func Explain(f engine.FleetStatus, v fleet.View) Explanation {
+	var e Explanation
+	e.explainVerdict(f, v)
+	e.explainWork(f, v)
+	if len(e.Now) == 0 {
+		e.Now = []string{"nothing to do"}
+	}
+	return e
+}
+
+func (e *Explanation) explainVerdict(f engine.FleetStatus, v fleet.View) {
+	h := v.Machine.Health
+	if c := Cause(h.Cause); c != "" {
+		e.Because = append(e.Because, c)
+	}
+	if v.Machine.Current.None() {
+		return
+	}
+	for _, c := range v.Checks {
+		e.Because = append(e.Because, standing(c, f.At))
+	}
+	e.Because = append(e.Because, providersWord(f, v))
+	if h.Verdict == fleet.VerdictStarting && h.Grace != 0 {
+		e.Because = append(e.Because, fmt.Sprintf("it was just started and has %s more to become healthy", Span(h.Grace.Sub(f.At.Mono))))
+	}
+}
+
+// standing says how a check stands, and since when.
+func standing(c fleet.CheckState, now fleet.Now) string {
+	said := fmt.Sprintf("check %s is %s", c.Check, word(standings, c.Standing))
+	if c.Since != 0 && c.Standing != fleet.StandingUnknown {
+		said += " for " + Span(now.Mono.Sub(c.Since))
+	}
+	if c.Standing == fleet.StandingUp {
+		return said
+	}
+	return because(said, aside(Result(c.Result), c.Detail))
+}
+
+func providersWord(f engine.FleetStatus, v fleet.View) string {
+	if f.Provider.Standing != fleet.ProviderUp {
+		return aside(fmt.Sprintf("provider %s %s", f.Spec.Provider, Provider(f.Provider.Standing)), f.Provider.Detail)
+	}
+	seen := v.Sighting(v.Machine.Current.ID)
+	if !seen.Known() {
+		return "the provider said nothing of the instance yet"
+	}
+	said := "the provider says the instance is " + word(powers, seen.Instance.Power)
+	if seen.Instance.Power != fleet.PowerRunning {
+		said = aside(said, word(stops, seen.Instance.Stop))
+	}
+	if seen.Instance.Address.IsValid() {
+		said += " at " + seen.Instance.Address.String()
+	}
+	return said
+}
+
+func (e *Explanation) explainWork(f engine.FleetStatus, v fleet.View) {
+	m := v.Machine
+	if f.Acting != "" {
+		e.hold(f.Acting, f.Detail)
+	}
+	if m.Repair != nil {
+		e.Now = append(e.Now, Work(*m.Repair, f.At))
+	}
+	if q := m.Quarantine; q != nil {
+		e.Now = append(e.Now, fmt.Sprintf("in quarantine for %s: %s", Span(f.At.Wall.Sub(q.Since)), Reason(q.Reason)))
+		e.advise(Advice(q.Reason))
+		if Advice(q.Reason) == "" {
+			e.advise(Advice(fleet.ReasonQuarantined))
+		}
+		return
+	}
+	e.explainWaiting(f, m)
+	if len(m.Strays) > 0 {
+		e.Now = append(e.Now, fmt.Sprintf("%d further instances bear its mark, the first is %s", len(m.Strays), Instance(m.Strays[0].ID)))
+	}
+}
+
+func (e *Explanation) explainWaiting(f engine.FleetStatus, m fleet.Machine) {
+	if m.Waiting == "" || m.Waiting == f.Acting {
+		return
+	}
+	detail := ""
+	switch m.Waiting {
+	case fleet.ReasonBrake:
+		detail = fmt.Sprintf("%d of %d machines fail", f.Tally.Failing, f.Tally.Size)
+	case fleet.ReasonBudget:
+		detail = fmt.Sprintf("%d of %d", f.Tally.InRepair, f.Spec.Limits.InRepair)
+	case fleet.ReasonBackoff:
+		if left := m.RetryAt.Sub(f.At.Mono); left > 0 {
+			detail = "in " + Span(left)
+		}
+	case fleet.ReasonStoppedByPerson:
+		if i := m.Incident; i != nil && i.HoldUntil.After(f.At.Wall) {
+			detail = "a person is paged in " + Span(i.HoldUntil.Sub(f.At.Wall))
+		}
+	default:
+	}
+	e.hold(m.Waiting, detail)
+}
+
+func (e *Explanation) hold(r fleet.Reason, detail string) {
+	e.Now = append(e.Now, "held: "+aside(Reason(r), detail))
+	e.advise(Advice(r))
+}
+
+func (e *Explanation) advise(what string) {
+	if what != "" {
+		e.Person = append(e.Person, what)
+	}
+}
+
+// Work says where a repair stands.
+func Work(r fleet.Repair, now fleet.Now) string {
+	said := fmt.Sprintf("%s %s, begun %s ago", word(repairs, r.Kind), r.ID, Span(now.Wall.Sub(r.Started)))
+	if r.Kind == fleet.RepairHeal {
+		said += ", step " + string(r.Step)
+	}
+	said = because(said, Phase(r.Phase))
+	if r.Phase == fleet.PhaseVerify && r.Deadline > now.Mono {
+		said += ", " + Span(r.Deadline.Sub(now.Mono)) + " more"
+	}
+	if in := r.Intent; in != nil {
+		call := fmt.Sprintf("%s of %s is under way", word(ops, in.Op), Instance(in.Instance))
+		if in.Unknown {
+			call = fmt.Sprintf("nobody knows yet whether %s of %s took effect", word(ops, in.Op), Instance(in.Instance))
+		}
+		said += "; " + call
+	}
+	return said
+}

@@ -1,0 +1,103 @@
+package prose
+
+import "hale/internal/fleet"
+
+// reason is what there is to say about one fleet.Reason: a clause that says why, and what a person can do about it.
+type reason struct {
+	clause string
+	advice string // empty: nothing needs to be done, or nothing can be
+}
+
+const byHand = "mend it by hand at the provider; hale takes the machine back as soon as it is healthy"
+
+var reasons = map[fleet.Reason]reason{
+	fleet.ReasonAmnesty: {"hale has only just begun to look, and judges everything afresh before it acts", ""},
+	fleet.ReasonBrake: {"too many machines fail at once, so the brake is on",
+		"look for one cause behind all of them (network, storage, host, a bad image); the brake releases by itself when enough are healthy again"},
+	fleet.ReasonUnclear: {"other machines are suspect too, so it must first be clear whether the brake engages", ""},
+	fleet.ReasonBudget: {"as many machines are in repair as the fleet allows",
+		"wait, or raise limits.in_repair"},
+	fleet.ReasonBuildBudget: {"as many first builds run as the fleet allows", "wait, or raise limits.in_build"},
+	fleet.ReasonBackoff:     {"the last attempt failed a moment ago, and the next one waits its turn", ""},
+	fleet.ReasonStoppedByPerson: {"somebody stopped it, and a stop by a person is not a failure",
+		"start it at the provider when it shall run again; on_external_stop: heal would make hale start it"},
+	fleet.ReasonPaused: {"somebody, or a full disk of the host, paused it",
+		"find out who paused it (a full disk of the host does that too) and resume it at the provider"},
+	fleet.ReasonQuarantined:  {"hale could not heal it and leaves it to a person", byHand},
+	fleet.ReasonBlind:        {"nothing certain is known of it, and unknown is not dead", "see whether this server reaches the machine and its provider"},
+	fleet.ReasonProviderDown: {"the provider does not answer", "bring the provider back; until then its machines are only probed"},
+	fleet.ReasonProviderDoubtful: {"another provider answers behind this address than before, so nothing is touched",
+		"see whether the address leads to the right host; if it does, give the provider another name or hale a new data folder"},
+	fleet.ReasonHostDown: {"its host does not answer, so nobody knows whether the instance still runs",
+		"bring the host back, or make sure that it is off and remove its instances"},
+	fleet.ReasonObserve:      {"the fleet is only watched (mode: observe)", "set mode: act when hale shall repair"},
+	fleet.ReasonSurplus:      {"it is beyond the fleet's size, and hale destroys nothing by itself", "raise size, or remove the instance at the provider"},
+	fleet.ReasonRemnantFirst: {"what an unfinished build left must be removed first", ""},
+	fleet.ReasonNoStep: {"no step of the fleet's ladder applies to it",
+		byHand + "; a ladder with a recreate step would have had a way"},
+	fleet.ReasonLeaseShort: {"the time left as owner would not surely cover the call", ""},
+	fleet.ReasonNotOwner:   {"this server does not own the fleet now", "see whether another hale server looks after it"},
+	fleet.ReasonStoreFull: {"the data folder's disk is full, so nothing can be written down first",
+		"free space on the disk of the data folder; hale goes on by itself"},
+	fleet.ReasonStoreDown: {"hale's store does not answer, so nothing can be written down first", "see hale's log; restart it if it says so"},
+	fleet.ReasonClockStep: {"this server's clock was set, so everything is judged afresh", ""},
+	fleet.ReasonStopping:  {"hale is being stopped", ""},
+
+	fleet.ReasonConfirmed:   {"one more look confirms the failure", ""},
+	fleet.ReasonRefuted:     {"one more look finds it alive", ""},
+	fleet.ReasonLookUnclear: {"one more look said nothing certain, and is taken again", ""},
+
+	fleet.ReasonNotOff:     {"it is not off", ""},
+	fleet.ReasonNotRunning: {"it does not run", ""},
+	fleet.ReasonNoInstance: {"there is no instance to act on", ""},
+	fleet.ReasonDiskKept: {"a disk that is to be kept would be lost",
+		"declare the disk ephemeral if it may be lost, or " + byHand},
+	fleet.ReasonNotCertified: {"hale did not finish building the instance, so it may not destroy it", byHand},
+	fleet.ReasonNoProof: {"the old instance could not be proven off, and two must never run",
+		"make sure at the provider that the old instance is off; hale takes the machine back when it is healthy"},
+	fleet.ReasonDeleteFailed: {"the old instance is off but cannot be deleted",
+		"remove it at the provider, or set on_delete_failure: continue"},
+	fleet.ReasonCallFailed: {"the provider failed to do what it was asked", "read the provider's message; " + byHand},
+	fleet.ReasonNameTaken: {"another instance at the provider has the machine's name",
+		"rename or remove the instance that has the name"},
+	fleet.ReasonRefusedBy: {"the provider refused (quota, permission or configuration)",
+		"read the provider's message and lift what it names; " + byHand},
+	fleet.ReasonNotVerified:  {"it did not become healthy in time", ""},
+	fleet.ReasonStillRunning: {"it was ordered off and still runs", "power it off at the provider"},
+	fleet.ReasonMarkChanged: {"the instance no longer bears the mark that hale believes in",
+		"see who changed the instance; hale does not touch what it does not recognise"},
+	fleet.ReasonLawBroken: {"hale's own belief about it is inconsistent, so hale stops touching it",
+		"keep the output of 'hale why' and 'hale events' and report it: this is a fault of hale"},
+	fleet.ReasonSecondRunning: {"two certified instances of the machine exist",
+		"decide which of the two is the right one and remove the other at the provider"},
+	fleet.ReasonExhausted: {"every step of the ladder was tried", byHand},
+	fleet.ReasonAttempts: {"as many repairs as the policy allows did not heal it",
+		"look at the machine's console and image; " + byHand},
+
+	fleet.ReasonHealed:      {"healed by hale", ""},
+	fleet.ReasonRecovered:   {"recovered by itself", ""},
+	fleet.ReasonBuilt:       {"built", ""},
+	fleet.ReasonRemoved:     {"removed", ""},
+	fleet.ReasonVanished:    {"it went by itself", ""},
+	fleet.ReasonEngaged:     {"the brake engages", "look for one cause behind all of the failures"},
+	fleet.ReasonReleased:    {"the brake is released", ""},
+	fleet.ReasonUp:          {"it answers again", ""},
+	fleet.ReasonDown:        {"it does not answer", "bring it back; until then its machines are only probed"},
+	fleet.ReasonTookOver:    {"this server looks after the fleet from now on", ""},
+	fleet.ReasonActing:      {"what kept hale from acting is over", ""},
+	fleet.ReasonNewAddress:  {"it has a new address", ""},
+	fleet.ReasonNoAddress:   {"the provider names no address", ""},
+	fleet.ReasonFleetLeft:   {"the fleet is no longer in the configuration; nothing was destroyed", ""},
+	fleet.ReasonHoldExpired: {"it was left alone for as long as the policy says", "start it at the provider, or take it out of the fleet"},
+}
+
+// Reason says in a clause why something was done, or not done; empty for the empty reason.
+func Reason(r fleet.Reason) string {
+	if known, ok := reasons[r]; ok {
+		return known.clause
+	}
+	return string(r)
+}
+
+// Advice says what a person can do about the reason; empty when there is nothing to do.
+func Advice(r fleet.Reason) string { return reasons[r].advice }

@@ -1,0 +1,305 @@
+package prose
+
+import (
+	"fmt"
+	"strings"
+
+	"hale/internal/fleet"
+)
+
+// Sentence says what the record says, in one line without a full stop.
+func Sentence(r fleet.Record) string {
+	if tell, ok := sentences[r.Kind]; ok {
+		return tell(r)
+	}
+	return about(r) + ": " + string(r.Kind)
+}
+
+var sentences = map[fleet.RecordKind]func(fleet.Record) string{
+	fleet.RecordVerdict:        verdict,
+	fleet.RecordCheck:          check,
+	fleet.RecordAddress:        address,
+	fleet.RecordPower:          power,
+	fleet.RecordIncidentOpen:   incidentOpen,
+	fleet.RecordIncidentClosed: incidentClosed,
+	fleet.RecordHeld:           held,
+	fleet.RecordRepairStarted:  repairStarted,
+	fleet.RecordRepairEnded:    repairEnded,
+	fleet.RecordStepChosen:     stepChosen,
+	fleet.RecordStepSkipped:    stepSkipped,
+	fleet.RecordStepFailed:     stepFailed,
+	fleet.RecordLook:           look,
+	fleet.RecordIntent:         intent,
+	fleet.RecordOutcome:        outcome,
+	fleet.RecordProof:          proof,
+	fleet.RecordVerified:       verified,
+	fleet.RecordCertified:      certified,
+	fleet.RecordQuarantined:    quarantined,
+	fleet.RecordPaged:          paged,
+	fleet.RecordRemnant:        remnant,
+	fleet.RecordBrake:          brake,
+	fleet.RecordProvider:       providerNews,
+	fleet.RecordOwner:          owner,
+}
+
+// about names what the record is about.
+func about(r fleet.Record) string {
+	switch {
+	case r.Machine != "":
+		return string(r.Machine)
+	case r.Kind == fleet.RecordProvider && r.Provider != "":
+		return "provider " + string(r.Provider)
+	}
+	return "fleet " + string(r.Fleet)
+}
+
+// atStep names the machine and, where there is one, the step under way.
+func atStep(r fleet.Record) string {
+	if r.Step == "" {
+		return about(r)
+	}
+	return about(r) + ", " + stepName(r)
+}
+
+// stepName is the step's name; a first build is at no step of the ladder, although it does what recreate does.
+func stepName(r fleet.Record) string {
+	if r.Step == fleet.StepRecreate && r.Incident == "" {
+		return "build"
+	}
+	return string(r.Step)
+}
+
+// because joins a statement and what explains it; empty explanations are left out.
+func because(statement string, explanations ...string) string {
+	said := statement
+	for _, e := range explanations {
+		if e != "" {
+			said += ": " + e
+		}
+	}
+	return said
+}
+
+// aside appends a detail in brackets, unless there is none.
+func aside(statement, detail string) string {
+	if detail = strings.TrimSpace(detail); detail == "" {
+		return statement
+	}
+	return statement + " (" + detail + ")"
+}
+
+func after(r fleet.Record) string {
+	if r.Took <= 0 {
+		return ""
+	}
+	return " after " + Span(r.Took)
+}
+
+// instance names the record's instance, its generation and host.
+func instance(r fleet.Record) string {
+	if r.Instance == "" {
+		return "no instance"
+	}
+	said := "instance " + Instance(r.Instance)
+	if r.Generation != 0 {
+		said += fmt.Sprintf(" (generation %d)", r.Generation)
+	}
+	if r.Host != "" {
+		said += " on host " + string(r.Host)
+	}
+	return said
+}
+
+// Finding says how one check stands, or answered: "check page: connection refused (detail)".
+func Finding(name fleet.CheckName, result fleet.ResultReason, detail string) string {
+	if name == "" {
+		return ""
+	}
+	return aside("check "+string(name)+": "+Result(result), detail)
+}
+
+func verdict(r fleet.Record) string {
+	said := about(r) + " is " + word(verdicts, r.Verdict)
+	finding := Finding(r.Check, r.Result, r.Detail)
+	switch r.Verdict {
+	case fleet.VerdictHealthy:
+		return said
+	case fleet.VerdictStarting:
+		return because(said, finding)
+	case fleet.VerdictSuspect:
+		if finding == "" {
+			finding = "the provider and the checks disagree"
+		}
+		return because(said, finding)
+	case fleet.VerdictUnhealthy, fleet.VerdictUnknown:
+	}
+	if Cause(r.Cause) == "" && finding == "" {
+		return because(said, "nothing was heard of it yet")
+	}
+	return because(said, Cause(r.Cause), finding)
+}
+
+func check(r fleet.Record) string {
+	return because(about(r), Finding(r.Check, r.Result, r.Detail))
+}
+
+func address(r fleet.Record) string {
+	if !r.Address.IsValid() {
+		return about(r) + ": the provider names no address; the last known one stays probed"
+	}
+	return fmt.Sprintf("%s has the address %s", about(r), r.Address)
+}
+
+func power(r fleet.Record) string {
+	said := Cause(r.Cause)
+	if said == "" {
+		said = "the provider reports another power state"
+	}
+	return about(r) + ": " + aside(said, r.Detail)
+}
+
+func incidentOpen(r fleet.Record) string {
+	return because(about(r)+": incident "+r.Incident+" is open", Cause(r.Cause), Finding(r.Check, r.Result, ""))
+}
+
+func incidentClosed(r fleet.Record) string {
+	return because(about(r)+": incident "+r.Incident+" is closed"+after(r), Reason(r.Reason))
+}
+
+func held(r fleet.Record) string {
+	why := Reason(r.Reason)
+	if r.Reason == fleet.ReasonBrake {
+		why = arithmetic(r)
+	}
+	said := about(r) + " is held: " + aside(why, r.Detail)
+	if r.Step != "" {
+		said += fmt.Sprintf("; else hale would %s", Step(r.Step))
+	}
+	return said
+}
+
+// arithmetic is the brake's.
+func arithmetic(r fleet.Record) string {
+	return fmt.Sprintf("%d of %d machines fail, the brake engages above %d", r.Failing, r.Size, r.Limit)
+}
+
+func repairStarted(r fleet.Record) string {
+	kind := fleet.RepairKind(r.Reason)
+	switch kind {
+	case fleet.RepairBuild:
+		return fmt.Sprintf("%s: hale builds its instance (%s)", about(r), r.Repair)
+	case fleet.RepairRemnant:
+		return fmt.Sprintf("%s: hale removes what an unfinished build left (%s)", about(r), r.Repair)
+	case fleet.RepairHeal:
+	}
+	return because(fmt.Sprintf("%s: %s %s begins", about(r), word(repairs, kind), r.Repair), Cause(r.Cause))
+}
+
+func repairEnded(r fleet.Record) string {
+	return because(fmt.Sprintf("%s: %s ended%s", about(r), r.Repair, after(r)), Reason(r.Reason))
+}
+
+func stepChosen(r fleet.Record) string {
+	return fmt.Sprintf("%s: the next step is %s, to %s", about(r), r.Step, Step(r.Step))
+}
+
+func stepSkipped(r fleet.Record) string {
+	return fmt.Sprintf("%s: step %s does not apply: %s", about(r), r.Step, Reason(r.Reason))
+}
+
+func stepFailed(r fleet.Record) string {
+	return fmt.Sprintf("%s: step %s failed: %s", about(r), stepName(r), aside(Reason(r.Reason), r.Detail))
+}
+
+func look(r fleet.Record) string {
+	seen := Finding(r.Check, r.Result, r.Detail)
+	if seen == "" && r.Detail != "" {
+		seen = "the provider says it is " + word(powers, fleet.Power(r.Detail))
+	}
+	return because(atStep(r), because(Reason(r.Reason), seen))
+}
+
+func intent(r fleet.Record) string {
+	return fmt.Sprintf("%s: hale asks the provider to %s %s", atStep(r), word(ops, r.Op), instance(r))
+}
+
+func outcome(r fleet.Record) string {
+	said := fmt.Sprintf("%s: %s %s: %s", atStep(r), word(ops, r.Op), instance(r), word(outcomes, r.Outcome))
+	return aside(said+after(r), r.Detail)
+}
+
+func proof(r fleet.Record) string {
+	r.Host = ""
+	return fmt.Sprintf("%s: the old %s is %s", atStep(r), instance(r), word(proofs, r.Proof))
+}
+
+func verified(r fleet.Record) string {
+	said := about(r) + " is healthy" + after(r)
+	if r.Address.IsValid() {
+		said += " at " + r.Address.String()
+	}
+	if r.Step != "" {
+		said += ": " + stepName(r) + " worked"
+	}
+	return said
+}
+
+func certified(r fleet.Record) string {
+	return fmt.Sprintf("%s: %s is certified: hale finished building it and saw it healthy", about(r), instance(r))
+}
+
+func quarantined(r fleet.Record) string {
+	return because(about(r)+" is in quarantine, hale does not touch it", aside(Reason(r.Reason), r.Detail))
+}
+
+func paged(r fleet.Record) string {
+	why := Reason(r.Reason)
+	if r.Reason == fleet.ReasonBrake {
+		why = arithmetic(r)
+	}
+	return because("a person must look at "+subjectOfPage(r), aside(why, r.Detail))
+}
+
+// subjectOfPage is the provider where the page is about it.
+func subjectOfPage(r fleet.Record) string {
+	if r.Machine == "" && r.Provider != "" && (r.Reason == fleet.ReasonDown || r.Reason == fleet.ReasonProviderDoubtful) {
+		return "provider " + string(r.Provider)
+	}
+	return about(r)
+}
+
+func remnant(r fleet.Record) string {
+	if r.Reason == fleet.ReasonSecondRunning {
+		return fmt.Sprintf("%s: %s bears its mark too; hale leaves both alone", about(r), instance(r))
+	}
+	return fmt.Sprintf("%s: %s is what an unfinished build left, and will be removed", about(r), instance(r))
+}
+
+func brake(r fleet.Record) string {
+	if r.Reason == fleet.ReasonReleased {
+		return fmt.Sprintf("%s: the brake is released: %d of %d machines fail", about(r), r.Failing, r.Size)
+	}
+	return fmt.Sprintf("%s: the brake is on: %s; no repair begins", about(r), arithmetic(r))
+}
+
+func providerNews(r fleet.Record) string {
+	switch r.Reason {
+	case fleet.ReasonDown:
+		return aside(about(r)+" does not answer; its machines are only probed", r.Detail)
+	case fleet.ReasonProviderDoubtful:
+		return aside(about(r)+" is another one than before; nothing is touched", r.Detail)
+	default:
+		return because(about(r), Reason(r.Reason))
+	}
+}
+
+func owner(r fleet.Record) string {
+	switch r.Reason {
+	case fleet.ReasonTookOver:
+		return because(about(r), fmt.Sprintf("server %s looks after its %d machines and judges them afresh", r.Detail, r.Size))
+	case fleet.ReasonActing:
+		return because(about(r), "hale acts again; it did not, because "+Reason(fleet.Reason(r.Detail)))
+	default:
+		return because(about(r), Reason(r.Reason))
+	}
+}

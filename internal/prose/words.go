@@ -1,0 +1,139 @@
+package prose
+
+import "hale/internal/fleet"
+
+// The words of the smaller sets, each written so that it fits the sentences of sentence.go.
+var (
+	verdicts = map[fleet.Verdict]string{
+		fleet.VerdictUnknown:   "unknown",
+		fleet.VerdictStarting:  "starting",
+		fleet.VerdictHealthy:   "healthy",
+		fleet.VerdictSuspect:   "suspect",
+		fleet.VerdictUnhealthy: "unhealthy",
+	}
+	causes = map[fleet.Cause]string{
+		fleet.CauseNone:    "",
+		fleet.CauseMissing: "no instance of it was built yet",
+		fleet.CauseOff:     "the provider says it is off, and nobody is known to have ordered that",
+		fleet.CauseStopped: "the provider says somebody stopped it",
+		fleet.CauseGone:    "the provider says its instance does not exist",
+		fleet.CauseCrashed: "the provider says it crashed",
+		fleet.CausePaused:  "the provider says it is paused",
+		fleet.CauseError:   "the provider says it is broken",
+		fleet.CauseChecks:  "its checks are down",
+		fleet.CauseBuild:   "its new instance never became healthy",
+		fleet.CauseBlind:   "nothing could be learnt about it for too long",
+	}
+	results = map[fleet.ResultReason]string{
+		fleet.ResultNone:        "no result yet",
+		fleet.ResultOK:          "it answers",
+		fleet.ResultTimeout:     "no answer in time",
+		fleet.ResultRefused:     "connection refused or reset",
+		fleet.ResultUnreachable: "the network says it is unreachable",
+		fleet.ResultStatus:      "the HTTP status is not 2xx",
+		fleet.ResultProtocol:    "the answer is not what was asked for",
+		fleet.ResultTLS:         "the certificate or the TLS handshake failed",
+		fleet.ResultExit:        "the program's exit code says so",
+		fleet.ResultNoAddress:   "the provider knows no address",
+		fleet.ResultLocal:       "the fault is on this server's side",
+		fleet.ResultLate:        "it was asked or read too late to mean anything",
+	}
+	standings = map[fleet.Standing]string{
+		fleet.StandingUnknown: "unknown",
+		fleet.StandingUp:      "up",
+		fleet.StandingFailing: "failing",
+		fleet.StandingDown:    "down",
+	}
+	powers = map[fleet.Power]string{
+		fleet.PowerUnknown: "in an unknown state",
+		fleet.PowerRunning: "running",
+		fleet.PowerOff:     "off",
+		fleet.PowerPaused:  "paused",
+		fleet.PowerCrashed: "crashed",
+		fleet.PowerError:   "broken",
+		fleet.PowerGone:    "gone",
+	}
+	stops = map[fleet.Stop]string{
+		fleet.StopUnknown:  "",
+		fleet.StopGuest:    "it powered itself off",
+		fleet.StopExternal: "somebody ordered it",
+		fleet.StopCrash:    "it died",
+	}
+	ops = map[fleet.Op]string{
+		fleet.OpCreate:   "create",
+		fleet.OpStart:    "start",
+		fleet.OpReboot:   "reset",
+		fleet.OpPowerOff: "power off",
+		fleet.OpDelete:   "delete",
+		fleet.OpCertify:  "certify",
+	}
+	outcomes = map[fleet.OutcomeKind]string{
+		fleet.OutcomeDone:        "done",
+		fleet.OutcomeUnknown:     "nobody knows whether it took effect, so the provider is asked",
+		fleet.OutcomeRetry:       "the provider did nothing; it is asked again",
+		fleet.OutcomeConflict:    "the provider has something else there",
+		fleet.OutcomeNotFound:    "the provider has no such instance",
+		fleet.OutcomeRefused:     "the provider refused",
+		fleet.OutcomeUnsupported: "the provider cannot do that",
+		fleet.OutcomeFailed:      "it failed and would fail again",
+		fleet.OutcomeNotSent:     "it was held back and surely not done",
+	}
+	proofs = map[fleet.Proof]string{
+		fleet.ProofNone:         "not proven off",
+		fleet.ProofConfirmedOff: "proven off",
+		fleet.ProofDeleted:      "proven gone",
+	}
+	// steps are what a step does, as "hale would …".
+	steps = map[fleet.StepKind]string{
+		fleet.StepStart:    "start it",
+		fleet.StepReboot:   "reboot it",
+		fleet.StepRecreate: "replace it with a new instance",
+	}
+	repairs = map[fleet.RepairKind]string{
+		fleet.RepairHeal:    "repair",
+		fleet.RepairBuild:   "building",
+		fleet.RepairRemnant: "removal of what an unfinished build left",
+	}
+	phases = map[fleet.Phase]string{
+		fleet.PhaseLook:    "waiting for one more look that confirms the failure",
+		fleet.PhaseAct:     "acting",
+		fleet.PhaseVerify:  "waiting for it to be healthy",
+		fleet.PhaseCertify: "certifying the new instance",
+	}
+	modes = map[fleet.Mode]string{
+		fleet.ModeAct:     "acts",
+		fleet.ModeObserve: "only watches",
+	}
+	providers = map[fleet.ProviderStanding]string{
+		fleet.ProviderUnknown:  "was not asked yet",
+		fleet.ProviderUp:       "answers",
+		fleet.ProviderDown:     "does not answer",
+		fleet.ProviderDoubtful: "is another one than before",
+	}
+)
+
+// word returns the catalogue's words; a value that is not in it speaks for itself.
+func word[K ~string](words map[K]string, value K) string {
+	if w, ok := words[value]; ok {
+		return w
+	}
+	return string(value)
+}
+
+// Cause says in a clause why a verdict is what it is; empty for CauseNone.
+func Cause(c fleet.Cause) string { return word(causes, c) }
+
+// Result says in a clause how one probe ended.
+func Result(r fleet.ResultReason) string { return word(results, r) }
+
+// Step says what a step does to the machine, as in "hale would …".
+func Step(s fleet.StepKind) string { return word(steps, s) }
+
+// Phase says where the work on a step stands.
+func Phase(p fleet.Phase) string { return word(phases, p) }
+
+// Provider says how a provider stands, as in "the provider …".
+func Provider(s fleet.ProviderStanding) string { return word(providers, s) }
+
+// Mode says what hale does with a fleet, as in "hale …".
+func Mode(m fleet.Mode) string { return word(modes, m) }

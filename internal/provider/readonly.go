@@ -1,0 +1,44 @@
+package provider
+
+import (
+	"context"
+	"errors"
+
+	"hale/internal/fault"
+)
+
+// ReadOnly returns the provider with its eyes and without its hands: reads pass, every call that changes something is
+// fault.Unsupported and never reaches it. Close passes.
+func ReadOnly(p Provider) Provider { return readOnly{Reader: p, close: p.Close} }
+
+type readOnly struct {
+	Reader
+	close func() error
+}
+
+var errReadOnly = errors.New("this provider is opened for reading only")
+
+func refuse(op string, ref Ref) error {
+	return fault.New(fault.Unsupported, "provider."+op, string(ref.ID), errReadOnly)
+}
+
+// Start implements Power.
+func (readOnly) Start(_ context.Context, ref Ref) error { return refuse("start", ref) }
+
+// Reboot implements Power.
+func (readOnly) Reboot(_ context.Context, ref Ref) error { return refuse("reboot", ref) }
+
+// PowerOff implements Power.
+func (readOnly) PowerOff(_ context.Context, ref Ref) error { return refuse("power-off", ref) }
+
+// Create implements Builder.
+func (readOnly) Create(_ context.Context, order Order) error { return refuse("create", order.Ref) }
+
+// Delete implements Builder.
+func (readOnly) Delete(_ context.Context, ref Ref) error { return refuse("delete", ref) }
+
+// Certify implements Builder.
+func (readOnly) Certify(_ context.Context, ref Ref) error { return refuse("certify", ref) }
+
+// Close implements Provider.
+func (r readOnly) Close() error { return r.close() }
