@@ -31,7 +31,7 @@ var bans = []ban{
 		instead: "use log/slog: keys, levels and one handler; log.Fatal skips every deferred call",
 	},
 	{
-		pkg: "os", names: []string{"Exit"}, allowed: isMain,
+		pkg: "os", names: []string{"Exit"}, allowed: ends,
 		instead: "return an error: only main may end the process, everything else would skip deferred calls",
 	},
 	{
@@ -68,6 +68,14 @@ var coreBans = []ban{
 func inBubble(f File) bool { return f.isTest() && imports(f, "testing/synctest") }
 
 func isMain(f File) bool { return f.syntax.Name.Name == "main" }
+
+// ends tells the files that hold a main function, or a TestMain, which is one in all but name.
+func ends(f File) bool {
+	return isMain(f) || f.isTest() && slices.ContainsFunc(f.syntax.Decls, func(d ast.Decl) bool {
+		fn, ok := d.(*ast.FuncDecl)
+		return ok && fn.Recv == nil && fn.Name.Name == "TestMain"
+	})
+}
 
 func speaks(f File) bool {
 	return isMain(f) || f.dir() == "internal/cli" || strings.HasPrefix(f.Path, "demo/")
