@@ -2,18 +2,12 @@ package libvirt_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
+	"net/netip"
 	"slices"
-	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/google/uuid"
 
 	"hale/internal/fleet"
 	"hale/internal/lab"
@@ -32,24 +26,19 @@ type bench struct {
 	*lab.Lab
 	guest lab.Guest
 	state string // the folder for the instances' files
-
-	mu    sync.Mutex
-	names map[fleet.InstanceID]string
 }
 
-// subnets keeps the labs of tests that run at the same time apart.
-var subnets = struct {
-	sync.Mutex
-	next byte
-}{next: 100}
+// subnets counts the labs, so that those of tests that run at the same time are apart.
+var subnets atomic.Uint32
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	t.Helper()
-	guest, err := lab.BuildGuest(t.Context(), "")
+	guest, err := lab.BuildGuest(background(t), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := lab.Start(background(t), lab.Options{Guest: guest})
+	subnet := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(100 + subnets.Add(1)), 0, 0}), 16)
+	l, err := lab.Start(background(t), lab.Options{Guest: guest, Subnet: subnet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,10 +53,12 @@ func newBench(t *testing.T) *bench {
 // New opens a handle on the bench's daemon.
 func (b *bench) New(t testing.TB) provider.Provider { return b.handle(t) }
 
-func (b *bench) handle(t testing.TB) *libvirt.Provider {
+func (b *bench) handle(t testing.TB) *libvirt.Provider { return b.handleAt(t, b.URI()) }
+
+func (b *bench) handleAt(t testing.TB, uri string) *libvirt.Provider {
 	t.Helper()
 	p, err := libvirt.New(libvirt.Options{
-		Hosts:     []libvirt.HostOptions{{URI: b.URI()}},
+		Hosts:     []libvirt.HostOptions{{URI: uri}},
 		StateDir:  b.state,
 		Keepalive: 500 * time.Millisecond,
 		Logger:    slog.New(slog.NewTextHandler(t.Output(), nil)),
@@ -130,5 +121,3 @@ func TestExam(t *testing.T) {
 	t.Parallel()
 	providertest.Run(t, newBench(t))
 }
-
-var _ = []any{errors.New, fmt.Sprint, os.Stat, filepath.Join, strings.Contains, uuid.New}

@@ -24,7 +24,8 @@ var eventKinds = [...]golibvirt.DomainEventID{
 }
 
 // Watch listens on all hosts until ctx ends, or Close. Each (re)connection is told as an event of the host without an
-// instance, after the subscription, so a List that follows misses nothing.
+// instance, after the subscription, so a List that follows misses nothing. It is told once more one keepalive later: a
+// daemon that has just started still takes hold of its domains, and tells nobody of those that it finds dead.
 func (p *Provider) Watch(ctx context.Context, changed func(provider.Event)) error {
 	var listening sync.WaitGroup
 	for _, h := range p.hosts {
@@ -78,27 +79,23 @@ func (p *Provider) listen(ctx context.Context, h *host, changed func(provider.Ev
 	changed(provider.Event{Host: h.name})
 	tick := time.NewTicker(p.keepalive)
 	defer tick.Stop()
-	for {
-		var event any
-		open := true
-		select {
-		case event, open = <-sub.streams[0]:
-		case event, open = <-sub.streams[1]:
-		case event, open = <-sub.streams[2]:
-		case <-tick.C:
-			guard.Reset(p.keepalive)
-			if _, err := s.ConnectGetLibVersion(); err != nil {
-				return true, s.fault(err)
-			}
-			guard.Stop()
+	for ticks := 0; ; {
+		event, err := sub.next(tick.C)
+		switch {
+		case err != nil:
+			return true, s.fault(err)
+		case event != nil:
+			h.facts.forget(event.UUID)
+			changed(provider.Event{Host: h.name, Instance: idOf(event.UUID)})
 			continue
 		}
-		if !open {
-			return true, s.fault(errLost)
+		guard.Reset(p.keepalive)
+		if _, err := s.ConnectGetLibVersion(); err != nil {
+			return true, s.fault(err)
 		}
-		if dom, ok := domainOf(event); ok {
-			h.facts.forget(dom.UUID)
-			changed(provider.Event{Host: h.name, Instance: idOf(dom.UUID)})
+		guard.Stop()
+		if ticks++; ticks == 1 {
+			changed(provider.Event{Host: h.name})
 		}
 	}
 }
@@ -138,6 +135,27 @@ func (s *session) subscribe(ctx context.Context) (*subscription, error) {
 		sub.streams[i] = stream
 	}
 	return sub, nil
+}
+
+// next waits for an event and returns its domain, or nil after a tick. An error means that the connection ended.
+func (s *subscription) next(tick <-chan time.Time) (*golibvirt.Domain, error) {
+	for {
+		var event any
+		open := true
+		select {
+		case event, open = <-s.streams[0]:
+		case event, open = <-s.streams[1]:
+		case event, open = <-s.streams[2]:
+		case <-tick:
+			return nil, nil
+		}
+		if !open {
+			return nil, errLost
+		}
+		if dom, ok := domainOf(event); ok {
+			return &dom, nil
+		}
+	}
 }
 
 // close ends the streams. The client deadlocks when a stream is cancelled while its reader still delivers, and leaks

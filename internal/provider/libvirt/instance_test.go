@@ -1,0 +1,352 @@
+package libvirt_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/lab"
+	"hale/internal/provider"
+)
+
+// order returns one for a new instance.
+func (b *bench) order(name string) provider.Order {
+	return provider.Order{
+		Ref: provider.Ref{
+			ID: fleet.InstanceID(uuid.NewString()),
+			Mark: fleet.Mark{
+				Installation: "bench", Fleet: "web", Machine: "web-1", Generation: 1,
+				Built: time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC),
+			},
+		},
+		Name:     name,
+		Template: b.Template(),
+	}
+}
+
+// await polls until the condition holds.
+func await(t testing.TB, what string, holds func(ctx context.Context) (saw any, ok bool)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		saw, ok := holds(ctx)
+		if ok {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("waited %v for %s; last seen: %+v", patience, what, saw)
+		}
+	}
+}
+
+// awaitSeen waits until the instance is as wanted, and returns it.
+func awaitSeen(t testing.TB, p provider.Provider, ref provider.Ref, what string, want func(fleet.Instance) bool) fleet.Instance {
+	t.Helper()
+	var seen fleet.Instance
+	await(t, what, func(ctx context.Context) (any, bool) {
+		var err error
+		seen, err = p.Get(ctx, ref)
+		if err != nil {
+			return err, false
+		}
+		return seen, want(seen)
+	})
+	return seen
+}
+
+func hasAddress(i fleet.Instance) bool { return i.Power == fleet.PowerRunning && i.Address.IsValid() }
+
+func wantKind(t testing.TB, call string, err error, kind fault.Kind) {
+	t.Helper()
+	if !fault.Is(err, kind) {
+		t.Errorf("%s: got %v, want kind %q", call, err, kind)
+	}
+}
+
+// files lists what lies in the bench's folder for instances.
+func (b *bench) files(t testing.TB) []string {
+	t.Helper()
+	entries, err := os.ReadDir(b.state)
+	must(t, err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// destroyed powers the instance off and deletes it.
+func destroyed(t testing.TB, p provider.Provider, ref provider.Ref) {
+	t.Helper()
+	must(t, p.PowerOff(t.Context(), ref))
+	awaitSeen(t, p, ref, "off", func(i fleet.Instance) bool { return i.Power == fleet.PowerOff })
+	must(t, p.Delete(t.Context(), ref))
+}
+
+// TestInstances tells what instances go through on one real host, one story after the other: a boot is emulated and
+// costs seconds of a processor.
+func TestInstances(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for name, story := range map[string]func(*testing.T, *bench){
+		"the guest reads its seed, over TCP too":      guestReadsItsSeed,
+		"own XML is used and marked":                  ownXMLIsUsed,
+		"the states of a life":                        statesOfALife,
+		"delete removes this instance's files only":   deleteRemovesItsFiles,
+		"files are removed when the domain is gone":   filesWithoutDomain,
+		"a kept disk survives its instance":           keptDiskSurvives,
+		"a failed start leaves nothing":               failedStartLeavesNothing,
+		"what cannot be built is refused":             impossibleIsRefused,
+		"a stranger is seen and never touched":        strangerIsUntouched,
+		"a listing follows marks while a watch helps": listingFollowsMarks,
+	} {
+		t.Run(name, func(t *testing.T) { story(t, b) })
+	}
+}
+
+func guestReadsItsSeed(t *testing.T, b *bench) {
+	p := b.handleAt(t, "qemu+tcp://"+forward(t, b.SocketPath())+"/system")
+	o := b.order("seeded")
+	o.Template.Cmdline = strings.ReplaceAll(o.Template.Cmdline, "hale.name={name}", "")
+	o.Template.Seed = true
+	o.Template.Accel = fleet.AccelTCG // a remote daemon offers KVM whether or not the processor has it
+	must(t, p.Create(t.Context(), o))
+	page, err := b.AwaitPage(background(t), o.Name)
+	must(t, err)
+	want := lab.Page{Name: o.Name, Boots: 1, SeedHostname: o.Name, SeedInstance: string(o.ID), BootID: page.BootID}
+	if diff := cmp.Diff(want, page); diff != "" {
+		t.Errorf("what the guest knows of itself (-want +got):\n%s", diff)
+	}
+	destroyed(t, p, o.Ref)
+}
+
+const ownXML = `<domain type='{{.Type}}'>
+  <name>of no interest</name>
+  <title>own {{.Name}}</title>
+  <metadata><note xmlns="urn:example:note">kept</note></metadata>
+  <memory unit='b'>{{.Memory}}</memory>
+  <os><type arch='x86_64' machine='q35'>hvm</type><kernel>{{.Kernel}}</kernel><initrd>{{.Initrd}}</initrd><cmdline>{{.Cmdline}} hale.odd=&lt;</cmdline></os>
+  <features><acpi/></features>
+  <devices>
+    <disk type='file'><driver name='qemu' type='qcow2'/><source file='{{.Disk}}'/><target dev='vda' bus='virtio'/></disk>
+    <interface type='network'><source network='{{.Network}}'/><mac address='{{.MAC}}'/><model type='virtio'/><rom enabled='no'/></interface>
+    <controller type='usb' model='none'/>
+  </devices>
+</domain>`
+
+func ownXMLIsUsed(t *testing.T, b *bench) {
+	p := b.handle(t)
+	o := b.order("own")
+	o.Template.XML = ownXML
+	must(t, p.Create(t.Context(), o))
+	seen := awaitSeen(t, p, o.Ref, "an address", hasAddress)
+	if diff := cmp.Diff(o.Mark, seen.Mark); diff != "" || seen.Name != o.Name {
+		t.Errorf("mark or name of %+v (-want +got):\n%s", seen, diff)
+	}
+	text, err := b.Virsh(background(t), "dumpxml", string(o.ID))
+	must(t, err)
+	for _, part := range []string{"<title>own own</title>", "urn:example:note", "hale.odd=&lt;"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the domain lost %s", part)
+		}
+	}
+	destroyed(t, p, o.Ref)
+}
+
+// statesOfALife: each way to stop is told apart, and a new address is followed.
+func statesOfALife(t *testing.T, b *bench) {
+	p := b.handle(t)
+	o := b.order("life")
+	must(t, p.Create(t.Context(), o))
+	first := awaitSeen(t, p, o.Ref, "an address", hasAddress)
+	_, err := b.AwaitPage(background(t), o.Name)
+	must(t, err)
+
+	must(t, b.Suspend(background(t), o.Name))
+	awaitSeen(t, p, o.Ref, "paused", func(i fleet.Instance) bool { return i.Power == fleet.PowerPaused })
+	must(t, p.Start(t.Context(), o.Ref))
+	awaitSeen(t, p, o.Ref, "resumed", func(i fleet.Instance) bool { return i.Power == fleet.PowerRunning })
+
+	moved := netip.AddrFrom4([4]byte{10, first.Address.As4()[1], 201, 7})
+	must(t, b.Readdress(background(t), o.Name, moved))
+	must(t, b.Break(background(t), o.Name, lab.FaultOff))
+	off := awaitSeen(t, p, o.Ref, "off", func(i fleet.Instance) bool { return i.Power == fleet.PowerOff })
+	if off.Stop != fleet.StopGuest || off.Address.IsValid() {
+		t.Errorf("powered off by itself: %+v", off)
+	}
+
+	must(t, p.Reboot(t.Context(), o.Ref)) // of one that is off: it is on afterwards
+	awaitSeen(t, p, o.Ref, "the new address", func(i fleet.Instance) bool { return i.Address == moved })
+
+	_, err = b.AwaitPage(background(t), o.Name)
+	must(t, err)
+	must(t, b.Break(background(t), o.Name, lab.FaultPanic))
+	crashed := awaitSeen(t, p, o.Ref, "off", func(i fleet.Instance) bool { return i.Power == fleet.PowerOff })
+	if crashed.Stop != fleet.StopCrash {
+		t.Errorf("after a panic: %+v", crashed)
+	}
+	must(t, p.Delete(t.Context(), o.Ref))
+}
+
+func deleteRemovesItsFiles(t *testing.T, b *bench) {
+	p := b.handle(t)
+	before := b.files(t)
+	o, other := b.order("files"), b.order("files-2")
+	o.Template.Seed = true
+	for _, order := range []provider.Order{o, other} {
+		must(t, p.Create(t.Context(), order))
+	}
+	kept := fmt.Sprintf("files-2-g1-%s.qcow2", other.ID)
+	want := append(slices.Clone(before), kept, fmt.Sprintf("files-g1-%s.qcow2", o.ID), fmt.Sprintf("files-g1-%s.iso", o.ID))
+	slices.Sort(want)
+	if diff := cmp.Diff(want, b.files(t)); diff != "" {
+		t.Errorf("files of two instances (-want +got):\n%s", diff)
+	}
+	destroyed(t, p, o.Ref)
+	want = append(slices.Clone(before), kept)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, b.files(t)); diff != "" {
+		t.Errorf("files after one was deleted (-want +got):\n%s", diff)
+	}
+	destroyed(t, p, other.Ref)
+}
+
+func filesWithoutDomain(t *testing.T, b *bench) {
+	p := b.handle(t)
+	before := b.files(t)
+	o := b.order("bare")
+	must(t, p.Create(t.Context(), o))
+	must(t, b.Destroy(background(t), o.Name))
+	must(t, b.Undefine(background(t), o.Name))
+	must(t, p.Delete(t.Context(), o.Ref))
+	if diff := cmp.Diff(before, b.files(t)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func keptDiskSurvives(t *testing.T, b *bench) {
+	p := b.handle(t)
+	o := b.order("kept")
+	o.Template.Disks = []fleet.Disk{{Name: "root"}}
+	must(t, p.Create(t.Context(), o))
+	destroyed(t, p, o.Ref)
+	disk := fmt.Sprintf("kept-g1-%s.kept.qcow2", o.ID)
+	if !slices.Contains(b.files(t), disk) {
+		t.Errorf("the kept disk is gone; there are %q", b.files(t))
+	}
+	must(t, os.Remove(filepath.Join(b.state, disk)))
+}
+
+func failedStartLeavesNothing(t *testing.T, b *bench) {
+	p := b.handle(t)
+	before := b.files(t)
+	o := b.order("unstartable")
+	o.Template.Seed = true
+	o.Template.Initrd = "/no/such/initrd"
+	wantKind(t, "create", p.Create(t.Context(), o), fault.Permanent)
+	_, err := p.Get(t.Context(), o.Ref)
+	wantKind(t, "get", err, fault.NotFound)
+	if diff := cmp.Diff(before, b.files(t)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func impossibleIsRefused(t *testing.T, b *bench) {
+	p := b.handle(t)
+	for name, spoil := range map[string]func(*provider.Order){
+		"no such image":      func(o *provider.Order) { o.Template.Image = "nowhere.qcow2" },
+		"no memory":          func(o *provider.Order) { o.Template.Memory = 0 },
+		"a name with spaces": func(o *provider.Order) { o.Name = "a b" },
+		"an id of no kind":   func(o *provider.Order) { o.ID = "web-1" },
+		"no mark":            func(o *provider.Order) { o.Mark = fleet.Mark{} },
+		"a second disk":      func(o *provider.Order) { o.Template.Disks = []fleet.Disk{{Name: "data"}} },
+		"broken own XML":     func(o *provider.Order) { o.Template.XML = "<domain>{{.Nothing}}</domain>" },
+		"own XML of a cloud": func(o *provider.Order) { o.Template.XML = "<domain type='qemu'><os><type>cloud</type></os></domain>" },
+	} {
+		o := b.order("impossible")
+		spoil(&o)
+		err := p.Create(t.Context(), o)
+		if !fault.Is(err, fault.Invalid) && !fault.Is(err, fault.Unsupported) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	domains, err := b.Domains(background(t))
+	must(t, err)
+	if slices.ContainsFunc(domains, func(d lab.Domain) bool { return d.Name == "impossible" }) {
+		t.Errorf("refused orders left %+v", domains)
+	}
+}
+
+func strangerIsUntouched(t *testing.T, b *bench) {
+	p := b.handle(t)
+	id := uuid.NewString()
+	file := filepath.Join(t.TempDir(), "stranger.xml")
+	must(t, os.WriteFile(file, fmt.Appendf(nil, `<domain type='qemu'><name>stranger</name><uuid>%s</uuid><memory unit='MiB'>96</memory>
+<os><type arch='x86_64' machine='q35'>hvm</type></os><devices><controller type='usb' model='none'/></devices></domain>`, id), 0o600))
+	_, err := b.Virsh(background(t), "define", file)
+	must(t, err)
+	_, err = b.Virsh(background(t), "start", "stranger")
+	must(t, err)
+	for _, mark := range []fleet.Mark{{}, b.order("x").Mark} {
+		ref := provider.Ref{ID: fleet.InstanceID(id), Mark: mark}
+		wantKind(t, "power off", p.PowerOff(t.Context(), ref), fault.Conflict)
+		wantKind(t, "reboot", p.Reboot(t.Context(), ref), fault.Conflict)
+		wantKind(t, "certify", p.Certify(t.Context(), ref), fault.Conflict)
+		wantKind(t, "delete", p.Delete(t.Context(), ref), fault.Conflict)
+	}
+	l, err := p.List(t.Context())
+	must(t, err)
+	want := []fleet.Instance{{ID: fleet.InstanceID(id), Name: "stranger", Power: fleet.PowerRunning}}
+	if diff := cmp.Diff(want, l.Instances, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+		t.Errorf("listing (-want +got):\n%s", diff)
+	}
+	must(t, b.Destroy(background(t), "stranger"))
+	must(t, b.Undefine(background(t), "stranger"))
+}
+
+// listingFollowsMarks: what a listing remembers of domains is dropped when another client writes a mark.
+func listingFollowsMarks(t *testing.T, b *bench) {
+	p, another := b.handle(t), b.handle(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	connected := make(chan provider.Event, 64)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- p.Watch(ctx, func(e provider.Event) {
+			select {
+			case connected <- e:
+			default:
+			}
+		})
+	}()
+	<-connected
+	o := b.order("followed")
+	must(t, another.Create(t.Context(), o))
+	certified := func(ctx context.Context) (any, bool) {
+		l, err := p.List(ctx)
+		return err, err == nil && len(l.Instances) == 1 && l.Instances[0].Mark.Certified
+	}
+	if _, early := certified(t.Context()); early {
+		t.Error("certified before anybody said so")
+	}
+	must(t, another.Certify(t.Context(), o.Ref))
+	await(t, "the certified mark in the listing", certified)
+	cancel()
+	must(t, <-ended)
+	destroyed(t, p, o.Ref)
+}
