@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -75,17 +76,22 @@ func (s *stage) gone(processes []process) {
 	})
 }
 
-// hold starts a lab and waits for its own death.
+// hold starts a lab and waits to be killed.
 func hold(dir string) {
 	err := lab.EnterOwnNetwork()
+	var l *lab.Lab
 	if err == nil {
-		_, err = lab.Start(context.Background(), lab.Options{Dir: dir})
+		l, err = lab.Start(context.Background(), lab.Options{Dir: dir})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	select {}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	<-ctx.Done()
+	stop()
+	l.Close()
+	os.Exit(1)
 }
 
 func TestLabDiesWithAKilledProgram(t *testing.T) {
