@@ -106,7 +106,7 @@ fleets:
 func TestDefaultLadderLosesNoDisk(t *testing.T) {
 	t.Parallel()
 	gentle := []fleet.StepKind{fleet.StepStart, fleet.StepReboot}
-	all := append(gentle, fleet.StepRecreate)
+	all := []fleet.StepKind{fleet.StepStart, fleet.StepReboot, fleet.StepRecreate}
 	for reason, c := range map[string]struct {
 		template string
 		want     []fleet.StepKind
@@ -350,4 +350,29 @@ func examples(t *testing.T) []string {
 		t.Fatalf("examples %v, %v", paths, err)
 	}
 	return paths
+}
+
+// The YAML parser would take minutes, or the whole stack, for what no person writes.
+func TestMonstersAreRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	for reason, c := range map[string]struct{ text, want string }{
+		"brackets":        {strings.Repeat("[", 100_000), "hale.yaml:1:101: is nested too deeply: use fewer levels"},
+		"braces":          {strings.Repeat("{a: ", 100_000), "hale.yaml:1:401: is nested too deeply: use fewer levels"},
+		"dashes":          {strings.Repeat("- ", 100_000), "hale.yaml:1:1001: is nested too deeply: use fewer levels"},
+		"tags":            {strings.Repeat("!!a ", 100_000), "hale.yaml:1:13: is nested too deeply: use fewer levels"},
+		"a very long one": {strings.Repeat("# \n", 400_000), "hale.yaml:1:1: is larger than 1MiB: spread it over several files in a folder"},
+		"not text":        {"providers: \xff", "hale.yaml:1:1: is not UTF-8 text: save it as UTF-8"},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			if _, err := Parse("hale.yaml", []byte(c.text)); err == nil || err.Error() != c.want {
+				t.Errorf("want %s\ngot %v", c.want, err)
+			}
+		})
+	}
+	// A long line is no depth: a list of a thousand words is fine.
+	words := "[" + strings.Repeat("word, ", 1000) + "word]"
+	if got := one(t, "template: {kernel: k, initrd: i}", "checks: {a: {exec: {command: "+words+"}}}").Checks[0].Exec; len(got) != 1001 {
+		t.Errorf("%d words", len(got))
+	}
 }

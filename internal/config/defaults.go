@@ -61,6 +61,7 @@ const (
 	maxAttempts   = 100
 	minAttemptsIn = time.Minute
 	maxAttemptsIn = 30 * 24 * time.Hour
+	maxFile       = 1 << 20 // bytes of one file
 	maxFileRead   = 1 << 20 // bytes of a {file: …}
 	maxNesting    = 8       // of lists within lists
 )

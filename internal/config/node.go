@@ -9,7 +9,9 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // reader turns nodes into drafts and collects the problems on the way.
@@ -67,7 +69,17 @@ func (r *reader) parse(s source, top spot) (ast.Node, bool) {
 		r.add(top, "is not UTF-8 text", "save it as UTF-8")
 		return nil, false
 	}
-	file, err := parser.ParseBytes(s.data, 0, parser.AllowDuplicateMapKey())
+	if len(s.data) > maxFile {
+		r.add(top, "is larger than "+formatSize(maxFile), "spread it over several files in a folder")
+		return nil, false
+	}
+	tokens := lexer.Tokenize(string(s.data))
+	if t := tooDeep(tokens); t != nil {
+		r.add(spot{place: place{file: s.name, line: max(1, t.Position.Line), column: max(1, t.Position.Column)}},
+			"is nested too deeply", "use fewer levels")
+		return nil, false
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		r.syntax(err, top)
 		return nil, false
@@ -88,6 +100,33 @@ func (r *reader) parse(s source, top spot) (ast.Node, bool) {
 	r.add(spot{place: placeOf(bodies[1], top.place)}, "a second document begins here",
 		"put it into a file of its own; a folder of files is read as one")
 	return nil, false
+}
+
+// tooDeep returns the first token that is nested deeper than any configuration; nil: there is none. The parser recurses
+// per level, and its time grows with the square of the depth. In block style each level needs a column.
+func tooDeep(tokens token.Tokens) *token.Token {
+	const flowLevels, columns, marks = 100, 1000, 10
+	flow, marked := 0, 0
+	for _, t := range tokens {
+		deep := false
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			flow++
+			deep = flow > flowLevels
+		case token.MappingEndType, token.SequenceEndType:
+			flow--
+		case token.SequenceEntryType, token.MappingKeyType, token.MappingValueType:
+			deep = flow <= 0 && t.Position.Column > columns
+		case token.TagType, token.AnchorType:
+			marked += 3
+			deep = marked > marks
+		}
+		if deep {
+			return t
+		}
+		marked = max(0, marked-1)
+	}
+	return nil
 }
 
 // syntax reports what the YAML parser found. It stops at the first error, so there is one.
