@@ -18,6 +18,7 @@ var (
 		fleet.CauseStopped: "the provider says somebody stopped it",
 		fleet.CauseGone:    "the provider says its instance does not exist",
 		fleet.CauseCrashed: "the provider says it crashed",
+		fleet.CausePanic:   "the provider says it crashed, and its remains are still in place",
 		fleet.CausePaused:  "the provider says it is paused",
 		fleet.CauseError:   "the provider says it is broken",
 		fleet.CauseChecks:  "its checks are down",

@@ -1,0 +1,364 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hale/internal/api"
+	"hale/internal/engine"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/journal"
+	"hale/internal/state"
+	"hale/internal/state/memory"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var dawn = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+
+// office is a server on a socket, with a store of its own and fleets that stand still.
+type office struct {
+	t      *testing.T
+	socket string
+	store  state.Store
+	books  map[fleet.Name]*journal.Book
+	stop   context.CancelFunc
+	ended  chan error
+}
+
+func open(t *testing.T) *office {
+	t.Helper()
+	o := &office{t: t, socket: filepath.Join(t.TempDir(), "s"), store: memory.New(memory.Options{}).Open(nil), ended: make(chan error, 1),
+		books: map[fleet.Name]*journal.Book{}}
+	l, err := api.Listen(t.Context(), o.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ctx context.Context
+	ctx, o.stop = context.WithCancel(context.Background())
+	server := api.NewServer(api.Options{Version: "1", Server: "h", Status: standing, Store: o.store, Logger: slog.New(slog.DiscardHandler)})
+	go func() { o.ended <- server.Serve(ctx, l) }()
+	t.Cleanup(o.close)
+	return o
+}
+
+// close ends the server and waits for it.
+func (o *office) close() {
+	if o.stop == nil {
+		return
+	}
+	o.stop()
+	o.stop = nil
+	if err := <-o.ended; err != nil {
+		o.t.Errorf("the server did not end well: %v", err)
+	}
+}
+
+func (o *office) client() *api.Client {
+	c := api.Dial(o.socket)
+	o.t.Cleanup(c.Close)
+	return c
+}
+
+// write appends records to their fleet's journal.
+func (o *office) write(records ...fleet.Record) {
+	o.t.Helper()
+	for _, r := range records {
+		book, ok := o.books[r.Fleet]
+		if !ok {
+			var err error
+			if book, err = journal.Open(o.t.Context(), o.store, r.Fleet); err != nil {
+				o.t.Fatal(err)
+			}
+			o.books[r.Fleet] = book
+		}
+		writes, err := book.Writes([]fleet.Record{r})
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		if _, err := o.store.Commit(o.t.Context(), state.Txn{Then: writes}); err != nil {
+			o.t.Fatal(err)
+		}
+		book.Advance(1)
+	}
+}
+
+// standing is two fleets: web, whose second machine is down and held, and db.
+func standing() []engine.FleetStatus {
+	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: dawn}
+	view := func(name fleet.MachineName) fleet.View {
+		return fleet.View{Machine: fleet.Machine{
+			Name: name, Address: netip.MustParseAddr("10.0.0.1"), Current: fleet.Incarnation{ID: "i-" + fleet.InstanceID(name), Generation: 1, Certified: true},
+			Health: fleet.Health{Verdict: fleet.VerdictHealthy, Since: dawn.Add(-time.Minute)},
+		}}
+	}
+	sick := view("web-2")
+	sick.Machine.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseCrashed, Since: dawn.Add(-time.Minute)}
+	sick.Machine.Incident = &fleet.Incident{ID: "web-2/2", Cause: fleet.CauseCrashed, Opened: dawn.Add(-time.Minute)}
+	sick.Machine.Waiting = fleet.ReasonBudget
+	up := fleet.ProviderState{Standing: fleet.ProviderUp, Since: now.Mono.Add(-time.Minute)}
+	return []engine.FleetStatus{
+		{Spec: fleet.Spec{Name: "web", Provider: "lab", Size: 2, Mode: fleet.ModeAct}, Provider: up, At: now,
+			Machines: []fleet.View{view("web-1"), sick}},
+		{Spec: fleet.Spec{Name: "db", Provider: "lab", Size: 1, Mode: fleet.ModeAct}, Provider: up, At: now, Machines: []fleet.View{view("db-1")}},
+	}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	s, err := open(t).client().Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Fleets) != 2 || s.Fleets[0].Healthy != 1 || !s.Fleets[0].Acting || s.PID != os.Getpid() {
+		t.Errorf("got %+v", s)
+	}
+	m := s.Fleets[0].Machines[1]
+	if m.Verdict != "unhealthy" || m.Text != "the provider says it crashed" || m.Waiting.Code != "budget" || m.Waiting.Text == "" {
+		t.Errorf("got %+v", m)
+	}
+	if want := dawn.Add(-time.Minute); !s.Fleets[0].Provider.Since.Equal(want) {
+		t.Errorf("the provider stands since %v, want %v", s.Fleets[0].Provider.Since, want)
+	}
+}
+
+func TestWhyTellsTheOpenIncidentAlone(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	o.write(
+		record("web-2", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseOff, Incident: "web-2/1"}),
+		record("web-2", fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed, Incident: "web-2/1"}),
+		record("web-2", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
+		record("web-2", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseCrashed}),
+		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
+		record("web-2", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseCrashed, Incident: "web-2/2"}),
+		record("web-2", fleet.Record{Kind: fleet.RecordHeld, Reason: fleet.ReasonBudget, Incident: "web-2/2"}),
+	)
+	w, err := o.client().Why(t.Context(), "web-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, e := range w.Timeline {
+		told = append(told, e.Text)
+	}
+	want := []string{
+		"web-2 is unhealthy: the provider says it crashed",
+		"web-2: incident web-2/2 is open: the provider says it crashed",
+		"web-2 is held: as many machines are in repair as the fleet allows",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+	if w.Incident != "web-2/2" || len(w.Doing) != 1 || len(w.Person) != 1 {
+		t.Errorf("got %+v", w)
+	}
+}
+
+func TestWhyOfAHealthyMachineTellsItsLastIncident(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	o.write(
+		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
+		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseOff}),
+		record("web-1", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseOff, Incident: "web-1/1"}),
+		record("web-1", fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed, Incident: "web-1/1"}),
+		record("web-1", fleet.Record{Kind: fleet.RecordAddress, Address: netip.MustParseAddr("10.0.0.9")}),
+	)
+	w, err := o.client().Why(t.Context(), "web-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(w.Timeline) != 3 || w.Timeline[0].Verdict != "unhealthy" || w.Timeline[2].Kind != "incident-closed" {
+		t.Errorf("got %+v", w.Timeline)
+	}
+	if diff := cmp.Diff([]string{"nothing to do"}, w.Doing); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhyOfNobodyNamesWhoIsNear(t *testing.T) {
+	t.Parallel()
+	_, err := open(t).client().Why(t.Context(), "wbe-2")
+	var p api.Problem
+	if !errors.As(err, &p) || p.Code != api.CodeUnknownMachine || len(p.Near) == 0 || p.Near[0] != "web-2" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEventsOfSeveralFleetsComeInOrderAndGoOn(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	o.write(
+		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnknown, At: dawn}),
+		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy, At: dawn.Add(2 * time.Second)}),
+		record("db-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy, At: dawn.Add(time.Second)}),
+	)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var got []string
+	for e, err := range o.client().Events(ctx, api.EventsQuery{Follow: true, Last: 2}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e.Text)
+		if len(got) == 2 {
+			o.write(record("db-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnknown, At: dawn.Add(3 * time.Second)}))
+		}
+		if len(got) == 3 {
+			break
+		}
+	}
+	want := []string{"db-1 is healthy", "web-1 is healthy", "db-1 is unknown: nothing was heard of it yet"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAFollowerLearnsThatTheControllerEnded(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	o.write(record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}))
+	var last error
+	for _, err := range o.client().Events(t.Context(), api.EventsQuery{Fleet: "web", Follow: true}) {
+		if last = err; err == nil {
+			o.close()
+		}
+	}
+	if !errors.Is(last, api.ErrStreamEnded) {
+		t.Errorf("got %v", last)
+	}
+}
+
+func TestEventsOfAnUnknownFleet(t *testing.T) {
+	t.Parallel()
+	for _, err := range open(t).client().Events(t.Context(), api.EventsQuery{Fleet: "wbe"}) {
+		var p api.Problem
+		if !errors.As(err, &p) || p.Code != api.CodeUnknownFleet || len(p.Near) == 0 {
+			t.Errorf("got %v", err)
+		}
+		return
+	}
+	t.Error("an unknown fleet has no events, and nobody was told")
+}
+
+func TestStateHasBeliefsButNeitherJournalNorLeases(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	lease, err := o.store.Grant(t.Context(), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = o.store.Commit(t.Context(), state.Txn{Then: []state.Write{
+		state.Put("installation", []byte("x")), state.Put("fleets/web/machines/web-1", []byte("{}")),
+		state.Put("providers/lab/identity", []byte("{}")), state.PutLeased("fleets/web/owner", []byte("h"), lease.ID()),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.write(record("web-1", fleet.Record{Kind: fleet.RecordVerdict}))
+	s, err := o.client().State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, e := range s.Entries {
+		keys = append(keys, e.Key)
+	}
+	if diff := cmp.Diff([]string{"installation", "fleets/web/machines/web-1", "providers/lab/identity"}, keys); diff != "" {
+		t.Error(diff)
+	}
+	if string(s.Entries[0].Value) != "x" {
+		t.Errorf("the value came as %q", s.Entries[0].Value)
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	t.Parallel()
+	socket := filepath.Join(t.TempDir(), "s")
+	c := api.Dial(socket)
+	defer c.Close()
+	_, err := c.Status(t.Context())
+	var absent api.NotRunning
+	if !errors.As(err, &absent) || absent.Socket != socket || !strings.Contains(err.Error(), "hale run") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOnlyTheOwnerMayOpenTheSocket(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	info, err := os.Stat(o.socket)
+	if err != nil || info.Mode() != fs.ModeSocket|0o600 {
+		t.Errorf("got %v, %v", info.Mode(), err)
+	}
+	o.close()
+	if _, err := os.Stat(o.socket); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a socket was left: %v", err)
+	}
+}
+
+func TestALiveSocketIsRefused(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	if _, err := api.Listen(t.Context(), o.socket); !fault.Is(err, fault.Conflict) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := o.client().Status(t.Context()); err != nil {
+		t.Errorf("the first server suffered: %v", err)
+	}
+}
+
+func TestTheSocketOfADeadProcessIsReplaced(t *testing.T) {
+	t.Parallel()
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	next, err := api.Listen(t.Context(), socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.Close()
+}
+
+func TestWhatCannotBeASocket(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, filepath.Join(t.TempDir(), strings.Repeat("x", 120))} {
+		if _, err := api.Listen(t.Context(), path); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: got %v", path, err)
+		}
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != "precious" {
+		t.Errorf("the file was harmed: %q, %v", data, err)
+	}
+}
+
+// record completes a record about a machine.
+func record(machine fleet.MachineName, r fleet.Record) fleet.Record {
+	r.Machine, r.Fleet = machine, machine.Fleet()
+	if r.At.IsZero() {
+		r.At = dawn
+	}
+	return r
+}

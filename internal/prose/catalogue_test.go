@@ -1,0 +1,176 @@
+package prose
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// untold are the closed sets that nobody is told of in words of their own, with the reason.
+var untold = map[string]string{
+	"ActionKind":      "between decision and engine",
+	"LookScope":       "between decision and engine",
+	"CheckKind":       "configuration: the person wrote it",
+	"CheckName":       "configuration: the person wrote it",
+	"ConditionOp":     "configuration: the person wrote it",
+	"ExternalStop":    "configuration: the person wrote it",
+	"OnDeleteFailure": "configuration: the person wrote it",
+	"Accel":           "configuration: the person wrote it",
+}
+
+// TestEveryConstantHasWords reads the source of package fleet: a constant that is added there without words fails here.
+func TestEveryConstantHasWords(t *testing.T) {
+	t.Parallel()
+	catalogues := map[string]func(string) bool{
+		"Verdict":          has(verdicts),
+		"Cause":            has(causes),
+		"ResultReason":     has(results),
+		"Standing":         has(standings),
+		"Power":            has(powers),
+		"Stop":             has(stops),
+		"Op":               has(ops),
+		"OutcomeKind":      has(outcomes),
+		"Proof":            has(proofs),
+		"StepKind":         has(steps),
+		"RepairKind":       has(repairs),
+		"Phase":            has(phases),
+		"Mode":             has(modes),
+		"ProviderStanding": has(providers),
+		"Reason":           has(reasons),
+		"RecordKind":       has(sentences),
+	}
+	constants := constantsOfFleet(t)
+	for set, values := range constants {
+		known, told := catalogues[set]
+		if _, silent := untold[set]; !told && !silent {
+			t.Errorf("fleet.%s is a closed set without a catalogue: give it one, or say in untold why it needs none", set)
+			continue
+		}
+		for _, v := range values {
+			if told && !known(v) {
+				t.Errorf("fleet.%s %q has no words", set, v)
+			}
+		}
+	}
+	for set := range catalogues {
+		if len(constants[set]) == 0 {
+			t.Errorf("package fleet has no constants of type %s: this test does not see them any more", set)
+		}
+	}
+	if n := len(constants["Reason"]); n < 50 {
+		t.Errorf("only %d reasons were found: the source is not read as it should be", n)
+	}
+}
+
+func has[K ~string, V any](catalogue map[K]V) func(string) bool {
+	return func(value string) bool { _, ok := catalogue[K(value)]; return ok }
+}
+
+// constantsOfFleet returns the values of the string constants of package fleet, by their type.
+func constantsOfFleet(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	files, err := filepath.Glob(filepath.Join("..", "fleet", "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no source of package fleet: %v", err)
+	}
+	fset := token.NewFileSet()
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(fset, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			if g, ok := decl.(*ast.GenDecl); ok && g.Tok == token.CONST {
+				collect(t, g, found)
+			}
+		}
+	}
+	return found
+}
+
+func collect(t *testing.T, g *ast.GenDecl, into map[string][]string) {
+	t.Helper()
+	for _, s := range g.Specs {
+		spec, ok := s.(*ast.ValueSpec)
+		if !ok {
+			continue
+		}
+		set, ok := spec.Type.(*ast.Ident)
+		if !ok {
+			continue
+		}
+		for _, v := range spec.Values {
+			lit, ok := v.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				continue
+			}
+			value, err := strconv.Unquote(lit.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			into[set.Name] = append(into[set.Name], value)
+		}
+	}
+}
+
+// TestNoSentenceIsBroken tells every kind with every reason, bare and furnished: whatever is recorded can be read.
+func TestNoSentenceIsBroken(t *testing.T) {
+	t.Parallel()
+	furnished := fleet.Record{
+		Fleet: "web", Machine: "web-2", Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Check: "page",
+		Result: fleet.ResultRefused, Incident: "web-2/1", Repair: "web-2/r1", Step: fleet.StepReboot, Op: fleet.OpReboot,
+		Outcome: fleet.OutcomeDone, Proof: fleet.ProofConfirmedOff, Instance: "3f2a1b2c-9e5e", Generation: 2, Host: "h1",
+		Provider: "lab", Detail: "detail", Failing: 1, Size: 3, Limit: 2, Took: time.Second,
+	}
+	meagre := furnished
+	meagre.Cause, meagre.Check, meagre.Result, meagre.Host, meagre.Took = "", "", "", "", 0
+	for kind := range sentences {
+		for why := range reasons {
+			for _, r := range []fleet.Record{furnished, meagre} {
+				r.Kind, r.Reason = kind, why
+				if s := Sentence(r); !readable(s) {
+					t.Errorf("%s because of %s: %q", kind, why, s)
+				}
+			}
+		}
+	}
+}
+
+// readable reports whether a sentence has no trace of what was left out.
+func readable(s string) bool {
+	broken := []string{"%!", "  ", "()", ": :", "::", " ,", ", ,", "( ", " )", "\n"}
+	return s != "" && s == strings.TrimSpace(s) && !strings.HasSuffix(s, ":") && !strings.HasSuffix(s, ".") &&
+		!slices.ContainsFunc(broken, func(b string) bool { return strings.Contains(s, b) })
+}
+
+func TestWordsFitIntoSentences(t *testing.T) {
+	t.Parallel()
+	for r, w := range reasons {
+		if !readable(w.clause) || strings.ToUpper(w.clause[:1]) == w.clause[:1] {
+			t.Errorf("reason %s: %q is not a clause", r, w.clause)
+		}
+		if w.advice != "" && !readable(w.advice) {
+			t.Errorf("advice on %s: %q is not a clause", r, w.advice)
+		}
+	}
+	for _, r := range []fleet.Reason{
+		fleet.ReasonQuarantined, fleet.ReasonNameTaken, fleet.ReasonRefusedBy, fleet.ReasonNoProof, fleet.ReasonAttempts,
+		fleet.ReasonStoreFull, fleet.ReasonProviderDoubtful, fleet.ReasonMarkChanged, fleet.ReasonBrake, fleet.ReasonDeleteFailed,
+	} {
+		if Advice(r) == "" {
+			t.Errorf("%s leaves a person without advice", r)
+		}
+	}
+}

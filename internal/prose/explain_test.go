@@ -1,0 +1,129 @@
+package prose_test
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"hale/internal/engine"
+	"hale/internal/fleet"
+	"hale/internal/guard"
+	"hale/internal/prose"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// scene is a fleet of which one machine is told about.
+func scene() (engine.FleetStatus, fleet.View) {
+	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)}
+	running := fleet.Instance{ID: "3f2a1b2c-9e5e", Power: fleet.PowerRunning, Address: netip.MustParseAddr("10.0.0.3")}
+	v := fleet.View{
+		Machine: fleet.Machine{
+			Name: "web-2", Current: fleet.Incarnation{ID: running.ID, Generation: 2, Certified: true},
+			Health: fleet.Health{Verdict: fleet.VerdictHealthy, Since: now.Wall.Add(-time.Hour)},
+		},
+		Checks: []fleet.CheckState{
+			{Check: "page", Standing: fleet.StandingUp, Since: now.Mono.Add(-time.Minute), Result: fleet.ResultOK},
+			{Check: "ping", Standing: fleet.StandingUp, Since: now.Mono.Add(-time.Minute), Result: fleet.ResultOK},
+		},
+		Seen: []fleet.Sighting{{Instance: running, Asked: now.Mono}},
+	}
+	s := engine.FleetStatus{
+		Spec:     fleet.Spec{Name: "web", Provider: "lab", Size: 10, Limits: fleet.Limits{InRepair: 1}},
+		Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, Tally: guard.Tally{Size: 10}, At: now,
+	}
+	return s, v
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	const runs = "the provider says the instance is running at 10.0.0.3"
+	for name, c := range map[string]struct {
+		change func(s *engine.FleetStatus, v *fleet.View)
+		want   prose.Explanation
+	}{
+		"healthy": {
+			change: func(*engine.FleetStatus, *fleet.View) {},
+			want: prose.Explanation{
+				Because: []string{"check page is up for 1m00s", "check ping is up for 1m00s", runs},
+				Now:     []string{"nothing to do"},
+			},
+		},
+		"held by the brake": {
+			change: func(s *engine.FleetStatus, v *fleet.View) {
+				fail(v)
+				v.Machine.Waiting = fleet.ReasonBrake
+				s.Tally.Failing = 4
+			},
+			want: prose.Explanation{
+				Because: []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s", runs},
+				Now:     []string{"held: too many machines fail at once, so the brake is on (4 of 10 machines fail)"},
+				Person:  []string{prose.Advice(fleet.ReasonBrake)},
+			},
+		},
+		"the old instance is fenced": {
+			change: func(s *engine.FleetStatus, v *fleet.View) {
+				fail(v)
+				v.Machine.Repair = &fleet.Repair{
+					ID: "web-2/r3", Kind: fleet.RepairHeal, Step: fleet.StepRecreate, Phase: fleet.PhaseAct, Started: s.At.Wall.Add(-4 * time.Second),
+					Intent: &fleet.Intent{Op: fleet.OpPowerOff, Instance: v.Machine.Current.ID, Unknown: true},
+				}
+			},
+			want: prose.Explanation{
+				Because: []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s", runs},
+				Now: []string{"repair web-2/r3, begun 4s ago, step recreate: acting; " +
+					"nobody knows yet whether power off of 3f2a1b2c… took effect"},
+			},
+		},
+		"in quarantine": {
+			change: func(s *engine.FleetStatus, v *fleet.View) {
+				fail(v)
+				v.Machine.Waiting = fleet.ReasonQuarantined
+				v.Machine.Quarantine = &fleet.Quarantine{Since: s.At.Wall.Add(-5 * time.Minute), Reason: fleet.ReasonNameTaken}
+			},
+			want: prose.Explanation{
+				Because: []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s", runs},
+				Now:     []string{"in quarantine for 5m00s: another instance at the provider has the machine's name"},
+				Person:  []string{"rename or remove the instance that has the name"},
+			},
+		},
+		"the provider is down and hale does not own the fleet": {
+			change: func(s *engine.FleetStatus, _ *fleet.View) {
+				s.Provider = fleet.ProviderState{Standing: fleet.ProviderDown, Detail: "refused"}
+				s.Acting, s.Detail = fleet.ReasonNotOwner, "lease lost"
+			},
+			want: prose.Explanation{
+				Because: []string{"check page is up for 1m00s", "check ping is up for 1m00s", "provider lab does not answer (refused)"},
+				Now:     []string{"held: this server does not own the fleet now (lease lost)"},
+				Person:  []string{"see whether another hale server looks after it"},
+			},
+		},
+		"never built": {
+			change: func(_ *engine.FleetStatus, v *fleet.View) {
+				v.Machine = fleet.Machine{Name: "web-2", Waiting: fleet.ReasonBuildBudget,
+					Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
+			},
+			want: prose.Explanation{
+				Because: []string{"no instance of it was built yet"},
+				Now:     []string{"held: as many first builds run as the fleet allows"},
+				Person:  []string{"wait, or raise limits.in_build"},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, v := scene()
+			c.change(&s, &v)
+			if diff := cmp.Diff(c.want, prose.Explain(s, v)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// fail takes the machine's page down.
+func fail(v *fleet.View) {
+	v.Machine.Health.Verdict, v.Machine.Health.Cause, v.Machine.Health.Check = fleet.VerdictUnhealthy, fleet.CauseChecks, "page"
+	v.Checks[0] = fleet.CheckState{Check: "page", Standing: fleet.StandingDown, Since: fleet.Instant(time.Hour - 12*time.Second),
+		Result: fleet.ResultRefused, Detail: "refused"}
+}

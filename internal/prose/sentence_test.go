@@ -1,0 +1,103 @@
+package prose_test
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/prose"
+)
+
+func TestSentences(t *testing.T) {
+	t.Parallel()
+	const (
+		old = fleet.InstanceID("3f2a1b2c-9e5e-4640-8a47-ed493d1249dc")
+		inc = "web-2/3"
+		rep = "web-2/r3"
+	)
+	for want, r := range map[string]fleet.Record{
+		"web-2 is unhealthy: the provider says it crashed": {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseCrashed},
+		"web-2 is unhealthy: its checks are down: check page: connection refused or reset (connection refused)": {Kind: fleet.RecordVerdict,
+			Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Check: "page", Result: fleet.ResultRefused, Detail: "connection refused"},
+		"web-2 is suspect: check page: the HTTP status is not 2xx (503)": {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictSuspect,
+			Check: "page", Result: fleet.ResultStatus, Detail: "503"},
+		"web-2 is suspect: the provider and the checks disagree": {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictSuspect},
+		"web-2 is unknown: nothing was heard of it yet":          {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnknown},
+		"web-2 is unknown: no instance of it was built yet":      {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing},
+		"web-2 is healthy": {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy, Was: fleet.VerdictStarting},
+		"web-2 is held: 4 of 10 machines fail, the brake engages above 2; else hale would reboot it": {Kind: fleet.RecordHeld,
+			Reason: fleet.ReasonBrake, Failing: 4, Size: 10, Limit: 2, Step: fleet.StepReboot},
+		"web-2 is held: somebody stopped it, and a stop by a person is not a failure": {Kind: fleet.RecordHeld, Reason: fleet.ReasonStoppedByPerson},
+		"web-2: incident web-2/3 is open: the provider says it crashed":               {Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseCrashed, Incident: inc},
+		"web-2: incident web-2/3 is closed after 35s: healed by hale":                 {Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed, Incident: inc, Took: 35 * time.Second},
+		"web-2: repair web-2/r3 begins: the provider says it crashed": {Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairHeal),
+			Cause: fleet.CauseCrashed, Incident: inc, Repair: rep},
+		"web-2: hale builds its instance (web-2/r3)":                          {Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairBuild), Repair: rep},
+		"web-2: the next step is recreate, to replace it with a new instance": {Kind: fleet.RecordStepChosen, Step: fleet.StepRecreate, Incident: inc},
+		"web-2: step start does not apply: it is not off":                     {Kind: fleet.RecordStepSkipped, Step: fleet.StepStart, Reason: fleet.ReasonNotOff, Incident: inc},
+		"web-2: step reboot failed: it did not become healthy in time (starting)": {Kind: fleet.RecordStepFailed, Step: fleet.StepReboot,
+			Reason: fleet.ReasonNotVerified, Detail: "starting", Incident: inc},
+		"web-2, reboot: one more look confirms the failure: check page: no answer in time": {Kind: fleet.RecordLook, Step: fleet.StepReboot,
+			Reason: fleet.ReasonConfirmed, Check: "page", Result: fleet.ResultTimeout, Incident: inc},
+		"web-2, recreate: one more look confirms the failure: the provider says it is off": {Kind: fleet.RecordLook, Step: fleet.StepRecreate,
+			Reason: fleet.ReasonConfirmed, Detail: "off", Incident: inc},
+		"web-2, recreate: hale asks the provider to power off instance 3f2a1b2c… (generation 2) on host h1": {Kind: fleet.RecordIntent,
+			Step: fleet.StepRecreate, Op: fleet.OpPowerOff, Instance: old, Generation: 2, Host: "h1", Incident: inc},
+		"web-2, recreate: power off instance 3f2a1b2c… (generation 2): done after 210ms": {Kind: fleet.RecordOutcome, Step: fleet.StepRecreate,
+			Op: fleet.OpPowerOff, Outcome: fleet.OutcomeDone, Instance: old, Generation: 2, Took: 210 * time.Millisecond, Incident: inc},
+		"web-2, recreate: the old instance 3f2a1b2c… (generation 2) is proven off": {Kind: fleet.RecordProof, Step: fleet.StepRecreate,
+			Proof: fleet.ProofConfirmedOff, Instance: old, Generation: 2, Incident: inc},
+		"web-2, build: hale asks the provider to create instance 3f2a1b2c… (generation 1)": {Kind: fleet.RecordIntent, Step: fleet.StepRecreate,
+			Op: fleet.OpCreate, Instance: old, Generation: 1},
+		"web-2 is healthy after 2.3s at 10.0.0.3: recreate worked": {Kind: fleet.RecordVerified, Step: fleet.StepRecreate,
+			Took: 2300 * time.Millisecond, Address: netip.MustParseAddr("10.0.0.3"), Incident: inc},
+		"web-2 is in quarantine, hale does not touch it: another instance at the provider has the machine's name (web-2)": {
+			Kind: fleet.RecordQuarantined, Reason: fleet.ReasonNameTaken, Detail: "web-2", Incident: inc},
+		"a person must look at web-2: as many repairs as the policy allows did not heal it":              {Kind: fleet.RecordPaged, Reason: fleet.ReasonAttempts, Incident: inc},
+		"web-2: instance 3f2a1b2c… (generation 2) is what an unfinished build left, and will be removed": {Kind: fleet.RecordRemnant, Instance: old, Generation: 2},
+	} {
+		r.Fleet, r.Machine = "web", "web-2"
+		if got := prose.Sentence(r); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+func TestSentencesAboutTheWhole(t *testing.T) {
+	t.Parallel()
+	for want, r := range map[string]fleet.Record{
+		"fleet web: the brake is on: 4 of 10 machines fail, the brake engages above 2; no repair begins": {Kind: fleet.RecordBrake,
+			Reason: fleet.ReasonEngaged, Failing: 4, Size: 10, Limit: 2},
+		"fleet web: the brake is released: 1 of 10 machines fail": {Kind: fleet.RecordBrake, Reason: fleet.ReasonReleased, Failing: 1, Size: 10},
+		"a person must look at fleet web: 4 of 10 machines fail, the brake engages above 2": {Kind: fleet.RecordPaged, Reason: fleet.ReasonBrake,
+			Failing: 4, Size: 10, Limit: 2},
+		"provider lab does not answer; its machines are only probed (connection refused)": {Kind: fleet.RecordProvider, Reason: fleet.ReasonDown,
+			Detail: "connection refused"},
+		"provider lab: it answers again":                                {Kind: fleet.RecordProvider, Reason: fleet.ReasonUp},
+		"a person must look at provider lab: it does not answer (down)": {Kind: fleet.RecordPaged, Reason: fleet.ReasonDown, Detail: "down"},
+		"fleet web: server h looks after its 3 machines and judges them afresh": {Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver,
+			Detail: "h", Size: 3},
+		"fleet web: hale acts again; it did not, because the data folder's disk is full, so nothing can be written down first": {
+			Kind: fleet.RecordOwner, Reason: fleet.ReasonActing, Detail: string(fleet.ReasonStoreFull)},
+		"fleet web: this server's clock was set, so everything is judged afresh": {Kind: fleet.RecordOwner, Reason: fleet.ReasonClockStep},
+	} {
+		r.Fleet, r.Provider = "web", "lab"
+		if got := prose.Sentence(r); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0ms", 340 * time.Millisecond: "340ms", time.Second: "1s", 2390 * time.Millisecond: "2.3s",
+		59*time.Second + 999*time.Millisecond: "59s", time.Minute: "1m00s", 192 * time.Second: "3m12s",
+		125 * time.Minute: "2h05m", 99 * time.Hour: "4d03h",
+	} {
+		if got := prose.Span(d); got != want {
+			t.Errorf("%v: got %s, want %s", d, got, want)
+		}
+	}
+}
