@@ -37,17 +37,23 @@ var errUsage = errors.New("wrong arguments")
 
 func main() {
 	lab.RunIfChild()
+	os.Exit(status())
+}
+
+// status runs the command line and returns the exit status.
+func status() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := run(ctx, os.Args[1:])
 	switch {
 	case errors.Is(err, errUsage):
 		fmt.Fprint(os.Stderr, usage)
-		os.Exit(2)
+		return 2
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "lab:", err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 func run(ctx context.Context, args []string) error {
