@@ -76,35 +76,32 @@ func (s *stage) gone(processes []process) {
 	})
 }
 
-// hold starts a lab and waits to be killed.
-func hold(dir string) {
-	err := lab.EnterOwnNetwork()
-	var l *lab.Lab
-	if err == nil {
-		l, err = lab.Start(context.Background(), lab.Options{Dir: dir})
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+// hold starts a lab and waits to be killed; it returns only if something goes wrong before.
+func hold(dir string) error {
+	if err := lab.EnterOwnNetwork(); err != nil {
+		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	l, err := lab.Start(ctx, lab.Options{Dir: dir})
+	if err != nil {
+		return err
+	}
 	<-ctx.Done()
-	stop()
-	l.Close()
-	os.Exit(1)
+	return errors.Join(ctx.Err(), l.Close())
 }
 
 func TestLabDiesWithAKilledProgram(t *testing.T) {
 	t.Parallel()
-	s := &stage{T: t, ctx: t.Context()}
-	dir := shortTempDir(t)
+	s := &stage{T: t}
+	dir := t.TempDir()
 	holder := exec.Command("/proc/self/exe")
 	holder.Env = append(os.Environ(), envHolder+"="+dir)
 	holder.Stderr = os.Stderr
 	s.must(holder.Start())
 	t.Cleanup(func() { holder.Process.Kill() })
 	s.await("lab of another program", func() (err error) {
-		s.Lab, err = lab.Attach(s.ctx, dir)
+		s.Lab, err = lab.Attach(s.Context(), dir)
 		return err
 	})
 	everyone := inside(t, s.Info().PID)
@@ -119,9 +116,9 @@ func TestLabDiesWithAKilledProgram(t *testing.T) {
 
 func TestDetachedLabIsFoundAgainAndClosed(t *testing.T) {
 	t.Parallel()
-	s := &stage{T: t, ctx: t.Context()}
-	dir := shortTempDir(t)
-	started, err := lab.Start(s.ctx, lab.Options{Dir: dir, Detached: true})
+	s := &stage{T: t}
+	dir := t.TempDir()
+	started, err := lab.Start(s.Context(), lab.Options{Dir: dir, Detached: true})
 	s.must(err)
 	t.Cleanup(func() { started.Close() })
 	here, err := os.Readlink("/proc/self/ns/net")
@@ -130,40 +127,29 @@ func TestDetachedLabIsFoundAgainAndClosed(t *testing.T) {
 		t.Error("a detached lab shares the network of the program that started it")
 	}
 
-	s.Lab, err = lab.Attach(s.ctx, dir)
+	s.Lab, err = lab.Attach(s.Context(), dir)
 	s.must(err)
 	s.virsh("net-info", "default")
 	everyone := inside(t, s.Info().PID)
-	if err := lab.Wipe(s.ctx, dir); err == nil {
+	if err := lab.Wipe(s.Context(), dir); err == nil {
 		t.Error("Wipe removed a running lab")
 	}
 	s.must(s.Close())
 	s.gone(everyone)
-	s.must(lab.Wipe(s.ctx, dir))
+	s.must(lab.Wipe(s.Context(), dir))
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is still there: %v", err)
 	}
-	if _, err := lab.Attach(s.ctx, dir); err == nil {
+	if _, err := lab.Attach(s.Context(), dir); err == nil {
 		t.Error("Attach found a lab that has ended")
 	}
-}
-
-// shortTempDir is a temporary folder with a name short enough for sockets below it.
-func shortTempDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "lab")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
 }
 
 func TestStartRefusesWhatItCannotDo(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	long := filepath.Join(os.TempDir(), fmt.Sprintf("%090d", 0))
+	long := filepath.Join(t.TempDir(), fmt.Sprintf("%090d", 0))
 	if _, err := lab.Start(ctx, lab.Options{Dir: long}); err == nil {
 		t.Error("a folder too long for sockets was taken")
 	}

@@ -75,8 +75,11 @@ func (l *Lab) Break(ctx context.Context, domain string, f Fault) error {
 		return l.setLink(ctx, domain, "down")
 	case FaultLinkUp:
 		return l.setLink(ctx, domain, "up")
+	case FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultOff, FaultReboot, FaultDeaf, FaultHTTP:
+		return l.breakInside(ctx, domain, f)
 	}
-	return l.breakInside(ctx, domain, f)
+	_, err := ParseFault(string(f))
+	return err
 }
 
 // KillQEMU kills a domain's process with SIGKILL and returns when it is gone. It works without libvirtd.
@@ -171,7 +174,8 @@ func (l *Lab) ReadPage(ctx context.Context, domain string) (Page, error) {
 		return Page{}, fmt.Errorf("%s answers %d", domain, r.Status)
 	}
 	var p Page
-	return p, json.Unmarshal([]byte(r.Body), &p)
+	err = json.Unmarshal([]byte(r.Body), &p)
+	return p, err
 }
 
 // AwaitPage waits until a guest serves its page, or ctx ends.

@@ -96,11 +96,13 @@ func pack(t *testing.T, data []byte, name string, arg ...string) []byte {
 // bzImage puts a payload behind a setup header of one sector.
 func bzImage(payload []byte) []byte {
 	const offset = 64
-	image := make([]byte, 1024+offset)
+	const from = 1024 + offset
+	image := make([]byte, from+len(payload)+100)
 	image[setupSectors] = 1
 	binary.LittleEndian.PutUint32(image[payloadOffset:], offset)
 	binary.LittleEndian.PutUint32(image[payloadLength:], uint32(len(payload)))
-	return append(append(image, payload...), make([]byte, 100)...)
+	copy(image[from:], payload)
+	return image
 }
 
 func TestCpioIsWhatCpioReads(t *testing.T) {

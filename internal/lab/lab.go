@@ -209,7 +209,7 @@ func (l *Lab) startWarden(ctx context.Context, capsCache string) error {
 	}
 	defer lifeR.Close()
 	l.life = life
-	cmd := exec.Command("/proc/self/exe") // not CommandContext: ctx bounds the start only
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/proc/self/exe") // ctx bounds the start only
 	cmd.Args[0] = "hale-lab-warden"
 	cmd.Env = append(withoutEnv(os.Environ(), envWarden), envWarden+"="+string(cfg))
 	cmd.Stdout, cmd.Stderr = log, log
@@ -233,7 +233,8 @@ func (l *Lab) startWarden(ctx context.Context, capsCache string) error {
 
 // awaitReady reads the warden's one message.
 func awaitReady(ctx context.Context, ready *os.File) error {
-	defer context.AfterFunc(ctx, func() { ready.SetReadDeadline(time.Now()) })()
+	stop := context.AfterFunc(ctx, func() { ready.SetReadDeadline(time.Now()) })
+	defer stop()
 	text, err := io.ReadAll(ready)
 	switch {
 	case ctx.Err() != nil:

@@ -24,7 +24,7 @@ const envHolder = "HALE_LAB_TEST_HOLDER"
 func TestMain(m *testing.M) {
 	lab.RunIfChild()
 	if dir, ok := os.LookupEnv(envHolder); ok {
-		hold(dir)
+		panic(hold(dir))
 	}
 	lab.Main(m)
 }
@@ -36,7 +36,6 @@ const patience = 2 * time.Minute
 type stage struct {
 	*testing.T
 	*lab.Lab
-	ctx context.Context
 }
 
 // newStage starts a lab in the given /16; labs that run at the same time need different ones.
@@ -55,7 +54,7 @@ func newStage(t *testing.T, subnet string) *stage {
 			t.Errorf("Close: %v", err)
 		}
 	})
-	return &stage{T: t, Lab: l, ctx: t.Context()}
+	return &stage{T: t, Lab: l}
 }
 
 func (s *stage) must(err error) {
@@ -67,7 +66,7 @@ func (s *stage) must(err error) {
 
 func (s *stage) virsh(args ...string) {
 	s.Helper()
-	_, err := s.Virsh(s.ctx, args...)
+	_, err := s.Virsh(s.Context(), args...)
 	s.must(err)
 }
 
@@ -75,7 +74,7 @@ func (s *stage) virsh(args ...string) {
 func (s *stage) define(spec lab.DomainSpec) {
 	s.Helper()
 	var err error
-	spec.Disk, err = s.NewDisk(s.ctx, spec.Name)
+	spec.Disk, err = s.NewDisk(s.Context(), spec.Name)
 	s.must(err)
 	file := filepath.Join(s.TempDir(), spec.Name+".xml")
 	s.must(os.WriteFile(file, []byte(s.DomainXML(spec)), 0o600))
@@ -106,7 +105,7 @@ func (s *stage) await(what string, try func() error) {
 // well waits until the domain serves its page.
 func (s *stage) well(domain string) lab.Page {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	ctx, cancel := context.WithTimeout(s.Context(), patience)
 	defer cancel()
 	p, err := s.AwaitPage(ctx, domain)
 	if err != nil {
@@ -120,7 +119,7 @@ func (s *stage) rebooted(domain string, before lab.Page) lab.Page {
 	s.Helper()
 	var p lab.Page
 	s.await("reboot of "+domain, func() (err error) {
-		if p, err = s.ReadPage(s.ctx, domain); err == nil && p.BootID == before.BootID {
+		if p, err = s.ReadPage(s.Context(), domain); err == nil && p.BootID == before.BootID {
 			err = errors.New("still the boot before")
 		}
 		return err
@@ -131,7 +130,7 @@ func (s *stage) rebooted(domain string, before lab.Page) lab.Page {
 // sick asserts that the page is not served now.
 func (s *stage) sick(domain string) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.ctx, time.Second)
+	ctx, cancel := context.WithTimeout(s.Context(), time.Second)
 	defer cancel()
 	if p, err := s.ReadPage(ctx, domain); err == nil {
 		s.Errorf("%s still serves %+v", domain, p)
@@ -140,14 +139,14 @@ func (s *stage) sick(domain string) {
 
 func (s *stage) fault(domain string, f lab.Fault) {
 	s.Helper()
-	s.must(s.Break(s.ctx, domain, f))
+	s.must(s.Break(s.Context(), domain, f))
 }
 
 // state waits for a state in virsh's words.
 func (s *stage) state(domain, want string) {
 	s.Helper()
 	s.await(domain+" "+want, func() error {
-		domains, err := s.Domains(s.ctx)
+		domains, err := s.Domains(s.Context())
 		if err != nil {
 			return err
 		}
@@ -188,7 +187,7 @@ func TestGuestTakesFaultsFromInside(t *testing.T) {
 
 	s.fault("web-1", lab.FaultNoNet)
 	s.await("no network", func() error {
-		ctx, cancel := context.WithTimeout(s.ctx, time.Second)
+		ctx, cancel := context.WithTimeout(s.Context(), time.Second)
 		defer cancel()
 		if _, err := s.ReadPage(ctx, "web-1"); err == nil {
 			return errors.New("still answers")
@@ -202,7 +201,7 @@ func TestGuestTakesFaultsFromInside(t *testing.T) {
 	s.fault("web-1", lab.FaultPanic)
 	s.state("web-1", "crashed")
 	s.sick("web-1")
-	s.must(s.Destroy(s.ctx, "web-1"))
+	s.must(s.Destroy(s.Context(), "web-1"))
 	s.virsh("start", "web-1")
 	s.rebooted("web-1", page)
 
@@ -222,10 +221,10 @@ func TestGuestReadsItsSeedAndKeepsItsDisk(t *testing.T) {
 		t.Errorf("page %+v, want %+v", page, want)
 	}
 
-	addrs, err := s.Addresses(s.ctx, "db-1")
+	addrs, err := s.Addresses(s.Context(), "db-1")
 	s.must(err)
 	moved := netip.MustParseAddr("10.102.222.7")
-	s.must(s.Readdress(s.ctx, "db-1", moved))
+	s.must(s.Readdress(s.Context(), "db-1", moved))
 	if p := s.well("db-1"); p.BootID != page.BootID || slices.Contains(addrs, moved) {
 		t.Errorf("the address moved before the boot: %v, %+v", addrs, p)
 	}
@@ -234,15 +233,15 @@ func TestGuestReadsItsSeedAndKeepsItsDisk(t *testing.T) {
 	if page.Boots != 2 {
 		t.Errorf("the disk counts %d boots, want 2", page.Boots)
 	}
-	if addrs, err = s.Addresses(s.ctx, "db-1"); err != nil || len(addrs) == 0 || addrs[0] != moved {
+	if addrs, err = s.Addresses(s.Context(), "db-1"); err != nil || len(addrs) == 0 || addrs[0] != moved {
 		t.Errorf("addresses after the boot: %v, %v; want %s first", addrs, err, moved)
 	}
 
 	s.fault("db-1", lab.FaultDeaf)
 	s.virsh("shutdown", "db-1")
-	s.must(s.LinkDown(s.ctx, "db-1"))
+	s.must(s.LinkDown(s.Context(), "db-1"))
 	s.sick("db-1")
-	s.must(s.LinkUp(s.ctx, "db-1"))
+	s.must(s.LinkUp(s.Context(), "db-1"))
 	if p := s.well("db-1"); p.BootID != page.BootID {
 		t.Errorf("a deaf guest with its cable back boots anew: %+v", p)
 	}
@@ -280,46 +279,46 @@ func TestGuestsOutliveLibvirtdAndDieWithTheLab(t *testing.T) {
 		t.Fatalf("%d processes of a, want 1", n)
 	}
 
-	s.must(s.KillLibvirtd(s.ctx))
-	if _, err := s.Virsh(s.ctx, "list"); err == nil {
+	s.must(s.KillLibvirtd(s.Context()))
+	if _, err := s.Virsh(s.Context(), "list"); err == nil {
 		t.Error("libvirtd answers after its death")
 	}
 	if p := s.well("a"); p.BootID != page.BootID {
 		t.Errorf("the guest booted anew when libvirtd died: %+v", p)
 	}
-	s.must(s.StartLibvirtd(s.ctx))
+	s.must(s.StartLibvirtd(s.Context()))
 	s.state("a", "running")
 
-	s.must(s.FreezeLibvirtd(s.ctx))
-	frozen, cancel := context.WithTimeout(s.ctx, 500*time.Millisecond)
+	s.must(s.FreezeLibvirtd(s.Context()))
+	frozen, cancel := context.WithTimeout(s.Context(), 500*time.Millisecond)
 	defer cancel()
 	if _, err := s.Virsh(frozen, "list"); err == nil {
 		t.Error("libvirtd answers while frozen")
 	}
-	s.must(s.KillQEMU(s.ctx, "a"))
+	s.must(s.KillQEMU(s.Context(), "a"))
 	if n := s.running("a"); n != 0 {
 		t.Errorf("%d processes of a after KillQEMU, want 0", n)
 	}
-	s.must(s.ThawLibvirtd(s.ctx))
+	s.must(s.ThawLibvirtd(s.Context()))
 	s.state("a", "shut off")
 	s.virsh("start", "a")
 	page = s.rebooted("a", page)
 
-	s.must(s.Suspend(s.ctx, "a"))
+	s.must(s.Suspend(s.Context(), "a"))
 	s.state("a", "paused")
 	s.sick("a")
-	s.must(s.Resume(s.ctx, "a"))
+	s.must(s.Resume(s.Context(), "a"))
 	if p := s.well("a"); p != page {
 		t.Errorf("after resume: %+v, want %+v", p, page)
 	}
 
-	addrs, err := s.Addresses(s.ctx, "never")
+	addrs, err := s.Addresses(s.Context(), "never")
 	if err != nil || len(addrs) != 1 {
 		t.Errorf("addresses of a guest without a web server: %v, %v; want one", addrs, err)
 	}
 	s.sick("never")
-	s.must(s.Undefine(s.ctx, "never"))
-	s.must(s.Destroy(s.ctx, "never"))
+	s.must(s.Undefine(s.Context(), "never"))
+	s.must(s.Destroy(s.Context(), "never"))
 	if n := s.running("never"); n != 0 {
 		t.Errorf("%d processes of a destroyed domain", n)
 	}
@@ -337,7 +336,7 @@ func TestGuestsOutliveLibvirtdAndDieWithTheLab(t *testing.T) {
 
 func (s *stage) running(domain string) int {
 	s.Helper()
-	processes, err := s.Processes(s.ctx)
+	processes, err := s.Processes(s.Context())
 	s.must(err)
 	n := 0
 	for _, p := range processes {

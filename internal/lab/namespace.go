@@ -151,11 +151,11 @@ func linkIoctl(name string, do func(fd int, r *unix.Ifreq) error) error {
 	return do(fd, r)
 }
 
-func setFlags(fd int, r *unix.Ifreq, set, clear uint16) error {
+func setFlags(fd int, r *unix.Ifreq, on, off uint16) error {
 	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, r); err != nil {
 		return err
 	}
-	r.SetUint16(r.Uint16()&^clear | set)
+	r.SetUint16(r.Uint16()&^off | on)
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, r)
 }
 

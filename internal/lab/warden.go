@@ -70,6 +70,7 @@ type warden struct {
 	cfg     wardenConfig
 	control *net.UnixListener
 	client  *http.Client
+	log     *slog.Logger
 	reaped  chan struct{} // a token after each reaped process
 
 	mu     sync.Mutex
@@ -77,7 +78,10 @@ type warden struct {
 }
 
 func newWarden(text string) (*warden, error) {
-	w := &warden{reaped: make(chan struct{}, 1)}
+	w := &warden{
+		log:    slog.New(slog.NewTextHandler(os.Stderr, nil)), // log/warden.log
+		reaped: make(chan struct{}, 1),
+	}
 	if err := json.Unmarshal([]byte(text), &w.cfg); err != nil {
 		return nil, err
 	}
@@ -173,7 +177,7 @@ func (w *warden) collect(pid int, status unix.WaitStatus) {
 	w.mu.Lock()
 	if pid == w.daemon {
 		w.daemon = 0
-		slog.Info("libvirtd ended", "signal", status.Signal(), "code", status.ExitStatus())
+		w.log.Info("libvirtd ended", "signal", status.Signal(), "code", status.ExitStatus())
 	}
 	w.mu.Unlock()
 	select {
@@ -198,9 +202,6 @@ func (w *warden) answer(conn *net.UnixConn) {
 	var q request
 	if err := json.NewDecoder(conn).Decode(&q); err != nil {
 		return
-	}
-	if q.Op == opStop {
-		os.Exit(0) // the connection's end is the answer
 	}
 	r, err := w.perform(q)
 	if err != nil {
@@ -227,6 +228,8 @@ func (w *warden) perform(q request) (reply, error) {
 		return reply{}, tuneBridge(q.Name)
 	case opGet:
 		return w.get(q.URL)
+	case opStop:
+		return reply{}, w.control.Close() // ends serve, and with it the warden
 	}
 	return reply{}, fmt.Errorf("unknown request %q", q.Op)
 }
@@ -239,11 +242,12 @@ func (w *warden) startDaemon() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
+	var dialer net.Dialer
 	return await(ctx, func() error {
 		if w.daemonPID() == 0 {
 			return final(fmt.Errorf("libvirtd ended at once, see %s", filepath.Join(w.cfg.Dir, "log")))
 		}
-		conn, err := net.Dial("unix", sock)
+		conn, err := dialer.DialContext(ctx, "unix", sock)
 		if err == nil {
 			conn.Close()
 		}

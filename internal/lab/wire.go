@@ -59,7 +59,8 @@ func call(ctx context.Context, dir string, q request) (reply, error) {
 		return reply{}, err
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })()
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
+	defer stop()
 	var r reply
 	err = json.NewEncoder(conn).Encode(q)
 	if err == nil {
