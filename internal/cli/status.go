@@ -86,7 +86,7 @@ func (v *statusView) watch(ctx context.Context) error {
 			v.frame(v.picture(s, err))
 		case err != nil && (trouble == nil || trouble.Error() != err.Error()):
 			fmt.Fprintln(v.out, "hale: "+err.Error())
-		case err == nil && (first || changed(shown, s)):
+		case err == nil && (first || trouble != nil || changed(shown, s)):
 			if err := v.print(s); err != nil {
 				return err
 			}

@@ -1,0 +1,107 @@
+package app_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"testing"
+
+	"hale/internal/api"
+	"hale/internal/app"
+	"hale/internal/fault"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// plan makes a plan and returns it as "machine: verdict, action".
+func (h *house) plan() (api.Plan, []string) {
+	h.t.Helper()
+	p, err := app.Plan(h.t.Context(), app.PlanOptions{Config: h.config, DataDir: h.dir, Socket: h.socket, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var said []string
+	for _, m := range p.Fleets[0].Machines {
+		said = append(said, m.Machine+": "+m.Verdict+", "+m.Action+m.Held.Code)
+	}
+	return p, said
+}
+
+// prints tells the content of every file in the data folder.
+func (h *house) prints() map[string]string {
+	h.t.Helper()
+	found := map[string]string{}
+	root := os.DirFS(h.dir)
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(root, name)
+		found[name] = fmt.Sprintf("%x", sha256.Sum256(data))
+		return err
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return found
+}
+
+func TestS73APlanListsWhatWouldBeDone(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, quick)
+	p, said := h.plan()
+	if diff := cmp.Diff([]string{"web-1: unknown, build", "web-2: unknown, build"}, said); diff != "" {
+		t.Error(diff)
+	}
+	if p.State != api.FromNothing || !p.Settled {
+		t.Errorf("got %s, settled %v", p.State, p.Settled)
+	}
+	if _, err := os.Stat(h.dir); !os.IsNotExist(err) {
+		t.Errorf("a plan made the data folder: %v", err)
+	}
+}
+
+func TestS73APlanTouchesNothing(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, quick)
+	stop := h.run()
+	h.await("built", allWell)
+	want := []string{"web-1: healthy, none", "web-2: healthy, none"}
+	client := api.Dial(h.socket)
+	defer client.Close()
+	before, err := client.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, said := h.plan()
+	if diff := cmp.Diff(want, said); diff != "" || p.State != api.FromController {
+		t.Errorf("%s: %s", p.State, diff)
+	}
+	after, err := client.State(t.Context())
+	if diff := cmp.Diff(before, after); diff != "" || err != nil {
+		t.Errorf("the controller's beliefs are other ones: %v %s", err, diff)
+	}
+	stop()
+
+	files := h.prints()
+	p, said = h.plan()
+	if diff := cmp.Diff(want, said); diff != "" || p.State != api.FromDataFolder {
+		t.Errorf("%s: %s", p.State, diff)
+	}
+	if diff := cmp.Diff(files, h.prints()); diff != "" {
+		t.Errorf("the data folder was touched: %s", diff)
+	}
+}
+
+func TestAPlanDoesNotReadBehindAControllersBack(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, quick)
+	h.run()
+	h.await("built", allWell)
+	_, err := app.Plan(t.Context(), app.PlanOptions{Config: h.config, DataDir: h.dir, Socket: h.socket + "2", Logger: slog.New(slog.DiscardHandler)})
+	if !fault.Is(err, fault.Conflict) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"hale/internal/api"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// storm is a fleet in which much goes on at once.
+func storm() api.Status {
+	return api.Status{Version: "1", Server: "h", Now: noon, Fleets: []api.Fleet{{
+		Name: "web", Mode: "act", Size: 4, Healthy: 1, Failing: 3, InRepair: 1, Acting: true,
+		Brake:    api.Brake{Engaged: true, Since: noon.Add(-90 * time.Second), Limit: 2},
+		Provider: api.Provider{Name: "lab", Standing: "up"},
+		Machines: []api.Machine{
+			{Name: "web-1", Verdict: "healthy", Since: noon.Add(-2 * time.Hour), Address: "10.0.0.1", Instance: "af96bd2c-9e5e", Generation: 1, Host: "h1"},
+			{Name: "web-2", Verdict: "unhealthy", Since: noon.Add(-12 * time.Second), Text: "the provider says it crashed", Address: "10.0.0.2",
+				Instance: "9bf69910-9e5e", Generation: 2, Host: "h2", Repair: &api.Repair{Kind: "heal", Step: "recreate", Phase: "act"}},
+			{Name: "web-3", Verdict: "unhealthy", Since: noon.Add(-12 * time.Second), Text: "check page: no answer in time", Address: "10.0.0.3",
+				Instance: "19943812-9e5e", Generation: 1, Host: "h1", Waiting: api.Reason{Code: "brake", Text: "too many fail"}},
+			{Name: "web-4", Verdict: "unhealthy", Since: noon.Add(-5 * time.Minute), Text: "the provider says it is off", NeedsPerson: true,
+				Instance: "aa943812-9e5e", Generation: 3, Host: "h1", Quarantine: &api.Quarantine{Since: noon.Add(-4 * time.Minute),
+					Reason: api.Reason{Code: "attempts", Text: "as many repairs as the policy allows did not heal it"}}},
+		},
+	}}}
+}
+
+func TestStatusInFull(t *testing.T) {
+	t.Parallel()
+	want := `web: 1 of 4 healthy, 1 in repair, BRAKE ON for 1m30s (3 fail, limit 2), provider lab answers
+  MACHINE  VERDICT    SINCE  DOING          WHY                            ADDRESS   INSTANCE   GEN  HOST
+  web-1    healthy    2h00m                                                10.0.0.1  af96bd2c…  1    h1
+  web-2    unhealthy  12s    recreate, act  the provider says it crashed   10.0.0.2  9bf69910…  2    h2
+  web-3    unhealthy  12s    held: brake    check page: no answer in time  10.0.0.3  19943812…  1    h1
+  web-4    unhealthy  5m00s  quarantine     the provider says it is off              aa943812…  3    h1
+
+A person must look:
+  web: the brake is on: look for one cause behind all of them (network, storage, host, a bad image); the brake releases by itself when enough are healthy again
+  web-4 for 4m00s: as many repairs as the policy allows did not heal it (hale why web-4)`
+	if diff := cmp.Diff(want, strings.Join(paper{}.status(storm(), noon), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStatusOnANarrowTerminal(t *testing.T) {
+	t.Parallel()
+	want := `web: 1 of 4 healthy, 1 in repair, BRAKE ON for 1m30s (3 fai…
+  MACHINE  VERDICT    SINCE  DOING         WHY
+  web-1    healthy    2h00m
+  web-2    unhealthy  12s    recreate, a…  the provider say…
+  web-3    unhealthy  12s    held: brake   check page: no a…
+  web-4    unhealthy  5m00s  quarantine    the provider say…`
+	got := strings.Join(paper{width: 60}.fleet(storm().Fleets[0], noon), "\n")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNothingIsWiderThanTheTerminal(t *testing.T) {
+	t.Parallel()
+	for width := 30; width < 140; width++ {
+		for _, line := range (paper{width: width}).fleet(storm().Fleets[0], noon) {
+			if n := utf8.RuneCountInString(line); n > width {
+				t.Errorf("at width %d a line has %d: %q", width, n, line)
+			}
+		}
+	}
+}
+
+func TestColourChangesNoText(t *testing.T) {
+	t.Parallel()
+	painted := strings.Join(paper{colour: true}.status(storm(), noon), "\n")
+	if !strings.Contains(painted, "\x1b[31munhealthy\x1b[0m") || !strings.Contains(painted, "\x1b[32mhealthy\x1b[0m") {
+		t.Errorf("no colour in %q", painted)
+	}
+	bare := painted
+	for _, s := range []style{strong, faint, red, green, yellow} {
+		bare = strings.ReplaceAll(bare, "\x1b["+string(s)+"m", "")
+	}
+	bare = strings.ReplaceAll(bare, "\x1b[0m", "")
+	if diff := cmp.Diff(strings.Join(paper{}.status(storm(), noon), "\n"), bare); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAFleetThatIsNotLookedAfterSaysSo(t *testing.T) {
+	t.Parallel()
+	f := api.Fleet{Name: "web", Mode: "observe", Size: 1, NotActing: api.Reason{Code: "store-full", Text: "the disk is full", Advice: "free space"},
+		Provider: api.Provider{Name: "lab", Standing: "down", Detail: "connection refused"}}
+	want := `web: 0 of 1 healthy, brake off, provider lab does not answer, only watched, NOT ACTING: the disk is full
+  connection refused
+
+A person must look:
+  web: the disk is full: free space`
+	if diff := cmp.Diff(want, strings.Join(paper{}.status(api.Status{Fleets: []api.Fleet{f}}, noon), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhy(t *testing.T) {
+	t.Parallel()
+	at := func(d time.Duration, text string) api.Event { return api.Event{At: noon.Add(d), Text: text} }
+	for name, c := range map[string]struct {
+		why  api.Why
+		want string
+	}{
+		"healthy, after an incident of yesterday": {
+			why: api.Why{
+				Machine: api.Machine{Name: "web-2", Verdict: "healthy", Since: noon.Add(-20 * time.Hour)},
+				Because: []string{"check page is up for 20h00m", "the provider says the instance is running at 10.0.0.2"},
+				Doing:   []string{"nothing to do"}, Incident: "web-2/1",
+				Timeline: []api.Event{at(-20*time.Hour, "web-2 is unhealthy: the provider says it crashed")},
+			},
+			want: `web-2 is healthy since 2026-11-20 16:00:00.000 (20h00m)
+
+Because:
+  check page is up for 20h00m
+  the provider says the instance is running at 10.0.0.2
+
+Now:
+  nothing to do
+
+What happened last (incident web-2/1):
+  2026-11-20 16:00:00.000  web-2 is unhealthy: the provider says it crashed`,
+		},
+		"held": {
+			why: api.Why{
+				Machine: api.Machine{Name: "web-3", Verdict: "unhealthy", Since: noon.Add(-12 * time.Second), Incident: &api.Incident{ID: "web-3/1"}},
+				Because: []string{"its checks are down", "check page is down for 12s: no answer in time"},
+				Doing:   []string{"held: too many machines fail at once, so the brake is on (4 of 10 machines fail)"},
+				Person:  []string{"look for one cause behind all of them"}, Incident: "web-3/1",
+				Timeline: []api.Event{
+					at(-12*time.Second, "web-3 is unhealthy: its checks are down: check page: no answer in time"),
+					at(-11500*time.Millisecond, "web-3 is held: 4 of 10 machines fail, the brake engages above 2; else hale would reboot it"),
+				},
+			},
+			want: `web-3 is unhealthy since 11:59:48.000 (12s)
+
+Because:
+  its checks are down
+  check page is down for 12s: no answer in time
+
+Now:
+  held: too many machines fail at once, so the brake is on (4 of 10 machines fail)
+
+You can:
+  look for one cause behind all of them
+
+What happened (incident web-3/1, open):
+  11:59:48.000  web-3 is unhealthy: its checks are down: check page: no answer in time
+  11:59:48.500  web-3 is held: 4 of 10 machines fail, the brake engages above 2; else hale would reboot it`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, strings.Join(paper{}.why(c.why, noon), "\n")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	p := api.Plan{State: api.FromController, Fleets: []api.PlannedWork{{
+		Fleet: "web", Mode: "act", Size: 6, Failing: 3, Provider: api.Provider{Name: "lab", Standing: "up"},
+		Machines: []api.PlannedStep{
+			{Machine: "web-1", Verdict: "healthy", Action: api.ActionNone},
+			{Machine: "web-2", Verdict: "unhealthy", Text: "the provider says it is off", Action: "start"},
+			{Machine: "web-3", Verdict: "unhealthy", Text: "its checks are down", Action: "reboot", Held: api.Reason{Code: "budget", Text: "as many are in repair", Detail: "1 of 1"}},
+			{Machine: "web-4", Verdict: "unknown", Text: "no instance of it was built yet", Action: api.ActionBuild},
+			{Machine: "web-5", Verdict: "unhealthy", Action: api.ActionGoOn, Repair: "web-5/r2, step recreate, phase verify"},
+			{Machine: "web-6", Verdict: "unhealthy", Text: "it is paused", Action: api.ActionNone, Held: api.Reason{Code: "paused", Text: "somebody paused it"}},
+		},
+	}}}
+	want := `Planned with what the running controller believes.
+Not everything was settled in time: what is unknown, starting or suspect may yet turn out otherwise.
+
+web: 3 of 6 fail, provider lab answers, hale acts
+  MACHINE  VERDICT    PLAN
+  web-1    healthy    nothing: it is healthy
+  web-2    unhealthy  would start it (step start), because the provider says it is off
+  web-3    unhealthy  held: as many are in repair (1 of 1); else it would reboot it (step reboot), because its checks are down
+  web-4    unknown    would build it, because no instance of it was built yet
+  web-5    unhealthy  the repair under way goes on: web-5/r2, step recreate, phase verify
+  web-6    unhealthy  held: somebody paused it, because it is paused`
+	if diff := cmp.Diff(want, strings.Join(paper{}.plan(p), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,51 @@
+package provider_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+	"hale/internal/provider/simulated"
+)
+
+func TestReadOnlyHasEyesButNoHands(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world := simulated.NewWorld(simulated.Options{})
+		if err := world.Plant(fleet.Instance{ID: "i-1", Name: "web-1"}); err != nil {
+			t.Fatal(err)
+		}
+		p := provider.ReadOnly(world.Open("test"))
+		ref := provider.Ref{ID: "i-1"}
+		for op, call := range map[string]func(context.Context) error{
+			"start":     func(ctx context.Context) error { return p.Start(ctx, ref) },
+			"reboot":    func(ctx context.Context) error { return p.Reboot(ctx, ref) },
+			"power off": func(ctx context.Context) error { return p.PowerOff(ctx, ref) },
+			"create": func(ctx context.Context) error {
+				return p.Create(ctx, provider.Order{Ref: provider.Ref{ID: "i-2"}, Name: "x"})
+			},
+			"delete":  func(ctx context.Context) error { return p.Delete(ctx, ref) },
+			"certify": func(ctx context.Context) error { return p.Certify(ctx, ref) },
+		} {
+			if err := call(t.Context()); !fault.Is(err, fault.Unsupported) {
+				t.Errorf("%s: got %v", op, err)
+			}
+		}
+		l, err := p.List(t.Context())
+		if err != nil || len(l.Instances) != 1 || l.Instances[0].Power != fleet.PowerRunning {
+			t.Errorf("the world is not as it was: %+v, %v", l, err)
+		}
+		if i, err := p.Get(t.Context(), ref); err != nil || i.Name != "web-1" {
+			t.Errorf("got %+v, %v", i, err)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := p.List(t.Context()); err == nil {
+			t.Error("it was closed, and the provider behind it was not")
+		}
+	})
+}
