@@ -59,6 +59,8 @@ var rooms = []room{
 	// Floors 5 and 6.
 	{path: "internal/app", floor: 5},
 	{path: "cmd/hale", floor: 6},
+	// The whole of it, as a user runs it: tests only.
+	{path: "e2e", floor: 6, step: 1},
 	// Support for tests and demonstrations.
 	{path: "internal/lab", support: true, also: []string{"internal/accel"}},
 	{path: "internal/tidy", support: true},
