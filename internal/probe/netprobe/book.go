@@ -359,7 +359,7 @@ func share(id probe.ID, span time.Duration) time.Duration {
 	h.Write([]byte(id.Machine))
 	h.Write([]byte{0})
 	h.Write([]byte(id.Check))
-	return time.Duration(mix(h.Sum64()) % uint64(span))
+	return time.Duration(mix(h.Sum64()) % uint64(span)) //nolint:gosec // below span, which is positive
 }
 
 // mix spreads the few differing bits of similar names over the whole word (the finish of splitmix64).

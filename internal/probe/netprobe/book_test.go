@@ -258,3 +258,53 @@ func TestWaitingEdgeOfARemovedTargetIsDropped(t *testing.T) {
 		t.Errorf("edges %q, want only that of the other target", edges)
 	}
 }
+
+// TestNewEpochHearsWhatItMustKnow: a new owner's fold begins empty, and so that it is never wrong, what is not the
+// beginning is told anew.
+func TestNewEpochHearsWhatItMustKnow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 10)
+	r.wake(0)
+	lost, moved := pinged(1, time.Second), pinged(2, time.Second)
+	lost.Address = netip.Addr{}
+	r.set([]probe.Target{lost, moved}, r.now)
+	r.wake(0)
+	r.answer(fleet.ResultOK)
+	if edges, _ := r.told(); len(edges) != 2 {
+		t.Fatalf("edges %q", edges)
+	}
+	moved.Address = netip.MustParseAddr("10.9.9.9")
+	r.set([]probe.Target{moved}, r.now) // unknown, and nobody reads it yet
+	lost.Epoch, moved.Epoch = 2, 2
+	r.set([]probe.Target{lost, moved}, r.now)
+	for range 2 {
+		report, ok := r.out.next()
+		if !ok || report.Edge == nil || report.Edge.Epoch != 2 || report.Edge.Seq != 1 {
+			t.Fatalf("the new epoch hears %+v", report.Edge)
+		}
+		r.out.delivered()
+	}
+	if report, ok := r.out.next(); ok {
+		t.Errorf("one report too many: %+v", report.Edge)
+	}
+}
+
+func TestAnswersOfAnEarlierRunDoNotCount(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 10)
+	r.wake(0)
+	a := pinged(1, time.Second)
+	r.set([]probe.Target{a}, r.now)
+	r.wake(0)
+	a.Address = netip.MustParseAddr("10.9.9.9")
+	r.set([]probe.Target{a}, r.now)
+	r.wake(0)
+	r.answer(fleet.ResultRefused) // it had been on its way
+	if edges, _ := r.told(); len(edges) != 0 {
+		t.Errorf("edges %q for what the old address said", edges)
+	}
+	r.answer(fleet.ResultOK)
+	if edges, _ := r.told(); len(edges) != 1 || edges[0] != "up ok" {
+		t.Errorf("edges %q, want only that of the new address", edges)
+	}
+}

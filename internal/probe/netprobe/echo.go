@@ -55,5 +55,6 @@ func parseReply(f family, packet []byte) (echo, error) {
 	if !ok || m.Type != want || m.Code != 0 || len(body.Data) != nonceSize {
 		return echo{}, errNoReply
 	}
-	return echo{id: uint16(body.ID), seq: uint16(body.Seq), nonce: binary.BigEndian.Uint64(body.Data)}, nil
+	id, seq := uint16(body.ID), uint16(body.Seq) //nolint:gosec // 16 bits of the packet each
+	return echo{id: id, seq: seq, nonce: binary.BigEndian.Uint64(body.Data)}, nil
 }

@@ -96,7 +96,7 @@ func authority(t probe.Target, scheme string) string {
 		}
 		return host.String()
 	}
-	return netip.AddrPortFrom(host, uint16(t.Spec.Port)).String()
+	return netip.AddrPortFrom(host, uint16(t.Spec.Port)).String() //nolint:gosec // dial refuses other ports
 }
 
 func serverName(t probe.Target) string {

@@ -110,7 +110,9 @@ func TestOddAnswers(t *testing.T) {
 				x.Script(target.Address, probetest.Answer{Serve: func(conn net.Conn) {
 					defer conn.Close()
 					if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
-						_, _ = io.WriteString(conn, tc.answer)
+						if n, _ := io.WriteString(conn, tc.answer); n > 128<<10 {
+							t.Errorf("%d bytes of the answer were read", n)
+						}
 					}
 				}})
 				e := start(t, x, netprobe.Options{})

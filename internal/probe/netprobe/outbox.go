@@ -41,12 +41,10 @@ func (o *outbox) edge(t *target, e probe.Edge) {
 	t.pending = &e
 }
 
-// watermark queues a watermark unless one still waits.
+// watermark queues a watermark. It must not be called while one waits.
 func (o *outbox) watermark(w probe.Watermark) {
-	if o.mark == nil {
-		o.mark = &w
-		o.queue.push(nil)
-	}
+	o.mark = &w
+	o.queue.push(nil)
 }
 
 // next returns what is to be delivered next, and whether there is anything.

@@ -58,7 +58,7 @@ func openPingSocket(ctx context.Context, f family) (*pingSocket, error) {
 		if conn, rawErr = listenRaw(ctx, f); rawErr != nil {
 			return nil, errors.Join(err, rawErr)
 		}
-		s.id = uint16(random()) | 1
+		s.id = uint16(random()&0xffff) | 1
 	}
 	s.conn = conn
 	inner, ok := conn.(syscall.Conn)
@@ -200,7 +200,7 @@ func sockaddr(a netip.Addr) (unix.Sockaddr, error) {
 		if err != nil {
 			return nil, fmt.Errorf("zone %q: %w", zone, err)
 		}
-		to.ZoneId = uint32(link.Index)
+		to.ZoneId = uint32(link.Index) //nolint:gosec // the kernel counts them from 1
 	}
 	return to, nil
 }

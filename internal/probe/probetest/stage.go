@@ -122,7 +122,7 @@ func (s *stage) fold() map[probe.ID]probe.Edge {
 
 // address returns the n-th address of the stage.
 func address(n int) netip.Addr {
-	return netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)})
+	return netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}) //nolint:gosec // a few thousand at most
 }
 
 // pinged returns a target for the n-th machine: ping every 5 s with 1 s to answer, down after 3, up after 1.

@@ -112,6 +112,15 @@ func spread(s *stage) {
 		}
 	}
 	s.pass(39 * time.Second)
+	first := make(map[int]int) // first probes per tenth of a second
+	for _, a := range targets {
+		first[int(s.net.Starts(a.Address)[0].Sub(set)/(100*time.Millisecond))]++
+	}
+	for tenth, k := range first {
+		if k > n/10*2 {
+			s.t.Errorf("%d of %d first probes came in tenth %d of the first second", k, n, tenth)
+		}
+	}
 	perSecond := make([]int, 10)
 	for _, a := range targets {
 		for _, at := range s.net.Starts(a.Address) {
