@@ -10,7 +10,7 @@ import (
 )
 
 // lastEvents is how many events are told of a machine that never had an incident.
-const lastEvents = 10
+const lastEvents = 20
 
 // viewWhy joins the present state of a machine with the journal of its fleet.
 func viewWhy(s engine.FleetStatus, v fleet.View, journal []fleet.Record) Why {
