@@ -1,9 +1,16 @@
 package etcd
 
 import (
+	"context"
 	"log/slog"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"hale/internal/state"
 )
@@ -56,4 +63,48 @@ func BenchmarkRestart(b *testing.B) {
 		}
 		b.StartTimer()
 	}
+}
+
+// BenchmarkIdle measures what a store costs that holds a lease and a watch and has nothing
+// to do: CPU time per second and the memory of this process. Run it by itself, with -benchtime 1x.
+func BenchmarkIdle(b *testing.B) {
+	s := OpenForTest(b, Options{})
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	if _, err := s.Grant(ctx, 10*time.Second); err != nil {
+		b.Fatal(err)
+	}
+	go func() {
+		for range s.Watch(ctx, "", 0) {
+		}
+	}()
+	debug.FreeOSMemory()
+	before, began := cpuTime(b), time.Now()
+	for b.Loop() {
+		<-time.After(20 * time.Second)
+	}
+	used, passed := cpuTime(b)-before, time.Since(began)
+	b.ReportMetric(float64(used.Microseconds())/passed.Seconds(), "cpu-us/s")
+	b.ReportMetric(residentMiB(b), "MiB-resident")
+}
+
+func cpuTime(b *testing.B) time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func residentMiB(b *testing.B) float64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	kib, err := strconv.Atoi(strings.Fields(rest)[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	return float64(kib) / 1024
 }

@@ -37,6 +37,9 @@ const (
 	DefaultQuota   = 2 << 30
 )
 
+// lagBytes is more than what can be written before the database knows its new size.
+const lagBytes = 256 << 20
+
 // Options say where and how to open a store.
 type Options struct {
 	Dir     string       // the folder; made if it does not exist. Required.
@@ -44,7 +47,8 @@ type Options struct {
 	MinFree uint64       // bytes to leave free on the file system; 0 means DefaultMinFree
 	Quota   int64        // bytes of data; 0 means DefaultQuota
 
-	free func(dir string) (uint64, error) // stands in for the file system in tests
+	free     func(dir string) (uint64, error) // stands in for the file system in tests
+	backstop int64                            // etcd's own quota: above ours, because it is checked when it is too late
 }
 
 func (o *Options) complete() error {
@@ -63,6 +67,9 @@ func (o *Options) complete() error {
 	}
 	if o.Quota == 0 {
 		o.Quota = DefaultQuota
+	}
+	if o.backstop == 0 {
+		o.backstop = o.Quota + max(o.Quota, lagBytes)
 	}
 	if o.free == nil {
 		o.free = freeBytes
@@ -131,7 +138,9 @@ func (s *Store) Err() error {
 // revoked: they expire, or the next to open the folder revokes them. Close once.
 func (s *Store) Close() error {
 	s.finish(errClosed)
-	s.tasks.Wait()
+	if err := s.member.settle(&s.tasks); err != nil {
+		return fault.New(fault.Permanent, "state.close", s.space.dir, err)
+	}
 	clientErr := s.client.Close()
 	if errors.Is(clientErr, context.Canceled) {
 		clientErr = nil // what its own Close says of its own context

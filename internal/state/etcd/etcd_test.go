@@ -63,11 +63,12 @@ func TestALostAnswerIsAnUnknownOutcome(t *testing.T) {
 
 func TestACallReturnsWithItsContextEvenIfTheStoreHangs(t *testing.T) {
 	t.Parallel()
+	s := OpenForTest(t, Options{}) // its Close waits for the call
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	hang := make(chan struct{})
 	defer close(hang)
-	_, err := await(ctx, func() (int, error) {
+	_, err := await(ctx, s, func() (int, error) {
 		<-hang
 		return 1, nil
 	})

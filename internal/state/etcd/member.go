@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
@@ -19,24 +20,32 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// The settings of a lone member. Its clock ticks slowly, since it has nobody to send
-// heartbeats to; MinLease follows from the election time.
-const (
-	tick          = 200 * time.Millisecond
-	election      = 5 * tick
-	MinLease      = 2 * time.Second // the shortest lease that is granted: 1.5 elections, in whole seconds
-	batchInterval = 100 * time.Millisecond
+// MinLease is the shortest lease that is granted: one and a half elections, in whole seconds.
+const MinLease = 2 * time.Second
 
-	snapshotCount  = 2_000 // log entries kept in memory, at most about 1.5 times
-	catchUpEntries = 500
-	keptWALs       = 2       // of 64 MiB, besides the one in use and the next
-	retention      = "10000" // revisions of history kept for watches
-	backstop       = 2       // etcd's own quota, in multiples of ours
-	closeWithin    = 10 * time.Second
-	closeFailed    = time.Second
-	hastenEvery    = 5 * time.Millisecond
-	applyWithin    = 50 * time.Millisecond
-	rarely         = time.Hour // for checks that make sense in clusters only
+// The settings of a lone member. Its clock ticks slowly, since it has nobody to send
+// heartbeats to.
+const (
+	tick     = 200 * time.Millisecond
+	election = 5 * tick
+
+	// At a restart the log since the last snapshot is read again. With more than that kept in
+	// memory, nothing of it is dropped before raft has seen that it was applied: to be told to
+	// lead at such a moment would be the end of etcd. What remains of that danger, before the
+	// first snapshot, quietPolls avoids.
+	snapshotEvery = 500   // commits
+	keptInMemory  = 1_000 // entries of the log
+
+	keptWALs  = 2         // of 64 MiB, besides the one in use and the next
+	retention = "10000"   // revisions of history kept for watches
+	rarely    = time.Hour // for checks that make sense in clusters only
+
+	pollEvery   = 5 * time.Millisecond
+	quietPolls  = 3  // without progress, after which the log has been read
+	silentPolls = 10 // without any sign, after which there was nothing to read
+
+	closeWithin = 10 * time.Second
+	closeFailed = time.Second
 )
 
 // member is the embedded server, on a folder that it has the lock of.
@@ -97,19 +106,15 @@ func (m *member) abandon(result <-chan *embed.Etcd) {
 }
 
 // awaitReady waits until the member leads itself, which it is told to do as soon as it has
-// read its log: by its clock it would wait up to two election times for others to come forward.
+// read its log: by its clock it would wait up to an election time for others to come forward.
 func (m *member) awaitReady(ctx context.Context) error {
 	server := m.etcd.Server
 	id := uint64(server.MemberID())
 	lead := &raftpb.Message{Type: raftpb.MsgTimeoutNow.Enum(), From: proto.Uint64(id), To: proto.Uint64(id)}
-	again := time.NewTicker(hastenEvery)
-	defer again.Stop()
-	for began := time.Now(); ; {
-		applied, committed := server.AppliedIndex(), server.CommittedIndex()
-		hasRead := committed > 0 && applied >= committed || time.Since(began) > applyWithin
-		if hasRead && server.Leader() == 0 {
-			_ = server.Process(ctx, lead) // if it is too early, the next one counts
-		}
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	last, quiet := uint64(0), 0
+	for {
 		select {
 		case <-server.ReadyNotify():
 			return nil
@@ -117,7 +122,17 @@ func (m *member) awaitReady(ctx context.Context) error {
 			return m.failed.err
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-again.C:
+		case <-poll.C:
+		}
+		applied := server.AppliedIndex()
+		if applied != last || applied < server.CommittedIndex() {
+			last, quiet = applied, 0
+			continue
+		}
+		quiet++
+		hasRead := applied > 0 && quiet >= quietPolls || quiet >= silentPolls
+		if hasRead && server.Leader() == 0 {
+			_ = server.Process(ctx, lead) // if it does not come through, the next one does
 		}
 	}
 }
@@ -136,19 +151,34 @@ func (m *member) watch(ctx context.Context) error {
 	}
 }
 
-// stop closes the server and gives the folder up. A server that failed may never close: then
-// the folder stays locked until the process ends.
+// errHangs is why a folder stays locked until the process ends.
+var errHangs = errors.New("etcd does not stop; its folder stays locked until this process ends")
+
+// settle waits for the tasks that use the server: to stop it under them would crash it.
+func (m *member) settle(tasks *sync.WaitGroup) error {
+	return m.within(tasks.Wait)
+}
+
+// stop closes the server and gives the folder up.
 func (m *member) stop() error {
-	closed := make(chan struct{})
+	if err := m.within(m.etcd.Close); err != nil {
+		return err
+	}
+	return m.lock.Close()
+}
+
+// within runs what may never end, above all in a server that failed.
+func (m *member) within(run func()) error {
+	ended := make(chan struct{})
 	go func() {
-		defer close(closed)
-		m.etcd.Close()
+		defer close(ended)
+		run()
 	}()
 	select {
-	case <-closed:
-		return m.lock.Close()
+	case <-ended:
+		return nil
 	case <-time.After(m.closeLimit()):
-		return errors.New("etcd did not stop in time; its folder stays locked until this process ends")
+		return errHangs
 	}
 }
 
@@ -186,11 +216,10 @@ func config(opts Options, failed *failure) *embed.Config {
 	cfg.CompactHashCheckTime = rarely
 
 	cfg.MaxTxnOps = 128
-	cfg.QuotaBackendBytes = backstop * opts.Quota
-	cfg.BackendBatchInterval = batchInterval
+	cfg.QuotaBackendBytes = opts.backstop
 	cfg.BackendFreelistType = "map"
-	cfg.SnapshotCount = snapshotCount
-	cfg.SnapshotCatchUpEntries = catchUpEntries
+	cfg.SnapshotCount = snapshotEvery
+	cfg.SnapshotCatchUpEntries = keptInMemory
 	cfg.MaxWalFiles = keptWALs
 	cfg.AutoCompactionMode = embed.CompactorModeRevision
 	cfg.AutoCompactionRetention = retention

@@ -254,7 +254,7 @@ func TestLiveDataAtTheQuotaIsRefusedUntilSomeIsDeleted(t *testing.T) {
 
 func TestEtcdsOwnAlarmIsNoSpaceAndEnds(t *testing.T) {
 	t.Parallel()
-	s := OpenForTest(t, Options{Quota: 8 * mebi})
+	s := OpenForTest(t, Options{Quota: 8 * mebi, backstop: 16 * mebi})
 	ctx := t.Context()
 	var err error
 	for i := 0; err == nil; i++ {

@@ -35,7 +35,7 @@ type Store struct {
 	end context.CancelCauseFunc
 
 	mu    sync.Mutex     // orders the start of tasks before the end of ctx
-	tasks sync.WaitGroup // lease renewals and housekeeping
+	tasks sync.WaitGroup // calls, lease renewals and housekeeping
 }
 
 var _ state.Store = (*Store)(nil)
@@ -51,7 +51,7 @@ func (s *Store) Get(ctx context.Context, key string) (state.Entry, error) {
 		return state.Entry{}, err
 	}
 	defer done()
-	resp, err := await(ctx, func() (*clientv3.GetResponse, error) { return s.client.Get(ctx, key) })
+	resp, err := await(ctx, s, func() (*clientv3.GetResponse, error) { return s.client.Get(ctx, key) })
 	if err != nil {
 		return state.Entry{}, s.explain(ctx, err, reading, op, key)
 	}
@@ -85,7 +85,7 @@ func (s *Store) List(ctx context.Context, prefix string) ([]state.Entry, int64, 
 func (s *Store) pages(ctx context.Context, prefix string) (entries []state.Entry, revision int64, err error) {
 	from := rangeStart(prefix)
 	for {
-		resp, err := await(ctx, func() (*clientv3.GetResponse, error) {
+		resp, err := await(ctx, s, func() (*clientv3.GetResponse, error) {
 			return s.client.Get(ctx, from, clientv3.WithRange(state.PrefixEnd(prefix)),
 				clientv3.WithLimit(pageSize), clientv3.WithRev(revision))
 		})
@@ -119,7 +119,7 @@ func (s *Store) Commit(ctx context.Context, txn state.Txn) (int64, error) {
 	if err := s.space.check(growth(txn)); err != nil {
 		return 0, fault.New(fault.NoSpace, op, txn.Subject(), err)
 	}
-	resp, err := await(ctx, func() (*clientv3.TxnResponse, error) {
+	resp, err := await(ctx, s, func() (*clientv3.TxnResponse, error) {
 		return s.client.Txn(ctx).If(compares(txn.If)...).Then(operations(txn)...).Commit()
 	})
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *Store) Grant(ctx context.Context, ttl time.Duration) (state.Lease, erro
 	asking, cancel := context.WithTimeout(asking, ttl) // a later answer is of no use
 	defer cancel()
 	sent := time.Now()
-	resp, err := await(asking, func() (*clientv3.LeaseGrantResponse, error) {
+	resp, err := await(asking, s, func() (*clientv3.LeaseGrantResponse, error) {
 		return s.client.Grant(asking, int64(math.Ceil(ttl.Seconds())))
 	})
 	if err != nil {
@@ -195,18 +195,18 @@ func (s *Store) Grant(ctx context.Context, ttl time.Duration) (state.Lease, erro
 		Renew:  func(ctx context.Context) (time.Duration, error) { return s.renew(ctx, resp.ID) },
 		Revoke: func(ctx context.Context) error { return s.revoke(ctx, resp.ID) },
 	})
-	if err := s.spawn(op, func() {
+	if err := s.spawn(func() {
 		ctx, done := s.bind(ctx)
 		defer done()
 		lease.Run(ctx)
 	}); err != nil {
-		return nil, err // the lease expires by itself
+		return nil, fault.New(fault.Transient, op, ttl.String(), err) // the lease expires by itself
 	}
 	return lease, nil
 }
 
 func (s *Store) renew(ctx context.Context, id clientv3.LeaseID) (time.Duration, error) {
-	resp, err := await(ctx, func() (*clientv3.LeaseKeepAliveResponse, error) {
+	resp, err := await(ctx, s, func() (*clientv3.LeaseKeepAliveResponse, error) {
 		return s.client.KeepAliveOnce(ctx, id)
 	})
 	if err != nil {
@@ -222,7 +222,7 @@ func (s *Store) revoke(ctx context.Context, id clientv3.LeaseID) error {
 		return err
 	}
 	defer done()
-	_, err = await(ctx, func() (*clientv3.LeaseRevokeResponse, error) { return s.client.Revoke(ctx, id) })
+	_, err = await(ctx, s, func() (*clientv3.LeaseRevokeResponse, error) { return s.client.Revoke(ctx, id) })
 	if err != nil {
 		return s.explain(ctx, err, renewing, op, "")
 	}
@@ -254,17 +254,19 @@ func (s *Store) bind(ctx context.Context) (bound context.Context, done func()) {
 
 // await makes a call that may outlast its context: inside one process, reading etcd means
 // taking its locks, which it holds while its disk hangs. A call that nobody waits for any
-// more ends when etcd answers.
-func await[T any](ctx context.Context, call func() (T, error)) (T, error) {
+// more ends when etcd answers; until then Close does not pull the server from under it.
+func await[T any](ctx context.Context, s *Store, call func() (T, error)) (T, error) {
 	type answer struct {
 		value T
 		err   error
 	}
 	answers := make(chan answer, 1)
-	go func() {
+	if err := s.spawn(func() {
 		value, err := call()
 		answers <- answer{value, err}
-	}()
+	}); err != nil {
+		return *new(T), err
+	}
 	select {
 	case a := <-answers:
 		return a.value, a.err
@@ -273,12 +275,12 @@ func await[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	}
 }
 
-// spawn runs a task that Close waits for.
-func (s *Store) spawn(op string, run func()) error {
+// spawn runs a task that Close waits for, unless the store has ended.
+func (s *Store) spawn(run func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil {
-		return fault.New(fault.Transient, op, "", context.Cause(s.ctx))
+		return context.Cause(s.ctx)
 	}
 	s.tasks.Go(run)
 	return nil
