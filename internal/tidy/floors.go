@@ -28,8 +28,8 @@ var rooms = []room{
 	{path: "internal/fleet", floor: 0, step: 1},
 	{path: "internal/health", floor: 0, step: 2},
 	{path: "internal/guard", floor: 0, step: 2},
-	{path: "internal/repair", floor: 0, step: 2},
-	{path: "internal/decide", floor: 0, step: 3},
+	{path: "internal/repair", floor: 0, step: 3},
+	{path: "internal/decide", floor: 0, step: 4},
 	// Leaves: they know nothing of hale, and look at the world, so the core may not use them.
 	{path: "internal/accel", floor: 0, step: 9, leaf: true},
 	// Floor 1, the ports, each with its exam; what wraps a port and knows no adapter lives here too.
@@ -70,7 +70,7 @@ var rooms = []room{
 // forTests are the packages that any test may import, whatever its floor: exams, twins and laboratories.
 var forTests = []string{
 	"internal/provider/providertest", "internal/state/statetest", "internal/probe/probetest",
-	"internal/provider/simulated", "internal/state/memory", "internal/lab", "internal/accel",
+	"internal/provider/simulated", "internal/state/memory", "internal/probe/netprobe", "internal/lab", "internal/accel",
 }
 
 // doors names, per foreign module, the only rooms whose product code may import it.
