@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
@@ -82,7 +83,12 @@ func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
 	return s.conflict(fmt.Errorf("its state is %q", power))
 }
 
-// Reboot resets a running instance. One that is paused, crashed or off is cut off and started.
+// firmwareTime is the processor time, at least, that an instance has used when its firmware is surely done. QEMU that is
+// reset in the first moments of its life can run into the void, and no later reset brings it back.
+const firmwareTime = time.Second
+
+// Reboot resets a running instance. One that is paused, crashed or off, or has only just been started, is cut off and
+// started, with a new process.
 func (p *Provider) Reboot(ctx context.Context, ref provider.Ref) error {
 	_, s, err := p.open(ctx, "libvirt.reboot", ref)
 	if err != nil {
@@ -97,7 +103,11 @@ func (p *Provider) Reboot(ctx context.Context, ref provider.Ref) error {
 	if err != nil {
 		return err
 	}
-	if power == fleet.PowerRunning {
+	_, _, _, _, used, err := s.DomainGetInfo(dom)
+	if err != nil {
+		return s.fault(err)
+	}
+	if power == fleet.PowerRunning && used > uint64(firmwareTime) {
 		return s.order(func() error { return s.DomainReset(dom, 0) })
 	}
 	if err := s.cutPower(dom); err != nil {
