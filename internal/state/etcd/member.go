@@ -60,6 +60,7 @@ func start(ctx context.Context, opts Options, lock *os.File) (*member, error) {
 	const op = "state.open"
 	failed := newFailure()
 	result := make(chan *embed.Etcd, 1)
+	// It is start's, and ends with a server, with an error or with what etcd panics over.
 	go boot(config(opts, failed), failed, result)
 	m := &member{lock: lock, failed: failed}
 	select {
@@ -67,6 +68,7 @@ func start(ctx context.Context, opts Options, lock *os.File) (*member, error) {
 	case <-failed.done:
 		return nil, fault.New(fault.Permanent, op, opts.Dir, failed.err)
 	case <-ctx.Done():
+		// Nobody's any more: it ends once boot does.
 		go m.abandon(result)
 		return nil, fault.New(fault.Transient, op, opts.Dir, ctx.Err())
 	}
@@ -170,6 +172,7 @@ func (m *member) stop() error {
 // within runs what may never end, above all in a server that failed.
 func (m *member) within(run func()) error {
 	ended := make(chan struct{})
+	// It is this function's, and ends with run; if that never does, with the process.
 	go func() {
 		defer close(ended)
 		run()

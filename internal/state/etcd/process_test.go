@@ -181,7 +181,9 @@ func commitForEver(t *testing.T, folder string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Println("acknowledged", i)
+		if _, err := fmt.Fprintln(os.Stdout, "acknowledged", i); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -157,6 +157,7 @@ func (s *Store) Grant(ctx context.Context, ttl time.Duration) (state.Lease, erro
 		Renew:  func(ctx context.Context) (time.Duration, error) { return s.renew(ctx, id) },
 		Revoke: func(ctx context.Context) error { return s.revoke(ctx, id) },
 	})
+	// It is the caller's, by ctx, and ends with it or with the lease.
 	go l.Run(ctx)
 	return l, nil
 }
