@@ -76,15 +76,19 @@ func (s *stage) gone(processes []process) {
 	})
 }
 
-// hold starts a lab and waits to be killed; it returns only if something goes wrong before.
-func hold(dir string) error {
+// hold starts a lab in a temporary folder, puts a link to it where the test looks, and waits to be
+// killed; it returns only if something goes wrong before.
+func hold(link string) error {
 	if err := lab.EnterOwnNetwork(); err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	l, err := lab.Start(ctx, lab.Options{Dir: dir})
+	l, err := lab.Start(ctx, lab.Options{})
 	if err != nil {
+		return err
+	}
+	if err := os.Symlink(l.Info().Dir, link); err != nil {
 		return err
 	}
 	<-ctx.Done()
@@ -94,14 +98,14 @@ func hold(dir string) error {
 func TestLabDiesWithAKilledProgram(t *testing.T) {
 	t.Parallel()
 	s := &stage{T: t}
-	dir := t.TempDir()
+	link := filepath.Join(t.TempDir(), "lab")
 	holder := exec.Command("/proc/self/exe")
-	holder.Env = append(os.Environ(), envHolder+"="+dir)
+	holder.Env = append(os.Environ(), envHolder+"="+link, "HALE_LAB_NETWORK=") // with a network of its own
 	holder.Stderr = os.Stderr
 	s.must(holder.Start())
 	t.Cleanup(func() { holder.Process.Kill() })
 	s.await("lab of another program", func() (err error) {
-		s.Lab, err = lab.Attach(s.Context(), dir)
+		s.Lab, err = lab.Attach(s.Context(), link)
 		return err
 	})
 	everyone := inside(t, s.Info().PID)
@@ -112,6 +116,9 @@ func TestLabDiesWithAKilledProgram(t *testing.T) {
 	s.must(holder.Process.Kill())
 	holder.Wait() // reports the kill
 	s.gone(everyone)
+	if _, err := os.Stat(s.Info().Dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the temporary folder is still there: %v", err)
+	}
 }
 
 func TestDetachedLabIsFoundAgainAndClosed(t *testing.T) {

@@ -188,7 +188,13 @@ func (l *Lab) start(ctx context.Context) error {
 
 // startWarden starts this program again as the warden and waits until libvirtd answers.
 func (l *Lab) startWarden(ctx context.Context, capsCache string) error {
-	cfg, err := json.Marshal(wardenConfig{Dir: l.info.Dir, CapsCache: capsCache, OwnNetwork: l.info.Detached, Detached: l.info.Detached})
+	cfg, err := json.Marshal(wardenConfig{
+		Dir:        l.info.Dir,
+		CapsCache:  capsCache,
+		OwnNetwork: l.info.Detached,
+		Detached:   l.info.Detached,
+		TempDir:    l.tempDir,
+	})
 	if err != nil {
 		return err
 	}

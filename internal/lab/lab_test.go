@@ -18,13 +18,13 @@ import (
 	"hale/internal/lab"
 )
 
-// envHolder makes the test program hold a lab in the folder it names until it is killed.
+// envHolder makes the test program hold a lab until it is killed; its value is where to link the folder.
 const envHolder = "HALE_LAB_TEST_HOLDER"
 
 func TestMain(m *testing.M) {
 	lab.RunIfChild()
-	if dir, ok := os.LookupEnv(envHolder); ok {
-		panic(hold(dir))
+	if link, ok := os.LookupEnv(envHolder); ok {
+		panic(hold(link))
 	}
 	lab.Main(m)
 }

@@ -36,6 +36,7 @@ type wardenConfig struct {
 	CapsCache  string `json:"caps_cache"`  // libvirt's knowledge about QEMU, shared by all labs
 	OwnNetwork bool   `json:"own_network"` // the namespace is new and must be prepared
 	Detached   bool   `json:"detached"`    // no life pipe
+	TempDir    bool   `json:"temp_dir"`    // Dir ends with the lab
 }
 
 // Inherited files: the warden writes "ok" or what went wrong to the first and closes it.
@@ -93,7 +94,7 @@ func newWarden(text string) (*warden, error) {
 	w.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dialer.DialContext}, Timeout: 5 * time.Second}
 	go w.reap()
 	if !w.cfg.Detached {
-		go exitWithParent(os.NewFile(lifeFD, "life"))
+		go w.endWithParent(os.NewFile(lifeFD, "life"))
 	}
 	if err := w.startDaemon(); err != nil {
 		return nil, err
@@ -105,9 +106,14 @@ func newWarden(text string) (*warden, error) {
 	return w, err
 }
 
-// exitWithParent ends the warden, and with it the whole lab, when nobody holds the other end any more.
-func exitWithParent(life io.Reader) {
+// endWithParent ends the warden, and with it the whole lab, when nobody holds the other end any more.
+// A temporary folder goes too: a killed program cannot remove it.
+func (w *warden) endWithParent(life io.Reader) {
 	io.Copy(io.Discard, life)
+	if w.cfg.TempDir {
+		unix.Kill(-1, unix.SIGKILL) // everything but this process
+		os.RemoveAll(w.cfg.Dir)
+	}
 	os.Exit(0)
 }
 
