@@ -48,7 +48,7 @@ func open(t *testing.T) *office {
 		t.Fatal(err)
 	}
 	var ctx context.Context
-	ctx, o.stop = context.WithCancel(context.Background())
+	ctx, o.stop = context.WithCancel(t.Context())
 	server := api.NewServer(api.Options{Version: "1", Server: "h", Status: standing, Store: o.store, Logger: slog.New(slog.DiscardHandler)})
 	go func() { o.ended <- server.Serve(ctx, l) }()
 	t.Cleanup(o.close)

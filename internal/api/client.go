@@ -179,7 +179,8 @@ func get[T any](ctx context.Context, c *Client, path string) (T, error) {
 		return out, err
 	}
 	defer body.Close()
-	return out, json.NewDecoder(body).Decode(&out)
+	err = json.NewDecoder(body).Decode(&out)
+	return out, err
 }
 
 // open sends a request and returns the body of a good answer.

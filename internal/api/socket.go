@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"hale/internal/fault"
@@ -68,11 +69,14 @@ func vacant(ctx context.Context, path string) error {
 	}
 	dialer := net.Dialer{Timeout: dialLimit}
 	conn, err := dialer.DialContext(ctx, "unix", path)
-	if err != nil {
+	switch {
+	case err == nil:
+		conn.Close()
+		return fault.New(fault.Conflict, op, path, errors.New("another controller listens there"))
+	case errors.Is(err, syscall.ECONNREFUSED): // what listened is dead
 		return nil
 	}
-	conn.Close()
-	return fault.New(fault.Conflict, op, path, errors.New("another controller listens there"))
+	return fault.New(fault.Conflict, op, path, fmt.Errorf("nobody knows whether another controller listens there: %w", err))
 }
 
 // listener removes its socket when it is closed.

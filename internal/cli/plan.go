@@ -69,6 +69,9 @@ func (p paper) plan(plan api.Plan) []string {
 		parts = append(parts, cell{fmt.Sprintf("provider %s %s", f.Provider.Name, prose.Provider(fleet.ProviderStanding(f.Provider.Standing))), plain},
 			cell{"hale " + prose.Mode(fleet.Mode(f.Mode)), plain})
 		lines = append(lines, "", p.headline(f.Fleet, parts))
+		if f.Provider.Detail != "" {
+			lines = append(lines, "  "+p.paint(faint, f.Provider.Detail))
+		}
 		columns := []column{{title: "MACHINE", keep: keepAlways}, {title: "VERDICT", keep: keepAlways}, {title: "PLAN", keep: keepAlways}}
 		for _, m := range f.Machines {
 			columns[0].cells = append(columns[0].cells, cell{m.Machine, plain})
