@@ -176,7 +176,13 @@ func (c *chaos) checkMachine(s fleet.Snapshot, d decide.Decision, m decide.Machi
 	if m.Belief.Generation < was.Generation || m.Belief.Epoch < was.Epoch {
 		c.t.Fatalf("%s: generation or epoch went back", was.Name)
 	}
-	calls := 0
+	c.checkActions(s, m)
+	c.checkRecords(d, was, m)
+}
+
+// checkActions: nothing is asked or called while it may not be, at most one call, and only the stored one.
+func (c *chaos) checkActions(s fleet.Snapshot, m decide.Machine) {
+	name, calls := m.Belief.Name, 0
 	for _, a := range m.Actions {
 		if a.Kind == fleet.ActionObserve {
 			continue
@@ -187,13 +193,16 @@ func (c *chaos) checkMachine(s fleet.Snapshot, d decide.Decision, m decide.Machi
 		if a.Kind == fleet.ActionCall {
 			calls++
 			if m.Belief.Repair == nil || m.Belief.Repair.Intent == nil || *m.Belief.Repair.Intent != a.Intent {
-				c.t.Fatalf("%s: a call that is not the stored intent: %+v", was.Name, a.Intent)
+				c.t.Fatalf("%s: a call that is not the stored intent: %+v", name, a.Intent)
 			}
 		}
 	}
 	if calls > 1 {
-		c.t.Fatalf("%s: %d calls at once", was.Name, calls)
+		c.t.Fatalf("%s: %d calls at once", name, calls)
 	}
+}
+
+func (c *chaos) checkRecords(d decide.Decision, was fleet.Machine, m decide.Machine) {
 	for _, r := range m.Records {
 		if r.Kind == fleet.RecordHeld && r.Reason == fleet.ReasonLawBroken {
 			c.t.Fatalf("%s: %s", was.Name, r.Detail)

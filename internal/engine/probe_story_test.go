@@ -39,7 +39,7 @@ func TestS01ThreeFailedPingsMakeOneHealOnANewAddress(t *testing.T) {
 	})
 }
 
-// S02: fail, fail, ok, fail, fail: no heal.
+// S02: two failures, a success, two failures: no heal.
 func TestS02FailuresThatAreNotInARowDoNothing(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, only(web(3), ping(5*time.Second)), func(s *story) {

@@ -91,7 +91,7 @@ func (t *term) write(ctx context.Context, docs []document, records []fleet.Recor
 	if err != nil {
 		return err
 	}
-	t.book.Advance(len(records))
+	t.book.Advance(records)
 	for i, d := range docs {
 		if fresh[i].value != d.was.value {
 			*d.was = stored{rev, fresh[i].value}

@@ -6,16 +6,26 @@ import (
 	"strings"
 )
 
-// Names and ids. Each is obtained by parsing (or from a provider) and travels typed.
-type (
-	Name         string // a fleet, as "web"
-	MachineName  string // a machine: its fleet and ordinal, as "web-2"
-	CheckName    string // a check within a fleet, as "page"
-	ProviderName string // a provider in the configuration, as "lab"
-	HostName     string // a hypervisor host of a provider; empty where there is only one
-	InstanceID   string // a provider's immutable id of one VM; a UUID under libvirt
-	Installation string // one hale installation's random id, kept in its store
-)
+// Name names a fleet, as "web". Each name and id here is obtained by parsing, or from a provider, and travels typed.
+type Name string
+
+// MachineName names a machine: its fleet and ordinal, as "web-2".
+type MachineName string
+
+// CheckName names a check within a fleet, as "page".
+type CheckName string
+
+// ProviderName names a provider in the configuration, as "lab".
+type ProviderName string
+
+// HostName names a hypervisor host of a provider; empty where there is only one.
+type HostName string
+
+// InstanceID is a provider's immutable id of one VM; a UUID under libvirt.
+type InstanceID string
+
+// Installation is one hale installation's random id, kept in its store.
+type Installation string
 
 // Generation numbers the instances of one machine, from 1 upwards; never reused.
 type Generation uint64

@@ -175,7 +175,7 @@ type Limits struct {
 	Brake    BrakePolicy
 }
 
-// BrakePolicy: the brake engages when more machines fail than max(AtLeast, floor(Percent x size / 100)),
+// BrakePolicy says when the brake engages: when more machines fail than max(AtLeast, floor(Percent x size / 100)),
 // and always when all of three or more fail.
 type BrakePolicy struct {
 	AtLeast      int

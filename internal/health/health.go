@@ -25,8 +25,8 @@ type Evidence struct {
 
 // Judge returns the machine's health as the evidence shows it.
 func Judge(m fleet.Machine, e Evidence) fleet.Health {
-	h := fleet.Health{Grace: m.Health.Grace}
-	h.Verdict, h.Cause, h.Check, h.Result = verdict(m, e)
+	h := find(m, e)
+	h.Grace = m.Health.Grace
 	if h.Grace != 0 && !e.Now.Due(h.Grace) && forgiven(h) {
 		h.Verdict, h.Cause = fleet.VerdictStarting, fleet.CauseNone
 	}
@@ -60,16 +60,17 @@ func forgiven(h fleet.Health) bool {
 	return false
 }
 
-func verdict(m fleet.Machine, e Evidence) (fleet.Verdict, fleet.Cause, fleet.CheckName, fleet.ResultReason) {
+// find is the verdict without grace, from this evidence alone.
+func find(m fleet.Machine, e Evidence) fleet.Health {
 	if m.Current.None() {
 		if m.Incident != nil && !m.Incident.Blind() {
-			return fleet.VerdictUnhealthy, fleet.CauseGone, "", ""
+			return fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseGone}
 		}
-		return fleet.VerdictUnknown, fleet.CauseMissing, "", ""
+		return fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}
 	}
 	word := providerWord(m, e)
 	if cause, bad := word.cause(); bad && !mentions(e.Spec.UnhealthyWhen, fleet.ProviderTerm) {
-		return fleet.VerdictUnhealthy, cause, "", ""
+		return fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: cause}
 	}
 	checks := e.Checks
 	if e.Epoch != m.Epoch {
@@ -82,20 +83,21 @@ func verdict(m fleet.Machine, e Evidence) (fleet.Verdict, fleet.Cause, fleet.Che
 		return downTruth(checks, name)
 	})
 	culprit := worst(checks)
-	switch down {
-	case True:
-		if cause, bad := word.cause(); bad {
-			return fleet.VerdictUnhealthy, cause, "", ""
-		}
-		return fleet.VerdictUnhealthy, fleet.CauseChecks, culprit.Check, culprit.Result
-	case Unknown:
-		return fleet.VerdictUnknown, fleet.CauseNone, culprit.Check, culprit.Result
-	case False:
+	blamed := fleet.Health{Check: culprit.Check, Result: culprit.Result}
+	cause, bad := word.cause()
+	switch {
+	case down == True && bad:
+		return fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: cause}
+	case down == True:
+		blamed.Verdict, blamed.Cause = fleet.VerdictUnhealthy, fleet.CauseChecks
+	case down == Unknown:
+		blamed.Verdict = fleet.VerdictUnknown
+	case bad, culprit.Standing == fleet.StandingDown, culprit.Standing == fleet.StandingFailing:
+		blamed.Verdict = fleet.VerdictSuspect
+	default:
+		return fleet.Health{Verdict: fleet.VerdictHealthy}
 	}
-	if _, bad := word.cause(); bad || culprit.Standing == fleet.StandingDown || culprit.Standing == fleet.StandingFailing {
-		return fleet.VerdictSuspect, fleet.CauseNone, culprit.Check, culprit.Result
-	}
-	return fleet.VerdictHealthy, fleet.CauseNone, "", ""
+	return blamed
 }
 
 // worst returns the check that stands worst: down before failing before unknown.

@@ -83,12 +83,14 @@ func (b *Book) trim() (from, to uint64) {
 	return b.trimmed, b.next - Keep
 }
 
-// Advance counts n records as appended.
-func (b *Book) Advance(n int) {
+// Advance counts the records as appended.
+func (b *Book) Advance(records []fleet.Record) {
 	if _, to := b.trim(); to > 0 {
 		b.trimmed = to
 	}
-	b.next += uint64(n)
+	if n := len(records); n > 0 {
+		b.next = records[n-1].Seq + 1
+	}
 }
 
 // Read returns a fleet's records, oldest first, and the revision to follow from.

@@ -106,10 +106,10 @@ func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
 		if in.Instance == r.Next.ID {
 			m.Current, r.Next = r.Next, fleet.Incarnation{}
 		}
-		w.verifyFrom(r)
+		w.verifyFrom()
 	case fleet.OpCreate:
 		m.Current, r.Next = r.Next, fleet.Incarnation{}
-		w.verifyFrom(r)
+		w.verifyFrom()
 	case fleet.OpPowerOff: // the proof is a sighting of its own
 	case fleet.OpDelete:
 		w.removed(r)
@@ -119,7 +119,7 @@ func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
 	}
 }
 
-func (w *Work) verifyFrom(r *fleet.Repair) {
+func (w *Work) verifyFrom() {
 	w.M.Epoch++
 	w.M.Acted = w.now()
 	w.M.Address = w.View.Sighting(w.M.Current.ID).Instance.Address
