@@ -85,14 +85,15 @@ func (o *office) write(records ...fleet.Record) {
 			}
 			o.books[r.Fleet] = book
 		}
-		writes, err := book.Writes([]fleet.Record{r})
+		batch := []fleet.Record{r}
+		writes, err := book.Writes(batch)
 		if err != nil {
 			o.t.Fatal(err)
 		}
 		if _, err := o.store.Commit(o.t.Context(), state.Txn{Then: writes}); err != nil {
 			o.t.Fatal(err)
 		}
-		book.Advance(1)
+		book.Advance(batch)
 	}
 }
 
