@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/journal"
 	"hale/internal/probe"
 	"hale/internal/state"
 
@@ -61,6 +62,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := e.noteReleased(ctx); err != nil {
+		return err
+	}
 	var wg sync.WaitGroup
 	for _, s := range e.sentinels {
 		wg.Go(func() { s.watch(ctx) })
@@ -92,6 +96,52 @@ func (e *Engine) installation(ctx context.Context) (fleet.Installation, error) {
 			return "", err
 		}
 	}
+}
+
+// noteReleased says, once, of each fleet that is in the store and no longer in the configuration that it was let go:
+// nothing of it is watched or touched any more.
+func (e *Engine) noteReleased(ctx context.Context) error {
+	entries, _, err := e.opts.Store.List(ctx, fleetsPrefix)
+	if err != nil {
+		return err
+	}
+	known := make(map[fleet.Name]bool)
+	for _, o := range e.owners {
+		known[o.spec.Name] = true
+	}
+	for _, entry := range entries {
+		name, ok := fleetOf(entry.Key)
+		if !ok || known[name] {
+			continue
+		}
+		known[name] = true
+		if err := e.noteRelease(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
+	records, _, err := journal.Read(ctx, e.opts.Store, name)
+	if err != nil {
+		return err
+	}
+	if n := len(records); n > 0 && records[n-1].Reason == fleet.ReasonFleetLeft {
+		return nil
+	}
+	e.opts.Logger.Warn("the fleet is no longer in the configuration: it is not watched any more, and nothing was destroyed", "fleet", name)
+	book, err := journal.Open(ctx, e.opts.Store, name)
+	if err != nil {
+		return err
+	}
+	writes, err := book.Writes([]fleet.Record{{
+		At: e.clock.now().Wall, Fleet: name, Kind: fleet.RecordOwner, Reason: fleet.ReasonFleetLeft}})
+	if err != nil {
+		return err
+	}
+	_, err = e.opts.Store.Commit(ctx, state.Txn{Then: writes})
+	return err
 }
 
 // Status returns the fleets as they stand, in the order of the configuration.

@@ -226,6 +226,34 @@ func TestS10AfterTheEndNothingIsProbedOrHealed(t *testing.T) {
 	})
 }
 
+// S10: a fleet that is taken out of the file is released: nothing is probed or healed, and the journal says so once.
+func TestS10AFleetTakenOutOfTheFileIsReleased(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		old := s.spec
+		s.kill()
+		s.spec = web(1)
+		s.spec.Name = "other"
+		at := time.Now()
+		s.inject(simulated.Crash{Instance: s.idOf("web-1")})
+		for range 2 {
+			s.start()
+			s.pass(time.Minute)
+			s.kill()
+		}
+		for _, c := range s.world.Calls() {
+			if !c.At.Before(at) && c.Machine.Fleet() == "web" {
+				t.Errorf("%s of %s after its fleet left", c.Op, c.Machine)
+			}
+		}
+		s.spec = old
+		if n := s.count(because(fleet.RecordOwner, fleet.ReasonFleetLeft)); n != 1 {
+			t.Errorf("%d records of the release, want one", n)
+		}
+	})
+}
+
 // S19: a DHCP server gives another address; the next check goes there.
 func TestS19AChangedAddressIsFollowed(t *testing.T) {
 	t.Parallel()

@@ -165,9 +165,14 @@ func (s *story) grown() {
 // id returns the true instance of the machine with the ordinal.
 func (s *story) id(n int) fleet.InstanceID {
 	s.t.Helper()
-	i, ok := s.world.Instance(s.spec.Name.Machine(n))
+	return s.idOf(s.spec.Name.Machine(n))
+}
+
+func (s *story) idOf(name fleet.MachineName) fleet.InstanceID {
+	s.t.Helper()
+	i, ok := s.world.Instance(name)
 	if !ok {
-		s.t.Fatalf("the world has no instance of %s", s.spec.Name.Machine(n))
+		s.t.Fatalf("the world has no instance of %s", name)
 	}
 	return i.ID
 }

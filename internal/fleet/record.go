@@ -48,9 +48,7 @@ type RecordKind string
 // What can happen.
 const (
 	RecordVerdict        RecordKind = "verdict"         // a machine's verdict or its cause changed
-	RecordCheck          RecordKind = "check"           // one check's standing changed
 	RecordAddress        RecordKind = "address"         // the provider names another address, or none
-	RecordPower          RecordKind = "power"           // the provider reports another power state
 	RecordIncidentOpen   RecordKind = "incident-opened" //
 	RecordIncidentClosed RecordKind = "incident-closed" // Reason: healed or recovered
 	RecordHeld           RecordKind = "held"            // something could be done and is not; Reason says why
@@ -88,20 +86,19 @@ const (
 	ReasonStoppedByPerson  Reason = "stopped-by-person" // a stop by a person is not a failure
 	ReasonPaused           Reason = "paused"            // somebody, or the host's full disk, paused it
 	ReasonQuarantined      Reason = "quarantined"       //
+	ReasonRecovering       Reason = "recovering"        // not unhealthy any more, and not healthy yet
 	ReasonBlind            Reason = "blind"             // nothing is known; unknown is not dead
 	ReasonProviderDown     Reason = "provider-down"     //
 	ReasonProviderDoubtful Reason = "provider-doubtful" //
 	ReasonHostDown         Reason = "host-down"         //
 	ReasonObserve          Reason = "observe"           // the fleet is only watched
 	ReasonSurplus          Reason = "surplus"           // beyond the desired size; destroyed only when confirmed by a person
-	ReasonRemnantFirst     Reason = "remnant-first"     // an expired build must be removed before the next one
 	ReasonNoStep           Reason = "no-step"           // no rung of the ladder applies
 	ReasonLeaseShort       Reason = "lease-short"       // the remaining lease does not cover the call
 	ReasonNotOwner         Reason = "not-owner"         // the lease is lost
 	ReasonStoreFull        Reason = "store-full"        // the disk is full: nothing can be written down first
 	ReasonStoreDown        Reason = "store-down"        // the store does not answer
 	ReasonClockStep        Reason = "clock-step"        // wall and monotonic clock parted by more than 2 s
-	ReasonStopping         Reason = "stopping"          // hale is being stopped
 
 	// Looks.
 	ReasonConfirmed   Reason = "confirmed"
@@ -140,7 +137,6 @@ const (
 	ReasonTookOver    Reason = "took-over"    //
 	ReasonActing      Reason = "acting"       // what kept hale from acting is over
 	ReasonNewAddress  Reason = "new-address"  //
-	ReasonNoAddress   Reason = "no-address"   //
 	ReasonFleetLeft   Reason = "fleet-left"   // the fleet is no longer in the file; nothing was destroyed
 	ReasonHoldExpired Reason = "hold-expired" //
 )

@@ -123,8 +123,10 @@ func NewRepair(m fleet.Machine, s Situation) fleet.Reason {
 		return fleet.ReasonPaused
 	case m.Health.Cause == fleet.CauseStopped && s.Spec.Repair.OnExternalStop != fleet.ExternalStopHeal:
 		return fleet.ReasonStoppedByPerson
-	case m.Health.Verdict != fleet.VerdictUnhealthy && !m.Current.Expired:
+	case m.Health.Verdict == fleet.VerdictUnknown && !m.Current.Expired:
 		return fleet.ReasonBlind
+	case m.Health.Verdict != fleet.VerdictUnhealthy && !m.Current.Expired:
+		return fleet.ReasonRecovering
 	}
 	if r := AnyStep(m, s); r != "" {
 		return r

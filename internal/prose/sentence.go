@@ -17,9 +17,7 @@ func Sentence(r fleet.Record) string {
 
 var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordVerdict:        verdict,
-	fleet.RecordCheck:          check,
 	fleet.RecordAddress:        address,
-	fleet.RecordPower:          power,
 	fleet.RecordIncidentOpen:   incidentOpen,
 	fleet.RecordIncidentClosed: incidentClosed,
 	fleet.RecordHeld:           held,
@@ -139,23 +137,11 @@ func verdict(r fleet.Record) string {
 	return because(said, Cause(r.Cause), finding)
 }
 
-func check(r fleet.Record) string {
-	return because(about(r), Finding(r.Check, r.Result, r.Detail))
-}
-
 func address(r fleet.Record) string {
 	if !r.Address.IsValid() {
 		return about(r) + ": the provider names no address; the last known one stays probed"
 	}
 	return fmt.Sprintf("%s has the address %s", about(r), r.Address)
-}
-
-func power(r fleet.Record) string {
-	said := Cause(r.Cause)
-	if said == "" {
-		said = "the provider reports another power state"
-	}
-	return about(r) + ": " + aside(said, r.Detail)
 }
 
 func incidentOpen(r fleet.Record) string {
