@@ -116,7 +116,7 @@ func (b blueprint) domain() *libvirtxml.Domain {
 	d := &libvirtxml.Domain{
 		Type:   b.Type,
 		Memory: &libvirtxml.DomainMemory{Value: uint(b.Memory / 1024), Unit: "KiB"},
-		VCPU:   &libvirtxml.DomainVCPU{Value: uint(max(b.CPUs, 1))}, //nolint:gosec // at least one
+		VCPU:   &libvirtxml.DomainVCPU{Value: uint(max(b.CPUs, 1))},
 		OS: &libvirtxml.DomainOS{
 			Type:   &libvirtxml.DomainOSType{Arch: "x86_64", Machine: "q35", Type: "hvm"},
 			Kernel: b.Kernel, Initrd: b.Initrd, Cmdline: b.Cmdline,

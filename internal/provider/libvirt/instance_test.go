@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"golang.org/x/sys/unix"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
@@ -263,6 +264,28 @@ func failedStartLeavesNothing(t *testing.T, b *bench) {
 	_, err := p.Get(t.Context(), o.Ref)
 	wantKind(t, "get", err, fault.NotFound)
 	if diff := cmp.Diff(before, b.files(t)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+// TestFullDisk: the daemon has no word for it, so the adapter looks.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	small := t.TempDir()
+	must(t, unix.Mount("tmpfs", small, "tmpfs", 0, "size=1m"))
+	t.Cleanup(func() { must(t, unix.Unmount(small, 0)) })
+	if err := os.WriteFile(filepath.Join(small, "filler"), make([]byte, 2<<20), 0o600); err == nil {
+		t.Fatal("the disk is not full")
+	}
+	b := newBench(t)
+	b.state = small
+	p := b.handle(t)
+	o := b.order("squeezed")
+	o.Template.Image = filepath.Join(b.Info().Images, "base.qcow2")
+	wantKind(t, "create", p.Create(t.Context(), o), fault.NoSpace)
+	_, err := p.Get(t.Context(), o.Ref)
+	wantKind(t, "get", err, fault.NotFound)
+	if diff := cmp.Diff([]string{"filler"}, b.files(t)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 }

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { lab.Main(m) }
 
 // patience is how long a boot may take on a busy machine.
-const patience = 40 * time.Second
+const patience = 60 * time.Second
 
 // bench is a real libvirtd with QEMU, for one test.
 type bench struct {
@@ -105,7 +105,7 @@ func (b *bench) Thaw(t testing.TB)       { t.Helper(); must(t, b.ThawLibvirtd(ba
 
 // background bounds calls that also cleanups make, after the test's own context ended.
 func background(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	t.Cleanup(cancel)
 	return ctx
 }

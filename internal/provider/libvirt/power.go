@@ -79,6 +79,7 @@ func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
 		return s.order(func() error { return s.DomainResume(dom) })
 	case fleet.PowerOff:
 		return s.boot(dom)
+	case fleet.PowerUnknown, fleet.PowerCrashed, fleet.PowerError, fleet.PowerGone:
 	}
 	return s.conflict(fmt.Errorf("its state is %q", power))
 }

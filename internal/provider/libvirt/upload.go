@@ -166,8 +166,9 @@ func decodeFault(p []byte) error {
 		return fmt.Errorf("an error of %d bytes that says nothing", len(p))
 	}
 	e := golibvirt.Error{Code: binary.BigEndian.Uint32(p)}
-	if present, length := binary.BigEndian.Uint32(p[8:]), binary.BigEndian.Uint32(p[12:]); present == 1 && uint64(length) <= uint64(len(p)-16) {
-		e.Message = string(p[16 : 16+length])
+	present, length, text := binary.BigEndian.Uint32(p[8:]), int(binary.BigEndian.Uint32(p[12:])), p[16:]
+	if present == 1 && length <= len(text) {
+		e.Message = string(text[:length])
 	}
 	return e
 }

@@ -141,7 +141,7 @@ func (s *session) subscribe(ctx context.Context) (*subscription, error) {
 func (s *subscription) next(tick <-chan time.Time) (*golibvirt.Domain, error) {
 	for {
 		var event any
-		open := true
+		var open bool
 		select {
 		case event, open = <-s.streams[0]:
 		case event, open = <-s.streams[1]:
@@ -168,7 +168,8 @@ func (s *subscription) close() {
 		if stream == nil {
 			continue
 		}
-		for range stream { //nolint:revive // what is left does not matter
+		for range stream {
+			continue // what is left does not matter
 		}
 	}
 }

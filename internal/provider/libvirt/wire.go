@@ -96,16 +96,6 @@ func (w *wire) follow(p []byte) error {
 	return nil
 }
 
-// isDown reports whether the connection ended.
-func (w *wire) isDown() bool {
-	select {
-	case <-w.down:
-		return true
-	default:
-		return false
-	}
-}
-
 // link is one connection with its RPC client.
 type link struct {
 	*golibvirt.Libvirt
