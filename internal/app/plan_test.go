@@ -48,6 +48,7 @@ func (h *house) prints() map[string]string {
 	return found
 }
 
+// S73: the operator runs plan; the decisions for the present state are listed, and nothing is done.
 func TestS73APlanListsWhatWouldBeDone(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, quick)
