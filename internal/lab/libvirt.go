@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 const qemuConf = `stdio_handler = "file"
@@ -24,11 +26,13 @@ cgroup_controllers = [ ]
 namespaces = [ ]
 `
 
+// libvirtdConf wants a host UUID: where the firmware has none, libvirtd would make up another one at each start.
 const libvirtdConf = `auth_unix_rw = "none"
 auth_unix_ro = "none"
 unix_sock_rw_perms = "0770"
 log_filters = "3:*"
 log_outputs = "3:file:/var/log/libvirt/libvirtd.log"
+host_uuid = "%s"
 `
 
 // dnsmasq's ping before each offer would cost every boot three seconds. Forwarding is "open" because
@@ -54,7 +58,7 @@ func (l *Lab) writeFiles() error {
 	}
 	network := fmt.Sprintf(networkXML, l.info.Bridge, l.address(0, 1), l.address(1, 1), l.address(200, 250))
 	for name, text := range map[string]string{
-		"etc/libvirtd.conf":   libvirtdConf,
+		"etc/libvirtd.conf":   fmt.Sprintf(libvirtdConf, uuid.NewString()),
 		"etc/qemu.conf":       qemuConf,
 		"etc/libvirt.conf":    "",
 		"etc/lab-network.xml": network,

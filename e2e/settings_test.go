@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"hale/internal/lab"
+)
+
+// settings are what a scene's configuration says; the rest is the same for all.
+type settings struct {
+	fleet  string
+	size   int
+	checks []string // names of knownChecks
+	// downAfter is how many failures in a row make a check down; 0 means three.
+	downAfter int
+	ladder    string // YAML of repair.steps; empty: hale's default
+	stop      string // on_external_stop; empty: hale's default
+	build     time.Duration
+	image     string // a disk to boot from, instead of the guest's kernel
+}
+
+// checkEvery is short, but no shorter than an operator with few machines would write it.
+const (
+	checkEvery   = 500 * time.Millisecond
+	checkTimeout = 450 * time.Millisecond
+)
+
+// knownChecks are the three ways to look at a guest.
+var knownChecks = map[string]string{
+	"alive": "ping: {}",
+	"port":  "tcp: {port: 80}",
+	"page":  "http: {path: /healthz}",
+}
+
+// Ladders. A reboot has the time that two boots take on a busy machine before the next step is tried.
+const (
+	replaceOnly = "[recreate]"
+	fullLadder  = "[start: {}, reboot: {verify_within: 15s}, recreate: {}]"
+)
+
+// render writes the configuration file.
+func (s settings) render(l *lab.Lab, initrd string) string {
+	var b strings.Builder
+	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	p("providers:")
+	p("  lab: {type: libvirt, uri: %q, state_dir: %q, poll: 1s}", l.URI(), l.Info().Images)
+	p("fleets:")
+	p("  %s:", s.fleet)
+	p("    provider: lab")
+	p("    size: %d", s.size)
+	if s.image != "" {
+		p("    template: {image: %q, memory: %dMiB, disks: {root: ephemeral}}", s.image, lab.GuestMemoryMiB)
+	} else {
+		p("    template:")
+		p("      kernel: %q", l.Info().Guest.Kernel)
+		p("      initrd: %q", initrd)
+		p("      cmdline: \"%s hale.name={name}\"", lab.KernelArgs)
+		p("      memory: %dMiB", lab.GuestMemoryMiB)
+		p("      seed: true")
+	}
+	p("    checks:")
+	for _, name := range s.checks {
+		p("      %s: {%s, every: %s, timeout: %s, down_after: %d}", name, knownChecks[name], checkEvery, checkTimeout, max(s.downAfter, 3))
+	}
+	if s.stop != "" {
+		p("    on_external_stop: %s", s.stop)
+	}
+	p("    build_within: %s", s.build)
+	p("    repair:")
+	if s.ladder != "" {
+		p("      steps: %s", s.ladder)
+	}
+	p("      attempts: 50 in 1h")
+	p("      backoff: 500ms")
+	return b.String()
+}
+
+// initrd is the file that new instances boot from. What it makes of them can be changed while hale runs; instances that
+// run already keep what they have, also when they are reset.
+type initrd struct {
+	path string
+	well []byte
+}
+
+// firstSickness is the guest's line that says how sick it is from boot on.
+const firstSickness = "SICK=$(conf sick none);"
+
+// newInitrd makes a file that makes well guests.
+func newInitrd(path string, g lab.Guest) (*initrd, error) {
+	well, err := os.ReadFile(g.Initrd)
+	if err != nil {
+		return nil, err
+	}
+	if n := bytes.Count(well, []byte(firstSickness)); n != 1 {
+		return nil, fmt.Errorf("%s has the line %q %d times, want once", g.Initrd, firstSickness, n)
+	}
+	i := &initrd{path: path, well: well}
+	return i, i.yield("none")
+}
+
+// yield makes the guests that boot from now on sick (see lab.DomainSpec), or well with "none".
+func (i *initrd) yield(sick string) error {
+	line := fmt.Sprintf("%-*s;", len(firstSickness)-1, "SICK="+sick) // as long as before: the archive stays sound
+	next := i.path + "~"
+	if err := os.WriteFile(next, bytes.Replace(i.well, []byte(firstSickness), []byte(line), 1), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, i.path)
+}
