@@ -74,7 +74,9 @@ type book struct {
 	out     outbox
 	markDue time.Time
 	beat    time.Time
-	armed   time.Time // when the scheduler meant to wake; zero before the first time
+	// expect is when the clock was to be read next at the latest: when it was read last, or while the scheduler sleeps,
+	// when it meant to wake.
+	expect time.Time
 }
 
 func newBook(workers int, now time.Time) *book {
@@ -84,6 +86,7 @@ func newBook(workers int, now time.Time) *book {
 		targets: make(map[probe.ID]*target),
 		flying:  make(map[*attempt]struct{}),
 		markDue: now.Add(markEvery),
+		expect:  now,
 	}
 }
 
@@ -187,10 +190,12 @@ func (b *book) snapshot() []probe.Edge {
 	return edges
 }
 
-// notice compares the time of waking with the time it was meant to be. After a stall, no timeout of a probe that was in
-// flight says anything. It comes before anything else that is done after waking.
+// notice takes a reading of the clock. When it comes much later than was to be expected, asleep or awake, the scheduler
+// was stalled: no timeout of a probe in flight says anything. It comes before anything else that is done after waking.
 func (b *book) notice(now time.Time) {
-	if b.armed.IsZero() || now.Sub(b.armed) <= stallAfter {
+	late := now.Sub(b.expect)
+	b.expect = now
+	if late <= stallAfter {
 		return
 	}
 	b.stalls++
@@ -322,7 +327,7 @@ func (b *book) arm(now time.Time) time.Time {
 		}
 		sooner(b.beat)
 	}
-	b.armed = wake
+	b.expect = wake
 	return wake
 }
 

@@ -40,8 +40,8 @@ func (r *rig) wake(d time.Duration) int {
 
 // run wakes at every time that the book asked for, up to now+d.
 func (r *rig) run(d time.Duration) {
-	for end := r.now.Add(d); !r.armed.After(end); {
-		r.wake(r.armed.Sub(r.now))
+	for end := r.now.Add(d); !r.expect.After(end); {
+		r.wake(r.expect.Sub(r.now))
 	}
 }
 
@@ -103,12 +103,32 @@ func TestTimeoutsAcrossAStallAreLate(t *testing.T) {
 			r.wake(0)
 			r.set([]probe.Target{pinged(1, 10*time.Second)}, r.now)
 			r.wake(0)
-			r.wake(r.armed.Sub(r.now) + tc.stall)
+			r.wake(r.expect.Sub(r.now) + tc.stall)
 			r.answer(tc.reason)
 			if edges, _ := r.told(); len(edges) != 1 || edges[0] != tc.want {
 				t.Errorf("edges %q, want %q", edges, tc.want)
 			}
 		})
+	}
+}
+
+// TestStallWhileAwake stops the scheduler between two readings of the clock, after it has taken an order and before it
+// sleeps.
+func TestStallWhileAwake(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		gap  time.Duration
+		want uint64
+	}{"at the bound": {stallAfter, 0}, "beyond it": {stallAfter + 1, 1}} {
+		r := newRig(t, 10)
+		r.wake(0)
+		r.now = r.now.Add(time.Millisecond)
+		r.notice(r.now) // an order wakes it long before its time
+		before := r.stalls
+		r.wake(tc.gap)
+		if got := r.stalls - before; got != tc.want {
+			t.Errorf("%s: %d stalls noticed, want %d", name, got, tc.want)
+		}
 	}
 }
 

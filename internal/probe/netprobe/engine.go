@@ -70,10 +70,10 @@ func (e *Engine) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		now := time.Now()
-		for _, a := range b.advance(now) {
+		for _, a := range b.advance(b.clock()) {
 			e.launch(ctx, a)
 		}
+		now := b.clock()
 		timer.Reset(b.arm(now).Sub(now))
 		e.await(ctx, b, timer)
 	}
@@ -90,19 +90,24 @@ func (e *Engine) await(ctx context.Context, b *book, timer *time.Timer) {
 	select {
 	case <-ctx.Done():
 	case <-timer.C:
-		b.notice(time.Now())
+		b.clock()
 	case c := <-e.commands:
-		now := time.Now()
-		b.notice(now)
-		c.do(b, now)
+		c.do(b, b.clock())
 		close(c.done)
 	case a := <-e.answers:
-		b.notice(time.Now())
+		b.clock()
 		b.finish(a)
 	case reports <- report:
-		b.notice(time.Now())
+		b.clock()
 		b.out.delivered()
 	}
+}
+
+// clock reads the clock for the book.
+func (b *book) clock() time.Time {
+	now := time.Now()
+	b.notice(now)
+	return now
 }
 
 // launch starts the worker of one attempt.

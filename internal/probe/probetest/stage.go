@@ -144,19 +144,22 @@ func paged(n int, scheme string) probe.Target {
 	return t
 }
 
-// answers repeats a pattern's letters: o succeeds, f is refused, s is silent, l fails on our side.
+const moment = time.Millisecond
+
+// answers follows a pattern's letters: o succeeds, f is refused, s is silent, l fails on our side. Each takes a moment:
+// an edge that Set makes and one of the first result would be merged if both came at one instant.
 func answers(pattern string) []Answer {
 	script := make([]Answer, 0, len(pattern))
 	for _, c := range pattern {
 		switch c {
 		case 'o':
-			script = append(script, Answer{})
+			script = append(script, Answer{After: moment})
 		case 'f':
-			script = append(script, Answer{Err: syscall.ECONNREFUSED})
+			script = append(script, Answer{After: moment, Err: syscall.ECONNREFUSED})
 		case 's':
 			script = append(script, Silent())
 		case 'l':
-			script = append(script, Answer{Err: probe.LocalError{Err: syscall.EMFILE}})
+			script = append(script, Answer{After: moment, Err: probe.LocalError{Err: syscall.EMFILE}})
 		default:
 			panic("no such answer: " + string(c))
 		}

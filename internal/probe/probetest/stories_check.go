@@ -198,6 +198,7 @@ func programArguments(s *stage) {
 func noAddress(s *stage) {
 	a := pinged(1)
 	at := a.Address
+	s.net.Script(at, answers("o")...)
 	a.Address = netip.Addr{}
 	s.listen()
 	s.engine.Set(a)
@@ -264,6 +265,7 @@ func movedAddress(s *stage) {
 	old := a.Address
 	before := len(s.net.Starts(old))
 	a.Address = address(99)
+	s.net.Script(a.Address, answers("o")...)
 	moved := time.Now()
 	s.engine.Set(a)
 	s.pass(time.Minute)

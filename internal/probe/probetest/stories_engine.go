@@ -224,8 +224,8 @@ func changedSpec(s *stage) {
 	s.pass(time.Minute)
 	s.told(a.ID, "failing refused", "down refused", "unknown ", "failing refused", "down refused")
 	edges := s.heardOf(a.ID)
-	if !edges[2].At.Equal(changed) || !edges[3].At.Equal(changed) {
-		s.t.Errorf("changed at %v; unknown at %v, first result at %v: want both at once", changed, edges[2].At, edges[3].At)
+	if !edges[2].At.Equal(changed) || !edges[3].Due.Equal(changed) {
+		s.t.Errorf("changed at %v; unknown at %v, first probe due at %v: want both at once", changed, edges[2].At, edges[3].Due)
 	}
 	for i, e := range edges {
 		if e.Seq != uint64(i+1) {
