@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"math"
+	"slices"
 	"sync"
 
 	"hale/internal/config"
@@ -32,7 +34,7 @@ type adapter struct {
 }
 
 // connect is the list of adapters: what each type of the configuration stands for. It connects to nothing yet.
-func connect(p config.Provider, network *netprobe.Net, log *slog.Logger) (adapter, error) {
+func connect(p config.Provider, fleets []fleet.Spec, network *netprobe.Net, log *slog.Logger) (adapter, error) {
 	switch p.Type {
 	case config.ProviderLibvirt:
 		o := libvirt.Options{StateDir: p.StateDir, Logger: log.With("provider", p.Name)}
@@ -45,11 +47,29 @@ func connect(p config.Provider, network *netprobe.Net, log *slog.Logger) (adapte
 		}
 		return adapter{name: p.Name, provider: l, watcher: l, transport: network}, nil
 	case config.ProviderSimulated:
-		world := simulated.NewWorld(simulated.Options{Boot: p.Simulated.Boot, Latency: p.Simulated.Latency, Seed: seed(p.Name)})
+		world := simulated.NewWorld(simulated.Options{
+			Boot: p.Simulated.Boot, Latency: p.Simulated.Latency, Seed: seed(p.Name), Ports: portsOf(p.Name, fleets),
+		})
 		s := world.Open("hale")
 		return adapter{name: p.Name, provider: s, watcher: s, transport: world, world: world}, nil
 	}
 	return adapter{}, fault.New(fault.Invalid, "app.connect", string(p.Name), fmt.Errorf("there is no provider type %q", p.Type))
+}
+
+// portsOf returns the ports that the fleets' checks ask for: a simulated machine serves them all.
+func portsOf(p fleet.ProviderName, fleets []fleet.Spec) []uint16 {
+	var ports []uint16
+	for _, f := range fleets {
+		for _, c := range f.Checks {
+			if f.Provider != p || c.Port <= 0 || c.Port > math.MaxUint16 {
+				continue
+			}
+			if port := uint16(c.Port); !slices.Contains(ports, port) {
+				ports = append(ports, port)
+			}
+		}
+	}
+	return ports
 }
 
 // seed gives each simulated provider an identity of its own, the same whenever hale starts.
@@ -73,7 +93,7 @@ type site struct {
 func newSite(c *config.Config, log *slog.Logger) (*site, error) {
 	s := &site{config: c, log: log, network: netprobe.Network()}
 	for _, p := range c.Providers {
-		a, err := connect(p, s.network, log)
+		a, err := connect(p, c.Fleets, s.network, log)
 		if err != nil {
 			s.close()
 			return nil, err
