@@ -47,14 +47,15 @@ var domainTemplate = template.Must(template.New("domain").Funcs(template.FuncMap
     <interface type='network'><source network='default'/><mac address='{{.MAC}}'/><model type='virtio'/><rom enabled='no'/></interface>
     <controller type='usb' model='none'/>
     <memballoon model='none'/>
+    <serial type='file'><source path='/var/log/libvirt/{{x .Name}}.console'/></serial>
     {{if .Panic}}<panic model='isa'/>{{end}}
   </devices>
 </domain>
 `))
 
-// DomainXML renders a spec for virsh define.
+// DomainXML renders a spec for virsh define. The guest's console goes to log/NAME.console in the lab's folder.
 func (l *Lab) DomainXML(s DomainSpec) string {
-	cmdline := KernelArgs + " hale.name=" + s.Name
+	cmdline := KernelArgs + " console=ttyS0 hale.name=" + s.Name
 	if s.Sick != "" {
 		cmdline += fmt.Sprintf(" hale.sick=%s hale.after=%d", s.Sick, int(s.After.Seconds()))
 	}

@@ -144,15 +144,19 @@ func (l *Lab) getFromGuest(ctx context.Context, domain string, port uint16, path
 	if err != nil {
 		return reply{}, err
 	}
-	err = fmt.Errorf("%s: %w", domain, ErrNoAddress)
+	if len(addrs) == 0 {
+		return reply{}, fmt.Errorf("%s: %w", domain, ErrNoAddress)
+	}
+	var failed error
 	for _, addr := range addrs {
-		var r reply
 		url := "http://" + netip.AddrPortFrom(addr, port).String() + path
-		if r, err = call(ctx, l.info.Dir, request{Op: opGet, URL: url}); err == nil {
+		r, err := call(ctx, l.info.Dir, request{Op: opGet, URL: url})
+		if err == nil {
 			return r, nil
 		}
+		failed = errors.Join(failed, err)
 	}
-	return reply{}, err
+	return reply{}, failed
 }
 
 // Page is what a guest of the lab says about itself.

@@ -97,8 +97,27 @@ func (s *stage) await(what string, try func() error) {
 		select {
 		case <-tick.C:
 		case <-deadline.C:
+			s.explain()
 			s.Fatalf("%s: %v", what, err)
 		}
+	}
+}
+
+// explain logs what the domains are doing.
+func (s *stage) explain() {
+	s.Helper()
+	if s.Lab == nil {
+		return
+	}
+	domains, err := s.Domains(s.Context())
+	s.Logf("domains: %+v, %v", domains, err)
+	consoles, err := filepath.Glob(filepath.Join(s.Info().Dir, "log", "*.console"))
+	if err != nil {
+		return
+	}
+	for _, path := range consoles {
+		text, err := os.ReadFile(path)
+		s.Logf("%s: %v\n%s", filepath.Base(path), err, text)
 	}
 }
 
@@ -109,6 +128,7 @@ func (s *stage) well(domain string) lab.Page {
 	defer cancel()
 	p, err := s.AwaitPage(ctx, domain)
 	if err != nil {
+		s.explain()
 		s.Fatalf("%s never served its page: %v", domain, err)
 	}
 	return p
