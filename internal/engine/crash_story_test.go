@@ -144,6 +144,21 @@ func TestS71KilledDuringEachCall(t *testing.T) {
 	}
 }
 
+// L12: a reset whose answer was lost cannot be observed; it is not repeated, the machine's health decides.
+func TestALostAnswerToAResetIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		at := time.Now()
+		s.inject(simulated.Calls{Op: fleet.OpReboot, Times: 1, Effect: simulated.AnswerLost})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
+		s.await(2*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
+		if n := len(s.calls(fleet.OpReboot, at)); n != 1 {
+			t.Errorf("%d resets, want one", n)
+		}
+	})
+}
+
 // oneInstanceEach checks the truth: every machine has exactly one instance, it runs, and it is the certified one.
 func (s *story) oneInstanceEach() {
 	s.t.Helper()
