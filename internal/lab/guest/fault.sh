@@ -18,6 +18,9 @@ serve() {
   echo $! >$PIDFILE
   await listens
 }
+# Kernels since 2025 break every virtio device on the way down; the network driver of some then polls its
+# broken queue for ever if a packet was in flight, and the guest never goes off.
+quiesce() { ip link set eth0 down 2>/dev/null; }
 request() { while read -r line; do [ "${#line}" -le 1 ] && break; done; }   # reads up to the empty line
 
 case "$1" in
@@ -30,8 +33,8 @@ case "$1" in
   net) ip link set eth0 up ;;
   deaf) kill -9 "$(cat /run/button.pid)" ;;
   panic) echo c >/proc/sysrq-trigger ;;
-  off) poweroff -f ;;
-  reboot) reboot -f ;;
+  off) quiesce; poweroff -f ;;
+  reboot) quiesce; reboot -f ;;
   answer503) request; printf 'HTTP/1.0 503 Service Unavailable\r\nContent-Length: 5\r\nConnection: close\r\n\r\nsick\n' ;;
   answerslow) request; sleep 10; printf 'HTTP/1.0 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n' ;;
   *) exit 2 ;;

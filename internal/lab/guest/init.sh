@@ -57,7 +57,7 @@ watch_button() {
   for e in /sys/class/input/event*; do
     [ "$(cat "$e/device/name" 2>/dev/null)" = "Power Button" ] || continue
     exec 3<"/dev/input/${e##*/}"
-    (dd bs=24 count=1 of=/dev/null 2>/dev/null <&3; poweroff -f) &
+    (dd bs=24 count=1 of=/dev/null 2>/dev/null <&3; fault off) &
     echo $! >/run/button.pid
   done
 }
