@@ -35,9 +35,9 @@ func TestAFleetOfThreeIsHealed(t *testing.T) {
 		s.scene("S42 "+c.name, c.play)
 	}
 	s.scene("S49 cured by the reboot, S19 on another address", curedByTheReboot)
-	s.scene("S49 not cured by the reboot", notCuredByTheReboot)
 
-	s.restart(func(set *settings) { set.stop = "" })
+	s.restart(func(set *settings) { set.ladder, set.stop = impatient, "" })
+	s.scene("S49 not cured by the reboot", notCuredByTheReboot)
 	s.scene("S42 stopped by a person", stoppedByAPerson)
 	s.scene("S21 libvirtd killed, and a machine that fails meanwhile", libvirtdKilled)
 	s.scene("S21 libvirtd frozen", libvirtdFrozen)
@@ -114,7 +114,7 @@ func theCableIsPulled(s stage) {
 	if bad.Check != "alive" || bad.Result != "timeout" {
 		s.Errorf("the verdict rests on %s, %s", bad.Check, bad.Result)
 	}
-	if early := begin.Add(2*checkEvery - 100*time.Millisecond); bad.At.Before(early) {
+	if early := begin.Add(2*pingEvery - 100*time.Millisecond); bad.At.Before(early) {
 		s.Errorf("the verdict after %s: three probes take longer", bad.At.Sub(begin))
 	}
 	story := s.healed(victim, mark)
@@ -205,7 +205,7 @@ type stop struct {
 
 func stops() []stop {
 	return []stop{
-		{"the guest panics", "panicked", "reboot", []lab.Fault{lab.FaultPanic}},
+		{"the guest panics", "crashed", "start", []lab.Fault{lab.FaultPanic}},
 		{"the guest powers itself off", "off", "start", []lab.Fault{lab.FaultOff}},
 		{"its process is killed", "crashed", "start", []lab.Fault{lab.FaultKill}},
 		{"it is destroyed, and the policy says heal", "stopped", "start", []lab.Fault{lab.FaultDestroy}},

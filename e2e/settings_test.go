@@ -23,23 +23,21 @@ type settings struct {
 	image     string // a disk to boot from, instead of the guest's kernel
 }
 
-// checkEvery is short, but no shorter than an operator with few machines would write it.
-const (
-	checkEvery   = 500 * time.Millisecond
-	checkTimeout = 450 * time.Millisecond
-)
+// pingEvery is short, but no shorter than an operator with few machines would write it.
+const pingEvery = 500 * time.Millisecond
 
-// knownChecks are the three ways to look at a guest.
+// knownChecks are the three ways to look at a guest. An emulated one may be slow to answer while others boot.
 var knownChecks = map[string]string{
-	"alive": "ping: {}",
-	"port":  "tcp: {port: 80}",
-	"page":  "http: {path: /healthz}",
+	"alive": "ping: {}, every: 500ms, timeout: 450ms",
+	"port":  "tcp: {port: 80}, every: 1s, timeout: 900ms",
+	"page":  "http: {path: /healthz}, every: 1s, timeout: 900ms",
 }
 
-// Ladders. A reboot has the time that two boots take on a busy machine before the next step is tried.
+// Ladders. The impatient one is for machines that a reboot does not cure: its next step comes soon.
 const (
 	replaceOnly = "[recreate]"
-	fullLadder  = "[start: {}, reboot: {verify_within: 15s}, recreate: {}]"
+	fullLadder  = "[start, reboot, recreate]"
+	impatient   = "[start: {}, reboot: {verify_within: 5s}, recreate: {}]"
 )
 
 // render writes the configuration file.
@@ -64,7 +62,7 @@ func (s settings) render(l *lab.Lab, initrd string) string {
 	}
 	p("    checks:")
 	for _, name := range s.checks {
-		p("      %s: {%s, every: %s, timeout: %s, down_after: %d}", name, knownChecks[name], checkEvery, checkTimeout, max(s.downAfter, 3))
+		p("      %s: {%s, down_after: %d}", name, knownChecks[name], max(s.downAfter, 3))
 	}
 	if s.stop != "" {
 		p("    on_external_stop: %s", s.stop)
