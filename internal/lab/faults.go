@@ -13,7 +13,7 @@ import (
 // Fault is something that can go wrong with a domain, or be put right again.
 type Fault string
 
-// Faults inside the guest. All but Panic, Off and NoNet can be taken back by FaultHTTP.
+// Faults inside the guest. FaultHTTP takes those of the web server back; a boot takes back all.
 const (
 	FaultNoHTTP  Fault = "nohttp"  // the web server is gone, ping still answers
 	FaultHTTP503 Fault = "http503" // the web server answers 503 Service Unavailable

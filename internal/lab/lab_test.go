@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -242,7 +244,10 @@ func TestGuestReadsItsSeedAndKeepsItsDisk(t *testing.T) {
 	}
 
 	addrs, err := s.Addresses(s.Context(), "db-1")
-	s.must(err)
+	if err != nil || len(addrs) != 1 {
+		t.Fatalf("addresses of the first boot: %v, %v; want one", addrs, err)
+	}
+	s.await("what user-data made", func() error { return fetch(s.Context(), "http://"+addrs[0].String()+"/extra", "made by user-data\n") })
 	moved := netip.MustParseAddr("10.102.222.7")
 	s.must(s.Readdress(s.Context(), "db-1", moved))
 	if p := s.well("db-1"); p.BootID != page.BootID || slices.Contains(addrs, moved) {
@@ -265,6 +270,24 @@ func TestGuestReadsItsSeedAndKeepsItsDisk(t *testing.T) {
 	if p := s.well("db-1"); p.BootID != page.BootID {
 		t.Errorf("a deaf guest with its cable back boots anew: %+v", p)
 	}
+}
+
+// fetch asks a guest from this process, which shares the lab's network.
+func fetch(ctx context.Context, url, want string) error {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && string(body) != want {
+		err = fmt.Errorf("status %d, body %q", resp.StatusCode, body)
+	}
+	return err
 }
 
 // writeSeed writes a NoCloud seed image.
