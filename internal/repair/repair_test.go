@@ -1,0 +1,69 @@
+package repair_test
+
+import (
+	"testing"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/repair"
+)
+
+func TestBackoffDoublesUpToHalfAnHour(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]time.Duration{0: 10 * time.Second, 1: 10 * time.Second, 2: 20 * time.Second, 3: 40 * time.Second, 20: 30 * time.Minute, 1000: 30 * time.Minute} {
+		if got := repair.Backoff(10*time.Second, n); got != want {
+			t.Errorf("after %d attempts %v, want %v", n, got, want)
+		}
+	}
+}
+
+// L2: only what bears our mark, was never certified, and is neither current nor being built may be taken for a remnant.
+func TestWhatARemnantIs(t *testing.T) {
+	t.Parallel()
+	m := fleet.Machine{Name: "web-1", Generation: 3, Current: fleet.Incarnation{ID: "current", Generation: 2, Certified: true},
+		Repair: &fleet.Repair{Next: fleet.Incarnation{ID: "next", Generation: 3}}}
+	remnant := fleet.Instance{ID: "left", Mark: fleet.Mark{Installation: "ours", Fleet: "web", Machine: "web-1", Generation: 1}}
+	if !repair.IsRemnant(m, remnant, "ours") {
+		t.Fatal("a remnant was not recognised")
+	}
+	for name, spoil := range map[string]func(*fleet.Instance){
+		"certified":                func(i *fleet.Instance) { i.Mark.Certified = true },
+		"another installation's":   func(i *fleet.Instance) { i.Mark.Installation = "theirs" },
+		"another machine's":        func(i *fleet.Instance) { i.Mark.Machine = "web-2" },
+		"of an unknown generation": func(i *fleet.Instance) { i.Mark.Generation = 4 },
+		"the current one":          func(i *fleet.Instance) { i.ID = "current" },
+		"the one being built":      func(i *fleet.Instance) { i.ID = "next" },
+		"without a mark":           func(i *fleet.Instance) { i.Mark = fleet.Mark{} },
+	} {
+		i := remnant
+		spoil(&i)
+		if repair.IsRemnant(m, i, "ours") {
+			t.Errorf("%s: taken for a remnant", name)
+		}
+	}
+	if repair.IsRemnant(m, fleet.Instance{ID: "left", Mark: fleet.Mark{Machine: "web-1", Generation: 1}}, "") {
+		t.Error("without an installation everything unmarked would be a remnant")
+	}
+}
+
+func TestWhichStepFitsTheCause(t *testing.T) {
+	t.Parallel()
+	spec := fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepStart}, {Kind: fleet.StepReboot}, {Kind: fleet.StepRecreate}}}}
+	current := fleet.Incarnation{ID: "a", Generation: 1, Certified: true}
+	for cause, want := range map[fleet.Cause]fleet.StepKind{
+		fleet.CauseOff: fleet.StepStart, fleet.CauseCrashed: fleet.StepStart, fleet.CauseStopped: fleet.StepStart,
+		fleet.CauseChecks: fleet.StepReboot, fleet.CauseError: fleet.StepReboot, fleet.CausePanic: fleet.StepReboot,
+		fleet.CauseGone: fleet.StepRecreate,
+	} {
+		m := fleet.Machine{Name: "web-1", Current: current, Health: fleet.Health{Cause: cause}}
+		if got, ok := repair.FirstStep(m, spec); !ok || got != want {
+			t.Errorf("%s: %s, want %s", cause, got, want)
+		}
+	}
+	kept := spec
+	kept.Template.Disks = []fleet.Disk{{Name: "root"}}
+	gone := fleet.Machine{Name: "web-1", Current: current, Health: fleet.Health{Cause: fleet.CauseGone}}
+	if _, ok := repair.FirstStep(gone, kept); ok {
+		t.Error("a recreate would lose a kept disk")
+	}
+}
