@@ -17,10 +17,11 @@ type settings struct {
 	checks []string // names of knownChecks
 	// downAfter is how many failures in a row make a check down; 0 means three.
 	downAfter int
-	ladder    string // YAML of repair.steps; empty: hale's default
+	ladder    string // YAML of repair.steps
 	stop      string // on_external_stop; empty: hale's default
 	build     time.Duration
-	image     string // a disk to boot from, instead of the guest's kernel
+	// fleetYAML replaces everything above but fleet and size, and says nothing that it does not mean.
+	fleetYAML string
 }
 
 // pingEvery is short, but no shorter than an operator with few machines would write it.
@@ -45,21 +46,21 @@ func (s settings) render(l *lab.Lab, initrd string) string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	p("providers:")
-	p("  lab: {type: libvirt, uri: %q, state_dir: %q, poll: 1s}", l.URI(), l.Info().Images)
+	p("  lab: {type: libvirt, uri: %q, state_dir: %q%s}", l.URI(), l.Info().Images, s.poll())
 	p("fleets:")
 	p("  %s:", s.fleet)
 	p("    provider: lab")
 	p("    size: %d", s.size)
-	if s.image != "" {
-		p("    template: {image: %q, memory: %dMiB, disks: {root: ephemeral}}", s.image, lab.GuestMemoryMiB)
-	} else {
-		p("    template:")
-		p("      kernel: %q", l.Info().Guest.Kernel)
-		p("      initrd: %q", initrd)
-		p("      cmdline: \"%s hale.name={name}\"", lab.KernelArgs)
-		p("      memory: %dMiB", lab.GuestMemoryMiB)
-		p("      seed: true")
+	p("    template:")
+	p("      kernel: %q", l.Info().Guest.Kernel)
+	p("      initrd: %q", initrd)
+	p("      cmdline: \"%s hale.name={name}\"", lab.KernelArgs)
+	p("      memory: %dMiB", lab.GuestMemoryMiB)
+	if s.fleetYAML != "" {
+		p("%s", s.fleetYAML)
+		return b.String()
 	}
+	p("      seed: true") // a file of its own for each instance, to be removed with it
 	p("    checks:")
 	for _, name := range s.checks {
 		p("      %s: {%s, down_after: %d}", name, knownChecks[name], max(s.downAfter, 3))
@@ -68,13 +69,15 @@ func (s settings) render(l *lab.Lab, initrd string) string {
 		p("    on_external_stop: %s", s.stop)
 	}
 	p("    build_within: %s", s.build)
-	p("    repair:")
-	if s.ladder != "" {
-		p("      steps: %s", s.ladder)
-	}
-	p("      attempts: 50 in 1h")
-	p("      backoff: 500ms")
+	p("    repair: {steps: %s, attempts: 50 in 1h, backoff: 500ms}", s.ladder)
 	return b.String()
+}
+
+func (s settings) poll() string {
+	if s.fleetYAML != "" {
+		return ""
+	}
+	return ", poll: 1s"
 }
 
 // initrd is the file that new instances boot from. What it makes of them can be changed while hale runs; instances that

@@ -29,7 +29,7 @@ const (
 
 // stage is one lab with one fleet and the hale that cares for it, in the hands of one test or scene.
 type stage struct {
-	*testing.T
+	testing.TB
 	*props
 }
 
@@ -47,7 +47,7 @@ type props struct {
 }
 
 // newStage starts a lab in the given /16. hale is not started.
-func newStage(t *testing.T, subnet string, set settings) stage {
+func newStage(t testing.TB, subnet string, set settings) stage {
 	t.Helper()
 	guest, err := lab.BuildGuest(t.Context(), "")
 	if err != nil {
@@ -82,7 +82,11 @@ func newStage(t *testing.T, subnet string, set settings) stage {
 func (s stage) scene(name string, play func(s stage)) {
 	s.Helper()
 	run.scene()
-	ok := s.Run(name, func(t *testing.T) {
+	test, ok := s.TB.(*testing.T)
+	if !ok {
+		s.Fatal("a scene is part of a test")
+	}
+	ok = test.Run(name, func(t *testing.T) {
 		in := stage{t, s.props}
 		defer func() {
 			if t.Failed() {
