@@ -7,6 +7,9 @@
 package decide
 
 import (
+	"fmt"
+	"time"
+
 	"hale/internal/fleet"
 	"hale/internal/guard"
 	"hale/internal/health"
@@ -134,17 +137,27 @@ func (r *round) proceed(w *work) {
 	if w.broken {
 		return
 	}
-	before := w.M.Clone()
+	before, judged := w.M.Clone(), len(w.Records)
 	r.tally.Remove(*w.M, r.s.Spec)
 	w.Situation = r.situation()
 	w.Situation.Tally.Add(before, r.s.Spec) // the guard sees the machine itself, too
-	w.advance()
-	if err := w.M.Check(); err != nil {
+	if err := w.advanceSafely(); err != nil {
 		*w.M = before
-		w.Actions, w.Records = nil, w.Records[:0]
+		w.Actions, w.Records = nil, w.Records[:judged]
 		w.breakLaw(err)
 	}
 	r.tally.Add(*w.M, r.s.Spec)
+}
+
+// advanceSafely advances the machine and checks the laws. A defect that panics is one machine's trouble, not everybody's.
+func (w *work) advanceSafely() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: a defect: %v", w.M.Name, p)
+		}
+	}()
+	w.advance()
+	return w.M.Check()
 }
 
 func (w *work) breakLaw(err error) {
@@ -161,6 +174,7 @@ func (w *work) breakLaw(err error) {
 func (w *work) judge() {
 	m, s := w.M, w.Situation
 	seen := w.View.Sighting(m.Current.ID)
+	w.followHost()
 	w.followAddress(seen)
 	was := m.Health
 	evidence := health.Evidence{
@@ -200,6 +214,19 @@ func detailOf(checks []fleet.CheckState, name fleet.CheckName) string {
 		}
 	}
 	return ""
+}
+
+// followHost keeps the belief of where instances are: somebody may migrate them.
+func (w *work) followHost() {
+	follow := func(i *fleet.Incarnation) {
+		if s := w.View.Sighting(i.ID); s.Known() && s.Instance.Power != fleet.PowerGone {
+			i.Host = s.Instance.Host
+		}
+	}
+	follow(&w.M.Current)
+	if w.M.Repair != nil {
+		follow(&w.M.Repair.Target)
+	}
 }
 
 // followAddress keeps the last address that the provider named: a missing one is no news of the machine (L8).
@@ -260,23 +287,28 @@ func (w *work) judgeIncident() {
 			w.closeIncident()
 		}
 		w.OpenIncident(m.Health.Cause)
-		if leftAlone(m.Health.Cause, spec) {
-			m.Incident.HoldUntil = now.Wall.Add(spec.Repair.ExternalStopHold)
-		}
 	case m.Health.Verdict == fleet.VerdictHealthy && m.Incident != nil && m.Current.Certified:
 		w.closeIncident()
 	case m.Health.Verdict == fleet.VerdictUnknown && m.Incident == nil && now.Due(m.Health.SinceMono.Add(spec.BlindAfter)):
 		w.OpenIncident(fleet.CauseBlind)
 		w.Page(fleet.ReasonBlind)
 	}
-	if i := m.Incident; i != nil && !i.HoldUntil.IsZero() && !now.Wall.Before(i.HoldUntil) && leftAlone(m.Health.Cause, spec) {
-		w.Page(fleet.ReasonHoldExpired)
-	}
+	w.judgeHold()
 }
 
-// leftAlone reports whether the cause is a person's doing that the policy leaves alone for a while.
-func leftAlone(c fleet.Cause, spec fleet.Spec) bool {
-	return c == fleet.CausePaused || (c == fleet.CauseStopped && spec.Repair.OnExternalStop != fleet.ExternalStopHeal)
+// judgeHold keeps the time for which a person's stop is left alone, and tells a person when it is over.
+func (w *work) judgeHold() {
+	m, now, spec := w.M, w.Situation.Now, w.Situation.Spec
+	i := m.Incident
+	switch {
+	case i == nil || m.Repair != nil:
+	case !guard.LeftAlone(m.Health.Cause, spec):
+		i.HoldUntil = time.Time{}
+	case i.HoldUntil.IsZero():
+		i.HoldUntil = now.Wall.Add(spec.Repair.ExternalStopHold)
+	case !now.Wall.Before(i.HoldUntil):
+		w.Page(fleet.ReasonHoldExpired)
+	}
 }
 
 func (w *work) closeIncident() {
@@ -289,6 +321,10 @@ func (w *work) closeIncident() {
 // advance goes on with the repair under way, or admits the one that is due.
 func (w *work) advance() {
 	m, s := w.M, w.Situation
+	fault := m.Incident != nil && !m.Current.None()
+	if m.Repair != nil && m.Repair.Kind == fleet.RepairRemnant && fault && (m.Repair.Intent == nil || m.Repair.Intent.Unknown) {
+		w.Abandon() // the machine itself comes first
+	}
 	if m.Repair != nil {
 		w.Advance()
 		return
@@ -296,16 +332,15 @@ func (w *work) advance() {
 	if s.Provider.Standing == fleet.ProviderUnknown {
 		return // not asked yet
 	}
-	if m.Quarantine == nil && w.removableStray() && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)) && guard.AnyStep(*m, s) == "" {
+	if m.Quarantine == nil && !fault && guard.AnyStep(*m, s) == "" && w.removableStray() {
 		w.Begin(fleet.RepairRemnant)
 		return
 	}
 	switch {
 	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
-		if reason := s.Acting; reason != "" || s.Spec.Mode == fleet.ModeObserve {
-			return
+		if s.Acting == "" && s.Spec.Mode == fleet.ModeAct && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)) {
+			w.BeginCertify()
 		}
-		w.BeginCertify()
 	case m.Incident != nil:
 		w.admit(guard.NewRepair(*m, s), fleet.RepairHeal)
 	case m.Current.None():
@@ -329,8 +364,12 @@ func (w *work) admit(held fleet.Reason, kind fleet.RepairKind) {
 
 // removableStray brings a provable remnant to the head of the list, if there is one.
 func (w *work) removableStray() bool {
+	if _, found := repair.Found(*w.M, w.View, w.Installation); found {
+		return false // it is needed
+	}
 	for i, s := range w.M.Strays {
-		if repair.IsRemnant(*w.M, w.View.Sighting(s.ID).Instance, w.Installation) {
+		due := s.RetryAt == 0 || w.Situation.Now.Due(s.RetryAt)
+		if due && repair.IsRemnant(*w.M, w.View.Sighting(s.ID).Instance, w.Installation) {
 			w.M.Strays[0], w.M.Strays[i] = w.M.Strays[i], w.M.Strays[0]
 			return true
 		}

@@ -33,6 +33,12 @@ func (c *calendar) add(at fleet.Instant) {
 func (c *calendar) addMachine(m fleet.Machine, spec fleet.Spec) {
 	c.add(m.Health.Grace)
 	c.add(m.RetryAt)
+	for _, s := range m.Strays {
+		c.add(s.RetryAt)
+	}
+	if m.Anchor != nil {
+		c.add(m.Anchor.Until)
+	}
 	if m.Repair != nil {
 		c.add(m.Repair.RetryAt)
 		c.add(m.Repair.AskAt)

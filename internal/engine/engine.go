@@ -63,7 +63,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return err
 	}
 	if err := e.noteReleased(ctx); err != nil {
-		return err
+		e.opts.Logger.Warn("fleets that left the configuration could not be noted", "err", err)
 	}
 	var wg sync.WaitGroup
 	for _, s := range e.sentinels {

@@ -29,7 +29,8 @@ func (t *term) minds(now fleet.Now) {
 		t.drift = d
 		t.startAfresh(now, fleet.ReasonClockStep)
 	}
-	deaf := time.Since(t.heard) > deafAfter
+	// After a long round the watermark is old because nobody listened, not because nobody spoke.
+	deaf := time.Since(t.heard) > deafAfter && time.Since(t.listens) > deafAfter
 	if deaf == t.deaf {
 		return
 	}
@@ -53,7 +54,7 @@ func (t *term) startAfresh(now fleet.Now, why fleet.Reason) {
 	t.targets.restart()
 	t.forgetChecks(fleet.ResultNone)
 	for i := range t.views {
-		t.views[i].Machine.Health.SinceMono = now.Mono
+		t.views[i].Machine = t.views[i].Machine.Restart(now, t.spec)
 		t.targets.aim(i, t.addressOf(i))
 	}
 	t.dirty = true
@@ -217,7 +218,19 @@ func differ(a, b []fleet.Sighting) bool {
 
 // confirmAbsence asks for an instance that a complete listing does not have: only then is it gone.
 func (t *term) confirmAbsence(ctx context.Context, index int, b fleet.Incarnation) {
-	t.observe(ctx, index, b.ID, b.Host)
+	if t.asking[b.ID] {
+		return
+	}
+	t.asking[b.ID] = true
+	t.wg.Go(func() {
+		s := t.observation(ctx, b.ID, b.Host)
+		t.tell(ctx, func(t *term) {
+			delete(t.asking, b.ID)
+			if s != nil {
+				t.sight(index, *s)
+			}
+		})
+	})
 }
 
 // sight takes in what the provider said of one instance.
@@ -278,8 +291,33 @@ func (t *term) observation(ctx context.Context, id fleet.InstanceID, host fleet.
 	case err == nil:
 		return &fleet.Sighting{Instance: i, Asked: asked}
 	case fault.Is(err, fault.NotFound):
-		return &fleet.Sighting{Instance: fleet.Instance{ID: id, Host: host, Power: fleet.PowerGone}, Asked: asked}
+		return t.absence(octx, id, host)
 	}
 	t.log.Debug("no observation", "instance", id, "err", err)
 	return nil
+}
+
+// absence follows up a "not found". An instance is gone only if a complete listing, by the very provider that we know,
+// does not have it on any host either: it may have been migrated, and another provider would have none of ours.
+func (t *term) absence(ctx context.Context, id fleet.InstanceID, host fleet.HostName) *fleet.Sighting {
+	asked := t.clock.now().Mono
+	if err := t.sentinel.vouch(ctx); err != nil {
+		t.log.Warn("not found, but the provider is not the one we know", "instance", id, "err", err)
+		return nil
+	}
+	listing, err := t.sentinel.src.Adapter.List(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, h := range listing.Hosts {
+		if h.Err != nil {
+			return nil // it may be there
+		}
+	}
+	for _, i := range listing.Instances {
+		if i.ID == id {
+			return &fleet.Sighting{Instance: i, Asked: asked}
+		}
+	}
+	return &fleet.Sighting{Instance: fleet.Instance{ID: id, Host: host, Power: fleet.PowerGone}, Asked: asked}
 }

@@ -84,7 +84,7 @@ func (t *term) call(ctx context.Context, index int, a fleet.Action) {
 
 func (t *term) send(ctx context.Context, a fleet.Action) fleet.Outcome {
 	limit := a.Intent.Limit
-	if a.Intent.Op.Disruptive() {
+	if a.Intent.Op.Disruptive() || a.Intent.Op == fleet.OpStart { // a late start could undo a successor's proof of off
 		limit = min(limit, disruptiveLimit)
 		if t.lease.Remaining() <= limit+leaseMargin {
 			return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: string(fleet.ReasonLeaseShort)}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sort"
 	"sync/atomic"
 	"time"
@@ -53,9 +55,10 @@ type sentinel struct {
 	hurry     atomic.Int64 // a fleet.Instant
 	subs      []chan report
 
-	state  fleet.ProviderState
-	pinned map[fleet.HostName]string
-	asked  bool // the identity was compared since the provider was last down
+	state    fleet.ProviderState
+	hosts    []fleet.Host                              // as last listed
+	compared fleet.Instant                             // when the identity was last compared
+	pinned   atomic.Pointer[map[fleet.HostName]string] // the identities of first sight; nil: not loaded yet
 }
 
 func newSentinel(src Source, c *clock, store state.Store, log *slog.Logger) *sentinel {
@@ -150,7 +153,7 @@ func (s *sentinel) look(ctx context.Context) report {
 	lctx, cancel := context.WithTimeout(ctx, listLimit)
 	defer cancel()
 	listing, err := s.src.Adapter.List(lctx)
-	if err == nil && !s.asked {
+	if err == nil && s.identityDue(hostsOf(listing), s.clock.now()) {
 		err = s.checkIdentity(lctx)
 	}
 	s.note(err)
@@ -174,7 +177,6 @@ func (s *sentinel) note(err error) {
 		next.Standing, next.Detail = fleet.ProviderDoubtful, err.Error()
 	case err != nil:
 		next.Standing, next.Detail = fleet.ProviderDown, err.Error()
-		s.asked = false
 	}
 	if next.Standing != s.state.Standing {
 		next.Since = s.clock.now().Mono
@@ -185,40 +187,70 @@ func (s *sentinel) note(err error) {
 
 var errDoubtful = errors.New("another provider answers behind this address")
 
-// checkIdentity compares the provider with the one that was pinned at first sight.
+// identityEvery is how long an identity that was compared is believed, as long as no host went or came.
+const identityEvery = time.Minute
+
+// identityDue reports whether the provider must show again who it is: hosts changed, or it is long ago.
+func (s *sentinel) identityDue(hosts []fleet.Host, now fleet.Now) bool {
+	changed := !slices.Equal(hosts, s.hosts)
+	s.hosts = hosts
+	return changed || s.state.Standing != fleet.ProviderUp || now.Mono.Sub(s.compared) > identityEvery
+}
+
+// checkIdentity compares the provider with the one that was pinned at first sight, and pins hosts that are new.
 func (s *sentinel) checkIdentity(ctx context.Context) error {
-	ids, err := s.src.Adapter.Identity(ctx)
-	if err != nil {
-		return err
-	}
-	if s.pinned == nil {
+	if s.pinned.Load() == nil {
 		if err := s.loadPin(ctx); err != nil {
 			return err
 		}
 	}
-	fresh := false
+	ids, err := s.src.Adapter.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	pinned := *s.pinned.Load()
+	if err := compare(pinned, ids); err != nil {
+		return err
+	}
+	all := maps.Clone(pinned)
+	maps.Copy(all, ids)
+	if len(all) > len(pinned) {
+		if err := s.storePin(ctx, all); err != nil {
+			return err
+		}
+		s.pinned.Store(&all)
+	}
+	s.compared = s.clock.now().Mono
+	return nil
+}
+
+func compare(pinned, ids map[fleet.HostName]string) error {
 	for host, id := range ids {
-		pin, known := s.pinned[host]
-		if known && pin != id {
+		if pin, known := pinned[host]; known && pin != id {
 			return fmt.Errorf("%w: host %q was %s and is now %s; if that is right, forget the old one with a new data folder or provider name",
 				errDoubtful, host, pin, id)
 		}
-		fresh = fresh || !known
-		s.pinned[host] = id
 	}
-	if fresh {
-		if err := s.storePin(ctx); err != nil {
-			return err
-		}
-	}
-	s.asked = true
 	return nil
+}
+
+// vouch compares the provider once more, for somebody who is about to believe that something is gone. It pins nothing.
+func (s *sentinel) vouch(ctx context.Context) error {
+	pinned := s.pinned.Load()
+	if pinned == nil {
+		return errDoubtful
+	}
+	ids, err := s.src.Adapter.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	return compare(*pinned, ids)
 }
 
 func (s *sentinel) loadPin(ctx context.Context) error {
 	e, err := s.store.Get(ctx, pinKey(s.src.Name))
 	if fault.Is(err, fault.NotFound) {
-		s.pinned = make(map[fleet.HostName]string)
+		s.pinned.Store(&map[fleet.HostName]string{})
 		return nil
 	}
 	if err != nil {
@@ -228,12 +260,12 @@ func (s *sentinel) loadPin(ctx context.Context) error {
 	if err := json.Unmarshal(e.Value, &pinned); err != nil {
 		return fault.New(fault.Permanent, "engine.identity", string(s.src.Name), err)
 	}
-	s.pinned = pinned
+	s.pinned.Store(&pinned)
 	return nil
 }
 
-func (s *sentinel) storePin(ctx context.Context) error {
-	data, err := json.Marshal(s.pinned)
+func (s *sentinel) storePin(ctx context.Context, pinned map[fleet.HostName]string) error {
+	data, err := json.Marshal(pinned)
 	if err != nil {
 		return fault.New(fault.Permanent, "engine.identity", string(s.src.Name), err)
 	}

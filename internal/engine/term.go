@@ -43,6 +43,8 @@ type term struct {
 	dirty    bool                            // there is something to decide
 	next     fleet.Instant                   // when to decide again without news
 	heard    time.Time                       // the probes' watermark
+	listens  time.Time                       // since when the loop listens again after a round that took long
+	asking   map[fleet.InstanceID]bool       // whose absence is being confirmed
 	deaf     bool                            // the watermark is stale: nothing is known by checks
 
 	inbox chan news
@@ -64,7 +66,7 @@ func (o *owner) begin(ctx context.Context) (*term, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &term{owner: o, lease: lease, inbox: make(chan news, 64), byName: make(map[fleet.MachineName]int)}
+	t := &term{owner: o, lease: lease, inbox: make(chan news, 64), byName: make(map[fleet.MachineName]int), asking: make(map[fleet.InstanceID]bool)}
 	if err := t.claim(ctx); err != nil {
 		return nil, errors.Join(err, release(ctx, lease))
 	}
@@ -279,7 +281,11 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 		}
 	}
 	d := decide.Decide(t.snapshot(now))
-	if err := t.adopt(ctx, d); err != nil {
+	err := t.adopt(ctx, d)
+	if t.clock.now().Mono.Sub(now.Mono) > heartbeat {
+		t.listens = time.Now()
+	}
+	if err != nil {
 		return t.sufferStore(now, err)
 	}
 	t.dirty = false

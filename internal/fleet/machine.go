@@ -30,6 +30,9 @@ type Machine struct {
 	RetryAt Instant `json:",omitempty"`
 	// Incidents and Repairs count what there was, so that ids are never reused.
 	Incidents, Repairs uint64
+	// Anchor is where an order whose answer was lost may yet appear: until then nothing is built elsewhere, since only
+	// there its name is guarded.
+	Anchor *Anchor `json:",omitempty"`
 	// Strays are instances that bear this machine's mark but are neither current nor being built, since when seen.
 	Strays []Stray `json:",omitempty"`
 }
@@ -119,6 +122,15 @@ type Stray struct {
 	ID   InstanceID
 	Host HostName
 	Seen Instant
+	// RetryAt is when its removal may be tried again; Paged says that a person was told of it.
+	RetryAt Instant `json:",omitempty"`
+	Paged   bool    `json:",omitempty"`
+}
+
+// Anchor binds the next build to a host for a while.
+type Anchor struct {
+	Host  HostName
+	Until Instant
 }
 
 // Repair is the durable execution of a ladder for one incident, of a first build, or of a remnant's removal.
@@ -142,8 +154,10 @@ type Repair struct {
 	Target Incarnation
 	// Proof is what is known of Target's end.
 	Proof Proof
-	// OffOrders counts the orders to power Target off.
+	// OffOrders counts the orders to power Target off on this rung.
 	OffOrders int
+	// ClearedOrders is OffOrders at the moment of the last confirming look: a further order needs a further look.
+	ClearedOrders int
 	// Removed says that Target was deleted, or is to be left where it is.
 	Removed bool
 	// Next is the instance being built, from its intent until it is Machine.Current.
@@ -227,7 +241,13 @@ func (m Machine) Restart(now Now, spec Spec) Machine {
 	if m.Health.Grace != 0 {
 		m.Health.Grace = now.Mono.Add(spec.Grace)
 	}
-	m.Health.Verdict, m.Health.Cause = VerdictUnknown, CauseNone
+	m.Health.Verdict = VerdictUnknown
+	if !m.Health.Cause.Stopped() {
+		m.Health.Cause = CauseNone // a stop is remembered, so that a start by others is noticed
+	}
+	if m.Anchor != nil {
+		m.Anchor = &Anchor{Host: m.Anchor.Host, Until: now.Mono.Add(BuildCallLimit)}
+	}
 	m.Attempts = append([]Instant(nil), m.Attempts...)
 	for i := range m.Attempts {
 		m.Attempts[i] = now.Mono
@@ -254,7 +274,11 @@ func (r Repair) restart(now Now, spec Spec) *Repair {
 		r.Intent = &in
 		return &r
 	}
-	if (r.Phase == PhaseLook || r.Phase == PhaseAct) && !r.Removed && r.Next.None() {
+	switch {
+	case r.Phase != PhaseLook && r.Phase != PhaseAct:
+	case r.Removed:
+		r.Proof = ProofNone // to be shown again before anything is built
+	case r.Next.None():
 		r.LookAgain()
 	}
 	return &r
@@ -263,7 +287,7 @@ func (r Repair) restart(now Now, spec Spec) *Repair {
 // LookAgain sends the rung back to its look: whatever was confirmed or proven before no longer counts.
 func (r *Repair) LookAgain() {
 	r.Phase, r.Look, r.Confirmed = PhaseLook, "", false
-	r.Proof, r.OffOrders = ProofNone, 0
+	r.Proof = ProofNone
 }
 
 // VerifyTime is how long the machine may take to be healthy after the step.
@@ -299,6 +323,10 @@ const BuildCallLimit = 2 * time.Minute
 func (m Machine) Clone() Machine {
 	m.Attempts = append([]Instant(nil), m.Attempts...)
 	m.Strays = append([]Stray(nil), m.Strays...)
+	if m.Anchor != nil {
+		a := *m.Anchor
+		m.Anchor = &a
+	}
 	if m.Incident != nil {
 		i := *m.Incident
 		m.Incident = &i

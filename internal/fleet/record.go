@@ -129,6 +129,7 @@ const (
 	ReasonRecovered   Reason = "recovered"    // by itself
 	ReasonBuilt       Reason = "built"        //
 	ReasonRemoved     Reason = "removed"      //
+	ReasonFound       Reason = "found"        // a lost order had built it after all; it is taken
 	ReasonVanished    Reason = "vanished"     // the remnant went by itself
 	ReasonEngaged     Reason = "engaged"      //
 	ReasonReleased    Reason = "released"     //

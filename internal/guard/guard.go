@@ -121,7 +121,7 @@ func NewRepair(m fleet.Machine, s Situation) fleet.Reason {
 		return fleet.ReasonBlind
 	case m.Health.Cause == fleet.CausePaused:
 		return fleet.ReasonPaused
-	case m.Health.Cause == fleet.CauseStopped && s.Spec.Repair.OnExternalStop != fleet.ExternalStopHeal:
+	case LeftAlone(m.Health.Cause, s.Spec):
 		return fleet.ReasonStoppedByPerson
 	case m.Health.Verdict == fleet.VerdictUnknown && !m.Current.Expired:
 		return fleet.ReasonBlind
@@ -162,6 +162,11 @@ func surplus(m fleet.Machine, spec fleet.Spec) bool {
 	return n > spec.Size
 }
 
+// LeftAlone reports whether the cause is a person's doing that the policy leaves alone (L10).
+func LeftAlone(c fleet.Cause, spec fleet.Spec) bool {
+	return c == fleet.CausePaused || (c == fleet.CauseStopped && spec.Repair.OnExternalStop != fleet.ExternalStopHeal)
+}
+
 // Counts reports whether the machine counts as failing: a person's stop that is left alone does not (L10), a machine in
 // repair does (L5).
 func Counts(m fleet.Machine, spec fleet.Spec) bool {
@@ -171,15 +176,7 @@ func Counts(m fleet.Machine, spec fleet.Spec) bool {
 	if m.Health.Verdict != fleet.VerdictUnhealthy {
 		return false
 	}
-	switch m.Health.Cause {
-	case fleet.CausePaused:
-		return false
-	case fleet.CauseStopped:
-		return spec.Repair.OnExternalStop == fleet.ExternalStopHeal
-	case fleet.CauseNone, fleet.CauseMissing, fleet.CauseOff, fleet.CauseGone, fleet.CauseCrashed, fleet.CausePanic, fleet.CauseError,
-		fleet.CauseChecks, fleet.CauseBuild, fleet.CauseBlind:
-	}
-	return true
+	return !LeftAlone(m.Health.Cause, spec)
 }
 
 // Count tallies the fleet.

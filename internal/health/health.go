@@ -27,6 +27,9 @@ type Evidence struct {
 func Judge(m fleet.Machine, e Evidence) fleet.Health {
 	h := find(m, e)
 	h.Grace = m.Health.Grace
+	if h.Verdict == fleet.VerdictUnknown && m.Health.Cause.Stopped() && providerWord(m, e).instance.Power == fleet.PowerUnknown {
+		h.Cause = m.Health.Cause // until the provider speaks again
+	}
 	if h.Grace != 0 && !e.Now.Due(h.Grace) && forgiven(h) {
 		h.Verdict, h.Cause = fleet.VerdictStarting, fleet.CauseNone
 	}
@@ -43,7 +46,8 @@ func Judge(m fleet.Machine, e Evidence) fleet.Health {
 // StartedByOthers reports whether the machine, last known to be stopped, runs now although hale did not start it. It then
 // gets the time that every start gets, and what its checks said before counts no more.
 func StartedByOthers(m fleet.Machine, e Evidence) bool {
-	return m.Repair == nil && m.Health.Cause.Stopped() && providerWord(m, e).instance.Power == fleet.PowerRunning
+	idle := m.Repair == nil || m.Repair.Phase == fleet.PhaseLook && m.Repair.Kind == fleet.RepairHeal
+	return idle && m.Health.Cause.Stopped() && providerWord(m, e).instance.Power == fleet.PowerRunning
 }
 
 // forgiven reports whether grace covers the finding: failing or silent checks are forgiven, the provider's word is not.

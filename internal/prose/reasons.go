@@ -77,6 +77,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonRecovered:   {"recovered by itself", ""},
 	fleet.ReasonBuilt:       {"built", ""},
 	fleet.ReasonRemoved:     {"removed", ""},
+	fleet.ReasonFound:       {"an order whose answer was lost had built it after all, so it is taken", ""},
 	fleet.ReasonVanished:    {"it went by itself", ""},
 	fleet.ReasonEngaged:     {"the brake engages", "look for one cause behind all of the failures"},
 	fleet.ReasonReleased:    {"the brake is released", ""},

@@ -34,6 +34,8 @@ func (w *Work) mayCall() bool {
 	switch s := w.Situation; {
 	case s.Acting != "":
 		w.wait(s.Acting)
+	case s.Spec.Mode == fleet.ModeObserve:
+		w.wait(fleet.ReasonObserve)
 	case s.Provider.Standing == fleet.ProviderDoubtful:
 		w.wait(fleet.ReasonProviderDoubtful)
 	case s.Provider.Standing != fleet.ProviderUp:
@@ -87,7 +89,7 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 		w.undone(r, in)
 		w.retry(r)
 	case fleet.OutcomeRefused:
-		w.quarantine(fleet.ReasonRefusedBy, o.Detail)
+		w.refusedBy(in, o)
 	case fleet.OutcomeConflict:
 		w.conflict(r, in, o)
 	case fleet.OutcomeNotFound:
@@ -135,8 +137,10 @@ func (w *Work) undone(r *fleet.Repair, in fleet.Intent) {
 			r.LookAgain()
 		}
 	case fleet.OpDelete:
-		r.Proof = fleet.ProofNone // seen off once more before the next try
-	case fleet.OpCreate, fleet.OpCertify:
+		r.LookAgain()
+	case fleet.OpCreate:
+		r.Next = fleet.Incarnation{}
+	case fleet.OpCertify:
 	}
 }
 
@@ -148,9 +152,12 @@ func (w *Work) conflict(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	case fleet.OpStart, fleet.OpReboot:
 		w.failRung(fleet.ReasonCallFailed, o.Detail)
 	case fleet.OpDelete:
-		r.Proof = fleet.ProofNone // it runs again, or is not ours: the fence finds out
-	case fleet.OpPowerOff, fleet.OpCertify:
-		w.quarantine(fleet.ReasonMarkChanged, o.Detail)
+		r.LookAgain() // it runs again, or is not ours
+		w.retry(r)
+	case fleet.OpPowerOff:
+		w.giveUp(fleet.ReasonMarkChanged, o.Detail)
+	case fleet.OpCertify:
+		w.giveUpCertifying(fleet.ReasonMarkChanged, o.Detail)
 	}
 }
 
@@ -159,7 +166,10 @@ func (w *Work) notFound(r *fleet.Repair, in fleet.Intent) {
 	case fleet.OpDelete:
 		w.removed(r)
 	case fleet.OpPowerOff: // the fence looks again and finds it gone
-	case fleet.OpStart, fleet.OpReboot, fleet.OpCertify, fleet.OpCreate:
+	case fleet.OpCertify:
+		w.M.RetryAt = w.now().Add(w.Situation.Spec.Repair.Backoff)
+		w.end(fleet.ReasonNoInstance) // what became of it is the provider's word to judge
+	case fleet.OpStart, fleet.OpReboot, fleet.OpCreate:
 		w.failRung(fleet.ReasonNoInstance, string(in.Op))
 	}
 }
@@ -174,8 +184,37 @@ func (w *Work) failed(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	case fleet.OpCreate:
 		w.failAttempt(fleet.ReasonCallFailed)
 	case fleet.OpCertify:
-		w.retry(r)
+		w.giveUpCertifying(fleet.ReasonCallFailed, o.Detail)
 	}
+}
+
+// refusedBy: quota, permission or an invalid request. Trying again is of no use, a person must act.
+func (w *Work) refusedBy(in fleet.Intent, o fleet.Outcome) {
+	if in.Op == fleet.OpCertify {
+		w.giveUpCertifying(fleet.ReasonRefusedBy, o.Detail)
+		return
+	}
+	w.giveUp(fleet.ReasonRefusedBy, o.Detail)
+}
+
+// giveUp leaves the machine to a person; a remnant is only put aside.
+func (w *Work) giveUp(reason fleet.Reason, detail string) {
+	if w.M.Repair.Kind == fleet.RepairRemnant {
+		w.failAttempt(reason)
+		return
+	}
+	w.quarantine(reason, detail)
+}
+
+// giveUpCertifying: the machine is healthy, but its mark could not be written. It is tried again much later.
+func (w *Work) giveUpCertifying(reason fleet.Reason, detail string) {
+	w.record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: reason, Op: fleet.OpCertify, Detail: detail, Instance: w.M.Current.ID})
+	w.end(reason)
+	if w.M.Incident == nil {
+		w.OpenIncident(fleet.CauseBuild)
+	}
+	w.Page(reason)
+	w.M.RetryAt = w.now().Add(longestBackoff)
 }
 
 // deleteFailed: the old instance is proven off but will not go. The policy says whether its successor may stand beside it.
@@ -214,11 +253,22 @@ func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
 	case tookEffect(in.Op, seen.Instance):
 		w.done(r, in)
 	case in.Op == fleet.OpCreate && power == fleet.PowerGone:
-		r.LastOutcome = w.now() // built anew, under another id, on the same host
+		w.lostOrder(r)
 	case in.Op == fleet.OpCreate || (in.Op == fleet.OpStart && in.Instance == r.Next.ID):
 		w.call(r, fleet.OpStart, r.Next) // defined, not started
 	default:
 		w.undone(r, in)
+	}
+}
+
+// lostOrder: an instance was ordered, the answer was lost, and it is not there. It may yet appear. The next one gets
+// another id on the same host, where the machine's name guards the place; and what was removed is proven off once more.
+func (w *Work) lostOrder(r *fleet.Repair) {
+	w.M.Anchor = &fleet.Anchor{Host: r.Next.Host, Until: w.now().Add(fleet.BuildCallLimit)}
+	r.Next = fleet.Incarnation{}
+	r.LastOutcome = w.now()
+	if !r.Target.None() && !r.Proof.Meets(fleet.ProofDeleted) {
+		r.Proof = fleet.ProofNone
 	}
 }
 

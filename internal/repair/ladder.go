@@ -1,6 +1,8 @@
 package repair
 
 import (
+	"slices"
+
 	"hale/internal/fleet"
 )
 
@@ -9,7 +11,7 @@ func (w *Work) chooseRung(from int) {
 	m, r := w.M, w.M.Repair
 	r.Target, r.Next = m.Current, fleet.Incarnation{}
 	r.LookAgain()
-	r.Removed = false
+	r.Removed, r.OffOrders, r.ClearedOrders = false, 0, 0
 	if from == 0 && neverStood(*m) {
 		// It was never healthy: gentler steps would only repeat what its boot did. It is built anew.
 		w.takeRung(fleet.NoRung, fleet.StepRecreate)
@@ -114,8 +116,10 @@ func (w *Work) replace(r *fleet.Repair) {
 	case !r.Target.None() && !r.Removed:
 		w.call(r, fleet.OpDelete, r.Target)
 	case r.Kind == fleet.RepairRemnant:
-		w.M.Strays = w.M.Strays[1:]
+		w.M.Strays = slices.DeleteFunc(w.M.Strays, func(s fleet.Stray) bool { return s.ID == r.Target.ID })
 		w.end(fleet.ReasonRemoved)
+	case !r.Target.None() && !r.Proof.Meets(fleet.ProofConfirmedOff):
+		w.proveAgain(r)
 	case !r.Target.None() && !r.Proof.Meets(w.Situation.Spec.Repair.Fence.Proof):
 		w.proveDeleted(r)
 	default:
@@ -140,6 +144,10 @@ func (w *Work) fence(r *fleet.Repair) {
 			w.giveUpFence(fleet.ReasonStillRunning)
 			return
 		}
+		if r.OffOrders != r.ClearedOrders {
+			r.LookAgain() // it was ordered off and runs: perhaps somebody mended it meanwhile
+			return
+		}
 		r.OffOrders++
 		w.call(r, fleet.OpPowerOff, r.Target)
 	}
@@ -157,6 +165,24 @@ func (w *Work) giveUpFence(why fleet.Reason) {
 func (w *Work) proven(r *fleet.Repair, p fleet.Proof) {
 	r.Proof = p
 	w.record(fleet.Record{Kind: fleet.RecordProof, Proof: p, Instance: r.Target.ID, Generation: r.Target.Generation})
+}
+
+// proveAgain shows once more, after a restart or a lost order, that what was removed still does not run.
+func (w *Work) proveAgain(r *fleet.Repair) {
+	seen := w.View.Sighting(r.Target.ID)
+	switch {
+	case !seen.Known() || seen.Asked <= r.LastOutcome:
+		w.observe(r, r.Target.ID, r.Target.Host)
+	case seen.Instance.Power == fleet.PowerGone:
+		w.proven(r, fleet.ProofDeleted)
+	case seen.Instance.Power == fleet.PowerOff:
+		w.proven(r, fleet.ProofConfirmedOff)
+	default:
+		// Somebody started it: it is the machine again, and everything is judged afresh.
+		w.M.Current = r.Target
+		w.M.Epoch++
+		w.end(fleet.ReasonRefuted)
+	}
 }
 
 // proveDeleted asks for the stricter proof after a delete.
@@ -184,9 +210,13 @@ func (w *Work) removed(r *fleet.Repair) {
 
 // build allots the next generation and orders it.
 func (w *Work) build(r *fleet.Repair) {
+	if found, ok := Found(*w.M, w.View, w.Installation); ok {
+		w.take(found)
+		return
+	}
 	host, ok := w.place(r.ID)
-	if r.Next.Host != "" {
-		host, ok = r.Next.Host, true // an earlier order of this repair may yet appear there: its name guards the place
+	if a := w.M.Anchor; a != nil && !w.Situation.Now.Due(a.Until) {
+		host, ok = a.Host, w.hostUp(a.Host)
 	}
 	if !ok {
 		w.wait(fleet.ReasonHostDown)
@@ -196,6 +226,32 @@ func (w *Work) build(r *fleet.Repair) {
 	w.M.Generation++
 	r.Next = fleet.Incarnation{ID: w.View.FreshID, Generation: w.M.Generation, Host: host}
 	w.call(r, fleet.OpCreate, r.Next)
+}
+
+// Found returns an instance that an earlier, lost order of ours built after all, if the machine has no other: it is
+// taken instead of being removed.
+func Found(m fleet.Machine, v fleet.View, ours fleet.Installation) (fleet.Instance, bool) {
+	if !m.Current.None() {
+		return fleet.Instance{}, false
+	}
+	for _, s := range m.Strays {
+		i := v.Sighting(s.ID).Instance
+		if s.RetryAt == 0 && i.Power == fleet.PowerRunning && IsRemnant(m, i, ours) {
+			return i, true
+		}
+	}
+	return fleet.Instance{}, false
+}
+
+func (w *Work) take(i fleet.Instance) {
+	w.M.Current = fleet.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host}
+	w.M.Strays = slices.DeleteFunc(w.M.Strays, func(s fleet.Stray) bool { return s.ID == i.ID })
+	w.record(fleet.Record{Kind: fleet.RecordRemnant, Reason: fleet.ReasonFound, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})
+	w.verifyFrom()
+}
+
+func (w *Work) hostUp(name fleet.HostName) bool {
+	return slices.ContainsFunc(w.Situation.Hosts, func(h fleet.Host) bool { return h.Name == name && h.Up })
 }
 
 // place chooses the host with the fewest of the fleet's instances; equals are told apart by a hash of the repair's id.

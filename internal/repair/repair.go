@@ -60,7 +60,7 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 	case fleet.RepairBuild:
 		w.enter(fleet.PhaseAct)
 	case fleet.RepairRemnant:
-		s := m.Strays[0]
+		s := m.Strays[0] // the caller put it there
 		seen := w.View.Sighting(s.ID).Instance
 		m.Repair.Target = fleet.Incarnation{ID: s.ID, Host: s.Host, Generation: seen.Mark.Generation, Expired: true}
 		w.enter(fleet.PhaseLook)
@@ -128,13 +128,17 @@ func (w *Work) pass(r *fleet.Repair) {
 
 // look waits for the look that confirms the failure, having asked for it.
 func (w *Work) look(r *fleet.Repair) {
-	if reason := guard.AnyStep(*w.M, w.Situation); reason != "" {
+	if w.leftAlone() || w.overtaken(r) {
+		return
+	}
+	reason := guard.AnyStep(*w.M, w.Situation)
+	if reason != "" && (reason != fleet.ReasonBrake || r.OffOrders == 0) { // a step under way finishes (L6)
 		w.wait(reason)
 		r.Look = ""
 		return
 	}
-	if r.Kind == fleet.RepairHeal && w.M.Health.Verdict == fleet.VerdictHealthy {
-		w.refuted(r) // the regular checks were faster
+	if w.outdated(r) {
+		w.chooseRung(0)
 		return
 	}
 	l := w.View.Look
@@ -143,7 +147,7 @@ func (w *Work) look(r *fleet.Repair) {
 		return
 	}
 	truth := w.judgeLook(*r, *l)
-	reason := map[health.Truth]fleet.Reason{
+	reason = map[health.Truth]fleet.Reason{
 		health.True: fleet.ReasonConfirmed, health.False: fleet.ReasonRefuted, health.Unknown: fleet.ReasonLookUnclear,
 	}[truth]
 	rec := fleet.Record{Kind: fleet.RecordLook, Reason: reason, Instance: r.Target.ID, Took: w.now().Sub(l.Started)}
@@ -151,9 +155,11 @@ func (w *Work) look(r *fleet.Repair) {
 	w.record(rec)
 	switch truth {
 	case health.True:
-		r.Confirmed = true
+		r.Confirmed, r.ClearedOrders = true, r.OffOrders
 		w.M.Waiting = ""
+		tries := r.Retries
 		w.enter(fleet.PhaseAct)
+		r.Retries = tries // what was in vain before the look still counts
 	case health.False:
 		w.refuted(r)
 	case health.Unknown:
@@ -161,6 +167,38 @@ func (w *Work) look(r *fleet.Repair) {
 		w.retry(r)
 		w.wait(fleet.ReasonLookUnclear)
 	}
+}
+
+// leftAlone ends the repair when a person stopped or paused the machine meanwhile and the policy respects that (L10).
+func (w *Work) leftAlone() bool {
+	m := w.M
+	ours := m.Repair.OffOrders > 0 // we ordered it off ourselves
+	if m.Repair.Kind != fleet.RepairHeal || m.Repair.Target.Expired || ours || !guard.LeftAlone(m.Health.Cause, w.Situation.Spec) {
+		return false
+	}
+	m.Attempts = m.Attempts[:max(0, len(m.Attempts)-1)]
+	w.end(fleet.ReasonStoppedByPerson)
+	return true
+}
+
+// overtaken ends the repair when the regular evidence was faster than the look: the machine is healthy, or was just
+// started by somebody else.
+func (w *Work) overtaken(r *fleet.Repair) bool {
+	v := w.M.Health.Verdict
+	if r.Kind != fleet.RepairHeal || (v != fleet.VerdictHealthy && v != fleet.VerdictStarting) {
+		return false
+	}
+	w.refuted(r)
+	return true
+}
+
+// outdated reports whether the rung no longer fits: the cause changed, or the ladder was edited since it was chosen.
+func (w *Work) outdated(r *fleet.Repair) bool {
+	if r.Kind != fleet.RepairHeal || r.Rung == fleet.NoRung || w.M.Health.Verdict != fleet.VerdictUnhealthy {
+		return false
+	}
+	step, ok := w.Situation.Spec.Repair.Step(r.Rung)
+	return !ok || step.Kind != r.Step || (r.OffOrders == 0 && Precondition(*w.M, w.Situation.Spec, r.Step) != "")
 }
 
 func lookDetail(l fleet.Look) (fleet.CheckName, fleet.ResultReason, string) {
@@ -214,10 +252,21 @@ func (w *Work) judgeLook(r fleet.Repair, l fleet.Look) health.Truth {
 		return health.True
 	}
 	truth := health.Confirm(w.Situation.Spec, l)
-	if truth == health.Unknown && r.Target.Expired && l.Seen.Known() {
-		return health.True // its time ran out without a sign of life; only proof of life would save it
+	if truth == health.Unknown && r.Target.Expired && l.Seen.Known() && neverAddressed(l) {
+		return health.True // its time ran out, and the provider still knows no address of it
 	}
 	return truth
+}
+
+// neverAddressed reports whether the look says nothing for the one reason that is the build's own: no address. Whatever
+// else keeps us from seeing is our own trouble (L4).
+func neverAddressed(l fleet.Look) bool {
+	for _, c := range l.Checks {
+		if c.Result != fleet.ResultNoAddress {
+			return false
+		}
+	}
+	return len(l.Checks) > 0
 }
 
 // isRemnant reports whether the instance is what an own, unfinished build left behind (L2).
@@ -235,6 +284,9 @@ func IsRemnant(m fleet.Machine, i fleet.Instance, ours fleet.Installation) bool 
 
 // verify waits for health after a step.
 func (w *Work) verify(r *fleet.Repair) {
+	if w.leftAlone() {
+		return
+	}
 	h := w.M.Health
 	switch {
 	case h.Verdict == fleet.VerdictHealthy:
@@ -257,11 +309,14 @@ func (w *Work) freshlySeen(r *fleet.Repair) bool {
 }
 
 func (w *Work) certify(r *fleet.Repair) {
-	if w.M.Current.Certified {
+	switch {
+	case w.M.Current.Certified:
 		w.finish()
-		return
+	case w.M.Health.Verdict != fleet.VerdictHealthy:
+		w.enter(fleet.PhaseVerify)
+	default:
+		w.call(r, fleet.OpCertify, w.M.Current)
 	}
-	w.call(r, fleet.OpCertify, w.M.Current)
 }
 
 // finish ends the repair, and its incident, in health.
@@ -308,10 +363,10 @@ func (w *Work) failRung(reason fleet.Reason, detail string) {
 // failAttempt ends the repair without health: again after a while, or quarantine when the attempts are used up.
 func (w *Work) failAttempt(reason fleet.Reason) {
 	m, policy := w.M, w.Situation.Spec.Repair
-	kind := m.Repair.Kind
+	kind, target := m.Repair.Kind, m.Repair.Target.ID
 	w.end(reason)
 	if kind == fleet.RepairRemnant {
-		m.RetryAt = w.now().Add(policy.Backoff)
+		w.putAside(target, reason)
 		return
 	}
 	if m.Incident == nil {
@@ -324,6 +379,24 @@ func (w *Work) failAttempt(reason fleet.Reason) {
 	m.RetryAt = w.now().Add(Backoff(policy.Backoff, len(m.Attempts)))
 	w.wait(fleet.ReasonBackoff)
 }
+
+// putAside leaves a remnant that would not go for later, and tells a person once.
+func (w *Work) putAside(id fleet.InstanceID, reason fleet.Reason) {
+	for i := range w.M.Strays {
+		s := &w.M.Strays[i]
+		if s.ID != id {
+			continue
+		}
+		s.RetryAt = w.now().Add(longestBackoff)
+		if !s.Paged {
+			s.Paged = true
+			w.record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: id, Host: s.Host})
+		}
+	}
+}
+
+// Abandon ends the removal of a remnant in favour of something more urgent. It is found again.
+func (w *Work) Abandon() { w.end(fleet.ReasonBudget) }
 
 // Backoff returns the wait before the next attempt after n of them: it doubles each time, up to half an hour.
 func Backoff(first time.Duration, n int) time.Duration {
@@ -397,9 +470,16 @@ func (w *Work) retry(r *fleet.Repair) { r.RetryAt = w.now().Add(w.patience(r)) }
 func (w *Work) patience(r *fleet.Repair) time.Duration {
 	d := min(firstRetry<<min(r.Retries, 10), longestRetry)
 	r.Retries++
-	if r.Retries == pageAfter {
-		w.Page(fleet.ReasonCallFailed)
+	if r.Retries < pageAfter {
+		return d
 	}
+	switch {
+	case r.Kind == fleet.RepairRemnant:
+		w.putAside(r.Target.ID, fleet.ReasonCallFailed)
+	case w.M.Incident == nil:
+		w.OpenIncident(fleet.CauseBuild)
+	}
+	w.Page(fleet.ReasonCallFailed)
 	return d
 }
 

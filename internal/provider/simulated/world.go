@@ -187,3 +187,12 @@ func (w *World) identity(host fleet.HostName) string {
 	fmt.Fprintf(h, "%d/%s", w.options.Seed, host)
 	return fmt.Sprintf("simulated-%016x", h.Sum64())
 }
+
+// Migrate moves a running guest to another host, as an administrator does.
+func (w *World) Migrate(id fleet.InstanceID, host fleet.HostName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := w.guests[id]
+	g.host = host
+	g.remember(time.Now())
+}
