@@ -46,9 +46,9 @@ func (c *controller) start() error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(os.Getenv(envHale), c.arguments("run", c.path("hale.yaml"))...) //nolint:gosec // the hale under test
+	cmd := exec.Command(os.Getenv(envHale), c.arguments("run", c.path("hale.yaml"))...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: 0, Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what is sent to the tests' group is not for it
 	c.began = time.Now()
 	if err := cmd.Start(); err != nil {
 		return err
@@ -60,18 +60,6 @@ func (c *controller) start() error {
 	}()
 	c.cmd, c.ended = cmd, ended
 	return nil
-}
-
-func (c *controller) running() bool {
-	if c.cmd == nil {
-		return false
-	}
-	select {
-	case <-c.ended:
-		return false
-	default:
-		return true
-	}
 }
 
 // kill is kill -9. It returns when the process is gone.
@@ -108,7 +96,7 @@ func (c *controller) close() error {
 
 // command runs a command of hale's and returns what it prints.
 func (c *controller) command(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, os.Getenv(envHale), c.arguments(args...)...) //nolint:gosec // the hale under test
+	cmd := exec.CommandContext(ctx, os.Getenv(envHale), c.arguments(args...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {

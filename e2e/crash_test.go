@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -24,7 +26,8 @@ func TestHaleAndLibvirtdDieDuringRepairs(t *testing.T) {
 		{at: "look", fault: lab.FaultHang, until: kind("step-chosen"), missed: kind("look")},
 		{at: "power-off", fault: lab.FaultLinkDown, until: intent("power-off"), missed: intent("delete")},
 		{at: "delete", fault: lab.FaultKill, until: intent("delete"), missed: outcome("create")},
-		{at: "create", fault: lab.FaultKill, until: intent("create"), missed: outcome("create")},
+		{at: "create", fault: lab.FaultKill, until: intent("create"), most: 300 * time.Millisecond, missed: outcome("create")},
+		{at: "create, between claim and start", fault: lab.FaultKill, until: intent("create"), then: defined, missed: outcome("create")},
 		{at: "verify", fault: lab.FaultKill, until: outcome("create"), most: time.Second, missed: kind("verified")},
 		{at: "certify", fault: lab.FaultKill, freeze: because("address", "new-address"), until: intent("certify"), missed: kind("certified")},
 	}
@@ -101,8 +104,9 @@ func (s stage) expires(mark int, created api.Event) int {
 type death struct {
 	at     string
 	fault  lab.Fault
-	freeze match         // libvirtd is frozen at this event, so that what comes next takes until it is thawed
-	until  match         // the moment begins with this event …
+	freeze match // libvirtd is frozen at this event, so that what comes next takes until it is thawed
+	until  match // the moment begins with this event …
+	then   func(stage, string)
 	most   time.Duration // … and hale is killed within this time of it
 	missed match         // after this event the moment is over
 }
@@ -136,6 +140,9 @@ func (d death) die(s stage) api.Event {
 		s.freeze()
 	}
 	s.event("the moment of "+d.at, mark, of(victim, d.until))
+	if d.then != nil {
+		d.then(s, victim)
+	}
 	if d.most > 0 {
 		s.pause(d.most)
 	}
@@ -147,6 +154,24 @@ func (d death) die(s stage) api.Event {
 	s.pause(200 * time.Millisecond)
 	s.raise()
 	return s.event("hale's next life", mark, because("owner", "took-over"))
+}
+
+// defined returns as soon as libvirtd has written the machine's definition down.
+func defined(s stage, machine string) {
+	s.Helper()
+	tick := time.NewTicker(200 * time.Microsecond)
+	defer tick.Stop()
+	ctx := s.within(moment)
+	for {
+		if _, err := os.Stat(filepath.Join(s.lab.Info().Dir, "etc", "qemu", machine+".xml")); err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			s.Fatalf("%s is not defined", machine)
+		}
+	}
 }
 
 // before returns the events between the mark and one event.

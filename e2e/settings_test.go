@@ -100,7 +100,10 @@ func newInitrd(path string, g lab.Guest) (*initrd, error) {
 		return nil, fmt.Errorf("%s has the line %q %d times, want once", g.Initrd, firstSickness, n)
 	}
 	i := &initrd{path: path, well: well}
-	return i, i.yield("none")
+	if err := i.yield("none"); err != nil {
+		return nil, err
+	}
+	return i, nil
 }
 
 // yield makes the guests that boot from now on sick (see lab.DomainSpec), or well with "none".

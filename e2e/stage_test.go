@@ -328,7 +328,7 @@ func (s stage) diagnose() {
 	defer cancel()
 	for m := range s.machines() {
 		why, err := s.hale.command(ctx, "why", m)
-		s.Logf("hale why %s (%v):\n%s", m, err, why)
+		s.Logf("hale why %s (%v):\n%s", m, err, tail(why, 40))
 	}
 	var b strings.Builder
 	events := s.after(0)
@@ -338,9 +338,15 @@ func (s stage) diagnose() {
 	s.Logf("the last events:\n%s", b.String())
 	if log, err := os.ReadFile(s.hale.path("log")); err == nil {
 		lines := slices.DeleteFunc(strings.Split(string(log), "\n"), func(l string) bool { return strings.Contains(l, "msg=record") })
-		s.Logf("the end of hale's log:\n%s", strings.Join(lines[max(0, len(lines)-40):], "\n"))
+		s.Logf("the end of hale's log, without the events:\n%s", tail(strings.Join(lines, "\n"), 40))
 	}
 	if domains, err := s.lab.Domains(ctx); err == nil {
 		s.Logf("domains: %+v", domains)
 	}
+}
+
+// tail returns the last lines of a text.
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }

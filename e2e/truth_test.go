@@ -109,8 +109,9 @@ func (s stage) allWell() {
 		if !slices.ContainsFunc(processes, func(p lab.Process) bool { return p.Domain == m.Name && p.UUID == m.Instance }) {
 			s.Errorf("hale says that %s is instance %s; there are %+v", m.Name, m.Instance, processes)
 		}
-		if page, err := s.lab.AwaitPage(ctx, m.Name); err != nil || page.Name != m.Name {
-			s.Errorf("%s serves %+v: %v", m.Name, page, err)
+		page, err := s.lab.AwaitPage(ctx, m.Name)
+		if err != nil || page.Name != m.Name || page.SeedHostname != m.Name || page.SeedInstance != m.Instance {
+			s.Errorf("%s, instance %s, serves %+v: %v", m.Name, m.Instance, page, err)
 		}
 		if found, err := s.lab.Addresses(ctx, m.Name); err != nil || found[0].String() != m.Address {
 			s.Errorf("hale looks for %s at %s, and it is at %v: %v", m.Name, m.Address, found, err)
