@@ -321,22 +321,13 @@ func (w *work) closeIncident() {
 // advance goes on with the repair under way, or admits the one that is due.
 func (w *work) advance() {
 	m, s := w.M, w.Situation
-	fault := m.Incident != nil && !m.Current.None()
-	if m.Repair != nil && m.Repair.Kind == fleet.RepairRemnant && fault && (m.Repair.Intent == nil || m.Repair.Intent.Unknown) {
-		w.Abandon() // the machine itself comes first
-	}
-	if m.Repair != nil {
-		w.Advance()
-		return
-	}
-	if s.Provider.Standing == fleet.ProviderUnknown {
-		return // not asked yet
-	}
-	if m.Quarantine == nil && !fault && guard.AnyStep(*m, s) == "" && w.removableStray() {
-		w.Begin(fleet.RepairRemnant)
-		return
-	}
+	w.putFirst()
 	switch {
+	case m.Repair != nil:
+		w.Advance()
+	case s.Provider.Standing == fleet.ProviderUnknown: // not asked yet
+	case m.Quarantine == nil && !w.faulty() && guard.AnyStep(*m, s) == "" && w.removableStray():
+		w.Begin(fleet.RepairRemnant)
 	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
 		if s.Acting == "" && s.Spec.Mode == fleet.ModeAct && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)) {
 			w.BeginCertify()
@@ -347,6 +338,17 @@ func (w *work) advance() {
 		w.admit(guard.NewBuild(*m, s), fleet.RepairBuild)
 	default:
 		w.Wait("", "")
+	}
+}
+
+// faulty reports whether the machine has an instance with an incident.
+func (w *work) faulty() bool { return w.M.Incident != nil && !w.M.Current.None() }
+
+// putFirst ends the removal of a remnant, unless a call is under way, when the machine itself needs a repair.
+func (w *work) putFirst() {
+	r := w.M.Repair
+	if r != nil && r.Kind == fleet.RepairRemnant && w.faulty() && (r.Intent == nil || r.Intent.Unknown) {
+		w.Abandon()
 	}
 }
 

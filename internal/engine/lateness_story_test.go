@@ -58,12 +58,7 @@ func TestASlowStoreDoesNotDeafenTheOwner(t *testing.T) {
 	tell(t, simulated.Options{}, web(200), func(s *story) {
 		s.spec.Limits.InBuild = 200
 		slow := time.Duration(0)
-		s.faults = func(ctx context.Context, c memory.Call) memory.Effect {
-			if c.Op == memory.OpCommit && slow > 0 {
-				time.Sleep(slow)
-			}
-			return memory.Normal
-		}
+		s.faults = slowCommits(&slow)
 		s.grown()
 		at := time.Now()
 		slow = 30 * time.Millisecond
@@ -105,7 +100,7 @@ func TestAnIdentityThatCouldNotBeStoredIsStoredLater(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(1), func(s *story) {
 		fails := 1
-		s.faults = func(ctx context.Context, c memory.Call) memory.Effect {
+		s.faults = func(_ context.Context, c memory.Call) memory.Effect {
 			if c.Op == memory.OpCommit && len(c.Txn.Then) == 1 && len(c.Txn.If) == 0 && fails > 0 {
 				fails--
 				return memory.FailBefore
@@ -145,7 +140,7 @@ func TestOneCommitThatHangs(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		hang := false
-		s.faults = func(ctx context.Context, c memory.Call) memory.Effect {
+		s.faults = func(_ context.Context, c memory.Call) memory.Effect {
 			if c.Op == memory.OpCommit && hang {
 				hang = false
 				return memory.Stall

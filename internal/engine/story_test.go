@@ -317,3 +317,13 @@ func (s *story) personStarts(n int) {
 		s.t.Fatal(err)
 	}
 }
+
+// slowCommits lets each commit take as long as d says at that moment.
+func slowCommits(d *time.Duration) memory.Faults {
+	return func(_ context.Context, c memory.Call) memory.Effect {
+		if c.Op == memory.OpCommit {
+			time.Sleep(*d)
+		}
+		return memory.Normal
+	}
+}
