@@ -144,15 +144,14 @@ func offAlready(s stage) {
 
 func goneAlready(s stage) {
 	victim := s.pick()
-	old, mark := s.machine(victim), s.journal.mark()
+	mark := s.journal.mark()
 	s.fault(victim, lab.FaultUndefine) // it runs on, and goes with its process
 	s.fault(victim, lab.FaultDestroy)
-	s.must(os.Remove(s.seedOf(old))) // whoever takes a machine away takes its disks, too
 	story := s.healed(victim, mark)
 	if bad := story[slices.IndexFunc(story, verdict("unhealthy"))]; bad.Cause != "gone" {
 		s.Errorf("cause %q, want gone", bad.Cause)
 	}
-	s.wantCalls(story, "create", "certify")
+	s.wantCalls(story, "delete", "create", "certify") // the delete sweeps up its files
 	s.alone(victim, mark)
 }
 

@@ -88,6 +88,7 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	case fleet.OutcomeRetry, fleet.OutcomeNotSent:
 		w.undone(r, in)
 		w.retry(r)
+		w.boundTries(r, in)
 	case fleet.OutcomeRefused:
 		w.refusedBy(in, o)
 	case fleet.OutcomeConflict:
@@ -105,9 +106,6 @@ func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
 	m := w.M
 	switch in.Op {
 	case fleet.OpStart, fleet.OpReboot:
-		if in.Instance == r.Next.ID {
-			m.Current, r.Next = r.Next, fleet.Incarnation{}
-		}
 		w.verifyFrom()
 	case fleet.OpCreate:
 		m.Current, r.Next = r.Next, fleet.Incarnation{}
@@ -219,6 +217,10 @@ func (w *Work) giveUpCertifying(reason fleet.Reason, detail string) {
 
 // deleteFailed: the old instance is proven off but will not go. The policy says whether its successor may stand beside it.
 func (w *Work) deleteFailed(r *fleet.Repair, o fleet.Outcome) {
+	if r.Proof == fleet.ProofDeleted {
+		w.removed(r) // there was nothing left but what it may have had around it
+		return
+	}
 	if r.Kind == fleet.RepairRemnant {
 		w.failAttempt(fleet.ReasonDeleteFailed)
 		return
@@ -254,10 +256,29 @@ func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
 		w.done(r, in)
 	case in.Op == fleet.OpCreate && power == fleet.PowerGone:
 		w.lostOrder(r)
-	case in.Op == fleet.OpCreate || (in.Op == fleet.OpStart && in.Instance == r.Next.ID):
-		w.call(r, fleet.OpStart, r.Next) // defined, not started
+	case in.Op == fleet.OpCreate:
+		w.halfMade(r)
 	default:
 		w.undone(r, in)
+		w.retry(r)
+		w.boundTries(r, in)
+	}
+}
+
+// halfMade: an instance was ordered and exists, but does not run. Nobody knows how far it was made, so it is not started; it
+// is an expired build of our own, to be removed and built anew.
+func (w *Work) halfMade(r *fleet.Repair) {
+	w.M.Current, r.Next = r.Next, fleet.Incarnation{}
+	w.M.Current.Expired = true
+	w.M.Epoch++
+	r.Target, r.Removed, r.OffOrders, r.ClearedOrders = w.M.Current, false, 0, 0
+	r.LookAgain()
+}
+
+// boundTries gives a step up that was tried in vain too often.
+func (w *Work) boundTries(r *fleet.Repair, in fleet.Intent) {
+	if r.Retries >= pageAfter && (in.Op == fleet.OpStart || in.Op == fleet.OpReboot) {
+		w.failRung(fleet.ReasonCallFailed, "tried in vain")
 	}
 }
 

@@ -111,10 +111,8 @@ func (w *Work) replace(r *fleet.Repair) {
 	switch {
 	case !r.Target.None() && !r.Removed && !r.Proof.Meets(fleet.ProofConfirmedOff):
 		w.fence(r)
-	case !r.Target.None() && !r.Removed && r.Proof == fleet.ProofDeleted:
-		w.removed(r)
 	case !r.Target.None() && !r.Removed:
-		w.call(r, fleet.OpDelete, r.Target)
+		w.call(r, fleet.OpDelete, r.Target) // also of one that is gone: its files may be left
 	case r.Kind == fleet.RepairRemnant:
 		w.M.Strays = slices.DeleteFunc(w.M.Strays, func(s fleet.Stray) bool { return s.ID == r.Target.ID })
 		w.end(fleet.ReasonRemoved)
