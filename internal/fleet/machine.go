@@ -103,6 +103,7 @@ type Incident struct {
 	Cause  Cause
 	Opened time.Time
 	Paged  bool // a person was told; once per incident
+	Failed int  // attempts at this incident that ended without health
 	// HoldUntil is the wall time until which a stop by a person is left alone. Zero: no such hold.
 	HoldUntil time.Time
 }

@@ -92,7 +92,7 @@ type RepairPolicy struct {
 	// Attempts within AttemptsIn are the repairs that a machine gets before it goes into quarantine.
 	Attempts   int
 	AttemptsIn time.Duration
-	// Backoff is the wait before the second repair in that window; it doubles with each further one.
+	// Backoff is the wait after an attempt that failed; it doubles with each further failure of the same incident.
 	Backoff time.Duration
 	// OnExternalStop says what a stop by a person means.
 	OnExternalStop ExternalStop

@@ -376,7 +376,8 @@ func (w *Work) failAttempt(reason fleet.Reason) {
 		w.quarantine(fleet.ReasonAttempts, string(reason))
 		return
 	}
-	m.RetryAt = w.now().Add(Backoff(policy.Backoff, len(m.Attempts)))
+	m.Incident.Failed++
+	m.RetryAt = w.now().Add(Backoff(policy.Backoff, m.Incident.Failed))
 	w.wait(fleet.ReasonBackoff)
 }
 
@@ -398,7 +399,7 @@ func (w *Work) putAside(id fleet.InstanceID, reason fleet.Reason) {
 // Abandon ends the removal of a remnant in favour of something more urgent. It is found again.
 func (w *Work) Abandon() { w.end(fleet.ReasonBudget) }
 
-// Backoff returns the wait before the next attempt after n of them: it doubles each time, up to half an hour.
+// Backoff returns the wait before the next attempt after n failed ones: it doubles each time, up to half an hour.
 func Backoff(first time.Duration, n int) time.Duration {
 	d := first
 	for ; n > 1 && d < longestBackoff; n-- {
