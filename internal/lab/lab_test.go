@@ -278,7 +278,8 @@ func fetch(ctx context.Context, url, want string) error {
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(q)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	resp, err := client.Do(q)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func stopByAnotherIsExternal(t *testing.T, h Harness) {
 func killedIsCrashed(t *testing.T, h Harness) {
 	e := begin(t, h)
 	order := e.built(1)
-	h.(Killer).Kill(t, order.ID)
+	ability[Killer](t, h).Kill(t, order.ID)
 	e.awaitInstance("off by crash", order.Ref, func(i fleet.Instance) bool {
 		return i.Stop == fleet.StopCrash && (i.Power == fleet.PowerOff || i.Power == fleet.PowerCrashed)
 	})

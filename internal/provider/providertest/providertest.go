@@ -8,6 +8,7 @@
 package providertest
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -120,4 +121,14 @@ func all() []Case {
 func able[T any](h Harness) bool {
 	_, ok := h.(T)
 	return ok
+}
+
+// ability returns the harness with the further ability that the case asked for.
+func ability[T any](t *testing.T, h Harness) T {
+	t.Helper()
+	a, ok := h.(T)
+	if !ok {
+		t.Fatalf("the harness %T is no %v", h, reflect.TypeFor[T]())
+	}
+	return a
 }

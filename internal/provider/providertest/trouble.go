@@ -89,7 +89,7 @@ func watchTells(t *testing.T, h Harness) {
 
 func cutProviderComesBack(t *testing.T, h Harness) {
 	e := begin(t, h)
-	d := h.(Disconnecter)
+	d := ability[Disconnecter](t, h)
 	order := e.built(1)
 	var heard *ears
 	if able[Watched](h) {
@@ -135,7 +135,7 @@ func (e *exam) moment() time.Duration { return min(e.h.Patience()/10, time.Secon
 func (e *exam) frozen(calls ...func(ctx context.Context)) {
 	e.Helper()
 	e.list() // the handle is connected
-	f := e.h.(Freezer)
+	f := ability[Freezer](e.T, e.h)
 	f.Freeze(e)
 	thaw := sync.OnceFunc(func() { f.Thaw(e) })
 	e.Cleanup(thaw)
@@ -215,7 +215,7 @@ func frozenCreate(t *testing.T, h Harness) {
 
 func closeEndsCalls(t *testing.T, h Harness) {
 	e := begin(t, h)
-	f := h.(Freezer)
+	f := ability[Freezer](t, h)
 	p := h.New(t)
 	_, err := p.List(e.ctx())
 	e.do("list", err)
@@ -243,7 +243,7 @@ func closeEndsCalls(t *testing.T, h Harness) {
 
 func oneHostDown(t *testing.T, h Harness) {
 	e := begin(t, h)
-	f := h.(HostFailer)
+	f := ability[HostFailer](t, h)
 	hosts := h.Hosts()
 	here, there := e.built(1), e.on(e.order(2), hosts[1])
 	e.do("create on the second host", e.p.Create(e.ctx(), there))

@@ -30,6 +30,7 @@ func (p *Provider) read(ctx context.Context, op fleet.Op, ref provider.Ref, ask 
 		if err := p.hang(ctx, lifted); err != nil {
 			return fail(fault.Transient, err)
 		}
+	case HangsAfter, ActsLate, AnswerLost, ActsTwice, NoEffect: // these do not hit reads
 	}
 	if err := p.wait(ctx, travel); err != nil {
 		return fail(fault.Transient, err)
@@ -91,6 +92,7 @@ func (p *Provider) change(ctx context.Context, op fleet.Op, ref provider.Ref,
 		return d.fail(fault.UnknownOutcome, p.hang(ctx, lifted))
 	case NoEffect:
 		d.act = func(*World, time.Time) (bool, error) { return false, nil }
+	case HangsAfter, AnswerLost, ActsTwice: // they come after the deed
 	}
 	if err := p.wait(ctx, there); err != nil {
 		return d.fail(fault.UnknownOutcome, err)
@@ -106,6 +108,7 @@ func (p *Provider) change(ctx context.Context, op fleet.Op, ref provider.Ref,
 		if err := p.hang(ctx, lifted); err != nil {
 			return d.fail(fault.UnknownOutcome, err)
 		}
+	case Fails, Slow, Hangs, ActsLate, NoEffect: // they came before the deed
 	}
 	if err := p.wait(ctx, back); err != nil {
 		return d.fail(fault.UnknownOutcome, err)

@@ -74,7 +74,7 @@ type NextBuilds struct {
 	Illness
 }
 
-func (f NextBuilds) strike(w *World, in *injection, _ time.Time) error {
+func (f NextBuilds) strike(w *World, in *injection, _ time.Time) error { //nolint:unparam // Fault's signature: others can fail
 	w.keep(in, f.Times)
 	return nil
 }
@@ -118,6 +118,7 @@ func (f Panic) strike(w *World, _ *injection, now time.Time) error {
 		return nil
 	case fleet.PowerOff:
 		return w.turn(f.Instance, now, fleet.PowerOff, fleet.StopCrash)
+	case fleet.PowerCrashed, fleet.PowerUnknown, fleet.PowerPaused, fleet.PowerError, fleet.PowerGone: // as the default
 	}
 	return w.turn(f.Instance, now, fleet.PowerCrashed, fleet.StopCrash)
 }

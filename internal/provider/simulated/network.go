@@ -59,6 +59,7 @@ func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, er
 		return client, nil
 	case refused:
 		return nil, fail(os.NewSyscallError("connect", syscall.ECONNREFUSED))
+	case unanswered: // it waits
 	}
 	lost := time.NewTimer(patience)
 	defer lost.Stop()
@@ -151,6 +152,7 @@ func (w *World) status(g *guest) int {
 			return 0
 		case HTTPStatus:
 			return ill.Status
+		case NeverBoots, BootsSlowly, NoAddress, NoNetwork, NoHTTP: // whoever gets through gets the page
 		}
 	}
 	return http.StatusOK

@@ -45,7 +45,7 @@ const (
 	NoEffect   Effect = "no-effect"   // it is accepted, and nothing follows
 )
 
-func (f Calls) strike(w *World, in *injection, _ time.Time) error {
+func (f Calls) strike(w *World, in *injection, _ time.Time) error { //nolint:unparam // Fault's signature: others can fail
 	w.keep(in, f.Times)
 	return nil
 }
@@ -87,7 +87,7 @@ func (in *injection) spend() {
 // Outage cuts a client, or with an empty name all of them, from the provider: calls fail as transient, nothing is heard.
 type Outage struct{ Client string }
 
-func (f Outage) strike(w *World, in *injection, _ time.Time) error {
+func (f Outage) strike(w *World, in *injection, _ time.Time) error { //nolint:unparam // Fault's signature: others can fail
 	w.keep(in, 0)
 	in.undo = func(time.Time) { w.lookAgain("", f.Client) }
 	return nil
@@ -109,7 +109,7 @@ func (f HostUnreachable) strike(w *World, in *injection, _ time.Time) error {
 type HostLosesPower struct{ Host fleet.HostName }
 
 func (f HostLosesPower) strike(w *World, in *injection, now time.Time) error {
-	if err := (HostUnreachable{f.Host}).strike(w, in, now); err != nil {
+	if err := HostUnreachable(f).strike(w, in, now); err != nil {
 		return err
 	}
 	for _, g := range w.sorted() {
@@ -123,7 +123,7 @@ func (f HostLosesPower) strike(w *World, in *injection, now time.Time) error {
 // StaleLists lets List answer with what was true some time ago, at most ten minutes.
 type StaleLists struct{ Age time.Duration }
 
-func (f StaleLists) strike(w *World, in *injection, _ time.Time) error {
+func (f StaleLists) strike(w *World, in *injection, _ time.Time) error { //nolint:unparam // Fault's signature: others can fail
 	w.keep(in, 0)
 	return nil
 }
@@ -132,7 +132,7 @@ func (f StaleLists) strike(w *World, in *injection, _ time.Time) error {
 // Add Calls{Op: OpGet, Effect: Fails, Kind: fault.NotFound} for one that lies throughout.
 type EmptyLists struct{}
 
-func (f EmptyLists) strike(w *World, in *injection, _ time.Time) error {
+func (f EmptyLists) strike(w *World, in *injection, _ time.Time) error { //nolint:unparam // Fault's signature: others can fail
 	w.keep(in, 0)
 	return nil
 }
@@ -169,7 +169,7 @@ func (f OtherIdentity) strike(w *World, in *injection, _ time.Time) error {
 // RepeatedEvents delivers each event several times (S26: five events for one failure, one heal).
 type RepeatedEvents struct{ Times int }
 
-func (f RepeatedEvents) strike(w *World, in *injection, _ time.Time) error {
+func (f RepeatedEvents) strike(w *World, in *injection, _ time.Time) error { //nolint:unparam // Fault's signature: others can fail
 	w.keep(in, 0)
 	return nil
 }
@@ -177,7 +177,7 @@ func (f RepeatedEvents) strike(w *World, in *injection, _ time.Time) error {
 // LostEvents delivers no event about instances.
 type LostEvents struct{}
 
-func (f LostEvents) strike(w *World, in *injection, _ time.Time) error {
+func (f LostEvents) strike(w *World, in *injection, _ time.Time) error { //nolint:unparam // Fault's signature: others can fail
 	w.keep(in, 0)
 	return nil
 }

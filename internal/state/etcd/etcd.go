@@ -54,13 +54,13 @@ type Options struct {
 func (o *Options) complete() error {
 	var problems []error
 	if o.Dir == "" {
-		problems = append(problems, errors.New("Dir is missing"))
+		problems = append(problems, errors.New("option Dir is missing"))
 	}
 	if o.Logger == nil {
-		problems = append(problems, errors.New("Logger is missing"))
+		problems = append(problems, errors.New("option Logger is missing"))
 	}
 	if o.Quota < 0 {
-		problems = append(problems, errors.New("Quota is negative"))
+		problems = append(problems, errors.New("option Quota is negative"))
 	}
 	if o.MinFree == 0 {
 		o.MinFree = DefaultMinFree

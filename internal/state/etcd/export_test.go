@@ -17,7 +17,7 @@ func OpenForTest(t testing.TB, opts Options) *Store {
 		opts.Dir = t.TempDir()
 	}
 	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	s, err := Open(ctx, opts)
 	if err != nil {

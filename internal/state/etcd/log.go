@@ -107,7 +107,8 @@ func (c slogCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	for _, key := range slices.Sorted(maps.Keys(encoder.Fields)) {
 		attrs = append(attrs, slog.Any(key, encoder.Fields[key]))
 	}
-	c.log.LogAttrs(context.Background(), level, "state engine: "+entry.Message, slog.GroupAttrs("etcd", attrs...))
+	c.log.LogAttrs(context.Background(), level, "state engine",
+		slog.String("message", entry.Message), slog.GroupAttrs("etcd", attrs...))
 	return nil
 }
 

@@ -23,8 +23,8 @@ func TestEtcdsLogGoesToSlog(t *testing.T) {
 	zl.Info("small talk")
 	zl.Named("raft").With(zap.Int("member", 7)).Warn("slow disk", zap.String("took", "2s"))
 	zl.Error("broken disk", zap.Error(errors.New("sector 5")))
-	want := `level=WARN msg="state engine: slow disk" etcd.member=7 etcd.took=2s
-level=ERROR msg="state engine: broken disk" etcd.error="sector 5"
+	want := `level=WARN msg="state engine" message="slow disk" etcd.member=7 etcd.took=2s
+level=ERROR msg="state engine" message="broken disk" etcd.error="sector 5"
 `
 	if got := out.String(); got != want {
 		t.Errorf("logged\n%swant\n%s", got, want)

@@ -213,8 +213,8 @@ func config(opts Options, failed *failure) *embed.Config {
 	cfg.EnableGRPCGateway = false
 	cfg.AuthToken = "" // nobody logs in
 
-	cfg.TickMs = uint(tick.Milliseconds())
-	cfg.ElectionMs = uint(election.Milliseconds())
+	cfg.TickMs = uint(tick / time.Millisecond)
+	cfg.ElectionMs = uint(election / time.Millisecond)
 	cfg.DowngradeCheckTime = rarely
 	cfg.CompactHashCheckTime = rarely
 

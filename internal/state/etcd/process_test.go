@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 // child returns the command that runs this test as a process of its own.
 func child(t *testing.T, folder string) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), childVar+"="+t.Name(), folderVar+"="+folder)

@@ -31,7 +31,8 @@ type Store struct {
 	space  *space
 	log    *slog.Logger
 
-	ctx context.Context // ends with Close or when the member fails, its cause being why
+	// ctx ends with Close or when the member fails, its cause being why.
+	ctx context.Context //nolint:containedctx // the store's own life, which each call joins to its caller's context
 	end context.CancelCauseFunc
 
 	mu    sync.Mutex     // orders the start of tasks before the end of ctx

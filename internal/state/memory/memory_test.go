@@ -222,7 +222,7 @@ func TestAWatchCanBreak(t *testing.T) {
 func TestAgainstAMap(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		ctx := context.Background()
+		ctx := t.Context()
 		s := memory.New(memory.Options{}).Open(nil)
 		model := make(map[string]state.Entry)
 		var seen []string // by the model, in the words of the watch

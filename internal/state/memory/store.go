@@ -204,6 +204,7 @@ func (s *Store) call(ctx context.Context, c Call, lost fault.Kind, do func() err
 	case Stall:
 		<-ctx.Done()
 		return fault.New(lost, op, subject, ctx.Err())
+	case Normal: // it goes its way
 	}
 	return do()
 }

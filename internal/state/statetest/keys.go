@@ -1,6 +1,7 @@
 package statetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -398,7 +399,7 @@ func isolation(r *room) {
 		if err != nil || len(entries) != 2 {
 			r.Fatalf("list: %d entries, %v", len(entries), err)
 		}
-		if string(entries[0].Value) != string(entries[1].Value) || entries[0].Revision != entries[1].Revision {
+		if !bytes.Equal(entries[0].Value, entries[1].Value) || entries[0].Revision != entries[1].Revision {
 			r.Errorf("saw half of a transaction: %q and %q", entries[0].Value, entries[1].Value)
 		}
 	}
