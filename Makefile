@@ -9,10 +9,11 @@ GO       := scripts/ensure-go.sh go
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LINTER   := bin/golangci-lint
 FUZZTIME ?= 10s
+RUNS     ?= 20
 BENCH    ?= .
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint tidy cover fuzz bench demo demo-clean clean
+.PHONY: help build test repeat race lint tidy cover fuzz bench demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +25,10 @@ test: ## install what the tests need (as root), then vet and run all of them, re
 	scripts/install-deps.sh
 	$(GO) vet ./...
 	@scripts/test.sh
+
+repeat: ## the suite on real machines RUNS (20) times in a row, with counts, seeds and retries
+	scripts/install-deps.sh
+	@scripts/repeat.sh $(RUNS)
 
 race: ## the tests without real machines, under the race detector (needs gcc)
 	@command -v gcc >/dev/null || { echo 'make race: the race detector needs gcc: apt-get install gcc libc6-dev' >&2; exit 1; }
