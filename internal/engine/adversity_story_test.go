@@ -212,17 +212,7 @@ func TestAnOldConfirmationIsWorthNothingAfterARestart(t *testing.T) {
 		s.grown()
 		lift := s.inject(simulated.Calls{Op: fleet.OpDelete, Times: 1, Effect: simulated.Hangs})
 		end := s.inject(broken(s.id(2)))
-		s.await(time.Minute, "delete under way", func() bool {
-			r := s.machine(2).Repair
-			return r != nil && r.Intent != nil && r.Intent.Op == fleet.OpDelete
-		})
-		s.kill()
-		lift()
-		end()
-		s.personStarts(2)
-		s.pass(30 * time.Minute)
-		s.start()
-		s.pass(5 * time.Minute)
+		s.mendedWhileAway(fleet.OpDelete, lift, end)
 	})
 }
 

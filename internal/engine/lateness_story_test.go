@@ -38,17 +38,7 @@ func TestAnOldProofIsWorthNothingAfterARestart(t *testing.T) {
 		s.inject(simulated.Calls{Op: fleet.OpDelete, Effect: simulated.Fails, Kind: fault.Permanent})
 		lift := s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.Hangs, Times: 1})
 		end := s.inject(broken(s.id(2)))
-		s.await(time.Minute, "create under way", func() bool {
-			r := s.machine(2).Repair
-			return r != nil && r.Intent != nil && r.Intent.Op == fleet.OpCreate
-		})
-		s.kill()
-		lift()
-		end()
-		s.personStarts(2)
-		s.pass(30 * time.Minute)
-		s.start()
-		s.pass(5 * time.Minute)
+		s.mendedWhileAway(fleet.OpCreate, lift, end)
 	})
 }
 

@@ -327,3 +327,23 @@ func slowCommits(d *time.Duration) memory.Faults {
 		return memory.Normal
 	}
 }
+
+// mendedWhileAway kills hale while the call on web-2 is under way, lets a person mend and start the machine, and brings hale
+// back half an hour later: it must find the machine well and leave it so.
+func (s *story) mendedWhileAway(op fleet.Op, lift, end func()) {
+	s.t.Helper()
+	s.await(time.Minute, string(op)+" under way", func() bool {
+		r := s.machine(2).Repair
+		return r != nil && r.Intent != nil && r.Intent.Op == op
+	})
+	s.kill()
+	lift()
+	end()
+	s.personStarts(2)
+	s.pass(30 * time.Minute)
+	s.start()
+	s.pass(5 * time.Minute)
+	if !s.healthy(2) {
+		s.t.Error("the machine that a person mended is not taken back")
+	}
+}
