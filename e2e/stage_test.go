@@ -165,12 +165,19 @@ func (s stage) configure(change func(*settings)) {
 	s.must(os.WriteFile(s.hale.path("hale.yaml"), []byte(s.settings.render(s.lab, s.initrd.path)), 0o600))
 }
 
-// raise starts hale and waits until it owns the fleet.
+// raise starts hale and waits until it owns the fleet and shows its machines: those come a moment after the event.
 func (s stage) raise() {
 	s.Helper()
 	mark := s.journal.mark()
 	s.must(s.hale.start())
 	s.event("hale owns the fleet", mark, because("owner", "took-over"))
+	s.await("hale shows its machines", func() error {
+		f, err := s.fleet()
+		if err == nil && len(f.Machines) < s.settings.size {
+			err = fmt.Errorf("%d machines", len(f.Machines))
+		}
+		return err
+	})
 }
 
 // restart ends hale in good order and starts it with a changed configuration.
