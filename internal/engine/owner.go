@@ -101,19 +101,3 @@ func (o *owner) sayWhy(err error) {
 	}
 	o.published.Store(&s)
 }
-
-// leaseTime is long enough that the lease can cover the longest disruptive call at any moment between renewals.
-func leaseTime(spec fleet.Spec) time.Duration {
-	longest := fleet.BuildCallLimit
-	for _, s := range spec.Repair.Steps {
-		longest = max(longest, s.Timeout)
-	}
-	return 2*min(longest, disruptiveLimit) + 2*leaseMargin
-}
-
-const (
-	// disruptiveLimit bounds each disruptive call, whatever the step allows, so that the lease can cover it.
-	disruptiveLimit = 15 * time.Second
-	// leaseMargin is what must remain of the lease beyond the call's limit (L7).
-	leaseMargin = 2 * time.Second
-)

@@ -8,6 +8,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider"
+	"hale/internal/tenure"
 )
 
 // observeLimit bounds one question about one instance.
@@ -40,7 +41,7 @@ func (t *term) tell(ctx context.Context, n news) {
 func (t *term) observe(ctx context.Context, index int, id fleet.InstanceID, host fleet.HostName) {
 	t.wg.Go(func() {
 		if s := t.observation(ctx, id, host); s != nil {
-			t.tell(ctx, func(t *term) { t.sight(index, *s) })
+			t.tell(ctx, func(t *term) { t.picture.Sight(index, *s) })
 		}
 	})
 }
@@ -48,7 +49,7 @@ func (t *term) observe(ctx context.Context, index int, id fleet.InstanceID, host
 // look asks the provider, and then each check once, side by side, at the address that the provider named just now: a
 // machine that moved is not dead.
 func (t *term) look(ctx context.Context, index int, a fleet.Action) {
-	targets := t.targets.forLook(index, a.Scope)
+	targets := t.forLook(index, a.Scope)
 	t.wg.Go(func() {
 		l := fleet.Look{ID: a.Look, Started: t.clock.now().Mono, Checks: make([]fleet.CheckState, len(targets))}
 		if s := t.observation(ctx, a.Instance, a.Host); s != nil {
@@ -62,12 +63,7 @@ func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 			probes.Go(func() { l.Checks[k] = t.probes.Look(ctx, targets[k]) })
 		}
 		probes.Wait()
-		t.tell(ctx, func(t *term) {
-			if l.Seen.Asked != 0 {
-				t.sight(index, l.Seen)
-			}
-			t.views[index].Look, t.views[index].Due, t.dirty = &l, true, true
-		})
+		t.tell(ctx, func(t *term) { t.picture.TellLook(index, l) })
 	})
 }
 
@@ -76,19 +72,16 @@ func (t *term) call(ctx context.Context, index int, a fleet.Action) {
 	t.wg.Go(func() {
 		o := t.send(ctx, a)
 		t.tell(ctx, func(t *term) {
-			t.views[index].Outcome, t.views[index].Due, t.dirty = &o, true, true
+			t.picture.TellOutcome(index, o)
 			t.sentinel.nudge()
 		})
 	})
 }
 
 func (t *term) send(ctx context.Context, a fleet.Action) fleet.Outcome {
-	limit := a.Intent.Limit
-	if a.Intent.Op.Disruptive() || a.Intent.Op == fleet.OpStart { // a late start could undo a successor's proof of off
-		limit = min(limit, disruptiveLimit)
-		if t.lease.Remaining() <= limit+leaseMargin {
-			return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: string(fleet.ReasonLeaseShort)}
-		}
+	limit, covered := tenure.Cover(a.Intent, t.lease.Remaining())
+	if !covered {
+		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: string(fleet.ReasonLeaseShort)}
 	}
 	cctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -30,26 +30,22 @@ func (t *term) adopt(ctx context.Context, d decide.Decision) error {
 // adoptBrake stores what is about the fleet as a whole: the brake, and what the owner itself has to say.
 func (t *term) adoptBrake(ctx context.Context, d decide.Decision) error {
 	records := append(append([]fleet.Record(nil), t.pending...), d.Records...)
-	if d.Brake == t.brake && len(records) == 0 {
+	if d.Brake == t.picture.Brake() && len(records) == 0 {
 		return nil
 	}
 	if err := t.write(ctx, []document{{brakeKey(t.spec.Name), d.Brake, &t.brakeDoc}}, records); err != nil {
 		return err
 	}
-	t.brake, t.pending = d.Brake, nil
+	t.picture.AdoptBrake(d.Brake)
+	t.pending = nil
 	return nil
 }
 
 func (t *term) adoptMachine(ctx context.Context, m decide.Machine) error {
-	v := &t.views[m.Index]
 	if err := t.write(ctx, []document{{machineKey(m.Belief.Name), m.Belief, &t.docs[m.Index]}}, m.Records); err != nil {
 		return err
 	}
-	if r := m.Belief.Repair; r != nil && r.Next.ID == v.FreshID {
-		v.FreshID = freshID()
-	}
-	v.Machine, v.Due, v.Look, v.Outcome = m.Belief, false, nil, nil
-	t.targets.aim(m.Index, t.addressOf(m.Index))
+	t.picture.Adopt(m)
 	for _, a := range m.Actions {
 		t.perform(ctx, m.Index, a)
 	}
@@ -109,10 +105,11 @@ func (t *term) sufferStore(now fleet.Now, err error) (fleet.Instant, error) {
 	if !fault.Is(err, fault.NoSpace) {
 		return 0, err
 	}
-	if t.acting != fleet.ReasonStoreFull {
+	if t.picture.Acting() != fleet.ReasonStoreFull {
 		t.log.Error("the store is full: not acting until there is space", "err", err)
 	}
-	t.acting, t.trouble = fleet.ReasonStoreFull, err.Error()
+	t.picture.SetActing(fleet.ReasonStoreFull)
+	t.trouble = err.Error()
 	t.tryAt = now.Mono + storePause
 	t.next = t.tryAt
 	t.publish(now)
@@ -135,7 +132,8 @@ func (t *term) tryStore(ctx context.Context, now fleet.Now) error {
 		return err
 	}
 	t.log.Info("the store has space again: acting")
-	t.acting, t.trouble = "", ""
+	t.picture.SetActing("")
+	t.trouble = ""
 	return nil
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,7 +13,9 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/guard"
 	"hale/internal/journal"
+	"hale/internal/picture"
 	"hale/internal/state"
+	"hale/internal/tenure"
 )
 
 // term is one uninterrupted ownership of a fleet. Everything in it is touched by the reigning goroutine only; others
@@ -24,28 +26,18 @@ type term struct {
 	ownerRev int64
 	book     *journal.Book
 
-	views   []fleet.View
-	docs    []stored
-	byName  map[fleet.MachineName]int
-	targets *targets
+	picture   *picture.Picture // what is known of the fleet
+	catalogue *picture.Catalogue
+	docs      []stored // the beliefs in the store, by the picture's index
+	brakeDoc  stored
 
-	brake    fleet.Brake
-	brakeDoc stored
-	provider fleet.ProviderState
-	hosts    []fleet.Host
-	steadyAt fleet.Instant
-	acting   fleet.Reason
-	trouble  string        // the error behind acting
-	tryAt    fleet.Instant // when to try the store again
-	drift    time.Duration
-	taken    map[netip.Addr]fleet.InstanceID // addresses of running instances, as last listed
-	pending  []fleet.Record                  // about the fleet, to be stored with the next decision
-	dirty    bool                            // there is something to decide
-	next     fleet.Instant                   // when to decide again without news
-	heard    time.Time                       // the probes' watermark
-	listens  time.Time                       // since when the loop listens again after a round that took long
-	asking   map[fleet.InstanceID]bool       // whose absence is being confirmed
-	deaf     bool                            // the watermark is stale: nothing is known by checks
+	trouble string        // the error behind the reason for not acting
+	tryAt   fleet.Instant // when to try the store again
+	drift   time.Duration
+	pending []fleet.Record // about the fleet, to be stored with the next decision
+	next    fleet.Instant  // when to decide again without news
+	heard   time.Time      // the probes' watermark
+	listens time.Time      // since when the loop listens again after a round that took long
 
 	inbox chan news
 	wg    sync.WaitGroup
@@ -62,11 +54,11 @@ type stored struct {
 
 // begin waits for the fleet to be free, takes it, and loads what was believed of it.
 func (o *owner) begin(ctx context.Context) (*term, error) {
-	lease, err := o.store.Grant(ctx, leaseTime(o.spec))
+	lease, err := o.store.Grant(ctx, tenure.Lease(o.spec))
 	if err != nil {
 		return nil, err
 	}
-	t := &term{owner: o, lease: lease, inbox: make(chan news, 64), byName: make(map[fleet.MachineName]int), asking: make(map[fleet.InstanceID]bool)}
+	t := &term{owner: o, lease: lease, inbox: make(chan news, 64), catalogue: picture.NewCatalogue()}
 	if err := t.claim(ctx); err != nil {
 		return nil, errors.Join(err, release(ctx, lease))
 	}
@@ -101,7 +93,7 @@ func (t *term) claim(ctx context.Context) error {
 		return nil
 	}
 	select {
-	case <-time.After(disruptiveLimit + leaseMargin):
+	case <-time.After(tenure.Handover):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -130,80 +122,79 @@ func (t *term) awaitVacancy(ctx context.Context) error {
 func (t *term) load(ctx context.Context) error {
 	now := t.clock.now()
 	t.drift = t.clock.drift(now)
-	t.steadyAt = now.Mono.Add(guard.SettleTime(t.spec) + time.Second)
-	t.provider = fleet.ProviderState{Standing: fleet.ProviderUnknown}
 	var err error
 	if t.book, err = journal.Open(ctx, t.store, t.spec.Name); err != nil {
 		return err
 	}
-	if err := t.loadBrake(ctx); err != nil {
+	brake, err := t.loadBrake(ctx)
+	if err != nil {
 		return err
 	}
-	if err := t.loadMachines(ctx, now); err != nil {
+	beliefs, docs, err := t.loadMachines(ctx)
+	if err != nil {
 		return err
 	}
-	t.targets = newTargets(t.probes, t.views, t.spec)
-	t.dirty, t.heard = true, time.Now()
+	t.picture = picture.New(picture.Options{
+		Spec: t.spec, Installation: t.installation, Beliefs: beliefs, Brake: brake,
+		Epoch: forsake(t.probes), FreshID: freshID, Aimed: t.point,
+	}, now)
+	t.docs = make([]stored, t.picture.Len())
+	for i := range t.docs {
+		t.docs[i] = docs[t.picture.View(i).Machine.Name]
+	}
+	t.heard = time.Now()
 	return t.write(ctx, nil, []fleet.Record{t.about(fleet.Record{
 		Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.spec.Size})})
 }
 
-func (t *term) loadBrake(ctx context.Context) error {
+func (t *term) loadBrake(ctx context.Context) (fleet.Brake, error) {
+	var b fleet.Brake
 	e, err := t.store.Get(ctx, brakeKey(t.spec.Name))
 	if fault.Is(err, fault.NotFound) {
-		return nil
+		return b, nil
 	}
 	if err != nil {
-		return err
+		return b, err
 	}
 	t.brakeDoc = stored{e.Revision, string(e.Value)}
-	if err := json.Unmarshal(e.Value, &t.brake); err != nil {
-		return fault.New(fault.Permanent, "engine.load", e.Key, err)
+	if err := json.Unmarshal(e.Value, &b); err != nil {
+		return b, fault.New(fault.Permanent, "engine.load", e.Key, err)
 	}
-	t.brake.CalmSince = 0
-	return nil
+	return b, nil
 }
 
-func (t *term) loadMachines(ctx context.Context, now fleet.Now) error {
+// loadMachines returns the beliefs as stored, sorted by ordinal, and where they are stored.
+func (t *term) loadMachines(ctx context.Context) ([]fleet.Machine, map[fleet.MachineName]stored, error) {
 	entries, _, err := t.store.List(ctx, machinesPrefix(t.spec.Name))
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	beliefs := make(map[int]fleet.Machine, t.spec.Size)
-	docs := make(map[int]stored, t.spec.Size)
-	top := t.spec.Size
+	beliefs := make([]fleet.Machine, 0, len(entries))
+	docs := make(map[fleet.MachineName]stored, len(entries))
 	for _, e := range entries {
 		var m fleet.Machine
 		if err := json.Unmarshal(e.Value, &m); err != nil {
-			return fault.New(fault.Permanent, "engine.load", e.Key, err)
+			return nil, nil, fault.New(fault.Permanent, "engine.load", e.Key, err)
 		}
-		n, ok := m.Name.Ordinal()
-		if !ok || m.Name.Fleet() != t.spec.Name {
-			return fault.New(fault.Permanent, "engine.load", e.Key, errors.New("not a machine of this fleet: "+string(m.Name)))
+		if _, ok := m.Name.Ordinal(); !ok || m.Name.Fleet() != t.spec.Name {
+			return nil, nil, fault.New(fault.Permanent, "engine.load", e.Key, errors.New("not a machine of this fleet: "+string(m.Name)))
 		}
-		beliefs[n], docs[n] = m.Restart(now, t.spec), stored{e.Revision, string(e.Value)}
-		top = max(top, n)
+		beliefs = append(beliefs, m)
+		docs[m.Name] = stored{e.Revision, string(e.Value)}
 	}
-	for n := 1; n <= top; n++ {
-		m, known := beliefs[n]
-		if !known {
-			if n > t.spec.Size {
-				continue
-			}
-			m = fleet.Machine{Name: t.spec.Name.Machine(n), Health: fleet.Health{Verdict: fleet.VerdictUnknown, SinceMono: now.Mono}}
-		}
-		t.byName[m.Name] = len(t.views)
-		t.views = append(t.views, fleet.View{Machine: m, Due: true, FreshID: freshID()})
-		t.docs = append(t.docs, docs[n])
-	}
-	return nil
+	slices.SortStableFunc(beliefs, func(a, b fleet.Machine) int {
+		x, _ := a.Name.Ordinal()
+		y, _ := b.Name.Ordinal()
+		return x - y
+	})
+	return beliefs, docs, nil
 }
 
 // end gives the fleet up: whatever still runs is told to stop and awaited, then the lease goes.
 func (t *term) end(ctx context.Context, cancel context.CancelFunc) {
 	cancel()
 	t.wg.Wait()
-	t.targets.clear()
+	t.forsakeAll()
 	if err := release(ctx, t.lease); err != nil {
 		t.log.Warn("the lease was not given back; it will run out", "err", err)
 	}
@@ -272,15 +263,15 @@ func (t *term) untilNext(next fleet.Instant) time.Duration {
 func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	now := t.clock.now()
 	t.minds(now)
-	if !t.dirty && !now.Due(t.next) {
+	if !t.picture.Dirty() && !now.Due(t.next) {
 		return t.next, nil
 	}
-	if t.acting == fleet.ReasonStoreFull {
-		if err := t.tryStore(ctx, now); err != nil || t.acting != "" {
+	if t.picture.Acting() == fleet.ReasonStoreFull {
+		if err := t.tryStore(ctx, now); err != nil || t.picture.Acting() != "" {
 			return t.tryAt, err
 		}
 	}
-	d := decide.Decide(t.snapshot(now))
+	d := decide.Decide(t.picture.Snapshot(now))
 	err := t.adopt(ctx, d)
 	if t.clock.now().Mono.Sub(now.Mono) > heartbeat {
 		t.listens = time.Now()
@@ -288,7 +279,7 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	if err != nil {
 		return t.sufferStore(now, err)
 	}
-	t.dirty = false
+	t.picture.Settled()
 	t.next = d.Next
 	t.publish(now)
 	return d.Next, nil
@@ -296,15 +287,9 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 
 // publish shows the fleet as it stands to whoever asks.
 func (t *term) publish(now fleet.Now) {
-	views := make([]fleet.View, len(t.views))
-	copy(views, t.views)
-	for i := range views {
-		views[i].Machine = views[i].Machine.Clone()
-		views[i].Checks = append([]fleet.CheckState(nil), views[i].Checks...)
-		views[i].Seen = append([]fleet.Sighting(nil), views[i].Seen...)
-	}
+	views := t.picture.Copies()
 	t.published.Store(&FleetStatus{
-		Spec: t.spec, Acting: t.acting, Detail: t.trouble, Provider: t.provider, Hosts: t.hosts, Brake: t.brake,
-		Tally: guard.Count(t.spec, views), Machines: views, At: now,
+		Spec: t.spec, Acting: t.picture.Acting(), Detail: t.trouble, Provider: t.picture.Provider(), Hosts: t.picture.Hosts(),
+		Brake: t.picture.Brake(), Tally: guard.Count(t.spec, views), Machines: views, At: now,
 	})
 }

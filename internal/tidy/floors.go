@@ -30,6 +30,7 @@ var rooms = []room{
 	{path: "internal/guard", floor: 0, step: 2},
 	{path: "internal/repair", floor: 0, step: 3},
 	{path: "internal/decide", floor: 0, step: 4},
+	{path: "internal/tenure", floor: 0, step: 2},
 	// Leaves: they know nothing of hale, and look at the world, so the core may not use them.
 	{path: "internal/accel", floor: 0, step: 9, leaf: true},
 	// Floor 1, the ports, each with its exam; what wraps a port and knows no adapter lives here too.
@@ -41,6 +42,8 @@ var rooms = []room{
 	{path: "internal/state/statetest", floor: 1, step: 1},
 	{path: "internal/probe", floor: 1},
 	{path: "internal/probe/probetest", floor: 1, step: 1},
+	// What the drivers of floor 2 share; it knows nothing but the core.
+	{path: "internal/picture", floor: 1},
 	// Floor 2, the owners of goroutines.
 	{path: "internal/engine", floor: 2},
 	// Floor 3, the adapters: none knows another.

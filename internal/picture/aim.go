@@ -1,0 +1,66 @@
+package picture
+
+import (
+	"net/netip"
+
+	"hale/internal/fleet"
+)
+
+// Aim is where one machine is probed. Whenever its instance, its address or the machine's epoch changes, its checks begin anew under a
+// new probe epoch, and what was heard before is forgotten. Epoch 0: not probed at all.
+type Aim struct {
+	Instance fleet.InstanceID
+	Address  netip.Addr // invalid: none is known, which the checks call unknown
+	Epoch    uint64     // the probe epoch, not the machine's
+}
+
+type aim struct {
+	Aim
+	machine uint64 // the machine's epoch
+	stale   bool   // the next one is a new one in any case
+}
+
+// Aim returns where the machine is probed.
+func (p *Picture) Aim(i int) Aim { return p.aims[i].Aim }
+
+// aim points the machine's checks at where it is now, if anything about that changed.
+func (p *Picture) aim(index int) {
+	v, a := &p.views[index], &p.aims[index]
+	if v.Machine.Current.None() {
+		if a.Epoch != 0 {
+			*a = aim{}
+			p.tellAim(index)
+		}
+		return
+	}
+	want := aim{Aim: Aim{Instance: v.Machine.Current.ID, Address: p.addressOf(index), Epoch: a.Epoch}, machine: v.Machine.Epoch}
+	if *a == want && a.Epoch != 0 {
+		return
+	}
+	p.epoch++
+	want.Epoch = p.epoch
+	*a = want
+	v.Epoch, v.Due = v.Machine.Epoch, true
+	forget(v, fleet.ResultNone)
+	p.tellAim(index)
+}
+
+func (p *Picture) tellAim(index int) {
+	if p.aimed != nil {
+		p.aimed(index, p.aims[index].Aim)
+	}
+}
+
+// addressOf returns where the machine is probed: the provider's word, or else its last one, unless that address is
+// another instance's by now.
+func (p *Picture) addressOf(index int) netip.Addr {
+	m := &p.views[index].Machine
+	s := p.views[index].Sighting(m.Current.ID)
+	if s.Asked > m.Acted && s.Instance.Address.IsValid() {
+		return s.Instance.Address
+	}
+	if p.catalogue != nil && p.catalogue.taken(m.Address, m.Current.ID) {
+		return netip.Addr{}
+	}
+	return m.Address
+}

@@ -1,0 +1,79 @@
+package picture
+
+import (
+	"hale/internal/fleet"
+	"hale/internal/guard"
+)
+
+// Edge is a change of one check's standing, or of the reason behind it.
+type Edge struct {
+	Machine  fleet.MachineName
+	Check    fleet.CheckName
+	Epoch    uint64 // the aim's
+	Standing fleet.Standing
+	Result   fleet.ResultReason
+	Detail   string
+	Since    fleet.Instant // when the result behind it was known
+}
+
+// Hear takes in an edge. While deaf, and about unknown machines or another aim than the present one, it is ignored.
+func (p *Picture) Hear(e Edge) {
+	i, ok := p.byName[e.Machine]
+	if !ok || p.deaf || e.Epoch == 0 || p.aims[i].Epoch != e.Epoch {
+		return
+	}
+	v := &p.views[i]
+	for k := range v.Checks {
+		c := &v.Checks[k]
+		if c.Check != e.Check {
+			continue
+		}
+		if c.Standing != e.Standing {
+			c.Since = e.Since
+		}
+		c.Standing, c.Result, c.Detail = e.Standing, e.Result, e.Detail
+		v.Due, p.dirty = true, true
+	}
+}
+
+// Deafen says that the probes are not to be believed, as when their watermark is stale: what the checks said counts no more, and what
+// they say counts not until Listen.
+func (p *Picture) Deafen(why fleet.ResultReason) {
+	p.deaf, p.dirty = true, true
+	p.forgetChecks(why)
+}
+
+// Deaf reports whether the probes are not to be believed.
+func (p *Picture) Deaf() bool { return p.deaf }
+
+// Listen ends the deafness. Everything is judged afresh (L9): tell every check's standing again, since edges were lost meanwhile.
+func (p *Picture) Listen(now fleet.Now) {
+	p.deaf, p.dirty = false, true
+	p.steadyAt = now.Mono.Add(guard.SettleTime(p.spec))
+}
+
+func (p *Picture) forgetChecks(why fleet.ResultReason) {
+	for i := range p.views {
+		p.views[i].Due = true
+		forget(&p.views[i], why)
+	}
+}
+
+func forget(v *fleet.View, why fleet.ResultReason) {
+	for k := range v.Checks {
+		v.Checks[k].Standing, v.Checks[k].Result, v.Checks[k].Detail = fleet.StandingUnknown, why, ""
+	}
+}
+
+// TellLook takes in a look that ended. What it saw at the provider counts as any other sighting.
+func (p *Picture) TellLook(i int, l fleet.Look) {
+	if l.Seen.Asked != 0 {
+		p.Sight(i, l.Seen)
+	}
+	p.views[i].Look, p.views[i].Due, p.dirty = &l, true, true
+}
+
+// TellOutcome takes in how a call ended.
+func (p *Picture) TellOutcome(i int, o fleet.Outcome) {
+	p.views[i].Outcome, p.views[i].Due, p.dirty = &o, true, true
+}

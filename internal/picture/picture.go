@@ -1,0 +1,184 @@
+// Package picture is what the owner of one fleet knows: its beliefs joined with what was heard from the checks and seen at the
+// provider. It turns evidence into the views of a snapshot, takes decisions in, and says where each machine is probed and
+// whose absence is in doubt.
+//
+// It promises that evidence about another time, instance or address than the believed one never reaches a view, that
+// silence (a host that cannot be asked, a watermark that is stale) becomes unknown and never a failure (L4), and that
+// the cost of each piece of evidence is that of the machines it is about. It does no I/O, reads no clock, starts no goroutine
+// and draws no random number: now and fresh ids are arguments. It does not decide and does not store. It is not safe for concurrent use.
+package picture
+
+import (
+	"slices"
+	"time"
+
+	"hale/internal/decide"
+	"hale/internal/fleet"
+	"hale/internal/guard"
+)
+
+// Options are what a Picture is made of.
+type Options struct {
+	Spec         fleet.Spec
+	Installation fleet.Installation
+	// Beliefs are the machines as stored, sorted by ordinal. New makes them good for this owner (fleet.Machine.Restart) and adds
+	// what is missing up to Spec.Size.
+	Beliefs []fleet.Machine
+	// Brake is the brake as stored; since when it was calm is forgotten.
+	Brake fleet.Brake
+	// Epoch is the highest probe epoch that was ever given, so that none is reused.
+	Epoch uint64
+	// FreshID returns an id that was never used.
+	FreshID func() fleet.InstanceID
+	// Aimed is told whenever a machine's aim changes, also when it is not probed any more (epoch 0). It may read the picture and must
+	// not change it. May be nil.
+	Aimed func(index int, a Aim)
+}
+
+// Picture is what is known of one fleet.
+type Picture struct {
+	spec         fleet.Spec
+	installation fleet.Installation
+	freshID      func() fleet.InstanceID
+	aimed        func(index int, a Aim)
+
+	views  []fleet.View
+	byName map[fleet.MachineName]int
+	aims   []aim
+	epoch  uint64 // the last one given
+
+	brake     fleet.Brake
+	provider  fleet.ProviderState
+	catalogue *Catalogue // as last seen; nil: never
+	hosts     []fleet.Host
+	steadyAt  fleet.Instant
+	acting    fleet.Reason
+	dirty     bool                      // there is something to decide
+	deaf      bool                      // nothing is known by checks
+	asking    map[fleet.InstanceID]bool // whose absence is being confirmed
+
+	// Used again by each seeMachine.
+	seen  []fleet.Sighting
+	named []fleet.Incarnation
+}
+
+// New returns the picture that a new owner begins with: everything is to be judged afresh, under an amnesty until the
+// checks had the time to speak (L9).
+func New(o Options, now fleet.Now) *Picture {
+	p := &Picture{
+		spec: o.Spec, installation: o.Installation, freshID: o.FreshID, aimed: o.Aimed, epoch: o.Epoch, brake: o.Brake,
+		byName:   make(map[fleet.MachineName]int),
+		provider: fleet.ProviderState{Standing: fleet.ProviderUnknown},
+		steadyAt: now.Mono.Add(guard.SettleTime(o.Spec) + time.Second),
+		asking:   make(map[fleet.InstanceID]bool),
+		dirty:    true,
+	}
+	p.brake.CalmSince = 0
+	beliefs := make(map[int]fleet.Machine, len(o.Beliefs))
+	top := o.Spec.Size
+	for _, m := range o.Beliefs {
+		n, _ := m.Name.Ordinal()
+		beliefs[n] = m.Restart(now, o.Spec)
+		top = max(top, n)
+	}
+	for n := 1; n <= top; n++ {
+		m, known := beliefs[n]
+		switch {
+		case known:
+			p.add(m)
+		case n <= o.Spec.Size:
+			p.add(fleet.Machine{Name: o.Spec.Name.Machine(n), Health: fleet.Health{Verdict: fleet.VerdictUnknown, SinceMono: now.Mono}})
+		}
+	}
+	p.aims = make([]aim, len(p.views))
+	return p
+}
+
+func (p *Picture) add(m fleet.Machine) {
+	checks := make([]fleet.CheckState, len(p.spec.Checks))
+	for k, c := range p.spec.Checks {
+		checks[k] = fleet.CheckState{Check: c.Name, Standing: fleet.StandingUnknown}
+	}
+	p.byName[m.Name] = len(p.views)
+	p.views = append(p.views, fleet.View{Machine: m, Due: true, Checks: checks, FreshID: p.freshID()})
+}
+
+// Len returns the number of machines, those beyond the wanted size included.
+func (p *Picture) Len() int { return len(p.views) }
+
+// View returns what is known of one machine, to be read only. It stands until the picture changes.
+func (p *Picture) View(i int) *fleet.View { return &p.views[i] }
+
+// Index returns the machine's index, and whether the picture has it.
+func (p *Picture) Index(m fleet.MachineName) (int, bool) {
+	i, ok := p.byName[m]
+	return i, ok
+}
+
+// Dirty reports whether there is something to decide.
+func (p *Picture) Dirty() bool { return p.dirty }
+
+// Snapshot returns what a decision now rests on. It shares the views with the picture: decide before anything else is told.
+func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
+	return fleet.Snapshot{
+		Now: now, Installation: p.installation, Spec: p.spec, Acting: p.acting, SteadyAt: p.steadyAt,
+		Provider: p.provider, Hosts: p.hosts, Brake: p.brake, Machines: p.views,
+	}
+}
+
+// Settled says that the decision on the last snapshot was adopted whole: there is nothing to decide until more is told.
+func (p *Picture) Settled() { p.dirty = false }
+
+// Adopt takes in what was decided for one machine. Call it once the belief is stored.
+func (p *Picture) Adopt(m decide.Machine) {
+	v := &p.views[m.Index]
+	if r := m.Belief.Repair; r != nil && r.Next.ID == v.FreshID {
+		v.FreshID = p.freshID()
+	}
+	v.Machine, v.Due, v.Look, v.Outcome = m.Belief, false, nil, nil
+	p.aim(m.Index)
+}
+
+// AdoptBrake takes in what was decided about the brake. Call it once the brake is stored.
+func (p *Picture) AdoptBrake(b fleet.Brake) { p.brake = b }
+
+// SetActing says why nothing may be done, or, with an empty reason, that it may.
+func (p *Picture) SetActing(r fleet.Reason) { p.acting = r }
+
+// Acting returns why nothing may be done; empty when it may.
+func (p *Picture) Acting() fleet.Reason { return p.acting }
+
+// SteadyAt returns the end of the amnesty.
+func (p *Picture) SteadyAt() fleet.Instant { return p.steadyAt }
+
+// Provider returns how the provider as a whole stands.
+func (p *Picture) Provider() fleet.ProviderState { return p.provider }
+
+// Hosts returns the provider's hosts as last seen, to be read only.
+func (p *Picture) Hosts() []fleet.Host { return p.hosts }
+
+// Brake returns the brake as believed.
+func (p *Picture) Brake() fleet.Brake { return p.brake }
+
+// StartAfresh forgets what was seen, as at a take-over: after a step of the clock, durations are not what they seem (L9).
+func (p *Picture) StartAfresh(now fleet.Now) {
+	p.steadyAt = now.Mono.Add(guard.SettleTime(p.spec))
+	p.forgetChecks(fleet.ResultNone)
+	for i := range p.views {
+		p.views[i].Machine = p.views[i].Machine.Restart(now, p.spec)
+		p.aims[i].stale = true
+		p.aim(i)
+	}
+	p.dirty = true
+}
+
+// Copies returns the views as they stand, sharing nothing that the picture changes.
+func (p *Picture) Copies() []fleet.View {
+	views := slices.Clone(p.views)
+	for i := range views {
+		views[i].Machine = views[i].Machine.Clone()
+		views[i].Checks = append([]fleet.CheckState(nil), views[i].Checks...)
+		views[i].Seen = append([]fleet.Sighting(nil), views[i].Seen...)
+	}
+	return views
+}

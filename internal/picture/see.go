@@ -1,0 +1,175 @@
+package picture
+
+import (
+	"cmp"
+	"slices"
+
+	"hale/internal/fleet"
+)
+
+// Doubt is an instance that the belief names and a complete listing does not have: only a question of its own can confirm its
+// absence.
+type Doubt struct {
+	Index    int
+	Instance fleet.Incarnation
+}
+
+// SetProvider takes in how the provider as a whole stands, and returns how it stood: see ProviderRecords.
+func (p *Picture) SetProvider(s fleet.ProviderState) (was fleet.ProviderState) {
+	was = p.provider
+	p.provider, p.dirty = s, true
+	return was
+}
+
+// ProviderRecords returns what is to be recorded when a provider that stood as was stands as now: nothing when its standing is the
+// same, or at the ordinary beginning. At, Fleet and Provider are left to the caller.
+func ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
+	if was.Standing == now.Standing || was.Standing == fleet.ProviderUnknown && now.Standing == fleet.ProviderUp {
+		return nil
+	}
+	rec := fleet.Record{Kind: fleet.RecordProvider, Detail: now.Detail}
+	switch now.Standing {
+	case fleet.ProviderUp:
+		rec.Reason = fleet.ReasonUp
+		return []fleet.Record{rec}
+	case fleet.ProviderDown:
+		rec.Reason = fleet.ReasonDown
+	case fleet.ProviderDoubtful:
+		rec.Reason = fleet.ReasonProviderDoubtful
+	case fleet.ProviderUnknown:
+	}
+	page := rec
+	page.Kind = fleet.RecordPaged
+	return []fleet.Record{rec, page}
+}
+
+// See takes in a listing for the machines with the indices; nil means all of them. It returns the instances whose absence must be
+// confirmed; one that is being asked about already is not returned again until Answered. The picture keeps the catalogue, and reads it again
+// when it aims.
+func (p *Picture) See(c *Catalogue, indices []int) []Doubt {
+	p.catalogue, p.hosts, p.dirty = c, c.hosts, true
+	var doubts []Doubt
+	if indices == nil {
+		for i := range p.views {
+			doubts = p.seeMachine(c, i, doubts)
+		}
+		return doubts
+	}
+	for _, i := range indices {
+		doubts = p.seeMachine(c, i, doubts)
+	}
+	return doubts
+}
+
+// Answered says that the question about an instance's absence ended, whatever came of it.
+func (p *Picture) Answered(id fleet.InstanceID) { delete(p.asking, id) }
+
+func (p *Picture) seeMachine(c *Catalogue, index int, doubts []Doubt) []Doubt {
+	v := &p.views[index]
+	p.named = believed(&v.Machine, p.named[:0])
+	seen := p.seen[:0]
+	for _, b := range p.named {
+		old := v.Sighting(b.ID)
+		i, listed := c.byID[b.ID]
+		switch {
+		case listed && c.asked >= old.Asked:
+			seen = append(seen, fleet.Sighting{Instance: i, Asked: c.asked})
+		case !c.up[b.Host] && old.Asked < c.asked: // its host cannot be asked: nothing is known
+		case listed || old.Asked >= c.asked:
+			seen = append(seen, old)
+		case old.Instance.Power == fleet.PowerGone: // and still not there
+			old.Asked = c.asked
+			seen = append(seen, old)
+		default: // not listed is not yet gone
+			seen = append(seen, old)
+			if !p.asking[b.ID] {
+				p.asking[b.ID] = true
+				doubts = append(doubts, Doubt{Index: index, Instance: b})
+			}
+		}
+	}
+	for _, id := range c.marked[bearer{p.spec.Name, v.Machine.Name}] {
+		if !names(p.named, id) {
+			seen = append(seen, fleet.Sighting{Instance: c.byID[id], Asked: c.asked})
+		}
+	}
+	sortSightings(seen)
+	if differ(v.Seen, seen) {
+		v.Due = true
+	}
+	v.Seen = append(v.Seen[:0], seen...)
+	p.seen = seen
+	p.aim(index)
+	return doubts
+}
+
+// AwaitsAddress reports whether the machine waits to be verified and the provider names no address for it yet: then the next listing
+// should come soon.
+func (p *Picture) AwaitsAddress(i int) bool {
+	m := &p.views[i].Machine
+	return m.Repair != nil && m.Repair.Phase == fleet.PhaseVerify && !p.views[i].Sighting(m.Current.ID).Instance.Address.IsValid()
+}
+
+// Sight takes in what the provider said of one instance. Others than those the machine is known to have are none of its business.
+func (p *Picture) Sight(i int, s fleet.Sighting) {
+	v := &p.views[i]
+	p.named = believed(&v.Machine, p.named[:0])
+	if !names(p.named, s.Instance.ID) && v.Sighting(s.Instance.ID).Asked == 0 {
+		return
+	}
+	v.Due, p.dirty = true, true
+	for k := range v.Seen {
+		if v.Seen[k].Instance.ID == s.Instance.ID {
+			if s.Asked > v.Seen[k].Asked {
+				v.Seen[k] = s
+			}
+			return
+		}
+	}
+	v.Seen = append(v.Seen, s)
+	sortSightings(v.Seen)
+}
+
+// believed appends the instances that the belief names, each once.
+func believed(m *fleet.Machine, out []fleet.Incarnation) []fleet.Incarnation {
+	add := func(i fleet.Incarnation) {
+		if !i.None() && !names(out, i.ID) {
+			out = append(out, i)
+		}
+	}
+	add(m.Current)
+	if m.Repair != nil {
+		add(m.Repair.Target)
+		add(m.Repair.Next)
+		if in := m.Repair.Intent; in != nil {
+			add(fleet.Incarnation{ID: in.Instance, Host: in.Host})
+		}
+	}
+	return out
+}
+
+func names(list []fleet.Incarnation, id fleet.InstanceID) bool {
+	for _, i := range list {
+		if i.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func sortSightings(s []fleet.Sighting) {
+	slices.SortFunc(s, func(a, b fleet.Sighting) int { return cmp.Compare(a.Instance.ID, b.Instance.ID) })
+}
+
+// differ reports whether two lists of sightings say different things; when they were asked does not count.
+func differ(a, b []fleet.Sighting) bool {
+	if len(a) != len(b) {
+		return true
+	}
+	for i := range a {
+		if a[i].Instance != b[i].Instance {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,41 @@
+// Package tenure is the arithmetic of owning a fleet by a lease (L7): how long a lease must be, which call may still be sent
+// under what remains of it, and how long a successor waits.
+//
+// It promises that whoever sends by Cover, and takes over after Handover, never has a disruptive call of a predecessor
+// end after the successor began. It reads no clock and holds no lease.
+package tenure
+
+import (
+	"time"
+
+	"hale/internal/fleet"
+)
+
+const (
+	// DisruptiveLimit bounds each disruptive call, whatever the step allows, so that the lease can cover it.
+	DisruptiveLimit = 15 * time.Second
+	// Margin is what must remain of the lease beyond the call's limit.
+	Margin = 2 * time.Second
+	// Handover is how long a new owner waits when another one was there: as long as the last calls of that one may take at most.
+	Handover = DisruptiveLimit + Margin
+)
+
+// Lease returns the lease's length: enough to cover the longest disruptive call at any moment between renewals.
+func Lease(spec fleet.Spec) time.Duration {
+	longest := fleet.BuildCallLimit
+	for _, s := range spec.Repair.Steps {
+		longest = max(longest, s.Timeout)
+	}
+	return 2*min(longest, DisruptiveLimit) + 2*Margin
+}
+
+// Cover returns the time limit under which the stored intent may be sent while so much of the lease remains, read right
+// before sending, and whether it may be sent at all. Calls that cannot harm need no cover. A start needs it: a late one could undo
+// a successor's proof of off.
+func Cover(in fleet.Intent, remaining time.Duration) (limit time.Duration, ok bool) {
+	if !in.Op.Disruptive() && in.Op != fleet.OpStart {
+		return in.Limit, true
+	}
+	limit = min(in.Limit, DisruptiveLimit)
+	return limit, remaining > limit+Margin
+}
