@@ -24,6 +24,16 @@ type bearer struct {
 	machine fleet.MachineName
 }
 
+func bearerOf(i fleet.Instance) bearer { return bearer{i.Mark.Fleet, i.Mark.Machine} }
+
+// claimOf returns the address that the instance has while it runs; invalid when it has none.
+func claimOf(i fleet.Instance) netip.Addr {
+	if i.Power != fleet.PowerRunning {
+		return netip.Addr{}
+	}
+	return i.Address
+}
+
 // NewCatalogue returns one that lists nothing: fill it before a picture sees it.
 func NewCatalogue() *Catalogue {
 	return &Catalogue{
@@ -44,29 +54,41 @@ func (c *Catalogue) Replace(hosts []fleet.Host, instances []fleet.Instance, aske
 // Update makes the catalogue equal to what Replace with a whole listing would, at the cost of what changed: instances that are new or
 // not as they were, and those that are not listed any more.
 func (c *Catalogue) Update(hosts []fleet.Host, changed []fleet.Instance, removed []fleet.InstanceID, asked fleet.Instant) {
-	if !slices.Equal(c.hosts, hosts) {
-		clear(c.up)
-		for _, h := range hosts {
-			c.up[h.Name] = h.Up
-		}
-	}
-	c.hosts, c.asked = hosts, asked
+	c.standing(hosts)
+	c.asked = asked
 	for _, id := range removed {
 		c.remove(id)
 	}
 	for _, i := range changed {
-		c.remove(i.ID)
 		c.put(i)
 	}
 }
 
-func (c *Catalogue) put(i fleet.Instance) {
-	c.byID[i.ID] = i
-	b := bearer{i.Mark.Fleet, i.Mark.Machine}
-	c.marked[b] = append(c.marked[b], i.ID)
-	if i.Power == fleet.PowerRunning && i.Address.IsValid() {
-		c.claims[i.Address] = append(c.claims[i.Address], i.ID)
+// standing takes in which hosts are up. It compares with what was, since hosts seldom change.
+func (c *Catalogue) standing(hosts []fleet.Host) {
+	c.hosts = hosts
+	same := func(h fleet.Host) bool {
+		up, known := c.up[h.Name]
+		return known && up == h.Up
 	}
+	if len(c.up) == len(hosts) && !slices.ContainsFunc(hosts, func(h fleet.Host) bool { return !same(h) }) {
+		return
+	}
+	clear(c.up)
+	for _, h := range hosts {
+		c.up[h.Name] = h.Up
+	}
+}
+
+func (c *Catalogue) put(i fleet.Instance) {
+	if was, listed := c.byID[i.ID]; !listed || bearerOf(was) != bearerOf(i) || claimOf(was) != claimOf(i) {
+		c.remove(i.ID)
+		c.marked[bearerOf(i)] = append(c.marked[bearerOf(i)], i.ID)
+		if a := claimOf(i); a.IsValid() {
+			c.claims[a] = append(c.claims[a], i.ID)
+		}
+	}
+	c.byID[i.ID] = i
 }
 
 func (c *Catalogue) remove(id fleet.InstanceID) {
@@ -75,8 +97,8 @@ func (c *Catalogue) remove(id fleet.InstanceID) {
 		return
 	}
 	delete(c.byID, id)
-	strike(c.marked, bearer{i.Mark.Fleet, i.Mark.Machine}, id)
-	strike(c.claims, i.Address, id)
+	strike(c.marked, bearerOf(i), id)
+	strike(c.claims, claimOf(i), id)
 }
 
 // strike takes the id off the key's list, and the key away with its last id.
