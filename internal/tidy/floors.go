@@ -33,6 +33,7 @@ var rooms = []room{
 	{path: "internal/tenure", floor: 0, step: 2},
 	// Leaves: they know nothing of hale, and look at the world, so the core may not use them.
 	{path: "internal/accel", floor: 0, step: 9, leaf: true},
+	{path: "internal/sim/world", floor: 0, step: 9, leaf: true},
 	// Floor 1, the ports, each with its exam; what wraps a port and knows no adapter lives here too.
 	{path: "internal/provider", floor: 1},
 	{path: "internal/provider/providertest", floor: 1, step: 1},
@@ -53,7 +54,7 @@ var rooms = []room{
 	{path: "internal/state/memory", floor: 3},
 	{path: "internal/probe/netprobe", floor: 3},
 	// The wing: a simulated world for floors 0 to 2, furnished with the two adapters that are made for it.
-	{path: "internal/sim", floor: 2, step: 1, also: []string{"internal/state/memory", "internal/provider/simulated"}},
+	{path: "internal/sim", floor: 2, step: 1, also: []string{"internal/prose", "internal/state/memory", "internal/provider/simulated"}},
 	// Floor 4, the surfaces.
 	{path: "internal/prose", floor: 4},
 	{path: "internal/config", floor: 4},

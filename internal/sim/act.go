@@ -1,0 +1,278 @@
+package sim
+
+import (
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/picture"
+	"hale/internal/sim/world"
+	"hale/internal/tenure"
+)
+
+// list asks the provider for everything, unless it is being asked.
+func (c *server) list() {
+	if c.term == 0 || c.polls {
+		return
+	}
+	c.polls = true
+	c.lastPoll = c.s.w.Now()
+	asked := c.now().Mono
+	life := c.life
+	c.client.List(listLimit, func(l world.Listing, end world.End) {
+		c.enter(life, func() { c.listed(l, end, asked) })
+	})
+}
+
+// listed takes in an answer, for the machines that it can say something new about; for all others it says again what they
+// know (that they are equal is what world.Client.List promises).
+func (c *server) listed(l world.Listing, end world.End, asked fleet.Instant) {
+	c.polls = false
+	next := fleet.ProviderState{Standing: fleet.ProviderUp, Since: c.state.Since}
+	if end != world.Done {
+		next.Standing, next.Detail = fleet.ProviderDown, string(end)
+	}
+	if next.Standing != c.state.Standing {
+		next.Since = c.now().Mono
+	}
+	changed := next.Standing != c.state.Standing
+	c.state = next
+	was := c.pic.SetProvider(next)
+	for _, r := range picture.ProviderRecords(was, next) {
+		c.note(r)
+	}
+	if end == world.Done {
+		c.see(l, asked, changed)
+	}
+	if c.client.Behind() || end != world.Done || len(l.Dark) > 0 {
+		c.pollSoon()
+	}
+	c.heat()
+}
+
+func (c *server) see(l world.Listing, asked fleet.Instant, all bool) {
+	hosts := c.s.fleetHosts(l.Dark)
+	if len(hosts) != len(c.hosts) || !equalHosts(hosts, c.hosts) {
+		c.hosts, all = hosts, true
+	}
+	changed := make([]fleet.Instance, len(l.Changed))
+	touched := map[int]bool{}
+	for i, s := range l.Changed {
+		changed[i] = instanceOf(s)
+		if n, ok := c.pic.Index(changed[i].Mark.Machine); ok {
+			touched[n] = true
+		}
+	}
+	removed := make([]fleet.InstanceID, len(l.Removed))
+	for i, id := range l.Removed {
+		removed[i] = fleet.InstanceID(id)
+	}
+	c.cat.Update(c.hosts, changed, removed, asked)
+	indices := c.worthSeeing(touched, all || len(removed) > 0)
+	for _, d := range c.pic.See(c.cat, indices) {
+		c.observe(d.Index, d.Instance.ID, d.Instance.Host)
+	}
+}
+
+// worthSeeing returns the machines that a listing may say something new about; nil: all of them.
+func (c *server) worthSeeing(touched map[int]bool, all bool) []int {
+	if all {
+		return nil
+	}
+	indices := []int{}
+	for i := range c.pic.Len() {
+		m := &c.pic.View(i).Machine
+		if touched[i] || m.Repair != nil || m.Health.Verdict != fleet.VerdictHealthy || m.Current.None() {
+			indices = append(indices, i)
+		}
+	}
+	return indices
+}
+
+func equalHosts(a, b []fleet.Host) bool {
+	for i := range a {
+		if a[i].Name != b[i].Name || a[i].Up != b[i].Up {
+			return false
+		}
+	}
+	return true
+}
+
+// pollSoon plans the next regular listing.
+func (c *server) pollSoon() {
+	at := max(c.lastPoll+c.s.options.Poll, c.s.w.Now())
+	if c.pollAt != 0 && c.pollAt <= at {
+		return
+	}
+	c.pollAt = at
+	c.soon(at-c.s.w.Now(), func() {
+		if c.pollAt == at {
+			c.pollAt = 0
+			c.list()
+		}
+	})
+}
+
+// perform starts an action whose belief is stored.
+func (c *server) perform(index int, a fleet.Action) {
+	switch a.Kind {
+	case fleet.ActionLook:
+		c.look(index, a)
+	case fleet.ActionObserve:
+		c.observe(index, a.Instance, a.Host)
+	case fleet.ActionCall:
+		c.call(index, a)
+	}
+}
+
+// ask gets one instance; found is false when nothing was learnt.
+func (c *server) ask(id fleet.InstanceID, host fleet.HostName, then func(s fleet.Sighting, found bool)) {
+	life, asked := c.life, c.now().Mono
+	c.client.Get(string(id), string(host), observeLimit, func(s world.Status, end world.End) {
+		c.enter(life, func() {
+			switch end {
+			case world.Done:
+				then(fleet.Sighting{Instance: instanceOf(s), Asked: asked}, true)
+			case world.NotFound:
+				c.find(id, host, then)
+			default:
+				then(fleet.Sighting{}, false)
+			}
+		})
+	})
+}
+
+// find follows up a "not found": gone is only what a complete listing does not have either.
+func (c *server) find(id fleet.InstanceID, host fleet.HostName, then func(s fleet.Sighting, found bool)) {
+	life, asked := c.life, c.now().Mono
+	c.client.Find(string(id), observeLimit, func(s world.Status, end world.End) {
+		c.enter(life, func() {
+			switch end {
+			case world.Done:
+				then(fleet.Sighting{Instance: instanceOf(s), Asked: asked}, true)
+			case world.NotFound:
+				then(fleet.Sighting{Instance: fleet.Instance{ID: id, Host: host, Power: fleet.PowerGone}, Asked: asked}, true)
+			default:
+				then(fleet.Sighting{}, false)
+			}
+		})
+	})
+}
+
+func (c *server) observe(index int, id fleet.InstanceID, host fleet.HostName) {
+	c.ask(id, host, func(s fleet.Sighting, found bool) {
+		c.pic.Answered(id)
+		if found {
+			c.pic.Sight(index, s)
+			c.heat()
+		} else {
+			c.pollSoon()
+		}
+	})
+}
+
+// look asks the provider, and then each check once at the address that it named.
+func (c *server) look(index int, a fleet.Action) {
+	l := fleet.Look{ID: a.Look, Started: c.now().Mono}
+	aim := c.pic.Aim(index)
+	c.s.judge.looks(c, a)
+	c.ask(a.Instance, a.Host, func(s fleet.Sighting, found bool) {
+		address := aim.Address
+		if found {
+			l.Seen = s
+			if s.Instance.Address.IsValid() {
+				address = s.Instance.Address
+			}
+		}
+		var longest time.Duration
+		if a.Scope == fleet.LookFull && aim.Epoch != 0 {
+			for _, check := range c.s.spec.Checks {
+				state, took := c.probes.look(check, address)
+				l.Checks = append(l.Checks, state)
+				longest = max(longest, took)
+			}
+		}
+		c.soon(longest, func() {
+			if found {
+				c.pic.Sight(index, s)
+			}
+			c.pic.TellLook(index, l)
+			c.heat()
+		})
+	})
+}
+
+// call sends a stored intent, if the remaining lease covers it.
+func (c *server) call(index int, a fleet.Action) {
+	limit, covered := tenure.Cover(a.Intent, c.lease.ends(c.s.w.Now())-c.s.w.Now())
+	tell := func(o fleet.Outcome) {
+		o.Intent = a.Intent.ID
+		c.s.judge.answered(c, a)
+		c.pic.TellOutcome(index, o)
+		c.soon(eventPause, c.list)
+		c.heat()
+	}
+	if !covered {
+		c.soon(0, func() { tell(fleet.Outcome{Kind: fleet.OutcomeNotSent, Detail: string(fleet.ReasonLeaseShort)}) })
+		return
+	}
+	life := c.life
+	send := func(limit time.Duration) {
+		c.s.judge.sends(c, a)
+		c.client.Send(callOf(a), limit, func(end world.End) {
+			c.enter(life, func() { tell(fleet.Outcome{Kind: outcomeOf(end), Detail: string(end)}) })
+		})
+	}
+	if d := c.pauseFor; d > 0 && a.Intent.Op.Disruptive() {
+		// The process stands still exactly between the reading of the lease and the sending.
+		c.pauseFor = 0
+		c.freeze(d)
+		c.missed = append(c.missed, func() {
+			c.s.judge.windowOpen = true
+			send(time.Millisecond)
+			c.s.judge.windowOpen = false
+		})
+		return
+	}
+	send(limit)
+}
+
+func outcomeOf(e world.End) fleet.OutcomeKind {
+	switch e {
+	case world.Done:
+		return fleet.OutcomeDone
+	case world.Lost:
+		return fleet.OutcomeUnknown
+	case world.Transient, world.Throttled:
+		return fleet.OutcomeRetry
+	case world.Conflict:
+		return fleet.OutcomeConflict
+	case world.NotFound:
+		return fleet.OutcomeNotFound
+	case world.Quota, world.Unauthorised:
+		return fleet.OutcomeRefused
+	case world.Permanent:
+	}
+	return fleet.OutcomeFailed
+}
+
+func callOf(a fleet.Action) world.Call {
+	return world.Call{
+		Op: world.Op(a.Intent.Op), ID: string(a.Instance), Host: string(a.Host), Name: string(a.Machine),
+		Mark: world.Mark{
+			Installation: string(a.Mark.Installation), Fleet: string(a.Mark.Fleet), Machine: string(a.Mark.Machine),
+			Generation: uint64(a.Mark.Generation), Certified: a.Mark.Certified,
+		},
+	}
+}
+
+// instanceOf translates the provider's word.
+func instanceOf(s world.Status) fleet.Instance {
+	return fleet.Instance{
+		ID: fleet.InstanceID(s.ID), Name: s.Name, Host: fleet.HostName(s.Host), Power: fleet.Power(s.Power),
+		Stop: fleet.Stop(s.Stop), Address: s.Address,
+		Mark: fleet.Mark{
+			Installation: fleet.Installation(s.Mark.Installation), Fleet: fleet.Name(s.Mark.Fleet),
+			Machine: fleet.MachineName(s.Mark.Machine), Generation: fleet.Generation(s.Mark.Generation), Certified: s.Mark.Certified,
+		},
+	}
+}

@@ -1,0 +1,343 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hale/internal/sim/world"
+)
+
+// Event is one thing that goes wrong, or is done, at a time.
+type Event struct {
+	At time.Duration
+	// Subject names what it happens to: a machine ("web-3"), a domain ("host h2", "rack r1", "all"), "provider",
+	// "template", "store", or a server ("hale-1").
+	Subject string
+	Verb    Verb
+	// Arg is the verb's object, where it takes one: "hale-1", "h2", "1h", "5 %".
+	Arg string
+	For time.Duration // after which it ends by itself; zero: it does not
+}
+
+// Verb is what happens.
+type Verb string
+
+// What can happen to a machine.
+const (
+	Crashes     Verb = "crashes"
+	ShutsDown   Verb = "shuts itself down"
+	IsStopped   Verb = "is stopped by a person"
+	IsStarted   Verb = "is started by a person"
+	IsPaused    Verb = "is paused"
+	Panics      Verb = "panics"
+	Vanishes    Verb = "vanishes"
+	Hangs       Verb = "hangs"
+	LosesNet    Verb = "loses its network"
+	StopsApp    Verb = "stops serving"
+	Fails503    Verb = "answers 503"
+	IsSlow      Verb = "is too slow"
+	LosesProbes Verb = "loses probes"
+	LosesDisk   Verb = "loses its disk"
+	Moves       Verb = "moves to"
+	Readdressed Verb = "gets another address"
+)
+
+// What can happen to a domain of machines: a host, rack, room, zone, network, storage, or all.
+const (
+	LosesPower   Verb = "loses power"
+	IsCutOff     Verb = "is cut off" // nobody reaches its machines
+	IsOutOfSight Verb = "is out of sight of"
+	GoesDark     Verb = "goes dark" // its hosts' control planes are silent
+)
+
+// What can happen to the provider, and to what is built.
+const (
+	IsSilent     Verb = "does not answer"
+	IsSilentTo   Verb = "does not answer to"
+	FailsCalls   Verb = "fails calls"
+	LosesAnswers Verb = "loses answers"
+	ActsTwice    Verb = "acts twice"
+	ActsLate     Verb = "acts late"
+	Throttles    Verb = "throttles"
+	OverQuota    Verb = "is over quota"
+	ListsStale   Verb = "lists what was"
+	ListsNothing Verb = "lists nothing"
+	IsBad        Verb = "is bad"  // the template
+	IsFull       Verb = "is full" // the store
+)
+
+// What can happen to a server.
+const (
+	Dies        Verb = "dies"
+	DiesWriting Verb = "dies at write"
+	Freezes     Verb = "freezes"
+	FreezesCall Verb = "freezes before a call"
+	ClockSteps  Verb = "has its clock stepped by"
+	LosesStore  Verb = "loses the store"
+)
+
+// String returns the event as scenario files write it.
+func (e Event) String() string {
+	said := e.Subject + " " + string(e.Verb)
+	if e.Arg != "" {
+		said += " " + e.Arg
+	}
+	if e.For != 0 {
+		said += " for " + span(e.For)
+	}
+	return said
+}
+
+// act makes the event happen now, and returns what ends it, if anything does.
+type act func(s *stage, e Event) (lift func(), err error)
+
+// verbs says how each thing happens.
+func verbs() map[Verb]act {
+	return map[Verb]act{
+		Crashes:      onMachine(func(s *stage, vm *world.VM) func() { s.w.Crash(vm, world.StopCrash); return nil }),
+		ShutsDown:    onMachine(func(s *stage, vm *world.VM) func() { s.w.Crash(vm, world.StopGuest); return nil }),
+		IsStopped:    onMachine(stoppedByPerson),
+		IsStarted:    onMachine(func(s *stage, vm *world.VM) func() { s.w.PowerOn(vm); return nil }),
+		IsPaused:     onMachine(func(s *stage, vm *world.VM) func() { return s.w.Suspend(vm) }),
+		Panics:       onMachine(func(s *stage, vm *world.VM) func() { s.w.Panic(vm); return nil }),
+		Vanishes:     onMachine(func(s *stage, vm *world.VM) func() { s.w.Vanish(vm); return nil }),
+		Hangs:        ails(world.Ailment{Symptom: world.Hung}),
+		LosesNet:     ails(world.Ailment{Symptom: world.Unplugged}),
+		StopsApp:     ails(world.Ailment{Symptom: world.AppDead}),
+		Fails503:     ails(world.Ailment{Symptom: world.AppError}),
+		IsSlow:       ails(world.Ailment{Symptom: world.Slow}),
+		LosesDisk:    onMachine(diskLost),
+		LosesProbes:  losesProbes,
+		Moves:        moves,
+		Readdressed:  onMachine(func(s *stage, vm *world.VM) func() { s.w.Readdress(vm); return nil }),
+		LosesPower:   onDomain(func(s *stage, d world.Domain) func() { return s.w.PowerFailure(d) }),
+		IsCutOff:     onDomain(func(s *stage, d world.Domain) func() { return s.w.Part("", d) }),
+		GoesDark:     onDomain(func(s *stage, d world.Domain) func() { return s.w.Darkness(d) }),
+		IsOutOfSight: outOfSight,
+		IsSilent:     onProvider(func(s *stage, _ Event) func() { return s.w.Cutoff("") }),
+		IsSilentTo:   onProvider(func(s *stage, e Event) func() { return s.w.Cutoff(e.Arg) }),
+		FailsCalls:   troubles(func(p float64) world.Trouble { return world.Trouble{Fails: p, Reads: true} }),
+		LosesAnswers: troubles(func(p float64) world.Trouble { return world.Trouble{Lost: p} }),
+		ActsTwice:    troubles(func(p float64) world.Trouble { return world.Trouble{Twice: p} }),
+		ActsLate:     troubles(func(p float64) world.Trouble { return world.Trouble{Late: p} }),
+		Throttles:    troubles(func(p float64) world.Trouble { return world.Trouble{Fails: p, How: world.Throttled} }),
+		OverQuota: troubles(func(p float64) world.Trouble {
+			return world.Trouble{Fails: p, How: world.Quota, Op: world.Create}
+		}),
+		ListsStale: onProvider(func(s *stage, e Event) func() {
+			age, _ := time.ParseDuration(e.Arg)
+			return s.w.Upset(world.Trouble{Stale: age})
+		}),
+		ListsNothing: onProvider(func(s *stage, _ Event) func() { return s.w.Upset(world.Trouble{Empty: true}) }),
+		IsBad: func(s *stage, _ Event) (func(), error) {
+			return s.w.SpoilBuilds("", world.Ailment{Symptom: world.NoBoot, Lasting: true}), nil
+		},
+		IsFull: func(s *stage, _ Event) (func(), error) {
+			s.store.full++
+			return func() { s.store.full-- }, nil
+		},
+		Dies:        onServer(dies),
+		DiesWriting: onServer(diesWriting),
+		Freezes: onServer(func(_ *stage, c *server, e Event) (func(), error) {
+			c.freeze(e.For)
+			return nil, nil
+		}),
+		FreezesCall: onServer(func(_ *stage, c *server, e Event) (func(), error) {
+			c.pauseFor = e.For
+			return nil, nil
+		}),
+		ClockSteps: onServer(clockSteps),
+		LosesStore: onServer(losesStore),
+	}
+}
+
+func onMachine(do func(s *stage, vm *world.VM) func()) act {
+	return func(s *stage, e Event) (func(), error) {
+		if !strings.HasPrefix(e.Subject, string(s.spec.Name)+"-") {
+			return nil, fmt.Errorf("%q is no machine of fleet %s", e.Subject, s.spec.Name)
+		}
+		vm := s.w.Current(e.Subject)
+		if vm == nil {
+			return nil, nil // it is just being replaced: it has nothing to break
+		}
+		return do(s, vm), nil
+	}
+}
+
+func ails(a world.Ailment) act {
+	return onMachine(func(s *stage, vm *world.VM) func() { return s.w.Sicken(vm, a) })
+}
+
+func stoppedByPerson(s *stage, vm *world.VM) func() {
+	s.judge.wanted(vm.Mark.Machine)
+	s.w.Crash(vm, world.StopExternal)
+	return func() { s.w.PowerOn(vm) }
+}
+
+// diskLost: it stands still and comes up no more, until it is built anew.
+func diskLost(s *stage, vm *world.VM) func() {
+	s.w.Sicken(vm, world.Ailment{Symptom: world.NoBoot, Lasting: true})
+	s.w.Sicken(vm, world.Ailment{Symptom: world.Hung})
+	return nil
+}
+
+func losesProbes(s *stage, e Event) (func(), error) {
+	p, err := percent(e.Arg)
+	if err != nil {
+		return nil, err
+	}
+	return onMachine(func(s *stage, vm *world.VM) func() {
+		return s.w.Sicken(vm, world.Ailment{Symptom: world.Lossy, Loss: p})
+	})(s, e)
+}
+
+func moves(s *stage, e Event) (func(), error) {
+	return onMachine(func(s *stage, vm *world.VM) func() { s.w.Migrate(vm, e.Arg); return nil })(s, e)
+}
+
+func onDomain(do func(s *stage, d world.Domain) func()) act {
+	return func(s *stage, e Event) (func(), error) {
+		d, err := domainOf(e.Subject)
+		if err != nil {
+			return nil, err
+		}
+		lower := s.judge.shared(d)
+		lift := do(s, d)
+		return func() {
+			lift()
+			lower()
+		}, nil
+	}
+}
+
+func outOfSight(s *stage, e Event) (func(), error) {
+	return onDomain(func(s *stage, d world.Domain) func() { return s.w.Part(e.Arg, d) })(s, e)
+}
+
+func domainOf(subject string) (world.Domain, error) {
+	if subject == "all" {
+		return world.Domain{Kind: "all"}, nil
+	}
+	kind, name, ok := strings.Cut(subject, " ")
+	if !ok || !slices.Contains([]string{"host", "rack", "room", "zone", "network", "storage"}, kind) {
+		return world.Domain{}, fmt.Errorf("%q is no domain: write host, rack, room, zone, network or storage and its name, or all", subject)
+	}
+	return world.Domain{Kind: kind, Name: name}, nil
+}
+
+func onProvider(do func(s *stage, e Event) func()) act {
+	return func(s *stage, e Event) (func(), error) {
+		lower := s.judge.shared(world.Domain{Kind: "all"})
+		lift := do(s, e)
+		for _, c := range s.servers {
+			if c.term != 0 {
+				c.pollSoon()
+			}
+		}
+		return func() {
+			lift()
+			lower()
+		}, nil
+	}
+}
+
+// troubles are provider troubles that hit a share of the calls, all of them if the event does not say how many.
+func troubles(of func(p float64) world.Trouble) act {
+	return func(s *stage, e Event) (func(), error) {
+		p := 1.0
+		if e.Arg != "" {
+			var err error
+			if p, err = percent(e.Arg); err != nil {
+				return nil, err
+			}
+		}
+		return onProvider(func(s *stage, _ Event) func() { return s.w.Upset(of(p)) })(s, e)
+	}
+}
+
+func percent(text string) (float64, error) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
+	if err != nil || n < 0 || n > 100 {
+		return 0, fmt.Errorf("%q is no share: write it as 5%%", text)
+	}
+	return n / 100, nil
+}
+
+func onServer(do func(s *stage, c *server, e Event) (func(), error)) act {
+	return func(s *stage, e Event) (func(), error) {
+		for _, c := range s.servers {
+			if c.name == e.Subject {
+				return do(s, c, e)
+			}
+		}
+		return nil, fmt.Errorf("%q is no hale server of this run", e.Subject)
+	}
+}
+
+func dies(_ *stage, c *server, _ Event) (func(), error) {
+	c.crash()
+	return func() {
+		if !c.alive {
+			c.start()
+		}
+	}, nil
+}
+
+func diesWriting(_ *stage, c *server, e Event) (func(), error) {
+	n, err := strconv.Atoi(e.Arg)
+	if err != nil || n < 1 {
+		return nil, fmt.Errorf("dies at write %q: write which of its next writes, from 1", e.Arg)
+	}
+	c.crashIn = n
+	return nil, nil
+}
+
+func clockSteps(_ *stage, c *server, e Event) (func(), error) {
+	by, err := time.ParseDuration(e.Arg)
+	if err != nil {
+		return nil, err
+	}
+	if c.alive {
+		c.stepClock(by)
+	}
+	return nil, nil
+}
+
+func losesStore(s *stage, c *server, _ Event) (func(), error) {
+	s.store.cut[c]++
+	c.rest()
+	c.soon(c.lease.length, c.heat)
+	return func() {
+		s.store.cut[c]--
+		c.renew()
+	}, nil
+}
+
+// schedule puts an event on the calendar.
+func (s *stage) schedule(e Event) error {
+	do, known := verbs()[e.Verb]
+	if !known {
+		return fmt.Errorf("nothing is known to %q", e.Verb)
+	}
+	s.w.At(e.At, func() {
+		if s.w.Now() > 0 || e.At == 0 {
+			s.trace.say(s.w.Now(), "! "+e.String())
+		}
+		s.judge.fault(e)
+		lift, err := do(s, e)
+		if err != nil {
+			s.judge.broken("plan", e.Subject, err.Error())
+			return
+		}
+		if lift != nil && e.For > 0 {
+			s.w.After(e.For, func() {
+				s.trace.say(s.w.Now(), "! over: "+e.Subject+" "+string(e.Verb))
+				lift()
+			})
+		}
+	})
+	return nil
+}

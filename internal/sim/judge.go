@@ -1,0 +1,404 @@
+package sim
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/sim/world"
+	"hale/internal/tenure"
+)
+
+// judge watches a run from the side of the truth. It shares no code with the judgement that it judges: what it needs to
+// know of budgets, brakes and times it works out by itself, from the policy and from the world.
+type judge struct {
+	s        *stage
+	outages  []outage // by ordinal-1
+	down     int      // machines that do not serve now
+	domains  int      // shared faults in force
+	isShared map[world.Domain]int
+	personal map[string]bool // stopped by a person, and not started again
+	pages    int             // fleet-wide conditions that a person was told of and that last
+	steps    map[string]*rung
+	steady   map[*server]time.Duration // before which a server that began afresh may disrupt nothing
+	inRepair int
+	failing  int
+	// windowOpen says that the call being sent was held up between the reading of the lease and the sending.
+	windowOpen bool
+	held       map[*world.Call]bool // calls that were
+	seen       map[lawCase]bool
+	broke      []Violation
+	provider   bool // a person was told that the provider does not answer
+	calm       time.Duration
+}
+
+// Violation is a law that a run broke.
+type Violation struct {
+	At      time.Duration
+	Law     string
+	Machine string
+	What    string
+}
+
+type lawCase struct{ law, machine string }
+
+// rung is what the judge knows of the rung that a machine's repair is on.
+type rung struct {
+	id        string
+	looked    time.Duration // when the last look began; 0: none
+	answered  time.Duration // when the last call ended
+	disrupted bool          // a disruptive call was sent on it
+}
+
+func newJudge(s *stage) *judge {
+	return &judge{
+		s: s, outages: make([]outage, s.spec.Size), isShared: map[world.Domain]int{}, personal: map[string]bool{},
+		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
+	}
+}
+
+// broken books a broken law, each once per machine.
+func (j *judge) broken(law, machine, what string) {
+	j.s.score.LawsBroken++
+	j.s.trace.say(j.s.w.Now(), "BROKEN "+law+" "+machine+": "+what)
+	c := lawCase{law, machine}
+	if j.seen[c] || len(j.broke) >= 100 {
+		return
+	}
+	j.seen[c] = true
+	j.broke = append(j.broke, Violation{At: j.s.w.Now(), Law: law, Machine: machine, What: what})
+}
+
+// Address implements world.Watcher.
+func (j *judge) Address(a netip.Addr) { j.s.addressChanged(a) }
+
+// Copies implements world.Watcher.
+func (j *judge) Copies(machine string, n int) {
+	if n > 1 {
+		j.s.score.DoubleInstances++
+		j.broken("L1", machine, fmt.Sprintf("%d instances run at once", n))
+	}
+}
+
+// Sent implements world.Watcher.
+func (j *judge) Sent(c *world.Call) {
+	if j.windowOpen {
+		j.held[c] = true
+	}
+	if c.Op.Disruptive() && c.Stranger {
+		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which is somebody else's", c.Op, c.ID))
+	}
+	if c.Op == world.Create || c.Op == world.Certify {
+		return
+	}
+	if j.personal[c.Mark.Machine] && j.s.spec.Repair.OnExternalStop != fleet.ExternalStopHeal && j.isCurrent(c) {
+		j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine that a person stopped", c.Op))
+	}
+}
+
+func (j *judge) isCurrent(c *world.Call) bool {
+	vm := j.s.w.Current(c.Mark.Machine)
+	return vm != nil && vm.ID == c.ID && vm.Power == world.Off && vm.Stop == world.StopExternal
+}
+
+// Acted implements world.Watcher.
+func (j *judge) Acted(c *world.Call) {
+	sc := j.s.score
+	if !c.Effect {
+		delete(j.held, c)
+		return
+	}
+	sc.Actions++
+	if c.Op == world.Delete || c.Op == world.PowerOff {
+		j.mayDestroy(c)
+	}
+	switch {
+	case !c.Op.Disruptive() || c.Again:
+	case j.held[c] && c.Serving:
+		sc.WindowActs++
+	case c.Healthy:
+		sc.HealthyDestroyed++
+		j.broken("harm", c.Mark.Machine, fmt.Sprintf("%s of %s although it was healthy", c.Op, c.ID))
+	case c.Serving:
+		sc.CaughtRecovering++
+	}
+	delete(j.held, c)
+}
+
+// mayDestroy checks that what goes is certified, or known to its builder as an expired build (L2).
+func (j *judge) mayDestroy(c *world.Call) {
+	if c.Certified || j.s.rival != nil {
+		return
+	}
+	n, ok := fleet.MachineName(c.Mark.Machine).Ordinal()
+	if !ok || n > len(j.s.store.beliefs) {
+		return
+	}
+	m := j.s.store.beliefs[n-1]
+	if string(m.Current.ID) == c.ID && !m.Current.Expired && !m.Current.Certified {
+		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which is neither certified nor expired", c.Op, c.ID))
+	}
+}
+
+// tookOver notes that a server owns the fleet now.
+func (j *judge) tookOver(c *server) { j.startedAfresh(c) }
+
+// startedAfresh notes that a server knows nothing any more: until its checks could speak it may disrupt nothing (L9).
+func (j *judge) startedAfresh(c *server) {
+	var quickest time.Duration = time.Hour
+	for _, k := range j.s.spec.Checks {
+		quickest = min(quickest, time.Duration(max(k.DownAfter-1, 0))*k.Every)
+	}
+	if len(j.s.spec.Checks) == 0 {
+		quickest = 0
+	}
+	j.steady[c] = j.s.w.Now() + quickest
+}
+
+// looks notes that a look begins.
+func (j *judge) looks(c *server, a fleet.Action) {
+	j.rungOf(c, string(a.Machine)).looked = j.s.w.Now()
+}
+
+// answered notes that a call ended for its sender.
+func (j *judge) answered(c *server, a fleet.Action) {
+	j.rungOf(c, string(a.Machine)).answered = j.s.w.Now()
+}
+
+func (j *judge) rungOf(c *server, machine string) *rung {
+	r := j.steps[machine]
+	if r == nil {
+		r = &rung{}
+		j.steps[machine] = r
+	}
+	n, _ := fleet.MachineName(machine).Ordinal()
+	if w := j.s.store.beliefs[n-1].Repair; w != nil {
+		if id := fmt.Sprintf("%s %s %d %d", c.name, w.ID, w.Rung, c.life); r.id != id {
+			r.id, r.disrupted = id, false
+		}
+	}
+	return r
+}
+
+// sends checks what must hold at the moment when a call leaves.
+func (j *judge) sends(c *server, a fleet.Action) {
+	now, op := j.s.w.Now(), a.Intent.Op
+	if !op.Disruptive() {
+		return
+	}
+	r := j.rungOf(c, string(a.Machine))
+	if !r.disrupted && (r.looked == 0 || r.looked < r.answered) {
+		j.broken("L3", string(a.Machine), fmt.Sprintf("%s without a look since the last outcome", op))
+	}
+	r.disrupted = true
+	if now < j.steady[c] {
+		j.broken("L9", string(a.Machine), fmt.Sprintf("%s before a fresh verdict was possible", op))
+	}
+	if j.s.store.owner != c && !j.windowOpen {
+		j.broken("L7", string(a.Machine), fmt.Sprintf("%s by %s, which does not own the fleet", op, c.name))
+	}
+	if !j.windowOpen && c.lease.ends(now)-now <= min(a.Intent.Limit, tenure.DisruptiveLimit) {
+		j.broken("L7", string(a.Machine), fmt.Sprintf("%s that may outlive the lease", op))
+	}
+}
+
+// overall judges a change of what is believed of the fleet as a whole.
+func (j *judge) overall(was, is fleet.Brake, records []fleet.Record) {
+	for _, r := range records {
+		j.record(r)
+	}
+	if was.Engaged != is.Engaged && !has(records, fleet.RecordBrake) {
+		j.broken("L11", "", "the brake changed without a record")
+	}
+	if is.Engaged && j.failing <= j.brakeLimit() && !was.Engaged {
+		j.s.score.NeedlessBrakes++
+	}
+	switch {
+	case is.Engaged && !was.Engaged:
+		j.s.score.Brakes++
+		j.page("")
+		j.pages++
+	case was.Engaged && !is.Engaged:
+		j.pages--
+		if 2*j.failing > j.brakeLimit()+1 {
+			j.broken("L6", "", fmt.Sprintf("the brake released with %d machines failing", j.failing))
+		}
+	}
+}
+
+// brakeLimit is the policy's arithmetic, worked out once more.
+func (j *judge) brakeLimit() int {
+	b := j.s.spec.Limits.Brake
+	limit := b.Percent * j.s.spec.Size / 100
+	if b.AtLeast > limit {
+		limit = b.AtLeast
+	}
+	if j.s.spec.Size >= 3 && limit >= j.s.spec.Size {
+		limit = j.s.spec.Size - 1
+	}
+	return limit
+}
+
+func has(records []fleet.Record, kind fleet.RecordKind) bool {
+	for _, r := range records {
+		if r.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// committed judges a change of what is believed of one machine, at the moment when it is stored.
+func (j *judge) committed(c *server, was, is *fleet.Machine, records []fleet.Record) {
+	for i := range records {
+		j.record(records[i])
+	}
+	j.tally(*was, -1)
+	j.tally(*is, 1)
+	j.verdicts(was, is, records)
+	j.repairs(c, was, is, records)
+}
+
+// tally keeps the judge's own count of what hale takes for failing, and for being repaired.
+func (j *judge) tally(m fleet.Machine, by int) {
+	healing := m.Repair != nil && m.Repair.Kind == fleet.RepairHeal
+	if healing {
+		j.inRepair += by
+	}
+	alone := m.Health.Cause == fleet.CausePaused ||
+		m.Health.Cause == fleet.CauseStopped && j.s.spec.Repair.OnExternalStop != fleet.ExternalStopHeal
+	if healing || m.Health.Verdict == fleet.VerdictUnhealthy && !alone {
+		j.failing += by
+	}
+}
+
+func (j *judge) verdicts(was, is *fleet.Machine, records []fleet.Record) {
+	name := string(is.Name)
+	began := was.Health.Verdict
+	if began == "" {
+		return // the first time that it is written
+	}
+	acted := was.Epoch != is.Epoch // then the act is the record
+	if began != is.Health.Verdict && !has(records, fleet.RecordVerdict) && !acted {
+		j.broken("L11", name, fmt.Sprintf("it is %s and was %s, without a record", is.Health.Verdict, began))
+	}
+	if was.Waiting != is.Waiting && is.Waiting != "" && !has(records, fleet.RecordHeld) && is.Waiting != fleet.ReasonQuarantined {
+		j.broken("L11", name, fmt.Sprintf("it is held (%s) without a record", is.Waiting))
+	}
+}
+
+func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Record) {
+	name, spec := string(is.Name), j.s.spec
+	ended := was.Repair != nil && (is.Repair == nil || is.Repair.ID != was.Repair.ID)
+	if ended && !has(records, fleet.RecordRepairEnded) {
+		j.s.score.LostRepairs++
+		j.broken("L12", name, "repair "+was.Repair.ID+" is gone without an end")
+	}
+	begun := is.Repair != nil && (was.Repair == nil || is.Repair.ID != was.Repair.ID)
+	if begun && is.Repair.Kind == fleet.RepairHeal {
+		j.s.score.Repairs++
+		if j.s.store.overall.Brake.Engaged {
+			j.broken("L6", name, "a repair begins while the brake is on")
+		}
+		if j.failing > j.brakeLimit() {
+			j.broken("L6", name, fmt.Sprintf("a repair begins while %d machines fail, and %d are allowed to", j.failing, j.brakeLimit()))
+		}
+	}
+	if begun && j.inRepair > spec.Limits.InRepair {
+		j.broken("L5", name, fmt.Sprintf("%d machines are in repair, and %d may be", j.inRepair, spec.Limits.InRepair))
+	}
+	if n, _ := is.Name.Ordinal(); begun && is.Repair.Kind == fleet.RepairBuild && n > spec.Size {
+		j.broken("L13", name, "a machine beyond the fleet's size is built")
+	}
+	if was.Repair != nil && is.Repair != nil && !ended && was.Repair.Rung != is.Repair.Rung && j.s.store.overall.Brake.Engaged &&
+		is.Repair.Phase == fleet.PhaseAct {
+		j.broken("L6", name, "a new rung is acted on while the brake is on")
+	}
+	if is.Quarantine != nil && (is.Incident == nil || !is.Incident.Paged) {
+		j.broken("L8", name, "in quarantine, and nobody was told")
+	}
+	j.patience(c, was, records)
+}
+
+// patience checks that no time whose end permits harm was cut short (L15): a step gets its whole time from its outcome, or
+// from the take-over.
+func (j *judge) patience(c *server, was *fleet.Machine, records []fleet.Record) {
+	w := was.Repair
+	if w == nil || w.Phase != fleet.PhaseVerify {
+		return
+	}
+	for _, r := range records {
+		if r.Kind != fleet.RecordStepFailed || r.Reason != fleet.ReasonNotVerified || fleet.Cause(r.Detail).Stopped() {
+			continue
+		}
+		least := j.s.spec.BuildWithin
+		if w.Step != fleet.StepRecreate {
+			if step, ok := j.s.spec.Repair.Step(w.Rung); ok {
+				least = step.VerifyWithin
+			}
+		}
+		if waited := c.now().Mono.Sub(w.Since); waited < least {
+			j.broken("L15", string(was.Name), fmt.Sprintf("given up %s after the step, and %s was allowed", waited, least))
+		}
+	}
+}
+
+// record counts what hale says.
+func (j *judge) record(r fleet.Record) {
+	sc := j.s.score
+	j.s.trace.record(j.s.w.Now(), r)
+	switch r.Kind {
+	case fleet.RecordHeld:
+		sc.Held++
+		j.heldBack(r)
+	case fleet.RecordPaged:
+		sc.Paged++
+		j.page(string(r.Machine))
+		if r.Machine == "" && r.Reason != fleet.ReasonBrake {
+			j.provider = true
+			j.pages++
+		}
+	case fleet.RecordProvider:
+		if r.Reason == fleet.ReasonUp && j.provider {
+			j.provider = false
+			j.pages--
+		}
+	}
+}
+
+// heldBack counts holds that the truth does not justify: the machine fails, and nothing else in the world is wrong.
+func (j *judge) heldBack(r fleet.Record) {
+	n, ok := r.Machine.Ordinal()
+	if !ok || n > len(j.outages) {
+		return
+	}
+	o := &j.outages[n-1]
+	switch r.Reason {
+	case fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonProviderDown, fleet.ReasonProviderDoubtful, fleet.ReasonHostDown, fleet.ReasonBlind:
+		if o.open && o.healable && j.domains == 0 && j.down <= j.brakeLimit() {
+			j.s.score.NeedlessHolds++
+		}
+	}
+}
+
+// fault counts what the plan does.
+func (j *judge) fault(e Event) {
+	j.s.score.Faults++
+	if n, ok := fleet.MachineName(e.Subject).Ordinal(); ok && n <= len(j.outages) {
+		j.outages[n-1].strike(e)
+	}
+}
+
+// wanted notes that a person stopped the machine.
+func (j *judge) wanted(machine string) { j.personal[machine] = true }
+
+// shared notes that a shared fault is in force, until the returned function is called.
+func (j *judge) shared(d world.Domain) func() {
+	j.domains++
+	j.isShared[d]++
+	return func() {
+		j.domains--
+		j.isShared[d]--
+	}
+}

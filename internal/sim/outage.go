@@ -1,0 +1,212 @@
+package sim
+
+import (
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/sim/world"
+)
+
+// outage is one time during which a machine does not serve its users, by truth.
+type outage struct {
+	open     bool
+	from     time.Duration
+	verb     Verb // the fault behind it, as far as one is known
+	struckAt time.Duration
+	struck   Verb
+	healable bool
+	paged    bool          // a person was told of it, or of something that covers it
+	pagedAt  time.Duration // when
+	queue    int           // machines that were down before it
+	visited  bool          // a person is on the way
+}
+
+// strike notes what was done to the machine last.
+func (o *outage) strike(e Event) { o.struck, o.struckAt = e.Verb, e.At }
+
+// Serving implements world.Watcher.
+func (j *judge) Serving(vm *world.VM) {
+	n, ok := fleet.MachineName(vm.Mark.Machine).Ordinal()
+	if !ok || n > len(j.outages) {
+		return
+	}
+	o := &j.outages[n-1]
+	switch {
+	case vm.Serving():
+		delete(j.personal, vm.Mark.Machine)
+		if o.open {
+			j.over(o)
+		}
+	case !o.open:
+		*o = outage{
+			open: true, from: j.s.w.Now(), struck: o.struck, struckAt: o.struckAt, queue: j.down,
+			healable: j.healable(vm, o), paged: j.pages > 0, pagedAt: j.s.w.Now(),
+		}
+		j.down++
+		j.s.score.Outages++
+		if o.healable {
+			j.s.score.Healable++
+		}
+		j.expect(n, o.from)
+	}
+}
+
+// healable reports whether hale could and should heal the machine without a person: something is wrong with this machine
+// alone, a step of the ladder cures it, and no more machines fail than the policy lets it act on.
+func (j *judge) healable(vm *world.VM, o *outage) bool {
+	if j.domains > 0 || j.down+1 > j.brakeLimit() || j.personal[vm.Mark.Machine] || j.s.spec.Mode == fleet.ModeObserve {
+		return false
+	}
+	if vm.Power == world.Paused || o.struckAt != j.s.w.Now() && o.struck != "" && vm.Power == world.Off {
+		return o.struckAt == j.s.w.Now() && vm.Power != world.Paused
+	}
+	cures := map[fleet.StepKind]bool{}
+	for _, step := range j.s.spec.Repair.Steps {
+		cures[step.Kind] = true
+	}
+	if cures[fleet.StepRecreate] {
+		_, kept := j.s.spec.Template.DiskLost()
+		cures[fleet.StepRecreate] = !kept
+	}
+	switch o.struck {
+	case Vanishes, LosesDisk:
+		return cures[fleet.StepRecreate]
+	case Crashes, ShutsDown:
+		return cures[fleet.StepStart] || cures[fleet.StepRecreate]
+	}
+	return cures[fleet.StepReboot] || cures[fleet.StepRecreate]
+}
+
+// over ends an outage in health.
+func (j *judge) over(o *outage) {
+	took := j.s.w.Now() - o.from
+	sc := j.s.score
+	sc.lost += took
+	j.down--
+	o.open = false
+	if !o.healable {
+		return
+	}
+	sc.heals = append(sc.heals, took)
+	switch {
+	case o.paged:
+		sc.HealablePaged++
+	default:
+		sc.HealedAlone++
+	}
+	if took > j.s.onePass(o.queue) && !o.paged {
+		sc.LateHeals++
+	}
+}
+
+// expect looks after the outage when it should be over, or in a person's hands.
+func (j *judge) expect(n int, from time.Duration) {
+	o := &j.outages[n-1]
+	j.s.w.At(from+j.s.utmost(o.queue), func() {
+		if o.open && o.from == from && !o.paged && !j.covered(n) {
+			j.s.score.Unhealed++
+			j.broken("L8", string(j.s.spec.Name.Machine(n)), "down for "+span(j.s.w.Now()-from)+" ("+string(o.struck)+"), neither healed nor in a person's hands")
+		}
+	})
+}
+
+// covered reports whether a person was told of something that explains the machine's outage.
+func (j *judge) covered(n int) bool {
+	if j.pages > 0 {
+		return true
+	}
+	m := j.s.store.beliefs[n-1]
+	return m.Incident != nil && m.Incident.Paged || j.personal[string(m.Name)]
+}
+
+// onePass is how long the policy may take to detect a failure and to go up the whole ladder once, with as many machines
+// before this one as there were.
+func (s *stage) onePass(queue int) time.Duration {
+	detect := s.options.Poll
+	for _, c := range s.spec.Checks {
+		detect = max(detect, time.Duration(c.DownAfter+1)*c.Every+c.Timeout)
+	}
+	var ladder time.Duration
+	for _, step := range s.spec.Repair.Steps {
+		ladder += 2 * step.Timeout
+		if step.Kind == fleet.StepRecreate {
+			ladder += s.spec.BuildWithin
+		} else {
+			ladder += step.VerifyWithin
+		}
+	}
+	turns := 1 + queue/max(s.spec.Limits.InRepair, 1)
+	return 2*detect + time.Duration(turns)*ladder
+}
+
+// utmost is how long the policy may take until a machine is healed, or a person told: every attempt with its wait.
+func (s *stage) utmost(queue int) time.Duration {
+	total := s.spec.BlindAfter + s.spec.Repair.ExternalStopHold + time.Hour
+	backoff := s.spec.Repair.Backoff
+	for range max(s.spec.Repair.Attempts, 1) {
+		total += s.onePass(queue) + min(backoff, 30*time.Minute)
+		backoff *= 2
+	}
+	return total
+}
+
+// page notes that a person was told: of a machine, or of the whole fleet.
+func (j *judge) page(machine string) {
+	now := j.s.w.Now()
+	for i := range j.outages {
+		o := &j.outages[i]
+		if o.open && !o.paged && (machine == "" || string(j.s.spec.Name.Machine(i+1)) == machine) {
+			o.paged, o.pagedAt = true, now
+		}
+	}
+	if j.s.options.Operator > 0 {
+		j.s.w.After(j.s.between(j.s.options.Operator/2, j.s.options.Operator*3/2), func() { j.visit(machine) })
+	}
+}
+
+// visit lets a person mend what hale left to him: start what is off, reset what hangs, with whatever that needs.
+func (j *judge) visit(machine string) {
+	for i := range j.outages {
+		name := string(j.s.spec.Name.Machine(i + 1))
+		if !j.outages[i].open || machine != "" && name != machine {
+			continue
+		}
+		m := j.s.store.beliefs[i]
+		vm := j.s.w.Current(name)
+		if vm == nil || m.Repair != nil || j.personal[name] {
+			continue
+		}
+		j.s.score.Visits++
+		j.s.trace.say(j.s.w.Now(), "! a person mends "+name)
+		j.s.w.PowerOn(vm)
+	}
+}
+
+// finish judges what is left at the end.
+func (j *judge) finish(end time.Duration) {
+	sc := j.s.score
+	for i := range j.outages {
+		o := &j.outages[i]
+		if !o.open {
+			continue
+		}
+		sc.lost += end - o.from
+		if o.healable {
+			sc.HealablePaged++
+		}
+		if !o.paged && !j.covered(i+1) && end-o.from > j.s.utmost(o.queue) {
+			continue // expect has counted it
+		}
+	}
+	for i := range j.s.store.beliefs {
+		m := &j.s.store.beliefs[i]
+		if err := m.Check(); err != nil && m.Name != "" {
+			j.broken("belief", string(m.Name), err.Error())
+		}
+		if m.Waiting == fleet.ReasonLawBroken {
+			j.broken("belief", string(m.Name), "hale itself found a law broken and stopped touching it")
+		}
+	}
+	sc.MachineDays = float64(j.s.spec.Size) * (j.s.options.Horizon + j.s.options.Calm).Hours() / 24
+	sc.Runs = 1
+}

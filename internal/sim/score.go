@@ -1,0 +1,117 @@
+package sim
+
+import (
+	"slices"
+	"time"
+)
+
+// Score is what a run, or many, came to. All of it is counted by the judge, from the truth.
+type Score struct {
+	Runs        int     `json:"runs"`
+	MachineDays float64 `json:"machine_days"`
+	Faults      int     `json:"faults"`  // events of the plan
+	Outages     int     `json:"outages"` // times a machine stopped serving
+	// Healable outages are of one machine alone, curable by the ladder, and within what the brake allows.
+	Healable int `json:"healable"`
+
+	HealthyDestroyed int `json:"healthy_destroyed"` // disruptive calls sent to a machine that would have passed its checks
+	CaughtRecovering int `json:"caught_recovering"` // sent to one that served again, for less time than its checks need
+	WindowActs       int `json:"window_acts"`       // sent late by a process that stood still after it read its lease
+	DoubleInstances  int `json:"double_instances"`
+	LostRepairs      int `json:"lost_repairs"`
+	Unhealed         int `json:"unhealed"`   // neither healed nor in a person's hands within the policy's time
+	LateHeals        int `json:"late_heals"` // healed, later than one pass of the ladder takes
+	LawsBroken       int `json:"laws_broken"`
+
+	HealedAlone   int `json:"healed_alone"`   // of the healable: healed without a page
+	HealablePaged int `json:"healable_paged"` // of the healable: a person was needed
+	Held          int `json:"held"`
+	NeedlessHolds int `json:"needless_holds"` // a healable machine was held although nothing else was wrong
+	Paged         int `json:"paged"`
+	Repairs       int `json:"repairs"`
+	Actions       int `json:"actions"` // changing calls that took effect
+	Brakes        int `json:"brakes"`
+	NeedlessBrakes int `json:"needless_brakes"`
+	Visits        int `json:"visits"` // machines mended by the operator
+
+	MachineHoursLost float64 `json:"machine_hours_lost"`
+	HealP50          float64 `json:"heal_seconds_p50"` // of the healable, from the fault until it serves
+	HealP99          float64 `json:"heal_seconds_p99"`
+
+	Edges     int `json:"edges"`
+	Decisions int `json:"decisions"`
+
+	heals []time.Duration
+	lost  time.Duration
+}
+
+// Add adds another run's score.
+func (s *Score) Add(o Score) {
+	s.Runs += o.Runs
+	s.MachineDays += o.MachineDays
+	s.Faults += o.Faults
+	s.Outages += o.Outages
+	s.Healable += o.Healable
+	s.HealthyDestroyed += o.HealthyDestroyed
+	s.CaughtRecovering += o.CaughtRecovering
+	s.WindowActs += o.WindowActs
+	s.DoubleInstances += o.DoubleInstances
+	s.LostRepairs += o.LostRepairs
+	s.Unhealed += o.Unhealed
+	s.LateHeals += o.LateHeals
+	s.LawsBroken += o.LawsBroken
+	s.HealedAlone += o.HealedAlone
+	s.HealablePaged += o.HealablePaged
+	s.Held += o.Held
+	s.NeedlessHolds += o.NeedlessHolds
+	s.Paged += o.Paged
+	s.Repairs += o.Repairs
+	s.Actions += o.Actions
+	s.Brakes += o.Brakes
+	s.NeedlessBrakes += o.NeedlessBrakes
+	s.Visits += o.Visits
+	s.Edges += o.Edges
+	s.Decisions += o.Decisions
+	s.heals = append(s.heals, o.heals...)
+	s.lost += o.lost
+	s.close()
+}
+
+// close works out what follows from the single times.
+func (s *Score) close() {
+	slices.Sort(s.heals)
+	s.HealP50, s.HealP99 = quantile(s.heals, 0.50).Seconds(), quantile(s.heals, 0.99).Seconds()
+	s.MachineHoursLost = s.lost.Hours()
+}
+
+// quantile returns the q-th quantile of sorted durations, by the nearest rank.
+func quantile(sorted []time.Duration, q float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+}
+
+// HealedShare is the share of the healable outages that needed no person; 1 when there were none.
+func (s *Score) HealedShare() float64 {
+	if s.Healable == 0 {
+		return 1
+	}
+	return float64(s.HealedAlone) / float64(s.Healable)
+}
+
+// Wrong is how often hale did what it must never do. Anything but zero is a failure.
+func (s *Score) Wrong() int {
+	return s.HealthyDestroyed + s.DoubleInstances + s.LostRepairs + s.Unhealed + s.LawsBroken
+}
+
+// Result is how a run went.
+type Result struct {
+	Score      Score
+	Violations []Violation
+}
+
+func (s *stage) result() Result {
+	s.score.close()
+	return Result{Score: *s.score, Violations: s.judge.broke}
+}

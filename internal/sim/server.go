@@ -1,0 +1,407 @@
+package sim
+
+import (
+	"net/netip"
+	"strconv"
+	"time"
+
+	"hale/internal/decide"
+	"hale/internal/fleet"
+	"hale/internal/picture"
+	"hale/internal/sim/world"
+	"hale/internal/tenure"
+)
+
+// server is one hale server in room A: the real decisions on the real picture, with everything around them simulated in
+// one goroutine. It does in its order what package engine does with goroutines.
+type server struct {
+	s    *stage
+	name string
+
+	life   uint64 // counts starts; what belongs to an earlier one is void
+	alive  bool
+	frozen time.Duration // until when the process stands still; 0: it runs
+	since  time.Duration // of the freeze
+	missed []func()      // what reached the process while it stood still
+	born   time.Duration
+	skew   time.Duration // of the wall clock
+
+	client *world.Client
+	lease  lease
+	term   uint64 // 0: it owns nothing
+	pic    *picture.Picture
+	cat    *picture.Catalogue
+	probes *prober
+	hosts  []fleet.Host
+	state  fleet.ProviderState
+
+	pending  []fleet.Record
+	wake     time.Duration // when the next round is planned; 0: none is
+	polls    bool          // a listing is planned or under way
+	lastPoll time.Duration
+	pollAt   time.Duration // when the next regular listing is planned; 0: none is
+	ids      int
+	hot      bool // in stage.hot
+	// crashIn counts the writes until the process dies: half of the times before the write is stored. 0: never.
+	crashIn  int
+	pauseFor time.Duration // before the next call is sent, after the lease was read
+}
+
+const (
+	observeLimit = 5 * time.Second
+	listLimit    = 10 * time.Second
+	deafAfter    = 4 * time.Second
+	eventPause   = 20 * time.Millisecond
+	hurryPoll    = 200 * time.Millisecond
+	firstInstant = fleet.Instant(time.Second)
+)
+
+func (c *server) now() fleet.Now {
+	t := c.s.w.Now()
+	return fleet.Now{Mono: firstInstant.Add(t - c.born), Wall: c.s.wall(t).Add(c.skew)}
+}
+
+// worldTime returns when an instant of this process is.
+func (c *server) worldTime(i fleet.Instant) time.Duration { return c.born + i.Sub(firstInstant) }
+
+// soon lets do happen within this life of the process: after d, and not while the process stands still.
+func (c *server) soon(d time.Duration, do func()) {
+	life := c.life
+	c.s.w.After(d, func() { c.enter(life, do) })
+}
+
+// enter runs do in the process, now or when it goes on.
+func (c *server) enter(life uint64, do func()) {
+	switch {
+	case !c.alive || c.life != life:
+	case c.frozen != 0:
+		c.missed = append(c.missed, func() { c.enter(life, do) })
+	default:
+		do()
+	}
+}
+
+// start begins a process.
+func (c *server) start() {
+	c.life++
+	c.alive, c.frozen, c.missed, c.born, c.term = true, 0, nil, c.s.w.Now(), 0
+	c.pauseFor, c.crashIn = 0, 0
+	c.s.trace.say(c.s.w.Now(), c.name+" starts")
+	if c.s.servers.alone() && c.s.store.owner == c {
+		c.s.store.owner = nil // it holds the data folder's lock, and revokes its own predecessor's lease
+	}
+	c.claim(false)
+}
+
+// claim takes the fleet, or waits for its owner's end. Whoever follows another owner lets that one's calls end first.
+func (c *server) claim(late bool) {
+	st := c.s.store
+	if st.cut[c] > 0 {
+		c.soon(time.Second, func() { c.claim(late) })
+		return
+	}
+	if o := st.owner; o != nil {
+		wait := max(o.lease.ends(c.s.w.Now())-c.s.w.Now(), 0)
+		if o.holds() {
+			wait = max(wait, time.Second)
+		}
+		if wait > 0 || o.holds() {
+			c.soon(max(wait, time.Second), func() { c.claim(true) })
+			return
+		}
+	}
+	st.term++
+	st.owner = c
+	term := st.term
+	c.lease = lease{length: tenure.Lease(c.s.spec), granted: c.s.w.Now()}
+	if !late {
+		c.begin(term)
+		return
+	}
+	c.soon(tenure.Handover, func() {
+		if st.owner == c && st.term == term {
+			c.begin(term)
+		} else {
+			c.claim(true)
+		}
+	})
+}
+
+// holds reports whether the server still renews its lease.
+func (c *server) holds() bool {
+	return c.alive && c.frozen == 0 && c.s.store.cut[c] == 0 && c.s.store.owner == c
+}
+
+// begin loads what was believed and starts to watch.
+func (c *server) begin(term uint64) {
+	beliefs, all, err := c.s.store.load()
+	if err != nil {
+		c.s.judge.broken("L12", "", "the stored beliefs cannot be read: "+err.Error())
+		return
+	}
+	c.term = term
+	c.watch()
+	c.pic = picture.New(picture.Options{
+		Spec: c.s.spec, Installation: installation, Beliefs: beliefs, Brake: all.Brake, FreshID: c.freshID, Aimed: c.aimed,
+	}, c.now())
+	c.cat = picture.NewCatalogue()
+	c.state = fleet.ProviderState{Standing: fleet.ProviderUnknown}
+	c.s.judge.tookOver(c)
+	c.note(fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: c.name, Size: c.s.spec.Size})
+	c.polls, c.pollAt, c.lastPoll = false, 0, c.s.w.Now()-c.s.options.Poll
+	c.list()
+	c.heat()
+}
+
+// watch opens the eyes: a connection with the provider, and probes.
+func (c *server) watch() {
+	if c.client != nil {
+		c.client.Close()
+	}
+	c.client = c.s.w.Client(c.name)
+	c.client.News = func() { c.soon(eventPause, c.list) }
+	c.probes = newProber(c.s.w, c.name, c.s.spec, max(c.s.spec.Size, len(c.s.store.beliefs)), c.hear)
+	c.probes.edges = &c.s.score.Edges
+}
+
+func (c *server) aimed(index int, a picture.Aim) { c.probes.aim(index, a) }
+
+func (c *server) freshID() fleet.InstanceID {
+	c.ids++
+	return fleet.InstanceID(c.name + "." + strconv.FormatUint(c.life, 10) + "." + strconv.Itoa(c.ids))
+}
+
+// crash ends the process as kill -9 does. Calls on their way go on.
+func (c *server) crash() {
+	if !c.alive {
+		return
+	}
+	c.s.trace.say(c.s.w.Now(), c.name+" dies")
+	c.rest()
+	c.alive = false
+	if c.probes != nil {
+		c.probes.halt()
+	}
+	if c.client != nil {
+		c.client.News = nil
+	}
+}
+
+// rest stops the lease's renewal.
+func (c *server) rest() {
+	if c.lease.stopped == 0 {
+		c.lease.stopped = c.s.w.Now()
+	}
+}
+
+// freeze stops the process for a time, at whatever point it is.
+func (c *server) freeze(d time.Duration) {
+	if !c.alive || c.frozen != 0 {
+		return
+	}
+	c.since = c.s.w.Now()
+	c.frozen = c.since + d
+	c.rest()
+	if c.probes != nil {
+		c.probes.halt()
+	}
+	life := c.life
+	c.s.w.After(d, func() {
+		if c.alive && c.life == life {
+			c.thaw()
+		}
+	})
+}
+
+// renew goes on with the lease's renewal, if it is not too late.
+func (c *server) renew() {
+	now := c.s.w.Now()
+	if c.alive && c.frozen == 0 && c.s.store.cut[c] == 0 && c.s.store.owner == c && c.lease.ends(now) > now {
+		c.lease.granted, c.lease.stopped = now, 0
+	}
+}
+
+func (c *server) thaw() {
+	stood := c.s.w.Now() - c.since
+	c.frozen = 0
+	missed := c.missed
+	c.missed = nil
+	c.renew()
+	if c.probes != nil {
+		c.probes.resume()
+	}
+	if c.term != 0 && stood > deafAfter {
+		c.pic.Deafen(fleet.ResultLate)
+		c.pic.Listen(c.now())
+		c.tellStandings()
+		c.s.judge.startedAfresh(c)
+	}
+	for _, do := range missed {
+		do()
+	}
+	c.heat()
+}
+
+// tellStandings repeats what the probes know, as a snapshot does.
+func (c *server) tellStandings() {
+	c.probes.all(func(index int, r row) { c.hear(index, r) })
+}
+
+// stepClock moves the wall clock. The process notices within its heartbeat.
+func (c *server) stepClock(by time.Duration) {
+	c.skew += by
+	c.soon(time.Second, func() {
+		if c.term != 0 {
+			c.note(fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonClockStep})
+			c.pic.StartAfresh(c.now())
+			c.s.judge.startedAfresh(c)
+			c.list()
+			c.heat()
+		}
+	})
+}
+
+// lose ends the term: the store says that another one owns the fleet, or does not answer.
+func (c *server) lose() {
+	c.rest()
+	c.term = 0
+	c.life++ // whatever was under way is void
+	c.probes.halt()
+	c.client.News = nil
+	c.soon(100*time.Millisecond, func() { c.claim(true) })
+}
+
+func (c *server) hear(index int, r row) {
+	if c.term == 0 || !c.alive || c.frozen != 0 {
+		return
+	}
+	c.pic.Hear(picture.Edge{
+		Machine: c.pic.View(index).Machine.Name, Check: r.check.Name, Epoch: r.epoch, Standing: r.standing, Result: r.result,
+		Since: c.now().Mono,
+	})
+	c.heat()
+}
+
+// answersChanged takes in that an address may answer differently.
+func (c *server) answersChanged(a netip.Addr) {
+	if c.alive && c.frozen == 0 && c.probes != nil {
+		c.probes.changed(a)
+	}
+}
+
+// heat asks for a round at the end of this instant.
+func (c *server) heat() {
+	if !c.hot {
+		c.hot = true
+		c.s.hot = append(c.s.hot, c)
+	}
+}
+
+// round decides if there is anything to decide, and lets what follows happen.
+func (c *server) round() {
+	if !c.alive || c.frozen != 0 || c.term == 0 {
+		return
+	}
+	if c.lease.ends(c.s.w.Now()) <= c.s.w.Now() {
+		c.lose()
+		return
+	}
+	now := c.now()
+	if !c.pic.Dirty() && (c.wake == 0 || c.s.w.Now() < c.wake) {
+		return
+	}
+	d := decide.Decide(c.pic.Snapshot(now))
+	c.s.score.Decisions++
+	c.wake = 0
+	if r := c.adopt(d); r != taken {
+		c.refused(r)
+		return
+	}
+	c.pic.Settled()
+	if d.Next != 0 {
+		c.wakeAt(c.worldTime(d.Next))
+	}
+}
+
+func (c *server) wakeAt(t time.Duration) {
+	c.wake = t
+	life := c.life
+	c.s.w.At(t, func() {
+		if c.life == life && c.wake == t {
+			c.enter(life, c.heat)
+		}
+	})
+}
+
+// refused deals with a store that did not take a decision.
+func (c *server) refused(r refusal) {
+	if r == storeFull {
+		c.wakeAt(c.s.w.Now() + time.Second)
+		return
+	}
+	c.lose()
+}
+
+// adopt stores a decision, machine by machine, and lets each one's actions begin as soon as its belief is stored.
+func (c *server) adopt(d decide.Decision) refusal {
+	records := append(c.pending, d.Records...)
+	if d.Brake != c.pic.Brake() || len(records) > 0 {
+		if r := c.commit(func() {
+			c.s.judge.overall(c.s.store.overall.Brake, d.Brake, records)
+			c.s.store.overall = overall{Brake: d.Brake}
+		}); r != taken {
+			return r
+		}
+		c.pending = nil
+		c.pic.AdoptBrake(d.Brake)
+	}
+	for _, m := range d.Machines {
+		if r := c.adoptMachine(m); r != taken {
+			return r
+		}
+	}
+	return taken
+}
+
+func (c *server) adoptMachine(m decide.Machine) refusal {
+	n, _ := m.Belief.Name.Ordinal()
+	if !same(c.s.store.beliefs[n-1], m.Belief) || len(m.Records) > 0 {
+		if r := c.commit(func() {
+			c.s.judge.committed(c, &c.s.store.beliefs[n-1], &m.Belief, m.Records)
+			c.s.store.beliefs[n-1] = m.Belief.Clone()
+		}); r != taken {
+			return r
+		}
+	}
+	c.pic.Adopt(m)
+	for _, a := range m.Actions {
+		c.perform(m.Index, a)
+		if c.frozen != 0 {
+			break
+		}
+	}
+	if c.pic.View(m.Index).Machine.Repair != nil {
+		c.pollSoon()
+	}
+	return taken
+}
+
+// commit writes, unless the process dies at this write.
+func (c *server) commit(write func()) refusal {
+	if c.crashIn > 0 {
+		if c.crashIn--; c.crashIn == 0 {
+			if c.s.w.Random(2) == 0 {
+				c.s.store.commit(c, c.term, write)
+			}
+			c.s.crashAndReturn(c)
+			return storeAway
+		}
+	}
+	return c.s.store.commit(c, c.term, write)
+}
+
+// note keeps a record about the fleet for the next write.
+func (c *server) note(r fleet.Record) {
+	r.At, r.Fleet, r.Provider = c.now().Wall, c.s.spec.Name, c.s.spec.Provider
+	c.pending = append(c.pending, r)
+}

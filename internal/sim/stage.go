@@ -1,0 +1,200 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"net/netip"
+	"reflect"
+	"strconv"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/sim/world"
+)
+
+// Options are what one run consists of.
+type Options struct {
+	Spec  fleet.Spec
+	Hosts []world.Host // default: one without a name
+	// Boot, BootMost, Latency and LatencyMost are the world's; zero means its defaults.
+	Boot, BootMost, Latency, LatencyMost time.Duration
+	Poll                                 time.Duration // between full listings; default 5 s
+	Servers                              int           // how many hale servers share the fleet; default 1
+	Seed                                 uint64
+	Horizon                              time.Duration // how long faults may begin
+	// Calm is how much longer the run goes on without new faults, so that what was begun can end. Default 6 h.
+	Calm time.Duration
+	Plan []Event // what happens, sorted by time
+	// Operator is the mean time after which a person who was paged mends what hale left to them; zero: nobody comes.
+	Operator time.Duration
+	// Empty begins with nothing built; else every machine runs, certified, at the start.
+	Empty bool
+	Trace io.Writer // a line per event and record; nil: none
+	// Rival replaces hale's judgement by a naive policy; empty: hale.
+	Rival Rival
+}
+
+// epoch is the wall time at which every simulated world begins.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+const installation = "simulated"
+
+// stage is one run.
+type stage struct {
+	options Options
+	spec    fleet.Spec
+	w       *world.World
+	store   *store
+	servers crew
+	hot     []*server
+	judge   *judge
+	score   *Score
+	trace   *trace
+	rival   *rival
+	lifts   map[string]func()
+}
+
+// crew is the hale servers of a run.
+type crew []*server
+
+func (c crew) alone() bool { return len(c) == 1 }
+
+// Run plays a run to its end. It is deterministic: equal options give equal results and equal traces.
+func Run(o Options) (Result, error) {
+	s, err := newStage(o)
+	if err != nil {
+		return Result{}, err
+	}
+	s.play()
+	return s.result(), nil
+}
+
+func newStage(o Options) (*stage, error) {
+	if o.Poll == 0 {
+		o.Poll = 5 * time.Second
+	}
+	if o.Calm == 0 {
+		o.Calm = 6 * time.Hour
+	}
+	o.Servers = max(o.Servers, 1)
+	s := &stage{options: o, spec: o.Spec, score: &Score{}, trace: newTrace(o.Trace), lifts: map[string]func(){}}
+	s.w = world.New(world.Options{
+		Seed: o.Seed, Hosts: o.Hosts, Boot: o.Boot, BootMost: o.BootMost, Latency: o.Latency, LatencyMost: o.LatencyMost,
+		Proven: provenAfter(o.Spec),
+	})
+	s.judge = newJudge(s)
+	s.w.Watch = s.judge
+	s.store = &store{beliefs: make([]fleet.Machine, o.Spec.Size), cut: map[*server]int{}}
+	if !o.Empty {
+		s.plant()
+	}
+	for i := range o.Servers {
+		s.servers = append(s.servers, &server{s: s, name: "hale-" + strconv.Itoa(i+1)})
+	}
+	for i := range o.Plan {
+		if err := s.schedule(o.Plan[i]); err != nil {
+			return nil, fmt.Errorf("event %d: %w", i+1, err)
+		}
+	}
+	return s, nil
+}
+
+// provenAfter is how long a machine's own checks need to call it up.
+func provenAfter(spec fleet.Spec) time.Duration {
+	var longest time.Duration
+	for _, c := range spec.Checks {
+		longest = max(longest, time.Duration(max(c.UpAfter-1, 0))*c.Every)
+	}
+	return longest
+}
+
+// plant gives every machine an instance that hale built and certified long ago.
+func (s *stage) plant() {
+	hosts := s.w.Hosts()
+	for n := 1; n <= s.spec.Size; n++ {
+		name := s.spec.Name.Machine(n)
+		id := "planted-" + strconv.Itoa(n)
+		h := hosts[(n-1)*len(hosts)/s.spec.Size].Name
+		vm := s.w.Plant(world.Status{ID: id, Name: string(name), Host: h, Mark: world.Mark{
+			Installation: installation, Fleet: string(s.spec.Name), Machine: string(name), Generation: 1, Certified: true,
+		}})
+		s.store.beliefs[n-1] = fleet.Machine{
+			Name: name, Generation: 1, Address: vm.Status.Address,
+			Current: fleet.Incarnation{ID: fleet.InstanceID(id), Generation: 1, Host: fleet.HostName(h), Certified: true},
+			Health:  fleet.Health{Verdict: fleet.VerdictHealthy, Since: epoch},
+		}
+	}
+}
+
+// play lets time pass until nothing can happen any more.
+func (s *stage) play() {
+	if s.options.Rival != "" {
+		s.rival = newRival(s, s.options.Rival)
+		s.rival.start()
+	} else {
+		for _, c := range s.servers {
+			c.start()
+		}
+	}
+	end := s.options.Horizon + s.options.Calm
+	for {
+		s.settle()
+		next, ok := s.w.Next()
+		if !ok || next > end {
+			break
+		}
+		s.w.Step()
+		for t, ok := s.w.Next(); ok && t == s.w.Now(); t, ok = s.w.Next() {
+			s.w.Step()
+		}
+	}
+	s.judge.finish(end)
+}
+
+// settle lets every server decide on what it heard in this instant.
+func (s *stage) settle() {
+	for len(s.hot) > 0 {
+		c := s.hot[0]
+		s.hot = s.hot[1:]
+		c.hot = false
+		c.round()
+	}
+}
+
+func (s *stage) wall(t time.Duration) time.Time { return epoch.Add(t) }
+
+// fleetHosts returns the hosts as a listing shows them.
+func (s *stage) fleetHosts(dark map[string]bool) []fleet.Host {
+	hosts := s.w.Hosts()
+	out := make([]fleet.Host, len(hosts))
+	for i, h := range hosts {
+		out[i] = fleet.Host{Name: fleet.HostName(h.Name), Up: !dark[h.Name]}
+	}
+	return out
+}
+
+func (s *stage) addressChanged(a netip.Addr) {
+	for _, c := range s.servers {
+		c.answersChanged(a)
+	}
+	if s.rival != nil {
+		s.rival.probes.changed(a)
+	}
+}
+
+// crashAndReturn kills a server in the middle of what it does; somebody starts it again.
+func (s *stage) crashAndReturn(c *server) {
+	c.crash()
+	s.w.After(s.between(time.Second, time.Minute), func() {
+		if !c.alive {
+			c.start()
+		}
+	})
+}
+
+func (s *stage) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(s.w.Random(int(most-least)))
+}
+
+// same reports whether two beliefs are the same.
+func same(a, b fleet.Machine) bool { return reflect.DeepEqual(a, b) }

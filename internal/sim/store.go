@@ -1,0 +1,97 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// store is what survives controllers: beliefs, brake and the owner's lease. It rejects a stale owner's write by itself.
+type store struct {
+	beliefs []fleet.Machine // by ordinal-1; the zero value: never written
+	overall overall
+	owner   *server
+	term    uint64 // of the owner; each claim gets the next
+	commits uint64
+	full    int             // how many faults keep it from taking writes
+	cut     map[*server]int // how many faults keep a server from it
+}
+
+// overall is the belief about the fleet as a whole.
+type overall struct {
+	Brake fleet.Brake
+}
+
+// refusal is why the store did not take a write.
+type refusal string
+
+const (
+	taken     refusal = ""
+	staleTerm refusal = "another owner's term"
+	storeFull refusal = "no space"
+	storeAway refusal = "the store does not answer"
+)
+
+// commit stores what write changes, if the server still owns the fleet.
+func (s *store) commit(by *server, term uint64, write func()) refusal {
+	switch {
+	case s.cut[by] > 0:
+		return storeAway
+	case s.owner != by || s.term != term:
+		return staleTerm
+	case s.full > 0:
+		return storeFull
+	}
+	s.commits++
+	write()
+	return taken
+}
+
+// load returns the beliefs as another process would read them.
+func (s *store) load() ([]fleet.Machine, overall, error) {
+	var out []fleet.Machine
+	for _, m := range s.beliefs {
+		if m.Name == "" {
+			continue
+		}
+		var read fleet.Machine
+		if err := again(m, &read); err != nil {
+			return nil, overall{}, fmt.Errorf("%s: %w", m.Name, err)
+		}
+		out = append(out, read)
+	}
+	var all overall
+	err := again(s.overall, &all)
+	return out, all, err
+}
+
+// again takes a value through the form in which a store keeps it.
+func again(from, to any) error {
+	data, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, to)
+}
+
+// lease is one server's claim on the fleet.
+type lease struct {
+	length  time.Duration
+	granted time.Duration
+	stopped time.Duration // since when it is not renewed; 0: it is
+}
+
+// renewals is how often within its length a lease is renewed.
+const renewals = 3
+
+// ends returns when the lease runs out, as far as its holder knows.
+func (l lease) ends(now time.Duration) time.Duration {
+	last := now
+	if l.stopped != 0 {
+		last = l.stopped
+	}
+	every := l.length / renewals
+	return l.granted + (last-l.granted)/every*every + l.length
+}

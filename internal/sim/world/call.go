@@ -1,0 +1,391 @@
+package world
+
+import (
+	"slices"
+	"time"
+)
+
+// Op is a changing call's operation.
+type Op string
+
+// The operations.
+const (
+	Create   Op = "create"
+	Start    Op = "start"
+	Reboot   Op = "reboot"
+	PowerOff Op = "power-off"
+	Delete   Op = "delete"
+	Certify  Op = "certify"
+)
+
+// Disruptive reports whether the operation can interrupt or destroy a running machine.
+func (o Op) Disruptive() bool { return o == Reboot || o == PowerOff || o == Delete }
+
+// End is how a call ended for the caller.
+type End string
+
+// The ends.
+const (
+	Done         End = ""
+	Lost         End = "unknown-outcome" // the answer did not come in time, or not at all
+	Transient    End = "transient"
+	Throttled    End = "throttled"
+	Quota        End = "quota"
+	Unauthorised End = "unauthorised"
+	Conflict     End = "conflict"
+	NotFound     End = "not-found"
+	Permanent    End = "permanent"
+)
+
+// Call is one changing call.
+type Call struct {
+	Client string
+	Op     Op
+	// ID and Host name the instance; Name and Mark are what it is called, or what it must bear.
+	ID, Host, Name string
+	Mark           Mark
+	// Sent is when it left the caller, At when it reached the provider.
+	Sent, At time.Duration
+	// Healthy says that the instance was healthy, and Serving that it served, when the call was sent. Both may be untrue
+	// by the time it arrives.
+	Healthy, Serving bool
+	// Stranger says that the instance bears no mark, or another's.
+	Stranger bool
+	// Certified is the instance's mark as it truly was.
+	Certified bool
+	Effect    bool // it changed the truth
+	Again     bool // the provider did it twice
+	End       End
+}
+
+// Client is one caller's connection with the provider.
+type Client struct {
+	Name string
+	w    *World
+	// news are the instances that changed since this client last heard of them all, in the order of change.
+	news  []*VM
+	noted map[*VM]bool
+	// News is called when there is some after there was none; nil: nobody listens.
+	News func()
+	down  int // how many faults keep it from the provider
+}
+
+// Client opens a connection for the caller.
+func (w *World) Client(name string) *Client {
+	c := &Client{Name: name, w: w, noted: map[*VM]bool{}}
+	for _, h := range w.order {
+		for _, vm := range h.guests {
+			c.note(vm)
+		}
+	}
+	w.clients = append(w.clients, c)
+	return c
+}
+
+// Find looks for the instance in a complete listing. It ends Transient when a host is silent: the instance may be there.
+func (c *Client) Find(id string, limit time.Duration, answer func(Status, End)) {
+	w := c.w
+	once := func(s Status, e End) {
+		if answer != nil {
+			answer(s, e)
+			answer = nil
+		}
+	}
+	w.After(limit, func() { once(Status{}, Transient) })
+	fate := w.fate(c, Call{Op: list})
+	w.After(w.between(w.options.Latency, w.options.LatencyMost)+fate.delay, func() {
+		silent := c.down > 0
+		for _, h := range w.order {
+			silent = silent || h.dark > 0
+		}
+		switch vm := w.vms[id]; {
+		case fate.fails != Done:
+			once(Status{}, fate.fails)
+		case silent:
+			once(Status{}, Transient)
+		case vm == nil || w.emptied():
+			once(Status{}, NotFound)
+		default:
+			once(vm.Status, Done)
+		}
+	})
+}
+
+// Close ends the connection. Calls under way go on without anybody to answer.
+func (c *Client) Close() {
+	c.w.clients = slices.DeleteFunc(c.w.clients, func(o *Client) bool { return o == c })
+}
+
+func (c *Client) note(vm *VM) {
+	if c.noted[vm] {
+		return
+	}
+	c.noted[vm] = true
+	c.news = append(c.news, vm)
+	if c.News != nil && len(c.news) == 1 {
+		c.News()
+	}
+}
+
+// Behind reports whether something changed since this client last heard of everything.
+func (c *Client) Behind() bool { return len(c.news) > 0 }
+
+// Send sends a changing call that the caller waits for at most limit; answer is called once.
+func (c *Client) Send(call Call, limit time.Duration, answer func(End)) {
+	w := c.w
+	call.Client, call.Sent = c.Name, w.now
+	if vm := w.vms[call.ID]; vm != nil {
+		call.Healthy, call.Serving = w.Healthy(vm), vm.serving
+		call.Stranger = vm.Mark.Machine == "" || vm.Mark.Installation != call.Mark.Installation
+		call.Certified = vm.Mark.Certified
+	}
+	if w.Watch != nil {
+		w.Watch.Sent(&call)
+	}
+	once := func(e End) {
+		if answer != nil {
+			answer(e)
+			answer = nil
+		}
+	}
+	w.After(limit, func() { once(Lost) })
+	fate := w.fate(c, call)
+	took := w.between(w.options.Latency, w.options.LatencyMost) + fate.delay
+	if fate.fails != Done {
+		w.After(took, func() { once(fate.fails) })
+		return
+	}
+	w.After(took/2, func() {
+		end := w.carryOut(c, &call)
+		if fate.twice {
+			again := call
+			again.Again = true
+			w.After(fate.again, func() { w.carryOut(c, &again) })
+		}
+		if !fate.mute {
+			w.After(took-took/2, func() { once(end) })
+		}
+	})
+}
+
+// carryOut lets the call reach the provider.
+func (w *World) carryOut(c *Client, call *Call) End {
+	call.At = w.now
+	if c.down > 0 || w.hosts[call.Host] == nil || w.hosts[call.Host].dark > 0 {
+		call.End = Transient
+	} else {
+		call.Effect, call.End = w.do(call)
+	}
+	if w.Watch != nil {
+		w.Watch.Acted(call)
+	}
+	return call.End
+}
+
+// do executes the call and says whether it changed anything.
+func (w *World) do(call *Call) (bool, End) {
+	if call.Op == Create {
+		return w.create(call)
+	}
+	vm := w.vms[call.ID]
+	if vm == nil || vm.Host != call.Host {
+		if call.Op == Delete {
+			return false, Done
+		}
+		return false, NotFound
+	}
+	if vm.Mark.Installation != call.Mark.Installation || vm.Mark.Machine != call.Mark.Machine || vm.Mark.Generation != call.Mark.Generation {
+		return false, Conflict
+	}
+	switch call.Op {
+	case Start:
+		if vm.on() {
+			return false, Done
+		}
+		w.setPower(vm, Running, StopUnknown)
+	case Reboot:
+		if !vm.on() && vm.Power != Crashed {
+			return false, Conflict
+		}
+		w.reset(vm)
+	case PowerOff:
+		if vm.Power == Off {
+			return false, Done
+		}
+		w.setPower(vm, Off, StopExternal)
+	case Delete:
+		if vm.on() || vm.Power == Crashed {
+			return false, Conflict
+		}
+		w.remove(vm)
+	case Certify:
+		vm.Mark.Certified = true
+		w.refresh(vm)
+	case Create:
+	}
+	return true, Done
+}
+
+// reset boots the instance anew without a moment of being off.
+func (w *World) reset(vm *VM) {
+	if vm.Power != Running {
+		w.setPower(vm, Running, StopUnknown)
+		if vm.booted { // it was only paused
+			w.boot(vm)
+			w.refresh(vm)
+		}
+		return
+	}
+	w.boot(vm)
+	w.refresh(vm)
+}
+
+func (w *World) create(call *Call) (bool, End) {
+	if w.vms[call.ID] != nil || w.names[place{call.Host, call.Name}] != nil {
+		return false, Conflict
+	}
+	vm := w.add(Status{ID: call.ID, Name: call.Name, Host: call.Host, Mark: call.Mark})
+	for _, b := range w.builds {
+		if b.machine == "" || b.machine == call.Mark.Machine {
+			vm.ills = append(vm.ills, &illness{Ailment: b.ailment})
+		}
+	}
+	w.setPower(vm, Running, StopUnknown)
+	return true, Done
+}
+
+// Get asks for one instance. It is not found when the host answered and has none.
+func (c *Client) Get(id, host string, limit time.Duration, answer func(Status, End)) {
+	w := c.w
+	once := func(s Status, e End) {
+		if answer != nil {
+			answer(s, e)
+			answer = nil
+		}
+	}
+	w.After(limit, func() { once(Status{}, Transient) })
+	fate := w.fate(c, Call{Op: get, ID: id, Host: host})
+	took := w.between(w.options.Latency, w.options.LatencyMost) + fate.delay
+	if fate.fails != Done {
+		w.After(took, func() { once(Status{}, fate.fails) })
+		return
+	}
+	w.After(took, func() {
+		h := w.hosts[host]
+		vm := w.vms[id]
+		switch {
+		case c.down > 0 || h == nil || h.dark > 0:
+			once(Status{}, Transient)
+		case vm == nil || vm.Host != host:
+			once(Status{}, NotFound)
+		default:
+			once(vm.Status, Done)
+		}
+	})
+}
+
+// The reading operations, for faults that select by operation.
+const (
+	get  Op = "get"
+	list Op = "list"
+)
+
+// Listing is an answer to List: equal to a complete list, told as what changed since the client's last one.
+type Listing struct {
+	Dark    map[string]bool // hosts that did not answer
+	Changed []Status
+	Removed []string
+}
+
+// List asks for everything.
+func (c *Client) List(limit time.Duration, answer func(Listing, End)) {
+	w := c.w
+	once := func(l Listing, e End) {
+		if answer != nil {
+			answer(l, e)
+			answer = nil
+		}
+	}
+	w.After(limit, func() { once(Listing{}, Transient) })
+	fate := w.fate(c, Call{Op: list})
+	took := w.between(w.options.Latency, w.options.LatencyMost) + fate.delay
+	if fate.fails != Done {
+		w.After(took, func() { once(Listing{}, fate.fails) })
+		return
+	}
+	w.After(took, func() {
+		if answer == nil {
+			return
+		}
+		l, end := c.listing()
+		once(l, end)
+	})
+}
+
+// listing composes the answer. What lies on silent hosts, and what a stale answer hides, stays news.
+func (c *Client) listing() (Listing, End) {
+	w := c.w
+	l := Listing{Dark: map[string]bool{}}
+	for _, h := range w.order {
+		if h.dark > 0 {
+			l.Dark[h.Name] = true
+		}
+	}
+	if c.down > 0 || len(l.Dark) == len(w.order) {
+		return Listing{}, Transient
+	}
+	if w.emptied() {
+		return c.emptyListing(l), Done
+	}
+	as := w.now - w.staleness()
+	if as < w.now {
+		w.forget()
+		for _, vm := range w.recent {
+			c.note(vm)
+		}
+	}
+	var later []*VM
+	for _, vm := range c.news {
+		s, there := vm.asOf(as)
+		switch {
+		case l.Dark[vm.Host]:
+			later = append(later, vm)
+			continue
+		case there:
+			l.Changed = append(l.Changed, s)
+		default:
+			l.Removed = append(l.Removed, vm.ID)
+		}
+		if as < w.now && vm.history[len(vm.history)-1].at > as {
+			later = append(later, vm)
+		}
+	}
+	c.news = later
+	clear(c.noted)
+	for _, vm := range later {
+		c.noted[vm] = true
+	}
+	return l, Done
+}
+
+// emptyListing is a lie in which nothing exists.
+func (c *Client) emptyListing(l Listing) Listing {
+	for _, h := range c.w.order {
+		for _, vm := range h.guests {
+			l.Removed = append(l.Removed, vm.ID)
+			c.note(vm)
+		}
+	}
+	return l
+}
+
+// forget drops from recent what no stale listing can still be wrong about.
+func (w *World) forget() {
+	w.recent = slices.DeleteFunc(w.recent, func(vm *VM) bool {
+		old := w.now-vm.history[len(vm.history)-1].at > memory
+		if old {
+			vm.listed = false
+		}
+		return old
+	})
+}

@@ -1,0 +1,349 @@
+package world
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// Crash ends the machine's instance as a killed process does, or as a guest's own shutdown, or as a person's order.
+func (w *World) Crash(vm *VM, why Stop) {
+	if vm.Power != Gone {
+		w.setPower(vm, Off, why)
+	}
+}
+
+// Panic ends the guest and leaves its remains in place.
+func (w *World) Panic(vm *VM) {
+	if vm.on() {
+		w.setPower(vm, Crashed, StopCrash)
+	}
+}
+
+// Vanish removes the instance behind everybody's back.
+func (w *World) Vanish(vm *VM) {
+	if vm.Power != Gone {
+		w.remove(vm)
+	}
+}
+
+// Suspend pauses the instance; the returned function lets it go on.
+func (w *World) Suspend(vm *VM) (lift func()) {
+	if !vm.on() {
+		return func() {}
+	}
+	w.setPower(vm, Paused, StopUnknown)
+	return func() {
+		if vm.Power == Paused {
+			w.setPower(vm, Running, StopUnknown)
+		}
+	}
+}
+
+// PowerOn starts the instance as a person does, and heals what only a person can heal.
+func (w *World) PowerOn(vm *VM) {
+	if vm.Power == Gone {
+		return
+	}
+	vm.ills = nil
+	if vm.Power == Running {
+		w.boot(vm)
+		w.refresh(vm)
+		return
+	}
+	w.setPower(vm, Running, StopUnknown)
+}
+
+// Readdress gives the machine another address.
+func (w *World) Readdress(vm *VM) {
+	if vm.Power == Gone {
+		return
+	}
+	w.newLease(vm)
+	if vm.Status.Address.IsValid() {
+		vm.Status.Address = vm.lease
+	}
+	w.refresh(vm)
+}
+
+// Migrate moves the instance to another host, if its name is free there.
+func (w *World) Migrate(vm *VM, to string) bool {
+	h := w.hosts[to]
+	if h == nil || vm.Power == Gone || w.names[place{to, vm.Name}] != nil {
+		return false
+	}
+	old := w.hosts[vm.Host]
+	old.guests = slices.DeleteFunc(old.guests, func(g *VM) bool { return g == vm })
+	delete(w.names, place{vm.Host, vm.Name})
+	vm.Host, vm.Network, vm.Storage = to, h.Network, h.Storage
+	h.guests = append(h.guests, vm)
+	w.names[place{to, vm.Name}] = vm
+	w.refresh(vm)
+	return true
+}
+
+// Sicken gives the machine an ailment; the returned function ends it, if nothing else did.
+func (w *World) Sicken(vm *VM, a Ailment) (lift func()) {
+	i := &illness{Ailment: a}
+	vm.ills = append(vm.ills, i)
+	w.refresh(vm)
+	return func() {
+		if slices.Contains(vm.ills, i) {
+			vm.ills = slices.DeleteFunc(vm.ills, func(o *illness) bool { return o == i })
+			w.refresh(vm)
+		}
+	}
+}
+
+// badBuilds makes new instances ill from birth.
+type badBuilds struct {
+	machine string // empty: all
+	ailment Ailment
+}
+
+// SpoilBuilds makes every instance built from now on ail, as a bad template does.
+func (w *World) SpoilBuilds(machine string, a Ailment) (lift func()) {
+	b := &badBuilds{machine, a}
+	w.builds = append(w.builds, b)
+	return func() { w.builds = slices.DeleteFunc(w.builds, func(o *badBuilds) bool { return o == b }) }
+}
+
+// PowerFailure takes the power from the domain's hosts together with their control planes. When it is lifted the hosts are
+// back and their machines are off.
+func (w *World) PowerFailure(d Domain) (lift func()) {
+	var hit []*host
+	for _, h := range w.order {
+		if h.in(d) {
+			hit = append(hit, h)
+			h.dark++
+			for _, vm := range h.guests {
+				if vm.on() {
+					w.setPower(vm, Off, StopCrash)
+				}
+			}
+		}
+	}
+	return func() {
+		for _, h := range hit {
+			h.dark--
+			w.newsOf(h)
+		}
+	}
+}
+
+// Darkness cuts everybody from the control planes of the domain's hosts. Their machines run on.
+func (w *World) Darkness(d Domain) (lift func()) {
+	var hit []*host
+	for _, h := range w.order {
+		if h.in(d) {
+			hit = append(hit, h)
+			h.dark++
+		}
+	}
+	return func() {
+		for _, h := range hit {
+			h.dark--
+			w.newsOf(h)
+		}
+	}
+}
+
+// newsOf makes the next listing tell all about the host: nobody knows what was missed.
+func (w *World) newsOf(h *host) {
+	for _, c := range w.clients {
+		for _, vm := range h.guests {
+			c.note(vm)
+		}
+	}
+}
+
+// cut is a broken way between two of vantage, machines and peers.
+type cut struct {
+	vantage string // empty: from everybody, peers too
+	domain  Domain
+}
+
+// Part breaks the network between a vantage and the machines of a domain. With an empty vantage nobody reaches them, not
+// even their peers: then they do not serve.
+func (w *World) Part(vantage string, d Domain) (lift func()) {
+	c := &cut{vantage, d}
+	w.cuts = append(w.cuts, c)
+	w.retell(d)
+	return func() {
+		w.cuts = slices.DeleteFunc(w.cuts, func(o *cut) bool { return o == c })
+		w.retell(d)
+	}
+}
+
+func (w *World) retell(d Domain) {
+	for _, vm := range w.within(d) {
+		w.refresh(vm)
+	}
+}
+
+func (w *World) severed(vm *VM) bool { return w.cutFrom("", vm) }
+
+// cutFrom reports whether the way from the vantage to the machine is broken; an empty vantage asks for its peers.
+func (w *World) cutFrom(vantage string, vm *VM) bool {
+	for _, c := range w.cuts {
+		if (c.vantage == "" || c.vantage == vantage) && (w.hosts[vm.Host].in(c.domain) || c.domain.Kind == "machine" && c.domain.Name == vm.Mark.Machine) {
+			return true
+		}
+	}
+	return false
+}
+
+// Isolated reports whether the vantage reaches nothing at all.
+func (w *World) Isolated(vantage string) bool {
+	return slices.ContainsFunc(w.cuts, func(c *cut) bool {
+		return (c.vantage == vantage || c.vantage == "") && c.domain.Kind == "all"
+	})
+}
+
+// Cutoff keeps the client from the provider.
+func (w *World) Cutoff(client string) (lift func()) {
+	var hit []*Client
+	for _, c := range w.clients {
+		if client == "" || c.Name == client {
+			c.down++
+			hit = append(hit, c)
+		}
+	}
+	return func() {
+		for _, c := range hit {
+			c.down--
+		}
+	}
+}
+
+// Hears is what a probe from the vantage to the address hears now.
+type Hears struct {
+	Ping Answer
+	TCP  Answer
+	HTTP Answer
+	// Loss is the share of probes that hear nothing in spite of the answers above.
+	Loss float64
+}
+
+// Answer is what one probe hears.
+type Answer string
+
+// The answers.
+const (
+	Well    Answer = "ok"
+	Silence Answer = "timeout"
+	Refused Answer = "refused"
+	Status5 Answer = "status"
+)
+
+// Hear tells what probes hear. It changes only when Watcher.Address says so.
+func (w *World) Hear(vantage string, a netip.Addr) Hears {
+	silent := Hears{Ping: Silence, TCP: Silence, HTTP: Silence}
+	vm := w.leases[a]
+	if vm == nil || !vm.pings() || w.cutFrom(vantage, vm) || w.cutFrom("", vm) {
+		return silent
+	}
+	h := Hears{Ping: Well, TCP: Well, HTTP: Well, Loss: vm.loss()}
+	switch {
+	case vm.ails(AppDead):
+		h.TCP, h.HTTP = Refused, Refused
+	case vm.ails(AppError):
+		h.HTTP = Status5
+	}
+	return h
+}
+
+// Chance draws true with the probability.
+func (w *World) Chance(p float64) bool { return p > 0 && w.random.Float64() < p }
+
+// Random returns a number below n.
+func (w *World) Random(n int) int { return w.random.IntN(n) }
+
+// Trouble makes provider calls go wrong, each with its chance, while it lasts.
+type Trouble struct {
+	Client string // empty: everybody's
+	Op     Op     // empty: all that change something
+	Host   string // empty: all
+	Reads  bool   // reads fail, too, with the chance of Fails
+
+	Fails float64 // ends with How and does nothing
+	How   End     // default Transient
+	Lost  float64 // takes effect, the answer is lost
+	Twice float64 // takes effect, and again within a minute
+	Late  float64 // takes effect only after the caller gave up, within two minutes
+	Empty bool    // listings are complete, successful and empty
+	Stale time.Duration
+	Times int // how many calls are hit; 0: all while it lasts
+}
+
+type troubled struct {
+	Trouble
+	left int
+}
+
+// Upset puts trouble between the callers and the provider.
+func (w *World) Upset(t Trouble) (lift func()) {
+	if t.How == Done {
+		t.How = Transient
+	}
+	in := &troubled{Trouble: t, left: t.Times}
+	w.trouble = append(w.trouble, in)
+	return func() {
+		w.trouble = slices.DeleteFunc(w.trouble, func(o *troubled) bool { return o == in })
+		for _, h := range w.order {
+			w.newsOf(h)
+		}
+	}
+}
+
+// fate is what becomes of one call.
+type fate struct {
+	fails        End
+	mute, twice  bool
+	delay, again time.Duration
+}
+
+func (w *World) fate(c *Client, call Call) fate {
+	if c.down > 0 {
+		return fate{fails: Transient}
+	}
+	reading := call.Op == get || call.Op == list
+	for _, t := range w.trouble {
+		if t.Client != "" && t.Client != c.Name || t.Host != "" && t.Host != call.Host || t.Times > 0 && t.left == 0 ||
+			t.Op != "" && t.Op != call.Op || reading && !t.Reads {
+			continue
+		}
+		if f, hit := w.draw(t.Trouble, reading); hit {
+			t.left--
+			return f
+		}
+	}
+	return fate{}
+}
+
+func (w *World) draw(t Trouble, reading bool) (fate, bool) {
+	switch {
+	case w.Chance(t.Fails):
+		return fate{fails: t.How}, true
+	case reading:
+	case w.Chance(t.Lost):
+		return fate{mute: true}, true
+	case w.Chance(t.Twice):
+		return fate{twice: true, again: w.between(0, time.Minute)}, true
+	case w.Chance(t.Late):
+		return fate{mute: true, delay: w.between(time.Second, 2*time.Minute)}, true
+	}
+	return fate{}, false
+}
+
+func (w *World) emptied() bool {
+	return slices.ContainsFunc(w.trouble, func(t *troubled) bool { return t.Empty })
+}
+
+func (w *World) staleness() time.Duration {
+	var most time.Duration
+	for _, t := range w.trouble {
+		most = max(most, t.Stale)
+	}
+	return min(most, memory)
+}

@@ -1,0 +1,306 @@
+package world
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// Power is an instance's power state.
+type Power string
+
+// The power states.
+const (
+	Running Power = "running"
+	Off     Power = "off"
+	Paused  Power = "paused"
+	Crashed Power = "crashed" // the guest died and its remains are in place
+	Gone    Power = "gone"
+)
+
+// Stop is who turned an instance off, in the provider's word.
+type Stop string
+
+// Who stopped it.
+const (
+	StopUnknown  Stop = ""
+	StopGuest    Stop = "guest"
+	StopExternal Stop = "external"
+	StopCrash    Stop = "crash"
+)
+
+// Mark is what the builder of an instance wrote on it.
+type Mark struct {
+	Installation, Fleet, Machine string
+	Generation                   uint64
+	Certified                    bool
+}
+
+// Status is an instance in the provider's word.
+type Status struct {
+	ID, Name, Host string
+	Network        string
+	Storage        string
+	Power          Power
+	Stop           Stop
+	Address        netip.Addr // invalid: not known yet
+	Mark           Mark
+}
+
+// VM is one instance as it truly is.
+type VM struct {
+	Status
+	Born   time.Duration
+	boots  uint64        // counts power-ons, so that an old boot's end is not taken for the new one's
+	upAt   time.Duration // when the boot under way ends
+	booted bool
+	ills   []*illness
+	// lease is the address that it uses; Status.Address is what the provider knows of it.
+	lease   netip.Addr
+	serving bool
+	since   time.Duration // since when it serves, or does not
+	history []moment      // oldest first, back to memory before now
+	listed  bool          // in World.recent
+}
+
+// moment is what the provider would have said from that time on.
+type moment struct {
+	at     time.Duration
+	status Status
+}
+
+// memory is how far back a stale listing can reach.
+const memory = 10 * time.Minute
+
+// illness is one thing that keeps a machine from serving.
+type illness struct {
+	Ailment
+	ended bool
+}
+
+// Ailment is what can be wrong inside a machine that its provider calls running.
+type Ailment struct {
+	Symptom Symptom
+	// Lasting ailments survive a reset: only a new instance is free of them.
+	Lasting bool
+	// Loss is the share of probes that are lost, for Lossy.
+	Loss float64
+}
+
+// Symptom is how an ailing machine looks from outside.
+type Symptom string
+
+// The symptoms.
+const (
+	Hung      Symptom = "hung"       // answers nothing
+	Unplugged Symptom = "no-network" // lives, and nobody reaches it
+	AppDead   Symptom = "app-dead"   // answers pings, refuses connections
+	AppError  Symptom = "app-error"  // answers requests with status 503
+	Slow      Symptom = "slow"       // answers everything too late
+	NoBoot    Symptom = "no-boot"    // comes up no more once it is down or reset
+	Lossy     Symptom = "lossy"      // loses some of the probes and serves its users all the same
+)
+
+// on reports whether the instance is powered on.
+func (vm *VM) on() bool { return vm.Power == Running || vm.Power == Paused }
+
+// Serving reports whether the machine would answer its checks now.
+func (vm *VM) Serving() bool { return vm.serving }
+
+// Since returns since when it serves, or does not.
+func (vm *VM) Since() time.Duration { return vm.since }
+
+func (vm *VM) ails(s Symptom) bool {
+	return slices.ContainsFunc(vm.ills, func(i *illness) bool { return i.Symptom == s })
+}
+
+func (vm *VM) loss() float64 {
+	var most float64
+	for _, i := range vm.ills {
+		if i.Symptom == Lossy {
+			most = max(most, i.Loss)
+		}
+	}
+	return most
+}
+
+// pings reports whether it would answer a ping from next door.
+func (vm *VM) pings() bool {
+	return vm.Power == Running && vm.booted && !vm.ails(Hung) && !vm.ails(Unplugged) && !vm.ails(Slow)
+}
+
+func (vm *VM) works() bool { return vm.pings() && !vm.ails(AppDead) && !vm.ails(AppError) }
+
+// Healthy reports whether the instance would pass its own checks now, asked by its peers.
+func (w *World) Healthy(vm *VM) bool {
+	return vm.serving && w.now-vm.since >= w.options.Proven
+}
+
+// VM returns the instance, or nil.
+func (w *World) VM(id string) *VM { return w.vms[id] }
+
+// Current returns the machine's instance of the highest generation, or nil.
+func (w *World) Current(machine string) *VM {
+	var best *VM
+	for _, h := range w.order {
+		if vm := w.names[place{h.Name, machine}]; vm != nil && (best == nil || vm.Mark.Generation > best.Mark.Generation) {
+			best = vm
+		}
+	}
+	return best
+}
+
+// Plant adds a machine that runs, booted long ago and serves, in the world's beginning.
+func (w *World) Plant(s Status) *VM {
+	vm := w.add(s)
+	w.setPower(vm, Running, StopUnknown)
+	vm.booted, vm.Status.Address = true, vm.lease
+	w.refresh(vm)
+	vm.since = w.now - w.options.Proven - time.Hour
+	return vm
+}
+
+// add makes an instance that is off. Its place is free.
+func (w *World) add(s Status) *VM {
+	h := w.hosts[s.Host]
+	s.Power, s.Stop, s.Network, s.Storage = Off, StopUnknown, h.Network, h.Storage
+	vm := &VM{Status: s, Born: w.now, since: w.now}
+	w.vms[s.ID] = vm
+	w.names[place{s.Host, s.Name}] = vm
+	h.guests = append(h.guests, vm)
+	w.newLease(vm)
+	return vm
+}
+
+func (w *World) newLease(vm *VM) {
+	if w.leases[vm.lease] == vm {
+		delete(w.leases, vm.lease)
+	}
+	old := vm.lease
+	w.last = w.last.Next()
+	vm.lease = w.last
+	w.leases[vm.lease] = vm
+	w.tellAddress(old)
+	w.tellAddress(vm.lease)
+}
+
+func (w *World) tellAddress(a netip.Addr) {
+	if w.Watch != nil && a.IsValid() {
+		w.Watch.Address(a)
+	}
+}
+
+// setPower changes the power state, with all that follows.
+func (w *World) setPower(vm *VM, p Power, why Stop) {
+	was := vm.on()
+	if p == Running && vm.Power == Paused {
+		vm.Power = p // it goes on where it was
+		w.refresh(vm)
+		return
+	}
+	vm.Power, vm.Stop = p, why
+	if p == Running {
+		w.boot(vm)
+	} else if p != Paused {
+		vm.booted, vm.Status.Address = false, netip.Addr{}
+		vm.boots++
+	}
+	if vm.on() != was {
+		w.count(vm)
+	}
+	w.refresh(vm)
+}
+
+func (w *World) count(vm *VM) {
+	m := vm.Mark.Machine
+	if vm.on() {
+		w.copies[m]++
+	} else {
+		w.copies[m]--
+	}
+	if w.Watch != nil && m != "" {
+		w.Watch.Copies(m, w.copies[m])
+	}
+}
+
+// boot lets the instance come up, with a fresh mind: what a reset cures is cured.
+func (w *World) boot(vm *VM) {
+	vm.ills = slices.DeleteFunc(vm.ills, func(i *illness) bool { return !i.Lasting })
+	vm.booted, vm.Status.Address = false, netip.Addr{}
+	vm.boots++
+	if vm.ails(NoBoot) {
+		return
+	}
+	boot, took := vm.boots, w.between(w.options.Boot, w.options.BootMost)
+	w.After(took/2, func() {
+		if vm.boots == boot {
+			vm.Status.Address = vm.lease
+			w.refresh(vm)
+		}
+	})
+	w.After(took, func() {
+		if vm.boots == boot {
+			vm.booted = true
+			w.refresh(vm)
+		}
+	})
+}
+
+// refresh lets the world notice that something about the instance changed.
+func (w *World) refresh(vm *VM) {
+	w.remember(vm)
+	serving := vm.works() && !w.severed(vm)
+	if serving != vm.serving {
+		vm.serving, vm.since = serving, w.now
+		if w.Watch != nil {
+			w.Watch.Serving(vm)
+		}
+	}
+	w.tellAddress(vm.lease)
+}
+
+// remember keeps what the provider would say, for listings of now and of the past.
+func (w *World) remember(vm *VM) {
+	n := len(vm.history)
+	if n > 0 && vm.history[n-1].status == vm.Status {
+		return
+	}
+	for len(vm.history) > 1 && w.now-vm.history[1].at > memory {
+		vm.history = vm.history[1:]
+	}
+	if n > 0 && vm.history[len(vm.history)-1].at == w.now {
+		vm.history[len(vm.history)-1].status = vm.Status
+	} else {
+		vm.history = append(vm.history, moment{w.now, vm.Status})
+	}
+	if !vm.listed {
+		vm.listed = true
+		w.recent = append(w.recent, vm)
+	}
+	for _, c := range w.clients {
+		c.note(vm)
+	}
+}
+
+// asOf returns what the provider said of the instance at the time, and whether it knew of it.
+func (vm *VM) asOf(t time.Duration) (Status, bool) {
+	for _, m := range slices.Backward(vm.history) {
+		if m.at <= t {
+			return m.status, m.status.Power != Gone
+		}
+	}
+	return Status{}, false
+}
+
+// remove takes the instance out of the world.
+func (w *World) remove(vm *VM) {
+	w.setPower(vm, Gone, StopUnknown)
+	delete(w.vms, vm.ID)
+	delete(w.names, place{vm.Host, vm.Name})
+	if w.leases[vm.lease] == vm {
+		delete(w.leases, vm.lease)
+	}
+	h := w.hosts[vm.Host]
+	h.guests = slices.DeleteFunc(h.guests, func(g *VM) bool { return g == vm })
+	w.tellAddress(vm.lease)
+}

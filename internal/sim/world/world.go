@@ -1,0 +1,159 @@
+// Package world is a simulated installation in simulated time: hosts in racks, rooms and zones, virtual machines that boot,
+// fall ill and serve, a provider's API that is slow, lies, loses answers or does things twice, networks that part, power
+// that fails. It knows the truth about every machine and judges every call by it.
+//
+// It promises: one goroutine, time that only World.Step moves, and the same course of events for the same seed and the
+// same calls. It imports nothing of hale, so that no mistake of the judgement can hide in its judge. What it calls
+// healthy is a machine that would pass its own checks, asked from where its peers stand.
+//
+// It does not probe, decide or act by itself; it keeps nothing on disk.
+package world
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// Host is one hypervisor with the domains that it lies in. Empty names mean that there is no such domain.
+type Host struct {
+	Name, Rack, Room, Zone, Network, Storage string
+}
+
+// Options describe a world. Durations of zero take the defaults named with them.
+type Options struct {
+	Seed  uint64
+	Hosts []Host // default: one host with an empty name
+	// Boot is the time from power on until a machine serves, drawn evenly between Boot and BootMost. Default 20 s to 40 s.
+	Boot, BootMost time.Duration
+	// Latency is the time that a provider call takes, drawn evenly between Latency and LatencyMost. Default 50 ms to 500 ms.
+	Latency, LatencyMost time.Duration
+	// Proven is how long a machine must have served before it counts as healthy: the time in which its own checks would
+	// call it up. Default: at once.
+	Proven time.Duration
+}
+
+// World is the truth about a simulated installation. It is not safe for concurrent use.
+type World struct {
+	queue
+	options Options
+	random  *rand.Rand
+	hosts   map[string]*host
+	order   []*host // by name
+	vms     map[string]*VM
+	names   map[place]*VM
+	leases  map[netip.Addr]*VM
+	last    netip.Addr
+	copies  map[string]int // powered-on instances per machine
+	clients []*Client
+	recent  []*VM // with news younger than memory
+	cuts    []*cut
+	trouble []*troubled
+	builds  []*badBuilds
+
+	// Watch is told of everything that the judge may want to know; nil: nobody listens.
+	Watch Watcher
+}
+
+// Watcher hears the truth as it happens.
+type Watcher interface {
+	// Sent is told when a changing call is sent, with what was true at that moment.
+	Sent(c *Call)
+	// Acted is told when a changing call reached the provider, and what it did.
+	Acted(c *Call)
+	// Serving is told when a machine's instance begins or ceases to serve.
+	Serving(vm *VM)
+	// Copies is told when the number of powered-on instances of a machine changes.
+	Copies(machine string, n int)
+	// Address is told when what a probe to the address would hear may have changed.
+	Address(a netip.Addr)
+}
+
+type place struct{ host, name string }
+
+// host is one hypervisor as it truly is.
+type host struct {
+	Host
+	dark    int // how many faults keep its control plane silent
+	off     int // how many faults keep its power away
+	guests  []*VM
+	sortKey string
+}
+
+// New makes a world without machines at time zero.
+func New(o Options) *World {
+	if len(o.Hosts) == 0 {
+		o.Hosts = []Host{{}}
+	}
+	o.Boot = cmp.Or(o.Boot, 20*time.Second)
+	o.BootMost = max(o.Boot, cmp.Or(o.BootMost, 2*o.Boot))
+	o.Latency = cmp.Or(o.Latency, 50*time.Millisecond)
+	o.LatencyMost = max(o.Latency, cmp.Or(o.LatencyMost, 10*o.Latency))
+	w := &World{
+		options: o, random: rand.New(rand.NewPCG(o.Seed, 0x776f726c64)), hosts: map[string]*host{}, vms: map[string]*VM{},
+		names: map[place]*VM{}, leases: map[netip.Addr]*VM{}, last: netip.MustParseAddr("10.0.0.0"), copies: map[string]int{},
+	}
+	for _, h := range o.Hosts {
+		w.hosts[h.Name] = &host{Host: h}
+		w.order = append(w.order, w.hosts[h.Name])
+	}
+	slices.SortFunc(w.order, func(a, b *host) int { return cmp.Compare(a.Name, b.Name) })
+	return w
+}
+
+// Hosts returns the hosts, sorted by name.
+func (w *World) Hosts() []Host {
+	out := make([]Host, len(w.order))
+	for i, h := range w.order {
+		out[i] = h.Host
+	}
+	return out
+}
+
+// between draws a duration evenly.
+func (w *World) between(least, most time.Duration) time.Duration {
+	if most <= least {
+		return least
+	}
+	return least + time.Duration(w.random.Int64N(int64(most-least)))
+}
+
+// in reports whether the host lies in the domain.
+func (h *Host) in(d Domain) bool {
+	switch d.Kind {
+	case "all":
+		return true
+	case "host":
+		return h.Name == d.Name
+	case "rack":
+		return h.Rack == d.Name
+	case "room":
+		return h.Room == d.Name
+	case "zone":
+		return h.Zone == d.Name
+	case "network":
+		return h.Network == d.Name
+	case "storage":
+		return h.Storage == d.Name
+	}
+	return false
+}
+
+// Domain is a set of machines that share a fate: Kind is all, host, rack, room, zone, network or storage, and Name
+// which of them; or machine, and the machine's name.
+type Domain struct{ Kind, Name string }
+
+// within returns the instances in the domain, in the order of hosts and birth.
+func (w *World) within(d Domain) []*VM {
+	var out []*VM
+	for _, h := range w.order {
+		for _, vm := range h.guests {
+			if h.in(d) || d.Kind == "machine" && vm.Mark.Machine == d.Name {
+				out = append(out, vm)
+			}
+		}
+	}
+	return out
+}
