@@ -106,9 +106,10 @@ func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
 	m := w.M
 	switch in.Op {
 	case fleet.OpStart, fleet.OpReboot:
-		w.verifyFrom()
+		w.verifyFrom() // at the last known address, until the provider names another
 	case fleet.OpCreate:
 		m.Current, r.Next = r.Next, fleet.Incarnation{}
+		m.Address = w.View.Sighting(m.Current.ID).Instance.Address
 		w.verifyFrom()
 	case fleet.OpPowerOff: // the proof is a sighting of its own
 	case fleet.OpDelete:
@@ -122,7 +123,6 @@ func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
 func (w *Work) verifyFrom() {
 	w.M.Epoch++
 	w.M.Acted = w.now()
-	w.M.Address = w.View.Sighting(w.M.Current.ID).Instance.Address
 	w.M.Health.Verdict, w.M.Health.Cause = fleet.VerdictStarting, fleet.CauseNone
 	w.enter(fleet.PhaseVerify)
 }
@@ -269,6 +269,7 @@ func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
 // is an expired build of our own, to be removed and built anew.
 func (w *Work) halfMade(r *fleet.Repair) {
 	w.M.Current, r.Next = r.Next, fleet.Incarnation{}
+	w.M.Address = w.View.Sighting(w.M.Current.ID).Instance.Address
 	w.M.Current.Expired = true
 	w.M.Epoch++
 	r.Target, r.Removed, r.OffOrders, r.ClearedOrders = w.M.Current, false, 0, 0

@@ -242,7 +242,7 @@ func Found(m fleet.Machine, v fleet.View, ours fleet.Installation) (fleet.Instan
 }
 
 func (w *Work) take(i fleet.Instance) {
-	w.M.Current = fleet.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host}
+	w.M.Current, w.M.Address = fleet.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host}, i.Address
 	w.M.Strays = slices.DeleteFunc(w.M.Strays, func(s fleet.Stray) bool { return s.ID == i.ID })
 	w.record(fleet.Record{Kind: fleet.RecordRemnant, Reason: fleet.ReasonFound, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})
 	w.verifyFrom()

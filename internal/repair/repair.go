@@ -163,10 +163,24 @@ func (w *Work) look(r *fleet.Repair) {
 	case health.False:
 		w.refuted(r)
 	case health.Unknown:
-		r.Look = ""
-		w.retry(r)
-		w.wait(fleet.ReasonLookUnclear)
+		w.unclear(r)
 	}
+}
+
+// unclear takes the look again later. When that was in vain too often, a person is told and the repair makes room for
+// others: it did nothing that it could lose, and begins anew after a while.
+func (w *Work) unclear(r *fleet.Repair) {
+	r.Look = ""
+	w.retry(r)
+	w.wait(fleet.ReasonLookUnclear)
+	if r.Kind != fleet.RepairHeal || r.Retries < pageAfter {
+		return
+	}
+	m, policy := w.M, w.Situation.Spec.Repair
+	m.Attempts = m.Attempts[:max(0, len(m.Attempts)-1)]
+	w.end(fleet.ReasonLookUnclear)
+	m.Incident.Failed++
+	m.RetryAt = w.now().Add(Backoff(policy.Backoff, m.Incident.Failed))
 }
 
 // leftAlone ends the repair when a person stopped or paused the machine meanwhile and the policy respects that (L10).

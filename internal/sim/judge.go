@@ -30,7 +30,7 @@ type judge struct {
 	seen       map[lawCase]bool
 	broke      []Violation
 	provider   bool // a person was told that the provider does not answer
-	calm       time.Duration
+	afresh     map[string]bool // machines whose verdict was forgotten, which the owner's record says
 }
 
 // Violation is a law that a run broke.
@@ -55,6 +55,7 @@ func newJudge(s *stage) *judge {
 	return &judge{
 		s: s, outages: make([]outage, s.spec.Size), isShared: map[world.Domain]int{}, personal: map[string]bool{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
+		afresh: map[string]bool{},
 	}
 }
 
@@ -146,7 +147,7 @@ func (j *judge) tookOver(c *server) { j.startedAfresh(c) }
 
 // startedAfresh notes that a server knows nothing any more: until its checks could speak it may disrupt nothing (L9).
 func (j *judge) startedAfresh(c *server) {
-	var quickest time.Duration = time.Hour
+	quickest := time.Hour
 	for _, k := range j.s.spec.Checks {
 		quickest = min(quickest, time.Duration(max(k.DownAfter-1, 0))*k.Every)
 	}
@@ -154,6 +155,9 @@ func (j *judge) startedAfresh(c *server) {
 		quickest = 0
 	}
 	j.steady[c] = j.s.w.Now() + quickest
+	for i := range j.s.store.beliefs {
+		j.afresh[string(j.s.spec.Name.Machine(i+1))] = true
+	}
 }
 
 // looks notes that a look begins.
@@ -192,7 +196,7 @@ func (j *judge) sends(c *server, a fleet.Action) {
 		j.broken("L3", string(a.Machine), fmt.Sprintf("%s without a look since the last outcome", op))
 	}
 	r.disrupted = true
-	if now < j.steady[c] {
+	if now < j.steady[c] && !j.windowOpen {
 		j.broken("L9", string(a.Machine), fmt.Sprintf("%s before a fresh verdict was possible", op))
 	}
 	if j.s.store.owner != c && !j.windowOpen {
@@ -276,7 +280,8 @@ func (j *judge) tally(m fleet.Machine, by int) {
 func (j *judge) verdicts(was, is *fleet.Machine, records []fleet.Record) {
 	name := string(is.Name)
 	began := was.Health.Verdict
-	if began == "" {
+	if began == "" || j.afresh[name] {
+		delete(j.afresh, name)
 		return // the first time that it is written
 	}
 	acted := was.Epoch != is.Epoch // then the act is the record

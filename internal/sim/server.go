@@ -129,7 +129,7 @@ func (c *server) claim(late bool) {
 
 // holds reports whether the server still renews its lease.
 func (c *server) holds() bool {
-	return c.alive && c.frozen == 0 && c.s.store.cut[c] == 0 && c.s.store.owner == c
+	return c.alive && c.frozen == 0 && c.lease.stopped == 0 && c.s.store.cut[c] == 0 && c.s.store.owner == c
 }
 
 // begin loads what was believed and starts to watch.

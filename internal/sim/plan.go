@@ -1,0 +1,284 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/sim/weather"
+	"hale/internal/sim/world"
+)
+
+// Kind is a kind of faults that a forecast can draw.
+type Kind string
+
+// The kinds of faults.
+const (
+	KindMachine    Kind = "machine"    // single machines crash, hang, lose their disk, stop serving, are slow …
+	KindStorm      Kind = "storm"      // a fifth of the fleet and more at once
+	KindPartition  Kind = "partition"  // hale's own network parts from some of the machines, or from all
+	KindPower      Kind = "power"      // a host or rack loses power, together with its control plane
+	KindProvider   Kind = "provider"   // the provider is silent, refuses, loses answers, acts twice or late, lists what was
+	KindController Kind = "controller" // hale crashes, also at a write, or stands still, also right before a call
+	KindClock      Kind = "clock"      // hale's wall clock is stepped
+	KindStore      Kind = "store"      // the store is full, or out of reach
+	KindTemplate   Kind = "template"   // what is built does not come up
+	KindPerson     Kind = "person"     // somebody stops, pauses, moves or removes a machine
+)
+
+// Kinds lists all kinds of faults.
+func Kinds() []Kind {
+	return []Kind{KindMachine, KindStorm, KindPartition, KindPower, KindProvider, KindController, KindClock, KindStore, KindTemplate, KindPerson}
+}
+
+// ParseKinds reads a list as "storm,partition"; "all" means every kind.
+func ParseKinds(text string) ([]Kind, error) {
+	if text == "all" {
+		return Kinds(), nil
+	}
+	var out []Kind
+	for word := range strings.SplitSeq(text, ",") {
+		k := Kind(strings.TrimSpace(word))
+		if !slices.Contains(Kinds(), k) {
+			return nil, fmt.Errorf("there is no kind of faults %q: choose among %s, or all", k, strings.Join(kindNames(), ", "))
+		}
+		out = append(out, k)
+	}
+	return out, nil
+}
+
+func kindNames() []string {
+	var out []string
+	for _, k := range Kinds() {
+		out = append(out, string(k))
+	}
+	return out
+}
+
+// Forecast says what a drawn plan is like.
+type Forecast struct {
+	Seed    uint64
+	Kinds   []Kind
+	Horizon time.Duration
+	// MachineGap is the mean time between two faults of one machine. Default 10 days.
+	MachineGap time.Duration
+	// Gap scales the mean times between all other faults; 1 is as they are in rates. Default 1.
+	Gap float64
+}
+
+// rates are the mean times between two faults of each kind, for the installation as a whole: much more often than anybody
+// should see them.
+func rates() map[Kind]time.Duration {
+	const day = 24 * time.Hour
+	return map[Kind]time.Duration{
+		KindStorm: 10 * day, KindPartition: 4 * day, KindPower: 10 * day, KindProvider: 2 * day, KindController: day / 2,
+		KindClock: 3 * day, KindStore: 5 * day, KindTemplate: 10 * day, KindPerson: day,
+	}
+}
+
+// Draw makes a plan for a fleet on hosts. Gaps are Weibull with the shape of Grid'5000's failures, so they come in
+// clusters; equal forecasts give equal plans.
+func (f Forecast) Draw(spec fleet.Spec, hosts []world.Host, servers int) []Event {
+	f.MachineGap = cmp.Or(f.MachineGap, 10*24*time.Hour)
+	f.Gap = cmp.Or(f.Gap, 1)
+	d := drawing{Forecast: f, spec: spec, hosts: hosts, servers: max(servers, 1)}
+	for i, k := range Kinds() {
+		if !slices.Contains(f.Kinds, k) {
+			continue
+		}
+		d.random = rand.New(rand.NewPCG(f.Seed, uint64(i)+1))
+		if k == KindMachine {
+			d.machines()
+			continue
+		}
+		for at := range d.instants(time.Duration(float64(rates()[k]) * f.Gap)) {
+			d.strike(k, at)
+		}
+	}
+	slices.SortStableFunc(d.plan, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	return d.plan
+}
+
+// drawing is a plan in the making.
+type drawing struct {
+	Forecast
+	spec    fleet.Spec
+	hosts   []world.Host
+	servers int
+	random  *rand.Rand
+	plan    []Event
+}
+
+// instants are the times at which something happens, whose mean gap is given.
+func (d *drawing) instants(mean time.Duration) func(func(time.Duration) bool) {
+	gaps := weather.Grid5000().Gap.Scaled(mean)
+	return func(yield func(time.Duration) bool) {
+		// The process begins before the run, so that its beginning is not itself a pattern.
+		for at := -3 * mean; at < d.Horizon; at += max(gaps.Draw(d.random), time.Second) {
+			if at > 0 && !yield(at) {
+				return
+			}
+		}
+	}
+}
+
+func (d *drawing) add(at time.Duration, subject string, verb Verb, arg string, lasts time.Duration) {
+	d.plan = append(d.plan, Event{At: at, Subject: subject, Verb: verb, Arg: arg, For: lasts})
+}
+
+func (d *drawing) lasting(least, most time.Duration) time.Duration {
+	return least + time.Duration(d.random.Int64N(int64(most-least)))
+}
+
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+
+func (d *drawing) machines() {
+	for n := 1; n <= d.spec.Size; n++ {
+		name := string(d.spec.Name.Machine(n))
+		for at := range d.instants(d.MachineGap) {
+			d.ail(at, name)
+		}
+	}
+}
+
+// ail draws what goes wrong with one machine.
+func (d *drawing) ail(at time.Duration, name string) {
+	switch d.random.IntN(16) {
+	case 0, 1, 2, 3:
+		d.add(at, name, Crashes, "", 0)
+	case 4, 5, 6:
+		d.add(at, name, Hangs, "", 0)
+	case 7, 8:
+		d.add(at, name, pick(d.random, StopsApp, Fails503), "", 0)
+	case 9, 10:
+		d.add(at, name, LosesDisk, "", 0)
+	case 11:
+		d.add(at, name, pick(d.random, Panics, ShutsDown), "", 0)
+	case 12:
+		d.add(at, name, LosesNet, "", 0)
+	case 13: // it lives, and its checks fail for a while
+		d.add(at, name, IsSlow, "", d.lasting(5*time.Second, 2*time.Minute))
+	case 14:
+		d.add(at, name, LosesProbes, pick(d.random, "1%", "3%"), d.lasting(time.Minute, time.Hour))
+	case 15:
+		d.add(at, name, Vanishes, "", 0)
+	}
+}
+
+// strike draws one fault of the kind.
+func (d *drawing) strike(k Kind, at time.Duration) {
+	switch k {
+	case KindStorm:
+		d.storm(at)
+	case KindPartition:
+		d.partition(at)
+	case KindPower:
+		d.add(at, d.domain(), LosesPower, "", d.lasting(time.Minute, time.Hour))
+	case KindProvider:
+		d.provider(at)
+	case KindController:
+		d.controller(at)
+	case KindClock:
+		d.add(at, d.server(), ClockSteps, pick(d.random, "1h", "-1h", "5s", "-30s", "720h"), 0)
+	case KindStore:
+		if d.random.IntN(2) == 0 {
+			d.add(at, "store", IsFull, "", d.lasting(time.Second, 30*time.Minute))
+		} else {
+			d.add(at, d.server(), LosesStore, "", d.lasting(time.Second, 10*time.Minute))
+		}
+	case KindTemplate:
+		d.add(at, "template", IsBad, "", d.lasting(time.Minute, 3*time.Hour))
+	case KindPerson:
+		d.person(at)
+	case KindMachine: // drawn machine by machine
+	}
+}
+
+func (d *drawing) machine() string { return string(d.spec.Name.Machine(1 + d.random.IntN(d.spec.Size))) }
+
+func (d *drawing) server() string { return "hale-" + strconv.Itoa(1+d.random.IntN(d.servers)) }
+
+// domain draws one of the domains that the hosts lie in.
+func (d *drawing) domain() string {
+	h := pick(d.random, d.hosts...)
+	choices := []string{"host " + h.Name}
+	for _, c := range []struct{ kind, name string }{{"rack", h.Rack}, {"room", h.Room}, {"zone", h.Zone}, {"network", h.Network}} {
+		if c.name != "" {
+			choices = append(choices, c.kind+" "+c.name)
+		}
+	}
+	return pick(d.random, choices...)
+}
+
+// storm lets between a fifth and a half of the machines fail within minutes.
+func (d *drawing) storm(at time.Duration) {
+	share := 20 + d.random.IntN(31)
+	spread := d.lasting(time.Second, 5*time.Minute)
+	for _, n := range d.random.Perm(d.spec.Size)[:max(d.spec.Size*share/100, 1)] {
+		moment := at + time.Duration(d.random.Int64N(int64(spread)))
+		d.add(moment, string(d.spec.Name.Machine(n+1)), pick(d.random, Crashes, Crashes, Crashes, Hangs, StopsApp), "", 0)
+	}
+}
+
+// partition parts hale from machines that are well.
+func (d *drawing) partition(at time.Duration) {
+	subject := "all"
+	if d.random.IntN(4) > 0 {
+		subject = d.domain()
+	}
+	d.add(at, subject, IsOutOfSight, d.server(), d.lasting(10*time.Second, time.Hour))
+}
+
+func (d *drawing) provider(at time.Duration) {
+	lasts := d.lasting(10*time.Second, time.Hour)
+	switch d.random.IntN(8) {
+	case 0:
+		d.add(at, "provider", IsSilent, "", lasts)
+	case 1:
+		d.add(at, d.domain(), GoesDark, "", lasts)
+	case 2:
+		d.add(at, "provider", FailsCalls, pick(d.random, "10%", "50%"), lasts)
+	case 3:
+		d.add(at, "provider", LosesAnswers, pick(d.random, "10%", "50%"), lasts)
+	case 4:
+		d.add(at, "provider", ActsTwice, "50%", lasts)
+	case 5:
+		d.add(at, "provider", ActsLate, pick(d.random, "10%", "50%"), lasts)
+	case 6:
+		d.add(at, "provider", ListsStale, pick(d.random, "30s", "2m"), lasts)
+	case 7:
+		d.add(at, "provider", pick(d.random, Throttles, ListsNothing), "", lasts)
+	}
+}
+
+func (d *drawing) controller(at time.Duration) {
+	switch d.random.IntN(4) {
+	case 0:
+		d.add(at, d.server(), Dies, "", d.lasting(time.Second, 5*time.Minute))
+	case 1:
+		d.add(at, d.server(), DiesWriting, strconv.Itoa(1+d.random.IntN(20)), 0)
+	case 2:
+		d.add(at, d.server(), Freezes, "", d.lasting(time.Second, 2*time.Minute))
+	case 3:
+		d.add(at, d.server(), FreezesCall, "", d.lasting(time.Second, 2*time.Minute))
+	}
+}
+
+func (d *drawing) person(at time.Duration) {
+	name := d.machine()
+	switch d.random.IntN(5) {
+	case 0, 1:
+		d.add(at, name, IsStopped, "", d.lasting(time.Minute, 2*time.Hour))
+	case 2:
+		d.add(at, name, IsPaused, "", d.lasting(time.Minute, time.Hour))
+	case 3:
+		d.add(at, name, Readdressed, "", 0)
+	case 4:
+		d.add(at, name, Moves, pick(d.random, d.hosts...).Name, 0)
+	}
+}
