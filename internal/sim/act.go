@@ -192,9 +192,6 @@ func (c *server) look(index int, a fleet.Action) {
 			}
 		}
 		c.soon(longest, func() {
-			if found {
-				c.pic.Sight(index, s)
-			}
 			c.pic.TellLook(index, l)
 			c.heat()
 		})

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"hale/internal/fleet"
@@ -17,6 +18,8 @@ type judge struct {
 	outages  []outage // by ordinal-1
 	down     int      // machines that do not serve now
 	domains  int      // shared faults in force
+	mass     bool     // so many are down, or were a moment ago, that the policy forbids to act
+	crowds   int      // how often there were too many for the brake to be let go
 	isShared map[world.Domain]int
 	personal map[string]bool // stopped by a person, and not started again
 	pages    int             // fleet-wide conditions that a person was told of and that last
@@ -29,7 +32,7 @@ type judge struct {
 	held       map[*world.Call]bool // calls that were
 	seen       map[lawCase]bool
 	broke      []Violation
-	provider   bool // a person was told that the provider does not answer
+	provider   bool            // a person was told that the provider does not answer
 	afresh     map[string]bool // machines whose verdict was forgotten, which the owner's record says
 }
 
@@ -215,7 +218,7 @@ func (j *judge) overall(was, is fleet.Brake, records []fleet.Record) {
 	if was.Engaged != is.Engaged && !has(records, fleet.RecordBrake) {
 		j.broken("L11", "", "the brake changed without a record")
 	}
-	if is.Engaged && j.failing <= j.brakeLimit() && !was.Engaged {
+	if is.Engaged && !was.Engaged && !j.mass && j.domains == 0 {
 		j.s.score.NeedlessBrakes++
 	}
 	switch {
@@ -294,27 +297,14 @@ func (j *judge) verdicts(was, is *fleet.Machine, records []fleet.Record) {
 }
 
 func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Record) {
-	name, spec := string(is.Name), j.s.spec
+	name := string(is.Name)
 	ended := was.Repair != nil && (is.Repair == nil || is.Repair.ID != was.Repair.ID)
 	if ended && !has(records, fleet.RecordRepairEnded) {
 		j.s.score.LostRepairs++
 		j.broken("L12", name, "repair "+was.Repair.ID+" is gone without an end")
 	}
-	begun := is.Repair != nil && (was.Repair == nil || is.Repair.ID != was.Repair.ID)
-	if begun && is.Repair.Kind == fleet.RepairHeal {
-		j.s.score.Repairs++
-		if j.s.store.overall.Brake.Engaged {
-			j.broken("L6", name, "a repair begins while the brake is on")
-		}
-		if j.failing > j.brakeLimit() {
-			j.broken("L6", name, fmt.Sprintf("a repair begins while %d machines fail, and %d are allowed to", j.failing, j.brakeLimit()))
-		}
-	}
-	if begun && j.inRepair > spec.Limits.InRepair {
-		j.broken("L5", name, fmt.Sprintf("%d machines are in repair, and %d may be", j.inRepair, spec.Limits.InRepair))
-	}
-	if n, _ := is.Name.Ordinal(); begun && is.Repair.Kind == fleet.RepairBuild && n > spec.Size {
-		j.broken("L13", name, "a machine beyond the fleet's size is built")
+	if is.Repair != nil && (was.Repair == nil || is.Repair.ID != was.Repair.ID) {
+		j.begun(is)
 	}
 	if was.Repair != nil && is.Repair != nil && !ended && was.Repair.Rung != is.Repair.Rung && j.s.store.overall.Brake.Engaged &&
 		is.Repair.Phase == fleet.PhaseAct {
@@ -324,6 +314,26 @@ func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Recor
 		j.broken("L8", name, "in quarantine, and nobody was told")
 	}
 	j.patience(c, was, records)
+}
+
+// begun checks that a repair may begin.
+func (j *judge) begun(is *fleet.Machine) {
+	name, spec := string(is.Name), j.s.spec
+	if is.Repair.Kind == fleet.RepairHeal {
+		j.s.score.Repairs++
+		if j.s.store.overall.Brake.Engaged {
+			j.broken("L6", name, "a repair begins while the brake is on")
+		}
+		if j.failing > j.brakeLimit() {
+			j.broken("L6", name, fmt.Sprintf("a repair begins while %d machines fail, and %d are allowed to", j.failing, j.brakeLimit()))
+		}
+	}
+	if j.inRepair > spec.Limits.InRepair {
+		j.broken("L5", name, fmt.Sprintf("%d machines are in repair, and %d may be", j.inRepair, spec.Limits.InRepair))
+	}
+	if n, _ := is.Name.Ordinal(); is.Repair.Kind == fleet.RepairBuild && n > spec.Size {
+		j.broken("L13", name, "a machine beyond the fleet's size is built")
+	}
 }
 
 // patience checks that no time whose end permits harm was cut short (L15): a step gets its whole time from its outcome, or
@@ -353,22 +363,21 @@ func (j *judge) patience(c *server, was *fleet.Machine, records []fleet.Record) 
 func (j *judge) record(r fleet.Record) {
 	sc := j.s.score
 	j.s.trace.record(j.s.w.Now(), r)
-	switch r.Kind {
-	case fleet.RecordHeld:
+	if r.Kind == fleet.RecordHeld {
 		sc.Held++
 		j.heldBack(r)
-	case fleet.RecordPaged:
+	}
+	if r.Kind == fleet.RecordPaged {
 		sc.Paged++
 		j.page(string(r.Machine))
 		if r.Machine == "" && r.Reason != fleet.ReasonBrake {
 			j.provider = true
 			j.pages++
 		}
-	case fleet.RecordProvider:
-		if r.Reason == fleet.ReasonUp && j.provider {
-			j.provider = false
-			j.pages--
-		}
+	}
+	if r.Kind == fleet.RecordProvider && r.Reason == fleet.ReasonUp && j.provider {
+		j.provider = false
+		j.pages--
 	}
 }
 
@@ -378,12 +387,12 @@ func (j *judge) heldBack(r fleet.Record) {
 	if !ok || n > len(j.outages) {
 		return
 	}
+	doubts := []fleet.Reason{
+		fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonProviderDown, fleet.ReasonProviderDoubtful, fleet.ReasonHostDown, fleet.ReasonBlind,
+	}
 	o := &j.outages[n-1]
-	switch r.Reason {
-	case fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonProviderDown, fleet.ReasonProviderDoubtful, fleet.ReasonHostDown, fleet.ReasonBlind:
-		if o.open && o.healable && j.domains == 0 && j.down <= j.brakeLimit() {
-			j.s.score.NeedlessHolds++
-		}
+	if o.open && o.healable && j.domains == 0 && !j.mass && slices.Contains(doubts, r.Reason) {
+		j.s.score.NeedlessHolds++
 	}
 }
 

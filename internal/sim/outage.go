@@ -11,14 +11,12 @@ import (
 type outage struct {
 	open     bool
 	from     time.Duration
-	verb     Verb // the fault behind it, as far as one is known
 	struckAt time.Duration
 	struck   Verb
 	healable bool
 	paged    bool          // a person was told of it, or of something that covers it
 	pagedAt  time.Duration // when
 	queue    int           // machines that were down before it
-	visited  bool          // a person is on the way
 }
 
 // strike notes what was done to the machine last.
@@ -47,14 +45,46 @@ func (j *judge) Serving(vm *world.VM) {
 		if o.healable {
 			j.s.score.Healable++
 		}
+		j.crowd()
 		j.expect(n, o.from)
 	}
+}
+
+// crowd notices when so many are down that the policy forbids to act: then nobody's outage is hale's to heal alone, until
+// they were few for as long as the brake asks for.
+func (j *judge) crowd() {
+	if 2*j.down > j.brakeLimit() {
+		j.crowds++
+	}
+	if j.down <= j.brakeLimit() {
+		return
+	}
+	j.mass = true
+	for i := range j.outages {
+		if o := &j.outages[i]; o.open && o.healable {
+			o.healable = false
+			j.s.score.Healable--
+		}
+	}
+}
+
+// thin notices when the crowd is over.
+func (j *judge) thin() {
+	if !j.mass || 2*j.down > j.brakeLimit() {
+		return
+	}
+	crowds := j.crowds
+	j.s.w.After(j.s.spec.Limits.Brake.ReleaseAfter+j.s.detection(), func() {
+		if j.crowds == crowds {
+			j.mass = false
+		}
+	})
 }
 
 // healable reports whether hale could and should heal the machine without a person: something is wrong with this machine
 // alone, a step of the ladder cures it, and no more machines fail than the policy lets it act on.
 func (j *judge) healable(vm *world.VM, o *outage) bool {
-	if j.domains > 0 || j.down+1 > j.brakeLimit() || j.personal[vm.Mark.Machine] || j.s.spec.Mode == fleet.ModeObserve {
+	if j.domains > 0 || j.mass || j.personal[vm.Mark.Machine] || j.s.spec.Mode == fleet.ModeObserve {
 		return false
 	}
 	if vm.Power == world.Paused || o.struckAt != j.s.w.Now() && o.struck != "" && vm.Power == world.Off {
@@ -68,10 +98,10 @@ func (j *judge) healable(vm *world.VM, o *outage) bool {
 		_, kept := j.s.spec.Template.DiskLost()
 		cures[fleet.StepRecreate] = !kept
 	}
-	switch o.struck {
-	case Vanishes, LosesDisk:
+	if o.struck == Vanishes || o.struck == LosesDisk {
 		return cures[fleet.StepRecreate]
-	case Crashes, ShutsDown:
+	}
+	if o.struck == Crashes || o.struck == ShutsDown {
 		return cures[fleet.StepStart] || cures[fleet.StepRecreate]
 	}
 	return cures[fleet.StepReboot] || cures[fleet.StepRecreate]
@@ -84,6 +114,7 @@ func (j *judge) over(o *outage) {
 	sc.lost += took
 	j.down--
 	o.open = false
+	j.thin()
 	if !o.healable {
 		return
 	}
@@ -122,10 +153,6 @@ func (j *judge) covered(n int) bool {
 // onePass is how long the policy may take to detect a failure and to go up the whole ladder once, with as many machines
 // before this one as there were.
 func (s *stage) onePass(queue int) time.Duration {
-	detect := s.options.Poll
-	for _, c := range s.spec.Checks {
-		detect = max(detect, time.Duration(c.DownAfter+1)*c.Every+c.Timeout)
-	}
 	var ladder time.Duration
 	for _, step := range s.spec.Repair.Steps {
 		ladder += 2 * step.Timeout
@@ -136,7 +163,16 @@ func (s *stage) onePass(queue int) time.Duration {
 		}
 	}
 	turns := 1 + queue/max(s.spec.Limits.InRepair, 1)
-	return 2*detect + time.Duration(turns)*ladder
+	return 2*s.detection() + time.Duration(turns)*ladder
+}
+
+// detection is how long the checks, or the provider's listings, need to tell of a failure.
+func (s *stage) detection() time.Duration {
+	detect := s.options.Poll
+	for _, c := range s.spec.Checks {
+		detect = max(detect, time.Duration(c.DownAfter+1)*c.Every+c.Timeout)
+	}
+	return detect
 }
 
 // utmost is how long the policy may take until a machine is healed, or a person told: every attempt with its wait.

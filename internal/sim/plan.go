@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"hale/internal/fleet"
-	"hale/internal/sim/weather"
 	"hale/internal/sim/world"
 )
 
@@ -116,14 +116,23 @@ type drawing struct {
 
 // instants are the times at which something happens, whose mean gap is given.
 func (d *drawing) instants(mean time.Duration) func(func(time.Duration) bool) {
-	gaps := weather.Grid5000().Gap.Scaled(mean)
+	gaps := clustered(mean)
 	return func(yield func(time.Duration) bool) {
 		// The process begins before the run, so that its beginning is not itself a pattern.
-		for at := -3 * mean; at < d.Horizon; at += max(gaps.Draw(d.random), time.Second) {
+		for at := -3 * mean; at < d.Horizon; at += max(gaps(d.random), time.Second) {
 			if at > 0 && !yield(at) {
 				return
 			}
 		}
+	}
+}
+
+// clustered draws Weibull gaps with the shape of Grid'5000's failures and the mean.
+func clustered(mean time.Duration) func(*rand.Rand) time.Duration {
+	const shape = 0.48
+	scale := float64(mean) / math.Gamma(1+1/shape)
+	return func(r *rand.Rand) time.Duration {
+		return time.Duration(scale * math.Pow(-math.Log(1-r.Float64()), 1/shape))
 	}
 }
 
@@ -199,7 +208,9 @@ func (d *drawing) strike(k Kind, at time.Duration) {
 	}
 }
 
-func (d *drawing) machine() string { return string(d.spec.Name.Machine(1 + d.random.IntN(d.spec.Size))) }
+func (d *drawing) machine() string {
+	return string(d.spec.Name.Machine(1 + d.random.IntN(d.spec.Size)))
+}
 
 func (d *drawing) server() string { return "hale-" + strconv.Itoa(1+d.random.IntN(d.servers)) }
 

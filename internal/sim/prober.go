@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"net/netip"
 	"slices"
+	"strconv"
 	"time"
 
 	"hale/internal/fleet"
@@ -59,8 +60,7 @@ func newProber(w *world.World, vantage string, spec fleet.Spec, machines int, he
 // stagger spreads the targets over the interval, the same in every run.
 func stagger(index int, check fleet.CheckName, every time.Duration) time.Duration {
 	h := fnv.New32a()
-	h.Write([]byte{byte(index), byte(index >> 8), byte(index >> 16)})
-	h.Write([]byte(check))
+	h.Write([]byte(strconv.Itoa(index) + "/" + string(check))) // hash.Hash never fails to write
 	return time.Duration(h.Sum32()) * 7919 % every
 }
 
@@ -177,7 +177,7 @@ func (p *prober) count(r *row) {
 		if n == 1 { // on the regular grid from here on
 			missed := (p.w.Now() - r.next + r.check.Every - 1) / r.check.Every
 			p.add(r, int(missed))
-			r.next += missed * r.check.Every
+			r.next = p.slot(r, p.w.Now())
 			return
 		}
 		p.add(r, 1)

@@ -36,6 +36,7 @@ type rival struct {
 	client *world.Client
 	probes *prober
 	ids    int
+	epoch  uint64
 	gens   []uint64
 	down   []bool // by its checks
 	acted  []bool // since it was last good
@@ -76,7 +77,8 @@ func (r *rival) aim(i int) {
 		return
 	}
 	a := vm.Status.Address
-	r.probes.aim(i, picture.Aim{Instance: fleet.InstanceID(vm.ID), Address: a, Epoch: uint64(r.s.w.Now()) + 1})
+	r.epoch++
+	r.probes.aim(i, picture.Aim{Instance: fleet.InstanceID(vm.ID), Address: a, Epoch: r.epoch})
 	r.down[i] = false
 }
 

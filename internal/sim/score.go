@@ -23,16 +23,16 @@ type Score struct {
 	LateHeals        int `json:"late_heals"` // healed, later than one pass of the ladder takes
 	LawsBroken       int `json:"laws_broken"`
 
-	HealedAlone   int `json:"healed_alone"`   // of the healable: healed without a page
-	HealablePaged int `json:"healable_paged"` // of the healable: a person was needed
-	Held          int `json:"held"`
-	NeedlessHolds int `json:"needless_holds"` // a healable machine was held although nothing else was wrong
-	Paged         int `json:"paged"`
-	Repairs       int `json:"repairs"`
-	Actions       int `json:"actions"` // changing calls that took effect
-	Brakes        int `json:"brakes"`
+	HealedAlone    int `json:"healed_alone"`   // of the healable: healed without a page
+	HealablePaged  int `json:"healable_paged"` // of the healable: a person was needed
+	Held           int `json:"held"`
+	NeedlessHolds  int `json:"needless_holds"` // a healable machine was held although nothing else was wrong
+	Paged          int `json:"paged"`
+	Repairs        int `json:"repairs"`
+	Actions        int `json:"actions"` // changing calls that took effect
+	Brakes         int `json:"brakes"`
 	NeedlessBrakes int `json:"needless_brakes"`
-	Visits        int `json:"visits"` // machines mended by the operator
+	Visits         int `json:"visits"` // machines mended by the operator
 
 	MachineHoursLost float64 `json:"machine_hours_lost"`
 	HealP50          float64 `json:"heal_seconds_p50"` // of the healable, from the fault until it serves

@@ -344,7 +344,7 @@ func (c *server) refused(r refusal) {
 
 // adopt stores a decision, machine by machine, and lets each one's actions begin as soon as its belief is stored.
 func (c *server) adopt(d decide.Decision) refusal {
-	records := append(c.pending, d.Records...)
+	records := append(append([]fleet.Record(nil), c.pending...), d.Records...)
 	if d.Brake != c.pic.Brake() || len(records) > 0 {
 		if r := c.commit(func() {
 			c.s.judge.overall(c.s.store.overall.Brake, d.Brake, records)

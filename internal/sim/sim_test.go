@@ -1,54 +1,35 @@
-package sim
+package sim_test
 
 import (
 	"bytes"
-	"os"
 	"testing"
 	"time"
 
 	"hale/internal/fleet"
-	"hale/internal/sim/world"
+	"hale/internal/sim"
 )
 
-// web is a fleet as in the guide.
-func web(size int) fleet.Spec {
-	return fleet.Spec{
-		Name: "web", Provider: "lab", Size: size, Mode: fleet.ModeAct,
-		Checks: []fleet.Check{
-			{Name: "alive", Kind: fleet.CheckPing, Every: 10 * time.Second, Timeout: 2 * time.Second, DownAfter: 3, UpAfter: 2},
-			{Name: "page", Kind: fleet.CheckHTTP, Every: 10 * time.Second, Timeout: 2 * time.Second, DownAfter: 3, UpAfter: 2, Port: 80},
-		},
-		UnhealthyWhen: fleet.Condition{Op: fleet.OpAny, Of: []fleet.Condition{
-			{Op: fleet.OpTerm, Term: "alive"}, {Op: fleet.OpTerm, Term: "page"},
-		}},
-		Repair: fleet.RepairPolicy{
-			Steps: []fleet.Step{
-				{Kind: fleet.StepStart, Timeout: 30 * time.Second, VerifyWithin: 3 * time.Minute},
-				{Kind: fleet.StepReboot, Timeout: 30 * time.Second, VerifyWithin: 3 * time.Minute},
-				{Kind: fleet.StepRecreate, Timeout: time.Minute, VerifyWithin: 5 * time.Minute, OnDeleteFailure: fleet.DeleteFailureStop},
-			},
-			Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, Attempts: 3, AttemptsIn: time.Hour, Backoff: 30 * time.Second,
-			OnExternalStop: fleet.ExternalStopHoldThenPage, ExternalStopHold: 15 * time.Minute,
-		},
-		Template: fleet.Template{Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}},
-		Limits:   fleet.Limits{InRepair: max(1, size/20), InBuild: max(2, size/10), Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 5 * time.Minute}},
-		Grace:    3 * time.Minute, BuildWithin: 10 * time.Minute, BlindAfter: 10 * time.Minute,
+const day = 24 * time.Hour
+
+// stormy is a survey of small fleets in which everything goes wrong much more often than anybody should see.
+func stormy(size, servers, runs int) sim.Survey {
+	return sim.Survey{
+		Spec: func() fleet.Spec { return sim.Exemplar(size) }, Hosts: sim.Town(max(3, size/10), 5, 4), Servers: servers,
+		Kinds: sim.Kinds(), Seed: 1, Runs: runs, Horizon: 10 * day, Gap: 4 * day,
 	}
 }
 
-func TestFirst(t *testing.T) {
-	var b bytes.Buffer
-	r, err := Run(Options{Spec: web(3), Seed: 1, Horizon: time.Hour, Calm: time.Hour, Trace: &b, Operator: time.Hour,
-		Hosts: []world.Host{{Name: "h1"}, {Name: "h2"}},
-		Plan: []Event{
-			{At: 10 * time.Minute, Subject: "web-2", Verb: Crashes},
-			{At: 20 * time.Minute, Subject: "web-1", Verb: Hangs},
-			{At: 30 * time.Minute, Subject: "web-3", Verb: LosesDisk},
-			{At: 55 * time.Minute, Subject: "web-3", Verb: StopsApp},
-		}})
-	if err != nil {
-		t.Fatal(err)
+func TestEqualRunsWriteEqualTraces(t *testing.T) {
+	t.Parallel()
+	var traces [2]bytes.Buffer
+	for i := range traces {
+		o := stormy(30, 3, 1).Options(0)
+		o.Trace = &traces[i]
+		if _, err := sim.Run(o); err != nil {
+			t.Fatal(err)
+		}
 	}
-	os.Stdout.Write(b.Bytes())
-	t.Logf("%+v", r)
+	if traces[0].Len() < 1000 || !bytes.Equal(traces[0].Bytes(), traces[1].Bytes()) {
+		t.Errorf("the same seed wrote two traces, of %d and %d bytes", traces[0].Len(), traces[1].Len())
+	}
 }

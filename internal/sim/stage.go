@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/netip"
@@ -51,7 +52,7 @@ type stage struct {
 	score   *Score
 	trace   *trace
 	rival   *rival
-	lifts   map[string]func()
+	verbs   map[Verb]act
 }
 
 // crew is the hale servers of a run.
@@ -69,7 +70,44 @@ func Run(o Options) (Result, error) {
 	return s.result(), nil
 }
 
+// Check says what is wrong with a run before it begins: events about machines, hosts or servers that it does not have.
+func Check(o Options) error {
+	var problems []error
+	for _, e := range o.Plan {
+		if err := e.fits(o); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// fits says why the event cannot happen in the run.
+func (e Event) fits(o Options) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	switch subjectKind(e.Subject) {
+	case "machine":
+		m := fleet.MachineName(e.Subject)
+		if n, ok := m.Ordinal(); !ok || m.Fleet() != o.Spec.Name || n > o.Spec.Size {
+			return fmt.Errorf("%s: fleet %s has machines %s to %s", e, o.Spec.Name, o.Spec.Name.Machine(1), o.Spec.Name.Machine(o.Spec.Size))
+		}
+	case "server":
+		if n, ok := fleet.MachineName(e.Subject).Ordinal(); !ok || n > max(o.Servers, 1) {
+			return fmt.Errorf("%s: there are only %d servers", e, max(o.Servers, 1))
+		}
+	case "domain":
+		if d, err := domainOf(e.Subject); err != nil || d.Kind != "all" && !world.Has(o.Hosts, d) {
+			return fmt.Errorf("%s: no host lies in %s", e, e.Subject)
+		}
+	}
+	return nil
+}
+
 func newStage(o Options) (*stage, error) {
+	if err := Check(o); err != nil {
+		return nil, err
+	}
 	if o.Poll == 0 {
 		o.Poll = 5 * time.Second
 	}
@@ -77,7 +115,7 @@ func newStage(o Options) (*stage, error) {
 		o.Calm = 6 * time.Hour
 	}
 	o.Servers = max(o.Servers, 1)
-	s := &stage{options: o, spec: o.Spec, score: &Score{}, trace: newTrace(o.Trace), lifts: map[string]func(){}}
+	s := &stage{options: o, spec: o.Spec, score: &Score{}, trace: newTrace(o.Trace), verbs: verbs()}
 	s.w = world.New(world.Options{
 		Seed: o.Seed, Hosts: o.Hosts, Boot: o.Boot, BootMost: o.BootMost, Latency: o.Latency, LatencyMost: o.LatencyMost,
 		Proven: provenAfter(o.Spec),
@@ -92,9 +130,7 @@ func newStage(o Options) (*stage, error) {
 		s.servers = append(s.servers, &server{s: s, name: "hale-" + strconv.Itoa(i+1)})
 	}
 	for i := range o.Plan {
-		if err := s.schedule(o.Plan[i]); err != nil {
-			return nil, fmt.Errorf("event %d: %w", i+1, err)
-		}
+		s.schedule(o.Plan[i])
 	}
 	return s, nil
 }

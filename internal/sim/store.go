@@ -93,5 +93,5 @@ func (l lease) ends(now time.Duration) time.Duration {
 		last = l.stopped
 	}
 	every := l.length / renewals
-	return l.granted + (last-l.granted)/every*every + l.length
+	return l.granted + (last - l.granted).Truncate(every) + l.length
 }

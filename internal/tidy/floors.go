@@ -58,11 +58,14 @@ var rooms = []room{
 	// Floor 4, the surfaces.
 	{path: "internal/prose", floor: 4},
 	{path: "internal/config", floor: 4},
+	{path: "internal/scenario", floor: 4, step: 1},
 	{path: "internal/api", floor: 4, step: 1},
 	{path: "internal/cli", floor: 4, step: 2},
 	// Floors 5 and 6.
 	{path: "internal/app", floor: 5},
 	{path: "cmd/hale", floor: 6},
+	// Measurements that are programs.
+	{path: "bench/score", floor: 6},
 	// The whole of it, as a user runs it: tests only.
 	{path: "e2e", floor: 6, step: 1},
 	// Support for tests and demonstrations.

@@ -67,7 +67,7 @@ type Client struct {
 	noted map[*VM]bool
 	// News is called when there is some after there was none; nil: nobody listens.
 	News func()
-	down  int // how many faults keep it from the provider
+	down int // how many faults keep it from the provider
 }
 
 // Client opens a connection for the caller.
@@ -221,7 +221,7 @@ func (w *World) do(call *Call) (bool, End) {
 	case Certify:
 		vm.Mark.Certified = true
 		w.refresh(vm)
-	case Create:
+	case Create, get, list: // made elsewhere
 	}
 	return true, Done
 }

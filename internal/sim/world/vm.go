@@ -51,8 +51,7 @@ type Status struct {
 type VM struct {
 	Status
 	Born   time.Duration
-	boots  uint64        // counts power-ons, so that an old boot's end is not taken for the new one's
-	upAt   time.Duration // when the boot under way ends
+	boots  uint64 // counts power-ons, so that an old boot's end is not taken for the new one's
 	booted bool
 	ills   []*illness
 	// lease is the address that it uses; Status.Address is what the provider knows of it.
@@ -75,7 +74,6 @@ const memory = 10 * time.Minute
 // illness is one thing that keeps a machine from serving.
 type illness struct {
 	Ailment
-	ended bool
 }
 
 // Ailment is what can be wrong inside a machine that its provider calls running.

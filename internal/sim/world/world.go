@@ -76,10 +76,8 @@ type place struct{ host, name string }
 // host is one hypervisor as it truly is.
 type host struct {
 	Host
-	dark    int // how many faults keep its control plane silent
-	off     int // how many faults keep its power away
-	guests  []*VM
-	sortKey string
+	dark   int // how many faults keep its control plane silent
+	guests []*VM
 }
 
 // New makes a world without machines at time zero.
@@ -144,6 +142,11 @@ func (h *Host) in(d Domain) bool {
 // Domain is a set of machines that share a fate: Kind is all, host, rack, room, zone, network or storage, and Name
 // which of them; or machine, and the machine's name.
 type Domain struct{ Kind, Name string }
+
+// Has reports whether one of the hosts lies in the domain.
+func Has(hosts []Host, d Domain) bool {
+	return slices.ContainsFunc(hosts, func(h Host) bool { return (&host{Host: h}).in(d) })
+}
 
 // within returns the instances in the domain, in the order of hosts and birth.
 func (w *World) within(d Domain) []*VM {

@@ -1,0 +1,138 @@
+// Command score plays hale's judgement, and the naive policies that it is compared with, in the simulated world, and prints
+// what came of it as a table. The first line names the seed; equal flags give equal tables.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/sim"
+)
+
+// dose is one part of the machine-days: fleets of a size, under a number of servers.
+type dose struct {
+	size, servers int
+	share         float64 // of the machine-days
+}
+
+// mixture is what the machine-days consist of: many small fleets, where each machine counts, and few large ones.
+var mixture = []dose{{3, 1, 0.01}, {3, 3, 0.01}, {12, 1, 0.03}, {12, 3, 0.03}, {100, 1, 0.12}, {100, 3, 0.10}, {1000, 1, 0.50}, {1000, 3, 0.20}}
+
+type flags struct {
+	days    float64
+	seed    uint64
+	kinds   string
+	rivals  bool
+	size    int
+	servers int
+	trace   string
+	gap     time.Duration
+}
+
+func main() {
+	var f flags
+	flag.Float64Var(&f.days, "machine-days", 100_000, "how many machine-days to play, for hale and for each rival")
+	flag.Uint64Var(&f.seed, "seed", 1, "the first run's seed")
+	flag.StringVar(&f.kinds, "faults", "all", "kinds of faults, as storm,partition")
+	flag.BoolVar(&f.rivals, "rivals", false, "play the naive policies, too")
+	flag.IntVar(&f.size, "size", 0, "fleets of this size only")
+	flag.IntVar(&f.servers, "servers", 1, "with -size: how many hale servers")
+	flag.StringVar(&f.trace, "trace", "", "with -size: write the first run's trace to this file")
+	flag.DurationVar(&f.gap, "gap", 8*24*time.Hour, "mean time between two faults of one machine")
+	flag.Parse()
+	if err := run(f, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "score:", err)
+		os.Exit(1)
+	}
+}
+
+func run(f flags, out io.Writer) error {
+	kinds, err := sim.ParseKinds(f.kinds)
+	if err != nil {
+		return err
+	}
+	say := func(format string, args ...any) { fmt.Fprintf(out, format, args...) }
+	say("seed %d, faults %s\n", f.seed, f.kinds)
+	policies := []sim.Rival{""}
+	if f.rivals {
+		policies = append(policies, sim.Rivals()...)
+	}
+	wrong := 0
+	for _, p := range policies {
+		r, err := f.survey(kinds, p)
+		if err != nil {
+			return err
+		}
+		name := string(p)
+		if p == "" {
+			name, wrong = "hale", r.Score.Wrong()
+		}
+		row(say, name, r)
+	}
+	if wrong > 0 {
+		return fmt.Errorf("hale did what it must never do, %d times", wrong)
+	}
+	return nil
+}
+
+func row(say func(string, ...any), name string, r sim.Reckoning) {
+	s := r.Score
+	say("\n%s: %.0f machine-days, %d runs, %d faults, %d outages, %d edges, %d decisions\n", name, s.MachineDays, s.Runs, s.Faults, s.Outages, s.Edges, s.Decisions)
+	say("  healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d\n",
+		s.HealthyDestroyed, s.DoubleInstances, s.LostRepairs, s.Unhealed, s.LawsBroken)
+	say("  healable %d, healed alone %.3f %%, paged %d of them, late %d; caught recovering %d, window acts %d\n",
+		s.Healable, 100*s.HealedShare(), s.HealablePaged, s.LateHeals, s.CaughtRecovering, s.WindowActs)
+	say("  repairs %d, actions %d, held %d (needless %d), paged %d, brakes %d (needless %d), mended by a person %d\n",
+		s.Repairs, s.Actions, s.Held, s.NeedlessHolds, s.Paged, s.Brakes, s.NeedlessBrakes, s.Visits)
+	say("  machine-hours lost %.1f, healed after %.0f s (median), %.0f s (99th percentile)\n", s.MachineHoursLost, s.HealP50, s.HealP99)
+	for _, v := range r.Found {
+		say("  seed %d: after %s law %s, %s: %s\n", v.Seed, v.At, v.Law, v.Machine, v.What)
+	}
+}
+
+// survey plays the mixture, or the one size that was asked for.
+func (f flags) survey(kinds []sim.Kind, rival sim.Rival) (sim.Reckoning, error) {
+	doses := mixture
+	if f.size > 0 {
+		doses = []dose{{f.size, f.servers, 1}}
+	}
+	var total sim.Reckoning
+	for i, d := range doses {
+		const horizon = 10 * 24 * time.Hour
+		s := sim.Survey{
+			Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers, Kinds: kinds,
+			Seed: f.seed + uint64(i)*1_000_000, Horizon: horizon, Gap: f.gap, Rival: rival,
+		}
+		perRun := float64(d.size) * horizon.Hours() / 24
+		s.Runs = max(1, int(f.days*d.share/perRun))
+		if f.trace != "" && f.size > 0 {
+			if err := f.write(s.Options(0)); err != nil {
+				return total, err
+			}
+		}
+		r, err := s.Run()
+		if err != nil {
+			return total, err
+		}
+		total.Score.Add(r.Score)
+		total.Found = append(total.Found, r.Found...)
+	}
+	return total, nil
+}
+
+func (f flags) write(o sim.Options) error {
+	file, err := os.Create(f.trace)
+	if err != nil {
+		return err
+	}
+	o.Trace = file
+	_, err = sim.Run(o)
+	if cerr := file.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

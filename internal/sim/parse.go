@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// shape says what a verb goes with.
+type shape struct {
+	subject string // machine, domain, provider, template, store or server
+	arg     string // what Arg is, or empty: it takes none
+	must    bool   // Arg may not be left out
+}
+
+func shapes() map[Verb]shape {
+	out := map[Verb]shape{
+		LosesProbes: {"machine", "share", true}, Moves: {"machine", "host", true},
+		IsOutOfSight: {"domain", "server", true}, IsSilentTo: {"provider", "server", true},
+		FailsCalls: {"provider", "share", false}, LosesAnswers: {"provider", "share", false}, ActsTwice: {"provider", "share", false},
+		ActsLate: {"provider", "share", false}, Throttles: {"provider", "share", false}, OverQuota: {"provider", "share", false},
+		IsSilent: {subject: "provider"}, ListsStale: {"provider", "duration", true}, ListsNothing: {subject: "provider"},
+		IsBad: {subject: "template"}, IsFull: {subject: "store"},
+		DiesWriting: {"server", "count", true}, ClockSteps: {"server", "duration", true},
+	}
+	for _, v := range []Verb{
+		Crashes, ShutsDown, IsStopped, IsStarted, IsPaused, Panics, Vanishes, Hangs, LosesNet, StopsApp, Fails503, IsSlow, LosesDisk, Readdressed,
+	} {
+		out[v] = shape{subject: "machine"}
+	}
+	for _, v := range []Verb{LosesPower, IsCutOff, GoesDark} {
+		out[v] = shape{subject: "domain"}
+	}
+	for _, v := range []Verb{Dies, Freezes, FreezesCall, LosesStore} {
+		out[v] = shape{subject: "server"}
+	}
+	return out
+}
+
+// Verbs lists everything that can happen, as lines of a scenario file without their time.
+func Verbs() []string {
+	examples := map[string]string{
+		"machine": "web-2", "domain": "host h2", "provider": "provider", "template": "template", "store": "store", "server": "hale-1",
+		"share": "50%", "host": "h1", "duration": "2m", "count": "3",
+	}
+	var out []string
+	for v, s := range shapes() {
+		line := examples[s.subject] + " " + string(v)
+		if s.arg != "" {
+			line += " " + examples[s.arg]
+		}
+		out = append(out, line)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// ParseEvent reads a line as "10m  host h2 loses power for 5m": when, what to, what, and for how long.
+func ParseEvent(line string) (Event, error) {
+	first, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	at, err := time.ParseDuration(first)
+	if err != nil || at < 0 {
+		return Event{}, fmt.Errorf("%q: begin with the time since the start, as 10m or 1h30m", line)
+	}
+	rest = strings.Join(strings.Fields(rest), " ")
+	verb, where := findVerb(rest)
+	if verb == "" {
+		return Event{}, fmt.Errorf("%q says nothing that can happen; what can: %s", rest, strings.Join(Verbs(), "; "))
+	}
+	e := Event{At: at, Subject: strings.TrimSpace(rest[:where]), Verb: verb}
+	e.Arg = strings.TrimSpace(rest[where+len(verb):])
+	if i := strings.LastIndex(" "+e.Arg, " for "); i >= 0 {
+		if e.For, err = time.ParseDuration(e.Arg[i+len("for "):]); err != nil || e.For <= 0 {
+			return Event{}, fmt.Errorf("%q: what follows for is a duration, as 5m", line)
+		}
+		e.Arg = strings.TrimSpace(e.Arg[:i])
+	}
+	return e, e.check()
+}
+
+// findVerb returns the longest verb in the text, and where it begins.
+func findVerb(text string) (Verb, int) {
+	all := slices.SortedFunc(maps.Keys(shapes()), func(a, b Verb) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	padded := text + " "
+	for _, v := range all {
+		if i := strings.Index(padded, " "+string(v)+" "); i >= 0 {
+			return v, i + 1
+		}
+	}
+	return "", 0
+}
+
+// check says what is wrong with the event, as far as it can be told without a fleet.
+func (e Event) check() error {
+	s := shapes()[e.Verb]
+	if kind := subjectKind(e.Subject); kind != s.subject {
+		return fmt.Errorf("%q %s: the subject is a %s, and this happens to a %s", e.Subject, e.Verb, kind, s.subject)
+	}
+	switch {
+	case s.arg == "" && e.Arg != "":
+		return fmt.Errorf("%s %s: %q is one word too many", e.Subject, e.Verb, e.Arg)
+	case s.must && e.Arg == "":
+		return fmt.Errorf("%s %s: the %s is missing", e.Subject, e.Verb, s.arg)
+	case (e.Verb == Freezes || e.Verb == FreezesCall) && e.For == 0:
+		return fmt.Errorf("%s %s: say for how long", e.Subject, e.Verb)
+	case e.Arg == "":
+		return nil
+	}
+	return e.checkArg(s.arg)
+}
+
+func (e Event) checkArg(kind string) error {
+	var err error
+	switch kind {
+	case "share":
+		_, err = percent(e.Arg)
+	case "duration":
+		_, err = time.ParseDuration(e.Arg)
+	case "count":
+		var n int
+		if n, err = strconv.Atoi(e.Arg); err == nil && n < 1 {
+			err = fmt.Errorf("%d is below 1", n)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", e.Subject, e.Verb, err)
+	}
+	return nil
+}
+
+func subjectKind(subject string) string {
+	switch {
+	case subject == "provider", subject == "template", subject == "store":
+		return subject
+	case strings.HasPrefix(subject, "hale-"):
+		return "server"
+	}
+	if _, err := domainOf(subject); err == nil {
+		return "domain"
+	}
+	return "machine"
+}
