@@ -174,7 +174,7 @@ func (c *server) observe(index int, id fleet.InstanceID, host fleet.HostName) {
 func (c *server) look(index int, a fleet.Action) {
 	l := fleet.Look{ID: a.Look, Started: c.now().Mono}
 	aim := c.pic.Aim(index)
-	c.s.judge.looks(c, a)
+	c.s.judge.looks(a)
 	c.ask(a.Instance, a.Host, func(s fleet.Sighting, found bool) {
 		address := aim.Address
 		if found {
@@ -203,7 +203,7 @@ func (c *server) call(index int, a fleet.Action) {
 	limit, covered := tenure.Cover(a.Intent, c.lease.ends(c.s.w.Now())-c.s.w.Now())
 	tell := func(o fleet.Outcome) {
 		o.Intent = a.Intent.ID
-		c.s.judge.answered(c, a)
+		c.s.judge.answered(a)
 		c.pic.TellOutcome(index, o)
 		c.soon(eventPause, c.list)
 		c.heat()

@@ -164,16 +164,16 @@ func (j *judge) startedAfresh(c *server) {
 }
 
 // looks notes that a look begins.
-func (j *judge) looks(c *server, a fleet.Action) {
-	j.rungOf(c, string(a.Machine)).looked = j.s.w.Now()
+func (j *judge) looks(a fleet.Action) {
+	j.rungOf(string(a.Machine)).looked = j.s.w.Now()
 }
 
 // answered notes that a call ended for its sender.
-func (j *judge) answered(c *server, a fleet.Action) {
-	j.rungOf(c, string(a.Machine)).answered = j.s.w.Now()
+func (j *judge) answered(a fleet.Action) {
+	j.rungOf(string(a.Machine)).answered = j.s.w.Now()
 }
 
-func (j *judge) rungOf(c *server, machine string) *rung {
+func (j *judge) rungOf(machine string) *rung {
 	r := j.steps[machine]
 	if r == nil {
 		r = &rung{}
@@ -181,7 +181,7 @@ func (j *judge) rungOf(c *server, machine string) *rung {
 	}
 	n, _ := fleet.MachineName(machine).Ordinal()
 	if w := j.s.store.beliefs[n-1].Repair; w != nil {
-		if id := fmt.Sprintf("%s %s %d %d", c.name, w.ID, w.Rung, c.life); r.id != id {
+		if id := fmt.Sprintf("%s %d", w.ID, w.Rung); r.id != id {
 			r.id, r.disrupted = id, false
 		}
 	}
@@ -194,8 +194,11 @@ func (j *judge) sends(c *server, a fleet.Action) {
 	if !op.Disruptive() {
 		return
 	}
-	r := j.rungOf(c, string(a.Machine))
-	if !r.disrupted && (r.looked == 0 || r.looked < r.answered) {
+	r := j.rungOf(string(a.Machine))
+	if vm := j.s.w.VM(string(a.Instance)); op == fleet.OpDelete && (vm == nil || vm.Power == world.Off) {
+		return // the proof that it is off stands in for the look
+	}
+	if !r.disrupted && !j.windowOpen && (r.looked == 0 || r.looked < r.answered) {
 		j.broken("L3", string(a.Machine), fmt.Sprintf("%s without a look since the last outcome", op))
 	}
 	r.disrupted = true
@@ -224,7 +227,6 @@ func (j *judge) overall(was, is fleet.Brake, records []fleet.Record) {
 	switch {
 	case is.Engaged && !was.Engaged:
 		j.s.score.Brakes++
-		j.page("")
 		j.pages++
 	case was.Engaged && !is.Engaged:
 		j.pages--
@@ -369,7 +371,9 @@ func (j *judge) record(r fleet.Record) {
 	}
 	if r.Kind == fleet.RecordPaged {
 		sc.Paged++
-		j.page(string(r.Machine))
+		if r.Machine != "" || r.Reason == fleet.ReasonBrake {
+			j.page(string(r.Machine))
+		}
 		if r.Machine == "" && r.Reason != fleet.ReasonBrake {
 			j.provider = true
 			j.pages++

@@ -38,7 +38,7 @@ func (j *judge) Serving(vm *world.VM) {
 	case !o.open:
 		*o = outage{
 			open: true, from: j.s.w.Now(), struck: o.struck, struckAt: o.struckAt, queue: j.down,
-			healable: j.healable(vm, o), paged: j.pages > 0, pagedAt: j.s.w.Now(),
+			healable: j.healable(vm, o),
 		}
 		j.down++
 		j.s.score.Outages++
