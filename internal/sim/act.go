@@ -183,18 +183,24 @@ func (c *server) look(index int, a fleet.Action) {
 				address = s.Instance.Address
 			}
 		}
-		var longest time.Duration
-		if a.Scope == fleet.LookFull && aim.Epoch != 0 {
-			for _, check := range c.s.spec.Checks {
-				state, took := c.probes.look(check, address)
-				l.Checks = append(l.Checks, state)
-				longest = max(longest, took)
-			}
-		}
-		c.soon(longest, func() {
+		tell := func() {
 			c.pic.TellLook(index, l)
 			c.heat()
-		})
+		}
+		if a.Scope != fleet.LookFull || aim.Epoch == 0 || len(c.s.spec.Checks) == 0 {
+			tell()
+			return
+		}
+		l.Checks = make([]fleet.CheckState, len(c.s.spec.Checks))
+		life, left := c.life, len(c.s.spec.Checks)
+		for k, check := range c.s.spec.Checks {
+			c.probes.look(check, address, func(state fleet.CheckState) {
+				l.Checks[k] = state
+				if left--; left == 0 {
+					c.enter(life, tell)
+				}
+			})
+		}
 	})
 }
 

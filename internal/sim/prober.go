@@ -278,20 +278,43 @@ func (p *prober) all(do func(index int, r row)) {
 	})
 }
 
-// look asks one check once, now, beside the regular probes.
-func (p *prober) look(c fleet.Check, a netip.Addr) (fleet.CheckState, time.Duration) {
+// lookEvery is the time between two questions of a look.
+const lookEvery = 250 * time.Millisecond
+
+// look asks one check again and again until its timeout is over, and at least as often as makes it down; a success ends
+// it. A program is run once.
+func (p *prober) look(c fleet.Check, a netip.Addr, then func(fleet.CheckState)) {
+	state := fleet.CheckState{Check: c.Name, Standing: fleet.StandingUnknown, Result: fleet.ResultNoAddress}
 	if !a.IsValid() {
-		return fleet.CheckState{Check: c.Name, Standing: fleet.StandingUnknown, Result: fleet.ResultNoAddress}, 0
+		then(state)
+		return
 	}
-	answer, loss := p.hear(c, a)
-	if p.w.Chance(loss) {
-		answer = world.Silence
+	state.Standing = fleet.StandingDown
+	began := p.w.Now()
+	var ask func()
+	ask = func() {
+		answer, loss := p.hear(c, a)
+		if p.w.Chance(loss) {
+			answer = world.Silence
+		}
+		passed, enough := p.w.Now()-began, min(c.Timeout, time.Duration(c.DownAfter-1)*lookEvery)
+		if answer == world.Silence {
+			enough = c.Timeout
+		}
+		state.Result = resultOf(answer)
+		switch {
+		case answer == world.Well:
+			state.Standing = fleet.StandingUp
+			p.w.After(time.Millisecond, func() { then(state) })
+		case c.Kind == fleet.CheckExec:
+			p.w.After(p.delay(c, answer), func() { then(state) })
+		case passed >= enough:
+			then(state)
+		default:
+			p.w.After(min(lookEvery, enough-passed), ask)
+		}
 	}
-	state := fleet.CheckState{Check: c.Name, Standing: fleet.StandingDown, Result: resultOf(answer)}
-	if answer == world.Well {
-		state.Standing = fleet.StandingUp
-	}
-	return state, p.delay(c, answer)
+	ask()
 }
 
 // delay is how long a probe takes to know.

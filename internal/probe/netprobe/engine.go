@@ -186,7 +186,7 @@ func (e *Engine) Look(ctx context.Context, target probe.Target) fleet.CheckState
 	if !begun {
 		return looked(target, answer{reason: fleet.ResultLocal, detail: "the probe engine does not run"})
 	}
-	got := e.asker.askBounded(ctx, target)
+	got := e.asker.insist(ctx, target)
 	heard := e.order(context.Background(), func(b *book, _ time.Time) {
 		b.looks--
 		after = b.stalls
@@ -197,7 +197,7 @@ func (e *Engine) Look(ctx context.Context, target probe.Target) fleet.CheckState
 	return looked(target, got)
 }
 
-// looked turns one answer into a state: a single failure suffices for down.
+// looked turns a look's answer into a state: what failed all the time is down.
 func looked(t probe.Target, a answer) fleet.CheckState {
 	state := fleet.CheckState{Check: t.Check, Standing: fleet.StandingUnknown, Result: a.reason, Detail: a.detail}
 	switch meaningOf(a.reason) {

@@ -283,20 +283,31 @@ func movedAddress(s *stage) {
 }
 
 func look(s *stage) {
-	a := pinged(1)
-	s.net.Script(a.Address, answers("fols")...)
-	for _, want := range []struct {
+	for i, tc := range []struct {
+		script   string
 		standing fleet.Standing
 		result   fleet.ResultReason
 	}{
-		{fleet.StandingDown, fleet.ResultRefused},
-		{fleet.StandingUp, fleet.ResultOK},
-		{fleet.StandingUnknown, fleet.ResultLocal},
-		{fleet.StandingDown, fleet.ResultTimeout},
+		{"f", fleet.StandingDown, fleet.ResultRefused},
+		{"o", fleet.StandingUp, fleet.ResultOK},
+		{"l", fleet.StandingUnknown, fleet.ResultLocal},
+		{"s", fleet.StandingDown, fleet.ResultTimeout},
+		{"ffo", fleet.StandingUp, fleet.ResultOK}, // it came back while it was looked at
+		{"so", fleet.StandingUp, fleet.ResultOK},  // one packet was lost
+		{"fl", fleet.StandingUnknown, fleet.ResultLocal},
 	} {
+		a := pinged(i + 1)
+		s.net.Script(a.Address, answers(tc.script)...)
+		begun := time.Now()
 		got := s.engine.Look(s.t.Context(), a)
-		if got.Check != a.Check || got.Standing != want.standing || got.Result != want.result {
-			s.t.Errorf("look says %+v, want %+v", got, want)
+		if got.Check != a.Check || got.Standing != tc.standing || got.Result != tc.result {
+			s.t.Errorf("%s: look says %+v, want %s, %s", tc.script, got, tc.standing, tc.result)
+		}
+		if took := time.Since(begun); took > a.Spec.Timeout {
+			s.t.Errorf("%s: look took %v", tc.script, took)
+		}
+		if n := len(s.net.Starts(a.Address)); got.Standing == fleet.StandingDown && n < a.Spec.DownAfter {
+			s.t.Errorf("%s: down after %d questions", tc.script, n)
 		}
 	}
 	if len(s.engine.Snapshot()) != 0 {
