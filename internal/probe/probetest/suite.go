@@ -34,7 +34,7 @@ func Run(t *testing.T, mk Make) {
 		"watermarks come every second and follow their edges":  watermarks,
 		"a reader that falls behind loses nothing":             slowReader,
 		"a snapshot equals the fold of all edges":              foldEqualsSnapshot,
-		"a look insists, now":                             look,
+		"a look insists, now":                                  look,
 		"a look stands beside the regular probes":              lookBeside,
 		"a look that was cut short is unknown":                 lookCutShort,
 		"a look ends even when the transport does not":         lookDeaf,
