@@ -1,0 +1,125 @@
+package sim
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/picture"
+	"hale/internal/sim/world"
+
+	"pgregory.net/rapid"
+)
+
+// The prober counts most probes instead of playing them. A dumb twin that plays every single one must report the same.
+func TestProbesThatAreCountedEqualProbesThatArePlayed(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		every := time.Duration(rapid.IntRange(2, 20).Draw(t, "every")) * time.Second
+		check := fleet.Check{
+			Name: "page", Kind: fleet.CheckHTTP, Every: every, Timeout: time.Second,
+			DownAfter: rapid.IntRange(1, 5).Draw(t, "down"), UpAfter: rapid.IntRange(1, 4).Draw(t, "up"),
+		}
+		w := world.New(world.Options{})
+		vm := w.Plant(world.Status{ID: "a", Name: "web-1", Mark: world.Mark{Machine: "web-1"}})
+		var got, want []string
+		spec := fleet.Spec{Checks: []fleet.Check{check}}
+		note := func(into *[]string) func(int, row) {
+			return func(_ int, r row) { *into = append(*into, fmt.Sprint(w.Now(), r.standing, r.result)) }
+		}
+		p := newProber(w, "hale", spec, 1, note(&got))
+		w.Watch = watcher{address: p}
+		p.aim(0, picture.Aim{Instance: "a", Address: vm.Address, Epoch: 1})
+		twin := dumb{p: newProber(w, "hale", spec, 1, note(&want)), w: w}
+		twin.start(vm)
+		end := w.Now()
+		for range rapid.IntRange(0, 12).Draw(t, "changes") {
+			end += time.Duration(rapid.IntRange(1, 90_000).Draw(t, "after"))*time.Millisecond + 1
+			ill := rapid.SampledFrom([]world.Symptom{world.Hung, world.AppDead, world.AppError, ""}).Draw(t, "ill")
+			w.At(end, func() {
+				w.Watch = watcher{address: p}
+				vm = w.VM("a")
+				for _, lift := range twin.lifts {
+					lift()
+				}
+				twin.lifts = nil
+				if ill != "" {
+					twin.lifts = append(twin.lifts, w.Sicken(vm, world.Ailment{Symptom: ill}))
+				}
+			})
+		}
+		end += 10 * every
+		for next, ok := w.Next(); ok && next <= end; next, ok = w.Next() {
+			w.Step()
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("counted %v\nplayed  %v", got, want)
+		}
+	})
+}
+
+// watcher tells a prober which addresses changed.
+type watcher struct {
+	nobody
+	address *prober
+}
+
+// dumb plays every probe.
+type dumb struct {
+	p     *prober
+	w     *world.World
+	lifts []func()
+}
+
+func (d *dumb) start(vm *world.VM) {
+	r := d.p.rows[0][0]
+	r.epoch, r.lastAddress, r.next = 1, vm.Address, d.w.Now()
+	d.play(r)
+}
+
+func (d *dumb) play(r *row) {
+	at := r.next
+	d.w.At(at, func() {
+		answer, _ := d.p.hear(*r.check, r.lastAddress)
+		d.judge(r, answer)
+		r.next = d.p.slot(r, at+r.check.Every)
+		d.play(r)
+	})
+}
+
+// judge applies one result by the rules of a check, written out once more.
+func (d *dumb) judge(r *row, a world.Answer) {
+	before, why := r.standing, r.result
+	if a == world.Well {
+		r.oks++
+		r.fails = 0
+		if r.oks >= r.check.UpAfter || r.standing == fleet.StandingUp || r.standing == fleet.StandingFailing && r.wasUp {
+			r.standing, r.result = fleet.StandingUp, fleet.ResultOK
+		}
+	} else {
+		r.fails++
+		r.oks, r.result = 0, resultOf(a)
+		if r.fails >= r.check.DownAfter || r.standing == fleet.StandingDown {
+			r.standing = fleet.StandingDown
+		} else if r.standing != fleet.StandingFailing {
+			r.wasUp = r.standing == fleet.StandingUp
+			r.standing = fleet.StandingFailing
+		}
+	}
+	if before != r.standing || why != r.result {
+		d.p.tell(r, d.p.delay(*r.check, a))
+	}
+}
+
+// nobody hears the truth and does nothing.
+type nobody struct{}
+
+func (nobody) Sent(*world.Call)   {}
+func (nobody) Acted(*world.Call)  {}
+func (nobody) Serving(*world.VM)  {}
+func (nobody) Copies(string, int) {}
+
+func (w watcher) Address(a netip.Addr) { w.address.changed(a) }
