@@ -10,7 +10,7 @@ import (
 // clock reads both clocks of this process.
 type clock struct {
 	start time.Time
-	// skew is added to wall time, in nanoseconds; tests step the clock with it.
+	// skew is added to wall time, in nanoseconds: Engine.StepClock.
 	skew atomic.Int64
 }
 

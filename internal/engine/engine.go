@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
@@ -143,6 +144,10 @@ func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
 	_, err = e.opts.Store.Commit(ctx, state.Txn{Then: writes})
 	return err
 }
+
+// StepClock moves the wall clock as this engine sees it, as an administrator or a time server does: where time is simulated,
+// nobody else can.
+func (e *Engine) StepClock(by time.Duration) { e.clock.skew.Add(int64(by)) }
 
 // Status returns the fleets as they stand, in the order of the configuration.
 func (e *Engine) Status() []FleetStatus {

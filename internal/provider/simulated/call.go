@@ -61,6 +61,8 @@ type deed struct {
 	client string
 	op     fleet.Op
 	ref    provider.Ref
+	sent   time.Time
+	served time.Duration // how long the instance had been healthy then
 	// act changes the world, which is locked, and says whether it did.
 	act func(w *World, now time.Time) (changed bool, err error)
 	// again says that this is an injected repetition.
@@ -71,7 +73,7 @@ type deed struct {
 // answer leaves its outcome unknown.
 func (p *Provider) change(ctx context.Context, op fleet.Op, ref provider.Ref,
 	act func(w *World, now time.Time) (bool, error)) error {
-	d := deed{client: p.client, op: op, ref: ref, act: act}
+	d := deed{client: p.client, op: op, ref: ref, sent: time.Now(), served: p.world.served(ref), act: act}
 	if err := p.over(ctx); err != nil {
 		return d.fail(fault.Transient, err)
 	}
@@ -129,7 +131,7 @@ func (w *World) perform(d deed) error {
 	}
 	now := time.Now()
 	call := Call{
-		At: now, Client: d.client, Op: d.op, Instance: d.ref.ID, Host: d.ref.Host, Machine: d.ref.Mark.Machine,
+		At: now, Sent: d.sent, Served: d.served, Client: d.client, Op: d.op, Instance: d.ref.ID, Host: d.ref.Host, Machine: d.ref.Mark.Machine,
 		Again: d.again,
 	}
 	if g, exists := w.guests[d.ref.ID]; exists {
@@ -142,6 +144,16 @@ func (w *World) perform(d deed) error {
 	}
 	w.calls = append(w.calls, call)
 	return err
+}
+
+// served returns for how long the referenced instance has been healthy.
+func (w *World) served(ref provider.Ref) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if g, exists := w.guests[ref.ID]; exists {
+		return g.served(time.Now())
+	}
+	return 0
 }
 
 // meet returns the fault that hits the call.

@@ -32,6 +32,7 @@ type state struct {
 	addressAt time.Time // when the provider learns the address of this boot
 	bootsAt   time.Time // when this boot is complete
 	ills      []Illness
+	severed   bool // nobody reaches it (CutOff)
 }
 
 // on reports whether the guest can do work, at once or when resumed: what law L1 counts.
@@ -43,13 +44,30 @@ func (s state) has(symptom Symptom) bool {
 
 // reachable reports whether the network gets to the guest's kernel.
 func (s state) reachable(now time.Time) bool {
-	return s.power == fleet.PowerRunning && !now.Before(s.bootsAt) &&
+	return s.power == fleet.PowerRunning && !now.Before(s.bootsAt) && !s.severed &&
 		!s.has(NeverBoots) && !s.has(NoAddress) && !s.has(NoNetwork)
 }
 
 // healthy is the truth that a perfect observer would tell.
 func (s state) healthy(now time.Time) bool {
 	return s.reachable(now) && !s.has(NoHTTP) && !s.has(HTTPStatus) && !s.has(HTTPHangs)
+}
+
+// served returns for how long the guest has been healthy without a break, as far back as the world remembers; 0: it is not.
+func (g *guest) served(now time.Time) time.Duration {
+	since, until := now, now
+	for _, s := range slices.Backward(g.past) {
+		if !s.healthy(until) {
+			break
+		}
+		since = s.at
+		if s.bootsAt.After(s.at) {
+			since = s.bootsAt
+			break
+		}
+		until = s.at
+	}
+	return now.Sub(since)
 }
 
 // report is what the provider says about the guest in the state, at a time when it was so.

@@ -137,6 +137,19 @@ func (f PersonPowersOff) strike(w *World, _ *injection, now time.Time) error {
 	return w.turn(f.Instance, now, fleet.PowerOff, fleet.StopExternal)
 }
 
+// PersonMends is what somebody does to a guest that was left to a person: whatever ails it is gone, and it boots, off or not.
+type PersonMends struct{ Instance fleet.InstanceID }
+
+func (f PersonMends) strike(w *World, _ *injection, now time.Time) error {
+	g, err := w.find(f.Instance)
+	if err != nil {
+		return err
+	}
+	g.ills = nil
+	w.powerOn(g, now)
+	return nil
+}
+
 // Paused suspends the guest; when lifted it goes on, if it is still suspended.
 type Paused struct{ Instance fleet.InstanceID }
 

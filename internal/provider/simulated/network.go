@@ -18,7 +18,10 @@ import (
 	"hale/internal/probe"
 )
 
-var _ probe.Transport = (*World)(nil)
+var (
+	_ probe.Transport = (*World)(nil)
+	_ probe.Transport = vantage{}
+)
 
 // patience is how long a kernel tries to connect (Linux: six repetitions). It also ends the dials that net/http leaves
 // behind when a request was given up.
@@ -26,24 +29,43 @@ const patience = 127 * time.Second
 
 // Ping implements probe.Transport. Where no reply comes, it waits until ctx ends and returns its error.
 func (w *World) Ping(ctx context.Context, address netip.Addr) error {
-	if w.answers(address) {
-		return ctx.Err()
-	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (w *World) answers(address netip.Addr) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	g, ok := w.leases[address]
-	return ok && g.reachable(time.Now())
+	return w.Vantage("").Ping(ctx, address)
 }
 
 // Dial implements probe.Transport: TCP to a literal address. A closed port of a machine that is up refuses
 // (syscall.ECONNREFUSED); where nothing answers, it waits until ctx ends, or the kernel's patience does
 // (syscall.ETIMEDOUT). The connection speaks HTTP/1.1.
 func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return w.Vantage("").Dial(ctx, network, address)
+}
+
+// Vantage returns the network as it is from where the client stands: the world's own, less what OutOfSight hides from it.
+func (w *World) Vantage(client string) probe.Transport { return vantage{w, client} }
+
+// vantage is the network from one place; the empty client has no place, and nothing is out of its sight.
+type vantage struct {
+	*World
+	client string
+}
+
+// Ping implements probe.Transport, as World.Ping.
+func (v vantage) Ping(ctx context.Context, address netip.Addr) error {
+	if v.answers(address) {
+		return ctx.Err()
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (v vantage) answers(address netip.Addr) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	g, ok := v.leases[address]
+	return ok && g.reachable(time.Now()) && !v.missed(v.client, g)
+}
+
+// Dial implements probe.Transport, as World.Dial.
+func (v vantage) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: &net.AddrError{Err: "not a literal address", Addr: address}}
@@ -54,7 +76,7 @@ func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, er
 	if err := ctx.Err(); err != nil {
 		return nil, fail(err)
 	}
-	switch client, outcome := w.connect(to); outcome {
+	switch client, outcome := v.connect(to); outcome {
 	case accepted:
 		return client, nil
 	case refused:
@@ -81,21 +103,21 @@ const (
 )
 
 // connect opens a connection if the address and port take it.
-func (w *World) connect(to netip.AddrPort) (net.Conn, handshake) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	g, ok := w.leases[to.Addr()]
+func (v vantage) connect(to netip.AddrPort) (net.Conn, handshake) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	g, ok := v.leases[to.Addr()]
 	switch {
-	case !ok || !g.reachable(time.Now()):
+	case !ok || !g.reachable(time.Now()) || v.missed(v.client, g):
 		return nil, unanswered
-	case g.has(NoHTTP) || !slices.Contains(w.options.Ports, to.Port()):
+	case g.has(NoHTTP) || !slices.Contains(v.options.Ports, to.Port()):
 		return nil, refused
 	}
 	near, far := net.Pipe()
 	c := &conn{Conn: far, guest: g}
 	g.conns[c] = struct{}{}
 	// The connection owns it: the caller's Close, or the guest's end (silence, hangUp), ends it.
-	go w.serve(c)
+	go v.serve(c)
 	return wire{Conn: near, remote: net.TCPAddrFromAddrPort(to)}, accepted
 }
 

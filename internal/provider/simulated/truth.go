@@ -28,7 +28,8 @@ type Run struct {
 // Call is one changing call that reached the provider.
 type Call struct {
 	At       time.Time
-	Client   string // who opened the handle
+	Sent     time.Time // when it left the client
+	Client   string    // who opened the handle
 	Op       fleet.Op
 	Instance fleet.InstanceID
 	Host     fleet.HostName
@@ -37,6 +38,8 @@ type Call struct {
 	Effect bool
 	// Healthy says that the instance was healthy, by truth, at the moment of the call.
 	Healthy bool
+	// Served is for how long the instance had been healthy, by truth, when the call was sent; 0: it was not.
+	Served time.Duration
 	// Again says that this is an injected repetition of an earlier call.
 	Again bool
 	// Kind is how the provider itself ended it, whatever answer reached the caller; empty: well.

@@ -143,6 +143,7 @@ func (w *World) hostExists(host fleet.HostName) error {
 func (w *World) add(now time.Time, id fleet.InstanceID, host fleet.HostName, name string, mark fleet.Mark) *guest {
 	g := &guest{id: id, host: host, name: name, conns: map[*conn]struct{}{}}
 	g.mark, g.power = mark, fleet.PowerOff
+	g.severed = w.severed(host)
 	w.guests[id] = g
 	w.names[place{host, name}] = g
 	w.lease(g)
@@ -188,11 +189,19 @@ func (w *World) identity(host fleet.HostName) string {
 	return fmt.Sprintf("simulated-%016x", h.Sum64())
 }
 
-// Migrate moves a running guest to another host, as an administrator does.
-func (w *World) Migrate(id fleet.InstanceID, host fleet.HostName) {
+// Migrate moves a running guest to another host, as an administrator does. It reports false, and moves nothing, when the guest's
+// name is taken there.
+func (w *World) Migrate(id fleet.InstanceID, host fleet.HostName) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	g := w.guests[id]
+	if _, taken := w.names[place{host, g.name}]; taken {
+		return false
+	}
+	delete(w.names, place{g.host, g.name})
 	g.host = host
+	w.names[place{host, g.name}] = g
+	g.severed = w.severed(host)
 	g.remember(time.Now())
+	return true
 }

@@ -1,0 +1,78 @@
+package simulated
+
+import (
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// CutOff parts the host's guests from everybody, their peers too: they run, and serve nobody.
+type CutOff struct{ Host fleet.HostName }
+
+func (f CutOff) strike(w *World, in *injection, now time.Time) error {
+	if err := w.hostExists(f.Host); err != nil {
+		return err
+	}
+	w.keep(in, 0)
+	w.sever(f.Host, now)
+	in.undo = func(now time.Time) { w.sever(f.Host, now) }
+	return nil
+}
+
+// OutOfSight parts one client's probes from the host's guests, which serve everybody else. Its calls to the provider pass.
+type OutOfSight struct {
+	Client string
+	Host   fleet.HostName
+}
+
+func (f OutOfSight) strike(w *World, in *injection, _ time.Time) error {
+	if err := w.hostExists(f.Host); err != nil {
+		return err
+	}
+	w.keep(in, 0)
+	return nil
+}
+
+// LosesProbes loses some of the probes of a guest that serves its users all the same.
+type LosesProbes struct {
+	Instance fleet.InstanceID
+	Share    float64 // how likely each is lost, 0 to 1
+}
+
+func (f LosesProbes) strike(w *World, in *injection, _ time.Time) error {
+	if _, err := w.find(f.Instance); err != nil {
+		return err
+	}
+	w.keep(in, 0)
+	return nil
+}
+
+// severed reports whether the host's guests are cut off.
+func (w *World) severed(host fleet.HostName) bool {
+	_, cut := inForce(w, func(f CutOff) bool { return f.Host == host })
+	return cut
+}
+
+// sever tells the host's guests whether they are cut off.
+func (w *World) sever(host fleet.HostName, now time.Time) {
+	cut := w.severed(host)
+	for _, g := range w.guests {
+		if g.host != host || g.severed == cut {
+			continue
+		}
+		g.severed = cut
+		if cut {
+			g.silence()
+		}
+		g.remember(now)
+	}
+}
+
+// missed reports whether this probe of the client's does not reach the guest, which is well.
+func (w *World) missed(client string, g *guest) bool {
+	if _, hidden := inForce(w, func(f OutOfSight) bool { return f.Host == g.host && f.Client == client }); hidden {
+		return true
+	}
+	f, lossy := inForce(w, func(f LosesProbes) bool { return f.Instance == g.id })
+	return lossy && w.random.Float64() < f.Share
+}
