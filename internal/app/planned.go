@@ -48,7 +48,7 @@ func withWork(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair)
 		if r, busy := underWay[m.Name]; busy {
 			m.Repair = &r
 		}
-		t.Add(m, f.Spec)
+		t.Add(&m, &f.Spec)
 	}
 	return t
 }
@@ -59,19 +59,19 @@ func planMachine(p *api.PlannedStep, v fleet.View, s *guard.Situation, ours flee
 	held := fleet.Reason("")
 	switch {
 	case remnant(v, ours):
-		p.Action, held = api.ActionRemnant, guard.AnyStep(m, *s)
+		p.Action, held = api.ActionRemnant, guard.AnyStep(&m, s)
 	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
 		p.Action = api.ActionCertify
 		if s.Spec.Mode == fleet.ModeObserve {
 			held = fleet.ReasonObserve
 		}
 	case m.Incident != nil:
-		p.Action, held = planRepair(m, *s)
+		p.Action, held = planRepair(&m, s)
 		if held == "" {
 			s.Tally.InRepair++
 		}
 	case m.Current.None():
-		p.Action, held = api.ActionBuild, guard.NewBuild(m, *s)
+		p.Action, held = api.ActionBuild, guard.NewBuild(&m, s)
 		if held == "" {
 			s.Tally.InBuild++
 		}
@@ -79,11 +79,10 @@ func planMachine(p *api.PlannedStep, v fleet.View, s *guard.Situation, ours flee
 	p.Held = api.ViewReason(held, figures(held, *s))
 }
 
-func planRepair(m fleet.Machine, s guard.Situation) (action string, held fleet.Reason) {
-	held = guard.NewRepair(m, s)
-	step, ok := repair.FirstStep(m, s.Spec)
+func planRepair(m *fleet.Machine, s *guard.Situation) (action string, held fleet.Reason) {
+	held, step := repair.Admit(m, s)
 	switch {
-	case ok:
+	case step != "":
 		return string(step), held
 	case held == "":
 		held = fleet.ReasonNoStep

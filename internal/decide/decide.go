@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"hale/internal/fate"
 	"hale/internal/fleet"
 	"hale/internal/guard"
 	"hale/internal/health"
@@ -19,6 +20,7 @@ import (
 // Decision is what follows from a snapshot.
 type Decision struct {
 	Brake    fleet.Brake
+	Whole    fleet.Whole
 	Records  []fleet.Record // about the fleet as a whole
 	Machines []Machine      // those that were looked at, in the snapshot's order
 	// Next is when to decide again at the latest, without new evidence. Zero: not before there is some.
@@ -35,26 +37,40 @@ type Machine struct {
 
 // Decide runs one round.
 func Decide(s fleet.Snapshot) Decision {
-	r := round{s: s, tally: guard.Count(s.Spec, s.Machines), load: load(s.Machines)}
+	r := round{s: s, tally: guard.Tally{Size: s.Spec.Size}}
+	r.sit = guard.Situation{
+		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider,
+		Hosts: s.Hosts, Vantage: s.Vantage, Brake: s.Brake, Whole: s.Whole.Clone(),
+	}
+	r.heedCanaries()
 	works := r.judgeAll()
-	d := Decision{Brake: r.brake()}
-	d.Records = r.records
-	r.s.Brake = d.Brake
+	r.findParents(works)
+	r.heedProvider(works)
+	r.shareFates(works)
+	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole}
+	r.sit.Brake = d.Brake
+	d.Machines = make([]Machine, 0, len(works))
 	for _, w := range works {
 		r.proceed(w)
 		d.Machines = append(d.Machines, Machine{
 			Index: w.index, Belief: *w.M, Actions: w.Actions, Records: w.Records,
 		})
 	}
+	d.Records = r.records
 	d.Next = r.next(d)
 	return d
 }
 
 // round is the state of one Decide.
 type round struct {
-	s       fleet.Snapshot
-	tally   guard.Tally
-	load    map[fleet.HostName]int
+	s fleet.Snapshot
+	// sit is what the guard sees. Its tally and its doubt about one machine are set when that machine's turn comes.
+	sit   guard.Situation
+	tally guard.Tally
+	// afresh says that hale's own sight just came back: whatever is not well is judged anew.
+	afresh  bool
+	census  *fate.Census // nil: nobody's fate is in question
+	hosted  map[fleet.HostName]int
 	records []fleet.Record
 }
 
@@ -62,74 +78,83 @@ type work struct {
 	repair.Work
 	index  int
 	broken bool // it broke a law; nothing more is done with it
+	site   int  // in the census
+	fated  bool // suspects may yet show that it shares its fate with them
 }
 
-func load(views []fleet.View) map[fleet.HostName]int {
-	n := make(map[fleet.HostName]int)
-	for i := range views {
-		if c := views[i].Machine.Current; !c.None() {
-			n[c.Host]++
+// load counts the fleet's instances per host, as they were believed before this round.
+func (r *round) load() map[fleet.HostName]int {
+	if r.hosted != nil {
+		return r.hosted
+	}
+	r.hosted = make(map[fleet.HostName]int)
+	for i := range r.s.Machines {
+		if c := &r.s.Machines[i].Machine.Current; !c.None() {
+			r.hosted[c.Host]++
 		}
 	}
-	return n
+	return r.hosted
 }
 
-// open reports whether the machine has business that may go on without new evidence of its own.
-func open(v fleet.View) bool {
-	m := v.Machine
-	return v.Due || m.Repair != nil || m.Waiting != "" || m.Incident != nil || len(m.Strays) > 0 ||
-		m.Health.Verdict != fleet.VerdictHealthy
+// open reports whether the machine has business that may go on without new evidence of its own. Only open machines count
+// for anything in a tally.
+func open(v *fleet.View) bool {
+	m := &v.Machine
+	return v.Due || m.Health.Verdict != fleet.VerdictHealthy || m.Incident != nil || m.Repair != nil || m.Waiting != "" || len(m.Strays) > 0
 }
 
 func (r *round) judgeAll() []*work {
 	var works []*work
 	for i := range r.s.Machines {
-		v := r.s.Machines[i]
-		if !open(v) {
-			continue
+		if v := &r.s.Machines[i]; open(v) {
+			works = append(works, r.judgeOne(i, v))
 		}
-		m := v.Machine.Clone()
-		w := &work{index: i, Work: repair.Work{M: &m, View: v, Installation: r.s.Installation, Load: r.load}}
-		w.Situation = r.situation()
-		works = append(works, w)
-		if err := m.Check(); err != nil {
-			w.breakLaw(err)
-			continue
-		}
-		r.tally.Remove(m, r.s.Spec)
-		w.judge()
-		r.tally.Add(m, r.s.Spec)
 	}
 	return works
 }
 
-func (r *round) situation() guard.Situation {
-	return guard.Situation{
-		Spec: r.s.Spec, Now: r.s.Now, Acting: r.s.Acting, SteadyAt: r.s.SteadyAt, Provider: r.s.Provider,
-		Hosts: r.s.Hosts, Brake: r.s.Brake, Tally: r.tally,
+func (r *round) judgeOne(index int, v *fleet.View) *work {
+	m := v.Machine.Clone()
+	w := &work{index: index, site: -1, Work: repair.Work{
+		M: &m, View: *v, Situation: &r.sit, Installation: r.s.Installation, Load: r.load,
+	}}
+	if err := m.Check(); err != nil {
+		w.breakLaw(err)
+	} else {
+		if r.afresh && m.Health.Verdict != fleet.VerdictHealthy {
+			m.Afresh(r.s.Now, r.s.Spec)
+		}
+		w.judge()
 	}
+	r.tally.Add(&m, &r.s.Spec)
+	return w
 }
 
-func (r *round) brake() fleet.Brake {
+func (r *round) brake(works []*work) fleet.Brake {
 	policy := r.s.Spec.Limits.Brake
 	b := guard.StepBrake(r.s.Brake, policy, r.tally, r.s.Now)
-	if b.Engaged == r.s.Brake.Engaged {
-		return b
-	}
 	rec := fleet.Record{
-		Kind: fleet.RecordBrake, Reason: fleet.ReasonEngaged, At: r.s.Now.Wall, Fleet: r.s.Spec.Name,
+		Kind: fleet.RecordBrake, Reason: fleet.ReasonEngaged,
 		Failing: r.tally.Failing, Size: r.tally.Size, Limit: guard.BrakeLimit(policy, r.tally.Size),
 	}
-	if !b.Engaged {
-		rec.Reason = fleet.ReasonReleased
+	if b.Engaged != r.s.Brake.Engaged {
+		if !b.Engaged {
+			rec.Reason = fleet.ReasonReleased
+		}
+		r.record(rec)
 	}
-	r.records = append(r.records, rec)
-	if b.Engaged {
-		page := rec
-		page.Kind, page.Reason = fleet.RecordPaged, fleet.ReasonBrake
-		r.records = append(r.records, page)
+	if b.Engaged && !b.Paged && !r.explained(works) {
+		b.Paged = true
+		rec.Kind, rec.Reason = fleet.RecordPaged, fleet.ReasonBrake
+		r.record(rec)
 	}
 	return b
+}
+
+// record adds a record about the fleet.
+func (r *round) record(rec fleet.Record) {
+	rec.At, rec.Fleet = r.s.Now.Wall, r.s.Spec.Name
+	r.records = append(r.records, rec)
 }
 
 // proceed takes the machine's work as far as evidence and guard allow.
@@ -138,15 +163,14 @@ func (r *round) proceed(w *work) {
 		return
 	}
 	before, judged := w.M.Clone(), len(w.Records)
-	r.tally.Remove(*w.M, r.s.Spec)
-	w.Situation = r.situation()
-	w.Situation.Tally.Add(before, r.s.Spec) // the guard sees the machine itself, too
+	r.sit.Tally, r.sit.Fated = r.tally, w.fated // the guard sees the machine itself, too
+	r.tally.Remove(w.M, &r.s.Spec)
 	if err := w.advanceSafely(); err != nil {
 		*w.M = before
 		w.Actions, w.Records = nil, w.Records[:judged]
 		w.breakLaw(err)
 	}
-	r.tally.Add(*w.M, r.s.Spec)
+	r.tally.Add(w.M, &r.s.Spec)
 }
 
 // advanceSafely advances the machine and checks the laws. A defect that panics is one machine's trouble, not everybody's.
@@ -172,13 +196,21 @@ func (w *work) breakLaw(err error) {
 
 // judge brings the belief up to date with the evidence: address, health, strays, incident.
 func (w *work) judge() {
+	w.followPlace()
+	w.followAddress(w.View.Sighting(w.M.Current.ID))
+	if !w.judgeHealth() {
+		return
+	}
+	w.noticeStrays()
+	w.judgeIncident()
+}
+
+// judgeHealth brings the verdict up to date, unless the instance is being replaced: what it looks like then is our own doing.
+func (w *work) judgeHealth() bool {
 	m, s := w.M, w.Situation
-	seen := w.View.Sighting(m.Current.ID)
-	w.followHost()
-	w.followAddress(seen)
 	was := m.Health
 	evidence := health.Evidence{
-		Spec: s.Spec, Now: s.Now, Checks: w.View.Checks, Epoch: w.View.Epoch, Seen: seen,
+		Spec: s.Spec, Now: s.Now, Checks: w.checks(), Epoch: w.View.Epoch, Seen: w.View.Sighting(m.Current.ID),
 		ProviderUp: s.Provider.Standing == fleet.ProviderUp,
 	}
 	if health.StartedByOthers(*m, evidence) {
@@ -186,15 +218,26 @@ func (w *work) judge() {
 		m.Health.Grace = s.Now.Mono.Add(s.Spec.Grace)
 	}
 	if beingReplaced(*m) {
-		return // what its instance looks like now is our own doing
+		return false
 	}
 	m.Health = health.Judge(*m, evidence)
 	if h := m.Health; h.Verdict != was.Verdict || h.Cause != was.Cause || (nothingKnown(h) && h.Result != was.Result) {
 		w.Record(fleet.Record{Kind: fleet.RecordVerdict, Verdict: h.Verdict, Was: was.Verdict, Cause: h.Cause, Check: h.Check,
-			Result: h.Result, Instance: m.Current.ID, Generation: m.Current.Generation, Detail: detailOf(w.View.Checks, h.Check)})
+			Result: h.Result, Instance: m.Current.ID, Generation: m.Current.Generation, Detail: detailOf(evidence.Checks, h.Check)})
 	}
-	w.noticeStrays()
-	w.judgeIncident()
+	return true
+}
+
+// checks returns how the checks stand; as long as hale itself is cut off, nobody knows (L4).
+func (w *work) checks() []fleet.CheckState {
+	if w.Situation.Vantage.Standing != fleet.VantageIsolated {
+		return w.View.Checks
+	}
+	unknown := make([]fleet.CheckState, len(w.View.Checks))
+	for i, c := range w.View.Checks {
+		unknown[i] = fleet.CheckState{Check: c.Check, Standing: fleet.StandingUnknown, Result: fleet.ResultIsolated}
+	}
+	return unknown
 }
 
 func beingReplaced(m fleet.Machine) bool {
@@ -216,11 +259,19 @@ func detailOf(checks []fleet.CheckState, name fleet.CheckName) string {
 	return ""
 }
 
-// followHost keeps the belief of where instances are: somebody may migrate them.
-func (w *work) followHost() {
+// followPlace keeps the belief of where instances are: somebody may migrate them, and where one was last counts when it is gone.
+func (w *work) followPlace() {
 	follow := func(i *fleet.Incarnation) {
-		if s := w.View.Sighting(i.ID); s.Known() && s.Instance.Power != fleet.PowerGone {
-			i.Host = s.Instance.Host
+		s := w.View.Sighting(i.ID)
+		if !s.Known() || s.Instance.Power == fleet.PowerGone {
+			return
+		}
+		i.Host = s.Instance.Host
+		if s.Instance.Network != "" {
+			i.Network = s.Instance.Network
+		}
+		if s.Instance.Storage != "" {
+			i.Storage = s.Instance.Storage
 		}
 	}
 	follow(&w.M.Current)
@@ -278,7 +329,7 @@ func isStray(m fleet.Machine, i fleet.Instance, ours fleet.Installation) bool {
 
 // judgeIncident opens and closes what the verdict calls for.
 func (w *work) judgeIncident() {
-	m, now, spec := w.M, w.Situation.Now, w.Situation.Spec
+	m, now, spec := w.M, w.Situation.Now, &w.Situation.Spec
 	idle := m.Repair == nil || m.Repair.Kind == fleet.RepairRemnant
 	switch {
 	case !idle || m.Current.None():
@@ -289,7 +340,8 @@ func (w *work) judgeIncident() {
 		w.OpenIncident(m.Health.Cause)
 	case m.Health.Verdict == fleet.VerdictHealthy && m.Incident != nil && m.Current.Certified:
 		w.closeIncident()
-	case m.Health.Verdict == fleet.VerdictUnknown && m.Incident == nil && now.Due(m.Health.SinceMono.Add(spec.BlindAfter)):
+	case m.Health.Verdict == fleet.VerdictUnknown && m.Incident == nil && now.Due(m.Health.SinceMono.Add(spec.BlindAfter)) &&
+		w.Situation.Whole.Doubt.Reason == "": // of hale's own blindness a person was told once, for all machines
 		w.OpenIncident(fleet.CauseBlind)
 		w.Page(fleet.ReasonBlind)
 	}
@@ -298,7 +350,7 @@ func (w *work) judgeIncident() {
 
 // judgeHold keeps the time for which a person's stop is left alone, and tells a person when it is over.
 func (w *work) judgeHold() {
-	m, now, spec := w.M, w.Situation.Now, w.Situation.Spec
+	m, now, spec := w.M, w.Situation.Now, &w.Situation.Spec
 	i := m.Incident
 	switch {
 	case i == nil || m.Repair != nil:
@@ -326,16 +378,17 @@ func (w *work) advance() {
 	case m.Repair != nil:
 		w.Advance()
 	case s.Provider.Standing == fleet.ProviderUnknown: // not asked yet
-	case m.Quarantine == nil && !w.faulty() && guard.AnyStep(*m, s) == "" && w.removableStray():
+	case m.Quarantine == nil && !w.faulty() && guard.AnyStep(m, s) == "" && w.removableStray():
 		w.Begin(fleet.RepairRemnant)
 	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
 		if s.Acting == "" && s.Spec.Mode == fleet.ModeAct && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)) {
 			w.BeginCertify()
 		}
 	case m.Incident != nil:
-		w.admit(guard.NewRepair(*m, s), fleet.RepairHeal)
+		held, step := repair.Admit(m, s)
+		w.admit(held, fleet.RepairHeal, step)
 	case m.Current.None():
-		w.admit(guard.NewBuild(*m, s), fleet.RepairBuild)
+		w.admit(guard.NewBuild(m, s), fleet.RepairBuild, fleet.StepRecreate)
 	default:
 		w.Wait("", "")
 	}
@@ -352,14 +405,10 @@ func (w *work) putFirst() {
 	}
 }
 
-func (w *work) admit(held fleet.Reason, kind fleet.RepairKind) {
+func (w *work) admit(held fleet.Reason, kind fleet.RepairKind, step fleet.StepKind) {
 	if held == "" {
 		w.Begin(kind)
 		return
-	}
-	step := fleet.StepRecreate
-	if kind == fleet.RepairHeal {
-		step, _ = repair.FirstStep(*w.M, w.Situation.Spec)
 	}
 	w.Wait(held, step)
 }

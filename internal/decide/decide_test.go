@@ -3,6 +3,7 @@ package decide_test
 import (
 	"net/netip"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -42,16 +43,20 @@ type chaos struct {
 	looks map[int]fleet.Action
 	calls map[int]fleet.Action
 	ids   int
+	// orderly: most machines are well, but for those on the afflicted host.
+	orderly   bool
+	afflicted fleet.HostName
 }
 
-func newChaos(t *rapid.T) *chaos {
-	size := rapid.IntRange(1, 6).Draw(t, "size")
+func newChaos(t *rapid.T, size int) *chaos {
 	c := &chaos{t: t, looks: map[int]fleet.Action{}, calls: map[int]fleet.Action{}}
 	c.s = fleet.Snapshot{
 		Now:          fleet.Now{Mono: fleet.Instant(time.Second), Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
-		Installation: ours, Spec: spec(size), Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
-		Hosts: []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}},
+		Installation: ours, Spec: spec(size), Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, SteadyAt: 1,
+		Hosts: []fleet.Host{{Name: "h1", Up: true, Place: fleet.Place{Rack: "r1"}}, {Name: "h2", Up: true}, {Name: "h3", Up: true}},
 	}
+	c.s.Spec.SharedFate = fleet.SharedFate{AtLeast: 3, Wait: 10 * time.Second, Then: rapid.SampledFrom(
+		[]fleet.FateAnswer{fleet.FateWait, fleet.FatePage, fleet.FateEvacuate}).Draw(t, "then")}
 	for n := 1; n <= size; n++ {
 		c.s.Machines = append(c.s.Machines, fleet.View{
 			Machine: fleet.Machine{Name: c.s.Spec.Name.Machine(n)},
@@ -68,6 +73,14 @@ func (c *chaos) stir() {
 	c.s.Acting = rapid.SampledFrom([]fleet.Reason{"", "", "", "", "", fleet.ReasonStoreFull}).Draw(c.t, "acting")
 	c.s.Provider.Standing = rapid.SampledFrom([]fleet.ProviderStanding{
 		fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderDown, fleet.ProviderDoubtful}).Draw(c.t, "provider")
+	c.s.Vantage = fleet.Vantage{Since: c.s.Now.Mono, Standing: rapid.SampledFrom(append(slices.Repeat([]fleet.VantageStanding{""}, 30),
+		fleet.VantageOK, fleet.VantageUnknown, fleet.VantageIsolated)).Draw(c.t, "vantage")}
+	if c.orderly {
+		c.s.Acting, c.s.Provider.Standing, c.s.Vantage = "", fleet.ProviderUp, fleet.Vantage{}
+	}
+	if rapid.IntRange(0, 9).Draw(c.t, "affliction") == 0 {
+		c.afflicted = rapid.SampledFrom([]fleet.HostName{"", "h1", "h2"}).Draw(c.t, "afflicted")
+	}
 	for i := range c.s.Machines {
 		c.stirMachine(i)
 	}
@@ -78,8 +91,7 @@ func (c *chaos) stirMachine(i int) {
 	c.ids++
 	v.FreshID = fleet.InstanceID("id" + strconv.Itoa(c.ids))
 	v.Due, v.Epoch = true, v.Machine.Epoch
-	v.Checks[0].Standing = rapid.SampledFrom([]fleet.Standing{
-		fleet.StandingUp, fleet.StandingDown, fleet.StandingFailing, fleet.StandingUnknown}).Draw(c.t, "standing")
+	v.Checks[0].Standing = rapid.SampledFrom(c.standings(v.Machine.Name)).Draw(c.t, "standing")
 	v.Seen = nil
 	for _, id := range c.interesting(i) {
 		v.Seen = append(v.Seen, c.sighting(v.Machine.Name, id))
@@ -95,6 +107,28 @@ func (c *chaos) stirMachine(i int) {
 			fleet.OutcomeRefused, fleet.OutcomeUnsupported, fleet.OutcomeFailed, fleet.OutcomeNotSent}).Draw(c.t, "outcome")}
 		delete(c.calls, i)
 	}
+}
+
+// standings are those that the machine's check may have, the likely ones more often.
+func (c *chaos) standings(m fleet.MachineName) []fleet.Standing {
+	whatever := []fleet.Standing{fleet.StandingUp, fleet.StandingDown, fleet.StandingFailing, fleet.StandingUnknown}
+	switch {
+	case !c.orderly:
+		return whatever
+	case c.hostOf(m) == c.afflicted:
+		return []fleet.Standing{fleet.StandingDown, fleet.StandingDown, fleet.StandingDown, fleet.StandingFailing}
+	}
+	return append(slices.Repeat([]fleet.Standing{fleet.StandingUp}, 30), whatever...)
+}
+
+// powers are those that the provider may say of the machine.
+func (c *chaos) powers() []fleet.Power {
+	whatever := []fleet.Power{fleet.PowerRunning, fleet.PowerRunning, fleet.PowerOff, fleet.PowerPaused, fleet.PowerCrashed,
+		fleet.PowerError, fleet.PowerGone, fleet.PowerUnknown}
+	if c.orderly {
+		return append(slices.Repeat([]fleet.Power{fleet.PowerRunning}, 60), whatever...)
+	}
+	return whatever
 }
 
 func (c *chaos) interesting(i int) []fleet.InstanceID {
@@ -119,13 +153,18 @@ func (c *chaos) sighting(m fleet.MachineName, id fleet.InstanceID) fleet.Sightin
 	return fleet.Sighting{
 		Asked: max(1, c.s.Now.Mono-back),
 		Instance: fleet.Instance{
-			ID: id, Host: "h1", Address: netip.MustParseAddr("10.0.0.1"),
-			Power: rapid.SampledFrom([]fleet.Power{fleet.PowerRunning, fleet.PowerRunning, fleet.PowerOff, fleet.PowerPaused, fleet.PowerCrashed,
-				fleet.PowerError, fleet.PowerGone, fleet.PowerUnknown}).Draw(c.t, "power"),
+			ID: id, Host: c.hostOf(m), Network: "default", Address: netip.MustParseAddr("10.0.0.1"),
+			Power: rapid.SampledFrom(c.powers()).Draw(c.t, "power"),
 			Mark: fleet.Mark{Installation: ours, Fleet: "web", Machine: m, Generation: fleet.Generation(rapid.IntRange(0, 3).Draw(c.t, "gen")),
 				Certified: rapid.Bool().Draw(c.t, "certified")},
 		},
 	}
+}
+
+// hostOf spreads the machines evenly.
+func (c *chaos) hostOf(m fleet.MachineName) fleet.HostName {
+	n, _ := m.Ordinal()
+	return c.s.Hosts[n%len(c.s.Hosts)].Name
 }
 
 // decide runs a round, checks it, and adopts it.
@@ -151,7 +190,8 @@ func (c *chaos) decide() {
 			}
 		}
 	}
-	c.s.Brake = d.Brake
+	c.checkParents(before, d)
+	c.s.Brake, c.s.Whole = d.Brake, d.Whole
 	if n := guard.Count(c.s.Spec, c.s.Machines).InRepair; n > c.s.Spec.Limits.InRepair {
 		c.t.Fatalf("L5: %d in repair, budget %d", n, c.s.Spec.Limits.InRepair)
 	}
@@ -164,8 +204,33 @@ func (c *chaos) restart() {
 	for i := range c.s.Machines {
 		c.s.Machines[i].Machine = c.s.Machines[i].Machine.Restart(c.s.Now, c.s.Spec)
 	}
+	c.s.Whole = c.s.Whole.Restart(c.s.Now)
 	clear(c.looks)
 	clear(c.calls)
+}
+
+// checkParents: a parent without a page is young (L8), and its silent children are left alone until it is time to evacuate.
+func (c *chaos) checkParents(s fleet.Snapshot, d decide.Decision) {
+	policy := s.Spec.SharedFate
+	for _, p := range d.Whole.Parents {
+		if !p.Paged && !s.Now.Wall.Before(p.Opened.Add(policy.Wait)) {
+			c.t.Fatalf("L8: parent %s is open since %s without a page", p.ID, p.Opened)
+		}
+	}
+	for _, m := range d.Machines {
+		was, is := s.Machines[m.Index].Machine.Repair, m.Belief.Repair
+		if m.Belief.Incident == nil || is == nil || was != nil || is.Kind != fleet.RepairHeal {
+			continue
+		}
+		p := d.Whole.Parent(m.Belief.Incident.Parent)
+		evacuating := p != nil && policy.Then == fleet.FateEvacuate && s.Now.Due(p.Since.Add(policy.Wait))
+		if p != nil && m.Belief.Health.Cause == fleet.CauseChecks && !evacuating {
+			c.t.Fatalf("%s: a repair began under parent %s", m.Belief.Name, p.ID)
+		}
+		if s.Vantage.Standing == fleet.VantageIsolated {
+			c.t.Fatalf("L4: %s: a repair began although hale is cut off", m.Belief.Name)
+		}
+	}
 }
 
 func (c *chaos) checkMachine(s fleet.Snapshot, d decide.Decision, m decide.Machine) {
@@ -228,7 +293,23 @@ func changed(a, b fleet.Machine) bool {
 func TestWhateverTheEvidenceTheLawsHold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		c := newChaos(t)
+		c := newChaos(t, rapid.IntRange(1, 6).Draw(t, "size"))
+		for range rapid.IntRange(1, 60).Draw(t, "rounds") {
+			c.stir()
+			c.decide()
+		}
+	})
+}
+
+func TestWhateverFailsTogetherTheLawsHold(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := newChaos(t, 12)
+		c.orderly = true
+		for i := range c.s.Machines {
+			m := &c.s.Machines[i].Machine
+			m.Generation, m.Current = 1, fleet.Incarnation{ID: fleet.InstanceID("first-" + strconv.Itoa(i)), Generation: 1, Host: c.hostOf(m.Name), Certified: true}
+		}
 		for range rapid.IntRange(1, 60).Draw(t, "rounds") {
 			c.stir()
 			c.decide()

@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"time"
+
 	"hale/internal/fleet"
 	"hale/internal/guard"
 )
@@ -12,10 +14,32 @@ func (r *round) next(d Decision) fleet.Instant {
 	if d.Brake.CalmSince != 0 {
 		c.add(d.Brake.CalmSince.Add(r.s.Spec.Limits.Brake.ReleaseAfter))
 	}
+	r.addWhole(&c, &d.Whole)
 	for i := range d.Machines {
-		c.addMachine(d.Machines[i].Belief, r.s.Spec)
+		c.addMachine(&d.Machines[i].Belief, &r.s.Spec)
 	}
 	return c.earliest
+}
+
+// addWhole notes the deadlines of parent incidents and doubts.
+func (r *round) addWhole(c *calendar, whole *fleet.Whole) {
+	spec := &r.s.Spec
+	for _, p := range whole.Parents {
+		c.add(p.Since.Add(spec.SharedFate.Wait))
+		if !p.Paged {
+			c.add(p.Since.Add(guard.SettleTime(*spec)))
+			c.addWall(p.Opened.Add(spec.SharedFate.Wait))
+		}
+		if p.CalmSince != 0 {
+			c.add(p.CalmSince.Add(spec.Limits.Brake.ReleaseAfter))
+		}
+	}
+	if whole.Doubt.CalmSince != 0 {
+		c.add(r.doubtEnds())
+	}
+	if v := r.s.Vantage; v.Standing == fleet.VantageUnknown && !whole.Doubt.Paged {
+		c.add(v.Since.Add(spec.BlindAfter))
+	}
 }
 
 type calendar struct {
@@ -30,7 +54,10 @@ func (c *calendar) add(at fleet.Instant) {
 	}
 }
 
-func (c *calendar) addMachine(m fleet.Machine, spec fleet.Spec) {
+// addWall notes a deadline in wall time.
+func (c *calendar) addWall(at time.Time) { c.add(c.now.Mono.Add(at.Sub(c.now.Wall))) }
+
+func (c *calendar) addMachine(m *fleet.Machine, spec *fleet.Spec) {
 	c.add(m.Health.Grace)
 	c.add(m.RetryAt)
 	for _, s := range m.Strays {
@@ -50,9 +77,9 @@ func (c *calendar) addMachine(m fleet.Machine, spec fleet.Spec) {
 		c.add(m.Health.SinceMono.Add(spec.BlindAfter))
 	}
 	if m.Waiting == fleet.ReasonUnclear {
-		c.add(m.Health.SinceMono.Add(guard.SettleTime(spec)))
+		c.add(m.Health.SinceMono.Add(guard.SettleTime(*spec)))
 	}
 	if i := m.Incident; i != nil && !i.HoldUntil.IsZero() && !i.Paged {
-		c.add(c.now.Mono.Add(i.HoldUntil.Sub(c.now.Wall)))
+		c.addWall(i.HoldUntil)
 	}
 }

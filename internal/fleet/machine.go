@@ -9,6 +9,16 @@ import (
 // Its Instants belong to the process that stored it: Restart makes them good for a new owner.
 type Machine struct {
 	Name MachineName
+	// What each round asks of every machine comes first, so that it lies together in memory.
+	Health     Health
+	Incident   *Incident   `json:",omitempty"`
+	Repair     *Repair     `json:",omitempty"`
+	Quarantine *Quarantine `json:",omitempty"`
+	// Waiting says why nothing is done although something could be; empty when nothing waits.
+	Waiting Reason `json:",omitempty"`
+	// Strays are instances that bear this machine's mark but are neither current nor being built, since when seen.
+	Strays []Stray `json:",omitempty"`
+
 	// Generation is the highest one ever allotted; the next instance gets Generation+1.
 	Generation Generation
 	// Epoch rises with each act that makes earlier check results worthless; evidence of an older epoch is ignored.
@@ -17,15 +27,9 @@ type Machine struct {
 	Acted   Instant
 	Current Incarnation
 	// Address is the last one the provider named for Current; it stays probed when the provider names none (L8).
-	Address    netip.Addr
-	Health     Health
-	Incident   *Incident   `json:",omitempty"`
-	Repair     *Repair     `json:",omitempty"`
-	Quarantine *Quarantine `json:",omitempty"`
+	Address netip.Addr
 	// Attempts are the starts of the repairs within the policy's window, oldest first.
 	Attempts []Instant `json:",omitempty"`
-	// Waiting says why nothing is done although something could be; empty when nothing waits.
-	Waiting Reason `json:",omitempty"`
 	// RetryAt is when the guard may admit the next repair (backoff).
 	RetryAt Instant `json:",omitempty"`
 	// Incidents and Repairs count what there was, so that ids are never reused.
@@ -33,8 +37,6 @@ type Machine struct {
 	// Anchor is where an order whose answer was lost may yet appear: until then nothing is built elsewhere, since only
 	// there its name is guarded.
 	Anchor *Anchor `json:",omitempty"`
-	// Strays are instances that bear this machine's mark but are neither current nor being built, since when seen.
-	Strays []Stray `json:",omitempty"`
 }
 
 // Incarnation is the instance that a machine has, as hale believes it.
@@ -42,7 +44,10 @@ type Incarnation struct {
 	ID         InstanceID
 	Generation Generation
 	Host       HostName
-	Certified  bool
+	// Network and Storage are where it lies beside its host, as last seen: also when it is gone.
+	Network   string `json:",omitempty"`
+	Storage   string `json:",omitempty"`
+	Certified bool
 	// Expired says that hale's own build of it ran out of time, or died: it may be removed though never certified.
 	Expired bool
 }
@@ -106,6 +111,8 @@ type Incident struct {
 	Failed int  // attempts at this incident that ended without health
 	// HoldUntil is the wall time until which a stop by a person is left alone. Zero: no such hold.
 	HoldUntil time.Time
+	// Parent is the open incident of the domain whose fate the machine shares; empty: it has one of its own.
+	Parent string `json:",omitempty"`
 }
 
 // Blind reports whether the incident is about knowing nothing. It pages; it never destroys.
@@ -231,6 +238,8 @@ type Brake struct {
 	Since   time.Time
 	// CalmSince is when failures last fell to the release level; zero while they are above it.
 	CalmSince Instant
+	// Paged says that a person was told, of the brake or of what else explains the failures.
+	Paged bool
 }
 
 // Restart makes the belief good for a new owner: its clock is another, and what was seen before is old (L9, L15).
@@ -319,6 +328,28 @@ func CurrentStep(spec Spec, r Repair) Step {
 
 // BuildCallLimit limits each call of a build in a fleet whose ladder has no recreate step to say otherwise.
 const BuildCallLimit = 2 * time.Minute
+
+// Lies returns where the machine is, or was last: in its instance, or else in the one that its repair replaces.
+func (m *Machine) Lies() Incarnation {
+	if m.Current.None() && m.Repair != nil {
+		return m.Repair.Target
+	}
+	return m.Current
+}
+
+// Afresh forgets what was heard of the machine: its checks begin anew, and only what is asked from now on counts (L9). What is
+// under way goes on; time that a verification waited in vain is given again.
+func (m *Machine) Afresh(now Now, spec Spec) {
+	m.Epoch++
+	m.Acted = now.Mono
+	if m.Health.Grace != 0 {
+		m.Health.Grace = now.Mono.Add(spec.Grace)
+	}
+	if r := m.Repair; r != nil && r.Phase == PhaseVerify {
+		r.Deadline = now.Mono.Add(VerifyTime(spec, *r))
+		m.Health.Grace = r.Deadline
+	}
+}
 
 // Clone returns a copy that shares nothing with m.
 func (m Machine) Clone() Machine {

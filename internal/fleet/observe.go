@@ -48,6 +48,8 @@ type Instance struct {
 	Power   Power
 	Stop    Stop
 	Address netip.Addr // invalid: none known
+	Network string     // that its first interface is on; empty: not known
+	Storage string     // that its disks lie on, where instances of several hosts share it; empty: not known, or shared by none
 	Mark    Mark       // zero: not hale's
 }
 
@@ -101,6 +103,7 @@ const (
 	ResultNoAddress   ResultReason = "no-address"  // unknown: the provider knows no address
 	ResultLocal       ResultReason = "local"       // unknown: no descriptor, no buffer, no route from here
 	ResultLate        ResultReason = "late"        // unknown: started or read too late to mean anything
+	ResultIsolated    ResultReason = "isolated"    // unknown: the vantage itself is cut off
 )
 
 // Look is the outcome of one look taken on demand: one probe of each check, one question to the provider.
@@ -154,6 +157,24 @@ const (
 
 // Host is one place for instances.
 type Host struct {
-	Name HostName
-	Up   bool
+	Name  HostName
+	Up    bool
+	Place Place
 }
+
+// Vantage is how the place stands from which the checks are made. The zero value: nobody watches it.
+type Vantage struct {
+	Standing VantageStanding
+	Since    Instant
+	Detail   string
+}
+
+// VantageStanding is whether the checks can be believed.
+type VantageStanding string
+
+// The vantage's standings.
+const (
+	VantageOK       VantageStanding = "ok"       // a canary answers
+	VantageIsolated VantageStanding = "isolated" // all canaries are down: the fault is on our side
+	VantageUnknown  VantageStanding = "unknown"  // no canary answers, and not all of them are down
+)

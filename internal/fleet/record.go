@@ -21,6 +21,8 @@ type Record struct {
 	Check    CheckName    `json:",omitempty"`
 	Result   ResultReason `json:",omitempty"`
 	Incident string       `json:",omitempty"`
+	Parent   string       `json:",omitempty"` // the parent incident that it is about, or that holds the machine
+	Domain   Domain       `json:",omitzero"`  // the parent's
 	Repair   string       `json:",omitempty"`
 	Step     StepKind     `json:",omitempty"`
 	Op       Op           `json:",omitempty"`
@@ -34,10 +36,13 @@ type Record struct {
 	Address    netip.Addr   `json:",omitzero"`
 	Detail     string       `json:",omitempty"` // an error's text or a check's answer; never a secret
 
-	// Failing, Size and Limit are the brake's and the budget's arithmetic.
+	// Failing, Size and Limit are the brake's and the budget's arithmetic; of a parent incident, how many of the domain's
+	// machines fail.
 	Failing int `json:",omitempty"`
 	Size    int `json:",omitempty"`
 	Limit   int `json:",omitempty"`
+	// Chance is how likely a parent's failures are without a common cause.
+	Chance float64 `json:",omitempty"`
 	// Took is the duration behind the record: a look's, a call's, an incident's.
 	Took time.Duration `json:",omitempty"`
 }
@@ -51,6 +56,10 @@ const (
 	RecordAddress        RecordKind = "address"         // the provider names another address, or none
 	RecordIncidentOpen   RecordKind = "incident-opened" //
 	RecordIncidentClosed RecordKind = "incident-closed" // Reason: healed or recovered
+	RecordParentOpen     RecordKind = "parent-opened"   // failures concentrate in Domain beyond chance
+	RecordParentClosed   RecordKind = "parent-closed"   // Reason: released or superseded
+	RecordChildJoined    RecordKind = "child-joined"    // the machine's incident hangs under Parent from now on
+	RecordChildReleased  RecordKind = "child-released"  // it does not any more, and the machine is judged afresh
 	RecordHeld           RecordKind = "held"            // something could be done and is not; Reason says why
 	RecordRepairStarted  RecordKind = "repair-started"  //
 	RecordRepairEnded    RecordKind = "repair-ended"    //
@@ -68,6 +77,7 @@ const (
 	RecordRemnant        RecordKind = "remnant"         // an instance of an expired build, or a stranger with our mark
 	RecordBrake          RecordKind = "brake"           // Reason: engaged or released
 	RecordProvider       RecordKind = "provider"        // Reason: up, down or doubtful
+	RecordVantage        RecordKind = "vantage"         // Reason: vantage-isolated, vantage-doubtful or up
 	RecordOwner          RecordKind = "owner"           // Reason: took over, stopped acting, resumed
 )
 
@@ -79,7 +89,10 @@ const (
 	// Guards: why nothing is done now.
 	ReasonAmnesty          Reason = "amnesty"           // after a start or a gap everything is judged afresh first
 	ReasonBrake            Reason = "brake"             // too much fails at once
-	ReasonUnclear          Reason = "picture-unclear"   // others are suspect too: first see whether the brake must engage
+	ReasonSharedFate       Reason = "shared-fate"       // a parent incident holds it
+	ReasonVantageIsolated  Reason = "vantage-isolated"  // hale itself is cut off
+	ReasonVantageDoubtful  Reason = "vantage-doubtful"  // the fault may be on hale's side
+	ReasonUnclear          Reason = "picture-unclear"   // others are suspect too: first see whether it is one cause
 	ReasonBudget           Reason = "budget"            // as many machines are in repair as may be
 	ReasonBuildBudget      Reason = "build-budget"      // as many first builds run as may
 	ReasonBackoff          Reason = "backoff"           // the last attempt failed a moment ago
@@ -133,6 +146,7 @@ const (
 	ReasonVanished    Reason = "vanished"     // the remnant went by itself
 	ReasonEngaged     Reason = "engaged"      //
 	ReasonReleased    Reason = "released"     //
+	ReasonSuperseded  Reason = "superseded"   // a wider domain's parent took its place
 	ReasonUp          Reason = "up"           //
 	ReasonDown        Reason = "down"         //
 	ReasonTookOver    Reason = "took-over"    //

@@ -11,15 +11,17 @@ type Snapshot struct {
 	SteadyAt Instant
 	Provider ProviderState
 	Hosts    []Host // sorted by name
+	Vantage  Vantage
 	Brake    Brake
+	Whole    Whole
 	Machines []View // sorted by ordinal
 }
 
 // View is what is known about one machine at this moment.
 type View struct {
-	Machine Machine
 	// Due asks for a decision about this machine; one with open business is looked at in any case.
-	Due bool
+	Due     bool
+	Machine Machine
 	// Checks are the standings of Spec.Checks, in the same order. They count only if Epoch is the machine's.
 	Checks []CheckState
 	Epoch  uint64

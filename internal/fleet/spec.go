@@ -13,6 +13,7 @@ type Spec struct {
 	UnhealthyWhen Condition
 	Repair        RepairPolicy
 	Limits        Limits
+	SharedFate    SharedFate
 	Mode          Mode
 
 	// Grace is how long a machine that was just started may fail its checks (verdict "starting").
@@ -182,6 +183,25 @@ type BrakePolicy struct {
 	Percent      int           // 0 to 100
 	ReleaseAfter time.Duration // how long it must have been calm before the brake releases by itself
 }
+
+// SharedFate says what follows when failures concentrate in one domain beyond chance. The zero value: nothing is looked for.
+type SharedFate struct {
+	Then FateAnswer
+	// AtLeast is how many machines must fail together.
+	AtLeast int
+	// Wait is the longest that a parent incident stays without a page, and the time before an evacuation.
+	Wait time.Duration
+}
+
+// FateAnswer is the policy for a parent incident. The machines under it are held in any case.
+type FateAnswer string
+
+// What follows from a parent incident.
+const (
+	FateWait     FateAnswer = "wait"     // page when it lasts
+	FatePage     FateAnswer = "page"     // page at once
+	FateEvacuate FateAnswer = "evacuate" // when it lasts, page, and build the machines anew outside the domain
+)
 
 // Template is what an instance is built from. The core reads only DiskLost; the rest is for the provider.
 type Template struct {

@@ -1,4 +1,5 @@
-// Package guard holds repairs back: amnesty, brake, budget, doubt about the provider, a person's stop.
+// Package guard holds repairs back: amnesty, brake, budget, shared fate, doubt about the provider or about hale's own sight, a
+// person's stop.
 //
 // It promises to answer with one reason from fleet's closed set, the weightiest first, and to hold when in doubt. It
 // does not judge health and does not choose steps.
@@ -53,7 +54,8 @@ func StepBrake(b fleet.Brake, p fleet.BrakePolicy, t Tally, now fleet.Now) fleet
 // SettleTime is how long the checks need to tell of all machines that failed at one moment.
 func SettleTime(spec fleet.Spec) time.Duration {
 	var longest time.Duration
-	for _, c := range spec.Checks {
+	for i := range spec.Checks {
+		c := &spec.Checks[i]
 		longest = max(longest, time.Duration(c.DownAfter)*c.Every+c.Timeout)
 	}
 	return longest
@@ -67,21 +69,28 @@ type Situation struct {
 	SteadyAt fleet.Instant
 	Provider fleet.ProviderState
 	Hosts    []fleet.Host
+	Vantage  fleet.Vantage
 	Brake    fleet.Brake
+	Whole    fleet.Whole
 	Tally    Tally
+	// Fated says that the machine may yet turn out to share its fate with others, which are suspect.
+	Fated bool
 }
 
 // AnyStep says why no rung may begin for the machine, whatever its repair: for new rungs and new repairs alike.
-func AnyStep(m fleet.Machine, s Situation) fleet.Reason {
+func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason {
 	switch {
 	case s.Acting != "":
 		return s.Acting
 	case s.Spec.Mode == fleet.ModeObserve:
 		return fleet.ReasonObserve
-	case surplus(m, s.Spec):
+	case Surplus(m, &s.Spec):
 		return fleet.ReasonSurplus
 	}
 	if r := providerReason(m, s); r != "" {
+		return r
+	}
+	if r := sightReason(m, s); r != "" {
 		return r
 	}
 	switch {
@@ -93,7 +102,61 @@ func AnyStep(m fleet.Machine, s Situation) fleet.Reason {
 	return ""
 }
 
-func providerReason(m fleet.Machine, s Situation) fleet.Reason {
+// Sightless reports whether the fault is, or may be, hale's own: what the checks say of the machines counts for nothing.
+func Sightless(s *Situation) bool { return s.Whole.Doubt.Reason != "" && s.Whole.Doubt.CalmSince == 0 }
+
+// sightReason says why hale does not trust its own eyes. After a doubt, everything is judged afresh first.
+func sightReason(m *fleet.Machine, s *Situation) fleet.Reason {
+	switch {
+	case Sightless(s):
+		return s.Whole.Doubt.Reason
+	case s.Whole.Doubt.Reason != "":
+		return fleet.ReasonAmnesty
+	case s.Vantage.Standing == fleet.VantageUnknown && m.Health.Cause == fleet.CauseChecks:
+		return fleet.ReasonVantageDoubtful
+	}
+	return ""
+}
+
+// SharedFate says whether an open parent incident holds the step back. What the provider itself calls stopped may be
+// started: the common cause has evidently left it so, and there is nothing running that a start could harm. Nothing is
+// destroyed under a parent, unless it is gone already, or the policy is to evacuate and the time for it has come.
+func SharedFate(m *fleet.Machine, s *Situation, step fleet.StepKind) fleet.Reason {
+	p := Parent(m, s)
+	switch {
+	case p == nil:
+		return ""
+	case step == fleet.StepRecreate && (m.Health.Cause == fleet.CauseGone || Evacuating(p, s)):
+		return ""
+	case step != fleet.StepRecreate && step != "" && m.Health.Cause.Stopped():
+		return ""
+	}
+	return fleet.ReasonSharedFate
+}
+
+// Parent returns the open parent incident that the machine's incident hangs under, or nil.
+func Parent(m *fleet.Machine, s *Situation) *fleet.Parent {
+	if m.Incident == nil {
+		return nil
+	}
+	return s.Whole.Parent(m.Incident.Parent)
+}
+
+// Evacuating reports whether the parent's machines are to be built anew elsewhere by now, and there is an elsewhere.
+func Evacuating(p *fleet.Parent, s *Situation) bool {
+	policy := s.Spec.SharedFate
+	if policy.Then != fleet.FateEvacuate || !s.Now.Due(p.Since.Add(policy.Wait)) {
+		return false
+	}
+	for _, h := range s.Hosts {
+		if h.Up && p.Domain.Spares(h) {
+			return true
+		}
+	}
+	return false
+}
+
+func providerReason(m *fleet.Machine, s *Situation) fleet.Reason {
 	switch s.Provider.Standing {
 	case fleet.ProviderDoubtful:
 		return fleet.ReasonProviderDoubtful
@@ -113,7 +176,7 @@ func providerReason(m fleet.Machine, s Situation) fleet.Reason {
 }
 
 // NewRepair says why no repair may begin for a machine with an open incident.
-func NewRepair(m fleet.Machine, s Situation) fleet.Reason {
+func NewRepair(m *fleet.Machine, s *Situation) fleet.Reason {
 	switch {
 	case m.Quarantine != nil:
 		return fleet.ReasonQuarantined
@@ -121,8 +184,10 @@ func NewRepair(m fleet.Machine, s Situation) fleet.Reason {
 		return fleet.ReasonBlind
 	case m.Health.Cause == fleet.CausePaused:
 		return fleet.ReasonPaused
-	case LeftAlone(m.Health.Cause, s.Spec):
+	case LeftAlone(m.Health.Cause, &s.Spec):
 		return fleet.ReasonStoppedByPerson
+	case Sightless(s):
+		return s.Whole.Doubt.Reason
 	case m.Health.Verdict == fleet.VerdictUnknown && !m.Current.Expired:
 		return fleet.ReasonBlind
 	case m.Health.Verdict != fleet.VerdictUnhealthy && !m.Current.Expired:
@@ -131,9 +196,8 @@ func NewRepair(m fleet.Machine, s Situation) fleet.Reason {
 	if r := AnyStep(m, s); r != "" {
 		return r
 	}
-	limit := BrakeLimit(s.Spec.Limits.Brake, s.Tally.Size)
 	switch {
-	case s.Tally.Failing+s.Tally.Suspect > limit && !s.Now.Due(m.Health.SinceMono.Add(SettleTime(s.Spec))):
+	case unclear(m, s):
 		return fleet.ReasonUnclear
 	case m.RetryAt != 0 && !s.Now.Due(m.RetryAt):
 		return fleet.ReasonBackoff
@@ -143,8 +207,16 @@ func NewRepair(m fleet.Machine, s Situation) fleet.Reason {
 	return ""
 }
 
+// unclear reports whether suspects may yet engage the brake, or show that the machine shares its fate with others. They get
+// the time that their checks need to decide.
+func unclear(m *fleet.Machine, s *Situation) bool {
+	storm := s.Tally.Failing+s.Tally.Suspect > BrakeLimit(s.Spec.Limits.Brake, s.Tally.Size)
+	fated := s.Fated && !m.Health.Cause.Stopped()
+	return (storm || fated) && !s.Now.Due(m.Health.SinceMono.Add(SettleTime(s.Spec)))
+}
+
 // NewBuild says why the first instance of a machine may not be built.
-func NewBuild(m fleet.Machine, s Situation) fleet.Reason {
+func NewBuild(m *fleet.Machine, s *Situation) fleet.Reason {
 	if r := AnyStep(m, s); r != "" && r != fleet.ReasonAmnesty && r != fleet.ReasonBrake {
 		return r
 	}
@@ -157,45 +229,46 @@ func NewBuild(m fleet.Machine, s Situation) fleet.Reason {
 	return ""
 }
 
-func surplus(m fleet.Machine, spec fleet.Spec) bool {
+// Surplus reports whether the machine is beyond the desired size.
+func Surplus(m *fleet.Machine, spec *fleet.Spec) bool {
 	n, _ := m.Name.Ordinal()
 	return n > spec.Size
 }
 
 // LeftAlone reports whether the cause is a person's doing that the policy leaves alone (L10).
-func LeftAlone(c fleet.Cause, spec fleet.Spec) bool {
+func LeftAlone(c fleet.Cause, spec *fleet.Spec) bool {
 	return c == fleet.CausePaused || (c == fleet.CauseStopped && spec.Repair.OnExternalStop != fleet.ExternalStopHeal)
 }
 
 // Counts reports whether the machine counts as failing: a person's stop that is left alone does not (L10), a machine in
 // repair does (L5).
-func Counts(m fleet.Machine, spec fleet.Spec) bool {
+func Counts(m *fleet.Machine, spec *fleet.Spec) bool {
 	if m.Repair != nil && m.Repair.Kind == fleet.RepairHeal {
 		return true
 	}
-	if m.Health.Verdict != fleet.VerdictUnhealthy {
-		return false
-	}
-	return !LeftAlone(m.Health.Cause, spec)
+	return m.Health.Verdict == fleet.VerdictUnhealthy && !LeftAlone(m.Health.Cause, spec)
 }
 
 // Count tallies the fleet.
 func Count(spec fleet.Spec, machines []fleet.View) Tally {
 	t := Tally{Size: spec.Size}
 	for i := range machines {
-		t.Add(machines[i].Machine, spec)
+		t.Add(&machines[i].Machine, &spec)
 	}
 	return t
 }
 
 // Add counts one machine.
-func (t *Tally) Add(m fleet.Machine, spec fleet.Spec) { t.count(m, spec, 1) }
+func (t *Tally) Add(m *fleet.Machine, spec *fleet.Spec) { t.count(m, spec, 1) }
 
 // Remove takes one machine out of the count, as it was added.
-func (t *Tally) Remove(m fleet.Machine, spec fleet.Spec) { t.count(m, spec, -1) }
+func (t *Tally) Remove(m *fleet.Machine, spec *fleet.Spec) { t.count(m, spec, -1) }
 
-func (t *Tally) count(m fleet.Machine, spec fleet.Spec, by int) {
-	if surplus(m, spec) {
+func (t *Tally) count(m *fleet.Machine, spec *fleet.Spec, by int) {
+	if m.Repair == nil && m.Health.Verdict != fleet.VerdictUnhealthy && m.Health.Verdict != fleet.VerdictSuspect {
+		return // before its number is read: most machines are well
+	}
+	if Surplus(m, spec) {
 		return
 	}
 	if Counts(m, spec) {

@@ -151,6 +151,28 @@ func TestWhatHoldsARepair(t *testing.T) {
 		"backoff that is over": {reason: "", spoil: func(m *fleet.Machine, s *guard.Situation) {
 			m.RetryAt = s.Now.Mono
 		}},
+		"a vantage that is cut off": {reason: fleet.ReasonVantageIsolated, spoil: func(m *fleet.Machine, s *guard.Situation) {
+			s.Whole.Doubt.Reason, m.Health.Verdict = fleet.ReasonVantageIsolated, fleet.VerdictUnknown
+		}},
+		"a doubt that calmed down": {reason: fleet.ReasonAmnesty, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+			s.Whole.Doubt.Reason, s.Whole.Doubt.CalmSince = fleet.ReasonVantageDoubtful, 1
+		}},
+		"canaries that say nothing": {reason: fleet.ReasonVantageDoubtful, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+			s.Vantage.Standing = fleet.VantageUnknown
+		}},
+		"canaries that say nothing of one that is off": {reason: "", spoil: func(m *fleet.Machine, s *guard.Situation) {
+			s.Vantage.Standing, m.Health.Cause = fleet.VantageUnknown, fleet.CauseOff
+		}},
+		"suspects that may share its fate": {reason: fleet.ReasonUnclear, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+			s.Fated = true
+		}},
+		"suspects that may share the fate of one that is off": {reason: "", spoil: func(m *fleet.Machine, s *guard.Situation) {
+			s.Fated, m.Health.Cause = true, fleet.CauseOff
+		}},
+		"suspects that shared no fate in time": {reason: "", spoil: func(m *fleet.Machine, s *guard.Situation) {
+			s.Fated = true
+			m.Health.SinceMono = s.Now.Mono.Add(-guard.SettleTime(s.Spec))
+		}},
 		"the budget": {reason: fleet.ReasonBudget, spoil: func(_ *fleet.Machine, s *guard.Situation) {
 			s.Tally.InRepair = 1
 		}},
@@ -159,7 +181,7 @@ func TestWhatHoldsARepair(t *testing.T) {
 			t.Parallel()
 			m, s := sick(), situation()
 			c.spoil(&m, &s)
-			if got := guard.NewRepair(m, s); got != c.reason {
+			if got := guard.NewRepair(&m, &s); got != c.reason {
 				t.Errorf("held for %q, want %q", got, c.reason)
 			}
 		})

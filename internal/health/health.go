@@ -106,14 +106,29 @@ func find(m fleet.Machine, e Evidence) fleet.Health {
 
 // worst returns the check that stands worst: down before failing before unknown.
 func worst(checks []fleet.CheckState) fleet.CheckState {
-	rank := map[fleet.Standing]int{fleet.StandingDown: 3, fleet.StandingFailing: 2, fleet.StandingUnknown: 1}
-	var w fleet.CheckState
-	for _, c := range checks {
-		if rank[c.Standing] > rank[w.Standing] {
-			w = c
+	worst := -1
+	for i := range checks {
+		if rank := gravity(checks[i].Standing); rank > 0 && (worst < 0 || rank > gravity(checks[worst].Standing)) {
+			worst = i
 		}
 	}
-	return w
+	if worst < 0 {
+		return fleet.CheckState{}
+	}
+	return checks[worst]
+}
+
+func gravity(s fleet.Standing) int {
+	switch s {
+	case fleet.StandingDown:
+		return 3
+	case fleet.StandingFailing:
+		return 2
+	case fleet.StandingUnknown:
+		return 1
+	case fleet.StandingUp:
+	}
+	return 0
 }
 
 func downTruth(checks []fleet.CheckState, name fleet.CheckName) Truth {

@@ -22,6 +22,7 @@ var untold = map[string]string{
 	"CheckName":       "configuration: the person wrote it",
 	"ConditionOp":     "configuration: the person wrote it",
 	"ExternalStop":    "configuration: the person wrote it",
+	"FateAnswer":      "configuration: the person wrote it",
 	"OnDeleteFailure": "configuration: the person wrote it",
 	"Accel":           "configuration: the person wrote it",
 }
@@ -44,6 +45,8 @@ func TestEveryConstantHasWords(t *testing.T) {
 		"Phase":            has(phases),
 		"Mode":             has(modes),
 		"ProviderStanding": has(providers),
+		"VantageStanding":  has(vantages),
+		"DomainKind":       has(domains),
 		"Reason":           has(reasons),
 		"RecordKind":       has(sentences),
 	}
@@ -132,10 +135,12 @@ func TestNoSentenceIsBroken(t *testing.T) {
 		Fleet: "web", Machine: "web-2", Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Check: "page",
 		Result: fleet.ResultRefused, Incident: "web-2/1", Repair: "web-2/r1", Step: fleet.StepReboot, Op: fleet.OpReboot,
 		Outcome: fleet.OutcomeDone, Proof: fleet.ProofConfirmedOff, Instance: "3f2a1b2c-9e5e", Generation: 2, Host: "h1",
-		Provider: "lab", Detail: "detail", Failing: 1, Size: 3, Limit: 2, Took: time.Second,
+		Provider: "lab", Detail: "detail", Failing: 1, Size: 3, Limit: 2, Took: time.Second, Chance: 1e-9,
+		Parent: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r1"},
 	}
 	meagre := furnished
 	meagre.Cause, meagre.Check, meagre.Result, meagre.Host, meagre.Took = "", "", "", "", 0
+	meagre.Parent, meagre.Domain, meagre.Chance = "", fleet.Domain{}, 0
 	for kind := range sentences {
 		for why := range reasons {
 			for _, r := range []fleet.Record{furnished, meagre} {

@@ -20,6 +20,10 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordAddress:        address,
 	fleet.RecordIncidentOpen:   incidentOpen,
 	fleet.RecordIncidentClosed: incidentClosed,
+	fleet.RecordParentOpen:     parentOpen,
+	fleet.RecordParentClosed:   parentClosed,
+	fleet.RecordChildJoined:    childJoined,
+	fleet.RecordChildReleased:  childReleased,
 	fleet.RecordHeld:           held,
 	fleet.RecordRepairStarted:  repairStarted,
 	fleet.RecordRepairEnded:    repairEnded,
@@ -37,6 +41,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordRemnant:        remnant,
 	fleet.RecordBrake:          brake,
 	fleet.RecordProvider:       providerNews,
+	fleet.RecordVantage:        vantageNews,
 	fleet.RecordOwner:          owner,
 }
 
@@ -154,14 +159,59 @@ func incidentClosed(r fleet.Record) string {
 
 func held(r fleet.Record) string {
 	why := Reason(r.Reason)
-	if r.Reason == fleet.ReasonBrake {
+	switch {
+	case r.Reason == fleet.ReasonBrake:
 		why = arithmetic(r)
+	case r.Reason == fleet.ReasonSharedFate && r.Parent != "":
+		why += fmt.Sprintf(" (incident %s, %s)", r.Parent, share(r))
+	default:
 	}
 	said := about(r) + " is held: " + aside(why, r.Detail)
 	if r.Step != "" {
 		said += fmt.Sprintf("; else hale would %s", Step(r.Step))
 	}
 	return said
+}
+
+// share says how much of a domain fails.
+func share(r fleet.Record) string {
+	return fmt.Sprintf("%d of %d machines on %s fail", r.Failing, r.Size, Domain(r.Domain))
+}
+
+func parentOpen(r fleet.Record) string {
+	said := fmt.Sprintf("%s: incident %s is open: %s, too many together for chance", about(r), parent(r), share(r))
+	return aside(said, odds(r.Chance))
+}
+
+// odds says how unlikely the failures are without a common cause.
+func odds(chance float64) string {
+	if chance <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("1 in %.2g", 1/chance)
+}
+
+func parent(r fleet.Record) string {
+	if r.Parent == "" {
+		return "of a domain"
+	}
+	return r.Parent
+}
+
+func parentClosed(r fleet.Record) string {
+	why := "what is left of the failures is no more than chance"
+	if r.Reason == fleet.ReasonSuperseded {
+		why = Reason(r.Reason)
+	}
+	return because(fmt.Sprintf("%s: incident %s on %s is closed%s", about(r), parent(r), Domain(r.Domain), after(r)), why)
+}
+
+func childJoined(r fleet.Record) string {
+	return fmt.Sprintf("%s shares the fate of %s: its incident belongs to %s", about(r), Domain(r.Domain), parent(r))
+}
+
+func childReleased(r fleet.Record) string {
+	return fmt.Sprintf("%s: its incident stands alone again, and it is judged afresh", about(r))
 }
 
 // arithmetic is the brake's.
@@ -240,14 +290,21 @@ func quarantined(r fleet.Record) string {
 
 func paged(r fleet.Record) string {
 	why := Reason(r.Reason)
-	if r.Reason == fleet.ReasonBrake {
+	switch r.Reason {
+	case fleet.ReasonBrake:
 		why = arithmetic(r)
+	case fleet.ReasonSharedFate:
+		why = share(r)
+	default:
 	}
 	return because("a person must look at "+subjectOfPage(r), aside(why, r.Detail))
 }
 
-// subjectOfPage is the provider where the page is about it.
+// subjectOfPage is the provider, or the domain, where the page is about it.
 func subjectOfPage(r fleet.Record) string {
+	if r.Machine == "" && !r.Domain.None() {
+		return Domain(r.Domain)
+	}
 	if r.Machine == "" && r.Provider != "" && (r.Reason == fleet.ReasonDown || r.Reason == fleet.ReasonProviderDoubtful) {
 		return "provider " + string(r.Provider)
 	}
@@ -276,6 +333,21 @@ func providerNews(r fleet.Record) string {
 		return aside(about(r)+" is another one than before; nothing is touched", r.Detail)
 	default:
 		return because(about(r), Reason(r.Reason))
+	}
+}
+
+func vantageNews(r fleet.Record) string {
+	switch r.Reason {
+	case fleet.ReasonVantageIsolated:
+		return because(about(r)+": the checks count for nothing, and no repair begins", aside(Reason(r.Reason), r.Detail))
+	case fleet.ReasonVantageDoubtful:
+		why := Reason(r.Reason)
+		if r.Failing > 0 {
+			why = fmt.Sprintf("%d of %d machines fall silent at once, while the provider says that they run", r.Failing, r.Size)
+		}
+		return because(about(r)+": hale doubts its own sight, and no repair begins", aside(why, r.Detail))
+	default:
+		return about(r) + ": hale trusts its own sight again" + after(r) + " and judges everything afresh"
 	}
 }
 

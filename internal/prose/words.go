@@ -38,6 +38,7 @@ var (
 		fleet.ResultNoAddress:   "the provider knows no address",
 		fleet.ResultLocal:       "the fault is on this server's side",
 		fleet.ResultLate:        "it was asked or read too late to mean anything",
+		fleet.ResultIsolated:    "hale itself is cut off",
 	}
 	standings = map[fleet.Standing]string{
 		fleet.StandingUnknown: "unknown",
@@ -111,6 +112,19 @@ var (
 		fleet.ProviderDown:     "does not answer",
 		fleet.ProviderDoubtful: "is another one than before",
 	}
+	vantages = map[fleet.VantageStanding]string{
+		fleet.VantageOK:       "sees",
+		fleet.VantageIsolated: "is cut off",
+		fleet.VantageUnknown:  "does not know whether it sees",
+	}
+	domains = map[fleet.DomainKind]string{
+		fleet.DomainHost:    "host",
+		fleet.DomainRack:    "rack",
+		fleet.DomainRoom:    "room",
+		fleet.DomainZone:    "zone",
+		fleet.DomainNetwork: "network",
+		fleet.DomainStorage: "storage",
+	}
 )
 
 // word returns the catalogue's words; a value that is not in it speaks for itself.
@@ -135,6 +149,17 @@ func Phase(p fleet.Phase) string { return word(phases, p) }
 
 // Provider says how a provider stands, as in "the provider …".
 func Provider(s fleet.ProviderStanding) string { return word(providers, s) }
+
+// Vantage says how hale's own sight stands, as in "hale …".
+func Vantage(s fleet.VantageStanding) string { return word(vantages, s) }
+
+// Domain names a domain, as in "rack r1".
+func Domain(d fleet.Domain) string {
+	if d.None() {
+		return "a domain"
+	}
+	return word(domains, d.Kind) + " " + d.Name
+}
 
 // Mode says what hale does with a fleet, as in "hale …".
 func Mode(m fleet.Mode) string { return word(modes, m) }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"hale/internal/fleet"
+	"hale/internal/guard"
 )
 
 // chooseRung takes the first rung from the given one whose precondition holds.
@@ -12,14 +13,14 @@ func (w *Work) chooseRung(from int) {
 	r.Target, r.Next = m.Current, fleet.Incarnation{}
 	r.LookAgain()
 	r.Removed, r.OffOrders, r.ClearedOrders = false, 0, 0
-	if from == 0 && neverStood(*m) {
+	if from == 0 && neverStood(m) {
 		// It was never healthy: gentler steps would only repeat what its boot did. It is built anew.
 		w.takeRung(fleet.NoRung, fleet.StepRecreate)
 		return
 	}
 	steps := w.Situation.Spec.Repair.Steps
 	for rung := from; rung < len(steps); rung++ {
-		reason := Precondition(*m, w.Situation.Spec, steps[rung].Kind)
+		reason := skipped(m, w.Situation, steps[rung].Kind)
 		if reason == "" {
 			w.takeRung(rung, steps[rung].Kind)
 			return
@@ -34,7 +35,7 @@ func (w *Work) chooseRung(from int) {
 }
 
 // neverStood reports whether the machine's only instance is a build that never became healthy, or already gone.
-func neverStood(m fleet.Machine) bool {
+func neverStood(m *fleet.Machine) bool {
 	return m.Current.Expired || (m.Current.None() && m.Incident != nil && m.Incident.Cause == fleet.CauseBuild)
 }
 
@@ -52,7 +53,7 @@ func (w *Work) takeRung(rung int, kind fleet.StepKind) {
 }
 
 // Precondition says why the step does not apply to the machine as it stands; empty when it applies.
-func Precondition(m fleet.Machine, spec fleet.Spec, step fleet.StepKind) fleet.Reason {
+func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.StepKind) fleet.Reason {
 	cause := m.Health.Cause
 	switch step {
 	case fleet.StepStart:
@@ -81,17 +82,44 @@ func Precondition(m fleet.Machine, spec fleet.Spec, step fleet.StepKind) fleet.R
 	return ""
 }
 
+// skipped says why the ladder passes the step over: its precondition does not hold, or the machine is to be evacuated, which
+// a step on the spot would not do.
+func skipped(m *fleet.Machine, s *guard.Situation, step fleet.StepKind) fleet.Reason {
+	if r := Precondition(m, &s.Spec, step); r != "" {
+		return r
+	}
+	if p := guard.Parent(m, s); p != nil && guard.Evacuating(p, s) {
+		return guard.SharedFate(m, s, step)
+	}
+	return ""
+}
+
 // FirstStep returns the step that a repair of the machine would begin with, and whether there is one.
-func FirstStep(m fleet.Machine, spec fleet.Spec) (fleet.StepKind, bool) {
+func FirstStep(m *fleet.Machine, s *guard.Situation) (fleet.StepKind, bool) {
 	if neverStood(m) {
 		return fleet.StepRecreate, true
 	}
-	for _, s := range spec.Repair.Steps {
-		if Precondition(m, spec, s.Kind) == "" {
-			return s.Kind, true
+	for _, step := range s.Spec.Repair.Steps {
+		if skipped(m, s, step.Kind) == "" {
+			return step.Kind, true
 		}
 	}
 	return "", false
+}
+
+// Admit says why no repair may begin for a machine with an open incident, and which step one would begin with. A parent
+// incident weighs more than whatever else would pass by itself.
+func Admit(m *fleet.Machine, s *guard.Situation) (held fleet.Reason, step fleet.StepKind) {
+	step, _ = FirstStep(m, s)
+	held = guard.NewRepair(m, s)
+	switch held {
+	case "", fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonBackoff, fleet.ReasonBudget:
+		if r := guard.SharedFate(m, s, step); r != "" {
+			return r, step
+		}
+	default:
+	}
+	return held, step
 }
 
 // act decides the rung's next call. Steps already true are no-ops.
@@ -153,8 +181,8 @@ func (w *Work) fence(r *fleet.Repair) {
 
 // giveUpFence: without proof there is no replacement (L1). A person must look.
 func (w *Work) giveUpFence(why fleet.Reason) {
-	if w.M.Repair.Kind == fleet.RepairRemnant {
-		w.failAttempt(why)
+	if w.M.Repair.Kind == fleet.RepairRemnant || guard.Parent(w.M, w.Situation) != nil {
+		w.failAttempt(why) // of a parent's machines a person was told already
 		return
 	}
 	w.quarantine(fleet.ReasonNoProof, string(why))
@@ -252,16 +280,36 @@ func (w *Work) hostUp(name fleet.HostName) bool {
 	return slices.ContainsFunc(w.Situation.Hosts, func(h fleet.Host) bool { return h.Name == name && h.Up })
 }
 
-// place chooses the host with the fewest of the fleet's instances; equals are told apart by a hash of the repair's id.
+// place chooses the host with the fewest of the fleet's instances; equals are told apart by a hash of the repair's id. A host
+// in a domain that fails as a whole is taken only when there is no other, and never for a machine that is moved out of it.
 func (w *Work) place(id string) (fleet.HostName, bool) {
+	if host, ok := w.leastLoaded(id, w.outside); ok || w.evacuated() {
+		return host, ok
+	}
+	return w.leastLoaded(id, func(fleet.Host) bool { return true })
+}
+
+func (w *Work) leastLoaded(id string, fit func(fleet.Host) bool) (fleet.HostName, bool) {
 	best, found := fleet.HostName(""), false
+	load := w.Load()
 	for _, h := range w.Situation.Hosts {
-		if !h.Up {
+		if !h.Up || !fit(h) {
 			continue
 		}
-		if !found || w.Load[h.Name] < w.Load[best] || (w.Load[h.Name] == w.Load[best] && rank(id, h.Name) < rank(id, best)) {
+		if !found || load[h.Name] < load[best] || (load[h.Name] == load[best] && rank(id, h.Name) < rank(id, best)) {
 			best, found = h.Name, true
 		}
 	}
 	return best, found
+}
+
+// outside reports whether the host lies in no domain with an open parent incident.
+func (w *Work) outside(h fleet.Host) bool {
+	return !slices.ContainsFunc(w.Situation.Whole.Parents, func(p fleet.Parent) bool { return !p.Domain.Spares(h) })
+}
+
+// evacuated reports whether the machine is being moved out of a domain: its instance stood, and was not gone.
+func (w *Work) evacuated() bool {
+	p := guard.Parent(w.M, w.Situation)
+	return p != nil && guard.Evacuating(p, w.Situation)
 }

@@ -28,10 +28,10 @@ const (
 type Work struct {
 	M            *fleet.Machine
 	View         fleet.View
-	Situation    guard.Situation
+	Situation    *guard.Situation
 	Installation fleet.Installation
 	// Load counts the fleet's instances per host, to spread new ones.
-	Load map[fleet.HostName]int
+	Load func() map[fleet.HostName]int
 
 	Actions []fleet.Action
 	Records []fleet.Record
@@ -131,7 +131,11 @@ func (w *Work) look(r *fleet.Repair) {
 	if w.leftAlone() || w.overtaken(r) {
 		return
 	}
-	reason := guard.AnyStep(*w.M, w.Situation)
+	if w.fated(*r, r.Step) {
+		w.yield(r)
+		return
+	}
+	reason := guard.AnyStep(w.M, w.Situation)
 	if reason != "" && (reason != fleet.ReasonBrake || r.OffOrders == 0) { // a step under way finishes (L6)
 		w.wait(reason)
 		r.Look = ""
@@ -187,12 +191,32 @@ func (w *Work) unclear(r *fleet.Repair) {
 func (w *Work) leftAlone() bool {
 	m := w.M
 	ours := m.Repair.OffOrders > 0 // we ordered it off ourselves
-	if m.Repair.Kind != fleet.RepairHeal || m.Repair.Target.Expired || ours || !guard.LeftAlone(m.Health.Cause, w.Situation.Spec) {
+	if m.Repair.Kind != fleet.RepairHeal || m.Repair.Target.Expired || ours || !guard.LeftAlone(m.Health.Cause, &w.Situation.Spec) {
 		return false
 	}
 	m.Attempts = m.Attempts[:max(0, len(m.Attempts)-1)]
 	w.end(fleet.ReasonStoppedByPerson)
 	return true
+}
+
+// fated reports whether a parent incident holds the step. What was fenced already goes on.
+func (w *Work) fated(r fleet.Repair, step fleet.StepKind) bool {
+	return r.Kind == fleet.RepairHeal && r.OffOrders == 0 && guard.SharedFate(w.M, w.Situation, step) != ""
+}
+
+// yield ends a repair that a parent incident holds: waiting would keep its place from others. If it tried something in vain,
+// the next try waits, ever longer.
+func (w *Work) yield(r *fleet.Repair) {
+	m := w.M
+	tried := r.Calls > 0
+	w.end(fleet.ReasonSharedFate)
+	if tried {
+		m.Incident.Failed++
+		m.RetryAt = w.now().Add(Backoff(w.Situation.Spec.Repair.Backoff, m.Incident.Failed))
+	} else {
+		m.Attempts = m.Attempts[:max(0, len(m.Attempts)-1)]
+	}
+	w.wait(fleet.ReasonSharedFate)
 }
 
 // overtaken ends the repair when the regular evidence was faster than the look: the machine is healthy, or was just
@@ -212,7 +236,7 @@ func (w *Work) outdated(r *fleet.Repair) bool {
 		return false
 	}
 	step, ok := w.Situation.Spec.Repair.Step(r.Rung)
-	return !ok || step.Kind != r.Step || (r.OffOrders == 0 && Precondition(*w.M, w.Situation.Spec, r.Step) != "")
+	return !ok || step.Kind != r.Step || (r.OffOrders == 0 && Precondition(w.M, &w.Situation.Spec, r.Step) != "")
 }
 
 func lookDetail(l fleet.Look) (fleet.CheckName, fleet.ResultReason, string) {
@@ -313,6 +337,8 @@ func (w *Work) verify(r *fleet.Repair) {
 		w.enter(fleet.PhaseCertify)
 	case h.Cause.Stopped() && w.freshlySeen(r):
 		w.failRung(fleet.ReasonNotVerified, string(h.Cause))
+	case guard.Sightless(w.Situation): // nobody could see it healthy
+		w.wait(w.Situation.Whole.Doubt.Reason)
 	case w.Situation.Now.Due(r.Deadline):
 		w.failRung(fleet.ReasonNotVerified, string(h.Verdict))
 	}
@@ -386,7 +412,7 @@ func (w *Work) failAttempt(reason fleet.Reason) {
 	if m.Incident == nil {
 		w.OpenIncident(fleet.CauseBuild)
 	}
-	if n := len(w.recentAttempts()); n >= policy.Attempts {
+	if n := len(w.recentAttempts()); n >= policy.Attempts && guard.Parent(m, w.Situation) == nil {
 		w.quarantine(fleet.ReasonAttempts, string(reason))
 		return
 	}
@@ -511,8 +537,12 @@ func (w *Work) Wait(reason fleet.Reason, step fleet.StepKind) {
 		return
 	}
 	t := w.Situation.Tally
-	w.record(fleet.Record{Kind: fleet.RecordHeld, Reason: reason, Cause: w.M.Health.Cause, Step: step, Instance: w.M.Current.ID,
-		Failing: t.Failing, Size: t.Size, Limit: guard.BrakeLimit(w.Situation.Spec.Limits.Brake, t.Size)})
+	rec := fleet.Record{Kind: fleet.RecordHeld, Reason: reason, Cause: w.M.Health.Cause, Step: step, Instance: w.M.Current.ID,
+		Failing: t.Failing, Size: t.Size, Limit: guard.BrakeLimit(w.Situation.Spec.Limits.Brake, t.Size)}
+	if p := guard.Parent(w.M, w.Situation); p != nil && reason == fleet.ReasonSharedFate {
+		rec.Domain, rec.Failing, rec.Size, rec.Limit = p.Domain, p.Failing, p.Members, 0
+	}
+	w.record(rec)
 }
 
 func (w *Work) now() fleet.Instant { return w.Situation.Now.Mono }
@@ -532,6 +562,9 @@ func (w *Work) record(rec fleet.Record) {
 	}
 	if m.Incident != nil && rec.Incident == "" {
 		rec.Incident = m.Incident.ID
+	}
+	if m.Incident != nil && rec.Parent == "" {
+		rec.Parent = m.Incident.Parent
 	}
 	w.Records = append(w.Records, rec)
 }

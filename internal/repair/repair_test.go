@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/guard"
 	"hale/internal/repair"
 )
 
@@ -56,14 +57,14 @@ func TestWhichStepFitsTheCause(t *testing.T) {
 		fleet.CauseGone: fleet.StepRecreate,
 	} {
 		m := fleet.Machine{Name: "web-1", Current: current, Health: fleet.Health{Cause: cause}}
-		if got, ok := repair.FirstStep(m, spec); !ok || got != want {
+		if got, ok := repair.FirstStep(&m, &guard.Situation{Spec: spec}); !ok || got != want {
 			t.Errorf("%s: %s, want %s", cause, got, want)
 		}
 	}
 	kept := spec
 	kept.Template.Disks = []fleet.Disk{{Name: "root"}}
 	gone := fleet.Machine{Name: "web-1", Current: current, Health: fleet.Health{Cause: fleet.CauseGone}}
-	if _, ok := repair.FirstStep(gone, kept); ok {
+	if _, ok := repair.FirstStep(&gone, &guard.Situation{Spec: kept}); ok {
 		t.Error("a recreate would lose a kept disk")
 	}
 }

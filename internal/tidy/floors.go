@@ -28,6 +28,7 @@ var rooms = []room{
 	{path: "internal/fleet", floor: 0, step: 1},
 	{path: "internal/health", floor: 0, step: 2},
 	{path: "internal/guard", floor: 0, step: 2},
+	{path: "internal/fate", floor: 0, step: 2},
 	{path: "internal/repair", floor: 0, step: 3},
 	{path: "internal/decide", floor: 0, step: 4},
 	{path: "internal/tenure", floor: 0, step: 2},

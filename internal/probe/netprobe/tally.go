@@ -30,7 +30,7 @@ func meaningOf(r fleet.ResultReason) meaning {
 	case fleet.ResultTimeout, fleet.ResultRefused, fleet.ResultUnreachable, fleet.ResultStatus,
 		fleet.ResultProtocol, fleet.ResultTLS, fleet.ResultExit:
 		return meansFailure
-	case fleet.ResultNone, fleet.ResultNoAddress, fleet.ResultLocal, fleet.ResultLate:
+	case fleet.ResultNone, fleet.ResultNoAddress, fleet.ResultLocal, fleet.ResultLate, fleet.ResultIsolated:
 	}
 	return meansNothing
 }

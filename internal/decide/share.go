@@ -1,0 +1,286 @@
+package decide
+
+import (
+	"slices"
+	"strconv"
+
+	"hale/internal/fate"
+	"hale/internal/fleet"
+	"hale/internal/guard"
+)
+
+// findParents opens a parent incident where failures concentrate in one domain beyond chance, and closes those that are over.
+// While hale doubts its own sight, all stays as it is.
+func (r *round) findParents(works []*work) {
+	if !r.anybodysFate(works) {
+		return
+	}
+	r.takeCensus(works)
+	if r.sit.Whole.Doubt.Reason == "" {
+		r.closeParents()
+		r.openParents()
+	}
+}
+
+// shareFates tells of the parents, and hangs the machines' incidents under them.
+func (r *round) shareFates(works []*work) {
+	if r.census != nil {
+		r.pageParents()
+		r.foresee(works)
+	}
+	for _, w := range works {
+		r.followParent(w)
+	}
+}
+
+func (r *round) question() fate.Question { return fate.Question{AtLeast: r.s.Spec.SharedFate.AtLeast} }
+
+// anybodysFate reports whether it is worth counting: there are parents, or enough machines that fail or may.
+func (r *round) anybodysFate(works []*work) bool {
+	if len(r.sit.Whole.Parents) > 0 {
+		return true
+	}
+	failing, suspect := 0, 0
+	for _, w := range works {
+		switch r.stateOf(w) {
+		case fate.Failing:
+			failing++
+		case fate.Suspect:
+			suspect++
+		case fate.Sound:
+		}
+	}
+	least := r.s.Spec.SharedFate.AtLeast
+	return least > 0 && failing > 0 && failing+suspect >= least
+}
+
+// stateOf says whether the machine's failure can be a shared one. A person's stop that is left alone is none, nor is an
+// instance that never stood; one in quarantine has a story of its own. A parent's child fails until it is seen healthy.
+func (r *round) stateOf(w *work) fate.State {
+	m := w.M
+	switch {
+	case w.broken, guard.Surplus(m, &r.s.Spec), m.Quarantine != nil, m.Incident != nil && m.Incident.Cause == fleet.CauseBuild:
+		return fate.Sound
+	case guard.Counts(m, &r.s.Spec):
+		return fate.Failing
+	case m.Incident != nil && r.sit.Whole.Parent(m.Incident.Parent) != nil && m.Health.Verdict != fleet.VerdictHealthy &&
+		!guard.LeftAlone(m.Health.Cause, &r.s.Spec):
+		return fate.Failing
+	case m.Health.Verdict == fleet.VerdictSuspect:
+		return fate.Suspect
+	}
+	return fate.Sound
+}
+
+// takeCensus counts every machine where it lies. Those without work are well.
+func (r *round) takeCensus(works []*work) {
+	r.census = fate.NewCensus(r.s.Hosts)
+	next := 0
+	for i := range r.s.Machines {
+		if next < len(works) && works[next].index == i {
+			w := works[next]
+			next++
+			if !guard.Surplus(w.M, &r.s.Spec) {
+				at := w.M.Lies()
+				w.site = r.census.Add(&at, r.stateOf(w))
+			}
+			continue
+		}
+		if i < r.s.Spec.Size { // the views are sorted by ordinal: a surplus one comes later
+			r.census.Add(&r.s.Machines[i].Machine.Current, fate.Sound)
+		}
+	}
+}
+
+// closeParents lets go of each parent whose domain has been calm for the time that a brake needs: hardly anybody fails there, or
+// no more than chance explains.
+func (r *round) closeParents() {
+	least, calm := r.s.Spec.SharedFate.AtLeast, r.s.Spec.Limits.Brake.ReleaseAfter
+	kept := r.sit.Whole.Parents[:0]
+	for _, p := range r.sit.Whole.Parents {
+		f := r.census.Look(p.Domain, r.question())
+		p.Failing, p.Members, p.Chance = f.Failing, f.Members, f.Chance
+		switch {
+		case least > 0 && 2*f.Failing >= least && f.Beyond():
+			p.CalmSince = 0
+		case p.CalmSince == 0:
+			p.CalmSince = r.s.Now.Mono
+		}
+		if p.CalmSince != 0 && r.s.Now.Due(p.CalmSince.Add(calm)) {
+			r.closeParent(p, fleet.ReasonReleased)
+			continue
+		}
+		kept = append(kept, p)
+	}
+	r.sit.Whole.Parents = kept
+}
+
+func (r *round) closeParent(p fleet.Parent, why fleet.Reason) {
+	rec := about(p)
+	rec.Kind, rec.Reason, rec.Took = fleet.RecordParentClosed, why, r.s.Now.Wall.Sub(p.Opened)
+	r.record(rec)
+}
+
+// about begins a record about a parent.
+func about(p fleet.Parent) fleet.Record {
+	return fleet.Record{Parent: p.ID, Domain: p.Domain, Failing: p.Failing, Size: p.Members, Chance: p.Chance}
+}
+
+// openParents blames domains as long as there are any to blame: first a wider one than is blamed already, then others, beside it.
+func (r *round) openParents() {
+	q := r.question()
+	for q.AtLeast > 0 {
+		if f := r.census.Blame(q); f.Concentrated && r.widen(f) {
+			continue
+		}
+		rest := q
+		for _, p := range r.sit.Whole.Parents {
+			rest.Without = append(rest.Without, p.Domain)
+		}
+		f := r.census.Blame(rest)
+		if !f.Concentrated {
+			return
+		}
+		r.openParent(f, nil)
+	}
+}
+
+// widen opens a parent for a domain in which all the failures of open parents lie, and more, in their place.
+func (r *round) widen(f fate.Finding) bool {
+	var inner []fleet.Parent
+	for _, p := range r.sit.Whole.Parents {
+		if p.Domain == f.Domain {
+			return false
+		}
+		if r.census.Covers(f.Domain, p.Domain) {
+			inner = append(inner, p)
+		}
+	}
+	if len(inner) == 0 {
+		return false
+	}
+	r.openParent(f, inner)
+	return true
+}
+
+// openParent opens the parent of a domain. One that takes the place of others began when the first of them did.
+func (r *round) openParent(f fate.Finding, instead []fleet.Parent) {
+	r.sit.Whole.Opened++
+	p := fleet.Parent{
+		ID: string(r.s.Spec.Name) + "/p" + strconv.FormatUint(r.sit.Whole.Opened, 10), Domain: f.Domain,
+		Opened: r.s.Now.Wall, Since: r.s.Now.Mono, Failing: f.Failing, Members: f.Members, Chance: f.Chance,
+	}
+	for _, old := range instead {
+		p.Since = min(p.Since, old.Since)
+		if old.Opened.Before(p.Opened) {
+			p.Opened = old.Opened
+		}
+	}
+	r.sit.Whole.Parents = slices.DeleteFunc(r.sit.Whole.Parents, func(old fleet.Parent) bool { return slices.Contains(instead, old) })
+	rec := about(p)
+	rec.Kind = fleet.RecordParentOpen
+	r.record(rec)
+	for _, old := range instead {
+		r.closeParent(old, fleet.ReasonSuperseded)
+	}
+	r.sit.Whole.Parents = append(r.sit.Whole.Parents, p)
+}
+
+// pageParents tells a person of each parent once: at once, but when its extent is clear, or when it lasts (L8).
+func (r *round) pageParents() {
+	now, spec := r.s.Now, &r.s.Spec
+	for i := range r.sit.Whole.Parents {
+		p := &r.sit.Whole.Parents[i]
+		due := !now.Wall.Before(p.Opened.Add(spec.SharedFate.Wait))
+		if spec.SharedFate.Then == fleet.FatePage {
+			due = due || r.tally.Suspect == 0 || now.Due(p.Since.Add(guard.SettleTime(*spec)))
+		}
+		if p.Paged || !due {
+			continue
+		}
+		p.Paged = true
+		rec := about(*p)
+		rec.Kind, rec.Reason = fleet.RecordPaged, fleet.ReasonSharedFate
+		r.record(rec)
+	}
+}
+
+// foresee marks the machines that would share a fate if the suspects around them turned out to fail.
+func (r *round) foresee(works []*work) {
+	q := r.question()
+	if q.AtLeast == 0 || r.tally.Suspect == 0 {
+		return
+	}
+	q.Suspects = true
+	for _, p := range r.sit.Whole.Parents {
+		q.Without = append(q.Without, p.Domain)
+	}
+	for _, f := range r.census.Suspicions(q) {
+		for _, w := range works {
+			w.fated = w.fated || r.census.Within(w.site, f.Domain)
+		}
+	}
+}
+
+// followParent hangs a failing machine's incident under the parent of its domain, and judges the machine afresh when there is
+// none any more.
+func (r *round) followParent(w *work) {
+	i := w.M.Incident
+	if i == nil || w.broken {
+		return
+	}
+	kept := r.sit.Whole.Parent(i.Parent)
+	if kept != nil && r.census.Within(w.site, kept.Domain) {
+		return
+	}
+	if p := r.parentOf(w); p != nil {
+		i.Parent = p.ID
+		w.Record(fleet.Record{Kind: fleet.RecordChildJoined, Domain: p.Domain, Cause: w.M.Health.Cause, Instance: w.M.Current.ID})
+		return
+	}
+	if i.Parent == "" {
+		return
+	}
+	rec := fleet.Record{Kind: fleet.RecordChildReleased, Instance: w.M.Current.ID}
+	if kept != nil {
+		rec.Domain = kept.Domain
+	}
+	w.Record(rec)
+	i.Parent = ""
+	if w.M.Repair != nil {
+		return // what is under way looks for itself
+	}
+	i.Failed, w.M.RetryAt, w.M.Attempts = 0, 0, nil // what was tried under the parent proves nothing against the machine
+	r.judgeAfresh(w)
+}
+
+// parentOf returns the open parent whose fate the machine shares, or nil.
+func (r *round) parentOf(w *work) *fleet.Parent {
+	if r.census == nil || r.stateOf(w) != fate.Failing {
+		return nil
+	}
+	for i := range r.sit.Whole.Parents {
+		if p := &r.sit.Whole.Parents[i]; r.census.Within(w.site, p.Domain) {
+			return p
+		}
+	}
+	return nil
+}
+
+// explained reports whether a person is told of the failures by something better than the brake: a doubt, or parent incidents
+// that leave no more of them than the brake allows.
+func (r *round) explained(works []*work) bool {
+	if r.sit.Whole.Doubt.Paged {
+		return true
+	}
+	if len(r.sit.Whole.Parents) == 0 {
+		return false
+	}
+	failing := r.tally.Failing
+	for _, w := range works {
+		if w.M.Incident != nil && r.sit.Whole.Parent(w.M.Incident.Parent) != nil && !guard.Surplus(w.M, &r.s.Spec) && guard.Counts(w.M, &r.s.Spec) {
+			failing--
+		}
+	}
+	return failing <= guard.BrakeLimit(r.s.Spec.Limits.Brake, r.tally.Size)
+}

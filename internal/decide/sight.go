@@ -1,0 +1,124 @@
+package decide
+
+import (
+	"slices"
+
+	"hale/internal/fleet"
+	"hale/internal/guard"
+)
+
+// leastDoubt is how many machines must fail by their checks alone before hale doubts its own sight because of them: in a
+// fleet of one or two, nobody can tell a dead vantage from dead machines.
+const leastDoubt = 3
+
+// heedCanaries begins a doubt when the canaries say that hale itself is cut off, or have said nothing for too long, and lets
+// it go when one of them answers.
+func (r *round) heedCanaries() {
+	v := r.s.Vantage
+	switch v.Standing {
+	case fleet.VantageIsolated:
+		r.doubt(fleet.ReasonVantageIsolated, v.Detail, 0)
+	case fleet.VantageUnknown:
+		if r.s.Now.Due(v.Since.Add(r.s.Spec.BlindAfter)) {
+			r.doubt(fleet.ReasonVantageDoubtful, v.Detail, 0)
+		}
+		r.sit.Whole.Doubt.CalmSince = 0
+	case fleet.VantageOK:
+		r.calmDown()
+	default: // nobody watches
+		if r.sit.Whole.Doubt.Reason == fleet.ReasonVantageIsolated {
+			r.calmDown()
+		}
+	}
+}
+
+// heedProvider begins a doubt without canaries: when many machines at once fail by their checks alone while the provider
+// says that all of those run, it is as likely that hale does not see them. What a parent incident explains does not count.
+func (r *round) heedProvider(works []*work) {
+	if r.s.Vantage.Standing != "" {
+		return
+	}
+	var fell []fleet.Instant
+	for _, w := range works {
+		if w.runsAndFails(&r.s.Spec) && r.parentOf(w) == nil {
+			fell = append(fell, w.M.Health.SinceMono)
+		}
+	}
+	if most(len(fell), r.s.Spec.Size) && r.sit.Whole.Doubt.Reason != "" {
+		r.sit.Whole.Doubt.CalmSince = 0
+		return
+	}
+	if len(fell) > 0 && r.sit.Whole.Doubt.Reason == "" {
+		latest := slices.Max(fell)
+		fell = slices.DeleteFunc(fell, func(at fleet.Instant) bool { return latest.Sub(at) > guard.SettleTime(r.s.Spec) })
+	}
+	switch {
+	case most(len(fell), r.s.Spec.Size):
+		r.doubt(fleet.ReasonVantageDoubtful, "", len(fell))
+	case r.sit.Whole.Doubt.Reason == fleet.ReasonVantageDoubtful && r.sit.Whole.Doubt.CalmSince == 0:
+		r.calmDown()
+		for _, w := range works {
+			r.judgeAfresh(w)
+		}
+	default:
+		r.calmDown()
+	}
+}
+
+// most reports whether so many machines are enough for a doubt.
+func most(failing, size int) bool { return failing >= leastDoubt && 2*failing > size }
+
+// runsAndFails reports whether the machine fails by its checks alone, while the provider says that it runs.
+func (w *work) runsAndFails(spec *fleet.Spec) bool {
+	m := w.M
+	return m.Incident != nil && m.Health.Verdict == fleet.VerdictUnhealthy && m.Health.Cause == fleet.CauseChecks &&
+		w.View.Sighting(m.Current.ID).Instance.Power == fleet.PowerRunning && !guard.Surplus(m, spec)
+}
+
+// doubt begins a doubt, or keeps it up, and tells a person once.
+func (r *round) doubt(why fleet.Reason, detail string, failing int) {
+	d := &r.sit.Whole.Doubt
+	rec := fleet.Record{Kind: fleet.RecordVantage, Reason: why, Detail: detail, Failing: failing, Size: r.s.Spec.Size}
+	if d.Reason != why {
+		if d.Reason == "" {
+			d.Since = r.s.Now.Wall
+		}
+		d.Reason = why
+		r.record(rec)
+	}
+	d.CalmSince = 0
+	if !d.Paged {
+		d.Paged = true
+		rec.Kind = fleet.RecordPaged
+		r.record(rec)
+	}
+}
+
+// calmDown lets a doubt go: first everything that is not well is judged afresh, and gets the time for it.
+func (r *round) calmDown() {
+	d := &r.sit.Whole.Doubt
+	switch {
+	case d.Reason == "":
+	case d.CalmSince == 0:
+		d.CalmSince, r.afresh = r.s.Now.Mono, true
+		r.record(fleet.Record{Kind: fleet.RecordVantage, Reason: fleet.ReasonUp, Took: r.s.Now.Wall.Sub(d.Since)})
+	case r.s.Now.Due(r.doubtEnds()):
+		*d = fleet.Doubt{}
+	}
+}
+
+// doubtEnds returns when a doubt that calmed down is over.
+func (r *round) doubtEnds() fleet.Instant {
+	return r.sit.Whole.Doubt.CalmSince.Add(max(guard.SettleTime(r.s.Spec), r.s.Spec.Limits.Brake.ReleaseAfter))
+}
+
+// judgeAfresh forgets what was heard of a machine that is not well, and judges it by what is left.
+func (r *round) judgeAfresh(w *work) {
+	if w.broken || w.M.Health.Verdict == fleet.VerdictHealthy {
+		return
+	}
+	r.tally.Remove(w.M, &r.s.Spec)
+	w.M.Afresh(r.s.Now, r.s.Spec)
+	w.judgeHealth()
+	r.tally.Add(w.M, &r.s.Spec)
+}

@@ -1,0 +1,212 @@
+package decide_test
+
+import (
+	"testing"
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// few is a fleet of so many machines on one host, without canaries.
+func few(t *testing.T, size int) *tale {
+	t.Helper()
+	tl := street(t, 1)
+	tl.s.Spec.Size, tl.s.Machines = size, tl.s.Machines[:size]
+	tl.s.Hosts = tl.s.Hosts[:1]
+	tl.pass(time.Second)
+	return tl
+}
+
+func all(size int) []int {
+	out := make([]int, size)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+func (tl *tale) see(s fleet.VantageStanding) {
+	tl.s.Vantage = fleet.Vantage{Standing: s, Since: tl.s.Now.Mono, Detail: "10.0.0.1: no answer"}
+}
+
+func TestAnIsolatedVantageTouchesNobody(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.see(fleet.VantageOK)
+	tl.say(fleet.StandingFailing, all(10)...)
+	tl.see(fleet.VantageUnknown)
+	tl.pass(time.Second)
+	tl.say(fleet.StandingDown, 0) // it is down a moment before the canaries are
+	tl.pass(time.Second)
+	if m := tl.s.Machines[0].Machine; m.Waiting != fleet.ReasonVantageDoubtful {
+		t.Errorf("the first one waits for %q", m.Waiting)
+	}
+	tl.see(fleet.VantageIsolated)
+	tl.say(fleet.StandingDown, all(10)...)
+	tl.power(fleet.PowerOff, 9) // and one is truly off
+	tl.pass(time.Hour)
+	tl.wantCount("repairs", tl.repairs(), 0)
+	tl.wantCount("looks and calls", len(tl.actions), 0)
+	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
+	tl.wantCount("pages of isolation", tl.count(fleet.RecordPaged, fleet.ReasonVantageIsolated), 1)
+	tl.wantCount("parents", tl.count(fleet.RecordParentOpen, ""), 0)
+	if tl.s.Brake.Engaged {
+		t.Error("verdicts by checks count as failures")
+	}
+	for i, want := range map[int]fleet.Verdict{0: fleet.VerdictUnknown, 5: fleet.VerdictUnknown, 9: fleet.VerdictUnhealthy} {
+		if v := tl.s.Machines[i].Machine.Health.Verdict; v != want {
+			t.Errorf("web-%d is %s, want %s", i+1, v, want)
+		}
+	}
+}
+
+func TestAfterIsolationEverythingIsJudgedAfresh(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.see(fleet.VantageIsolated)
+	tl.say(fleet.StandingDown, all(10)...)
+	tl.pass(time.Hour)
+	tl.see(fleet.VantageOK) // the standings are still those of the isolation
+	tl.pass(3 * time.Second)
+	tl.wantCount("machines that are unhealthy on old evidence", tl.unhealthy(), 0)
+	tl.say(fleet.StandingUp, all(10)[1:]...)
+	tl.say(fleet.StandingDown, 0)
+	tl.pass(5 * time.Second)
+	tl.wantCount("repairs during the amnesty", tl.repairs(), 0)
+	tl.pass(time.Minute)
+	tl.wantCount("repairs", tl.repairs(), 1)
+	tl.wantCount("machines that are unhealthy", tl.unhealthy(), 1)
+	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
+}
+
+func (tl *tale) unhealthy() int {
+	n := 0
+	for i := range tl.s.Machines {
+		if tl.s.Machines[i].Machine.Health.Verdict == fleet.VerdictUnhealthy {
+			n++
+		}
+	}
+	return n
+}
+
+// The time in which a step must bring health does not run out while nobody could see it.
+func TestAVerificationWaitsForSight(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.see(fleet.VantageOK)
+	tl.power(fleet.PowerOff, 3)
+	tl.pass(time.Second)
+	tl.confirm()
+	tl.pass(0)
+	tl.s.Machines[3].Seen[0].Instance.Power = fleet.PowerRunning
+	tl.s.Machines[3].Outcome = &fleet.Outcome{Intent: tl.s.Machines[3].Machine.Repair.Intent.ID, Kind: fleet.OutcomeDone}
+	tl.s.Machines[3].Due = true
+	tl.pass(time.Second)
+	tl.see(fleet.VantageIsolated)
+	tl.pass(time.Hour)
+	tl.see(fleet.VantageOK)
+	tl.pass(5 * time.Second)
+	tl.wantCount("steps that failed", tl.count(fleet.RecordStepFailed, ""), 0)
+	tl.say(fleet.StandingUp, 3)
+	tl.pass(time.Second)
+	tl.wantCount("verified", tl.count(fleet.RecordVerified, ""), 1)
+}
+
+func TestWithoutCanariesTheProvidersViewRaisesADoubt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		size  int
+		spoil func(*tale)
+		doubt bool
+	}{
+		"most of five":                   {5, func(tl *tale) { tl.say(fleet.StandingDown, 0, 1, 2) }, true},
+		"all of three":                   {3, func(tl *tale) { tl.say(fleet.StandingDown, 0, 1, 2) }, true},
+		"half of six":                    {6, func(tl *tale) { tl.say(fleet.StandingDown, 0, 1, 2) }, false},
+		"both of two":                    {2, func(tl *tale) { tl.say(fleet.StandingDown, 0, 1) }, false},
+		"the provider says they are off": {5, func(tl *tale) { tl.power(fleet.PowerOff, 0, 1, 2) }, false},
+		"the provider is down": {5, func(tl *tale) {
+			tl.s.Provider.Standing = fleet.ProviderDown
+			for i := range tl.s.Machines {
+				tl.s.Machines[i].Seen = nil
+			}
+			tl.say(fleet.StandingDown, 0, 1, 2)
+		}, false},
+		"one after the other": {5, func(tl *tale) {
+			for i := range 3 {
+				tl.s.Spec.Mode = fleet.ModeObserve // nobody heals them meanwhile
+				tl.say(fleet.StandingDown, i)
+				tl.pass(time.Minute)
+			}
+		}, false},
+		"a canary answers": {5, func(tl *tale) {
+			tl.see(fleet.VantageOK)
+			tl.say(fleet.StandingDown, 0, 1, 2)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := few(t, c.size)
+			c.spoil(tl)
+			tl.pass(time.Second)
+			if got := tl.s.Whole.Doubt.Reason == fleet.ReasonVantageDoubtful; got != c.doubt {
+				t.Fatalf("doubt: %v, want %v", got, c.doubt)
+			}
+			if !c.doubt {
+				return
+			}
+			tl.pass(time.Hour)
+			tl.wantCount("repairs", tl.repairs(), 0)
+			tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
+			if m := tl.s.Machines[0].Machine; m.Waiting != fleet.ReasonVantageDoubtful {
+				t.Errorf("held for %q", m.Waiting)
+			}
+		})
+	}
+}
+
+func TestADoubtEndsWhenMostAnswerAgain(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 5)
+	tl.say(fleet.StandingDown, 0, 1, 2)
+	tl.pass(time.Minute)
+	tl.say(fleet.StandingUp, 1, 2)
+	tl.pass(time.Second)
+	if v := tl.s.Machines[0].Machine.Health.Verdict; v != fleet.VerdictUnknown {
+		t.Errorf("what was heard during the doubt still counts: %s", v)
+	}
+	tl.say(fleet.StandingDown, 0)
+	tl.pass(5 * time.Second)
+	tl.wantCount("repairs before all are judged afresh", tl.repairs(), 0)
+	tl.pass(time.Minute)
+	tl.wantCount("repairs", tl.repairs(), 1)
+	if d := tl.s.Whole.Doubt; d != (fleet.Doubt{}) {
+		t.Errorf("the doubt is left: %+v", d)
+	}
+}
+
+func TestCanariesThatNeverSaySomethingAreTold(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 5)
+	tl.see(fleet.VantageUnknown)
+	tl.power(fleet.PowerOff, 1)
+	tl.say(fleet.StandingDown, 2)
+	tl.pass(tl.s.Spec.BlindAfter - time.Second)
+	tl.wantCount("pages too early", tl.count(fleet.RecordPaged, ""), 0)
+	tl.wantCount("repairs: what is off is started, what is silent is not", tl.repairs(), 1)
+	tl.pass(time.Hour)
+	tl.wantCount("pages of doubt", tl.count(fleet.RecordPaged, fleet.ReasonVantageDoubtful), 1)
+}
+
+func TestARestartDoesNotPageADoubtAgain(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 5)
+	tl.see(fleet.VantageIsolated)
+	tl.say(fleet.StandingDown, all(5)...)
+	tl.pass(time.Minute)
+	tl.restart()
+	tl.see(fleet.VantageUnknown)
+	tl.pass(time.Second)
+	tl.see(fleet.VantageIsolated)
+	tl.pass(time.Hour)
+	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
+}

@@ -1,0 +1,210 @@
+package fate_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"hale/internal/fate"
+	"hale/internal/fleet"
+
+	"pgregory.net/rapid"
+)
+
+// estate is a fleet that is spread evenly over hosts, which stand in racks, which stand in rooms.
+type estate struct {
+	hosts    []fleet.Host
+	machines []fleet.Incarnation
+}
+
+func newEstate(rooms, racks, hosts, machines int) estate {
+	var e estate
+	for room := range rooms {
+		for rack := range racks {
+			for host := range hosts {
+				name := fmt.Sprintf("h%d%d%d", room, rack, host)
+				e.hosts = append(e.hosts, fleet.Host{Name: fleet.HostName(name), Up: true, Place: fleet.Place{
+					Rack: fmt.Sprintf("r%d%d", room, rack), Room: fmt.Sprintf("m%d", room)}})
+				for m := range machines {
+					e.machines = append(e.machines, fleet.Incarnation{
+						ID: fleet.InstanceID(fmt.Sprintf("%s-%d", name, m)), Host: fleet.HostName(name), Network: "default"})
+				}
+			}
+		}
+	}
+	return e
+}
+
+// census counts the estate with some machines in a state of their own.
+func (e estate) census(states map[int]fate.State) *fate.Census {
+	c := fate.NewCensus(e.hosts)
+	for i := range e.machines {
+		c.Add(&e.machines[i], states[i])
+	}
+	return c
+}
+
+// in returns the machines of which the domain is true.
+func (e estate) in(d fleet.Domain) []int {
+	var out []int
+	for i, m := range e.machines {
+		h := e.hosts[slices.IndexFunc(e.hosts, func(h fleet.Host) bool { return h.Name == m.Host })]
+		if d.Contains(h) || d.Kind == fleet.DomainNetwork && m.Network == d.Name || d.Kind == fleet.DomainStorage && m.Storage == d.Name {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func failing(indices ...[]int) map[int]fate.State {
+	states := map[int]fate.State{}
+	for _, list := range indices {
+		for _, i := range list {
+			states[i] = fate.Failing
+		}
+	}
+	return states
+}
+
+func host(name string) fleet.Domain { return fleet.Domain{Kind: fleet.DomainHost, Name: name} }
+func rack(name string) fleet.Domain { return fleet.Domain{Kind: fleet.DomainRack, Name: name} }
+func room(name string) fleet.Domain { return fleet.Domain{Kind: fleet.DomainRoom, Name: name} }
+
+func TestWhoIsToBlame(t *testing.T) {
+	t.Parallel()
+	e := newEstate(3, 4, 3, 5) // 180 machines: 5 on a host, 15 in a rack, 60 in a room
+	storage := newEstate(3, 4, 3, 5)
+	for i := range storage.machines {
+		storage.machines[i].Storage = fmt.Sprintf("nas%d", i%5) // one machine of each host
+	}
+	small := newEstate(1, 2, 1, 2)
+	twin := newEstate(2, 2, 1, 10) // each rack has one host
+	nas2 := fleet.Domain{Kind: fleet.DomainStorage, Name: "nas2"}
+	for reason, c := range map[string]struct {
+		estate estate
+		states map[int]fate.State
+		want   fleet.Domain // none: nobody
+	}{
+		"nothing fails":                             {e, nil, fleet.Domain{}},
+		"a host is dead":                            {e, failing(e.in(host("h111"))), host("h111")},
+		"most of a host":                            {e, failing(e.in(host("h111"))[:3]), host("h111")},
+		"two of a host are too few":                 {e, failing(e.in(host("h111"))[:2]), fleet.Domain{}},
+		"a rack is dead, and so are its hosts":      {e, failing(e.in(rack("r21"))), rack("r21")},
+		"a rack but for one machine":                {e, failing(e.in(rack("r21"))[1:]), rack("r21")},
+		"less than half of a rack, scattered in it": {e, failing([]int{0, 5, 10, 1, 6, 11}), fleet.Domain{}},
+		"a room is dead":                            {e, failing(e.in(room("m1"))), room("m1")},
+		"a rack and a stranger":                     {e, failing(e.in(rack("r00")), e.in(host("h222"))[:1]), rack("r00")},
+		"everything fails: that is no domain's":     {e, failing(e.in(room("m0")), e.in(room("m1")), e.in(room("m2"))), fleet.Domain{}},
+		"one of each rack":                          {e, failing([]int{0, 15, 30, 45, 60, 75, 90, 105, 120}), fleet.Domain{}},
+		"a storage that several hosts share":        {storage, failing(storage.in(nas2)), nas2},
+		"of equals the most specific":               {twin, failing(twin.in(rack("r01"))), host("h010")},
+		"a small fleet, where half is chance":       {small, failing(small.in(host("h000"))), fleet.Domain{}},
+	} {
+		got := c.estate.census(c.states).Blame(fate.Question{AtLeast: 3})
+		if got.Domain != c.want || got.Concentrated != !c.want.None() {
+			t.Errorf("%s: blamed %+v, want %v", reason, got, c.want)
+		}
+	}
+}
+
+func TestSuspectsCountOnlyWhereAskedFor(t *testing.T) {
+	t.Parallel()
+	e := newEstate(3, 4, 3, 5)
+	states := map[int]fate.State{}
+	for _, i := range e.in(rack("r21")) {
+		states[i] = fate.Suspect
+	}
+	states[e.in(rack("r21"))[0]] = fate.Failing
+	c := e.census(states)
+	if f := c.Blame(fate.Question{AtLeast: 3}); f.Concentrated {
+		t.Errorf("one failure and suspects: %+v", f)
+	}
+	var named []fleet.Domain
+	for _, f := range c.Suspicions(fate.Question{AtLeast: 3, Suspects: true}) {
+		named = append(named, f.Domain)
+	}
+	if !slices.Contains(named, rack("r21")) {
+		t.Errorf("the rack is not foreseen: %v", named)
+	}
+}
+
+func TestWhatIsKnownIsLeftOut(t *testing.T) {
+	t.Parallel()
+	e := newEstate(3, 4, 3, 5)
+	c := e.census(failing(e.in(rack("r00")), e.in(rack("r21"))))
+	first := c.Blame(fate.Question{AtLeast: 3})
+	second := c.Blame(fate.Question{AtLeast: 3, Without: []fleet.Domain{first.Domain}})
+	third := c.Blame(fate.Question{AtLeast: 3, Without: []fleet.Domain{first.Domain, second.Domain}})
+	if first.Domain != rack("r00") || second.Domain != rack("r21") || third.Concentrated {
+		t.Errorf("blamed %v, %v and %v", first.Domain, second.Domain, third)
+	}
+}
+
+func TestAWiderDomainCoversANarrowerOne(t *testing.T) {
+	t.Parallel()
+	e := newEstate(3, 4, 3, 5)
+	c := e.census(failing(e.in(rack("r21"))))
+	for reason, ok := range map[string]bool{
+		"a rack covers its host":          c.Covers(rack("r21"), host("h210")),
+		"a host does not cover its rack":  !c.Covers(host("h210"), rack("r21")),
+		"nobody covers itself":            !c.Covers(rack("r21"), rack("r21")),
+		"a room adds nothing to its rack": !c.Covers(room("m2"), rack("r21")),
+		"strangers":                       !c.Covers(room("m0"), rack("r21")),
+	} {
+		if !ok {
+			t.Error(reason)
+		}
+	}
+}
+
+func TestAMachineThatLiesNowhereSharesNoFate(t *testing.T) {
+	t.Parallel()
+	c := fate.NewCensus(nil)
+	if site := c.Add(&fleet.Incarnation{}, fate.Failing); site != -1 || c.Within(site, host("h1")) {
+		t.Errorf("it lies at site %d", site)
+	}
+	if f := c.Look(host("h1"), fate.Question{}); f.Members != 0 || f.Beyond() {
+		t.Errorf("an empty domain looks like %+v", f)
+	}
+}
+
+// The promise of the package, counted: failures that are scattered at random are blamed on a domain in at most one of a
+// hundred draws, whatever the estate looks like.
+func TestChanceIsHardlyEverBlamed(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		e := newEstate(rapid.IntRange(1, 3).Draw(t, "rooms"), rapid.IntRange(1, 4).Draw(t, "racks"),
+			rapid.IntRange(1, 5).Draw(t, "hosts"), rapid.IntRange(1, 8).Draw(t, "machines"))
+		size := len(e.machines)
+		count := rapid.IntRange(0, size).Draw(t, "failures")
+		die := rapid.Uint64().Draw(t, "die")
+		const draws = 600
+		blamed := 0
+		for range draws {
+			if e.census(failing(scatter(&die, size, count))).Blame(fate.Question{AtLeast: 3}).Concentrated {
+				blamed++
+			}
+		}
+		// One in a hundred is the bound; 18 of 600 would be five standard deviations above it.
+		if blamed > 18 {
+			t.Errorf("%d of %d scatterings of %d failures over %d machines were blamed", blamed, draws, count, size)
+		}
+	})
+}
+
+// scatter draws count of size at random, by a generator that is its own (G. Marsaglia, "Xorshift RNGs", 2003).
+func scatter(die *uint64, size, count int) []int {
+	all := make([]int, size)
+	for i := range all {
+		all[i] = i
+	}
+	*die |= 1
+	for i := range count {
+		*die ^= *die << 13
+		*die ^= *die >> 7
+		*die ^= *die << 17
+		k := i + int(*die%uint64(size-i))
+		all[i], all[k] = all[k], all[i]
+	}
+	return all[:count]
+}

@@ -1,0 +1,74 @@
+package fleet
+
+import (
+	"slices"
+	"time"
+)
+
+// Whole is what hale believes of a fleet beyond its machines one by one. It is stored beside the brake.
+type Whole struct {
+	// Parents are the open parent incidents, oldest first.
+	Parents []Parent `json:",omitempty"`
+	// Opened counts the parents that there ever were, so that ids are never reused.
+	Opened uint64
+	Doubt  Doubt
+}
+
+// Parent is the incident of a domain: what failed there failed together, and shares its fate. Its children are the machines
+// whose Incident.Parent is its ID.
+type Parent struct {
+	ID     string
+	Domain Domain
+	Opened time.Time
+	// Since is Opened on the owner's clock; it restarts with a new owner (L15).
+	Since Instant
+	// CalmSince is when the failures in the domain last ceased to be remarkable; zero while they are.
+	CalmSince Instant
+	Paged     bool
+	// Failing of Members failed when it was last looked at, and Chance is how likely that is without a common cause.
+	Failing, Members int
+	Chance           float64
+}
+
+// Doubt is the belief that hale's own sight is at fault, and not the machines.
+type Doubt struct {
+	Reason Reason // ReasonVantageIsolated or ReasonVantageDoubtful; empty: none
+	Since  time.Time
+	// CalmSince is when the reason for it ceased; zero while there is one.
+	CalmSince Instant
+	Paged     bool
+}
+
+// Parent returns the open parent incident with the id, or nil.
+func (w Whole) Parent(id string) *Parent {
+	if id == "" {
+		return nil
+	}
+	for i := range w.Parents {
+		if w.Parents[i].ID == id {
+			return &w.Parents[i]
+		}
+	}
+	return nil
+}
+
+// Equal reports whether the two say the same.
+func (w Whole) Equal(other Whole) bool {
+	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.Equal(w.Parents, other.Parents)
+}
+
+// Clone returns a copy that shares nothing with w.
+func (w Whole) Clone() Whole {
+	w.Parents = slices.Clone(w.Parents)
+	return w
+}
+
+// Restart makes the belief good for a new owner, whose clock is another: waiting begins anew (L15).
+func (w Whole) Restart(now Now) Whole {
+	w = w.Clone()
+	for i := range w.Parents {
+		w.Parents[i].Since, w.Parents[i].CalmSince = now.Mono, 0
+	}
+	w.Doubt.CalmSince = 0
+	return w
+}
