@@ -13,7 +13,7 @@ RUNS     ?= 20
 BENCH    ?= .
 
 .DEFAULT_GOAL := help
-.PHONY: help build test repeat race lint tidy cover fuzz bench demo demo-clean clean
+.PHONY: help build test repeat race lint tidy cover fuzz bench ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,11 @@ fuzz: ## every fuzz test for FUZZTIME (10s) each
 
 bench: ## the benchmarks that match BENCH (all)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+ssd-trace: ## bin/ssd-trace.csv, a failure trace, from the published SSD failures in SSD (a .csv or .csv.gz)
+	@[ -n "$(SSD)" ] || { echo 'make ssd-trace SSD=FILE: the file is ssd_failure_tag.csv of github.com/alibaba-edu/dcbrain, or a reduced copy' >&2; exit 1; }
+	@mkdir -p bin
+	$(GO) run ./bench/ssdtrace $(SSDFLAGS) '$(SSD)' >bin/ssd-trace.csv
 
 demo: build ## a fleet of real machines that heals before your eyes
 	@demo/run

@@ -35,6 +35,8 @@ var rooms = []room{
 	// Leaves: they know nothing of hale, and look at the world, so the core may not use them.
 	{path: "internal/accel", floor: 0, step: 9, leaf: true},
 	{path: "internal/sim/world", floor: 0, step: 9, leaf: true},
+	{path: "internal/sim/trace", floor: 0, step: 9, leaf: true},
+	{path: "internal/sim/weather", floor: 0, step: 9, leaf: true},
 	// Floor 1, the ports, each with its exam; what wraps a port and knows no adapter lives here too.
 	{path: "internal/provider", floor: 1},
 	{path: "internal/provider/providertest", floor: 1, step: 1},
@@ -73,6 +75,7 @@ var rooms = []room{
 	{path: "internal/lab", support: true, also: []string{"internal/accel"}},
 	{path: "internal/tidy", support: true},
 	{path: "demo/lab", support: true, also: []string{"internal/lab", "internal/accel"}},
+	{path: "bench/ssdtrace", support: true, also: []string{"internal/sim/trace", "internal/sim/weather"}},
 }
 
 // forTests are the packages that any test may import, whatever its floor: exams, twins and laboratories.
