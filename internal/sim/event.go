@@ -320,19 +320,21 @@ func losesStore(s *stage, c *server, _ Event) (func(), error) {
 func (s *stage) schedule(e Event) {
 	do := s.verbs[e.Verb]
 	s.w.At(e.At, func() {
-		if s.w.Now() > 0 || e.At == 0 {
-			s.trace.say(s.w.Now(), "! "+e.String())
-		}
+		s.trace.event(s.w.Now(), &e)
 		s.judge.fault(e)
+		over := s.options.History.strike(&e)
 		lift, err := do(s, e)
+		over()
 		if err != nil {
 			s.judge.broken("plan", e.Subject, err.Error())
 			return
 		}
 		if lift != nil && e.For > 0 {
 			s.w.After(e.For, func() {
-				s.trace.say(s.w.Now(), "! over: "+e.Subject+" "+string(e.Verb))
+				s.trace.over(s.w.Now(), &e)
+				over := s.options.History.strike(&e)
 				lift()
+				over()
 			})
 		}
 	})

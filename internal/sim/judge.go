@@ -65,7 +65,7 @@ func newJudge(s *stage) *judge {
 // broken books a broken law, each once per machine.
 func (j *judge) broken(law, machine, what string) {
 	j.s.score.LawsBroken++
-	j.s.trace.say(j.s.w.Now(), "BROKEN "+law+" "+machine+": "+what)
+	j.s.trace.say(j.s.w.Now(), machine, "BROKEN "+law+" "+machine+": "+what)
 	c := lawCase{law, machine}
 	if j.seen[c] || len(j.broke) >= 100 {
 		return
@@ -117,17 +117,25 @@ func (j *judge) Acted(c *world.Call) {
 	if c.Op == world.Delete || c.Op == world.PowerOff {
 		j.mayDestroy(c)
 	}
+	var wrong Wrong
 	switch {
 	case !c.Op.Disruptive() || c.Again:
 	case j.held[c] && c.Serving:
 		sc.WindowActs++
+		wrong = WrongWindow
 	case c.Healthy:
 		sc.HealthyDestroyed++
+		wrong = WrongHealthy
 		j.broken("harm", c.Mark.Machine, fmt.Sprintf("%s of %s although it was healthy", c.Op, c.ID))
 	case c.Serving:
 		sc.CaughtRecovering++
+		wrong = Recovering
 	}
 	delete(j.held, c)
+	if n, ok := fleet.MachineName(c.Mark.Machine).Ordinal(); ok && n <= len(j.outages) {
+		j.outages[n-1].acted = true
+	}
+	j.s.options.History.acted(c, wrong)
 }
 
 // mayDestroy checks that what goes is certified, or known to its builder as an expired build (L2).

@@ -17,6 +17,9 @@ type outage struct {
 	paged    bool          // a person was told of it, or of something that covers it
 	pagedAt  time.Duration // when
 	queue    int           // machines that were down before it
+	unseen   bool          // the policy does not call it a failure
+	acted    bool          // a call of hale's took effect since
+	visited  bool          // the operator mended it
 }
 
 // strike notes what was done to the machine last.
@@ -33,20 +36,25 @@ func (j *judge) Serving(vm *world.VM) {
 	case vm.Serving():
 		delete(j.personal, vm.Mark.Machine)
 		if o.open {
-			j.over(o)
+			j.over(n, o)
 		}
 	case !o.open:
 		*o = outage{
 			open: true, from: j.s.w.Now(), struck: o.struck, struckAt: o.struckAt, queue: j.down,
-			healable: j.healable(vm, o),
+			healable: j.healable(vm, o), unseen: !j.s.sees(vm),
 		}
+		j.s.options.History.down(n, o)
 		j.down++
 		j.s.score.Outages++
 		if o.healable {
 			j.s.score.Healable++
 		}
 		j.crowd()
-		j.expect(n, o.from)
+		if o.unseen {
+			j.s.score.Unseen++
+		} else {
+			j.expect(n, o.from)
+		}
 	}
 }
 
@@ -84,7 +92,7 @@ func (j *judge) thin() {
 // healable reports whether hale could and should heal the machine without a person: something is wrong with this machine
 // alone, a step of the ladder cures it, and no more machines fail than the policy lets it act on.
 func (j *judge) healable(vm *world.VM, o *outage) bool {
-	if j.domains > 0 || j.mass || j.personal[vm.Mark.Machine] || j.s.spec.Mode == fleet.ModeObserve {
+	if j.domains > 0 || j.mass || j.personal[vm.Mark.Machine] || j.s.spec.Mode == fleet.ModeObserve || !j.s.sees(vm) {
 		return false
 	}
 	if vm.Power == world.Paused || o.struckAt != j.s.w.Now() && o.struck != "" && vm.Power == world.Off {
@@ -108,12 +116,14 @@ func (j *judge) healable(vm *world.VM, o *outage) bool {
 }
 
 // over ends an outage in health.
-func (j *judge) over(o *outage) {
+func (j *judge) over(n int, o *outage) {
 	took := j.s.w.Now() - o.from
+	late := o.healable && took > j.s.onePass(o.queue) && !o.paged
 	sc := j.s.score
 	sc.lost += took
 	j.down--
 	o.open = false
+	j.s.options.History.up(n, o, j.s.w.Now(), late)
 	j.thin()
 	if !o.healable {
 		return
@@ -125,7 +135,7 @@ func (j *judge) over(o *outage) {
 	default:
 		sc.HealedAlone++
 	}
-	if took > j.s.onePass(o.queue) && !o.paged {
+	if late {
 		sc.LateHeals++
 	}
 }
@@ -133,6 +143,9 @@ func (j *judge) over(o *outage) {
 // expect looks after the outage when it should be over, or in a person's hands.
 func (j *judge) expect(n int, from time.Duration) {
 	o := &j.outages[n-1]
+	if j.s.spec.Mode == fleet.ModeObserve {
+		return // to heal was not the order
+	}
 	j.s.w.At(from+j.s.utmost(o.queue), func() {
 		if o.open && o.from == from && !o.paged && !j.covered(n) {
 			j.s.score.Unhealed++
@@ -213,7 +226,8 @@ func (j *judge) visit(machine string) {
 			continue
 		}
 		j.s.score.Visits++
-		j.s.trace.say(j.s.w.Now(), "! a person mends "+name)
+		j.outages[i].visited = true
+		j.s.trace.say(j.s.w.Now(), name, "! a person mends "+name)
 		j.s.w.PowerOn(vm)
 	}
 }
@@ -227,6 +241,7 @@ func (j *judge) finish(end time.Duration) {
 			continue
 		}
 		sc.lost += end - o.from
+		j.s.options.History.up(i+1, o, end, false)
 		if o.healable {
 			sc.HealablePaged++
 		}

@@ -11,6 +11,8 @@ type Score struct {
 	MachineDays float64 `json:"machine_days"`
 	Faults      int     `json:"faults"`  // events of the plan
 	Outages     int     `json:"outages"` // times a machine stopped serving
+	// Unseen outages are none to the policy: no check asks for what was lost, or its condition wants more.
+	Unseen int `json:"unseen"`
 	// Healable outages are of one machine alone, curable by the ladder, and within what the brake allows.
 	Healable int `json:"healable"`
 
@@ -51,6 +53,7 @@ func (s *Score) Add(o Score) {
 	s.MachineDays += o.MachineDays
 	s.Faults += o.Faults
 	s.Outages += o.Outages
+	s.Unseen += o.Unseen
 	s.Healable += o.Healable
 	s.HealthyDestroyed += o.HealthyDestroyed
 	s.CaughtRecovering += o.CaughtRecovering

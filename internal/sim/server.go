@@ -86,7 +86,7 @@ func (c *server) start() {
 	c.life++
 	c.alive, c.frozen, c.missed, c.born, c.term = true, 0, nil, c.s.w.Now(), 0
 	c.pauseFor, c.crashIn = 0, 0
-	c.s.trace.say(c.s.w.Now(), c.name+" starts")
+	c.s.trace.say(c.s.w.Now(), "", c.name+" starts")
 	if c.s.servers.alone() && c.s.store.owner == c {
 		c.s.store.owner = nil // it holds the data folder's lock, and revokes its own predecessor's lease
 	}
@@ -176,7 +176,7 @@ func (c *server) crash() {
 	if !c.alive {
 		return
 	}
-	c.s.trace.say(c.s.w.Now(), c.name+" dies")
+	c.s.trace.say(c.s.w.Now(), "", c.name+" dies")
 	c.rest()
 	c.alive = false
 	if c.probes != nil {

@@ -31,6 +31,8 @@ type Options struct {
 	// Empty begins with nothing built; else every machine runs, certified, at the start.
 	Empty bool
 	Trace io.Writer // a line per event and record; nil: none
+	// History is filled with what the run was like; nil: none is kept.
+	History *History
 	// Rival replaces hale's judgement by a naive policy; empty: hale.
 	Rival Rival
 }
@@ -115,11 +117,12 @@ func newStage(o Options) (*stage, error) {
 		o.Calm = 6 * time.Hour
 	}
 	o.Servers = max(o.Servers, 1)
-	s := &stage{options: o, spec: o.Spec, score: &Score{}, trace: newTrace(o.Trace), verbs: verbs()}
+	s := &stage{options: o, spec: o.Spec, score: &Score{}, trace: &trace{out: o.Trace, history: o.History}, verbs: verbs()}
 	s.w = world.New(world.Options{
 		Seed: o.Seed, Hosts: o.Hosts, Boot: o.Boot, BootMost: o.BootMost, Latency: o.Latency, LatencyMost: o.LatencyMost,
 		Proven: provenAfter(o.Spec),
 	})
+	o.History.begin(o.Spec.Name)
 	s.judge = newJudge(s)
 	s.w.Watch = s.judge
 	s.store = &store{beliefs: make([]fleet.Machine, o.Spec.Size), cut: map[*server]int{}}

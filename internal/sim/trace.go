@@ -10,24 +10,48 @@ import (
 )
 
 // trace writes a run as an operator would read it: one line for each event of the plan ("! …"), and one for each record.
-type trace struct{ out io.Writer }
+// The same goes into the history, where one is kept.
+type trace struct {
+	out     io.Writer
+	history *History
+}
 
-func newTrace(w io.Writer) *trace { return &trace{out: w} }
+// say tells what is neither an event nor a record, about a machine or, if it is empty, about the whole.
+func (t *trace) say(at time.Duration, machine, what string) {
+	t.history.note(Moment{At: at, Machine: machine, said: what})
+	t.write(at, what)
+}
 
-func (t *trace) say(at time.Duration, what string) {
+func (t *trace) record(at time.Duration, r fleet.Record) {
+	if t.history != nil {
+		kept := r // only here, so that nothing is allocated for a run without a history
+		t.history.note(Moment{At: at, Machine: string(r.Machine), Record: &kept})
+	}
+	if t.out != nil {
+		t.write(at, sentence(r))
+	}
+}
+
+func (t *trace) event(at time.Duration, e *Event) {
+	t.history.note(Moment{At: at, Machine: machineOf(e), Event: e})
+	t.write(at, eventLine(*e))
+}
+
+func (t *trace) over(at time.Duration, e *Event) {
+	t.history.note(Moment{At: at, Machine: machineOf(e), Event: e, Over: true})
+	t.write(at, overLine(*e))
+}
+
+func (t *trace) write(at time.Duration, what string) {
 	if t.out == nil {
 		return
 	}
 	_, _ = fmt.Fprintf(t.out, "%s  %s\n", stamp(at), what) // a trace that cannot be written must not change the run
 }
 
-func (t *trace) record(at time.Duration, r fleet.Record) {
-	if t.out == nil {
-		return
-	}
-	r.Took = r.Took.Round(time.Second)
-	t.say(at, prose.Sentence(r))
-}
+func eventLine(e Event) string { return "! " + e.String() }
+
+func overLine(e Event) string { return "! over: " + e.Subject + " " + string(e.Verb) }
 
 // stamp writes a time as days, hours, minutes and seconds since the beginning.
 func stamp(at time.Duration) string {

@@ -1,0 +1,187 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/prose"
+	"hale/internal/sim/world"
+)
+
+// History is what a run was like, for a report. A run keeps one only when it is given one (Options.History): it is
+// large, and a survey of many runs needs none of it.
+type History struct {
+	Moments []Moment // in order
+	Outages []Outage // by their beginning; machines that were down at the end are among them
+	Acts    []Act    // the changing calls that took effect, in order
+	End     time.Duration
+
+	name     fleet.Name
+	open     map[int]int // index in Outages, by ordinal
+	striking *Event      // the event of the plan that is happening now
+}
+
+// Moment is something that happened, or that hale said.
+type Moment struct {
+	At      time.Duration // since the beginning
+	Machine string        // empty: about the fleet as a whole, its provider, hosts or servers
+	Record  *fleet.Record // what hale said; nil: it is no record
+	Event   *Event        // what the plan did; nil: it did nothing
+	Over    bool          // the event is over
+	said    string        // what is neither
+}
+
+// Line says the moment as a trace does, without its time.
+func (m Moment) Line() string {
+	switch {
+	case m.Record != nil:
+		return sentence(*m.Record)
+	case m.Event == nil:
+		return m.said
+	case m.Over:
+		return overLine(*m.Event)
+	}
+	return eventLine(*m.Event)
+}
+
+// Stamp renders a time of a run as traces do: days, hours, minutes and seconds since its beginning.
+func Stamp(at time.Duration) string { return stamp(at) }
+
+// Outage is a time during which a machine did not serve its users, by truth.
+type Outage struct {
+	Machine  string
+	From, To time.Duration
+	Open     bool   // it was not over at the end, which To is then
+	Event    *Event // what brought it about; nil: no event of the plan did
+	Healable bool   // hale could and should have healed it without a person
+	Unseen   bool   // the policy does not call this a failure: no check asks for what was lost
+	Paged    bool   // a person was told of it, or of something that covers it
+	PagedAt  time.Duration
+	Late     bool // healed, later than one pass of the ladder takes
+	Ended    Ending
+}
+
+// Ending is how an outage ended.
+type Ending string
+
+// The endings.
+const (
+	EndedByHale   Ending = "hale"   // after a call of hale's
+	EndedByItself Ending = "itself" // without anybody's doing
+	EndedByPerson Ending = "person" // the operator mended it
+	NotEnded      Ending = ""
+)
+
+// Act is a changing call that took effect.
+type Act struct {
+	At      time.Duration // when it was sent
+	Machine string
+	Op      world.Op
+	Wrong   Wrong // empty: it was not
+}
+
+// Wrong is what was wrong with an act, or nearly so.
+type Wrong string
+
+// What can be wrong with an act.
+const (
+	WrongHealthy Wrong = "healthy" // it was sent to a machine that would have passed its checks
+	WrongWindow  Wrong = "window"  // so it was, by a process that stood still between the reading of its lease and the sending
+	Recovering   Wrong = "recovering"
+)
+
+// Around returns the moments about the machine, or about the whole, from before the time until after it, the last most of
+// them.
+func (h *History) Around(machine string, at, before, after time.Duration, most int) []Moment {
+	var out []Moment
+	from, _ := slices.BinarySearchFunc(h.Moments, at-before, func(m Moment, t time.Duration) int { return int(m.At - t) })
+	for _, m := range h.Moments[from:] {
+		if m.At > at+after {
+			break
+		}
+		if m.Machine == machine || m.Machine == "" {
+			out = append(out, m)
+		}
+	}
+	if len(out) > most {
+		out = out[len(out)-most:]
+	}
+	return out
+}
+
+// The methods below are called by the run. They do nothing for a run without a history.
+
+func (h *History) begin(name fleet.Name) {
+	if h != nil {
+		*h = History{name: name, open: map[int]int{}}
+	}
+}
+
+func (h *History) note(m Moment) {
+	if h != nil {
+		h.Moments = append(h.Moments, m)
+	}
+}
+
+// strike notes which event happens until the returned function is called.
+func (h *History) strike(e *Event) (over func()) {
+	if h == nil {
+		return func() {}
+	}
+	h.striking = e
+	return func() { h.striking = nil }
+}
+
+func (h *History) down(n int, o *outage) {
+	if h == nil {
+		return
+	}
+	h.open[n] = len(h.Outages)
+	h.Outages = append(h.Outages, Outage{Machine: string(h.name.Machine(n)), From: o.from, Event: h.striking})
+}
+
+// up ends the outage of the machine, or closes the book on it.
+func (h *History) up(n int, o *outage, to time.Duration, late bool) {
+	if h == nil {
+		return
+	}
+	i, known := h.open[n]
+	if !known {
+		return
+	}
+	delete(h.open, n)
+	out := &h.Outages[i]
+	out.To, out.Open, out.Healable, out.Unseen, out.Late = to, o.open, o.healable, o.unseen, late
+	out.Paged, out.PagedAt = o.paged, o.pagedAt
+	switch {
+	case out.Open:
+		out.Ended = NotEnded
+	case o.visited:
+		out.Ended = EndedByPerson
+	case o.acted:
+		out.Ended = EndedByHale
+	default:
+		out.Ended = EndedByItself
+	}
+}
+
+func (h *History) acted(c *world.Call, wrong Wrong) {
+	if h != nil {
+		h.Acts = append(h.Acts, Act{At: c.Sent, Machine: c.Mark.Machine, Op: c.Op, Wrong: wrong})
+	}
+}
+
+// machineOf returns the event's subject where it is a machine.
+func machineOf(e *Event) string {
+	if subjectKind(e.Subject) == "machine" {
+		return e.Subject
+	}
+	return ""
+}
+
+// sentence is a record as a trace says it.
+func sentence(r fleet.Record) string {
+	r.Took = r.Took.Round(time.Second)
+	return prose.Sentence(r)
+}

@@ -1,0 +1,70 @@
+package sim
+
+import (
+	"hale/internal/fleet"
+	"hale/internal/sim/world"
+)
+
+// sees reports whether the policy calls a machine unhealthy that is as this one is now, asked from where its peers stand: a
+// dead web server is no failure to a fleet that is only pinged. It works that out by itself, from the world and the
+// policy, as the judge does with everything.
+func (s *stage) sees(vm *world.VM) bool {
+	stands := vm.Power != world.Running // in the provider's word
+	if stands && !names(s.spec.UnhealthyWhen, fleet.ProviderTerm) {
+		return true
+	}
+	heard := s.w.Hear("", vm.Address)
+	return fails(s.spec.UnhealthyWhen, func(term fleet.CheckName) bool {
+		if term == fleet.ProviderTerm {
+			return stands
+		}
+		for _, c := range s.spec.Checks {
+			if c.Name == term {
+				return answer(c.Kind, heard) != world.Well
+			}
+		}
+		return false
+	})
+}
+
+// answer is what a check of the kind makes of what is heard.
+func answer(kind fleet.CheckKind, h world.Hears) world.Answer {
+	switch kind {
+	case fleet.CheckPing:
+		return h.Ping
+	case fleet.CheckTCP:
+		return h.TCP
+	case fleet.CheckHTTP, fleet.CheckExec:
+	}
+	return h.HTTP
+}
+
+func names(c fleet.Condition, term fleet.CheckName) bool {
+	for _, o := range c.Of {
+		if names(o, term) {
+			return true
+		}
+	}
+	return c.Op == fleet.OpTerm && c.Term == term
+}
+
+// fails evaluates a condition of which every term is known.
+func fails(c fleet.Condition, is func(fleet.CheckName) bool) bool {
+	if c.Op == fleet.OpTerm {
+		return is(c.Term)
+	}
+	n := 0
+	for _, o := range c.Of {
+		if fails(o, is) {
+			n++
+		}
+	}
+	switch c.Op {
+	case fleet.OpAll:
+		return n == len(c.Of) && n > 0
+	case fleet.OpAtLeast:
+		return n >= c.N
+	case fleet.OpAny, fleet.OpTerm:
+	}
+	return n > 0
+}
