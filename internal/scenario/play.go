@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,27 +20,33 @@ type Expectation struct {
 	Figure string // as in the score's JSON
 	Op     string // =, > or <
 	Value  float64
+	Line   int // of the file
 }
 
+func (e Expectation) String() string { return fmt.Sprintf("%s %s %v", e.Figure, e.Op, e.Value) }
+
 // expect reads "repairs 1", "held > 0" or "paged < 2".
-func (r *reader) expect(line string) error {
-	words := strings.Fields(line)
+func (r *reader) expect(line int, text string) error {
+	words := strings.Fields(text)
 	if len(words) == 2 {
 		words = []string{words[0], "=", words[1]}
 	}
 	if len(words) != 3 || !slices.Contains([]string{"=", ">", "<"}, words[1]) {
-		return fmt.Errorf("%q: write a figure and its value, as repairs 1, held > 0 or paged < 2", line)
+		return fmt.Errorf("%q: write a figure and its value, as repairs 1, held > 0 or paged < 2", text)
 	}
-	if _, known := figures(sim.Score{})[words[0]]; !known {
-		return fmt.Errorf("the score has no %q", words[0])
+	if !slices.Contains(Figures(), words[0]) {
+		return fmt.Errorf("the score has no %q; it has %s", words[0], strings.Join(Figures(), ", "))
 	}
 	v, err := strconv.ParseFloat(words[2], 64)
-	if err != nil {
+	if err != nil || math.IsNaN(v) {
 		return fmt.Errorf("%q is no number", words[2])
 	}
-	r.s.Expect = append(r.s.Expect, Expectation{words[0], words[1], v})
+	r.s.Expect = append(r.s.Expect, Expectation{words[0], words[1], v, line})
 	return nil
 }
+
+// Figures lists what can be expected of a score, sorted.
+func Figures() []string { return slices.Sorted(maps.Keys(figures(sim.Score{}))) }
 
 // figures returns the score by the names of its JSON.
 func figures(s sim.Score) map[string]float64 {
@@ -58,7 +66,7 @@ type Outcome struct {
 	Result sim.Result
 	Trace  []byte
 	// Problems are what was expected and did not happen; none: it went as written.
-	Problems []string
+	Problems []Problem
 }
 
 // Play plays the scenario once, and says what was not as written.
@@ -70,22 +78,25 @@ func (s *Scenario) Play() (Outcome, error) {
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", s.Name, err)
 	}
-	out := Outcome{Result: r, Trace: trace.Bytes()}
+	return Outcome{Result: r, Trace: trace.Bytes(), Problems: slices.Concat(s.compare(r), s.diverge(trace.Bytes()))}, nil
+}
+
+// compare says which figures and laws are not as written.
+func (s *Scenario) compare(r sim.Result) []Problem {
+	var found []Problem
 	got := figures(r.Score)
 	for _, e := range s.Expect {
 		if v := got[e.Figure]; !e.holds(v) {
-			out.Problems = append(out.Problems, fmt.Sprintf("%s is %v, expected %s %v", e.Figure, v, e.Op, e.Value))
+			found = append(found, Problem{s.Name, e.Line, fmt.Sprintf("%s is %v, expected %s %v", e.Figure, v, e.Op, e.Value)})
 		}
+	}
+	if s.expectsWrong() {
+		return found
 	}
 	for _, v := range r.Violations {
-		if !s.expectsWrong() {
-			out.Problems = append(out.Problems, fmt.Sprintf("law %s is broken after %s: %s %s", v.Law, v.At, v.Machine, v.What))
-		}
+		found = append(found, Problem{s.Name, 0, fmt.Sprintf("after %s law %s is broken: %s", v.At, v.Law, strings.TrimSpace(v.Machine+" "+v.What))})
 	}
-	if s.Trace != nil && !bytes.Equal(s.Trace, out.Trace) {
-		out.Problems = append(out.Problems, difference(string(s.Trace), string(out.Trace)))
-	}
-	return out, nil
+	return found
 }
 
 // expectsWrong reports whether the file itself says that a law breaks: the cases that show a known limit.
@@ -103,22 +114,23 @@ func (e Expectation) holds(v float64) bool {
 	return v == e.Value
 }
 
-// difference shows the first line in which two traces part.
-func difference(want, got string) string {
-	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for i := range max(len(w), len(g)) {
-		wl, gl := "(the end)", "(the end)"
-		if i < len(w) {
-			wl = w[i]
-		}
-		if i < len(g) {
-			gl = g[i]
-		}
-		if wl != gl {
-			return fmt.Sprintf("line %d of the trace is\n    %s\n  and was to be\n    %s", i+1, gl, wl)
-		}
+// diverge shows the first line in which the trace is not the one that is written.
+func (s *Scenario) diverge(trace []byte) []Problem {
+	if s.Trace == nil || bytes.Equal(s.Trace, trace) {
+		return nil
 	}
-	return "the traces differ in how they end"
+	want, got := strings.Split(string(s.Trace), "\n"), strings.Split(string(trace), "\n")
+	i := 0
+	for i < len(want)-1 && i < len(got)-1 && want[i] == got[i] {
+		i++
+	}
+	line := func(of []string) string {
+		if i >= len(of)-1 {
+			return "(nothing more)"
+		}
+		return of[i]
+	}
+	return []Problem{{s.Name, s.traceAt + i, "the trace goes another way: it is\n" + line(got) + "\nand was\n" + line(want)}}
 }
 
 // Updated returns the file with the trace that a run wrote.

@@ -15,15 +15,17 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"hale/internal/config"
 	"hale/internal/sim"
-	"hale/internal/sim/world"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -36,6 +38,7 @@ type Scenario struct {
 	Expect  []Expectation
 	// Trace is what the run must write; nil when the file has no such part.
 	Trace   []byte
+	traceAt int // the line on which it begins
 	archive *txtar.Archive
 }
 
@@ -48,177 +51,183 @@ const (
 	partTrace  = "trace"
 )
 
-// Parse reads a file. Its error names every place that is wrong.
+// Problem is one thing that is wrong with a file, or with what came of it.
+type Problem struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"` // from 1; 0: no line of the file is to blame
+	Message string `json:"message"`
+}
+
+// String renders "file:line: message".
+func (p Problem) String() string {
+	if p.Line == 0 {
+		return p.File + ": " + p.Message
+	}
+	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
+}
+
+// Problems is everything that is wrong with a file, in order of place. It is never empty when it is an error.
+type Problems []Problem
+
+// Error renders one problem per line.
+func (ps Problems) Error() string {
+	lines := make([]string, len(ps))
+	for i, p := range ps {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Files lists the scenario files of a folder (*.txt and *.txtar, not of its sub-folders, no hidden ones) by name. A file is
+// itself.
+func Files(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("scenario files: %w", err)
+	}
+	if !info.IsDir() {
+		return []string{filepath.Clean(path)}, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, fmt.Errorf("scenario files: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		ext := filepath.Ext(e.Name())
+		if !e.IsDir() && (ext == ".txt" || ext == ".txtar") && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, filepath.Join(path, e.Name()))
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("folder %s has no scenario file: they end in .txt or .txtar", path)
+	}
+	return names, nil
+}
+
+// Load reads a file from the disk. An error is of type Problems, or says why the file could not be read.
+func Load(path string) (*Scenario, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("scenario: %w", err)
+	}
+	return Parse(path, data)
+}
+
+// Parse reads a file's content. The name appears in problems, and its folder is where relative paths of the configuration begin. An
+// error is of type Problems and names every place that is wrong.
 func Parse(name string, data []byte) (*Scenario, error) {
 	a := txtar.Parse(data)
 	s := &Scenario{Name: name, Purpose: strings.TrimSpace(string(a.Comment)), archive: a}
-	r := reader{s: s}
+	r := reader{s: s, parts: map[string]part{}}
+	r.divide(a)
 	if s.Purpose == "" {
-		r.add(1, "begins without a purpose: say in a sentence what it shows")
+		r.add(1, "begins without a purpose: say in a sentence what it shows, before the first part")
 	}
-	for i := range a.Files {
-		r.part(&a.Files[i], lineOf(data, a.Files[i].Name))
+	r.config(r.parts[partConfig])
+	r.lines(r.parts[partWorld], r.world)
+	r.lines(r.parts[partEvents], r.event)
+	r.lines(r.parts[partExpect], r.expect)
+	if p, ok := r.parts[partTrace]; ok {
+		s.Trace, s.traceAt = p.data, p.line
 	}
 	r.complete()
-	return s, errors.Join(r.problems...)
+	if len(r.problems) > 0 {
+		slices.SortStableFunc(r.problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
+		return nil, r.problems
+	}
+	return s, nil
 }
 
-// lineOf returns the line on which the part's own lines begin.
-func lineOf(data []byte, part string) int {
-	before, _, _ := bytes.Cut(data, []byte("-- "+part+" --"))
-	return bytes.Count(before, []byte("\n")) + 2
+// part is one part of a file.
+type part struct {
+	data []byte
+	line int // on which its own text begins
 }
 
 // reader collects what is wrong with a file.
 type reader struct {
 	s        *Scenario
-	problems []error
+	problems Problems
+	parts    map[string]part
+	events   []int // the lines of Options.Plan
 	fleet    bool
 }
 
 func (r *reader) add(line int, format string, args ...any) {
-	r.problems = append(r.problems, fmt.Errorf("%s:%d: %w", r.s.Name, line, fmt.Errorf(format, args...)))
+	r.problems = append(r.problems, Problem{File: r.s.Name, Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
-func (r *reader) part(f *txtar.File, line int) {
-	switch f.Name {
-	case partConfig:
-		r.config(f.Data, line)
-	case partTrace:
-		r.s.Trace = f.Data
-	case partWorld:
-		r.lines(f.Data, line, r.world)
-	case partEvents:
-		r.lines(f.Data, line, r.event)
-	case partExpect:
-		r.lines(f.Data, line, r.expect)
-	default:
-		r.add(line-1, "there is no part %q: the parts are %s, %s, %s, %s and %s", f.Name, partConfig, partWorld, partEvents, partExpect, partTrace)
+// divide finds the parts.
+func (r *reader) divide(a *txtar.Archive) {
+	known := []string{partConfig, partWorld, partEvents, partExpect, partTrace}
+	line := 1 + bytes.Count(a.Comment, []byte("\n"))
+	for _, f := range a.Files {
+		line++
+		earlier, twice := r.parts[f.Name]
+		switch {
+		case !slices.Contains(known, f.Name):
+			r.add(line-1, "there is no part %q: the parts are %s", f.Name, strings.Join(known, ", "))
+		case twice:
+			r.add(line-1, "part %s is there already, on line %d: keep one of the two", f.Name, earlier.line-1)
+		default:
+			r.parts[f.Name] = part{f.Data, line}
+		}
+		line += bytes.Count(f.Data, []byte("\n"))
 	}
 }
 
 // lines hands out what is neither empty nor a comment.
-func (r *reader) lines(data []byte, first int, each func(line string) error) {
-	for i, line := range strings.Split(string(data), "\n") {
-		line, _, _ = strings.Cut(line, "#")
-		if line = strings.TrimSpace(line); line == "" {
+func (r *reader) lines(p part, each func(line int, words string) error) {
+	for i, text := range strings.Split(string(p.data), "\n") {
+		text, _, _ = strings.Cut(text, "#")
+		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
-		if err := each(line); err != nil {
-			r.add(first+i, "%w", err)
+		if err := each(p.line+i, text); err != nil {
+			r.add(p.line+i, "%v", err)
 		}
 	}
 }
 
-func (r *reader) config(data []byte, line int) {
-	c, err := config.Parse(r.s.Name+"/"+partConfig, data)
+// config reads the part as a file of its own that begins where the part does, so that places are those of the whole file.
+func (r *reader) config(p part) {
+	if p.line == 0 {
+		r.add(1, "has no part %s: it says which fleet the scenario is about", partConfig)
+		return
+	}
+	c, err := config.Parse(r.s.Name, append(bytes.Repeat([]byte("\n"), p.line-1), p.data...))
+	var problems config.Problems
 	switch {
+	case errors.As(err, &problems):
+		for _, q := range problems {
+			where := q
+			where.File, where.Line, where.Column = "", 0, 0
+			_, what, _ := strings.Cut(where.String(), ": ")
+			r.add(q.Line, "%s", what)
+		}
 	case err != nil:
-		r.problems = append(r.problems, err)
+		r.add(p.line, "%v", err)
 	case len(c.Fleets) != 1:
-		r.add(line, "%d fleets: a scenario is about one", len(c.Fleets))
+		r.add(p.line, "a scenario is about one fleet, and here are %d: write a file for each", len(c.Fleets))
 	default:
 		r.fleet = true
 		Adopt(&r.s.Options, c, 0)
 	}
 }
 
-// Adopt sets a run up for the configuration's fleet with the index, on its provider.
-func Adopt(o *sim.Options, c *config.Config, index int) {
-	o.Spec = c.Fleets[index]
-	for _, p := range c.Providers {
-		if p.Name != o.Spec.Provider {
-			continue
-		}
-		o.Poll = p.Poll
-		if p.Type == config.ProviderSimulated {
-			o.Boot, o.BootMost = max(p.Simulated.Boot, time.Millisecond), p.Simulated.Boot
-			o.Latency, o.LatencyMost = max(p.Simulated.Latency, time.Millisecond), p.Simulated.Latency
-		}
-		for _, h := range p.Hosts {
-			o.Hosts = append(o.Hosts, world.Host{Name: string(h.Name)})
-		}
+func (r *reader) event(line int, text string) error {
+	e, err := sim.ParseEvent(text)
+	if err == nil {
+		r.s.Options.Plan = append(r.s.Options.Plan, e)
+		r.events = append(r.events, line)
 	}
-}
-
-func (r *reader) event(line string) error {
-	e, err := sim.ParseEvent(line)
-	r.s.Options.Plan = append(r.s.Options.Plan, e)
 	return err
 }
 
-// world reads one line of the part: "host h1 rack r1 room m1", or a setting and its value.
-func (r *reader) world(line string) error {
-	words := strings.Fields(line)
-	o := &r.s.Options
-	if words[0] == "host" {
-		h, err := parseHost(words)
-		o.Hosts = append(o.Hosts, h)
-		return err
-	}
-	if words[0] == "empty" && len(words) == 1 {
-		o.Empty = true
-		return nil
-	}
-	if len(words) != 2 {
-		return fmt.Errorf("%q: write host NAME rack R room M zone Z network N storage S, empty, or one of servers, seed, run, calm, boot, latency and operator with its value", line)
-	}
-	return setting(o, words[0], words[1])
-}
-
-func setting(o *sim.Options, key, value string) error {
-	numbers := map[string]func(uint64){
-		"servers": func(n uint64) { o.Servers = int(min(n, 9)) }, "seed": func(n uint64) { o.Seed = n },
-	}
-	times := map[string]func(time.Duration){
-		"run": func(d time.Duration) { o.Horizon = d }, "calm": func(d time.Duration) { o.Calm = d },
-		"boot":     func(d time.Duration) { o.Boot, o.BootMost = d, d },
-		"latency":  func(d time.Duration) { o.Latency, o.LatencyMost = d, d },
-		"operator": func(d time.Duration) { o.Operator = d },
-	}
-	if set, ok := numbers[key]; ok {
-		n, err := strconv.ParseUint(value, 10, 63)
-		if err != nil {
-			return fmt.Errorf("%s is a number, not %q", key, value)
-		}
-		set(n)
-		return nil
-	}
-	set, ok := times[key]
-	if !ok {
-		return fmt.Errorf("there is no setting %q: write host, empty, servers, seed, run, calm, boot, latency or operator", key)
-	}
-	d, err := time.ParseDuration(value)
-	if err != nil || d < 0 {
-		return fmt.Errorf("%s is a duration, not %q", key, value)
-	}
-	set(d)
-	return nil
-}
-
-func parseHost(words []string) (world.Host, error) {
-	if len(words)%2 != 0 {
-		return world.Host{}, fmt.Errorf("host: write pairs, as host h1 rack r1")
-	}
-	var h world.Host
-	for i := 0; i < len(words); i += 2 {
-		into, ok := map[string]*string{
-			"host": &h.Name, "rack": &h.Rack, "room": &h.Room, "zone": &h.Zone, "network": &h.Network, "storage": &h.Storage,
-		}[words[i]]
-		if !ok {
-			return h, fmt.Errorf("a host has a rack, room, zone, network and storage, but no %q", words[i])
-		}
-		*into = words[i+1]
-	}
-	return h, nil
-}
-
-// complete fills in what the file leaves out, and says what it must not leave out.
+// complete fills in what the file leaves out, and says which events cannot happen in this world.
 func (r *reader) complete() {
 	o := &r.s.Options
-	if !r.fleet && len(r.problems) == 0 {
-		r.add(1, "has no part %s", partConfig)
-	}
 	if o.Horizon == 0 {
 		for _, e := range o.Plan {
 			o.Horizon = max(o.Horizon, e.At+e.For)
@@ -228,9 +237,14 @@ func (r *reader) complete() {
 	if o.Calm == 0 {
 		o.Calm = time.Minute
 	}
-	if r.fleet {
-		if err := sim.Check(*o); err != nil {
-			r.problems = append(r.problems, fmt.Errorf("%s: %w", r.s.Name, err))
+	if !r.fleet {
+		return
+	}
+	for i, e := range o.Plan {
+		alone := *o
+		alone.Plan = []sim.Event{e}
+		if err := sim.Check(alone); err != nil {
+			r.add(r.events[i], "%v", err)
 		}
 	}
 }

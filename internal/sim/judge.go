@@ -74,6 +74,9 @@ func (j *judge) broken(law, machine, what string) {
 	j.broke = append(j.broke, Violation{At: j.s.w.Now(), Law: law, Machine: machine, What: what})
 }
 
+// called is the instance's name in the trace.
+func (j *judge) called(id string) fleet.InstanceID { return j.s.trace.name(fleet.InstanceID(id)) }
+
 // Address implements world.Watcher.
 func (j *judge) Address(a netip.Addr) { j.s.addressChanged(a) }
 
@@ -91,7 +94,7 @@ func (j *judge) Sent(c *world.Call) {
 		j.held[c] = true
 	}
 	if c.Op.Disruptive() && c.Stranger {
-		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which is somebody else's", c.Op, c.ID))
+		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which is somebody else's", c.Op, j.called(c.ID)))
 	}
 	if c.Op == world.Create || c.Op == world.Certify {
 		return
@@ -126,7 +129,7 @@ func (j *judge) Acted(c *world.Call) {
 	case c.Healthy:
 		sc.HealthyDestroyed++
 		wrong = WrongHealthy
-		j.broken("harm", c.Mark.Machine, fmt.Sprintf("%s of %s although it was healthy", c.Op, c.ID))
+		j.broken("harm", c.Mark.Machine, fmt.Sprintf("%s of %s although it was healthy", c.Op, j.called(c.ID)))
 	case c.Serving:
 		sc.CaughtRecovering++
 		wrong = Recovering
@@ -149,7 +152,7 @@ func (j *judge) mayDestroy(c *world.Call) {
 	}
 	m := j.s.store.beliefs[n-1]
 	if string(m.Current.ID) == c.ID && !m.Current.Expired && !m.Current.Certified {
-		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which is neither certified nor expired", c.Op, c.ID))
+		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which is neither certified nor expired", c.Op, j.called(c.ID)))
 	}
 }
 

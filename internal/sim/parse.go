@@ -41,22 +41,44 @@ func shapes() map[Verb]shape {
 	return out
 }
 
-// Verbs lists everything that can happen, as lines of a scenario file without their time.
-func Verbs() []string {
-	examples := map[string]string{
+// examples are subjects and objects as they may stand in a file.
+func examples() map[string]string {
+	return map[string]string{
 		"machine": "web-2", "domain": "host h2", "provider": "provider", "template": "template", "store": "store", "server": "hale-1",
 		"share": "50%", "host": "h1", "duration": "2m", "count": "3",
 	}
+}
+
+// Verbs lists everything that can happen, as lines of a scenario file without their time.
+func Verbs() []string {
 	var out []string
 	for v, s := range shapes() {
-		line := examples[s.subject] + " " + string(v)
-		if s.arg != "" {
-			line += " " + examples[s.arg]
-		}
-		out = append(out, line)
+		out = append(out, examples()[s.subject]+" "+v.with(s))
 	}
 	slices.Sort(out)
 	return out
+}
+
+// with returns the verb with an object, if it takes one.
+func (v Verb) with(s shape) string {
+	return strings.TrimSpace(string(v) + " " + examples()[s.arg])
+}
+
+// verbsOf lists what can happen to what the text begins with.
+func verbsOf(text string) string {
+	words := strings.Fields(text)
+	kind := subjectKind(strings.Join(words[:min(1, len(words))], " "))
+	if both := subjectKind(strings.Join(words[:min(2, len(words))], " ")); both == "domain" {
+		kind = both
+	}
+	var out []string
+	for v, s := range shapes() {
+		if s.subject == kind {
+			out = append(out, v.with(s))
+		}
+	}
+	slices.Sort(out)
+	return "a " + kind + ": " + strings.Join(out, ", ")
 }
 
 // ParseEvent reads a line as "10m  host h2 loses power for 5m": when, what to, what, and for how long.
@@ -69,7 +91,7 @@ func ParseEvent(line string) (Event, error) {
 	rest = strings.Join(strings.Fields(rest), " ")
 	verb, where := findVerb(rest)
 	if verb == "" {
-		return Event{}, fmt.Errorf("%q says nothing that can happen; what can: %s", rest, strings.Join(Verbs(), "; "))
+		return Event{}, fmt.Errorf("%q says nothing that can happen to %s", rest, verbsOf(rest))
 	}
 	e := Event{At: at, Subject: strings.TrimSpace(rest[:where]), Verb: verb}
 	e.Arg = strings.TrimSpace(rest[where+len(verb):])

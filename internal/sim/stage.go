@@ -96,7 +96,7 @@ func (e Event) fits(o Options) error {
 		}
 	case "server":
 		if n, ok := fleet.MachineName(e.Subject).Ordinal(); !ok || n > max(o.Servers, 1) {
-			return fmt.Errorf("%s: there are only %d servers", e, max(o.Servers, 1))
+			return fmt.Errorf("%s: the servers are hale-1 to hale-%d", e, max(o.Servers, 1))
 		}
 	case "domain":
 		if d, err := domainOf(e.Subject); err != nil || d.Kind != "all" && !world.Has(o.Hosts, d) {
@@ -117,7 +117,7 @@ func newStage(o Options) (*stage, error) {
 		o.Calm = 6 * time.Hour
 	}
 	o.Servers = max(o.Servers, 1)
-	s := &stage{options: o, spec: o.Spec, score: &Score{}, trace: &trace{out: o.Trace, history: o.History}, verbs: verbs()}
+	s := &stage{options: o, spec: o.Spec, score: &Score{}, trace: newTrace(o.Trace, o.History), verbs: verbs()}
 	s.w = world.New(world.Options{
 		Seed: o.Seed, Hosts: o.Hosts, Boot: o.Boot, BootMost: o.BootMost, Latency: o.Latency, LatencyMost: o.LatencyMost,
 		Proven: provenAfter(o.Spec),
@@ -153,6 +153,7 @@ func (s *stage) plant() {
 	for n := 1; n <= s.spec.Size; n++ {
 		name := s.spec.Name.Machine(n)
 		id := "planted-" + strconv.Itoa(n)
+		s.trace.name(fleet.InstanceID(id)) // web-3's is vm-3
 		h := hosts[(n-1)*len(hosts)/s.spec.Size].Name
 		vm := s.w.Plant(world.Status{ID: id, Name: string(name), Host: h, Mark: world.Mark{
 			Installation: installation, Fleet: string(s.spec.Name), Machine: string(name), Generation: 1, Certified: true,

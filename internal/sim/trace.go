@@ -3,10 +3,11 @@ package sim
 import (
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"time"
 
 	"hale/internal/fleet"
-	"hale/internal/prose"
 )
 
 // trace writes a run as an operator would read it: one line for each event of the plan ("! …"), and one for each record.
@@ -14,6 +15,11 @@ import (
 type trace struct {
 	out     io.Writer
 	history *History
+	names   map[fleet.InstanceID]fleet.InstanceID
+}
+
+func newTrace(w io.Writer, h *History) *trace {
+	return &trace{out: w, history: h, names: map[fleet.InstanceID]fleet.InstanceID{}}
 }
 
 // say tells what is neither an event nor a record, about a machine or, if it is empty, about the whole.
@@ -23,6 +29,9 @@ func (t *trace) say(at time.Duration, machine, what string) {
 }
 
 func (t *trace) record(at time.Duration, r fleet.Record) {
+	if r.Instance != "" {
+		r.Instance = t.name(r.Instance)
+	}
 	if t.history != nil {
 		kept := r // only here, so that nothing is allocated for a run without a history
 		t.history.note(Moment{At: at, Machine: string(r.Machine), Record: &kept})
@@ -53,11 +62,30 @@ func eventLine(e Event) string { return "! " + e.String() }
 
 func overLine(e Event) string { return "! over: " + e.Subject + " " + string(e.Verb) }
 
+// name returns what the reader knows an instance by: vm-1, vm-2 and so on, in the order in which they are heard of. Real ids
+// are long, and prose cuts them where these would not differ.
+func (t *trace) name(id fleet.InstanceID) fleet.InstanceID {
+	known, ok := t.names[id]
+	if !ok {
+		known = fleet.InstanceID("vm-" + strconv.Itoa(len(t.names)+1))
+		t.names[id] = known
+	}
+	return known
+}
+
 // stamp writes a time as days, hours, minutes and seconds since the beginning.
 func stamp(at time.Duration) string {
 	s := at.Truncate(time.Second)
 	return fmt.Sprintf("%2dd %02d:%02d:%02d", int(s.Hours())/24, int(s.Hours())%24, int(s.Minutes())%60, int(s.Seconds())%60)
 }
 
-// span writes a duration as people do: 1h30m, not 1h30m0s.
-func span(d time.Duration) string { return prose.Span(d) }
+// span writes a duration exactly, and as people do: 1h30m, not 1h30m0s.
+func span(d time.Duration) string {
+	said := d.String()
+	for _, nothing := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(said, nothing) {
+			said = said[:len(said)-2]
+		}
+	}
+	return said
+}

@@ -181,7 +181,8 @@ var fixtures = map[string]fixture{
 	"a scenario that no test shows": {
 		rule: "scenarios",
 		files: map[string]string{
-			"docs/scenarios.md":               "S01 is done.\nS02 is done, S03 too.\nS04 is planned.\n",
+			"docs/scenarios.md":               "S01 is done.\nS02 is done, S03 too.\nS04 is planned.\nS05 is done.\n",
+			"scenarios/S05-full.txt":          "S05: the store is full",
 			"internal/sim/testdata/s01.txtar": "S01: a VM heals",
 			"internal/engine/a_test.go":       "package engine\n// S03",
 		},

@@ -15,7 +15,7 @@ var (
 func shown(t Tree) map[string][]string {
 	in := map[string][]string{}
 	for _, f := range t.files {
-		story := strings.HasSuffix(f.Path, ".txtar") || strings.Contains("/"+f.Path, "/testdata/")
+		story := strings.HasSuffix(f.Path, ".txtar") || strings.Contains("/"+f.Path, "/testdata/") || strings.HasPrefix(f.Path, "scenarios/")
 		if !f.isTest() && !story || f.isMarkdown() || strings.HasPrefix(f.Path, "internal/tidy/") {
 			continue
 		}

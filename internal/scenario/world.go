@@ -1,0 +1,133 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hale/internal/config"
+	"hale/internal/sim"
+	"hale/internal/sim/world"
+)
+
+// Adopt sets a run up for the configuration's fleet with the index, on its provider.
+func Adopt(o *sim.Options, c *config.Config, index int) {
+	o.Spec = c.Fleets[index]
+	for _, p := range c.Providers {
+		if p.Name != o.Spec.Provider {
+			continue
+		}
+		o.Poll = p.Poll
+		if p.Type == config.ProviderSimulated {
+			o.Boot, o.BootMost = max(p.Simulated.Boot, time.Millisecond), p.Simulated.Boot
+			o.Latency, o.LatencyMost = max(p.Simulated.Latency, time.Millisecond), p.Simulated.Latency
+		}
+		for _, h := range p.Hosts {
+			o.Hosts = append(o.Hosts, world.Host{Name: string(h.Name)})
+		}
+	}
+}
+
+// world reads one line of the part: "host h1 rack r1 room m1", or a setting and its value.
+func (r *reader) world(_ int, text string) error {
+	words := strings.Fields(text)
+	o := &r.s.Options
+	switch {
+	case words[0] == "host":
+		h, err := parseHost(words)
+		if err == nil {
+			place(o, h)
+		}
+		return err
+	case words[0] == "empty" && len(words) == 1:
+		o.Empty = true
+		return nil
+	case len(words) != 2:
+		return fmt.Errorf("%q: write host NAME rack R room M zone Z network N storage S, empty, or one of %s with its value",
+			text, strings.Join(Settings(), ", "))
+	}
+	return setting(o, words[0], words[1])
+}
+
+// place adds a host, or says more about one that the configuration names.
+func place(o *sim.Options, h world.Host) {
+	if i := slices.IndexFunc(o.Hosts, func(known world.Host) bool { return known.Name == h.Name }); i >= 0 {
+		o.Hosts[i] = h
+		return
+	}
+	o.Hosts = append(o.Hosts, h)
+}
+
+// A set takes a setting's value over, or says what is wrong with it.
+type set func(o *sim.Options, value string) error
+
+// settings lists what can be set, besides hosts and empty.
+func settings() map[string]set {
+	return map[string]set{
+		"servers":  number(1, 9, func(o *sim.Options, n uint64) { o.Servers = int(n) }), //nolint:gosec // at most 9
+		"seed":     number(0, 1<<63, func(o *sim.Options, n uint64) { o.Seed = n }),
+		"run":      span(func(o *sim.Options, d time.Duration) { o.Horizon = d }),
+		"calm":     span(func(o *sim.Options, d time.Duration) { o.Calm = d }),
+		"boot":     span(func(o *sim.Options, d time.Duration) { o.Boot, o.BootMost = d, d }),
+		"latency":  span(func(o *sim.Options, d time.Duration) { o.Latency, o.LatencyMost = d, d }),
+		"operator": span(func(o *sim.Options, d time.Duration) { o.Operator = d }),
+	}
+}
+
+// Settings lists the names of what the world part can set, sorted.
+func Settings() []string { return slices.Sorted(maps.Keys(settings())) }
+
+func setting(o *sim.Options, key, value string) error {
+	apply, ok := settings()[key]
+	if !ok {
+		return fmt.Errorf("there is no setting %q: write host, empty, or one of %s", key, strings.Join(Settings(), ", "))
+	}
+	if err := apply(o, value); err != nil {
+		return fmt.Errorf("%s %s: %w", key, value, err)
+	}
+	return nil
+}
+
+func number(least, most uint64, take func(*sim.Options, uint64)) set {
+	return func(o *sim.Options, value string) error {
+		n, err := strconv.ParseUint(value, 10, 64)
+		if err != nil || n < least || n > most {
+			return fmt.Errorf("write a whole number from %d to %d", least, most)
+		}
+		take(o, n)
+		return nil
+	}
+}
+
+func span(take func(*sim.Options, time.Duration)) set {
+	return func(o *sim.Options, value string) error {
+		d, err := time.ParseDuration(value)
+		if err != nil || d <= 0 {
+			return errors.New("write a duration, as 30s or 1h30m")
+		}
+		take(o, d)
+		return nil
+	}
+}
+
+func parseHost(words []string) (world.Host, error) {
+	var h world.Host
+	into := map[string]*string{
+		"host": &h.Name, "rack": &h.Rack, "room": &h.Room, "zone": &h.Zone, "network": &h.Network, "storage": &h.Storage,
+	}
+	for i := 0; i < len(words); i += 2 {
+		what, ok := into[words[i]]
+		if !ok {
+			return h, fmt.Errorf("a host has a rack, room, zone, network and storage, but no %q", words[i])
+		}
+		if i+1 == len(words) {
+			return h, fmt.Errorf("the name of the %s is missing: write pairs, as host h1 rack r1", words[i])
+		}
+		*what = words[i+1]
+	}
+	return h, nil
+}
