@@ -11,9 +11,10 @@ LINTER   := bin/golangci-lint
 FUZZTIME ?= 10s
 RUNS     ?= 20
 BENCH    ?= .
+MUTANTS_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test repeat race lint tidy cover fuzz bench ssd-trace demo demo-clean clean
+.PHONY: help build test repeat race lint tidy cover fuzz bench mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -56,6 +57,9 @@ ssd-trace: ## bin/ssd-trace.csv, a failure trace, from the published SSD failure
 	@[ -n "$(SSD)" ] || { echo 'make ssd-trace SSD=FILE: the file is ssd_failure_tag.csv of github.com/alibaba-edu/dcbrain, or a reduced copy' >&2; exit 1; }
 	@mkdir -p bin
 	$(GO) run ./bench/ssdtrace $(SSDFLAGS) '$(SSD)' >bin/ssd-trace.csv
+
+mutants: ## does a changed judgement go unnoticed? MUTANTS_FLAGS="-sample 50 -cover" (bench/README.md)
+	$(GO) run ./bench/mutants $(MUTANTS_FLAGS)
 
 demo: build ## a fleet of real machines that heals before your eyes
 	@demo/run

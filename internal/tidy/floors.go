@@ -74,6 +74,7 @@ var rooms = []room{
 	// Support for tests and demonstrations.
 	{path: "internal/lab", support: true, also: []string{"internal/accel"}},
 	{path: "internal/tidy", support: true},
+	{path: "bench/mutants", support: true},
 	{path: "demo/lab", support: true, also: []string{"internal/lab", "internal/accel"}},
 	{path: "bench/ssdtrace", support: true, also: []string{"internal/sim/trace", "internal/sim/weather"}},
 }

@@ -1,0 +1,105 @@
+// Command mutants asks whether the tests would notice. It changes the source of some packages in one small, mechanical way
+// at a time, runs the tests on each changed version, and reports which versions pass: those show what no test holds.
+//
+//	mutants [flags] [packages]
+//
+// The packages are guard, repair and decide, unless others are named; the tests are those of the simulated world. See
+// bench/README.md.
+//
+// It promises that the tree is never touched (the changed files are an overlay of the build), that nothing is judged
+// before the tests pass on the source as it stands, and that equal sources, flags and seeds give the same mutants. What a
+// mutant that survives means, it leaves to a person: see explained.txt.
+//
+// It needs Linux, for the limit on a run's memory.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// options are the command line, parsed.
+type options struct {
+	packages  []string
+	command   string
+	workers   int
+	sample    int
+	seed      uint64
+	only      *regexp.Regexp
+	hand      string
+	explained string
+	limit     time.Duration
+	memory    uint64 // MiB
+	atLeast   float64
+	json      string
+	cover     bool
+	list      bool
+}
+
+func parse(args []string, complain io.Writer) (options, error) {
+	var o options
+	f := flag.NewFlagSet("mutants", flag.ContinueOnError)
+	f.SetOutput(complain)
+	f.StringVar(&o.command, "cmd", "go test -count=1 -failfast ./internal/sim/...", "the `tests` that must fail; flags as -name=value")
+	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "mutants judged side by side")
+	f.IntVar(&o.sample, "sample", 0, "judge only so many, spread over packages and operators; those made by hand come on top (0: all)")
+	f.Uint64Var(&o.seed, "seed", 1, "what the sample is chosen by")
+	only := f.String("only", "", "judge only those whose id matches the `expression`")
+	f.StringVar(&o.hand, "hand", "bench/mutants/hand.yaml", "the `file` of mutants made by hand (empty: none)")
+	f.StringVar(&o.explained, "explained", "bench/mutants/explained.txt", "the `file` of explained survivors (empty: none)")
+	f.DurationVar(&o.limit, "limit", 0, "the time that one mutant's tests get (0: four times the baseline's, at least 20s)")
+	f.Uint64Var(&o.memory, "memory", 2048, "the MiB that one mutant's tests get (0: any)")
+	f.Float64Var(&o.atLeast, "at-least", 0.90, "the share that must be caught")
+	f.StringVar(&o.json, "json", "", "write all results as one object to the `file` (-: standard output, in place of the report)")
+	f.BoolVar(&o.cover, "cover", false, "find out first what the tests never reach, and do not run those mutants")
+	f.BoolVar(&o.list, "list", false, "list the mutants, run nothing")
+	if err := f.Parse(args); err != nil {
+		return options{}, err
+	}
+	o.packages = f.Args()
+	if len(o.packages) == 0 {
+		o.packages = []string{"./internal/guard", "./internal/repair", "./internal/decide"}
+	}
+	var err error
+	if o.only, err = regexp.Compile(*only); err != nil {
+		return options{}, fmt.Errorf("-only: %w", err)
+	}
+	if o.workers < 1 || o.sample < 0 {
+		return options{}, errors.New("-workers must be one or more, -sample not negative")
+	}
+	return o, nil
+}
+
+func main() { os.Exit(status()) }
+
+// status runs the command line and returns the exit status: 1 when too little was caught, 2 when nothing was judged.
+func status() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	o, err := parse(os.Args[1:], os.Stderr)
+	if err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "mutants:", err)
+		}
+		return 2
+	}
+	err = run(ctx, ".", o, os.Stdout, os.Stderr)
+	switch {
+	case errors.Is(err, errTooFew):
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		return 1
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		return 2
+	}
+	return 0
+}
