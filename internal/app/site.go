@@ -145,7 +145,7 @@ func plant(world *simulated.World, installation fleet.Installation, name fleet.N
 		return nil
 	}
 	return world.Plant(fleet.Instance{
-		ID: m.Current.ID, Name: string(m.Name), Host: m.Current.Host,
+		ID: m.Current.ID, Name: string(m.Name), Host: m.Current.Host, Network: m.Current.Network,
 		Mark: fleet.Mark{Installation: installation, Fleet: name, Machine: m.Name, Generation: m.Current.Generation, Certified: m.Current.Certified},
 	})
 }

@@ -38,24 +38,15 @@ func (r *round) heedProvider(works []*work) {
 	if r.s.Vantage.Standing != "" {
 		return
 	}
-	var fell []fleet.Instant
-	for _, w := range works {
-		if w.runsAndFails(&r.s.Spec) && r.parentOf(w) == nil {
-			fell = append(fell, w.M.Health.SinceMono)
-		}
-	}
-	if most(len(fell), r.s.Spec.Size) && r.sit.Whole.Doubt.Reason != "" {
-		r.sit.Whole.Doubt.CalmSince = 0
-		return
-	}
-	if len(fell) > 0 && r.sit.Whole.Doubt.Reason == "" {
-		latest := slices.Max(fell)
-		fell = slices.DeleteFunc(fell, func(at fleet.Instant) bool { return latest.Sub(at) > guard.SettleTime(r.s.Spec) })
-	}
+	d := &r.sit.Whole.Doubt
 	switch {
-	case most(len(fell), r.s.Spec.Size):
-		r.doubt(fleet.ReasonVantageDoubtful, "", len(fell))
-	case r.sit.Whole.Doubt.Reason == fleet.ReasonVantageDoubtful && r.sit.Whole.Doubt.CalmSince == 0:
+	case d.Reason == "":
+		if n := r.fellTogether(works); most(n, r.s.Spec.Size) {
+			r.doubt(fleet.ReasonVantageDoubtful, "", n)
+		}
+	case most(r.missing(works), r.s.Spec.Size):
+		d.CalmSince = 0
+	case d.Reason == fleet.ReasonVantageDoubtful && d.CalmSince == 0:
 		r.calmDown()
 		for _, w := range works {
 			r.judgeAfresh(w)
@@ -63,6 +54,36 @@ func (r *round) heedProvider(works []*work) {
 	default:
 		r.calmDown()
 	}
+}
+
+// fellTogether counts the machines that began to fail by their checks alone, while they run, within the time that the checks of all
+// need to tell of one moment.
+func (r *round) fellTogether(works []*work) int {
+	var fell []fleet.Instant
+	for _, w := range works {
+		if w.runsAndFails(&r.s.Spec) && r.parentOf(w) == nil {
+			fell = append(fell, w.M.Health.SinceMono)
+		}
+	}
+	if len(fell) == 0 {
+		return 0
+	}
+	latest := slices.Max(fell)
+	return len(slices.DeleteFunc(fell, func(at fleet.Instant) bool { return latest.Sub(at) > guard.SettleTime(r.s.Spec) }))
+}
+
+// missing counts the machines that failed by their checks and were not seen healthy since: of what is unknown now, nobody knows
+// that it is well.
+func (r *round) missing(works []*work) int {
+	n := 0
+	for _, w := range works {
+		i := w.M.Incident
+		if i != nil && i.Cause == fleet.CauseChecks && w.M.Health.Verdict != fleet.VerdictHealthy && r.parentOf(w) == nil &&
+			!guard.Surplus(w.M, &r.s.Spec) {
+			n++
+		}
+	}
+	return n
 }
 
 // most reports whether so many machines are enough for a doubt.

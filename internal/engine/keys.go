@@ -14,6 +14,7 @@ const (
 func fleetPrefix(f fleet.Name) string       { return fleetsPrefix + string(f) + "/" }
 func ownerKey(f fleet.Name) string          { return fleetPrefix(f) + "owner" }
 func brakeKey(f fleet.Name) string          { return fleetPrefix(f) + "brake" }
+func wholeKey(f fleet.Name) string          { return fleetPrefix(f) + "whole" }
 func aliveKey(f fleet.Name) string          { return fleetPrefix(f) + "alive" }
 func machinesPrefix(f fleet.Name) string    { return fleetPrefix(f) + "machines/" }
 func machineKey(m fleet.MachineName) string { return machinesPrefix(m.Fleet()) + string(m) }

@@ -20,7 +20,9 @@ type FleetStatus struct {
 	Detail   string       // the error behind Acting, if one is
 	Provider fleet.ProviderState
 	Hosts    []fleet.Host
+	Vantage  fleet.Vantage
 	Brake    fleet.Brake
+	Whole    fleet.Whole
 	Tally    guard.Tally
 	Machines []fleet.View
 	At       fleet.Now

@@ -16,7 +16,7 @@ func freshID() fleet.InstanceID { return fleet.InstanceID(uuid.NewString()) }
 
 // adopt stores a decision, machine by machine, and lets each one's actions begin as soon as its belief is stored.
 func (t *term) adopt(ctx context.Context, d decide.Decision) error {
-	if err := t.adoptBrake(ctx, d); err != nil {
+	if err := t.adoptWhole(ctx, d); err != nil {
 		return err
 	}
 	for _, m := range d.Machines {
@@ -27,16 +27,18 @@ func (t *term) adopt(ctx context.Context, d decide.Decision) error {
 	return nil
 }
 
-// adoptBrake stores what is about the fleet as a whole: the brake, and what the owner itself has to say.
-func (t *term) adoptBrake(ctx context.Context, d decide.Decision) error {
+// adoptWhole stores what is about the fleet as a whole: the brake, parents and doubts, and what the owner itself has to say.
+func (t *term) adoptWhole(ctx context.Context, d decide.Decision) error {
 	records := append(append([]fleet.Record(nil), t.pending...), d.Records...)
-	if d.Brake == t.picture.Brake() && len(records) == 0 {
+	if d.Brake == t.picture.Brake() && d.Whole.Equal(t.picture.Whole()) && len(records) == 0 {
 		return nil
 	}
-	if err := t.write(ctx, []document{{brakeKey(t.spec.Name), d.Brake, &t.brakeDoc}}, records); err != nil {
+	docs := []document{{brakeKey(t.spec.Name), d.Brake, &t.brakeDoc}, {wholeKey(t.spec.Name), d.Whole, &t.wholeDoc}}
+	if err := t.write(ctx, docs, records); err != nil {
 		return err
 	}
 	t.picture.AdoptBrake(d.Brake)
+	t.picture.AdoptWhole(d.Whole)
 	t.pending = nil
 	return nil
 }

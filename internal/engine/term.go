@@ -30,6 +30,7 @@ type term struct {
 	catalogue *picture.Catalogue
 	docs      []stored // the beliefs in the store, by the picture's index
 	brakeDoc  stored
+	wholeDoc  stored
 
 	trouble string        // the error behind the reason for not acting
 	tryAt   fleet.Instant // when to try the store again
@@ -126,8 +127,12 @@ func (t *term) load(ctx context.Context) error {
 	if t.book, err = journal.Open(ctx, t.store, t.spec.Name); err != nil {
 		return err
 	}
-	brake, err := t.loadBrake(ctx)
-	if err != nil {
+	var brake fleet.Brake
+	if t.brakeDoc, err = t.read(ctx, brakeKey(t.spec.Name), &brake); err != nil {
+		return err
+	}
+	var whole fleet.Whole
+	if t.wholeDoc, err = t.read(ctx, wholeKey(t.spec.Name), &whole); err != nil {
 		return err
 	}
 	beliefs, docs, err := t.loadMachines(ctx)
@@ -135,7 +140,7 @@ func (t *term) load(ctx context.Context) error {
 		return err
 	}
 	t.picture = picture.New(picture.Options{
-		Spec: t.spec, Installation: t.installation, Beliefs: beliefs, Brake: brake,
+		Spec: t.spec, Installation: t.installation, Beliefs: beliefs, Brake: brake, Whole: whole,
 		Epoch: forsake(t.probes), FreshID: freshID, Aimed: t.point,
 	}, now)
 	t.docs = make([]stored, t.picture.Len())
@@ -147,20 +152,19 @@ func (t *term) load(ctx context.Context) error {
 		Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.spec.Size})})
 }
 
-func (t *term) loadBrake(ctx context.Context) (fleet.Brake, error) {
-	var b fleet.Brake
-	e, err := t.store.Get(ctx, brakeKey(t.spec.Name))
+// read loads what is stored under the key; where there is nothing, the value stays as it is.
+func (t *term) read(ctx context.Context, key string, value any) (stored, error) {
+	e, err := t.store.Get(ctx, key)
 	if fault.Is(err, fault.NotFound) {
-		return b, nil
+		return stored{}, nil
 	}
 	if err != nil {
-		return b, err
+		return stored{}, err
 	}
-	t.brakeDoc = stored{e.Revision, string(e.Value)}
-	if err := json.Unmarshal(e.Value, &b); err != nil {
-		return b, fault.New(fault.Permanent, "engine.load", e.Key, err)
+	if err := json.Unmarshal(e.Value, value); err != nil {
+		return stored{}, fault.New(fault.Permanent, "engine.load", e.Key, err)
 	}
-	return b, nil
+	return stored{e.Revision, string(e.Value)}, nil
 }
 
 // loadMachines returns the beliefs as stored, sorted by ordinal, and where they are stored.
@@ -290,6 +294,6 @@ func (t *term) publish(now fleet.Now) {
 	views := t.picture.Copies()
 	t.published.Store(&FleetStatus{
 		Spec: t.spec, Acting: t.picture.Acting(), Detail: t.trouble, Provider: t.picture.Provider(), Hosts: t.picture.Hosts(),
-		Brake: t.picture.Brake(), Tally: guard.Count(t.spec, views), Machines: views, At: now,
+		Vantage: t.picture.Vantage(), Brake: t.picture.Brake(), Whole: t.picture.Whole().Clone(), Tally: guard.Count(t.spec, views), Machines: views, At: now,
 	})
 }

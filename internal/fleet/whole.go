@@ -11,7 +11,7 @@ type Whole struct {
 	Parents []Parent `json:",omitempty"`
 	// Opened counts the parents that there ever were, so that ids are never reused.
 	Opened uint64
-	Doubt  Doubt
+	Doubt  Doubt `json:",omitzero"`
 }
 
 // Parent is the incident of a domain: what failed there failed together, and shares its fate. Its children are the machines

@@ -26,6 +26,8 @@ type Options struct {
 	Beliefs []fleet.Machine
 	// Brake is the brake as stored; since when it was calm is forgotten.
 	Brake fleet.Brake
+	// Whole is what else was stored of the fleet as a whole; New makes it good for this owner, too.
+	Whole fleet.Whole
 	// Epoch is the highest probe epoch that was ever given, so that none is reused.
 	Epoch uint64
 	// FreshID returns an id that was never used.
@@ -48,6 +50,8 @@ type Picture struct {
 	epoch  uint64 // the last one given
 
 	brake     fleet.Brake
+	whole     fleet.Whole
+	vantage   fleet.Vantage
 	provider  fleet.ProviderState
 	catalogue *Catalogue // as last seen; nil: never
 	hosts     []fleet.Host
@@ -66,7 +70,8 @@ type Picture struct {
 // checks had the time to speak (L9).
 func New(o Options, now fleet.Now) *Picture {
 	p := &Picture{
-		spec: o.Spec, installation: o.Installation, freshID: o.FreshID, aimed: o.Aimed, epoch: o.Epoch, brake: o.Brake,
+		spec: o.Spec, installation: o.Installation, freshID: o.FreshID, aimed: o.Aimed, epoch: o.Epoch,
+		brake: o.Brake, whole: o.Whole.Restart(now),
 		byName:   make(map[fleet.MachineName]int),
 		provider: fleet.ProviderState{Standing: fleet.ProviderUnknown},
 		steadyAt: now.Mono.Add(guard.SettleTime(o.Spec) + time.Second),
@@ -122,7 +127,7 @@ func (p *Picture) Dirty() bool { return p.dirty }
 func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	return fleet.Snapshot{
 		Now: now, Installation: p.installation, Spec: p.spec, Acting: p.acting, SteadyAt: p.steadyAt,
-		Provider: p.provider, Hosts: p.hosts, Brake: p.brake, Machines: p.views,
+		Provider: p.provider, Hosts: p.hosts, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views,
 	}
 }
 
@@ -142,6 +147,15 @@ func (p *Picture) Adopt(m decide.Machine) {
 // AdoptBrake takes in what was decided about the brake. Call it once the brake is stored.
 func (p *Picture) AdoptBrake(b fleet.Brake) { p.brake = b }
 
+// AdoptWhole takes in what else was decided about the fleet as a whole. Call it once it is stored.
+func (p *Picture) AdoptWhole(w fleet.Whole) { p.whole = w }
+
+// SetVantage takes in how hale's own sight stands.
+func (p *Picture) SetVantage(v fleet.Vantage) {
+	p.dirty = p.dirty || v.Standing != p.vantage.Standing
+	p.vantage = v
+}
+
 // SetActing says why nothing may be done, or, with an empty reason, that it may.
 func (p *Picture) SetActing(r fleet.Reason) { p.acting = r }
 
@@ -160,9 +174,16 @@ func (p *Picture) Hosts() []fleet.Host { return p.hosts }
 // Brake returns the brake as believed.
 func (p *Picture) Brake() fleet.Brake { return p.brake }
 
+// Whole returns what else is believed of the fleet as a whole, to be read only.
+func (p *Picture) Whole() fleet.Whole { return p.whole }
+
+// Vantage returns how hale's own sight stands.
+func (p *Picture) Vantage() fleet.Vantage { return p.vantage }
+
 // StartAfresh forgets what was seen, as at a take-over: after a step of the clock, durations are not what they seem (L9).
 func (p *Picture) StartAfresh(now fleet.Now) {
 	p.steadyAt = now.Mono.Add(guard.SettleTime(p.spec))
+	p.whole = p.whole.Restart(now)
 	p.forgetChecks(fleet.ResultNone)
 	for i := range p.views {
 		p.views[i].Machine = p.views[i].Machine.Restart(now, p.spec)

@@ -84,8 +84,9 @@ type Listing struct {
 
 // HostAnswer tells whether a host answered.
 type HostAnswer struct {
-	Name fleet.HostName
-	Err  error // nil: its part of the listing is complete
+	Name  fleet.HostName
+	Place fleet.Place // where it stands, as far as the provider knows; also of a host that did not answer
+	Err   error       // nil: its part of the listing is complete
 }
 
 // Event is a hint that something changed.

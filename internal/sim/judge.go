@@ -33,6 +33,7 @@ type judge struct {
 	seen       map[lawCase]bool
 	broke      []Violation
 	provider   bool            // a person was told that the provider does not answer
+	told       int             // how many of brake and doubt a person was told of
 	afresh     map[string]bool // machines whose verdict was forgotten, which the owner's record says
 }
 
@@ -225,10 +226,12 @@ func (j *judge) sends(c *server, a fleet.Action) {
 }
 
 // overall judges a change of what is believed of the fleet as a whole.
-func (j *judge) overall(was, is fleet.Brake, records []fleet.Record) {
+func (j *judge) overall(before, after overall, records []fleet.Record) {
 	for _, r := range records {
 		j.record(r)
 	}
+	j.tells(after)
+	was, is := before.Brake, after.Brake
 	if was.Engaged != is.Engaged && !has(records, fleet.RecordBrake) {
 		j.broken("L11", "", "the brake changed without a record")
 	}
@@ -238,13 +241,24 @@ func (j *judge) overall(was, is fleet.Brake, records []fleet.Record) {
 	switch {
 	case is.Engaged && !was.Engaged:
 		j.s.score.Brakes++
-		j.pages++
 	case was.Engaged && !is.Engaged:
-		j.pages--
 		if 2*j.failing > j.brakeLimit()+1 {
 			j.broken("L6", "", fmt.Sprintf("the brake released with %d machines failing", j.failing))
 		}
 	}
+}
+
+// tells keeps count of what a person was told of that explains all outages: the brake and doubts, as long as they last.
+func (j *judge) tells(o overall) {
+	n := 0
+	if o.Brake.Paged {
+		n++
+	}
+	if o.Whole.Doubt.Paged {
+		n++
+	}
+	j.pages += n - j.told
+	j.told = n
 }
 
 // brakeLimit is the policy's arithmetic, worked out once more.
@@ -382,10 +396,12 @@ func (j *judge) record(r fleet.Record) {
 	}
 	if r.Kind == fleet.RecordPaged {
 		sc.Paged++
-		if r.Machine != "" || r.Reason == fleet.ReasonBrake {
+		switch {
+		case r.Machine != "", r.Reason == fleet.ReasonBrake, r.Reason == fleet.ReasonVantageIsolated, r.Reason == fleet.ReasonVantageDoubtful:
 			j.page(string(r.Machine))
-		}
-		if r.Machine == "" && r.Reason != fleet.ReasonBrake {
+		case r.Reason == fleet.ReasonSharedFate:
+			j.call(r.Parent)
+		default:
 			j.provider = true
 			j.pages++
 		}
@@ -404,6 +420,7 @@ func (j *judge) heldBack(r fleet.Record) {
 	}
 	doubts := []fleet.Reason{
 		fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonProviderDown, fleet.ReasonProviderDoubtful, fleet.ReasonHostDown, fleet.ReasonBlind,
+		fleet.ReasonSharedFate, fleet.ReasonVantageIsolated, fleet.ReasonVantageDoubtful,
 	}
 	o := &j.outages[n-1]
 	if o.open && o.healable && j.domains == 0 && !j.mass && slices.Contains(doubts, r.Reason) {

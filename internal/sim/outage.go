@@ -160,7 +160,11 @@ func (j *judge) covered(n int) bool {
 		return true
 	}
 	m := j.s.store.beliefs[n-1]
-	return m.Incident != nil && m.Incident.Paged || j.personal[string(m.Name)]
+	if j.personal[string(m.Name)] || m.Incident == nil {
+		return j.personal[string(m.Name)]
+	}
+	p := j.s.store.overall.Whole.Parent(m.Incident.Parent)
+	return m.Incident.Paged || p != nil && p.Paged
 }
 
 // onePass is how long the policy may take to detect a failure and to go up the whole ladder once, with as many machines
@@ -211,6 +215,20 @@ func (j *judge) page(machine string) {
 	if j.s.options.Operator > 0 {
 		j.s.w.After(j.s.between(j.s.options.Operator/2, j.s.options.Operator*3/2), func() { j.visit(machine) })
 	}
+}
+
+// call notes that a person was told of a parent incident: some time later he mends its children.
+func (j *judge) call(parent string) {
+	if j.s.options.Operator <= 0 {
+		return
+	}
+	j.s.w.After(j.s.between(j.s.options.Operator/2, j.s.options.Operator*3/2), func() {
+		for i := range j.s.store.beliefs {
+			if m := &j.s.store.beliefs[i]; m.Incident != nil && m.Incident.Parent == parent {
+				j.visit(string(m.Name))
+			}
+		}
+	})
 }
 
 // visit lets a person mend what hale left to him: start what is off, reset what hangs, with whatever that needs.

@@ -142,7 +142,7 @@ func (c *server) begin(term uint64) {
 	c.term = term
 	c.watch()
 	c.pic = picture.New(picture.Options{
-		Spec: c.s.spec, Installation: installation, Beliefs: beliefs, Brake: all.Brake, FreshID: c.freshID, Aimed: c.aimed,
+		Spec: c.s.spec, Installation: installation, Beliefs: beliefs, Brake: all.Brake, Whole: all.Whole, FreshID: c.freshID, Aimed: c.aimed,
 	}, c.now())
 	c.cat = picture.NewCatalogue()
 	c.state = fleet.ProviderState{Standing: fleet.ProviderUnknown}
@@ -345,15 +345,17 @@ func (c *server) refused(r refusal) {
 // adopt stores a decision, machine by machine, and lets each one's actions begin as soon as its belief is stored.
 func (c *server) adopt(d decide.Decision) refusal {
 	records := append(append([]fleet.Record(nil), c.pending...), d.Records...)
-	if d.Brake != c.pic.Brake() || len(records) > 0 {
+	if d.Brake != c.pic.Brake() || !d.Whole.Equal(c.pic.Whole()) || len(records) > 0 {
+		is := overall{Brake: d.Brake, Whole: d.Whole.Clone()}
 		if r := c.commit(func() {
-			c.s.judge.overall(c.s.store.overall.Brake, d.Brake, records)
-			c.s.store.overall = overall{Brake: d.Brake}
+			c.s.judge.overall(c.s.store.overall, is, records)
+			c.s.store.overall = is
 		}); r != taken {
 			return r
 		}
 		c.pending = nil
 		c.pic.AdoptBrake(d.Brake)
+		c.pic.AdoptWhole(d.Whole)
 	}
 	for _, m := range d.Machines {
 		if r := c.adoptMachine(m); r != taken {

@@ -208,7 +208,8 @@ func (s *stage) fleetHosts(dark map[string]bool) []fleet.Host {
 	hosts := s.w.Hosts()
 	out := make([]fleet.Host, len(hosts))
 	for i, h := range hosts {
-		out[i] = fleet.Host{Name: fleet.HostName(h.Name), Up: !dark[h.Name]}
+		out[i] = fleet.Host{Name: fleet.HostName(h.Name), Up: !dark[h.Name],
+			Place: fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage}}
 	}
 	return out
 }

@@ -22,6 +22,7 @@ type store struct {
 // overall is the belief about the fleet as a whole.
 type overall struct {
 	Brake fleet.Brake
+	Whole fleet.Whole
 }
 
 // refusal is why the store did not take a write.

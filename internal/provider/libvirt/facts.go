@@ -1,6 +1,7 @@
 package libvirt
 
 import (
+	"cmp"
 	"encoding/xml"
 	"strings"
 	"sync"
@@ -12,8 +13,10 @@ import (
 
 // facts are what a listing needs of a domain's XML: they change only when somebody redefines the domain.
 type facts struct {
-	mark fleet.Mark
-	nics []nic
+	mark    fleet.Mark
+	nics    []nic
+	network string // of the first interface; empty: it has none, or its other end has no name
+	storage string // of the first disk that lies on a network; empty: none does
 }
 
 // nic is one interface on a libvirt network.
@@ -34,8 +37,12 @@ func parseFacts(text string) (facts, error) {
 			} `xml:"mac"`
 			Source struct {
 				Network string `xml:"network,attr"`
+				Bridge  string `xml:"bridge,attr"`
 			} `xml:"source"`
 		} `xml:"devices>interface"`
+		Disks []struct {
+			Source diskSource `xml:"source"`
+		} `xml:"devices>disk"`
 	}
 	if err := xml.Unmarshal([]byte(text), &x); err != nil {
 		return facts{}, err
@@ -50,8 +57,35 @@ func parseFacts(text string) (facts, error) {
 		if i.Source.Network != "" && i.MAC.Address != "" {
 			f.nics = append(f.nics, nic{mac: strings.ToLower(i.MAC.Address), network: i.Source.Network})
 		}
+		f.network = cmp.Or(f.network, i.Source.Network, i.Source.Bridge)
+	}
+	for _, d := range x.Disks {
+		f.storage = cmp.Or(f.storage, d.Source.storage())
 	}
 	return f, nil
+}
+
+// diskSource is where a disk lies.
+type diskSource struct {
+	Protocol string `xml:"protocol,attr"`
+	Name     string `xml:"name,attr"`
+	Hosts    []struct {
+		Name string `xml:"name,attr"`
+	} `xml:"host"`
+}
+
+// storage names what disks of several machines lie on: protocol, first server and pool. Empty for a file on the host: whether
+// others share its folder, only the operator knows.
+func (s diskSource) storage() string {
+	if s.Protocol == "" {
+		return ""
+	}
+	server := ""
+	if len(s.Hosts) > 0 {
+		server = s.Hosts[0].Name
+	}
+	pool := s.Name[:max(0, strings.LastIndexByte(s.Name, '/'))]
+	return s.Protocol + "://" + server + "/" + pool
 }
 
 // factCache keeps facts while at least one watch listens on the host: without its events nothing would tell that they

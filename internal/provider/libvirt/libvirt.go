@@ -52,6 +52,8 @@ type HostOptions struct {
 	Name fleet.HostName // unique; may be empty when there is only one host
 	// URI is qemu:///system, qemu:///session, qemu+unix:///system?socket=PATH or qemu+tcp://HOST[:PORT]/system.
 	URI string
+	// Place is where the host stands. libvirt does not know it, so it is passed on as it is.
+	Place fleet.Place
 }
 
 // Defaults of Options.
@@ -110,7 +112,7 @@ func New(o Options) (*Provider, error) {
 		if slices.ContainsFunc(p.hosts, func(h *host) bool { return h.name == ho.Name }) {
 			problems = append(problems, fmt.Errorf("host %q is named twice", ho.Name))
 		}
-		p.hosts = append(p.hosts, newHost(ho.Name, addr))
+		p.hosts = append(p.hosts, newHost(ho, addr))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, fault.New(fault.Invalid, "libvirt.new", "", err)

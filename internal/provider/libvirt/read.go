@@ -63,7 +63,7 @@ func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 	}
 	var l provider.Listing
 	for i, h := range p.hosts {
-		l.Hosts = append(l.Hosts, provider.HostAnswer{Name: h.name, Err: errs[i]})
+		l.Hosts = append(l.Hosts, provider.HostAnswer{Name: h.name, Place: h.place, Err: errs[i]})
 		if errs[i] == nil {
 			l.Instances = append(l.Instances, found[i]...)
 		}
@@ -139,7 +139,8 @@ func (p *Provider) Get(ctx context.Context, ref provider.Ref) (fleet.Instance, e
 // describe puts an instance together.
 func (s *session) describe(dom golibvirt.Domain, f facts, leases *leases, state, reason int32) (fleet.Instance, error) {
 	power, stop := stateOf(state, reason)
-	i := fleet.Instance{ID: idOf(dom.UUID), Name: dom.Name, Host: s.host.name, Power: power, Stop: stop, Mark: f.mark}
+	i := fleet.Instance{ID: idOf(dom.UUID), Name: dom.Name, Host: s.host.name, Power: power, Stop: stop,
+		Network: f.network, Storage: f.storage, Mark: f.mark}
 	if power == fleet.PowerOff {
 		return i, nil // a lease outlives the machine that had it
 	}

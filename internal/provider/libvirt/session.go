@@ -25,6 +25,7 @@ var (
 // host is one hypervisor with its connections.
 type host struct {
 	name  fleet.HostName
+	place fleet.Place
 	addr  address
 	facts factCache
 
@@ -34,8 +35,8 @@ type host struct {
 	closed   bool
 }
 
-func newHost(name fleet.HostName, addr address) *host {
-	return &host{name: name, addr: addr, sessions: map[*session]bool{}}
+func newHost(o HostOptions, addr address) *host {
+	return &host{name: o.Name, place: o.Place, addr: addr, sessions: map[*session]bool{}}
 }
 
 // session is one operation under way on a host. It has a connection for itself, so cutting it when the operation's

@@ -88,6 +88,29 @@ func TestDomainXML(t *testing.T) {
 	}
 }
 
+func TestWhatADomainLiesOn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ devices, network, storage string }{
+		"nothing": {},
+		"a libvirt network, while it runs": {`<interface type="network"><mac address="52:54:00:00:00:01"/><source network="lan" portid="x" bridge="virbr0"/></interface>`,
+			"lan", ""},
+		"a bridge of the host's": {`<interface type="bridge"><mac address="52:54:00:00:00:01"/><source bridge="br0"/></interface>`, "br0", ""},
+		"the first of two": {`<interface type="user"/><interface type="bridge"><source bridge="br0"/></interface>
+			<interface type="network"><source network="lan"/></interface>`, "br0", ""},
+		"a file":        {`<disk type="file"><source file="/var/lib/libvirt/images/web-1.qcow2"/></disk>`, "", ""},
+		"a Ceph volume": {`<disk type="network"><source protocol="rbd" name="vms/web-1"><host name="mon1" port="6789"/><host name="mon2"/></source></disk>`, "", "rbd://mon1/vms"},
+		"a seed on the host, and an iSCSI disk": {`<disk type="file" device="cdrom"><source file="/x.iso"/></disk>
+			<disk type="network"><source protocol="iscsi" name="iqn.2013-07.com.example:vms/2"><host name="san"/></source></disk>`,
+			"", "iscsi://san/iqn.2013-07.com.example:vms"},
+		"no server named": {`<disk type="network"><source protocol="nbd" name="web-1"/></disk>`, "", "nbd:///"},
+	} {
+		f, err := parseFacts("<domain><devices>" + c.devices + "</devices></domain>")
+		if err != nil || f.network != c.network || f.storage != c.storage {
+			t.Errorf("%s: network %q, storage %q, %v", name, f.network, f.storage, err)
+		}
+	}
+}
+
 func TestOwnXMLMayNotForgeAMark(t *testing.T) {
 	t.Parallel()
 	_, err := blueprint{Name: "x", UUID: testID.String()}.render(`<domain><metadata><m:mark xmlns:m="urn:hale:mark:1"/></metadata></domain>`, testMark())

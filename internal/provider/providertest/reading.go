@@ -71,6 +71,9 @@ func markIsReadBack(t *testing.T, h Harness) {
 	e.same("id", order.ID, seen.ID)
 	e.same("name", order.Name, seen.Name)
 	e.same("host", order.Host, seen.Host)
+	if n := order.Template.Network; n != "" {
+		e.same("network", n, seen.Network)
+	}
 	for _, listed := range named(e.list(), order.Name) {
 		e.same("mark by list", order.Mark, listed.Mark)
 	}

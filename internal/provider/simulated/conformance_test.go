@@ -33,7 +33,7 @@ func (h *harness) New(t testing.TB) provider.Provider {
 }
 
 func (h *harness) Hosts() []fleet.HostName  { return h.hosts }
-func (h *harness) Template() fleet.Template { return fleet.Template{} }
+func (h *harness) Template() fleet.Template { return fleet.Template{Network: "exam"} }
 func (h *harness) Patience() time.Duration  { return 20 * time.Second }
 func (h *harness) Watched()                 {}
 

@@ -17,9 +17,10 @@ type guest struct {
 	host fleet.HostName
 	name string
 	state
-	conns map[*conn]struct{} // open to it
-	past  []state            // what it was, oldest first, the present included
-	life  *life
+	network string
+	conns   map[*conn]struct{} // open to it
+	past    []state            // what it was, oldest first, the present included
+	life    *life
 }
 
 // state is what changes about a guest. The ills are replaced, never changed in place.
@@ -72,7 +73,7 @@ func (g *guest) served(now time.Time) time.Duration {
 
 // report is what the provider says about the guest in the state, at a time when it was so.
 func (g *guest) report(s state, now time.Time) fleet.Instance {
-	i := fleet.Instance{ID: g.id, Name: g.name, Host: g.host, Power: s.power, Stop: s.stop, Mark: s.mark}
+	i := fleet.Instance{ID: g.id, Name: g.name, Host: g.host, Network: g.network, Power: s.power, Stop: s.stop, Mark: s.mark}
 	if s.on() && !now.Before(s.addressAt) && !s.has(NoAddress) {
 		i.Address = s.address
 	}

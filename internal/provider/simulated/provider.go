@@ -143,7 +143,7 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 	})
 }
 
-// Create implements provider.Builder. The template is not looked at.
+// Create implements provider.Builder. Of the template only the network is looked at.
 func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 	return p.change(ctx, fleet.OpCreate, order.Ref, func(w *World, now time.Time) (bool, error) {
 		if w.replaced(order.Host) {
@@ -153,6 +153,7 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 			return false, err
 		}
 		g := w.add(now, order.ID, order.Host, order.Name, order.Mark)
+		g.network = order.Template.Network
 		w.powerOn(g, now)
 		w.infect(g, now)
 		return true, nil
@@ -233,7 +234,7 @@ func (w *World) listing(now time.Time) provider.Listing {
 	shown := map[fleet.HostName]bool{}
 	_, empty := inForce(w, func(EmptyLists) bool { return true })
 	for _, host := range w.options.Hosts {
-		answer := provider.HostAnswer{Name: host}
+		answer := provider.HostAnswer{Name: host, Place: w.options.Places[host]}
 		if w.unreachable(host) {
 			answer.Err = fault.New(fault.Transient, "simulated.list", string(host), errUnreachable)
 		}

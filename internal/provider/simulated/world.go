@@ -28,6 +28,10 @@ import (
 type Options struct {
 	// Hosts are the places for machines. Default: a single one with an empty name.
 	Hosts []fleet.HostName
+	// Places say where hosts stand; those that are not in it stand nowhere in particular.
+	Places map[fleet.HostName]fleet.Place
+	// Canaries are addresses beside the machines that answer pings.
+	Canaries []netip.Addr
 	// Boot is the time from power on until a machine answers pings and serves HTTP. Default 2 s.
 	Boot time.Duration
 	// AddressAfter is the time from power on until the provider knows the address. Default: half of Boot.
@@ -103,7 +107,7 @@ func (w *World) Open(client string) *Provider {
 }
 
 // Plant adds a machine that runs, has long booted and was not ordered from this provider by hale: something to adopt,
-// or somebody else's. Host, ID and Name are taken from the instance, and its Mark, which may be zero.
+// or somebody else's. Host, ID, Name and Network are taken from the instance, and its Mark, which may be zero.
 func (w *World) Plant(i fleet.Instance) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,6 +116,7 @@ func (w *World) Plant(i fleet.Instance) error {
 	}
 	now := time.Now()
 	g := w.add(now, i.ID, i.Host, i.Name, i.Mark)
+	g.network = i.Network
 	w.powerOn(g, now)
 	g.bootsAt, g.addressAt = now, now
 	g.remember(now)
