@@ -142,8 +142,8 @@ func (c *commander) root() *cobra.Command {
 		"folder of the state (default /var/lib/hale for root, else $XDG_STATE_HOME/hale)")
 	root.PersistentFlags().StringVar(&c.socket, "socket", "",
 		"the controller's socket (default $HALE_SOCKET, or hale.sock in the data folder)")
-	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.testCommand(), c.statusCommand(), c.whyCommand(),
-		c.eventsCommand(), c.versionCommand())
+	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.simulateCommand(), c.testCommand(),
+		c.statusCommand(), c.whyCommand(), c.eventsCommand(), c.versionCommand())
 	return root
 }
 

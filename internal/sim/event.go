@@ -91,6 +91,21 @@ func (e Event) String() string {
 	return said
 }
 
+// Class returns what happened without to whom: "crashes", "rack loses power", "provider lists what was", "hale dies".
+func (e Event) Class() string {
+	subject := ""
+	switch kind := subjectKind(e.Subject); kind {
+	case "machine":
+	case "domain":
+		subject, _, _ = strings.Cut(e.Subject, " ")
+	case "server":
+		subject = "hale"
+	default:
+		subject = kind
+	}
+	return strings.TrimSpace(subject + " " + string(e.Verb))
+}
+
 // act makes the event happen now, and returns what ends it, if anything does.
 type act func(s *stage, e Event) (lift func(), err error)
 

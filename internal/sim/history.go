@@ -12,10 +12,10 @@ import (
 // History is what a run was like, for a report. A run keeps one only when it is given one (Options.History): it is
 // large, and a survey of many runs needs none of it.
 type History struct {
-	Moments []Moment // in order
-	Outages []Outage // by their beginning; machines that were down at the end are among them
-	Acts    []Act    // the changing calls that took effect, in order
-	End     time.Duration
+	Moments []Moment      // in order
+	Outages []Outage      // by their beginning; machines that were down at the end are among them
+	Acts    []Act         // the changing calls that took effect, in order
+	End     time.Duration // of the run
 
 	name     fleet.Name
 	open     map[int]int // index in Outages, by ordinal
@@ -54,6 +54,7 @@ type Outage struct {
 	From, To time.Duration
 	Open     bool   // it was not over at the end, which To is then
 	Event    *Event // what brought it about; nil: no event of the plan did
+	ByCall   bool   // a call brought it about: hale's own, in time or late
 	Healable bool   // hale could and should have healed it without a person
 	Unseen   bool   // the policy does not call this a failure: no check asks for what was lost
 	Paged    bool   // a person was told of it, or of something that covers it
@@ -124,6 +125,12 @@ func (h *History) note(m Moment) {
 	}
 }
 
+func (h *History) close(end time.Duration) {
+	if h != nil {
+		h.End = end
+	}
+}
+
 // strike notes which event happens until the returned function is called.
 func (h *History) strike(e *Event) (over func()) {
 	if h == nil {
@@ -166,9 +173,15 @@ func (h *History) up(n int, o *outage, to time.Duration, late bool) {
 	}
 }
 
+// acted notes that a call took effect now.
 func (h *History) acted(c *world.Call, wrong Wrong) {
-	if h != nil {
-		h.Acts = append(h.Acts, Act{At: c.Sent, Machine: c.Mark.Machine, Op: c.Op, Wrong: wrong})
+	if h == nil {
+		return
+	}
+	h.Acts = append(h.Acts, Act{At: c.Sent, Machine: c.Mark.Machine, Op: c.Op, Wrong: wrong})
+	n, _ := fleet.MachineName(c.Mark.Machine).Ordinal()
+	if i, down := h.open[n]; down && h.Outages[i].From == c.At && h.Outages[i].Event == nil {
+		h.Outages[i].ByCall = true
 	}
 }
 

@@ -253,6 +253,7 @@ func (j *judge) visit(machine string) {
 // finish judges what is left at the end.
 func (j *judge) finish(end time.Duration) {
 	sc := j.s.score
+	j.s.options.History.close(end)
 	for i := range j.outages {
 		o := &j.outages[i]
 		if !o.open {

@@ -63,7 +63,8 @@ var rooms = []room{
 	{path: "internal/config", floor: 4},
 	{path: "internal/scenario", floor: 4, step: 1},
 	{path: "internal/api", floor: 4, step: 1},
-	{path: "internal/cli", floor: 4, step: 2},
+	{path: "internal/rehearsal", floor: 4, step: 2},
+	{path: "internal/cli", floor: 4, step: 4},
 	// Floors 5 and 6.
 	{path: "internal/app", floor: 5},
 	{path: "cmd/hale", floor: 6},

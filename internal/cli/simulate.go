@@ -1,0 +1,272 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+
+	"hale/internal/config"
+	"hale/internal/fleet"
+	"hale/internal/prose"
+	"hale/internal/rehearsal"
+	"hale/internal/sim"
+
+	"github.com/spf13/cobra"
+)
+
+// simulation is what hale simulate is asked for.
+type simulation struct {
+	faults   string
+	days     float64
+	seed     uint64
+	fleet    string
+	servers  int
+	operator time.Duration
+	traceOut string
+	json     bool
+}
+
+func (c *commander) simulateCommand() *cobra.Command {
+	var s simulation
+	cmd := &cobra.Command{
+		Use: "simulate FILE|DIR", Short: "Play a configuration in a simulated world, and say what it would do, and what it would regret",
+		Long: "Plays the fleets of a configuration in a simulated world, with hale's own judgement: a month in seconds, with faults\n" +
+			"drawn from a seed, or those of a scenario or a trace. It touches no real machine.\n\n" +
+			"Exit codes: 0 nothing wrong was done, 1 something was (a healthy machine destroyed, two instances at once, a repair\n" +
+			"lost, a machine neither healed nor in a person's hands), 2 called wrongly or invalid configuration.",
+		Args: cobra.ExactArgs(1),
+		RunE: c.command(func(_ *cobra.Command, args []string) error { return c.simulate(args[0], s) }),
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.faults, "faults", "", "kinds of faults to draw: all, or some of "+kinds()+" (default the usual ones)")
+	f.Float64Var(&s.days, "days", 30, "how long faults may begin")
+	f.Uint64Var(&s.seed, "seed", 1, "what the faults are drawn from; 0 draws a seed, too")
+	f.StringVar(&s.fleet, "fleet", "", "this fleet only")
+	f.IntVar(&s.servers, "servers", 1, "how many hale servers share each fleet")
+	f.DurationVar(&s.operator, "operator", time.Hour, "mean time until a person who was paged mends the machine; 0: nobody comes")
+	f.StringVar(&s.traceOut, "trace-out", "", "write every line of the runs to this file")
+	f.BoolVar(&s.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func kinds() string {
+	words := make([]string, 0, len(sim.Kinds()))
+	for _, k := range sim.Kinds() {
+		words = append(words, string(k))
+	}
+	return strings.Join(words, ",")
+}
+
+func (c *commander) simulate(path string, s simulation) (err error) {
+	order, err := s.order(path)
+	if err != nil {
+		return usageError{err}
+	}
+	if s.traceOut != "" {
+		file, err := os.Create(s.traceOut)
+		if err != nil {
+			return err
+		}
+		order.Trace = file
+		defer func() { err = errors.Join(err, file.Close()) }()
+	}
+	if !s.json {
+		fmt.Fprintf(c.Out, "seed %d, %s\n", order.Seed, order.Weather.Title())
+	}
+	outcome, err := rehearsal.Rehearse(order)
+	if err != nil {
+		return usageError{err}
+	}
+	for _, unfit := range outcome.DidNotFit {
+		fmt.Fprintln(c.Err, "did not fit: "+unfit)
+	}
+	if err := c.tellOutcome(outcome, s.json); err != nil {
+		return err
+	}
+	if !outcome.OK() {
+		return errors.New("hale did what it must never do")
+	}
+	return nil
+}
+
+// order makes of the flags what is to be played. Its error is a mistake of the caller's.
+func (s simulation) order(path string) (rehearsal.Order, error) {
+	if s.days <= 0 || s.days > 3650 {
+		return rehearsal.Order{}, fmt.Errorf("--days %v: write a number above 0, at most 3650", s.days)
+	}
+	if s.servers < 1 || s.servers > 9 {
+		return rehearsal.Order{}, fmt.Errorf("--servers %d: write a number from 1 to 9", s.servers)
+	}
+	loaded, err := config.Load(path)
+	if err != nil {
+		return rehearsal.Order{}, err
+	}
+	order := rehearsal.Order{
+		Config: loaded, Fleet: fleet.Name(s.fleet), Seed: s.seed, Horizon: time.Duration(s.days * 24 * float64(time.Hour)),
+		Servers: s.servers, Operator: s.operator, Weather: rehearsal.Usual(),
+	}
+	if order.Seed == 0 {
+		order.Seed = uint64(rand.Uint32()) //nolint:gosec // the seed is printed; it is no secret
+	}
+	if s.faults != "" {
+		list, err := sim.ParseKinds(s.faults)
+		if err != nil {
+			return rehearsal.Order{}, fmt.Errorf("--faults: %w", err)
+		}
+		order.Weather = rehearsal.Faults{Kinds: list}
+	}
+	return order, order.Check()
+}
+
+func (c *commander) tellOutcome(o rehearsal.Outcome, asJSON bool) error {
+	if asJSON {
+		return printJSON(c.Out, o)
+	}
+	paper := screenOf(c.Out, c.Getenv).paper()
+	var lines []string
+	for _, f := range o.Fleets {
+		lines = append(lines, "")
+		lines = append(lines, paper.rehearsed(f)...)
+	}
+	lines = append(lines, "", paper.verdictOn(o))
+	_, err := io.WriteString(c.Out, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
+// mostWrong is how many misdeeds are told one by one.
+const mostWrong = 5
+
+// rehearsed renders what came of one fleet.
+func (p paper) rehearsed(f rehearsal.Fleet) []string {
+	steps := make([]string, 0, len(f.Options.Spec.Repair.Steps))
+	for _, s := range f.Options.Spec.Repair.Steps {
+		steps = append(steps, string(s.Kind))
+	}
+	lines := []string{fmt.Sprintf("%s: %s on %s, %s days, %s, hale %s (%s)", p.paint(strong, string(f.Name)), count(f.Size, "machine"),
+		count(f.Hosts, "host"), number(f.Days), count(f.Servers, "server"), prose.Mode(f.Mode), strings.Join(steps, ", "))}
+	lines = append(lines, p.faults(f.Faults)...)
+	for _, part := range []struct {
+		title  string
+		counts []rehearsal.Count
+	}{{"done", f.Actions}, {"held", f.Held}, {"paged", f.Paged}} {
+		lines = append(lines, counted(part.title, part.counts)...)
+	}
+	lines = append(lines, p.score(f.Score)...)
+	for _, w := range f.Warnings {
+		lines = append(lines, "  "+p.paint(yellow, "mind")+"   "+w)
+	}
+	for i, m := range f.Wrong {
+		if i == mostWrong {
+			lines = append(lines, fmt.Sprintf("  and %d more; --json has them all", len(f.Wrong)-i))
+			break
+		}
+		lines = append(lines, "  "+p.paint(red, "WRONG")+"  "+misdeed(m))
+		for _, around := range m.Around {
+			lines = append(lines, "           "+p.paint(faint, around))
+		}
+	}
+	return lines
+}
+
+func misdeed(m rehearsal.Misdeed) string {
+	said := "after " + prose.Span(time.Duration(m.AtSeconds)*time.Second) + ", law " + m.Law + ": "
+	if m.Machine != "" {
+		said += m.Machine + ": "
+	}
+	return said + m.What
+}
+
+// faults renders what came of each kind of fault.
+func (p paper) faults(faults []rehearsal.Fault) []string {
+	titles := []string{"FAULT", "TIMES", "OUTAGES", "HEALED", "AFTER A PAGE", "BY ITSELF", "BY A PERSON", "STILL DOWN", "NOT SEEN", "MEDIAN"}
+	columns := make([]column, len(titles))
+	for i, t := range titles {
+		columns[i] = column{title: t, keep: keepAlways}
+	}
+	for _, f := range faults {
+		typical := ""
+		if f.Outages > 0 {
+			typical = prose.Span(time.Duration(f.MedianSecond) * time.Second)
+		}
+		row := []string{f.Kind, some(f.Times), some(f.Outages), some(f.Healed), some(f.HealedPaged), some(f.ByItself), some(f.ByPerson),
+			some(f.Open), some(f.Unseen), typical}
+		for i, text := range row {
+			columns[i].cells = append(columns[i].cells, cell{text, plain})
+		}
+	}
+	return paper{colour: p.colour}.table("  ", columns)
+}
+
+// some renders a number, and nothing for none.
+func some(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+// counted renders counts, a line each, behind their title.
+func counted(title string, counts []rehearsal.Count) []string {
+	if len(counts) == 0 {
+		return nil
+	}
+	var plainly []string
+	for _, n := range counts {
+		if n.Text != "" {
+			continue
+		}
+		plainly = append(plainly, fmt.Sprintf("%s %d", n.What, n.Times))
+	}
+	var lines []string
+	if len(plainly) > 0 {
+		lines = append(lines, strings.Join(plainly, ", "))
+	}
+	for _, n := range counts {
+		if n.Text == "" {
+			continue
+		}
+		where := ""
+		if n.Machines > 0 {
+			where = " of " + count(n.Machines, "machine")
+		}
+		lines = append(lines, fmt.Sprintf("%s%s: %s (%s)", count(n.Times, "time"), where, n.Text, n.What))
+	}
+	for i := range lines {
+		lines[i] = fmt.Sprintf("  %-6s %s", title, lines[i])
+		title = ""
+	}
+	return lines
+}
+
+// score renders the figures of a run.
+func (p paper) score(s sim.Score) []string {
+	share := "none was hale's to heal alone"
+	if s.Healable > 0 {
+		share = fmt.Sprintf("of %d that hale could heal alone it healed %d (%.1f%%), half of them within %s, 99%% within %s", s.Healable,
+			s.HealedAlone, 100*s.HealedShare(), prose.Span(seconds(s.HealP50)), prose.Span(seconds(s.HealP99)))
+	}
+	return []string{
+		fmt.Sprintf("  score  %s: %s", count(s.Outages, "outage"), share),
+		fmt.Sprintf("         healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, late %d; laws broken %d",
+			s.HealthyDestroyed, s.DoubleInstances, s.LostRepairs, s.Unhealed, s.LateHeals, s.LawsBroken),
+		fmt.Sprintf("         %s, %s, %.1f machine-hours lost of %.0f; mended by a person %d, needless holds %d",
+			count(s.Repairs, "repair"), count(s.Actions, "action"), s.MachineHoursLost, 24*s.MachineDays, s.Visits, s.NeedlessHolds),
+	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// number renders a figure without needless digits.
+func number(f float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") }
+
+func (p paper) verdictOn(o rehearsal.Outcome) string {
+	if o.OK() {
+		return p.paint(green, "nothing wrong was done") + fmt.Sprintf(" in %s machine-days", number(o.MachineDays))
+	}
+	return p.paint(red, "WRONG") + fmt.Sprintf(": healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d",
+		o.HealthyDestroyed, o.DoubleInstances, o.LostRepairs, o.Unhealed, o.LawsBroken)
+}
