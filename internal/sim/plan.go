@@ -229,8 +229,12 @@ func (d *drawing) domain() string {
 // storm lets between a fifth and a half of the machines fail within minutes.
 func (d *drawing) storm(at time.Duration) {
 	share := 20 + d.random.IntN(31)
-	spread := d.lasting(time.Second, 5*time.Minute)
-	for _, n := range d.random.Perm(d.spec.Size)[:max(d.spec.Size*share/100, 1)] {
+	d.hit(at, max(d.spec.Size*share/100, 1), d.lasting(time.Second, 5*time.Minute))
+}
+
+// hit lets machines fail within the spread.
+func (d *drawing) hit(at time.Duration, machines int, spread time.Duration) {
+	for _, n := range d.random.Perm(d.spec.Size)[:machines] {
 		moment := at + time.Duration(d.random.Int64N(int64(spread)))
 		d.add(moment, string(d.spec.Name.Machine(n+1)), pick(d.random, Crashes, Crashes, Crashes, Hangs, StopsApp), "", 0)
 	}
@@ -292,4 +296,18 @@ func (d *drawing) person(at time.Duration) {
 	case 4:
 		d.add(at, name, Moves, pick(d.random, d.hosts...).Name, 0)
 	}
+}
+
+// Storm is a plan in which so many machines, chosen by the seed, fail within the spread.
+func Storm(spec fleet.Spec, at time.Duration, machines int, spread time.Duration, seed uint64) []Event {
+	d := drawing{spec: spec, random: rand.New(rand.NewPCG(seed, 0))}
+	d.hit(at, min(machines, spec.Size), spread)
+	return d.plan
+}
+
+// Merge puts plans together, in the order of time.
+func Merge(plans ...[]Event) []Event {
+	all := slices.Concat(plans...)
+	slices.SortStableFunc(all, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	return all
 }

@@ -1,0 +1,37 @@
+package sim_test
+
+import (
+	"testing"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/sim"
+)
+
+// BenchmarkTenDays plays ten days of a fleet of 1,000 machines with checks every 10 s, in which each machine has a fault or
+// more on average, and a storm hits more than a fifth of them. One iteration is one run on one core; it reports the days that
+// are played per second, and what there was to do.
+func BenchmarkTenDays(b *testing.B) {
+	const size, days = 1000, 10
+	o := sim.Survey{
+		Spec: func() fleet.Spec { return sim.Exemplar(size) }, Hosts: sim.Town(100, 5, 4), Kinds: []sim.Kind{sim.KindMachine},
+		Seed: 7, Horizon: days * day, Gap: 8 * day,
+	}.Options(0)
+	o.Plan = sim.Merge(o.Plan, sim.Storm(o.Spec, 5*day, 250, 2*time.Minute, 7))
+	o.Calm = time.Hour
+	var s sim.Score
+	for b.Loop() {
+		r, err := sim.Run(o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		s = r.Score
+	}
+	if s.Faults < size || s.Wrong() > 0 {
+		b.Errorf("%d faults, %d wrong acts", s.Faults, s.Wrong())
+	}
+	b.ReportMetric(days*float64(b.N)/b.Elapsed().Seconds(), "days/s")
+	b.ReportMetric(float64(s.Faults), "faults")
+	b.ReportMetric(float64(s.Edges), "edges")
+	b.ReportMetric(float64(s.Decisions), "decisions")
+}
