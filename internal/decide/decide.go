@@ -51,13 +51,16 @@ func Decide(s fleet.Snapshot) Decision {
 	r.sit.Brake = d.Brake
 	d.Machines = make([]Machine, 0, len(works))
 	for _, w := range works {
+		if r.sleepsOn(w) {
+			continue
+		}
 		r.proceed(w)
 		d.Machines = append(d.Machines, Machine{
 			Index: w.index, Belief: *w.M, Actions: w.Actions, Records: w.Records,
 		})
 	}
 	d.Records = r.records
-	d.Next = r.next(d)
+	d.Next = r.next(d, works)
 	return d
 }
 
@@ -76,7 +79,9 @@ type round struct {
 
 type work struct {
 	repair.Work
+	view   *fleet.View
 	index  int
+	asleep bool // it is held as before: its belief is the snapshot's own, to be read only; see wake
 	broken bool // it broke a law; nothing more is done with it
 	site   int  // in the census
 	fated  bool // suspects may yet show that it shares its fate with them
@@ -106,16 +111,56 @@ func open(v *fleet.View) bool {
 func (r *round) judgeAll() []*work {
 	var works []*work
 	for i := range r.s.Machines {
-		if v := &r.s.Machines[i]; open(v) {
+		v := &r.s.Machines[i]
+		switch {
+		case !open(v):
+		case r.asleep(v):
+			works = append(works, &work{index: i, view: v, site: -1, asleep: true, Work: repair.Work{M: &v.Machine}})
+			r.tally.Add(&v.Machine, &r.s.Spec)
+		default:
 			works = append(works, r.judgeOne(i, v))
 		}
 	}
 	return works
 }
 
+// asleep reports whether the machine is held and nothing was heard of it since it was judged: it only counts, until the reason
+// for holding it changes. In a storm this is what most machines do.
+func (r *round) asleep(v *fleet.View) bool {
+	m := &v.Machine
+	return !r.afresh && !v.Due && m.Repair == nil && len(m.Strays) == 0 && m.Health.Verdict == fleet.VerdictUnhealthy && m.Health.Grace == 0 &&
+		m.Incident != nil && !guard.LeftAlone(m.Health.Cause, &r.s.Spec) && m.Waiting != "" && m.Waiting != fleet.ReasonLawBroken
+}
+
+// sleepsOn reports whether the machine is held for the same reason as before. If not, it is woken.
+func (r *round) sleepsOn(w *work) bool {
+	if !w.asleep {
+		return false
+	}
+	if r.sit.Provider.Standing == fleet.ProviderUnknown {
+		return true
+	}
+	r.sit.Tally, r.sit.Fated = r.tally, w.fated
+	if held, _ := repair.Admit(w.M, &r.sit); held == w.M.Waiting {
+		return true
+	}
+	r.wake(w)
+	return false
+}
+
+// wake gives the machine a belief of its own, to be changed.
+func (r *round) wake(w *work) {
+	if !w.asleep {
+		return
+	}
+	m := w.view.Machine.Clone()
+	w.asleep = false
+	w.Work = repair.Work{M: &m, View: *w.view, Situation: &r.sit, Installation: r.s.Installation, Load: r.load}
+}
+
 func (r *round) judgeOne(index int, v *fleet.View) *work {
 	m := v.Machine.Clone()
-	w := &work{index: index, site: -1, Work: repair.Work{
+	w := &work{index: index, view: v, site: -1, Work: repair.Work{
 		M: &m, View: *v, Situation: &r.sit, Installation: r.s.Installation, Load: r.load,
 	}}
 	if err := m.Check(); err != nil {

@@ -70,6 +70,7 @@ func newChaos(t *rapid.T, size int) *chaos {
 func (c *chaos) stir() {
 	d := time.Duration(rapid.IntRange(0, 8000).Draw(c.t, "ms")) * time.Millisecond
 	c.s.Now.Mono, c.s.Now.Wall = c.s.Now.Mono.Add(d), c.s.Now.Wall.Add(d)
+	provider, vantage := c.s.Provider.Standing, c.s.Vantage.Standing
 	c.s.Acting = rapid.SampledFrom([]fleet.Reason{"", "", "", "", "", fleet.ReasonStoreFull}).Draw(c.t, "acting")
 	c.s.Provider.Standing = rapid.SampledFrom([]fleet.ProviderStanding{
 		fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderDown, fleet.ProviderDoubtful}).Draw(c.t, "provider")
@@ -81,8 +82,39 @@ func (c *chaos) stir() {
 	if rapid.IntRange(0, 9).Draw(c.t, "affliction") == 0 {
 		c.afflicted = rapid.SampledFrom([]fleet.HostName{"", "h1", "h2"}).Draw(c.t, "afflicted")
 	}
+	news := provider != c.s.Provider.Standing || vantage != c.s.Vantage.Standing
 	for i := range c.s.Machines {
+		if !news && rapid.Bool().Draw(c.t, "quiet") {
+			continue
+		}
 		c.stirMachine(i)
+	}
+}
+
+// checkSleep: a machine with an incident of which nothing was heard is decided as if it had been judged anew.
+func (c *chaos) checkSleep(d decide.Decision) {
+	awake := c.s
+	awake.Machines = slices.Clone(c.s.Machines)
+	for i := range awake.Machines {
+		v := &awake.Machines[i]
+		v.Due = v.Due || v.Machine.Incident != nil
+	}
+	all := decide.Decide(awake)
+	if !reflect.DeepEqual(d.Brake, all.Brake) || !d.Whole.Equal(all.Whole) || !reflect.DeepEqual(d.Records, all.Records) {
+		c.t.Fatalf("asleep, the fleet is decided otherwise:\n%+v\n%+v", d, all)
+	}
+	decided := map[int]decide.Machine{}
+	for _, m := range d.Machines {
+		decided[m.Index] = m
+	}
+	for _, m := range all.Machines {
+		slept, ok := decided[m.Index]
+		if !ok {
+			slept = decide.Machine{Index: m.Index, Belief: c.s.Machines[m.Index].Machine}
+		}
+		if !reflect.DeepEqual(m, slept) {
+			c.t.Fatalf("asleep, %s is decided otherwise:\n%+v\n%+v", m.Belief.Name, slept, m)
+		}
 	}
 }
 
@@ -174,6 +206,7 @@ func (c *chaos) decide() {
 	if again := decide.Decide(c.s); !reflect.DeepEqual(d, again) {
 		c.t.Fatal("equal snapshots gave different decisions")
 	}
+	c.checkSleep(d)
 	for _, m := range d.Machines {
 		c.checkMachine(before, d, m)
 	}

@@ -8,15 +8,15 @@ import (
 )
 
 // next returns the earliest instant after now at which a deadline of the decided machines or of the fleet ends.
-func (r *round) next(d Decision) fleet.Instant {
+func (r *round) next(d Decision, works []*work) fleet.Instant {
 	c := calendar{now: r.s.Now}
 	c.add(r.s.SteadyAt)
 	if d.Brake.CalmSince != 0 {
 		c.add(d.Brake.CalmSince.Add(r.s.Spec.Limits.Brake.ReleaseAfter))
 	}
 	r.addWhole(&c, &d.Whole)
-	for i := range d.Machines {
-		c.addMachine(&d.Machines[i].Belief, &r.s.Spec)
+	for _, w := range works {
+		c.addMachine(w.M, &r.s.Spec)
 	}
 	return c.earliest
 }

@@ -234,13 +234,16 @@ func (r *round) followParent(w *work) {
 		return
 	}
 	if p := r.parentOf(w); p != nil {
-		i.Parent = p.ID
+		r.wake(w)
+		w.M.Incident.Parent = p.ID
 		w.Record(fleet.Record{Kind: fleet.RecordChildJoined, Domain: p.Domain, Cause: w.M.Health.Cause, Instance: w.M.Current.ID})
 		return
 	}
 	if i.Parent == "" {
 		return
 	}
+	r.wake(w)
+	i = w.M.Incident
 	rec := fleet.Record{Kind: fleet.RecordChildReleased, Instance: w.M.Current.ID}
 	if kept != nil {
 		rec.Domain = kept.Domain

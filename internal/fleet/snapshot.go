@@ -19,7 +19,8 @@ type Snapshot struct {
 
 // View is what is known about one machine at this moment.
 type View struct {
-	// Due asks for a decision about this machine; one with open business is looked at in any case.
+	// Due asks for a decision about this machine: something was heard of it, or of the provider or the vantage as a whole. One
+	// with open business is looked at in any case.
 	Due     bool
 	Machine Machine
 	// Checks are the standings of Spec.Checks, in the same order. They count only if Epoch is the machine's.
@@ -33,7 +34,7 @@ type View struct {
 }
 
 // Sighting returns the last word on the instance; the zero Sighting when there is none.
-func (v View) Sighting(id InstanceID) Sighting {
+func (v *View) Sighting(id InstanceID) Sighting {
 	for _, s := range v.Seen {
 		if s.Instance.ID == id && id != "" {
 			return s

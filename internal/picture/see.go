@@ -18,6 +18,11 @@ type Doubt struct {
 func (p *Picture) SetProvider(s fleet.ProviderState) (was fleet.ProviderState) {
 	was = p.provider
 	p.provider, p.dirty = s, true
+	if was.Standing != s.Standing {
+		for i := range p.views {
+			p.views[i].Due = true // what the provider's word was worth has changed
+		}
+	}
 	return was
 }
 
