@@ -79,7 +79,6 @@ type round struct {
 
 type work struct {
 	repair.Work
-	view   *fleet.View
 	index  int
 	asleep bool // it is held as before: its belief is the snapshot's own, to be read only; see wake
 	broken bool // it broke a law; nothing more is done with it
@@ -115,7 +114,7 @@ func (r *round) judgeAll() []*work {
 		switch {
 		case !open(v):
 		case r.asleep(v):
-			works = append(works, &work{index: i, view: v, site: -1, asleep: true, Work: repair.Work{M: &v.Machine}})
+			works = append(works, &work{index: i, site: -1, asleep: true, Work: repair.Work{M: &v.Machine, View: v}})
 			r.tally.Add(&v.Machine, &r.s.Spec)
 		default:
 			works = append(works, r.judgeOne(i, v))
@@ -124,12 +123,21 @@ func (r *round) judgeAll() []*work {
 	return works
 }
 
-// asleep reports whether the machine is held and nothing was heard of it since it was judged: it only counts, until the reason
-// for holding it changes. In a storm this is what most machines do.
+// asleep reports whether nothing was heard of the machine since it was judged, and it is either held, or not well and nobody's
+// business yet: it only counts, until the reason for holding it changes or its time is over. In a storm this is what most
+// machines do.
 func (r *round) asleep(v *fleet.View) bool {
 	m := &v.Machine
-	return !r.afresh && !v.Due && m.Repair == nil && len(m.Strays) == 0 && m.Health.Verdict == fleet.VerdictUnhealthy && m.Health.Grace == 0 &&
-		m.Incident != nil && !guard.LeftAlone(m.Health.Cause, &r.s.Spec) && m.Waiting != "" && m.Waiting != fleet.ReasonLawBroken
+	switch {
+	case r.afresh, v.Due, m.Repair != nil, len(m.Strays) > 0, m.Health.Grace != 0,
+		len(v.Seen) > 1 || len(v.Seen) == 1 && v.Seen[0].Instance.ID != m.Current.ID:
+		return false
+	case m.Incident == nil:
+		return m.Waiting == "" && !m.Current.None() && (m.Health.Verdict == fleet.VerdictSuspect ||
+			m.Health.Verdict == fleet.VerdictUnknown && !r.s.Now.Due(m.Health.SinceMono.Add(r.s.Spec.BlindAfter)))
+	}
+	return m.Health.Verdict == fleet.VerdictUnhealthy && m.Incident.HoldUntil.IsZero() &&
+		!guard.LeftAlone(m.Health.Cause, &r.s.Spec) && m.Waiting != "" && m.Waiting != fleet.ReasonLawBroken
 }
 
 // sleepsOn reports whether the machine is held for the same reason as before. If not, it is woken.
@@ -137,11 +145,11 @@ func (r *round) sleepsOn(w *work) bool {
 	if !w.asleep {
 		return false
 	}
-	if r.sit.Provider.Standing == fleet.ProviderUnknown {
+	if r.sit.Provider.Standing == fleet.ProviderUnknown || w.M.Incident == nil {
 		return true
 	}
 	r.sit.Tally, r.sit.Fated = r.tally, w.fated
-	if held, _ := repair.Admit(w.M, &r.sit); held == w.M.Waiting {
+	if held, _ := repair.Admit(w.M, &r.sit); held == w.M.Waiting && held != "" {
 		return true
 	}
 	r.wake(w)
@@ -153,15 +161,15 @@ func (r *round) wake(w *work) {
 	if !w.asleep {
 		return
 	}
-	m := w.view.Machine.Clone()
+	m := w.M.Clone()
 	w.asleep = false
-	w.Work = repair.Work{M: &m, View: *w.view, Situation: &r.sit, Installation: r.s.Installation, Load: r.load}
+	w.Work = repair.Work{M: &m, View: w.View, Situation: &r.sit, Installation: r.s.Installation, Load: r.load}
 }
 
 func (r *round) judgeOne(index int, v *fleet.View) *work {
 	m := v.Machine.Clone()
-	w := &work{index: index, view: v, site: -1, Work: repair.Work{
-		M: &m, View: *v, Situation: &r.sit, Installation: r.s.Installation, Load: r.load,
+	w := &work{index: index, site: -1, Work: repair.Work{
+		M: &m, View: v, Situation: &r.sit, Installation: r.s.Installation, Load: r.load,
 	}}
 	if err := m.Check(); err != nil {
 		w.breakLaw(err)
@@ -460,7 +468,7 @@ func (w *work) admit(held fleet.Reason, kind fleet.RepairKind, step fleet.StepKi
 
 // removableStray brings a provable remnant to the head of the list, if there is one.
 func (w *work) removableStray() bool {
-	if _, found := repair.Found(*w.M, w.View, w.Installation); found {
+	if _, found := repair.Found(w.M, w.View, w.Installation); found {
 		return false // it is needed
 	}
 	for i, s := range w.M.Strays {

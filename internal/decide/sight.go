@@ -93,7 +93,7 @@ func most(failing, size int) bool { return failing >= leastDoubt && 2*failing > 
 func (w *work) runsAndFails(spec *fleet.Spec) bool {
 	m := w.M
 	return m.Incident != nil && m.Health.Verdict == fleet.VerdictUnhealthy && m.Health.Cause == fleet.CauseChecks &&
-		w.view.Sighting(m.Current.ID).Instance.Power == fleet.PowerRunning && !guard.Surplus(m, spec)
+		w.View.Sighting(m.Current.ID).Instance.Power == fleet.PowerRunning && !guard.Surplus(m, spec)
 }
 
 // doubt begins a doubt, or keeps it up, and tells a person once.

@@ -236,7 +236,7 @@ func (w *Work) removed(r *fleet.Repair) {
 
 // build allots the next generation and orders it.
 func (w *Work) build(r *fleet.Repair) {
-	if found, ok := Found(*w.M, w.View, w.Installation); ok {
+	if found, ok := Found(w.M, w.View, w.Installation); ok {
 		w.take(found)
 		return
 	}
@@ -256,13 +256,13 @@ func (w *Work) build(r *fleet.Repair) {
 
 // Found returns an instance that an earlier, lost order of ours built after all, if the machine has no other: it is
 // taken instead of being removed.
-func Found(m fleet.Machine, v fleet.View, ours fleet.Installation) (fleet.Instance, bool) {
+func Found(m *fleet.Machine, v *fleet.View, ours fleet.Installation) (fleet.Instance, bool) {
 	if !m.Current.None() {
 		return fleet.Instance{}, false
 	}
 	for _, s := range m.Strays {
 		i := v.Sighting(s.ID).Instance
-		if s.RetryAt == 0 && i.Power == fleet.PowerRunning && IsRemnant(m, i, ours) {
+		if s.RetryAt == 0 && i.Power == fleet.PowerRunning && IsRemnant(*m, i, ours) {
 			return i, true
 		}
 	}

@@ -27,7 +27,7 @@ const (
 // Work is one machine's repair in one round: the machine's belief is changed in place, what follows is collected.
 type Work struct {
 	M            *fleet.Machine
-	View         fleet.View
+	View         *fleet.View // to be read only
 	Situation    *guard.Situation
 	Installation fleet.Installation
 	// Load counts the fleet's instances per host, to spread new ones.

@@ -367,7 +367,7 @@ func (c *server) adopt(d decide.Decision) refusal {
 
 func (c *server) adoptMachine(m decide.Machine) refusal {
 	n, _ := m.Belief.Name.Ordinal()
-	if !same(c.s.store.beliefs[n-1], m.Belief) || len(m.Records) > 0 {
+	if !c.s.store.beliefs[n-1].Equal(&m.Belief) || len(m.Records) > 0 {
 		if r := c.commit(func() {
 			c.s.judge.committed(c, &c.s.store.beliefs[n-1], &m.Belief, m.Records)
 			c.s.store.beliefs[n-1] = m.Belief.Clone()

@@ -1,0 +1,28 @@
+package fleet
+
+import "slices"
+
+// Equal reports whether the two say the same; an empty list and none are the same.
+func (m *Machine) Equal(o *Machine) bool {
+	return m.Name == o.Name && m.Epoch == o.Epoch && m.Waiting == o.Waiting && m.Health == o.Health && m.Current == o.Current &&
+		m.Generation == o.Generation && m.Acted == o.Acted && m.Address == o.Address && m.RetryAt == o.RetryAt &&
+		m.Incidents == o.Incidents && m.Repairs == o.Repairs &&
+		slices.Equal(m.Strays, o.Strays) && slices.Equal(m.Attempts, o.Attempts) &&
+		same(m.Incident, o.Incident) && same(m.Quarantine, o.Quarantine) && same(m.Anchor, o.Anchor) && m.Repair.equal(o.Repair)
+}
+
+func same[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+func (r *Repair) equal(o *Repair) bool {
+	if r == nil || o == nil {
+		return r == o
+	}
+	a, b := *r, *o
+	if !same(a.Intent, b.Intent) {
+		return false
+	}
+	a.Intent, b.Intent = nil, nil
+	return a == b
+}

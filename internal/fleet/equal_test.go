@@ -1,0 +1,60 @@
+package fleet_test
+
+import (
+	"net/netip"
+	"reflect"
+	"testing"
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// full returns a belief in which every field says something.
+func full() fleet.Machine {
+	now := fleet.Instant(time.Minute)
+	return fleet.Machine{
+		Name: "web-1", Generation: 2, Epoch: 3, Acted: now, Current: fleet.Incarnation{ID: "a", Generation: 2}, Waiting: fleet.ReasonBrake,
+		Health:   fleet.Health{Verdict: fleet.VerdictUnhealthy},
+		Incident: &fleet.Incident{ID: "web-1/1"}, Quarantine: &fleet.Quarantine{Reason: fleet.ReasonAttempts}, Anchor: &fleet.Anchor{Host: "h1"},
+		Repair:   &fleet.Repair{ID: "web-1/r1", Intent: &fleet.Intent{ID: "web-1/r1/call1"}},
+		Attempts: []fleet.Instant{now}, Strays: []fleet.Stray{{ID: "s"}}, RetryAt: now, Incidents: 1, Repairs: 1, Address: netip.MustParseAddr("10.0.0.1"),
+	}
+}
+
+func TestBeliefsThatDifferInAnythingAreNotEqual(t *testing.T) {
+	t.Parallel()
+	whole := full()
+	if copied := whole.Clone(); !whole.Equal(&copied) {
+		t.Fatal("a belief does not equal its copy")
+	}
+	for i := range reflect.TypeFor[fleet.Machine]().NumField() {
+		other := full()
+		f := reflect.ValueOf(&other).Elem().Field(i)
+		name := reflect.TypeFor[fleet.Machine]().Field(i).Name
+		if f.IsZero() {
+			t.Errorf("%s: the test's belief says nothing in it", name)
+			continue
+		}
+		f.SetZero()
+		if whole.Equal(&other) || other.Equal(&whole) {
+			t.Errorf("a difference in %s is overlooked", name)
+		}
+	}
+	deep := whole.Clone()
+	deep.Repair.Intent.Unknown = true
+	if whole.Equal(&deep) {
+		t.Error("a difference in the intent is overlooked")
+	}
+	deep = whole.Clone()
+	deep.Incident.Paged = true
+	if whole.Equal(&deep) {
+		t.Error("a difference in the incident is overlooked")
+	}
+	empty := whole.Clone()
+	empty.Strays, empty.Attempts = nil, nil
+	none := empty.Clone()
+	none.Strays, none.Attempts = []fleet.Stray{}, []fleet.Instant{}
+	if !empty.Equal(&none) {
+		t.Error("an empty list and none are the same")
+	}
+}
