@@ -123,7 +123,8 @@ func Exemplar(size int) fleet.Spec {
 			Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, Attempts: 3, AttemptsIn: time.Hour, Backoff: 30 * time.Second,
 			OnExternalStop: fleet.ExternalStopHoldThenPage, ExternalStopHold: 15 * time.Minute,
 		},
-		Template: fleet.Template{Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}},
+		SharedFate: fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute},
+		Template:   fleet.Template{Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}},
 		Limits: fleet.Limits{
 			InRepair: max(1, size/20), InBuild: max(2, size/10),
 			Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 5 * time.Minute},
