@@ -49,7 +49,6 @@ func Decide(s fleet.Snapshot) Decision {
 	r.shareFates(works)
 	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole}
 	r.sit.Brake = d.Brake
-	d.Machines = make([]Machine, 0, len(works))
 	for _, w := range works {
 		if r.sleepsOn(w) {
 			continue
@@ -74,6 +73,7 @@ type round struct {
 	afresh  bool
 	census  *fate.Census // nil: nobody's fate is in question
 	hosted  map[fleet.HostName]int
+	blind   fleet.Instant // when the next machine of which nothing is known becomes a blind incident
 	records []fleet.Record
 }
 
@@ -109,18 +109,41 @@ func open(v *fleet.View) bool {
 
 func (r *round) judgeAll() []*work {
 	var works []*work
+	var slab []work // many at a time: in a storm there are hundreds in every round
+	take := func(w work) *work {
+		if len(slab) == cap(slab) {
+			slab = make([]work, 0, min(max(2*cap(slab), 4), 256))
+		}
+		slab = append(slab, w)
+		return &slab[len(slab)-1]
+	}
 	for i := range r.s.Machines {
 		v := &r.s.Machines[i]
-		switch {
-		case !open(v):
-		case r.asleep(v):
-			works = append(works, &work{index: i, site: -1, asleep: true, Work: repair.Work{M: &v.Machine, View: v}})
-			r.tally.Add(&v.Machine, &r.s.Spec)
-		default:
-			works = append(works, r.judgeOne(i, v))
+		if !open(v) {
+			continue
 		}
+		w := take(work{index: i, site: -1, Work: repair.Work{M: &v.Machine, View: v}})
+		switch {
+		case !r.asleep(v):
+			r.judgeOne(w)
+		case v.Machine.Incident == nil && v.Machine.Health.Verdict == fleet.VerdictUnknown:
+			slab = slab[:len(slab)-1] // it does not even count
+			r.blind = earlier(r.blind, v.Machine.Health.SinceMono.Add(r.s.Spec.BlindAfter))
+			continue
+		default:
+			w.asleep = true
+			r.tally.Add(w.M, &r.s.Spec)
+		}
+		works = append(works, w)
 	}
 	return works
+}
+
+func earlier(a, b fleet.Instant) fleet.Instant {
+	if a == 0 || b < a {
+		return b
+	}
+	return a
 }
 
 // asleep reports whether nothing was heard of the machine since it was judged, and it is either held, or not well and nobody's
@@ -156,21 +179,17 @@ func (r *round) sleepsOn(w *work) bool {
 	return false
 }
 
-// wake gives the machine a belief of its own, to be changed.
+// wake lets the machine be judged, and its belief be changed.
 func (r *round) wake(w *work) {
-	if !w.asleep {
-		return
+	if w.asleep {
+		w.asleep = false
+		r.own(w)
 	}
-	m := w.M.Clone()
-	w.asleep = false
-	w.Work = repair.Work{M: &m, View: w.View, Situation: &r.sit, Installation: r.s.Installation, Load: r.load}
 }
 
-func (r *round) judgeOne(index int, v *fleet.View) *work {
-	m := v.Machine.Clone()
-	w := &work{index: index, site: -1, Work: repair.Work{
-		M: &m, View: v, Situation: &r.sit, Installation: r.s.Installation, Load: r.load,
-	}}
+func (r *round) judgeOne(w *work) {
+	r.own(w)
+	m := w.M
 	if err := m.Check(); err != nil {
 		w.breakLaw(err)
 	} else {
@@ -179,8 +198,13 @@ func (r *round) judgeOne(index int, v *fleet.View) *work {
 		}
 		w.judge()
 	}
-	r.tally.Add(&m, &r.s.Spec)
-	return w
+	r.tally.Add(m, &r.s.Spec)
+}
+
+// own gives the work a belief of its own, to be changed.
+func (r *round) own(w *work) {
+	m := w.M.Clone()
+	w.M, w.Situation, w.Installation, w.Load = &m, &r.sit, r.s.Installation, r.load
 }
 
 func (r *round) brake(works []*work) fleet.Brake {

@@ -15,6 +15,7 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 		c.add(d.Brake.CalmSince.Add(r.s.Spec.Limits.Brake.ReleaseAfter))
 	}
 	r.addWhole(&c, &d.Whole)
+	c.add(r.blind)
 	for _, w := range works {
 		c.addMachine(w.M, &r.s.Spec)
 	}

@@ -12,7 +12,7 @@ import (
 // findParents opens a parent incident where failures concentrate in one domain beyond chance, and closes those that are over.
 // While hale doubts its own sight, all stays as it is.
 func (r *round) findParents(works []*work) {
-	if !r.anybodysFate(works) {
+	if !r.anybodysFate(works) || r.countedBefore(works) {
 		return
 	}
 	r.takeCensus(works)
@@ -54,12 +54,36 @@ func (r *round) anybodysFate(works []*work) bool {
 	return least > 0 && failing > 0 && failing+suspect >= least
 }
 
+// countedBefore reports whether a census would find what the last one found: no parent to look after, no suspect whose machines
+// might share a fate yet, and nobody whose failing or place is news.
+func (r *round) countedBefore(works []*work) bool {
+	if len(r.sit.Whole.Parents) > 0 || r.s.Whole.Doubt.Reason != "" || r.tally.Suspect > 0 {
+		return false
+	}
+	for _, w := range works {
+		if w.asleep {
+			continue
+		}
+		was := &r.s.Machines[w.index].Machine
+		if r.state(was) != r.stateOf(w) || was.Lies() != w.M.Lies() {
+			return false
+		}
+	}
+	return true
+}
+
 // stateOf says whether the machine's failure can be a shared one. A person's stop that is left alone is none, nor is an
 // instance that never stood; one in quarantine has a story of its own. A parent's child fails until it is seen healthy.
 func (r *round) stateOf(w *work) fate.State {
-	m := w.M
+	if w.broken {
+		return fate.Sound
+	}
+	return r.state(w.M)
+}
+
+func (r *round) state(m *fleet.Machine) fate.State {
 	switch {
-	case w.broken, guard.Surplus(m, &r.s.Spec), m.Quarantine != nil, m.Incident != nil && m.Incident.Cause == fleet.CauseBuild:
+	case guard.Surplus(m, &r.s.Spec), m.Quarantine != nil, m.Incident != nil && m.Incident.Cause == fleet.CauseBuild:
 		return fate.Sound
 	case guard.Counts(m, &r.s.Spec):
 		return fate.Failing

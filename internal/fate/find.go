@@ -118,7 +118,7 @@ func (c *Census) Suspicions(q Question) []Finding {
 		return nil
 	}
 	for _, t := range n.domains {
-		if t.failing < q.AtLeast {
+		if t.failing < q.AtLeast || 2*t.failing < t.members {
 			continue
 		}
 		if f := n.judge(t, q); f.Concentrated {
