@@ -3,6 +3,7 @@ package rehearsal_test
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/rehearsal"
 	"hale/internal/sim"
+	"hale/internal/sim/trace"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -51,6 +53,7 @@ func TestEveryExampleIsRehearsedWithoutAWrongAct(t *testing.T) {
 		t.Fatalf("examples %v, %v", paths, err)
 	}
 	weather := rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine, sim.KindStorm, sim.KindPower, sim.KindProvider, sim.KindController, sim.KindPerson}}
+	failures := exampleTrace(t)
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
@@ -67,8 +70,27 @@ func TestEveryExampleIsRehearsedWithoutAWrongAct(t *testing.T) {
 					t.Errorf("%s: law %s, %s: %s\n  %s", f.Name, m.Law, m.Machine, m.What, strings.Join(m.Around, "\n  "))
 				}
 			}
+			out = rehearse(t, rehearsal.Order{Config: c, Seed: 1, Horizon: failures.Span(), Weather: failures})
+			if !out.OK() || out.Faults < 3 {
+				t.Errorf("the example's trace: %d faults, wrong: %+v", out.Faults, out.Score)
+			}
 		})
 	}
+}
+
+// exampleTrace reads the trace that the guide points to.
+func exampleTrace(t *testing.T) rehearsal.Recorded {
+	t.Helper()
+	file, err := os.Open("../../examples/failures.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	f, err := trace.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rehearsal.Recorded{Name: file.Name(), File: f}
 }
 
 func TestEqualOrdersHaveEqualOutcomes(t *testing.T) {
@@ -228,3 +250,5 @@ func TestTheJSONNamesWhatItsReadersCountOn(t *testing.T) {
 		t.Errorf("the fleet is %+v", f)
 	}
 }
+
+func fleetName(s string) fleet.Name { return fleet.Name(s) }
