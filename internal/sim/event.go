@@ -20,6 +20,9 @@ type Event struct {
 	// Arg is the verb's object, where it takes one: "hale-1", "h2", "1h", "5 %".
 	Arg string
 	For time.Duration // after which it ends by itself; zero: it does not
+	// Least lets it happen only if the subject has at least so many machines then: a plan that was drawn keeps to what can be
+	// told apart.
+	Least int
 }
 
 // Verb is what happens.
@@ -342,6 +345,9 @@ func losesStore(s *stage, c *server, _ Event) (func(), error) {
 func (s *stage) schedule(e Event) {
 	do := s.verbs[e.Verb]
 	s.w.At(e.At, func() {
+		if d, err := domainOf(e.Subject); err == nil && s.w.Members(d) < e.Least {
+			return
+		}
 		s.trace.event(s.w.Now(), &e)
 		s.judge.fault(e)
 		over := s.options.History.strike(&e)

@@ -148,6 +148,17 @@ func Has(hosts []Host, d Domain) bool {
 	return slices.ContainsFunc(hosts, func(h Host) bool { return (&host{Host: h}).in(d) })
 }
 
+// Members returns how many powered-on instances lie in the domain.
+func (w *World) Members(d Domain) int {
+	n := 0
+	for _, vm := range w.within(d) {
+		if vm.on() {
+			n++
+		}
+	}
+	return n
+}
+
 // within returns the instances in the domain, in the order of hosts and birth.
 func (w *World) within(d Domain) []*VM {
 	var out []*VM
