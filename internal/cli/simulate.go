@@ -31,6 +31,8 @@ type simulation struct {
 	servers  int
 	operator time.Duration
 	traceOut string
+	shrink   time.Duration
+	found    string
 	json     bool
 }
 
@@ -61,6 +63,8 @@ func (c *commander) simulateCommand() *cobra.Command {
 	f.IntVar(&s.servers, "servers", 1, "how many hale servers share each fleet")
 	f.DurationVar(&s.operator, "operator", time.Hour, "mean time until a person who was paged mends the machine; 0: nobody comes")
 	f.StringVar(&s.traceOut, "trace-out", "", "write every line of the runs to this file")
+	f.DurationVar(&s.shrink, "shrink", 20*time.Second, "when something wrong was done: how long to look for the least that does it again; 0: not at all")
+	f.StringVar(&s.found, "found", "", "write what was found so to this file, to be played by hale test, instead of printing it")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
 	cmd.MarkFlagsMutuallyExclusive("scenario", "trace", "faults")
 	return cmd
@@ -93,7 +97,11 @@ func (c *commander) simulate(order rehearsal.Order, s simulation) (err error) {
 	for _, unfit := range outcome.DidNotFit {
 		fmt.Fprintln(c.Err, "did not fit: "+unfit)
 	}
-	if err := c.tellOutcome(outcome, s.json); err != nil {
+	if outcome.Wrong() > 0 && s.shrink > 0 {
+		until := time.Now().Add(s.shrink)
+		outcome.Found = outcome.Find(func() bool { return time.Now().After(until) })
+	}
+	if err := c.tellOutcome(outcome, s); err != nil {
 		return err
 	}
 	switch {
@@ -185,8 +193,13 @@ func readTrace(path string) (rehearsal.Recorded, error) {
 	return rehearsal.Recorded{Name: path, File: read}, nil
 }
 
-func (c *commander) tellOutcome(o rehearsal.Outcome, asJSON bool) error {
-	if asJSON {
+func (c *commander) tellOutcome(o rehearsal.Outcome, s simulation) error {
+	if s.found != "" && len(o.Found) > 0 {
+		if err := os.WriteFile(s.found, []byte(o.Found[0].File), 0o644); err != nil { //nolint:gosec // a story has no secrets
+			return err
+		}
+	}
+	if s.json {
 		return printJSON(c.Out, o)
 	}
 	paper := screenOf(c.Out, c.Getenv).paper()
@@ -194,6 +207,10 @@ func (c *commander) tellOutcome(o rehearsal.Outcome, asJSON bool) error {
 	for _, f := range o.Fleets {
 		lines = append(lines, "")
 		lines = append(lines, paper.rehearsed(f)...)
+	}
+	for _, f := range o.Found {
+		lines = append(lines, "")
+		lines = append(lines, paper.found(f, s.found)...)
 	}
 	lines = append(lines, "", paper.verdictOn(o))
 	_, err := io.WriteString(c.Out, strings.Join(lines, "\n")+"\n")
@@ -236,6 +253,20 @@ func (p paper) rehearsed(f rehearsal.Fleet) []string {
 		}
 	}
 	return lines
+}
+
+// found renders the least that does it again, or says in which file it is.
+func (p paper) found(f rehearsal.Found, file string) []string {
+	left := "as little as was found in the time"
+	if f.Whole {
+		left = "nothing more can be left out"
+	}
+	said := fmt.Sprintf("%s breaks law %s again with %d of its %s; %s", p.paint(strong, f.Fleet), f.Law, f.Events, count(f.Of, "event"), left)
+	if file != "" {
+		return []string{said + ": hale test " + file}
+	}
+	return append([]string{said + ". Save this as found.txt, and play it with: hale test found.txt", ""},
+		strings.Split(strings.TrimRight(f.File, "\n"), "\n")...)
 }
 
 func misdeed(m rehearsal.Misdeed) string {

@@ -19,6 +19,8 @@ type Outcome struct {
 	Fleets []Fleet `json:"fleets"`
 	// DidNotFit says what of a scenario or trace could not happen to the fleets.
 	DidNotFit []string `json:"did_not_fit"`
+	// Found is the least that does again what must never be done, if that was looked for.
+	Found []Found `json:"found"`
 }
 
 // Fleet is what came of one fleet.

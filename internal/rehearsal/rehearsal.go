@@ -45,7 +45,7 @@ const day = 24 * time.Hour
 // Rehearse plays the order. An error means that it cannot be played at all; what goes wrong in the play is in the outcome.
 func Rehearse(order Order) (Outcome, error) {
 	order = order.complete()
-	out := Outcome{Seed: order.Seed, Weather: order.Weather.Title(), DidNotFit: []string{}}
+	out := Outcome{Seed: order.Seed, Weather: order.Weather.Title(), DidNotFit: []string{}, Found: []Found{}}
 	fleets, err := order.fleets()
 	if err != nil {
 		return Outcome{}, err

@@ -13,6 +13,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/fleet"
 	"hale/internal/rehearsal"
+	"hale/internal/scenario"
 	"hale/internal/sim"
 	"hale/internal/sim/trace"
 
@@ -252,3 +253,28 @@ func TestTheJSONNamesWhatItsReadersCountOn(t *testing.T) {
 }
 
 func fleetName(s string) fleet.Name { return fleet.Name(s) }
+
+func TestTheLeastThatDoesItAgainIsFoundAndIsAScenarioFile(t *testing.T) {
+	t.Parallel()
+	out := rehearse(t, rehearsal.Order{Config: configured(t, "size: 2", page), Seed: 1, Horizon: 20 * day,
+		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine, sim.KindPartition, sim.KindController}}})
+	found := out.Find(nil)
+	if len(found) != 1 || found[0].Events != 1 || found[0].Of < 50 || !found[0].Whole {
+		t.Fatalf("found %+v", found)
+	}
+	s, err := scenario.Parse("found.txt", []byte(found[0].File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.Play()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(again.Result.Violations) == 0 || again.Result.Violations[0].Law != found[0].Law || len(again.Problems) == 0 {
+		t.Errorf("played again it breaks %+v", again.Result.Violations)
+	}
+	fine := rehearse(t, rehearsal.Order{Config: configured(t, "size: 3", page), Seed: 1, Horizon: day, Weather: rehearsal.Usual()})
+	if found := fine.Find(nil); len(found) != 0 {
+		t.Errorf("nothing wrong was done, and %+v was found", found)
+	}
+}

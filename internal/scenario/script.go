@@ -95,6 +95,11 @@ func (s *Script) Befall(o *sim.Options) (unfit []string) {
 		o.Latency, o.LatencyMost = w.Latency, w.LatencyMost
 	}
 	o.Empty, o.Calm = w.Empty, w.Calm
+	if len(w.Homes) == o.Spec.Size {
+		o.Homes = w.Homes
+	} else if len(w.Homes) > 0 {
+		unfit = append(unfit, fmt.Sprintf("where the machines stand: it says so of %d, and the fleet has %d", len(w.Homes), o.Spec.Size))
+	}
 	for _, e := range w.Plan {
 		said := e.String()
 		if n, ok := fleet.MachineName(e.Subject).Ordinal(); ok && e.OfMachine() {

@@ -114,7 +114,11 @@ func (s *shrinker) shorten() {
 				break
 			}
 		}
-		s.replace(i, func(e *Event) { e.For = e.For.Round(time.Minute) })
+		s.replace(i, func(e *Event) {
+			if e.For > time.Minute {
+				e.For = e.For.Round(time.Minute)
+			}
+		})
 	}
 }
 

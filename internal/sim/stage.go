@@ -20,7 +20,7 @@ type Options struct {
 	Homes []string
 	// Boot, BootMost, Latency and LatencyMost are the world's; zero means its defaults.
 	Boot, BootMost, Latency, LatencyMost time.Duration
-	Poll                                 time.Duration // between full listings; default 5 s
+	Poll                                 time.Duration // between full listings; default DefaultPoll
 	Servers                              int           // how many hale servers share the fleet; default 1
 	Seed                                 uint64
 	Horizon                              time.Duration // how long faults may begin
@@ -37,6 +37,9 @@ type Options struct {
 	// Rival replaces hale's judgement by a naive policy; empty: hale.
 	Rival Rival
 }
+
+// DefaultPoll is the time between two full listings where a run does not say.
+const DefaultPoll = 5 * time.Second
 
 // epoch is the wall time at which every simulated world begins.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -126,7 +129,7 @@ func newStage(o Options) (*stage, error) {
 		return nil, err
 	}
 	if o.Poll == 0 {
-		o.Poll = 5 * time.Second
+		o.Poll = DefaultPoll
 	}
 	if o.Calm == 0 {
 		o.Calm = 6 * time.Hour
