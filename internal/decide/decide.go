@@ -153,6 +153,7 @@ func (r *round) asleep(v *fleet.View) bool {
 	m := &v.Machine
 	switch {
 	case r.afresh, v.Due, m.Repair != nil, len(m.Strays) > 0, m.Health.Grace != 0,
+		r.s.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown, // what its checks said counts no more
 		len(v.Seen) > 1 || len(v.Seen) == 1 && v.Seen[0].Instance.ID != m.Current.ID:
 		return false
 	case m.Incident == nil:

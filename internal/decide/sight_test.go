@@ -60,6 +60,27 @@ func TestAnIsolatedVantageTouchesNobody(t *testing.T) {
 	}
 }
 
+// What is down and held when the canaries fall silent is not known to be down any more, though nothing is heard of it.
+func TestIsolationReachesWhatIsHeldAlready(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.see(fleet.VantageOK)
+	tl.say(fleet.StandingDown, 0, 1, 2)
+	tl.pass(time.Minute)
+	tl.say(fleet.StandingFailing, 3)
+	tl.pass(time.Second)
+	if !tl.s.Brake.Engaged {
+		t.Fatal("the brake is off")
+	}
+	tl.see(fleet.VantageIsolated)
+	tl.pass(2 * time.Second)
+	for i := range 4 {
+		if h := tl.s.Machines[i].Machine.Health; h.Verdict != fleet.VerdictUnknown || h.Result != fleet.ResultIsolated {
+			t.Errorf("web-%d: %+v", i+1, h)
+		}
+	}
+}
+
 func TestAfterIsolationEverythingIsJudgedAfresh(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)

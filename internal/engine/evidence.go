@@ -26,6 +26,8 @@ func (t *term) minds(now fleet.Now) {
 	case deaf:
 		t.log.Warn("the probes' watermark is stale: what the checks said counts no more")
 		t.picture.Deafen(fleet.ResultLate)
+		t.canaries.Forget(fleet.ResultLate, now)
+		t.lookAround()
 	default:
 		t.picture.Listen(now)
 		for _, e := range t.probes.Snapshot() {
@@ -52,6 +54,10 @@ func (t *term) hear(r probe.Report) {
 }
 
 func (t *term) hearEdge(e probe.Edge) {
+	if e.Machine == canaryMachine {
+		t.hearCanary(e)
+		return
+	}
 	t.picture.Hear(picture.Edge{
 		Machine: e.Machine, Check: e.Check, Epoch: e.Epoch, Standing: e.Standing, Result: e.Result, Detail: e.Detail,
 		Since: t.clock.instant(e.At),
