@@ -46,6 +46,9 @@ func Decide(s fleet.Snapshot) Decision {
 	works := r.judgeAll()
 	r.findParents(works)
 	r.heedProvider(works)
+	if s.Whole.Doubt.Reason != "" && r.sit.Whole.Doubt.Reason == "" {
+		r.findParents(works) // hale trusts its eyes again, and nothing may begin before this is known
+	}
 	r.shareFates(works)
 	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole}
 	r.sit.Brake = d.Brake

@@ -231,3 +231,25 @@ func TestARestartDoesNotPageADoubtAgain(t *testing.T) {
 	tl.pass(time.Hour)
 	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
 }
+
+// Everything falls silent, and all but one rack answer again: when the doubt ends, that rack's silence is a shared fate before
+// it is fifteen repairs.
+func TestWhatStaysSilentAfterADoubtSharesAFate(t *testing.T) {
+	t.Parallel()
+	tl := street(t, 6)
+	for n := range 6 {
+		tl.say(fleet.StandingDown, tl.rack(n)...)
+	}
+	tl.pass(time.Minute)
+	for n := 1; n < 6; n++ {
+		tl.say(fleet.StandingUp, tl.rack(n)...)
+	}
+	tl.pass(time.Second)
+	tl.say(fleet.StandingDown, tl.rack(0)...)
+	tl.pass(30 * time.Minute)
+	tl.wantCount("repairs", tl.repairs(), 0)
+	tl.wantCount("children", tl.children(), len(tl.rack(0)))
+	if d := tl.s.Whole.Doubt; d != (fleet.Doubt{}) {
+		t.Errorf("the doubt is left: %+v", d)
+	}
+}
