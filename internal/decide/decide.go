@@ -46,9 +46,6 @@ func Decide(s fleet.Snapshot) Decision {
 	works := r.judgeAll()
 	r.findParents(works)
 	r.heedProvider(works)
-	if s.Whole.Doubt.Reason != "" && r.sit.Whole.Doubt.Reason == "" {
-		r.findParents(works) // hale trusts its eyes again, and nothing may begin before this is known
-	}
 	r.shareFates(works)
 	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole}
 	r.sit.Brake = d.Brake
@@ -154,9 +151,11 @@ func earlier(a, b fleet.Instant) fleet.Instant {
 // machines do.
 func (r *round) asleep(v *fleet.View) bool {
 	m := &v.Machine
+	if at, ok := pageAt(m, &r.s.Spec); ok && !r.s.Now.Wall.Before(at) {
+		return false
+	}
 	switch {
 	case r.afresh, v.Due, m.Repair != nil, len(m.Strays) > 0, m.Health.Grace != 0,
-		r.s.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown, // what its checks said counts no more
 		len(v.Seen) > 1 || len(v.Seen) == 1 && v.Seen[0].Instance.ID != m.Current.ID:
 		return false
 	case m.Incident == nil:
@@ -165,6 +164,16 @@ func (r *round) asleep(v *fleet.View) bool {
 	}
 	return m.Health.Verdict == fleet.VerdictUnhealthy && m.Incident.HoldUntil.IsZero() &&
 		!guard.LeftAlone(m.Health.Cause, &r.s.Spec) && m.Waiting != "" && m.Waiting != fleet.ReasonLawBroken
+}
+
+// pageAt returns when a person is told of a machine that is held because its host does not answer, and whether one is to be
+// (L8). Whatever else holds a machine for long is told of for itself: the brake, a doubt, a parent incident, the provider.
+func pageAt(m *fleet.Machine, spec *fleet.Spec) (time.Time, bool) {
+	i := m.Incident
+	if i == nil || i.Paged || i.Parent != "" || m.Waiting != fleet.ReasonHostDown {
+		return time.Time{}, false
+	}
+	return i.Opened.Add(spec.BlindAfter), true
 }
 
 // sleepsOn reports whether the machine is held for the same reason as before. If not, it is woken.
@@ -262,6 +271,9 @@ func (w *work) advanceSafely() (err error) {
 		}
 	}()
 	w.advance()
+	if at, ok := pageAt(w.M, &w.Situation.Spec); ok && !w.Situation.Now.Wall.Before(at) {
+		w.Page(w.M.Waiting)
+	}
 	return w.M.Check()
 }
 
@@ -487,11 +499,14 @@ func (w *work) putFirst() {
 }
 
 func (w *work) admit(held fleet.Reason, kind fleet.RepairKind, step fleet.StepKind) {
-	if held == "" {
+	switch held {
+	case "":
 		w.Begin(kind)
-		return
+	case fleet.ReasonAttempts:
+		w.LeaveToPerson(held)
+	default:
+		w.Wait(held, step)
 	}
-	w.Wait(held, step)
 }
 
 // removableStray brings a provable remnant to the head of the list, if there is one.

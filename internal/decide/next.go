@@ -83,4 +83,7 @@ func (c *calendar) addMachine(m *fleet.Machine, spec *fleet.Spec) {
 	if i := m.Incident; i != nil && !i.HoldUntil.IsZero() && !i.Paged {
 		c.addWall(i.HoldUntil)
 	}
+	if at, ok := pageAt(m, spec); ok {
+		c.addWall(at)
+	}
 }

@@ -21,13 +21,12 @@ type Fleet struct {
 	Probes probe.Engine
 }
 
-// Options are what an Engine is made of. All are needed but Vantage.
+// Options are what an Engine is made of. All are needed.
 type Options struct {
 	Store   state.Store
 	Server  string // this server's name, for the owner's key
 	Sources []Source
 	Fleets  []Fleet
-	Vantage Vantage
 	Logger  *slog.Logger
 }
 

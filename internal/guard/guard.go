@@ -160,8 +160,10 @@ func providerReason(m *fleet.Machine, s *Situation) fleet.Reason {
 	switch s.Provider.Standing {
 	case fleet.ProviderDoubtful:
 		return fleet.ReasonProviderDoubtful
-	case fleet.ProviderDown, fleet.ProviderUnknown:
+	case fleet.ProviderDown:
 		return fleet.ReasonProviderDown
+	case fleet.ProviderUnknown: // not asked yet
+		return fleet.ReasonAmnesty
 	case fleet.ProviderUp:
 	}
 	if m.Current.None() {
@@ -199,12 +201,31 @@ func NewRepair(m *fleet.Machine, s *Situation) fleet.Reason {
 	switch {
 	case unclear(m, s):
 		return fleet.ReasonUnclear
+	case Spent(m, s) && Parent(m, s) == nil:
+		return fleet.ReasonAttempts
 	case m.RetryAt != 0 && !s.Now.Due(m.RetryAt):
 		return fleet.ReasonBackoff
 	case s.Tally.InRepair >= s.Spec.Limits.InRepair:
 		return fleet.ReasonBudget
 	}
 	return ""
+}
+
+// Recent returns the starts of the machine's repairs within the policy's window, oldest first.
+func Recent(m *fleet.Machine, s *Situation) []fleet.Instant {
+	var recent []fleet.Instant
+	for _, a := range m.Attempts {
+		if s.Now.Mono.Sub(a) < s.Spec.Repair.AttemptsIn {
+			recent = append(recent, a)
+		}
+	}
+	return recent
+}
+
+// Spent reports whether the machine had as many repairs within the window as the policy allows, be it that they failed, or that
+// each helped for a while only.
+func Spent(m *fleet.Machine, s *Situation) bool {
+	return s.Spec.Repair.Attempts > 0 && len(Recent(m, s)) >= s.Spec.Repair.Attempts
 }
 
 // unclear reports whether suspects may yet engage the brake, or show that the machine shares its fate with others. They get
@@ -217,7 +238,8 @@ func unclear(m *fleet.Machine, s *Situation) bool {
 
 // NewBuild says why the first instance of a machine may not be built.
 func NewBuild(m *fleet.Machine, s *Situation) fleet.Reason {
-	if r := AnyStep(m, s); r != "" && r != fleet.ReasonAmnesty && r != fleet.ReasonBrake {
+	r := AnyStep(m, s)
+	if r != "" && r != fleet.ReasonBrake && (r != fleet.ReasonAmnesty || s.Provider.Standing == fleet.ProviderUnknown) {
 		return r
 	}
 	switch {

@@ -145,6 +145,9 @@ func TestWhatHoldsARepair(t *testing.T) {
 			s.Tally.Suspect = 2
 			m.Health.SinceMono = s.Now.Mono.Add(-guard.SettleTime(s.Spec))
 		}},
+		"a provider not asked yet": {reason: fleet.ReasonAmnesty, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+			s.Provider.Standing = fleet.ProviderUnknown
+		}},
 		"backoff": {reason: fleet.ReasonBackoff, spoil: func(m *fleet.Machine, s *guard.Situation) {
 			m.RetryAt = s.Now.Mono + 1
 		}},
@@ -183,6 +186,31 @@ func TestWhatHoldsARepair(t *testing.T) {
 			c.spoil(&m, &s)
 			if got := guard.NewRepair(&m, &s); got != c.reason {
 				t.Errorf("held for %q, want %q", got, c.reason)
+			}
+		})
+	}
+}
+
+// What failed as often as the policy repairs a machine is a person's business, unless it shares its fate with others.
+func TestAMachineThatHadAllItsRepairs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		first  time.Duration // before now
+		parent string
+		reason fleet.Reason
+	}{
+		"all within the window":        {first: time.Minute - 1, reason: fleet.ReasonAttempts},
+		"the first of them is too old": {first: time.Minute, reason: ""},
+		"under a parent":               {first: time.Second, parent: "web/p1", reason: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, s := sick(), situation()
+			s.Spec.Repair.Attempts, s.Spec.Repair.AttemptsIn = 2, time.Minute
+			s.Whole.Parents = []fleet.Parent{{ID: "web/p1"}}
+			m.Attempts, m.Incident.Parent = []fleet.Instant{s.Now.Mono.Add(-c.first), s.Now.Mono.Add(-time.Second)}, c.parent
+			if got := guard.NewRepair(&m, &s); got != c.reason {
+				t.Errorf("held by %q, want %q", got, c.reason)
 			}
 		})
 	}

@@ -24,7 +24,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonBudget: {"as many machines are in repair as the fleet allows",
 		"wait, or raise limits.in_repair"},
 	fleet.ReasonBuildBudget: {"as many first builds run as the fleet allows", "wait, or raise limits.in_build"},
-	fleet.ReasonBackoff:     {"the last attempt failed a moment ago, and the next one waits its turn", ""},
+	fleet.ReasonBackoff:     {"the last attempt was a moment ago, and the next one waits its turn", ""},
 	fleet.ReasonStoppedByPerson: {"somebody stopped it, and a stop by a person is not a failure",
 		"start it at the provider when it shall run again; on_external_stop: heal would make hale start it"},
 	fleet.ReasonPaused: {"somebody, or a full disk of the host, paused it",
@@ -76,7 +76,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonSecondRunning: {"two certified instances of the machine exist",
 		"decide which of the two is the right one and remove the other at the provider"},
 	fleet.ReasonExhausted: {"every step of the ladder was tried", byHand},
-	fleet.ReasonAttempts: {"as many repairs as the policy allows did not heal it",
+	fleet.ReasonAttempts: {"as many repairs as the policy allows did not heal it for good",
 		"look at the machine's console and image; " + byHand},
 
 	fleet.ReasonHealed:      {"healed by hale", ""},

@@ -2,7 +2,6 @@ package prose
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"hale/internal/fleet"
@@ -168,8 +167,11 @@ func held(r fleet.Record) string {
 	default:
 	}
 	said := about(r) + " is held: " + aside(why, r.Detail)
-	if r.Step != "" {
-		said += fmt.Sprintf("; else hale would %s", Step(r.Step))
+	switch {
+	case r.Step != "" && stepName(r) == string(r.Step):
+		said += "; else hale would " + Step(r.Step)
+	case r.Step != "":
+		said += "; else hale would build it"
 	}
 	return said
 }
@@ -180,19 +182,16 @@ func share(r fleet.Record) string {
 }
 
 func parentOpen(r fleet.Record) string {
-	said := fmt.Sprintf("%s: incident %s is open: %s, too many together", about(r), parent(r), share(r))
+	said := fmt.Sprintf("%s: incident %s is open: %s, too many together for chance", about(r), parent(r), share(r))
 	return aside(said, odds(r.Chance))
 }
 
 // odds says how unlikely the failures are without a common cause.
 func odds(chance float64) string {
-	switch {
-	case chance <= 0:
+	if chance <= 0 {
 		return ""
-	case chance >= 1e-4:
-		return fmt.Sprintf("1 in %.0f by chance", 1/chance)
 	}
-	return fmt.Sprintf("1 in 10^%.0f by chance", math.Floor(-math.Log10(chance)))
+	return fmt.Sprintf("1 in %.2g", 1/chance)
 }
 
 func parent(r fleet.Record) string {
@@ -220,6 +219,9 @@ func childReleased(r fleet.Record) string {
 
 // arithmetic is the brake's.
 func arithmetic(r fleet.Record) string {
+	if r.Failing <= r.Limit {
+		return fmt.Sprintf("%d of %d machines fail, and the brake is still on", r.Failing, r.Size)
+	}
 	return fmt.Sprintf("%d of %d machines fail, the brake engages above %d", r.Failing, r.Size, r.Limit)
 }
 
@@ -289,7 +291,11 @@ func certified(r fleet.Record) string {
 }
 
 func quarantined(r fleet.Record) string {
-	return because(about(r)+" is in quarantine, hale does not touch it", aside(Reason(r.Reason), r.Detail))
+	detail := r.Detail
+	if known, ok := reasons[fleet.Reason(detail)]; ok {
+		detail = known.clause
+	}
+	return because(about(r)+" is in quarantine, hale does not touch it", aside(Reason(r.Reason), detail))
 }
 
 func paged(r fleet.Record) string {
@@ -358,6 +364,9 @@ func vantageNews(r fleet.Record) string {
 func owner(r fleet.Record) string {
 	switch r.Reason {
 	case fleet.ReasonTookOver:
+		if r.Size == 1 {
+			return because(about(r), fmt.Sprintf("server %s looks after its one machine and judges it afresh", r.Detail))
+		}
 		return because(about(r), fmt.Sprintf("server %s looks after its %d machines and judges them afresh", r.Detail, r.Size))
 	case fleet.ReasonActing:
 		return because(about(r), "hale acts again; it did not, because "+Reason(fleet.Reason(r.Detail)))

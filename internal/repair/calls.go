@@ -38,6 +38,8 @@ func (w *Work) mayCall() bool {
 		w.wait(fleet.ReasonObserve)
 	case s.Provider.Standing == fleet.ProviderDoubtful:
 		w.wait(fleet.ReasonProviderDoubtful)
+	case s.Provider.Standing == fleet.ProviderUnknown: // not asked yet
+		w.wait(fleet.ReasonAmnesty)
 	case s.Provider.Standing != fleet.ProviderUp:
 		w.wait(fleet.ReasonProviderDown)
 	default:
@@ -148,7 +150,12 @@ func (w *Work) conflict(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	case fleet.OpCreate:
 		w.failAttempt(fleet.ReasonNameTaken)
 	case fleet.OpStart, fleet.OpReboot:
-		w.failRung(fleet.ReasonCallFailed, o.Detail)
+		if r.Retries > 0 {
+			w.failRung(fleet.ReasonCallFailed, o.Detail)
+			return
+		}
+		r.LookAgain() // it changed while it was asked: another step may fit better now, also a gentler one
+		w.retry(r)
 	case fleet.OpDelete:
 		r.LookAgain() // it runs again, or is not ours
 		w.retry(r)

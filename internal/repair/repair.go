@@ -51,7 +51,7 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 		Proof:   fleet.ProofNone,
 	}
 	if kind != fleet.RepairRemnant {
-		m.Attempts = append(w.recentAttempts(), w.now())
+		m.Attempts = append(guard.Recent(m, w.Situation), w.now())
 	}
 	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Cause: m.Health.Cause})
 	switch kind {
@@ -412,7 +412,7 @@ func (w *Work) failAttempt(reason fleet.Reason) {
 	if m.Incident == nil {
 		w.OpenIncident(fleet.CauseBuild)
 	}
-	if n := len(w.recentAttempts()); n >= policy.Attempts && guard.Parent(m, w.Situation) == nil {
+	if guard.Spent(m, w.Situation) && guard.Parent(m, w.Situation) == nil {
 		w.quarantine(fleet.ReasonAttempts, string(reason))
 		return
 	}
@@ -448,15 +448,8 @@ func Backoff(first time.Duration, n int) time.Duration {
 	return min(d, longestBackoff)
 }
 
-func (w *Work) recentAttempts() []fleet.Instant {
-	var recent []fleet.Instant
-	for _, a := range w.M.Attempts {
-		if w.now().Sub(a) < w.Situation.Spec.Repair.AttemptsIn {
-			recent = append(recent, a)
-		}
-	}
-	return recent
-}
+// LeaveToPerson puts a machine into quarantine for which no further repair may begin.
+func (w *Work) LeaveToPerson(reason fleet.Reason) { w.quarantine(reason, "") }
 
 // quarantine gives the machine to a person.
 func (w *Work) quarantine(reason fleet.Reason, detail string) {

@@ -42,3 +42,20 @@ func TestScenarios(t *testing.T) {
 		})
 	}
 }
+
+// TestEveryLawHasAScenario: at least one file for each, but for what cannot happen in a simulated world.
+func TestEveryLawHasAScenario(t *testing.T) {
+	t.Parallel()
+	elsewhere := map[string]string{
+		"L14": "there are no secrets in the simulated world: internal/config/secret_test.go shows that none gets into a configuration",
+	}
+	for _, law := range strings.Fields("L01 L02 L03 L04 L05 L06 L07 L08 L09 L10 L11 L12 L13 L14 L15") {
+		files, err := filepath.Glob("../../scenarios/" + law + "-*.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reason, ok := elsewhere[law]; ok == (len(files) > 0) {
+			t.Errorf("%s has %d scenarios (%s)", law, len(files), reason)
+		}
+	}
+}

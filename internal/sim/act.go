@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"time"
 
 	"hale/internal/fleet"
@@ -43,7 +44,7 @@ func (c *server) listed(l world.Listing, end world.End, asked fleet.Instant) {
 	if end == world.Done {
 		c.see(l, asked, changed)
 	}
-	if c.client.Behind() || end != world.Done || len(l.Dark) > 0 {
+	if c.client.Behind() || end != world.Done || len(l.Dark) > 0 || c.s.w.Moody() {
 		c.pollSoon()
 	}
 	c.heat()
@@ -125,7 +126,7 @@ func (c *server) perform(index int, a fleet.Action) {
 }
 
 // ask gets one instance; found is false when nothing was learnt.
-func (c *server) ask(index int, id fleet.InstanceID, host fleet.HostName, then func(s fleet.Sighting, found bool)) {
+func (c *server) ask(id fleet.InstanceID, host fleet.HostName, then func(s fleet.Sighting, found bool)) {
 	life, asked := c.life, c.now().Mono
 	c.client.Get(string(id), string(host), observeLimit, func(s world.Status, end world.End) {
 		c.enter(life, func() {
@@ -133,7 +134,7 @@ func (c *server) ask(index int, id fleet.InstanceID, host fleet.HostName, then f
 			case world.Done:
 				then(fleet.Sighting{Instance: instanceOf(s), Asked: asked}, true)
 			case world.NotFound:
-				c.find(index, id, host, then)
+				c.find(id, host, then)
 			default:
 				then(fleet.Sighting{}, false)
 			}
@@ -141,17 +142,15 @@ func (c *server) ask(index int, id fleet.InstanceID, host fleet.HostName, then f
 	})
 }
 
-// find follows up a "not found": gone is only what a complete listing does not have either, if that shows its neighbours.
-func (c *server) find(index int, id fleet.InstanceID, host fleet.HostName, then func(s fleet.Sighting, found bool)) {
+// find follows up a "not found": gone is only what a complete listing does not have either.
+func (c *server) find(id fleet.InstanceID, host fleet.HostName, then func(s fleet.Sighting, found bool)) {
 	life, asked := c.life, c.now().Mono
-	witnesses := c.pic.Witnesses(index)
-	c.client.Find(string(id), observeLimit, func(s world.Status, shows func(string) bool, end world.End) {
+	c.client.Find(string(id), observeLimit, func(s world.Status, end world.End) {
 		c.enter(life, func() {
-			credible := picture.Credible(witnesses, func(id fleet.InstanceID) bool { return shows(string(id)) })
-			switch {
-			case end == world.Done:
+			switch end {
+			case world.Done:
 				then(fleet.Sighting{Instance: instanceOf(s), Asked: asked}, true)
-			case end == world.NotFound && credible:
+			case world.NotFound:
 				then(fleet.Sighting{Instance: fleet.Instance{ID: id, Host: host, Power: fleet.PowerGone}, Asked: asked}, true)
 			default:
 				then(fleet.Sighting{}, false)
@@ -161,7 +160,7 @@ func (c *server) find(index int, id fleet.InstanceID, host fleet.HostName, then 
 }
 
 func (c *server) observe(index int, id fleet.InstanceID, host fleet.HostName) {
-	c.ask(index, id, host, func(s fleet.Sighting, found bool) {
+	c.ask(id, host, func(s fleet.Sighting, found bool) {
 		c.pic.Answered(id)
 		if found {
 			c.pic.Sight(index, s)
@@ -177,7 +176,7 @@ func (c *server) look(index int, a fleet.Action) {
 	l := fleet.Look{ID: a.Look, Started: c.now().Mono}
 	aim := c.pic.Aim(index)
 	c.s.judge.looks(a)
-	c.ask(index, a.Instance, a.Host, func(s fleet.Sighting, found bool) {
+	c.ask(a.Instance, a.Host, func(s fleet.Sighting, found bool) {
 		address := aim.Address
 		if found {
 			l.Seen = s
@@ -230,8 +229,11 @@ func (c *server) call(index int, a fleet.Action) {
 	if d := c.pauseFor; d > 0 && a.Intent.Op.Disruptive() {
 		// The process stands still exactly between the reading of the lease and the sending.
 		c.pauseFor = 0
+		said := fmt.Sprintf("its %s of %s", a.Intent.Op, c.s.trace.name(a.Instance))
+		c.s.trace.say(c.s.w.Now(), string(a.Machine), "! "+c.name+" stands still for "+span(d)+", right before it sends "+said)
 		c.freeze(d)
 		c.missed = append(c.missed, func() {
+			c.s.trace.say(c.s.w.Now(), string(a.Machine), "! "+c.name+" sends "+said+" only now")
 			c.s.judge.windowOpen = true
 			send(time.Millisecond)
 			c.s.judge.windowOpen = false

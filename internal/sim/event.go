@@ -20,9 +20,6 @@ type Event struct {
 	// Arg is the verb's object, where it takes one: "hale-1", "h2", "1h", "5 %".
 	Arg string
 	For time.Duration // after which it ends by itself; zero: it does not
-	// Least lets it happen only if the subject has at least so many machines then: a plan that was drawn keeps to what can be
-	// told apart.
-	Least int
 }
 
 // Verb is what happens.
@@ -66,6 +63,8 @@ const (
 	ActsLate     Verb = "acts late"
 	Throttles    Verb = "throttles"
 	OverQuota    Verb = "is over quota"
+	KeepsOn      Verb = "cannot power off" // it says so; the machine runs on
+	KeepsAll     Verb = "cannot delete"
 	ListsStale   Verb = "lists what was"
 	ListsNothing Verb = "lists nothing"
 	IsBad        Verb = "is bad"  // the template
@@ -109,21 +108,18 @@ func (e Event) Class() string {
 	return strings.TrimSpace(subject + " " + string(e.Verb))
 }
 
-// OfMachine reports whether it happens to one machine.
-func (e Event) OfMachine() bool { return subjectKind(e.Subject) == "machine" }
-
 // act makes the event happen now, and returns what ends it, if anything does.
 type act func(s *stage, e Event) (lift func(), err error)
 
 // verbs says how each thing happens.
 func verbs() map[Verb]act {
 	return map[Verb]act{
-		Crashes:      onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopCrash) }),
-		ShutsDown:    onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopGuest) }),
+		Crashes:      onMachine(func(s *stage, vm *world.VM) func() { s.w.Crash(vm, world.StopCrash); return nil }),
+		ShutsDown:    onMachine(func(s *stage, vm *world.VM) func() { s.w.Crash(vm, world.StopGuest); return nil }),
 		IsStopped:    onMachine(stoppedByPerson),
 		IsStarted:    onMachine(func(s *stage, vm *world.VM) func() { s.w.PowerOn(vm); return nil }),
 		IsPaused:     onMachine(func(s *stage, vm *world.VM) func() { return s.w.Suspend(vm) }),
-		Panics:       onMachine(func(s *stage, vm *world.VM) func() { return s.w.Panic(vm) }),
+		Panics:       onMachine(func(s *stage, vm *world.VM) func() { s.w.Panic(vm); return nil }),
 		Vanishes:     onMachine(func(s *stage, vm *world.VM) func() { s.w.Vanish(vm); return nil }),
 		Hangs:        ails(world.Ailment{Symptom: world.Hung}),
 		LosesNet:     ails(world.Ailment{Symptom: world.Unplugged}),
@@ -147,6 +143,12 @@ func verbs() map[Verb]act {
 		Throttles:    troubles(func(p float64) world.Trouble { return world.Trouble{Fails: p, How: world.Throttled} }),
 		OverQuota: troubles(func(p float64) world.Trouble {
 			return world.Trouble{Fails: p, How: world.Quota, Op: world.Create}
+		}),
+		KeepsOn: onProvider(func(s *stage, _ Event) func() {
+			return s.w.Upset(world.Trouble{Fails: 1, How: world.Permanent, Op: world.PowerOff})
+		}),
+		KeepsAll: onProvider(func(s *stage, _ Event) func() {
+			return s.w.Upset(world.Trouble{Fails: 1, How: world.Permanent, Op: world.Delete})
 		}),
 		ListsStale: onProvider(func(s *stage, e Event) func() {
 			age, _ := time.ParseDuration(e.Arg)
@@ -198,15 +200,11 @@ func stoppedByPerson(s *stage, vm *world.VM) func() {
 	return func() { s.w.PowerOn(vm) }
 }
 
-// diskLost: it stands still and comes up no more, until it is built anew, or somebody puts another disk in.
+// diskLost: it stands still and comes up no more, until it is built anew.
 func diskLost(s *stage, vm *world.VM) func() {
-	bootable := s.w.Sicken(vm, world.Ailment{Symptom: world.NoBoot, Lasting: true})
-	awake := s.w.Sicken(vm, world.Ailment{Symptom: world.Hung})
-	return func() {
-		bootable()
-		awake()
-		s.w.Revive(vm)
-	}
+	s.w.Sicken(vm, world.Ailment{Symptom: world.NoBoot, Lasting: true})
+	s.w.Sicken(vm, world.Ailment{Symptom: world.Hung})
+	return nil
 }
 
 func losesProbes(s *stage, e Event) (func(), error) {
@@ -231,6 +229,7 @@ func onDomain(do func(s *stage, d world.Domain) func()) act {
 		}
 		lower := s.judge.shared(d)
 		lift := do(s, d)
+		s.pollSoon()
 		return func() {
 			lift()
 			lower()
@@ -257,15 +256,20 @@ func onProvider(do func(s *stage, e Event) func()) act {
 	return func(s *stage, e Event) (func(), error) {
 		lower := s.judge.shared(world.Domain{Kind: "all"})
 		lift := do(s, e)
-		for _, c := range s.servers {
-			if c.term != 0 {
-				c.pollSoon()
-			}
-		}
+		s.pollSoon()
 		return func() {
 			lift()
 			lower()
 		}, nil
+	}
+}
+
+// pollSoon lets every owner notice with its next listing what no news tell.
+func (s *stage) pollSoon() {
+	for _, c := range s.servers {
+		if c.term != 0 {
+			c.pollSoon()
+		}
 	}
 }
 
@@ -345,9 +349,6 @@ func losesStore(s *stage, c *server, _ Event) (func(), error) {
 func (s *stage) schedule(e Event) {
 	do := s.verbs[e.Verb]
 	s.w.At(e.At, func() {
-		if d, err := domainOf(e.Subject); err == nil && s.w.Members(d) < e.Least {
-			return
-		}
 		s.trace.event(s.w.Now(), &e)
 		s.judge.fault(e)
 		over := s.options.History.strike(&e)

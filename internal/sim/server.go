@@ -176,7 +176,6 @@ func (c *server) crash() {
 	if !c.alive {
 		return
 	}
-	c.s.trace.say(c.s.w.Now(), "", c.name+" dies")
 	c.rest()
 	c.alive = false
 	if c.probes != nil {
@@ -222,6 +221,7 @@ func (c *server) renew() {
 }
 
 func (c *server) thaw() {
+	c.s.trace.say(c.s.w.Now(), "", "! "+c.name+" goes on")
 	stood := c.s.w.Now() - c.since
 	c.frozen = 0
 	missed := c.missed
@@ -310,6 +310,12 @@ func (c *server) round() {
 	if !c.pic.Dirty() && (c.wake == 0 || c.s.w.Now() < c.wake) {
 		return
 	}
+	if c.pic.Acting() == fleet.ReasonStoreFull {
+		if r := c.tryStore(); r != taken {
+			c.refused(r)
+			return
+		}
+	}
 	d := decide.Decide(c.pic.Snapshot(now))
 	c.s.score.Decisions++
 	c.wake = 0
@@ -335,11 +341,26 @@ func (c *server) wakeAt(t time.Duration) {
 
 // refused deals with a store that did not take a decision.
 func (c *server) refused(r refusal) {
-	if r == storeFull {
-		c.wakeAt(c.s.w.Now() + time.Second)
+	if r != storeFull {
+		c.lose()
 		return
 	}
-	c.lose()
+	if c.pic.Acting() != fleet.ReasonStoreFull {
+		c.s.trace.say(c.s.w.Now(), "", c.name+" can write nothing down, the store is full, and so it does nothing")
+		c.pic.SetActing(fleet.ReasonStoreFull)
+	}
+	c.wakeAt(c.s.w.Now() + time.Second)
+}
+
+// tryStore sees whether a full store has space again.
+func (c *server) tryStore() refusal {
+	rec := fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonActing, Detail: string(fleet.ReasonStoreFull),
+		At: c.now().Wall, Fleet: c.s.spec.Name, Provider: c.s.spec.Provider}
+	r := c.commit(func() { c.s.judge.record(rec) })
+	if r == taken {
+		c.pic.SetActing("")
+	}
+	return r
 }
 
 // adopt stores a decision, machine by machine, and lets each one's actions begin as soon as its belief is stored.

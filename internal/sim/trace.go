@@ -60,7 +60,10 @@ func (t *trace) write(at time.Duration, what string) {
 
 func eventLine(e Event) string { return "! " + e.String() }
 
-func overLine(e Event) string { return "! over: " + e.Subject + " " + string(e.Verb) }
+func overLine(e Event) string {
+	e.For = 0
+	return "! over: " + e.String()
+}
 
 // name returns what the reader knows an instance by: vm-1, vm-2 and so on, in the order in which they are heard of. Real ids
 // are long, and prose cuts them where these would not differ.
