@@ -3,7 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
-	"math"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/sim/weather"
 	"hale/internal/sim/world"
 )
 
@@ -93,10 +94,10 @@ func (f Forecast) Draw(spec fleet.Spec, hosts []world.Host, servers int) []Event
 		}
 		d.random = rand.New(rand.NewPCG(f.Seed, uint64(i)+1))
 		if k == KindMachine {
-			d.machines()
+			d.machines(i)
 			continue
 		}
-		for at := range d.instants(time.Duration(float64(rates()[k]) * f.Gap)) {
+		for at := range d.instants(i, 0, time.Duration(float64(rates()[k])*f.Gap)) {
 			d.strike(k, at)
 		}
 	}
@@ -114,26 +115,10 @@ type drawing struct {
 	plan    []Event
 }
 
-// instants are the times at which something happens, whose mean gap is given.
-func (d *drawing) instants(mean time.Duration) func(func(time.Duration) bool) {
-	gaps := clustered(mean)
-	return func(yield func(time.Duration) bool) {
-		// The process begins before the run, so that its beginning is not itself a pattern.
-		for at := -3 * mean; at < d.Horizon; at += max(gaps(d.random), time.Second) {
-			if at > 0 && !yield(at) {
-				return
-			}
-		}
-	}
-}
-
-// clustered draws Weibull gaps with the shape of Grid'5000's failures and the mean.
-func clustered(mean time.Duration) func(*rand.Rand) time.Duration {
-	const shape = 0.48
-	scale := float64(mean) / math.Gamma(1+1/shape)
-	return func(r *rand.Rand) time.Duration {
-		return time.Duration(scale * math.Pow(-math.Log(1-r.Float64()), 1/shape))
-	}
+// instants are the times at which something happens to the member of a kind, whose mean gap is given.
+func (d *drawing) instants(kind, member int, mean time.Duration) iter.Seq[time.Duration] {
+	fit := weather.Fits()[0]                                                             // Grid'5000: the most bursty of those with short gaps
+	return fit.Scaled(mean).Process(d.Seed+uint64(kind)<<32).Instants(member, d.Horizon) //nolint:gosec // a small index
 }
 
 func (d *drawing) add(at time.Duration, subject string, verb Verb, arg string, lasts time.Duration) {
@@ -146,10 +131,10 @@ func (d *drawing) lasting(least, most time.Duration) time.Duration {
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
-func (d *drawing) machines() {
+func (d *drawing) machines(kind int) {
 	for n := 1; n <= d.spec.Size; n++ {
 		name := string(d.spec.Name.Machine(n))
-		for at := range d.instants(d.MachineGap) {
+		for at := range d.instants(kind, n, d.MachineGap) {
 			d.ail(at, name)
 		}
 	}
