@@ -113,6 +113,7 @@ func (j *judge) isCurrent(c *world.Call) bool {
 // Acted implements world.Watcher.
 func (j *judge) Acted(c *world.Call) {
 	sc := j.s.score
+	j.tellOdd(c)
 	if !c.Effect {
 		delete(j.held, c)
 		return
@@ -140,6 +141,24 @@ func (j *judge) Acted(c *world.Call) {
 		j.outages[n-1].acted = true
 	}
 	j.s.options.History.acted(c, wrong)
+}
+
+// tellOdd tells of calls that the caller cannot know of: those that come late, or are carried out twice.
+func (j *judge) tellOdd(c *world.Call) {
+	how := ""
+	switch {
+	case c.Again:
+		how = "once more"
+	case c.Late, j.held[c]:
+		how = "only now"
+	default:
+		return
+	}
+	said := fmt.Sprintf("! the provider carries out the %s of %s %s", c.Op, j.called(c.ID), how)
+	if !c.Effect {
+		said = fmt.Sprintf("! the %s of %s reaches the provider %s, and changes nothing", c.Op, j.called(c.ID), how)
+	}
+	j.s.trace.say(j.s.w.Now(), c.Mark.Machine, said)
 }
 
 // mayDestroy checks that what goes is certified, or known to its builder as an expired build (L2).

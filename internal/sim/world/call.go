@@ -55,6 +55,7 @@ type Call struct {
 	Certified bool
 	Effect    bool // it changed the truth
 	Again     bool // the provider did it twice
+	Late      bool // it reached the provider much later than it was sent
 	End       End
 }
 
@@ -150,6 +151,7 @@ func (c *Client) Send(call Call, limit time.Duration, answer func(End)) {
 	}
 	w.After(limit, func() { once(Lost) })
 	fate := w.fate(c, call)
+	call.Late = fate.delay > 0
 	took := w.between(w.options.Latency, w.options.LatencyMost) + fate.delay
 	if fate.fails != Done {
 		w.After(took, func() { once(fate.fails) })
