@@ -108,33 +108,31 @@ func (c *campaign) choose(mutants []mutant) (chosen []mutant, known []result) {
 }
 
 // judge holds the chosen mutants against the tests, and returns the results of all in the order of their source, and
-// the baseline's time.
-func (c *campaign) judge(ctx context.Context, mutants []mutant) ([]result, time.Duration, error) {
+// what the baseline cost.
+func (c *campaign) judge(ctx context.Context, mutants []mutant) ([]result, cost, error) {
 	begin := time.Now()
 	chosen, results := c.choose(mutants)
 	fmt.Fprintf(c.say, "%d mutants, %d to be judged; seed %d\n", len(mutants), len(chosen), c.seed)
 	s, err := c.tree.loadSuite(ctx, c.command)
 	if err != nil {
-		return nil, 0, err
+		return nil, cost{}, err
 	}
 	s.memory = c.memory << 20
 	base := filepath.Join(c.scratch, "baseline")
 	if err := os.Mkdir(base, 0o750); err != nil {
-		return nil, 0, err
+		return nil, cost{}, err
 	}
 	baseline, err := s.baseline(ctx, base)
 	if err != nil {
-		return nil, 0, err
+		return nil, cost{}, err
 	}
-	limit := c.limit
-	if limit == 0 {
-		limit = limitFor(baseline)
-	}
-	fmt.Fprintf(c.say, "the baseline passes in %.1fs; each mutant gets %v\n", baseline.Seconds(), limit.Round(time.Second))
+	limit := limitFor(baseline, c.limit)
+	fmt.Fprintf(c.say, "the baseline passes in %.1fs, with %.1fs of processor time; each mutant gets %v of that, and %v by the clock\n",
+		baseline.wall.Seconds(), baseline.cpu.Seconds(), limit.cpu.Round(time.Second), limit.wall.Round(time.Second))
 	if c.cover {
 		reached, err := s.cover(ctx, c.sources, base)
 		if err != nil {
-			return nil, 0, err
+			return nil, cost{}, err
 		}
 		chosen = slices.DeleteFunc(chosen, func(m mutant) bool {
 			out := !reached.reaches(m)
@@ -148,7 +146,7 @@ func (c *campaign) judge(ctx context.Context, mutants []mutant) ([]result, time.
 	s.jobs = max(1, runtime.NumCPU()/c.workers)
 	judged, err := s.judgeAll(ctx, chosen, c.scratch, c.workers, limit, c.progress(len(chosen)))
 	if err != nil {
-		return nil, 0, err
+		return nil, cost{}, err
 	}
 	fmt.Fprintf(c.say, "judged in %v\n", time.Since(begin).Round(time.Second))
 	return inOrder(mutants, append(results, judged...)), baseline, nil
@@ -181,6 +179,7 @@ type document struct {
 	Sample   int      `json:"sample"`
 	Seed     uint64   `json:"seed"`
 	Baseline float64  `json:"baseline_seconds"`
+	Work     float64  `json:"baseline_cpu_seconds"`
 	Share    float64  `json:"share"`
 	AtLeast  float64  `json:"at_least"`
 	Table    []count  `json:"table"`
@@ -194,11 +193,12 @@ type judged struct {
 }
 
 // report prints what was found, and says whether it is enough.
-func (c *campaign) report(out io.Writer, results []result, baseline time.Duration) error {
+func (c *campaign) report(out io.Writer, results []result, baseline cost) error {
 	rows := tally(results)
 	share, some := rows[len(rows)-1].share()
 	if c.json != "" {
-		d := document{Command: c.command, Sample: c.sample, Seed: c.seed, Baseline: baseline.Seconds(), Share: share, AtLeast: c.atLeast, Table: rows}
+		d := document{Command: c.command, Sample: c.sample, Seed: c.seed, Baseline: baseline.wall.Seconds(), Work: baseline.cpu.Seconds(),
+			Share: share, AtLeast: c.atLeast, Table: rows}
 		for _, r := range results {
 			d.Mutants = append(d.Mutants, judged{r, c.why[r.key()]})
 		}

@@ -52,17 +52,18 @@ no fault here.
 `})
 	was := contents(t, root)
 	o := small(`^hand:|:25:10 |:41:3 |:39:4 `)
-	o.cover, o.limit = true, 3*time.Second
+	o.cover, o.limit = true, cost{cpu: time.Second, wall: 15 * time.Second}
 	results, d, err := campaignOver(t, root, o)
 	if !errors.Is(err, errTooFew) {
-		t.Errorf("three of five were caught, and the campaign says %v", err)
+		t.Errorf("four of six were caught, and the campaign says %v", err)
 	}
 	for id, want := range map[string]struct {
 		outcome outcome
 		by      string
 	}{
 		"hand: full gate opens":                                {caught, "TestAFullGateRefuses"},
-		"hand: gate never answers":                             {timedOut, ""},
+		"hand: gate never answers":                             {timedOut, "no end in sight"},
+		"hand: gate goes round and round":                      {timedOut, "of processor time"},
 		"hand: note is lost":                                   {survived, ""},
 		`internal/gate/gate.go:25:10 Full → ""`:                {caught, "TestAFullGateRefuses"},
 		"internal/gate/gate.go:41:3 without total += n":        {notCompiling, "declared and not used"},
@@ -76,7 +77,7 @@ no fault here.
 	if got := results["hand: note is lost"].Explained; got != "A note is no fault here." {
 		t.Errorf("the explanation is %q", got)
 	}
-	if total := d.Table[len(d.Table)-1]; len(results) != 6 || total.Made != 6 || d.Share != 0.6 {
+	if total := d.Table[len(d.Table)-1]; len(results) != 7 || total.Made != 7 || d.Share != 4.0/6 {
 		t.Errorf("%d results, %d in the table, a share of %v", len(results), total.Made, d.Share)
 	}
 	if !maps.Equal(was, contents(t, root)) {
@@ -122,7 +123,7 @@ func TestWhatWasJudgedBeforeAnInterruptIsReported(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s := &suite{}
-	results, err := s.judgeAll(ctx, []mutant{{ID: "a"}, {ID: "b"}}, t.TempDir(), 1, time.Second, func(result) {})
+	results, err := s.judgeAll(ctx, []mutant{{ID: "a"}, {ID: "b"}}, t.TempDir(), 1, cost{}, func(result) {})
 	if err != nil || len(results) != 2 || results[0].Outcome != notRun {
 		t.Errorf("%v: %v", results, err)
 	}

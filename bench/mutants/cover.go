@@ -52,7 +52,7 @@ func (s *suite) cover(ctx context.Context, sources []*source, dir string) (cover
 	c := coverage{}
 	for _, p := range s.packages {
 		profile := filepath.Join(dir, p.binary()+".cover")
-		t, err := s.try(ctx, []testPackage{p}, dir, baselineLimit, untilEnd, "-test.coverprofile="+profile)
+		t, err := s.try(ctx, []testPackage{p}, dir, cost{wall: baselineLimit}, untilEnd, "-test.coverprofile="+profile)
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,8 @@ const (
 type execution struct {
 	binary, dir string
 	flags       []string
-	memory      uint64 // bytes of data that it may have; 0: any
+	memory      uint64        // bytes of data that it may have; 0: any
+	cpu         time.Duration // processor time that it may use, in whole seconds; 0: any
 	patience    patience
 }
 
@@ -45,29 +46,51 @@ func (x execution) run(ctx context.Context) (trial, error) {
 	if err := cmd.Start(); err != nil {
 		return trial{}, err
 	}
-	if x.memory > 0 {
-		limit := unix.Rlimit{Cur: x.memory, Max: x.memory}
-		// A binary that has ended already needs no limit.
-		if err := unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_DATA, &limit, nil); err != nil && !errors.Is(err, unix.ESRCH) {
-			_ = killGroup(cmd)
-			_ = cmd.Wait()
-			return trial{}, fmt.Errorf("limit the memory of %s: %w", x.binary, err)
-		}
+	if err := x.confine(cmd.Process.Pid); err != nil {
+		_ = killGroup(cmd)
+		_ = cmd.Wait()
+		return trial{}, err
 	}
 	err := cmd.Wait()
 	t := trial{outcome: survived, by: cmp.Or(w.culprit, w.crash), tail: string(w.tail)}
+	t.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	switch {
-	case w.culprit != "" || err != nil && ctx.Err() == nil:
+	case w.culprit != "":
 		t.outcome = caught
-		if t.by == "" {
-			t.by = err.Error()
-		}
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		t.outcome = timedOut
+		t.outcome, t.by = timedOut, "no end in sight"
 	case ctx.Err() != nil:
 		return t, ctx.Err()
+	case x.cpu > 0 && killed(cmd): // not by us
+		t.outcome, t.by = timedOut, "no end after "+t.cpu.Round(time.Second).String()+" of processor time"
+	case err != nil:
+		t.outcome, t.by = caught, cmp.Or(t.by, err.Error())
 	}
 	return t, nil
+}
+
+// confine limits what a process may use.
+func (x execution) confine(pid int) error {
+	limits := map[int]unix.Rlimit{}
+	if x.memory > 0 {
+		limits[unix.RLIMIT_DATA] = unix.Rlimit{Cur: x.memory, Max: x.memory}
+	}
+	if s := uint64(max(0, x.cpu/time.Second)); s > 0 {
+		limits[unix.RLIMIT_CPU] = unix.Rlimit{Cur: s, Max: s} // Go does not heed the softer one
+	}
+	for resource, limit := range limits {
+		// A process that has ended already needs no limit.
+		if err := unix.Prlimit(pid, resource, &limit, nil); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("limit what a test binary may use: %w", err)
+		}
+	}
+	return nil
+}
+
+// killed reports whether the process was ended by the signal that the kernel sends when a limit is reached.
+func killed(cmd *exec.Cmd) bool {
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
 func killGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -84,7 +84,7 @@ func TestAnEmptyGateLetsIn(t *testing.T) {
 }
 `
 
-// byHand are mutants of gate: one that the tests catch, one that runs for ever, one that nobody notices.
+// byHand are mutants of gate: one that the tests catch, two that never end, one that nobody notices.
 const byHand = `
 - name: full gate opens
   why: too many are inside
@@ -92,6 +92,11 @@ const byHand = `
     - file: internal/gate/gate.go
       old: 'case g.Inside+by > max(g.Size, 1):'
       new: 'case g.Inside < 0:'
+- name: gate goes round and round
+  edits:
+    - file: internal/gate/gate.go
+      old: "if !g.Open && by > 0 {"
+      new: "for !g.Alarm {\n\t}\n\tif !g.Open && by > 0 {"
 - name: gate never answers
   edits:
     - file: internal/gate/gate.go

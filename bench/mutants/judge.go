@@ -38,35 +38,42 @@ type result struct {
 // limits of a mutant's run.
 const (
 	baselineLimit = time.Hour
-	limitFactor   = 4                // of the baseline's time: workers share the processors
-	limitFloor    = 20 * time.Second // below it the machine's mood counts for more
+	limitFactor   = 4                // of the baseline's processor time
+	limitFloor    = 20 * time.Second // below it, what a run costs beside its tests counts for more
+	wallFactor    = 3                // of the limit of processor time: the machine may have other things to do
 )
 
-// limitFor is the time that a mutant's tests get when the baseline took so long.
-func limitFor(baseline time.Duration) time.Duration {
-	return max(limitFloor, limitFactor*baseline)
+// limitFor completes the limits of a mutant's run from what the baseline cost: those that are set stay.
+func limitFor(baseline, set cost) cost {
+	if set.cpu == 0 {
+		set.cpu = max(limitFloor, limitFactor*baseline.cpu)
+	}
+	if set.wall == 0 {
+		set.wall = max(wallFactor*set.cpu, limitFactor*baseline.wall)
+	}
+	return set
 }
 
 // errBaseline says that the tests fail without any mutant: then a failure proves nothing.
 var errBaseline = errors.New("the tests fail without a mutant")
 
-// baseline runs the tests of the source as it stands, and returns how long that took.
-func (s *suite) baseline(ctx context.Context, dir string) (time.Duration, error) {
+// baseline runs the tests of the source as it stands, and returns what that costs.
+func (s *suite) baseline(ctx context.Context, dir string) (cost, error) {
 	if err := s.compile(ctx, s.packages, dir); err != nil {
-		return 0, fmt.Errorf("%w: %w", errBaseline, err)
+		return cost{}, fmt.Errorf("%w: %w", errBaseline, err)
 	}
-	t, err := s.try(ctx, s.packages, dir, baselineLimit, untilEnd)
+	t, err := s.try(ctx, s.packages, dir, cost{wall: baselineLimit}, untilEnd)
 	if err != nil {
-		return 0, err
+		return cost{}, err
 	}
 	if t.outcome != survived {
-		return 0, fmt.Errorf("%w: %s (%s)\n%s", errBaseline, t.outcome, t.by, t.tail)
+		return cost{}, fmt.Errorf("%w: %s (%s)\n%s", errBaseline, t.outcome, t.by, t.tail)
 	}
-	return t.took, nil
+	return t.cost, nil
 }
 
 // judge holds one mutant against the tests, working in a folder that is its own for the time.
-func (s *suite) judge(ctx context.Context, m mutant, dir string, limit time.Duration) (result, error) {
+func (s *suite) judge(ctx context.Context, m mutant, dir string, limit cost) (result, error) {
 	r := result{mutant: m}
 	var dirs []string
 	for file := range m.patch {
@@ -92,14 +99,14 @@ func (s *suite) judge(ctx context.Context, m mutant, dir string, limit time.Dura
 		return r, err
 	}
 	t, err := s.try(ctx, packages, dir, limit, untilFailure)
-	r.Outcome, r.By, r.Ran = t.outcome, t.by, t.took.Seconds()
+	r.Outcome, r.By, r.Ran = t.outcome, t.by, t.wall.Seconds()
 	return r, err
 }
 
 // judgeAll judges the mutants with some workers, each in a folder of its own below dir, and tells each result as it
 // comes. It returns them in the mutants' order. When the context ends, the rest is not run; any other trouble ends it
 // with an error.
-func (s *suite) judgeAll(ctx context.Context, mutants []mutant, dir string, workers int, limit time.Duration, tell func(result)) ([]result, error) {
+func (s *suite) judgeAll(ctx context.Context, mutants []mutant, dir string, workers int, limit cost, tell func(result)) ([]result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	results := make([]result, len(mutants))
@@ -139,7 +146,7 @@ func (s *suite) judgeAll(ctx context.Context, mutants []mutant, dir string, work
 }
 
 // judgeIn gives a mutant a fresh folder.
-func (s *suite) judgeIn(ctx context.Context, m mutant, dir string, limit time.Duration) (result, error) {
+func (s *suite) judgeIn(ctx context.Context, m mutant, dir string, limit cost) (result, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return result{}, err
 	}

@@ -24,7 +24,6 @@ import (
 	"regexp"
 	"runtime"
 	"syscall"
-	"time"
 )
 
 // options are the command line, parsed.
@@ -37,7 +36,7 @@ type options struct {
 	only      *regexp.Regexp
 	hand      string
 	explained string
-	limit     time.Duration
+	limit     cost
 	memory    uint64 // MiB
 	atLeast   float64
 	json      string
@@ -56,7 +55,8 @@ func parse(args []string, complain io.Writer) (options, error) {
 	only := f.String("only", "", "judge only those whose id matches the `expression`")
 	f.StringVar(&o.hand, "hand", "bench/mutants/hand.yaml", "the `file` of mutants made by hand (empty: none)")
 	f.StringVar(&o.explained, "explained", "bench/mutants/explained.txt", "the `file` of explained survivors (empty: none)")
-	f.DurationVar(&o.limit, "limit", 0, "the time that one mutant's tests get (0: four times the baseline's, at least 20s)")
+	f.DurationVar(&o.limit.cpu, "limit", 0, "the processor time that one mutant's tests get, in whole seconds (0: four times the baseline's, at least 20s)")
+	f.DurationVar(&o.limit.wall, "wall", 0, "the time by the clock that they get (0: three times -limit)")
 	f.Uint64Var(&o.memory, "memory", 2048, "the MiB that one mutant's tests get (0: any)")
 	f.Float64Var(&o.atLeast, "at-least", 0.90, "the share that must be caught")
 	f.StringVar(&o.json, "json", "", "write all results as one object to the `file` (-: standard output, in place of the report)")
@@ -73,8 +73,8 @@ func parse(args []string, complain io.Writer) (options, error) {
 	if o.only, err = regexp.Compile(*only); err != nil {
 		return options{}, fmt.Errorf("-only: %w", err)
 	}
-	if o.workers < 1 || o.sample < 0 {
-		return options{}, errors.New("-workers must be one or more, -sample not negative")
+	if o.workers < 1 || o.sample < 0 || o.limit.cpu < 0 || o.limit.wall < 0 {
+		return options{}, errors.New("-workers must be one or more; -sample, -limit and -wall not negative")
 	}
 	return o, nil
 }

@@ -209,11 +209,16 @@ func TestSharesCountWhatWasRun(t *testing.T) {
 
 func TestLimitsFollowTheBaseline(t *testing.T) {
 	t.Parallel()
-	if got := limitFor(time.Second); got != 20*time.Second {
-		t.Errorf("a short baseline gives %v", got)
-	}
-	if got := limitFor(time.Minute); got != 4*time.Minute {
-		t.Errorf("a baseline of a minute gives %v", got)
+	for name, c := range map[string]struct{ baseline, set, want cost }{
+		"a short one":                 {cost{time.Second, time.Second}, cost{}, cost{time.Minute, 20 * time.Second}},
+		"a long one":                  {cost{time.Minute, time.Minute}, cost{}, cost{12 * time.Minute, 4 * time.Minute}},
+		"one that mostly waited":      {cost{time.Hour, time.Second}, cost{}, cost{4 * time.Hour, 20 * time.Second}},
+		"what is set is kept":         {cost{time.Minute, time.Minute}, cost{cpu: time.Second, wall: time.Minute}, cost{time.Minute, time.Second}},
+		"the clock follows the limit": {cost{time.Second, time.Second}, cost{cpu: time.Minute}, cost{3 * time.Minute, time.Minute}},
+	} {
+		if got := limitFor(c.baseline, c.set); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }
 

@@ -159,14 +159,19 @@ type trial struct {
 	outcome outcome
 	by      string // the test that failed
 	tail    string // the last of what it wrote
-	took    time.Duration
+	cost
 }
 
-// try runs test binaries that were built into a folder, until the first that fails or until the limit is over.
-func (s *suite) try(ctx context.Context, packages []testPackage, dir string, limit time.Duration, p patience, flags ...string) (trial, error) {
+// cost is how long a run takes, by the clock and by the processors' work. The work is the better measure on a machine
+// that has other things to do.
+type cost struct{ wall, cpu time.Duration }
+
+// try runs test binaries that were built into a folder, until the first that fails or until a limit is reached.
+func (s *suite) try(ctx context.Context, packages []testPackage, dir string, limit cost, p patience, flags ...string) (trial, error) {
 	begin := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, limit.wall)
 	defer cancel()
+	var spent time.Duration
 	for _, tested := range packages {
 		name := filepath.Join(dir, tested.binary())
 		if _, err := os.Stat(name); err != nil {
@@ -181,11 +186,15 @@ func (s *suite) try(ctx context.Context, packages []testPackage, dir string, lim
 			return trial{}, err
 		}
 		x := execution{binary: name, dir: place, flags: slices.Concat(s.run, flags), memory: s.memory, patience: p}
+		if limit.cpu > 0 {
+			x.cpu = max(time.Second, (limit.cpu - spent).Round(time.Second))
+		}
 		t, err := x.run(ctx)
-		t.took = time.Since(begin)
+		spent += t.cpu
+		t.cost = cost{time.Since(begin), spent}
 		if err != nil || t.outcome != survived {
 			return t, err
 		}
 	}
-	return trial{outcome: survived, took: time.Since(begin)}, nil
+	return trial{outcome: survived, cost: cost{time.Since(begin), spent}}, nil
 }
