@@ -8,6 +8,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"hale/internal/fate"
@@ -110,29 +111,27 @@ func open(v *fleet.View) bool {
 func (r *round) judgeAll() []*work {
 	var works []*work
 	var slab []work // many at a time: in a storm there are hundreds in every round
-	take := func(w work) *work {
-		if len(slab) == cap(slab) {
-			slab = make([]work, 0, min(max(2*cap(slab), 4), 256))
-		}
-		slab = append(slab, w)
-		return &slab[len(slab)-1]
-	}
 	for i := range r.s.Machines {
 		v := &r.s.Machines[i]
 		if !open(v) {
 			continue
 		}
-		w := take(work{index: i, site: -1, Work: repair.Work{M: &v.Machine, View: v}})
-		switch {
-		case !r.asleep(v):
-			r.judgeOne(w)
-		case v.Machine.Incident == nil && v.Machine.Health.Verdict == fleet.VerdictUnknown:
-			slab = slab[:len(slab)-1] // it does not even count
-			r.blind = earlier(r.blind, v.Machine.Health.SinceMono.Add(r.s.Spec.BlindAfter))
-			continue
-		default:
-			w.asleep = true
+		asleep := r.asleep(v)
+		if m := &v.Machine; asleep && m.Incident == nil && m.Health.Verdict == fleet.VerdictUnknown {
+			r.blind = earlier(r.blind, m.Health.SinceMono.Add(r.s.Spec.BlindAfter))
+			continue // it does not even count
+		}
+		if len(slab) == cap(slab) {
+			slab = make([]work, 0, min(max(2*cap(slab), 4), 256))
+			works = slices.Grow(works, cap(slab))
+		}
+		slab = slab[:len(slab)+1]
+		w := &slab[len(slab)-1]
+		w.index, w.site, w.asleep, w.M, w.View = i, -1, asleep, &v.Machine, v
+		if asleep {
 			r.tally.Add(w.M, &r.s.Spec)
+		} else {
+			r.judgeOne(w)
 		}
 		works = append(works, w)
 	}
