@@ -110,11 +110,18 @@ func standing() []engine.FleetStatus {
 	sick.Machine.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseCrashed, Since: dawn.Add(-time.Minute)}
 	sick.Machine.Incident = &fleet.Incident{ID: "web-2/2", Cause: fleet.CauseCrashed, Opened: dawn.Add(-time.Minute)}
 	sick.Machine.Waiting = fleet.ReasonBudget
+	child := view("db-1")
+	child.Machine.Incident = &fleet.Incident{ID: "db-1/1", Cause: fleet.CauseChecks, Opened: dawn, Parent: "db/p1"}
+	whole := fleet.Whole{
+		Parents: []fleet.Parent{{ID: "db/p1", Domain: fleet.Domain{Kind: fleet.DomainHost, Name: "h1"}, Opened: dawn, Failing: 3, Members: 4, Chance: 0.004}},
+		Doubt:   fleet.Doubt{Reason: fleet.ReasonVantageDoubtful, Since: dawn},
+	}
 	up := fleet.ProviderState{Standing: fleet.ProviderUp, Since: now.Mono.Add(-time.Minute)}
 	return []engine.FleetStatus{
 		{Spec: fleet.Spec{Name: "web", Provider: "lab", Size: 2, Mode: fleet.ModeAct}, Provider: up, At: now,
 			Machines: []fleet.View{view("web-1"), sick}},
-		{Spec: fleet.Spec{Name: "db", Provider: "lab", Size: 1, Mode: fleet.ModeAct}, Provider: up, At: now, Machines: []fleet.View{view("db-1")}},
+		{Spec: fleet.Spec{Name: "db", Provider: "lab", Size: 1, Mode: fleet.ModeAct, SharedFate: fleet.SharedFate{Then: fleet.FatePage}},
+			Provider: up, Vantage: fleet.Vantage{Standing: fleet.VantageUnknown}, Whole: whole, At: now, Machines: []fleet.View{child}},
 	}
 }
 
@@ -188,6 +195,55 @@ func TestWhyOfAHealthyMachineTellsItsLastIncident(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"nothing to do"}, w.Doing); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// S74: the chain of a machine that shares its fate tells of the parent incident, too, and so does the status.
+func TestS74WhyAndStatusTellOfTheParent(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	rack := fleet.Domain{Kind: fleet.DomainRack, Name: "r1"}
+	o.write(
+		record("web-2", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseChecks, Incident: "web-2/2"}),
+		fleet.Record{Fleet: "web", At: dawn, Kind: fleet.RecordParentOpen, Parent: "web/p3", Domain: rack, Failing: 20, Size: 20, Chance: 1e-9},
+		fleet.Record{Fleet: "web", At: dawn, Kind: fleet.RecordPaged, Reason: fleet.ReasonSharedFate, Parent: "web/p3", Domain: rack, Failing: 20, Size: 20},
+		record("web-1", fleet.Record{Kind: fleet.RecordChildJoined, Incident: "web-1/1", Parent: "web/p3", Domain: rack}),
+		record("web-2", fleet.Record{Kind: fleet.RecordChildJoined, Incident: "web-2/2", Parent: "web/p3", Domain: rack}),
+		fleet.Record{Fleet: "web", At: dawn, Kind: fleet.RecordParentOpen, Parent: "web/p4"},
+	)
+	w, err := o.client().Why(t.Context(), "web-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, e := range w.Timeline {
+		told = append(told, e.Text)
+	}
+	want := []string{
+		"web-2: incident web-2/2 is open: its checks are down",
+		"fleet web: incident web/p3 is open: 20 of 20 machines on rack r1 fail, too many together (1 in 10^9 by chance)",
+		"a person must look at rack r1: 20 of 20 machines on rack r1 fail",
+		"web-2 shares the fate of rack r1: its incident belongs to web/p3",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+	if e := w.Timeline[1]; e.Parent != "web/p3" || e.Domain != (api.Domain{Kind: "rack", Name: "r1"}) || e.Chance != 1e-9 {
+		t.Errorf("got %+v", e)
+	}
+	s, err := o.client().Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	parents := []api.Parent{{
+		ID: "db/p1", Domain: api.Domain{Kind: "host", Name: "h1"}, Opened: dawn, Then: "page", Failing: 3, Members: 4, Chance: 0.004,
+		Children: []string{"db-1"}, Text: "3 of 4 machines on host h1 fail (1 in 250 by chance)",
+	}}
+	if diff := cmp.Diff(parents, s.Fleets[1].Parents); diff != "" {
+		t.Error(diff)
+	}
+	if v := s.Fleets[1].Vantage; v.Standing != "unknown" || v.Doubt.Code != "vantage-doubtful" || v.Doubt.Text == "" || !v.DoubtSince.Equal(dawn) {
+		t.Errorf("got %+v", v)
 	}
 }
 

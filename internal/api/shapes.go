@@ -27,6 +27,8 @@ type Fleet struct {
 	Acting    bool      `json:"acting"`
 	NotActing Reason    `json:"not_acting,omitzero"` // why not, where Acting is false
 	Brake     Brake     `json:"brake"`
+	Vantage   Vantage   `json:"vantage"`
+	Parents   []Parent  `json:"parents"`
 	Provider  Provider  `json:"provider"`
 	Hosts     []Host    `json:"hosts"`
 	Machines  []Machine `json:"machines"`
@@ -47,6 +49,39 @@ type Brake struct {
 	Limit   int       `json:"limit"` // it engages when more machines than this fail
 }
 
+// Vantage is how hale's own sight of the fleet stands.
+type Vantage struct {
+	// Standing is ok, isolated or unknown; empty: nobody watches it.
+	Standing string    `json:"standing,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
+	Detail   string    `json:"detail,omitempty"`
+	// Doubt is why hale does not trust what the checks say, where it does not.
+	Doubt      Reason    `json:"doubt,omitzero"`
+	DoubtSince time.Time `json:"doubt_since,omitzero"`
+}
+
+// Parent is the open incident of a domain whose machines fail together.
+type Parent struct {
+	ID      string    `json:"id"`
+	Domain  Domain    `json:"domain"`
+	Opened  time.Time `json:"opened"`
+	Paged   bool      `json:"paged"`
+	Then    string    `json:"then"` // the policy: wait, page or evacuate
+	Failing int       `json:"failing"`
+	Members int       `json:"members"`
+	// Chance is how likely so many failures there are without a common cause.
+	Chance float64 `json:"chance"`
+	// Children are the machines whose incidents hang under it.
+	Children []string `json:"children"`
+	Text     string   `json:"text"`
+}
+
+// Domain is a part of the infrastructure: a host, rack, room, zone, network or storage.
+type Domain struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
 // Provider is how the fleet's provider stands.
 type Provider struct {
 	Name     string    `json:"name"`
@@ -57,8 +92,12 @@ type Provider struct {
 
 // Host is one hypervisor host.
 type Host struct {
-	Name string `json:"name"`
-	Up   bool   `json:"up"`
+	Name    string `json:"name"`
+	Up      bool   `json:"up"`
+	Rack    string `json:"rack,omitempty"`
+	Room    string `json:"room,omitempty"`
+	Zone    string `json:"zone,omitempty"`
+	Storage string `json:"storage,omitempty"`
 }
 
 // Machine is one machine as hale believes it to be.
@@ -99,6 +138,7 @@ type Incident struct {
 	Cause  string    `json:"cause"`
 	Opened time.Time `json:"opened"`
 	Paged  bool      `json:"paged"`
+	Parent string    `json:"parent,omitempty"` // the incident of the domain whose fate the machine shares
 }
 
 // Repair is the work under way.
@@ -146,6 +186,8 @@ type Event struct {
 	Check      string    `json:"check,omitempty"`
 	Result     string    `json:"result,omitempty"`
 	Incident   string    `json:"incident,omitempty"`
+	Parent     string    `json:"parent,omitempty"`
+	Domain     Domain    `json:"domain,omitzero"`
 	Repair     string    `json:"repair,omitempty"`
 	Step       string    `json:"step,omitempty"`
 	Op         string    `json:"op,omitempty"`
@@ -160,6 +202,7 @@ type Event struct {
 	Failing    int       `json:"failing,omitempty"`
 	Size       int       `json:"size,omitempty"`
 	Limit      int       `json:"limit,omitempty"`
+	Chance     float64   `json:"chance,omitempty"`
 	TookNS     int64     `json:"took_ns,omitempty"`
 }
 

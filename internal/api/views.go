@@ -15,11 +15,12 @@ func viewFleet(s engine.FleetStatus) Fleet {
 		Name: string(s.Spec.Name), Mode: string(s.Spec.Mode), Size: s.Spec.Size,
 		Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair, InBuild: s.Tally.InBuild,
 		Acting: s.Acting == "", NotActing: ViewReason(s.Acting, s.Detail),
-		Brake: ViewBrake(s), Provider: ViewProvider(s),
+		Brake: ViewBrake(s), Vantage: viewVantage(s), Parents: viewParents(s), Provider: ViewProvider(s),
 		Hosts: make([]Host, 0, len(s.Hosts)), Machines: make([]Machine, 0, len(s.Machines)),
 	}
 	for _, h := range s.Hosts {
-		f.Hosts = append(f.Hosts, Host{Name: string(h.Name), Up: h.Up})
+		f.Hosts = append(f.Hosts, Host{Name: string(h.Name), Up: h.Up,
+			Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone, Storage: h.Place.Storage})
 	}
 	for _, v := range s.Machines {
 		m := viewMachine(s, v)
@@ -42,6 +43,33 @@ func ViewReason(r fleet.Reason, detail string) Reason {
 // ViewBrake translates a fleet's brake.
 func ViewBrake(s engine.FleetStatus) Brake {
 	return Brake{Engaged: s.Brake.Engaged, Since: s.Brake.Since, Limit: guard.BrakeLimit(s.Spec.Limits.Brake, s.Spec.Size)}
+}
+
+func viewVantage(s engine.FleetStatus) Vantage {
+	v := Vantage{Standing: string(s.Vantage.Standing), Since: wall(s.At, s.Vantage.Since), Detail: s.Vantage.Detail}
+	if d := s.Whole.Doubt; d.Reason != "" {
+		v.Doubt, v.DoubtSince = ViewReason(d.Reason, ""), d.Since
+	}
+	return v
+}
+
+func viewDomain(d fleet.Domain) Domain { return Domain{Kind: string(d.Kind), Name: d.Name} }
+
+func viewParents(s engine.FleetStatus) []Parent {
+	out := make([]Parent, 0, len(s.Whole.Parents))
+	for _, p := range s.Whole.Parents {
+		v := Parent{
+			ID: p.ID, Domain: viewDomain(p.Domain), Opened: p.Opened, Paged: p.Paged, Then: string(s.Spec.SharedFate.Then),
+			Failing: p.Failing, Members: p.Members, Chance: p.Chance, Children: []string{}, Text: prose.Parent(p),
+		}
+		for _, m := range s.Machines {
+			if i := m.Machine.Incident; i != nil && i.Parent == p.ID {
+				v.Children = append(v.Children, string(m.Machine.Name))
+			}
+		}
+		out = append(out, v)
+	}
+	return out
 }
 
 // ViewProvider translates how a fleet's provider stands.
@@ -81,7 +109,7 @@ func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
 		m.Strays = append(m.Strays, string(stray.ID))
 	}
 	if i := b.Incident; i != nil {
-		m.Incident = &Incident{ID: i.ID, Cause: string(i.Cause), Opened: i.Opened, Paged: i.Paged}
+		m.Incident = &Incident{ID: i.ID, Cause: string(i.Cause), Opened: i.Opened, Paged: i.Paged, Parent: i.Parent}
 		m.NeedsPerson = i.Paged
 	}
 	if r := b.Repair; r != nil {
@@ -116,10 +144,10 @@ func viewEvent(r fleet.Record) Event {
 	e := Event{
 		Seq: r.Seq, At: r.At, Fleet: string(r.Fleet), Machine: string(r.Machine), Kind: string(r.Kind), Reason: string(r.Reason),
 		Text: prose.Sentence(r), Verdict: string(r.Verdict), Was: string(r.Was), Cause: string(r.Cause), Check: string(r.Check),
-		Result: string(r.Result), Incident: r.Incident, Repair: r.Repair, Step: string(r.Step), Op: string(r.Op),
+		Result: string(r.Result), Incident: r.Incident, Parent: r.Parent, Domain: viewDomain(r.Domain), Repair: r.Repair, Step: string(r.Step), Op: string(r.Op),
 		Outcome: string(r.Outcome), Proof: string(r.Proof), Instance: string(r.Instance), Generation: uint64(r.Generation),
 		Host: string(r.Host), Provider: string(r.Provider), Detail: r.Detail, Failing: r.Failing, Size: r.Size, Limit: r.Limit,
-		TookNS: int64(r.Took),
+		Chance: r.Chance, TookNS: int64(r.Took),
 	}
 	if r.Address.IsValid() {
 		e.Address = r.Address.String()

@@ -27,10 +27,31 @@ func viewWhy(s engine.FleetStatus, v fleet.View, journal []fleet.Record) Why {
 			w.Incident = cmp.Or(r.Incident, w.Incident) // the last one
 		}
 	}
-	for _, r := range chapter(own, w.Incident) {
+	for _, r := range withParents(chapter(own, w.Incident), journal) {
 		w.Timeline = append(w.Timeline, viewEvent(r))
 	}
 	return w
+}
+
+// withParents adds what the journal has of the parent incidents that the chapter names.
+func withParents(own, journal []fleet.Record) []fleet.Record {
+	var parents []string
+	for _, r := range own {
+		if r.Parent != "" && !slices.Contains(parents, r.Parent) {
+			parents = append(parents, r.Parent)
+		}
+	}
+	if len(parents) == 0 {
+		return own
+	}
+	out := slices.Clone(own)
+	for _, r := range journal {
+		if r.Machine == "" && slices.Contains(parents, r.Parent) {
+			out = append(out, r)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b fleet.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	return out
 }
 
 // chapter returns the records that tell of the incident: from the last time before it that the machine was healthy to

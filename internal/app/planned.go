@@ -7,6 +7,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fleet"
 	"hale/internal/guard"
+	"hale/internal/prose"
 	"hale/internal/repair"
 )
 
@@ -16,7 +17,8 @@ const settledAt = fleet.Instant(1)
 // planFleet says what would be done in the order of the machines, each seeing what was planned before it.
 func planFleet(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair, ours fleet.Installation) api.PlannedWork {
 	s := guard.Situation{
-		Spec: f.Spec, Now: f.At, SteadyAt: settledAt, Acting: f.Acting, Provider: f.Provider, Hosts: f.Hosts, Brake: f.Brake,
+		Spec: f.Spec, Now: f.At, SteadyAt: settledAt, Acting: f.Acting, Provider: f.Provider, Hosts: f.Hosts,
+		Vantage: f.Vantage, Brake: f.Brake, Whole: f.Whole,
 		Tally: withWork(f, underWay),
 	}
 	s.Brake = guard.StepBrake(s.Brake, f.Spec.Limits.Brake, s.Tally, s.Now)
@@ -76,7 +78,7 @@ func planMachine(p *api.PlannedStep, v fleet.View, s *guard.Situation, ours flee
 			s.Tally.InBuild++
 		}
 	}
-	p.Held = api.ViewReason(held, figures(held, *s))
+	p.Held = api.ViewReason(held, figures(held, &m, *s))
 }
 
 func planRepair(m *fleet.Machine, s *guard.Situation) (action string, held fleet.Reason) {
@@ -91,10 +93,15 @@ func planRepair(m *fleet.Machine, s *guard.Situation) (action string, held fleet
 }
 
 // figures is the arithmetic behind a reason.
-func figures(held fleet.Reason, s guard.Situation) string {
+func figures(held fleet.Reason, m *fleet.Machine, s guard.Situation) string {
 	switch held {
 	case fleet.ReasonBrake:
 		return fmt.Sprintf("%d of %d machines fail", s.Tally.Failing, s.Tally.Size)
+	case fleet.ReasonSharedFate:
+		if p := guard.Parent(m, &s); p != nil {
+			return p.ID + ", " + prose.Parent(*p)
+		}
+		return ""
 	case fleet.ReasonBudget:
 		return fmt.Sprintf("%d of %d", s.Tally.InRepair, s.Spec.Limits.InRepair)
 	case fleet.ReasonBuildBudget:

@@ -34,24 +34,30 @@ type adapter struct {
 }
 
 // connect is the list of adapters: what each type of the configuration stands for. It connects to nothing yet.
-func connect(p config.Provider, fleets []fleet.Spec, network *netprobe.Net, log *slog.Logger) (adapter, error) {
+func (s *site) connect(p config.Provider) (adapter, error) {
 	switch p.Type {
 	case config.ProviderLibvirt:
-		o := libvirt.Options{StateDir: p.StateDir, Logger: log.With("provider", p.Name)}
+		o := libvirt.Options{StateDir: p.StateDir, Logger: s.log.With("provider", p.Name)}
 		for _, h := range p.Hosts {
-			o.Hosts = append(o.Hosts, libvirt.HostOptions{Name: h.Name, URI: h.URI})
+			o.Hosts = append(o.Hosts, libvirt.HostOptions{Name: h.Name, URI: h.URI, Place: h.Place})
 		}
 		l, err := libvirt.New(o)
 		if err != nil {
 			return adapter{}, err
 		}
-		return adapter{name: p.Name, provider: l, watcher: l, transport: network}, nil
+		return adapter{name: p.Name, provider: l, watcher: l, transport: s.network}, nil
 	case config.ProviderSimulated:
-		world := simulated.NewWorld(simulated.Options{
-			Boot: p.Simulated.Boot, Latency: p.Simulated.Latency, Seed: seed(p.Name), Ports: portsOf(p.Name, fleets),
-		})
-		s := world.Open("hale")
-		return adapter{name: p.Name, provider: s, watcher: s, transport: world, world: world}, nil
+		o := simulated.Options{
+			Boot: p.Simulated.Boot, Latency: p.Simulated.Latency, Seed: seed(p.Name), Ports: portsOf(p.Name, s.config.Fleets),
+			Places: make(map[fleet.HostName]fleet.Place), Canaries: s.vantage.Canaries,
+		}
+		for _, h := range p.Hosts {
+			o.Hosts = append(o.Hosts, h.Name)
+			o.Places[h.Name] = h.Place
+		}
+		world := simulated.NewWorld(o)
+		handle := world.Open("hale")
+		return adapter{name: p.Name, provider: handle, watcher: handle, transport: world, world: world}, nil
 	}
 	return adapter{}, fault.New(fault.Invalid, "app.connect", string(p.Name), fmt.Errorf("there is no provider type %q", p.Type))
 }
@@ -84,6 +90,7 @@ type site struct {
 	config   *config.Config
 	log      *slog.Logger
 	network  *netprobe.Net
+	vantage  engine.Vantage
 	adapters []adapter // in the configuration's order
 	probes   []*netprobe.Engine
 	engine   *engine.Engine
@@ -91,9 +98,9 @@ type site struct {
 
 // newSite makes the adapters. The caller closes the site.
 func newSite(c *config.Config, log *slog.Logger) (*site, error) {
-	s := &site{config: c, log: log, network: netprobe.Network()}
+	s := &site{config: c, log: log, network: netprobe.Network(), vantage: vantageOf(c.Vantage, log)}
 	for _, p := range c.Providers {
-		a, err := connect(p, c.Fleets, s.network, log)
+		a, err := s.connect(p)
 		if err != nil {
 			s.close()
 			return nil, err
@@ -101,6 +108,22 @@ func newSite(c *config.Config, log *slog.Logger) (*site, error) {
 		s.adapters = append(s.adapters, a)
 	}
 	return s, nil
+}
+
+// vantageOf returns the canaries as configured, with the gateway where it is asked for and the system names one.
+func vantageOf(v config.Vantage, log *slog.Logger) engine.Vantage {
+	out := engine.Vantage{Canaries: slices.Clone(v.Canaries), Every: v.Every, Timeout: v.Timeout}
+	if !v.Gateway {
+		return out
+	}
+	gateway, err := netprobe.Gateway()
+	switch {
+	case err != nil || !gateway.IsValid():
+		log.Warn("the system names no default gateway to be a canary", "err", err)
+	case !slices.Contains(out.Canaries, gateway):
+		out.Canaries = append(out.Canaries, gateway)
+	}
+	return out
 }
 
 // close ends the connections of all adapters.
@@ -171,7 +194,7 @@ type staffing struct {
 
 // staff makes the engine and a probe engine for each fleet.
 func (s *site) staff(how staffing) error {
-	o := engine.Options{Store: how.store, Server: how.server, Logger: how.log}
+	o := engine.Options{Store: how.store, Server: how.server, Vantage: s.vantage, Logger: how.log}
 	for i, a := range s.adapters {
 		o.Sources = append(o.Sources, engine.Source{
 			Name: a.name, Adapter: how.wrap(a.provider), Watcher: a.watcher, Poll: s.config.Providers[i].Poll,

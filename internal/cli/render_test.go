@@ -49,6 +49,53 @@ A person must look:
 	}
 }
 
+// S74: one root cause is one incident, and its children are seen under it.
+func TestS74StatusShowsOneIncidentWithItsChildren(t *testing.T) {
+	t.Parallel()
+	f := api.Fleet{
+		Name: "web", Mode: "act", Size: 200, Healthy: 180, Failing: 20, Acting: true, Provider: api.Provider{Name: "lab", Standing: "up"},
+		Parents: []api.Parent{{ID: "web/p1", Opened: noon.Add(-90 * time.Second), Paged: true, Text: "20 of 20 machines on rack r4 fail (1 in 10^27 by chance)",
+			Children: []string{"web-81", "web-82", "web-83", "web-84", "web-85", "web-86", "web-87"}}},
+		Machines: []api.Machine{
+			{Name: "web-81", Verdict: "unhealthy", Since: noon.Add(-2 * time.Minute), Incident: &api.Incident{ID: "web-81/1", Parent: "web/p1"},
+				Waiting: api.Reason{Code: "shared-fate"}},
+			{Name: "web-82", Verdict: "unhealthy", Since: noon.Add(-2 * time.Minute), Incident: &api.Incident{ID: "web-82/1", Parent: "web/p1"},
+				Repair: &api.Repair{Kind: "heal", Step: "start", Phase: "verify"}},
+		},
+	}
+	want := `web: 180 of 200 healthy, brake off, provider lab answers
+  incident web/p1 for 1m30s: 20 of 20 machines on rack r4 fail (1 in 10^27 by chance); 7 held together: web-81, web-82, web-83, web-84, web-85 and 2 more
+  MACHINE  VERDICT    SINCE  DOING
+  web-81   unhealthy  2m00s  held: web/p1
+  web-82   unhealthy  2m00s  start, verify
+
+A person must look:
+  web: 20 of 20 machines on rack r4 fail (1 in 10^27 by chance) (incident web/p1): look at what they share (the host, the rack's switch, the network, the storage); hale judges each machine afresh when it is mended`
+	if diff := cmp.Diff(want, strings.Join(paper{}.status(api.Status{Fleets: []api.Fleet{f}}, noon), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStatusOfAFleetThatHaleDoesNotSee(t *testing.T) {
+	t.Parallel()
+	f := api.Fleet{
+		Name: "web", Mode: "act", Size: 3, Acting: true, Provider: api.Provider{Name: "lab", Standing: "up"},
+		Vantage: api.Vantage{Standing: "isolated", Doubt: api.Reason{Code: "vantage-isolated", Text: "hale itself is cut off", Advice: "see the network"},
+			DoubtSince: noon.Add(-time.Minute)},
+	}
+	want := `web: 0 of 3 healthy, brake off, provider lab answers, SIGHT IN DOUBT for 1m00s: hale itself is cut off
+
+A person must look:
+  web: hale itself is cut off: see the network`
+	if diff := cmp.Diff(want, strings.Join(paper{}.status(api.Status{Fleets: []api.Fleet{f}}, noon), "\n")); diff != "" {
+		t.Error(diff)
+	}
+	f.Vantage = api.Vantage{Standing: "unknown"}
+	if got := (paper{}).fleet(f, noon)[0]; !strings.Contains(got, "no canary answers") {
+		t.Error(got)
+	}
+}
+
 func TestStatusOnANarrowTerminal(t *testing.T) {
 	t.Parallel()
 	want := `web: 1 of 4 healthy, 1 in repair, BRAKE ON for 1m30s (3 fai…

@@ -13,13 +13,17 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/prose"
 	"hale/internal/rehearsal"
+	"hale/internal/scenario"
 	"hale/internal/sim"
+	"hale/internal/sim/trace"
 
 	"github.com/spf13/cobra"
 )
 
 // simulation is what hale simulate is asked for.
 type simulation struct {
+	scenario string
+	trace    string
 	faults   string
 	days     float64
 	seed     uint64
@@ -27,6 +31,8 @@ type simulation struct {
 	servers  int
 	operator time.Duration
 	traceOut string
+	shrink   time.Duration
+	found    string
 	json     bool
 }
 
@@ -39,17 +45,28 @@ func (c *commander) simulateCommand() *cobra.Command {
 			"Exit codes: 0 nothing wrong was done, 1 something was (a healthy machine destroyed, two instances at once, a repair\n" +
 			"lost, a machine neither healed nor in a person's hands), 2 called wrongly or invalid configuration.",
 		Args: cobra.ExactArgs(1),
-		RunE: c.command(func(_ *cobra.Command, args []string) error { return c.simulate(args[0], s) }),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			order, err := s.order(args[0], cmd.Flags().Changed)
+			if err != nil {
+				return usageError{err}
+			}
+			return c.simulate(order, s)
+		}),
 	}
 	f := cmd.Flags()
+	f.StringVar(&s.scenario, "scenario", "", "play the events of this scenario file instead of drawn faults")
+	f.StringVar(&s.trace, "trace", "", "play the outages of this CSV file: start, node, and optionally end, rack, room and cause")
 	f.StringVar(&s.faults, "faults", "", "kinds of faults to draw: all, or some of "+kinds()+" (default the usual ones)")
-	f.Float64Var(&s.days, "days", 30, "how long faults may begin")
+	f.Float64Var(&s.days, "days", 0, "how long faults may begin (default 30, or as long as the scenario or trace is)")
 	f.Uint64Var(&s.seed, "seed", 1, "what the faults are drawn from; 0 draws a seed, too")
 	f.StringVar(&s.fleet, "fleet", "", "this fleet only")
 	f.IntVar(&s.servers, "servers", 1, "how many hale servers share each fleet")
 	f.DurationVar(&s.operator, "operator", time.Hour, "mean time until a person who was paged mends the machine; 0: nobody comes")
 	f.StringVar(&s.traceOut, "trace-out", "", "write every line of the runs to this file")
+	f.DurationVar(&s.shrink, "shrink", 20*time.Second, "when something wrong was done: how long to look for the least that does it again; 0: not at all")
+	f.StringVar(&s.found, "found", "", "write what was found so to this file, to be played by hale test, instead of printing it")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
+	cmd.MarkFlagsMutuallyExclusive("scenario", "trace", "faults")
 	return cmd
 }
 
@@ -61,11 +78,7 @@ func kinds() string {
 	return strings.Join(words, ",")
 }
 
-func (c *commander) simulate(path string, s simulation) (err error) {
-	order, err := s.order(path)
-	if err != nil {
-		return usageError{err}
-	}
+func (c *commander) simulate(order rehearsal.Order, s simulation) (err error) {
 	if s.traceOut != "" {
 		file, err := os.Create(s.traceOut)
 		if err != nil {
@@ -84,22 +97,32 @@ func (c *commander) simulate(path string, s simulation) (err error) {
 	for _, unfit := range outcome.DidNotFit {
 		fmt.Fprintln(c.Err, "did not fit: "+unfit)
 	}
-	if err := c.tellOutcome(outcome, s.json); err != nil {
+	if outcome.Wrong() > 0 && s.shrink > 0 {
+		until := time.Now().Add(s.shrink)
+		outcome.Found = outcome.Find(func() bool { return time.Now().After(until) })
+	}
+	if err := c.tellOutcome(outcome, s); err != nil {
 		return err
 	}
-	if !outcome.OK() {
+	switch {
+	case outcome.Wrong() > 0:
 		return errors.New("hale did what it must never do")
+	case !outcome.OK():
+		return errors.New("not everything went as the scenario expects")
 	}
 	return nil
 }
 
-// order makes of the flags what is to be played. Its error is a mistake of the caller's.
-func (s simulation) order(path string) (rehearsal.Order, error) {
-	if s.days <= 0 || s.days > 3650 {
+// order makes of the flags what is to be played; chosen tells which of them the caller wrote. Its error is a mistake of his.
+func (s simulation) order(path string, chosen func(flag string) bool) (rehearsal.Order, error) {
+	if chosen("days") && (s.days <= 0 || s.days > 3650) {
 		return rehearsal.Order{}, fmt.Errorf("--days %v: write a number above 0, at most 3650", s.days)
 	}
 	if s.servers < 1 || s.servers > 9 {
 		return rehearsal.Order{}, fmt.Errorf("--servers %d: write a number from 1 to 9", s.servers)
+	}
+	if s.operator < 0 {
+		return rehearsal.Order{}, fmt.Errorf("--operator %s: write a duration, or 0 for nobody", s.operator)
 	}
 	loaded, err := config.Load(path)
 	if err != nil {
@@ -112,18 +135,71 @@ func (s simulation) order(path string) (rehearsal.Order, error) {
 	if order.Seed == 0 {
 		order.Seed = uint64(rand.Uint32()) //nolint:gosec // the seed is printed; it is no secret
 	}
-	if s.faults != "" {
-		list, err := sim.ParseKinds(s.faults)
-		if err != nil {
-			return rehearsal.Order{}, fmt.Errorf("--faults: %w", err)
-		}
-		order.Weather = rehearsal.Faults{Kinds: list}
+	if order, err = s.weather(order, chosen); err != nil {
+		return rehearsal.Order{}, err
 	}
 	return order, order.Check()
 }
 
-func (c *commander) tellOutcome(o rehearsal.Outcome, asJSON bool) error {
-	if asJSON {
+// weather puts what goes wrong into the order.
+func (s simulation) weather(order rehearsal.Order, chosen func(flag string) bool) (rehearsal.Order, error) {
+	switch {
+	case s.scenario != "":
+		script, err := scenario.LoadScript(s.scenario)
+		if err != nil {
+			return order, err
+		}
+		return rehearsal.Story{Script: script}.Adapt(order, func(setting string) bool {
+			return chosen(map[string]string{"run": "days"}[setting]) || chosen(setting)
+		})
+	case s.trace != "":
+		recorded, err := readTrace(s.trace)
+		if err != nil {
+			return order, err
+		}
+		order.Weather = recorded
+		if !chosen("days") {
+			order.Horizon = recorded.Span()
+		}
+	case s.faults != "":
+		list, err := sim.ParseKinds(s.faults)
+		if err != nil {
+			return order, fmt.Errorf("--faults: %w", err)
+		}
+		order.Weather = rehearsal.Faults{Kinds: list}
+	}
+	return order, nil
+}
+
+// readTrace reads a trace. Its error has a line for each problem, with its place.
+func readTrace(path string) (rehearsal.Recorded, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return rehearsal.Recorded{}, err
+	}
+	defer file.Close()
+	read, err := trace.Read(file)
+	var problems trace.Problems
+	if errors.As(err, &problems) {
+		lines := make([]string, 0, len(problems)+1)
+		for _, p := range problems {
+			lines = append(lines, fmt.Sprintf("%s: %s", path, p))
+		}
+		return rehearsal.Recorded{}, errors.New(strings.Join(append(lines, path+" is no trace: "+count(len(problems), "problem")), "\n"))
+	}
+	if err != nil {
+		return rehearsal.Recorded{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return rehearsal.Recorded{Name: path, File: read}, nil
+}
+
+func (c *commander) tellOutcome(o rehearsal.Outcome, s simulation) error {
+	if s.found != "" && len(o.Found) > 0 {
+		if err := os.WriteFile(s.found, []byte(o.Found[0].File), 0o644); err != nil { //nolint:gosec // a story has no secrets
+			return err
+		}
+	}
+	if s.json {
 		return printJSON(c.Out, o)
 	}
 	paper := screenOf(c.Out, c.Getenv).paper()
@@ -131,6 +207,10 @@ func (c *commander) tellOutcome(o rehearsal.Outcome, asJSON bool) error {
 	for _, f := range o.Fleets {
 		lines = append(lines, "")
 		lines = append(lines, paper.rehearsed(f)...)
+	}
+	for _, f := range o.Found {
+		lines = append(lines, "")
+		lines = append(lines, paper.found(f, s.found)...)
 	}
 	lines = append(lines, "", paper.verdictOn(o))
 	_, err := io.WriteString(c.Out, strings.Join(lines, "\n")+"\n")
@@ -146,8 +226,8 @@ func (p paper) rehearsed(f rehearsal.Fleet) []string {
 	for _, s := range f.Options.Spec.Repair.Steps {
 		steps = append(steps, string(s.Kind))
 	}
-	lines := []string{fmt.Sprintf("%s: %s on %s, %s days, %s, hale %s (%s)", p.paint(strong, string(f.Name)), count(f.Size, "machine"),
-		count(f.Hosts, "host"), number(f.Days), count(f.Servers, "server"), prose.Mode(f.Mode), strings.Join(steps, ", "))}
+	lines := []string{fmt.Sprintf("%s: %s on %s, %s, %s, hale %s (%s)", p.paint(strong, string(f.Name)), count(f.Size, "machine"),
+		count(f.Hosts, "host"), length(f.Options.Horizon), count(f.Servers, "server"), prose.Mode(f.Mode), strings.Join(steps, ", "))}
 	lines = append(lines, p.faults(f.Faults)...)
 	for _, part := range []struct {
 		title  string
@@ -158,6 +238,9 @@ func (p paper) rehearsed(f rehearsal.Fleet) []string {
 	lines = append(lines, p.score(f.Score)...)
 	for _, w := range f.Warnings {
 		lines = append(lines, "  "+p.paint(yellow, "mind")+"   "+w)
+	}
+	for _, u := range f.Unexpected {
+		lines = append(lines, "  "+p.paint(red, "NOT SO")+" "+u)
 	}
 	for i, m := range f.Wrong {
 		if i == mostWrong {
@@ -170,6 +253,20 @@ func (p paper) rehearsed(f rehearsal.Fleet) []string {
 		}
 	}
 	return lines
+}
+
+// found renders the least that does it again, or says in which file it is.
+func (p paper) found(f rehearsal.Found, file string) []string {
+	left := "as little as was found in the time"
+	if f.Whole {
+		left = "nothing more can be left out"
+	}
+	said := fmt.Sprintf("%s breaks law %s again with %d of its %s; %s", p.paint(strong, f.Fleet), f.Law, f.Events, count(f.Of, "event"), left)
+	if file != "" {
+		return []string{said + ": hale test " + file}
+	}
+	return append([]string{said + ". Save this as found.txt, and play it with: hale test found.txt", ""},
+		strings.Split(strings.TrimRight(f.File, "\n"), "\n")...)
 }
 
 func misdeed(m rehearsal.Misdeed) string {
@@ -259,6 +356,14 @@ func (p paper) score(s sim.Score) []string {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// length renders whole days as such, and anything else as a span.
+func length(d time.Duration) string {
+	if days := int(d / (24 * time.Hour)); days > 0 && d%(24*time.Hour) == 0 {
+		return count(days, "day")
+	}
+	return prose.Span(d)
+}
 
 // number renders a figure without needless digits.
 func number(f float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") }

@@ -135,7 +135,7 @@ func changed(a, b api.Status) bool {
 	for _, s := range []*api.Status{&a, &b} {
 		s.Fleets = append([]api.Fleet(nil), s.Fleets...)
 		for i := range s.Fleets {
-			s.Fleets[i].Provider.Since = time.Time{} // reckoned from another clock, it trembles
+			s.Fleets[i].Provider.Since, s.Fleets[i].Vantage.Since = time.Time{}, time.Time{} // reckoned from another clock, they tremble
 			s.Fleets[i].Machines = append([]api.Machine(nil), s.Fleets[i].Machines...)
 			for k := range s.Fleets[i].Machines {
 				s.Fleets[i].Machines[k] = still(s.Fleets[i].Machines[k])
@@ -200,6 +200,12 @@ func (p paper) fleet(f api.Fleet, now time.Time) []string {
 	} else {
 		add(red, "provider %s %s", f.Provider.Name, provider)
 	}
+	switch {
+	case f.Vantage.Doubt.Code != "":
+		add(red, "SIGHT IN DOUBT for %s: %s", prose.Span(now.Sub(f.Vantage.DoubtSince)), f.Vantage.Doubt.Text)
+	case f.Vantage.Standing == string(fleet.VantageUnknown):
+		add(yellow, "no canary answers")
+	}
 	if f.Mode == string(fleet.ModeObserve) {
 		add(yellow, "only watched")
 	}
@@ -210,7 +216,29 @@ func (p paper) fleet(f api.Fleet, now time.Time) []string {
 	if f.Provider.Detail != "" {
 		lines = append(lines, "  "+p.paint(faint, clip(f.Provider.Detail, max(0, p.width-2))))
 	}
+	for _, parent := range f.Parents {
+		lines = append(lines, "  "+p.paint(red, clip(parentLine(parent, now), max(0, p.width-2))))
+	}
 	return append(lines, p.table("  ", machineColumns(f, now))...)
+}
+
+// parentLine tells of the incident of a domain, and of the machines under it.
+func parentLine(i api.Parent, now time.Time) string {
+	said := fmt.Sprintf("incident %s for %s: %s", i.ID, prose.Span(now.Sub(i.Opened)), i.Text)
+	if n := len(i.Children); n > 0 {
+		said += fmt.Sprintf("; %d held together: %s", n, named(i.Children))
+	}
+	return said
+}
+
+// fewNames is how many machines are named before the others are only counted.
+const fewNames = 5
+
+func named(names []string) string {
+	if len(names) <= fewNames+1 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:fewNames], ", "), len(names)-fewNames)
 }
 
 // headline joins the parts behind the name; where it is too narrow, without colours and cut.
@@ -285,6 +313,8 @@ func doing(m api.Machine) cell {
 			step = m.Repair.Kind // not on the ladder
 		}
 		return cell{step + ", " + m.Repair.Phase, yellow}
+	case m.Waiting.Code == string(fleet.ReasonSharedFate) && m.Incident != nil && m.Incident.Parent != "":
+		return cell{"held: " + m.Incident.Parent, yellow}
 	case m.Waiting.Code != "":
 		return cell{"held: " + m.Waiting.Code, yellow}
 	}
@@ -297,6 +327,14 @@ func (p paper) attention(s api.Status, now time.Time) []string {
 	for _, f := range s.Fleets {
 		if f.Brake.Engaged {
 			lines = append(lines, fmt.Sprintf("  %s: the brake is on: %s", f.Name, prose.Advice(fleet.ReasonBrake)))
+		}
+		for _, i := range f.Parents {
+			if i.Paged {
+				lines = append(lines, fmt.Sprintf("  %s: %s (incident %s): %s", f.Name, i.Text, i.ID, prose.Advice(fleet.ReasonSharedFate)))
+			}
+		}
+		if d := f.Vantage.Doubt; d.Code != "" {
+			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, d.Text, d.Advice))
 		}
 		if !f.Acting && f.NotActing.Advice != "" {
 			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, f.NotActing.Text, f.NotActing.Advice))

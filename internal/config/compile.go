@@ -19,6 +19,7 @@ func compile(doc document, f *finder) *Config {
 		known[n.name] = n.value.kind
 		c.Providers = append(c.Providers, compileProvider(n, f))
 	}
+	c.Vantage = compileVantage(doc.vantage, f)
 	fleets := map[string]bool{}
 	for _, n := range doc.fleets.value {
 		fleets[n.name] = true
@@ -54,8 +55,8 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 		foreign(f, p.Type, d.boot, d.latency)
 	case p.Type == ProviderSimulated:
 		p.Simulated = Simulated{Boot: d.boot.value, Latency: d.latency.value}
+		p.Hosts = compilePlaces(d.hosts.value, f)
 		foreign(f, p.Type, d.uri, d.stateDir)
-		foreign(f, p.Type, d.hosts)
 	}
 	return p
 }
@@ -89,14 +90,55 @@ func compileHosts(n named[providerDraft], f *finder) []Host {
 		f.add(n.under("uri"), "is missing", "add uri: qemu:///system, or hosts")
 		return nil
 	}
-	var hosts []Host
 	for _, h := range d.hosts.value {
+		if h.value.uri.how == absent && h.how == given {
+			f.add(h.under("uri"), "is missing", "add uri: qemu+tcp://h1/system")
+		}
 		checkURI(h.value.uri, f)
-		once(hosts, h.value, f)
-		hosts = append(hosts, Host{Name: fleet.HostName(h.value.name.value), URI: h.value.uri.value})
+	}
+	return hostsOf(d.hosts.value, f)
+}
+
+// compilePlaces reads the hosts of a provider that has no daemons.
+func compilePlaces(hosts []at[hostDraft], f *finder) []Host {
+	for _, h := range hosts {
+		foreign(f, ProviderSimulated, h.value.uri)
+	}
+	return hostsOf(hosts, f)
+}
+
+func hostsOf(drafts []at[hostDraft], f *finder) []Host {
+	var hosts []Host
+	for _, h := range drafts {
+		d := h.value
+		once(hosts, d, f)
+		hosts = append(hosts, Host{Name: fleet.HostName(d.name.value), URI: d.uri.value, Place: fleet.Place{
+			Rack: d.rack.value, Room: d.room.value, Zone: d.zone.value, Storage: d.storage.value}})
 	}
 	slices.SortFunc(hosts, func(a, b Host) int { return strings.Compare(string(a.Name), string(b.Name)) })
 	return hosts
+}
+
+func compileVantage(v at[vantageDraft], f *finder) Vantage {
+	if !v.known() {
+		return Vantage{}
+	}
+	d := v.value
+	out := Vantage{Gateway: d.gateway.value, Every: d.every.value, Timeout: d.timeout.value}
+	for _, a := range d.canaries.value {
+		if a.known() && slices.Contains(out.Canaries, a.value) {
+			f.add(a.spot, fmt.Sprintf("%s is named twice", a.value), "name each canary once")
+		}
+		out.Canaries = append(out.Canaries, a.value)
+	}
+	switch {
+	case d.timeout.known() && d.every.known() && d.timeout.value >= d.every.value:
+		f.add(d.timeout.spot, fmt.Sprintf("%s is not shorter than every, %s", formatDuration(d.timeout.value), formatDuration(d.every.value)),
+			"raise every or lower timeout")
+	case !out.Watched() && !d.canaries.written():
+		f.add(v.spot, "names nobody to ask", "add canaries: [10.0.0.1], or gateway: true")
+	}
+	return out
 }
 
 // once reports a name or an address that an earlier host has: one host under two names would be judged twice.

@@ -21,6 +21,7 @@ type fleetCompiler struct {
 func (c *fleetCompiler) compile() fleet.Spec {
 	d := c.draft
 	template := c.template()
+	loss := c.loss(template)
 	return fleet.Spec{
 		Name:          fleet.Name(c.name),
 		Provider:      c.provider(),
@@ -28,8 +29,9 @@ func (c *fleetCompiler) compile() fleet.Spec {
 		Template:      template,
 		Checks:        c.checks(),
 		UnhealthyWhen: c.unhealthyWhen(),
-		Repair:        c.repair(c.loss(template)),
+		Repair:        c.repair(loss),
 		Limits:        c.limits(),
+		SharedFate:    c.sharedFate(loss),
 		Mode:          d.mode.value,
 		Grace:         d.grace.value,
 		BuildWithin:   d.buildWithin.value,
@@ -154,6 +156,24 @@ func (c *fleetCompiler) limits() fleet.Limits {
 			ReleaseAfter: d.brake.value.releaseAfter.value,
 		},
 	}
+}
+
+// sharedFate judges the policy for parent incidents. An evacuation needs a recreate step; a loss is what is wrong with one.
+func (c *fleetCompiler) sharedFate(loss *flaw) fleet.SharedFate {
+	d := c.draft.sharedFate.value
+	if d.then.given() && d.then.value == fleet.FateEvacuate && !c.recreates(loss) {
+		c.add(d.then.spot, "evacuate needs the step recreate", "add recreate to repair.steps, or choose page or wait")
+	}
+	return fleet.SharedFate{Then: d.then.value, AtLeast: d.atLeast.value, Wait: d.wait.value}
+}
+
+// recreates reports whether the ladder has the step recreate, as written or by default.
+func (c *fleetCompiler) recreates(loss *flaw) bool {
+	steps := c.draft.repair.value.steps
+	if steps.how == absent {
+		return loss == nil
+	}
+	return slices.ContainsFunc(steps.value, func(s at[stepDraft]) bool { return s.value.kind == fleet.StepRecreate })
 }
 
 func (c *fleetCompiler) repair(loss *flaw) fleet.RepairPolicy {

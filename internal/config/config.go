@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,13 +16,28 @@ import (
 type Config struct {
 	Providers []Provider   // sorted by name
 	Fleets    []fleet.Spec // sorted by name
+	Vantage   Vantage
 }
+
+// Vantage says how hale's own sight is watched. The zero value: it is not.
+type Vantage struct {
+	// Canaries are pinged; each once, in the file's order.
+	Canaries []netip.Addr
+	// Gateway makes the default gateway a canary, too.
+	Gateway bool
+	Every   time.Duration
+	Timeout time.Duration // shorter than Every
+}
+
+// Watched reports whether there is, or may be, a canary.
+func (v Vantage) Watched() bool { return v.Gateway || len(v.Canaries) > 0 }
 
 // Provider is one hypervisor, or set of hypervisor hosts, that fleets live on.
 type Provider struct {
 	Name fleet.ProviderName
 	Type ProviderType
-	// Hosts has at least one entry under libvirt, sorted by name; one given by a bare uri has an empty name.
+	// Hosts are sorted by name. Under libvirt there is at least one, and one given by a bare uri has an empty name; a simulated
+	// provider without any has a single host with an empty name.
 	Hosts []Host
 	// StateDir is the folder, on each host, for the disks and seeds of instances. ProviderLibvirt only.
 	StateDir string
@@ -40,10 +56,14 @@ const (
 	ProviderSimulated ProviderType = "simulated"
 )
 
-// Host is one libvirt daemon.
+// Host is one hypervisor host.
 type Host struct {
 	Name fleet.HostName
-	URI  string // of a form that the adapter speaks: qemu:///system, qemu+unix://…?socket=…, qemu+tcp://host/system
+	// URI is its libvirt daemon, in a form that the adapter speaks: qemu:///system, qemu+unix://…?socket=…, qemu+tcp://host/system.
+	// ProviderLibvirt only.
+	URI string
+	// Place is where it stands, as far as the operator says.
+	Place fleet.Place
 }
 
 // Simulated says how the simulated provider behaves.
@@ -128,6 +148,12 @@ func parseAll(sources []source) (*Config, error) {
 func (d *document) merge(other document, f *finder) {
 	d.providers = mergeNamed(d.providers, other.providers, f)
 	d.fleets = mergeNamed(d.fleets, other.fleets, f)
+	switch {
+	case d.vantage.how == absent:
+		d.vantage = other.vantage
+	case other.vantage.how != absent:
+		f.add(other.vantage.spot, fmt.Sprintf("is there already, at %s", d.vantage.place), "keep one of the two")
+	}
 }
 
 func mergeNamed[V any](into, more at[[]named[V]], f *finder) at[[]named[V]] {

@@ -95,7 +95,8 @@ fleets:
 			Limits: fleet.Limits{
 				InRepair: 1, InBuild: 3, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second},
 			},
-			Mode: fleet.ModeAct, Grace: time.Minute, BuildWithin: 5 * time.Minute, BlindAfter: 5 * time.Minute,
+			SharedFate: fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute},
+			Mode:       fleet.ModeAct, Grace: time.Minute, BuildWithin: 5 * time.Minute, BlindAfter: 5 * time.Minute,
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

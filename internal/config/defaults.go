@@ -45,6 +45,13 @@ const (
 	defaultBrakeAtLeast      = 2
 	defaultBrakeReleaseAfter = 30 * time.Second
 
+	defaultFateThen    = fleet.FatePage
+	defaultFateAtLeast = 3
+	defaultFateWait    = 10 * time.Minute
+
+	defaultCanaryEvery   = time.Second
+	defaultCanaryTimeout = 500 * time.Millisecond
+
 	defaultMode        = fleet.ModeAct
 	defaultGrace       = time.Minute
 	defaultBuildWithin = 5 * time.Minute

@@ -85,6 +85,7 @@ fleets:
 	fleetKeys := strings.ReplaceAll(presets(web), ", ", "\n    ")
 	fleetKeys += "\n    limits: {" + strings.TrimPrefix(presets(web.Properties["limits"]), ", ") +
 		", brake: {" + strings.TrimPrefix(presets(web.Properties["limits"].Properties["brake"]), ", ") + "}}"
+	fleetKeys += "\n    shared_fate: {" + strings.TrimPrefix(presets(web.Properties["shared_fate"]), ", ") + "}"
 	repair := presets(web.Properties["repair"]) +
 		", fence: {" + strings.TrimPrefix(presets(web.Properties["repair"].Properties["fence"]), ", ") + "}"
 	full := text(presets(provider), presets(web.Properties["template"]), presets(check), presets(check.Properties["http"]),

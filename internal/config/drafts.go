@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"time"
 
 	"hale/internal/fleet"
@@ -11,6 +12,7 @@ import (
 type document struct {
 	providers at[[]named[providerDraft]]
 	fleets    at[[]named[fleetDraft]]
+	vantage   at[vantageDraft]
 }
 
 type providerDraft struct {
@@ -24,8 +26,8 @@ type providerDraft struct {
 }
 
 type hostDraft struct {
-	name at[string]
-	uri  at[string]
+	name, uri                 at[string]
+	rack, room, zone, storage at[string]
 }
 
 type fleetDraft struct {
@@ -36,6 +38,7 @@ type fleetDraft struct {
 	unhealthyWhen  at[conditionDraft]
 	repair         at[repairDraft]
 	limits         at[limitsDraft]
+	sharedFate     at[sharedFateDraft]
 	onExternalStop at[stopDraft]
 	mode           at[fleet.Mode]
 	grace          at[time.Duration]
@@ -125,6 +128,19 @@ type brakeDraft struct {
 	percent      at[int]
 	atLeast      at[int]
 	releaseAfter at[time.Duration]
+}
+
+type sharedFateDraft struct {
+	then    at[fleet.FateAnswer]
+	atLeast at[int]
+	wait    at[time.Duration]
+}
+
+type vantageDraft struct {
+	canaries at[[]at[netip.Addr]]
+	gateway  at[bool]
+	every    at[time.Duration]
+	timeout  at[time.Duration]
 }
 
 // stopDraft is what a stop by somebody else means: a word, or for how long to hold.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,6 +160,22 @@ func text(noun, example string) scalar[string] {
 		},
 		format: func(s string) any { return s },
 		json:   schema{Type: "string", MinLength: 1, noun: strings.TrimPrefix(strings.TrimPrefix(noun, "a "), "an ")},
+	}
+}
+
+// address is a literal IP address.
+func address() scalar[netip.Addr] {
+	return scalar[netip.Addr]{
+		noun: "an IP address", example: "10.0.0.1", forms: []form{formText},
+		parse: func(text string) (netip.Addr, *flaw) {
+			a, err := netip.ParseAddr(text)
+			if err != nil || a.IsUnspecified() || a.IsMulticast() {
+				return netip.Addr{}, flawf("write for example 10.0.0.1 or fd00::1", "%q is not the IP address of a machine", text)
+			}
+			return a.Unmap(), nil
+		},
+		format: func(a netip.Addr) any { return a.String() },
+		json:   schema{Type: "string", MinLength: 2, noun: "IP address"},
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"time"
 
 	"hale/internal/fleet"
@@ -17,12 +18,15 @@ func documentShape() object[document] {
 			may("fleets", "The fleets, by name. A fleet's machines are called after it: `web-1`, `web-2` and so on.",
 				mapping[fleetDraft]{key: "FLEET", each: fleetShape()},
 				func(d *document) *at[[]named[fleetDraft]] { return &d.fleets }),
+			may("vantage", "How hale finds out whether the fault is on its own side. Without it, only the provider's word helps: when more than "+
+				"half of a fleet, and at least three machines, fall silent at once although they run, hale holds and pages.", vantageShape(),
+				func(d *document) *at[vantageDraft] { return &d.vantage }),
 		},
 		later: map[string]string{
 			"notify":    "take it out; pages are in the log and in hale status",
 			"alarms":    "take it out",
 			"workflows": "take it out",
-			"vantages":  "take it out",
+			"vantages":  "checks run where hale runs; for its own network see vantage",
 			"limits":    "limits are per fleet for now: fleets.FLEET.limits",
 		},
 	}
@@ -38,7 +42,7 @@ func providerShape() object[providerDraft] {
 			may("uri", "libvirt only: the one daemon, as `qemu:///system`, `qemu:///session`, `qemu+unix:///system?socket=/path` "+
 				"or `qemu+tcp://host/system`. It needs exactly one of uri and hosts.", text("a libvirt address", "qemu:///system"),
 				func(p *providerDraft) *at[string] { return &p.uri }),
-			may("hosts", "libvirt only: several daemons; a machine that is recreated may land on another one.",
+			may("hosts", "Several hosts; a machine that is recreated may land on another one. Under libvirt each has a daemon.",
 				list[hostDraft]{noun: "one host", each: hostShape()},
 				func(p *providerDraft) *at[[]at[hostDraft]] { return &p.hosts }),
 			or("state_dir", defaultStateDir, "libvirt only: the folder, on each host, for the disks and seeds of instances.",
@@ -62,8 +66,40 @@ func providerShape() object[providerDraft] {
 func hostShape() object[hostDraft] {
 	return object[hostDraft]{fields: []field[hostDraft]{
 		must("name", "h1", "The host's name within the provider.", name(), func(h *hostDraft) *at[string] { return &h.name }),
-		must("uri", "qemu+tcp://h1/system", "Its libvirt daemon, as in uri of the provider.",
+		may("uri", "libvirt only, and needed there: its libvirt daemon, as in uri of the provider.",
 			text("a libvirt address", "qemu+tcp://h1/system"), func(h *hostDraft) *at[string] { return &h.uri }),
+		may("rack", "The rack that it stands in, whose machines share a fate. See fleets.FLEET.shared_fate.", text("a rack", "r1"),
+			func(h *hostDraft) *at[string] { return &h.rack }),
+		may("room", "The room that it stands in.", text("a room", "m1"), func(h *hostDraft) *at[string] { return &h.room }),
+		may("zone", "The zone that it stands in.", text("a zone", "z1"), func(h *hostDraft) *at[string] { return &h.zone }),
+		may("storage", "What its machines' disks lie on, where several hosts share it.", text("a storage", "nas1"),
+			func(h *hostDraft) *at[string] { return &h.storage }),
+	}}
+}
+
+func vantageShape() object[vantageDraft] {
+	return object[vantageDraft]{fields: []field[vantageDraft]{
+		may("canaries", "Addresses that answer pings as long as hale's own network works. When none does, hale takes itself to be cut off: "+
+			"checks count for nothing, nothing begins, and a person is paged once.",
+			list[netip.Addr]{noun: "one address", each: address()}, func(v *vantageDraft) *at[[]at[netip.Addr]] { return &v.canaries }),
+		or("gateway", false, "Take the default gateway of hale's server for a canary, too, as the system names it when hale starts.", boolean(),
+			func(v *vantageDraft) *at[bool] { return &v.gateway }),
+		or("every", defaultCanaryEvery, "The time from one ping to the next. No longer than that of the fastest check, or a machine is down before "+
+			"the canaries are.", duration(100*time.Millisecond, time.Hour), func(v *vantageDraft) *at[time.Duration] { return &v.every }),
+		or("timeout", defaultCanaryTimeout, "When no answer is a failure; shorter than every.", duration(10*time.Millisecond, time.Minute),
+			func(v *vantageDraft) *at[time.Duration] { return &v.timeout }),
+	}}
+}
+
+func sharedFateShape() object[sharedFateDraft] {
+	return object[sharedFateDraft]{fields: []field[sharedFateDraft]{
+		or("then", defaultFateThen, "What follows. Machines that are only silent are held in any case, and what the cause left off is started. "+
+			"`page`: tell a person at once, once for all of them. `wait`: tell one when it lasts longer than wait. `evacuate`: when it lasts longer than wait, "+
+			"tell one and recreate the machines on hosts outside the domain; needs the step recreate, and the usual proof that the old instance is off.",
+			choice(nil, fleet.FateWait, fleet.FatePage, fleet.FateEvacuate), func(s *sharedFateDraft) *at[fleet.FateAnswer] { return &s.then }),
+		or("at_least", defaultFateAtLeast, "In machines; fewer are never taken for a shared fate.", integer(2, maxSize),
+			func(s *sharedFateDraft) *at[int] { return &s.atLeast }),
+		or("wait", defaultFateWait, "How long it may last.", duration(0, 24*time.Hour), func(s *sharedFateDraft) *at[time.Duration] { return &s.wait }),
 	}}
 }
 
@@ -85,6 +121,9 @@ func fleetShape() object[fleetDraft] {
 			part("repair", "How a machine is repaired.", repairShape(), func(f *fleetDraft) *at[repairDraft] { return &f.repair }),
 			part("limits", "How much may be done to the fleet at once.", limitsShape(),
 				func(f *fleetDraft) *at[limitsDraft] { return &f.limits }),
+			part("shared_fate", "When at least half of a domain's machines fail, and so many would hardly do so by chance, they share a fate: one incident, "+
+				"whose machines are held. Domains are hosts, what their labels name (rack, room, zone, storage), and networks.", sharedFateShape(),
+				func(f *fleetDraft) *at[sharedFateDraft] { return &f.sharedFate }),
 			may("on_external_stop", "What a stop by somebody else means. `hold`: leave the machine alone for a while, then page; "+
 				"`{hold: 30m}` says for how long. `heal`: treat it like a failure.", stopShape(),
 				func(f *fleetDraft) *at[stopDraft] { return &f.onExternalStop }).said("hold for " + formatDuration(defaultStopHold)),

@@ -47,6 +47,9 @@ func Decide(s fleet.Snapshot) Decision {
 	works := r.judgeAll()
 	r.findParents(works)
 	r.heedProvider(works)
+	if s.Whole.Doubt.Reason != "" && r.sit.Whole.Doubt.Reason == "" {
+		r.findParents(works) // hale trusts its eyes again, and nothing may begin before this is known
+	}
 	r.shareFates(works)
 	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole}
 	r.sit.Brake = d.Brake
@@ -155,6 +158,7 @@ func (r *round) asleep(v *fleet.View) bool {
 	}
 	switch {
 	case r.afresh, v.Due, m.Repair != nil, len(m.Strays) > 0, m.Health.Grace != 0,
+		r.s.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown, // what its checks said counts no more
 		len(v.Seen) > 1 || len(v.Seen) == 1 && v.Seen[0].Instance.ID != m.Current.ID:
 		return false
 	case m.Incident == nil:

@@ -60,6 +60,27 @@ func TestAnIsolatedVantageTouchesNobody(t *testing.T) {
 	}
 }
 
+// What is down and held when the canaries fall silent is not known to be down any more, though nothing is heard of it.
+func TestIsolationReachesWhatIsHeldAlready(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.see(fleet.VantageOK)
+	tl.say(fleet.StandingDown, 0, 1, 2)
+	tl.pass(time.Minute)
+	tl.say(fleet.StandingFailing, 3)
+	tl.pass(time.Second)
+	if !tl.s.Brake.Engaged {
+		t.Fatal("the brake is off")
+	}
+	tl.see(fleet.VantageIsolated)
+	tl.pass(2 * time.Second)
+	for i := range 4 {
+		if h := tl.s.Machines[i].Machine.Health; h.Verdict != fleet.VerdictUnknown || h.Result != fleet.ResultIsolated {
+			t.Errorf("web-%d: %+v", i+1, h)
+		}
+	}
+}
+
 func TestAfterIsolationEverythingIsJudgedAfresh(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)
@@ -209,4 +230,26 @@ func TestARestartDoesNotPageADoubtAgain(t *testing.T) {
 	tl.see(fleet.VantageIsolated)
 	tl.pass(time.Hour)
 	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
+}
+
+// Everything falls silent, and all but one rack answer again: when the doubt ends, that rack's silence is a shared fate before
+// it is fifteen repairs.
+func TestWhatStaysSilentAfterADoubtSharesAFate(t *testing.T) {
+	t.Parallel()
+	tl := street(t, 6)
+	for n := range 6 {
+		tl.say(fleet.StandingDown, tl.rack(n)...)
+	}
+	tl.pass(time.Minute)
+	for n := 1; n < 6; n++ {
+		tl.say(fleet.StandingUp, tl.rack(n)...)
+	}
+	tl.pass(time.Second)
+	tl.say(fleet.StandingDown, tl.rack(0)...)
+	tl.pass(30 * time.Minute)
+	tl.wantCount("repairs", tl.repairs(), 0)
+	tl.wantCount("children", tl.children(), len(tl.rack(0)))
+	if d := tl.s.Whole.Doubt; d != (fleet.Doubt{}) {
+		t.Errorf("the doubt is left: %+v", d)
+	}
 }

@@ -276,6 +276,27 @@ func TestABlindVantageDestroysNoBuilds(t *testing.T) {
 }
 
 // L1: an administrator migrates the machines, and one of them fails later.
+// The provider says "not found" where the machine was, and its listing is complete, successful and empty: no proof of anything.
+func TestAMachineThatMovedIsNotGoneBecauseAListIsEmpty(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, ladder(web(3), fleet.StepRecreate), func(s *story) {
+		s.grown()
+		began, old := time.Now(), s.id(2)
+		lift := s.inject(simulated.EmptyLists{})
+		to := fleet.HostName("h1")
+		if s.machine(2).Current.Host == "h1" {
+			to = "h2"
+		}
+		s.world.Migrate(old, to)
+		s.pass(20 * time.Minute)
+		if n := len(s.calls(fleet.OpCreate, began)); n > 0 || s.id(2) != old {
+			s.t.Errorf("%d machines were built in the place of those that an empty list does not show", n)
+		}
+		lift()
+		s.await(time.Minute, "all is well again", s.allHealthy)
+	})
+}
+
 func TestAMigratedMachineIsFollowed(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, ladder(web(3), fleet.StepRecreate), func(s *story) {

@@ -21,12 +21,13 @@ type Fleet struct {
 	Probes probe.Engine
 }
 
-// Options are what an Engine is made of. All are needed.
+// Options are what an Engine is made of. All are needed but Vantage.
 type Options struct {
 	Store   state.Store
 	Server  string // this server's name, for the owner's key
 	Sources []Source
 	Fleets  []Fleet
+	Vantage Vantage
 	Logger  *slog.Logger
 }
 

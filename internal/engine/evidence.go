@@ -26,6 +26,8 @@ func (t *term) minds(now fleet.Now) {
 	case deaf:
 		t.log.Warn("the probes' watermark is stale: what the checks said counts no more")
 		t.picture.Deafen(fleet.ResultLate)
+		t.canaries.Forget(fleet.ResultLate, now)
+		t.lookAround()
 	default:
 		t.picture.Listen(now)
 		for _, e := range t.probes.Snapshot() {
@@ -52,6 +54,10 @@ func (t *term) hear(r probe.Report) {
 }
 
 func (t *term) hearEdge(e probe.Edge) {
+	if e.Machine == canaryMachine {
+		t.hearCanary(e)
+		return
+	}
 	t.picture.Hear(picture.Edge{
 		Machine: e.Machine, Check: e.Check, Epoch: e.Epoch, Standing: e.Standing, Result: e.Result, Detail: e.Detail,
 		Since: t.clock.instant(e.At),
@@ -80,8 +86,9 @@ func (t *term) see(ctx context.Context, r report) {
 
 // confirmAbsence asks for an instance that a complete listing does not have: only then is it gone.
 func (t *term) confirmAbsence(ctx context.Context, d picture.Doubt) {
+	q := t.question(d.Index, d.Instance.ID, d.Instance.Host)
 	t.wg.Go(func() {
-		s := t.observation(ctx, d.Instance.ID, d.Instance.Host)
+		s := t.observation(ctx, q)
 		t.tell(ctx, func(t *term) {
 			t.picture.Answered(d.Instance.ID)
 			if s != nil {
@@ -91,28 +98,39 @@ func (t *term) confirmAbsence(ctx context.Context, d picture.Doubt) {
 	})
 }
 
+// question is about one instance. The witnesses are other machines' instances, without which no listing is believed.
+type question struct {
+	id        fleet.InstanceID
+	host      fleet.HostName
+	witnesses []fleet.InstanceID
+}
+
+func (t *term) question(index int, id fleet.InstanceID, host fleet.HostName) question {
+	return question{id, host, t.picture.Witnesses(index)}
+}
+
 // observation asks for one instance; a nil sighting means that nothing was learnt.
-func (t *term) observation(ctx context.Context, id fleet.InstanceID, host fleet.HostName) *fleet.Sighting {
+func (t *term) observation(ctx context.Context, q question) *fleet.Sighting {
 	asked := t.clock.now().Mono
 	octx, cancel := context.WithTimeout(ctx, observeLimit)
 	defer cancel()
-	i, err := t.sentinel.src.Adapter.Get(octx, refTo(id, host, fleet.Mark{}))
+	i, err := t.sentinel.src.Adapter.Get(octx, refTo(q.id, q.host, fleet.Mark{}))
 	switch {
 	case err == nil:
 		return &fleet.Sighting{Instance: i, Asked: asked}
 	case fault.Is(err, fault.NotFound):
-		return t.absence(octx, id, host)
+		return t.absence(octx, q)
 	}
-	t.log.Debug("no observation", "instance", id, "err", err)
+	t.log.Debug("no observation", "instance", q.id, "err", err)
 	return nil
 }
 
 // absence follows up a "not found". An instance is gone only if a complete listing, by the very provider that we know,
 // does not have it on any host either: it may have been migrated, and another provider would have none of ours.
-func (t *term) absence(ctx context.Context, id fleet.InstanceID, host fleet.HostName) *fleet.Sighting {
+func (t *term) absence(ctx context.Context, q question) *fleet.Sighting {
 	asked := t.clock.now().Mono
 	if err := t.sentinel.vouch(ctx); err != nil {
-		t.log.Warn("not found, but the provider is not the one we know", "instance", id, "err", err)
+		t.log.Warn("not found, but the provider is not the one we know", "instance", q.id, "err", err)
 		return nil
 	}
 	listing, err := t.sentinel.src.Adapter.List(ctx)
@@ -124,10 +142,16 @@ func (t *term) absence(ctx context.Context, id fleet.InstanceID, host fleet.Host
 			return nil // it may be there
 		}
 	}
+	listed := make(map[fleet.InstanceID]bool, len(listing.Instances))
 	for _, i := range listing.Instances {
-		if i.ID == id {
+		if i.ID == q.id {
 			return &fleet.Sighting{Instance: i, Asked: asked}
 		}
+		listed[i.ID] = true
 	}
-	return &fleet.Sighting{Instance: fleet.Instance{ID: id, Host: host, Power: fleet.PowerGone}, Asked: asked}
+	if !picture.Credible(q.witnesses, func(id fleet.InstanceID) bool { return listed[id] }) {
+		t.log.Warn("not found, but the provider's list does not show its neighbours either", "instance", q.id)
+		return nil
+	}
+	return &fleet.Sighting{Instance: fleet.Instance{ID: q.id, Host: q.host, Power: fleet.PowerGone}, Asked: asked}
 }

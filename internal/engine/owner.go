@@ -32,6 +32,7 @@ type FleetStatus struct {
 type owner struct {
 	spec         fleet.Spec
 	probes       probe.Engine
+	vantage      Vantage
 	clock        *clock
 	sentinel     *sentinel
 	reports      <-chan report
@@ -44,7 +45,7 @@ type owner struct {
 
 func newOwner(f Fleet, c *clock, s *sentinel, opts Options) *owner {
 	o := &owner{
-		spec: f.Spec, probes: f.Probes, clock: c, sentinel: s, reports: s.subscribe(), store: opts.Store,
+		spec: f.Spec, probes: f.Probes, vantage: opts.Vantage, clock: c, sentinel: s, reports: s.subscribe(), store: opts.Store,
 		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name),
 	}
 	o.published.Store(&FleetStatus{Spec: f.Spec, Acting: fleet.ReasonNotOwner})

@@ -39,8 +39,9 @@ func (t *term) tell(ctx context.Context, n news) {
 }
 
 func (t *term) observe(ctx context.Context, index int, id fleet.InstanceID, host fleet.HostName) {
+	q := t.question(index, id, host)
 	t.wg.Go(func() {
-		if s := t.observation(ctx, id, host); s != nil {
+		if s := t.observation(ctx, q); s != nil {
 			t.tell(ctx, func(t *term) { t.picture.Sight(index, *s) })
 		}
 	})
@@ -49,10 +50,10 @@ func (t *term) observe(ctx context.Context, index int, id fleet.InstanceID, host
 // look asks the provider, and then each check once, side by side, at the address that the provider named just now: a
 // machine that moved is not dead.
 func (t *term) look(ctx context.Context, index int, a fleet.Action) {
-	targets := t.forLook(index, a.Scope)
+	targets, q := t.forLook(index, a.Scope), t.question(index, a.Instance, a.Host)
 	t.wg.Go(func() {
 		l := fleet.Look{ID: a.Look, Started: t.clock.now().Mono, Checks: make([]fleet.CheckState, len(targets))}
-		if s := t.observation(ctx, a.Instance, a.Host); s != nil {
+		if s := t.observation(ctx, q); s != nil {
 			l.Seen = *s
 		}
 		var probes sync.WaitGroup

@@ -54,4 +54,5 @@ func (t *term) forsakeAll() {
 			t.point(i, picture.Aim{})
 		}
 	}
+	t.endCanaries()
 }

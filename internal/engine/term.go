@@ -28,9 +28,12 @@ type term struct {
 
 	picture   *picture.Picture // what is known of the fleet
 	catalogue *picture.Catalogue
-	docs      []stored // the beliefs in the store, by the picture's index
-	brakeDoc  stored
-	wholeDoc  stored
+	canaries  *picture.Canaries
+	// canaryEpoch tells this term's canaries from an earlier one's.
+	canaryEpoch uint64
+	docs        []stored // the beliefs in the store, by the picture's index
+	brakeDoc    stored
+	wholeDoc    stored
 
 	trouble string        // the error behind the reason for not acting
 	tryAt   fleet.Instant // when to try the store again
@@ -139,14 +142,16 @@ func (t *term) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	epoch := forsake(t.probes) + 1
 	t.picture = picture.New(picture.Options{
 		Spec: t.spec, Installation: t.installation, Beliefs: beliefs, Brake: brake, Whole: whole,
-		Epoch: forsake(t.probes), FreshID: freshID, Aimed: t.point,
+		Epoch: epoch, FreshID: freshID, Aimed: t.point,
 	}, now)
 	t.docs = make([]stored, t.picture.Len())
 	for i := range t.docs {
 		t.docs[i] = docs[t.picture.View(i).Machine.Name]
 	}
+	t.beginCanaries(now, epoch)
 	t.heard = time.Now()
 	return t.write(ctx, nil, []fleet.Record{t.about(fleet.Record{
 		Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.spec.Size})})

@@ -95,6 +95,13 @@ func (e *Explanation) explainWork(f engine.FleetStatus, v fleet.View) {
 }
 
 func (e *Explanation) explainWaiting(f engine.FleetStatus, m fleet.Machine) {
+	if m.Incident != nil {
+		if p := f.Whole.Parent(m.Incident.Parent); p != nil {
+			e.Now = append(e.Now, fmt.Sprintf("it shares the fate of %s: incident %s, open for %s: %s",
+				Domain(p.Domain), p.ID, Span(f.At.Wall.Sub(p.Opened)), Parent(*p)))
+			e.explainPolicy(f, *p)
+		}
+	}
 	if m.Waiting == "" || m.Waiting == f.Acting {
 		return
 	}
@@ -108,6 +115,8 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, m fleet.Machine) {
 		if left := m.RetryAt.Sub(f.At.Mono); left > 0 {
 			detail = "in " + Span(left)
 		}
+	case fleet.ReasonVantageIsolated, fleet.ReasonVantageDoubtful:
+		detail = f.Vantage.Detail
 	case fleet.ReasonStoppedByPerson:
 		if i := m.Incident; i != nil && i.HoldUntil.After(f.At.Wall) {
 			detail = "a person is paged in " + Span(i.HoldUntil.Sub(f.At.Wall))
@@ -115,6 +124,22 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, m fleet.Machine) {
 	default:
 	}
 	e.hold(m.Waiting, detail)
+}
+
+// explainPolicy says what becomes of a parent that lasts.
+func (e *Explanation) explainPolicy(f engine.FleetStatus, p fleet.Parent) {
+	wait := f.Spec.SharedFate.Wait
+	switch f.Spec.SharedFate.Then {
+	case fleet.FateWait:
+		if left := p.Opened.Add(wait).Sub(f.At.Wall); left > 0 {
+			e.Now = append(e.Now, "a person is paged in "+Span(left)+" if it lasts")
+		}
+	case fleet.FateEvacuate:
+		if left := p.Since.Add(wait).Sub(f.At.Mono); left > 0 {
+			e.Now = append(e.Now, "it is built anew elsewhere in "+Span(left)+" if it lasts")
+		}
+	case fleet.FatePage:
+	}
 }
 
 func (e *Explanation) hold(r fleet.Reason, detail string) {

@@ -127,3 +127,51 @@ func fail(v *fleet.View) {
 	v.Checks[0] = fleet.CheckState{Check: "page", Standing: fleet.StandingDown, Since: fleet.Instant(time.Hour - 12*time.Second),
 		Result: fleet.ResultRefused, Detail: "refused"}
 }
+
+func TestExplainWhatMachinesSufferTogether(t *testing.T) {
+	t.Parallel()
+	evidence := []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s",
+		"the provider says the instance is running at 10.0.0.3"}
+	for name, c := range map[string]struct {
+		change func(s *engine.FleetStatus, v *fleet.View)
+		want   prose.Explanation
+	}{
+		"it shares a fate": {
+			change: func(s *engine.FleetStatus, v *fleet.View) {
+				fail(v)
+				v.Machine.Waiting = fleet.ReasonSharedFate
+				v.Machine.Incident = &fleet.Incident{ID: "web-2/1", Parent: "web/p1"}
+				s.Spec.SharedFate = fleet.SharedFate{Then: fleet.FateWait, Wait: 10 * time.Minute}
+				s.Whole.Parents = []fleet.Parent{{ID: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainStorage, Name: "nas1"}, Opened: s.At.Wall.Add(-time.Minute),
+					Failing: 4, Members: 5, Chance: 0.001}}
+			},
+			want: prose.Explanation{
+				Because: evidence,
+				Now: []string{"it shares the fate of storage nas1: incident web/p1, open for 1m00s: 4 of 5 machines on storage nas1 fail (1 in 1000 by chance)",
+					"a person is paged in 9m00s if it lasts", "held: it failed together with others of its domain, so the common cause comes first"},
+				Person: []string{prose.Advice(fleet.ReasonSharedFate)},
+			},
+		},
+		"hale is cut off": {
+			change: func(s *engine.FleetStatus, v *fleet.View) {
+				fail(v)
+				v.Machine.Waiting = fleet.ReasonVantageIsolated
+				s.Vantage = fleet.Vantage{Standing: fleet.VantageIsolated, Detail: "10.0.0.1: timeout"}
+			},
+			want: prose.Explanation{
+				Because: evidence,
+				Now:     []string{"held: hale itself is cut off: no canary answers it (10.0.0.1: timeout)"},
+				Person:  []string{prose.Advice(fleet.ReasonVantageIsolated)},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, v := scene()
+			c.change(&s, &v)
+			if diff := cmp.Diff(c.want, prose.Explain(s, v)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

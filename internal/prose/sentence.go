@@ -2,6 +2,7 @@ package prose
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"hale/internal/fleet"
@@ -182,16 +183,19 @@ func share(r fleet.Record) string {
 }
 
 func parentOpen(r fleet.Record) string {
-	said := fmt.Sprintf("%s: incident %s is open: %s, too many together for chance", about(r), parent(r), share(r))
+	said := fmt.Sprintf("%s: incident %s is open: %s, too many together", about(r), parent(r), share(r))
 	return aside(said, odds(r.Chance))
 }
 
 // odds says how unlikely the failures are without a common cause.
 func odds(chance float64) string {
-	if chance <= 0 {
+	switch {
+	case chance <= 0:
 		return ""
+	case chance >= 1e-4:
+		return fmt.Sprintf("1 in %.0f by chance", 1/chance)
 	}
-	return fmt.Sprintf("1 in %.2g", 1/chance)
+	return fmt.Sprintf("1 in 10^%.0f by chance", math.Floor(-math.Log10(chance)))
 }
 
 func parent(r fleet.Record) string {

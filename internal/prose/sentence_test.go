@@ -16,6 +16,7 @@ func TestSentences(t *testing.T) {
 		inc = "web-2/3"
 		rep = "web-2/r3"
 	)
+	rack := fleet.Domain{Kind: fleet.DomainRack, Name: "r1"}
 	for want, r := range map[string]fleet.Record{
 		"web-2 is unhealthy: the provider says it crashed": {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseCrashed},
 		"web-2 is unhealthy: its checks are down: check page: connection refused or reset (connection refused)": {Kind: fleet.RecordVerdict,
@@ -56,6 +57,12 @@ func TestSentences(t *testing.T) {
 			Kind: fleet.RecordQuarantined, Reason: fleet.ReasonNameTaken, Detail: "web-2", Incident: inc},
 		"a person must look at web-2: as many repairs as the policy allows did not heal it for good":     {Kind: fleet.RecordPaged, Reason: fleet.ReasonAttempts, Incident: inc},
 		"web-2: instance 3f2a1b2c… (generation 2) is what an unfinished build left, and will be removed": {Kind: fleet.RecordRemnant, Instance: old, Generation: 2},
+		"web-2 shares the fate of rack r1: its incident belongs to web/p1":                               {Kind: fleet.RecordChildJoined, Incident: inc, Parent: "web/p1", Domain: rack},
+		"web-2: its incident stands alone again, and it is judged afresh":                                {Kind: fleet.RecordChildReleased, Incident: inc, Parent: "web/p1", Domain: rack},
+		"web-2 is held: it failed together with others of its domain, so the common cause comes first " +
+			"(incident web/p1, 20 of 20 machines on rack r1 fail); else hale would reboot it": {
+			Kind: fleet.RecordHeld, Reason: fleet.ReasonSharedFate, Parent: "web/p1", Domain: rack, Failing: 20, Size: 20, Step: fleet.StepReboot},
+		"web-2 is unknown: check page: hale itself is cut off": {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnknown, Check: "page", Result: fleet.ResultIsolated},
 	} {
 		r.Fleet, r.Machine = "web", "web-2"
 		if got := prose.Sentence(r); got != want {
@@ -66,6 +73,7 @@ func TestSentences(t *testing.T) {
 
 func TestSentencesAboutTheWhole(t *testing.T) {
 	t.Parallel()
+	rack := fleet.Domain{Kind: fleet.DomainRack, Name: "r1"}
 	for want, r := range map[string]fleet.Record{
 		"fleet web: the brake is on: 4 of 10 machines fail, the brake engages above 2; no repair begins": {Kind: fleet.RecordBrake,
 			Reason: fleet.ReasonEngaged, Failing: 4, Size: 10, Limit: 2},
@@ -83,6 +91,22 @@ func TestSentencesAboutTheWhole(t *testing.T) {
 		"fleet web: hale acts again; it did not, because the data folder's disk is full, so nothing can be written down first": {
 			Kind: fleet.RecordOwner, Reason: fleet.ReasonActing, Detail: string(fleet.ReasonStoreFull)},
 		"fleet web: this server's clock was set, so everything is judged afresh": {Kind: fleet.RecordOwner, Reason: fleet.ReasonClockStep},
+		"fleet web: incident web/p1 is open: 20 of 20 machines on rack r1 fail, too many together (1 in 10^27 by chance)": {
+			Kind: fleet.RecordParentOpen, Parent: "web/p1", Domain: rack, Failing: 20, Size: 20, Chance: 6.2e-28},
+		"fleet web: incident web/p1 on rack r1 is closed after 1m30s: what is left of the failures is no more than chance": {
+			Kind: fleet.RecordParentClosed, Reason: fleet.ReasonReleased, Parent: "web/p1", Domain: rack, Took: 90 * time.Second},
+		"fleet web: incident web/p1 on rack r1 is closed: more fails than that, so a wider incident takes its place": {
+			Kind: fleet.RecordParentClosed, Reason: fleet.ReasonSuperseded, Parent: "web/p1", Domain: rack},
+		"a person must look at rack r1: 20 of 20 machines on rack r1 fail": {
+			Kind: fleet.RecordPaged, Reason: fleet.ReasonSharedFate, Parent: "web/p1", Domain: rack, Failing: 20, Size: 20},
+		"fleet web: the checks count for nothing, and no repair begins: hale itself is cut off: no canary answers it (10.0.0.1: timeout)": {
+			Kind: fleet.RecordVantage, Reason: fleet.ReasonVantageIsolated, Detail: "10.0.0.1: timeout"},
+		"fleet web: hale doubts its own sight, and no repair begins: 3 of 5 machines fall silent at once, while the provider says that they run": {
+			Kind: fleet.RecordVantage, Reason: fleet.ReasonVantageDoubtful, Failing: 3, Size: 5},
+		"fleet web: hale trusts its own sight again after 1m30s and judges everything afresh": {
+			Kind: fleet.RecordVantage, Reason: fleet.ReasonUp, Took: 90 * time.Second},
+		"a person must look at fleet web: hale itself is cut off: no canary answers it (10.0.0.1: timeout)": {
+			Kind: fleet.RecordPaged, Reason: fleet.ReasonVantageIsolated, Detail: "10.0.0.1: timeout"},
 	} {
 		r.Fleet, r.Provider = "web", "lab"
 		if got := prose.Sentence(r); got != want {

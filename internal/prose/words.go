@@ -1,6 +1,10 @@
 package prose
 
-import "hale/internal/fleet"
+import (
+	"fmt"
+
+	"hale/internal/fleet"
+)
 
 // The words of the smaller sets, each written so that it fits the sentences of sentence.go.
 var (
@@ -159,6 +163,11 @@ func Domain(d fleet.Domain) string {
 		return "a domain"
 	}
 	return word(domains, d.Kind) + " " + d.Name
+}
+
+// Parent says what a parent incident is about: how much of its domain fails, and how unlikely that is by chance.
+func Parent(p fleet.Parent) string {
+	return aside(fmt.Sprintf("%d of %d machines on %s fail", p.Failing, p.Members, Domain(p.Domain)), odds(p.Chance))
 }
 
 // Mode says what hale does with a fleet, as in "hale …".

@@ -19,6 +19,8 @@ type Outcome struct {
 	Fleets []Fleet `json:"fleets"`
 	// DidNotFit says what of a scenario or trace could not happen to the fleets.
 	DidNotFit []string `json:"did_not_fit"`
+	// Found is the least that does again what must never be done, if that was looked for.
+	Found []Found `json:"found"`
 }
 
 // Fleet is what came of one fleet.
@@ -37,6 +39,8 @@ type Fleet struct {
 	Paged    []Count   `json:"paged"`    // by reason
 	Wrong    []Misdeed `json:"wrong"`
 	Warnings []string  `json:"warnings"`
+	// Unexpected is what is not as the scenario has it, where it expects something of this fleet.
+	Unexpected []string `json:"unexpected"`
 
 	Options sim.Options `json:"-"` // to play it again
 	Result  sim.Result  `json:"-"`
@@ -237,5 +241,12 @@ func misdeeds(h *sim.History, broke []sim.Violation) []Misdeed {
 	return out
 }
 
-// OK reports whether nothing happened that must never happen.
-func (o *Outcome) OK() bool { return o.Wrong() == 0 }
+// OK reports whether nothing happened that must never happen, and everything that was expected.
+func (o *Outcome) OK() bool {
+	for _, f := range o.Fleets {
+		if len(f.Unexpected) > 0 {
+			return false
+		}
+	}
+	return o.Wrong() == 0
+}

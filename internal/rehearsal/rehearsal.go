@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -44,7 +45,7 @@ const day = 24 * time.Hour
 // Rehearse plays the order. An error means that it cannot be played at all; what goes wrong in the play is in the outcome.
 func Rehearse(order Order) (Outcome, error) {
 	order = order.complete()
-	out := Outcome{Seed: order.Seed, Weather: order.Weather.Title(), DidNotFit: []string{}}
+	out := Outcome{Seed: order.Seed, Weather: order.Weather.Title(), DidNotFit: []string{}, Found: []Found{}}
 	fleets, err := order.fleets()
 	if err != nil {
 		return Outcome{}, err
@@ -96,19 +97,48 @@ func (o Order) fleets() ([]int, error) {
 // play plays one fleet.
 func (o Order) play(index int) (Fleet, []string, error) {
 	options := sim.Options{
-		Servers: o.Servers, Seed: o.Seed, Horizon: o.Horizon, Operator: o.Operator, History: &sim.History{}, Trace: o.Trace,
+		Servers: o.Servers, Seed: o.Seed, Horizon: o.Horizon, Operator: o.Operator, History: &sim.History{},
 	}
 	scenario.Adopt(&options, o.Config, index)
 	furnish(&options)
 	unfit := o.Weather.befall(&options)
-	if o.Trace != nil {
-		_, _ = fmt.Fprintf(o.Trace, "fleet %s\n", options.Spec.Name) // a trace that cannot be written must not change the run
-	}
+	var lines bytes.Buffer
+	options.Trace = o.listen(&lines, options.Spec.Name)
 	result, err := sim.Run(options)
 	if err != nil {
 		return Fleet{}, nil, err
 	}
-	return newFleet(options, result), unfit, nil
+	options.Trace = nil
+	f := newFleet(options, result)
+	f.Unexpected = o.unexpected(result, lines.Bytes())
+	return f, unfit, nil
+}
+
+// listen returns where the trace of the fleet's run goes: to whoever reads traces, and to a story that expects one.
+func (o Order) listen(lines *bytes.Buffer, name fleet.Name) io.Writer {
+	var ears []io.Writer
+	if o.Trace != nil {
+		_, _ = fmt.Fprintf(o.Trace, "fleet %s\n", name) // a trace that cannot be written must not change the run
+		ears = append(ears, o.Trace)
+	}
+	if s, ok := o.Weather.(Story); ok && s.Script.Expects() {
+		ears = append(ears, lines)
+	}
+	if len(ears) == 0 {
+		return nil
+	}
+	return io.MultiWriter(ears...)
+}
+
+// unexpected says what is not as the story has it.
+func (o Order) unexpected(r sim.Result, lines []byte) []string {
+	out := []string{}
+	if s, ok := o.Weather.(Story); ok {
+		for _, p := range s.Script.Compare(r, lines) {
+			out = append(out, p.String())
+		}
+	}
+	return out
 }
 
 // furnish names the one host of a provider that has no hosts to name: events need a name to strike.

@@ -3,6 +3,7 @@ package rehearsal_test
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,7 +13,9 @@ import (
 	"hale/internal/config"
 	"hale/internal/fleet"
 	"hale/internal/rehearsal"
+	"hale/internal/scenario"
 	"hale/internal/sim"
+	"hale/internal/sim/trace"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -51,6 +54,7 @@ func TestEveryExampleIsRehearsedWithoutAWrongAct(t *testing.T) {
 		t.Fatalf("examples %v, %v", paths, err)
 	}
 	weather := rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine, sim.KindStorm, sim.KindPower, sim.KindProvider, sim.KindController, sim.KindPerson}}
+	failures := exampleTrace(t)
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
@@ -67,8 +71,27 @@ func TestEveryExampleIsRehearsedWithoutAWrongAct(t *testing.T) {
 					t.Errorf("%s: law %s, %s: %s\n  %s", f.Name, m.Law, m.Machine, m.What, strings.Join(m.Around, "\n  "))
 				}
 			}
+			out = rehearse(t, rehearsal.Order{Config: c, Seed: 1, Horizon: failures.Span(), Weather: failures})
+			if !out.OK() || out.Faults < 3 {
+				t.Errorf("the example's trace: %d faults, wrong: %+v", out.Faults, out.Score)
+			}
 		})
 	}
+}
+
+// exampleTrace reads the trace that the guide points to.
+func exampleTrace(t *testing.T) rehearsal.Recorded {
+	t.Helper()
+	file, err := os.Open("../../examples/failures.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	f, err := trace.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rehearsal.Recorded{Name: file.Name(), File: f}
 }
 
 func TestEqualOrdersHaveEqualOutcomes(t *testing.T) {
@@ -226,5 +249,32 @@ func TestTheJSONNamesWhatItsReadersCountOn(t *testing.T) {
 	}
 	if f := out.Fleets[0]; f.Mode != fleet.ModeAct || f.Hosts != 1 || f.Servers != 1 || f.Days != 1 {
 		t.Errorf("the fleet is %+v", f)
+	}
+}
+
+func fleetName(s string) fleet.Name { return fleet.Name(s) }
+
+func TestTheLeastThatDoesItAgainIsFoundAndIsAScenarioFile(t *testing.T) {
+	t.Parallel()
+	out := rehearse(t, rehearsal.Order{Config: configured(t, "size: 2", page), Seed: 1, Horizon: 20 * day,
+		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine, sim.KindPartition, sim.KindController}}})
+	found := out.Find(nil)
+	if len(found) != 1 || found[0].Events != 1 || found[0].Of < 50 || !found[0].Whole {
+		t.Fatalf("found %+v", found)
+	}
+	s, err := scenario.Parse("found.txt", []byte(found[0].File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.Play()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(again.Result.Violations) == 0 || again.Result.Violations[0].Law != found[0].Law || len(again.Problems) == 0 {
+		t.Errorf("played again it breaks %+v", again.Result.Violations)
+	}
+	fine := rehearse(t, rehearsal.Order{Config: configured(t, "size: 3", page), Seed: 1, Horizon: day, Weather: rehearsal.Usual()})
+	if found := fine.Find(nil); len(found) != 0 {
+		t.Errorf("nothing wrong was done, and %+v was found", found)
 	}
 }

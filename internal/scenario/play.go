@@ -86,11 +86,11 @@ func (s *Scenario) compare(r sim.Result) []Problem {
 	var found []Problem
 	got := figures(r.Score)
 	for _, e := range s.Expect {
-		if v := got[e.Figure]; !e.holds(v) {
+		if v := got[e.Figure]; !e.Holds(v) {
 			found = append(found, Problem{s.Name, e.Line, fmt.Sprintf("%s is %v, expected %s %v", e.Figure, v, e.Op, e.Value)})
 		}
 	}
-	if s.expectsWrong() {
+	if s.ExpectsWrong() {
 		return found
 	}
 	for _, v := range r.Violations {
@@ -99,12 +99,13 @@ func (s *Scenario) compare(r sim.Result) []Problem {
 	return found
 }
 
-// expectsWrong reports whether the file itself says that a law breaks: the cases that show a known limit.
-func (s *Scenario) expectsWrong() bool {
-	return slices.ContainsFunc(s.Expect, func(e Expectation) bool { return e.Figure == "laws_broken" && !e.holds(0) })
+// ExpectsWrong reports whether the file itself says that a law breaks: the cases that show a known limit.
+func (s *Scenario) ExpectsWrong() bool {
+	return slices.ContainsFunc(s.Expect, func(e Expectation) bool { return e.Figure == "laws_broken" && !e.Holds(0) })
 }
 
-func (e Expectation) holds(v float64) bool {
+// Holds reports whether the figure is as expected.
+func (e Expectation) Holds(v float64) bool {
 	switch e.Op {
 	case ">":
 		return v > e.Value

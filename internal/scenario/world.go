@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/internal/config"
+	"hale/internal/fleet"
 	"hale/internal/sim"
 	"hale/internal/sim/world"
 )
@@ -43,14 +44,26 @@ func (r *reader) world(_ int, text string) error {
 			place(o, h)
 		}
 		return err
+	case words[0] == "home" && len(words) == 3:
+		return r.home(words[1], words[2])
 	case words[0] == "empty" && len(words) == 1:
 		o.Empty = true
 		return nil
 	case len(words) != 2:
-		return fmt.Errorf("%q: write host NAME rack R room M zone Z network N storage S, empty, or one of %s with its value",
+		return fmt.Errorf("%q: write host NAME rack R room M zone Z network N storage S, home MACHINE HOST, empty, or one of %s with its value",
 			text, strings.Join(Settings(), ", "))
 	}
 	return setting(o, words[0], words[1])
+}
+
+// home puts a machine on a host at the start. Who says it of one says it of all, in their order.
+func (r *reader) home(machine, host string) error {
+	o := &r.s.Options
+	if n, ok := fleet.MachineName(machine).Ordinal(); !ok || n != len(o.Homes)+1 {
+		return fmt.Errorf("home %s: say of every machine where it stands, in their order; next is number %d", machine, len(o.Homes)+1)
+	}
+	o.Homes = append(o.Homes, host)
+	return nil
 }
 
 // place adds a host, or says more about one that the configuration names.
@@ -72,8 +85,8 @@ func settings() map[string]set {
 		"seed":     number(0, 1<<63, func(o *sim.Options, n uint64) { o.Seed = n }),
 		"run":      span(func(o *sim.Options, d time.Duration) { o.Horizon = d }),
 		"calm":     span(func(o *sim.Options, d time.Duration) { o.Calm = d }),
-		"boot":     span(func(o *sim.Options, d time.Duration) { o.Boot, o.BootMost = d, d }),
-		"latency":  span(func(o *sim.Options, d time.Duration) { o.Latency, o.LatencyMost = d, d }),
+		"boot":     stretch(func(o *sim.Options, least, most time.Duration) { o.Boot, o.BootMost = least, most }),
+		"latency":  stretch(func(o *sim.Options, least, most time.Duration) { o.Latency, o.LatencyMost = least, most }),
 		"operator": span(func(o *sim.Options, d time.Duration) { o.Operator = d }),
 	}
 }
@@ -110,6 +123,23 @@ func span(take func(*sim.Options, time.Duration)) set {
 			return errors.New("write a duration, as 30s or 1h30m")
 		}
 		take(o, d)
+		return nil
+	}
+}
+
+// stretch reads a duration, or a range of them as 20s..40s, from which each one is drawn.
+func stretch(take func(o *sim.Options, least, most time.Duration)) set {
+	return func(o *sim.Options, value string) error {
+		first, last, ranged := strings.Cut(value, "..")
+		if !ranged {
+			last = first
+		}
+		least, err := time.ParseDuration(first)
+		most, err2 := time.ParseDuration(last)
+		if err != nil || err2 != nil || least <= 0 || most < least {
+			return errors.New("write a duration, as 30s or 1h30m, or a range of them, as 20s..40s")
+		}
+		take(o, least, most)
 		return nil
 	}
 }

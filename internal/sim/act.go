@@ -126,7 +126,7 @@ func (c *server) perform(index int, a fleet.Action) {
 }
 
 // ask gets one instance; found is false when nothing was learnt.
-func (c *server) ask(id fleet.InstanceID, host fleet.HostName, then func(s fleet.Sighting, found bool)) {
+func (c *server) ask(index int, id fleet.InstanceID, host fleet.HostName, then func(s fleet.Sighting, found bool)) {
 	life, asked := c.life, c.now().Mono
 	c.client.Get(string(id), string(host), observeLimit, func(s world.Status, end world.End) {
 		c.enter(life, func() {
@@ -134,7 +134,7 @@ func (c *server) ask(id fleet.InstanceID, host fleet.HostName, then func(s fleet
 			case world.Done:
 				then(fleet.Sighting{Instance: instanceOf(s), Asked: asked}, true)
 			case world.NotFound:
-				c.find(id, host, then)
+				c.find(index, id, host, then)
 			default:
 				then(fleet.Sighting{}, false)
 			}
@@ -142,15 +142,17 @@ func (c *server) ask(id fleet.InstanceID, host fleet.HostName, then func(s fleet
 	})
 }
 
-// find follows up a "not found": gone is only what a complete listing does not have either.
-func (c *server) find(id fleet.InstanceID, host fleet.HostName, then func(s fleet.Sighting, found bool)) {
+// find follows up a "not found": gone is only what a complete listing does not have either, if that shows its neighbours.
+func (c *server) find(index int, id fleet.InstanceID, host fleet.HostName, then func(s fleet.Sighting, found bool)) {
 	life, asked := c.life, c.now().Mono
-	c.client.Find(string(id), observeLimit, func(s world.Status, end world.End) {
+	witnesses := c.pic.Witnesses(index)
+	c.client.Find(string(id), observeLimit, func(s world.Status, shows func(string) bool, end world.End) {
 		c.enter(life, func() {
-			switch end {
-			case world.Done:
+			credible := picture.Credible(witnesses, func(id fleet.InstanceID) bool { return shows(string(id)) })
+			switch {
+			case end == world.Done:
 				then(fleet.Sighting{Instance: instanceOf(s), Asked: asked}, true)
-			case world.NotFound:
+			case end == world.NotFound && credible:
 				then(fleet.Sighting{Instance: fleet.Instance{ID: id, Host: host, Power: fleet.PowerGone}, Asked: asked}, true)
 			default:
 				then(fleet.Sighting{}, false)
@@ -160,7 +162,7 @@ func (c *server) find(id fleet.InstanceID, host fleet.HostName, then func(s flee
 }
 
 func (c *server) observe(index int, id fleet.InstanceID, host fleet.HostName) {
-	c.ask(id, host, func(s fleet.Sighting, found bool) {
+	c.ask(index, id, host, func(s fleet.Sighting, found bool) {
 		c.pic.Answered(id)
 		if found {
 			c.pic.Sight(index, s)
@@ -176,7 +178,7 @@ func (c *server) look(index int, a fleet.Action) {
 	l := fleet.Look{ID: a.Look, Started: c.now().Mono}
 	aim := c.pic.Aim(index)
 	c.s.judge.looks(a)
-	c.ask(a.Instance, a.Host, func(s fleet.Sighting, found bool) {
+	c.ask(index, a.Instance, a.Host, func(s fleet.Sighting, found bool) {
 		address := aim.Address
 		if found {
 			l.Seen = s

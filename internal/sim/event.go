@@ -20,6 +20,9 @@ type Event struct {
 	// Arg is the verb's object, where it takes one: "hale-1", "h2", "1h", "5 %".
 	Arg string
 	For time.Duration // after which it ends by itself; zero: it does not
+	// Least lets it happen only if the subject has at least so many machines then: a plan that was drawn keeps to what can be
+	// told apart.
+	Least int
 }
 
 // Verb is what happens.
@@ -108,18 +111,21 @@ func (e Event) Class() string {
 	return strings.TrimSpace(subject + " " + string(e.Verb))
 }
 
+// OfMachine reports whether it happens to one machine.
+func (e Event) OfMachine() bool { return subjectKind(e.Subject) == "machine" }
+
 // act makes the event happen now, and returns what ends it, if anything does.
 type act func(s *stage, e Event) (lift func(), err error)
 
 // verbs says how each thing happens.
 func verbs() map[Verb]act {
 	return map[Verb]act{
-		Crashes:      onMachine(func(s *stage, vm *world.VM) func() { s.w.Crash(vm, world.StopCrash); return nil }),
-		ShutsDown:    onMachine(func(s *stage, vm *world.VM) func() { s.w.Crash(vm, world.StopGuest); return nil }),
+		Crashes:      onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopCrash) }),
+		ShutsDown:    onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopGuest) }),
 		IsStopped:    onMachine(stoppedByPerson),
 		IsStarted:    onMachine(func(s *stage, vm *world.VM) func() { s.w.PowerOn(vm); return nil }),
 		IsPaused:     onMachine(func(s *stage, vm *world.VM) func() { return s.w.Suspend(vm) }),
-		Panics:       onMachine(func(s *stage, vm *world.VM) func() { s.w.Panic(vm); return nil }),
+		Panics:       onMachine(func(s *stage, vm *world.VM) func() { return s.w.Panic(vm) }),
 		Vanishes:     onMachine(func(s *stage, vm *world.VM) func() { s.w.Vanish(vm); return nil }),
 		Hangs:        ails(world.Ailment{Symptom: world.Hung}),
 		LosesNet:     ails(world.Ailment{Symptom: world.Unplugged}),
@@ -200,11 +206,15 @@ func stoppedByPerson(s *stage, vm *world.VM) func() {
 	return func() { s.w.PowerOn(vm) }
 }
 
-// diskLost: it stands still and comes up no more, until it is built anew.
+// diskLost: it stands still and comes up no more, until it is built anew, or somebody puts another disk in.
 func diskLost(s *stage, vm *world.VM) func() {
-	s.w.Sicken(vm, world.Ailment{Symptom: world.NoBoot, Lasting: true})
-	s.w.Sicken(vm, world.Ailment{Symptom: world.Hung})
-	return nil
+	bootable := s.w.Sicken(vm, world.Ailment{Symptom: world.NoBoot, Lasting: true})
+	awake := s.w.Sicken(vm, world.Ailment{Symptom: world.Hung})
+	return func() {
+		bootable()
+		awake()
+		s.w.Revive(vm)
+	}
 }
 
 func losesProbes(s *stage, e Event) (func(), error) {
@@ -349,6 +359,9 @@ func losesStore(s *stage, c *server, _ Event) (func(), error) {
 func (s *stage) schedule(e Event) {
 	do := s.verbs[e.Verb]
 	s.w.At(e.At, func() {
+		if d, err := domainOf(e.Subject); err == nil && s.w.Members(d) < e.Least {
+			return
+		}
 		s.trace.event(s.w.Now(), &e)
 		s.judge.fault(e)
 		over := s.options.History.strike(&e)

@@ -137,3 +137,50 @@ func TestWhoOnlyWatchesOwesNoHealing(t *testing.T) {
 		t.Errorf("observing came to %+v", score)
 	}
 }
+
+func TestWhatHasAnEndComesBackByItselfUnlessSomebodyWasFaster(t *testing.T) {
+	t.Parallel()
+	watch := func(o *sim.Options) { o.Spec.Mode = fleet.ModeObserve }
+	gentle := func(o *sim.Options) { o.Spec.Repair.Steps = o.Spec.Repair.Steps[:2] } // no recreate
+	for name, c := range map[string]struct {
+		event  string
+		change func(*sim.Options)
+		ended  sim.Ending
+		least  time.Duration // of the outage
+		most   time.Duration
+	}{
+		"a crash":             {"10m web-2 crashes for 30m", watch, sim.EndedByItself, 30 * time.Minute, 31 * time.Minute},
+		"a shutdown":          {"10m web-2 shuts itself down for 30m", watch, sim.EndedByItself, 30 * time.Minute, 31 * time.Minute},
+		"a panic":             {"10m web-2 panics for 30m", watch, sim.EndedByItself, 30 * time.Minute, 31 * time.Minute},
+		"a disk":              {"10m web-2 loses its disk for 30m", watch, sim.EndedByItself, 30 * time.Minute, 30 * time.Minute},
+		"a healed crash":      {"10m web-2 crashes for 30m", nil, sim.EndedByHale, 0, 5 * time.Minute},
+		"a healed disk":       {"10m web-2 loses its disk for 30m", nil, sim.EndedByHale, 0, 10 * time.Minute},
+		"a disk reset before": {"10m web-2 loses its disk for 30m", gentle, sim.EndedByHale, 30 * time.Minute, 31 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, score := remembered(t, c.change, c.event)
+			if len(h.Outages) != 1 || score.Wrong() != 0 {
+				t.Fatalf("outages %+v, score %+v", h.Outages, score)
+			}
+			if o := h.Outages[0]; o.Ended != c.ended || o.To-o.From < c.least || o.To-o.From > c.most {
+				t.Errorf("ended by %q after %v, want %q between %v and %v", o.Ended, o.To-o.From, c.ended, c.least, c.most)
+			}
+		})
+	}
+}
+
+func TestMachinesStandWhereTheyAreSaidToStand(t *testing.T) {
+	t.Parallel()
+	hosts := sim.Town(2, 1, 1)
+	homes := []string{hosts[1].Name, hosts[0].Name, hosts[0].Name, hosts[0].Name, hosts[0].Name}
+	h, _ := remembered(t, func(o *sim.Options) { o.Hosts, o.Homes = hosts, homes }, "10m host "+hosts[1].Name+" loses power for 10m")
+	if len(h.Outages) != 1 || h.Outages[0].Machine != "web-1" {
+		t.Errorf("the host of web-1 lost its power: %+v", h.Outages)
+	}
+	for _, wrong := range [][]string{homes[:3], {"h9", "h9", "h9", "h9", "h9"}} {
+		if err := sim.Check(sim.Options{Spec: sim.Exemplar(5), Hosts: hosts, Homes: wrong}); err == nil {
+			t.Errorf("%v is taken for a home", wrong)
+		}
+	}
+}

@@ -232,6 +232,8 @@ func (d *drawing) partition(at time.Duration) {
 		subject = d.domain()
 	}
 	d.add(at, subject, IsOutOfSight, d.server(), d.lasting(10*time.Second, time.Hour))
+	// From one vantage, one or two machines out of sight look exactly as if they were dead (docs/safety.md).
+	d.plan[len(d.plan)-1].Least = min(3, d.spec.Size)
 }
 
 func (d *drawing) provider(at time.Duration) {

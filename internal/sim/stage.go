@@ -16,9 +16,11 @@ import (
 type Options struct {
 	Spec  fleet.Spec
 	Hosts []world.Host // default: one without a name
+	// Homes are the hosts that the machines stand on at the start, by their number; nil: they are spread evenly.
+	Homes []string
 	// Boot, BootMost, Latency and LatencyMost are the world's; zero means its defaults.
 	Boot, BootMost, Latency, LatencyMost time.Duration
-	Poll                                 time.Duration // between full listings; default 5 s
+	Poll                                 time.Duration // between full listings; default DefaultPoll
 	Servers                              int           // how many hale servers share the fleet; default 1
 	Seed                                 uint64
 	Horizon                              time.Duration // how long faults may begin
@@ -35,6 +37,9 @@ type Options struct {
 	// Rival replaces hale's judgement by a naive policy; empty: hale.
 	Rival Rival
 }
+
+// DefaultPoll is the time between two full listings where a run does not say.
+const DefaultPoll = 5 * time.Second
 
 // epoch is the wall time at which every simulated world begins.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -80,7 +85,20 @@ func Check(o Options) error {
 			problems = append(problems, err)
 		}
 	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, o.housed())...)
+}
+
+// housed says what is wrong with where the machines stand.
+func (o Options) housed() error {
+	if o.Homes != nil && len(o.Homes) != o.Spec.Size {
+		return fmt.Errorf("%d homes for %d machines", len(o.Homes), o.Spec.Size)
+	}
+	for _, name := range o.Homes {
+		if !world.Has(o.Hosts, world.Domain{Kind: "host", Name: name}) {
+			return fmt.Errorf("there is no host %q", name)
+		}
+	}
+	return nil
 }
 
 // fits says why the event cannot happen in the run.
@@ -111,7 +129,7 @@ func newStage(o Options) (*stage, error) {
 		return nil, err
 	}
 	if o.Poll == 0 {
-		o.Poll = 5 * time.Second
+		o.Poll = DefaultPoll
 	}
 	if o.Calm == 0 {
 		o.Calm = 6 * time.Hour
@@ -149,12 +167,11 @@ func provenAfter(spec fleet.Spec) time.Duration {
 
 // plant gives every machine an instance that hale built and certified long ago.
 func (s *stage) plant() {
-	hosts := s.w.Hosts()
 	for n := 1; n <= s.spec.Size; n++ {
 		name := s.spec.Name.Machine(n)
 		id := "planted-" + strconv.Itoa(n)
 		s.trace.name(fleet.InstanceID(id)) // web-3's is vm-3
-		h := hosts[(n-1)*len(hosts)/s.spec.Size].Name
+		h := s.home(n)
 		vm := s.w.Plant(world.Status{ID: id, Name: string(name), Host: h, Mark: world.Mark{
 			Installation: installation, Fleet: string(s.spec.Name), Machine: string(name), Generation: 1, Certified: true,
 		}})
@@ -164,6 +181,15 @@ func (s *stage) plant() {
 			Health:  fleet.Health{Verdict: fleet.VerdictHealthy, Since: epoch},
 		}
 	}
+}
+
+// home is the host that the machine stands on at the start.
+func (s *stage) home(n int) string {
+	if s.options.Homes != nil {
+		return s.options.Homes[n-1]
+	}
+	hosts := s.w.Hosts()
+	return hosts[(n-1)*len(hosts)/s.spec.Size].Name
 }
 
 // play lets time pass until nothing can happen any more.

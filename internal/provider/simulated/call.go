@@ -62,7 +62,7 @@ type deed struct {
 	op     fleet.Op
 	ref    provider.Ref
 	sent   time.Time
-	served time.Duration // how long the instance had been healthy then
+	victim victim
 	// act changes the world, which is locked, and says whether it did.
 	act func(w *World, now time.Time) (changed bool, err error)
 	// again says that this is an injected repetition.
@@ -73,7 +73,7 @@ type deed struct {
 // answer leaves its outcome unknown.
 func (p *Provider) change(ctx context.Context, op fleet.Op, ref provider.Ref,
 	act func(w *World, now time.Time) (bool, error)) error {
-	d := deed{client: p.client, op: op, ref: ref, sent: time.Now(), served: p.world.served(ref), act: act}
+	d := deed{client: p.client, op: op, ref: ref, sent: time.Now(), victim: p.world.victim(p.client, ref), act: act}
 	if err := p.over(ctx); err != nil {
 		return d.fail(fault.Transient, err)
 	}
@@ -131,7 +131,7 @@ func (w *World) perform(d deed) error {
 	}
 	now := time.Now()
 	call := Call{
-		At: now, Sent: d.sent, Served: d.served, Client: d.client, Op: d.op, Instance: d.ref.ID, Host: d.ref.Host, Machine: d.ref.Mark.Machine,
+		At: now, Sent: d.sent, Served: d.victim.served, Unseen: d.victim.unseen, Client: d.client, Op: d.op, Instance: d.ref.ID, Host: d.ref.Host, Machine: d.ref.Mark.Machine,
 		Again: d.again,
 	}
 	if g, exists := w.guests[d.ref.ID]; exists {
@@ -146,14 +146,20 @@ func (w *World) perform(d deed) error {
 	return err
 }
 
-// served returns for how long the referenced instance has been healthy.
-func (w *World) served(ref provider.Ref) time.Duration {
+// victim is how the instance was, by truth, when a call to it was sent.
+type victim struct {
+	served time.Duration // for how long it had been healthy; 0: it was not
+	unseen bool          // the client's probes could not reach it
+}
+
+func (w *World) victim(client string, ref provider.Ref) victim {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if g, exists := w.guests[ref.ID]; exists {
-		return g.served(time.Now())
+	g, exists := w.guests[ref.ID]
+	if !exists {
+		return victim{}
 	}
-	return 0
+	return victim{served: g.served(time.Now()), unseen: w.hidden(client, g)}
 }
 
 // meet returns the fault that hits the call.

@@ -68,9 +68,15 @@ func (w *World) sever(host fleet.HostName, now time.Time) {
 	}
 }
 
+// hidden reports whether the client's probes cannot reach the guest.
+func (w *World) hidden(client string, g *guest) bool {
+	_, out := inForce(w, func(f OutOfSight) bool { return f.Host == g.host && f.Client == client })
+	return out
+}
+
 // missed reports whether this probe of the client's does not reach the guest, which is well.
 func (w *World) missed(client string, g *guest) bool {
-	if _, hidden := inForce(w, func(f OutOfSight) bool { return f.Host == g.host && f.Client == client }); hidden {
+	if w.hidden(client, g) {
 		return true
 	}
 	f, lossy := inForce(w, func(f LosesProbes) bool { return f.Instance == g.id })

@@ -97,7 +97,12 @@ func TestACallSaysHowLongItsVictimServed(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		s.must(s.p.Reboot(s.Context(), o.Ref))
 		lift()
+		s.inject(simulated.OutOfSight{Client: "hale-1"})
+		s.must(s.p.PowerOff(s.Context(), o.Ref))
 		calls := s.world.Calls()
+		if !calls[3].Unseen || calls[2].Unseen {
+			s.Errorf("unseen: %v before it was hidden, %v after", calls[2].Unseen, calls[3].Unseen)
+		}
 		for i, want := range []time.Duration{0, 0, 3500 * time.Millisecond} {
 			if got := calls[i].Served; got != want {
 				s.Errorf("%s: its victim had served for %v when it was sent, want %v", calls[i].Op, got, want)

@@ -225,6 +225,9 @@ func (w *World) said(op fleet.Op, i fleet.Instance) fleet.Instance {
 	if lies {
 		i.Power, i.Stop = f.Power, f.Stop
 	}
+	if network, fixed := w.options.Networks[i.Host]; fixed {
+		i.Network = network
+	}
 	return i
 }
 

@@ -40,6 +40,8 @@ type Call struct {
 	Healthy bool
 	// Served is for how long the instance had been healthy, by truth, when the call was sent; 0: it was not.
 	Served time.Duration
+	// Unseen says that the client's probes could not reach the instance then, wherever it served (OutOfSight).
+	Unseen bool
 	// Again says that this is an injected repetition of an earlier call.
 	Again bool
 	// Kind is how the provider itself ended it, whatever answer reached the caller; empty: well.

@@ -30,6 +30,8 @@ type Options struct {
 	Hosts []fleet.HostName
 	// Places say where hosts stand; those that are not in it stand nowhere in particular.
 	Places map[fleet.HostName]fleet.Place
+	// Networks are what a host's guests are on, whatever their template says.
+	Networks map[fleet.HostName]string
 	// Canaries are addresses beside the machines that answer pings.
 	Canaries []netip.Addr
 	// Boot is the time from power on until a machine answers pings and serves HTTP. Default 2 s.

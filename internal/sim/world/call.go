@@ -83,12 +83,14 @@ func (w *World) Client(name string) *Client {
 	return c
 }
 
-// Find looks for the instance in a complete listing. It ends Transient when a host is silent: the instance may be there.
-func (c *Client) Find(id string, limit time.Duration, answer func(Status, End)) {
+// Find looks for the instance in a complete listing, and says whether that shows other instances. It ends Transient when a
+// host is silent: the instance may be there.
+func (c *Client) Find(id string, limit time.Duration, answer func(s Status, shows func(id string) bool, e End)) {
 	w := c.w
+	shows := func(id string) bool { return w.vms[id] != nil && !w.emptied() }
 	once := func(s Status, e End) {
 		if answer != nil {
-			answer(s, e)
+			answer(s, shows, e)
 			answer = nil
 		}
 	}

@@ -6,17 +6,40 @@ import (
 	"time"
 )
 
-// Crash ends the machine's instance as a killed process does, or as a guest's own shutdown, or as a person's order.
-func (w *World) Crash(vm *VM, why Stop) {
-	if vm.Power != Gone {
-		w.setPower(vm, Off, why)
+// Crash ends the machine's instance as a killed process does, or as a guest's own shutdown, or as a person's order. The
+// returned function starts it again, unless somebody did anything with it since.
+func (w *World) Crash(vm *VM, why Stop) (lift func()) {
+	if vm.Power == Gone {
+		return func() {}
+	}
+	w.setPower(vm, Off, why)
+	return w.comeback(vm)
+}
+
+// Panic ends the guest and leaves its remains in place. The returned function is as Crash's.
+func (w *World) Panic(vm *VM) (lift func()) {
+	if !vm.on() {
+		return func() {}
+	}
+	w.setPower(vm, Crashed, StopCrash)
+	return w.comeback(vm)
+}
+
+// comeback starts what went down, if it is as it was left.
+func (w *World) comeback(vm *VM) func() {
+	boots := vm.boots
+	return func() {
+		if vm.boots == boots && (vm.Power == Off || vm.Power == Crashed) {
+			w.setPower(vm, Running, StopUnknown)
+		}
 	}
 }
 
-// Panic ends the guest and leaves its remains in place.
-func (w *World) Panic(vm *VM) {
-	if vm.on() {
-		w.setPower(vm, Crashed, StopCrash)
+// Revive boots an instance that is powered on and could not come up, if it can now.
+func (w *World) Revive(vm *VM) {
+	if vm.Power == Running && !vm.booted && !vm.ails(NoBoot) {
+		w.boot(vm)
+		w.refresh(vm)
 	}
 }
 

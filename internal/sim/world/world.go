@@ -80,15 +80,21 @@ type host struct {
 	guests []*VM
 }
 
+// Complete returns the options with the defaults of what is zero.
+func (o Options) Complete() Options {
+	o.Boot = cmp.Or(o.Boot, 20*time.Second)
+	o.BootMost = max(o.Boot, cmp.Or(o.BootMost, 2*o.Boot))
+	o.Latency = cmp.Or(o.Latency, 50*time.Millisecond)
+	o.LatencyMost = max(o.Latency, cmp.Or(o.LatencyMost, 10*o.Latency))
+	return o
+}
+
 // New makes a world without machines at time zero.
 func New(o Options) *World {
 	if len(o.Hosts) == 0 {
 		o.Hosts = []Host{{}}
 	}
-	o.Boot = cmp.Or(o.Boot, 20*time.Second)
-	o.BootMost = max(o.Boot, cmp.Or(o.BootMost, 2*o.Boot))
-	o.Latency = cmp.Or(o.Latency, 50*time.Millisecond)
-	o.LatencyMost = max(o.Latency, cmp.Or(o.LatencyMost, 10*o.Latency))
+	o = o.Complete()
 	w := &World{
 		options: o, random: rand.New(rand.NewPCG(o.Seed, 0x776f726c64)), hosts: map[string]*host{}, vms: map[string]*VM{},
 		names: map[place]*VM{}, leases: map[netip.Addr]*VM{}, last: netip.MustParseAddr("10.0.0.0"), copies: map[string]int{},
@@ -146,6 +152,17 @@ type Domain struct{ Kind, Name string }
 // Has reports whether one of the hosts lies in the domain.
 func Has(hosts []Host, d Domain) bool {
 	return slices.ContainsFunc(hosts, func(h Host) bool { return (&host{Host: h}).in(d) })
+}
+
+// Members returns how many powered-on instances lie in the domain.
+func (w *World) Members(d Domain) int {
+	n := 0
+	for _, vm := range w.within(d) {
+		if vm.on() {
+			n++
+		}
+	}
+	return n
 }
 
 // within returns the instances in the domain, in the order of hosts and birth.

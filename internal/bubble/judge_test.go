@@ -1,0 +1,355 @@
+package bubble
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/journal"
+	"hale/internal/provider/simulated"
+)
+
+// judge watches a play from the side of the truth and of the store: it follows the journal in the store's own order, asks
+// the world on every beat, and goes through the provider's log when the play is over.
+type judge struct {
+	r    *room
+	stop func() // nil: all is judged
+
+	mu    sync.Mutex
+	heard []hearing // not taken in yet
+
+	said    []remark
+	broke   []remark
+	seen    map[string]bool
+	owner   string
+	terms   []term
+	healing map[fleet.MachineName]string // the repair under way, by its id
+	repairs map[fleet.MachineName]string
+	outages map[fleet.MachineName]*outage
+	braked  bool // hale says so
+	silent  bool // a person was told that the provider does not answer
+	tally   tally
+}
+
+// tally is what can be counted here as in room A.
+type tally struct {
+	healthyDestroyed, caughtRecovering, windowActs, doubles, lost, unhealed int
+	repairs, paged, held, brakes, visits, actions                           int
+	unseen                                                                  int // of healthyDestroyed: out of its sender's sight
+}
+
+// hearing is a record, and when it was stored.
+type hearing struct {
+	at     time.Time
+	record fleet.Record
+}
+
+// remark is something to print beside the journal.
+type remark struct {
+	at   time.Duration
+	what string
+}
+
+// term is one uninterrupted ownership.
+type term struct {
+	server string
+	from   time.Time
+}
+
+// outage is a time during which a machine does not serve, by truth.
+type outage struct {
+	since  time.Duration
+	paged  bool // a person was told of it
+	judged bool
+}
+
+func newJudge(r *room) *judge {
+	return &judge{
+		r: r, seen: map[string]bool{}, healing: map[fleet.MachineName]string{}, repairs: map[fleet.MachineName]string{},
+		outages: map[fleet.MachineName]*outage{},
+	}
+}
+
+// listen follows the journal from now on.
+func (j *judge) listen() {
+	store := j.r.backing.Open(nil)
+	_, revision, err := journal.Read(j.r.t.Context(), store, j.r.spec.Name)
+	j.r.must(err)
+	ctx, cancel := context.WithCancel(j.r.t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for record, err := range journal.Follow(ctx, store, j.r.spec.Name, revision) {
+			if err != nil {
+				j.r.t.Errorf("the journal cannot be followed: %v", err)
+				return
+			}
+			j.mu.Lock()
+			j.heard = append(j.heard, hearing{time.Now(), record})
+			j.mu.Unlock()
+		}
+	})
+	j.stop = func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// note keeps a remark about what is done to the world.
+func (j *judge) note(what string) { j.said = append(j.said, remark{j.r.now(), what}) }
+
+// broken books a broken law, once per machine.
+func (j *judge) broken(law string, machine fleet.MachineName, format string, args ...any) {
+	if j.seen[law+string(machine)] {
+		return
+	}
+	j.seen[law+string(machine)] = true
+	b := remark{j.r.now(), fmt.Sprintf("law %s is broken: %s %s", law, machine, fmt.Sprintf(format, args...))}
+	j.broke = append(j.broke, b)
+	j.said = append(j.said, b)
+}
+
+// look takes in what was recorded, and judges beliefs and machines as they are. Nothing is in motion while it runs.
+func (j *judge) look() {
+	j.mu.Lock()
+	heard := j.heard
+	j.heard = nil
+	j.mu.Unlock()
+	for _, h := range heard {
+		j.record(h)
+	}
+	for n := 1; n <= j.r.spec.Size; n++ {
+		j.believed(n)
+		j.serving(n)
+	}
+}
+
+func (j *judge) record(h hearing) {
+	rec := h.record
+	switch rec.Kind {
+	case fleet.RecordOwner:
+		if rec.Reason == fleet.ReasonTookOver {
+			j.owner = rec.Detail
+			j.terms = append(j.terms, term{rec.Detail, h.at})
+		}
+	case fleet.RecordHeld:
+		j.tally.held++
+	case fleet.RecordPaged:
+		j.page(rec)
+	case fleet.RecordProvider:
+		j.silent = j.silent && rec.Reason != fleet.ReasonUp
+	case fleet.RecordBrake:
+		j.braked = rec.Reason == fleet.ReasonEngaged
+		if j.braked {
+			j.tally.brakes++
+		}
+	case fleet.RecordRepairStarted:
+		j.begun(rec)
+	case fleet.RecordRepairEnded:
+		delete(j.repairs, rec.Machine)
+		delete(j.healing, rec.Machine)
+	default: // the rest says why, and is room A's business
+	}
+}
+
+// begun checks that a repair may begin.
+func (j *judge) begun(rec fleet.Record) {
+	if old := j.repairs[rec.Machine]; old != "" {
+		j.tally.lost++
+		j.broken("L12", rec.Machine, "repair %s is gone without an end", old)
+	}
+	j.repairs[rec.Machine] = rec.Repair
+	if rec.Reason != fleet.Reason(fleet.RepairHeal) {
+		return
+	}
+	j.tally.repairs++
+	j.healing[rec.Machine] = rec.Repair
+	if j.braked {
+		j.broken("L6", rec.Machine, "a repair begins while the brake is on")
+	}
+	if most := j.r.spec.Limits.InRepair; len(j.healing) > most {
+		j.broken("L5", rec.Machine, "%d machines are in repair, and %d may be", len(j.healing), most)
+	}
+}
+
+// page notes that a person was told, and sends them where somebody comes.
+func (j *judge) page(rec fleet.Record) {
+	j.tally.paged++
+	j.silent = j.silent || rec.Machine == "" && rec.Reason != fleet.ReasonBrake
+	for name, o := range j.outages {
+		o.paged = o.paged || rec.Machine == "" || rec.Machine == name
+	}
+	if op := j.r.o.Operator; op > 0 {
+		j.r.after(j.r.between(op/2, op*3/2), func() { j.visit(rec.Machine) })
+	}
+}
+
+// visit lets a person mend the machine, or all of them, as far as hale left it to them.
+func (j *judge) visit(name fleet.MachineName) {
+	for n := 1; n <= j.r.spec.Size; n++ {
+		m, _ := j.r.machine(n)
+		if own := j.r.spec.Name.Machine(n); (name == "" || name == own) && m.Repair == nil && !j.r.personal[own] {
+			j.mend(n)
+		}
+	}
+}
+
+// mend lets a person mend the machine, if it does not serve and there is anything to mend.
+func (j *judge) mend(n int) {
+	i, ok := j.r.world.Instance(j.r.spec.Name.Machine(n))
+	if !ok || j.r.serves(n) {
+		return
+	}
+	j.tally.visits++
+	j.note("a person mends " + string(i.Mark.Machine))
+	j.r.inject(simulated.PersonMends{Instance: i.ID})
+}
+
+// believed checks the laws that a belief can break by itself.
+func (j *judge) believed(n int) {
+	m, known := j.r.machine(n)
+	if !known {
+		return
+	}
+	if err := m.Check(); err != nil {
+		j.broken("belief", m.Name, "%v", err)
+	}
+	if m.Waiting == fleet.ReasonLawBroken {
+		j.broken("belief", m.Name, "hale itself found a law broken and stopped touching it")
+	}
+	if m.Quarantine != nil && (m.Incident == nil || !m.Incident.Paged) {
+		j.broken("L8", m.Name, "in quarantine, and nobody was told")
+	}
+}
+
+// serving follows the outages, and notices one that lasts longer than the policy may take, without a person who knows.
+func (j *judge) serving(n int) {
+	name := j.r.spec.Name.Machine(n)
+	o := j.outages[name]
+	switch {
+	case j.r.serves(n):
+		delete(j.outages, name)
+		delete(j.r.personal, name)
+	case o == nil:
+		j.outages[name] = &outage{since: j.r.now()}
+	case !o.judged && j.r.now()-o.since > j.r.patience() && !j.covered(n):
+		o.judged = true
+		j.tally.unhealed++
+		j.broken("L8", name, "down since %v, neither healed nor in a person's hands", o.since)
+	}
+}
+
+// covered reports whether a person was told of something that explains why the machine does not serve.
+func (j *judge) covered(n int) bool {
+	m, known := j.r.machine(n)
+	o := j.outages[j.r.spec.Name.Machine(n)]
+	return known && m.Incident != nil && m.Incident.Paged || o != nil && o.paged || j.braked || j.silent || j.r.personal[j.r.spec.Name.Machine(n)]
+}
+
+// finish judges what can be judged only when all is over.
+func (j *judge) finish() {
+	if j.stop == nil {
+		return
+	}
+	j.look()
+	j.stop()
+	j.stop = nil
+	for n := 1; n <= j.r.spec.Size; n++ {
+		name := j.r.spec.Name.Machine(n)
+		if most := j.r.world.MaxRunningCopies(name); most > 1 {
+			j.tally.doubles++
+			j.broken("L1", name, "%d instances ran at once", most)
+		}
+	}
+	for _, c := range j.r.world.Calls() {
+		if strings.HasPrefix(c.Client, "hale-") {
+			j.call(c)
+		}
+	}
+}
+
+// call judges one call of hale's.
+func (j *judge) call(c simulated.Call) {
+	if !c.Again && c.Op.Disruptive() && !heldUp(c.Client) {
+		j.tenure(c)
+	}
+	if !c.Effect {
+		return
+	}
+	j.tally.actions++
+	switch {
+	case c.Again || !c.Op.Disruptive() || c.Served == 0:
+	case heldUp(c.Client):
+		j.tally.windowActs++
+	case c.Served >= proven(j.r.spec):
+		j.tally.healthyDestroyed++
+		if c.Unseen {
+			j.tally.unseen++
+			if j.r.blindly {
+				break
+			}
+		}
+		j.broken("harm", c.Machine, "%s of %s, sent at %v although it was healthy", c.Op, c.Instance, c.Sent.Sub(j.r.began))
+	default:
+		j.tally.caughtRecovering++
+	}
+}
+
+// tenure checks that a disruptive call was sent by the owner (L7), and not before it could know anything (L9).
+func (j *judge) tenure(c simulated.Call) {
+	i := slices.IndexFunc(j.terms, func(t term) bool { return t.from.After(c.Sent) })
+	if i < 0 {
+		i = len(j.terms)
+	}
+	if i == 0 || j.terms[i-1].server != c.Client && (i < 2 || j.terms[i-1].from != c.Sent || j.terms[i-2].server != c.Client) {
+		j.broken("L7", c.Machine, "%s by %s, which does not own the fleet", c.Op, c.Client)
+		return
+	}
+	if c.Op == fleet.OpDelete {
+		return // nothing is deleted that runs: the proof that it is off stands in for a verdict
+	}
+	quickest := time.Hour
+	for _, k := range j.r.spec.Checks {
+		quickest = min(quickest, time.Duration(max(k.DownAfter-1, 0))*k.Every)
+	}
+	if known := c.Sent.Sub(j.terms[i-1].from); len(j.r.spec.Checks) > 0 && known < quickest {
+		j.broken("L9", c.Machine, "%s by %s, which had owned the fleet for %v", c.Op, c.Client, known)
+	}
+}
+
+// proven is how long a machine's own checks need to call it up: before, it was only caught recovering.
+func proven(spec fleet.Spec) time.Duration {
+	var longest time.Duration
+	for _, c := range spec.Checks {
+		longest = max(longest, time.Duration(max(c.UpAfter-1, 0))*c.Every)
+	}
+	return longest
+}
+
+// patience is how long the policy may take until a machine is healed or a person told, worked out from the policy alone.
+func (r *room) patience() time.Duration {
+	detect := r.o.Poll
+	for _, c := range r.spec.Checks {
+		detect = max(detect, time.Duration(c.DownAfter+1)*c.Every+c.Timeout)
+	}
+	pass := 2 * detect
+	for _, step := range r.spec.Repair.Steps {
+		pass += 2*step.Timeout + step.VerifyWithin
+		if step.Kind == fleet.StepRecreate {
+			pass += r.spec.BuildWithin
+		}
+	}
+	total := r.spec.BlindAfter + r.spec.Repair.ExternalStopHold + time.Hour
+	backoff := r.spec.Repair.Backoff
+	for range max(r.spec.Repair.Attempts, 1) {
+		for range 1 + r.spec.Size/max(r.spec.Limits.InRepair, 1) { // one after the other
+			total += pass
+		}
+		total += min(backoff, 30*time.Minute)
+		backoff *= 2
+	}
+	return total
+}

@@ -1,0 +1,276 @@
+package bubble
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider/simulated"
+	"hale/internal/sim"
+	"hale/internal/sim/world"
+	"hale/internal/state/memory"
+)
+
+// noHost is the single host of a world that names none.
+var noHost = world.Host{}
+
+// onlyRoomA are the verbs that room B cannot play, with the reason.
+var onlyRoomA = map[sim.Verb]string{
+	sim.Freezes: "goroutines cannot be stopped from outside: the timers of a process that stands still would go on",
+}
+
+// act makes an event happen, and returns what ends it, if anything does.
+type act func(r *room, e sim.Event) (lift func())
+
+// verbs says how each thing happens here.
+func verbs() map[sim.Verb]act {
+	return map[sim.Verb]act{
+		sim.Crashes:   onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Crash{Instance: i.ID}) }),
+		sim.ShutsDown: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.GuestPowersOff{Instance: i.ID}) }),
+		sim.IsStopped: onMachine(stoppedByPerson),
+		sim.IsStarted: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.PersonMends{Instance: i.ID}) }),
+		sim.IsPaused:  onMachine(ifRunning(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Paused{Instance: i.ID}) })),
+		sim.Panics:    onMachine(ifRunning(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Panic{Instance: i.ID}) })),
+		sim.Vanishes:  onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Vanishes{Instance: i.ID}) }),
+		// A machine that hangs, one without a network and one that is too slow are one to its probes.
+		sim.Hangs:       ails(simulated.Illness{Symptom: simulated.NoNetwork}),
+		sim.LosesNet:    ails(simulated.Illness{Symptom: simulated.NoNetwork}),
+		sim.IsSlow:      ails(simulated.Illness{Symptom: simulated.NoNetwork}),
+		sim.StopsApp:    ails(simulated.Illness{Symptom: simulated.NoHTTP}),
+		sim.Fails503:    ails(simulated.Illness{Symptom: simulated.HTTPStatus, Status: 503}),
+		sim.LosesDisk:   ails(simulated.Illness{Symptom: simulated.NeverBoots, Cure: simulated.ByRecreate}),
+		sim.LosesProbes: losesProbes,
+		sim.Moves: func(r *room, e sim.Event) func() {
+			return onMachine(func(r *room, i fleet.Instance) func() {
+				r.world.Migrate(i.ID, fleet.HostName(e.Arg))
+				return nil
+			})(r, e)
+		},
+		sim.Readdressed: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.NewAddress{Instance: i.ID}) }),
+		sim.LosesPower:  onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostLosesPower{Host: h} }),
+		sim.IsCutOff:    onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.CutOff{Host: h} }),
+		sim.GoesDark:    onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostUnreachable{Host: h} }),
+		sim.IsOutOfSight: onHosts(func(h fleet.HostName, e sim.Event) simulated.Fault {
+			return simulated.OutOfSight{Client: e.Arg, Host: h}
+		}),
+
+		sim.IsSilent:       onProvider(func(sim.Event) []simulated.Fault { return []simulated.Fault{simulated.Outage{}} }),
+		sim.IsSilentTo:     onProvider(func(e sim.Event) []simulated.Fault { return []simulated.Fault{simulated.Outage{Client: e.Arg}} }),
+		sim.FailsCalls:     onCalls(simulated.Calls{Effect: simulated.Fails}),
+		sim.LosesAnswers:   onCalls(simulated.Calls{Effect: simulated.HangsAfter}),
+		sim.ActsTwice:      onCalls(simulated.Calls{Effect: simulated.ActsTwice, Delay: 30 * time.Second}),
+		sim.ActsLate:       onCalls(simulated.Calls{Effect: simulated.ActsLate, Delay: time.Minute}),
+		sim.Throttles:      onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Throttled}, changing...),
+		sim.OverQuota:      onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Quota}, fleet.OpCreate),
+		"cannot power off": onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpPowerOff),
+		"cannot delete":    onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpDelete),
+		sim.ListsStale: onProvider(func(e sim.Event) []simulated.Fault {
+			age, _ := time.ParseDuration(e.Arg)
+			return []simulated.Fault{simulated.StaleLists{Age: age}}
+		}),
+		sim.ListsNothing: onProvider(func(sim.Event) []simulated.Fault { return []simulated.Fault{simulated.EmptyLists{}} }),
+		sim.IsBad: onProvider(func(sim.Event) []simulated.Fault {
+			return []simulated.Fault{simulated.NextBuilds{Illness: simulated.Illness{Symptom: simulated.NeverBoots, Cure: simulated.ByRecreate}}}
+		}),
+
+		sim.IsFull: func(r *room, _ sim.Event) func() {
+			r.full.Add(1)
+			return func() { r.full.Add(-1) }
+		},
+		sim.Dies:        onServer(dies),
+		sim.DiesWriting: onServer(diesWriting),
+		sim.FreezesCall: onServer(func(_ *room, s *server, e sim.Event) func() {
+			s.holdUp("", e.For)
+			return nil
+		}),
+		sim.ClockSteps: onServer(func(_ *room, s *server, e sim.Event) func() {
+			by, _ := time.ParseDuration(e.Arg)
+			s.skew += by
+			if s.life != nil {
+				s.life.engine.StepClock(by)
+			}
+			return nil
+		}),
+		sim.LosesStore: onServer(func(_ *room, s *server, _ sim.Event) func() {
+			s.cut.Add(1)
+			return func() { s.cut.Add(-1) }
+		}),
+	}
+}
+
+// changing are the provider's changing calls.
+var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify}
+
+// schedule puts an event on the agenda.
+func (r *room) schedule(e sim.Event) {
+	do, ok := verbs()[e.Verb]
+	if !ok {
+		r.t.Fatalf("room B does not know how something %s: add it to verbs, or with the reason to onlyRoomA", e.Verb)
+	}
+	r.at(e.At, func() {
+		r.judge.note(e.String())
+		lift := do(r, e)
+		if lift == nil || e.For == 0 {
+			return
+		}
+		r.lasting++
+		number := r.lasting
+		r.lifts[number] = lift
+		r.after(e.For, func() { r.lift(number) })
+	})
+}
+
+// lift ends a fault, once.
+func (r *room) lift(number int) {
+	if lift := r.lifts[number]; lift != nil {
+		delete(r.lifts, number)
+		lift()
+	}
+}
+
+// inject makes a fault of the simulated provider happen.
+func (r *room) inject(f simulated.Fault) (lift func()) {
+	lift, err := r.world.Inject(f)
+	if err != nil && !fault.Is(err, fault.NotFound) { // gone in this instant: it has nothing to break
+		r.t.Errorf("%+v: %v", f, err)
+	}
+	if err != nil {
+		return func() {}
+	}
+	return lift
+}
+
+func onMachine(do func(r *room, i fleet.Instance) func()) act {
+	return func(r *room, e sim.Event) func() {
+		i, ok := r.world.Instance(fleet.MachineName(e.Subject))
+		if !ok {
+			return nil // it is just being replaced: it has nothing to break
+		}
+		return do(r, i)
+	}
+}
+
+func ifRunning(do func(r *room, i fleet.Instance) func()) func(r *room, i fleet.Instance) func() {
+	return func(r *room, i fleet.Instance) func() {
+		if i.Power != fleet.PowerRunning {
+			return nil
+		}
+		return do(r, i)
+	}
+}
+
+func ails(ill simulated.Illness) act {
+	return onMachine(func(r *room, i fleet.Instance) func() {
+		return r.inject(simulated.Broken{Instance: i.ID, Illness: ill})
+	})
+}
+
+// losesProbes loses a share of the machine's probes.
+func losesProbes(r *room, e sim.Event) func() {
+	return onMachine(func(r *room, i fleet.Instance) func() {
+		return r.inject(simulated.LosesProbes{Instance: i.ID, Share: share(e.Arg)})
+	})(r, e)
+}
+
+// stoppedByPerson lets a person stop the machine, and start it when it ends.
+func stoppedByPerson(r *room, i fleet.Instance) func() {
+	name := i.Mark.Machine
+	r.personal[name] = true
+	r.inject(simulated.PersonPowersOff{Instance: i.ID})
+	return func() {
+		delete(r.personal, name)
+		r.inject(simulated.PersonMends{Instance: i.ID})
+	}
+}
+
+// onHosts brings a fault upon each host of the domain.
+func onHosts(of func(h fleet.HostName, e sim.Event) simulated.Fault) act {
+	return func(r *room, e sim.Event) func() {
+		kind, name, _ := strings.Cut(e.Subject, " ")
+		var lifts []func()
+		for _, h := range r.o.Hosts {
+			if world.Has([]world.Host{h}, world.Domain{Kind: kind, Name: name}) {
+				lifts = append(lifts, r.inject(of(fleet.HostName(h.Name), e)))
+			}
+		}
+		return all(lifts)
+	}
+}
+
+func onProvider(of func(e sim.Event) []simulated.Fault) act {
+	return func(r *room, e sim.Event) func() {
+		var lifts []func()
+		for _, f := range of(e) {
+			lifts = append(lifts, r.inject(f))
+		}
+		return all(lifts)
+	}
+}
+
+// onCalls makes a share of the provider's calls go wrong, all of them if the event does not say how many.
+func onCalls(c simulated.Calls, ops ...fleet.Op) act {
+	return onProvider(func(e sim.Event) []simulated.Fault {
+		one := c
+		if e.Arg != "" {
+			one.Chance = share(e.Arg)
+		}
+		if len(ops) == 0 {
+			return []simulated.Fault{one}
+		}
+		var out []simulated.Fault
+		for _, op := range ops {
+			one.Op = op
+			out = append(out, one)
+		}
+		return out
+	})
+}
+
+func all(lifts []func()) func() {
+	return func() {
+		for _, lift := range lifts {
+			lift()
+		}
+	}
+}
+
+// share reads "5%".
+func share(text string) float64 {
+	n, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
+	if err != nil {
+		panic(fmt.Sprintf("a share that sim.ParseEvent took: %v", err)) // it was checked when it was read
+	}
+	return n / 100
+}
+
+func onServer(do func(r *room, s *server, e sim.Event) func()) act {
+	return func(r *room, e sim.Event) func() {
+		for _, s := range r.servers {
+			if s.name == e.Subject {
+				return do(r, s, e)
+			}
+		}
+		r.t.Errorf("there is no server %s", e.Subject)
+		return nil
+	}
+}
+
+func dies(r *room, s *server, _ sim.Event) func() {
+	s.kill()
+	return func() { r.revive(s) }
+}
+
+// diesWriting lets the server die at the n-th of its next writes, before or after that is stored.
+func diesWriting(r *room, s *server, e sim.Event) func() {
+	n, _ := strconv.Atoi(e.Arg)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dieIn, s.atDeath = n, memory.Stall
+	if r.dice.IntN(2) == 0 {
+		s.atDeath = memory.StallAfter
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package bubble
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// lateSuffix marks, in the provider's log, what was held up between the reading of the lease and the sending.
+const lateSuffix = ", held up"
+
+func heldUp(client string) bool { return strings.HasSuffix(client, lateSuffix) }
+
+// wire is what lies between a server and its provider: what is on its way arrives, whatever becomes of its sender, and a
+// disruptive call can be held up right before it is sent.
+type wire struct {
+	provider.Provider
+	late   provider.Provider // for what was held up
+	server *server
+}
+
+// carry sends a changing call.
+func (w wire) carry(ctx context.Context, op fleet.Op, id fleet.InstanceID, do func(context.Context, provider.Provider) error) error {
+	held := w.server.takePause(op)
+	far, limit := w.Provider, fleet.BuildCallLimit
+	if end, ok := ctx.Deadline(); ok {
+		limit = time.Until(end)
+	}
+	answer := make(chan error, 1)
+	// It ends with its limit, after what holds it up.
+	go func() {
+		ctx := context.WithoutCancel(ctx)
+		if held > 0 {
+			pause(ctx, held)
+			far = w.late
+		}
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		answer <- do(ctx, far)
+	}()
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return fault.New(fault.UnknownOutcome, "wire."+string(op), string(id), ctx.Err())
+	}
+}
+
+// Start implements provider.Power.
+func (w wire) Start(ctx context.Context, ref provider.Ref) error {
+	return w.carry(ctx, fleet.OpStart, ref.ID, func(ctx context.Context, p provider.Provider) error { return p.Start(ctx, ref) })
+}
+
+// Reboot implements provider.Power.
+func (w wire) Reboot(ctx context.Context, ref provider.Ref) error {
+	return w.carry(ctx, fleet.OpReboot, ref.ID, func(ctx context.Context, p provider.Provider) error { return p.Reboot(ctx, ref) })
+}
+
+// PowerOff implements provider.Power.
+func (w wire) PowerOff(ctx context.Context, ref provider.Ref) error {
+	return w.carry(ctx, fleet.OpPowerOff, ref.ID, func(ctx context.Context, p provider.Provider) error { return p.PowerOff(ctx, ref) })
+}
+
+// Create implements provider.Builder.
+func (w wire) Create(ctx context.Context, order provider.Order) error {
+	return w.carry(ctx, fleet.OpCreate, order.ID, func(ctx context.Context, p provider.Provider) error { return p.Create(ctx, order) })
+}
+
+// Delete implements provider.Builder.
+func (w wire) Delete(ctx context.Context, ref provider.Ref) error {
+	return w.carry(ctx, fleet.OpDelete, ref.ID, func(ctx context.Context, p provider.Provider) error { return p.Delete(ctx, ref) })
+}
+
+// Certify implements provider.Builder.
+func (w wire) Certify(ctx context.Context, ref provider.Ref) error {
+	return w.carry(ctx, fleet.OpCertify, ref.ID, func(ctx context.Context, p provider.Provider) error { return p.Certify(ctx, ref) })
+}

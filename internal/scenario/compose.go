@@ -1,0 +1,192 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/sim"
+	"hale/internal/sim/world"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// Compose writes a run as a scenario file that plays it again, line for line: policy, world and events. The configuration in
+// it is the run's policy on a simulated provider; what machines are built from is not part of a run, and neither is it of the
+// file, except for the disks. A naive policy (Options.Rival) cannot be written.
+func Compose(purpose string, o sim.Options) []byte {
+	a := txtar.Archive{
+		Comment: []byte(purpose + "\n"),
+		Files: []txtar.File{
+			{Name: partConfig, Data: Policy(o)}, {Name: partWorld, Data: worldOf(o)}, {Name: partEvents, Data: eventsOf(o)},
+		},
+	}
+	return txtar.Format(&a)
+}
+
+func eventsOf(o sim.Options) []byte {
+	var b bytes.Buffer
+	for _, e := range o.Plan {
+		fmt.Fprintf(&b, "%s  %s\n", e.At, e)
+	}
+	return b.Bytes()
+}
+
+func worldOf(o sim.Options) []byte {
+	var b bytes.Buffer
+	for _, h := range o.Hosts {
+		fmt.Fprintf(&b, "host %s", h.Name)
+		for _, d := range []struct{ kind, name string }{
+			{"rack", h.Rack}, {"room", h.Room}, {"zone", h.Zone}, {"network", h.Network}, {"storage", h.Storage},
+		} {
+			if d.name != "" {
+				fmt.Fprintf(&b, " %s %s", d.kind, d.name)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	for i, host := range o.Homes {
+		fmt.Fprintf(&b, "home %s %s\n", o.Spec.Name.Machine(i+1), host)
+	}
+	if o.Empty {
+		b.WriteString("empty\n")
+	}
+	w := world.Options{Boot: o.Boot, BootMost: o.BootMost, Latency: o.Latency, LatencyMost: o.LatencyMost}.Complete()
+	fmt.Fprintf(&b, "boot %s\nlatency %s\n", between(w.Boot, w.BootMost), between(w.Latency, w.LatencyMost))
+	fmt.Fprintf(&b, "servers %d\nseed %d\nrun %s\n", max(o.Servers, 1), o.Seed, o.Horizon)
+	for _, s := range []struct {
+		name string
+		d    time.Duration
+	}{{"calm", o.Calm}, {"operator", o.Operator}} {
+		if s.d != 0 {
+			fmt.Fprintf(&b, "%s %s\n", s.name, s.d)
+		}
+	}
+	return b.Bytes()
+}
+
+func between(least, most time.Duration) string {
+	if least == most {
+		return least.String()
+	}
+	return fmt.Sprintf("%s..%s", least, most)
+}
+
+// Policy writes the run's fleet as a configuration, on a simulated provider.
+func Policy(o sim.Options) []byte {
+	s := o.Spec
+	var b bytes.Buffer
+	line := func(indent int, format string, args ...any) {
+		b.WriteString(strings.Repeat("  ", indent) + fmt.Sprintf(format, args...) + "\n")
+	}
+	poll := o.Poll
+	if poll == 0 {
+		poll = sim.DefaultPoll
+	}
+	line(0, "providers: {%s: {type: simulated, poll: %s}}", s.Provider, poll)
+	line(0, "fleets:")
+	line(1, "%s:", s.Name)
+	line(2, "provider: %s", s.Provider)
+	line(2, "size: %d", s.Size)
+	line(2, "mode: %s", s.Mode)
+	line(2, "template: {disks: {%s}}", disks(s.Template))
+	line(2, "checks: {%s}", strings.Join(checks(s.Checks), ",\n      "))
+	if len(s.Checks) > 0 {
+		line(2, "unhealthy_when: %s", condition(s.UnhealthyWhen))
+	}
+	repairOf(line, s.Repair)
+	l := s.Limits
+	line(2, "limits: {in_repair: %d, in_build: %d, brake: {at_least: %d, percent: %d%%, release_after: %s}}", l.InRepair, l.InBuild,
+		l.Brake.AtLeast, l.Brake.Percent, l.Brake.ReleaseAfter)
+	line(2, "grace: %s", s.Grace)
+	line(2, "build_within: %s", s.BuildWithin)
+	line(2, "blind_after: %s", s.BlindAfter)
+	return b.Bytes()
+}
+
+func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
+	line(2, "repair:")
+	line(3, "steps:")
+	for _, step := range r.Steps {
+		switch step.Kind {
+		case fleet.StepStart, fleet.StepReboot:
+			line(4, "- %s: {timeout: %s, verify_within: %s}", step.Kind, step.Timeout, step.VerifyWithin)
+		case fleet.StepRecreate:
+			line(4, "- %s: {timeout: %s, on_delete_failure: %s}", step.Kind, step.Timeout, step.OnDeleteFailure)
+		}
+	}
+	line(3, "fence: {proof: %s}", r.Fence.Proof)
+	line(3, "attempts: %d in %s", r.Attempts, r.AttemptsIn)
+	line(3, "backoff: %s", r.Backoff)
+	if r.OnExternalStop == fleet.ExternalStopHeal {
+		line(2, "on_external_stop: %s", r.OnExternalStop)
+	} else {
+		line(2, "on_external_stop: {hold: %s}", r.ExternalStopHold)
+	}
+}
+
+func disks(t fleet.Template) string {
+	words := make([]string, 0, len(t.Disks))
+	for _, d := range t.Disks {
+		fate := "keep"
+		if d.Ephemeral {
+			fate = "ephemeral"
+		}
+		words = append(words, d.Name+": "+fate)
+	}
+	return strings.Join(words, ", ")
+}
+
+func checks(all []fleet.Check) []string {
+	out := make([]string, 0, len(all))
+	for _, c := range all {
+		how := "ping: {}"
+		switch c.Kind {
+		case fleet.CheckPing:
+		case fleet.CheckTCP:
+			how = fmt.Sprintf("tcp: {port: %d}", c.Port)
+		case fleet.CheckHTTP:
+			how = fmt.Sprintf("http: {scheme: %s, port: %d, path: %s", c.HTTP.Scheme, c.Port, quoted(c.HTTP.Path))
+			if c.HTTP.Host != "" {
+				how += ", host: " + quoted(c.HTTP.Host)
+			}
+			how += "}"
+		case fleet.CheckExec:
+			words := make([]string, len(c.Exec))
+			for i, w := range c.Exec {
+				words[i] = quoted(w)
+			}
+			how = "exec: {command: [" + strings.Join(words, ", ") + "]}"
+		}
+		out = append(out, fmt.Sprintf("%s: {%s, every: %s, timeout: %s, down_after: %d, up_after: %d}", c.Name, how, c.Every, c.Timeout,
+			c.DownAfter, c.UpAfter))
+	}
+	return out
+}
+
+// quoted writes a text so that YAML reads it as it is: JSON is YAML.
+func quoted(text string) string {
+	data, err := json.Marshal(text)
+	if err != nil {
+		return `""` // a string always can be marshalled
+	}
+	return string(data)
+}
+
+func condition(c fleet.Condition) string {
+	if c.Op == fleet.OpTerm {
+		return string(c.Term)
+	}
+	words := make([]string, len(c.Of))
+	for i, o := range c.Of {
+		words[i] = condition(o)
+	}
+	of := "[" + strings.Join(words, ", ") + "]"
+	if c.Op == fleet.OpAtLeast {
+		return fmt.Sprintf("{at_least: %d, of: %s}", c.N, of)
+	}
+	return fmt.Sprintf("{%s: %s}", c.Op, of)
+}

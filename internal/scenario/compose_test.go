@@ -1,0 +1,100 @@
+package scenario
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"hale/internal/config"
+	"hale/internal/fleet"
+	"hale/internal/sim"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// policies are the fleets of all examples, and one that uses every key.
+func policies(t *testing.T) []sim.Options {
+	t.Helper()
+	paths, err := filepath.Glob("../../examples/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("examples %v, %v", paths, err)
+	}
+	var all []sim.Options
+	for _, path := range paths {
+		c, err := config.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range c.Fleets {
+			var o sim.Options
+			Adopt(&o, c, i)
+			all = append(all, o)
+		}
+	}
+	full := sim.Options{Spec: sim.Exemplar(12), Servers: 3, Seed: 7, Poll: 7 * time.Second, Operator: time.Hour, Calm: 2 * time.Hour,
+		Boot: 3 * time.Second, BootMost: 9 * time.Second, Latency: time.Millisecond, LatencyMost: time.Millisecond, Empty: true}
+	full.Spec.SharedFate = fleet.SharedFate{} // no key says it yet
+	full.Spec.Repair.OnExternalStop, full.Spec.Repair.ExternalStopHold = fleet.ExternalStopHeal, 0
+	full.Spec.Repair.Steps[2].OnDeleteFailure = fleet.DeleteFailureContinue
+	full.Spec.Checks[1].HTTP = fleet.HTTPCheck{Scheme: "https", Path: "/a?b=\"c\"", Host: "www.example.org"}
+	return append(all, full)
+}
+
+// TestARunSurvivesBeingWrittenDown: what a file says of policy, world and events is what was played.
+func TestARunSurvivesBeingWrittenDown(t *testing.T) {
+	t.Parallel()
+	for _, o := range policies(t) {
+		o.Hosts = sim.Town(3, 1, 2)
+		for n := range o.Spec.Size {
+			o.Homes = append(o.Homes, o.Hosts[n%3].Name)
+		}
+		o.Horizon = 2 * 24 * time.Hour
+		o.Plan = sim.Forecast{Seed: 3, Kinds: sim.Kinds(), Horizon: o.Horizon}.Draw(o.Spec, o.Hosts, o.Servers)
+		file := Compose("A run.", o)
+		s, err := Parse("f.txt", file)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, file)
+		}
+		want, got := o, s.Options
+		for _, c := range []*sim.Options{&want, &got} { // a machine is not built from anything here, and a step that has no use for a time has none
+			c.Spec.Template = fleet.Template{Disks: c.Spec.Template.Disks}
+			c.Servers, c.Calm, c.Poll = max(c.Servers, 1), max(c.Calm, time.Minute), max(c.Poll, sim.DefaultPoll)
+			for i := range c.Spec.Repair.Steps {
+				if c.Spec.Repair.Steps[i].Kind == fleet.StepRecreate {
+					c.Spec.Repair.Steps[i].VerifyWithin = 0
+				}
+			}
+		}
+		ignore := cmpopts.IgnoreFields(sim.Options{}, "Boot", "BootMost", "Latency", "LatencyMost")
+		if diff := cmp.Diff(want, got, ignore, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: (-played +written)\n%s\n%s", o.Spec.Name, diff, file)
+		}
+	}
+}
+
+func TestAFilePlaysTheRunAgainLineForLine(t *testing.T) {
+	t.Parallel()
+	for _, o := range policies(t) {
+		o.Hosts, o.Horizon, o.Calm = sim.Town(4, 2, 1), 2*24*time.Hour, time.Hour
+		o.Spec.Template = fleet.Template{Disks: o.Spec.Template.Disks}
+		o.Plan = sim.Forecast{Seed: 3, Kinds: sim.Kinds(), Horizon: o.Horizon, MachineGap: 24 * time.Hour}.Draw(o.Spec, o.Hosts, o.Servers)
+		var played bytes.Buffer
+		o.Trace = &played
+		if _, err := sim.Run(o); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Parse("f.txt", Compose("A run.", o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := s.Play()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(played.Bytes(), again.Trace) {
+			t.Errorf("%s: the trace is another one (%d and %d bytes)", o.Spec.Name, played.Len(), len(again.Trace))
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package sim_test
+
+import (
+	"testing"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/sim"
+)
+
+// doses is the smaller dose of the score that every run of the tests takes; bench/score takes the large one.
+var doses = map[string]struct {
+	size, servers, runs int
+	gap                 time.Duration
+}{
+	"three machines":                        {size: 3, servers: 1, runs: 60, gap: 2 * day},
+	"three machines under three servers":    {size: 3, servers: 3, runs: 40, gap: 2 * day},
+	"a dozen under three servers":           {size: 12, servers: 3, runs: 24, gap: 2 * day},
+	"a hundred machines":                    {size: 100, servers: 1, runs: 4, gap: 4 * day},
+	"a hundred machines under two servers":  {size: 100, servers: 2, runs: 2, gap: 4 * day},
+	"four hundred, where racks share fates": {size: 400, servers: 1, runs: 1, gap: 8 * day},
+}
+
+func TestTheScoreOfADose(t *testing.T) {
+	t.Parallel()
+	for name, d := range doses {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sim.Survey{
+				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers,
+				Kinds: sim.Kinds(), Seed: 1, Runs: d.runs, Horizon: 10 * day, Gap: d.gap,
+			}
+			r, err := s.Run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range r.Found {
+				t.Errorf("seed %d, after %s: law %s, %s: %s", f.Seed, f.At, f.Law, f.Machine, f.What)
+			}
+			sound(t, r.Score)
+		})
+	}
+}
+
+// sound asks of a score what an operator would.
+func sound(t *testing.T, s sim.Score) {
+	t.Helper()
+	if s.Wrong() > 0 {
+		t.Errorf("healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d",
+			s.HealthyDestroyed, s.DoubleInstances, s.LostRepairs, s.Unhealed, s.LawsBroken)
+	}
+	for _, c := range []struct {
+		what        string
+		count, most float64
+	}{
+		{"of the healable, those that needed a person", float64(s.HealablePaged), 0.01 * float64(s.Healable)},
+		{"late heals", float64(s.LateHeals), 0.01 * float64(s.Healable)},
+		{"needless holds", float64(s.NeedlessHolds), 0.1 * float64(s.Healable)},
+		{"needless brakes", float64(s.NeedlessBrakes), 0.1 * float64(s.Brakes)},
+		{"pages", float64(s.Paged), 0.4 * float64(s.Faults)},
+		{"acts", float64(s.Actions), 1.5 * float64(s.Outages)},
+		{"repairs", float64(s.Repairs), float64(s.Outages)},
+		{"acts on machines that served again", float64(s.CaughtRecovering), 0.002 * float64(s.Repairs)},
+		{"seconds to heal, median", s.HealP50, 60},
+		{"seconds to heal, 99th percentile", s.HealP99, 500},
+	} {
+		if c.count > c.most {
+			t.Errorf("%s: %.0f, and at most %.0f would be sound", c.what, c.count, c.most)
+		}
+	}
+	if s.Healable < 100 || s.Repairs < 100 {
+		t.Errorf("a dose with %d healable outages and %d repairs shows nothing", s.Healable, s.Repairs)
+	}
+	t.Logf("%.0f machine-days, %d faults, %d outages, %d healable, %.2f %% healed alone, %d repairs, %d acts, %d held, %d paged, "+
+		"%.0f machine-hours lost", s.MachineDays, s.Faults, s.Outages, s.Healable, 100*s.HealedShare(), s.Repairs, s.Actions, s.Held, s.Paged, s.MachineHoursLost)
+}
+
+// The judge is not blind: each naive policy does what hale must never do, under the same faults.
+func TestNaivePoliciesAreFoundOut(t *testing.T) {
+	t.Parallel()
+	for _, rival := range sim.Rivals() {
+		t.Run(string(rival), func(t *testing.T) {
+			t.Parallel()
+			s := sim.Survey{
+				Spec: func() fleet.Spec { return sim.Exemplar(12) }, Hosts: sim.Town(3, 3, 4), Kinds: sim.Kinds(), Seed: 1, Runs: 3,
+				Horizon: 3 * day, Gap: day, Rival: rival,
+			}
+			r, err := s.Run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Score.HealthyDestroyed == 0 && r.Score.Unhealed == 0 {
+				t.Errorf("%s did nothing wrong: %+v", rival, r.Score)
+			}
+			t.Logf("healthy destroyed %d, double instances %d, unhealed %d", r.Score.HealthyDestroyed, r.Score.DoubleInstances, r.Score.Unhealed)
+		})
+	}
+}
