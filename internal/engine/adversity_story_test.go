@@ -314,6 +314,37 @@ func TestAMigratedMachineIsFollowed(t *testing.T) {
 	})
 }
 
+// L1: an administrator migrates a machine while the provider's listings are complete, successful and wrong.
+func TestAMigratedMachineThatNoListingHasIsNotGone(t *testing.T) {
+	t.Parallel()
+	for name, lie := range map[string]simulated.Fault{
+		"empty": simulated.EmptyLists{}, "of the past": simulated.StaleLists{Age: 9 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, ladder(web(3), fleet.StepRecreate), func(s *story) {
+				s.grown()
+				old := s.id(2)
+				to := fleet.HostName("h1")
+				if s.machine(2).Current.Host == "h1" {
+					to = "h2"
+				}
+				lift := s.inject(lie)
+				s.world.Migrate(old, to)
+				s.pass(10 * time.Minute)
+				if s.id(2) != old {
+					t.Errorf("the machine runs on %s, and another one was built", to)
+				}
+				lift()
+				s.pass(time.Minute)
+				if m := s.machine(2); !s.healthy(2) || m.Current.Host != to {
+					t.Errorf("the machine runs on %s, and hale believes on %s", to, m.Current.Host)
+				}
+			})
+		})
+	}
+}
+
 // L1: an order whose answer was lost takes effect late.
 func TestALostOrderBindsTheNextOneToItsHost(t *testing.T) {
 	t.Parallel()
