@@ -67,10 +67,10 @@ func (j *judge) compare(expected []scenario.Expectation) []string {
 	return problems
 }
 
-// settled reports whether the machine is well, or in a person's hands.
+// settled reports whether the machine is well, or in a person's hands: that of a fleet that is only watched always is.
 func (r *room) settled(n int) bool {
 	m, known := r.machine(n)
-	return r.healthy(n) || known && m.Repair == nil && r.judge.covered(n) || r.owner() == nil && r.serves(n)
+	return r.spec.Mode == fleet.ModeObserve || r.healthy(n) || known && m.Repair == nil && r.judge.covered(n) || r.owner() == nil && r.serves(n)
 }
 
 // well reports whether nothing is left to happen: every machine is, the brake is off, and the agenda is empty.

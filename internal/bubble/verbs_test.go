@@ -57,16 +57,16 @@ func verbs() map[sim.Verb]act {
 			return simulated.OutOfSight{Client: e.Arg, Host: h}
 		}),
 
-		sim.IsSilent:       onProvider(func(sim.Event) []simulated.Fault { return []simulated.Fault{simulated.Outage{}} }),
-		sim.IsSilentTo:     onProvider(func(e sim.Event) []simulated.Fault { return []simulated.Fault{simulated.Outage{Client: e.Arg}} }),
-		sim.FailsCalls:     onCalls(simulated.Calls{Effect: simulated.Fails}),
-		sim.LosesAnswers:   onCalls(simulated.Calls{Effect: simulated.HangsAfter}),
-		sim.ActsTwice:      onCalls(simulated.Calls{Effect: simulated.ActsTwice, Delay: 30 * time.Second}),
-		sim.ActsLate:       onCalls(simulated.Calls{Effect: simulated.ActsLate, Delay: time.Minute}),
-		sim.Throttles:      onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Throttled}, changing...),
-		sim.OverQuota:      onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Quota}, fleet.OpCreate),
-		"cannot power off": onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpPowerOff),
-		"cannot delete":    onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpDelete),
+		sim.IsSilent:     onProvider(func(sim.Event) []simulated.Fault { return []simulated.Fault{simulated.Outage{}} }),
+		sim.IsSilentTo:   onProvider(func(e sim.Event) []simulated.Fault { return []simulated.Fault{simulated.Outage{Client: e.Arg}} }),
+		sim.FailsCalls:   onCalls(simulated.Calls{Effect: simulated.Fails}),
+		sim.LosesAnswers: onCalls(simulated.Calls{Effect: simulated.HangsAfter}),
+		sim.ActsTwice:    onCalls(simulated.Calls{Effect: simulated.ActsTwice, Delay: 30 * time.Second}),
+		sim.ActsLate:     onCalls(simulated.Calls{Effect: simulated.ActsLate, Delay: time.Minute}),
+		sim.Throttles:    onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Throttled}, changing...),
+		sim.OverQuota:    onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Quota}, fleet.OpCreate),
+		sim.KeepsOn:      onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpPowerOff),
+		sim.KeepsAll:     onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpDelete),
 		sim.ListsStale: onProvider(func(e sim.Event) []simulated.Fault {
 			age, _ := time.ParseDuration(e.Arg)
 			return []simulated.Fault{simulated.StaleLists{Age: age}}
@@ -171,7 +171,7 @@ func ails(ill simulated.Illness) act {
 // losesProbes loses a share of the machine's probes.
 func losesProbes(r *room, e sim.Event) func() {
 	return onMachine(func(r *room, i fleet.Instance) func() {
-		return r.inject(simulated.LosesProbes{Instance: i.ID, Share: share(e.Arg)})
+		return r.inject(simulated.Broken{Instance: i.ID, Illness: simulated.Illness{Symptom: simulated.LosesProbes, Share: share(e.Arg)}})
 	})(r, e)
 }
 

@@ -18,6 +18,7 @@ const (
 	NoHTTP      Symptom = "no-http"      // connections are refused; pings are answered
 	HTTPStatus  Symptom = "http-status"  // it answers with Illness.Status
 	HTTPHangs   Symptom = "http-hangs"   // it accepts connections and never answers
+	LosesProbes Symptom = "loses-probes" // Illness.Share of the probes is lost; it serves its users all the same
 )
 
 // Cure is what makes a guest well again.
@@ -35,6 +36,7 @@ type Illness struct {
 	Cure    Cure          // default: ByReboot; for BootsSlowly ByRecreate
 	Status  int           // HTTPStatus
 	Delay   time.Duration // BootsSlowly
+	Share   float64       // LosesProbes: how likely each is lost, 0 to 1
 
 	from *injection
 }

@@ -33,20 +33,6 @@ func (f OutOfSight) strike(w *World, in *injection, _ time.Time) error {
 	return nil
 }
 
-// LosesProbes loses some of the probes of a guest that serves its users all the same.
-type LosesProbes struct {
-	Instance fleet.InstanceID
-	Share    float64 // how likely each is lost, 0 to 1
-}
-
-func (f LosesProbes) strike(w *World, in *injection, _ time.Time) error {
-	if _, err := w.find(f.Instance); err != nil {
-		return err
-	}
-	w.keep(in, 0)
-	return nil
-}
-
 // severed reports whether the host's guests are cut off.
 func (w *World) severed(host fleet.HostName) bool {
 	_, cut := inForce(w, func(f CutOff) bool { return f.Host == host })
@@ -79,6 +65,11 @@ func (w *World) missed(client string, g *guest) bool {
 	if w.hidden(client, g) {
 		return true
 	}
-	f, lossy := inForce(w, func(f LosesProbes) bool { return f.Instance == g.id })
-	return lossy && w.random.Float64() < f.Share
+	var share float64
+	for _, ill := range g.ills {
+		if ill.Symptom == LosesProbes {
+			share = max(share, ill.Share)
+		}
+	}
+	return share > 0 && w.random.Float64() < share
 }

@@ -34,7 +34,7 @@ func TestWhoSeesAMachineBehindABrokenNetwork(t *testing.T) {
 		"nothing":           {simulated.LostEvents{}, true, true, true, true},
 		"cut off":           {simulated.CutOff{}, false, false, false, false},
 		"hidden from one":   {simulated.OutOfSight{Client: "hale-1"}, false, true, true, true},
-		"loses every probe": {simulated.LosesProbes{Instance: "a", Share: 1}, false, false, false, true},
+		"loses every probe": {simulated.Broken{Instance: "a", Illness: simulated.Illness{Symptom: simulated.LosesProbes, Share: 1}}, false, false, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, simulated.Options{}, func(s *stage) {
