@@ -73,7 +73,7 @@ func (u usageError) Unwrap() error { return u.err }
 
 // Execute runs one command and returns its exit code. What went wrong is said on p.Err.
 func Execute(ctx context.Context, p Program, args []string) int {
-	c := &commander{Program: p}
+	c := &commander{Program: p, args: args}
 	root := c.root()
 	root.SetArgs(args)
 	root.SetOut(p.Out)
@@ -121,6 +121,7 @@ func message(err error) string {
 // commander holds what the commands share.
 type commander struct {
 	Program
+	args    []string // as they were given
 	dataDir string
 	socket  string
 	began   bool

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/prose"
 	"hale/internal/rehearsal"
+	"hale/internal/report"
 	"hale/internal/scenario"
 	"hale/internal/sim"
 	"hale/internal/sim/trace"
@@ -33,6 +36,7 @@ type simulation struct {
 	traceOut string
 	shrink   time.Duration
 	found    string
+	html     string
 	json     bool
 }
 
@@ -65,6 +69,7 @@ func (c *commander) simulateCommand() *cobra.Command {
 	f.StringVar(&s.traceOut, "trace-out", "", "write every line of the runs to this file")
 	f.DurationVar(&s.shrink, "shrink", 20*time.Second, "when something wrong was done: how long to look for the least that does it again; 0: not at all")
 	f.StringVar(&s.found, "found", "", "write what was found so to this file, to be played by hale test, instead of printing it")
+	f.StringVar(&s.html, "html", "", "write a report with a timeline to this file: one page that stands alone")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
 	cmd.MarkFlagsMutuallyExclusive("scenario", "trace", "faults")
 	return cmd
@@ -199,6 +204,12 @@ func (c *commander) tellOutcome(o rehearsal.Outcome, s simulation) error {
 			return err
 		}
 	}
+	if s.html != "" {
+		page := report.Page{Outcome: o, Version: c.Version, Command: again(c.args, o.Seed)}
+		if err := writeReport(s.html, page); err != nil {
+			return err
+		}
+	}
 	if s.json {
 		return printJSON(c.Out, o)
 	}
@@ -219,6 +230,38 @@ func (c *commander) tellOutcome(o rehearsal.Outcome, s simulation) error {
 
 // mostWrong is how many misdeeds are told one by one.
 const mostWrong = 5
+
+// writeReport writes the page into the file, as a whole or not at all.
+func writeReport(name string, p report.Page) error {
+	var b bytes.Buffer
+	if err := report.Write(&b, p); err != nil {
+		return err
+	}
+	return os.WriteFile(name, b.Bytes(), 0o644) //nolint:gosec // a report has no secrets
+}
+
+// again is the command line that plays the same again: the seed is named even where it was not.
+func again(args []string, seed uint64) string {
+	words := []string{"hale"}
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--seed" {
+			i++
+			continue
+		}
+		if !strings.HasPrefix(args[i], "--seed=") {
+			words = append(words, shellWord(args[i]))
+		}
+	}
+	return strings.Join(append(words, "--seed", strconv.FormatUint(seed, 10)), " ")
+}
+
+// shellWord quotes a word where a shell would take it for something else.
+func shellWord(w string) string {
+	if w != "" && strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%") == "" {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
 
 // rehearsed renders what came of one fleet.
 func (p paper) rehearsed(f rehearsal.Fleet) []string {

@@ -114,6 +114,9 @@ func (e Event) Class() string {
 // OfMachine reports whether it happens to one machine.
 func (e Event) OfMachine() bool { return subjectKind(e.Subject) == "machine" }
 
+// OfServer reports whether it happens to one of hale's own servers.
+func (e Event) OfServer() bool { return subjectKind(e.Subject) == "server" }
+
 // act makes the event happen now, and returns what ends it, if anything does.
 type act func(s *stage, e Event) (lift func(), err error)
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -88,6 +89,26 @@ func Check(o Options) error {
 	return errors.Join(append(problems, o.housed())...)
 }
 
+// Standing returns the host that each machine stands on at the start, by its number.
+func (o Options) Standing() []string {
+	if o.Homes != nil {
+		return o.Homes
+	}
+	names := []string{""}
+	if len(o.Hosts) > 0 {
+		names = names[:0]
+		for _, h := range o.Hosts {
+			names = append(names, h.Name)
+		}
+		slices.Sort(names)
+	}
+	homes := make([]string, o.Spec.Size)
+	for i := range homes {
+		homes[i] = names[i*len(names)/len(homes)]
+	}
+	return homes
+}
+
 // housed says what is wrong with where the machines stand.
 func (o Options) housed() error {
 	if o.Homes != nil && len(o.Homes) != o.Spec.Size {
@@ -167,11 +188,11 @@ func provenAfter(spec fleet.Spec) time.Duration {
 
 // plant gives every machine an instance that hale built and certified long ago.
 func (s *stage) plant() {
-	for n := 1; n <= s.spec.Size; n++ {
+	for i, h := range s.options.Standing() {
+		n := i + 1
 		name := s.spec.Name.Machine(n)
 		id := "planted-" + strconv.Itoa(n)
 		s.trace.name(fleet.InstanceID(id)) // web-3's is vm-3
-		h := s.home(n)
 		vm := s.w.Plant(world.Status{ID: id, Name: string(name), Host: h, Mark: world.Mark{
 			Installation: installation, Fleet: string(s.spec.Name), Machine: string(name), Generation: 1, Certified: true,
 		}})
@@ -181,15 +202,6 @@ func (s *stage) plant() {
 			Health:  fleet.Health{Verdict: fleet.VerdictHealthy, Since: epoch},
 		}
 	}
-}
-
-// home is the host that the machine stands on at the start.
-func (s *stage) home(n int) string {
-	if s.options.Homes != nil {
-		return s.options.Homes[n-1]
-	}
-	hosts := s.w.Hosts()
-	return hosts[(n-1)*len(hosts)/s.spec.Size].Name
 }
 
 // play lets time pass until nothing can happen any more.
