@@ -67,7 +67,7 @@ func (t *term) hearEdge(e probe.Edge) {
 // see takes in what the provider said of everything.
 func (t *term) see(ctx context.Context, r report) {
 	was := t.picture.SetProvider(r.state)
-	for _, rec := range picture.ProviderRecords(was, r.state) {
+	for _, rec := range t.picture.ProviderRecords(was, r.state) {
 		t.pending = append(t.pending, t.about(rec))
 	}
 	if r.state.Standing != fleet.ProviderUp {

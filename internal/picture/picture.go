@@ -39,6 +39,8 @@ type Options struct {
 
 // Picture is what is known of one fleet.
 type Picture struct {
+	providerTold fleet.ProviderStanding // the trouble that a person was told of last
+	providerUp   fleet.Instant          // when the provider last came up again
 	spec         fleet.Spec
 	installation fleet.Installation
 	freshID      func() fleet.InstanceID

@@ -3,6 +3,7 @@ package picture
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"hale/internal/fleet"
 )
@@ -26,22 +27,30 @@ func (p *Picture) SetProvider(s fleet.ProviderState) (was fleet.ProviderState) {
 	return was
 }
 
+// providerCalm is how long a provider must have been up before its next failure is told to a person again: one that fails every
+// other call is one incident, not hundreds.
+const providerCalm = 10 * time.Minute
+
 // ProviderRecords returns what is to be recorded when a provider that stood as was stands as now: nothing when its standing is the
-// same, or at the ordinary beginning. At, Fleet and Provider are left to the caller.
-func ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
+// same, or at the ordinary beginning. At, Fleet and Provider are left to the caller. Since says when the standing began.
+func (p *Picture) ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
 	if was.Standing == now.Standing || was.Standing == fleet.ProviderUnknown && now.Standing == fleet.ProviderUp {
 		return nil
 	}
 	rec := fleet.Record{Kind: fleet.RecordProvider, Detail: now.Detail}
 	switch now.Standing {
 	case fleet.ProviderUp:
-		rec.Reason = fleet.ReasonUp
+		rec.Reason, p.providerUp = fleet.ReasonUp, now.Since
 		return []fleet.Record{rec}
 	case fleet.ProviderDown:
 		rec.Reason = fleet.ReasonDown
 	case fleet.ProviderDoubtful:
 		rec.Reason = fleet.ReasonProviderDoubtful
 	case fleet.ProviderUnknown:
+	}
+	told := p.providerTold == now.Standing && now.Since.Sub(p.providerUp) < providerCalm
+	if p.providerTold = now.Standing; told {
+		return []fleet.Record{rec}
 	}
 	page := rec
 	page.Kind = fleet.RecordPaged

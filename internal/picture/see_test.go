@@ -197,7 +197,7 @@ func TestAProvidersTurnsAreRecorded(t *testing.T) {
 			a.settle()
 			now := fleet.ProviderState{Standing: c.now, Detail: "why"}
 			var got string
-			for _, r := range picture.ProviderRecords(a.SetProvider(now), now) {
+			for _, r := range a.ProviderRecords(a.SetProvider(now), now) {
 				got += fmt.Sprintf("%s/%s ", r.Kind, r.Reason)
 				if r.Detail != "why" {
 					t.Errorf("%s does not say why", r.Kind)
@@ -207,6 +207,33 @@ func TestAProvidersTurnsAreRecorded(t *testing.T) {
 				t.Errorf("recorded %q, not %q; dirty %v", got, c.want, a.Dirty())
 			}
 		})
+	}
+}
+
+func TestAProviderThatFlapsIsToldOfOnce(t *testing.T) {
+	t.Parallel()
+	a := open(t, nil)
+	pages := 0
+	turn := func(d time.Duration, to fleet.ProviderStanding) {
+		now := fleet.ProviderState{Standing: to, Since: at(d)}
+		for _, r := range a.ProviderRecords(a.SetProvider(now), now) {
+			if r.Kind == fleet.RecordPaged {
+				pages++
+			}
+		}
+	}
+	for n := range 100 {
+		d := time.Duration(n) * 10 * time.Second
+		turn(d, fleet.ProviderDown)
+		turn(d+5*time.Second, fleet.ProviderUp)
+	}
+	if pages != 1 {
+		t.Errorf("a provider that fails every other call is told of %d times", pages)
+	}
+	turn(time.Hour, fleet.ProviderDown)
+	turn(time.Hour+time.Second, fleet.ProviderDoubtful)
+	if pages != 3 {
+		t.Errorf("after it was calm, and for another trouble, a person is told anew: %d pages", pages)
 	}
 }
 

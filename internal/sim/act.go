@@ -38,7 +38,7 @@ func (c *server) listed(l world.Listing, end world.End, asked fleet.Instant) {
 	changed := next.Standing != c.state.Standing
 	c.state = next
 	was := c.pic.SetProvider(next)
-	for _, r := range picture.ProviderRecords(was, next) {
+	for _, r := range c.pic.ProviderRecords(was, next) {
 		c.note(r)
 	}
 	if end == world.Done {
