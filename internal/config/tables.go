@@ -97,7 +97,7 @@ func sharedFateShape() object[sharedFateDraft] {
 			"`page`: tell a person at once, once for all of them. `wait`: tell one when it lasts longer than wait. `evacuate`: when it lasts longer than wait, "+
 			"tell one and recreate the machines on hosts outside the domain; needs the step recreate, and the usual proof that the old instance is off.",
 			choice(nil, fleet.FateWait, fleet.FatePage, fleet.FateEvacuate), func(s *sharedFateDraft) *at[fleet.FateAnswer] { return &s.then }),
-		or("at_least", defaultFateAtLeast, "In machines; fewer are never taken for a shared fate.", integer(2, maxSize),
+		or("at_least", defaultFateAtLeast, "In machines; fewer are never taken for a shared fate. 0: nobody's fate is.", integer(0, maxSize),
 			func(s *sharedFateDraft) *at[int] { return &s.atLeast }),
 		or("wait", defaultFateWait, "How long it may last.", duration(0, 24*time.Hour), func(s *sharedFateDraft) *at[time.Duration] { return &s.wait }),
 	}}

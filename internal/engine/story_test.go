@@ -29,6 +29,8 @@ type story struct {
 	hale    *controller
 	// transport is how probes reach the machines; the world itself unless a story says otherwise.
 	transport probe.Transport
+	// vantage says how hale's own network is watched; the zero value: it is not.
+	vantage engine.Vantage
 	// twins says that the story itself gave a machine a second instance.
 	twins bool
 	// faults of the store that the next controller opens.
@@ -72,7 +74,7 @@ func (s *story) controller(server string) *controller {
 	e, err := engine.New(engine.Options{
 		Store: store, Server: server, Logger: slog.New(slog.DiscardHandler),
 		Sources: []engine.Source{{Name: "lab", Adapter: handle, Watcher: handle, Poll: 5 * time.Second}},
-		Fleets:  []engine.Fleet{{Spec: s.spec, Probes: probes}},
+		Fleets:  []engine.Fleet{{Spec: s.spec, Probes: probes}}, Vantage: s.vantage,
 	})
 	if err != nil {
 		s.t.Fatal(err)

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -101,6 +102,8 @@ func Policy(o sim.Options) []byte {
 	l := s.Limits
 	line(2, "limits: {in_repair: %d, in_build: %d, brake: {at_least: %d, percent: %d%%, release_after: %s}}", l.InRepair, l.InBuild,
 		l.Brake.AtLeast, l.Brake.Percent, l.Brake.ReleaseAfter)
+	f := s.SharedFate
+	line(2, "shared_fate: {then: %s, at_least: %d, wait: %s}", cmp.Or(f.Then, fleet.FatePage), f.AtLeast, f.Wait)
 	line(2, "grace: %s", s.Grace)
 	line(2, "build_within: %s", s.BuildWithin)
 	line(2, "blind_after: %s", s.BlindAfter)

@@ -28,7 +28,8 @@ func Adopt(o *sim.Options, c *config.Config, index int) {
 			o.Latency, o.LatencyMost = max(p.Simulated.Latency, time.Millisecond), p.Simulated.Latency
 		}
 		for _, h := range p.Hosts {
-			o.Hosts = append(o.Hosts, world.Host{Name: string(h.Name)})
+			o.Hosts = append(o.Hosts, world.Host{
+				Name: string(h.Name), Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone, Storage: h.Place.Storage})
 		}
 	}
 }
