@@ -309,6 +309,8 @@ func paged(r fleet.Record) string {
 		why = arithmetic(r)
 	case fleet.ReasonSharedFate:
 		why = share(r)
+	case fleet.ReasonVantageDoubtful:
+		why = silence(r)
 	default:
 	}
 	return because("a person must look at "+subjectOfPage(r), aside(why, r.Detail))
@@ -350,16 +352,20 @@ func providerNews(r fleet.Record) string {
 	}
 }
 
+// silence is what makes hale doubt its own sight.
+func silence(r fleet.Record) string {
+	if r.Failing == 0 {
+		return Reason(r.Reason)
+	}
+	return fmt.Sprintf("%d of %d machines fall silent at once, while the provider says that they run", r.Failing, r.Size)
+}
+
 func vantageNews(r fleet.Record) string {
 	switch r.Reason {
 	case fleet.ReasonVantageIsolated:
 		return because(about(r)+": the checks count for nothing, and no repair begins", aside(Reason(r.Reason), r.Detail))
 	case fleet.ReasonVantageDoubtful:
-		why := Reason(r.Reason)
-		if r.Failing > 0 {
-			why = fmt.Sprintf("%d of %d machines fall silent at once, while the provider says that they run", r.Failing, r.Size)
-		}
-		return because(about(r)+": hale doubts its own sight, and no repair begins", aside(why, r.Detail))
+		return because(about(r)+": hale doubts its own sight, and no repair begins", aside(silence(r), r.Detail))
 	default:
 		return about(r) + ": hale trusts its own sight again" + after(r) + " and judges everything afresh"
 	}
