@@ -93,6 +93,9 @@ func (e Event) String() string {
 	if e.For != 0 {
 		said += " for " + span(e.For)
 	}
+	if e.Least != 0 {
+		said += least + strconv.Itoa(e.Least)
+	}
 	return said
 }
 

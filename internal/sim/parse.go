@@ -96,6 +96,12 @@ func ParseEvent(line string) (Event, error) {
 	}
 	e := Event{At: at, Subject: strings.TrimSpace(rest[:where]), Verb: verb}
 	e.Arg = strings.TrimSpace(rest[where+len(verb):])
+	if i := strings.LastIndex(" "+e.Arg, least); i >= 0 {
+		if e.Least, err = strconv.Atoi(e.Arg[i+len(least)-1:]); err != nil || e.Least < 1 {
+			return Event{}, fmt.Errorf("%q: what follows%sis a number of machines", line, least)
+		}
+		e.Arg = strings.TrimSpace(e.Arg[:i])
+	}
 	if i := strings.LastIndex(" "+e.Arg, " for "); i >= 0 {
 		if e.For, err = time.ParseDuration(e.Arg[i+len("for "):]); err != nil || e.For <= 0 {
 			return Event{}, fmt.Errorf("%q: what follows for is a duration, as 5m", line)
@@ -104,6 +110,9 @@ func ParseEvent(line string) (Event, error) {
 	}
 	return e, e.check()
 }
+
+// least introduces how many machines the subject must have for the event to happen.
+const least = " if at least "
 
 // findVerb returns the longest verb in the text, and where it begins.
 func findVerb(text string) (Verb, int) {
