@@ -137,8 +137,8 @@ func (p *placing) named(t trace.Trace) bool {
 	return true
 }
 
-// shape is how the fleet's machines stand in racks and rooms: a host of the configuration is a rack; where it names none,
-// they stand as the trace's do, as far as they suffice.
+// shape is how the fleet's machines stand in racks and rooms: as the configuration's hosts do, each by itself or in
+// its rack; where there is only one, they stand as the trace's do, as far as they suffice.
 func (p *placing) shape(t trace.Trace) trace.Shape {
 	size := p.o.Spec.Size
 	nodes, racks := map[string]map[string]bool{}, map[string]map[string]bool{}
@@ -149,8 +149,8 @@ func (p *placing) shape(t trace.Trace) trace.Shape {
 	}
 	s := trace.Shape{Machines: size}
 	s.PerRack = share(size, len(nodes), min(largest(nodes), mostPerRack))
-	if len(p.o.Hosts) > 1 {
-		s.PerRack = share(size, len(p.o.Hosts), 1)
+	if groups := p.groups(); len(groups) > 1 {
+		s.PerRack = share(size, len(groups), 1)
 	}
 	s.RacksPerRoom = share(share(size, s.PerRack, 1), len(racks), min(largest(racks), mostPerRoom))
 	return s
@@ -174,24 +174,43 @@ func largest(of map[string]map[string]bool) int {
 	return n
 }
 
-// house builds a host for each rack, or gives those of the configuration their racks.
+// house builds a host for each rack, or spreads each rack's machines over the hosts that the configuration has there.
 func (p *placing) house(layout []trace.Place) {
-	configured := p.o.Hosts
-	p.o.Hosts, p.o.Homes = nil, nil
-	for _, at := range layout {
-		if at.Rack == len(p.o.Hosts) {
-			h := world.Host{Name: "h" + strconv.Itoa(at.Rack+1)}
-			if len(configured) > 1 && at.Rack < len(configured) {
-				h = configured[at.Rack]
-			}
-			h.Rack, h.Room = "r"+strconv.Itoa(at.Rack+1), "m"+strconv.Itoa(at.Room+1)
-			p.o.Hosts = append(p.o.Hosts, h)
+	groups := p.groups()
+	var built []world.Host
+	p.o.Homes = nil
+	for i, at := range layout {
+		if len(groups) > 1 {
+			here := groups[at.Rack]
+			p.o.Homes = append(p.o.Homes, here[i%len(here)].Name)
+			continue
 		}
-		p.o.Homes = append(p.o.Homes, p.o.Hosts[at.Rack].Name)
+		if at.Rack == len(built) {
+			n := strconv.Itoa(at.Rack + 1)
+			built = append(built, world.Host{Name: "h" + n, Rack: "r" + n, Room: "m" + strconv.Itoa(at.Room+1)})
+		}
+		p.o.Homes = append(p.o.Homes, built[at.Rack].Name)
 	}
-	for i := len(p.o.Hosts); len(configured) > 1 && i < len(configured); i++ {
-		p.o.Hosts = append(p.o.Hosts, configured[i]) // it has no machine at the start
+	if len(groups) <= 1 {
+		p.o.Hosts = built
 	}
+}
+
+// groups are the racks of the configuration: hosts of one rack, and each host by itself that is in none.
+func (p *placing) groups() [][]world.Host {
+	var groups [][]world.Host
+	at := map[string]int{}
+	for _, h := range p.o.Hosts {
+		rack := h.Room + "\x00" + h.Rack
+		i, known := at[rack]
+		if h.Rack == "" || !known {
+			i = len(groups)
+			groups = append(groups, nil)
+			at[rack] = i
+		}
+		groups[i] = append(groups[i], h)
+	}
+	return groups
 }
 
 // plan makes events of the outages that have a machine.

@@ -144,7 +144,18 @@ func TestRacksAndRoomsOfATraceAreThoseOfTheWorld(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _ = replayed(t, several, recorded(t, rows...))
-	if o := out.Fleets[0].Options; len(o.Hosts) != 3 || o.Hosts[0].Name != "h1" || o.Hosts[0].Rack != "r1" || o.Homes[0] != "h1" || o.Homes[11] != "here" {
+	if o := out.Fleets[0].Options; len(o.Hosts) != 3 || o.Homes[0] != "h1" || o.Homes[4] != "h2" || o.Homes[11] != "here" {
 		t.Errorf("configured hosts became %v, homes %v", o.Hosts, o.Homes)
+	}
+	for i := range several.Providers[0].Hosts { // two of them share a rack
+		several.Providers[0].Hosts[i].Place.Rack = []string{"left", "left", "right"}[i]
+	}
+	out, _ = replayed(t, several, recorded(t, rows...))
+	o = out.Fleets[0].Options
+	if strings.Join(o.Homes[:7], " ") != "h1 h2 h1 h2 h1 h2 here" || o.Homes[11] != "here" || o.Hosts[2].Rack != "right" {
+		t.Errorf("hosts %v, homes %v", o.Hosts, o.Homes)
+	}
+	if len(out.DidNotFit) != 1 || !strings.Contains(out.DidNotFit[0], "the fleet has no room left for its room") {
+		t.Errorf("three racks on two did not fit: %v", out.DidNotFit)
 	}
 }

@@ -45,6 +45,19 @@ func TestEveryVerbSurvivesBeingWrittenDown(t *testing.T) {
 	}
 }
 
+func TestAnEventMayAskForMachines(t *testing.T) {
+	t.Parallel()
+	const line = "host h2 is out of sight of hale-1 for 5m if at least 3"
+	if e, err := sim.ParseEvent("1m " + line); err != nil || e.Least != 3 || e.For != 5*time.Minute || e.Arg != "hale-1" || e.String() != line {
+		t.Errorf("%q was read as %+v (%s), %v", line, e, e, err)
+	}
+	for _, wrong := range []string{"1m host h2 loses power if at least many", "1m host h2 loses power if at least 0"} {
+		if e, err := sim.ParseEvent(wrong); err == nil || !strings.Contains(err.Error(), "a number of machines") {
+			t.Errorf("%q was read as %+v, %v", wrong, e, err)
+		}
+	}
+}
+
 func TestWhatNoEventIs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ line, says string }{
