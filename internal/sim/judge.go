@@ -145,7 +145,7 @@ func (j *judge) Acted(c *world.Call) {
 
 // tellOdd tells of calls that the caller cannot know of: those that come late, or are carried out twice.
 func (j *judge) tellOdd(c *world.Call) {
-	how := ""
+	var how string
 	switch {
 	case c.Again:
 		how = "once more"

@@ -149,9 +149,12 @@ func (c *server) begin(term uint64) {
 	c.s.judge.tookOver(c)
 	c.note(fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: c.name, Size: c.s.spec.Size})
 	c.polls, c.pollAt, c.lastPoll = false, 0, c.s.w.Now()-c.s.options.Poll
-	c.list()
+	c.listAfresh()
 	c.heat()
 }
+
+// listAfresh asks the provider a moment after everything began anew: what was asked earlier does not count.
+func (c *server) listAfresh() { c.soon(time.Millisecond, c.list) }
 
 // watch opens the eyes: a connection with the provider, and probes.
 func (c *server) watch() {
@@ -255,7 +258,7 @@ func (c *server) stepClock(by time.Duration) {
 			c.note(fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonClockStep})
 			c.pic.StartAfresh(c.now())
 			c.s.judge.startedAfresh(c)
-			c.list()
+			c.listAfresh()
 			c.heat()
 		}
 	})
