@@ -11,6 +11,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/journal"
 	"hale/internal/provider/simulated"
+	"hale/internal/tenure"
 )
 
 // judge watches a play from the side of the truth and of the store: it follows the journal in the store's own order, asks
@@ -132,6 +133,7 @@ func (j *judge) record(h hearing) {
 	switch rec.Kind {
 	case fleet.RecordOwner:
 		if rec.Reason == fleet.ReasonTookOver {
+			j.handover(rec.Detail, h.at)
 			j.owner = rec.Detail
 			j.terms = append(j.terms, term{rec.Detail, h.at})
 		}
@@ -152,6 +154,22 @@ func (j *judge) record(h hearing) {
 		delete(j.repairs, rec.Machine)
 		delete(j.healing, rec.Machine)
 	default: // the rest says why, and is room A's business
+	}
+}
+
+// handover checks that a server which waited for another one's end also waited for its last calls (L7).
+func (j *judge) handover(name string, at time.Time) {
+	for _, s := range j.r.servers {
+		if s.name != name {
+			continue
+		}
+		s.mu.Lock()
+		claims := s.claims
+		s.claims = nil
+		s.mu.Unlock()
+		if n := len(claims); n > 1 && at.Sub(claims[n-1]) < tenure.Handover {
+			j.broken("L7", "", "%s took over %v after it won the fleet from another server", name, at.Sub(claims[n-1]))
+		}
 	}
 }
 

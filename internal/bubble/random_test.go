@@ -19,7 +19,7 @@ const (
 // firstSeed and usualRuns are those that are always played.
 const (
 	firstSeed = 1
-	usualRuns = 8
+	usualRuns = 16
 )
 
 // horizon is how long faults begin in a drawn run: the safety phase.

@@ -38,6 +38,7 @@ type room struct {
 	lasting  int          // numbers the lifts
 	full     atomic.Int32 // how many faults keep the store from taking writes
 	deaths   chan *server
+	arrivals chan arrival               // of writes that were held up
 	personal map[fleet.MachineName]bool // stopped by a person, and not started again
 }
 
@@ -93,7 +94,7 @@ func newRoom(t *testing.T, o sim.Options) *room {
 	r := &room{
 		t: t, o: o, spec: o.Spec, world: simulated.NewWorld(world), backing: memory.New(memory.Options{}),
 		dice:  rand.New(rand.NewPCG(o.Seed, 0x62)),
-		lifts: map[int]func(){}, deaths: make(chan *server, 9), personal: map[fleet.MachineName]bool{},
+		lifts: map[int]func(){}, deaths: make(chan *server, 9), arrivals: make(chan arrival, 9), personal: map[fleet.MachineName]bool{},
 	}
 	r.judge = newJudge(r)
 	return r

@@ -3,6 +3,7 @@ package bubble
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,7 +11,9 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fleet"
 	"hale/internal/probe/netprobe"
+	"hale/internal/state"
 	"hale/internal/state/memory"
+	"hale/internal/tenure"
 )
 
 // server is one hale server: a name, a place in the network, and at most one life at a time.
@@ -28,6 +31,11 @@ type server struct {
 	paused   bool          // it was
 	dieIn    int           // counts its commits down; it dies at the last
 	atDeath  memory.Effect // what becomes of that commit
+	writeIn  int           // counts its commits down; the last is held up
+	writeFor time.Duration // so long
+	renewed  time.Time     // when the last grant or renewal that succeeded was sent
+	claims   []time.Time   // when it tried to own the fleet, since it last did
+	deaf     bool          // its renewals are lost
 }
 
 // life is one process.
@@ -53,7 +61,7 @@ func (s *server) start(spec fleet.Spec) {
 	handle := r.world.Open(s.name)
 	probes := netprobe.New(r.world.Vantage(s.name), netprobe.Options{})
 	e, err := engine.New(engine.Options{
-		Store: r.backing.Open(l.faults), Server: s.name, Logger: slog.New(slog.DiscardHandler),
+		Store: post{Store: r.backing.Open(l.faults), life: l}, Server: s.name, Logger: slog.New(slog.DiscardHandler),
 		Sources: []engine.Source{{
 			Name: spec.Provider, Adapter: wire{Provider: handle, late: r.world.Open(s.name + lateSuffix), server: s}, Watcher: handle, Poll: r.o.Poll,
 		}},
@@ -118,7 +126,36 @@ func (l *life) faults(ctx context.Context, c memory.Call) memory.Effect {
 	case s.room.full.Load() > 0 && (writes || c.Op == memory.OpGrant):
 		return memory.NoSpace
 	}
+	return s.lease(c)
+}
+
+// lease follows the server's lease as its holder can know it.
+func (s *server) lease(c memory.Call) memory.Effect {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case c.Op == memory.OpRenew && s.deaf:
+		return memory.FailBefore
+	case c.Op == memory.OpGrant || c.Op == memory.OpRenew:
+		s.renewed = time.Now()
+	case c.Op == memory.OpCommit && slices.ContainsFunc(c.Txn.Then, func(w state.Write) bool { return w.Lease != 0 }):
+		s.claims = append(s.claims, time.Now())
+	}
 	return memory.Normal
+}
+
+// remaining returns how much the server's lease has left, as it must see it.
+func (s *server) remaining() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Until(s.renewed.Add(tenure.Lease(s.room.spec)))
+}
+
+// deafen loses the server's renewals from now on, or no more.
+func (s *server) deafen(lost bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deaf = lost
 }
 
 // diesNow counts a commit, and reports whether it is the one at which the process dies.

@@ -1,9 +1,11 @@
 package bubble
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim"
@@ -130,5 +132,81 @@ func (r *room) recover(op fleet.Op) {
 	}
 	if acts := r.judge.tally.windowActs; acts > 1 || r.judge.tally.doubles > 0 {
 		r.t.Errorf("%d acts in the window, %d double instances", acts, r.judge.tally.doubles)
+	}
+}
+
+// TestAWriteThatIsHeldUp holds a write up, each of a heal in turn, until another server owns the fleet and has healed the machine.
+// When the write arrives the store itself refuses it, and nothing is otherwise than it would be.
+func TestAWriteThatIsHeldUp(t *testing.T) {
+	t.Parallel()
+	sick := func(r *room, i fleet.Instance) {
+		r.inject(simulated.Broken{Instance: i.ID, Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+	}
+	for name, c := range map[string]struct {
+		reason string
+		begin  func(r *room, i fleet.Instance)
+		writes int
+	}{
+		"of a heal": {"beliefs with their records", sick, 12},
+		"of records": {"nothing but the lease guards it", func(r *room, i fleet.Instance) {
+			lift := r.inject(simulated.Outage{})
+			r.after(held/2, lift)
+			r.after(held/2+time.Second, func() { sick(r, i) })
+		}, 1},
+	} {
+		for n := 1; n <= c.writes; n++ {
+			t.Run(fmt.Sprintf("%s, write %d", name, n), func(t *testing.T) {
+				t.Parallel()
+				enter(t, rivals([]fleet.StepKind{fleet.StepRecreate}), func(r *room) {
+					r.pass(5*time.Minute, nil)
+					lift := r.inject(simulated.Outage{}) // what there is to be said of the fleet as a whole is written
+					r.pass(r.now()+time.Minute, nil)
+					lift()
+					r.pass(r.now()+time.Minute, nil)
+					old, _ := r.world.Instance("web-2")
+					r.servers[0].holdWrite(n, held)
+					c.begin(r, old)
+					r.pass(r.now()+2*held, nil)
+					select {
+					case a := <-r.arrivals:
+						if !fault.Is(a.err, fault.Conflict) {
+							r.t.Errorf("a stale owner's write of %s was taken (%v): %s", a.txn.Subject(), a.err, c.reason)
+						}
+					default:
+						r.t.Error("there were not so many writes")
+					}
+					if r.judge.owner != "hale-2" || !r.healthy(2) {
+						r.t.Errorf("%s did not heal the machine", r.judge.owner)
+					}
+					r.recover("write")
+				})
+			})
+		}
+	}
+}
+
+// TestNoCallOutlivesItsLease loses hale-1's renewals, while its writes still pass, at every second before a call is due: either
+// the call is sent while the lease covers it, or not at all.
+func TestNoCallOutlivesItsLease(t *testing.T) {
+	t.Parallel()
+	for early := range 30 {
+		t.Run(fmt.Sprint(early, " s before"), func(t *testing.T) {
+			t.Parallel()
+			enter(t, rivals([]fleet.StepKind{fleet.StepReboot, fleet.StepRecreate}), func(r *room) {
+				r.pass(5*time.Minute, nil)
+				r.servers[0].deafen(true)
+				r.pass(r.now()+time.Duration(early)*time.Second, nil)
+				i, _ := r.world.Instance("web-2")
+				for _, op := range changing {
+					r.inject(simulated.Calls{Op: op, Client: "hale-1", Effect: simulated.Slow, Delay: 14 * time.Second})
+				}
+				r.inject(simulated.Panic{Instance: i.ID})
+				r.pass(r.now()+10*time.Minute, nil)
+				if r.judge.owner != "hale-2" || !r.healthy(2) {
+					r.t.Errorf("%s did not heal the machine", r.judge.owner)
+				}
+				r.recover("reboot")
+			})
+		})
 	}
 }

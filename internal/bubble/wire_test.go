@@ -8,6 +8,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider"
+	"hale/internal/tenure"
 )
 
 // lateSuffix marks, in the provider's log, what was held up between the reading of the lease and the sending.
@@ -25,11 +26,14 @@ type wire struct {
 
 // carry sends a changing call.
 func (w wire) carry(ctx context.Context, op fleet.Op, id fleet.InstanceID, do func(context.Context, provider.Provider) error) error {
-	held := w.server.takePause(op)
 	far, limit := w.Provider, fleet.BuildCallLimit
 	if end, ok := ctx.Deadline(); ok {
 		limit = time.Until(end)
 	}
+	if left := w.server.remaining(); op.Disruptive() && left <= limit+tenure.Margin {
+		w.server.room.t.Errorf("L7: %s of %s by %s may take %v, and its lease has %v left", op, id, w.server.name, limit, left)
+	}
+	held := w.server.takePause(op)
 	answer := make(chan error, 1)
 	// It ends with its limit, after what holds it up.
 	go func() {
