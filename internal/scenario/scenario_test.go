@@ -140,12 +140,12 @@ empty
 func TestHostsOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	libvirt := strings.Replace(ten, "{lab: {type: simulated}}",
-		`{lab: {type: libvirt, hosts: [{name: h1, uri: "qemu+tcp://h1/system"}, {name: h2, uri: "qemu+tcp://h2/system"}]}}`, 1)
+		`{lab: {type: libvirt, hosts: [{name: h1, uri: "qemu+tcp://h1/system"}, {name: h2, uri: "qemu+tcp://h2/system", room: m1}]}}`, 1)
 	s, err := Parse("f.txt", []byte("A story.\n"+libvirt+"-- world --\nhost h2 rack r2\nhost h3\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]world.Host{{Name: "h1"}, {Name: "h2", Rack: "r2"}, {Name: "h3"}}, s.Options.Hosts); diff != "" {
+	if diff := cmp.Diff([]world.Host{{Name: "h1"}, {Name: "h2", Rack: "r2", Room: "m1"}, {Name: "h3"}}, s.Options.Hosts); diff != "" {
 		t.Errorf("hosts (-want +got):\n%s", diff)
 	}
 }

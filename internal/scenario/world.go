@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -70,7 +71,9 @@ func (r *reader) home(machine, host string) error {
 // place adds a host, or says more about one that the configuration names.
 func place(o *sim.Options, h world.Host) {
 	if i := slices.IndexFunc(o.Hosts, func(known world.Host) bool { return known.Name == h.Name }); i >= 0 {
-		o.Hosts[i] = h
+		k := &o.Hosts[i]
+		k.Rack, k.Room, k.Zone = cmp.Or(h.Rack, k.Rack), cmp.Or(h.Room, k.Room), cmp.Or(h.Zone, k.Zone)
+		k.Network, k.Storage = cmp.Or(h.Network, k.Network), cmp.Or(h.Storage, k.Storage)
 		return
 	}
 	o.Hosts = append(o.Hosts, h)
