@@ -160,7 +160,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		if q.last >= 0 && i < len(records)-q.last {
 			continue
 		}
-		if !lines.send(viewEvent(rec)) {
+		if !lines.send(ViewEvent(rec)) {
 			return
 		}
 	}
@@ -179,7 +179,7 @@ func (s *Server) follow(ctx context.Context, lines stream, told map[fleet.Name]u
 		if rec.Seq <= told[rec.Fleet] {
 			continue
 		}
-		if !lines.send(viewEvent(rec)) || !lines.flushed() {
+		if !lines.send(ViewEvent(rec)) || !lines.flushed() {
 			return
 		}
 	}

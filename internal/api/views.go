@@ -139,8 +139,8 @@ func VerdictText(v fleet.View) string {
 	return prose.Cause(h.Cause)
 }
 
-// viewEvent translates a record and puts it into words.
-func viewEvent(r fleet.Record) Event {
+// ViewEvent translates a record and puts it into words.
+func ViewEvent(r fleet.Record) Event {
 	e := Event{
 		Seq: r.Seq, At: r.At, Fleet: string(r.Fleet), Machine: string(r.Machine), Kind: string(r.Kind), Reason: string(r.Reason),
 		Text: prose.Sentence(r), Verdict: string(r.Verdict), Was: string(r.Was), Cause: string(r.Cause), Check: string(r.Check),

@@ -28,7 +28,7 @@ func viewWhy(s engine.FleetStatus, v fleet.View, journal []fleet.Record) Why {
 		}
 	}
 	for _, r := range withParents(chapter(own, w.Incident), journal) {
-		w.Timeline = append(w.Timeline, viewEvent(r))
+		w.Timeline = append(w.Timeline, ViewEvent(r))
 	}
 	return w
 }

@@ -143,7 +143,7 @@ func (c *commander) root() *cobra.Command {
 		"folder of the state (default /var/lib/hale for root, else $XDG_STATE_HOME/hale)")
 	root.PersistentFlags().StringVar(&c.socket, "socket", "",
 		"the controller's socket (default $HALE_SOCKET, or hale.sock in the data folder)")
-	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.simulateCommand(), c.testCommand(),
+	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.simulateCommand(), c.replayCommand(), c.testCommand(),
 		c.statusCommand(), c.whyCommand(), c.eventsCommand(), c.versionCommand())
 	return root
 }

@@ -78,7 +78,7 @@ func (p paper) plan(plan api.Plan) []string {
 			columns[1].cells = append(columns[1].cells, cell{m.Verdict, verdictStyle(m.Verdict)})
 			columns[2].cells = append(columns[2].cells, cell{would(m), plain})
 		}
-		lines = append(lines, paper{colour: p.colour}.table("  ", columns)...)
+		lines = append(lines, paper{colour: p.colour}.table(columns)...)
 	}
 	return lines
 }

@@ -338,7 +338,7 @@ func (p paper) faults(faults []rehearsal.Fault) []string {
 			columns[i].cells = append(columns[i].cells, cell{text, plain})
 		}
 	}
-	return paper{colour: p.colour}.table("  ", columns)
+	return paper{colour: p.colour}.table(columns)
 }
 
 // some renders a number, and nothing for none.

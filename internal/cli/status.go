@@ -219,7 +219,7 @@ func (p paper) fleet(f api.Fleet, now time.Time) []string {
 	for _, parent := range f.Parents {
 		lines = append(lines, "  "+p.paint(red, clip(parentLine(parent, now), max(0, p.width-2))))
 	}
-	return append(lines, p.table("  ", machineColumns(f, now))...)
+	return append(lines, p.table(machineColumns(f, now))...)
 }
 
 // parentLine tells of the incident of a domain, and of the machines under it.

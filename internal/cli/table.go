@@ -36,8 +36,11 @@ func (c column) width() int {
 	return max(w, utf8.RuneCountInString(c.title))
 }
 
-// table renders columns under their titles, each line behind the indent.
-func (p paper) table(indent string, columns []column) []string {
+// indent is what stands before each line of a table.
+const indent = "  "
+
+// table renders columns under their titles.
+func (p paper) table(columns []column) []string {
 	columns, widths := p.fit(len(indent), columns)
 	if len(columns) == 0 {
 		return nil

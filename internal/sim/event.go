@@ -209,7 +209,11 @@ func ails(a world.Ailment) act {
 func stoppedByPerson(s *stage, vm *world.VM) func() {
 	s.judge.wanted(vm.Mark.Machine)
 	s.w.Crash(vm, world.StopExternal)
-	return func() { s.w.PowerOn(vm) }
+	return func() {
+		if vm.Power != world.Running { // who finds it running leaves it so
+			s.w.PowerOn(vm)
+		}
+	}
 }
 
 // diskLost: it stands still and comes up no more, until it is built anew, or somebody puts another disk in.

@@ -64,6 +64,7 @@ var rooms = []room{
 	{path: "internal/scenario", floor: 4, step: 1},
 	{path: "internal/api", floor: 4, step: 1},
 	{path: "internal/rehearsal", floor: 4, step: 2},
+	{path: "internal/replay", floor: 4, step: 2},
 	{path: "internal/report", floor: 4, step: 3},
 	{path: "internal/cli", floor: 4, step: 4},
 	// Room B: tests only, of floors 0 to 2 by the files of floor 4.

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"hale/internal/config"
+	"hale/internal/fleet"
+	"hale/internal/prose"
+	"hale/internal/replay"
+
+	"github.com/spf13/cobra"
+)
+
+// rematch is what hale replay is asked for.
+type rematch struct {
+	policy   string
+	fleet    string
+	patience time.Duration
+	seed     uint64
+	json     bool
+}
+
+func (c *commander) replayCommand() *cobra.Command {
+	var r rematch
+	cmd := &cobra.Command{
+		Use: "replay JOURNAL --policy FILE|DIR", Short: "Say what another policy would have done about what a journal tells of",
+		Long: "Reads what hale events --json wrote (- reads standard input), plays what was wrong with each machine under another policy in a\n" +
+			"simulated world, and compares. A journal tells what hale saw change, not what would have been after another act; the rules\n" +
+			"by which that is decided are printed with the outcome.",
+		Args: cobra.ExactArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			order, err := r.order(args[0], cmd.InOrStdin())
+			if err != nil {
+				return usageError{err}
+			}
+			out, err := replay.Compare(order)
+			if err != nil {
+				return usageError{err}
+			}
+			if r.json {
+				return printJSON(c.Out, out)
+			}
+			_, err = io.WriteString(c.Out, strings.Join(screenOf(c.Out, c.Getenv).paper().comparison(out), "\n")+"\n")
+			return err
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&r.policy, "policy", "", "the configuration whose policy is to be compared (needed)")
+	f.StringVar(&r.fleet, "fleet", "", "this fleet of the journal only")
+	f.DurationVar(&r.patience, "patience", 15*time.Minute, "a machine that nobody touched and that was healthy again so soon was not dead")
+	f.Uint64Var(&r.seed, "seed", 1, "what boots and calls take their time from")
+	f.BoolVar(&r.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (r rematch) order(path string, in io.Reader) (replay.Order, error) {
+	if r.policy == "" {
+		return replay.Order{}, errors.New("name the policy to compare with --policy FILE")
+	}
+	if r.patience < 0 {
+		return replay.Order{}, fmt.Errorf("--patience %s: write a duration, as 15m", r.patience)
+	}
+	loaded, err := config.Load(r.policy)
+	if err != nil {
+		return replay.Order{}, err
+	}
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return replay.Order{}, err
+		}
+		defer file.Close()
+		in = file
+	}
+	journal, err := replay.Read(in)
+	if err != nil {
+		return replay.Order{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return replay.Order{Journal: journal, Policy: loaded, Fleet: fleet.Name(r.fleet), Patience: r.patience, Seed: r.seed}, nil
+}
+
+// comparison renders what another policy would have done.
+func (p paper) comparison(c replay.Comparison) []string {
+	t := c.Replayed
+	lines := []string{
+		fmt.Sprintf("%s, of %s: %s", c.Journal.String(), count(len(c.Fleets), "fleet"), strings.Join(c.Fleets, ", ")), "",
+		p.paint(strong, fmt.Sprintf("this policy would have healed %s in %s, %d of them wrongly; it would have missed %d, told a person of %d, and rightly left alone %d",
+			count(t.Healed, "machine"), prose.Span(c.Journal.To.Sub(c.Journal.From)), t.Wrongly, t.Missed, t.Paged, t.LeftAlone)),
+		fmt.Sprintf("what was recorded: %d healed, %d missed, a person told of %d, %d left alone", c.Recorded.Healed, c.Recorded.Missed, c.Recorded.Paged,
+			c.Recorded.LeftAlone),
+	}
+	if t.Elsewhere > 0 {
+		lines = append(lines, p.paint(red, fmt.Sprintf("and it would have acted %s on machines that were well", count(t.Elsewhere, "time"))))
+	}
+	lines = append(lines, "")
+	lines = append(lines, p.incidents(c.Incidents)...)
+	lines = append(lines, "", "what the journal does not say:")
+	for _, n := range c.NotReplayed {
+		lines = append(lines, "  "+p.paint(yellow, "not replayed")+"  "+n)
+	}
+	for _, g := range c.Journal.Gaps {
+		lines = append(lines, fmt.Sprintf("  %s  %d records of fleet %s are missing, from %s to %s", p.paint(yellow, "gap"), g.Lost, g.Fleet,
+			g.After.Format(time.DateTime), g.Until.Format(time.DateTime)))
+	}
+	for _, u := range c.Journal.Unknown {
+		lines = append(lines, fmt.Sprintf("  %s  %s of kind %q", p.paint(yellow, "unknown"), count(u.Times, "record"), u.Kind))
+	}
+	for _, b := range c.Journal.Broken {
+		lines = append(lines, fmt.Sprintf("  %s  line %d: %s", p.paint(yellow, "no record"), b.Line, b.Why))
+	}
+	for _, a := range c.Assumptions {
+		lines = append(lines, "  "+p.paint(faint, "assumed: "+a))
+	}
+	return lines
+}
+
+// incidents renders a line for each.
+func (p paper) incidents(all []*replay.Incident) []string {
+	titles := []string{"WHEN", "MACHINE", "WHAT", "FOR", "RECORDED", "THIS POLICY"}
+	columns := make([]column, len(titles))
+	for i, t := range titles {
+		columns[i] = column{title: t, keep: keepAlways}
+	}
+	for _, i := range all {
+		lasted := "to the end"
+		if !i.To.IsZero() {
+			lasted = prose.Span(i.To.Sub(i.From))
+		}
+		style := plain
+		switch i.Replayed.Became {
+		case replay.Wrongly, replay.Missed:
+			style = red
+		case replay.Healed:
+			style = green
+		case replay.Paged, replay.LeftAlone, replay.NoPlace, replay.Covered:
+		}
+		for n, x := range []cell{
+			{i.From.Format(time.DateTime), plain}, {i.Machine, plain}, {what(i), plain}, {lasted, plain}, {then(i.Recorded), plain}, {instead(i.Replayed), style},
+		} {
+			columns[n].cells = append(columns[n].cells, x)
+		}
+	}
+	return p.table(columns)
+}
+
+// what says what was wrong with the machine.
+func what(i *replay.Incident) string {
+	why := ""
+	switch {
+	case i.Cause != "" && i.Cause != fleet.CauseChecks:
+		why = string(i.Cause)
+	case i.Check != "":
+		why = i.Check + " " + i.Result
+	}
+	return strings.TrimSpace(string(i.Nature) + ": " + why)
+}
+
+// then says what was done.
+func then(r replay.Recorded) string {
+	var said []string
+	if len(r.Acts) > 0 {
+		said = append(said, strings.Join(r.Acts, ", "))
+	}
+	for _, x := range []struct {
+		is   bool
+		said string
+	}{
+		{r.Healed, "healed"}, {r.Refuted, "a look found it alive"}, {r.Paged, "paged"}, {r.Suspected, "only suspected"},
+	} {
+		if x.is {
+			said = append(said, x.said)
+		}
+	}
+	if len(said) == 0 && len(r.Held) > 0 {
+		said = append(said, "held: "+strings.Join(r.Held, ", "))
+	}
+	return strings.Join(said, "; ")
+}
+
+// instead says what this policy would have done.
+func instead(r replay.Replayed) string {
+	said := string(r.Became)
+	if len(r.Acts) > 0 {
+		said += ": " + strings.Join(r.Acts, ", ")
+	}
+	switch {
+	case r.Became == replay.Healed:
+		said += " (after " + prose.Span(time.Duration(r.Seconds)*time.Second) + ")"
+	case r.Unseen:
+		said += " (no check asks for what was lost)"
+	case len(r.Held) > 0 && len(r.Acts) == 0:
+		said += " (held: " + strings.Join(r.Held, ", ") + ")"
+	}
+	return said
+}
