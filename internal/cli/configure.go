@@ -77,15 +77,21 @@ func (c *commander) printSchema() error {
 	return err
 }
 
-func (c *commander) validate(path string) error {
+// sound reads a configuration and says everything that is wrong with it, a line each, so that programs find the places.
+func (c *commander) sound(path string) (*config.Config, error) {
 	loaded, err := config.Load(path)
 	var problems config.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems {
 			fmt.Fprintln(c.Err, p)
 		}
-		return usageError{fmt.Errorf("%s is not valid: %s", path, count(len(problems), "problem"))}
+		return nil, fmt.Errorf("%s is not valid: %s", path, count(len(problems), "problem"))
 	}
+	return loaded, err
+}
+
+func (c *commander) validate(path string) error {
+	loaded, err := c.sound(path)
 	if err != nil {
 		return usageError{err}
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/config"
 	"hale/internal/fleet"
 	"hale/internal/prose"
 	"hale/internal/replay"
@@ -34,7 +33,7 @@ func (c *commander) replayCommand() *cobra.Command {
 			"by which that is decided are printed with the outcome.",
 		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
-			order, err := r.order(args[0], cmd.InOrStdin())
+			order, err := c.rematch(r, args[0], cmd.InOrStdin())
 			if err != nil {
 				return usageError{err}
 			}
@@ -58,14 +57,15 @@ func (c *commander) replayCommand() *cobra.Command {
 	return cmd
 }
 
-func (r rematch) order(path string, in io.Reader) (replay.Order, error) {
+// rematch makes of the flags what is to be compared. Its error is a mistake of the caller's.
+func (c *commander) rematch(r rematch, path string, in io.Reader) (replay.Order, error) {
 	if r.policy == "" {
 		return replay.Order{}, errors.New("name the policy to compare with --policy FILE")
 	}
 	if r.patience < 0 {
 		return replay.Order{}, fmt.Errorf("--patience %s: write a duration, as 15m", r.patience)
 	}
-	loaded, err := config.Load(r.policy)
+	loaded, err := c.sound(r.policy)
 	if err != nil {
 		return replay.Order{}, err
 	}

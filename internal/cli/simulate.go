@@ -50,7 +50,11 @@ func (c *commander) simulateCommand() *cobra.Command {
 			"lost, a machine neither healed nor in a person's hands), 2 called wrongly or invalid configuration.",
 		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
-			order, err := s.order(args[0], cmd.Flags().Changed)
+			loaded, err := c.sound(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			order, err := s.order(loaded, cmd.Flags().Changed)
 			if err != nil {
 				return usageError{err}
 			}
@@ -119,7 +123,7 @@ func (c *commander) simulate(order rehearsal.Order, s simulation) (err error) {
 }
 
 // order makes of the flags what is to be played; chosen tells which of them the caller wrote. Its error is a mistake of his.
-func (s simulation) order(path string, chosen func(flag string) bool) (rehearsal.Order, error) {
+func (s simulation) order(loaded *config.Config, chosen func(flag string) bool) (rehearsal.Order, error) {
 	if chosen("days") && (s.days <= 0 || s.days > 3650) {
 		return rehearsal.Order{}, fmt.Errorf("--days %v: write a number above 0, at most 3650", s.days)
 	}
@@ -129,10 +133,6 @@ func (s simulation) order(path string, chosen func(flag string) bool) (rehearsal
 	if s.operator < 0 {
 		return rehearsal.Order{}, fmt.Errorf("--operator %s: write a duration, or 0 for nobody", s.operator)
 	}
-	loaded, err := config.Load(path)
-	if err != nil {
-		return rehearsal.Order{}, err
-	}
 	order := rehearsal.Order{
 		Config: loaded, Fleet: fleet.Name(s.fleet), Seed: s.seed, Horizon: time.Duration(s.days * 24 * float64(time.Hour)),
 		Servers: s.servers, Operator: s.operator, Weather: rehearsal.Usual(),
@@ -140,7 +140,8 @@ func (s simulation) order(path string, chosen func(flag string) bool) (rehearsal
 	if order.Seed == 0 {
 		order.Seed = uint64(rand.Uint32()) //nolint:gosec // the seed is printed; it is no secret
 	}
-	if order, err = s.weather(order, chosen); err != nil {
+	order, err := s.weather(order, chosen)
+	if err != nil {
 		return rehearsal.Order{}, err
 	}
 	return order, order.Check()
