@@ -78,6 +78,7 @@ func draw(f rehearsal.Fleet) (timeline, heat) {
 	c := canvas{scale: scale{h.End}, f: f, h: h, lanes: map[string]*laneView{}}
 	t := timeline{Width: width, Ticks: c.ticks(), size: f.Size}
 	all := []*laneView{c.world("world", ""), c.world("hale", "server"), c.brake()}
+	c.lanes[""] = all[2] // what is said of the fleet as a whole
 	for _, name := range c.worthSeeing(&t) {
 		l := &laneView{Label: name}
 		c.lanes[name] = l
