@@ -19,7 +19,8 @@ var noHost = world.Host{}
 
 // onlyRoomA are the verbs that room B cannot play, with the reason.
 var onlyRoomA = map[sim.Verb]string{
-	sim.Freezes: "goroutines cannot be stopped from outside: the timers of a process that stands still would go on",
+	sim.Freezes:    "goroutines cannot be stopped from outside: the timers of a process that stands still would go on",
+	sim.LosesLease: "its store can drop everybody's leases only, and then no standby knows any more that somebody was there",
 }
 
 // act makes an event happen, and returns what ends it, if anything does.

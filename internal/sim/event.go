@@ -82,6 +82,7 @@ const (
 	FreezesCall Verb = "freezes before a call"
 	ClockSteps  Verb = "has its clock stepped by"
 	LosesStore  Verb = "loses the store"
+	LosesLease  Verb = "loses its lease" // in the store; it hears of it when it wants to renew it
 )
 
 // String returns the event as scenario files write it.
@@ -186,6 +187,7 @@ func verbs() map[Verb]act {
 		}),
 		ClockSteps: onServer(clockSteps),
 		LosesStore: onServer(losesStore),
+		LosesLease: onServer(losesLease),
 	}
 }
 
@@ -363,6 +365,19 @@ func losesStore(s *stage, c *server, _ Event) (func(), error) {
 		s.store.cut[c]--
 		c.renew()
 	}, nil
+}
+
+func losesLease(s *stage, c *server, _ Event) (func(), error) {
+	if s.store.owner != c {
+		return nil, nil
+	}
+	s.store.owner = nil
+	c.soon(c.lease.length/renewals, func() {
+		if c.term != 0 && s.store.owner != c {
+			c.lose()
+		}
+	})
+	return nil, nil
 }
 
 // schedule puts an event on the calendar.

@@ -36,7 +36,7 @@ func shapes() map[Verb]shape {
 	for _, v := range []Verb{LosesPower, IsCutOff, GoesDark} {
 		out[v] = shape{subject: "domain"}
 	}
-	for _, v := range []Verb{Dies, Freezes, FreezesCall, LosesStore} {
+	for _, v := range []Verb{Dies, Freezes, FreezesCall, LosesStore, LosesLease} {
 		out[v] = shape{subject: "server"}
 	}
 	return out
