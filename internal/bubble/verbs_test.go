@@ -68,6 +68,7 @@ func verbs() map[sim.Verb]act {
 		sim.OverQuota:    onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Quota}, fleet.OpCreate),
 		sim.KeepsOn:      onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpPowerOff),
 		sim.KeepsAll:     onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpDelete),
+		sim.MarksNothing: onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpCertify),
 		sim.ListsStale: onProvider(func(e sim.Event) []simulated.Fault {
 			age, _ := time.ParseDuration(e.Arg)
 			return []simulated.Fault{simulated.StaleLists{Age: age}}

@@ -26,7 +26,7 @@ var (
 		fleet.CausePaused:  "the provider says it is paused",
 		fleet.CauseError:   "the provider says it is broken",
 		fleet.CauseChecks:  "its checks are down",
-		fleet.CauseBuild:   "its new instance never became healthy",
+		fleet.CauseBuild:   "its new instance could not be finished",
 		fleet.CauseBlind:   "nothing could be learnt about it for too long",
 	}
 	results = map[fleet.ResultReason]string{

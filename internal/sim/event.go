@@ -68,6 +68,7 @@ const (
 	OverQuota    Verb = "is over quota"
 	KeepsOn      Verb = "cannot power off" // it says so; the machine runs on
 	KeepsAll     Verb = "cannot delete"
+	MarksNothing Verb = "cannot mark" // nothing gets certified
 	ListsStale   Verb = "lists what was"
 	ListsNothing Verb = "lists nothing"
 	IsBad        Verb = "is bad"  // the template
@@ -162,6 +163,9 @@ func verbs() map[Verb]act {
 		}),
 		KeepsAll: onProvider(func(s *stage, _ Event) func() {
 			return s.w.Upset(world.Trouble{Fails: 1, How: world.Permanent, Op: world.Delete})
+		}),
+		MarksNothing: onProvider(func(s *stage, _ Event) func() {
+			return s.w.Upset(world.Trouble{Fails: 1, How: world.Permanent, Op: world.Certify})
 		}),
 		ListsStale: onProvider(func(s *stage, e Event) func() {
 			age, _ := time.ParseDuration(e.Arg)
