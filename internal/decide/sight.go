@@ -41,10 +41,16 @@ func (r *round) heedProvider(works []*work) {
 	d := &r.sit.Whole.Doubt
 	switch {
 	case d.Reason == "":
-		if n := r.fellTogether(works); most(n, r.s.Spec.Size) {
-			r.doubt(fleet.ReasonVantageDoubtful, "", n)
+		n, silent := r.fellTogether(works), r.silent(works)
+		switch {
+		case most(n, r.s.Spec.Size), r.everyone(silent, works):
+			r.doubt(fleet.ReasonVantageDoubtful, "", max(n, silent))
+		case r.everyone(silent+r.tally.Suspect, works): // first see whether the suspects fail, too
+			for _, w := range works {
+				w.fated = true
+			}
 		}
-	case most(r.missing(works), r.s.Spec.Size):
+	case most(r.missing(works), r.s.Spec.Size), r.everyone(r.missing(works), works):
 		d.CalmSince = 0
 	case d.Reason == fleet.ReasonVantageDoubtful && d.CalmSince == 0:
 		r.calmDown()
@@ -88,6 +94,29 @@ func (r *round) missing(works []*work) int {
 
 // most reports whether so many machines are enough for a doubt.
 func most(failing, size int) bool { return failing >= leastDoubt && 2*failing > size }
+
+// everyone reports whether so many are all that could answer: of a fleet of three, one of which a person has paused, two are.
+func (r *round) everyone(failing int, works []*work) bool {
+	size := r.s.Spec.Size
+	running := size
+	for _, w := range works {
+		if !guard.Surplus(w.M, &r.s.Spec) && (w.M.Current.None() || w.M.Health.Cause.Stopped()) {
+			running--
+		}
+	}
+	return size >= leastDoubt && failing >= 2 && failing >= running
+}
+
+// silent counts the machines that fail by their checks alone, since whenever.
+func (r *round) silent(works []*work) int {
+	n := 0
+	for _, w := range works {
+		if w.runsAndFails(&r.s.Spec) && r.parentOf(w) == nil {
+			n++
+		}
+	}
+	return n
+}
 
 // runsAndFails reports whether the machine fails by its checks alone, while the provider says that it runs.
 func (w *work) runsAndFails(spec *fleet.Spec) bool {

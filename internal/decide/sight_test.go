@@ -232,6 +232,23 @@ func TestARestartDoesNotPageADoubtAgain(t *testing.T) {
 	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
 }
 
+// Of three machines a person has paused one, and hale loses sight of the others: all that could answer are silent.
+func TestAllThatCouldAnswerAreSilent(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 3)
+	tl.power(fleet.PowerPaused, 0)
+	tl.pass(time.Second)
+	tl.say(fleet.StandingFailing, 2)
+	tl.say(fleet.StandingDown, 1)
+	tl.pass(500 * time.Millisecond)
+	tl.say(fleet.StandingDown, 2)
+	tl.pass(10 * time.Minute)
+	tl.wantCount("repairs", tl.repairs(), 0)
+	if d := tl.s.Whole.Doubt; d.Reason != fleet.ReasonVantageDoubtful {
+		t.Errorf("no doubt: %+v", d)
+	}
+}
+
 // Everything falls silent, and all but one rack answer again: when the doubt ends, that rack's silence is a shared fate before
 // it is fifteen repairs.
 func TestWhatStaysSilentAfterADoubtSharesAFate(t *testing.T) {

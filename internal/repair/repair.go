@@ -290,10 +290,27 @@ func (w *Work) judgeLook(r fleet.Repair, l fleet.Look) health.Truth {
 		return health.True
 	}
 	truth := health.Confirm(w.Situation.Spec, l)
+	if truth == health.True && w.contradicts(r, l) {
+		return health.Unknown
+	}
 	if truth == health.Unknown && r.Target.Expired && l.Seen.Known() && neverAddressed(l) {
 		return health.True // its time ran out, and the provider still knows no address of it
 	}
 	return truth
+}
+
+// contradicts reports whether the look found the instance in a state that the rung was not chosen for: it was stopped meanwhile, and
+// the listings do not say so yet. What it means, and what to do then, is for the next verdict.
+func (w *Work) contradicts(r fleet.Repair, l fleet.Look) bool {
+	cause, stopped := health.PowerCause(l.Seen.Instance)
+	if !stopped || r.OffOrders > 0 || r.Target.Expired {
+		return false // or it is our own doing, or a build that is to go in any case
+	}
+	return guard.LeftAlone(cause, &w.Situation.Spec) || r.Step == fleet.StepReboot && off(cause)
+}
+
+func off(c fleet.Cause) bool {
+	return c == fleet.CauseOff || c == fleet.CauseStopped || c == fleet.CauseCrashed
 }
 
 // neverAddressed reports whether the look says nothing for the one reason that is the build's own: no address. Whatever
