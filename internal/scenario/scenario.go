@@ -117,7 +117,10 @@ func Load(path string) (*Scenario, error) {
 // Parse reads a file's content. The name appears in problems, and its folder is where relative paths of the configuration begin. An
 // error is of type Problems and names every place that is wrong.
 func Parse(name string, data []byte) (*Scenario, error) {
-	a := txtar.Parse(data)
+	a, err := unpack(name, data)
+	if err != nil {
+		return nil, err
+	}
 	s := &Scenario{Name: name, Purpose: strings.TrimSpace(string(a.Comment)), archive: a}
 	r := reader{s: s, parts: map[string]part{}}
 	r.divide(a)
@@ -137,6 +140,18 @@ func Parse(name string, data []byte) (*Scenario, error) {
 		return nil, r.problems
 	}
 	return s, nil
+}
+
+// unpack divides the file into its parts. A part without a name is refused first, since txtar cannot read it.
+func unpack(name string, data []byte) (*txtar.Archive, error) {
+	line := 0
+	for text := range bytes.Lines(data) {
+		line++
+		if string(bytes.TrimRight(text, "\r\n")) == "-- --" {
+			return nil, Problems{{File: name, Line: line, Message: "a part has no name: write -- hale.yaml --, -- world --, -- events -- …"}}
+		}
+	}
+	return txtar.Parse(data), nil
 }
 
 // part is one part of a file.

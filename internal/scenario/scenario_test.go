@@ -39,6 +39,7 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 		"no fleet":      {"A story.\n-- events --\n1m web-1 crashes\n", []string{"f.txt:1: has no part hale.yaml"}},
 		"a part that is none": {"A story.\n" + ten + "-- evnts --\n1m web-1 crashes\n",
 			[]string{`f.txt:11: there is no part "evnts": the parts are hale.yaml, world, events, expect, trace`}},
+		"a part without a name": {"A story.\n-- --\n", []string{"f.txt:2: a part has no name: write -- hale.yaml --"}},
 		"a part said twice": {"A story.\n" + ten + "-- world --\n-- world --\nempty\n",
 			[]string{"f.txt:12: part world is there already, on line 11: keep one of the two"}},
 		"a mistake in the configuration": {"A story.\n\n" + strings.Replace(ten, "size", "siez", 1),

@@ -9,8 +9,6 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/sim"
-
-	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // Script is a scenario file without its fleet: what happens, and in which world, to be played by a fleet of the user's own.
@@ -35,7 +33,10 @@ func LoadScript(path string) (*Script, error) {
 
 // ParseScript reads a file's content. An error is of type Problems and names every place that is wrong.
 func ParseScript(name string, data []byte) (*Script, error) {
-	a := txtar.Parse(data)
+	a, err := unpack(name, data)
+	if err != nil {
+		return nil, err
+	}
 	s := &Script{Name: name, Purpose: strings.TrimSpace(string(a.Comment))}
 	s.file = Scenario{Name: name, archive: a}
 	r := reader{s: &s.file, parts: map[string]part{}}
