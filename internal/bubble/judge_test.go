@@ -165,9 +165,8 @@ func (j *judge) handover(name string, at time.Time) {
 		}
 		s.mu.Lock()
 		claims := s.claims
-		s.claims = nil
 		s.mu.Unlock()
-		if n := len(claims); n > 1 && at.Sub(claims[n-1]) < tenure.Handover {
+		if n := len(claims); n > 1 && !claims[n-1].After(at) && at.Sub(claims[n-1]) < tenure.Handover {
 			j.broken("L7", "", "%s took over %v after it won the fleet from another server", name, at.Sub(claims[n-1]))
 		}
 	}

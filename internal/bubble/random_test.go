@@ -41,7 +41,7 @@ func TestAnythingCanHappenAndThenAllIsWell(t *testing.T) {
 			o := draw(seed)
 			enter(t, o, func(r *room) {
 				// One vantage alone cannot tell a machine that only it does not see from a dead one, as long as they are so
-				// few that the brake stays off.
+				// few that neither brake nor doubt comes up; and of those that fell out of sight, some may be counted otherwise.
 				r.blindly = true
 				for _, e := range o.Plan {
 					r.schedule(e)

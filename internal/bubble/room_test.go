@@ -139,14 +139,7 @@ func (r *room) build() {
 }
 
 // home is where room A plants the machine.
-func (r *room) home(n int) fleet.HostName {
-	var names []string
-	for _, h := range r.o.Hosts {
-		names = append(names, h.Name)
-	}
-	slices.Sort(names)
-	return fleet.HostName(names[(n-1)*len(names)/r.spec.Size])
-}
+func (r *room) home(n int) fleet.HostName { return fleet.HostName(r.o.Standing()[n-1]) }
 
 // open starts the servers, the first one first, as room A does. Time counts from here.
 func (r *room) open() {

@@ -34,7 +34,7 @@ type server struct {
 	writeIn  int           // counts its commits down; the last is held up
 	writeFor time.Duration // so long
 	renewed  time.Time     // when the last grant or renewal that succeeded was sent
-	claims   []time.Time   // when it tried to own the fleet, since it last did
+	claims   []time.Time   // when it tried to own the fleet, under the same lease
 	deaf     bool          // its renewals are lost
 }
 
@@ -136,7 +136,9 @@ func (s *server) lease(c memory.Call) memory.Effect {
 	switch {
 	case c.Op == memory.OpRenew && s.deaf:
 		return memory.FailBefore
-	case c.Op == memory.OpGrant || c.Op == memory.OpRenew:
+	case c.Op == memory.OpGrant:
+		s.renewed, s.claims = time.Now(), nil
+	case c.Op == memory.OpRenew:
 		s.renewed = time.Now()
 	case c.Op == memory.OpCommit && slices.ContainsFunc(c.Txn.Then, func(w state.Write) bool { return w.Lease != 0 }):
 		s.claims = append(s.claims, time.Now())

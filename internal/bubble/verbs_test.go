@@ -2,6 +2,7 @@ package bubble
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,12 +30,12 @@ type act func(r *room, e sim.Event) (lift func())
 // verbs says how each thing happens here.
 func verbs() map[sim.Verb]act {
 	return map[sim.Verb]act{
-		sim.Crashes:   onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Crash{Instance: i.ID}) }),
-		sim.ShutsDown: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.GuestPowersOff{Instance: i.ID}) }),
+		sim.Crashes:   onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Crash{Instance: id} })),
+		sim.ShutsDown: onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.GuestPowersOff{Instance: id} })),
 		sim.IsStopped: onMachine(stoppedByPerson),
 		sim.IsStarted: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.PersonMends{Instance: i.ID}) }),
 		sim.IsPaused:  onMachine(ifRunning(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Paused{Instance: i.ID}) })),
-		sim.Panics:    onMachine(ifRunning(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Panic{Instance: i.ID}) })),
+		sim.Panics:    onMachine(ifRunning(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Panic{Instance: id} }))),
 		sim.Vanishes:  onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Vanishes{Instance: i.ID}) }),
 		// A machine that hangs, one without a network and one that is too slow are one to its probes.
 		sim.Hangs:       ails(simulated.Illness{Symptom: simulated.NoNetwork}),
@@ -113,6 +114,9 @@ func (r *room) schedule(e sim.Event) {
 		r.t.Fatalf("room B does not know how something %s: add it to verbs, or with the reason to onlyRoomA", e.Verb)
 	}
 	r.at(e.At, func() {
+		if r.members(e) < e.Least {
+			return
+		}
 		r.judge.note(e.String())
 		lift := do(r, e)
 		if lift == nil || e.For == 0 {
@@ -184,22 +188,67 @@ func stoppedByPerson(r *room, i fleet.Instance) func() {
 	r.inject(simulated.PersonPowersOff{Instance: i.ID})
 	return func() {
 		delete(r.personal, name)
-		r.inject(simulated.PersonMends{Instance: i.ID})
+		if now, ok := r.world.Instance(name); ok && now.ID == i.ID && now.Power != fleet.PowerRunning { // who finds it running leaves it so
+			r.inject(simulated.PersonMends{Instance: i.ID})
+		}
 	}
+}
+
+// goesDown ends the machine's run; when that ends it is started again, unless somebody did anything with it since.
+func goesDown(how func(fleet.InstanceID) simulated.Fault) func(r *room, i fleet.Instance) func() {
+	return func(r *room, i fleet.Instance) func() {
+		r.inject(how(i.ID))
+		down, runs := r.runs(i.ID)
+		return func() {
+			if still, now := r.runs(i.ID); down && still && now == runs {
+				r.inject(simulated.PersonMends{Instance: i.ID})
+			}
+		}
+	}
+}
+
+// runs returns whether the instance exists and is switched off, and how often it was switched on.
+func (r *room) runs(id fleet.InstanceID) (down bool, times int) {
+	for _, l := range r.world.Lives() {
+		if l.ID == id {
+			return l.Removed.IsZero() && len(l.Runs) > 0 && !l.Runs[len(l.Runs)-1].To.IsZero(), len(l.Runs)
+		}
+	}
+	return false, 0
 }
 
 // onHosts brings a fault upon each host of the domain.
 func onHosts(of func(h fleet.HostName, e sim.Event) simulated.Fault) act {
 	return func(r *room, e sim.Event) func() {
-		kind, name, _ := strings.Cut(e.Subject, " ")
 		var lifts []func()
-		for _, h := range r.o.Hosts {
-			if world.Has([]world.Host{h}, world.Domain{Kind: kind, Name: name}) {
-				lifts = append(lifts, r.inject(of(fleet.HostName(h.Name), e)))
-			}
+		for _, h := range r.hosts(e) {
+			lifts = append(lifts, r.inject(of(h, e)))
 		}
 		return all(lifts)
 	}
+}
+
+// hosts returns those that lie in the event's domain.
+func (r *room) hosts(e sim.Event) []fleet.HostName {
+	kind, name, _ := strings.Cut(e.Subject, " ")
+	var out []fleet.HostName
+	for _, h := range r.o.Hosts {
+		if world.Has([]world.Host{h}, world.Domain{Kind: kind, Name: name}) {
+			out = append(out, fleet.HostName(h.Name))
+		}
+	}
+	return out
+}
+
+// members returns how many machines of the event's domain serve.
+func (r *room) members(e sim.Event) int {
+	n, hosts := 0, r.hosts(e)
+	for k := 1; k <= r.spec.Size; k++ {
+		if i, ok := r.world.Instance(r.spec.Name.Machine(k)); ok && r.world.Healthy(i.ID) && slices.Contains(hosts, i.Host) {
+			n++
+		}
+	}
+	return n
 }
 
 func onProvider(of func(e sim.Event) []simulated.Fault) act {

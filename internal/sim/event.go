@@ -20,7 +20,7 @@ type Event struct {
 	// Arg is the verb's object, where it takes one: "hale-1", "h2", "1h", "5 %".
 	Arg string
 	For time.Duration // after which it ends by itself; zero: it does not
-	// Least lets it happen only if the subject has at least so many machines then: a plan that was drawn keeps to what can be
+	// Least lets it happen only if so many of the machines of the subject serve then: a plan that was drawn keeps to what can be
 	// told apart.
 	Least int
 }

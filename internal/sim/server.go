@@ -96,7 +96,7 @@ func (c *server) start() {
 // claim takes the fleet, or waits for its owner's end. Whoever follows another owner lets that one's calls end first.
 func (c *server) claim(late bool) {
 	st := c.s.store
-	if st.cut[c] > 0 {
+	if st.cut[c] > 0 || st.full > 0 { // a full store takes no claim either
 		c.soon(time.Second, func() { c.claim(late) })
 		return
 	}

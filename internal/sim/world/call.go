@@ -68,7 +68,6 @@ type Client struct {
 	noted map[*VM]bool
 	// News is called when there is some after there was none; nil: nobody listens.
 	News func()
-	down int // how many faults keep it from the provider
 }
 
 // Client opens a connection for the caller.
@@ -97,7 +96,7 @@ func (c *Client) Find(id string, limit time.Duration, answer func(s Status, show
 	w.After(limit, func() { once(Status{}, Transient) })
 	fate := w.fate(c, Call{Op: list})
 	w.After(w.between(w.options.Latency, w.options.LatencyMost)+fate.delay, func() {
-		silent := c.down > 0
+		silent := c.down()
 		for _, h := range w.order {
 			silent = silent || h.dark > 0
 		}
@@ -175,7 +174,7 @@ func (c *Client) Send(call Call, limit time.Duration, answer func(End)) {
 // carryOut lets the call reach the provider.
 func (w *World) carryOut(c *Client, call *Call) End {
 	call.At = w.now
-	if c.down > 0 || w.hosts[call.Host] == nil || w.hosts[call.Host].dark > 0 {
+	if c.down() || w.hosts[call.Host] == nil || w.hosts[call.Host].dark > 0 {
 		call.End = Transient
 	} else {
 		call.Effect, call.End = w.do(call)
@@ -278,7 +277,7 @@ func (c *Client) Get(id, host string, limit time.Duration, answer func(Status, E
 		h := w.hosts[host]
 		vm := w.vms[id]
 		switch {
-		case c.down > 0 || h == nil || h.dark > 0:
+		case c.down() || h == nil || h.dark > 0:
 			once(Status{}, Transient)
 		case vm == nil || vm.Host != host:
 			once(Status{}, NotFound)
@@ -335,7 +334,7 @@ func (c *Client) listing() (Listing, End) {
 			l.Dark[h.Name] = true
 		}
 	}
-	if c.down > 0 || len(l.Dark) == len(w.order) {
+	if c.down() || len(l.Dark) == len(w.order) {
 		return Listing{}, Transient
 	}
 	if w.emptied() {

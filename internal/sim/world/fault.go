@@ -223,20 +223,19 @@ func (w *World) Isolated(vantage string) bool {
 	})
 }
 
-// Cutoff keeps the client from the provider.
+// Cutoff keeps the client from the provider, everybody if it is empty, also one that connects anew meanwhile.
 func (w *World) Cutoff(client string) (lift func()) {
-	var hit []*Client
-	for _, c := range w.clients {
-		if client == "" || c.Name == client {
-			c.down++
-			hit = append(hit, c)
-		}
-	}
-	return func() {
-		for _, c := range hit {
-			c.down--
-		}
-	}
+	o := &cutoff{client}
+	w.cutoffs = append(w.cutoffs, o)
+	return func() { w.cutoffs = slices.DeleteFunc(w.cutoffs, func(other *cutoff) bool { return other == o }) }
+}
+
+// cutoff is a client that does not reach the provider.
+type cutoff struct{ client string }
+
+// down reports whether the client does not reach the provider.
+func (c *Client) down() bool {
+	return slices.ContainsFunc(c.w.cutoffs, func(o *cutoff) bool { return o.client == "" || o.client == c.Name })
 }
 
 // Hears is what a probe from the vantage to the address hears now.
@@ -327,7 +326,7 @@ type fate struct {
 }
 
 func (w *World) fate(c *Client, call Call) fate {
-	if c.down > 0 {
+	if c.down() {
 		return fate{fails: Transient}
 	}
 	reading := call.Op == get || call.Op == list

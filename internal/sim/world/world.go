@@ -50,6 +50,7 @@ type World struct {
 	clients []*Client
 	recent  []*VM // with news younger than memory
 	cuts    []*cut
+	cutoffs []*cutoff
 	trouble []*troubled
 	builds  []*badBuilds
 
@@ -154,11 +155,11 @@ func Has(hosts []Host, d Domain) bool {
 	return slices.ContainsFunc(hosts, func(h Host) bool { return (&host{Host: h}).in(d) })
 }
 
-// Members returns how many powered-on instances lie in the domain.
+// Members returns how many instances that serve lie in the domain.
 func (w *World) Members(d Domain) int {
 	n := 0
 	for _, vm := range w.within(d) {
-		if vm.on() {
+		if vm.serving {
 			n++
 		}
 	}

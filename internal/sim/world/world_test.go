@@ -106,6 +106,30 @@ func TestHealthIsWhatPeersWouldFind(t *testing.T) {
 	}
 }
 
+func TestWhoConnectsDuringAnOutageIsCutOffToo(t *testing.T) {
+	t.Parallel()
+	w := two(5)
+	planted(w, "web-1", "h1")
+	reach := func(name string) End {
+		return send(w, w.Client(name), Call{Op: Reboot, ID: "web-1", Host: "h1", Mark: markOf("web-1", 1)})
+	}
+	one, all := w.Cutoff("hale-1"), w.Cutoff("")
+	if end := reach("hale-2"); end != Transient {
+		t.Errorf("while nobody gets through, hale-2's call ended %q", end)
+	}
+	all()
+	if end := reach("hale-2"); end != Done {
+		t.Errorf("hale-2's call ended %q", end)
+	}
+	if end := reach("hale-1"); end != Transient {
+		t.Errorf("while hale-1 does not get through, its call ended %q", end)
+	}
+	one()
+	if end := reach("hale-1"); end != Done {
+		t.Errorf("after all that hale-1's call ended %q", end)
+	}
+}
+
 func TestAResetCuresWhatDoesNotLast(t *testing.T) {
 	t.Parallel()
 	w := two(4)
