@@ -323,6 +323,9 @@ func percent(text string) (float64, error) {
 
 func onServer(do func(s *stage, c *server, e Event) (func(), error)) act {
 	return func(s *stage, e Event) (func(), error) {
+		if s.rival != nil {
+			return nil, nil // it has no server that could die
+		}
 		for _, c := range s.servers {
 			if c.name == e.Subject {
 				return do(s, c, e)
