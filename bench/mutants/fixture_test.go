@@ -101,7 +101,7 @@ const byHand = `
   edits:
     - file: internal/gate/gate.go
       old: "if !g.Open && by > 0 {"
-      new: "for !g.Alarm {\n\t\ttime.Sleep(time.Hour)\n\t}\n\tif !g.Open && by > 0 {"
+      new: "for !g.Alarm {\n\t\t<-time.After(time.Hour)\n\t}\n\tif !g.Open && by > 0 {"
 - name: note is lost
   edits:
     - file: internal/gate/gate.go
