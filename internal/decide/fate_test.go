@@ -271,29 +271,35 @@ func TestS74AStartInVainDestroysNothing(t *testing.T) {
 	tl.power(fleet.PowerOff, host...)
 	for range 40 {
 		tl.pass(5 * time.Second)
-		tl.refuse()
+		tl.answer(fleet.OutcomeFailed)
 	}
 	if n := tl.repairs(); n < 4 || n > 60 {
 		t.Errorf("%d repairs in 200 s", n)
 	}
 	tl.wantCount("quarantines", tl.count(fleet.RecordQuarantined, ""), 0)
 	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
-	for _, r := range tl.records {
-		if r.Kind == fleet.RecordIntent && r.Op != fleet.OpStart {
-			t.Errorf("%s of %s under a parent", r.Op, r.Machine)
-		}
-	}
+	tl.wantOnly(fleet.OpStart, "under a parent")
 }
 
-// refuse confirms each look, and fails each call.
-func (tl *tale) refuse() {
+// answer confirms each look, and lets each call end so, without effect.
+func (tl *tale) answer(how fleet.OutcomeKind) {
 	for _, a := range tl.actions {
 		i := slices.IndexFunc(tl.s.Machines, func(v fleet.View) bool { return v.Machine.Name == a.Machine })
 		if a.Kind == fleet.ActionCall {
-			tl.s.Machines[i].Outcome, tl.s.Machines[i].Due = &fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeFailed}, true
+			tl.s.Machines[i].Outcome, tl.s.Machines[i].Due = &fleet.Outcome{Intent: a.Intent.ID, Kind: how}, true
 		}
 	}
 	tl.confirm()
+}
+
+// wantOnly checks that no other call was ordered.
+func (tl *tale) wantOnly(op fleet.Op, when string) {
+	tl.Helper()
+	for _, r := range tl.records {
+		if r.Kind == fleet.RecordIntent && r.Op != op {
+			tl.Errorf("%s of %s %s", r.Op, r.Machine, when)
+		}
+	}
 }
 
 func TestS74ARestartKeepsTheParent(t *testing.T) {
@@ -428,26 +434,11 @@ func TestS74WithoutProofNothingIsEvacuated(t *testing.T) {
 	tl.s.Hosts[8].Up, tl.s.Hosts[9].Up = true, true
 	for range 120 { // the orders to power off are taken, and the machines run on
 		tl.pass(5 * time.Second)
-		tl.deaf()
+		tl.answer(fleet.OutcomeDone)
 	}
 	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
 	tl.wantCount("quarantines", tl.count(fleet.RecordQuarantined, ""), 0)
-	for _, r := range tl.records {
-		if r.Kind == fleet.RecordIntent && r.Op != fleet.OpPowerOff {
-			t.Errorf("%s of %s without proof", r.Op, r.Machine)
-		}
-	}
-}
-
-// deaf lets every call succeed without effect.
-func (tl *tale) deaf() {
-	for _, a := range tl.actions {
-		i := slices.IndexFunc(tl.s.Machines, func(v fleet.View) bool { return v.Machine.Name == a.Machine })
-		if a.Kind == fleet.ActionCall {
-			tl.s.Machines[i].Outcome, tl.s.Machines[i].Due = &fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeDone}, true
-		}
-	}
-	tl.confirm()
+	tl.wantOnly(fleet.OpPowerOff, "without proof")
 }
 
 // The failures of a power cut in a room become known one after the other: the narrow parents give way to the wide one.

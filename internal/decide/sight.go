@@ -41,10 +41,10 @@ func (r *round) heedProvider(works []*work) {
 	d := &r.sit.Whole.Doubt
 	switch {
 	case d.Reason == "":
-		n, silent := r.fellTogether(works), r.silent(works)
+		silent, together := r.silent(works)
 		switch {
-		case most(n, r.s.Spec.Size), r.everyone(silent, works):
-			r.doubt(fleet.ReasonVantageDoubtful, "", max(n, silent))
+		case most(together, r.s.Spec.Size), r.everyone(silent, works):
+			r.doubt(fleet.ReasonVantageDoubtful, "", silent)
 		case r.everyone(silent+r.tally.Suspect, works): // first see whether the suspects fail, too
 			for _, w := range works {
 				w.fated = true
@@ -62,9 +62,9 @@ func (r *round) heedProvider(works []*work) {
 	}
 }
 
-// fellTogether counts the machines that began to fail by their checks alone, while they run, within the time that the checks of all
-// need to tell of one moment.
-func (r *round) fellTogether(works []*work) int {
+// silent counts the machines that fail by their checks alone while they run, and those of them that fell together: within the time that
+// the checks of all need to tell of one moment.
+func (r *round) silent(works []*work) (all, together int) {
 	var fell []fleet.Instant
 	for _, w := range works {
 		if w.runsAndFails(&r.s.Spec) && r.parentOf(w) == nil {
@@ -72,10 +72,10 @@ func (r *round) fellTogether(works []*work) int {
 		}
 	}
 	if len(fell) == 0 {
-		return 0
+		return 0, 0
 	}
-	latest := slices.Max(fell)
-	return len(slices.DeleteFunc(fell, func(at fleet.Instant) bool { return latest.Sub(at) > guard.SettleTime(r.s.Spec) }))
+	all, latest := len(fell), slices.Max(fell)
+	return all, len(slices.DeleteFunc(fell, func(at fleet.Instant) bool { return latest.Sub(at) > guard.SettleTime(r.s.Spec) }))
 }
 
 // missing counts the machines that failed by their checks and were not seen healthy since: of what is unknown now, nobody knows
@@ -105,17 +105,6 @@ func (r *round) everyone(failing int, works []*work) bool {
 		}
 	}
 	return size >= leastDoubt && failing >= 2 && failing >= running
-}
-
-// silent counts the machines that fail by their checks alone, since whenever.
-func (r *round) silent(works []*work) int {
-	n := 0
-	for _, w := range works {
-		if w.runsAndFails(&r.s.Spec) && r.parentOf(w) == nil {
-			n++
-		}
-	}
-	return n
 }
 
 // runsAndFails reports whether the machine fails by its checks alone, while the provider says that it runs.

@@ -1,6 +1,10 @@
 package picture
 
-import "hale/internal/fleet"
+import (
+	"slices"
+
+	"hale/internal/fleet"
+)
 
 // mostWitnesses is how many other machines vouch for a listing.
 const mostWitnesses = 8
@@ -16,20 +20,11 @@ func (p *Picture) Witnesses(index int) []fleet.InstanceID {
 		i := (index + k*step + k*step/n) % n
 		id := p.views[i].Machine.Current.ID
 		s := p.views[i].Sighting(id)
-		if i != index && s.Known() && s.Instance.Power != fleet.PowerGone && !contains(out, id) {
+		if i != index && s.Known() && s.Instance.Power != fleet.PowerGone && !slices.Contains(out, id) {
 			out = append(out, id)
 		}
 	}
 	return out
-}
-
-func contains(list []fleet.InstanceID, id fleet.InstanceID) bool {
-	for _, i := range list {
-		if i == id {
-			return true
-		}
-	}
-	return false
 }
 
 // Credible reports whether a complete listing in which shows finds so few or many of the witnesses can be believed about what

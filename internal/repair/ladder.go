@@ -60,7 +60,7 @@ func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.StepKind) fleet
 		switch {
 		case m.Current.None() || cause == fleet.CauseGone:
 			return fleet.ReasonNoInstance
-		case cause == fleet.CauseOff, cause == fleet.CauseStopped, cause == fleet.CauseCrashed:
+		case off(cause):
 			return ""
 		}
 		return fleet.ReasonNotOff
@@ -68,7 +68,7 @@ func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.StepKind) fleet
 		switch {
 		case m.Current.None() || cause == fleet.CauseGone:
 			return fleet.ReasonNoInstance
-		case cause == fleet.CauseOff, cause == fleet.CauseStopped, cause == fleet.CauseCrashed:
+		case off(cause):
 			return fleet.ReasonNotRunning
 		}
 	case fleet.StepRecreate:

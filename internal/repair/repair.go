@@ -309,6 +309,7 @@ func (w *Work) contradicts(r fleet.Repair, l fleet.Look) bool {
 	return guard.LeftAlone(cause, &w.Situation.Spec) || r.Step == fleet.StepReboot && off(cause)
 }
 
+// off reports whether the cause is that the instance is powered off, whoever or whatever did it.
 func off(c fleet.Cause) bool {
 	return c == fleet.CauseOff || c == fleet.CauseStopped || c == fleet.CauseCrashed
 }

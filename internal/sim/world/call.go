@@ -87,28 +87,18 @@ func (w *World) Client(name string) *Client {
 func (c *Client) Find(id string, limit time.Duration, answer func(s Status, shows func(id string) bool, e End)) {
 	w := c.w
 	shows := func(id string) bool { return w.vms[id] != nil && !w.emptied() }
-	once := func(s Status, e End) {
-		if answer != nil {
-			answer(s, shows, e)
-			answer = nil
-		}
-	}
-	w.After(limit, func() { once(Status{}, Transient) })
-	fate := w.fate(c, Call{Op: list})
-	w.After(w.between(w.options.Latency, w.options.LatencyMost)+fate.delay, func() {
+	question(c, Call{Op: list}, limit, func(s Status, e End) { answer(s, shows, e) }, func() (Status, End) {
 		silent := c.down()
 		for _, h := range w.order {
 			silent = silent || h.dark > 0
 		}
 		switch vm := w.vms[id]; {
-		case fate.fails != Done:
-			once(Status{}, fate.fails)
 		case silent:
-			once(Status{}, Transient)
+			return Status{}, Transient
 		case vm == nil || w.emptied():
-			once(Status{}, NotFound)
+			return Status{}, NotFound
 		default:
-			once(vm.Status, Done)
+			return vm.Status, Done
 		}
 	})
 }
@@ -257,32 +247,43 @@ func (w *World) create(call *Call) (bool, End) {
 	return true, Done
 }
 
+// question is one that changes nothing: find answers it when it reached the provider, unless the caller gave up before. The answer
+// comes once; Transient after limit.
+func question[T any](c *Client, call Call, limit time.Duration, answer func(T, End), find func() (T, End)) {
+	w := c.w
+	var none T
+	over := false
+	once := func(v T, e End) {
+		if !over {
+			over = true
+			answer(v, e)
+		}
+	}
+	w.After(limit, func() { once(none, Transient) })
+	fate := w.fate(c, call)
+	w.After(w.between(w.options.Latency, w.options.LatencyMost)+fate.delay, func() {
+		switch {
+		case over:
+		case fate.fails != Done:
+			once(none, fate.fails)
+		default:
+			once(find())
+		}
+	})
+}
+
 // Get asks for one instance. It is not found when the host answered and has none.
 func (c *Client) Get(id, host string, limit time.Duration, answer func(Status, End)) {
 	w := c.w
-	once := func(s Status, e End) {
-		if answer != nil {
-			answer(s, e)
-			answer = nil
-		}
-	}
-	w.After(limit, func() { once(Status{}, Transient) })
-	fate := w.fate(c, Call{Op: get, ID: id, Host: host})
-	took := w.between(w.options.Latency, w.options.LatencyMost) + fate.delay
-	if fate.fails != Done {
-		w.After(took, func() { once(Status{}, fate.fails) })
-		return
-	}
-	w.After(took, func() {
-		h := w.hosts[host]
-		vm := w.vms[id]
+	question(c, Call{Op: get, ID: id, Host: host}, limit, answer, func() (Status, End) {
+		h, vm := w.hosts[host], w.vms[id]
 		switch {
 		case c.down() || h == nil || h.dark > 0:
-			once(Status{}, Transient)
+			return Status{}, Transient
 		case vm == nil || vm.Host != host:
-			once(Status{}, NotFound)
+			return Status{}, NotFound
 		default:
-			once(vm.Status, Done)
+			return vm.Status, Done
 		}
 	})
 }
@@ -302,27 +303,7 @@ type Listing struct {
 
 // List asks for everything.
 func (c *Client) List(limit time.Duration, answer func(Listing, End)) {
-	w := c.w
-	once := func(l Listing, e End) {
-		if answer != nil {
-			answer(l, e)
-			answer = nil
-		}
-	}
-	w.After(limit, func() { once(Listing{}, Transient) })
-	fate := w.fate(c, Call{Op: list})
-	took := w.between(w.options.Latency, w.options.LatencyMost) + fate.delay
-	if fate.fails != Done {
-		w.After(took, func() { once(Listing{}, fate.fails) })
-		return
-	}
-	w.After(took, func() {
-		if answer == nil {
-			return
-		}
-		l, end := c.listing()
-		once(l, end)
-	})
+	question(c, Call{Op: list}, limit, answer, c.listing)
 }
 
 // listing composes the answer. What lies on silent hosts, and what a stale answer hides, stays news.

@@ -134,24 +134,13 @@ func (w *World) SpoilBuilds(machine string, a Ailment) (lift func()) {
 // PowerFailure takes the power from the domain's hosts together with their control planes. When it is lifted the hosts are
 // back and their machines are off.
 func (w *World) PowerFailure(d Domain) (lift func()) {
-	var hit []*host
-	for _, h := range w.order {
-		if h.in(d) {
-			hit = append(hit, h)
-			h.dark++
-			for _, vm := range h.guests {
-				if vm.on() {
-					w.setPower(vm, Off, StopCrash)
-				}
-			}
+	lift = w.Darkness(d)
+	for _, vm := range w.within(d) {
+		if vm.on() {
+			w.setPower(vm, Off, StopCrash)
 		}
 	}
-	return func() {
-		for _, h := range hit {
-			h.dark--
-			w.newsOf(h)
-		}
-	}
+	return lift
 }
 
 // Darkness cuts everybody from the control planes of the domain's hosts. Their machines run on.
