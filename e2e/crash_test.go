@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +40,8 @@ func TestHaleAndLibvirtdDieDuringRepairs(t *testing.T) {
 	for _, at := range []string{"power-off", "create", "verify"} {
 		s.scene("libvirtd killed in "+at, libvirtdDiesIn(at))
 	}
+	s.restart(func(set *settings) { set.build, set.ladder = 6*time.Second, replaceSoon })
+	s.scene("libvirtd killed in create, before it knows the process", libvirtdForgets)
 
 	// Whether a reset was sent before hale died cannot be observed: the ladder goes on soon if it was not.
 	s.restart(func(set *settings) { set.ladder = impatient })
@@ -159,19 +163,37 @@ func (d death) die(s stage) api.Event {
 // defined returns as soon as libvirtd has written the machine's definition down.
 func defined(s stage, machine string) {
 	s.Helper()
+	s.catch(machine+" is defined", func() bool {
+		_, err := os.Stat(filepath.Join(s.lab.Info().Dir, "etc", "qemu", machine+".xml"))
+		return err == nil
+	})
+}
+
+// catch returns as soon as something is so that does not stay so for long.
+func (s stage) catch(what string, is func() bool) {
+	s.Helper()
 	tick := time.NewTicker(200 * time.Microsecond)
 	defer tick.Stop()
 	ctx := s.within(moment)
-	for {
-		if _, err := os.Stat(filepath.Join(s.lab.Info().Dir, "etc", "qemu", machine+".xml")); err == nil {
-			return
-		}
+	for !is() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			s.Fatalf("%s is not defined", machine)
+			s.Fatalf("not within %s: %s", moment, what)
 		}
 	}
+}
+
+// status is the file in which libvirtd keeps what the next libvirtd must know of a domain that runs.
+func (s stage) status(machine string) string {
+	return filepath.Join(s.lab.Info().Dir, "run", "qemu", machine+".xml")
+}
+
+// startingForEver reports whether libvirtd is about to start the machine and has not written down a process: if it dies now,
+// the next one believes in that start until a person removes the file.
+func (s stage) startingForEver(machine string) bool {
+	text, err := os.ReadFile(s.status(machine))
+	return err == nil && bytes.Contains(text, []byte("pid='0'"))
 }
 
 // before returns the events between the mark and one event.
@@ -193,8 +215,54 @@ func libvirtdDiesIn(at string) func(stage) {
 			s.pause(100 * time.Millisecond)
 		}
 		s.must(s.lab.KillLibvirtd(s.within(moment)))
+		if s.startingForEver(victim) { // which is a scene of its own
+			s.must(os.Remove(s.status(victim)))
+		}
 		s.pause(time.Second)
 		s.must(s.lab.StartLibvirtd(s.within(moment)))
 		s.healed(victim, mark)
 	}
+}
+
+// libvirtdForgets kills libvirtd in the moments in which it starts a domain and does not know its process yet. The next one does not
+// end that domain for anybody: hale has no proof, builds nothing, and calls a person, who mends libvirtd and starts the machine.
+func libvirtdForgets(s stage) {
+	victim := s.pick()
+	for try := 1; ; try++ {
+		mark := s.journal.mark()
+		s.fault(victim, lab.FaultHang)
+		s.event("the create", mark, of(victim, intent("create")))
+		s.catch(victim+" has a status file", func() bool {
+			_, err := os.Stat(s.status(victim))
+			return err == nil
+		})
+		s.must(s.lab.KillLibvirtd(s.within(moment)))
+		forgotten := s.startingForEver(victim)
+		s.must(s.lab.StartLibvirtd(s.within(moment)))
+		if forgotten {
+			break
+		}
+		if try == deaths {
+			s.Fatalf("libvirtd was never killed in time, in %d tries", try)
+		}
+		run.again("the moment had passed")
+		s.stands()
+	}
+
+	mark := s.journal.mark()
+	s.event("a person is called", mark, of(victim, because("paged", "no-proof")))
+	for _, e := range s.after(mark) {
+		if e.Kind == "intent" && e.Op != "power-off" {
+			s.Errorf("%s without proof that the instance is off", e.Op)
+		}
+	}
+	why, err := s.hale.command(s.within(moment), "why", victim)
+	if err != nil || !strings.Contains(why, "/run/libvirt/qemu/"+victim+".xml") {
+		s.Errorf("hale why does not say how to mend it (%v):\n%s", err, why)
+	}
+	s.must(s.lab.KillLibvirtd(s.within(moment)))
+	s.must(os.Remove(s.status(victim)))
+	s.must(s.lab.StartLibvirtd(s.within(moment)))
+	_, err = s.lab.Virsh(s.within(moment), "start", victim)
+	s.must(err)
 }

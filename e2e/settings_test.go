@@ -37,6 +37,7 @@ var knownChecks = map[string]string{
 // Ladders. The impatient one is for machines that a reboot does not cure: its next step comes soon.
 const (
 	replaceOnly = "[recreate]"
+	replaceSoon = "[recreate: {timeout: 5s}]"
 	fullLadder  = "[start, reboot, recreate]"
 	impatient   = "[start: {}, reboot: {verify_within: 5s}, recreate: {}]"
 )

@@ -145,11 +145,31 @@ func (s *session) boot(dom golibvirt.Domain) error {
 
 // cutPower destroys the domain's process. Code 55 means that there is none.
 func (s *session) cutPower(dom golibvirt.Domain) error {
-	err := s.order(func() error { return s.DomainDestroy(dom) })
+	state, reason, err := s.DomainGetState(dom, 0)
+	if err != nil {
+		return s.fault(err)
+	}
+	err = s.order(func() error {
+		err := s.DomainDestroy(dom)
+		if err != nil && isStarting(state, reason) {
+			return fmt.Errorf(neverStarted, err, dom.Name)
+		}
+		return err
+	})
 	if isCode(err, golibvirt.ErrOperationInvalid) {
 		return nil
 	}
 	return err
+}
+
+// neverStarted says how to get rid of a domain that a daemon was starting when it died, before it had written down the
+// process. The next daemon believes in the start for ever, and does not end the domain for anybody.
+const neverStarted = "%w; it is still starting: if libvirtd died while it started it, stop libvirtd on the host, " +
+	"remove /run/libvirt/qemu/%s.xml there, and start it again"
+
+func isStarting(state, reason int32) bool {
+	return golibvirt.DomainState(state) == golibvirt.DomainPaused &&
+		golibvirt.DomainPausedReason(reason) == golibvirt.DomainPausedStartingUp
 }
 
 // power asks for the domain's state.
