@@ -37,21 +37,30 @@ type Machine struct {
 }
 
 // Decide runs one round.
-func Decide(s fleet.Snapshot) Decision {
-	r := round{s: s, tally: guard.Tally{Size: s.Spec.Size}}
-	r.sit = guard.Situation{
-		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider,
-		Hosts: s.Hosts, Vantage: s.Vantage, Brake: s.Brake, Whole: s.Whole.Clone(),
-	}
+func Decide(s fleet.Snapshot) Decision { return new(Decider).Decide(s) }
+
+// Decider decides round after round in the same memory, of which nothing is in a decision: in a storm there are hundreds of rounds
+// a second, with hundreds of machines each. The zero value is ready. It is not safe for concurrent use.
+type Decider struct{ round round }
+
+// Decide runs one round, as the function does.
+func (d *Decider) Decide(s fleet.Snapshot) Decision {
+	r := &d.round
+	r.begin(s)
+	defer r.end()
+	return r.decide()
+}
+
+func (r *round) decide() Decision {
 	r.heedCanaries()
 	works := r.judgeAll()
 	r.findParents(works)
 	r.heedProvider(works)
-	if s.Whole.Doubt.Reason != "" && r.sit.Whole.Doubt.Reason == "" {
+	if r.s.Whole.Doubt.Reason != "" && r.sit.Whole.Doubt.Reason == "" {
 		r.findParents(works) // hale trusts its eyes again, and nothing may begin before this is known
 	}
 	r.shareFates(works)
-	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole}
+	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole, Machines: make([]Machine, 0, len(r.owned))}
 	r.sit.Brake = d.Brake
 	for _, w := range works {
 		if r.sleepsOn(w) {
@@ -77,8 +86,45 @@ type round struct {
 	afresh  bool
 	census  *fate.Census // nil: nobody's fate is in question
 	hosted  map[fleet.HostName]int
-	blind   fleet.Instant // when the next machine of which nothing is known becomes a blind incident
+	loader  func() map[fleet.HostName]int // load, made once
+	blind   fleet.Instant                 // when the next machine of which nothing is known becomes a blind incident
 	records []fleet.Record
+	room
+}
+
+// room is the memory that a round leaves to the next.
+type room struct {
+	works  []work
+	owned  []fleet.Machine // the beliefs that the round changes
+	before fleet.Machine   // one of them, as it was before it was changed
+	order  []*work
+	fates  fate.Census
+}
+
+func (r *round) begin(s fleet.Snapshot) {
+	if s.Open == nil {
+		for i := range s.Machines {
+			if s.Machines[i].Open() {
+				s.Open = append(s.Open, i)
+			}
+		}
+	}
+	n := len(s.Open) // pointers into works and owned must stand
+	r.works, r.owned, r.order = slices.Grow(r.works, n), slices.Grow(r.owned, n), slices.Grow(r.order, n)
+	r.loader = r.load
+	r.s, r.tally = s, guard.Tally{Size: s.Spec.Size}
+	r.sit = guard.Situation{
+		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider,
+		Hosts: s.Hosts, Vantage: s.Vantage, Brake: s.Brake, Whole: s.Whole.Clone(),
+	}
+}
+
+// end lets go of everything but the memory.
+func (r *round) end() {
+	clear(r.works)
+	clear(r.owned)
+	clear(r.order)
+	*r = round{room: room{works: r.works[:0], owned: r.owned[:0], order: r.order[:0], before: r.before, fates: r.fates}}
 }
 
 type work struct {
@@ -104,41 +150,25 @@ func (r *round) load() map[fleet.HostName]int {
 	return r.hosted
 }
 
-// open reports whether the machine has business that may go on without new evidence of its own. Only open machines count
-// for anything in a tally.
-func open(v *fleet.View) bool {
-	m := &v.Machine
-	return v.Due || m.Health.Verdict != fleet.VerdictHealthy || m.Incident != nil || m.Repair != nil || m.Waiting != "" || len(m.Strays) > 0
-}
-
 func (r *round) judgeAll() []*work {
-	var works []*work
-	var slab []work // many at a time: in a storm there are hundreds in every round
-	for i := range r.s.Machines {
+	for _, i := range r.s.Open {
 		v := &r.s.Machines[i]
-		if !open(v) {
-			continue
-		}
 		asleep := r.asleep(v)
 		if m := &v.Machine; asleep && m.Incident == nil && m.Health.Verdict == fleet.VerdictUnknown {
 			r.blind = earlier(r.blind, m.Health.SinceMono.Add(r.s.Spec.BlindAfter))
 			continue // it does not even count
 		}
-		if len(slab) == cap(slab) {
-			slab = make([]work, 0, min(max(2*cap(slab), 4), 256))
-			works = slices.Grow(works, cap(slab))
-		}
-		slab = slab[:len(slab)+1]
-		w := &slab[len(slab)-1]
-		w.index, w.site, w.asleep, w.M, w.View = i, -1, asleep, &v.Machine, v
+		r.works = append(r.works, work{index: i, site: -1, asleep: asleep})
+		w := &r.works[len(r.works)-1]
+		w.M, w.View = &v.Machine, v
 		if asleep {
 			r.tally.Add(w.M, &r.s.Spec)
 		} else {
 			r.judgeOne(w)
 		}
-		works = append(works, w)
+		r.order = append(r.order, w)
 	}
-	return works
+	return r.order
 }
 
 func earlier(a, b fleet.Instant) fleet.Instant {
@@ -219,8 +249,10 @@ func (r *round) judgeOne(w *work) {
 
 // own gives the work a belief of its own, to be changed.
 func (r *round) own(w *work) {
-	m := w.M.Clone()
-	w.M, w.Situation, w.Installation, w.Load = &m, &r.sit, r.s.Installation, r.load
+	r.owned = r.owned[:len(r.owned)+1]
+	own := &r.owned[len(r.owned)-1]
+	w.M.CopyTo(own)
+	w.M, w.Situation, w.Installation, w.Load = own, &r.sit, r.s.Installation, r.loader
 }
 
 func (r *round) brake(works []*work) fleet.Brake {
@@ -255,11 +287,12 @@ func (r *round) proceed(w *work) {
 	if w.broken {
 		return
 	}
-	before, judged := w.M.Clone(), len(w.Records)
+	w.M.CopyTo(&r.before)
+	judged := len(w.Records)
 	r.sit.Tally, r.sit.Fated = r.tally, w.fated // the guard sees the machine itself, too
 	r.tally.Remove(w.M, &r.s.Spec)
 	if err := w.advanceSafely(); err != nil {
-		*w.M = before
+		*w.M = r.before.Clone()
 		w.Actions, w.Records = nil, w.Records[:judged]
 		w.breakLaw(err)
 	}

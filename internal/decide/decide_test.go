@@ -40,11 +40,12 @@ func spec(size int) fleet.Spec {
 
 // chaos is a fleet whose evidence is anything at all: true, late, contradictory. The decisions must be lawful whatever it is.
 type chaos struct {
-	t     *rapid.T
-	s     fleet.Snapshot
-	looks map[int]fleet.Action
-	calls map[int]fleet.Action
-	ids   int
+	t       *rapid.T
+	s       fleet.Snapshot
+	decider decide.Decider // with the memory of all rounds before
+	looks   map[int]fleet.Action
+	calls   map[int]fleet.Action
+	ids     int
 	// orderly: most machines are well, but for those on the afflicted host.
 	orderly   bool
 	afflicted fleet.HostName
@@ -214,7 +215,7 @@ func (c *chaos) hostOf(m fleet.MachineName) fleet.HostName {
 // decide runs a round, checks it, and adopts it.
 func (c *chaos) decide() {
 	before := c.s
-	d := decide.Decide(c.s)
+	d := c.decider.Decide(c.s)
 	if again := decide.Decide(c.s); !reflect.DeepEqual(d, again) {
 		c.t.Fatal("equal snapshots gave different decisions")
 	}

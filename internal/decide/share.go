@@ -98,7 +98,8 @@ func (r *round) state(m *fleet.Machine) fate.State {
 
 // takeCensus counts every machine where it lies. Those without work are well.
 func (r *round) takeCensus(works []*work) {
-	r.census = fate.NewCensus(r.s.Hosts)
+	r.census = &r.fates
+	r.census.Begin(r.s.Hosts)
 	next := 0
 	for i := range r.s.Machines {
 		if next < len(works) && works[next].index == i {

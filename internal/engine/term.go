@@ -27,6 +27,7 @@ type term struct {
 	book     *journal.Book
 
 	picture   *picture.Picture // what is known of the fleet
+	decider   decide.Decider
 	catalogue *picture.Catalogue
 	canaries  *picture.Canaries
 	// canaryEpoch tells this term's canaries from an earlier one's.
@@ -280,7 +281,7 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 			return t.tryAt, err
 		}
 	}
-	d := decide.Decide(t.picture.Snapshot(now))
+	d := t.decider.Decide(t.picture.Snapshot(now))
 	err := t.adopt(ctx, d)
 	if t.clock.now().Mono.Sub(now.Mono) > heartbeat {
 		t.listens = time.Now()

@@ -22,12 +22,15 @@ const (
 	Failing
 )
 
-// Census counts the machines of a fleet by where they lie. The zero value is an empty one for a fleet without hosts.
+// Census counts the machines of a fleet by where they lie. The zero value is to be begun.
 type Census struct {
-	hosts []fleet.Host
-	sites []site
-	index map[where]int
-	last  int // the site that was counted last: neighbours often lie together
+	hosts   map[fleet.HostName]fleet.Place
+	sites   []site
+	index   map[where]int
+	last    int            // the site that was counted last
+	domains []fleet.Domain // every one that a site lies in, by its number; number 0 is no domain
+	numbers map[fleet.Domain]int
+	tallies []tally // used again by each count
 }
 
 // where is all that two machines of one site have in common.
@@ -39,13 +42,26 @@ type where struct {
 // site is a set of machines that lie in the same domains.
 type site struct {
 	where
-	domains                    []fleet.Domain
+	in                         [kinds]int // the numbers of its domains, the most specific first
 	members, failing, suspects int
+	next                       int // the site that was counted after this one the last time
 }
 
-// NewCensus makes an empty census. The hosts say where they stand.
-func NewCensus(hosts []fleet.Host) *Census {
-	return &Census{hosts: hosts, index: make(map[where]int)}
+// kinds is how many domains a machine lies in at most: one of each kind.
+const kinds = 6
+
+// Begin makes the census an empty one; it may have been used before. The hosts say where they stand.
+func (c *Census) Begin(hosts []fleet.Host) {
+	if c.hosts == nil {
+		c.hosts, c.index, c.numbers = map[fleet.HostName]fleet.Place{}, map[where]int{}, map[fleet.Domain]int{}
+	}
+	clear(c.hosts)
+	clear(c.index)
+	clear(c.numbers)
+	c.sites, c.last, c.domains = c.sites[:0], 0, append(c.domains[:0], fleet.Domain{})
+	for i := range hosts {
+		c.hosts[hosts[i].Name] = hosts[i].Place
+	}
 }
 
 // Add counts one machine and returns the number of its site, or -1: a machine that lies nowhere shares nobody's fate.
@@ -66,53 +82,71 @@ func (c *Census) Add(at *fleet.Incarnation, is State) int {
 	return i
 }
 
+// siteOf finds the site. It looks first where the order of the machines before leads: they were placed side by side or in turn.
 func (c *Census) siteOf(w where) int {
-	if c.last < len(c.sites) && c.sites[c.last].where == w {
-		return c.last
+	if c.last < len(c.sites) {
+		switch before := &c.sites[c.last]; {
+		case before.where == w:
+			return c.last
+		case c.sites[before.next].where == w:
+			c.last = before.next
+			return c.last
+		}
 	}
 	i, known := c.index[w]
 	if !known {
 		i = len(c.sites)
-		c.sites = append(c.sites, site{where: w, domains: c.domainsOf(w)})
+		c.sites = append(c.sites, c.newSite(w))
 		c.index[w] = i
 	}
+	c.sites[c.last].next = i
 	c.last = i
 	return i
 }
 
-// domainsOf returns the domains that the site lies in, the most specific first.
-func (c *Census) domainsOf(w where) []fleet.Domain {
-	place := fleet.Place{}
-	for _, h := range c.hosts {
-		if h.Name == w.host {
-			place = h.Place
-		}
-	}
+// newSite finds out which domains the site lies in.
+func (c *Census) newSite(w where) site {
+	s := site{where: w}
+	place := c.hosts[w.host]
 	storage := w.storage
 	if storage == "" {
 		storage = place.Storage
 	}
-	var out []fleet.Domain
-	for _, d := range [...]fleet.Domain{
+	for k, d := range [kinds]fleet.Domain{
 		{Kind: fleet.DomainHost, Name: string(w.host)}, {Kind: fleet.DomainRack, Name: place.Rack},
 		{Kind: fleet.DomainRoom, Name: place.Room}, {Kind: fleet.DomainZone, Name: place.Zone},
 		{Kind: fleet.DomainNetwork, Name: w.network}, {Kind: fleet.DomainStorage, Name: storage},
 	} {
-		if !d.None() {
-			out = append(out, d)
+		switch {
+		case d.None():
+		case len(c.sites) > 0 && c.domains[c.sites[c.last].in[k]] == d: // neighbours have most in common
+			s.in[k] = c.sites[c.last].in[k]
+		default:
+			s.in[k] = c.numberOf(d)
 		}
 	}
-	return out
+	return s
+}
+
+func (c *Census) numberOf(d fleet.Domain) int {
+	n, known := c.numbers[d]
+	if !known {
+		n = len(c.domains)
+		c.domains = append(c.domains, d)
+		c.numbers[d] = n
+	}
+	return n
 }
 
 // Within reports whether the site lies in the domain.
 func (c *Census) Within(site int, d fleet.Domain) bool {
-	return site >= 0 && c.sites[site].within(d)
+	n, known := c.numbers[d]
+	return site >= 0 && known && c.sites[site].within(n)
 }
 
-func (s *site) within(d fleet.Domain) bool {
-	for _, own := range s.domains {
-		if own == d {
+func (s *site) within(domain int) bool {
+	for _, own := range s.in {
+		if own == domain {
 			return true
 		}
 	}

@@ -37,7 +37,8 @@ func newEstate(rooms, racks, hosts, machines int) estate {
 
 // census counts the estate with some machines in a state of their own.
 func (e estate) census(states map[int]fate.State) *fate.Census {
-	c := fate.NewCensus(e.hosts)
+	c := new(fate.Census)
+	c.Begin(e.hosts)
 	for i := range e.machines {
 		c.Add(&e.machines[i], states[i])
 	}
@@ -159,7 +160,8 @@ func TestAWiderDomainCoversANarrowerOne(t *testing.T) {
 
 func TestAMachineThatLiesNowhereSharesNoFate(t *testing.T) {
 	t.Parallel()
-	c := fate.NewCensus(nil)
+	var c fate.Census
+	c.Begin(nil)
 	if site := c.Add(&fleet.Incarnation{}, fate.Failing); site != -1 || c.Within(site, host("h1")) {
 		t.Errorf("it lies at site %d", site)
 	}

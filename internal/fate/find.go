@@ -1,6 +1,10 @@
 package fate
 
-import "hale/internal/fleet"
+import (
+	"slices"
+
+	"hale/internal/fleet"
+)
 
 // Question says whom to count, and how.
 type Question struct {
@@ -23,65 +27,64 @@ type Finding struct {
 }
 
 // tally is the count of one domain.
-type tally struct {
-	domain           fleet.Domain
-	members, failing int
-}
+type tally struct{ members, failing int }
 
 // count is the fleet, domain by domain, as a question sees it.
 type count struct {
-	members, failing int
-	domains          []tally
-	rivals           int // domains large enough to be blamed, and smaller than the fleet
+	whole   tally
+	domains []tally // by the numbers of the domains; it stands until the next count
+	rivals  int     // domains large enough to be blamed, and smaller than the fleet
 }
 
 func (c *Census) count(q Question) count {
-	var n count
-	index := make(map[fleet.Domain]int)
+	c.tallies = slices.Grow(c.tallies[:0], len(c.domains))[:len(c.domains)]
+	clear(c.tallies)
+	n := count{domains: c.tallies}
+	without := c.numbersOf(q.Without)
 	for i := range c.sites {
 		s := &c.sites[i]
-		if s.among(q.Without) {
+		if slices.ContainsFunc(without, s.within) {
 			continue
 		}
-		failing := s.failing
+		here := tally{members: s.members, failing: s.failing}
 		if q.Suspects {
-			failing += s.suspects
+			here.failing += s.suspects
 		}
-		n.members += s.members
-		n.failing += failing
-		for _, d := range s.domains {
-			k, known := index[d]
-			if !known {
-				k = len(n.domains)
-				n.domains = append(n.domains, tally{domain: d})
-				index[d] = k
-			}
-			n.domains[k].members += s.members
-			n.domains[k].failing += failing
+		n.whole.add(here)
+		for _, d := range s.in {
+			n.domains[d].add(here)
 		}
 	}
+	n.domains[0] = tally{} // of those that lie in no such domain
 	for _, t := range n.domains {
-		if t.members >= q.AtLeast && t.members < n.members {
+		if t.members >= q.AtLeast && t.members > 0 && t.members < n.whole.members {
 			n.rivals++
 		}
 	}
 	return n
 }
 
-func (s *site) among(domains []fleet.Domain) bool {
+func (t *tally) add(other tally) {
+	t.members += other.members
+	t.failing += other.failing
+}
+
+// numbersOf returns the numbers of those domains in which there is anybody.
+func (c *Census) numbersOf(domains []fleet.Domain) []int {
+	var out []int
 	for _, d := range domains {
-		if s.within(d) {
-			return true
+		if n, known := c.numbers[d]; known {
+			out = append(out, n)
 		}
 	}
-	return false
+	return out
 }
 
 // judge says how one domain's failures look.
-func (n count) judge(t tally, q Question) Finding {
-	f := Finding{Domain: t.domain, Failing: t.failing, Members: t.members, Chance: 1}
-	if t.members < n.members {
-		f.Chance = min(1, Chance(n.members, n.failing, t.members, t.failing)*float64(max(1, n.rivals)))
+func (n *count) judge(d fleet.Domain, t tally, q Question) Finding {
+	f := Finding{Domain: d, Failing: t.failing, Members: t.members, Chance: 1}
+	if t.members < n.whole.members {
+		f.Chance = min(1, Chance(n.whole.members, n.whole.failing, t.members, t.failing)*float64(max(1, n.rivals)))
 	}
 	f.Concentrated = t.failing >= max(1, q.AtLeast) && 2*t.failing >= t.members && f.Chance <= threshold
 	return f
@@ -114,14 +117,14 @@ func (c *Census) Blame(q Question) Finding {
 func (c *Census) Suspicions(q Question) []Finding {
 	n := c.count(q)
 	var out []Finding
-	if n.failing < q.AtLeast {
+	if n.whole.failing < q.AtLeast {
 		return nil
 	}
-	for _, t := range n.domains {
+	for d, t := range n.domains {
 		if t.failing < q.AtLeast || 2*t.failing < t.members {
 			continue
 		}
-		if f := n.judge(t, q); f.Concentrated {
+		if f := n.judge(c.domains[d], t, q); f.Concentrated {
 			out = append(out, f)
 		}
 	}
@@ -131,10 +134,8 @@ func (c *Census) Suspicions(q Question) []Finding {
 // Look says how the failures of one domain look, be they remarkable or not.
 func (c *Census) Look(d fleet.Domain, q Question) Finding {
 	n := c.count(q)
-	for _, t := range n.domains {
-		if t.domain == d {
-			return n.judge(t, q)
-		}
+	if k, known := c.numbers[d]; known && n.domains[k].members > 0 {
+		return n.judge(d, n.domains[k], q)
 	}
 	return Finding{Domain: d, Chance: 1}
 }
@@ -146,11 +147,10 @@ func (f Finding) Beyond() bool { return f.Chance <= threshold }
 func (c *Census) Covers(outer, inner fleet.Domain) bool {
 	more := false
 	for i := range c.sites {
-		s := &c.sites[i]
-		if s.failing == 0 {
+		if c.sites[i].failing == 0 {
 			continue
 		}
-		switch in, out := s.within(inner), s.within(outer); {
+		switch in, out := c.Within(i, inner), c.Within(i, outer); {
 		case in && !out:
 			return false
 		case out && !in:

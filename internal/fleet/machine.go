@@ -353,29 +353,42 @@ func (m *Machine) Afresh(now Now, spec Spec) {
 
 // Clone returns a copy that shares nothing with m.
 func (m Machine) Clone() Machine {
-	m.Attempts = append([]Instant(nil), m.Attempts...)
-	m.Strays = append([]Stray(nil), m.Strays...)
-	if m.Anchor != nil {
-		a := *m.Anchor
-		m.Anchor = &a
+	var c Machine
+	m.CopyTo(&c)
+	return c
+}
+
+// CopyTo makes c a copy that shares nothing with m, in the memory that c has already.
+func (m *Machine) CopyTo(c *Machine) {
+	attempts, strays, anchor, incident, quarantine, repair := c.Attempts, c.Strays, c.Anchor, c.Incident, c.Quarantine, c.Repair
+	var intent *Intent
+	if repair != nil {
+		intent = repair.Intent
 	}
-	if m.Incident != nil {
-		i := *m.Incident
-		m.Incident = &i
+	*c = *m
+	c.Attempts = refill(attempts, m.Attempts)
+	c.Strays = refill(strays, m.Strays)
+	c.Anchor = copyTo(anchor, m.Anchor)
+	c.Incident = copyTo(incident, m.Incident)
+	c.Quarantine = copyTo(quarantine, m.Quarantine)
+	if c.Repair = copyTo(repair, m.Repair); c.Repair != nil {
+		c.Repair.Intent = copyTo(intent, m.Repair.Intent)
 	}
-	if m.Quarantine != nil {
-		q := *m.Quarantine
-		m.Quarantine = &q
+}
+
+// refill returns a copy of from, in the memory of to.
+func refill[T any](to, from []T) []T { return append(to[:0], from...) }
+
+// copyTo returns a copy of what from points to: in the memory of to, if there is any.
+func copyTo[T any](to, from *T) *T {
+	if from == nil {
+		return nil
 	}
-	if m.Repair != nil {
-		r := *m.Repair
-		if r.Intent != nil {
-			in := *r.Intent
-			r.Intent = &in
-		}
-		m.Repair = &r
+	if to == nil {
+		to = new(T)
 	}
-	return m
+	*to = *from
+	return to
 }
 
 // Stopped reports whether the cause is the provider's word that the instance does not run.

@@ -15,6 +15,8 @@ type Snapshot struct {
 	Brake    Brake
 	Whole    Whole
 	Machines []View // sorted by ordinal
+	// Open are the indices of the machines that are open, ascending. Nil: whoever took the snapshot did not keep count.
+	Open []int
 }
 
 // View is what is known about one machine at this moment.
@@ -31,6 +33,13 @@ type View struct {
 	Look    *Look      // the look that just ended, if one did
 	Outcome *Outcome   // the call that just ended, if one did
 	FreshID InstanceID // a random id that was never used
+}
+
+// Open reports whether the machine has business that may go on without new evidence of its own. Only open machines are decided,
+// and count for anything in a tally.
+func (v *View) Open() bool {
+	m := &v.Machine
+	return v.Due || m.Health.Verdict != VerdictHealthy || m.Incident != nil || m.Repair != nil || m.Waiting != "" || len(m.Strays) > 0
 }
 
 // Sighting returns the last word on the instance; the zero Sighting when there is none.

@@ -169,8 +169,8 @@ func providerReason(m *fleet.Machine, s *Situation) fleet.Reason {
 	if m.Current.None() {
 		return ""
 	}
-	for _, h := range s.Hosts {
-		if h.Name == m.Current.Host && !h.Up {
+	for i := range s.Hosts {
+		if h := &s.Hosts[i]; !h.Up && h.Name == m.Current.Host { // hardly any is down
 			return fleet.ReasonHostDown
 		}
 	}

@@ -40,7 +40,8 @@ func (p *Picture) aim(index int) {
 	p.epoch++
 	want.Epoch = p.epoch
 	*a = want
-	v.Epoch, v.Due = v.Machine.Epoch, true
+	v.Epoch = v.Machine.Epoch
+	p.due(index)
 	forget(v, fleet.ResultNone)
 	p.tellAim(index)
 }

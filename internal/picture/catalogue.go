@@ -43,7 +43,8 @@ func NewCatalogue() *Catalogue {
 }
 
 // Replace takes a whole listing in: all hosts, sorted by name, and every instance on those that are up. The question was put at asked.
-// Of an instance that is listed twice, as in the middle of a migration, the last mention counts. The catalogue keeps hosts.
+// Of an instance that is listed twice, as in the middle of a migration, the last mention counts. The catalogue keeps hosts,
+// which must not change any more.
 func (c *Catalogue) Replace(hosts []fleet.Host, instances []fleet.Instance, asked fleet.Instant) {
 	clear(c.byID)
 	clear(c.marked)
@@ -64,8 +65,11 @@ func (c *Catalogue) Update(hosts []fleet.Host, changed []fleet.Instance, removed
 	}
 }
 
-// standing takes in which hosts are up. It compares with what was, since hosts seldom change.
+// standing takes in which hosts are up. It compares with what was, since hosts seldom change; an owner may even tell of the same slice.
 func (c *Catalogue) standing(hosts []fleet.Host) {
+	if len(hosts) > 0 && len(hosts) == len(c.hosts) && &hosts[0] == &c.hosts[0] {
+		return
+	}
 	c.hosts = hosts
 	same := func(h fleet.Host) bool {
 		up, known := c.up[h.Name]

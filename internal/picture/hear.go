@@ -32,7 +32,8 @@ func (p *Picture) Hear(e Edge) {
 			c.Since = e.Since
 		}
 		c.Standing, c.Result, c.Detail = e.Standing, e.Result, e.Detail
-		v.Due, p.dirty = true, true
+		p.dirty = true
+		p.due(i)
 	}
 }
 
@@ -54,7 +55,7 @@ func (p *Picture) Listen(now fleet.Now) {
 
 func (p *Picture) forgetChecks(why fleet.ResultReason) {
 	for i := range p.views {
-		p.views[i].Due = true
+		p.due(i)
 		forget(&p.views[i], why)
 	}
 }
@@ -70,10 +71,12 @@ func (p *Picture) TellLook(i int, l fleet.Look) {
 	if l.Seen.Asked != 0 {
 		p.Sight(i, l.Seen)
 	}
-	p.views[i].Look, p.views[i].Due, p.dirty = &l, true, true
+	p.views[i].Look, p.dirty = &l, true
+	p.due(i)
 }
 
 // TellOutcome takes in how a call ended.
 func (p *Picture) TellOutcome(i int, o fleet.Outcome) {
-	p.views[i].Outcome, p.views[i].Due, p.dirty = &o, true, true
+	p.views[i].Outcome, p.dirty = &o, true
+	p.due(i)
 }

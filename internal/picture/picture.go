@@ -63,9 +63,13 @@ type Picture struct {
 	deaf      bool                      // nothing is known by checks
 	asking    map[fleet.InstanceID]bool // whose absence is being confirmed
 
+	open openSet
+
 	// Used again by each seeMachine.
 	seen  []fleet.Sighting
 	named []fleet.Incarnation
+	// Used again by each Open. Never nil.
+	opened []int
 }
 
 // New returns the picture that a new owner begins with: everything is to be judged afresh, under an amnesty until the
@@ -98,6 +102,10 @@ func New(o Options, now fleet.Now) *Picture {
 		}
 	}
 	p.aims = make([]aim, len(p.views))
+	p.open, p.opened = newOpenSet(len(p.views)), []int{}
+	for i := range p.views {
+		p.due(i)
+	}
 	return p
 }
 
@@ -107,7 +115,7 @@ func (p *Picture) add(m fleet.Machine) {
 		checks[k] = fleet.CheckState{Check: c.Name, Standing: fleet.StandingUnknown}
 	}
 	p.byName[m.Name] = len(p.views)
-	p.views = append(p.views, fleet.View{Machine: m, Due: true, Checks: checks, FreshID: p.freshID()})
+	p.views = append(p.views, fleet.View{Machine: m, Checks: checks, FreshID: p.freshID()})
 }
 
 // Len returns the number of machines, those beyond the wanted size included.
@@ -129,7 +137,7 @@ func (p *Picture) Dirty() bool { return p.dirty }
 func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	return fleet.Snapshot{
 		Now: now, Installation: p.installation, Spec: p.spec, Acting: p.acting, SteadyAt: p.steadyAt,
-		Provider: p.provider, Hosts: p.hosts, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views,
+		Provider: p.provider, Hosts: p.hosts, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
 	}
 }
 
@@ -143,6 +151,7 @@ func (p *Picture) Adopt(m decide.Machine) {
 		v.FreshID = p.freshID()
 	}
 	v.Machine, v.Due, v.Look, v.Outcome = m.Belief, false, nil, nil
+	p.open.put(m.Index, v.Open())
 	p.aim(m.Index)
 }
 
@@ -189,6 +198,7 @@ func (p *Picture) StartAfresh(now fleet.Now) {
 	p.forgetChecks(fleet.ResultNone)
 	for i := range p.views {
 		p.views[i].Machine = p.views[i].Machine.Restart(now, p.spec)
+		p.open.put(i, p.views[i].Open())
 		p.aims[i].stale = true
 		p.aim(i)
 	}

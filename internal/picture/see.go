@@ -21,7 +21,7 @@ func (p *Picture) SetProvider(s fleet.ProviderState) (was fleet.ProviderState) {
 	p.provider, p.dirty = s, true
 	if was.Standing != s.Standing {
 		for i := range p.views {
-			p.views[i].Due = true // what the provider's word was worth has changed
+			p.due(i) // what the provider's word was worth has changed
 		}
 	}
 	return was
@@ -109,7 +109,7 @@ func (p *Picture) seeMachine(c *Catalogue, index int, doubts []Doubt) []Doubt {
 	}
 	sortSightings(seen)
 	if differ(v.Seen, seen) {
-		v.Due = true
+		p.due(index)
 	}
 	v.Seen = append(v.Seen[:0], seen...)
 	p.seen = seen
@@ -131,7 +131,8 @@ func (p *Picture) Sight(i int, s fleet.Sighting) {
 	if !names(p.named, s.Instance.ID) && v.Sighting(s.Instance.ID).Asked == 0 {
 		return
 	}
-	v.Due, p.dirty = true, true
+	p.dirty = true
+	p.due(i)
 	for k := range v.Seen {
 		if v.Seen[k].Instance.ID == s.Instance.ID {
 			if s.Asked > v.Seen[k].Asked {

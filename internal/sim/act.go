@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"hale/internal/fleet"
@@ -56,11 +57,11 @@ func (c *server) see(l world.Listing, asked fleet.Instant, all bool) {
 		c.hosts, all = hosts, true
 	}
 	changed := make([]fleet.Instance, len(l.Changed))
-	touched := map[int]bool{}
+	touched := []int{}
 	for i, s := range l.Changed {
 		changed[i] = instanceOf(s)
 		if n, ok := c.pic.Index(changed[i].Mark.Machine); ok {
-			touched[n] = true
+			touched = append(touched, n)
 		}
 	}
 	removed := make([]fleet.InstanceID, len(l.Removed))
@@ -74,19 +75,15 @@ func (c *server) see(l world.Listing, asked fleet.Instant, all bool) {
 	}
 }
 
-// worthSeeing returns the machines that a listing may say something new about; nil: all of them.
-func (c *server) worthSeeing(touched map[int]bool, all bool) []int {
+// worthSeeing returns the machines that a listing may say something new about: those that it touched, and the open ones; nil: all
+// of them.
+func (c *server) worthSeeing(touched []int, all bool) []int {
 	if all {
 		return nil
 	}
-	indices := []int{}
-	for i := range c.pic.Len() {
-		m := &c.pic.View(i).Machine
-		if touched[i] || m.Repair != nil || m.Health.Verdict != fleet.VerdictHealthy || m.Current.None() {
-			indices = append(indices, i)
-		}
-	}
-	return indices
+	touched = append(touched, c.pic.Open()...)
+	slices.Sort(touched)
+	return slices.Compact(touched)
 }
 
 func equalHosts(a, b []fleet.Host) bool {

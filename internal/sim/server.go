@@ -26,14 +26,15 @@ type server struct {
 	born   time.Duration
 	skew   time.Duration // of the wall clock
 
-	client *world.Client
-	lease  lease
-	term   uint64 // 0: it owns nothing
-	pic    *picture.Picture
-	cat    *picture.Catalogue
-	probes *prober
-	hosts  []fleet.Host
-	state  fleet.ProviderState
+	client  *world.Client
+	lease   lease
+	term    uint64 // 0: it owns nothing
+	pic     *picture.Picture
+	decider decide.Decider
+	cat     *picture.Catalogue
+	probes  *prober
+	hosts   []fleet.Host
+	state   fleet.ProviderState
 
 	pending  []fleet.Record
 	wake     time.Duration // when the next round is planned; 0: none is
@@ -319,7 +320,7 @@ func (c *server) round() {
 			return
 		}
 	}
-	d := decide.Decide(c.pic.Snapshot(now))
+	d := c.decider.Decide(c.pic.Snapshot(now))
 	c.s.score.Decisions++
 	c.wake = 0
 	if r := c.adopt(d); r != taken {

@@ -24,7 +24,7 @@ func (q *queue) Now() time.Duration { return q.now }
 // At schedules do. A time that has passed means now.
 func (q *queue) At(t time.Duration, do func()) {
 	q.count++
-	heap.Push(&q.events, event{at: max(t, q.now), seq: q.count, do: do})
+	heap.Push(&q.events, &event{at: max(t, q.now), seq: q.count, do: do})
 }
 
 // After schedules do for the time d from now.
@@ -43,13 +43,13 @@ func (q *queue) Step() bool {
 	if len(q.events) == 0 {
 		return false
 	}
-	e, _ := heap.Pop(&q.events).(event)
+	e, _ := heap.Pop(&q.events).(*event)
 	q.now = e.at
 	e.do()
 	return true
 }
 
-type eventHeap []event
+type eventHeap []*event // pointers, which heap.Interface takes as they are
 
 func (h eventHeap) Len() int { return len(h) }
 
@@ -61,7 +61,7 @@ func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
 // Push implements heap.Interface.
 func (h *eventHeap) Push(x any) {
-	if e, ok := x.(event); ok {
+	if e, ok := x.(*event); ok {
 		*h = append(*h, e)
 	}
 }
@@ -70,7 +70,7 @@ func (h *eventHeap) Push(x any) {
 func (h *eventHeap) Pop() any {
 	old := *h
 	e := old[len(old)-1]
-	old[len(old)-1] = event{}
+	old[len(old)-1] = nil
 	*h = old[:len(old)-1]
 	return e
 }
