@@ -264,9 +264,6 @@ func (j *judge) finish(end time.Duration) {
 		if o.healable {
 			sc.HealablePaged++
 		}
-		if !o.paged && !j.covered(i+1) && end-o.from > j.s.utmost(o.queue) {
-			continue // expect has counted it
-		}
 	}
 	for i := range j.s.store.beliefs {
 		m := &j.s.store.beliefs[i]

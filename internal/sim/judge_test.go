@@ -1,0 +1,220 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/sim/world"
+)
+
+// court is a quiet run of three machines at the moment when its only server owns the fleet, before anything was decided.
+type court struct {
+	*stage
+	c *server
+}
+
+func newCourt(t *testing.T) court {
+	t.Helper()
+	s, err := newStage(Options{Spec: Exemplar(3), Horizon: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.servers[0].start()
+	s.w.At(time.Minute, func() {})
+	for s.w.Now() < time.Minute {
+		s.w.Step()
+	}
+	return court{s, s.servers[0]}
+}
+
+// reboots is what a lawful reboot of web-1 begins with: the action, and a look at it.
+func (o court) reboots() fleet.Action {
+	a := fleet.Action{Kind: fleet.ActionCall, Machine: "web-1", Instance: "planted-1", Intent: fleet.Intent{Op: fleet.OpReboot, Limit: time.Second}}
+	o.judge.looks(a)
+	return a
+}
+
+// stores lets the judge see a change of what is believed of web-1.
+func (o court) stores(change func(was, is *fleet.Machine), records ...fleet.RecordKind) {
+	was := o.store.beliefs[0].Clone()
+	is := was.Clone()
+	change(&was, &is)
+	said := make([]fleet.Record, len(records))
+	for i, k := range records {
+		said[i] = fleet.Record{Kind: k, Machine: "web-1"}
+	}
+	delete(o.judge.afresh, "web-1")
+	o.judge.committed(o.c, &was, &is, said)
+}
+
+func healing(id string) *fleet.Repair { return &fleet.Repair{ID: id, Kind: fleet.RepairHeal} }
+
+// A judge that sees nothing would call every run lawful: each law is broken here once, and once it is not.
+func TestTheJudgeKnowsEachLaw(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		law, name string
+		// play breaks the law, or keeps it in a situation that looks much the same.
+		play func(o court, breaks bool)
+	}{
+		{"L1", "two instances run at once", func(o court, breaks bool) {
+			o.judge.Copies("web-1", map[bool]int{true: 2, false: 1}[breaks])
+		}},
+		{"L2", "a stranger is deleted", func(o court, breaks bool) {
+			o.judge.Sent(&world.Call{Op: world.Delete, ID: "planted-1", Stranger: breaks, Mark: world.Mark{Machine: "web-1"}})
+		}},
+		{"L2", "what was never certified is powered off", func(o court, breaks bool) {
+			o.store.beliefs[0].Current.Certified, o.store.beliefs[0].Current.Expired = false, !breaks
+			o.judge.Acted(&world.Call{Op: world.PowerOff, ID: "planted-1", Effect: true, Mark: world.Mark{Machine: "web-1"}})
+		}},
+		{"harm", "a healthy machine is destroyed", func(o court, breaks bool) {
+			o.judge.Acted(&world.Call{Op: world.PowerOff, ID: "planted-1", Effect: true, Certified: true, Healthy: breaks, Mark: world.Mark{Machine: "web-1"}})
+		}},
+		{"L3", "a call without a look since the last outcome", func(o court, breaks bool) {
+			a := o.reboots()
+			if breaks {
+				o.w.At(o.w.Now()+time.Second, func() { o.judge.answered(a) })
+				o.w.Step()
+			}
+			o.judge.sends(o.c, a)
+		}},
+		{"L5", "more are in repair than may be", func(o court, breaks bool) {
+			if breaks {
+				o.judge.inRepair = o.spec.Limits.InRepair
+			}
+			o.stores(func(_, is *fleet.Machine) { is.Repair = healing("r1") })
+		}},
+		{"L6", "a repair begins while the brake is on", func(o court, breaks bool) {
+			o.store.overall.Brake.Engaged = breaks
+			o.stores(func(_, is *fleet.Machine) { is.Repair = healing("r1") })
+		}},
+		{"L6", "a repair begins while too many fail", func(o court, breaks bool) {
+			o.judge.failing = 1
+			if breaks {
+				o.judge.failing = 2
+			}
+			o.stores(func(_, is *fleet.Machine) { is.Repair = healing("r1") })
+		}},
+		{"L6", "a new rung is acted on while the brake is on", func(o court, breaks bool) {
+			o.store.overall.Brake.Engaged = breaks
+			o.stores(func(was, is *fleet.Machine) {
+				was.Repair, is.Repair = healing("r1"), healing("r1")
+				is.Repair.Rung, is.Repair.Phase = 1, fleet.PhaseAct
+			})
+		}},
+		{"L6", "the brake releases while many fail", func(o court, breaks bool) {
+			o.judge.failing = 1
+			if breaks {
+				o.judge.failing = 2
+			}
+			on := overall{Brake: fleet.Brake{Engaged: true}}
+			o.judge.overall(on, overall{}, []fleet.Record{{Kind: fleet.RecordBrake}})
+		}},
+		{"L7", "a call of one who does not own the fleet", func(o court, breaks bool) {
+			if breaks {
+				o.store.owner = nil
+			}
+			o.judge.sends(o.c, o.reboots())
+		}},
+		{"L7", "a call that may outlive the lease", func(o court, breaks bool) {
+			a := o.reboots()
+			if breaks {
+				o.c.lease.granted = o.w.Now() - o.c.lease.length + a.Intent.Limit
+				o.c.lease.stopped = o.c.lease.granted
+			}
+			o.judge.sends(o.c, a)
+		}},
+		{"L8", "in quarantine, and nobody knows", func(o court, breaks bool) {
+			o.stores(func(_, is *fleet.Machine) {
+				is.Quarantine, is.Incident = &fleet.Quarantine{}, &fleet.Incident{Paged: !breaks}
+			})
+		}},
+		{"L8", "down for ever, and nobody knows", func(o court, breaks bool) {
+			end := o.w.Now() + o.utmost(0) + time.Minute
+			o.w.At(end, func() {})
+			o.c.crash() // nobody heals
+			o.w.Crash(o.w.Current("web-1"), world.StopCrash)
+			if !breaks {
+				o.judge.page("web-1")
+			}
+			for o.w.Now() < end {
+				o.w.Step()
+			}
+		}},
+		{"L9", "a call before a fresh verdict was possible", func(o court, breaks bool) {
+			if breaks {
+				o.judge.startedAfresh(o.c)
+			}
+			o.judge.sends(o.c, o.reboots())
+		}},
+		{"L10", "a call to a machine that a person stopped", func(o court, breaks bool) {
+			vm := o.w.Current("web-1")
+			vm.Power, vm.Stop = world.Off, world.StopExternal
+			if breaks {
+				o.judge.wanted("web-1")
+			}
+			o.judge.Sent(&world.Call{Op: "start", ID: vm.ID, Mark: world.Mark{Machine: "web-1"}})
+		}},
+		{"L11", "a verdict without a record", func(o court, breaks bool) {
+			var said []fleet.RecordKind
+			if !breaks {
+				said = append(said, fleet.RecordVerdict)
+			}
+			o.stores(func(_, is *fleet.Machine) { is.Health.Verdict = fleet.VerdictSuspect }, said...)
+		}},
+		{"L11", "held without a record", func(o court, breaks bool) {
+			var said []fleet.RecordKind
+			if !breaks {
+				said = append(said, fleet.RecordHeld)
+			}
+			o.stores(func(_, is *fleet.Machine) { is.Waiting = fleet.ReasonBudget }, said...)
+		}},
+		{"L11", "the brake changes without a record", func(o court, breaks bool) {
+			var said []fleet.Record
+			if !breaks {
+				said = append(said, fleet.Record{Kind: fleet.RecordBrake})
+			}
+			o.judge.overall(overall{}, overall{Brake: fleet.Brake{Engaged: true}}, said)
+		}},
+		{"L12", "a repair is lost", func(o court, breaks bool) {
+			var said []fleet.RecordKind
+			if !breaks {
+				said = append(said, fleet.RecordRepairEnded)
+			}
+			o.stores(func(was, _ *fleet.Machine) { was.Repair = healing("r1") }, said...)
+		}},
+		{"L13", "a machine beyond the fleet's size is built", func(o court, breaks bool) {
+			o.spec.Size = map[bool]int{true: 0, false: 3}[breaks]
+			o.stores(func(_, is *fleet.Machine) { is.Repair = &fleet.Repair{ID: "r1", Kind: fleet.RepairBuild} })
+		}},
+		{"L15", "a step is given up before its time", func(o court, breaks bool) {
+			waited := o.spec.BuildWithin
+			if breaks {
+				waited -= time.Second
+			}
+			was := fleet.Machine{Name: "web-1", Repair: &fleet.Repair{
+				ID: "r1", Kind: fleet.RepairHeal, Step: fleet.StepRecreate, Phase: fleet.PhaseVerify, Since: o.c.now().Mono.Add(-waited)}}
+			o.judge.patience(o.c, &was, []fleet.Record{{Kind: fleet.RecordStepFailed, Reason: fleet.ReasonNotVerified}})
+		}},
+		{"belief", "a belief that no law allows", func(o court, breaks bool) {
+			if breaks {
+				o.store.beliefs[0].Waiting = fleet.ReasonLawBroken
+			}
+			o.judge.finish(time.Hour)
+		}},
+	} {
+		t.Run(c.law+" "+c.name, func(t *testing.T) {
+			t.Parallel()
+			for _, breaks := range []bool{true, false} {
+				o := newCourt(t)
+				c.play(o, breaks)
+				seen := slices.ContainsFunc(o.judge.broke, func(v Violation) bool { return v.Law == c.law })
+				if seen != breaks || !breaks && len(o.judge.broke) > 0 {
+					t.Errorf("broken: %v; the judge says %v", breaks, o.judge.broke)
+				}
+			}
+		})
+	}
+}
