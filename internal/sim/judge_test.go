@@ -51,14 +51,15 @@ func (o court) stores(change func(was, is *fleet.Machine), records ...fleet.Reco
 
 func healing(id string) *fleet.Repair { return &fleet.Repair{ID: id, Kind: fleet.RepairHeal} }
 
-// A judge that sees nothing would call every run lawful: each law is broken here once, and once it is not.
-func TestTheJudgeKnowsEachLaw(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		law, name string
-		// play breaks the law, or keeps it in a situation that looks much the same.
-		play func(o court, breaks bool)
-	}{
+// crime is a law and a way to break it.
+type crime struct {
+	law, name string
+	// play breaks the law, or keeps it in a situation that looks much the same.
+	play func(o court, breaks bool)
+}
+
+func crimes() []crime {
+	return []crime{
 		{"L1", "two instances run at once", func(o court, breaks bool) {
 			o.judge.Copies("web-1", map[bool]int{true: 2, false: 1}[breaks])
 		}},
@@ -204,7 +205,13 @@ func TestTheJudgeKnowsEachLaw(t *testing.T) {
 			}
 			o.judge.finish(time.Hour)
 		}},
-	} {
+	}
+}
+
+// A judge that sees nothing would call every run lawful: each law is broken here once, and once it is not.
+func TestTheJudgeKnowsEachLaw(t *testing.T) {
+	t.Parallel()
+	for _, c := range crimes() {
 		t.Run(c.law+" "+c.name, func(t *testing.T) {
 			t.Parallel()
 			for _, breaks := range []bool{true, false} {
