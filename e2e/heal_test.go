@@ -217,11 +217,17 @@ func (c stop) play(s stage) {
 		s.fault(victim, f)
 	}
 	story := s.healed(victim, mark)
+	s.wantCalls(story, c.step)
+	// A listing may catch the domain on its way, crashed and still there, and the ladder then looks there first: what counts is
+	// what it is when hale acts.
+	story = story[:slices.IndexFunc(story, intent(c.step))+1]
+	slices.Reverse(story)
 	if bad := story[slices.IndexFunc(story, verdict("unhealthy"))]; bad.Cause != c.cause {
 		s.Errorf("cause %q, want %q", bad.Cause, c.cause)
 	}
-	s.wantSteps(story, c.step)
-	s.wantCalls(story, c.step)
+	if chosen := steps(story); chosen[0] != c.step {
+		s.Errorf("step %s, want %s", chosen[0], c.step)
+	}
 	s.alone(victim, mark)
 	if now := s.machine(victim); now.Instance != old.Instance {
 		s.Errorf("instance %s became %s", old.Instance, now.Instance)

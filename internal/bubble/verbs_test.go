@@ -51,6 +51,8 @@ func verbs() map[sim.Verb]act {
 				return nil
 			})(r, e)
 		},
+		sim.IsRestored:  leaves("restored-", true),
+		sim.LeavesBuild: leaves("build-", false),
 		sim.Readdressed: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.NewAddress{Instance: i.ID}) }),
 		sim.LosesPower:  onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostLosesPower{Host: h} }),
 		sim.IsCutOff:    onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.CutOff{Host: h} }),
@@ -101,6 +103,18 @@ func verbs() map[sim.Verb]act {
 			s.cut.Add(1)
 			return func() { s.cut.Add(-1) }
 		}),
+	}
+}
+
+// leaves makes an older instance of the machine, powered off, on another host.
+func leaves(what fleet.InstanceID, certified bool) act {
+	return func(r *room, e sim.Event) func() {
+		return onMachine(func(r *room, i fleet.Instance) func() {
+			i.ID, i.Host = what+i.ID, fleet.HostName(e.Arg)
+			i.Mark.Generation, i.Mark.Certified = i.Mark.Generation-1, certified
+			r.world.Leave(i)
+			return nil
+		})(r, e)
 	}
 }
 

@@ -121,7 +121,7 @@ func (c *Census) Suspicions(q Question) []Finding {
 		return nil
 	}
 	for d, t := range n.domains {
-		if t.failing < q.AtLeast || 2*t.failing < t.members {
+		if t.failing < q.AtLeast {
 			continue
 		}
 		if f := n.judge(c.domains[d], t, q); f.Concentrated {

@@ -281,8 +281,15 @@ func (w *Work) hostUp(name fleet.HostName) bool {
 }
 
 // place chooses the host with the fewest of the fleet's instances; equals are told apart by a hash of the repair's id. A host
-// in a domain that fails as a whole is taken only when there is no other, and never for a machine that is moved out of it.
+// in a domain that fails as a whole is taken only when there is no other, and never for a machine that is moved out of it; one
+// where another instance bears the machine's mark, and so most likely its name, only when there is no other at all.
 func (w *Work) place(id string) (fleet.HostName, bool) {
+	free := func(h fleet.Host) bool {
+		return !slices.ContainsFunc(w.M.Strays, func(s fleet.Stray) bool { return s.Host == h.Name })
+	}
+	if host, ok := w.leastLoaded(id, func(h fleet.Host) bool { return w.outside(h) && free(h) }); ok {
+		return host, ok
+	}
 	if host, ok := w.leastLoaded(id, w.outside); ok || w.evacuated() {
 		return host, ok
 	}

@@ -46,6 +46,8 @@ const (
 	LosesDisk   Verb = "loses its disk"
 	Moves       Verb = "moves to"
 	Readdressed Verb = "gets another address"
+	IsRestored  Verb = "is restored to"         // from a backup, beside itself
+	LeavesBuild Verb = "leaves a dead build on" // which nobody remembers
 )
 
 // What can happen to a domain of machines: a host, rack, room, zone, network, storage, or all.
@@ -143,6 +145,8 @@ func verbs() map[Verb]act {
 		LosesDisk:    onMachine(diskLost),
 		LosesProbes:  losesProbes,
 		Moves:        moves,
+		IsRestored:   leaves("restored", true),
+		LeavesBuild:  leaves("build", false),
 		Readdressed:  onMachine(func(s *stage, vm *world.VM) func() { s.w.Readdress(vm); return nil }),
 		LosesPower:   onDomain(func(s *stage, d world.Domain) func() { return s.w.PowerFailure(d) }),
 		IsCutOff:     onDomain(func(s *stage, d world.Domain) func() { return s.w.Part("", d) }),
@@ -245,6 +249,18 @@ func losesProbes(s *stage, e Event) (func(), error) {
 
 func moves(s *stage, e Event) (func(), error) {
 	return onMachine(func(s *stage, vm *world.VM) func() { s.w.Migrate(vm, e.Arg); return nil })(s, e)
+}
+
+// leaves makes an older instance of the machine, powered off, on another host.
+func leaves(what string, certified bool) act {
+	return func(s *stage, e Event) (func(), error) {
+		return onMachine(func(s *stage, vm *world.VM) func() {
+			left := world.Status{ID: what + "-" + vm.ID, Host: e.Arg, Name: vm.Name, Mark: vm.Mark}
+			left.Mark.Generation, left.Mark.Certified = vm.Mark.Generation-1, certified
+			s.w.Leave(left)
+			return nil
+		})(s, e)
+	}
 }
 
 func onDomain(do func(s *stage, d world.Domain) func()) act {

@@ -58,7 +58,8 @@ type crime struct {
 	play func(o court, breaks bool)
 }
 
-func crimes() []crime {
+// deeds are the laws that calls break, or what became of machines.
+func deeds() []crime {
 	return []crime{
 		{"L1", "two instances run at once", func(o court, breaks bool) {
 			o.judge.Copies("web-1", map[bool]int{true: 2, false: 1}[breaks])
@@ -81,6 +82,52 @@ func crimes() []crime {
 			}
 			o.judge.sends(o.c, a)
 		}},
+		{"L7", "a call of one who does not own the fleet", func(o court, breaks bool) {
+			if breaks {
+				o.store.owner = nil
+			}
+			o.judge.sends(o.c, o.reboots())
+		}},
+		{"L7", "a call that may outlive the lease", func(o court, breaks bool) {
+			a := o.reboots()
+			if breaks {
+				o.c.lease.granted = o.w.Now() - o.c.lease.length + a.Intent.Limit
+				o.c.lease.stopped = o.c.lease.granted
+			}
+			o.judge.sends(o.c, a)
+		}},
+		{"L8", "down for ever, and nobody knows", func(o court, breaks bool) {
+			end := o.w.Now() + o.utmost(0) + time.Minute
+			o.w.At(end, func() {})
+			o.c.crash() // nobody heals
+			o.w.Crash(o.w.Current("web-1"), world.StopCrash)
+			if !breaks {
+				o.judge.page("web-1")
+			}
+			for o.w.Now() < end {
+				o.w.Step()
+			}
+		}},
+		{"L9", "a call before a fresh verdict was possible", func(o court, breaks bool) {
+			if breaks {
+				o.judge.startedAfresh(o.c)
+			}
+			o.judge.sends(o.c, o.reboots())
+		}},
+		{"L10", "a call to a machine that a person stopped", func(o court, breaks bool) {
+			vm := o.w.Current("web-1")
+			vm.Power, vm.Stop = world.Off, world.StopExternal
+			if breaks {
+				o.judge.wanted("web-1")
+			}
+			o.judge.Sent(&world.Call{Op: "start", ID: vm.ID, Mark: world.Mark{Machine: "web-1"}})
+		}},
+	}
+}
+
+// thoughts are the laws that beliefs break.
+func thoughts() []crime {
+	return []crime{
 		{"L5", "more are in repair than may be", func(o court, breaks bool) {
 			if breaks {
 				o.judge.inRepair = o.spec.Limits.InRepair
@@ -113,50 +160,10 @@ func crimes() []crime {
 			on := overall{Brake: fleet.Brake{Engaged: true}}
 			o.judge.overall(on, overall{}, []fleet.Record{{Kind: fleet.RecordBrake}})
 		}},
-		{"L7", "a call of one who does not own the fleet", func(o court, breaks bool) {
-			if breaks {
-				o.store.owner = nil
-			}
-			o.judge.sends(o.c, o.reboots())
-		}},
-		{"L7", "a call that may outlive the lease", func(o court, breaks bool) {
-			a := o.reboots()
-			if breaks {
-				o.c.lease.granted = o.w.Now() - o.c.lease.length + a.Intent.Limit
-				o.c.lease.stopped = o.c.lease.granted
-			}
-			o.judge.sends(o.c, a)
-		}},
 		{"L8", "in quarantine, and nobody knows", func(o court, breaks bool) {
 			o.stores(func(_, is *fleet.Machine) {
 				is.Quarantine, is.Incident = &fleet.Quarantine{}, &fleet.Incident{Paged: !breaks}
 			})
-		}},
-		{"L8", "down for ever, and nobody knows", func(o court, breaks bool) {
-			end := o.w.Now() + o.utmost(0) + time.Minute
-			o.w.At(end, func() {})
-			o.c.crash() // nobody heals
-			o.w.Crash(o.w.Current("web-1"), world.StopCrash)
-			if !breaks {
-				o.judge.page("web-1")
-			}
-			for o.w.Now() < end {
-				o.w.Step()
-			}
-		}},
-		{"L9", "a call before a fresh verdict was possible", func(o court, breaks bool) {
-			if breaks {
-				o.judge.startedAfresh(o.c)
-			}
-			o.judge.sends(o.c, o.reboots())
-		}},
-		{"L10", "a call to a machine that a person stopped", func(o court, breaks bool) {
-			vm := o.w.Current("web-1")
-			vm.Power, vm.Stop = world.Off, world.StopExternal
-			if breaks {
-				o.judge.wanted("web-1")
-			}
-			o.judge.Sent(&world.Call{Op: "start", ID: vm.ID, Mark: world.Mark{Machine: "web-1"}})
 		}},
 		{"L11", "a verdict without a record", func(o court, breaks bool) {
 			var said []fleet.RecordKind
@@ -211,7 +218,7 @@ func crimes() []crime {
 // A judge that sees nothing would call every run lawful: each law is broken here once, and once it is not.
 func TestTheJudgeKnowsEachLaw(t *testing.T) {
 	t.Parallel()
-	for _, c := range crimes() {
+	for _, c := range append(deeds(), thoughts()...) {
 		t.Run(c.law+" "+c.name, func(t *testing.T) {
 			t.Parallel()
 			for _, breaks := range []bool{true, false} {

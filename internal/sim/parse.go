@@ -20,6 +20,7 @@ type shape struct {
 func shapes() map[Verb]shape {
 	out := map[Verb]shape{
 		LosesProbes: {"machine", "share", true}, Moves: {"machine", "host", true},
+		IsRestored: {"machine", "host", true}, LeavesBuild: {"machine", "host", true},
 		IsOutOfSight: {"domain", "server", true}, IsSilentTo: {"provider", "server", true},
 		FailsCalls: {"provider", "share", false}, LosesAnswers: {"provider", "share", false}, ActsTwice: {"provider", "share", false},
 		ActsLate: {"provider", "share", false}, Throttles: {"provider", "share", false}, OverQuota: {"provider", "share", false},

@@ -212,3 +212,18 @@ func (w *World) Migrate(id fleet.InstanceID, host fleet.HostName) bool {
 	g.remember(time.Now())
 	return true
 }
+
+// Leave makes an instance that is off, behind everybody's back: its id, host, name and mark are taken from i. It reports false, and makes
+// nothing, when the id or the name is taken.
+func (w *World) Leave(i fleet.Instance) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.vacant(i.ID, i.Host, i.Name) != nil {
+		return false
+	}
+	now := time.Now()
+	g := w.add(now, i.ID, i.Host, i.Name, i.Mark)
+	g.network = i.Network
+	w.setPower(g, now, fleet.PowerOff, fleet.StopUnknown)
+	return true
+}

@@ -158,6 +158,13 @@ func (w *World) Plant(s Status) *VM {
 	return vm
 }
 
+// Leave makes an instance that is off, behind everybody's back, unless its name is taken on its host.
+func (w *World) Leave(s Status) {
+	if w.hosts[s.Host] != nil && w.names[place{s.Host, s.Name}] == nil {
+		w.refresh(w.add(s))
+	}
+}
+
 // add makes an instance that is off. Its place is free.
 func (w *World) add(s Status) *VM {
 	h := w.hosts[s.Host]
