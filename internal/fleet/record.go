@@ -144,6 +144,7 @@ const (
 	ReasonRemoved     Reason = "removed"      //
 	ReasonFound       Reason = "found"        // a lost order had built it after all; it is taken
 	ReasonVanished    Reason = "vanished"     // the remnant went by itself
+	ReasonPutOff      Reason = "put-off"      // the remnant waits while the machine itself is healed
 	ReasonEngaged     Reason = "engaged"      //
 	ReasonReleased    Reason = "released"     //
 	ReasonSuperseded  Reason = "superseded"   // a wider domain's parent took its place

@@ -77,18 +77,36 @@ type Situation struct {
 	Fated bool
 }
 
-// AnyStep says why no rung may begin for the machine, whatever its repair: for new rungs and new repairs alike.
-func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason {
+// AnyCall says why the provider may not be called at all.
+func AnyCall(s *Situation) fleet.Reason {
 	switch {
 	case s.Acting != "":
 		return s.Acting
 	case s.Spec.Mode == fleet.ModeObserve:
 		return fleet.ReasonObserve
+	}
+	switch s.Provider.Standing {
+	case fleet.ProviderDoubtful:
+		return fleet.ReasonProviderDoubtful
+	case fleet.ProviderDown:
+		return fleet.ReasonProviderDown
+	case fleet.ProviderUnknown: // not asked yet
+		return fleet.ReasonAmnesty
+	case fleet.ProviderUp:
+	}
+	return ""
+}
+
+// AnyStep says why no rung may begin for the machine, whatever its repair: for new rungs and new repairs alike.
+func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason {
+	if r := AnyCall(s); r != "" {
+		return r
+	}
+	switch {
 	case Surplus(m, &s.Spec):
 		return fleet.ReasonSurplus
-	}
-	if r := providerReason(m, s); r != "" {
-		return r
+	case onDeadHost(m, s):
+		return fleet.ReasonHostDown
 	}
 	if r := sightReason(m, s); r != "" {
 		return r
@@ -156,25 +174,17 @@ func Evacuating(p *fleet.Parent, s *Situation) bool {
 	return false
 }
 
-func providerReason(m *fleet.Machine, s *Situation) fleet.Reason {
-	switch s.Provider.Standing {
-	case fleet.ProviderDoubtful:
-		return fleet.ReasonProviderDoubtful
-	case fleet.ProviderDown:
-		return fleet.ReasonProviderDown
-	case fleet.ProviderUnknown: // not asked yet
-		return fleet.ReasonAmnesty
-	case fleet.ProviderUp:
-	}
+// onDeadHost reports whether the host that the machine's instance lies on does not answer.
+func onDeadHost(m *fleet.Machine, s *Situation) bool {
 	if m.Current.None() {
-		return ""
+		return false
 	}
 	for i := range s.Hosts {
 		if h := &s.Hosts[i]; !h.Up && h.Name == m.Current.Host { // hardly any is down
-			return fleet.ReasonHostDown
+			return true
 		}
 	}
-	return ""
+	return false
 }
 
 // NewRepair says why no repair may begin for a machine with an open incident.
@@ -236,16 +246,14 @@ func unclear(m *fleet.Machine, s *Situation) bool {
 	return (storm || fated) && !s.Now.Due(m.Health.SinceMono.Add(SettleTime(s.Spec)))
 }
 
-// NewBuild says why the first instance of a machine may not be built.
+// NewBuild says why the first instance of a machine may not be built. After a failed build the machine has an incident, and it is NewRepair
+// that is asked.
 func NewBuild(m *fleet.Machine, s *Situation) fleet.Reason {
 	r := AnyStep(m, s)
 	if r != "" && r != fleet.ReasonBrake && (r != fleet.ReasonAmnesty || s.Provider.Standing == fleet.ProviderUnknown) {
 		return r
 	}
-	switch {
-	case m.RetryAt != 0 && !s.Now.Due(m.RetryAt):
-		return fleet.ReasonBackoff
-	case s.Tally.InBuild >= s.Spec.Limits.InBuild:
+	if s.Tally.InBuild >= s.Spec.Limits.InBuild {
 		return fleet.ReasonBuildBudget
 	}
 	return ""

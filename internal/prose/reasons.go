@@ -85,6 +85,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonRemoved:     {"removed", ""},
 	fleet.ReasonFound:       {"an order whose answer was lost had built it after all, so it is taken", ""},
 	fleet.ReasonVanished:    {"it went by itself", ""},
+	fleet.ReasonPutOff:      {"put off, the machine itself comes first", ""},
 	fleet.ReasonEngaged:     {"the brake engages", "look for one cause behind all of the failures"},
 	fleet.ReasonReleased:    {"what was held is released", ""},
 	fleet.ReasonSuperseded:  {"more fails than that, so a wider incident takes its place", ""},

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"hale/internal/fleet"
+	"hale/internal/guard"
 )
 
 func rank(id string, host fleet.HostName) uint64 {
@@ -21,7 +22,6 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 		ID: r.ID + "/call" + strconv.Itoa(r.Calls), Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host,
 		Limit: step.Timeout, At: w.Situation.Now.Wall,
 	}
-	r.RetryAt, r.AskAt = 0, 0
 	w.M.Waiting = ""
 	w.record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host})
 	w.Actions = append(w.Actions, fleet.Action{
@@ -31,21 +31,11 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 
 // mayCall reports whether the provider may be called at all, and says why not. Guards of new rungs come on top of it.
 func (w *Work) mayCall() bool {
-	switch s := w.Situation; {
-	case s.Acting != "":
-		w.wait(s.Acting)
-	case s.Spec.Mode == fleet.ModeObserve:
-		w.wait(fleet.ReasonObserve)
-	case s.Provider.Standing == fleet.ProviderDoubtful:
-		w.wait(fleet.ReasonProviderDoubtful)
-	case s.Provider.Standing == fleet.ProviderUnknown: // not asked yet
-		w.wait(fleet.ReasonAmnesty)
-	case s.Provider.Standing != fleet.ProviderUp:
-		w.wait(fleet.ReasonProviderDown)
-	default:
-		return true
+	held := guard.AnyCall(w.Situation)
+	if held != "" {
+		w.wait(held)
 	}
-	return false
+	return held == ""
 }
 
 // observe asks the provider for one instance. Unanswered, it is asked again after a while.

@@ -455,7 +455,7 @@ func (w *Work) putAside(id fleet.InstanceID, reason fleet.Reason) {
 }
 
 // Abandon ends the removal of a remnant in favour of something more urgent. It is found again.
-func (w *Work) Abandon() { w.end(fleet.ReasonBudget) }
+func (w *Work) Abandon() { w.end(fleet.ReasonPutOff) }
 
 // Backoff returns the wait before the next attempt after n failed ones: it doubles each time, up to half an hour.
 func Backoff(first time.Duration, n int) time.Duration {
