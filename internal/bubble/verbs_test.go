@@ -51,7 +51,7 @@ func verbs() map[sim.Verb]act {
 				return nil
 			})(r, e)
 		},
-		sim.IsRestored:  leaves("restored-", true),
+		sim.IsRestored:  leaves("backup-", true),
 		sim.LeavesBuild: leaves("build-", false),
 		sim.Readdressed: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.NewAddress{Instance: i.ID}) }),
 		sim.LosesPower:  onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostLosesPower{Host: h} }),

@@ -496,7 +496,7 @@ func (w *work) closeIncident() {
 	m := w.M
 	w.Record(fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonRecovered, Cause: m.Incident.Cause,
 		Took: w.Situation.Now.Wall.Sub(m.Incident.Opened), Instance: m.Current.ID})
-	m.Incident, m.Quarantine, m.Waiting, m.RetryAt = nil, nil, "", 0
+	m.IncidentOver()
 }
 
 // advance goes on with the repair under way, or admits the one that is due.

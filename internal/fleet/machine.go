@@ -391,6 +391,9 @@ func copyTo[T any](to, from *T) *T {
 	return to
 }
 
+// IncidentOver forgets the incident, and all that waited because of it.
+func (m *Machine) IncidentOver() { m.Incident, m.Quarantine, m.Waiting, m.RetryAt = nil, nil, "", 0 }
+
 // Stopped reports whether the cause is the provider's word that the instance does not run.
 func (c Cause) Stopped() bool {
 	switch c {

@@ -331,6 +331,9 @@ func remnant(r fleet.Record) string {
 	if r.Reason == fleet.ReasonSecondRunning {
 		return fmt.Sprintf("%s: %s bears its mark too; hale leaves both alone", about(r), instance(r))
 	}
+	if r.Reason == fleet.ReasonFound {
+		return fmt.Sprintf("%s: %s is there: %s", about(r), instance(r), Reason(r.Reason))
+	}
 	return fmt.Sprintf("%s: %s is what an unfinished build left, and will be removed", about(r), instance(r))
 }
 

@@ -142,7 +142,7 @@ func (w *Work) replace(r *fleet.Repair) {
 	case !r.Target.None() && !r.Removed:
 		w.call(r, fleet.OpDelete, r.Target) // also of one that is gone: its files may be left
 	case r.Kind == fleet.RepairRemnant:
-		w.M.Strays = slices.DeleteFunc(w.M.Strays, func(s fleet.Stray) bool { return s.ID == r.Target.ID })
+		w.forget(r.Target.ID)
 		w.end(fleet.ReasonRemoved)
 	case !r.Target.None() && !r.Proof.Meets(fleet.ProofConfirmedOff):
 		w.proveAgain(r)
@@ -271,7 +271,7 @@ func Found(m *fleet.Machine, v *fleet.View, ours fleet.Installation) (fleet.Inst
 
 func (w *Work) take(i fleet.Instance) {
 	w.M.Current, w.M.Address = fleet.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host}, i.Address
-	w.M.Strays = slices.DeleteFunc(w.M.Strays, func(s fleet.Stray) bool { return s.ID == i.ID })
+	w.forget(i.ID)
 	w.record(fleet.Record{Kind: fleet.RecordRemnant, Reason: fleet.ReasonFound, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})
 	w.verifyFrom()
 }

@@ -7,6 +7,7 @@
 package repair
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -86,9 +87,6 @@ func (w *Work) BeginCertify() {
 func (w *Work) Advance() {
 	for range 16 { // each pass changes phase or rung; the ladder is short
 		r := w.M.Repair
-		if r == nil {
-			return
-		}
 		before := *r
 		w.pass(r)
 		if w.M.Repair == nil || r.Intent != nil || sameSpot(before, *w.M.Repair) {
@@ -181,7 +179,7 @@ func (w *Work) unclear(r *fleet.Repair) {
 		return
 	}
 	m, policy := w.M, w.Situation.Spec.Repair
-	m.Attempts = m.Attempts[:max(0, len(m.Attempts)-1)]
+	w.uncount()
 	w.end(fleet.ReasonLookUnclear)
 	m.Incident.Failed++
 	m.RetryAt = w.now().Add(Backoff(policy.Backoff, m.Incident.Failed))
@@ -194,10 +192,13 @@ func (w *Work) leftAlone() bool {
 	if m.Repair.Kind != fleet.RepairHeal || m.Repair.Target.Expired || ours || !guard.LeftAlone(m.Health.Cause, &w.Situation.Spec) {
 		return false
 	}
-	m.Attempts = m.Attempts[:max(0, len(m.Attempts)-1)]
+	w.uncount()
 	w.end(fleet.ReasonStoppedByPerson)
 	return true
 }
+
+// uncount takes the attempt back: nothing was tried.
+func (w *Work) uncount() { w.M.Attempts = w.M.Attempts[:max(0, len(w.M.Attempts)-1)] }
 
 // fated reports whether a parent incident holds the step. What was fenced already goes on.
 func (w *Work) fated(r fleet.Repair, step fleet.StepKind) bool {
@@ -214,7 +215,7 @@ func (w *Work) yield(r *fleet.Repair) {
 		m.Incident.Failed++
 		m.RetryAt = w.now().Add(Backoff(w.Situation.Spec.Repair.Backoff, m.Incident.Failed))
 	} else {
-		m.Attempts = m.Attempts[:max(0, len(m.Attempts)-1)]
+		w.uncount()
 	}
 	w.wait(fleet.ReasonSharedFate)
 }
@@ -254,13 +255,18 @@ func lookDetail(l fleet.Look) (fleet.CheckName, fleet.ResultReason, string) {
 // refuted ends the repair: the machine is not what we thought.
 func (w *Work) refuted(r *fleet.Repair) {
 	if r.Kind == fleet.RepairRemnant {
+		w.forget(r.Target.ID)
 		w.end(fleet.ReasonVanished)
-		w.M.Strays = w.M.Strays[:0]
 		return
 	}
-	w.M.Attempts = w.M.Attempts[:max(0, len(w.M.Attempts)-1)]
+	w.uncount()
 	w.M.RetryAt = w.now().Add(w.Situation.Spec.Repair.Backoff)
 	w.end(fleet.ReasonRefuted)
+}
+
+// forget takes an instance off the list of strays. If it is still there, it is noticed again.
+func (w *Work) forget(id fleet.InstanceID) {
+	w.M.Strays = slices.DeleteFunc(w.M.Strays, func(s fleet.Stray) bool { return s.ID == id })
 }
 
 func (w *Work) askLook(r *fleet.Repair) {
@@ -394,7 +400,7 @@ func (w *Work) finish() {
 	if m.Incident != nil {
 		w.record(rec)
 	}
-	m.Incident, m.Quarantine, m.Waiting, m.RetryAt = nil, nil, "", 0
+	m.IncidentOver()
 }
 
 // end closes the repair's book. The incident stays.

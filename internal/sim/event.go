@@ -145,7 +145,7 @@ func verbs() map[Verb]act {
 		LosesDisk:    onMachine(diskLost),
 		LosesProbes:  losesProbes,
 		Moves:        moves,
-		IsRestored:   leaves("restored", true),
+		IsRestored:   leaves("backup", true),
 		LeavesBuild:  leaves("build", false),
 		Readdressed:  onMachine(func(s *stage, vm *world.VM) func() { s.w.Readdress(vm); return nil }),
 		LosesPower:   onDomain(func(s *stage, d world.Domain) func() { return s.w.PowerFailure(d) }),
