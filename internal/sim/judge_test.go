@@ -41,6 +41,9 @@ func (o court) stores(change func(was, is *fleet.Machine), records ...fleet.Reco
 	was := o.store.beliefs[0].Clone()
 	is := was.Clone()
 	change(&was, &is)
+	if is.Repair != nil && is.Repair.Kind == fleet.RepairHeal {
+		is.Incident = &fleet.Incident{Cause: fleet.CauseChecks}
+	}
 	said := make([]fleet.Record, len(records))
 	for i, k := range records {
 		said[i] = fleet.Record{Kind: k, Machine: "web-1"}
@@ -206,11 +209,17 @@ func thoughts() []crime {
 				ID: "r1", Kind: fleet.RepairHeal, Step: fleet.StepRecreate, Phase: fleet.PhaseVerify, Since: o.c.now().Mono.Add(-waited)}}
 			o.judge.patience(o.c, &was, []fleet.Record{{Kind: fleet.RecordStepFailed, Reason: fleet.ReasonNotVerified}})
 		}},
+		{"judge", "a count that went wrong", func(o court, breaks bool) {
+			if breaks {
+				o.judge.failing++
+			}
+			o.judge.inspect()
+		}},
 		{"belief", "a belief that no law allows", func(o court, breaks bool) {
 			if breaks {
 				o.store.beliefs[0].Waiting = fleet.ReasonLawBroken
 			}
-			o.judge.finish(time.Hour)
+			o.judge.inspect()
 		}},
 	}
 }

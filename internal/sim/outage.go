@@ -265,15 +265,7 @@ func (j *judge) finish(end time.Duration) {
 			sc.HealablePaged++
 		}
 	}
-	for i := range j.s.store.beliefs {
-		m := &j.s.store.beliefs[i]
-		if err := m.Check(); err != nil && m.Name != "" {
-			j.broken("belief", string(m.Name), err.Error())
-		}
-		if m.Waiting == fleet.ReasonLawBroken {
-			j.broken("belief", string(m.Name), "hale itself found a law broken and stopped touching it")
-		}
-	}
+	j.inspect()
 	sc.MachineDays = float64(j.s.spec.Size) * (j.s.options.Horizon + j.s.options.Calm).Hours() / 24
 	sc.Runs = 1
 }

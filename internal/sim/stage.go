@@ -215,6 +215,7 @@ func (s *stage) play() {
 		}
 	}
 	end := s.options.Horizon + s.options.Calm
+	s.judge.patrol()
 	for {
 		s.settle()
 		next, ok := s.w.Next()

@@ -148,6 +148,17 @@ func (w *World) Current(machine string) *VM {
 	return best
 }
 
+// Running counts the instances that are powered on, per machine that their mark names.
+func (w *World) Running() map[string]int {
+	n := make(map[string]int, len(w.vms))
+	for _, vm := range w.vms {
+		if vm.on() {
+			n[vm.Mark.Machine]++
+		}
+	}
+	return n
+}
+
 // Plant adds a machine that runs, booted long ago and serves, in the world's beginning.
 func (w *World) Plant(s Status) *VM {
 	vm := w.add(s)
