@@ -392,6 +392,7 @@ func (c *server) adopt(d decide.Decision) refusal {
 
 func (c *server) adoptMachine(m decide.Machine) refusal {
 	n, _ := m.Belief.Name.Ordinal()
+	void := c.pic.View(m.Index).Machine.Acted != m.Belief.Acted // what was seen before says nothing any more
 	if !c.s.store.beliefs[n-1].Equal(&m.Belief) || len(m.Records) > 0 {
 		if r := c.commit(func() {
 			c.s.judge.committed(c, &c.s.store.beliefs[n-1], &m.Belief, m.Records)
@@ -407,7 +408,7 @@ func (c *server) adoptMachine(m decide.Machine) refusal {
 			break
 		}
 	}
-	if c.pic.View(m.Index).Machine.Repair != nil {
+	if void || c.pic.View(m.Index).Machine.Repair != nil {
 		c.pollSoon()
 	}
 	return taken
