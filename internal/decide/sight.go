@@ -78,13 +78,13 @@ func (r *round) silent(works []*work) (all, together int) {
 	return all, len(slices.DeleteFunc(fell, func(at fleet.Instant) bool { return latest.Sub(at) > guard.SettleTime(r.s.Spec) }))
 }
 
-// missing counts the machines that had failed, and were not seen healthy since although the provider does not call them stopped: of what
-// is unknown now, nobody knows that it is well. What they failed by does not matter, since one that was off may have been started meanwhile.
+// missing counts the machines that nobody saw healthy since they failed by their checks, whatever was done to them meanwhile, or that
+// failed otherwise and run again: a doubt ends when machines answer, and by nothing else.
 func (r *round) missing(works []*work) int {
 	n := 0
 	for _, w := range works {
 		i := w.M.Incident
-		if i != nil && !i.Blind() && !w.M.Current.None() && w.M.Health.Verdict != fleet.VerdictHealthy && !w.stands() && r.parentOf(w) == nil &&
+		if i != nil && w.M.Health.Verdict != fleet.VerdictHealthy && (i.Cause == fleet.CauseChecks || w.runsAgain()) && r.parentOf(w) == nil &&
 			!guard.Surplus(w.M, &r.s.Spec) {
 			n++
 		}
@@ -92,10 +92,9 @@ func (r *round) missing(works []*work) int {
 	return n
 }
 
-// stands reports whether the provider says that the machine does not run.
-func (w *work) stands() bool {
-	seen := w.View.Sighting(w.M.Current.ID)
-	return seen.Known() && seen.Instance.Power != fleet.PowerRunning
+// runsAgain reports whether the machine was off, and the provider says that it runs.
+func (w *work) runsAgain() bool {
+	return w.M.Incident.Cause.Stopped() && w.View.Sighting(w.M.Current.ID).Instance.Power == fleet.PowerRunning
 }
 
 // most reports whether so many machines are enough for a doubt.
