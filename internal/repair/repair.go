@@ -87,6 +87,9 @@ func (w *Work) BeginCertify() {
 func (w *Work) Advance() {
 	for range 16 { // each pass changes phase or rung; the ladder is short
 		r := w.M.Repair
+		if r == nil {
+			return // given to a person before it went anywhere
+		}
 		before := *r
 		w.pass(r)
 		if w.M.Repair == nil || r.Intent != nil || sameSpot(before, *w.M.Repair) {
