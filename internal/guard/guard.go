@@ -160,10 +160,15 @@ func Parent(m *fleet.Machine, s *Situation) *fleet.Parent {
 	return s.Whole.Parent(m.Incident.Parent)
 }
 
+// Leaving reports whether the parent's machines are to be built anew elsewhere by now, be there an elsewhere or not.
+func Leaving(p *fleet.Parent, s *Situation) bool {
+	policy := s.Spec.SharedFate
+	return policy.Then == fleet.FateEvacuate && s.Now.Due(p.Since.Add(policy.Wait))
+}
+
 // Evacuating reports whether the parent's machines are to be built anew elsewhere by now, and there is an elsewhere.
 func Evacuating(p *fleet.Parent, s *Situation) bool {
-	policy := s.Spec.SharedFate
-	if policy.Then != fleet.FateEvacuate || !s.Now.Due(p.Since.Add(policy.Wait)) {
+	if !Leaving(p, s) {
 		return false
 	}
 	for _, h := range s.Hosts {

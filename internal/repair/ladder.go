@@ -318,5 +318,5 @@ func (w *Work) outside(h fleet.Host) bool {
 // evacuated reports whether the machine is being moved out of a domain: its instance stood, and was not gone.
 func (w *Work) evacuated() bool {
 	p := guard.Parent(w.M, w.Situation)
-	return p != nil && guard.Evacuating(p, w.Situation)
+	return p != nil && guard.Leaving(p, w.Situation)
 }
