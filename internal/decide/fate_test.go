@@ -532,3 +532,41 @@ func TestAPolicyThatWasTakenAwayReleasesItsChildren(t *testing.T) {
 	tl.wantCount("children", tl.children(), 0)
 	tl.wantCount("released children", tl.count(fleet.RecordChildReleased, ""), 20)
 }
+
+// A listing that shows what was may be asked later than a look that shows what is: nothing is done on the listing's word.
+func TestL10ALookThatSeesAStopIsBelievedAgainstAStaleListing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		stop fleet.Stop
+		acts bool
+	}{
+		"stopped by a person": {fleet.StopExternal, false},
+		"off by itself":       {fleet.StopGuest, false},
+		"it runs":             {fleet.StopUnknown, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := street(t, 5)
+			tl.pass(time.Second)
+			tl.say(fleet.StandingDown, 3)
+			for range 20 {
+				tl.pass(5 * time.Second)
+				look := slices.IndexFunc(tl.actions, func(a fleet.Action) bool { return a.Kind == fleet.ActionLook })
+				if look < 0 {
+					continue
+				}
+				v := &tl.s.Machines[3]
+				l := fleet.Look{ID: tl.actions[look].Look, Started: tl.s.Now.Mono, Seen: v.Seen[0], Checks: slices.Clone(v.Checks)}
+				if !c.acts {
+					l.Seen.Instance.Power, l.Seen.Instance.Stop = fleet.PowerOff, c.stop
+				}
+				v.Look, v.Due, tl.actions = &l, true, nil
+			}
+			tl.decide()
+			calls := tl.count(fleet.RecordIntent, "")
+			if (calls > 0) != c.acts {
+				t.Errorf("%d calls", calls)
+			}
+		})
+	}
+}

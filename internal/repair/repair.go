@@ -529,7 +529,7 @@ func (w *Work) retry(r *fleet.Repair) { r.RetryAt = w.now().Add(w.patience(r)) }
 
 // patience returns the wait before the next try; it doubles, and a person is told when it was in vain too often.
 func (w *Work) patience(r *fleet.Repair) time.Duration {
-	d := min(firstRetry<<min(r.Retries, 10), longestRetry)
+	d := min(Backoff(firstRetry, r.Retries+1), longestRetry)
 	r.Retries++
 	if r.Retries < pageAfter {
 		return d
