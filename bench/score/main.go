@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"hale/internal/fleet"
@@ -34,6 +35,7 @@ type flags struct {
 }
 
 func main() {
+	debug.SetGCPercent(400) // what lives is a few megabytes a run, and what dies is much
 	var f flags
 	flag.Float64Var(&f.days, "machine-days", 100_000, "how many machine-days to play, for hale and for each rival")
 	flag.Uint64Var(&f.seed, "seed", 1, "the first run's seed")

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 // more on average, and a storm hits more than a fifth of them. One iteration is one run on one core; it reports the days that
 // are played per second, and what there was to do.
 func BenchmarkTenDays(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as bench/score sets it: what lives is small, and what dies is much
 	const size, days = 1000, 10
 	o := sim.Survey{
 		Spec: func() fleet.Spec { return sim.Exemplar(size) }, Hosts: sim.Town(100, 5, 4), Kinds: []sim.Kind{sim.KindMachine},
