@@ -89,11 +89,11 @@ type round struct {
 	loader  func() map[fleet.HostName]int // load, made once
 	blind   fleet.Instant                 // when the next machine of which nothing is known becomes a blind incident
 	records []fleet.Record
-	room
+	memory
 }
 
-// room is the memory that a round leaves to the next.
-type room struct {
+// memory is what a round leaves to the next, to be used again.
+type memory struct {
 	works  []work
 	owned  []fleet.Machine // the beliefs that the round changes
 	before fleet.Machine   // one of them, as it was before it was changed
@@ -124,7 +124,7 @@ func (r *round) end() {
 	clear(r.works)
 	clear(r.owned)
 	clear(r.order)
-	*r = round{room: room{works: r.works[:0], owned: r.owned[:0], order: r.order[:0], before: r.before, fates: r.fates}}
+	*r = round{memory: memory{works: r.works[:0], owned: r.owned[:0], order: r.order[:0], before: r.before, fates: r.fates}}
 }
 
 type work struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hale/internal/config"
+	"hale/internal/config/configtest"
 	"hale/internal/rehearsal"
 	"hale/internal/sim"
 	"hale/internal/sim/trace"
@@ -49,7 +50,7 @@ func TestOutagesBecomeEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out, plan := replayed(t, configured(t, "size: 4", page), recorded(t, c.rows...))
+			out, plan := replayed(t, configtest.Parse(t, "size: 4", page), recorded(t, c.rows...))
 			if !slices.Equal(plan, c.want) || len(out.DidNotFit) > 0 {
 				t.Errorf("it became\n%s\nand was to be\n%s\ndid not fit: %v", strings.Join(plan, "\n"), strings.Join(c.want, "\n"), out.DidNotFit)
 			}
@@ -77,7 +78,7 @@ func TestWhatDoesNotFitIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := recorded(t, c.rows...)
-			out, plan := replayed(t, configured(t, "size: 4", page), r)
+			out, plan := replayed(t, configtest.Parse(t, "size: 4", page), r)
 			if said := strings.Join(out.DidNotFit, "\n"); !strings.Contains(said, c.says) {
 				t.Errorf("it says\n%s\nand was to say %q", said, c.says)
 			}
@@ -86,7 +87,7 @@ func TestWhatDoesNotFitIsNamed(t *testing.T) {
 			}
 		})
 	}
-	out := rehearse(t, rehearsal.Order{Config: configured(t, "size: 4", page), Seed: 1, Horizon: time.Hour,
+	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 4", page), Seed: 1, Horizon: time.Hour,
 		Weather: recorded(t, "start,node", "0,a", "3601,b", "7200,c")})
 	if out.Faults != 1 || len(out.DidNotFit) != 1 || !strings.Contains(out.DidNotFit[0], "2 outages begin later than 50m0s after the first") {
 		t.Errorf("%d faults; did not fit: %v", out.Faults, out.DidNotFit)
@@ -99,7 +100,7 @@ func TestWithoutACauseMachinesFailInOneOfThreeWaysAndEndOneDay(t *testing.T) {
 	for i := range 400 {
 		rows = append(rows, fmt.Sprintf("%d,n%d", 60*i, i))
 	}
-	out, _ := replayed(t, configured(t, "size: 400", page, "limits: {in_repair: 20}"), recorded(t, rows...))
+	out, _ := replayed(t, configtest.Parse(t, "size: 400", page, "limits: {in_repair: 20}"), recorded(t, rows...))
 	n := map[sim.Verb]int{}
 	for _, e := range out.Fleets[0].Options.Plan {
 		n[e.Verb]++
@@ -121,7 +122,7 @@ func TestRacksAndRoomsOfATraceAreThoseOfTheWorld(t *testing.T) {
 	for i := range 12 { // three racks of four, the last one in another room
 		rows = append(rows, fmt.Sprintf("%d,%d,n%d,r%d,m%d,hang", 600*i, 600*i+30, i, i/4, i/8))
 	}
-	out, _ := replayed(t, configured(t, "size: 12", page), recorded(t, rows...))
+	out, _ := replayed(t, configtest.Parse(t, "size: 12", page), recorded(t, rows...))
 	o := out.Fleets[0].Options
 	racks := map[string]string{} // by host
 	for _, h := range o.Hosts {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hale/internal/config"
+	"hale/internal/config/configtest"
 	"hale/internal/fleet"
 	"hale/internal/rehearsal"
 	"hale/internal/scenario"
@@ -21,20 +22,6 @@ import (
 )
 
 const day = 24 * time.Hour
-
-// configured parses a configuration of one simulated provider and the fleet's own lines.
-func configured(t *testing.T, lines ...string) *config.Config {
-	t.Helper()
-	text := "providers: {dream: {type: simulated, boot: 20s, latency: 100ms}}\nfleets:\n  web:\n    provider: dream\n"
-	for _, l := range lines {
-		text += "    " + l + "\n"
-	}
-	c, err := config.Parse("hale.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 const page = "checks: {page: {http: {}, every: 5s}}"
 
@@ -99,7 +86,7 @@ func TestEqualOrdersHaveEqualOutcomes(t *testing.T) {
 	var said [2][]byte
 	for i := range said {
 		var trace bytes.Buffer
-		out := rehearse(t, rehearsal.Order{Config: configured(t, "size: 6", page), Seed: 7, Horizon: 3 * day, Operator: time.Hour,
+		out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 6", page), Seed: 7, Horizon: 3 * day, Operator: time.Hour,
 			Weather: rehearsal.Usual(), Trace: &trace})
 		data, err := json.Marshal(out)
 		if err != nil {
@@ -110,7 +97,7 @@ func TestEqualOrdersHaveEqualOutcomes(t *testing.T) {
 	if !bytes.Equal(said[0], said[1]) {
 		t.Error("the same order had two outcomes")
 	}
-	other := rehearse(t, rehearsal.Order{Config: configured(t, "size: 6", page), Seed: 8, Horizon: 3 * day, Weather: rehearsal.Usual()})
+	other := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 6", page), Seed: 8, Horizon: 3 * day, Weather: rehearsal.Usual()})
 	if data, err := json.Marshal(other); err != nil || bytes.HasPrefix(said[0], data) {
 		t.Error("another seed changed nothing")
 	}
@@ -118,7 +105,7 @@ func TestEqualOrdersHaveEqualOutcomes(t *testing.T) {
 
 func TestTheSumOfTheFleetsIsTheWhole(t *testing.T) {
 	t.Parallel()
-	c := configured(t, "size: 4", page)
+	c := configtest.Parse(t, "size: 4", page)
 	c.Fleets = append(c.Fleets, c.Fleets[0])
 	c.Fleets[1].Name = "shop"
 	order := rehearsal.Order{Config: c, Seed: 3, Horizon: 40 * day, Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine}}}
@@ -141,7 +128,7 @@ func TestAFleetWithoutABrakeIsSparedPartitionsUnlessTheyAreAskedFor(t *testing.T
 	parted := func(out rehearsal.Outcome) bool {
 		return slices.ContainsFunc(out.Fleets[0].Faults, func(f rehearsal.Fault) bool { return strings.HasSuffix(f.Kind, string(sim.IsOutOfSight)) })
 	}
-	order := rehearsal.Order{Config: configured(t, "size: 2", page), Seed: 1, Horizon: 20 * day, Weather: rehearsal.Usual()}
+	order := rehearsal.Order{Config: configtest.Parse(t, "size: 2", page), Seed: 1, Horizon: 20 * day, Weather: rehearsal.Usual()}
 	out := rehearse(t, order)
 	if parted(out) || len(out.DidNotFit) != 1 || !strings.Contains(out.DidNotFit[0], "--faults partition") {
 		t.Errorf("parted: %v; did not fit: %v", parted(out), out.DidNotFit)
@@ -172,7 +159,7 @@ func TestWhatARunShowsAboutThePolicyIsSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := rehearse(t, rehearsal.Order{Config: configured(t, c.fleet...), Seed: 1, Horizon: time.Hour, Weather: story(t, "-- events --\n"+c.events+"\n")})
+			out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, c.fleet...), Seed: 1, Horizon: time.Hour, Weather: story(t, "-- events --\n"+c.events+"\n")})
 			warned := strings.Join(out.Fleets[0].Warnings, "\n")
 			if !strings.Contains(warned, c.says) || c.says == "" && warned != "" {
 				t.Errorf("it says\n%s\nand was to say %q", warned, c.says)
@@ -183,7 +170,7 @@ func TestWhatARunShowsAboutThePolicyIsSaid(t *testing.T) {
 
 func TestFaultsAreSummedUpByWhatCameOfThem(t *testing.T) {
 	t.Parallel()
-	out := rehearse(t, rehearsal.Order{Config: configured(t, "size: 5", page), Seed: 1, Horizon: 60 * day,
+	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 5", page), Seed: 1, Horizon: 60 * day,
 		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine}}})
 	f := out.Fleets[0]
 	var times, outages int
@@ -211,7 +198,7 @@ func TestFaultsAreSummedUpByWhatCameOfThem(t *testing.T) {
 
 func TestWrongActsComeWithTheLinesAroundThem(t *testing.T) {
 	t.Parallel()
-	out := rehearse(t, rehearsal.Order{Config: configured(t, "size: 2", page), Seed: 1, Horizon: 10 * day,
+	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 2", page), Seed: 1, Horizon: 10 * day,
 		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindPartition}}})
 	if out.OK() || len(out.Fleets[0].Wrong) == 0 {
 		t.Fatal("two machines out of sight were let alone: then the safety notes are out of date")
@@ -225,7 +212,7 @@ func TestWrongActsComeWithTheLinesAroundThem(t *testing.T) {
 
 func TestTheJSONNamesWhatItsReadersCountOn(t *testing.T) {
 	t.Parallel()
-	out := rehearse(t, rehearsal.Order{Config: configured(t, "size: 3", page), Seed: 1, Horizon: day, Weather: rehearsal.Usual()})
+	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 3", page), Seed: 1, Horizon: day, Weather: rehearsal.Usual()})
 	data, err := json.Marshal(out)
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +243,7 @@ func fleetName(s string) fleet.Name { return fleet.Name(s) }
 
 func TestTheLeastThatDoesItAgainIsFoundAndIsAScenarioFile(t *testing.T) {
 	t.Parallel()
-	out := rehearse(t, rehearsal.Order{Config: configured(t, "size: 2", page), Seed: 1, Horizon: 20 * day,
+	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 2", page), Seed: 1, Horizon: 20 * day,
 		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine, sim.KindPartition, sim.KindController}}})
 	found := out.Find(nil)
 	if len(found) != 1 || found[0].Events != 1 || found[0].Of < 20 || !found[0].Whole {
@@ -273,7 +260,7 @@ func TestTheLeastThatDoesItAgainIsFoundAndIsAScenarioFile(t *testing.T) {
 	if len(again.Result.Violations) == 0 || again.Result.Violations[0].Law != found[0].Law || len(again.Problems) == 0 {
 		t.Errorf("played again it breaks %+v", again.Result.Violations)
 	}
-	fine := rehearse(t, rehearsal.Order{Config: configured(t, "size: 3", page), Seed: 1, Horizon: day, Weather: rehearsal.Usual()})
+	fine := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 3", page), Seed: 1, Horizon: day, Weather: rehearsal.Usual()})
 	if found := fine.Find(nil); len(found) != 0 {
 		t.Errorf("nothing wrong was done, and %+v was found", found)
 	}

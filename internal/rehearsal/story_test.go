@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/config/configtest"
 	"hale/internal/rehearsal"
 	"hale/internal/scenario"
 )
@@ -28,7 +29,7 @@ func chosen(settings ...string) func(string) bool {
 func TestAStoryHappensToTheUsersFleet(t *testing.T) {
 	t.Parallel()
 	s := story(t, own+"-- world --\nhost h1 rack r1\nhost h2 rack r2\nservers 2\nseed 5\noperator 2h\n-- events --\n1m web-2 crashes\n2m rack r2 loses power for 1m\n3m web-9 hangs\n-- expect --\nrepairs 77\n")
-	c := configured(t, "size: 4", page)
+	c := configtest.Parse(t, "size: 4", page)
 	c.Fleets[0].Name = "shop"
 	order, err := s.Adapt(rehearsal.Order{Config: c, Seed: 1, Servers: 1, Operator: time.Hour}, chosen("seed"))
 	if err != nil {
@@ -53,7 +54,7 @@ func TestAStoryHappensToTheUsersFleet(t *testing.T) {
 func TestAStoryWithoutAFleetExpectsOfWhoeverPlaysIt(t *testing.T) {
 	t.Parallel()
 	s := story(t, "-- events --\n1m web-2 crashes\n-- expect --\nrepairs 1\nactions 9\n")
-	order, err := s.Adapt(rehearsal.Order{Config: configured(t, "size: 4", page)}, chosen())
+	order, err := s.Adapt(rehearsal.Order{Config: configtest.Parse(t, "size: 4", page)}, chosen())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func TestAStoryWithoutAFleetExpectsOfWhoeverPlaysIt(t *testing.T) {
 	if got := out.Fleets[0].Unexpected; out.OK() || len(got) != 1 || !strings.Contains(got[0], "f.txt:6: actions is 1, expected = 9") {
 		t.Errorf("not as expected: %v", got)
 	}
-	short, err := s.Adapt(rehearsal.Order{Config: configured(t, "size: 4", page), Horizon: 30 * time.Second}, chosen("run"))
+	short, err := s.Adapt(rehearsal.Order{Config: configtest.Parse(t, "size: 4", page), Horizon: 30 * time.Second}, chosen("run"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestAStoryWithoutAFleetExpectsOfWhoeverPlaysIt(t *testing.T) {
 
 func TestWhichFleetAStoryIsAbout(t *testing.T) {
 	t.Parallel()
-	two := configured(t, "size: 4", page)
+	two := configtest.Parse(t, "size: 4", page)
 	two.Fleets = append(two.Fleets, two.Fleets[0])
 	two.Fleets[1].Name = "shop"
 	for name, c := range map[string]struct {

@@ -11,6 +11,7 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/config"
+	"hale/internal/config/configtest"
 	"hale/internal/fleet"
 	"hale/internal/replay"
 	"hale/internal/scenario"
@@ -20,20 +21,6 @@ import (
 )
 
 const patience = 15 * time.Minute
-
-// policy parses a configuration whose one fleet, web, has the lines.
-func policy(t *testing.T, lines ...string) *config.Config {
-	t.Helper()
-	text := "providers: {dream: {type: simulated, boot: 20s, latency: 100ms}}\nfleets:\n  web:\n    provider: dream\n"
-	for _, l := range lines {
-		text += "    " + l + "\n"
-	}
-	c, err := config.Parse("hale.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 const (
 	size  = "size: 10"
@@ -92,14 +79,14 @@ func compare(t *testing.T, journal string, c *config.Config) replay.Comparison {
 // month is a journal of what can go wrong with ten machines.
 func month(t *testing.T) string {
 	t.Helper()
-	return recorded(t, policy(t, size, usual),
+	return recorded(t, configtest.Parse(t, size, usual),
 		"1h web-1 crashes", "2h web-2 hangs", "3h web-3 loses its disk", "4h web-4 is too slow for 25s", "5h web-5 is too slow for 22s",
 		"6h web-6 answers 503", "7h web-7 is stopped by a person for 40m", "8h web-8 panics", "9h web-9 vanishes", "10h web-10 stops serving for 24s")
 }
 
 func TestTheSamePolicyDoesTheSameAgain(t *testing.T) {
 	t.Parallel()
-	out := compare(t, month(t), policy(t, size, usual))
+	out := compare(t, month(t), configtest.Parse(t, size, usual))
 	want := replay.Tally{Incidents: 10, Healed: 6, LeftAlone: 4, Paged: 1} // the stop by a person is told in the end
 	if diff := cmp.Diff(want, out.Recorded); diff != "" {
 		t.Errorf("recorded: %s", diff)
@@ -131,7 +118,7 @@ func TestAnotherPolicyIsJudgedByWhatTheMachinesDidByThemselves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := compare(t, month(t), policy(t, c.policy...))
+			out := compare(t, month(t), configtest.Parse(t, c.policy...))
 			if diff := cmp.Diff(c.want, out.Replayed); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 				for _, i := range out.Incidents {
@@ -163,7 +150,7 @@ func TestIncidentsAreMadeOutOfRecords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := compare(t, recorded(t, policy(t, append([]string{size, usual}, c.lines...)...), c.event), policy(t, size, usual))
+			out := compare(t, recorded(t, configtest.Parse(t, append([]string{size, usual}, c.lines...)...), c.event), configtest.Parse(t, size, usual))
 			if len(out.Incidents) != 1 {
 				t.Fatalf("%d incidents were made of %q", len(out.Incidents), c.event)
 			}
@@ -180,8 +167,8 @@ func TestIncidentsAreMadeOutOfRecords(t *testing.T) {
 
 func TestWhenTheProviderOrHaleItselfWasBlindItIsAgain(t *testing.T) {
 	t.Parallel()
-	journal := recorded(t, policy(t, size, usual), "1h provider does not answer for 30m", "1h10m web-1 crashes")
-	out := compare(t, journal, policy(t, size, usual))
+	journal := recorded(t, configtest.Parse(t, size, usual), "1h provider does not answer for 30m", "1h10m web-1 crashes")
+	out := compare(t, journal, configtest.Parse(t, size, usual))
 	if len(out.Incidents) != 1 || out.Replayed.Healed != 1 || !slices.Contains(out.Incidents[0].Replayed.Held, string(fleet.ReasonProviderDown)) {
 		t.Fatalf("incident %+v, replayed %+v", *out.Incidents[0], out.Replayed)
 	}
@@ -192,7 +179,7 @@ func TestWhenTheProviderOrHaleItselfWasBlindItIsAgain(t *testing.T) {
 		line(t, api.Event{Seq: 3, At: at.Add(2 * time.Hour), Fleet: "web", Kind: "vantage", Reason: "up"}),
 		line(t, api.Event{Seq: 4, At: at.Add(3 * time.Hour), Fleet: "web", Machine: "web-1", Kind: "verdict", Verdict: "unhealthy", Was: "healthy", Cause: "crashed"}),
 	}
-	out = compare(t, strings.Join(lines, "\n"), policy(t, size, usual))
+	out = compare(t, strings.Join(lines, "\n"), configtest.Parse(t, size, usual))
 	if out.Replayed.Healed != 1 || out.Replayed.Elsewhere != 0 || out.Replayed.FleetPages == 0 {
 		t.Errorf("cut off from all of them it came to %+v", out.Replayed)
 	}
@@ -225,16 +212,16 @@ func TestWhatAJournalLacksIsSaid(t *testing.T) {
 func TestMachinesAndFleetsThatThePolicyDoesNotHave(t *testing.T) {
 	t.Parallel()
 	journal := month(t)
-	out := compare(t, journal, policy(t, "size: 4", usual))
+	out := compare(t, journal, configtest.Parse(t, "size: 4", usual))
 	if len(out.NotReplayed) != 1 || out.NotReplayed[0] != "fleet web: 6 machines of the journal are beyond the fleet's size, 4" || out.Replayed.Incidents != 10 {
 		t.Errorf("not replayed: %v, %+v", out.NotReplayed, out.Replayed)
 	}
-	renamed := policy(t, size, usual)
+	renamed := configtest.Parse(t, size, usual)
 	renamed.Fleets[0].Name = "shop"
 	if out := compare(t, journal, renamed); out.Replayed.Healed != 6 || out.Incidents[0].Machine != "web-1" {
 		t.Errorf("the only fleet for the only one: %+v", out.Replayed)
 	}
-	two := policy(t, size, usual)
+	two := configtest.Parse(t, size, usual)
 	two.Fleets[0].Name = "shop"
 	two.Fleets = append(two.Fleets, two.Fleets[0])
 	two.Fleets[1].Name = "db"
@@ -252,7 +239,7 @@ func TestMachinesAndFleetsThatThePolicyDoesNotHave(t *testing.T) {
 		}
 	}
 	other := strings.ReplaceAll(journal, `"fleet":"web"`, `"fleet":"shop"`)
-	out = compare(t, journal+strings.ReplaceAll(other, `"web-`, `"shop-`), policy(t, size, usual))
+	out = compare(t, journal+strings.ReplaceAll(other, `"web-`, `"shop-`), configtest.Parse(t, size, usual))
 	if fmt.Sprint(out.Fleets) != "[web]" || !slices.Contains(out.NotReplayed, "fleet shop: the policy has no fleet of that name") {
 		t.Errorf("fleets %v, not replayed %v", out.Fleets, out.NotReplayed)
 	}
@@ -263,7 +250,7 @@ func TestEqualOrdersHaveEqualOutcomes(t *testing.T) {
 	journal := month(t)
 	var said [2][]byte
 	for i := range said {
-		data, err := json.Marshal(compare(t, journal, policy(t, size, hasty)))
+		data, err := json.Marshal(compare(t, journal, configtest.Parse(t, size, hasty)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,6 +61,7 @@ var rooms = []room{
 	// Floor 4, the surfaces.
 	{path: "internal/prose", floor: 4},
 	{path: "internal/config", floor: 4},
+	{path: "internal/config/configtest", floor: 4, step: 1},
 	{path: "internal/scenario", floor: 4, step: 1},
 	{path: "internal/api", floor: 4, step: 1},
 	{path: "internal/rehearsal", floor: 4, step: 2},
@@ -87,7 +88,7 @@ var rooms = []room{
 // forTests are the packages that any test may import, whatever its floor: exams, twins and laboratories.
 var forTests = []string{
 	"internal/provider/providertest", "internal/state/statetest", "internal/probe/probetest",
-	"internal/provider/simulated", "internal/state/memory", "internal/probe/netprobe", "internal/lab", "internal/accel",
+	"internal/config/configtest", "internal/provider/simulated", "internal/state/memory", "internal/probe/netprobe", "internal/lab", "internal/accel",
 }
 
 // doors names, per foreign module, the only rooms whose product code may import it.
