@@ -5,7 +5,7 @@
 // It promises that every problem is reported at once, each with file, line, column, the path of the key, what is wrong
 // and how to mend it; that an unknown key is never ignored; that nothing is half-accepted: either the whole
 // configuration is sound or there is none; and that the same input gives the same result. Secrets are references
-// (type Secret) and never stand in a file.
+// (package secret) and never stand in a file.
 //
 // It does not reach providers, look whether images exist, or start anything. Besides the configuration it reads only
 // the files that a template names with {file: …}.

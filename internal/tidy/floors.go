@@ -44,6 +44,7 @@ var rooms = []room{
 	{path: "internal/state/keepalive", floor: 1, step: 1},
 	{path: "internal/journal", floor: 1, step: 1},
 	{path: "internal/state/statetest", floor: 1, step: 1},
+	{path: "internal/secret", floor: 1},
 	{path: "internal/probe", floor: 1},
 	{path: "internal/probe/probetest", floor: 1, step: 1},
 	// What the drivers of floor 2 share; it knows nothing but the core.

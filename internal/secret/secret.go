@@ -1,0 +1,182 @@
+// Package secret refers to passwords and tokens without holding them.
+//
+// It promises that a Secret never renders as anything but "[secret]" (law L14), that its value is read anew by each
+// Resolve, so that a rotated one is taken up without a restart, and that no error has a piece of the value in it. It does
+// not keep the value from whoever asked for it: they are to use it and let it go.
+package secret
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hale/internal/fault"
+)
+
+// Secret is where a password or token is kept. The zero value refers to nothing.
+type Secret struct{ kind, where string }
+
+// Shown is what every secret looks like.
+const Shown = "[secret]"
+
+const (
+	kindEnv  = "env"
+	kindFile = "file"
+)
+
+// longest is more than any password or token has, in bytes.
+const longest = 64 << 10
+
+// Env refers to an environment variable. The error says what is wrong with the name, and does not repeat it: it may be a secret
+// that somebody wrote in the wrong place.
+func Env(name string) (Secret, error) {
+	if name == "" || strings.ContainsAny(name, "=\x00 \t\r\n") {
+		return Secret{}, errors.New("it is not the name of an environment variable")
+	}
+	return Secret{kindEnv, name}, nil
+}
+
+// File refers to a file's content, by an absolute path.
+func File(path string) (Secret, error) {
+	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
+		return Secret{}, errors.New("it is not an absolute path")
+	}
+	return Secret{kindFile, filepath.Clean(path)}, nil
+}
+
+// None reports whether it refers to nothing.
+func (s Secret) None() bool { return s.kind == "" }
+
+// Resolve reads the secret. A single line break at a file's end does not belong to it. The error is a fault: NotFound when
+// there is none, Unauthorised when it may not be read, Invalid when it is empty or spreads over lines that nothing could
+// use, else Permanent. It names the place, never the content.
+func (s Secret) Resolve(ctx context.Context) (string, error) {
+	const op = "secret.resolve"
+	if err := ctx.Err(); err != nil {
+		return "", fault.New(fault.Transient, op, s.place(), err)
+	}
+	value, err := s.read()
+	if err != nil {
+		return "", fault.New(kindOf(err), op, s.place(), err)
+	}
+	switch {
+	case value == "":
+		return "", fault.New(fault.Invalid, op, s.place(), errors.New("the secret is empty"))
+	case strings.ContainsAny(value, "\x00\r\n"):
+		return "", fault.New(fault.Invalid, op, s.place(), errors.New("the secret has more than one line"))
+	}
+	return value, nil
+}
+
+var (
+	errUnset  = errors.New("the environment variable is not set")
+	errNoFile = errors.New("there is no such file")
+	errDenied = errors.New("hale may not read it")
+)
+
+func kindOf(err error) fault.Kind {
+	switch {
+	case errors.Is(err, errUnset), errors.Is(err, errNoFile):
+		return fault.NotFound
+	case errors.Is(err, errDenied):
+		return fault.Unauthorised
+	}
+	return fault.Permanent
+}
+
+func (s Secret) read() (string, error) {
+	switch s.kind {
+	case kindEnv:
+		value, ok := os.LookupEnv(s.where)
+		if !ok {
+			return "", errUnset
+		}
+		return value, nil
+	case kindFile:
+		value, err := readFile(s.where)
+		return strings.TrimSuffix(strings.TrimSuffix(value, "\n"), "\r"), err
+	}
+	return "", errors.New("it refers to nothing")
+}
+
+// readFile reads a small regular file. Its errors are for people, without the path.
+func readFile(path string) (string, error) {
+	info, err := os.Stat(path) // before opening: a pipe would block
+	if err != nil {
+		return "", because(err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", errors.New("it is not a regular file")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", because(err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, longest+1))
+	switch {
+	case err != nil:
+		return "", errors.New("reading failed")
+	case len(data) > longest:
+		return "", fmt.Errorf("it is larger than %d bytes", longest)
+	}
+	return string(data), nil
+}
+
+func because(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errNoFile
+	case errors.Is(err, fs.ErrPermission):
+		return errDenied
+	}
+	return errors.New("it is not reachable")
+}
+
+// Exposed says why others than those it is meant for may know the secret; empty: nothing is known against it. A file that only its owner and its
+// group can read is well kept.
+func (s Secret) Exposed() string {
+	if s.kind != kindFile {
+		return ""
+	}
+	info, err := os.Stat(s.where)
+	if err != nil {
+		return "" // Resolve says it
+	}
+	switch mode := info.Mode().Perm(); {
+	case mode&0o006 != 0:
+		return fmt.Sprintf("everybody on this server can read or write %s: chmod o= %s", s.place(), s.where)
+	case mode&0o020 != 0:
+		return fmt.Sprintf("its whole group can write %s: chmod g-w %s", s.place(), s.where)
+	}
+	return ""
+}
+
+// place is for errors only.
+func (s Secret) place() string {
+	if s.None() {
+		return "no secret"
+	}
+	return s.kind + " " + s.where
+}
+
+// String hides even the place.
+func (s Secret) String() string { return Shown }
+
+// GoString hides it from %#v.
+func (s Secret) GoString() string { return Shown }
+
+// Format hides it from every other verb.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(Shown)) }
+
+// MarshalText hides it from encoders of text and JSON, as a key of a map too.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(Shown), nil }
+
+// LogValue hides it from log/slog.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(Shown) }
