@@ -94,11 +94,12 @@ type round struct {
 
 // memory is what a round leaves to the next, to be used again.
 type memory struct {
-	works  []work
-	owned  []fleet.Machine // the beliefs that the round changes
-	before fleet.Machine   // one of them, as it was before it was changed
-	order  []*work
-	fates  fate.Census
+	works   []work
+	owned   []fleet.Machine // the beliefs that the round changes
+	before  fleet.Machine   // one of them, as it was before it was changed
+	order   []*work
+	fates   fate.Census
+	settled settled
 }
 
 func (r *round) begin(s fleet.Snapshot) {
@@ -124,7 +125,8 @@ func (r *round) end() {
 	clear(r.works)
 	clear(r.owned)
 	clear(r.order)
-	*r = round{memory: memory{works: r.works[:0], owned: r.owned[:0], order: r.order[:0], before: r.before, fates: r.fates}}
+	r.works, r.owned, r.order = r.works[:0], r.owned[:0], r.order[:0]
+	*r = round{memory: r.memory}
 }
 
 type work struct {

@@ -99,21 +99,51 @@ func (r *round) state(m *fleet.Machine) fate.State {
 // takeCensus counts every machine where it lies. Those without work are well.
 func (r *round) takeCensus(works []*work) {
 	r.census = &r.fates
-	r.census.Begin(r.s.Hosts)
-	next := 0
-	for i := range r.s.Machines {
-		if next < len(works) && works[next].index == i {
-			w := works[next]
-			next++
-			if !guard.Surplus(w.M, &r.s.Spec) {
-				at := w.M.Lies()
-				w.site = r.census.Add(&at, r.stateOf(w))
-			}
+	r.settle()
+	for _, w := range works {
+		if guard.Surplus(w.M, &r.s.Spec) {
 			continue
 		}
-		if i < r.s.Spec.Size { // the views are sorted by ordinal: a surplus one comes later
-			r.census.Add(&r.s.Machines[i].Machine.Current, fate.Sound)
+		w.site = r.settled.sites[w.index]
+		was, is := r.s.Machines[w.index].Machine.Lies(), w.M.Lies()
+		if is.Apart(&was) { // it is where this round saw it, which nobody stored yet
+			w.site = r.census.Move(w.site, &is)
+			r.settled.census = 0
 		}
+		r.census.Mark(w.site, r.stateOf(w))
+	}
+}
+
+// settled is the population of the census, and what it was counted from.
+type settled struct {
+	machines *fleet.View // the first of them
+	placed   uint64      // Snapshot.Placed
+	size     int         // of the fleet
+	census   int         // machines that were counted; 0: to be counted again
+	sites    []int       // where each one lies
+}
+
+// settle counts the population, unless it lies where it lay when it was counted last.
+func (r *round) settle() {
+	s, was := &r.s, &r.settled
+	if was.census == len(s.Machines) && was.machines == &s.Machines[0] && was.placed == s.Placed && s.Placed != 0 &&
+		was.size == s.Spec.Size && r.census.Holds(s.Hosts) {
+		r.census.Unmark()
+		return
+	}
+	r.census.Begin(s.Hosts)
+	sites := was.sites[:0]
+	for i := range s.Machines {
+		m, site := &s.Machines[i].Machine, -1
+		if !guard.Surplus(m, &s.Spec) {
+			at := m.Lies()
+			site = r.census.Add(&at)
+		}
+		sites = append(sites, site)
+	}
+	r.settled = settled{placed: s.Placed, size: s.Spec.Size, census: len(sites), sites: sites}
+	if len(sites) > 0 {
+		r.settled.machines = &s.Machines[0]
 	}
 }
 

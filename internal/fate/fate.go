@@ -7,7 +7,11 @@
 // time nor policy, and holds nobody; packages decide and guard do.
 package fate
 
-import "hale/internal/fleet"
+import (
+	"slices"
+
+	"hale/internal/fleet"
+)
 
 // threshold is the chance below which a concentration is no accident.
 const threshold = 0.01
@@ -22,9 +26,11 @@ const (
 	Failing
 )
 
-// Census counts the machines of a fleet by where they lie. The zero value is to be begun.
+// Census counts the machines of a fleet by where they lie: its population, which hardly ever changes, and who of it fails. The zero
+// value is to be begun.
 type Census struct {
-	hosts   map[fleet.HostName]fleet.Place
+	standing []fleet.Host // the hosts that it was begun with; only their places count
+	hosts    map[fleet.HostName]fleet.Place
 	sites   []site
 	index   map[where]int
 	last    int            // the site that was counted last
@@ -59,27 +65,54 @@ func (c *Census) Begin(hosts []fleet.Host) {
 	clear(c.index)
 	clear(c.numbers)
 	c.sites, c.last, c.domains = c.sites[:0], 0, append(c.domains[:0], fleet.Domain{})
+	c.standing = append(c.standing[:0], hosts...)
 	for i := range hosts {
 		c.hosts[hosts[i].Name] = hosts[i].Place
 	}
 }
 
-// Add counts one machine and returns the number of its site, or -1: a machine that lies nowhere shares nobody's fate.
-func (c *Census) Add(at *fleet.Incarnation, is State) int {
+// Holds reports whether the census was begun with hosts that stand where these do.
+func (c *Census) Holds(hosts []fleet.Host) bool {
+	return slices.EqualFunc(c.standing, hosts, func(a, b fleet.Host) bool { return a.Name == b.Name && a.Place == b.Place })
+}
+
+// Add counts one sound machine and returns the number of its site, or -1: a machine that lies nowhere shares nobody's fate.
+func (c *Census) Add(at *fleet.Incarnation) int {
 	if at.None() {
 		return -1
 	}
 	i := c.siteOf(where{at.Host, at.Network, at.Storage})
-	s := &c.sites[i]
-	s.members++
+	c.sites[i].members++
+	return i
+}
+
+// Move counts a machine that was added at a site where it lies now, and returns that site.
+func (c *Census) Move(from int, to *fleet.Incarnation) int {
+	if from >= 0 {
+		c.sites[from].members--
+	}
+	return c.Add(to)
+}
+
+// Mark says what there is to say of one machine at the site. Whom nobody speaks of is sound.
+func (c *Census) Mark(site int, is State) {
+	if site < 0 {
+		return
+	}
 	switch is {
 	case Failing:
-		s.failing++
+		c.sites[site].failing++
 	case Suspect:
-		s.suspects++
+		c.sites[site].suspects++
 	case Sound:
 	}
-	return i
+}
+
+// Unmark keeps the population and takes it to be sound.
+func (c *Census) Unmark() {
+	for i := range c.sites {
+		c.sites[i].failing, c.sites[i].suspects = 0, 0
+	}
 }
 
 // siteOf finds the site. It looks first where the order of the machines before leads: they were placed side by side or in turn.

@@ -40,7 +40,7 @@ func (e estate) census(states map[int]fate.State) *fate.Census {
 	c := new(fate.Census)
 	c.Begin(e.hosts)
 	for i := range e.machines {
-		c.Add(&e.machines[i], states[i])
+		c.Mark(c.Add(&e.machines[i]), states[i])
 	}
 	return c
 }
@@ -162,7 +162,7 @@ func TestAMachineThatLiesNowhereSharesNoFate(t *testing.T) {
 	t.Parallel()
 	var c fate.Census
 	c.Begin(nil)
-	if site := c.Add(&fleet.Incarnation{}, fate.Failing); site != -1 || c.Within(site, host("h1")) {
+	if site := c.Add(&fleet.Incarnation{}); site != -1 || c.Within(site, host("h1")) {
 		t.Errorf("it lies at site %d", site)
 	}
 	if f := c.Look(host("h1"), fate.Question{}); f.Members != 0 || f.Beyond() {

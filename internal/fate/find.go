@@ -86,8 +86,13 @@ func (n *count) judge(d fleet.Domain, t tally, q Question) Finding {
 	if t.members < n.whole.members {
 		f.Chance = min(1, Chance(n.whole.members, n.whole.failing, t.members, t.failing)*float64(max(1, n.rivals)))
 	}
-	f.Concentrated = t.failing >= max(1, q.AtLeast) && 2*t.failing >= t.members && f.Chance <= threshold
+	f.Concentrated = q.remarkable(t) && f.Chance <= threshold
 	return f
+}
+
+// remarkable reports whether enough machines fail in a domain, and enough of its own, for it to be blamed if chance was not.
+func (q Question) remarkable(t tally) bool {
+	return t.failing >= max(1, q.AtLeast) && 2*t.failing >= t.members
 }
 
 // before reports whether f is rather to be blamed than other.
@@ -121,7 +126,7 @@ func (c *Census) Suspicions(q Question) []Finding {
 		return nil
 	}
 	for d, t := range n.domains {
-		if t.failing < q.AtLeast {
+		if !q.remarkable(t) {
 			continue
 		}
 		if f := n.judge(c.domains[d], t, q); f.Concentrated {

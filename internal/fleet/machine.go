@@ -337,6 +337,11 @@ func (m *Machine) Lies() Incarnation {
 	return m.Current
 }
 
+// Apart reports whether the two lie in different places, whatever instances they are.
+func (i *Incarnation) Apart(other *Incarnation) bool {
+	return i.None() != other.None() || i.Host != other.Host || i.Network != other.Network || i.Storage != other.Storage
+}
+
 // Afresh forgets what was heard of the machine: its checks begin anew, and only what is asked from now on counts (L9). What is
 // under way goes on; time that a verification waited in vain is given again.
 func (m *Machine) Afresh(now Now, spec Spec) {

@@ -60,13 +60,23 @@ func (n Name) Machine(ordinal int) MachineName {
 
 // Ordinal returns the machine's number within its fleet, and whether the name is well formed.
 func (m MachineName) Ordinal() (int, bool) {
-	i := strings.LastIndexByte(string(m), '-')
-	if i < 1 {
-		return 0, false
+	n, unit := 0, 1
+	for i := len(m) - 1; i > 0; i-- {
+		switch d := m[i]; {
+		case d == '-':
+			return n, n > 0
+		case d < '0' || d > '9' || unit > maxOrdinal:
+			return 0, false
+		default:
+			n += int(d-'0') * unit
+			unit *= 10
+		}
 	}
-	n, err := strconv.Atoi(string(m[i+1:]))
-	return n, err == nil && n > 0
+	return 0, false
 }
+
+// maxOrdinal keeps an ordinal within any int: it has as many digits as this, at most.
+const maxOrdinal = 1e9
 
 // Fleet returns the fleet that the machine belongs to; empty for a malformed name.
 func (m MachineName) Fleet() Name {

@@ -17,6 +17,8 @@ type Snapshot struct {
 	Machines []View // sorted by ordinal
 	// Open are the indices of the machines that are open, ascending. Nil: whoever took the snapshot did not keep count.
 	Open []int
+	// Placed rises whenever one of these very Machines is believed to lie elsewhere than before. Zero: nobody kept count.
+	Placed uint64
 }
 
 // View is what is known about one machine at this moment.

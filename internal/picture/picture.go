@@ -63,7 +63,8 @@ type Picture struct {
 	deaf      bool                      // nothing is known by checks
 	asking    map[fleet.InstanceID]bool // whose absence is being confirmed
 
-	open openSet
+	open   openSet
+	placed uint64 // Snapshot.Placed
 
 	// Used again by each seeMachine.
 	seen  []fleet.Sighting
@@ -83,6 +84,7 @@ func New(o Options, now fleet.Now) *Picture {
 		steadyAt: now.Mono.Add(guard.SettleTime(o.Spec) + time.Second),
 		asking:   make(map[fleet.InstanceID]bool),
 		dirty:    true,
+		placed:   1,
 	}
 	p.brake.CalmSince = 0
 	beliefs := make(map[int]fleet.Machine, len(o.Beliefs))
@@ -138,6 +140,7 @@ func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	return fleet.Snapshot{
 		Now: now, Installation: p.installation, Spec: p.spec, Acting: p.acting, SteadyAt: p.steadyAt,
 		Provider: p.provider, Hosts: p.hosts, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
+		Placed: p.placed,
 	}
 }
 
@@ -149,6 +152,9 @@ func (p *Picture) Adopt(m decide.Machine) {
 	v := &p.views[m.Index]
 	if r := m.Belief.Repair; r != nil && r.Next.ID == v.FreshID {
 		v.FreshID = p.freshID()
+	}
+	if was, is := v.Machine.Lies(), m.Belief.Lies(); is.Apart(&was) {
+		p.placed++
 	}
 	v.Machine, v.Due, v.Look, v.Outcome = m.Belief, false, nil, nil
 	p.open.put(m.Index, v.Open())
