@@ -39,8 +39,9 @@ type Machine struct {
 // Decide runs one round.
 func Decide(s fleet.Snapshot) Decision { return new(Decider).Decide(s) }
 
-// Decider decides round after round in the same memory, of which nothing is in a decision: in a storm there are hundreds of rounds
-// a second, with hundreds of machines each. The zero value is ready. It is not safe for concurrent use.
+// Decider decides round after round in the same memory: in a storm there are hundreds of rounds a second, with hundreds of machines
+// each. The list of a decision's machines stands until the next one; nothing else in it is used again. The zero value is ready. It is
+// not safe for concurrent use.
 type Decider struct{ round round }
 
 // Decide runs one round, as the function does.
@@ -60,7 +61,7 @@ func (r *round) decide() Decision {
 		r.findParents(works) // hale trusts its eyes again, and nothing may begin before this is known
 	}
 	r.shareFates(works)
-	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole, Machines: make([]Machine, 0, len(r.owned))}
+	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole, Machines: r.decided}
 	r.sit.Brake = d.Brake
 	for _, w := range works {
 		if r.sleepsOn(w) {
@@ -71,7 +72,7 @@ func (r *round) decide() Decision {
 			Index: w.index, Belief: *w.M, Actions: w.Actions, Records: w.Records,
 		})
 	}
-	d.Records = r.records
+	d.Records, r.decided = r.records, d.Machines[:0]
 	d.Next = r.next(d, works)
 	return d
 }
@@ -98,6 +99,7 @@ type memory struct {
 	owned   []fleet.Machine // the beliefs that the round changes
 	before  fleet.Machine   // one of them, as it was before it was changed
 	order   []*work
+	decided []Machine // the last decision's
 	fates   fate.Census
 	settled settled
 }
