@@ -23,7 +23,7 @@ type Decision struct {
 	Brake    fleet.Brake
 	Whole    fleet.Whole
 	Records  []fleet.Record // about the fleet as a whole
-	Machines []Machine      // those that were looked at, in the snapshot's order
+	Machines []Machine      // those for which something follows, in the snapshot's order; all the others stay as they are
 	// Next is when to decide again at the latest, without new evidence. Zero: not before there is some.
 	Next fleet.Instant
 }
@@ -68,6 +68,10 @@ func (r *round) decide() Decision {
 			continue
 		}
 		r.proceed(w)
+		if w.nothingFollows() {
+			continue
+		}
+		w.decided = true
 		d.Machines = append(d.Machines, Machine{
 			Index: w.index, Belief: *w.M, Actions: w.Actions, Records: w.Records,
 		})
@@ -124,8 +128,12 @@ func (r *round) begin(s fleet.Snapshot) {
 
 // end lets go of everything but the memory.
 func (r *round) end() {
+	for i := range r.works {
+		if w := &r.works[i]; w.decided {
+			*w.M = fleet.Machine{} // what it points to belongs to the decision
+		}
+	}
 	clear(r.works)
-	clear(r.owned)
 	clear(r.order)
 	r.works, r.owned, r.order = r.works[:0], r.owned[:0], r.order[:0]
 	*r = round{memory: r.memory}
@@ -133,11 +141,18 @@ func (r *round) end() {
 
 type work struct {
 	repair.Work
-	index  int
-	asleep bool // it is held as before: its belief is the snapshot's own, to be read only; see wake
-	broken bool // it broke a law; nothing more is done with it
-	site   int  // in the census
-	fated  bool // suspects may yet show that it shares its fate with them
+	index   int
+	asleep  bool // it is held as before: its belief is the snapshot's own, to be read only; see wake
+	broken  bool // it broke a law; nothing more is done with it
+	decided bool // its belief is in the decision
+	site    int  // in the census
+	fated   bool // suspects may yet show that it shares its fate with them
+}
+
+// nothingFollows reports whether the machine was looked at for nothing: no evidence waits to be taken note of, and all stays as it is.
+func (w *work) nothingFollows() bool {
+	v := w.View
+	return !v.Due && v.Look == nil && v.Outcome == nil && len(w.Actions) == 0 && len(w.Records) == 0 && w.M.Equal(&v.Machine)
 }
 
 // load counts the fleet's instances per host, as they were believed before this round.

@@ -49,13 +49,15 @@ type chaos struct {
 	// orderly: most machines are well, but for those on the afflicted host.
 	orderly   bool
 	afflicted fleet.HostName
+	// moved are the machines that somebody migrated.
+	moved map[fleet.MachineName]fleet.HostName
 }
 
 func newChaos(t *rapid.T, size int) *chaos {
-	c := &chaos{t: t, looks: map[int]fleet.Action{}, calls: map[int]fleet.Action{}}
+	c := &chaos{t: t, looks: map[int]fleet.Action{}, calls: map[int]fleet.Action{}, moved: map[fleet.MachineName]fleet.HostName{}}
 	c.s = fleet.Snapshot{
 		Now:          fleet.Now{Mono: fleet.Instant(time.Second), Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
-		Installation: ours, Spec: spec(size), Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, SteadyAt: 1,
+		Installation: ours, Spec: spec(size), Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, SteadyAt: 1, Placed: 1,
 		Hosts: []fleet.Host{{Name: "h1", Up: true, Place: fleet.Place{Rack: "r1"}}, {Name: "h2", Up: true}, {Name: "h3", Up: true}},
 	}
 	c.s.Spec.SharedFate = fleet.SharedFate{AtLeast: 3, Wait: 10 * time.Second, Then: rapid.SampledFrom(
@@ -84,6 +86,10 @@ func (c *chaos) stir() {
 	}
 	if rapid.IntRange(0, 9).Draw(c.t, "affliction") == 0 {
 		c.afflicted = rapid.SampledFrom([]fleet.HostName{"", "h1", "h2"}).Draw(c.t, "afflicted")
+	}
+	if rapid.IntRange(0, 4).Draw(c.t, "migration") == 0 {
+		i := rapid.IntRange(0, len(c.s.Machines)-1).Draw(c.t, "migrated")
+		c.moved[c.s.Machines[i].Machine.Name] = rapid.SampledFrom([]fleet.HostName{"h1", "h2", "h3"}).Draw(c.t, "to")
 	}
 	news := provider != c.s.Provider.Standing || vantage != c.s.Vantage.Standing
 	for i := range c.s.Machines {
@@ -208,6 +214,9 @@ func stored(t *rapid.T, m decide.Machine) string {
 
 // hostOf spreads the machines evenly.
 func (c *chaos) hostOf(m fleet.MachineName) fleet.HostName {
+	if h, ok := c.moved[m]; ok {
+		return h
+	}
 	n, _ := m.Ordinal()
 	return c.s.Hosts[n%len(c.s.Hosts)].Name
 }
@@ -216,7 +225,11 @@ func (c *chaos) hostOf(m fleet.MachineName) fleet.HostName {
 func (c *chaos) decide() {
 	before := c.s
 	d := c.decider.Decide(c.s)
-	if again := decide.Decide(c.s); !reflect.DeepEqual(d, again) {
+	again := decide.Decide(c.s)
+	if len(again.Machines) == 0 {
+		again.Machines = d.Machines[:0] // no list and an empty one are the same
+	}
+	if !reflect.DeepEqual(d, again) {
 		c.t.Fatal("equal snapshots gave different decisions")
 	}
 	c.checkSleep(d)
@@ -225,6 +238,9 @@ func (c *chaos) decide() {
 	}
 	for _, m := range d.Machines {
 		v := &c.s.Machines[m.Index]
+		if was, is := v.Machine.Lies(), m.Belief.Lies(); is.Apart(&was) {
+			c.s.Placed++
+		}
 		v.Machine, v.Look, v.Outcome, v.Due = m.Belief, nil, nil, false
 		for _, a := range m.Actions {
 			switch a.Kind {

@@ -460,6 +460,59 @@ func TestS74AFailureThatGrowsIsBlamedOnTheWiderDomain(t *testing.T) {
 	tl.wantCount("children", tl.children(), 20)
 }
 
+// Two machines that fail already turn out to lie where others fail: the round that sees it blames the host. If it cannot be stored, the next
+// round with the same memory finds the same.
+func TestAMoveCanShowASharedFate(t *testing.T) {
+	t.Parallel()
+	tl := street(t, 10)
+	tl.say(fleet.StandingDown, 40, 41, 42, 43, 100, 101)
+	tl.pass(time.Minute)
+	tl.wantCount("open parents", len(tl.s.Whole.Parents), 0)
+	for _, i := range []int{100, 101} {
+		tl.s.Machines[i].Seen[0].Instance.Host, tl.s.Machines[i].Due = hostNamed(4), true
+	}
+	tl.s.Placed = 1
+	var decider decide.Decider
+	for range 2 {
+		d := decider.Decide(tl.s)
+		if p := d.Whole.Parents; len(p) != 1 || p[0].Domain.Name != "h04" || p[0].Failing != 6 || p[0].Members != 12 {
+			t.Errorf("open parents: %+v", p)
+		}
+	}
+}
+
+// Hosts that turn out to share a storage share its fate, though nobody moved.
+func TestALabelCanShowASharedFate(t *testing.T) {
+	t.Parallel()
+	tl := street(t, 10)
+	tl.s.Spec.SharedFate.AtLeast, tl.s.Placed = 10, 1
+	tl.decide()
+	for _, host := range []int{0, 6, 12} {
+		tl.say(fleet.StandingDown, 10*host, 10*host+1, 10*host+2, 10*host+3, 10*host+4)
+	}
+	var decider decide.Decider
+	if p := decider.Decide(tl.s).Whole.Parents; len(p) != 0 {
+		t.Errorf("open parents: %+v", p)
+	}
+	for _, host := range []int{0, 6, 12} {
+		tl.s.Hosts[host].Place.Storage = "nas"
+	}
+	if p := decider.Decide(tl.s).Whole.Parents; len(p) != 1 || p[0].Domain != (fleet.Domain{Kind: fleet.DomainStorage, Name: "nas"}) {
+		t.Errorf("open parents: %+v", p)
+	}
+}
+
+// Whoever was heard of is in the decision, though nothing follows: otherwise it would be decided again and again.
+func TestWhoeverWasHeardOfIsDecided(t *testing.T) {
+	t.Parallel()
+	tl := street(t, 1)
+	tl.decide()
+	tl.s.Machines[7].Due = true
+	if d := decide.Decide(tl.s); len(d.Machines) != 1 || d.Machines[0].Index != 7 || len(d.Machines[0].Records) != 0 {
+		t.Errorf("decided: %+v", d.Machines)
+	}
+}
+
 func TestS74TwoRacksAreTwoIncidents(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 20)

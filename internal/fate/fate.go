@@ -31,12 +31,12 @@ const (
 type Census struct {
 	standing []fleet.Host // the hosts that it was begun with; only their places count
 	hosts    map[fleet.HostName]fleet.Place
-	sites   []site
-	index   map[where]int
-	last    int            // the site that was counted last
-	domains []fleet.Domain // every one that a site lies in, by its number; number 0 is no domain
-	numbers map[fleet.Domain]int
-	tallies []tally // used again by each count
+	sites    []site
+	index    map[where]int
+	last     int            // the site that was counted last
+	domains  []fleet.Domain // every one that a site lies in, by its number; number 0 is no domain
+	numbers  map[fleet.Domain]int
+	tallies  []tally // used again by each count
 }
 
 // where is all that two machines of one site have in common.

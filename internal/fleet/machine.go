@@ -381,8 +381,13 @@ func (m *Machine) CopyTo(c *Machine) {
 	}
 }
 
-// refill returns a copy of from, in the memory of to.
-func refill[T any](to, from []T) []T { return append(to[:0], from...) }
+// refill returns a copy of from, in the memory of to. An empty one is nil, whatever there was.
+func refill[T any](to, from []T) []T {
+	if len(from) == 0 {
+		return nil
+	}
+	return append(to[:0], from...)
+}
 
 // copyTo returns a copy of what from points to: in the memory of to, if there is any.
 func copyTo[T any](to, from *T) *T {

@@ -12,7 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is told and decided, in whatever order, a snapshot names the machines that are open, and no other.
+// Whatever is told and decided, in whatever order, a snapshot names the machines that are open, and no other; and it says so when one
+// lies elsewhere.
 func TestASnapshotNamesTheOpenMachines(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -26,11 +27,15 @@ func TestASnapshotNamesTheOpenMachines(t *testing.T) {
 		now := time.Second
 		index := rapid.SampledFrom([]int{0, 1, 2, 63, 64, 69})
 		standing := rapid.SampledFrom([]fleet.Standing{fleet.StandingUp, fleet.StandingDown})
+		var placed uint64 // as the last snapshot had it, when the machines lay there
+		lay := make([]fleet.Incarnation, 70)
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) {
 				s := p.Snapshot(noon(now))
-				want := []int{}
+				want, moved := []int{}, false
 				for i := range s.Machines {
+					lies := s.Machines[i].Machine.Lies()
+					moved, lay[i] = moved || lies.Apart(&lay[i]), lies
 					if s.Machines[i].Open() {
 						want = append(want, i)
 					}
@@ -38,6 +43,10 @@ func TestASnapshotNamesTheOpenMachines(t *testing.T) {
 				if s.Open == nil || !slices.Equal(s.Open, want) {
 					t.Fatalf("open are %v, and the snapshot names %v", want, s.Open)
 				}
+				if moved && s.Placed == placed {
+					t.Fatal("somebody moved, and the snapshot says that all lie where they lay")
+				}
+				placed = s.Placed
 			},
 			"a while": func(t *rapid.T) { now += time.Duration(rapid.IntRange(1, 20).Draw(t, "s")) * time.Second },
 			"a decision": func(t *rapid.T) {
@@ -52,6 +61,7 @@ func TestASnapshotNamesTheOpenMachines(t *testing.T) {
 				m := p.View(i).Machine.Clone()
 				m.Health.Verdict = rapid.SampledFrom([]fleet.Verdict{fleet.VerdictHealthy, fleet.VerdictSuspect}).Draw(t, "verdict")
 				m.Incident, m.Repair, m.Waiting, m.Strays = nil, nil, "", nil
+				m.Current.Host = rapid.SampledFrom([]fleet.HostName{"h1", "h2"}).Draw(t, "host")
 				p.Adopt(decide.Machine{Index: i, Belief: m})
 			},
 			"an edge": func(t *rapid.T) {

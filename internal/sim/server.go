@@ -387,6 +387,12 @@ func (c *server) adopt(d decide.Decision) refusal {
 			return r
 		}
 	}
+	for _, i := range c.pic.Open() {
+		if c.pic.View(i).Machine.Repair != nil {
+			c.pollSoon()
+			break
+		}
+	}
 	return taken
 }
 
@@ -408,7 +414,7 @@ func (c *server) adoptMachine(m decide.Machine) refusal {
 			break
 		}
 	}
-	if void || c.pic.View(m.Index).Machine.Repair != nil {
+	if void {
 		c.pollSoon()
 	}
 	return taken
