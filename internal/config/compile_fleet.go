@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"hale/internal/fleet"
@@ -55,90 +54,6 @@ func (c *fleetCompiler) provider() fleet.ProviderName {
 func (c *fleetCompiler) providerIs(t ProviderType) bool {
 	kind, ok := c.providers[c.draft.provider.value]
 	return ok && kind.known() && kind.value == t
-}
-
-func (c *fleetCompiler) checks() []fleet.Check {
-	var checks []fleet.Check
-	for _, n := range c.draft.checks.value {
-		if fleet.CheckName(n.name) == fleet.ProviderTerm {
-			c.add(n.spot, "stands for the provider's own word in unhealthy_when", "choose another name")
-		}
-		if n.ok {
-			checks = append(checks, c.check(n))
-		}
-	}
-	slices.SortFunc(checks, func(a, b fleet.Check) int { return strings.Compare(string(a.Name), string(b.Name)) })
-	return checks
-}
-
-func (c *fleetCompiler) check(n named[checkDraft]) fleet.Check {
-	d := n.value
-	out := fleet.Check{
-		Name: fleet.CheckName(n.name), Every: d.every.value, Timeout: c.timeout(d),
-		DownAfter: d.downAfter.value, UpAfter: d.upAfter.value,
-	}
-	var kinds []fleet.CheckKind
-	if d.ping.written() {
-		kinds = append(kinds, fleet.CheckPing)
-	}
-	if d.tcp.written() {
-		kinds = append(kinds, fleet.CheckTCP)
-		out.Port = d.tcp.value.port.value
-	}
-	if d.http.written() {
-		kinds = append(kinds, fleet.CheckHTTP)
-		out.Port, out.HTTP = c.http(d.http.value)
-	}
-	if d.exec.written() {
-		kinds = append(kinds, fleet.CheckExec)
-		for _, word := range d.exec.value.command.value {
-			out.Exec = append(out.Exec, word.value)
-		}
-	}
-	switch len(kinds) {
-	case 0:
-		c.add(n.spot, "does not say what to check", "add one of ping: {}, tcp: {port: 22}, http: {} and exec: {command: […]}")
-	case 1:
-		out.Kind = kinds[0]
-	default:
-		c.add(n.spot, fmt.Sprintf("is both %s and %s", kinds[0], kinds[1]), "make it two checks")
-	}
-	return out
-}
-
-// timeout returns the check's timeout, which is shorter than every.
-func (c *fleetCompiler) timeout(d checkDraft) time.Duration {
-	switch {
-	case d.timeout.how == absent:
-		return min(defaultTimeout, d.every.value/2)
-	case !d.timeout.known() || !d.every.known() || d.timeout.value < d.every.value:
-	case d.every.given() && d.every.value < d.timeout.value:
-		c.add(d.every.spot, fmt.Sprintf("%s is shorter than timeout %s", formatDuration(d.every.value), formatDuration(d.timeout.value)),
-			"raise every or lower timeout")
-	case d.every.given():
-		c.add(d.every.spot, fmt.Sprintf("%s is no longer than timeout", formatDuration(d.every.value)), "raise every or lower timeout")
-	default:
-		c.add(d.timeout.spot, fmt.Sprintf("%s is not shorter than every, which is %s by default",
-			formatDuration(d.timeout.value), formatDuration(defaultEvery)), "add a longer every or lower timeout")
-	}
-	return d.timeout.value
-}
-
-func (c *fleetCompiler) http(d httpDraft) (int, fleet.HTTPCheck) {
-	if p := d.path; p.known() && (!strings.HasPrefix(p.value, "/") || strings.ContainsAny(p.value, " #\t\r\n")) {
-		c.add(p.spot, fmt.Sprintf("%q is not a path", p.value), "begin it with / and escape blanks as %20")
-	}
-	if h := d.host; h.known() && strings.ContainsAny(h.value, "/ @\t\r\n") {
-		c.add(h.spot, fmt.Sprintf("%q is not a host name", h.value), "write for example www.example.org")
-	}
-	port := d.port.value
-	if !d.port.written() {
-		port = defaultHTTPPort
-		if d.scheme.value == "https" {
-			port = defaultHTTPSPort
-		}
-	}
-	return port, fleet.HTTPCheck{Scheme: d.scheme.value, Path: d.path.value, Host: d.host.value}
 }
 
 func (c *fleetCompiler) limits() fleet.Limits {

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,6 +165,25 @@ func (o object[T]) schema() *schema {
 type mapping[V any] struct {
 	key  string // what the names stand for, in capitals, as "FLEET"
 	each shape[V]
+	// names is what its keys look like; zero: as the names of things do.
+	names keyForm
+}
+
+// keyForm is what the keys of a mapping look like.
+type keyForm struct {
+	noun, pattern string // as "the name of a header", and a regular expression of the whole
+}
+
+// judge says what is wrong with a key.
+func (k keyForm) judge(key string) *flaw {
+	if k.pattern == "" {
+		_, bad := parseName(key)
+		return bad
+	}
+	if !regexp.MustCompile(k.pattern).MatchString(key) {
+		return flawf("", "%q is not %s", key, k.noun)
+	}
+	return nil
 }
 
 func (m mapping[V]) read(r *reader, n node) ([]named[V], bool) {
@@ -173,7 +194,7 @@ func (m mapping[V]) read(r *reader, n node) ([]named[V], bool) {
 	var out []named[V]
 	for _, p := range n.pairs {
 		entry := named[V]{spot: spot{place: p.where, path: joinPath(n.path, p.key)}, name: p.key}
-		if _, bad := parseName(p.key); bad != nil {
+		if bad := m.names.judge(p.key); bad != nil {
 			r.add(entry.spot, bad.message, bad.hint)
 		}
 		if c, ok := r.child(n, p); ok {
@@ -185,7 +206,7 @@ func (m mapping[V]) read(r *reader, n node) ([]named[V], bool) {
 }
 
 func (m mapping[V]) schema() *schema {
-	return &schema{Type: []string{"object", "null"}, AdditionalProperties: m.each.schema(), eachKey: m.key, PropertyNames: &schema{Pattern: namePattern}}
+	return &schema{Type: []string{"object", "null"}, AdditionalProperties: m.each.schema(), eachKey: m.key, PropertyNames: &schema{Pattern: cmp.Or(m.names.pattern, namePattern)}}
 }
 
 // list is a list of values of one shape.

@@ -216,7 +216,7 @@ func TestKindsOfCheck(t *testing.T) {
 	b.Port = 22
 	c.Port, c.HTTP = 443, fleet.HTTPCheck{Scheme: "https", Host: "www.example.org", Path: "/healthz?deep=1"}
 	d.Port, d.HTTP = 8443, fleet.HTTPCheck{Scheme: "https", Path: "/"}
-	e.Exec = []string{"probe", "{ip}", "80"}
+	e.Exec.Command = []string{"probe", "{ip}", "80"}
 	if diff := cmp.Diff([]fleet.Check{a, b, c, d, e}, got); diff != "" {
 		t.Errorf("checks (-want +got):\n%s", diff)
 	}
@@ -373,7 +373,7 @@ func TestMonstersAreRefusedAtOnce(t *testing.T) {
 	}
 	// A long line is no depth: a list of a thousand words is fine.
 	words := "[" + strings.Repeat("word, ", 1000) + "word]"
-	if got := one(t, "template: {kernel: k, initrd: i}", "checks: {a: {exec: {command: "+words+"}}}").Checks[0].Exec; len(got) != 1001 {
+	if got := one(t, "template: {kernel: k, initrd: i}", "checks: {a: {exec: {command: "+words+"}}}").Checks[0].Exec.Command; len(got) != 1001 {
 		t.Errorf("%d words", len(got))
 	}
 }

@@ -72,26 +72,6 @@ type textDraft struct {
 	file   at[string]
 }
 
-type checkDraft struct {
-	ping      at[struct{}]
-	tcp       at[tcpDraft]
-	http      at[httpDraft]
-	exec      at[execDraft]
-	every     at[time.Duration]
-	timeout   at[time.Duration]
-	downAfter at[int]
-	upAfter   at[int]
-}
-
-type tcpDraft struct{ port at[int] }
-
-type httpDraft struct {
-	port               at[int]
-	scheme, path, host at[string]
-}
-
-type execDraft struct{ command at[[]at[string]] }
-
 // conditionDraft is one term, or a list of conditions under one of three words.
 type conditionDraft struct {
 	term    at[string]

@@ -188,60 +188,6 @@ func textShape(noun, file string) shorthand[textDraft, string] {
 	}
 }
 
-func checkShape() object[checkDraft] {
-	return object[checkDraft]{
-		fields: []field[checkDraft]{
-			may("ping", "One ICMP echo. A check has one of ping, tcp, http and exec.", object[struct{}]{},
-				func(c *checkDraft) *at[struct{}] { return &c.ping }),
-			may("tcp", "Connect to a port.", object[tcpDraft]{fields: []field[tcpDraft]{
-				must("port", "22", "The port.", integer(1, 65535), func(t *tcpDraft) *at[int] { return &t.port }),
-			}}, func(c *checkDraft) *at[tcpDraft] { return &c.tcp }),
-			may("http", "GET a page. Any 2xx answer is a success; redirects are not followed.", httpShape(),
-				func(c *checkDraft) *at[httpDraft] { return &c.http }),
-			may("exec", "Run a program on hale's side; exit code 0 is a success.", object[execDraft]{
-				fields: []field[execDraft]{
-					must("command", "[/usr/lib/hale/probe, \"{ip}\"]", "The program and its arguments, without a shell. "+
-						"`{ip}`, `{name}` and `{id}` are replaced. Put no secrets here.",
-						list[string]{noun: "the program", each: text("a word of the command", "/usr/lib/hale/probe")},
-						func(e *execDraft) *at[[]at[string]] { return &e.command }),
-				},
-				later: map[string]string{"env": "let the program read what it needs"},
-			}, func(c *checkDraft) *at[execDraft] { return &c.exec }),
-			or("every", defaultEvery, "The time from one probe to the next.", duration(100*time.Millisecond, 24*time.Hour),
-				func(c *checkDraft) *at[time.Duration] { return &c.every }),
-			may("timeout", "When no answer is a failure; shorter than every.", duration(10*time.Millisecond, time.Hour),
-				func(c *checkDraft) *at[time.Duration] { return &c.timeout }).
-				said(formatDuration(defaultTimeout) + ", or half of every when that is shorter"),
-			or("down_after", defaultDownAfter, "So many failures in a row make the check down.", integer(1, 1000),
-				func(c *checkDraft) *at[int] { return &c.downAfter }),
-			or("up_after", defaultUpAfter, "So many successes in a row make it up again.", integer(1, 1000),
-				func(c *checkDraft) *at[int] { return &c.upAfter }),
-		},
-		later: map[string]string{
-			"from": "take it out; checks run where hale runs", "agree": "take it out; checks run where hale runs",
-			"not_every": "take it out", "depends_on": "take it out",
-		},
-	}
-}
-
-func httpShape() object[httpDraft] {
-	return object[httpDraft]{
-		fields: []field[httpDraft]{
-			may("port", "The port.", integer(1, 65535), func(h *httpDraft) *at[int] { return &h.port }).said("80, with https 443"),
-			or("path", defaultHTTPPath, "The path, with the query if there is one.", text("a path", "/healthz"),
-				func(h *httpDraft) *at[string] { return &h.path }),
-			or("scheme", defaultHTTPScheme, "`https` verifies the certificate.", choice(nil, "http", "https"),
-				func(h *httpDraft) *at[string] { return &h.scheme }),
-			may("host", "The Host header, and the name in the certificate.", text("a host name", "www.example.org"),
-				func(h *httpDraft) *at[string] { return &h.host }).said("the machine's address"),
-		},
-		later: map[string]string{
-			"headers": "take it out", "method": "take it out", "status": "take it out; any 2xx is a success",
-			"body": "take it out; use exec to look at the answer",
-		},
-	}
-}
-
 func conditionShape() shorthand[conditionDraft, string] {
 	conditions := func() list[conditionDraft] {
 		return list[conditionDraft]{noun: "one check", each: recursive[conditionDraft]{ref: "condition", shape: conditionOf}}

@@ -31,7 +31,7 @@ func (t *term) beginCanaries(now fleet.Now, epoch uint64) {
 	t.canaries, t.canaryEpoch = picture.NewCanaries(t.vantage.Canaries, now), epoch
 	t.picture.SetVantage(t.canaries.Vantage())
 	for _, a := range t.vantage.Canaries {
-		t.probes.Set(probe.Target{ID: canaryID(a), Address: a, Epoch: epoch, Spec: fleet.Check{
+		t.probes.Set(probe.Target{ID: canaryID(a), Address: a, Epoch: epoch, Spec: &fleet.Check{
 			Name: canaryID(a).Check, Kind: fleet.CheckPing, Every: t.vantage.Every, Timeout: t.vantage.Timeout,
 			DownAfter: canaryDownAfter, UpAfter: canaryUpAfter,
 		}})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/probe"
 	"hale/internal/provider/simulated"
 )
 
@@ -116,15 +117,15 @@ func TestS05AHangingExecCheckIsAFailure(t *testing.T) {
 	t.Parallel()
 	hanging := make(map[string]bool)
 	asked := 0
-	options := simulated.Options{Run: func(ctx context.Context, argv []string) (int, string, error) {
+	options := simulated.Options{Run: func(ctx context.Context, p probe.Program) (int, string, error) {
 		asked++
-		if hanging[argv[1]] {
+		if hanging[p.Args[1]] {
 			<-ctx.Done()
 			return -1, "", ctx.Err()
 		}
 		return 0, "fine", nil
 	}}
-	custom := fleet.Check{Name: "custom", Kind: fleet.CheckExec, Exec: []string{"check", "{name}"}, Every: 20 * time.Second,
+	custom := fleet.Check{Name: "custom", Kind: fleet.CheckExec, Exec: fleet.ExecCheck{Command: []string{"check", "{name}"}}, Every: 20 * time.Second,
 		Timeout: 15 * time.Second, DownAfter: 3, UpAfter: 1}
 	tell(t, options, ladder(only(web(3), custom), fleet.StepReboot), func(s *story) {
 		s.spec.Repair.Steps[0].VerifyWithin = 5 * time.Minute
@@ -206,8 +207,8 @@ func TestS08TwoSuccessesReArm(t *testing.T) {
 func TestS10AfterTheEndNothingIsProbedOrHealed(t *testing.T) {
 	t.Parallel()
 	probed := 0
-	options := simulated.Options{Run: func(context.Context, []string) (int, string, error) { probed++; return 0, "", nil }}
-	custom := fleet.Check{Name: "custom", Kind: fleet.CheckExec, Exec: []string{"check"}, Every: 5 * time.Second,
+	options := simulated.Options{Run: func(context.Context, probe.Program) (int, string, error) { probed++; return 0, "", nil }}
+	custom := fleet.Check{Name: "custom", Kind: fleet.CheckExec, Exec: fleet.ExecCheck{Command: []string{"check"}}, Every: 5 * time.Second,
 		Timeout: time.Second, DownAfter: 3, UpAfter: 1}
 	tell(t, options, only(web(3), custom), func(s *story) {
 		s.grown()

@@ -31,7 +31,8 @@ func (t *term) point(index int, a picture.Aim) {
 func (t *term) targets(index int) []probe.Target {
 	name, a := t.picture.View(index).Machine.Name, t.picture.Aim(index)
 	out := make([]probe.Target, len(t.spec.Checks))
-	for k, c := range t.spec.Checks {
+	for k := range t.spec.Checks {
+		c := &t.spec.Checks[k]
 		out[k] = probe.Target{
 			ID: probe.ID{Machine: name, Check: c.Name}, Instance: a.Instance, Address: a.Address, Spec: c, Epoch: a.Epoch,
 		}

@@ -91,19 +91,22 @@ type ResultReason string
 
 // The reasons of one probe's result.
 const (
-	ResultNone        ResultReason = ""            // never probed
-	ResultOK          ResultReason = "ok"          //
-	ResultTimeout     ResultReason = "timeout"     // no answer in time
-	ResultRefused     ResultReason = "refused"     // connection refused or reset
-	ResultUnreachable ResultReason = "unreachable" // an ICMP error from beyond this machine
-	ResultStatus      ResultReason = "status"      // HTTP status outside 2xx
-	ResultProtocol    ResultReason = "protocol"    // an answer that is not what was asked for
-	ResultTLS         ResultReason = "tls"         // certificate or handshake
-	ResultExit        ResultReason = "exit"        // the program's exit code says so
-	ResultNoAddress   ResultReason = "no-address"  // unknown: the provider knows no address
-	ResultLocal       ResultReason = "local"       // unknown: no descriptor, no buffer, no route from here
-	ResultLate        ResultReason = "late"        // unknown: started or read too late to mean anything
-	ResultIsolated    ResultReason = "isolated"    // unknown: the vantage itself is cut off
+	ResultNone         ResultReason = ""              // never probed
+	ResultOK           ResultReason = "ok"            //
+	ResultTimeout      ResultReason = "timeout"       // no answer in time
+	ResultRefused      ResultReason = "refused"       // connection refused or reset
+	ResultUnreachable  ResultReason = "unreachable"   // an ICMP error from beyond this machine
+	ResultStatus       ResultReason = "status"        // HTTP status that the check does not accept
+	ResultBody         ResultReason = "body"          // the page is not the one that the check wants
+	ResultProtocol     ResultReason = "protocol"      // an answer that is not what was asked for
+	ResultTLS          ResultReason = "tls"           // certificate or handshake
+	ResultExit         ResultReason = "exit"          // the program's exit code says so
+	ResultNoAddress    ResultReason = "no-address"    // unknown: the provider knows no address
+	ResultLocal        ResultReason = "local"         // unknown: no descriptor, no buffer, no route from here
+	ResultLate         ResultReason = "late"          // unknown: started or read too late to mean anything
+	ResultIsolated     ResultReason = "isolated"      // unknown: the vantage itself is cut off
+	ResultUndecided    ResultReason = "undecided"     // unknown: the program says that it cannot tell
+	ResultNotConnected ResultReason = "not-connected" // unknown: no connection, and the check does not count that
 )
 
 // Look is the outcome of one look taken on demand: one probe of each check, one question to the provider.

@@ -33,37 +33,6 @@ const (
 	ModeObserve Mode = "observe"
 )
 
-// Check is one configured active probe.
-type Check struct {
-	Name      CheckName
-	Kind      CheckKind
-	Every     time.Duration // from one start to the next
-	Timeout   time.Duration // shorter than Every
-	DownAfter int           // consecutive failures that make it down
-	UpAfter   int           // consecutive successes that make it up again
-	Port      int           // tcp, http
-	HTTP      HTTPCheck     // http only
-	Exec      []string      // exec only: program and arguments; {ip}, {name} and {id} are replaced, no shell
-}
-
-// CheckKind is the way a check asks.
-type CheckKind string
-
-// The kinds of check.
-const (
-	CheckPing CheckKind = "ping"
-	CheckTCP  CheckKind = "tcp"
-	CheckHTTP CheckKind = "http"
-	CheckExec CheckKind = "exec"
-)
-
-// HTTPCheck is what an http check asks for. Any 2xx answer is a success; a redirect is not followed.
-type HTTPCheck struct {
-	Scheme string // "http" or "https"
-	Path   string
-	Host   string // Host header and TLS server name; empty: the address
-}
-
 // ProviderTerm is the name under which a Condition refers to the provider's own word on a machine.
 const ProviderTerm CheckName = "provider"
 

@@ -26,7 +26,8 @@ type Target struct {
 	ID
 	Instance fleet.InstanceID // for exec checks' {id}
 	Address  netip.Addr
-	Spec     fleet.Check
+	// Spec is what a fleet's targets share. Nobody changes it once it was handed to an engine.
+	Spec *fleet.Check
 	// Epoch is the owner's; results of an earlier epoch never count for a later one.
 	Epoch uint64
 }
@@ -81,8 +82,14 @@ type Transport interface {
 	// Dial connects, as net.Dialer.DialContext.
 	Dial(ctx context.Context, network, address string) (net.Conn, error)
 	// Run executes a program without a shell, kills its whole process group when ctx ends, and returns its exit code
-	// and the beginning of its output.
-	Run(ctx context.Context, argv []string) (code int, output string, err error)
+	// and the beginning of its output. An error that is a LocalError is unknown, any other a failure.
+	Run(ctx context.Context, p Program) (code int, output string, err error)
+}
+
+// Program is what Transport.Run executes.
+type Program struct {
+	Args []string // the program itself first
+	Env  []string // as "NAME=value", beside a PATH; nothing else is handed down
 }
 
 // LocalError marks a failure of our own side: it says nothing about the target.

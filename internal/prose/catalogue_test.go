@@ -25,6 +25,8 @@ var untold = map[string]string{
 	"FateAnswer":      "configuration: the person wrote it",
 	"OnDeleteFailure": "configuration: the person wrote it",
 	"Accel":           "configuration: the person wrote it",
+	"Warning":         "configuration: the person wrote it",
+	"NoConnection":    "configuration: the person wrote it",
 }
 
 // TestEveryConstantHasWords reads the source of package fleet: a constant that is added there without words fails here.

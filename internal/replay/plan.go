@@ -91,7 +91,7 @@ func (i *Incident) verb() sim.Verb {
 	switch i.result {
 	case fleet.ResultRefused:
 		return sim.StopsApp
-	case fleet.ResultStatus, fleet.ResultProtocol, fleet.ResultTLS, fleet.ResultExit:
+	case fleet.ResultStatus, fleet.ResultBody, fleet.ResultProtocol, fleet.ResultTLS, fleet.ResultExit:
 		return sim.Fails503
 	case fleet.ResultUnreachable:
 		return sim.LosesNet

@@ -143,33 +143,6 @@ func disks(t fleet.Template) string {
 	return strings.Join(words, ", ")
 }
 
-func checks(all []fleet.Check) []string {
-	out := make([]string, 0, len(all))
-	for _, c := range all {
-		how := "ping: {}"
-		switch c.Kind {
-		case fleet.CheckPing:
-		case fleet.CheckTCP:
-			how = fmt.Sprintf("tcp: {port: %d}", c.Port)
-		case fleet.CheckHTTP:
-			how = fmt.Sprintf("http: {scheme: %s, port: %d, path: %s", c.HTTP.Scheme, c.Port, quoted(c.HTTP.Path))
-			if c.HTTP.Host != "" {
-				how += ", host: " + quoted(c.HTTP.Host)
-			}
-			how += "}"
-		case fleet.CheckExec:
-			words := make([]string, len(c.Exec))
-			for i, w := range c.Exec {
-				words[i] = quoted(w)
-			}
-			how = "exec: {command: [" + strings.Join(words, ", ") + "]}"
-		}
-		out = append(out, fmt.Sprintf("%s: {%s, every: %s, timeout: %s, down_after: %d, up_after: %d}", c.Name, how, c.Every, c.Timeout,
-			c.DownAfter, c.UpAfter))
-	}
-	return out
-}
-
 // quoted writes a text so that YAML reads it as it is: JSON is YAML.
 func quoted(text string) string {
 	data, err := json.Marshal(text)

@@ -38,7 +38,11 @@ func policies(t *testing.T) []sim.Options {
 	full.Spec.SharedFate = fleet.SharedFate{Then: fleet.FateEvacuate, AtLeast: 0, Wait: time.Hour}
 	full.Spec.Repair.OnExternalStop, full.Spec.Repair.ExternalStopHold = fleet.ExternalStopHeal, 0
 	full.Spec.Repair.Steps[2].OnDeleteFailure = fleet.DeleteFailureContinue
-	full.Spec.Checks[1].HTTP = fleet.HTTPCheck{Scheme: "https", Path: "/a?b=\"c\"", Host: "www.example.org"}
+	full.Spec.Checks[1].HTTP = fleet.HTTPCheck{
+		Scheme: "https", Path: "/a?b=\"c\"", Host: "www.example.org", Method: "OPTIONS", Headers: []fleet.Header{{Name: "X-A", Value: "b: c"}},
+		Status: []fleet.StatusRange{{First: 200, Last: 200}, {First: 300, Last: 399}}, Body: `"ok": *\d`, Redirects: 2,
+		NoConnection: fleet.NoConnectionIgnore, TLS: fleet.TLSCheck{Days: 14, Insecure: true},
+	}
 	return append(all, full)
 }
 

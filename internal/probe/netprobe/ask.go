@@ -8,7 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"strconv"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -35,16 +35,24 @@ func (f failure) Error() string { return string(f.reason) + ": " + f.detail }
 
 // asker performs single probes of every kind.
 type asker struct {
-	transport probe.Transport
-	roots     *x509.CertPool
+	transport   probe.Transport
+	roots       *x509.CertPool
+	patterns    *cache[*regexp.Regexp]
+	authorities *cache[*x509.CertPool] // of the checks that name their own
+}
+
+func newAsker(transport probe.Transport, roots *x509.CertPool) asker {
+	return asker{transport: transport, roots: roots, patterns: newCache[*regexp.Regexp](), authorities: newCache[*x509.CertPool]()}
 }
 
 // ask probes the target once; ctx ends with the probe's timeout, which counts from started.
 func (k asker) ask(ctx context.Context, t probe.Target, started time.Time) answer {
-	err := k.perform(ctx, t)
+	said, err := k.perform(ctx, t)
 	at := time.Now()
 	a := weigh(err, ctx.Err(), at.Sub(started), limitOf(t.Spec))
-	a.at = at
+	if a.at = at; a.reason == fleet.ResultOK {
+		a.detail = said
+	}
 	return a
 }
 
@@ -73,24 +81,24 @@ func (k asker) askBounded(parent context.Context, t probe.Target) answer {
 	return a
 }
 
-// perform asks in the target's way. Nil is a success.
-func (k asker) perform(ctx context.Context, t probe.Target) error {
+// perform asks in the target's way. A nil error is a success, of which the program of an exec check said something.
+func (k asker) perform(ctx context.Context, t probe.Target) (said string, err error) {
 	switch t.Spec.Kind {
 	case fleet.CheckPing:
-		return k.transport.Ping(ctx, t.Address)
+		return "", k.transport.Ping(ctx, t.Address)
 	case fleet.CheckTCP:
-		return k.connect(ctx, t)
+		return "", k.connect(ctx, t)
 	case fleet.CheckHTTP:
-		return k.get(ctx, t)
+		return "", k.get(ctx, t)
 	case fleet.CheckExec:
 		return k.run(ctx, t)
 	}
-	return probe.LocalError{Err: fmt.Errorf("unknown kind of check %q", t.Spec.Kind)}
+	return "", probe.LocalError{Err: fmt.Errorf("unknown kind of check %q", t.Spec.Kind)}
 }
 
 // connect opens a connection and drops it. The reset spares both ends the wait after an orderly close.
 func (k asker) connect(ctx context.Context, t probe.Target) error {
-	conn, err := k.dial(ctx, t)
+	conn, err := k.dial(ctx, t, t.Spec.Port)
 	if err != nil {
 		return err
 	}
@@ -100,39 +108,27 @@ func (k asker) connect(ctx context.Context, t probe.Target) error {
 	return conn.Close()
 }
 
-func (k asker) dial(ctx context.Context, t probe.Target) (net.Conn, error) {
-	if t.Spec.Port < 1 || t.Spec.Port > 65535 {
-		return nil, probe.LocalError{Err: fmt.Errorf("port %d", t.Spec.Port)}
+func (k asker) dial(ctx context.Context, t probe.Target, port int) (net.Conn, error) {
+	if port < 1 || port > 65535 {
+		return nil, probe.LocalError{Err: fmt.Errorf("port %d", port)}
 	}
-	return k.transport.Dial(ctx, "tcp", netip.AddrPortFrom(t.Address, uint16(t.Spec.Port)).String())
-}
-
-// run executes the target's program. Its output stays out of the detail: it may hold a secret.
-func (k asker) run(ctx context.Context, t probe.Target) error {
-	if len(t.Spec.Exec) == 0 {
-		return probe.LocalError{Err: errors.New("no program")}
-	}
-	replace := strings.NewReplacer("{ip}", t.Address.String(), "{name}", string(t.Machine), "{id}", string(t.Instance))
-	argv := make([]string, len(t.Spec.Exec))
-	for i, arg := range t.Spec.Exec {
-		argv[i] = replace.Replace(arg)
-	}
-	code, _, err := k.transport.Run(ctx, argv)
-	if err == nil && code != 0 {
-		err = failure{fleet.ResultExit, "exit code " + strconv.Itoa(code)}
-	}
-	return err
+	return k.transport.Dial(ctx, "tcp", netip.AddrPortFrom(t.Address, uint16(port)).String())
 }
 
 // weigh turns the end of a probe into an answer. At the instant of its timeout a probe has timed out; an answer that
 // was read only later may have been there in time, so it says nothing, and neither does an end that is long overdue.
 func weigh(err, ended error, took, limit time.Duration) answer {
-	var local probe.LocalError
+	var (
+		local probe.LocalError
+		none  notConnected
+	)
 	switch {
 	case took > limit+overrun, err == nil && took > limit:
 		return answer{reason: fleet.ResultLate, detail: "read too late"}
 	case errors.As(err, &local):
 		return answer{reason: fleet.ResultLocal, detail: brief(local.Err)}
+	case errors.As(err, &none):
+		return answer{reason: fleet.ResultNotConnected, detail: string(classify(none.err).reason)}
 	case took >= limit:
 		return answer{reason: fleet.ResultTimeout}
 	case err == nil:

@@ -29,7 +29,7 @@ func (c *counter) Ping(context.Context, netip.Addr) error {
 
 func (c *counter) Dial(context.Context, string, string) (net.Conn, error) { return nil, net.ErrClosed }
 
-func (c *counter) Run(context.Context, []string) (int, string, error) { return 0, "", nil }
+func (c *counter) Run(context.Context, probe.Program) (int, string, error) { return 0, "", nil }
 
 // BenchmarkEngine is the cost of one check that changes nothing, without the network's: 5,000 targets are asked five times
 // a second, so ns/op says nothing; cpu-us/check is the CPU of the whole process.
@@ -46,7 +46,7 @@ func BenchmarkEngine(b *testing.B) {
 		targets = append(targets, probe.Target{
 			ID:      probe.ID{Machine: fleet.Name("web").Machine(i + 1), Check: "alive"},
 			Address: netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}),
-			Spec: fleet.Check{
+			Spec: &fleet.Check{
 				Kind: fleet.CheckPing, Every: 200 * time.Millisecond, Timeout: 100 * time.Millisecond, DownAfter: 3, UpAfter: 1,
 			},
 		})

@@ -101,7 +101,6 @@ func (b *book) set(targets []probe.Target, now time.Time) {
 		if len(changed) > manyAtOnce {
 			first = now.Add(share(want.ID, min(want.Spec.Every, spreadOver)))
 		}
-		want.Spec.Exec = slices.Clone(want.Spec.Exec)
 		b.restart(want, first, now)
 	}
 }
@@ -140,9 +139,8 @@ func (b *book) restart(want probe.Target, first, now time.Time) {
 
 // same reports whether the target may go on undisturbed. Another instance is another target, whatever its address.
 func same(x, y probe.Target) bool {
-	exec := slices.Equal(x.Spec.Exec, y.Spec.Exec)
-	x.Spec.Exec, y.Spec.Exec = nil, nil
-	return exec && reflect.DeepEqual(x, y)
+	return x.ID == y.ID && x.Instance == y.Instance && x.Address == y.Address && x.Epoch == y.Epoch &&
+		(x.Spec == y.Spec || reflect.DeepEqual(x.Spec, y.Spec))
 }
 
 // halt ends what waits or flies for the target.
@@ -348,7 +346,7 @@ func (t *target) slotFrom(origin, from time.Time) time.Time {
 func (t *target) every() time.Duration { return max(t.Spec.Every, time.Millisecond) }
 
 // limitOf guards against a timeout that nobody validated.
-func limitOf(c fleet.Check) time.Duration {
+func limitOf(c *fleet.Check) time.Duration {
 	if c.Timeout > 0 {
 		return c.Timeout
 	}

@@ -78,7 +78,7 @@ func pinged(n int, every time.Duration) probe.Target {
 	return probe.Target{
 		ID:      probe.ID{Machine: fleet.Name("web").Machine(n), Check: "alive"},
 		Address: netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}),
-		Spec: fleet.Check{
+		Spec: &fleet.Check{
 			Name: "alive", Kind: fleet.CheckPing, Every: every, Timeout: every / 2, DownAfter: 1, UpAfter: 1,
 		},
 	}

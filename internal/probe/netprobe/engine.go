@@ -17,7 +17,8 @@ type Options struct {
 	// Workers is the greatest number of probes in flight, 4096 by default. Targets x timeout / interval must stay below
 	// it, or a great outage shows as unknown.
 	Workers int
-	// Roots are the authorities that sign the certificates of https targets; nil means the system's.
+	// Roots are the authorities that sign the certificates of https targets; nil means the
+	// system's. A check can name its own.
 	Roots *x509.CertPool
 }
 
@@ -48,7 +49,7 @@ func New(transport probe.Transport, options Options) *Engine {
 		workers = 4096
 	}
 	return &Engine{
-		asker:    asker{transport: transport, roots: options.Roots},
+		asker:    newAsker(transport, options.Roots),
 		workers:  workers,
 		commands: make(chan command),
 		answers:  make(chan *attempt, workers),

@@ -32,7 +32,7 @@ func pinged(machine int, every, timeout time.Duration) probe.Target {
 	return probe.Target{
 		ID:      probe.ID{Machine: fleet.Name("web").Machine(machine), Check: "alive"},
 		Address: netip.AddrFrom4([4]byte{10, 0, byte(machine >> 8), byte(machine)}),
-		Spec: fleet.Check{
+		Spec: &fleet.Check{
 			Name: "alive", Kind: fleet.CheckPing, Every: every, Timeout: timeout, DownAfter: 1, UpAfter: 1,
 		},
 	}

@@ -3,7 +3,6 @@ package netprobe
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
 	"syscall"
 	"time"
@@ -22,84 +22,216 @@ import (
 
 const (
 	userAgent = "hale"
-	// maxHead bounds what is read of an answer. Its body is not read at all: the status says what was asked for.
+	// maxHead bounds what is read of an answer's head, in bytes.
 	maxHead = 64 << 10
+	// maxBody bounds what is read of its body, where a pattern is looked for; otherwise nothing is.
+	maxBody = 64 << 10
 	// maxInterim bounds the answers with a status of 1xx before the real one.
 	maxInterim = 5
 )
 
-// get asks for the page over a fresh connection. Written by hand over net/http's parser: a client would add two
-// goroutines and a pool to each probe, and a name for the server's certificate would need a client of its own.
+// notConnected marks the failure to connect at all, where the check does not count it.
+type notConnected struct{ err error }
+
+// Error implements error.
+func (e notConnected) Error() string { return "not connected: " + e.err.Error() }
+
+// Unwrap returns the cause.
+func (e notConnected) Unwrap() error { return e.err }
+
+// get asks for the page and follows redirects as far as the check allows. Written by hand over net/http's parser: a client would
+// add two goroutines and a pool to each probe, and a name for the server's certificate would need a client of its own.
 func (k asker) get(ctx context.Context, t probe.Target) error {
-	req, err := request(t)
+	v, err := firstVisit(t)
 	if err != nil {
 		return probe.LocalError{Err: err}
 	}
-	conn, err := k.dial(ctx, t)
+	for range t.Spec.HTTP.Redirects {
+		next, err := k.visit(ctx, t, v)
+		if err != nil || next == nil {
+			return err
+		}
+		v = *next
+	}
+	next, err := k.visit(ctx, t, v)
+	if err == nil && next != nil {
+		err = failure{fleet.ResultStatus, "one redirect too many"}
+	}
+	return err
+}
+
+// visit asks for one page over a fresh connection to the target. It returns where a redirect leads, if it leads to the target again.
+func (k asker) visit(ctx context.Context, t probe.Target, v visit) (*visit, error) {
+	conn, err := k.dial(ctx, t, v.port)
 	if err != nil {
-		return err
+		return nil, unlessIgnored(t.Spec, err)
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 
-	if req.URL.Scheme == "https" {
-		secure := tls.Client(conn, &tls.Config{ServerName: serverName(t), RootCAs: k.roots, MinVersion: tls.VersionTLS12})
-		if err := secure.HandshakeContext(ctx); err != nil {
-			return handshakeError(err)
+	if v.url.Scheme == "https" {
+		secure, err := k.secure(ctx, conn, t)
+		if err != nil {
+			return nil, err
 		}
 		conn = secure // closed with its connection: an orderly good-bye is not worth a wait
 	}
+	req := v.request(t)
 	if err := req.Write(conn); err != nil {
-		return exchangeError(err)
+		return nil, exchangeError(err)
 	}
-	status, err := readStatus(conn, req)
+	resp, err := readAnswer(conn, req, t.Spec.HTTP.Body != "") //nolint:bodyclose // closing would read on; the connection is closed instead
 	if err != nil {
-		return exchangeError(err)
+		return nil, exchangeError(err)
 	}
-	if status < 200 || status > 299 {
-		return failure{fleet.ResultStatus, strconv.Itoa(status)}
-	}
-	return nil
+	return v.judge(t, resp, k.patterns)
 }
 
-func request(t probe.Target) (*http.Request, error) {
+// unlessIgnored says what a connection that could not be made means. What is our own fault is so in any case.
+func unlessIgnored(c *fleet.Check, err error) error {
+	var local probe.LocalError
+	if c.HTTP.NoConnection == fleet.NoConnectionIgnore && !errors.As(err, &local) {
+		return notConnected{err}
+	}
+	return err
+}
+
+// visit is one page of the target.
+type visit struct {
+	url  *url.URL // its host is the target's
+	port int
+}
+
+func firstVisit(t probe.Target) (visit, error) {
 	path := t.Spec.HTTP.Path
 	if path == "" {
 		path = "/"
 	}
 	u, err := url.ParseRequestURI(path)
 	if err != nil {
-		return nil, err
+		return visit{}, err
 	}
 	u.Scheme = t.Spec.HTTP.Scheme
 	if u.Scheme == "" {
 		u.Scheme = "http"
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("scheme %q", u.Scheme)
+		return visit{}, fmt.Errorf("scheme %q", u.Scheme)
 	}
-	u.Host = authority(t, u.Scheme)
-	return &http.Request{
-		Method: http.MethodGet, URL: u, Host: t.Spec.HTTP.Host,
+	u.Host = authority(t, u.Scheme, t.Spec.Port)
+	return visit{u, t.Spec.Port}, nil
+}
+
+func (v visit) request(t probe.Target) *http.Request {
+	h := &t.Spec.HTTP
+	req := &http.Request{
+		Method: http.MethodGet, URL: v.url, Host: h.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: true,
 		Header: http.Header{"User-Agent": {userAgent}, "Accept": {"*/*"}},
-	}, nil
+	}
+	if h.Method != "" {
+		req.Method = h.Method
+	}
+	for _, line := range h.Headers {
+		req.Header.Set(line.Name, line.Value)
+	}
+	return req
+}
+
+// judge says whether the answer is a good one, or where it leads.
+func (v visit) judge(t probe.Target, resp *http.Response, patterns *cache[*regexp.Regexp]) (*visit, error) {
+	h := &t.Spec.HTTP
+	switch {
+	case h.Accepts(resp.StatusCode):
+	case h.Redirects > 0 && resp.StatusCode >= 301 && resp.StatusCode <= 308 && resp.Header.Get("Location") != "":
+		next := v.follow(t, resp.Header.Get("Location"))
+		if next == nil {
+			return nil, failure{fleet.ResultStatus, strconv.Itoa(resp.StatusCode) + ", and it leads elsewhere"}
+		}
+		return next, nil
+	default:
+		return nil, failure{fleet.ResultStatus, strconv.Itoa(resp.StatusCode)}
+	}
+	if h.Body == "" {
+		return nil, nil
+	}
+	pattern, err := patterns.get(h.Body, regexp.Compile)
+	if err != nil {
+		return nil, probe.LocalError{Err: err}
+	}
+	return nil, match(resp.Body, pattern)
+}
+
+// follow returns the page that a redirect names, or nil when it is not on the target itself: the same name, and the same port unless
+// it leads from http to https. A probe never goes where somebody else sends it, and never back to plain text.
+func (v visit) follow(t probe.Target, location string) *visit {
+	u, err := v.url.Parse(location)
+	if err != nil || u.User != nil {
+		return nil
+	}
+	name := u.Hostname()
+	if name != hostName(t) && name != t.Address.WithZone("").String() {
+		return nil
+	}
+	port := map[string]int{"http": 80, "https": 443}[u.Scheme]
+	if text := u.Port(); text != "" {
+		if port, err = strconv.Atoi(text); err != nil {
+			return nil
+		}
+	} else if u.Scheme == v.url.Scheme && u.Host == v.url.Host {
+		port = v.port
+	}
+	safer := v.url.Scheme == "http" && u.Scheme == "https"
+	if !safer && (u.Scheme != v.url.Scheme || port != v.port) {
+		return nil
+	}
+	u.Host, u.Fragment = authority(t, u.Scheme, port), ""
+	return &visit{u, port}
+}
+
+// match looks for the pattern in the beginning of the body, and reads hardly further than it must.
+func match(body io.Reader, pattern *regexp.Regexp) error {
+	r := &keen{from: bufio.NewReader(io.LimitReader(body, maxBody))}
+	found := pattern.MatchReader(r)
+	switch {
+	case r.err != nil && r.err != io.EOF: //nolint:errorlint // io.EOF is never wrapped by a reader
+		return exchangeError(r.err)
+	case !found:
+		return failure{fleet.ResultBody, "the pattern is not in it"}
+	}
+	return nil
+}
+
+// keen reads runes and remembers why it ended, which regexp does not tell.
+type keen struct {
+	from *bufio.Reader
+	err  error
+}
+
+// ReadRune implements io.RuneReader.
+func (k *keen) ReadRune() (r rune, size int, err error) {
+	r, size, err = k.from.ReadRune()
+	if err != nil {
+		k.err = err
+	}
+	return r, size, err
 }
 
 // authority is the address as a URL and a Host header have it: without the scheme's own port, and IPv6 in brackets.
-func authority(t probe.Target, scheme string) string {
+func authority(t probe.Target, scheme string, port int) string {
 	host := t.Address.WithZone("")
-	if scheme == "http" && t.Spec.Port == 80 || scheme == "https" && t.Spec.Port == 443 {
+	if scheme == "http" && port == 80 || scheme == "https" && port == 443 {
 		if host.Is6() {
 			return "[" + host.String() + "]"
 		}
 		return host.String()
 	}
-	return netip.AddrPortFrom(host, uint16(t.Spec.Port)).String() //nolint:gosec // dial refuses other ports
+	return netip.AddrPortFrom(host, uint16(port)).String() //nolint:gosec // dial refuses other ports
 }
 
-func serverName(t probe.Target) string {
+// hostName is the name by which the target is asked: that of the check, or else its address.
+func hostName(t probe.Target) string {
 	name := t.Spec.HTTP.Host
 	if host, _, err := net.SplitHostPort(name); err == nil {
 		name = host
@@ -110,27 +242,23 @@ func serverName(t probe.Target) string {
 	return name
 }
 
-// readStatus returns the status of the final answer.
-func readStatus(conn net.Conn, req *http.Request) (int, error) {
-	r := bufio.NewReaderSize(io.LimitReader(conn, maxHead), 2048)
+// readAnswer returns the final answer. Its body can be read to its bound, if it is wanted at all.
+func readAnswer(conn net.Conn, req *http.Request, body bool) (*http.Response, error) {
+	most := int64(maxHead)
+	if body {
+		most += maxBody
+	}
+	r := bufio.NewReaderSize(io.LimitReader(conn, most), 2048)
 	for range maxInterim {
-		resp, err := http.ReadResponse(r, req) //nolint:bodyclose // closing would read on; the connection is closed instead
+		resp, err := http.ReadResponse(r, req)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		if resp.StatusCode >= 200 || resp.StatusCode == http.StatusSwitchingProtocols {
-			return resp.StatusCode, nil
+			return resp, nil
 		}
 	}
-	return 0, failure{fleet.ResultProtocol, "too many interim answers"}
-}
-
-// handshakeError leaves the network's errors as they are and calls all others TLS.
-func handshakeError(err error) error {
-	if ofNetwork(err) {
-		return err
-	}
-	return failure{fleet.ResultTLS, brief(err)}
+	return nil, failure{fleet.ResultProtocol, "too many interim answers"}
 }
 
 // exchangeError leaves the network's errors as they are; all others are answers that were not asked for.

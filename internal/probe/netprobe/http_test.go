@@ -28,7 +28,7 @@ func page(address string, port int, h fleet.HTTPCheck) probe.Target {
 	return probe.Target{
 		ID:      probe.ID{Machine: "web-1", Check: "page"},
 		Address: netip.MustParseAddr(address),
-		Spec: fleet.Check{
+		Spec: &fleet.Check{
 			Name: "page", Kind: fleet.CheckHTTP, Port: port, HTTP: h,
 			Every: 5 * time.Second, Timeout: time.Second, DownAfter: 1, UpAfter: 1,
 		},

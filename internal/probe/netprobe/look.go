@@ -26,8 +26,9 @@ func (k asker) insist(parent context.Context, t probe.Target) answer {
 	answers, pending := make(chan answer), 0
 	ask := func(within time.Duration) {
 		pending++
-		again := t
-		again.Spec.Timeout = within
+		again, spec := t, *t.Spec
+		spec.Timeout = within
+		again.Spec = &spec
 		go func() { // it ends with ctx
 			a := k.askBounded(ctx, again)
 			select {

@@ -217,7 +217,7 @@ func TestProgramsRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			code, output, err := n.Run(t.Context(), tc.argv)
+			code, output, err := n.Run(t.Context(), probe.Program{Args: tc.argv})
 			if err != nil || code != tc.code || output != tc.output {
 				t.Errorf("code %d, output %q, error %v; want %d, %q", code, output, err, tc.code, tc.output)
 			}
@@ -230,7 +230,7 @@ func TestProgramThatDoesNotExistIsLocal(t *testing.T) {
 	n := network(t)
 	for _, argv := range [][]string{nil, {"/nowhere/at/all"}, {"no-such-program"}, {t.TempDir()}} {
 		var local probe.LocalError
-		if _, _, err := n.Run(t.Context(), argv); !errors.As(err, &local) {
+		if _, _, err := n.Run(t.Context(), probe.Program{Args: argv}); !errors.As(err, &local) {
 			t.Errorf("%q: %v, want a local error", argv, err)
 		}
 	}
@@ -243,9 +243,9 @@ func TestTimeoutKillsTheWholeGroup(t *testing.T) {
 	n := network(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	_, _, err := n.Run(ctx, []string{
+	_, _, err := n.Run(ctx, probe.Program{Args: []string{
 		"sh", "-c", `sleep 1000 & a=$!; (trap "" TERM INT HUP; sleep 1000) & echo $$ $a $! >"$0.new"; mv "$0.new" "$0"; wait`, file,
-	})
+	}})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a program that hangs: %v, want its context's error", err)
 	}
@@ -267,7 +267,7 @@ func TestLeftBehindChildrenAreKilled(t *testing.T) {
 	t.Parallel()
 	n := network(t)
 	begun := time.Now()
-	code, output, err := n.Run(t.Context(), []string{"sh", "-c", "sleep 1000 & echo $!"})
+	code, output, err := n.Run(t.Context(), probe.Program{Args: []string{"sh", "-c", "sleep 1000 & echo $!"}})
 	if err != nil || code != 0 {
 		t.Fatalf("code %d, error %v", code, err)
 	}
@@ -307,7 +307,7 @@ func TestTooManyProgramsAreLocal(t *testing.T) {
 	for range places {
 		// Ends with its context; awaited below.
 		go func() {
-			_, _, err := n.Run(ctx, []string{"sh", "-c", `echo x >>"$0"; exec sleep 1000`, file})
+			_, _, err := n.Run(ctx, probe.Program{Args: []string{"sh", "-c", `echo x >>"$0"; exec sleep 1000`, file}})
 			ended <- err
 		}()
 	}
@@ -318,7 +318,7 @@ func TestTooManyProgramsAreLocal(t *testing.T) {
 	var local probe.LocalError
 	short, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
-	if _, _, err := n.Run(short, []string{"true"}); !errors.As(err, &local) {
+	if _, _, err := n.Run(short, probe.Program{Args: []string{"true"}}); !errors.As(err, &local) {
 		t.Errorf("a program that got no place: %v, want a local error", err)
 	}
 
@@ -328,7 +328,7 @@ func TestTooManyProgramsAreLocal(t *testing.T) {
 			t.Errorf("a program that was cut short: %v", err)
 		}
 	}
-	if code, _, err := n.Run(t.Context(), []string{"true"}); code != 0 || err != nil {
+	if code, _, err := n.Run(t.Context(), probe.Program{Args: []string{"true"}}); code != 0 || err != nil {
 		t.Errorf("afterwards: code %d, %v", code, err)
 	}
 }

@@ -21,7 +21,7 @@ func TestProgramThatHadToWaitIsLocal(t *testing.T) {
 		ended := make(chan error, 1)
 		// Ends with its context; awaited below.
 		go func() {
-			_, _, err := n.Run(ctx, []string{"sleep", "1000"})
+			_, _, err := n.Run(ctx, probe.Program{Args: []string{"sleep", "1000"}})
 			ended <- err
 		}()
 		synctest.Wait()

@@ -27,10 +27,11 @@ func meaningOf(r fleet.ResultReason) meaning {
 	switch r {
 	case fleet.ResultOK:
 		return meansSuccess
-	case fleet.ResultTimeout, fleet.ResultRefused, fleet.ResultUnreachable, fleet.ResultStatus,
+	case fleet.ResultTimeout, fleet.ResultRefused, fleet.ResultUnreachable, fleet.ResultStatus, fleet.ResultBody,
 		fleet.ResultProtocol, fleet.ResultTLS, fleet.ResultExit:
 		return meansFailure
-	case fleet.ResultNone, fleet.ResultNoAddress, fleet.ResultLocal, fleet.ResultLate, fleet.ResultIsolated:
+	case fleet.ResultNone, fleet.ResultNoAddress, fleet.ResultLocal, fleet.ResultLate, fleet.ResultIsolated, fleet.ResultUndecided,
+		fleet.ResultNotConnected:
 	}
 	return meansNothing
 }
@@ -47,14 +48,14 @@ type tally struct {
 }
 
 // fadeAfter is how long a standing lasts when no result says anything.
-func fadeAfter(c fleet.Check) time.Duration {
+func fadeAfter(c *fleet.Check) time.Duration {
 	return time.Duration(atLeastOne(c.DownAfter)+1)*c.Every + c.Timeout
 }
 
 func newTally() tally { return tally{standing: fleet.StandingUnknown} }
 
 // add counts one result and returns the tally after it.
-func (t tally) add(r result, c fleet.Check) tally {
+func (t tally) add(r result, c *fleet.Check) tally {
 	if !t.heard.IsZero() && r.at.Sub(t.heard) >= fadeAfter(c) {
 		t = newTally()
 		t.reason, t.detail = fleet.ResultLate, "nothing known for too long"
@@ -75,7 +76,7 @@ func (t tally) add(r result, c fleet.Check) tally {
 // differs reports whether an edge lies between the two.
 func (t tally) differs(o tally) bool { return t.standing != o.standing || t.reason != o.reason }
 
-func (t tally) success(r result, c fleet.Check) tally {
+func (t tally) success(r result, c *fleet.Check) tally {
 	t.heard, t.fails = r.at, 0
 	t.oks++
 	recovered := t.standing == fleet.StandingFailing && t.wasUp
@@ -85,7 +86,7 @@ func (t tally) success(r result, c fleet.Check) tally {
 	return t
 }
 
-func (t tally) failure(r result, c fleet.Check) tally {
+func (t tally) failure(r result, c *fleet.Check) tally {
 	t.heard, t.oks = r.at, 0
 	t.fails++
 	t.reason, t.detail = r.reason, r.detail

@@ -10,7 +10,7 @@ import (
 )
 
 // standingByHistory is the dumb twin of tally: it reads the whole history anew, for results that are never too far apart.
-func standingByHistory(history []fleet.ResultReason, c fleet.Check) fleet.Standing {
+func standingByHistory(history []fleet.ResultReason, c *fleet.Check) fleet.Standing {
 	standing, up := fleet.StandingUnknown, false
 	for i, r := range history {
 		switch meaningOf(r) {
@@ -50,7 +50,7 @@ func rowEndingAt(history []fleet.ResultReason, i int) int {
 func TestTallyAgreesWithHistory(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		c := fleet.Check{
+		c := &fleet.Check{
 			Every: time.Hour, Timeout: time.Minute,
 			DownAfter: rapid.IntRange(1, 4).Draw(t, "down_after"),
 			UpAfter:   rapid.IntRange(1, 4).Draw(t, "up_after"),
@@ -72,7 +72,7 @@ func TestTallyAgreesWithHistory(t *testing.T) {
 
 func TestStandingFadesAtItsInstant(t *testing.T) {
 	t.Parallel()
-	c := fleet.Check{Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 2}
+	c := &fleet.Check{Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 2}
 	start := time.Now()
 	up := newTally()
 	for range 2 {
@@ -101,7 +101,7 @@ func TestStandingFadesAtItsInstant(t *testing.T) {
 
 func TestOldFailuresDoNotCountAfterBlindness(t *testing.T) {
 	t.Parallel()
-	c := fleet.Check{Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 1}
+	c := &fleet.Check{Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 1}
 	at := time.Now()
 	got := newTally()
 	for range 2 {

@@ -131,7 +131,7 @@ func pinged(n int) probe.Target {
 		ID:      probe.ID{Machine: fleet.Name("web").Machine(n), Check: "alive"},
 		Address: address(n),
 		Epoch:   1,
-		Spec: fleet.Check{
+		Spec: &fleet.Check{
 			Name: "alive", Kind: fleet.CheckPing, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 1,
 		},
 	}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"syscall"
 	"testing/synctest"
 	"time"
@@ -89,6 +90,36 @@ func httpAnswers(s *stage) {
 	}
 }
 
+// httpDemands asks for more than any 2xx: the answers are the same, what they mean is the check's affair.
+func httpDemands(s *stage) {
+	n := 0
+	ask := func(check fleet.HTTPCheck, answer Answer, want string) {
+		n++
+		a := paged(n, "http")
+		check.Scheme, check.Path = "http", "/"
+		a.Spec.HTTP = check
+		s.net.Script(a.Address, answer)
+		s.engine.Set(a)
+		s.pass(time.Minute)
+		if e := s.now(a.ID); string(e.Standing)+" "+string(e.Result) != want {
+			s.t.Errorf("%+v: %s %s (%s), want %s", check, e.Standing, e.Result, e.Detail, want)
+		}
+	}
+	s.listen()
+	codes := fleet.HTTPCheck{Status: []fleet.StatusRange{{First: 401, Last: 401}, {First: 500, Last: 599}}}
+	ask(codes, Status(401), "up ok")
+	ask(codes, Status(503), "up ok")
+	ask(codes, Status(200), "down status")
+	passing := fleet.HTTPCheck{Body: `"status": *"pass`}
+	ask(passing, Page(`{"status": "passing"}`), "up ok")
+	ask(passing, Page(`{"status": "failing"}`), "down body")
+	ask(passing, Status(503), "down status")
+	ignoring := fleet.HTTPCheck{NoConnection: fleet.NoConnectionIgnore}
+	ask(ignoring, Answer{Err: syscall.ECONNREFUSED}, "unknown not-connected")
+	ask(ignoring, Silent(), "unknown not-connected")
+	ask(ignoring, Answer{Serve: hang}, "down timeout")
+}
+
 func hang(conn net.Conn) {
 	defer conn.Close()
 	b := make([]byte, 1024)
@@ -157,7 +188,7 @@ func program(n int) probe.Target {
 	a := pinged(n)
 	a.Instance = "4711"
 	a.Spec.Kind, a.Spec.Every, a.Spec.Timeout = fleet.CheckExec, 20*time.Second, 15*time.Second
-	a.Spec.Exec = []string{"ask", "{ip}", "--name={name}", "{id}"}
+	a.Spec.Exec.Command = []string{"ask", "{ip}", "--name={name}", "{id}"}
 	return a
 }
 
@@ -186,13 +217,32 @@ func programArguments(s *stage) {
 	s.engine.Set(a)
 	s.pass(time.Second)
 	want := []string{"ask", a.Address.String(), "--name=web-1", "4711"}
-	if got := s.net.Programs(); len(got) != 1 || !slices.Equal(got[0], want) {
+	if got := s.net.Programs(); len(got) != 1 || !slices.Equal(got[0].Args, want) {
 		s.t.Errorf("ran %q, want once %q", got, want)
 	}
 	s.engine.Set(b)
 	s.pass(2 * time.Minute)
 	s.told(a.ID, "up ok")
 	s.told(b.ID, "failing exit", "down exit")
+}
+
+// exitCodes are those of monitoring plugins: a warning is what the check makes of it, and who cannot tell says nothing.
+func exitCodes(s *stage) {
+	s.listen()
+	for code, want := range []string{"up ok", "down exit", "down exit", "unknown undecided", "down exit"} {
+		a, lenient := program(2*code+1), program(2*code+2)
+		lenient.Spec.Exec.Warning = fleet.WarningOK
+		s.net.Script(a.Address, Answer{Code: code, Output: "said\n"})
+		s.net.Script(lenient.Address, Answer{Code: code, Output: "said\n"})
+		s.engine.Set(a, lenient)
+		s.pass(2 * time.Minute)
+		if code == 1 {
+			s.told(lenient.ID, "up ok")
+		}
+		if e := s.now(a.ID); string(e.Standing)+" "+string(e.Result) != want || !strings.HasSuffix(e.Detail, "said") {
+			s.t.Errorf("code %d: %s %s (%s), want %s and what the program said", code, e.Standing, e.Result, e.Detail, want)
+		}
+	}
 }
 
 func noAddress(s *stage) {

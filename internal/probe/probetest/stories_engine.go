@@ -218,7 +218,9 @@ func changedSpec(s *stage) {
 	s.listen()
 	s.engine.Set(a)
 	s.pass(time.Minute)
-	a.Spec.DownAfter = 2
+	spec := *a.Spec
+	spec.DownAfter = 2
+	a.Spec = &spec
 	changed := time.Now()
 	s.engine.Set(a)
 	s.pass(time.Minute)

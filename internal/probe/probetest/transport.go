@@ -16,11 +16,12 @@ import (
 
 // Answer is how a Transport treats one probe. The zero value succeeds at once.
 type Answer struct {
-	After time.Duration       // from the probe's start
-	Err   error               // what Ping, Dial or Run returns
-	Deaf  bool                // do not let go when the probe's context ends
-	Code  int                 // Run's exit code
-	Serve func(conn net.Conn) // Dial's other end; it closes conn. Nil closes it at once.
+	After  time.Duration       // from the probe's start
+	Err    error               // what Ping, Dial or Run returns
+	Deaf   bool                // do not let go when the probe's context ends
+	Code   int                 // Run's exit code
+	Output string              // what the program of Run says
+	Serve  func(conn net.Conn) // Dial's other end; it closes conn. Nil closes it at once.
 }
 
 // Silent never answers.
@@ -29,6 +30,17 @@ func Silent() Answer { return Answer{After: 1000 * time.Hour} }
 // Status answers an HTTP request with the status, and with a redirect's target where there has to be one.
 func Status(code int) Answer {
 	return Answer{Serve: func(conn net.Conn) { serveStatus(conn, code) }}
+}
+
+// Page answers an HTTP request with status 200 and the body.
+func Page(body string) Answer {
+	return Answer{Serve: func(conn net.Conn) {
+		defer conn.Close()
+		if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
+			return
+		}
+		_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	}}
 }
 
 func serveStatus(conn net.Conn, code int) {
@@ -44,7 +56,7 @@ type Transport struct {
 	mu       sync.Mutex
 	scripts  map[netip.Addr][]Answer
 	starts   map[netip.Addr][]time.Time
-	programs [][]string
+	programs []probe.Program
 }
 
 var _ probe.Transport = (*Transport)(nil)
@@ -68,8 +80,8 @@ func (x *Transport) Starts(address netip.Addr) []time.Time {
 	return slices.Clone(x.starts[address])
 }
 
-// Programs returns the arguments of every Run.
-func (x *Transport) Programs() [][]string {
+// Programs returns what every Run was given.
+func (x *Transport) Programs() []probe.Program {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Clone(x.programs)
@@ -100,12 +112,12 @@ func (x *Transport) Dial(ctx context.Context, _, address string) (net.Conn, erro
 }
 
 // Run implements probe.Transport. The script is that of the first argument that is an address.
-func (x *Transport) Run(ctx context.Context, argv []string) (int, string, error) {
+func (x *Transport) Run(ctx context.Context, p probe.Program) (int, string, error) {
 	x.mu.Lock()
-	x.programs = append(x.programs, slices.Clone(argv))
+	x.programs = append(x.programs, probe.Program{Args: slices.Clone(p.Args), Env: slices.Clone(p.Env)})
 	x.mu.Unlock()
 	var address netip.Addr
-	for _, arg := range argv {
+	for _, arg := range p.Args {
 		if a, err := netip.ParseAddr(arg); err == nil {
 			address = a
 			break
@@ -115,7 +127,7 @@ func (x *Transport) Run(ctx context.Context, argv []string) (int, string, error)
 	if err := await(ctx, a); err != nil {
 		return 0, "", err
 	}
-	return a.Code, "", nil
+	return a.Code, a.Output, nil
 }
 
 // begin notes a probe's start and takes the next answer of its script.

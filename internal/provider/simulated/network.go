@@ -205,11 +205,11 @@ func (w *World) release(c *conn) {
 }
 
 // Run implements probe.Transport. Without Options.Run it judges instead of running: exit code 0 when the machines
-// named in argv, by address or id, are all healthy by truth, and 1 when one is not. It is a LocalError when argv
-// names none.
-func (w *World) Run(ctx context.Context, argv []string) (int, string, error) {
+// named in its arguments, by address or id, are all healthy by truth, and 1 when one is not. It is a LocalError when they
+// name none.
+func (w *World) Run(ctx context.Context, p probe.Program) (int, string, error) {
 	if w.options.Run != nil {
-		return w.options.Run(ctx, argv)
+		return w.options.Run(ctx, p)
 	}
 	if err := ctx.Err(); err != nil {
 		return 0, "", err
@@ -217,7 +217,7 @@ func (w *World) Run(ctx context.Context, argv []string) (int, string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now, named := time.Now(), 0
-	for _, arg := range argv {
+	for _, arg := range p.Args {
 		g, ok := w.named(arg)
 		if !ok {
 			continue
@@ -228,7 +228,7 @@ func (w *World) Run(ctx context.Context, argv []string) (int, string, error) {
 		}
 	}
 	if named == 0 {
-		return 0, "", probe.LocalError{Err: fmt.Errorf("a simulated program must name a simulated machine: %q", argv)}
+		return 0, "", probe.LocalError{Err: fmt.Errorf("a simulated program must name a simulated machine: %q", p.Args)}
 	}
 	return 0, "", nil
 }

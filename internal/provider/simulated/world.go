@@ -22,6 +22,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/probe"
 )
 
 // Options describe a world. The zero value is one host whose machines boot in two seconds.
@@ -47,7 +48,7 @@ type Options struct {
 	// Seed decides whatever is left to chance, and tells this world's identity from another's.
 	Seed uint64
 	// Run answers exec checks. Default: see World.Run.
-	Run func(ctx context.Context, argv []string) (code int, output string, err error)
+	Run func(ctx context.Context, p probe.Program) (code int, output string, err error)
 }
 
 // World is the truth about a simulated installation.

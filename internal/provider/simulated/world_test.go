@@ -284,16 +284,16 @@ func TestDeadMachineLeavesItsConnectionsSilent(t *testing.T) {
 func TestExecChecksAreJudgedByTruth(t *testing.T) {
 	play(t, simulated.Options{}, func(s *stage) {
 		o := s.build("a")
-		argv := []string{"/usr/lib/check", s.see(o.Ref).Address.String()}
-		if code, _, err := s.world.Run(s.moment(), argv); code != 0 || err != nil {
+		p := probe.Program{Args: []string{"/usr/lib/check", s.see(o.Ref).Address.String()}}
+		if code, _, err := s.world.Run(s.moment(), p); code != 0 || err != nil {
 			s.Errorf("healthy: code %d, %v", code, err)
 		}
 		s.inject(simulated.Broken{Instance: "a", Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
-		if code, _, err := s.world.Run(s.moment(), argv); code != 1 || err != nil {
+		if code, _, err := s.world.Run(s.moment(), p); code != 1 || err != nil {
 			s.Errorf("broken: code %d, %v", code, err)
 		}
 		var local probe.LocalError
-		if _, _, err := s.world.Run(s.moment(), []string{"/bin/true"}); !errors.As(err, &local) {
+		if _, _, err := s.world.Run(s.moment(), probe.Program{Args: []string{"/bin/true"}}); !errors.As(err, &local) {
 			s.Errorf("a program about nothing: %v, want a LocalError", err)
 		}
 	})

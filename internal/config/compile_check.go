@@ -1,0 +1,208 @@
+package config
+
+import (
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"hale/internal/fleet"
+)
+
+func (c *fleetCompiler) checks() []fleet.Check {
+	var checks []fleet.Check
+	for _, n := range c.draft.checks.value {
+		if fleet.CheckName(n.name) == fleet.ProviderTerm {
+			c.add(n.spot, "stands for the provider's own word in unhealthy_when", "choose another name")
+		}
+		if n.ok {
+			checks = append(checks, c.check(n))
+		}
+	}
+	slices.SortFunc(checks, func(a, b fleet.Check) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	return checks
+}
+
+func (c *fleetCompiler) check(n named[checkDraft]) fleet.Check {
+	d := n.value
+	out := fleet.Check{
+		Name: fleet.CheckName(n.name), Every: d.every.value, Timeout: c.timeout(d),
+		DownAfter: d.downAfter.value, UpAfter: d.upAfter.value,
+	}
+	var kinds []fleet.CheckKind
+	if d.ping.written() {
+		kinds = append(kinds, fleet.CheckPing)
+	}
+	if d.tcp.written() {
+		kinds = append(kinds, fleet.CheckTCP)
+		out.Port = d.tcp.value.port.value
+	}
+	if d.http.written() {
+		kinds = append(kinds, fleet.CheckHTTP)
+		out.Port, out.HTTP = c.http(d.http.value)
+	}
+	if d.exec.written() {
+		kinds = append(kinds, fleet.CheckExec)
+		out.Exec = c.exec(d.exec.value)
+	}
+	switch len(kinds) {
+	case 0:
+		c.add(n.spot, "does not say what to check", "add one of ping: {}, tcp: {port: 22}, http: {} and exec: {command: […]}")
+	case 1:
+		out.Kind = kinds[0]
+	default:
+		c.add(n.spot, fmt.Sprintf("is both %s and %s", kinds[0], kinds[1]), "make it two checks")
+	}
+	return out
+}
+
+// timeout returns the check's timeout, which is shorter than every.
+func (c *fleetCompiler) timeout(d checkDraft) time.Duration {
+	switch {
+	case d.timeout.how == absent:
+		return min(defaultTimeout, d.every.value/2)
+	case !d.timeout.known() || !d.every.known() || d.timeout.value < d.every.value:
+	case d.every.given() && d.every.value < d.timeout.value:
+		c.add(d.every.spot, fmt.Sprintf("%s is shorter than timeout %s", formatDuration(d.every.value), formatDuration(d.timeout.value)),
+			"raise every or lower timeout")
+	case d.every.given():
+		c.add(d.every.spot, fmt.Sprintf("%s is no longer than timeout", formatDuration(d.every.value)), "raise every or lower timeout")
+	default:
+		c.add(d.timeout.spot, fmt.Sprintf("%s is not shorter than every, which is %s by default",
+			formatDuration(d.timeout.value), formatDuration(defaultEvery)), "add a longer every or lower timeout")
+	}
+	return d.timeout.value
+}
+
+func (c *fleetCompiler) http(d httpDraft) (int, fleet.HTTPCheck) {
+	if p := d.path; p.known() && (!strings.HasPrefix(p.value, "/") || strings.ContainsAny(p.value, " #\t\r\n")) {
+		c.add(p.spot, fmt.Sprintf("%q is not a path", p.value), "begin it with / and escape blanks as %20")
+	}
+	if h := d.host; h.known() && strings.ContainsAny(h.value, "/ @\t\r\n") {
+		c.add(h.spot, fmt.Sprintf("%q is not a host name", h.value), "write for example www.example.org")
+	}
+	port := d.port.value
+	if !d.port.written() {
+		port = defaultHTTPPort
+		if d.scheme.value == "https" {
+			port = defaultHTTPSPort
+		}
+	}
+	out := fleet.HTTPCheck{
+		Scheme: d.scheme.value, Path: d.path.value, Host: d.host.value, Headers: c.headers(d.headers.value), Body: c.body(d),
+		Redirects: d.redirects.value, TLS: c.tls(d),
+	}
+	if d.method.given() && d.method.value != http.MethodGet {
+		out.Method = d.method.value
+	}
+	if d.noConnection.given() && d.noConnection.value != fleet.NoConnectionFails {
+		out.NoConnection = d.noConnection.value
+	}
+	for _, s := range d.status.value {
+		out.Status = append(out.Status, s.value)
+	}
+	return port, out
+}
+
+// ownHeaders are those that follow from other keys, or from how the request is sent.
+var ownHeaders = map[string]string{
+	"Host": "use host", "Connection": "take it out; each probe has a connection of its own", "Content-Length": "take it out; a probe sends no body",
+	"Transfer-Encoding": "take it out; a probe sends no body", "Accept-Encoding": "take it out; body looks at the page as it is sent",
+}
+
+func (c *fleetCompiler) headers(all []named[string]) []fleet.Header {
+	var out []fleet.Header
+	for _, n := range all {
+		name := http.CanonicalHeaderKey(n.name)
+		if instead, ok := ownHeaders[name]; ok {
+			c.add(n.spot, "is not for you to set", instead)
+		}
+		if strings.ContainsAny(n.value, "\r\n") {
+			c.add(n.spot, "has more than one line", "write it in one line")
+		}
+		if slices.ContainsFunc(out, func(h fleet.Header) bool { return h.Name == name }) {
+			c.add(n.spot, "is there already, in other letters", "take one of the two out")
+		}
+		out = append(out, fleet.Header{Name: name, Value: n.value})
+	}
+	slices.SortFunc(out, func(a, b fleet.Header) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func (c *fleetCompiler) body(d httpDraft) string {
+	if !d.body.given() {
+		return ""
+	}
+	if _, err := regexp.Compile(d.body.value); err != nil {
+		c.add(d.body.spot, strings.TrimPrefix(err.Error(), "error parsing regexp: "), "write a regular expression of RE2's kind; \\. stands for a dot")
+	}
+	if d.method.given() && d.method.value == http.MethodHead {
+		c.add(d.body.spot, "comes with method HEAD, which is answered without a page", "take body out, or use GET")
+	}
+	return d.body.value
+}
+
+func (c *fleetCompiler) tls(d httpDraft) fleet.TLSCheck {
+	if d.scheme.known() && d.scheme.value != "https" {
+		for _, s := range []struct {
+			wanted bool
+			spot   spot
+		}{{d.ca.written(), d.ca.spot}, {d.certificateDays.value > 0, d.certificateDays.spot}, {d.insecure.value, d.insecure.spot}} {
+			if s.wanted {
+				c.add(s.spot, "is for https only", "add scheme: https, or take it out")
+			}
+		}
+	}
+	if d.ca.written() && d.insecure.value {
+		c.add(d.insecure.spot, "comes beside ca", "take insecure out: ca says whom to trust")
+	}
+	return fleet.TLSCheck{CA: c.authorities(d.ca), Days: d.certificateDays.value, Insecure: d.insecure.value}
+}
+
+// authorities reads the file of a check's own certificates.
+func (c *fleetCompiler) authorities(path at[string]) string {
+	if !path.given() {
+		return ""
+	}
+	pem, err := readRegular(resolve(path))
+	switch {
+	case err != nil:
+		c.add(path.spot, "cannot be read: "+err.Error(), "")
+	case !x509.NewCertPool().AppendCertsFromPEM([]byte(pem)):
+		c.add(path.spot, "holds no certificate", "name a file with -----BEGIN CERTIFICATE-----")
+	}
+	return pem
+}
+
+func (c *fleetCompiler) exec(d execDraft) fleet.ExecCheck {
+	var out fleet.ExecCheck
+	for _, word := range d.command.value {
+		c.placeholders(word.spot, word.value)
+		out.Command = append(out.Command, word.value)
+	}
+	for _, n := range d.env.value {
+		c.placeholders(n.spot, n.value)
+		out.Env = append(out.Env, fleet.Variable{Name: n.name, Value: n.value})
+	}
+	slices.SortFunc(out.Env, func(a, b fleet.Variable) int { return strings.Compare(a.Name, b.Name) })
+	if d.warning.given() && d.warning.value != fleet.WarningFails {
+		out.Warning = d.warning.value
+	}
+	return out
+}
+
+// braced is what could be meant as a placeholder.
+var braced = regexp.MustCompile(`\{[A-Za-z_-]+\}`)
+
+// placeholders reports what was probably meant as one. Other braces are the program's own.
+func (c *fleetCompiler) placeholders(s spot, text string) {
+	known := fleet.Placeholders()
+	for _, word := range braced.FindAllString(text, -1) {
+		if meant, near := nearest(word, known); near && !slices.Contains(known, word) {
+			c.add(s, fmt.Sprintf("%s is not replaced by anything", word), "did you mean "+meant+"?")
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package config
+
+import (
+	"time"
+
+	"hale/internal/fleet"
+)
+
+type checkDraft struct {
+	ping      at[struct{}]
+	tcp       at[tcpDraft]
+	http      at[httpDraft]
+	exec      at[execDraft]
+	every     at[time.Duration]
+	timeout   at[time.Duration]
+	downAfter at[int]
+	upAfter   at[int]
+}
+
+type tcpDraft struct{ port at[int] }
+
+type httpDraft struct {
+	port               at[int]
+	scheme, path, host at[string]
+	method             at[string]
+	headers            at[[]named[string]]
+	status             at[[]at[fleet.StatusRange]]
+	body               at[string]
+	redirects          at[int]
+	noConnection       at[fleet.NoConnection]
+	ca                 at[string]
+	certificateDays    at[int]
+	insecure           at[bool]
+}
+
+type execDraft struct {
+	command at[[]at[string]]
+	env     at[[]named[string]]
+	warning at[fleet.Warning]
+}

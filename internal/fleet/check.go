@@ -1,0 +1,106 @@
+package fleet
+
+import "time"
+
+// Check is one configured active probe.
+type Check struct {
+	Name      CheckName
+	Kind      CheckKind
+	Every     time.Duration // from one start to the next
+	Timeout   time.Duration // shorter than Every
+	DownAfter int           // consecutive failures that make it down
+	UpAfter   int           // consecutive successes that make it up again
+	Port      int           // tcp, http
+	HTTP      HTTPCheck     // http only
+	Exec      ExecCheck     // exec only
+}
+
+// CheckKind is the way a check asks.
+type CheckKind string
+
+// The kinds of check.
+const (
+	CheckPing CheckKind = "ping"
+	CheckTCP  CheckKind = "tcp"
+	CheckHTTP CheckKind = "http"
+	CheckExec CheckKind = "exec"
+)
+
+// HTTPCheck is what an http check asks for, and what it takes for a good answer. The zero value gets / over http and is content
+// with any 2xx.
+type HTTPCheck struct {
+	Scheme  string // "http" or "https"
+	Path    string
+	Host    string   // Host header and TLS server name; empty: the address
+	Method  string   // empty: GET
+	Headers []Header // sorted by name
+	// Status are the codes of a good answer; none: any 2xx.
+	Status []StatusRange
+	// Body is a regular expression that the beginning of the body must match; empty: the body is not read.
+	Body string
+	// Redirects are followed up to this number, and only on the machine itself.
+	Redirects int
+	// NoConnection says what it means that nobody could be connected to at all.
+	NoConnection NoConnection
+	TLS          TLSCheck
+}
+
+// Header is one line of a request's head.
+type Header struct{ Name, Value string }
+
+// StatusRange is the HTTP status codes from First to Last.
+type StatusRange struct{ First, Last int }
+
+// NoConnection is the meaning of a connection that could not be made.
+type NoConnection string
+
+// What it means that nobody could be connected to. The zero value is a failure, too.
+const (
+	NoConnectionFails  NoConnection = "fail"   // a failure like any other
+	NoConnectionIgnore NoConnection = "ignore" // it counts neither way
+)
+
+// TLSCheck is what an https check demands of the certificate, beside that it is valid for the host now.
+type TLSCheck struct {
+	CA       string // certificates in PEM form that are trusted instead of the system's; empty: the system's
+	Days     int    // it must last so many days more
+	Insecure bool   // whoever signed it, and for whom
+}
+
+// ExecCheck is the program of an exec check.
+type ExecCheck struct {
+	// Command is the program and its arguments, without a shell. Placeholders are replaced.
+	Command []string
+	// Env is its environment, sorted by name, beside a PATH. Placeholders are replaced in the values.
+	Env     []Variable
+	Warning Warning
+}
+
+// Variable is one variable of a program's environment.
+type Variable struct{ Name, Value string }
+
+// Warning is the meaning of exit code 1.
+type Warning string
+
+// What exit code 1 means. The zero value is a failure, too: it is how programs say no.
+const (
+	WarningFails Warning = "fail"
+	WarningOK    Warning = "ok" // as monitoring plugins have it: a warning is not yet a failure
+)
+
+// Placeholders lists what is replaced in an exec check: the machine's address, its name, its instance's id at the provider, its
+// fleet's name, and its number in the fleet.
+func Placeholders() []string { return []string{"{ip}", "{name}", "{id}", "{fleet}", "{number}"} }
+
+// Accepts reports whether the status is that of a good answer.
+func (h *HTTPCheck) Accepts(status int) bool {
+	if len(h.Status) == 0 {
+		return status >= 200 && status <= 299
+	}
+	for _, r := range h.Status {
+		if status >= r.First && status <= r.Last {
+			return true
+		}
+	}
+	return false
+}

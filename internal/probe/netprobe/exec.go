@@ -1,0 +1,87 @@
+package netprobe
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"hale/internal/fleet"
+	"hale/internal/probe"
+)
+
+// The exit codes with a meaning of their own: those of monitoring plugins, and those of a shell that could not run what it was told
+// to. All others but 0 are failures.
+const (
+	codeWarning     = 1
+	codeUndecided   = 3
+	codeNotRunnable = 126
+	codeNotFound    = 127
+)
+
+// run executes the target's program. The beginning of what it says goes into the detail.
+func (k asker) run(ctx context.Context, t probe.Target) (said string, err error) {
+	c := &t.Spec.Exec
+	if len(c.Command) == 0 {
+		return "", probe.LocalError{Err: errors.New("no program")}
+	}
+	fill := placeholders(t)
+	p := probe.Program{Args: make([]string, len(c.Command)), Env: make([]string, len(c.Env))}
+	for i, arg := range c.Command {
+		p.Args[i] = fill.Replace(arg)
+	}
+	for i, v := range c.Env {
+		p.Env[i] = v.Name + "=" + fill.Replace(v.Value)
+	}
+	code, output, err := k.transport.Run(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	said = firstLine(output)
+	switch {
+	case code == 0, code == codeWarning && c.Warning == fleet.WarningOK:
+		return said, nil
+	case code == codeUndecided:
+		return "", failure{fleet.ResultUndecided, said}
+	case code < 0:
+		return "", probe.LocalError{Err: errors.New("a signal ended the program")}
+	case code == codeNotRunnable, code == codeNotFound:
+		return "", probe.LocalError{Err: errors.New(exited(code, said))}
+	}
+	return "", failure{fleet.ResultExit, exited(code, said)}
+}
+
+func exited(code int, said string) string {
+	return strings.TrimSuffix("exit code "+strconv.Itoa(code)+": "+said, ": ")
+}
+
+// placeholders replaces what fleet.Placeholders lists, in one pass: what comes out of one is not looked at again.
+func placeholders(t probe.Target) *strings.Replacer {
+	address, number := "", ""
+	if t.Address.IsValid() {
+		address = t.Address.String()
+	}
+	if n, ok := t.Machine.Ordinal(); ok {
+		number = strconv.Itoa(n)
+	}
+	return strings.NewReplacer("{ip}", address, "{name}", string(t.Machine), "{id}", string(t.Instance),
+		"{fleet}", string(t.Machine.Fleet()), "{number}", number)
+}
+
+// firstLine returns the first line that says something, without what follows a plugin's bar (figures for graphs), short and printable.
+func firstLine(output string) string {
+	for line := range strings.Lines(output) {
+		line, _, _ = strings.Cut(line, "|")
+		line = strings.TrimSpace(strings.Map(func(r rune) rune {
+			if unicode.IsPrint(r) {
+				return r
+			}
+			return ' '
+		}, strings.ToValidUTF8(line, "")))
+		if line != "" {
+			return brief(errors.New(line))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,88 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+
+	"hale/internal/fleet"
+)
+
+// pairs collects the keys of a mapping in one line, leaving out what is as it is anyway.
+type pairs []string
+
+func (p *pairs) add(key, format string, value ...any) {
+	*p = append(*p, key+": "+fmt.Sprintf(format, value...))
+}
+
+func (p *pairs) unless(usual bool, key, format string, value ...any) {
+	if !usual {
+		p.add(key, format, value...)
+	}
+}
+
+func (p *pairs) String() string { return "{" + strings.Join(*p, ", ") + "}" }
+
+func checks(all []fleet.Check) []string {
+	out := make([]string, 0, len(all))
+	for i := range all {
+		c := &all[i]
+		var p pairs
+		switch c.Kind {
+		case fleet.CheckPing:
+			p.add("ping", "{}")
+		case fleet.CheckTCP:
+			p.add("tcp", "{port: %d}", c.Port)
+		case fleet.CheckHTTP:
+			p.add("http", "%s", httpOf(c))
+		case fleet.CheckExec:
+			p.add("exec", "%s", execOf(&c.Exec))
+		}
+		p.add("every", "%s", c.Every)
+		p.add("timeout", "%s", c.Timeout)
+		p.add("down_after", "%d", c.DownAfter)
+		p.add("up_after", "%d", c.UpAfter)
+		out = append(out, string(c.Name)+": "+p.String())
+	}
+	return out
+}
+
+// httpOf leaves the authorities out, which are a file of their own: simulated machines have no certificates.
+func httpOf(c *fleet.Check) string {
+	var p, headers pairs
+	var codes []string
+	h := &c.HTTP
+	for _, l := range h.Headers {
+		headers.add(l.Name, "%s", quoted(l.Value))
+	}
+	for _, r := range h.Status {
+		codes = append(codes, fmt.Sprintf("%d-%d", r.First, r.Last))
+	}
+	p.add("scheme", "%s", h.Scheme)
+	p.add("port", "%d", c.Port)
+	p.add("path", "%s", quoted(h.Path))
+	p.unless(h.Host == "", "host", "%s", quoted(h.Host))
+	p.unless(h.Method == "", "method", "%s", h.Method)
+	p.unless(len(headers) == 0, "headers", "%s", headers.String())
+	p.unless(len(codes) == 0, "status", "[%s]", strings.Join(codes, ", "))
+	p.unless(h.Body == "", "body", "%s", quoted(h.Body))
+	p.unless(h.Redirects == 0, "redirects", "%d", h.Redirects)
+	p.unless(h.NoConnection == "", "no_connection", "%s", h.NoConnection)
+	p.unless(h.TLS.Days == 0, "certificate_days", "%d", h.TLS.Days)
+	p.unless(!h.TLS.Insecure, "insecure", "true")
+	return p.String()
+}
+
+func execOf(c *fleet.ExecCheck) string {
+	var p, env pairs
+	words := make([]string, len(c.Command))
+	for i, w := range c.Command {
+		words[i] = quoted(w)
+	}
+	for _, v := range c.Env {
+		env.add(v.Name, "%s", quoted(v.Value))
+	}
+	p.add("command", "[%s]", strings.Join(words, ", "))
+	p.unless(len(env) == 0, "env", "%s", env.String())
+	p.unless(c.Warning == "", "warning", "%s", c.Warning)
+	return p.String()
+}
