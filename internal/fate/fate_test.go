@@ -108,6 +108,33 @@ func TestWhoIsToBlame(t *testing.T) {
 	}
 }
 
+// In whatever order the machines are counted, the same domain is blamed, also where nothing but the name tells two apart.
+func TestTheOrderOfTheMachinesDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	e := newEstate(3, 4, 3, 5)
+	var failures []int
+	for i, m := range e.machines {
+		if m.Host == "h101" || m.Host == "h010" {
+			failures = append(failures, i)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		order := make([]int, len(e.machines))
+		for i := range order {
+			order[i] = i
+		}
+		var c fate.Census
+		c.Begin(e.hosts)
+		states := failing(failures)
+		for _, i := range rapid.Permutation(order).Draw(t, "order") {
+			c.Mark(c.Add(&e.machines[i]), states[i])
+		}
+		if got := c.Blame(fate.Question{AtLeast: 3}); got.Domain != host("h010") {
+			t.Errorf("%+v is blamed", got)
+		}
+	})
+}
+
 func TestSuspectsCountOnlyWhereAskedFor(t *testing.T) {
 	t.Parallel()
 	e := newEstate(3, 4, 3, 5)

@@ -50,6 +50,11 @@ func TestBeliefsThatDifferInAnythingAreNotEqual(t *testing.T) {
 	if whole.Equal(&deep) {
 		t.Error("a difference in the incident is overlooked")
 	}
+	deep = whole.Clone()
+	deep.Strays[0].Paged, deep.Attempts[0] = true, 0
+	if whole.Strays[0].Paged || whole.Attempts[0] == 0 {
+		t.Error("a copy shares its lists")
+	}
 	empty := whole.Clone()
 	empty.Strays, empty.Attempts = nil, nil
 	none := empty.Clone()

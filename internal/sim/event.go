@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -254,12 +255,16 @@ func moves(s *stage, e Event) (func(), error) {
 // leaves makes an older instance of the machine, powered off, on another host.
 func leaves(what string, certified bool) act {
 	return func(s *stage, e Event) (func(), error) {
-		return onMachine(func(s *stage, vm *world.VM) func() {
+		var taken error
+		lift, err := onMachine(func(s *stage, vm *world.VM) func() {
 			left := world.Status{ID: what + "-" + vm.ID, Host: e.Arg, Name: vm.Name, Mark: vm.Mark}
 			left.Mark.Generation, left.Mark.Certified = vm.Mark.Generation-1, certified
-			s.w.Leave(left)
+			if !s.w.Leave(left) {
+				taken = fmt.Errorf("%s %s %s: there is no such host, or the machine's name is taken there; name another host", e.Subject, e.Verb, e.Arg)
+			}
 			return nil
 		})(s, e)
+		return lift, errors.Join(err, taken)
 	}
 }
 

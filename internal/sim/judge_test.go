@@ -61,11 +61,24 @@ type crime struct {
 	play func(o court, breaks bool)
 }
 
+// deafTo hides from a watcher how many instances of a machine run.
+type deafTo struct{ world.Watcher }
+
+func (deafTo) Copies(string, int) {}
+
 // deeds are the laws that calls break, or what became of machines.
 func deeds() []crime {
 	return []crime{
 		{"L1", "two instances run at once", func(o court, breaks bool) {
 			o.judge.Copies("web-1", map[bool]int{true: 2, false: 1}[breaks])
+		}},
+		{"L1", "two instances run at once, and nobody said so", func(o court, breaks bool) {
+			o.w.Watch = deafTo{o.w.Watch}
+			o.w.Leave(world.Status{ID: "second", Host: o.w.VM("planted-1").Host, Name: "copy of web-1", Mark: world.Mark{Machine: "web-1"}})
+			if breaks {
+				o.w.PowerOn(o.w.VM("second"))
+			}
+			o.judge.inspect()
 		}},
 		{"L2", "a stranger is deleted", func(o court, breaks bool) {
 			o.judge.Sent(&world.Call{Op: world.Delete, ID: "planted-1", Stranger: breaks, Mark: world.Mark{Machine: "web-1"}})
@@ -239,5 +252,21 @@ func TestTheJudgeKnowsEachLaw(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What goes wrong in the middle of a run, and is right again before its end, is seen by the judge on patrol.
+func TestTheJudgePatrols(t *testing.T) {
+	t.Parallel()
+	s, err := newStage(Options{Spec: Exemplar(3), Horizon: 2 * inspectEvery})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := func(why fleet.Reason) func() { return func() { s.store.beliefs[0].Waiting = why } }
+	s.w.At(inspectEvery-time.Hour, wrong(fleet.ReasonLawBroken))
+	s.w.At(inspectEvery+time.Hour, wrong(""))
+	s.play()
+	if len(s.judge.broke) != 1 || s.judge.broke[0].Law != "belief" {
+		t.Errorf("the judge says %v", s.judge.broke)
 	}
 }

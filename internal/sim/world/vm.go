@@ -169,11 +169,13 @@ func (w *World) Plant(s Status) *VM {
 	return vm
 }
 
-// Leave makes an instance that is off, behind everybody's back, unless its name is taken on its host.
-func (w *World) Leave(s Status) {
-	if w.hosts[s.Host] != nil && w.names[place{s.Host, s.Name}] == nil {
-		w.refresh(w.add(s))
+// Leave makes an instance that is off, behind everybody's back, and reports whether its name was free on its host.
+func (w *World) Leave(s Status) bool {
+	if w.hosts[s.Host] == nil || w.names[place{s.Host, s.Name}] != nil {
+		return false
 	}
+	w.refresh(w.add(s))
+	return true
 }
 
 // add makes an instance that is off. Its place is free.
