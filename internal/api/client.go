@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 const (
 	CodeUnknownMachine = "unknown_machine"
 	CodeUnknownFleet   = "unknown_fleet"
+	CodeUnknownHost    = "unknown_host"
 	CodeBadRequest     = "bad_request"
 	CodeStore          = "store"
 )
@@ -173,8 +175,12 @@ func readEvents(body io.Reader, yield func(Event, error) bool) error {
 }
 
 func get[T any](ctx context.Context, c *Client, path string) (T, error) {
+	return ask[T](ctx, c, http.MethodGet, path, nil)
+}
+
+func ask[T any](ctx context.Context, c *Client, method, path string, request []byte) (T, error) {
 	var out T
-	body, err := c.open(ctx, path)
+	body, err := c.send(ctx, method, path, request)
 	if err != nil {
 		return out, err
 	}
@@ -183,9 +189,14 @@ func get[T any](ctx context.Context, c *Client, path string) (T, error) {
 	return out, err
 }
 
-// open sends a request and returns the body of a good answer.
+// open asks and returns the body of a good answer.
 func (c *Client) open(ctx context.Context, path string) (io.ReadCloser, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://hale"+path, nil)
+	return c.send(ctx, http.MethodGet, path, nil)
+}
+
+// send sends a request and returns the body of a good answer.
+func (c *Client) send(ctx context.Context, method, path string, body []byte) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://hale"+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -5,10 +5,12 @@
 //	GET /v1/machines/{name}/why                     Why; 404 carries the names that are near
 //	GET /v1/events?fleet=web&last=20&follow=true    one Event a line (NDJSON); with follow, until somebody hangs up
 //	GET /v1/state                                   State: what is believed, for a plan
+//	POST /v1/orders                                 OrderRequest to Orders: a person's order, and what became of it
 //
 // It promises structures of its own with stable names (snake_case; times in RFC 3339; durations in nanoseconds, in names
 // that end in _ns), the raw reason beside each sentence, a socket that only its owner may open, and that the server ends
 // with its context, streams included. An error is {"error": {"code", "message", "near"}}.
 //
-// It changes nothing: there is no call that acts on a machine.
+// It acts on no machine: an order is stored in the inbox of its fleet, whose owner decides what follows. Who gave it is what the
+// kernel says of the socket's other end.
 package api

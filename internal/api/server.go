@@ -45,8 +45,8 @@ const (
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: readLimit,
-		BaseContext: func(net.Listener) context.Context { return ctx },
-		ErrorLog:    slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelWarn),
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withCaller,
+		ErrorLog: slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }() // ends with Shutdown or Close; Serve waits for it
@@ -74,6 +74,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /v1/machines/{name}/why", s.why)
 	mux.HandleFunc("GET /v1/events", s.events)
 	mux.HandleFunc("GET /v1/state", s.state)
+	mux.HandleFunc("POST /v1/orders", s.orders)
 	return mux
 }
 

@@ -29,10 +29,60 @@ type Fleet struct {
 	Brake     Brake     `json:"brake"`
 	Vantage   Vantage   `json:"vantage"`
 	Parents   []Parent  `json:"parents"`
+	Holds     []Hold    `json:"holds"`
 	Provider  Provider  `json:"provider"`
 	Hosts     []Host    `json:"hosts"`
 	Machines  []Machine `json:"machines"`
 }
+
+// Hold is a person's wish that hale leaves a machine, a host's machines or the fleet alone for a while.
+type Hold struct {
+	Machine string    `json:"machine,omitempty"`
+	Host    string    `json:"host,omitempty"` // neither: the whole fleet
+	By      string    `json:"by"`
+	Reason  string    `json:"reason"`
+	Given   time.Time `json:"given"`
+	Until   time.Time `json:"until"`
+}
+
+// OrderRequest is an order as a client gives it.
+type OrderRequest struct {
+	Kind string `json:"kind"` // hold, release, retry
+	// Subjects are what it is about: a fleet (web), a machine (web-2), a host (host:h1, host:lab/h1). None: every fleet.
+	Subjects []string `json:"subjects"`
+	Reason   string   `json:"reason,omitempty"`
+	As       string   `json:"as,omitempty"`     // whom the caller speaks for
+	ForNS    int64    `json:"for_ns,omitempty"` // how long a hold lasts
+	All      bool     `json:"all,omitempty"`    // release the holds of others, too
+	WaitNS   int64    `json:"wait_ns,omitempty"`
+}
+
+// Orders is what became of a request: it is one order for each fleet that it concerns.
+type Orders struct {
+	Orders []Ordered `json:"orders"`
+}
+
+// Ordered is what became of one order.
+type Ordered struct {
+	ID      string `json:"id"`
+	Kind    string `json:"kind"`
+	Fleet   string `json:"fleet"`
+	Machine string `json:"machine,omitempty"`
+	Host    string `json:"host,omitempty"`
+	By      string `json:"by"`
+	State   string `json:"state"` // one of the Order constants
+	// Refused says why, where it was.
+	Refused Reason `json:"refused,omitzero"`
+	// Events are what followed from it at once.
+	Events []Event `json:"events"`
+}
+
+// What becomes of an order (Ordered.State).
+const (
+	OrderTaken   = "taken"
+	OrderRefused = "refused"
+	OrderPending = "pending" // it is stored, and nobody took it up yet
+)
 
 // Reason is a reason from hale's closed set, with its words.
 type Reason struct {
@@ -204,6 +254,9 @@ type Event struct {
 	Limit      int       `json:"limit,omitempty"`
 	Chance     float64   `json:"chance,omitempty"`
 	TookNS     int64     `json:"took_ns,omitempty"`
+	Order      string    `json:"order,omitempty"`   // the person's order from which it follows
+	Command    string    `json:"command,omitempty"` // what that order wants
+	By         string    `json:"by,omitempty"`
 }
 
 // State is what the controller believes, as its store has it: beliefs about machines, brakes, the pinned identities of

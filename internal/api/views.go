@@ -15,7 +15,7 @@ func viewFleet(s engine.FleetStatus) Fleet {
 		Name: string(s.Spec.Name), Mode: string(s.Spec.Mode), Size: s.Spec.Size,
 		Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair, InBuild: s.Tally.InBuild,
 		Acting: s.Acting == "", NotActing: ViewReason(s.Acting, s.Detail),
-		Brake: ViewBrake(s), Vantage: viewVantage(s), Parents: viewParents(s), Provider: ViewProvider(s),
+		Brake: ViewBrake(s), Vantage: viewVantage(s), Parents: viewParents(s), Holds: viewHolds(s), Provider: ViewProvider(s),
 		Hosts: make([]Host, 0, len(s.Hosts)), Machines: make([]Machine, 0, len(s.Machines)),
 	}
 	for _, h := range s.Hosts {
@@ -68,6 +68,14 @@ func viewParents(s engine.FleetStatus) []Parent {
 			}
 		}
 		out = append(out, v)
+	}
+	return out
+}
+
+func viewHolds(s engine.FleetStatus) []Hold {
+	out := make([]Hold, 0, len(s.Whole.Holds))
+	for _, h := range s.Whole.Holds {
+		out = append(out, Hold{Machine: string(h.Machine), Host: string(h.Host), By: h.By, Reason: h.Reason, Given: h.Given, Until: h.Until})
 	}
 	return out
 }
@@ -147,7 +155,7 @@ func ViewEvent(r fleet.Record) Event {
 		Result: string(r.Result), Incident: r.Incident, Parent: r.Parent, Domain: viewDomain(r.Domain), Repair: r.Repair, Step: string(r.Step), Op: string(r.Op),
 		Outcome: string(r.Outcome), Proof: string(r.Proof), Instance: string(r.Instance), Generation: uint64(r.Generation),
 		Host: string(r.Host), Provider: string(r.Provider), Detail: r.Detail, Failing: r.Failing, Size: r.Size, Limit: r.Limit,
-		Chance: r.Chance, TookNS: int64(r.Took),
+		Chance: r.Chance, TookNS: int64(r.Took), Order: string(r.Order), Command: string(r.Command), By: r.By,
 	}
 	if r.Address.IsValid() {
 		e.Address = r.Address.String()

@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/inbox"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim"
 	"hale/internal/sim/world"
@@ -85,6 +86,9 @@ func verbs() map[sim.Verb]act {
 			r.full.Add(1)
 			return func() { r.full.Add(-1) }
 		},
+		sim.Holds:       orders,
+		sim.Releases:    orders,
+		sim.Retries:     orders,
 		sim.Dies:        onServer(dies),
 		sim.DiesWriting: onServer(diesWriting),
 		sim.FreezesCall: onServer(func(_ *room, s *server, e sim.Event) func() {
@@ -323,6 +327,20 @@ func onServer(do func(r *room, s *server, e sim.Event) func()) act {
 		r.t.Errorf("there is no server %s", e.Subject)
 		return nil
 	}
+}
+
+// orders posts an operator's order, as the API does.
+func orders(r *room, e sim.Event) func() {
+	o, err := e.Order(r.spec.Name, r.o.Hosts)
+	r.must(err)
+	o.ID, err = inbox.NewID()
+	r.must(err)
+	if o.At = time.Now().UTC(); o.Kind.PermitsHarm() {
+		o.Expires = o.At.Add(fleet.OrderLife)
+	}
+	_, err = inbox.Post(r.t.Context(), r.backing.Open(nil), o)
+	r.must(err)
+	return nil
 }
 
 func dies(r *room, s *server, _ sim.Event) func() {

@@ -8,6 +8,7 @@
 //	1  it failed
 //	2  it was called wrongly, or the configuration is invalid
 //	3  no controller listens on the socket
+//	4  the order is stored, and nobody took it up yet
 //
 // It starts nothing by itself: what runs a controller and makes a plan is handed in (Program), and a running controller
 // is asked through package api.
@@ -35,6 +36,7 @@ const (
 	ExitFailure    = 1
 	ExitUsage      = 2
 	ExitNotRunning = 3
+	ExitPending    = 4
 )
 
 // Program is what the command line speaks for. All fields are needed.
@@ -97,6 +99,8 @@ func exitCode(err error) int {
 		return ExitUsage
 	case errors.As(err, &absent):
 		return ExitNotRunning
+	case errors.As(err, new(pendingError)):
+		return ExitPending
 	}
 	return ExitFailure
 }
@@ -133,7 +137,8 @@ func (c *commander) root() *cobra.Command {
 		Short: "Keeps fleets of virtual machines in good health",
 		Long: "hale watches fleets of virtual machines without an agent inside, repairs them in ordered steps, and shows why it\n" +
 			"acted and why it did not.\n\n" +
-			"Exit codes: 0 done, 1 failed, 2 called wrongly or invalid configuration, 3 no controller listens on the socket.",
+			"Exit codes: 0 done, 1 failed, 2 called wrongly or invalid configuration, 3 no controller listens on the socket,\n" +
+			"4 the order is stored, and nobody took it up yet.",
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.NoArgs,
 		RunE: c.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
@@ -144,7 +149,8 @@ func (c *commander) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&c.socket, "socket", "",
 		"the controller's socket (default $HALE_SOCKET, or hale.sock in the data folder)")
 	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.simulateCommand(), c.replayCommand(), c.testCommand(),
-		c.statusCommand(), c.whyCommand(), c.eventsCommand(), c.versionCommand())
+		c.statusCommand(), c.whyCommand(), c.eventsCommand(),
+		c.holdCommand(), c.releaseCommand(), c.holdsCommand(), c.retryCommand(), c.versionCommand())
 	return root
 }
 

@@ -219,6 +219,9 @@ func (p paper) fleet(f api.Fleet, now time.Time) []string {
 	for _, parent := range f.Parents {
 		lines = append(lines, "  "+p.paint(red, clip(parentLine(parent, now), max(0, p.width-2))))
 	}
+	for _, h := range f.Holds {
+		lines = append(lines, "  "+p.paint(yellow, clip(holdLine(f.Name, h, now), max(0, p.width-2))))
+	}
 	return append(lines, p.table(machineColumns(f, now))...)
 }
 

@@ -23,6 +23,7 @@ type Decision struct {
 	Brake    fleet.Brake
 	Whole    fleet.Whole
 	Records  []fleet.Record // about the fleet as a whole
+	Orders   []fleet.Ruling // on those to the fleet as a whole; no longer in the inbox once the rest is stored
 	Machines []Machine      // those for which something follows, in the snapshot's order; all the others stay as they are
 	// Next is when to decide again at the latest, without new evidence. Zero: not before there is some.
 	Next fleet.Instant
@@ -34,6 +35,7 @@ type Machine struct {
 	Belief  fleet.Machine
 	Actions []fleet.Action
 	Records []fleet.Record
+	Orders  []fleet.Ruling // on those to the machine
 }
 
 // Decide runs one round.
@@ -53,6 +55,10 @@ func (d *Decider) Decide(s fleet.Snapshot) Decision {
 }
 
 func (r *round) decide() Decision {
+	if len(r.s.Orders) > 0 || len(r.s.Whole.Holds) > 0 {
+		r.expireHolds()
+		r.heedOrders()
+	}
 	r.heedCanaries()
 	works := r.judgeAll()
 	r.findParents(works)
@@ -73,10 +79,10 @@ func (r *round) decide() Decision {
 		}
 		w.decided = true
 		d.Machines = append(d.Machines, Machine{
-			Index: w.index, Belief: *w.M, Actions: w.Actions, Records: w.Records,
+			Index: w.index, Belief: *w.M, Actions: w.Actions, Records: w.Records, Orders: w.rulings,
 		})
 	}
-	d.Records, r.decided = r.records, d.Machines[:0]
+	d.Records, d.Orders, r.decided = r.records, r.rulings, d.Machines[:0]
 	d.Next = r.next(d, works)
 	return d
 }
@@ -94,6 +100,8 @@ type round struct {
 	loader  func() map[fleet.HostName]int // load, made once
 	blind   fleet.Instant                 // when the next machine of which nothing is known becomes a blind incident
 	records []fleet.Record
+	rulings []fleet.Ruling
+	freed   []fleet.Hold // that ended in this round
 	memory
 }
 
@@ -116,10 +124,14 @@ func (r *round) begin(s fleet.Snapshot) {
 			}
 		}
 	}
+	if r.s = s; len(s.Orders) > 0 {
+		r.openOrdered()
+		s = r.s
+	}
 	n := len(s.Open) // pointers into works and owned must stand
 	r.works, r.owned, r.order = slices.Grow(r.works, n), slices.Grow(r.owned, n), slices.Grow(r.order, n)
 	r.loader = r.load
-	r.s, r.tally = s, guard.Tally{Size: s.Spec.Size}
+	r.tally = guard.Tally{Size: s.Spec.Size}
 	r.sit = guard.Situation{
 		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider,
 		Hosts: s.Hosts, Vantage: s.Vantage, Brake: s.Brake, Whole: s.Whole.Clone(),
@@ -142,6 +154,7 @@ func (r *round) end() {
 type work struct {
 	repair.Work
 	index   int
+	rulings []fleet.Ruling
 	asleep  bool // it is held as before: its belief is the snapshot's own, to be read only; see wake
 	broken  bool // it broke a law; nothing more is done with it
 	decided bool // its belief is in the decision
@@ -152,7 +165,8 @@ type work struct {
 // nothingFollows reports whether the machine was looked at for nothing: no evidence waits to be taken note of, and all stays as it is.
 func (w *work) nothingFollows() bool {
 	v := w.View
-	return !v.Due && v.Look == nil && v.Outcome == nil && len(w.Actions) == 0 && len(w.Records) == 0 && w.M.Equal(&v.Machine)
+	return !v.Due && v.Look == nil && v.Outcome == nil && len(w.Actions) == 0 && len(w.Records) == 0 && len(w.rulings) == 0 &&
+		w.M.Equal(&v.Machine)
 }
 
 // load counts the fleet's instances per host, as they were believed before this round.
@@ -206,7 +220,7 @@ func (r *round) asleep(v *fleet.View) bool {
 		return false
 	}
 	switch {
-	case r.afresh, v.Due, m.Repair != nil, len(m.Strays) > 0, m.Health.Grace != 0,
+	case r.stirred(m), r.afresh, v.Due, m.Repair != nil, len(m.Strays) > 0, m.Health.Grace != 0,
 		r.s.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown, // what its checks said counts no more
 		len(v.Seen) > 1 || len(v.Seen) == 1 && v.Seen[0].Instance.ID != m.Current.ID:
 		return false
@@ -304,27 +318,32 @@ func (r *round) record(rec fleet.Record) {
 // proceed takes the machine's work as far as evidence and guard allow.
 func (r *round) proceed(w *work) {
 	if w.broken {
+		r.refuseAll(w)
 		return
 	}
 	w.M.CopyTo(&r.before)
 	judged := len(w.Records)
 	r.sit.Tally, r.sit.Fated = r.tally, w.fated // the guard sees the machine itself, too
 	r.tally.Remove(w.M, &r.s.Spec)
-	if err := w.advanceSafely(); err != nil {
+	if err := w.advanceSafely(r.orders(w)); err != nil {
 		*w.M = r.before.Clone()
-		w.Actions, w.Records = nil, w.Records[:judged]
+		w.Actions, w.Records, w.rulings = nil, w.Records[:judged], nil
 		w.breakLaw(err)
+		r.refuseAll(w)
 	}
 	r.tally.Add(w.M, &r.s.Spec)
 }
 
 // advanceSafely advances the machine and checks the laws. A defect that panics is one machine's trouble, not everybody's.
-func (w *work) advanceSafely() (err error) {
+func (w *work) advanceSafely(orders []*fleet.Order) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s: a defect: %v", w.M.Name, p)
 		}
 	}()
+	for _, o := range orders {
+		w.obey(o)
+	}
 	w.advance()
 	if at, ok := pageAt(w.M, &w.Situation.Spec); ok && !w.Situation.Now.Wall.Before(at) {
 		w.Page(w.M.Waiting)

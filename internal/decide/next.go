@@ -38,6 +38,14 @@ func (r *round) addWhole(c *calendar, whole *fleet.Whole) {
 	if whole.Doubt.CalmSince != 0 {
 		c.add(r.doubtEnds())
 	}
+	for i := range whole.Holds {
+		h := &whole.Holds[i]
+		if h.Over(c.now) {
+			c.add(c.now.Mono + 1) // one of many
+		}
+		c.add(h.Ends)
+		c.addWall(h.Until)
+	}
 	if v := r.s.Vantage; v.Standing == fleet.VantageUnknown && !whole.Doubt.Paged {
 		c.add(v.Since.Add(spec.BlindAfter))
 	}

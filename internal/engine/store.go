@@ -29,12 +29,14 @@ func (t *term) adopt(ctx context.Context, d decide.Decision) error {
 
 // adoptWhole stores what is about the fleet as a whole: the brake, parents and doubts, and what the owner itself has to say.
 func (t *term) adoptWhole(ctx context.Context, d decide.Decision) error {
-	records := append(append([]fleet.Record(nil), t.pending...), d.Records...)
-	if d.Brake == t.picture.Brake() && d.Whole.Equal(t.picture.Whole()) && len(records) == 0 {
+	rulings, records := t.voids()
+	rulings = append(rulings, d.Orders...)
+	records = append(append(records, t.pending...), d.Records...)
+	if d.Brake == t.picture.Brake() && d.Whole.Equal(t.picture.Whole()) && len(records) == 0 && len(rulings) == 0 {
 		return nil
 	}
 	docs := []document{{brakeKey(t.spec.Name), d.Brake, &t.brakeDoc}, {wholeKey(t.spec.Name), d.Whole, &t.wholeDoc}}
-	if err := t.write(ctx, docs, records); err != nil {
+	if err := t.write(ctx, batch{docs, records, rulings}); err != nil {
 		return err
 	}
 	t.picture.AdoptBrake(d.Brake)
@@ -44,7 +46,8 @@ func (t *term) adoptWhole(ctx context.Context, d decide.Decision) error {
 }
 
 func (t *term) adoptMachine(ctx context.Context, m decide.Machine) error {
-	if err := t.write(ctx, []document{{machineKey(m.Belief.Name), m.Belief, &t.docs[m.Index]}}, m.Records); err != nil {
+	docs := []document{{machineKey(m.Belief.Name), m.Belief, &t.docs[m.Index]}}
+	if err := t.write(ctx, batch{docs, m.Records, m.Orders}); err != nil {
 		return err
 	}
 	t.picture.Adopt(m)
@@ -61,12 +64,18 @@ type document struct {
 	was   *stored
 }
 
-// write stores documents and records in one transaction that also compares the owner's lease. What is unchanged is not
-// written.
-func (t *term) write(ctx context.Context, docs []document, records []fleet.Record) error {
+// batch is what is stored together.
+type batch struct {
+	docs    []document
+	records []fleet.Record
+	rulings []fleet.Ruling // on orders from which it follows: they leave the inbox
+}
+
+// write stores a batch in one transaction that also compares the owner's lease. What is unchanged is not written.
+func (t *term) write(ctx context.Context, b batch) error {
 	txn := state.Txn{If: []state.Compare{state.Held(ownerKey(t.spec.Name), t.ownerRev, t.lease.ID())}}
-	fresh := make([]stored, len(docs))
-	for i, d := range docs {
+	fresh := make([]stored, len(b.docs))
+	for i, d := range b.docs {
 		data, err := json.Marshal(d.value)
 		if err != nil {
 			return fault.New(fault.Invalid, "engine.write", d.key, err)
@@ -77,11 +86,14 @@ func (t *term) write(ctx context.Context, docs []document, records []fleet.Recor
 		txn.If = append(txn.If, state.At(d.key, d.was.revision))
 		txn.Then = append(txn.Then, state.Put(d.key, data))
 	}
-	writes, err := t.book.Writes(records)
+	writes, err := t.book.Writes(b.records)
 	if err != nil {
 		return err
 	}
 	txn.Then = append(txn.Then, writes...)
+	if err := t.settle(&txn, b.rulings); err != nil {
+		return err
+	}
 	if len(txn.Then) == 0 {
 		return nil
 	}
@@ -89,8 +101,9 @@ func (t *term) write(ctx context.Context, docs []document, records []fleet.Recor
 	if err != nil {
 		return err
 	}
-	t.book.Advance(records)
-	for i, d := range docs {
+	t.book.Advance(b.records)
+	t.settled(b.rulings)
+	for i, d := range b.docs {
 		if fresh[i].value != d.was.value {
 			*d.was = stored{rev, fresh[i].value}
 		}
@@ -128,7 +141,7 @@ func (t *term) tryStore(ctx context.Context, now fleet.Now) error {
 	if e, err := t.store.Get(ctx, aliveKey(t.spec.Name)); err == nil {
 		was.revision = e.Revision
 	}
-	err := t.write(ctx, []document{{aliveKey(t.spec.Name), now.Wall, &was}}, []fleet.Record{rec})
+	err := t.write(ctx, batch{docs: []document{{aliveKey(t.spec.Name), now.Wall, &was}}, records: []fleet.Record{rec}})
 	if err != nil {
 		_, err = t.sufferStore(now, err)
 		return err

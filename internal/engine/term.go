@@ -44,6 +44,7 @@ type term struct {
 	heard   time.Time      // the probes' watermark
 	listens time.Time      // since when the loop listens again after a round that took long
 
+	mail  mailbox
 	inbox chan news
 	wg    sync.WaitGroup
 }
@@ -154,8 +155,11 @@ func (t *term) load(ctx context.Context) error {
 	}
 	t.beginCanaries(now, epoch)
 	t.heard = time.Now()
-	return t.write(ctx, nil, []fleet.Record{t.about(fleet.Record{
-		Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.spec.Size})})
+	if err := t.openInbox(ctx); err != nil {
+		return err
+	}
+	return t.write(ctx, batch{records: []fleet.Record{t.about(fleet.Record{
+		Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.spec.Size})}})
 }
 
 // read loads what is stored under the key; where there is nothing, the value stays as it is.
@@ -224,6 +228,8 @@ func release(ctx context.Context, lease state.Lease) error {
 func (t *term) reign(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	after := t.mail.revision
+	t.wg.Go(func() { t.followInbox(ctx, after) })
 	for {
 		select {
 		case <-ctx.Done():
@@ -290,9 +296,11 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 		return t.sufferStore(now, err)
 	}
 	t.picture.Settled()
-	t.next = d.Next
+	if t.next = d.Next; t.picture.Dirty() {
+		t.next = now.Mono
+	}
 	t.publish(now)
-	return d.Next, nil
+	return t.next, nil
 }
 
 // publish shows the fleet as it stands to whoever asks.

@@ -43,8 +43,13 @@ type Record struct {
 	Limit   int `json:",omitempty"`
 	// Chance is how likely a parent's failures are without a common cause.
 	Chance float64 `json:",omitempty"`
-	// Took is the duration behind the record: a look's, a call's, an incident's.
+	// Took is the duration behind the record: a look's, a call's, an incident's, a hold's.
 	Took time.Duration `json:",omitempty"`
+
+	// Order is the person's order from which it follows; Command is what that order wants, and By is who gave it.
+	Order   OrderID   `json:",omitempty"`
+	Command OrderKind `json:",omitempty"`
+	By      string    `json:",omitempty"`
 }
 
 // RecordKind says what happened.
@@ -79,6 +84,8 @@ const (
 	RecordProvider       RecordKind = "provider"        // Reason: up, down or doubtful
 	RecordVantage        RecordKind = "vantage"         // Reason: vantage-isolated, vantage-doubtful or up
 	RecordOwner          RecordKind = "owner"           // Reason: took over, stopped acting, resumed
+	RecordOrder          RecordKind = "order"           // a person's order was taken up; with a Reason: it was refused
+	RecordHoldEnded      RecordKind = "hold-ended"      // Reason: expired, released or superseded
 )
 
 // Reason is why, from a closed set.
@@ -109,6 +116,7 @@ const (
 	ReasonNoStep           Reason = "no-step"           // no rung of the ladder applies
 	ReasonLeaseShort       Reason = "lease-short"       // the remaining lease does not cover the call
 	ReasonNotOwner         Reason = "not-owner"         // the lease is lost
+	ReasonHold             Reason = "hold"              // a person holds it
 	ReasonStoreFull        Reason = "store-full"        // the disk is full: nothing can be written down first
 	ReasonStoreDown        Reason = "store-down"        // the store does not answer
 	ReasonClockStep        Reason = "clock-step"        // wall and monotonic clock parted by more than 2 s
@@ -136,6 +144,15 @@ const (
 	ReasonSecondRunning Reason = "second-instance"  // two certified instances of one machine
 	ReasonExhausted     Reason = "ladder-exhausted" //
 	ReasonAttempts      Reason = "attempts"         // as many repairs in the window as allowed
+
+	// Orders: why one is refused.
+	ReasonMalformed      Reason = "malformed"       // it cannot be read
+	ReasonExpired        Reason = "expired"         // its time was over; also of a hold
+	ReasonUnknownSubject Reason = "unknown-subject" // the fleet knows no such machine or host
+	ReasonNotHeld        Reason = "not-held"        // there is nothing to release
+	ReasonHeldByOthers   Reason = "held-by-others"  // a release of others' holds was not asked for
+	ReasonTooMany        Reason = "too-many"        // as many holds as the fleet can have
+	ReasonNotQuarantined Reason = "not-quarantined" //
 
 	// Ends.
 	ReasonHealed      Reason = "healed"       // by hale's repair

@@ -14,6 +14,8 @@ type Snapshot struct {
 	Vantage  Vantage
 	Brake    Brake
 	Whole    Whole
+	// Orders are those in the inbox that were not taken up yet, sorted by id.
+	Orders   []Order
 	Machines []View // sorted by ordinal
 	// Open are the indices of the machines that are open, ascending. Nil: whoever took the snapshot did not keep count.
 	Open []int

@@ -12,6 +12,8 @@ type Whole struct {
 	// Opened counts the parents that there ever were, so that ids are never reused.
 	Opened uint64
 	Doubt  Doubt `json:",omitzero"`
+	// Holds are what people hold now, in the order in which they were placed.
+	Holds []Hold `json:",omitempty"`
 }
 
 // Parent is the incident of a domain: what failed there failed together, and shares its fate. Its children are the machines
@@ -54,12 +56,12 @@ func (w Whole) Parent(id string) *Parent {
 
 // Equal reports whether the two say the same.
 func (w Whole) Equal(other Whole) bool {
-	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.Equal(w.Parents, other.Parents)
+	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.Equal(w.Parents, other.Parents) && slices.Equal(w.Holds, other.Holds)
 }
 
 // Clone returns a copy that shares nothing with w.
 func (w Whole) Clone() Whole {
-	w.Parents = slices.Clone(w.Parents)
+	w.Parents, w.Holds = slices.Clone(w.Parents), slices.Clone(w.Holds)
 	return w
 }
 
@@ -70,5 +72,19 @@ func (w Whole) Restart(now Now) Whole {
 		w.Parents[i].Since, w.Parents[i].CalmSince = now.Mono, 0
 	}
 	w.Doubt.CalmSince = 0
+	for i := range w.Holds {
+		w.Holds[i].restart(now)
+	}
+	return w
+}
+
+// Afresh makes the belief good after a step of the wall clock: waiting begins anew, and no hold is shortened (L15).
+func (w Whole) Afresh(now Now) Whole {
+	holds := slices.Clone(w.Holds)
+	for i := range holds {
+		holds[i].stretch(now)
+	}
+	w = w.Restart(now)
+	w.Holds = holds
 	return w
 }

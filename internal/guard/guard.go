@@ -103,6 +103,8 @@ func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason {
 		return r
 	}
 	switch {
+	case HoldOn(m, s) != nil:
+		return fleet.ReasonHold
 	case Surplus(m, &s.Spec):
 		return fleet.ReasonSurplus
 	case onDeadHost(m, s):

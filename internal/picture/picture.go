@@ -53,6 +53,7 @@ type Picture struct {
 
 	brake     fleet.Brake
 	whole     fleet.Whole
+	orders    []fleet.Order // not taken up yet, sorted by id
 	vantage   fleet.Vantage
 	provider  fleet.ProviderState
 	catalogue *Catalogue // as last seen; nil: never
@@ -140,12 +141,13 @@ func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	return fleet.Snapshot{
 		Now: now, Installation: p.installation, Spec: p.spec, Acting: p.acting, SteadyAt: p.steadyAt,
 		Provider: p.provider, Hosts: p.hosts, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
-		Placed: p.placed,
+		Orders: p.orders[:min(len(p.orders), ordersAtOnce)], Placed: p.placed,
 	}
 }
 
-// Settled says that the decision on the last snapshot was adopted whole: there is nothing to decide until more is told.
-func (p *Picture) Settled() { p.dirty = false }
+// Settled says that the decision on the last snapshot was adopted whole: there is nothing to decide until more is told, unless
+// there were more orders than one decision takes up.
+func (p *Picture) Settled() { p.dirty = len(p.orders) > 0 }
 
 // Adopt takes in what was decided for one machine. Call it once the belief is stored.
 func (p *Picture) Adopt(m decide.Machine) {
@@ -200,7 +202,7 @@ func (p *Picture) Vantage() fleet.Vantage { return p.vantage }
 // StartAfresh forgets what was seen, as at a take-over: after a step of the clock, durations are not what they seem (L9).
 func (p *Picture) StartAfresh(now fleet.Now) {
 	p.steadyAt = now.Mono.Add(guard.SettleTime(p.spec))
-	p.whole = p.whole.Restart(now)
+	p.whole = p.whole.Afresh(now)
 	p.forgetChecks(fleet.ResultNone)
 	for i := range p.views {
 		p.views[i].Machine = p.views[i].Machine.Restart(now, p.spec)

@@ -49,6 +49,7 @@ func TestEveryConstantHasWords(t *testing.T) {
 		"ProviderStanding": has(providers),
 		"VantageStanding":  has(vantages),
 		"DomainKind":       has(domains),
+		"OrderKind":        has(orders),
 		"Reason":           has(reasons),
 		"RecordKind":       has(sentences),
 	}
@@ -138,10 +139,11 @@ func TestNoSentenceIsBroken(t *testing.T) {
 		Result: fleet.ResultRefused, Incident: "web-2/1", Repair: "web-2/r1", Step: fleet.StepReboot, Op: fleet.OpReboot,
 		Outcome: fleet.OutcomeDone, Proof: fleet.ProofConfirmedOff, Instance: "3f2a1b2c-9e5e", Generation: 2, Host: "h1",
 		Provider: "lab", Detail: "detail", Failing: 1, Size: 3, Limit: 2, Took: time.Second, Chance: 1e-9,
-		Parent: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r1"},
+		Order: "o1", Command: fleet.OrderHold, By: "alice", Parent: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r1"},
 	}
 	meagre := furnished
 	meagre.Cause, meagre.Check, meagre.Result, meagre.Host, meagre.Took = "", "", "", "", 0
+	meagre.Order, meagre.Command, meagre.By = "", "", ""
 	meagre.Parent, meagre.Domain, meagre.Chance = "", fleet.Domain{}, 0
 	for kind := range sentences {
 		for why := range reasons {

@@ -88,6 +88,7 @@ func (e *Explanation) explainWork(f engine.FleetStatus, v fleet.View) {
 		}
 		return
 	}
+	e.explainHolds(f, &v.Machine)
 	e.explainWaiting(f, m)
 	if len(m.Strays) > 0 {
 		e.Now = append(e.Now, fmt.Sprintf("%d further instances bear its mark, the first is %s", len(m.Strays), Instance(m.Strays[0].ID)))
@@ -124,6 +125,18 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, m fleet.Machine) {
 	default:
 	}
 	e.hold(m.Waiting, detail)
+}
+
+// explainHolds says who holds the machine, and until when.
+func (e *Explanation) explainHolds(f engine.FleetStatus, m *fleet.Machine) {
+	for i := range f.Whole.Holds {
+		h := &f.Whole.Holds[i]
+		if !h.Covers(m) {
+			continue
+		}
+		e.Now = append(e.Now, fmt.Sprintf("held by %s until %s (%s more): %s", h.By, h.Until.UTC().Format("2006-01-02 15:04:05 MST"),
+			Span(max(0, h.Until.Sub(f.At.Wall))), h.Reason))
+	}
 }
 
 // explainPolicy says what becomes of a parent that lasts.

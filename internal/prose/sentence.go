@@ -44,6 +44,8 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordProvider:       providerNews,
 	fleet.RecordVantage:        vantageNews,
 	fleet.RecordOwner:          owner,
+	fleet.RecordOrder:          order,
+	fleet.RecordHoldEnded:      holdEnded,
 }
 
 // about names what the record is about.

@@ -124,6 +124,12 @@ var (
 		fleet.VantageIsolated: "is cut off",
 		fleet.VantageUnknown:  "does not know whether it sees",
 	}
+	// orders are what a person wants, as in "alice orders …".
+	orders = map[fleet.OrderKind]string{
+		fleet.OrderHold:    "a hold",
+		fleet.OrderRelease: "a release",
+		fleet.OrderRetry:   "another try",
+	}
 	domains = map[fleet.DomainKind]string{
 		fleet.DomainHost:    "host",
 		fleet.DomainRack:    "rack",

@@ -245,7 +245,7 @@ func (w *Work) build(r *fleet.Repair) {
 		host, ok = a.Host, w.hostUp(a.Host)
 	}
 	if !ok {
-		w.wait(fleet.ReasonHostDown)
+		w.wait(w.nowhere())
 		w.retry(r)
 		return
 	}
@@ -276,6 +276,14 @@ func (w *Work) take(i fleet.Instance) {
 	w.verifyFrom()
 }
 
+// nowhere says why there is no host to build on.
+func (w *Work) nowhere() fleet.Reason {
+	if slices.ContainsFunc(w.Situation.Hosts, func(h fleet.Host) bool { return h.Up && guard.HostHeld(h.Name, w.Situation) }) {
+		return fleet.ReasonHold
+	}
+	return fleet.ReasonHostDown
+}
+
 func (w *Work) hostUp(name fleet.HostName) bool {
 	return slices.ContainsFunc(w.Situation.Hosts, func(h fleet.Host) bool { return h.Name == name && h.Up })
 }
@@ -300,7 +308,7 @@ func (w *Work) leastLoaded(id string, fit func(fleet.Host) bool) (fleet.HostName
 	best, found := fleet.HostName(""), false
 	load := w.Load()
 	for _, h := range w.Situation.Hosts {
-		if !h.Up || !fit(h) {
+		if !h.Up || guard.HostHeld(h.Name, w.Situation) || !fit(h) {
 			continue
 		}
 		if !found || load[h.Name] < load[best] || (load[h.Name] == load[best] && rank(id, h.Name) < rank(id, best)) {

@@ -133,11 +133,15 @@ func (w *Work) look(r *fleet.Repair) {
 		return
 	}
 	if w.fated(*r, r.Step) {
-		w.yield(r)
+		w.yield(r, fleet.ReasonSharedFate)
 		return
 	}
 	reason := guard.AnyStep(w.M, w.Situation)
-	if reason != "" && (reason != fleet.ReasonBrake || r.OffOrders == 0) { // a step under way finishes (L6)
+	if reason == fleet.ReasonHold && r.Kind == fleet.RepairHeal && r.OffOrders == 0 {
+		w.yield(r, reason)
+		return
+	}
+	if reason != "" && (reason != fleet.ReasonBrake && reason != fleet.ReasonHold || r.OffOrders == 0) { // a step under way finishes (L6)
 		w.wait(reason)
 		r.Look = ""
 		return
@@ -208,19 +212,19 @@ func (w *Work) fated(r fleet.Repair, step fleet.StepKind) bool {
 	return r.Kind == fleet.RepairHeal && r.OffOrders == 0 && guard.SharedFate(w.M, w.Situation, step) != ""
 }
 
-// yield ends a repair that a parent incident holds: waiting would keep its place from others. If it tried something in vain,
-// the next try waits, ever longer.
-func (w *Work) yield(r *fleet.Repair) {
+// yield ends a repair that a parent incident or a person holds: waiting would keep its place from others. If it tried something in
+// vain, the next try waits, ever longer.
+func (w *Work) yield(r *fleet.Repair, reason fleet.Reason) {
 	m := w.M
 	tried := r.Calls > 0
-	w.end(fleet.ReasonSharedFate)
+	w.end(reason)
 	if tried {
 		m.Incident.Failed++
 		m.RetryAt = w.now().Add(Backoff(w.Situation.Spec.Repair.Backoff, m.Incident.Failed))
 	} else {
 		w.uncount()
 	}
-	w.wait(fleet.ReasonSharedFate)
+	w.wait(reason)
 }
 
 // overtaken ends the repair when the regular evidence was faster than the look: the machine is healthy, or was just

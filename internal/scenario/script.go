@@ -103,9 +103,7 @@ func (s *Script) Befall(o *sim.Options) (unfit []string) {
 	}
 	for _, e := range w.Plan {
 		said := e.String()
-		if n, ok := fleet.MachineName(e.Subject).Ordinal(); ok && e.OfMachine() {
-			e.Subject = string(o.Spec.Name.Machine(n))
-		}
+		e = e.Of(o.Spec.Name)
 		alone := *o
 		alone.Plan = []sim.Event{e}
 		switch err := sim.Check(alone); {

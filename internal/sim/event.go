@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/fleet"
 	"hale/internal/sim/world"
 )
 
@@ -15,7 +16,7 @@ import (
 type Event struct {
 	At time.Duration
 	// Subject names what it happens to: a machine ("web-3"), a domain ("host h2", "rack r1", "all"), "provider",
-	// "template", "store", or a server ("hale-1").
+	// "template", "store", a server ("hale-1"), or the one who acts: "operator".
 	Subject string
 	Verb    Verb
 	// Arg is the verb's object, where it takes one: "hale-1", "h2", "1h", "5 %".
@@ -87,6 +88,13 @@ const (
 	ClockSteps  Verb = "has its clock stepped by"
 	LosesStore  Verb = "loses the store"
 	LosesLease  Verb = "loses its lease" // in the store; it hears of it when it wants to renew it
+)
+
+// What an operator can order. The object is what it is about: a machine, "host h1", or the fleet.
+const (
+	Holds    Verb = "holds"
+	Releases Verb = "releases"
+	Retries  Verb = "retries"
 )
 
 // String returns the event as scenario files write it.
@@ -197,6 +205,9 @@ func verbs() map[Verb]act {
 		ClockSteps: onServer(clockSteps),
 		LosesStore: onServer(losesStore),
 		LosesLease: onServer(losesLease),
+		Holds:      orders(fleet.OrderHold),
+		Releases:   orders(fleet.OrderRelease),
+		Retries:    orders(fleet.OrderRetry),
 	}
 }
 

@@ -29,6 +29,9 @@ func shapes() map[Verb]shape {
 		IsBad: {subject: "template"}, IsFull: {subject: "store"},
 		DiesWriting: {"server", "count", true}, ClockSteps: {"server", "duration", true},
 	}
+	for v := range ordered() {
+		out[v] = shape{"operator", "wanted", true}
+	}
 	for _, v := range []Verb{
 		Crashes, ShutsDown, IsStopped, IsStarted, IsPaused, Panics, Vanishes, Hangs, LosesNet, StopsApp, Fails503, IsSlow, LosesDisk, Readdressed,
 	} {
@@ -47,6 +50,7 @@ func shapes() map[Verb]shape {
 func examples() map[string]string {
 	return map[string]string{
 		"machine": "web-2", "domain": "host h2", "provider": "provider", "template": "template", "store": "store", "server": "hale-1",
+		"operator": "operator", "wanted": "web-2",
 		"share": "50%", "host": "h1", "duration": "2m", "count": "3",
 	}
 }
@@ -142,6 +146,8 @@ func (e Event) check() error {
 		return fmt.Errorf("%s %s: the %s is missing", e.Subject, e.Verb, s.arg)
 	case (e.Verb == Freezes || e.Verb == FreezesCall) && e.For == 0:
 		return fmt.Errorf("%s %s: say for how long", e.Subject, e.Verb)
+	case e.Verb == Holds && e.For == 0:
+		return fmt.Errorf("%s %s %s: say for how long", e.Subject, e.Verb, e.Arg)
 	case e.Arg == "":
 		return nil
 	}
@@ -169,7 +175,7 @@ func (e Event) checkArg(kind string) error {
 
 func subjectKind(subject string) string {
 	switch {
-	case subject == "provider", subject == "template", subject == "store":
+	case subject == "provider", subject == "template", subject == "store", subject == "operator":
 		return subject
 	case strings.HasPrefix(subject, "hale-"):
 		return "server"

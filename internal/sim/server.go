@@ -145,6 +145,9 @@ func (c *server) begin(term uint64) {
 	c.pic = picture.New(picture.Options{
 		Spec: c.s.spec, Installation: installation, Beliefs: beliefs, Brake: all.Brake, Whole: all.Whole, FreshID: c.freshID, Aimed: c.aimed,
 	}, c.now())
+	for _, o := range c.s.store.inbox {
+		c.pic.TellOrder(o)
+	}
 	c.cat = picture.NewCatalogue()
 	c.state = fleet.ProviderState{Standing: fleet.ProviderUnknown}
 	c.s.judge.tookOver(c)
@@ -328,6 +331,9 @@ func (c *server) round() {
 		return
 	}
 	c.pic.Settled()
+	if c.pic.Dirty() {
+		c.heat()
+	}
 	if d.Next != 0 {
 		c.wakeAt(c.worldTime(d.Next))
 	}
@@ -370,17 +376,19 @@ func (c *server) tryStore() refusal {
 // adopt stores a decision, machine by machine, and lets each one's actions begin as soon as its belief is stored.
 func (c *server) adopt(d decide.Decision) refusal {
 	records := append(append([]fleet.Record(nil), c.pending...), d.Records...)
-	if d.Brake != c.pic.Brake() || !d.Whole.Equal(c.pic.Whole()) || len(records) > 0 {
+	if d.Brake != c.pic.Brake() || !d.Whole.Equal(c.pic.Whole()) || len(records) > 0 || len(d.Orders) > 0 {
 		is := overall{Brake: d.Brake, Whole: d.Whole.Clone()}
 		if r := c.commit(func() {
 			c.s.judge.overall(c.s.store.overall, is, records)
 			c.s.store.overall = is
+			c.s.store.settle(d.Orders)
 		}); r != taken {
 			return r
 		}
 		c.pending = nil
 		c.pic.AdoptBrake(d.Brake)
 		c.pic.AdoptWhole(d.Whole)
+		c.settled(d.Orders)
 	}
 	for _, m := range d.Machines {
 		if r := c.adoptMachine(m); r != taken {
@@ -399,15 +407,17 @@ func (c *server) adopt(d decide.Decision) refusal {
 func (c *server) adoptMachine(m decide.Machine) refusal {
 	n, _ := m.Belief.Name.Ordinal()
 	void := c.pic.View(m.Index).Machine.Acted != m.Belief.Acted // what was seen before says nothing any more
-	if !c.s.store.beliefs[n-1].Equal(&m.Belief) || len(m.Records) > 0 {
+	if !c.s.store.beliefs[n-1].Equal(&m.Belief) || len(m.Records) > 0 || len(m.Orders) > 0 {
 		if r := c.commit(func() {
 			c.s.judge.committed(c, &c.s.store.beliefs[n-1], &m.Belief, m.Records)
 			c.s.store.beliefs[n-1] = m.Belief.Clone()
+			c.s.store.settle(m.Orders)
 		}); r != taken {
 			return r
 		}
 	}
 	c.pic.Adopt(m)
+	c.settled(m.Orders)
 	for _, a := range m.Actions {
 		c.perform(m.Index, a)
 		if c.frozen != 0 {

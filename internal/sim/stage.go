@@ -137,6 +137,9 @@ func (e Event) fits(o Options) error {
 		if n, ok := fleet.MachineName(e.Subject).Ordinal(); !ok || n > max(o.Servers, 1) {
 			return fmt.Errorf("%s: the servers are hale-1 to hale-%d", e, max(o.Servers, 1))
 		}
+	case "operator":
+		_, err := e.Order(o.Spec.Name, o.Hosts)
+		return err
 	case "domain":
 		if d, err := domainOf(e.Subject); err != nil || d.Kind != "all" && !world.Has(o.Hosts, d) {
 			return fmt.Errorf("%s: no host lies in %s", e, e.Subject)

@@ -15,6 +15,8 @@ type store struct {
 	owner   *server
 	term    uint64 // of the owner; each claim gets the next
 	commits uint64
+	inbox   []fleet.Order // in the order in which they were posted
+	posted  int
 	full    int             // how many faults keep it from taking writes
 	cut     map[*server]int // how many faults keep a server from it
 }

@@ -43,6 +43,7 @@ var rooms = []room{
 	{path: "internal/state", floor: 1},
 	{path: "internal/state/keepalive", floor: 1, step: 1},
 	{path: "internal/journal", floor: 1, step: 1},
+	{path: "internal/inbox", floor: 1, step: 1},
 	{path: "internal/state/statetest", floor: 1, step: 1},
 	{path: "internal/secret", floor: 1},
 	{path: "internal/probe", floor: 1},

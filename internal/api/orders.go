@@ -1,0 +1,207 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hale/internal/engine"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/inbox"
+	"hale/internal/journal"
+)
+
+// Limits of an order over the API.
+const (
+	orderBytes   = 16 << 10         // of a request's body
+	longestAwait = 30 * time.Second // for an owner to take it up
+	mostOrders   = 100              // at once, so that they fit into one transaction
+)
+
+// orders takes a person's order, stores it, and answers when its owner took it up, or when the time to wait is over.
+func (s *Server) orders(w http.ResponseWriter, r *http.Request) {
+	var request OrderRequest
+	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, orderBytes))
+	body.DisallowUnknownFields()
+	if err := body.Decode(&request); err != nil {
+		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: err.Error()})
+		return
+	}
+	wanted, problem := s.wanted(request, callerOf(r.Context()))
+	if problem != nil {
+		status := http.StatusBadRequest
+		if problem.Code != CodeBadRequest {
+			status = http.StatusNotFound
+		}
+		s.fail(w, status, *problem)
+		return
+	}
+	revision, err := inbox.Post(r.Context(), s.opts.Store, wanted...)
+	switch {
+	case fault.Is(err, fault.Invalid):
+		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: cause(err).Error()})
+		return
+	case err != nil:
+		s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), min(longestAwait, time.Duration(max(0, request.WaitNS))))
+	defer cancel()
+	out := Orders{Orders: make([]Ordered, 0, len(wanted))}
+	for i := range wanted {
+		done, err := s.became(ctx, &wanted[i], revision)
+		if err != nil {
+			s.opts.Logger.Warn("what became of an order is not known", "order", wanted[i].ID, "err", err)
+		}
+		out.Orders = append(out.Orders, done)
+	}
+	s.answer(w, http.StatusOK, out)
+}
+
+// became waits until the order was taken up or refused, and tells what follows from it.
+func (s *Server) became(ctx context.Context, o *fleet.Order, revision int64) (Ordered, error) {
+	out := Ordered{
+		ID: string(o.ID), Kind: string(o.Kind), Fleet: string(o.Fleet), Machine: string(o.Machine), Host: string(o.Host), By: o.By,
+		State: OrderPending, Events: []Event{},
+	}
+	if err := inbox.Await(ctx, s.opts.Store, o, revision); err != nil {
+		if ctx.Err() != nil {
+			err = nil // nobody took it up in time
+		}
+		return out, err
+	}
+	out.State = OrderTaken
+	records, _, err := journal.Read(context.WithoutCancel(ctx), s.opts.Store, o.Fleet)
+	for _, r := range records {
+		if r.Order != o.ID {
+			continue
+		}
+		if r.Kind == fleet.RecordOrder && r.Reason != "" {
+			out.State, out.Refused = OrderRefused, ViewReason(r.Reason, "")
+		}
+		out.Events = append(out.Events, ViewEvent(r))
+	}
+	return out, err
+}
+
+// wanted makes the orders of a request: one for each fleet that it concerns.
+func (s *Server) wanted(q OrderRequest, caller string) ([]fleet.Order, *Problem) {
+	status := s.opts.Status()
+	subjects := q.Subjects
+	if len(subjects) == 0 {
+		for _, f := range status {
+			subjects = append(subjects, string(f.Spec.Name))
+		}
+	}
+	now := time.Now().UTC()
+	var out []fleet.Order
+	for _, text := range subjects {
+		about, problem := resolve(text, status)
+		if problem != nil {
+			return nil, problem
+		}
+		for _, o := range about {
+			o.Kind, o.By, o.Reason, o.At, o.For, o.All = fleet.OrderKind(q.Kind), caller, q.Reason, now, time.Duration(q.ForNS), q.All
+			if q.As != "" && q.As != caller {
+				o.By = fmt.Sprintf("%s (%s)", q.As, caller)
+			}
+			if o.Kind.PermitsHarm() {
+				o.Expires = now.Add(fleet.OrderLife)
+			}
+			var err error
+			if o.ID, err = inbox.NewID(); err != nil {
+				return nil, &Problem{Code: CodeBadRequest, Message: err.Error()}
+			}
+			if err := o.Check(); err != nil {
+				return nil, &Problem{Code: CodeBadRequest, Message: text + ": " + err.Error()}
+			}
+			out = append(out, o)
+		}
+	}
+	if len(out) > mostOrders {
+		return nil, &Problem{Code: CodeBadRequest, Message: "these are " + strconv.Itoa(len(out)) + " orders; give at most " +
+			strconv.Itoa(mostOrders) + " at once"}
+	}
+	return out, nil
+}
+
+// hostWord begins a subject that is a host: host:h1, or host:lab/h1 where several providers have one of that name.
+const hostWord = "host:"
+
+// resolve finds what a subject names: a fleet, a machine, or a host in each fleet that its provider serves.
+func resolve(text string, status []engine.FleetStatus) ([]fleet.Order, *Problem) {
+	if name, ok := strings.CutPrefix(text, hostWord); ok {
+		return resolveHost(text, name, status)
+	}
+	if _, numbered := fleet.MachineName(text).Ordinal(); numbered {
+		return resolveMachine(fleet.MachineName(text), status)
+	}
+	var names []string
+	for _, f := range status {
+		if string(f.Spec.Name) == text {
+			return []fleet.Order{{Fleet: f.Spec.Name}}, nil
+		}
+		names = append(names, string(f.Spec.Name))
+	}
+	return nil, &Problem{Code: CodeUnknownFleet, Message: "there is no fleet " + text, Near: near(text, names)}
+}
+
+func resolveMachine(name fleet.MachineName, status []engine.FleetStatus) ([]fleet.Order, *Problem) {
+	var names []string
+	for _, f := range status {
+		n, _ := name.Ordinal()
+		if f.Spec.Name == name.Fleet() && (n <= f.Spec.Size || slices.ContainsFunc(f.Machines, func(v fleet.View) bool { return v.Machine.Name == name })) {
+			return []fleet.Order{{Fleet: f.Spec.Name, Machine: name}}, nil
+		}
+		for n := range f.Spec.Size {
+			names = append(names, string(f.Spec.Name.Machine(n+1)))
+		}
+	}
+	return nil, &Problem{Code: CodeUnknownMachine, Message: "there is no machine " + string(name), Near: near(string(name), names)}
+}
+
+// resolveHost finds the fleets of the host's provider. A server that does not own a fleet has not asked for its hosts: then the
+// owner says whether it knows the host.
+func resolveHost(text, name string, status []engine.FleetStatus) ([]fleet.Order, *Problem) {
+	provider, host, named := strings.Cut(name, "/")
+	if !named {
+		provider, host = "", name
+	}
+	var out []fleet.Order
+	var names []string
+	of := map[fleet.ProviderName]bool{}
+	for _, f := range status {
+		if provider != "" && string(f.Spec.Provider) != provider {
+			continue
+		}
+		for _, h := range f.Hosts {
+			names = append(names, hostWord+string(h.Name))
+		}
+		if host != "" && (len(f.Hosts) == 0 || slices.ContainsFunc(f.Hosts, func(h fleet.Host) bool { return string(h.Name) == host })) {
+			of[f.Spec.Provider] = true
+			out = append(out, fleet.Order{Fleet: f.Spec.Name, Host: fleet.HostName(host)})
+		}
+	}
+	switch {
+	case len(out) == 0:
+		return nil, &Problem{Code: CodeUnknownHost, Message: "there is no host " + text, Near: near(text, names)}
+	case len(of) > 1:
+		return nil, &Problem{Code: CodeBadRequest, Message: text + ": several providers have, or may have, a host of that name: write host:PROVIDER/" + host}
+	}
+	return out, nil
+}
+
+// Order gives an order, and waits for its owner to take it up.
+func (c *Client) Order(ctx context.Context, q OrderRequest) (Orders, error) {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return Orders{}, err
+	}
+	return ask[Orders](ctx, c, http.MethodPost, "/v1/orders", body)
+}

@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hale/internal/api"
+	"hale/internal/fleet"
+
+	"github.com/spf13/cobra"
+)
+
+// patience is how long a command waits for its order to be taken up.
+const patience = 10 * time.Second
+
+// subjects is the help on what an order can be about.
+const subjects = `A SUBJECT is a fleet (web), a machine (web-2), or a host (host:h1; host:lab/h1 where several providers have an h1).`
+
+// pendingError says that an order is stored and nobody took it up yet.
+type pendingError struct{ about []string }
+
+func (p pendingError) Error() string {
+	return "accepted, and not taken up yet: nobody looks after " + strings.Join(p.about, ", ") + " now; it takes effect when somebody does"
+}
+
+// orderFlags are what all orders share.
+type orderFlags struct {
+	reason, as string
+	json       bool
+}
+
+func (f *orderFlags) add(cmd *cobra.Command, c *commander) {
+	cmd.Flags().StringVarP(&f.reason, "reason", "r", "", "why, for whoever asks later")
+	cmd.Flags().StringVar(&f.as, "as", c.Getenv("SUDO_USER"), "whom you speak for, beside the user that the system says you are")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+}
+
+// give gives an order and prints what became of it.
+func (c *commander) give(ctx context.Context, q api.OrderRequest, f orderFlags) error {
+	client, err := c.dial()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	q.Reason, q.As, q.WaitNS = f.reason, f.as, int64(patience)
+	out, err := client.Order(ctx, q)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		if err := printJSON(c.Out, out); err != nil {
+			return err
+		}
+	} else {
+		c.printOrders(out)
+	}
+	return verdictOn(out)
+}
+
+// printOrders prints what followed from the orders that were taken up.
+func (c *commander) printOrders(out api.Orders) {
+	for _, o := range out.Orders {
+		if o.State != api.OrderTaken {
+			continue
+		}
+		for _, e := range o.Events {
+			fmt.Fprintln(c.Out, e.Text)
+		}
+	}
+}
+
+// verdictOn is the command's error: a refusal weighs more than what is pending.
+func verdictOn(out api.Orders) error {
+	var refused []error
+	var pending pendingError
+	for _, o := range out.Orders {
+		switch o.State {
+		case api.OrderRefused:
+			refused = append(refused, refusalOf(o))
+		case api.OrderPending:
+			pending.about = append(pending.about, "fleet "+o.Fleet)
+		}
+	}
+	if len(refused) > 0 {
+		return errors.Join(refused...)
+	}
+	if len(pending.about) > 0 {
+		return pending
+	}
+	return nil
+}
+
+func refusalOf(o api.Ordered) error {
+	about := o.Fleet
+	switch {
+	case o.Machine != "":
+		about = o.Machine
+	case o.Host != "":
+		about = "host " + o.Host + " in fleet " + o.Fleet
+	}
+	said := about + ": " + o.Kind + " is refused: " + o.Refused.Text
+	if o.Refused.Advice != "" {
+		said += "; " + o.Refused.Advice
+	}
+	return errors.New(said)
+}
+
+func (c *commander) holdCommand() *cobra.Command {
+	var f orderFlags
+	var lasts time.Duration
+	cmd := &cobra.Command{
+		Use: "hold SUBJECT… --for DURATION --reason TEXT", Short: "Leave a machine, a host's machines or a fleet alone for a while",
+		Long: "Holds: nothing disruptive begins on what is held until the time is over. Watching and recording go on, a step under way\n" +
+			"finishes, and what is down meanwhile counts as no failure. Afterwards everything is judged afresh, at once.\n\n" + subjects,
+		Example: "  hale hold web-2 --for 2h --reason \"kernel upgrade\"\n  hale hold host:h1 --for 4h --reason \"new power supply\"",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			switch {
+			case lasts <= 0:
+				return usageError{errors.New("say for how long, as --for 2h: every hold ends by itself")}
+			case lasts > fleet.LongestHold:
+				return usageError{fmt.Errorf("--for %s is too long: the longest hold is %s", lasts, fleet.LongestHold)}
+			case f.reason == "":
+				return usageError{errors.New("say why, as --reason \"kernel upgrade\": others will find the hold and wonder")}
+			}
+			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderHold), Subjects: args, ForNS: int64(lasts)}, f)
+		}),
+	}
+	f.add(cmd, c)
+	cmd.Flags().DurationVar(&lasts, "for", 0, "how long, as 30m or 2h; needed")
+	return cmd
+}
+
+func (c *commander) releaseCommand() *cobra.Command {
+	var f orderFlags
+	var all bool
+	cmd := &cobra.Command{
+		Use: "release SUBJECT…", Short: "End your hold; what was held is judged afresh at once",
+		Long: "Ends the holds that you placed on exactly this subject, or everybody's with --all.\n\n" + subjects,
+		Args: cobra.MinimumNArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderRelease), Subjects: args, All: all}, f)
+		}),
+	}
+	f.add(cmd, c)
+	cmd.Flags().BoolVar(&all, "all", false, "the holds of others, too")
+	return cmd
+}
+
+func (c *commander) retryCommand() *cobra.Command {
+	var f orderFlags
+	cmd := &cobra.Command{
+		Use: "retry MACHINE…", Short: "Take a machine out of quarantine: hale tries again from the beginning",
+		Args: cobra.MinimumNArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderRetry), Subjects: args}, f)
+		}),
+	}
+	f.add(cmd, c)
+	return cmd
+}
+
+func (c *commander) holdsCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "holds", Short: "List what people hold, why, and until when", Args: cobra.NoArgs,
+		RunE: c.command(func(cmd *cobra.Command, _ []string) error {
+			client, err := c.dial()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			s, err := client.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			held := heldIn(s)
+			if asJSON {
+				return printJSON(c.Out, held)
+			}
+			paper := screenOf(c.Out, c.Getenv).paper()
+			fmt.Fprintln(c.Out, strings.Join(paper.holds(held, time.Now()), "\n"))
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,211 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/inbox"
+	"hale/internal/provider/simulated"
+	"hale/internal/state"
+	"hale/internal/state/memory"
+)
+
+// orders posts an order, as the API does.
+func (s *story) orders(o fleet.Order) fleet.Order {
+	s.t.Helper()
+	var err error
+	if o.ID, err = inbox.NewID(); err != nil {
+		s.t.Fatal(err)
+	}
+	o.Fleet, o.By, o.At = s.spec.Name, "alice", time.Now().UTC()
+	if o.Kind.PermitsHarm() {
+		o.Expires = o.At.Add(fleet.OrderLife)
+	}
+	if _, err := inbox.Post(s.t.Context(), s.backing.Open(nil), o); err != nil {
+		s.t.Fatal(err)
+	}
+	return o
+}
+
+func (s *story) holds(what fleet.Order, d time.Duration) {
+	s.t.Helper()
+	what.Kind, what.For, what.Reason = fleet.OrderHold, d, "planned work"
+	s.orders(what)
+	s.pass(time.Second)
+}
+
+// inInbox counts the letters that wait.
+func (s *story) inInbox() int {
+	s.t.Helper()
+	letters, _, err := inbox.Pending(s.t.Context(), s.backing.Open(nil), s.spec.Name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return len(letters)
+}
+
+// dead returns the dead letters.
+func (s *story) dead() []inbox.Dead {
+	s.t.Helper()
+	dead, err := inbox.DeadLetters(s.t.Context(), s.backing.Open(nil), s.spec.Name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return dead
+}
+
+func TestAHeldMachineIsHealedWhenTheHoldIsOver(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		s.holds(fleet.Order{Machine: "web-2"}, time.Hour)
+		if s.inInbox() != 0 || len(s.status().Whole.Holds) != 1 {
+			t.Fatalf("%d letters wait, and the holds are %+v", s.inInbox(), s.status().Whole.Holds)
+		}
+		s.inject(simulated.Crash{Instance: s.id(2)})
+		s.pass(50 * time.Minute)
+		if m := s.machine(2); s.heals(2) != 0 || m.Waiting != fleet.ReasonHold {
+			t.Errorf("%d repairs, and it waits for %q", s.heals(2), m.Waiting)
+		}
+		s.await(11*time.Minute, "it is healed", func() bool { return s.healthy(2) })
+	})
+}
+
+// A hold that was given while nobody owned the fleet, and one that the owner took up before it died, both stand, for their whole
+// time by the owner's clock.
+func TestHoldsOutliveOwners(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		s.holds(fleet.Order{Machine: "web-1"}, 2*time.Hour)
+		s.kill()
+		s.orders(fleet.Order{Kind: fleet.OrderHold, Machine: "web-2", For: 2 * time.Hour, Reason: "r"})
+		s.pass(30 * time.Minute)
+		s.start()
+		s.pass(time.Minute)
+		s.inject(simulated.Crash{Instance: s.id(1)})
+		s.inject(simulated.Crash{Instance: s.id(2)})
+		s.pass(85 * time.Minute)
+		if s.heals(1) != 0 || s.heals(2) != 0 {
+			t.Errorf("%d and %d repairs of what is held", s.heals(1), s.heals(2))
+		}
+		s.await(10*time.Minute, "the first one is healed", func() bool { return s.healthy(1) })
+		if s.heals(2) != 0 {
+			t.Error("the second one's time counts from when it was taken up")
+		}
+		s.await(time.Hour, "the second one, too", func() bool { return s.healthy(2) })
+	})
+}
+
+// The clock is set forward by an hour: no hold gets shorter (L15), also not for the next owner.
+func TestL15NoStepOfTheClockShortensAHold(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		s.holds(fleet.Order{Machine: "web-2"}, 30*time.Minute)
+		s.hale.engine.StepClock(time.Hour)
+		s.pass(10 * time.Second)
+		s.inject(simulated.Crash{Instance: s.id(2)})
+		s.pass(25 * time.Minute)
+		if s.heals(2) != 0 {
+			t.Error("the hold was shortened")
+		}
+		s.await(6*time.Minute, "it is healed", func() bool { return s.healthy(2) })
+	})
+}
+
+// Everything that is no order, and every order that cannot be, ends as a dead letter with its reason, and nothing else stops.
+func TestLettersThatAreNoOrdersArePutAside(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		var junk []state.Write
+		for _, k := range []string{"a", "b", "0"} {
+			junk = append(junk, state.Put("inbox/web/"+k, []byte("dance!")))
+		}
+		if _, err := s.backing.Open(nil).Commit(t.Context(), state.Txn{Then: junk}); err != nil {
+			t.Fatal(err)
+		}
+		s.orders(fleet.Order{Kind: fleet.OrderRetry, Machine: "web-9"})
+		s.orders(fleet.Order{Kind: fleet.OrderRetry, Machine: "web-2"})
+		s.holds(fleet.Order{}, time.Minute)
+		s.pass(5 * time.Second)
+		why := map[fleet.Reason]int{}
+		for _, d := range s.dead() {
+			why[d.Reason]++
+		}
+		if s.inInbox() != 0 || why[fleet.ReasonMalformed] != 3 || why[fleet.ReasonUnknownSubject] != 1 || why[fleet.ReasonNotQuarantined] != 1 || len(s.dead()) != 5 {
+			t.Errorf("%d letters wait, and dead are %v", s.inInbox(), why)
+		}
+		if len(s.status().Whole.Holds) != 1 {
+			t.Error("the hold behind them was lost")
+		}
+	})
+}
+
+// S71 for orders: hale dies at a write, before or after it reached the disk. The order takes effect once.
+func TestS71AnOrderTakesEffectOnce(t *testing.T) {
+	t.Parallel()
+	for _, effect := range []memory.Effect{memory.Stall, memory.StallAfter} {
+		tell(t, simulated.Options{}, web(3), func(s *story) {
+			f := &fatal{left: 1, effect: effect}
+			s.faults = f.faults
+			s.grown()
+			f.armed = true
+			s.orders(fleet.Order{Kind: fleet.OrderHold, Machine: "web-2", For: time.Hour, Reason: "r"})
+			s.pass(10 * time.Second)
+			if !f.died {
+				t.Fatal("it did not die")
+			}
+			s.faults = nil
+			s.kill()
+			s.start()
+			s.pass(time.Minute)
+			if n := s.count(kind(fleet.RecordOrder)); n != 1 || len(s.status().Whole.Holds) != 1 || s.inInbox() != 0 {
+				t.Errorf("taken up %d times, %d holds, %d letters", n, len(s.status().Whole.Holds), s.inInbox())
+			}
+		})
+	}
+}
+
+// More orders than fit into one transaction are taken up one after the other.
+func TestManyOrdersAtOnce(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		for range 150 {
+			s.orders(fleet.Order{Kind: fleet.OrderHold, Machine: "web-2", For: time.Hour, Reason: "r"})
+			s.orders(fleet.Order{Kind: fleet.OrderRetry, Machine: "web-1"})
+		}
+		s.pass(5 * time.Second)
+		if s.inInbox() != 0 || len(s.status().Whole.Holds) != 1 || len(s.dead()) != 150 {
+			t.Errorf("%d letters wait, %d holds, %d dead", s.inInbox(), len(s.status().Whole.Holds), len(s.dead()))
+		}
+	})
+}
+
+// S22: a machine that hale gave up for good, without an instance, gets another try from the beginning when a person says so.
+func TestS22APersonOrdersAnotherTry(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, ladder(web(3), fleet.StepRecreate), func(s *story) {
+		s.grown()
+		lift := s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.Fails, Kind: fault.Quota})
+		s.inject(simulated.Crash{Instance: s.id(2)})
+		s.await(time.Hour, "quarantine", func() bool { return s.machine(2).Quarantine != nil })
+		if !s.machine(2).Current.None() {
+			t.Fatal("it has an instance")
+		}
+		lift()
+		s.pass(time.Hour)
+		if s.machine(2).Quarantine == nil {
+			t.Fatal("it left quarantine by itself")
+		}
+		s.orders(fleet.Order{Kind: fleet.OrderRetry, Machine: "web-2"})
+		s.await(5*time.Minute, "it is built anew", func() bool { return s.healthy(2) })
+		if pages := s.count(kind(fleet.RecordPaged)); pages != 1 {
+			t.Errorf("%d pages", pages)
+		}
+	})
+}

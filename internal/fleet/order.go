@@ -1,0 +1,122 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// OrderID names an order. Ids sort by the time at which the orders were given.
+type OrderID string
+
+// Order is what a person wants of one fleet. It waits in the fleet's inbox until its owner takes it up, or refuses it.
+type Order struct {
+	ID   OrderID
+	Kind OrderKind
+	// Fleet, and within it at most one of Machine and Host, is the subject.
+	Fleet   Name
+	Machine MachineName `json:",omitempty"`
+	Host    HostName    `json:",omitempty"`
+	By      string      // who gave it
+	Reason  string      `json:",omitempty"` // in that person's words
+	At      time.Time
+	// Expires is when it may not be taken up any more: set for orders that permit what could be harm by then. Zero: never.
+	Expires time.Time `json:",omitzero"`
+	// For is how long a hold lasts, from when it is taken up: no clock but the owner's can shorten it (L15).
+	For time.Duration `json:",omitempty"`
+	// All extends a release to the holds of others.
+	All bool `json:",omitempty"`
+}
+
+// OrderKind says what is wanted.
+type OrderKind string
+
+// The orders.
+const (
+	OrderHold    OrderKind = "hold"    // leave the subject alone for a while
+	OrderRelease OrderKind = "release" // end holds of the subject
+	OrderRetry   OrderKind = "retry"   // out of quarantine, with its attempts begun anew
+)
+
+// ToMachine reports whether the order is to one machine's belief, and not to the fleet as a whole. (A hold of a machine belongs to
+// the whole: it is kept beside those of hosts and of the fleet.)
+func (k OrderKind) ToMachine() bool { return k == OrderRetry }
+
+// PermitsHarm reports whether what is ordered lets hale do more than before: such an order expires when it is not taken up.
+func (k OrderKind) PermitsHarm() bool { return k != OrderHold }
+
+// Limits of an order.
+const (
+	// OrderLife is how long an order that permits harm may wait for an owner.
+	OrderLife    = time.Hour
+	LongestHold  = 90 * 24 * time.Hour
+	longestWords = 200 // of a reason or a name, in bytes
+)
+
+// Check says what is wrong with the order by itself. What it names may still be unknown to its fleet.
+func (o *Order) Check() error {
+	if o.ID == "" || strings.ContainsAny(string(o.ID), "/ ") {
+		return fmt.Errorf("%q is no id of an order", o.ID)
+	}
+	if _, err := ParseName(string(o.Fleet)); err != nil {
+		return fmt.Errorf("fleet: %w", err)
+	}
+	switch {
+	case o.Machine != "" && o.Machine.Fleet() != o.Fleet:
+		return fmt.Errorf("%s is no machine of fleet %s", o.Machine, o.Fleet)
+	case o.Machine != "" && o.Host != "":
+		return errors.New("it names both a machine and a host")
+	case o.By == "":
+		return errors.New("nobody gave it")
+	}
+	for _, words := range []string{o.By, o.Reason, string(o.Host)} {
+		if err := speakable(words); err != nil {
+			return err
+		}
+	}
+	return o.checkKind()
+}
+
+func (o *Order) checkKind() error {
+	switch o.Kind {
+	case OrderHold:
+		switch {
+		case o.Reason == "":
+			return errors.New("a hold needs a reason")
+		case o.For <= 0 || o.For > LongestHold:
+			return fmt.Errorf("a hold lasts more than nothing, and at most %d days", int(LongestHold.Hours()/24))
+		}
+		return nil
+	case OrderRelease:
+		return nil
+	case OrderRetry:
+		if o.Machine == "" {
+			return fmt.Errorf("%s is for one machine", o.Kind)
+		}
+		return nil
+	}
+	return fmt.Errorf("there is no order %q", o.Kind)
+}
+
+// speakable says why words cannot be shown to people on one line.
+func speakable(words string) error {
+	switch {
+	case len(words) > longestWords:
+		return fmt.Errorf("%d bytes of words, and at most %d are allowed", len(words), longestWords)
+	case !utf8.ValidString(words) || strings.ContainsFunc(words, unicode.IsControl):
+		return errors.New("its words hold what cannot be printed")
+	}
+	return nil
+}
+
+// Due reports whether the order may not be taken up any more.
+func (o *Order) Due(now Now) bool { return !o.Expires.IsZero() && !now.Wall.Before(o.Expires) }
+
+// Ruling is what became of an order.
+type Ruling struct {
+	Order   OrderID
+	Refused Reason // empty: it was taken up
+}

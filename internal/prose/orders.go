@@ -1,0 +1,40 @@
+package prose
+
+import "hale/internal/fleet"
+
+// order says what a person wants, and that it was refused where it was.
+func order(r fleet.Record) string {
+	if r.Order == "" { // a letter that is no order
+		return because(about(r)+": a letter in the inbox is put aside", aside(Reason(r.Reason), r.Detail))
+	}
+	wants := word(orders, r.Command)
+	if r.Took > 0 {
+		wants += " for " + Span(r.Took)
+	}
+	if r.Reason != "" {
+		return because(subjectOfOrder(r)+": "+r.By+" ordered "+wants+", which is refused", Reason(r.Reason))
+	}
+	return aside(subjectOfOrder(r)+": "+r.By+" orders "+wants, r.Detail)
+}
+
+func holdEnded(r fleet.Record) string {
+	whose := "a hold"
+	if r.By != "" {
+		whose = "the hold by " + r.By
+	}
+	if r.Reason == fleet.ReasonSuperseded {
+		return aside(subjectOfOrder(r)+": another one takes the place of "+whose, r.Detail)
+	}
+	return because(subjectOfOrder(r)+": "+whose+" is over"+after(r), aside(Reason(r.Reason), r.Detail))
+}
+
+// subjectOfOrder names the machine, the host, or the fleet.
+func subjectOfOrder(r fleet.Record) string {
+	if r.Machine == "" && r.Host != "" {
+		return about(r) + ", host " + string(r.Host)
+	}
+	return about(r)
+}
+
+// Order says what an order wants.
+func Order(k fleet.OrderKind) string { return word(orders, k) }

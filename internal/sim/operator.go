@@ -1,0 +1,123 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/sim/world"
+)
+
+// ordered are the verbs of an operator, and the orders that they give.
+func ordered() map[Verb]fleet.OrderKind {
+	return map[Verb]fleet.OrderKind{Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry}
+}
+
+// watchPause is the time after which a watch of the store that broke is tried again.
+const watchPause = time.Second
+
+// operator is who gives the orders in a scenario.
+const operator = "operator"
+
+// Order returns the order that an operator's event gives to the fleet; its id and times are left to whoever posts it.
+func (e Event) Order(name fleet.Name, hosts []world.Host) (fleet.Order, error) {
+	o := fleet.Order{Kind: ordered()[e.Verb], Fleet: name, By: operator, For: e.For}
+	if o.Kind == fleet.OrderHold {
+		o.Reason = "planned work"
+	}
+	host, ofHost := strings.CutPrefix(e.Arg, "host ")
+	m := fleet.MachineName(e.Arg)
+	switch {
+	case ofHost:
+		if !slices.ContainsFunc(hosts, func(h world.Host) bool { return h.Name == host }) {
+			return o, fmt.Errorf("%s: there is no host %s", e, host)
+		}
+		o.Host = fleet.HostName(host)
+	case m.Fleet() == name:
+		o.Machine = m
+	case e.Arg != string(name):
+		return o, fmt.Errorf("%s: write a machine of fleet %s, host and its name, or the fleet", e, name)
+	}
+	o.ID = "check"
+	err := o.Check()
+	if o.ID = ""; err != nil {
+		return o, fmt.Errorf("%s: %w", e, err)
+	}
+	return o, nil
+}
+
+// Of returns the event as it befalls another fleet: its machines play those of the same number.
+func (e Event) Of(name fleet.Name) Event {
+	switch subjectKind(e.Subject) {
+	case "machine":
+		if n, ok := fleet.MachineName(e.Subject).Ordinal(); ok {
+			e.Subject = string(name.Machine(n))
+		}
+	case operator:
+		if n, ok := fleet.MachineName(e.Arg).Ordinal(); ok {
+			e.Arg = string(name.Machine(n))
+		} else if !strings.Contains(e.Arg, " ") {
+			e.Arg = string(name)
+		}
+	}
+	return e
+}
+
+// orders posts an order of the kind, as a command does.
+func orders(fleet.OrderKind) act {
+	return func(s *stage, e Event) (func(), error) {
+		o, err := e.Order(s.spec.Name, s.options.Hosts)
+		if err != nil || s.rival != nil {
+			return nil, err // a rival has no inbox
+		}
+		s.store.posted++
+		o.ID = fleet.OrderID(fmt.Sprintf("%012d", s.store.posted))
+		o.At = s.wall(s.w.Now())
+		if o.Kind.PermitsHarm() {
+			o.Expires = o.At.Add(fleet.OrderLife)
+		}
+		s.store.inbox = append(s.store.inbox, o)
+		for _, c := range s.servers {
+			c.learn(o)
+		}
+		return nil, nil
+	}
+}
+
+// learn tells the fleet's owner of an order, as soon as it can hear of it.
+func (c *server) learn(o fleet.Order) {
+	if c.term == 0 {
+		return // whoever takes the fleet over reads the inbox
+	}
+	c.enter(c.life, func() {
+		switch {
+		case c.term == 0:
+		case c.s.store.cut[c] > 0:
+			c.soon(watchPause, func() { c.learn(o) })
+		case c.s.store.waits(o.ID):
+			c.pic.TellOrder(o)
+			c.heat()
+		}
+	})
+}
+
+// waits reports whether the order lies in the inbox.
+func (s *store) waits(id fleet.OrderID) bool {
+	return slices.ContainsFunc(s.inbox, func(o fleet.Order) bool { return o.ID == id })
+}
+
+// settle takes orders out of the inbox.
+func (s *store) settle(rulings []fleet.Ruling) {
+	for _, r := range rulings {
+		s.inbox = slices.DeleteFunc(s.inbox, func(o fleet.Order) bool { return o.ID == r.Order })
+	}
+}
+
+// settled tells the picture that the orders are gone.
+func (c *server) settled(rulings []fleet.Ruling) {
+	for _, r := range rulings {
+		c.pic.OrderSettled(r.Order)
+	}
+}
