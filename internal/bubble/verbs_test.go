@@ -335,7 +335,11 @@ func orders(r *room, e sim.Event) func() {
 	r.must(err)
 	o.ID, err = inbox.NewID()
 	r.must(err)
-	if o.At = time.Now().UTC(); o.Kind.PermitsHarm() {
+	o.At = time.Now().UTC()
+	if s := r.owner(); s != nil {
+		o.At = o.At.Add(s.skew) // by the clock of the server that takes it
+	}
+	if o.Kind.PermitsHarm() {
 		o.Expires = o.At.Add(fleet.OrderLife)
 	}
 	_, err = inbox.Post(r.t.Context(), r.backing.Open(nil), o)

@@ -74,7 +74,10 @@ func orders(fleet.OrderKind) act {
 		}
 		s.store.posted++
 		o.ID = fleet.OrderID(fmt.Sprintf("%012d", s.store.posted))
-		o.At = s.wall(s.w.Now())
+		o.At = s.wall(s.w.Now()).Add(s.servers[0].skew) // by the clock of the server that takes it
+		if s.store.owner != nil {
+			o.At = s.store.owner.now().Wall
+		}
 		if o.Kind.PermitsHarm() {
 			o.Expires = o.At.Add(fleet.OrderLife)
 		}
