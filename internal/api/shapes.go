@@ -305,6 +305,8 @@ type PlannedWork struct {
 	Size     int           `json:"size"`
 	Provider Provider      `json:"provider"`
 	Machines []PlannedStep `json:"machines"`
+	// Unsupported are the steps of the ladder that are skipped, because the provider cannot do them.
+	Unsupported []string `json:"unsupported,omitempty"`
 }
 
 // PlannedStep is the plan for one machine.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"slices"
 
 	"hale/internal/api"
 	"hale/internal/engine"
@@ -17,7 +18,7 @@ const settledAt = fleet.Instant(1)
 // planFleet says what would be done in the order of the machines, each seeing what was planned before it.
 func planFleet(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair, ours fleet.Installation) api.PlannedWork {
 	s := guard.Situation{
-		Spec: f.Spec, Now: f.At, SteadyAt: settledAt, Acting: f.Acting, Provider: f.Provider, Hosts: f.Hosts,
+		Spec: f.Spec, Now: f.At, SteadyAt: settledAt, Acting: f.Acting, Provider: f.Provider, Hosts: f.Hosts, Cannot: f.Cannot,
 		Vantage: f.Vantage, Brake: f.Brake, Whole: f.Whole,
 		Tally: withWork(f, underWay),
 	}
@@ -26,6 +27,11 @@ func planFleet(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair
 	w := api.PlannedWork{
 		Fleet: string(f.Spec.Name), Mode: string(f.Spec.Mode), Brake: api.ViewBrake(f), Provider: api.ViewProvider(f),
 		Failing: s.Tally.Failing, Size: f.Spec.Size, Machines: []api.PlannedStep{},
+	}
+	for _, step := range f.Spec.Repair.Steps {
+		if slices.Contains(f.Cannot, repair.OpOf(step)) {
+			w.Unsupported = append(w.Unsupported, string(step.Kind))
+		}
 	}
 	for _, v := range f.Machines {
 		p := api.PlannedStep{

@@ -297,6 +297,9 @@ func (j *judge) call(c simulated.Call) {
 		return
 	}
 	j.tally.actions++
+	if c.Op.Disruptive() && c.Power == fleet.PowerPaused {
+		j.broken("L10", c.Machine, "%s of %s, which was paused", c.Op, c.Instance)
+	}
 	switch {
 	case c.Again || !c.Op.Disruptive() || c.Served == 0:
 	case heldUp(c.Client):

@@ -35,11 +35,13 @@ func verbs() map[sim.Verb]act {
 		sim.ShutsDown: onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.GuestPowersOff{Instance: id} })),
 		sim.IsStopped: onMachine(stoppedByPerson),
 		sim.IsStarted: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.PersonMends{Instance: i.ID}) }),
-		sim.IsPaused:  onMachine(ifRunning(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Paused{Instance: i.ID}) })),
+		sim.IsPaused:  halts(fleet.StopUnknown),
+		sim.Suspends:  halts(fleet.StopGuest),
+		sim.DiskFull:  halts(fleet.StopIOError),
 		sim.Panics:    onMachine(ifRunning(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Panic{Instance: id} }))),
 		sim.Vanishes:  onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Vanishes{Instance: i.ID}) }),
-		// A machine that hangs, one without a network and one that is too slow are one to its probes.
-		sim.Hangs:       ails(simulated.Illness{Symptom: simulated.NoNetwork}),
+		// A machine without a network and one that is too slow are one to its probes.
+		sim.Hangs:       ails(simulated.Illness{Symptom: simulated.Hung}),
 		sim.LosesNet:    ails(simulated.Illness{Symptom: simulated.NoNetwork}),
 		sim.IsSlow:      ails(simulated.Illness{Symptom: simulated.NoNetwork}),
 		sim.StopsApp:    ails(simulated.Illness{Symptom: simulated.NoHTTP}),
@@ -125,7 +127,7 @@ func leaves(what fleet.InstanceID, certified bool) act {
 }
 
 // changing are the provider's changing calls.
-var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify}
+var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpResume, fleet.OpSoftReboot}
 
 // schedule puts an event on the agenda.
 func (r *room) schedule(e sim.Event) {
@@ -186,6 +188,10 @@ func ifRunning(do func(r *room, i fleet.Instance) func()) func(r *room, i fleet.
 		}
 		return do(r, i)
 	}
+}
+
+func halts(by fleet.Stop) act {
+	return onMachine(ifRunning(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Paused{Instance: i.ID, By: by}) }))
 }
 
 func ails(ill simulated.Illness) act {

@@ -64,6 +64,20 @@ func (w wire) Reboot(ctx context.Context, ref provider.Ref) error {
 	return w.carry(ctx, fleet.OpReboot, ref.ID, func(ctx context.Context, p provider.Provider) error { return p.Reboot(ctx, ref) })
 }
 
+// Resume implements provider.Resumer.
+func (w wire) Resume(ctx context.Context, ref provider.Ref) error {
+	return w.carry(ctx, fleet.OpResume, ref.ID, func(ctx context.Context, p provider.Provider) error {
+		return p.(provider.Resumer).Resume(ctx, ref)
+	})
+}
+
+// RebootSoft implements provider.SoftRebooter.
+func (w wire) RebootSoft(ctx context.Context, ref provider.Ref) error {
+	return w.carry(ctx, fleet.OpSoftReboot, ref.ID, func(ctx context.Context, p provider.Provider) error {
+		return p.(provider.SoftRebooter).RebootSoft(ctx, ref)
+	})
+}
+
 // PowerOff implements provider.Power.
 func (w wire) PowerOff(ctx context.Context, ref provider.Ref) error {
 	return w.carry(ctx, fleet.OpPowerOff, ref.ID, func(ctx context.Context, p provider.Provider) error { return p.PowerOff(ctx, ref) })

@@ -72,6 +72,9 @@ func (p paper) plan(plan api.Plan) []string {
 		if f.Provider.Detail != "" {
 			lines = append(lines, "  "+p.paint(faint, f.Provider.Detail))
 		}
+		for _, step := range f.Unsupported {
+			lines = append(lines, "  "+p.paint(yellow, "step "+step+" is skipped: "+prose.Reason(fleet.ReasonUnsupported)))
+		}
 		columns := []column{{title: "MACHINE", keep: keepAlways}, {title: "VERDICT", keep: keepAlways}, {title: "PLAN", keep: keepAlways}}
 		for _, m := range f.Machines {
 			columns[0].cells = append(columns[0].cells, cell{m.Machine, plain})
@@ -86,6 +89,7 @@ func (p paper) plan(plan api.Plan) []string {
 // acts say what an action of a plan is, as in "would …".
 var acts = map[string]string{
 	string(fleet.StepStart):    "start it (step start)",
+	string(fleet.StepResume):   "resume it (step resume)",
 	string(fleet.StepReboot):   "reboot it (step reboot)",
 	string(fleet.StepRecreate): "replace it with a new instance (step recreate)",
 	api.ActionBuild:            "build it",

@@ -122,7 +122,7 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 	if d.how == absent {
 		steps := []fleet.Step{
 			{Kind: fleet.StepStart, Timeout: defaultCallTimeout, VerifyWithin: defaultVerifyWithin},
-			{Kind: fleet.StepReboot, Timeout: defaultCallTimeout, VerifyWithin: defaultVerifyWithin},
+			{Kind: fleet.StepReboot, Timeout: defaultCallTimeout, VerifyWithin: defaultVerifyWithin, Mode: defaultRebootMode},
 		}
 		if loss == nil {
 			steps = append(steps, fleet.Step{
@@ -138,7 +138,7 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 		}
 		steps = append(steps, fleet.Step{
 			Kind: s.value.kind, Timeout: s.value.timeout.value, VerifyWithin: s.value.verifyWithin.value,
-			OnDeleteFailure: s.value.onDeleteFailure.value,
+			OnDeleteFailure: s.value.onDeleteFailure.value, Mode: s.value.mode.value,
 		})
 		c.order(d.value[:i], s)
 		if s.value.kind == fleet.StepRecreate && loss != nil {
@@ -153,7 +153,7 @@ func (c *fleetCompiler) order(earlier []at[stepDraft], s at[stepDraft]) {
 	for _, e := range earlier {
 		switch {
 		case e.how != given:
-		case e.value.kind == s.value.kind:
+		case e.value.kind == s.value.kind && e.value.mode.value == s.value.mode.value:
 			c.add(s.spot, fmt.Sprintf("%s is in the ladder already, at line %d", s.value.kind, e.line), "take one of the two out")
 			return
 		case e.value.kind == fleet.StepRecreate:

@@ -86,7 +86,7 @@ fleets:
 			Repair: fleet.RepairPolicy{
 				Steps: []fleet.Step{
 					{Kind: fleet.StepStart, Timeout: 30 * time.Second, VerifyWithin: time.Minute},
-					{Kind: fleet.StepReboot, Timeout: 30 * time.Second, VerifyWithin: 30 * time.Second},
+					{Kind: fleet.StepReboot, Timeout: 30 * time.Second, VerifyWithin: 30 * time.Second, Mode: fleet.RebootHard},
 					{Kind: fleet.StepRecreate, Timeout: 2 * time.Minute, OnDeleteFailure: fleet.DeleteFailureStop},
 				},
 				Fence:    fleet.Fence{Proof: fleet.ProofConfirmedOff},

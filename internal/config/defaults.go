@@ -32,7 +32,7 @@ const (
 	defaultCallTimeout     = 30 * time.Second
 	defaultRecreateTimeout = 2 * time.Minute
 	defaultVerifyWithin    = time.Minute
-	defaultRebootMode      = "hard"
+	defaultRebootMode      = fleet.RebootHard
 	defaultOnDeleteFailure = fleet.DeleteFailureStop
 
 	defaultProof    = fleet.ProofConfirmedOff

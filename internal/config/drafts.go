@@ -94,7 +94,7 @@ type stepDraft struct {
 	kind            fleet.StepKind
 	timeout         at[time.Duration]
 	verifyWithin    at[time.Duration]
-	mode            at[string]
+	mode            at[fleet.RebootMode]
 	onDeleteFailure at[fleet.OnDeleteFailure]
 }
 

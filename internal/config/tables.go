@@ -235,11 +235,12 @@ func stepShape() oneOf[stepDraft] {
 		noun: "a step",
 		kinds: map[string]shape[stepDraft]{
 			string(fleet.StepStart):    startShape(),
+			string(fleet.StepResume):   resumeShape(),
 			string(fleet.StepReboot):   rebootShape(),
 			string(fleet.StepRecreate): recreateShape(),
 		},
 		later: map[string]string{
-			"snapshot": "take the step out", "resume": "take the step out", "rebuild": "use recreate", "run": "take the step out",
+			"snapshot": "take the step out", "rebuild": "use recreate", "run": "take the step out",
 			"revert": "take the step out", "page": "take the step out; after the last step hale pages by itself",
 			"workflow": "take the step out",
 		},
@@ -280,10 +281,17 @@ func startShape() shape[stepDraft] {
 		object: object[stepDraft]{fields: []field[stepDraft]{verifyWithin(), callTimeout(defaultCallTimeout)}}}
 }
 
+func resumeShape() shape[stepDraft] {
+	return kindOf{kind: fleet.StepResume, doc: "Let it go on where it was. Tried when it suspended itself, and, with on_external_stop: heal, when " +
+		"somebody paused it. One that was paused because its disk cannot be written is left to a person in any case.",
+		object: object[stepDraft]{fields: []field[stepDraft]{verifyWithin(), callTimeout(defaultCallTimeout)}}}
+}
+
 func rebootShape() shape[stepDraft] {
-	return kindOf{kind: fleet.StepReboot, doc: "Reset it. Tried when it runs.", object: object[stepDraft]{fields: []field[stepDraft]{
-		or("mode", defaultRebootMode, "`hard`: a reset, without asking the guest.", choice(map[string]string{"soft": "use hard"}, defaultRebootMode),
-			func(s *stepDraft) *at[string] { return &s.mode }),
+	return kindOf{kind: fleet.StepReboot, doc: "Reboot it. Tried when it runs. A ladder can have both modes.", object: object[stepDraft]{fields: []field[stepDraft]{
+		or("mode", defaultRebootMode, "`hard`: a reset, without asking the guest. `soft`: ask the guest (its agent, else its power button); "+
+			"one that does not listen is not healthy within verify_within, and the next step is tried.", choice(nil, fleet.RebootHard, fleet.RebootSoft),
+			func(s *stepDraft) *at[fleet.RebootMode] { return &s.mode }),
 		verifyWithin(), callTimeout(defaultCallTimeout),
 	}}}
 }

@@ -134,7 +134,7 @@ func (r *round) begin(s fleet.Snapshot) {
 	r.tally = guard.Tally{Size: s.Spec.Size}
 	r.sit = guard.Situation{
 		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider,
-		Hosts: s.Hosts, Vantage: s.Vantage, Brake: s.Brake, Whole: s.Whole.Clone(),
+		Hosts: s.Hosts, Cannot: s.Cannot, Vantage: s.Vantage, Brake: s.Brake, Whole: s.Whole.Clone(),
 	}
 }
 
@@ -523,6 +523,8 @@ func (w *work) judgeHold() {
 	case i == nil || m.Repair != nil:
 	case !guard.LeftAlone(m.Health.Cause, spec):
 		i.HoldUntil = time.Time{}
+	case m.Health.Cause == fleet.CauseIOError: // nobody ordered it, and only a person can mend it: there is nothing to wait for
+		w.Page(fleet.ReasonIOError)
 	case i.HoldUntil.IsZero():
 		i.HoldUntil = now.Wall.Add(spec.Repair.ExternalStopHold)
 	case !now.Wall.Before(i.HoldUntil):

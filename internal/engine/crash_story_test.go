@@ -39,20 +39,26 @@ func (f *fatal) faults(_ context.Context, c memory.Call) memory.Effect {
 func TestS71KilledAtAnyWriteOfAHeal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		ladder []fleet.StepKind
+		ladder []fleet.Step
 		fail   func(s *story) simulated.Fault
 	}{
-		"start": {ladder: []fleet.StepKind{fleet.StepStart},
+		"start": {ladder: []fleet.Step{rung(fleet.StepStart)},
 			fail: func(s *story) simulated.Fault { return simulated.Crash{Instance: s.id(2)} }},
-		"reboot": {ladder: []fleet.StepKind{fleet.StepReboot, fleet.StepRecreate},
+		"reboot": {ladder: []fleet.Step{rung(fleet.StepReboot), rung(fleet.StepRecreate)},
 			fail: func(s *story) simulated.Fault {
 				return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}}
 			}},
-		"recreate": {ladder: []fleet.StepKind{fleet.StepRecreate},
+		"soft reboot": {ladder: []fleet.Step{softly(), rung(fleet.StepRecreate)},
+			fail: func(s *story) simulated.Fault {
+				return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}}
+			}},
+		"resume": {ladder: []fleet.Step{rung(fleet.StepResume)},
+			fail: func(s *story) simulated.Fault { return simulated.Paused{Instance: s.id(2), By: fleet.StopGuest} }},
+		"recreate": {ladder: []fleet.Step{rung(fleet.StepRecreate)},
 			fail: func(s *story) simulated.Fault {
 				return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}}
 			}},
-		"gone": {ladder: []fleet.StepKind{fleet.StepRecreate},
+		"gone": {ladder: []fleet.Step{rung(fleet.StepRecreate)},
 			fail: func(s *story) simulated.Fault { return simulated.Vanishes{Instance: s.id(2)} }},
 	} {
 		for _, effect := range []memory.Effect{memory.Stall, memory.StallAfter} {
@@ -60,7 +66,7 @@ func TestS71KilledAtAnyWriteOfAHeal(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, write %d, %v", name, write, map[memory.Effect]string{
 					memory.Stall: "before", memory.StallAfter: "after"}[effect]), func(t *testing.T) {
 					t.Parallel()
-					tell(t, simulated.Options{Latency: 50 * time.Millisecond}, ladder(web(3), c.ladder...), func(s *story) {
+					tell(t, simulated.Options{Latency: 50 * time.Millisecond}, rungs(web(3), c.ladder...), func(s *story) {
 						f := &fatal{left: write, effect: effect}
 						s.faults = f.faults
 						s.grown()
@@ -114,16 +120,19 @@ func TestS71KilledAtAnyWriteOfABuild(t *testing.T) {
 // S71: hale dies while a call is under way, which takes effect all the same, or does not.
 func TestS71KilledDuringEachCall(t *testing.T) {
 	t.Parallel()
-	for _, op := range []fleet.Op{fleet.OpPowerOff, fleet.OpDelete, fleet.OpCreate, fleet.OpCertify, fleet.OpStart, fleet.OpReboot} {
+	for _, op := range []fleet.Op{fleet.OpPowerOff, fleet.OpDelete, fleet.OpCreate, fleet.OpCertify, fleet.OpStart, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpResume} {
 		for _, effect := range []simulated.Effect{simulated.HangsAfter, simulated.Hangs, simulated.ActsLate} {
 			t.Run(string(op)+" "+string(effect), func(t *testing.T) {
 				t.Parallel()
-				tell(t, simulated.Options{}, web(3), func(s *story) {
+				spec := rungs(web(3), rung(fleet.StepStart), rung(fleet.StepResume), softly(), rung(fleet.StepReboot), rung(fleet.StepRecreate))
+				tell(t, simulated.Options{}, spec, func(s *story) {
 					s.grown()
 					lift := s.inject(simulated.Calls{Op: op, Times: 1, Effect: effect, Delay: 2 * time.Second})
 					switch op {
 					case fleet.OpStart:
 						s.inject(simulated.Crash{Instance: s.id(2)})
+					case fleet.OpResume:
+						s.inject(simulated.Paused{Instance: s.id(2), By: fleet.StopGuest})
 					default:
 						s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
 					}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/guard"
 	"hale/internal/probe"
+	"hale/internal/provider"
+	"hale/internal/repair"
 	"hale/internal/state"
 )
 
@@ -20,6 +23,7 @@ type FleetStatus struct {
 	Detail   string       // the error behind Acting, if one is
 	Provider fleet.ProviderState
 	Hosts    []fleet.Host
+	Cannot   []fleet.Op // what the provider is known not to have
 	Vantage  fleet.Vantage
 	Brake    fleet.Brake
 	Whole    fleet.Whole
@@ -40,15 +44,21 @@ type owner struct {
 	server       string
 	log          *slog.Logger
 	installation fleet.Installation
+	cannot       []fleet.Op // what the provider does not have
 	published    atomic.Pointer[FleetStatus]
 }
 
 func newOwner(f Fleet, c *clock, s *sentinel, opts Options) *owner {
 	o := &owner{
 		spec: f.Spec, probes: f.Probes, vantage: opts.Vantage, clock: c, sentinel: s, reports: s.subscribe(), store: opts.Store,
-		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name),
+		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: provider.Cannot(s.src.Adapter),
 	}
-	o.published.Store(&FleetStatus{Spec: f.Spec, Acting: fleet.ReasonNotOwner})
+	for _, step := range f.Spec.Repair.Steps {
+		if slices.Contains(o.cannot, repair.OpOf(step)) {
+			o.log.Warn("the provider cannot do a step of the ladder: it will be skipped", "step", step.Kind, "op", repair.OpOf(step))
+		}
+	}
+	o.published.Store(&FleetStatus{Spec: f.Spec, Cannot: o.cannot, Acting: fleet.ReasonNotOwner})
 	return o
 }
 

@@ -104,6 +104,16 @@ func (t *term) dispatch(ctx context.Context, a fleet.Action) error {
 		return p.Start(ctx, ref)
 	case fleet.OpReboot:
 		return p.Reboot(ctx, ref)
+	case fleet.OpResume:
+		if able, ok := p.(provider.Resumer); ok {
+			return able.Resume(ctx, ref)
+		}
+		return lacking(a)
+	case fleet.OpSoftReboot:
+		if able, ok := p.(provider.SoftRebooter); ok {
+			return able.RebootSoft(ctx, ref)
+		}
+		return lacking(a)
 	case fleet.OpPowerOff:
 		return p.PowerOff(ctx, ref)
 	case fleet.OpDelete:
@@ -112,6 +122,11 @@ func (t *term) dispatch(ctx context.Context, a fleet.Action) error {
 		return p.Certify(ctx, ref)
 	}
 	return fault.New(fault.Invalid, "engine.call", string(a.Intent.Op), nil)
+}
+
+// lacking says that the provider does not have the operation.
+func lacking(a fleet.Action) error {
+	return fault.New(fault.Unsupported, "engine.call", string(a.Intent.Op), nil)
 }
 
 func outcomeOf(err error) fleet.OutcomeKind {

@@ -33,6 +33,8 @@ type story struct {
 	vantage engine.Vantage
 	// twins says that the story itself gave a machine a second instance.
 	twins bool
+	// adapter wraps the provider that the next controller opens; nil: it does not.
+	adapter func(provider.Provider) provider.Provider
 	// faults of the store that the next controller opens.
 	faults memory.Faults
 }
@@ -70,10 +72,14 @@ func (s *story) controller(server string) *controller {
 	s.t.Helper()
 	store := s.backing.Open(s.faults)
 	handle := s.world.Open(server)
+	var adapter provider.Provider = handle
+	if s.adapter != nil {
+		adapter = s.adapter(handle)
+	}
 	probes := netprobe.New(s.transport, netprobe.Options{})
 	e, err := engine.New(engine.Options{
 		Store: store, Server: server, Logger: slog.New(slog.DiscardHandler),
-		Sources: []engine.Source{{Name: "lab", Adapter: handle, Watcher: handle, Poll: 5 * time.Second}},
+		Sources: []engine.Source{{Name: "lab", Adapter: adapter, Watcher: handle, Poll: 5 * time.Second}},
 		Fleets:  []engine.Fleet{{Spec: s.spec, Probes: probes}}, Vantage: s.vantage,
 	})
 	if err != nil {
@@ -295,14 +301,32 @@ func only(spec fleet.Spec, c fleet.Check) fleet.Spec {
 
 // ladder returns the spec with only these steps.
 func ladder(spec fleet.Spec, kinds ...fleet.StepKind) fleet.Spec {
-	var steps []fleet.Step
-	for _, k := range kinds {
+	steps := make([]fleet.Step, len(kinds))
+	for i, k := range kinds {
+		steps[i] = rung(k)
 		for _, s := range spec.Repair.Steps {
 			if s.Kind == k {
-				steps = append(steps, s)
+				steps[i] = s
 			}
 		}
 	}
+	return rungs(spec, steps...)
+}
+
+// rung returns a step as the guide's fleet would have it.
+func rung(kind fleet.StepKind) fleet.Step {
+	return fleet.Step{Kind: kind, Timeout: 10 * time.Second, VerifyWithin: 30 * time.Second}
+}
+
+// softly is a reboot that asks the guest.
+func softly() fleet.Step {
+	step := rung(fleet.StepReboot)
+	step.Mode = fleet.RebootSoft
+	return step
+}
+
+// rungs returns the spec with these steps.
+func rungs(spec fleet.Spec, steps ...fleet.Step) fleet.Spec {
 	spec.Repair.Steps = steps
 	return spec
 }

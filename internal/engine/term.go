@@ -147,7 +147,7 @@ func (t *term) load(ctx context.Context) error {
 	epoch := forsake(t.probes) + 1
 	t.picture = picture.New(picture.Options{
 		Spec: t.spec, Installation: t.installation, Beliefs: beliefs, Brake: brake, Whole: whole,
-		Epoch: epoch, FreshID: freshID, Aimed: t.point,
+		Epoch: epoch, Cannot: t.cannot, FreshID: freshID, Aimed: t.point,
 	}, now)
 	t.docs = make([]stored, t.picture.Len())
 	for i := range t.docs {
@@ -307,7 +307,7 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 func (t *term) publish(now fleet.Now) {
 	views := t.picture.Copies()
 	t.published.Store(&FleetStatus{
-		Spec: t.spec, Acting: t.picture.Acting(), Detail: t.trouble, Provider: t.picture.Provider(), Hosts: t.picture.Hosts(),
+		Spec: t.spec, Acting: t.picture.Acting(), Detail: t.trouble, Provider: t.picture.Provider(), Hosts: t.picture.Hosts(), Cannot: t.cannot,
 		Vantage: t.picture.Vantage(), Brake: t.picture.Brake(), Whole: t.picture.Whole().Clone(), Tally: guard.Count(t.spec, views), Machines: views, At: now,
 	})
 }

@@ -86,7 +86,7 @@ const (
 // Cause is why a verdict is what it is.
 type Cause string
 
-// The causes. Off, gone, crashed, paused and error are the provider's word.
+// The causes. Off, gone, crashed, paused, suspended, io-error and error are the provider's word.
 const (
 	CauseNone    Cause = ""
 	CauseMissing Cause = "missing" // it was never built
@@ -94,9 +94,13 @@ const (
 	CauseStopped Cause = "stopped" // somebody ordered the stop
 	CauseGone    Cause = "gone"
 	CauseCrashed Cause = "crashed"
-	CausePaused  Cause = "paused"
+	CausePaused  Cause = "paused"   // somebody ordered it, or nobody knows who
 	CausePanic   Cause = "panicked" // it died, and its remains are still in place: it can be reset, not started
 	CauseError   Cause = "error"
+	// CauseSuspended is a guest that suspended itself: nobody ordered it.
+	CauseSuspended Cause = "suspended"
+	// CauseIOError is an instance that the provider paused because a write to its disk failed, as on a full storage.
+	CauseIOError Cause = "io-error"
 	CauseChecks  Cause = "checks" // its checks are down
 	CauseBuild   Cause = "build"  // its first instance never became healthy
 	CauseBlind   Cause = "blind"  // nothing is known, for too long
@@ -227,10 +231,15 @@ const (
 	OpPowerOff Op = "power-off"
 	OpDelete   Op = "delete"
 	OpCertify  Op = "certify"
+	OpResume   Op = "resume"
+	// OpSoftReboot asks the guest to reboot. It may not listen.
+	OpSoftReboot Op = "soft-reboot"
 )
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine (L3, L7).
-func (o Op) Disruptive() bool { return o == OpReboot || o == OpPowerOff || o == OpDelete }
+func (o Op) Disruptive() bool {
+	return o == OpReboot || o == OpSoftReboot || o == OpPowerOff || o == OpDelete
+}
 
 // Brake is the belief about one fleet's brake.
 type Brake struct {
@@ -407,9 +416,12 @@ func (m *Machine) IncidentOver() { m.Incident, m.Quarantine, m.Waiting, m.RetryA
 // Stopped reports whether the cause is the provider's word that the instance does not run.
 func (c Cause) Stopped() bool {
 	switch c {
-	case CauseOff, CauseStopped, CauseGone, CauseCrashed, CausePanic, CausePaused, CauseError:
+	case CauseOff, CauseStopped, CauseGone, CauseCrashed, CausePanic, CausePaused, CauseSuspended, CauseIOError, CauseError:
 		return true
 	case CauseNone, CauseMissing, CauseChecks, CauseBuild, CauseBlind:
 	}
 	return false
 }
+
+// Halted reports whether the cause is that the instance stands still with its memory intact: it can go on where it was.
+func (c Cause) Halted() bool { return c == CausePaused || c == CauseSuspended || c == CauseIOError }

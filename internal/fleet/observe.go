@@ -19,15 +19,16 @@ const (
 	PowerGone    Power = "gone"    // confirmed absent: not in a complete listing, and not found when asked for
 )
 
-// Stop says who turned an instance off, as far as the provider knows.
+// Stop says who turned an instance off, or paused it, as far as the provider knows.
 type Stop string
 
 // Who stopped it.
 const (
 	StopUnknown  Stop = ""
-	StopGuest    Stop = "guest"    // the guest powered itself off
+	StopGuest    Stop = "guest"    // the guest powered itself off, or suspended itself
 	StopExternal Stop = "external" // somebody ordered it at the provider
 	StopCrash    Stop = "crash"    // it died
+	StopIOError  Stop = "io-error" // paused instances only: the provider stopped it since a write to its disk failed
 )
 
 // Mark is what hale writes on every instance it builds, and reads again before it destroys one.

@@ -104,7 +104,9 @@ const (
 	ReasonBuildBudget      Reason = "build-budget"      // as many first builds run as may
 	ReasonBackoff          Reason = "backoff"           // the last attempt failed a moment ago
 	ReasonStoppedByPerson  Reason = "stopped-by-person" // a stop by a person is not a failure
-	ReasonPaused           Reason = "paused"            // somebody, or the host's full disk, paused it
+	ReasonPaused           Reason = "paused"            // a pause by a person is not a failure
+	ReasonSuspended        Reason = "suspended"         // it suspended itself, and the ladder has no step to resume it
+	ReasonIOError          Reason = "io-error"          // the provider paused it since a write to its disk failed
 	ReasonQuarantined      Reason = "quarantined"       //
 	ReasonRecovering       Reason = "recovering"        // not unhealthy any more, and not healthy yet
 	ReasonBlind            Reason = "blind"             // nothing is known; unknown is not dead
@@ -129,6 +131,9 @@ const (
 	// Steps.
 	ReasonNotOff        Reason = "not-off"          // start: it is not off
 	ReasonNotRunning    Reason = "not-running"      // reboot: it does not run
+	ReasonNotPaused     Reason = "not-paused"       // resume: it is not paused
+	ReasonHalted        Reason = "halted"           // reboot, recreate: it is paused, and can go on where it was
+	ReasonUnsupported   Reason = "unsupported"      // the provider cannot do it
 	ReasonNoInstance    Reason = "no-instance"      // start, reboot: there is nothing to act on
 	ReasonDiskKept      Reason = "disk-kept"        // recreate: a kept disk would be lost
 	ReasonNotCertified  Reason = "not-certified"    // recreate: hale did not finish building it

@@ -11,6 +11,8 @@ type Snapshot struct {
 	SteadyAt Instant
 	Provider ProviderState
 	Hosts    []Host // sorted by name
+	// Cannot are the operations that the provider is known not to have.
+	Cannot   []Op
 	Vantage  Vantage
 	Brake    Brake
 	Whole    Whole

@@ -1,6 +1,9 @@
 package fleet
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Spec is one fleet as its owner wants it: validated, complete (defaults filled in) and immutable.
 type Spec struct {
@@ -88,7 +91,18 @@ type Step struct {
 	VerifyWithin time.Duration
 	// OnDeleteFailure says whether a recreate goes on, with the proof of off, when the old instance cannot be deleted.
 	OnDeleteFailure OnDeleteFailure
+	// Mode is how a reboot is done. Empty: hard.
+	Mode RebootMode
 }
+
+// RebootMode is a choice of the reboot step.
+type RebootMode string
+
+// How a reboot is done.
+const (
+	RebootHard RebootMode = "hard" // reset, without asking the guest
+	RebootSoft RebootMode = "soft" // ask the guest, which may not listen
+)
 
 // OnDeleteFailure is a choice of the recreate step.
 type OnDeleteFailure string
@@ -105,7 +119,8 @@ type StepKind string
 // The steps.
 const (
 	StepStart    StepKind = "start"    // power on; applies when the provider says it is off
-	StepReboot   StepKind = "reboot"   // hard reset; applies when it runs
+	StepResume   StepKind = "resume"   // go on where it was; applies when it is paused or suspended
+	StepReboot   StepKind = "reboot"   // applies when it runs
 	StepRecreate StepKind = "recreate" // fence, delete, create anew from the template
 )
 
@@ -212,6 +227,11 @@ func (t Template) DiskLost() (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// Has reports whether the ladder has a step of the kind.
+func (p *RepairPolicy) Has(kind StepKind) bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Kind == kind })
 }
 
 // Step returns the ladder's step at the rung, and whether there is one.

@@ -69,6 +69,7 @@ type Situation struct {
 	SteadyAt fleet.Instant
 	Provider fleet.ProviderState
 	Hosts    []fleet.Host
+	Cannot   []fleet.Op // what the provider is known not to have
 	Vantage  fleet.Vantage
 	Brake    fleet.Brake
 	Whole    fleet.Whole
@@ -201,10 +202,8 @@ func NewRepair(m *fleet.Machine, s *Situation) fleet.Reason {
 		return fleet.ReasonQuarantined
 	case m.Incident.Blind():
 		return fleet.ReasonBlind
-	case m.Health.Cause == fleet.CausePaused:
-		return fleet.ReasonPaused
 	case LeftAlone(m.Health.Cause, &s.Spec):
-		return fleet.ReasonStoppedByPerson
+		return whyLeftAlone(m.Health.Cause)
 	case Sightless(s):
 		return s.Whole.Doubt.Reason
 	case m.Health.Verdict == fleet.VerdictUnknown && !m.Current.Expired:
@@ -272,18 +271,45 @@ func Surplus(m *fleet.Machine, spec *fleet.Spec) bool {
 	return n > spec.Size
 }
 
-// LeftAlone reports whether the cause is a person's doing that the policy leaves alone (L10).
+// LeftAlone reports whether the cause is a person's doing that the policy leaves alone (L10), or one that only a person may
+// mend: a paused machine goes on where it was or not at all, so that without the step resume it is left as it is; and one
+// whose disk could not be written is not resumed blindly.
 func LeftAlone(c fleet.Cause, spec *fleet.Spec) bool {
-	return c == fleet.CausePaused || (c == fleet.CauseStopped && spec.Repair.OnExternalStop != fleet.ExternalStopHeal)
+	switch c {
+	case fleet.CauseStopped:
+		return spec.Repair.OnExternalStop != fleet.ExternalStopHeal
+	case fleet.CausePaused:
+		return spec.Repair.OnExternalStop != fleet.ExternalStopHeal || !spec.Repair.Has(fleet.StepResume)
+	case fleet.CauseSuspended:
+		return !spec.Repair.Has(fleet.StepResume)
+	case fleet.CauseIOError:
+		return true
+	default:
+		return false
+	}
+}
+
+func whyLeftAlone(c fleet.Cause) fleet.Reason {
+	switch c {
+	case fleet.CausePaused:
+		return fleet.ReasonPaused
+	case fleet.CauseSuspended:
+		return fleet.ReasonSuspended
+	case fleet.CauseIOError:
+		return fleet.ReasonIOError
+	default:
+		return fleet.ReasonStoppedByPerson
+	}
 }
 
 // Counts reports whether the machine counts as failing: a person's stop that is left alone does not (L10), a machine in
-// repair does (L5).
+// repair does (L5), and one whose disk cannot be written fails, although only a person can mend it.
 func Counts(m *fleet.Machine, spec *fleet.Spec) bool {
 	if m.Repair != nil && m.Repair.Kind == fleet.RepairHeal {
 		return true
 	}
-	return m.Health.Verdict == fleet.VerdictUnhealthy && !LeftAlone(m.Health.Cause, spec)
+	return m.Health.Verdict == fleet.VerdictUnhealthy &&
+		(m.Health.Cause == fleet.CauseIOError || !LeftAlone(m.Health.Cause, spec))
 }
 
 // Count tallies the fleet.

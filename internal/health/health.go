@@ -179,11 +179,11 @@ func PowerCause(i fleet.Instance) (fleet.Cause, bool) {
 			return fleet.CauseStopped, true
 		case fleet.StopCrash:
 			return fleet.CauseCrashed, true
-		case fleet.StopGuest, fleet.StopUnknown:
+		case fleet.StopGuest, fleet.StopUnknown, fleet.StopIOError:
 		}
 		return fleet.CauseOff, true
 	case fleet.PowerPaused:
-		return fleet.CausePaused, true
+		return pauseCause(i.Stop), true
 	case fleet.PowerCrashed:
 		return fleet.CausePanic, true
 	case fleet.PowerError:
@@ -193,6 +193,18 @@ func PowerCause(i fleet.Instance) (fleet.Cause, bool) {
 	case fleet.PowerRunning, fleet.PowerUnknown:
 	}
 	return fleet.CauseNone, false
+}
+
+// pauseCause tells a person's pause from what nobody ordered. When nobody knows, it is taken for a person's (L10).
+func pauseCause(by fleet.Stop) fleet.Cause {
+	switch by {
+	case fleet.StopGuest:
+		return fleet.CauseSuspended
+	case fleet.StopIOError:
+		return fleet.CauseIOError
+	case fleet.StopUnknown, fleet.StopExternal, fleet.StopCrash:
+	}
+	return fleet.CausePaused
 }
 
 // Confirm says whether a look confirms the failure (True), refutes it (False), or says nothing. A look in which the

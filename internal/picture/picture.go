@@ -30,6 +30,8 @@ type Options struct {
 	Whole fleet.Whole
 	// Epoch is the highest probe epoch that was ever given, so that none is reused.
 	Epoch uint64
+	// Cannot are the operations that the provider is known not to have.
+	Cannot []fleet.Op
 	// FreshID returns an id that was never used.
 	FreshID func() fleet.InstanceID
 	// Aimed is told whenever a machine's aim changes, also when it is not probed any more (epoch 0). It may read the picture and must
@@ -43,6 +45,7 @@ type Picture struct {
 	providerUp   fleet.Instant          // when the provider last came up again
 	spec         fleet.Spec
 	installation fleet.Installation
+	cannot       []fleet.Op
 	freshID      func() fleet.InstanceID
 	aimed        func(index int, a Aim)
 
@@ -78,7 +81,7 @@ type Picture struct {
 // checks had the time to speak (L9).
 func New(o Options, now fleet.Now) *Picture {
 	p := &Picture{
-		spec: o.Spec, installation: o.Installation, freshID: o.FreshID, aimed: o.Aimed, epoch: o.Epoch,
+		spec: o.Spec, installation: o.Installation, cannot: o.Cannot, freshID: o.FreshID, aimed: o.Aimed, epoch: o.Epoch,
 		brake: o.Brake, whole: o.Whole.Restart(now),
 		byName:   make(map[fleet.MachineName]int),
 		provider: fleet.ProviderState{Standing: fleet.ProviderUnknown},
@@ -140,7 +143,7 @@ func (p *Picture) Dirty() bool { return p.dirty }
 func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	return fleet.Snapshot{
 		Now: now, Installation: p.installation, Spec: p.spec, Acting: p.acting, SteadyAt: p.steadyAt,
-		Provider: p.provider, Hosts: p.hosts, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
+		Provider: p.provider, Hosts: p.hosts, Cannot: p.cannot, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
 		Orders: p.orders[:min(len(p.orders), ordersAtOnce)], Placed: p.placed,
 	}
 }

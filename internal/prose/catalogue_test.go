@@ -24,6 +24,7 @@ var untold = map[string]string{
 	"ExternalStop":    "configuration: the person wrote it",
 	"FateAnswer":      "configuration: the person wrote it",
 	"OnDeleteFailure": "configuration: the person wrote it",
+	"RebootMode":      "configuration: the person wrote it",
 	"Accel":           "configuration: the person wrote it",
 	"Warning":         "configuration: the person wrote it",
 	"NoConnection":    "configuration: the person wrote it",

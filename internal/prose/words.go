@@ -16,18 +16,20 @@ var (
 		fleet.VerdictUnhealthy: "unhealthy",
 	}
 	causes = map[fleet.Cause]string{
-		fleet.CauseNone:    "",
-		fleet.CauseMissing: "no instance of it was built yet",
-		fleet.CauseOff:     "the provider says it is off, and nobody is known to have ordered that",
-		fleet.CauseStopped: "the provider says somebody stopped it",
-		fleet.CauseGone:    "the provider says its instance does not exist",
-		fleet.CauseCrashed: "the provider says it crashed",
-		fleet.CausePanic:   "the provider says it crashed, and its remains are still in place",
-		fleet.CausePaused:  "the provider says it is paused",
-		fleet.CauseError:   "the provider says it is broken",
-		fleet.CauseChecks:  "its checks are down",
-		fleet.CauseBuild:   "its new instance could not be finished",
-		fleet.CauseBlind:   "nothing could be learnt about it for too long",
+		fleet.CauseNone:      "",
+		fleet.CauseMissing:   "no instance of it was built yet",
+		fleet.CauseOff:       "the provider says it is off, and nobody is known to have ordered that",
+		fleet.CauseStopped:   "the provider says somebody stopped it",
+		fleet.CauseGone:      "the provider says its instance does not exist",
+		fleet.CauseCrashed:   "the provider says it crashed",
+		fleet.CausePanic:     "the provider says it crashed, and its remains are still in place",
+		fleet.CausePaused:    "the provider says it is paused",
+		fleet.CauseError:     "the provider says it is broken",
+		fleet.CauseSuspended: "the provider says it suspended itself",
+		fleet.CauseIOError:   "the provider paused it because a write to its disk failed",
+		fleet.CauseChecks:    "its checks are down",
+		fleet.CauseBuild:     "its new instance could not be finished",
+		fleet.CauseBlind:     "nothing could be learnt about it for too long",
 	}
 	results = map[fleet.ResultReason]string{
 		fleet.ResultNone:         "no result yet",
@@ -67,14 +69,17 @@ var (
 		fleet.StopGuest:    "it powered itself off",
 		fleet.StopExternal: "somebody ordered it",
 		fleet.StopCrash:    "it died",
+		fleet.StopIOError:  "a write to its disk failed",
 	}
 	ops = map[fleet.Op]string{
-		fleet.OpCreate:   "create",
-		fleet.OpStart:    "start",
-		fleet.OpReboot:   "reset",
-		fleet.OpPowerOff: "power off",
-		fleet.OpDelete:   "delete",
-		fleet.OpCertify:  "certify",
+		fleet.OpCreate:     "create",
+		fleet.OpStart:      "start",
+		fleet.OpReboot:     "reset",
+		fleet.OpPowerOff:   "power off",
+		fleet.OpDelete:     "delete",
+		fleet.OpCertify:    "certify",
+		fleet.OpResume:     "resume",
+		fleet.OpSoftReboot: "softly reboot",
 	}
 	outcomes = map[fleet.OutcomeKind]string{
 		fleet.OutcomeDone:        "done",
@@ -95,6 +100,7 @@ var (
 	// steps are what a step does, as "hale would …".
 	steps = map[fleet.StepKind]string{
 		fleet.StepStart:    "start it",
+		fleet.StepResume:   "resume it",
 		fleet.StepReboot:   "reboot it",
 		fleet.StepRecreate: "replace it with a new instance",
 	}

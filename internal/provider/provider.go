@@ -33,6 +33,37 @@ type Power interface {
 	PowerOff(ctx context.Context, ref Ref) error
 }
 
+// Resumer is a provider that lets instances go on that stand still with their memory intact.
+type Resumer interface {
+	// Resume lets an instance go on that somebody paused or that suspended itself. One that runs is success. fault.Conflict:
+	// it is off or crashed; or the provider itself stopped it, for want of storage or for a job of its own, which only
+	// the end of that cause may undo; nothing was changed.
+	Resume(ctx context.Context, ref Ref) error
+}
+
+// SoftRebooter is a provider that can ask a guest to reboot.
+type SoftRebooter interface {
+	// RebootSoft asks the guest of a running instance to reboot. When it returns nil the guest was asked; it may not listen.
+	// fault.Conflict: the instance does not run, or bears another mark than ref.Mark; nothing was changed. fault.Unsupported:
+	// this instance has no way to be asked.
+	RebootSoft(ctx context.Context, ref Ref) error
+}
+
+// Cannot returns the operations that the provider does not have. They are further interfaces: see Resumer and SoftRebooter.
+func Cannot(p Provider) []fleet.Op {
+	if r, ok := p.(readOnly); ok {
+		return r.lacks // with hands it would have them
+	}
+	var lacks []fleet.Op
+	if _, ok := p.(Resumer); !ok {
+		lacks = append(lacks, fleet.OpResume)
+	}
+	if _, ok := p.(SoftRebooter); !ok {
+		lacks = append(lacks, fleet.OpSoftReboot)
+	}
+	return lacks
+}
+
 // Builder makes and removes instances.
 type Builder interface {
 	// Create builds and starts an instance with the order's id, name and mark. fault.Conflict: the name is taken on that

@@ -5,15 +5,17 @@ import (
 	"errors"
 
 	"hale/internal/fault"
+	"hale/internal/fleet"
 )
 
 // ReadOnly returns the provider with its eyes and without its hands: reads pass, every call that changes something is
 // fault.Unsupported and never reaches it. Close passes.
-func ReadOnly(p Provider) Provider { return readOnly{Reader: p, close: p.Close} }
+func ReadOnly(p Provider) Provider { return readOnly{Reader: p, close: p.Close, lacks: Cannot(p)} }
 
 type readOnly struct {
 	Reader
 	close func() error
+	lacks []fleet.Op // of the provider behind it
 }
 
 var errReadOnly = errors.New("this provider is opened for reading only")

@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -10,6 +11,9 @@ import (
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 )
+
+// plain is a provider with nothing beyond what every one has.
+type plain struct{ provider.Provider }
 
 func TestReadOnlyHasEyesButNoHands(t *testing.T) {
 	t.Parallel()
@@ -40,6 +44,12 @@ func TestReadOnlyHasEyesButNoHands(t *testing.T) {
 		}
 		if i, err := p.Get(t.Context(), ref); err != nil || i.Name != "web-1" {
 			t.Errorf("got %+v, %v", i, err)
+		}
+		if lacks := provider.Cannot(p); len(lacks) != 0 {
+			t.Errorf("with hands it could do everything, and is said to lack %v", lacks)
+		}
+		if lacks := provider.Cannot(provider.ReadOnly(plain{p})); !slices.Equal(lacks, []fleet.Op{fleet.OpResume, fleet.OpSoftReboot}) {
+			t.Errorf("a plain provider is said to lack %v", lacks)
 		}
 		if err := p.Close(); err != nil {
 			t.Error(err)

@@ -97,7 +97,7 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
 	m := w.M
 	switch in.Op {
-	case fleet.OpStart, fleet.OpReboot:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot:
 		w.verifyFrom() // at the last known address, until the provider names another
 	case fleet.OpCreate:
 		m.Current, r.Next = r.Next, fleet.Incarnation{}
@@ -122,7 +122,7 @@ func (w *Work) verifyFrom() {
 // undone: the call surely had no effect. What it rested on is old by now, so a disruptive one needs its look again.
 func (w *Work) undone(r *fleet.Repair, in fleet.Intent) {
 	switch in.Op {
-	case fleet.OpReboot, fleet.OpPowerOff, fleet.OpStart:
+	case fleet.OpReboot, fleet.OpSoftReboot, fleet.OpPowerOff, fleet.OpStart, fleet.OpResume:
 		if r.Next.None() {
 			r.LookAgain()
 		}
@@ -139,7 +139,7 @@ func (w *Work) conflict(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	switch in.Op {
 	case fleet.OpCreate:
 		w.failAttempt(fleet.ReasonNameTaken)
-	case fleet.OpStart, fleet.OpReboot:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot:
 		if r.Retries > 0 {
 			w.failRung(fleet.ReasonCallFailed, o.Detail)
 			return
@@ -164,15 +164,19 @@ func (w *Work) notFound(r *fleet.Repair, in fleet.Intent) {
 	case fleet.OpCertify:
 		w.M.RetryAt = w.now().Add(w.Situation.Spec.Repair.Backoff)
 		w.end(fleet.ReasonNoInstance) // what became of it is the provider's word to judge
-	case fleet.OpStart, fleet.OpReboot, fleet.OpCreate:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpCreate:
 		w.failRung(fleet.ReasonNoInstance, string(in.Op))
 	}
 }
 
 func (w *Work) failed(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	switch in.Op {
-	case fleet.OpStart, fleet.OpReboot:
-		w.failRung(fleet.ReasonCallFailed, o.Detail)
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot:
+		reason := fleet.ReasonCallFailed
+		if o.Kind == fleet.OutcomeUnsupported {
+			reason = fleet.ReasonUnsupported
+		}
+		w.failRung(reason, o.Detail)
 	case fleet.OpPowerOff: // the fence counts its orders and gives up without proof
 	case fleet.OpDelete:
 		w.deleteFailed(r, o)
@@ -233,7 +237,7 @@ func (w *Work) deleteFailed(r *fleet.Repair, o fleet.Outcome) {
 
 // resolve finds out by observation whether a call whose answer was lost took effect.
 func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
-	if in.Op == fleet.OpReboot {
+	if in.Op == fleet.OpReboot || in.Op == fleet.OpSoftReboot {
 		// A reset cannot be observed; whether it happened or not, what counts is whether the machine becomes healthy.
 		r.Intent = nil
 		w.done(r, in)
@@ -275,7 +279,7 @@ func (w *Work) halfMade(r *fleet.Repair) {
 
 // boundTries gives a step up that was tried in vain too often.
 func (w *Work) boundTries(r *fleet.Repair, in fleet.Intent) {
-	if r.Retries >= pageAfter && (in.Op == fleet.OpStart || in.Op == fleet.OpReboot) {
+	if onTheSpot(in.Op) && r.Retries >= pageAfter {
 		w.failRung(fleet.ReasonCallFailed, "tried in vain")
 	}
 }
@@ -293,7 +297,7 @@ func (w *Work) lostOrder(r *fleet.Repair) {
 
 func tookEffect(op fleet.Op, i fleet.Instance) bool {
 	switch op {
-	case fleet.OpCreate, fleet.OpStart:
+	case fleet.OpCreate, fleet.OpStart, fleet.OpResume:
 		return i.Power == fleet.PowerRunning
 	case fleet.OpPowerOff:
 		return i.Power == fleet.PowerOff || i.Power == fleet.PowerGone
@@ -301,7 +305,17 @@ func tookEffect(op fleet.Op, i fleet.Instance) bool {
 		return i.Power == fleet.PowerGone
 	case fleet.OpCertify:
 		return i.Mark.Certified
-	case fleet.OpReboot:
+	case fleet.OpReboot, fleet.OpSoftReboot:
+	}
+	return false
+}
+
+// onTheSpot reports whether the operation is the whole of its step and leaves the instance in place.
+func onTheSpot(op fleet.Op) bool {
+	switch op {
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot:
+		return true
+	case fleet.OpCreate, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify:
 	}
 	return false
 }

@@ -20,7 +20,7 @@ func (w *Work) chooseRung(from int) {
 	}
 	steps := w.Situation.Spec.Repair.Steps
 	for rung := from; rung < len(steps); rung++ {
-		reason := skipped(m, w.Situation, steps[rung].Kind)
+		reason := skipped(m, w.Situation, steps[rung])
 		if reason == "" {
 			w.takeRung(rung, steps[rung].Kind)
 			return
@@ -52,26 +52,43 @@ func (w *Work) takeRung(rung int, kind fleet.StepKind) {
 	w.enter(fleet.PhaseLook)
 }
 
-// Precondition says why the step does not apply to the machine as it stands; empty when it applies.
-func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.StepKind) fleet.Reason {
+// Precondition says why the step does not apply to the machine as it stands; empty when it applies. Whatever stands still with
+// its memory intact can go on where it was: it is resumed, or left alone, and never reset or replaced.
+func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Reason {
 	cause := m.Health.Cause
-	switch step {
+	missing := m.Current.None() || cause == fleet.CauseGone
+	switch step.Kind {
 	case fleet.StepStart:
 		switch {
-		case m.Current.None() || cause == fleet.CauseGone:
+		case missing:
 			return fleet.ReasonNoInstance
 		case off(cause):
 			return ""
 		}
 		return fleet.ReasonNotOff
+	case fleet.StepResume:
+		switch {
+		case missing:
+			return fleet.ReasonNoInstance
+		case cause == fleet.CauseIOError:
+			return fleet.ReasonIOError
+		case cause.Halted():
+			return ""
+		}
+		return fleet.ReasonNotPaused
 	case fleet.StepReboot:
 		switch {
-		case m.Current.None() || cause == fleet.CauseGone:
+		case missing:
 			return fleet.ReasonNoInstance
 		case off(cause):
 			return fleet.ReasonNotRunning
+		case cause.Halted():
+			return fleet.ReasonHalted
 		}
 	case fleet.StepRecreate:
+		if cause.Halted() {
+			return fleet.ReasonHalted
+		}
 		if _, lost := spec.Template.DiskLost(); lost {
 			return fleet.ReasonDiskKept
 		}
@@ -84,14 +101,34 @@ func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.StepKind) fleet
 
 // skipped says why the ladder passes the step over: its precondition does not hold, or the machine is to be evacuated, which
 // a step on the spot would not do.
-func skipped(m *fleet.Machine, s *guard.Situation, step fleet.StepKind) fleet.Reason {
+func skipped(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
 	if r := Precondition(m, &s.Spec, step); r != "" {
 		return r
 	}
+	if slices.Contains(s.Cannot, OpOf(step)) {
+		return fleet.ReasonUnsupported
+	}
 	if p := guard.Parent(m, s); p != nil && guard.Evacuating(p, s) {
-		return guard.SharedFate(m, s, step)
+		return guard.SharedFate(m, s, step.Kind)
 	}
 	return ""
+}
+
+// OpOf returns the operation that the step needs the provider to have.
+func OpOf(step fleet.Step) fleet.Op {
+	switch step.Kind {
+	case fleet.StepStart:
+		return fleet.OpStart
+	case fleet.StepResume:
+		return fleet.OpResume
+	case fleet.StepReboot:
+		if step.Mode == fleet.RebootSoft {
+			return fleet.OpSoftReboot
+		}
+		return fleet.OpReboot
+	case fleet.StepRecreate:
+	}
+	return fleet.OpCreate
 }
 
 // FirstStep returns the step that a repair of the machine would begin with, and whether there is one.
@@ -100,7 +137,7 @@ func FirstStep(m *fleet.Machine, s *guard.Situation) (fleet.StepKind, bool) {
 		return fleet.StepRecreate, true
 	}
 	for _, step := range s.Spec.Repair.Steps {
-		if skipped(m, s, step.Kind) == "" {
+		if skipped(m, s, step) == "" {
 			return step.Kind, true
 		}
 	}
@@ -127,10 +164,8 @@ func (w *Work) act(r *fleet.Repair) {
 	switch {
 	case r.Kind == fleet.RepairRemnant || r.Step == fleet.StepRecreate:
 		w.replace(r)
-	case r.Step == fleet.StepStart:
-		w.call(r, fleet.OpStart, r.Target)
-	case r.Step == fleet.StepReboot:
-		w.call(r, fleet.OpReboot, r.Target)
+	default:
+		w.call(r, OpOf(fleet.CurrentStep(w.Situation.Spec, *r)), r.Target)
 	}
 }
 

@@ -244,7 +244,7 @@ func (w *Work) outdated(r *fleet.Repair) bool {
 		return false
 	}
 	step, ok := w.Situation.Spec.Repair.Step(r.Rung)
-	return !ok || step.Kind != r.Step || (r.OffOrders == 0 && Precondition(w.M, &w.Situation.Spec, r.Step) != "")
+	return !ok || step.Kind != r.Step || (r.OffOrders == 0 && Precondition(w.M, &w.Situation.Spec, step) != "")
 }
 
 func lookDetail(l fleet.Look) (fleet.CheckName, fleet.ResultReason, string) {
@@ -319,7 +319,8 @@ func (w *Work) contradicts(r fleet.Repair, l fleet.Look) bool {
 	if !stopped || r.OffOrders > 0 || r.Target.Expired {
 		return false // or it is our own doing, or a build that is to go in any case
 	}
-	return guard.LeftAlone(cause, &w.Situation.Spec) || r.Step == fleet.StepReboot && off(cause)
+	return guard.LeftAlone(cause, &w.Situation.Spec) || r.Step == fleet.StepReboot && off(cause) ||
+		r.Step != fleet.StepResume && cause.Halted()
 }
 
 // off reports whether the cause is that the instance is powered off, whoever or whatever did it.

@@ -75,6 +75,10 @@ func (i *Incident) verb() sim.Verb {
 		return sim.IsStopped
 	case fleet.CausePaused:
 		return sim.IsPaused
+	case fleet.CauseSuspended:
+		return sim.Suspends
+	case fleet.CauseIOError:
+		return sim.DiskFull
 	case fleet.CauseCrashed:
 		return sim.Crashes
 	case fleet.CauseOff:

@@ -115,8 +115,10 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 	line(3, "steps:")
 	for _, step := range r.Steps {
 		switch step.Kind {
-		case fleet.StepStart, fleet.StepReboot:
+		case fleet.StepStart, fleet.StepResume:
 			line(4, "- %s: {timeout: %s, verify_within: %s}", step.Kind, step.Timeout, step.VerifyWithin)
+		case fleet.StepReboot:
+			line(4, "- %s: {mode: %s, timeout: %s, verify_within: %s}", step.Kind, cmp.Or(step.Mode, fleet.RebootHard), step.Timeout, step.VerifyWithin)
 		case fleet.StepRecreate:
 			line(4, "- %s: {timeout: %s, on_delete_failure: %s}", step.Kind, step.Timeout, step.OnDeleteFailure)
 		}

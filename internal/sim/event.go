@@ -37,6 +37,8 @@ const (
 	IsStopped   Verb = "is stopped by a person"
 	IsStarted   Verb = "is started by a person"
 	IsPaused    Verb = "is paused"
+	Suspends    Verb = "suspends itself"
+	DiskFull    Verb = "cannot write to its disk" // so its provider pauses it
 	Panics      Verb = "panics"
 	Vanishes    Verb = "vanishes"
 	Hangs       Verb = "hangs"
@@ -143,7 +145,9 @@ func verbs() map[Verb]act {
 		ShutsDown:    onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopGuest) }),
 		IsStopped:    onMachine(stoppedByPerson),
 		IsStarted:    onMachine(func(s *stage, vm *world.VM) func() { s.w.PowerOn(vm); return nil }),
-		IsPaused:     onMachine(func(s *stage, vm *world.VM) func() { return s.w.Suspend(vm) }),
+		IsPaused:     halts(world.StopUnknown),
+		Suspends:     halts(world.StopGuest),
+		DiskFull:     halts(world.StopIOError),
 		Panics:       onMachine(func(s *stage, vm *world.VM) func() { return s.w.Panic(vm) }),
 		Vanishes:     onMachine(func(s *stage, vm *world.VM) func() { s.w.Vanish(vm); return nil }),
 		Hangs:        ails(world.Ailment{Symptom: world.Hung}),
@@ -222,6 +226,10 @@ func onMachine(do func(s *stage, vm *world.VM) func()) act {
 		}
 		return do(s, vm), nil
 	}
+}
+
+func halts(by world.Stop) act {
+	return onMachine(func(s *stage, vm *world.VM) func() { return s.w.Suspend(vm, by) })
 }
 
 func ails(a world.Ailment) act {

@@ -100,8 +100,31 @@ func (j *judge) Sent(c *world.Call) {
 	if c.Op == world.Create || c.Op == world.Certify {
 		return
 	}
+	j.touches(c)
 	if j.personal[c.Mark.Machine] && j.s.spec.Repair.OnExternalStop != fleet.ExternalStopHeal && j.isCurrent(c) {
 		j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine that a person stopped", c.Op))
+	}
+}
+
+// touches checks what is done to an instance that stands still with its memory intact, and did so before the last look at it: it
+// may go on where it was, if nobody ordered the pause, or if the policy takes such an order for a failure, and never when a
+// write to its disk would fail again. Only an unfinished build may go.
+func (j *judge) touches(c *world.Call) {
+	vm, heal := j.s.w.VM(c.ID), j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal
+	if vm == nil || j.s.rival != nil || !vm.Mark.Certified {
+		return
+	}
+	since, halted := vm.Halted()
+	if !halted || since >= j.rungOf(c.Mark.Machine).looked {
+		return
+	}
+	switch {
+	case vm.Stop == world.StopIOError:
+		j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine whose disk cannot be written", c.Op))
+	case c.Op != world.Resume:
+		j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine that is paused", c.Op))
+	case vm.Stop != world.StopGuest && !heal:
+		j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine that a person paused", c.Op))
 	}
 }
 
@@ -319,10 +342,27 @@ func (j *judge) tally(m fleet.Machine, by int) {
 	if healing {
 		j.inRepair += by
 	}
-	alone := m.Health.Cause == fleet.CausePaused ||
-		m.Health.Cause == fleet.CauseStopped && j.s.spec.Repair.OnExternalStop != fleet.ExternalStopHeal
+	alone := j.isLeft(m.Health.Cause)
 	if healing || m.Health.Verdict == fleet.VerdictUnhealthy && !alone {
 		j.failing += by
+	}
+}
+
+// isLeft works out once more which causes the policy leaves to a person and takes for no failure.
+func (j *judge) isLeft(c fleet.Cause) bool {
+	heal, resumes := j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal, false
+	for _, step := range j.s.spec.Repair.Steps {
+		resumes = resumes || step.Kind == fleet.StepResume
+	}
+	switch c {
+	case fleet.CausePaused:
+		return !heal || !resumes
+	case fleet.CauseSuspended:
+		return !resumes
+	case fleet.CauseStopped:
+		return !heal
+	default:
+		return false
 	}
 }
 

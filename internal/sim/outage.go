@@ -95,8 +95,11 @@ func (j *judge) healable(vm *world.VM, o *outage) bool {
 	if j.domains > 0 || j.mass || j.personal[vm.Mark.Machine] || j.s.spec.Mode == fleet.ModeObserve || !j.s.sees(vm) {
 		return false
 	}
-	if vm.Power == world.Paused || o.struckAt != j.s.w.Now() && o.struck != "" && vm.Power == world.Off {
-		return o.struckAt == j.s.w.Now() && vm.Power != world.Paused
+	if vm.Power == world.Paused {
+		return o.struckAt == j.s.w.Now() && j.resumable(vm)
+	}
+	if o.struckAt != j.s.w.Now() && o.struck != "" && vm.Power == world.Off {
+		return o.struckAt == j.s.w.Now()
 	}
 	cures := map[fleet.StepKind]bool{}
 	for _, step := range j.s.spec.Repair.Steps {
@@ -113,6 +116,14 @@ func (j *judge) healable(vm *world.VM, o *outage) bool {
 		return cures[fleet.StepStart] || cures[fleet.StepRecreate]
 	}
 	return cures[fleet.StepReboot] || cures[fleet.StepRecreate]
+}
+
+// resumable reports whether the policy is to let the paused machine go on.
+func (j *judge) resumable(vm *world.VM) bool {
+	if !j.s.spec.Repair.Has(fleet.StepResume) || vm.Stop == world.StopIOError {
+		return false
+	}
+	return vm.Stop == world.StopGuest || j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal
 }
 
 // over ends an outage in health.

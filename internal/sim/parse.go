@@ -33,7 +33,7 @@ func shapes() map[Verb]shape {
 		out[v] = shape{"operator", "wanted", true}
 	}
 	for _, v := range []Verb{
-		Crashes, ShutsDown, IsStopped, IsStarted, IsPaused, Panics, Vanishes, Hangs, LosesNet, StopsApp, Fails503, IsSlow, LosesDisk, Readdressed,
+		Crashes, ShutsDown, IsStopped, IsStarted, IsPaused, Suspends, DiskFull, Panics, Vanishes, Hangs, LosesNet, StopsApp, Fails503, IsSlow, LosesDisk, Readdressed,
 	} {
 		out[v] = shape{subject: "machine"}
 	}

@@ -117,7 +117,7 @@ func Exemplar(size int) fleet.Spec {
 		Repair: fleet.RepairPolicy{
 			Steps: []fleet.Step{
 				{Kind: fleet.StepStart, Timeout: 30 * time.Second, VerifyWithin: 3 * time.Minute},
-				{Kind: fleet.StepReboot, Timeout: 30 * time.Second, VerifyWithin: 3 * time.Minute},
+				{Kind: fleet.StepReboot, Timeout: 30 * time.Second, VerifyWithin: 3 * time.Minute, Mode: fleet.RebootHard},
 				{Kind: fleet.StepRecreate, Timeout: time.Minute, VerifyWithin: 5 * time.Minute, OnDeleteFailure: fleet.DeleteFailureStop},
 			},
 			Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, Attempts: 3, AttemptsIn: time.Hour, Backoff: 30 * time.Second,

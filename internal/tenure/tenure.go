@@ -30,10 +30,10 @@ func Lease(spec fleet.Spec) time.Duration {
 }
 
 // Cover returns the time limit under which the stored intent may be sent while so much of the lease remains, read right
-// before sending, and whether it may be sent at all. Calls that cannot harm need no cover. A start needs it: a late one could undo
+// before sending, and whether it may be sent at all. Calls that cannot harm need no cover. What lets an instance run needs it: a late one could undo
 // a successor's proof of off.
 func Cover(in fleet.Intent, remaining time.Duration) (limit time.Duration, ok bool) {
-	if !in.Op.Disruptive() && in.Op != fleet.OpStart {
+	if !in.Op.Disruptive() && in.Op != fleet.OpStart && in.Op != fleet.OpResume {
 		return in.Limit, true
 	}
 	limit = min(in.Limit, DisruptiveLimit)

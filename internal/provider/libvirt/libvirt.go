@@ -26,8 +26,10 @@ import (
 )
 
 var (
-	_ provider.Provider = (*Provider)(nil)
-	_ provider.Watcher  = (*Provider)(nil)
+	_ provider.Provider     = (*Provider)(nil)
+	_ provider.Watcher      = (*Provider)(nil)
+	_ provider.Resumer      = (*Provider)(nil)
+	_ provider.SoftRebooter = (*Provider)(nil)
 )
 
 // Options are what New needs. The zero value of each but Hosts has a default.

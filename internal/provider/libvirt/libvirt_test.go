@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -96,6 +97,31 @@ func (b *bench) Kill(t testing.TB, id fleet.InstanceID) {
 		t.Fatalf("%s has no process", id)
 	}
 	must(t, b.KillQEMU(t.Context(), processes[i].Domain))
+}
+
+func (b *bench) Pause(t testing.TB, id fleet.InstanceID) {
+	t.Helper()
+	must(t, b.Suspend(t.Context(), string(id)))
+}
+
+func (b *bench) Boot(t testing.TB, ref provider.Ref) string {
+	t.Helper()
+	page, err := b.AwaitPage(background(t), b.nameOf(t, ref.ID))
+	must(t, err)
+	return page.BootID
+}
+
+func (b *bench) Deafen(t testing.TB, id fleet.InstanceID) {
+	t.Helper()
+	must(t, b.Break(t.Context(), b.nameOf(t, id), lab.FaultDeaf))
+}
+
+// nameOf returns the domain's name.
+func (b *bench) nameOf(t testing.TB, id fleet.InstanceID) string {
+	t.Helper()
+	name, err := b.Virsh(t.Context(), "domname", string(id))
+	must(t, err)
+	return strings.TrimSpace(name)
 }
 
 func (b *bench) Disconnect(t testing.TB) { t.Helper(); must(t, b.KillLibvirtd(background(t))) }

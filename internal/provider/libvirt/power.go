@@ -18,9 +18,9 @@ func stateOf(state, reason int32) (fleet.Power, fleet.Stop) {
 	case golibvirt.DomainRunning, golibvirt.DomainBlocked, golibvirt.DomainShutdown:
 		return fleet.PowerRunning, fleet.StopUnknown
 	case golibvirt.DomainPaused:
-		return pausedOf(golibvirt.DomainPausedReason(reason)), fleet.StopUnknown
+		return pausedOf(golibvirt.DomainPausedReason(reason))
 	case golibvirt.DomainPmsuspended:
-		return fleet.PowerPaused, fleet.StopUnknown
+		return fleet.PowerPaused, fleet.StopGuest
 	case golibvirt.DomainShutoff:
 		return fleet.PowerOff, stopOf(golibvirt.DomainShutoffReason(reason))
 	case golibvirt.DomainCrashed:
@@ -30,15 +30,31 @@ func stateOf(state, reason int32) (fleet.Power, fleet.Stop) {
 	return fleet.PowerUnknown, fleet.StopUnknown
 }
 
-// pausedOf tells the pauses that are none apart: a domain is paused for a moment while it starts and while it ends.
-func pausedOf(reason golibvirt.DomainPausedReason) fleet.Power {
+// pausedOf tells the pauses that are none apart: a domain is paused for a moment while it starts and while it ends. Of the others it
+// says who paused it.
+func pausedOf(reason golibvirt.DomainPausedReason) (fleet.Power, fleet.Stop) {
 	switch reason {
 	case golibvirt.DomainPausedStartingUp, golibvirt.DomainPausedShuttingDown:
-		return fleet.PowerRunning
+		return fleet.PowerRunning, fleet.StopUnknown
 	case golibvirt.DomainPausedCrashed:
-		return fleet.PowerCrashed
+		return fleet.PowerCrashed, fleet.StopUnknown
+	case golibvirt.DomainPausedIoerror:
+		return fleet.PowerPaused, fleet.StopIOError
+	case golibvirt.DomainPausedUser:
+		return fleet.PowerPaused, fleet.StopExternal
 	}
-	return fleet.PowerPaused
+	return fleet.PowerPaused, fleet.StopUnknown
+}
+
+// resumable reports whether a domain that is paused for the reason may go on by an order: not when the daemon holds it for a
+// job of its own, nor when what stopped it is still there.
+func resumable(reason golibvirt.DomainPausedReason) bool {
+	switch reason {
+	case golibvirt.DomainPausedUnknown, golibvirt.DomainPausedUser, golibvirt.DomainPausedWatchdog, golibvirt.DomainPausedFromSnapshot,
+		golibvirt.DomainPausedSnapshot:
+		return true
+	}
+	return false
 }
 
 // stopOf says who turned a domain off. After a restart the daemon does not know it any more.
@@ -82,6 +98,54 @@ func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
 	case fleet.PowerUnknown, fleet.PowerCrashed, fleet.PowerError, fleet.PowerGone:
 	}
 	return s.conflict(fmt.Errorf("its state is %q", power))
+}
+
+// Resume lets a paused domain go on, and wakes one that suspended itself.
+func (p *Provider) Resume(ctx context.Context, ref provider.Ref) error {
+	_, s, err := p.open(ctx, "libvirt.resume", ref)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	dom, err := s.find(ref.ID)
+	if err != nil {
+		return err
+	}
+	state, reason, err := s.DomainGetState(dom, 0)
+	if err != nil {
+		return s.fault(err)
+	}
+	power, by := stateOf(state, reason)
+	switch {
+	case power == fleet.PowerRunning:
+		return nil
+	case golibvirt.DomainState(state) == golibvirt.DomainPmsuspended:
+		return s.order(func() error { return s.DomainPmWakeup(dom, 0) })
+	case power == fleet.PowerPaused && resumable(golibvirt.DomainPausedReason(reason)):
+		return s.order(func() error { return s.DomainResume(dom) })
+	}
+	return s.conflict(fmt.Errorf("its state is %q %s (libvirt's reason %d)", power, by, reason))
+}
+
+// RebootSoft asks the guest to reboot: by its agent where the domain has one, else by its power button.
+func (p *Provider) RebootSoft(ctx context.Context, ref provider.Ref) error {
+	_, s, err := p.open(ctx, "libvirt.soft-reboot", ref)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	dom, err := s.marked(ref, p.installation)
+	if err != nil {
+		return err
+	}
+	power, err := s.power(dom)
+	if err != nil {
+		return err
+	}
+	if power != fleet.PowerRunning {
+		return s.conflict(fmt.Errorf("its state is %q", power))
+	}
+	return s.order(func() error { return s.DomainReboot(dom, golibvirt.DomainRebootDefault) })
 }
 
 // firmwareTime is the processor time, at least, that an instance has used when its firmware is surely done. QEMU that is

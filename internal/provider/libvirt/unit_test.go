@@ -133,11 +133,12 @@ func TestStates(t *testing.T) {
 		"nothing said":            {0, 0, fleet.PowerUnknown, fleet.StopUnknown},
 		"running":                 {running, 1, fleet.PowerRunning, fleet.StopUnknown},
 		"shutting down":           {ending, 0, fleet.PowerRunning, fleet.StopUnknown},
-		"paused by a person":      {paused, int32(golibvirt.DomainPausedUser), fleet.PowerPaused, fleet.StopUnknown},
-		"its disk is full":        {paused, int32(golibvirt.DomainPausedIoerror), fleet.PowerPaused, fleet.StopUnknown},
+		"paused by a person":      {paused, int32(golibvirt.DomainPausedUser), fleet.PowerPaused, fleet.StopExternal},
+		"its disk is full":        {paused, int32(golibvirt.DomainPausedIoerror), fleet.PowerPaused, fleet.StopIOError},
+		"paused for a migration":  {paused, int32(golibvirt.DomainPausedMigration), fleet.PowerPaused, fleet.StopUnknown},
 		"paused while it starts":  {paused, int32(golibvirt.DomainPausedStartingUp), fleet.PowerRunning, fleet.StopUnknown},
 		"paused because it died":  {paused, int32(golibvirt.DomainPausedCrashed), fleet.PowerCrashed, fleet.StopUnknown},
-		"suspended to memory":     {asleep, 0, fleet.PowerPaused, fleet.StopUnknown},
+		"suspended to memory":     {asleep, 0, fleet.PowerPaused, fleet.StopGuest},
 		"powered itself off":      {off, int32(golibvirt.DomainShutoffShutdown), fleet.PowerOff, fleet.StopGuest},
 		"destroyed":               {off, int32(golibvirt.DomainShutoffDestroyed), fleet.PowerOff, fleet.StopExternal},
 		"saved":                   {off, int32(golibvirt.DomainShutoffSaved), fleet.PowerOff, fleet.StopExternal},
@@ -152,6 +153,22 @@ func TestStates(t *testing.T) {
 	} {
 		if power, stop := stateOf(c.state, c.reason); power != c.power || stop != c.stop {
 			t.Errorf("%s: got %q %q, want %q %q", name, power, stop, c.power, c.stop)
+		}
+	}
+}
+
+// What the daemon paused for a job of its own, or for want of storage, goes on when that is over, and not by an order.
+func TestOnlyWhatAnOrderMayUndoIsResumed(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[golibvirt.DomainPausedReason]bool{
+		golibvirt.DomainPausedUser: true, golibvirt.DomainPausedUnknown: true, golibvirt.DomainPausedWatchdog: true,
+		golibvirt.DomainPausedFromSnapshot: true, golibvirt.DomainPausedSnapshot: true,
+		golibvirt.DomainPausedMigration: false, golibvirt.DomainPausedSave: false, golibvirt.DomainPausedDump: false,
+		golibvirt.DomainPausedIoerror: false, golibvirt.DomainPausedPostcopy: false, golibvirt.DomainPausedPostcopyFailed: false,
+		golibvirt.DomainPausedCrashed: false, 99: false,
+	} {
+		if got := resumable(reason); got != want {
+			t.Errorf("reason %d: resumable %v, want %v", reason, got, want)
 		}
 	}
 }

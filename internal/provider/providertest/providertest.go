@@ -107,6 +107,8 @@ func all() []Case {
 		{Name: "an ended context sends nothing", Run: endedContextSendsNothing},
 		{Name: "watch tells of connection and changes", Run: watchTells, asked: able[Watched]},
 		{Name: "a killed instance is off by crash", Run: killedIsCrashed, asked: able[Killer]},
+		{Name: "a paused instance goes on where it was", Run: pausedGoesOn, asked: able[Pauser]},
+		{Name: "a guest is asked to reboot, and may not listen", Run: askedToReboot, asked: able[Listener]},
 		{Name: "a cut provider is transient and comes back", Run: cutProviderComesBack, asked: able[Disconnecter]},
 		{Name: "a frozen provider does not hold reads", Run: frozenReads, asked: able[Freezer]},
 		{Name: "a frozen power off has an unknown outcome", Run: frozenPowerOff, asked: able[Freezer]},

@@ -135,7 +135,7 @@ func (w *World) perform(d deed) error {
 		Again: d.again,
 	}
 	if g, exists := w.guests[d.ref.ID]; exists {
-		call.Healthy = g.healthy(now)
+		call.Healthy, call.Power = g.healthy(now), g.power
 	}
 	var err error
 	if call.Effect, err = d.act(w, now); err != nil {

@@ -1,6 +1,7 @@
 package simulated_test
 
 import (
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,6 +47,28 @@ func (h *harness) inject(t testing.TB, f simulated.Fault) func() {
 }
 
 func (h *harness) Kill(t testing.TB, id fleet.InstanceID) { h.inject(t, simulated.Crash{Instance: id}) }
+
+func (h *harness) Pause(t testing.TB, id fleet.InstanceID) {
+	h.inject(t, simulated.Paused{Instance: id})
+}
+
+// Boot waits until the guest has booted, and counts its boots.
+func (h *harness) Boot(t testing.TB, ref provider.Ref) string {
+	for waited := time.Duration(0); !h.world.Healthy(ref.ID) && waited < h.Patience(); waited += time.Second {
+		time.Sleep(time.Second)
+	}
+	for _, l := range h.world.Lives() {
+		if l.ID == ref.ID {
+			return strconv.Itoa(l.Boots)
+		}
+	}
+	t.Fatalf("%s never was", ref.ID)
+	return ""
+}
+
+func (h *harness) Deafen(t testing.TB, id fleet.InstanceID) {
+	h.inject(t, simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.Hung}})
+}
 
 func (h *harness) Disconnect(t testing.TB) { h.mending["cut"] = h.inject(t, simulated.Outage{}) }
 func (h *harness) Reconnect(testing.TB)    { h.mending["cut"]() }

@@ -46,7 +46,7 @@ func (s state) has(symptom Symptom) bool {
 // reachable reports whether the network gets to the guest's kernel.
 func (s state) reachable(now time.Time) bool {
 	return s.power == fleet.PowerRunning && !now.Before(s.bootsAt) && !s.severed &&
-		!s.has(NeverBoots) && !s.has(NoAddress) && !s.has(NoNetwork)
+		!s.has(NeverBoots) && !s.has(NoAddress) && !s.has(NoNetwork) && !s.has(Hung)
 }
 
 // healthy is the truth that a perfect observer would tell.
@@ -123,6 +123,7 @@ func (w *World) powerOn(g *guest, now time.Time) {
 	g.silence()
 	g.ills = slices.DeleteFunc(slices.Clone(g.ills), func(i Illness) bool { return i.Cure == ByReboot })
 	g.schedule(now, w.options)
+	g.life.Boots++
 	w.setPower(g, now, fleet.PowerRunning, fleet.StopUnknown)
 }
 

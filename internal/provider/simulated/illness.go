@@ -15,6 +15,7 @@ const (
 	BootsSlowly Symptom = "boots-slowly" // its boots, and its addresses, take Illness.Delay longer
 	NoAddress   Symptom = "no-address"   // it has none, so nothing reaches it
 	NoNetwork   Symptom = "no-network"   // pings and connections are lost
+	Hung        Symptom = "hung"         // the same, and it does not listen to its provider either
 	NoHTTP      Symptom = "no-http"      // connections are refused; pings are answered
 	HTTPStatus  Symptom = "http-status"  // it answers with Illness.Status
 	HTTPHangs   Symptom = "http-hangs"   // it accepts connections and never answers
@@ -153,7 +154,12 @@ func (f PersonMends) strike(w *World, _ *injection, now time.Time) error {
 }
 
 // Paused suspends the guest; when lifted it goes on, if it is still suspended.
-type Paused struct{ Instance fleet.InstanceID }
+type Paused struct {
+	Instance fleet.InstanceID
+	// By says who did it: a person (StopExternal, or StopUnknown), the guest (StopGuest), or the provider, because a write to
+	// the disk failed (StopIOError).
+	By fleet.Stop
+}
 
 func (f Paused) strike(w *World, in *injection, now time.Time) error {
 	g, err := w.find(f.Instance)
@@ -165,7 +171,7 @@ func (f Paused) strike(w *World, in *injection, now time.Time) error {
 			w.setPower(g, now, fleet.PowerRunning, fleet.StopUnknown)
 		}
 	}
-	w.setPower(g, now, fleet.PowerPaused, fleet.StopUnknown)
+	w.setPower(g, now, fleet.PowerPaused, f.By)
 	return nil
 }
 

@@ -177,7 +177,7 @@ func (w *World) status(g *guest) int {
 			return 0
 		case HTTPStatus:
 			return ill.Status
-		case NeverBoots, BootsSlowly, NoAddress, NoNetwork, NoHTTP, LosesProbes: // whoever gets through gets the page
+		case NeverBoots, BootsSlowly, NoAddress, NoNetwork, Hung, NoHTTP, LosesProbes: // whoever gets through gets the page
 		}
 	}
 	return http.StatusOK

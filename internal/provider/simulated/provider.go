@@ -26,6 +26,9 @@ type Provider struct {
 var (
 	_ provider.Provider = (*Provider)(nil)
 	_ provider.Watcher  = (*Provider)(nil)
+
+	_ provider.Resumer      = (*Provider)(nil)
+	_ provider.SoftRebooter = (*Provider)(nil)
 )
 
 var (
@@ -112,6 +115,38 @@ func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
 		default:
 			w.powerOn(g, now)
 		}
+		return true, nil
+	})
+}
+
+// Resume implements provider.Resumer.
+func (p *Provider) Resume(ctx context.Context, ref provider.Ref) error {
+	return p.change(ctx, fleet.OpResume, ref, func(w *World, now time.Time) (bool, error) {
+		g, err := w.at(ref)
+		switch {
+		case err != nil || g.power == fleet.PowerRunning:
+			return false, err
+		case g.power != fleet.PowerPaused || g.stop == fleet.StopIOError:
+			return false, conflict(ref, fmt.Errorf("it is %s %s", g.power, g.stop))
+		}
+		w.setPower(g, now, fleet.PowerRunning, fleet.StopUnknown)
+		return true, nil
+	})
+}
+
+// RebootSoft implements provider.SoftRebooter. A guest that hangs, or never came up, does not listen.
+func (p *Provider) RebootSoft(ctx context.Context, ref provider.Ref) error {
+	return p.change(ctx, fleet.OpSoftReboot, ref, func(w *World, now time.Time) (bool, error) {
+		g, err := w.mine(ref)
+		switch {
+		case err != nil:
+			return false, err
+		case g.power != fleet.PowerRunning:
+			return false, conflict(ref, fmt.Errorf("it is %s", g.power))
+		case g.has(Hung) || g.has(NeverBoots) || now.Before(g.bootsAt):
+			return false, nil
+		}
+		w.powerOn(g, now)
 		return true, nil
 	})
 }

@@ -17,6 +17,7 @@ type Life struct {
 	Created time.Time
 	Removed time.Time // zero: it exists
 	Runs    []Run     // oldest first
+	Boots   int
 }
 
 // Run is a time during which an instance was powered on, reboots included.
@@ -38,6 +39,8 @@ type Call struct {
 	Effect bool
 	// Healthy says that the instance was healthy, by truth, at the moment of the call.
 	Healthy bool
+	// Power is the instance's true state when the call came; empty: there was none.
+	Power fleet.Power
 	// Served is for how long the instance had been healthy, by truth, when the call was sent; 0: it was not.
 	Served time.Duration
 	// Unseen says that the client's probes could not reach the instance then, wherever it served (OutOfSight).

@@ -16,10 +16,13 @@ const (
 	PowerOff Op = "power-off"
 	Delete   Op = "delete"
 	Certify  Op = "certify"
+	Resume   Op = "resume"
+	// SoftReboot asks the guest to reboot.
+	SoftReboot Op = "soft-reboot"
 )
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine.
-func (o Op) Disruptive() bool { return o == Reboot || o == PowerOff || o == Delete }
+func (o Op) Disruptive() bool { return o == Reboot || o == SoftReboot || o == PowerOff || o == Delete }
 
 // End is how a call ended for the caller.
 type End string
@@ -190,7 +193,12 @@ func (w *World) do(call *Call) (bool, End) {
 	if vm.Mark.Installation != call.Mark.Installation || vm.Mark.Machine != call.Mark.Machine || vm.Mark.Generation != call.Mark.Generation {
 		return false, Conflict
 	}
-	switch call.Op {
+	return w.actOn(vm, call.Op)
+}
+
+// actOn executes an operation on an instance.
+func (w *World) actOn(vm *VM, op Op) (bool, End) {
+	switch op {
 	case Start:
 		if vm.on() {
 			return false, Done
@@ -201,6 +209,10 @@ func (w *World) do(call *Call) (bool, End) {
 			return false, Conflict
 		}
 		w.reset(vm)
+	case Resume:
+		return w.resume(vm)
+	case SoftReboot:
+		return w.resetSoftly(vm)
 	case PowerOff:
 		if vm.Power == Off {
 			return false, Done
@@ -216,6 +228,30 @@ func (w *World) do(call *Call) (bool, End) {
 		w.refresh(vm)
 	case Create, get, list: // made elsewhere
 	}
+	return true, Done
+}
+
+// resume lets a paused instance go on, unless a write to its disk would fail again.
+func (w *World) resume(vm *VM) (bool, End) {
+	switch {
+	case vm.Power == Running:
+		return false, Done
+	case vm.Power != Paused || vm.Stop == StopIOError:
+		return false, Conflict
+	}
+	w.setPower(vm, Running, StopUnknown)
+	return true, Done
+}
+
+// resetSoftly lets the guest reboot, if it listens.
+func (w *World) resetSoftly(vm *VM) (bool, End) {
+	switch {
+	case vm.Power != Running:
+		return false, Conflict
+	case !vm.listens():
+		return false, Done
+	}
+	w.reset(vm)
 	return true, Done
 }
 

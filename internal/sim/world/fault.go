@@ -50,12 +50,12 @@ func (w *World) Vanish(vm *VM) {
 	}
 }
 
-// Suspend pauses the instance; the returned function lets it go on.
-func (w *World) Suspend(vm *VM) (lift func()) {
+// Suspend pauses the instance, as a person, the guest or the provider does; the returned function lets it go on.
+func (w *World) Suspend(vm *VM, by Stop) (lift func()) {
 	if !vm.on() {
 		return func() {}
 	}
-	w.setPower(vm, Paused, StopUnknown)
+	w.setPower(vm, Paused, by)
 	return func() {
 		if vm.Power == Paused {
 			w.setPower(vm, Running, StopUnknown)

@@ -27,6 +27,7 @@ const (
 	StopGuest    Stop = "guest"
 	StopExternal Stop = "external"
 	StopCrash    Stop = "crash"
+	StopIOError  Stop = "io-error" // paused, since a write to its disk failed
 )
 
 // Mark is what the builder of an instance wrote on it.
@@ -60,6 +61,7 @@ type VM struct {
 	since   time.Duration // since when it serves, or does not
 	history []moment      // oldest first, back to memory before now
 	listed  bool          // in World.recent
+	halted  time.Duration // when it was last paused
 }
 
 // moment is what the provider would have said from that time on.
@@ -126,6 +128,12 @@ func (vm *VM) loss() float64 {
 func (vm *VM) pings() bool {
 	return vm.Power == Running && vm.booted && !vm.ails(Hung) && !vm.ails(Unplugged) && !vm.ails(Slow)
 }
+
+// Halted returns since when the instance is paused, if it is.
+func (vm *VM) Halted() (since time.Duration, is bool) { return vm.halted, vm.Power == Paused }
+
+// listens reports whether the guest does what its power button says.
+func (vm *VM) listens() bool { return vm.booted && !vm.ails(Hung) && !vm.ails(NoBoot) }
 
 func (vm *VM) works() bool { return vm.pings() && !vm.ails(AppDead) && !vm.ails(AppError) }
 
@@ -212,11 +220,14 @@ func (w *World) tellAddress(a netip.Addr) {
 func (w *World) setPower(vm *VM, p Power, why Stop) {
 	was := vm.on()
 	if p == Running && vm.Power == Paused {
-		vm.Power = p // it goes on where it was
+		vm.Power, vm.Stop = p, why // it goes on where it was
 		w.refresh(vm)
 		return
 	}
 	vm.Power, vm.Stop = p, why
+	if p == Paused {
+		vm.halted = w.now
+	}
 	if p == Running {
 		w.boot(vm)
 	} else if p != Paused {

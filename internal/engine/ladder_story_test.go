@@ -1,0 +1,106 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+	"hale/internal/provider/simulated"
+)
+
+// S58: what suspended itself goes on where it was; nothing is reset or replaced.
+func TestS58ASuspendedMachineIsResumed(t *testing.T) {
+	t.Parallel()
+	spec := rungs(web(3), rung(fleet.StepStart), rung(fleet.StepResume), rung(fleet.StepReboot), rung(fleet.StepRecreate))
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.grown()
+		at, id := time.Now(), s.id(2)
+		s.inject(simulated.Paused{Instance: id, By: fleet.StopGuest})
+		s.await(time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
+		if len(s.calls(fleet.OpResume, at)) != 1 || len(s.world.Calls()) == 0 || s.id(2) != id {
+			t.Errorf("calls: %+v", s.world.Calls())
+		}
+	})
+}
+
+// A full disk is nobody's order and nothing that a resume would mend: a person is told at once, and nothing is touched.
+func TestAMachineWhoseDiskIsFullIsLeftToAPersonAtOnce(t *testing.T) {
+	t.Parallel()
+	spec := rungs(web(3), rung(fleet.StepStart), rung(fleet.StepResume), rung(fleet.StepReboot), rung(fleet.StepRecreate))
+	spec.Repair.OnExternalStop = fleet.ExternalStopHeal
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.grown()
+		at := len(s.world.Calls())
+		mended := s.inject(simulated.Paused{Instance: s.id(2), By: fleet.StopIOError})
+		s.pass(20 * time.Second)
+		if n := s.count(because(fleet.RecordPaged, fleet.ReasonIOError)); n != 1 {
+			t.Errorf("%d pages, want one at once", n)
+		}
+		s.pass(time.Hour)
+		if calls := s.world.Calls()[at:]; len(calls) != 0 || s.machine(2).Waiting != fleet.ReasonIOError {
+			t.Errorf("waiting for %q, calls: %+v", s.machine(2).Waiting, calls)
+		}
+		mended()
+		s.await(2*time.Minute, "it is taken back", func() bool { return s.healthy(2) })
+		if n := s.count(kind(fleet.RecordPaged)); n != 1 {
+			t.Errorf("%d pages, want one", n)
+		}
+	})
+}
+
+// S48: a guest that hangs does not listen: the soft reboot is sent once, brings nothing, and the next step resets it.
+func TestS48ASoftRebootThatNobodyHearsIsFollowedByAReset(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, rungs(web(3), softly(), rung(fleet.StepReboot)), func(s *story) {
+		s.grown()
+		at := time.Now()
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.Hung}})
+		s.await(5*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
+		var ops []fleet.Op
+		for _, c := range s.world.Calls() {
+			if c.At.After(at) {
+				ops = append(ops, c.Op)
+			}
+		}
+		if len(ops) != 2 || ops[0] != fleet.OpSoftReboot || ops[1] != fleet.OpReboot {
+			t.Errorf("calls: %v", ops)
+		}
+		if n := s.count(because(fleet.RecordStepFailed, fleet.ReasonNotVerified)); n != 1 {
+			t.Errorf("%d steps failed, want the soft reboot alone", n)
+		}
+	})
+}
+
+// deprived is a provider without the further abilities.
+type deprived struct{ provider.Provider }
+
+// A step that the provider cannot do is skipped, with the reason; one that it only turns out not to be able to do fails, and
+// the next one runs.
+func TestAStepThatTheProviderCannotDoIsSkipped(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lacks  bool // known from the start
+		record func(fleet.Record) bool
+	}{
+		"known from the start": {true, because(fleet.RecordStepSkipped, fleet.ReasonUnsupported)},
+		"found out":            {false, because(fleet.RecordStepFailed, fleet.ReasonUnsupported)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, simulated.Options{}, rungs(web(3), softly(), rung(fleet.StepReboot)), func(s *story) {
+				if c.lacks {
+					s.adapter = func(p provider.Provider) provider.Provider { return deprived{p} }
+				}
+				s.grown()
+				s.inject(simulated.Calls{Op: fleet.OpSoftReboot, Effect: simulated.Fails, Kind: fault.Unsupported})
+				s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
+				s.await(5*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
+				if s.count(c.record) != 1 {
+					t.Error("nobody is told why the step was not done")
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package providertest
+
+import (
+	"testing"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// Pauser is a harness whose provider is a provider.Resumer, and that can pause an instance behind its back, as a person does.
+type Pauser interface {
+	Pause(t testing.TB, id fleet.InstanceID)
+}
+
+// Listener is a harness whose provider is a provider.SoftRebooter, with guests that do what their power button says.
+type Listener interface {
+	// Boot returns what is another with each boot of the guest, once it has booted.
+	Boot(t testing.TB, ref provider.Ref) string
+	// Deafen lets the guest ignore its power button until it is reset.
+	Deafen(t testing.TB, id fleet.InstanceID)
+}
+
+// has returns the provider with the further ability that the harness says it has.
+func has[T any](e *exam) T {
+	e.Helper()
+	able, ok := e.p.(T)
+	if !ok {
+		e.Fatalf("the harness says what the provider %T does not have", e.p)
+	}
+	return able
+}
+
+func pausedGoesOn(t *testing.T, h Harness) {
+	e := begin(t, h)
+	order, able := e.built(1), has[provider.Resumer](e)
+	before := e.awaitInstance("an address", order.Ref, func(i fleet.Instance) bool { return i.Address.IsValid() })
+	e.do("resume of a running instance", able.Resume(e.ctx(), order.Ref))
+	ability[Pauser](t, h).Pause(t, order.ID)
+	seen := e.awaitPower(order.Ref, fleet.PowerPaused)
+	if seen.Stop == fleet.StopGuest || seen.Stop == fleet.StopIOError {
+		t.Errorf("a person's pause is said to be by %q", seen.Stop)
+	}
+	e.do("resume", able.Resume(e.ctx(), order.Ref))
+	seen = e.awaitPower(order.Ref, fleet.PowerRunning)
+	e.same("who stopped it", fleet.StopUnknown, seen.Stop)
+	if seen.Address != before.Address {
+		t.Errorf("it goes on at %v, and was at %v", seen.Address, before.Address)
+	}
+	e.untouched(order)
+
+	e.off(order.Ref)
+	e.refused("resume of an instance that is off", able.Resume(e.ctx(), order.Ref), fault.Conflict)
+	e.same("power", fleet.PowerOff, e.get(order.Ref).Power)
+	nobody := e.order(2)
+	e.refused("resume of nobody", able.Resume(e.ctx(), nobody.Ref), fault.NotFound)
+}
+
+func askedToReboot(t *testing.T, h Harness) {
+	e := begin(t, h)
+	order, able, guest := e.built(1), has[provider.SoftRebooter](e), ability[Listener](t, h)
+	first := guest.Boot(t, order.Ref)
+	e.do("soft reboot", able.RebootSoft(e.ctx(), order.Ref))
+	e.await("another boot", func() (string, bool) {
+		now := guest.Boot(t, order.Ref)
+		return now, now != first
+	})
+	e.untouched(order)
+
+	wrong := order.Ref
+	wrong.Mark.Generation++
+	e.refused("soft reboot with a wrong mark", able.RebootSoft(e.ctx(), wrong), fault.Conflict)
+	second := guest.Boot(t, order.Ref)
+	guest.Deafen(t, order.ID)
+	e.do("soft reboot of a guest that does not listen", able.RebootSoft(e.ctx(), order.Ref))
+	e.stays("a guest that does not listen", func() (string, bool) {
+		seen := e.get(order.Ref)
+		return string(seen.Power), seen.Power == fleet.PowerRunning
+	})
+	e.do("reboot", e.p.Reboot(e.ctx(), order.Ref))
+	e.await("the boot after the reset", func() (string, bool) {
+		now := guest.Boot(t, order.Ref)
+		return now, now != second
+	})
+
+	e.off(order.Ref)
+	e.refused("soft reboot of an instance that is off", able.RebootSoft(e.ctx(), order.Ref), fault.Conflict)
+	e.same("power", fleet.PowerOff, e.get(order.Ref).Power)
+}
