@@ -12,10 +12,10 @@ type Snapshot struct {
 	Provider ProviderState
 	Hosts    []Host // sorted by name
 	// Cannot are the operations that the provider is known not to have.
-	Cannot   []Op
-	Vantage  Vantage
-	Brake    Brake
-	Whole    Whole
+	Cannot  []Op
+	Vantage Vantage
+	Brake   Brake
+	Whole   Whole
 	// Orders are those in the inbox that were not taken up yet, sorted by id.
 	Orders   []Order
 	Machines []View // sorted by ordinal
