@@ -59,6 +59,7 @@ func (r *round) decide() Decision {
 		r.expireHolds()
 		r.heedOrders()
 	}
+	r.book()
 	r.heedCanaries()
 	works := r.judgeAll()
 	r.findParents(works)

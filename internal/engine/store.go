@@ -40,7 +40,10 @@ func (t *term) adoptWhole(ctx context.Context, d decide.Decision) error {
 		return err
 	}
 	t.picture.AdoptBrake(d.Brake)
-	t.picture.AdoptWhole(d.Whole)
+	t.picture.AdoptWhole(d.Whole, t.clock.now())
+	for len(t.docs) < t.picture.Len() {
+		t.docs = append(t.docs, stored{}) // of machines that are new
+	}
 	t.pending = nil
 	return nil
 }

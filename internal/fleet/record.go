@@ -86,6 +86,7 @@ const (
 	RecordOwner          RecordKind = "owner"           // Reason: took over, stopped acting, resumed
 	RecordOrder          RecordKind = "order"           // a person's order was taken up; with a Reason: it was refused
 	RecordHoldEnded      RecordKind = "hold-ended"      // Reason: expired, released or superseded
+	RecordChange         RecordKind = "change"          // a person changed what is wanted; Reason says what
 )
 
 // Reason is why, from a closed set.
@@ -177,4 +178,11 @@ const (
 	ReasonNewAddress  Reason = "new-address"  //
 	ReasonFleetLeft   Reason = "fleet-left"   // the fleet is no longer in the file; nothing was destroyed
 	ReasonHoldExpired Reason = "hold-expired" //
+
+	// Wanted changes.
+	ReasonReloaded      Reason = "reloaded"       // an edited configuration is in force, as far as it destroys nothing
+	ReasonAwaitsWord    Reason = "awaits-word"    // the rest of it would destroy something: a person must confirm the plan
+	ReasonSizeUp        Reason = "size-up"        // Size machines from now on, Limit before
+	ReasonFailing       Reason = "failing"        // of those that could be removed, it fails
+	ReasonHighestNumber Reason = "highest-number" // it has the highest number of those that could be removed
 )

@@ -4,7 +4,9 @@ package fleet
 type Snapshot struct {
 	Now          Now
 	Installation Installation
-	Spec         Spec
+	Spec         Spec // with what is in force (Ledger.Force)
+	// Wanted is the spec as the configuration has it. Nil: the fleet has no ledger, and everything in Spec is in force.
+	Wanted *Spec
 	// Acting is empty when hale may act, or why it may not.
 	Acting Reason
 	// SteadyAt ends the amnesty: until then every machine is judged afresh and nothing disruptive is begun (L9).

@@ -10,6 +10,8 @@ type Spec struct {
 	Name     Name
 	Provider ProviderName
 	Size     int // desired number of machines
+	// Left are the numbers below the highest that have no machine any more; Ledger.Force sets them.
+	Left     []int
 	Template Template
 	Checks   []Check // sorted by name
 	// UnhealthyWhen says when the checks' standings, and the provider's word, make a machine unhealthy.

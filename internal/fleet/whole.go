@@ -14,6 +14,8 @@ type Whole struct {
 	Doubt  Doubt `json:",omitzero"`
 	// Holds are what people hold now, in the order in which they were placed.
 	Holds []Hold `json:",omitempty"`
+	// Ledger is what is in force; nil: what the configuration says. It is shared by copies.
+	Ledger *Ledger `json:",omitempty"`
 }
 
 // Parent is the incident of a domain: what failed there failed together, and shares its fate. Its children are the machines
@@ -56,7 +58,8 @@ func (w Whole) Parent(id string) *Parent {
 
 // Equal reports whether the two say the same.
 func (w Whole) Equal(other Whole) bool {
-	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.Equal(w.Parents, other.Parents) && slices.Equal(w.Holds, other.Holds)
+	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.Equal(w.Parents, other.Parents) && slices.Equal(w.Holds, other.Holds) &&
+		w.Ledger.Equal(other.Ledger)
 }
 
 // Clone returns a copy that shares nothing with w.

@@ -268,7 +268,7 @@ func NewBuild(m *fleet.Machine, s *Situation) fleet.Reason {
 // Surplus reports whether the machine is beyond the desired size.
 func Surplus(m *fleet.Machine, spec *fleet.Spec) bool {
 	n, _ := m.Name.Ordinal()
-	return n > spec.Size
+	return !spec.Has(n)
 }
 
 // LeftAlone reports whether the cause is a person's doing that the policy leaves alone (L10), or one that only a person may

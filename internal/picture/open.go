@@ -36,3 +36,10 @@ func (p *Picture) Open() []int {
 	p.opened = p.open.list(p.opened[:0])
 	return p.opened
 }
+
+// grow makes room for so many machines.
+func (s *openSet) grow(size int) {
+	for len(*s) < (size+63)/64 {
+		*s = append(*s, 0)
+	}
+}

@@ -43,7 +43,8 @@ type Options struct {
 type Picture struct {
 	providerTold fleet.ProviderStanding // the trouble that a person was told of last
 	providerUp   fleet.Instant          // when the provider last came up again
-	spec         fleet.Spec
+	wanted       *fleet.Spec            // as configured
+	spec         fleet.Spec             // with what is in force
 	installation fleet.Installation
 	cannot       []fleet.Op
 	freshID      func() fleet.InstanceID
@@ -80,22 +81,23 @@ type Picture struct {
 // New returns the picture that a new owner begins with: everything is to be judged afresh, under an amnesty until the
 // checks had the time to speak (L9).
 func New(o Options, now fleet.Now) *Picture {
+	spec := o.Whole.Ledger.Force(o.Spec)
 	p := &Picture{
-		spec: o.Spec, installation: o.Installation, cannot: o.Cannot, freshID: o.FreshID, aimed: o.Aimed, epoch: o.Epoch,
+		wanted: &o.Spec, spec: spec, installation: o.Installation, cannot: o.Cannot, freshID: o.FreshID, aimed: o.Aimed, epoch: o.Epoch,
 		brake: o.Brake, whole: o.Whole.Restart(now),
 		byName:   make(map[fleet.MachineName]int),
 		provider: fleet.ProviderState{Standing: fleet.ProviderUnknown},
-		steadyAt: now.Mono.Add(guard.SettleTime(o.Spec) + time.Second),
+		steadyAt: now.Mono.Add(guard.SettleTime(spec) + time.Second),
 		asking:   make(map[fleet.InstanceID]bool),
 		dirty:    true,
 		placed:   1,
 	}
 	p.brake.CalmSince = 0
 	beliefs := make(map[int]fleet.Machine, len(o.Beliefs))
-	top := o.Spec.Size
+	top := spec.Top()
 	for _, m := range o.Beliefs {
 		n, _ := m.Name.Ordinal()
-		beliefs[n] = m.Restart(now, o.Spec)
+		beliefs[n] = m.Restart(now, spec)
 		top = max(top, n)
 	}
 	for n := 1; n <= top; n++ {
@@ -103,8 +105,8 @@ func New(o Options, now fleet.Now) *Picture {
 		switch {
 		case known:
 			p.add(m)
-		case n <= o.Spec.Size:
-			p.add(fleet.Machine{Name: o.Spec.Name.Machine(n), Health: fleet.Health{Verdict: fleet.VerdictUnknown, SinceMono: now.Mono}})
+		case n <= spec.Top():
+			p.add(unbuilt(&spec, n, now))
 		}
 	}
 	p.aims = make([]aim, len(p.views))
@@ -115,13 +117,23 @@ func New(o Options, now fleet.Now) *Picture {
 	return p
 }
 
+// unbuilt is what is believed of a machine that never was.
+func unbuilt(spec *fleet.Spec, ordinal int, now fleet.Now) fleet.Machine {
+	return fleet.Machine{Name: spec.Name.Machine(ordinal), Health: fleet.Health{Verdict: fleet.VerdictUnknown, SinceMono: now.Mono}}
+}
+
 func (p *Picture) add(m fleet.Machine) {
-	checks := make([]fleet.CheckState, len(p.spec.Checks))
-	for k, c := range p.spec.Checks {
-		checks[k] = fleet.CheckState{Check: c.Name, Standing: fleet.StandingUnknown}
-	}
 	p.byName[m.Name] = len(p.views)
-	p.views = append(p.views, fleet.View{Machine: m, Checks: checks, FreshID: p.freshID()})
+	p.views = append(p.views, fleet.View{Machine: m, Checks: unheard(p.spec.Checks), FreshID: p.freshID()})
+}
+
+// unheard are the checks before anything was heard of them.
+func unheard(checks []fleet.Check) []fleet.CheckState {
+	out := make([]fleet.CheckState, len(checks))
+	for k, c := range checks {
+		out[k] = fleet.CheckState{Check: c.Name, Standing: fleet.StandingUnknown}
+	}
+	return out
 }
 
 // Len returns the number of machines, those beyond the wanted size included.
@@ -142,7 +154,7 @@ func (p *Picture) Dirty() bool { return p.dirty }
 // Snapshot returns what a decision now rests on. It shares the views with the picture: decide before anything else is told.
 func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	return fleet.Snapshot{
-		Now: now, Installation: p.installation, Spec: p.spec, Acting: p.acting, SteadyAt: p.steadyAt,
+		Now: now, Installation: p.installation, Spec: p.spec, Wanted: p.wanted, Acting: p.acting, SteadyAt: p.steadyAt,
 		Provider: p.provider, Hosts: p.hosts, Cannot: p.cannot, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
 		Orders: p.orders[:min(len(p.orders), ordersAtOnce)], Placed: p.placed,
 	}
@@ -169,8 +181,15 @@ func (p *Picture) Adopt(m decide.Machine) {
 // AdoptBrake takes in what was decided about the brake. Call it once the brake is stored.
 func (p *Picture) AdoptBrake(b fleet.Brake) { p.brake = b }
 
-// AdoptWhole takes in what else was decided about the fleet as a whole. Call it once it is stored.
-func (p *Picture) AdoptWhole(w fleet.Whole) { p.whole = w }
+// AdoptWhole takes in what else was decided about the fleet as a whole. Call it once it is stored. Where the ledger has more machines
+// than before, the picture has them from now on: see Len.
+func (p *Picture) AdoptWhole(w fleet.Whole, now fleet.Now) {
+	booked := w.Ledger != p.whole.Ledger
+	p.whole = w
+	if booked {
+		p.force(now)
+	}
+}
 
 // SetVantage takes in how hale's own sight stands.
 func (p *Picture) SetVantage(v fleet.Vantage) {

@@ -46,6 +46,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordOwner:          owner,
 	fleet.RecordOrder:          order,
 	fleet.RecordHoldEnded:      holdEnded,
+	fleet.RecordChange:         wantedChange,
 }
 
 // about names what the record is about.

@@ -387,7 +387,7 @@ func (c *server) adopt(d decide.Decision) refusal {
 		}
 		c.pending = nil
 		c.pic.AdoptBrake(d.Brake)
-		c.pic.AdoptWhole(d.Whole)
+		c.pic.AdoptWhole(d.Whole, c.now())
 		c.settled(d.Orders)
 	}
 	for _, m := range d.Machines {

@@ -25,10 +25,11 @@ type room struct {
 var rooms = []room{
 	// Floor 0, the core: fault and fleet are words, decide is the judge. Pure: no clock, no I/O, no goroutine.
 	{path: "internal/fault", floor: 0, step: 0, std: []string{"context"}},
-	{path: "internal/fleet", floor: 0, step: 1},
+	{path: "internal/fleet", floor: 0, step: 1, std: []string{"reflect"}}, // to compare whatever a template comes to have
 	{path: "internal/health", floor: 0, step: 2},
 	{path: "internal/guard", floor: 0, step: 2},
 	{path: "internal/fate", floor: 0, step: 2},
+	{path: "internal/change", floor: 0, step: 2, std: []string{"reflect"}}, // and whatever a policy does
 	{path: "internal/repair", floor: 0, step: 3},
 	{path: "internal/decide", floor: 0, step: 4},
 	{path: "internal/tenure", floor: 0, step: 2},

@@ -1,0 +1,148 @@
+package change
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"hale/internal/fleet"
+)
+
+// Plan is the part of an edit of one fleet that would destroy something, with all that it would touch.
+type Plan struct {
+	// ID names exactly this plan: it is another one as soon as any machine or instance in it is.
+	ID    string
+	Fleet fleet.Name
+	// From and To are the sizes; equal: the size stays.
+	From, To int
+	Remove   []Touched
+	// Template says that the template is another one. Replace are the machines that would be built anew from it.
+	Template bool
+	Replace  []Touched
+	// Blocked says why it could not be carried out even if it were confirmed; empty: it could.
+	Blocked fleet.Reason
+}
+
+// Touched is a machine that a plan would remove or replace.
+type Touched struct {
+	Machine  fleet.MachineName
+	Instance fleet.InstanceID // empty: it has none
+	// Why it is this one that is removed: it fails, or has the highest number.
+	Why fleet.Reason
+}
+
+// Empty reports whether nothing waits for a person's word.
+func (p Plan) Empty() bool { return p.From == p.To && !p.Template }
+
+// Pending returns what the configuration asks for beyond what is in force, as far as it would destroy something.
+func Pending(wanted *fleet.Spec, ledger *fleet.Ledger, machines []fleet.View) Plan {
+	p := Plan{Fleet: wanted.Name}
+	if ledger == nil {
+		return p
+	}
+	spec := ledger.Force(*wanted)
+	if wanted.Size < ledger.Size {
+		p.From, p.To = ledger.Size, wanted.Size
+		p.Remove = surplus(&spec, ledger.Size-wanted.Size, machines)
+	}
+	if !wanted.Template.Equal(ledger.Template) {
+		p.Template = true
+		p.Replace = kept(&spec, p.Remove, machines)
+	}
+	p.Blocked = blocked(p, ledger, wanted, machines)
+	if !p.Empty() {
+		p.ID = id(p, wanted)
+	}
+	return p
+}
+
+// surplus chooses which machines go: those that fail first, then those with the highest numbers.
+func surplus(spec *fleet.Spec, n int, machines []fleet.View) []Touched {
+	var all []*fleet.Machine
+	for i := range machines {
+		if has(spec, &machines[i].Machine) {
+			all = append(all, &machines[i].Machine)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *fleet.Machine) int {
+		x, _ := a.Name.Ordinal()
+		y, _ := b.Name.Ordinal()
+		return cmp.Or(cmp.Compare(burden(b), burden(a)), cmp.Compare(y, x))
+	})
+	var out []Touched
+	for _, m := range all[:min(n, len(all))] {
+		why := fleet.ReasonHighestNumber
+		if burden(m) > 0 {
+			why = fleet.ReasonFailing
+		}
+		out = append(out, Touched{Machine: m.Name, Instance: m.Current.ID, Why: why})
+	}
+	return out
+}
+
+// burden says how little is lost with the machine: one without an instance before one that fails, before one that does not.
+func burden(m *fleet.Machine) int {
+	switch {
+	case m.Current.None():
+		return 2
+	case m.Incident != nil && !m.Incident.Blind():
+		return 1
+	}
+	return 0
+}
+
+func has(spec *fleet.Spec, m *fleet.Machine) bool {
+	n, ok := m.Name.Ordinal()
+	return ok && spec.Has(n)
+}
+
+// kept returns the machines with instances that are not removed.
+func kept(spec *fleet.Spec, removed []Touched, machines []fleet.View) []Touched {
+	var out []Touched
+	for i := range machines {
+		m := &machines[i].Machine
+		gone := slices.ContainsFunc(removed, func(t Touched) bool { return t.Machine == m.Name })
+		if has(spec, m) && !gone && !m.Current.None() {
+			out = append(out, Touched{Machine: m.Name, Instance: m.Current.ID})
+		}
+	}
+	return out
+}
+
+// blocked says what forbids the plan: a disk that is to be kept, or an instance that hale may not destroy.
+func blocked(p Plan, ledger *fleet.Ledger, wanted *fleet.Spec, machines []fleet.View) fleet.Reason {
+	_, loses := ledger.Template.DiskLost()
+	_, would := wanted.Template.DiskLost()
+	touched := slices.Concat(p.Remove, p.Replace)
+	if (loses || p.Template && would) && slices.ContainsFunc(touched, func(t Touched) bool { return t.Instance != "" }) {
+		return fleet.ReasonDiskKept
+	}
+	for i := range machines {
+		m := &machines[i].Machine
+		named := slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name && t.Instance != "" })
+		if named && !m.Current.Replaceable() {
+			return fleet.ReasonNotCertified
+		}
+	}
+	return ""
+}
+
+// id is a hash over all that the plan says, and the template.
+func id(p Plan, wanted *fleet.Spec) string {
+	h := fnv.New64a()
+	say := func(format string, args ...any) {
+		h.Write([]byte(fmt.Errorf(format, args...).Error() + "\n")) // hash.Hash never fails to write
+	}
+	say("size %d %d", p.From, p.To)
+	for _, t := range p.Remove {
+		say("remove %s %s", t.Machine, t.Instance)
+	}
+	if p.Template {
+		say("template %+v", wanted.Template)
+	}
+	for _, t := range p.Replace {
+		say("replace %s %s", t.Machine, t.Instance)
+	}
+	return fmt.Errorf("%s-%012x", p.Fleet, h.Sum64()&0xffffffffffff).Error()
+}

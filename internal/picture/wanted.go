@@ -1,0 +1,60 @@
+package picture
+
+import (
+	"slices"
+
+	"hale/internal/change"
+	"hale/internal/fleet"
+)
+
+// Spec returns the fleet's spec with what is in force instead of what the configuration asks for.
+func (p *Picture) Spec() *fleet.Spec { return &p.spec }
+
+// Wanted returns the spec as the configuration has it.
+func (p *Picture) Wanted() *fleet.Spec { return p.wanted }
+
+// Want takes in an edited spec of the same fleet, without a gap in watching: what is known by checks that are the same stays known;
+// a check that is new or was changed begins with nothing known. What of the edit would destroy something is for the next decision. It
+// returns the names of the checks that are not there any more; Aim stays as it was.
+func (p *Picture) Want(spec fleet.Spec, now fleet.Now) (dropped []fleet.CheckName) {
+	was := p.spec.Checks
+	for _, c := range was {
+		if !slices.ContainsFunc(spec.Checks, func(k fleet.Check) bool { return k.Name == c.Name }) {
+			dropped = append(dropped, c.Name)
+		}
+	}
+	p.wanted, p.dirty = &spec, true
+	p.force(now)
+	for i := range p.views {
+		p.views[i].Checks = carried(was, p.views[i].Checks, spec.Checks)
+		p.due(i)
+	}
+	return dropped
+}
+
+// carried returns the states of the checks, with what is known of those that are as they were.
+func carried(was []fleet.Check, known []fleet.CheckState, is []fleet.Check) []fleet.CheckState {
+	out := unheard(is)
+	for k := range is {
+		for i := range was {
+			if change.SameCheck(was[i], is[k]) {
+				out[k] = known[i]
+			}
+		}
+	}
+	return out
+}
+
+// force works out what is in force, and makes room for the machines that this asks for.
+func (p *Picture) force(now fleet.Now) {
+	p.spec, p.dirty = p.whole.Ledger.Force(*p.wanted), true
+	for n := 1; n <= p.spec.Top(); n++ {
+		if _, known := p.byName[p.spec.Name.Machine(n)]; known {
+			continue
+		}
+		p.add(unbuilt(&p.spec, n, now))
+		p.aims = append(p.aims, aim{})
+		p.open.grow(len(p.views))
+		p.due(len(p.views) - 1)
+	}
+}
