@@ -29,8 +29,12 @@ func run() int {
 }
 
 func control(ctx context.Context, o cli.RunOptions) error {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	a, err := app.New(app.Options{
 		Version: versionOf(debug.ReadBuildInfo()), Config: o.Config, DataDir: o.DataDir, Socket: o.Socket, Logger: o.Logger,
+		Load: o.Load, Hangups: hangups,
 	})
 	if err != nil {
 		return err

@@ -23,6 +23,8 @@ const (
 	CodeUnknownHost    = "unknown_host"
 	CodeBadRequest     = "bad_request"
 	CodeStore          = "store"
+	CodeConfiguration  = "configuration" // the file is wrong; Lines say what
+	CodeRefused        = "refused"
 )
 
 // Failure is the body of an answer that is none, and the last line of a stream that broke off.
@@ -34,7 +36,8 @@ type Failure struct {
 type Problem struct {
 	Code    string   `json:"code"`
 	Message string   `json:"message"`
-	Near    []string `json:"near,omitempty"` // names that were perhaps meant
+	Near    []string `json:"near,omitempty"`  // names that were perhaps meant
+	Lines   []string `json:"lines,omitempty"` // all that is wrong, one by one
 }
 
 // Error implements error.
@@ -172,6 +175,21 @@ func readEvents(body io.Reader, yield func(Event, error) bool) error {
 			return errEnough
 		}
 	}
+}
+
+// Reload lets the controller read its configuration again.
+func (c *Client) Reload(ctx context.Context) (Changes, error) {
+	return ask[Changes](ctx, c, http.MethodPost, "/v1/reload", nil)
+}
+
+// Compare returns what the configuration in a file or folder, named by an absolute path, would change.
+func (c *Client) Compare(ctx context.Context, path string) (Changes, error) {
+	return get[Changes](ctx, c, "/v1/compare?path="+url.QueryEscape(path))
+}
+
+// Pending returns what of the running configuration waits for a person's word.
+func (c *Client) Pending(ctx context.Context) (Changes, error) {
+	return get[Changes](ctx, c, "/v1/pending")
 }
 
 func get[T any](ctx context.Context, c *Client, path string) (T, error) {

@@ -24,7 +24,18 @@ type Options struct {
 	Server  string // this server's name
 	Status  func() []engine.FleetStatus
 	Store   state.Store
+	Desk    Desk
 	Logger  *slog.Logger
+}
+
+// Desk takes changes of what is wanted. Problems of a configuration are errors of type config.Problems.
+type Desk interface {
+	// Reload reads the controller's configuration again. After an error the one that runs is left as it is.
+	Reload(ctx context.Context) (Changes, error)
+	// Compare says what the configuration in the file or folder would change. It changes nothing.
+	Compare(ctx context.Context, path string) (Changes, error)
+	// Pending says what of the running configuration waits for a person's word.
+	Pending(ctx context.Context) (Changes, error)
 }
 
 // Server answers the calls of package api.
@@ -75,6 +86,9 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /v1/events", s.events)
 	mux.HandleFunc("GET /v1/state", s.state)
 	mux.HandleFunc("POST /v1/orders", s.orders)
+	mux.HandleFunc("POST /v1/reload", s.reload)
+	mux.HandleFunc("GET /v1/compare", s.compare)
+	mux.HandleFunc("GET /v1/pending", s.pending)
 	return mux
 }
 

@@ -20,13 +20,17 @@ import (
 	"hale/internal/state/etcd"
 )
 
-// Options are what a controller is made of. All are needed.
+// Options are what a controller is made of. All are needed, unless it says otherwise.
 type Options struct {
 	Version string
 	Config  *config.Config
 	DataDir string // made if it does not exist
 	Socket  string
 	Logger  *slog.Logger
+	// Load reads the configuration again, for a reload; nil: it cannot be.
+	Load func() (*config.Config, error)
+	// Hangups ask for a reload, as the command does; nil: none come.
+	Hangups <-chan os.Signal
 }
 
 func (o Options) validate() error {
@@ -89,7 +93,14 @@ func (a *App) guard(ctx context.Context, store *etcd.Store) error {
 
 // furnish makes the parts that live on the store, and serves.
 func (a *App) furnish(ctx context.Context, store state.Store) error {
-	s, err := newSite(a.opts.Config, a.opts.Logger)
+	were, err := recallConnections(ctx, store)
+	if err != nil {
+		return err
+	}
+	if err := unmoved(ctx, store, a.opts.Config); err != nil {
+		return err
+	}
+	s, err := newSite(a.opts.Config, were, a.opts.Logger)
 	if err != nil {
 		return err
 	}
@@ -98,6 +109,9 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 		return err
 	}
 	err = s.staff(staffing{store: store, server: a.server, specs: a.opts.Config.Fleets, wrap: unwrapped, log: a.opts.Logger})
+	if err == nil {
+		err = s.noteConnections(ctx, s.adapters)
+	}
 	if err != nil {
 		return err
 	}
@@ -111,8 +125,9 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	if err != nil {
 		return err
 	}
+	d := newDesk(a.opts, s)
 	server := api.NewServer(api.Options{
-		Version: a.opts.Version, Server: a.server, Status: s.engine.Status, Store: store, Logger: log,
+		Version: a.opts.Version, Server: a.server, Status: s.engine.Status, Store: store, Desk: d, Logger: log,
 	})
 	working, stopWork := context.WithCancel(ctx)
 	defer stopWork()
@@ -122,6 +137,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	var unserved error
 	begin := revision(ctx, store)
 	wg.Go(func() { narrate(surfaces, store, begin, log) })
+	wg.Go(func() { d.listen(working, a.opts.Hangups) })
 	wg.Go(func() {
 		defer stopWork()
 		unserved = server.Serve(surfaces, listener)

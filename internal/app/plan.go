@@ -46,7 +46,11 @@ func Plan(ctx context.Context, o PlanOptions) (api.Plan, error) {
 	if err != nil {
 		return api.Plan{}, err
 	}
-	s, err := newSite(o.Config, o.Logger)
+	were, err := recallConnections(ctx, store)
+	if err != nil {
+		return api.Plan{}, err
+	}
+	s, err := newSite(o.Config, were, o.Logger)
 	if err != nil {
 		return api.Plan{}, err
 	}

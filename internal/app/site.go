@@ -24,7 +24,7 @@ import (
 
 // adapter is one provider of the configuration, connected.
 type adapter struct {
-	name     fleet.ProviderName
+	config   config.Provider // that it was connected by
 	provider provider.Provider
 	watcher  provider.Watcher // nil: none
 	// transport is how its machines are probed.
@@ -34,7 +34,7 @@ type adapter struct {
 }
 
 // connect is the list of adapters: what each type of the configuration stands for. It connects to nothing yet.
-func (s *site) connect(p config.Provider) (adapter, error) {
+func (s *site) connect(c *config.Config, p config.Provider) (adapter, error) {
 	switch p.Type {
 	case config.ProviderLibvirt:
 		o := libvirt.Options{StateDir: p.StateDir, Logger: s.log.With("provider", p.Name)}
@@ -45,11 +45,11 @@ func (s *site) connect(p config.Provider) (adapter, error) {
 		if err != nil {
 			return adapter{}, err
 		}
-		return adapter{name: p.Name, provider: l, watcher: l, transport: s.network}, nil
+		return adapter{config: p, provider: l, watcher: l, transport: s.network}, nil
 	case config.ProviderSimulated:
 		o := simulated.Options{
-			Boot: p.Simulated.Boot, Latency: p.Simulated.Latency, Seed: seed(p.Name), Ports: portsOf(p.Name, s.config.Fleets),
-			Places: make(map[fleet.HostName]fleet.Place), Canaries: s.vantage.Canaries,
+			Boot: p.Simulated.Boot, Latency: p.Simulated.Latency, Seed: seed(p.Name), Ports: portsOf(p.Name, c.Fleets),
+			Places: make(map[fleet.HostName]fleet.Place), Canaries: vantageOf(c.Vantage, s.log).Canaries,
 		}
 		for _, h := range p.Hosts {
 			o.Hosts = append(o.Hosts, h.Name)
@@ -57,7 +57,7 @@ func (s *site) connect(p config.Provider) (adapter, error) {
 		}
 		world := simulated.NewWorld(o)
 		handle := world.Open("hale")
-		return adapter{name: p.Name, provider: handle, watcher: handle, transport: world, world: world}, nil
+		return adapter{config: p, provider: handle, watcher: handle, transport: world, world: world}, nil
 	}
 	return adapter{}, fault.New(fault.Invalid, "app.connect", string(p.Name), fmt.Errorf("there is no provider type %q", p.Type))
 }
@@ -92,15 +92,28 @@ type site struct {
 	network  *netprobe.Net
 	vantage  engine.Vantage
 	adapters []adapter // in the configuration's order
-	probes   []*netprobe.Engine
+	how      staffing
+	watches  watches
 	engine   *engine.Engine
+	begun    chan struct{}  // closed when launch may be called
+	launch   func(w *watch) // lets a watch work
+}
+
+type watches map[fleet.Name]*watch
+
+// watch is one fleet's probe engine.
+type watch struct {
+	*netprobe.Engine
+	transport probe.Transport
+	stop      func() // ends its work, and waits for that
 }
 
 // newSite makes the adapters. The caller closes the site.
-func newSite(c *config.Config, log *slog.Logger) (*site, error) {
-	s := &site{config: c, log: log, network: netprobe.Network(), vantage: vantageOf(c.Vantage, log)}
+// A provider whose address waits for a person's word is connected as it was: see connections.
+func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error) {
+	s := &site{config: c, log: log, network: netprobe.Network(), vantage: vantageOf(c.Vantage, log), begun: make(chan struct{})}
 	for _, p := range c.Providers {
-		a, err := s.connect(p)
+		a, err := s.connect(c, were.inForce(p))
 		if err != nil {
 			s.close()
 			return nil, err
@@ -129,25 +142,41 @@ func vantageOf(v config.Vantage, log *slog.Logger) engine.Vantage {
 // close ends the connections of all adapters.
 func (s *site) close() {
 	for _, a := range s.adapters {
-		if err := a.provider.Close(); err != nil {
-			s.log.Warn("a provider was not closed well", "provider", a.name, "err", err)
-		}
+		s.disconnect(a)
 	}
 	if err := s.network.Close(); err != nil {
 		s.log.Warn("the probes' sockets were not closed well", "err", err)
 	}
 }
 
+func (s *site) disconnect(a adapter) {
+	if err := a.provider.Close(); err != nil {
+		s.log.Warn("a provider was not closed well", "provider", a.config.Name, "err", err)
+	}
+}
+
 // restore puts the machines that the store believes in back into the simulated worlds, which live in memory only: there,
 // a restart of hale is no failure of all machines.
 func (s *site) restore(ctx context.Context, store state.Store) error {
+	for _, a := range s.adapters {
+		if err := a.restore(ctx, store, s.config.Fleets); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restore puts the fleets' machines back into the adapter's world, if it is a simulated one.
+func (a adapter) restore(ctx context.Context, store state.Store, fleets []fleet.Spec) error {
+	if a.world == nil {
+		return nil
+	}
 	installation, err := engine.Installation(ctx, store)
 	if err != nil {
 		return err
 	}
-	for _, spec := range s.config.Fleets {
-		world := s.adapterOf(spec.Provider).world
-		if world == nil {
+	for _, spec := range fleets {
+		if spec.Provider != a.config.Name {
 			continue
 		}
 		beliefs, err := engine.Beliefs(ctx, store, spec.Name)
@@ -155,7 +184,7 @@ func (s *site) restore(ctx context.Context, store state.Store) error {
 			return err
 		}
 		for _, b := range beliefs {
-			if err := plant(world, installation, spec.Name, b.Machine); err != nil {
+			if err := plant(a.world, installation, spec.Name, b.Machine); err != nil {
 				return err
 			}
 		}
@@ -173,13 +202,14 @@ func plant(world *simulated.World, installation fleet.Installation, name fleet.N
 	})
 }
 
-func (s *site) adapterOf(name fleet.ProviderName) adapter {
-	for _, a := range s.adapters {
-		if a.name == name {
+// adapterOf returns the one of the name. A sound configuration has it.
+func adapterOf(adapters []adapter, name fleet.ProviderName) adapter {
+	for _, a := range adapters {
+		if a.config.Name == name {
 			return a
 		}
 	}
-	return adapter{} // a sound configuration has none such
+	return adapter{}
 }
 
 // staffing says how a site is worked.
@@ -194,20 +224,35 @@ type staffing struct {
 
 // staff makes the engine and a probe engine for each fleet.
 func (s *site) staff(how staffing) error {
-	o := engine.Options{Store: how.store, Server: how.server, Vantage: s.vantage, Logger: how.log}
-	for i, a := range s.adapters {
-		o.Sources = append(o.Sources, engine.Source{
-			Name: a.name, Adapter: how.wrap(a.provider), Watcher: a.watcher, Poll: s.config.Providers[i].Poll,
-		})
-	}
-	for _, spec := range how.specs {
-		probes := netprobe.New(s.adapterOf(spec.Provider).transport, netprobe.Options{})
-		s.probes = append(s.probes, probes)
-		o.Fleets = append(o.Fleets, engine.Fleet{Spec: spec, Probes: probes})
-	}
+	s.how = how
+	setup, all := s.setup(s.config, s.adapters, how.specs)
+	setup.Vantage, s.watches = s.vantage, all
 	var err error
-	s.engine, err = engine.New(o)
+	s.engine, err = engine.New(engine.Options{
+		Store: how.store, Server: how.server, Vantage: setup.Vantage, Sources: setup.Sources, Fleets: setup.Fleets, Logger: how.log,
+	})
 	return err
+}
+
+// setup is what the engine is told to look after, and by which probe engines. A fleet that is probed in the same way as before keeps
+// its own.
+func (s *site) setup(c *config.Config, adapters []adapter, specs []fleet.Spec) (engine.Setup, watches) {
+	var setup engine.Setup
+	for _, p := range c.Providers {
+		a := adapterOf(adapters, p.Name)
+		setup.Sources = append(setup.Sources, engine.Source{Name: p.Name, Adapter: s.how.wrap(a.provider), Watcher: a.watcher, Poll: p.Poll})
+	}
+	all := watches{}
+	for _, spec := range specs {
+		transport := adapterOf(adapters, spec.Provider).transport
+		w := s.watches[spec.Name]
+		if w == nil || w.transport != transport {
+			w = &watch{Engine: netprobe.New(transport, netprobe.Options{}), transport: transport}
+		}
+		all[spec.Name] = w
+		setup.Fleets = append(setup.Fleets, engine.Fleet{Spec: spec, Probes: w.Engine})
+	}
+	return setup, all
 }
 
 // run works until ctx ends. The probes begin before the engine and end after it.
@@ -215,18 +260,45 @@ func (s *site) run(ctx context.Context) error {
 	probing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var wg sync.WaitGroup
-	failed := make(chan error, len(s.probes))
-	for _, p := range s.probes {
-		wg.Go(func() { failed <- p.Run(probing) })
+	var failures problems
+	s.launch = func(w *watch) {
+		own, stop := context.WithCancel(probing)
+		ended := make(chan struct{})
+		wg.Go(func() {
+			defer close(ended)
+			failures.add(w.Run(own))
+		})
+		w.stop = func() {
+			stop()
+			<-ended
+		}
 	}
+	for _, w := range s.watches {
+		s.launch(w)
+	}
+	close(s.begun)
 	err := s.engine.Run(ctx)
 	stop()
 	wg.Wait()
-	close(failed)
-	for f := range failed {
-		err = errors.Join(err, f)
-	}
-	return err
+	return errors.Join(err, failures.all())
+}
+
+// problems gathers errors from several goroutines.
+type problems struct {
+	mu   sync.Mutex
+	errs []error
+}
+
+func (p *problems) add(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.errs = append(p.errs, err)
+}
+
+func (p *problems) all() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return errors.Join(p.errs...)
 }
 
 // unwrapped is the provider itself.

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"hale/internal/fleet"
 )
@@ -100,7 +101,7 @@ func Specs(was, is *fleet.Spec) []Difference {
 		}
 		say(kind, strconv.Itoa(was.Size), strconv.Itoa(is.Size))
 	}
-	if !was.Template.Equal(is.Template) {
+	if !was.Template.Builds(is.Template) {
 		say(TemplateChanged, "", "")
 	}
 	if was.Provider != is.Provider {
@@ -140,9 +141,27 @@ func samePolicy(a, b *fleet.Spec) bool {
 }
 
 func policyOf(s fleet.Spec) fleet.Spec {
-	s.Provider, s.Size, s.Left, s.Template, s.Checks = "", 0, nil, fleet.Template{}, nil
+	s.Provider, s.Size, s.Left, s.Template, s.Checks = "", 0, nil, fleet.Template{Disks: s.Template.Disks}, nil
 	return s
 }
 
 // Same reports whether nothing differs.
 func Same(a, b *fleet.Spec) bool { return reflect.DeepEqual(a, b) }
+
+// Record returns the record of a fleet's difference that was taken in; whose and when is left to the caller.
+func Record(d Difference) fleet.Record {
+	detail := string(d.Kind)
+	if d.Was != "" || d.Is != "" {
+		detail += " " + d.Was + " " + d.Is
+	}
+	return fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonReloaded, Check: d.Check, Detail: detail}
+}
+
+// Recorded returns the difference that such a record tells of.
+func Recorded(r fleet.Record) Difference {
+	d := Difference{Subject: string(r.Fleet), Check: r.Check}
+	kind, values, _ := strings.Cut(r.Detail, " ")
+	d.Kind = Kind(kind)
+	d.Was, d.Is, _ = strings.Cut(values, " ")
+	return d
+}

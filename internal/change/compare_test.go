@@ -12,7 +12,7 @@ import (
 
 func web() fleet.Spec {
 	return fleet.Spec{
-		Name: "web", Provider: "lab", Size: 3, Template: fleet.Template{Image: "v1"},
+		Name: "web", Provider: "lab", Size: 3, Template: fleet.Template{Image: "v1", Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}},
 		Checks: []fleet.Check{{Name: "alive", Kind: fleet.CheckPing, Every: time.Second}, {Name: "page", Kind: fleet.CheckHTTP, Every: time.Second}},
 		Limits: fleet.Limits{InRepair: 1},
 	}
@@ -47,6 +47,8 @@ func TestWhatDiffersBetweenTwoSpecsAndWhatOfItDestroys(t *testing.T) {
 			want: []change.Difference{{Kind: change.SizeDown, Subject: "web", Was: "3", Is: "2"}}},
 		"another image": {is: edited(func(s *fleet.Spec) { s.Template.Image = "v2" }), destroys: true,
 			want: []change.Difference{{Kind: change.TemplateChanged, Subject: "web"}}},
+		"a disk is to be kept": {is: edited(func(s *fleet.Spec) { s.Template.Disks = []fleet.Disk{{Name: "root"}} }),
+			want: []change.Difference{{Kind: change.PolicyChanged, Subject: "web"}}},
 		"another provider": {is: edited(func(s *fleet.Spec) { s.Provider = "cloud" }), destroys: true,
 			want: []change.Difference{{Kind: change.ProviderChanged, Subject: "web", Was: "lab", Is: "cloud"}}},
 	} {

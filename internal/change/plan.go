@@ -46,11 +46,11 @@ func Pending(wanted *fleet.Spec, ledger *fleet.Ledger, machines []fleet.View) Pl
 		p.From, p.To = ledger.Size, wanted.Size
 		p.Remove = surplus(&spec, ledger.Size-wanted.Size, machines)
 	}
-	if !wanted.Template.Equal(ledger.Template) {
+	if !wanted.Template.Builds(ledger.Template) {
 		p.Template = true
 		p.Replace = kept(&spec, p.Remove, machines)
 	}
-	p.Blocked = blocked(p, ledger, wanted, machines)
+	p.Blocked = blocked(p, &spec, wanted, machines)
 	if !p.Empty() {
 		p.ID = id(p, wanted)
 	}
@@ -111,8 +111,8 @@ func kept(spec *fleet.Spec, removed []Touched, machines []fleet.View) []Touched 
 }
 
 // blocked says what forbids the plan: a disk that is to be kept, or an instance that hale may not destroy.
-func blocked(p Plan, ledger *fleet.Ledger, wanted *fleet.Spec, machines []fleet.View) fleet.Reason {
-	_, loses := ledger.Template.DiskLost()
+func blocked(p Plan, spec, wanted *fleet.Spec, machines []fleet.View) fleet.Reason {
+	_, loses := spec.Template.DiskLost()
 	_, would := wanted.Template.DiskLost()
 	touched := slices.Concat(p.Remove, p.Replace)
 	if (loses || p.Template && would) && slices.ContainsFunc(touched, func(t Touched) bool { return t.Instance != "" }) {
@@ -128,21 +128,20 @@ func blocked(p Plan, ledger *fleet.Ledger, wanted *fleet.Spec, machines []fleet.
 	return ""
 }
 
-// id is a hash over all that the plan says, and the template.
+// id names the plan by all that it says, and the template.
 func id(p Plan, wanted *fleet.Spec) string {
-	h := fnv.New64a()
-	say := func(format string, args ...any) {
-		h.Write([]byte(fmt.Errorf(format, args...).Error() + "\n")) // hash.Hash never fails to write
-	}
-	say("size %d %d", p.From, p.To)
-	for _, t := range p.Remove {
-		say("remove %s %s", t.Machine, t.Instance)
-	}
+	template := fleet.Template{}
 	if p.Template {
-		say("template %+v", wanted.Template)
+		template = wanted.Template
 	}
-	for _, t := range p.Replace {
-		say("replace %s %s", t.Machine, t.Instance)
+	return ID(string(p.Fleet), p.From, p.To, p.Remove, template, p.Replace)
+}
+
+// ID returns the id of a plan for the subject: it is another one as soon as any of the facts is.
+func ID(subject string, facts ...any) string {
+	h := fnv.New64a()
+	for _, f := range facts {
+		h.Write([]byte(fmt.Errorf("%+v\n", f).Error())) // hash.Hash never fails to write
 	}
-	return fmt.Errorf("%s-%012x", p.Fleet, h.Sum64()&0xffffffffffff).Error()
+	return fmt.Errorf("%s-%012x", subject, h.Sum64()&0xffffffffffff).Error()
 }

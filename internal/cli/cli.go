@@ -54,6 +54,7 @@ type Program struct {
 // RunOptions are what a controller is started with.
 type RunOptions struct {
 	Config  *config.Config
+	Load    func() (*config.Config, error) // reads it again
 	DataDir string
 	Socket  string
 	Logger  *slog.Logger
@@ -94,8 +95,9 @@ func Execute(ctx context.Context, p Program, args []string) int {
 func exitCode(err error) int {
 	var usage usageError
 	var absent api.NotRunning
+	var refused api.Problem
 	switch {
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.As(err, &refused) && refused.Code == api.CodeConfiguration:
 		return ExitUsage
 	case errors.As(err, &absent):
 		return ExitNotRunning
@@ -149,7 +151,7 @@ func (c *commander) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&c.socket, "socket", "",
 		"the controller's socket (default $HALE_SOCKET, or hale.sock in the data folder)")
 	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.simulateCommand(), c.replayCommand(), c.testCommand(),
-		c.statusCommand(), c.whyCommand(), c.eventsCommand(),
+		c.statusCommand(), c.whyCommand(), c.eventsCommand(), c.reloadCommand(), c.applyCommand(),
 		c.holdCommand(), c.releaseCommand(), c.holdsCommand(), c.retryCommand(), c.versionCommand())
 	return root
 }

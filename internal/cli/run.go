@@ -5,6 +5,8 @@ import (
 	"io"
 	"log/slog"
 
+	"hale/internal/config"
+
 	"github.com/spf13/cobra"
 )
 
@@ -12,7 +14,8 @@ func (c *commander) runCommand() *cobra.Command {
 	var log logFlags
 	cmd := &cobra.Command{
 		Use: "run FILE|DIR", Short: "Run the controller, in the foreground",
-		Long: "Runs the controller until SIGINT or SIGTERM. Stopping it leaves all machines as they are.",
+		Long: "Runs the controller until SIGINT or SIGTERM. Stopping it leaves all machines as they are.\n" +
+			"SIGHUP, or 'hale reload', makes it read the configuration again.",
 		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			logger, err := log.logger(c.Err)
@@ -27,7 +30,9 @@ func (c *commander) runCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.Run(cmd.Context(), RunOptions{Config: loaded, DataDir: dataDir, Socket: socket, Logger: logger})
+			return c.Run(cmd.Context(), RunOptions{
+				Config: loaded, Load: func() (*config.Config, error) { return config.Load(args[0]) }, DataDir: dataDir, Socket: socket, Logger: logger,
+			})
 		}),
 	}
 	log.register(cmd, "info")

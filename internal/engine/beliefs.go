@@ -32,6 +32,26 @@ func Beliefs(ctx context.Context, s state.Store, name fleet.Name) ([]Belief, err
 	return out, nil
 }
 
+// InForce returns the fleet's ledger as a store has it; nil: there is none yet.
+func InForce(ctx context.Context, s state.Store, name fleet.Name) (*fleet.Ledger, error) {
+	entry, err := s.Get(ctx, wholeKey(name))
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	var whole fleet.Whole
+	if err == nil {
+		err = json.Unmarshal(entry.Value, &whole)
+	}
+	if err != nil {
+		return nil, fault.New(fault.KindOf(err), "engine.ledger", wholeKey(name), err)
+	}
+	return whole.Ledger, nil
+}
+
+// ForgetIdentity is the write by which a provider's pinned identity is forgotten: whoever answers at its address next is believed to be
+// the right one.
+func ForgetIdentity(p fleet.ProviderName) state.Write { return state.Delete(pinKey(p)) }
+
 // Installation returns the store's random id; empty when no engine ever ran on it.
 func Installation(ctx context.Context, s state.Store) (fleet.Installation, error) {
 	entry, err := s.Get(ctx, installationKey)

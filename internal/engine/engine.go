@@ -3,7 +3,8 @@ package engine
 import (
 	"context"
 	"log/slog"
-	"sync"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"hale/internal/fault"
@@ -31,35 +32,61 @@ type Options struct {
 	Logger  *slog.Logger
 }
 
+// Setup is what an engine looks after: the part of its options that Reload can replace.
+type Setup struct {
+	Sources []Source
+	Fleets  []Fleet
+	Vantage Vantage
+}
+
 // Engine runs the owners of fleets.
 type Engine struct {
 	opts      Options
 	clock     *clock
-	sentinels []*sentinel
-	owners    []*owner
+	sentinels []*sentinel // while it runs, Run's own
+	owners    atomic.Pointer[[]*owner]
+	posts     map[any]*post // of sentinels and owners; Run's own
+	reloads   chan reload
+	ended     chan struct{}
 }
 
 // New makes an engine. fault.Invalid: a fleet names a provider that is not among the sources.
 func New(opts Options) (*Engine, error) {
-	e := &Engine{opts: opts, clock: newClock()}
+	if err := opts.setup().sound(); err != nil {
+		return nil, err
+	}
+	e := &Engine{opts: opts, clock: newClock(), posts: map[any]*post{}, reloads: make(chan reload), ended: make(chan struct{})}
 	byName := make(map[fleet.ProviderName]*sentinel)
 	for _, src := range opts.Sources {
 		s := newSentinel(src, e.clock, opts.Store, opts.Logger)
 		byName[src.Name] = s
 		e.sentinels = append(e.sentinels, s)
 	}
+	var owners []*owner
 	for _, f := range opts.Fleets {
-		s, ok := byName[f.Spec.Provider]
-		if !ok {
-			return nil, fault.New(fault.Invalid, "engine.new", string(f.Spec.Name), nil)
-		}
-		e.owners = append(e.owners, newOwner(f, e.clock, s, opts))
+		owners = append(owners, newOwner(f, e.clock, byName[f.Spec.Provider], opts))
 	}
+	e.owners.Store(&owners)
 	return e, nil
+}
+
+func (o Options) setup() Setup {
+	return Setup{Sources: o.Sources, Fleets: o.Fleets, Vantage: o.Vantage}
+}
+
+// sound is fault.Invalid when a fleet names a provider that is not among the sources.
+func (s Setup) sound() error {
+	for _, f := range s.Fleets {
+		if !slices.ContainsFunc(s.Sources, func(src Source) bool { return src.Name == f.Spec.Provider }) {
+			return fault.New(fault.Invalid, "engine.setup", string(f.Spec.Name), nil)
+		}
+	}
+	return nil
 }
 
 // Run works until ctx ends and everything it started has ended. It returns an error only when it cannot begin.
 func (e *Engine) Run(ctx context.Context) error {
+	defer close(e.ended)
 	installation, err := e.installation(ctx)
 	if err != nil {
 		return err
@@ -67,16 +94,24 @@ func (e *Engine) Run(ctx context.Context) error {
 	if err := e.noteReleased(ctx); err != nil {
 		e.opts.Logger.Warn("fleets that left the configuration could not be noted", "err", err)
 	}
-	var wg sync.WaitGroup
 	for _, s := range e.sentinels {
-		wg.Go(func() { s.watch(ctx) })
-		wg.Go(func() { s.run(ctx) })
+		e.keep(ctx, s, s.run, s.watch)
 	}
-	for _, o := range e.owners {
+	for _, o := range *e.owners.Load() {
 		o.installation = installation
-		wg.Go(func() { o.run(ctx) })
+		e.keep(ctx, o, o.run)
 	}
-	wg.Wait()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case r := <-e.reloads:
+			e.swap(ctx, r.setup, installation)
+			close(r.done)
+		}
+	}
+	for _, p := range e.posts {
+		p.leave()
+	}
 	return nil
 }
 
@@ -108,8 +143,8 @@ func (e *Engine) noteReleased(ctx context.Context) error {
 		return err
 	}
 	known := make(map[fleet.Name]bool)
-	for _, o := range e.owners {
-		known[o.spec.Name] = true
+	for _, o := range *e.owners.Load() {
+		known[o.name] = true
 	}
 	for _, entry := range entries {
 		name, ok := fleetOf(entry.Key)
@@ -152,8 +187,9 @@ func (e *Engine) StepClock(by time.Duration) { e.clock.skew.Add(int64(by)) }
 
 // Status returns the fleets as they stand, in the order of the configuration.
 func (e *Engine) Status() []FleetStatus {
-	out := make([]FleetStatus, 0, len(e.owners))
-	for _, o := range e.owners {
+	owners := *e.owners.Load()
+	out := make([]FleetStatus, 0, len(owners))
+	for _, o := range owners {
 		out = append(out, *o.published.Load())
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hale/internal/change"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/guard"
@@ -18,7 +19,8 @@ import (
 
 // FleetStatus is one fleet as its owner sees it.
 type FleetStatus struct {
-	Spec     fleet.Spec
+	Spec     fleet.Spec   // with what is in force
+	Wanted   fleet.Spec   // as configured
 	Acting   fleet.Reason // empty: hale acts
 	Detail   string       // the error behind Acting, if one is
 	Provider fleet.ProviderState
@@ -32,11 +34,25 @@ type FleetStatus struct {
 	At       fleet.Now
 }
 
+// Pending returns what of the configuration waits for a person's word, because it would destroy something.
+func (s *FleetStatus) Pending() change.Plan {
+	return change.Pending(&s.Wanted, s.Whole.Ledger, s.Machines)
+}
+
+// charge is what an owner is told to look after. It may be told anew.
+type charge struct {
+	spec    fleet.Spec
+	vantage Vantage
+}
+
 // owner holds one fleet for as long as it can: term after term.
 type owner struct {
-	spec         fleet.Spec
-	probes       probe.Engine
+	name         fleet.Name
+	told         atomic.Pointer[charge] // the last one
+	edited       chan struct{}          // there is another one than was taken
+	spec         fleet.Spec             // as configured; of the charge that was taken, as the vantage
 	vantage      Vantage
+	probes       probe.Engine
 	clock        *clock
 	sentinel     *sentinel
 	reports      <-chan report
@@ -50,16 +66,33 @@ type owner struct {
 
 func newOwner(f Fleet, c *clock, s *sentinel, opts Options) *owner {
 	o := &owner{
-		spec: f.Spec, probes: f.Probes, vantage: opts.Vantage, clock: c, sentinel: s, reports: s.subscribe(), store: opts.Store,
+		name: f.Spec.Name, edited: make(chan struct{}, 1), probes: f.Probes, clock: c, sentinel: s, reports: s.subscribe(), store: opts.Store,
 		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: provider.Cannot(s.src.Adapter),
 	}
-	for _, step := range f.Spec.Repair.Steps {
+	o.told.Store(&charge{f.Spec, opts.Vantage})
+	o.take()
+	o.published.Store(&FleetStatus{Spec: f.Spec, Wanted: f.Spec, Cannot: o.cannot, Acting: fleet.ReasonNotOwner})
+	return o
+}
+
+// tell gives the owner another charge, of the same fleet. It takes it when it is ready to.
+func (o *owner) tell(c charge) {
+	o.told.Store(&c)
+	select {
+	case o.edited <- struct{}{}:
+	default:
+	}
+}
+
+// take begins to look after what the owner was told last.
+func (o *owner) take() {
+	c := o.told.Load()
+	o.spec, o.vantage = c.spec, c.vantage
+	for _, step := range o.spec.Repair.Steps {
 		if slices.Contains(o.cannot, repair.OpOf(step)) {
 			o.log.Warn("the provider cannot do a step of the ladder: it will be skipped", "step", step.Kind, "op", repair.OpOf(step))
 		}
 	}
-	o.published.Store(&FleetStatus{Spec: f.Spec, Cannot: o.cannot, Acting: fleet.ReasonNotOwner})
-	return o
 }
 
 // Between two terms.

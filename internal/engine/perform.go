@@ -70,8 +70,9 @@ func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 
 // call sends a stored intent. A disruptive one goes out only while the lease surely covers it (L7).
 func (t *term) call(ctx context.Context, index int, a fleet.Action) {
+	order := t.orderOf(a)
 	t.wg.Go(func() {
-		o := t.send(ctx, a)
+		o := t.send(ctx, a, order)
 		t.tell(ctx, func(t *term) {
 			t.picture.TellOutcome(index, o)
 			t.sentinel.nudge()
@@ -79,14 +80,21 @@ func (t *term) call(ctx context.Context, index int, a fleet.Action) {
 	})
 }
 
-func (t *term) send(ctx context.Context, a fleet.Action) fleet.Outcome {
+// orderOf returns what a create asks for: the instance as it is built from the template in force.
+func (t *term) orderOf(a fleet.Action) provider.Order {
+	ref := refTo(a.Instance, a.Host, a.Mark)
+	ref.Mark.Built = a.Intent.At
+	return provider.Order{Ref: ref, Name: string(a.Machine), Template: t.picture.Spec().Template}
+}
+
+func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order) fleet.Outcome {
 	limit, covered := tenure.Cover(a.Intent, t.lease.Remaining())
 	if !covered {
 		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: string(fleet.ReasonLeaseShort)}
 	}
 	cctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := t.dispatch(cctx, a)
+	err := t.dispatch(cctx, a, order)
 	o := fleet.Outcome{Intent: a.Intent.ID, Kind: outcomeOf(err)}
 	if err != nil {
 		o.Detail = err.Error()
@@ -94,12 +102,11 @@ func (t *term) send(ctx context.Context, a fleet.Action) fleet.Outcome {
 	return o
 }
 
-func (t *term) dispatch(ctx context.Context, a fleet.Action) error {
+func (t *term) dispatch(ctx context.Context, a fleet.Action, order provider.Order) error {
 	p, ref := t.sentinel.src.Adapter, refTo(a.Instance, a.Host, a.Mark)
 	switch a.Intent.Op {
 	case fleet.OpCreate:
-		ref.Mark.Built = a.Intent.At
-		return p.Create(ctx, provider.Order{Ref: ref, Name: string(a.Machine), Template: t.spec.Template})
+		return p.Create(ctx, order)
 	case fleet.OpStart:
 		return p.Start(ctx, ref)
 	case fleet.OpReboot:

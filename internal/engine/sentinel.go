@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,7 +54,10 @@ type sentinel struct {
 	// impatient wakes the pause when hurry was set.
 	impatient chan struct{}
 	hurry     atomic.Int64 // a fleet.Instant
-	subs      []chan report
+	poll      atomic.Int64 // between full listings, a time.Duration
+
+	mu   sync.Mutex // guards subs, which is never held while the provider is asked
+	subs []chan report
 
 	state    fleet.ProviderState
 	hosts    []fleet.Host                              // as last listed
@@ -62,18 +66,30 @@ type sentinel struct {
 }
 
 func newSentinel(src Source, c *clock, store state.Store, log *slog.Logger) *sentinel {
-	return &sentinel{
+	s := &sentinel{
 		src: src, clock: c, store: store, log: log.With("provider", src.Name), poke: make(chan struct{}, 1),
 		impatient: make(chan struct{}, 1),
 		state:     fleet.ProviderState{Standing: fleet.ProviderUnknown},
 	}
+	s.poll.Store(int64(src.Poll))
+	return s
 }
 
-// subscribe returns a channel that always holds the latest report. Call it before run.
+// subscribe returns a channel that always holds the latest report, from the next one on, which comes soon.
 func (s *sentinel) subscribe() <-chan report {
 	c := make(chan report, 1)
+	s.mu.Lock()
 	s.subs = append(s.subs, c)
+	s.mu.Unlock()
+	s.nudge()
 	return c
+}
+
+// unsubscribe lets nothing more be sent to the channel.
+func (s *sentinel) unsubscribe(reports <-chan report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.subs = slices.DeleteFunc(s.subs, func(c chan report) bool { return c == reports })
 }
 
 // hasten asks for frequent listings for a while.
@@ -112,7 +128,7 @@ func (s *sentinel) run(ctx context.Context) {
 
 // pause waits for the next beat, for an event, or less long when somebody becomes impatient.
 func (s *sentinel) pause(ctx context.Context, last time.Time) {
-	beat := s.src.Poll
+	beat := time.Duration(s.poll.Load())
 	if s.clock.now().Mono < fleet.Instant(s.hurry.Load()) {
 		beat = hurryPoll
 	}
@@ -138,6 +154,8 @@ func (s *sentinel) pause(ctx context.Context, last time.Time) {
 }
 
 func (s *sentinel) publish(r report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, c := range s.subs {
 		select {
 		case <-c: // the older one is of no use any more

@@ -42,7 +42,19 @@ type story struct {
 // controller is one running hale.
 type controller struct {
 	engine *engine.Engine
-	stop   func()
+	probes *netprobe.Engine
+	handle *simulated.Provider
+	// adapter is the handle, or what stands before it.
+	adapter provider.Provider
+	stop    func()
+}
+
+// setup is what it looks after: the spec, by its connection and its probes.
+func (c *controller) setup(spec fleet.Spec) engine.Setup {
+	return engine.Setup{
+		Sources: []engine.Source{{Name: spec.Provider, Adapter: c.adapter, Watcher: c.handle, Poll: 5 * time.Second}},
+		Fleets:  []engine.Fleet{{Spec: spec, Probes: c.probes}},
+	}
 }
 
 // tell runs a story in a bubble, with the laws checked when it ends.
@@ -71,20 +83,21 @@ func (s *story) start() {
 func (s *story) controller(server string) *controller {
 	s.t.Helper()
 	store := s.backing.Open(s.faults)
-	handle := s.world.Open(server)
-	var adapter provider.Provider = handle
-	if s.adapter != nil {
-		adapter = s.adapter(handle)
-	}
 	probes := netprobe.New(s.transport, netprobe.Options{})
+	c := &controller{probes: probes, handle: s.world.Open(server)}
+	c.adapter = c.handle
+	if s.adapter != nil {
+		c.adapter = s.adapter(c.handle)
+	}
+	setup := c.setup(s.spec)
 	e, err := engine.New(engine.Options{
 		Store: store, Server: server, Logger: slog.New(slog.DiscardHandler),
-		Sources: []engine.Source{{Name: "lab", Adapter: adapter, Watcher: handle, Poll: 5 * time.Second}},
-		Fleets:  []engine.Fleet{{Spec: s.spec, Probes: probes}}, Vantage: s.vantage,
+		Sources: setup.Sources, Fleets: setup.Fleets, Vantage: s.vantage,
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	c.engine = e
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -97,13 +110,14 @@ func (s *story) controller(server string) *controller {
 			s.t.Error(err)
 		}
 	})
-	return &controller{engine: e, stop: func() {
+	c.stop = func() {
 		cancel()
 		wg.Wait()
-		if err := handle.Close(); err != nil {
+		if err := c.handle.Close(); err != nil {
 			s.t.Error(err)
 		}
-	}}
+	}
+	return c
 }
 
 // kill ends the controller as kill -9 on a lone server does: the next one revokes its leases.

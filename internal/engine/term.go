@@ -128,6 +128,7 @@ func (t *term) awaitVacancy(ctx context.Context) error {
 func (t *term) load(ctx context.Context) error {
 	now := t.clock.now()
 	t.drift = t.clock.drift(now)
+	t.take()
 	var err error
 	if t.book, err = journal.Open(ctx, t.store, t.spec.Name); err != nil {
 		return err
@@ -154,6 +155,7 @@ func (t *term) load(ctx context.Context) error {
 		t.docs[i] = docs[t.picture.View(i).Machine.Name]
 	}
 	t.beginCanaries(now, epoch)
+	t.sayPending()
 	t.heard = time.Now()
 	if err := t.openInbox(ctx); err != nil {
 		return err
@@ -243,6 +245,8 @@ func (t *term) reign(ctx context.Context) error {
 			t.see(ctx, r)
 		case n := <-t.inbox:
 			n(t)
+		case <-t.edited:
+			t.heed()
 		}
 		t.hearAll()
 		next, err := t.round(ctx)
@@ -307,7 +311,8 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 func (t *term) publish(now fleet.Now) {
 	views := t.picture.Copies()
 	t.published.Store(&FleetStatus{
-		Spec: t.spec, Acting: t.picture.Acting(), Detail: t.trouble, Provider: t.picture.Provider(), Hosts: t.picture.Hosts(), Cannot: t.cannot,
-		Vantage: t.picture.Vantage(), Brake: t.picture.Brake(), Whole: t.picture.Whole().Clone(), Tally: guard.Count(t.spec, views), Machines: views, At: now,
+		Spec: *t.picture.Spec(), Wanted: t.spec, Acting: t.picture.Acting(), Detail: t.trouble, Provider: t.picture.Provider(),
+		Hosts: t.picture.Hosts(), Cannot: t.cannot, Vantage: t.picture.Vantage(), Brake: t.picture.Brake(), Whole: t.picture.Whole().Clone(),
+		Tally: guard.Count(*t.picture.Spec(), views), Machines: views, At: now,
 	})
 }

@@ -16,12 +16,14 @@ type Ledger struct {
 	// Template is what an instance is built from, and Edition its number: an instance's own tells which template it was built from.
 	Template Template
 	Edition  uint64 `json:",omitempty"`
+	// Provider is where the machines are. It does not change.
+	Provider ProviderName
 }
 
 // OpenLedger begins the book for a fleet that has machines with instances up to the number top: nothing that stands is given up
 // because the configuration speaks of fewer.
 func OpenLedger(wanted *Spec, top int) *Ledger {
-	return &Ledger{Size: max(wanted.Size, top), Template: wanted.Template}
+	return &Ledger{Size: max(wanted.Size, top), Template: wanted.Template, Provider: wanted.Provider}
 }
 
 // Force returns the spec with what is in force instead of what it asks for. Without a ledger everything it asks for is.
@@ -29,8 +31,19 @@ func (l *Ledger) Force(wanted Spec) Spec {
 	if l == nil {
 		return wanted
 	}
-	wanted.Size, wanted.Left, wanted.Template = l.Size, l.Left, l.Template
+	wanted.Size, wanted.Left, wanted.Template = l.Size, l.Left, l.Template.cherished(wanted.Template.Disks)
 	return wanted
+}
+
+// cherished returns the template with what the disks say about which of them are to be kept: that is policy, and obeyed at once.
+func (t Template) cherished(disks []Disk) Template {
+	t.Disks = slices.Clone(t.Disks)
+	for i := range t.Disks {
+		if k := slices.IndexFunc(disks, func(d Disk) bool { return d.Name == t.Disks[i].Name }); k >= 0 {
+			t.Disks[i] = disks[k]
+		}
+	}
+	return t
 }
 
 // Grown returns a ledger with so many machines: numbers that were given up are taken again first.
@@ -50,8 +63,13 @@ func (s *Spec) Has(ordinal int) bool {
 // Top returns the highest number that one of the fleet's machines may have.
 func (s *Spec) Top() int { return s.Size + len(s.Left) }
 
-// Equal reports whether instances built from the two are the same.
-func (t Template) Equal(o Template) bool { return reflect.DeepEqual(t, o) }
+// Builds reports whether an instance built from the one is as one built from the other: whether a disk is to be kept makes no
+// difference to that.
+func (t Template) Builds(o Template) bool {
+	same := slices.EqualFunc(t.Disks, o.Disks, func(a, b Disk) bool { return a.Name == b.Name })
+	t.Disks, o.Disks = nil, nil
+	return same && reflect.DeepEqual(t, o)
+}
 
 // Equal reports whether the two say the same.
 func (l *Ledger) Equal(other *Ledger) bool {

@@ -58,3 +58,6 @@ func (p *Picture) force(now fleet.Now) {
 		p.due(len(p.views) - 1)
 	}
 }
+
+// Pending returns what of the configuration waits for a person's word.
+func (p *Picture) Pending() change.Plan { return change.Pending(p.wanted, p.whole.Ledger, p.views) }

@@ -3,14 +3,50 @@ package prose
 import (
 	"fmt"
 
+	"hale/internal/change"
 	"hale/internal/fleet"
 )
+
+// changes are the differences between two configurations, as in "fleet web: …". Some speak of a check, or of two values.
+var changes = map[change.Kind]string{
+	change.FleetAdded:          "it is new",
+	change.FleetRemoved:        "it is not in the configuration any more: it is let go, and nothing is destroyed",
+	change.CheckAdded:          "check %s is new",
+	change.CheckRemoved:        "check %s is gone",
+	change.CheckChanged:        "check %s is another one, and begins anew",
+	change.PolicyChanged:       "its policy is another one",
+	change.SizeUp:              "it grows from %s to %s machines",
+	change.SizeDown:            "it shrinks from %s to %s machines",
+	change.TemplateChanged:     "its template is another one, and its machines are to be built anew",
+	change.ProviderChanged:     "its provider is no longer %s, but %s",
+	change.ProviderAdded:       "it is new",
+	change.ProviderRemoved:     "it is not in the configuration any more",
+	change.ProviderReconnected: "its options changed, and it is connected anew",
+	change.AddressChanged:      "its address changed: another one may answer there",
+	change.VantageChanged:      "who is asked whether hale's own network works",
+}
+
+// Difference says what differs between two configurations, without its subject.
+func Difference(d change.Difference) string {
+	said, known := changes[d.Kind]
+	switch {
+	case !known:
+		return string(d.Kind)
+	case d.Check != "":
+		return fmt.Sprintf(said, d.Check)
+	case d.Was != "" || d.Is != "":
+		return fmt.Sprintf(said, d.Was, d.Is)
+	}
+	return said
+}
 
 // wantedChange says what a person changed, and what became of it.
 func wantedChange(r fleet.Record) string {
 	switch r.Reason {
 	case fleet.ReasonSizeUp:
-		return fmt.Sprintf("%s is to have %d machines from now on, and had %d", about(r), r.Size, r.Limit)
+		return fmt.Sprintf("%s grows from %d to %d machines", about(r), r.Limit, r.Size)
+	case fleet.ReasonReloaded:
+		return because(about(r)+" is edited", Difference(change.Recorded(r)))
 	default:
 		return because(about(r), aside(Reason(r.Reason), r.Detail))
 	}

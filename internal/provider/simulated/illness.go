@@ -73,6 +73,7 @@ func (f Broken) strike(w *World, in *injection, now time.Time) error {
 // NextBuilds makes instances ill from their creation on, as a bad template does. Those built stay ill when it is lifted.
 type NextBuilds struct {
 	Machine fleet.MachineName // empty: any
+	Image   string            // of the template that they are built from; empty: any
 	Times   int               // how many; 0: until lifted
 	Illness
 }
@@ -86,7 +87,7 @@ func (f NextBuilds) strike(w *World, in *injection, _ time.Time) error { //nolin
 func (w *World) infect(g *guest, now time.Time) {
 	for _, in := range w.active {
 		f, ok := in.fault.(NextBuilds)
-		if !ok || in.left == 0 || f.Machine != "" && f.Machine != g.mark.Machine {
+		if !ok || in.left == 0 || f.Machine != "" && f.Machine != g.mark.Machine || f.Image != "" && f.Image != g.life.Image {
 			continue
 		}
 		in.spend()

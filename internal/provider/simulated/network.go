@@ -58,11 +58,11 @@ func (v vantage) Ping(ctx context.Context, address netip.Addr) error {
 }
 
 func (v vantage) answers(address netip.Addr) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if slices.Contains(v.options.Canaries, address) {
 		return true
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
 	g, ok := v.leases[address]
 	return ok && g.reachable(time.Now()) && !v.missed(v.client, g)
 }

@@ -178,7 +178,7 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 	})
 }
 
-// Create implements provider.Builder. Of the template only the network is looked at.
+// Create implements provider.Builder. Of the template only the network is looked at, and the image remembered.
 func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 	return p.change(ctx, fleet.OpCreate, order.Ref, func(w *World, now time.Time) (bool, error) {
 		if w.replaced(order.Host) {
@@ -188,7 +188,7 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 			return false, err
 		}
 		g := w.add(now, order.ID, order.Host, order.Name, order.Mark)
-		g.network = order.Template.Network
+		g.network, g.life.Image = order.Template.Network, order.Template.Image
 		w.powerOn(g, now)
 		w.infect(g, now)
 		return true, nil

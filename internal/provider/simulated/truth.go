@@ -14,6 +14,7 @@ type Life struct {
 	Host    fleet.HostName
 	Name    string
 	Mark    fleet.Mark // as it was created
+	Image   string     // of the template that it was built from
 	Created time.Time
 	Removed time.Time // zero: it exists
 	Runs    []Run     // oldest first

@@ -104,6 +104,26 @@ func NewWorld(o Options) *World {
 	}
 }
 
+// Serve makes machines serve HTTP on further ports, and further addresses beside them answer pings: those who watch may come to
+// ask for more.
+func (w *World) Serve(ports []uint16, canaries []netip.Addr) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.options.Ports = union(w.options.Ports, ports)
+	w.options.Canaries = union(w.options.Canaries, canaries)
+}
+
+// union returns both lists' items, each once.
+func union[T comparable](a, b []T) []T {
+	out := slices.Clone(a)
+	for _, v := range b {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 // Open returns a handle on the world's provider for the client, whose name the log of calls and some faults use.
 func (w *World) Open(client string) *Provider {
 	return &Provider{world: w, client: client, closed: make(chan struct{})}

@@ -1,0 +1,80 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"hale/internal/config"
+	"hale/internal/engine"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/state"
+)
+
+// connections are the providers as they were connected last, by name: another address behind the same name may be another hypervisor, so
+// it waits for a person's word, also over a restart.
+type connections map[fleet.ProviderName]config.Provider
+
+const (
+	providersPrefix  = "providers/"
+	connectionSuffix = "/connection"
+)
+
+func connectionKey(p fleet.ProviderName) string {
+	return providersPrefix + string(p) + connectionSuffix
+}
+
+// inForce returns the provider as it is to be connected: as before where its address is another one.
+func (were connections) inForce(p config.Provider) config.Provider {
+	if was, known := were[p.Name]; known && !p.SameAddress(was) {
+		return was
+	}
+	return p
+}
+
+func recallConnections(ctx context.Context, store state.Store) (connections, error) {
+	entries, _, err := store.List(ctx, providersPrefix)
+	if err != nil {
+		return nil, err
+	}
+	were := connections{}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Key, connectionSuffix) {
+			continue
+		}
+		var p config.Provider
+		if err := json.Unmarshal(e.Value, &p); err != nil {
+			return nil, fault.New(fault.Permanent, "app.connections", e.Key, err)
+		}
+		were[p.Name] = p
+	}
+	return were, nil
+}
+
+// noteConnections stores how the providers are connected. Who is behind an address that is another one is to be seen anew.
+func (s *site) noteConnections(ctx context.Context, adapters []adapter) error {
+	were, err := recallConnections(ctx, s.how.store)
+	if err != nil {
+		return err
+	}
+	for _, a := range adapters {
+		was, known := were[a.config.Name]
+		if known && reflect.DeepEqual(was, a.config) {
+			continue
+		}
+		data, err := json.Marshal(a.config)
+		if err != nil {
+			return fault.New(fault.Invalid, "app.connections", string(a.config.Name), err)
+		}
+		writes := []state.Write{state.Put(connectionKey(a.config.Name), data)}
+		if known && !a.config.SameAddress(was) {
+			writes = append(writes, engine.ForgetIdentity(a.config.Name))
+		}
+		if _, err := s.how.store.Commit(ctx, state.Txn{Then: writes}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

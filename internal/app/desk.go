@@ -1,0 +1,166 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+
+	"hale/internal/api"
+	"hale/internal/change"
+	"hale/internal/config"
+	"hale/internal/engine"
+	"hale/internal/fault"
+	"hale/internal/prose"
+)
+
+// desk is where people hand in changes of what is wanted: one after the other.
+type desk struct {
+	load func() (*config.Config, error)
+	site *site
+	log  *slog.Logger
+	mu   sync.Mutex
+}
+
+func newDesk(o Options, s *site) *desk { return &desk{load: o.Load, site: s, log: o.Logger} }
+
+// listen reloads at each hangup, until ctx ends. What was wrong is logged.
+func (d *desk) listen(ctx context.Context, hangups <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangups:
+			if _, err := d.Reload(ctx); err != nil && ctx.Err() == nil {
+				d.log.Error("the configuration was not reloaded, and the one that runs is left as it is") // why was logged
+			}
+		}
+	}
+}
+
+// Reload implements api.Desk: the configuration is read again, and is in force when it returns without an error, as far as it destroys
+// nothing. After an error everything is as it was.
+func (d *desk) Reload(ctx context.Context) (api.Changes, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out, err := d.reload(ctx)
+	if err != nil {
+		for _, line := range strings.Split(err.Error(), "\n") {
+			d.log.Error("reload", "problem", line)
+		}
+	}
+	return out, err
+}
+
+func (d *desk) reload(ctx context.Context) (api.Changes, error) {
+	if d.load == nil {
+		return api.Changes{}, fault.New(fault.Unsupported, "app.reload", "", errors.New("this controller was not started from a file"))
+	}
+	next, err := d.read(d.load)
+	if err != nil {
+		return api.Changes{}, err
+	}
+	differences := config.Compare(d.site.config, next)
+	if err := d.site.reload(ctx, next, ""); err != nil {
+		return api.Changes{}, err
+	}
+	d.log.Info("the configuration is reloaded", "differences", len(differences))
+	return d.changes(differences, next), nil
+}
+
+// read reads a configuration that could follow the running one. An error is of type config.Problems or fault.Invalid.
+func (d *desk) read(load func() (*config.Config, error)) (*config.Config, error) {
+	next, err := load()
+	var problems config.Problems
+	switch {
+	case errors.As(err, &problems):
+		return nil, err
+	case err != nil:
+		return nil, fault.New(fault.Invalid, "app.reload", "", err)
+	}
+	return next, movable(d.site.config, next)
+}
+
+// Compare implements api.Desk: it says what a configuration would change, and changes nothing.
+func (d *desk) Compare(_ context.Context, path string) (api.Changes, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	next, err := d.read(func() (*config.Config, error) { return config.Load(path) })
+	if err != nil {
+		return api.Changes{}, err
+	}
+	return d.changes(config.Compare(d.site.config, next), next), nil
+}
+
+// Pending implements api.Desk: it says what waits for a person's word.
+func (d *desk) Pending(context.Context) (api.Changes, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.changes(nil, d.site.config), nil
+}
+
+// changes puts the differences into words, and the plans for what waits under the configuration.
+func (d *desk) changes(differences []change.Difference, c *config.Config) api.Changes {
+	out := api.Changes{Changes: []api.Change{}, Plans: []api.Waiting{}}
+	for _, diff := range differences {
+		out.Changes = append(out.Changes, api.Change{Subject: subject(diff), Kind: string(diff.Kind), Text: prose.Difference(diff),
+			Destructive: diff.Kind.Destructive()})
+	}
+	status := d.site.engine.Status()
+	for _, spec := range c.Fleets {
+		for _, f := range status {
+			if f.Spec.Name != spec.Name {
+				continue
+			}
+			if p := change.Pending(&spec, f.Whole.Ledger, f.Machines); !p.Empty() {
+				out.Plans = append(out.Plans, api.ViewWaiting(p))
+			}
+		}
+	}
+	for _, p := range c.Providers {
+		if w, waits := d.site.waiting(p, status); waits {
+			out.Plans = append(out.Plans, w)
+		}
+	}
+	return out
+}
+
+// subject names what a difference is about.
+func subject(d change.Difference) string {
+	switch d.Kind {
+	case change.ProviderAdded, change.ProviderRemoved, change.ProviderReconnected, change.AddressChanged:
+		return "provider " + d.Subject
+	case change.VantageChanged:
+		return "vantage"
+	default:
+		return "fleet " + d.Subject
+	}
+}
+
+// waiting returns the plan for a provider whose address is another one, if it is.
+func (s *site) waiting(p config.Provider, status []engine.FleetStatus) (api.Waiting, bool) {
+	was := adapterOf(s.adapters, p.Name)
+	if was.provider == nil || p.SameAddress(was.config) {
+		return api.Waiting{}, false
+	}
+	w := api.Waiting{Subject: "provider " + string(p.Name), Text: prose.Difference(change.Difference{Kind: change.AddressChanged}),
+		Remove: []api.Touched{}, Replace: []api.Touched{}, Doubted: []api.Touched{}}
+	var named []change.Touched
+	for _, f := range status {
+		if f.Spec.Provider != p.Name {
+			continue
+		}
+		for _, v := range f.Machines {
+			if !v.Machine.Current.None() {
+				named = append(named, change.Touched{Machine: v.Machine.Name, Instance: v.Machine.Current.ID})
+			}
+		}
+	}
+	for _, t := range named {
+		w.Doubted = append(w.Doubted, api.Touched{Machine: string(t.Machine), Instance: string(t.Instance)})
+	}
+	w.ID = change.ID(string(p.Name), was.config.Hosts, p.Hosts, named)
+	return w, true
+}

@@ -1,0 +1,130 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"hale/internal/change"
+	"hale/internal/config"
+	"hale/internal/engine"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/state"
+)
+
+// reload makes the running site that of another configuration. What is new is made aside, and the old let go only when the new stands:
+// after an error everything is as it was. A provider whose address changed stays connected as it was, unless it is the confirmed one.
+func (s *site) reload(ctx context.Context, c *config.Config, confirmed fleet.ProviderName) error {
+	select {
+	case <-s.begun:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	adapters, fresh, err := s.adaptersFor(ctx, c, confirmed)
+	if err != nil {
+		return err
+	}
+	setup, all := s.setup(c, adapters, c.Fleets)
+	setup.Vantage = vantageOf(c.Vantage, s.log)
+	for name, w := range all {
+		if s.watches[name] != w {
+			s.launch(w)
+		}
+	}
+	err = s.noteConnections(ctx, adapters)
+	if err == nil {
+		err = s.engine.Reload(ctx, setup)
+	}
+	if err != nil {
+		all.stopBut(s.watches)
+		for _, a := range fresh {
+			s.disconnect(a)
+		}
+		return err
+	}
+	s.watches.stopBut(all)
+	for _, a := range s.adapters {
+		if !slices.ContainsFunc(adapters, func(b adapter) bool { return b.provider == a.provider }) {
+			s.disconnect(a)
+		}
+	}
+	s.config, s.adapters, s.vantage, s.watches = c, adapters, setup.Vantage, all
+	return nil
+}
+
+// stopBut ends the work of those that are not among the others.
+func (ws watches) stopBut(others watches) {
+	for name, w := range ws {
+		if others[name] != w {
+			w.stop()
+		}
+	}
+}
+
+// adaptersFor returns the configuration's adapters: those that there are, and fresh ones for what is new.
+func (s *site) adaptersFor(ctx context.Context, c *config.Config, confirmed fleet.ProviderName) (all, fresh []adapter, err error) {
+	for _, p := range c.Providers {
+		was := adapterOf(s.adapters, p.Name)
+		known := was.provider != nil
+		if known && (p.SameConnection(was.config) || !p.SameAddress(was.config) && p.Name != confirmed) {
+			was.widen(c, s)
+			all = append(all, was)
+			continue
+		}
+		a, err := s.connect(c, p)
+		if err == nil {
+			fresh = append(fresh, a)
+			err = a.restore(ctx, s.how.store, c.Fleets)
+		}
+		if err != nil {
+			for _, f := range fresh {
+				s.disconnect(f)
+			}
+			return nil, nil, err
+		}
+		all = append(all, a)
+	}
+	return all, fresh, nil
+}
+
+// widen lets a simulated world serve what the configuration's checks ask for.
+func (a adapter) widen(c *config.Config, s *site) {
+	if a.world != nil {
+		a.world.Serve(portsOf(a.config.Name, c.Fleets), vantageOf(c.Vantage, s.log).Canaries)
+	}
+}
+
+// errMoved says that a fleet names another provider than its machines are on.
+var errMoved = errors.New("hale does not move machines between providers: give the fleet another name, and its old machines are let go")
+
+// movable is fault.Invalid when a fleet names another provider than before: it can neither be applied, nor wait.
+func movable(was, is *config.Config) error {
+	var moved []error
+	for _, d := range change.Fleets(was.Fleets, is.Fleets) {
+		if d.Kind == change.ProviderChanged {
+			moved = append(moved, fmt.Errorf("fleet %s is on provider %s, and is said to be on %s: %w", d.Subject, d.Was, d.Is, errMoved))
+		}
+	}
+	if len(moved) == 0 {
+		return nil
+	}
+	return fault.New(fault.Invalid, "app.reload", "", errors.Join(moved...))
+}
+
+// unmoved is movable for what runs next: the store knows where the machines of each fleet are.
+func unmoved(ctx context.Context, store state.Store, is *config.Config) error {
+	was := &config.Config{}
+	for _, f := range is.Fleets {
+		ledger, err := engine.InForce(ctx, store, f.Name)
+		if err != nil {
+			return err
+		}
+		if ledger != nil {
+			f.Provider = ledger.Provider
+		}
+		was.Fleets = append(was.Fleets, f)
+	}
+	return movable(was, is)
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"hale/internal/api"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *commander) reloadCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "reload", Short: "Let the controller read its configuration again",
+		Long: "The running controller reads its file or folder again. What is wrong with it is said, and the running configuration is left\n" +
+			"as it is (exit code 2). Else it is in force when the command ends, without a gap in watching; what in it would destroy\n" +
+			"something (a smaller size, another template, another provider address) waits for 'hale apply --confirm PLAN'.",
+		Args: cobra.NoArgs,
+		RunE: c.command(func(cmd *cobra.Command, _ []string) error {
+			client, err := c.dial()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			changes, err := client.Reload(cmd.Context())
+			if err != nil {
+				return c.sayLines(err)
+			}
+			return c.printChanges(changes, "The configuration was read again.", asJSON)
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (c *commander) applyCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "apply [FILE|DIR]", Short: "Say what waits for your word, or what a file would change",
+		Long: "Without a file it says which part of the running configuration waits to be confirmed, because it would destroy something,\n" +
+			"and exactly what. With one it says what reading that file would change, and changes nothing.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			client, err := c.dial()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			if len(args) == 0 {
+				changes, err := client.Pending(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return c.printChanges(changes, "", asJSON)
+			}
+			path, err := filepath.Abs(args[0])
+			if err != nil {
+				return err
+			}
+			changes, err := client.Compare(cmd.Context(), path)
+			if err != nil {
+				return c.sayLines(err)
+			}
+			return c.printChanges(changes, "Reading "+args[0]+" would change this; nothing was changed.", asJSON)
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// sayLines says everything that is wrong with a configuration, a line each, as hale validate does.
+func (c *commander) sayLines(err error) error {
+	var p api.Problem
+	if errors.As(err, &p) {
+		for _, line := range p.Lines {
+			fmt.Fprintln(c.Err, line)
+		}
+	}
+	return err
+}
+
+func (c *commander) printChanges(changes api.Changes, headline string, asJSON bool) error {
+	if asJSON {
+		return printJSON(c.Out, changes)
+	}
+	fmt.Fprintln(c.Out, strings.Join(screenOf(c.Out, c.Getenv).paper().changes(changes, headline), "\n"))
+	return nil
+}
+
+// changes renders differences, and the plans that wait.
+func (p paper) changes(changes api.Changes, headline string) []string {
+	var lines []string
+	if headline != "" {
+		lines = append(lines, headline)
+		if len(changes.Changes) == 0 {
+			lines = append(lines, "  nothing differs")
+		}
+	}
+	for _, d := range changes.Changes {
+		said := "  " + d.Subject + ": " + d.Text
+		if d.Destructive {
+			said += p.paint(yellow, " (waits to be confirmed)")
+		}
+		lines = append(lines, said)
+	}
+	if len(changes.Plans) == 0 && headline == "" {
+		return append(lines, "Nothing waits to be confirmed.")
+	}
+	for _, w := range changes.Plans {
+		lines = append(lines, "", "plan "+w.ID+" waits to be confirmed: "+aim(w))
+		lines = append(lines, p.touched("remove", w.Remove)...)
+		lines = append(lines, p.touched("replace", w.Replace)...)
+		lines = append(lines, p.touched("take for gone, if it is not found there,", w.Doubted)...)
+		if w.Blocked.Code != "" {
+			lines = append(lines, p.paint(red, "  it cannot be confirmed: "+w.Blocked.Text), "  "+w.Blocked.Advice)
+		}
+	}
+	return lines
+}
+
+// aim says what a plan is for.
+func aim(w api.Waiting) string {
+	parts := []string{}
+	if w.From != w.To {
+		parts = append(parts, fmt.Sprintf("from %d to %d machines", w.From, w.To))
+	}
+	if w.Template {
+		parts = append(parts, "another template")
+	}
+	if w.Text != "" {
+		parts = append(parts, w.Text)
+	}
+	return w.Subject + ": " + strings.Join(parts, ", and ")
+}
+
+func (p paper) touched(what string, all []api.Touched) []string {
+	lines := make([]string, 0, len(all))
+	for _, t := range all {
+		said := fmt.Sprintf("  would %s %s", what, t.Machine)
+		if t.Instance != "" {
+			said += " (instance " + t.Instance + ")"
+		}
+		if t.Why.Text != "" {
+			said += ": " + t.Why.Text
+		}
+		lines = append(lines, said)
+	}
+	return lines
+}

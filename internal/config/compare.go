@@ -1,0 +1,61 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+
+	"hale/internal/change"
+)
+
+// Compare says what differs between two configurations: providers first, then fleets, each in order of their names, then the vantage.
+func Compare(was, is *Config) []change.Difference {
+	var out []change.Difference
+	for _, p := range is.Providers {
+		switch old, known := find(was.Providers, p); {
+		case !known:
+			out = append(out, change.Difference{Kind: change.ProviderAdded, Subject: string(p.Name)})
+		case !p.SameAddress(old):
+			out = append(out, change.Difference{Kind: change.AddressChanged, Subject: string(p.Name)})
+		case !reflect.DeepEqual(p, old):
+			out = append(out, change.Difference{Kind: change.ProviderReconnected, Subject: string(p.Name)})
+		}
+	}
+	for _, p := range was.Providers {
+		if _, kept := find(is.Providers, p); !kept {
+			out = append(out, change.Difference{Kind: change.ProviderRemoved, Subject: string(p.Name)})
+		}
+	}
+	out = append(out, change.Fleets(was.Fleets, is.Fleets)...)
+	if !reflect.DeepEqual(was.Vantage, is.Vantage) {
+		out = append(out, change.Difference{Kind: change.VantageChanged})
+	}
+	return out
+}
+
+func find(all []Provider, like Provider) (Provider, bool) {
+	i := slices.IndexFunc(all, func(p Provider) bool { return p.Name == like.Name })
+	if i < 0 {
+		return Provider{}, false
+	}
+	return all[i], true
+}
+
+// SameAddress reports whether whatever answered at the other one's addresses is asked at this one's, too: it may have more hosts, and
+// other options. Another address may be another hypervisor, whose machines are others; a host that is left out may still run some.
+func (p Provider) SameAddress(other Provider) bool {
+	if p.Type != other.Type {
+		return false
+	}
+	for _, h := range other.Hosts {
+		if !slices.ContainsFunc(p.Hosts, func(k Host) bool { return k.Name == h.Name && k.URI == h.URI }) {
+			return false
+		}
+	}
+	return true
+}
+
+// SameConnection reports whether a connection made for the one serves the other, too.
+func (p Provider) SameConnection(other Provider) bool {
+	p.Poll, other.Poll = 0, 0
+	return reflect.DeepEqual(p, other)
+}

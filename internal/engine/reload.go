@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"context"
+	"reflect"
+	"sync"
+
+	"hale/internal/change"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/probe"
+)
+
+// post is a sentinel or an owner at work.
+type post struct {
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+}
+
+// keep lets somebody work until ctx ends, or he leaves his post.
+func (e *Engine) keep(ctx context.Context, who any, work ...func(context.Context)) {
+	ctx, stop := context.WithCancel(ctx)
+	p := &post{stop: stop}
+	for _, do := range work {
+		p.wg.Go(func() { do(ctx) })
+	}
+	e.posts[who] = p
+}
+
+// leave ends the work, and waits for its end.
+func (p *post) leave() {
+	p.stop()
+	p.wg.Wait()
+}
+
+// dismiss ends somebody's work.
+func (e *Engine) dismiss(who any) {
+	if p := e.posts[who]; p != nil {
+		p.leave()
+		delete(e.posts, who)
+	}
+}
+
+// reload asks Run to look after something else.
+type reload struct {
+	setup Setup
+	done  chan struct{}
+}
+
+// Reload makes the running engine look after another setup, without a gap for what is in both. A source goes on as it is while its
+// Adapter is the same; a fleet while its source does, and its Probes are the same: an edited spec is taken in on the spot, and what would
+// destroy something waits for a person's word. A fleet that is not there any more is let go: it is not watched when Reload returns, and
+// nothing of it is destroyed; its Probes, and adapters that are not there any more, are not used any more and may be closed. Without an
+// error everything was done; else nothing was: fault.Invalid, a fleet names a provider that is not among the sources; fault.Conflict,
+// the engine does not run (any more); or ctx ended before it began.
+func (e *Engine) Reload(ctx context.Context, s Setup) error {
+	if err := s.sound(); err != nil {
+		return err
+	}
+	r := reload{s, make(chan struct{})}
+	select {
+	case e.reloads <- r:
+		<-r.done
+		return nil
+	case <-e.ended:
+		return fault.New(fault.Conflict, "engine.reload", "", nil)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// swap does what Reload says. It is Run's own.
+func (e *Engine) swap(ctx context.Context, s Setup, installation fleet.Installation) {
+	was, before := e.sentinels, *e.owners.Load()
+	byName := e.hire(ctx, s.Sources)
+	kept := make(map[*owner]bool)
+	owners := make([]*owner, 0, len(s.Fleets))
+	opts := e.opts
+	opts.Vantage = s.Vantage
+	for _, f := range s.Fleets {
+		old := ownerOf(before, f.Spec.Name)
+		if old != nil && old.sentinel == byName[f.Spec.Provider] && old.probes == f.Probes {
+			old.mind(f.Spec, s.Vantage)
+			owners, kept[old] = append(owners, old), true
+			continue
+		}
+		e.release(old)
+		o := newOwner(f, e.clock, byName[f.Spec.Provider], opts)
+		o.installation = installation
+		e.keep(ctx, o, o.run)
+		owners = append(owners, o)
+	}
+	for _, o := range before {
+		if !kept[o] {
+			e.release(o)
+		}
+	}
+	e.owners.Store(&owners)
+	for _, o := range before {
+		if ownerOf(owners, o.name) == nil {
+			if err := e.noteRelease(ctx, o.name); err != nil {
+				e.opts.Logger.Warn("a fleet that left the configuration could not be noted", "fleet", o.name, "err", err)
+			}
+		}
+	}
+	for _, old := range was {
+		if byName[old.src.Name] != old {
+			e.dismiss(old)
+		}
+	}
+}
+
+// hire returns the sentinels of the sources: those that there are, and new ones.
+func (e *Engine) hire(ctx context.Context, sources []Source) map[fleet.ProviderName]*sentinel {
+	byName := make(map[fleet.ProviderName]*sentinel)
+	was := e.sentinels
+	e.sentinels = nil
+	for _, src := range sources {
+		var s *sentinel
+		for _, old := range was {
+			if old.src.Name == src.Name && old.src.Adapter == src.Adapter {
+				s = old
+				s.poll.Store(int64(src.Poll))
+			}
+		}
+		if s == nil {
+			s = newSentinel(src, e.clock, e.opts.Store, e.opts.Logger)
+			e.keep(ctx, s, s.run, s.watch)
+		}
+		byName[src.Name] = s
+		e.sentinels = append(e.sentinels, s)
+	}
+	return byName
+}
+
+// release ends an owner's work. There may be none.
+func (e *Engine) release(o *owner) {
+	if o != nil {
+		e.dismiss(o)
+		o.sentinel.unsubscribe(o.reports)
+	}
+}
+
+func ownerOf(owners []*owner, name fleet.Name) *owner {
+	for _, o := range owners {
+		if o.name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// mind gives the owner another charge, if it is another one.
+func (o *owner) mind(spec fleet.Spec, vantage Vantage) {
+	if c := o.told.Load(); !change.Same(&c.spec, &spec) || !reflect.DeepEqual(c.vantage, vantage) {
+		o.tell(charge{spec, vantage})
+	}
+}
+
+// heed takes in what the owner was told anew: whatever did not change goes on undisturbed.
+func (t *term) heed() {
+	c, was, now := t.told.Load(), t.spec, t.clock.now()
+	t.spec = c.spec
+	t.aimAnew(now)
+	if !reflect.DeepEqual(t.vantage, c.vantage) {
+		t.endCanaries()
+		t.vantage = c.vantage
+		t.beginCanaries(now, t.canaryEpoch+1)
+	}
+	for _, d := range change.Specs(&was, &t.spec) {
+		t.log.Info("reloaded", "change", d.Kind, "check", d.Check, "was", d.Was, "is", d.Is)
+		t.pending = append(t.pending, t.about(change.Record(d)))
+	}
+	t.sayPending()
+}
+
+// aimAnew probes by the spec's checks as they are now. To the probe engine, one that is as it was is no news.
+func (t *term) aimAnew(now fleet.Now) {
+	dropped := t.picture.Want(t.spec, now)
+	for i := range t.picture.Len() {
+		if t.picture.Aim(i).Epoch == 0 {
+			continue
+		}
+		t.probes.Set(t.targets(i)...)
+		for _, check := range dropped {
+			t.probes.Remove(probe.ID{Machine: t.picture.View(i).Machine.Name, Check: check})
+		}
+	}
+}
+
+// sayPending records what waits for a person's word.
+func (t *term) sayPending() {
+	if p := t.picture.Pending(); !p.Empty() {
+		t.log.Warn("a part of the configuration would destroy something, and waits to be confirmed", "plan", p.ID)
+		t.pending = append(t.pending, t.about(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Detail: p.ID,
+			Size: p.To, Limit: p.From}))
+	}
+}
