@@ -141,7 +141,7 @@ func id(p Plan, wanted *fleet.Spec) string {
 func ID(subject string, facts ...any) string {
 	h := fnv.New64a()
 	for _, f := range facts {
-		h.Write([]byte(fmt.Errorf("%+v\n", f).Error())) // hash.Hash never fails to write
+		h.Write([]byte(fmt.Errorf("%+v;", f).Error())) // hash.Hash never fails to write
 	}
 	return fmt.Errorf("%s-%012x", subject, h.Sum64()&0xffffffffffff).Error()
 }
