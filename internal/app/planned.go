@@ -64,6 +64,7 @@ func withWork(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair)
 // planMachine asks the guard and the ladder what follows for one machine, and books what would begin.
 func planMachine(p *api.PlannedStep, v fleet.View, s *guard.Situation, ours fleet.Installation) {
 	m := v.Machine
+	s.View = &v
 	held := fleet.Reason("")
 	switch {
 	case remnant(v, ours):

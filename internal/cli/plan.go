@@ -88,13 +88,15 @@ func (p paper) plan(plan api.Plan) []string {
 
 // acts say what an action of a plan is, as in "would …".
 var acts = map[string]string{
-	string(fleet.StepStart):    "start it (step start)",
-	string(fleet.StepResume):   "resume it (step resume)",
-	string(fleet.StepReboot):   "reboot it (step reboot)",
-	string(fleet.StepRecreate): "replace it with a new instance (step recreate)",
-	api.ActionBuild:            "build it",
-	api.ActionCertify:          "certify its instance",
-	api.ActionRemnant:          "remove what an unfinished build left",
+	string(fleet.StepStart):      "start it (step start)",
+	string(fleet.StepResume):     "resume it (step resume)",
+	string(fleet.StepReboot):     "reboot it (step reboot)",
+	string(fleet.StepRecreate):   "replace it with a new instance (step recreate)",
+	string(fleet.StepPage):       "tell a person (step page)",
+	string(fleet.StepQuarantine): "leave it to a person (step quarantine)",
+	api.ActionBuild:              "build it",
+	api.ActionCertify:            "certify its instance",
+	api.ActionRemnant:            "remove what an unfinished build left",
 }
 
 // would says what would be done about one machine.

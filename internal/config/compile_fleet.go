@@ -138,7 +138,7 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 		}
 		steps = append(steps, fleet.Step{
 			Kind: s.value.kind, Timeout: s.value.timeout.value, VerifyWithin: s.value.verifyWithin.value,
-			OnDeleteFailure: s.value.onDeleteFailure.value, Mode: s.value.mode.value,
+			OnDeleteFailure: s.value.onDeleteFailure.value, Mode: s.value.mode.value, For: c.onlyFor(s.value.only),
 		})
 		c.order(d.value[:i], s)
 		if s.value.kind == fleet.StepRecreate && loss != nil {
@@ -148,15 +148,37 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 	return steps
 }
 
-// order reports a step that comes twice, or after recreate.
+// onlyFor returns the checks that a step is for, sorted.
+func (c *fleetCompiler) onlyFor(d at[[]at[string]]) []fleet.CheckName {
+	names := append(c.checkNames(), string(fleet.ProviderTerm))
+	var out []fleet.CheckName
+	for _, n := range d.value {
+		if n.known() && !slices.Contains(names, n.value) {
+			hint := didYouMean(n.value, names)
+			if hint == "" {
+				hint = "name one of the fleet's checks, or provider"
+			}
+			c.add(n.spot, fmt.Sprintf("there is no check %s", n.value), hint)
+		}
+		out = append(out, fleet.CheckName(n.value))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// order reports a step that comes twice, or after one that leaves nothing to do.
 func (c *fleetCompiler) order(earlier []at[stepDraft], s at[stepDraft]) {
 	for _, e := range earlier {
 		switch {
 		case e.how != given:
-		case e.value.kind == s.value.kind && e.value.mode.value == s.value.mode.value:
+		case e.value.kind == s.value.kind && e.value.mode.value == s.value.mode.value && !s.value.only.written() && !e.value.only.written():
 			c.add(s.spot, fmt.Sprintf("%s is in the ladder already, at line %d", s.value.kind, e.line), "take one of the two out")
 			return
-		case e.value.kind == fleet.StepRecreate:
+		case e.value.kind == fleet.StepQuarantine && !e.value.only.written():
+			c.add(s.spot, fmt.Sprintf("%s after quarantine is pointless: nothing touches the machine any more", s.value.kind), "make quarantine the last step")
+			return
+		case s.value.kind == fleet.StepPage || s.value.kind == fleet.StepQuarantine:
+		case e.value.kind == fleet.StepRecreate && !e.value.only.written():
 			c.add(s.spot, fmt.Sprintf("%s after recreate is pointless: the machine is new by then", s.value.kind), "make recreate the last step")
 			return
 		}

@@ -96,6 +96,7 @@ type stepDraft struct {
 	verifyWithin    at[time.Duration]
 	mode            at[fleet.RebootMode]
 	onDeleteFailure at[fleet.OnDeleteFailure]
+	only            at[[]at[string]]
 }
 
 type limitsDraft struct {

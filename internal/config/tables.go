@@ -238,11 +238,13 @@ func stepShape() oneOf[stepDraft] {
 			string(fleet.StepResume):   resumeShape(),
 			string(fleet.StepReboot):   rebootShape(),
 			string(fleet.StepRecreate): recreateShape(),
+			string(fleet.StepPage):     pageShape(),
+			string(fleet.StepQuarantine): kindOf{kind: fleet.StepQuarantine, doc: "Leave it to a person, who is paged: nothing touches it any more. Only as the last step.",
+				object: object[stepDraft]{fields: []field[stepDraft]{onlyFor()}}},
 		},
 		later: map[string]string{
 			"snapshot": "take the step out", "rebuild": "use recreate", "run": "take the step out",
-			"revert": "take the step out", "page": "take the step out; after the last step hale pages by itself",
-			"workflow": "take the step out",
+			"revert": "take the step out", "workflow": "take the step out",
 		},
 	}
 }
@@ -276,15 +278,28 @@ func verifyWithin() field[stepDraft] {
 		duration(time.Second, time.Hour), func(s *stepDraft) *at[time.Duration] { return &s.verifyWithin })
 }
 
+func onlyFor() field[stepDraft] {
+	return may("for", "The checks that the step is for: it is tried only while one of them is down. The word `provider` stands for the provider's own word "+
+		"(off, gone, crashed).", list[string]{noun: "one check", each: name()}, func(s *stepDraft) *at[[]at[string]] { return &s.only }).said("whatever the fault is")
+}
+
+func pageShape() shape[stepDraft] {
+	return kindOf{kind: fleet.StepPage, doc: "Tell a person, once per incident, and go on with the next step.", object: object[stepDraft]{fields: []field[stepDraft]{
+		or("wait", time.Duration(0), "How long that person has before the next step is tried.", duration(0, 24*time.Hour),
+			func(s *stepDraft) *at[time.Duration] { return &s.verifyWithin }),
+		onlyFor(),
+	}}}
+}
+
 func startShape() shape[stepDraft] {
 	return kindOf{kind: fleet.StepStart, doc: "Power it on. Tried when the provider says that it is off.",
-		object: object[stepDraft]{fields: []field[stepDraft]{verifyWithin(), callTimeout(defaultCallTimeout)}}}
+		object: object[stepDraft]{fields: []field[stepDraft]{verifyWithin(), callTimeout(defaultCallTimeout), onlyFor()}}}
 }
 
 func resumeShape() shape[stepDraft] {
 	return kindOf{kind: fleet.StepResume, doc: "Let it go on where it was. Tried when it suspended itself, and, with on_external_stop: heal, when " +
 		"somebody paused it. One that was paused because its disk cannot be written is left to a person in any case.",
-		object: object[stepDraft]{fields: []field[stepDraft]{verifyWithin(), callTimeout(defaultCallTimeout)}}}
+		object: object[stepDraft]{fields: []field[stepDraft]{verifyWithin(), callTimeout(defaultCallTimeout), onlyFor()}}}
 }
 
 func rebootShape() shape[stepDraft] {
@@ -292,18 +307,18 @@ func rebootShape() shape[stepDraft] {
 		or("mode", defaultRebootMode, "`hard`: a reset, without asking the guest. `soft`: ask the guest (its agent, else its power button); "+
 			"one that does not listen is not healthy within verify_within, and the next step is tried.", choice(nil, fleet.RebootHard, fleet.RebootSoft),
 			func(s *stepDraft) *at[fleet.RebootMode] { return &s.mode }),
-		verifyWithin(), callTimeout(defaultCallTimeout),
+		verifyWithin(), callTimeout(defaultCallTimeout), onlyFor(),
 	}}}
 }
 
 func recreateShape() shape[stepDraft] {
 	return kindOf{kind: fleet.StepRecreate, doc: "Make sure that the old instance is off, delete it and build a new one from the template. " +
-		"It has the fleet's build_within to become healthy. Only as the last step.", object: object[stepDraft]{
+		"It has the fleet's build_within to become healthy. After it there can only be page and quarantine.", object: object[stepDraft]{
 		fields: []field[stepDraft]{
 			or("on_delete_failure", defaultOnDeleteFailure, "What to do when the old instance is off but cannot be deleted: `stop` and page, "+
 				"or `continue` with the new one.", choice(nil, fleet.DeleteFailureStop, fleet.DeleteFailureContinue),
 				func(s *stepDraft) *at[fleet.OnDeleteFailure] { return &s.onDeleteFailure }),
-			callTimeout(defaultRecreateTimeout),
+			callTimeout(defaultRecreateTimeout), onlyFor(),
 		},
 		later: map[string]string{
 			"keep_old":      "take it out; declare the disks ephemeral or take recreate out of the ladder",

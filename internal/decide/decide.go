@@ -251,7 +251,7 @@ func (r *round) sleepsOn(w *work) bool {
 	if r.sit.Provider.Standing == fleet.ProviderUnknown || w.M.Incident == nil {
 		return true
 	}
-	r.sit.Tally, r.sit.Fated = r.tally, w.fated
+	r.sit.Tally, r.sit.Fated, r.sit.View = r.tally, w.fated, w.View
 	if held, _ := repair.Admit(w.M, &r.sit); held == w.M.Waiting && held != "" {
 		return true
 	}
@@ -324,7 +324,7 @@ func (r *round) proceed(w *work) {
 	}
 	w.M.CopyTo(&r.before)
 	judged := len(w.Records)
-	r.sit.Tally, r.sit.Fated = r.tally, w.fated // the guard sees the machine itself, too
+	r.sit.Tally, r.sit.Fated, r.sit.View = r.tally, w.fated, w.View // the guard sees the machine itself, too
 	r.tally.Remove(w.M, &r.s.Spec)
 	if err := w.advanceSafely(r.orders(w)); err != nil {
 		*w.M = r.before.Clone()
@@ -555,6 +555,7 @@ func (w *work) advance() {
 			w.BeginCertify()
 		}
 	case m.Incident != nil:
+		w.Worsen()
 		held, step := repair.Admit(m, s)
 		w.admit(held, fleet.RepairHeal, step)
 	case m.Current.None():

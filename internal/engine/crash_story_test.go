@@ -58,6 +58,10 @@ func TestS71KilledAtAnyWriteOfAHeal(t *testing.T) {
 			fail: func(s *story) simulated.Fault {
 				return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}}
 			}},
+		"page": {ladder: []fleet.Step{{Kind: fleet.StepPage, VerifyWithin: 5 * time.Second}, {Kind: fleet.StepPage}, rung(fleet.StepReboot)},
+			fail: func(s *story) simulated.Fault {
+				return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}}
+			}},
 		"gone": {ladder: []fleet.Step{rung(fleet.StepRecreate)},
 			fail: func(s *story) simulated.Fault { return simulated.Vanishes{Instance: s.id(2)} }},
 	} {

@@ -104,3 +104,81 @@ func TestAStepThatTheProviderCannotDoIsSkipped(t *testing.T) {
 		})
 	}
 }
+
+// onlyFor returns the step for these checks alone.
+func onlyFor(step fleet.Step, checks ...fleet.CheckName) fleet.Step {
+	step.For = checks
+	return step
+}
+
+// S20: while only the page fails, nothing that is for other checks is done, also not after every attempt failed; when the machine
+// goes off as well, the quarantine ends, once, and the step for that is taken.
+func TestS20StepsAreSparedForFaultsThatTheyAreNotFor(t *testing.T) {
+	t.Parallel()
+	spec := rungs(web(3), onlyFor(rung(fleet.StepStart), fleet.ProviderTerm), onlyFor(softly(), "page"),
+		onlyFor(rung(fleet.StepRecreate), "alive", fleet.ProviderTerm))
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.grown()
+		id, at := s.id(2), len(s.world.Calls())
+		cure := s.inject(simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+		s.await(20*time.Minute, "web-2 is left to a person", func() bool { return s.machine(2).Quarantine != nil })
+		for _, c := range s.world.Calls()[at:] {
+			if c.Op != fleet.OpSoftReboot {
+				t.Errorf("%s for a page that fails", c.Op)
+			}
+		}
+		s.pass(time.Hour)
+		if s.id(2) != id || s.count(kind(fleet.RecordPaged)) != 1 {
+			t.Errorf("%d pages", s.count(kind(fleet.RecordPaged)))
+		}
+		s.inject(simulated.Crash{Instance: id})
+		s.await(time.Minute, "it is started", func() bool { return len(s.calls(fleet.OpStart, time.Time{})) == 1 })
+		s.await(20*time.Minute, "it is left to a person again", func() bool { return s.machine(2).Quarantine != nil })
+		s.inject(simulated.Crash{Instance: id})
+		s.pass(time.Hour)
+		if n := s.count(kind(fleet.RecordQuarantineOver)); n != 1 || len(s.calls(fleet.OpStart, time.Time{})) != 1 {
+			t.Errorf("it left its quarantine %d times, and was started %d times", n, len(s.calls(fleet.OpStart, time.Time{})))
+		}
+		cure()
+		s.personStarts(2)
+		s.await(5*time.Minute, "it is taken back", func() bool { return s.healthy(2) })
+	})
+}
+
+// A page of the ladder gives a person time, and who mends the machine in it ends the repair.
+func TestAPageGivesAPersonTime(t *testing.T) {
+	t.Parallel()
+	spec := rungs(web(3), fleet.Step{Kind: fleet.StepPage, VerifyWithin: 10 * time.Minute}, rung(fleet.StepReboot))
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.grown()
+		at := len(s.world.Calls())
+		cure := s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
+		s.await(time.Minute, "a person is told", func() bool { return s.count(because(fleet.RecordPaged, fleet.ReasonStepPage)) == 1 })
+		s.pass(8 * time.Minute)
+		if v := s.machine(2).Health.Verdict; v != fleet.VerdictUnhealthy {
+			t.Errorf("while a person has time it is said to be %s", v)
+		}
+		cure()
+		s.await(time.Minute, "it is healthy", func() bool { return s.healthy(2) })
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
+		s.pass(9 * time.Minute)
+		if calls := s.world.Calls()[at:]; len(calls) != 0 {
+			t.Errorf("calls before the time was over: %+v", calls)
+		}
+		s.await(5*time.Minute, "the next step helps", func() bool { return s.healthy(2) })
+	})
+}
+
+func TestTheStepQuarantineLeavesTheMachineToAPerson(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, rungs(web(3), rung(fleet.StepStart), fleet.Step{Kind: fleet.StepQuarantine}), func(s *story) {
+		s.grown()
+		at := len(s.world.Calls())
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
+		s.pass(time.Hour)
+		q := s.machine(2).Quarantine
+		if q == nil || q.Reason != fleet.ReasonStepLeave || len(s.world.Calls()) != at || s.count(kind(fleet.RecordPaged)) != 1 {
+			t.Errorf("quarantine %+v, %d pages, calls %+v", q, s.count(kind(fleet.RecordPaged)), s.world.Calls()[at:])
+		}
+	})
+}

@@ -115,6 +115,8 @@ type Incident struct {
 	Failed int  // attempts at this incident that ended without health
 	// HoldUntil is the wall time until which a stop by a person is left alone. Zero: no such hold.
 	HoldUntil time.Time
+	// Worsened says that the machine left its quarantine because more failed than what it was put there for; once per incident.
+	Worsened bool `json:",omitempty"`
 	// Parent is the open incident of the domain whose fate the machine shares; empty: it has one of its own.
 	Parent string `json:",omitempty"`
 }
@@ -127,7 +129,18 @@ func (i *Incident) Blind() bool { return i != nil && i.Cause == CauseBlind }
 type Quarantine struct {
 	Since  time.Time
 	Reason Reason
+	// Spared are the rungs of the ladder that were not tried because they are for other checks than those that are down.
+	Spared Rungs `json:",omitempty"`
 }
+
+// Rungs is a set of rungs of a ladder, by their index: of the first 64.
+type Rungs uint64
+
+// With returns the set with the rung.
+func (r Rungs) With(rung int) Rungs { return r | 1<<rung }
+
+// Has reports whether the rung is in the set.
+func (r Rungs) Has(rung int) bool { return rung >= 0 && r>>rung&1 == 1 }
 
 // Stray is an instance with this machine's mark that should not be.
 type Stray struct {
@@ -361,7 +374,9 @@ func (m *Machine) Afresh(now Now, spec Spec) {
 	}
 	if r := m.Repair; r != nil && r.Phase == PhaseVerify {
 		r.Deadline = now.Mono.Add(VerifyTime(spec, *r))
-		m.Health.Grace = r.Deadline
+		if r.Step != StepPage { // to tell a person is no start
+			m.Health.Grace = r.Deadline
+		}
 	}
 }
 

@@ -78,6 +78,7 @@ const (
 	RecordVerified       RecordKind = "verified"        // healthy after a step
 	RecordCertified      RecordKind = "certified"       //
 	RecordQuarantined    RecordKind = "quarantined"     //
+	RecordQuarantineOver RecordKind = "quarantine-over" // Reason: worsened
 	RecordPaged          RecordKind = "paged"           // a person must look; once per incident
 	RecordRemnant        RecordKind = "remnant"         // an instance of an expired build, or a stranger with our mark
 	RecordBrake          RecordKind = "brake"           // Reason: engaged or released
@@ -135,6 +136,10 @@ const (
 	ReasonNotPaused     Reason = "not-paused"       // resume: it is not paused
 	ReasonHalted        Reason = "halted"           // reboot, recreate: it is paused, and can go on where it was
 	ReasonUnsupported   Reason = "unsupported"      // the provider cannot do it
+	ReasonNotFor        Reason = "not-for"          // the step is for other checks than those that are down
+	ReasonStepPage      Reason = "step-page"        // the ladder says so
+	ReasonStepLeave     Reason = "step-quarantine"  // the ladder says so
+	ReasonWorsened      Reason = "worsened"         // more fails now than what it was put into quarantine for
 	ReasonNoInstance    Reason = "no-instance"      // start, reboot: there is nothing to act on
 	ReasonDiskKept      Reason = "disk-kept"        // recreate: a kept disk would be lost
 	ReasonNotCertified  Reason = "not-certified"    // recreate: hale did not finish building it

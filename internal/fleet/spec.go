@@ -95,6 +95,9 @@ type Step struct {
 	OnDeleteFailure OnDeleteFailure
 	// Mode is how a reboot is done. Empty: hard.
 	Mode RebootMode
+	// For are the checks of which one at least must be down for the step to apply, sorted; ProviderTerm among them stands for the
+	// provider's own word. Empty: whatever the fault is.
+	For []CheckName
 }
 
 // RebootMode is a choice of the reboot step.
@@ -124,6 +127,9 @@ const (
 	StepResume   StepKind = "resume"   // go on where it was; applies when it is paused or suspended
 	StepReboot   StepKind = "reboot"   // applies when it runs
 	StepRecreate StepKind = "recreate" // fence, delete, create anew from the template
+	StepPage     StepKind = "page"     // tell a person, and give them VerifyWithin before the next step
+	// StepQuarantine leaves it to a person.
+	StepQuarantine StepKind = "quarantine"
 )
 
 // Proof grades what is known about an old instance before its replacement may start.

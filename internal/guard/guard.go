@@ -74,6 +74,8 @@ type Situation struct {
 	Brake    fleet.Brake
 	Whole    fleet.Whole
 	Tally    Tally
+	// View is what is known of the machine; nil: nothing but its belief.
+	View *fleet.View
 	// Fated says that the machine may yet turn out to share its fate with others, which are suspect.
 	Fated bool
 }

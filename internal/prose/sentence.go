@@ -38,6 +38,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordVerified:       verified,
 	fleet.RecordCertified:      certified,
 	fleet.RecordQuarantined:    quarantined,
+	fleet.RecordQuarantineOver: quarantineOver,
 	fleet.RecordPaged:          paged,
 	fleet.RecordRemnant:        remnant,
 	fleet.RecordBrake:          brake,
@@ -303,6 +304,10 @@ func quarantined(r fleet.Record) string {
 		detail = known.clause
 	}
 	return because(about(r)+" is in quarantine, hale does not touch it", aside(Reason(r.Reason), detail))
+}
+
+func quarantineOver(r fleet.Record) string {
+	return because(about(r)+" is out of quarantine", Reason(r.Reason), Finding(r.Check, r.Result, ""))
 }
 
 func paged(r fleet.Record) string {

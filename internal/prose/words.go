@@ -99,10 +99,12 @@ var (
 	}
 	// steps are what a step does, as "hale would …".
 	steps = map[fleet.StepKind]string{
-		fleet.StepStart:    "start it",
-		fleet.StepResume:   "resume it",
-		fleet.StepReboot:   "reboot it",
-		fleet.StepRecreate: "replace it with a new instance",
+		fleet.StepStart:      "start it",
+		fleet.StepResume:     "resume it",
+		fleet.StepReboot:     "reboot it",
+		fleet.StepRecreate:   "replace it with a new instance",
+		fleet.StepPage:       "tell a person",
+		fleet.StepQuarantine: "leave it to a person",
 	}
 	repairs = map[fleet.RepairKind]string{
 		fleet.RepairHeal:    "repair",

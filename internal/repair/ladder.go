@@ -19,7 +19,7 @@ func (w *Work) chooseRung(from int) {
 		return
 	}
 	steps := w.Situation.Spec.Repair.Steps
-	for rung := from; rung < len(steps); rung++ {
+	for rung := max(from, 0); rung < len(steps); rung++ {
 		reason := skipped(m, w.Situation, steps[rung])
 		if reason == "" {
 			w.takeRung(rung, steps[rung].Kind)
@@ -99,10 +99,10 @@ func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Rea
 	return ""
 }
 
-// skipped says why the ladder passes the step over: its precondition does not hold, or the machine is to be evacuated, which
-// a step on the spot would not do.
+// skipped says why the ladder passes the step over: it does not fit, the provider cannot do it, or the machine is to be
+// evacuated, which a step on the spot would not do.
 func skipped(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
-	if r := Precondition(m, &s.Spec, step); r != "" {
+	if r := unfit(m, s, step); r != "" {
 		return r
 	}
 	if slices.Contains(s.Cannot, OpOf(step)) {
@@ -114,7 +114,67 @@ func skipped(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason
 	return ""
 }
 
-// OpOf returns the operation that the step needs the provider to have.
+// unfit says why the step is not for the machine as it stands.
+func unfit(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
+	if r := Precondition(m, &s.Spec, step); r != "" {
+		return r
+	}
+	if !concerns(m, s.View, step) {
+		return fleet.ReasonNotFor
+	}
+	return ""
+}
+
+// concerns reports whether one of the checks that the step is for is down. When the provider itself says that the machine does not
+// run, what its checks say is no fault of its own.
+func concerns(m *fleet.Machine, v *fleet.View, step fleet.Step) bool {
+	switch {
+	case len(step.For) == 0:
+		return true
+	case m.Current.None() || m.Health.Cause.Stopped():
+		return slices.Contains(step.For, fleet.ProviderTerm)
+	case v == nil || v.Epoch != m.Epoch:
+		return false
+	}
+	return slices.ContainsFunc(v.Checks, func(c fleet.CheckState) bool {
+		return c.Standing == fleet.StandingDown && slices.Contains(step.For, c.Check)
+	})
+}
+
+// spared returns the rungs that are for other checks than those that are down.
+func (w *Work) spared() fleet.Rungs {
+	var out fleet.Rungs
+	for rung, step := range w.Situation.Spec.Repair.Steps {
+		if !concerns(w.M, w.Situation.View, step) {
+			out = out.With(rung)
+		}
+	}
+	return out
+}
+
+// Worsen takes the machine out of quarantine when more fails now than what it was put there for, so that a step may help that
+// was not for that. Once per incident: a check that comes and goes is no reason to begin again and again.
+func (w *Work) Worsen() {
+	m := w.M
+	q := m.Quarantine
+	if q == nil || q.Spared == 0 || m.Incident.Worsened || m.Health.Verdict != fleet.VerdictUnhealthy ||
+		guard.LeftAlone(m.Health.Cause, &w.Situation.Spec) {
+		return
+	}
+	for rung, step := range w.Situation.Spec.Repair.Steps {
+		if !q.Spared.Has(rung) || step.Kind == fleet.StepPage || step.Kind == fleet.StepQuarantine || unfit(m, w.Situation, step) != "" {
+			continue
+		}
+		m.Quarantine, m.Waiting = nil, ""
+		m.Attempts, m.RetryAt = nil, 0
+		m.Incident.Worsened, m.Incident.Failed, m.Incident.Paged = true, 0, false
+		w.record(fleet.Record{Kind: fleet.RecordQuarantineOver, Reason: fleet.ReasonWorsened, Step: step.Kind, Cause: m.Health.Cause,
+			Check: m.Health.Check, Result: m.Health.Result, Instance: m.Current.ID})
+		return
+	}
+}
+
+// OpOf returns the operation that the step needs the provider to have; empty: none.
 func OpOf(step fleet.Step) fleet.Op {
 	switch step.Kind {
 	case fleet.StepStart:
@@ -127,8 +187,10 @@ func OpOf(step fleet.Step) fleet.Op {
 		}
 		return fleet.OpReboot
 	case fleet.StepRecreate:
+		return fleet.OpCreate
+	case fleet.StepPage, fleet.StepQuarantine:
 	}
-	return fleet.OpCreate
+	return ""
 }
 
 // FirstStep returns the step that a repair of the machine would begin with, and whether there is one.
@@ -164,6 +226,15 @@ func (w *Work) act(r *fleet.Repair) {
 	switch {
 	case r.Kind == fleet.RepairRemnant || r.Step == fleet.StepRecreate:
 		w.replace(r)
+	case r.Step == fleet.StepPage:
+		w.Page(fleet.ReasonStepPage)
+		if fleet.VerifyTime(w.Situation.Spec, *r) > 0 {
+			w.enter(fleet.PhaseVerify)
+		} else {
+			w.chooseRung(r.Rung + 1)
+		}
+	case r.Step == fleet.StepQuarantine:
+		w.quarantine(fleet.ReasonStepLeave, "")
 	default:
 		w.call(r, OpOf(fleet.CurrentStep(w.Situation.Spec, *r)), r.Target)
 	}

@@ -244,7 +244,7 @@ func (w *Work) outdated(r *fleet.Repair) bool {
 		return false
 	}
 	step, ok := w.Situation.Spec.Repair.Step(r.Rung)
-	return !ok || step.Kind != r.Step || (r.OffOrders == 0 && Precondition(w.M, &w.Situation.Spec, step) != "")
+	return !ok || step.Kind != r.Step || (r.OffOrders == 0 && unfit(w.M, w.Situation, step) != "")
 }
 
 func lookDetail(l fleet.Look) (fleet.CheckName, fleet.ResultReason, string) {
@@ -367,7 +367,7 @@ func (w *Work) verify(r *fleet.Repair) {
 			return
 		}
 		w.enter(fleet.PhaseCertify)
-	case h.Cause.Stopped() && w.freshlySeen(r):
+	case h.Cause.Stopped() && w.freshlySeen(r) && r.Step != fleet.StepPage: // a person takes their time
 		w.failRung(fleet.ReasonNotVerified, string(h.Cause))
 	case guard.Sightless(w.Situation): // nobody could see it healthy
 		w.wait(w.Situation.Whole.Doubt.Reason)
@@ -425,7 +425,8 @@ func (w *Work) failRung(reason fleet.Reason, detail string) {
 	if !w.M.Current.None() && !w.M.Current.Certified {
 		w.M.Current.Expired = true
 	}
-	if r.Step == fleet.StepRecreate || r.Kind != fleet.RepairHeal {
+	_, more := w.Situation.Spec.Repair.Step(r.Rung + 1)
+	if r.Kind != fleet.RepairHeal || r.Step == fleet.StepRecreate && (r.Rung == fleet.NoRung || !more) {
 		w.failAttempt(reason) // the last thing there is to try
 		return
 	}
@@ -492,7 +493,7 @@ func (w *Work) quarantine(reason fleet.Reason, detail string) {
 	if m.Incident == nil {
 		w.OpenIncident(fleet.CauseBuild)
 	}
-	m.Quarantine = &fleet.Quarantine{Since: w.Situation.Now.Wall, Reason: reason}
+	m.Quarantine = &fleet.Quarantine{Since: w.Situation.Now.Wall, Reason: reason, Spared: w.spared()}
 	m.RetryAt = 0
 	w.record(fleet.Record{Kind: fleet.RecordQuarantined, Reason: reason, Detail: detail, Instance: m.Current.ID})
 	w.Page(reason)
@@ -525,7 +526,9 @@ func (w *Work) enter(p fleet.Phase) {
 	r.Phase, r.Since, r.RetryAt, r.AskAt, r.Retries = p, w.now(), 0, 0, 0
 	if p == fleet.PhaseVerify {
 		r.Deadline = w.now().Add(fleet.VerifyTime(w.Situation.Spec, *r))
-		w.M.Health.Grace = r.Deadline
+		if r.Step != fleet.StepPage { // to tell a person is no start
+			w.M.Health.Grace = r.Deadline
+		}
 	}
 }
 

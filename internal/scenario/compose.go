@@ -116,11 +116,15 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 	for _, step := range r.Steps {
 		switch step.Kind {
 		case fleet.StepStart, fleet.StepResume:
-			line(4, "- %s: {timeout: %s, verify_within: %s}", step.Kind, step.Timeout, step.VerifyWithin)
+			line(4, "- %s: {timeout: %s, verify_within: %s%s}", step.Kind, step.Timeout, step.VerifyWithin, onlyFor(step))
+		case fleet.StepPage:
+			line(4, "- page: {wait: %s%s}", step.VerifyWithin, onlyFor(step))
+		case fleet.StepQuarantine:
+			line(4, "- quarantine: {%s}", strings.TrimPrefix(onlyFor(step), ", "))
 		case fleet.StepReboot:
-			line(4, "- %s: {mode: %s, timeout: %s, verify_within: %s}", step.Kind, cmp.Or(step.Mode, fleet.RebootHard), step.Timeout, step.VerifyWithin)
+			line(4, "- %s: {mode: %s, timeout: %s, verify_within: %s%s}", step.Kind, cmp.Or(step.Mode, fleet.RebootHard), step.Timeout, step.VerifyWithin, onlyFor(step))
 		case fleet.StepRecreate:
-			line(4, "- %s: {timeout: %s, on_delete_failure: %s}", step.Kind, step.Timeout, step.OnDeleteFailure)
+			line(4, "- %s: {timeout: %s, on_delete_failure: %s%s}", step.Kind, step.Timeout, step.OnDeleteFailure, onlyFor(step))
 		}
 	}
 	line(3, "fence: {proof: %s}", r.Fence.Proof)
@@ -131,6 +135,18 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 	} else {
 		line(2, "on_external_stop: {hold: %s}", r.ExternalStopHold)
 	}
+}
+
+// onlyFor is the step's last parameter, if it is for certain checks.
+func onlyFor(step fleet.Step) string {
+	if len(step.For) == 0 {
+		return ""
+	}
+	names := make([]string, len(step.For))
+	for i, n := range step.For {
+		names[i] = string(n)
+	}
+	return ", for: [" + strings.Join(names, ", ") + "]"
 }
 
 func disks(t fleet.Template) string {

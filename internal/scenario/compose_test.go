@@ -3,6 +3,7 @@ package scenario
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,6 +39,12 @@ func policies(t *testing.T) []sim.Options {
 	full.Spec.SharedFate = fleet.SharedFate{Then: fleet.FateEvacuate, AtLeast: 0, Wait: time.Hour}
 	full.Spec.Repair.OnExternalStop, full.Spec.Repair.ExternalStopHold = fleet.ExternalStopHeal, 0
 	full.Spec.Repair.Steps[2].OnDeleteFailure = fleet.DeleteFailureContinue
+	full.Spec.Repair.Steps = slices.Concat([]fleet.Step{
+		{Kind: fleet.StepResume, Timeout: time.Second, VerifyWithin: time.Minute},
+		{Kind: fleet.StepReboot, Timeout: time.Second, VerifyWithin: time.Minute, Mode: fleet.RebootSoft, For: []fleet.CheckName{"page", "provider"}},
+	}, full.Spec.Repair.Steps, []fleet.Step{
+		{Kind: fleet.StepPage, VerifyWithin: time.Minute, For: []fleet.CheckName{"page"}}, {Kind: fleet.StepPage}, {Kind: fleet.StepQuarantine},
+	})
 	full.Spec.Checks[1].HTTP = fleet.HTTPCheck{
 		Scheme: "https", Path: "/a?b=\"c\"", Host: "www.example.org", Method: "OPTIONS", Headers: []fleet.Header{{Name: "X-A", Value: "b: c"}},
 		Status: []fleet.StatusRange{{First: 200, Last: 200}, {First: 300, Last: 399}}, Body: `"ok": *\d`, Redirects: 2,
