@@ -92,7 +92,7 @@ func (s *site) adaptersFor(ctx context.Context, c *config.Config, confirmed flee
 // widen lets a simulated world serve what the configuration's checks ask for.
 func (a adapter) widen(c *config.Config, s *site) {
 	if a.world != nil {
-		a.world.Serve(portsOf(a.config.Name, c.Fleets), vantageOf(c.Vantage, s.log).Canaries)
+		a.world.Serve(checksOf(a.config.Name, c.Fleets), vantageOf(c.Vantage, s.log).Canaries)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
-	"math"
 	"slices"
 	"sync"
 
@@ -48,7 +47,7 @@ func (s *site) connect(c *config.Config, p config.Provider) (adapter, error) {
 		return adapter{config: p, provider: l, watcher: l, transport: s.network}, nil
 	case config.ProviderSimulated:
 		o := simulated.Options{
-			Boot: p.Simulated.Boot, Latency: p.Simulated.Latency, Seed: seed(p.Name), Ports: portsOf(p.Name, c.Fleets),
+			Boot: p.Simulated.Boot, Latency: p.Simulated.Latency, Seed: seed(p.Name), Checks: checksOf(p.Name, c.Fleets),
 			Places: make(map[fleet.HostName]fleet.Place), Canaries: vantageOf(c.Vantage, s.log).Canaries,
 		}
 		for _, h := range p.Hosts {
@@ -62,20 +61,15 @@ func (s *site) connect(c *config.Config, p config.Provider) (adapter, error) {
 	return adapter{}, fault.New(fault.Invalid, "app.connect", string(p.Name), fmt.Errorf("there is no provider type %q", p.Type))
 }
 
-// portsOf returns the ports that the fleets' checks ask for: a simulated machine serves them all.
-func portsOf(p fleet.ProviderName, fleets []fleet.Spec) []uint16 {
-	var ports []uint16
+// checksOf returns what the machines of the provider are asked.
+func checksOf(p fleet.ProviderName, fleets []fleet.Spec) []fleet.Check {
+	var checks []fleet.Check
 	for _, f := range fleets {
-		for _, c := range f.Checks {
-			if f.Provider != p || c.Port <= 0 || c.Port > math.MaxUint16 {
-				continue
-			}
-			if port := uint16(c.Port); !slices.Contains(ports, port) {
-				ports = append(ports, port)
-			}
+		if f.Provider == p {
+			checks = append(checks, f.Checks...)
 		}
 	}
-	return ports
+	return checks
 }
 
 // seed gives each simulated provider an identity of its own, the same whenever hale starts.

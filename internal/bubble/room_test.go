@@ -76,7 +76,7 @@ func newRoom(t *testing.T, o sim.Options) *room {
 		o.Hosts = append(o.Hosts, noHost)
 	}
 	world := simulated.Options{
-		Boot: usualBoot, Latency: usualLatency, Seed: o.Seed, Ports: ports(o.Spec),
+		Boot: usualBoot, Latency: usualLatency, Seed: o.Seed, Checks: o.Spec.Checks,
 		Places: map[fleet.HostName]fleet.Place{}, Networks: map[fleet.HostName]string{},
 	}
 	if o.Boot != 0 {
@@ -98,17 +98,6 @@ func newRoom(t *testing.T, o sim.Options) *room {
 	}
 	r.judge = newJudge(r)
 	return r
-}
-
-// ports are those that the fleet's checks ask.
-func ports(spec fleet.Spec) []uint16 {
-	var out []uint16
-	for _, c := range spec.Checks {
-		if c.Port > 0 {
-			out = append(out, uint16(c.Port))
-		}
-	}
-	return out
 }
 
 // build lets hale itself build the fleet, and puts the machines on the hosts on which room A plants them.

@@ -46,6 +46,8 @@ func verbs() map[sim.Verb]act {
 		sim.IsSlow:      ails(simulated.Illness{Symptom: simulated.NoNetwork}),
 		sim.StopsApp:    ails(simulated.Illness{Symptom: simulated.NoHTTP}),
 		sim.Fails503:    ails(simulated.Illness{Symptom: simulated.HTTPStatus, Status: 503}),
+		sim.WrongPages:  ails(simulated.Illness{Symptom: simulated.WrongPage}),
+		sim.FailsCheck:  failsCheck,
 		sim.LosesDisk:   ails(simulated.Illness{Symptom: simulated.NeverBoots, Cure: simulated.ByRecreate}),
 		sim.LosesProbes: losesProbes,
 		sim.Moves: func(r *room, e sim.Event) func() {
@@ -198,6 +200,11 @@ func ails(ill simulated.Illness) act {
 	return onMachine(func(r *room, i fleet.Instance) func() {
 		return r.inject(simulated.Broken{Instance: i.ID, Illness: ill})
 	})
+}
+
+// failsCheck makes one of the machine's checks fail.
+func failsCheck(r *room, e sim.Event) func() {
+	return ails(simulated.Illness{Symptom: simulated.CheckFails, Check: fleet.CheckName(e.Arg)})(r, e)
 }
 
 // losesProbes loses a share of the machine's probes.

@@ -28,10 +28,9 @@ func (c *fleetCompiler) checks() []fleet.Check {
 
 func (c *fleetCompiler) check(n named[checkDraft]) fleet.Check {
 	d := n.value
-	out := fleet.Check{
-		Name: fleet.CheckName(n.name), Every: d.every.value, Timeout: c.timeout(d),
-		DownAfter: d.downAfter.value, UpAfter: d.upAfter.value,
-	}
+	out := fleet.Check{Name: fleet.CheckName(n.name), Every: d.every.value, Timeout: c.timeout(d)}
+	out.DownAfter, out.DownIn = c.decisive("down", d.downAfter, d.down)
+	out.UpAfter, out.UpIn = c.decisive("up", d.upAfter, d.up)
 	var kinds []fleet.CheckKind
 	if d.ping.written() {
 		kinds = append(kinds, fleet.CheckPing)
@@ -57,6 +56,20 @@ func (c *fleetCompiler) check(n named[checkDraft]) fleet.Check {
 		c.add(n.spot, fmt.Sprintf("is both %s and %s", kinds[0], kinds[1]), "make it two checks")
 	}
 	return out
+}
+
+// decisive returns how many results decide, in a row (0) or within a number of them. There are two keys for it.
+func (c *fleetCompiler) decisive(key string, row at[int], window at[share]) (n, within int) {
+	if !window.written() {
+		return row.value, 0
+	}
+	if row.written() {
+		c.add(window.spot, fmt.Sprintf("comes beside %s_after", key), "take one of the two out")
+	}
+	if window.value.n == window.value.of {
+		return window.value.n, 0 // that is in a row
+	}
+	return window.value.n, window.value.of
 }
 
 // timeout returns the check's timeout, which is shorter than every.

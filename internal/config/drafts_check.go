@@ -15,6 +15,7 @@ type checkDraft struct {
 	timeout   at[time.Duration]
 	downAfter at[int]
 	upAfter   at[int]
+	down, up  at[share]
 }
 
 type tcpDraft struct{ port at[int] }

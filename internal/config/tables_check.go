@@ -31,6 +31,10 @@ func checkShape() object[checkDraft] {
 				func(c *checkDraft) *at[int] { return &c.downAfter }),
 			or("up_after", defaultUpAfter, "So many successes in a row make it up again.", integer(1, 1000),
 				func(c *checkDraft) *at[int] { return &c.upAfter }),
+			may("down", "Instead of down_after: so many failures within so many results make the check down, as `3 in 5`, though they need not follow each "+
+				"other. A look before a repair asks as often, too.", shareOfResults(), func(c *checkDraft) *at[share] { return &c.down }),
+			may("up", "Instead of up_after: so many successes within so many results make it up again.", shareOfResults(),
+				func(c *checkDraft) *at[share] { return &c.up }),
 		},
 		later: map[string]string{
 			"from": "take it out; checks run where hale runs", "agree": "take it out; checks run where hale runs",
@@ -135,4 +139,36 @@ func execShape() object[execDraft] {
 		or("warning", fleet.WarningFails, "What exit code 1 means. `fail`: a failure, as with most programs. `ok`: a success, as fits monitoring plugins, for which it "+
 			"is a warning.", choice(nil, fleet.WarningFails, fleet.WarningOK), func(e *execDraft) *at[fleet.Warning] { return &e.warning }),
 	}}
+}
+
+// share is so many of the last results.
+type share struct{ n, of int }
+
+// mostResults is how far back a check can look.
+const mostResults = 64
+
+func shareOfResults() scalar[share] {
+	return scalar[share]{
+		noun: "a number of results", example: "3 in 5", forms: []form{formText}, parse: parseShare,
+		format: func(s share) any { return fmt.Sprintf("%d in %d", s.n, s.of) },
+		json:   schema{Type: "string", Pattern: `^[0-9]+ +in +[0-9]+$`, noun: "number of results", bounds: fmt.Sprintf("1 in 1 to %d in %d", mostResults, mostResults)},
+	}
+}
+
+func parseShare(text string) (share, *flaw) {
+	words := strings.Fields(text)
+	if len(words) != 3 || words[1] != "in" {
+		return share{}, flawf("write for example 3 in 5", "%q is not a number of results", text)
+	}
+	n, bad := parseInteger(words[0])
+	of, bad2 := parseInteger(words[2])
+	switch {
+	case bad != nil || bad2 != nil:
+		return share{}, flawf("write for example 3 in 5", "%q is not a number of results", text)
+	case of < 1 || of > mostResults:
+		return share{}, flawf(fmt.Sprintf("look back on 1 to %d results", mostResults), "%d is out of range", of)
+	case n < 1 || n > of:
+		return share{}, flawf(fmt.Sprintf("choose 1 to %d", of), "%d in %d can never be", n, of)
+	}
+	return share{n, of}, nil
 }

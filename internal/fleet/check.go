@@ -4,15 +4,16 @@ import "time"
 
 // Check is one configured active probe.
 type Check struct {
-	Name      CheckName
-	Kind      CheckKind
-	Every     time.Duration // from one start to the next
-	Timeout   time.Duration // shorter than Every
-	DownAfter int           // consecutive failures that make it down
-	UpAfter   int           // consecutive successes that make it up again
-	Port      int           // tcp, http
-	HTTP      HTTPCheck     // http only
-	Exec      ExecCheck     // exec only
+	Name    CheckName
+	Kind    CheckKind
+	Every   time.Duration // from one start to the next
+	Timeout time.Duration // shorter than Every
+	// DownAfter failures make it down, UpAfter successes up again: in a row, or of the last DownIn and UpIn results, where those are greater.
+	DownAfter, DownIn int
+	UpAfter, UpIn     int
+	Port              int       // tcp, http
+	HTTP              HTTPCheck // http only
+	Exec              ExecCheck // exec only
 }
 
 // CheckKind is the way a check asks.

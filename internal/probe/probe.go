@@ -67,8 +67,9 @@ type Engine interface {
 	// Snapshot returns the state of every target: for a new owner, and after a lost report. Sorted by ID.
 	Snapshot() []Edge
 	// Look probes the target now, beside the regular probes, and returns up (a single success suffices), down (it failed
-	// again and again, at least as often as makes the check down) or unknown. It needs no earlier Set, changes no
-	// counter, and ends with ctx or the check's timeout.
+	// again and again, at least as often as makes the check down) or unknown. Where the check looks back on a window, so does the
+	// look: it is down when so many of as many questions fail. It needs no earlier Set, changes no counter, and ends with ctx or
+	// the check's timeout, with a window twice that.
 	Look(ctx context.Context, target Target) fleet.CheckState
 	// Reports delivers edges and, every second, watermarks. One reader. A reader that falls behind loses nothing: edges
 	// of one target are merged into the latest.

@@ -39,11 +39,19 @@ func checks(all []fleet.Check) []string {
 		}
 		p.add("every", "%s", c.Every)
 		p.add("timeout", "%s", c.Timeout)
-		p.add("down_after", "%d", c.DownAfter)
-		p.add("up_after", "%d", c.UpAfter)
+		counted(&p, "down", c.DownAfter, c.DownIn)
+		counted(&p, "up", c.UpAfter, c.UpIn)
 		out = append(out, string(c.Name)+": "+p.String())
 	}
 	return out
+}
+
+func counted(p *pairs, key string, n, within int) {
+	if within > n {
+		p.add(key, "%d in %d", n, within)
+	} else {
+		p.add(key+"_after", "%d", n)
+	}
 }
 
 // httpOf leaves the authorities out, which are a file of their own: simulated machines have no certificates.

@@ -45,6 +45,7 @@ func policies(t *testing.T) []sim.Options {
 	}, full.Spec.Repair.Steps, []fleet.Step{
 		{Kind: fleet.StepPage, VerifyWithin: time.Minute, For: []fleet.CheckName{"page"}}, {Kind: fleet.StepPage}, {Kind: fleet.StepQuarantine},
 	})
+	full.Spec.Checks[1].DownAfter, full.Spec.Checks[1].DownIn, full.Spec.Checks[1].UpAfter, full.Spec.Checks[1].UpIn = 3, 5, 2, 3
 	full.Spec.Checks[1].HTTP = fleet.HTTPCheck{
 		Scheme: "https", Path: "/a?b=\"c\"", Host: "www.example.org", Method: "OPTIONS", Headers: []fleet.Header{{Name: "X-A", Value: "b: c"}},
 		Status: []fleet.StatusRange{{First: 200, Last: 200}, {First: 300, Last: 399}}, Body: `"ok": *\d`, Redirects: 2,

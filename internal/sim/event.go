@@ -45,6 +45,8 @@ const (
 	LosesNet    Verb = "loses its network"
 	StopsApp    Verb = "stops serving"
 	Fails503    Verb = "answers 503"
+	WrongPages  Verb = "shows a wrong page"
+	FailsCheck  Verb = "fails check" // one of several
 	IsSlow      Verb = "is too slow"
 	LosesProbes Verb = "loses probes"
 	LosesDisk   Verb = "loses its disk"
@@ -154,6 +156,8 @@ func verbs() map[Verb]act {
 		LosesNet:     ails(world.Ailment{Symptom: world.Unplugged}),
 		StopsApp:     ails(world.Ailment{Symptom: world.AppDead}),
 		Fails503:     ails(world.Ailment{Symptom: world.AppError}),
+		WrongPages:   ails(world.Ailment{Symptom: world.BadPage}),
+		FailsCheck:   failsCheck,
 		IsSlow:       ails(world.Ailment{Symptom: world.Slow}),
 		LosesDisk:    onMachine(diskLost),
 		LosesProbes:  losesProbes,
@@ -265,6 +269,10 @@ func losesProbes(s *stage, e Event) (func(), error) {
 	return onMachine(func(s *stage, vm *world.VM) func() {
 		return s.w.Sicken(vm, world.Ailment{Symptom: world.Lossy, Loss: p})
 	})(s, e)
+}
+
+func failsCheck(s *stage, e Event) (func(), error) {
+	return ails(world.Ailment{Symptom: world.CheckFails, Check: e.Arg})(s, e)
 }
 
 func moves(s *stage, e Event) (func(), error) {

@@ -19,7 +19,7 @@ type shape struct {
 
 func shapes() map[Verb]shape {
 	out := map[Verb]shape{
-		LosesProbes: {"machine", "share", true}, Moves: {"machine", "host", true},
+		LosesProbes: {"machine", "share", true}, Moves: {"machine", "host", true}, FailsCheck: {"machine", "check", true},
 		IsRestored: {"machine", "host", true}, LeavesBuild: {"machine", "host", true},
 		IsOutOfSight: {"domain", "server", true}, IsSilentTo: {"provider", "server", true},
 		FailsCalls: {"provider", "share", false}, LosesAnswers: {"provider", "share", false}, ActsTwice: {"provider", "share", false},
@@ -33,7 +33,7 @@ func shapes() map[Verb]shape {
 		out[v] = shape{"operator", "wanted", true}
 	}
 	for _, v := range []Verb{
-		Crashes, ShutsDown, IsStopped, IsStarted, IsPaused, Suspends, DiskFull, Panics, Vanishes, Hangs, LosesNet, StopsApp, Fails503, IsSlow, LosesDisk, Readdressed,
+		Crashes, ShutsDown, IsStopped, IsStarted, IsPaused, Suspends, DiskFull, Panics, Vanishes, Hangs, LosesNet, StopsApp, Fails503, WrongPages, IsSlow, LosesDisk, Readdressed,
 	} {
 		out[v] = shape{subject: "machine"}
 	}
@@ -51,7 +51,7 @@ func examples() map[string]string {
 	return map[string]string{
 		"machine": "web-2", "domain": "host h2", "provider": "provider", "template": "template", "store": "store", "server": "hale-1",
 		"operator": "operator", "wanted": "web-2",
-		"share": "50%", "host": "h1", "duration": "2m", "count": "3",
+		"share": "50%", "host": "h1", "duration": "2m", "count": "3", "check": "page",
 	}
 }
 

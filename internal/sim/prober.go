@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/picture"
+	"hale/internal/probe"
 	"hale/internal/sim/world"
 )
 
@@ -37,10 +38,7 @@ type row struct {
 	answer world.Answer
 	loss   float64
 
-	standing    fleet.Standing
-	result      fleet.ResultReason
-	oks, fails  int
-	wasUp       bool
+	tally       probe.Tally
 	lastAddress netip.Addr
 }
 
@@ -51,7 +49,7 @@ func newProber(w *world.World, vantage string, spec fleet.Spec, machines int, he
 		p.rows[i] = make([]*row, len(p.checks))
 		for k := range p.checks {
 			c := &p.checks[k]
-			p.rows[i][k] = &row{check: c, index: i, phase: stagger(i, c.Name, c.Every), standing: fleet.StandingUnknown}
+			p.rows[i][k] = &row{check: c, index: i, phase: stagger(i, c.Name, c.Every), tally: probe.NewTally()}
 		}
 	}
 	return p
@@ -71,13 +69,13 @@ func (p *prober) aim(index int, a picture.Aim) {
 		if r.lastAddress != a.Address {
 			p.unlist(r.lastAddress, index)
 		}
-		*r = row{check: r.check, index: index, phase: r.phase, stamp: r.stamp, epoch: a.Epoch, standing: fleet.StandingUnknown,
+		*r = row{check: r.check, index: index, phase: r.phase, stamp: r.stamp, epoch: a.Epoch, tally: probe.NewTally(),
 			next: p.w.Now(), lastAddress: a.Address}
 		if a.Epoch == 0 {
 			continue
 		}
 		if !a.Address.IsValid() {
-			r.result = fleet.ResultNoAddress
+			r.tally.Reason = fleet.ResultNoAddress
 			p.tell(r, 0)
 		}
 	}
@@ -115,20 +113,13 @@ func (p *prober) changed(a netip.Addr) {
 }
 
 func (p *prober) differs(r *row) bool {
-	answer, loss := p.hear(*r.check, r.lastAddress)
+	answer, loss := p.hear(r.check, r.lastAddress)
 	return answer != r.answer || loss != r.loss
 }
 
-func (p *prober) hear(c fleet.Check, a netip.Addr) (world.Answer, float64) {
+func (p *prober) hear(c *fleet.Check, a netip.Addr) (world.Answer, float64) {
 	h := p.w.Hear(p.vantage, a)
-	switch c.Kind {
-	case fleet.CheckPing:
-		return h.Ping, h.Loss
-	case fleet.CheckTCP:
-		return h.TCP, h.Loss
-	case fleet.CheckHTTP, fleet.CheckExec:
-	}
-	return h.HTTP, h.Loss
+	return answer(c, h), h.Loss
 }
 
 // halt stops all probing, as when the whole process stands still; resume goes on with the next regular probes.
@@ -186,11 +177,23 @@ func (p *prober) count(r *row) {
 }
 
 func (p *prober) add(r *row, n int) {
-	if r.answer == world.Well {
-		r.oks, r.fails = r.oks+n, 0
-	} else {
-		r.fails, r.oks = r.fails+n, 0
+	r.tally = r.tally.Add(p.result(r.check, r.answer, r.next), r.check) // after a silence the first one may count afresh
+	if n > 1 {
+		r.tally = r.tally.Repeat(n-1, p.result(r.check, r.answer, p.begins(r, n)), r.check)
 	}
+}
+
+// result is what a probe says that begins then and hears the answer.
+func (p *prober) result(c *fleet.Check, a world.Answer, began time.Duration) probe.Result {
+	return probe.Result{Reason: resultOf(c, a), At: began + delay(c, a)}
+}
+
+// begins returns when the n-th probe from now on begins.
+func (p *prober) begins(r *row, n int) time.Duration {
+	if n == 1 {
+		return r.next
+	}
+	return p.slot(r, r.next+r.check.Every) + time.Duration(n-2)*r.check.Every
 }
 
 // listen takes the present answer and plans the probe that will change the standing, if one will.
@@ -199,15 +202,12 @@ func (p *prober) listen(r *row) {
 		return
 	}
 	r.stamp++
-	r.answer, r.loss = p.hear(*r.check, r.lastAddress)
+	r.answer, r.loss = p.hear(r.check, r.lastAddress)
 	n := p.untilChange(r)
 	if n == 0 {
 		return
 	}
-	at := r.next
-	if n > 1 {
-		at = p.slot(r, r.next+r.check.Every) + time.Duration(n-2)*r.check.Every
-	}
+	at := p.begins(r, n)
 	stamp := r.stamp
 	p.w.At(at, func() {
 		if r.stamp == stamp && !p.halted {
@@ -222,22 +222,37 @@ func (p *prober) untilChange(r *row) int {
 	if r.loss > 0 {
 		return 1
 	}
-	if r.answer == world.Well {
-		switch {
-		case r.standing == fleet.StandingUp:
-			return 0
-		case r.standing == fleet.StandingFailing && r.wasUp:
-			return 1
+	reason := resultOf(r.check, r.answer)
+	if r.tally.Reason == reason {
+		if r.tally.Add(p.result(r.check, r.answer, r.next), r.check).Differs(r.tally) {
+			return 1 // after a silence
 		}
-		return max(1, r.check.UpAfter-r.oks)
+		switch m := probe.MeaningOf(reason); {
+		case r.tally.Standing == fleet.StandingUp, r.tally.Standing == fleet.StandingDown && m == probe.MeansFailure,
+			r.tally.Standing == fleet.StandingUnknown && m == probe.MeansNothing:
+			return 0
+		}
 	}
-	switch {
-	case r.standing != fleet.StandingDown && r.standing != fleet.StandingFailing, r.result != resultOf(r.answer):
-		return 1
-	case r.standing == fleet.StandingDown:
-		return 0
+	if probe.MeaningOf(reason) == probe.MeansNothing && r.tally.Standing != fleet.StandingUnknown {
+		return p.untilFaded(r)
 	}
-	return max(1, r.check.DownAfter-r.fails)
+	c := r.check
+	t := r.tally
+	for n := 1; n <= max(c.DownAfter, c.DownIn, c.UpAfter, c.UpIn)+1; n++ {
+		if t = t.Add(p.result(c, r.answer, p.begins(r, n)), c); t.Differs(r.tally) {
+			return n
+		}
+	}
+	return 0
+}
+
+// untilFaded returns how many probes that say nothing it takes until the standing is forgotten.
+func (p *prober) untilFaded(r *row) int {
+	n := 1
+	for !r.tally.Add(p.result(r.check, r.answer, p.begins(r, n)), r.check).Differs(r.tally) {
+		n++
+	}
+	return n
 }
 
 // probe plays the last of n probes, begun now, of which only this one changes the standing.
@@ -246,26 +261,14 @@ func (p *prober) probe(r *row, n int, at time.Duration) {
 	if r.loss > 0 && p.w.Chance(r.loss) {
 		answer = world.Silence
 	}
-	before, why := r.standing, r.result
-	r.next = p.slot(r, at+r.check.Every)
-	if answer == world.Well {
-		r.oks, r.fails = r.oks+n, 0
-		if r.standing == fleet.StandingUp || r.standing == fleet.StandingFailing && r.wasUp || r.oks >= r.check.UpAfter {
-			r.standing, r.result = fleet.StandingUp, fleet.ResultOK
-		}
-	} else {
-		r.fails, r.oks, r.result = r.fails+n, 0, resultOf(answer)
-		switch {
-		case r.standing == fleet.StandingDown:
-		case r.fails >= r.check.DownAfter:
-			r.standing = fleet.StandingDown
-		case r.standing != fleet.StandingFailing:
-			r.wasUp = r.standing == fleet.StandingUp
-			r.standing = fleet.StandingFailing
-		}
+	before := r.tally
+	if n > 1 {
+		p.add(r, n-1)
 	}
-	if r.standing != before || r.result != why {
-		p.tell(r, p.delay(*r.check, answer))
+	r.tally = r.tally.Add(p.result(r.check, answer, at), r.check)
+	r.next = p.slot(r, at+r.check.Every)
+	if r.tally.Differs(before) {
+		p.tell(r, delay(r.check, answer))
 	}
 	p.listen(r)
 }
@@ -278,53 +281,6 @@ func (p *prober) all(do func(index int, r row)) {
 	})
 }
 
-// lookEvery is the time between two questions of a look.
-const lookEvery = 250 * time.Millisecond
-
-// look asks one check again and again until its timeout is over, and at least as often as makes it down; a success ends
-// it. A program is run once.
-func (p *prober) look(c fleet.Check, a netip.Addr, then func(fleet.CheckState)) {
-	state := fleet.CheckState{Check: c.Name, Standing: fleet.StandingUnknown, Result: fleet.ResultNoAddress}
-	if !a.IsValid() {
-		then(state)
-		return
-	}
-	state.Standing = fleet.StandingDown
-	began := p.w.Now()
-	var ask func()
-	ask = func() {
-		answer, loss := p.hear(c, a)
-		if p.w.Chance(loss) {
-			answer = world.Silence
-		}
-		passed, enough := p.w.Now()-began, min(c.Timeout, time.Duration(c.DownAfter-1)*lookEvery)
-		if answer == world.Silence {
-			enough = c.Timeout
-		}
-		state.Result = resultOf(answer)
-		switch {
-		case answer == world.Well:
-			state.Standing = fleet.StandingUp
-			p.w.After(time.Millisecond, func() { then(state) })
-		case c.Kind == fleet.CheckExec:
-			p.w.After(p.delay(c, answer), func() { then(state) })
-		case passed >= enough:
-			then(state)
-		default:
-			p.w.After(min(lookEvery, enough-passed), ask)
-		}
-	}
-	ask()
-}
-
-// delay is how long a probe takes to know.
-func (p *prober) delay(c fleet.Check, a world.Answer) time.Duration {
-	if a == world.Silence {
-		return c.Timeout
-	}
-	return time.Millisecond
-}
-
 // tell reports the row as it stands, once the probe behind it is over.
 func (p *prober) tell(r *row, after time.Duration) {
 	*p.edges++
@@ -334,17 +290,4 @@ func (p *prober) tell(r *row, after time.Duration) {
 			p.heard(said.index, said)
 		}
 	})
-}
-
-func resultOf(a world.Answer) fleet.ResultReason {
-	switch a {
-	case world.Well:
-		return fleet.ResultOK
-	case world.Refused:
-		return fleet.ResultRefused
-	case world.Status5:
-		return fleet.ResultStatus
-	case world.Silence:
-	}
-	return fleet.ResultTimeout
 }

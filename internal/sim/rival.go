@@ -83,7 +83,7 @@ func (r *rival) aim(i int) {
 }
 
 func (r *rival) hear(i int, row row) {
-	switch row.standing {
+	switch row.tally.Standing {
 	case fleet.StandingDown:
 		r.failed(i, row)
 	case fleet.StandingUp:

@@ -283,7 +283,7 @@ func (c *server) hear(index int, r row) {
 		return
 	}
 	c.pic.Hear(picture.Edge{
-		Machine: c.pic.View(index).Machine.Name, Check: r.check.Name, Epoch: r.epoch, Standing: r.standing, Result: r.result,
+		Machine: c.pic.View(index).Machine.Name, Check: r.check.Name, Epoch: r.epoch, Standing: r.tally.Standing, Result: r.tally.Reason,
 		Since: c.now().Mono,
 	})
 	c.heat()

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"hale/internal/fleet"
+	"hale/internal/probe"
 	"hale/internal/sim/world"
 )
 
@@ -18,25 +19,13 @@ func (s *stage) sees(vm *world.VM) bool {
 		if term == fleet.ProviderTerm {
 			return stands
 		}
-		for _, c := range s.spec.Checks {
-			if c.Name == term {
-				return answer(c.Kind, heard) != world.Well
+		for k := range s.spec.Checks {
+			if c := &s.spec.Checks[k]; c.Name == term {
+				return probe.MeaningOf(resultOf(c, answer(c, heard))) == probe.MeansFailure
 			}
 		}
 		return false
 	})
-}
-
-// answer is what a check of the kind makes of what is heard.
-func answer(kind fleet.CheckKind, h world.Hears) world.Answer {
-	switch kind {
-	case fleet.CheckPing:
-		return h.Ping
-	case fleet.CheckTCP:
-		return h.TCP
-	case fleet.CheckHTTP, fleet.CheckExec:
-	}
-	return h.HTTP
 }
 
 func names(c fleet.Condition, term fleet.CheckName) bool {

@@ -133,6 +133,9 @@ func (e Event) fits(o Options) error {
 		if n, ok := m.Ordinal(); !ok || m.Fleet() != o.Spec.Name || n > o.Spec.Size {
 			return fmt.Errorf("%s: fleet %s has machines %s to %s", e, o.Spec.Name, o.Spec.Name.Machine(1), o.Spec.Name.Machine(o.Spec.Size))
 		}
+		if e.Verb == FailsCheck && !slices.ContainsFunc(o.Spec.Checks, func(c fleet.Check) bool { return string(c.Name) == e.Arg }) {
+			return fmt.Errorf("%s: fleet %s has no check %s", e, o.Spec.Name, e.Arg)
+		}
 	case "server":
 		if n, ok := fleet.MachineName(e.Subject).Ordinal(); !ok || n > max(o.Servers, 1) {
 			return fmt.Errorf("%s: the servers are hale-1 to hale-%d", e, max(o.Servers, 1))

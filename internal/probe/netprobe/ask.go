@@ -75,7 +75,7 @@ func (k asker) askBounded(parent context.Context, t probe.Target) answer {
 		cancel()
 		a = answer{reason: fleet.ResultLate, detail: "the probe does not end", at: time.Now()}
 	}
-	if meaningOf(a.reason) == meansFailure && parent.Err() != nil {
+	if probe.MeaningOf(a.reason) == probe.MeansFailure && parent.Err() != nil {
 		a.reason, a.detail = fleet.ResultLate, "cut short"
 	}
 	return a

@@ -33,7 +33,7 @@ type target struct {
 	probe.Target
 	run     uint64 // counts restarts; what belongs to an earlier run is ignored
 	gone    bool
-	tally   tally
+	tally   probe.Tally
 	edge    probe.Edge  // the last one, delivered or not; the state for a snapshot
 	pending *probe.Edge // not delivered yet
 	due     time.Time   // of the next probe
@@ -42,6 +42,14 @@ type target struct {
 	slot    time.Time   // the due time of the probe that waits or flies
 	waiting bool        // for a worker
 	flying  *attempt
+}
+
+// result is what one probe had to say.
+type result struct {
+	reason fleet.ResultReason
+	detail string
+	at     time.Time // when it was known
+	due    time.Time // when its probe was due
 }
 
 // attempt is one probe in flight.
@@ -118,17 +126,17 @@ func (b *book) restart(want probe.Target, first, now time.Time) {
 		t.edge.Epoch, t.edge.Seq = want.Epoch, 0
 	}
 	t.Target, t.fresh, t.due = want, true, first
-	t.tally = newTally()
+	t.tally = probe.NewTally()
 	switch {
 	case want.Address.IsValid() && t.index < 0:
 		heap.Push(&b.due, t)
 	case want.Address.IsValid():
 		heap.Fix(&b.due, t.index)
 	default:
-		t.tally.reason = fleet.ResultNoAddress
+		t.tally.Reason = fleet.ResultNoAddress
 		b.unschedule(t)
 	}
-	told := t.edge.Standing == t.tally.standing && t.edge.Result == t.tally.reason
+	told := t.edge.Standing == t.tally.Standing && t.edge.Result == t.tally.Reason
 	if newEpoch && (t.edge.Result != fleet.ResultNone || t.pending != nil) {
 		told = false // the new epoch has not heard it
 	}
@@ -275,8 +283,8 @@ func (b *book) finish(a *attempt) {
 
 func (b *book) judge(t *target, r result) {
 	before := t.tally
-	t.tally = before.add(r, t.Spec)
-	if t.tally.differs(before) {
+	t.tally = before.Add(probe.Result{Reason: r.reason, Detail: r.detail, At: r.at.Sub(b.origin)}, t.Spec)
+	if t.tally.Differs(before) {
 		b.tell(t, r)
 	}
 }
@@ -285,8 +293,8 @@ func (b *book) judge(t *target, r result) {
 func (b *book) tell(t *target, r result) {
 	t.edge = probe.Edge{
 		ID: t.ID, Epoch: t.Epoch, Seq: t.edge.Seq + 1,
-		Standing: t.tally.standing, Was: t.edge.Standing,
-		Result: t.tally.reason, Detail: t.tally.detail,
+		Standing: t.tally.Standing, Was: t.edge.Standing,
+		Result: t.tally.Reason, Detail: t.tally.Detail,
 		At: r.at, Due: r.due,
 	}
 	b.out.edge(t, t.edge)

@@ -9,17 +9,7 @@
 // a timeout while the process was stalled, an answer read too late, a lack of descriptors or routes are all unknown.
 // After a stall nothing is made up for: what was missed is late, and the next probe comes at its regular time.
 //
-// How results become standings:
-//
-//   - unknown: DownAfter failures in a row make it down, UpAfter successes in a row make it up, and the first failure
-//     makes it failing, so that the picture of suspects is complete;
-//   - up: the first failure makes it failing;
-//   - failing: DownAfter failures in a row make it down; a success makes it up again, or where it came from unknown,
-//     UpAfter successes in a row;
-//   - down: until UpAfter successes in a row make it up.
-//
-// A result that says nothing (local, late) neither breaks nor feeds a row. When no result said anything for
-// (DownAfter+1) x Every + Timeout, the standing is unknown and both rows begin anew.
+// How results become standings is said at probe.Tally.
 //
 // It does not judge machines, does not persist, and serves one shard. A later engine may serve 100,000 targets cheaper.
 package netprobe

@@ -201,12 +201,12 @@ func (e *Engine) Look(ctx context.Context, target probe.Target) fleet.CheckState
 // looked turns a look's answer into a state: what failed all the time is down.
 func looked(t probe.Target, a answer) fleet.CheckState {
 	state := fleet.CheckState{Check: t.Check, Standing: fleet.StandingUnknown, Result: a.reason, Detail: a.detail}
-	switch meaningOf(a.reason) {
-	case meansSuccess:
+	switch probe.MeaningOf(a.reason) {
+	case probe.MeansSuccess:
 		state.Standing = fleet.StandingUp
-	case meansFailure:
+	case probe.MeansFailure:
 		state.Standing = fleet.StandingDown
-	case meansNothing:
+	case probe.MeansNothing:
 	}
 	return state
 }

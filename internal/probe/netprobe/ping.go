@@ -143,7 +143,7 @@ func (s *pingSocket) ping(ctx context.Context, peer netip.Addr) error {
 		err = s.send(packet, peer)
 	}
 	var errno syscall.Errno
-	if errors.As(err, &errno) && meaningOf(reasonOfErrno(errno)) == meansFailure {
+	if errors.As(err, &errno) && probe.MeaningOf(reasonOfErrno(errno)) == probe.MeansFailure {
 		return err
 	}
 	if err != nil {

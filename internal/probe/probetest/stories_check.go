@@ -33,6 +33,20 @@ func threeInARow(s *stage) {
 	}
 }
 
+func threeWithinFive(s *stage) {
+	a, b := pinged(1), pinged(2)
+	a.Spec.DownIn = 5
+	b.Spec.DownAfter = 2
+	for _, t := range []probe.Target{a, b} {
+		s.net.Script(t.Address, answers("ofofofo")...)
+		s.engine.Set(t)
+	}
+	s.listen()
+	s.pass(2 * time.Minute)
+	s.told(a.ID, "up ok", "failing refused", "up ok", "failing refused", "up ok", "down refused", "up ok")
+	s.told(b.ID, "up ok", "failing refused", "up ok", "failing refused", "up ok", "failing refused", "up ok")
+}
+
 func brokenRow(s *stage) {
 	a := pinged(1)
 	s.net.Script(a.Address, answers("offoffo")...)
@@ -335,25 +349,37 @@ func movedAddress(s *stage) {
 func look(s *stage) {
 	for i, tc := range []struct {
 		script   string
+		in       int // of a window
 		standing fleet.Standing
 		result   fleet.ResultReason
 	}{
-		{"f", fleet.StandingDown, fleet.ResultRefused},
-		{"o", fleet.StandingUp, fleet.ResultOK},
-		{"l", fleet.StandingUnknown, fleet.ResultLocal},
-		{"s", fleet.StandingDown, fleet.ResultTimeout},
-		{"ffo", fleet.StandingUp, fleet.ResultOK}, // it came back while it was looked at
-		{"so", fleet.StandingUp, fleet.ResultOK},  // one packet was lost
-		{"fl", fleet.StandingUnknown, fleet.ResultLocal},
+		{"f", 0, fleet.StandingDown, fleet.ResultRefused},
+		{"o", 0, fleet.StandingUp, fleet.ResultOK},
+		{"l", 0, fleet.StandingUnknown, fleet.ResultLocal},
+		{"s", 0, fleet.StandingDown, fleet.ResultTimeout},
+		{"ffo", 0, fleet.StandingUp, fleet.ResultOK}, // it came back while it was looked at
+		{"so", 0, fleet.StandingUp, fleet.ResultOK},  // one packet was lost
+		{"fl", 0, fleet.StandingUnknown, fleet.ResultLocal},
+		{script: "fofof", in: 5, standing: fleet.StandingDown, result: fleet.ResultRefused},
+		{script: "ofoff", in: 5, standing: fleet.StandingDown, result: fleet.ResultRefused},
+		{script: "foofo", in: 5, standing: fleet.StandingUp, result: fleet.ResultOK},
+		{script: "so", in: 5, standing: fleet.StandingUp, result: fleet.ResultOK},
+		{script: "s", in: 5, standing: fleet.StandingDown, result: fleet.ResultTimeout},
+		{script: "fol", in: 5, standing: fleet.StandingUnknown, result: fleet.ResultLocal},
 	} {
 		a := pinged(i + 1)
+		a.Spec.DownIn = tc.in
+		longest := a.Spec.Timeout
+		if tc.in > 0 {
+			longest *= 2
+		}
 		s.net.Script(a.Address, answers(tc.script)...)
 		begun := time.Now()
 		got := s.engine.Look(s.t.Context(), a)
 		if got.Check != a.Check || got.Standing != tc.standing || got.Result != tc.result {
 			s.t.Errorf("%s: look says %+v, want %s, %s", tc.script, got, tc.standing, tc.result)
 		}
-		if took := time.Since(begun); took > a.Spec.Timeout {
+		if took := time.Since(begun); took > longest {
 			s.t.Errorf("%s: look took %v", tc.script, took)
 		}
 		if n := len(s.net.Starts(a.Address)); got.Standing == fleet.StandingDown && n < a.Spec.DownAfter {

@@ -11,6 +11,7 @@ func Run(t *testing.T, mk Make) {
 	stories := map[string]func(s *stage){
 		"S01 three failures in a row are down, once":           threeInARow,
 		"S02 a success breaks the row":                         brokenRow,
+		"S07 three within five, and two in a row":              threeWithinFive,
 		"S03 what an http check takes for success":             httpAnswers,
 		"S44 what an http check may demand":                    httpDemands,
 		"S04 one closed port of ten":                           oneOfTen,

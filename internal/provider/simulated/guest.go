@@ -51,7 +51,17 @@ func (s state) reachable(now time.Time) bool {
 
 // healthy is the truth that a perfect observer would tell.
 func (s state) healthy(now time.Time) bool {
+	return s.works(now) && !s.has(WrongPage) && !s.has(CheckFails)
+}
+
+// works reports whether it answers requests as it should, as far as that is not the affair of a single check.
+func (s state) works(now time.Time) bool {
 	return s.reachable(now) && !s.has(NoHTTP) && !s.has(HTTPStatus) && !s.has(HTTPHangs)
+}
+
+// fails reports whether it fails the check, although others may succeed.
+func (s state) fails(check fleet.CheckName) bool {
+	return slices.ContainsFunc(s.ills, func(i Illness) bool { return i.Symptom == CheckFails && i.Check == check })
 }
 
 // served returns for how long the guest has been healthy without a break, as far back as the world remembers; 0: it is not.

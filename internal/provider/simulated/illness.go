@@ -19,6 +19,8 @@ const (
 	NoHTTP      Symptom = "no-http"      // connections are refused; pings are answered
 	HTTPStatus  Symptom = "http-status"  // it answers with Illness.Status
 	HTTPHangs   Symptom = "http-hangs"   // it accepts connections and never answers
+	WrongPage   Symptom = "wrong-page"   // its pages say something else
+	CheckFails  Symptom = "check-fails"  // it fails the check named Illness.Check, of Options.Checks: its port refuses, its program ends with 2
 	LosesProbes Symptom = "loses-probes" // Illness.Share of the probes is lost; it serves its users all the same
 )
 
@@ -34,10 +36,11 @@ const (
 // Illness is what is wrong with a guest.
 type Illness struct {
 	Symptom Symptom
-	Cure    Cure          // default: ByReboot; for BootsSlowly ByRecreate
-	Status  int           // HTTPStatus
-	Delay   time.Duration // BootsSlowly
-	Share   float64       // LosesProbes: how likely each is lost, 0 to 1
+	Cure    Cure            // default: ByReboot; for BootsSlowly ByRecreate
+	Status  int             // HTTPStatus
+	Delay   time.Duration   // BootsSlowly
+	Share   float64         // LosesProbes: how likely each is lost, 0 to 1
+	Check   fleet.CheckName // CheckFails
 
 	from *injection
 }

@@ -64,7 +64,7 @@ func (v vantage) answers(address netip.Addr) bool {
 		return true
 	}
 	g, ok := v.leases[address]
-	return ok && g.reachable(time.Now()) && !v.missed(v.client, g)
+	return ok && g.reachable(time.Now()) && !v.missed(v.client, g) && !v.ignores(g)
 }
 
 // Dial implements probe.Transport, as World.Dial.
@@ -113,11 +113,11 @@ func (v vantage) connect(to netip.AddrPort) (net.Conn, handshake) {
 	switch {
 	case !ok || !g.reachable(time.Now()) || v.missed(v.client, g):
 		return nil, unanswered
-	case g.has(NoHTTP) || !slices.Contains(v.options.Ports, to.Port()):
+	case g.has(NoHTTP) || !v.options.serves(to.Port()) || v.refuses(g, to.Port()):
 		return nil, refused
 	}
 	near, far := net.Pipe()
-	c := &conn{Conn: far, guest: g}
+	c := &conn{Conn: far, guest: g, port: to.Port()}
 	g.conns[c] = struct{}{}
 	// The connection owns it: the caller's Close, or the guest's end (silence, hangUp), ends it.
 	go v.serve(c)
@@ -137,6 +137,7 @@ func (c wire) RemoteAddr() net.Addr { return c.remote }
 type conn struct {
 	net.Conn
 	guest *guest
+	port  uint16
 }
 
 // abandon ends the goroutine behind the connection and leaves the caller's end open: it hears nothing any more.
@@ -156,36 +157,39 @@ func (w *World) serve(c *conn) {
 		if _, err := io.Copy(io.Discard, request.Body); err != nil {
 			return
 		}
-		status := w.status(c.guest)
+		status, body := w.answer(c, request.URL.Path)
 		if status == 0 {
 			_, _ = io.Copy(io.Discard, r) // until the caller gives up
 			return
 		}
-		if err := page(c, request, status); err != nil || request.Close {
+		if err := show(c, request, status, body); err != nil || request.Close {
 			return
 		}
 	}
 }
 
-// status returns what the guest answers with; 0: nothing.
-func (w *World) status(g *guest) int {
+// answer returns what the guest answers with; status 0: nothing.
+func (w *World) answer(c *conn, path string) (status int, body string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	g := c.guest
 	for _, ill := range g.ills {
 		switch ill.Symptom {
 		case HTTPHangs:
-			return 0
+			return 0, ""
 		case HTTPStatus:
-			return ill.Status
-		case NeverBoots, BootsSlowly, NoAddress, NoNetwork, Hung, NoHTTP, LosesProbes: // whoever gets through gets the page
+			return ill.Status, fmt.Sprintf("%s %s %d\n", g.name, g.id, ill.Status)
+		case WrongPage:
+			status, _ = w.page(g, c.port, path)
+			return status, "another page\n"
+		case CheckFails, NeverBoots, BootsSlowly, NoAddress, NoNetwork, Hung, NoHTTP, LosesProbes: // whoever gets through gets the page
 		}
 	}
-	return http.StatusOK
+	return w.page(g, c.port, path)
 }
 
-// page writes the guest's only page: its name, id and the status.
-func page(c *conn, request *http.Request, status int) error {
-	body := fmt.Sprintf("%s %s %d\n", c.guest.name, c.guest.id, status)
+// show writes a page.
+func show(c *conn, request *http.Request, status int, body string) error {
 	response := http.Response{
 		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Request: request, Close: request.Close,
 		Header:        http.Header{"Content-Type": {"text/plain; charset=utf-8"}},
@@ -204,7 +208,8 @@ func (w *World) release(c *conn) {
 	}
 }
 
-// Run implements probe.Transport. Without Options.Run it judges instead of running: exit code 0 when the machines
+// Run implements probe.Transport. Without Options.Run it judges instead of running: exit code 2 when a machine fails the check whose
+// program it is, 0 when the machines
 // named in its arguments, by address or id, are all healthy by truth, and 1 when one is not. It is a LocalError when they
 // name none.
 func (w *World) Run(ctx context.Context, p probe.Program) (int, string, error) {
@@ -223,7 +228,10 @@ func (w *World) Run(ctx context.Context, p probe.Program) (int, string, error) {
 			continue
 		}
 		named++
-		if !g.healthy(now) {
+		if w.dislikes(g, p) {
+			return 2, g.name + " fails this check\n", nil
+		}
+		if !g.works(now) {
 			return 1, g.name + " is not healthy\n", nil
 		}
 	}

@@ -39,8 +39,10 @@ type Options struct {
 	Boot time.Duration
 	// AddressAfter is the time from power on until the provider knows the address. Default: half of Boot.
 	AddressAfter time.Duration
-	// Ports are those on which machines serve HTTP; all others refuse connections. Default: 80.
+	// Ports are those on which machines serve HTTP, beside those of Checks; all others refuse connections. Default, without Checks: 80.
 	Ports []uint16
+	// Checks are what machines are asked. They answer as each check wants it, as long as they are well.
+	Checks []fleet.Check
 	// Latency is the time that each provider call takes. Default: none.
 	Latency time.Duration
 	// Subnet is where the world's DHCP takes addresses from. Default 10.0.0.0/8.
@@ -87,7 +89,7 @@ func NewWorld(o Options) *World {
 	if o.AddressAfter == 0 {
 		o.AddressAfter = o.Boot / 2
 	}
-	if len(o.Ports) == 0 {
+	if len(o.Ports) == 0 && len(o.Checks) == 0 {
 		o.Ports = []uint16{80}
 	}
 	if !o.Subnet.IsValid() {
@@ -104,12 +106,17 @@ func NewWorld(o Options) *World {
 	}
 }
 
-// Serve makes machines serve HTTP on further ports, and further addresses beside them answer pings: those who watch may come to
-// ask for more.
-func (w *World) Serve(ports []uint16, canaries []netip.Addr) {
+// Serve makes machines answer other checks, and further addresses beside them answer pings: those who watch may come to ask for
+// something else. They still listen where they did.
+func (w *World) Serve(checks []fleet.Check, canaries []netip.Addr) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.options.Ports = union(w.options.Ports, ports)
+	for _, c := range w.options.Checks {
+		if c.Port > 0 {
+			w.options.Ports = union(w.options.Ports, []uint16{uint16(c.Port)}) //nolint:gosec // the configuration's
+		}
+	}
+	w.options.Checks = checks
 	w.options.Canaries = union(w.options.Canaries, canaries)
 }
 

@@ -234,6 +234,12 @@ type Hears struct {
 	HTTP Answer
 	// Loss is the share of probes that hear nothing in spite of the answers above.
 	Loss float64
+	ills []*illness
+}
+
+// Fails reports whether the check with the name fails although the others do not.
+func (h Hears) Fails(check string) bool {
+	return slices.ContainsFunc(h.ills, func(i *illness) bool { return i.Symptom == CheckFails && i.Check == check })
 }
 
 // Answer is what one probe hears.
@@ -245,6 +251,9 @@ const (
 	Silence Answer = "timeout"
 	Refused Answer = "refused"
 	Status5 Answer = "status"
+	// WrongPage is a page as usual, apart from what it says; Critical is what a program says of a machine that it does not like.
+	WrongPage Answer = "wrong-page"
+	Critical  Answer = "critical"
 )
 
 // Hear tells what probes hear. It changes only when Watcher.Address says so.
@@ -254,12 +263,14 @@ func (w *World) Hear(vantage string, a netip.Addr) Hears {
 	if vm == nil || !vm.pings() || w.cutFrom(vantage, vm) || w.cutFrom("", vm) {
 		return silent
 	}
-	h := Hears{Ping: Well, TCP: Well, HTTP: Well, Loss: vm.loss()}
+	h := Hears{Ping: Well, TCP: Well, HTTP: Well, Loss: vm.loss(), ills: vm.ills}
 	switch {
 	case vm.ails(AppDead):
 		h.TCP, h.HTTP = Refused, Refused
 	case vm.ails(AppError):
 		h.HTTP = Status5
+	case vm.ails(BadPage):
+		h.HTTP = WrongPage
 	}
 	return h
 }

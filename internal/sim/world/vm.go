@@ -85,6 +85,8 @@ type Ailment struct {
 	Lasting bool
 	// Loss is the share of probes that are lost, for Lossy.
 	Loss float64
+	// Check is the one that fails, for CheckFails.
+	Check string
 }
 
 // Symptom is how an ailing machine looks from outside.
@@ -92,13 +94,15 @@ type Symptom string
 
 // The symptoms.
 const (
-	Hung      Symptom = "hung"       // answers nothing
-	Unplugged Symptom = "no-network" // lives, and nobody reaches it
-	AppDead   Symptom = "app-dead"   // answers pings, refuses connections
-	AppError  Symptom = "app-error"  // answers requests with status 503
-	Slow      Symptom = "slow"       // answers everything too late
-	NoBoot    Symptom = "no-boot"    // comes up no more once it is down or reset
-	Lossy     Symptom = "lossy"      // loses some of the probes and serves its users all the same
+	Hung       Symptom = "hung"        // answers nothing
+	Unplugged  Symptom = "no-network"  // lives, and nobody reaches it
+	AppDead    Symptom = "app-dead"    // answers pings, refuses connections
+	AppError   Symptom = "app-error"   // answers requests with status 503
+	Slow       Symptom = "slow"        // answers everything too late
+	NoBoot     Symptom = "no-boot"     // comes up no more once it is down or reset
+	BadPage    Symptom = "bad-page"    // answers requests with a page that says something else
+	CheckFails Symptom = "check-fails" // one of its checks fails, Ailment.Check
+	Lossy      Symptom = "lossy"       // loses some of the probes and serves its users all the same
 )
 
 // on reports whether the instance is powered on.
@@ -135,7 +139,9 @@ func (vm *VM) Halted() (since time.Duration, is bool) { return vm.halted, vm.Pow
 // listens reports whether the guest does what its power button says.
 func (vm *VM) listens() bool { return vm.booted && !vm.ails(Hung) && !vm.ails(NoBoot) }
 
-func (vm *VM) works() bool { return vm.pings() && !vm.ails(AppDead) && !vm.ails(AppError) }
+func (vm *VM) works() bool {
+	return vm.pings() && !vm.ails(AppDead) && !vm.ails(AppError) && !vm.ails(BadPage) && !vm.ails(CheckFails)
+}
 
 // Healthy reports whether the instance would pass its own checks now, asked by its peers.
 func (w *World) Healthy(vm *VM) bool {

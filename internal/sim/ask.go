@@ -1,0 +1,159 @@
+package sim
+
+import (
+	"net/netip"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/probe"
+	"hale/internal/sim/world"
+)
+
+// lookEvery is the time between two questions of a look.
+const lookEvery = 250 * time.Millisecond
+
+// look asks one check again and again until its timeout is over, and at least as often as makes it down; a success ends
+// it. A program is run once, and a check with a window has its own way.
+func (p *prober) look(c *fleet.Check, a netip.Addr, then func(fleet.CheckState)) {
+	state := fleet.CheckState{Check: c.Name, Standing: fleet.StandingUnknown, Result: fleet.ResultNoAddress}
+	if !a.IsValid() {
+		then(state)
+		return
+	}
+	if c.DownIn > c.DownAfter && c.Kind != fleet.CheckExec {
+		p.poll(c, a, then)
+		return
+	}
+	began := p.w.Now()
+	var ask func()
+	ask = func() {
+		answer := p.hearOnce(c, a)
+		passed, enough := p.w.Now()-began, min(c.Timeout, time.Duration(c.DownAfter-1)*lookEvery)
+		if answer == world.Silence {
+			enough = c.Timeout
+		}
+		state.Result = resultOf(c, answer)
+		state.Standing = looked(state.Result)
+		switch {
+		case state.Standing != fleet.StandingDown && answer != world.Silence:
+			p.w.After(time.Millisecond, func() { then(state) })
+		case c.Kind == fleet.CheckExec:
+			p.w.After(delay(c, answer), func() { then(state) })
+		case passed >= enough:
+			then(state)
+		default:
+			p.w.After(min(lookEvery, enough-passed), ask)
+		}
+	}
+	ask()
+}
+
+// poll asks as often as the check's window is long, and goes by as many failures as make the check down.
+func (p *prober) poll(c *fleet.Check, a netip.Addr, then func(fleet.CheckState)) {
+	asked, oks, fails, over := 0, 0, 0, false
+	var ask func()
+	ask = func() {
+		if over || asked == c.DownIn {
+			return
+		}
+		asked++
+		answer := p.hearOnce(c, a)
+		p.w.After(delay(c, answer), func() {
+			state := fleet.CheckState{Check: c.Name, Result: resultOf(c, answer)}
+			state.Standing = looked(state.Result)
+			switch state.Standing {
+			case fleet.StandingUp:
+				oks++
+			case fleet.StandingDown:
+				fails++
+			case fleet.StandingUnknown, fleet.StandingFailing:
+			}
+			if !over && (state.Standing == fleet.StandingUnknown || fails >= c.DownAfter || oks > c.DownIn-c.DownAfter) {
+				over = true
+				then(state)
+			}
+		})
+		p.w.After(max(min(lookEvery, c.Timeout/time.Duration(c.DownIn)), time.Millisecond), ask)
+	}
+	ask()
+}
+
+// looked is how a check stands of which a single result is known.
+func looked(r fleet.ResultReason) fleet.Standing {
+	switch probe.MeaningOf(r) {
+	case probe.MeansSuccess:
+		return fleet.StandingUp
+	case probe.MeansFailure:
+		return fleet.StandingDown
+	case probe.MeansNothing:
+	}
+	return fleet.StandingUnknown
+}
+
+// hearOnce is what one probe hears, which may be lost.
+func (p *prober) hearOnce(c *fleet.Check, a netip.Addr) world.Answer {
+	answer, loss := p.hear(c, a)
+	if p.w.Chance(loss) {
+		return world.Silence
+	}
+	return answer
+}
+
+// delay is how long a probe takes to know.
+func delay(c *fleet.Check, a world.Answer) time.Duration {
+	if a == world.Silence {
+		return c.Timeout
+	}
+	return time.Millisecond
+}
+
+// answer is what the check hears.
+func answer(c *fleet.Check, h world.Hears) world.Answer {
+	heard := h.HTTP
+	switch c.Kind {
+	case fleet.CheckPing:
+		heard = h.Ping
+	case fleet.CheckTCP:
+		heard = h.TCP
+	case fleet.CheckHTTP, fleet.CheckExec:
+	}
+	if heard != world.Well || !h.Fails(string(c.Name)) {
+		return heard
+	}
+	switch c.Kind {
+	case fleet.CheckPing:
+		return world.Silence
+	case fleet.CheckExec:
+		return world.Critical
+	case fleet.CheckTCP, fleet.CheckHTTP:
+	}
+	return world.Refused
+}
+
+// resultOf is what the check makes of the answer.
+func resultOf(c *fleet.Check, a world.Answer) fleet.ResultReason {
+	web := c.Kind == fleet.CheckHTTP
+	if web && c.HTTP.NoConnection == fleet.NoConnectionIgnore && (a == world.Refused || a == world.Silence) {
+		return fleet.ResultNotConnected
+	}
+	switch a {
+	case world.Well:
+		return fleet.ResultOK
+	case world.Refused:
+		return fleet.ResultRefused
+	case world.Critical:
+		return fleet.ResultExit
+	case world.Status5:
+		if web && c.HTTP.Accepts(503) {
+			return fleet.ResultOK
+		}
+		return fleet.ResultStatus
+	case world.WrongPage:
+		if !web || c.HTTP.Body == "" {
+			return fleet.ResultOK
+		}
+		return fleet.ResultBody
+	case world.Silence:
+	}
+	return fleet.ResultTimeout
+}
