@@ -47,7 +47,7 @@ type Hold struct {
 
 // OrderRequest is an order as a client gives it.
 type OrderRequest struct {
-	Kind string `json:"kind"` // hold, release, retry
+	Kind string `json:"kind"` // hold, release, retry, heal, brake-on, brake-off
 	// Subjects are what it is about: a fleet (web), a machine (web-2), a host (host:h1, host:lab/h1). None: every fleet.
 	Subjects []string `json:"subjects"`
 	Reason   string   `json:"reason,omitempty"`
@@ -97,6 +97,11 @@ type Brake struct {
 	Engaged bool      `json:"engaged"`
 	Since   time.Time `json:"since,omitzero"`
 	Limit   int       `json:"limit"` // it engages when more machines than this fail
+	// By is who put it on by hand; empty: nobody did.
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"` // in that person's words
+	// Excused is how many machines may fail since a person took it off.
+	Excused int `json:"excused,omitempty"`
 }
 
 // Vantage is how hale's own sight of the fleet stands.

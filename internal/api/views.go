@@ -42,7 +42,12 @@ func ViewReason(r fleet.Reason, detail string) Reason {
 
 // ViewBrake translates a fleet's brake.
 func ViewBrake(s engine.FleetStatus) Brake {
-	return Brake{Engaged: s.Brake.Engaged, Since: s.Brake.Since, Limit: guard.BrakeLimit(s.Spec.Limits.Brake, s.Spec.Size)}
+	b := Brake{Engaged: s.Brake.On(), Since: s.Brake.Since, Limit: guard.BrakeLimit(s.Spec.Limits.Brake, s.Spec.Size),
+		By: s.Brake.By, Reason: s.Brake.Words, Excused: s.Brake.Excused}
+	if b.Since.IsZero() {
+		b.Since = s.Brake.At
+	}
+	return b
 }
 
 func viewVantage(s engine.FleetStatus) Vantage {

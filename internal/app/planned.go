@@ -50,7 +50,7 @@ func planFleet(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair
 
 // withWork counts the repairs that were set aside.
 func withWork(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair) guard.Tally {
-	t := guard.Tally{Size: f.Spec.Size}
+	t := guard.Tally{Size: f.Spec.Size, Holds: f.Whole.Holds}
 	for _, v := range f.Machines {
 		m := v.Machine
 		if r, busy := underWay[m.Name]; busy {

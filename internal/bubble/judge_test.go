@@ -145,7 +145,7 @@ func (j *judge) record(h hearing) {
 		j.silent = j.silent && rec.Reason != fleet.ReasonUp
 	case fleet.RecordBrake:
 		j.braked = rec.Reason == fleet.ReasonEngaged
-		if j.braked {
+		if j.braked && rec.By == "" {
 			j.tally.brakes++
 		}
 	case fleet.RecordRepairStarted:

@@ -93,6 +93,9 @@ func verbs() map[sim.Verb]act {
 		sim.Holds:       orders,
 		sim.Releases:    orders,
 		sim.Retries:     orders,
+		sim.Heals:       orders,
+		sim.Brakes:      orders,
+		sim.Unbrakes:    orders,
 		sim.Dies:        onServer(dies),
 		sim.DiesWriting: onServer(diesWriting),
 		sim.FreezesCall: onServer(func(_ *room, s *server, e sim.Event) func() {

@@ -152,7 +152,8 @@ func (c *commander) root() *cobra.Command {
 		"the controller's socket (default $HALE_SOCKET, or hale.sock in the data folder)")
 	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.simulateCommand(), c.replayCommand(), c.testCommand(),
 		c.statusCommand(), c.whyCommand(), c.eventsCommand(), c.reloadCommand(), c.applyCommand(),
-		c.holdCommand(), c.releaseCommand(), c.holdsCommand(), c.retryCommand(), c.versionCommand())
+		c.holdCommand(), c.releaseCommand(), c.holdsCommand(), c.retryCommand(), c.healCommand(), c.brakeCommand(),
+		c.versionCommand())
 	return root
 }
 

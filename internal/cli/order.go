@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,7 +58,21 @@ func (c *commander) give(ctx context.Context, q api.OrderRequest, f orderFlags) 
 	} else {
 		c.printOrders(out)
 	}
+	if len(q.Subjects) == 0 {
+		out = relevant(out)
+	}
 	return verdictOn(out)
+}
+
+// relevant leaves out what an order to every fleet has nothing to do with: where one fleet's brake was on, it does not matter that those of
+// others were not.
+func relevant(out api.Orders) api.Orders {
+	isOff := func(o api.Ordered) bool { return o.Refused.Code == string(fleet.ReasonNotBraked) }
+	some := slices.DeleteFunc(slices.Clone(out.Orders), isOff)
+	if len(some) == 0 {
+		return out
+	}
+	return api.Orders{Orders: some}
 }
 
 // printOrders prints what followed from the orders that were taken up.
@@ -157,6 +172,43 @@ func (c *commander) retryCommand() *cobra.Command {
 		Args: cobra.MinimumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderRetry), Subjects: args}, f)
+		}),
+	}
+	f.add(cmd, c)
+	return cmd
+}
+
+func (c *commander) healCommand() *cobra.Command {
+	var f orderFlags
+	cmd := &cobra.Command{
+		Use: "heal MACHINE…", Short: "Repair a machine now, although the policy would wait or leave it alone",
+		Long: "Begins the repair of a machine that is not healthy at once: without its backoff, its window and its attempts, and also when a person\n" +
+			"stopped it. Laws and budgets stand: there is one more look, and if that says nothing certain the order stands for it; a machine\n" +
+			"that answers is left alone, and nothing is replaced without proof that it is off. A hold or the brake must be ended first.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderHeal), Subjects: args}, f)
+		}),
+	}
+	f.add(cmd, c)
+	return cmd
+}
+
+func (c *commander) brakeCommand() *cobra.Command {
+	var f orderFlags
+	cmd := &cobra.Command{
+		Use: "brake on|off [FLEET…]", Short: "Stop all repairs, or let them go on",
+		Long: "On: no repair and no further step begins, in the fleets named or in all of them; a step under way finishes. Off: it is released, also\n" +
+			"when it engaged by itself; what fails now is excused, and one failure more engages it again.",
+		Example:   "  hale brake on --reason \"network maintenance\"\n  hale brake off web",
+		ValidArgs: []string{"on", "off"},
+		Args:      cobra.MinimumNArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			kind, ok := map[string]fleet.OrderKind{"on": fleet.OrderBrakeOn, "off": fleet.OrderBrakeOff}[args[0]]
+			if !ok {
+				return usageError{fmt.Errorf("brake %s: write hale brake on, or hale brake off, and then the fleets", args[0])}
+			}
+			return c.give(cmd.Context(), api.OrderRequest{Kind: string(kind), Subjects: args[1:]}, f)
 		}),
 	}
 	f.add(cmd, c)

@@ -42,7 +42,7 @@ func TestStatusInFull(t *testing.T) {
   web-4    unhealthy  5m00s  quarantine     the provider says it is off              aa943812…  3    h1
 
 A person must look:
-  web: the brake is on: look for one cause behind all of them (network, storage, host, a bad image); the brake releases by itself when enough are healthy again
+  web: the brake is on: look for one cause behind all of them (network, storage, host, a bad image); the brake releases by itself when enough are healthy again, or with hale brake off
   web-4 for 4m00s: as many repairs as the policy allows did not heal it for good (hale why web-4)`
 	if diff := cmp.Diff(want, strings.Join(paper{}.status(storm(), noon), "\n")); diff != "" {
 		t.Error(diff)

@@ -189,9 +189,14 @@ func (p paper) fleet(f api.Fleet, now time.Time) []string {
 	if f.InBuild > 0 {
 		add(yellow, "%d being built", f.InBuild)
 	}
-	if f.Brake.Engaged {
+	switch {
+	case f.Brake.By != "":
+		add(red, "BRAKE ON for %s by %s", prose.Span(now.Sub(f.Brake.Since)), f.Brake.By)
+	case f.Brake.Engaged:
 		add(red, "BRAKE ON for %s (%d fail, limit %d)", prose.Span(now.Sub(f.Brake.Since)), f.Failing, f.Brake.Limit)
-	} else {
+	case f.Brake.Excused > f.Brake.Limit:
+		add(yellow, "brake taken off (%d may fail)", f.Brake.Excused)
+	default:
 		add(plain, "brake off")
 	}
 	provider := prose.Provider(fleet.ProviderStanding(f.Provider.Standing))
@@ -328,7 +333,7 @@ func doing(m api.Machine) cell {
 func (p paper) attention(s api.Status, now time.Time) []string {
 	var lines []string
 	for _, f := range s.Fleets {
-		if f.Brake.Engaged {
+		if f.Brake.Engaged && f.Brake.By == "" {
 			lines = append(lines, fmt.Sprintf("  %s: the brake is on: %s", f.Name, prose.Advice(fleet.ReasonBrake)))
 		}
 		for _, i := range f.Parents {

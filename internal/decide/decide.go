@@ -59,6 +59,7 @@ func (r *round) decide() Decision {
 		r.expireHolds()
 		r.heedOrders()
 	}
+	r.tally.Holds = r.sit.Whole.Holds
 	r.book()
 	r.heedCanaries()
 	works := r.judgeAll()
@@ -103,6 +104,7 @@ type round struct {
 	records []fleet.Record
 	rulings []fleet.Ruling
 	freed   []fleet.Hold // that ended in this round
+	letGo   bool         // a person took the brake off in this round
 	memory
 }
 
@@ -221,7 +223,7 @@ func (r *round) asleep(v *fleet.View) bool {
 		return false
 	}
 	switch {
-	case r.stirred(m), r.afresh, v.Due, m.Repair != nil, len(m.Strays) > 0, m.Health.Grace != 0,
+	case r.stirred(m), m.Wanted != nil, r.afresh, v.Due, m.Repair != nil, len(m.Strays) > 0, m.Health.Grace != 0,
 		r.s.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown, // what its checks said counts no more
 		len(v.Seen) > 1 || len(v.Seen) == 1 && v.Seen[0].Instance.ID != m.Current.ID:
 		return false
@@ -240,7 +242,7 @@ func pageAt(m *fleet.Machine, spec *fleet.Spec) (time.Time, bool) {
 	if i == nil || i.Paged || i.Parent != "" || m.Waiting != fleet.ReasonHostDown {
 		return time.Time{}, false
 	}
-	return i.Opened.Add(spec.BlindAfter), true
+	return i.Lasts().Add(spec.BlindAfter), true
 }
 
 // sleepsOn reports whether the machine is held for the same reason as before. If not, it is woken.
@@ -270,6 +272,9 @@ func (r *round) wake(w *work) {
 func (r *round) judgeOne(w *work) {
 	r.own(w)
 	m := w.M
+	if r.isFreed(m) {
+		w.free()
+	}
 	if err := m.Check(); err != nil {
 		w.breakLaw(err)
 	} else {
@@ -292,11 +297,12 @@ func (r *round) own(w *work) {
 func (r *round) brake(works []*work) fleet.Brake {
 	policy := r.s.Spec.Limits.Brake
 	b := guard.StepBrake(r.s.Brake, policy, r.tally, r.s.Now)
+	b = r.heedBrakeOrders(b)
 	rec := fleet.Record{
 		Kind: fleet.RecordBrake, Reason: fleet.ReasonEngaged,
 		Failing: r.tally.Failing, Size: r.tally.Size, Limit: guard.BrakeLimit(policy, r.tally.Size),
 	}
-	if b.Engaged != r.s.Brake.Engaged {
+	if b.Engaged != r.s.Brake.Engaged && (b.Engaged || !r.letGo) {
 		if !b.Engaged {
 			rec.Reason = fleet.ReasonReleased
 		}
@@ -509,11 +515,24 @@ func (w *work) judgeIncident() {
 	case m.Health.Verdict == fleet.VerdictHealthy && m.Incident != nil && m.Current.Certified:
 		w.closeIncident()
 	case m.Health.Verdict == fleet.VerdictUnknown && m.Incident == nil && now.Due(m.Health.SinceMono.Add(spec.BlindAfter)) &&
-		w.Situation.Whole.Doubt.Reason == "": // of hale's own blindness a person was told once, for all machines
+		w.Situation.Whole.Doubt.Reason == "" && // of hale's own blindness a person was told once, for all machines
+		guard.HoldOn(m, w.Situation) == nil:
 		w.OpenIncident(fleet.CauseBlind)
 		w.Page(fleet.ReasonBlind)
 	}
 	w.judgeHold()
+	w.judgeWanted()
+}
+
+// judgeWanted lets an order go that nobody could follow in time.
+func (w *work) judgeWanted() {
+	m, now := w.M, w.Situation.Now
+	if m.Wanted == nil || m.Repair != nil || m.Ordered(now) {
+		return
+	}
+	w.Record(fleet.Record{Kind: fleet.RecordOrder, Reason: fleet.ReasonExpired, Order: m.Wanted.Order, Command: fleet.OrderHeal, By: m.Wanted.By,
+		Detail: m.Wanted.Reason})
+	m.Wanted = nil
 }
 
 // judgeHold keeps the time for which a person's stop is left alone, and tells a person when it is over.
@@ -522,7 +541,7 @@ func (w *work) judgeHold() {
 	i := m.Incident
 	switch {
 	case i == nil || m.Repair != nil:
-	case !guard.LeftAlone(m.Health.Cause, spec):
+	case !guard.LeftAlone(m.Health.Cause, spec) || guard.HoldOn(m, w.Situation) != nil:
 		i.HoldUntil = time.Time{}
 	case m.Health.Cause == fleet.CauseIOError: // nobody ordered it, and only a person can mend it: there is nothing to wait for
 		w.Page(fleet.ReasonIOError)

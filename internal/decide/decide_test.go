@@ -91,6 +91,7 @@ func (c *chaos) stir() {
 		i := rapid.IntRange(0, len(c.s.Machines)-1).Draw(c.t, "migrated")
 		c.moved[c.s.Machines[i].Machine.Name] = rapid.SampledFrom([]fleet.HostName{"h1", "h2", "h3"}).Draw(c.t, "to")
 	}
+	c.order()
 	news := provider != c.s.Provider.Standing || vantage != c.s.Vantage.Standing
 	for i := range c.s.Machines {
 		c.ids++
@@ -233,6 +234,7 @@ func (c *chaos) decide() {
 		c.t.Fatal("equal snapshots gave different decisions")
 	}
 	c.checkSleep(d)
+	c.checkOrders(before, d)
 	for _, m := range d.Machines {
 		c.checkMachine(before, d, m)
 	}
@@ -254,7 +256,7 @@ func (c *chaos) decide() {
 	}
 	c.checkParents(before, d)
 	c.s.Brake, c.s.Whole = d.Brake, d.Whole
-	if n := guard.Count(c.s.Spec, c.s.Machines).InRepair; n > c.s.Spec.Limits.InRepair {
+	if n := guard.Count(c.s.Spec, nil, c.s.Machines).InRepair; n > c.s.Spec.Limits.InRepair {
 		c.t.Fatalf("L5: %d in repair, budget %d", n, c.s.Spec.Limits.InRepair)
 	}
 	if rapid.IntRange(0, 20).Draw(c.t, "restart") == 0 {

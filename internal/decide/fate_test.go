@@ -18,6 +18,7 @@ type tale struct {
 	s       fleet.Snapshot
 	records []fleet.Record
 	actions []fleet.Action
+	rulings []fleet.Ruling
 }
 
 // street is a fleet of healthy machines, ten on each host and two hosts in each rack.
@@ -79,6 +80,7 @@ func (tl *tale) decide() fleet.Instant {
 	}
 	d := decide.Decide(tl.s)
 	tl.s.Brake, tl.s.Whole = d.Brake, d.Whole
+	tl.rulings = append(tl.rulings, d.Orders...)
 	tl.records = append(tl.records, d.Records...)
 	for _, m := range d.Machines {
 		v := &tl.s.Machines[m.Index]
@@ -89,8 +91,10 @@ func (tl *tale) decide() fleet.Instant {
 			v.Due = false
 		}
 		v.Machine, v.Look, v.Outcome = m.Belief, nil, nil
+		tl.rulings = append(tl.rulings, m.Orders...)
 		tl.records, tl.actions = append(tl.records, m.Records...), append(tl.actions, m.Actions...)
 	}
+	tl.s.Orders = nil
 	return d.Next
 }
 

@@ -12,7 +12,7 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 	c := calendar{now: r.s.Now}
 	c.add(r.s.SteadyAt)
 	if d.Brake.CalmSince != 0 {
-		c.add(d.Brake.CalmSince.Add(r.s.Spec.Limits.Brake.ReleaseAfter))
+		c.add(guard.CalmUntil(&d.Brake, r.s.Spec.Limits.Brake))
 	}
 	r.addWhole(&c, &d.Whole)
 	c.add(r.blind)
@@ -90,6 +90,9 @@ func (c *calendar) addMachine(m *fleet.Machine, spec *fleet.Spec) {
 	}
 	if i := m.Incident; i != nil && !i.HoldUntil.IsZero() && !i.Paged {
 		c.addWall(i.HoldUntil)
+	}
+	if m.Wanted != nil {
+		c.addWall(m.Wanted.Until)
 	}
 	if at, ok := pageAt(m, spec); ok {
 		c.addWall(at)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"hale/internal/fleet"
+	"hale/internal/guard"
 )
 
 // Bounds of what is stored together.
@@ -197,7 +198,9 @@ func (w *work) take(o *fleet.Order) (refused fleet.Reason) {
 	switch o.Kind {
 	case fleet.OrderRetry:
 		return w.retry(o)
-	case fleet.OrderHold, fleet.OrderRelease: // of the whole
+	case fleet.OrderHeal:
+		return w.heal(o)
+	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderBrakeOn, fleet.OrderBrakeOff: // of the whole
 	}
 	return fleet.ReasonMalformed
 }
@@ -208,9 +211,86 @@ func (w *work) retry(o *fleet.Order) fleet.Reason {
 	if m.Quarantine == nil {
 		return fleet.ReasonNotQuarantined
 	}
-	w.Record(aboutOrder(o, ""))
+	w.accept(o)
 	m.Quarantine, m.Waiting = nil, ""
 	m.Attempts, m.RetryAt = nil, 0
 	m.Incident.Failed, m.Incident.Paged = 0, false
 	return ""
+}
+
+// accept records that the order is taken up. What else is recorded in this round follows from it.
+func (w *work) accept(o *fleet.Order) {
+	w.Order = o.ID
+	w.Record(aboutOrder(o, ""))
+}
+
+// heal has the machine repaired as soon as nothing but patience is against it. What looks well is left alone, and whoever wants what
+// a hold or the brake forbids has to end that first.
+func (w *work) heal(o *fleet.Order) fleet.Reason {
+	m, s := w.M, w.Situation
+	switch {
+	case m.Quarantine != nil:
+		return fleet.ReasonQuarantined
+	case m.Repair != nil && m.Repair.Kind != fleet.RepairRemnant:
+		return fleet.ReasonInRepair
+	case m.Health.Verdict == fleet.VerdictHealthy:
+		return fleet.ReasonHealthy
+	case m.Current.None() && m.Incident == nil:
+		return fleet.ReasonNoInstance // and is being built as soon as it may
+	case s.Spec.Mode == fleet.ModeObserve:
+		return fleet.ReasonObserve
+	case guard.Surplus(m, &s.Spec):
+		return fleet.ReasonSurplus
+	case guard.HoldOn(m, s) != nil:
+		return fleet.ReasonHold
+	case s.Brake.On():
+		return fleet.ReasonBrake
+	}
+	w.accept(o)
+	if m.Incident.Blind() {
+		w.closeIncident()
+	}
+	if m.Incident == nil {
+		w.OpenIncident(fleet.CauseOrdered)
+	}
+	m.Wanted = &fleet.Wanted{Order: o.ID, By: o.By, Reason: o.Reason, Until: s.Now.Wall.Add(fleet.OrderLife)}
+	m.Waiting = "" // why it waits is said again
+	return ""
+}
+
+// free has what lasted while the machine was held begin anew.
+func (w *work) free() {
+	m, now := w.M, w.Situation.Now
+	if m.Incident != nil {
+		m.Incident.Freed = now.Wall
+	}
+	if m.Health.Verdict == fleet.VerdictUnknown {
+		m.Health.SinceMono = now.Mono
+	}
+}
+
+// heedBrakeOrders puts the brake on or takes it off, as people want.
+func (r *round) heedBrakeOrders(b fleet.Brake) fleet.Brake {
+	for i := range r.s.Orders {
+		o := &r.s.Orders[i]
+		rec := fleet.Record{Kind: fleet.RecordBrake, Order: o.ID, By: o.By, Detail: o.Reason, Failing: r.tally.Failing, Size: r.tally.Size}
+		switch {
+		case o.Due(r.s.Now):
+			continue
+		case o.Kind == fleet.OrderBrakeOn:
+			b.By, b.Words, b.At = o.By, o.Reason, r.s.Now.Wall
+			rec.Reason = fleet.ReasonEngaged
+		case o.Kind != fleet.OrderBrakeOff:
+			continue
+		case !b.On():
+			r.rule(o, fleet.ReasonNotBraked)
+			continue
+		default:
+			b, r.letGo = guard.TakeOff(r.s.Spec.Limits.Brake, r.tally), true
+			rec.Reason = fleet.ReasonReleased
+		}
+		r.rule(o, "")
+		r.record(rec)
+	}
+	return b
 }

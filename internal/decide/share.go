@@ -57,7 +57,7 @@ func (r *round) anybodysFate(works []*work) bool {
 // countedBefore reports whether a census would find what the last one found: no parent to look after, no suspect whose machines
 // might share a fate yet, and nobody whose failing or place is news.
 func (r *round) countedBefore(works []*work) bool {
-	if len(r.sit.Whole.Parents) > 0 || r.s.Whole.Doubt.Reason != "" || r.tally.Suspect > 0 {
+	if len(r.sit.Whole.Parents) > 0 || r.s.Whole.Doubt.Reason != "" || r.tally.Suspect > 0 || len(r.freed) > 0 {
 		return false
 	}
 	for _, w := range works {
@@ -83,7 +83,7 @@ func (r *round) stateOf(w *work) fate.State {
 
 func (r *round) state(m *fleet.Machine) fate.State {
 	switch {
-	case guard.Surplus(m, &r.s.Spec), m.Quarantine != nil, m.Incident != nil && m.Incident.Cause == fleet.CauseBuild:
+	case guard.Surplus(m, &r.s.Spec), guard.AtRest(m, r.sit.Whole.Holds), m.Quarantine != nil, m.Incident != nil && m.Incident.Cause == fleet.CauseBuild:
 		return fate.Sound
 	case guard.Counts(m, &r.s.Spec):
 		return fate.Failing

@@ -67,7 +67,7 @@ func (r *round) heedProvider(works []*work) {
 func (r *round) silent(works []*work) (all, together int) {
 	var fell []fleet.Instant
 	for _, w := range works {
-		if w.runsAndFails(&r.s.Spec) && r.parentOf(w) == nil {
+		if w.runsAndFails(&r.s.Spec) && r.parentOf(w) == nil && !guard.AtRest(w.M, r.sit.Whole.Holds) {
 			fell = append(fell, w.M.Health.SinceMono)
 		}
 	}
@@ -85,7 +85,7 @@ func (r *round) missing(works []*work) int {
 	for _, w := range works {
 		i := w.M.Incident
 		if i != nil && w.M.Health.Verdict != fleet.VerdictHealthy && (i.Cause == fleet.CauseChecks || w.runsAgain()) && r.parentOf(w) == nil &&
-			!guard.Surplus(w.M, &r.s.Spec) {
+			!guard.Surplus(w.M, &r.s.Spec) && !guard.AtRest(w.M, r.sit.Whole.Holds) {
 			n++
 		}
 	}
@@ -105,7 +105,7 @@ func (r *round) everyone(failing int, works []*work) bool {
 	size := r.s.Spec.Size
 	running := size
 	for _, w := range works {
-		if !guard.Surplus(w.M, &r.s.Spec) && (w.M.Current.None() || w.M.Health.Cause.Stopped()) {
+		if !guard.Surplus(w.M, &r.s.Spec) && (w.M.Current.None() || w.M.Health.Cause.Stopped() || guard.AtRest(w.M, r.sit.Whole.Holds)) {
 			running--
 		}
 	}

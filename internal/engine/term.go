@@ -313,6 +313,6 @@ func (t *term) publish(now fleet.Now) {
 	t.published.Store(&FleetStatus{
 		Spec: *t.picture.Spec(), Wanted: t.spec, Acting: t.picture.Acting(), Detail: t.trouble, Provider: t.picture.Provider(),
 		Hosts: t.picture.Hosts(), Cannot: t.cannot, Vantage: t.picture.Vantage(), Brake: t.picture.Brake(), Whole: t.picture.Whole().Clone(),
-		Tally: guard.Count(*t.picture.Spec(), views), Machines: views, At: now,
+		Tally: guard.Count(*t.picture.Spec(), t.picture.Whole().Holds, views), Machines: views, At: now,
 	})
 }

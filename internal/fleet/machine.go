@@ -28,6 +28,8 @@ type Machine struct {
 	Current Incarnation
 	// Address is the last one the provider named for Current; it stays probed when the provider names none (L8).
 	Address netip.Addr
+	// Wanted is a person's order to repair it now, until that repair ends.
+	Wanted *Wanted `json:",omitempty"`
 	// Attempts are the starts of the repairs within the policy's window, oldest first.
 	Attempts []Instant `json:",omitempty"`
 	// RetryAt is when the guard may admit the next repair (backoff).
@@ -101,9 +103,10 @@ const (
 	CauseSuspended Cause = "suspended"
 	// CauseIOError is an instance that the provider paused because a write to its disk failed, as on a full storage.
 	CauseIOError Cause = "io-error"
-	CauseChecks  Cause = "checks" // its checks are down
-	CauseBuild   Cause = "build"  // its first instance never became healthy
-	CauseBlind   Cause = "blind"  // nothing is known, for too long
+	CauseChecks  Cause = "checks"  // its checks are down
+	CauseBuild   Cause = "build"   // its first instance never became healthy
+	CauseBlind   Cause = "blind"   // nothing is known, for too long
+	CauseOrdered Cause = "ordered" // a person wants it repaired, whatever it looks like
 )
 
 // Incident is opened when a machine becomes unhealthy, or stays unknown too long, and closed when it is verified healthy.
@@ -119,10 +122,32 @@ type Incident struct {
 	Worsened bool `json:",omitempty"`
 	// Parent is the open incident of the domain whose fate the machine shares; empty: it has one of its own.
 	Parent string `json:",omitempty"`
+	// Freed is when a hold of the machine last ended: what a person is told of because it lasts, lasts from then on.
+	Freed time.Time `json:",omitzero"`
+}
+
+// Lasts returns since when the incident is hale's business.
+func (i *Incident) Lasts() time.Time {
+	if i.Freed.After(i.Opened) {
+		return i.Freed
+	}
+	return i.Opened
 }
 
 // Blind reports whether the incident is about knowing nothing. It pages; it never destroys.
 func (i *Incident) Blind() bool { return i != nil && i.Cause == CauseBlind }
+
+// Wanted is an order to repair a machine that waits for its repair, or stands behind the one under way. It is current until Until, in
+// wall time: what happens later needs another order.
+type Wanted struct {
+	Order  OrderID
+	By     string
+	Reason string `json:",omitempty"`
+	Until  time.Time
+}
+
+// Ordered reports whether a current order of a person wants the machine repaired.
+func (m *Machine) Ordered(now Now) bool { return m.Wanted != nil && now.Wall.Before(m.Wanted.Until) }
 
 // Quarantine is where a machine goes that hale could not heal. Nothing touches it until a person says so, or it
 // becomes healthy by itself.
@@ -262,7 +287,16 @@ type Brake struct {
 	CalmSince Instant
 	// Paged says that a person was told, of the brake or of what else explains the failures.
 	Paged bool
+	// By is who put it on by hand, and Words are why: so it stays on until somebody takes it off. Empty: nobody did.
+	By    string    `json:",omitempty"`
+	Words string    `json:",omitempty"`
+	At    time.Time `json:",omitzero"` // when By did
+	// Excused is how many machines failed when a person took the brake off: so many may, until it was calm for a while.
+	Excused int `json:",omitempty"`
 }
+
+// On reports whether the brake is on, by itself or by hand.
+func (b *Brake) On() bool { return b.Engaged || b.By != "" }
 
 // Restart makes the belief good for a new owner: its clock is another, and what was seen before is old (L9, L15).
 // Deadlines that permit harm begin anew with their full length only when the owner sets them; here they restart from now.
@@ -390,6 +424,7 @@ func (m Machine) Clone() Machine {
 // CopyTo makes c a copy that shares nothing with m, in the memory that c has already.
 func (m *Machine) CopyTo(c *Machine) {
 	attempts, strays, anchor, incident, quarantine, repair := c.Attempts, c.Strays, c.Anchor, c.Incident, c.Quarantine, c.Repair
+	wanted := c.Wanted
 	var intent *Intent
 	if repair != nil {
 		intent = repair.Intent
@@ -400,6 +435,7 @@ func (m *Machine) CopyTo(c *Machine) {
 	c.Anchor = copyTo(anchor, m.Anchor)
 	c.Incident = copyTo(incident, m.Incident)
 	c.Quarantine = copyTo(quarantine, m.Quarantine)
+	c.Wanted = copyTo(wanted, m.Wanted)
 	if c.Repair = copyTo(repair, m.Repair); c.Repair != nil {
 		c.Repair.Intent = copyTo(intent, m.Repair.Intent)
 	}
@@ -426,14 +462,16 @@ func copyTo[T any](to, from *T) *T {
 }
 
 // IncidentOver forgets the incident, and all that waited because of it.
-func (m *Machine) IncidentOver() { m.Incident, m.Quarantine, m.Waiting, m.RetryAt = nil, nil, "", 0 }
+func (m *Machine) IncidentOver() {
+	m.Incident, m.Quarantine, m.Wanted, m.Waiting, m.RetryAt = nil, nil, nil, "", 0
+}
 
 // Stopped reports whether the cause is the provider's word that the instance does not run.
 func (c Cause) Stopped() bool {
 	switch c {
 	case CauseOff, CauseStopped, CauseGone, CauseCrashed, CausePanic, CausePaused, CauseSuspended, CauseIOError, CauseError:
 		return true
-	case CauseNone, CauseMissing, CauseChecks, CauseBuild, CauseBlind:
+	case CauseNone, CauseMissing, CauseChecks, CauseBuild, CauseBlind, CauseOrdered:
 	}
 	return false
 }

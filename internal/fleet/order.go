@@ -39,14 +39,18 @@ const (
 	OrderHold    OrderKind = "hold"    // leave the subject alone for a while
 	OrderRelease OrderKind = "release" // end holds of the subject
 	OrderRetry   OrderKind = "retry"   // out of quarantine, with its attempts begun anew
+	OrderHeal    OrderKind = "heal"    // repair it now, although the policy would wait or leave it alone
+
+	OrderBrakeOn  OrderKind = "brake-on"  // begin no repair until it is taken off
+	OrderBrakeOff OrderKind = "brake-off" // also when it engaged by itself
 )
 
 // ToMachine reports whether the order is to one machine's belief, and not to the fleet as a whole. (A hold of a machine belongs to
 // the whole: it is kept beside those of hosts and of the fleet.)
-func (k OrderKind) ToMachine() bool { return k == OrderRetry }
+func (k OrderKind) ToMachine() bool { return k == OrderRetry || k == OrderHeal }
 
 // PermitsHarm reports whether what is ordered lets hale do more than before: such an order expires when it is not taken up.
-func (k OrderKind) PermitsHarm() bool { return k != OrderHold }
+func (k OrderKind) PermitsHarm() bool { return k != OrderHold && k != OrderBrakeOn }
 
 // Limits of an order.
 const (
@@ -92,9 +96,14 @@ func (o *Order) checkKind() error {
 		return nil
 	case OrderRelease:
 		return nil
-	case OrderRetry:
+	case OrderRetry, OrderHeal:
 		if o.Machine == "" {
 			return fmt.Errorf("%s is for one machine", o.Kind)
+		}
+		return nil
+	case OrderBrakeOn, OrderBrakeOff:
+		if o.Machine != "" || o.Host != "" {
+			return errors.New("a brake is a whole fleet's: hold a machine or a host instead")
 		}
 		return nil
 	}

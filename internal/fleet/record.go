@@ -127,6 +127,7 @@ const (
 
 	// Looks.
 	ReasonConfirmed   Reason = "confirmed"
+	ReasonOrdered     Reason = "ordered" // a person's order stands for what it could not tell (L3)
 	ReasonRefuted     Reason = "refuted"
 	ReasonLookUnclear Reason = "look-unclear"
 
@@ -164,6 +165,9 @@ const (
 	ReasonHeldByOthers   Reason = "held-by-others"  // a release of others' holds was not asked for
 	ReasonTooMany        Reason = "too-many"        // as many holds as the fleet can have
 	ReasonNotQuarantined Reason = "not-quarantined" //
+	ReasonHealthy        Reason = "healthy"         // there is nothing to heal
+	ReasonInRepair       Reason = "in-repair"       // it is being healed
+	ReasonNotBraked      Reason = "not-braked"      // the brake is not on
 
 	// Ends.
 	ReasonHealed      Reason = "healed"       // by hale's repair

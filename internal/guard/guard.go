@@ -18,6 +18,8 @@ type Tally struct {
 	Suspect  int // may turn out to be failing: a check failed since it was last up
 	InRepair int
 	InBuild  int
+	// Holds are those in force: what is down under one, and not in repair, does not count.
+	Holds []fleet.Hold
 }
 
 // BrakeLimit returns how many machines may fail before the brake engages: max(at_least, floor(percent x size / 100)),
@@ -35,18 +37,40 @@ func BrakeLimit(p fleet.BrakePolicy, size int) int {
 func StepBrake(b fleet.Brake, p fleet.BrakePolicy, t Tally, now fleet.Now) fleet.Brake {
 	limit := BrakeLimit(p, t.Size)
 	switch {
-	case t.Failing > limit:
+	case t.Failing > max(limit, b.Excused):
 		if !b.Engaged {
 			b.Engaged, b.Since = true, now.Wall
 		}
-		b.CalmSince = 0
-	case !b.Engaged:
+		b.CalmSince, b.Excused = 0, 0
+	case !b.Engaged && b.Excused == 0:
 	case t.Failing > limit/2:
 		b.CalmSince = 0
 	case b.CalmSince == 0:
 		b.CalmSince = now.Mono
-	case now.Due(b.CalmSince.Add(p.ReleaseAfter)):
-		b = fleet.Brake{}
+	case now.Due(CalmUntil(&b, p)):
+		b.Engaged, b.Since, b.Paged = false, time.Time{}, false
+		b.CalmSince, b.Excused = 0, 0
+	}
+	return b
+}
+
+// leastExcuse is how long at least it must have been calm before what was excused is so no more: nobody is known to fail for a while
+// after a change of owner, too.
+const leastExcuse = 10 * time.Minute
+
+// CalmUntil returns until when it must stay calm for the brake to release, or for an excuse to lapse.
+func CalmUntil(b *fleet.Brake, p fleet.BrakePolicy) fleet.Instant {
+	if b.Engaged {
+		return b.CalmSince.Add(p.ReleaseAfter)
+	}
+	return b.CalmSince.Add(max(p.ReleaseAfter, leastExcuse))
+}
+
+// TakeOff returns the brake after a person took it off: what fails now is excused, and one more engages it again.
+func TakeOff(p fleet.BrakePolicy, t Tally) fleet.Brake {
+	var b fleet.Brake
+	if t.Failing > BrakeLimit(p, t.Size) {
+		b.Excused = t.Failing
 	}
 	return b
 }
@@ -119,7 +143,7 @@ func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason {
 	switch {
 	case !s.Now.Due(s.SteadyAt):
 		return fleet.ReasonAmnesty
-	case s.Brake.Engaged:
+	case s.Brake.On():
 		return fleet.ReasonBrake
 	}
 	return ""
@@ -199,15 +223,20 @@ func onDeadHost(m *fleet.Machine, s *Situation) bool {
 
 // NewRepair says why no repair may begin for a machine with an open incident.
 func NewRepair(m *fleet.Machine, s *Situation) fleet.Reason {
+	ordered := m.Ordered(s.Now)
 	switch {
 	case m.Quarantine != nil:
 		return fleet.ReasonQuarantined
 	case m.Incident.Blind():
 		return fleet.ReasonBlind
+	case ordered:
 	case LeftAlone(m.Health.Cause, &s.Spec):
 		return whyLeftAlone(m.Health.Cause)
+	}
+	switch {
 	case Sightless(s):
 		return s.Whole.Doubt.Reason
+	case ordered:
 	case m.Health.Verdict == fleet.VerdictUnknown && !m.Current.Expired:
 		return fleet.ReasonBlind
 	case m.Health.Verdict != fleet.VerdictUnhealthy && !m.Current.Expired:
@@ -219,11 +248,13 @@ func NewRepair(m *fleet.Machine, s *Situation) fleet.Reason {
 	switch {
 	case unclear(m, s):
 		return fleet.ReasonUnclear
+	case ordered: // neither attempts nor backoff
 	case Spent(m, s) && Parent(m, s) == nil:
 		return fleet.ReasonAttempts
 	case m.RetryAt != 0 && !s.Now.Due(m.RetryAt):
 		return fleet.ReasonBackoff
-	case s.Tally.InRepair >= s.Spec.Limits.InRepair:
+	}
+	if s.Tally.InRepair >= s.Spec.Limits.InRepair {
 		return fleet.ReasonBudget
 	}
 	return ""
@@ -249,7 +280,7 @@ func Spent(m *fleet.Machine, s *Situation) bool {
 // unclear reports whether suspects may yet engage the brake, or show that the machine shares its fate with others. They get
 // the time that their checks need to decide.
 func unclear(m *fleet.Machine, s *Situation) bool {
-	storm := s.Tally.Failing+s.Tally.Suspect > BrakeLimit(s.Spec.Limits.Brake, s.Tally.Size)
+	storm := s.Tally.Failing+s.Tally.Suspect > max(BrakeLimit(s.Spec.Limits.Brake, s.Tally.Size), s.Brake.Excused)
 	fated := s.Fated && !m.Health.Cause.Stopped()
 	return (storm || fated) && !s.Now.Due(m.Health.SinceMono.Add(SettleTime(s.Spec)))
 }
@@ -315,8 +346,8 @@ func Counts(m *fleet.Machine, spec *fleet.Spec) bool {
 }
 
 // Count tallies the fleet.
-func Count(spec fleet.Spec, machines []fleet.View) Tally {
-	t := Tally{Size: spec.Size}
+func Count(spec fleet.Spec, holds []fleet.Hold, machines []fleet.View) Tally {
+	t := Tally{Size: spec.Size, Holds: holds}
 	for i := range machines {
 		t.Add(&machines[i].Machine, &spec)
 	}
@@ -333,7 +364,7 @@ func (t *Tally) count(m *fleet.Machine, spec *fleet.Spec, by int) {
 	if m.Repair == nil && m.Health.Verdict != fleet.VerdictUnhealthy && m.Health.Verdict != fleet.VerdictSuspect {
 		return // before its number is read: most machines are well
 	}
-	if Surplus(m, spec) {
+	if Surplus(m, spec) || AtRest(m, t.Holds) {
 		return
 	}
 	if Counts(m, spec) {

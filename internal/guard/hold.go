@@ -3,10 +3,17 @@ package guard
 import "hale/internal/fleet"
 
 // HoldOn returns the hold that covers the machine, or nil. Of several it is the one that lasts longest.
-func HoldOn(m *fleet.Machine, s *Situation) *fleet.Hold {
+func HoldOn(m *fleet.Machine, s *Situation) *fleet.Hold { return holdOn(m, s.Whole.Holds) }
+
+// AtRest reports whether the machine is held and nothing is done to it: what becomes of it meanwhile is wanted, and no failure (L10).
+func AtRest(m *fleet.Machine, holds []fleet.Hold) bool {
+	return len(holds) > 0 && m.Repair == nil && holdOn(m, holds) != nil
+}
+
+func holdOn(m *fleet.Machine, holds []fleet.Hold) *fleet.Hold {
 	var on *fleet.Hold
-	for i := range s.Whole.Holds {
-		if h := &s.Whole.Holds[i]; h.Covers(m) && (on == nil || h.Until.After(on.Until)) {
+	for i := range holds {
+		if h := &holds[i]; h.Covers(m) && (on == nil || h.Until.After(on.Until)) {
 			on = h
 		}
 	}

@@ -13,7 +13,7 @@ const byHand = "mend it by hand at the provider; hale takes the machine back as 
 var reasons = map[fleet.Reason]reason{
 	fleet.ReasonAmnesty: {"hale has only just begun to look, and judges everything afresh before it acts", ""},
 	fleet.ReasonBrake: {"too many machines fail at once, so the brake is on",
-		"look for one cause behind all of them (network, storage, host, a bad image); the brake releases by itself when enough are healthy again"},
+		"look for one cause behind all of them (network, storage, host, a bad image); the brake releases by itself when enough are healthy again, or with hale brake off"},
 	fleet.ReasonSharedFate: {"it failed together with others of its domain, so the common cause comes first",
 		"look at what they share (the host, the rack's switch, the network, the storage); hale judges each machine afresh when it is mended"},
 	fleet.ReasonVantageIsolated: {"hale itself is cut off: no canary answers it",
@@ -33,7 +33,7 @@ var reasons = map[fleet.Reason]reason{
 		"resume it at the provider; the step resume would make hale do it"},
 	fleet.ReasonIOError: {"a write to its disk failed, so the provider paused it, and to resume it blindly would be in vain",
 		"free space on the host's storage, or mend it, then resume the machine at the provider"},
-	fleet.ReasonQuarantined:  {"hale could not heal it and leaves it to a person", byHand},
+	fleet.ReasonQuarantined:  {"hale could not heal it and leaves it to a person", byHand + "; or have hale try again with hale retry"},
 	fleet.ReasonRecovering:   {"it is not unhealthy any more, and not healthy yet", ""},
 	fleet.ReasonBlind:        {"nothing certain is known of it, and unknown is not dead", "see whether this server reaches the machine and its provider"},
 	fleet.ReasonProviderDown: {"the provider does not answer", "bring the provider back; until then its machines are only probed"},
@@ -60,9 +60,13 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonNotHeld:        {"nobody holds exactly that", "hale holds lists what is held, and how"},
 	fleet.ReasonHeldByOthers:   {"others hold it", "ask them, or release with --all"},
 	fleet.ReasonTooMany:        {"there are as many holds as can be kept", "release some, or hold the whole fleet"},
+	fleet.ReasonHealthy:        {"it is healthy, so there is nothing to heal", ""},
+	fleet.ReasonInRepair:       {"it is being repaired already", ""},
+	fleet.ReasonNotBraked:      {"the brake is not on", ""},
 	fleet.ReasonNotQuarantined: {"it is not in quarantine", "see hale why for what hale waits for"},
 
 	fleet.ReasonConfirmed:   {"one more look confirms the failure", ""},
+	fleet.ReasonOrdered:     {"one more look said nothing certain, and a person's order stands for it", ""},
 	fleet.ReasonRefuted:     {"one more look finds it alive", ""},
 	fleet.ReasonLookUnclear: {"one more look said nothing certain, and is taken again", ""},
 

@@ -346,6 +346,12 @@ func remnant(r fleet.Record) string {
 }
 
 func brake(r fleet.Record) string {
+	if r.By != "" && r.Reason == fleet.ReasonReleased {
+		return aside(fmt.Sprintf("%s: %s takes the brake off: %d of %d machines fail", about(r), r.By, r.Failing, r.Size), r.Detail)
+	}
+	if r.By != "" {
+		return aside(fmt.Sprintf("%s: %s puts the brake on: no repair begins", about(r), r.By), r.Detail)
+	}
 	if r.Reason == fleet.ReasonReleased {
 		return fmt.Sprintf("%s: the brake is released: %d of %d machines fail", about(r), r.Failing, r.Size)
 	}

@@ -30,6 +30,7 @@ var (
 		fleet.CauseChecks:    "its checks are down",
 		fleet.CauseBuild:     "its new instance could not be finished",
 		fleet.CauseBlind:     "nothing could be learnt about it for too long",
+		fleet.CauseOrdered:   "a person wants it repaired",
 	}
 	results = map[fleet.ResultReason]string{
 		fleet.ResultNone:         "no result yet",
@@ -137,6 +138,10 @@ var (
 		fleet.OrderHold:    "a hold",
 		fleet.OrderRelease: "a release",
 		fleet.OrderRetry:   "another try",
+		fleet.OrderHeal:    "a repair now",
+
+		fleet.OrderBrakeOn:  "the brake on",
+		fleet.OrderBrakeOff: "the brake off",
 	}
 	domains = map[fleet.DomainKind]string{
 		fleet.DomainHost:    "host",

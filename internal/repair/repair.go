@@ -36,6 +36,8 @@ type Work struct {
 
 	Actions []fleet.Action
 	Records []fleet.Record
+	// Order is the person's order from which the records of this round follow; empty: none.
+	Order fleet.OrderID
 }
 
 // Begin opens a repair of the kind. The guard has admitted it.
@@ -155,10 +157,7 @@ func (w *Work) look(r *fleet.Repair) {
 		w.askLook(r)
 		return
 	}
-	truth := w.judgeLook(*r, *l)
-	reason = map[health.Truth]fleet.Reason{
-		health.True: fleet.ReasonConfirmed, health.False: fleet.ReasonRefuted, health.Unknown: fleet.ReasonLookUnclear,
-	}[truth]
+	truth, reason := w.judgeLook(*r, *l)
 	rec := fleet.Record{Kind: fleet.RecordLook, Reason: reason, Instance: r.Target.ID, Took: w.now().Sub(l.Started)}
 	rec.Check, rec.Result, rec.Detail = lookDetail(*l)
 	w.record(rec)
@@ -196,7 +195,7 @@ func (w *Work) unclear(r *fleet.Repair) {
 func (w *Work) leftAlone() bool {
 	m := w.M
 	ours := m.Repair.OffOrders > 0 // we ordered it off ourselves
-	if m.Repair.Kind != fleet.RepairHeal || m.Repair.Target.Expired || ours || !guard.LeftAlone(m.Health.Cause, &w.Situation.Spec) {
+	if m.Repair.Kind != fleet.RepairHeal || m.Repair.Target.Expired || ours || w.ordered() || !guard.LeftAlone(m.Health.Cause, &w.Situation.Spec) {
 		return false
 	}
 	w.uncount()
@@ -231,7 +230,7 @@ func (w *Work) yield(r *fleet.Repair, reason fleet.Reason) {
 // started by somebody else.
 func (w *Work) overtaken(r *fleet.Repair) bool {
 	v := w.M.Health.Verdict
-	if r.Kind != fleet.RepairHeal || (v != fleet.VerdictHealthy && v != fleet.VerdictStarting) {
+	if r.Kind != fleet.RepairHeal || v != fleet.VerdictHealthy && (v != fleet.VerdictStarting || w.ordered()) {
 		return false
 	}
 	w.refuted(r)
@@ -292,7 +291,26 @@ func (w *Work) askLook(r *fleet.Repair) {
 	})
 }
 
-func (w *Work) judgeLook(r fleet.Repair, l fleet.Look) health.Truth {
+// judgeLook says what the look shows, and why. Where it shows nothing certain, the current order of a person stands for it (L3).
+func (w *Work) judgeLook(r fleet.Repair, l fleet.Look) (health.Truth, fleet.Reason) {
+	truth := w.readLook(r, l)
+	if truth == health.Unknown && w.ordered() && r.Kind == fleet.RepairHeal && l.Seen.Known() && !w.contradicts(r, l) {
+		return health.True, fleet.ReasonOrdered
+	}
+	switch truth {
+	case health.True:
+		return truth, fleet.ReasonConfirmed
+	case health.False:
+		return truth, fleet.ReasonRefuted
+	case health.Unknown:
+	}
+	return health.Unknown, fleet.ReasonLookUnclear
+}
+
+// ordered reports whether a person's current order wants the machine repaired.
+func (w *Work) ordered() bool { return w.M.Ordered(w.Situation.Now) }
+
+func (w *Work) readLook(r fleet.Repair, l fleet.Look) health.Truth {
 	if !l.Seen.Known() && r.Kind == fleet.RepairRemnant {
 		return health.Unknown
 	}
@@ -319,7 +337,7 @@ func (w *Work) contradicts(r fleet.Repair, l fleet.Look) bool {
 	if !stopped || r.OffOrders > 0 || r.Target.Expired {
 		return false // or it is our own doing, or a build that is to go in any case
 	}
-	return guard.LeftAlone(cause, &w.Situation.Spec) || r.Step == fleet.StepReboot && off(cause) ||
+	return guard.LeftAlone(cause, &w.Situation.Spec) && !w.ordered() || r.Step == fleet.StepReboot && off(cause) ||
 		r.Step != fleet.StepResume && cause.Halted()
 }
 
@@ -415,6 +433,9 @@ func (w *Work) finish() {
 func (w *Work) end(reason fleet.Reason) {
 	w.record(fleet.Record{Kind: fleet.RecordRepairEnded, Reason: reason, Instance: w.M.Current.ID,
 		Generation: w.M.Current.Generation, Took: w.Situation.Now.Wall.Sub(w.M.Repair.Started)})
+	if w.M.Repair.Kind == fleet.RepairHeal {
+		w.M.Wanted = nil // what was wanted was done, or tried
+	}
 	w.M.Repair = nil
 }
 
@@ -582,6 +603,9 @@ func (w *Work) record(rec fleet.Record) {
 	m := w.M
 	rec.At, rec.Fleet, rec.Machine = w.Situation.Now.Wall, w.Situation.Spec.Name, m.Name
 	rec.Provider = w.Situation.Spec.Provider
+	if rec.Order == "" {
+		rec.Order = w.Order
+	}
 	if m.Repair != nil {
 		rec.Repair = m.Repair.ID
 		if rec.Step == "" && m.Repair.Kind != fleet.RepairRemnant {

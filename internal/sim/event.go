@@ -99,6 +99,9 @@ const (
 	Holds    Verb = "holds"
 	Releases Verb = "releases"
 	Retries  Verb = "retries"
+	Heals    Verb = "heals"
+	Brakes   Verb = "puts the brake on"
+	Unbrakes Verb = "takes the brake off"
 )
 
 // String returns the event as scenario files write it.
@@ -216,6 +219,9 @@ func verbs() map[Verb]act {
 		Holds:      orders(fleet.OrderHold),
 		Releases:   orders(fleet.OrderRelease),
 		Retries:    orders(fleet.OrderRetry),
+		Heals:      orders(fleet.OrderHeal),
+		Brakes:     orders(fleet.OrderBrakeOn),
+		Unbrakes:   orders(fleet.OrderBrakeOff),
 	}
 }
 

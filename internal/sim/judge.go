@@ -34,6 +34,7 @@ type judge struct {
 	broke      []Violation
 	provider   bool            // a person was told that the provider does not answer
 	told       int             // how many of brake and doubt a person was told of
+	wishes     wishes          // the operator's
 	afresh     map[string]bool // machines whose verdict was forgotten, which the owner's record says
 }
 
@@ -273,6 +274,7 @@ func (j *judge) overall(before, after overall, records []fleet.Record) {
 		j.record(r)
 	}
 	j.tells(after)
+	j.obeyed(before, after, records)
 	was, is := before.Brake, after.Brake
 	if was.Engaged != is.Engaged && !has(records, fleet.RecordBrake) {
 		j.broken("L11", "", "the brake changed without a record")
@@ -284,7 +286,7 @@ func (j *judge) overall(before, after overall, records []fleet.Record) {
 	case is.Engaged && !was.Engaged:
 		j.s.score.Brakes++
 	case was.Engaged && !is.Engaged:
-		if 2*j.failing > j.brakeLimit()+1 {
+		if 2*j.failing > j.brakeLimit()+1 && !j.tookOff(records) {
 			j.broken("L6", "", fmt.Sprintf("the brake released with %d machines failing", j.failing))
 		}
 	}
@@ -342,7 +344,7 @@ func (j *judge) tally(m fleet.Machine, by int) {
 	if healing {
 		j.inRepair += by
 	}
-	alone := j.isLeft(m.Health.Cause)
+	alone := j.isLeft(m.Health.Cause) || m.Repair == nil && j.isHeld(&m)
 	if healing || m.Health.Verdict == fleet.VerdictUnhealthy && !alone {
 		j.failing += by
 	}
@@ -392,9 +394,13 @@ func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Recor
 	if is.Repair != nil && (was.Repair == nil || is.Repair.ID != was.Repair.ID) {
 		j.begun(is)
 	}
-	if was.Repair != nil && is.Repair != nil && !ended && was.Repair.Rung != is.Repair.Rung && j.s.store.overall.Brake.Engaged &&
-		is.Repair.Phase == fleet.PhaseAct {
-		j.broken("L6", name, "a new rung is acted on while the brake is on")
+	if was.Repair != nil && is.Repair != nil && !ended && was.Repair.Rung != is.Repair.Rung && is.Repair.Phase == fleet.PhaseAct {
+		if j.s.store.overall.Brake.On() {
+			j.broken("L6", name, "a new rung is acted on while the brake is on")
+		}
+		if j.isHeld(was) {
+			j.broken("L10", name, "a new rung is acted on while a person holds it")
+		}
 	}
 	j.believed(is)
 	j.patience(c, was, records)
@@ -405,12 +411,15 @@ func (j *judge) begun(is *fleet.Machine) {
 	name, spec := string(is.Name), j.s.spec
 	if is.Repair.Kind == fleet.RepairHeal {
 		j.s.score.Repairs++
-		if j.s.store.overall.Brake.Engaged {
+		if j.s.store.overall.Brake.On() {
 			j.broken("L6", name, "a repair begins while the brake is on")
 		}
-		if j.failing > j.brakeLimit() {
-			j.broken("L6", name, fmt.Sprintf("a repair begins while %d machines fail, and %d are allowed to", j.failing, j.brakeLimit()))
+		if most := max(j.brakeLimit(), j.s.store.overall.Brake.Excused); j.failing > most {
+			j.broken("L6", name, fmt.Sprintf("a repair begins while %d machines fail, and %d are allowed to", j.failing, most))
 		}
+	}
+	if j.isHeld(is) {
+		j.broken("L10", name, "a repair begins while a person holds it")
 	}
 	if j.inRepair > spec.Limits.InRepair {
 		j.broken("L5", name, fmt.Sprintf("%d machines are in repair, and %d may be", j.inRepair, spec.Limits.InRepair))

@@ -12,7 +12,10 @@ import (
 
 // ordered are the verbs of an operator, and the orders that they give.
 func ordered() map[Verb]fleet.OrderKind {
-	return map[Verb]fleet.OrderKind{Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry}
+	return map[Verb]fleet.OrderKind{
+		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal,
+		Brakes: fleet.OrderBrakeOn, Unbrakes: fleet.OrderBrakeOff,
+	}
 }
 
 // watchPause is the time after which a watch of the store that broke is tried again.
@@ -37,7 +40,7 @@ func (e Event) Order(name fleet.Name, hosts []world.Host) (fleet.Order, error) {
 		o.Host = fleet.HostName(host)
 	case m.Fleet() == name:
 		o.Machine = m
-	case e.Arg != string(name):
+	case e.Arg != string(name) && shapes()[e.Verb].arg != "":
 		return o, fmt.Errorf("%s: write a machine of fleet %s, host and its name, or the fleet", e, name)
 	}
 	o.ID = "check"
@@ -58,7 +61,7 @@ func (e Event) Of(name fleet.Name) Event {
 	case operator:
 		if n, ok := fleet.MachineName(e.Arg).Ordinal(); ok {
 			e.Arg = string(name.Machine(n))
-		} else if !strings.Contains(e.Arg, " ") {
+		} else if e.Arg != "" && !strings.Contains(e.Arg, " ") {
 			e.Arg = string(name)
 		}
 	}
@@ -81,6 +84,7 @@ func orders(fleet.OrderKind) act {
 		if o.Kind.PermitsHarm() {
 			o.Expires = o.At.Add(fleet.OrderLife)
 		}
+		s.judge.ordered(&o)
 		s.store.inbox = append(s.store.inbox, o)
 		for _, c := range s.servers {
 			c.learn(o)

@@ -92,6 +92,9 @@ func (j *judge) thin() {
 // healable reports whether hale could and should heal the machine without a person: something is wrong with this machine
 // alone, a step of the ladder cures it, and no more machines fail than the policy lets it act on.
 func (j *judge) healable(vm *world.VM, o *outage) bool {
+	if n, _ := fleet.MachineName(vm.Mark.Machine).Ordinal(); j.restsByOrder(n) {
+		return false
+	}
 	if j.domains > 0 || j.mass || j.personal[vm.Mark.Machine] || j.s.spec.Mode == fleet.ModeObserve || !j.s.sees(vm) {
 		return false
 	}
@@ -157,7 +160,11 @@ func (j *judge) expect(n int, from time.Duration) {
 	if j.s.spec.Mode == fleet.ModeObserve {
 		return // to heal was not the order
 	}
-	j.s.w.At(from+j.s.utmost(o.queue), func() {
+	j.s.w.At(max(from, j.s.w.Now())+j.s.utmost(o.queue), func() {
+		if o.open && o.from == from && j.restsByOrder(n) {
+			j.expect(n, from) // nobody waits for it now
+			return
+		}
 		if o.open && o.from == from && !o.paged && !j.covered(n) {
 			j.s.score.Unhealed++
 			j.broken("L8", string(j.s.spec.Name.Machine(n)), "down for "+span(j.s.w.Now()-from)+" ("+string(o.struck)+"), neither healed nor in a person's hands")

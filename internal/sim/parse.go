@@ -31,6 +31,9 @@ func shapes() map[Verb]shape {
 	}
 	for v := range ordered() {
 		out[v] = shape{"operator", "wanted", true}
+		if v == Brakes || v == Unbrakes {
+			out[v] = shape{subject: "operator"}
+		}
 	}
 	for _, v := range []Verb{
 		Crashes, ShutsDown, IsStopped, IsStarted, IsPaused, Suspends, DiskFull, Panics, Vanishes, Hangs, LosesNet, StopsApp, Fails503, WrongPages, IsSlow, LosesDisk, Readdressed,

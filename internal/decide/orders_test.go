@@ -1,0 +1,360 @@
+package decide_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"hale/internal/decide"
+	"hale/internal/fleet"
+	"hale/internal/guard"
+
+	"pgregory.net/rapid"
+)
+
+// order gives orders at random, sensible and not.
+func (c *chaos) order() {
+	c.s.Orders = nil
+	for range rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 1, 2}).Draw(c.t, "orders") {
+		c.ids++
+		o := fleet.Order{
+			ID: fleet.OrderID(fmt.Sprintf("%09d", c.ids)), Fleet: c.s.Spec.Name, Reason: "r", At: c.s.Now.Wall, For: 20 * time.Second,
+			By:   rapid.SampledFrom([]string{"alice", "bob"}).Draw(c.t, "by"),
+			Kind: rapid.SampledFrom([]fleet.OrderKind{fleet.OrderHold, fleet.OrderRelease, fleet.OrderRetry, fleet.OrderHeal, fleet.OrderBrakeOn, fleet.OrderBrakeOff}).Draw(c.t, "kind"),
+			All:  rapid.Bool().Draw(c.t, "all"),
+		}
+		switch n := rapid.IntRange(-1, len(c.s.Machines)+1).Draw(c.t, "subject"); {
+		case o.Kind == fleet.OrderBrakeOn || o.Kind == fleet.OrderBrakeOff:
+		case n >= 1 || o.Kind.ToMachine():
+			o.Machine = c.s.Spec.Name.Machine(max(n, 1))
+		case n == 0:
+			o.Host = rapid.SampledFrom([]fleet.HostName{"h1", "h2", "nowhere"}).Draw(c.t, "host")
+		}
+		if rapid.IntRange(0, 9).Draw(c.t, "late") == 0 {
+			o.Expires = c.s.Now.Wall
+		}
+		c.s.Orders = append(c.s.Orders, o)
+	}
+}
+
+// checkOrders: each order is ruled on once, in the machine's part when it is to a machine; a refusal changes nothing; and nothing begins on
+// what is held or while the brake is on by hand.
+func (c *chaos) checkOrders(before fleet.Snapshot, d decide.Decision) {
+	ruled := map[fleet.OrderID]int{}
+	count := func(rulings []fleet.Ruling, records []fleet.Record) {
+		for _, r := range rulings {
+			ruled[r.Order]++
+			if !slices.ContainsFunc(records, func(rec fleet.Record) bool {
+				return rec.Kind == fleet.RecordOrder && rec.Order == r.Order && rec.Reason == r.Refused
+			}) {
+				c.t.Fatalf("L11: order %s is ruled on (%q) without a record", r.Order, r.Refused)
+			}
+		}
+	}
+	count(d.Orders, d.Records)
+	for _, m := range d.Machines {
+		count(m.Orders, m.Records)
+		was := &before.Machines[m.Index].Machine
+		begins := m.Belief.Repair != nil && (was.Repair == nil || was.Repair.ID != m.Belief.Repair.ID)
+		if begins && slices.ContainsFunc(d.Whole.Holds, func(h fleet.Hold) bool { return h.Covers(was) && h.Covers(&m.Belief) }) &&
+			m.Belief.Repair.Phase != fleet.PhaseCertify {
+			c.t.Fatalf("a repair of %s begins while it is held: %+v", was.Name, d.Whole.Holds)
+		}
+		if begins && m.Belief.Repair.Kind == fleet.RepairHeal && d.Brake.On() {
+			c.t.Fatalf("L6: a repair of %s begins while the brake is on", was.Name)
+		}
+	}
+	for _, o := range before.Orders {
+		if ruled[o.ID] != 1 {
+			c.t.Fatalf("order %+v was ruled on %d times", o, ruled[o.ID])
+		}
+	}
+	if len(ruled) != len(before.Orders) {
+		c.t.Fatalf("%d rulings on %d orders", len(ruled), len(before.Orders))
+	}
+	for _, h := range before.Whole.Holds {
+		gone := !slices.ContainsFunc(d.Whole.Holds, func(x fleet.Hold) bool { return x.Order == h.Order })
+		ordered := slices.ContainsFunc(before.Orders, func(o fleet.Order) bool {
+			return h.Same(o.Machine, o.Host) && (o.Kind == fleet.OrderRelease || o.Kind == fleet.OrderHold)
+		})
+		if gone && !h.Over(before.Now) && !ordered {
+			c.t.Fatalf("L15: hold %+v ended at %+v", h, before.Now)
+		}
+	}
+}
+
+// give gives an order and returns why it is refused; empty: it is not.
+func (tl *tale) give(o fleet.Order) fleet.Reason {
+	tl.Helper()
+	o.ID, o.Fleet, o.At = fleet.OrderID(fmt.Sprintf("%04d", len(tl.rulings))), tl.s.Spec.Name, tl.s.Now.Wall
+	if o.By == "" {
+		o.By = "alice"
+	}
+	if o.Kind == fleet.OrderHold {
+		o.Reason = "r"
+	}
+	if err := o.Check(); err != nil {
+		tl.Fatal(err)
+	}
+	tl.s.Orders = []fleet.Order{o}
+	tl.decide()
+	i := slices.IndexFunc(tl.rulings, func(r fleet.Ruling) bool { return r.Order == o.ID })
+	if i < 0 {
+		tl.Fatalf("nobody ruled on %+v", o)
+	}
+	return tl.rulings[i].Refused
+}
+
+func (tl *tale) want(what string, got, want fleet.Reason) {
+	tl.Helper()
+	if got != want {
+		tl.Errorf("%s: refused because of %q, want %q", what, got, want)
+	}
+}
+
+func TestHealIsRefusedWhereItWouldDoNothingOrHarm(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spoil func(*tale)
+		want  fleet.Reason
+	}{
+		"healthy": {func(*tale) {}, fleet.ReasonHealthy},
+		"held": {func(tl *tale) {
+			tl.say(fleet.StandingDown, 3)
+			tl.give(fleet.Order{Kind: fleet.OrderHold, Host: "h00", For: time.Hour})
+		}, fleet.ReasonHold},
+		"brake by hand": {func(tl *tale) { tl.give(fleet.Order{Kind: fleet.OrderBrakeOn}); tl.say(fleet.StandingDown, 3) }, fleet.ReasonBrake},
+		"brake":         {func(tl *tale) { tl.say(fleet.StandingDown, 0, 1, 3); tl.pass(time.Minute) }, fleet.ReasonBrake},
+		"in repair":     {func(tl *tale) { tl.power(fleet.PowerOff, 3); tl.pass(time.Second) }, fleet.ReasonInRepair},
+		"only watched":  {func(tl *tale) { tl.s.Spec.Mode = fleet.ModeObserve; tl.say(fleet.StandingDown, 3) }, fleet.ReasonObserve},
+		"quarantine": {func(tl *tale) {
+			tl.say(fleet.StandingDown, 3)
+			tl.s.Spec.Repair.Steps = nil
+			tl.pass(time.Minute)
+		}, fleet.ReasonQuarantined},
+		"beyond the size": {func(tl *tale) { tl.s.Spec.Size = 3; tl.say(fleet.StandingDown, 3) }, fleet.ReasonSurplus},
+		"suspect":         {func(tl *tale) { tl.say(fleet.StandingFailing, 3) }, ""},
+		"down":            {func(tl *tale) { tl.say(fleet.StandingDown, 3, 4); tl.s.Spec.Limits.InRepair = 1 }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := few(t, 10)
+			tl.s.Spec.SharedFate.AtLeast = 0
+			c.spoil(tl)
+			tl.want(name, tl.give(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-4"}), c.want)
+		})
+	}
+}
+
+// A machine of which nothing is known is left alone, and a person was told. That person's order stands for the look that says nothing,
+// for every rung, and for an hour.
+func TestL03AnOrderStandsForALookThatSaysNothing(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.say(fleet.StandingUnknown, 3)
+	tl.pass(time.Hour)
+	tl.wantCount("repairs", tl.repairs(), 0)
+	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonBlind), 1)
+	tl.want("heal", tl.give(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-4"}), "")
+	tl.wantCount("repairs", tl.repairs(), 1)
+	tl.wantCount("calls without a look", tl.calls(), 0)
+	tl.confirm()
+	tl.decide()
+	tl.wantCount("looks that the order stands for", tl.count(fleet.RecordLook, fleet.ReasonOrdered), 1)
+	tl.wantOnly(fleet.OpReboot, "after the look")
+}
+
+func TestL03ALookThatFindsItAliveEndsTheOrder(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.say(fleet.StandingFailing, 3)
+	tl.want("heal", tl.give(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-4"}), "")
+	tl.say(fleet.StandingUp, 3)
+	tl.confirm()
+	tl.pass(time.Minute)
+	tl.wantCount("calls", tl.calls(), 0)
+	if m := tl.s.Machines[3].Machine; m.Wanted != nil || m.Incident != nil || m.Repair != nil {
+		t.Errorf("left over: %+v, %+v, %+v", m.Wanted, m.Incident, m.Repair)
+	}
+}
+
+// An order that the budget holds is followed in its turn, before its hour is over, and not later.
+func TestAnOrderWaitsForTheBudgetAnHour(t *testing.T) {
+	t.Parallel()
+	for _, late := range []bool{false, true} {
+		tl := few(t, 10)
+		tl.s.Spec.SharedFate.AtLeast = 0
+		tl.s.Spec.Limits.InRepair, tl.s.Spec.Repair.OnExternalStop, tl.s.Spec.Repair.ExternalStopHold = 1, fleet.ExternalStopHoldThenPage, 5*time.Hour
+		tl.power(fleet.PowerOff, 0)
+		tl.pass(time.Second) // in repair, waiting for its look
+		tl.power(fleet.PowerOff, 3)
+		tl.s.Machines[3].Seen[0].Instance.Stop = fleet.StopExternal
+		tl.want("heal", tl.give(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-4"}), "")
+		if m := tl.s.Machines[3].Machine; m.Waiting != fleet.ReasonBudget {
+			t.Errorf("it waits for %q", m.Waiting)
+		}
+		tl.pass(59 * time.Minute)
+		if late {
+			tl.pass(time.Minute)
+		}
+		tl.power(fleet.PowerRunning, 0)
+		tl.say(fleet.StandingUp, 0)
+		tl.pass(30 * time.Second)
+		if healing := tl.s.Machines[3].Machine.Repair != nil; healing == late {
+			t.Errorf("late: %v, and it is healed: %v", late, healing)
+		}
+		if late && tl.count(fleet.RecordOrder, fleet.ReasonExpired) != 1 {
+			t.Error("nobody said that the order lapsed")
+		}
+	}
+}
+
+// What failed when a person took the brake off is excused: one more engages it again, and so does a later storm.
+func TestS55TakenOffTheBrakeStaysOff(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.s.Spec.SharedFate.AtLeast = 0
+	tl.power(fleet.PowerOff, 0, 1, 2)
+	tl.pass(time.Minute)
+	if !tl.s.Brake.Engaged || tl.repairs() != 0 {
+		t.Fatalf("%+v, %d repairs", tl.s.Brake, tl.repairs())
+	}
+	tl.want("off", tl.give(fleet.Order{Kind: fleet.OrderBrakeOff}), "")
+	tl.wantCount("repairs", tl.repairs(), 2) // the budget
+	tl.pass(time.Hour)
+	if tl.s.Brake.On() {
+		t.Error("it engaged again for what was excused")
+	}
+	tl.power(fleet.PowerOff, 3)
+	tl.pass(time.Minute)
+	if !tl.s.Brake.Engaged || tl.s.Brake.Excused != 0 {
+		t.Errorf("one more failure: %+v", tl.s.Brake)
+	}
+	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonBrake), 2)
+	tl.want("off again", tl.give(fleet.Order{Kind: fleet.OrderBrakeOff}), "")
+	tl.want("and again", tl.give(fleet.Order{Kind: fleet.OrderBrakeOff}), fleet.ReasonNotBraked)
+}
+
+// An excuse lapses when it was calm for long enough.
+func TestAnExcuseLapses(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.s.Spec.SharedFate.AtLeast = 0
+	tl.power(fleet.PowerOff, 0, 1, 2, 4)
+	tl.pass(time.Minute)
+	tl.give(fleet.Order{Kind: fleet.OrderBrakeOff})
+	tl.s.Spec.Mode = fleet.ModeObserve // nothing is to come of the repairs
+	tl.power(fleet.PowerRunning, 0, 1, 2, 4)
+	tl.say(fleet.StandingUp, 0, 1, 2, 4)
+	for i := range tl.s.Machines {
+		tl.s.Machines[i].Machine.Repair = nil
+	}
+	tl.pass(9 * time.Minute)
+	if tl.s.Brake.Excused != 4 {
+		t.Errorf("excused: %+v", tl.s.Brake)
+	}
+	tl.pass(3 * time.Minute)
+	if tl.s.Brake != (fleet.Brake{}) {
+		t.Errorf("it was calm: %+v", tl.s.Brake)
+	}
+}
+
+// What is down under a hold is no failure: no brake, no shared fate, no doubt, no page; and when the hold is over, nothing that lasted is
+// told of before it lasted again.
+func TestL10WhatIsHeldDoesNotFail(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*tale){
+		"off":     func(tl *tale) { tl.power(fleet.PowerOff, tl.rack(0)...) },
+		"silent":  func(tl *tale) { tl.say(fleet.StandingDown, tl.rack(0)...) },
+		"unknown": func(tl *tale) { tl.say(fleet.StandingUnknown, tl.rack(0)...) },
+		"stopped": func(tl *tale) {
+			tl.power(fleet.PowerOff, tl.rack(0)...)
+			for _, i := range tl.rack(0) {
+				tl.s.Machines[i].Seen[0].Instance.Stop = fleet.StopExternal
+			}
+		},
+		"out of reach": func(tl *tale) {
+			tl.say(fleet.StandingDown, tl.rack(0)...)
+			tl.s.Hosts[0].Up, tl.s.Hosts[1].Up = false, false
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := street(t, 2)
+			tl.s.Spec.Repair.OnExternalStop, tl.s.Spec.Repair.ExternalStopHold = fleet.ExternalStopHoldThenPage, 10*time.Minute
+			tl.pass(time.Second)
+			for _, h := range []fleet.HostName{"h00", "h01"} {
+				tl.want("hold", tl.give(fleet.Order{Kind: fleet.OrderHold, Host: h, For: 2 * time.Hour}), "")
+			}
+			spoil(tl)
+			tl.pass(2*time.Hour - time.Second)
+			tl.wantCount("repairs", tl.repairs(), 0)
+			tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 0)
+			tl.wantCount("parents", tl.count(fleet.RecordParentOpen, ""), 0)
+			if tl.s.Brake.Engaged || tl.s.Whole.Doubt.Reason != "" {
+				t.Errorf("%+v, %+v", tl.s.Brake, tl.s.Whole.Doubt)
+			}
+			told := tl.count(fleet.RecordPaged, "")
+			tl.pass(5 * time.Second)
+			blind := tl.count(fleet.RecordPaged, fleet.ReasonBlind) + tl.count(fleet.RecordPaged, fleet.ReasonHoldExpired) + tl.count(fleet.RecordPaged, fleet.ReasonHostDown)
+			if told != 0 || blind != 0 || len(tl.s.Whole.Holds) != 0 {
+				t.Errorf("%d pages, %d of what lasted, holds %+v", told, blind, tl.s.Whole.Holds)
+			}
+		})
+	}
+}
+
+// A hold in the middle of a repair: the step under way finishes, the next one does not begin, and the repair keeps no place in the
+// budget from others.
+func TestAHoldLetsTheStepFinish(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.s.Spec.Limits.InRepair = 1
+	tl.say(fleet.StandingDown, 3)
+	tl.pass(time.Second)
+	tl.confirm()
+	tl.decide()
+	tl.wantOnly(fleet.OpReboot, "after the look")
+	tl.want("hold", tl.give(fleet.Order{Kind: fleet.OrderHold, Machine: "web-4", For: time.Hour}), "")
+	tl.answer(fleet.OutcomeDone)
+	tl.pass(time.Second)
+	tl.say(fleet.StandingDown, 3)
+	tl.pass(time.Minute) // the reboot did not help
+	m := tl.s.Machines[3].Machine
+	if m.Repair != nil || m.Waiting != fleet.ReasonHold || tl.count(fleet.RecordRepairEnded, fleet.ReasonHold) != 1 {
+		t.Fatalf("it waits for %q, with repair %+v", m.Waiting, m.Repair)
+	}
+	tl.power(fleet.PowerOff, 5)
+	tl.pass(time.Second)
+	if tl.s.Machines[5].Machine.Repair == nil {
+		t.Error("another one waits for its place")
+	}
+}
+
+// Nothing is built on a host that a person holds.
+func TestNothingIsBuiltOnAHeldHost(t *testing.T) {
+	t.Parallel()
+	tl := street(t, 1)
+	tl.want("hold", tl.give(fleet.Order{Kind: fleet.OrderHold, Host: "h01", For: time.Hour}), "")
+	tl.power(fleet.PowerGone, 3)
+	tl.s.Hosts[0].Up = true
+	tl.pass(time.Second)
+	for range 5 {
+		tl.confirm()
+		tl.pass(time.Second)
+		if m := tl.s.Machines[3].Machine; m.Repair != nil && m.Repair.Intent != nil && m.Repair.Intent.Op == fleet.OpDelete {
+			tl.answer(fleet.OutcomeDone)
+			tl.pass(time.Second)
+		}
+	}
+	r := tl.s.Machines[3].Machine.Repair
+	if r == nil || r.Next.Host != "h00" {
+		t.Fatalf("built: %+v", r)
+	}
+	var s guard.Situation
+	s.Whole = tl.s.Whole
+	if !guard.HostHeld("h01", &s) || guard.HostHeld("h00", &s) || guard.HostHeld("", &s) {
+		t.Error("which hosts are held")
+	}
+}

@@ -1,0 +1,118 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// wishes is what the judge knows of the operator's orders, from the side of those who gave them.
+type wishes struct {
+	posted map[fleet.OrderID]fleet.Order
+	taken  map[fleet.OrderID]time.Duration // when a hold was taken up, by the world's clock
+	holds  []fleet.Hold                    // in force, as stored
+	braked bool                            // by hand, as stored
+}
+
+// ordered notes that the operator gave an order. Whoever wants a stopped machine healed wants it to run.
+func (j *judge) ordered(o *fleet.Order) {
+	if j.wishes.posted == nil {
+		j.wishes = wishes{posted: map[fleet.OrderID]fleet.Order{}, taken: map[fleet.OrderID]time.Duration{}}
+	}
+	j.wishes.posted[o.ID] = *o
+	if o.Kind == fleet.OrderHeal {
+		delete(j.personal, string(o.Machine))
+	}
+}
+
+// isHeld reports whether a hold in force covers the machine.
+func (j *judge) isHeld(m *fleet.Machine) bool {
+	lies := m.Current.Host
+	if m.Current.None() && m.Repair != nil {
+		lies = m.Repair.Target.Host
+	}
+	for i := range j.wishes.holds {
+		h := &j.wishes.holds[i]
+		if h.Machine == m.Name || h.Machine == "" && (h.Host == "" || h.Host == lies) {
+			return true
+		}
+	}
+	return false
+}
+
+// restsByOrder reports whether what happens to the machine is as a person wants it for now: it is held, or the brake was put on by hand.
+func (j *judge) restsByOrder(n int) bool { return j.wishes.braked || j.isHeld(&j.s.store.beliefs[n-1]) }
+
+// obeyed judges how holds and the hand on the brake change.
+func (j *judge) obeyed(before, after overall, records []fleet.Record) {
+	if len(before.Whole.Holds) > 0 || len(after.Whole.Holds) > 0 {
+		j.holdsChange(before.Whole.Holds, after.Whole.Holds)
+	}
+	was, is := before.Brake, after.Brake
+	if is.Excused > was.Excused && !j.tookOff(records) {
+		j.broken("L6", "", fmt.Sprintf("%d failures are excused, and nobody took the brake off", is.Excused))
+	}
+	if was.By != "" && is.By == "" && !j.tookOff(records) {
+		j.broken("L6", "", "a brake that was put on by hand is off, and nobody took it off")
+	}
+	if j.wishes.braked = is.By != ""; j.wishes.braked {
+		j.excuse()
+	}
+}
+
+// tookOff reports whether an operator's order to take the brake off was taken up with these records.
+func (j *judge) tookOff(records []fleet.Record) bool {
+	return slices.ContainsFunc(records, func(r fleet.Record) bool {
+		return r.Kind == fleet.RecordOrder && r.Reason == "" && j.wishes.posted[r.Order].Kind == fleet.OrderBrakeOff
+	})
+}
+
+// holdsChange notes new holds, and sees that none ends before its whole time but by order (L15).
+func (j *judge) holdsChange(before, after []fleet.Hold) {
+	now := j.s.w.Now()
+	for _, h := range after {
+		if _, known := j.wishes.taken[h.Order]; !known {
+			j.wishes.taken[h.Order] = now
+		}
+	}
+	for _, h := range before {
+		o, stays := j.wishes.posted[h.Order], slices.ContainsFunc(after, func(a fleet.Hold) bool { return a.Order == h.Order })
+		if lasted := now - j.wishes.taken[h.Order]; !stays && lasted < o.For && !j.endedByOrder(&o) {
+			j.broken("L15", string(h.Machine), fmt.Sprintf("a hold for %s ended after %s", o.For, lasted))
+		}
+	}
+	j.wishes.holds = slices.Clone(after)
+	j.excuse()
+	j.recount()
+}
+
+// endedByOrder reports whether somebody released the hold, or gave another in its place.
+func (j *judge) endedByOrder(hold *fleet.Order) bool {
+	for _, o := range j.wishes.posted {
+		same := o.Machine == hold.Machine && o.Host == hold.Host && o.ID > hold.ID
+		if same && (o.Kind == fleet.OrderRelease || o.Kind == fleet.OrderHold) {
+			return true
+		}
+	}
+	return false
+}
+
+// excuse takes outages that rest by order out of what is hale's to heal alone.
+func (j *judge) excuse() {
+	for i := range j.outages {
+		if o := &j.outages[i]; o.open && o.healable && j.restsByOrder(i+1) {
+			o.healable = false
+			j.s.score.Healable--
+		}
+	}
+}
+
+// recount counts what fails anew: with a hold, what counts has changed.
+func (j *judge) recount() {
+	j.failing, j.inRepair = 0, 0
+	for i := range j.s.store.beliefs {
+		j.tally(j.s.store.beliefs[i], 1)
+	}
+}
