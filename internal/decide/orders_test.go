@@ -55,6 +55,22 @@ func (c *chaos) checkOrders(before fleet.Snapshot, d decide.Decision) {
 	count(d.Orders, d.Records)
 	for _, m := range d.Machines {
 		count(m.Orders, m.Records)
+	}
+	for _, o := range before.Orders {
+		if ruled[o.ID] != 1 {
+			c.t.Fatalf("order %+v was ruled on %d times", o, ruled[o.ID])
+		}
+	}
+	if len(ruled) != len(before.Orders) {
+		c.t.Fatalf("%d rulings on %d orders", len(ruled), len(before.Orders))
+	}
+	c.checkBeginnings(before, d)
+	c.checkHolds(before, d)
+}
+
+// checkBeginnings: nothing begins on what is held, and no repair while the brake is on.
+func (c *chaos) checkBeginnings(before fleet.Snapshot, d decide.Decision) {
+	for _, m := range d.Machines {
 		was := &before.Machines[m.Index].Machine
 		begins := m.Belief.Repair != nil && (was.Repair == nil || was.Repair.ID != m.Belief.Repair.ID)
 		if begins && slices.ContainsFunc(d.Whole.Holds, func(h fleet.Hold) bool { return h.Covers(was) && h.Covers(&m.Belief) }) &&
@@ -65,14 +81,10 @@ func (c *chaos) checkOrders(before fleet.Snapshot, d decide.Decision) {
 			c.t.Fatalf("L6: a repair of %s begins while the brake is on", was.Name)
 		}
 	}
-	for _, o := range before.Orders {
-		if ruled[o.ID] != 1 {
-			c.t.Fatalf("order %+v was ruled on %d times", o, ruled[o.ID])
-		}
-	}
-	if len(ruled) != len(before.Orders) {
-		c.t.Fatalf("%d rulings on %d orders", len(ruled), len(before.Orders))
-	}
+}
+
+// checkHolds: no hold ends before its time, but by order (L15).
+func (c *chaos) checkHolds(before fleet.Snapshot, d decide.Decision) {
 	for _, h := range before.Whole.Holds {
 		gone := !slices.ContainsFunc(d.Whole.Holds, func(x fleet.Hold) bool { return x.Order == h.Order })
 		ordered := slices.ContainsFunc(before.Orders, func(o fleet.Order) bool {
