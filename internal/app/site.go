@@ -15,6 +15,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
+	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/provider/libvirt"
 	"hale/internal/provider/simulated"
@@ -28,6 +29,8 @@ type adapter struct {
 	watcher  provider.Watcher // nil: none
 	// transport is how its machines are probed.
 	transport probe.Transport
+	// runner executes commands for its machines.
+	runner program.Runner
 	// world is the simulated provider's; nil for real ones.
 	world *simulated.World
 }
@@ -44,7 +47,7 @@ func (s *site) connect(c *config.Config, p config.Provider) (adapter, error) {
 		if err != nil {
 			return adapter{}, err
 		}
-		return adapter{config: p, provider: l, watcher: l, transport: s.network}, nil
+		return adapter{config: p, provider: l, watcher: l, transport: s.network, runner: program.Here{}}, nil
 	case config.ProviderSimulated:
 		o := simulated.Options{
 			Boot: p.Simulated.Boot, Latency: p.Simulated.Latency, Seed: seed(p.Name), Checks: checksOf(p.Name, c.Fleets),
@@ -56,7 +59,7 @@ func (s *site) connect(c *config.Config, p config.Provider) (adapter, error) {
 		}
 		world := simulated.NewWorld(o)
 		handle := world.Open("hale")
-		return adapter{config: p, provider: handle, watcher: handle, transport: world, world: world}, nil
+		return adapter{config: p, provider: handle, watcher: handle, transport: world, runner: handle.Commands(), world: world}, nil
 	}
 	return adapter{}, fault.New(fault.Invalid, "app.connect", string(p.Name), fmt.Errorf("there is no provider type %q", p.Type))
 }
@@ -234,7 +237,7 @@ func (s *site) setup(c *config.Config, adapters []adapter, specs []fleet.Spec) (
 	var setup engine.Setup
 	for _, p := range c.Providers {
 		a := adapterOf(adapters, p.Name)
-		setup.Sources = append(setup.Sources, engine.Source{Name: p.Name, Adapter: s.how.wrap(a.provider), Watcher: a.watcher, Poll: p.Poll})
+		setup.Sources = append(setup.Sources, engine.Source{Name: p.Name, Adapter: s.how.wrap(a.provider), Watcher: a.watcher, Poll: p.Poll, Runner: a.runner})
 	}
 	all := watches{}
 	for _, spec := range specs {

@@ -64,6 +64,7 @@ func (s *server) start(spec fleet.Spec) {
 		Store: post{Store: r.backing.Open(l.faults), life: l}, Server: s.name, Logger: slog.New(slog.DiscardHandler),
 		Sources: []engine.Source{{
 			Name: spec.Provider, Adapter: wire{Provider: handle, late: r.world.Open(s.name + lateSuffix), server: s}, Watcher: handle, Poll: r.o.Poll,
+			Runner: handle.Commands(),
 		}},
 		Fleets: []engine.Fleet{{Spec: spec, Probes: probes}},
 	})

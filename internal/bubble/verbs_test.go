@@ -48,6 +48,7 @@ func verbs() map[sim.Verb]act {
 		sim.Fails503:    ails(simulated.Illness{Symptom: simulated.HTTPStatus, Status: 503}),
 		sim.WrongPages:  ails(simulated.Illness{Symptom: simulated.WrongPage}),
 		sim.FailsCheck:  failsCheck,
+		sim.LosesConfig: ails(simulated.Illness{Symptom: simulated.HTTPStatus, Status: 503, Cure: simulated.ByCommand}),
 		sim.LosesDisk:   ails(simulated.Illness{Symptom: simulated.NeverBoots, Cure: simulated.ByRecreate}),
 		sim.LosesProbes: losesProbes,
 		sim.Moves: func(r *room, e sim.Event) func() {

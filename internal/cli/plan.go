@@ -92,6 +92,7 @@ var acts = map[string]string{
 	string(fleet.StepResume):     "resume it (step resume)",
 	string(fleet.StepReboot):     "reboot it (step reboot)",
 	string(fleet.StepRecreate):   "replace it with a new instance (step recreate)",
+	string(fleet.StepRun):        "run a command for it (step run)",
 	string(fleet.StepPage):       "tell a person (step page)",
 	string(fleet.StepQuarantine): "leave it to a person (step quarantine)",
 	api.ActionBuild:              "build it",

@@ -139,6 +139,7 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 		steps = append(steps, fleet.Step{
 			Kind: s.value.kind, Timeout: s.value.timeout.value, VerifyWithin: s.value.verifyWithin.value,
 			OnDeleteFailure: s.value.onDeleteFailure.value, Mode: s.value.mode.value, For: c.onlyFor(s.value.only),
+			Run: c.command(s.value),
 		})
 		c.order(d.value[:i], s)
 		if s.value.kind == fleet.StepRecreate && loss != nil {
@@ -146,6 +147,12 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 		}
 	}
 	return steps
+}
+
+// command returns what a run step executes.
+func (c *fleetCompiler) command(d stepDraft) fleet.Command {
+	program := c.exec(execDraft{command: d.command, env: d.env})
+	return fleet.Command{Args: program.Command, Env: program.Env, Idempotent: d.idempotent.value}
 }
 
 // onlyFor returns the checks that a step is for, sorted.
@@ -171,7 +178,8 @@ func (c *fleetCompiler) order(earlier []at[stepDraft], s at[stepDraft]) {
 	for _, e := range earlier {
 		switch {
 		case e.how != given:
-		case e.value.kind == s.value.kind && e.value.mode.value == s.value.mode.value && !s.value.only.written() && !e.value.only.written():
+		case e.value.kind == s.value.kind && e.value.mode.value == s.value.mode.value && !s.value.only.written() && !e.value.only.written() &&
+			s.value.kind != fleet.StepRun:
 			c.add(s.spot, fmt.Sprintf("%s is in the ladder already, at line %d", s.value.kind, e.line), "take one of the two out")
 			return
 		case e.value.kind == fleet.StepQuarantine && !e.value.only.written():

@@ -32,6 +32,7 @@ const (
 	defaultCallTimeout     = 30 * time.Second
 	defaultRecreateTimeout = 2 * time.Minute
 	defaultVerifyWithin    = time.Minute
+	defaultRunTimeout      = 10 * time.Minute
 	defaultRebootMode      = fleet.RebootHard
 	defaultOnDeleteFailure = fleet.DeleteFailureStop
 

@@ -97,6 +97,9 @@ type stepDraft struct {
 	mode            at[fleet.RebootMode]
 	onDeleteFailure at[fleet.OnDeleteFailure]
 	only            at[[]at[string]]
+	command         at[[]at[string]]
+	env             at[[]named[string]]
+	idempotent      at[bool]
 }
 
 type limitsDraft struct {

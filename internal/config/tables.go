@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/netip"
+	"strings"
 	"time"
 
 	"hale/internal/fleet"
@@ -238,12 +239,13 @@ func stepShape() oneOf[stepDraft] {
 			string(fleet.StepResume):   resumeShape(),
 			string(fleet.StepReboot):   rebootShape(),
 			string(fleet.StepRecreate): recreateShape(),
+			string(fleet.StepRun):      runShape(),
 			string(fleet.StepPage):     pageShape(),
 			string(fleet.StepQuarantine): kindOf{kind: fleet.StepQuarantine, doc: "Leave it to a person, who is paged: nothing touches it any more. Only as the last step.",
 				object: object[stepDraft]{fields: []field[stepDraft]{onlyFor()}}},
 		},
 		later: map[string]string{
-			"snapshot": "take the step out", "rebuild": "use recreate", "run": "take the step out",
+			"snapshot": "take the step out", "rebuild": "use recreate",
 			"revert": "take the step out", "workflow": "take the step out",
 		},
 	}
@@ -281,6 +283,25 @@ func verifyWithin() field[stepDraft] {
 func onlyFor() field[stepDraft] {
 	return may("for", "The checks that the step is for: it is tried only while one of them is down. The word `provider` stands for the provider's own word "+
 		"(off, gone, crashed).", list[string]{noun: "one check", each: name()}, func(s *stepDraft) *at[[]at[string]] { return &s.only }).said("whatever the fault is")
+}
+
+func runShape() shape[stepDraft] {
+	return kindOf{kind: fleet.StepRun, doc: "Run a command on hale's side, for instance a playbook that applies the machine's configuration again. Tried when the machine runs. " +
+		"Exit code 0, and then a healthy machine, is a success. What it says is kept with the repair, the beginning and the end.", object: object[stepDraft]{fields: []field[stepDraft]{
+		must("command", "[/usr/bin/ansible-playbook, -i, \"{ip},\", site.yaml]", "The program and its arguments, without a shell. "+
+			"`"+strings.Join(fleet.Placeholders(), "`, `")+"` are replaced. When its time is over, or hale loses the fleet to another server, it is killed with everything that it "+
+			"started. Put no secrets here, and let it print none.",
+			list[string]{noun: "the program", each: text("a word of the command", "/usr/bin/ansible-playbook")},
+			func(s *stepDraft) *at[[]at[string]] { return &s.command }),
+		may("env", "Its environment, beside a PATH. The same is replaced in the values. Put no secrets here.", mapping[string]{
+			key: "VARIABLE", names: variableNames, each: text("the variable's value", "production"),
+		}, func(s *stepDraft) *at[[]named[string]] { return &s.env }),
+		or("idempotent", false, "It may be run again at any time. Else, when hale dies while it runs, nobody knows how far it came, and the machine is left to a person.",
+			boolean(), func(s *stepDraft) *at[bool] { return &s.idempotent }),
+		or("timeout", defaultRunTimeout, "When it is killed, and the step has failed.", duration(time.Second, time.Hour),
+			func(s *stepDraft) *at[time.Duration] { return &s.timeout }),
+		verifyWithin(), onlyFor(),
+	}}}
 }
 
 func pageShape() shape[stepDraft] {

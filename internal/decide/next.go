@@ -85,7 +85,7 @@ func (c *calendar) addMachine(m *fleet.Machine, spec *fleet.Spec) {
 	if m.Health.Verdict == fleet.VerdictUnknown && m.Incident == nil {
 		c.add(m.Health.SinceMono.Add(spec.BlindAfter))
 	}
-	if m.Waiting == fleet.ReasonUnclear {
+	if m.Waiting == fleet.ReasonUnclear || m.Waiting == fleet.ReasonUndecided {
 		c.add(m.Health.SinceMono.Add(guard.SettleTime(*spec)))
 	}
 	if i := m.Incident; i != nil && !i.HoldUntil.IsZero() && !i.Paged {

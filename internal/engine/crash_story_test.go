@@ -62,6 +62,7 @@ func TestS71KilledAtAnyWriteOfAHeal(t *testing.T) {
 			fail: func(s *story) simulated.Fault {
 				return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}}
 			}},
+		"run": {ladder: []fleet.Step{playbook(true), rung(fleet.StepRecreate)}, fail: unconfigured},
 		"gone": {ladder: []fleet.Step{rung(fleet.StepRecreate)},
 			fail: func(s *story) simulated.Fault { return simulated.Vanishes{Instance: s.id(2)} }},
 	} {

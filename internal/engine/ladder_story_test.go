@@ -1,11 +1,15 @@
 package engine_test
 
 import (
+	"context"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 )
@@ -179,6 +183,122 @@ func TestTheStepQuarantineLeavesTheMachineToAPerson(t *testing.T) {
 		q := s.machine(2).Quarantine
 		if q == nil || q.Reason != fleet.ReasonStepLeave || len(s.world.Calls()) != at || s.count(kind(fleet.RecordPaged)) != 1 {
 			t.Errorf("quarantine %+v, %d pages, calls %+v", q, s.count(kind(fleet.RecordPaged)), s.world.Calls()[at:])
+		}
+	})
+}
+
+// playbook is a command that applies a machine's configuration again.
+func playbook(idempotent bool) fleet.Step {
+	step := rung(fleet.StepRun)
+	step.Run = fleet.Command{Args: []string{"/usr/bin/ansible-playbook", "-i", "{ip},", "{name}.yaml"}, Idempotent: idempotent}
+	return step
+}
+
+// unconfigured lets web-2's page fail until its configuration is applied again.
+func unconfigured(s *story) simulated.Fault {
+	return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByCommand}}
+}
+
+// S20: the command is run once, for the machine's own address, and what it said is in the journal.
+func TestS20AConfigurationIsAppliedAgain(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, rungs(web(3), playbook(false), rung(fleet.StepRecreate)), func(s *story) {
+		s.grown()
+		id, at := s.id(2), time.Now()
+		s.inject(unconfigured(s))
+		s.await(time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
+		want := "/usr/bin/ansible-playbook -i " + s.machine(2).Address.String() + ", web-2.yaml: ok"
+		said := s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordOutput && strings.HasPrefix(r.Detail, want) })
+		if said != 1 || len(s.calls(fleet.OpRun, at)) != 1 || s.id(2) != id {
+			t.Errorf("%d records say %q; calls %+v", said, want, s.calls(fleet.OpRun, at))
+		}
+	})
+}
+
+// A command that does not bring health within its time has failed, and the next step runs; one that ends with another code than 0 has
+// failed at once.
+func TestACommandThatFailsIsFollowedByTheNextStep(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ill    simulated.Illness
+		reason fleet.Reason
+	}{
+		"in vain":          {simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}, fleet.ReasonNotVerified},
+		"exit code":        {simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}, fleet.ReasonCallFailed},
+		"its time is over": {simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}, fleet.ReasonCallFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, simulated.Options{}, rungs(web(3), playbook(false), rung(fleet.StepRecreate)), func(s *story) {
+				s.grown()
+				if name == "its time is over" {
+					s.inject(simulated.Calls{Op: fleet.OpRun, Effect: simulated.Hangs})
+				}
+				s.inject(simulated.Broken{Instance: s.id(2), Illness: c.ill})
+				s.await(3*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
+				failed := s.count(func(r fleet.Record) bool {
+					return r.Kind == fleet.RecordStepFailed && r.Step == fleet.StepRun && r.Reason == c.reason
+				})
+				if failed != 1 {
+					t.Error("nobody is told why the step failed")
+				}
+			})
+		})
+	}
+}
+
+// L12: hale dies while a command runs. Nobody knows how far it came: one that was declared idempotent is run again, and for any other
+// a person is told, once, and nothing else is tried.
+func TestL12ACommandIsRunAgainOnlyIfItBearsThat(t *testing.T) {
+	t.Parallel()
+	for name, idempotent := range map[string]bool{"idempotent": true, "not": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, simulated.Options{}, rungs(web(3), playbook(idempotent), rung(fleet.StepRecreate)), func(s *story) {
+				s.grown()
+				lift := s.inject(simulated.Calls{Op: fleet.OpRun, Times: 1, Effect: simulated.Hangs})
+				s.inject(unconfigured(s))
+				s.await(time.Minute, "the command runs", func() bool {
+					r := s.machine(2).Repair
+					return r != nil && r.Intent != nil && r.Intent.Op == fleet.OpRun
+				})
+				s.pass(3 * time.Second)
+				s.kill()
+				lift()
+				at := time.Now()
+				s.start()
+				s.pass(time.Hour)
+				runs, q := len(s.calls(fleet.OpRun, at)), s.machine(2).Quarantine
+				switch {
+				case idempotent && (runs != 1 || !s.healthy(2)):
+					t.Errorf("run %d times again, quarantine %+v", runs, q)
+				case !idempotent && (runs != 0 || q == nil || q.Reason != fleet.ReasonRunUnclear || s.count(kind(fleet.RecordPaged)) != 1):
+					t.Errorf("run %d times again, quarantine %+v, %d pages", runs, q, s.count(kind(fleet.RecordPaged)))
+				}
+			})
+		})
+	}
+}
+
+// missing has no program.
+type missing struct{}
+
+func (missing) Run(context.Context, program.Job) (program.Result, error) {
+	return program.Result{}, fault.New(fault.Invalid, "test.run", "", os.ErrNotExist)
+}
+
+// A command that cannot be run at all is a person's business: the ladder does not go on over it.
+func TestACommandThatIsNotThereDoesNotClimbTheLadder(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, rungs(web(3), playbook(false), rung(fleet.StepRecreate)), func(s *story) {
+		s.runner = missing{}
+		s.grown()
+		id := s.id(2)
+		s.inject(unconfigured(s))
+		s.await(time.Minute, "web-2 is left to a person", func() bool { return s.machine(2).Quarantine != nil })
+		s.pass(time.Hour)
+		if q := s.machine(2).Quarantine; q.Reason != fleet.ReasonNoProgram || s.id(2) != id {
+			t.Errorf("quarantine %+v", q)
 		}
 	})
 }

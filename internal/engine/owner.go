@@ -12,7 +12,6 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/guard"
 	"hale/internal/probe"
-	"hale/internal/provider"
 	"hale/internal/repair"
 	"hale/internal/state"
 )
@@ -67,7 +66,7 @@ type owner struct {
 func newOwner(f Fleet, c *clock, s *sentinel, opts Options) *owner {
 	o := &owner{
 		name: f.Spec.Name, edited: make(chan struct{}, 1), probes: f.Probes, clock: c, sentinel: s, reports: s.subscribe(), store: opts.Store,
-		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: provider.Cannot(s.src.Adapter),
+		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: s.src.cannot(),
 	}
 	o.told.Store(&charge{f.Spec, opts.Vantage})
 	o.take()

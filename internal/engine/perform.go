@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/tenure"
 )
@@ -94,10 +96,26 @@ func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order) f
 	}
 	cctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	if a.Intent.Op == fleet.OpRun {
+		return t.run(cctx, a)
+	}
 	err := t.dispatch(cctx, a, order)
 	o := fleet.Outcome{Intent: a.Intent.ID, Kind: outcomeOf(err)}
 	if err != nil {
 		o.Detail = err.Error()
+	}
+	return o
+}
+
+// run executes a command. Its exit code is its word: 0 is a success.
+func (t *term) run(ctx context.Context, a fleet.Action) fleet.Outcome {
+	result, err := t.sentinel.src.Runner.Run(ctx, program.Job{Machine: a.Machine, Instance: a.Instance, Host: a.Host, Args: a.Args, Env: a.Env})
+	o := fleet.Outcome{Intent: a.Intent.ID, Kind: outcomeOf(err), Output: result.Output}
+	switch {
+	case err != nil:
+		o.Detail = err.Error()
+	case result.Code != 0:
+		o.Kind, o.Detail = fleet.OutcomeFailed, "exit code "+strconv.Itoa(result.Code)
 	}
 	return o
 }
@@ -127,6 +145,7 @@ func (t *term) dispatch(ctx context.Context, a fleet.Action, order provider.Orde
 		return p.Delete(ctx, ref)
 	case fleet.OpCertify:
 		return p.Certify(ctx, ref)
+	case fleet.OpRun: // no provider's business
 	}
 	return fault.New(fault.Invalid, "engine.call", string(a.Intent.Op), nil)
 }

@@ -15,6 +15,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/state"
 )
@@ -26,6 +27,8 @@ type Source struct {
 	// Watcher tells of lifecycle events; nil when the provider has none.
 	Watcher provider.Watcher
 	Poll    time.Duration // between full listings
+	// Runner executes the commands of run steps for the provider's machines; nil: nobody does, and such steps are skipped.
+	Runner program.Runner
 }
 
 const (
@@ -34,6 +37,15 @@ const (
 	hurryFor   = time.Second
 	eventPause = 20 * time.Millisecond // gathers the events of one moment into one listing
 )
+
+// cannot returns the operations that are not to be had.
+func (s Source) cannot() []fleet.Op {
+	lacks := provider.Cannot(s.Adapter)
+	if s.Runner == nil {
+		lacks = append(lacks, fleet.OpRun)
+	}
+	return lacks
+}
 
 // report is what a sentinel tells the owners: the whole truth as of one question.
 type report struct {

@@ -15,6 +15,7 @@ import (
 	"hale/internal/journal"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
+	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"
@@ -35,6 +36,8 @@ type story struct {
 	twins bool
 	// adapter wraps the provider that the next controller opens; nil: it does not.
 	adapter func(provider.Provider) provider.Provider
+	// runner executes commands; nil: the world's.
+	runner program.Runner
 	// faults of the store that the next controller opens.
 	faults memory.Faults
 }
@@ -46,13 +49,14 @@ type controller struct {
 	handle *simulated.Provider
 	// adapter is the handle, or what stands before it.
 	adapter provider.Provider
+	runner  program.Runner
 	stop    func()
 }
 
 // setup is what it looks after: the spec, by its connection and its probes.
 func (c *controller) setup(spec fleet.Spec) engine.Setup {
 	return engine.Setup{
-		Sources: []engine.Source{{Name: spec.Provider, Adapter: c.adapter, Watcher: c.handle, Poll: 5 * time.Second}},
+		Sources: []engine.Source{{Name: spec.Provider, Adapter: c.adapter, Watcher: c.handle, Poll: 5 * time.Second, Runner: c.runner}},
 		Fleets:  []engine.Fleet{{Spec: spec, Probes: c.probes}},
 	}
 }
@@ -88,6 +92,9 @@ func (s *story) controller(server string) *controller {
 	c.adapter = c.handle
 	if s.adapter != nil {
 		c.adapter = s.adapter(c.handle)
+	}
+	if c.runner = s.runner; c.runner == nil {
+		c.runner = c.handle.Commands()
 	}
 	setup := c.setup(s.spec)
 	e, err := engine.New(engine.Options{

@@ -1,6 +1,11 @@
 package fleet
 
-import "time"
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Check is one configured active probe.
 type Check struct {
@@ -89,9 +94,21 @@ const (
 	WarningOK    Warning = "ok" // as monitoring plugins have it: a warning is not yet a failure
 )
 
-// Placeholders lists what is replaced in an exec check: the machine's address, its name, its instance's id at the provider, its
+// Placeholders lists what is replaced in an exec check and in the command of a run step: the machine's address, its name, its instance's id at the provider, its
 // fleet's name, and its number in the fleet.
 func Placeholders() []string { return []string{"{ip}", "{name}", "{id}", "{fleet}", "{number}"} }
+
+// Filler replaces what Placeholders lists, in one pass: what comes out of one is not looked at again.
+func Filler(m MachineName, id InstanceID, address netip.Addr) *strings.Replacer {
+	ip, number := "", ""
+	if address.IsValid() {
+		ip = address.String()
+	}
+	if n, ok := m.Ordinal(); ok {
+		number = strconv.Itoa(n)
+	}
+	return strings.NewReplacer("{ip}", ip, "{name}", string(m), "{id}", string(id), "{fleet}", string(m.Fleet()), "{number}", number)
+}
 
 // Accepts reports whether the status is that of a good answer.
 func (h *HTTPCheck) Accepts(status int) bool {

@@ -46,9 +46,9 @@ func (m Machine) checkIntent(r Repair, in Intent) error {
 		return fmt.Errorf("%s: L2: call %s names no instance", m.Name, in.ID)
 	case in.Limit <= 0:
 		return fmt.Errorf("%s: L7: call %s has no time limit", m.Name, in.ID)
-	case in.Op.Disruptive() && !r.Confirmed:
+	case (in.Op.Disruptive() || in.Op == OpRun) && !r.Confirmed:
 		return fmt.Errorf("%s: L3: %s without a look that confirmed the failure", m.Name, in.Op)
-	case in.Op.Disruptive() && in.Instance != r.Target.ID:
+	case (in.Op.Disruptive() || in.Op == OpRun) && in.Instance != r.Target.ID:
 		return fmt.Errorf("%s: L2: %s of %s, which is not the rung's target %s", m.Name, in.Op, in.Instance, r.Target.ID)
 	case (in.Op == OpPowerOff || in.Op == OpDelete) && !r.Target.Replaceable():
 		return fmt.Errorf("%s: L2: %s of %s, which is neither certified nor an expired build", m.Name, in.Op, in.Instance)

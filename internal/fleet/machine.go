@@ -254,6 +254,8 @@ type Intent struct {
 	Host       HostName
 	Limit      time.Duration // the call's time limit
 	At         time.Time
+	// Repeatable says that it may be sent again though nobody knows whether it took effect.
+	Repeatable bool `json:",omitempty"`
 	// Unknown says that nobody knows whether it took effect: the answer was lost, or the sender died.
 	Unknown bool
 }
@@ -272,6 +274,8 @@ const (
 	OpResume   Op = "resume"
 	// OpSoftReboot asks the guest to reboot. It may not listen.
 	OpSoftReboot Op = "soft-reboot"
+	// OpRun executes a command on hale's side. No provider takes part in it.
+	OpRun Op = "run"
 )
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine (L3, L7).

@@ -123,6 +123,7 @@ type Outcome struct {
 	Intent string // the Intent.ID
 	Kind   OutcomeKind
 	Detail string
+	Output string // what a command said, bounded
 }
 
 // OutcomeKind classifies a call's end by what follows from it.

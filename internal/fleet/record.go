@@ -74,6 +74,7 @@ const (
 	RecordLook           RecordKind = "look"            // Reason: confirmed, refuted or unclear
 	RecordIntent         RecordKind = "intent"          // stored before the call is sent
 	RecordOutcome        RecordKind = "outcome"         //
+	RecordOutput         RecordKind = "output"          // a piece of what a command said, in Detail
 	RecordProof          RecordKind = "proof"           // the old instance is known to be off, or gone
 	RecordVerified       RecordKind = "verified"        // healthy after a step
 	RecordCertified      RecordKind = "certified"       //
@@ -102,6 +103,7 @@ const (
 	ReasonVantageIsolated  Reason = "vantage-isolated"  // hale itself is cut off
 	ReasonVantageDoubtful  Reason = "vantage-doubtful"  // the fault may be on hale's side
 	ReasonUnclear          Reason = "picture-unclear"   // others are suspect too: first see whether it is one cause
+	ReasonUndecided        Reason = "undecided"         // which of its checks fail decides on the step, and they have not all spoken
 	ReasonBudget           Reason = "budget"            // as many machines are in repair as may be
 	ReasonBuildBudget      Reason = "build-budget"      // as many first builds run as may
 	ReasonBackoff          Reason = "backoff"           // the last attempt failed a moment ago
@@ -137,6 +139,9 @@ const (
 	ReasonNotPaused     Reason = "not-paused"       // resume: it is not paused
 	ReasonHalted        Reason = "halted"           // reboot, recreate: it is paused, and can go on where it was
 	ReasonUnsupported   Reason = "unsupported"      // the provider cannot do it
+	ReasonNoAddress     Reason = "no-address"       // run: the command needs the machine's address, and nobody knows it
+	ReasonNoProgram     Reason = "no-program"       // run: there is no such program, or it may not be run
+	ReasonRunUnclear    Reason = "run-unclear"      // run: nobody knows whether, or how far, the command ran
 	ReasonNotFor        Reason = "not-for"          // the step is for other checks than those that are down
 	ReasonStepPage      Reason = "step-page"        // the ladder says so
 	ReasonStepLeave     Reason = "step-quarantine"  // the ladder says so

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -95,9 +96,37 @@ type Step struct {
 	OnDeleteFailure OnDeleteFailure
 	// Mode is how a reboot is done. Empty: hard.
 	Mode RebootMode
+	// Run is the command of a run step.
+	Run Command
 	// For are the checks of which one at least must be down for the step to apply, sorted; ProviderTerm among them stands for the
 	// provider's own word. Empty: whatever the fault is.
 	For []CheckName
+}
+
+// Command is what a run step executes on hale's side.
+type Command struct {
+	// Args are the program and its arguments, without a shell, and Env its environment beside a PATH. Placeholders are replaced.
+	Args []string
+	Env  []Variable
+	// Idempotent says that it may be run again when nobody knows whether, or how far, it ran.
+	Idempotent bool
+}
+
+// Asks reports whether the command has the placeholder.
+func (c *Command) Asks(placeholder string) bool {
+	return slices.ContainsFunc(c.Args, func(a string) bool { return strings.Contains(a, placeholder) }) ||
+		slices.ContainsFunc(c.Env, func(v Variable) bool { return strings.Contains(v.Value, placeholder) })
+}
+
+// Fill returns the program with its arguments, and its environment as "NAME=value".
+func (c *Command) Fill(by *strings.Replacer) (args, env []string) {
+	for _, a := range c.Args {
+		args = append(args, by.Replace(a))
+	}
+	for _, v := range c.Env {
+		env = append(env, v.Name+"="+by.Replace(v.Value))
+	}
+	return args, env
 }
 
 // RebootMode is a choice of the reboot step.
@@ -127,6 +156,7 @@ const (
 	StepResume   StepKind = "resume"   // go on where it was; applies when it is paused or suspended
 	StepReboot   StepKind = "reboot"   // applies when it runs
 	StepRecreate StepKind = "recreate" // fence, delete, create anew from the template
+	StepRun      StepKind = "run"      // execute a command on hale's side; applies when it runs
 	StepPage     StepKind = "page"     // tell a person, and give them VerifyWithin before the next step
 	// StepQuarantine leaves it to a person.
 	StepQuarantine StepKind = "quarantine"

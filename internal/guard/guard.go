@@ -6,6 +6,7 @@
 package guard
 
 import (
+	"slices"
 	"time"
 
 	"hale/internal/fleet"
@@ -248,6 +249,8 @@ func NewRepair(m *fleet.Machine, s *Situation) fleet.Reason {
 	switch {
 	case unclear(m, s):
 		return fleet.ReasonUnclear
+	case undecided(m, s):
+		return fleet.ReasonUndecided
 	case ordered: // neither attempts nor backoff
 	case Spent(m, s) && Parent(m, s) == nil:
 		return fleet.ReasonAttempts
@@ -283,6 +286,23 @@ func unclear(m *fleet.Machine, s *Situation) bool {
 	storm := s.Tally.Failing+s.Tally.Suspect > max(BrakeLimit(s.Spec.Limits.Brake, s.Tally.Size), s.Brake.Excused)
 	fated := s.Fated && !m.Health.Cause.Stopped()
 	return (storm || fated) && !s.Now.Due(m.Health.SinceMono.Add(SettleTime(s.Spec)))
+}
+
+// undecided reports whether a check that decides on the ladder's steps may yet turn out to be down: of a machine that dies they do
+// not all tell at once, and what is for the first one alone would be the wrong thing to do.
+func undecided(m *fleet.Machine, s *Situation) bool {
+	v := s.View
+	if v == nil || m.Health.Cause != fleet.CauseChecks || v.Epoch != m.Epoch || s.Now.Due(m.Health.SinceMono.Add(SettleTime(s.Spec))) {
+		return false
+	}
+	for i := range s.Spec.Repair.Steps {
+		for _, name := range s.Spec.Repair.Steps[i].For {
+			if slices.ContainsFunc(v.Checks, func(c fleet.CheckState) bool { return c.Check == name && c.Standing != fleet.StandingDown }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // NewBuild says why the first instance of a machine may not be built. After a failed build the machine has an incident, and it is NewRepair

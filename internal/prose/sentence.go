@@ -34,6 +34,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordLook:           look,
 	fleet.RecordIntent:         intent,
 	fleet.RecordOutcome:        outcome,
+	fleet.RecordOutput:         output,
 	fleet.RecordProof:          proof,
 	fleet.RecordVerified:       verified,
 	fleet.RecordCertified:      certified,
@@ -270,12 +271,20 @@ func look(r fleet.Record) string {
 }
 
 func intent(r fleet.Record) string {
+	if r.Op == fleet.OpRun {
+		return fmt.Sprintf("%s: hale runs the command for %s", atStep(r), instance(r))
+	}
 	return fmt.Sprintf("%s: hale asks the provider to %s %s", atStep(r), word(ops, r.Op), instance(r))
 }
 
 func outcome(r fleet.Record) string {
 	said := fmt.Sprintf("%s: %s %s: %s", atStep(r), word(ops, r.Op), instance(r), word(outcomes, r.Outcome))
 	return aside(said+after(r), r.Detail)
+}
+
+// output is a piece of what a command said, on one line.
+func output(r fleet.Record) string {
+	return because(atStep(r)+": it says", strings.Join(strings.FieldsFunc(r.Detail, func(c rune) bool { return c == '\n' }), " | "))
 }
 
 func proof(r fleet.Record) string {

@@ -79,6 +79,7 @@ var (
 		fleet.OpPowerOff:   "power off",
 		fleet.OpDelete:     "delete",
 		fleet.OpCertify:    "certify",
+		fleet.OpRun:        "run a command for",
 		fleet.OpResume:     "resume",
 		fleet.OpSoftReboot: "softly reboot",
 	}
@@ -104,6 +105,7 @@ var (
 		fleet.StepResume:     "resume it",
 		fleet.StepReboot:     "reboot it",
 		fleet.StepRecreate:   "replace it with a new instance",
+		fleet.StepRun:        "run a command for it",
 		fleet.StepPage:       "tell a person",
 		fleet.StepQuarantine: "leave it to a person",
 	}

@@ -3,6 +3,8 @@ package repair
 import (
 	"hash/fnv"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"hale/internal/fleet"
 	"hale/internal/guard"
@@ -20,13 +22,15 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 	step := fleet.CurrentStep(w.Situation.Spec, *r)
 	r.Intent = &fleet.Intent{
 		ID: r.ID + "/call" + strconv.Itoa(r.Calls), Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host,
-		Limit: step.Timeout, At: w.Situation.Now.Wall,
+		Limit: step.Timeout, At: w.Situation.Now.Wall, Repeatable: op == fleet.OpRun && step.Run.Idempotent,
 	}
 	w.M.Waiting = ""
 	w.record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host})
-	w.Actions = append(w.Actions, fleet.Action{
-		Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.mark(on), Intent: *r.Intent,
-	})
+	a := fleet.Action{Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.mark(on), Intent: *r.Intent}
+	if op == fleet.OpRun {
+		a.Args, a.Env = step.Run.Fill(fleet.Filler(w.M.Name, on.ID, w.M.Address))
+	}
+	w.Actions = append(w.Actions, a)
 }
 
 // mayCall reports whether the provider may be called at all, and says why not. Guards of new rungs come on top of it.
@@ -54,6 +58,7 @@ func (w *Work) settleIntent(r *fleet.Repair) {
 	if o != nil && o.Intent == in.ID && !in.Unknown {
 		w.record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: o.Kind, Detail: o.Detail, Instance: in.Instance,
 			Generation: in.Generation, Host: in.Host, Took: w.Situation.Now.Wall.Sub(in.At)})
+		w.recordOutput(in, o.Output)
 		r.LastOutcome, r.RetryAt, r.AskAt = w.now(), 0, 0
 		if o.Kind == fleet.OutcomeUnknown {
 			marked := in
@@ -70,6 +75,27 @@ func (w *Work) settleIntent(r *fleet.Repair) {
 	}
 	if in.Unknown && w.mayCall() {
 		w.resolve(r, in)
+	}
+}
+
+// outputPiece is how much of a command's output goes into one record, in bytes.
+const outputPiece = 2 << 10
+
+// recordOutput keeps what a command said, in pieces that end with a line where they can.
+func (w *Work) recordOutput(in fleet.Intent, output string) {
+	output = strings.TrimSpace(output)
+	for output != "" {
+		n := min(len(output), outputPiece)
+		if n < len(output) {
+			if line := strings.LastIndexByte(output[:n], '\n'); line > 0 {
+				n = line
+			}
+			for n > 1 && !utf8.RuneStart(output[n]) {
+				n--
+			}
+		}
+		w.record(fleet.Record{Kind: fleet.RecordOutput, Op: in.Op, Instance: in.Instance, Generation: in.Generation, Detail: output[:n]})
+		output = strings.TrimLeft(output[n:], "\n")
 	}
 }
 
@@ -97,7 +123,7 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
 	m := w.M
 	switch in.Op {
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
 		w.verifyFrom() // at the last known address, until the provider names another
 	case fleet.OpCreate:
 		m.Current, r.Next = r.Next, fleet.Incarnation{}
@@ -122,7 +148,7 @@ func (w *Work) verifyFrom() {
 // undone: the call surely had no effect. What it rested on is old by now, so a disruptive one needs its look again.
 func (w *Work) undone(r *fleet.Repair, in fleet.Intent) {
 	switch in.Op {
-	case fleet.OpReboot, fleet.OpSoftReboot, fleet.OpPowerOff, fleet.OpStart, fleet.OpResume:
+	case fleet.OpReboot, fleet.OpSoftReboot, fleet.OpPowerOff, fleet.OpStart, fleet.OpResume, fleet.OpRun:
 		if r.Next.None() {
 			r.LookAgain()
 		}
@@ -139,7 +165,7 @@ func (w *Work) conflict(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	switch in.Op {
 	case fleet.OpCreate:
 		w.failAttempt(fleet.ReasonNameTaken)
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
 		if r.Retries > 0 {
 			w.failRung(fleet.ReasonCallFailed, o.Detail)
 			return
@@ -164,14 +190,14 @@ func (w *Work) notFound(r *fleet.Repair, in fleet.Intent) {
 	case fleet.OpCertify:
 		w.M.RetryAt = w.now().Add(w.Situation.Spec.Repair.Backoff)
 		w.end(fleet.ReasonNoInstance) // what became of it is the provider's word to judge
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpCreate:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpCreate:
 		w.failRung(fleet.ReasonNoInstance, string(in.Op))
 	}
 }
 
 func (w *Work) failed(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	switch in.Op {
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
 		reason := fleet.ReasonCallFailed
 		if o.Kind == fleet.OutcomeUnsupported {
 			reason = fleet.ReasonUnsupported
@@ -191,6 +217,10 @@ func (w *Work) failed(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 func (w *Work) refusedBy(in fleet.Intent, o fleet.Outcome) {
 	if in.Op == fleet.OpCertify {
 		w.giveUpCertifying(fleet.ReasonRefusedBy, o.Detail)
+		return
+	}
+	if in.Op == fleet.OpRun {
+		w.giveUp(fleet.ReasonNoProgram, o.Detail)
 		return
 	}
 	w.giveUp(fleet.ReasonRefusedBy, o.Detail)
@@ -243,6 +273,10 @@ func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
 		w.done(r, in)
 		return
 	}
+	if in.Op == fleet.OpRun {
+		w.resolveRun(r, in)
+		return
+	}
 	seen := w.View.Sighting(in.Instance)
 	if !seen.Known() || seen.Asked <= r.LastOutcome {
 		w.observe(r, in.Instance, in.Host)
@@ -264,6 +298,21 @@ func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
 		w.retry(r)
 		w.boundTries(r, in)
 	}
+}
+
+// resolveRun: nobody can observe how far a command came whose hale died. It is run again if it was declared to bear that, and
+// else a person must look (L12).
+func (w *Work) resolveRun(r *fleet.Repair, in fleet.Intent) {
+	r.Intent = nil
+	if !in.Repeatable {
+		w.giveUp(fleet.ReasonRunUnclear, "")
+		return
+	}
+	w.record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance, Generation: in.Generation,
+		Host: in.Host, Detail: "it is declared idempotent"})
+	w.undone(r, in)
+	w.retry(r)
+	w.boundTries(r, in)
 }
 
 // halfMade: an instance was ordered and exists, but does not run. Nobody knows how far it was made, so it is not started; it
@@ -305,7 +354,7 @@ func tookEffect(op fleet.Op, i fleet.Instance) bool {
 		return i.Power == fleet.PowerGone
 	case fleet.OpCertify:
 		return i.Mark.Certified
-	case fleet.OpReboot, fleet.OpSoftReboot:
+	case fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
 	}
 	return false
 }
@@ -313,7 +362,7 @@ func tookEffect(op fleet.Op, i fleet.Instance) bool {
 // onTheSpot reports whether the operation is the whole of its step and leaves the instance in place.
 func onTheSpot(op fleet.Op) bool {
 	switch op {
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
 		return true
 	case fleet.OpCreate, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify:
 	}

@@ -77,13 +77,13 @@ func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Rea
 		}
 		return fleet.ReasonNotPaused
 	case fleet.StepReboot:
-		switch {
-		case missing:
-			return fleet.ReasonNoInstance
-		case off(cause):
-			return fleet.ReasonNotRunning
-		case cause.Halted():
-			return fleet.ReasonHalted
+		return idle(m)
+	case fleet.StepRun:
+		if r := idle(m); r != "" {
+			return r
+		}
+		if !m.Address.IsValid() && step.Run.Asks("{ip}") {
+			return fleet.ReasonNoAddress
 		}
 	case fleet.StepRecreate:
 		if cause.Halted() {
@@ -95,6 +95,21 @@ func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Rea
 		if !m.Current.None() && !m.Current.Replaceable() {
 			return fleet.ReasonNotCertified
 		}
+	case fleet.StepPage, fleet.StepQuarantine: // whatever there is
+	}
+	return ""
+}
+
+// idle says why there is nothing that runs and could be worked on.
+func idle(m *fleet.Machine) fleet.Reason {
+	cause := m.Health.Cause
+	switch {
+	case m.Current.None() || cause == fleet.CauseGone:
+		return fleet.ReasonNoInstance
+	case off(cause):
+		return fleet.ReasonNotRunning
+	case cause.Halted():
+		return fleet.ReasonHalted
 	}
 	return ""
 }
@@ -188,6 +203,8 @@ func OpOf(step fleet.Step) fleet.Op {
 		return fleet.OpReboot
 	case fleet.StepRecreate:
 		return fleet.OpCreate
+	case fleet.StepRun:
+		return fleet.OpRun
 	case fleet.StepPage, fleet.StepQuarantine:
 	}
 	return ""
@@ -212,7 +229,7 @@ func Admit(m *fleet.Machine, s *guard.Situation) (held fleet.Reason, step fleet.
 	step, _ = FirstStep(m, s)
 	held = guard.NewRepair(m, s)
 	switch held {
-	case "", fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonBackoff, fleet.ReasonBudget:
+	case "", fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonUndecided, fleet.ReasonBackoff, fleet.ReasonBudget:
 		if r := guard.SharedFate(m, s, step); r != "" {
 			return r, step
 		}

@@ -337,7 +337,7 @@ func (w *Work) contradicts(r fleet.Repair, l fleet.Look) bool {
 	if !stopped || r.OffOrders > 0 || r.Target.Expired {
 		return false // or it is our own doing, or a build that is to go in any case
 	}
-	return guard.LeftAlone(cause, &w.Situation.Spec) && !w.ordered() || r.Step == fleet.StepReboot && off(cause) ||
+	return guard.LeftAlone(cause, &w.Situation.Spec) && !w.ordered() || (r.Step == fleet.StepReboot || r.Step == fleet.StepRun) && off(cause) ||
 		r.Step != fleet.StepResume && cause.Halted()
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -117,6 +118,9 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 		switch step.Kind {
 		case fleet.StepStart, fleet.StepResume:
 			line(4, "- %s: {timeout: %s, verify_within: %s%s}", step.Kind, step.Timeout, step.VerifyWithin, onlyFor(step))
+		case fleet.StepRun:
+			line(4, "- run: {command: %s, %sidempotent: %v, timeout: %s, verify_within: %s%s}", quotedList(step.Run.Args), environment(step.Run.Env),
+				step.Run.Idempotent, step.Timeout, step.VerifyWithin, onlyFor(step))
 		case fleet.StepPage:
 			line(4, "- page: {wait: %s%s}", step.VerifyWithin, onlyFor(step))
 		case fleet.StepQuarantine:
@@ -135,6 +139,26 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 	} else {
 		line(2, "on_external_stop: {hold: %s}", r.ExternalStopHold)
 	}
+}
+
+func quotedList(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = strconv.Quote(w)
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// environment is the key env with what follows it, if there are variables.
+func environment(vars []fleet.Variable) string {
+	if len(vars) == 0 {
+		return ""
+	}
+	out := make([]string, len(vars))
+	for i, v := range vars {
+		out[i] = v.Name + ": " + strconv.Quote(v.Value)
+	}
+	return "env: {" + strings.Join(out, ", ") + "}, "
 }
 
 // onlyFor is the step's last parameter, if it is for certain checks.

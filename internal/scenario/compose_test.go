@@ -40,6 +40,9 @@ func policies(t *testing.T) []sim.Options {
 	full.Spec.Repair.OnExternalStop, full.Spec.Repair.ExternalStopHold = fleet.ExternalStopHeal, 0
 	full.Spec.Repair.Steps[2].OnDeleteFailure = fleet.DeleteFailureContinue
 	full.Spec.Repair.Steps = slices.Concat([]fleet.Step{
+		{Kind: fleet.StepRun, Timeout: time.Second, VerifyWithin: time.Minute, Run: fleet.Command{Args: []string{"/bin/a b", "{ip},", "\"c\""},
+			Env: []fleet.Variable{{Name: "A", Value: "b: {name}"}}, Idempotent: true}},
+		{Kind: fleet.StepRun, Timeout: time.Second, VerifyWithin: time.Minute, Run: fleet.Command{Args: []string{"/bin/true"}}, For: []fleet.CheckName{"alive"}},
 		{Kind: fleet.StepResume, Timeout: time.Second, VerifyWithin: time.Minute},
 		{Kind: fleet.StepReboot, Timeout: time.Second, VerifyWithin: time.Minute, Mode: fleet.RebootSoft, For: []fleet.CheckName{"page", "provider"}},
 	}, full.Spec.Repair.Steps, []fleet.Step{

@@ -48,6 +48,7 @@ const (
 	WrongPages  Verb = "shows a wrong page"
 	FailsCheck  Verb = "fails check" // one of several
 	IsSlow      Verb = "is too slow"
+	LosesConfig Verb = "loses its configuration"
 	LosesProbes Verb = "loses probes"
 	LosesDisk   Verb = "loses its disk"
 	Moves       Verb = "moves to"
@@ -162,6 +163,7 @@ func verbs() map[Verb]act {
 		WrongPages:   ails(world.Ailment{Symptom: world.BadPage}),
 		FailsCheck:   failsCheck,
 		IsSlow:       ails(world.Ailment{Symptom: world.Slow}),
+		LosesConfig:  ails(world.Ailment{Symptom: world.AppError, Lasting: true, Config: true}),
 		LosesDisk:    onMachine(diskLost),
 		LosesProbes:  losesProbes,
 		Moves:        moves,

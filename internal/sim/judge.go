@@ -148,7 +148,7 @@ func (j *judge) Acted(c *world.Call) {
 	}
 	var wrong Wrong
 	switch {
-	case !c.Op.Disruptive() || c.Again:
+	case !c.Op.Disruptive() && c.Op != world.Run || c.Again:
 	case j.held[c] && c.Serving:
 		sc.WindowActs++
 		wrong = WrongWindow
@@ -246,7 +246,7 @@ func (j *judge) rungOf(machine string) *rung {
 // sends checks what must hold at the moment when a call leaves.
 func (j *judge) sends(c *server, a fleet.Action) {
 	now, op := j.s.w.Now(), a.Intent.Op
-	if !op.Disruptive() {
+	if !op.Disruptive() && op != fleet.OpRun {
 		return
 	}
 	r := j.rungOf(string(a.Machine))
@@ -263,7 +263,7 @@ func (j *judge) sends(c *server, a fleet.Action) {
 	if j.s.store.owner != c && !j.windowOpen {
 		j.broken("L7", string(a.Machine), fmt.Sprintf("%s by %s, which does not own the fleet", op, c.name))
 	}
-	if !j.windowOpen && c.lease.ends(now)-now <= min(a.Intent.Limit, tenure.DisruptiveLimit) {
+	if !j.windowOpen && op.Disruptive() && c.lease.ends(now)-now <= min(a.Intent.Limit, tenure.DisruptiveLimit) {
 		j.broken("L7", string(a.Machine), fmt.Sprintf("%s that may outlive the lease", op))
 	}
 }

@@ -104,6 +104,11 @@ func (j *judge) healable(vm *world.VM, o *outage) bool {
 	if o.struckAt != j.s.w.Now() && o.struck != "" && vm.Power == world.Off {
 		return o.struckAt == j.s.w.Now()
 	}
+	return j.cured(o.struck)
+}
+
+// cured reports whether a step of the ladder cures what struck the machine.
+func (j *judge) cured(struck Verb) bool {
 	cures := map[fleet.StepKind]bool{}
 	for _, step := range j.s.spec.Repair.Steps {
 		cures[step.Kind] = true
@@ -112,10 +117,13 @@ func (j *judge) healable(vm *world.VM, o *outage) bool {
 		_, kept := j.s.spec.Template.DiskLost()
 		cures[fleet.StepRecreate] = !kept
 	}
-	if o.struck == Vanishes || o.struck == LosesDisk {
+	if struck == Vanishes || struck == LosesDisk {
 		return cures[fleet.StepRecreate]
 	}
-	if o.struck == Crashes || o.struck == ShutsDown {
+	if struck == LosesConfig {
+		return cures[fleet.StepRun] || cures[fleet.StepRecreate]
+	}
+	if struck == Crashes || struck == ShutsDown {
 		return cures[fleet.StepStart] || cures[fleet.StepRecreate]
 	}
 	return cures[fleet.StepReboot] || cures[fleet.StepRecreate]

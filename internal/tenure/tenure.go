@@ -33,6 +33,9 @@ func Lease(spec fleet.Spec) time.Duration {
 // before sending, and whether it may be sent at all. Calls that cannot harm need no cover. What lets an instance run needs it: a late one could undo
 // a successor's proof of off.
 func Cover(in fleet.Intent, remaining time.Duration) (limit time.Duration, ok bool) {
+	if in.Op == fleet.OpRun { // it may take longer than any lease: whoever loses the lease kills it
+		return in.Limit, remaining > Margin
+	}
 	if !in.Op.Disruptive() && in.Op != fleet.OpStart && in.Op != fleet.OpResume {
 		return in.Limit, true
 	}

@@ -35,6 +35,7 @@ var rooms = []room{
 	{path: "internal/tenure", floor: 0, step: 2},
 	// Leaves: they know nothing of hale, and look at the world, so the core may not use them.
 	{path: "internal/accel", floor: 0, step: 9, leaf: true},
+	{path: "internal/process", floor: 0, step: 9, leaf: true},
 	{path: "internal/sim/world", floor: 0, step: 9, leaf: true},
 	{path: "internal/sim/trace", floor: 0, step: 9, leaf: true},
 	{path: "internal/sim/weather", floor: 0, step: 9, leaf: true},
@@ -49,6 +50,7 @@ var rooms = []room{
 	{path: "internal/secret", floor: 1},
 	{path: "internal/probe", floor: 1},
 	{path: "internal/probe/probetest", floor: 1, step: 1},
+	{path: "internal/program", floor: 1},
 	// What the drivers of floor 2 share; it knows nothing but the core.
 	{path: "internal/picture", floor: 1},
 	// Floor 2, the owners of goroutines.

@@ -26,7 +26,7 @@ func (k asker) run(ctx context.Context, t probe.Target) (said string, err error)
 	if len(c.Command) == 0 {
 		return "", probe.LocalError{Err: errors.New("no program")}
 	}
-	fill := placeholders(t)
+	fill := fleet.Filler(t.Machine, t.Instance, t.Address)
 	p := probe.Program{Args: make([]string, len(c.Command)), Env: make([]string, len(c.Env))}
 	for i, arg := range c.Command {
 		p.Args[i] = fill.Replace(arg)
@@ -54,19 +54,6 @@ func (k asker) run(ctx context.Context, t probe.Target) (said string, err error)
 
 func exited(code int, said string) string {
 	return strings.TrimSuffix("exit code "+strconv.Itoa(code)+": "+said, ": ")
-}
-
-// placeholders replaces what fleet.Placeholders lists, in one pass: what comes out of one is not looked at again.
-func placeholders(t probe.Target) *strings.Replacer {
-	address, number := "", ""
-	if t.Address.IsValid() {
-		address = t.Address.String()
-	}
-	if n, ok := t.Machine.Ordinal(); ok {
-		number = strconv.Itoa(n)
-	}
-	return strings.NewReplacer("{ip}", address, "{name}", string(t.Machine), "{id}", string(t.Instance),
-		"{fleet}", string(t.Machine.Fleet()), "{number}", number)
 }
 
 // firstLine returns the first line that says something, without what follows a plugin's bar (figures for graphs), short and printable.

@@ -31,6 +31,7 @@ type Cure string
 const (
 	ByReboot   Cure = "reboot"   // the next power on
 	ByRecreate Cure = "recreate" // nothing but a new instance
+	ByCommand  Cure = "command"  // a command that applies its configuration again, or a new instance
 )
 
 // Illness is what is wrong with a guest.

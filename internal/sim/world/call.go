@@ -19,6 +19,8 @@ const (
 	Resume   Op = "resume"
 	// SoftReboot asks the guest to reboot.
 	SoftReboot Op = "soft-reboot"
+	// Run executes a command at the caller's, which applies the instance's configuration again.
+	Run Op = "run"
 )
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine.
@@ -137,6 +139,10 @@ func (c *Client) Send(call Call, limit time.Duration, answer func(End)) {
 	if w.Watch != nil {
 		w.Watch.Sent(&call)
 	}
+	if call.Op == Run {
+		w.command(c, call, limit, answer)
+		return
+	}
 	once := func(e End) {
 		if answer != nil {
 			answer(e)
@@ -226,10 +232,42 @@ func (w *World) actOn(vm *VM, op Op) (bool, End) {
 	case Certify:
 		vm.Mark.Certified = true
 		w.refresh(vm)
-	case Create, get, list: // made elsewhere
+	case Create, Run, get, list: // made elsewhere
 	}
 	return true, Done
 }
+
+// command lets the caller execute a command for an instance. It goes over the network and not by the provider; one that takes longer
+// than limit is killed. It goes on when the caller dies, and answers nobody.
+func (w *World) command(c *Client, call Call, limit time.Duration, answer func(End)) {
+	took := w.between(commandLeast, commandMost)
+	if took > limit {
+		w.After(limit, func() { answer(Permanent) })
+		return
+	}
+	w.After(took, func() {
+		call.At = w.now
+		vm := w.vms[call.ID]
+		if vm == nil || !vm.pings() || w.cutFrom(c.Name, vm) || w.severed(vm) {
+			call.End = Permanent
+		} else {
+			n := len(vm.ills)
+			vm.ills = slices.DeleteFunc(vm.ills, func(i *illness) bool { return i.Config })
+			call.Effect = len(vm.ills) < n
+			w.refresh(vm)
+		}
+		if w.Watch != nil {
+			w.Watch.Acted(&call)
+		}
+		answer(call.End)
+	})
+}
+
+// How long a command takes.
+const (
+	commandLeast = time.Second
+	commandMost  = 20 * time.Second
+)
 
 // resume lets a paused instance go on, unless a write to its disk would fail again.
 func (w *World) resume(vm *VM) (bool, End) {

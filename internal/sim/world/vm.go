@@ -83,6 +83,8 @@ type Ailment struct {
 	Symptom Symptom
 	// Lasting ailments survive a reset: only a new instance is free of them.
 	Lasting bool
+	// Config says that the ailment is of the configuration: a command that applies it again is a cure.
+	Config bool
 	// Loss is the share of probes that are lost, for Lossy.
 	Loss float64
 	// Check is the one that fails, for CheckFails.

@@ -1,0 +1,66 @@
+// Package process runs one program, without a shell and with nothing of this process but a PATH.
+//
+// It promises that the program has a process group of its own, which is killed when the context ends and when the program
+// does, so that nothing that it started in it lives on. It does not limit how many run at once, and keeps no output.
+package process
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// pipeWait is how long a program's pipes may stay open after its end.
+const pipeWait = 200 * time.Millisecond
+
+// NotStarted is why a program did not run at all.
+type NotStarted struct{ Err error }
+
+// Error implements error.
+func (e NotStarted) Error() string { return "it could not be started: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e NotStarted) Unwrap() error { return e.Err }
+
+// Run executes the program, args[0], and returns its exit code; -1: a signal killed it. env is its environment beside a PATH, as
+// "NAME=value", the last one of a name counting. Its standard input is empty; both outputs go to out, one write after the other.
+// An error is the context's, if that ended it, or a NotStarted, or that of out.
+func Run(ctx context.Context, args, env []string, out io.Writer) (code int, err error) {
+	if len(args) == 0 {
+		return 0, NotStarted{errors.New("no program")}
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env = append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, env...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = pipeWait
+	err = runGroup(cmd)
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case errors.As(err, &exit):
+		return exit.ExitCode(), nil
+	case errors.Is(err, exec.ErrWaitDelay): // somebody who left the group holds its pipes
+		return cmd.ProcessState.ExitCode(), nil
+	}
+	return 0, err
+}
+
+// runGroup runs the program and then ends what is left of its group.
+func runGroup(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return NotStarted{err}
+	}
+	// The program is dead but not reaped yet, so nobody else can have its group's number.
+	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	return cmd.Wait()
+}

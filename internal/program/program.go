@@ -1,0 +1,116 @@
+// Package program is hale's port to the commands of run steps, which are executed on hale's side: a playbook, a script.
+//
+// It promises that a command's whole process group ends when its context does, and that what is kept of its output is bounded:
+// the beginning and the end. It does not decide whether a command may be run, or run again.
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"unicode"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/process"
+)
+
+// Job is one command for one machine, with everything filled in.
+type Job struct {
+	Machine  fleet.MachineName
+	Instance fleet.InstanceID
+	Host     fleet.HostName
+	Args     []string // the program itself first
+	Env      []string // as "NAME=value", beside a PATH; nothing else is handed down
+}
+
+// Result is how a command ended.
+type Result struct {
+	Code   int    // its exit code; -1: a signal killed it
+	Output string // what it said, bounded
+}
+
+// Runner executes commands.
+type Runner interface {
+	// Run executes the command. An error means that there is no exit code: fault.Invalid, there is no such program; fault.Transient, it
+	// could not be started; fault.Permanent, its time was over and it was killed. The result's output counts in any case.
+	Run(ctx context.Context, job Job) (Result, error)
+}
+
+// Here executes commands on this machine.
+type Here struct{}
+
+var _ Runner = Here{}
+
+// Run implements Runner.
+func (Here) Run(ctx context.Context, job Job) (Result, error) {
+	var out Digest
+	code, err := process.Run(ctx, job.Args, job.Env, &out)
+	r := Result{Code: code, Output: out.String()}
+	fail := func(kind fault.Kind, err error) (Result, error) {
+		return r, fault.New(kind, "program.run", string(job.Machine), err)
+	}
+	var never process.NotStarted
+	switch {
+	case err == nil:
+		return r, nil
+	case ctx.Err() != nil:
+		return fail(fault.Permanent, fmt.Errorf("killed: %w", ctx.Err()))
+	case errors.As(err, &never) && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || len(job.Args) == 0):
+		return fail(fault.Invalid, err)
+	case errors.As(err, &never):
+		return fail(fault.Transient, err)
+	}
+	return fail(fault.Permanent, err)
+}
+
+// How much of an output is kept, in bytes.
+const (
+	headSize = 8 << 10
+	tailSize = 16 << 10
+)
+
+// Digest keeps the beginning and the end of what is written to it. The zero value is ready. It is not safe for concurrent use.
+type Digest struct {
+	head, tail []byte
+	cut        int // bytes between them that were let go
+}
+
+// Write implements io.Writer; it cannot fail.
+func (d *Digest) Write(p []byte) (int, error) {
+	n := len(p)
+	room := min(n, headSize-len(d.head))
+	d.head = append(d.head, p[:room]...)
+	d.tail = append(d.tail, p[room:]...)
+	if over := len(d.tail) - tailSize; over > tailSize { // now and then, so that a byte is not moved each time
+		d.cut += over
+		d.tail = append(d.tail[:0], d.tail[over:]...)
+	}
+	return n, nil
+}
+
+// String returns what was kept, printable, and says how much was left out.
+func (d *Digest) String() string {
+	tail, cut := d.tail, d.cut
+	if over := len(tail) - tailSize; over > 0 {
+		tail, cut = tail[over:], cut+over
+	}
+	if cut == 0 {
+		return printable(string(d.head) + string(tail))
+	}
+	return printable(string(d.head)) + fmt.Sprintf("\n[%d bytes left out]\n", cut) + printable(string(tail))
+}
+
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || unicode.IsPrint(r) {
+			return r
+		}
+		if r == '\t' {
+			return ' '
+		}
+		return -1
+	}, strings.ToValidUTF8(s, ""))
+}

@@ -1,0 +1,125 @@
+package program_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"hale/internal/fault"
+	"hale/internal/program"
+)
+
+// script writes a real one.
+func script(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "apply")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestACommandGetsWhatItIsGivenAndNothingElse(t *testing.T) {
+	t.Parallel()
+	path := script(t, `echo "$1 $2 $SITE [$HOME]"; echo worse >&2; cat; exit 3`)
+	r, err := program.Here{}.Run(t.Context(), program.Job{Machine: "web-2", Args: []string{path, "10.0.0.2,", "a b"}, Env: []string{"SITE=x y"}})
+	if err != nil || r.Code != 3 || r.Output != "10.0.0.2, a b x y []\nworse\n" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A command whose time is over is killed with all that it started, and what it said until then is kept.
+func TestACommandIsKilledWithEverythingThatItStarted(t *testing.T) {
+	t.Parallel()
+	pid := filepath.Join(t.TempDir(), "pid")
+	path := script(t, `sleep 600 & echo begun; echo $! >"$1.new"; mv "$1.new" "$1"; wait`)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		await(ctx, func() bool {
+			_, err := os.Stat(pid)
+			return err == nil
+		})
+	}()
+	r, err := program.Here{}.Run(ctx, program.Job{Args: []string{path, pid}})
+	if !fault.Is(err, fault.Permanent) || r.Output != "begun\n" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	text, err := os.ReadFile(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	patient, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if !await(patient, func() bool { return gone(child) }) {
+		t.Errorf("what it started lives on as %d", child)
+	}
+}
+
+// await polls until the condition holds, and reports whether it did before ctx ended.
+func await(ctx context.Context, holds func() bool) bool {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// gone reports whether the process ended, reaped or not.
+func gone(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return true
+	}
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err != nil || strings.Contains(string(text), ") Z ")
+}
+
+func TestAProgramThatIsNotThereIsAPersonsBusiness(t *testing.T) {
+	t.Parallel()
+	plain := filepath.Join(t.TempDir(), "plain")
+	if err := os.WriteFile(plain, []byte("no program"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{"missing": {"/nonexistent/ansible-playbook"}, "not executable": {plain}, "nothing": nil} {
+		if _, err := (program.Here{}).Run(t.Context(), program.Job{Args: args}); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestOfALongOutputTheBeginningAndTheEndAreKept(t *testing.T) {
+	t.Parallel()
+	var d program.Digest
+	for i := range 100_000 {
+		if _, err := d.Write([]byte("line " + strconv.Itoa(i) + "\x00\t\xff\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := d.String()
+	if len(got) > 25<<10 || !strings.HasPrefix(got, "line 0 \nline 1 \n") || !strings.HasSuffix(got, "line 99999 \n") {
+		t.Errorf("%d bytes: %.40q … %q", len(got), got, got[len(got)-40:])
+	}
+	if !strings.Contains(got, " bytes left out]") || strings.ContainsAny(got, "\x00\t") || !utf8.ValidString(got) {
+		t.Error("it does not say what is missing, or keeps what no terminal should see")
+	}
+	var short program.Digest
+	_, _ = short.Write([]byte("all of it")) // it cannot fail
+	if short.String() != "all of it" {
+		t.Errorf("%q", short.String())
+	}
+}

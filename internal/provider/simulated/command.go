@@ -1,0 +1,65 @@
+package simulated
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/program"
+	"hale/internal/provider"
+)
+
+// Commands executes commands for the world's guests, none of them for real: a guest that can be reached gets its configuration
+// applied again, whatever the command is. Calls with OpRun hit them as they hit calls.
+func (p *Provider) Commands() program.Runner { return commands{p} }
+
+type commands struct{ p *Provider }
+
+// commandTime is how long a command takes.
+const commandTime = 2 * time.Second
+
+// unreachableCode is what a command ends with that does not get to its guest.
+const unreachableCode = 4
+
+// Run implements program.Runner.
+func (c commands) Run(ctx context.Context, job program.Job) (program.Result, error) {
+	ref := provider.Ref{ID: job.Instance, Host: job.Host, Mark: fleet.Mark{Machine: job.Machine}}
+	said := strings.Join(job.Args, " ")
+	var r program.Result
+	fail := func(err error) (program.Result, error) {
+		return r, fault.New(fault.Permanent, "simulated.run", string(job.Machine), err)
+	}
+	if err := c.p.wait(ctx, commandTime); err != nil {
+		return fail(err)
+	}
+	err := c.p.change(ctx, fleet.OpRun, ref, func(w *World, now time.Time) (bool, error) {
+		g, exists := w.guests[ref.ID]
+		if !exists || !g.reachable(now) {
+			r = program.Result{Code: unreachableCode, Output: said + ": unreachable"}
+			return false, nil
+		}
+		r.Output = fmt.Sprintf("%s: ok, at %s", said, g.address)
+		return w.configure(g, now), nil
+	})
+	if err != nil {
+		return fail(err)
+	}
+	return r, nil
+}
+
+// configure applies the guest's configuration, and reports whether that cured anything.
+func (w *World) configure(g *guest, now time.Time) bool {
+	var left []Illness
+	for _, ill := range g.ills {
+		if ill.Cure != ByCommand {
+			left = append(left, ill)
+		}
+	}
+	cured := len(left) < len(g.ills)
+	g.ills = left
+	g.remember(now)
+	return cured
+}
