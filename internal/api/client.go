@@ -196,6 +196,16 @@ func get[T any](ctx context.Context, c *Client, path string) (T, error) {
 	return ask[T](ctx, c, http.MethodGet, path, nil)
 }
 
+// post sends a value, and reads what is answered.
+func post[T any](ctx context.Context, c *Client, path string, value any) (T, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return ask[T](ctx, c, http.MethodPost, path, data)
+}
+
 func ask[T any](ctx context.Context, c *Client, method, path string, request []byte) (T, error) {
 	var out T
 	body, err := c.send(ctx, method, path, request)

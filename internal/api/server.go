@@ -15,10 +15,11 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fleet"
 	"hale/internal/journal"
+	"hale/internal/notify"
 	"hale/internal/state"
 )
 
-// Options are what a Server answers from. All are needed.
+// Options are what a Server answers from. All are needed, but that without Targets there is nobody to Test.
 type Options struct {
 	Version string
 	Server  string // this server's name
@@ -26,6 +27,11 @@ type Options struct {
 	Store   state.Store
 	Desk    Desk
 	Logger  *slog.Logger
+
+	// Targets are those who are told, Test sends one of them a test message, and Nudge has the owners look for what was put into the outbox.
+	Targets func() []fleet.TargetName
+	Test    func(ctx context.Context, name fleet.TargetName) (notify.Answer, error)
+	Nudge   func()
 }
 
 // Desk takes changes of what is wanted. Problems of a configuration are errors of type config.Problems.
@@ -89,6 +95,9 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/reload", s.reload)
 	mux.HandleFunc("GET /v1/compare", s.compare)
 	mux.HandleFunc("GET /v1/pending", s.pending)
+	mux.HandleFunc("GET /v1/notify/dead", s.deadLetters)
+	mux.HandleFunc("POST /v1/notify/dead/retry", s.retryDead)
+	mux.HandleFunc("POST /v1/notify/targets/{name}/test", s.testTarget)
 	return mux
 }
 

@@ -33,6 +33,17 @@ type Fleet struct {
 	Provider  Provider  `json:"provider"`
 	Hosts     []Host    `json:"hosts"`
 	Machines  []Machine `json:"machines"`
+	Messages  Messages  `json:"messages"`
+}
+
+// Messages is how the fleet's messages to people stand.
+type Messages struct {
+	Waiting int       `json:"waiting"` // not taken yet
+	Since   time.Time `json:"since,omitzero"`
+	Dead    int       `json:"dead"` // given up: hale notify dead
+	// Target is one that does not take messages at the moment.
+	Target string `json:"target,omitempty"`
+	Detail string `json:"detail,omitempty"`
 }
 
 // Hold is a person's wish that hale leaves a machine, a host's machines or the fleet alone for a while.
@@ -262,6 +273,10 @@ type Event struct {
 	Order      string    `json:"order,omitempty"`   // the person's order from which it follows
 	Command    string    `json:"command,omitempty"` // what that order wants
 	By         string    `json:"by,omitempty"`
+	Paged      bool      `json:"paged,omitempty"` // it ends what a person was told of
+	Target     string    `json:"target,omitempty"`
+	Message    string    `json:"message,omitempty"` // what kind of message the target was sent
+	Tries      int       `json:"tries,omitempty"`
 }
 
 // State is what the controller believes, as its store has it: beliefs about machines, brakes, the pinned identities of

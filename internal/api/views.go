@@ -17,6 +17,9 @@ func viewFleet(s engine.FleetStatus) Fleet {
 		Acting: s.Acting == "", NotActing: ViewReason(s.Acting, s.Detail),
 		Brake: ViewBrake(s), Vantage: viewVantage(s), Parents: viewParents(s), Holds: viewHolds(s), Provider: ViewProvider(s),
 		Hosts: make([]Host, 0, len(s.Hosts)), Machines: make([]Machine, 0, len(s.Machines)),
+		Messages: Messages{
+			Waiting: s.Post.Waiting, Since: s.Post.Since, Dead: s.Post.Dead, Target: string(s.Post.Target), Detail: s.Post.Detail,
+		},
 	}
 	for _, h := range s.Hosts {
 		f.Hosts = append(f.Hosts, Host{Name: string(h.Name), Up: h.Up,
@@ -161,6 +164,7 @@ func ViewEvent(r fleet.Record) Event {
 		Outcome: string(r.Outcome), Proof: string(r.Proof), Instance: string(r.Instance), Generation: uint64(r.Generation),
 		Host: string(r.Host), Provider: string(r.Provider), Detail: r.Detail, Failing: r.Failing, Size: r.Size, Limit: r.Limit,
 		Chance: r.Chance, TookNS: int64(r.Took), Order: string(r.Order), Command: string(r.Command), By: r.By,
+		Paged: r.Paged, Target: string(r.Target), Message: string(r.Event), Tries: r.Tries,
 	}
 	if r.Address.IsValid() {
 		e.Address = r.Address.String()

@@ -108,6 +108,8 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	if err := s.restore(ctx, store); err != nil {
 		return err
 	}
+	warnOfSecrets(ctx, a.opts.Config, a.opts.Logger)
+	s.teller = newTeller(a.opts.Config, a.opts.Version, a.server)
 	err = s.staff(staffing{store: store, server: a.server, specs: a.opts.Config.Fleets, wrap: unwrapped, log: a.opts.Logger})
 	if err == nil {
 		err = s.noteConnections(ctx, s.adapters)
@@ -128,6 +130,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	d := newDesk(a.opts, s)
 	server := api.NewServer(api.Options{
 		Version: a.opts.Version, Server: a.server, Status: s.engine.Status, Store: store, Desk: d, Logger: log,
+		Targets: s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge,
 	})
 	working, stopWork := context.WithCancel(ctx)
 	defer stopWork()

@@ -160,6 +160,7 @@ func watchedOnly(specs []fleet.Spec) []fleet.Spec {
 	out := slices.Clone(specs)
 	for i := range out {
 		out[i].Mode = fleet.ModeObserve
+		out[i].Notify = fleet.Notify{} // a plan tells nobody
 	}
 	return out
 }

@@ -35,9 +35,11 @@ func (s *site) reload(ctx context.Context, c *config.Config, confirmed fleet.Pro
 	}
 	err = s.noteConnections(ctx, adapters)
 	if err == nil {
+		s.teller.take(c) // first, so that nobody is missed whom an edited fleet tells
 		err = s.engine.Reload(ctx, setup)
 	}
 	if err != nil {
+		s.teller.take(s.config)
 		all.stopBut(s.watches)
 		for _, a := range fresh {
 			s.disconnect(a)
@@ -50,6 +52,7 @@ func (s *site) reload(ctx context.Context, c *config.Config, confirmed fleet.Pro
 			s.disconnect(a)
 		}
 	}
+	warnOfSecrets(ctx, c, s.log)
 	s.config, s.adapters, s.vantage, s.watches = c, adapters, setup.Vantage, all
 	return nil
 }

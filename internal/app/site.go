@@ -92,6 +92,7 @@ type site struct {
 	how      staffing
 	watches  watches
 	engine   *engine.Engine
+	teller   *teller
 	begun    chan struct{}  // closed when launch may be called
 	launch   func(w *watch) // lets a watch work
 }
@@ -108,7 +109,7 @@ type watch struct {
 // newSite makes the adapters. The caller closes the site.
 // A provider whose address waits for a person's word is connected as it was: see connections.
 func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error) {
-	s := &site{config: c, log: log, network: netprobe.Network(), vantage: vantageOf(c.Vantage, log), begun: make(chan struct{})}
+	s := &site{teller: &teller{}, config: c, log: log, network: netprobe.Network(), vantage: vantageOf(c.Vantage, log), begun: make(chan struct{})}
 	for _, p := range c.Providers {
 		a, err := s.connect(c, were.inForce(p))
 		if err != nil {
@@ -227,6 +228,7 @@ func (s *site) staff(how staffing) error {
 	var err error
 	s.engine, err = engine.New(engine.Options{
 		Store: how.store, Server: how.server, Vantage: setup.Vantage, Sources: setup.Sources, Fleets: setup.Fleets, Logger: how.log,
+		Post: engine.Post{Find: s.teller.find, Words: s.teller.words.Message},
 	})
 	return err
 }

@@ -153,7 +153,7 @@ func (c *commander) root() *cobra.Command {
 	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.simulateCommand(), c.replayCommand(), c.testCommand(),
 		c.statusCommand(), c.whyCommand(), c.eventsCommand(), c.reloadCommand(), c.applyCommand(),
 		c.holdCommand(), c.releaseCommand(), c.holdsCommand(), c.retryCommand(), c.healCommand(), c.brakeCommand(),
-		c.versionCommand())
+		c.notifyCommand(), c.versionCommand())
 	return root
 }
 

@@ -171,7 +171,11 @@ func (p paper) status(s api.Status, now time.Time) []string {
 		}
 		lines = append(lines, p.fleet(f, now)...)
 	}
-	return append(lines, p.attention(s, now)...)
+	lines = append(lines, p.attention(s, now)...)
+	if late := p.messageLines(s.Fleets, now); len(late) > 0 {
+		lines = append(append(lines, ""), late...)
+	}
+	return lines
 }
 
 func (p paper) fleet(f api.Fleet, now time.Time) []string {

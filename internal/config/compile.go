@@ -20,13 +20,18 @@ func compile(doc document, f *finder) *Config {
 		c.Providers = append(c.Providers, compileProvider(n, f))
 	}
 	c.Vantage = compileVantage(doc.vantage, f)
+	c.Targets = compileTargets(doc.notify.value, f)
+	targets := map[string]targetDraft{}
+	for _, n := range doc.notify.value {
+		targets[n.name] = n.value
+	}
 	fleets := map[string]bool{}
 	for _, n := range doc.fleets.value {
 		fleets[n.name] = true
 	}
 	for _, n := range doc.fleets.value {
 		mistaken(n, fleets, f)
-		fc := fleetCompiler{finder: f, draft: n.value, name: n.name, providers: known}
+		fc := fleetCompiler{finder: f, draft: n.value, name: n.name, providers: known, targets: targets}
 		c.Fleets = append(c.Fleets, fc.compile())
 	}
 	slices.SortFunc(c.Providers, func(a, b Provider) int { return strings.Compare(string(a.Name), string(b.Name)) })

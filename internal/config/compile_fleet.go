@@ -15,6 +15,7 @@ type fleetCompiler struct {
 	draft     fleetDraft
 	name      string
 	providers map[string]at[ProviderType]
+	targets   map[string]targetDraft
 }
 
 func (c *fleetCompiler) compile() fleet.Spec {
@@ -35,6 +36,7 @@ func (c *fleetCompiler) compile() fleet.Spec {
 		Grace:         d.grace.value,
 		BuildWithin:   d.buildWithin.value,
 		BlindAfter:    d.blindAfter.value,
+		Notify:        c.notify(),
 	}
 }
 

@@ -17,6 +17,7 @@ type Config struct {
 	Providers []Provider   // sorted by name
 	Fleets    []fleet.Spec // sorted by name
 	Vantage   Vantage
+	Targets   []Target // sorted by name
 }
 
 // Vantage says how hale's own sight is watched. The zero value: it is not.
@@ -148,6 +149,7 @@ func parseAll(sources []source) (*Config, error) {
 func (d *document) merge(other document, f *finder) {
 	d.providers = mergeNamed(d.providers, other.providers, f)
 	d.fleets = mergeNamed(d.fleets, other.fleets, f)
+	d.notify = mergeNamed(d.notify, other.notify, f)
 	switch {
 	case d.vantage.how == absent:
 		d.vantage = other.vantage

@@ -13,6 +13,7 @@ type document struct {
 	providers at[[]named[providerDraft]]
 	fleets    at[[]named[fleetDraft]]
 	vantage   at[vantageDraft]
+	notify    at[[]named[targetDraft]]
 }
 
 type providerDraft struct {
@@ -44,6 +45,7 @@ type fleetDraft struct {
 	grace          at[time.Duration]
 	buildWithin    at[time.Duration]
 	blindAfter     at[time.Duration]
+	notify         at[notifyDraft]
 }
 
 type templateDraft struct {

@@ -22,9 +22,10 @@ func documentShape() object[document] {
 			may("vantage", "How hale finds out whether the fault is on its own side. Without it, only the provider's word helps: when more than "+
 				"half of a fleet, and at least three machines, fall silent at once although they run, hale holds and pages.", vantageShape(),
 				func(d *document) *at[vantageDraft] { return &d.vantage }),
+			may("notify", "Whom hale tells, by name, when a person must look. Without it, pages are in the log, in `hale status` and in `hale events`.",
+				mapping[targetDraft]{key: "TARGET", each: targetShape()}, func(d *document) *at[[]named[targetDraft]] { return &d.notify }),
 		},
 		later: map[string]string{
-			"notify":    "take it out; pages are in the log and in hale status",
 			"alarms":    "take it out",
 			"workflows": "take it out",
 			"vantages":  "checks run where hale runs; for its own network see vantage",
@@ -138,12 +139,13 @@ func fleetShape() object[fleetDraft] {
 			or("blind_after", defaultBlindAfter, "How long nothing may be known of a machine before a person is paged. "+
 				"Blindness never repairs.", duration(time.Second, 24*time.Hour),
 				func(f *fleetDraft) *at[time.Duration] { return &f.blindAfter }),
+			may("notify", "Who is told when a person must look at the fleet: names of targets, a mapping with more, or `none`.", fleetNotifyShape(),
+				func(f *fleetDraft) *at[notifyDraft] { return &f.notify }).said("all targets under notify"),
 		},
 		later: map[string]string{
 			"select":  "take it out; machines that exist already cannot be adopted for now",
 			"adopt":   "take it out; machines that exist already cannot be adopted for now",
 			"scaling": "give size a number",
-			"notify":  "take it out; pages are in the log and in hale status",
 			"update":  "take it out",
 		},
 	}

@@ -222,6 +222,9 @@ func (r *round) asleep(v *fleet.View) bool {
 	if at, ok := pageAt(m, &r.s.Spec); ok && !r.s.Now.Wall.Before(at) {
 		return false
 	}
+	if at, ok := remindAt(m, &r.s.Spec); ok && !r.s.Now.Wall.Before(at) {
+		return false
+	}
 	switch {
 	case r.stirred(m), m.Wanted != nil, r.afresh, v.Due, m.Repair != nil, len(m.Strays) > 0, m.Health.Grace != 0,
 		r.s.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown, // what its checks said counts no more
@@ -304,9 +307,10 @@ func (r *round) brake(works []*work) fleet.Brake {
 	}
 	if b.Engaged != r.s.Brake.Engaged && (b.Engaged || !r.letGo) {
 		if !b.Engaged {
-			rec.Reason = fleet.ReasonReleased
+			rec.Reason, rec.Paged = fleet.ReasonReleased, r.s.Brake.Paged
 		}
 		r.record(rec)
+		rec.Paged = false
 	}
 	if b.Engaged && !b.Paged && !r.explained(works) {
 		b.Paged = true
@@ -355,6 +359,7 @@ func (w *work) advanceSafely(orders []*fleet.Order) (err error) {
 	if at, ok := pageAt(w.M, &w.Situation.Spec); ok && !w.Situation.Now.Wall.Before(at) {
 		w.Page(w.M.Waiting)
 	}
+	w.remind()
 	return w.M.Check()
 }
 
@@ -555,7 +560,8 @@ func (w *work) judgeHold() {
 func (w *work) closeIncident() {
 	m := w.M
 	w.Record(fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonRecovered, Cause: m.Incident.Cause,
-		Took: w.Situation.Now.Wall.Sub(m.Incident.Opened), Instance: m.Current.ID})
+		Took: w.Situation.Now.Wall.Sub(m.Incident.Opened), Instance: m.Current.ID,
+		Paged: m.Incident.Paged && m.Health.Verdict == fleet.VerdictHealthy}) // else another incident follows
 	m.IncidentOver()
 }
 

@@ -31,6 +31,9 @@ func (r *round) addWhole(c *calendar, whole *fleet.Whole) {
 			c.add(p.Since.Add(guard.SettleTime(*spec)))
 			c.addWall(p.Opened.Add(spec.SharedFate.Wait))
 		}
+		if at, ok := remindOf(&p, spec); ok {
+			c.addWall(at)
+		}
 		if p.CalmSince != 0 {
 			c.add(p.CalmSince.Add(spec.Limits.Brake.ReleaseAfter))
 		}
@@ -95,6 +98,9 @@ func (c *calendar) addMachine(m *fleet.Machine, spec *fleet.Spec) {
 		c.addWall(m.Wanted.Until)
 	}
 	if at, ok := pageAt(m, spec); ok {
+		c.addWall(at)
+	}
+	if at, ok := remindAt(m, spec); ok {
 		c.addWall(at)
 	}
 }

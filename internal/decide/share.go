@@ -172,7 +172,7 @@ func (r *round) closeParents() {
 
 func (r *round) closeParent(p fleet.Parent, why fleet.Reason) {
 	rec := about(p)
-	rec.Kind, rec.Reason, rec.Took = fleet.RecordParentClosed, why, r.s.Now.Wall.Sub(p.Opened)
+	rec.Kind, rec.Reason, rec.Took, rec.Paged = fleet.RecordParentClosed, why, r.s.Now.Wall.Sub(p.Opened), p.Paged
 	r.record(rec)
 }
 
@@ -251,9 +251,10 @@ func (r *round) pageParents() {
 			due = due || r.tally.Suspect == 0 || now.Due(p.Since.Add(guard.SettleTime(*spec)))
 		}
 		if p.Paged || !due {
+			r.remindOfParent(p)
 			continue
 		}
-		p.Paged = true
+		p.Paged, p.Told = true, now.Wall
 		rec := about(*p)
 		rec.Kind, rec.Reason = fleet.RecordPaged, fleet.ReasonSharedFate
 		r.record(rec)

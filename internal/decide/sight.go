@@ -145,7 +145,7 @@ func (r *round) calmDown() {
 	case d.Reason == "":
 	case d.CalmSince == 0:
 		d.CalmSince, r.afresh = r.s.Now.Mono, true
-		r.record(fleet.Record{Kind: fleet.RecordVantage, Reason: fleet.ReasonUp, Took: r.s.Now.Wall.Sub(d.Since)})
+		r.record(fleet.Record{Kind: fleet.RecordVantage, Reason: fleet.ReasonUp, Took: r.s.Now.Wall.Sub(d.Since), Paged: d.Paged})
 	case r.s.Now.Due(r.doubtEnds()):
 		*d = fleet.Doubt{}
 	}

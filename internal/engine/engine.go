@@ -22,13 +22,14 @@ type Fleet struct {
 	Probes probe.Engine
 }
 
-// Options are what an Engine is made of. All are needed but Vantage.
+// Options are what an Engine is made of. All are needed but Vantage and Post.
 type Options struct {
 	Store   state.Store
 	Server  string // this server's name, for the owner's key
 	Sources []Source
 	Fleets  []Fleet
 	Vantage Vantage
+	Post    Post
 	Logger  *slog.Logger
 }
 
@@ -184,6 +185,16 @@ func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
 // StepClock moves the wall clock as this engine sees it, as an administrator or a time server does: where time is simulated,
 // nobody else can.
 func (e *Engine) StepClock(by time.Duration) { e.clock.skew.Add(int64(by)) }
+
+// Nudge lets the owners look for letters that somebody else put into the store.
+func (e *Engine) Nudge() {
+	for _, o := range *e.owners.Load() {
+		select {
+		case o.nudged <- struct{}{}:
+		default: // it will look anyway
+		}
+	}
+}
 
 // Status returns the fleets as they stand, in the order of the configuration.
 func (e *Engine) Status() []FleetStatus {

@@ -31,6 +31,7 @@ type FleetStatus struct {
 	Tally    guard.Tally
 	Machines []fleet.View
 	At       fleet.Now
+	Post     PostStatus
 }
 
 // Pending returns what of the configuration waits for a person's word, because it would destroy something.
@@ -58,6 +59,8 @@ type owner struct {
 	store        state.Store
 	server       string
 	log          *slog.Logger
+	tells        Post
+	nudged       chan struct{}
 	installation fleet.Installation
 	cannot       []fleet.Op // what the provider does not have
 	published    atomic.Pointer[FleetStatus]
@@ -67,6 +70,7 @@ func newOwner(f Fleet, c *clock, s *sentinel, opts Options) *owner {
 	o := &owner{
 		name: f.Spec.Name, edited: make(chan struct{}, 1), probes: f.Probes, clock: c, sentinel: s, reports: s.subscribe(), store: opts.Store,
 		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: s.src.cannot(),
+		tells: opts.Post, nudged: make(chan struct{}, 1),
 	}
 	o.told.Store(&charge{f.Spec, opts.Vantage})
 	o.take()

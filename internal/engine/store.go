@@ -97,6 +97,11 @@ func (t *term) write(ctx context.Context, b batch) error {
 	if err := t.settle(&txn, b.rulings); err != nil {
 		return err
 	}
+	letters, posting, err := t.enclose(b.records)
+	if err != nil {
+		return err
+	}
+	txn.Then = append(txn.Then, posting...)
 	if len(txn.Then) == 0 {
 		return nil
 	}
@@ -106,6 +111,7 @@ func (t *term) write(ctx context.Context, b batch) error {
 	}
 	t.book.Advance(b.records)
 	t.settled(b.rulings)
+	t.posted(letters, rev)
 	for i, d := range b.docs {
 		if fresh[i].value != d.was.value {
 			*d.was = stored{rev, fresh[i].value}

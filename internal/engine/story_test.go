@@ -38,6 +38,8 @@ type story struct {
 	adapter func(provider.Provider) provider.Provider
 	// runner executes commands; nil: the world's.
 	runner program.Runner
+	// post is who is told; the zero value: nobody.
+	post engine.Post
 	// faults of the store that the next controller opens.
 	faults memory.Faults
 }
@@ -99,7 +101,7 @@ func (s *story) controller(server string) *controller {
 	setup := c.setup(s.spec)
 	e, err := engine.New(engine.Options{
 		Store: store, Server: server, Logger: slog.New(slog.DiscardHandler),
-		Sources: setup.Sources, Fleets: setup.Fleets, Vantage: s.vantage,
+		Sources: setup.Sources, Fleets: setup.Fleets, Vantage: s.vantage, Post: s.post,
 	})
 	if err != nil {
 		s.t.Fatal(err)

@@ -42,7 +42,8 @@ type term struct {
 	pending []fleet.Record // about the fleet, to be stored with the next decision
 	next    fleet.Instant  // when to decide again without news
 	heard   time.Time      // the probes' watermark
-	listens time.Time      // since when the loop listens again after a round that took long
+	box     postbox
+	listens time.Time // since when the loop listens again after a round that took long
 
 	mail  mailbox
 	inbox chan news
@@ -143,6 +144,9 @@ func (t *term) load(ctx context.Context) error {
 	}
 	beliefs, docs, err := t.loadMachines(ctx)
 	if err != nil {
+		return err
+	}
+	if err := t.loadPost(ctx); err != nil {
 		return err
 	}
 	epoch := forsake(t.probes) + 1
@@ -247,10 +251,17 @@ func (t *term) reign(ctx context.Context) error {
 			n(t)
 		case <-t.edited:
 			t.heed()
+		case <-t.nudged:
+			if err := t.loadPost(ctx); err != nil {
+				return err
+			}
 		}
 		t.hearAll()
 		next, err := t.round(ctx)
 		if err != nil {
+			return err
+		}
+		if err := t.post(ctx); err != nil {
 			return err
 		}
 		timer.Reset(t.untilNext(next))
@@ -314,5 +325,6 @@ func (t *term) publish(now fleet.Now) {
 		Spec: *t.picture.Spec(), Wanted: t.spec, Acting: t.picture.Acting(), Detail: t.trouble, Provider: t.picture.Provider(),
 		Hosts: t.picture.Hosts(), Cannot: t.cannot, Vantage: t.picture.Vantage(), Brake: t.picture.Brake(), Whole: t.picture.Whole().Clone(),
 		Tally: guard.Count(*t.picture.Spec(), t.picture.Whole().Holds, views), Machines: views, At: now,
+		Post: t.box.status(),
 	})
 }

@@ -120,6 +120,9 @@ type Incident struct {
 	HoldUntil time.Time
 	// Worsened says that the machine left its quarantine because more failed than what it was put there for; once per incident.
 	Worsened bool `json:",omitempty"`
+	// Told is the wall time at which a person was told last, and For is why they were told first.
+	Told time.Time `json:",omitzero"`
+	For  Reason    `json:",omitempty"`
 	// Parent is the open incident of the domain whose fate the machine shares; empty: it has one of its own.
 	Parent string `json:",omitempty"`
 	// Freed is when a hold of the machine last ended: what a person is told of because it lasts, lasts from then on.

@@ -50,6 +50,25 @@ type Record struct {
 	Order   OrderID   `json:",omitempty"`
 	Command OrderKind `json:",omitempty"`
 	By      string    `json:",omitempty"`
+	// Paged says that the record ends what a person was told of.
+	Paged bool `json:",omitempty"`
+	// Target, Event and Tries are a message's: whom it was for, what it was about, and how often it was tried.
+	Target TargetName  `json:",omitempty"`
+	Event  NotifyEvent `json:",omitempty"`
+	Tries  int         `json:",omitempty"`
+}
+
+// Notifies returns what message the record is, if it is one.
+func (r *Record) Notifies() (NotifyEvent, bool) {
+	switch {
+	case r.Kind == RecordPaged:
+		return NotifyPage, true
+	case r.Kind == RecordReminded:
+		return NotifyReminder, true
+	case r.Paged && r.Reason != ReasonSuperseded: // a wider incident goes on, and says so itself
+		return NotifyHealed, true
+	}
+	return "", false
 }
 
 // RecordKind says what happened.
@@ -81,6 +100,9 @@ const (
 	RecordQuarantined    RecordKind = "quarantined"     //
 	RecordQuarantineOver RecordKind = "quarantine-over" // Reason: worsened
 	RecordPaged          RecordKind = "paged"           // a person must look; once per incident
+	RecordReminded       RecordKind = "reminded"        // a person was told of the incident, and it is still open
+	RecordNotified       RecordKind = "notified"        // Target took the message
+	RecordUndelivered    RecordKind = "undelivered"     // it did not, and nothing more is tried: a dead letter
 	RecordRemnant        RecordKind = "remnant"         // an instance of an expired build, or a stranger with our mark
 	RecordBrake          RecordKind = "brake"           // Reason: engaged or released
 	RecordProvider       RecordKind = "provider"        // Reason: up, down or doubtful
@@ -199,4 +221,9 @@ const (
 	ReasonSizeUp        Reason = "size-up"        // Size machines from now on, Limit before
 	ReasonFailing       Reason = "failing"        // of those that could be removed, it fails
 	ReasonHighestNumber Reason = "highest-number" // it has the highest number of those that could be removed
+	// Why a message became a dead letter.
+	ReasonTriesSpent    Reason = "tries-spent"    // it was tried as often, or as long, as the target's policy says
+	ReasonTargetRefuses Reason = "target-refuses" // the target takes it to be wrong, and said so again and again
+	ReasonTargetGone    Reason = "target-gone"    // the target is no longer in the file
+	ReasonOutboxFull    Reason = "outbox-full"    // more messages wait than are kept
 )

@@ -28,6 +28,7 @@ type Spec struct {
 	BuildWithin time.Duration
 	// BlindAfter is how long a machine may stay unknown before a blind incident pages a person.
 	BlindAfter time.Duration
+	Notify     Notify
 }
 
 // Mode says whether hale acts on the fleet or only watches and records what it would do.

@@ -29,6 +29,8 @@ type Parent struct {
 	// CalmSince is when the failures in the domain last ceased to be remarkable; zero while they are.
 	CalmSince Instant
 	Paged     bool
+	// Told is the wall time at which a person was told last.
+	Told time.Time `json:",omitzero"`
 	// Failing of Members failed when it was last looked at, and Chance is how likely that is without a common cause.
 	Failing, Members int
 	Chance           float64

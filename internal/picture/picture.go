@@ -43,12 +43,14 @@ type Options struct {
 type Picture struct {
 	providerTold fleet.ProviderStanding // the trouble that a person was told of last
 	providerUp   fleet.Instant          // when the provider last came up again
-	wanted       *fleet.Spec            // as configured
-	spec         fleet.Spec             // with what is in force
-	installation fleet.Installation
-	cannot       []fleet.Op
-	freshID      func() fleet.InstanceID
-	aimed        func(index int, a Aim)
+	// providerPaged says that a person was told of the trouble that lasts.
+	providerPaged bool
+	wanted        *fleet.Spec // as configured
+	spec          fleet.Spec  // with what is in force
+	installation  fleet.Installation
+	cannot        []fleet.Op
+	freshID       func() fleet.InstanceID
+	aimed         func(index int, a Aim)
 
 	views  []fleet.View
 	byName map[fleet.MachineName]int

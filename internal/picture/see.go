@@ -41,6 +41,7 @@ func (p *Picture) ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
 	switch now.Standing {
 	case fleet.ProviderUp:
 		rec.Reason, p.providerUp = fleet.ReasonUp, now.Since
+		rec.Paged, p.providerPaged = p.providerPaged, false
 		return []fleet.Record{rec}
 	case fleet.ProviderDown:
 		rec.Reason = fleet.ReasonDown
@@ -52,6 +53,7 @@ func (p *Picture) ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
 	if p.providerTold = now.Standing; told {
 		return []fleet.Record{rec}
 	}
+	p.providerPaged = true
 	page := rec
 	page.Kind = fleet.RecordPaged
 	return []fleet.Record{rec, page}

@@ -133,8 +133,16 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonFailing:       {"of those that could go, it fails", ""},
 	fleet.ReasonHighestNumber: {"of those that could go, it has the highest number", ""},
 
+	fleet.ReasonTriesSpent:    {"it was tried as often, or as long, as the target's policy says", tellAgain},
+	fleet.ReasonTargetRefuses: {"the target says again and again that the message, or how it is sent, is wrong", tellAgain},
+	fleet.ReasonTargetGone:    {"the fleet has no such target any more", ""},
+	fleet.ReasonOutboxFull:    {"more messages wait than are kept", tellAgain},
+
 	fleet.ReasonHoldExpired: {"it was left alone for as long as the policy says", "start it at the provider, or take it out of the fleet"},
 }
+
+// tellAgain is for whoever finds a dead letter.
+const tellAgain = "see what the target answers with 'hale notify test TARGET', then 'hale notify dead --retry all'"
 
 // Reason says in a clause why something was done, or not done; empty for the empty reason.
 func Reason(r fleet.Reason) string {

@@ -41,6 +41,9 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordQuarantined:    quarantined,
 	fleet.RecordQuarantineOver: quarantineOver,
 	fleet.RecordPaged:          paged,
+	fleet.RecordReminded:       reminded,
+	fleet.RecordNotified:       notified,
+	fleet.RecordUndelivered:    undelivered,
 	fleet.RecordRemnant:        remnant,
 	fleet.RecordBrake:          brake,
 	fleet.RecordProvider:       providerNews,
@@ -320,17 +323,47 @@ func quarantineOver(r fleet.Record) string {
 }
 
 func paged(r fleet.Record) string {
-	why := Reason(r.Reason)
+	return because("a person must look at "+subjectOfPage(r), aside(whyPaged(r), r.Detail))
+}
+
+func whyPaged(r fleet.Record) string {
 	switch r.Reason {
 	case fleet.ReasonBrake:
-		why = arithmetic(r)
+		return arithmetic(r)
 	case fleet.ReasonSharedFate:
-		why = share(r)
+		return share(r)
 	case fleet.ReasonVantageDoubtful:
-		why = silence(r)
+		return silence(r)
 	default:
+		return Reason(r.Reason)
 	}
-	return because("a person must look at "+subjectOfPage(r), aside(why, r.Detail))
+}
+
+func reminded(r fleet.Record) string {
+	return because("a person must still look at "+subjectOfPage(r)+after(r), whyPaged(r))
+}
+
+func notified(r fleet.Record) string {
+	said := fmt.Sprintf("%s: %s took the message (%s)", about(r), targetOf(r), word(events, r.Event))
+	if r.Tries > 1 {
+		said += fmt.Sprintf(" at try %d", r.Tries)
+	}
+	return said
+}
+
+func undelivered(r fleet.Record) string {
+	said := fmt.Sprintf("%s: %s did not take the message (%s)", about(r), targetOf(r), word(events, r.Event))
+	if r.Tries > 0 {
+		said += fmt.Sprintf(" in %d tries", r.Tries)
+	}
+	return because(said+", and it is a dead letter", aside(Reason(r.Reason), r.Detail))
+}
+
+func targetOf(r fleet.Record) string {
+	if r.Target == "" {
+		return "the target"
+	}
+	return string(r.Target)
 }
 
 // subjectOfPage is the provider, or the domain, where the page is about it.

@@ -145,6 +145,11 @@ var (
 		fleet.OrderBrakeOn:  "the brake on",
 		fleet.OrderBrakeOff: "the brake off",
 	}
+	events = map[fleet.NotifyEvent]string{
+		fleet.NotifyPage:     "a page",
+		fleet.NotifyReminder: "a reminder",
+		fleet.NotifyHealed:   "it is over",
+	}
 	domains = map[fleet.DomainKind]string{
 		fleet.DomainHost:    "host",
 		fleet.DomainRack:    "rack",

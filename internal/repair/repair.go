@@ -420,7 +420,7 @@ func (w *Work) finish() {
 	rec := fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed}
 	if m.Incident != nil {
 		rec.Incident, rec.Took = m.Incident.ID, w.Situation.Now.Wall.Sub(m.Incident.Opened)
-		rec.Cause = m.Incident.Cause
+		rec.Cause, rec.Paged = m.Incident.Cause, m.Incident.Paged
 	}
 	w.end(reason)
 	if m.Incident != nil {
@@ -537,7 +537,7 @@ func (w *Work) Page(reason fleet.Reason) {
 	if w.M.Incident == nil || w.M.Incident.Paged {
 		return
 	}
-	w.M.Incident.Paged = true
+	w.M.Incident.Paged, w.M.Incident.Told, w.M.Incident.For = true, w.Situation.Now.Wall, reason
 	w.record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Cause: w.M.Incident.Cause, Instance: w.M.Current.ID})
 }
 

@@ -58,7 +58,7 @@ var kinds = []fleet.RecordKind{
 	fleet.RecordChildJoined, fleet.RecordChildReleased, fleet.RecordHeld, fleet.RecordRepairStarted, fleet.RecordRepairEnded, fleet.RecordStepChosen,
 	fleet.RecordStepSkipped, fleet.RecordStepFailed, fleet.RecordLook, fleet.RecordIntent, fleet.RecordOutcome, fleet.RecordProof,
 	fleet.RecordVerified, fleet.RecordCertified, fleet.RecordOutput, fleet.RecordQuarantined, fleet.RecordQuarantineOver, fleet.RecordPaged, fleet.RecordRemnant, fleet.RecordBrake,
-	fleet.RecordProvider, fleet.RecordVantage, fleet.RecordOwner,
+	fleet.RecordProvider, fleet.RecordVantage, fleet.RecordOwner, fleet.RecordReminded, fleet.RecordNotified, fleet.RecordUndelivered,
 }
 
 // Read reads a journal, a JSON object a line. Lines that cannot be read are kept count of; an error means that there is nothing

@@ -180,3 +180,16 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(Shown), nil }
 
 // LogValue hides it from log/slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(Shown) }
+
+// Redact returns the text without the values of secrets. Short values are left: they would hide half of any text, and are no secrets.
+func Redact(text string, values ...string) string {
+	for _, v := range values {
+		if len(v) >= shortest {
+			text = strings.ReplaceAll(text, v, Shown)
+		}
+	}
+	return text
+}
+
+// shortest is what is hidden from a text, in bytes.
+const shortest = 4

@@ -47,6 +47,9 @@ var rooms = []room{
 	{path: "internal/journal", floor: 1, step: 1},
 	{path: "internal/inbox", floor: 1, step: 1},
 	{path: "internal/state/statetest", floor: 1, step: 1},
+	{path: "internal/notify", floor: 1, step: 1},
+	{path: "internal/notify/notifytest", floor: 1, step: 2},
+	{path: "internal/outbox", floor: 1, step: 1},
 	{path: "internal/secret", floor: 1},
 	{path: "internal/probe", floor: 1},
 	{path: "internal/probe/probetest", floor: 1, step: 1},
@@ -61,6 +64,10 @@ var rooms = []room{
 	{path: "internal/state/etcd", floor: 3},
 	{path: "internal/state/memory", floor: 3},
 	{path: "internal/probe/netprobe", floor: 3},
+	{path: "internal/notify/mail", floor: 3},
+	{path: "internal/notify/webhook", floor: 3},
+	{path: "internal/notify/command", floor: 3},
+	{path: "internal/notify/memory", floor: 3},
 	// The wing: a simulated world for floors 0 to 2, furnished with the two adapters that are made for it.
 	{path: "internal/sim", floor: 2, step: 1, also: []string{"internal/prose", "internal/state/memory", "internal/provider/simulated"}},
 	// Floor 4, the surfaces.
@@ -93,6 +100,7 @@ var rooms = []room{
 // forTests are the packages that any test may import, whatever its floor: exams, twins and laboratories.
 var forTests = []string{
 	"internal/provider/providertest", "internal/state/statetest", "internal/probe/probetest",
+	"internal/notify/notifytest", "internal/notify/memory",
 	"internal/config/configtest", "internal/provider/simulated", "internal/state/memory", "internal/probe/netprobe", "internal/lab", "internal/accel",
 }
 
@@ -102,6 +110,7 @@ var doors = map[string][]string{
 	"github.com/digitalocean/go-libvirt": {"internal/provider/libvirt", "internal/lab", "demo/lab"},
 	"libvirt.org/go/":                    {"internal/provider/libvirt", "internal/lab", "demo/lab"},
 	"github.com/spf13/cobra":             {"internal/cli", "cmd/hale"},
+	"github.com/wneessen/go-mail":        {"internal/notify/mail"},
 }
 
 // coreStd is all that the core may import of the standard library. Of fmt it may call Errorf only, of time nothing

@@ -1,0 +1,132 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"hale/internal/config"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/notify"
+	"hale/internal/notify/command"
+	"hale/internal/notify/mail"
+	"hale/internal/notify/webhook"
+	"hale/internal/prose"
+	"hale/internal/secret"
+)
+
+// targetOf is the list of targets: what each entry of the configuration stands for. It connects to nothing yet. Nil: there is no such kind.
+func targetOf(t config.Target, version string) notify.Target {
+	switch {
+	case t.Mail != nil:
+		m := t.Mail
+		return mail.New(mail.Options{
+			Name: string(t.Name), Server: m.Server, Port: m.Port, TLS: mail.TLS(m.TLS), CA: m.CA, From: m.From, To: m.To, User: m.User,
+			Password: m.Password, Timeout: t.Timeout,
+		})
+	case t.Webhook != nil:
+		o := webhook.Options{
+			Name: string(t.Name), URL: webhook.Value(t.Webhook.URL), CA: t.Webhook.CA, Format: webhook.Format(t.Webhook.Format),
+			Timeout: t.Timeout, Version: version,
+		}
+		for _, h := range t.Webhook.Headers {
+			o.Headers = append(o.Headers, webhook.Header{Name: h.Name, Value: webhook.Value(h.Value)})
+		}
+		return webhook.New(o)
+	case t.Command != nil:
+		o := command.Options{Name: string(t.Name), Command: t.Command.Command, Timeout: t.Timeout}
+		for _, v := range t.Command.Env {
+			o.Env = append(o.Env, command.Variable{Name: v.Name, Plain: v.Plain, Secret: v.Secret})
+		}
+		return command.New(o)
+	}
+	return nil
+}
+
+// teller is the targets of the configuration as it is now. The zero value tells nobody.
+type teller struct {
+	version string
+	words   prose.Words
+	targets atomic.Pointer[map[fleet.TargetName]notify.Target]
+}
+
+func newTeller(c *config.Config, version, server string) *teller {
+	t := &teller{version: version, words: prose.Words{Server: server}}
+	t.take(c)
+	return t
+}
+
+// take makes the targets those of the configuration.
+func (t *teller) take(c *config.Config) {
+	out := make(map[fleet.TargetName]notify.Target, len(c.Targets))
+	for _, target := range c.Targets {
+		if made := targetOf(target, t.version); made != nil {
+			out[target.Name] = made
+		}
+	}
+	t.targets.Store(&out)
+}
+
+func (t *teller) all() map[fleet.TargetName]notify.Target {
+	if all := t.targets.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// find returns the target; nil: there is none such.
+func (t *teller) find(name fleet.TargetName) notify.Target { return t.all()[name] }
+
+// names returns the targets' names, sorted.
+func (t *teller) names() []fleet.TargetName { return slices.Sorted(maps.Keys(t.all())) }
+
+// Test tells a target that this is a test, and returns what it answered. fault.NotFound: there is no such target.
+func (t *teller) Test(ctx context.Context, name fleet.TargetName) (notify.Answer, error) {
+	target := t.find(name)
+	if target == nil {
+		return notify.Answer{}, fault.New(fault.NotFound, "notify.test", string(name), nil)
+	}
+	return target.Send(ctx, t.words.Test(name, time.Now()))
+}
+
+// warnOfSecrets says at the start which secrets cannot be read, and which of them everybody can: not when a page is due.
+func warnOfSecrets(ctx context.Context, c *config.Config, log *slog.Logger) {
+	for _, t := range c.Targets {
+		for _, s := range secretsOf(t) {
+			if exposed := s.Exposed(); exposed != "" {
+				log.Warn("a secret is not kept well", "target", t.Name, "problem", exposed)
+			}
+			if _, err := s.Resolve(ctx); err != nil {
+				log.Error("a target's secret cannot be read: messages to it wait until it can", "target", t.Name, "err", err)
+			}
+		}
+	}
+}
+
+func secretsOf(t config.Target) []secret.Secret {
+	var all []secret.Secret
+	add := func(s secret.Secret) {
+		if !s.None() {
+			all = append(all, s)
+		}
+	}
+	if t.Mail != nil {
+		add(t.Mail.Password)
+	}
+	if t.Webhook != nil {
+		add(t.Webhook.URL.Secret)
+		for _, h := range t.Webhook.Headers {
+			add(h.Secret)
+		}
+	}
+	if t.Command != nil {
+		for _, v := range t.Command.Env {
+			add(v.Secret)
+		}
+	}
+	return all
+}

@@ -1,0 +1,56 @@
+package decide
+
+import (
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// remindAt returns when a person is told again of the machine's incident, and whether one is to be. A machine that shares the fate of
+// others is spoken of with them. It is a deadline in wall time, so that it stands when hale is started anew.
+func remindAt(m *fleet.Machine, spec *fleet.Spec) (time.Time, bool) {
+	i := m.Incident
+	if i == nil || !i.Paged || i.Parent != "" || spec.Notify.RemindEvery <= 0 {
+		return time.Time{}, false
+	}
+	return again(i.Told, i.Opened, spec), true
+}
+
+// remindOf returns when a person is told again of a parent incident, and whether one is to be.
+func remindOf(p *fleet.Parent, spec *fleet.Spec) (time.Time, bool) {
+	if !p.Paged || spec.Notify.RemindEvery <= 0 {
+		return time.Time{}, false
+	}
+	return again(p.Told, p.Opened, spec), true
+}
+
+func again(told, opened time.Time, spec *fleet.Spec) time.Time {
+	if told.IsZero() { // it was written down before hale kept the time
+		told = opened
+	}
+	return told.Add(spec.Notify.RemindEvery)
+}
+
+// remind tells a person again of what they were told of, when it is time.
+func (w *work) remind() {
+	at, ok := remindAt(w.M, &w.Situation.Spec)
+	now := w.Situation.Now.Wall
+	if !ok || now.Before(at) {
+		return
+	}
+	i := w.M.Incident
+	i.Told = now
+	w.Record(fleet.Record{Kind: fleet.RecordReminded, Reason: i.For, Cause: i.Cause, Instance: w.M.Current.ID, Took: now.Sub(i.Opened)})
+}
+
+// remindOfParent does so of a parent incident.
+func (r *round) remindOfParent(p *fleet.Parent) {
+	at, ok := remindOf(p, &r.s.Spec)
+	if !ok || r.s.Now.Wall.Before(at) {
+		return
+	}
+	p.Told = r.s.Now.Wall
+	rec := about(*p)
+	rec.Kind, rec.Reason, rec.Took = fleet.RecordReminded, fleet.ReasonSharedFate, r.s.Now.Wall.Sub(p.Opened)
+	r.record(rec)
+}

@@ -1,0 +1,283 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/notify"
+	"hale/internal/notify/memory"
+	"hale/internal/outbox"
+	"hale/internal/provider/simulated"
+	store "hale/internal/state/memory"
+)
+
+// told is a fleet whose people are told by the targets: a machine that its ladder cannot heal is left to a person after two
+// attempts.
+func told(remind time.Duration, targets ...fleet.TargetName) fleet.Spec {
+	spec := ladder(web(3), fleet.StepReboot)
+	spec.Repair.Attempts = 2
+	spec.Notify.RemindEvery = remind
+	for _, name := range targets {
+		spec.Notify.To = append(spec.Notify.To, fleet.Recipient{
+			Target: name, Events: []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed}, Attempts: 5, AttemptsIn: time.Hour,
+		})
+	}
+	return spec
+}
+
+// people has the messages go to the targets.
+func (s *story) people(targets map[fleet.TargetName]*memory.Target) {
+	s.post.Find = func(name fleet.TargetName) notify.Target {
+		if t, ok := targets[name]; ok {
+			return t
+		}
+		return nil
+	}
+	s.post.Words = func(l outbox.Letter, past []fleet.Record) notify.Message {
+		return notify.Message{Key: l.Key, Event: notify.Event(l.Event), Incident: l.Record.Incident, Reason: fmt.Sprint(len(past)), Subject: string(l.Record.Kind)}
+	}
+}
+
+// incurable breaks web-2 so that its ladder does not heal it.
+func (s *story) incurable() (lift func()) {
+	return s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+}
+
+// happened returns what a target took, each by its kind.
+func happened(t *memory.Target) (kinds []string) {
+	for _, m := range t.Taken() {
+		kinds = append(kinds, string(m.Event))
+	}
+	return kinds
+}
+
+// S24: the alert and the action both occur, each once; with a reminder the alert repeats as long as it lasts, and its end is told.
+func TestS24OneAlertItsRemindersAndItsEnd(t *testing.T) {
+	t.Parallel()
+	ops, hook := &memory.Target{}, &memory.Target{}
+	spec := told(10*time.Minute, "hook", "ops")
+	spec.Notify.To[0].Events = []fleet.NotifyEvent{fleet.NotifyPage}
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.people(map[fleet.TargetName]*memory.Target{"ops": ops, "hook": hook})
+		s.grown()
+		s.incurable()
+		s.await(10*time.Minute, "a person is told", func() bool { return len(ops.Taken()) == 1 && len(hook.Taken()) == 1 })
+		if n := s.heals(2); n != 2 {
+			t.Errorf("%d repairs were begun", n)
+		}
+		s.pass(31 * time.Minute)
+		s.kill() // the time of the next reminder is not hale's to forget
+		s.pass(3 * time.Minute)
+		s.start()
+		s.pass(7 * time.Minute)
+		s.inject(simulated.PersonMends{Instance: s.id(2)})
+		s.await(10*time.Minute, "its end is told", func() bool { return slices.Contains(happened(ops), "healed") })
+		s.pass(time.Hour)
+		if got, want := happened(ops), []string{"pages", "reminders", "reminders", "reminders", "reminders", "healed"}; !slices.Equal(got, want) {
+			t.Errorf("ops was told %v", got)
+		}
+		if got := happened(hook); !slices.Equal(got, []string{"pages"}) {
+			t.Errorf("hook was told %v", got)
+		}
+		for _, m := range ops.Taken() {
+			if m.Incident != "web-2/1" || m.Reason == "0" {
+				t.Errorf("%+v", m)
+			}
+		}
+		if got := s.count(kind(fleet.RecordNotified)); got != 7 {
+			t.Errorf("%d messages are recorded as taken", got)
+		}
+	})
+}
+
+// Nobody is told of the end of what they were not told of.
+func TestWhatHealsByItselfIsNotTold(t *testing.T) {
+	t.Parallel()
+	ops := &memory.Target{}
+	tell(t, simulated.Options{}, told(10*time.Minute, "ops"), func(s *story) {
+		s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+		s.grown()
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
+		s.await(5*time.Minute, "healed", func() bool { return s.count(kind(fleet.RecordIncidentClosed)) == 1 })
+		s.pass(time.Hour)
+		if got := happened(ops); len(got) != 0 {
+			t.Errorf("ops was told %v", got)
+		}
+	})
+}
+
+func unavailable() error {
+	return fault.New(fault.Transient, "memory.send", "ops", errors.New("503 Service Unavailable"))
+}
+
+// S29: the target fails twice and takes it at the third try; another one is not held up by that.
+func TestS29TheThirdTrySucceeds(t *testing.T) {
+	t.Parallel()
+	ops, hook := &memory.Target{}, &memory.Target{}
+	tell(t, simulated.Options{}, told(0, "hook", "ops"), func(s *story) {
+		s.people(map[fleet.TargetName]*memory.Target{"ops": ops, "hook": hook})
+		ops.Fail(unavailable(), unavailable())
+		s.grown()
+		s.incurable()
+		s.await(10*time.Minute, "hook is told", func() bool { return len(hook.Taken()) == 1 })
+		s.pass(3 * time.Second)
+		if p := s.status().Post; p.Waiting != 1 || p.Target != "ops" || p.Detail != "503 Service Unavailable" {
+			t.Errorf("what waits is not shown: %+v", p)
+		}
+		s.await(time.Minute, "ops is told", func() bool { return len(ops.Taken()) == 1 })
+		s.pass(time.Hour)
+		if tries := ops.Tries(); len(tries) != 3 || tries[0].Key != tries[2].Key || tries[2].Key != hook.Taken()[0].Key {
+			t.Errorf("%+v", tries)
+		}
+		if s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordNotified && r.Target == "ops" && r.Tries == 3 }) != 1 {
+			t.Error("the third try is not recorded")
+		}
+		if p := s.status().Post; p.Waiting != 0 || p.Dead != 0 {
+			t.Errorf("something is left: %+v", p)
+		}
+	})
+}
+
+// S29: after the limit the message lies among the dead letters, with the reason, and can be tried again.
+func TestS29AfterTheLimitItIsADeadLetter(t *testing.T) {
+	t.Parallel()
+	ops := &memory.Target{}
+	tell(t, simulated.Options{}, told(0, "ops"), func(s *story) {
+		s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+		ops.Down(unavailable())
+		s.grown()
+		s.incurable()
+		s.await(30*time.Minute, "it is given up", func() bool { return s.count(because(fleet.RecordUndelivered, fleet.ReasonTriesSpent)) == 1 })
+		dead, err := outbox.DeadLetters(t.Context(), s.backing.Open(nil), "web")
+		if err != nil || len(dead) != 1 || dead[0].Value.Tries != 5 || dead[0].Value.Detail != "503 Service Unavailable" || len(ops.Tries()) != 5 {
+			t.Fatalf("%v: %+v after %d tries", err, dead, len(ops.Tries()))
+		}
+		if p := s.status().Post; p.Dead != 1 || p.Waiting != 0 {
+			t.Errorf("it is not shown: %+v", p)
+		}
+		ops.Down(nil)
+		s.pass(time.Hour)
+		if len(ops.Taken()) != 0 {
+			t.Error("what was given up was sent")
+		}
+		if err := outbox.Revive(t.Context(), s.backing.Open(nil), dead[0], time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		s.hale.engine.Nudge()
+		s.await(time.Minute, "it is taken after all", func() bool { return len(ops.Taken()) == 1 })
+		if got := ops.Taken()[0].Key; got != dead[0].Value.Key {
+			t.Errorf("its key is %s and was %s", got, dead[0].Value.Key)
+		}
+		s.pass(time.Minute)
+		if p := s.status().Post; p.Dead != 0 || p.Waiting != 0 {
+			t.Errorf("something is left: %+v", p)
+		}
+	})
+}
+
+// A message whose answer was lost may come twice, and is the same one.
+func TestAMessageWhoseAnswerIsLostComesUnderItsKey(t *testing.T) {
+	t.Parallel()
+	ops := &memory.Target{}
+	tell(t, simulated.Options{}, told(0, "ops"), func(s *story) {
+		s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+		ops.Lose(1)
+		s.grown()
+		s.incurable()
+		s.await(10*time.Minute, "it came twice", func() bool { return len(ops.Taken()) == 2 })
+		s.pass(time.Hour)
+		if got := ops.Taken(); len(got) != 2 || got[0].Key != got[1].Key {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A target that left the configuration does not hold its messages for ever.
+func TestAMessageToNobodyIsADeadLetter(t *testing.T) {
+	t.Parallel()
+	ops := &memory.Target{}
+	tell(t, simulated.Options{}, told(0, "ops"), func(s *story) {
+		s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+		ops.Down(unavailable())
+		s.grown()
+		s.incurable()
+		s.await(10*time.Minute, "it was tried", func() bool { return len(ops.Tries()) > 0 })
+		s.kill()
+		s.spec.Notify.To = nil
+		s.start()
+		s.await(time.Minute, "it is given up", func() bool { return s.count(because(fleet.RecordUndelivered, fleet.ReasonTargetGone)) == 1 })
+	})
+}
+
+// A full store keeps what was taken from being sent again, and lets it go when there is space.
+func TestAFullStoreDoesNotDoubleMessages(t *testing.T) {
+	t.Parallel()
+	ops := &memory.Target{Latency: 10 * time.Second}
+	tell(t, simulated.Options{}, told(0, "ops"), func(s *story) {
+		full := false
+		s.faults = func(_ context.Context, c store.Call) store.Effect {
+			if full && c.Op == store.OpCommit {
+				return store.NoSpace
+			}
+			return store.Normal
+		}
+		s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+		s.grown()
+		s.incurable()
+		s.await(10*time.Minute, "it is on its way", func() bool { return s.count(kind(fleet.RecordPaged)) == 1 })
+		full = true
+		s.pass(5 * time.Minute)
+		full = false
+		s.await(time.Minute, "it is written down", func() bool { return s.count(kind(fleet.RecordNotified)) == 1 })
+		if got := len(ops.Taken()); got != 1 {
+			t.Errorf("it came %d times", got)
+		}
+	})
+}
+
+// S71, L12: hale is killed at each write of a message's life, just before or just after it reached the disk, and another server takes over. The
+// page is neither lost nor comes as another one.
+func TestS71KilledAtAnyWriteOfAMessage(t *testing.T) {
+	t.Parallel()
+	for _, effect := range []store.Effect{store.Stall, store.StallAfter} {
+		for write := 1; write <= 8; write++ {
+			t.Run(fmt.Sprintf("write %d, %v", write, map[store.Effect]string{store.Stall: "before", store.StallAfter: "after"}[effect]), func(t *testing.T) {
+				t.Parallel()
+				ops := &memory.Target{Latency: 100 * time.Millisecond}
+				tell(t, simulated.Options{}, told(0, "ops"), func(s *story) {
+					s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+					ops.Fail(unavailable(), unavailable())
+					f := &fatal{left: write, effect: effect}
+					s.faults = f.faults
+					s.grown()
+					s.incurable()
+					s.await(10*time.Minute, "the last attempt", func() bool { return s.heals(2) == 2 })
+					s.pass(32 * time.Second) // its verification ends in a moment
+					f.armed = true
+					s.pass(time.Minute)
+					s.kill()
+					s.faults = nil
+					s.hale = s.controller("hale-2")
+					s.await(20*time.Minute, "a person is told", func() bool { return len(ops.Taken()) > 0 })
+					s.pass(20 * time.Minute)
+					keys := map[string]bool{}
+					for _, m := range ops.Taken() {
+						keys[m.Key] = true
+					}
+					if len(keys) != 1 || s.count(kind(fleet.RecordPaged)) != 1 {
+						t.Errorf("%d messages and %d pages: %v", len(keys), s.count(kind(fleet.RecordPaged)), keys)
+					}
+					if s.count(kind(fleet.RecordNotified)) != 1 || s.status().Post.Waiting != 0 {
+						t.Errorf("the outbox is not settled: %+v", s.status().Post)
+					}
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package fleet
+
+import "time"
+
+// TargetName names a place where people are told: a mailbox, a webhook, a command.
+type TargetName string
+
+// Notify says who is told of a fleet, and when again.
+type Notify struct {
+	To []Recipient // sorted by target
+	// RemindEvery is how long an incident that a person was told of may stay open before they are told again. 0: they are told once.
+	RemindEvery time.Duration
+}
+
+// Recipient is one target of a fleet's messages.
+type Recipient struct {
+	Target TargetName
+	Events []NotifyEvent // which it wants
+	// Attempts within AttemptsIn are the tries that a message gets; then it is a dead letter.
+	Attempts   int
+	AttemptsIn time.Duration
+}
+
+// NotifyEvent is a kind of message.
+type NotifyEvent string
+
+// The kinds of message.
+const (
+	NotifyPage     NotifyEvent = "pages"     // a person must look
+	NotifyReminder NotifyEvent = "reminders" // a person was told, and it is not over
+	NotifyHealed   NotifyEvent = "healed"    // what a person was told of is over
+)
+
+// Wants reports whether the recipient is told of such events.
+func (r Recipient) Wants(e NotifyEvent) bool {
+	for _, wanted := range r.Events {
+		if wanted == e {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,141 @@
+// Package command tells people by a program on hale's side.
+//
+// It promises that the program is run without a shell, with the message as JSON on its standard input and as HALE_… in its environment, and with nothing
+// else of hale's environment but PATH; that only exit code 0 is a yes; that a program which takes too long is killed with all that it started; that
+// what it prints is bounded; and that no secret is in its arguments, or in any answer or error.
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/notify"
+	"hale/internal/secret"
+)
+
+// Options are what a Target is made of.
+type Options struct {
+	Name    string
+	Command []string // the program and its arguments
+	Env     []Variable
+	Timeout time.Duration // of one try
+}
+
+// Variable is one variable of the program's environment: a text, or a secret where Secret is not None.
+type Variable struct {
+	Name   string
+	Plain  string
+	Secret secret.Secret
+}
+
+// Target runs one program.
+type Target struct{ o Options }
+
+// New makes a target. It runs nothing yet.
+func New(o Options) *Target { return &Target{o} }
+
+const op = "command.send"
+
+// patience is how long the program's output may stay open after it has ended, or was killed.
+const patience = time.Second
+
+// Send implements notify.Target.
+func (t *Target) Send(ctx context.Context, m notify.Message) (notify.Answer, error) {
+	env, secrets, err := t.environment(ctx, m)
+	if err != nil {
+		return notify.Answer{}, err
+	}
+	input, err := json.Marshal(m)
+	if err != nil {
+		return notify.Answer{}, fault.New(fault.Invalid, op, t.o.Name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.o.Timeout)
+	defer cancel()
+	output := &tail{}
+	c := exec.CommandContext(ctx, t.o.Command[0], t.o.Command[1:]...)
+	c.Env, c.Stdin, c.Stdout, c.Stderr, c.WaitDelay = env, bytes.NewReader(input), output, output, patience
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return killGroup(c) }
+	err = c.Run()
+	if c.Process != nil {
+		killQuietly(c) // what it left behind
+	}
+	said := notify.Clean(output.String(), secrets...)
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) && c.ProcessState.Success() {
+		return notify.Answer{Said: strings.TrimSpace("exit code 0 " + said)}, nil
+	}
+	return notify.Answer{}, t.failure(ctx, err, said)
+}
+
+func killGroup(c *exec.Cmd) error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+
+// killQuietly ends what is left of the process group; usually nothing is.
+func killQuietly(c *exec.Cmd) { _ = killGroup(c) }
+
+func (t *Target) failure(ctx context.Context, err error, said string) error {
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return t.fail(fault.UnknownOutcome, "it took longer than "+t.o.Timeout.String()+" and was killed "+said)
+	case errors.As(err, &exit):
+		return t.fail(fault.Transient, exit.String()+" "+said)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
+		return t.fail(fault.NotFound, "there is no program "+t.o.Command[0])
+	case errors.Is(err, fs.ErrPermission):
+		return t.fail(fault.Unauthorised, "hale may not run "+t.o.Command[0])
+	}
+	return t.fail(fault.Transient, err.Error())
+}
+
+func (t *Target) fail(kind fault.Kind, said string) error {
+	return fault.New(kind, op, t.o.Name, errors.New(strings.TrimSpace(said)))
+}
+
+// environment returns what the program finds in its environment, and the secrets that are in it.
+func (t *Target) environment(ctx context.Context, m notify.Message) (env, secrets []string, err error) {
+	env = []string{"PATH=" + os.Getenv("PATH")}
+	for _, v := range []struct{ name, value string }{
+		{"KEY", m.Key}, {"EVENT", string(m.Event)}, {"AT", m.At.UTC().Format(time.RFC3339)}, {"SERVER", m.Server}, {"FLEET", m.Fleet},
+		{"MACHINE", m.Machine}, {"INCIDENT", m.Incident}, {"REASON", m.Reason}, {"SUBJECT", m.Subject}, {"TEXT", m.Text},
+	} {
+		env = append(env, fmt.Sprintf("HALE_%s=%s", v.name, strings.ReplaceAll(v.value, "\x00", "")))
+	}
+	for _, v := range t.o.Env {
+		value := v.Plain
+		if !v.Secret.None() {
+			if value, err = v.Secret.Resolve(ctx); err != nil {
+				return nil, nil, err
+			}
+			secrets = append(secrets, value)
+		}
+		env = append(env, v.Name+"="+value)
+	}
+	return env, secrets, nil
+}
+
+// longestOutput is how much of the end of a program's output is kept, in bytes.
+const longestOutput = 4096
+
+// tail keeps the end of what is written to it. os/exec writes from one goroutine, since output and error are the same writer.
+type tail struct{ kept []byte }
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p...)
+	if n := len(t.kept) - longestOutput; n > 0 {
+		t.kept = append(t.kept[:0], t.kept[n:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string { return string(t.kept) }

@@ -1,0 +1,160 @@
+package prose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/notify"
+	"hale/internal/outbox"
+)
+
+// Words words messages, in the name of a server.
+type Words struct{ Server string }
+
+// Message is what a person is told by a letter. The story is what the journal says of its incident, oldest first.
+func (w Words) Message(l outbox.Letter, story []fleet.Record) notify.Message {
+	r := l.Record
+	m := notify.Message{
+		Key: l.Key, Event: messageEvents[l.Event], At: r.At, Server: w.Server, Fleet: string(r.Fleet), Machine: string(r.Machine),
+		Incident: r.Incident, Reason: string(r.Reason), Subject: subject(l.Event, r),
+	}
+	if m.Incident == "" {
+		m.Incident = r.Parent
+	}
+	var b strings.Builder
+	b.WriteString(sentenceCase(Sentence(r)) + ".\n")
+	section(&b, "What happened (UTC)", chronicle(story))
+	if l.Event != fleet.NotifyHealed {
+		section(&b, "What hale does now", []string{attitude(r, story)})
+		section(&b, "What you can do", choices(r))
+	}
+	fmt.Fprintf(&b, "\nMessage %s, from hale on %s.\n", l.Key, w.Server)
+	m.Text = b.String()
+	return m
+}
+
+// Test is the message by which somebody finds out whether messages arrive.
+func (w Words) Test(target fleet.TargetName, at time.Time) notify.Message {
+	return notify.Message{
+		Key: fmt.Sprintf("test-%s-%d", target, at.UnixNano()), Event: notify.EventTest, At: at, Server: w.Server,
+		Subject: "hale: a test message",
+		Text: fmt.Sprintf("Somebody on %s wants to know whether messages to %s arrive (hale notify test %s). This one did; there is nothing to do.\n",
+			w.Server, target, target),
+	}
+}
+
+// MessageKind names a kind of message as those who receive them know it.
+func MessageKind(e fleet.NotifyEvent) string { return string(messageEvents[e]) }
+
+// messageEvents are the kinds of message as those who receive them know them.
+var messageEvents = map[fleet.NotifyEvent]notify.Event{
+	fleet.NotifyPage:     notify.EventPage,
+	fleet.NotifyReminder: notify.EventReminder,
+	fleet.NotifyHealed:   notify.EventHealed,
+}
+
+func subject(e fleet.NotifyEvent, r fleet.Record) string {
+	about := subjectOfPage(r)
+	switch e {
+	case fleet.NotifyReminder:
+		return because("hale: "+about+" still needs you"+after(r), whyPaged(r))
+	case fleet.NotifyHealed:
+		return "hale: " + wellAgain(r)
+	case fleet.NotifyPage:
+	}
+	return because("hale: "+about+" needs you", whyPaged(r))
+}
+
+// wellAgain says that what a person was told of is over.
+func wellAgain(r fleet.Record) string {
+	switch r.Kind {
+	case fleet.RecordIncidentClosed:
+		return string(r.Machine) + " is well again" + after(r)
+	case fleet.RecordParentClosed:
+		return Domain(r.Domain) + " is well again" + after(r)
+	default:
+		return Sentence(r)
+	}
+}
+
+func section(b *strings.Builder, title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	b.WriteString("\n" + title + ":\n")
+	for _, l := range lines {
+		b.WriteString("  " + l + "\n")
+	}
+}
+
+// longestChronicle is in lines.
+const longestChronicle = 15
+
+// worthTelling are the records by which a person understands an incident; hale why has them all.
+var worthTelling = []fleet.RecordKind{
+	fleet.RecordVerdict, fleet.RecordIncidentOpen, fleet.RecordParentOpen, fleet.RecordHeld, fleet.RecordRepairStarted, fleet.RecordOutcome,
+	fleet.RecordStepFailed, fleet.RecordVerified, fleet.RecordQuarantined, fleet.RecordPaged,
+}
+
+func chronicle(story []fleet.Record) []string {
+	var lines []string
+	for _, r := range story {
+		if slices.Contains(worthTelling, r.Kind) {
+			lines = append(lines, r.At.UTC().Format(time.DateTime)+"  "+Sentence(r))
+		}
+	}
+	if n := len(lines) - longestChronicle; n > 0 {
+		lines = append([]string{fmt.Sprintf("(%d more before this)", n)}, lines[n:]...)
+	}
+	return lines
+}
+
+// attitude says what hale will do by itself about what a person is told of.
+func attitude(r fleet.Record, story []fleet.Record) string {
+	if slices.ContainsFunc(story, func(s fleet.Record) bool { return s.Kind == fleet.RecordQuarantined }) {
+		return "it is in quarantine: hale watches it, and touches it no more until it is healthy by itself"
+	}
+	switch r.Reason {
+	case fleet.ReasonBrake:
+		return "no repair begins in this fleet until fewer machines fail; what is under way is finished"
+	case fleet.ReasonSharedFate:
+		return "its machines are held, and judged afresh when it is over"
+	case fleet.ReasonVantageIsolated, fleet.ReasonVantageDoubtful:
+		return "no repair begins until hale trusts its own sight again"
+	case fleet.ReasonDown, fleet.ReasonProviderDoubtful:
+		return "its machines are only probed; no repair begins until it answers as before"
+	case fleet.ReasonBlind:
+		return "hale goes on asking; of what it knows nothing it repairs nothing"
+	case fleet.ReasonHoldExpired, fleet.ReasonLawBroken, fleet.ReasonSecondRunning:
+		return "hale watches it and leaves it alone"
+	case fleet.ReasonCallFailed:
+		return "hale goes on trying, with growing pauses"
+	default:
+		return "hale goes on watching"
+	}
+}
+
+// choices are what a person can do.
+func choices(r fleet.Record) []string {
+	var lines []string
+	if a := Advice(r.Reason); a != "" {
+		lines = append(lines, a)
+	}
+	if r.Machine != "" {
+		return append(lines, "hale why "+string(r.Machine)+"  says more")
+	}
+	return append(lines, "hale status  and  hale events --fleet "+string(r.Fleet)+"  say more")
+}
+
+func sentenceCase(s string) string {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return s
+	}
+	if word, _, _ := strings.Cut(s, " "); strings.ContainsAny(word, "-0123456789") {
+		return s // a name stays as it is
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
