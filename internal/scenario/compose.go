@@ -108,6 +108,9 @@ func Policy(o sim.Options) []byte {
 	line(2, "grace: %s", s.Grace)
 	line(2, "build_within: %s", s.BuildWithin)
 	line(2, "blind_after: %s", s.BlindAfter)
+	if every := s.Notify.RemindEvery; every > 0 {
+		line(2, "notify: {remind_every: %s}", every)
+	}
 	return b.Bytes()
 }
 
