@@ -135,12 +135,23 @@ func (r *room) open() {
 	for n := range r.o.Servers {
 		r.servers = append(r.servers, &server{room: r, name: fmt.Sprintf("hale-%d", n+1)})
 	}
+	time.Sleep(untilItsDay())
 	r.began = time.Now()
 	r.judge.listen()
 	for _, s := range r.servers {
 		s.start(r.spec)
 		synctest.Wait()
 	}
+}
+
+// untilItsDay is the time until it is as late as when room A begins, in the same week: midnight of a Thursday.
+func untilItsDay() time.Duration {
+	now := time.Now().UTC()
+	day := now.Truncate(24 * time.Hour)
+	for !day.After(now) || day.Weekday() != time.Thursday {
+		day = day.Add(24 * time.Hour)
+	}
+	return day.Sub(now)
 }
 
 // close ends everything, and prints the journal of a play that failed.

@@ -23,7 +23,53 @@ func (c *fleetCompiler) checks() []fleet.Check {
 		}
 	}
 	slices.SortFunc(checks, func(a, b fleet.Check) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	c.acyclic()
 	return checks
+}
+
+func (c *fleetCompiler) dependsOn(all []at[string]) []fleet.CheckName {
+	var out []fleet.CheckName
+	known := c.checkNames()
+	for _, n := range all {
+		switch {
+		case n.how != given:
+			continue
+		case !slices.Contains(known, n.value):
+			c.add(n.spot, fmt.Sprintf("there is no check %s", n.value), didYouMean(n.value, known))
+		case slices.Contains(out, fleet.CheckName(n.value)):
+			c.add(n.spot, fmt.Sprintf("%s is in the list already", n.value), "name each once")
+		}
+		out = append(out, fleet.CheckName(n.value))
+	}
+	return out
+}
+
+// acyclic reports checks that depend on each other in a circle.
+func (c *fleetCompiler) acyclic() {
+	on := map[string]at[[]at[string]]{}
+	for _, n := range c.draft.checks.value {
+		on[n.name] = n.value.dependsOn
+	}
+	done := map[string]bool{}
+	var walk func(name string, path []string)
+	walk = func(name string, path []string) {
+		path = append(path, name)
+		for _, d := range on[name].value {
+			begin := slices.Index(path, d.value)
+			switch {
+			case begin >= 0:
+				c.add(d.spot, "goes in a circle: "+strings.Join(append(slices.Clone(path[begin:]), d.value), " → "), "let a check depend only on what is below it")
+			case !done[d.value]:
+				walk(d.value, path)
+			}
+		}
+		done[name] = true
+	}
+	for _, name := range c.checkNames() {
+		if !done[name] {
+			walk(name, nil)
+		}
+	}
 }
 
 func (c *fleetCompiler) check(n named[checkDraft]) fleet.Check {
@@ -31,6 +77,7 @@ func (c *fleetCompiler) check(n named[checkDraft]) fleet.Check {
 	out := fleet.Check{Name: fleet.CheckName(n.name), Every: d.every.value, Timeout: c.timeout(d)}
 	out.DownAfter, out.DownIn = c.decisive("down", d.downAfter, d.down)
 	out.UpAfter, out.UpIn = c.decisive("up", d.upAfter, d.up)
+	out.NotEvery, out.DependsOn = c.hours(d.notEvery.value), c.dependsOn(d.dependsOn.value)
 	var kinds []fleet.CheckKind
 	if d.ping.written() {
 		kinds = append(kinds, fleet.CheckPing)

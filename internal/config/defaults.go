@@ -28,6 +28,7 @@ const (
 	defaultHTTPSPort  = 443
 	defaultHTTPPath   = "/"
 	defaultHTTPScheme = "http"
+	defaultZone       = "UTC"
 
 	defaultCallTimeout     = 30 * time.Second
 	defaultRecreateTimeout = 2 * time.Minute

@@ -16,6 +16,15 @@ type checkDraft struct {
 	downAfter at[int]
 	upAfter   at[int]
 	down, up  at[share]
+	notEvery  at[[]at[hoursDraft]]
+	dependsOn at[[]at[string]]
+}
+
+// hoursDraft is a time of the day: a text, or with days and a zone.
+type hoursDraft struct {
+	times at[clock]
+	days  at[[]at[time.Weekday]]
+	zone  at[string]
 }
 
 type tcpDraft struct{ port at[int] }

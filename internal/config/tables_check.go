@@ -35,10 +35,14 @@ func checkShape() object[checkDraft] {
 				"other. A look before a repair asks as often, too.", shareOfResults(), func(c *checkDraft) *at[share] { return &c.down }),
 			may("up", "Instead of up_after: so many successes within so many results make it up again.", shareOfResults(),
 				func(c *checkDraft) *at[share] { return &c.up }),
+			may("not_every", "Times of the day at which its failures count for nothing, as `\"02:00-04:00\"`, and until it had the time to speak afresh. It is asked all "+
+				"the same, and its success counts. What the provider says counts, too.", list[hoursDraft]{noun: "one time", each: hoursShape()},
+				func(c *checkDraft) *at[[]at[hoursDraft]] { return &c.notEvery }),
+			may("depends_on", "Checks that explain its failures: while one of them fails, or one on which that depends, this one is unknown, and only that "+
+				"one speaks.", list[string]{noun: "one check", each: name()}, func(c *checkDraft) *at[[]at[string]] { return &c.dependsOn }),
 		},
 		later: map[string]string{
 			"from": "take it out; checks run where hale runs", "agree": "take it out; checks run where hale runs",
-			"not_every": "take it out", "depends_on": "take it out",
 		},
 	}
 }

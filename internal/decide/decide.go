@@ -100,6 +100,8 @@ type round struct {
 	census  *fate.Census // nil: nobody's fate is in question
 	hosted  map[fleet.HostName]int
 	loader  func() map[fleet.HostName]int // load, made once
+	muted   uint64                        // the checks that are not heeded now
+	unmuted time.Time                     // when that may change; zero: never
 	blind   fleet.Instant                 // when the next machine of which nothing is known becomes a blind incident
 	records []fleet.Record
 	rulings []fleet.Ruling
@@ -134,6 +136,7 @@ func (r *round) begin(s fleet.Snapshot) {
 	n := len(s.Open) // pointers into works and owned must stand
 	r.works, r.owned, r.order = slices.Grow(r.works, n), slices.Grow(r.owned, n), slices.Grow(r.order, n)
 	r.loader = r.load
+	r.muted, r.unmuted = health.Muted(s.Spec.Checks, s.Now.Wall)
 	r.tally = guard.Tally{Size: s.Spec.Size}
 	r.sit = guard.Situation{
 		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider,
@@ -191,12 +194,14 @@ func (r *round) judgeAll() []*work {
 		v := &r.s.Machines[i]
 		asleep := r.asleep(v)
 		if m := &v.Machine; asleep && m.Incident == nil && m.Health.Verdict == fleet.VerdictUnknown {
-			r.blind = earlier(r.blind, m.Health.SinceMono.Add(r.s.Spec.BlindAfter))
+			if !m.Health.Muted() {
+				r.blind = earlier(r.blind, m.Health.SinceMono.Add(r.s.Spec.BlindAfter))
+			}
 			continue // it does not even count
 		}
 		r.works = append(r.works, work{index: i, site: -1, asleep: asleep})
 		w := &r.works[len(r.works)-1]
-		w.M, w.View = &v.Machine, v
+		w.M, w.View = &v.Machine, r.heeded(v)
 		if asleep {
 			r.tally.Add(w.M, &r.s.Spec)
 		} else {
@@ -232,7 +237,7 @@ func (r *round) asleep(v *fleet.View) bool {
 		return false
 	case m.Incident == nil:
 		return m.Waiting == "" && !m.Current.None() && (m.Health.Verdict == fleet.VerdictSuspect ||
-			m.Health.Verdict == fleet.VerdictUnknown && !r.s.Now.Due(m.Health.SinceMono.Add(r.s.Spec.BlindAfter)))
+			m.Health.Verdict == fleet.VerdictUnknown && (m.Health.Muted() || !r.s.Now.Due(m.Health.SinceMono.Add(r.s.Spec.BlindAfter))))
 	}
 	return m.Health.Verdict == fleet.VerdictUnhealthy && m.Incident.HoldUntil.IsZero() &&
 		!guard.LeftAlone(m.Health.Cause, &r.s.Spec) && m.Waiting != "" && m.Waiting != fleet.ReasonLawBroken
@@ -519,7 +524,7 @@ func (w *work) judgeIncident() {
 		w.OpenIncident(m.Health.Cause)
 	case m.Health.Verdict == fleet.VerdictHealthy && m.Incident != nil && m.Current.Certified:
 		w.closeIncident()
-	case m.Health.Verdict == fleet.VerdictUnknown && m.Incident == nil && now.Due(m.Health.SinceMono.Add(spec.BlindAfter)) &&
+	case m.Health.Verdict == fleet.VerdictUnknown && !m.Health.Muted() && m.Incident == nil && now.Due(m.Health.SinceMono.Add(spec.BlindAfter)) &&
 		w.Situation.Whole.Doubt.Reason == "" && // of hale's own blindness a person was told once, for all machines
 		guard.HoldOn(m, w.Situation) == nil:
 		w.OpenIncident(fleet.CauseBlind)

@@ -16,6 +16,9 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 	}
 	r.addWhole(&c, &d.Whole)
 	c.add(r.blind)
+	if !r.unmuted.IsZero() {
+		c.addWall(r.unmuted)
+	}
 	for _, w := range works {
 		c.addMachine(w.M, &r.s.Spec)
 	}
@@ -85,7 +88,7 @@ func (c *calendar) addMachine(m *fleet.Machine, spec *fleet.Spec) {
 			c.add(m.Repair.Deadline)
 		}
 	}
-	if m.Health.Verdict == fleet.VerdictUnknown && m.Incident == nil {
+	if m.Health.Verdict == fleet.VerdictUnknown && !m.Health.Muted() && m.Incident == nil {
 		c.add(m.Health.SinceMono.Add(spec.BlindAfter))
 	}
 	if m.Waiting == fleet.ReasonUnclear || m.Waiting == fleet.ReasonUndecided {

@@ -19,6 +19,9 @@ type Check struct {
 	Port              int       // tcp, http
 	HTTP              HTTPCheck // http only
 	Exec              ExecCheck // exec only
+	// NotEvery are the hours at which its failures count for nothing, and DependsOn the checks that explain its failures. See health.Heed.
+	NotEvery  []Hours
+	DependsOn []CheckName
 }
 
 // CheckKind is the way a check asks.

@@ -73,6 +73,9 @@ type Health struct {
 	Grace Instant
 }
 
+// Muted reports whether nothing certain is known of the machine for the only reason that checks which fail are not heeded at this time.
+func (h *Health) Muted() bool { return h.Verdict == VerdictUnknown && h.Result == ResultNotEvery }
+
 // Verdict is what hale thinks of a machine.
 type Verdict string
 

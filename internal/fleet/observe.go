@@ -106,6 +106,8 @@ const (
 	ResultLocal        ResultReason = "local"         // unknown: no descriptor, no buffer, no route from here
 	ResultLate         ResultReason = "late"          // unknown: started or read too late to mean anything
 	ResultIsolated     ResultReason = "isolated"      // unknown: the vantage itself is cut off
+	ResultNotEvery     ResultReason = "not-every"     // unknown: it fails at hours at which it is not heeded
+	ResultDependsOn    ResultReason = "depends-on"    // unknown: it fails, and so does one on which it depends
 	ResultUndecided    ResultReason = "undecided"     // unknown: the program says that it cannot tell
 	ResultNotConnected ResultReason = "not-connected" // unknown: no connection, and the check does not count that
 )

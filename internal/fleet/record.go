@@ -135,6 +135,7 @@ const (
 	ReasonIOError          Reason = "io-error"          // the provider paused it since a write to its disk failed
 	ReasonQuarantined      Reason = "quarantined"       //
 	ReasonRecovering       Reason = "recovering"        // not unhealthy any more, and not healthy yet
+	ReasonNotEvery         Reason = "not-every"         // its checks are not heeded at this time of the day
 	ReasonBlind            Reason = "blind"             // nothing is known; unknown is not dead
 	ReasonProviderDown     Reason = "provider-down"     //
 	ReasonProviderDoubtful Reason = "provider-doubtful" //

@@ -238,6 +238,8 @@ func NewRepair(m *fleet.Machine, s *Situation) fleet.Reason {
 	case Sightless(s):
 		return s.Whole.Doubt.Reason
 	case ordered:
+	case m.Health.Muted() && !m.Current.Expired:
+		return fleet.ReasonNotEvery
 	case m.Health.Verdict == fleet.VerdictUnknown && !m.Current.Expired:
 		return fleet.ReasonBlind
 	case m.Health.Verdict != fleet.VerdictUnhealthy && !m.Current.Expired:

@@ -7,6 +7,8 @@
 package health
 
 import (
+	"slices"
+
 	"hale/internal/fleet"
 )
 
@@ -37,7 +39,7 @@ func Judge(m fleet.Machine, e Evidence) fleet.Health {
 		h.Grace = 0
 	}
 	h.Since, h.SinceMono = m.Health.Since, m.Health.SinceMono
-	if h.Verdict != m.Health.Verdict || h.Since.IsZero() {
+	if h.Verdict != m.Health.Verdict || h.Since.IsZero() || h.Muted() != m.Health.Muted() {
 		h.Since, h.SinceMono = e.Now.Wall, e.Now.Mono
 	}
 	return h
@@ -80,12 +82,7 @@ func find(m fleet.Machine, e Evidence) fleet.Health {
 	if e.Epoch != m.Epoch {
 		checks = nil
 	}
-	down := Evaluate(e.Spec.UnhealthyWhen, func(name fleet.CheckName) Truth {
-		if name == fleet.ProviderTerm {
-			return word.truth()
-		}
-		return downTruth(checks, name)
-	})
+	down := e.down(checks, word, Unknown)
 	culprit := worst(checks)
 	blamed := fleet.Health{Check: culprit.Check, Result: culprit.Result}
 	cause, bad := word.cause()
@@ -95,7 +92,7 @@ func find(m fleet.Machine, e Evidence) fleet.Health {
 	case down == True:
 		blamed.Verdict, blamed.Cause = fleet.VerdictUnhealthy, fleet.CauseChecks
 	case down == Unknown:
-		blamed.Verdict = fleet.VerdictUnknown
+		blamed = e.unsure(checks, culprit, word)
 	case bad, culprit.Standing == fleet.StandingDown, culprit.Standing == fleet.StandingFailing:
 		blamed.Verdict = fleet.VerdictSuspect
 	default:
@@ -104,11 +101,43 @@ func find(m fleet.Machine, e Evidence) fleet.Health {
 	return blamed
 }
 
-// worst returns the check that stands worst: down before failing before unknown.
+// down evaluates what makes the machine unhealthy. A check that is not heeded now is taken for muted.
+func (e Evidence) down(checks []fleet.CheckState, word word, muted Truth) Truth {
+	return Evaluate(e.Spec.UnhealthyWhen, func(name fleet.CheckName) Truth {
+		if name == fleet.ProviderTerm {
+			return word.truth()
+		}
+		if muted != Unknown {
+			for _, c := range checks {
+				if c.Check == name && c.Result == fleet.ResultNotEvery {
+					return muted
+				}
+			}
+		}
+		return downTruth(checks, name)
+	})
+}
+
+// unsure is the verdict when nothing certain is known. Whether that is only so because a check is not heeded now makes a difference: then
+// nobody is blind.
+func (e Evidence) unsure(checks []fleet.CheckState, culprit fleet.CheckState, word word) fleet.Health {
+	h := fleet.Health{Verdict: fleet.VerdictUnknown, Check: culprit.Check, Result: culprit.Result}
+	muted := slices.IndexFunc(checks, func(c fleet.CheckState) bool { return c.Result == fleet.ResultNotEvery })
+	switch {
+	case muted < 0:
+	case e.down(checks, word, False) == False:
+		h.Check, h.Result = checks[muted].Check, fleet.ResultNotEvery
+	case h.Result == fleet.ResultNotEvery:
+		h.Check, h.Result = "", fleet.ResultNone // it is the provider's word that is wanting
+	}
+	return h
+}
+
+// worst returns the check that stands worst: down before failing before unknown, and last what is not heeded.
 func worst(checks []fleet.CheckState) fleet.CheckState {
 	worst := -1
 	for i := range checks {
-		if rank := gravity(checks[i].Standing); rank > 0 && (worst < 0 || rank > gravity(checks[worst].Standing)) {
+		if rank := gravity(checks[i]); rank > 0 && (worst < 0 || rank > gravity(checks[worst])) {
 			worst = i
 		}
 	}
@@ -118,14 +147,17 @@ func worst(checks []fleet.CheckState) fleet.CheckState {
 	return checks[worst]
 }
 
-func gravity(s fleet.Standing) int {
-	switch s {
+func gravity(s fleet.CheckState) int {
+	switch s.Standing {
 	case fleet.StandingDown:
-		return 3
+		return 4
 	case fleet.StandingFailing:
-		return 2
+		return 3
 	case fleet.StandingUnknown:
-		return 1
+		if s.Result == fleet.ResultNotEvery {
+			return 1
+		}
+		return 2
 	case fleet.StandingUp:
 	}
 	return 0

@@ -15,6 +15,7 @@ import (
 	"hale/internal/decide"
 	"hale/internal/fleet"
 	"hale/internal/guard"
+	"hale/internal/health"
 )
 
 // Options are what a Picture is made of.
@@ -67,6 +68,7 @@ type Picture struct {
 	steadyAt  fleet.Instant
 	acting    fleet.Reason
 	dirty     bool                      // there is something to decide
+	muted     uint64                    // the checks that were not heeded at the last snapshot
 	deaf      bool                      // nothing is known by checks
 	asking    map[fleet.InstanceID]bool // whose absence is being confirmed
 
@@ -155,10 +157,25 @@ func (p *Picture) Dirty() bool { return p.dirty }
 
 // Snapshot returns what a decision now rests on. It shares the views with the picture: decide before anything else is told.
 func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
+	p.mute(now)
 	return fleet.Snapshot{
 		Now: now, Installation: p.installation, Spec: p.spec, Wanted: p.wanted, Acting: p.acting, SteadyAt: p.steadyAt,
 		Provider: p.provider, Hosts: p.hosts, Cannot: p.cannot, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
 		Orders: p.orders[:min(len(p.orders), ordersAtOnce)], Placed: p.placed,
+	}
+}
+
+// mute asks for a decision about the machines with a check that is down when other checks are heeded than at the last snapshot.
+func (p *Picture) mute(now fleet.Now) {
+	muted, _ := health.Muted(p.spec.Checks, now.Wall)
+	if muted == p.muted {
+		return
+	}
+	p.muted = muted
+	for i := range p.views {
+		if slices.ContainsFunc(p.views[i].Checks, func(c fleet.CheckState) bool { return c.Standing == fleet.StandingDown }) {
+			p.due(i)
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ var reasons = map[fleet.Reason]reason{
 		"free space on the host's storage, or mend it, then resume the machine at the provider"},
 	fleet.ReasonQuarantined:  {"hale could not heal it and leaves it to a person", byHand + "; or have hale try again with hale retry"},
 	fleet.ReasonRecovering:   {"it is not unhealthy any more, and not healthy yet", ""},
+	fleet.ReasonNotEvery:     {"what its checks say is not heeded at this time of the day", "wait, or change not_every of the check"},
 	fleet.ReasonBlind:        {"nothing certain is known of it, and unknown is not dead", "see whether this server reaches the machine and its provider"},
 	fleet.ReasonProviderDown: {"the provider does not answer", "bring the provider back; until then its machines are only probed"},
 	fleet.ReasonProviderDoubtful: {"another provider answers behind this address than before, so nothing is touched",

@@ -47,6 +47,8 @@ var (
 		fleet.ResultLocal:        "the fault is on this server's side",
 		fleet.ResultLate:         "it was asked or read too late to mean anything",
 		fleet.ResultIsolated:     "hale itself is cut off",
+		fleet.ResultNotEvery:     "it is not heeded at this time of the day",
+		fleet.ResultDependsOn:    "so is a check on which it depends",
 		fleet.ResultUndecided:    "the program cannot tell",
 		fleet.ResultNotConnected: "no connection, which this check does not count",
 	}

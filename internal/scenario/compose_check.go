@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"hale/internal/fleet"
 )
@@ -41,6 +42,8 @@ func checks(all []fleet.Check) []string {
 		p.add("timeout", "%s", c.Timeout)
 		counted(&p, "down", c.DownAfter, c.DownIn)
 		counted(&p, "up", c.UpAfter, c.UpIn)
+		p.unless(len(c.NotEvery) == 0, "not_every", "[%s]", strings.Join(hoursOf(c.NotEvery), ", "))
+		p.unless(len(c.DependsOn) == 0, "depends_on", "%s", strings.ReplaceAll(fmt.Sprint(c.DependsOn), " ", ", "))
 		out = append(out, string(c.Name)+": "+p.String())
 	}
 	return out
@@ -52,6 +55,28 @@ func counted(p *pairs, key string, n, within int) {
 	} else {
 		p.add(key+"_after", "%d", n)
 	}
+}
+
+func hoursOf(all []fleet.Hours) []string {
+	out := make([]string, 0, len(all))
+	for _, h := range all {
+		var p pairs
+		var days []string
+		for d := range time.Saturday + 1 {
+			if h.Days != 0 && h.Days.Has(d) {
+				days = append(days, strings.ToLower(d.String()[:3]))
+			}
+		}
+		p.add("at", `"%s-%s"`, oClock(h.From), oClock(h.To))
+		p.unless(len(days) == 0, "days", "[%s]", strings.Join(days, ", "))
+		p.unless(h.Zone == time.UTC, "zone", "%s", h.Zone)
+		out = append(out, p.String())
+	}
+	return out
+}
+
+func oClock(d time.Duration) string {
+	return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute)
 }
 
 // httpOf leaves the authorities out, which are a file of their own: simulated machines have no certificates.

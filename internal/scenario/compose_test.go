@@ -49,6 +49,15 @@ func policies(t *testing.T) []sim.Options {
 		{Kind: fleet.StepPage, VerifyWithin: time.Minute, For: []fleet.CheckName{"page"}}, {Kind: fleet.StepPage}, {Kind: fleet.StepQuarantine},
 	})
 	full.Spec.Checks[1].DownAfter, full.Spec.Checks[1].DownIn, full.Spec.Checks[1].UpAfter, full.Spec.Checks[1].UpIn = 3, 5, 2, 3
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	full.Spec.Checks[1].DependsOn = []fleet.CheckName{"alive"}
+	full.Spec.Checks[1].NotEvery = []fleet.Hours{
+		{From: 23*time.Hour + 30*time.Minute, To: time.Hour, Zone: berlin, Days: fleet.Weekdays(0).With(time.Sunday).With(time.Friday)},
+		{From: 0, To: 24 * time.Hour, Zone: time.UTC},
+	}
 	full.Spec.Checks[1].HTTP = fleet.HTTPCheck{
 		Scheme: "https", Path: "/a?b=\"c\"", Host: "www.example.org", Method: "OPTIONS", Headers: []fleet.Header{{Name: "X-A", Value: "b: c"}},
 		Status: []fleet.StatusRange{{First: 200, Last: 200}, {First: 300, Last: 399}}, Body: `"ok": *\d`, Redirects: 2,
@@ -84,7 +93,8 @@ func TestARunSurvivesBeingWrittenDown(t *testing.T) {
 			}
 		}
 		ignore := cmpopts.IgnoreFields(sim.Options{}, "Boot", "BootMost", "Latency", "LatencyMost")
-		if diff := cmp.Diff(want, got, ignore, cmpopts.EquateEmpty()); diff != "" {
+		zones := cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })
+		if diff := cmp.Diff(want, got, ignore, zones, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: (-played +written)\n%s\n%s", o.Spec.Name, diff, file)
 		}
 	}

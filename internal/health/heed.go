@@ -1,0 +1,90 @@
+package health
+
+import (
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// Muted returns which of the checks are not heeded at the moment, a bit for each of the first 64, and the first moment after it at
+// which that may change; zero: never. After its hours a check is not heeded for as long as it takes to speak afresh: what it was
+// found to be within them counts for nothing.
+func Muted(checks []fleet.Check, wall time.Time) (mask uint64, next time.Time) {
+	for k := range checks {
+		for _, h := range checks[k].NotEvery {
+			settle := settleTime(&checks[k])
+			if k < 64 && (h.Holds(wall) || h.Holds(wall.Add(-settle))) {
+				mask |= 1 << k
+			}
+			for _, at := range []time.Time{h.Next(wall), h.Next(wall.Add(-settle)).Add(settle)} {
+				if next.IsZero() || at.Before(next) {
+					next = at
+				}
+			}
+		}
+	}
+	return mask, next
+}
+
+func settleTime(c *fleet.Check) time.Duration {
+	return time.Duration(max(c.DownAfter, c.DownIn))*c.Every + c.Timeout
+}
+
+// Heed returns the standings as far as they count. A check that is down is unknown at hours at which it is not heeded, and as long as one
+// fails on which it depends, directly or not: that one speaks for both. Success counts in any case. The states are those of the
+// checks, in the same order; where nothing is to be left out, they are returned as they are.
+func Heed(checks []fleet.Check, muted uint64, states []fleet.CheckState) []fleet.CheckState {
+	var heeded []fleet.CheckState
+	for k := range states {
+		if states[k].Standing != fleet.StandingDown || k >= len(checks) || checks[k].Name != states[k].Check {
+			continue
+		}
+		why, detail := fleet.ResultNone, ""
+		if k < 64 && muted&(1<<k) != 0 {
+			why = fleet.ResultNotEvery
+		} else if on, troubled := rootOf(checks, states, k, len(checks)); troubled {
+			why, detail = fleet.ResultDependsOn, string(on)
+		}
+		if why == fleet.ResultNone {
+			continue
+		}
+		if heeded == nil {
+			heeded = append(heeded, states...)
+		}
+		heeded[k].Standing, heeded[k].Result, heeded[k].Detail = fleet.StandingUnknown, why, detail
+	}
+	if heeded == nil {
+		return states
+	}
+	return heeded
+}
+
+func ails(s fleet.CheckState) bool {
+	return s.Standing == fleet.StandingDown || s.Standing == fleet.StandingFailing
+}
+
+// rootOf returns a check that fails, and on which the one with the index depends, the nearest first. Steps bound the way, should the
+// dependencies go in a circle.
+func rootOf(checks []fleet.Check, states []fleet.CheckState, k, steps int) (fleet.CheckName, bool) {
+	for _, on := range checks[k].DependsOn {
+		for i := range states {
+			if states[i].Check == on && ails(states[i]) {
+				return on, true
+			}
+		}
+	}
+	if steps == 0 {
+		return "", false
+	}
+	for _, on := range checks[k].DependsOn {
+		for i := range checks {
+			if checks[i].Name != on {
+				continue
+			}
+			if root, troubled := rootOf(checks, states, i, steps-1); troubled {
+				return root, true
+			}
+		}
+	}
+	return "", false
+}
