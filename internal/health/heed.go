@@ -1,6 +1,7 @@
 package health
 
 import (
+	"slices"
 	"time"
 
 	"hale/internal/fleet"
@@ -49,7 +50,7 @@ func Heed(checks []fleet.Check, muted uint64, states []fleet.CheckState) []fleet
 			continue
 		}
 		if heeded == nil {
-			heeded = append(heeded, states...)
+			heeded = slices.Clone(states)
 		}
 		heeded[k].Standing, heeded[k].Result, heeded[k].Detail = fleet.StandingUnknown, why, detail
 	}
