@@ -6,6 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
+
+	"hale/internal/secret"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -38,10 +41,21 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(data)
 	}
+	f.Add([]byte(`providers: {lab: {type: simulated}}
+fleets:
+  web:
+    provider: lab
+    size: 3
+    template: {image: web.qcow2, disks: {root: ephemeral}}
+    checks:
+      page: {http: {status: [200, 4xx], body: up, headers: {A: b}, redirects: 2}, down: 3 in 5, not_every: [{at: "23:00-01:00", zone: Europe/Berlin, days: [fri]}], depends_on: [own]}
+      own: {exec: {command: [check, "{ip}"], env: {A: "{name}"}, warning: ok}}
+`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Parse("hale.yaml", data)
 		again, errAgain := Parse("hale.yaml", data)
-		if diff := cmp.Diff(c, again, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+		zones := cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })
+		if diff := cmp.Diff(c, again, cmpopts.EquateComparable(netip.Addr{}, secret.Secret{}), zones); diff != "" {
 			t.Fatalf("not the same twice:\n%s", diff)
 		}
 		if err == nil {
