@@ -22,6 +22,7 @@ func planFleet(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair
 		Vantage: f.Vantage, Brake: f.Brake, Whole: f.Whole,
 		Tally: withWork(f, underWay),
 	}
+	s.Closed, _ = f.Spec.Repair.Closed(f.At.Wall)
 	s.Brake = guard.StepBrake(s.Brake, f.Spec.Limits.Brake, s.Tally, s.Now)
 	f.Brake = s.Brake
 	w := api.PlannedWork{

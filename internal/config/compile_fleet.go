@@ -33,6 +33,7 @@ func (c *fleetCompiler) compile() fleet.Spec {
 		Limits:        c.limits(),
 		SharedFate:    c.sharedFate(loss),
 		Mode:          d.mode.value,
+		Protected:     c.protected(),
 		Grace:         d.grace.value,
 		BuildWithin:   d.buildWithin.value,
 		BlindAfter:    d.blindAfter.value,
@@ -104,6 +105,8 @@ func (c *fleetCompiler) repair(loss *flaw) fleet.RepairPolicy {
 		Backoff:          d.backoff.value,
 		OnExternalStop:   stop,
 		ExternalStopHold: hold,
+		Windows:          c.windows(d.windows),
+		NotEvery:         c.windows(d.notEvery),
 	}
 }
 

@@ -38,6 +38,7 @@ type fleetDraft struct {
 	checks         at[[]named[checkDraft]]
 	unhealthyWhen  at[conditionDraft]
 	repair         at[repairDraft]
+	protect        at[[]at[string]]
 	limits         at[limitsDraft]
 	sharedFate     at[sharedFateDraft]
 	onExternalStop at[stopDraft]
@@ -88,6 +89,15 @@ type repairDraft struct {
 	fence    at[fenceDraft]
 	attempts at[rate]
 	backoff  at[time.Duration]
+	windows  at[[]at[windowDraft]]
+	notEvery at[[]at[windowDraft]]
+}
+
+// windowDraft is a time that comes again and again.
+type windowDraft struct {
+	at    at[string]
+	lasts at[time.Duration]
+	zone  at[string]
 }
 
 type fenceDraft struct{ proof at[fleet.Proof] }

@@ -121,6 +121,8 @@ func fleetShape() object[fleetDraft] {
 				"the provider's own word (off, gone, crashed); as long as the condition does not name it, that word counts by itself.",
 				conditionShape(), func(f *fleetDraft) *at[conditionDraft] { return &f.unhealthyWhen }).said("any check is down"),
 			part("repair", "How a machine is repaired.", repairShape(), func(f *fleetDraft) *at[repairDraft] { return &f.repair }),
+			may("protect", "Machines that are never disrupted, by their names: what is off is started, and for all else a person is paged.",
+				list[string]{noun: "one machine", each: text("a machine of the fleet", "web-1")}, func(f *fleetDraft) *at[[]at[string]] { return &f.protect }).said("none"),
 			part("limits", "How much may be done to the fleet at once.", limitsShape(),
 				func(f *fleetDraft) *at[limitsDraft] { return &f.limits }),
 			part("shared_fate", "When at least half of a domain's machines fail, and so many would hardly do so by chance, they share a fate: one incident, "+
@@ -228,9 +230,23 @@ func repairShape() object[repairDraft] {
 				"person is paged.", attempts(), func(r *repairDraft) *at[rate] { return &r.attempts }),
 			or("backoff", defaultBackoff, "The wait before the second repair within that time; it doubles with each further one.",
 				duration(0, time.Hour), func(r *repairDraft) *at[time.Duration] { return &r.backoff }),
+			may("windows", "When repairs and their further steps may begin; at other times a machine that fails is held. Building what is missing "+
+				"from the start is no repair.", list[windowDraft]{noun: "one window", each: windowShape()},
+				func(r *repairDraft) *at[[]at[windowDraft]] { return &r.windows }).said("always"),
+			may("not_every", "When they may not, whatever windows says.", list[windowDraft]{noun: "one window", each: windowShape()},
+				func(r *repairDraft) *at[[]at[windowDraft]] { return &r.notEvery }).said("never"),
 		},
-		later: map[string]string{"not_every": "take it out", "windows": "take it out"},
 	}
+}
+
+func windowShape() object[windowDraft] {
+	return object[windowDraft]{fields: []field[windowDraft]{
+		must("at", "0 2 * * *", "When it opens, as cron has it: minute, hour, day of the month, month, day of the week.", text("a cron expression", "0 2 * * 1-5"),
+			func(w *windowDraft) *at[string] { return &w.at }),
+		must("for", "4h", "How long it stays open.", duration(time.Minute, 7*24*time.Hour), func(w *windowDraft) *at[time.Duration] { return &w.lasts }),
+		or("zone", "UTC", "The time zone of at, as `Europe/Berlin`; `Local` is that of hale's server.", text("a time zone", "Europe/Berlin"),
+			func(w *windowDraft) *at[string] { return &w.zone }),
+	}}
 }
 
 func stepShape() oneOf[stepDraft] {

@@ -60,6 +60,7 @@ func (r *round) decide() Decision {
 		r.heedOrders()
 	}
 	r.tally.Holds = r.sit.Whole.Holds
+	r.minuteHand()
 	r.book()
 	r.heedCanaries()
 	works := r.judgeAll()
@@ -119,6 +120,7 @@ type memory struct {
 	decided []Machine // the last decision's
 	fates   fate.Census
 	settled settled
+	hours   hours
 }
 
 func (r *round) begin(s fleet.Snapshot) {
@@ -612,6 +614,9 @@ func (w *work) admit(held fleet.Reason, kind fleet.RepairKind, step fleet.StepKi
 		w.Begin(kind)
 	case fleet.ReasonAttempts:
 		w.LeaveToPerson(held)
+	case fleet.ReasonProtected:
+		w.Wait(held, step)
+		w.Page(held)
 	default:
 		w.Wait(held, step)
 	}

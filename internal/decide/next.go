@@ -11,6 +11,9 @@ import (
 func (r *round) next(d Decision, works []*work) fleet.Instant {
 	c := calendar{now: r.s.Now}
 	c.add(r.s.SteadyAt)
+	if r.s.Spec.Repair.Windowed() {
+		c.addWall(r.hours.until)
+	}
 	if d.Brake.CalmSince != 0 {
 		c.add(guard.CalmUntil(&d.Brake, r.s.Spec.Limits.Brake))
 	}

@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/guard"
+	"hale/internal/repair"
 )
 
 // Bounds of what is stored together.
@@ -243,6 +244,8 @@ func (w *work) heal(o *fleet.Order) fleet.Reason {
 		return fleet.ReasonSurplus
 	case guard.HoldOn(m, s) != nil:
 		return fleet.ReasonHold
+	case w.spared():
+		return fleet.ReasonProtected
 	case s.Brake.On():
 		return fleet.ReasonBrake
 	}
@@ -256,6 +259,12 @@ func (w *work) heal(o *fleet.Order) fleet.Reason {
 	m.Wanted = &fleet.Wanted{Order: o.ID, By: o.By, Reason: o.Reason, Until: s.Now.Wall.Add(fleet.OrderLife)}
 	m.Waiting = "" // why it waits is said again
 	return ""
+}
+
+// spared reports whether the machine is protected, and no step is gentle enough.
+func (w *work) spared() bool {
+	_, some := repair.FirstStep(w.M, w.Situation)
+	return !some && w.Situation.Spec.Protects(w.M)
 }
 
 // free has what lasted while the machine was held begin anew.

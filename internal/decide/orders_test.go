@@ -370,3 +370,33 @@ func TestNothingIsBuiltOnAHeldHost(t *testing.T) {
 		t.Error("which hosts are held")
 	}
 }
+
+// Outside the window nothing begins and no further step does; a repair that waits keeps no place. At the edge everything goes on.
+func TestOutsideTheWindowNothingBegins(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	start := tl.s.Now.Wall
+	opens := start.Add(time.Hour).Truncate(time.Minute)
+	tl.s.Spec.Repair.Windows = []fleet.Window{{
+		Minutes: 1 << opens.Minute(), Hours: 1 << opens.Hour(), Days: ^uint64(0), Months: ^uint64(0), Weekdays: ^uint64(0), For: 10 * time.Minute, Zone: time.UTC,
+	}}
+	tl.say(fleet.StandingDown, 3)
+	tl.pass(opens.Add(-time.Nanosecond).Sub(tl.s.Now.Wall))
+	if m := tl.s.Machines[3].Machine; m.Repair != nil || m.Waiting != fleet.ReasonWindow {
+		t.Fatalf("it waits for %q, with repair %+v", m.Waiting, m.Repair)
+	}
+	tl.pass(time.Nanosecond)
+	tl.wantCount("repairs at the edge", tl.repairs(), 1)
+	tl.pass(10 * time.Minute) // nobody answers the look
+	if m := tl.s.Machines[3].Machine; m.Repair != nil || m.Waiting != fleet.ReasonWindow {
+		t.Fatalf("after the window it waits for %q, with repair %+v", m.Waiting, m.Repair)
+	}
+	tl.want("heal", tl.give(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-4"}), "")
+	tl.wantCount("repairs by order", tl.repairs(), 2)
+	tl.s.Machines[5].Machine = fleet.Machine{Name: "web-6", Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
+	tl.s.Machines[5].Seen, tl.s.Machines[5].Due = nil, true
+	tl.decide()
+	if r := tl.s.Machines[5].Machine.Repair; r == nil || r.Kind != fleet.RepairBuild {
+		t.Errorf("what was never built is not built: %+v", r)
+	}
+}

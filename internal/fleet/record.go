@@ -146,6 +146,8 @@ const (
 	ReasonLeaseShort       Reason = "lease-short"       // the remaining lease does not cover the call
 	ReasonNotOwner         Reason = "not-owner"         // the lease is lost
 	ReasonHold             Reason = "hold"              // a person holds it
+	ReasonWindow           Reason = "window"            // repairs begin at other times
+	ReasonProtected        Reason = "protected"         // it is never disrupted; a person is told
 	ReasonStoreFull        Reason = "store-full"        // the disk is full: nothing can be written down first
 	ReasonStoreDown        Reason = "store-down"        // the store does not answer
 	ReasonClockStep        Reason = "clock-step"        // wall and monotonic clock parted by more than 2 s

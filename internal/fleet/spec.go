@@ -21,6 +21,8 @@ type Spec struct {
 	Limits        Limits
 	SharedFate    SharedFate
 	Mode          Mode
+	// Protected are the numbers of machines that are never disrupted, ascending: a person is told instead.
+	Protected []int
 
 	// Grace is how long a machine that was just started may fail its checks (verdict "starting").
 	Grace time.Duration
@@ -71,6 +73,8 @@ type RepairPolicy struct {
 	AttemptsIn time.Duration
 	// Backoff is the wait after an attempt that failed; it doubles with each further failure of the same incident.
 	Backoff time.Duration
+	// Windows are when repairs may begin, and NotEvery when none may; without Windows it is always but in NotEvery.
+	Windows, NotEvery []Window
 	// OnExternalStop says what a stop by a person means.
 	OnExternalStop ExternalStop
 	// ExternalStopHold is how long such a machine is left alone before a person is paged (ExternalStopHoldThenPage).
@@ -271,6 +275,25 @@ func (t Template) DiskLost() (string, bool) {
 // Has reports whether the ladder has a step of the kind.
 func (p *RepairPolicy) Has(kind StepKind) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Kind == kind })
+}
+
+// Protects reports whether the machine is never to be disrupted.
+func (s *Spec) Protects(m *Machine) bool {
+	if len(s.Protected) == 0 {
+		return false
+	}
+	n, _ := m.Name.Ordinal()
+	return slices.Contains(s.Protected, n)
+}
+
+// Gentle reports whether the step takes nothing away from a machine that turns out to run.
+func (k StepKind) Gentle() bool {
+	switch k {
+	case StepStart, StepResume, StepPage, StepQuarantine:
+		return true
+	case StepReboot, StepRecreate:
+	}
+	return false
 }
 
 // Step returns the ladder's step at the rung, and whether there is one.

@@ -99,6 +99,8 @@ type Situation struct {
 	Brake    fleet.Brake
 	Whole    fleet.Whole
 	Tally    Tally
+	// Closed says that the policy's windows let no repair begin now.
+	Closed bool
 	// View is what is known of the machine; nil: nothing but its belief.
 	View *fleet.View
 	// Fated says that the machine may yet turn out to share its fate with others, which are suspect.
@@ -146,6 +148,8 @@ func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason {
 		return fleet.ReasonAmnesty
 	case s.Brake.On():
 		return fleet.ReasonBrake
+	case s.Closed && !m.Ordered(s.Now):
+		return fleet.ReasonWindow
 	}
 	return ""
 }
@@ -311,7 +315,7 @@ func undecided(m *fleet.Machine, s *Situation) bool {
 // that is asked.
 func NewBuild(m *fleet.Machine, s *Situation) fleet.Reason {
 	r := AnyStep(m, s)
-	if r != "" && r != fleet.ReasonBrake && (r != fleet.ReasonAmnesty || s.Provider.Standing == fleet.ProviderUnknown) {
+	if r != "" && r != fleet.ReasonBrake && r != fleet.ReasonWindow && (r != fleet.ReasonAmnesty || s.Provider.Standing == fleet.ProviderUnknown) {
 		return r
 	}
 	if s.Tally.InBuild >= s.Spec.Limits.InBuild {

@@ -134,6 +134,9 @@ func unfit(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
 	if r := Precondition(m, &s.Spec, step); r != "" {
 		return r
 	}
+	if s.Spec.Protects(m) && !step.Kind.Gentle() {
+		return fleet.ReasonProtected
+	}
 	if !concerns(m, s.View, step) {
 		return fleet.ReasonNotFor
 	}
@@ -226,8 +229,11 @@ func FirstStep(m *fleet.Machine, s *guard.Situation) (fleet.StepKind, bool) {
 // Admit says why no repair may begin for a machine with an open incident, and which step one would begin with. A parent
 // incident weighs more than whatever else would pass by itself.
 func Admit(m *fleet.Machine, s *guard.Situation) (held fleet.Reason, step fleet.StepKind) {
-	step, _ = FirstStep(m, s)
+	step, some := FirstStep(m, s)
 	held = guard.NewRepair(m, s)
+	if held == "" && !some && s.Spec.Protects(m) {
+		held = fleet.ReasonProtected
+	}
 	switch held {
 	case "", fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonUndecided, fleet.ReasonBackoff, fleet.ReasonBudget:
 		if r := guard.SharedFate(m, s, step); r != "" {

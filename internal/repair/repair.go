@@ -139,11 +139,11 @@ func (w *Work) look(r *fleet.Repair) {
 		return
 	}
 	reason := guard.AnyStep(w.M, w.Situation)
-	if reason == fleet.ReasonHold && r.Kind == fleet.RepairHeal && r.OffOrders == 0 {
+	if (reason == fleet.ReasonHold || reason == fleet.ReasonWindow) && r.Kind == fleet.RepairHeal && r.OffOrders == 0 {
 		w.yield(r, reason)
 		return
 	}
-	if reason != "" && (reason != fleet.ReasonBrake && reason != fleet.ReasonHold || r.OffOrders == 0) { // a step under way finishes (L6)
+	if reason != "" && (!letsFinish(reason) || r.OffOrders == 0) { // a step under way finishes (L6)
 		w.wait(reason)
 		r.Look = ""
 		return
@@ -211,7 +211,7 @@ func (w *Work) fated(r fleet.Repair, step fleet.StepKind) bool {
 	return r.Kind == fleet.RepairHeal && r.OffOrders == 0 && guard.SharedFate(w.M, w.Situation, step) != ""
 }
 
-// yield ends a repair that a parent incident or a person holds: waiting would keep its place from others. If it tried something in
+// yield ends a repair that a parent incident, a person or the time of day holds: waiting would keep its place from others. If it tried something in
 // vain, the next try waits, ever longer.
 func (w *Work) yield(r *fleet.Repair, reason fleet.Reason) {
 	m := w.M
@@ -289,6 +289,11 @@ func (w *Work) askLook(r *fleet.Repair) {
 		Kind: fleet.ActionLook, Machine: w.M.Name, Look: r.Look, Scope: scope,
 		Instance: r.Target.ID, Host: r.Target.Host, Mark: w.mark(r.Target),
 	})
+}
+
+// letsFinish reports whether what holds new steps back lets one that is under way finish (L6).
+func letsFinish(reason fleet.Reason) bool {
+	return reason == fleet.ReasonBrake || reason == fleet.ReasonHold || reason == fleet.ReasonWindow
 }
 
 // judgeLook says what the look shows, and why. Where it shows nothing certain, the current order of a person stands for it (L3).

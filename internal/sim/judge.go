@@ -249,6 +249,9 @@ func (j *judge) sends(c *server, a fleet.Action) {
 	if !op.Disruptive() && op != fleet.OpRun {
 		return
 	}
+	if n, _ := a.Machine.Ordinal(); slices.Contains(j.s.spec.Protected, n) && a.Mark.Certified {
+		j.broken("protect", string(a.Machine), fmt.Sprintf("%s of a machine that is never to be disrupted", op))
+	}
 	r := j.rungOf(string(a.Machine))
 	if vm := j.s.w.VM(string(a.Instance)); op == fleet.OpDelete && (vm == nil || vm.Power == world.Off) {
 		return // the proof that it is off stands in for the look
@@ -392,7 +395,7 @@ func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Recor
 		j.broken("L12", name, "repair "+was.Repair.ID+" is gone without an end")
 	}
 	if is.Repair != nil && (was.Repair == nil || is.Repair.ID != was.Repair.ID) {
-		j.begun(is)
+		j.begun(c, is)
 	}
 	if was.Repair != nil && is.Repair != nil && !ended && was.Repair.Rung != is.Repair.Rung && is.Repair.Phase == fleet.PhaseAct {
 		if j.s.store.overall.Brake.On() {
@@ -407,7 +410,7 @@ func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Recor
 }
 
 // begun checks that a repair may begin.
-func (j *judge) begun(is *fleet.Machine) {
+func (j *judge) begun(c *server, is *fleet.Machine) {
 	name, spec := string(is.Name), j.s.spec
 	if is.Repair.Kind == fleet.RepairHeal {
 		j.s.score.Repairs++
@@ -420,6 +423,9 @@ func (j *judge) begun(is *fleet.Machine) {
 	}
 	if j.isHeld(is) {
 		j.broken("L10", name, "a repair begins while a person holds it")
+	}
+	if is.Repair.Kind == fleet.RepairHeal && is.Wanted == nil && j.outOfHours(c.now().Wall) {
+		j.broken("windows", name, "a repair begins at a time when none may")
 	}
 	if j.inRepair > spec.Limits.InRepair {
 		j.broken("L5", name, fmt.Sprintf("%d machines are in repair, and %d may be", j.inRepair, spec.Limits.InRepair))

@@ -1,0 +1,74 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"hale/internal/fleet"
+
+	"github.com/robfig/cron/v3"
+)
+
+// anyDay is the bit with which the cron library notes a star.
+const anyDay = 1 << 63
+
+// windows returns the windows as the core reads them: their expressions are parsed here, once.
+func (c *fleetCompiler) windows(d at[[]at[windowDraft]]) []fleet.Window {
+	var out []fleet.Window
+	for _, w := range d.value {
+		if w.how != given {
+			continue
+		}
+		if window, ok := c.window(w.value); ok {
+			out = append(out, window)
+		}
+	}
+	return out
+}
+
+func (c *fleetCompiler) window(d windowDraft) (fleet.Window, bool) {
+	out := fleet.Window{At: d.at.value, For: d.lasts.value}
+	if !d.at.known() || !d.zone.known() || !d.lasts.known() {
+		return out, false
+	}
+	var err error
+	if out.Zone, err = time.LoadLocation(d.zone.value); err != nil {
+		c.add(d.zone.spot, fmt.Sprintf("there is no time zone %q", d.zone.value), "write one as Europe/Berlin, UTC or Local")
+		return out, false
+	}
+	parser := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
+	schedule, err := parser.Parse(d.at.value)
+	s, ok := schedule.(*cron.SpecSchedule)
+	if err != nil || !ok {
+		c.add(d.at.spot, fmt.Sprintf("%q is no cron expression: %v", d.at.value, err),
+			"write minute, hour, day of the month, month and day of the week, as 0 2 * * 1-5")
+		return out, false
+	}
+	out.Minutes, out.Hours, out.Months = s.Minute, s.Hour, s.Month
+	out.Days, out.Weekdays = s.Dom, s.Dow
+	out.EitherDay = s.Dom&anyDay == 0 && s.Dow&anyDay == 0
+	return out, true
+}
+
+// protected returns the numbers of the protected machines.
+func (c *fleetCompiler) protected() []int {
+	var out []int
+	for _, p := range c.draft.protect.value {
+		if !p.known() {
+			continue
+		}
+		m := fleet.MachineName(p.value)
+		n, ok := m.Ordinal()
+		switch {
+		case !ok || string(m.Fleet()) != c.name:
+			c.add(p.spot, fmt.Sprintf("%s is no machine of fleet %s", p.value, c.name), fmt.Sprintf("write %s-1, %s-2 and so on", c.name, c.name))
+		case slices.Contains(out, n):
+			c.add(p.spot, p.value+" is protected already", "take one of the two out")
+		default:
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
