@@ -241,7 +241,7 @@ func repairShape() object[repairDraft] {
 
 func windowShape() object[windowDraft] {
 	return object[windowDraft]{fields: []field[windowDraft]{
-		must("at", "0 2 * * *", "When it opens, as cron has it: minute, hour, day of the month, month, day of the week.", text("a cron expression", "0 2 * * 1-5"),
+		must("at", "0 2 * * *", "When it opens, as cron has it: minute, hour, day of the month, name or number of the month, day of the week.", text("a cron expression", "0 2 * * 1-5"),
 			func(w *windowDraft) *at[string] { return &w.at }),
 		must("for", "4h", "How long it stays open.", duration(time.Minute, 7*24*time.Hour), func(w *windowDraft) *at[time.Duration] { return &w.lasts }),
 		or("zone", "UTC", "The time zone of at, as `Europe/Berlin`; `Local` is that of hale's server.", text("a time zone", "Europe/Berlin"),

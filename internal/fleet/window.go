@@ -13,7 +13,7 @@ type Window struct {
 	Zone      *time.Location
 }
 
-func has(set uint64, n int) bool { return set&(1<<uint(n)) != 0 } //nolint:gosec // a part of a time is small and not negative
+func has(set uint64, n int) bool { return set&(1<<uint(n)) != 0 }
 
 // opens reports whether the window opens at the minute.
 func (w *Window) opens(at time.Time) bool {
