@@ -291,7 +291,7 @@ func (k StepKind) Gentle() bool {
 	switch k {
 	case StepStart, StepResume, StepPage, StepQuarantine:
 		return true
-	case StepReboot, StepRecreate:
+	case StepReboot, StepRecreate, StepRun:
 	}
 	return false
 }
