@@ -85,6 +85,11 @@ func (s *Server) pending(w http.ResponseWriter, r *http.Request) {
 	s.changes(w, c, err)
 }
 
+func (s *Server) readdress(w http.ResponseWriter, r *http.Request) {
+	err := s.opts.Desk.Readdress(r.Context(), r.URL.Query().Get("plan"), callerOf(r.Context()))
+	s.changes(w, Changes{Changes: []Change{}, Plans: []Waiting{}}, err)
+}
+
 // changes answers with what changed, or with all that is wrong.
 func (s *Server) changes(w http.ResponseWriter, c Changes, err error) {
 	var problems config.Problems
@@ -102,6 +107,6 @@ func (s *Server) changes(w http.ResponseWriter, c Changes, err error) {
 		errors.As(err, &f)
 		s.fail(w, http.StatusUnprocessableEntity, Problem{Code: CodeConfiguration, Message: f.Err.Error()})
 	default:
-		s.fail(w, http.StatusConflict, Problem{Code: CodeRefused, Message: err.Error()})
+		s.fail(w, http.StatusConflict, Problem{Code: CodeRefused, Message: cause(err).Error()})
 	}
 }

@@ -182,6 +182,12 @@ func (c *Client) Reload(ctx context.Context) (Changes, error) {
 	return ask[Changes](ctx, c, http.MethodPost, "/v1/reload", nil)
 }
 
+// Readdress confirms the plan of a provider whose address changed.
+func (c *Client) Readdress(ctx context.Context, plan string) error {
+	_, err := ask[Changes](ctx, c, http.MethodPost, "/v1/readdress?plan="+url.QueryEscape(plan), nil)
+	return err
+}
+
 // Compare returns what the configuration in a file or folder, named by an absolute path, would change.
 func (c *Client) Compare(ctx context.Context, path string) (Changes, error) {
 	return get[Changes](ctx, c, "/v1/compare?path="+url.QueryEscape(path))

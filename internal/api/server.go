@@ -40,6 +40,8 @@ type Desk interface {
 	Reload(ctx context.Context) (Changes, error)
 	// Compare says what the configuration in the file or folder would change. It changes nothing.
 	Compare(ctx context.Context, path string) (Changes, error)
+	// Readdress connects the provider anew whose plan is confirmed, by whom. fault.Conflict: it is not the plan that waits.
+	Readdress(ctx context.Context, plan, by string) error
 	// Pending says what of the running configuration waits for a person's word.
 	Pending(ctx context.Context) (Changes, error)
 }
@@ -93,6 +95,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /v1/state", s.state)
 	mux.HandleFunc("POST /v1/orders", s.orders)
 	mux.HandleFunc("POST /v1/reload", s.reload)
+	mux.HandleFunc("POST /v1/readdress", s.readdress)
 	mux.HandleFunc("GET /v1/compare", s.compare)
 	mux.HandleFunc("GET /v1/pending", s.pending)
 	mux.HandleFunc("GET /v1/notify/dead", s.deadLetters)

@@ -58,13 +58,14 @@ type Hold struct {
 
 // OrderRequest is an order as a client gives it.
 type OrderRequest struct {
-	Kind string `json:"kind"` // hold, release, retry, heal, brake-on, brake-off
+	Kind string `json:"kind"` // hold, release, retry, heal, brake-on, brake-off, confirm
 	// Subjects are what it is about: a fleet (web), a machine (web-2), a host (host:h1, host:lab/h1). None: every fleet.
 	Subjects []string `json:"subjects"`
 	Reason   string   `json:"reason,omitempty"`
 	As       string   `json:"as,omitempty"`     // whom the caller speaks for
 	ForNS    int64    `json:"for_ns,omitempty"` // how long a hold lasts
 	All      bool     `json:"all,omitempty"`    // release the holds of others, too
+	Plan     string   `json:"plan,omitempty"`   // that is confirmed
 	WaitNS   int64    `json:"wait_ns,omitempty"`
 }
 

@@ -26,6 +26,9 @@ func viewFleet(s engine.FleetStatus) Fleet {
 			Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone, Storage: h.Place.Storage})
 	}
 	for _, v := range s.Machines {
+		if left(&s.Spec, &v.Machine) {
+			continue
+		}
 		m := viewMachine(s, v)
 		if m.Verdict == string(fleet.VerdictHealthy) {
 			f.Healthy++
@@ -170,4 +173,9 @@ func ViewEvent(r fleet.Record) Event {
 		e.Address = r.Address.String()
 	}
 	return e
+}
+
+// left reports whether the machine has gone by a person's order: nothing is there, and nothing is to be.
+func left(spec *fleet.Spec, m *fleet.Machine) bool {
+	return guard.Surplus(m, spec) && m.Current.None() && m.Repair == nil && len(m.Strays) == 0
 }

@@ -13,6 +13,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/engine"
 	"hale/internal/fault"
+	"hale/internal/fleet"
 	"hale/internal/prose"
 )
 
@@ -92,6 +93,21 @@ func (d *desk) Compare(_ context.Context, path string) (api.Changes, error) {
 		return api.Changes{}, err
 	}
 	return d.changes(config.Compare(d.site.config, next), next), nil
+}
+
+// Readdress implements api.Desk: the provider is connected to its new address, and whoever answers there is believed to be the right one.
+// What hale makes of the machines that are not found there is under the guard, as ever.
+func (d *desk) Readdress(ctx context.Context, plan, by string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	status := d.site.engine.Status()
+	for _, p := range d.site.config.Providers {
+		if w, waits := d.site.waiting(p, status); waits && w.ID == plan {
+			d.log.Warn("the provider's new address is confirmed", "provider", p.Name, "plan", plan, "by", by)
+			return d.site.reload(ctx, d.site.config, p.Name)
+		}
+	}
+	return fault.New(fault.Conflict, "app.readdress", plan, errors.New(prose.Reason(fleet.ReasonStalePlan)+"; "+prose.Advice(fleet.ReasonStalePlan)))
 }
 
 // Pending implements api.Desk: it says what waits for a person's word.

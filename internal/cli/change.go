@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"hale/internal/api"
+	"hale/internal/fleet"
 
 	"github.com/spf13/cobra"
 )
@@ -37,38 +39,83 @@ func (c *commander) reloadCommand() *cobra.Command {
 }
 
 func (c *commander) applyCommand() *cobra.Command {
-	var asJSON bool
+	var f orderFlags
+	var plan string
 	cmd := &cobra.Command{
-		Use: "apply [FILE|DIR]", Short: "Say what waits for your word, or what a file would change",
+		Use: "apply [FILE|DIR] [--confirm PLAN]", Short: "Say what waits for your word, or give it",
 		Long: "Without a file it says which part of the running configuration waits to be confirmed, because it would destroy something,\n" +
-			"and exactly what. With one it says what reading that file would change, and changes nothing.",
-		Args: cobra.MaximumNArgs(1),
+			"and exactly what. With one it says what reading that file would change, and changes nothing. With --confirm it lets the\n" +
+			"plan be carried out that you were shown: once any machine or instance in it is another, it is refused.",
+		Example: "  hale apply\n  hale apply --confirm web-1f3a9c0d2b4e --reason \"fewer visitors\"",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			switch {
+			case plan != "" && len(args) > 0:
+				return usageError{errors.New("a plan is confirmed by its name alone: it is of the configuration that runs")}
+			case plan != "":
+				return c.confirm(cmd.Context(), plan, f)
+			case len(args) > 0:
+				return c.compare(cmd.Context(), args[0], f.json)
+			}
 			client, err := c.dial()
 			if err != nil {
 				return err
 			}
 			defer client.Close()
-			if len(args) == 0 {
-				changes, err := client.Pending(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return c.printChanges(changes, "", asJSON)
-			}
-			path, err := filepath.Abs(args[0])
+			changes, err := client.Pending(cmd.Context())
 			if err != nil {
 				return err
 			}
-			changes, err := client.Compare(cmd.Context(), path)
-			if err != nil {
-				return c.sayLines(err)
-			}
-			return c.printChanges(changes, "Reading "+args[0]+" would change this; nothing was changed.", asJSON)
+			return c.printChanges(changes, "", f.json)
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	f.add(cmd, c)
+	cmd.Flags().StringVar(&plan, "confirm", "", "the plan to be carried out")
 	return cmd
+}
+
+func (c *commander) compare(ctx context.Context, file string, asJSON bool) error {
+	client, err := c.dial()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	changes, err := client.Compare(ctx, path)
+	if err != nil {
+		return c.sayLines(err)
+	}
+	return c.printChanges(changes, "Reading "+file+" would change this; nothing was changed.", asJSON)
+}
+
+// confirm gives a person's word for a plan: of a provider to the controller itself, of a fleet to whoever owns it.
+func (c *commander) confirm(ctx context.Context, plan string, f orderFlags) error {
+	client, err := c.dial()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	waiting, err := client.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range waiting.Plans {
+		if name, ok := strings.CutPrefix(w.Subject, "provider "); ok && w.ID == plan {
+			if err := client.Readdress(ctx, plan); err != nil {
+				return err
+			}
+			fmt.Fprintf(c.Out, "provider %s is connected to its new address\n", name)
+			return nil
+		}
+	}
+	end := strings.LastIndexByte(plan, '-')
+	if end < 1 {
+		return usageError{fmt.Errorf("--confirm %s: that is no plan's name; hale apply lists those that wait", plan)}
+	}
+	return c.give(ctx, api.OrderRequest{Kind: string(fleet.OrderConfirm), Subjects: []string{plan[:end]}, Plan: plan}, f)
 }
 
 // sayLines says everything that is wrong with a configuration, a line each, as hale validate does.

@@ -77,6 +77,7 @@ func (r *round) decide() Decision {
 			continue
 		}
 		r.proceed(w)
+		r.again = r.again || w.changed()
 		if w.nothingFollows() {
 			continue
 		}
@@ -108,6 +109,7 @@ type round struct {
 	rulings []fleet.Ruling
 	freed   []fleet.Hold // that ended in this round
 	letGo   bool         // a person took the brake off in this round
+	again   bool         // another round is to follow at once: what is booked in this one has consequences
 	memory
 }
 
@@ -133,8 +135,11 @@ func (r *round) begin(s fleet.Snapshot) {
 	}
 	if r.s = s; len(s.Orders) > 0 {
 		r.openOrdered()
-		s = r.s
 	}
+	if s.Whole.Ledger.Changing() {
+		r.openChanging()
+	}
+	s = r.s
 	n := len(s.Open) // pointers into works and owned must stand
 	r.works, r.owned, r.order = slices.Grow(r.works, n), slices.Grow(r.owned, n), slices.Grow(r.order, n)
 	r.loader = r.load
@@ -233,7 +238,7 @@ func (r *round) asleep(v *fleet.View) bool {
 		return false
 	}
 	switch {
-	case r.stirred(m), m.Wanted != nil, r.afresh, v.Due, m.Repair != nil, len(m.Strays) > 0, m.Health.Grace != 0,
+	case r.stirred(m), r.isChanging(m), m.Wanted != nil, r.afresh, v.Due, m.Repair != nil, len(m.Strays) > 0, m.Health.Grace != 0,
 		r.s.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown, // what its checks said counts no more
 		len(v.Seen) > 1 || len(v.Seen) == 1 && v.Seen[0].Instance.ID != m.Current.ID:
 		return false
@@ -407,6 +412,9 @@ func (w *work) judgeHealth() bool {
 		return false
 	}
 	m.Health = health.Judge(*m, evidence)
+	if m.Change != nil && m.Health.Verdict == fleet.VerdictHealthy {
+		m.Change.Off = false
+	}
 	if h := m.Health; h.Verdict != was.Verdict || h.Cause != was.Cause || (nothingKnown(h) && h.Result != was.Result) {
 		w.Record(fleet.Record{Kind: fleet.RecordVerdict, Verdict: h.Verdict, Was: was.Verdict, Cause: h.Cause, Check: h.Check,
 			Result: h.Result, Instance: m.Current.ID, Generation: m.Current.Generation, Detail: detailOf(evidence.Checks, h.Check)})
@@ -428,6 +436,9 @@ func (w *work) checks() []fleet.CheckState {
 
 func beingReplaced(m fleet.Machine) bool {
 	r := m.Repair
+	if r != nil && r.Wanted() {
+		return r.Phase == fleet.PhaseAct
+	}
 	return r != nil && r.Kind == fleet.RepairHeal && r.Phase == fleet.PhaseAct && r.Step == fleet.StepRecreate
 }
 
@@ -482,8 +493,8 @@ func (w *work) noticeStrays() {
 	var strays []fleet.Stray
 	for _, seen := range w.View.Seen {
 		i := seen.Instance
-		if !isStray(*m, i, w.Installation) {
-			continue
+		if !isStray(*m, i, w.Installation) || m.Change != nil && m.Current.None() && seen.Asked <= m.Acted {
+			continue // not even if it was seen before it was removed
 		}
 		stray := fleet.Stray{ID: i.ID, Host: i.Host, Seen: w.Situation.Now.Mono}
 		known := false
@@ -576,6 +587,9 @@ func (w *work) closeIncident() {
 func (w *work) advance() {
 	m, s := w.M, w.Situation
 	w.putFirst()
+	if w.change() {
+		return
+	}
 	switch {
 	case m.Repair != nil:
 		w.Advance()
@@ -590,6 +604,8 @@ func (w *work) advance() {
 		w.Worsen()
 		held, step := repair.Admit(m, s)
 		w.admit(held, fleet.RepairHeal, step)
+	case m.Current.None() && guard.Surplus(m, &s.Spec):
+		w.Wait("", "") // it has left
 	case m.Current.None():
 		w.admit(guard.NewBuild(m, s), fleet.RepairBuild, fleet.StepRecreate)
 	default:

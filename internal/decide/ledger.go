@@ -1,23 +1,38 @@
 package decide
 
-import "hale/internal/fleet"
+import (
+	"hale/internal/change"
+	"hale/internal/fleet"
+)
 
-// book enters into the ledger what the configuration asks for and destroys nothing. Whatever would destroy something waits for a
-// person's word: package change says what that is.
+// book enters into the ledger what the configuration asks for and destroys nothing, and how wanted changes of machines ended. Whatever
+// would destroy something waits for a person's word: package change says what that is.
 func (r *round) book() {
 	wanted := r.s.Wanted
 	if wanted == nil {
 		return
 	}
-	l := r.sit.Whole.Ledger
+	was := r.sit.Whole.Ledger
+	l := was
 	if l == nil {
 		l = fleet.OpenLedger(wanted, r.standing())
 	}
-	if wanted.Size > l.Size {
-		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeUp, Size: wanted.Size, Limit: l.Size})
-		l = l.Grown(wanted.Size)
+	if l.Changing() {
+		l = r.bookChanges(l)
 	}
+	if wanted.Size > l.Size-len(l.Removals) {
+		l = r.grow(l, wanted.Size)
+	}
+	if l != was {
+		r.enforce(l)
+	}
+}
+
+// enforce lets the round go by what is in force from now on.
+func (r *round) enforce(l *fleet.Ledger) {
 	r.sit.Whole.Ledger = l
+	r.s.Spec = l.Force(*r.s.Wanted)
+	r.sit.Spec, r.tally.Size = r.s.Spec, r.s.Spec.Size
 }
 
 // standing returns the highest number of a machine that has an instance.
@@ -30,4 +45,90 @@ func (r *round) standing() int {
 		}
 	}
 	return top
+}
+
+// grow takes removals back that did not begin, the last ordered first, and then asks for more machines.
+func (r *round) grow(l *fleet.Ledger, size int) *fleet.Ledger {
+	for i := len(l.Removals) - 1; i >= 0 && size > l.Size-len(l.Removals); i-- {
+		rem := l.Removals[i]
+		if at, known := r.ordered(rem.Machine); known && r.s.Machines[at].Machine.Repair != nil && r.s.Machines[at].Machine.Repair.Removed {
+			continue // it is gone already
+		}
+		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonWithdrawn, Machine: rem.Machine, Order: rem.Order, By: rem.By})
+		l = l.Dropped(rem.Machine)
+	}
+	if size > l.Size {
+		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeUp, Size: size, Limit: l.Size})
+		l = l.Grown(size)
+	}
+	return l
+}
+
+// bookChanges books the removals that came to an end.
+func (r *round) bookChanges(l *fleet.Ledger) *fleet.Ledger {
+	for _, rem := range l.Removals {
+		at, known := r.ordered(rem.Machine)
+		if !known {
+			continue
+		}
+		c := r.s.Machines[at].Machine.Change
+		if c == nil || c.Order != rem.Order {
+			continue
+		}
+		rec := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonGivenUp, Machine: rem.Machine, Order: rem.Order, By: rem.By,
+			Detail: string(c.Ended), Limit: l.Size}
+		if c.Ended == fleet.ReasonRemoved {
+			l, rec.Reason, rec.Detail = l.Without(rem.Machine), fleet.ReasonSizeDown, ""
+		} else {
+			l = l.Dropped(rem.Machine)
+		}
+		rec.Size = l.Size
+		r.record(rec)
+	}
+	return l
+}
+
+// confirm takes a person's word for the plan that waits, if it is the plan that the person was shown.
+func (r *round) confirm(o *fleet.Order) {
+	l := r.sit.Whole.Ledger
+	if r.s.Wanted == nil || l == nil {
+		r.rule(o, fleet.ReasonNothingWaits)
+		return
+	}
+	p := change.Pending(r.s.Wanted, l, r.s.Machines)
+	switch {
+	case p.Empty():
+		r.rule(o, fleet.ReasonNothingWaits)
+		return
+	case p.ID != o.Plan:
+		r.rule(o, fleet.ReasonStalePlan)
+		return
+	case p.Blocked != "":
+		r.rule(o, p.Blocked)
+		return
+	}
+	r.rule(o, "")
+	r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonOrdered, Order: o.ID, By: o.By, Detail: p.ID, Size: p.To, Limit: p.From})
+	next := *l
+	next.Removals = append([]fleet.Removal(nil), l.Removals...)
+	for _, t := range p.Remove {
+		next.Removals = append(next.Removals, fleet.Removal{Machine: t.Machine, Instance: t.Instance, Why: t.Why, Order: o.ID, By: o.By})
+	}
+	r.enforce(&next)
+	r.again = true
+}
+
+// openChanging opens the machines that are to be changed by a person's order: nothing else may be heard of them.
+func (r *round) openChanging() {
+	l := r.s.Whole.Ledger
+	for i := range l.Removals {
+		if at, known := r.ordered(l.Removals[i].Machine); known {
+			r.open(at)
+		}
+	}
+}
+
+// isChanging reports whether the machine is to be changed by a person's order.
+func (r *round) isChanging(m *fleet.Machine) bool {
+	return r.sit.Whole.Ledger.Changing() && r.sit.Whole.Ledger.Removal(m.Name) != nil
 }

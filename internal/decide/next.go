@@ -22,6 +22,9 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 	if !r.unmuted.IsZero() {
 		c.addWall(r.unmuted)
 	}
+	if r.again {
+		c.add(r.s.Now.Mono + 1)
+	}
 	for _, w := range works {
 		c.addMachine(w.M, &r.s.Spec)
 	}

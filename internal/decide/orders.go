@@ -19,10 +19,15 @@ const (
 func (r *round) openOrdered() {
 	for i := range r.s.Orders {
 		if n, ok := r.ordered(r.s.Orders[i].Machine); ok {
-			if at, open := slices.BinarySearch(r.s.Open, n); !open {
-				r.s.Open = slices.Insert(slices.Clone(r.s.Open), at, n)
-			}
+			r.open(n)
 		}
+	}
+}
+
+// open opens the machine with the index.
+func (r *round) open(n int) {
+	if at, open := slices.BinarySearch(r.s.Open, n); !open {
+		r.s.Open = slices.Insert(slices.Clone(r.s.Open), at, n)
 	}
 }
 
@@ -46,6 +51,8 @@ func (r *round) heedOrders() {
 			r.hold(o)
 		case o.Kind == fleet.OrderRelease:
 			r.release(o)
+		case o.Kind == fleet.OrderConfirm:
+			r.confirm(o)
 		}
 	}
 }
@@ -201,7 +208,7 @@ func (w *work) take(o *fleet.Order) (refused fleet.Reason) {
 		return w.retry(o)
 	case fleet.OrderHeal:
 		return w.heal(o)
-	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderBrakeOn, fleet.OrderBrakeOff: // of the whole
+	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderConfirm, fleet.OrderBrakeOn, fleet.OrderBrakeOff: // of the whole
 	}
 	return fleet.ReasonMalformed
 }

@@ -1,14 +1,19 @@
 package engine_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"hale/internal/engine"
+	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider/simulated"
+	"hale/internal/state/memory"
 )
 
 // reload tells the running controller of an edited spec.
@@ -199,4 +204,209 @@ func TestASetupThatIsNotSoundChangesNothing(t *testing.T) {
 			s.t.Error("the fleet that runs was touched")
 		}
 	})
+}
+
+// confirm gives a person's word for the plan that waits, and returns its name.
+func (s *story) confirm() string {
+	s.t.Helper()
+	status := s.status()
+	plan := status.Pending()
+	for _, t := range slices.Concat(plan.Remove, plan.Replace) {
+		s.named = append(s.named, t.Instance)
+	}
+	s.orders(fleet.Order{Kind: fleet.OrderConfirm, Plan: plan.ID})
+	return plan.ID
+}
+
+// L10, L13: a smaller size, confirmed, removes what the plan named; nothing of it looks like a failure, and one goes after the other.
+func TestAConfirmedSmallerSizeRemovesWhatThePlanNamed(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(5), func(s *story) {
+		s.grown()
+		keep := []fleet.InstanceID{s.id(1), s.id(2), s.id(3)}
+		s.reload(func(spec *fleet.Spec) { spec.Size = 3 })
+		began := len(s.records())
+		s.confirm()
+		s.await(5*time.Minute, "three are left", func() bool {
+			status := s.status()
+			return status.Spec.Size == 3 && s.gone(4) && s.gone(5)
+		})
+		s.pass(10 * time.Minute)
+		for i, id := range keep {
+			if s.id(i+1) != id || !s.healthy(i+1) {
+				t.Errorf("machine %d is not as it was", i+1)
+			}
+		}
+		for _, r := range s.records()[began:] {
+			switch r.Kind {
+			case fleet.RecordIncidentOpen, fleet.RecordPaged, fleet.RecordHeld, fleet.RecordBrake:
+				if r.Reason != fleet.ReasonBudget {
+					t.Errorf("a wanted change looks like trouble: %+v", r)
+				}
+			default:
+			}
+		}
+		if status := s.status(); !status.Pending().Empty() {
+			t.Errorf("something waits still: %+v", status.Pending())
+		}
+		s.kill()
+		s.start()
+		s.await(time.Minute, "the next controller knows", s.allHealthy)
+		s.pass(10 * time.Minute)
+		if !s.gone(4) || !s.gone(5) || s.status().Spec.Size != 3 {
+			t.Error("what was confirmed is forgotten, or repeated")
+		}
+	})
+}
+
+func TestTheOneThatFailsGoesFirstAndLeavesAGap(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, ladder(web(3)), func(s *story) {
+		s.grown()
+		s.inject(simulated.Broken{Instance: s.id(1), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+		s.await(time.Minute, "it fails", func() bool { return s.machine(1).Quarantine != nil })
+		s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
+		status := s.status()
+		if p := status.Pending(); len(p.Remove) != 1 || p.Remove[0].Machine != "web-1" || p.Remove[0].Why != fleet.ReasonFailing {
+			t.Fatalf("the plan is %+v", p)
+		}
+		s.confirm()
+		s.await(5*time.Minute, "it has gone", func() bool { return s.gone(1) && s.status().Spec.Size == 2 })
+		s.pass(5 * time.Minute)
+		if !s.healthy(2) || !s.healthy(3) {
+			t.Error("the other two are not well")
+		}
+		s.reload(func(spec *fleet.Spec) { spec.Size = 3 })
+		s.await(5*time.Minute, "its number is taken again", func() bool { return s.healthy(1) })
+	})
+}
+
+func TestAPlanThatIsNotThePresentOneIsRefused(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
+		status := s.status()
+		stale := status.Pending().ID
+		old := s.id(3)
+		s.inject(simulated.Vanishes{Instance: old})
+		s.await(5*time.Minute, "it is another instance", func() bool { return s.healthy(3) && s.machine(3).Current.ID != old })
+		s.orders(fleet.Order{Kind: fleet.OrderConfirm, Plan: stale})
+		s.pass(5 * time.Minute)
+		if !s.healthy(3) {
+			t.Error("a machine is removed that the person was not shown")
+		}
+		refused := false
+		for _, r := range s.records() {
+			refused = refused || r.Kind == fleet.RecordOrder && r.Reason == fleet.ReasonStalePlan
+		}
+		if !refused {
+			t.Error("the stale plan is not refused")
+		}
+	})
+}
+
+// S52: a removal that fails is given up with a page, and the machine is healed as before.
+func TestARemovalThatFailsIsGivenUpAndHealingGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, trouble := range map[string]simulated.Calls{
+		"it cannot be powered off": {Op: fleet.OpPowerOff, Effect: simulated.Fails, Kind: fault.Permanent},
+		"it cannot be deleted":     {Op: fleet.OpDelete, Effect: simulated.Fails, Kind: fault.Permanent},
+		"nothing is let through":   {Op: fleet.OpPowerOff, Effect: simulated.Fails, Kind: fault.Throttled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, simulated.Options{}, web(3), func(s *story) {
+				s.grown()
+				id := s.id(3)
+				s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
+				lift := s.inject(trouble)
+				s.confirm()
+				s.await(20*time.Minute, "it is given up", func() bool { return s.has(fleet.ReasonGivenUp) })
+				lift()
+				s.await(10*time.Minute, "it is well again", func() bool { return s.healthy(3) })
+				if s.id(3) != id {
+					t.Error("it was replaced although a start was enough")
+				}
+				s.inject(simulated.Crash{Instance: id})
+				s.await(10*time.Minute, "it is healed as before", func() bool { return s.healthy(3) })
+				status := s.status()
+				if p := status.Pending(); len(p.Remove) != 1 || status.Spec.Size != 3 {
+					t.Errorf("the edit does not wait again: %+v", p)
+				}
+			})
+		})
+	}
+}
+
+func TestARemovalIsTakenBackByAnEditThatAsksForMore(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
+		lift := s.inject(simulated.Outage{})
+		s.pass(time.Minute)
+		s.confirm()
+		s.pass(time.Minute)
+		s.reload(func(spec *fleet.Spec) { spec.Size = 3 })
+		lift()
+		s.pass(10 * time.Minute)
+		if !s.allHealthy() || !s.has(fleet.ReasonWithdrawn) {
+			t.Error("the order was not taken back")
+		}
+	})
+}
+
+// has reports whether the journal has a record for the reason.
+func (s *story) has(reason fleet.Reason) bool {
+	return slices.ContainsFunc(s.records(), func(r fleet.Record) bool { return r.Reason == reason })
+}
+
+// gone reports whether the machine has no instance, by truth, and hale believes that.
+func (s *story) gone(n int) bool {
+	_, exists := s.world.Instance(s.spec.Name.Machine(n))
+	m := s.machine(n)
+	return !exists && m.Current.None() && m.Repair == nil && m.Incident == nil
+}
+
+// L12, S52: killed at any write of a scale-in, hale ends it once, and heals the rest.
+func TestAScaleInThatIsKilledAtAnyWriteEndsOnce(t *testing.T) {
+	t.Parallel()
+	for n := 1; n <= 24; n++ {
+		for effect, name := range map[memory.Effect]string{memory.FailBefore: "before", memory.FailAfter: "after"} {
+			t.Run(fmt.Sprintf("%s write %d", name, n), func(t *testing.T) {
+				t.Parallel()
+				tell(t, simulated.Options{}, web(3), func(s *story) {
+					s.grown()
+					s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
+					s.confirm()
+					s.kill()
+					var left atomic.Int32
+					left.Store(int32(n))
+					s.faults = func(_ context.Context, c memory.Call) memory.Effect {
+						if c.Op != memory.OpCommit {
+							return memory.Normal
+						}
+						switch now := left.Add(-1); {
+						case now == 0:
+							return effect
+						case now < 0:
+							return memory.FailBefore
+						}
+						return memory.Normal
+					}
+					s.start()
+					s.pass(time.Minute)
+					s.kill()
+					s.faults = nil
+					s.start()
+					s.await(20*time.Minute, "the fleet has two", func() bool { return s.gone(3) && s.status().Spec.Size == 2 })
+					s.await(10*time.Minute, "both are well", func() bool { return s.healthy(1) && s.healthy(2) })
+					if s.inInbox() != 0 {
+						t.Error("the order lies in the inbox still")
+					}
+				})
+			})
+		}
+	}
 }

@@ -8,7 +8,8 @@ func (m *Machine) Equal(o *Machine) bool {
 		m.Generation == o.Generation && m.Acted == o.Acted && m.Address == o.Address && m.RetryAt == o.RetryAt &&
 		m.Incidents == o.Incidents && m.Repairs == o.Repairs &&
 		slices.Equal(m.Strays, o.Strays) && slices.Equal(m.Attempts, o.Attempts) &&
-		same(m.Incident, o.Incident) && same(m.Quarantine, o.Quarantine) && same(m.Wanted, o.Wanted) && same(m.Anchor, o.Anchor) && m.Repair.equal(o.Repair)
+		same(m.Incident, o.Incident) && same(m.Quarantine, o.Quarantine) && same(m.Wanted, o.Wanted) && same(m.Anchor, o.Anchor) &&
+		same(m.Change, o.Change) && m.Repair.equal(o.Repair)
 }
 
 func same[T comparable](a, b *T) bool {

@@ -16,6 +16,7 @@ func full() fleet.Machine {
 		Name: "web-1", Generation: 2, Epoch: 3, Acted: now, Current: fleet.Incarnation{ID: "a", Generation: 2}, Waiting: fleet.ReasonBrake,
 		Health:   fleet.Health{Verdict: fleet.VerdictUnhealthy},
 		Incident: &fleet.Incident{ID: "web-1/1"}, Quarantine: &fleet.Quarantine{Reason: fleet.ReasonAttempts}, Anchor: &fleet.Anchor{Host: "h1"}, Wanted: &fleet.Wanted{By: "alice"},
+		Change:   &fleet.Change{Order: "o"},
 		Repair:   &fleet.Repair{ID: "web-1/r1", Intent: &fleet.Intent{ID: "web-1/r1/call1"}},
 		Attempts: []fleet.Instant{now}, Strays: []fleet.Stray{{ID: "s"}}, RetryAt: now, Incidents: 1, Repairs: 1, Address: netip.MustParseAddr("10.0.0.1"),
 	}

@@ -27,6 +27,10 @@ func (m Machine) checkRepair(r Repair) error {
 	switch {
 	case r.Kind == RepairHeal && (m.Incident == nil || m.Incident.Blind()):
 		return fmt.Errorf("%s: L8: repair %s without a fault to heal", m.Name, r.ID)
+	case r.Wanted() != (r.Kind == RepairRemove):
+		return fmt.Errorf("%s: L3: %s is a %s, by order %q", m.Name, r.ID, r.Kind, r.Order)
+	case r.Kind == RepairRemove && !r.Next.None():
+		return fmt.Errorf("%s: L13: a machine that is to go is built", m.Name)
 	case !r.Next.None() && r.Next.Generation != m.Generation:
 		return fmt.Errorf("%s: next generation %d is not the one allotted last (%d)", m.Name, r.Next.Generation, m.Generation)
 	case !r.Next.None() && r.Next.ID == m.Current.ID:
@@ -46,7 +50,7 @@ func (m Machine) checkIntent(r Repair, in Intent) error {
 		return fmt.Errorf("%s: L2: call %s names no instance", m.Name, in.ID)
 	case in.Limit <= 0:
 		return fmt.Errorf("%s: L7: call %s has no time limit", m.Name, in.ID)
-	case (in.Op.Disruptive() || in.Op == OpRun) && !r.Confirmed:
+	case (in.Op.Disruptive() || in.Op == OpRun) && !r.Confirmed && !r.Wanted():
 		return fmt.Errorf("%s: L3: %s without a look that confirmed the failure", m.Name, in.Op)
 	case (in.Op.Disruptive() || in.Op == OpRun) && in.Instance != r.Target.ID:
 		return fmt.Errorf("%s: L2: %s of %s, which is not the rung's target %s", m.Name, in.Op, in.Instance, r.Target.ID)

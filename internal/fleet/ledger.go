@@ -16,8 +16,55 @@ type Ledger struct {
 	// Template is what an instance is built from, and Edition its number: an instance's own tells which template it was built from.
 	Template Template
 	Edition  uint64 `json:",omitempty"`
+	// Removals are machines that are to go, by a person's order, in the order in which they go.
+	Removals []Removal `json:",omitempty"`
 	// Provider is where the machines are. It does not change.
 	Provider ProviderName
+}
+
+// Removal is a machine that is to go.
+type Removal struct {
+	Machine  MachineName
+	Instance InstanceID `json:",omitempty"` // that the person was shown; empty: it had none
+	Why      Reason     // it is this one
+	Order    OrderID    // the person's
+	By       string
+}
+
+// Removal returns the order by which the machine is to go, or nil.
+func (l *Ledger) Removal(name MachineName) *Removal {
+	if l == nil {
+		return nil
+	}
+	for i := range l.Removals {
+		if l.Removals[i].Machine == name {
+			return &l.Removals[i]
+		}
+	}
+	return nil
+}
+
+// Changing reports whether any machine is to be changed by a person's order.
+func (l *Ledger) Changing() bool { return l != nil && len(l.Removals) > 0 }
+
+// Dropped returns a ledger without the order to remove the machine: it was given up, or taken back.
+func (l *Ledger) Dropped(name MachineName) *Ledger {
+	next := *l
+	next.Removals = slices.DeleteFunc(slices.Clone(l.Removals), func(r Removal) bool { return r.Machine == name })
+	return &next
+}
+
+// Without returns a ledger in which the machine has gone.
+func (l *Ledger) Without(name MachineName) *Ledger {
+	next := l.Dropped(name)
+	n, _ := name.Ordinal()
+	next.Size--
+	next.Left = append(slices.Clone(l.Left), n)
+	slices.Sort(next.Left)
+	for k := len(next.Left); k > 0 && next.Left[k-1] == next.Size+k; k-- { // the highest numbers need not be kept in mind
+		next.Left = next.Left[:k-1]
+	}
+	return next
 }
 
 // OpenLedger begins the book for a fleet that has machines with instances up to the number top: nothing that stands is given up

@@ -39,6 +39,17 @@ type Machine struct {
 	// Anchor is where an order whose answer was lost may yet appear: until then nothing is built elsewhere, since only
 	// there its name is guarded.
 	Anchor *Anchor `json:",omitempty"`
+	// Change is the last wanted change of the machine that came to an end.
+	Change *Change `json:",omitempty"`
+}
+
+// Change is how a wanted change of one machine ended. The fleet's ledger books it.
+type Change struct {
+	Order OrderID
+	// Ended is ReasonRemoved, or why it was given up: then the machine is healed again as any other.
+	Ended Reason
+	// Off says that hale powered it off for the change that was given up, and it has not been healthy since: no person stopped it.
+	Off bool `json:",omitempty"`
 }
 
 // Incarnation is the instance that a machine has, as hale believes it.
@@ -226,6 +237,8 @@ type Repair struct {
 	AskAt Instant
 	// Retries counts the fruitless calls and questions of this phase.
 	Retries int
+	// Order is the person's that it carries out; empty: it mends.
+	Order OrderID `json:",omitempty"`
 	// Looks and Calls number the looks and calls of this repair.
 	Looks, Calls int
 }
@@ -238,6 +251,7 @@ const (
 	RepairHeal    RepairKind = "heal"
 	RepairBuild   RepairKind = "build"   // the first instance of a machine
 	RepairRemnant RepairKind = "remnant" // removal of what an expired build left
+	RepairRemove  RepairKind = "remove"  // of the machine, by a person's order
 )
 
 // Phase is where the work on a rung stands.
@@ -360,8 +374,17 @@ func (r Repair) restart(now Now, spec Spec) *Repair {
 	return &r
 }
 
+// Wanted reports whether it carries out a person's order, and mends nothing.
+func (r *Repair) Wanted() bool { return r.Order != "" }
+
 // LookAgain sends the rung back to its look: whatever was confirmed or proven before no longer counts.
+//
+// Of a wanted change a person's order confirms what no look could: only the proof begins anew.
 func (r *Repair) LookAgain() {
+	if r.Wanted() {
+		r.Phase, r.Proof = PhaseAct, ProofNone
+		return
+	}
 	r.Phase, r.Look, r.Confirmed = PhaseLook, "", false
 	r.Proof = ProofNone
 }
@@ -435,6 +458,7 @@ func (m Machine) Clone() Machine {
 func (m *Machine) CopyTo(c *Machine) {
 	attempts, strays, anchor, incident, quarantine, repair := c.Attempts, c.Strays, c.Anchor, c.Incident, c.Quarantine, c.Repair
 	wanted := c.Wanted
+	change := c.Change
 	var intent *Intent
 	if repair != nil {
 		intent = repair.Intent
@@ -446,6 +470,7 @@ func (m *Machine) CopyTo(c *Machine) {
 	c.Incident = copyTo(incident, m.Incident)
 	c.Quarantine = copyTo(quarantine, m.Quarantine)
 	c.Wanted = copyTo(wanted, m.Wanted)
+	c.Change = copyTo(change, m.Change)
 	if c.Repair = copyTo(repair, m.Repair); c.Repair != nil {
 		c.Repair.Intent = copyTo(intent, m.Repair.Intent)
 	}
@@ -474,6 +499,14 @@ func copyTo[T any](to, from *T) *T {
 // IncidentOver forgets the incident, and all that waited because of it.
 func (m *Machine) IncidentOver() {
 	m.Incident, m.Quarantine, m.Wanted, m.Waiting, m.RetryAt = nil, nil, nil, "", 0
+}
+
+// Blame returns the cause as it is of this machine: what hale itself powered off, for a change that was given up, no person stopped.
+func (m *Machine) Blame(c Cause) Cause {
+	if c == CauseStopped && m.Change != nil && m.Change.Off {
+		return CauseOff
+	}
+	return c
 }
 
 // Stopped reports whether the cause is the provider's word that the instance does not run.

@@ -29,6 +29,8 @@ type Order struct {
 	For time.Duration `json:",omitempty"`
 	// All extends a release to the holds of others.
 	All bool `json:",omitempty"`
+	// Plan is the id of the plan that is confirmed.
+	Plan string `json:",omitempty"`
 }
 
 // OrderKind says what is wanted.
@@ -43,6 +45,7 @@ const (
 
 	OrderBrakeOn  OrderKind = "brake-on"  // begin no repair until it is taken off
 	OrderBrakeOff OrderKind = "brake-off" // also when it engaged by itself
+	OrderConfirm  OrderKind = "confirm"   // carry the plan out that waits for a person's word
 )
 
 // ToMachine reports whether the order is to one machine's belief, and not to the fleet as a whole. (A hold of a machine belongs to
@@ -76,7 +79,7 @@ func (o *Order) Check() error {
 	case o.By == "":
 		return errors.New("nobody gave it")
 	}
-	for _, words := range []string{o.By, o.Reason, string(o.Host)} {
+	for _, words := range []string{o.By, o.Reason, string(o.Host), o.Plan} {
 		if err := speakable(words); err != nil {
 			return err
 		}
@@ -95,6 +98,11 @@ func (o *Order) checkKind() error {
 		}
 		return nil
 	case OrderRelease:
+		return nil
+	case OrderConfirm:
+		if o.Plan == "" || o.Machine != "" || o.Host != "" {
+			return errors.New("a confirmation is of one fleet's plan, and names it")
+		}
 		return nil
 	case OrderRetry, OrderHeal:
 		if o.Machine == "" {

@@ -224,6 +224,13 @@ const (
 	ReasonSizeUp        Reason = "size-up"        // Size machines from now on, Limit before
 	ReasonFailing       Reason = "failing"        // of those that could be removed, it fails
 	ReasonHighestNumber Reason = "highest-number" // it has the highest number of those that could be removed
+	ReasonOrdered       Reason = "ordered"        // the plan is to be carried out
+	ReasonSizeDown      Reason = "size-down"      // the machine has gone: Size are left of Limit
+	ReasonGivenUp       Reason = "given-up"       // the change failed, and the machine is healed as before
+	ReasonWithdrawn     Reason = "withdrawn"      // the order was taken back
+	ReasonStalePlan     Reason = "stale-plan"     // what it would destroy is no longer what the person was shown
+	ReasonNothingWaits  Reason = "nothing-waits"  // there is no plan to confirm
+
 	// Why a message became a dead letter.
 	ReasonTriesSpent    Reason = "tries-spent"    // it was tried as often, or as long, as the target's policy says
 	ReasonTargetRefuses Reason = "target-refuses" // the target takes it to be wrong, and said so again and again

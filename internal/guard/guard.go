@@ -17,10 +17,11 @@ type Tally struct {
 	Size     int // desired
 	Failing  int // unhealthy, or in repair (L5)
 	Suspect  int // may turn out to be failing: a check failed since it was last up
-	InRepair int
+	InRepair int // wanted changes included (L13)
 	InBuild  int
 	// Holds are those in force: what is down under one, and not in repair, does not count.
-	Holds []fleet.Hold
+	Holds    []fleet.Hold
+	Changing int // by a person's order: in repair, and not failing (L10)
 }
 
 // BrakeLimit returns how many machines may fail before the brake engages: max(at_least, floor(percent x size / 100)),
@@ -324,6 +325,20 @@ func NewBuild(m *fleet.Machine, s *Situation) fleet.Reason {
 	return ""
 }
 
+// NewChange says why a wanted change of the machine may not begin. It books in the same ledger as healing: together with what fails,
+// or is under way on others, it stays within the budget.
+func NewChange(m *fleet.Machine, s *Situation) fleet.Reason {
+	if r := AnyStep(m, s); r != "" {
+		return r
+	}
+	own := Tally{Holds: s.Tally.Holds}
+	own.Add(m, &s.Spec)
+	if s.Tally.Failing+s.Tally.Changing-own.Failing-own.Changing >= s.Spec.Limits.InRepair {
+		return fleet.ReasonBudget
+	}
+	return ""
+}
+
 // Surplus reports whether the machine is beyond the desired size.
 func Surplus(m *fleet.Machine, spec *fleet.Spec) bool {
 	n, _ := m.Name.Ordinal()
@@ -364,8 +379,12 @@ func whyLeftAlone(c fleet.Cause) fleet.Reason {
 // Counts reports whether the machine counts as failing: a person's stop that is left alone does not (L10), a machine in
 // repair does (L5), and one whose disk cannot be written fails, although only a person can mend it.
 func Counts(m *fleet.Machine, spec *fleet.Spec) bool {
-	if m.Repair != nil && m.Repair.Kind == fleet.RepairHeal {
+	switch {
+	case m.Repair == nil:
+	case m.Repair.Kind == fleet.RepairHeal:
 		return true
+	case m.Repair.Wanted():
+		return false // what it looks like is our own doing
 	}
 	return m.Health.Verdict == fleet.VerdictUnhealthy &&
 		(m.Health.Cause == fleet.CauseIOError || !LeftAlone(m.Health.Cause, spec))
@@ -406,6 +425,9 @@ func (t *Tally) count(m *fleet.Machine, spec *fleet.Spec, by int) {
 		t.InRepair += by
 	case fleet.RepairBuild:
 		t.InBuild += by
+	case fleet.RepairRemove:
+		t.InRepair += by
+		t.Changing += by
 	case fleet.RepairRemnant:
 	}
 }

@@ -28,6 +28,7 @@ type Evidence struct {
 // Judge returns the machine's health as the evidence shows it.
 func Judge(m fleet.Machine, e Evidence) fleet.Health {
 	h := find(m, e)
+	h.Cause = m.Blame(h.Cause)
 	h.Grace = m.Health.Grace
 	if h.Verdict == fleet.VerdictUnknown && m.Health.Cause.Stopped() && providerWord(m, e).instance.Power == fleet.PowerUnknown {
 		h.Cause = m.Health.Cause // until the provider speaks again

@@ -40,11 +40,23 @@ func Difference(d change.Difference) string {
 	return said
 }
 
+// somebody names who gave the order.
+func somebody(r fleet.Record) string {
+	if r.By == "" {
+		return "somebody"
+	}
+	return r.By
+}
+
 // wantedChange says what a person changed, and what became of it.
 func wantedChange(r fleet.Record) string {
 	switch r.Reason {
 	case fleet.ReasonSizeUp:
 		return fmt.Sprintf("%s grows from %d to %d machines", about(r), r.Limit, r.Size)
+	case fleet.ReasonOrdered:
+		return fmt.Sprintf("%s: plan %s is to be carried out, by order of %s", about(r), r.Detail, somebody(r))
+	case fleet.ReasonSizeDown:
+		return fmt.Sprintf("%s has left: fleet %s has %d machines, and had %d", about(r), r.Fleet, r.Size, r.Limit)
 	case fleet.ReasonReloaded:
 		return because(about(r)+" is edited", Difference(change.Recorded(r)))
 	default:

@@ -242,6 +242,8 @@ func repairStarted(r fleet.Record) string {
 	switch kind {
 	case fleet.RepairBuild:
 		return fmt.Sprintf("%s: hale builds its instance (%s)", about(r), r.Repair)
+	case fleet.RepairRemove:
+		return because(fmt.Sprintf("%s: hale removes the machine, by order of %s (%s)", about(r), somebody(r), r.Repair), Reason(fleet.Reason(r.Detail)))
 	case fleet.RepairRemnant:
 		return fmt.Sprintf("%s: hale removes what an unfinished build left (%s)", about(r), r.Repair)
 	case fleet.RepairHeal:

@@ -114,6 +114,7 @@ var (
 	repairs = map[fleet.RepairKind]string{
 		fleet.RepairHeal:    "repair",
 		fleet.RepairBuild:   "building",
+		fleet.RepairRemove:  "removal of the machine",
 		fleet.RepairRemnant: "removal of what an unfinished build left",
 	}
 	phases = map[fleet.Phase]string{
@@ -146,6 +147,7 @@ var (
 
 		fleet.OrderBrakeOn:  "the brake on",
 		fleet.OrderBrakeOff: "the brake off",
+		fleet.OrderConfirm:  "what waits for a person's word",
 	}
 	events = map[fleet.NotifyEvent]string{
 		fleet.NotifyPage:     "a page",

@@ -232,6 +232,10 @@ func (w *Work) giveUp(reason fleet.Reason, detail string) {
 		w.failAttempt(reason)
 		return
 	}
+	if w.wantedIn() {
+		w.giveUpChange(reason, detail)
+		return
+	}
 	w.quarantine(reason, detail)
 }
 
@@ -254,6 +258,10 @@ func (w *Work) deleteFailed(r *fleet.Repair, o fleet.Outcome) {
 	}
 	if r.Kind == fleet.RepairRemnant {
 		w.failAttempt(fleet.ReasonDeleteFailed)
+		return
+	}
+	if w.wantedIn() {
+		w.giveUpChange(fleet.ReasonDeleteFailed, o.Detail)
 		return
 	}
 	step := fleet.CurrentStep(w.Situation.Spec, *r)
@@ -328,7 +336,11 @@ func (w *Work) halfMade(r *fleet.Repair) {
 
 // boundTries gives a step up that was tried in vain too often.
 func (w *Work) boundTries(r *fleet.Repair, in fleet.Intent) {
-	if onTheSpot(in.Op) && r.Retries >= pageAfter {
+	switch {
+	case r.Retries < pageAfter:
+	case w.wantedIn():
+		w.giveUpChange(fleet.ReasonCallFailed, "tried in vain")
+	case onTheSpot(in.Op):
 		w.failRung(fleet.ReasonCallFailed, "tried in vain")
 	}
 }

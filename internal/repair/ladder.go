@@ -273,6 +273,8 @@ func (w *Work) replace(r *fleet.Repair) {
 	case r.Kind == fleet.RepairRemnant:
 		w.forget(r.Target.ID)
 		w.end(fleet.ReasonRemoved)
+	case r.Kind == fleet.RepairRemove:
+		w.gone(r)
 	case !r.Target.None() && !r.Proof.Meets(fleet.ProofConfirmedOff):
 		w.proveAgain(r)
 	case !r.Target.None() && !r.Proof.Meets(w.Situation.Spec.Repair.Fence.Proof):
@@ -299,7 +301,7 @@ func (w *Work) fence(r *fleet.Repair) {
 			w.giveUpFence(fleet.ReasonStillRunning)
 			return
 		}
-		if r.OffOrders != r.ClearedOrders {
+		if r.OffOrders != r.ClearedOrders && !r.Wanted() {
 			r.LookAgain() // it was ordered off and runs: perhaps somebody mended it meanwhile
 			return
 		}
@@ -310,6 +312,10 @@ func (w *Work) fence(r *fleet.Repair) {
 
 // giveUpFence: without proof there is no replacement (L1). A person must look.
 func (w *Work) giveUpFence(why fleet.Reason) {
+	if w.wantedIn() {
+		w.giveUpChange(fleet.ReasonNoProof, string(why))
+		return
+	}
 	if w.M.Repair.Kind == fleet.RepairRemnant || guard.Parent(w.M, w.Situation) != nil {
 		w.failAttempt(why) // of a parent's machines a person was told already
 		return

@@ -119,7 +119,7 @@ func (w *Work) pass(r *fleet.Repair) {
 	case fleet.PhaseVerify:
 		w.verify(r)
 	case fleet.PhaseAct:
-		if w.mayCall() {
+		if w.mayCall() && w.mayChange(r) {
 			w.act(r)
 		}
 	case fleet.PhaseCertify:
@@ -339,6 +339,7 @@ func (w *Work) readLook(r fleet.Repair, l fleet.Look) health.Truth {
 // the listings do not say so yet. What it means, and what to do then, is for the next verdict.
 func (w *Work) contradicts(r fleet.Repair, l fleet.Look) bool {
 	cause, stopped := health.PowerCause(l.Seen.Instance)
+	cause = w.M.Blame(cause)
 	if !stopped || r.OffOrders > 0 || r.Target.Expired {
 		return false // or it is our own doing, or a build that is to go in any case
 	}
@@ -571,6 +572,8 @@ func (w *Work) patience(r *fleet.Repair) time.Duration {
 	switch {
 	case r.Kind == fleet.RepairRemnant:
 		w.putAside(r.Target.ID, fleet.ReasonCallFailed)
+	case w.wantedIn():
+		return d // it will be given up
 	case w.M.Incident == nil:
 		w.OpenIncident(fleet.CauseBuild)
 	}

@@ -1,0 +1,53 @@
+package decide
+
+import (
+	"hale/internal/fleet"
+	"hale/internal/guard"
+)
+
+// change goes on with what a person ordered for the machine, or begins it. It reports whether the machine is spoken for: then it is not
+// healed meanwhile (L10).
+func (w *work) change() bool {
+	m, s := w.M, w.Situation
+	if m.Repair != nil && m.Repair.Wanted() {
+		w.Advance()
+		return m.Repair != nil || w.ended(s.Whole.Ledger.Removal(m.Name))
+	}
+	o := s.Whole.Ledger.Removal(m.Name)
+	switch {
+	case o == nil || s.Provider.Standing == fleet.ProviderUnknown:
+		return false
+	case w.ended(o):
+		return m.Change.Ended == fleet.ReasonRemoved // it is booked in the next round
+	case m.Current.ID != o.Instance:
+		m.Change = &fleet.Change{Order: o.Order, Ended: fleet.ReasonStalePlan} // not the one that the person was shown
+		return false
+	case m.Repair == nil && !w.faulty() && w.removableStray():
+		return false // what an unfinished build left goes first: afterwards nobody would look for it
+	case m.Repair != nil && m.Repair.Intent != nil:
+		return false // what is under way comes to its end first
+	}
+	if held := guard.NewChange(m, s); held != "" {
+		if m.Repair != nil {
+			return false
+		}
+		w.Wait(held, "")
+		return true
+	}
+	if m.Repair != nil {
+		w.Abandon()
+	}
+	w.BeginChange(fleet.RepairRemove, o)
+	return true
+}
+
+// ended reports whether the order came to its end on this machine, and the ledger does not know it yet.
+func (w *work) ended(o *fleet.Removal) bool {
+	return o != nil && w.M.Change != nil && w.M.Change.Order == o.Order
+}
+
+// changed reports whether there is something for the ledger to book.
+func (w *work) changed() bool {
+	l := w.Situation.Whole.Ledger
+	return l.Changing() && w.ended(l.Removal(w.M.Name))
+}

@@ -1,0 +1,77 @@
+package repair
+
+import (
+	"strconv"
+
+	"hale/internal/fleet"
+	"hale/internal/guard"
+)
+
+// BeginChange opens the work that a person ordered. The guard has admitted it. Healing pauses meanwhile: it goes on when the work ends,
+// however it does.
+func (w *Work) BeginChange(kind fleet.RepairKind, by *fleet.Removal) {
+	m := w.M
+	m.Repairs++
+	m.Waiting, m.Quarantine, m.Change = "", nil, nil
+	m.Repair = &fleet.Repair{
+		ID: string(m.Name) + "/r" + strconv.FormatUint(m.Repairs, 10), Kind: kind, Order: by.Order, Started: w.Situation.Now.Wall,
+		Rung: fleet.NoRung, Step: fleet.StepRecreate, Proof: fleet.ProofNone, Target: m.Current,
+	}
+	if m.Current.None() {
+		m.Repair.Removed, m.Repair.Proof = true, fleet.ProofDeleted
+	}
+	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Order: by.Order, By: by.By, Instance: m.Current.ID,
+		Generation: m.Current.Generation, Host: m.Current.Host, Detail: string(by.Why)})
+	w.enter(fleet.PhaseAct)
+	w.Advance()
+}
+
+// mayChange reports whether a wanted change may go on. Until the old instance is removed, the order must stand, and what forbids a new
+// step forbids it, too; only a step under way finishes, whatever the brake says (L6).
+func (w *Work) mayChange(r *fleet.Repair) bool {
+	if !r.Wanted() || r.Removed {
+		return true
+	}
+	if o := w.Situation.Whole.Ledger.Removal(w.M.Name); o == nil || o.Order != r.Order {
+		w.giveUpChange(fleet.ReasonWithdrawn, "")
+		return false
+	}
+	reason := guard.AnyStep(w.M, w.Situation)
+	if reason == "" || reason == fleet.ReasonBrake && r.OffOrders > 0 {
+		return true
+	}
+	w.wait(reason)
+	return false
+}
+
+// gone ends the removal of a machine that is not there any more.
+func (w *Work) gone(r *fleet.Repair) {
+	m, order := w.M, r.Order
+	w.end(fleet.ReasonRemoved)
+	if m.Incident != nil {
+		w.record(fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonRemoved, Cause: m.Incident.Cause,
+			Took: w.Situation.Now.Wall.Sub(m.Incident.Opened)})
+	}
+	m.IncidentOver()
+	m.Attempts = nil
+	m.Change = &fleet.Change{Order: order, Ended: fleet.ReasonRemoved}
+}
+
+// giveUpChange ends a wanted change that failed, or is wanted no more: from here on the machine is healed as any other. Of a failure a
+// person is told.
+func (w *Work) giveUpChange(why fleet.Reason, detail string) {
+	m, r := w.M, w.M.Repair
+	order, off := r.Order, r.OffOrders > 0
+	if why != fleet.ReasonWithdrawn {
+		w.record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Order: order, Detail: detail, Instance: r.Target.ID})
+	}
+	w.end(why)
+	m.Change = &fleet.Change{Order: order, Ended: why, Off: off}
+	m.Waiting = ""
+	if why != fleet.ReasonWithdrawn {
+		w.record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why), Instance: m.Current.ID})
+	}
+}
+
+// wantedIn reports whether the work under way is a wanted change that did not remove anything yet: it can be given up.
+func (w *Work) wantedIn() bool { return w.M.Repair.Wanted() && !w.M.Repair.Removed }
