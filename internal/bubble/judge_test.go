@@ -247,7 +247,7 @@ func (j *judge) serving(n int) {
 	name := j.r.spec.Name.Machine(n)
 	o := j.outages[name]
 	switch {
-	case j.r.serves(n):
+	case j.r.serves(n) || j.r.left(n):
 		delete(j.outages, name)
 		delete(j.r.personal, name)
 	case o == nil:
@@ -302,6 +302,7 @@ func (j *judge) call(c simulated.Call) {
 	}
 	switch {
 	case c.Again || !c.Op.Disruptive() || c.Served == 0:
+	case j.r.named[c.Instance] == c.Machine && (c.Op == fleet.OpPowerOff || c.Op == fleet.OpDelete): // a person ordered it
 	case heldUp(c.Client):
 		j.tally.windowActs++
 	case c.Served >= proven(j.r.spec):

@@ -24,6 +24,7 @@ type room struct {
 	t       *testing.T
 	o       sim.Options
 	spec    fleet.Spec
+	wanted  fleet.Spec // as the operator edited it
 	world   *simulated.World
 	backing *memory.Backing
 	servers []*server
@@ -38,8 +39,9 @@ type room struct {
 	lasting  int          // numbers the lifts
 	full     atomic.Int32 // how many faults keep the store from taking writes
 	deaths   chan *server
-	arrivals chan arrival               // of writes that were held up
-	personal map[fleet.MachineName]bool // stopped by a person, and not started again
+	arrivals chan arrival                           // of writes that were held up
+	personal map[fleet.MachineName]bool             // stopped by a person, and not started again
+	named    map[fleet.InstanceID]fleet.MachineName // by a plan that a person confirmed: these may go
 }
 
 // item is something that is going to happen.
@@ -92,9 +94,10 @@ func newRoom(t *testing.T, o sim.Options) *room {
 		world.Networks[name] = h.Network
 	}
 	r := &room{
-		t: t, o: o, spec: o.Spec, world: simulated.NewWorld(world), backing: memory.New(memory.Options{}),
+		t: t, o: o, spec: o.Spec, wanted: o.Spec, world: simulated.NewWorld(world), backing: memory.New(memory.Options{}),
 		dice:  rand.New(rand.NewPCG(o.Seed, 0x62)),
 		lifts: map[int]func(){}, deaths: make(chan *server, 9), arrivals: make(chan arrival, 9), personal: map[fleet.MachineName]bool{},
+		named: map[fleet.InstanceID]fleet.MachineName{},
 	}
 	r.judge = newJudge(r)
 	return r
@@ -139,7 +142,7 @@ func (r *room) open() {
 	r.began = time.Now()
 	r.judge.listen()
 	for _, s := range r.servers {
-		s.start(r.spec)
+		s.start(r.wanted)
 		synctest.Wait()
 	}
 }
@@ -238,7 +241,7 @@ func (r *room) await(within time.Duration, what string, cond func() bool) {
 // revive starts a server that does not run.
 func (r *room) revive(s *server) {
 	if s.life == nil {
-		s.start(r.spec)
+		s.start(r.wanted)
 	}
 }
 
@@ -298,6 +301,9 @@ func (r *room) machine(n int) (fleet.Machine, bool) {
 // healthy reports whether the machine is, by truth and by belief, with nothing left to do.
 func (r *room) healthy(n int) bool {
 	m, known := r.machine(n)
+	if r.left(n) {
+		return known && m.Current.None() && m.Repair == nil
+	}
 	return known && r.serves(n) && m.Health.Verdict == fleet.VerdictHealthy && m.Repair == nil && m.Incident == nil
 }
 
@@ -305,6 +311,20 @@ func (r *room) healthy(n int) bool {
 func (r *room) serves(n int) bool {
 	i, ok := r.world.Instance(r.spec.Name.Machine(n))
 	return ok && r.world.Healthy(i.ID)
+}
+
+// left reports whether the machine has gone, by truth, as a person ordered.
+func (r *room) left(n int) bool {
+	name := r.spec.Name.Machine(n)
+	if _, exists := r.world.Instance(name); exists {
+		return false
+	}
+	for _, m := range r.named {
+		if m == name {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *room) printJournal() {

@@ -42,6 +42,7 @@ type server struct {
 type life struct {
 	server *server
 	engine *engine.Engine
+	setup  func(spec fleet.Spec) engine.Setup
 	dead   atomic.Bool // nothing that it does reaches the store any more
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -60,13 +61,17 @@ func (s *server) start(spec fleet.Spec) {
 	l := &life{server: s}
 	handle := r.world.Open(s.name)
 	probes := netprobe.New(r.world.Vantage(s.name), netprobe.Options{})
+	adapter := wire{Provider: handle, late: r.world.Open(s.name + lateSuffix), server: s}
+	l.setup = func(spec fleet.Spec) engine.Setup {
+		return engine.Setup{
+			Sources: []engine.Source{{Name: spec.Provider, Adapter: adapter, Watcher: handle, Poll: r.o.Poll, Runner: handle.Commands()}},
+			Fleets:  []engine.Fleet{{Spec: spec, Probes: probes}},
+		}
+	}
+	setup := l.setup(spec)
 	e, err := engine.New(engine.Options{
 		Store: post{Store: r.backing.Open(l.faults), life: l}, Server: s.name, Logger: slog.New(slog.DiscardHandler),
-		Sources: []engine.Source{{
-			Name: spec.Provider, Adapter: wire{Provider: handle, late: r.world.Open(s.name + lateSuffix), server: s}, Watcher: handle, Poll: r.o.Poll,
-			Runner: handle.Commands(),
-		}},
-		Fleets: []engine.Fleet{{Spec: spec, Probes: probes}},
+		Sources: setup.Sources, Fleets: setup.Fleets,
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -97,6 +97,8 @@ func verbs() map[sim.Verb]act {
 		sim.Heals:       orders,
 		sim.Brakes:      orders,
 		sim.Unbrakes:    orders,
+		sim.Resizes:     resizes,
+		sim.Confirms:    confirms,
 		sim.Dies:        onServer(dies),
 		sim.DiesWriting: onServer(diesWriting),
 		sim.FreezesCall: onServer(func(_ *room, s *server, e sim.Event) func() {
@@ -346,10 +348,47 @@ func onServer(do func(r *room, s *server, e sim.Event) func()) act {
 	}
 }
 
+// resizes edits the size in the configuration, which every server reads again.
+func resizes(r *room, e sim.Event) func() {
+	n, err := strconv.Atoi(e.Arg)
+	r.must(err)
+	r.wanted.Size = n
+	for _, s := range r.servers {
+		if s.life != nil {
+			r.must(s.life.engine.Reload(r.t.Context(), s.life.setup(r.wanted)))
+		}
+	}
+	return nil
+}
+
+// confirms lets the operator confirm the plan that he is shown, if one waits.
+func confirms(r *room, _ sim.Event) func() {
+	s := r.owner()
+	if s == nil {
+		return nil // nobody shows him anything
+	}
+	status := s.life.engine.Status()[0]
+	p := status.Pending()
+	if p.Empty() {
+		return nil
+	}
+	for _, t := range p.Remove {
+		r.named[t.Instance] = t.Machine
+	}
+	r.post(fleet.Order{Kind: fleet.OrderConfirm, Fleet: r.spec.Name, By: "operator", Plan: p.ID})
+	return nil
+}
+
 // orders posts an operator's order, as the API does.
 func orders(r *room, e sim.Event) func() {
 	o, err := e.Order(r.spec.Name, r.o.Hosts)
 	r.must(err)
+	r.post(o)
+	return nil
+}
+
+func (r *room) post(o fleet.Order) {
+	var err error
 	o.ID, err = inbox.NewID()
 	r.must(err)
 	o.At = time.Now().UTC()
@@ -361,7 +400,6 @@ func orders(r *room, e sim.Event) func() {
 	}
 	_, err = inbox.Post(r.t.Context(), r.backing.Open(nil), o)
 	r.must(err)
-	return nil
 }
 
 func dies(r *room, s *server, _ sim.Event) func() {

@@ -412,6 +412,9 @@ func (w *work) judgeHealth() bool {
 		return false
 	}
 	m.Health = health.Judge(*m, evidence)
+	if m.Current.None() && guard.Surplus(m, &s.Spec) {
+		return true // it has left: there is nothing to tell of
+	}
 	if m.Change != nil && m.Health.Verdict == fleet.VerdictHealthy {
 		m.Change.Off = false
 	}

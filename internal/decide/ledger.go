@@ -108,7 +108,7 @@ func (r *round) confirm(o *fleet.Order) {
 		return
 	}
 	r.rule(o, "")
-	r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonOrdered, Order: o.ID, By: o.By, Detail: p.ID, Size: p.To, Limit: p.From})
+	r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonConfirmedPlan, Order: o.ID, By: o.By, Detail: p.ID, Size: p.To, Limit: p.From})
 	next := *l
 	next.Removals = append([]fleet.Removal(nil), l.Removals...)
 	for _, t := range p.Remove {

@@ -165,7 +165,7 @@ func (t *term) load(ctx context.Context) error {
 		return err
 	}
 	return t.write(ctx, batch{records: []fleet.Record{t.about(fleet.Record{
-		Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.spec.Size})}})
+		Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.picture.Spec().Size})}})
 }
 
 // read loads what is stored under the key; where there is nothing, the value stays as it is.

@@ -224,7 +224,7 @@ const (
 	ReasonSizeUp        Reason = "size-up"        // Size machines from now on, Limit before
 	ReasonFailing       Reason = "failing"        // of those that could be removed, it fails
 	ReasonHighestNumber Reason = "highest-number" // it has the highest number of those that could be removed
-	ReasonOrdered       Reason = "ordered"        // the plan is to be carried out
+	ReasonConfirmedPlan Reason = "confirmed-plan" // it is to be carried out
 	ReasonSizeDown      Reason = "size-down"      // the machine has gone: Size are left of Limit
 	ReasonGivenUp       Reason = "given-up"       // the change failed, and the machine is healed as before
 	ReasonWithdrawn     Reason = "withdrawn"      // the order was taken back

@@ -53,7 +53,7 @@ func wantedChange(r fleet.Record) string {
 	switch r.Reason {
 	case fleet.ReasonSizeUp:
 		return fmt.Sprintf("%s grows from %d to %d machines", about(r), r.Limit, r.Size)
-	case fleet.ReasonOrdered:
+	case fleet.ReasonConfirmedPlan:
 		return fmt.Sprintf("%s: plan %s is to be carried out, by order of %s", about(r), r.Detail, somebody(r))
 	case fleet.ReasonSizeDown:
 		return fmt.Sprintf("%s has left: fleet %s has %d machines, and had %d", about(r), r.Fleet, r.Size, r.Limit)

@@ -136,7 +136,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonSizeUp:        {"the fleet grows", ""},
 	fleet.ReasonFailing:       {"of those that could go, it fails", ""},
 	fleet.ReasonHighestNumber: {"of those that could go, it has the highest number", ""},
-	fleet.ReasonOrdered:       {"a person ordered it", ""},
+	fleet.ReasonConfirmedPlan: {"a person confirmed the plan", ""},
 	fleet.ReasonSizeDown:      {"the fleet shrinks", ""},
 	fleet.ReasonGivenUp: {"the change failed, so it was given up, and the machine is healed as before",
 		"see with 'hale why' what failed, mend it, and confirm the plan that waits again"},

@@ -54,6 +54,7 @@ func (w *Work) gone(r *fleet.Repair) {
 	}
 	m.IncidentOver()
 	m.Attempts = nil
+	m.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing, Since: w.Situation.Now.Wall, SinceMono: w.now()}
 	m.Change = &fleet.Change{Order: order, Ended: fleet.ReasonRemoved}
 }
 

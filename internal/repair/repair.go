@@ -616,7 +616,7 @@ func (w *Work) record(rec fleet.Record) {
 	}
 	if m.Repair != nil {
 		rec.Repair = m.Repair.ID
-		if rec.Step == "" && m.Repair.Kind != fleet.RepairRemnant {
+		if rec.Step == "" && m.Repair.Kind != fleet.RepairRemnant && m.Repair.Kind != fleet.RepairRemove {
 			rec.Step = m.Repair.Step
 		}
 	}

@@ -105,6 +105,12 @@ const (
 	Unbrakes Verb = "takes the brake off"
 )
 
+// What an operator does to the configuration.
+const (
+	Resizes  Verb = "asks for a size of"
+	Confirms Verb = "confirms what waits"
+)
+
 // String returns the event as scenario files write it.
 func (e Event) String() string {
 	said := e.Subject + " " + string(e.Verb)
@@ -224,6 +230,8 @@ func verbs() map[Verb]act {
 		Heals:      orders(fleet.OrderHeal),
 		Brakes:     orders(fleet.OrderBrakeOn),
 		Unbrakes:   orders(fleet.OrderBrakeOff),
+		Resizes:    resizes,
+		Confirms:   confirms,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/change"
 	"hale/internal/fleet"
 	"hale/internal/sim/world"
 	"hale/internal/tenure"
@@ -32,10 +33,11 @@ type judge struct {
 	held       map[*world.Call]bool // calls that were
 	seen       map[lawCase]bool
 	broke      []Violation
-	provider   bool            // a person was told that the provider does not answer
-	told       int             // how many of brake and doubt a person was told of
-	wishes     wishes          // the operator's
-	afresh     map[string]bool // machines whose verdict was forgotten, which the owner's record says
+	plans
+	provider bool            // a person was told that the provider does not answer
+	told     int             // how many of brake and doubt a person was told of
+	wishes   wishes          // the operator's
+	afresh   map[string]bool // machines whose verdict was forgotten, which the owner's record says
 }
 
 // Violation is a law that a run broke.
@@ -58,9 +60,10 @@ type rung struct {
 
 func newJudge(s *stage) *judge {
 	return &judge{
-		s: s, outages: make([]outage, s.spec.Size), isShared: map[world.Domain]int{}, personal: map[string]bool{},
+		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
-		afresh: map[string]bool{},
+		afresh: map[string]bool{}, plans: plans{asked: map[fleet.OrderID]change.Plan{}, leaving: map[string]string{}, left: map[string]bool{},
+			size: s.spec.Size},
 	}
 }
 
@@ -146,9 +149,13 @@ func (j *judge) Acted(c *world.Call) {
 	if c.Op == world.Delete || c.Op == world.PowerOff {
 		j.mayDestroy(c)
 	}
+	if c.Op == world.Delete && j.isNamed(c.Mark.Machine, c.ID) {
+		j.leaves(c.Mark.Machine)
+	}
 	var wrong Wrong
 	switch {
 	case !c.Op.Disruptive() && c.Op != world.Run || c.Again:
+	case j.isNamed(c.Mark.Machine, c.ID) && (c.Op == world.PowerOff || c.Op == world.Delete):
 	case j.held[c] && c.Serving:
 		sc.WindowActs++
 		wrong = WrongWindow
@@ -256,7 +263,7 @@ func (j *judge) sends(c *server, a fleet.Action) {
 	if vm := j.s.w.VM(string(a.Instance)); op == fleet.OpDelete && (vm == nil || vm.Power == world.Off) {
 		return // the proof that it is off stands in for the look
 	}
-	if !r.disrupted && !j.windowOpen && (r.looked == 0 || r.looked < r.answered) {
+	if !r.disrupted && !j.windowOpen && !j.isNamed(string(a.Machine), string(a.Instance)) && (r.looked == 0 || r.looked < r.answered) {
 		j.broken("L3", string(a.Machine), fmt.Sprintf("%s without a look since the last outcome", op))
 	}
 	r.disrupted = true
@@ -311,12 +318,12 @@ func (j *judge) tells(o overall) {
 // brakeLimit is the policy's arithmetic, worked out once more.
 func (j *judge) brakeLimit() int {
 	b := j.s.spec.Limits.Brake
-	limit := b.Percent * j.s.spec.Size / 100
+	limit := b.Percent * j.size / 100
 	if b.AtLeast > limit {
 		limit = b.AtLeast
 	}
-	if j.s.spec.Size >= 3 && limit >= j.s.spec.Size {
-		limit = j.s.spec.Size - 1
+	if j.size >= 3 && limit >= j.size {
+		limit = j.size - 1
 	}
 	return limit
 }
@@ -344,8 +351,12 @@ func (j *judge) committed(c *server, was, is *fleet.Machine, records []fleet.Rec
 // tally keeps the judge's own count of what hale takes for failing, and for being repaired.
 func (j *judge) tally(m fleet.Machine, by int) {
 	healing := m.Repair != nil && m.Repair.Kind == fleet.RepairHeal
-	if healing {
+	wanted := m.Repair != nil && m.Repair.Wanted()
+	if healing || wanted {
 		j.inRepair += by
+	}
+	if wanted {
+		return // it is no failure (L10)
 	}
 	alone := j.isLeft(m.Health.Cause) || m.Repair == nil && j.isHeld(&m)
 	if healing || m.Health.Verdict == fleet.VerdictUnhealthy && !alone {
@@ -405,6 +416,7 @@ func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Recor
 			j.broken("L10", name, "a new rung is acted on while a person holds it")
 		}
 	}
+	j.orderly(is, records)
 	j.believed(is)
 	j.patience(c, was, records)
 }
@@ -430,7 +442,7 @@ func (j *judge) begun(c *server, is *fleet.Machine) {
 	if j.inRepair > spec.Limits.InRepair {
 		j.broken("L5", name, fmt.Sprintf("%d machines are in repair, and %d may be", j.inRepair, spec.Limits.InRepair))
 	}
-	if n, _ := is.Name.Ordinal(); is.Repair.Kind == fleet.RepairBuild && n > spec.Size {
+	if n, _ := is.Name.Ordinal(); is.Repair.Kind == fleet.RepairBuild && (n > max(spec.Size, j.size) || j.left[name]) {
 		j.broken("L13", name, "a machine beyond the fleet's size is built")
 	}
 }
@@ -462,6 +474,9 @@ func (j *judge) patience(c *server, was *fleet.Machine, records []fleet.Record) 
 func (j *judge) record(r fleet.Record) {
 	sc := j.s.score
 	j.s.trace.record(j.s.w.Now(), r)
+	if r.Kind == fleet.RecordChange {
+		j.changed(r)
+	}
 	if r.Kind == fleet.RecordHeld {
 		sc.Held++
 		j.heldBack(r)

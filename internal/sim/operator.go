@@ -59,6 +59,9 @@ func (e Event) Of(name fleet.Name) Event {
 			e.Subject = string(name.Machine(n))
 		}
 	case operator:
+		if _, edit := edits()[e.Verb]; edit {
+			return e
+		}
 		if n, ok := fleet.MachineName(e.Arg).Ordinal(); ok {
 			e.Arg = string(name.Machine(n))
 		} else if e.Arg != "" && !strings.Contains(e.Arg, " ") {
@@ -75,22 +78,28 @@ func orders(fleet.OrderKind) act {
 		if err != nil || s.rival != nil {
 			return nil, err // a rival has no inbox
 		}
-		s.store.posted++
-		o.ID = fleet.OrderID(fmt.Sprintf("%012d", s.store.posted))
-		o.At = s.wall(s.w.Now()).Add(s.servers[0].skew) // by the clock of the server that takes it
-		if s.store.owner != nil {
-			o.At = s.store.owner.now().Wall
-		}
-		if o.Kind.PermitsHarm() {
-			o.Expires = o.At.Add(fleet.OrderLife)
-		}
-		s.judge.ordered(&o)
-		s.store.inbox = append(s.store.inbox, o)
-		for _, c := range s.servers {
-			c.learn(o)
-		}
+		s.post(o)
 		return nil, nil
 	}
+}
+
+// post puts the order into the inbox, and returns its id.
+func (s *stage) post(o fleet.Order) fleet.OrderID {
+	s.store.posted++
+	o.ID = fleet.OrderID(fmt.Sprintf("%012d", s.store.posted))
+	o.At = s.wall(s.w.Now()).Add(s.servers[0].skew) // by the clock of the server that takes it
+	if s.store.owner != nil {
+		o.At = s.store.owner.now().Wall
+	}
+	if o.Kind.PermitsHarm() {
+		o.Expires = o.At.Add(fleet.OrderLife)
+	}
+	s.judge.ordered(&o)
+	s.store.inbox = append(s.store.inbox, o)
+	for _, c := range s.servers {
+		c.learn(o)
+	}
+	return o.ID
 }
 
 // learn tells the fleet's owner of an order, as soon as it can hear of it.

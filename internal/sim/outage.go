@@ -33,6 +33,7 @@ func (j *judge) Serving(vm *world.VM) {
 	}
 	o := &j.outages[n-1]
 	switch {
+	case !o.open && !vm.Serving() && j.isNamed(vm.Mark.Machine, vm.ID): // a person wants it to go
 	case vm.Serving():
 		delete(j.personal, vm.Mark.Machine)
 		if o.open {

@@ -29,6 +29,9 @@ func shapes() map[Verb]shape {
 		IsBad: {subject: "template"}, IsFull: {subject: "store"},
 		DiesWriting: {"server", "count", true}, ClockSteps: {"server", "duration", true},
 	}
+	for v, s := range edits() {
+		out[v] = s
+	}
 	for v := range ordered() {
 		out[v] = shape{"operator", "wanted", true}
 		if v == Brakes || v == Unbrakes {

@@ -143,7 +143,7 @@ func (c *server) begin(term uint64) {
 	c.term = term
 	c.watch()
 	c.pic = picture.New(picture.Options{
-		Spec: c.s.spec, Installation: installation, Beliefs: beliefs, Brake: all.Brake, Whole: all.Whole, FreshID: c.freshID, Aimed: c.aimed,
+		Spec: c.s.wanted, Installation: installation, Beliefs: beliefs, Brake: all.Brake, Whole: all.Whole, FreshID: c.freshID, Aimed: c.aimed,
 	}, c.now())
 	for _, o := range c.s.store.inbox {
 		c.pic.TellOrder(o)
@@ -151,7 +151,8 @@ func (c *server) begin(term uint64) {
 	c.cat = picture.NewCatalogue()
 	c.state = fleet.ProviderState{Standing: fleet.ProviderUnknown}
 	c.s.judge.tookOver(c)
-	c.note(fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: c.name, Size: c.s.spec.Size})
+	c.note(fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: c.name, Size: c.pic.Spec().Size})
+	c.sayPending()
 	c.polls, c.pollAt, c.lastPoll = false, 0, c.s.w.Now()-c.s.options.Poll
 	c.listAfresh()
 	c.heat()
@@ -382,6 +383,7 @@ func (c *server) adopt(d decide.Decision) refusal {
 			c.s.judge.overall(c.s.store.overall, is, records)
 			c.s.store.overall = is
 			c.s.store.settle(d.Orders)
+			c.s.judge.ruled(d.Orders)
 		}); r != taken {
 			return r
 		}
@@ -412,6 +414,7 @@ func (c *server) adoptMachine(m decide.Machine) refusal {
 			c.s.judge.committed(c, &c.s.store.beliefs[n-1], &m.Belief, m.Records)
 			c.s.store.beliefs[n-1] = m.Belief.Clone()
 			c.s.store.settle(m.Orders)
+			c.s.judge.ruled(m.Orders)
 		}); r != taken {
 			return r
 		}

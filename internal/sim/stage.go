@@ -51,6 +51,7 @@ const installation = "simulated"
 type stage struct {
 	options Options
 	spec    fleet.Spec
+	wanted  fleet.Spec // as the operator edited it
 	w       *world.World
 	store   *store
 	servers crew
@@ -141,6 +142,9 @@ func (e Event) fits(o Options) error {
 			return fmt.Errorf("%s: the servers are hale-1 to hale-%d", e, max(o.Servers, 1))
 		}
 	case "operator":
+		if _, edit := edits()[e.Verb]; edit {
+			return nil
+		}
 		_, err := e.Order(o.Spec.Name, o.Hosts)
 		return err
 	case "domain":
@@ -162,7 +166,7 @@ func newStage(o Options) (*stage, error) {
 		o.Calm = 6 * time.Hour
 	}
 	o.Servers = max(o.Servers, 1)
-	s := &stage{options: o, spec: o.Spec, score: &Score{}, trace: newTrace(o.Trace, o.History), verbs: verbs()}
+	s := &stage{options: o, spec: o.Spec, wanted: o.Spec, score: &Score{}, trace: newTrace(o.Trace, o.History), verbs: verbs()}
 	s.w = world.New(world.Options{
 		Seed: o.Seed, Hosts: o.Hosts, Boot: o.Boot, BootMost: o.BootMost, Latency: o.Latency, LatencyMost: o.LatencyMost,
 		Proven: provenAfter(o.Spec),
@@ -170,7 +174,7 @@ func newStage(o Options) (*stage, error) {
 	o.History.begin(o.Spec.Name)
 	s.judge = newJudge(s)
 	s.w.Watch = s.judge
-	s.store = &store{beliefs: make([]fleet.Machine, o.Spec.Size), cut: map[*server]int{}}
+	s.store = &store{beliefs: make([]fleet.Machine, o.most()), cut: map[*server]int{}}
 	if !o.Empty {
 		s.plant()
 	}
