@@ -379,11 +379,10 @@ func whyLeftAlone(c fleet.Cause) fleet.Reason {
 // Counts reports whether the machine counts as failing: a person's stop that is left alone does not (L10), a machine in
 // repair does (L5), and one whose disk cannot be written fails, although only a person can mend it.
 func Counts(m *fleet.Machine, spec *fleet.Spec) bool {
-	switch {
-	case m.Repair == nil:
-	case m.Repair.Kind == fleet.RepairHeal:
+	if m.Repair != nil && m.Repair.Kind == fleet.RepairHeal {
 		return true
-	case m.Repair.Wanted():
+	}
+	if m.Repair != nil && m.Repair.Wanted() {
 		return false // what it looks like is our own doing
 	}
 	return m.Health.Verdict == fleet.VerdictUnhealthy &&

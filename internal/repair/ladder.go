@@ -301,7 +301,7 @@ func (w *Work) fence(r *fleet.Repair) {
 			w.giveUpFence(fleet.ReasonStillRunning)
 			return
 		}
-		if r.OffOrders != r.ClearedOrders && !r.Wanted() {
+		if !r.Wanted() && r.OffOrders != r.ClearedOrders {
 			r.LookAgain() // it was ordered off and runs: perhaps somebody mended it meanwhile
 			return
 		}

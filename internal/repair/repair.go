@@ -67,6 +67,7 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 		seen := w.View.Sighting(s.ID).Instance
 		m.Repair.Target = fleet.Incarnation{ID: s.ID, Host: s.Host, Generation: seen.Mark.Generation, Expired: true}
 		w.enter(fleet.PhaseLook)
+	case fleet.RepairRemove: // BeginChange opens it
 	}
 	w.Advance()
 }

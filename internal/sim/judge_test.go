@@ -211,6 +211,7 @@ func thoughts() []crime {
 		}},
 		{"L13", "a machine beyond the fleet's size is built", func(o court, breaks bool) {
 			o.spec.Size = map[bool]int{true: 0, false: 3}[breaks]
+			o.judge.size = o.spec.Size
 			o.stores(func(_, is *fleet.Machine) { is.Repair = &fleet.Repair{ID: "r1", Kind: fleet.RepairBuild} })
 		}},
 		{"L15", "a step is given up before its time", func(o court, breaks bool) {
@@ -240,7 +241,7 @@ func thoughts() []crime {
 // A judge that sees nothing would call every run lawful: each law is broken here once, and once it is not.
 func TestTheJudgeKnowsEachLaw(t *testing.T) {
 	t.Parallel()
-	for _, c := range append(deeds(), thoughts()...) {
+	for _, c := range slices.Concat(deeds(), thoughts(), orderly()) {
 		t.Run(c.law+" "+c.name, func(t *testing.T) {
 			t.Parallel()
 			for _, breaks := range []bool{true, false} {
@@ -269,4 +270,38 @@ func TestTheJudgePatrols(t *testing.T) {
 	if len(s.judge.broke) != 1 || s.judge.broke[0].Law != "belief" {
 		t.Errorf("the judge says %v", s.judge.broke)
 	}
+}
+
+// orderly are the laws of wanted changes, as thoughts.
+func orderly() []crime {
+	return []crime{
+		{"L13", "a machine that left by order is built again", func(o court, breaks bool) {
+			o.judge.left["web-1"] = breaks
+			o.stores(func(_, is *fleet.Machine) { is.Repair = &fleet.Repair{ID: "r1", Kind: fleet.RepairBuild} })
+		}},
+		{"L3", "a machine is removed that no confirmed plan names", func(o court, breaks bool) {
+			o.judge.leaving["web-1"] = map[bool]string{true: "another", false: "a"}[breaks]
+			o.stores(func(_, is *fleet.Machine) { is.Repair = removal("a") })
+		}},
+		{"L10", "a wanted change looks like a failure", func(o court, breaks bool) {
+			o.judge.leaving["web-1"] = "a"
+			said := fleet.RecordRepairStarted
+			if breaks {
+				said = fleet.RecordIncidentOpen
+			}
+			o.stores(func(_, is *fleet.Machine) { is.Repair = removal("a") }, fleet.RecordRepairStarted, said)
+		}},
+		{"L13", "a change is given up that nobody confirmed", func(o court, breaks bool) {
+			if !breaks {
+				o.judge.leaving["web-1"] = "a"
+			}
+			o.judge.changed(fleet.Record{Kind: fleet.RecordChange, Machine: "web-1", Reason: fleet.ReasonGivenUp})
+		}},
+	}
+}
+
+// removal is the work on a machine that is to go by a person's order.
+func removal(id fleet.InstanceID) *fleet.Repair {
+	return &fleet.Repair{ID: "r1", Kind: fleet.RepairRemove, Order: "o1", Rung: fleet.NoRung, Phase: fleet.PhaseAct,
+		Target: fleet.Incarnation{ID: id, Generation: 1, Certified: true}}
 }
