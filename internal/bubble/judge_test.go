@@ -329,7 +329,7 @@ func (j *judge) tenure(c simulated.Call) {
 		j.broken("L7", c.Machine, "%s by %s, which does not own the fleet", c.Op, c.Client)
 		return
 	}
-	if c.Op == fleet.OpDelete {
+	if c.Op == fleet.OpDelete || c.Op == fleet.OpRebuild {
 		return // nothing is deleted that runs: the proof that it is off stands in for a verdict
 	}
 	quickest := time.Hour
@@ -359,7 +359,7 @@ func (r *room) patience() time.Duration {
 	pass := 2 * detect
 	for _, step := range r.spec.Repair.Steps {
 		pass += 2*step.Timeout + step.VerifyWithin
-		if step.Kind == fleet.StepRecreate {
+		if step.Kind == fleet.StepRecreate || step.Kind == fleet.StepRebuild {
 			pass += r.spec.BuildWithin
 		}
 	}

@@ -135,7 +135,7 @@ func leaves(what fleet.InstanceID, certified bool) act {
 }
 
 // changing are the provider's changing calls.
-var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpResume, fleet.OpSoftReboot}
+var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpResume, fleet.OpSoftReboot, fleet.OpRebuild}
 
 // schedule puts an event on the agenda.
 func (r *room) schedule(e sim.Event) {

@@ -78,6 +78,13 @@ func (w wire) RebootSoft(ctx context.Context, ref provider.Ref) error {
 	})
 }
 
+// Rebuild implements provider.Rebuilder.
+func (w wire) Rebuild(ctx context.Context, order provider.Order) error {
+	return w.carry(ctx, fleet.OpRebuild, order.ID, func(ctx context.Context, p provider.Provider) error {
+		return p.(provider.Rebuilder).Rebuild(ctx, order)
+	})
+}
+
 // PowerOff implements provider.Power.
 func (w wire) PowerOff(ctx context.Context, ref provider.Ref) error {
 	return w.carry(ctx, fleet.OpPowerOff, ref.ID, func(ctx context.Context, p provider.Provider) error { return p.PowerOff(ctx, ref) })

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"hale/internal/fleet"
@@ -147,8 +148,8 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 			Run: c.command(s.value),
 		})
 		c.order(d.value[:i], s)
-		if s.value.kind == fleet.StepRecreate && loss != nil {
-			c.add(s.spot, loss.message, loss.hint)
+		if (s.value.kind == fleet.StepRecreate || s.value.kind == fleet.StepRebuild) && loss != nil {
+			c.add(s.spot, strings.Replace(loss.message, "recreate", string(s.value.kind), 1), loss.hint)
 		}
 	}
 	return steps

@@ -256,6 +256,7 @@ func stepShape() oneOf[stepDraft] {
 			string(fleet.StepStart):    startShape(),
 			string(fleet.StepResume):   resumeShape(),
 			string(fleet.StepReboot):   rebootShape(),
+			string(fleet.StepRebuild):  rebuildShape(),
 			string(fleet.StepRecreate): recreateShape(),
 			string(fleet.StepRun):      runShape(),
 			string(fleet.StepPage):     pageShape(),
@@ -263,8 +264,8 @@ func stepShape() oneOf[stepDraft] {
 				object: object[stepDraft]{fields: []field[stepDraft]{onlyFor()}}},
 		},
 		later: map[string]string{
-			"snapshot": "take the step out", "rebuild": "use recreate",
-			"revert": "take the step out", "workflow": "take the step out",
+			"snapshot": "take the step out",
+			"revert":   "take the step out", "workflow": "take the step out",
 		},
 	}
 }
@@ -348,6 +349,12 @@ func rebootShape() shape[stepDraft] {
 			func(s *stepDraft) *at[fleet.RebootMode] { return &s.mode }),
 		verifyWithin(), callTimeout(defaultCallTimeout), onlyFor(),
 	}}}
+}
+
+func rebuildShape() shape[stepDraft] {
+	return kindOf{kind: fleet.StepRebuild, doc: "Make sure that it is off, give it a new disk from the template's image, and start it: the same instance, at the same address. What is on its " +
+		"disk is lost. It has the fleet's build_within to become healthy.",
+		object: object[stepDraft]{fields: []field[stepDraft]{callTimeout(defaultRecreateTimeout), onlyFor()}}}
 }
 
 func recreateShape() shape[stepDraft] {

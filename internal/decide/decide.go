@@ -442,7 +442,7 @@ func beingReplaced(m fleet.Machine) bool {
 	if r != nil && r.Wanted() {
 		return r.Phase == fleet.PhaseAct
 	}
-	return r != nil && r.Kind == fleet.RepairHeal && r.Phase == fleet.PhaseAct && r.Step == fleet.StepRecreate
+	return r != nil && r.Kind == fleet.RepairHeal && r.Phase == fleet.PhaseAct && (r.Step == fleet.StepRecreate || r.Step == fleet.StepRebuild)
 }
 
 // nothingKnown reports whether the verdict is for want of results: then the reason for the want is news, too.

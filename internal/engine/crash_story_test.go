@@ -63,6 +63,10 @@ func TestS71KilledAtAnyWriteOfAHeal(t *testing.T) {
 				return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}}
 			}},
 		"run": {ladder: []fleet.Step{playbook(true), rung(fleet.StepRecreate)}, fail: unconfigured},
+		"rebuild": {ladder: []fleet.Step{rung(fleet.StepRebuild), rung(fleet.StepRecreate)},
+			fail: func(s *story) simulated.Fault {
+				return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}}
+			}},
 		"gone": {ladder: []fleet.Step{rung(fleet.StepRecreate)},
 			fail: func(s *story) simulated.Fault { return simulated.Vanishes{Instance: s.id(2)} }},
 	} {
@@ -125,11 +129,14 @@ func TestS71KilledAtAnyWriteOfABuild(t *testing.T) {
 // S71: hale dies while a call is under way, which takes effect all the same, or does not.
 func TestS71KilledDuringEachCall(t *testing.T) {
 	t.Parallel()
-	for _, op := range []fleet.Op{fleet.OpPowerOff, fleet.OpDelete, fleet.OpCreate, fleet.OpCertify, fleet.OpStart, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpResume} {
+	for _, op := range []fleet.Op{fleet.OpPowerOff, fleet.OpDelete, fleet.OpCreate, fleet.OpCertify, fleet.OpStart, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpResume, fleet.OpRebuild} {
 		for _, effect := range []simulated.Effect{simulated.HangsAfter, simulated.Hangs, simulated.ActsLate} {
 			t.Run(string(op)+" "+string(effect), func(t *testing.T) {
 				t.Parallel()
 				spec := rungs(web(3), rung(fleet.StepStart), rung(fleet.StepResume), softly(), rung(fleet.StepReboot), rung(fleet.StepRecreate))
+				if op == fleet.OpRebuild {
+					spec = rungs(spec, rung(fleet.StepRebuild), rung(fleet.StepRecreate))
+				}
 				tell(t, simulated.Options{}, spec, func(s *story) {
 					s.grown()
 					lift := s.inject(simulated.Calls{Op: op, Times: 1, Effect: effect, Delay: 2 * time.Second})

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,8 +225,8 @@ func TestACommandThatFailsIsFollowedByTheNextStep(t *testing.T) {
 		reason fleet.Reason
 	}{
 		"in vain":          {simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}, fleet.ReasonNotVerified},
-		"exit code":        {simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}, fleet.ReasonCallFailed},
-		"its time is over": {simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}, fleet.ReasonCallFailed},
+		"exit code":        {simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}, fleet.ReasonRunFailed},
+		"its time is over": {simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}, fleet.ReasonRunFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -301,4 +302,87 @@ func TestACommandThatIsNotThereDoesNotClimbTheLadder(t *testing.T) {
 			t.Errorf("quarantine %+v", q)
 		}
 	})
+}
+
+// S48: a rebuild powers the instance off, with proof, and gives it a new disk: the same instance, at the same address.
+func TestS48ARebuildKeepsTheInstance(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, rungs(web(3), rung(fleet.StepRebuild), rung(fleet.StepRecreate)), func(s *story) {
+		s.grown()
+		id, address, at := s.id(2), s.machine(2).Address, len(s.world.Calls())
+		s.inject(simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+		s.await(time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
+		var ops []fleet.Op
+		for _, c := range s.world.Calls()[at:] {
+			ops = append(ops, c.Op)
+		}
+		if !slices.Equal(ops, []fleet.Op{fleet.OpPowerOff, fleet.OpRebuild}) || s.id(2) != id || s.machine(2).Address != address {
+			t.Errorf("calls %v, now %s at %v", ops, s.id(2), s.machine(2).Address)
+		}
+	})
+}
+
+// A rebuild that fails leaves the instance off, by hale's own order: the next step knows that, and without one a person is told. It is
+// never taken for a person's stop.
+func TestAFailedRebuildIsNotTakenForAPersonsStop(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string][]fleet.Step{"with a next step": {rung(fleet.StepRecreate)}, "without one": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spec := rungs(web(3), append([]fleet.Step{rung(fleet.StepRebuild)}, more...)...)
+			tell(t, simulated.Options{}, spec, func(s *story) {
+				s.grown()
+				s.inject(simulated.Calls{Op: fleet.OpRebuild, Effect: simulated.Fails, Kind: fault.Permanent})
+				s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
+				s.pass(3 * time.Minute)
+				q := s.machine(2).Quarantine
+				switch {
+				case more != nil && !s.healthy(2):
+					t.Errorf("not healed: waiting for %q, quarantine %+v", s.machine(2).Waiting, q)
+				case more == nil && (q == nil || s.count(kind(fleet.RecordPaged)) != 1):
+					t.Errorf("waiting for %q, quarantine %+v, %d pages", s.machine(2).Waiting, q, s.count(kind(fleet.RecordPaged)))
+				}
+			})
+		})
+	}
+}
+
+// Quota, permission and invalid orders are no fault of the machine: whatever the step, the ladder does not go on over them, nothing is
+// tried again by itself, and one person is told once.
+func TestARefusalGoesToAPersonAndNotUpTheLadder(t *testing.T) {
+	t.Parallel()
+	ill := func(s *story) simulated.Fault {
+		return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}}
+	}
+	for op, c := range map[fleet.Op]struct {
+		first fleet.Step
+		fail  func(s *story) simulated.Fault
+	}{
+		fleet.OpStart:      {rung(fleet.StepStart), func(s *story) simulated.Fault { return simulated.Crash{Instance: s.id(2)} }},
+		fleet.OpResume:     {rung(fleet.StepResume), func(s *story) simulated.Fault { return simulated.Paused{Instance: s.id(2), By: fleet.StopGuest} }},
+		fleet.OpReboot:     {rung(fleet.StepReboot), ill},
+		fleet.OpSoftReboot: {softly(), ill},
+		fleet.OpRebuild:    {rung(fleet.StepRebuild), ill},
+		fleet.OpPowerOff:   {rung(fleet.StepRecreate), ill},
+		fleet.OpDelete:     {rung(fleet.StepRecreate), ill},
+		fleet.OpCreate:     {rung(fleet.StepRecreate), ill},
+	} {
+		for _, why := range []fault.Kind{fault.Quota, fault.Unauthorised, fault.Invalid} {
+			t.Run(string(op)+", "+string(why), func(t *testing.T) {
+				t.Parallel()
+				tell(t, simulated.Options{}, rungs(web(3), c.first, fleet.Step{Kind: fleet.StepPage}, rung(fleet.StepReboot)), func(s *story) {
+					s.grown()
+					s.inject(simulated.Calls{Op: op, Effect: simulated.Fails, Kind: why})
+					s.inject(c.fail(s))
+					s.await(time.Minute, "web-2 is left to a person", func() bool { return s.machine(2).Quarantine != nil })
+					at := len(s.world.Calls())
+					s.pass(2 * time.Hour)
+					q := s.machine(2).Quarantine
+					if q == nil || q.Reason != fleet.ReasonRefusedBy || s.count(kind(fleet.RecordPaged)) != 1 || len(s.world.Calls()) != at {
+						t.Errorf("quarantine %+v, %d pages, then %+v", q, s.count(kind(fleet.RecordPaged)), s.world.Calls()[at:])
+					}
+				})
+			})
+		}
+	}
 }

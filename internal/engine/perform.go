@@ -139,6 +139,11 @@ func (t *term) dispatch(ctx context.Context, a fleet.Action, order provider.Orde
 			return able.RebootSoft(ctx, ref)
 		}
 		return lacking(a)
+	case fleet.OpRebuild:
+		if able, ok := p.(provider.Rebuilder); ok {
+			return able.Rebuild(ctx, order)
+		}
+		return lacking(a)
 	case fleet.OpPowerOff:
 		return p.PowerOff(ctx, ref)
 	case fleet.OpDelete:

@@ -54,10 +54,10 @@ func (m Machine) checkIntent(r Repair, in Intent) error {
 		return fmt.Errorf("%s: L3: %s without a look that confirmed the failure", m.Name, in.Op)
 	case (in.Op.Disruptive() || in.Op == OpRun) && in.Instance != r.Target.ID:
 		return fmt.Errorf("%s: L2: %s of %s, which is not the rung's target %s", m.Name, in.Op, in.Instance, r.Target.ID)
-	case (in.Op == OpPowerOff || in.Op == OpDelete) && !r.Target.Replaceable():
+	case (in.Op == OpPowerOff || in.Op == OpDelete || in.Op == OpRebuild) && !r.Target.Replaceable():
 		return fmt.Errorf("%s: L2: %s of %s, which is neither certified nor an expired build", m.Name, in.Op, in.Instance)
-	case in.Op == OpDelete && !r.Proof.Meets(ProofConfirmedOff):
-		return fmt.Errorf("%s: L1: delete of %s before it is known to be off", m.Name, in.Instance)
+	case (in.Op == OpDelete || in.Op == OpRebuild) && !r.Proof.Meets(ProofConfirmedOff):
+		return fmt.Errorf("%s: L1: %s of %s before it is known to be off", m.Name, in.Op, in.Instance)
 	case in.Op == OpCreate && in.Instance != r.Next.ID:
 		return fmt.Errorf("%s: create of %s, which is not the next instance %s", m.Name, in.Instance, r.Next.ID)
 	}

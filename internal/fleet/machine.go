@@ -296,11 +296,13 @@ const (
 	OpSoftReboot Op = "soft-reboot"
 	// OpRun executes a command on hale's side. No provider takes part in it.
 	OpRun Op = "run"
+	// OpRebuild gives an instance that is off a new disk from the template's image, and starts it.
+	OpRebuild Op = "rebuild"
 )
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine (L3, L7).
 func (o Op) Disruptive() bool {
-	return o == OpReboot || o == OpSoftReboot || o == OpPowerOff || o == OpDelete
+	return o == OpReboot || o == OpSoftReboot || o == OpPowerOff || o == OpDelete || o == OpRebuild
 }
 
 // Brake is the belief about one fleet's brake.
@@ -392,7 +394,7 @@ func (r *Repair) LookAgain() {
 // VerifyTime is how long the machine may take to be healthy after the step.
 func VerifyTime(spec Spec, r Repair) time.Duration {
 	step := CurrentStep(spec, r)
-	if step.Kind == StepRecreate {
+	if step.Kind == StepRecreate || step.Kind == StepRebuild {
 		return spec.BuildWithin
 	}
 	return step.VerifyWithin

@@ -166,6 +166,7 @@ const (
 	ReasonUnsupported   Reason = "unsupported"      // the provider cannot do it
 	ReasonNoAddress     Reason = "no-address"       // run: the command needs the machine's address, and nobody knows it
 	ReasonNoProgram     Reason = "no-program"       // run: there is no such program, or it may not be run
+	ReasonRunFailed     Reason = "run-failed"       // run: another exit code than 0, or its time was over
 	ReasonRunUnclear    Reason = "run-unclear"      // run: nobody knows whether, or how far, the command ran
 	ReasonNotFor        Reason = "not-for"          // the step is for other checks than those that are down
 	ReasonStepPage      Reason = "step-page"        // the ladder says so

@@ -160,6 +160,7 @@ const (
 	StepStart    StepKind = "start"    // power on; applies when the provider says it is off
 	StepResume   StepKind = "resume"   // go on where it was; applies when it is paused or suspended
 	StepReboot   StepKind = "reboot"   // applies when it runs
+	StepRebuild  StepKind = "rebuild"  // fence, then the same instance with a new disk from the template
 	StepRecreate StepKind = "recreate" // fence, delete, create anew from the template
 	StepRun      StepKind = "run"      // execute a command on hale's side; applies when it runs
 	StepPage     StepKind = "page"     // tell a person, and give them VerifyWithin before the next step

@@ -82,6 +82,7 @@ var (
 		fleet.OpDelete:     "delete",
 		fleet.OpCertify:    "certify",
 		fleet.OpRun:        "run a command for",
+		fleet.OpRebuild:    "rebuild",
 		fleet.OpResume:     "resume",
 		fleet.OpSoftReboot: "softly reboot",
 	}
@@ -106,6 +107,7 @@ var (
 		fleet.StepStart:      "start it",
 		fleet.StepResume:     "resume it",
 		fleet.StepReboot:     "reboot it",
+		fleet.StepRebuild:    "give it a new disk from the template",
 		fleet.StepRecreate:   "replace it with a new instance",
 		fleet.StepRun:        "run a command for it",
 		fleet.StepPage:       "tell a person",

@@ -49,7 +49,15 @@ type SoftRebooter interface {
 	RebootSoft(ctx context.Context, ref Ref) error
 }
 
-// Cannot returns the operations that the provider does not have. They are further interfaces: see Resumer and SoftRebooter.
+// Rebuilder is a provider that can give an instance a new disk.
+type Rebuilder interface {
+	// Rebuild gives the order's instance, which is off, a new disk from the template's image in place of its ephemeral one, and starts it:
+	// with the same id, name, mark and network address. What it had on the disk is lost. fault.Conflict: it runs, or bears another
+	// mark; nothing was changed. It may be called again after any error.
+	Rebuild(ctx context.Context, order Order) error
+}
+
+// Cannot returns the operations that the provider does not have. They are further interfaces: see Resumer, SoftRebooter and Rebuilder.
 func Cannot(p Provider) []fleet.Op {
 	if r, ok := p.(readOnly); ok {
 		return r.lacks // with hands it would have them
@@ -60,6 +68,9 @@ func Cannot(p Provider) []fleet.Op {
 	}
 	if _, ok := p.(SoftRebooter); !ok {
 		lacks = append(lacks, fleet.OpSoftReboot)
+	}
+	if _, ok := p.(Rebuilder); !ok {
+		lacks = append(lacks, fleet.OpRebuild)
 	}
 	return lacks
 }

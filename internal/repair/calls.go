@@ -123,7 +123,7 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
 	m := w.M
 	switch in.Op {
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild:
 		w.verifyFrom() // at the last known address, until the provider names another
 	case fleet.OpCreate:
 		m.Current, r.Next = r.Next, fleet.Incarnation{}
@@ -152,7 +152,7 @@ func (w *Work) undone(r *fleet.Repair, in fleet.Intent) {
 		if r.Next.None() {
 			r.LookAgain()
 		}
-	case fleet.OpDelete:
+	case fleet.OpDelete, fleet.OpRebuild:
 		r.LookAgain()
 	case fleet.OpCreate:
 		r.Next = fleet.Incarnation{}
@@ -172,7 +172,7 @@ func (w *Work) conflict(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 		}
 		r.LookAgain() // it changed while it was asked: another step may fit better now, also a gentler one
 		w.retry(r)
-	case fleet.OpDelete:
+	case fleet.OpDelete, fleet.OpRebuild:
 		r.LookAgain() // it runs again, or is not ours
 		w.retry(r)
 	case fleet.OpPowerOff:
@@ -190,7 +190,7 @@ func (w *Work) notFound(r *fleet.Repair, in fleet.Intent) {
 	case fleet.OpCertify:
 		w.M.RetryAt = w.now().Add(w.Situation.Spec.Repair.Backoff)
 		w.end(fleet.ReasonNoInstance) // what became of it is the provider's word to judge
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpCreate:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpCreate:
 		w.failRung(fleet.ReasonNoInstance, string(in.Op))
 	}
 }
@@ -199,10 +199,15 @@ func (w *Work) failed(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	switch in.Op {
 	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
 		reason := fleet.ReasonCallFailed
-		if o.Kind == fleet.OutcomeUnsupported {
+		switch {
+		case o.Kind == fleet.OutcomeUnsupported:
 			reason = fleet.ReasonUnsupported
+		case in.Op == fleet.OpRun:
+			reason = fleet.ReasonRunFailed
 		}
 		w.failRung(reason, o.Detail)
+	case fleet.OpRebuild:
+		w.failRebuild(fleet.ReasonCallFailed, o.Detail)
 	case fleet.OpPowerOff: // the fence counts its orders and gives up without proof
 	case fleet.OpDelete:
 		w.deleteFailed(r, o)
@@ -358,7 +363,7 @@ func (w *Work) lostOrder(r *fleet.Repair) {
 
 func tookEffect(op fleet.Op, i fleet.Instance) bool {
 	switch op {
-	case fleet.OpCreate, fleet.OpStart, fleet.OpResume:
+	case fleet.OpCreate, fleet.OpStart, fleet.OpResume, fleet.OpRebuild:
 		return i.Power == fleet.PowerRunning
 	case fleet.OpPowerOff:
 		return i.Power == fleet.PowerOff || i.Power == fleet.PowerGone
@@ -376,7 +381,7 @@ func onTheSpot(op fleet.Op) bool {
 	switch op {
 	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
 		return true
-	case fleet.OpCreate, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify:
+	case fleet.OpCreate, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpRebuild:
 	}
 	return false
 }

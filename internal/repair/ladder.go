@@ -85,7 +85,10 @@ func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Rea
 		if !m.Address.IsValid() && step.Run.Asks("{ip}") {
 			return fleet.ReasonNoAddress
 		}
-	case fleet.StepRecreate:
+	case fleet.StepRecreate, fleet.StepRebuild:
+		if step.Kind == fleet.StepRebuild && missing {
+			return fleet.ReasonNoInstance
+		}
 		if cause.Halted() {
 			return fleet.ReasonHalted
 		}
@@ -208,6 +211,8 @@ func OpOf(step fleet.Step) fleet.Op {
 		return fleet.OpCreate
 	case fleet.StepRun:
 		return fleet.OpRun
+	case fleet.StepRebuild:
+		return fleet.OpRebuild
 	case fleet.StepPage, fleet.StepQuarantine:
 	}
 	return ""
@@ -249,6 +254,8 @@ func (w *Work) act(r *fleet.Repair) {
 	switch {
 	case r.Kind == fleet.RepairRemnant || r.Step == fleet.StepRecreate:
 		w.replace(r)
+	case r.Step == fleet.StepRebuild:
+		w.rebuild(r)
 	case r.Step == fleet.StepPage:
 		w.Page(fleet.ReasonStepPage)
 		if fleet.VerifyTime(w.Situation.Spec, *r) > 0 {
@@ -260,6 +267,33 @@ func (w *Work) act(r *fleet.Repair) {
 		w.quarantine(fleet.ReasonStepLeave, "")
 	default:
 		w.call(r, OpOf(fleet.CurrentStep(w.Situation.Spec, *r)), r.Target)
+	}
+}
+
+// rebuild fences the target and gives it a new disk.
+func (w *Work) rebuild(r *fleet.Repair) {
+	switch {
+	case !r.Proof.Meets(fleet.ProofConfirmedOff):
+		w.fence(r)
+	case r.Proof.Meets(fleet.ProofDeleted):
+		w.failRung(fleet.ReasonNoInstance, "") // it went meanwhile
+	default:
+		w.call(r, fleet.OpRebuild, r.Target)
+	}
+}
+
+// failRebuild: the instance is off, by our own order, and stays so. The next step must know that it was ours; without one nothing
+// may end here, or it would look like a person's stop.
+func (w *Work) failRebuild(reason fleet.Reason, detail string) {
+	r := w.M.Repair
+	orders := r.OffOrders
+	w.failRung(reason, detail)
+	switch {
+	case orders == 0 || w.M.Quarantine != nil:
+	case w.M.Repair == nil:
+		w.quarantine(reason, detail)
+	default:
+		w.M.Repair.OffOrders = 1
 	}
 }
 

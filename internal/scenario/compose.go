@@ -124,6 +124,8 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 		case fleet.StepRun:
 			line(4, "- run: {command: %s, %sidempotent: %v, timeout: %s, verify_within: %s%s}", quotedList(step.Run.Args), environment(step.Run.Env),
 				step.Run.Idempotent, step.Timeout, step.VerifyWithin, onlyFor(step))
+		case fleet.StepRebuild:
+			line(4, "- rebuild: {timeout: %s%s}", step.Timeout, onlyFor(step))
 		case fleet.StepPage:
 			line(4, "- page: {wait: %s%s}", step.VerifyWithin, onlyFor(step))
 		case fleet.StepQuarantine:

@@ -43,6 +43,7 @@ func policies(t *testing.T) []sim.Options {
 		{Kind: fleet.StepRun, Timeout: time.Second, VerifyWithin: time.Minute, Run: fleet.Command{Args: []string{"/bin/a b", "{ip},", "\"c\""},
 			Env: []fleet.Variable{{Name: "A", Value: "b: {name}"}}, Idempotent: true}},
 		{Kind: fleet.StepRun, Timeout: time.Second, VerifyWithin: time.Minute, Run: fleet.Command{Args: []string{"/bin/true"}}, For: []fleet.CheckName{"alive"}},
+		{Kind: fleet.StepRebuild, Timeout: time.Second, For: []fleet.CheckName{"page"}},
 		{Kind: fleet.StepResume, Timeout: time.Second, VerifyWithin: time.Minute},
 		{Kind: fleet.StepReboot, Timeout: time.Second, VerifyWithin: time.Minute, Mode: fleet.RebootSoft, For: []fleet.CheckName{"page", "provider"}},
 	}, full.Spec.Repair.Steps, []fleet.Step{

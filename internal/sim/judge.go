@@ -146,7 +146,7 @@ func (j *judge) Acted(c *world.Call) {
 		return
 	}
 	sc.Actions++
-	if c.Op == world.Delete || c.Op == world.PowerOff {
+	if c.Op == world.Delete || c.Op == world.PowerOff || c.Op == world.Rebuild {
 		j.mayDestroy(c)
 	}
 	if c.Op == world.Delete && j.isNamed(c.Mark.Machine, c.ID) {
@@ -260,7 +260,7 @@ func (j *judge) sends(c *server, a fleet.Action) {
 		j.broken("protect", string(a.Machine), fmt.Sprintf("%s of a machine that is never to be disrupted", op))
 	}
 	r := j.rungOf(string(a.Machine))
-	if vm := j.s.w.VM(string(a.Instance)); op == fleet.OpDelete && (vm == nil || vm.Power == world.Off) {
+	if vm := j.s.w.VM(string(a.Instance)); (op == fleet.OpDelete || op == fleet.OpRebuild) && (vm == nil || vm.Power == world.Off) {
 		return // the proof that it is off stands in for the look
 	}
 	if !r.disrupted && !j.windowOpen && !j.isNamed(string(a.Machine), string(a.Instance)) && (r.looked == 0 || r.looked < r.answered) {
@@ -459,7 +459,7 @@ func (j *judge) patience(c *server, was *fleet.Machine, records []fleet.Record) 
 			continue
 		}
 		least := j.s.spec.BuildWithin
-		if w.Step != fleet.StepRecreate {
+		if w.Step != fleet.StepRecreate && w.Step != fleet.StepRebuild {
 			if step, ok := j.s.spec.Repair.Step(w.Rung); ok {
 				least = step.VerifyWithin
 			}

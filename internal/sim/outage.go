@@ -118,16 +118,21 @@ func (j *judge) cured(struck Verb) bool {
 		_, kept := j.s.spec.Template.DiskLost()
 		cures[fleet.StepRecreate] = !kept
 	}
-	if struck == Vanishes || struck == LosesDisk {
+	anew := cures[fleet.StepRecreate] || cures[fleet.StepRebuild]
+	switch struck {
+	case Vanishes:
 		return cures[fleet.StepRecreate]
+	case LosesDisk:
+		return anew
+	default:
 	}
 	if struck == LosesConfig {
-		return cures[fleet.StepRun] || cures[fleet.StepRecreate]
+		return cures[fleet.StepRun] || anew
 	}
 	if struck == Crashes || struck == ShutsDown {
-		return cures[fleet.StepStart] || cures[fleet.StepRecreate]
+		return cures[fleet.StepStart] || anew
 	}
-	return cures[fleet.StepReboot] || cures[fleet.StepRecreate]
+	return cures[fleet.StepReboot] || anew
 }
 
 // resumable reports whether the policy is to let the paused machine go on.
@@ -200,7 +205,7 @@ func (s *stage) onePass(queue int) time.Duration {
 	var ladder time.Duration
 	for _, step := range s.spec.Repair.Steps {
 		ladder += 2 * step.Timeout
-		if step.Kind == fleet.StepRecreate {
+		if step.Kind == fleet.StepRecreate || step.Kind == fleet.StepRebuild {
 			ladder += s.spec.BuildWithin
 		} else {
 			ladder += step.VerifyWithin

@@ -28,6 +28,7 @@ import (
 var (
 	_ provider.Provider     = (*Provider)(nil)
 	_ provider.Watcher      = (*Provider)(nil)
+	_ provider.Rebuilder    = (*Provider)(nil)
 	_ provider.Resumer      = (*Provider)(nil)
 	_ provider.SoftRebooter = (*Provider)(nil)
 )

@@ -111,6 +111,13 @@ func (b *bench) Boot(t testing.TB, ref provider.Ref) string {
 	return page.BootID
 }
 
+func (b *bench) DiskBoots(t testing.TB, ref provider.Ref) int {
+	t.Helper()
+	page, err := b.AwaitPage(background(t), b.nameOf(t, ref.ID))
+	must(t, err)
+	return page.Boots
+}
+
 func (b *bench) Deafen(t testing.TB, id fleet.InstanceID) {
 	t.Helper()
 	must(t, b.Break(t.Context(), b.nameOf(t, id), lab.FaultDeaf))

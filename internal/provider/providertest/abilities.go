@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"strconv"
 	"testing"
 
 	"hale/internal/fault"
@@ -19,6 +20,12 @@ type Listener interface {
 	Boot(t testing.TB, ref provider.Ref) string
 	// Deafen lets the guest ignore its power button until it is reset.
 	Deafen(t testing.TB, id fleet.InstanceID)
+}
+
+// DiskTeller is a harness whose provider is a provider.Rebuilder, with guests whose disks count how often they were booted from.
+type DiskTeller interface {
+	// DiskBoots returns the count, once the guest has booted.
+	DiskBoots(t testing.TB, ref provider.Ref) int
 }
 
 // has returns the provider with the further ability that the harness says it has.
@@ -86,4 +93,35 @@ func askedToReboot(t *testing.T, h Harness) {
 	e.off(order.Ref)
 	e.refused("soft reboot of an instance that is off", able.RebootSoft(e.ctx(), order.Ref), fault.Conflict)
 	e.same("power", fleet.PowerOff, e.get(order.Ref).Power)
+}
+
+func rebuiltOnANewDisk(t *testing.T, h Harness) {
+	e := begin(t, h)
+	order, able, disk := e.built(1), has[provider.Rebuilder](e), ability[DiskTeller](t, h)
+	disk.DiskBoots(t, order.Ref)
+	before := e.awaitInstance("an address", order.Ref, func(i fleet.Instance) bool { return i.Address.IsValid() })
+	e.refused("rebuild of a running instance", able.Rebuild(e.ctx(), order), fault.Conflict)
+	e.do("reboot", e.p.Reboot(e.ctx(), order.Ref))
+	e.await("the second boot from the disk", func() (string, bool) {
+		n := disk.DiskBoots(t, order.Ref)
+		return strconv.Itoa(n), n == 2
+	})
+	e.off(order.Ref)
+	wrong := order
+	wrong.Mark.Generation++
+	e.refused("rebuild with a wrong mark", able.Rebuild(e.ctx(), wrong), fault.Conflict)
+	e.same("power", fleet.PowerOff, e.get(order.Ref).Power)
+	e.do("rebuild", able.Rebuild(e.ctx(), order))
+	seen := e.awaitInstance("it to run with an address", order.Ref, func(i fleet.Instance) bool {
+		return i.Power == fleet.PowerRunning && i.Address.IsValid()
+	})
+	if seen.Address != before.Address {
+		t.Errorf("it is at %v, and was at %v", seen.Address, before.Address)
+	}
+	e.untouched(order)
+	if n := disk.DiskBoots(t, order.Ref); n != 1 {
+		t.Errorf("its disk was booted from %d times, so it is not a new one", n)
+	}
+	e.off(order.Ref)
+	e.do("delete after a rebuild", e.p.Delete(e.ctx(), order.Ref))
 }

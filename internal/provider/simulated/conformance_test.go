@@ -54,16 +54,22 @@ func (h *harness) Pause(t testing.TB, id fleet.InstanceID) {
 
 // Boot waits until the guest has booted, and counts its boots.
 func (h *harness) Boot(t testing.TB, ref provider.Ref) string {
+	return strconv.Itoa(h.life(t, ref).Boots)
+}
+
+func (h *harness) DiskBoots(t testing.TB, ref provider.Ref) int { return h.life(t, ref).DiskBoots }
+
+func (h *harness) life(t testing.TB, ref provider.Ref) simulated.Life {
 	for waited := time.Duration(0); !h.world.Healthy(ref.ID) && waited < h.Patience(); waited += time.Second {
 		time.Sleep(time.Second)
 	}
 	for _, l := range h.world.Lives() {
 		if l.ID == ref.ID {
-			return strconv.Itoa(l.Boots)
+			return l
 		}
 	}
 	t.Fatalf("%s never was", ref.ID)
-	return ""
+	return simulated.Life{}
 }
 
 func (h *harness) Deafen(t testing.TB, id fleet.InstanceID) {

@@ -134,6 +134,7 @@ func (w *World) powerOn(g *guest, now time.Time) {
 	g.ills = slices.DeleteFunc(slices.Clone(g.ills), func(i Illness) bool { return i.Cure == ByReboot })
 	g.schedule(now, w.options)
 	g.life.Boots++
+	g.life.DiskBoots++
 	w.setPower(g, now, fleet.PowerRunning, fleet.StopUnknown)
 }
 

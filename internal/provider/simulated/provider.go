@@ -29,6 +29,7 @@ var (
 
 	_ provider.Resumer      = (*Provider)(nil)
 	_ provider.SoftRebooter = (*Provider)(nil)
+	_ provider.Rebuilder    = (*Provider)(nil)
 )
 
 var (
@@ -189,6 +190,23 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 		}
 		g := w.add(now, order.ID, order.Host, order.Name, order.Mark)
 		g.network, g.life.Image = order.Template.Network, order.Template.Image
+		w.powerOn(g, now)
+		w.infect(g, now)
+		return true, nil
+	})
+}
+
+// Rebuild implements provider.Rebuilder.
+func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
+	return p.change(ctx, fleet.OpRebuild, order.Ref, func(w *World, now time.Time) (bool, error) {
+		g, err := w.mine(order.Ref)
+		switch {
+		case err != nil:
+			return false, err
+		case g.power != fleet.PowerOff:
+			return false, conflict(order.Ref, fmt.Errorf("it is %s", g.power))
+		}
+		g.ills, g.life.DiskBoots = nil, 0
 		w.powerOn(g, now)
 		w.infect(g, now)
 		return true, nil

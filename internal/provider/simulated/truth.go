@@ -19,6 +19,8 @@ type Life struct {
 	Removed time.Time // zero: it exists
 	Runs    []Run     // oldest first
 	Boots   int
+	// DiskBoots are those from its present disk.
+	DiskBoots int
 }
 
 // Run is a time during which an instance was powered on, reboots included.

@@ -19,12 +19,16 @@ const (
 	Resume   Op = "resume"
 	// SoftReboot asks the guest to reboot.
 	SoftReboot Op = "soft-reboot"
+	// Rebuild gives an instance that is off a new disk and starts it.
+	Rebuild Op = "rebuild"
 	// Run executes a command at the caller's, which applies the instance's configuration again.
 	Run Op = "run"
 )
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine.
-func (o Op) Disruptive() bool { return o == Reboot || o == SoftReboot || o == PowerOff || o == Delete }
+func (o Op) Disruptive() bool {
+	return o == Reboot || o == SoftReboot || o == PowerOff || o == Delete || o == Rebuild
+}
 
 // End is how a call ended for the caller.
 type End string
@@ -229,6 +233,8 @@ func (w *World) actOn(vm *VM, op Op) (bool, End) {
 			return false, Conflict
 		}
 		w.remove(vm)
+	case Rebuild:
+		return w.rebuild(vm)
 	case Certify:
 		vm.Mark.Certified = true
 		w.refresh(vm)
@@ -268,6 +274,26 @@ const (
 	commandLeast = time.Second
 	commandMost  = 20 * time.Second
 )
+
+// rebuild starts the instance with a mind as new as its disk.
+func (w *World) rebuild(vm *VM) (bool, End) {
+	if vm.Power != Off {
+		return false, Conflict
+	}
+	vm.ills = nil
+	w.spoil(vm)
+	w.setPower(vm, Running, StopUnknown)
+	return true, Done
+}
+
+// spoil makes a new instance, or one with a new disk, as ill as its template is bad.
+func (w *World) spoil(vm *VM) {
+	for _, b := range w.builds {
+		if b.machine == "" || b.machine == vm.Mark.Machine {
+			vm.ills = append(vm.ills, &illness{Ailment: b.ailment})
+		}
+	}
+}
 
 // resume lets a paused instance go on, unless a write to its disk would fail again.
 func (w *World) resume(vm *VM) (bool, End) {
@@ -312,11 +338,7 @@ func (w *World) create(call *Call) (bool, End) {
 		return false, Conflict
 	}
 	vm := w.add(Status{ID: call.ID, Name: call.Name, Host: call.Host, Mark: call.Mark})
-	for _, b := range w.builds {
-		if b.machine == "" || b.machine == call.Mark.Machine {
-			vm.ills = append(vm.ills, &illness{Ailment: b.ailment})
-		}
-	}
+	w.spoil(vm)
 	w.setPower(vm, Running, StopUnknown)
 	return true, Done
 }
