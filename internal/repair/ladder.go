@@ -85,20 +85,28 @@ func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Rea
 		if !m.Address.IsValid() && step.Run.Asks("{ip}") {
 			return fleet.ReasonNoAddress
 		}
-	case fleet.StepRecreate, fleet.StepRebuild:
-		if step.Kind == fleet.StepRebuild && missing {
+	case fleet.StepRecreate:
+		return replaceable(m, spec)
+	case fleet.StepRebuild:
+		if missing {
 			return fleet.ReasonNoInstance
 		}
-		if cause.Halted() {
-			return fleet.ReasonHalted
-		}
-		if _, lost := spec.Template.DiskLost(); lost {
-			return fleet.ReasonDiskKept
-		}
-		if !m.Current.None() && !m.Current.Replaceable() {
-			return fleet.ReasonNotCertified
-		}
+		return replaceable(m, spec)
 	case fleet.StepPage, fleet.StepQuarantine: // whatever there is
+	}
+	return ""
+}
+
+// replaceable says why nothing may be put in the place of the instance or of its disk.
+func replaceable(m *fleet.Machine, spec *fleet.Spec) fleet.Reason {
+	if m.Health.Cause.Halted() {
+		return fleet.ReasonHalted
+	}
+	if _, lost := spec.Template.DiskLost(); lost {
+		return fleet.ReasonDiskKept
+	}
+	if !m.Current.None() && !m.Current.Replaceable() {
+		return fleet.ReasonNotCertified
 	}
 	return ""
 }
