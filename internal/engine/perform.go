@@ -86,7 +86,7 @@ func (t *term) call(ctx context.Context, index int, a fleet.Action) {
 func (t *term) orderOf(a fleet.Action) provider.Order {
 	ref := refTo(a.Instance, a.Host, a.Mark)
 	ref.Mark.Built = a.Intent.At
-	return provider.Order{Ref: ref, Name: string(a.Machine), Template: t.picture.Spec().Template}
+	return provider.Order{Ref: ref, Name: string(a.Machine), Template: t.picture.Spec().Template, Made: a.Made}
 }
 
 func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order) fleet.Outcome {

@@ -9,7 +9,7 @@ func (m *Machine) Equal(o *Machine) bool {
 		m.Incidents == o.Incidents && m.Repairs == o.Repairs &&
 		slices.Equal(m.Strays, o.Strays) && slices.Equal(m.Attempts, o.Attempts) &&
 		same(m.Incident, o.Incident) && same(m.Quarantine, o.Quarantine) && same(m.Wanted, o.Wanted) && same(m.Anchor, o.Anchor) &&
-		same(m.Change, o.Change) && m.Repair.equal(o.Repair)
+		same(m.Change, o.Change) && m.Repair.equal(o.Repair) && m.Volumes.equal(o.Volumes)
 }
 
 func same[T comparable](a, b *T) bool {

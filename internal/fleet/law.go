@@ -37,6 +37,8 @@ func (m Machine) checkRepair(r Repair) error {
 		return fmt.Errorf("%s: L1: the next instance %s is the current one", m.Name, r.Next.ID)
 	case !r.Next.None() && !r.Target.None() && !r.Proof.Meets(ProofConfirmedOff):
 		return fmt.Errorf("%s: L1: a replacement without proof that %s is off", m.Name, r.Target.ID)
+	case !r.Next.None() && !r.Target.None() && m.Volumes != nil && !r.Removed:
+		return fmt.Errorf("%s: L1: a replacement with the kept disks that %s still has", m.Name, r.Target.ID)
 	}
 	if r.Intent == nil {
 		return nil

@@ -87,7 +87,7 @@ func (t Template) cherished(disks []Disk) Template {
 	t.Disks = slices.Clone(t.Disks)
 	for i := range t.Disks {
 		if k := slices.IndexFunc(disks, func(d Disk) bool { return d.Name == t.Disks[i].Name }); k >= 0 {
-			t.Disks[i] = disks[k]
+			t.Disks[i].Ephemeral = disks[k].Ephemeral
 		}
 	}
 	return t
@@ -113,7 +113,7 @@ func (s *Spec) Top() int { return s.Size + len(s.Left) }
 // Builds reports whether an instance built from the one is as one built from the other: whether a disk is to be kept makes no
 // difference to that.
 func (t Template) Builds(o Template) bool {
-	same := slices.EqualFunc(t.Disks, o.Disks, func(a, b Disk) bool { return a.Name == b.Name })
+	same := slices.EqualFunc(t.Disks, o.Disks, func(a, b Disk) bool { return a.Name == b.Name && a.Size == b.Size })
 	t.Disks, o.Disks = nil, nil
 	return same && reflect.DeepEqual(t, o)
 }

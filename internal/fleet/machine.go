@@ -41,6 +41,8 @@ type Machine struct {
 	Anchor *Anchor `json:",omitempty"`
 	// Change is the last wanted change of the machine that came to an end.
 	Change *Change `json:",omitempty"`
+	// Volumes are the machine's kept disks; nil: it has none. They are never changed in place, so that copies share them.
+	Volumes *Volumes `json:",omitempty"`
 }
 
 // Change is how a wanted change of one machine ended. The fleet's ledger books it.

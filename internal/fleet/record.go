@@ -174,6 +174,8 @@ const (
 	ReasonWorsened      Reason = "worsened"         // more fails now than what it was put into quarantine for
 	ReasonNoInstance    Reason = "no-instance"      // start, reboot: there is nothing to act on
 	ReasonDiskKept      Reason = "disk-kept"        // recreate: a kept disk would be lost
+	ReasonDiskInUse     Reason = "disk-in-use"      // another instance may hold on to the machine's kept disks
+	ReasonDiskElsewhere Reason = "disk-elsewhere"   // no host that has the machine's kept disks can be built on
 	ReasonNotCertified  Reason = "not-certified"    // recreate: hale did not finish building it
 	ReasonNoProof       Reason = "no-proof"         // the old instance could not be proven off
 	ReasonDeleteFailed  Reason = "delete-failed"    //

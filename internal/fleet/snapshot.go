@@ -73,6 +73,8 @@ type Action struct {
 	Mark     Mark
 	// Call: the stored intent.
 	Intent Intent
+	// Call of OpCreate: the kept disks that earlier instances had.
+	Made []string
 	// Call of OpRun: the program with its arguments, and its environment as "NAME=value", filled in.
 	Args, Env []string
 }

@@ -251,7 +251,13 @@ type Template struct {
 type Disk struct {
 	Name      string // "root" is the one made from Image
 	Ephemeral bool
+	// Size in bytes is that of a disk which the provider makes empty beside the root disk. A kept one is made once per machine, and
+	// attached to each of its instances in turn. 0: the template itself brings the disk.
+	Size uint64 `json:",omitempty"`
 }
+
+// Attached reports whether the disk outlives the instances: the next one gets the very same.
+func (d Disk) Attached() bool { return !d.Ephemeral && d.Size > 0 }
 
 // Accel chooses hardware or emulated virtualisation.
 type Accel string
@@ -263,15 +269,18 @@ const (
 	AccelTCG  Accel = "tcg"
 )
 
-// DiskLost returns the name of a kept disk that a recreate would lose, and whether there is one.
+// DiskLost returns the name of a kept disk that a recreate would lose, since it cannot be attached again, and whether there is one.
 func (t Template) DiskLost() (string, bool) {
 	for _, d := range t.Disks {
-		if !d.Ephemeral {
+		if !d.Ephemeral && !d.Attached() {
 			return d.Name, true
 		}
 	}
 	return "", false
 }
+
+// HasAttached reports whether the template has a disk that outlives the instances.
+func (t *Template) HasAttached() bool { return slices.ContainsFunc(t.Disks, Disk.Attached) }
 
 // Has reports whether the ladder has a step of the kind.
 func (p *RepairPolicy) Has(kind StepKind) bool {

@@ -179,7 +179,7 @@ func SharedFate(m *fleet.Machine, s *Situation, step fleet.StepKind) fleet.Reaso
 	switch {
 	case p == nil:
 		return ""
-	case step == fleet.StepRecreate && (m.Health.Cause == fleet.CauseGone || Evacuating(p, s)):
+	case step == fleet.StepRecreate && (m.Health.Cause == fleet.CauseGone || Evacuating(m, p, s)):
 		return ""
 	case step != fleet.StepRecreate && step != "" && m.Health.Cause.Stopped():
 		return ""
@@ -201,13 +201,13 @@ func Leaving(p *fleet.Parent, s *Situation) bool {
 	return policy.Then == fleet.FateEvacuate && s.Now.Due(p.Since.Add(policy.Wait))
 }
 
-// Evacuating reports whether the parent's machines are to be built anew elsewhere by now, and there is an elsewhere.
-func Evacuating(p *fleet.Parent, s *Situation) bool {
+// Evacuating reports whether the machine, one of the parent's, is to be built anew elsewhere by now, and there is an elsewhere for it.
+func Evacuating(m *fleet.Machine, p *fleet.Parent, s *Situation) bool {
 	if !Leaving(p, s) {
 		return false
 	}
 	for _, h := range s.Hosts {
-		if h.Up && p.Domain.Spares(h) {
+		if h.Up && p.Domain.Spares(h) && m.Reaches(h) {
 			return true
 		}
 	}

@@ -79,8 +79,12 @@ func Cannot(p Provider) []fleet.Op {
 type Builder interface {
 	// Create builds and starts an instance with the order's id, name and mark. fault.Conflict: the name is taken on that
 	// host by another instance, or the id exists already; nothing was changed.
+	//
+	// The template's kept disks belong to the machine of the mark: one that is there already is attached as it is, whoever made it;
+	// one that is not is made empty, unless it is among order.Made: then the order is fault.Invalid, since data would be missing. A
+	// failed create leaves no disk that it made itself, and every one that was there.
 	Create(ctx context.Context, order Order) error
-	// Delete removes an instance that is off, with its ephemeral disks. No such instance is success.
+	// Delete removes an instance that is off, with its ephemeral disks, and never a kept one. No such instance is success.
 	// fault.Conflict: it runs, or bears another mark than ref.Mark; nothing was changed.
 	Delete(ctx context.Context, ref Ref) error
 	// Certify writes the mark's Certified flag on the instance.
@@ -116,6 +120,8 @@ type Order struct {
 	Ref
 	Name     string // the instance's name at the provider; unique per host
 	Template fleet.Template
+	// Made are the names of the template's kept disks (fleet.Disk.Attached) that earlier instances of the machine had.
+	Made []string
 }
 
 // Listing is one answer to List.

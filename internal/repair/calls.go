@@ -27,6 +27,9 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 	w.M.Waiting = ""
 	w.record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host})
 	a := fleet.Action{Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.mark(on), Intent: *r.Intent}
+	if op == fleet.OpCreate {
+		a.Made = w.made()
+	}
 	if op == fleet.OpRun {
 		a.Args, a.Env = step.Run.Fill(fleet.Filler(w.M.Name, on.ID, w.M.Address))
 	}
@@ -100,6 +103,9 @@ func (w *Work) recordOutput(in fleet.Intent, output string) {
 }
 
 func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
+	if in.Op == fleet.OpCreate && o.Kind != fleet.OutcomeDone {
+		w.unbind()
+	}
 	switch o.Kind {
 	case fleet.OutcomeDone:
 		w.done(r, in)
@@ -127,6 +133,7 @@ func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
 		w.verifyFrom() // at the last known address, until the provider names another
 	case fleet.OpCreate:
 		m.Current, r.Next = r.Next, fleet.Incarnation{}
+		w.stands()
 		m.Address = w.View.Sighting(m.Current.ID).Instance.Address
 		w.verifyFrom()
 	case fleet.OpPowerOff: // the proof is a sighting of its own
@@ -270,7 +277,7 @@ func (w *Work) deleteFailed(r *fleet.Repair, o fleet.Outcome) {
 		return
 	}
 	step := fleet.CurrentStep(w.Situation.Spec, *r)
-	if step.OnDeleteFailure == fleet.DeleteFailureContinue && r.Proof.Meets(w.Situation.Spec.Repair.Fence.Proof) {
+	if step.OnDeleteFailure == fleet.DeleteFailureContinue && w.M.Volumes == nil && r.Proof.Meets(w.Situation.Spec.Repair.Fence.Proof) {
 		w.record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: fleet.ReasonDeleteFailed, Detail: o.Detail, Instance: r.Target.ID})
 		w.removed(r)
 		return

@@ -134,7 +134,7 @@ func skipped(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason
 	if slices.Contains(s.Cannot, OpOf(step)) {
 		return fleet.ReasonUnsupported
 	}
-	if p := guard.Parent(m, s); p != nil && guard.Evacuating(p, s) {
+	if p := guard.Parent(m, s); p != nil && guard.Evacuating(m, p, s) {
 		return guard.SharedFate(m, s, step.Kind)
 	}
 	return ""
@@ -426,6 +426,11 @@ func (w *Work) build(r *fleet.Repair) {
 		w.retry(r)
 		return
 	}
+	if w.occupied() {
+		w.failAttempt(fleet.ReasonDiskInUse)
+		return
+	}
+	w.bind(host)
 	w.M.Generation++
 	r.Next = fleet.Incarnation{ID: w.View.FreshID, Generation: w.M.Generation, Host: host}
 	w.call(r, fleet.OpCreate, r.Next)
@@ -449,6 +454,7 @@ func Found(m *fleet.Machine, v *fleet.View, ours fleet.Installation) (fleet.Inst
 func (w *Work) take(i fleet.Instance) {
 	w.M.Current, w.M.Address = fleet.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host}, i.Address
 	w.forget(i.ID)
+	w.stands()
 	w.record(fleet.Record{Kind: fleet.RecordRemnant, Reason: fleet.ReasonFound, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})
 	w.verifyFrom()
 }
@@ -457,6 +463,9 @@ func (w *Work) take(i fleet.Instance) {
 func (w *Work) nowhere() fleet.Reason {
 	if slices.ContainsFunc(w.Situation.Hosts, func(h fleet.Host) bool { return h.Up && guard.HostHeld(h.Name, w.Situation) }) {
 		return fleet.ReasonHold
+	}
+	if w.M.Volumes != nil && slices.ContainsFunc(w.Situation.Hosts, func(h fleet.Host) bool { return h.Up }) {
+		return fleet.ReasonDiskElsewhere
 	}
 	return fleet.ReasonHostDown
 }
@@ -485,7 +494,7 @@ func (w *Work) leastLoaded(id string, fit func(fleet.Host) bool) (fleet.HostName
 	best, found := fleet.HostName(""), false
 	load := w.Load()
 	for _, h := range w.Situation.Hosts {
-		if !h.Up || guard.HostHeld(h.Name, w.Situation) || !fit(h) {
+		if !h.Up || guard.HostHeld(h.Name, w.Situation) || !w.M.Reaches(h) || !fit(h) {
 			continue
 		}
 		if !found || load[h.Name] < load[best] || (load[h.Name] == load[best] && rank(id, h.Name) < rank(id, best)) {

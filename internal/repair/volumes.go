@@ -1,0 +1,45 @@
+package repair
+
+import (
+	"slices"
+
+	"hale/internal/fleet"
+)
+
+// occupied reports whether an instance with the machine's mark, beside the one that is replaced, may hold on to its kept disks: no two
+// may ever write to them.
+func (w *Work) occupied() bool {
+	return w.M.Volumes != nil && slices.ContainsFunc(w.M.Strays, func(s fleet.Stray) bool {
+		p := w.View.Sighting(s.ID).Instance.Power
+		return p != fleet.PowerOff && p != fleet.PowerGone
+	})
+}
+
+// bind writes down where the kept disks of the instance lie that is about to be ordered, before it is.
+func (w *Work) bind(host fleet.HostName) {
+	if w.M.Volumes == nil && !w.Situation.Spec.Template.HasAttached() {
+		return
+	}
+	i := slices.IndexFunc(w.Situation.Hosts, func(h fleet.Host) bool { return h.Name == host })
+	if i >= 0 {
+		w.M.Volumes = w.M.Volumes.At(w.Situation.Hosts[i])
+	}
+}
+
+// stands: an instance with all of its kept disks was there.
+func (w *Work) stands() { w.M.Volumes = w.M.Volumes.With(&w.Situation.Spec.Template) }
+
+// unbind: the create surely had no effect, so that the first instance with kept disks may be built elsewhere.
+func (w *Work) unbind() {
+	if w.M.Volumes.Unused() {
+		w.M.Volumes = nil
+	}
+}
+
+// made returns the kept disks that earlier instances had.
+func (w *Work) made() []string {
+	if w.M.Volumes == nil {
+		return nil
+	}
+	return w.M.Volumes.Made
+}
