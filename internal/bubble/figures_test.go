@@ -30,7 +30,7 @@ var apart = map[string]string{
 
 // roughly are the figures of which room B compares only whether there were any: how often the same reason is given again
 // hangs on the order within one instant.
-var roughly = map[string]bool{"held": true, "actions": true, "visits": true}
+var roughly = map[string]bool{"held": true, "actions": true, "visits": true, "disks_reattached": true}
 
 // figures returns what was counted, by the names in the score's JSON.
 func (j *judge) figures() map[string]float64 {
@@ -39,7 +39,7 @@ func (j *judge) figures() map[string]float64 {
 	for name, n := range map[string]int{
 		"healthy_destroyed": t.healthyDestroyed, "double_instances": t.doubles, "lost_repairs": t.lost, "unhealed": t.unhealed,
 		"laws_broken": len(j.broke), "repairs": t.repairs, "paged": t.paged, "brakes": t.brakes,
-		"held": t.held, "actions": t.actions, "visits": t.visits,
+		"held": t.held, "actions": t.actions, "visits": t.visits, "disks_reattached": t.reattached,
 	} {
 		out[name] = float64(n)
 	}

@@ -34,12 +34,26 @@ type judge struct {
 	braked  bool // hale says so
 	silent  bool // a person was told that the provider does not answer
 	tally   tally
+	disks   map[heldDisk]attached
+}
+
+// attached is what was first written to a kept disk, and which instance has it.
+type attached struct {
+	content uint64
+	to      fleet.InstanceID
+}
+
+// heldDisk names a kept disk of a machine.
+type heldDisk struct {
+	machine fleet.MachineName
+	name    string
 }
 
 // tally is what can be counted here as in room A.
 type tally struct {
 	healthyDestroyed, caughtRecovering, windowActs, doubles, lost, unhealed int
 	repairs, paged, held, brakes, visits, actions                           int
+	reattached                                                              int // kept disks that another instance has than at the last look
 	unseen                                                                  int // of healthyDestroyed: out of its sender's sight
 }
 
@@ -71,7 +85,7 @@ type outage struct {
 func newJudge(r *room) *judge {
 	return &judge{
 		r: r, seen: map[string]bool{}, healing: map[fleet.MachineName]string{}, repairs: map[fleet.MachineName]string{},
-		outages: map[fleet.MachineName]*outage{},
+		outages: map[fleet.MachineName]*outage{}, disks: map[heldDisk]attached{},
 	}
 }
 
@@ -125,6 +139,7 @@ func (j *judge) look() {
 	for n := 1; n <= j.r.spec.Size; n++ {
 		j.believed(n)
 		j.serving(n)
+		j.equipped(n)
 	}
 }
 
@@ -266,6 +281,30 @@ func (j *judge) covered(n int) bool {
 	return known && m.Incident != nil && m.Incident.Paged || o != nil && o.paged || j.braked || j.silent || j.r.personal[j.r.spec.Name.Machine(n)]
 }
 
+// equipped checks that the machine's instance has every disk that is to be kept, with what was ever written to it.
+func (j *judge) equipped(n int) {
+	i, ok := j.r.world.Instance(j.r.spec.Name.Machine(n))
+	if !ok || !j.r.spec.Template.HasAttached() {
+		return
+	}
+	has := j.r.world.Attached(i.ID)
+	for _, d := range j.r.spec.Template.Disks {
+		k := heldDisk{i.Mark.Machine, d.Name}
+		switch content := has[d.Name]; {
+		case !d.Attached():
+		case content == 0:
+			j.broken("disk", k.machine, "was built without its disk %s", d.Name)
+		case j.disks[k].content == 0:
+			j.disks[k] = attached{content, i.ID}
+		case j.disks[k].content != content:
+			j.broken("disk", k.machine, "has another disk %s, without the data", d.Name)
+		case j.disks[k].to != i.ID:
+			j.disks[k] = attached{content, i.ID}
+			j.tally.reattached++
+		}
+	}
+}
+
 // finish judges what can be judged only when all is over.
 func (j *judge) finish() {
 	if j.stop == nil {
@@ -279,6 +318,11 @@ func (j *judge) finish() {
 		if most := j.r.world.MaxRunningCopies(name); most > 1 {
 			j.tally.doubles++
 			j.broken("L1", name, "%d instances ran at once", most)
+		}
+	}
+	for _, d := range j.r.world.Disks() {
+		if d.Most > 1 {
+			j.broken("disk", d.Machine, "%d instances wrote to its disk %s at once", d.Most, d.Name)
 		}
 	}
 	for _, c := range j.r.world.Calls() {

@@ -50,6 +50,7 @@ func verbs() map[sim.Verb]act {
 		sim.FailsCheck:  failsCheck,
 		sim.LosesConfig: ails(simulated.Illness{Symptom: simulated.HTTPStatus, Status: 503, Cure: simulated.ByCommand}),
 		sim.LosesDisk:   ails(simulated.Illness{Symptom: simulated.NeverBoots, Cure: simulated.ByRecreate}),
+		sim.LosesData:   losesData,
 		sim.LosesProbes: losesProbes,
 		sim.Moves: func(r *room, e sim.Event) func() {
 			return onMachine(func(r *room, i fleet.Instance) func() {
@@ -211,6 +212,14 @@ func ails(ill simulated.Illness) act {
 // failsCheck makes one of the machine's checks fail.
 func failsCheck(r *room, e sim.Event) func() {
 	return ails(simulated.Illness{Symptom: simulated.CheckFails, Check: fleet.CheckName(e.Arg)})(r, e)
+}
+
+// losesData deletes the machine's kept disks.
+func losesData(r *room, e sim.Event) func() {
+	return onMachine(func(r *room, i fleet.Instance) func() {
+		r.world.DestroyDisks(i.Mark.Machine)
+		return nil
+	})(r, e)
 }
 
 // losesProbes loses a share of the machine's probes.

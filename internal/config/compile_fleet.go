@@ -148,6 +148,9 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 			Run: c.command(s.value),
 		})
 		c.order(d.value[:i], s)
+		if s.value.onDeleteFailure.value == fleet.DeleteFailureContinue && c.keepsDisks() {
+			c.add(s.value.onDeleteFailure.spot, "an instance that is left behind would hold on to the machine's kept disks", "choose stop")
+		}
 		if (s.value.kind == fleet.StepRecreate || s.value.kind == fleet.StepRebuild) && loss != nil {
 			c.add(s.spot, strings.Replace(loss.message, "recreate", string(s.value.kind), 1), loss.hint)
 		}

@@ -64,31 +64,52 @@ func (c *fleetCompiler) source() {
 	}
 }
 
+// longestDisk keeps a made disk's name within the serial number that its guest sees.
+const longestDisk = 20
+
 // disks returns the template's disks, sorted by name. An image makes the disk root, which is kept unless declared.
 func (c *fleetCompiler) disks() []fleet.Disk {
 	d := c.draft.template.value
 	var disks []fleet.Disk
 	for _, n := range d.disks.value {
+		made := n.value.size.written()
 		switch {
+		case !n.ok: // said already
+		case made && d.image.written() && n.name == "root":
+			c.add(n.spot, "root is made from the image and has its size", "write root: ephemeral or root: keep")
+		case made && len(n.name) > longestDisk:
+			c.add(n.spot, fmt.Sprintf("%q is too long for a serial number", n.name), fmt.Sprintf("choose a name of at most %d letters", longestDisk))
+		case made:
 		case d.kernel.written():
-			c.add(n.spot, "a machine booted from kernel and initrd has no disk", "take it out")
+			c.add(n.spot, "a machine booted from kernel and initrd has no disk but those that are made", "give it a size, or take it out")
 		case d.image.written() && n.name != "root":
-			c.add(n.spot, "an image makes only the disk root", "take it out, or describe the machine by xml")
+			c.add(n.spot, "an image makes only the disk root", "give it a size, take it out, or describe the machine by xml")
 		}
-		disks = append(disks, fleet.Disk{Name: n.name, Ephemeral: n.value == diskEphemeral})
+		disk := fleet.Disk{Name: n.name, Ephemeral: n.value.kind.value == diskEphemeral, Size: n.value.size.value}
+		if made {
+			disk.Ephemeral = !n.value.keep.value
+		}
+		disks = append(disks, disk)
 	}
-	if d.image.written() && len(disks) == 0 {
+	if d.image.written() && !slices.ContainsFunc(disks, func(d fleet.Disk) bool { return d.Name == "root" }) {
 		disks = append(disks, fleet.Disk{Name: "root"})
 	}
 	slices.SortFunc(disks, func(a, b fleet.Disk) int { return strings.Compare(a.Name, b.Name) })
 	return disks
 }
 
+// keepsDisks reports whether there is a disk that goes from instance to instance.
+func (c *fleetCompiler) keepsDisks() bool {
+	return slices.ContainsFunc(c.draft.template.value.disks.value, func(n named[diskDraft]) bool {
+		return n.value.size.known() && n.value.keep.value
+	})
+}
+
 // loss returns what is wrong with a recreate of the template; nil: it would lose nothing, or nobody can tell because
 // the disks are badly declared.
 func (c *fleetCompiler) loss(t fleet.Template) *flaw {
 	d := c.draft.template.value
-	badly := slices.ContainsFunc(d.disks.value, func(n named[diskKind]) bool { return !n.ok })
+	badly := slices.ContainsFunc(d.disks.value, func(n named[diskDraft]) bool { return !n.ok })
 	name, lost := t.DiskLost()
 	switch {
 	case badly || d.disks.how == broken:

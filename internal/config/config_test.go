@@ -104,6 +104,15 @@ fleets:
 	}
 }
 
+func TestDisksWithASize(t *testing.T) {
+	t.Parallel()
+	got := one(t, "template: {image: a.qcow2, disks: {scratch: {size: 2GiB, keep: false}, root: ephemeral, data: {size: 512MiB}}}").Template.Disks
+	want := []fleet.Disk{{Name: "data", Size: 512 << 20}, {Name: "root", Ephemeral: true}, {Name: "scratch", Ephemeral: true, Size: 2 << 30}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("disks (-want +got):\n%s", diff)
+	}
+}
+
 func TestDefaultLadderLosesNoDisk(t *testing.T) {
 	t.Parallel()
 	gentle := []fleet.StepKind{fleet.StepStart, fleet.StepReboot}
@@ -116,6 +125,10 @@ func TestDefaultLadderLosesNoDisk(t *testing.T) {
 		"kept by declaration":                        {"{image: a.qcow2, disks: {root: keep}}", gentle},
 		"ephemeral by declaration":                   {"{image: a.qcow2, disks: {root: ephemeral}}", all},
 		"an empty declaration keeps the image's one": {"{image: a.qcow2, disks: {}}", gentle},
+		"a disk that goes from instance to instance": {"{image: a.qcow2, disks: {root: ephemeral, data: {size: 1GiB}}}", all},
+		"beside one that is kept":                    {"{image: a.qcow2, disks: {data: {size: 1GiB}}}", gentle},
+		"of a kernel":                                {"{kernel: k, initrd: i, disks: {data: {size: 1GiB}}}", all},
+		"of an own domain":                           {"{xml: <domain/>, disks: {data: {size: 1GiB}}}", all},
 		"kernel and initrd have no disk":             {"{kernel: k, initrd: i}", all},
 		"nobody knows the disks of an own domain":    {"{xml: <domain/>}", gentle},
 		"an own domain without disks":                {"{xml: <domain/>, disks: {}}", all},

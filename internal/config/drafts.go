@@ -54,11 +54,18 @@ type templateDraft struct {
 	memory                         at[uint64]
 	cpus                           at[int]
 	network                        at[string]
-	disks                          at[[]named[diskKind]]
+	disks                          at[[]named[diskDraft]]
 	userData                       at[textDraft]
 	seed                           at[bool]
 	xml                            at[textDraft]
 	accel                          at[fleet.Accel]
+}
+
+// diskDraft is one disk: a word for one that the template brings along, or the size of one to be made.
+type diskDraft struct {
+	kind at[diskKind]
+	size at[uint64]
+	keep at[bool]
 }
 
 // diskKind says what becomes of a disk in a recreate.

@@ -168,10 +168,11 @@ func templateShape() object[templateDraft] {
 		or("cpus", defaultCPUs, "Virtual processors.", integer(1, 1024), func(t *templateDraft) *at[int] { return &t.cpus }),
 		or("network", defaultNetwork, "The provider's network that the machine is attached to.", text("a network's name", "default"),
 			func(t *templateDraft) *at[string] { return &t.network }),
-		may("disks", "What becomes of each disk in a recreate. A disk that is kept forbids the recreate. `root` is the disk "+
-			"made from image; with xml, name the disks that it has, or {} when there is none.", mapping[diskKind]{
-			key: "DISK", each: choice(nil, diskEphemeral, diskKeep),
-		}, func(t *templateDraft) *at[[]named[diskKind]] { return &t.disks }).said("root: keep, with an image"),
+		may("disks", "The disks, by name. `root` is the one made from image; with xml, name those that it has, or {} when there is none. "+
+			"`ephemeral`: it is lost in a recreate. `keep`: it may not be lost, which forbids the recreate. With a size, the disk is made for the "+
+			"machine, and attached to each of its instances in turn.", mapping[diskDraft]{
+			key: "DISK", each: diskShape(),
+		}, func(t *templateDraft) *at[[]named[diskDraft]] { return &t.disks }).said("root: keep, with an image"),
 		may("user_data", "cloud-init user data, given to the machine as a NoCloud seed: the text, or `{file: PATH}`. "+
 			"Put no secrets here.", textShape("user data", "seed.yaml"), func(t *templateDraft) *at[textDraft] { return &t.userData }),
 		or("seed", false, "Add a NoCloud seed, which sets the host name, also without user_data.", boolean(),
@@ -181,6 +182,19 @@ func templateShape() object[templateDraft] {
 		or("accel", defaultAccel, "`auto`: KVM where the processor really has it, emulation elsewhere.",
 			choice(nil, fleet.AccelAuto, fleet.AccelKVM, fleet.AccelTCG), func(t *templateDraft) *at[fleet.Accel] { return &t.accel }),
 	}}
+}
+
+func diskShape() shorthand[diskDraft, diskKind] {
+	return shorthand[diskDraft, diskKind]{
+		short: choice(nil, diskEphemeral, diskKeep),
+		long: object[diskDraft]{fields: []field[diskDraft]{
+			must("size", "1GiB", "Make an empty disk of this size. The guest finds it by its serial number, which is the disk's name; with xml, "+
+				"`{{.Disks.DISK}}` is its path.", size(1<<20, 1<<50), func(d *diskDraft) *at[uint64] { return &d.size }),
+			or("keep", true, "Whether it outlives the instances: the next one gets the very same disk. It is made once, and never removed by hale.",
+				boolean(), func(d *diskDraft) *at[bool] { return &d.keep }),
+		}},
+		take: func(kind at[diskKind]) diskDraft { return diskDraft{kind: kind} },
+	}
 }
 
 func textShape(noun, file string) shorthand[textDraft, string] {

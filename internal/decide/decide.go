@@ -475,8 +475,20 @@ func (w *work) followPlace() {
 		}
 	}
 	follow(&w.M.Current)
+	w.followDisks()
 	if w.M.Repair != nil {
 		follow(&w.M.Repair.Target)
+	}
+}
+
+// followDisks keeps the belief of where the kept disks are: they are where the instance is that has them.
+func (w *work) followDisks() {
+	m := w.M
+	if m.Volumes == nil || m.Current.None() || m.Current.Host == m.Volumes.Host {
+		return
+	}
+	if i := slices.IndexFunc(w.Situation.Hosts, func(h fleet.Host) bool { return h.Name == m.Current.Host }); i >= 0 {
+		m.Volumes = m.Volumes.At(w.Situation.Hosts[i])
 	}
 }
 

@@ -82,12 +82,14 @@ func (l *Ledger) Force(wanted Spec) Spec {
 	return wanted
 }
 
-// cherished returns the template with what the disks say about which of them are to be kept: that is policy, and obeyed at once.
+// cherished returns the template with what the disks say about which of them are to be kept: that is policy, and obeyed at once. What a
+// made disk is belongs to how an instance is built.
 func (t Template) cherished(disks []Disk) Template {
 	t.Disks = slices.Clone(t.Disks)
 	for i := range t.Disks {
-		if k := slices.IndexFunc(disks, func(d Disk) bool { return d.Name == t.Disks[i].Name }); k >= 0 {
-			t.Disks[i].Ephemeral = disks[k].Ephemeral
+		k := slices.IndexFunc(disks, func(d Disk) bool { return d.Name == t.Disks[i].Name })
+		if k >= 0 && disks[k].Size == 0 && t.Disks[i].Size == 0 {
+			t.Disks[i] = disks[k]
 		}
 	}
 	return t
@@ -110,10 +112,12 @@ func (s *Spec) Has(ordinal int) bool {
 // Top returns the highest number that one of the fleet's machines may have.
 func (s *Spec) Top() int { return s.Size + len(s.Left) }
 
-// Builds reports whether an instance built from the one is as one built from the other: whether a disk is to be kept makes no
-// difference to that.
+// Builds reports whether an instance built from the one is as one built from the other: whether a disk that the template brings is to be
+// kept makes no difference to that.
 func (t Template) Builds(o Template) bool {
-	same := slices.EqualFunc(t.Disks, o.Disks, func(a, b Disk) bool { return a.Name == b.Name && a.Size == b.Size })
+	same := slices.EqualFunc(t.Disks, o.Disks, func(a, b Disk) bool {
+		return a.Name == b.Name && a.Size == b.Size && (a.Size == 0 || a.Ephemeral == b.Ephemeral)
+	})
 	t.Disks, o.Disks = nil, nil
 	return same && reflect.DeepEqual(t, o)
 }

@@ -185,6 +185,9 @@ func disks(t fleet.Template) string {
 		if d.Ephemeral {
 			fate = "ephemeral"
 		}
+		if d.Size > 0 {
+			fate = fmt.Sprintf("{size: %dKiB, keep: %t}", d.Size>>10, !d.Ephemeral)
+		}
 		words = append(words, d.Name+": "+fate)
 	}
 	return strings.Join(words, ", ")

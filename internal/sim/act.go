@@ -221,7 +221,7 @@ func (c *server) call(index int, a fleet.Action) {
 	life := c.life
 	send := func(limit time.Duration) {
 		c.s.judge.sends(c, a)
-		c.client.Send(callOf(a), limit, func(end world.End) {
+		c.client.Send(callOf(a, c.s.disks), limit, func(end world.End) {
 			c.enter(life, func() { tell(fleet.Outcome{Kind: outcomeOf(end), Detail: string(end)}) })
 		})
 	}
@@ -254,15 +254,17 @@ func outcomeOf(e world.End) fleet.OutcomeKind {
 		return fleet.OutcomeConflict
 	case world.NotFound:
 		return fleet.OutcomeNotFound
-	case world.Quota, world.Unauthorised:
+	case world.Quota, world.Unauthorised, world.Invalid:
 		return fleet.OutcomeRefused
 	case world.Permanent:
 	}
 	return fleet.OutcomeFailed
 }
 
-func callOf(a fleet.Action) world.Call {
+// callOf returns the call as the provider gets it; kept are the template's disks that outlive instances.
+func callOf(a fleet.Action, kept []string) world.Call {
 	return world.Call{
+		Disks: kept, Made: a.Made,
 		Op: world.Op(a.Intent.Op), ID: string(a.Instance), Host: string(a.Host), Name: string(a.Machine),
 		Mark: world.Mark{
 			Installation: string(a.Mark.Installation), Fleet: string(a.Mark.Fleet), Machine: string(a.Mark.Machine),

@@ -51,6 +51,7 @@ const (
 	LosesConfig Verb = "loses its configuration"
 	LosesProbes Verb = "loses probes"
 	LosesDisk   Verb = "loses its disk"
+	LosesData   Verb = "loses its kept disks" // somebody deletes them
 	Moves       Verb = "moves to"
 	Readdressed Verb = "gets another address"
 	IsRestored  Verb = "is restored to"         // from a backup, beside itself
@@ -171,6 +172,7 @@ func verbs() map[Verb]act {
 		IsSlow:       ails(world.Ailment{Symptom: world.Slow}),
 		LosesConfig:  ails(world.Ailment{Symptom: world.AppError, Lasting: true, Config: true}),
 		LosesDisk:    onMachine(diskLost),
+		LosesData:    onMachine(func(s *stage, vm *world.VM) func() { s.w.DestroyDisks(vm.Mark.Machine); return nil }),
 		LosesProbes:  losesProbes,
 		Moves:        moves,
 		IsRestored:   leaves("backup", true),

@@ -34,6 +34,7 @@ type judge struct {
 	seen       map[lawCase]bool
 	broke      []Violation
 	plans
+	contents map[heldDisk]uint64
 	provider bool            // a person was told that the provider does not answer
 	told     int             // how many of brake and doubt a person was told of
 	wishes   wishes          // the operator's
@@ -62,7 +63,7 @@ func newJudge(s *stage) *judge {
 	return &judge{
 		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
-		afresh: map[string]bool{}, plans: plans{asked: map[fleet.OrderID]change.Plan{}, leaving: map[string]string{}, left: map[string]bool{},
+		afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, plans: plans{asked: map[fleet.OrderID]change.Plan{}, leaving: map[string]string{}, left: map[string]bool{},
 			size: s.spec.Size},
 	}
 }
@@ -90,6 +91,7 @@ func (j *judge) Copies(machine string, n int) {
 	if n > 1 {
 		j.s.score.DoubleInstances++
 		j.broken("L1", machine, fmt.Sprintf("%d instances run at once", n))
+		j.shares(machine)
 	}
 }
 
@@ -146,6 +148,9 @@ func (j *judge) Acted(c *world.Call) {
 		return
 	}
 	sc.Actions++
+	if c.Op == world.Create {
+		j.equipped(j.s.w.VM(c.ID))
+	}
 	if c.Op == world.Delete || c.Op == world.PowerOff || c.Op == world.Rebuild {
 		j.mayDestroy(c)
 	}

@@ -34,7 +34,8 @@ type Score struct {
 	Actions        int `json:"actions"` // changing calls that took effect
 	Brakes         int `json:"brakes"`
 	NeedlessBrakes int `json:"needless_brakes"`
-	Visits         int `json:"visits"` // machines mended by the operator
+	Visits         int `json:"visits"`           // machines mended by the operator
+	Reattached     int `json:"disks_reattached"` // kept disks that went on to the next instance, with all that is on them
 
 	MachineHoursLost float64 `json:"machine_hours_lost"`
 	HealP50          float64 `json:"heal_seconds_p50"` // of the healable, from the fault until it serves
@@ -73,6 +74,7 @@ func (s *Score) Add(o Score) {
 	s.Brakes += o.Brakes
 	s.NeedlessBrakes += o.NeedlessBrakes
 	s.Visits += o.Visits
+	s.Reattached += o.Reattached
 	s.Edges += o.Edges
 	s.Decisions += o.Decisions
 	s.heals = append(s.heals, o.heals...)

@@ -61,6 +61,7 @@ type stage struct {
 	trace   *trace
 	rival   *rival
 	verbs   map[Verb]act
+	disks   []string     // the template's kept disks that outlive instances
 	allUp   []fleet.Host // the hosts as a listing shows them when all answer
 }
 
@@ -171,6 +172,11 @@ func newStage(o Options) (*stage, error) {
 		Seed: o.Seed, Hosts: o.Hosts, Boot: o.Boot, BootMost: o.BootMost, Latency: o.Latency, LatencyMost: o.LatencyMost,
 		Proven: provenAfter(o.Spec),
 	})
+	for _, d := range o.Spec.Template.Disks {
+		if d.Attached() {
+			s.disks = append(s.disks, d.Name)
+		}
+	}
 	o.History.begin(o.Spec.Name)
 	s.judge = newJudge(s)
 	s.w.Watch = s.judge
@@ -210,6 +216,11 @@ func (s *stage) plant() {
 			Name: name, Generation: 1, Address: vm.Status.Address,
 			Current: fleet.Incarnation{ID: fleet.InstanceID(id), Generation: 1, Host: fleet.HostName(h), Certified: true},
 			Health:  fleet.Health{Verdict: fleet.VerdictHealthy, Since: epoch},
+		}
+		if len(s.disks) > 0 {
+			s.w.Equip(vm, s.disks)
+			s.store.beliefs[n-1].Volumes = &fleet.Volumes{Host: fleet.HostName(h), Storage: vm.Storage, Made: s.disks}
+			s.judge.equipped(vm)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
@@ -27,7 +28,7 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 		return err
 	}
 	defer s.end()
-	b, err := p.prepare(s, order)
+	b, err := p.prepare(ctx, s, order)
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 		return err
 	}
 	if err := b.finish(ctx, s, dom); err != nil {
-		return p.undo(s, b.order.ID, err)
+		return p.undo(s, &b, err)
 	}
 	return nil
 }
@@ -50,10 +51,13 @@ type build struct {
 	base    volume // the zero volume: no disk
 	overlay string // file names in the pool; empty: none
 	seed    string
+	disks   []disk
+	absent  []string // file names of kept disks that are not there yet
+	fresh   []string // and of those that this order made
 }
 
 // prepare checks the order and finds what it needs. It changes nothing but that StateDir may become a pool.
-func (p *Provider) prepare(s *session, order provider.Order) (build, error) {
+func (p *Provider) prepare(ctx context.Context, s *session, order provider.Order) (build, error) {
 	uuid, err := parseID(order.ID)
 	if err != nil {
 		return build{}, s.invalid(err)
@@ -73,7 +77,10 @@ func (p *Provider) prepare(s *session, order provider.Order) (build, error) {
 	if plan.Type, err = p.domainType(s, order.Template.Accel); err != nil {
 		return b, err
 	}
-	if err := b.findFiles(s, p.stateDir, &plan); err != nil {
+	if err := b.findFiles(s, p, &plan); err != nil {
+		return b, err
+	}
+	if err := p.elsewhere(ctx, &b); err != nil {
 		return b, err
 	}
 	if b.xml, err = plan.render(order.Template.XML, order.Mark); err != nil {
@@ -84,6 +91,9 @@ func (p *Provider) prepare(s *session, order provider.Order) (build, error) {
 
 // hostnameLike is what names of instances look like.
 var hostnameLike = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
+
+// diskLike is what names of made disks look like.
+var diskLike = regexp.MustCompile(`^[a-z][a-z0-9-]{0,19}$`)
 
 // checkOrder finds what no host could build.
 func checkOrder(o provider.Order) error {
@@ -102,8 +112,11 @@ func checkOrder(o provider.Order) error {
 		problems = append(problems, errors.New("neither an image nor a kernel to boot from"))
 	}
 	for _, d := range t.Disks {
-		if d.Name != rootDisk {
-			problems = append(problems, fmt.Errorf("disk %q: only %q can be made", d.Name, rootDisk))
+		if d.Name != rootDisk && d.Size == 0 && t.XML == "" {
+			problems = append(problems, fmt.Errorf("disk %q: only %q can be made without a size", d.Name, rootDisk))
+		}
+		if d.Size > 0 && !diskLike.MatchString(d.Name) {
+			problems = append(problems, fmt.Errorf("disk %q cannot be a disk's name: it becomes a serial number and part of file names", d.Name))
 		}
 	}
 	return errors.Join(problems...)
@@ -130,10 +143,10 @@ func (b build) free(s *session) error {
 }
 
 // findFiles names the instance's files and finds its base image.
-func (b *build) findFiles(s *session, dir string, plan *blueprint) (err error) {
-	t := b.order.Template
+func (b *build) findFiles(s *session, p *Provider, plan *blueprint) (err error) {
+	t, dir := b.order.Template, p.stateDir
 	seeded := t.Seed || t.UserData != ""
-	if t.Image == "" && !seeded {
+	if t.Image == "" && !seeded && len(disks(b.order)) == 0 {
 		return nil
 	}
 	if b.pool, err = s.poolAt(dir); err != nil {
@@ -144,7 +157,7 @@ func (b *build) findFiles(s *session, dir string, plan *blueprint) (err error) {
 			return err
 		}
 		suffix := overlaySuffix
-		if _, kept := t.DiskLost(); kept {
+		if slices.ContainsFunc(t.Disks, func(d fleet.Disk) bool { return d.Name == rootDisk && !d.Ephemeral }) {
 			suffix = keptSuffix
 		}
 		b.overlay = fileName(b.order, suffix)
@@ -154,7 +167,7 @@ func (b *build) findFiles(s *session, dir string, plan *blueprint) (err error) {
 		b.seed = fileName(b.order, seedSuffix)
 		plan.Seed = path.Join(dir, b.seed)
 	}
-	return nil
+	return b.findDisks(s, p, plan)
 }
 
 // domainType chooses how the host runs the guest. A daemon on this machine offers KVM even where the processor has
@@ -207,7 +220,7 @@ func (b build) claim(s *session) (golibvirt.Domain, error) {
 }
 
 // finish makes the files and starts the domain.
-func (b build) finish(ctx context.Context, s *session, dom golibvirt.Domain) error {
+func (b *build) finish(ctx context.Context, s *session, dom golibvirt.Domain) error {
 	if b.overlay != "" {
 		if err := s.createOverlay(b.pool, b.overlay, b.base); err != nil {
 			return err
@@ -218,10 +231,13 @@ func (b build) finish(ctx context.Context, s *session, dom golibvirt.Domain) err
 			return err
 		}
 	}
+	if err := b.makeDisks(s); err != nil {
+		return err
+	}
 	return s.order(func() error { return s.DomainCreate(dom) })
 }
 
-func (b build) makeSeed(ctx context.Context, s *session) error {
+func (b *build) makeSeed(ctx context.Context, s *session) error {
 	image, err := makeSeed(b.order.ID, b.order.Name, b.order.Template.UserData)
 	if err != nil {
 		return err
@@ -235,7 +251,7 @@ func (b build) makeSeed(ctx context.Context, s *session) error {
 
 // undo removes what a failed build left, as long as the domain is surely off, and returns the build's error: with its
 // own kind when nothing is left, else as fault.UnknownOutcome.
-func (p *Provider) undo(s *session, id fleet.InstanceID, failed error) error {
+func (p *Provider) undo(s *session, b *build, failed error) error {
 	kind := fault.Transient
 	if f := (*fault.Error)(nil); errors.As(failed, &f) && f.Kind != fault.UnknownOutcome {
 		kind = f.Kind
@@ -244,7 +260,11 @@ func (p *Provider) undo(s *session, id fleet.InstanceID, failed error) error {
 	} else if answered {
 		kind = fault.Permanent
 	}
-	if err := p.remove(s, id); err != nil {
+	err := p.remove(s, b.order.ID)
+	if err == nil {
+		err = b.dropFresh(s)
+	}
+	if err != nil {
 		return fault.New(fault.UnknownOutcome, s.op, s.subject, errors.Join(failed, fmt.Errorf("and not undone: %w", err)))
 	}
 	s.settled()

@@ -28,6 +28,8 @@ type blueprint struct {
 	Kernel  string
 	Initrd  string
 	Cmdline string
+	Disks   map[string]string // paths of the made disks, by their names
+	made    []fleet.Disk      // those, in the template's order
 }
 
 // Domain types of libvirt.
@@ -45,11 +47,15 @@ func newBlueprint(order provider.Order, uuid [16]byte) blueprint {
 	if t.Network == "" {
 		t.Network = "default"
 	}
-	return blueprint{
+	b := blueprint{
 		Name: order.Name, UUID: string(order.ID), MAC: macOf(uuid), Memory: t.Memory, CPUs: t.CPUs,
 		Network: t.Network, Kernel: t.Kernel, Initrd: t.Initrd,
-		Cmdline: strings.ReplaceAll(t.Cmdline, "{name}", order.Name),
+		Cmdline: strings.ReplaceAll(t.Cmdline, "{name}", order.Name), Disks: map[string]string{},
 	}
+	for _, d := range disks(order) {
+		b.made = append(b.made, d.Disk)
+	}
+	return b
 }
 
 // macOf derives a unicast, locally administered address from the instance's id.
@@ -67,6 +73,9 @@ func (b blueprint) render(ownXML string, mark fleet.Mark) (string, error) {
 		if dom, err = b.own(ownXML); err != nil {
 			return "", err
 		}
+	}
+	if name, missing := b.unattached(dom); missing {
+		return "", fmt.Errorf("own XML: it has no disk with the file {{.Disks.%s}}, which is made for it", name)
 	}
 	element, err := encodeMark(mark)
 	if err != nil {
@@ -108,6 +117,11 @@ func (b blueprint) escaped() blueprint {
 	for _, text := range []*string{&b.Name, &b.Disk, &b.Seed, &b.Network, &b.Kernel, &b.Initrd, &b.Cmdline} {
 		*text = safe(*text)
 	}
+	paths := make(map[string]string, len(b.Disks))
+	for name, p := range b.Disks {
+		paths[name] = safe(p)
+	}
+	b.Disks = paths
 	return b
 }
 
@@ -159,6 +173,7 @@ func (b blueprint) devices() *libvirtxml.DomainDeviceList {
 			Target: &libvirtxml.DomainDiskTarget{Dev: "vda", Bus: "virtio"},
 		})
 	}
+	l.Disks = append(l.Disks, b.dataDisks()...)
 	if b.Seed != "" {
 		l.Disks = append(l.Disks, libvirtxml.DomainDisk{
 			Device:   "cdrom",

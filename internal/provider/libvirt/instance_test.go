@@ -112,6 +112,7 @@ func TestInstances(t *testing.T) {
 		"delete removes this instance's files only":   deleteRemovesItsFiles,
 		"files are removed when the domain is gone":   filesWithoutDomain,
 		"a kept disk survives its instance":           keptDiskSurvives,
+		"data goes from instance to instance":         dataGoesAlong,
 		"a failed start leaves nothing":               failedStartLeavesNothing,
 		"what cannot be built is refused":             impossibleIsRefused,
 		"a stranger is seen and never touched":        strangerIsUntouched,
@@ -252,6 +253,57 @@ func keptDiskSurvives(t *testing.T, b *bench) {
 		t.Errorf("the kept disk is gone; there are %q", b.files(t))
 	}
 	must(t, os.Remove(filepath.Join(b.state, disk)))
+}
+
+// dataGoesAlong: a data disk is made once, belongs to no instance, and is never made anew in its place.
+func dataGoesAlong(t *testing.T, b *bench) {
+	p := b.handle(t)
+	before := b.files(t)
+	o := b.order("data")
+	o.Template.Disks = []fleet.Disk{{Name: "data", Size: 8 << 20}, {Name: "root", Ephemeral: true}, {Name: "scratch", Size: 8 << 20, Ephemeral: true}}
+	file := filepath.Join(b.state, "web-1.data.bench.kept.qcow2")
+	next := func() {
+		o.ID, o.Made = fleet.InstanceID(uuid.NewString()), []string{"data"}
+		o.Mark.Generation++
+	}
+	failing := o
+	failing.Template.Initrd = "/no/such/initrd"
+	wantKind(t, "create that cannot start", p.Create(t.Context(), failing), fault.Permanent)
+	if diff := cmp.Diff(before, b.files(t)); diff != "" {
+		t.Errorf("files after a failed first create (-want +got):\n%s", diff)
+	}
+	must(t, p.Create(t.Context(), o))
+	destroyed(t, p, o.Ref)
+	if diff := cmp.Diff(append(slices.Clone(before), filepath.Base(file)), b.files(t)); diff != "" {
+		t.Errorf("files after the first instance (-want +got):\n%s", diff)
+	}
+	first, err := os.Stat(file)
+	must(t, err)
+
+	next()
+	failing = o
+	failing.Template.Initrd = "/no/such/initrd"
+	wantKind(t, "another create that cannot start", p.Create(t.Context(), failing), fault.Permanent)
+	must(t, p.Create(t.Context(), o))
+	rival := b.order("rival") // under another name, so that only the disk is between them
+	rival.Template.Disks = o.Template.Disks
+	if err := p.Create(t.Context(), rival); err == nil {
+		t.Error("two instances run with one disk")
+	}
+	destroyed(t, p, o.Ref)
+	second, err := os.Stat(file)
+	must(t, err)
+	if !os.SameFile(first, second) {
+		t.Error("the second instance had another disk")
+	}
+
+	must(t, os.Rename(file, file+".away"))
+	next()
+	wantKind(t, "create without the data", p.Create(t.Context(), o), fault.Invalid)
+	must(t, os.Rename(file+".away", file))
+	must(t, p.Create(t.Context(), o))
+	destroyed(t, p, o.Ref)
+	must(t, os.Remove(file))
 }
 
 func failedStartLeavesNothing(t *testing.T, b *bench) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -296,10 +297,45 @@ func TestOnlyOwnEphemeralFilesAreRemovable(t *testing.T) {
 			t.Errorf("%s: want removable %v", name, want)
 		}
 	}
+	order.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}, {Name: "scratch", Size: 1 << 30, Ephemeral: true}}
+	for _, d := range disks(order) {
+		if removable(d.file, order.ID) == d.Attached() {
+			t.Errorf("%s, kept %v: removable %v", d.file, d.Attached(), !d.Attached())
+		}
+	}
+	next := order
+	next.ID, next.Mark.Generation = fleet.InstanceID(uuid.NewString()), order.Mark.Generation+1
+	if a, b := disks(order), disks(next); a[0].file != b[0].file || a[1].file == b[1].file {
+		t.Errorf("the next instance has %s and %s after %s and %s", b[0].file, b[1].file, a[0].file, a[1].file)
+	}
+	next.Mark.Installation = "another"
+	if disks(order)[0].file == disks(next)[0].file {
+		t.Error("another installation's machine of that name would get the disk")
+	}
 	for _, foreign := range []string{"web-2-g7-" + uuid.NewString() + ".qcow2", "base.qcow2", testID.String() + ".qcow2", "web-" + testID.String() + ".raw"} {
 		if removable(foreign, order.ID) {
 			t.Errorf("%s would be removed", foreign)
 		}
+	}
+}
+
+func TestMadeDisksAreAttached(t *testing.T) {
+	t.Parallel()
+	order := provider.Order{Ref: provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()}, Name: "web-2"}
+	order.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
+	b := newBlueprint(order, testID)
+	b.Disks["data"] = "/images/a&b.qcow2"
+	text, err := b.render("", order.Mark)
+	if err != nil || !strings.Contains(text, `<source file="/images/a&amp;b.qcow2">`) || !strings.Contains(text, "<serial>data</serial>") {
+		t.Errorf("%v: %s", err, text)
+	}
+	own := `<domain type='qemu'><devices>%s</devices></domain>`
+	disk := `<disk type='file' device='disk'><source file='{{.Disks.data}}'/><target dev='vdz'/></disk>`
+	if text, err = b.render(fmt.Sprintf(own, disk), order.Mark); err != nil || !strings.Contains(text, `dev="vdz"`) {
+		t.Errorf("%v: %s", err, text)
+	}
+	if _, err := b.render(fmt.Sprintf(own, ""), order.Mark); err == nil || !strings.Contains(err.Error(), "{{.Disks.data}}") {
+		t.Errorf("own XML that leaves the disk out: %v", err)
 	}
 }
 

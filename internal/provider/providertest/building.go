@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -75,6 +76,28 @@ func takenIDIsConflict(t *testing.T, h Harness) {
 	e.off(first.Ref)
 	e.refused("the same create while it is off", e.p.Create(e.ctx(), first), fault.Conflict)
 	e.same("power", fleet.PowerOff, e.get(first.Ref).Power)
+}
+
+// keptDiskIsNotMadeAnew: a disk with data is made once. It outlives its instances, and one that is missing is missed.
+func keptDiskIsNotMadeAnew(t *testing.T, h Harness) {
+	e := begin(t, h)
+	first := e.order(1)
+	first.Template.Disks = append(slices.Clone(first.Template.Disks), fleet.Disk{Name: "data", Size: 8 << 20})
+	unmade := first
+	unmade.Made = []string{"data"}
+	e.refused("create with a disk that is missing", e.p.Create(e.ctx(), unmade), fault.Invalid)
+	_, err := e.p.Get(e.ctx(), first.Ref)
+	e.refused("get of what was refused", err, fault.NotFound)
+	e.do("create", e.p.Create(e.ctx(), first))
+	for range 2 {
+		e.off(first.Ref)
+		e.do("delete", e.p.Delete(e.ctx(), first.Ref))
+		next := e.rival(first)
+		next.Made = []string{"data"}
+		e.do("create with the disk that is there", e.p.Create(e.ctx(), next))
+		e.awaitPower(next.Ref, fleet.PowerRunning)
+		first = next
+	}
 }
 
 // untouched fails the test unless the instance runs and bears what was ordered.

@@ -103,6 +103,7 @@ func all() []Case {
 		{Name: "a stop by another client is external", Run: stopByAnotherIsExternal},
 		{Name: "delete of a running instance is a conflict", Run: deleteOfRunningIsConflict},
 		{Name: "delete leaves nothing", Run: deleteLeavesNothing},
+		{Name: "a kept disk is never made anew", Run: keptDiskIsNotMadeAnew},
 		{Name: "a wrong mark changes nothing", Run: wrongMarkChangesNothing},
 		{Name: "an ended context sends nothing", Run: endedContextSendsNothing},
 		{Name: "watch tells of connection and changes", Run: watchTells, asked: able[Watched]},

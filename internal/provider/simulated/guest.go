@@ -21,6 +21,7 @@ type guest struct {
 	conns   map[*conn]struct{} // open to it
 	past    []state            // what it was, oldest first, the present included
 	life    *life
+	disks   []*Disk // kept ones that are attached to it
 }
 
 // state is what changes about a guest. The ills are replaced, never changed in place.

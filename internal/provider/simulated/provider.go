@@ -179,7 +179,7 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 	})
 }
 
-// Create implements provider.Builder. Of the template only the network is looked at, and the image remembered.
+// Create implements provider.Builder. Of the template the network and the kept disks are looked at, and the image is remembered.
 func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 	return p.change(ctx, fleet.OpCreate, order.Ref, func(w *World, now time.Time) (bool, error) {
 		if w.replaced(order.Host) {
@@ -188,7 +188,11 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 		if err := w.vacant(order.ID, order.Host, order.Name); err != nil {
 			return false, err
 		}
+		if err := w.missing(order); err != nil {
+			return false, err
+		}
 		g := w.add(now, order.ID, order.Host, order.Name, order.Mark)
+		w.attach(g, order.Template)
 		g.network, g.life.Image = order.Template.Network, order.Template.Image
 		w.powerOn(g, now)
 		w.infect(g, now)

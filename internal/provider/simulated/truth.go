@@ -148,9 +148,11 @@ func (w *World) count(g *guest, now time.Time) {
 	c := w.machine[g.mark.Machine]
 	if g.on() {
 		c.now++
+		g.write(1)
 		g.life.Runs = append(g.life.Runs, Run{From: now})
 	} else {
 		c.now--
+		g.write(-1)
 		g.life.Runs[len(g.life.Runs)-1].To = now
 	}
 	c.most = max(c.most, c.now)

@@ -69,6 +69,8 @@ type World struct {
 	machine map[fleet.MachineName]copies
 	lives   []*life
 	calls   []Call
+	disks   map[volume]*Disk
+	written uint64 // how many disks there ever were
 }
 
 // place is where a name is taken.
@@ -103,6 +105,7 @@ func NewWorld(o Options) *World {
 		leases:  map[netip.Addr]*guest{},
 		last:    o.Subnet.Masked().Addr(),
 		machine: map[fleet.MachineName]copies{},
+		disks:   map[volume]*Disk{},
 	}
 }
 
@@ -237,6 +240,7 @@ func (w *World) Migrate(id fleet.InstanceID, host fleet.HostName) bool {
 	g.host = host
 	w.names[place{host, g.name}] = g
 	g.severed = w.severed(host)
+	w.carry(g)
 	g.remember(time.Now())
 	return true
 }

@@ -44,6 +44,7 @@ const (
 	Conflict     End = "conflict"
 	NotFound     End = "not-found"
 	Permanent    End = "permanent"
+	Invalid      End = "invalid"
 )
 
 // Call is one changing call.
@@ -53,6 +54,8 @@ type Call struct {
 	// ID and Host name the instance; Name and Mark are what it is called, or what it must bear.
 	ID, Host, Name string
 	Mark           Mark
+	// Disks are the kept ones that a created instance is to have; Made are those that there must be already.
+	Disks, Made []string
 	// Sent is when it left the caller, At when it reached the provider.
 	Sent, At time.Duration
 	// Healthy says that the instance was healthy, and Serving that it served, when the call was sent. Both may be untrue
@@ -337,7 +340,11 @@ func (w *World) create(call *Call) (bool, End) {
 	if w.vms[call.ID] != nil || w.names[place{call.Host, call.Name}] != nil {
 		return false, Conflict
 	}
+	if w.missing(call) {
+		return false, Invalid
+	}
 	vm := w.add(Status{ID: call.ID, Name: call.Name, Host: call.Host, Mark: call.Mark})
+	w.attach(vm, call.Disks)
 	w.spoil(vm)
 	w.setPower(vm, Running, StopUnknown)
 	return true, Done

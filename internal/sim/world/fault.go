@@ -101,6 +101,7 @@ func (w *World) Migrate(vm *VM, to string) bool {
 	vm.Host, vm.Network, vm.Storage = to, h.Network, h.Storage
 	h.guests = append(h.guests, vm)
 	w.names[place{to, vm.Name}] = vm
+	w.carry(vm)
 	w.refresh(vm)
 	return true
 }

@@ -60,6 +60,7 @@ type VM struct {
 	serving bool
 	since   time.Duration // since when it serves, or does not
 	history []moment      // oldest first, back to memory before now
+	disks   []*Disk       // kept ones that are attached to it
 	listed  bool          // in World.recent
 	halted  time.Duration // when it was last paused
 }
@@ -250,10 +251,13 @@ func (w *World) setPower(vm *VM, p Power, why Stop) {
 
 func (w *World) count(vm *VM) {
 	m := vm.Mark.Machine
+	by := -1
 	if vm.on() {
-		w.copies[m]++
-	} else {
-		w.copies[m]--
+		by = 1
+	}
+	w.copies[m] += by
+	for _, d := range vm.disks {
+		d.Writers += by
 	}
 	if w.Watch != nil && m != "" {
 		w.Watch.Copies(m, w.copies[m])

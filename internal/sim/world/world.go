@@ -53,6 +53,8 @@ type World struct {
 	cutoffs []*cutoff
 	trouble []*troubled
 	builds  []*badBuilds
+	disks   map[volume]*Disk
+	written uint64 // how many disks there ever were
 
 	// Watch is told of everything that the judge may want to know; nil: nobody listens.
 	Watch Watcher
@@ -99,6 +101,7 @@ func New(o Options) *World {
 	w := &World{
 		options: o, random: rand.New(rand.NewPCG(o.Seed, 0x776f726c64)), hosts: map[string]*host{}, vms: map[string]*VM{},
 		names: map[place]*VM{}, leases: map[netip.Addr]*VM{}, last: netip.MustParseAddr("10.0.0.0"), copies: map[string]int{},
+		disks: map[volume]*Disk{},
 	}
 	for _, h := range o.Hosts {
 		w.hosts[h.Name] = &host{Host: h}
