@@ -96,15 +96,45 @@ func (t *teller) Test(ctx context.Context, name fleet.TargetName) (notify.Answer
 // warnOfSecrets says at the start which secrets cannot be read, and which of them everybody can: not when a page is due.
 func warnOfSecrets(ctx context.Context, c *config.Config, log *slog.Logger) {
 	for _, t := range c.Targets {
+		log := log.With("target", t.Name)
 		for _, s := range secretsOf(t) {
-			if exposed := s.Exposed(); exposed != "" {
-				log.Warn("a secret is not kept well", "target", t.Name, "problem", exposed)
-			}
-			if _, err := s.Resolve(ctx); err != nil {
-				log.Error("a target's secret cannot be read: messages to it wait until it can", "target", t.Name, "err", err)
+			warnOfSecret(ctx, s, log)
+		}
+	}
+	for _, f := range c.Fleets {
+		for i := range f.Checks {
+			log := log.With("fleet", f.Name, "check", f.Checks[i].Name)
+			for _, s := range secretsOfCheck(&f.Checks[i]) {
+				warnOfSecret(ctx, s, log)
 			}
 		}
 	}
+}
+
+// warnOfSecret leaves a target's messages in the outbox, and a check unknown, until the secret can be read.
+func warnOfSecret(ctx context.Context, s secret.Secret, log *slog.Logger) {
+	if exposed := s.Exposed(); exposed != "" {
+		log.Warn("a secret is not kept well", "problem", exposed)
+	}
+	if _, err := s.Resolve(ctx); err != nil {
+		log.Error("a secret cannot be read: what needs it waits until it can", "err", err)
+	}
+}
+
+func secretsOfCheck(c *fleet.Check) []secret.Secret {
+	var all []secret.Secret
+	add := func(where fleet.Secret) {
+		if s, err := secret.Of(where); err == nil && !s.None() {
+			all = append(all, s)
+		}
+	}
+	for _, h := range c.HTTP.Headers {
+		add(h.Secret)
+	}
+	for _, v := range c.Exec.Env {
+		add(v.Secret)
+	}
+	return all
 }
 
 func secretsOf(t config.Target) []secret.Secret {

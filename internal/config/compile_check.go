@@ -173,20 +173,24 @@ var ownHeaders = map[string]string{
 	"Transfer-Encoding": "take it out; a probe sends no body", "Accept-Encoding": "take it out; body looks at the page as it is sent",
 }
 
-func (c *fleetCompiler) headers(all []named[string]) []fleet.Header {
+func (c *fleetCompiler) headers(all []named[valueDraft]) []fleet.Header {
 	var out []fleet.Header
 	for _, n := range all {
 		name := http.CanonicalHeaderKey(n.name)
 		if instead, ok := ownHeaders[name]; ok {
 			c.add(n.spot, "is not for you to set", instead)
 		}
-		if strings.ContainsAny(n.value, "\r\n") {
+		value, kept := c.kept(n)
+		if hushed(n.name) && n.value.plain.written() {
+			c.add(n.spot, "is a secret by its name, and is written here", "keep it in a file or in the environment, and write {file: PATH} or {env: NAME}")
+		}
+		if strings.ContainsAny(value, "\r\n") {
 			c.add(n.spot, "has more than one line", "write it in one line")
 		}
 		if slices.ContainsFunc(out, func(h fleet.Header) bool { return h.Name == name }) {
 			c.add(n.spot, "is there already, in other letters", "take one of the two out")
 		}
-		out = append(out, fleet.Header{Name: name, Value: n.value})
+		out = append(out, fleet.Header{Name: name, Value: value, Secret: kept})
 	}
 	slices.SortFunc(out, func(a, b fleet.Header) int { return strings.Compare(a.Name, b.Name) })
 	return out
@@ -244,14 +248,30 @@ func (c *fleetCompiler) exec(d execDraft) fleet.ExecCheck {
 		out.Command = append(out.Command, word.value)
 	}
 	for _, n := range d.env.value {
-		c.placeholders(n.spot, n.value)
-		out.Env = append(out.Env, fleet.Variable{Name: n.name, Value: n.value})
+		value, kept := c.kept(n)
+		c.placeholders(n.spot, value)
+		out.Env = append(out.Env, fleet.Variable{Name: n.name, Value: value, Secret: kept})
 	}
 	slices.SortFunc(out.Env, func(a, b fleet.Variable) int { return strings.Compare(a.Name, b.Name) })
 	if d.warning.given() && d.warning.value != fleet.WarningFails {
 		out.Warning = d.warning.value
 	}
 	return out
+}
+
+// kept returns the text of a header or variable, or where its secret is kept.
+func (c *fleetCompiler) kept(n named[valueDraft]) (string, fleet.Secret) {
+	d := n.value
+	if !n.ok || d.plain.how != absent {
+		return d.plain.value, fleet.Secret{}
+	}
+	if reference := (at[secretDraft]{value: d.secret, how: given, spot: n.spot}); c.secret(reference).None() {
+		return "", fleet.Secret{}
+	}
+	if d.secret.file.written() {
+		return "", fleet.Secret{File: resolve(d.secret.file)}
+	}
+	return "", fleet.Secret{Env: d.secret.env.value}
 }
 
 // braced is what could be meant as a placeholder.

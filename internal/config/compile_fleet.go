@@ -160,7 +160,11 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 
 // command returns what a run step executes.
 func (c *fleetCompiler) command(d stepDraft) fleet.Command {
-	program := c.exec(execDraft{command: d.command, env: d.env})
+	e := execDraft{command: d.command}
+	for _, n := range d.env.value { // without secrets: what a step runs with is in the journal
+		e.env.value = append(e.env.value, named[valueDraft]{spot: n.spot, name: n.name, value: valueDraft{plain: at[string]{value: n.value, how: given}}, ok: n.ok})
+	}
+	program := c.exec(e)
 	return fleet.Command{Args: program.Command, Env: program.Env, Idempotent: d.idempotent.value}
 }
 

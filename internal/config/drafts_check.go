@@ -33,7 +33,7 @@ type httpDraft struct {
 	port               at[int]
 	scheme, path, host at[string]
 	method             at[string]
-	headers            at[[]named[string]]
+	headers            at[[]named[valueDraft]]
 	status             at[[]at[fleet.StatusRange]]
 	body               at[string]
 	redirects          at[int]
@@ -45,6 +45,6 @@ type httpDraft struct {
 
 type execDraft struct {
 	command at[[]at[string]]
-	env     at[[]named[string]]
+	env     at[[]named[valueDraft]]
 	warning at[fleet.Warning]
 }

@@ -48,8 +48,8 @@ fleets:
     size: 3
     template: {image: web.qcow2, disks: {root: ephemeral}}
     checks:
-      page: {http: {status: [200, 4xx], body: up, headers: {A: b}, redirects: 2}, down: 3 in 5, not_every: [{at: "23:00-01:00", zone: Europe/Berlin, days: [fri]}], depends_on: [own]}
-      own: {exec: {command: [check, "{ip}"], env: {A: "{name}"}, warning: ok}}
+      page: {http: {status: [200, 4xx], body: up, headers: {A: b, B: {file: c}, Cookie: {env: D}}, redirects: 2}, down: 3 in 5, not_every: [{at: "23:00-01:00", zone: Europe/Berlin, days: [fri]}], depends_on: [own]}
+      own: {exec: {command: [check, "{ip}"], env: {A: "{name}", B: {env: C}}, warning: ok}}
 `))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Parse("hale.yaml", data)

@@ -61,9 +61,9 @@ func httpShape() object[httpDraft] {
 			func(h *httpDraft) *at[string] { return &h.host }).said("the machine's address"),
 		or("method", http.MethodGet, "How to ask. Nothing that may change something.", choice(nil, http.MethodGet, http.MethodHead, http.MethodOptions),
 			func(h *httpDraft) *at[string] { return &h.method }),
-		may("headers", "Further lines of the request's head. Put no secrets here.", mapping[string]{
-			key: "HEADER", names: headerNames, each: text("the header's value", "application/json"),
-		}, func(h *httpDraft) *at[[]named[string]] { return &h.headers }),
+		may("headers", "Further lines of the request's head: a text, or `{file: PATH}` or `{env: NAME}` for what is secret.", mapping[valueDraft]{
+			key: "HEADER", names: headerNames, each: valueShape("the header's value", "application/json"),
+		}, func(h *httpDraft) *at[[]named[valueDraft]] { return &h.headers }),
 		may("status", "The status codes of a good answer: codes, ranges and classes, as `[200, 300-303, 4xx]`. Any other one is a failure.",
 			list[fleet.StatusRange]{noun: "one status", each: status()},
 			func(h *httpDraft) *at[[]at[fleet.StatusRange]] { return &h.status }).said("[2xx]"),
@@ -134,12 +134,13 @@ func execShape() object[execDraft] {
 	return object[execDraft]{fields: []field[execDraft]{
 		must("command", "[/usr/lib/hale/probe, \"{ip}\"]", "The program and its arguments, without a shell. "+
 			"`"+strings.Join(fleet.Placeholders(), "`, `")+"` are replaced. When its time is over, it is killed with everything that it started. "+
-			"The first line that it says is kept with the result. Put no secrets here.",
+			"The first line that it says is kept with the result. Put no secrets here: everybody on the server can read them.",
 			list[string]{noun: "the program", each: text("a word of the command", "/usr/lib/hale/probe")},
 			func(e *execDraft) *at[[]at[string]] { return &e.command }),
-		may("env", "Its environment, beside a PATH. The same is replaced in the values. Put no secrets here.", mapping[string]{
-			key: "VARIABLE", names: variableNames, each: text("the variable's value", "production"),
-		}, func(e *execDraft) *at[[]named[string]] { return &e.env }),
+		may("env", "Its environment, beside a PATH: a text, in which the same is replaced, or `{file: PATH}` or `{env: NAME}` for what is secret.",
+			mapping[valueDraft]{
+				key: "VARIABLE", names: variableNames, each: valueShape("the variable's value", "production"),
+			}, func(e *execDraft) *at[[]named[valueDraft]] { return &e.env }),
 		or("warning", fleet.WarningFails, "What exit code 1 means. `fail`: a failure, as with most programs. `ok`: a success, as fits monitoring plugins, for which it "+
 			"is a warning.", choice(nil, fleet.WarningFails, fleet.WarningOK), func(e *execDraft) *at[fleet.Warning] { return &e.warning }),
 	}}

@@ -54,8 +54,11 @@ type HTTPCheck struct {
 	TLS          TLSCheck
 }
 
-// Header is one line of a request's head.
-type Header struct{ Name, Value string }
+// Header is one line of a request's head. Its value is a text, or a secret; then Value is empty.
+type Header struct {
+	Name, Value string
+	Secret      Secret
+}
 
 // StatusRange is the HTTP status codes from First to Last.
 type StatusRange struct{ First, Last int }
@@ -80,13 +83,16 @@ type TLSCheck struct {
 type ExecCheck struct {
 	// Command is the program and its arguments, without a shell. Placeholders are replaced.
 	Command []string
-	// Env is its environment, sorted by name, beside a PATH. Placeholders are replaced in the values.
+	// Env is its environment, sorted by name, beside a PATH. Placeholders are replaced in the values, and in secrets nothing is.
 	Env     []Variable
 	Warning Warning
 }
 
-// Variable is one variable of a program's environment.
-type Variable struct{ Name, Value string }
+// Variable is one variable of a program's environment. In a check its value is a text, or a secret; then Value is empty.
+type Variable struct {
+	Name, Value string
+	Secret      Secret
+}
 
 // Warning is the meaning of exit code 1.
 type Warning string

@@ -110,7 +110,7 @@ type Step struct {
 
 // Command is what a run step executes on hale's side.
 type Command struct {
-	// Args are the program and its arguments, without a shell, and Env its environment beside a PATH. Placeholders are replaced.
+	// Args are the program and its arguments, without a shell, and Env its environment beside a PATH, without secrets. Placeholders are replaced.
 	Args []string
 	Env  []Variable
 	// Idempotent says that it may be run again when nobody knows whether, or how far, it ran.

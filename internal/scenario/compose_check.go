@@ -85,7 +85,7 @@ func httpOf(c *fleet.Check) string {
 	var codes []string
 	h := &c.HTTP
 	for _, l := range h.Headers {
-		headers.add(l.Name, "%s", quoted(l.Value))
+		headers.add(l.Name, "%s", plainOrSecret(l.Value, l.Secret))
 	}
 	for _, r := range h.Status {
 		codes = append(codes, fmt.Sprintf("%d-%d", r.First, r.Last))
@@ -112,10 +112,18 @@ func execOf(c *fleet.ExecCheck) string {
 		words[i] = quoted(w)
 	}
 	for _, v := range c.Env {
-		env.add(v.Name, "%s", quoted(v.Value))
+		env.add(v.Name, "%s", plainOrSecret(v.Value, v.Secret))
 	}
 	p.add("command", "[%s]", strings.Join(words, ", "))
 	p.unless(len(env) == 0, "env", "%s", env.String())
 	p.unless(c.Warning == "", "warning", "%s", c.Warning)
 	return p.String()
+}
+
+// plainOrSecret writes a value. Of a secret not even the place is told; simulated machines do not ask for it.
+func plainOrSecret(value string, s fleet.Secret) string {
+	if s.None() {
+		return quoted(value)
+	}
+	return "{env: SECRET}"
 }

@@ -60,7 +60,7 @@ func policies(t *testing.T) []sim.Options {
 		{From: 0, To: 24 * time.Hour, Zone: time.UTC},
 	}
 	full.Spec.Checks[1].HTTP = fleet.HTTPCheck{
-		Scheme: "https", Path: "/a?b=\"c\"", Host: "www.example.org", Method: "OPTIONS", Headers: []fleet.Header{{Name: "X-A", Value: "b: c"}},
+		Scheme: "https", Path: "/a?b=\"c\"", Host: "www.example.org", Method: "OPTIONS", Headers: []fleet.Header{{Name: "Authorization", Secret: fleet.Secret{Env: "SECRET"}}, {Name: "X-A", Value: "b: c"}},
 		Status: []fleet.StatusRange{{First: 200, Last: 200}, {First: 300, Last: 399}}, Body: `"ok": *\d`, Redirects: 2,
 		NoConnection: fleet.NoConnectionIgnore, TLS: fleet.TLSCheck{Days: 14, Insecure: true},
 	}

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"hale/internal/fault"
+	"hale/internal/fleet"
 )
 
 // Secret is where a password or token is kept. The zero value refers to nothing.
@@ -48,6 +49,17 @@ func File(path string) (Secret, error) {
 		return Secret{}, errors.New("it is not an absolute path")
 	}
 	return Secret{kindFile, filepath.Clean(path)}, nil
+}
+
+// Of is what a fleet's policy refers to. The error is that of File or Env.
+func Of(s fleet.Secret) (Secret, error) {
+	switch {
+	case s.None():
+		return Secret{}, nil
+	case s.File != "":
+		return File(s.File)
+	}
+	return Env(s.Env)
 }
 
 // None reports whether it refers to nothing.

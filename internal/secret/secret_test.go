@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"hale/internal/fault"
+	"hale/internal/fleet"
 	"hale/internal/secret"
 )
 
@@ -142,6 +143,36 @@ func TestS75SecretNeverRenders(t *testing.T) {
 	}
 	for _, r := range rendered {
 		if strings.Contains(r, "HALE_WHERE") || !strings.Contains(r, secret.Shown) {
+			t.Errorf("rendered as %s", r)
+		}
+	}
+}
+
+// TestS75APolicyNamesAPlaceAndShowsNone: what a check refers to is the same secret, and renders as little.
+func TestS75APolicyNamesAPlaceAndShowsNone(t *testing.T) {
+	t.Parallel()
+	path := kept(t, "s3cret", 0o600)
+	of, err := secret.Of(fleet.Secret{File: path})
+	if value, resolved := of.Resolve(t.Context()); err != nil || resolved != nil || value != "s3cret" {
+		t.Errorf("%q, %v, %v", value, err, resolved)
+	}
+	if of, err := secret.Of(fleet.Secret{Env: "HALE_WHERE"}); err != nil || of != env(t, "HALE_WHERE") {
+		t.Errorf("%v", err)
+	}
+	if of, err := secret.Of(fleet.Secret{}); err != nil || !of.None() {
+		t.Errorf("%v", err)
+	}
+	c := fleet.Check{HTTP: fleet.HTTPCheck{Headers: []fleet.Header{{Name: "A", Secret: fleet.Secret{File: path}}}}, Exec: fleet.ExecCheck{Env: []fleet.Variable{{Name: "B", Secret: fleet.Secret{Env: "HALE_WHERE"}}}}}
+	encoded, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rendered := []string{string(encoded)}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+		rendered = append(rendered, fmt.Sprintf(verb, c))
+	}
+	for _, r := range rendered {
+		if strings.Contains(r, path) || strings.Contains(r, "HALE_WHERE") || !strings.Contains(r, secret.Shown) {
 			t.Errorf("rendered as %s", r)
 		}
 	}

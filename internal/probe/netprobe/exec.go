@@ -28,17 +28,24 @@ func (k asker) run(ctx context.Context, t probe.Target) (said string, err error)
 	}
 	fill := fleet.Filler(t.Machine, t.Instance, t.Address)
 	p := probe.Program{Args: make([]string, len(c.Command)), Env: make([]string, len(c.Env))}
+	var secrets secrets
 	for i, arg := range c.Command {
 		p.Args[i] = fill.Replace(arg)
 	}
 	for i, v := range c.Env {
-		p.Env[i] = v.Name + "=" + fill.Replace(v.Value)
+		value := fill.Replace(v.Value)
+		if !v.Secret.None() {
+			if value, err = secrets.read(ctx, v.Name, v.Secret); err != nil {
+				return "", err
+			}
+		}
+		p.Env[i] = v.Name + "=" + value
 	}
 	code, output, err := k.transport.Run(ctx, p)
 	if err != nil {
 		return "", err
 	}
-	said = firstLine(output)
+	said = firstLine(secrets.hideIn(output))
 	switch {
 	case code == 0, code == codeWarning && c.Warning == fleet.WarningOK:
 		return said, nil

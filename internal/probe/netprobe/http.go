@@ -46,6 +46,9 @@ func (k asker) get(ctx context.Context, t probe.Target) error {
 	if err != nil {
 		return probe.LocalError{Err: err}
 	}
+	if v.head, v.discreet, err = headOf(ctx, &t.Spec.HTTP); err != nil {
+		return err
+	}
 	for range t.Spec.HTTP.Redirects {
 		next, err := k.visit(ctx, t, v)
 		if err != nil || next == nil {
@@ -79,11 +82,11 @@ func (k asker) visit(ctx context.Context, t probe.Target, v visit) (*visit, erro
 	}
 	req := v.request(t)
 	if err := req.Write(conn); err != nil {
-		return nil, exchangeError(err)
+		return nil, v.exchangeError(err)
 	}
 	resp, err := readAnswer(conn, req, t.Spec.HTTP.Body != "") //nolint:bodyclose // closing would read on; the connection is closed instead
 	if err != nil {
-		return nil, exchangeError(err)
+		return nil, v.exchangeError(err)
 	}
 	return v.judge(t, resp, k.patterns)
 }
@@ -101,6 +104,9 @@ func unlessIgnored(c *fleet.Check, err error) error {
 type visit struct {
 	url  *url.URL // its host is the target's
 	port int
+	head http.Header
+	// discreet says that secrets are in the head: no answer is repeated, since they may be in it.
+	discreet bool
 }
 
 func firstVisit(t probe.Target) (visit, error) {
@@ -120,7 +126,7 @@ func firstVisit(t probe.Target) (visit, error) {
 		return visit{}, fmt.Errorf("scheme %q", u.Scheme)
 	}
 	u.Host = authority(t, u.Scheme, t.Spec.Port)
-	return visit{u, t.Spec.Port}, nil
+	return visit{url: u, port: t.Spec.Port}, nil
 }
 
 func (v visit) request(t probe.Target) *http.Request {
@@ -128,15 +134,28 @@ func (v visit) request(t probe.Target) *http.Request {
 	req := &http.Request{
 		Method: http.MethodGet, URL: v.url, Host: h.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: true,
-		Header: http.Header{"User-Agent": {userAgent}, "Accept": {"*/*"}},
+		Header: v.head,
 	}
 	if h.Method != "" {
 		req.Method = h.Method
 	}
-	for _, line := range h.Headers {
-		req.Header.Set(line.Name, line.Value)
-	}
 	return req
+}
+
+// headOf returns the lines of the request's head, and whether secrets are among them.
+func headOf(ctx context.Context, h *fleet.HTTPCheck) (lines http.Header, discreet bool, err error) {
+	lines = http.Header{"User-Agent": {userAgent}, "Accept": {"*/*"}}
+	var secrets secrets
+	for _, line := range h.Headers {
+		value := line.Value
+		if !line.Secret.None() {
+			if value, err = secrets.read(ctx, line.Name, line.Secret); err != nil {
+				return nil, true, err
+			}
+		}
+		lines.Set(line.Name, value)
+	}
+	return lines, len(secrets) > 0, nil
 }
 
 // judge says whether the answer is a good one, or where it leads.
@@ -160,7 +179,7 @@ func (v visit) judge(t probe.Target, resp *http.Response, patterns *cache[*regex
 	if err != nil {
 		return nil, probe.LocalError{Err: err}
 	}
-	return nil, match(resp.Body, pattern)
+	return nil, v.match(resp.Body, pattern)
 }
 
 // follow returns the page that a redirect names, or nil when it is not on the target itself: the same name, and the same port unless
@@ -187,16 +206,17 @@ func (v visit) follow(t probe.Target, location string) *visit {
 		return nil
 	}
 	u.Host, u.Fragment = authority(t, u.Scheme, port), ""
-	return &visit{u, port}
+	v.url, v.port = u, port
+	return &v
 }
 
 // match looks for the pattern in the beginning of the body, and reads hardly further than it must.
-func match(body io.Reader, pattern *regexp.Regexp) error {
+func (v visit) match(body io.Reader, pattern *regexp.Regexp) error {
 	r := &keen{from: bufio.NewReader(io.LimitReader(body, maxBody))}
 	found := pattern.MatchReader(r)
 	switch {
 	case r.err != nil && r.err != io.EOF: //nolint:errorlint // io.EOF is never wrapped by a reader
-		return exchangeError(r.err)
+		return v.exchangeError(r.err)
 	case !found:
 		return failure{fleet.ResultBody, "the pattern is not in it"}
 	}
@@ -262,10 +282,13 @@ func readAnswer(conn net.Conn, req *http.Request, body bool) (*http.Response, er
 }
 
 // exchangeError leaves the network's errors as they are; all others are answers that were not asked for.
-func exchangeError(err error) error {
+func (v visit) exchangeError(err error) error {
 	var known failure
-	if ofNetwork(err) || errors.As(err, &known) {
+	switch {
+	case ofNetwork(err) || errors.As(err, &known):
 		return err
+	case v.discreet:
+		return failure{fleet.ResultProtocol, "no answer in HTTP"}
 	}
 	return failure{fleet.ResultProtocol, brief(err)}
 }
