@@ -19,7 +19,7 @@ const settledAt = fleet.Instant(1)
 func planFleet(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair, ours fleet.Installation) api.PlannedWork {
 	s := guard.Situation{
 		Spec: f.Spec, Now: f.At, SteadyAt: settledAt, Acting: f.Acting, Provider: f.Provider, Hosts: f.Hosts, Cannot: f.Cannot,
-		Vantage: f.Vantage, Brake: f.Brake, Whole: f.Whole,
+		Vantage: f.Vantage, Brake: f.Brake, Whole: f.Whole, Slots: f.Slots,
 		Tally: withWork(f, underWay),
 	}
 	s.Closed, _ = f.Spec.Repair.Closed(f.At.Wall)
@@ -79,6 +79,7 @@ func planMachine(p *api.PlannedStep, v fleet.View, s *guard.Situation, ours flee
 		p.Action, held = planRepair(&m, s)
 		if held == "" {
 			s.Tally.InRepair++
+			guard.TakeSlot(&m, s)
 		}
 	case m.Current.None():
 		p.Action, held = api.ActionBuild, guard.NewBuild(&m, s)
@@ -111,6 +112,9 @@ func figures(held fleet.Reason, m *fleet.Machine, s guard.Situation) string {
 		}
 		return ""
 	case fleet.ReasonBudget:
+		if full := guard.SharedBudget(m, &s); full != nil {
+			return prose.SharedBudget(full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair)
+		}
 		return fmt.Sprintf("%d of %d", s.Tally.InRepair, s.Spec.Limits.InRepair)
 	case fleet.ReasonBuildBudget:
 		return fmt.Sprintf("%d of %d", s.Tally.InBuild, s.Spec.Limits.InBuild)

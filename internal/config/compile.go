@@ -32,7 +32,9 @@ func compile(doc document, f *finder) *Config {
 	for _, n := range doc.fleets.value {
 		mistaken(n, fleets, f)
 		fc := fleetCompiler{finder: f, draft: n.value, name: n.name, providers: known, targets: targets}
-		c.Fleets = append(c.Fleets, fc.compile())
+		spec := fc.compile()
+		spec.Limits.Shared = sharedLimits(doc, n.value.provider.value)
+		c.Fleets = append(c.Fleets, spec)
 	}
 	slices.SortFunc(c.Providers, func(a, b Provider) int { return strings.Compare(string(a.Name), string(b.Name)) })
 	slices.SortFunc(c.Fleets, func(a, b fleet.Spec) int { return strings.Compare(string(a.Name), string(b.Name)) })

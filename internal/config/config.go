@@ -151,6 +151,12 @@ func (d *document) merge(other document, f *finder) {
 	d.fleets = mergeNamed(d.fleets, other.fleets, f)
 	d.notify = mergeNamed(d.notify, other.notify, f)
 	switch {
+	case d.limits.how == absent:
+		d.limits = other.limits
+	case other.limits.how != absent:
+		f.add(other.limits.spot, fmt.Sprintf("is there already, at %s", d.limits.place), "keep one of the two")
+	}
+	switch {
 	case d.vantage.how == absent:
 		d.vantage = other.vantage
 	case other.vantage.how != absent:

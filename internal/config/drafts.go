@@ -10,6 +10,7 @@ import (
 // Drafts are what the files say, key by key, with the places, before it is judged as a whole.
 
 type document struct {
+	limits    at[sharedDraft]
 	providers at[[]named[providerDraft]]
 	fleets    at[[]named[fleetDraft]]
 	vantage   at[vantageDraft]
@@ -24,6 +25,12 @@ type providerDraft struct {
 	poll     at[time.Duration]
 	boot     at[time.Duration]
 	latency  at[time.Duration]
+	limits   at[sharedDraft]
+}
+
+// sharedDraft bounds what fleets do together.
+type sharedDraft struct {
+	inRepair, perHost, perRack, perRoom, perZone at[int]
 }
 
 type hostDraft struct {

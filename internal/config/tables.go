@@ -19,6 +19,10 @@ func documentShape() object[document] {
 			may("fleets", "The fleets, by name. A fleet's machines are called after it: `web-1`, `web-2` and so on.",
 				mapping[fleetDraft]{key: "FLEET", each: fleetShape()},
 				func(d *document) *at[[]named[fleetDraft]] { return &d.fleets }),
+			may("limits", "How much may be done at once in all fleets together. What a fleet may do by itself is in fleets.FLEET.limits.",
+				object[sharedDraft]{fields: []field[sharedDraft]{
+					may("in_repair", "Machines in repair at once, of all fleets.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.inRepair }).said("no limit"),
+				}}, func(d *document) *at[sharedDraft] { return &d.limits }),
 			may("vantage", "How hale finds out whether the fault is on its own side. Without it, only the provider's word helps: when more than "+
 				"half of a fleet, and at least three machines, fall silent at once although they run, hale holds and pages.", vantageShape(),
 				func(d *document) *at[vantageDraft] { return &d.vantage }),
@@ -29,7 +33,6 @@ func documentShape() object[document] {
 			"alarms":    "take it out",
 			"workflows": "take it out",
 			"vantages":  "checks run where hale runs; for its own network see vantage",
-			"limits":    "limits are per fleet for now: fleets.FLEET.limits",
 		},
 	}
 }
@@ -54,15 +57,26 @@ func providerShape() object[providerDraft] {
 				func(p *providerDraft) *at[time.Duration] { return &p.poll }),
 			or("boot", defaultBoot, "Simulated only: the time from power on until the checks are answered.",
 				duration(0, time.Hour), func(p *providerDraft) *at[time.Duration] { return &p.boot }),
+			may("limits", "How many machines of all fleets may be in repair at once on this provider, and in each domain of it.", providerLimitsShape(),
+				func(p *providerDraft) *at[sharedDraft] { return &p.limits }),
 			or("latency", defaultLatency, "Simulated only: how long each call takes.", duration(0, time.Minute),
 				func(p *providerDraft) *at[time.Duration] { return &p.latency }),
 		},
 		later: map[string]string{
-			"limits": "limits are per fleet for now: fleets.FLEET.limits",
-			"user":   "let the socket or the network decide who may connect", "username": "let the socket or the network decide who may connect",
+			"user": "let the socket or the network decide who may connect", "username": "let the socket or the network decide who may connect",
 			"password": "let the socket or the network decide who may connect",
 		},
 	}
+}
+
+func providerLimitsShape() object[sharedDraft] {
+	return object[sharedDraft]{fields: []field[sharedDraft]{
+		may("in_repair", "On the whole provider.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.inRepair }).said("no limit"),
+		may("per_host", "On each host.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perHost }).said("no limit"),
+		may("per_rack", "In each rack, as the hosts' labels say.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perRack }).said("no limit"),
+		may("per_room", "In each room.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perRoom }).said("no limit"),
+		may("per_zone", "In each zone.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perZone }).said("no limit"),
+	}}
 }
 
 func hostShape() object[hostDraft] {

@@ -147,7 +147,7 @@ func (r *round) begin(s fleet.Snapshot) {
 	r.tally = guard.Tally{Size: s.Spec.Size}
 	r.sit = guard.Situation{
 		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider,
-		Hosts: s.Hosts, Cannot: s.Cannot, Vantage: s.Vantage, Brake: s.Brake, Whole: s.Whole.Clone(),
+		Hosts: s.Hosts, Cannot: s.Cannot, Vantage: s.Vantage, Brake: s.Brake, Whole: s.Whole.Clone(), Slots: s.Slots,
 	}
 }
 

@@ -161,6 +161,9 @@ func (e *Engine) noteReleased(ctx context.Context) error {
 }
 
 func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
+	if err := freeSlots(ctx, e.opts.Store, name); err != nil {
+		return err
+	}
 	records, _, err := journal.Read(ctx, e.opts.Store, name)
 	if err != nil {
 		return err

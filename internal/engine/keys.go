@@ -9,6 +9,7 @@ import (
 const (
 	installationKey = "installation"
 	fleetsPrefix    = "fleets/"
+	slotsKey        = "slots"
 )
 
 func fleetPrefix(f fleet.Name) string       { return fleetsPrefix + string(f) + "/" }

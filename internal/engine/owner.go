@@ -29,6 +29,7 @@ type FleetStatus struct {
 	Brake    fleet.Brake
 	Whole    fleet.Whole
 	Tally    guard.Tally
+	Slots    fleet.Slots // machines in repair of all fleets
 	Machines []fleet.View
 	At       fleet.Now
 	Post     PostStatus

@@ -49,8 +49,8 @@ func (t *term) adoptWhole(ctx context.Context, d decide.Decision) error {
 }
 
 func (t *term) adoptMachine(ctx context.Context, m decide.Machine) error {
-	docs := []document{{machineKey(m.Belief.Name), m.Belief, &t.docs[m.Index]}}
-	if err := t.write(ctx, batch{docs, m.Records, m.Orders}); err != nil {
+	taken, err := t.storeMachine(ctx, m)
+	if err != nil || !taken {
 		return err
 	}
 	t.picture.Adopt(m)

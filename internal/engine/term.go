@@ -45,9 +45,11 @@ type term struct {
 	box     postbox
 	listens time.Time // since when the loop listens again after a round that took long
 
-	mail  mailbox
-	inbox chan news
-	wg    sync.WaitGroup
+	mail     mailbox
+	slotsDoc stored // the book of slots, as last read or written
+	outdated bool   // the decision that is being stored rests on an older book: it begins nothing more that needs a place there
+	inbox    chan news
+	wg       sync.WaitGroup
 }
 
 // news is something that happened elsewhere, applied by the reigning goroutine.
@@ -164,6 +166,9 @@ func (t *term) load(ctx context.Context) error {
 	if err := t.openInbox(ctx); err != nil {
 		return err
 	}
+	if err := t.loadSlots(ctx); err != nil {
+		return err
+	}
 	return t.write(ctx, batch{records: []fleet.Record{t.about(fleet.Record{
 		Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.picture.Spec().Size})}})
 }
@@ -236,6 +241,7 @@ func (t *term) reign(ctx context.Context) error {
 	defer timer.Stop()
 	after := t.mail.revision
 	t.wg.Go(func() { t.followInbox(ctx, after) })
+	t.wg.Go(func() { t.followSlots(ctx) })
 	for {
 		select {
 		case <-ctx.Done():
@@ -311,6 +317,10 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 		return t.sufferStore(now, err)
 	}
 	t.picture.Settled()
+	if t.outdated {
+		t.outdated = false
+		t.picture.Stir()
+	}
 	if t.next = d.Next; t.picture.Dirty() {
 		t.next = now.Mono
 	}
@@ -324,7 +334,7 @@ func (t *term) publish(now fleet.Now) {
 	t.published.Store(&FleetStatus{
 		Spec: *t.picture.Spec(), Wanted: t.spec, Acting: t.picture.Acting(), Detail: t.trouble, Provider: t.picture.Provider(),
 		Hosts: t.picture.Hosts(), Cannot: t.cannot, Vantage: t.picture.Vantage(), Brake: t.picture.Brake(), Whole: t.picture.Whole().Clone(),
-		Tally: guard.Count(*t.picture.Spec(), t.picture.Whole().Holds, views), Machines: views, At: now,
+		Tally: guard.Count(*t.picture.Spec(), t.picture.Whole().Holds, views), Machines: views, At: now, Slots: t.picture.Slots(),
 		Post: t.box.status(),
 	})
 }

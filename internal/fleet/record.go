@@ -46,6 +46,9 @@ type Record struct {
 	// Took is the duration behind the record: a look's, a call's, an incident's, a hold's.
 	Took time.Duration `json:",omitempty"`
 
+	// Scope is the sort of budget that is used up, where it is one that fleets share; Detail names the scope.
+	Scope ScopeKind `json:",omitempty"`
+
 	// Order is the person's order from which it follows; Command is what that order wants, and By is who gave it.
 	Order   OrderID   `json:",omitempty"`
 	Command OrderKind `json:",omitempty"`

@@ -18,6 +18,8 @@ type Snapshot struct {
 	Vantage Vantage
 	Brake   Brake
 	Whole   Whole
+	// Slots are the machines in repair of all fleets. They count only under Spec.Limits.Shared.
+	Slots Slots
 	// Orders are those in the inbox that were not taken up yet, sorted by id.
 	Orders   []Order
 	Machines []View // sorted by ordinal

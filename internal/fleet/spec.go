@@ -201,7 +201,9 @@ type Fence struct {
 type Limits struct {
 	InRepair int // machines in repair at once
 	InBuild  int // first builds at once
-	Brake    BrakePolicy
+	// Shared bounds what is in repair at once in scopes that other fleets lie in, too.
+	Shared []SharedLimit
+	Brake  BrakePolicy
 }
 
 // BrakePolicy says when the brake engages: when more machines fail than max(AtLeast, floor(Percent x size / 100)),

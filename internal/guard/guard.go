@@ -100,6 +100,8 @@ type Situation struct {
 	Brake    fleet.Brake
 	Whole    fleet.Whole
 	Tally    Tally
+	// Slots are the machines in repair of all fleets, those included that this round began to repair.
+	Slots fleet.Slots
 	// Closed says that the policy's windows let no repair begin now.
 	Closed bool
 	// View is what is known of the machine; nil: nothing but its belief.
@@ -267,6 +269,9 @@ func NewRepair(m *fleet.Machine, s *Situation) fleet.Reason {
 	if s.Tally.InRepair >= s.Spec.Limits.InRepair {
 		return fleet.ReasonBudget
 	}
+	if SharedBudget(m, s) != nil {
+		return fleet.ReasonBudget
+	}
 	return ""
 }
 
@@ -333,7 +338,7 @@ func NewChange(m *fleet.Machine, s *Situation) fleet.Reason {
 	}
 	own := Tally{Holds: s.Tally.Holds}
 	own.Add(m, &s.Spec)
-	if s.Tally.Failing+s.Tally.Changing-own.Failing-own.Changing >= s.Spec.Limits.InRepair {
+	if s.Tally.Failing+s.Tally.Changing-own.Failing-own.Changing >= s.Spec.Limits.InRepair || SharedBudget(m, s) != nil {
 		return fleet.ReasonBudget
 	}
 	return ""

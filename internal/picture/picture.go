@@ -60,6 +60,7 @@ type Picture struct {
 
 	brake     fleet.Brake
 	whole     fleet.Whole
+	slots     fleet.Slots
 	orders    []fleet.Order // not taken up yet, sorted by id
 	vantage   fleet.Vantage
 	provider  fleet.ProviderState
@@ -161,7 +162,7 @@ func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	return fleet.Snapshot{
 		Now: now, Installation: p.installation, Spec: p.spec, Wanted: p.wanted, Acting: p.acting, SteadyAt: p.steadyAt,
 		Provider: p.provider, Hosts: p.hosts, Cannot: p.cannot, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
-		Orders: p.orders[:min(len(p.orders), ordersAtOnce)], Placed: p.placed,
+		Orders: p.orders[:min(len(p.orders), ordersAtOnce)], Placed: p.placed, Slots: p.slots,
 	}
 }
 

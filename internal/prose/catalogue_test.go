@@ -51,6 +51,7 @@ func TestEveryConstantHasWords(t *testing.T) {
 		"VantageStanding":  has(vantages),
 		"DomainKind":       has(domains),
 		"OrderKind":        has(orders),
+		"ScopeKind":        has(scopes),
 		"NotifyEvent":      has(events),
 		"Reason":           has(reasons),
 		"RecordKind":       has(sentences),
@@ -141,11 +142,12 @@ func TestNoSentenceIsBroken(t *testing.T) {
 		Result: fleet.ResultRefused, Incident: "web-2/1", Repair: "web-2/r1", Step: fleet.StepReboot, Op: fleet.OpReboot,
 		Outcome: fleet.OutcomeDone, Proof: fleet.ProofConfirmedOff, Instance: "3f2a1b2c-9e5e", Generation: 2, Host: "h1",
 		Provider: "lab", Detail: "detail", Failing: 1, Size: 3, Limit: 2, Took: time.Second, Chance: 1e-9,
-		Order: "o1", Command: fleet.OrderHold, By: "alice", Parent: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r1"},
+		Scope: fleet.ScopeRack, Order: "o1", Command: fleet.OrderHold, By: "alice", Parent: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r1"},
 		Target: "ops", Event: fleet.NotifyPage, Tries: 3,
 	}
 	meagre := furnished
 	meagre.Cause, meagre.Check, meagre.Result, meagre.Host, meagre.Took = "", "", "", "", 0
+	meagre.Scope = ""
 	meagre.Order, meagre.Command, meagre.By = "", "", ""
 	meagre.Parent, meagre.Domain, meagre.Chance = "", fleet.Domain{}, 0
 	for kind := range sentences {

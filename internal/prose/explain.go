@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/engine"
 	"hale/internal/fleet"
+	"hale/internal/guard"
 )
 
 // Explanation is the present state of one machine in words. Each line is a clause of its own.
@@ -112,6 +113,9 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, m fleet.Machine) {
 		detail = fmt.Sprintf("%d of %d machines fail", f.Tally.Failing, f.Tally.Size)
 	case fleet.ReasonBudget:
 		detail = fmt.Sprintf("%d of %d", f.Tally.InRepair, f.Spec.Limits.InRepair)
+		if full := guard.SharedBudget(&m, &guard.Situation{Spec: f.Spec, Hosts: f.Hosts, Slots: f.Slots}); full != nil {
+			detail = SharedBudget(full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair)
+		}
 	case fleet.ReasonBackoff:
 		if left := m.RetryAt.Sub(f.At.Mono); left > 0 {
 			detail = "in " + Span(left)

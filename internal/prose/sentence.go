@@ -171,6 +171,8 @@ func held(r fleet.Record) string {
 	switch {
 	case r.Reason == fleet.ReasonBrake:
 		why = arithmetic(r)
+	case r.Scope != "":
+		why, r.Detail = "as many machines are in repair as may be", SharedBudget(r.Scope, r.Detail, r.Failing, r.Limit)
 	case r.Reason == fleet.ReasonSharedFate && r.Parent != "":
 		why += fmt.Sprintf(" (incident %s, %s)", r.Parent, share(r))
 	default:

@@ -156,6 +156,14 @@ var (
 		fleet.NotifyReminder: "a reminder",
 		fleet.NotifyHealed:   "it is over",
 	}
+	scopes = map[fleet.ScopeKind]string{
+		fleet.ScopeInstallation: "the installation",
+		fleet.ScopeProvider:     "provider",
+		fleet.ScopeHost:         "host",
+		fleet.ScopeRack:         "rack",
+		fleet.ScopeRoom:         "room",
+		fleet.ScopeZone:         "zone",
+	}
 	domains = map[fleet.DomainKind]string{
 		fleet.DomainHost:    "host",
 		fleet.DomainRack:    "rack",

@@ -22,6 +22,7 @@ func (w *Work) BeginChange(kind fleet.RepairKind, by *fleet.Removal) {
 	}
 	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Order: by.Order, By: by.By, Instance: m.Current.ID,
 		Generation: m.Current.Generation, Host: m.Current.Host, Detail: string(by.Why)})
+	guard.TakeSlot(m, w.Situation)
 	w.enter(fleet.PhaseAct)
 	w.Advance()
 }
@@ -37,7 +38,7 @@ func (w *Work) mayChange(r *fleet.Repair) bool {
 		return false
 	}
 	reason := guard.AnyStep(w.M, w.Situation)
-	if reason == "" || reason == fleet.ReasonBrake && r.OffOrders > 0 {
+	if reason == "" || letsFinish(reason) && r.OffOrders > 0 {
 		return true
 	}
 	w.wait(reason)

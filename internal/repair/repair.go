@@ -57,6 +57,9 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 		m.Attempts = append(guard.Recent(m, w.Situation), w.now())
 	}
 	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Cause: m.Health.Cause})
+	if kind == fleet.RepairHeal {
+		guard.TakeSlot(m, w.Situation)
+	}
 	switch kind {
 	case fleet.RepairHeal:
 		w.chooseRung(0)
@@ -599,6 +602,9 @@ func (w *Work) Wait(reason fleet.Reason, step fleet.StepKind) {
 		Failing: t.Failing, Size: t.Size, Limit: guard.BrakeLimit(w.Situation.Spec.Limits.Brake, t.Size)}
 	if p := guard.Parent(w.M, w.Situation); p != nil && reason == fleet.ReasonSharedFate {
 		rec.Domain, rec.Failing, rec.Size, rec.Limit = p.Domain, p.Failing, p.Members, 0
+	}
+	if full := guard.SharedBudget(w.M, w.Situation); full != nil && reason == fleet.ReasonBudget {
+		rec.Scope, rec.Detail, rec.Failing, rec.Limit = full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair
 	}
 	w.record(rec)
 }

@@ -431,6 +431,7 @@ func (j *judge) begun(c *server, is *fleet.Machine) {
 	name, spec := string(is.Name), j.s.spec
 	if is.Repair.Kind == fleet.RepairHeal {
 		j.s.score.Repairs++
+		j.sharedBudgets(is)
 		if j.s.store.overall.Brake.On() {
 			j.broken("L6", name, "a repair begins while the brake is on")
 		}

@@ -324,6 +324,7 @@ func (c *server) round() {
 			return
 		}
 	}
+	c.bookSlots()
 	d := c.decider.Decide(c.pic.Snapshot(now))
 	c.s.score.Decisions++
 	c.wake = 0

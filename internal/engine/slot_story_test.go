@@ -1,0 +1,262 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hale/internal/engine"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/probe/netprobe"
+	"hale/internal/provider/simulated"
+	"hale/internal/state/memory"
+)
+
+// street is a world with several fleets, each looked after by a hale server of its own, over one store.
+type street struct {
+	t       *testing.T
+	world   *simulated.World
+	backing *memory.Backing
+	servers map[fleet.Name]*controller
+	specs   map[fleet.Name]fleet.Spec
+}
+
+// together tells a story of fleets that share budgets.
+func together(t *testing.T, shared []fleet.SharedLimit, names []fleet.Name, tale func(s *street)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &street{
+			t: t, backing: memory.New(memory.Options{}), servers: map[fleet.Name]*controller{}, specs: map[fleet.Name]fleet.Spec{},
+			world: simulated.NewWorld(simulated.Options{
+				Hosts: []fleet.HostName{"h1", "h2"}, Latency: 50 * time.Millisecond, Ports: []uint16{80},
+				Places: map[fleet.HostName]fleet.Place{"h1": {Rack: "r1"}, "h2": {Rack: "r2"}},
+			}),
+		}
+		defer func() {
+			for _, c := range s.servers {
+				c.stop()
+			}
+		}()
+		for _, name := range names {
+			spec := web(6)
+			spec.Name, spec.Limits.InRepair, spec.Limits.Shared = name, 3, shared
+			spec.Limits.Brake = fleet.BrakePolicy{AtLeast: 5, ReleaseAfter: time.Minute}
+			s.specs[name] = spec
+			s.start(name)
+		}
+		s.await(5*time.Minute, "the fleets stand", func() bool { return s.inRepair() == 0 && s.well() })
+		time.Sleep(time.Minute)
+		tale(s)
+	})
+}
+
+func (s *street) start(name fleet.Name) {
+	s.t.Helper()
+	handle := s.world.Open("hale-" + string(name))
+	probes := netprobe.New(s.world, netprobe.Options{})
+	e, err := engine.New(engine.Options{
+		Store: s.backing.Open(nil), Server: "hale-" + string(name), Logger: slog.New(slog.DiscardHandler),
+		Sources: []engine.Source{{Name: "lab", Adapter: handle, Watcher: handle, Poll: 5 * time.Second}},
+		Fleets:  []engine.Fleet{{Spec: s.specs[name], Probes: probes}},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(s.t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := probes.Run(ctx); err != nil {
+			s.t.Error(err)
+		}
+	})
+	wg.Go(func() {
+		if err := e.Run(ctx); err != nil && ctx.Err() == nil {
+			s.t.Error(err)
+		}
+	})
+	s.servers[name] = &controller{engine: e, stop: func() {
+		cancel()
+		wg.Wait()
+		if err := handle.Close(); err != nil {
+			s.t.Error(err)
+		}
+	}}
+}
+
+// beliefs returns what is stored of all machines.
+func (s *street) beliefs() []fleet.Machine {
+	s.t.Helper()
+	var out []fleet.Machine
+	for name := range s.specs {
+		beliefs, err := engine.Beliefs(s.t.Context(), s.backing.Open(nil), name)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, b := range beliefs {
+			out = append(out, b.Machine)
+		}
+	}
+	return out
+}
+
+// inRepair counts the stored repairs, on one host or on all.
+func (s *street) inRepair(hosts ...fleet.HostName) int {
+	s.t.Helper()
+	n := 0
+	for _, m := range s.beliefs() {
+		if m.Repair != nil && m.Repair.Kind == fleet.RepairHeal && (len(hosts) == 0 || m.Repair.Target.Host == hosts[0]) {
+			n++
+		}
+	}
+	return n
+}
+
+// book returns the machines in the book of slots.
+func (s *street) book() fleet.Slots {
+	s.t.Helper()
+	var book fleet.Slots
+	e, err := s.backing.Open(nil).Get(s.t.Context(), "slots")
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := json.Unmarshal(e.Value, &book); err != nil {
+		s.t.Fatal(err)
+	}
+	return book
+}
+
+func (s *street) well() bool {
+	for _, m := range s.beliefs() {
+		if m.Health.Verdict != fleet.VerdictHealthy || m.Repair != nil || m.Incident != nil {
+			return false
+		}
+	}
+	return len(s.beliefs()) == 6*len(s.specs)
+}
+
+// await lets time pass until the condition holds, and never more is in repair than the checks allow.
+func (s *street) await(within time.Duration, what string, cond func() bool, checks ...func()) {
+	s.t.Helper()
+	for waited := time.Duration(0); ; waited += 100 * time.Millisecond {
+		synctest.Wait()
+		for _, check := range checks {
+			check()
+		}
+		if cond() {
+			return
+		}
+		if waited >= within {
+			s.t.Fatalf("after %v still not: %s", within, what)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// crash lets machines of every fleet crash at once.
+func (s *street) crash(ordinals ...int) {
+	s.t.Helper()
+	for name := range s.specs {
+		for _, n := range ordinals {
+			i, ok := s.world.Instance(name.Machine(n))
+			if !ok {
+				s.t.Fatalf("no instance of %s", name.Machine(n))
+			}
+			if _, err := s.world.Inject(simulated.Crash{Instance: i.ID}); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// L5: several owners, each of whom may repair three machines, never repair more than two together, nor more than one on a host; and all
+// is healed in the end, with nothing left in the book.
+func TestL05FleetsShareBudgets(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		shared []fleet.SharedLimit
+		most   int // in all
+		onHost int
+	}{
+		"installation": {[]fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 2}}, 2, 2},
+		"provider":     {[]fleet.SharedLimit{{Scope: fleet.ScopeProvider, InRepair: 1}}, 1, 1},
+		"host":         {[]fleet.SharedLimit{{Scope: fleet.ScopeHost, InRepair: 1}}, 2, 1},
+		"rack":         {[]fleet.SharedLimit{{Scope: fleet.ScopeRack, InRepair: 2}}, 4, 2},
+		"nobody's":     {[]fleet.SharedLimit{{Scope: fleet.ScopeZone, InRepair: 1}}, 9, 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			together(t, c.shared, []fleet.Name{"app", "db", "web"}, func(s *street) {
+				s.crash(1, 3, 5)
+				s.await(time.Minute, "it is seen", func() bool { return !s.well() })
+				most := 0
+				s.await(time.Hour, "all are healed", s.well, func() {
+					most = max(most, s.inRepair())
+					if n := s.inRepair(); n > c.most {
+						t.Errorf("%d machines are in repair, and %d may be", n, c.most)
+					}
+					for _, h := range []fleet.HostName{"h1", "h2"} {
+						if n := s.inRepair(h); n > c.onHost {
+							t.Errorf("%d machines are in repair on %s, and %d may be", n, h, c.onHost)
+						}
+					}
+				})
+				if most < min(c.most, 2) {
+					t.Errorf("at most %d were in repair at once: the budget was not used", most)
+				}
+				if len(s.book()) != 0 {
+					t.Errorf("left in the book: %+v", s.book())
+				}
+			})
+		})
+	}
+}
+
+// An owner that dies in the middle of a repair keeps its place until it is back, and gives it back when the repair ends; a fleet that leaves the
+// configuration gives its places back at once.
+func TestL05AnOwnersPlacesAreGivenBack(t *testing.T) {
+	t.Parallel()
+	for _, returns := range []bool{true, false} {
+		one := []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 1}}
+		together(t, one, []fleet.Name{"db", "web"}, func(s *street) {
+			s.crash(2)
+			s.await(time.Minute, "a repair begins", func() bool { return len(s.book()) == 1 })
+			dead := s.book()[0].Machine.Fleet()
+			other := fleet.Name("db")
+			if dead == other {
+				other = "web"
+			}
+			s.servers[dead].stop()
+			delete(s.servers, dead)
+			for began := time.Now(); time.Since(began) < 10*time.Minute; time.Sleep(time.Second) {
+				synctest.Wait()
+				if n := s.inRepair(); n > 1 {
+					t.Fatalf("%d in repair", n)
+				}
+			}
+			if len(s.book()) != 1 || s.book()[0].Machine.Fleet() != dead {
+				t.Fatalf("the book: %+v", s.book())
+			}
+			if returns {
+				s.start(dead)
+				s.await(10*time.Minute, "both are healed", s.well)
+			} else { // whoever starts without it in the configuration lets it go
+				s.servers[other].stop()
+				delete(s.servers, other)
+				s.start(other)
+				delete(s.specs, dead)
+				s.await(10*time.Minute, "the other one is healed", s.well)
+			}
+			if len(s.book()) != 0 {
+				t.Errorf("left in the book: %+v", s.book())
+			}
+		})
+	}
+}

@@ -1,0 +1,51 @@
+package sim
+
+import (
+	"fmt"
+
+	"hale/internal/fleet"
+	"hale/internal/guard"
+)
+
+// bookSlots says what the fleet itself has in repair. There is no other fleet in room A: what several owners do at once is room B's, and the
+// engine's stories tell it.
+func (c *server) bookSlots() {
+	if len(c.s.spec.Limits.Shared) == 0 {
+		return
+	}
+	var book fleet.Slots
+	for i := range c.pic.Len() {
+		m := &c.pic.View(i).Machine
+		if m.Repair != nil && (m.Repair.Kind == fleet.RepairHeal || m.Repair.Kind == fleet.RepairRemove) {
+			book = book.With(guard.SlotOf(m, c.pic.Spec(), c.hosts))
+		}
+	}
+	c.pic.SetSlots(book)
+}
+
+// sharedBudgets checks the budgets of provider, hosts and what hosts stand in (L5), by the instances that are being repaired.
+func (j *judge) sharedBudgets(is *fleet.Machine) {
+	spec := j.s.spec
+	if len(spec.Limits.Shared) == 0 {
+		return
+	}
+	places := map[fleet.HostName]map[fleet.ScopeKind]string{}
+	for _, h := range j.s.w.Hosts() {
+		places[fleet.HostName(h.Name)] = map[fleet.ScopeKind]string{
+			fleet.ScopeHost: h.Name, fleet.ScopeRack: h.Rack, fleet.ScopeRoom: h.Room, fleet.ScopeZone: h.Zone,
+			fleet.ScopeProvider: "one", fleet.ScopeInstallation: "one",
+		}
+	}
+	for _, limit := range spec.Limits.Shared {
+		name, n := places[is.Repair.Target.Host][limit.Scope], 1
+		for i := range j.s.store.beliefs {
+			m := &j.s.store.beliefs[i]
+			if m.Name != is.Name && m.Repair != nil && m.Repair.Kind == fleet.RepairHeal && name != "" && places[m.Repair.Target.Host][limit.Scope] == name {
+				n++
+			}
+		}
+		if name != "" && n > limit.InRepair {
+			j.broken("L5", string(is.Name), fmt.Sprintf("%d machines of %s %s are in repair, and %d may be", n, limit.Scope, name, limit.InRepair))
+		}
+	}
+}
