@@ -99,6 +99,7 @@ func verbs() map[sim.Verb]act {
 		sim.Brakes:      orders,
 		sim.Unbrakes:    orders,
 		sim.Resizes:     resizes,
+		sim.Retemplates: retemplates,
 		sim.Confirms:    confirms,
 		sim.Dies:        onServer(dies),
 		sim.DiesWriting: onServer(diesWriting),
@@ -362,12 +363,24 @@ func resizes(r *room, e sim.Event) func() {
 	n, err := strconv.Atoi(e.Arg)
 	r.must(err)
 	r.wanted.Size = n
+	r.reload()
+	return nil
+}
+
+// retemplates edits the image in the configuration's template.
+func retemplates(r *room, e sim.Event) func() {
+	r.wanted.Template.Image = e.Image(r.spec)
+	r.reload()
+	return nil
+}
+
+// reload lets every server read the configuration again.
+func (r *room) reload() {
 	for _, s := range r.servers {
 		if s.life != nil {
 			r.must(s.life.engine.Reload(r.t.Context(), s.life.setup(r.wanted)))
 		}
 	}
-	return nil
 }
 
 // confirms lets the operator confirm the plan that he is shown, if one waits.
@@ -383,6 +396,9 @@ func confirms(r *room, _ sim.Event) func() {
 	}
 	for _, t := range p.Remove {
 		r.named[t.Instance] = t.Machine
+	}
+	for _, t := range p.Replace {
+		r.renewed[t.Instance] = true
 	}
 	r.post(fleet.Order{Kind: fleet.OrderConfirm, Fleet: r.spec.Name, By: "operator", Plan: p.ID})
 	return nil

@@ -46,15 +46,26 @@ func Pending(wanted *fleet.Spec, ledger *fleet.Ledger, machines []fleet.View) Pl
 		p.From, p.To = ledger.Size, wanted.Size
 		p.Remove = surplus(&spec, ledger.Size-wanted.Size, machines)
 	}
-	if !wanted.Template.Builds(ledger.Template) {
+	if retemplated(wanted, ledger) {
 		p.Template = true
-		p.Replace = kept(&spec, p.Remove, machines)
+		p.Replace = kept(&spec, p.Remove, machines, func(m *fleet.Machine) bool {
+			return !wanted.Template.Builds(ledger.Template) || m.Current.Edition != ledger.Edition
+		})
 	}
 	p.Blocked = blocked(p, &spec, wanted, machines)
 	if !p.Empty() {
 		p.ID = id(p, wanted)
 	}
 	return p
+}
+
+// retemplated reports whether another template waits for a person's word: another than the one in force, or than the one on its way
+// through the fleet; and that one, too, once it was stopped.
+func retemplated(wanted *fleet.Spec, ledger *fleet.Ledger) bool {
+	if u := ledger.Update; u != nil {
+		return u.Stopped != "" || !wanted.Template.Builds(u.Template)
+	}
+	return !wanted.Template.Builds(ledger.Template)
 }
 
 // surplus chooses which machines go: those that fail first, then those with the highest numbers.
@@ -68,7 +79,7 @@ func surplus(spec *fleet.Spec, n int, machines []fleet.View) []Touched {
 	slices.SortStableFunc(all, func(a, b *fleet.Machine) int {
 		x, _ := a.Name.Ordinal()
 		y, _ := b.Name.Ordinal()
-		return cmp.Or(cmp.Compare(burden(b), burden(a)), cmp.Compare(y, x))
+		return cmp.Or(cmp.Compare(guarded(spec, a), guarded(spec, b)), cmp.Compare(burden(b), burden(a)), cmp.Compare(y, x))
 	})
 	var out []Touched
 	for _, m := range all[:min(n, len(all))] {
@@ -79,6 +90,14 @@ func surplus(spec *fleet.Spec, n int, machines []fleet.View) []Touched {
 		out = append(out, Touched{Machine: m.Name, Instance: m.Current.ID, Why: why})
 	}
 	return out
+}
+
+// guarded is 1 for a machine that is never disrupted, else 0.
+func guarded(spec *fleet.Spec, m *fleet.Machine) int {
+	if spec.Protects(m) {
+		return 1
+	}
+	return 0
 }
 
 // burden says how little is lost with the machine: one without an instance before one that fails, before one that does not.
@@ -97,13 +116,13 @@ func has(spec *fleet.Spec, m *fleet.Machine) bool {
 	return ok && spec.Has(n)
 }
 
-// kept returns the machines with instances that are not removed.
-func kept(spec *fleet.Spec, removed []Touched, machines []fleet.View) []Touched {
+// kept returns the machines that are not removed, and have instances of another template.
+func kept(spec *fleet.Spec, removed []Touched, machines []fleet.View, old func(*fleet.Machine) bool) []Touched {
 	var out []Touched
 	for i := range machines {
 		m := &machines[i].Machine
 		gone := slices.ContainsFunc(removed, func(t Touched) bool { return t.Machine == m.Name })
-		if has(spec, m) && !gone && !m.Current.None() {
+		if has(spec, m) && !gone && !m.Current.None() && old(m) {
 			out = append(out, Touched{Machine: m.Name, Instance: m.Current.ID})
 		}
 	}
@@ -120,6 +139,9 @@ func blocked(p Plan, spec, wanted *fleet.Spec, machines []fleet.View) fleet.Reas
 	}
 	for i := range machines {
 		m := &machines[i].Machine
+		if slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name }) && wanted.Protects(m) {
+			return fleet.ReasonProtected
+		}
 		named := slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name && t.Instance != "" })
 		if named && !m.Current.Replaceable() {
 			return fleet.ReasonNotCertified

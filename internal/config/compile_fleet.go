@@ -32,6 +32,7 @@ func (c *fleetCompiler) compile() fleet.Spec {
 		UnhealthyWhen: c.unhealthyWhen(),
 		Repair:        c.repair(loss),
 		Limits:        c.limits(),
+		Update:        fleet.UpdatePolicy{Canary: d.update.value.canary.value, Soak: d.update.value.soak.value},
 		SharedFate:    c.sharedFate(loss),
 		Mode:          d.mode.value,
 		Protected:     c.protected(),

@@ -96,7 +96,8 @@ fleets:
 				InRepair: 1, InBuild: 3, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second},
 			},
 			SharedFate: fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute},
-			Mode:       fleet.ModeAct, Grace: time.Minute, BuildWithin: 5 * time.Minute, BlindAfter: 5 * time.Minute,
+			Mode:       fleet.ModeAct,
+			Update:     fleet.UpdatePolicy{Canary: 1, Soak: 2 * time.Minute}, Grace: time.Minute, BuildWithin: 5 * time.Minute, BlindAfter: 5 * time.Minute,
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -43,6 +43,8 @@ const (
 
 	defaultInRepair          = 1
 	defaultInBuild           = 3
+	defaultCanary            = 1
+	defaultSoak              = 2 * time.Minute
 	defaultBrakePercent      = 20
 	defaultBrakeAtLeast      = 2
 	defaultBrakeReleaseAfter = 30 * time.Second

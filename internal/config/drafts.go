@@ -47,6 +47,7 @@ type fleetDraft struct {
 	repair         at[repairDraft]
 	protect        at[[]at[string]]
 	limits         at[limitsDraft]
+	update         at[updateDraft]
 	sharedFate     at[sharedFateDraft]
 	onExternalStop at[stopDraft]
 	mode           at[fleet.Mode]
@@ -132,6 +133,11 @@ type limitsDraft struct {
 	inRepair at[int]
 	inBuild  at[int]
 	brake    at[brakeDraft]
+}
+
+type updateDraft struct {
+	canary at[int]
+	soak   at[time.Duration]
 }
 
 type brakeDraft struct {

@@ -139,6 +139,8 @@ func fleetShape() object[fleetDraft] {
 				list[string]{noun: "one machine", each: text("a machine of the fleet", "web-1")}, func(f *fleetDraft) *at[[]at[string]] { return &f.protect }).said("none"),
 			part("limits", "How much may be done to the fleet at once.", limitsShape(),
 				func(f *fleetDraft) *at[limitsDraft] { return &f.limits }),
+			part("update", "How another template goes through the fleet, once a person confirmed it.", updateShape(),
+				func(f *fleetDraft) *at[updateDraft] { return &f.update }),
 			part("shared_fate", "When at least half of a domain's machines fail, and so many would hardly do so by chance, they share a fate: one incident, "+
 				"whose machines are held. Domains are hosts, what their labels name (rack, room, zone, storage), and networks.", sharedFateShape(),
 				func(f *fleetDraft) *at[sharedFateDraft] { return &f.sharedFate }),
@@ -162,7 +164,6 @@ func fleetShape() object[fleetDraft] {
 			"select":  "take it out; machines that exist already cannot be adopted for now",
 			"adopt":   "take it out; machines that exist already cannot be adopted for now",
 			"scaling": "give size a number",
-			"update":  "take it out",
 		},
 	}
 }
@@ -399,6 +400,15 @@ func recreateShape() shape[stepDraft] {
 			"verify_within": "use the fleet's build_within",
 			"elsewhere":     "take it out",
 		},
+	}}
+}
+
+func updateShape() object[updateDraft] {
+	return object[updateDraft]{fields: []field[updateDraft]{
+		or("canary", defaultCanary, "So many machines are built from it first. When one of them does not become healthy, the others keep theirs.",
+			integer(1, maxSize), func(u *updateDraft) *at[int] { return &u.canary }),
+		or("soak", defaultSoak, "For so long all of these must be healthy before the others follow, as many at once as `in_repair` allows.",
+			duration(0, 7*24*time.Hour), func(u *updateDraft) *at[time.Duration] { return &u.soak }),
 	}}
 }
 

@@ -13,7 +13,10 @@ func (w *work) change() bool {
 		w.Advance()
 		return m.Repair != nil || w.ended(s.Whole.Ledger.Removal(m.Name))
 	}
-	o := s.Whole.Ledger.Removal(m.Name)
+	kind, o := fleet.RepairRemove, s.Whole.Ledger.Removal(m.Name)
+	if u := ledgerUpdate(s.Whole.Ledger); o == nil && w.chosen && u.Goes() {
+		kind, o = fleet.RepairUpdate, &fleet.Removal{Machine: m.Name, Instance: m.Current.ID, Order: u.Order, By: u.By}
+	}
 	switch {
 	case o == nil || s.Provider.Standing == fleet.ProviderUnknown:
 		return false
@@ -37,7 +40,7 @@ func (w *work) change() bool {
 	if m.Repair != nil {
 		w.Abandon()
 	}
-	w.BeginChange(fleet.RepairRemove, o)
+	w.BeginChange(kind, o)
 	return true
 }
 
@@ -49,5 +52,16 @@ func (w *work) ended(o *fleet.Removal) bool {
 // changed reports whether there is something for the ledger to book.
 func (w *work) changed() bool {
 	l := w.Situation.Whole.Ledger
-	return l.Changing() && w.ended(l.Removal(w.M.Name))
+	if !l.Changing() {
+		return false
+	}
+	return w.ended(l.Removal(w.M.Name)) || l.Update.Goes() && w.M.Repair == nil && w.View.Machine.Repair != nil
+}
+
+// ledgerUpdate returns the ledger's update; there may be neither.
+func ledgerUpdate(l *fleet.Ledger) *fleet.Update {
+	if l == nil {
+		return nil
+	}
+	return l.Update
 }

@@ -107,9 +107,10 @@ type round struct {
 	blind   fleet.Instant                 // when the next machine of which nothing is known becomes a blind incident
 	records []fleet.Record
 	rulings []fleet.Ruling
-	freed   []fleet.Hold // that ended in this round
-	letGo   bool         // a person took the brake off in this round
-	again   bool         // another round is to follow at once: what is booked in this one has consequences
+	freed   []fleet.Hold        // that ended in this round
+	letGo   bool                // a person took the brake off in this round
+	chosen  []fleet.MachineName // that are to be built from another template next
+	again   bool                // another round is to follow at once: what is booked in this one has consequences
 	memory
 }
 
@@ -172,6 +173,7 @@ type work struct {
 	broken  bool // it broke a law; nothing more is done with it
 	decided bool // its belief is in the decision
 	site    int  // in the census
+	chosen  bool // it is to be built from another template now
 	fated   bool // suspects may yet show that it shares its fate with them
 }
 
@@ -307,6 +309,7 @@ func (r *round) own(w *work) {
 	own := &r.owned[len(r.owned)-1]
 	w.M.CopyTo(own)
 	w.M, w.Situation, w.Installation, w.Load = own, &r.sit, r.s.Installation, r.loader
+	w.chosen = len(r.chosen) > 0 && r.isChosen(own)
 }
 
 func (r *round) brake(works []*work) fleet.Brake {

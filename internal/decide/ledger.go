@@ -18,7 +18,7 @@ func (r *round) book() {
 		l = fleet.OpenLedger(wanted, r.standing())
 	}
 	if l.Changing() {
-		l = r.bookChanges(l)
+		l = r.bookUpdate(r.bookChanges(l))
 	}
 	if wanted.Size > l.Size-len(l.Removals) {
 		l = r.grow(l, wanted.Size)
@@ -114,6 +114,10 @@ func (r *round) confirm(o *fleet.Order) {
 	for _, t := range p.Remove {
 		next.Removals = append(next.Removals, fleet.Removal{Machine: t.Machine, Instance: t.Instance, Why: t.Why, Order: o.ID, By: o.By})
 	}
+	if p.Template {
+		next.Update = r.updateTo(l, o)
+		next.Editions = max(l.Editions, next.Update.Edition)
+	}
 	r.enforce(&next)
 	r.again = true
 }
@@ -126,9 +130,12 @@ func (r *round) openChanging() {
 			r.open(at)
 		}
 	}
+	if l.Update.Goes() {
+		r.chooseNext(l)
+	}
 }
 
 // isChanging reports whether the machine is to be changed by a person's order.
 func (r *round) isChanging(m *fleet.Machine) bool {
-	return r.sit.Whole.Ledger.Changing() && r.sit.Whole.Ledger.Removal(m.Name) != nil
+	return r.sit.Whole.Ledger.Changing() && (r.sit.Whole.Ledger.Removal(m.Name) != nil || r.isChosen(m))
 }

@@ -22,6 +22,9 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 	if !r.unmuted.IsZero() {
 		c.addWall(r.unmuted)
 	}
+	if l := d.Whole.Ledger; l != nil && l.Update.Goes() && l.Update.Calm != 0 {
+		c.add(l.Update.Calm.Add(r.s.Spec.Update.Soak))
+	}
 	if r.again {
 		c.add(r.s.Now.Mono + 1)
 	}

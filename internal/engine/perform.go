@@ -86,7 +86,11 @@ func (t *term) call(ctx context.Context, index int, a fleet.Action) {
 func (t *term) orderOf(a fleet.Action) provider.Order {
 	ref := refTo(a.Instance, a.Host, a.Mark)
 	ref.Mark.Built = a.Intent.At
-	return provider.Order{Ref: ref, Name: string(a.Machine), Template: t.picture.Spec().Template, Made: a.Made}
+	template := t.picture.Spec().Template
+	if l := t.picture.Whole().Ledger; l != nil {
+		template = l.TemplateOf(a.Intent.Edition, t.picture.Wanted())
+	}
+	return provider.Order{Ref: ref, Name: string(a.Machine), Template: template, Made: a.Made}
 }
 
 func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order) fleet.Outcome {

@@ -410,3 +410,92 @@ func TestAScaleInThatIsKilledAtAnyWriteEndsOnce(t *testing.T) {
 		}
 	}
 }
+
+// S56: another template is tried by one machine, and goes through the fleet when that one stays healthy.
+func TestATemplateGoesThroughTheFleetAfterItsCanary(t *testing.T) {
+	t.Parallel()
+	spec := web(3)
+	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Canary: 1, Soak: 2 * time.Minute}
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.grown()
+		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
+		s.confirm()
+		s.await(2*time.Minute, "one tries it", func() bool { return s.built("v2") == 1 && s.healthy(3) })
+		s.pass(time.Minute)
+		if n := s.built("v2"); n != 1 {
+			t.Errorf("%d machines have it before it proved itself", n)
+		}
+		s.await(10*time.Minute, "all have it", func() bool { return s.built("v2") == 3 && s.allHealthy() })
+		s.inject(simulated.Vanishes{Instance: s.id(1)})
+		s.await(10*time.Minute, "what dies is built from it", func() bool { return s.built("v2") == 3 && s.allHealthy() && s.machine(1).Generation == 3 })
+		if status := s.status(); !status.Pending().Empty() {
+			t.Errorf("something waits still: %+v", status.Pending())
+		}
+	})
+}
+
+// S56: a template that yields sick machines reaches the canary only; machines that die meanwhile are built from the old one.
+func TestATemplateThatYieldsSickMachinesReachesTheCanaryOnly(t *testing.T) {
+	t.Parallel()
+	spec := web(4)
+	spec.Template.Image = "v1"
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.grown()
+		s.inject(simulated.NextBuilds{Image: "v2", Illness: simulated.Illness{Symptom: simulated.NeverBoots, Cure: simulated.ByRecreate}})
+		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
+		s.confirm()
+		s.await(10*time.Minute, "it is stopped", func() bool { return s.has(fleet.ReasonUpdateStopped) })
+		s.inject(simulated.Vanishes{Instance: s.id(1)})
+		s.await(10*time.Minute, "what dies is built from the old one", func() bool { return s.healthy(1) && s.machine(1).Generation == 2 })
+		s.pass(time.Hour)
+		if n := s.built("v2"); n != 1 || s.machine(4).Quarantine == nil {
+			t.Errorf("%d machines have it; the canary is %+v", n, s.machine(4))
+		}
+		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v1" })
+		s.confirm()
+		s.await(10*time.Minute, "the canary is back", func() bool { return s.built("v1") == 4 && s.allHealthy() })
+	})
+}
+
+// L12: killed at any write of a move to another template, hale goes on with it, and never has two of a machine.
+func TestAnUpdateThatIsKilledAtAnyWriteGoesOn(t *testing.T) {
+	t.Parallel()
+	for n := 1; n <= 30; n++ {
+		t.Run(fmt.Sprintf("write %d", n), func(t *testing.T) {
+			t.Parallel()
+			spec := web(2)
+			spec.Template.Image = "v1"
+			tell(t, simulated.Options{}, spec, func(s *story) {
+				s.grown()
+				s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
+				s.confirm()
+				s.kill()
+				var left atomic.Int32
+				left.Store(int32(n))
+				s.faults = func(_ context.Context, c memory.Call) memory.Effect {
+					if c.Op == memory.OpCommit && left.Add(-1) <= 0 {
+						return []memory.Effect{memory.FailBefore, memory.FailAfter}[n%2]
+					}
+					return memory.Normal
+				}
+				s.start()
+				s.pass(2 * time.Minute)
+				s.kill()
+				s.faults = nil
+				s.start()
+				s.await(30*time.Minute, "all have it", func() bool { return s.built("v2") == 2 && s.allHealthy() })
+			})
+		})
+	}
+}
+
+// built counts the machines that were built from the image.
+func (s *story) built(image string) int {
+	n := 0
+	for _, l := range s.world.Lives() {
+		if l.Removed.IsZero() && l.Image == image {
+			n++
+		}
+	}
+	return n
+}

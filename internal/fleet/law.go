@@ -27,7 +27,7 @@ func (m Machine) checkRepair(r Repair) error {
 	switch {
 	case r.Kind == RepairHeal && (m.Incident == nil || m.Incident.Blind()):
 		return fmt.Errorf("%s: L8: repair %s without a fault to heal", m.Name, r.ID)
-	case r.Wanted() != (r.Kind == RepairRemove):
+	case r.Wanted() != (r.Kind == RepairRemove || r.Kind == RepairUpdate):
 		return fmt.Errorf("%s: L3: %s is a %s, by order %q", m.Name, r.ID, r.Kind, r.Order)
 	case r.Kind == RepairRemove && !r.Next.None():
 		return fmt.Errorf("%s: L13: a machine that is to go is built", m.Name)

@@ -18,6 +18,9 @@ type Ledger struct {
 	Edition  uint64 `json:",omitempty"`
 	// Removals are machines that are to go, by a person's order, in the order in which they go.
 	Removals []Removal `json:",omitempty"`
+	// Update is another template on its way through the fleet; nil: none is. Editions is the highest number ever given.
+	Update   *Update `json:",omitempty"`
+	Editions uint64  `json:",omitempty"`
 	// Provider is where the machines are. It does not change.
 	Provider ProviderName
 }
@@ -29,6 +32,38 @@ type Removal struct {
 	Why      Reason     // it is this one
 	Order    OrderID    // the person's
 	By       string
+}
+
+// Update is another template on its way through the fleet.
+type Update struct {
+	Template Template
+	Edition  uint64
+	Order    OrderID // the person's
+	By       string
+	// Calm is since when as many as are to try it first are built from it, and healthy; zero: they are not.
+	Calm Instant `json:",omitempty"`
+	// Proven says that these stood the time: it goes through the whole fleet.
+	Proven bool `json:",omitempty"`
+	// Stopped says why it goes no further; what was replaced stays. Empty: it goes on.
+	Stopped Reason `json:",omitempty"`
+}
+
+// Goes reports whether the update goes on. There may be none.
+func (u *Update) Goes() bool { return u != nil && u.Stopped == "" }
+
+// TemplateOf returns what instances of the edition are built from. Which disks are to be kept is for the configuration to say.
+func (l *Ledger) TemplateOf(edition uint64, wanted *Spec) Template {
+	if l.Update != nil && l.Update.Edition == edition {
+		return l.Update.Template.cherished(wanted.Template.Disks)
+	}
+	return l.Template.cherished(wanted.Template.Disks)
+}
+
+// Updated returns a ledger with another state of its update.
+func (l *Ledger) Updated(u *Update) *Ledger {
+	next := *l
+	next.Update = u
+	return &next
 }
 
 // Removal returns the order by which the machine is to go, or nil.
@@ -45,7 +80,7 @@ func (l *Ledger) Removal(name MachineName) *Removal {
 }
 
 // Changing reports whether any machine is to be changed by a person's order.
-func (l *Ledger) Changing() bool { return l != nil && len(l.Removals) > 0 }
+func (l *Ledger) Changing() bool { return l != nil && (len(l.Removals) > 0 || l.Update != nil) }
 
 // Dropped returns a ledger without the order to remove the machine: it was given up, or taken back.
 func (l *Ledger) Dropped(name MachineName) *Ledger {

@@ -60,8 +60,10 @@ type Incarnation struct {
 	Generation Generation
 	Host       HostName
 	// Network and Storage are where it lies beside its host, as last seen: also when it is gone.
-	Network   string `json:",omitempty"`
-	Storage   string `json:",omitempty"`
+	Network string `json:",omitempty"`
+	Storage string `json:",omitempty"`
+	// Edition is the number of the template that it was built from, in the ledger.
+	Edition   uint64 `json:",omitempty"`
 	Certified bool
 	// Expired says that hale's own build of it ran out of time, or died: it may be removed though never certified.
 	Expired bool
@@ -254,6 +256,7 @@ const (
 	RepairBuild   RepairKind = "build"   // the first instance of a machine
 	RepairRemnant RepairKind = "remnant" // removal of what an expired build left
 	RepairRemove  RepairKind = "remove"  // of the machine, by a person's order
+	RepairUpdate  RepairKind = "update"  // to another template, by a person's order
 )
 
 // Phase is where the work on a rung stands.
@@ -274,6 +277,7 @@ type Intent struct {
 	Instance   InstanceID
 	Generation Generation
 	Host       HostName
+	Edition    uint64        `json:",omitempty"` // OpCreate: of the template
 	Limit      time.Duration // the call's time limit
 	At         time.Time
 	// Repeatable says that it may be sent again though nobody knows whether it took effect.

@@ -231,6 +231,10 @@ const (
 	ReasonFailing       Reason = "failing"        // of those that could be removed, it fails
 	ReasonHighestNumber Reason = "highest-number" // it has the highest number of those that could be removed
 	ReasonConfirmedPlan Reason = "confirmed-plan" // it is to be carried out
+	ReasonUpdated       Reason = "updated"        // by an instance of another template
+	ReasonProven        Reason = "proven"         // the first machines of another template stood the time: the others follow
+	ReasonCanaryFailed  Reason = "canary-failed"  // it was to try another template, and did not become healthy
+	ReasonUpdateStopped Reason = "update-stopped" // a machine of another template failed: the others keep theirs
 	ReasonSizeDown      Reason = "size-down"      // the machine has gone: Size are left of Limit
 	ReasonGivenUp       Reason = "given-up"       // the change failed, and the machine is healed as before
 	ReasonWithdrawn     Reason = "withdrawn"      // the order was taken back

@@ -21,6 +21,7 @@ type Spec struct {
 	Limits        Limits
 	SharedFate    SharedFate
 	Mode          Mode
+	Update        UpdatePolicy
 	// Protected are the numbers of machines that are never disrupted, ascending: a person is told instead.
 	Protected []int
 
@@ -31,6 +32,14 @@ type Spec struct {
 	// BlindAfter is how long a machine may stay unknown before a blind incident pages a person.
 	BlindAfter time.Duration
 	Notify     Notify
+}
+
+// UpdatePolicy says how another template goes through the fleet.
+type UpdatePolicy struct {
+	// Canary is how many machines are built from it first; at least one.
+	Canary int
+	// Soak is how long these must all be healthy before the others follow.
+	Soak time.Duration
 }
 
 // Mode says whether hale acts on the fleet or only watches and records what it would do.

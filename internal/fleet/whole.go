@@ -80,6 +80,11 @@ func (w Whole) Restart(now Now) Whole {
 	for i := range w.Holds {
 		w.Holds[i].restart(now)
 	}
+	if l := w.Ledger; l != nil && l.Update != nil && l.Update.Calm != 0 {
+		u := *l.Update
+		u.Calm = 0
+		w.Ledger = l.Updated(&u)
+	}
 	return w
 }
 

@@ -429,7 +429,7 @@ func (t *Tally) count(m *fleet.Machine, spec *fleet.Spec, by int) {
 		t.InRepair += by
 	case fleet.RepairBuild:
 		t.InBuild += by
-	case fleet.RepairRemove:
+	case fleet.RepairRemove, fleet.RepairUpdate:
 		t.InRepair += by
 		t.Changing += by
 	case fleet.RepairRemnant:

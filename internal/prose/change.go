@@ -55,6 +55,8 @@ func wantedChange(r fleet.Record) string {
 		return fmt.Sprintf("%s grows from %d to %d machines", about(r), r.Limit, r.Size)
 	case fleet.ReasonConfirmedPlan:
 		return fmt.Sprintf("%s: plan %s is to be carried out, by order of %s", about(r), r.Detail, somebody(r))
+	case fleet.ReasonUpdated:
+		return fmt.Sprintf("%s: all of its %d machines are built from the other template", about(r), r.Size)
 	case fleet.ReasonSizeDown:
 		return fmt.Sprintf("%s has left: fleet %s has %d machines, and had %d", about(r), r.Fleet, r.Size, r.Limit)
 	case fleet.ReasonReloaded:

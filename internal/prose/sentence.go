@@ -246,6 +246,8 @@ func repairStarted(r fleet.Record) string {
 		return fmt.Sprintf("%s: hale builds its instance (%s)", about(r), r.Repair)
 	case fleet.RepairRemove:
 		return because(fmt.Sprintf("%s: hale removes the machine, by order of %s (%s)", about(r), somebody(r), r.Repair), Reason(fleet.Reason(r.Detail)))
+	case fleet.RepairUpdate:
+		return fmt.Sprintf("%s: hale builds the machine anew from another template, by order of %s (%s)", about(r), somebody(r), r.Repair)
 	case fleet.RepairRemnant:
 		return fmt.Sprintf("%s: hale removes what an unfinished build left (%s)", about(r), r.Repair)
 	case fleet.RepairHeal:

@@ -117,6 +117,7 @@ var (
 		fleet.RepairHeal:    "repair",
 		fleet.RepairBuild:   "building",
 		fleet.RepairRemove:  "removal of the machine",
+		fleet.RepairUpdate:  "move to another template",
 		fleet.RepairRemnant: "removal of what an unfinished build left",
 	}
 	phases = map[fleet.Phase]string{

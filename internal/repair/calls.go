@@ -21,7 +21,7 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 	r.Calls++
 	step := fleet.CurrentStep(w.Situation.Spec, *r)
 	r.Intent = &fleet.Intent{
-		ID: r.ID + "/call" + strconv.Itoa(r.Calls), Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host,
+		ID: r.ID + "/call" + strconv.Itoa(r.Calls), Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host, Edition: on.Edition,
 		Limit: step.Timeout, At: w.Situation.Now.Wall, Repeatable: op == fleet.OpRun && step.Run.Idempotent,
 	}
 	w.M.Waiting = ""

@@ -33,7 +33,7 @@ func (w *Work) mayChange(r *fleet.Repair) bool {
 	if !r.Wanted() || r.Removed {
 		return true
 	}
-	if o := w.Situation.Whole.Ledger.Removal(w.M.Name); o == nil || o.Order != r.Order {
+	if !w.stands(r) {
 		w.giveUpChange(fleet.ReasonWithdrawn, "")
 		return false
 	}
@@ -77,3 +77,30 @@ func (w *Work) giveUpChange(why fleet.Reason, detail string) {
 
 // wantedIn reports whether the work under way is a wanted change that did not remove anything yet: it can be given up.
 func (w *Work) wantedIn() bool { return w.M.Repair.Wanted() && !w.M.Repair.Removed }
+
+// stands reports whether the order that the work carries out is still in the ledger.
+func (w *Work) stands(r *fleet.Repair) bool {
+	l := w.Situation.Whole.Ledger
+	if l == nil {
+		return false
+	}
+	if r.Kind == fleet.RepairUpdate {
+		return l.Update.Goes() && l.Update.Order == r.Order
+	}
+	o := l.Removal(w.M.Name)
+	return o != nil && o.Order == r.Order
+}
+
+// edition returns which template the next instance is built from: the one in force, as long as another one did not prove itself, unless
+// the machine is to try that, or stood on it.
+func (w *Work) edition(r *fleet.Repair) uint64 {
+	l := w.Situation.Whole.Ledger
+	if l == nil {
+		return 0
+	}
+	u := l.Update
+	if u.Goes() && (u.Proven || r.Order == u.Order || !r.Target.None() && r.Target.Edition == u.Edition) {
+		return u.Edition
+	}
+	return l.Edition
+}

@@ -432,7 +432,7 @@ func (w *Work) build(r *fleet.Repair) {
 	}
 	w.bind(host)
 	w.M.Generation++
-	r.Next = fleet.Incarnation{ID: w.View.FreshID, Generation: w.M.Generation, Host: host}
+	r.Next = fleet.Incarnation{ID: w.View.FreshID, Generation: w.M.Generation, Host: host, Edition: w.edition(r)}
 	w.call(r, fleet.OpCreate, r.Next)
 }
 
@@ -452,7 +452,7 @@ func Found(m *fleet.Machine, v *fleet.View, ours fleet.Installation) (fleet.Inst
 }
 
 func (w *Work) take(i fleet.Instance) {
-	w.M.Current, w.M.Address = fleet.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host}, i.Address
+	w.M.Current, w.M.Address = fleet.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host, Edition: w.edition(w.M.Repair)}, i.Address
 	w.forget(i.ID)
 	w.stands()
 	w.record(fleet.Record{Kind: fleet.RecordRemnant, Reason: fleet.ReasonFound, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})

@@ -70,7 +70,7 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 		seen := w.View.Sighting(s.ID).Instance
 		m.Repair.Target = fleet.Incarnation{ID: s.ID, Host: s.Host, Generation: seen.Mark.Generation, Expired: true}
 		w.enter(fleet.PhaseLook)
-	case fleet.RepairRemove: // BeginChange opens it
+	case fleet.RepairRemove, fleet.RepairUpdate: // BeginChange opens it
 	}
 	w.Advance()
 }
@@ -427,6 +427,10 @@ func (w *Work) finish() {
 		reason = fleet.ReasonBuilt
 		m.Attempts = nil // a build that succeeded is no sign of trouble
 	}
+	if m.Repair.Kind == fleet.RepairUpdate {
+		reason = fleet.ReasonUpdated
+		m.Attempts = nil
+	}
 	rec := fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed}
 	if m.Incident != nil {
 		rec.Incident, rec.Took = m.Incident.ID, w.Situation.Now.Wall.Sub(m.Incident.Opened)
@@ -443,8 +447,11 @@ func (w *Work) finish() {
 func (w *Work) end(reason fleet.Reason) {
 	w.record(fleet.Record{Kind: fleet.RecordRepairEnded, Reason: reason, Instance: w.M.Current.ID,
 		Generation: w.M.Current.Generation, Took: w.Situation.Now.Wall.Sub(w.M.Repair.Started)})
-	if w.M.Repair.Kind == fleet.RepairHeal {
+	switch r := w.M.Repair; {
+	case r.Kind == fleet.RepairHeal:
 		w.M.Wanted = nil // what was wanted was done, or tried
+	case r.Wanted():
+		w.M.Change = &fleet.Change{Order: r.Order, Ended: reason}
 	}
 	w.M.Repair = nil
 }
@@ -469,6 +476,10 @@ func (w *Work) failAttempt(reason fleet.Reason) {
 	m, policy := w.M, w.Situation.Spec.Repair
 	kind, target := m.Repair.Kind, m.Repair.Target.ID
 	w.end(reason)
+	if kind == fleet.RepairUpdate && !m.Current.None() {
+		w.quarantine(fleet.ReasonCanaryFailed, string(reason)) // it shows what is wrong with the template
+		return
+	}
 	if kind == fleet.RepairRemnant {
 		w.putAside(target, reason)
 		return

@@ -108,8 +108,9 @@ const (
 
 // What an operator does to the configuration.
 const (
-	Resizes  Verb = "asks for a size of"
-	Confirms Verb = "confirms what waits"
+	Resizes     Verb = "asks for a size of"
+	Retemplates Verb = "asks for the image"
+	Confirms    Verb = "confirms what waits"
 )
 
 // String returns the event as scenario files write it.
@@ -223,17 +224,18 @@ func verbs() map[Verb]act {
 			c.pauseFor = e.For
 			return nil, nil
 		}),
-		ClockSteps: onServer(clockSteps),
-		LosesStore: onServer(losesStore),
-		LosesLease: onServer(losesLease),
-		Holds:      orders(fleet.OrderHold),
-		Releases:   orders(fleet.OrderRelease),
-		Retries:    orders(fleet.OrderRetry),
-		Heals:      orders(fleet.OrderHeal),
-		Brakes:     orders(fleet.OrderBrakeOn),
-		Unbrakes:   orders(fleet.OrderBrakeOff),
-		Resizes:    resizes,
-		Confirms:   confirms,
+		ClockSteps:  onServer(clockSteps),
+		LosesStore:  onServer(losesStore),
+		LosesLease:  onServer(losesLease),
+		Holds:       orders(fleet.OrderHold),
+		Releases:    orders(fleet.OrderRelease),
+		Retries:     orders(fleet.OrderRetry),
+		Heals:       orders(fleet.OrderHeal),
+		Brakes:      orders(fleet.OrderBrakeOn),
+		Unbrakes:    orders(fleet.OrderBrakeOff),
+		Resizes:     resizes,
+		Retemplates: retemplates,
+		Confirms:    confirms,
 	}
 }
 

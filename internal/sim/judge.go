@@ -63,7 +63,7 @@ func newJudge(s *stage) *judge {
 	return &judge{
 		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
-		afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, plans: plans{asked: map[fleet.OrderID]change.Plan{}, leaving: map[string]string{}, left: map[string]bool{},
+		afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, plans: plans{asked: map[fleet.OrderID]change.Plan{}, leaving: map[string]string{}, renewed: map[string]string{}, left: map[string]bool{},
 			size: s.spec.Size},
 	}
 }
@@ -154,7 +154,7 @@ func (j *judge) Acted(c *world.Call) {
 	if c.Op == world.Delete || c.Op == world.PowerOff || c.Op == world.Rebuild {
 		j.mayDestroy(c)
 	}
-	if c.Op == world.Delete && j.isNamed(c.Mark.Machine, c.ID) {
+	if c.Op == world.Delete && j.leaving[c.Mark.Machine] == c.ID {
 		j.leaves(c.Mark.Machine)
 	}
 	var wrong Wrong

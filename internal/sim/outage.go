@@ -33,7 +33,7 @@ func (j *judge) Serving(vm *world.VM) {
 	}
 	o := &j.outages[n-1]
 	switch {
-	case !o.open && !vm.Serving() && j.isNamed(vm.Mark.Machine, vm.ID): // a person wants it to go
+	case !o.open && !vm.Serving() && j.leaving[vm.Mark.Machine] == vm.ID: // a person wants it to go
 	case vm.Serving():
 		delete(j.personal, vm.Mark.Machine)
 		if o.open {
@@ -96,7 +96,7 @@ func (j *judge) healable(vm *world.VM, o *outage) bool {
 	if n, _ := fleet.MachineName(vm.Mark.Machine).Ordinal(); j.restsByOrder(n) {
 		return false
 	}
-	if j.domains > 0 || j.mass || j.personal[vm.Mark.Machine] || j.s.spec.Mode == fleet.ModeObserve || !j.s.sees(vm) {
+	if j.domains > 0 || j.mass || j.isNamed(vm.Mark.Machine, vm.ID) || j.personal[vm.Mark.Machine] || j.s.spec.Mode == fleet.ModeObserve || !j.s.sees(vm) {
 		return false
 	}
 	if vm.Power == world.Paused {

@@ -56,7 +56,7 @@ func shapes() map[Verb]shape {
 func examples() map[string]string {
 	return map[string]string{
 		"machine": "web-2", "domain": "host h2", "provider": "provider", "template": "template", "store": "store", "server": "hale-1",
-		"operator": "operator", "wanted": "web-2",
+		"operator": "operator", "wanted": "web-2", "image": "web-2.qcow2",
 		"share": "50%", "host": "h1", "duration": "2m", "count": "3", "check": "page",
 	}
 }

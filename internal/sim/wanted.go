@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"path"
 	"strconv"
 
 	"hale/internal/change"
@@ -10,7 +11,7 @@ import (
 
 // edits are the verbs by which an operator changes the configuration, or confirms what waits.
 func edits() map[Verb]shape {
-	return map[Verb]shape{Resizes: {"operator", "count", true}, Confirms: {subject: "operator"}}
+	return map[Verb]shape{Resizes: {"operator", "count", true}, Retemplates: {"operator", "image", true}, Confirms: {subject: "operator"}}
 }
 
 // most returns the largest size that the fleet is ever asked to have.
@@ -32,6 +33,21 @@ func resizes(s *stage, e Event) (func(), error) {
 	}
 	s.wanted.Size = n
 	s.judge.resized(n)
+	for _, c := range s.servers {
+		c.reload()
+	}
+	return nil, nil
+}
+
+// Image returns the image that the event names, in the folder of the spec's own.
+func (e Event) Image(spec fleet.Spec) string { return path.Join(path.Dir(spec.Template.Image), e.Arg) }
+
+// retemplates edits the image in the configuration's template, which every server reads again.
+func retemplates(s *stage, e Event) (func(), error) {
+	if s.rival != nil {
+		return nil, nil
+	}
+	s.wanted.Template.Image = e.Image(s.spec)
 	for _, c := range s.servers {
 		c.reload()
 	}
@@ -77,6 +93,7 @@ func confirms(s *stage, _ Event) (func(), error) {
 type plans struct {
 	asked   map[fleet.OrderID]change.Plan
 	leaving map[string]string // the instances that a confirmed plan removes, by machine
+	renewed map[string]string // that one replaces
 	left    map[string]bool   // machines that have gone so
 	size    int               // in force
 }
@@ -98,11 +115,16 @@ func (j *judge) ruled(rulings []fleet.Ruling) {
 		for _, t := range j.asked[r.Order].Remove {
 			j.leaving[string(t.Machine)] = string(t.Instance)
 		}
+		for _, t := range j.asked[r.Order].Replace {
+			j.renewed[string(t.Machine)] = string(t.Instance)
+		}
 	}
 }
 
 // isNamed reports whether a confirmed plan names the instance.
-func (j *judge) isNamed(machine, id string) bool { return id != "" && j.leaving[machine] == id }
+func (j *judge) isNamed(machine, id string) bool {
+	return id != "" && (j.leaving[machine] == id || j.renewed[machine] == id)
+}
 
 // leaves notes that an instance is gone by a person's order: with it went its machine.
 func (j *judge) leaves(machine string) {
