@@ -2,6 +2,7 @@ package prose
 
 import (
 	"fmt"
+	"strings"
 
 	"hale/internal/change"
 	"hale/internal/fleet"
@@ -54,7 +55,7 @@ func wantedChange(r fleet.Record) string {
 	case fleet.ReasonSizeUp:
 		return fmt.Sprintf("%s grows from %d to %d machines", about(r), r.Limit, r.Size)
 	case fleet.ReasonConfirmedPlan:
-		return fmt.Sprintf("%s: plan %s is to be carried out, by order of %s", about(r), r.Detail, somebody(r))
+		return strings.TrimSuffix(about(r)+": what waited is to be carried out, by order of "+somebody(r)+": plan "+r.Detail, ": plan ")
 	case fleet.ReasonUpdated:
 		return fmt.Sprintf("%s: all of its %d machines are built from the other template", about(r), r.Size)
 	case fleet.ReasonSizeDown:

@@ -33,7 +33,7 @@ func (w *Work) mayChange(r *fleet.Repair) bool {
 	if !r.Wanted() || r.Removed {
 		return true
 	}
-	if !w.stands(r) {
+	if !w.orderStands(r) {
 		w.giveUpChange(fleet.ReasonWithdrawn, "")
 		return false
 	}
@@ -78,8 +78,8 @@ func (w *Work) giveUpChange(why fleet.Reason, detail string) {
 // wantedIn reports whether the work under way is a wanted change that did not remove anything yet: it can be given up.
 func (w *Work) wantedIn() bool { return w.M.Repair.Wanted() && !w.M.Repair.Removed }
 
-// stands reports whether the order that the work carries out is still in the ledger.
-func (w *Work) stands(r *fleet.Repair) bool {
+// orderStands reports whether the order that the work carries out is still in the ledger.
+func (w *Work) orderStands(r *fleet.Repair) bool {
 	l := w.Situation.Whole.Ledger
 	if l == nil {
 		return false

@@ -32,6 +32,9 @@ func (t *trace) record(at time.Duration, r fleet.Record) {
 	if r.Instance != "" {
 		r.Instance = t.name(r.Instance)
 	}
+	if r.Reason == fleet.ReasonAwaitsWord || r.Reason == fleet.ReasonConfirmedPlan {
+		r.Detail = "" // a plan's name depends on where the template's files lie
+	}
 	if t.history != nil {
 		kept := r // only here, so that nothing is allocated for a run without a history
 		t.history.note(Moment{At: at, Machine: string(r.Machine), Record: &kept})
