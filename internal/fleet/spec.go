@@ -312,7 +312,7 @@ func (k StepKind) Gentle() bool {
 	switch k {
 	case StepStart, StepResume, StepPage, StepQuarantine:
 		return true
-	case StepReboot, StepRecreate, StepRun:
+	case StepReboot, StepRebuild, StepRecreate, StepRun:
 	}
 	return false
 }

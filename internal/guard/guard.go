@@ -231,26 +231,8 @@ func onDeadHost(m *fleet.Machine, s *Situation) bool {
 
 // NewRepair says why no repair may begin for a machine with an open incident.
 func NewRepair(m *fleet.Machine, s *Situation) fleet.Reason {
-	ordered := m.Ordered(s.Now)
-	switch {
-	case m.Quarantine != nil:
-		return fleet.ReasonQuarantined
-	case m.Incident.Blind():
-		return fleet.ReasonBlind
-	case ordered:
-	case LeftAlone(m.Health.Cause, &s.Spec):
-		return whyLeftAlone(m.Health.Cause)
-	}
-	switch {
-	case Sightless(s):
-		return s.Whole.Doubt.Reason
-	case ordered:
-	case m.Health.Muted() && !m.Current.Expired:
-		return fleet.ReasonNotEvery
-	case m.Health.Verdict == fleet.VerdictUnknown && !m.Current.Expired:
-		return fleet.ReasonBlind
-	case m.Health.Verdict != fleet.VerdictUnhealthy && !m.Current.Expired:
-		return fleet.ReasonRecovering
+	if r := notToHeal(m, s); r != "" {
+		return r
 	}
 	if r := AnyStep(m, s); r != "" {
 		return r
@@ -260,7 +242,7 @@ func NewRepair(m *fleet.Machine, s *Situation) fleet.Reason {
 		return fleet.ReasonUnclear
 	case undecided(m, s):
 		return fleet.ReasonUndecided
-	case ordered: // neither attempts nor backoff
+	case m.Ordered(s.Now): // neither attempts nor backoff
 	case Spent(m, s) && Parent(m, s) == nil:
 		return fleet.ReasonAttempts
 	case m.RetryAt != 0 && !s.Now.Due(m.RetryAt):
@@ -271,6 +253,29 @@ func NewRepair(m *fleet.Machine, s *Situation) fleet.Reason {
 	}
 	if SharedBudget(m, s) != nil {
 		return fleet.ReasonBudget
+	}
+	return ""
+}
+
+// notToHeal says why the machine as it stands is no case for a repair, unless a person's order says that it is.
+func notToHeal(m *fleet.Machine, s *Situation) fleet.Reason {
+	ordered := m.Ordered(s.Now)
+	switch {
+	case m.Quarantine != nil:
+		return fleet.ReasonQuarantined
+	case m.Incident.Blind():
+		return fleet.ReasonBlind
+	case !ordered && LeftAlone(m.Health.Cause, &s.Spec):
+		return whyLeftAlone(m.Health.Cause)
+	case Sightless(s):
+		return s.Whole.Doubt.Reason
+	case ordered:
+	case m.Health.Muted() && !m.Current.Expired:
+		return fleet.ReasonNotEvery
+	case m.Health.Verdict == fleet.VerdictUnknown && !m.Current.Expired:
+		return fleet.ReasonBlind
+	case m.Health.Verdict != fleet.VerdictUnhealthy && !m.Current.Expired:
+		return fleet.ReasonRecovering
 	}
 	return ""
 }

@@ -261,9 +261,7 @@ func (j *judge) sends(c *server, a fleet.Action) {
 	if !op.Disruptive() && op != fleet.OpRun {
 		return
 	}
-	if n, _ := a.Machine.Ordinal(); slices.Contains(j.s.spec.Protected, n) && a.Mark.Certified {
-		j.broken("protect", string(a.Machine), fmt.Sprintf("%s of a machine that is never to be disrupted", op))
-	}
+	j.spares(a)
 	r := j.rungOf(string(a.Machine))
 	if vm := j.s.w.VM(string(a.Instance)); (op == fleet.OpDelete || op == fleet.OpRebuild) && (vm == nil || vm.Power == world.Off) {
 		return // the proof that it is off stands in for the look
@@ -280,6 +278,14 @@ func (j *judge) sends(c *server, a fleet.Action) {
 	}
 	if !j.windowOpen && op.Disruptive() && c.lease.ends(now)-now <= min(a.Intent.Limit, tenure.DisruptiveLimit) {
 		j.broken("L7", string(a.Machine), fmt.Sprintf("%s that may outlive the lease", op))
+	}
+}
+
+// spares checks that no protected machine is disrupted, unless a person wants just that.
+func (j *judge) spares(a fleet.Action) {
+	n, _ := a.Machine.Ordinal()
+	if slices.Contains(j.s.spec.Protected, n) && a.Mark.Certified && !j.isNamed(string(a.Machine), string(a.Instance)) {
+		j.broken("protect", string(a.Machine), fmt.Sprintf("%s of a machine that is never to be disrupted", a.Intent.Op))
 	}
 }
 
