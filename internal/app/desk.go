@@ -150,6 +150,8 @@ func subject(d change.Difference) string {
 		return "provider " + d.Subject
 	case change.VantageChanged:
 		return "vantage"
+	case change.TargetsChanged:
+		return "notify"
 	default:
 		return "fleet " + d.Subject
 	}

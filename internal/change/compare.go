@@ -31,6 +31,7 @@ const (
 	ProviderReconnected Kind = "provider-reconnected" // its options changed, or it has more hosts
 	AddressChanged      Kind = "address-changed"      // of a host that there was: another one may answer there
 	VantageChanged      Kind = "vantage-changed"
+	TargetsChanged      Kind = "targets-changed" // who is told
 )
 
 // Destructive reports whether it would destroy something, or make hale believe that something is gone: such an edit waits for a
@@ -40,7 +41,7 @@ func (k Kind) Destructive() bool {
 	case SizeDown, TemplateChanged, ProviderChanged, AddressChanged:
 		return true
 	case FleetAdded, FleetRemoved, CheckAdded, CheckRemoved, CheckChanged, PolicyChanged, SizeUp,
-		ProviderAdded, ProviderRemoved, ProviderReconnected, VantageChanged:
+		ProviderAdded, ProviderRemoved, ProviderReconnected, VantageChanged, TargetsChanged:
 	}
 	return false
 }

@@ -29,6 +29,9 @@ func Compare(was, is *Config) []change.Difference {
 	if !reflect.DeepEqual(was.Vantage, is.Vantage) {
 		out = append(out, change.Difference{Kind: change.VantageChanged})
 	}
+	if !reflect.DeepEqual(was.Targets, is.Targets) {
+		out = append(out, change.Difference{Kind: change.TargetsChanged})
+	}
 	return out
 }
 

@@ -24,6 +24,7 @@ var changes = map[change.Kind]string{
 	change.ProviderRemoved:     "it is not in the configuration any more",
 	change.ProviderReconnected: "its options changed, and it is connected anew",
 	change.AddressChanged:      "its address changed: another one may answer there",
+	change.TargetsChanged:      "who is told, and how",
 	change.VantageChanged:      "who is asked whether hale's own network works",
 }
 
@@ -57,7 +58,7 @@ func wantedChange(r fleet.Record) string {
 	case fleet.ReasonConfirmedPlan:
 		return strings.TrimSuffix(about(r)+": what waited is to be carried out, by order of "+somebody(r)+": plan "+r.Detail, ": plan ")
 	case fleet.ReasonUpdated:
-		return fmt.Sprintf("%s: all of its %d machines are built from the other template", about(r), r.Size)
+		return fmt.Sprintf("%s: the other template is in force now, and all machines (%d) are built from it", about(r), r.Size)
 	case fleet.ReasonSizeDown:
 		return fmt.Sprintf("%s has left: fleet %s has %d machines, and had %d", about(r), r.Fleet, r.Size, r.Limit)
 	case fleet.ReasonReloaded:

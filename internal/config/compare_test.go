@@ -1,0 +1,52 @@
+package config_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"hale/internal/change"
+	"hale/internal/config"
+)
+
+const compared = `
+providers:
+  lab: {type: libvirt, hosts: [{name: h1, uri: "qemu+tcp://h1/system"}]}
+fleets:
+  web: {provider: lab, size: 3, template: {image: web.qcow2, disks: {root: ephemeral}}, checks: {alive: {ping: {}}}}
+`
+
+func TestWhatDiffersBetweenTwoConfigurations(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		old, new string
+		want     []change.Kind
+	}{
+		"nothing":                    {"size: 3", "size: 3", nil},
+		"another address of a host":  {"qemu+tcp://h1/system", "qemu+tcp://h9/system", []change.Kind{change.AddressChanged}},
+		"a further host":             {`[{name: h1, uri: "qemu+tcp://h1/system"}]`, `[{name: h1, uri: "qemu+tcp://h1/system"}, {name: h2, uri: "qemu+tcp://h2/system"}]`, []change.Kind{change.ProviderReconnected}},
+		"another host instead":       {"name: h1,", "name: h2,", []change.Kind{change.AddressChanged}},
+		"a host that has a rack now": {"name: h1,", "name: h1, rack: r1,", []change.Kind{change.ProviderReconnected}},
+		"another provider beside it": {"providers:\n", "providers:\n  other: {type: simulated}\n", []change.Kind{change.ProviderAdded}},
+		"a canary":                   {"\nproviders:", "\nvantage: {canaries: [10.0.0.1]}\nproviders:", []change.Kind{change.VantageChanged}},
+		"fewer machines":             {"size: 3", "size: 2", []change.Kind{change.SizeDown}},
+		"another type of provider":   {`{type: libvirt, hosts: [{name: h1, uri: "qemu+tcp://h1/system"}]}`, "{type: simulated}", []change.Kind{change.AddressChanged}},
+	} {
+		was, err := config.Parse("hale.yaml", []byte(compared))
+		if err != nil {
+			t.Fatal(err)
+		}
+		edited := strings.Replace(compared, c.old, c.new, 1)
+		is, err := config.Parse("hale.yaml", []byte(edited))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var got []change.Kind
+		for _, d := range config.Compare(was, is) {
+			got = append(got, d.Kind)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
