@@ -31,33 +31,33 @@ func (r *round) progress(l *fleet.Ledger) progress {
 	var p progress
 	for i := range r.s.Machines {
 		m := &r.s.Machines[i].Machine
-		n, ok := m.Name.Ordinal()
-		if !ok || !r.s.Spec.Has(n) || l.Removal(m.Name) != nil {
-			continue
-		}
-		p.machines++
-		u, built := l.Update, !m.Current.None() && m.Current.Edition == l.Update.Edition
-		under := m.Repair != nil && m.Repair.Order == u.Order
-		if !built {
-			p.old++
-		}
-		if under {
-			p.under++
-		}
-		if built || under {
-			p.on++
-		}
-		if built && !under && m.Health.Verdict == fleet.VerdictHealthy && m.Current.Certified && m.Incident == nil {
-			p.well++
-		}
-		switch {
-		case m.Change != nil && m.Change.Order == u.Order && m.Change.Ended != fleet.ReasonUpdated && m.Change.Ended != fleet.ReasonWithdrawn:
-			p.failed, p.told = fleet.ReasonUpdateStopped, true
-		case built && !under && !u.Proven && m.Incident != nil && !m.Incident.Blind():
-			p.failed = fleet.ReasonUpdateStopped
+		if n, ok := m.Name.Ordinal(); ok && r.s.Spec.Has(n) && l.Removal(m.Name) == nil {
+			p.add(m, l.Update)
 		}
 	}
 	return p
+}
+
+// add counts one machine.
+func (p *progress) add(m *fleet.Machine, u *fleet.Update) {
+	built := !m.Current.None() && m.Current.Edition == u.Edition
+	under := m.Repair != nil && m.Repair.Order == u.Order
+	count := func(n *int, is bool) {
+		if is {
+			*n++
+		}
+	}
+	count(&p.machines, true)
+	count(&p.old, !built)
+	count(&p.under, under)
+	count(&p.on, built || under)
+	count(&p.well, built && !under && m.Health.Verdict == fleet.VerdictHealthy && m.Current.Certified && m.Incident == nil)
+	switch {
+	case m.Change != nil && m.Change.Order == u.Order && m.Change.Ended != fleet.ReasonUpdated && m.Change.Ended != fleet.ReasonWithdrawn:
+		p.failed, p.told = fleet.ReasonUpdateStopped, true
+	case built && !under && !u.Proven && m.Incident != nil && !m.Incident.Blind():
+		p.failed = fleet.ReasonUpdateStopped
+	}
 }
 
 // canaries returns how many machines are to try another template first.

@@ -266,7 +266,7 @@ func (j *judge) sends(c *server, a fleet.Action) {
 	if vm := j.s.w.VM(string(a.Instance)); (op == fleet.OpDelete || op == fleet.OpRebuild) && (vm == nil || vm.Power == world.Off) {
 		return // the proof that it is off stands in for the look
 	}
-	if !r.disrupted && !j.windowOpen && !j.isNamed(string(a.Machine), string(a.Instance)) && (r.looked == 0 || r.looked < r.answered) {
+	if !r.disrupted && !j.windowOpen && j.unlooked(r, a) {
 		j.broken("L3", string(a.Machine), fmt.Sprintf("%s without a look since the last outcome", op))
 	}
 	r.disrupted = true
@@ -287,6 +287,11 @@ func (j *judge) spares(a fleet.Action) {
 	if slices.Contains(j.s.spec.Protected, n) && a.Mark.Certified && !j.isNamed(string(a.Machine), string(a.Instance)) {
 		j.broken("protect", string(a.Machine), fmt.Sprintf("%s of a machine that is never to be disrupted", a.Intent.Op))
 	}
+}
+
+// unlooked reports whether neither a look since the last outcome nor a person's order stands behind the call.
+func (j *judge) unlooked(r *rung, a fleet.Action) bool {
+	return !j.isNamed(string(a.Machine), string(a.Instance)) && (r.looked == 0 || r.looked < r.answered)
 }
 
 // overall judges a change of what is believed of the fleet as a whole.
