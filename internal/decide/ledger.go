@@ -9,7 +9,7 @@ import (
 // would destroy something waits for a person's word: package change says what that is.
 func (r *round) book() {
 	wanted := r.s.Wanted
-	if wanted == nil {
+	if wanted == nil || wanted.Adopt.Selects() { // of what exists already there is as much as there is
 		return
 	}
 	was := r.sit.Whole.Ledger
@@ -40,7 +40,7 @@ func (r *round) standing() int {
 	top := 0
 	for i := range r.s.Machines {
 		m := &r.s.Machines[i].Machine
-		if n, _ := m.Name.Ordinal(); n > top && !m.Current.None() {
+		if n, _ := m.Name.Ordinal(); n > top && !m.Current.None() && !m.Current.Adopted {
 			top = n
 		}
 	}

@@ -5,7 +5,7 @@ import "slices"
 // Equal reports whether the two say the same; an empty list and none are the same.
 func (m *Machine) Equal(o *Machine) bool {
 	return m.Name == o.Name && m.Epoch == o.Epoch && m.Waiting == o.Waiting && m.Health == o.Health && m.Current == o.Current &&
-		m.Generation == o.Generation && m.Acted == o.Acted && m.Address == o.Address && m.RetryAt == o.RetryAt &&
+		m.Generation == o.Generation && m.Acted == o.Acted && m.Address == o.Address && m.Alias == o.Alias && m.RetryAt == o.RetryAt &&
 		m.Incidents == o.Incidents && m.Repairs == o.Repairs &&
 		slices.Equal(m.Strays, o.Strays) && slices.Equal(m.Attempts, o.Attempts) &&
 		same(m.Incident, o.Incident) && same(m.Quarantine, o.Quarantine) && same(m.Wanted, o.Wanted) && same(m.Anchor, o.Anchor) &&

@@ -11,6 +11,9 @@ func (m Machine) Check() error {
 	if m.Current.Generation > m.Generation {
 		return fmt.Errorf("%s: current generation %d was never allotted (highest is %d)", m.Name, m.Current.Generation, m.Generation)
 	}
+	if m.Current.Candidate() && m.Repair != nil {
+		return fmt.Errorf("%s: L2: a repair of %s, which is not adopted yet", m.Name, m.Current.ID)
+	}
 	if m.Incident == nil && m.Quarantine != nil {
 		return fmt.Errorf("%s: L8: in quarantine without an incident", m.Name)
 	}
@@ -56,7 +59,9 @@ func (m Machine) checkIntent(r Repair, in Intent) error {
 		return fmt.Errorf("%s: L3: %s without a look that confirmed the failure", m.Name, in.Op)
 	case (in.Op.Disruptive() || in.Op == OpRun) && in.Instance != r.Target.ID:
 		return fmt.Errorf("%s: L2: %s of %s, which is not the rung's target %s", m.Name, in.Op, in.Instance, r.Target.ID)
-	case (in.Op == OpPowerOff || in.Op == OpDelete || in.Op == OpRebuild) && !r.Target.Replaceable():
+	case in.Op.Destroys() && r.Target.Kept && !in.Unknown: // what was sent while it was allowed is seen to first
+		return fmt.Errorf("%s: L2: %s of %s, which was adopted and is not replaceable", m.Name, in.Op, in.Instance)
+	case in.Op.Destroys() && !r.Target.Kept && !r.Target.Replaceable():
 		return fmt.Errorf("%s: L2: %s of %s, which is neither certified nor an expired build", m.Name, in.Op, in.Instance)
 	case (in.Op == OpDelete || in.Op == OpRebuild) && !r.Proof.Meets(ProofConfirmedOff):
 		return fmt.Errorf("%s: L1: %s of %s before it is known to be off", m.Name, in.Op, in.Instance)

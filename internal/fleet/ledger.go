@@ -110,7 +110,7 @@ func OpenLedger(wanted *Spec, top int) *Ledger {
 
 // Force returns the spec with what is in force instead of what it asks for. Without a ledger everything it asks for is.
 func (l *Ledger) Force(wanted Spec) Spec {
-	if l == nil {
+	if l == nil || wanted.Adopt.Selects() {
 		return wanted
 	}
 	wanted.Size, wanted.Left, wanted.Template = l.Size, l.Left, l.Template.cherished(wanted.Template.Disks)

@@ -30,6 +30,8 @@ type Machine struct {
 	Address netip.Addr
 	// Wanted is a person's order to repair it now, until that repair ends.
 	Wanted *Wanted `json:",omitempty"`
+	// Alias is the name of an adopted instance at its provider.
+	Alias string `json:",omitempty"`
 	// Attempts are the starts of the repairs within the policy's window, oldest first.
 	Attempts []Instant `json:",omitempty"`
 	// RetryAt is when the guard may admit the next repair (backoff).
@@ -63,14 +65,19 @@ type Incarnation struct {
 	Network string `json:",omitempty"`
 	Storage string `json:",omitempty"`
 	// Edition is the number of the template that it was built from, in the ledger.
-	Edition   uint64 `json:",omitempty"`
+	Edition uint64 `json:",omitempty"`
+	// Certified says that hale finished building it, or, of an adopted one, that it was seen healthy once; the latter is written in
+	// the store only.
 	Certified bool
 	// Expired says that hale's own build of it ran out of time, or died: it may be removed though never certified.
 	Expired bool
+	// Adopted says that it existed before hale, which never built it and never marked it. Kept says that it must not be destroyed.
+	Adopted bool `json:",omitempty"`
+	Kept    bool `json:",omitempty"`
 }
 
 // Replaceable reports whether the instance may be destroyed at all (L2).
-func (i Incarnation) Replaceable() bool { return i.Certified || i.Expired }
+func (i Incarnation) Replaceable() bool { return (i.Certified || i.Expired) && !i.Kept }
 
 // None reports whether there is no instance.
 func (i Incarnation) None() bool { return i.ID == "" }
@@ -311,6 +318,9 @@ func (o Op) Disruptive() bool {
 	return o == OpReboot || o == OpSoftReboot || o == OpPowerOff || o == OpDelete || o == OpRebuild
 }
 
+// Destroys reports whether the operation destroys an instance, or is the first call towards that (L2).
+func (o Op) Destroys() bool { return o == OpPowerOff || o == OpDelete || o == OpRebuild }
+
 // Brake is the belief about one fleet's brake.
 type Brake struct {
 	Engaged bool
@@ -354,10 +364,10 @@ func (m Machine) Restart(now Now, spec Spec) Machine {
 		m.RetryAt = now.Mono.Add(spec.Repair.Backoff)
 	}
 	m.Strays = nil
-	if m.Repair == nil {
-		return m
+	if m.Repair != nil {
+		m.Repair = m.Repair.restart(now, spec)
 	}
-	m.Repair = m.Repair.restart(now, spec)
+	m.Keep(&spec.Adopt)
 	return m
 }
 

@@ -12,6 +12,7 @@ type Record struct {
 	At      time.Time
 	Fleet   Name
 	Machine MachineName `json:",omitempty"` // empty: about the fleet or its provider
+	Alias   string      `json:",omitempty"` // the machine's name at its provider, where it was adopted
 	Kind    RecordKind
 	Reason  Reason `json:",omitempty"`
 
@@ -112,6 +113,7 @@ const (
 	RecordVantage        RecordKind = "vantage"         // Reason: vantage-isolated, vantage-doubtful or up
 	RecordOwner          RecordKind = "owner"           // Reason: took over, stopped acting, resumed
 	RecordOrder          RecordKind = "order"           // a person's order was taken up; with a Reason: it was refused
+	RecordAdoption       RecordKind = "adoption"        // Reason: candidate, adopted, renamed, contested, short, or why one was let go
 	RecordHoldEnded      RecordKind = "hold-ended"      // Reason: expired, released or superseded
 	RecordChange         RecordKind = "change"          // a person changed what is wanted; Reason says what
 )
@@ -192,6 +194,15 @@ const (
 	ReasonSecondRunning Reason = "second-instance"  // two certified instances of one machine
 	ReasonExhausted     Reason = "ladder-exhausted" //
 	ReasonAttempts      Reason = "attempts"         // as many repairs in the window as allowed
+	ReasonAdoptedKept   Reason = "adopted-kept"     // recreate: it was adopted, and is not replaceable
+
+	// Adoption.
+	ReasonCandidate   Reason = "candidate"    // it is selected, and not seen healthy yet: it is watched and never touched
+	ReasonAdopted     Reason = "adopted"      // it was seen healthy: hale looks after it from now on
+	ReasonRenamed     Reason = "renamed"      // its provider calls it otherwise now
+	ReasonContested   Reason = "contested"    // another fleet selects it, too
+	ReasonNotSelected Reason = "not-selected" // the fleet does not select it any more: it is let go
+	ReasonShort       Reason = "short"        // fewer, or more, machines than the fleet's size says
 
 	// Orders: why one is refused.
 	ReasonMalformed      Reason = "malformed"       // it cannot be read

@@ -10,9 +10,10 @@ import (
 type Spec struct {
 	Name     Name
 	Provider ProviderName
-	Size     int // desired number of machines
+	Size     int // desired number of machines; of a fleet that selects, of those that it has in its care
 	// Left are the numbers below the highest that have no machine any more; Ledger.Force sets them.
 	Left     []int
+	Adopt    Adoption
 	Template Template
 	Checks   []Check // sorted by name
 	// UnhealthyWhen says when the checks' standings, and the provider's word, make a machine unhealthy.

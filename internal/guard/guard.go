@@ -138,6 +138,8 @@ func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason {
 	switch {
 	case HoldOn(m, s) != nil:
 		return fleet.ReasonHold
+	case m.Current.Candidate():
+		return fleet.ReasonCandidate
 	case Surplus(m, &s.Spec):
 		return fleet.ReasonSurplus
 	case onDeadHost(m, s):
@@ -349,8 +351,12 @@ func NewChange(m *fleet.Machine, s *Situation) fleet.Reason {
 	return ""
 }
 
-// Surplus reports whether the machine is beyond the desired size.
+// Surplus reports whether the machine is beyond the desired size. Of a fleet that selects, that is what it does not have in its care:
+// candidates, and places without an instance.
 func Surplus(m *fleet.Machine, spec *fleet.Spec) bool {
+	if spec.Adopt.Selects() {
+		return m.Current.Candidate() || m.Vacant()
+	}
 	n, _ := m.Name.Ordinal()
 	return !spec.Has(n)
 }

@@ -105,6 +105,9 @@ func replaceable(m *fleet.Machine, spec *fleet.Spec) fleet.Reason {
 	if _, lost := spec.Template.DiskLost(); lost {
 		return fleet.ReasonDiskKept
 	}
+	if m.Current.Kept {
+		return fleet.ReasonAdoptedKept
+	}
 	if !m.Current.None() && !m.Current.Replaceable() {
 		return fleet.ReasonNotCertified
 	}

@@ -96,12 +96,22 @@ func (w *Work) Advance() {
 		if r == nil {
 			return // given to a person before it went anywhere
 		}
+		if w.forbidden(r) {
+			w.end(fleet.ReasonAdoptedKept)
+			return
+		}
 		before := *r
 		w.pass(r)
 		if w.M.Repair == nil || r.Intent != nil || sameSpot(before, *w.M.Repair) {
 			return
 		}
 	}
+}
+
+// forbidden reports whether the repair was begun to replace an adopted instance when the policy still allowed it.
+func (w *Work) forbidden(r *fleet.Repair) bool {
+	destroys := r.Step == fleet.StepRecreate || r.Step == fleet.StepRebuild
+	return destroys && r.Target.Adopted && !w.Situation.Spec.Adopt.Replaceable && (r.Intent == nil || r.Intent.Unknown)
 }
 
 func sameSpot(a, b fleet.Repair) bool {
@@ -627,7 +637,7 @@ func (w *Work) Record(rec fleet.Record) { w.record(rec) }
 
 func (w *Work) record(rec fleet.Record) {
 	m := w.M
-	rec.At, rec.Fleet, rec.Machine = w.Situation.Now.Wall, w.Situation.Spec.Name, m.Name
+	rec.At, rec.Fleet, rec.Machine, rec.Alias = w.Situation.Now.Wall, w.Situation.Spec.Name, m.Name, m.Alias
 	rec.Provider = w.Situation.Spec.Provider
 	if rec.Order == "" {
 		rec.Order = w.Order
@@ -647,7 +657,11 @@ func (w *Work) record(rec fleet.Record) {
 	w.Records = append(w.Records, rec)
 }
 
+// mark is what the instance must bear: of an adopted one, nothing.
 func (w *Work) mark(i fleet.Incarnation) fleet.Mark {
+	if i.Adopted {
+		return fleet.Mark{}
+	}
 	return fleet.Mark{Installation: w.Installation, Fleet: w.Situation.Spec.Name, Machine: w.M.Name,
 		Generation: i.Generation, Certified: i.Certified}
 }

@@ -1,0 +1,128 @@
+package fleet
+
+import (
+	"slices"
+	"strings"
+)
+
+// Adoption says which machines that existed before hale the fleet takes into its care. The zero value: none.
+type Adoption struct {
+	Select Selector
+	// Replaceable permits that an adopted instance is destroyed, to be built anew from the template (L2).
+	Replaceable bool
+	// Expected is how many machines there shall be; 0: as many as there are.
+	Expected int
+	// Rivals are the other fleets on the same provider that select, sorted by name: what both select, neither adopts.
+	Rivals []Rival
+}
+
+// Rival is another fleet that selects.
+type Rival struct {
+	Fleet  Name
+	Select Selector
+}
+
+// Selector says which instances are meant, by their names at the provider. The zero value: none.
+type Selector struct {
+	// Name is a pattern: * stands for any characters, also none, and ? for any one.
+	Name string
+	// Except are patterns of names that are not meant all the same, sorted.
+	Except []string
+}
+
+// None reports whether nothing is meant.
+func (s *Selector) None() bool { return s.Name == "" }
+
+// Equal reports whether the two mean the same names.
+func (s *Selector) Equal(o *Selector) bool {
+	return s.Name == o.Name && slices.Equal(s.Except, o.Except)
+}
+
+// Matches reports whether an instance with the name is meant.
+func (s *Selector) Matches(name string) bool {
+	if s.None() || !like(name, s.Name) {
+		return false
+	}
+	return !slices.ContainsFunc(s.Except, func(not string) bool { return like(name, not) })
+}
+
+// like reports whether the name fits the pattern.
+func like(name, pattern string) bool {
+	n, p := []rune(name), []rune(pattern)
+	at, k := 0, 0
+	star, retry := -1, 0 // the last * and where its match may go on
+	for at < len(n) {
+		switch {
+		case k < len(p) && p[k] == '*':
+			star, retry = k, at
+			k++
+		case k < len(p) && (p[k] == '?' || p[k] == n[at]):
+			at++
+			k++
+		case star >= 0: // let the last * take one more
+			retry++
+			at, k = retry, star+1
+		default:
+			return false
+		}
+	}
+	return strings.Trim(string(p[k:]), "*") == ""
+}
+
+// Selects reports whether the fleet takes machines that existed before.
+func (a *Adoption) Selects() bool { return !a.Select.None() }
+
+// Contested returns the first other fleet that selects the name, too; empty: none does.
+func (a *Adoption) Contested(name string) Name {
+	for i := range a.Rivals {
+		if a.Rivals[i].Select.Matches(name) {
+			return a.Rivals[i].Fleet
+		}
+	}
+	return ""
+}
+
+// Eligible reports whether the fleet may adopt the instance: it is selected by this fleet alone, and nobody, hale least of all, ever
+// marked it.
+func (a *Adoption) Eligible(i *Instance) bool {
+	return i.Mark == (Mark{}) && a.Select.Matches(i.Name) && a.Contested(i.Name) == ""
+}
+
+// Candidate reports whether the instance is selected and was not seen healthy yet: it is watched, and never touched.
+func (i *Incarnation) Candidate() bool { return i.Adopted && !i.Certified }
+
+// Vacant reports whether a place of a fleet that selects has no instance, and nothing to do with one.
+func (m *Machine) Vacant() bool { return m.Current.None() && m.Incident == nil && m.Repair == nil }
+
+// Keep notes whether the policy lets an adopted instance be destroyed. A call under way was decided by the policy of its time.
+func (m *Machine) Keep(a *Adoption) {
+	if r := m.Repair; r != nil {
+		if r.Intent != nil && !r.Intent.Unknown {
+			return
+		}
+		r.Target.keep(a)
+	}
+	m.Current.keep(a)
+}
+
+func (i *Incarnation) keep(a *Adoption) { i.Kept = i.Adopted && !a.Replaceable }
+
+// Vacate takes the machine's instance out of hale's care. What was learnt of it is forgotten; its numbers are not used again.
+func (m *Machine) Vacate(now Now) {
+	m.IncidentOver()
+	m.Current, m.Alias, m.Attempts, m.Anchor = Incarnation{}, "", nil, nil
+	m.Health = Health{Verdict: VerdictUnknown, Cause: CauseMissing, Since: now.Wall, SinceMono: now.Mono}
+	m.Epoch++
+}
+
+// Consider makes the instance the machine's candidate.
+func (m *Machine) Consider(i *Instance, a *Adoption, now Now) {
+	m.Generation++
+	m.Current = Incarnation{
+		ID: i.ID, Generation: m.Generation, Host: i.Host, Network: i.Network, Storage: i.Storage, Adopted: true,
+	}
+	m.Current.keep(a)
+	m.Alias, m.Address = i.Name, i.Address
+	m.Health = Health{Verdict: VerdictUnknown, Since: now.Wall, SinceMono: now.Mono}
+	m.Epoch++
+}
