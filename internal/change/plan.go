@@ -38,7 +38,7 @@ func (p Plan) Empty() bool { return p.From == p.To && !p.Template }
 // Pending returns what the configuration asks for beyond what is in force, as far as it would destroy something.
 func Pending(wanted *fleet.Spec, ledger *fleet.Ledger, machines []fleet.View) Plan {
 	p := Plan{Fleet: wanted.Name}
-	if ledger == nil {
+	if ledger == nil || wanted.Adopt.Selects() {
 		return p
 	}
 	spec := ledger.Force(*wanted)

@@ -62,6 +62,7 @@ func (r *round) decide() Decision {
 	r.tally.Holds = r.sit.Whole.Holds
 	r.minuteHand()
 	r.book()
+	r.countAdopted()
 	r.heedCanaries()
 	works := r.judgeAll()
 	r.findParents(works)
@@ -390,6 +391,7 @@ func (w *work) breakLaw(err error) {
 
 // judge brings the belief up to date with the evidence: address, health, strays, incident.
 func (w *work) judge() {
+	w.followSelection()
 	w.followPlace()
 	w.followAddress(w.View.Sighting(w.M.Current.ID))
 	if !w.judgeHealth() {
@@ -546,6 +548,9 @@ func isStray(m fleet.Machine, i fleet.Instance, ours fleet.Installation) bool {
 func (w *work) judgeIncident() {
 	m, now, spec := w.M, w.Situation.Now, &w.Situation.Spec
 	idle := m.Repair == nil || m.Repair.Kind == fleet.RepairRemnant
+	if m.Current.Candidate() {
+		return // it is nobody's business yet
+	}
 	switch {
 	case !idle || m.Current.None():
 	case m.Health.Verdict == fleet.VerdictUnhealthy && (m.Incident == nil || m.Incident.Blind()):
@@ -593,9 +598,11 @@ func (w *work) judgeHold() {
 	}
 }
 
-func (w *work) closeIncident() {
+func (w *work) closeIncident() { w.endIncident(fleet.ReasonRecovered) }
+
+func (w *work) endIncident(why fleet.Reason) {
 	m := w.M
-	w.Record(fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonRecovered, Cause: m.Incident.Cause,
+	w.Record(fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: why, Cause: m.Incident.Cause,
 		Took: w.Situation.Now.Wall.Sub(m.Incident.Opened), Instance: m.Current.ID,
 		Paged: m.Incident.Paged && m.Health.Verdict == fleet.VerdictHealthy}) // else another incident follows
 	m.IncidentOver()
@@ -614,6 +621,8 @@ func (w *work) advance() {
 	case s.Provider.Standing == fleet.ProviderUnknown: // not asked yet
 	case m.Quarantine == nil && !w.faulty() && guard.AnyStep(m, s) == "" && w.removableStray():
 		w.Begin(fleet.RepairRemnant)
+	case m.Current.Candidate():
+		w.adopt()
 	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
 		if s.Acting == "" && s.Spec.Mode == fleet.ModeAct && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)) {
 			w.BeginCertify()
@@ -623,7 +632,7 @@ func (w *work) advance() {
 		held, step := repair.Admit(m, s)
 		w.admit(held, fleet.RepairHeal, step)
 	case m.Current.None() && guard.Surplus(m, &s.Spec):
-		w.Wait("", "") // it has left
+		w.Wait("", "") // it has left, or never was
 	case m.Current.None():
 		w.admit(guard.NewBuild(m, s), fleet.RepairBuild, fleet.StepRecreate)
 	default:

@@ -53,6 +53,9 @@ func (r *round) addWhole(c *calendar, whole *fleet.Whole) {
 	if whole.Doubt.CalmSince != 0 {
 		c.add(r.doubtEnds())
 	}
+	if s := whole.Short; !s.Since.IsZero() && !s.Paged {
+		c.add(s.SinceMono.Add(spec.BlindAfter))
+	}
 	for i := range whole.Holds {
 		h := &whole.Holds[i]
 		if h.Over(c.now) {

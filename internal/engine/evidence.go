@@ -8,6 +8,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/picture"
 	"hale/internal/probe"
+	"hale/internal/provider"
 )
 
 // deafAfter is the age of the probes' watermark beyond which nothing is known by checks.
@@ -77,6 +78,7 @@ func (t *term) see(ctx context.Context, r report) {
 	for _, d := range t.picture.See(t.catalogue, nil) {
 		t.confirmAbsence(ctx, d)
 	}
+	t.makeRoom()
 	for i := range t.picture.Len() {
 		if t.picture.AwaitsAddress(i) {
 			t.sentinel.hasten()
@@ -114,7 +116,7 @@ func (t *term) observation(ctx context.Context, q question) *fleet.Sighting {
 	asked := t.clock.now().Mono
 	octx, cancel := context.WithTimeout(ctx, observeLimit)
 	defer cancel()
-	i, err := t.sentinel.src.Adapter.Get(octx, refTo(q.id, q.host, fleet.Mark{}))
+	i, err := t.sentinel.src.Adapter.Get(octx, provider.Ref{ID: q.id, Host: q.host})
 	switch {
 	case err == nil:
 		return &fleet.Sighting{Instance: i, Asked: asked}

@@ -16,8 +16,8 @@ import (
 // observeLimit bounds one question about one instance.
 const observeLimit = 5 * time.Second
 
-func refTo(id fleet.InstanceID, host fleet.HostName, mark fleet.Mark) provider.Ref {
-	return provider.Ref{ID: id, Host: host, Mark: mark}
+func refOf(a fleet.Action) provider.Ref {
+	return provider.Ref{ID: a.Instance, Host: a.Host, Mark: a.Mark, Adopted: a.Adopted}
 }
 
 // perform starts an action whose belief is stored. Its result comes back as news.
@@ -84,7 +84,7 @@ func (t *term) call(ctx context.Context, index int, a fleet.Action) {
 
 // orderOf returns what a create asks for: the instance as it is built from the template in force.
 func (t *term) orderOf(a fleet.Action) provider.Order {
-	ref := refTo(a.Instance, a.Host, a.Mark)
+	ref := refOf(a)
 	ref.Mark.Built = a.Intent.At
 	template := t.picture.Spec().Template
 	if l := t.picture.Whole().Ledger; l != nil {
@@ -125,7 +125,7 @@ func (t *term) run(ctx context.Context, a fleet.Action) fleet.Outcome {
 }
 
 func (t *term) dispatch(ctx context.Context, a fleet.Action, order provider.Order) error {
-	p, ref := t.sentinel.src.Adapter, refTo(a.Instance, a.Host, a.Mark)
+	p, ref := t.sentinel.src.Adapter, refOf(a)
 	switch a.Intent.Op {
 	case fleet.OpCreate:
 		return p.Create(ctx, order)

@@ -41,11 +41,19 @@ func (t *term) adoptWhole(ctx context.Context, d decide.Decision) error {
 	}
 	t.picture.AdoptBrake(d.Brake)
 	t.picture.AdoptWhole(d.Whole, t.clock.now())
-	for len(t.docs) < t.picture.Len() {
-		t.docs = append(t.docs, stored{}) // of machines that are new
-	}
+	t.makeRoom()
 	t.pending = nil
 	return nil
+}
+
+// makeRoom takes note of machines that are new to the picture, and of what it has to say.
+func (t *term) makeRoom() {
+	for len(t.docs) < t.picture.Len() {
+		t.docs = append(t.docs, stored{})
+	}
+	for _, rec := range t.picture.News() {
+		t.pending = append(t.pending, t.about(rec))
+	}
 }
 
 func (t *term) adoptMachine(ctx context.Context, m decide.Machine) error {

@@ -19,7 +19,7 @@ func full() fleet.Machine {
 		Change:   &fleet.Change{Order: "o"},
 		Repair:   &fleet.Repair{ID: "web-1/r1", Intent: &fleet.Intent{ID: "web-1/r1/call1"}},
 		Attempts: []fleet.Instant{now}, Strays: []fleet.Stray{{ID: "s"}}, RetryAt: now, Volumes: &fleet.Volumes{Host: "h1", Made: []string{"data"}},
-		Incidents: 1, Repairs: 1, Address: netip.MustParseAddr("10.0.0.1"),
+		Incidents: 1, Repairs: 1, Address: netip.MustParseAddr("10.0.0.1"), Alias: "main",
 	}
 }
 

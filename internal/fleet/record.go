@@ -202,6 +202,7 @@ const (
 	ReasonRenamed     Reason = "renamed"      // its provider calls it otherwise now
 	ReasonContested   Reason = "contested"    // another fleet selects it, too
 	ReasonNotSelected Reason = "not-selected" // the fleet does not select it any more: it is let go
+	ReasonSucceeded   Reason = "succeeded"    // it is gone, and another instance has its name: that one is the candidate now
 	ReasonShort       Reason = "short"        // fewer, or more, machines than the fleet's size says
 
 	// Orders: why one is refused.

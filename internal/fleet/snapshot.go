@@ -73,6 +73,8 @@ type Action struct {
 	Instance InstanceID
 	Host     HostName
 	Mark     Mark
+	// Adopted says that the instance must bear no mark at all.
+	Adopted bool
 	// Call: the stored intent.
 	Intent Intent
 	// Call of OpCreate: the kept disks that earlier instances had.

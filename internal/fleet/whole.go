@@ -16,6 +16,16 @@ type Whole struct {
 	Holds []Hold `json:",omitempty"`
 	// Ledger is what is in force; nil: what the configuration says. It is shared by copies.
 	Ledger *Ledger `json:",omitempty"`
+	// Short is since when a fleet that selects has had another number of machines than is expected of it.
+	Short Shortfall `json:",omitzero"`
+}
+
+// Shortfall is the time of a wrong number of machines. The zero value: it is the right one.
+type Shortfall struct {
+	Since time.Time
+	// SinceMono is Since on the owner's clock; it restarts with a new owner (L15).
+	SinceMono Instant
+	Paged     bool
 }
 
 // Parent is the incident of a domain: what failed there failed together, and shares its fate. Its children are the machines
@@ -61,7 +71,7 @@ func (w Whole) Parent(id string) *Parent {
 // Equal reports whether the two say the same.
 func (w Whole) Equal(other Whole) bool {
 	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.Equal(w.Parents, other.Parents) && slices.Equal(w.Holds, other.Holds) &&
-		w.Ledger.Equal(other.Ledger)
+		w.Ledger.Equal(other.Ledger) && w.Short == other.Short
 }
 
 // Clone returns a copy that shares nothing with w.
@@ -77,6 +87,9 @@ func (w Whole) Restart(now Now) Whole {
 		w.Parents[i].Since, w.Parents[i].CalmSince = now.Mono, 0
 	}
 	w.Doubt.CalmSince = 0
+	if !w.Short.Since.IsZero() {
+		w.Short.SinceMono = now.Mono
+	}
 	for i := range w.Holds {
 		w.Holds[i].restart(now)
 	}

@@ -76,6 +76,9 @@ type Picture struct {
 	open   openSet
 	placed uint64 // Snapshot.Placed
 
+	contested map[fleet.InstanceID]string // by which other fleet
+	news      []fleet.Record
+
 	// Used again by each seeMachine.
 	seen  []fleet.Sighting
 	named []fleet.Incarnation
@@ -99,7 +102,7 @@ func New(o Options, now fleet.Now) *Picture {
 	}
 	p.brake.CalmSince = 0
 	beliefs := make(map[int]fleet.Machine, len(o.Beliefs))
-	top := spec.Top()
+	top := spec.Top() // none, of a fleet that selects
 	for _, m := range o.Beliefs {
 		n, _ := m.Name.Ordinal()
 		beliefs[n] = m.Restart(now, spec)
@@ -113,6 +116,9 @@ func New(o Options, now fleet.Now) *Picture {
 		case n <= spec.Top():
 			p.add(unbuilt(&spec, n, now))
 		}
+	}
+	if p.spec.Adopt.Selects() {
+		p.spec.Size = p.size()
 	}
 	p.aims = make([]aim, len(p.views))
 	p.open, p.opened = newOpenSet(len(p.views)), []int{}
@@ -193,7 +199,12 @@ func (p *Picture) Adopt(m decide.Machine) {
 	if was, is := v.Machine.Lies(), m.Belief.Lies(); is.Apart(&was) {
 		p.placed++
 	}
+	selects := p.spec.Adopt.Selects()
+	cared := selects && !guard.Surplus(&v.Machine, &p.spec)
 	v.Machine, v.Due, v.Look, v.Outcome = m.Belief, false, nil, nil
+	if selects && cared == guard.Surplus(&v.Machine, &p.spec) {
+		p.spec.Size = p.size()
+	}
 	p.open.put(m.Index, v.Open())
 	p.aim(m.Index)
 }

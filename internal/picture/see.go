@@ -69,11 +69,11 @@ func (p *Picture) See(c *Catalogue, indices []int) []Doubt {
 		for i := range p.views {
 			doubts = p.seeMachine(c, i, doubts)
 		}
-		return doubts
 	}
 	for _, i := range indices {
 		doubts = p.seeMachine(c, i, doubts)
 	}
+	p.offer(c)
 	return doubts
 }
 

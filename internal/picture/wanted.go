@@ -48,14 +48,15 @@ func carried(was []fleet.Check, known []fleet.CheckState, is []fleet.Check) []fl
 // force works out what is in force, and makes room for the machines that this asks for.
 func (p *Picture) force(now fleet.Now) {
 	p.spec, p.dirty = p.whole.Ledger.Force(*p.wanted), true
+	if p.spec.Adopt.Selects() {
+		p.spec.Size = p.size()
+		return
+	}
 	for n := 1; n <= p.spec.Top(); n++ {
 		if _, known := p.byName[p.spec.Name.Machine(n)]; known {
 			continue
 		}
-		p.add(unbuilt(&p.spec, n, now))
-		p.aims = append(p.aims, aim{})
-		p.open.grow(len(p.views))
-		p.due(len(p.views) - 1)
+		p.grow(unbuilt(&p.spec, n, now))
 	}
 }
 

@@ -51,6 +51,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordOwner:          owner,
 	fleet.RecordOrder:          order,
 	fleet.RecordHoldEnded:      holdEnded,
+	fleet.RecordAdoption:       adoption,
 	fleet.RecordChange:         wantedChange,
 }
 
@@ -58,7 +59,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 func about(r fleet.Record) string {
 	switch {
 	case r.Machine != "":
-		return string(r.Machine)
+		return Called(r.Machine, r.Alias)
 	case r.Kind == fleet.RecordProvider && r.Provider != "":
 		return "provider " + string(r.Provider)
 	}
@@ -340,6 +341,8 @@ func whyPaged(r fleet.Record) string {
 		return share(r)
 	case fleet.ReasonVantageDoubtful:
 		return silence(r)
+	case fleet.ReasonShort:
+		return shortfall(r)
 	default:
 		return Reason(r.Reason)
 	}

@@ -87,7 +87,8 @@ type Builder interface {
 	// Delete removes an instance that is off, with its ephemeral disks, and never a kept one. No such instance is success.
 	// fault.Conflict: it runs, or bears another mark than ref.Mark; nothing was changed.
 	Delete(ctx context.Context, ref Ref) error
-	// Certify writes the mark's Certified flag on the instance.
+	// Certify writes the mark's Certified flag on the instance. fault.Conflict: it bears another mark than ref.Mark, or none, as
+	// an adopted one; nothing was written.
 	Certify(ctx context.Context, ref Ref) error
 }
 
@@ -108,11 +109,13 @@ type Provider interface {
 }
 
 // Ref names one instance. Destructive calls refuse (fault.Conflict) an instance whose mark, read in the same call,
-// does not name the same installation, machine and generation.
+// does not name the same installation, machine and generation; of an adopted one: an instance that bears any mark.
 type Ref struct {
 	ID   fleet.InstanceID
 	Host fleet.HostName
 	Mark fleet.Mark
+	// Adopted says that nobody built the instance for hale: it bears no mark, and Mark is zero.
+	Adopted bool
 }
 
 // Order is what is to be built.

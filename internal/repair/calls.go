@@ -26,7 +26,9 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 	}
 	w.M.Waiting = ""
 	w.record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host})
-	a := fleet.Action{Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.mark(on), Intent: *r.Intent}
+	a := fleet.Action{
+		Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.mark(on), Adopted: on.Adopted, Intent: *r.Intent,
+	}
 	if op == fleet.OpCreate {
 		a.Made = w.made()
 	}

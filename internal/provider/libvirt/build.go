@@ -333,6 +333,7 @@ func (p *Provider) Certify(ctx context.Context, ref provider.Ref) error {
 		return err
 	}
 	defer s.end()
+	ref.Adopted = false // it has no mark to be written on
 	dom, err := s.marked(ref, p.installation)
 	if err != nil {
 		return err

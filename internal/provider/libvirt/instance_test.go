@@ -370,16 +370,9 @@ func impossibleIsRefused(t *testing.T, b *bench) {
 
 func strangerIsUntouched(t *testing.T, b *bench) {
 	p := b.handle(t)
-	id := uuid.NewString()
-	file := filepath.Join(t.TempDir(), "stranger.xml")
-	must(t, os.WriteFile(file, fmt.Appendf(nil, `<domain type='qemu'><name>stranger</name><uuid>%s</uuid><memory unit='MiB'>96</memory>
-<os><type arch='x86_64' machine='q35'>hvm</type></os><devices><controller type='usb' model='none'/></devices></domain>`, id), 0o600))
-	_, err := b.Virsh(background(t), "define", file)
-	must(t, err)
-	_, err = b.Virsh(background(t), "start", "stranger")
-	must(t, err)
+	id := b.Stranger(t, "", "stranger").ID
 	for _, mark := range []fleet.Mark{{}, b.order("x").Mark} {
-		ref := provider.Ref{ID: fleet.InstanceID(id), Mark: mark}
+		ref := provider.Ref{ID: id, Mark: mark}
 		wantKind(t, "power off", p.PowerOff(t.Context(), ref), fault.Conflict)
 		wantKind(t, "reboot", p.Reboot(t.Context(), ref), fault.Conflict)
 		wantKind(t, "certify", p.Certify(t.Context(), ref), fault.Conflict)
@@ -387,12 +380,10 @@ func strangerIsUntouched(t *testing.T, b *bench) {
 	}
 	l, err := p.List(t.Context())
 	must(t, err)
-	want := []fleet.Instance{{ID: fleet.InstanceID(id), Name: "stranger", Power: fleet.PowerRunning}}
+	want := []fleet.Instance{{ID: id, Name: "stranger", Power: fleet.PowerRunning}}
 	if diff := cmp.Diff(want, l.Instances, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 		t.Errorf("listing (-want +got):\n%s", diff)
 	}
-	must(t, b.Destroy(background(t), "stranger"))
-	must(t, b.Undefine(background(t), "stranger"))
 }
 
 // listingFollowsMarks: what a listing remembers of domains is dropped when another client writes a mark.

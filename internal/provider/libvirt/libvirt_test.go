@@ -2,13 +2,18 @@ package libvirt_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"hale/internal/fleet"
 	"hale/internal/lab"
@@ -121,6 +126,25 @@ func (b *bench) DiskBoots(t testing.TB, ref provider.Ref) int {
 func (b *bench) Deafen(t testing.TB, id fleet.InstanceID) {
 	t.Helper()
 	must(t, b.Break(t.Context(), b.nameOf(t, id), lab.FaultDeaf))
+}
+
+// Stranger defines a domain as somebody does who knows nothing of hale, and starts it. It has nothing to boot from, which does not keep it
+// from running.
+func (b *bench) Stranger(t testing.TB, _ fleet.HostName, name string) provider.Ref {
+	t.Helper()
+	id := uuid.NewString()
+	file := filepath.Join(t.TempDir(), "stranger.xml")
+	must(t, os.WriteFile(file, fmt.Appendf(nil, `<domain type='qemu'><name>%s</name><uuid>%s</uuid><memory unit='MiB'>96</memory>
+<os><type arch='x86_64' machine='q35'>hvm</type></os><devices><controller type='usb' model='none'/></devices></domain>`, name, id), 0o600))
+	for _, args := range [][]string{{"define", file}, {"start", name}} {
+		_, err := b.Virsh(background(t), args...)
+		must(t, err)
+	}
+	t.Cleanup(func() {
+		must(t, b.Destroy(background(t), name))
+		must(t, b.Undefine(background(t), name))
+	})
+	return provider.Ref{ID: fleet.InstanceID(id)}
 }
 
 // nameOf returns the domain's name.

@@ -80,7 +80,7 @@ func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
 		return err
 	}
 	defer s.end()
-	dom, err := s.find(ref.ID)
+	dom, err := s.startable(ref)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (p *Provider) Resume(ctx context.Context, ref provider.Ref) error {
 		return err
 	}
 	defer s.end()
-	dom, err := s.find(ref.ID)
+	dom, err := s.startable(ref)
 	if err != nil {
 		return err
 	}
@@ -259,11 +259,23 @@ func (s *session) find(id fleet.InstanceID) (golibvirt.Domain, error) {
 	return dom, nil
 }
 
+// startable looks the domain up; an adopted one must not have come to bear a mark.
+func (s *session) startable(ref provider.Ref) (golibvirt.Domain, error) {
+	dom, err := s.find(ref.ID)
+	if err == nil && ref.Adopted {
+		err = s.unmarked(dom)
+	}
+	return dom, err
+}
+
 // marked looks the domain up and refuses it unless it bears ref's mark now.
 func (s *session) marked(ref provider.Ref, only fleet.Installation) (golibvirt.Domain, error) {
 	dom, err := s.find(ref.ID)
 	if err != nil {
 		return dom, err
+	}
+	if ref.Adopted {
+		return dom, s.unmarked(dom)
 	}
 	mark, err := s.readMark(dom)
 	if err != nil {
@@ -273,6 +285,18 @@ func (s *session) marked(ref provider.Ref, only fleet.Installation) (golibvirt.D
 		return dom, s.conflict(err)
 	}
 	return dom, nil
+}
+
+// unmarked refuses a domain that bears a mark, be it a damaged one.
+func (s *session) unmarked(dom golibvirt.Domain) error {
+	_, err := s.DomainGetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{markSpace}, golibvirt.DomainAffectCurrent)
+	switch {
+	case err == nil:
+		return s.conflict(errors.New("it was adopted, and bears a mark by now"))
+	case isCode(err, golibvirt.ErrNoDomainMetadata):
+		return nil
+	}
+	return s.fault(err)
 }
 
 // sameMark reports why an instance with mark has may not be touched by a caller who believes in want. An instance

@@ -181,11 +181,13 @@ func wrongMarkChangesNothing(t *testing.T, h Harness) {
 		"machine":      func(m *fleet.Mark) { m.Machine = "exam-77" },
 		"generation":   func(m *fleet.Mark) { m.Generation-- },
 		"no mark":      func(m *fleet.Mark) { *m = fleet.Mark{} },
+		"adoption":     func(m *fleet.Mark) { *m = fleet.Mark{} },
 	}
 	for name, spoil := range wrongs {
 		on, off := running.Ref, stopped.Ref
 		spoil(&on.Mark)
 		spoil(&off.Mark)
+		on.Adopted, off.Adopted = name == "adoption", name == "adoption"
 		e.refused("power off with wrong "+name, e.p.PowerOff(e.ctx(), on), fault.Conflict)
 		e.refused("reboot with wrong "+name, e.p.Reboot(e.ctx(), on), fault.Conflict)
 		e.refused("certify with wrong "+name, e.p.Certify(e.ctx(), on), fault.Conflict)
@@ -195,4 +197,37 @@ func wrongMarkChangesNothing(t *testing.T, h Harness) {
 	seen := e.get(stopped.Ref)
 	e.same("mark of the stopped instance", stopped.Mark, seen.Mark)
 	e.same("power of the stopped instance", fleet.PowerOff, seen.Power)
+}
+
+// strangerIsTouchedOnlyWhenAdopted: an instance that nobody marked is listed like any other; it is touched by those who adopted it, and
+// by nobody else.
+func strangerIsTouchedOnlyWhenAdopted(t *testing.T, h Harness) {
+	e := begin(t, h)
+	ours := e.built(1)
+	stranger := ability[Outsider](t, h).Stranger(t, ours.Host, "stranger")
+	e.awaitPower(stranger, fleet.PowerRunning)
+	found := named(e.list(), "stranger")
+	if len(found) != 1 || found[0].ID != stranger.ID || found[0].Mark != (fleet.Mark{}) {
+		t.Fatalf("the listing has %+v", found)
+	}
+	for name, mark := range map[string]fleet.Mark{"no mark": {}, "our mark": ours.Mark} {
+		ref := stranger
+		ref.Mark = mark
+		e.refused("power off with "+name, e.p.PowerOff(e.ctx(), ref), fault.Conflict)
+		e.refused("reboot with "+name, e.p.Reboot(e.ctx(), ref), fault.Conflict)
+		e.refused("certify with "+name, e.p.Certify(e.ctx(), ref), fault.Conflict)
+		e.refused("delete with "+name, e.p.Delete(e.ctx(), ref), fault.Conflict)
+	}
+	e.same("power of the stranger", fleet.PowerRunning, e.get(stranger).Power)
+
+	stranger.Adopted = true
+	e.do("reboot of the adopted", e.p.Reboot(e.ctx(), stranger))
+	e.awaitPower(stranger, fleet.PowerRunning)
+	e.do("power off of the adopted", e.p.PowerOff(e.ctx(), stranger))
+	e.awaitPower(stranger, fleet.PowerOff)
+	e.do("start of the adopted", e.p.Start(e.ctx(), stranger))
+	e.awaitPower(stranger, fleet.PowerRunning)
+	e.refused("certify of the adopted", e.p.Certify(e.ctx(), stranger), fault.Conflict)
+	e.same("mark of the adopted", fleet.Mark{}, e.get(stranger).Mark)
+	e.untouched(ours)
 }

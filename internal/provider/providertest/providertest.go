@@ -59,6 +59,12 @@ type HostFailer interface {
 	RepairHost(t testing.TB, host fleet.HostName)
 }
 
+// Outsider is a harness that can make a running instance on the host as somebody would who knows nothing of hale, and remove it at the end
+// of the test.
+type Outsider interface {
+	Stranger(t testing.TB, host fleet.HostName, name string) provider.Ref
+}
+
 // Case is one question of the exam.
 type Case struct {
 	Name string
@@ -105,6 +111,7 @@ func all() []Case {
 		{Name: "delete leaves nothing", Run: deleteLeavesNothing},
 		{Name: "a kept disk is never made anew", Run: keptDiskIsNotMadeAnew},
 		{Name: "a wrong mark changes nothing", Run: wrongMarkChangesNothing},
+		{Name: "a stranger is touched only when it is adopted", Run: strangerIsTouchedOnlyWhenAdopted, asked: able[Outsider]},
 		{Name: "an ended context sends nothing", Run: endedContextSendsNothing},
 		{Name: "watch tells of connection and changes", Run: watchTells, asked: able[Watched]},
 		{Name: "a killed instance is off by crash", Run: killedIsCrashed, asked: able[Killer]},

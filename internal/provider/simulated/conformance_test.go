@@ -1,6 +1,8 @@
 package simulated_test
 
 import (
+	"context"
+	"errors"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -70,6 +72,22 @@ func (h *harness) life(t testing.TB, ref provider.Ref) simulated.Life {
 	}
 	t.Fatalf("%s never was", ref.ID)
 	return simulated.Life{}
+}
+
+func (h *harness) Stranger(t testing.TB, host fleet.HostName, name string) provider.Ref {
+	ref := provider.Ref{ID: fleet.InstanceID(name + "-of-somebody"), Host: host}
+	if err := h.world.Plant(fleet.Instance{ID: ref.ID, Host: host, Name: name}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ref.Adopted = true
+		p := h.world.Open("somebody")
+		defer func() { _ = p.Close() }()
+		if err := errors.Join(p.PowerOff(context.Background(), ref), p.Delete(context.Background(), ref)); err != nil {
+			t.Error(err)
+		}
+	})
+	return ref
 }
 
 func (h *harness) Deafen(t testing.TB, id fleet.InstanceID) {

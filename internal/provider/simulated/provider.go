@@ -236,6 +236,7 @@ func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
 
 // Certify implements provider.Builder.
 func (p *Provider) Certify(ctx context.Context, ref provider.Ref) error {
+	ref.Adopted = false // it has no mark to be written on
 	return p.change(ctx, fleet.OpCertify, ref, func(w *World, now time.Time) (bool, error) {
 		g, err := w.mine(ref)
 		if err != nil || g.mark.Certified {
@@ -269,7 +270,13 @@ func (w *World) mine(ref provider.Ref) (*guest, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.mark.Installation != ref.Mark.Installation || g.mark.Machine != ref.Mark.Machine ||
+	if ref.Adopted {
+		if g.mark != (fleet.Mark{}) {
+			return nil, conflict(ref, errForeign)
+		}
+		return g, nil
+	}
+	if g.mark == (fleet.Mark{}) || g.mark.Installation != ref.Mark.Installation || g.mark.Machine != ref.Mark.Machine ||
 		g.mark.Generation != ref.Mark.Generation {
 		return nil, conflict(ref, errForeign)
 	}

@@ -1,0 +1,126 @@
+package decide
+
+import (
+	"hale/internal/fleet"
+)
+
+// followSelection keeps a machine that existed before hale in step with what the fleet selects: it is taken as a candidate, or let go.
+// Nothing is done to it in either case.
+func (w *work) followSelection() {
+	m, a := w.M, &w.Situation.Spec.Adopt
+	if m.Current.Adopted {
+		m.Keep(a)
+		w.followAlias()
+	}
+	if a.Selects() && m.Vacant() {
+		if i, ok := w.offered(""); ok {
+			m.Consider(&i, a, w.Situation.Now)
+			w.recordAdoption(fleet.ReasonCandidate, "")
+		}
+	}
+}
+
+// offered returns an instance that the picture shows and the fleet may adopt; with a name: only one that is called so.
+func (w *work) offered(name string) (fleet.Instance, bool) {
+	for _, s := range w.View.Seen {
+		i := &s.Instance
+		if i.ID != w.M.Current.ID && s.Known() && i.Power != fleet.PowerGone && (name == "" || i.Name == name) && w.Situation.Spec.Adopt.Eligible(i) {
+			return *i, true
+		}
+	}
+	return fleet.Instance{}, false
+}
+
+// followAlias keeps the name that the instance has at its provider, and lets the instance go when the fleet does not select it any more, or
+// it is not there, or is not what it was. What is under way with it is seen to first.
+func (w *work) followAlias() {
+	m, a := w.M, &w.Situation.Spec.Adopt
+	if m.Repair != nil {
+		return
+	}
+	seen := w.View.Sighting(m.Current.ID)
+	known := seen.Known() && w.Situation.Provider.Standing == fleet.ProviderUp
+	gone := known && seen.Instance.Power == fleet.PowerGone
+	name := m.Alias
+	if known && !gone {
+		name = seen.Instance.Name
+	}
+	switch _, replaced := w.offered(name); {
+	case known && !gone && seen.Instance.Mark != (fleet.Mark{}):
+		w.pageAdoption(fleet.ReasonMarkChanged)
+		w.letGo(fleet.ReasonMarkChanged, "")
+	case !a.Select.Matches(name):
+		if name != m.Alias { // nobody edited the file: somebody renamed it, and may not know what that means
+			w.pageAdoption(fleet.ReasonNotSelected)
+		}
+		w.letGo(fleet.ReasonNotSelected, name)
+	case m.Current.Candidate() && a.Contested(name) != "":
+		w.letGo(fleet.ReasonContested, string(a.Contested(name)))
+	case gone && m.Current.Candidate():
+		w.letGo(fleet.ReasonVanished, "")
+	case gone && replaced: // somebody built it anew under its name
+		w.letGo(fleet.ReasonSucceeded, "")
+	case name != m.Alias:
+		was := m.Alias
+		m.Alias = name
+		w.recordAdoption(fleet.ReasonRenamed, was)
+	}
+}
+
+// letGo takes the instance out of hale's care.
+func (w *work) letGo(why fleet.Reason, detail string) {
+	m := w.M
+	if m.Incident != nil {
+		w.endIncident(why)
+	}
+	w.recordAdoption(why, detail)
+	m.Vacate(w.Situation.Now)
+}
+
+func (w *work) recordAdoption(why fleet.Reason, detail string) {
+	m := w.M
+	w.Record(fleet.Record{Kind: fleet.RecordAdoption, Reason: why, Instance: m.Current.ID, Generation: m.Current.Generation,
+		Host: m.Current.Host, Detail: detail})
+}
+
+func (w *work) pageAdoption(why fleet.Reason) {
+	w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: why, Instance: w.M.Current.ID})
+}
+
+// adopt takes a candidate that is healthy into hale's care; until it is, it is only watched. It is written down, and nothing else is done.
+func (w *work) adopt() {
+	m := w.M
+	if !w.seenHealthy() {
+		w.Wait(fleet.ReasonCandidate, "")
+		return
+	}
+	m.Current.Certified, m.Waiting = true, ""
+	w.recordAdoption(fleet.ReasonAdopted, "")
+}
+
+// seenHealthy reports whether there is no doubt that the candidate is well: by its checks, and by its provider.
+func (w *work) seenHealthy() bool {
+	s, seen := w.Situation, w.View.Sighting(w.M.Current.ID)
+	return w.M.Health.Verdict == fleet.VerdictHealthy && s.Acting == "" && s.Now.Due(s.SteadyAt) && s.Whole.Doubt.Reason == "" &&
+		s.Provider.Standing == fleet.ProviderUp && seen.Known() && seen.Asked > w.M.Acted &&
+		seen.Instance.Power == fleet.PowerRunning && s.Spec.Adopt.Eligible(&seen.Instance)
+}
+
+// countAdopted tells a person, once, when the fleet has had another number of machines for long than the one that is expected of it.
+func (r *round) countAdopted() {
+	a, short := &r.s.Spec.Adopt, &r.sit.Whole.Short
+	if !a.Selects() || a.Expected == 0 || a.Expected == r.s.Spec.Size {
+		*short = fleet.Shortfall{}
+		return
+	}
+	switch {
+	case short.Since.IsZero():
+		*short = fleet.Shortfall{Since: r.s.Now.Wall, SinceMono: r.s.Now.Mono}
+	case !short.Paged && r.s.Provider.Standing == fleet.ProviderUp && r.s.Now.Due(short.SinceMono.Add(r.s.Spec.BlindAfter)):
+		short.Paged = true
+		rec := fleet.Record{Kind: fleet.RecordAdoption, Reason: fleet.ReasonShort, Size: r.s.Spec.Size, Limit: a.Expected}
+		r.record(rec)
+		rec.Kind = fleet.RecordPaged
+		r.record(rec)
+	}
+}
