@@ -140,6 +140,10 @@ func resolve(text string, status []engine.FleetStatus) ([]fleet.Order, *Problem)
 	if name, ok := strings.CutPrefix(text, hostWord); ok {
 		return resolveHost(text, name, status)
 	}
+	text, problem := meant(text, status)
+	if problem != nil {
+		return nil, problem
+	}
 	if _, numbered := fleet.MachineName(text).Ordinal(); numbered {
 		return resolveMachine(fleet.MachineName(text), status)
 	}
@@ -163,6 +167,7 @@ func resolveMachine(name fleet.MachineName, status []engine.FleetStatus) ([]flee
 		for n := range f.Spec.Size {
 			names = append(names, string(f.Spec.Name.Machine(n+1)))
 		}
+		names = append(names, aliases(f)...)
 	}
 	return nil, &Problem{Code: CodeUnknownMachine, Message: "there is no machine " + string(name), Near: near(string(name), names)}
 }

@@ -113,9 +113,16 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Server) why(w http.ResponseWriter, r *http.Request) {
-	name := fleet.MachineName(r.PathValue("name"))
+	status := s.opts.Status()
+	text, problem := meant(r.PathValue("name"), status)
+	if problem != nil {
+		s.fail(w, http.StatusBadRequest, *problem)
+		return
+	}
+	name := fleet.MachineName(text)
 	var names []string
-	for _, f := range s.opts.Status() {
+	for _, f := range status {
+		names = append(names, aliases(f)...)
 		for _, v := range f.Machines {
 			names = append(names, string(v.Machine.Name))
 			if v.Machine.Name != name {

@@ -16,24 +16,27 @@ type Status struct {
 
 // Fleet is one fleet as its owner sees it.
 type Fleet struct {
-	Name      string    `json:"name"`
-	Mode      string    `json:"mode"`
-	Size      int       `json:"size"`
-	Healthy   int       `json:"healthy"`
-	Failing   int       `json:"failing"`
-	Suspect   int       `json:"suspect"`
-	InRepair  int       `json:"in_repair"`
-	InBuild   int       `json:"in_build"`
-	Acting    bool      `json:"acting"`
-	NotActing Reason    `json:"not_acting,omitzero"` // why not, where Acting is false
-	Brake     Brake     `json:"brake"`
-	Vantage   Vantage   `json:"vantage"`
-	Parents   []Parent  `json:"parents"`
-	Holds     []Hold    `json:"holds"`
-	Provider  Provider  `json:"provider"`
-	Hosts     []Host    `json:"hosts"`
-	Machines  []Machine `json:"machines"`
-	Messages  Messages  `json:"messages"`
+	Name     string `json:"name"`
+	Mode     string `json:"mode"`
+	Size     int    `json:"size"`
+	Healthy  int    `json:"healthy"`
+	Failing  int    `json:"failing"`
+	Suspect  int    `json:"suspect"`
+	InRepair int    `json:"in_repair"`
+	InBuild  int    `json:"in_build"`
+	// Candidates are selected and not adopted yet; Shortfall says that another number than the expected one is adopted.
+	Candidates int       `json:"candidates,omitempty"`
+	Shortfall  string    `json:"shortfall,omitempty"`
+	Acting     bool      `json:"acting"`
+	NotActing  Reason    `json:"not_acting,omitzero"` // why not, where Acting is false
+	Brake      Brake     `json:"brake"`
+	Vantage    Vantage   `json:"vantage"`
+	Parents    []Parent  `json:"parents"`
+	Holds      []Hold    `json:"holds"`
+	Provider   Provider  `json:"provider"`
+	Hosts      []Host    `json:"hosts"`
+	Machines   []Machine `json:"machines"`
+	Messages   Messages  `json:"messages"`
 }
 
 // Messages is how the fleet's messages to people stand.
@@ -170,6 +173,8 @@ type Host struct {
 // Machine is one machine as hale believes it to be.
 type Machine struct {
 	Name        string      `json:"name"`
+	Alias       string      `json:"alias,omitempty"`    // what its provider calls it, if hale did not build it
+	Adoption    string      `json:"adoption,omitempty"` // candidate, kept or replaceable, if hale did not build it
 	Verdict     string      `json:"verdict"`
 	Cause       string      `json:"cause,omitempty"`
 	Check       string      `json:"check,omitempty"`
@@ -244,6 +249,7 @@ type Event struct {
 	At         time.Time `json:"at"`
 	Fleet      string    `json:"fleet"`
 	Machine    string    `json:"machine,omitempty"`
+	Alias      string    `json:"alias,omitempty"` // what its provider calls the machine, if hale did not build it
 	Kind       string    `json:"kind"`
 	Reason     string    `json:"reason,omitempty"`
 	Text       string    `json:"text"`
@@ -314,6 +320,7 @@ const (
 	ActionBuild   = "build"
 	ActionCertify = "certify"        // write the mark that hale finished building it
 	ActionRemnant = "remove-remnant" // remove what an unfinished build left
+	ActionAdopt   = "adopt"          // take it into care as it is
 	ActionGoOn    = "go-on"          // the repair under way goes on
 )
 
@@ -333,6 +340,7 @@ type PlannedWork struct {
 // PlannedStep is the plan for one machine.
 type PlannedStep struct {
 	Machine string    `json:"machine"`
+	Alias   string    `json:"alias,omitempty"` // what its provider calls it, if hale did not build it
 	Verdict string    `json:"verdict"`
 	Text    string    `json:"text,omitempty"` // why the verdict is what it is
 	Action  string    `json:"action"`         // a step of the ladder, or one of the Action constants

@@ -21,6 +21,9 @@ func viewFleet(s engine.FleetStatus) Fleet {
 			Waiting: s.Post.Waiting, Since: s.Post.Since, Dead: s.Post.Dead, Target: string(s.Post.Target), Detail: s.Post.Detail,
 		},
 	}
+	if a := s.Spec.Adopt; a.Selects() && a.Expected != 0 && a.Expected != s.Spec.Size {
+		f.Shortfall = prose.Shortfall(s.Spec.Size, a.Expected)
+	}
 	for _, h := range s.Hosts {
 		f.Hosts = append(f.Hosts, Host{Name: string(h.Name), Up: h.Up,
 			Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone, Storage: h.Place.Storage})
@@ -30,7 +33,10 @@ func viewFleet(s engine.FleetStatus) Fleet {
 			continue
 		}
 		m := viewMachine(s, v)
-		if m.Verdict == string(fleet.VerdictHealthy) {
+		switch {
+		case v.Machine.Current.Candidate():
+			f.Candidates++
+		case m.Verdict == string(fleet.VerdictHealthy):
 			f.Healthy++
 		}
 		f.Machines = append(f.Machines, m)
@@ -112,7 +118,7 @@ func wall(now fleet.Now, at fleet.Instant) time.Time {
 func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
 	b, h := v.Machine, v.Machine.Health
 	m := Machine{
-		Name: string(b.Name), Verdict: string(h.Verdict), Cause: string(h.Cause), Check: string(h.Check), Result: string(h.Result),
+		Name: string(b.Name), Alias: b.Alias, Adoption: adoptionOf(b.Current), Verdict: string(h.Verdict), Cause: string(h.Cause), Check: string(h.Check), Result: string(h.Result),
 		Text: VerdictText(v), Since: h.Since,
 		Instance: string(b.Current.ID), Generation: uint64(b.Current.Generation), Certified: b.Current.Certified,
 		Host: string(b.Current.Host), Waiting: ViewReason(b.Waiting, ""), Checks: make([]Check, 0, len(v.Checks)),
@@ -142,6 +148,25 @@ func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
 	return m
 }
 
+// What an instance that hale did not build is to hale.
+const (
+	AdoptionCandidate   = "candidate"   // it is watched, and not touched
+	AdoptionKept        = "kept"        // it is looked after, and never destroyed
+	AdoptionReplaceable = "replaceable" // it may be replaced
+)
+
+func adoptionOf(i fleet.Incarnation) string {
+	switch {
+	case !i.Adopted:
+		return ""
+	case i.Candidate():
+		return AdoptionCandidate
+	case i.Kept:
+		return AdoptionKept
+	}
+	return AdoptionReplaceable
+}
+
 // VerdictText says why the machine's verdict is what it is; empty when there is nothing to say.
 func VerdictText(v fleet.View) string {
 	h := v.Machine.Health
@@ -161,7 +186,7 @@ func VerdictText(v fleet.View) string {
 // ViewEvent translates a record and puts it into words.
 func ViewEvent(r fleet.Record) Event {
 	e := Event{
-		Seq: r.Seq, At: r.At, Fleet: string(r.Fleet), Machine: string(r.Machine), Kind: string(r.Kind), Reason: string(r.Reason),
+		Seq: r.Seq, At: r.At, Fleet: string(r.Fleet), Machine: string(r.Machine), Alias: r.Alias, Kind: string(r.Kind), Reason: string(r.Reason),
 		Text: prose.Sentence(r), Verdict: string(r.Verdict), Was: string(r.Was), Cause: string(r.Cause), Check: string(r.Check),
 		Result: string(r.Result), Incident: r.Incident, Parent: r.Parent, Domain: viewDomain(r.Domain), Repair: r.Repair, Step: string(r.Step), Op: string(r.Op),
 		Outcome: string(r.Outcome), Proof: string(r.Proof), Instance: string(r.Instance), Generation: uint64(r.Generation),

@@ -50,6 +50,10 @@ func Plan(ctx context.Context, o PlanOptions) (api.Plan, error) {
 	if err != nil {
 		return api.Plan{}, err
 	}
+	adopted, err := adoptedIn(ctx, store, o.Config.Fleets)
+	if err != nil {
+		return api.Plan{}, err
+	}
 	s, err := newSite(o.Config, were, o.Logger)
 	if err != nil {
 		return api.Plan{}, err
@@ -72,8 +76,11 @@ func Plan(ctx context.Context, o PlanOptions) (api.Plan, error) {
 	}
 	p := api.Plan{At: time.Now(), State: from, Settled: settled, Fleets: []api.PlannedWork{}}
 	for i, f := range status {
-		f.Spec = o.Config.Fleets[i]
-		p.Fleets = append(p.Fleets, planFleet(f, underWay, installation))
+		size := f.Spec.Size
+		if f.Spec = o.Config.Fleets[i]; f.Spec.Adopt.Selects() {
+			f.Spec.Size = size // what is there
+		}
+		p.Fleets = append(p.Fleets, planFleet(f, beforehand{underWay, adopted, installation}))
 	}
 	return p, nil
 }
@@ -153,6 +160,23 @@ func setAside(ctx context.Context, store state.Store, specs []fleet.Spec) (map[f
 		}
 	}
 	return underWay, nil
+}
+
+// adoptedIn returns the instances that are adopted already.
+func adoptedIn(ctx context.Context, store state.Store, specs []fleet.Spec) (map[fleet.InstanceID]bool, error) {
+	adopted := map[fleet.InstanceID]bool{}
+	for _, spec := range specs {
+		beliefs, err := engine.Beliefs(ctx, store, spec.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range beliefs {
+			if i := b.Machine.Current; i.Adopted && !i.Candidate() {
+				adopted[i.ID] = true
+			}
+		}
+	}
+	return adopted, nil
 }
 
 // watchedOnly returns the specifications with nothing allowed.

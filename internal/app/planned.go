@@ -15,12 +15,19 @@ import (
 // settledAt is an end of the amnesty that is over: a plan has waited.
 const settledAt = fleet.Instant(1)
 
+// beforehand is what was believed before the plan was made.
+type beforehand struct {
+	underWay map[fleet.MachineName]fleet.Repair
+	adopted  map[fleet.InstanceID]bool
+	ours     fleet.Installation
+}
+
 // planFleet says what would be done in the order of the machines, each seeing what was planned before it.
-func planFleet(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair, ours fleet.Installation) api.PlannedWork {
+func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 	s := guard.Situation{
 		Spec: f.Spec, Now: f.At, SteadyAt: settledAt, Acting: f.Acting, Provider: f.Provider, Hosts: f.Hosts, Cannot: f.Cannot,
 		Vantage: f.Vantage, Brake: f.Brake, Whole: f.Whole, Slots: f.Slots,
-		Tally: withWork(f, underWay),
+		Tally: withWork(f, was.underWay),
 	}
 	s.Closed, _ = f.Spec.Repair.Closed(f.At.Wall)
 	s.Brake = guard.StepBrake(s.Brake, f.Spec.Limits.Brake, s.Tally, s.Now)
@@ -35,14 +42,17 @@ func planFleet(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair
 		}
 	}
 	for _, v := range f.Machines {
+		if f.Spec.Adopt.Selects() && v.Machine.Vacant() {
+			continue // nobody has the place
+		}
 		p := api.PlannedStep{
-			Machine: string(v.Machine.Name), Verdict: string(v.Machine.Health.Verdict), Since: v.Machine.Health.Since,
+			Machine: string(v.Machine.Name), Alias: v.Machine.Alias, Verdict: string(v.Machine.Health.Verdict), Since: v.Machine.Health.Since,
 			Text: api.VerdictText(v), Action: api.ActionNone,
 		}
-		if r, busy := underWay[v.Machine.Name]; busy {
+		if r, busy := was.underWay[v.Machine.Name]; busy {
 			p.Action, p.Repair = api.ActionGoOn, fmt.Sprintf("%s, step %s, phase %s", r.ID, r.Step, r.Phase)
 		} else {
-			planMachine(&p, v, &s, ours)
+			planMachine(&p, v, &s, was)
 		}
 		w.Machines = append(w.Machines, p)
 	}
@@ -63,13 +73,18 @@ func withWork(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair)
 }
 
 // planMachine asks the guard and the ladder what follows for one machine, and books what would begin.
-func planMachine(p *api.PlannedStep, v fleet.View, s *guard.Situation, ours fleet.Installation) {
+func planMachine(p *api.PlannedStep, v fleet.View, s *guard.Situation, was beforehand) {
 	m := v.Machine
 	s.View = &v
 	held := fleet.Reason("")
 	switch {
-	case remnant(v, ours):
+	case remnant(v, was.ours):
 		p.Action, held = api.ActionRemnant, guard.AnyStep(&m, s)
+	case m.Current.Adopted && !was.adopted[m.Current.ID]:
+		p.Action = api.ActionAdopt
+		if m.Health.Verdict != fleet.VerdictHealthy {
+			held = fleet.ReasonCandidate
+		}
 	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
 		p.Action = api.ActionCertify
 		if s.Spec.Mode == fleet.ModeObserve {

@@ -115,7 +115,7 @@ func TestPlanFleet(t *testing.T) {
 			f := beliefs(5)
 			c.change(&f)
 			var got []string
-			for _, m := range planFleet(f, c.underWay, "ours").Machines {
+			for _, m := range planFleet(f, beforehand{underWay: c.underWay, ours: "ours"}).Machines {
 				said := m.Action
 				if m.Held.Code != "" {
 					said += " " + m.Held.Code

@@ -20,6 +20,8 @@ import (
 	"hale/internal/provider/libvirt"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
+
+	"github.com/google/uuid"
 )
 
 // adapter is one provider of the configuration, connected.
@@ -187,12 +189,34 @@ func (a adapter) restore(ctx context.Context, store state.Store, fleets []fleet.
 			}
 		}
 	}
+	return a.populate()
+}
+
+// populate makes the machines that somebody else made, unless they are there already. Each has the same id whenever hale starts.
+func (a adapter) populate() error {
+	hosts := []fleet.HostName{""}
+	if len(a.config.Hosts) > 0 {
+		hosts = nil
+		for _, h := range a.config.Hosts {
+			hosts = append(hosts, h.Name)
+		}
+	}
+	for i, name := range a.config.Simulated.Machines {
+		id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(string(a.config.Name)+"/"+name)).String()
+		err := a.world.Plant(fleet.Instance{ID: fleet.InstanceID(id), Name: name, Host: hosts[i%len(hosts)]})
+		if err != nil && !fault.Is(err, fault.Conflict) {
+			return err
+		}
+	}
 	return nil
 }
 
 func plant(world *simulated.World, installation fleet.Installation, name fleet.Name, m fleet.Machine) error {
 	if m.Current.None() {
 		return nil
+	}
+	if m.Current.Adopted {
+		return world.Plant(fleet.Instance{ID: m.Current.ID, Name: m.Alias, Host: m.Current.Host, Network: m.Current.Network})
 	}
 	return world.Plant(fleet.Instance{
 		ID: m.Current.ID, Name: string(m.Name), Host: m.Current.Host, Network: m.Current.Network,

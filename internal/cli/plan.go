@@ -98,6 +98,7 @@ var acts = map[string]string{
 	string(fleet.StepQuarantine): "leave it to a person (step quarantine)",
 	api.ActionBuild:              "build it",
 	api.ActionCertify:            "certify its instance",
+	api.ActionAdopt:              "adopt it as it is",
 	api.ActionRemnant:            "remove what an unfinished build left",
 }
 

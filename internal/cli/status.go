@@ -187,6 +187,12 @@ func (p paper) fleet(f api.Fleet, now time.Time) []string {
 	add := func(s style, format string, args ...any) {
 		parts = append(parts, cell{fmt.Sprintf(format, args...), s})
 	}
+	if f.Candidates > 0 {
+		add(yellow, "%s not adopted yet", count(f.Candidates, "candidate"))
+	}
+	if f.Shortfall != "" {
+		add(red, "%s", f.Shortfall)
+	}
 	if f.InRepair > 0 {
 		add(yellow, "%d in repair", f.InRepair)
 	}
@@ -305,7 +311,7 @@ func machineColumns(f api.Fleet, now time.Time) []column {
 			generation = strconv.FormatUint(m.Generation, 10)
 		}
 		for i, c := range []cell{
-			{m.Name, plain}, {m.Verdict, verdictStyle(m.Verdict)}, {since, plain}, doing(m), {m.Text, plain},
+			{prose.Called(fleet.MachineName(m.Name), m.Alias), plain}, {m.Verdict, verdictStyle(m.Verdict)}, {since, plain}, doing(m), {m.Text, plain},
 			{m.Address, plain}, {prose.Instance(fleet.InstanceID(m.Instance)), plain}, {generation, plain}, {m.Host, plain},
 		} {
 			columns[i].cells = append(columns[i].cells, c)
@@ -325,6 +331,8 @@ func doing(m api.Machine) cell {
 			step = m.Repair.Kind // not on the ladder
 		}
 		return cell{step + ", " + m.Repair.Phase, yellow}
+	case m.Adoption == api.AdoptionCandidate:
+		return cell{"candidate", yellow}
 	case m.Waiting.Code == string(fleet.ReasonSharedFate) && m.Incident != nil && m.Incident.Parent != "":
 		return cell{"held: " + m.Incident.Parent, yellow}
 	case m.Waiting.Code != "":

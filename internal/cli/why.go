@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hale/internal/api"
+	"hale/internal/fleet"
 	"hale/internal/prose"
 
 	"github.com/spf13/cobra"
@@ -51,7 +52,7 @@ func printJSON(w io.Writer, v any) error {
 // why renders the chain from evidence to act, in now's time zone.
 func (p paper) why(w api.Why, now time.Time) []string {
 	m := w.Machine
-	head := p.paint(strong, m.Name) + " is " + p.paint(verdictStyle(m.Verdict), m.Verdict)
+	head := p.paint(strong, prose.Called(fleet.MachineName(m.Name), m.Alias)) + " is " + p.paint(verdictStyle(m.Verdict), m.Verdict)
 	if !m.Since.IsZero() {
 		head += fmt.Sprintf(" since %s (%s)", moment(m.Since, now), prose.Span(now.Sub(m.Since)))
 	}

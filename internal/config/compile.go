@@ -31,13 +31,14 @@ func compile(doc document, f *finder) *Config {
 	}
 	for _, n := range doc.fleets.value {
 		mistaken(n, fleets, f)
-		fc := fleetCompiler{finder: f, draft: n.value, name: n.name, providers: known, targets: targets}
+		fc := fleetCompiler{finder: f, draft: n.value, name: n.name, spot: n.under("size"), providers: known, targets: targets}
 		spec := fc.compile()
 		spec.Limits.Shared = sharedLimits(doc, n.value.provider.value)
 		c.Fleets = append(c.Fleets, spec)
 	}
 	slices.SortFunc(c.Providers, func(a, b Provider) int { return strings.Compare(string(a.Name), string(b.Name)) })
 	slices.SortFunc(c.Fleets, func(a, b fleet.Spec) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	rivals(c, doc.fleets.value, f)
 	return c
 }
 
@@ -60,8 +61,15 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 		p.Hosts = compileHosts(n, f)
 		p.StateDir = stateDir(d.stateDir, f)
 		foreign(f, p.Type, d.boot, d.latency)
+		foreign(f, p.Type, d.machines)
 	case p.Type == ProviderSimulated:
 		p.Simulated = Simulated{Boot: d.boot.value, Latency: d.latency.value}
+		for _, m := range d.machines.value {
+			if m.known() && slices.Contains(p.Simulated.Machines, m.value) {
+				f.add(m.spot, fmt.Sprintf("there is a machine %s already", m.value), "give each its own name")
+			}
+			p.Simulated.Machines = append(p.Simulated.Machines, m.value)
+		}
 		p.Hosts = compilePlaces(d.hosts.value, f)
 		foreign(f, p.Type, d.uri, d.stateDir)
 	}

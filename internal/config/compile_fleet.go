@@ -15,18 +15,24 @@ type fleetCompiler struct {
 	*finder
 	draft     fleetDraft
 	name      string
+	spot      spot
 	providers map[string]at[ProviderType]
 	targets   map[string]targetDraft
 }
 
 func (c *fleetCompiler) compile() fleet.Spec {
 	d := c.draft
+	adopt := c.adoption()
 	template := c.template()
 	loss := c.loss(template)
+	if c.selects() && !adopt.Replaceable {
+		template, loss = fleet.Template{}, unreplaceable
+	}
 	return fleet.Spec{
 		Name:          fleet.Name(c.name),
 		Provider:      c.provider(),
-		Size:          d.size.value,
+		Size:          c.size(),
+		Adopt:         adopt,
 		Template:      template,
 		Checks:        c.checks(),
 		UnhealthyWhen: c.unhealthyWhen(),
@@ -127,16 +133,7 @@ func (c *fleetCompiler) externalStop() (fleet.ExternalStop, time.Duration) {
 func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 	d := c.draft.repair.value.steps
 	if d.how == absent {
-		steps := []fleet.Step{
-			{Kind: fleet.StepStart, Timeout: defaultCallTimeout, VerifyWithin: defaultVerifyWithin},
-			{Kind: fleet.StepReboot, Timeout: defaultCallTimeout, VerifyWithin: defaultVerifyWithin, Mode: defaultRebootMode},
-		}
-		if loss == nil {
-			steps = append(steps, fleet.Step{
-				Kind: fleet.StepRecreate, Timeout: defaultRecreateTimeout, OnDeleteFailure: defaultOnDeleteFailure,
-			})
-		}
-		return steps
+		return c.defaultSteps(loss)
 	}
 	var steps []fleet.Step
 	for i, s := range d.value {
@@ -167,6 +164,23 @@ func (c *fleetCompiler) command(d stepDraft) fleet.Command {
 	}
 	program := c.exec(e)
 	return fleet.Command{Args: program.Command, Env: program.Env, Idempotent: d.idempotent.value}
+}
+
+// defaultSteps are those of a fleet whose ladder is not written. Machines that existed before hale may have been paused, or suspended, by
+// whoever had them; and a person is told where nothing gentle helps.
+func (c *fleetCompiler) defaultSteps(loss *flaw) []fleet.Step {
+	steps := []fleet.Step{{Kind: fleet.StepStart, Timeout: defaultCallTimeout, VerifyWithin: defaultVerifyWithin}}
+	if c.selects() {
+		steps = append(steps, fleet.Step{Kind: fleet.StepResume, Timeout: defaultCallTimeout, VerifyWithin: defaultVerifyWithin})
+	}
+	steps = append(steps, fleet.Step{Kind: fleet.StepReboot, Timeout: defaultCallTimeout, VerifyWithin: defaultVerifyWithin, Mode: defaultRebootMode})
+	switch {
+	case loss == nil:
+		steps = append(steps, fleet.Step{Kind: fleet.StepRecreate, Timeout: defaultRecreateTimeout, OnDeleteFailure: defaultOnDeleteFailure})
+	case c.selects():
+		steps = append(steps, fleet.Step{Kind: fleet.StepPage})
+	}
+	return steps
 }
 
 // onlyFor returns the checks that a step is for, sorted.

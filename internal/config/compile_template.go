@@ -44,6 +44,7 @@ func (c *fleetCompiler) source() {
 	case len(sources) > 1:
 		c.add(sources[1], "is a second thing to build from", "write one of image, kernel and xml")
 	case len(sources) == 1 || d.initrd.written() || t.how == broken || !c.providerIs(ProviderLibvirt):
+	case !t.written() && c.selects():
 	case !t.written():
 		c.add(t.spot, "is missing", "add template: {image: …}, or one with kernel and initrd, or with xml")
 	default:

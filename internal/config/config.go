@@ -71,6 +71,8 @@ type Host struct {
 type Simulated struct {
 	Boot    time.Duration // from power on until the checks are answered
 	Latency time.Duration // of each call
+	// Machines exist before hale, in the file's order.
+	Machines []string
 }
 
 // source is one file of the configuration.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -389,5 +391,57 @@ func TestMonstersAreRefusedAtOnce(t *testing.T) {
 	words := "[" + strings.Repeat("word, ", 1000) + "word]"
 	if got := one(t, "template: {kernel: k, initrd: i}", "checks: {a: {exec: {command: "+words+"}}}").Checks[0].Exec.Command; len(got) != 1001 {
 		t.Errorf("%d words", len(got))
+	}
+}
+
+// A file of ten lines protects machines that exist already: every default of it is a gentle one.
+func TestTenLinesAdoptThreeMachines(t *testing.T) {
+	t.Parallel()
+	c, err := Load("../../examples/adopt.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("../../examples/adopt.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(string(data), "\n"); lines > 10 {
+		t.Errorf("it has %d lines", lines)
+	}
+	db := c.Fleets[0]
+	var kinds []fleet.StepKind
+	for _, s := range db.Repair.Steps {
+		kinds = append(kinds, s.Kind)
+	}
+	if want := []fleet.StepKind{fleet.StepStart, fleet.StepResume, fleet.StepReboot, fleet.StepPage}; !slices.Equal(kinds, want) {
+		t.Errorf("the ladder is %v, want %v", kinds, want)
+	}
+	if !reflect.DeepEqual(db.Template, fleet.Template{}) || db.Size != 0 || db.Adopt.Replaceable || !db.Adopt.Select.Matches("db-main") {
+		t.Errorf("it is %+v", db)
+	}
+}
+
+func TestFleetsThatSelectKnowOfEachOther(t *testing.T) {
+	t.Parallel()
+	c := sound(t, `
+providers: {lab: {type: libvirt, uri: qemu:///system}, other: {type: libvirt, uri: qemu+tcp://h/system}}
+fleets:
+  a: {provider: lab, select: {name: "db-*"}, size: 3}
+  b: {provider: lab, select: {name: "*-main", except: [db-main, db-main, a-main]}, adopt: {replaceable: true}, template: {kernel: k, initrd: i}}
+  c: {provider: other, select: {name: "db-*"}}
+  d: {provider: lab, size: 1, template: {kernel: k, initrd: i}}
+`)
+	b := fleet.Selector{Name: "*-main", Except: []string{"a-main", "db-main"}}
+	want := [][]fleet.Rival{{{Fleet: "b", Select: b}}, {{Fleet: "a", Select: fleet.Selector{Name: "db-*"}}}, nil, nil}
+	for i, f := range c.Fleets {
+		if diff := cmp.Diff(want[i], f.Adopt.Rivals); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", f.Name, diff)
+		}
+	}
+	if a := c.Fleets[0]; a.Size != 0 || a.Adopt.Expected != 3 {
+		t.Errorf("size %d, expected %d", a.Size, a.Adopt.Expected)
+	}
+	if s := c.Fleets[1].Repair.Steps; s[len(s)-1].Kind != fleet.StepRecreate {
+		t.Errorf("a replaceable fleet's ladder ends with %s", s[len(s)-1].Kind)
 	}
 }

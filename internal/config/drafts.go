@@ -26,6 +26,7 @@ type providerDraft struct {
 	boot     at[time.Duration]
 	latency  at[time.Duration]
 	limits   at[sharedDraft]
+	machines at[[]at[string]]
 }
 
 // sharedDraft bounds what fleets do together.
@@ -41,6 +42,8 @@ type hostDraft struct {
 type fleetDraft struct {
 	provider       at[string]
 	size           at[int]
+	selects        at[selectDraft]
+	adopt          at[adoptDraft]
 	template       at[templateDraft]
 	checks         at[[]named[checkDraft]]
 	unhealthyWhen  at[conditionDraft]
@@ -56,6 +59,14 @@ type fleetDraft struct {
 	blindAfter     at[time.Duration]
 	notify         at[notifyDraft]
 }
+
+// selectDraft says which machines that exist already are meant.
+type selectDraft struct {
+	name   at[string]
+	except at[[]at[string]]
+}
+
+type adoptDraft struct{ replaceable at[bool] }
 
 type templateDraft struct {
 	image, kernel, initrd, cmdline at[string]

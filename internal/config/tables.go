@@ -61,6 +61,8 @@ func providerShape() object[providerDraft] {
 				func(p *providerDraft) *at[sharedDraft] { return &p.limits }),
 			or("latency", defaultLatency, "Simulated only: how long each call takes.", duration(0, time.Minute),
 				func(p *providerDraft) *at[time.Duration] { return &p.latency }),
+			may("machines", "Simulated only: machines that somebody else made, by their names, to try fleets.FLEET.select.",
+				list[string]{noun: "one name", each: name()}, func(p *providerDraft) *at[[]at[string]] { return &p.machines }),
 		},
 		later: map[string]string{
 			"user": "let the socket or the network decide who may connect", "username": "let the socket or the network decide who may connect",
@@ -126,8 +128,15 @@ func fleetShape() object[fleetDraft] {
 		fields: []field[fleetDraft]{
 			must("provider", "lab", "The provider that the machines live on, by its name.", name(),
 				func(f *fleetDraft) *at[string] { return &f.provider }),
-			must("size", "3", "How many machines there shall be.", size, func(f *fleetDraft) *at[int] { return &f.size }),
-			part("template", "What each machine is built from.", templateShape(),
+			may("size", "How many machines there shall be. Needed, unless select takes machines that exist already: then a person is paged when "+
+				"another number of them was adopted for longer than blind_after.", size,
+				func(f *fleetDraft) *at[int] { return &f.size }).said("with select: as many as there are"),
+			may("select", "Take machines that exist already instead of building some. What is selected is watched, and adopted as soon as it was "+
+				"seen healthy; nothing is written on it, and nothing done to it. A machine that bears the mark of another fleet or of another hale is never taken, "+
+				"and what two fleets select neither adopts.", selectShape(), func(f *fleetDraft) *at[selectDraft] { return &f.selects }),
+			part("adopt", "What may be done with machines that select takes.", adoptShape(),
+				func(f *fleetDraft) *at[adoptDraft] { return &f.adopt }),
+			part("template", "What each machine is built from. With select: what replaces one that is replaceable.", templateShape(),
 				func(f *fleetDraft) *at[templateDraft] { return &f.template }),
 			may("checks", "The probes that are sent to each machine, by name.", mapping[checkDraft]{key: "CHECK", each: checkShape()},
 				func(f *fleetDraft) *at[[]named[checkDraft]] { return &f.checks }),
@@ -161,11 +170,26 @@ func fleetShape() object[fleetDraft] {
 				func(f *fleetDraft) *at[notifyDraft] { return &f.notify }).said("all targets under notify"),
 		},
 		later: map[string]string{
-			"select":  "take it out; machines that exist already cannot be adopted for now",
-			"adopt":   "take it out; machines that exist already cannot be adopted for now",
 			"scaling": "give size a number",
 		},
 	}
+}
+
+func selectShape() object[selectDraft] {
+	pattern := text("a name, or a pattern", "db-*")
+	return object[selectDraft]{fields: []field[selectDraft]{
+		must("name", "\"db-*\"", "The machine's name at its provider: `*` stands for any characters, also none, and `?` for any one.", pattern,
+			func(s *selectDraft) *at[string] { return &s.name }),
+		may("except", "Names, or patterns of such, that are not meant all the same.", list[string]{noun: "one name", each: pattern},
+			func(s *selectDraft) *at[[]at[string]] { return &s.except }),
+	}}
+}
+
+func adoptShape() object[adoptDraft] {
+	return object[adoptDraft]{fields: []field[adoptDraft]{
+		or("replaceable", false, "`true`: the step recreate may destroy a machine and build another one from the template. `false`: it is started, resumed and "+
+			"rebooted, and never destroyed.", boolean(), func(a *adoptDraft) *at[bool] { return &a.replaceable }),
+	}}
 }
 
 func templateShape() object[templateDraft] {
@@ -246,7 +270,7 @@ func repairShape() object[repairDraft] {
 			may("steps", "The ladder: steps in the order in which they are tried, the gentlest first.",
 				list[stepDraft]{noun: "one step, or set mode: observe", each: stepShape()},
 				func(r *repairDraft) *at[[]at[stepDraft]] { return &r.steps }).
-				said("start, reboot, recreate; without recreate where it would lose a disk"),
+				said("start, reboot, recreate; without recreate where it would lose a disk; with select: start, resume, reboot, page"),
 			part("fence", "What must be known of the old instance before a new one may start.", object[fenceDraft]{
 				fields: []field[fenceDraft]{
 					or("proof", defaultProof, "`confirmed-off`: the provider reports it off, after the order. "+

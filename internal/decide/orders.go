@@ -247,6 +247,8 @@ func (w *work) heal(o *fleet.Order) fleet.Reason {
 		return fleet.ReasonNoInstance // and is being built as soon as it may
 	case s.Spec.Mode == fleet.ModeObserve:
 		return fleet.ReasonObserve
+	case m.Current.Candidate():
+		return fleet.ReasonCandidate
 	case guard.Surplus(m, &s.Spec):
 		return fleet.ReasonSurplus
 	case guard.HoldOn(m, s) != nil:

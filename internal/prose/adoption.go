@@ -58,3 +58,11 @@ func Shortfall(have, expected int) string {
 	}
 	return fmt.Sprintf("%d machines are adopted, and its size speaks of %d", have, expected)
 }
+
+// adopted says what an adopted instance is to hale.
+func adopted(kept bool) string {
+	if kept {
+		return "hale did not build it, and never destroys it"
+	}
+	return "hale did not build it, and may replace it"
+}

@@ -34,6 +34,9 @@ func (e *Explanation) explainVerdict(f engine.FleetStatus, v fleet.View) {
 	if v.Machine.Current.None() {
 		return
 	}
+	if i := v.Machine.Current; i.Adopted && !i.Candidate() {
+		e.Because = append(e.Because, adopted(i.Kept))
+	}
 	for _, c := range v.Checks {
 		e.Because = append(e.Because, standing(c, f.At))
 	}

@@ -1,0 +1,46 @@
+package api
+
+import (
+	"strings"
+
+	"hale/internal/engine"
+	"hale/internal/fleet"
+)
+
+// meant returns the name of the machine, or fleet, that a person means. A machine that existed before hale may be called as its provider
+// calls it, too, unless that is somebody else's name; several of that name are a problem.
+func meant(text string, status []engine.FleetStatus) (string, *Problem) {
+	var called []string
+	for _, f := range status {
+		if string(f.Spec.Name) == text {
+			return text, nil
+		}
+		for i := range f.Machines {
+			m := &f.Machines[i].Machine
+			if string(m.Name) == text {
+				return text, nil
+			}
+			if m.Alias == text && text != "" {
+				called = append(called, string(m.Name))
+			}
+		}
+	}
+	switch len(called) {
+	case 0:
+		return text, nil
+	case 1:
+		return called[0], nil
+	}
+	return "", &Problem{Code: CodeBadRequest, Message: text + " is what several machines are called: say which of " + strings.Join(called, ", ")}
+}
+
+// aliases are what the machines of a fleet are called at their provider.
+func aliases(f engine.FleetStatus) []string {
+	var out []string
+	for i := range f.Machines {
+		if a := f.Machines[i].Machine.Alias; a != "" {
+			out = append(out, a)
+		}
+	}
+	return out
+}

@@ -1,0 +1,83 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hale/internal/fleet"
+)
+
+// selects reports whether the fleet takes machines that exist already.
+func (c *fleetCompiler) selects() bool { return c.draft.selects.written() }
+
+// adoption judges what the fleet selects, and what it may do with it.
+func (c *fleetCompiler) adoption() fleet.Adoption {
+	d := c.draft
+	if !c.selects() {
+		if d.adopt.written() {
+			c.add(d.adopt.spot, "comes without select", "add select: {name: \"db-*\"}, or take it out")
+		}
+		return fleet.Adoption{}
+	}
+	replaceable := d.adopt.value.replaceable.value
+	switch {
+	case d.template.written() && !replaceable:
+		c.add(d.template.spot, "builds nothing: select takes machines that exist already",
+			"take it out, or add adopt: {replaceable: true} to let hale replace them")
+	case !d.template.written() && replaceable:
+		c.add(d.adopt.value.replaceable.spot, "needs a template to build the new machine from", "add template, or take it out")
+	}
+	a := fleet.Adoption{Select: fleet.Selector{Name: d.selects.value.name.value}, Replaceable: replaceable, Expected: d.size.value}
+	for _, e := range d.selects.value.except.value {
+		a.Select.Except = append(a.Select.Except, e.value)
+	}
+	slices.Sort(a.Select.Except)
+	a.Select.Except = slices.Compact(a.Select.Except)
+	return a
+}
+
+// size is the number of machines that a fleet builds; one that selects has as many as there are.
+func (c *fleetCompiler) size() int {
+	d := c.draft.size
+	if c.selects() {
+		return 0
+	}
+	if d.how == absent {
+		c.add(c.spot, "is missing", "add size: 3")
+	}
+	return d.value
+}
+
+// unreplaceable is what is wrong with a recreate of machines that hale may not destroy.
+var unreplaceable = flawf("add adopt: {replaceable: true} and a template, or take the step out",
+	"would destroy machines that existed before hale")
+
+// rivals tells each fleet that selects of the others on its provider. What two would always select is a problem; what they may both come to
+// select is seen when it is there, and adopted by neither.
+func rivals(c *Config, drafts []named[fleetDraft], f *finder) {
+	for i := range c.Fleets {
+		a := &c.Fleets[i]
+		if !a.Adopt.Selects() {
+			continue
+		}
+		for k := range c.Fleets {
+			b := &c.Fleets[k]
+			if k == i || !b.Adopt.Selects() || a.Provider != b.Provider {
+				continue
+			}
+			a.Adopt.Rivals = append(a.Adopt.Rivals, fleet.Rival{Fleet: b.Name, Select: b.Adopt.Select})
+			if k < i && collide(&a.Adopt.Select, &b.Adopt.Select) {
+				at := slices.IndexFunc(drafts, func(n named[fleetDraft]) bool { return n.name == string(a.Name) })
+				f.add(drafts[at].value.selects.spot, fmt.Sprintf("selects what fleet %s selects, too: neither would adopt it", b.Name),
+					fmt.Sprintf("leave it out of fleet %s or of fleet %s, by except", a.Name, b.Name))
+			}
+		}
+	}
+}
+
+// collide reports whether the two surely mean one machine.
+func collide(a, b *fleet.Selector) bool {
+	single := func(s *fleet.Selector) bool { return !strings.ContainsAny(s.Name, "*?") }
+	return a.Equal(b) || single(a) && b.Matches(a.Name) && a.Matches(a.Name) || single(b) && a.Matches(b.Name) && b.Matches(b.Name)
+}
