@@ -24,7 +24,7 @@ func run() int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	return cli.Execute(ctx, cli.Program{
-		Version: versionOf(debug.ReadBuildInfo()), Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Run: control, Plan: plan,
+		Version: versionOf(debug.ReadBuildInfo()), Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Run: control, Plan: plan, Preview: preview,
 	}, os.Args[1:])
 }
 
@@ -44,6 +44,10 @@ func control(ctx context.Context, o cli.RunOptions) error {
 
 func plan(ctx context.Context, o cli.PlanOptions) (api.Plan, error) {
 	return app.Plan(ctx, app.PlanOptions(o))
+}
+
+func preview(ctx context.Context, o cli.PreviewOptions) (api.Preview, error) {
+	return app.Preview(ctx, app.PreviewOptions(o))
 }
 
 // versionOf is what the build says, or what the source's revision is.

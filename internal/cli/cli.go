@@ -26,6 +26,7 @@ import (
 	"hale/internal/api"
 	"hale/internal/config"
 	"hale/internal/fault"
+	"hale/internal/fleet"
 
 	"github.com/spf13/cobra"
 )
@@ -49,6 +50,8 @@ type Program struct {
 	Run func(ctx context.Context, o RunOptions) error
 	// Plan says what a controller would do.
 	Plan func(ctx context.Context, o PlanOptions) (api.Plan, error)
+	// Preview says what a fleet would adopt.
+	Preview func(ctx context.Context, o PreviewOptions) (api.Preview, error)
 }
 
 // RunOptions are what a controller is started with.
@@ -66,6 +69,13 @@ type PlanOptions struct {
 	DataDir string
 	Socket  string
 	Logger  *slog.Logger
+}
+
+// PreviewOptions are what a preview of an adoption is made from.
+type PreviewOptions struct {
+	Config *config.Config
+	Fleet  fleet.Spec
+	Logger *slog.Logger
 }
 
 // usageError is a mistake in how hale was called or configured.
@@ -150,7 +160,7 @@ func (c *commander) root() *cobra.Command {
 		"folder of the state (default /var/lib/hale for root, else $XDG_STATE_HOME/hale)")
 	root.PersistentFlags().StringVar(&c.socket, "socket", "",
 		"the controller's socket (default $HALE_SOCKET, or hale.sock in the data folder)")
-	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.simulateCommand(), c.replayCommand(), c.testCommand(),
+	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.adoptCommand(), c.simulateCommand(), c.replayCommand(), c.testCommand(),
 		c.statusCommand(), c.whyCommand(), c.eventsCommand(), c.reloadCommand(), c.applyCommand(),
 		c.holdCommand(), c.releaseCommand(), c.holdsCommand(), c.retryCommand(), c.healCommand(), c.brakeCommand(),
 		c.notifyCommand(), c.versionCommand())

@@ -1,0 +1,305 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hale/internal/api"
+	"hale/internal/config"
+	"hale/internal/fleet"
+	"hale/internal/prose"
+
+	"github.com/spf13/cobra"
+)
+
+// adoptFlags say what is to be adopted.
+type adoptFlags struct {
+	provider, uri, name, fleet, write string
+	except, checks                    []string
+	json                              bool
+}
+
+func (c *commander) adoptCommand() *cobra.Command {
+	var f adoptFlags
+	var log logFlags
+	cmd := &cobra.Command{
+		Use: "adopt [FILE|DIR] --name PATTERN", Short: "Say which existing machines hale would look after, and write the configuration that does it",
+		Long: "Looks at a provider of the configuration (hale.yaml, unless another is named), or at any libvirt daemon with --uri, and lists the\n" +
+			"machines with such a name: how they are, and whether hale would adopt them. Then it prints the configuration that protects them.\n" +
+			"It touches nothing. With --write the configuration is written into a new file; where hale runs on a folder, write it there and say\n" +
+			"hale reload.",
+		Example: "  hale adopt --provider lab --name 'db-*'\n  hale adopt --uri qemu:///system --name 'db-*' --check tcp:5432 --write hale.yaml",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			logger, err := log.logger(c.Err)
+			if err != nil {
+				return err
+			}
+			loaded, text, err := c.adopting(args, &f)
+			if err != nil {
+				return err
+			}
+			spec := loaded.Fleets[slices.IndexFunc(loaded.Fleets, func(s fleet.Spec) bool { return string(s.Name) == f.fleet })]
+			found, err := c.Preview(cmd.Context(), PreviewOptions{Config: loaded, Fleet: spec, Logger: logger})
+			if err != nil {
+				return err
+			}
+			if f.json {
+				err = printJSON(c.Out, found)
+			} else {
+				fmt.Fprintln(c.Out, strings.Join(screenOf(c.Out, c.Getenv).paper().preview(found, f.name), "\n"))
+			}
+			if err != nil || !adoptable(found) {
+				return errors.Join(err, nobody(found, f.name))
+			}
+			return c.handOver(text, f)
+		}),
+	}
+	cmd.Flags().StringVar(&f.provider, "provider", "", "the provider, where the configuration has several; the name of a new one with --uri")
+	cmd.Flags().StringVar(&f.uri, "uri", "", "a libvirt daemon instead of a configuration, as qemu:///system")
+	cmd.Flags().StringVar(&f.name, "name", "", "the machines' name, or a pattern: * for any characters, ? for one; needed")
+	cmd.Flags().StringSliceVar(&f.except, "except", nil, "names or patterns that are not meant all the same")
+	cmd.Flags().StringSliceVar(&f.checks, "check", []string{"ping"}, "how they are asked: ping, tcp:PORT, http or http:PORT; several are allowed")
+	cmd.Flags().StringVar(&f.fleet, "fleet", "", "the fleet's name (default: the beginning of the pattern)")
+	cmd.Flags().StringVar(&f.write, "write", "", "write the configuration into this new file")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	log.register(cmd, "error")
+	return cmd
+}
+
+// adopting returns the configuration with the new fleet, and what is to be added to the file for it.
+func (c *commander) adopting(args []string, f *adoptFlags) (*config.Config, string, error) {
+	if f.name == "" {
+		return nil, "", usageError{errors.New("say which machines, as --name 'db-*'")}
+	}
+	base := &config.Config{}
+	if f.uri == "" {
+		path := starterName
+		if len(args) == 1 {
+			path = args[0]
+		}
+		if _, err := os.Stat(path); err != nil && len(args) == 0 {
+			return nil, "", usageError{fmt.Errorf("there is no %s here: name a configuration, or a libvirt daemon as --uri qemu:///system", starterName)}
+		}
+		var err error
+		if base, err = c.sound(path); err != nil {
+			return nil, "", usageError{err}
+		}
+	} else if len(args) > 0 {
+		return nil, "", usageError{errors.New("--uri stands for a configuration: give one of the two")}
+	}
+	if err := f.complete(base); err != nil {
+		return nil, "", usageError{err}
+	}
+	text, err := f.yaml()
+	if err != nil {
+		return nil, "", usageError{err}
+	}
+	whole, err := f.join(base, text)
+	if err != nil {
+		return nil, "", usageError{err}
+	}
+	return whole, text, nil
+}
+
+// complete fills in what can be told from the rest.
+func (f *adoptFlags) complete(base *config.Config) error {
+	names := make([]string, len(base.Providers))
+	for i, p := range base.Providers {
+		names[i] = string(p.Name)
+	}
+	switch {
+	case f.uri != "" && f.provider == "":
+		f.provider = "lab"
+	case f.uri == "" && f.provider == "" && len(names) == 1:
+		f.provider = names[0]
+	case f.uri == "" && f.provider == "":
+		return fmt.Errorf("say which provider, as --provider %s: the configuration has %s", names[0], strings.Join(names, ", "))
+	case f.uri == "" && !slices.Contains(names, f.provider):
+		return fmt.Errorf("there is no provider %s: the configuration has %s", f.provider, strings.Join(names, ", "))
+	}
+	if f.fleet == "" {
+		f.fleet = fleetNameOf(f.name)
+	}
+	if slices.ContainsFunc(base.Fleets, func(s fleet.Spec) bool { return string(s.Name) == f.fleet }) {
+		return fmt.Errorf("there is a fleet %s already: choose another name with --fleet", f.fleet)
+	}
+	return nil
+}
+
+// fleetNameOf makes a fleet's name of a pattern: "db-*" gives db.
+func fleetNameOf(pattern string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(pattern) {
+		switch {
+		case r >= 'a' && r <= 'z', b.Len() > 0 && (r >= '0' && r <= '9' || r == '-'):
+			b.WriteRune(r)
+		}
+	}
+	name, err := fleet.ParseName(strings.Trim(b.String(), "-"))
+	if err != nil {
+		return "adopted"
+	}
+	return name
+}
+
+// yaml is what protects the machines.
+func (f *adoptFlags) yaml() (string, error) {
+	var b strings.Builder
+	if f.uri != "" {
+		fmt.Fprintf(&b, "providers:\n  %s: {type: libvirt, uri: %s}\n\n", f.provider, quoted(f.uri))
+	}
+	fmt.Fprintf(&b, "fleets:\n  %s:\n    provider: %s\n    select: {name: %s", f.fleet, f.provider, quoted(f.name))
+	if len(f.except) > 0 {
+		names := make([]string, len(f.except))
+		for i, e := range f.except {
+			names[i] = quoted(e)
+		}
+		fmt.Fprintf(&b, ", except: [%s]", strings.Join(names, ", "))
+	}
+	b.WriteString("}\n    checks:\n")
+	for _, text := range f.checks {
+		check, err := checkOf(text)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "      %s\n", check)
+	}
+	return b.String(), nil
+}
+
+// quoted writes a text so that YAML takes it for one.
+func quoted(text string) string { return strconv.Quote(text) }
+
+// checkOf writes a check that was named in short.
+func checkOf(text string) (string, error) {
+	kind, port, some := strings.Cut(text, ":")
+	number, err := strconv.Atoi(port)
+	wrong := some && (err != nil || number < 1 || number > 65535)
+	switch {
+	case wrong:
+	case kind == "ping" && !some:
+		return "alive: {ping: {}}", nil
+	case kind == "tcp" && some:
+		return fmt.Sprintf("port-%d: {tcp: {port: %d}}", number, number), nil
+	case kind == "http" && some:
+		return fmt.Sprintf("page-%d: {http: {port: %d}}", number, number), nil
+	case kind == "http":
+		return "page: {http: {}}", nil
+	}
+	return "", fmt.Errorf("--check %s: write ping, tcp:PORT, http or http:PORT", text)
+}
+
+// join reads the fleet as it would be read, beside what there is already.
+func (f *adoptFlags) join(base *config.Config, text string) (*config.Config, error) {
+	if f.uri == "" {
+		text = fmt.Sprintf("providers:\n  %s: {type: simulated}\n", f.provider) + text // the real one is known already
+	}
+	added, err := config.Parse("adopt", []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	if f.uri != "" {
+		return added, nil
+	}
+	whole := *base
+	spec := added.Fleets[0]
+	for _, other := range base.Fleets {
+		if other.Adopt.Selects() && other.Provider == spec.Provider {
+			spec.Adopt.Rivals = append(spec.Adopt.Rivals, fleet.Rival{Fleet: other.Name, Select: other.Adopt.Select})
+		}
+	}
+	whole.Fleets = append(slices.Clone(base.Fleets), spec)
+	return &whole, nil
+}
+
+func adoptable(p api.Preview) bool {
+	return slices.ContainsFunc(p.Machines, func(m api.PreviewedMachine) bool { return m.Left == "" })
+}
+
+// nobody says that there is nothing to adopt.
+func nobody(p api.Preview, name string) error {
+	if len(p.Machines) > 0 {
+		return fmt.Errorf("nothing to adopt: everything called %s is somebody's already", name)
+	}
+	said := fmt.Sprintf("provider %s has no machine called %s", p.Provider, name)
+	if len(p.Others) > 0 {
+		said += "; it has " + named(p.Others)
+	}
+	return errors.New(said)
+}
+
+// handOver prints or writes the configuration.
+func (c *commander) handOver(text string, f adoptFlags) error {
+	if f.write == "" {
+		if !f.json {
+			fmt.Fprintf(c.Out, "\nThis protects them:\n\n%s", text)
+		}
+		return nil
+	}
+	if err := writeNew(f.write, []byte(text)); err != nil {
+		return err
+	}
+	if !f.json {
+		next := fmt.Sprintf("a hale that runs on %s takes it in by hale reload", filepath.Dir(f.write))
+		if f.uri != "" {
+			next = fmt.Sprintf("next: hale plan %s, hale run %s", f.write, f.write)
+		}
+		fmt.Fprintf(c.Out, "\n%s is written; %s\n", f.write, next)
+	}
+	return nil
+}
+
+// preview renders what would be adopted.
+func (p paper) preview(v api.Preview, pattern string) []string {
+	if len(v.Machines) == 0 {
+		return []string{fmt.Sprintf("provider %s: nothing is called %s", v.Provider, pattern)}
+	}
+	columns := []column{
+		{title: "NAME", keep: keepAlways}, {title: "POWER", keep: keepAlways}, {title: "HEALTH", keep: keepAlways},
+		{title: "ADOPTION", keep: 9, narrowest: 16}, {title: "ADDRESS", keep: 7}, {title: "INSTANCE", keep: 5}, {title: "HOST", keep: 4},
+	}
+	ready := 0
+	for _, m := range v.Machines {
+		if m.Left == "" && m.Verdict == string(fleet.VerdictHealthy) {
+			ready++
+		}
+		verdict := m.Verdict
+		if verdict == "" {
+			verdict = "-"
+		}
+		for i, c := range []cell{
+			{m.Name, plain}, {m.Power, plain}, {verdict, verdictStyle(m.Verdict)}, {prospects(m), plain}, {m.Address, plain},
+			{prose.Instance(fleet.InstanceID(m.Instance)), plain}, {m.Host, plain},
+		} {
+			columns[i].cells = append(columns[i].cells, c)
+		}
+	}
+	lines := []string{fmt.Sprintf("provider %s: %s called %s, %d would be adopted at once", v.Provider, count(len(v.Machines), "machine"), pattern, ready)}
+	if v.Unseen != "" {
+		lines = append(lines, p.paint(yellow, "There may be more: "+v.Unseen))
+	}
+	return append(lines, p.table(columns)...)
+}
+
+// prospects says what would become of the machine.
+func prospects(m api.PreviewedMachine) string {
+	switch {
+	case m.Left == api.LeftMarked:
+		return "no: it is hale's own, " + m.With
+	case m.Left == api.LeftContested:
+		return "no: fleet " + m.With + " selects it, too"
+	case m.Verdict == string(fleet.VerdictHealthy):
+		return "yes"
+	}
+	said := "not before it is healthy"
+	if m.Text != "" {
+		said += ": " + m.Text
+	}
+	return said
+}
