@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"hale/internal/engine"
-	"hale/internal/fleet"
 )
 
 // meant returns the name of the machine, or fleet, that a person means. A machine that existed before hale may be called as its provider

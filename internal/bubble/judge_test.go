@@ -31,6 +31,7 @@ type judge struct {
 	healing map[fleet.MachineName]string // the repair under way, by its id
 	repairs map[fleet.MachineName]string
 	outages map[fleet.MachineName]*outage
+	adopted map[fleet.InstanceID]time.Time // strangers, when they were
 	braked  bool // hale says so
 	silent  bool // a person was told that the provider does not answer
 	tally   tally
@@ -85,7 +86,7 @@ type outage struct {
 func newJudge(r *room) *judge {
 	return &judge{
 		r: r, seen: map[string]bool{}, healing: map[fleet.MachineName]string{}, repairs: map[fleet.MachineName]string{},
-		outages: map[fleet.MachineName]*outage{}, disks: map[heldDisk]attached{},
+		outages: map[fleet.MachineName]*outage{}, disks: map[heldDisk]attached{}, adopted: map[fleet.InstanceID]time.Time{},
 	}
 }
 
@@ -163,6 +164,10 @@ func (j *judge) record(h hearing) {
 		if j.braked && rec.By == "" {
 			j.tally.brakes++
 		}
+	case fleet.RecordAdoption:
+		if rec.Reason == fleet.ReasonAdopted {
+			j.adopted[rec.Instance] = h.at
+		}
 	case fleet.RecordRepairStarted:
 		j.begun(rec)
 	case fleet.RecordRepairEnded:
@@ -231,7 +236,7 @@ func (j *judge) visit(name fleet.MachineName) {
 
 // mend lets a person mend the machine, if it does not serve and there is anything to mend.
 func (j *judge) mend(n int) {
-	i, ok := j.r.world.Instance(j.r.spec.Name.Machine(n))
+	i, ok := j.r.instance(j.r.spec.Name.Machine(n))
 	if !ok || j.r.serves(n) {
 		return
 	}
@@ -278,7 +283,7 @@ func (j *judge) serving(n int) {
 func (j *judge) covered(n int) bool {
 	m, known := j.r.machine(n)
 	o := j.outages[j.r.spec.Name.Machine(n)]
-	return known && m.Incident != nil && m.Incident.Paged || o != nil && o.paged || j.braked || j.silent || j.r.personal[j.r.spec.Name.Machine(n)]
+	return known && (m.Current.Candidate() || m.Incident != nil && m.Incident.Paged) || o != nil && o.paged || j.braked || j.silent || j.r.personal[j.r.spec.Name.Machine(n)]
 }
 
 // equipped checks that the machine's instance has every disk that is to be kept, with what was ever written to it.
@@ -337,6 +342,7 @@ func (j *judge) call(c simulated.Call) {
 	if !c.Again && c.Op.Disruptive() && !heldUp(c.Client) {
 		j.tenure(c)
 	}
+	j.strangers(c)
 	if !c.Effect {
 		return
 	}

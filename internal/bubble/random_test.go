@@ -65,7 +65,7 @@ func TestAnythingCanHappenAndThenAllIsWell(t *testing.T) {
 func (r *room) restore(within time.Duration) {
 	r.t.Helper()
 	gone := func(n int) bool {
-		_, exists := r.world.Instance(r.spec.Name.Machine(n))
+		_, exists := r.instance(r.spec.Name.Machine(n))
 		return !exists
 	}
 	restored := func(n int) bool {

@@ -56,7 +56,11 @@ func enter(t *testing.T, o sim.Options, tale func(r *room)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t, o)
-		if !o.Empty {
+		switch {
+		case o.Empty:
+		case o.Spec.Adopt.Selects():
+			r.plantStrangers()
+		default:
 			r.build()
 		}
 		r.open()
@@ -119,7 +123,7 @@ func (r *room) build() {
 	r.await(time.Hour, "the fleet is built", func() bool { return r.each(stands) })
 	for n := 1; n <= r.spec.Size; n++ {
 		name := r.spec.Name.Machine(n)
-		if i, _ := r.world.Instance(name); i.Host != r.home(n) && !r.world.Migrate(i.ID, r.home(n)) {
+		if i, _ := r.instance(name); i.Host != r.home(n) && !r.world.Migrate(i.ID, r.home(n)) {
 			r.t.Fatalf("%s cannot move to %s", name, r.home(n))
 		}
 	}
@@ -310,14 +314,14 @@ func (r *room) healthy(n int) bool {
 
 // serves reports whether the machine does, by truth.
 func (r *room) serves(n int) bool {
-	i, ok := r.world.Instance(r.spec.Name.Machine(n))
+	i, ok := r.instance(r.spec.Name.Machine(n))
 	return ok && r.world.Healthy(i.ID)
 }
 
 // left reports whether the machine has gone, by truth, as a person ordered.
 func (r *room) left(n int) bool {
 	name := r.spec.Name.Machine(n)
-	if _, exists := r.world.Instance(name); exists {
+	if _, exists := r.instance(name); exists {
 		return false
 	}
 	for _, m := range r.named {

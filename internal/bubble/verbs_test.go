@@ -183,7 +183,7 @@ func (r *room) inject(f simulated.Fault) (lift func()) {
 
 func onMachine(do func(r *room, i fleet.Instance) func()) act {
 	return func(r *room, e sim.Event) func() {
-		i, ok := r.world.Instance(fleet.MachineName(e.Subject))
+		i, ok := r.instance(fleet.MachineName(e.Subject))
 		if !ok {
 			return nil // it is just being replaced: it has nothing to break
 		}
@@ -237,7 +237,7 @@ func stoppedByPerson(r *room, i fleet.Instance) func() {
 	r.inject(simulated.PersonPowersOff{Instance: i.ID})
 	return func() {
 		delete(r.personal, name)
-		if now, ok := r.world.Instance(name); ok && now.ID == i.ID && now.Power != fleet.PowerRunning { // who finds it running leaves it so
+		if now, ok := r.instance(name); ok && now.ID == i.ID && now.Power != fleet.PowerRunning { // who finds it running leaves it so
 			r.inject(simulated.PersonMends{Instance: i.ID})
 		}
 	}
@@ -293,7 +293,7 @@ func (r *room) hosts(e sim.Event) []fleet.HostName {
 func (r *room) members(e sim.Event) int {
 	n, hosts := 0, r.hosts(e)
 	for k := 1; k <= r.spec.Size; k++ {
-		if i, ok := r.world.Instance(r.spec.Name.Machine(k)); ok && r.world.Healthy(i.ID) && slices.Contains(hosts, i.Host) {
+		if i, ok := r.instance(r.spec.Name.Machine(k)); ok && r.world.Healthy(i.ID) && slices.Contains(hosts, i.Host) {
 			n++
 		}
 	}

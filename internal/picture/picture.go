@@ -90,6 +90,9 @@ type Picture struct {
 // checks had the time to speak (L9).
 func New(o Options, now fleet.Now) *Picture {
 	spec := o.Whole.Ledger.Force(o.Spec)
+	if spec.Adopt.Selects() {
+		spec.Size = 0 // nothing is built: what it has, the beliefs say
+	}
 	p := &Picture{
 		wanted: &o.Spec, spec: spec, installation: o.Installation, cannot: o.Cannot, freshID: o.FreshID, aimed: o.Aimed, epoch: o.Epoch,
 		brake: o.Brake, whole: o.Whole.Restart(now),

@@ -92,9 +92,21 @@ func Policy(o sim.Options) []byte {
 	line(0, "fleets:")
 	line(1, "%s:", s.Name)
 	line(2, "provider: %s", s.Provider)
-	line(2, "size: %d", s.Size)
+	if n := s.Size; !s.Adopt.Selects() || s.Adopt.Expected > 0 {
+		line(2, "size: %d", n)
+	}
+	if a := s.Adopt; a.Selects() {
+		except := ""
+		if len(a.Select.Except) > 0 {
+			except = ", except: " + quotedList(a.Select.Except)
+		}
+		line(2, "select: {name: %q%s}", a.Select.Name, except)
+		line(2, "adopt: {replaceable: %v}", a.Replaceable)
+	}
 	line(2, "mode: %s", s.Mode)
-	line(2, "template: {disks: {%s}}", disks(s.Template))
+	if !s.Adopt.Selects() || s.Adopt.Replaceable {
+		line(2, "template: {disks: {%s}}", disks(s.Template))
+	}
 	line(2, "checks: {%s}", strings.Join(checks(s.Checks), ",\n      "))
 	if len(s.Checks) > 0 {
 		line(2, "unhealthy_when: %s", condition(s.UnhealthyWhen))

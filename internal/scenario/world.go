@@ -19,6 +19,9 @@ import (
 // Adopt sets a run up for the configuration's fleet with the index, on its provider.
 func Adopt(o *sim.Options, c *config.Config, index int) {
 	o.Spec = c.Fleets[index]
+	if a := o.Spec.Adopt; a.Selects() {
+		o.Spec.Size = sim.Strangers(a)
+	}
 	for _, p := range c.Providers {
 		if p.Name != o.Spec.Provider {
 			continue

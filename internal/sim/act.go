@@ -63,6 +63,7 @@ func (c *server) see(l world.Listing, asked fleet.Instant, all bool) {
 		if n, ok := c.pic.Index(changed[i].Mark.Machine); ok {
 			touched = append(touched, n)
 		}
+		all = all || s.Mark.Unmarked // whose it is, only the beliefs know
 	}
 	removed := make([]fleet.InstanceID, len(l.Removed))
 	for i, id := range l.Removed {
@@ -263,8 +264,11 @@ func outcomeOf(e world.End) fleet.OutcomeKind {
 
 // callOf returns the call as the provider gets it; kept are the template's disks that outlive instances.
 func callOf(a fleet.Action, kept []string) world.Call {
+	if a.Adopted { // the call names no mark; whose it is, is for the judge
+		a.Mark.Machine = a.Machine
+	}
 	return world.Call{
-		Disks: kept, Made: a.Made,
+		Adopted: a.Adopted, Disks: kept, Made: a.Made,
 		Op: world.Op(a.Intent.Op), ID: string(a.Instance), Host: string(a.Host), Name: string(a.Machine),
 		Mark: world.Mark{
 			Installation: string(a.Mark.Installation), Fleet: string(a.Mark.Fleet), Machine: string(a.Mark.Machine),
@@ -275,6 +279,9 @@ func callOf(a fleet.Action, kept []string) world.Call {
 
 // instanceOf translates the provider's word.
 func instanceOf(s world.Status) fleet.Instance {
+	if s.Mark.Unmarked {
+		s.Mark = world.Mark{}
+	}
 	return fleet.Instance{
 		ID: fleet.InstanceID(s.ID), Name: s.Name, Host: fleet.HostName(s.Host), Power: fleet.Power(s.Power),
 		Stop: fleet.Stop(s.Stop), Address: s.Address, Network: s.Network, Storage: s.Storage,

@@ -100,6 +100,7 @@ func (j *judge) Sent(c *world.Call) {
 	if j.windowOpen {
 		j.held[c] = true
 	}
+	j.strangers(c)
 	if c.Op.Disruptive() && c.Stranger {
 		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which is somebody else's", c.Op, j.called(c.ID)))
 	}
@@ -366,6 +367,9 @@ func (j *judge) committed(c *server, was, is *fleet.Machine, records []fleet.Rec
 
 // tally keeps the judge's own count of what hale takes for failing, and for being repaired.
 func (j *judge) tally(m fleet.Machine, by int) {
+	if m.Current.Adopted && !m.Current.Certified {
+		return // it is not hale's yet
+	}
 	healing := m.Repair != nil && m.Repair.Kind == fleet.RepairHeal
 	wanted := m.Repair != nil && m.Repair.Wanted()
 	if healing || wanted {
@@ -461,6 +465,9 @@ func (j *judge) begun(c *server, is *fleet.Machine) {
 	}
 	if n, _ := is.Name.Ordinal(); is.Repair.Kind == fleet.RepairBuild && (n > max(spec.Size, j.size) || j.left[name]) {
 		j.broken("L13", name, "a machine beyond the fleet's size is built")
+	}
+	if is.Repair.Kind == fleet.RepairBuild && spec.Adopt.Selects() && is.Current.None() {
+		j.broken("L13", name, "a machine is built that existed never")
 	}
 }
 

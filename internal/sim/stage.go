@@ -88,7 +88,7 @@ func Check(o Options) error {
 			problems = append(problems, err)
 		}
 	}
-	return errors.Join(append(problems, o.housed())...)
+	return errors.Join(append(problems, o.housed(), o.named())...)
 }
 
 // Standing returns the host that each machine stands on at the start, by its number.
@@ -181,7 +181,11 @@ func newStage(o Options) (*stage, error) {
 	s.judge = newJudge(s)
 	s.w.Watch = s.judge
 	s.store = &store{beliefs: make([]fleet.Machine, o.most()), cut: map[*server]int{}}
-	if !o.Empty {
+	switch {
+	case o.Empty:
+	case o.Spec.Adopt.Selects():
+		s.plantStrangers()
+	default:
 		s.plant()
 	}
 	for i := range o.Servers {

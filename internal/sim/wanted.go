@@ -17,6 +17,9 @@ func edits() map[Verb]shape {
 // most returns the largest size that the fleet is ever asked to have.
 func (o Options) most() int {
 	most := o.Spec.Size
+	if o.Spec.Adopt.Selects() {
+		most += spareMachines
+	}
 	for _, e := range o.Plan {
 		if n, err := strconv.Atoi(e.Arg); e.Verb == Resizes && err == nil {
 			most = max(most, n)

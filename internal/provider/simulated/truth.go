@@ -136,6 +136,17 @@ func (w *World) Instance(m fleet.MachineName) (fleet.Instance, bool) {
 	return best.report(best.state, time.Now()), true
 }
 
+// Guest returns the instance as it truly is, and whether there is one.
+func (w *World) Guest(id fleet.InstanceID) (fleet.Instance, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g, ok := w.guests[id]
+	if !ok {
+		return fleet.Instance{}, false
+	}
+	return g.report(g.state, time.Now()), true
+}
+
 func (w *World) born(g *guest, now time.Time) {
 	g.life = &life{ID: g.id, Host: g.host, Name: g.name, Mark: g.mark, Created: now}
 	w.lives = append(w.lives, g.life)

@@ -56,6 +56,8 @@ type Call struct {
 	Mark           Mark
 	// Disks are the kept ones that a created instance is to have; Made are those that there must be already.
 	Disks, Made []string
+	// Adopted says that the caller knows that the instance bears no mark.
+	Adopted bool
 	// Sent is when it left the caller, At when it reached the provider.
 	Sent, At time.Duration
 	// Healthy says that the instance was healthy, and Serving that it served, when the call was sent. Both may be untrue
@@ -140,7 +142,7 @@ func (c *Client) Send(call Call, limit time.Duration, answer func(End)) {
 	call.Client, call.Sent = c.Name, w.now
 	if vm := w.vms[call.ID]; vm != nil {
 		call.Healthy, call.Serving = w.Healthy(vm), vm.serving
-		call.Stranger = vm.Mark.Machine == "" || vm.Mark.Installation != call.Mark.Installation
+		call.Stranger = vm.Mark.Machine == "" || !vm.knows(&call)
 		call.Certified = vm.Mark.Certified
 	}
 	if w.Watch != nil {
@@ -203,10 +205,18 @@ func (w *World) do(call *Call) (bool, End) {
 		}
 		return false, NotFound
 	}
-	if vm.Mark.Installation != call.Mark.Installation || vm.Mark.Machine != call.Mark.Machine || vm.Mark.Generation != call.Mark.Generation {
+	if !vm.knows(call) || !vm.Mark.Unmarked && (vm.Mark.Machine != call.Mark.Machine || vm.Mark.Generation != call.Mark.Generation) {
 		return false, Conflict
 	}
 	return w.actOn(vm, call.Op)
+}
+
+// knows reports whether the caller is one who may touch the instance: of the installation that marked it, or who adopted what nobody marked.
+func (vm *VM) knows(call *Call) bool {
+	if vm.Mark.Unmarked {
+		return call.Adopted && call.Op != Certify
+	}
+	return !call.Adopted && vm.Mark.Installation == call.Mark.Installation
 }
 
 // actOn executes an operation on an instance.

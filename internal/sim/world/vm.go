@@ -35,6 +35,8 @@ type Mark struct {
 	Installation, Fleet, Machine string
 	Generation                   uint64
 	Certified                    bool
+	// Unmarked says that nobody wrote it: it says for whom the instance stands, which no provider knows.
+	Unmarked bool
 }
 
 // Status is an instance in the provider's word.
@@ -160,6 +162,16 @@ func (w *World) Current(machine string) *VM {
 	for _, h := range w.order {
 		if vm := w.names[place{h.Name, machine}]; vm != nil && (best == nil || vm.Mark.Generation > best.Mark.Generation) {
 			best = vm
+		}
+	}
+	if best != nil {
+		return best
+	}
+	for _, h := range w.order {
+		for _, vm := range h.guests {
+			if vm.Mark.Unmarked && vm.Mark.Machine == machine && (best == nil || vm.Mark.Generation > best.Mark.Generation) {
+				best = vm
+			}
 		}
 	}
 	return best

@@ -1,0 +1,50 @@
+package bubble
+
+import (
+	"fmt"
+
+	"hale/internal/fleet"
+	"hale/internal/provider/simulated"
+	"hale/internal/sim"
+)
+
+// passerBy is a machine that the fleet does not select.
+const passerBy = fleet.InstanceID("somebody-else")
+
+// plantStrangers gives the fleet machines that existed before hale, and one beside them that is none of its business, as room A does.
+func (r *room) plantStrangers() {
+	r.t.Helper()
+	r.must(r.world.Plant(fleet.Instance{ID: passerBy, Name: string(passerBy), Host: r.home(1)}))
+	for n := 1; n <= r.spec.Size; n++ {
+		name := sim.StrangerName(r.spec.Adopt.Select, n, r.spec.Size)
+		r.must(r.world.Plant(fleet.Instance{ID: planted(n), Name: name, Host: r.home(n)}))
+	}
+}
+
+func planted(n int) fleet.InstanceID { return fleet.InstanceID(fmt.Sprintf("planted-%d", n)) }
+
+// instance returns the machine's instance as it truly is: of one that existed before, the one that was there from the beginning, until hale
+// has built another.
+func (r *room) instance(name fleet.MachineName) (fleet.Instance, bool) {
+	i, ok := r.world.Instance(name)
+	if n, _ := name.Ordinal(); !ok && r.spec.Adopt.Selects() {
+		return r.world.Guest(planted(n))
+	}
+	return i, ok
+}
+
+// strangers checks what is done to an instance that existed before hale (L2): nothing before it was adopted, nobody writes on it, and it is
+// destroyed only where the policy says so.
+func (j *judge) strangers(c simulated.Call) {
+	if !j.r.spec.Adopt.Selects() || c.Machine != "" {
+		return
+	}
+	adopted, ours := j.adopted[c.Instance]
+	destroys := c.Op == fleet.OpPowerOff || c.Op == fleet.OpDelete
+	switch {
+	case !ours || c.Sent.Before(adopted):
+		j.broken("L2", "", "%s of %s, which was not adopted", c.Op, c.Instance)
+	case c.Op == fleet.OpCertify || destroys && !j.r.spec.Adopt.Replaceable:
+		j.broken("L2", "", "%s of %s, which existed before hale", c.Op, c.Instance)
+	}
+}

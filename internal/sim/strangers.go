@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+
+	"hale/internal/fleet"
+	"hale/internal/sim/world"
+)
+
+// spareMachines is how many instances may come to be selected beyond those that there are at the start.
+const spareMachines = 16
+
+// Strangers is how many machines there are for a fleet that selects to find: as many as its file says, or a few.
+func Strangers(a fleet.Adoption) int {
+	switch {
+	case a.Expected > 0:
+		return a.Expected
+	case strings.ContainsAny(a.Select.Name, "*?"):
+		return 3
+	}
+	return 1
+}
+
+// StrangerName is what somebody called the nth machine that the fleet selects. The names are in the order of the numbers.
+func StrangerName(s fleet.Selector, n, of int) string {
+	digits := len(fmt.Sprint(of))
+	name := strings.Replace(s.Name, "*", fmt.Sprintf("old%0*d", digits, n), 1)
+	name = strings.ReplaceAll(name, "*", "")
+	if digits < 2 { // then each ? has room for the whole number
+		name = strings.Replace(name, "?", fmt.Sprint(n), 1)
+	}
+	return strings.ReplaceAll(name, "?", "x")
+}
+
+// plantStrangers gives the fleet machines that existed before hale, and one beside them that is none of its business.
+func (s *stage) plantStrangers() {
+	homes := s.options.Standing()
+	for i, h := range homes {
+		n := i + 1
+		id := fmt.Sprintf("planted-%d", n)
+		s.trace.name(fleet.InstanceID(id))
+		s.w.Plant(world.Status{ID: id, Name: StrangerName(s.spec.Adopt.Select, n, len(homes)), Host: h, Mark: world.Mark{
+			Installation: "nobody", Fleet: string(s.spec.Name), Machine: string(s.spec.Name.Machine(n)), Generation: 1, Certified: true, Unmarked: true,
+		}})
+	}
+	s.w.Plant(world.Status{ID: "somebody-else", Name: "somebody-else", Host: homes[0]})
+}
+
+// named says why a run cannot make up machines that the fleet selects.
+func (o Options) named() error {
+	if !o.Spec.Adopt.Selects() {
+		return nil
+	}
+	for n := 1; n <= o.Spec.Size; n++ {
+		if name := StrangerName(o.Spec.Adopt.Select, n, o.Spec.Size); !o.Spec.Adopt.Select.Matches(name) || n > 1 && name == StrangerName(o.Spec.Adopt.Select, n-1, o.Spec.Size) {
+			return fmt.Errorf("fleet %s: a simulation cannot make up %d machines that it selects", o.Spec.Name, o.Spec.Size)
+		}
+	}
+	return nil
+}
+
+// inCare reports whether hale has adopted the instance: until then nothing that happens to it is a failure to hale.
+func (s *stage) inCare(vm *world.VM) bool {
+	n, ok := fleet.MachineName(vm.Mark.Machine).Ordinal()
+	if !ok || n > len(s.store.beliefs) {
+		return false
+	}
+	m := &s.store.beliefs[n-1]
+	return string(m.Current.ID) == vm.ID && m.Current.Certified
+}
+
+// strangers checks what is done to an instance that existed before hale (L2): nothing before it was adopted, nobody writes on it, and it is
+// destroyed only where the policy says so.
+func (j *judge) strangers(c *world.Call) {
+	vm := j.s.w.VM(c.ID)
+	if vm == nil || !vm.Mark.Unmarked || j.s.rival != nil {
+		return
+	}
+	switch destroys := c.Op == world.PowerOff || c.Op == world.Delete; {
+	case !j.s.inCare(vm):
+		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s before it was adopted", c.Op, j.called(c.ID)))
+	case c.Op == world.Certify:
+		j.broken("L2", c.Mark.Machine, fmt.Sprintf("a mark is written on %s, which hale did not build", j.called(c.ID)))
+	case destroys && !j.s.spec.Adopt.Replaceable:
+		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which existed before and is not replaceable", c.Op, j.called(c.ID)))
+	}
+}
