@@ -32,8 +32,8 @@ type judge struct {
 	repairs map[fleet.MachineName]string
 	outages map[fleet.MachineName]*outage
 	adopted map[fleet.InstanceID]time.Time // strangers, when they were
-	braked  bool // hale says so
-	silent  bool // a person was told that the provider does not answer
+	braked  bool                           // hale says so
+	silent  bool                           // a person was told that the provider does not answer
 	tally   tally
 	disks   map[heldDisk]attached
 }

@@ -40,7 +40,7 @@ func (j *judge) strangers(c simulated.Call) {
 		return
 	}
 	adopted, ours := j.adopted[c.Instance]
-	destroys := c.Op == fleet.OpPowerOff || c.Op == fleet.OpDelete
+	destroys := c.Op.Destroys()
 	switch {
 	case !ours || c.Sent.Before(adopted):
 		j.broken("L2", "", "%s of %s, which was not adopted", c.Op, c.Instance)

@@ -95,12 +95,18 @@ func (c *commander) validate(path string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	machines := 0
+	machines, more := 0, []string(nil)
 	for _, f := range loaded.Fleets {
-		machines += f.Size
+		if machines += f.Size; f.Adopt.Selects() {
+			more = append(more, string(f.Name))
+		}
 	}
-	fmt.Fprintf(c.Out, "%s is valid: %s, %s, %s\n", path, count(len(loaded.Providers), "provider"), count(len(loaded.Fleets), "fleet"),
+	said := fmt.Sprintf("%s is valid: %s, %s, %s", path, count(len(loaded.Providers), "provider"), count(len(loaded.Fleets), "fleet"),
 		count(machines, "machine"))
+	if len(more) > 0 {
+		said += ", and whatever " + named(more) + " can adopt"
+	}
+	fmt.Fprintln(c.Out, said)
 	return nil
 }
 

@@ -77,7 +77,7 @@ func (p paper) plan(plan api.Plan) []string {
 		}
 		columns := []column{{title: "MACHINE", keep: keepAlways}, {title: "VERDICT", keep: keepAlways}, {title: "PLAN", keep: keepAlways}}
 		for _, m := range f.Machines {
-			columns[0].cells = append(columns[0].cells, cell{m.Machine, plain})
+			columns[0].cells = append(columns[0].cells, cell{prose.Called(fleet.MachineName(m.Machine), m.Alias), plain})
 			columns[1].cells = append(columns[1].cells, cell{m.Verdict, verdictStyle(m.Verdict)})
 			columns[2].cells = append(columns[2].cells, cell{would(m), plain})
 		}

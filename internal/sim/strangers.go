@@ -77,7 +77,7 @@ func (j *judge) strangers(c *world.Call) {
 	if vm == nil || !vm.Mark.Unmarked || j.s.rival != nil {
 		return
 	}
-	switch destroys := c.Op == world.PowerOff || c.Op == world.Delete; {
+	switch destroys := c.Op == world.PowerOff || c.Op == world.Delete || c.Op == world.Rebuild; {
 	case !j.s.inCare(vm):
 		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s before it was adopted", c.Op, j.called(c.ID)))
 	case c.Op == world.Certify:
