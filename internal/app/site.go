@@ -105,6 +105,7 @@ type watches map[fleet.Name]*watch
 type watch struct {
 	*netprobe.Engine
 	transport probe.Transport
+	agents    provider.GuestPinger
 	stop      func() // ends its work, and waits for that
 }
 
@@ -267,10 +268,12 @@ func (s *site) setup(c *config.Config, adapters []adapter, specs []fleet.Spec) (
 	}
 	all := watches{}
 	for _, spec := range specs {
-		transport := adapterOf(adapters, spec.Provider).transport
+		a := adapterOf(adapters, spec.Provider)
+		transport := a.transport
+		agents, _ := a.provider.(provider.GuestPinger) // nil where it cannot: then they are unknown
 		w := s.watches[spec.Name]
-		if w == nil || w.transport != transport {
-			w = &watch{Engine: netprobe.New(transport, netprobe.Options{}), transport: transport}
+		if w == nil || w.transport != transport || w.agents != agents {
+			w = &watch{Engine: netprobe.New(transport, netprobe.Options{Agents: agents}), transport: transport, agents: agents}
 		}
 		all[spec.Name] = w
 		setup.Fleets = append(setup.Fleets, engine.Fleet{Spec: spec, Probes: w.Engine})

@@ -60,7 +60,7 @@ func (s *server) start(spec fleet.Spec) {
 	s.mu.Unlock()
 	l := &life{server: s}
 	handle := r.world.Open(s.name)
-	probes := netprobe.New(r.world.Vantage(s.name), netprobe.Options{})
+	probes := netprobe.New(r.world.Vantage(s.name), netprobe.Options{Agents: handle})
 	adapter := wire{Provider: handle, late: r.world.Open(s.name + lateSuffix), server: s}
 	l.setup = func(spec fleet.Spec) engine.Setup {
 		return engine.Setup{

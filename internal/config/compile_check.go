@@ -94,9 +94,12 @@ func (c *fleetCompiler) check(n named[checkDraft]) fleet.Check {
 		kinds = append(kinds, fleet.CheckExec)
 		out.Exec = c.exec(d.exec.value)
 	}
+	if d.agent.written() {
+		kinds = append(kinds, fleet.CheckAgent)
+	}
 	switch len(kinds) {
 	case 0:
-		c.add(n.spot, "does not say what to check", "add one of ping: {}, tcp: {port: 22}, http: {} and exec: {command: […]}")
+		c.add(n.spot, "does not say what to check", "add one of ping: {}, tcp: {port: 22}, http: {}, exec: {command: […]} and agent: {}")
 	case 1:
 		out.Kind = kinds[0]
 	default:

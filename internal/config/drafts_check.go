@@ -11,6 +11,7 @@ type checkDraft struct {
 	tcp       at[tcpDraft]
 	http      at[httpDraft]
 	exec      at[execDraft]
+	agent     at[struct{}]
 	every     at[time.Duration]
 	timeout   at[time.Duration]
 	downAfter at[int]

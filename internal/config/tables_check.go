@@ -13,7 +13,7 @@ import (
 func checkShape() object[checkDraft] {
 	return object[checkDraft]{
 		fields: []field[checkDraft]{
-			may("ping", "One ICMP echo. A check has one of ping, tcp, http and exec.", object[struct{}]{},
+			may("ping", "One ICMP echo. A check has one of ping, tcp, http, exec and agent.", object[struct{}]{},
 				func(c *checkDraft) *at[struct{}] { return &c.ping }),
 			may("tcp", "Connect to a port.", object[tcpDraft]{fields: []field[tcpDraft]{
 				must("port", "22", "The port.", integer(1, 65535), func(t *tcpDraft) *at[int] { return &t.port }),
@@ -22,6 +22,8 @@ func checkShape() object[checkDraft] {
 			may("exec", "Run a program on hale's side: a script of your own, or a monitoring plugin. Exit code 0 is a success; 3, and what a shell says "+
 				"that cannot run it (126, 127), count neither way; every other one is a failure.", execShape(),
 				func(c *checkDraft) *at[execDraft] { return &c.exec }),
+			may("agent", "Ask the guest agent (QEMU's) inside the machine, by way of the provider: no network comes into it. An instance that has no "+
+				"channel to its agent is unknown, not down.", object[struct{}]{}, func(c *checkDraft) *at[struct{}] { return &c.agent }),
 			or("every", defaultEvery, "The time from one probe to the next.", duration(100*time.Millisecond, 24*time.Hour),
 				func(c *checkDraft) *at[time.Duration] { return &c.every }),
 			may("timeout", "When no answer is a failure; shorter than every.", duration(10*time.Millisecond, time.Hour),

@@ -63,6 +63,9 @@ func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 			if l.Seen.Instance.Address.IsValid() {
 				targets[k].Address = l.Seen.Instance.Address
 			}
+			if l.Seen.Instance.Power != fleet.PowerGone && l.Seen.Instance.ID == targets[k].Instance {
+				targets[k].Host = l.Seen.Instance.Host
+			}
 			probes.Go(func() { l.Checks[k] = t.probes.Look(ctx, targets[k]) })
 		}
 		probes.Wait()

@@ -92,8 +92,9 @@ func (s *story) start() {
 func (s *story) controller(server string) *controller {
 	s.t.Helper()
 	store := s.backing.Open(s.faults)
-	probes := netprobe.New(s.transport, netprobe.Options{})
-	c := &controller{probes: probes, handle: s.world.Open(server)}
+	handle := s.world.Open(server)
+	probes := netprobe.New(s.transport, netprobe.Options{Agents: handle})
+	c := &controller{probes: probes, handle: handle}
 	c.adapter = c.handle
 	if s.adapter != nil {
 		c.adapter = s.adapter(c.handle)

@@ -33,6 +33,8 @@ const (
 	CheckTCP  CheckKind = "tcp"
 	CheckHTTP CheckKind = "http"
 	CheckExec CheckKind = "exec"
+	// CheckAgent asks the agent inside the guest, by way of the provider: no network comes into it, and no address.
+	CheckAgent CheckKind = "agent"
 )
 
 // HTTPCheck is what an http check asks for, and what it takes for a good answer. The zero value gets / over http and is content

@@ -109,6 +109,7 @@ const (
 	ResultNotEvery     ResultReason = "not-every"     // unknown: it fails at hours at which it is not heeded
 	ResultDependsOn    ResultReason = "depends-on"    // unknown: it fails, and so does one on which it depends
 	ResultUndecided    ResultReason = "undecided"     // unknown: the program says that it cannot tell
+	ResultUnsupported  ResultReason = "unsupported"   // unknown: there is no way to ask this instance
 	ResultNotConnected ResultReason = "not-connected" // unknown: no connection, and the check does not count that
 )
 

@@ -15,16 +15,19 @@ type Fault string
 
 // Faults inside the guest. FaultHTTP takes those of the web server back; a boot takes back all.
 const (
-	FaultNoHTTP  Fault = "nohttp"  // the web server is gone, ping still answers
-	FaultHTTP503 Fault = "http503" // the web server answers 503 Service Unavailable
-	FaultSlow    Fault = "slow"    // the web server answers after 10 s
-	FaultHang    Fault = "hang"    // the web server takes connections and never answers
-	FaultNoNet   Fault = "nonet"   // the network interface is down inside; only a reboot helps
-	FaultPanic   Fault = "panic"   // the kernel panics and stays so
-	FaultOff     Fault = "off"     // the guest powers itself off
-	FaultReboot  Fault = "reboot"  // the guest reboots itself
-	FaultDeaf    Fault = "deaf"    // the power button is ignored, so a soft shutdown or reboot does nothing
-	FaultHTTP    Fault = "http"    // cure: the web server is well again
+	FaultNoHTTP  Fault = "nohttp"    // the web server is gone, ping still answers
+	FaultHTTP503 Fault = "http503"   // the web server answers 503 Service Unavailable
+	FaultSlow    Fault = "slow"      // the web server answers after 10 s
+	FaultHang    Fault = "hang"      // the web server takes connections and never answers
+	FaultNoNet   Fault = "nonet"     // the network interface is down inside; only a reboot helps
+	FaultPanic   Fault = "panic"     // the kernel panics and stays so
+	FaultOff     Fault = "off"       // the guest powers itself off
+	FaultReboot  Fault = "reboot"    // the guest reboots itself
+	FaultDeaf    Fault = "deaf"      // the power button is ignored, so a soft shutdown or reboot does nothing
+	FaultNoAgent Fault = "noagent"   // the guest agent is gone
+	FaultMute    Fault = "muteagent" // the guest agent never answers
+	FaultAgent   Fault = "agent"     // cure: another guest agent is started
+	FaultHTTP    Fault = "http"      // cure: the web server is well again
 )
 
 // Faults from outside, behind the back of whoever manages the domain.
@@ -42,7 +45,7 @@ const (
 // Faults lists every fault, cures included.
 func Faults() []Fault {
 	return []Fault{
-		FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultOff, FaultReboot, FaultDeaf, FaultHTTP,
+		FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultOff, FaultReboot, FaultDeaf, FaultNoAgent, FaultMute, FaultAgent, FaultHTTP,
 		FaultKill, FaultDestroy, FaultUndefine, FaultSuspend, FaultReset, FaultLinkDown, FaultResume, FaultLinkUp,
 	}
 }
@@ -75,7 +78,7 @@ func (l *Lab) Break(ctx context.Context, domain string, f Fault) error {
 		return l.setLink(ctx, domain, "down")
 	case FaultLinkUp:
 		return l.setLink(ctx, domain, "up")
-	case FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultOff, FaultReboot, FaultDeaf, FaultHTTP:
+	case FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultOff, FaultReboot, FaultDeaf, FaultNoAgent, FaultMute, FaultAgent, FaultHTTP:
 		return l.breakInside(ctx, domain, f)
 	}
 	_, err := ParseFault(string(f))

@@ -206,6 +206,7 @@ var guestTree = []struct{ path, file string }{
 	{"init", "guest/init.sh"},
 	{"udhcpc.sh", "guest/udhcpc.sh"},
 	{"bin/fault", "guest/fault.sh"},
+	{"bin/agent", "guest/agent.sh"},
 	{"ctl/cgi-bin/fault", "guest/control.sh"},
 }
 

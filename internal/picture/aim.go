@@ -2,6 +2,7 @@ package picture
 
 import (
 	"net/netip"
+	"slices"
 
 	"hale/internal/fleet"
 )
@@ -10,8 +11,9 @@ import (
 // new probe epoch, and what was heard before is forgotten. Epoch 0: not probed at all.
 type Aim struct {
 	Instance fleet.InstanceID
-	Address  netip.Addr // invalid: none is known, which the checks call unknown
-	Epoch    uint64     // the probe epoch, not the machine's
+	Host     fleet.HostName // where the instance is; empty, too, where no check is asked by way of the provider
+	Address  netip.Addr     // invalid: none is known, which the checks call unknown
+	Epoch    uint64         // the probe epoch, not the machine's
 }
 
 type aim struct {
@@ -33,7 +35,10 @@ func (p *Picture) aim(index int) {
 		}
 		return
 	}
-	want := aim{Aim: Aim{Instance: v.Machine.Current.ID, Address: p.addressOf(index), Epoch: a.Epoch}, machine: v.Machine.Epoch}
+	want := aim{
+		Aim:     Aim{Instance: v.Machine.Current.ID, Host: p.hostOf(index), Address: p.addressOf(index), Epoch: a.Epoch},
+		machine: v.Machine.Epoch,
+	}
 	if *a == want && a.Epoch != 0 {
 		return
 	}
@@ -64,4 +69,16 @@ func (p *Picture) addressOf(index int) netip.Addr {
 		return netip.Addr{}
 	}
 	return m.Address
+}
+
+// hostOf returns where the machine's instance is, by the provider's word, for checks that the provider asks. A move is none of the others' business.
+func (p *Picture) hostOf(index int) fleet.HostName {
+	if !slices.ContainsFunc(p.spec.Checks, func(c fleet.Check) bool { return c.Kind == fleet.CheckAgent }) {
+		return ""
+	}
+	m := &p.views[index].Machine
+	if s := p.views[index].Sighting(m.Current.ID); s.Known() && s.Instance.Power != fleet.PowerGone {
+		return s.Instance.Host
+	}
+	return m.Current.Host
 }

@@ -21,15 +21,25 @@ type ID struct {
 	Check   fleet.CheckName
 }
 
-// Target is what is to be probed. An invalid Address makes it unknown (ResultNoAddress) until it is set anew.
+// Target is what is to be probed. An invalid Address makes it unknown (ResultNoAddress) until it is set anew; an agent check needs
+// none, but an Instance.
 type Target struct {
 	ID
-	Instance fleet.InstanceID // for exec checks' {id}
+	Instance fleet.InstanceID // for exec checks' {id}, and for agent checks
+	Host     fleet.HostName   // for agent checks: where the instance is
 	Address  netip.Addr
 	// Spec is what a fleet's targets share. Nobody changes it once it was handed to an engine.
 	Spec *fleet.Check
 	// Epoch is the owner's; results of an earlier epoch never count for a later one.
 	Epoch uint64
+}
+
+// Aimed reports whether it is known whom to ask.
+func (t *Target) Aimed() bool {
+	if t.Spec.Kind == fleet.CheckAgent {
+		return t.Instance != ""
+	}
+	return t.Address.IsValid()
 }
 
 // Edge is a change of a target's standing, or of the reason behind it.

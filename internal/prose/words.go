@@ -50,6 +50,7 @@ var (
 		fleet.ResultNotEvery:     "it is not heeded at this time of the day",
 		fleet.ResultDependsOn:    "so is a check on which it depends",
 		fleet.ResultUndecided:    "the program cannot tell",
+		fleet.ResultUnsupported:  "this instance has no way to be asked",
 		fleet.ResultNotConnected: "no connection, which this check does not count",
 	}
 	standings = map[fleet.Standing]string{

@@ -37,6 +37,8 @@ func checks(all []fleet.Check) []string {
 			p.add("http", "%s", httpOf(c))
 		case fleet.CheckExec:
 			p.add("exec", "%s", execOf(&c.Exec))
+		case fleet.CheckAgent:
+			p.add("agent", "{}")
 		}
 		p.add("every", "%s", c.Every)
 		p.add("timeout", "%s", c.Timeout)

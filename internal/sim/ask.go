@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"net/netip"
 	"time"
 
 	"hale/internal/fleet"
@@ -14,9 +13,9 @@ const lookEvery = 250 * time.Millisecond
 
 // look asks one check again and again until its timeout is over, and at least as often as makes it down; a success ends
 // it. A program is run once, and a check with a window has its own way.
-func (p *prober) look(c *fleet.Check, a netip.Addr, then func(fleet.CheckState)) {
+func (p *prober) look(c *fleet.Check, a whom, then func(fleet.CheckState)) {
 	state := fleet.CheckState{Check: c.Name, Standing: fleet.StandingUnknown, Result: fleet.ResultNoAddress}
-	if !a.IsValid() {
+	if !a.known(c) {
 		then(state)
 		return
 	}
@@ -49,7 +48,7 @@ func (p *prober) look(c *fleet.Check, a netip.Addr, then func(fleet.CheckState))
 }
 
 // poll asks as often as the check's window is long, and goes by as many failures as make the check down.
-func (p *prober) poll(c *fleet.Check, a netip.Addr, then func(fleet.CheckState)) {
+func (p *prober) poll(c *fleet.Check, a whom, then func(fleet.CheckState)) {
 	asked, oks, fails, over := 0, 0, 0, false
 	var ask func()
 	ask = func() {
@@ -91,7 +90,7 @@ func looked(r fleet.ResultReason) fleet.Standing {
 }
 
 // hearOnce is what one probe hears, which may be lost.
-func (p *prober) hearOnce(c *fleet.Check, a netip.Addr) world.Answer {
+func (p *prober) hearOnce(c *fleet.Check, a whom) world.Answer {
 	answer, loss := p.hear(c, a)
 	if p.w.Chance(loss) {
 		return world.Silence
@@ -115,7 +114,7 @@ func answer(c *fleet.Check, h world.Hears) world.Answer {
 		heard = h.Ping
 	case fleet.CheckTCP:
 		heard = h.TCP
-	case fleet.CheckHTTP, fleet.CheckExec:
+	case fleet.CheckHTTP, fleet.CheckExec, fleet.CheckAgent:
 	}
 	if heard != world.Well || !h.Fails(string(c.Name)) {
 		return heard
@@ -125,7 +124,7 @@ func answer(c *fleet.Check, h world.Hears) world.Answer {
 		return world.Silence
 	case fleet.CheckExec:
 		return world.Critical
-	case fleet.CheckTCP, fleet.CheckHTTP:
+	case fleet.CheckTCP, fleet.CheckHTTP, fleet.CheckAgent:
 	}
 	return world.Refused
 }
@@ -143,6 +142,8 @@ func resultOf(c *fleet.Check, a world.Answer) fleet.ResultReason {
 		return fleet.ResultRefused
 	case world.Critical:
 		return fleet.ResultExit
+	case world.Unheard:
+		return fleet.ResultLocal
 	case world.Status5:
 		if web && c.HTTP.Accepts(503) {
 			return fleet.ResultOK

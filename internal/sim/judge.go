@@ -86,6 +86,9 @@ func (j *judge) called(id string) fleet.InstanceID { return j.s.trace.name(fleet
 // Address implements world.Watcher.
 func (j *judge) Address(a netip.Addr) { j.s.addressChanged(a) }
 
+// Guest implements world.Watcher.
+func (j *judge) Guest(id string) { j.s.guestChanged(id) }
+
 // Copies implements world.Watcher.
 func (j *judge) Copies(machine string, n int) {
 	if n > 1 {

@@ -22,6 +22,8 @@ type prober struct {
 	checks  []fleet.Check
 	rows    [][]*row // by machine and check
 	at      map[netip.Addr][]int
+	agents  bool                   // some check asks them
+	of      map[string]int         // the machine by its instance, where agents are asked
 	heard   func(index int, r row) // a standing changed
 	halted  bool
 	edges   *int
@@ -38,12 +40,27 @@ type row struct {
 	answer world.Answer
 	loss   float64
 
-	tally       probe.Tally
+	tally probe.Tally
+	whom
+}
+
+// whom is who is asked: an instance at an address.
+type whom struct {
 	lastAddress netip.Addr
+	instance    string
+}
+
+// known reports whether the check can be asked at all: an agent needs no address.
+func (w whom) known(c *fleet.Check) bool {
+	if c.Kind == fleet.CheckAgent {
+		return w.instance != ""
+	}
+	return w.lastAddress.IsValid()
 }
 
 func newProber(w *world.World, vantage string, spec fleet.Spec, machines int, heard func(int, row)) *prober {
-	p := &prober{w: w, vantage: vantage, checks: spec.Checks, at: map[netip.Addr][]int{}, heard: heard, edges: new(int)}
+	p := &prober{w: w, vantage: vantage, checks: spec.Checks, at: map[netip.Addr][]int{}, of: map[string]int{}, heard: heard, edges: new(int)}
+	p.agents = slices.ContainsFunc(spec.Checks, func(c fleet.Check) bool { return c.Kind == fleet.CheckAgent })
 	p.rows = make([][]*row, machines)
 	for i := range p.rows {
 		p.rows[i] = make([]*row, len(p.checks))
@@ -69,24 +86,32 @@ func (p *prober) aim(index int, a picture.Aim) {
 		if r.lastAddress != a.Address {
 			p.unlist(r.lastAddress, index)
 		}
+		if p.of[r.instance] == index {
+			delete(p.of, r.instance)
+		}
 		*r = row{check: r.check, index: index, phase: r.phase, stamp: r.stamp, epoch: a.Epoch, tally: probe.NewTally(),
-			next: p.w.Now(), lastAddress: a.Address}
+			next: p.w.Now(), whom: whom{a.Address, string(a.Instance)}}
 		if a.Epoch == 0 {
 			continue
 		}
-		if !a.Address.IsValid() {
+		if !r.known(r.check) {
 			r.tally.Reason = fleet.ResultNoAddress
 			p.tell(r, 0)
 		}
 	}
-	if a.Epoch == 0 || !a.Address.IsValid() {
+	if a.Epoch == 0 {
 		return
 	}
-	if !slices.Contains(p.at[a.Address], index) {
+	if a.Address.IsValid() && !slices.Contains(p.at[a.Address], index) {
 		p.at[a.Address] = append(p.at[a.Address], index)
 	}
+	if p.agents {
+		p.of[string(a.Instance)] = index
+	}
 	for _, r := range p.rows[index] {
-		p.listen(r)
+		if r.known(r.check) {
+			p.listen(r)
+		}
 	}
 }
 
@@ -103,22 +128,36 @@ func (p *prober) unlist(a netip.Addr, index int) {
 // changed takes in that the world may answer differently at the address.
 func (p *prober) changed(a netip.Addr) {
 	for _, index := range p.at[a] {
-		for _, r := range p.rows[index] {
-			if r.epoch != 0 && p.differs(r) {
-				p.count(r)
-				p.listen(r)
-			}
+		p.reconsider(index)
+	}
+}
+
+// guestChanged takes in that the agent inside the instance may answer differently.
+func (p *prober) guestChanged(id string) {
+	if index, asked := p.of[id]; p.agents && asked {
+		p.reconsider(index)
+	}
+}
+
+func (p *prober) reconsider(index int) {
+	for _, r := range p.rows[index] {
+		if r.epoch != 0 && r.known(r.check) && p.differs(r) {
+			p.count(r)
+			p.listen(r)
 		}
 	}
 }
 
 func (p *prober) differs(r *row) bool {
-	answer, loss := p.hear(r.check, r.lastAddress)
+	answer, loss := p.hear(r.check, r.whom)
 	return answer != r.answer || loss != r.loss
 }
 
-func (p *prober) hear(c *fleet.Check, a netip.Addr) (world.Answer, float64) {
-	h := p.w.Hear(p.vantage, a)
+func (p *prober) hear(c *fleet.Check, at whom) (world.Answer, float64) {
+	if c.Kind == fleet.CheckAgent {
+		return p.w.HearAgent(p.vantage, at.instance, string(c.Name)), 0
+	}
+	h := p.w.Hear(p.vantage, at.lastAddress)
 	return answer(c, h), h.Loss
 }
 
@@ -141,7 +180,7 @@ func (p *prober) resume() {
 func (p *prober) each(do func(*row)) {
 	for _, rows := range p.rows {
 		for _, r := range rows {
-			if r.epoch != 0 && r.lastAddress.IsValid() {
+			if r.epoch != 0 && r.known(r.check) {
 				r.stamp++
 				do(r)
 			}
@@ -202,7 +241,7 @@ func (p *prober) listen(r *row) {
 		return
 	}
 	r.stamp++
-	r.answer, r.loss = p.hear(r.check, r.lastAddress)
+	r.answer, r.loss = p.hear(r.check, r.whom)
 	n := p.untilChange(r)
 	if n == 0 {
 		return

@@ -90,7 +90,7 @@ func (d *dumb) start(vm *world.VM) {
 func (d *dumb) play(r *row) {
 	at := r.next
 	d.w.At(at, func() {
-		answer, _ := d.p.hear(r.check, r.lastAddress)
+		answer, _ := d.p.hear(r.check, r.whom)
 		before := r.tally
 		r.tally = before.Add(probe.Result{Reason: resultOf(r.check, answer), At: at + delay(r.check, answer)}, r.check)
 		if r.tally.Differs(before) {
@@ -108,5 +108,6 @@ func (nobody) Sent(*world.Call)   {}
 func (nobody) Acted(*world.Call)  {}
 func (nobody) Serving(*world.VM)  {}
 func (nobody) Copies(string, int) {}
+func (nobody) Guest(string)       {}
 
 func (w watcher) Address(a netip.Addr) { w.address.changed(a) }

@@ -297,6 +297,13 @@ func (c *server) answersChanged(a netip.Addr) {
 	}
 }
 
+// guestChanged takes in that the agent inside an instance may answer differently.
+func (c *server) guestChanged(id string) {
+	if c.alive && c.frozen == 0 && c.probes != nil {
+		c.probes.guestChanged(id)
+	}
+}
+
 // heat asks for a round at the end of this instant.
 func (c *server) heat() {
 	if !c.hot {

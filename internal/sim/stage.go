@@ -293,6 +293,15 @@ func (s *stage) addressChanged(a netip.Addr) {
 	}
 }
 
+func (s *stage) guestChanged(id string) {
+	for _, c := range s.servers {
+		c.guestChanged(id)
+	}
+	if s.rival != nil {
+		s.rival.probes.guestChanged(id)
+	}
+}
+
 // crashAndReturn kills a server in the middle of what it does; somebody starts it again.
 func (s *stage) crashAndReturn(c *server) {
 	s.trace.say(s.w.Now(), "", c.name+" dies at this write")

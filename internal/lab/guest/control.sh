@@ -3,7 +3,7 @@
 case "$QUERY_STRING" in
   panic | nonet | off | reboot)
     (usleep 200000; fault "$QUERY_STRING") </dev/null >/dev/null 2>&1 & ;;
-  http | nohttp | http503 | slow | hang | net | deaf)
+  http | nohttp | http503 | slow | hang | net | deaf | noagent | muteagent | agent)
     fault "$QUERY_STRING" ;;
   *)
     printf 'Status: 400 Bad Request\r\nContent-Type: text/plain\r\n\r\nunknown fault\n'

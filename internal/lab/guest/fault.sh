@@ -31,6 +31,9 @@ case "$1" in
   hang) serve httpd -f -p 80 -h /www; kill -STOP "$(cat $PIDFILE)" ;;   # connects, never answers
   nonet) ip link set eth0 down ;;
   net) ip link set eth0 up ;;
+  noagent) kill -9 "$(cat /run/agent.pid)" ;;
+  muteagent) kill -STOP "$(cat /run/agent.pid)" ;;   # its port is open, and it never answers
+  agent) /bin/agent </dev/null >/dev/null 2>&1 & echo $! >/run/agent.pid ;;
   deaf) kill -9 "$(cat /run/button.pid)" ;;
   panic) echo c >/proc/sysrq-trigger ;;
   off) quiesce; poweroff -f ;;

@@ -97,6 +97,7 @@ esac
 echo "GUEST-READY name=$NAME boots=$BOOTS up=$(cut -d' ' -f1 /proc/uptime)" >/dev/console
 
 load late
+fault agent
 case "$(head -c 2 /seed/user-data 2>/dev/null)" in '#!') sh /seed/user-data >/dev/console 2>&1 & ;; esac
 case "$SICK:$AFTER" in *:0 | none:* | nodhcp:*) ;; *) sleep "$AFTER"; fault "$SICK" ;; esac
 while :; do sleep 3600; done

@@ -15,6 +15,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/probe"
+	"hale/internal/provider"
 )
 
 // answer is how one probe ended.
@@ -36,13 +37,14 @@ func (f failure) Error() string { return string(f.reason) + ": " + f.detail }
 // asker performs single probes of every kind.
 type asker struct {
 	transport   probe.Transport
+	agents      provider.GuestPinger // nil: nobody can ask them
 	roots       *x509.CertPool
 	patterns    *cache[*regexp.Regexp]
 	authorities *cache[*x509.CertPool] // of the checks that name their own
 }
 
-func newAsker(transport probe.Transport, roots *x509.CertPool) asker {
-	return asker{transport: transport, roots: roots, patterns: newCache[*regexp.Regexp](), authorities: newCache[*x509.CertPool]()}
+func newAsker(transport probe.Transport, o Options) asker {
+	return asker{transport: transport, agents: o.Agents, roots: o.Roots, patterns: newCache[*regexp.Regexp](), authorities: newCache[*x509.CertPool]()}
 }
 
 // ask probes the target once; ctx ends with the probe's timeout, which counts from started.
@@ -92,6 +94,8 @@ func (k asker) perform(ctx context.Context, t probe.Target) (said string, err er
 		return "", k.get(ctx, t)
 	case fleet.CheckExec:
 		return k.run(ctx, t)
+	case fleet.CheckAgent:
+		return "", k.pingGuest(ctx, t)
 	}
 	return "", probe.LocalError{Err: fmt.Errorf("unknown kind of check %q", t.Spec.Kind)}
 }

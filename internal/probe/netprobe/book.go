@@ -128,9 +128,9 @@ func (b *book) restart(want probe.Target, first, now time.Time) {
 	t.Target, t.fresh, t.due = want, true, first
 	t.tally = probe.NewTally()
 	switch {
-	case want.Address.IsValid() && t.index < 0:
+	case want.Aimed() && t.index < 0:
 		heap.Push(&b.due, t)
-	case want.Address.IsValid():
+	case want.Aimed():
 		heap.Fix(&b.due, t.index)
 	default:
 		t.tally.Reason = fleet.ResultNoAddress
@@ -147,8 +147,8 @@ func (b *book) restart(want probe.Target, first, now time.Time) {
 
 // same reports whether the target may go on undisturbed. Another instance is another target, whatever its address.
 func same(x, y probe.Target) bool {
-	return x.ID == y.ID && x.Instance == y.Instance && x.Address == y.Address && x.Epoch == y.Epoch &&
-		(x.Spec == y.Spec || reflect.DeepEqual(x.Spec, y.Spec))
+	return x.ID == y.ID && x.Instance == y.Instance && x.Epoch == y.Epoch && (x.Spec == y.Spec || reflect.DeepEqual(x.Spec, y.Spec)) &&
+		(x.Address == y.Address || x.Spec.Kind == fleet.CheckAgent) && (x.Host == y.Host || x.Spec.Kind != fleet.CheckAgent)
 }
 
 // halt ends what waits or flies for the target.

@@ -10,6 +10,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/probe"
+	"hale/internal/provider"
 )
 
 // Options tune an engine. The zero value is a good default.
@@ -20,6 +21,8 @@ type Options struct {
 	// Roots are the authorities that sign the certificates of https targets; nil means the
 	// system's. A check can name its own.
 	Roots *x509.CertPool
+	// Agents asks the agents inside guests, for agent checks; nil: they are unknown, since nobody can ask.
+	Agents provider.GuestPinger
 }
 
 // Engine implements probe.Engine. It works while Run runs: before, its methods wait; afterwards, they do nothing, and
@@ -49,7 +52,7 @@ func New(transport probe.Transport, options Options) *Engine {
 		workers = 4096
 	}
 	return &Engine{
-		asker:    newAsker(transport, options.Roots),
+		asker:    newAsker(transport, options),
 		workers:  workers,
 		commands: make(chan command),
 		answers:  make(chan *attempt, workers),
@@ -176,7 +179,7 @@ func (e *Engine) Reports() <-chan probe.Report { return e.reports }
 
 // Look implements probe.Engine. It does not wait for a free worker. Since stays zero: it is on the owner's clock.
 func (e *Engine) Look(ctx context.Context, target probe.Target) fleet.CheckState {
-	if !target.Address.IsValid() {
+	if !target.Aimed() {
 		return looked(target, answer{reason: fleet.ResultNoAddress})
 	}
 	var before, after uint64

@@ -152,6 +152,15 @@ func (b blueprint) domain() *libvirtxml.Domain {
 	return d
 }
 
+// agentChannel is where the guest's agent listens. Every machine has it, asked for or not: it costs nothing, and a check or a soft reboot that
+// is configured later finds it without a new instance.
+func agentChannel() libvirtxml.DomainChannel {
+	return libvirtxml.DomainChannel{
+		Source: &libvirtxml.DomainChardevSource{UNIX: &libvirtxml.DomainChardevSourceUNIX{}},
+		Target: &libvirtxml.DomainChannelTarget{VirtIO: &libvirtxml.DomainChannelTargetVirtIO{Name: "org.qemu.guest_agent.0"}},
+	}
+}
+
 func (b blueprint) devices() *libvirtxml.DomainDeviceList {
 	l := &libvirtxml.DomainDeviceList{
 		Controllers: []libvirtxml.DomainController{{Type: "usb", Model: "none"}},
@@ -164,6 +173,7 @@ func (b blueprint) devices() *libvirtxml.DomainDeviceList {
 		Serials:    []libvirtxml.DomainSerial{{Source: &libvirtxml.DomainChardevSource{Pty: &libvirtxml.DomainChardevSourcePty{}}}},
 		Panics:     []libvirtxml.DomainPanic{{Model: "isa"}},
 		MemBalloon: &libvirtxml.DomainMemBalloon{Model: "none"},
+		Channels:   []libvirtxml.DomainChannel{agentChannel()},
 	}
 	if b.Disk != "" {
 		l.Disks = append(l.Disks, libvirtxml.DomainDisk{

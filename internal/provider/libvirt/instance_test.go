@@ -168,6 +168,7 @@ func ownXMLIsUsed(t *testing.T, b *bench) {
 			t.Errorf("the domain lost %s", part)
 		}
 	}
+	wantKind(t, "a ping of a guest without a channel", p.PingGuest(background(t), o.Ref), fault.Unsupported)
 	destroyed(t, p, o.Ref)
 }
 

@@ -31,6 +31,7 @@ var (
 	_ provider.Rebuilder    = (*Provider)(nil)
 	_ provider.Resumer      = (*Provider)(nil)
 	_ provider.SoftRebooter = (*Provider)(nil)
+	_ provider.GuestPinger  = (*Provider)(nil)
 )
 
 // Options are what New needs. The zero value of each but Hosts has a default.
@@ -134,11 +135,20 @@ func (p *Provider) Close() error {
 
 // open starts an operation on the host that ref names. The caller ends the returned session.
 func (p *Provider) open(ctx context.Context, op string, ref provider.Ref) (context.Context, *session, error) {
+	h, err := p.host(op, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	return h.open(ctx, p.callLimit, op, string(ref.ID))
+}
+
+// host returns the host that ref names.
+func (p *Provider) host(op string, ref provider.Ref) (*host, error) {
 	i := slices.IndexFunc(p.hosts, func(h *host) bool { return h.name == ref.Host })
 	if i < 0 {
-		return nil, nil, fault.New(fault.Invalid, op, string(ref.ID), fmt.Errorf("no host %q is configured", ref.Host))
+		return nil, fault.New(fault.Invalid, op, string(ref.ID), fmt.Errorf("no host %q is configured", ref.Host))
 	}
-	return p.hosts[i].open(ctx, p.callLimit, op, string(ref.ID))
+	return p.hosts[i], nil
 }
 
 // onEachHost runs ask for all hosts at the same time and returns their errors in the order of p.hosts.

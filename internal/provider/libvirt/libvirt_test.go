@@ -147,6 +147,11 @@ func (b *bench) Stranger(t testing.TB, _ fleet.HostName, name string) provider.R
 	return provider.Ref{ID: fleet.InstanceID(id)}
 }
 
+func (b *bench) Mute(t testing.TB, id fleet.InstanceID) {
+	t.Helper()
+	must(t, b.Break(t.Context(), b.nameOf(t, id), lab.FaultMute))
+}
+
 // nameOf returns the domain's name.
 func (b *bench) nameOf(t testing.TB, id fleet.InstanceID) string {
 	t.Helper()

@@ -29,6 +29,8 @@ type host struct {
 	addr  address
 	facts factCache
 
+	agents agents
+
 	mu       sync.Mutex
 	idle     []*link
 	sessions map[*session]bool

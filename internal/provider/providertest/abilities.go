@@ -1,8 +1,11 @@
 package providertest
 
 import (
+	"context"
+	"fmt"
 	"strconv"
 	"testing"
+	"time"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
@@ -26,6 +29,12 @@ type Listener interface {
 type DiskTeller interface {
 	// DiskBoots returns the count, once the guest has booted.
 	DiskBoots(t testing.TB, ref provider.Ref) int
+}
+
+// Speaker is a harness whose provider is a provider.GuestPinger, with guests that have an agent.
+type Speaker interface {
+	// Mute lets the agent of the instance's guest answer no more until the guest boots again.
+	Mute(t testing.TB, id fleet.InstanceID)
 }
 
 // has returns the provider with the further ability that the harness says it has.
@@ -124,4 +133,54 @@ func rebuiltOnANewDisk(t *testing.T, h Harness) {
 	}
 	e.off(order.Ref)
 	e.do("delete after a rebuild", e.p.Delete(e.ctx(), order.Ref))
+}
+
+// pingTime is how long the guest's agent gets for one answer.
+const pingTime = 2 * time.Second
+
+// ping asks the agent once, and bears no mark: anybody may ask.
+func (e *exam) ping(able provider.GuestPinger, ref provider.Ref) error {
+	e.Helper()
+	ctx, cancel := context.WithTimeout(e.Context(), pingTime)
+	defer cancel()
+	return able.PingGuest(ctx, provider.Ref{ID: ref.ID, Host: ref.Host})
+}
+
+func agentIsAsked(t *testing.T, h Harness) {
+	e := begin(t, h)
+	order, able := e.built(1), has[provider.GuestPinger](e)
+	answers := func() (string, bool) {
+		err := e.ping(able, order.Ref)
+		return fmt.Sprint(err), err == nil
+	}
+	e.await("the agent of a guest that boots", answers)
+	ability[Speaker](t, h).Mute(t, order.ID)
+	e.await("silence", func() (string, bool) {
+		err := e.ping(able, order.Ref)
+		return fmt.Sprint(err), fault.Is(err, fault.Conflict)
+	})
+	e.refused("ping of a silent agent", e.ping(able, order.Ref), fault.Conflict)
+	e.untouched(order)
+	e.do("reboot", e.p.Reboot(e.ctx(), order.Ref))
+	e.await("the agent after a reboot", answers)
+
+	e.off(order.Ref)
+	e.refused("ping of an instance that is off", e.ping(able, order.Ref), fault.Conflict)
+	e.refused("ping of nobody", e.ping(able, e.order(2).Ref), fault.NotFound)
+}
+
+func frozenSaysNothing(t *testing.T, h Harness) {
+	e := begin(t, h)
+	order, able, freezer := e.built(1), has[provider.GuestPinger](e), ability[Freezer](t, h)
+	e.await("the agent of a guest that boots", func() (string, bool) {
+		err := e.ping(able, order.Ref)
+		return fmt.Sprint(err), err == nil
+	})
+	freezer.Freeze(t)
+	e.refused("ping through a frozen provider", e.ping(able, order.Ref), fault.Transient)
+	freezer.Thaw(t)
+	e.await("the agent again", func() (string, bool) {
+		err := e.ping(able, order.Ref)
+		return fmt.Sprint(err), err == nil
+	})
 }

@@ -118,6 +118,8 @@ func all() []Case {
 		{Name: "a paused instance goes on where it was", Run: pausedGoesOn, asked: able[Pauser]},
 		{Name: "a guest is asked to reboot, and may not listen", Run: askedToReboot, asked: able[Listener]},
 		{Name: "a rebuild is the same instance on a new disk", Run: rebuiltOnANewDisk, asked: able[DiskTeller]},
+		{Name: "a guest's agent is asked, and may be silent", Run: agentIsAsked, asked: able[Speaker]},
+		{Name: "a frozen provider says nothing of a guest's agent", Run: frozenSaysNothing, asked: func(h Harness) bool { return able[Speaker](h) && able[Freezer](h) }},
 		{Name: "a cut provider is transient and comes back", Run: cutProviderComesBack, asked: able[Disconnecter]},
 		{Name: "a frozen provider does not hold reads", Run: frozenReads, asked: able[Freezer]},
 		{Name: "a frozen power off has an unknown outcome", Run: frozenPowerOff, asked: able[Freezer]},

@@ -94,6 +94,9 @@ func (h *harness) Deafen(t testing.TB, id fleet.InstanceID) {
 	h.inject(t, simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.Hung}})
 }
 
+// Mute hangs the guest: its agent lives as long as it does.
+func (h *harness) Mute(t testing.TB, id fleet.InstanceID) { h.Deafen(t, id) }
+
 func (h *harness) Disconnect(t testing.TB) { h.mending["cut"] = h.inject(t, simulated.Outage{}) }
 func (h *harness) Reconnect(testing.TB)    { h.mending["cut"]() }
 

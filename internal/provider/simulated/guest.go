@@ -46,8 +46,7 @@ func (s state) has(symptom Symptom) bool {
 
 // reachable reports whether the network gets to the guest's kernel.
 func (s state) reachable(now time.Time) bool {
-	return s.power == fleet.PowerRunning && !now.Before(s.bootsAt) && !s.severed &&
-		!s.has(NeverBoots) && !s.has(NoAddress) && !s.has(NoNetwork) && !s.has(Hung)
+	return s.lives(now) && !s.severed && !s.has(NoAddress) && !s.has(NoNetwork)
 }
 
 // healthy is the truth that a perfect observer would tell.

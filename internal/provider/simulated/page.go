@@ -26,6 +26,11 @@ func (w *World) ignores(g *guest) bool {
 	return slices.ContainsFunc(w.options.Checks, func(c fleet.Check) bool { return c.Kind == fleet.CheckPing && g.fails(c.Name) })
 }
 
+// muted reports whether the guest fails a check by its agent. The caller holds the world's lock.
+func (w *World) muted(g *guest) bool {
+	return slices.ContainsFunc(w.options.Checks, func(c fleet.Check) bool { return c.Kind == fleet.CheckAgent && g.fails(c.Name) })
+}
+
 // dislikes reports whether the program is that of a check which the guest fails. The caller holds the world's lock.
 func (w *World) dislikes(g *guest, p probe.Program) bool {
 	return slices.ContainsFunc(w.options.Checks, func(c fleet.Check) bool {

@@ -14,6 +14,7 @@ const (
 	OpIdentity fleet.Op = "identity"
 	OpList     fleet.Op = "list"
 	OpGet      fleet.Op = "get"
+	OpPing     fleet.Op = "ping-guest"
 )
 
 // Calls makes provider calls go wrong. Empty selectors select all; the newest fault that selects a call hits it.
@@ -59,7 +60,7 @@ func (f Calls) selects(client string, op fleet.Op, ref provider.Ref) bool {
 		(f.Machine == "" || f.Machine == ref.Mark.Machine)
 }
 
-func reads(op fleet.Op) bool { return op == OpIdentity || op == OpList || op == OpGet }
+func reads(op fleet.Op) bool { return op == OpIdentity || op == OpList || op == OpGet || op == OpPing }
 
 // hit returns the fault that hits the call, and the channel that is closed when it is lifted.
 func (w *World) hit(client string, op fleet.Op, ref provider.Ref) (Calls, <-chan struct{}) {

@@ -153,11 +153,13 @@ func (w *World) Darkness(d Domain) (lift func()) {
 			h.dark++
 		}
 	}
+	w.tellGuests()
 	return func() {
 		for _, h := range hit {
 			h.dark--
 			w.newsOf(h)
 		}
+		w.tellGuests()
 	}
 }
 
@@ -217,7 +219,11 @@ func (w *World) Isolated(vantage string) bool {
 func (w *World) Cutoff(client string) (lift func()) {
 	o := &cutoff{client}
 	w.cutoffs = append(w.cutoffs, o)
-	return func() { w.cutoffs = slices.DeleteFunc(w.cutoffs, func(other *cutoff) bool { return other == o }) }
+	w.tellGuests()
+	return func() {
+		w.cutoffs = slices.DeleteFunc(w.cutoffs, func(other *cutoff) bool { return other == o })
+		w.tellGuests()
+	}
 }
 
 // cutoff is a client that does not reach the provider.
@@ -251,6 +257,7 @@ const (
 	Well    Answer = "ok"
 	Silence Answer = "timeout"
 	Refused Answer = "refused"
+	Unheard Answer = "unheard" // nobody knows: the way to it is not the machine's
 	Status5 Answer = "status"
 	// WrongPage is a page as usual, apart from what it says; Critical is what a program says of a machine that it does not like.
 	WrongPage Answer = "wrong-page"
@@ -311,8 +318,10 @@ func (w *World) Upset(t Trouble) (lift func()) {
 	}
 	in := &troubled{Trouble: t, left: t.Times}
 	w.trouble = append(w.trouble, in)
+	w.tellGuests()
 	return func() {
 		w.trouble = slices.DeleteFunc(w.trouble, func(o *troubled) bool { return o == in })
+		w.tellGuests()
 		for _, h := range w.order {
 			w.newsOf(h)
 		}

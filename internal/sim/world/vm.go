@@ -138,6 +138,9 @@ func (vm *VM) pings() bool {
 	return vm.Power == Running && vm.booted && !vm.ails(Hung) && !vm.ails(Unplugged) && !vm.ails(Slow)
 }
 
+// answersAgent reports whether the agent inside answers: as long as the guest lives, whatever its network does.
+func (vm *VM) answersAgent() bool { return vm.listens() && vm.Power == Running && !vm.ails(Slow) }
+
 // Halted returns since when the instance is paused, if it is.
 func (vm *VM) Halted() (since time.Duration, is bool) { return vm.halted, vm.Power == Paused }
 
@@ -310,6 +313,7 @@ func (w *World) refresh(vm *VM) {
 		}
 	}
 	w.tellAddress(vm.lease)
+	w.tellGuest(vm)
 }
 
 // remember keeps what the provider would say, for listings of now and of the past.

@@ -72,6 +72,8 @@ type Watcher interface {
 	Copies(machine string, n int)
 	// Address is told when what a probe to the address would hear may have changed.
 	Address(a netip.Addr)
+	// Guest is told when what the agent inside an instance would say may have changed.
+	Guest(id string)
 }
 
 type place struct{ host, name string }

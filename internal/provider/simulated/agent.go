@@ -1,0 +1,40 @@
+package simulated
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+var errNoAgent = errors.New("the guest's agent does not answer")
+
+// PingGuest implements provider.GuestPinger. The agent answers as long as the guest lives, whatever its network does. Where it does not, the
+// answer comes when ctx ends.
+func (p *Provider) PingGuest(ctx context.Context, ref provider.Ref) error {
+	answers := false
+	err := p.read(ctx, OpPing, ref, func(now time.Time) error {
+		g, err := p.world.at(ref)
+		if err != nil {
+			return err
+		}
+		answers = g.lives(now) && !p.world.muted(g)
+		return nil
+	})
+	if err != nil || answers {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case <-p.closed:
+	}
+	return fault.New(fault.Conflict, "simulated."+string(OpPing), string(ref.ID), errNoAgent)
+}
+
+// lives reports whether the guest's system runs, reachable or not.
+func (s state) lives(now time.Time) bool {
+	return s.power == fleet.PowerRunning && !now.Before(s.bootsAt) && !s.has(NeverBoots) && !s.has(Hung)
+}
