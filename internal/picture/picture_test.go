@@ -333,3 +333,19 @@ func TestCopiesShareNothing(t *testing.T) {
 		t.Errorf("a copy follows the picture: %+v", c)
 	}
 }
+
+// TestAnAgentIsAskedOnTheHostWhereTheInstanceIs: a move is followed as it is listed, and by nobody's checks but those that the provider asks.
+func TestAnAgentIsAskedOnTheHostWhereTheInstanceIs(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[fleet.CheckKind]fleet.HostName{fleet.CheckAgent: "elsewhere", fleet.CheckPing: ""} {
+		a := open(t, func(o *picture.Options) { o.Spec.Checks[0].Kind = kind })
+		a.see(time.Second)
+		before := a.Aim(1)
+		a.list[1].Host = "elsewhere"
+		a.see(2 * time.Second)
+		after := a.Aim(1)
+		if after.Host != want || (after.Epoch != before.Epoch) != (kind == fleet.CheckAgent) {
+			t.Errorf("%s: aimed at %+v, and after the move at %+v", kind, before, after)
+		}
+	}
+}
