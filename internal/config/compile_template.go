@@ -43,8 +43,7 @@ func (c *fleetCompiler) source() {
 	switch {
 	case len(sources) > 1:
 		c.add(sources[1], "is a second thing to build from", "write one of image, kernel and xml")
-	case len(sources) == 1 || d.initrd.written() || t.how == broken || !c.providerIs(ProviderLibvirt):
-	case !t.written() && c.selects():
+	case len(sources) == 1 || d.initrd.written() || !c.builds():
 	case !t.written():
 		c.add(t.spot, "is missing", "add template: {image: …}, or one with kernel and initrd, or with xml")
 	default:
@@ -67,6 +66,12 @@ func (c *fleetCompiler) source() {
 
 // longestDisk keeps a made disk's name within the serial number that its guest sees.
 const longestDisk = 20
+
+// builds reports whether the fleet needs a template: libvirt's machines are built from one, unless they are there already.
+func (c *fleetCompiler) builds() bool {
+	t := c.draft.template
+	return t.how != broken && c.providerIs(ProviderLibvirt) && (t.written() || !c.selects())
+}
 
 // disks returns the template's disks, sorted by name. An image makes the disk root, which is kept unless declared.
 func (c *fleetCompiler) disks() []fleet.Disk {

@@ -6,8 +6,12 @@ import "slices"
 func (m *Machine) Equal(o *Machine) bool {
 	return m.Name == o.Name && m.Epoch == o.Epoch && m.Waiting == o.Waiting && m.Health == o.Health && m.Current == o.Current &&
 		m.Generation == o.Generation && m.Acted == o.Acted && m.Address == o.Address && m.Alias == o.Alias && m.RetryAt == o.RetryAt &&
-		m.Incidents == o.Incidents && m.Repairs == o.Repairs &&
-		slices.Equal(m.Strays, o.Strays) && slices.Equal(m.Attempts, o.Attempts) &&
+		m.Incidents == o.Incidents && m.Repairs == o.Repairs && m.sameBusiness(o)
+}
+
+// sameBusiness compares what there is to do with the two.
+func (m *Machine) sameBusiness(o *Machine) bool {
+	return slices.Equal(m.Strays, o.Strays) && slices.Equal(m.Attempts, o.Attempts) &&
 		same(m.Incident, o.Incident) && same(m.Quarantine, o.Quarantine) && same(m.Wanted, o.Wanted) && same(m.Anchor, o.Anchor) &&
 		same(m.Change, o.Change) && m.Repair.equal(o.Repair) && m.Volumes.equal(o.Volumes)
 }

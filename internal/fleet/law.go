@@ -59,14 +59,22 @@ func (m Machine) checkIntent(r Repair, in Intent) error {
 		return fmt.Errorf("%s: L3: %s without a look that confirmed the failure", m.Name, in.Op)
 	case (in.Op.Disruptive() || in.Op == OpRun) && in.Instance != r.Target.ID:
 		return fmt.Errorf("%s: L2: %s of %s, which is not the rung's target %s", m.Name, in.Op, in.Instance, r.Target.ID)
-	case in.Op.Destroys() && r.Target.Kept && !in.Unknown: // what was sent while it was allowed is seen to first
-		return fmt.Errorf("%s: L2: %s of %s, which was adopted and is not replaceable", m.Name, in.Op, in.Instance)
-	case in.Op.Destroys() && !r.Target.Kept && !r.Target.Replaceable():
-		return fmt.Errorf("%s: L2: %s of %s, which is neither certified nor an expired build", m.Name, in.Op, in.Instance)
-	case (in.Op == OpDelete || in.Op == OpRebuild) && !r.Proof.Meets(ProofConfirmedOff):
-		return fmt.Errorf("%s: L1: %s of %s before it is known to be off", m.Name, in.Op, in.Instance)
 	case in.Op == OpCreate && in.Instance != r.Next.ID:
 		return fmt.Errorf("%s: create of %s, which is not the next instance %s", m.Name, in.Instance, r.Next.ID)
+	case in.Op.Destroys():
+		return m.checkDestruction(r, in)
+	}
+	return nil
+}
+
+func (m Machine) checkDestruction(r Repair, in Intent) error {
+	switch {
+	case r.Target.Kept && !in.Unknown: // what was sent while it was allowed is seen to first
+		return fmt.Errorf("%s: L2: %s of %s, which was adopted and is not replaceable", m.Name, in.Op, in.Instance)
+	case !r.Target.Kept && !r.Target.Replaceable():
+		return fmt.Errorf("%s: L2: %s of %s, which is neither certified nor an expired build", m.Name, in.Op, in.Instance)
+	case in.Op != OpPowerOff && !r.Proof.Meets(ProofConfirmedOff):
+		return fmt.Errorf("%s: L1: %s of %s before it is known to be off", m.Name, in.Op, in.Instance)
 	}
 	return nil
 }

@@ -59,6 +59,7 @@ var kinds = []fleet.RecordKind{
 	fleet.RecordStepSkipped, fleet.RecordStepFailed, fleet.RecordLook, fleet.RecordIntent, fleet.RecordOutcome, fleet.RecordProof,
 	fleet.RecordVerified, fleet.RecordCertified, fleet.RecordOutput, fleet.RecordQuarantined, fleet.RecordQuarantineOver, fleet.RecordPaged, fleet.RecordRemnant, fleet.RecordBrake,
 	fleet.RecordProvider, fleet.RecordVantage, fleet.RecordOwner, fleet.RecordReminded, fleet.RecordNotified, fleet.RecordUndelivered,
+	fleet.RecordAdoption,
 }
 
 // Read reads a journal, a JSON object a line. Lines that cannot be read are kept count of; an error means that there is nothing

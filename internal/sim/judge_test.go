@@ -87,6 +87,18 @@ func deeds() []crime {
 			o.store.beliefs[0].Current.Certified, o.store.beliefs[0].Current.Expired = false, !breaks
 			o.judge.Acted(&world.Call{Op: world.PowerOff, ID: "planted-1", Effect: true, Mark: world.Mark{Machine: "web-1"}})
 		}},
+		{"L2", "what existed before is powered off without permission", func(o court, breaks bool) {
+			o.w.VM("planted-1").Mark.Unmarked, o.spec.Adopt.Replaceable = true, !breaks
+			o.judge.Sent(&world.Call{Op: world.PowerOff, ID: "planted-1", Mark: world.Mark{Machine: "web-1"}})
+		}},
+		{"L2", "what existed before is started before it was adopted", func(o court, breaks bool) {
+			o.w.VM("planted-1").Mark.Unmarked, o.store.beliefs[0].Current.Certified = true, !breaks
+			o.judge.Sent(&world.Call{Op: world.Start, ID: "planted-1", Mark: world.Mark{Machine: "web-1"}})
+		}},
+		{"L2", "a mark is written on what existed before", func(o court, breaks bool) {
+			o.w.VM("planted-1").Mark.Unmarked = breaks
+			o.judge.Sent(&world.Call{Op: world.Certify, ID: "planted-1", Mark: world.Mark{Machine: "web-1"}})
+		}},
 		{"harm", "a healthy machine is destroyed", func(o court, breaks bool) {
 			o.judge.Acted(&world.Call{Op: world.PowerOff, ID: "planted-1", Effect: true, Certified: true, Healthy: breaks, Mark: world.Mark{Machine: "web-1"}})
 		}},

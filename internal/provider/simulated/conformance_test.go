@@ -83,7 +83,8 @@ func (h *harness) Stranger(t testing.TB, host fleet.HostName, name string) provi
 		ref.Adopted = true
 		p := h.world.Open("somebody")
 		defer func() { _ = p.Close() }()
-		if err := errors.Join(p.PowerOff(context.Background(), ref), p.Delete(context.Background(), ref)); err != nil {
+		ctx := context.WithoutCancel(t.Context()) // which has ended by now
+		if err := errors.Join(p.PowerOff(ctx, ref), p.Delete(ctx, ref)); err != nil {
 			t.Error(err)
 		}
 	})
