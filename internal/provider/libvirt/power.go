@@ -263,7 +263,7 @@ func (s *session) find(id fleet.InstanceID) (golibvirt.Domain, error) {
 func (s *session) startable(ref provider.Ref) (golibvirt.Domain, error) {
 	dom, err := s.find(ref.ID)
 	if err == nil && ref.Adopted {
-		err = s.unmarked(dom)
+		err = s.unmarked(ref, dom)
 	}
 	return dom, err
 }
@@ -275,7 +275,7 @@ func (s *session) marked(ref provider.Ref, only fleet.Installation) (golibvirt.D
 		return dom, err
 	}
 	if ref.Adopted {
-		return dom, s.unmarked(dom)
+		return dom, s.unmarked(ref, dom)
 	}
 	mark, err := s.readMark(dom)
 	if err != nil {
@@ -288,7 +288,10 @@ func (s *session) marked(ref provider.Ref, only fleet.Installation) (golibvirt.D
 }
 
 // unmarked refuses a domain that bears a mark, be it a damaged one.
-func (s *session) unmarked(dom golibvirt.Domain) error {
+func (s *session) unmarked(ref provider.Ref, dom golibvirt.Domain) error {
+	if ref.Mark != (fleet.Mark{}) {
+		return s.conflict(errors.New("nobody adopts what is to bear a mark"))
+	}
 	_, err := s.DomainGetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{markSpace}, golibvirt.DomainAffectCurrent)
 	switch {
 	case err == nil:

@@ -220,7 +220,9 @@ func strangerIsTouchedOnlyWhenAdopted(t *testing.T, h Harness) {
 	}
 	e.same("power of the stranger", fleet.PowerRunning, e.get(stranger).Power)
 
-	stranger.Adopted = true
+	stranger.Adopted, stranger.Mark = true, ours.Mark
+	e.refused("power off of the adopted with a mark", e.p.PowerOff(e.ctx(), stranger), fault.Conflict)
+	stranger.Mark = fleet.Mark{}
 	e.do("reboot of the adopted", e.p.Reboot(e.ctx(), stranger))
 	e.awaitPower(stranger, fleet.PowerRunning)
 	e.do("power off of the adopted", e.p.PowerOff(e.ctx(), stranger))

@@ -272,7 +272,7 @@ func (w *World) mine(ref provider.Ref) (*guest, error) {
 		return nil, err
 	}
 	if ref.Adopted {
-		if g.mark != (fleet.Mark{}) {
+		if g.mark != (fleet.Mark{}) || ref.Mark != (fleet.Mark{}) {
 			return nil, conflict(ref, errForeign)
 		}
 		return g, nil
