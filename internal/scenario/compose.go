@@ -120,6 +120,9 @@ func Policy(o sim.Options) []byte {
 	line(2, "grace: %s", s.Grace)
 	line(2, "build_within: %s", s.BuildWithin)
 	line(2, "blind_after: %s", s.BlindAfter)
+	if u := s.Update; u.Canary > 0 {
+		line(2, "update: {canary: %d, soak: %s}", u.Canary, u.Soak)
+	}
 	if every := s.Notify.RemindEvery; every > 0 {
 		line(2, "notify: {remind_every: %s}", every)
 	}

@@ -37,6 +37,7 @@ func policies(t *testing.T) []sim.Options {
 	full := sim.Options{Spec: sim.Exemplar(12), Servers: 3, Seed: 7, Poll: 7 * time.Second, Operator: time.Hour, Calm: 2 * time.Hour,
 		Boot: 3 * time.Second, BootMost: 9 * time.Second, Latency: time.Millisecond, LatencyMost: time.Millisecond, Empty: true}
 	full.Spec.SharedFate = fleet.SharedFate{Then: fleet.FateEvacuate, AtLeast: 0, Wait: time.Hour}
+	full.Spec.Update = fleet.UpdatePolicy{Canary: 2, Soak: 3 * time.Minute}
 	full.Spec.Repair.OnExternalStop, full.Spec.Repair.ExternalStopHold = fleet.ExternalStopHeal, 0
 	full.Spec.Repair.Steps[2].OnDeleteFailure = fleet.DeleteFailureContinue
 	full.Spec.Repair.Steps = slices.Concat([]fleet.Step{
