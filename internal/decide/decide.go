@@ -181,7 +181,7 @@ type work struct {
 // nothingFollows reports whether the machine was looked at for nothing: no evidence waits to be taken note of, and all stays as it is.
 func (w *work) nothingFollows() bool {
 	v := w.View
-	return !v.Due && v.Look == nil && v.Outcome == nil && len(w.Actions) == 0 && len(w.Records) == 0 && len(w.rulings) == 0 &&
+	return !v.Due && v.Look == nil && v.Outcome == nil && v.Gathered == nil && len(w.Actions) == 0 && len(w.Records) == 0 && len(w.rulings) == 0 &&
 		w.M.Equal(&v.Machine)
 }
 

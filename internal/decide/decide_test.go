@@ -44,6 +44,7 @@ type chaos struct {
 	s       fleet.Snapshot
 	decider decide.Decider // with the memory of all rounds before
 	looks   map[int]fleet.Action
+	gathers map[int]fleet.Action
 	calls   map[int]fleet.Action
 	ids     int
 	// orderly: most machines are well, but for those on the afflicted host.
@@ -54,7 +55,7 @@ type chaos struct {
 }
 
 func newChaos(t *rapid.T, size int) *chaos {
-	c := &chaos{t: t, looks: map[int]fleet.Action{}, calls: map[int]fleet.Action{}, moved: map[fleet.MachineName]fleet.HostName{}}
+	c := &chaos{t: t, looks: map[int]fleet.Action{}, gathers: map[int]fleet.Action{}, calls: map[int]fleet.Action{}, moved: map[fleet.MachineName]fleet.HostName{}}
 	c.s = fleet.Snapshot{
 		Now:          fleet.Now{Mono: fleet.Instant(time.Second), Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 		Installation: ours, Spec: spec(size), Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, SteadyAt: 1, Placed: 1,
@@ -142,6 +143,10 @@ func (c *chaos) stirMachine(i int) {
 		v.Look = &fleet.Look{ID: a.Look, Started: c.s.Now.Mono, Seen: c.sighting(v.Machine.Name, a.Instance), Checks: []fleet.CheckState{
 			{Check: "page", Standing: rapid.SampledFrom([]fleet.Standing{fleet.StandingUp, fleet.StandingDown, fleet.StandingUnknown}).Draw(c.t, "look")}}}
 		delete(c.looks, i)
+	}
+	if a, ok := c.gathers[i]; ok && rapid.Bool().Draw(c.t, "gathered") {
+		v.Gathered = &fleet.Gathered{ID: a.Gather}
+		delete(c.gathers, i)
 	}
 	if a, ok := c.calls[i]; ok && rapid.Bool().Draw(c.t, "answered") {
 		v.Outcome = &fleet.Outcome{Intent: a.Intent.ID, Kind: rapid.SampledFrom([]fleet.OutcomeKind{
@@ -243,13 +248,15 @@ func (c *chaos) decide() {
 		if was, is := v.Machine.Lies(), m.Belief.Lies(); is.Apart(&was) {
 			c.s.Placed++
 		}
-		v.Machine, v.Look, v.Outcome, v.Due = m.Belief, nil, nil, false
+		v.Machine, v.Look, v.Outcome, v.Gathered, v.Due = m.Belief, nil, nil, nil, false
 		for _, a := range m.Actions {
 			switch a.Kind {
 			case fleet.ActionLook:
 				c.looks[m.Index] = a
 			case fleet.ActionCall:
 				c.calls[m.Index] = a
+			case fleet.ActionGather:
+				c.gathers[m.Index] = a
 			case fleet.ActionObserve:
 			}
 		}
@@ -270,6 +277,7 @@ func (c *chaos) restart() {
 	}
 	c.s.Whole = c.s.Whole.Restart(c.s.Now)
 	clear(c.looks)
+	clear(c.gathers)
 	clear(c.calls)
 }
 
@@ -309,6 +317,14 @@ func (c *chaos) checkMachine(s fleet.Snapshot, d decide.Decision, m decide.Machi
 	c.checkRecords(d, was, m)
 }
 
+// checkEvidence: what a heal destroys, evidence was gathered of before, or was to be.
+func (c *chaos) checkEvidence(m fleet.Machine, a fleet.Action) {
+	if r := m.Repair; r != nil && r.Kind == fleet.RepairHeal && a.Intent.Op.Disruptive() && m.Incident != nil &&
+		(m.Incident.Evidence != a.Instance || r.Gather != "") {
+		c.t.Fatalf("%s: %s of %s without evidence (%q, %q)", m.Name, a.Intent.Op, a.Instance, m.Incident.Evidence, r.Gather)
+	}
+}
+
 // checkActions: nothing is asked or called while it may not be, at most one call, and only the stored one.
 func (c *chaos) checkActions(s fleet.Snapshot, m decide.Machine) {
 	name, calls := m.Belief.Name, 0
@@ -321,6 +337,7 @@ func (c *chaos) checkActions(s fleet.Snapshot, m decide.Machine) {
 		}
 		if a.Kind == fleet.ActionCall {
 			calls++
+			c.checkEvidence(m.Belief, a)
 			if m.Belief.Repair == nil || m.Belief.Repair.Intent == nil || *m.Belief.Repair.Intent != a.Intent {
 				c.t.Fatalf("%s: a call that is not the stored intent: %+v", name, a.Intent)
 			}

@@ -90,7 +90,7 @@ func (tl *tale) decide() fleet.Instant {
 		} else {
 			v.Due = false
 		}
-		v.Machine, v.Look, v.Outcome = m.Belief, nil, nil
+		v.Machine, v.Look, v.Outcome, v.Gathered = m.Belief, nil, nil, nil
 		tl.rulings = append(tl.rulings, m.Orders...)
 		tl.records, tl.actions = append(tl.records, m.Records...), append(tl.actions, m.Actions...)
 	}
@@ -118,17 +118,45 @@ func (tl *tale) power(p fleet.Power, machines ...int) {
 	}
 }
 
+// keep says that the evidence is kept that was asked for since the last time, and lets that have its effect.
+func (tl *tale) keep() {
+	asked := tl.take(fleet.ActionGather)
+	for _, a := range asked {
+		v := tl.view(a.Machine)
+		v.Gathered, v.Due = &fleet.Gathered{ID: a.Gather}, true
+	}
+	if len(asked) > 0 {
+		tl.decide()
+	}
+}
+
 // confirm answers the looks that were asked for since the last time: the machine is as the provider and the check say.
 func (tl *tale) confirm() {
+	tl.take(fleet.ActionCall)
+	tl.keep()
+	for _, a := range tl.take(fleet.ActionLook) {
+		v := tl.view(a.Machine)
+		l := fleet.Look{ID: a.Look, Started: tl.s.Now.Mono, Seen: v.Seen[0], Checks: slices.Clone(v.Checks)}
+		v.Look, v.Due = &l, true
+	}
+}
+
+// take returns the actions of the kind, and takes them off the list.
+func (tl *tale) take(kind fleet.ActionKind) (taken []fleet.Action) {
+	var left []fleet.Action
 	for _, a := range tl.actions {
-		i := slices.IndexFunc(tl.s.Machines, func(v fleet.View) bool { return v.Machine.Name == a.Machine })
-		v := &tl.s.Machines[i]
-		if a.Kind == fleet.ActionLook {
-			l := fleet.Look{ID: a.Look, Started: tl.s.Now.Mono, Seen: v.Seen[0], Checks: slices.Clone(v.Checks)}
-			v.Look, v.Due = &l, true
+		if a.Kind == kind {
+			taken = append(taken, a)
+		} else {
+			left = append(left, a)
 		}
 	}
-	tl.actions = nil
+	tl.actions = left
+	return taken
+}
+
+func (tl *tale) view(m fleet.MachineName) *fleet.View {
+	return &tl.s.Machines[slices.IndexFunc(tl.s.Machines, func(v fleet.View) bool { return v.Machine.Name == m })]
 }
 
 func (tl *tale) count(kind fleet.RecordKind, why fleet.Reason) int {

@@ -96,6 +96,7 @@ func (c *calendar) addMachine(m *fleet.Machine, spec *fleet.Spec) {
 	if m.Repair != nil {
 		c.add(m.Repair.RetryAt)
 		c.add(m.Repair.AskAt)
+		c.add(m.Repair.GatherBy)
 		if m.Repair.Phase == fleet.PhaseVerify {
 			c.add(m.Repair.Deadline)
 		}

@@ -29,6 +29,8 @@ func (t *term) perform(ctx context.Context, index int, a fleet.Action) {
 		t.observe(ctx, index, a.Instance, a.Host)
 	case fleet.ActionCall:
 		t.call(ctx, index, a)
+	case fleet.ActionGather:
+		t.gather(ctx, index, a)
 	}
 }
 

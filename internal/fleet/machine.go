@@ -152,6 +152,8 @@ type Incident struct {
 	Parent string `json:",omitempty"`
 	// Freed is when a hold of the machine last ended: what a person is told of because it lasts, lasts from then on.
 	Freed time.Time `json:",omitzero"`
+	// Evidence is the instance on which evidence was gathered last, or is being gathered.
+	Evidence InstanceID `json:",omitempty"`
 }
 
 // Lasts returns since when the incident is hale's business.
@@ -224,6 +226,9 @@ type Repair struct {
 	Deadline Instant
 	// Look is the id of the look that the rung waits for or has taken.
 	Look string
+	// Gather is the id of the evidence that the rung waits for until GatherBy; without GatherBy, nobody gathers it any more.
+	Gather   string  `json:",omitempty"`
+	GatherBy Instant `json:",omitempty"`
 	// Confirmed says that a look confirmed the failure for this rung (L3).
 	Confirmed bool
 	// LastOutcome is when the last call ended: a look, or an observation, must begin after it.
@@ -372,7 +377,7 @@ func (m Machine) Restart(now Now, spec Spec) Machine {
 }
 
 func (r Repair) restart(now Now, spec Spec) *Repair {
-	r.Since, r.LastOutcome, r.RetryAt, r.AskAt = now.Mono, now.Mono, 0, 0
+	r.Since, r.LastOutcome, r.RetryAt, r.AskAt, r.GatherBy = now.Mono, now.Mono, 0, 0, 0
 	if r.Phase == PhaseVerify {
 		r.Deadline = now.Mono.Add(VerifyTime(spec, r))
 	}

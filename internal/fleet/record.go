@@ -56,6 +56,8 @@ type Record struct {
 	By      string    `json:",omitempty"`
 	// Paged says that the record ends what a person was told of.
 	Paged bool `json:",omitempty"`
+	// Evidence is what was kept before a step that could destroy it.
+	Evidence *Evidence `json:",omitempty"`
 	// Target, Event and Tries are a message's: whom it was for, what it was about, and how often it was tried.
 	Target TargetName  `json:",omitempty"`
 	Event  NotifyEvent `json:",omitempty"`
@@ -95,6 +97,7 @@ const (
 	RecordStepSkipped    RecordKind = "step-skipped"    // its precondition does not hold; Reason says which
 	RecordStepFailed     RecordKind = "step-failed"     //
 	RecordLook           RecordKind = "look"            // Reason: confirmed, refuted or unclear
+	RecordEvidence       RecordKind = "evidence"        // Reason: kept or not-kept; Evidence says what of it
 	RecordIntent         RecordKind = "intent"          // stored before the call is sent
 	RecordOutcome        RecordKind = "outcome"         //
 	RecordOutput         RecordKind = "output"          // a piece of what a command said, in Detail
@@ -162,6 +165,14 @@ const (
 	ReasonOrdered     Reason = "ordered" // a person's order stands for what it could not tell (L3)
 	ReasonRefuted     Reason = "refuted"
 	ReasonLookUnclear Reason = "look-unclear"
+
+	// Evidence: whether it was kept, and why a part of it was not.
+	ReasonKept        Reason = "kept"
+	ReasonNotKept     Reason = "not-kept"
+	ReasonTooLate     Reason = "too-late"    // it did not come within its time
+	ReasonTooLarge    Reason = "too-large"   // it is larger than what is kept
+	ReasonNothing     Reason = "nothing"     // there was nothing to keep
+	ReasonInterrupted Reason = "interrupted" // hale ended while it was gathered
 
 	// Steps.
 	ReasonNotOff        Reason = "not-off"          // start: it is not off

@@ -42,7 +42,9 @@ type View struct {
 	Seen    []Sighting // sorted by instance id
 	Look    *Look      // the look that just ended, if one did
 	Outcome *Outcome   // the call that just ended, if one did
-	FreshID InstanceID // a random id that was never used
+	// Gathered is how the gathering of evidence ended that just did, if one did.
+	Gathered *Gathered
+	FreshID  InstanceID // a random id that was never used
 }
 
 // Open reports whether the machine has business that may go on without new evidence of its own. Only open machines are decided,
@@ -69,7 +71,9 @@ type Action struct {
 	// Look: its id, and how much it asks.
 	Look  string
 	Scope LookScope
-	// Observe, Look and Call: the instance, its host, and the mark that it must bear.
+	// Gather: its id, and the incident that it is about.
+	Gather, Incident string
+	// Observe, Look, Gather and Call: the instance, its host, and the mark that it must bear.
 	Instance InstanceID
 	Host     HostName
 	Mark     Mark
@@ -91,6 +95,7 @@ const (
 	ActionLook    ActionKind = "look"    // probe once and ask the provider once
 	ActionObserve ActionKind = "observe" // ask the provider for one instance
 	ActionCall    ActionKind = "call"    // send the intent's call
+	ActionGather  ActionKind = "gather"  // keep evidence
 )
 
 // LookScope says whom a look asks.

@@ -80,3 +80,9 @@ func (p *Picture) TellOutcome(i int, o fleet.Outcome) {
 	p.views[i].Outcome, p.dirty = &o, true
 	p.due(i)
 }
+
+// TellGathered takes in what evidence was kept.
+func (p *Picture) TellGathered(i int, g fleet.Gathered) {
+	p.views[i].Gathered, p.dirty = &g, true
+	p.due(i)
+}

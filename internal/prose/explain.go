@@ -180,6 +180,9 @@ func Work(r fleet.Repair, now fleet.Now) string {
 		said += ", step " + string(r.Step)
 	}
 	said = because(said, Phase(r.Phase))
+	if r.Gather != "" {
+		said += ", and first for the evidence to be kept"
+	}
 	if r.Phase == fleet.PhaseVerify && r.Deadline > now.Mono {
 		said += ", " + Span(r.Deadline.Sub(now.Mono)) + " more"
 	}

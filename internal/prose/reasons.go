@@ -72,6 +72,12 @@ var reasons = map[fleet.Reason]reason{
 
 	fleet.ReasonConfirmed:   {"one more look confirms the failure", ""},
 	fleet.ReasonOrdered:     {"one more look said nothing certain, and a person's order stands for it", ""},
+	fleet.ReasonKept:        {"it is kept", ""},
+	fleet.ReasonNotKept:     {"nothing could be kept", ""},
+	fleet.ReasonTooLate:     {"it did not come within its time", ""},
+	fleet.ReasonTooLarge:    {"it is larger than what hale keeps", ""},
+	fleet.ReasonNothing:     {"there is nothing", ""},
+	fleet.ReasonInterrupted: {"hale began afresh while it was gathered", ""},
 	fleet.ReasonRefuted:     {"one more look finds it alive", ""},
 	fleet.ReasonLookUnclear: {"one more look said nothing certain, and is taken again", ""},
 

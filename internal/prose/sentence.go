@@ -32,6 +32,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordStepSkipped:    stepSkipped,
 	fleet.RecordStepFailed:     stepFailed,
 	fleet.RecordLook:           look,
+	fleet.RecordEvidence:       evidence,
 	fleet.RecordIntent:         intent,
 	fleet.RecordOutcome:        outcome,
 	fleet.RecordOutput:         output,

@@ -168,7 +168,9 @@ func (w *Work) look(r *fleet.Repair) {
 	}
 	l := w.View.Look
 	if l == nil || r.Look == "" || l.ID != r.Look {
-		w.askLook(r)
+		if w.gathered(r) {
+			w.askLook(r)
+		}
 		return
 	}
 	truth, reason := w.judgeLook(*r, *l)
@@ -462,6 +464,9 @@ func (w *Work) end(reason fleet.Reason) {
 		w.M.Wanted = nil // what was wanted was done, or tried
 	case r.Wanted():
 		w.M.Change = &fleet.Change{Order: r.Order, Ended: reason}
+	}
+	if w.M.Repair.Gather != "" && w.M.Incident != nil {
+		w.M.Incident.Evidence = "" // nobody waited for it, so the next repair asks again
 	}
 	w.M.Repair = nil
 }

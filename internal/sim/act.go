@@ -120,6 +120,8 @@ func (c *server) perform(index int, a fleet.Action) {
 		c.observe(index, a.Instance, a.Host)
 	case fleet.ActionCall:
 		c.call(index, a)
+	case fleet.ActionGather:
+		c.soon(0, func() { c.gathered(index, a) })
 	}
 }
 
@@ -290,4 +292,10 @@ func instanceOf(s world.Status) fleet.Instance {
 			Machine: fleet.MachineName(s.Mark.Machine), Generation: fleet.Generation(s.Mark.Generation), Certified: s.Mark.Certified,
 		},
 	}
+}
+
+// gathered says that the evidence is kept: here nothing is, since what a machine said to its console changes no decision.
+func (c *server) gathered(index int, a fleet.Action) {
+	c.pic.TellGathered(index, fleet.Gathered{ID: a.Gather})
+	c.heat()
 }

@@ -273,6 +273,9 @@ func (j *judge) sends(c *server, a fleet.Action) {
 	if !r.disrupted && !j.windowOpen && j.unlooked(r, a) {
 		j.broken("L3", string(a.Machine), fmt.Sprintf("%s without a look since the last outcome", op))
 	}
+	if op.Disruptive() && !j.windowOpen && !j.documented(a) {
+		j.broken("evidence", string(a.Machine), fmt.Sprintf("%s before any evidence was gathered", op))
+	}
 	r.disrupted = true
 	if now < j.steady[c] && !j.windowOpen {
 		j.broken("L9", string(a.Machine), fmt.Sprintf("%s before a fresh verdict was possible", op))
@@ -296,6 +299,14 @@ func (j *judge) spares(a fleet.Action) {
 // unlooked reports whether neither a look since the last outcome nor a person's order stands behind the call.
 func (j *judge) unlooked(r *rung, a fleet.Action) bool {
 	return !j.isNamed(string(a.Machine), string(a.Instance)) && (r.looked == 0 || r.looked < r.answered)
+}
+
+// documented reports whether evidence was gathered on what is healed, or tried to be.
+func (j *judge) documented(a fleet.Action) bool {
+	n, _ := a.Machine.Ordinal()
+	m := &j.s.store.beliefs[n-1]
+	return m.Repair == nil || m.Repair.Kind != fleet.RepairHeal || m.Incident == nil ||
+		m.Incident.Evidence == a.Instance && m.Repair.Gather == ""
 }
 
 // overall judges a change of what is believed of the fleet as a whole.

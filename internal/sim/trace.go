@@ -29,6 +29,9 @@ func (t *trace) say(at time.Duration, machine, what string) {
 }
 
 func (t *trace) record(at time.Duration, r fleet.Record) {
+	if r.Kind == fleet.RecordEvidence {
+		return // it changes nothing that the reader of a scenario wants to know
+	}
 	if r.Instance != "" {
 		r.Instance = t.name(r.Instance)
 	}

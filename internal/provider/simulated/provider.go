@@ -31,6 +31,9 @@ var (
 	_ provider.SoftRebooter = (*Provider)(nil)
 	_ provider.Rebuilder    = (*Provider)(nil)
 	_ provider.GuestPinger  = (*Provider)(nil)
+
+	_ provider.ConsoleReader = (*Provider)(nil)
+	_ provider.Screenshooter = (*Provider)(nil)
 )
 
 var (

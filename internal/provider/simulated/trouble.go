@@ -15,6 +15,9 @@ const (
 	OpList     fleet.Op = "list"
 	OpGet      fleet.Op = "get"
 	OpPing     fleet.Op = "ping-guest"
+
+	OpConsole    fleet.Op = "console"
+	OpScreenshot fleet.Op = "screenshot"
 )
 
 // Calls makes provider calls go wrong. Empty selectors select all; the newest fault that selects a call hits it.
@@ -60,7 +63,9 @@ func (f Calls) selects(client string, op fleet.Op, ref provider.Ref) bool {
 		(f.Machine == "" || f.Machine == ref.Mark.Machine)
 }
 
-func reads(op fleet.Op) bool { return op == OpIdentity || op == OpList || op == OpGet || op == OpPing }
+func reads(op fleet.Op) bool {
+	return op == OpIdentity || op == OpList || op == OpGet || op == OpPing || op == OpConsole || op == OpScreenshot
+}
 
 // hit returns the fault that hits the call, and the channel that is closed when it is lifted.
 func (w *World) hit(client string, op fleet.Op, ref provider.Ref) (Calls, <-chan struct{}) {

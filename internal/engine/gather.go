@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"hale/internal/evidence"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+	"hale/internal/state"
+)
+
+// askLimit bounds the questions to the provider, so that of the time for gathering some is left to store the answers.
+const askLimit = fleet.GatherLimit - 2*time.Second
+
+// gather keeps what can be kept of an instance before something is done to it. Whatever goes wrong is part of the answer.
+func (t *term) gather(ctx context.Context, index int, a fleet.Action) {
+	e := t.exhibit(index, a)
+	owns := []state.Compare{state.Held(ownerKey(t.spec.Name), t.ownerRev, t.lease.ID())}
+	t.wg.Go(func() {
+		gctx, cancel := context.WithTimeout(ctx, fleet.GatherLimit)
+		defer cancel()
+		b := t.askEvidence(gctx, &e, refTo(a.Instance, a.Host, a.Mark))
+		if err := evidence.Keep(gctx, t.store, owns, e, b); err != nil {
+			t.log.Warn("the evidence could not be kept", "machine", a.Machine, "err", err)
+			e.Kept = unstored(e.Kept, err)
+		}
+		t.tell(ctx, func(t *term) { t.picture.TellGathered(index, fleet.Gathered{ID: a.Gather, Evidence: e.Kept}) })
+	})
+}
+
+// exhibit is what is known already: how the checks stand, and what the provider said last.
+func (t *term) exhibit(index int, a fleet.Action) evidence.Exhibit {
+	v := t.picture.View(index)
+	e := evidence.Exhibit{
+		At: t.clock.now().Wall, Fleet: t.spec.Name, Machine: a.Machine, Incident: a.Incident, Instance: a.Instance,
+		Generation: a.Mark.Generation, Host: a.Host,
+	}
+	e.Cause, e.Since = v.Machine.Health.Cause, v.Machine.Health.Since
+	if seen := v.Sighting(a.Instance); seen.Known() {
+		e.Power, e.Stop = seen.Instance.Power, seen.Instance.Stop
+	}
+	if v.Epoch != v.Machine.Epoch {
+		return e
+	}
+	for _, c := range v.Checks {
+		e.Checks = append(e.Checks, evidence.Finding{Check: c.Check, Standing: c.Standing, Result: c.Result, Detail: c.Detail})
+	}
+	return e
+}
+
+// askEvidence asks the provider for console and screen, side by side, and notes in the exhibit what came of it.
+func (t *term) askEvidence(ctx context.Context, e *evidence.Exhibit, ref provider.Ref) (b evidence.Bytes) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	var asked sync.WaitGroup
+	asked.Go(func() {
+		var err error
+		b.Console, err = t.console(ctx, ref)
+		e.Kept.Console = keptOf(ctx, len(b.Console), err)
+	})
+	asked.Go(func() {
+		picture, err := t.screenshot(ctx, ref)
+		b.Screenshot, e.Format = picture.Data, picture.Format
+		e.Kept.Screenshot = keptOf(ctx, len(b.Screenshot), err)
+	})
+	asked.Wait()
+	return b
+}
+
+func (t *term) console(ctx context.Context, ref provider.Ref) ([]byte, error) {
+	able, ok := t.sentinel.src.Adapter.(provider.ConsoleReader)
+	if !ok {
+		return nil, fault.New(fault.Unsupported, "engine.console", string(ref.ID), nil)
+	}
+	said, err := able.Console(ctx, ref, fleet.ConsoleLimit)
+	return said[max(0, len(said)-fleet.ConsoleLimit):], err
+}
+
+func (t *term) screenshot(ctx context.Context, ref provider.Ref) (provider.Picture, error) {
+	able, ok := t.sentinel.src.Adapter.(provider.Screenshooter)
+	if !ok {
+		return provider.Picture{}, fault.New(fault.Unsupported, "engine.screenshot", string(ref.ID), nil)
+	}
+	p, err := able.Screenshot(ctx, ref, fleet.ScreenshotLimit)
+	if len(p.Data) > fleet.ScreenshotLimit {
+		return provider.Picture{}, fault.New(fault.Invalid, "engine.screenshot", string(ref.ID), errors.New("too large"))
+	}
+	return p, err
+}
+
+// keptOf says whether a part is there to be kept, or why not.
+func keptOf(ctx context.Context, bytes int, err error) fleet.Kept {
+	switch {
+	case err == nil && bytes == 0:
+		return fleet.Kept{Why: fleet.ReasonNothing}
+	case err == nil:
+		return fleet.Kept{Bytes: bytes}
+	case ctx.Err() != nil:
+		return fleet.Kept{Why: fleet.ReasonTooLate}
+	}
+	k := fleet.Kept{Why: fleet.ReasonCallFailed, Detail: err.Error()}
+	switch fault.KindOf(err) {
+	case fault.Unsupported:
+		k.Why = fleet.ReasonUnsupported
+	case fault.Invalid:
+		k.Why = fleet.ReasonTooLarge
+	case fault.NotFound:
+		k.Why = fleet.ReasonNoInstance
+	case fault.Conflict:
+		k.Why = fleet.ReasonNotRunning
+	default:
+	}
+	return k
+}
+
+// unstored says why nothing was kept after all. Why a part was not there to be kept still counts.
+func unstored(k fleet.Evidence, err error) fleet.Evidence {
+	lost := fleet.Kept{Why: fleet.ReasonStoreDown, Detail: err.Error()}
+	switch fault.KindOf(err) {
+	case fault.NoSpace:
+		lost = fleet.Kept{Why: fleet.ReasonStoreFull}
+	case fault.Conflict, fault.LeaseLost:
+		lost = fleet.Kept{Why: fleet.ReasonNotOwner}
+	default:
+	}
+	for _, part := range []*fleet.Kept{&k.Console, &k.Screenshot, &k.Findings} {
+		if part.Why == "" {
+			*part = lost
+		}
+	}
+	return k
+}

@@ -1,0 +1,54 @@
+package prose
+
+import (
+	"fmt"
+	"strings"
+
+	"hale/internal/fleet"
+)
+
+// evidence says what was kept, and of what was not, why.
+func evidence(r fleet.Record) string {
+	if r.Evidence == nil {
+		return atStep(r) + ": evidence: " + Reason(r.Reason)
+	}
+	var kept, lacks []string
+	for _, part := range EvidenceParts(*r.Evidence) {
+		if part.Why == "" {
+			kept = append(kept, part.Name+part.size())
+		} else {
+			lacks = append(lacks, because("no "+part.Name, aside(Reason(part.Why), part.Detail)))
+		}
+	}
+	said := atStep(r) + ": no evidence is kept"
+	if len(kept) > 0 {
+		said = atStep(r) + ": evidence is kept: " + strings.Join(kept, ", ")
+	}
+	return strings.Join(append([]string{said}, lacks...), "; ")
+}
+
+// EvidencePart is one part of the evidence with its name.
+type EvidencePart struct {
+	Name string
+	fleet.Kept
+}
+
+// EvidenceParts names the parts of the evidence, in the order in which people ask for them.
+func EvidenceParts(e fleet.Evidence) []EvidencePart {
+	return []EvidencePart{{"last results", e.Findings}, {"console", e.Console}, {"screenshot", e.Screenshot}}
+}
+
+func (p EvidencePart) size() string {
+	if p.Bytes == 0 {
+		return ""
+	}
+	return " (" + Size(p.Bytes) + ")"
+}
+
+// Size renders a number of bytes: 812 bytes, 16 KiB.
+func Size(bytes int) string {
+	if bytes < 1<<10 {
+		return fmt.Sprintf("%d bytes", bytes)
+	}
+	return fmt.Sprintf("%.0f KiB", float64(bytes)/(1<<10))
+}
