@@ -18,13 +18,14 @@ import (
 
 // Codes of Problem.
 const (
-	CodeUnknownMachine = "unknown_machine"
-	CodeUnknownFleet   = "unknown_fleet"
-	CodeUnknownHost    = "unknown_host"
-	CodeBadRequest     = "bad_request"
-	CodeStore          = "store"
-	CodeConfiguration  = "configuration" // the file is wrong; Lines say what
-	CodeRefused        = "refused"
+	CodeUnknownMachine  = "unknown_machine"
+	CodeUnknownIncident = "unknown_incident"
+	CodeUnknownFleet    = "unknown_fleet"
+	CodeUnknownHost     = "unknown_host"
+	CodeBadRequest      = "bad_request"
+	CodeStore           = "store"
+	CodeConfiguration   = "configuration" // the file is wrong; Lines say what
+	CodeRefused         = "refused"
 )
 
 // Failure is the body of an answer that is none, and the last line of a stream that broke off.

@@ -91,6 +91,7 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", s.status)
 	mux.HandleFunc("GET /v1/machines/{name}/why", s.why)
+	mux.HandleFunc("GET /v1/machines/{name}/evidence", s.evidence)
 	mux.HandleFunc("GET /v1/events", s.events)
 	mux.HandleFunc("GET /v1/state", s.state)
 	mux.HandleFunc("POST /v1/orders", s.orders)

@@ -161,7 +161,7 @@ func (c *commander) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&c.socket, "socket", "",
 		"the controller's socket (default $HALE_SOCKET, or hale.sock in the data folder)")
 	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.adoptCommand(), c.simulateCommand(), c.replayCommand(), c.testCommand(),
-		c.statusCommand(), c.whyCommand(), c.eventsCommand(), c.reloadCommand(), c.applyCommand(),
+		c.statusCommand(), c.whyCommand(), c.evidenceCommand(), c.eventsCommand(), c.reloadCommand(), c.applyCommand(),
 		c.holdCommand(), c.releaseCommand(), c.holdsCommand(), c.retryCommand(), c.healCommand(), c.brakeCommand(),
 		c.notifyCommand(), c.versionCommand())
 	return root

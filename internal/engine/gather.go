@@ -23,7 +23,7 @@ func (t *term) gather(ctx context.Context, index int, a fleet.Action) {
 	t.wg.Go(func() {
 		gctx, cancel := context.WithTimeout(ctx, fleet.GatherLimit)
 		defer cancel()
-		b := t.askEvidence(gctx, &e, refTo(a.Instance, a.Host, a.Mark))
+		b := t.askEvidence(gctx, &e, refOf(a))
 		if err := evidence.Keep(gctx, t.store, owns, e, b); err != nil {
 			t.log.Warn("the evidence could not be kept", "machine", a.Machine, "err", err)
 			e.Kept = unstored(e.Kept, err)

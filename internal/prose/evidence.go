@@ -52,3 +52,21 @@ func Size(bytes int) string {
 	}
 	return fmt.Sprintf("%.0f KiB", float64(bytes)/(1<<10))
 }
+
+// Said is the provider's word on an instance.
+func Said(p fleet.Power, s fleet.Stop) string {
+	switch p {
+	case "":
+		return "the provider said nothing of the instance"
+	case fleet.PowerRunning:
+		return "the provider says the instance is " + word(powers, p)
+	default:
+		return aside("the provider says the instance is "+word(powers, p), word(stops, s))
+	}
+}
+
+// Stands says how a check stands.
+func Stands(c fleet.CheckState) string {
+	c.Since = 0
+	return standing(c, fleet.Now{})
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"hale/internal/api"
+	"hale/internal/prose"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *commander) evidenceCommand() *cobra.Command {
+	var incident, out string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "evidence MACHINE", Short: "Show what was kept of a machine before something was done to it",
+		Long: "Shows what the machine's console, its checks and its provider said before hale rebooted, rebuilt or replaced it: of its last\n" +
+			"incident of which something is kept, or of the one named. Control characters of the console are made visible. With --out\n" +
+			"everything is written into a folder as it is, the screenshot too.",
+		Args: cobra.ExactArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			client, err := c.dial()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			e, err := client.Evidence(cmd.Context(), args[0], incident)
+			switch {
+			case err != nil:
+				return err
+			case out != "":
+				return c.writeEvidence(out, e)
+			case asJSON:
+				return printJSON(c.Out, e)
+			}
+			paper := screenOf(c.Out, c.Getenv).paper()
+			fmt.Fprintln(c.Out, strings.Join(paper.evidence(e, time.Now()), "\n"))
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&incident, "incident", "", "the incident, as hale why names it (web-2/3)")
+	cmd.Flags().StringVar(&out, "out", "", "write it into this folder, which is made")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.MarkFlagsMutuallyExclusive("out", "json")
+	return cmd
+}
+
+// evidence renders what is kept, in now's time zone.
+func (p paper) evidence(e api.Evidence, now time.Time) []string {
+	if len(e.Exhibits) == 0 {
+		return []string{"nothing is kept of " + e.Machine + ": evidence is gathered before a reboot, rebuild or recreate that heals"}
+	}
+	lines := []string{p.paint(strong, fmt.Sprintf("Incident %s:", e.Incident))}
+	for _, x := range e.Exhibits {
+		lines = append(lines, "", fmt.Sprintf("%s  instance %s (generation %d)", moment(x.At, now), x.Instance, x.Generation))
+		for _, f := range x.Found {
+			lines = append(lines, "  "+harmless(f))
+		}
+		for _, part := range x.Parts {
+			if part.Lacks.Code != "" {
+				lines = append(lines, "  "+lacking(part))
+			}
+		}
+		if len(x.Screenshot) > 0 {
+			lines = append(lines, fmt.Sprintf("  a screenshot of %s (%s): hale evidence %s --out FOLDER", prose.Size(len(x.Screenshot)), x.Format, e.Machine))
+		}
+		if len(x.Console) > 0 {
+			lines = append(lines, fmt.Sprintf("  the console's end, %s:", prose.Size(len(x.Console))))
+			for line := range strings.Lines(harmless(string(x.Console))) {
+				lines = append(lines, p.paint(faint, "  | ")+strings.TrimRight(line, "\n"))
+			}
+		}
+	}
+	if n := len(e.Incidents); n > 1 {
+		lines = append(lines, "", "Kept of incidents: "+strings.Join(e.Incidents, ", "))
+	}
+	return lines
+}
+
+func lacking(part api.EvidencePart) string {
+	said := "no " + part.Name + ": " + part.Lacks.Text
+	if part.Lacks.Detail != "" {
+		said += " (" + harmless(part.Lacks.Detail) + ")"
+	}
+	return said
+}
+
+// harmless makes a text visible that must not command a terminal: lines stay, all other control characters are shown as pictures of them.
+func harmless(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || unicode.IsPrint(r):
+			return r
+		case r == '\t':
+			return ' '
+		case r < 0x20:
+			return '\u2400' + r
+		case r == 0x7f:
+			return '\u2421'
+		}
+		return '\uFFFD'
+	}, text)
+}
+
+// writeEvidence writes each part into a file of its own, readable by its owner only: nobody knows what a guest writes to its console.
+func (c *commander) writeEvidence(dir string, e api.Evidence) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for n, x := range e.Exhibits {
+		front := fmt.Sprintf("%s-%d", strings.ReplaceAll(e.Incident, "/", "-"), n+1)
+		console, screenshot := x.Console, x.Screenshot
+		x.Console, x.Screenshot = nil, nil
+		findings, err := json.MarshalIndent(x, "", "  ")
+		if err != nil {
+			return err
+		}
+		for _, f := range []struct {
+			name string
+			data []byte
+		}{{front + ".json", append(findings, '\n')}, {front + ".console", console}, {front + ending(x.Format), screenshot}} {
+			if len(f.data) == 0 {
+				continue
+			}
+			if err := root.WriteFile(f.name, f.data, 0o600); err != nil {
+				return err
+			}
+			fmt.Fprintln(c.Out, filepath.Join(dir, f.name))
+		}
+	}
+	if len(e.Exhibits) == 0 {
+		fmt.Fprintln(c.Out, "nothing is kept of "+e.Machine)
+	}
+	return nil
+}
+
+// ending is what files of the media type end with.
+func ending(format string) string {
+	return cmp.Or(map[string]string{"image/png": ".png", "image/x-portable-pixmap": ".ppm"}[format], ".image")
+}
