@@ -29,7 +29,7 @@ func (w *Work) gather(r *fleet.Repair) {
 	r.Gather = r.ID + "/" + string(r.Target.ID)
 	r.GatherBy = w.now().Add(fleet.GatherLimit)
 	w.Actions = append(w.Actions, fleet.Action{Kind: fleet.ActionGather, Machine: w.M.Name, Gather: r.Gather, Incident: w.M.Incident.ID,
-		Instance: r.Target.ID, Host: r.Target.Host, Mark: w.mark(r.Target)})
+		Instance: r.Target.ID, Host: r.Target.Host, Mark: w.mark(r.Target), Adopted: r.Target.Adopted})
 }
 
 // keep notes what became of the evidence.
