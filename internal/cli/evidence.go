@@ -119,7 +119,7 @@ func (c *commander) writeEvidence(dir string, e api.Evidence) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // nothing was written through it that Close could lose
 	for n, x := range e.Exhibits {
 		front := fmt.Sprintf("%s-%d", strings.ReplaceAll(e.Incident, "/", "-"), n+1)
 		console, screenshot := x.Console, x.Screenshot

@@ -130,7 +130,7 @@ func TestARepairDoesNotWaitLongForEvidence(t *testing.T) {
 		}},
 		"it hangs and cannot be stopped": {why: fleet.ReasonTooLate, findings: fleet.ReasonTooLate, prepare: func(s *story) {
 			p := stuck{until: make(chan struct{})}
-			s.adapter = func(real provider.Provider) provider.Provider { p.Provider = real; return p }
+			s.adapter = func(behind provider.Provider) provider.Provider { p.Provider = behind; return p }
 			time.AfterFunc(time.Hour, func() { close(p.until) })
 		}},
 		"the store has no room": {why: fleet.ReasonStoreFull, findings: fleet.ReasonStoreFull, prepare: func(s *story) {

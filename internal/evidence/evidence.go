@@ -128,7 +128,7 @@ func crowdedOut(ctx context.Context, s state.Store, fresh *Exhibit) ([]Exhibit, 
 	var doomed []Exhibit
 	for _, e := range all { // oldest first
 		mine := e.Fleet == fresh.Fleet
-		if fresh.At.Sub(e.At) <= KeepFor && sum <= KeepBytes && !(mine && own > KeepPerFleet) {
+		if fresh.At.Sub(e.At) <= KeepFor && sum <= KeepBytes && (!mine || own <= KeepPerFleet) {
 			continue
 		}
 		sum -= e.size()

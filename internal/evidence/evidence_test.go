@@ -2,7 +2,6 @@ package evidence_test
 
 import (
 	"bytes"
-	"context"
 	"testing"
 	"time"
 
@@ -92,7 +91,7 @@ func TestTheOldestMakesRoom(t *testing.T) {
 	if all := keep(t, s, huge, some); len(all) != 1 || len(of(t, s, "web-1")) != 0 {
 		t.Errorf("%d stay beside one that takes all the room", len(all))
 	}
-	entries, _, err := s.List(context.Background(), "evidence/")
+	entries, _, err := s.List(t.Context(), "evidence/")
 	if err != nil || len(entries) != 2 {
 		t.Errorf("%d keys are left, want one exhibit with its console (%v)", len(entries), err)
 	}
