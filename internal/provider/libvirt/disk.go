@@ -65,10 +65,14 @@ func (b *build) findDisks(s *session, p *Provider, plan *blueprint) error {
 	return nil
 }
 
-// has reports whether the pool has the file; one may have come after the pool was read.
+// has reports whether the pool has the file. The daemon remembers what there was when the pool was read: one may have come since, and
+// one may have gone.
 func (s *session) has(pool golibvirt.StoragePool, name string) (bool, error) {
-	_, err := s.StorageVolLookupByName(pool, name)
-	if isCode(err, golibvirt.ErrNoStorageVol) {
+	vol, err := s.StorageVolLookupByName(pool, name)
+	if err == nil {
+		_, _, _, err = s.StorageVolGetInfo(vol) // looks at the file
+	}
+	if _, answered := codeOf(err); answered {
 		if err := s.StoragePoolRefresh(pool, 0); err != nil {
 			return false, s.fault(err)
 		}
