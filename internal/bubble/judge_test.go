@@ -353,6 +353,7 @@ func (j *judge) call(c simulated.Call) {
 	switch {
 	case c.Again || !c.Op.Disruptive() || c.Served == 0:
 	case (j.r.named[c.Instance] == c.Machine || j.r.renewed[c.Instance]) && (c.Op == fleet.OpPowerOff || c.Op == fleet.OpDelete): // a person ordered it
+	case c.Op == fleet.OpPowerOff && j.r.swapped[c.Machine]: // a person wants the old instance back
 	case heldUp(c.Client):
 		j.tally.windowActs++
 	case c.Served >= proven(j.r.spec):

@@ -42,6 +42,7 @@ type room struct {
 	arrivals chan arrival                           // of writes that were held up
 	personal map[fleet.MachineName]bool             // stopped by a person, and not started again
 	renewed  map[fleet.InstanceID]bool              // by such a plan: these are replaced
+	swapped  map[fleet.MachineName]bool             // whose old instance a person wanted back
 	named    map[fleet.InstanceID]fleet.MachineName // by a plan that a person confirmed: these may go
 }
 
@@ -102,7 +103,7 @@ func newRoom(t *testing.T, o sim.Options) *room {
 		t: t, o: o, spec: o.Spec, wanted: o.Spec, world: simulated.NewWorld(world), backing: memory.New(memory.Options{}),
 		dice:  rand.New(rand.NewPCG(o.Seed, 0x62)),
 		lifts: map[int]func(){}, deaths: make(chan *server, 9), arrivals: make(chan arrival, 9), personal: map[fleet.MachineName]bool{},
-		named: map[fleet.InstanceID]fleet.MachineName{}, renewed: map[fleet.InstanceID]bool{},
+		named: map[fleet.InstanceID]fleet.MachineName{}, renewed: map[fleet.InstanceID]bool{}, swapped: map[fleet.MachineName]bool{},
 	}
 	r.judge = newJudge(r)
 	return r

@@ -96,6 +96,7 @@ func verbs() map[sim.Verb]act {
 		sim.Releases:    orders,
 		sim.Retries:     orders,
 		sim.Heals:       orders,
+		sim.Undoes:      orders,
 		sim.Brakes:      orders,
 		sim.Unbrakes:    orders,
 		sim.Resizes:     resizes,
@@ -408,6 +409,9 @@ func confirms(r *room, _ sim.Event) func() {
 func orders(r *room, e sim.Event) func() {
 	o, err := e.Order(r.spec.Name, r.o.Hosts)
 	r.must(err)
+	if o.Kind == fleet.OrderUndo {
+		r.swapped[o.Machine] = true
+	}
 	r.post(o)
 	return nil
 }

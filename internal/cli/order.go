@@ -194,6 +194,23 @@ func (c *commander) healCommand() *cobra.Command {
 	return cmd
 }
 
+func (c *commander) undoCommand() *cobra.Command {
+	var f orderFlags
+	cmd := &cobra.Command{
+		Use: "undo MACHINE…", Short: "Bring the old instance back that a recreate kept (keep_old)",
+		Long: "Powers the machine's present instance off, puts it aside, and starts the one that was replaced last; kept disks go along. The present\n" +
+			"one is kept in turn, so that a second undo brings it back. Nothing is started before the other one is proven off. If the old instance does\n" +
+			"not become healthy, the machine is left to a person. What made hale replace it may do so again: hold the machine, or mend the check or the\n" +
+			"policy first, and release it for the undo.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderUndo), Subjects: args}, f)
+		}),
+	}
+	f.add(cmd, c)
+	return cmd
+}
+
 func (c *commander) brakeCommand() *cobra.Command {
 	var f orderFlags
 	cmd := &cobra.Command{

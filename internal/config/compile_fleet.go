@@ -142,14 +142,17 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 		}
 		steps = append(steps, fleet.Step{
 			Kind: s.value.kind, Timeout: s.value.timeout.value, VerifyWithin: s.value.verifyWithin.value,
-			OnDeleteFailure: s.value.onDeleteFailure.value, Mode: s.value.mode.value, For: c.onlyFor(s.value.only),
+			OnDeleteFailure: s.value.onDeleteFailure.value, KeepOld: s.value.keepOld.value, Mode: s.value.mode.value, For: c.onlyFor(s.value.only),
 			Run: c.command(s.value),
 		})
 		c.order(d.value[:i], s)
+		if s.value.keepOld.written() && c.draft.repair.value.fence.value.proof.value == fleet.ProofDeleted {
+			c.add(s.value.keepOld.spot, "an instance that is kept cannot be confirmed-deleted", "take it out, or demand confirmed-off in repair.fence")
+		}
 		if s.value.onDeleteFailure.value == fleet.DeleteFailureContinue && c.keepsDisks() {
 			c.add(s.value.onDeleteFailure.spot, "an instance that is left behind would hold on to the machine's kept disks", "choose stop")
 		}
-		if (s.value.kind == fleet.StepRecreate || s.value.kind == fleet.StepRebuild) && loss != nil {
+		if (s.value.kind == fleet.StepRecreate || s.value.kind == fleet.StepRebuild) && loss != nil && !s.value.keepOld.written() {
 			c.add(s.spot, strings.Replace(loss.message, "recreate", string(s.value.kind), 1), loss.hint)
 		}
 	}

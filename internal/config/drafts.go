@@ -134,6 +134,7 @@ type stepDraft struct {
 	verifyWithin    at[time.Duration]
 	mode            at[fleet.RebootMode]
 	onDeleteFailure at[fleet.OnDeleteFailure]
+	keepOld         at[time.Duration]
 	only            at[[]at[string]]
 	command         at[[]at[string]]
 	env             at[[]named[string]]

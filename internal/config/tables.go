@@ -417,10 +417,12 @@ func recreateShape() shape[stepDraft] {
 			or("on_delete_failure", defaultOnDeleteFailure, "What to do when the old instance is off but cannot be deleted: `stop` and page, "+
 				"or `continue` with the new one.", choice(nil, fleet.DeleteFailureStop, fleet.DeleteFailureContinue),
 				func(s *stepDraft) *at[fleet.OnDeleteFailure] { return &s.onDeleteFailure }),
+			may("keep_old", "Keep the old instance for so long, powered off and under another name, instead of deleting it: `hale undo` brings it back. "+
+				"A disk that would be lost is then kept with it, so that the recreate is allowed.", duration(time.Minute, 90*24*time.Hour),
+				func(s *stepDraft) *at[time.Duration] { return &s.keepOld }),
 			callTimeout(defaultRecreateTimeout), onlyFor(),
 		},
 		later: map[string]string{
-			"keep_old":      "take it out; declare the disks ephemeral or take recreate out of the ladder",
 			"verify_within": "use the fleet's build_within",
 			"elsewhere":     "take it out",
 		},

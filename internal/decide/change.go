@@ -13,6 +13,9 @@ func (w *work) change() bool {
 		w.Advance()
 		return m.Repair != nil || w.ended(s.Whole.Ledger.Removal(m.Name))
 	}
+	if m.WantedBack(s.Now) && s.Provider.Standing != fleet.ProviderUnknown {
+		return w.bringBack()
+	}
 	kind, o := fleet.RepairRemove, s.Whole.Ledger.Removal(m.Name)
 	if u := ledgerUpdate(s.Whole.Ledger); o == nil && w.chosen && u.Goes() {
 		kind, o = fleet.RepairUpdate, &fleet.Removal{Machine: m.Name, Instance: m.Current.ID, Order: u.Order, By: u.By}

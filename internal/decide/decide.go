@@ -538,7 +538,7 @@ func (w *work) noticeStrays() {
 }
 
 func isStray(m fleet.Machine, i fleet.Instance, ours fleet.Installation) bool {
-	if i.Mark.Machine != m.Name || i.Mark.Installation != ours || i.Power == fleet.PowerGone || i.ID == m.Current.ID {
+	if i.Mark.Machine != m.Name || i.Mark.Installation != ours || i.Power == fleet.PowerGone || i.ID == m.Current.ID || m.KeptAt(i.ID) >= 0 {
 		return false
 	}
 	return m.Repair == nil || (i.ID != m.Repair.Next.ID && (i.ID != m.Repair.Target.ID || m.Repair.Kind == fleet.RepairRemnant))
@@ -573,10 +573,14 @@ func (w *work) judgeIncident() {
 // judgeWanted lets an order go that nobody could follow in time.
 func (w *work) judgeWanted() {
 	m, now := w.M, w.Situation.Now
-	if m.Wanted == nil || m.Repair != nil || m.Ordered(now) {
+	if m.Wanted == nil || m.Repair != nil || m.Ordered(now) || m.WantedBack(now) {
 		return
 	}
-	w.Record(fleet.Record{Kind: fleet.RecordOrder, Reason: fleet.ReasonExpired, Order: m.Wanted.Order, Command: fleet.OrderHeal, By: m.Wanted.By,
+	command := fleet.OrderHeal
+	if m.Wanted.Undo {
+		command = fleet.OrderUndo
+	}
+	w.Record(fleet.Record{Kind: fleet.RecordOrder, Reason: fleet.ReasonExpired, Order: m.Wanted.Order, Command: command, By: m.Wanted.By,
 		Detail: m.Wanted.Reason})
 	m.Wanted = nil
 }
@@ -623,6 +627,7 @@ func (w *work) advance() {
 		w.Begin(fleet.RepairRemnant)
 	case m.Current.Candidate():
 		w.adopt()
+	case w.expire():
 	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
 		if s.Acting == "" && s.Spec.Mode == fleet.ModeAct && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)) {
 			w.BeginCertify()

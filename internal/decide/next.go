@@ -90,6 +90,11 @@ func (c *calendar) addMachine(m *fleet.Machine, spec *fleet.Spec) {
 	for _, s := range m.Strays {
 		c.add(s.RetryAt)
 	}
+	for i := range m.Kept {
+		c.add(m.Kept[i].RetryAt)
+		c.add(m.Kept[i].Ends)
+		c.addWall(m.Kept[i].Until)
+	}
 	if m.Anchor != nil {
 		c.add(m.Anchor.Until)
 	}

@@ -208,6 +208,8 @@ func (w *work) take(o *fleet.Order) (refused fleet.Reason) {
 		return w.retry(o)
 	case fleet.OrderHeal:
 		return w.heal(o)
+	case fleet.OrderUndo:
+		return w.undo(o)
 	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderConfirm, fleet.OrderBrakeOn, fleet.OrderBrakeOff: // of the whole
 	}
 	return fleet.ReasonMalformed

@@ -148,6 +148,8 @@ func (t *term) dispatch(ctx context.Context, a fleet.Action, order provider.Orde
 			return able.RebootSoft(ctx, ref)
 		}
 		return lacking(a)
+	case fleet.OpKeep, fleet.OpRestore:
+		return setAside(ctx, p, a, order)
 	case fleet.OpRebuild:
 		if able, ok := p.(provider.Rebuilder); ok {
 			return able.Rebuild(ctx, order)
@@ -162,6 +164,18 @@ func (t *term) dispatch(ctx context.Context, a fleet.Action, order provider.Orde
 	case fleet.OpRun: // no provider's business
 	}
 	return fault.New(fault.Invalid, "engine.call", string(a.Intent.Op), nil)
+}
+
+// setAside puts an instance aside, or brings it back.
+func setAside(ctx context.Context, p provider.Provider, a fleet.Action, order provider.Order) error {
+	able, ok := p.(provider.Keeper)
+	switch {
+	case !ok:
+		return lacking(a)
+	case a.Intent.Op == fleet.OpKeep:
+		return able.Keep(ctx, order.Ref, order.Name)
+	}
+	return able.Restore(ctx, order.Ref, order.Name)
 }
 
 // lacking says that the provider does not have the operation.

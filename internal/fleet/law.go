@@ -20,6 +20,9 @@ func (m Machine) Check() error {
 	if m.Quarantine != nil && m.Repair != nil {
 		return fmt.Errorf("%s: L8: repaired while in quarantine", m.Name)
 	}
+	if !m.Current.None() && m.KeptAt(m.Current.ID) >= 0 {
+		return fmt.Errorf("%s: L1: its instance %s was put aside", m.Name, m.Current.ID)
+	}
 	if m.Repair == nil {
 		return nil
 	}
@@ -30,8 +33,10 @@ func (m Machine) checkRepair(r Repair) error {
 	switch {
 	case r.Kind == RepairHeal && (m.Incident == nil || m.Incident.Blind()):
 		return fmt.Errorf("%s: L8: repair %s without a fault to heal", m.Name, r.ID)
-	case r.Wanted() != (r.Kind == RepairRemove || r.Kind == RepairUpdate):
+	case r.Wanted() != (r.Kind == RepairRemove || r.Kind == RepairUpdate || r.Kind == RepairUndo):
 		return fmt.Errorf("%s: L3: %s is a %s, by order %q", m.Name, r.ID, r.Kind, r.Order)
+	case r.Kind == RepairUndo && !r.Back.None() && r.Back.ID == r.Target.ID:
+		return fmt.Errorf("%s: L1: %s is brought back and put aside at once", m.Name, r.Back.ID)
 	case r.Kind == RepairRemove && !r.Next.None():
 		return fmt.Errorf("%s: L13: a machine that is to go is built", m.Name)
 	case !r.Next.None() && r.Next.Generation != m.Generation:
@@ -59,6 +64,8 @@ func (m Machine) checkIntent(r Repair, in Intent) error {
 		return fmt.Errorf("%s: L3: %s without a look that confirmed the failure", m.Name, in.Op)
 	case (in.Op.Disruptive() || in.Op == OpRun) && in.Instance != r.Target.ID:
 		return fmt.Errorf("%s: L2: %s of %s, which is not the rung's target %s", m.Name, in.Op, in.Instance, r.Target.ID)
+	case in.Op == OpKeep || in.Op == OpRestore:
+		return m.checkSwap(r, in)
 	case in.Op == OpCreate && in.Instance != r.Next.ID:
 		return fmt.Errorf("%s: create of %s, which is not the next instance %s", m.Name, in.Instance, r.Next.ID)
 	case in.Op.Destroys():
@@ -75,6 +82,18 @@ func (m Machine) checkDestruction(r Repair, in Intent) error {
 		return fmt.Errorf("%s: L2: %s of %s, which is neither certified nor an expired build", m.Name, in.Op, in.Instance)
 	case in.Op != OpPowerOff && !r.Proof.Meets(ProofConfirmedOff):
 		return fmt.Errorf("%s: L1: %s of %s before it is known to be off", m.Name, in.Op, in.Instance)
+	}
+	return nil
+}
+
+func (m Machine) checkSwap(r Repair, in Intent) error {
+	switch {
+	case in.Op == OpKeep && (in.Instance != r.Target.ID || r.Target.Kept || !r.Target.Replaceable()):
+		return fmt.Errorf("%s: L2: %s of %s, which may not be replaced", m.Name, in.Op, in.Instance)
+	case in.Op == OpKeep && !r.Proof.Meets(ProofConfirmedOff):
+		return fmt.Errorf("%s: L1: %s of %s before it is known to be off", m.Name, in.Op, in.Instance)
+	case in.Op == OpRestore && (in.Instance != r.Back.ID || !r.Target.None() && !r.Removed):
+		return fmt.Errorf("%s: L1: %s of %s in the place of one that is not put aside", m.Name, in.Op, in.Instance)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -45,6 +46,8 @@ type Machine struct {
 	Change *Change `json:",omitempty"`
 	// Volumes are the machine's kept disks; nil: it has none. They are never changed in place, so that copies share them.
 	Volumes *Volumes `json:",omitempty"`
+	// Kept are instances that were replaced and put aside, oldest first.
+	Kept []Shelved `json:",omitempty"`
 }
 
 // Change is how a wanted change of one machine ended. The fleet's ledger books it.
@@ -174,10 +177,19 @@ type Wanted struct {
 	By     string
 	Reason string `json:",omitempty"`
 	Until  time.Time
+	// Undo says that it is the instance that was replaced last that is wanted back, and not a repair.
+	Undo bool `json:",omitempty"`
 }
 
 // Ordered reports whether a current order of a person wants the machine repaired.
-func (m *Machine) Ordered(now Now) bool { return m.Wanted != nil && now.Wall.Before(m.Wanted.Until) }
+func (m *Machine) Ordered(now Now) bool {
+	return m.Wanted != nil && !m.Wanted.Undo && now.Wall.Before(m.Wanted.Until)
+}
+
+// WantedBack reports whether a current order of a person wants the machine's old instance back.
+func (m *Machine) WantedBack(now Now) bool {
+	return m.Wanted != nil && m.Wanted.Undo && now.Wall.Before(m.Wanted.Until)
+}
 
 // Quarantine is where a machine goes that hale could not heal. Nothing touches it until a person says so, or it
 // becomes healthy by itself.
@@ -245,6 +257,8 @@ type Repair struct {
 	Removed bool
 	// Next is the instance being built, from its intent until it is Machine.Current.
 	Next Incarnation
+	// Back is the kept instance that is brought back (RepairUndo).
+	Back Incarnation `json:",omitzero"`
 	// Intent is the call under way, or whose outcome is unknown.
 	Intent *Intent `json:",omitempty"`
 	// RetryAt is when a call that did nothing is sent again.
@@ -267,6 +281,7 @@ const (
 	RepairHeal    RepairKind = "heal"
 	RepairBuild   RepairKind = "build"   // the first instance of a machine
 	RepairRemnant RepairKind = "remnant" // removal of what an expired build left
+	RepairUndo    RepairKind = "undo"    // brings a kept instance back, by a person's order
 	RepairRemove  RepairKind = "remove"  // of the machine, by a person's order
 	RepairUpdate  RepairKind = "update"  // to another template, by a person's order
 )
@@ -314,6 +329,10 @@ const (
 	OpSoftReboot Op = "soft-reboot"
 	// OpRun executes a command on hale's side. No provider takes part in it.
 	OpRun Op = "run"
+	// OpKeep puts an instance that is off aside: it gives up the machine's name and its kept disks.
+	OpKeep Op = "keep"
+	// OpRestore gives them back to one that was put aside.
+	OpRestore Op = "restore"
 	// OpRebuild gives an instance that is off a new disk from the template's image, and starts it.
 	OpRebuild Op = "rebuild"
 )
@@ -369,6 +388,10 @@ func (m Machine) Restart(now Now, spec Spec) Machine {
 		m.RetryAt = now.Mono.Add(spec.Repair.Backoff)
 	}
 	m.Strays = nil
+	m.Kept = slices.Clone(m.Kept)
+	for i := range m.Kept {
+		m.Kept[i].restart(now)
+	}
 	if m.Repair != nil {
 		m.Repair = m.Repair.restart(now, spec)
 	}
@@ -459,6 +482,9 @@ func (i *Incarnation) Apart(other *Incarnation) bool {
 func (m *Machine) Afresh(now Now, spec Spec) {
 	m.Epoch++
 	m.Acted = now.Mono
+	for i := range m.Kept {
+		m.Kept[i].stretch(now)
+	}
 	if m.Health.Grace != 0 {
 		m.Health.Grace = now.Mono.Add(spec.Grace)
 	}
@@ -479,7 +505,7 @@ func (m Machine) Clone() Machine {
 
 // CopyTo makes c a copy that shares nothing with m, in the memory that c has already.
 func (m *Machine) CopyTo(c *Machine) {
-	attempts, strays, anchor, incident, quarantine, repair := c.Attempts, c.Strays, c.Anchor, c.Incident, c.Quarantine, c.Repair
+	attempts, strays, anchor, incident, quarantine, repair, kept := c.Attempts, c.Strays, c.Anchor, c.Incident, c.Quarantine, c.Repair, c.Kept
 	wanted := c.Wanted
 	change := c.Change
 	var intent *Intent
@@ -489,6 +515,7 @@ func (m *Machine) CopyTo(c *Machine) {
 	*c = *m
 	c.Attempts = refill(attempts, m.Attempts)
 	c.Strays = refill(strays, m.Strays)
+	c.Kept = refill(kept, m.Kept)
 	c.Anchor = copyTo(anchor, m.Anchor)
 	c.Incident = copyTo(incident, m.Incident)
 	c.Quarantine = copyTo(quarantine, m.Quarantine)
@@ -521,7 +548,10 @@ func copyTo[T any](to, from *T) *T {
 
 // IncidentOver forgets the incident, and all that waited because of it.
 func (m *Machine) IncidentOver() {
-	m.Incident, m.Quarantine, m.Wanted, m.Waiting, m.RetryAt = nil, nil, nil, "", 0
+	m.Incident, m.Quarantine, m.Waiting, m.RetryAt = nil, nil, "", 0
+	if m.Wanted != nil && !m.Wanted.Undo {
+		m.Wanted = nil
+	}
 }
 
 // Blame returns the cause as it is of this machine: what hale itself powered off, for a change that was given up, no person stopped.

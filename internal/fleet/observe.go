@@ -39,6 +39,8 @@ type Mark struct {
 	Generation   Generation
 	Certified    bool      // hale finished building it and saw it healthy
 	Built        time.Time // wall time of the create's intent
+	// Kept says that the instance was replaced and put aside: it is off, bears another name, and has none of the machine's kept disks.
+	Kept bool `json:",omitempty"`
 }
 
 // Instance is one VM as the provider reports it.

@@ -41,6 +41,7 @@ const (
 	OrderHold    OrderKind = "hold"    // leave the subject alone for a while
 	OrderRelease OrderKind = "release" // end holds of the subject
 	OrderRetry   OrderKind = "retry"   // out of quarantine, with its attempts begun anew
+	OrderUndo    OrderKind = "undo"    // bring the instance back that was replaced last, and put the present one aside
 	OrderHeal    OrderKind = "heal"    // repair it now, although the policy would wait or leave it alone
 
 	OrderBrakeOn  OrderKind = "brake-on"  // begin no repair until it is taken off
@@ -50,7 +51,7 @@ const (
 
 // ToMachine reports whether the order is to one machine's belief, and not to the fleet as a whole. (A hold of a machine belongs to
 // the whole: it is kept beside those of hosts and of the fleet.)
-func (k OrderKind) ToMachine() bool { return k == OrderRetry || k == OrderHeal }
+func (k OrderKind) ToMachine() bool { return k == OrderRetry || k == OrderHeal || k == OrderUndo }
 
 // PermitsHarm reports whether what is ordered lets hale do more than before: such an order expires when it is not taken up.
 func (k OrderKind) PermitsHarm() bool { return k != OrderHold && k != OrderBrakeOn }
@@ -104,7 +105,7 @@ func (o *Order) checkKind() error {
 			return errors.New("a confirmation is of one fleet's plan, and names it")
 		}
 		return nil
-	case OrderRetry, OrderHeal:
+	case OrderRetry, OrderHeal, OrderUndo:
 		if o.Machine == "" {
 			return fmt.Errorf("%s is for one machine", o.Kind)
 		}

@@ -190,6 +190,8 @@ const (
 	ReasonWorsened      Reason = "worsened"         // more fails now than what it was put into quarantine for
 	ReasonNoInstance    Reason = "no-instance"      // start, reboot: there is nothing to act on
 	ReasonDiskKept      Reason = "disk-kept"        // recreate: a kept disk would be lost
+	ReasonTooManyKept   Reason = "too-many-kept"    // as many old instances are kept as may be
+	ReasonKeepFailed    Reason = "keep-failed"      // the old instance could not be put aside
 	ReasonDiskInUse     Reason = "disk-in-use"      // another instance may hold on to the machine's kept disks
 	ReasonDiskElsewhere Reason = "disk-elsewhere"   // no host that has the machine's kept disks can be built on
 	ReasonNotCertified  Reason = "not-certified"    // recreate: hale did not finish building it
@@ -223,6 +225,7 @@ const (
 	ReasonNotHeld        Reason = "not-held"        // there is nothing to release
 	ReasonHeldByOthers   Reason = "held-by-others"  // a release of others' holds was not asked for
 	ReasonTooMany        Reason = "too-many"        // as many holds as the fleet can have
+	ReasonNothingKept    Reason = "nothing-kept"    // undo: no old instance is kept
 	ReasonNotQuarantined Reason = "not-quarantined" //
 	ReasonHealthy        Reason = "healthy"         // there is nothing to heal
 	ReasonInRepair       Reason = "in-repair"       // it is being healed
@@ -231,6 +234,8 @@ const (
 	// Ends.
 	ReasonHealed      Reason = "healed"       // by hale's repair
 	ReasonRecovered   Reason = "recovered"    // by itself
+	ReasonUndone      Reason = "undone"       // the old instance is back
+	ReasonKeepOver    Reason = "keep-over"    // the time for which an old instance was kept is over
 	ReasonBuilt       Reason = "built"        //
 	ReasonRemoved     Reason = "removed"      //
 	ReasonFound       Reason = "found"        // a lost order had built it after all; it is taken

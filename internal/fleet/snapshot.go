@@ -51,7 +51,8 @@ type View struct {
 // and count for anything in a tally.
 func (v *View) Open() bool {
 	m := &v.Machine
-	return v.Due || m.Health.Verdict != VerdictHealthy || m.Incident != nil || m.Repair != nil || m.Waiting != "" || len(m.Strays) > 0
+	return v.Due || m.Health.Verdict != VerdictHealthy || m.Incident != nil || m.Repair != nil || m.Waiting != "" || len(m.Strays) > 0 ||
+		len(m.Kept) > 0
 }
 
 // Sighting returns the last word on the instance; the zero Sighting when there is none.

@@ -109,6 +109,8 @@ type Step struct {
 	VerifyWithin time.Duration
 	// OnDeleteFailure says whether a recreate goes on, with the proof of off, when the old instance cannot be deleted.
 	OnDeleteFailure OnDeleteFailure
+	// KeepOld is how long a recreate keeps the old instance, powered off, so that it can be brought back. 0: it is deleted.
+	KeepOld time.Duration `json:",omitempty"`
 	// Mode is how a reboot is done. Empty: hard.
 	Mode RebootMode
 	// Run is the command of a run step.

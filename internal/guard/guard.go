@@ -440,7 +440,7 @@ func (t *Tally) count(m *fleet.Machine, spec *fleet.Spec, by int) {
 		t.InRepair += by
 	case fleet.RepairBuild:
 		t.InBuild += by
-	case fleet.RepairRemove, fleet.RepairUpdate:
+	case fleet.RepairRemove, fleet.RepairUpdate, fleet.RepairUndo:
 		t.InRepair += by
 		t.Changing += by
 	case fleet.RepairRemnant:

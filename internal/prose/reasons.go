@@ -68,6 +68,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonHealthy:        {"it is healthy, so there is nothing to heal", ""},
 	fleet.ReasonInRepair:       {"it is being repaired already", ""},
 	fleet.ReasonNotBraked:      {"the brake is not on", ""},
+	fleet.ReasonNothingKept:    {"no old instance of it is kept", "recreate keeps one with keep_old: 24h"},
 	fleet.ReasonNotQuarantined: {"it is not in quarantine", "see hale why for what hale waits for"},
 
 	fleet.ReasonConfirmed:   {"one more look confirms the failure", ""},
@@ -98,6 +99,10 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonNoInstance:  {"there is no instance to act on", ""},
 	fleet.ReasonDiskKept: {"a disk that is to be kept would be lost",
 		"declare the disk ephemeral if it may be lost, or " + byHand},
+	fleet.ReasonTooManyKept: {"as many old instances of it are kept as may be",
+		"look why it is replaced again and again; 'hale undo' brings the last one back, and each goes when its time is over"},
+	fleet.ReasonKeepFailed: {"the old instance could not be put aside, so nothing may take its place",
+		"read the provider's message; rename the old instance, or take keep_old out, then 'hale retry'"},
 	fleet.ReasonDiskInUse: {"another instance may still have the machine's kept disks, and two must never write to one",
 		"see at the provider which instance has them, and power it off or remove it"},
 	fleet.ReasonDiskElsewhere: {"its kept disks are on a host that cannot be built on now",
@@ -137,6 +142,8 @@ var reasons = map[fleet.Reason]reason{
 
 	fleet.ReasonHealed:     {"healed by hale", ""},
 	fleet.ReasonRecovered:  {"recovered by itself", ""},
+	fleet.ReasonUndone:     {"the old instance is back", ""},
+	fleet.ReasonKeepOver:   {"the time for which the old instance was kept is over", ""},
 	fleet.ReasonBuilt:      {"built", ""},
 	fleet.ReasonRemoved:    {"removed", ""},
 	fleet.ReasonFound:      {"an order whose answer was lost had built it after all, so it is taken", ""},

@@ -243,7 +243,12 @@ func arithmetic(r fleet.Record) string {
 
 func repairStarted(r fleet.Record) string {
 	kind := fleet.RepairKind(r.Reason)
+	if r.Reason == fleet.ReasonKeepOver {
+		return fmt.Sprintf("%s: hale removes the old %s, which was kept for %s (%s)", about(r), instance(r), Span(r.Took), r.Repair)
+	}
 	switch kind {
+	case fleet.RepairUndo:
+		return fmt.Sprintf("%s: hale brings %s back, by order of %s (%s)", about(r), instance(r), somebody(r), r.Repair)
 	case fleet.RepairBuild:
 		return fmt.Sprintf("%s: hale builds its instance (%s)", about(r), r.Repair)
 	case fleet.RepairRemove:

@@ -83,6 +83,8 @@ var (
 		fleet.OpDelete:     "delete",
 		fleet.OpCertify:    "certify",
 		fleet.OpRun:        "run a command for",
+		fleet.OpKeep:       "put aside",
+		fleet.OpRestore:    "bring back",
 		fleet.OpRebuild:    "rebuild",
 		fleet.OpResume:     "resume",
 		fleet.OpSoftReboot: "softly reboot",
@@ -117,6 +119,7 @@ var (
 	repairs = map[fleet.RepairKind]string{
 		fleet.RepairHeal:    "repair",
 		fleet.RepairBuild:   "building",
+		fleet.RepairUndo:    "return of the old instance",
 		fleet.RepairRemove:  "removal of the machine",
 		fleet.RepairUpdate:  "move to another template",
 		fleet.RepairRemnant: "removal of what an unfinished build left",
@@ -147,6 +150,7 @@ var (
 		fleet.OrderHold:    "a hold",
 		fleet.OrderRelease: "a release",
 		fleet.OrderRetry:   "another try",
+		fleet.OrderUndo:    "the old instance back",
 		fleet.OrderHeal:    "a repair now",
 
 		fleet.OrderBrakeOn:  "the brake on",

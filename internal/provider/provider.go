@@ -57,6 +57,16 @@ type Rebuilder interface {
 	Rebuild(ctx context.Context, order Order) error
 }
 
+// Keeper is a provider that can put an instance aside and bring it back.
+type Keeper interface {
+	// Keep puts the instance, which is off, aside: it gives up the machine's name for another one, and the machine's kept disks, and its mark
+	// says so at last. One that was put aside already is success. fault.Conflict: it is on, or bears another mark; nothing was changed.
+	Keep(ctx context.Context, ref Ref, name string) error
+	// Restore gives an instance that was put aside the name and the machine's kept disks back; it stays off. One that was not put aside is
+	// success. fault.Conflict: the name is taken, it is on, or bears another mark.
+	Restore(ctx context.Context, ref Ref, name string) error
+}
+
 // GuestPinger is a provider that can ask the agent inside a guest whether it is there, without the guest's network.
 type GuestPinger interface {
 	// PingGuest returns nil once the agent of the instance has answered. It changes nothing and may be asked of any instance, hale's
@@ -86,7 +96,8 @@ type Picture struct {
 	Data   []byte
 }
 
-// Cannot returns the operations that the provider does not have. They are further interfaces: see Resumer, SoftRebooter and Rebuilder.
+// Cannot returns the operations that the provider does not have. They are further interfaces: see Resumer, SoftRebooter,
+// Rebuilder and Keeper.
 func Cannot(p Provider) []fleet.Op {
 	if r, ok := p.(readOnly); ok {
 		return r.lacks // with hands it would have them
@@ -97,6 +108,9 @@ func Cannot(p Provider) []fleet.Op {
 	}
 	if _, ok := p.(SoftRebooter); !ok {
 		lacks = append(lacks, fleet.OpSoftReboot)
+	}
+	if _, ok := p.(Keeper); !ok {
+		lacks = append(lacks, fleet.OpKeep, fleet.OpRestore)
 	}
 	if _, ok := p.(Rebuilder); !ok {
 		lacks = append(lacks, fleet.OpRebuild)

@@ -141,6 +141,10 @@ func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
 	case fleet.OpPowerOff: // the proof is a sighting of its own
 	case fleet.OpDelete:
 		w.removed(r)
+	case fleet.OpKeep:
+		w.setAside(r)
+	case fleet.OpRestore:
+		w.isBack(r)
 	case fleet.OpCertify:
 		m.Current.Certified, m.Current.Expired = true, false
 		w.record(fleet.Record{Kind: fleet.RecordCertified, Instance: m.Current.ID, Generation: m.Current.Generation})
@@ -161,11 +165,11 @@ func (w *Work) undone(r *fleet.Repair, in fleet.Intent) {
 		if r.Next.None() {
 			r.LookAgain()
 		}
-	case fleet.OpDelete, fleet.OpRebuild:
+	case fleet.OpDelete, fleet.OpRebuild, fleet.OpKeep:
 		r.LookAgain()
 	case fleet.OpCreate:
 		r.Next = fleet.Incarnation{}
-	case fleet.OpCertify:
+	case fleet.OpCertify, fleet.OpRestore:
 	}
 }
 
@@ -181,9 +185,11 @@ func (w *Work) conflict(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 		}
 		r.LookAgain() // it changed while it was asked: another step may fit better now, also a gentler one
 		w.retry(r)
-	case fleet.OpDelete, fleet.OpRebuild:
+	case fleet.OpDelete, fleet.OpRebuild, fleet.OpKeep:
 		r.LookAgain() // it runs again, or is not ours
 		w.retry(r)
+	case fleet.OpRestore:
+		w.quarantine(fleet.ReasonNameTaken, o.Detail)
 	case fleet.OpPowerOff:
 		w.giveUp(fleet.ReasonMarkChanged, o.Detail)
 	case fleet.OpCertify:
@@ -193,8 +199,11 @@ func (w *Work) conflict(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 
 func (w *Work) notFound(r *fleet.Repair, in fleet.Intent) {
 	switch in.Op {
-	case fleet.OpDelete:
+	case fleet.OpDelete, fleet.OpKeep:
 		w.removed(r)
+	case fleet.OpRestore:
+		w.M.LetGo(r.Back.ID)
+		w.quarantine(fleet.ReasonNoInstance, string(in.Op))
 	case fleet.OpPowerOff: // the fence looks again and finds it gone
 	case fleet.OpCertify:
 		w.M.RetryAt = w.now().Add(w.Situation.Spec.Repair.Backoff)
@@ -220,6 +229,10 @@ func (w *Work) failed(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	case fleet.OpPowerOff: // the fence counts its orders and gives up without proof
 	case fleet.OpDelete:
 		w.deleteFailed(r, o)
+	case fleet.OpKeep:
+		w.keepFailed(o.Detail)
+	case fleet.OpRestore:
+		w.quarantine(fleet.ReasonCallFailed, o.Detail)
 	case fleet.OpCreate:
 		w.failAttempt(fleet.ReasonCallFailed)
 	case fleet.OpCertify:
@@ -380,6 +393,10 @@ func tookEffect(op fleet.Op, i fleet.Instance) bool {
 		return i.Power == fleet.PowerGone
 	case fleet.OpCertify:
 		return i.Mark.Certified
+	case fleet.OpKeep:
+		return i.Mark.Kept
+	case fleet.OpRestore:
+		return !i.Mark.Kept && i.Power == fleet.PowerOff
 	case fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
 	}
 	return false
@@ -390,7 +407,7 @@ func onTheSpot(op fleet.Op) bool {
 	switch op {
 	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
 		return true
-	case fleet.OpCreate, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpRebuild:
+	case fleet.OpCreate, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpRebuild, fleet.OpKeep, fleet.OpRestore:
 	}
 	return false
 }

@@ -81,6 +81,9 @@ func (w *Work) wantedIn() bool { return w.M.Repair.Wanted() && !w.M.Repair.Remov
 // orderStands reports whether the order that the work carries out is still in the ledger.
 func (w *Work) orderStands(r *fleet.Repair) bool {
 	l := w.Situation.Whole.Ledger
+	if r.Kind == fleet.RepairUndo {
+		return true // it was taken up once and for all
+	}
 	if l == nil {
 		return false
 	}

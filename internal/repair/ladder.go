@@ -86,23 +86,23 @@ func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Rea
 			return fleet.ReasonNoAddress
 		}
 	case fleet.StepRecreate:
-		return replaceable(m, spec)
+		return replaceable(m, spec, step)
 	case fleet.StepRebuild:
 		if missing {
 			return fleet.ReasonNoInstance
 		}
-		return replaceable(m, spec)
+		return replaceable(m, spec, step)
 	case fleet.StepPage, fleet.StepQuarantine: // whatever there is
 	}
 	return ""
 }
 
 // replaceable says why nothing may be put in the place of the instance or of its disk.
-func replaceable(m *fleet.Machine, spec *fleet.Spec) fleet.Reason {
+func replaceable(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Reason {
 	if m.Health.Cause.Halted() {
 		return fleet.ReasonHalted
 	}
-	if _, lost := spec.Template.DiskLost(); lost {
+	if _, lost := spec.Template.DiskLost(); lost && step.KeepOld == 0 {
 		return fleet.ReasonDiskKept
 	}
 	if m.Current.Kept {
@@ -136,6 +136,9 @@ func skipped(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason
 	}
 	if slices.Contains(s.Cannot, OpOf(step)) {
 		return fleet.ReasonUnsupported
+	}
+	if r := keepable(m, s, step); r != "" {
+		return r
 	}
 	if p := guard.Parent(m, s); p != nil && guard.Evacuating(m, p, s) {
 		return guard.SharedFate(m, s, step.Kind)
@@ -263,6 +266,8 @@ func Admit(m *fleet.Machine, s *guard.Situation) (held fleet.Reason, step fleet.
 // act decides the rung's next call. Steps already true are no-ops.
 func (w *Work) act(r *fleet.Repair) {
 	switch {
+	case r.Kind == fleet.RepairUndo:
+		w.undo(r)
 	case r.Kind == fleet.RepairRemnant || r.Step == fleet.StepRecreate:
 		w.replace(r)
 	case r.Step == fleet.StepRebuild:
@@ -313,6 +318,8 @@ func (w *Work) replace(r *fleet.Repair) {
 	switch {
 	case !r.Target.None() && !r.Removed && !r.Proof.Meets(fleet.ProofConfirmedOff):
 		w.fence(r)
+	case !r.Target.None() && !r.Removed && w.keeps(r):
+		w.call(r, fleet.OpKeep, r.Target)
 	case !r.Target.None() && !r.Removed:
 		w.call(r, fleet.OpDelete, r.Target) // also of one that is gone: its files may be left
 	case r.Kind == fleet.RepairRemnant:
@@ -342,6 +349,10 @@ func (w *Work) fence(r *fleet.Repair) {
 	case fleet.PowerOff:
 		w.proven(r, fleet.ProofConfirmedOff)
 	case fleet.PowerRunning, fleet.PowerPaused, fleet.PowerCrashed, fleet.PowerError, fleet.PowerUnknown:
+		if w.M.KeptAt(r.Target.ID) >= 0 {
+			w.failAttempt(fleet.ReasonStillRunning) // somebody uses what was put aside
+			return
+		}
 		if r.OffOrders >= maxOffOrders {
 			w.giveUpFence(fleet.ReasonStillRunning)
 			return
@@ -383,6 +394,8 @@ func (w *Work) proveAgain(r *fleet.Repair) {
 		w.proven(r, fleet.ProofDeleted)
 	case seen.Instance.Power == fleet.PowerOff:
 		w.proven(r, fleet.ProofConfirmedOff)
+	case w.M.KeptAt(r.Target.ID) >= 0:
+		w.quarantine(fleet.ReasonNoProof, string(fleet.ReasonStillRunning)) // under another name, and without its disks
 	default:
 		// Somebody started it: it is the machine again, and everything is judged afresh.
 		w.M.Current = r.Target

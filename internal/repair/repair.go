@@ -70,7 +70,7 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 		seen := w.View.Sighting(s.ID).Instance
 		m.Repair.Target = fleet.Incarnation{ID: s.ID, Host: s.Host, Generation: seen.Mark.Generation, Expired: true}
 		w.enter(fleet.PhaseLook)
-	case fleet.RepairRemove, fleet.RepairUpdate: // BeginChange opens it
+	case fleet.RepairRemove, fleet.RepairUpdate, fleet.RepairUndo: // BeginChange and BeginUndo open them
 	}
 	w.Advance()
 }
@@ -276,6 +276,10 @@ func lookDetail(l fleet.Look) (fleet.CheckName, fleet.ResultReason, string) {
 
 // refuted ends the repair: the machine is not what we thought.
 func (w *Work) refuted(r *fleet.Repair) {
+	if r.Kind == fleet.RepairRemnant && w.M.KeptAt(r.Target.ID) >= 0 && w.View.Look.Seen.Instance.Power != fleet.PowerGone {
+		w.failAttempt(fleet.ReasonStillRunning)
+		return
+	}
 	if r.Kind == fleet.RepairRemnant {
 		w.forget(r.Target.ID)
 		w.end(fleet.ReasonVanished)
@@ -289,6 +293,7 @@ func (w *Work) refuted(r *fleet.Repair) {
 // forget takes an instance off the list of strays. If it is still there, it is noticed again.
 func (w *Work) forget(id fleet.InstanceID) {
 	w.M.Strays = slices.DeleteFunc(w.M.Strays, func(s fleet.Stray) bool { return s.ID == id })
+	w.M.LetGo(id)
 }
 
 func (w *Work) askLook(r *fleet.Repair) {
@@ -336,6 +341,12 @@ func (w *Work) readLook(r fleet.Repair, l fleet.Look) health.Truth {
 		return health.Unknown
 	}
 	if r.Kind == fleet.RepairRemnant {
+		if w.M.KeptAt(r.Target.ID) >= 0 {
+			if !w.aside(l.Seen.Instance) {
+				return health.False
+			}
+			return health.True
+		}
 		if l.Seen.Instance.Power == fleet.PowerGone || !w.isRemnant(l.Seen.Instance) {
 			return health.False
 		}
@@ -388,7 +399,7 @@ func (w *Work) isRemnant(i fleet.Instance) bool {
 // behind: our mark, never certified, of a generation that was allotted and is neither current nor being built.
 func IsRemnant(m fleet.Machine, i fleet.Instance, ours fleet.Installation) bool {
 	k := i.Mark
-	return k.Installation == ours && ours != "" && k.Machine == m.Name && !k.Certified &&
+	return k.Installation == ours && ours != "" && k.Machine == m.Name && !k.Certified && !k.Kept &&
 		k.Generation <= m.Generation && i.ID != m.Current.ID && (m.Repair == nil || i.ID != m.Repair.Next.ID)
 }
 
@@ -400,7 +411,11 @@ func (w *Work) verify(r *fleet.Repair) {
 	h := w.M.Health
 	switch {
 	case h.Verdict == fleet.VerdictHealthy:
-		w.record(fleet.Record{Kind: fleet.RecordVerified, Verdict: h.Verdict, Step: r.Step, Instance: w.M.Current.ID,
+		step := r.Step
+		if r.Kind == fleet.RepairUndo {
+			step = "" // it is none of the ladder's
+		}
+		w.record(fleet.Record{Kind: fleet.RecordVerified, Verdict: h.Verdict, Step: step, Instance: w.M.Current.ID,
 			Took: w.now().Sub(r.Since), Address: w.M.Address})
 		if w.M.Current.Certified {
 			w.finish()
@@ -435,6 +450,9 @@ func (w *Work) certify(r *fleet.Repair) {
 func (w *Work) finish() {
 	m := w.M
 	reason := fleet.ReasonHealed
+	if m.Repair.Kind == fleet.RepairUndo {
+		reason = fleet.ReasonUndone
+	}
 	if m.Repair.Kind == fleet.RepairBuild {
 		reason = fleet.ReasonBuilt
 		m.Attempts = nil // a build that succeeded is no sign of trouble
@@ -460,6 +478,7 @@ func (w *Work) end(reason fleet.Reason) {
 	w.record(fleet.Record{Kind: fleet.RecordRepairEnded, Reason: reason, Instance: w.M.Current.ID,
 		Generation: w.M.Current.Generation, Took: w.Situation.Now.Wall.Sub(w.M.Repair.Started)})
 	switch r := w.M.Repair; {
+	case r.Kind == fleet.RepairHeal && w.M.Wanted != nil && w.M.Wanted.Undo: // that is still to be done
 	case r.Kind == fleet.RepairHeal:
 		w.M.Wanted = nil // what was wanted was done, or tried
 	case r.Wanted():
@@ -477,6 +496,10 @@ func (w *Work) failRung(reason fleet.Reason, detail string) {
 	w.record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: reason, Step: r.Step, Detail: detail, Instance: w.M.Current.ID})
 	if !w.M.Current.None() && !w.M.Current.Certified {
 		w.M.Current.Expired = true
+	}
+	if r.Kind == fleet.RepairUndo { // what to do now is for the person who wanted it
+		w.quarantine(reason, detail)
+		return
 	}
 	_, more := w.Situation.Spec.Repair.Step(r.Rung + 1)
 	if r.Kind != fleet.RepairHeal || r.Step == fleet.StepRecreate && (r.Rung == fleet.NoRung || !more) {
@@ -513,6 +536,7 @@ func (w *Work) failAttempt(reason fleet.Reason) {
 
 // putAside leaves a remnant that would not go for later, and tells a person once.
 func (w *Work) putAside(id fleet.InstanceID, reason fleet.Reason) {
+	w.putOff(id, reason)
 	for i := range w.M.Strays {
 		s := &w.M.Strays[i]
 		if s.ID != id {
@@ -649,7 +673,7 @@ func (w *Work) record(rec fleet.Record) {
 	}
 	if m.Repair != nil {
 		rec.Repair = m.Repair.ID
-		if rec.Step == "" && m.Repair.Kind != fleet.RepairRemnant && m.Repair.Kind != fleet.RepairRemove {
+		if rec.Step == "" && m.Repair.Kind != fleet.RepairRemnant && m.Repair.Kind != fleet.RepairRemove && m.Repair.Kind != fleet.RepairUndo {
 			rec.Step = m.Repair.Step
 		}
 	}

@@ -148,7 +148,11 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 		case fleet.StepReboot:
 			line(4, "- %s: {mode: %s, timeout: %s, verify_within: %s%s}", step.Kind, cmp.Or(step.Mode, fleet.RebootHard), step.Timeout, step.VerifyWithin, onlyFor(step))
 		case fleet.StepRecreate:
-			line(4, "- %s: {timeout: %s, on_delete_failure: %s%s}", step.Kind, step.Timeout, step.OnDeleteFailure, onlyFor(step))
+			keep := ""
+			if step.KeepOld > 0 {
+				keep = fmt.Sprintf(", keep_old: %s", step.KeepOld)
+			}
+			line(4, "- %s: {timeout: %s, on_delete_failure: %s%s%s}", step.Kind, step.Timeout, step.OnDeleteFailure, keep, onlyFor(step))
 		}
 	}
 	line(3, "fence: {proof: %s}", r.Fence.Proof)

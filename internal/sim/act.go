@@ -290,6 +290,7 @@ func instanceOf(s world.Status) fleet.Instance {
 		Mark: fleet.Mark{
 			Installation: fleet.Installation(s.Mark.Installation), Fleet: fleet.Name(s.Mark.Fleet),
 			Machine: fleet.MachineName(s.Mark.Machine), Generation: fleet.Generation(s.Mark.Generation), Certified: s.Mark.Certified,
+			Kept: s.Mark.Kept,
 		},
 	}
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 
+	"hale/internal/fleet"
 	"hale/internal/sim/world"
 )
 
@@ -44,4 +45,46 @@ func (j *judge) shares(machine string) {
 			}
 		}
 	}
+}
+
+// swaps reports whether the instance gives way to an older one, as the operator ordered.
+func (j *judge) swaps(machine, id string) bool {
+	n, ok := fleet.MachineName(machine).Ordinal()
+	if !ok || n > len(j.s.store.beliefs) {
+		return false
+	}
+	r := j.s.store.beliefs[n-1].Repair
+	return r != nil && r.Kind == fleet.RepairUndo && string(r.Target.ID) == id && j.wishes.posted[r.Order].Kind == fleet.OrderUndo
+}
+
+// shelved checks that an instance that was put aside stays so for its whole time, unless the operator wants it back.
+func (j *judge) shelved(c *world.Call) {
+	at, kept := j.shelf[c.ID]
+	switch {
+	case c.Op == world.Keep:
+		j.shelf[c.ID] = j.s.w.Now()
+	case !kept:
+	case c.Op == world.Restore:
+		delete(j.shelf, c.ID)
+		if !j.undoing(c.Mark.Machine) {
+			j.broken("L3", c.Mark.Machine, fmt.Sprintf("%s is brought back, which nobody ordered", j.called(c.ID)))
+		}
+	case c.Op == world.Delete:
+		delete(j.shelf, c.ID)
+		if lasted := j.s.w.Now() - at; lasted < j.s.spec.Repair.KeepTime() {
+			j.broken("L15", c.Mark.Machine, fmt.Sprintf("%s was to be kept for %s, and is deleted after %s", j.called(c.ID), j.s.spec.Repair.KeepTime(), lasted))
+		}
+	default:
+		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which was put aside", c.Op, j.called(c.ID)))
+	}
+}
+
+// undoing reports whether the operator ever ordered an undo of the machine.
+func (j *judge) undoing(machine string) bool {
+	for _, o := range j.wishes.posted {
+		if o.Kind == fleet.OrderUndo && string(o.Machine) == machine {
+			return true
+		}
+	}
+	return false
 }

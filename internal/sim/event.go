@@ -102,6 +102,7 @@ const (
 	Releases Verb = "releases"
 	Retries  Verb = "retries"
 	Heals    Verb = "heals"
+	Undoes   Verb = "undoes"
 	Brakes   Verb = "puts the brake on"
 	Unbrakes Verb = "takes the brake off"
 )
@@ -231,6 +232,7 @@ func verbs() map[Verb]act {
 		Releases:    orders(fleet.OrderRelease),
 		Retries:     orders(fleet.OrderRetry),
 		Heals:       orders(fleet.OrderHeal),
+		Undoes:      orders(fleet.OrderUndo),
 		Brakes:      orders(fleet.OrderBrakeOn),
 		Unbrakes:    orders(fleet.OrderBrakeOff),
 		Resizes:     resizes,

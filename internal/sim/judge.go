@@ -35,10 +35,11 @@ type judge struct {
 	broke      []Violation
 	plans
 	contents map[heldDisk]uint64
-	provider bool            // a person was told that the provider does not answer
-	told     int             // how many of brake and doubt a person was told of
-	wishes   wishes          // the operator's
-	afresh   map[string]bool // machines whose verdict was forgotten, which the owner's record says
+	shelf    map[string]time.Duration // when instances were put aside, by id
+	provider bool                     // a person was told that the provider does not answer
+	told     int                      // how many of brake and doubt a person was told of
+	wishes   wishes                   // the operator's
+	afresh   map[string]bool          // machines whose verdict was forgotten, which the owner's record says
 }
 
 // Violation is a law that a run broke.
@@ -63,7 +64,7 @@ func newJudge(s *stage) *judge {
 	return &judge{
 		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
-		afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, plans: plans{asked: map[fleet.OrderID]change.Plan{}, leaving: map[string]string{}, renewed: map[string]string{}, left: map[string]bool{},
+		afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, plans: plans{asked: map[fleet.OrderID]change.Plan{}, leaving: map[string]string{}, renewed: map[string]string{}, left: map[string]bool{},
 			size: s.spec.Size},
 	}
 }
@@ -152,9 +153,10 @@ func (j *judge) Acted(c *world.Call) {
 		return
 	}
 	sc.Actions++
-	if c.Op == world.Create {
+	if c.Op == world.Create || c.Op == world.Restore {
 		j.equipped(j.s.w.VM(c.ID))
 	}
+	j.shelved(c)
 	if c.Op == world.Delete || c.Op == world.PowerOff || c.Op == world.Rebuild {
 		j.mayDestroy(c)
 	}
@@ -165,6 +167,7 @@ func (j *judge) Acted(c *world.Call) {
 	switch {
 	case !c.Op.Disruptive() && c.Op != world.Run || c.Again:
 	case j.isNamed(c.Mark.Machine, c.ID) && (c.Op == world.PowerOff || c.Op == world.Delete):
+	case j.swaps(c.Mark.Machine, c.ID) && c.Op == world.PowerOff: // a person wants the old one back
 	case j.held[c] && c.Serving:
 		sc.WindowActs++
 		wrong = WrongWindow
@@ -298,7 +301,7 @@ func (j *judge) spares(a fleet.Action) {
 
 // unlooked reports whether neither a look since the last outcome nor a person's order stands behind the call.
 func (j *judge) unlooked(r *rung, a fleet.Action) bool {
-	return !j.isNamed(string(a.Machine), string(a.Instance)) && (r.looked == 0 || r.looked < r.answered)
+	return !j.isNamed(string(a.Machine), string(a.Instance)) && !j.swaps(string(a.Machine), string(a.Instance)) && (r.looked == 0 || r.looked < r.answered)
 }
 
 // documented reports whether evidence was gathered on what is healed, or tried to be.

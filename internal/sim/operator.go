@@ -13,7 +13,7 @@ import (
 // ordered are the verbs of an operator, and the orders that they give.
 func ordered() map[Verb]fleet.OrderKind {
 	return map[Verb]fleet.OrderKind{
-		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal,
+		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal, Undoes: fleet.OrderUndo,
 		Brakes: fleet.OrderBrakeOn, Unbrakes: fleet.OrderBrakeOff,
 	}
 }

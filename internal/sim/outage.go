@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"hale/internal/fleet"
@@ -96,7 +97,7 @@ func (j *judge) healable(vm *world.VM, o *outage) bool {
 	if n, _ := fleet.MachineName(vm.Mark.Machine).Ordinal(); j.restsByOrder(n) {
 		return false
 	}
-	if j.domains > 0 || j.mass || j.isNamed(vm.Mark.Machine, vm.ID) || j.personal[vm.Mark.Machine] || j.s.spec.Mode == fleet.ModeObserve || !j.s.sees(vm) {
+	if j.swaps(vm.Mark.Machine, vm.ID) || j.domains > 0 || j.mass || j.isNamed(vm.Mark.Machine, vm.ID) || j.personal[vm.Mark.Machine] || j.s.spec.Mode == fleet.ModeObserve || !j.s.sees(vm) {
 		return false
 	}
 	if vm.Power == world.Paused {
@@ -115,8 +116,9 @@ func (j *judge) cured(struck Verb) bool {
 		cures[step.Kind] = true
 	}
 	if cures[fleet.StepRecreate] {
-		_, kept := j.s.spec.Template.DiskLost()
-		cures[fleet.StepRecreate] = !kept
+		_, lost := j.s.spec.Template.DiskLost()
+		keeps := slices.ContainsFunc(j.s.spec.Repair.Steps, func(s fleet.Step) bool { return s.KeepOld > 0 })
+		cures[fleet.StepRecreate] = !lost || keeps
 	}
 	anew := cures[fleet.StepRecreate] || cures[fleet.StepRebuild]
 	switch struck {

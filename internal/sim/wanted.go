@@ -165,7 +165,11 @@ func (j *judge) orderly(is *fleet.Machine, records []fleet.Record) {
 		return
 	}
 	name := string(is.Name)
-	if !j.isNamed(name, string(r.Target.ID)) && !r.Target.None() && !r.Removed && r.Calls == 0 {
+	if r.Kind == fleet.RepairUndo {
+		if j.wishes.posted[r.Order].Kind != fleet.OrderUndo || j.wishes.posted[r.Order].Machine != is.Name {
+			j.broken("L3", name, "an old instance is brought back, which nobody ordered")
+		}
+	} else if !j.isNamed(name, string(r.Target.ID)) && !r.Target.None() && !r.Removed && r.Calls == 0 {
 		j.broken("L3", name, fmt.Sprintf("%s of %s, which no confirmed plan names", r.Kind, j.called(string(r.Target.ID))))
 	}
 	if has(records, fleet.RecordIncidentOpen) {

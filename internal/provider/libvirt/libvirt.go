@@ -32,6 +32,7 @@ var (
 	_ provider.Resumer      = (*Provider)(nil)
 	_ provider.SoftRebooter = (*Provider)(nil)
 	_ provider.GuestPinger  = (*Provider)(nil)
+	_ provider.Keeper       = (*Provider)(nil)
 )
 
 // Options are what New needs. The zero value of each but Hosts has a default.

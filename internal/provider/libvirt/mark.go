@@ -29,11 +29,17 @@ type markXML struct {
 	Generation   string   `xml:"generation,attr"`
 	Certified    string   `xml:"certified,attr"`
 	Built        string   `xml:"built,attr"`
+	Kept         string   `xml:"kept,attr,omitempty"` // "true", or none
 }
 
 // encodeMark renders the mark as an element without a namespace, which libvirt adds.
 func encodeMark(m fleet.Mark) (string, error) {
+	kept := ""
+	if m.Kept {
+		kept = "true"
+	}
 	b, err := xml.Marshal(markXML{
+		Kept:         kept,
 		Installation: string(m.Installation),
 		Fleet:        string(m.Fleet),
 		Machine:      string(m.Machine),
@@ -57,7 +63,11 @@ func (x markXML) mark() (fleet.Mark, error) {
 	generation, gerr := strconv.ParseUint(x.Generation, 10, 64)
 	certified, cerr := strconv.ParseBool(x.Certified)
 	built, berr := time.Parse(time.RFC3339Nano, x.Built)
-	if err := errors.Join(gerr, cerr, berr); err != nil {
+	kept, kerr := x.Kept == "true", error(nil)
+	if !kept && x.Kept != "" {
+		kerr = fmt.Errorf("kept is %q", x.Kept)
+	}
+	if err := errors.Join(gerr, cerr, berr, kerr); err != nil {
 		return fleet.Mark{}, fmt.Errorf("damaged mark: %w", err)
 	}
 	return fleet.Mark{
@@ -67,6 +77,7 @@ func (x markXML) mark() (fleet.Mark, error) {
 		Generation:   fleet.Generation(generation),
 		Certified:    certified,
 		Built:        built.UTC(),
+		Kept:         kept,
 	}, nil
 }
 

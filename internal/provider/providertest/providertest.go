@@ -110,6 +110,7 @@ func all() []Case {
 		{Name: "delete of a running instance is a conflict", Run: deleteOfRunningIsConflict},
 		{Name: "delete leaves nothing", Run: deleteLeavesNothing},
 		{Name: "a kept disk is never made anew", Run: keptDiskIsNotMadeAnew},
+		{Name: "what is put aside comes back", Run: setAsideComesBack},
 		{Name: "a wrong mark changes nothing", Run: wrongMarkChangesNothing},
 		{Name: "a stranger is touched only when it is adopted", Run: strangerIsTouchedOnlyWhenAdopted, asked: able[Outsider]},
 		{Name: "an ended context sends nothing", Run: endedContextSendsNothing},

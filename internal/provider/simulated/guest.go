@@ -22,6 +22,7 @@ type guest struct {
 	past    []state            // what it was, oldest first, the present included
 	life    *life
 	disks   []*Disk // kept ones that are attached to it
+	shelf   []*Disk // those that it gave up when it was put aside
 }
 
 // state is what changes about a guest. The ills are replaced, never changed in place.

@@ -120,13 +120,14 @@ func (w *World) Healthy(id fleet.InstanceID) bool {
 	return ok && g.healthy(time.Now())
 }
 
-// Instance returns the machine's instance as it truly is, and whether there is one; of several, the latest generation.
+// Instance returns the machine's instance as it truly is, and whether there is one; of several, the latest generation. One that was put
+// aside is none.
 func (w *World) Instance(m fleet.MachineName) (fleet.Instance, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var best *guest
 	for _, g := range w.guests {
-		if g.mark.Machine == m && (best == nil || g.mark.Generation > best.mark.Generation) {
+		if g.mark.Machine == m && !g.mark.Kept && (best == nil || g.mark.Generation > best.mark.Generation) {
 			best = g
 		}
 	}

@@ -17,6 +17,9 @@ const (
 	Delete   Op = "delete"
 	Certify  Op = "certify"
 	Resume   Op = "resume"
+	// Keep puts an instance that is off aside, under another name and without its kept disks; Restore gives both back.
+	Keep    Op = "keep"
+	Restore Op = "restore"
 	// SoftReboot asks the guest to reboot.
 	SoftReboot Op = "soft-reboot"
 	// Rebuild gives an instance that is off a new disk and starts it.
@@ -251,6 +254,8 @@ func (w *World) actOn(vm *VM, op Op) (bool, End) {
 	case Certify:
 		vm.Mark.Certified = true
 		w.refresh(vm)
+	case Keep, Restore:
+		return w.putAside(vm, op == Keep)
 	case Create, Run, get, list: // made elsewhere
 	}
 	return true, Done

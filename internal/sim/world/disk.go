@@ -1,6 +1,9 @@
 package world
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // Disk is a kept disk of a machine: it belongs to no instance, and outlives them all.
 type Disk struct {
@@ -38,6 +41,26 @@ func (w *World) attach(vm *VM, names []string) {
 		}
 		vm.disks = append(vm.disks, w.disks[at])
 	}
+}
+
+// putAside puts an instance that is off aside, or takes it back.
+func (w *World) putAside(vm *VM, kept bool) (bool, End) {
+	name := vm.Mark.Machine
+	if kept {
+		name += "-kept-g" + strconv.FormatUint(vm.Mark.Generation, 10)
+	}
+	switch {
+	case vm.Mark.Kept == kept:
+		return false, Done
+	case vm.Power != Off, w.names[place{vm.Host, name}] != nil:
+		return false, Conflict
+	}
+	delete(w.names, place{vm.Host, vm.Name})
+	vm.Name, vm.Mark.Kept = name, kept
+	w.names[place{vm.Host, name}] = vm
+	vm.disks, vm.shelf = vm.shelf, vm.disks
+	w.refresh(vm)
+	return true, Done
 }
 
 // carry moves the disks with an instance that moved.

@@ -37,6 +37,7 @@ type Mark struct {
 	Certified                    bool
 	// Unmarked says that nobody wrote it: it says for whom the instance stands, which no provider knows.
 	Unmarked bool
+	Kept     bool // it was put aside
 }
 
 // Status is an instance in the provider's word.
@@ -63,6 +64,7 @@ type VM struct {
 	since   time.Duration // since when it serves, or does not
 	history []moment      // oldest first, back to memory before now
 	disks   []*Disk       // kept ones that are attached to it
+	shelf   []*Disk       // those that it gave up when it was put aside
 	listed  bool          // in World.recent
 	halted  time.Duration // when it was last paused
 }

@@ -1,0 +1,83 @@
+package decide
+
+import (
+	"slices"
+
+	"hale/internal/fleet"
+	"hale/internal/guard"
+)
+
+// undo takes the order to bring the instance back that was replaced last. It begins as soon as nothing but patience is against it.
+func (w *work) undo(o *fleet.Order) fleet.Reason {
+	m, s := w.M, w.Situation
+	switch {
+	case len(m.Kept) == 0:
+		return fleet.ReasonNothingKept
+	case m.Repair != nil && m.Repair.Wanted():
+		return fleet.ReasonInRepair
+	case s.Spec.Mode == fleet.ModeObserve:
+		return fleet.ReasonObserve
+	case m.Repair == nil && !m.Current.None() && !m.Current.Replaceable():
+		return fleet.ReasonNotCertified
+	case slices.Contains(s.Cannot, fleet.OpRestore):
+		return fleet.ReasonUnsupported
+	case guard.Surplus(m, &s.Spec):
+		return fleet.ReasonSurplus
+	case guard.HoldOn(m, s) != nil:
+		return fleet.ReasonHold
+	case s.Spec.Protects(m):
+		return fleet.ReasonProtected
+	case s.Brake.On():
+		return fleet.ReasonBrake
+	}
+	w.accept(o)
+	m.Wanted = &fleet.Wanted{Order: o.ID, By: o.By, Reason: o.Reason, Until: s.Now.Wall.Add(fleet.OrderLife), Undo: true}
+	m.Waiting = ""
+	return ""
+}
+
+// bringBack begins the undo that a person ordered, as soon as it may. It reports whether the machine is spoken for: then it is not healed
+// meanwhile. Of a repair whose new instance stands and is not yet verified, it takes the place.
+func (w *work) bringBack() bool {
+	m, s := w.M, w.Situation
+	if r := m.Repair; r != nil && (r.Intent != nil || r.Kind == fleet.RepairRemnant || r.Phase != fleet.PhaseVerify || m.Current.None()) {
+		return false // what is under way comes to its end first
+	}
+	held := guard.NewChange(m, s)
+	switch {
+	case len(m.Kept) == 0: // it went meanwhile
+		w.Record(fleet.Record{Kind: fleet.RecordOrder, Reason: fleet.ReasonNothingKept, Order: m.Wanted.Order, Command: fleet.OrderUndo, By: m.Wanted.By})
+		m.Wanted = nil
+		return false
+	case held != "" && m.Repair != nil:
+		return false
+	case held != "":
+		w.Wait(held, "")
+		return true
+	}
+	w.BeginUndo(m.Wanted)
+	return true
+}
+
+// outlived returns the first kept instance whose time is over.
+func (w *work) outlived() (fleet.Shelved, bool) {
+	for _, k := range w.M.Kept {
+		if k.Over(w.Situation.Now) {
+			return k, true
+		}
+	}
+	return fleet.Shelved{}, false
+}
+
+// expire begins the removal of a kept instance whose time is over, unless something is more urgent. It reports whether it did.
+func (w *work) expire() bool {
+	m := w.M
+	if len(m.Kept) == 0 || m.Quarantine != nil || w.faulty() || guard.AnyStep(m, w.Situation) != "" {
+		return false
+	}
+	k, over := w.outlived()
+	if over {
+		w.BeginExpire(k)
+	}
+	return over
+}
