@@ -64,6 +64,20 @@ func (w wire) Reboot(ctx context.Context, ref provider.Ref) error {
 	return w.carry(ctx, fleet.OpReboot, ref.ID, func(ctx context.Context, p provider.Provider) error { return p.Reboot(ctx, ref) })
 }
 
+// Keep implements provider.Keeper.
+func (w wire) Keep(ctx context.Context, ref provider.Ref, name string) error {
+	return w.carry(ctx, fleet.OpKeep, ref.ID, func(ctx context.Context, p provider.Provider) error {
+		return p.(provider.Keeper).Keep(ctx, ref, name)
+	})
+}
+
+// Restore implements provider.Keeper.
+func (w wire) Restore(ctx context.Context, ref provider.Ref, name string) error {
+	return w.carry(ctx, fleet.OpRestore, ref.ID, func(ctx context.Context, p provider.Provider) error {
+		return p.(provider.Keeper).Restore(ctx, ref, name)
+	})
+}
+
 // Resume implements provider.Resumer.
 func (w wire) Resume(ctx context.Context, ref provider.Ref) error {
 	return w.carry(ctx, fleet.OpResume, ref.ID, func(ctx context.Context, p provider.Provider) error {
