@@ -60,7 +60,7 @@ func TestS68MachinesThatExistedBeforeAreAdopted(t *testing.T) {
 
 	// One that nobody hears any more is reset, and goes on in the same process.
 	mark, running := s.journal.mark(), s.evidence([]string{"db-two"})
-	s.must(s.lab.Break(s.within(moment), "db-two", lab.FaultDeaf))
+	s.must(s.lab.Break(s.within(moment), "db-two", lab.FaultNoNet))
 	s.wantCalls(s.healed("db-3", mark), "reboot")
 	s.stands()
 	if now := s.evidence([]string{"db-two"}); !slices.Equal(now, running) {
