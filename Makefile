@@ -14,7 +14,7 @@ BENCH    ?= .
 MUTANTS_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test repeat race lint tidy cover fuzz bench mutants ssd-trace demo demo-clean clean
+.PHONY: help build test repeat disks race lint tidy cover fuzz bench mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,10 @@ test: ## install what the tests need (as root), then vet and run all of them, re
 repeat: ## the suite on real machines RUNS (20) times in a row, with counts, seeds and retries
 	scripts/install-deps.sh
 	@scripts/repeat.sh $(RUNS)
+
+disks: ## a disk with data survives HEALS (50) heals on real machines
+	scripts/install-deps.sh
+	@E2E_DISK_HEALS=$(or $(HEALS),50) scripts/ensure-go.sh go test -count=1 -timeout 40m -run TestDataOutlives -v ./e2e
 
 race: ## the tests without real machines, under the race detector (needs gcc)
 	@command -v gcc >/dev/null || { echo 'make race: the race detector needs gcc: apt-get install gcc libc6-dev' >&2; exit 1; }
