@@ -352,8 +352,7 @@ func (j *judge) call(c simulated.Call) {
 	}
 	switch {
 	case c.Again || !c.Op.Disruptive() || c.Served == 0:
-	case (j.r.named[c.Instance] == c.Machine || j.r.renewed[c.Instance]) && (c.Op == fleet.OpPowerOff || c.Op == fleet.OpDelete): // a person ordered it
-	case c.Op == fleet.OpPowerOff && j.r.swapped[c.Machine]: // a person wants the old instance back
+	case j.r.isOrdered(c):
 	case heldUp(c.Client):
 		j.tally.windowActs++
 	case c.Served >= proven(j.r.spec):
@@ -368,6 +367,12 @@ func (j *judge) call(c simulated.Call) {
 	default:
 		j.tally.caughtRecovering++
 	}
+}
+
+// isOrdered reports whether a person's order has the call in it: a confirmed plan, or the old instance that is wanted back.
+func (r *room) isOrdered(c simulated.Call) bool {
+	planned := r.named[c.Instance] == c.Machine || r.renewed[c.Instance]
+	return planned && (c.Op == fleet.OpPowerOff || c.Op == fleet.OpDelete) || c.Op == fleet.OpPowerOff && r.swapped[c.Machine]
 }
 
 // tenure checks that a disruptive call was sent by the owner (L7), and not before it could know anything (L9).

@@ -13,7 +13,7 @@ func (w *work) change() bool {
 		w.Advance()
 		return m.Repair != nil || w.ended(s.Whole.Ledger.Removal(m.Name))
 	}
-	if m.WantedBack(s.Now) && s.Provider.Standing != fleet.ProviderUnknown {
+	if m.WantedBack(s.Now) {
 		return w.bringBack()
 	}
 	kind, o := fleet.RepairRemove, s.Whole.Ledger.Removal(m.Name)
@@ -28,10 +28,8 @@ func (w *work) change() bool {
 	case m.Current.ID != o.Instance:
 		m.Change = &fleet.Change{Order: o.Order, Ended: fleet.ReasonStalePlan} // not the one that the person was shown
 		return false
-	case m.Repair == nil && !w.faulty() && w.removableStray():
-		return false // what an unfinished build left goes first: afterwards nobody would look for it
-	case m.Repair != nil && m.Repair.Intent != nil:
-		return false // what is under way comes to its end first
+	case w.busy():
+		return false
 	}
 	if held := guard.NewChange(m, s); held != "" {
 		if m.Repair != nil {
@@ -45,6 +43,15 @@ func (w *work) change() bool {
 	}
 	w.BeginChange(kind, o)
 	return true
+}
+
+// busy reports whether something else comes first: a call under way, or what an unfinished build left, since afterwards nobody would look
+// for it.
+func (w *work) busy() bool {
+	if r := w.M.Repair; r != nil {
+		return r.Intent != nil
+	}
+	return !w.faulty() && w.removableStray()
 }
 
 // ended reports whether the order came to its end on this machine, and the ledger does not know it yet.

@@ -623,11 +623,9 @@ func (w *work) advance() {
 	case m.Repair != nil:
 		w.Advance()
 	case s.Provider.Standing == fleet.ProviderUnknown: // not asked yet
-	case m.Quarantine == nil && !w.faulty() && guard.AnyStep(m, s) == "" && w.removableStray():
-		w.Begin(fleet.RepairRemnant)
+	case m.Quarantine == nil && !w.faulty() && guard.AnyStep(m, s) == "" && w.clearsUp():
 	case m.Current.Candidate():
 		w.adopt()
-	case w.expire():
 	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
 		if s.Acting == "" && s.Spec.Mode == fleet.ModeAct && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)) {
 			w.BeginCertify()

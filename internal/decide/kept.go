@@ -45,6 +45,8 @@ func (w *work) bringBack() bool {
 	}
 	held := guard.NewChange(m, s)
 	switch {
+	case s.Provider.Standing == fleet.ProviderUnknown: // not asked yet
+		return false
 	case len(m.Kept) == 0: // it went meanwhile
 		w.Record(fleet.Record{Kind: fleet.RecordOrder, Reason: fleet.ReasonNothingKept, Order: m.Wanted.Order, Command: fleet.OrderUndo, By: m.Wanted.By})
 		m.Wanted = nil
@@ -69,11 +71,12 @@ func (w *work) outlived() (fleet.Shelved, bool) {
 	return fleet.Shelved{}, false
 }
 
-// expire begins the removal of a kept instance whose time is over, unless something is more urgent. It reports whether it did.
-func (w *work) expire() bool {
-	m := w.M
-	if len(m.Kept) == 0 || m.Quarantine != nil || w.faulty() || guard.AnyStep(m, w.Situation) != "" {
-		return false
+// clearsUp begins the removal of what is left beside the machine's instance: of a build, or of one that was kept for its time. It reports
+// whether it did.
+func (w *work) clearsUp() bool {
+	if w.removableStray() {
+		w.Begin(fleet.RepairRemnant)
+		return true
 	}
 	k, over := w.outlived()
 	if over {

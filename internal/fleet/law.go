@@ -39,19 +39,28 @@ func (m Machine) checkRepair(r Repair) error {
 		return fmt.Errorf("%s: L1: %s is brought back and put aside at once", m.Name, r.Back.ID)
 	case r.Kind == RepairRemove && !r.Next.None():
 		return fmt.Errorf("%s: L13: a machine that is to go is built", m.Name)
-	case !r.Next.None() && r.Next.Generation != m.Generation:
-		return fmt.Errorf("%s: next generation %d is not the one allotted last (%d)", m.Name, r.Next.Generation, m.Generation)
-	case !r.Next.None() && r.Next.ID == m.Current.ID:
-		return fmt.Errorf("%s: L1: the next instance %s is the current one", m.Name, r.Next.ID)
-	case !r.Next.None() && !r.Target.None() && !r.Proof.Meets(ProofConfirmedOff):
-		return fmt.Errorf("%s: L1: a replacement without proof that %s is off", m.Name, r.Target.ID)
-	case !r.Next.None() && !r.Target.None() && m.Volumes != nil && !r.Removed:
-		return fmt.Errorf("%s: L1: a replacement with the kept disks that %s still has", m.Name, r.Target.ID)
 	}
-	if r.Intent == nil {
-		return nil
+	if err := m.checkNext(r); err != nil || r.Intent == nil {
+		return err
 	}
 	return m.checkIntent(r, *r.Intent)
+}
+
+// checkNext verifies that the instance that is being built may be.
+func (m Machine) checkNext(r Repair) error {
+	switch {
+	case r.Next.None():
+	case r.Next.Generation != m.Generation:
+		return fmt.Errorf("%s: next generation %d is not the one allotted last (%d)", m.Name, r.Next.Generation, m.Generation)
+	case r.Next.ID == m.Current.ID:
+		return fmt.Errorf("%s: L1: the next instance %s is the current one", m.Name, r.Next.ID)
+	case r.Target.None():
+	case !r.Proof.Meets(ProofConfirmedOff):
+		return fmt.Errorf("%s: L1: a replacement without proof that %s is off", m.Name, r.Target.ID)
+	case m.Volumes != nil && !r.Removed:
+		return fmt.Errorf("%s: L1: a replacement with the kept disks that %s still has", m.Name, r.Target.ID)
+	}
+	return nil
 }
 
 func (m Machine) checkIntent(r Repair, in Intent) error {

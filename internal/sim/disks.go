@@ -10,6 +10,19 @@ import (
 // heldDisk names a kept disk of a machine.
 type heldDisk struct{ machine, name string }
 
+// isOrdered reports whether a person's order has the call in it: a confirmed plan, or the old instance that is wanted back.
+func (j *judge) isOrdered(c *world.Call) bool {
+	return j.isNamed(c.Mark.Machine, c.ID) && (c.Op == world.PowerOff || c.Op == world.Delete) ||
+		j.swaps(c.Mark.Machine, c.ID) && c.Op == world.PowerOff
+}
+
+// disksOf checks the disks of an instance that just got them.
+func (j *judge) disksOf(c *world.Call) {
+	if c.Op == world.Create || c.Op == world.Restore {
+		j.equipped(j.s.w.VM(c.ID))
+	}
+}
+
 // equipped checks that an instance has every disk that its machine is to keep, with what was ever written to it.
 func (j *judge) equipped(vm *world.VM) {
 	if vm == nil || len(j.s.disks) == 0 {

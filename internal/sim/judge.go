@@ -153,9 +153,7 @@ func (j *judge) Acted(c *world.Call) {
 		return
 	}
 	sc.Actions++
-	if c.Op == world.Create || c.Op == world.Restore {
-		j.equipped(j.s.w.VM(c.ID))
-	}
+	j.disksOf(c)
 	j.shelved(c)
 	if c.Op == world.Delete || c.Op == world.PowerOff || c.Op == world.Rebuild {
 		j.mayDestroy(c)
@@ -166,8 +164,7 @@ func (j *judge) Acted(c *world.Call) {
 	var wrong Wrong
 	switch {
 	case !c.Op.Disruptive() && c.Op != world.Run || c.Again:
-	case j.isNamed(c.Mark.Machine, c.ID) && (c.Op == world.PowerOff || c.Op == world.Delete):
-	case j.swaps(c.Mark.Machine, c.ID) && c.Op == world.PowerOff: // a person wants the old one back
+	case j.isOrdered(c):
 	case j.held[c] && c.Serving:
 		sc.WindowActs++
 		wrong = WrongWindow
