@@ -46,8 +46,8 @@ count_boot() {
     [ -b "$d" ] && [ "$(cat "/sys/block/${d#/dev/}/ro")" = 0 ] && ! is_iso "$d" || continue
     BOOTS=$(dd "if=$d" bs=16 count=1 2>/dev/null | tr -dc 0-9)
     BOOTS=$((${BOOTS:-0} + 1))
-    printf '%-16s' "$BOOTS" | dd "of=$d" bs=16 count=1 conv=notrunc 2>/dev/null
-    sync
+    # sync(1) writes a raw device back and tells it no flush: QEMU would lose the cluster's place with its process.
+    printf '%-16s' "$BOOTS" | dd "of=$d" bs=16 count=1 conv=notrunc,fsync 2>/dev/null || echo "boot not counted on $d" >/dev/console
     return
   done
 }
