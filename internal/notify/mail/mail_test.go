@@ -32,7 +32,6 @@ import (
 	"hale/internal/notify"
 	"hale/internal/notify/mail"
 	"hale/internal/notify/notifytest"
-	"hale/internal/secret"
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
@@ -222,24 +221,11 @@ func openPost(t *testing.T, how protection) *post {
 	return p
 }
 
-func kept(t *testing.T, value string) secret.Secret {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(path, []byte(value+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := secret.File(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 func options(t *testing.T, p *post, how mail.TLS) mail.Options {
 	t.Helper()
 	return mail.Options{
 		Name: "ops", Server: "127.0.0.1", Port: p.port, TLS: how, CA: p.ca, From: "\"hale\" <hale@example.org>", To: []string{"a@example.org", "<b@example.org>"},
-		User: user, Password: kept(t, password), Timeout: time.Minute,
+		User: user, Password: notifytest.Secret(t, password), Timeout: time.Minute,
 	}
 }
 
@@ -307,7 +293,7 @@ func TestWhatAMailServerSays(t *testing.T) {
 		"a password in the clear": {protection{}, func(o *mail.Options, _ *post) { o.TLS = mail.PlainText }, fault.Invalid, true},
 		"no authority":            {protection{starttls: true}, func(o *mail.Options, _ *post) { o.CA = "/nowhere.pem" }, fault.Invalid, true},
 		"a wrong password": {protection{starttls: true}, func(o *mail.Options, _ *post) {
-			o.Password = kept(t, "wr0ng-h0rse")
+			o.Password = notifytest.Secret(t, "wr0ng-h0rse")
 		}, fault.Unauthorised, false},
 		"no password at all":        {protection{starttls: true}, func(o *mail.Options, _ *post) { o.User = "" }, fault.Unauthorised, false},
 		"one receiver is not known": {protection{starttls: true}, func(_ *mail.Options, p *post) { p.refuse = "b@example.org" }, fault.Permanent, false},

@@ -4,6 +4,8 @@ package notifytest
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +14,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/notify"
+	"hale/internal/secret"
 )
 
 // Stage is a target with its receiver, for one story.
@@ -193,4 +196,18 @@ func endedContext(t *testing.T, s Stage) {
 	if got := keys(s); len(got) != 0 {
 		t.Errorf("it arrived: %v", got)
 	}
+}
+
+// Secret is a secret with the value, in a file of the test's own.
+func Secret(t *testing.T, value string) secret.Secret {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte(value+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := secret.File(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

@@ -23,20 +23,6 @@ import (
 
 const token = "Bearer c4f3-b4b3-s3cr3t"
 
-// kept writes a secret to a file.
-func kept(t *testing.T, value string) secret.Secret {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(path, []byte(value+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := secret.File(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // receiver is a real HTTP server that takes messages.
 type receiver struct {
 	t      *testing.T
@@ -111,7 +97,7 @@ func options(t *testing.T, url string) webhook.Options {
 	t.Helper()
 	return webhook.Options{
 		Name: "hook", URL: webhook.Value{Plain: url}, Format: webhook.FormatHale, Timeout: time.Minute, Version: "1",
-		Headers: []webhook.Header{{Name: "Authorization", Value: webhook.Value{Secret: kept(t, token)}}, {Name: "X-Team", Value: webhook.Value{Plain: "web"}}},
+		Headers: []webhook.Header{{Name: "Authorization", Value: webhook.Value{Secret: notifytest.Secret(t, token)}}, {Name: "X-Team", Value: webhook.Value{Plain: "web"}}},
 	}
 }
 
@@ -237,7 +223,7 @@ func TestS75ASecretAddressIsNotNamed(t *testing.T) {
 		"nobody listens": address, "no such host": "http://no-such-host.invalid/hunter2", "no address": "a word and hunter2", "another scheme": "ftp://h/hunter2",
 	} {
 		o := options(t, "")
-		o.URL = webhook.Value{Secret: kept(t, where)}
+		o.URL = webhook.Value{Secret: notifytest.Secret(t, where)}
 		_, err := webhook.New(o).Send(t.Context(), notifytest.Message(1))
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", name, err)

@@ -45,15 +45,11 @@ func (p *Provider) Restore(ctx context.Context, ref provider.Ref, name string) e
 
 // putAside does what it takes to an instance that is off and bears the mark, and then writes into the mark whether it is kept.
 func (p *Provider) putAside(ctx context.Context, op string, ref provider.Ref, change func(*session, golibvirt.Domain) error, kept bool) error {
-	_, s, err := p.open(ctx, op, ref)
+	s, dom, err := p.openMarked(ctx, op, ref)
 	if err != nil {
 		return err
 	}
 	defer s.end()
-	dom, err := s.marked(ref, p.installation)
-	if err != nil {
-		return err
-	}
 	mark, err := s.readMark(dom)
 	if err != nil || mark.Kept == kept {
 		return err

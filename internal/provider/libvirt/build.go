@@ -328,16 +328,12 @@ func (s *session) undefine(dom golibvirt.Domain) error {
 
 // Certify sets the mark's Certified flag, in the definition and in the running domain.
 func (p *Provider) Certify(ctx context.Context, ref provider.Ref) error {
-	_, s, err := p.open(ctx, "libvirt.certify", ref)
+	ref.Adopted = false // it has no mark to be written on
+	s, dom, err := p.openMarked(ctx, "libvirt.certify", ref)
 	if err != nil {
 		return err
 	}
 	defer s.end()
-	ref.Adopted = false // it has no mark to be written on
-	dom, err := s.marked(ref, p.installation)
-	if err != nil {
-		return err
-	}
 	mark, err := s.readMark(dom)
 	if err != nil || mark.Certified {
 		return err

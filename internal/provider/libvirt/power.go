@@ -129,15 +129,11 @@ func (p *Provider) Resume(ctx context.Context, ref provider.Ref) error {
 
 // RebootSoft asks the guest to reboot: by its agent where the domain has one, else by its power button.
 func (p *Provider) RebootSoft(ctx context.Context, ref provider.Ref) error {
-	_, s, err := p.open(ctx, "libvirt.soft-reboot", ref)
+	s, dom, err := p.openMarked(ctx, "libvirt.soft-reboot", ref)
 	if err != nil {
 		return err
 	}
 	defer s.end()
-	dom, err := s.marked(ref, p.installation)
-	if err != nil {
-		return err
-	}
 	power, err := s.power(dom)
 	if err != nil {
 		return err
@@ -155,15 +151,11 @@ const firmwareTime = time.Second
 // Reboot resets a running instance. One that is paused, crashed or off, or has only just been started, is cut off and
 // started, with a new process.
 func (p *Provider) Reboot(ctx context.Context, ref provider.Ref) error {
-	_, s, err := p.open(ctx, "libvirt.reboot", ref)
+	s, dom, err := p.openMarked(ctx, "libvirt.reboot", ref)
 	if err != nil {
 		return err
 	}
 	defer s.end()
-	dom, err := s.marked(ref, p.installation)
-	if err != nil {
-		return err
-	}
 	power, err := s.power(dom)
 	if err != nil {
 		return err
@@ -184,15 +176,11 @@ func (p *Provider) Reboot(ctx context.Context, ref provider.Ref) error {
 // PowerOff ends the instance's process. A process that does not react gets 10 s from libvirt before it is killed; a
 // context that ends earlier yields fault.UnknownOutcome, and libvirt goes on.
 func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
-	_, s, err := p.open(ctx, "libvirt.power-off", ref)
+	s, dom, err := p.openMarked(ctx, "libvirt.power-off", ref)
 	if err != nil {
 		return err
 	}
 	defer s.end()
-	dom, err := s.marked(ref, p.installation)
-	if err != nil {
-		return err
-	}
 	return s.cutPower(dom)
 }
 
@@ -266,6 +254,20 @@ func (s *session) startable(ref provider.Ref) (golibvirt.Domain, error) {
 		err = s.unmarked(ref, dom)
 	}
 	return dom, err
+}
+
+// openMarked is open with the domain of ref, which bears the mark that ref names, or none where it is adopted.
+func (p *Provider) openMarked(ctx context.Context, op string, ref provider.Ref) (*session, golibvirt.Domain, error) {
+	_, s, err := p.open(ctx, op, ref)
+	if err != nil {
+		return nil, golibvirt.Domain{}, err
+	}
+	dom, err := s.marked(ref, p.installation)
+	if err != nil {
+		s.end()
+		return nil, golibvirt.Domain{}, err
+	}
+	return s, dom, nil
 }
 
 // marked looks the domain up and refuses it unless it bears ref's mark now.
