@@ -3,6 +3,7 @@ package bubble
 import (
 	"context"
 	"strings"
+	"testing"
 	"time"
 
 	"hale/internal/fault"
@@ -97,6 +98,31 @@ func (w wire) Rebuild(ctx context.Context, order provider.Order) error {
 	return w.carry(ctx, fleet.OpRebuild, order.ID, func(ctx context.Context, p provider.Provider) error {
 		return p.(provider.Rebuilder).Rebuild(ctx, order)
 	})
+}
+
+// PingGuest implements provider.GuestPinger.
+func (w wire) PingGuest(ctx context.Context, ref provider.Ref) error {
+	return w.Provider.(provider.GuestPinger).PingGuest(ctx, ref)
+}
+
+// Console implements provider.ConsoleReader.
+func (w wire) Console(ctx context.Context, ref provider.Ref, limit int) ([]byte, error) {
+	return w.Provider.(provider.ConsoleReader).Console(ctx, ref, limit)
+}
+
+// Screenshot implements provider.Screenshooter.
+func (w wire) Screenshot(ctx context.Context, ref provider.Ref, limit int) (provider.Picture, error) {
+	return w.Provider.(provider.Screenshooter).Screenshot(ctx, ref, limit)
+}
+
+// What the simulated provider can do, it can do over the wire.
+func TestTheWireHidesNothing(t *testing.T) {
+	t.Parallel()
+	for _, a := range provider.Abilities() {
+		if !a.Of(wire{}) {
+			t.Errorf("%s is hidden", a.Name)
+		}
+	}
 }
 
 // PowerOff implements provider.Power.

@@ -96,28 +96,6 @@ type Picture struct {
 	Data   []byte
 }
 
-// Cannot returns the operations that the provider does not have. They are further interfaces: see Resumer, SoftRebooter,
-// Rebuilder and Keeper.
-func Cannot(p Provider) []fleet.Op {
-	if r, ok := p.(readOnly); ok {
-		return r.lacks // with hands it would have them
-	}
-	var lacks []fleet.Op
-	if _, ok := p.(Resumer); !ok {
-		lacks = append(lacks, fleet.OpResume)
-	}
-	if _, ok := p.(SoftRebooter); !ok {
-		lacks = append(lacks, fleet.OpSoftReboot)
-	}
-	if _, ok := p.(Keeper); !ok {
-		lacks = append(lacks, fleet.OpKeep, fleet.OpRestore)
-	}
-	if _, ok := p.(Rebuilder); !ok {
-		lacks = append(lacks, fleet.OpRebuild)
-	}
-	return lacks
-}
-
 // Builder makes and removes instances.
 type Builder interface {
 	// Create builds and starts an instance with the order's id, name and mark. fault.Conflict: the name is taken on that

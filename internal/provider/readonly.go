@@ -10,18 +10,23 @@ import (
 
 // ReadOnly returns the provider with its eyes and without its hands: reads pass, every call that changes something is
 // fault.Unsupported and never reaches it. Close passes.
-func ReadOnly(p Provider) Provider { return readOnly{Reader: p, close: p.Close, lacks: Cannot(p)} }
+func ReadOnly(p Provider) Provider { return readOnly{Reader: p, behind: p, lacks: Cannot(p)} }
 
 type readOnly struct {
 	Reader
-	close func() error
-	lacks []fleet.Op // of the provider behind it
+	behind Provider
+	lacks  []fleet.Op // of the provider behind it
 }
 
 var errReadOnly = errors.New("this provider is opened for reading only")
 
 func refuse(op string, ref Ref) error {
 	return fault.New(fault.Unsupported, "provider."+op, string(ref.ID), errReadOnly)
+}
+
+// absent says that the provider behind does not have what was asked for.
+func absent(op string, ref Ref) error {
+	return fault.New(fault.Unsupported, "provider."+op, string(ref.ID), nil)
 }
 
 // Start implements Power.
@@ -43,4 +48,28 @@ func (readOnly) Delete(_ context.Context, ref Ref) error { return refuse("delete
 func (readOnly) Certify(_ context.Context, ref Ref) error { return refuse("certify", ref) }
 
 // Close implements Provider.
-func (r readOnly) Close() error { return r.close() }
+func (r readOnly) Close() error { return r.behind.Close() }
+
+// PingGuest implements GuestPinger.
+func (r readOnly) PingGuest(ctx context.Context, ref Ref) error {
+	if able, ok := r.behind.(GuestPinger); ok {
+		return able.PingGuest(ctx, ref)
+	}
+	return absent("ping-guest", ref)
+}
+
+// Console implements ConsoleReader.
+func (r readOnly) Console(ctx context.Context, ref Ref, limit int) ([]byte, error) {
+	if able, ok := r.behind.(ConsoleReader); ok {
+		return able.Console(ctx, ref, limit)
+	}
+	return nil, absent("console", ref)
+}
+
+// Screenshot implements Screenshooter.
+func (r readOnly) Screenshot(ctx context.Context, ref Ref, limit int) (Picture, error) {
+	if able, ok := r.behind.(Screenshooter); ok {
+		return able.Screenshot(ctx, ref, limit)
+	}
+	return Picture{}, absent("screenshot", ref)
+}

@@ -44,6 +44,18 @@ var fixtures = map[string]fixture{
 		},
 		want: []string{"may not import internal/lab (support for tests)", "internal/accel", "internal/sim (floor 2.1) may not import internal/state/etcd"},
 	},
+	"a provider is wrapped whole": {
+		rule: "wrappers",
+		files: map[string]string{
+			"internal/app/a.go":         "package app\nimport \"hale/internal/provider\"\ntype slow struct{ provider.Provider }",
+			"internal/app/ok.go":        "package app\nimport \"hale/internal/provider\"\ntype quick struct{ behind provider.Provider }",
+			"internal/app/ok_test.go":   "package app\nimport \"hale/internal/provider\"\ntype deprived struct{ provider.Provider }",
+			"internal/provider/a.go":    "package provider\ntype loud struct{ Provider }",
+			"internal/provider/ok.go":   "package provider\ntype readOnly struct{ Reader }",
+			"internal/notify/mail/a.go": "package mail\ntype sender struct{ Provider }",
+		},
+		want: []string{"internal/app/a.go:3: it embeds a provider", "internal/provider/a.go:2: it embeds a provider"},
+	},
 	"a new package has no room": {
 		rule:  "floors",
 		files: map[string]string{"internal/novel/a.go": "package novel", "internal/novel/b.go": "package novel"},

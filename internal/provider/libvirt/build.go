@@ -8,6 +8,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
@@ -51,6 +52,7 @@ type build struct {
 	base    volume // the zero volume: no disk
 	overlay string // file names in the pool; empty: none
 	seed    string
+	console string
 	disks   []disk
 	absent  []string // file names of kept disks that are not there yet
 	fresh   []string // and of those that this order made
@@ -85,6 +87,9 @@ func (p *Provider) prepare(ctx context.Context, s *session, order provider.Order
 	}
 	if b.xml, err = plan.render(order.Template.XML, order.Mark); err != nil {
 		return b, s.invalid(err)
+	}
+	if !strings.Contains(b.xml, b.console) {
+		b.console = "" // a domain of the user's own that keeps its console elsewhere, or nowhere
 	}
 	return b, nil
 }
@@ -146,9 +151,8 @@ func (b build) free(s *session) error {
 func (b *build) findFiles(s *session, p *Provider, plan *blueprint) (err error) {
 	t, dir := b.order.Template, p.stateDir
 	seeded := t.Seed || t.UserData != ""
-	if t.Image == "" && !seeded && len(disks(b.order)) == 0 {
-		return nil
-	}
+	b.console = fileName(b.order, consoleSuffix)
+	plan.Console = path.Join(dir, b.console)
 	if b.pool, err = s.poolAt(dir); err != nil {
 		return err
 	}
@@ -228,6 +232,12 @@ func (b *build) finish(ctx context.Context, s *session, dom golibvirt.Domain) er
 	}
 	if b.seed != "" {
 		if err := b.makeSeed(ctx, s); err != nil {
+			return err
+		}
+	}
+	if b.console != "" {
+		// So that the daemon knows the file, and removes it when it is told to.
+		if _, err := s.createFile(b.pool, b.console, 0); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,7 @@ type blueprint struct {
 	Type    string // "kvm" or "qemu"
 	Disk    string // path of the overlay; empty: none
 	Seed    string // path of the NoCloud seed; empty: none
+	Console string // path of the file that the serial port is written to
 	Memory  uint64 // bytes
 	CPUs    int
 	Network string
@@ -114,7 +115,7 @@ func (b blueprint) own(text string) (*libvirtxml.Domain, error) {
 // escaped returns the blueprint with its free texts made safe for XML.
 func (b blueprint) escaped() blueprint {
 	safe := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;").Replace
-	for _, text := range []*string{&b.Name, &b.Disk, &b.Seed, &b.Network, &b.Kernel, &b.Initrd, &b.Cmdline} {
+	for _, text := range []*string{&b.Name, &b.Disk, &b.Seed, &b.Console, &b.Network, &b.Kernel, &b.Initrd, &b.Cmdline} {
 		*text = safe(*text)
 	}
 	paths := make(map[string]string, len(b.Disks))
@@ -161,6 +162,16 @@ func agentChannel() libvirtxml.DomainChannel {
 	}
 }
 
+// serialPort can be used by a person (virsh console), and what the guest writes to it is kept. It is appended to, so that a start does not
+// wipe what the guest said at its end.
+func (b blueprint) serialPort() libvirtxml.DomainSerial {
+	port := libvirtxml.DomainSerial{Source: &libvirtxml.DomainChardevSource{Pty: &libvirtxml.DomainChardevSourcePty{}}}
+	if b.Console != "" {
+		port.Log = &libvirtxml.DomainChardevLog{File: b.Console, Append: "on"}
+	}
+	return port
+}
+
 func (b blueprint) devices() *libvirtxml.DomainDeviceList {
 	l := &libvirtxml.DomainDeviceList{
 		Controllers: []libvirtxml.DomainController{{Type: "usb", Model: "none"}},
@@ -170,7 +181,7 @@ func (b blueprint) devices() *libvirtxml.DomainDeviceList {
 			Model:  &libvirtxml.DomainInterfaceModel{Type: "virtio"},
 			ROM:    &libvirtxml.DomainROM{Enabled: "no"},
 		}},
-		Serials:    []libvirtxml.DomainSerial{{Source: &libvirtxml.DomainChardevSource{Pty: &libvirtxml.DomainChardevSourcePty{}}}},
+		Serials:    []libvirtxml.DomainSerial{b.serialPort()},
 		Panics:     []libvirtxml.DomainPanic{{Model: "isa"}},
 		MemBalloon: &libvirtxml.DomainMemBalloon{Model: "none"},
 		Channels:   []libvirtxml.DomainChannel{agentChannel()},

@@ -168,6 +168,8 @@ func ownXMLIsUsed(t *testing.T, b *bench) {
 			t.Errorf("the domain lost %s", part)
 		}
 	}
+	_, err = p.Console(background(t), o.Ref, 100)
+	wantKind(t, "the console of a guest without a log", err, fault.Unsupported)
 	wantKind(t, "a ping of a guest without a channel", p.PingGuest(background(t), o.Ref), fault.Unsupported)
 	destroyed(t, p, o.Ref)
 }
@@ -215,14 +217,15 @@ func deleteRemovesItsFiles(t *testing.T, b *bench) {
 	for _, order := range []provider.Order{o, other} {
 		must(t, p.Create(t.Context(), order))
 	}
-	kept := fmt.Sprintf("files-2-g1-%s.qcow2", other.ID)
-	want := append(slices.Clone(before), kept, fmt.Sprintf("files-g1-%s.qcow2", o.ID), fmt.Sprintf("files-g1-%s.iso", o.ID))
+	front, kept := fmt.Sprintf("files-g1-%s", o.ID), fmt.Sprintf("files-2-g1-%s", other.ID)
+	want := append(slices.Clone(before), kept+".qcow2", kept+".console.log", front+".qcow2", front+".iso", front+".console.log")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, b.files(t)); diff != "" {
 		t.Errorf("files of two instances (-want +got):\n%s", diff)
 	}
+	must(t, os.WriteFile(filepath.Join(b.state, front+".console.log.0"), []byte("an older part"), 0o600)) // as virtlogd makes them
 	destroyed(t, p, o.Ref)
-	want = append(slices.Clone(before), kept)
+	want = append(slices.Clone(before), kept+".qcow2", kept+".console.log")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, b.files(t)); diff != "" {
 		t.Errorf("files after one was deleted (-want +got):\n%s", diff)

@@ -33,6 +33,9 @@ var (
 	_ provider.SoftRebooter = (*Provider)(nil)
 	_ provider.GuestPinger  = (*Provider)(nil)
 	_ provider.Keeper       = (*Provider)(nil)
+
+	_ provider.ConsoleReader = (*Provider)(nil)
+	_ provider.Screenshooter = (*Provider)(nil)
 )
 
 // Options are what New needs. The zero value of each but Hosts has a default.

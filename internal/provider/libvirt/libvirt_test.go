@@ -87,7 +87,7 @@ func (b *bench) Watched()                {}
 func (b *bench) Template() fleet.Template {
 	return fleet.Template{
 		Image: "base.qcow2", Kernel: b.guest.Kernel, Initrd: b.guest.Initrd,
-		Cmdline: "quiet nokaslr mitigations=off tsc=reliable no_timer_check random.trust_cpu=on cryptomgr.notests hale.name={name}",
+		Cmdline: "console=ttyS0 quiet nokaslr mitigations=off tsc=reliable no_timer_check random.trust_cpu=on cryptomgr.notests hale.name={name}",
 		Memory:  96 << 20, CPUs: 1, Network: "default",
 		Disks: []fleet.Disk{{Name: "root", Ephemeral: true}},
 	}
@@ -121,6 +121,22 @@ func (b *bench) DiskBoots(t testing.TB, ref provider.Ref) int {
 	page, err := b.AwaitPage(background(t), b.nameOf(t, ref.ID))
 	must(t, err)
 	return page.Boots
+}
+
+// Printed is what the guest writes when it serves.
+func (b *bench) Printed(t testing.TB, ref provider.Ref) string {
+	t.Helper()
+	name := b.nameOf(t, ref.ID)
+	_, err := b.AwaitPage(background(t), name)
+	must(t, err)
+	return "GUEST-READY name=" + name
+}
+
+// Screened is a domain of the user's own: hale's own machine has no screen.
+func (b *bench) Screened() fleet.Template {
+	t := b.Template()
+	t.XML = strings.Replace(ownXML, "</devices>", "<video><model type='vga'/></video></devices>", 1)
+	return t
 }
 
 func (b *bench) Deafen(t testing.TB, id fleet.InstanceID) {

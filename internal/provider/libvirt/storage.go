@@ -21,6 +21,7 @@ const (
 	overlaySuffix = ".qcow2"
 	keptSuffix    = ".kept.qcow2"
 	seedSuffix    = ".iso"
+	consoleSuffix = ".console.log"
 )
 
 // fileName names one of the instance's files: for people by its front, for Delete by its id.
@@ -30,7 +31,10 @@ func fileName(order provider.Order, suffix string) string {
 
 // removable reports whether the file is one that Delete of the instance removes.
 func removable(name string, id fleet.InstanceID) bool {
-	return strings.HasSuffix(name, "-"+string(id)+overlaySuffix) || strings.HasSuffix(name, "-"+string(id)+seedSuffix)
+	// virtlogd gives the older parts of a log numbers: ….console.log.0
+	part := strings.TrimRight(strings.TrimRight(name, "0123456789"), ".")
+	return strings.HasSuffix(name, "-"+string(id)+overlaySuffix) || strings.HasSuffix(name, "-"+string(id)+seedSuffix) ||
+		strings.HasSuffix(part, "-"+string(id)+consoleSuffix)
 }
 
 // poolAt returns the active storage pool of the folder, whoever made it, or makes a transient one.
@@ -168,6 +172,13 @@ func (s *session) removeFiles(dir string, id fleet.InstanceID) error {
 	pool, err := s.poolAt(dir)
 	if err != nil {
 		return err
+	}
+	// The daemon knows the files that there were when the pool was read, and those that it made; not the older parts of a log. Refused while
+	// a volume is being made: then these parts stay.
+	if err := s.StoragePoolRefresh(pool, 0); err != nil {
+		if _, answered := codeOf(err); !answered {
+			return s.fault(err)
+		}
 	}
 	vols, _, err := s.StoragePoolListAllVolumes(pool, 1, 0)
 	if err != nil {

@@ -60,7 +60,7 @@ func TestDomainXML(t *testing.T) {
 			t.Parallel()
 			order := provider.Order{Ref: provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()}, Name: "web-2", Template: c.template}
 			plan := newBlueprint(order, testID)
-			plan.Type, plan.Disk, plan.Seed = c.kind, c.disk, c.seed
+			plan.Type, plan.Disk, plan.Seed, plan.Console = c.kind, c.disk, c.seed, "/img/c.console.log"
 			got, err := plan.render(c.own, order.Mark)
 			if err != nil {
 				t.Fatal(err)
@@ -292,7 +292,8 @@ func TestMACIsUsable(t *testing.T) {
 func TestOnlyOwnEphemeralFilesAreRemovable(t *testing.T) {
 	t.Parallel()
 	order := provider.Order{Ref: provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()}, Name: "web-2"}
-	for suffix, want := range map[string]bool{overlaySuffix: true, seedSuffix: true, keptSuffix: false} {
+	for suffix, want := range map[string]bool{overlaySuffix: true, seedSuffix: true, consoleSuffix: true, consoleSuffix + ".0": true, consoleSuffix + ".12": true,
+		consoleSuffix + ".gz": false, keptSuffix: false} {
 		if name := fileName(order, suffix); removable(name, order.ID) != want {
 			t.Errorf("%s: want removable %v", name, want)
 		}

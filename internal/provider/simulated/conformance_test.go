@@ -74,6 +74,13 @@ func (h *harness) life(t testing.TB, ref provider.Ref) simulated.Life {
 	return simulated.Life{}
 }
 
+func (h *harness) Printed(t testing.TB, ref provider.Ref) string {
+	h.life(t, ref)
+	return "boot 1"
+}
+
+func (h *harness) Screened() fleet.Template { return h.Template() }
+
 func (h *harness) Stranger(t testing.TB, host fleet.HostName, name string) provider.Ref {
 	ref := provider.Ref{ID: fleet.InstanceID(name + "-of-somebody"), Host: host}
 	if err := h.world.Plant(fleet.Instance{ID: ref.ID, Host: host, Name: name}); err != nil {

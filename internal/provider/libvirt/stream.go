@@ -1,0 +1,201 @@
+package libvirt
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	golibvirt "github.com/digitalocean/go-libvirt"
+)
+
+// The RPC client's own streams wait for ever on a channel when the connection ends within them, and take whatever comes, so the little
+// that one stream needs of the protocol is spoken here, on a connection of its own: greeting, one call, data, end.
+
+// Numbers of libvirt's remote protocol.
+const (
+	remoteProgram = 0x20008086
+	remoteVersion = 1
+
+	procConnectOpen = 1
+	procAuthList    = 66
+	procAuthPolkit  = 70
+	procUpload      = 208
+	procDownload    = 209
+	procScreenshot  = 211
+
+	typeCall   = 0
+	typeReply  = 1
+	typeStream = 3
+
+	statusOK       = 0
+	statusError    = 1
+	statusContinue = 2
+
+	authPolkit = 2
+
+	// maxPiece keeps each data message below what all versions of the daemon accept.
+	maxPiece = 256 << 10
+	// maxEarly bounds how many pieces are kept that come before the reply.
+	maxEarly = 128
+)
+
+// header is that of each message, after its length.
+type header struct {
+	Program, Version, Procedure, Type, Serial, Status uint32
+}
+
+// speaker speaks the protocol, one call at a time.
+type speaker struct {
+	w      io.Writer
+	r      *bufio.Reader
+	serial uint32
+	early  [][]byte // pieces of the stream that came before the reply to its call
+}
+
+// converse dials the daemon, greets it, and lets talk use the connection, which ends with ctx at the latest.
+func converse(ctx context.Context, a address, talk func(*speaker) error) error {
+	conn, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	u := &speaker{w: conn, r: bufio.NewReader(conn)}
+	if err := u.greet(a.uri); err != nil {
+		return err
+	}
+	return talk(u)
+}
+
+// greet authenticates as far as a socket demands it, and opens the hypervisor.
+func (u *speaker) greet(uri golibvirt.ConnectURI) error {
+	reply, err := u.call(procAuthList, nil)
+	if err != nil {
+		return err
+	}
+	if len(reply) >= 8 && binary.BigEndian.Uint32(reply[4:]) == authPolkit {
+		if _, err := u.call(procAuthPolkit, nil); err != nil {
+			return err
+		}
+	}
+	var args bytes.Buffer
+	putUint(&args, 1) // the name is there
+	putString(&args, string(uri))
+	putUint(&args, 0) // flags
+	_, err = u.call(procConnectOpen, args.Bytes())
+	return err
+}
+
+// call sends a call and returns its reply's payload.
+func (u *speaker) call(procedure uint32, args []byte) ([]byte, error) {
+	u.serial++
+	if err := u.send(header{remoteProgram, remoteVersion, procedure, typeCall, u.serial, statusOK}, args); err != nil {
+		return nil, err
+	}
+	return u.reply()
+}
+
+func (u *speaker) send(h header, payload []byte) error {
+	var b bytes.Buffer
+	putUint(&b, uint32(minMessage+len(payload))) //nolint:gosec // at most maxPiece and a header
+	putUint(&b, h.Program, h.Version, h.Procedure, h.Type, h.Serial, h.Status)
+	b.Write(payload)
+	_, err := u.w.Write(b.Bytes())
+	return err
+}
+
+// reply waits for the reply to the current call. Pieces of its stream can come before.
+func (u *speaker) reply() ([]byte, error) {
+	for {
+		h, payload, err := u.next()
+		switch {
+		case err != nil:
+			return nil, err
+		case h.Type == typeReply && h.Status == statusOK:
+			return payload, nil
+		case h.Type == typeStream && len(u.early) < maxEarly:
+			u.early = append(u.early, payload)
+		}
+	}
+}
+
+// piece returns the next piece of the current call's stream; an empty one is its end.
+func (u *speaker) piece() ([]byte, error) {
+	if len(u.early) > 0 {
+		piece := u.early[0]
+		u.early = u.early[1:]
+		return piece, nil
+	}
+	for {
+		if h, payload, err := u.next(); err != nil || h.Type == typeStream {
+			return payload, err
+		}
+	}
+}
+
+// confirmed waits until the daemon says that it has all of the stream that was sent to it.
+func (u *speaker) confirmed() error {
+	for {
+		if h, _, err := u.next(); err != nil || h.Type == typeStream && h.Status == statusOK {
+			return err
+		}
+	}
+}
+
+// next reads messages until one about the current call. The daemon's refusal is an error.
+func (u *speaker) next() (header, []byte, error) {
+	for {
+		var length uint32
+		if err := binary.Read(u.r, binary.BigEndian, &length); err != nil {
+			return header{}, nil, err
+		}
+		if length < minMessage || length > maxMessage {
+			return header{}, nil, fmt.Errorf("a message of %d bytes: the peer does not speak libvirt's protocol", length)
+		}
+		var h header
+		if err := binary.Read(u.r, binary.BigEndian, &h); err != nil {
+			return header{}, nil, err
+		}
+		payload := make([]byte, length-minMessage)
+		if _, err := io.ReadFull(u.r, payload); err != nil {
+			return header{}, nil, err
+		}
+		switch {
+		case h.Serial != u.serial || h.Type != typeReply && h.Type != typeStream:
+		case h.Status == statusError:
+			return h, nil, decodeFault(payload)
+		default:
+			return h, payload, nil
+		}
+	}
+}
+
+// decodeFault reads the front of libvirt's remote_error: code, domain, optional message.
+func decodeFault(p []byte) error {
+	if len(p) < 16 {
+		return fmt.Errorf("an error of %d bytes that says nothing", len(p))
+	}
+	e := golibvirt.Error{Code: binary.BigEndian.Uint32(p)}
+	present, length, text := binary.BigEndian.Uint32(p[8:]), int(binary.BigEndian.Uint32(p[12:])), p[16:]
+	if present == 1 && length <= len(text) {
+		e.Message = string(text[:length])
+	}
+	return e
+}
+
+func putUint(b *bytes.Buffer, values ...uint32) {
+	for _, v := range values {
+		b.Write(binary.BigEndian.AppendUint32(nil, v))
+	}
+}
+
+// putString writes a string as XDR does: its length, its bytes, and zeros up to a multiple of four.
+func putString(b *bytes.Buffer, s string) {
+	putUint(b, uint32(len(s))) //nolint:gosec // names and paths
+	b.WriteString(s)
+	b.Write(make([]byte, (4-len(s)%4)%4))
+}
