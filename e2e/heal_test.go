@@ -25,6 +25,7 @@ func TestAFleetOfThreeIsHealed(t *testing.T) {
 	s.scene("S01 three failed pings make one heal, and S14 in order", theCableIsPulled)
 	s.scene("S14 what is off already is not powered off", offAlready)
 	s.scene("S14, S42 what is gone already is only built", goneAlready)
+	s.scene("the last words of a guest that panics are kept", lastWords)
 
 	s.restart(func(set *settings) { set.checks, set.ladder = []string{"alive", "page", "port"}, fullLadder })
 	s.scene("S03 an answer of 503", sickPage(lab.FaultHTTP503, "status"))

@@ -55,7 +55,7 @@ func (s settings) render(l *lab.Lab, initrd string) string {
 	p("    template:")
 	p("      kernel: %q", l.Info().Guest.Kernel)
 	p("      initrd: %q", initrd)
-	p("      cmdline: \"%s hale.name={name}\"", lab.KernelArgs)
+	p("      cmdline: \"%s console=ttyS0 hale.name={name}\"", lab.KernelArgs)
 	p("      memory: %dMiB", lab.GuestMemoryMiB)
 	if s.fleetYAML != "" {
 		p("%s", s.fleetYAML)

@@ -105,7 +105,7 @@ func (s stage) allWell() {
 	var wanted, files []string
 	for _, m := range f.Machines {
 		wanted = append(wanted, m.Name)
-		files = append(files, filepath.Base(s.seedOf(m)))
+		files = append(files, filepath.Base(s.seedOf(m)), strings.TrimSuffix(filepath.Base(s.seedOf(m)), ".iso")+".console.log")
 		if !slices.ContainsFunc(processes, func(p lab.Process) bool { return p.Domain == m.Name && p.UUID == m.Instance }) {
 			s.Errorf("hale says that %s is instance %s; there are %+v", m.Name, m.Instance, processes)
 		}
@@ -125,7 +125,7 @@ func (s stage) allWell() {
 	s.noneLeft(files)
 }
 
-// seedOf is the one file that an instance has.
+// seedOf is the file that an instance has beside its console.
 func (s stage) seedOf(m api.Machine) string {
 	return filepath.Join(s.lab.Info().Images, fmt.Sprintf("%s-g%d-%s.iso", m.Name, m.Generation, m.Instance))
 }

@@ -45,28 +45,7 @@ func TestReadOnlyHasEyesButNoHands(t *testing.T) {
 		if i, err := p.Get(t.Context(), ref); err != nil || i.Name != "web-1" {
 			t.Errorf("got %+v, %v", i, err)
 		}
-		for _, a := range provider.Abilities() {
-			if a.Of(p) != a.Reads() {
-				t.Errorf("%s: has it: %v", a.Name, a.Of(p))
-			}
-		}
-		if said, err := p.(provider.ConsoleReader).Console(t.Context(), ref, 10); err != nil || len(said) == 0 {
-			t.Errorf("the console says %q, %v", said, err)
-		}
-		if shot, err := p.(provider.Screenshooter).Screenshot(t.Context(), ref, fleet.ScreenshotLimit); err != nil || len(shot.Data) == 0 {
-			t.Errorf("the screen shows %d bytes, %v", len(shot.Data), err)
-		}
-		if err := p.(provider.GuestPinger).PingGuest(t.Context(), ref); err != nil {
-			t.Errorf("the agent: %v", err)
-		}
-		bare := provider.ReadOnly(plain{p})
-		_, cerr := bare.(provider.ConsoleReader).Console(t.Context(), ref, 10)
-		_, serr := bare.(provider.Screenshooter).Screenshot(t.Context(), ref, 10)
-		for _, err := range []error{cerr, serr, bare.(provider.GuestPinger).PingGuest(t.Context(), ref)} {
-			if !fault.Is(err, fault.Unsupported) {
-				t.Errorf("of a plain provider: %v", err)
-			}
-		}
+		eyesAreOpen(t, p, ref)
 		if lacks := provider.Cannot(p); len(lacks) != 0 {
 			t.Errorf("with hands it could do everything, and is said to lack %v", lacks)
 		}
@@ -80,4 +59,31 @@ func TestReadOnlyHasEyesButNoHands(t *testing.T) {
 			t.Error("it was closed, and the provider behind it was not")
 		}
 	})
+}
+
+// eyesAreOpen: what only reads passes, and what the provider behind does not have is unsupported.
+func eyesAreOpen(t *testing.T, p provider.Provider, ref provider.Ref) {
+	t.Helper()
+	for _, a := range provider.Abilities() {
+		if a.Of(p) != a.Reads() {
+			t.Errorf("%s: has it: %v", a.Name, a.Of(p))
+		}
+	}
+	if said, err := p.(provider.ConsoleReader).Console(t.Context(), ref, 10); err != nil || len(said) == 0 {
+		t.Errorf("the console says %q, %v", said, err)
+	}
+	if shot, err := p.(provider.Screenshooter).Screenshot(t.Context(), ref, fleet.ScreenshotLimit); err != nil || len(shot.Data) == 0 {
+		t.Errorf("the screen shows %d bytes, %v", len(shot.Data), err)
+	}
+	if err := p.(provider.GuestPinger).PingGuest(t.Context(), ref); err != nil {
+		t.Errorf("the agent: %v", err)
+	}
+	bare := provider.ReadOnly(plain{p})
+	_, cerr := bare.(provider.ConsoleReader).Console(t.Context(), ref, 10)
+	_, serr := bare.(provider.Screenshooter).Screenshot(t.Context(), ref, 10)
+	for _, err := range []error{cerr, serr, bare.(provider.GuestPinger).PingGuest(t.Context(), ref)} {
+		if !fault.Is(err, fault.Unsupported) {
+			t.Errorf("of a plain provider: %v", err)
+		}
+	}
 }

@@ -153,7 +153,7 @@ func halved(screen *image.NRGBA) *image.NRGBA {
 				} {
 					sum += int(screen.Pix[at+c])
 				}
-				small.Pix[small.PixOffset(x, y)+c] = uint8(sum / 4) //nolint:gosec // the mean of four bytes
+				small.Pix[small.PixOffset(x, y)+c] = uint8(sum / 4)
 			}
 		}
 	}
