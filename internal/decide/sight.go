@@ -103,13 +103,21 @@ func most(failing, size int) bool { return failing >= leastDoubt && 2*failing > 
 // everyone reports whether so many are all that could answer: of a fleet of three, one of which a person has paused, two are.
 func (r *round) everyone(failing int, works []*work) bool {
 	size := r.s.Spec.Size
-	running := size
+	running := size - r.mute
 	for _, w := range works {
-		if !guard.Surplus(w.M, &r.s.Spec) && (w.M.Current.None() || w.M.Health.Cause.Stopped() || guard.AtRest(w.M, r.sit.Whole.Holds)) {
+		if r.cannotAnswer(w.M) {
 			running--
 		}
 	}
 	return size >= leastDoubt && failing >= 2 && failing >= running
+}
+
+// cannotAnswer reports whether nobody expects an answer of the machine: it is not there, or off, or a person is at work on it. One that is
+// held and well does answer.
+func (r *round) cannotAnswer(m *fleet.Machine) bool {
+	away := m.Current.None() || m.Health.Cause.Stopped() ||
+		m.Health.Verdict != fleet.VerdictHealthy && guard.AtRest(m, r.sit.Whole.Holds)
+	return away && !guard.Surplus(m, &r.s.Spec)
 }
 
 // runsAndFails reports whether the machine fails by its checks alone, while the provider says that it runs.

@@ -249,6 +249,26 @@ func TestAllThatCouldAnswerAreSilent(t *testing.T) {
 	}
 }
 
+// Of four machines one is paused, and one is held: when nothing is known of that one, nobody expects it to answer, and when it does
+// answer, hale is not cut off.
+func TestWhoIsHeldNeedNotAnswer(t *testing.T) {
+	t.Parallel()
+	for standing, doubtful := range map[fleet.Standing]bool{fleet.StandingUnknown: true, fleet.StandingUp: false} {
+		tl := few(t, 4)
+		tl.power(fleet.PowerPaused, 0)
+		tl.pass(time.Second)
+		tl.want("hold", tl.give(fleet.Order{Kind: fleet.OrderHold, Machine: "web-2", For: 2 * time.Hour}), "")
+		tl.say(standing, 1)
+		tl.pass(time.Second)
+		tl.say(fleet.StandingDown, 2, 3)
+		tl.say(standing, 1) // heard of in the same moment, so that the round looks at it
+		tl.pass(time.Minute)
+		if d := tl.s.Whole.Doubt; (d.Reason == fleet.ReasonVantageDoubtful) != doubtful || (tl.repairs() == 0) != doubtful {
+			t.Errorf("the held machine is %s: doubt %+v, %d repairs", standing, d, tl.repairs())
+		}
+	}
+}
+
 // Everything falls silent, and all but one rack answer again: when the doubt ends, that rack's silence is a shared fate before
 // it is fifteen repairs.
 func TestWhatStaysSilentAfterADoubtSharesAFate(t *testing.T) {
