@@ -105,6 +105,7 @@ type round struct {
 	loader  func() map[fleet.HostName]int // load, made once
 	muted   uint64                        // the checks that are not heeded now
 	unmuted time.Time                     // when that may change; zero: never
+	mute    int                           // machines that are no work of this round, and cannot answer
 	blind   fleet.Instant                 // when the next machine of which nothing is known becomes a blind incident
 	records []fleet.Record
 	rulings []fleet.Ruling
@@ -207,7 +208,10 @@ func (r *round) judgeAll() []*work {
 			if !m.Health.Muted() {
 				r.blind = earlier(r.blind, m.Health.SinceMono.Add(r.s.Spec.BlindAfter))
 			}
-			continue // it does not even count
+			if r.cannotAnswer(m) {
+				r.mute++
+			}
+			continue // for nothing else it counts
 		}
 		r.works = append(r.works, work{index: i, site: -1, asleep: asleep})
 		w := &r.works[len(r.works)-1]
@@ -406,17 +410,17 @@ func (w *work) judgeHealth() bool {
 	m, s := w.M, w.Situation
 	was := m.Health
 	evidence := health.Evidence{
-		Spec: s.Spec, Now: s.Now, Checks: w.checks(), Epoch: w.View.Epoch, Seen: w.View.Sighting(m.Current.ID),
+		Spec: &s.Spec, Now: s.Now, Checks: w.checks(), Epoch: w.View.Epoch, Seen: w.View.Sighting(m.Current.ID),
 		ProviderUp: s.Provider.Standing == fleet.ProviderUp,
 	}
-	if health.StartedByOthers(*m, evidence) {
+	if health.StartedByOthers(m, &evidence) {
 		m.Epoch++
 		m.Health.Grace = s.Now.Mono.Add(s.Spec.Grace)
 	}
-	if beingReplaced(*m) {
+	if beingReplaced(m) {
 		return false
 	}
-	m.Health = health.Judge(*m, evidence)
+	m.Health = health.Judge(m, &evidence)
 	if m.Current.None() && guard.Surplus(m, &s.Spec) {
 		return true // it has left: there is nothing to tell of
 	}
@@ -442,7 +446,7 @@ func (w *work) checks() []fleet.CheckState {
 	return unknown
 }
 
-func beingReplaced(m fleet.Machine) bool {
+func beingReplaced(m *fleet.Machine) bool {
 	r := m.Repair
 	if r != nil && r.Wanted() {
 		return r.Phase == fleet.PhaseAct
@@ -511,9 +515,10 @@ func (w *work) followAddress(seen fleet.Sighting) {
 func (w *work) noticeStrays() {
 	m := w.M
 	var strays []fleet.Stray
-	for _, seen := range w.View.Seen {
-		i := seen.Instance
-		if !isStray(*m, i, w.Installation) || m.Change != nil && m.Current.None() && seen.Asked <= m.Acted {
+	for k := range w.View.Seen {
+		seen := &w.View.Seen[k]
+		i := &seen.Instance
+		if !isStray(m, i, w.Installation) || m.Change != nil && m.Current.None() && seen.Asked <= m.Acted {
 			continue // not even if it was seen before it was removed
 		}
 		stray := fleet.Stray{ID: i.ID, Host: i.Host, Seen: w.Situation.Now.Mono}
@@ -528,7 +533,7 @@ func (w *work) noticeStrays() {
 			continue
 		}
 		reason := fleet.Reason("")
-		if !repair.IsRemnant(*m, i, w.Installation) {
+		if !repair.IsRemnant(*m, *i, w.Installation) {
 			reason = fleet.ReasonSecondRunning
 			w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation})
 		}
@@ -537,7 +542,7 @@ func (w *work) noticeStrays() {
 	m.Strays = strays
 }
 
-func isStray(m fleet.Machine, i fleet.Instance, ours fleet.Installation) bool {
+func isStray(m *fleet.Machine, i *fleet.Instance, ours fleet.Installation) bool {
 	if i.Mark.Machine != m.Name || i.Mark.Installation != ours || i.Power == fleet.PowerGone || i.ID == m.Current.ID || m.KeptAt(i.ID) >= 0 {
 		return false
 	}

@@ -59,7 +59,8 @@ func replacing() fleet.Machine {
 // Each law is broken alone, and must be noticed by its name.
 func TestTheLawsAreChecked(t *testing.T) {
 	t.Parallel()
-	if err := replacing().Check(); err != nil {
+	lawful := replacing()
+	if err := lawful.Check(); err != nil {
 		t.Fatalf("a lawful machine: %v", err)
 	}
 	for name, c := range map[string]struct {

@@ -4,7 +4,7 @@ import "fmt"
 
 // Check verifies the laws that one machine's belief can break by itself. It is run before and after each decision,
 // by the simulation after each step, and by the fuzzers; a nil error means that the belief is sound.
-func (m Machine) Check() error {
+func (m *Machine) Check() error {
 	if m.Name.Fleet() == "" {
 		return fmt.Errorf("machine name %q is malformed", m.Name)
 	}
@@ -29,7 +29,7 @@ func (m Machine) Check() error {
 	return m.checkRepair(*m.Repair)
 }
 
-func (m Machine) checkRepair(r Repair) error {
+func (m *Machine) checkRepair(r Repair) error {
 	switch {
 	case r.Kind == RepairHeal && (m.Incident == nil || m.Incident.Blind()):
 		return fmt.Errorf("%s: L8: repair %s without a fault to heal", m.Name, r.ID)
@@ -47,7 +47,7 @@ func (m Machine) checkRepair(r Repair) error {
 }
 
 // checkNext verifies that the instance that is being built may be.
-func (m Machine) checkNext(r Repair) error {
+func (m *Machine) checkNext(r Repair) error {
 	switch {
 	case r.Next.None():
 	case r.Next.Generation != m.Generation:
@@ -63,7 +63,7 @@ func (m Machine) checkNext(r Repair) error {
 	return nil
 }
 
-func (m Machine) checkIntent(r Repair, in Intent) error {
+func (m *Machine) checkIntent(r Repair, in Intent) error {
 	switch {
 	case in.Instance == "":
 		return fmt.Errorf("%s: L2: call %s names no instance", m.Name, in.ID)
@@ -83,7 +83,7 @@ func (m Machine) checkIntent(r Repair, in Intent) error {
 	return nil
 }
 
-func (m Machine) checkDestruction(r Repair, in Intent) error {
+func (m *Machine) checkDestruction(r Repair, in Intent) error {
 	switch {
 	case r.Target.Kept && !in.Unknown: // what was sent while it was allowed is seen to first
 		return fmt.Errorf("%s: L2: %s of %s, which was adopted and is not replaceable", m.Name, in.Op, in.Instance)
@@ -95,7 +95,7 @@ func (m Machine) checkDestruction(r Repair, in Intent) error {
 	return nil
 }
 
-func (m Machine) checkSwap(r Repair, in Intent) error {
+func (m *Machine) checkSwap(r Repair, in Intent) error {
 	switch {
 	case in.Op == OpKeep && (in.Instance != r.Target.ID || r.Target.Kept || !r.Target.Replaceable()):
 		return fmt.Errorf("%s: L2: %s of %s, which may not be replaced", m.Name, in.Op, in.Instance)

@@ -57,9 +57,12 @@ func (v *View) Open() bool {
 
 // Sighting returns the last word on the instance; the zero Sighting when there is none.
 func (v *View) Sighting(id InstanceID) Sighting {
-	for _, s := range v.Seen {
-		if s.Instance.ID == id && id != "" {
-			return s
+	if id == "" {
+		return Sighting{}
+	}
+	for i := range v.Seen {
+		if v.Seen[i].Instance.ID == id {
+			return v.Seen[i]
 		}
 	}
 	return Sighting{}

@@ -301,6 +301,16 @@ func (p *RepairPolicy) Has(kind StepKind) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Kind == kind })
 }
 
+// Asks reports whether one of the checks is of the kind.
+func (s *Spec) Asks(kind CheckKind) bool {
+	for i := range s.Checks { // a check is large, and this is asked for each machine of a listing
+		if s.Checks[i].Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
 // Protects reports whether the machine is never to be disrupted.
 func (s *Spec) Protects(m *Machine) bool {
 	if len(s.Protected) == 0 {

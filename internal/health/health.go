@@ -14,7 +14,7 @@ import (
 
 // Evidence is what a verdict rests on.
 type Evidence struct {
-	Spec   fleet.Spec
+	Spec   *fleet.Spec // only read
 	Now    fleet.Now
 	Checks []fleet.CheckState
 	// Epoch is the epoch of Checks; they count only when it is the machine's.
@@ -26,11 +26,11 @@ type Evidence struct {
 }
 
 // Judge returns the machine's health as the evidence shows it.
-func Judge(m fleet.Machine, e Evidence) fleet.Health {
+func Judge(m *fleet.Machine, e *Evidence) fleet.Health {
 	h := find(m, e)
 	h.Cause = m.Blame(h.Cause)
 	h.Grace = m.Health.Grace
-	if h.Verdict == fleet.VerdictUnknown && m.Health.Cause.Stopped() && providerWord(m, e).instance.Power == fleet.PowerUnknown {
+	if h.Verdict == fleet.VerdictUnknown && m.Health.Cause.Stopped() && providerWord(m, e).power == fleet.PowerUnknown {
 		h.Cause = m.Health.Cause // until the provider speaks again
 	}
 	if h.Grace != 0 && !e.Now.Due(h.Grace) && forgiven(h) {
@@ -48,9 +48,9 @@ func Judge(m fleet.Machine, e Evidence) fleet.Health {
 
 // StartedByOthers reports whether the machine, last known to be stopped, runs now although hale did not start it. It then
 // gets the time that every start gets, and what its checks said before counts no more.
-func StartedByOthers(m fleet.Machine, e Evidence) bool {
+func StartedByOthers(m *fleet.Machine, e *Evidence) bool {
 	idle := m.Repair == nil || m.Repair.Phase == fleet.PhaseLook && m.Repair.Kind == fleet.RepairHeal
-	return idle && m.Health.Cause.Stopped() && providerWord(m, e).instance.Power == fleet.PowerRunning
+	return idle && m.Health.Cause.Stopped() && providerWord(m, e).power == fleet.PowerRunning
 }
 
 // forgiven reports whether grace covers the finding: failing or silent checks are forgiven, the provider's word is not.
@@ -68,7 +68,7 @@ func forgiven(h fleet.Health) bool {
 }
 
 // find is the verdict without grace, from this evidence alone.
-func find(m fleet.Machine, e Evidence) fleet.Health {
+func find(m *fleet.Machine, e *Evidence) fleet.Health {
 	if m.Current.None() {
 		if m.Incident != nil && !m.Incident.Blind() {
 			return fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseGone}
@@ -103,7 +103,7 @@ func find(m fleet.Machine, e Evidence) fleet.Health {
 }
 
 // down evaluates what makes the machine unhealthy. A check that is not heeded now is taken for muted.
-func (e Evidence) down(checks []fleet.CheckState, word word, muted Truth) Truth {
+func (e *Evidence) down(checks []fleet.CheckState, word word, muted Truth) Truth {
 	return Evaluate(e.Spec.UnhealthyWhen, func(name fleet.CheckName) Truth {
 		if name == fleet.ProviderTerm {
 			return word.truth()
@@ -121,7 +121,7 @@ func (e Evidence) down(checks []fleet.CheckState, word word, muted Truth) Truth 
 
 // unsure is the verdict when nothing certain is known. Whether that is only so because a check is not heeded now makes a difference: then
 // nobody is blind.
-func (e Evidence) unsure(checks []fleet.CheckState, culprit fleet.CheckState, word word) fleet.Health {
+func (e *Evidence) unsure(checks []fleet.CheckState, culprit fleet.CheckState, word word) fleet.Health {
 	h := fleet.Health{Verdict: fleet.VerdictUnknown, Check: culprit.Check, Result: culprit.Result}
 	muted := slices.IndexFunc(checks, func(c fleet.CheckState) bool { return c.Result == fleet.ResultNotEvery })
 	switch {
@@ -181,33 +181,38 @@ func downTruth(checks []fleet.CheckState, name fleet.CheckName) Truth {
 }
 
 // word is the provider's power state for the current instance, as far as it may be believed.
-type word struct{ instance fleet.Instance }
-
-func providerWord(m fleet.Machine, e Evidence) word {
-	if !e.ProviderUp || !e.Seen.Known() || e.Seen.Asked <= m.Acted {
-		return word{fleet.Instance{Power: fleet.PowerUnknown}}
-	}
-	return word{e.Seen.Instance}
+type word struct {
+	power fleet.Power
+	stop  fleet.Stop
 }
+
+func providerWord(m *fleet.Machine, e *Evidence) word {
+	if !e.ProviderUp || !e.Seen.Known() || e.Seen.Asked <= m.Acted {
+		return word{power: fleet.PowerUnknown}
+	}
+	return wordOn(&e.Seen.Instance)
+}
+
+func wordOn(i *fleet.Instance) word { return word{i.Power, i.Stop} }
 
 func (w word) truth() Truth {
 	if _, bad := w.cause(); bad {
 		return True
 	}
-	if w.instance.Power == fleet.PowerRunning {
+	if w.power == fleet.PowerRunning {
 		return False
 	}
 	return Unknown
 }
 
-// cause translates a power state that is no state of health.
-func (w word) cause() (fleet.Cause, bool) { return PowerCause(w.instance) }
-
 // PowerCause returns the cause that an instance's power state is, and whether it is one.
-func PowerCause(i fleet.Instance) (fleet.Cause, bool) {
-	switch i.Power {
+func PowerCause(i fleet.Instance) (fleet.Cause, bool) { return wordOn(&i).cause() }
+
+// cause translates a power state that is no state of health.
+func (w word) cause() (fleet.Cause, bool) {
+	switch w.power {
 	case fleet.PowerOff:
-		switch i.Stop {
+		switch w.stop {
 		case fleet.StopExternal:
 			return fleet.CauseStopped, true
 		case fleet.StopCrash:
@@ -216,7 +221,7 @@ func PowerCause(i fleet.Instance) (fleet.Cause, bool) {
 		}
 		return fleet.CauseOff, true
 	case fleet.PowerPaused:
-		return pauseCause(i.Stop), true
+		return pauseCause(w.stop), true
 	case fleet.PowerCrashed:
 		return fleet.CausePanic, true
 	case fleet.PowerError:
@@ -242,7 +247,7 @@ func pauseCause(by fleet.Stop) fleet.Cause {
 
 // Confirm says whether a look confirms the failure (True), refutes it (False), or says nothing. A look in which the
 // provider did not answer says nothing: nobody knows whether the checks asked at the right address.
-func Confirm(spec fleet.Spec, look fleet.Look) Truth {
+func Confirm(spec *fleet.Spec, look *fleet.Look) Truth {
 	if !look.Seen.Known() {
 		return Unknown
 	}
@@ -254,7 +259,7 @@ func Confirm(spec fleet.Spec, look fleet.Look) Truth {
 	}
 	return Evaluate(spec.UnhealthyWhen, func(name fleet.CheckName) Truth {
 		if name == fleet.ProviderTerm {
-			return word{look.Seen.Instance}.truth()
+			return wordOn(&look.Seen.Instance).truth()
 		}
 		return downTruth(look.Checks, name)
 	})

@@ -94,8 +94,8 @@ func TestVerdicts(t *testing.T) {
 			if c.spoil != nil {
 				c.spoil(&m)
 			}
-			got := health.Judge(m, health.Evidence{
-				Spec: fleet.Spec{UnhealthyWhen: c.cond, Grace: time.Minute}, Now: now, Checks: checks(c.page, c.alive), Epoch: 7,
+			got := health.Judge(&m, &health.Evidence{
+				Spec: &fleet.Spec{UnhealthyWhen: c.cond, Grace: time.Minute}, Now: now, Checks: checks(c.page, c.alive), Epoch: 7,
 				Seen: c.seen, ProviderUp: !c.down,
 			})
 			if got.Verdict != c.verdict || got.Cause != c.cause {
@@ -123,7 +123,7 @@ func TestALookConfirmsOnlyWhatItSaw(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := health.Confirm(spec, fleet.Look{Checks: c.checks, Seen: c.seen}); got != c.want {
+			if got := health.Confirm(&spec, &fleet.Look{Checks: c.checks, Seen: c.seen}); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
@@ -132,17 +132,17 @@ func TestALookConfirmsOnlyWhatItSaw(t *testing.T) {
 
 func TestStartedByOthers(t *testing.T) {
 	t.Parallel()
-	off := machine()
+	off, running := machine(), machine()
 	off.Health.Cause = fleet.CauseStopped
 	e := health.Evidence{Now: now, ProviderUp: true, Seen: seen(fleet.PowerRunning, "")}
-	if !health.StartedByOthers(off, e) {
+	if !health.StartedByOthers(&off, &e) {
 		t.Error("a stopped machine that runs again was not noticed")
 	}
-	if health.StartedByOthers(machine(), e) {
+	if health.StartedByOthers(&running, &e) {
 		t.Error("a machine that was running all the time was taken for started")
 	}
 	e.ProviderUp = false
-	if health.StartedByOthers(off, e) {
+	if health.StartedByOthers(&off, &e) {
 		t.Error("a provider that is down was believed")
 	}
 }

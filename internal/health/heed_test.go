@@ -197,8 +197,9 @@ func TestMutedIsNotBlind(t *testing.T) {
 		"the provider is not heard": {any3("page", "provider"), []fleet.CheckState{muted}, true, fleet.VerdictUnknown, false},
 	} {
 		seen := seen(fleet.PowerRunning, "")
-		h := health.Judge(machine(), health.Evidence{
-			Spec: fleet.Spec{UnhealthyWhen: c.cond}, Now: now, Checks: c.checks, Epoch: 7, Seen: seen, ProviderUp: !c.lost,
+		m := machine()
+		h := health.Judge(&m, &health.Evidence{
+			Spec: &fleet.Spec{UnhealthyWhen: c.cond}, Now: now, Checks: c.checks, Epoch: 7, Seen: seen, ProviderUp: !c.lost,
 		})
 		if h.Verdict != c.verdict || h.Muted() != c.muted {
 			t.Errorf("%s: %+v, want %s, muted %v", reason, h, c.verdict, c.muted)

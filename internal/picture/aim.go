@@ -2,7 +2,6 @@ package picture
 
 import (
 	"net/netip"
-	"slices"
 
 	"hale/internal/fleet"
 )
@@ -73,7 +72,7 @@ func (p *Picture) addressOf(index int) netip.Addr {
 
 // hostOf returns where the machine's instance is, by the provider's word, for checks that the provider asks. A move is none of the others' business.
 func (p *Picture) hostOf(index int) fleet.HostName {
-	if !slices.ContainsFunc(p.spec.Checks, func(c fleet.Check) bool { return c.Kind == fleet.CheckAgent }) {
+	if !p.spec.Asks(fleet.CheckAgent) {
 		return ""
 	}
 	m := &p.views[index].Machine

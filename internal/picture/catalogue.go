@@ -65,6 +65,9 @@ func (c *Catalogue) Update(hosts []fleet.Host, changed []fleet.Instance, removed
 	}
 }
 
+// Bearer returns the machine that the mark of a listed instance names; empty: it is not listed, or bears none.
+func (c *Catalogue) Bearer(id fleet.InstanceID) fleet.MachineName { return c.byID[id].Mark.Machine }
+
 // standing takes in which hosts are up. It compares with what was, since hosts seldom change; an owner may even tell of the same slice.
 func (c *Catalogue) standing(hosts []fleet.Host) {
 	if len(hosts) > 0 && len(hosts) == len(c.hosts) && &hosts[0] == &c.hosts[0] {

@@ -352,7 +352,7 @@ func (w *Work) readLook(r fleet.Repair, l fleet.Look) health.Truth {
 		}
 		return health.True
 	}
-	truth := health.Confirm(w.Situation.Spec, l)
+	truth := health.Confirm(&w.Situation.Spec, &l)
 	if truth == health.True && w.contradicts(r, l) {
 		return health.Unknown
 	}

@@ -68,9 +68,12 @@ func (c *server) see(l world.Listing, asked fleet.Instant, all bool) {
 	removed := make([]fleet.InstanceID, len(l.Removed))
 	for i, id := range l.Removed {
 		removed[i] = fleet.InstanceID(id)
+		n, ok := c.pic.Index(c.cat.Bearer(removed[i]))
+		touched = append(touched, n)
+		all = all || !ok // as above
 	}
 	c.cat.Update(c.hosts, changed, removed, asked)
-	indices := c.worthSeeing(touched, all || len(removed) > 0)
+	indices := c.worthSeeing(touched, all)
 	for _, d := range c.pic.See(c.cat, indices) {
 		c.observe(d.Index, d.Instance.ID, d.Instance.Host)
 	}

@@ -60,7 +60,7 @@ func (w whom) known(c *fleet.Check) bool {
 
 func newProber(w *world.World, vantage string, spec fleet.Spec, machines int, heard func(int, row)) *prober {
 	p := &prober{w: w, vantage: vantage, checks: spec.Checks, at: map[netip.Addr][]int{}, of: map[string]int{}, heard: heard, edges: new(int)}
-	p.agents = slices.ContainsFunc(spec.Checks, func(c fleet.Check) bool { return c.Kind == fleet.CheckAgent })
+	p.agents = spec.Asks(fleet.CheckAgent)
 	p.rows = make([][]*row, machines)
 	for i := range p.rows {
 		p.rows[i] = make([]*row, len(p.checks))
