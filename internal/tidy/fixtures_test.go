@@ -182,6 +182,19 @@ var fixtures = map[string]fixture{
 		},
 		want: []string{"internal/gone.go does", "docs/lost.md does", "internal/cli does", "scripts/none.sh does", "NOTES.md does", "docs/api.md does"},
 	},
+	"packages that the map does not have": {
+		rule: "map",
+		files: map[string]string{
+			"ARCHITECTURE.md":                   "`internal/api`, internal/notify/mail, …/webhook, with notifytest; decide.Decide",
+			"internal/api/a.go":                 "package api",
+			"internal/apiserver/a.go":           "package apiserver",
+			"internal/notify/webhook/a.go":      "package webhook",
+			"internal/notify/notifytest/a.go":   "package notifytest",
+			"internal/notify/command/a_test.go": "package command_test",
+			"cmd/hale/main.go":                  "package main",
+		},
+		want: []string{"internal/apiserver is not", "internal/notify/command is not"},
+	},
 	"documents that name functions that are gone": {
 		rule: "names in documents",
 		files: map[string]string{

@@ -2,6 +2,8 @@ package tidy
 
 import (
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -206,4 +208,27 @@ func (r room) level() string {
 func foreign(what string) bool {
 	host, _, _ := strings.Cut(what, "/")
 	return strings.Contains(host, ".")
+}
+
+// checkMap finds packages that ARCHITECTURE.md does not name: by their path, by the parent's and their own name, or, where an exam or
+// a fake lies beside its port, by its own name alone.
+func checkMap(t Tree) []Finding {
+	i := slices.IndexFunc(t.files, func(f File) bool { return f.Path == "ARCHITECTURE.md" })
+	if i < 0 {
+		return nil
+	}
+	var found []Finding
+	seen := map[string]bool{}
+	for _, f := range t.goFiles() {
+		dir := f.dir()
+		if seen[dir] || !strings.HasPrefix(dir, "internal/") {
+			continue
+		}
+		seen[dir] = true
+		short := path.Base(dir)
+		if !strings.Contains(t.files[i].Text, dir) && !regexp.MustCompile(`(^|[^\w/])(…/)?`+regexp.QuoteMeta(short)+`\b`).MatchString(t.files[i].Text) {
+			found = append(found, Finding{"ARCHITECTURE.md", dir + " is not on the map"})
+		}
+	}
+	return found
 }

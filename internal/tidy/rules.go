@@ -26,6 +26,7 @@ func Rules() []Rule {
 		{"format", "gofmt ends the discussion", checkFormat},
 		{"paths in documents", "a document that names what does not exist misleads", checkPaths},
 		{"names in documents", "a document that names a function that is gone misleads", checkNames},
+		{"map", "who comes new looks for a package's place there", checkMap},
 		{"scenarios", "a scenario is done when a test carries its number", checkScenarios},
 		{"words", "the tree speaks of the product, not of how or where it was made", checkWords},
 		{"scripts", "a script that goes on after an error does harm", checkScripts},
