@@ -95,6 +95,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /v1/events", s.events)
 	mux.HandleFunc("GET /v1/state", s.state)
 	mux.HandleFunc("POST /v1/orders", s.orders)
+	mux.HandleFunc("GET /v1/orders", s.given)
 	mux.HandleFunc("POST /v1/reload", s.reload)
 	mux.HandleFunc("POST /v1/readdress", s.readdress)
 	mux.HandleFunc("GET /v1/compare", s.compare)

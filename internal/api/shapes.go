@@ -25,18 +25,46 @@ type Fleet struct {
 	InRepair int    `json:"in_repair"`
 	InBuild  int    `json:"in_build"`
 	// Candidates are selected and not adopted yet; Shortfall says that another number than the expected one is adopted.
-	Candidates int       `json:"candidates,omitempty"`
-	Shortfall  string    `json:"shortfall,omitempty"`
-	Acting     bool      `json:"acting"`
-	NotActing  Reason    `json:"not_acting,omitzero"` // why not, where Acting is false
-	Brake      Brake     `json:"brake"`
-	Vantage    Vantage   `json:"vantage"`
-	Parents    []Parent  `json:"parents"`
-	Holds      []Hold    `json:"holds"`
-	Provider   Provider  `json:"provider"`
-	Hosts      []Host    `json:"hosts"`
-	Machines   []Machine `json:"machines"`
-	Messages   Messages  `json:"messages"`
+	Candidates int      `json:"candidates,omitempty"`
+	Shortfall  string   `json:"shortfall,omitempty"`
+	Acting     bool     `json:"acting"`
+	NotActing  Reason   `json:"not_acting,omitzero"` // why not, where Acting is false
+	Brake      Brake    `json:"brake"`
+	Vantage    Vantage  `json:"vantage"`
+	Parents    []Parent `json:"parents"`
+	Holds      []Hold   `json:"holds"`
+	// Ordered is the size that people ordered instead of the configuration's; nil: nobody did.
+	Ordered *OrderedSize `json:"ordered,omitempty"`
+	// Plans wait for a person's word, and Kept are old instances that are kept for a while.
+	Plans    []Waiting `json:"plans"`
+	Kept     []Kept    `json:"kept"`
+	Provider Provider  `json:"provider"`
+	Hosts    []Host    `json:"hosts"`
+	Machines []Machine `json:"machines"`
+	Messages Messages  `json:"messages"`
+}
+
+// OrderedSize is how many machines people ordered, beside the configuration.
+type OrderedSize struct {
+	Size   int       `json:"size"`
+	File   int       `json:"file"` // what the configuration says
+	By     string    `json:"by"`
+	Reason string    `json:"reason,omitempty"` // in that person's words
+	At     time.Time `json:"at"`
+	Order  string    `json:"order"`
+	Text   string    `json:"text"`
+}
+
+// Kept is an old instance that was put aside, powered off.
+type Kept struct {
+	Machine    string    `json:"machine"`
+	Instance   string    `json:"instance"`
+	Generation uint64    `json:"generation"`
+	Host       string    `json:"host,omitempty"`
+	Since      time.Time `json:"since"`
+	Until      time.Time `json:"until"` // then it is removed
+	// Orphan says that its machine has gone: nothing can bring it back.
+	Orphan bool `json:"orphan,omitempty"`
 }
 
 // Messages is how the fleet's messages to people stand.
@@ -61,7 +89,7 @@ type Hold struct {
 
 // OrderRequest is an order as a client gives it.
 type OrderRequest struct {
-	Kind string `json:"kind"` // hold, release, retry, heal, brake-on, brake-off, confirm
+	Kind string `json:"kind"` // hold, release, retry, heal, undo, brake-on, brake-off, scale, delete, confirm
 	// Subjects are what it is about: a fleet (web), a machine (web-2), a host (host:h1, host:lab/h1). None: every fleet.
 	Subjects []string `json:"subjects"`
 	Reason   string   `json:"reason,omitempty"`
@@ -69,6 +97,7 @@ type OrderRequest struct {
 	ForNS    int64    `json:"for_ns,omitempty"` // how long a hold lasts
 	All      bool     `json:"all,omitempty"`    // release the holds of others, too
 	Plan     string   `json:"plan,omitempty"`   // that is confirmed
+	Size     int      `json:"size,omitempty"`   // that the fleet is to have
 	WaitNS   int64    `json:"wait_ns,omitempty"`
 }
 
@@ -333,6 +362,8 @@ type PlannedWork struct {
 	Size     int           `json:"size"`
 	Provider Provider      `json:"provider"`
 	Machines []PlannedStep `json:"machines"`
+	Ordered  *OrderedSize  `json:"ordered,omitempty"` // the size that people ordered instead of the configuration's
+	Plans    []Waiting     `json:"plans"`             // what waits for a person's word
 	// Unsupported are the steps of the ladder that are skipped, because the provider cannot do them.
 	Unsupported []string `json:"unsupported,omitempty"`
 }

@@ -16,6 +16,7 @@ func viewFleet(s engine.FleetStatus) Fleet {
 		Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair, InBuild: s.Tally.InBuild,
 		Acting: s.Acting == "", NotActing: ViewReason(s.Acting, s.Detail),
 		Brake: ViewBrake(s), Vantage: viewVantage(s), Parents: viewParents(s), Holds: viewHolds(s), Provider: ViewProvider(s),
+		Ordered: ViewOrderedSize(s), Plans: []Waiting{}, Kept: viewKept(s),
 		Hosts: make([]Host, 0, len(s.Hosts)), Machines: make([]Machine, 0, len(s.Machines)),
 		Messages: Messages{
 			Waiting: s.Post.Waiting, Since: s.Post.Since, Dead: s.Post.Dead, Target: string(s.Post.Target), Detail: s.Post.Detail,
@@ -23,6 +24,9 @@ func viewFleet(s engine.FleetStatus) Fleet {
 	}
 	if a := s.Spec.Adopt; a.Selects() && a.Expected != 0 && a.Expected != s.Spec.Size {
 		f.Shortfall = prose.Shortfall(s.Spec.Size, a.Expected)
+	}
+	if p := s.Pending(); !p.Empty() {
+		f.Plans = append(f.Plans, ViewWaiting(p))
 	}
 	for _, h := range s.Hosts {
 		f.Hosts = append(f.Hosts, Host{Name: string(h.Name), Up: h.Up,
@@ -93,6 +97,29 @@ func viewHolds(s engine.FleetStatus) []Hold {
 	out := make([]Hold, 0, len(s.Whole.Holds))
 	for _, h := range s.Whole.Holds {
 		out = append(out, Hold{Machine: string(h.Machine), Host: string(h.Host), By: h.By, Reason: h.Reason, Given: h.Given, Until: h.Until})
+	}
+	return out
+}
+
+// ViewOrderedSize translates the size that people ordered; nil: nobody asks for another one than the configuration.
+func ViewOrderedSize(s engine.FleetStatus) *OrderedSize {
+	l := s.Whole.Ledger
+	asked := l.Asked(&s.Wanted)
+	if asked == s.Wanted.Size || s.Wanted.Adopt.Selects() {
+		return nil
+	}
+	o := l.Ordered
+	return &OrderedSize{Size: asked, File: o.File, By: o.By, Reason: o.Reason, At: o.At, Order: string(o.Order), Text: prose.OrderedSize(o, asked, s.At.Wall)}
+}
+
+func viewKept(s engine.FleetStatus) []Kept {
+	out := []Kept{}
+	for i := range s.Machines {
+		m := &s.Machines[i].Machine
+		for _, k := range m.Kept {
+			out = append(out, Kept{Machine: string(m.Name), Instance: string(k.ID), Generation: uint64(k.Generation), Host: string(k.Host),
+				Since: k.Since, Until: k.Until, Orphan: left(&s.Spec, m)})
+		}
 	}
 	return out
 }

@@ -76,9 +76,10 @@ func Plan(ctx context.Context, o PlanOptions) (api.Plan, error) {
 	}
 	p := api.Plan{At: time.Now(), State: from, Settled: settled, Fleets: []api.PlannedWork{}}
 	for i, f := range status {
-		size := f.Spec.Size
-		if f.Spec = o.Config.Fleets[i]; f.Spec.Adopt.Selects() {
-			f.Spec.Size = size // what is there
+		size, left := f.Spec.Size, f.Spec.Adopt.Left
+		f.Wanted = o.Config.Fleets[i]
+		if f.Spec = f.Whole.Ledger.Force(f.Wanted); f.Spec.Adopt.Selects() {
+			f.Spec.Size, f.Spec.Adopt.Left = size, left // what is there
 		}
 		p.Fleets = append(p.Fleets, planFleet(f, beforehand{underWay, adopted, installation}))
 	}

@@ -34,7 +34,11 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 	f.Brake = s.Brake
 	w := api.PlannedWork{
 		Fleet: string(f.Spec.Name), Mode: string(f.Spec.Mode), Brake: api.ViewBrake(f), Provider: api.ViewProvider(f),
-		Failing: s.Tally.Failing, Size: f.Spec.Size, Machines: []api.PlannedStep{},
+		Failing: s.Tally.Failing, Size: f.Spec.Size, Machines: []api.PlannedStep{}, Ordered: api.ViewOrderedSize(f),
+		Plans: []api.Waiting{},
+	}
+	if p := f.Pending(); !p.Empty() {
+		w.Plans = append(w.Plans, api.ViewWaiting(p))
 	}
 	for _, step := range f.Spec.Repair.Steps {
 		if slices.Contains(f.Cannot, repair.OpOf(step)) {
@@ -42,8 +46,8 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 		}
 	}
 	for _, v := range f.Machines {
-		if f.Spec.Adopt.Selects() && v.Machine.Vacant() {
-			continue // nobody has the place
+		if v.Machine.Vacant() && guard.Surplus(&v.Machine, &f.Spec) && !remnant(v, was.ours) {
+			continue // nobody has the place, or it was given up
 		}
 		p := api.PlannedStep{
 			Machine: string(v.Machine.Name), Alias: v.Machine.Alias, Verdict: string(v.Machine.Health.Verdict), Since: v.Machine.Health.Since,
@@ -79,7 +83,7 @@ func planMachine(p *api.PlannedStep, v fleet.View, s *guard.Situation, was befor
 	held := fleet.Reason("")
 	switch {
 	case remnant(v, was.ours):
-		p.Action, held = api.ActionRemnant, guard.AnyStep(&m, s)
+		p.Action, held = api.ActionRemnant, guard.ClearUp(&m, s)
 	case m.Current.Adopted && !was.adopted[m.Current.ID]:
 		p.Action = api.ActionAdopt
 		if m.Health.Verdict != fleet.VerdictHealthy {

@@ -42,14 +42,18 @@ func Pending(wanted *fleet.Spec, ledger *fleet.Ledger, machines []fleet.View) Pl
 		return p
 	}
 	spec := ledger.Force(*wanted)
-	if wanted.Size < ledger.Size {
-		p.From, p.To = ledger.Size, wanted.Size
-		p.Remove = surplus(&spec, ledger.Size-wanted.Size, machines)
+	staying := func(m *fleet.Machine) bool { // of those that go already nothing is asked
+		n, ok := m.Name.Ordinal()
+		return ok && spec.Has(n) && ledger.Removal(m.Name) == nil
+	}
+	if asked := ledger.Asked(wanted); asked < ledger.Staying() {
+		p.From, p.To = ledger.Staying(), asked
+		p.Remove = surplus(&spec, p.From-p.To, machines, staying)
 	}
 	if retemplated(wanted, ledger) {
 		p.Template = true
-		p.Replace = kept(&spec, p.Remove, machines, func(m *fleet.Machine) bool {
-			return !wanted.Template.Builds(ledger.Template) || m.Current.Edition != ledger.Edition
+		p.Replace = kept(p.Remove, machines, func(m *fleet.Machine) bool {
+			return staying(m) && (!wanted.Template.Builds(ledger.Template) || m.Current.Edition != ledger.Edition)
 		})
 	}
 	p.Blocked = blocked(p, &spec, wanted, machines)
@@ -69,10 +73,10 @@ func retemplated(wanted *fleet.Spec, ledger *fleet.Ledger) bool {
 }
 
 // surplus chooses which machines go: those that fail first, then those with the highest numbers.
-func surplus(spec *fleet.Spec, n int, machines []fleet.View) []Touched {
+func surplus(spec *fleet.Spec, n int, machines []fleet.View, staying func(*fleet.Machine) bool) []Touched {
 	var all []*fleet.Machine
 	for i := range machines {
-		if has(spec, &machines[i].Machine) {
+		if staying(&machines[i].Machine) {
 			all = append(all, &machines[i].Machine)
 		}
 	}
@@ -111,18 +115,13 @@ func burden(m *fleet.Machine) int {
 	return 0
 }
 
-func has(spec *fleet.Spec, m *fleet.Machine) bool {
-	n, ok := m.Name.Ordinal()
-	return ok && spec.Has(n)
-}
-
 // kept returns the machines that are not removed, and have instances of another template.
-func kept(spec *fleet.Spec, removed []Touched, machines []fleet.View, old func(*fleet.Machine) bool) []Touched {
+func kept(removed []Touched, machines []fleet.View, old func(*fleet.Machine) bool) []Touched {
 	var out []Touched
 	for i := range machines {
 		m := &machines[i].Machine
 		gone := slices.ContainsFunc(removed, func(t Touched) bool { return t.Machine == m.Name })
-		if has(spec, m) && !gone && !m.Current.None() && old(m) {
+		if !gone && !m.Current.None() && old(m) {
 			out = append(out, Touched{Machine: m.Name, Instance: m.Current.ID})
 		}
 	}
@@ -146,6 +145,22 @@ func blocked(p Plan, spec, wanted *fleet.Spec, machines []fleet.View) fleet.Reas
 		if named && !m.Current.Replaceable() {
 			return fleet.ReasonNotCertified
 		}
+	}
+	return ""
+}
+
+// Unremovable says why the machine may not be removed; empty: it may. What is being built for it is hale's own, and may go.
+func Unremovable(m *fleet.Machine, spec *fleet.Spec) fleet.Reason {
+	_, loses := spec.Template.DiskLost()
+	switch {
+	case spec.Protects(m):
+		return fleet.ReasonProtected
+	case m.Current.None():
+		return ""
+	case loses:
+		return fleet.ReasonDiskKept
+	case m.Repair == nil && !m.Current.Replaceable():
+		return fleet.ReasonNotCertified
 	}
 	return ""
 }

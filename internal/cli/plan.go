@@ -75,6 +75,9 @@ func (p paper) plan(plan api.Plan) []string {
 		for _, step := range f.Unsupported {
 			lines = append(lines, "  "+p.paint(yellow, "step "+step+" is skipped: "+prose.Reason(fleet.ReasonUnsupported)))
 		}
+		for _, said := range wantedLines(api.Fleet{Ordered: f.Ordered, Plans: f.Plans}, plan.At) {
+			lines = append(lines, "  "+p.paint(yellow, said))
+		}
 		columns := []column{{title: "MACHINE", keep: keepAlways}, {title: "VERDICT", keep: keepAlways}, {title: "PLAN", keep: keepAlways}}
 		for _, m := range f.Machines {
 			columns[0].cells = append(columns[0].cells, cell{prose.Called(fleet.MachineName(m.Machine), m.Alias), plain})

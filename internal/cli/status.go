@@ -237,7 +237,30 @@ func (p paper) fleet(f api.Fleet, now time.Time) []string {
 	for _, h := range f.Holds {
 		lines = append(lines, "  "+p.paint(yellow, clip(holdLine(f.Name, h, now), max(0, p.width-2))))
 	}
+	for _, said := range wantedLines(f, now) {
+		lines = append(lines, "  "+p.paint(yellow, clip(said, max(0, p.width-2))))
+	}
 	return append(lines, p.table(machineColumns(f, now))...)
+}
+
+// wantedLines tell of what people ordered beside the configuration, what waits for a person's word, and which old instances are kept.
+func wantedLines(f api.Fleet, now time.Time) []string {
+	var lines []string
+	if f.Ordered != nil {
+		lines = append(lines, f.Ordered.Text)
+	}
+	for _, w := range f.Plans {
+		lines = append(lines, fmt.Sprintf("plan %s waits to be confirmed: %s (hale apply)", w.ID, strings.TrimPrefix(aim(w), w.Subject+": ")))
+	}
+	for _, k := range f.Kept {
+		back := "hale undo " + k.Machine
+		if k.Orphan {
+			back = "its machine has gone"
+		}
+		lines = append(lines, fmt.Sprintf("%s: old instance %s is kept until %s (%s more; %s)", k.Machine, prose.Instance(fleet.InstanceID(k.Instance)),
+			moment(k.Until, now), prose.Span(max(0, k.Until.Sub(now))), back))
+	}
+	return lines
 }
 
 // parentLine tells of the incident of a domain, and of the machines under it.

@@ -67,7 +67,7 @@ var defaultAttempts = rate{times: 3, within: time.Hour}
 
 // The bounds that are not plain from the key's own table entry.
 const (
-	maxSize       = 10_000
+	maxSize       = fleet.LargestSize
 	minAttempts   = 1
 	maxAttempts   = 100
 	minAttemptsIn = time.Minute

@@ -35,6 +35,10 @@ func (w *work) offered(name string) (fleet.Instance, bool) {
 // it is not there, or is not what it was. What is under way with it is seen to first.
 func (w *work) followAlias() {
 	m, a := w.M, &w.Situation.Spec.Adopt
+	if a.Let(m.Current.ID) {
+		w.dismiss()
+		return
+	}
 	if m.Repair != nil {
 		return
 	}
@@ -65,6 +69,17 @@ func (w *work) followAlias() {
 		m.Alias = name
 		w.recordAdoption(fleet.ReasonRenamed, was)
 	}
+}
+
+// dismiss takes the instance out of hale's care as a person wants it: between two calls, whatever is under way.
+func (w *work) dismiss() {
+	if r := w.M.Repair; r != nil {
+		if r.Intent != nil {
+			return
+		}
+		w.Overrule()
+	}
+	w.letGo(fleet.ReasonLetGo, "")
 }
 
 // letGo takes the instance out of hale's care.

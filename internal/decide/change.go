@@ -25,7 +25,10 @@ func (w *work) change() bool {
 		return false
 	case w.ended(o):
 		return m.Change.Ended == fleet.ReasonRemoved // it is booked in the next round
-	case m.Current.ID != o.Instance:
+	case s.Spec.Protects(m):
+		m.Change = &fleet.Change{Order: o.Order, Ended: fleet.ReasonProtected} // since the person ordered it
+		return false
+	case m.Current.ID != o.Instance && !o.Named:
 		m.Change = &fleet.Change{Order: o.Order, Ended: fleet.ReasonStalePlan} // not the one that the person was shown
 		return false
 	case w.busy():
@@ -39,7 +42,7 @@ func (w *work) change() bool {
 		return true
 	}
 	if m.Repair != nil {
-		w.Abandon()
+		w.Overrule()
 	}
 	w.BeginChange(kind, o)
 	return true
@@ -65,7 +68,8 @@ func (w *work) changed() bool {
 	if !l.Changing() {
 		return false
 	}
-	return w.ended(l.Removal(w.M.Name)) || l.Update.Goes() && w.M.Repair == nil && w.View.Machine.Repair != nil
+	o, idle := l.Removal(w.M.Name), w.M.Repair == nil && w.View.Machine.Repair != nil
+	return w.ended(o) || idle && (o != nil || l.Update.Goes())
 }
 
 // ledgerUpdate returns the ledger's update; there may be neither.

@@ -62,6 +62,7 @@ func (r *round) decide() Decision {
 	r.tally.Holds = r.sit.Whole.Holds
 	r.minuteHand()
 	r.book()
+	r.selectAgain()
 	r.countAdopted()
 	r.heedCanaries()
 	works := r.judgeAll()
@@ -628,7 +629,7 @@ func (w *work) advance() {
 	case m.Repair != nil:
 		w.Advance()
 	case s.Provider.Standing == fleet.ProviderUnknown: // not asked yet
-	case m.Quarantine == nil && !w.faulty() && guard.AnyStep(m, s) == "" && w.clearsUp():
+	case m.Quarantine == nil && !w.faulty() && guard.ClearUp(m, s) == "" && w.clearsUp():
 	case m.Current.Candidate():
 		w.adopt()
 	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
@@ -675,7 +676,7 @@ func (w *work) admit(held fleet.Reason, kind fleet.RepairKind, step fleet.StepKi
 
 // removableStray brings a provable remnant to the head of the list, if there is one.
 func (w *work) removableStray() bool {
-	if _, found := repair.Found(w.M, w.View, w.Installation); found {
+	if _, found := repair.Found(w.M, w.View, w.Installation); found && !guard.Surplus(w.M, &w.Situation.Spec) {
 		return false // it is needed
 	}
 	for i, s := range w.M.Strays {

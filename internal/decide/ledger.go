@@ -20,8 +20,9 @@ func (r *round) book() {
 	if l.Changing() {
 		l = r.bookUpdate(r.bookChanges(l))
 	}
-	if wanted.Size > l.Size-len(l.Removals) {
-		l = r.grow(l, wanted.Size)
+	l = r.listen(l)
+	if asked := l.Asked(wanted); asked > l.Staying() {
+		l = r.grow(l, asked)
 	}
 	if l != was {
 		r.enforce(l)
@@ -47,10 +48,13 @@ func (r *round) standing() int {
 	return top
 }
 
-// grow takes removals back that did not begin, the last ordered first, and then asks for more machines.
+// grow takes removals back that did not begin, the last ordered first, and then asks for more machines. What a person named goes all the same.
 func (r *round) grow(l *fleet.Ledger, size int) *fleet.Ledger {
-	for i := len(l.Removals) - 1; i >= 0 && size > l.Size-len(l.Removals); i-- {
+	for i := len(l.Removals) - 1; i >= 0 && size > l.Staying(); i-- {
 		rem := l.Removals[i]
+		if rem.Named {
+			continue
+		}
 		if at, known := r.ordered(rem.Machine); known && r.s.Machines[at].Machine.Repair != nil && r.s.Machines[at].Machine.Repair.Removed {
 			continue // it is gone already
 		}
@@ -78,7 +82,7 @@ func (r *round) bookChanges(l *fleet.Ledger) *fleet.Ledger {
 		rec := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonGivenUp, Machine: rem.Machine, Order: rem.Order, By: rem.By,
 			Detail: string(c.Ended), Limit: l.Size}
 		if c.Ended == fleet.ReasonRemoved {
-			l, rec.Reason, rec.Detail = l.Without(rem.Machine), fleet.ReasonSizeDown, ""
+			l, rec.Reason, rec.Detail = l.Without(rem.Machine, r.s.Now.Wall), fleet.ReasonSizeDown, ""
 		} else {
 			l = l.Dropped(rem.Machine)
 		}

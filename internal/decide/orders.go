@@ -53,6 +53,10 @@ func (r *round) heedOrders() {
 			r.release(o)
 		case o.Kind == fleet.OrderConfirm:
 			r.confirm(o)
+		case o.Kind == fleet.OrderScale:
+			r.scale(o)
+		case o.Kind == fleet.OrderDelete:
+			r.remove(o)
 		}
 	}
 }
@@ -72,7 +76,7 @@ func (r *round) rule(o *fleet.Order, refused fleet.Reason) {
 func aboutOrder(o *fleet.Order, refused fleet.Reason) fleet.Record {
 	return fleet.Record{
 		Kind: fleet.RecordOrder, Reason: refused, Machine: o.Machine, Host: o.Host, Order: o.ID, Command: o.Kind, By: o.By,
-		Detail: o.Reason, Took: o.For,
+		Detail: o.Reason, Took: o.For, Size: o.Size,
 	}
 }
 
@@ -210,7 +214,7 @@ func (w *work) take(o *fleet.Order) (refused fleet.Reason) {
 		return w.heal(o)
 	case fleet.OrderUndo:
 		return w.undo(o)
-	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderConfirm, fleet.OrderBrakeOn, fleet.OrderBrakeOff: // of the whole
+	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderConfirm, fleet.OrderScale, fleet.OrderDelete, fleet.OrderBrakeOn, fleet.OrderBrakeOff: // of the whole
 	}
 	return fleet.ReasonMalformed
 }

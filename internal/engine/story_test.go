@@ -35,6 +35,8 @@ type story struct {
 	vantage engine.Vantage
 	// named are instances that a person's confirmed plan named: no harm is done to them by what it says.
 	named []fleet.InstanceID
+	// leaving are machines that a person ordered removed by their names: whichever instance they have.
+	leaving []fleet.MachineName
 	// twins says that the story itself gave a machine a second instance.
 	twins bool
 	// adapter wraps the provider that the next controller opens; nil: it does not.
@@ -276,7 +278,7 @@ func (s *story) calls(op fleet.Op, since time.Time) []simulated.Call {
 // checkLaws asks the world for the truth about the laws.
 func (s *story) checkLaws() {
 	for _, c := range s.world.Harm() {
-		if slices.Contains(s.named, c.Instance) && (c.Op == fleet.OpPowerOff || c.Op == fleet.OpDelete) {
+		if (slices.Contains(s.named, c.Instance) || slices.Contains(s.leaving, c.Machine)) && (c.Op == fleet.OpPowerOff || c.Op == fleet.OpDelete) {
 			continue
 		}
 		s.t.Errorf("harm: %s of %s (%s) at %s while it was healthy", c.Op, c.Machine, c.Instance, c.At.Format(time.StampMilli))

@@ -14,6 +14,8 @@ type Adoption struct {
 	Expected int
 	// Rivals are the other fleets on the same provider that select, sorted by name: what both select, neither adopts.
 	Rivals []Rival
+	// Left are instances that people want out of hale's care; Whole.LetGo sets them.
+	Left []InstanceID
 }
 
 // Rival is another fleet that selects.
@@ -85,7 +87,7 @@ func (a *Adoption) Contested(name string) Name {
 // Eligible reports whether the fleet may adopt the instance: it is selected by this fleet alone, and nobody, hale least of all, ever
 // marked it.
 func (a *Adoption) Eligible(i *Instance) bool {
-	return i.Mark == (Mark{}) && a.Select.Matches(i.Name) && a.Contested(i.Name) == ""
+	return i.Mark == (Mark{}) && a.Select.Matches(i.Name) && a.Contested(i.Name) == "" && !a.Let(i.ID)
 }
 
 // Candidate reports whether the instance is selected and was not seen healthy yet: it is watched, and never touched.

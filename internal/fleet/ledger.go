@@ -3,6 +3,7 @@ package fleet
 import (
 	"reflect"
 	"slices"
+	"time"
 )
 
 // Ledger is the one book of what is in force in a fleet: its size and its template, whatever the configuration says by now. An edit
@@ -16,6 +17,8 @@ type Ledger struct {
 	// Template is what an instance is built from, and Edition its number: an instance's own tells which template it was built from.
 	Template Template
 	Edition  uint64 `json:",omitempty"`
+	// Ordered is the size that people ordered instead of the configuration's; nil: nobody did.
+	Ordered *OrderedSize `json:",omitempty"`
 	// Removals are machines that are to go, by a person's order, in the order in which they go.
 	Removals []Removal `json:",omitempty"`
 	// Update is another template on its way through the fleet; nil: none is. Editions is the highest number ever given.
@@ -32,6 +35,11 @@ type Removal struct {
 	Why      Reason     // it is this one
 	Order    OrderID    // the person's
 	By       string
+	// Named says that the person named the machine, and not an instance of it: it goes whichever it has by then, and no size that is asked
+	// for brings it back.
+	Named bool `json:",omitempty"`
+	// Lowers says that the size asked for is one less with it: nobody asked for a size since.
+	Lowers bool `json:",omitempty"`
 }
 
 // Update is another template on its way through the fleet.
@@ -82,16 +90,25 @@ func (l *Ledger) Removal(name MachineName) *Removal {
 // Changing reports whether any machine is to be changed by a person's order.
 func (l *Ledger) Changing() bool { return l != nil && (len(l.Removals) > 0 || l.Update != nil) }
 
+// Staying returns how many machines are left when the removals are over.
+func (l *Ledger) Staying() int { return l.Size - len(l.Removals) }
+
 // Dropped returns a ledger without the order to remove the machine: it was given up, or taken back.
 func (l *Ledger) Dropped(name MachineName) *Ledger {
 	next := *l
 	next.Removals = slices.DeleteFunc(slices.Clone(l.Removals), func(r Removal) bool { return r.Machine == name })
-	return &next
+	return next.settled()
 }
 
-// Without returns a ledger in which the machine has gone.
-func (l *Ledger) Without(name MachineName) *Ledger {
+// Without returns a ledger in which the machine has gone, as of now.
+func (l *Ledger) Without(name MachineName, now time.Time) *Ledger {
+	lowered := l.Ordered
+	if r := l.Removal(name); r != nil && r.Lowers && lowered != nil {
+		lowered = &OrderedSize{Size: lowered.Size - 1, File: lowered.File, Order: r.Order, By: r.By, At: now}
+	}
 	next := l.Dropped(name)
+	next.Ordered = lowered
+	next = next.settled()
 	n, _ := name.Ordinal()
 	next.Size--
 	next.Left = append(slices.Clone(l.Left), n)

@@ -31,6 +31,8 @@ type Order struct {
 	All bool `json:",omitempty"`
 	// Plan is the id of the plan that is confirmed.
 	Plan string `json:",omitempty"`
+	// Size is how many machines the fleet is to have.
+	Size int `json:",omitempty"`
 }
 
 // OrderKind says what is wanted.
@@ -47,6 +49,9 @@ const (
 	OrderBrakeOn  OrderKind = "brake-on"  // begin no repair until it is taken off
 	OrderBrakeOff OrderKind = "brake-off" // also when it engaged by itself
 	OrderConfirm  OrderKind = "confirm"   // carry the plan out that waits for a person's word
+
+	OrderScale  OrderKind = "scale"  // have so many machines, whatever the configuration says; fewer ones only once confirmed
+	OrderDelete OrderKind = "delete" // remove this very machine, and have one less; of an adopted one: let it go
 )
 
 // ToMachine reports whether the order is to one machine's belief, and not to the fleet as a whole. (A hold of a machine belongs to
@@ -105,7 +110,15 @@ func (o *Order) checkKind() error {
 			return errors.New("a confirmation is of one fleet's plan, and names it")
 		}
 		return nil
-	case OrderRetry, OrderHeal, OrderUndo:
+	case OrderScale:
+		switch {
+		case o.Machine != "" || o.Host != "":
+			return errors.New("a size is a whole fleet's")
+		case o.Size < 1 || o.Size > LargestSize:
+			return fmt.Errorf("a fleet has at least 1 machine, and at most %d: to let all of them go, take it out of the configuration", LargestSize)
+		}
+		return nil
+	case OrderRetry, OrderHeal, OrderUndo, OrderDelete:
 		if o.Machine == "" {
 			return fmt.Errorf("%s is for one machine", o.Kind)
 		}

@@ -230,6 +230,9 @@ const (
 	ReasonHealthy        Reason = "healthy"         // there is nothing to heal
 	ReasonInRepair       Reason = "in-repair"       // it is being healed
 	ReasonNotBraked      Reason = "not-braked"      // the brake is not on
+	ReasonSelects        Reason = "selects"         // scale: the fleet takes machines that exist, and builds none
+	ReasonLastMachine    Reason = "last-machine"    // delete: a fleet has one at least
+	ReasonOwnBuild       Reason = "own-build"       // delete: hale built it in the place of one that it had adopted
 
 	// Ends.
 	ReasonHealed      Reason = "healed"       // by hale's repair
@@ -268,6 +271,14 @@ const (
 	ReasonWithdrawn     Reason = "withdrawn"      // the order was taken back
 	ReasonStalePlan     Reason = "stale-plan"     // what it would destroy is no longer what the person was shown
 	ReasonNothingWaits  Reason = "nothing-waits"  // there is no plan to confirm
+	ReasonSizeOrdered   Reason = "size-ordered"   // Size machines are asked for by a person's order, Limit before
+	ReasonSizeFromFile  Reason = "size-from-file" // the configuration asks for another size than before: the order of Limit is over
+	ReasonNamed         Reason = "named"          // a person named it
+	ReasonAlready       Reason = "already"        // it is as ordered already
+	ReasonLetGo         Reason = "let-go"         // a person wants it out of hale's care
+	ReasonOverruled     Reason = "overruled"      // a person's order took its place
+	ReasonDisksStay     Reason = "disks-stay"     // its kept disks stay at the provider
+	ReasonKeptStays     Reason = "kept-stays"     // its kept old instance stays for the rest of its time
 
 	// Why a message became a dead letter.
 	ReasonTriesSpent    Reason = "tries-spent"    // it was tried as often, or as long, as the target's policy says

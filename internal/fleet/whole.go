@@ -16,6 +16,8 @@ type Whole struct {
 	Holds []Hold `json:",omitempty"`
 	// Ledger is what is in force; nil: what the configuration says. It is shared by copies.
 	Ledger *Ledger `json:",omitempty"`
+	// LetGo are instances that people want out of hale's care, in the order in which they said so.
+	LetGo []LetGo `json:",omitempty"`
 	// Short is since when a fleet that selects has had another number of machines than is expected of it.
 	Short Shortfall `json:",omitzero"`
 }
@@ -71,12 +73,12 @@ func (w Whole) Parent(id string) *Parent {
 // Equal reports whether the two say the same.
 func (w Whole) Equal(other Whole) bool {
 	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.Equal(w.Parents, other.Parents) && slices.Equal(w.Holds, other.Holds) &&
-		w.Ledger.Equal(other.Ledger) && w.Short == other.Short
+		w.Ledger.Equal(other.Ledger) && w.Short == other.Short && slices.EqualFunc(w.LetGo, other.LetGo, LetGo.Equal)
 }
 
 // Clone returns a copy that shares nothing with w.
 func (w Whole) Clone() Whole {
-	w.Parents, w.Holds = slices.Clone(w.Parents), slices.Clone(w.Holds)
+	w.Parents, w.Holds, w.LetGo = slices.Clone(w.Parents), slices.Clone(w.Holds), slices.Clone(w.LetGo)
 	return w
 }
 

@@ -131,7 +131,15 @@ func AnyCall(s *Situation) fleet.Reason {
 }
 
 // AnyStep says why no rung may begin for the machine, whatever its repair: for new rungs and new repairs alike.
-func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason {
+func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason { return anyStep(m, s, Surplus(m, &s.Spec)) }
+
+// ClearUp says why nothing may be removed that lies beside the machine's instance. What a machine left behind that has gone is nobody's
+// else to remove.
+func ClearUp(m *fleet.Machine, s *Situation) fleet.Reason {
+	return anyStep(m, s, Surplus(m, &s.Spec) && !m.Current.None())
+}
+
+func anyStep(m *fleet.Machine, s *Situation, surplus bool) fleet.Reason {
 	if r := AnyCall(s); r != "" {
 		return r
 	}
@@ -140,7 +148,7 @@ func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason {
 		return fleet.ReasonHold
 	case m.Current.Candidate():
 		return fleet.ReasonCandidate
-	case Surplus(m, &s.Spec):
+	case surplus:
 		return fleet.ReasonSurplus
 	case onDeadHost(m, s):
 		return fleet.ReasonHostDown

@@ -34,7 +34,7 @@ func (p *Picture) offer(c *Catalogue) {
 	contested := make(map[fleet.InstanceID]fleet.Record)
 	for _, id := range c.marked[bearer{}] {
 		i := c.byID[id]
-		if i.Mark != (fleet.Mark{}) || free.taken[id] || !a.Select.Matches(i.Name) {
+		if i.Mark != (fleet.Mark{}) || free.taken[id] || !a.Select.Matches(i.Name) || a.Let(id) {
 			continue
 		}
 		if rival := a.Contested(i.Name); rival != "" {

@@ -91,6 +91,7 @@ type Picture struct {
 func New(o Options, now fleet.Now) *Picture {
 	spec := o.Whole.Ledger.Force(o.Spec)
 	if spec.Adopt.Selects() {
+		spec.Adopt.Left = o.Whole.Left()
 		spec.Size = 0 // nothing is built: what it has, the beliefs say
 	}
 	p := &Picture{
@@ -218,7 +219,7 @@ func (p *Picture) AdoptBrake(b fleet.Brake) { p.brake = b }
 // AdoptWhole takes in what else was decided about the fleet as a whole. Call it once it is stored. Where the ledger has more machines
 // than before, the picture has them from now on: see Len.
 func (p *Picture) AdoptWhole(w fleet.Whole, now fleet.Now) {
-	booked := w.Ledger != p.whole.Ledger
+	booked := w.Ledger != p.whole.Ledger || !slices.EqualFunc(w.LetGo, p.whole.LetGo, fleet.LetGo.Equal)
 	p.whole = w
 	if booked {
 		p.force(now)

@@ -49,6 +49,7 @@ func carried(was []fleet.Check, known []fleet.CheckState, is []fleet.Check) []fl
 func (p *Picture) force(now fleet.Now) {
 	p.spec, p.dirty = p.whole.Ledger.Force(*p.wanted), true
 	if p.spec.Adopt.Selects() {
+		p.spec.Adopt.Left = p.whole.Left()
 		p.spec.Size = p.size()
 		return
 	}

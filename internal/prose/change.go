@@ -3,6 +3,7 @@ package prose
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"hale/internal/change"
 	"hale/internal/fleet"
@@ -61,9 +62,40 @@ func wantedChange(r fleet.Record) string {
 		return fmt.Sprintf("%s: the other template is in force now, and all machines (%d) are built from it", about(r), r.Size)
 	case fleet.ReasonSizeDown:
 		return fmt.Sprintf("%s has left: fleet %s has %d machines, and had %d", about(r), r.Fleet, r.Size, r.Limit)
+	case fleet.ReasonSizeOrdered:
+		return fmt.Sprintf("%s is to have %s, by order of %s, and not %d", about(r), machines(r.Size), somebody(r), r.Limit)
+	case fleet.ReasonSizeFromFile:
+		return fmt.Sprintf("%s is to have %s, as the edited configuration says: the order of %d by %s is over", about(r), machines(r.Size), r.Limit, somebody(r))
+	case fleet.ReasonNamed:
+		return fmt.Sprintf("%s is to go, by order of %s: fleet %s will have %s, and not %d", about(r), somebody(r), r.Fleet, machines(r.Size), r.Limit)
+	case fleet.ReasonAlready:
+		return already(r)
+	case fleet.ReasonDisksStay:
+		return strings.TrimSuffix(fmt.Sprintf("%s: its kept disks (%s) stay at the provider, with what is on them, on host %s", about(r), r.Detail, r.Host), ", on host ")
+	case fleet.ReasonKeptStays:
+		return fmt.Sprintf("%s: its old instance %s stays for the rest of the time for which it is kept, and is removed then", about(r), Instance(fleet.InstanceID(r.Detail)))
+	case fleet.ReasonAwaitsWord:
+		if r.Order == "" {
+			return because(about(r), aside(Reason(r.Reason), r.Detail))
+		}
+		return aside(fmt.Sprintf("%s: to go from %d to %s would destroy something, so it waits for a person's word", about(r), r.Limit, machines(r.Size)), r.Detail)
 	case fleet.ReasonReloaded:
 		return because(about(r)+" is edited", Difference(change.Recorded(r)))
 	default:
 		return because(about(r), aside(Reason(r.Reason), r.Detail))
 	}
+}
+
+// already says that an order asks for what is.
+func already(r fleet.Record) string {
+	if r.Machine != "" {
+		return about(r) + " has gone, or is to go, already"
+	}
+	return fmt.Sprintf("%s is to have %s already", about(r), machines(r.Size))
+}
+
+// OrderedSize says who ordered the fleet's size, and what the configuration says: "5 machines, ordered by alice 2 h ago (fewer visitors); the file
+// says 3".
+func OrderedSize(o *fleet.OrderedSize, asked int, now time.Time) string {
+	return fmt.Sprintf("%s; the file says %d", aside(fmt.Sprintf("%s, ordered by %s %s ago", machines(asked), o.By, Span(now.Sub(o.At))), o.Reason), o.File)
 }

@@ -94,6 +94,7 @@ func (e *Explanation) explainWork(f engine.FleetStatus, v fleet.View) {
 	}
 	e.explainHolds(f, &v.Machine)
 	e.explainWaiting(f, m)
+	e.explainSize(f, m)
 	if len(m.Strays) > 0 {
 		e.Now = append(e.Now, fmt.Sprintf("%d further instances bear its mark, the first is %s", len(m.Strays), Instance(m.Strays[0].ID)))
 	}
@@ -132,6 +133,22 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, m fleet.Machine) {
 	default:
 	}
 	e.hold(m.Waiting, detail)
+}
+
+// explainSize says that the machine is to go, which old instances of it are kept, and who ordered the fleet's size.
+func (e *Explanation) explainSize(f engine.FleetStatus, m fleet.Machine) {
+	l := f.Whole.Ledger
+	if r := l.Removal(m.Name); r != nil {
+		e.Now = append(e.Now, fmt.Sprintf("it is to go, by order of %s: %s", r.By, Reason(r.Why)))
+	}
+	for i := range m.Kept {
+		k := &m.Kept[i]
+		e.Now = append(e.Now, fmt.Sprintf("its old instance %s is kept, powered off, until %s (%s more)", Instance(k.ID),
+			k.Until.UTC().Format("2006-01-02 15:04:05 MST"), Span(max(0, k.Until.Sub(f.At.Wall)))))
+	}
+	if asked := l.Asked(&f.Wanted); asked != f.Wanted.Size && !f.Wanted.Adopt.Selects() {
+		e.Now = append(e.Now, fmt.Sprintf("fleet %s: %s", f.Wanted.Name, OrderedSize(l.Ordered, asked, f.At.Wall)))
+	}
 }
 
 // explainHolds says who holds the machine, and until when.

@@ -38,3 +38,11 @@ func Instance(id fleet.InstanceID) string {
 	}
 	return string(id[:shortID]) + "…"
 }
+
+// machines counts them.
+func machines(n int) string {
+	if n == 1 {
+		return "1 machine"
+	}
+	return fmt.Sprintf("%d machines", n)
+}

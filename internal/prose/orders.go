@@ -8,6 +8,9 @@ func order(r fleet.Record) string {
 		return because(about(r)+": a letter in the inbox is put aside", aside(Reason(r.Reason), r.Detail))
 	}
 	wants := word(orders, r.Command)
+	if r.Command == fleet.OrderScale {
+		wants = machines(r.Size)
+	}
 	if r.Took > 0 {
 		wants += " for " + Span(r.Took)
 	}

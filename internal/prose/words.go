@@ -156,6 +156,9 @@ var (
 		fleet.OrderBrakeOn:  "the brake on",
 		fleet.OrderBrakeOff: "the brake off",
 		fleet.OrderConfirm:  "what waits for a person's word",
+
+		fleet.OrderScale:  "another size",
+		fleet.OrderDelete: "the machine removed",
 	}
 	events = map[fleet.NotifyEvent]string{
 		fleet.NotifyPage:     "a page",

@@ -13,6 +13,9 @@ func (w *Work) BeginChange(kind fleet.RepairKind, by *fleet.Removal) {
 	m := w.M
 	m.Repairs++
 	m.Waiting, m.Quarantine, m.Change = "", nil, nil
+	if by.Named && !m.Current.Certified && !m.Current.Adopted {
+		m.Current.Expired = true // its build is given up
+	}
 	m.Repair = &fleet.Repair{
 		ID: string(m.Name) + "/r" + strconv.FormatUint(m.Repairs, 10), Kind: kind, Order: by.Order, Started: w.Situation.Now.Wall,
 		Rung: fleet.NoRung, Step: fleet.StepRecreate, Proof: fleet.ProofNone, Target: m.Current,
@@ -35,6 +38,10 @@ func (w *Work) mayChange(r *fleet.Repair) bool {
 	}
 	if !w.orderStands(r) {
 		w.giveUpChange(fleet.ReasonWithdrawn, "")
+		return false
+	}
+	if r.Kind == fleet.RepairRemove && r.OffOrders == 0 && w.Situation.Spec.Protects(w.M) {
+		w.giveUpChange(fleet.ReasonProtected, "")
 		return false
 	}
 	reason := guard.AnyStep(w.M, w.Situation)

@@ -90,7 +90,7 @@ func (w *Work) BeginUndo(o *fleet.Wanted) {
 	m := w.M
 	if m.Repair != nil { // its new instance stands, and is not verified yet
 		m.Current.Expired = !m.Current.Certified
-		w.end(fleet.ReasonSuperseded)
+		w.Overrule()
 	}
 	m.Repairs++
 	m.Waiting, m.Wanted, m.Quarantine, m.Change, m.RetryAt = "", nil, nil, nil, 0

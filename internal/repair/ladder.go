@@ -429,6 +429,10 @@ func (w *Work) removed(r *fleet.Repair) {
 
 // build allots the next generation and orders it.
 func (w *Work) build(r *fleet.Repair) {
+	if o := w.Situation.Whole.Ledger.Removal(w.M.Name); o != nil && o.Named && !r.Wanted() {
+		w.Overrule() // it is to go
+		return
+	}
 	if found, ok := Found(w.M, w.View, w.Installation); ok {
 		w.take(found)
 		return

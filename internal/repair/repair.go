@@ -152,7 +152,7 @@ func (w *Work) look(r *fleet.Repair) {
 		w.yield(r, fleet.ReasonSharedFate)
 		return
 	}
-	reason := guard.AnyStep(w.M, w.Situation)
+	reason := w.heldBack(r)
 	if (reason == fleet.ReasonHold || reason == fleet.ReasonWindow) && r.Kind == fleet.RepairHeal && r.OffOrders == 0 {
 		w.yield(r, reason)
 		return
@@ -189,6 +189,14 @@ func (w *Work) look(r *fleet.Repair) {
 	case health.Unknown:
 		w.unclear(r)
 	}
+}
+
+// heldBack says why the work may not go on to its next step.
+func (w *Work) heldBack(r *fleet.Repair) fleet.Reason {
+	if r.Kind == fleet.RepairRemnant {
+		return guard.ClearUp(w.M, w.Situation)
+	}
+	return guard.AnyStep(w.M, w.Situation)
 }
 
 // unclear takes the look again later. When that was in vain too often, a person is told and the repair makes room for
@@ -552,6 +560,9 @@ func (w *Work) putAside(id fleet.InstanceID, reason fleet.Reason) {
 
 // Abandon ends the removal of a remnant in favour of something more urgent. It is found again.
 func (w *Work) Abandon() { w.end(fleet.ReasonPutOff) }
+
+// Overrule ends whatever is under way in favour of a person's order. No call is.
+func (w *Work) Overrule() { w.end(fleet.ReasonOverruled) }
 
 // Backoff returns the wait before the next attempt after n failed ones: it doubles each time, up to half an hour.
 func Backoff(first time.Duration, n int) time.Duration {
