@@ -323,27 +323,32 @@ func TestS48ARebuildKeepsTheInstance(t *testing.T) {
 }
 
 // A rebuild that fails leaves the instance off, by hale's own order: the next step knows that, and without one a person is told. It is
-// never taken for a person's stop.
+// never taken for a person's stop. One of which nobody ever knows whether it took effect is not tried for ever.
 func TestAFailedRebuildIsNotTakenForAPersonsStop(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string][]fleet.Step{"with a next step": {rung(fleet.StepRecreate)}, "without one": nil} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			spec := rungs(web(3), append([]fleet.Step{rung(fleet.StepRebuild)}, more...)...)
-			tell(t, simulated.Options{}, spec, func(s *story) {
-				s.grown()
-				s.inject(simulated.Calls{Op: fleet.OpRebuild, Effect: simulated.Fails, Kind: fault.Permanent})
-				s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
-				s.pass(3 * time.Minute)
-				q := s.machine(2).Quarantine
-				switch {
-				case more != nil && !s.healthy(2):
-					t.Errorf("not healed: waiting for %q, quarantine %+v", s.machine(2).Waiting, q)
-				case more == nil && (q == nil || s.count(kind(fleet.RecordPaged)) != 1):
-					t.Errorf("waiting for %q, quarantine %+v, %d pages", s.machine(2).Waiting, q, s.count(kind(fleet.RecordPaged)))
-				}
+		for _, why := range []fault.Kind{fault.Permanent, fault.UnknownOutcome, fault.Transient} {
+			t.Run(name+", "+string(why), func(t *testing.T) {
+				t.Parallel()
+				spec := rungs(web(3), append([]fleet.Step{rung(fleet.StepRebuild)}, more...)...)
+				tell(t, simulated.Options{}, spec, func(s *story) {
+					s.grown()
+					s.inject(simulated.Calls{Op: fleet.OpRebuild, Effect: simulated.Fails, Kind: why})
+					s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
+					s.pass(3 * time.Minute)
+					if why != fault.Permanent {
+						s.pass(12 * time.Minute) // it was tried again and again, each time later
+					}
+					q := s.machine(2).Quarantine
+					switch {
+					case more != nil && !s.healthy(2):
+						t.Errorf("not healed: waiting for %q, quarantine %+v", s.machine(2).Waiting, q)
+					case more == nil && (q == nil || s.count(kind(fleet.RecordPaged)) != 1):
+						t.Errorf("waiting for %q, quarantine %+v, %d pages", s.machine(2).Waiting, q, s.count(kind(fleet.RecordPaged)))
+					}
+				})
 			})
-		})
+		}
 	}
 }
 

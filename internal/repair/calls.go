@@ -369,6 +369,8 @@ func (w *Work) boundTries(r *fleet.Repair, in fleet.Intent) {
 		w.giveUpChange(fleet.ReasonCallFailed, "tried in vain")
 	case onTheSpot(in.Op):
 		w.failRung(fleet.ReasonCallFailed, "tried in vain")
+	case in.Op == fleet.OpRebuild:
+		w.failRebuild(fleet.ReasonCallFailed, "tried in vain")
 	}
 }
 

@@ -114,6 +114,7 @@ func TestInstances(t *testing.T) {
 		"a kept disk survives its instance":           keptDiskSurvives,
 		"data goes from instance to instance":         dataGoesAlong,
 		"a failed start leaves nothing":               failedStartLeavesNothing,
+		"a rebuild that cannot start has failed":      failedRebuildIsCertain,
 		"what cannot be built is refused":             impossibleIsRefused,
 		"a stranger is seen and never touched":        strangerIsUntouched,
 		"a listing follows marks while a watch helps": listingFollowsMarks,
@@ -322,6 +323,23 @@ func failedStartLeavesNothing(t *testing.T, b *bench) {
 	if diff := cmp.Diff(before, b.files(t)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
+}
+
+// failedRebuildIsCertain: the daemon answers that the domain cannot be started, and it is off.
+func failedRebuildIsCertain(t *testing.T, b *bench) {
+	p := b.handle(t)
+	o := b.order("seedless")
+	o.Template.Seed = true
+	must(t, p.Create(t.Context(), o))
+	must(t, p.PowerOff(t.Context(), o.Ref))
+	awaitSeen(t, p, o.Ref, "off", func(i fleet.Instance) bool { return i.Power == fleet.PowerOff })
+	seed := filepath.Join(b.state, fmt.Sprintf("seedless-g1-%s.iso", o.ID))
+	must(t, os.Rename(seed, seed+".away"))
+	wantKind(t, "rebuild without the seed", p.Rebuild(t.Context(), o), fault.Permanent)
+	must(t, os.Rename(seed+".away", seed))
+	must(t, p.Rebuild(t.Context(), o))
+	awaitSeen(t, p, o.Ref, "rebuilt", hasAddress)
+	destroyed(t, p, o.Ref)
 }
 
 // TestFullDisk: the daemon has no word for it, so the adapter looks.
