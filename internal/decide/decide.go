@@ -614,7 +614,7 @@ func (w *work) endIncident(why fleet.Reason) {
 	m := w.M
 	w.Record(fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: why, Cause: m.Incident.Cause,
 		Took: w.Situation.Now.Wall.Sub(m.Incident.Opened), Instance: m.Current.ID,
-		Paged: m.Incident.Paged && m.Health.Verdict == fleet.VerdictHealthy}) // else another incident follows
+		Paged: m.Incident.Known() && m.Health.Verdict == fleet.VerdictHealthy}) // else another incident follows
 	m.IncidentOver()
 }
 

@@ -96,6 +96,37 @@ func TestS24OneAlertItsRemindersAndItsEnd(t *testing.T) {
 	})
 }
 
+// Who was told that a machine needs them is told of the end also when they ordered another try, however it became healthy then.
+func TestS24TheEndIsToldAfterAnotherTry(t *testing.T) {
+	t.Parallel()
+	for name, healed := range map[string]bool{"healed by hale": true, "recovered by itself": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ops := &memory.Target{}
+			tell(t, simulated.Options{}, told(0, "ops"), func(s *story) {
+				s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+				s.grown()
+				lift := s.inject(simulated.Calls{Op: fleet.OpReboot, Effect: simulated.Fails, Kind: fault.Quota})
+				s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
+				s.await(10*time.Minute, "a person is told", func() bool { return len(ops.Taken()) == 1 })
+				lift()
+				if !healed {
+					s.orders(fleet.Order{Kind: fleet.OrderBrakeOn, Reason: "it is mended by hand"})
+				}
+				s.orders(fleet.Order{Kind: fleet.OrderRetry, Machine: "web-2"})
+				s.pass(time.Minute)
+				if !healed {
+					s.inject(simulated.PersonMends{Instance: s.id(2)})
+				}
+				s.pass(10 * time.Minute)
+				if got := happened(ops); !slices.Equal(got, []string{"pages", "healed"}) {
+					t.Errorf("ops was told %v", got)
+				}
+			})
+		})
+	}
+}
+
 // Nobody is told of the end of what they were not told of.
 func TestWhatHealsByItselfIsNotTold(t *testing.T) {
 	t.Parallel()

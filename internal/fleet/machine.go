@@ -159,6 +159,9 @@ type Incident struct {
 	Evidence InstanceID `json:",omitempty"`
 }
 
+// Known reports whether a person was ever told of the incident, perhaps before another try: they are told of its end, too.
+func (i *Incident) Known() bool { return i.Paged || !i.Told.IsZero() }
+
 // Lasts returns since when the incident is hale's business.
 func (i *Incident) Lasts() time.Time {
 	if i.Freed.After(i.Opened) {
