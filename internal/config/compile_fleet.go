@@ -18,6 +18,7 @@ type fleetCompiler struct {
 	spot      spot
 	providers map[string]at[ProviderType]
 	targets   map[string]targetDraft
+	rise      rise
 }
 
 func (c *fleetCompiler) compile() fleet.Spec {
@@ -28,14 +29,16 @@ func (c *fleetCompiler) compile() fleet.Spec {
 	if c.selects() && !adopt.Replaceable {
 		template, loss = fleet.Template{}, unreplaceable
 	}
+	checks, unhealthy := c.checks(), c.unhealthyWhen()
+	c.rise = riseOf(checks, unhealthy)
 	return fleet.Spec{
 		Name:          fleet.Name(c.name),
 		Provider:      c.provider(),
 		Size:          c.size(),
 		Adopt:         adopt,
 		Template:      template,
-		Checks:        c.checks(),
-		UnhealthyWhen: c.unhealthyWhen(),
+		Checks:        checks,
+		UnhealthyWhen: unhealthy,
 		Repair:        c.repair(loss),
 		Limits:        c.limits(),
 		Update:        fleet.UpdatePolicy{Canary: d.update.value.canary.value, Soak: d.update.value.soak.value},
@@ -43,7 +46,7 @@ func (c *fleetCompiler) compile() fleet.Spec {
 		Mode:          d.mode.value,
 		Protected:     c.protected(),
 		Grace:         d.grace.value,
-		BuildWithin:   d.buildWithin.value,
+		BuildWithin:   c.patience(d.buildWithin),
 		BlindAfter:    d.blindAfter.value,
 		Notify:        c.notify(),
 	}
@@ -140,8 +143,12 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 		if s.how != given {
 			continue
 		}
+		wait := s.value.verifyWithin.value
+		if s.value.kind != fleet.StepPage { // there it is how long the person has
+			wait = c.patience(s.value.verifyWithin)
+		}
 		steps = append(steps, fleet.Step{
-			Kind: s.value.kind, Timeout: s.value.timeout.value, VerifyWithin: s.value.verifyWithin.value,
+			Kind: s.value.kind, Timeout: s.value.timeout.value, VerifyWithin: wait,
 			OnDeleteFailure: s.value.onDeleteFailure.value, KeepOld: s.value.keepOld.value, Mode: s.value.mode.value, For: c.onlyFor(s.value.only),
 			Run: c.command(s.value),
 		})
@@ -172,11 +179,12 @@ func (c *fleetCompiler) command(d stepDraft) fleet.Command {
 // defaultSteps are those of a fleet whose ladder is not written. Machines that existed before hale may have been paused, or suspended, by
 // whoever had them; and a person is told where nothing gentle helps.
 func (c *fleetCompiler) defaultSteps(loss *flaw) []fleet.Step {
-	steps := []fleet.Step{{Kind: fleet.StepStart, Timeout: defaultCallTimeout, VerifyWithin: defaultVerifyWithin}}
+	wait := c.patience(at[time.Duration]{value: defaultVerifyWithin, how: preset})
+	steps := []fleet.Step{{Kind: fleet.StepStart, Timeout: defaultCallTimeout, VerifyWithin: wait}}
 	if c.selects() {
-		steps = append(steps, fleet.Step{Kind: fleet.StepResume, Timeout: defaultCallTimeout, VerifyWithin: defaultVerifyWithin})
+		steps = append(steps, fleet.Step{Kind: fleet.StepResume, Timeout: defaultCallTimeout, VerifyWithin: wait})
 	}
-	steps = append(steps, fleet.Step{Kind: fleet.StepReboot, Timeout: defaultCallTimeout, VerifyWithin: defaultVerifyWithin, Mode: defaultRebootMode})
+	steps = append(steps, fleet.Step{Kind: fleet.StepReboot, Timeout: defaultCallTimeout, VerifyWithin: wait, Mode: defaultRebootMode})
 	switch {
 	case loss == nil:
 		steps = append(steps, fleet.Step{Kind: fleet.StepRecreate, Timeout: defaultRecreateTimeout, OnDeleteFailure: defaultOnDeleteFailure})

@@ -445,3 +445,25 @@ fleets:
 		t.Errorf("a replaceable fleet's ladder ends with %s", s[len(s)-1].Kind)
 	}
 }
+
+// Where no wait for health is written, it is long enough for the checks that there are; those that health does not depend on do not count.
+func TestTheWaitForHealthFitsTheChecks(t *testing.T) {
+	t.Parallel()
+	template := "template: {image: web.qcow2, disks: {root: ephemeral}}"
+	slow := "checks: {alive: {ping: {}}, page: {tcp: {port: 80}}, queue: {http: {port: 80}, every: 4m, timeout: 10s}}"
+	need := 8*time.Minute + 10*time.Second
+	for name, c := range map[string]struct {
+		lines         []string
+		verify, build time.Duration
+	}{
+		"quick checks":           {[]string{template}, defaultVerifyWithin, defaultBuildWithin},
+		"a slow one":             {[]string{template, slow}, 2 * need, max(defaultBuildWithin, 2*need)},
+		"a slow one, two of all": {[]string{template, slow, "unhealthy_when: {at_least: 2, of: [alive, page, queue]}"}, defaultVerifyWithin, defaultBuildWithin},
+		"written":                {[]string{template, slow, "repair: {steps: [reboot: {verify_within: 9m}]}", "build_within: 9m"}, 9 * time.Minute, 9 * time.Minute},
+	} {
+		s := one(t, c.lines...)
+		if got := s.Repair.Steps[0].VerifyWithin; got != c.verify || s.BuildWithin != c.build {
+			t.Errorf("%s: %s for a step and %s for a build, want %s and %s", name, got, s.BuildWithin, c.verify, c.build)
+		}
+	}
+}

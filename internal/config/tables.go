@@ -161,7 +161,7 @@ func fleetShape() object[fleetDraft] {
 			or("grace", defaultGrace, "How long a machine that was just started may fail its checks.",
 				duration(time.Second, 24*time.Hour), func(f *fleetDraft) *at[time.Duration] { return &f.grace }),
 			or("build_within", defaultBuildWithin, "How long a new instance may take to become healthy; afterwards it is "+
-				"removed and built again.", duration(time.Second, 24*time.Hour),
+				"removed and built again. As with verify_within, not less than what the checks need to say so.", duration(time.Second, 24*time.Hour),
 				func(f *fleetDraft) *at[time.Duration] { return &f.buildWithin }),
 			or("blind_after", defaultBlindAfter, "How long nothing may be known of a machine before a person is paged. "+
 				"Blindness never repairs.", duration(time.Second, 24*time.Hour),
@@ -348,7 +348,8 @@ func callTimeout(otherwise time.Duration) field[stepDraft] {
 }
 
 func verifyWithin() field[stepDraft] {
-	return or("verify_within", defaultVerifyWithin, "How long the machine may take to be healthy again before the next step is tried.",
+	return or("verify_within", defaultVerifyWithin, "How long the machine may take to be healthy again before the next step is tried. Not less than what the checks "+
+		"need to say so: `every` as often as `up_after`, and `timeout`. Where nothing is written it is at least twice that.",
 		duration(time.Second, time.Hour), func(s *stepDraft) *at[time.Duration] { return &s.verifyWithin })
 }
 
