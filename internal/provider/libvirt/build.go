@@ -323,7 +323,7 @@ func (s *session) undefine(dom golibvirt.Domain) error {
 		return s.conflict(errors.New("it is not off"))
 	}
 	if err := s.order(func() error { return s.DomainUndefineFlags(dom, undefineFlags) }); err != nil {
-		return err
+		return s.stayedOff(dom, err)
 	}
 	_, err = s.DomainLookupByUUID(dom.UUID)
 	if isCode(err, golibvirt.ErrNoDomain) {

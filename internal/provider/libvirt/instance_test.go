@@ -115,6 +115,7 @@ func TestInstances(t *testing.T) {
 		"data goes from instance to instance":         dataGoesAlong,
 		"a failed start leaves nothing":               failedStartLeavesNothing,
 		"a rebuild that cannot start has failed":      failedRebuildIsCertain,
+		"a removal that is refused has failed":        failedRemovalIsCertain,
 		"what cannot be built is refused":             impossibleIsRefused,
 		"a stranger is seen and never touched":        strangerIsUntouched,
 		"a listing follows marks while a watch helps": listingFollowsMarks,
@@ -340,6 +341,22 @@ func failedRebuildIsCertain(t *testing.T, b *bench) {
 	must(t, p.Rebuild(t.Context(), o))
 	awaitSeen(t, p, o.Ref, "rebuilt", hasAddress)
 	destroyed(t, p, o.Ref)
+}
+
+// failedRemovalIsCertain: the daemon answers that the domain cannot be undefined, and it is there as before.
+func failedRemovalIsCertain(t *testing.T, b *bench) {
+	p := b.handle(t)
+	o := b.order("sticky")
+	must(t, p.Create(t.Context(), o))
+	must(t, p.PowerOff(t.Context(), o.Ref))
+	awaitSeen(t, p, o.Ref, "off", func(i fleet.Instance) bool { return i.Power == fleet.PowerOff })
+	definition := filepath.Join(b.Info().Dir, "etc", "qemu", o.Name+".xml")
+	must(t, os.Rename(definition, definition+".away"))
+	must(t, os.Mkdir(definition, 0o700))
+	wantKind(t, "delete", p.Delete(t.Context(), o.Ref), fault.Permanent)
+	must(t, os.Remove(definition))
+	must(t, os.Rename(definition+".away", definition))
+	must(t, p.Delete(t.Context(), o.Ref))
 }
 
 // TestFullDisk: the daemon has no word for it, so the adapter looks.

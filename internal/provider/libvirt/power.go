@@ -8,6 +8,7 @@ import (
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
+	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider"
 )
@@ -193,6 +194,21 @@ func (s *session) boot(dom golibvirt.Domain) error {
 		}
 	}
 	return err
+}
+
+// stayedOff judges a start or a removal that the daemon answered it could not do: when the domain is there and off all the same, it has
+// failed beyond doubt. It need not be tried until a person is called, since the policy may know another way.
+func (s *session) stayedOff(dom golibvirt.Domain, err error) error {
+	code, answered := codeOf(err)
+	f := (*fault.Error)(nil)
+	if !answered || code == golibvirt.ErrOperationTimeout || !errors.As(err, &f) || f.Kind != fault.UnknownOutcome {
+		return err
+	}
+	if power, perr := s.power(dom); perr != nil || power != fleet.PowerOff {
+		return err
+	}
+	s.settled()
+	return fault.New(fault.Permanent, s.op, s.subject, f.Err)
 }
 
 // cutPower destroys the domain's process. Code 55 means that there is none.

@@ -7,8 +7,6 @@ import (
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/provider"
 )
 
@@ -40,23 +38,7 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
 			return err
 		}
 	}
-	return s.bootRebuilt(dom)
-}
-
-// bootRebuilt starts a domain that was off. When the daemon answers that it could not, and the domain is off all the same, the rebuild
-// has failed beyond doubt: it need not be tried until a person is called, since a harsher step may help.
-func (s *session) bootRebuilt(dom golibvirt.Domain) error {
-	err := s.boot(dom)
-	_, answered := codeOf(err)
-	f := (*fault.Error)(nil)
-	if !answered || !errors.As(err, &f) || f.Kind != fault.UnknownOutcome {
-		return err
-	}
-	if power, perr := s.power(dom); perr != nil || power != fleet.PowerOff {
-		return err
-	}
-	s.settled()
-	return fault.New(fault.Permanent, s.op, s.subject, f.Err)
+	return s.stayedOff(dom, s.boot(dom))
 }
 
 // renewOverlay makes the instance's overlay anew. The image is found before anything is lost.
