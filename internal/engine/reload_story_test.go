@@ -457,6 +457,27 @@ func TestATemplateThatYieldsSickMachinesReachesTheCanaryOnly(t *testing.T) {
 	})
 }
 
+// S52, S56: an update whose first build fails at once, so that there is not even a sick machine to look at, stops as well, and a person is
+// told. The machine is healed, from the template that is in force.
+func TestAnUpdateWhoseBuildFailsStopsAndHealingGoesOn(t *testing.T) {
+	t.Parallel()
+	spec := web(3)
+	spec.Template.Image = "v1"
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.grown()
+		s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.Fails, Kind: fault.Permanent, Times: 1})
+		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
+		s.confirm()
+		s.await(10*time.Minute, "it is stopped", func() bool { return s.has(fleet.ReasonUpdateStopped) })
+		s.pass(time.Hour)
+		if pages := s.count(kind(fleet.RecordPaged)); pages != 1 || s.built("v1") != 3 || !s.allHealthy() {
+			t.Errorf("%d pages, %d machines of the old template, all healthy: %v", pages, s.built("v1"), s.allHealthy())
+		}
+		s.confirm()
+		s.await(10*time.Minute, "all have it", func() bool { return s.built("v2") == 3 && s.allHealthy() })
+	})
+}
+
 // L12: killed at any write of a move to another template, hale goes on with it, and never has two of a machine.
 func TestAnUpdateThatIsKilledAtAnyWriteGoesOn(t *testing.T) {
 	t.Parallel()

@@ -533,6 +533,9 @@ func (w *Work) failAttempt(reason fleet.Reason) {
 	if m.Incident == nil {
 		w.OpenIncident(fleet.CauseBuild)
 	}
+	if kind == fleet.RepairUpdate {
+		w.Page(fleet.ReasonUpdateStopped) // there is not even a sick instance to look at: it is healed as any other
+	}
 	if guard.Spent(m, w.Situation) && guard.Parent(m, w.Situation) == nil {
 		w.quarantine(fleet.ReasonAttempts, string(reason))
 		return
