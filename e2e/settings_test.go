@@ -20,6 +20,8 @@ type settings struct {
 	ladder    string // YAML of repair.steps
 	stop      string // on_external_stop; empty: hale's default
 	build     time.Duration
+	// memory of a machine, in MiB; 0: what the guest needs. Another one makes another template.
+	memory int
 	// fleetYAML replaces everything above but fleet and size, and says nothing that it does not mean.
 	fleetYAML string
 }
@@ -56,7 +58,7 @@ func (s settings) render(l *lab.Lab, initrd string) string {
 	p("      kernel: %q", l.Info().Guest.Kernel)
 	p("      initrd: %q", initrd)
 	p("      cmdline: \"%s console=ttyS0 hale.name={name}\"", lab.KernelArgs)
-	p("      memory: %dMiB", lab.GuestMemoryMiB)
+	p("      memory: %dMiB", max(s.memory, lab.GuestMemoryMiB))
 	if s.fleetYAML != "" {
 		p("%s", s.fleetYAML)
 		return b.String()
