@@ -23,12 +23,12 @@ build: ## bin/hale: one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/hale ./cmd/hale
 
 test: ## install what the tests need (as root), then vet and run all of them, real machines last
-	scripts/install-deps.sh
+	scripts/install-deps.sh tests
 	$(GO) vet ./...
 	@scripts/test.sh
 
 repeat: ## the suite on real machines RUNS (20) times in a row, with counts, seeds and retries
-	scripts/install-deps.sh
+	scripts/install-deps.sh tests
 	@scripts/repeat.sh $(RUNS)
 
 disks: ## a disk with data survives HEALS (50) heals on real machines

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what the tests and the demo need for real virtual machines on Debian or Ubuntu: QEMU,
-# libvirt and its helpers. Says what it is going to install; does nothing where everything is there.
+# libvirt and its helpers; with "tests" also what only tests need: ansible-playbook.
+# Says what it is going to install; does nothing where everything is there.
 # No service is started: hale's lab runs a libvirtd of its own. systemd is never upgraded.
 # Run as root, or as a user who may sudo.
 set -eu
@@ -22,7 +23,9 @@ command -v apt-get >/dev/null || { say "this needs apt: Debian or Ubuntu" >&2; e
 
 missing=
 for p in $needed; do installed "$p" || missing="$missing $p"; done
-if [ -z "$missing" ]; then
+playbooks=
+if [ "${1:-}" = tests ] && ! command -v ansible-playbook >/dev/null; then playbooks=ansible-core; fi
+if [ -z "$missing$playbooks" ]; then
   # Optional packages came with the first run, if there were any.
   say "nothing to do"
   exit 0
@@ -36,6 +39,8 @@ apt update
 for p in $wanted; do
   if ! installed "$p" && known "$p"; then missing="$missing $p"; fi
 done
+if [ -n "$playbooks" ] && ! known "$playbooks"; then playbooks=ansible; fi # before the core was a package of its own
+missing="$missing $playbooks"
 
 say "going to install (with what they depend on):$missing"
 # shellcheck disable=SC2086 # a list of words
