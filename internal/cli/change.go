@@ -157,7 +157,10 @@ func (p paper) changes(changes api.Changes, headline string) []string {
 		return append(lines, "Nothing waits to be confirmed.")
 	}
 	for _, w := range changes.Plans {
-		lines = append(lines, "", "plan "+w.ID+" waits to be confirmed: "+aim(w))
+		if len(lines) > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, "plan "+w.ID+" waits to be confirmed: "+aim(w))
 		lines = append(lines, p.touched("remove", w.Remove)...)
 		lines = append(lines, p.touched("replace", w.Replace)...)
 		lines = append(lines, p.touched("take for gone, if it is not found there,", w.Doubted)...)
