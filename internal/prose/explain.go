@@ -28,6 +28,10 @@ func Explain(f engine.FleetStatus, v fleet.View) Explanation {
 
 func (e *Explanation) explainVerdict(f engine.FleetStatus, v fleet.View) {
 	h := v.Machine.Health
+	if v.Machine.Vacant() && guard.Surplus(&v.Machine, &f.Spec) {
+		e.Because = append(e.Because, "the fleet has no such machine now")
+		return
+	}
 	if c := Cause(h.Cause); c != "" {
 		e.Because = append(e.Because, c)
 	}

@@ -98,6 +98,12 @@ func TestExplain(t *testing.T) {
 				Person:  []string{"see whether another hale server looks after it"},
 			},
 		},
+		"left the fleet": {
+			change: func(_ *engine.FleetStatus, v *fleet.View) {
+				v.Machine = fleet.Machine{Name: "web-99", Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
+			},
+			want: prose.Explanation{Because: []string{"the fleet has no such machine now"}, Now: []string{"nothing to do"}},
+		},
 		"never built": {
 			change: func(_ *engine.FleetStatus, v *fleet.View) {
 				v.Machine = fleet.Machine{Name: "web-2", Waiting: fleet.ReasonBuildBudget,
