@@ -269,7 +269,7 @@ func TestABlindVantageDestroysNoBuilds(t *testing.T) {
 	t.Parallel()
 	vantage := &cut{}
 	tellCut(t, vantage, web(3), func(s *story) {
-		vantage.local = true
+		vantage.local.Store(true)
 		s.start()
 		s.pass(30 * time.Minute)
 	})

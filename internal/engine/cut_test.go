@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 
 	"hale/internal/fleet"
@@ -15,20 +16,20 @@ import (
 // cut is a vantage's own way to the world, which can fail on our side.
 type cut struct {
 	probe.Transport
-	local bool
+	local atomic.Bool
 }
 
 var errNoRoute = probe.LocalError{Err: errors.New("no route from here")}
 
 func (c *cut) Ping(ctx context.Context, a netip.Addr) error {
-	if c.local {
+	if c.local.Load() {
 		return errNoRoute
 	}
 	return c.Transport.Ping(ctx, a)
 }
 
 func (c *cut) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if c.local {
+	if c.local.Load() {
 		return nil, errNoRoute
 	}
 	return c.Transport.Dial(ctx, network, address)

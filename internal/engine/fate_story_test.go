@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -184,11 +185,11 @@ var canaries = []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAdd
 // silent is a vantage whose network can fall silent without an error: what it asks is lost.
 type silent struct {
 	cut
-	lost bool
+	lost atomic.Bool
 }
 
 func (c *silent) Ping(ctx context.Context, a netip.Addr) error {
-	if c.lost {
+	if c.lost.Load() {
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -201,7 +202,7 @@ func (c *silent) Ping(ctx context.Context, a netip.Addr) error {
 }
 
 func (c *silent) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if c.lost {
+	if c.lost.Load() {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
@@ -223,7 +224,7 @@ func TestAVantageThatIsCutOffTouchesNobody(t *testing.T) {
 				t.Fatalf("the vantage stands %+v", v)
 			}
 			at := time.Now()
-			vantage.lost = true
+			vantage.lost.Store(true)
 			s.await(30*time.Second, "hale knows that it is cut off", func() bool { return s.status().Whole.Doubt.Reason == fleet.ReasonVantageIsolated })
 			s.pass(time.Hour)
 			s.wantUntouched(at, "hale is cut off")
@@ -235,7 +236,7 @@ func TestAVantageThatIsCutOffTouchesNobody(t *testing.T) {
 			if n := s.count(kind(fleet.RecordPaged)); n != 1 {
 				t.Errorf("%d pages of one isolation", n)
 			}
-			vantage.lost = false
+			vantage.lost.Store(false)
 			s.await(5*time.Minute, "seen again, and web-1 is healed", func() bool { return s.allHealthy() && s.heals(1) == 1 })
 			if n := len(s.touched(at)); n != 1 {
 				t.Errorf("%d calls, want the one start", n)
@@ -253,10 +254,10 @@ func TestAVantageWithoutCanariesDoubtsItself(t *testing.T) {
 		s.transport = vantage
 		s.grown()
 		at := time.Now()
-		vantage.lost = true
+		vantage.lost.Store(true)
 		s.await(time.Minute, "doubt", func() bool { return s.status().Whole.Doubt.Reason == fleet.ReasonVantageDoubtful })
 		s.pass(time.Hour)
-		vantage.lost = false
+		vantage.lost.Store(false)
 		s.await(5*time.Minute, "seen again", func() bool { return s.allHealthy() && s.status().Whole.Doubt.Reason == "" })
 		s.wantUntouched(at, "only hale was cut off")
 	})

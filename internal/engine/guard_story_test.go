@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,7 +89,7 @@ func TestABlindMachinePagesAndIsNeverTouched(t *testing.T) {
 	tellCut(t, vantage, web(3), func(s *story) {
 		s.grown()
 		at := time.Now()
-		vantage.local = true // our own network is gone: every probe is a local error
+		vantage.local.Store(true) // our own network is gone: every probe is a local error
 		s.pass(10 * time.Minute)
 		if n := s.count(because(fleet.RecordPaged, fleet.ReasonBlind)); n != 3 {
 			t.Errorf("%d pages for three blind machines", n)
@@ -99,7 +100,7 @@ func TestABlindMachinePagesAndIsNeverTouched(t *testing.T) {
 				t.Errorf("%s of %s while hale was blind", c.Op, c.Machine)
 			}
 		}
-		vantage.local = false
+		vantage.local.Store(false)
 		s.await(time.Minute, "seen again", s.allHealthy)
 	})
 }
@@ -171,17 +172,17 @@ func TestAfterAStepOfTheClockEverythingIsJudgedAfresh(t *testing.T) {
 
 func TestAFullStoreStopsEveryActUntilThereIsSpace(t *testing.T) {
 	t.Parallel()
-	full := false
+	var full atomic.Bool
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.faults = func(_ context.Context, c memory.Call) memory.Effect {
-			if full && c.Op == memory.OpCommit {
+			if full.Load() && c.Op == memory.OpCommit {
 				return memory.NoSpace
 			}
 			return memory.Normal
 		}
 		s.grown()
 		at := time.Now()
-		full = true
+		full.Store(true)
 		s.inject(simulated.Crash{Instance: s.id(2)})
 		s.pass(10 * time.Minute)
 		if r := s.status().Acting; r != fleet.ReasonStoreFull {
@@ -192,7 +193,7 @@ func TestAFullStoreStopsEveryActUntilThereIsSpace(t *testing.T) {
 				t.Errorf("%s although nothing could be written down first", c.Op)
 			}
 		}
-		full = false
+		full.Store(false)
 		s.await(time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
 		if s.count(because(fleet.RecordOwner, fleet.ReasonActing)) != 1 {
 			t.Error("no record says that hale acts again")
@@ -215,19 +216,19 @@ func TestALostLeaseEndsTheTermAndTheNextOneHeals(t *testing.T) {
 
 func TestAStoreThatDoesNotAnswerEndsTheTerm(t *testing.T) {
 	t.Parallel()
-	broken := false
+	var broken atomic.Bool
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.faults = func(_ context.Context, c memory.Call) memory.Effect {
-			if broken && c.Op == memory.OpCommit {
+			if broken.Load() && c.Op == memory.OpCommit {
 				return memory.FailAfter // done, but nobody is told
 			}
 			return memory.Normal
 		}
 		s.grown()
-		broken = true
+		broken.Store(true)
 		s.inject(simulated.Crash{Instance: s.id(2)})
 		s.pass(time.Minute)
-		broken = false
+		broken.Store(false)
 		s.await(2*time.Minute, "web-2 is healed once", func() bool { return s.healthy(2) })
 		s.oneInstanceEach()
 	})

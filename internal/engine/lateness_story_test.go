@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,11 +48,11 @@ func TestASlowStoreDoesNotDeafenTheOwner(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(200), func(s *story) {
 		s.spec.Limits.InBuild = 200
-		slow := time.Duration(0)
+		var slow atomic.Int64
 		s.faults = slowCommits(&slow)
 		s.grown()
 		at := time.Now()
-		slow = 30 * time.Millisecond
+		slow.Store(int64(30 * time.Millisecond))
 		var lifts []func()
 		for n := 1; n <= 200; n++ {
 			lifts = append(lifts, s.inject(simulated.Broken{Instance: s.id(n), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}}))
@@ -129,16 +130,15 @@ func TestAMachineStartedWhileItsRepairWaitsHasItsGrace(t *testing.T) {
 func TestOneCommitThatHangs(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
-		hang := false
+		var hang atomic.Bool
 		s.faults = func(_ context.Context, c memory.Call) memory.Effect {
-			if c.Op == memory.OpCommit && hang {
-				hang = false
+			if c.Op == memory.OpCommit && hang.CompareAndSwap(true, false) {
 				return memory.Stall
 			}
 			return memory.Normal
 		}
 		s.grown()
-		hang = true
+		hang.Store(true)
 		s.inject(simulated.Crash{Instance: s.id(2)})
 		s.pass(time.Hour)
 		if !s.healthy(2) {

@@ -9,7 +9,6 @@ import (
 	"hale/internal/inbox"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
-	"hale/internal/state/memory"
 )
 
 // orders posts an order, as the API does.
@@ -23,9 +22,7 @@ func (s *story) orders(o fleet.Order) fleet.Order {
 	if o.Kind.PermitsHarm() {
 		o.Expires = o.At.Add(fleet.OrderLife)
 	}
-	if _, err := inbox.Post(s.t.Context(), s.backing.Open(nil), o); err != nil {
-		s.t.Fatal(err)
-	}
+	s.give(o)
 	return o
 }
 
@@ -143,31 +140,6 @@ func TestLettersThatAreNoOrdersArePutAside(t *testing.T) {
 			t.Error("the hold behind them was lost")
 		}
 	})
-}
-
-// S71 for orders: hale dies at a write, before or after it reached the disk. The order takes effect once.
-func TestS71AnOrderTakesEffectOnce(t *testing.T) {
-	t.Parallel()
-	for _, effect := range []memory.Effect{memory.Stall, memory.StallAfter} {
-		tell(t, simulated.Options{}, web(3), func(s *story) {
-			f := &fatal{left: 1, effect: effect}
-			s.faults = f.faults
-			s.grown()
-			f.armed = true
-			s.orders(fleet.Order{Kind: fleet.OrderHold, Machine: "web-2", For: time.Hour, Reason: "r"})
-			s.pass(10 * time.Second)
-			if !f.died {
-				t.Fatal("it did not die")
-			}
-			s.faults = nil
-			s.kill()
-			s.start()
-			s.pass(time.Minute)
-			if n := s.count(kind(fleet.RecordOrder)); n != 1 || len(s.status().Whole.Holds) != 1 || s.inInbox() != 0 {
-				t.Errorf("taken up %d times, %d holds, %d letters", n, len(s.status().Whole.Holds), s.inInbox())
-			}
-		})
-	}
 }
 
 // More orders than fit into one transaction are taken up one after the other.

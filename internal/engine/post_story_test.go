@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -251,9 +252,9 @@ func TestAFullStoreDoesNotDoubleMessages(t *testing.T) {
 	t.Parallel()
 	ops := &memory.Target{Latency: 10 * time.Second}
 	tell(t, simulated.Options{}, told(0, "ops"), func(s *story) {
-		full := false
+		var full atomic.Bool
 		s.faults = func(_ context.Context, c store.Call) store.Effect {
-			if full && c.Op == store.OpCommit {
+			if full.Load() && c.Op == store.OpCommit {
 				return store.NoSpace
 			}
 			return store.Normal
@@ -262,53 +263,12 @@ func TestAFullStoreDoesNotDoubleMessages(t *testing.T) {
 		s.grown()
 		s.incurable()
 		s.await(10*time.Minute, "it is on its way", func() bool { return s.count(kind(fleet.RecordPaged)) == 1 })
-		full = true
+		full.Store(true)
 		s.pass(5 * time.Minute)
-		full = false
+		full.Store(false)
 		s.await(time.Minute, "it is written down", func() bool { return s.count(kind(fleet.RecordNotified)) == 1 })
 		if got := len(ops.Taken()); got != 1 {
 			t.Errorf("it came %d times", got)
 		}
 	})
-}
-
-// S71, L12: hale is killed at each write of a message's life, just before or just after it reached the disk, and another server takes over. The
-// page is neither lost nor comes as another one.
-func TestS71KilledAtAnyWriteOfAMessage(t *testing.T) {
-	t.Parallel()
-	for _, effect := range []store.Effect{store.Stall, store.StallAfter} {
-		for write := 1; write <= 8; write++ {
-			t.Run(fmt.Sprintf("write %d, %v", write, map[store.Effect]string{store.Stall: "before", store.StallAfter: "after"}[effect]), func(t *testing.T) {
-				t.Parallel()
-				ops := &memory.Target{Latency: 100 * time.Millisecond}
-				tell(t, simulated.Options{}, told(0, "ops"), func(s *story) {
-					s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
-					ops.Fail(unavailable(), unavailable())
-					f := &fatal{left: write, effect: effect}
-					s.faults = f.faults
-					s.grown()
-					s.incurable()
-					s.await(10*time.Minute, "the last attempt", func() bool { return s.heals(2) == 2 })
-					s.pass(32 * time.Second) // its verification ends in a moment
-					f.armed = true
-					s.pass(time.Minute)
-					s.kill()
-					s.faults = nil
-					s.hale = s.controller("hale-2")
-					s.await(20*time.Minute, "a person is told", func() bool { return len(ops.Taken()) > 0 })
-					s.pass(20 * time.Minute)
-					keys := map[string]bool{}
-					for _, m := range ops.Taken() {
-						keys[m.Key] = true
-					}
-					if len(keys) != 1 || s.count(kind(fleet.RecordPaged)) != 1 {
-						t.Errorf("%d messages and %d pages: %v", len(keys), s.count(kind(fleet.RecordPaged)), keys)
-					}
-					if s.count(kind(fleet.RecordNotified)) != 1 || s.status().Post.Waiting != 0 {
-						t.Errorf("the outbox is not settled: %+v", s.status().Post)
-					}
-				})
-			})
-		}
-	}
 }

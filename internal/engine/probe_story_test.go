@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -115,11 +116,11 @@ func TestS04OnlyTheMachineWithTheClosedPortIsHealed(t *testing.T) {
 // S05: an exec check that hangs is killed at its timeout, counts as a failure, and is repeated at the next interval.
 func TestS05AHangingExecCheckIsAFailure(t *testing.T) {
 	t.Parallel()
-	hanging := make(map[string]bool)
-	asked := 0
+	var hanging atomic.Bool // web-1's
+	var asked atomic.Int32
 	options := simulated.Options{Run: func(ctx context.Context, p probe.Program) (int, string, error) {
-		asked++
-		if hanging[p.Args[1]] {
+		asked.Add(1)
+		if p.Args[1] == "web-1" && hanging.Load() {
 			<-ctx.Done()
 			return -1, "", ctx.Err()
 		}
@@ -130,7 +131,7 @@ func TestS05AHangingExecCheckIsAFailure(t *testing.T) {
 	tell(t, options, ladder(only(web(3), custom), fleet.StepReboot), func(s *story) {
 		s.spec.Repair.Steps[0].VerifyWithin = 5 * time.Minute
 		s.grown()
-		hanging["web-1"] = true
+		hanging.Store(true)
 		s.pass(50 * time.Second)
 		if s.heals(1) != 0 {
 			t.Error("healed before the third failure")
@@ -142,11 +143,11 @@ func TestS05AHangingExecCheckIsAFailure(t *testing.T) {
 		if incident != 1 {
 			t.Error("the incident does not name the timeout")
 		}
-		hanging["web-1"] = false
-		before := asked
+		hanging.Store(false)
+		before := asked.Load()
 		s.pass(time.Minute)
-		if asked-before < 3 {
-			t.Errorf("asked %d times in a minute", asked-before)
+		if n := asked.Load() - before; n < 3 {
+			t.Errorf("asked %d times in a minute", n)
 		}
 		s.await(2*time.Minute, "web-1 is healed", func() bool { return s.healthy(1) })
 	})

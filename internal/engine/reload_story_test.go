@@ -1,10 +1,7 @@
 package engine_test
 
 import (
-	"context"
-	"fmt"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,7 +10,6 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider/simulated"
-	"hale/internal/state/memory"
 )
 
 // reload tells the running controller of an edited spec.
@@ -369,48 +365,6 @@ func (s *story) gone(n int) bool {
 	return !exists && m.Current.None() && m.Repair == nil && m.Incident == nil
 }
 
-// L12, S52: killed at any write of a scale-in, hale ends it once, and heals the rest.
-func TestAScaleInThatIsKilledAtAnyWriteEndsOnce(t *testing.T) {
-	t.Parallel()
-	for n := 1; n <= 24; n++ {
-		for effect, name := range map[memory.Effect]string{memory.FailBefore: "before", memory.FailAfter: "after"} {
-			t.Run(fmt.Sprintf("%s write %d", name, n), func(t *testing.T) {
-				t.Parallel()
-				tell(t, simulated.Options{}, web(3), func(s *story) {
-					s.grown()
-					s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
-					s.confirm()
-					s.kill()
-					var left atomic.Int32
-					left.Store(int32(n))
-					s.faults = func(_ context.Context, c memory.Call) memory.Effect {
-						if c.Op != memory.OpCommit {
-							return memory.Normal
-						}
-						switch now := left.Add(-1); {
-						case now == 0:
-							return effect
-						case now < 0:
-							return memory.FailBefore
-						}
-						return memory.Normal
-					}
-					s.start()
-					s.pass(time.Minute)
-					s.kill()
-					s.faults = nil
-					s.start()
-					s.await(20*time.Minute, "the fleet has two", func() bool { return s.gone(3) && s.status().Spec.Size == 2 })
-					s.await(10*time.Minute, "both are well", func() bool { return s.healthy(1) && s.healthy(2) })
-					if s.inInbox() != 0 {
-						t.Error("the order lies in the inbox still")
-					}
-				})
-			})
-		}
-	}
-}
-
 // S56: another template is tried by one machine, and goes through the fleet when that one stays healthy.
 func TestATemplateGoesThroughTheFleetAfterItsCanary(t *testing.T) {
 	t.Parallel()
@@ -476,38 +430,6 @@ func TestAnUpdateWhoseBuildFailsStopsAndHealingGoesOn(t *testing.T) {
 		s.confirm()
 		s.await(10*time.Minute, "all have it", func() bool { return s.built("v2") == 3 && s.allHealthy() })
 	})
-}
-
-// L12: killed at any write of a move to another template, hale goes on with it, and never has two of a machine.
-func TestAnUpdateThatIsKilledAtAnyWriteGoesOn(t *testing.T) {
-	t.Parallel()
-	for n := 1; n <= 30; n++ {
-		t.Run(fmt.Sprintf("write %d", n), func(t *testing.T) {
-			t.Parallel()
-			spec := web(2)
-			spec.Template.Image = "v1"
-			tell(t, simulated.Options{}, spec, func(s *story) {
-				s.grown()
-				s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
-				s.confirm()
-				s.kill()
-				var left atomic.Int32
-				left.Store(int32(n))
-				s.faults = func(_ context.Context, c memory.Call) memory.Effect {
-					if c.Op == memory.OpCommit && left.Add(-1) <= 0 {
-						return []memory.Effect{memory.FailBefore, memory.FailAfter}[n%2]
-					}
-					return memory.Normal
-				}
-				s.start()
-				s.pass(2 * time.Minute)
-				s.kill()
-				s.faults = nil
-				s.start()
-				s.await(30*time.Minute, "all have it", func() bool { return s.built("v2") == 2 && s.allHealthy() })
-			})
-		})
-	}
 }
 
 // built counts the machines that were built from the image.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,11 +15,13 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fleet"
 	"hale/internal/journal"
+	notified "hale/internal/notify/memory"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
+	"hale/internal/state"
 	"hale/internal/state/memory"
 )
 
@@ -47,6 +50,16 @@ type story struct {
 	post engine.Post
 	// faults of the store that the next controller opens.
 	faults memory.Faults
+	// fuse lies between the next controller and everything outside; nil: none.
+	fuse *fuse
+	// began is when what is looked at began.
+	began time.Time
+	// unsure are orders whose giver got no answer.
+	unsure []fleet.Order
+	// before is the instance that the machine had, cure ends what ailed it, and ops is who is told, in stories about them.
+	before fleet.InstanceID
+	cure   func()
+	ops    *notified.Target
 }
 
 // controller is one running hale.
@@ -57,6 +70,7 @@ type controller struct {
 	// adapter is the handle, or what stands before it.
 	adapter provider.Provider
 	runner  program.Runner
+	store   state.Store
 	stop    func()
 }
 
@@ -93,7 +107,6 @@ func (s *story) start() {
 
 func (s *story) controller(server string) *controller {
 	s.t.Helper()
-	store := s.backing.Open(s.faults)
 	handle := s.world.Open(server)
 	probes := netprobe.New(s.transport, netprobe.Options{Agents: handle})
 	c := &controller{probes: probes, handle: handle}
@@ -104,10 +117,17 @@ func (s *story) controller(server string) *controller {
 	if c.runner = s.runner; c.runner == nil {
 		c.runner = c.handle.Commands()
 	}
+	store, post := state.Store(s.backing.Open(s.faults)), s.post
+	if s.fuse != nil {
+		late := s.world.Open(server + "-late")
+		store, post.Find = fusedStore{store, s.fuse, s.backing.Open(nil)}, s.fuse.find(post.Find)
+		c.adapter, c.runner = fusedProvider{handle, s.fuse, late}, fusedRunner{c.runner, s.fuse, late.Commands()}
+	}
+	c.store = store
 	setup := c.setup(s.spec)
 	e, err := engine.New(engine.Options{
 		Store: store, Server: server, Logger: slog.New(slog.DiscardHandler),
-		Sources: setup.Sources, Fleets: setup.Fleets, Vantage: s.vantage, Post: s.post,
+		Sources: setup.Sources, Fleets: setup.Fleets, Vantage: s.vantage, Post: post,
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -164,6 +184,14 @@ func (s *story) await(within time.Duration, what string, cond func() bool) {
 func (s *story) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
+}
+
+// store is the running hale's, or what nobody uses.
+func (s *story) store() state.Store {
+	if s.hale == nil {
+		return s.backing.Open(nil)
+	}
+	return s.hale.store
 }
 
 func (s *story) status() engine.FleetStatus { return s.hale.engine.Status()[0] }
@@ -377,10 +405,10 @@ func (s *story) personStarts(n int) {
 }
 
 // slowCommits lets each commit take as long as d says at that moment.
-func slowCommits(d *time.Duration) memory.Faults {
+func slowCommits(d *atomic.Int64) memory.Faults {
 	return func(_ context.Context, c memory.Call) memory.Effect {
 		if c.Op == memory.OpCommit {
-			time.Sleep(*d)
+			time.Sleep(time.Duration(d.Load()))
 		}
 		return memory.Normal
 	}

@@ -1,0 +1,153 @@
+package engine_test
+
+import (
+	"slices"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/notify/memory"
+	"hale/internal/provider/simulated"
+)
+
+// bare is a fleet that costs a test little: one check of a port.
+func bare(size int, steps ...fleet.Step) fleet.Spec {
+	page := fleet.Check{Name: "page", Kind: fleet.CheckTCP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 2, UpAfter: 2, Port: 80}
+	return rungs(only(web(size), page), steps...)
+}
+
+// near is a world whose calls take a moment, so that there is one to be killed in.
+func near() simulated.Options {
+	return simulated.Options{Latency: 50 * time.Millisecond, Boot: 5 * time.Second, Ports: []uint16{80}}
+}
+
+// ordeals are the kinds of steps in which hale is killed.
+func ordeals() []ordeal {
+	all := slices.Concat(gentleOrdeals(), replacements(), personOrdeals(), orderOrdeals(), wantedOrdeals(), otherOrdeals())
+	for i := range all {
+		all[i].world = near()
+	}
+	return all
+}
+
+// gentleOrdeals leave the instance in its place.
+func gentleOrdeals() []ordeal {
+	shared := bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate))
+	shared.Limits.Shared = []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 1}}
+	return []ordeal{
+		{step: "start", spec: bare(2, rung(fleet.StepStart)), begin: crashes, incidents: 1},
+		{step: "resume", spec: bare(2, rung(fleet.StepResume)), begin: isPaused, incidents: 1},
+		{step: "reboot, soft", spec: bare(2, softly(), rung(fleet.StepRecreate)), begin: ails(simulated.ByReboot), incidents: 1},
+		{step: "reboot, hard", spec: bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate)), begin: ails(simulated.ByReboot), incidents: 1},
+		{step: "reboot, in a shared budget", spec: shared, begin: ails(simulated.ByReboot), incidents: 1},
+		{step: "run, idempotent", spec: bare(2, playbook(true), rung(fleet.StepRecreate)), begin: ails(simulated.ByCommand), incidents: 1,
+			twice: []fleet.Op{fleet.OpRun}},
+		{step: "run, not idempotent", spec: bare(2, playbook(false), rung(fleet.StepRecreate)), begin: ails(simulated.ByCommand), incidents: 1,
+			ends: healedOrLeft, mayPage: true},
+	}
+}
+
+// replacements take the instance, or its disk, away.
+func replacements() []ordeal {
+	data := bare(3, rung(fleet.StepRecreate))
+	data.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
+	keeping := rung(fleet.StepRecreate)
+	keeping.KeepOld = 24 * time.Hour
+	brief := keeping
+	brief.KeepOld = 20 * time.Minute
+	return []ordeal{
+		{step: "rebuild", spec: bare(3, rung(fleet.StepRebuild), rung(fleet.StepRecreate)), begin: ails(simulated.ByRecreate), incidents: 1},
+		{step: "recreate", spec: bare(3, rung(fleet.StepRecreate)), begin: ails(simulated.ByRecreate), incidents: 1},
+		{step: "recreate of what is gone", spec: bare(3, rung(fleet.StepRecreate)), begin: vanishes, incidents: 1},
+		{step: "recreate, kept disks", spec: data, begin: ails(simulated.ByRecreate), incidents: 1, after: disksAreKept},
+		{step: "recreate, keep_old", spec: bare(2, keeping), begin: ails(simulated.ByRecreate), incidents: 1, kept: 1},
+		{step: "end of keep_old", spec: bare(2, brief), before: isReplaced, begin: nothing, ends: nothingKept, incidents: 1},
+		{step: "undo", spec: bare(2, keeping), before: isReplaced, begin: undoes, ends: isBack, incidents: 1, kept: 1},
+		{step: "removal of an unfinished build", spec: bare(2, rung(fleet.StepRecreate)), fresh: true, before: buildsFail, begin: starts,
+			ends: stands, incidents: anyNumber},
+	}
+}
+
+// personOrdeals end with a person who is told.
+func personOrdeals() []ordeal {
+	paging := fleet.Step{Kind: fleet.StepPage, VerifyWithin: 5 * time.Second}
+	return []ordeal{
+		{step: "page", spec: bare(2, paging, rung(fleet.StepReboot)), begin: ails(simulated.ByReboot), incidents: 1, pages: 1},
+		{step: "quarantine", spec: bare(2, fleet.Step{Kind: fleet.StepQuarantine}), begin: ails(simulated.ByRecreate), ends: isLeft, incidents: 1, pages: 1},
+		{step: "refused by the provider", spec: bare(3, rung(fleet.StepRecreate)), before: overQuota, begin: ails(simulated.ByRecreate), ends: isLeft,
+			incidents: 1, pages: 1, after: nil},
+		messageOrdeal(),
+	}
+}
+
+// messageOrdeal follows a page to whom it is for, who does not take it at once.
+func messageOrdeal() ordeal {
+	spec := bare(2, fleet.Step{Kind: fleet.StepQuarantine})
+	spec.Notify.To = []fleet.Recipient{{Target: "ops", Events: []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyHealed}, Attempts: 5, AttemptsIn: time.Hour}}
+	return ordeal{
+		step: "page and healed, to a target", spec: spec, incidents: 1, pages: 1,
+		early: func(s *story) {
+			s.ops = &memory.Target{Latency: 100 * time.Millisecond}
+			s.ops.Fail(unavailable())
+			s.people(map[fleet.TargetName]*memory.Target{"ops": s.ops})
+		},
+		begin: func(s *story) {
+			ails(simulated.ByRecreate)(s)
+			time.AfterFunc(2*time.Minute, func() { _, _ = s.world.Inject(simulated.PersonMends{Instance: s.id(2)}) })
+		},
+		ends: func(s *story) bool { return len(s.messages()) == 2 && s.allHealthy() && s.status().Post.Waiting == 0 },
+		after: func(s *story) {
+			if n := len(s.messages()); n != 2 {
+				s.t.Errorf("%d messages, want 2", n)
+			}
+			if n := s.count(kind(fleet.RecordNotified)); n != 2 {
+				s.t.Errorf("%d messages are written down as taken", n)
+			}
+		},
+	}
+}
+
+// orderOrdeals are orders that lie in the inbox.
+func orderOrdeals() []ordeal {
+	return []ordeal{
+		{step: "order: hold", spec: bare(2, rung(fleet.StepStart)), begin: given(fleet.Order{Kind: fleet.OrderHold, Machine: "web-2", For: time.Hour, Reason: "r"}),
+			ends: func(s *story) bool { return len(s.status().Whole.Holds) == 1 && s.settled(1) }},
+		{step: "order: release", spec: bare(2, rung(fleet.StepStart)), before: isHeld, begin: given(fleet.Order{Kind: fleet.OrderRelease, Machine: "web-2"}),
+			ends: func(s *story) bool { return len(s.status().Whole.Holds) == 0 && s.settled(2) }},
+		{step: "order: heal", spec: bare(2, rung(fleet.StepStart)), before: isStopped, begin: given(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-2"}),
+			ends: func(s *story) bool { return s.allHealthy() && s.settled(1) }, incidents: 1},
+		{step: "order: retry", spec: bare(3, rung(fleet.StepRecreate)), before: isQuarantined, begin: given(fleet.Order{Kind: fleet.OrderRetry, Machine: "web-2"}),
+			ends: func(s *story) bool { return s.allHealthy() && s.settled(1) }, incidents: 1, pages: 1},
+		{step: "order: brake on", spec: bare(2, rung(fleet.StepStart)), begin: given(fleet.Order{Kind: fleet.OrderBrakeOn}),
+			ends: func(s *story) bool { return s.braked() && s.settled(1) }},
+		{step: "order: brake off", spec: bare(2, rung(fleet.StepStart)), before: isBraked, begin: given(fleet.Order{Kind: fleet.OrderBrakeOff}),
+			ends: func(s *story) bool { return !s.braked() && s.settled(2) }},
+	}
+}
+
+// wantedOrdeals are changes that a person wants.
+func wantedOrdeals() []ordeal {
+	versioned := bare(2, rung(fleet.StepRecreate))
+	versioned.Template.Image, versioned.Update = "v1", fleet.UpdatePolicy{Canary: 1, Soak: 30 * time.Second}
+	return []ordeal{
+		{step: "scale-out by the file", spec: bare(2, rung(fleet.StepRecreate)), begin: edits(func(spec *fleet.Spec) { spec.Size = 3 }),
+			ends: func(s *story) bool { return s.status().Spec.Size == 3 && s.allHealthy() }},
+		{step: "removal: scale-in by the file, confirmed", spec: bare(3, rung(fleet.StepRecreate)), begin: wants(func(spec *fleet.Spec) { spec.Size = 2 }), again: confirmsStill,
+			ends: func(s *story) bool { return s.status().Spec.Size == 2 && s.gone(3) && s.allHealthy() && s.settled(1) }},
+		{step: "template update, with a canary", spec: versioned, begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v2" }), again: confirmsStill,
+			ends: func(s *story) bool { return s.built("v2") == 2 && s.allHealthy() && s.settled(1) }},
+	}
+}
+
+// otherOrdeals are about fleets as a whole, and about hale itself.
+func otherOrdeals() []ordeal {
+	return []ordeal{
+		{step: "build of a fleet", spec: bare(2, rung(fleet.StepRecreate)), fresh: true, begin: starts, ends: stands},
+		{step: "adoption", spec: bareDB(), fresh: true, before: exist, begin: starts, ends: areAdopted},
+		{step: "the brake engages", spec: bare(4, rung(fleet.StepStart)), begin: threeAil, ends: func(s *story) bool { return s.braked() },
+			incidents: 3, pages: 1, after: nil},
+		{step: "take-over in the middle of a reboot", spec: bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate)), fresh: true,
+			before: diesInAReboot, begin: starts, incidents: 1},
+		{step: "take-over by another server", spec: bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate)), rival: true,
+			begin: ails(simulated.ByReboot), incidents: 1},
+	}
+}

@@ -1,0 +1,174 @@
+package engine_test
+
+import (
+	"slices"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider/simulated"
+)
+
+// What happens in ordeals, and what comes of it.
+
+func nothing(*story) {}
+
+func crashes(s *story)  { s.inject(simulated.Crash{Instance: s.id(2)}) }
+func isPaused(s *story) { s.inject(simulated.Paused{Instance: s.id(2), By: fleet.StopGuest}) }
+func vanishes(s *story) { s.inject(simulated.Vanishes{Instance: s.id(2)}) }
+func starts(s *story)   { s.start() }
+
+// ails lets web-2's page fail until that cures it.
+func ails(cure simulated.Cure) func(s *story) {
+	return func(s *story) {
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: cure}})
+	}
+}
+
+func threeAil(s *story) {
+	for n := 1; n <= 3; n++ {
+		s.inject(simulated.Broken{Instance: s.id(n), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
+	}
+}
+
+// isReplaced lets web-2 be replaced, with its old instance put aside.
+func isReplaced(s *story) {
+	s.cure = s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+	s.await(5*time.Minute, "web-2 is replaced", func() bool { return s.heals(2) == 1 && s.healthy(2) && len(s.machine(2).Kept) == 1 })
+	s.before = s.machine(2).Kept[0].ID
+}
+
+func undoes(s *story) {
+	s.named = append(s.named, s.id(2)) // which a person wants to have off
+	s.cure()                           // what ailed it was outside it
+	s.orders(fleet.Order{Kind: fleet.OrderUndo, Machine: "web-2"})
+}
+
+func isBack(s *story) bool {
+	return s.settled(1) && s.healthy(2) && s.machine(2).Current.ID == s.before
+}
+
+func nothingKept(s *story) bool { return len(s.machine(2).Kept) == 0 && s.allHealthy() }
+
+// disksAreKept: nobody but one instance at a time ever wrote to a machine's disk, and there is one disk of each.
+func disksAreKept(s *story) {
+	s.t.Helper()
+	disks := s.world.Disks()
+	if len(disks) != s.spec.Size {
+		s.t.Errorf("%d disks, want %d", len(disks), s.spec.Size)
+	}
+	for _, d := range disks {
+		if d.Most > 1 || d.Writers != 1 || d.Content > uint64(s.spec.Size) {
+			s.t.Errorf("%+v", d)
+		}
+	}
+}
+
+// buildsFail lets web-2's first instance never boot.
+func buildsFail(s *story) {
+	s.inject(simulated.NextBuilds{Machine: "web-2", Times: 1, Illness: simulated.Illness{Symptom: simulated.NeverBoots, Cure: simulated.ByRecreate}})
+}
+
+func stands(s *story) bool { return s.allHealthy() }
+
+func isLeft(s *story) bool { return s.machine(2).Quarantine != nil && s.status().Acting == "" }
+
+func healedOrLeft(s *story) bool {
+	return isLeft(s) || s.allHealthy() && s.count(kind(fleet.RecordIncidentClosed)) > 0
+}
+
+func overQuota(s *story) {
+	s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.Fails, Kind: fault.Quota})
+}
+
+// given lets a person give the order.
+func given(o fleet.Order) func(s *story) { return func(s *story) { s.orders(o) } }
+
+// settled reports whether so many orders were taken up since hale was first started, none twice, and none waits.
+func (s *story) settled(n int) bool {
+	return s.inInbox() == 0 && s.count(kind(fleet.RecordOrder)) == n
+}
+
+func isHeld(s *story) { s.holds(fleet.Order{Machine: "web-2"}, time.Hour) }
+
+func isBraked(s *story) {
+	s.orders(fleet.Order{Kind: fleet.OrderBrakeOn})
+	s.await(time.Minute, "the brake is on", func() bool { return s.braked() })
+}
+
+func (s *story) braked() bool { b := s.status().Brake; return b.On() }
+
+func isStopped(s *story) {
+	s.inject(simulated.PersonPowersOff{Instance: s.id(2)})
+	s.await(time.Minute, "it is left alone", func() bool { return s.machine(2).Waiting == fleet.ReasonStoppedByPerson })
+}
+
+func isQuarantined(s *story) {
+	lift := s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.Fails, Kind: fault.Quota})
+	s.inject(simulated.Crash{Instance: s.id(2)})
+	s.await(time.Hour, "quarantine", func() bool { return s.machine(2).Quarantine != nil })
+	lift()
+}
+
+// edits lets a person edit the file.
+func edits(how func(spec *fleet.Spec)) func(s *story) {
+	return func(s *story) {
+		how(&s.spec)
+		if err := s.hale.engine.Reload(s.t.Context(), s.hale.setup(s.spec)); err != nil {
+			s.t.Error(err)
+		}
+	}
+}
+
+// wants lets a person edit the file, and confirm what that destroys.
+func wants(how func(spec *fleet.Spec)) func(s *story) {
+	return func(s *story) {
+		edits(how)(s)
+		s.pass(time.Second)
+		if !s.fuse.spent() {
+			s.confirm()
+		}
+	}
+}
+
+// confirmsStill lets the person who finds the plan waiting, and no order for it, confirm it.
+func confirmsStill(s *story) {
+	if status := s.status(); !status.Pending().Empty() && s.inInbox() == 0 && s.count(kind(fleet.RecordOrder)) == 0 {
+		s.confirm()
+	}
+}
+
+// bareDB is a fleet that adopts.
+func bareDB() fleet.Spec {
+	spec := bare(0, rung(fleet.StepStart), rung(fleet.StepReboot))
+	spec.Name, spec.Adopt = "db", fleet.Adoption{Select: fleet.Selector{Name: "db-*"}}
+	return spec
+}
+
+func exist(s *story) { s.existing("db-main", "db-one") }
+
+func areAdopted(s *story) bool { return s.adopted("db-main", "db-one")() }
+
+// diesInAReboot lets one hale die with a reboot under way.
+func diesInAReboot(s *story) {
+	s.grown()
+	lift := s.inject(simulated.Calls{Op: fleet.OpReboot, Times: 1, Effect: simulated.HangsAfter})
+	ails(simulated.ByReboot)(s)
+	s.await(3*time.Minute, "the reboot is under way", func() bool {
+		r := s.machine(2).Repair
+		return r != nil && r.Intent != nil && r.Intent.Op == fleet.OpReboot
+	})
+	s.pass(time.Second)
+	s.kill()
+	lift()
+}
+
+// messages returns the keys of what the people were told.
+func (s *story) messages() (keys []string) {
+	for _, m := range s.ops.Taken() {
+		if !slices.Contains(keys, m.Key) {
+			keys = append(keys, m.Key)
+		}
+	}
+	return keys
+}
