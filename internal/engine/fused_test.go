@@ -3,8 +3,11 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"reflect"
+	"runtime"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"hale/internal/fault"
@@ -231,4 +234,20 @@ func (t fusedTarget) Send(ctx context.Context, m notify.Message) (a notify.Answe
 		late: func(ctx context.Context) { _, _ = t.Target.Send(ctx, m) },
 	})
 	return a, err
+}
+
+// Whatever the simulated provider learns to change goes through the fuse, too.
+func TestTheFuseKnowsEveryCall(t *testing.T) {
+	t.Parallel()
+	harmless := []string{"Identity", "List", "PingGuest", "Watch"} // they change nothing and recur by themselves
+	whole, part := reflect.TypeFor[*simulated.Provider](), reflect.TypeFor[fusedProvider]()
+	for m := range whole.Methods() {
+		if m.Type.NumIn() < 2 || m.Type.In(1) != reflect.TypeFor[context.Context]() || slices.Contains(harmless, m.Name) {
+			continue
+		}
+		fused, _ := part.MethodByName(m.Name)
+		if file, _ := runtime.FuncForPC(fused.Func.Pointer()).FileLine(fused.Func.Pointer()); !strings.HasSuffix(file, "fused_test.go") {
+			t.Errorf("%s passes by the fuse", m.Name)
+		}
+	}
 }
