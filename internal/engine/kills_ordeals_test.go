@@ -134,9 +134,13 @@ func wantedOrdeals() []ordeal {
 		{step: "removal: scale-in by the file, confirmed", spec: bare(3, rung(fleet.StepRecreate)), begin: wants(func(spec *fleet.Spec) { spec.Size = 2 }), again: confirmsStill,
 			ends: func(s *story) bool { return s.status().Spec.Size == 2 && s.gone(3) && s.allHealthy() && s.settled(1) }},
 		{step: "scale-out by order", spec: bare(2, rung(fleet.StepRecreate)), begin: func(s *story) { s.scale(3) },
-			ends: func(s *story) bool { return s.status().Spec.Size == 3 && s.healthy(3) && s.allHealthy() && s.settled(1) }},
+			ends: func(s *story) bool {
+				return s.status().Spec.Size == 3 && s.healthy(3) && s.allHealthy() && s.settled(1)
+			}},
 		{step: "removal: hale delete", spec: bare(3, rung(fleet.StepRecreate)), begin: func(s *story) { s.remove(2) },
-			ends: func(s *story) bool { return s.status().Spec.Size == 2 && s.gone(2) && s.healthy(1) && s.healthy(3) && s.settled(1) }},
+			ends: func(s *story) bool {
+				return s.status().Spec.Size == 2 && s.gone(2) && s.healthy(1) && s.healthy(3) && s.settled(1)
+			}},
 		{step: "template update, with a canary", spec: versioned, begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v2" }), again: confirmsStill,
 			ends: func(s *story) bool { return s.built("v2") == 2 && s.allHealthy() && s.settled(1) }},
 	}
