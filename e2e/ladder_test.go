@@ -160,6 +160,11 @@ func resetWhenItDoesNotListen(s stage) {
 	story := s.healed(victim, mark)
 	s.wantCalls(story, "soft-reboot", "reboot")
 	s.outlasts(story, "soft-reboot", 3*time.Second)
+	// Whatever is asked of it, it goes on as it is, and pings are answered, until it is reset.
+	looks := field(story, because("look", "confirmed"), func(e api.Event) string { return e.Check + " " + e.Result })
+	if want := []string{"page timeout", "page timeout"}; !slices.Equal(looks, want) {
+		s.Errorf("what the looks before the two saw: %v, want %v", looks, want)
+	}
 	s.became(victim, old, kept{instance: true, process: true})
 	s.alone(victim, mark)
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -22,6 +23,8 @@ type settings struct {
 	build     time.Duration
 	// memory of a machine, in MiB; 0: what the guest needs. Another one makes another template.
 	memory int
+	// state is the folder of disks and seeds; empty: the lab's.
+	state string
 	// fleetYAML replaces everything above but fleet and size, and says nothing that it does not mean.
 	fleetYAML string
 }
@@ -49,7 +52,7 @@ func (s settings) render(l *lab.Lab, initrd string) string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	p("providers:")
-	p("  lab: {type: libvirt, uri: %q, state_dir: %q%s}", l.URI(), l.Info().Images, s.poll())
+	p("  lab: {type: libvirt, uri: %q, state_dir: %q%s}", l.URI(), cmp.Or(s.state, l.Info().Images), s.poll())
 	p("fleets:")
 	p("  %s:", s.fleet)
 	p("    provider: lab")

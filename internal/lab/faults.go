@@ -24,6 +24,7 @@ const (
 	FaultOff     Fault = "off"       // the guest powers itself off
 	FaultReboot  Fault = "reboot"    // the guest reboots itself
 	FaultSleep   Fault = "sleep"     // the guest suspends itself to memory, until it is woken from outside
+	FaultWrite   Fault = "write"     // the guest writes 3 MiB on its disk, behind its first MiB; where there is no room, its provider pauses it
 	FaultDeaf    Fault = "deaf"      // the power button is ignored, so a soft shutdown or reboot does nothing
 	FaultNoAgent Fault = "noagent"   // the guest agent is gone
 	FaultMute    Fault = "muteagent" // the guest agent never answers
@@ -46,7 +47,7 @@ const (
 // Faults lists every fault, cures included.
 func Faults() []Fault {
 	return []Fault{
-		FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultOff, FaultReboot, FaultSleep, FaultDeaf, FaultNoAgent, FaultMute, FaultAgent, FaultHTTP,
+		FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultOff, FaultReboot, FaultSleep, FaultWrite, FaultDeaf, FaultNoAgent, FaultMute, FaultAgent, FaultHTTP,
 		FaultKill, FaultDestroy, FaultUndefine, FaultSuspend, FaultReset, FaultLinkDown, FaultResume, FaultLinkUp,
 	}
 }
@@ -79,7 +80,7 @@ func (l *Lab) Break(ctx context.Context, domain string, f Fault) error {
 		return l.setLink(ctx, domain, "down")
 	case FaultLinkUp:
 		return l.setLink(ctx, domain, "up")
-	case FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultOff, FaultReboot, FaultSleep, FaultDeaf, FaultNoAgent, FaultMute, FaultAgent, FaultHTTP:
+	case FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultOff, FaultReboot, FaultSleep, FaultWrite, FaultDeaf, FaultNoAgent, FaultMute, FaultAgent, FaultHTTP:
 		return l.breakInside(ctx, domain, f)
 	}
 	_, err := ParseFault(string(f))

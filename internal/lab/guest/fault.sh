@@ -38,6 +38,7 @@ case "$1" in
   panic) echo c >/proc/sysrq-trigger ;;
   off) quiesce; poweroff -f ;;
   reboot) quiesce; reboot -f ;;
+  write) for d in /dev/vd?; do [ "$(cat "/sys/block/${d#/dev/}/ro")" = 1 ] || dd if=/dev/zero "of=$d" bs=65536 seek=16 count=48 conv=notrunc,fsync; done ;;
   sleep) echo mem >/sys/power/state ;;   # until somebody wakes it
   answer503) request; printf 'HTTP/1.0 503 Service Unavailable\r\nContent-Length: 5\r\nConnection: close\r\n\r\nsick\n' ;;
   answerslow) request; sleep 10; printf 'HTTP/1.0 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n' ;;
