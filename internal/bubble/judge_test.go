@@ -371,7 +371,7 @@ func (j *judge) call(c simulated.Call) {
 
 // isOrdered reports whether a person's order has the call in it: a confirmed plan, or the old instance that is wanted back.
 func (r *room) isOrdered(c simulated.Call) bool {
-	planned := r.named[c.Instance] == c.Machine || r.renewed[c.Instance]
+	planned := r.named[c.Instance] == c.Machine || r.renewed[c.Instance] || r.leaving[c.Machine] && !r.spec.Adopt.Selects()
 	return planned && (c.Op == fleet.OpPowerOff || c.Op == fleet.OpDelete) || c.Op == fleet.OpPowerOff && r.swapped[c.Machine]
 }
 

@@ -43,6 +43,7 @@ type room struct {
 	personal map[fleet.MachineName]bool             // stopped by a person, and not started again
 	renewed  map[fleet.InstanceID]bool              // by such a plan: these are replaced
 	swapped  map[fleet.MachineName]bool             // whose old instance a person wanted back
+	leaving  map[fleet.MachineName]bool             // that a person ordered removed, whichever instance they have
 	named    map[fleet.InstanceID]fleet.MachineName // by a plan that a person confirmed: these may go
 }
 
@@ -104,6 +105,7 @@ func newRoom(t *testing.T, o sim.Options) *room {
 		dice:  rand.New(rand.NewPCG(o.Seed, 0x62)),
 		lifts: map[int]func(){}, deaths: make(chan *server, 9), arrivals: make(chan arrival, 9), personal: map[fleet.MachineName]bool{},
 		named: map[fleet.InstanceID]fleet.MachineName{}, renewed: map[fleet.InstanceID]bool{}, swapped: map[fleet.MachineName]bool{},
+		leaving: map[fleet.MachineName]bool{},
 	}
 	r.judge = newJudge(r)
 	return r
@@ -322,6 +324,9 @@ func (r *room) serves(n int) bool {
 // left reports whether the machine has gone, by truth, as a person ordered.
 func (r *room) left(n int) bool {
 	name := r.spec.Name.Machine(n)
+	if r.leaving[name] && r.spec.Adopt.Selects() {
+		return true // it is let go, and runs on
+	}
 	if _, exists := r.instance(name); exists {
 		return false
 	}
@@ -330,7 +335,7 @@ func (r *room) left(n int) bool {
 			return true
 		}
 	}
-	return false
+	return r.leaving[name]
 }
 
 func (r *room) printJournal() {

@@ -99,6 +99,8 @@ func verbs() map[sim.Verb]act {
 		sim.Undoes:      orders,
 		sim.Brakes:      orders,
 		sim.Unbrakes:    orders,
+		sim.Scales:      orders,
+		sim.Deletes:     orders,
 		sim.Resizes:     resizes,
 		sim.Retemplates: retemplates,
 		sim.Confirms:    confirms,
@@ -409,8 +411,12 @@ func confirms(r *room, _ sim.Event) func() {
 func orders(r *room, e sim.Event) func() {
 	o, err := e.Order(r.spec.Name, r.o.Hosts)
 	r.must(err)
-	if o.Kind == fleet.OrderUndo {
+	switch o.Kind {
+	case fleet.OrderUndo:
 		r.swapped[o.Machine] = true
+	case fleet.OrderDelete:
+		r.leaving[o.Machine] = true
+	default:
 	}
 	r.post(o)
 	return nil

@@ -63,7 +63,7 @@ func (r *round) grow(l *fleet.Ledger, size int) *fleet.Ledger {
 	}
 	if size > l.Size {
 		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeUp, Size: size, Limit: l.Size})
-		l = l.Grown(size)
+		l, r.again = l.Grown(size), true
 	}
 	return l
 }

@@ -107,7 +107,7 @@ func (r *round) unremovable(m *fleet.Machine) fleet.Reason {
 		return held
 	case r.s.Brake.On():
 		return fleet.ReasonBrake
-	case min(l.Asked(r.s.Wanted), l.Staying()) <= 1:
+	case l.Staying() <= 1:
 		return fleet.ReasonLastMachine
 	}
 	return ""

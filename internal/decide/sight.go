@@ -50,7 +50,7 @@ func (r *round) heedProvider(works []*work) {
 				w.fated = true
 			}
 		}
-	case most(r.missing(works), r.s.Spec.Size), r.everyone(r.missing(works), works):
+	case most(r.missing(works), r.s.Spec.Size), r.everyone(r.missing(works), works), r.nobodyAnswers(works):
 		d.CalmSince = 0
 	case d.Reason == fleet.ReasonVantageDoubtful && d.CalmSince == 0:
 		r.calmDown()
@@ -110,6 +110,17 @@ func (r *round) everyone(failing int, works []*work) bool {
 		}
 	}
 	return size >= leastDoubt && failing >= 2 && failing >= running
+}
+
+// nobodyAnswers reports whether no machine at all is well: that some of them need not be, because a person holds them since, does not end a doubt.
+func (r *round) nobodyAnswers(works []*work) bool {
+	silent := r.mute
+	for _, w := range works {
+		if w.M.Health.Verdict != fleet.VerdictHealthy && !guard.Surplus(w.M, &r.s.Spec) {
+			silent++
+		}
+	}
+	return silent >= r.s.Spec.Size
 }
 
 // cannotAnswer reports whether nobody expects an answer of the machine: it is not there, or off, or a person is at work on it. One that is

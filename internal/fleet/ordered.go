@@ -60,13 +60,14 @@ func (l *Ledger) settled() *Ledger {
 	return l
 }
 
-// Removing returns a ledger in which the machine that a person named is to go, and one less is asked for.
+// Removing returns a ledger in which the machine that a person named is to go, and one less is asked for; but where fewer are asked for
+// already than there are, it is one of those that are too many.
 func (l *Ledger) Removing(r Removal, o *Order, wanted *Spec) *Ledger {
 	next := *l
-	if l.Ordered == nil {
+	r.Named, r.Lowers = true, l.Asked(wanted) >= l.Staying()
+	if r.Lowers && l.Ordered == nil {
 		next.Ordered = &OrderedSize{Size: wanted.Size, File: wanted.Size, Order: o.ID, By: o.By, Reason: o.Reason, At: o.At}
 	}
-	r.Named, r.Lowers = true, true
 	next.Removals = append(slices.Clone(l.Removals), r)
 	return &next
 }

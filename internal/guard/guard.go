@@ -139,13 +139,14 @@ func ClearUp(m *fleet.Machine, s *Situation) fleet.Reason {
 	return anyStep(m, s, Surplus(m, &s.Spec) && !m.Current.None())
 }
 
-func anyStep(m *fleet.Machine, s *Situation, surplus bool) fleet.Reason {
-	if r := AnyCall(s); r != "" {
-		return r
-	}
+// Unfinished says why not even a step under way may go on, which a hold, the brake or the time of day lets finish.
+func Unfinished(m *fleet.Machine, s *Situation) fleet.Reason {
+	return unsafe(m, s, Surplus(m, &s.Spec) && !m.Current.None())
+}
+
+// unsafe says what of the picture forbids to act on it.
+func unsafe(m *fleet.Machine, s *Situation, surplus bool) fleet.Reason {
 	switch {
-	case HoldOn(m, s) != nil:
-		return fleet.ReasonHold
 	case m.Current.Candidate():
 		return fleet.ReasonCandidate
 	case surplus:
@@ -156,9 +157,23 @@ func anyStep(m *fleet.Machine, s *Situation, surplus bool) fleet.Reason {
 	if r := sightReason(m, s); r != "" {
 		return r
 	}
-	switch {
-	case !s.Now.Due(s.SteadyAt):
+	if !s.Now.Due(s.SteadyAt) {
 		return fleet.ReasonAmnesty
+	}
+	return ""
+}
+
+func anyStep(m *fleet.Machine, s *Situation, surplus bool) fleet.Reason {
+	if r := AnyCall(s); r != "" {
+		return r
+	}
+	if HoldOn(m, s) != nil {
+		return fleet.ReasonHold
+	}
+	if r := unsafe(m, s, surplus); r != "" {
+		return r
+	}
+	switch {
 	case s.Brake.On():
 		return fleet.ReasonBrake
 	case s.Closed && !m.Ordered(s.Now):

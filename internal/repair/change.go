@@ -44,8 +44,8 @@ func (w *Work) mayChange(r *fleet.Repair) bool {
 		w.giveUpChange(fleet.ReasonProtected, "")
 		return false
 	}
-	reason := guard.AnyStep(w.M, w.Situation)
-	if reason == "" || letsFinish(reason) && r.OffOrders > 0 {
+	reason := w.heldBack(r)
+	if reason == "" {
 		return true
 	}
 	w.wait(reason)

@@ -157,7 +157,7 @@ func (w *Work) look(r *fleet.Repair) {
 		w.yield(r, reason)
 		return
 	}
-	if reason != "" && (!letsFinish(reason) || r.OffOrders == 0) { // a step under way finishes (L6)
+	if reason != "" {
 		w.wait(reason)
 		r.Look = ""
 		return
@@ -193,10 +193,14 @@ func (w *Work) look(r *fleet.Repair) {
 
 // heldBack says why the work may not go on to its next step.
 func (w *Work) heldBack(r *fleet.Repair) fleet.Reason {
+	reason := guard.AnyStep(w.M, w.Situation)
 	if r.Kind == fleet.RepairRemnant {
-		return guard.ClearUp(w.M, w.Situation)
+		reason = guard.ClearUp(w.M, w.Situation)
 	}
-	return guard.AnyStep(w.M, w.Situation)
+	if letsFinish(reason) && r.OffOrders > 0 { // a step under way finishes (L6), as soon as the picture is good enough for it (L9)
+		return guard.Unfinished(w.M, w.Situation)
+	}
+	return reason
 }
 
 // unclear takes the look again later. When that was in vain too often, a person is told and the repair makes room for

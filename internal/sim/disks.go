@@ -84,7 +84,7 @@ func (j *judge) shelved(c *world.Call) {
 		}
 	case c.Op == world.Delete:
 		delete(j.shelf, c.ID)
-		if lasted := j.s.w.Now() - at; lasted < j.s.spec.Repair.KeepTime() {
+		if lasted := j.s.w.Now() - at; lasted < j.s.spec.Repair.KeepTime()-j.s.servers.apart() {
 			j.broken("L15", c.Mark.Machine, fmt.Sprintf("%s was to be kept for %s, and is deleted after %s", j.called(c.ID), j.s.spec.Repair.KeepTime(), lasted))
 		}
 	default:

@@ -42,6 +42,38 @@ func TestTheScoreOfADose(t *testing.T) {
 	}
 }
 
+// Under the same faults, operators have their hands in: they hold, heal, scale and delete, and hale dies in the middle of it. No law is broken,
+// and nothing is lost.
+func TestADoseWithOperators(t *testing.T) {
+	t.Parallel()
+	for name, d := range map[string]struct{ size, servers, runs int }{
+		"three machines":                    {size: 3, servers: 1, runs: 30},
+		"five machines under three servers": {size: 5, servers: 3, runs: 20},
+		"a dozen under three servers":       {size: 12, servers: 3, runs: 14},
+		"a hundred machines under one":      {size: 100, servers: 1, runs: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sim.Survey{
+				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers,
+				Kinds: append(sim.Kinds(), sim.KindOperator), Seed: 1, Runs: d.runs, Horizon: 10 * day, Gap: 2 * day,
+			}
+			r, err := s.Run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range r.Found {
+				t.Errorf("seed %d, after %s: law %s, %s: %s", f.Seed, f.At, f.Law, f.Machine, f.What)
+			}
+			if s := r.Score; s.Wrong() > 0 {
+				t.Errorf("healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d",
+					s.HealthyDestroyed, s.DoubleInstances, s.LostRepairs, s.Unhealed, s.LawsBroken)
+			}
+			t.Logf("%d faults and orders, %d outages, %d repairs, %d acts", r.Score.Faults, r.Score.Outages, r.Score.Repairs, r.Score.Actions)
+		})
+	}
+}
+
 // sound asks of a score what an operator would.
 func sound(t *testing.T, s sim.Score) {
 	t.Helper()

@@ -105,6 +105,8 @@ const (
 	Undoes   Verb = "undoes"
 	Brakes   Verb = "puts the brake on"
 	Unbrakes Verb = "takes the brake off"
+	Scales   Verb = "scales to"
+	Deletes  Verb = "deletes"
 )
 
 // What an operator does to the configuration.
@@ -235,6 +237,8 @@ func verbs() map[Verb]act {
 		Undoes:      orders(fleet.OrderUndo),
 		Brakes:      orders(fleet.OrderBrakeOn),
 		Unbrakes:    orders(fleet.OrderBrakeOff),
+		Scales:      orders(fleet.OrderScale),
+		Deletes:     orders(fleet.OrderDelete),
 		Resizes:     resizes,
 		Retemplates: retemplates,
 		Confirms:    confirms,

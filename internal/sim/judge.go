@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/change"
 	"hale/internal/fleet"
 	"hale/internal/sim/world"
 	"hale/internal/tenure"
@@ -64,8 +63,7 @@ func newJudge(s *stage) *judge {
 	return &judge{
 		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
-		afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, plans: plans{asked: map[fleet.OrderID]change.Plan{}, leaving: map[string]string{}, renewed: map[string]string{}, left: map[string]bool{},
-			size: s.spec.Size},
+		afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, plans: newPlans(s.spec.Size),
 	}
 }
 
@@ -112,7 +110,7 @@ func (j *judge) Sent(c *world.Call) {
 		return
 	}
 	j.touches(c)
-	if j.personal[c.Mark.Machine] && j.s.spec.Repair.OnExternalStop != fleet.ExternalStopHeal && j.isCurrent(c) {
+	if !j.isNamed(c.Mark.Machine, c.ID) && j.personal[c.Mark.Machine] && j.s.spec.Repair.OnExternalStop != fleet.ExternalStopHeal && j.isCurrent(c) {
 		j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine that a person stopped", c.Op))
 	}
 }
@@ -122,7 +120,7 @@ func (j *judge) Sent(c *world.Call) {
 // write to its disk would fail again. Only an unfinished build may go.
 func (j *judge) touches(c *world.Call) {
 	vm, heal := j.s.w.VM(c.ID), j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal
-	if vm == nil || j.s.rival != nil || !vm.Mark.Certified {
+	if vm == nil || j.s.rival != nil || !vm.Mark.Certified || j.isNamed(c.Mark.Machine, c.ID) {
 		return
 	}
 	since, halted := vm.Halted()
@@ -158,7 +156,7 @@ func (j *judge) Acted(c *world.Call) {
 	if c.Op == world.Delete || c.Op == world.PowerOff || c.Op == world.Rebuild {
 		j.mayDestroy(c)
 	}
-	if c.Op == world.Delete && j.leaving[c.Mark.Machine] == c.ID {
+	if c.Op == world.Delete && j.leaving[c.Mark.Machine] == c.ID && j.isRemoved(c.Mark.Machine) {
 		j.leaves(c.Mark.Machine)
 	}
 	var wrong Wrong
@@ -451,6 +449,7 @@ func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Recor
 		}
 	}
 	j.orderly(is, records)
+	j.letGo(was, is)
 	j.believed(is)
 	j.patience(c, was, records)
 }
@@ -477,7 +476,7 @@ func (j *judge) begun(c *server, is *fleet.Machine) {
 	if j.inRepair > spec.Limits.InRepair {
 		j.broken("L5", name, fmt.Sprintf("%d machines are in repair, and %d may be", j.inRepair, spec.Limits.InRepair))
 	}
-	if n, _ := is.Name.Ordinal(); is.Repair.Kind == fleet.RepairBuild && (n > max(spec.Size, j.size) || j.left[name]) {
+	if n, _ := is.Name.Ordinal(); is.Repair.Kind == fleet.RepairBuild && (n > max(spec.Size, j.size+len(j.left)) || j.left[name]) {
 		j.broken("L13", name, "a machine beyond the fleet's size is built")
 	}
 	if is.Repair.Kind == fleet.RepairBuild && spec.Adopt.Selects() && is.Current.None() {

@@ -42,11 +42,15 @@ func (j *judge) isHeld(m *fleet.Machine) bool {
 	return false
 }
 
-// restsByOrder reports whether what happens to the machine is as a person wants it for now: it is held, or the brake was put on by hand.
-func (j *judge) restsByOrder(n int) bool { return j.wishes.braked || j.isHeld(&j.s.store.beliefs[n-1]) }
+// restsByOrder reports whether what happens to the machine is as a person wants it for now: it is held, it is to go, or the brake was put on by
+// hand.
+func (j *judge) restsByOrder(n int) bool {
+	return j.wishes.braked || j.isHeld(&j.s.store.beliefs[n-1]) || j.isToGo(string(j.s.spec.Name.Machine(n)))
+}
 
 // obeyed judges how holds and the hand on the brake change.
 func (j *judge) obeyed(before, after overall, records []fleet.Record) {
+	defer j.resume(j.resting())
 	if len(before.Whole.Holds) > 0 || len(after.Whole.Holds) > 0 {
 		j.holdsChange(before.Whole.Holds, after.Whole.Holds)
 	}
@@ -79,7 +83,7 @@ func (j *judge) holdsChange(before, after []fleet.Hold) {
 	}
 	for _, h := range before {
 		o, stays := j.wishes.posted[h.Order], slices.ContainsFunc(after, func(a fleet.Hold) bool { return a.Order == h.Order })
-		if lasted := now - j.wishes.taken[h.Order]; !stays && lasted < o.For && !j.endedByOrder(&o) {
+		if lasted := now - j.wishes.taken[h.Order]; !stays && lasted < o.For-j.s.servers.apart() && !j.endedByOrder(&o) {
 			j.broken("L15", string(h.Machine), fmt.Sprintf("a hold for %s ended after %s", o.For, lasted))
 		}
 	}
@@ -138,4 +142,33 @@ func (j *judge) outOfHours(at time.Time) bool {
 	}
 	p := j.s.spec.Repair
 	return stands(p.NotEvery) || len(p.Windows) > 0 && !stands(p.Windows)
+}
+
+// apart is how far the servers' clocks are apart: a hold ends by that of whoever looks after the fleet then.
+func (c crew) apart() time.Duration {
+	least, most := c[0].skew, c[0].skew
+	for _, s := range c {
+		least, most = min(least, s.skew), max(most, s.skew)
+	}
+	return most - least
+}
+
+// resting returns the machines that are down, and rest by order.
+func (j *judge) resting() []int {
+	var out []int
+	for i := range j.outages {
+		if j.outages[i].open && j.restsByOrder(i+1) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// resume notes which of those that rested by order are to be healed from now on.
+func (j *judge) resume(rested []int) {
+	for _, i := range rested {
+		if !j.restsByOrder(i + 1) {
+			j.outages[i].freed = j.s.w.Now()
+		}
+	}
 }

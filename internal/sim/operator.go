@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 func ordered() map[Verb]fleet.OrderKind {
 	return map[Verb]fleet.OrderKind{
 		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal, Undoes: fleet.OrderUndo,
-		Brakes: fleet.OrderBrakeOn, Unbrakes: fleet.OrderBrakeOff,
+		Brakes: fleet.OrderBrakeOn, Unbrakes: fleet.OrderBrakeOff, Scales: fleet.OrderScale, Deletes: fleet.OrderDelete,
 	}
 }
 
@@ -29,6 +30,11 @@ func (e Event) Order(name fleet.Name, hosts []world.Host) (fleet.Order, error) {
 	o := fleet.Order{Kind: ordered()[e.Verb], Fleet: name, By: operator, For: e.For}
 	if o.Kind == fleet.OrderHold {
 		o.Reason = "planned work"
+	}
+	if o.Kind == fleet.OrderScale {
+		size, err := strconv.Atoi(e.Arg)
+		o.Size = size
+		return o, err // what else is wrong with it is for whoever takes it
 	}
 	host, ofHost := strings.CutPrefix(e.Arg, "host ")
 	m := fleet.MachineName(e.Arg)
@@ -59,7 +65,7 @@ func (e Event) Of(name fleet.Name) Event {
 			e.Subject = string(name.Machine(n))
 		}
 	case operator:
-		if _, edit := edits()[e.Verb]; edit {
+		if _, edit := edits()[e.Verb]; edit || e.Verb == Scales {
 			return e
 		}
 		if n, ok := fleet.MachineName(e.Arg).Ordinal(); ok {

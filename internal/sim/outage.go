@@ -21,6 +21,7 @@ type outage struct {
 	unseen   bool          // the policy does not call it a failure
 	acted    bool          // a call of hale's took effect since
 	visited  bool          // the operator mended it
+	freed    time.Duration // until when it rested by a person's order
 }
 
 // strike notes what was done to the machine last.
@@ -34,7 +35,7 @@ func (j *judge) Serving(vm *world.VM) {
 	}
 	o := &j.outages[n-1]
 	switch {
-	case !o.open && !vm.Serving() && j.leaving[vm.Mark.Machine] == vm.ID: // a person wants it to go
+	case !o.open && !vm.Serving() && j.goes(vm.Mark.Machine, vm.ID): // a person wants it to go
 	case vm.Serving():
 		delete(j.personal, vm.Mark.Machine)
 		if o.open {
@@ -176,9 +177,10 @@ func (j *judge) expect(n int, from time.Duration) {
 	if j.s.spec.Mode == fleet.ModeObserve {
 		return // to heal was not the order
 	}
-	j.s.w.At(max(from, j.s.w.Now())+j.s.utmost(o.queue), func() {
-		if o.open && o.from == from && j.restsByOrder(n) {
-			j.expect(n, from) // nobody waits for it now
+	begun := j.s.w.Now()
+	j.s.w.At(max(from, begun)+j.s.utmost(o.queue), func() {
+		if o.open && o.from == from && (j.restsByOrder(n) || o.freed > begun) {
+			j.expect(n, from) // nobody waits for it now, or did a while ago
 			return
 		}
 		if o.open && o.from == from && !o.paged && !j.covered(n) {

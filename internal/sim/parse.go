@@ -37,6 +37,9 @@ func shapes() map[Verb]shape {
 		if v == Brakes || v == Unbrakes {
 			out[v] = shape{subject: "operator"}
 		}
+		if v == Scales {
+			out[v] = shape{"operator", "count", true}
+		}
 	}
 	for _, v := range []Verb{
 		Crashes, ShutsDown, IsStopped, IsStarted, IsPaused, Suspends, DiskFull, Panics, Vanishes, Hangs, LosesNet, StopsApp, Fails503, WrongPages, IsSlow, LosesConfig, LosesDisk, LosesData, Readdressed,

@@ -30,6 +30,8 @@ const (
 	KindStore      Kind = "store"      // the store is full, or out of reach
 	KindTemplate   Kind = "template"   // what is built does not come up
 	KindPerson     Kind = "person"     // somebody stops, pauses, moves or removes a machine
+	// KindOperator is no kind of faults: an operator gives orders. It is drawn from a stream of its own, so that all else stays as it is.
+	KindOperator Kind = "operator"
 )
 
 // Kinds lists all kinds of faults.
@@ -79,6 +81,7 @@ func rates() map[Kind]time.Duration {
 	return map[Kind]time.Duration{
 		KindStorm: 10 * day, KindPartition: 4 * day, KindPower: 10 * day, KindProvider: 2 * day, KindController: day / 2,
 		KindClock: 3 * day, KindStore: 5 * day, KindTemplate: 10 * day, KindPerson: day,
+		KindOperator: day / 3,
 	}
 }
 
@@ -88,7 +91,7 @@ func (f Forecast) Draw(spec fleet.Spec, hosts []world.Host, servers int) []Event
 	f.MachineGap = cmp.Or(f.MachineGap, 10*24*time.Hour)
 	f.Gap = cmp.Or(f.Gap, 1)
 	d := drawing{Forecast: f, spec: spec, hosts: hosts, servers: max(servers, 1)}
-	for i, k := range Kinds() {
+	for i, k := range append(Kinds(), KindOperator) {
 		if !slices.Contains(f.Kinds, k) {
 			continue
 		}
@@ -189,6 +192,8 @@ func (d *drawing) strike(k Kind, at time.Duration) {
 		d.add(at, "template", IsBad, "", d.lasting(time.Minute, 3*time.Hour))
 	case KindPerson:
 		d.person(at)
+	case KindOperator:
+		d.operator(at)
 	case KindMachine: // drawn machine by machine
 	}
 }
@@ -297,4 +302,47 @@ func Merge(plans ...[]Event) []Event {
 	all := slices.Concat(plans...)
 	slices.SortStableFunc(all, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return all
+}
+
+// fewest is how many machines an operator of a fleet that has as many leaves it: from one vantage, fewer cannot be told from a dead network
+// (docs/safety.md).
+const fewest = 3
+
+// operator draws what an operator orders. Whatever they take away they give back some time later: the brake, holds, and the size.
+func (d *drawing) operator(at time.Duration) {
+	later := at + d.lasting(time.Minute, 6*time.Hour)
+	back := later + d.lasting(time.Minute, 12*time.Hour)
+	size := func(n int) string { return strconv.Itoa(max(min(fewest, d.spec.Size), n)) }
+	switch d.random.IntN(12) {
+	case 0, 1:
+		d.add(at, operator, Holds, d.held(), d.lasting(time.Minute, 2*time.Hour))
+	case 2:
+		d.add(at, operator, Releases, d.machine(), 0)
+	case 3:
+		d.add(at, operator, Brakes, "", 0)
+		d.add(later, operator, Unbrakes, "", 0)
+	case 4, 5:
+		d.add(at, operator, pick(d.random, Heals, Heals, Retries, Undoes), d.machine(), 0)
+	case 6, 7:
+		d.add(at, operator, Scales, size(d.spec.Size+d.random.IntN(4)), 0)
+	case 8, 9:
+		d.add(at, operator, Scales, size(d.spec.Size-1-d.random.IntN(max(1, d.spec.Size/4))), 0)
+		d.add(at+d.lasting(time.Second, time.Hour), operator, Confirms, "", 0)
+		d.add(back, operator, Scales, size(d.spec.Size), 0)
+	case 10, 11:
+		if d.spec.Size < 2*fewest { // first there must be some to spare
+			d.add(at, operator, Scales, size(d.spec.Size+fewest), 0)
+		}
+		d.add(at+d.lasting(time.Second, 20*time.Minute), operator, Deletes, d.machine(), 0)
+		d.add(back, operator, Scales, size(d.spec.Size), 0)
+	}
+}
+
+// held draws what an operator holds: of a small fleet a machine or all, since nobody can tell what the others mean when a host's are held.
+func (d *drawing) held() string {
+	choices := []string{d.machine(), string(d.spec.Name)}
+	if d.spec.Size > fewest {
+		choices = append(choices, "host "+pick(d.random, d.hosts...).Name)
+	}
+	return pick(d.random, choices...)
 }

@@ -388,10 +388,10 @@ func (c *server) adopt(d decide.Decision) refusal {
 	if d.Brake != c.pic.Brake() || !d.Whole.Equal(c.pic.Whole()) || len(records) > 0 || len(d.Orders) > 0 {
 		is := overall{Brake: d.Brake, Whole: d.Whole.Clone()}
 		if r := c.commit(func() {
+			c.s.judge.ruled(d.Orders)
 			c.s.judge.overall(c.s.store.overall, is, records)
 			c.s.store.overall = is
 			c.s.store.settle(d.Orders)
-			c.s.judge.ruled(d.Orders)
 		}); r != taken {
 			return r
 		}

@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/change"
 	"hale/internal/fleet"
+	"hale/internal/sim/world"
 )
 
 // edits are the verbs by which an operator changes the configuration, or confirms what waits.
@@ -21,7 +22,7 @@ func (o Options) most() int {
 		most += spareMachines
 	}
 	for _, e := range o.Plan {
-		if n, err := strconv.Atoi(e.Arg); e.Verb == Resizes && err == nil {
+		if n, err := strconv.Atoi(e.Arg); (e.Verb == Resizes || e.Verb == Scales) && err == nil {
 			most = max(most, n)
 		}
 	}
@@ -34,8 +35,10 @@ func resizes(s *stage, e Event) (func(), error) {
 	if err != nil || s.rival != nil {
 		return nil, err
 	}
+	if n != s.wanted.Size {
+		s.judge.resized(n)
+	}
 	s.wanted.Size = n
-	s.judge.resized(n)
 	for _, c := range s.servers {
 		c.reload()
 	}
@@ -88,24 +91,37 @@ func confirms(s *stage, _ Event) (func(), error) {
 		return nil, nil
 	}
 	o := fleet.Order{Kind: fleet.OrderConfirm, Fleet: s.spec.Name, By: operator, Plan: p.ID}
-	s.judge.asked[s.post(o)] = p
+	s.judge.shown[s.post(o)] = p
 	return nil, nil
 }
 
 // plans is what the judge knows of wanted changes: what the person was shown, and what became of it by truth.
 type plans struct {
-	asked   map[fleet.OrderID]change.Plan
+	shown   map[fleet.OrderID]change.Plan
 	leaving map[string]string // the instances that a confirmed plan removes, by machine
 	renewed map[string]string // that one replaces
 	left    map[string]bool   // machines that have gone so
 	size    int               // in force
+	asked   int               // by the file or the operator, whoever spoke last
+	going   map[string]int    // machines that the operator named, and asked as it was stated then: they go, whichever instance they have
+	stated  int               // how often a size was stated
+	away    map[string]bool   // adopted instances that the operator wants let go
+}
+
+func newPlans(size int) plans {
+	return plans{
+		asked: size, size: size, shown: map[fleet.OrderID]change.Plan{}, leaving: map[string]string{}, renewed: map[string]string{},
+		left: map[string]bool{}, going: map[string]int{}, away: map[string]bool{},
+	}
 }
 
 // resized notes that the configuration asks for another size: a larger one is in force at once.
 func (j *judge) resized(n int) {
+	j.asked = n
+	j.stated++
 	if n > j.size {
 		j.size = n
-		clear(j.left)
+		j.comeBack()
 	}
 }
 
@@ -115,23 +131,93 @@ func (j *judge) ruled(rulings []fleet.Ruling) {
 		if r.Refused != "" {
 			continue
 		}
-		for _, t := range j.asked[r.Order].Remove {
+		for _, t := range j.shown[r.Order].Remove {
 			j.leaving[string(t.Machine)] = string(t.Instance)
 		}
-		for _, t := range j.asked[r.Order].Replace {
+		for _, t := range j.shown[r.Order].Replace {
 			j.renewed[string(t.Machine)] = string(t.Instance)
 		}
+		switch o := j.wishes.posted[r.Order]; o.Kind {
+		case fleet.OrderScale:
+			if o.Size != j.asked {
+				j.resized(o.Size)
+			}
+		case fleet.OrderDelete:
+			j.sentAway(string(o.Machine))
+		default:
+		}
+	}
+}
+
+// sentAway notes that hale took up the order to remove the machine, or to let go of what it adopted.
+func (j *judge) sentAway(machine string) {
+	n, _ := fleet.MachineName(machine).Ordinal()
+	o := &j.outages[n-1]
+	if o.open && o.healable { // nobody wants it healed
+		o.healable = false
+		j.s.score.Healable--
+	}
+	if j.s.spec.Adopt.Selects() {
+		j.away[string(j.s.store.beliefs[n-1].Current.ID)] = true
+		return
+	}
+	if j.left[machine] || j.isToGo(machine) {
+		return // it was so already
+	}
+	since := settled
+	if j.asked >= j.staying() {
+		j.asked--
+		since = j.stated
+	}
+	j.going[machine] = since
+}
+
+// settled stands for a machine that was one of those that were too many already.
+const settled = -1
+
+// staying is how many machines are left when all that are to go have gone.
+func (j *judge) staying() int {
+	n := j.size
+	for i := range j.outages {
+		if j.isToGo(string(j.s.spec.Name.Machine(i + 1))) {
+			n--
+		}
+	}
+	return n
+}
+
+// comeBack forgets which machines went: more are asked for, and their numbers are taken again.
+func (j *judge) comeBack() {
+	for machine := range j.left {
+		delete(j.leaving, machine)
+	}
+	clear(j.left)
+}
+
+// grows checks that hale builds no more machines than it was asked for.
+func (j *judge) grows(size int) {
+	if size > j.asked {
+		j.broken("L13", "", fmt.Sprintf("the fleet grows to %d machines, and %d are asked for", size, j.asked))
+	}
+	if size > j.size {
+		j.size = size
+		j.comeBack()
 	}
 }
 
 // isNamed reports whether a confirmed plan names the instance.
 func (j *judge) isNamed(machine, id string) bool {
-	return id != "" && (j.leaving[machine] == id || j.renewed[machine] == id)
+	_, goes := j.going[machine]
+	return id != "" && (goes || j.leaving[machine] == id || j.renewed[machine] == id)
 }
 
 // leaves notes that an instance is gone by a person's order: with it went its machine.
 func (j *judge) leaves(machine string) {
+	if j.left[machine] {
+		return
+	}
 	j.left[machine] = true
+	delete(j.going, machine)
 	j.size--
 	n, _ := fleet.MachineName(machine).Ordinal()
 	if o := &j.outages[n-1]; o.open {
@@ -144,11 +230,26 @@ func (j *judge) leaves(machine string) {
 
 // changed follows what hale says became of a wanted change: a machine that stays is to be healed as before (S52).
 func (j *judge) changed(r fleet.Record) {
+	switch r.Reason {
+	case fleet.ReasonSizeUp:
+		j.grows(r.Size)
+	case fleet.ReasonSizeDown:
+		if vm := j.s.w.Current(string(r.Machine)); vm != nil && vm.Power == world.Running {
+			j.broken("L13", string(r.Machine), "it is said to have left, and runs")
+		}
+		j.leaves(string(r.Machine))
+	default:
+	}
 	if r.Reason != fleet.ReasonGivenUp && r.Reason != fleet.ReasonWithdrawn {
 		return
 	}
 	name := string(r.Machine)
-	if _, known := j.leaving[name]; !known || j.left[name] {
+	stated, named := j.going[name]
+	if named && stated == j.stated {
+		j.asked++ // nobody asked for a size since: it is what it was
+	}
+	delete(j.going, name)
+	if _, known := j.leaving[name]; !known && !named || j.left[name] {
 		j.broken("L13", name, "a change is given up that nobody confirmed, or that was carried out")
 		return
 	}
@@ -174,5 +275,32 @@ func (j *judge) orderly(is *fleet.Machine, records []fleet.Record) {
 	}
 	if has(records, fleet.RecordIncidentOpen) {
 		j.broken("L10", name, "a wanted change looks like a failure")
+	}
+}
+
+// isRemoved reports whether hale is at work on the machine's removal, and does not mend it.
+func (j *judge) isRemoved(machine string) bool {
+	n, _ := fleet.MachineName(machine).Ordinal()
+	r := j.s.store.beliefs[n-1].Repair
+	return r != nil && r.Kind == fleet.RepairRemove
+}
+
+// isToGo reports whether a person's order has the machine removed.
+func (j *judge) isToGo(machine string) bool {
+	_, named := j.going[machine]
+	_, planned := j.leaving[machine]
+	return named || planned && !j.left[machine]
+}
+
+// goes reports whether a person wants the machine gone that has the instance.
+func (j *judge) goes(machine, id string) bool {
+	_, named := j.going[machine]
+	return named || j.leaving[machine] == id
+}
+
+// letGo checks that an adopted instance that the operator wanted out of hale's care is not taken up again.
+func (j *judge) letGo(was, is *fleet.Machine) {
+	if id := is.Current.ID; j.away[string(id)] && was.Current.ID != id {
+		j.broken("L2", string(is.Name), fmt.Sprintf("%s is taken up again, and a person wanted it let go", j.called(string(id))))
 	}
 }
