@@ -79,6 +79,7 @@ func verbs() map[sim.Verb]act {
 		sim.KeepsOn:      onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpPowerOff),
 		sim.KeepsAll:     onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpDelete),
 		sim.MarksNothing: onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpCertify),
+		sim.CopiesNone:   onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.NoSpace}, fleet.OpSnapshot),
 		sim.ListsStale: onProvider(func(e sim.Event) []simulated.Fault {
 			age, _ := time.ParseDuration(e.Arg)
 			return []simulated.Fault{simulated.StaleLists{Age: age}}
@@ -140,7 +141,8 @@ func leaves(what fleet.InstanceID, certified bool) act {
 }
 
 // changing are the provider's changing calls.
-var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpResume, fleet.OpSoftReboot, fleet.OpRebuild}
+var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpResume, fleet.OpSoftReboot, fleet.OpRebuild,
+	fleet.OpSnapshot, fleet.OpDropSnapshot}
 
 // schedule puts an event on the agenda.
 func (r *room) schedule(e sim.Event) {

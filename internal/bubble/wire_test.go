@@ -79,6 +79,26 @@ func (w wire) Restore(ctx context.Context, ref provider.Ref, name string) error 
 	})
 }
 
+// Snapshot implements provider.Snapshotter.
+func (w wire) Snapshot(ctx context.Context, ref provider.Ref, name fleet.SnapshotName) (fleet.Copy, error) {
+	var made fleet.Copy
+	err := w.carry(ctx, fleet.OpSnapshot, ref.ID, func(ctx context.Context, p provider.Provider) (err error) {
+		made, err = p.(provider.Snapshotter).Snapshot(ctx, ref, name)
+		return err
+	})
+	if err != nil {
+		return fleet.Copy{}, err // what is still on its way may write made
+	}
+	return made, nil
+}
+
+// DropSnapshot implements provider.Snapshotter.
+func (w wire) DropSnapshot(ctx context.Context, name fleet.SnapshotName) error {
+	return w.carry(ctx, fleet.OpDropSnapshot, fleet.InstanceID(name.ID), func(ctx context.Context, p provider.Provider) error {
+		return p.(provider.Snapshotter).DropSnapshot(ctx, name)
+	})
+}
+
 // Resume implements provider.Resumer.
 func (w wire) Resume(ctx context.Context, ref provider.Ref) error {
 	return w.carry(ctx, fleet.OpResume, ref.ID, func(ctx context.Context, p provider.Provider) error {

@@ -94,6 +94,7 @@ var acts = map[string]string{
 	string(fleet.StepStart):      "start it (step start)",
 	string(fleet.StepResume):     "resume it (step resume)",
 	string(fleet.StepReboot):     "reboot it (step reboot)",
+	string(fleet.StepSnapshot):   "copy its disks (step snapshot)",
 	string(fleet.StepRebuild):    "give it a new disk (step rebuild)",
 	string(fleet.StepRecreate):   "replace it with a new instance (step recreate)",
 	string(fleet.StepRun):        "run a command for it (step run)",

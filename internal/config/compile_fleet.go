@@ -150,9 +150,10 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 		steps = append(steps, fleet.Step{
 			Kind: s.value.kind, Timeout: s.value.timeout.value, VerifyWithin: wait,
 			OnDeleteFailure: s.value.onDeleteFailure.value, KeepOld: s.value.keepOld.value, Mode: s.value.mode.value, For: c.onlyFor(s.value.only),
-			Run: c.command(s.value),
+			Run: c.command(s.value), Keep: s.value.keep.value, KeepFor: s.value.keepFor.value, OnFailure: s.value.onFailure.value,
 		})
 		c.order(d.value[:i], s)
+		c.prepares(s, d.value[i+1:])
 		if s.value.keepOld.written() && c.draft.repair.value.fence.value.proof.value == fleet.ProofDeleted {
 			c.add(s.value.keepOld.spot, "an instance that is kept cannot be confirmed-deleted", "take it out, or demand confirmed-off in repair.fence")
 		}
@@ -210,6 +211,16 @@ func (c *fleetCompiler) onlyFor(d at[[]at[string]]) []fleet.CheckName {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// prepares reports a copy of disks that no later step would lose.
+func (c *fleetCompiler) prepares(s at[stepDraft], later []at[stepDraft]) {
+	loses := func(l at[stepDraft]) bool {
+		return l.how == given && (l.value.kind == fleet.StepRecreate || l.value.kind == fleet.StepRebuild)
+	}
+	if s.value.kind == fleet.StepSnapshot && !slices.ContainsFunc(later, loses) {
+		c.add(s.spot, "snapshot is pointless: no later step would lose the disks", "put it before rebuild or recreate, or take it out")
+	}
 }
 
 // order reports a step that comes twice, or after one that leaves nothing to do.

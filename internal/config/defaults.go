@@ -37,6 +37,11 @@ const (
 	defaultRebootMode      = fleet.RebootHard
 	defaultOnDeleteFailure = fleet.DeleteFailureStop
 
+	defaultSnapshotKeep      = 2
+	defaultSnapshotKeepFor   = 7 * 24 * time.Hour
+	defaultSnapshotOnFailure = fleet.OnFailureStop
+	defaultSnapshotTimeout   = 30 * time.Minute
+
 	defaultProof    = fleet.ProofConfirmedOff
 	defaultBackoff  = 10 * time.Second
 	defaultStopHold = 15 * time.Minute

@@ -312,13 +312,13 @@ func stepShape() oneOf[stepDraft] {
 			string(fleet.StepRebuild):  rebuildShape(),
 			string(fleet.StepRecreate): recreateShape(),
 			string(fleet.StepRun):      runShape(),
+			string(fleet.StepSnapshot): snapshotShape(),
 			string(fleet.StepPage):     pageShape(),
 			string(fleet.StepQuarantine): kindOf{kind: fleet.StepQuarantine, doc: "Leave it to a person, who is paged: nothing touches it any more. Only as the last step.",
 				object: object[stepDraft]{fields: []field[stepDraft]{onlyFor()}}},
 		},
 		later: map[string]string{
-			"snapshot": "take the step out",
-			"revert":   "take the step out", "workflow": "take the step out",
+			"revert": "take the step out", "workflow": "take the step out",
 		},
 	}
 }
@@ -374,6 +374,23 @@ func runShape() shape[stepDraft] {
 		or("timeout", defaultRunTimeout, "When it is killed, and the step has failed.", duration(time.Second, time.Hour),
 			func(s *stepDraft) *at[time.Duration] { return &s.timeout }),
 		verifyWithin(), onlyFor(),
+	}}}
+}
+
+func snapshotShape() shape[stepDraft] {
+	return kindOf{kind: fleet.StepSnapshot, doc: "Copy the disks that a later rebuild or recreate would lose, whether the machine runs or not. It heals nothing: the next step follows. The " +
+		"copy is made once per incident and instance, outlives both, and can be read without any other file. It takes room and time at the host: of a disk of 20 GiB " +
+		"that holds 4, about 4 GiB.", object: object[stepDraft]{fields: []field[stepDraft]{
+		or("keep", defaultSnapshotKeep, "So many copies of a machine's disks are kept; the oldest goes when another one is whole.", integer(1, 20),
+			func(s *stepDraft) *at[int] { return &s.keep }),
+		or("keep_for", defaultSnapshotKeepFor, "For so long each of them.", duration(time.Minute, 365*24*time.Hour),
+			func(s *stepDraft) *at[time.Duration] { return &s.keepFor }),
+		or("on_failure", defaultSnapshotOnFailure, "What to do when there is no room for the copy, or it fails: `stop`, leave the machine to a person, "+
+			"or `continue` with the next step, which may lose the disks.", choice(nil, fleet.OnFailureStop, fleet.OnFailureContinue),
+			func(s *stepDraft) *at[fleet.OnFailure] { return &s.onFailure }),
+		or("timeout", defaultSnapshotTimeout, "The limit of each try; there are three at most, and a copy under way is gone on with.", duration(time.Second, 12*time.Hour),
+			func(s *stepDraft) *at[time.Duration] { return &s.timeout }),
+		onlyFor(),
 	}}}
 }
 

@@ -547,13 +547,13 @@ func isStray(m *fleet.Machine, i *fleet.Instance, ours fleet.Installation) bool 
 	if i.Mark.Machine != m.Name || i.Mark.Installation != ours || i.Power == fleet.PowerGone || i.ID == m.Current.ID || m.KeptAt(i.ID) >= 0 {
 		return false
 	}
-	return m.Repair == nil || (i.ID != m.Repair.Next.ID && (i.ID != m.Repair.Target.ID || m.Repair.Kind == fleet.RepairRemnant))
+	return m.Repair == nil || (i.ID != m.Repair.Next.ID && (i.ID != m.Repair.Target.ID || m.Repair.Aside()))
 }
 
 // judgeIncident opens and closes what the verdict calls for.
 func (w *work) judgeIncident() {
 	m, now, spec := w.M, w.Situation.Now, &w.Situation.Spec
-	idle := m.Repair == nil || m.Repair.Kind == fleet.RepairRemnant
+	idle := m.Repair == nil || m.Repair.Aside()
 	if m.Current.Candidate() {
 		return // it is nobody's business yet
 	}
@@ -655,7 +655,7 @@ func (w *work) faulty() bool { return w.M.Incident != nil && !w.M.Current.None()
 // putFirst ends the removal of a remnant, unless a call is under way, when the machine itself needs a repair.
 func (w *work) putFirst() {
 	r := w.M.Repair
-	if r != nil && r.Kind == fleet.RepairRemnant && w.faulty() && (r.Intent == nil || r.Intent.Unknown) {
+	if r != nil && r.Aside() && w.faulty() && (r.Intent == nil || r.Intent.Unknown) {
 		w.Abandon()
 	}
 }

@@ -40,7 +40,7 @@ func (w *work) undo(o *fleet.Order) fleet.Reason {
 // meanwhile. Of a repair whose new instance stands and is not yet verified, it takes the place.
 func (w *work) bringBack() bool {
 	m, s := w.M, w.Situation
-	if r := m.Repair; r != nil && (r.Intent != nil || r.Kind == fleet.RepairRemnant || r.Phase != fleet.PhaseVerify || m.Current.None()) {
+	if r := m.Repair; r != nil && (r.Intent != nil || r.Aside() || r.Phase != fleet.PhaseVerify || m.Current.None()) {
 		return false // what is under way comes to its end first
 	}
 	held := guard.NewChange(m, s)
@@ -71,16 +71,21 @@ func (w *work) outlived() (fleet.Shelved, bool) {
 	return fleet.Shelved{}, false
 }
 
-// clearsUp begins the removal of what is left beside the machine's instance: of a build, or of one that was kept for its time. It reports
+// clearsUp begins the removal of what is left beside the machine's instance: of a build, of one that was kept for its
+// time, or of its disks. It reports
 // whether it did.
 func (w *work) clearsUp() bool {
 	if w.removableStray() {
 		w.Begin(fleet.RepairRemnant)
 		return true
 	}
-	k, over := w.outlived()
-	if over {
+	if k, over := w.outlived(); over {
 		w.BeginExpire(k)
+		return true
+	}
+	d, over := w.Overdue()
+	if over {
+		w.BeginDrop(d)
 	}
 	return over
 }

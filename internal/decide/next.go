@@ -95,6 +95,11 @@ func (c *calendar) addMachine(m *fleet.Machine, spec *fleet.Spec) {
 		c.add(m.Kept[i].Ends)
 		c.addWall(m.Kept[i].Until)
 	}
+	for i := range m.Snapshots {
+		c.add(m.Snapshots[i].RetryAt)
+		c.add(m.Snapshots[i].Ends)
+		c.addWall(m.Snapshots[i].Until)
+	}
 	if m.Anchor != nil {
 		c.add(m.Anchor.Until)
 	}

@@ -245,7 +245,7 @@ func (w *work) heal(o *fleet.Order) fleet.Reason {
 	switch {
 	case m.Quarantine != nil:
 		return fleet.ReasonQuarantined
-	case m.Repair != nil && m.Repair.Kind != fleet.RepairRemnant:
+	case m.Repair != nil && !m.Repair.Aside():
 		return fleet.ReasonInRepair
 	case m.Health.Verdict == fleet.VerdictHealthy:
 		return fleet.ReasonHealthy

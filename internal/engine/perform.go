@@ -108,8 +108,14 @@ func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order) f
 	if a.Intent.Op == fleet.OpRun {
 		return t.run(cctx, a)
 	}
-	err := t.dispatch(cctx, a, order)
-	o := fleet.Outcome{Intent: a.Intent.ID, Kind: outcomeOf(err)}
+	o := fleet.Outcome{Intent: a.Intent.ID}
+	var err error
+	if a.Intent.Op == fleet.OpSnapshot {
+		o.Copy, err = copyDisks(cctx, t.sentinel.src.Adapter, a)
+	} else {
+		err = t.dispatch(cctx, a, order)
+	}
+	o.Kind = outcomeOf(err)
 	if err != nil {
 		o.Detail = err.Error()
 	}
@@ -161,9 +167,23 @@ func (t *term) dispatch(ctx context.Context, a fleet.Action, order provider.Orde
 		return p.Delete(ctx, ref)
 	case fleet.OpCertify:
 		return p.Certify(ctx, ref)
-	case fleet.OpRun: // no provider's business
+	case fleet.OpDropSnapshot:
+		if able, ok := p.(provider.Snapshotter); ok {
+			return able.DropSnapshot(ctx, a.Snapshot)
+		}
+		return lacking(a)
+	case fleet.OpRun, fleet.OpSnapshot: // no provider's business; see copyDisks
 	}
 	return fault.New(fault.Invalid, "engine.call", string(a.Intent.Op), nil)
+}
+
+// copyDisks makes a copy of an instance's disks.
+func copyDisks(ctx context.Context, p provider.Provider, a fleet.Action) (fleet.Copy, error) {
+	able, ok := p.(provider.Snapshotter)
+	if !ok {
+		return fleet.Copy{}, lacking(a)
+	}
+	return able.Snapshot(ctx, refOf(a), a.Snapshot)
 }
 
 // setAside puts an instance aside, or brings it back.

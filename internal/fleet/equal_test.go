@@ -19,6 +19,7 @@ func full() fleet.Machine {
 		Change:   &fleet.Change{Order: "o"},
 		Repair:   &fleet.Repair{ID: "web-1/r1", Intent: &fleet.Intent{ID: "web-1/r1/call1"}},
 		Attempts: []fleet.Instant{now}, Strays: []fleet.Stray{{ID: "s"}}, RetryAt: now, Kept: []fleet.Shelved{{Until: time.Unix(1, 0)}}, Volumes: &fleet.Volumes{Host: "h1", Made: []string{"data"}},
+		Snapshots: []fleet.DiskSnapshot{{ID: "r1"}},
 		Incidents: 1, Repairs: 1, Address: netip.MustParseAddr("10.0.0.1"), Alias: "main",
 	}
 }
@@ -53,8 +54,8 @@ func TestBeliefsThatDifferInAnythingAreNotEqual(t *testing.T) {
 		t.Error("a difference in the incident is overlooked")
 	}
 	deep = whole.Clone()
-	deep.Strays[0].Paged, deep.Attempts[0] = true, 0
-	if whole.Strays[0].Paged || whole.Attempts[0] == 0 {
+	deep.Strays[0].Paged, deep.Attempts[0], deep.Snapshots[0].Whole = true, 0, true
+	if whole.Strays[0].Paged || whole.Attempts[0] == 0 || whole.Snapshots[0].Whole {
 		t.Error("a copy shares its lists")
 	}
 	empty := whole.Clone()

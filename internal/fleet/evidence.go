@@ -47,7 +47,7 @@ func (k StepKind) Destroys() bool {
 	switch k {
 	case StepReboot, StepRebuild, StepRecreate:
 		return true
-	case StepStart, StepResume, StepRun, StepPage, StepQuarantine:
+	case StepStart, StepResume, StepRun, StepPage, StepQuarantine, StepSnapshot:
 	}
 	return false
 }

@@ -73,6 +73,8 @@ func (m *Machine) checkIntent(r Repair, in Intent) error {
 		return fmt.Errorf("%s: L3: %s without a look that confirmed the failure", m.Name, in.Op)
 	case (in.Op.Disruptive() || in.Op == OpRun) && in.Instance != r.Target.ID:
 		return fmt.Errorf("%s: L2: %s of %s, which is not the rung's target %s", m.Name, in.Op, in.Instance, r.Target.ID)
+	case in.Op == OpSnapshot || in.Op == OpDropSnapshot:
+		return m.checkCopy(r, in)
 	case in.Op == OpKeep || in.Op == OpRestore:
 		return m.checkSwap(r, in)
 	case in.Op == OpCreate && in.Instance != r.Next.ID:
@@ -103,6 +105,19 @@ func (m *Machine) checkSwap(r Repair, in Intent) error {
 		return fmt.Errorf("%s: L1: %s of %s before it is known to be off", m.Name, in.Op, in.Instance)
 	case in.Op == OpRestore && (in.Instance != r.Back.ID || !r.Target.None() && !r.Removed):
 		return fmt.Errorf("%s: L1: %s of %s in the place of one that is not put aside", m.Name, in.Op, in.Instance)
+	}
+	return nil
+}
+
+func (m Machine) checkCopy(r Repair, in Intent) error {
+	at := m.SnapshotAt(in.Snapshot)
+	switch {
+	case at < 0:
+		return fmt.Errorf("%s: L12: %s of a copy %q that is not written down", m.Name, in.Op, in.Snapshot)
+	case in.Op == OpSnapshot && in.Instance != r.Target.ID:
+		return fmt.Errorf("%s: %s of %s, which is not the rung's target %s", m.Name, in.Op, in.Instance, r.Target.ID)
+	case in.Op == OpDropSnapshot && r.Kind != RepairTidy:
+		return fmt.Errorf("%s: L2: %s in a %s", m.Name, in.Op, r.Kind)
 	}
 	return nil
 }

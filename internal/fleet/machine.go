@@ -48,6 +48,8 @@ type Machine struct {
 	Volumes *Volumes `json:",omitempty"`
 	// Kept are instances that were replaced and put aside, oldest first.
 	Kept []Shelved `json:",omitempty"`
+	// Snapshots are copies of the disks of its instances, oldest first. Those that are not whole are being made, or were given up.
+	Snapshots []DiskSnapshot `json:",omitempty"`
 }
 
 // Change is how a wanted change of one machine ended. The fleet's ledger books it.
@@ -262,6 +264,8 @@ type Repair struct {
 	Next Incarnation
 	// Back is the kept instance that is brought back (RepairUndo).
 	Back Incarnation `json:",omitzero"`
+	// Drop is the copy of disks that is removed (RepairTidy).
+	Drop SnapshotID `json:",omitempty"`
 	// Intent is the call under way, or whose outcome is unknown.
 	Intent *Intent `json:",omitempty"`
 	// RetryAt is when a call that did nothing is sent again.
@@ -287,6 +291,7 @@ const (
 	RepairUndo    RepairKind = "undo"    // brings a kept instance back, by a person's order
 	RepairRemove  RepairKind = "remove"  // of the machine, by a person's order
 	RepairUpdate  RepairKind = "update"  // to another template, by a person's order
+	RepairTidy    RepairKind = "tidy"    // removal of a copy of disks whose time is over
 )
 
 // Phase is where the work on a rung stands.
@@ -310,6 +315,8 @@ type Intent struct {
 	Edition    uint64        `json:",omitempty"` // OpCreate: of the template
 	Limit      time.Duration // the call's time limit
 	At         time.Time
+	// Snapshot is the copy that it makes or removes.
+	Snapshot SnapshotID `json:",omitempty"`
 	// Repeatable says that it may be sent again though nobody knows whether it took effect.
 	Repeatable bool `json:",omitempty"`
 	// Unknown says that nobody knows whether it took effect: the answer was lost, or the sender died.
@@ -338,6 +345,9 @@ const (
 	OpRestore Op = "restore"
 	// OpRebuild gives an instance that is off a new disk from the template's image, and starts it.
 	OpRebuild Op = "rebuild"
+	// OpSnapshot copies an instance's disks so that the copy outlives it; OpDropSnapshot removes the copy.
+	OpSnapshot     Op = "snapshot"
+	OpDropSnapshot Op = "drop-snapshot"
 )
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine (L3, L7).
@@ -395,6 +405,10 @@ func (m Machine) Restart(now Now, spec Spec) Machine {
 	for i := range m.Kept {
 		m.Kept[i].restart(now)
 	}
+	m.Snapshots = slices.Clone(m.Snapshots)
+	for i := range m.Snapshots {
+		m.Snapshots[i].restart(now)
+	}
 	if m.Repair != nil {
 		m.Repair = m.Repair.restart(now, spec)
 	}
@@ -425,6 +439,9 @@ func (r Repair) restart(now Now, spec Spec) *Repair {
 
 // Wanted reports whether it carries out a person's order, and mends nothing.
 func (r *Repair) Wanted() bool { return r.Order != "" }
+
+// Aside reports whether it is about something beside the machine's instance, and makes room for whatever is about that.
+func (r *Repair) Aside() bool { return r.Kind == RepairRemnant || r.Kind == RepairTidy }
 
 // LookAgain sends the rung back to its look: whatever was confirmed or proven before no longer counts.
 //
@@ -488,6 +505,9 @@ func (m *Machine) Afresh(now Now, spec Spec) {
 	for i := range m.Kept {
 		m.Kept[i].stretch(now)
 	}
+	for i := range m.Snapshots {
+		m.Snapshots[i].stretch(now)
+	}
 	if m.Health.Grace != 0 {
 		m.Health.Grace = now.Mono.Add(spec.Grace)
 	}
@@ -510,7 +530,7 @@ func (m Machine) Clone() Machine {
 func (m *Machine) CopyTo(c *Machine) {
 	attempts, strays, anchor, incident, quarantine, repair, kept := c.Attempts, c.Strays, c.Anchor, c.Incident, c.Quarantine, c.Repair, c.Kept
 	wanted := c.Wanted
-	change := c.Change
+	change, snapshots := c.Change, c.Snapshots
 	var intent *Intent
 	if repair != nil {
 		intent = repair.Intent
@@ -519,6 +539,7 @@ func (m *Machine) CopyTo(c *Machine) {
 	c.Attempts = refill(attempts, m.Attempts)
 	c.Strays = refill(strays, m.Strays)
 	c.Kept = refill(kept, m.Kept)
+	c.Snapshots = refill(snapshots, m.Snapshots)
 	c.Anchor = copyTo(anchor, m.Anchor)
 	c.Incident = copyTo(incident, m.Incident)
 	c.Quarantine = copyTo(quarantine, m.Quarantine)

@@ -129,6 +129,7 @@ type Outcome struct {
 	Kind   OutcomeKind
 	Detail string
 	Output string // what a command said, bounded
+	Copy   Copy   // OpSnapshot: what was made
 }
 
 // OutcomeKind classifies a call's end by what follows from it.

@@ -58,6 +58,9 @@ type Record struct {
 	Paged bool `json:",omitempty"`
 	// Evidence is what was kept before a step that could destroy it.
 	Evidence *Evidence `json:",omitempty"`
+	// Snapshot is the copy of disks that it is about, and Bytes what that takes.
+	Snapshot SnapshotID `json:",omitempty"`
+	Bytes    uint64     `json:",omitempty"`
 	// Target, Event and Tries are a message's: whom it was for, what it was about, and how often it was tried.
 	Target TargetName  `json:",omitempty"`
 	Event  NotifyEvent `json:",omitempty"`
@@ -98,6 +101,7 @@ const (
 	RecordStepFailed     RecordKind = "step-failed"     //
 	RecordLook           RecordKind = "look"            // Reason: confirmed, refuted or unclear
 	RecordEvidence       RecordKind = "evidence"        // Reason: kept or not-kept; Evidence says what of it
+	RecordSnapshot       RecordKind = "snapshot"        // Reason: taken or removed; Detail says where it is
 	RecordIntent         RecordKind = "intent"          // stored before the call is sent
 	RecordOutcome        RecordKind = "outcome"         //
 	RecordOutput         RecordKind = "output"          // a piece of what a command said, in Detail
@@ -175,39 +179,43 @@ const (
 	ReasonInterrupted Reason = "interrupted" // hale ended while it was gathered
 
 	// Steps.
-	ReasonNotOff        Reason = "not-off"          // start: it is not off
-	ReasonNotRunning    Reason = "not-running"      // reboot: it does not run
-	ReasonNotPaused     Reason = "not-paused"       // resume: it is not paused
-	ReasonHalted        Reason = "halted"           // reboot, recreate: it is paused, and can go on where it was
-	ReasonUnsupported   Reason = "unsupported"      // the provider cannot do it
-	ReasonNoAddress     Reason = "no-address"       // run: the command needs the machine's address, and nobody knows it
-	ReasonNoProgram     Reason = "no-program"       // run: there is no such program, or it may not be run
-	ReasonRunFailed     Reason = "run-failed"       // run: another exit code than 0, or its time was over
-	ReasonRunUnclear    Reason = "run-unclear"      // run: nobody knows whether, or how far, the command ran
-	ReasonNotFor        Reason = "not-for"          // the step is for other checks than those that are down
-	ReasonStepPage      Reason = "step-page"        // the ladder says so
-	ReasonStepLeave     Reason = "step-quarantine"  // the ladder says so
-	ReasonWorsened      Reason = "worsened"         // more fails now than what it was put into quarantine for
-	ReasonNoInstance    Reason = "no-instance"      // start, reboot: there is nothing to act on
-	ReasonDiskKept      Reason = "disk-kept"        // recreate: a kept disk would be lost
-	ReasonTooManyKept   Reason = "too-many-kept"    // as many old instances are kept as may be
-	ReasonKeepFailed    Reason = "keep-failed"      // the old instance could not be put aside
-	ReasonDiskInUse     Reason = "disk-in-use"      // another instance may hold on to the machine's kept disks
-	ReasonDiskElsewhere Reason = "disk-elsewhere"   // no host that has the machine's kept disks can be built on
-	ReasonNotCertified  Reason = "not-certified"    // recreate: hale did not finish building it
-	ReasonNoProof       Reason = "no-proof"         // the old instance could not be proven off
-	ReasonDeleteFailed  Reason = "delete-failed"    //
-	ReasonCallFailed    Reason = "call-failed"      //
-	ReasonNameTaken     Reason = "name-taken"       // another instance has the machine's name
-	ReasonRefusedBy     Reason = "refused"          // quota, permission or configuration: a person's business
-	ReasonNotVerified   Reason = "not-verified"     // health did not come in time
-	ReasonStillRunning  Reason = "still-running"    // ordered off and still running
-	ReasonMarkChanged   Reason = "mark-changed"     // the instance no longer bears the mark we believe in
-	ReasonLawBroken     Reason = "law-broken"       // hale's own belief is inconsistent; it stops touching the machine
-	ReasonSecondRunning Reason = "second-instance"  // two certified instances of one machine
-	ReasonExhausted     Reason = "ladder-exhausted" //
-	ReasonAttempts      Reason = "attempts"         // as many repairs in the window as allowed
-	ReasonAdoptedKept   Reason = "adopted-kept"     // recreate: it was adopted, and is not replaceable
+	ReasonNotOff         Reason = "not-off"          // start: it is not off
+	ReasonNotRunning     Reason = "not-running"      // reboot: it does not run
+	ReasonNotPaused      Reason = "not-paused"       // resume: it is not paused
+	ReasonHalted         Reason = "halted"           // reboot, recreate: it is paused, and can go on where it was
+	ReasonUnsupported    Reason = "unsupported"      // the provider cannot do it
+	ReasonNoAddress      Reason = "no-address"       // run: the command needs the machine's address, and nobody knows it
+	ReasonNoProgram      Reason = "no-program"       // run: there is no such program, or it may not be run
+	ReasonRunFailed      Reason = "run-failed"       // run: another exit code than 0, or its time was over
+	ReasonRunUnclear     Reason = "run-unclear"      // run: nobody knows whether, or how far, the command ran
+	ReasonSnapshotFailed Reason = "snapshot-failed"  // snapshot: the disks could not be copied
+	ReasonSnapshotStays  Reason = "snapshot-stays"   // a copy of disks cannot be removed
+	ReasonSnapshotThere  Reason = "snapshot-there"   // snapshot: the instance's disks were copied in this incident
+	ReasonNothingAfter   Reason = "nothing-after"    // snapshot: no later step would lose anything
+	ReasonNotFor         Reason = "not-for"          // the step is for other checks than those that are down
+	ReasonStepPage       Reason = "step-page"        // the ladder says so
+	ReasonStepLeave      Reason = "step-quarantine"  // the ladder says so
+	ReasonWorsened       Reason = "worsened"         // more fails now than what it was put into quarantine for
+	ReasonNoInstance     Reason = "no-instance"      // start, reboot: there is nothing to act on
+	ReasonDiskKept       Reason = "disk-kept"        // recreate: a kept disk would be lost
+	ReasonTooManyKept    Reason = "too-many-kept"    // as many old instances are kept as may be
+	ReasonKeepFailed     Reason = "keep-failed"      // the old instance could not be put aside
+	ReasonDiskInUse      Reason = "disk-in-use"      // another instance may hold on to the machine's kept disks
+	ReasonDiskElsewhere  Reason = "disk-elsewhere"   // no host that has the machine's kept disks can be built on
+	ReasonNotCertified   Reason = "not-certified"    // recreate: hale did not finish building it
+	ReasonNoProof        Reason = "no-proof"         // the old instance could not be proven off
+	ReasonDeleteFailed   Reason = "delete-failed"    //
+	ReasonCallFailed     Reason = "call-failed"      //
+	ReasonNameTaken      Reason = "name-taken"       // another instance has the machine's name
+	ReasonRefusedBy      Reason = "refused"          // quota, permission or configuration: a person's business
+	ReasonNotVerified    Reason = "not-verified"     // health did not come in time
+	ReasonStillRunning   Reason = "still-running"    // ordered off and still running
+	ReasonMarkChanged    Reason = "mark-changed"     // the instance no longer bears the mark we believe in
+	ReasonLawBroken      Reason = "law-broken"       // hale's own belief is inconsistent; it stops touching the machine
+	ReasonSecondRunning  Reason = "second-instance"  // two certified instances of one machine
+	ReasonExhausted      Reason = "ladder-exhausted" //
+	ReasonAttempts       Reason = "attempts"         // as many repairs in the window as allowed
+	ReasonAdoptedKept    Reason = "adopted-kept"     // recreate: it was adopted, and is not replaceable
 
 	// Adoption.
 	ReasonCandidate   Reason = "candidate"    // it is selected, and not seen healthy yet: it is watched and never touched
@@ -241,6 +249,7 @@ const (
 	ReasonKeepOver    Reason = "keep-over"    // the time for which an old instance was kept is over
 	ReasonBuilt       Reason = "built"        //
 	ReasonRemoved     Reason = "removed"      //
+	ReasonTaken       Reason = "taken"        // the copy is whole
 	ReasonFound       Reason = "found"        // a lost order had built it after all; it is taken
 	ReasonVanished    Reason = "vanished"     // the remnant went by itself
 	ReasonPutOff      Reason = "put-off"      // the remnant waits while the machine itself is healed

@@ -52,7 +52,7 @@ type View struct {
 func (v *View) Open() bool {
 	m := &v.Machine
 	return v.Due || m.Health.Verdict != VerdictHealthy || m.Incident != nil || m.Repair != nil || m.Waiting != "" || len(m.Strays) > 0 ||
-		len(m.Kept) > 0
+		len(m.Kept) > 0 || len(m.Snapshots) > 0
 }
 
 // Sighting returns the last word on the instance; the zero Sighting when there is none.
@@ -87,6 +87,8 @@ type Action struct {
 	Intent Intent
 	// Call of OpCreate: the kept disks that earlier instances had.
 	Made []string
+	// Call of OpSnapshot and OpDropSnapshot: the copy.
+	Snapshot SnapshotName
 	// Call of OpRun: the program with its arguments, and its environment as "NAME=value", filled in.
 	Args, Env []string
 }

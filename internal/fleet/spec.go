@@ -111,6 +111,11 @@ type Step struct {
 	OnDeleteFailure OnDeleteFailure
 	// KeepOld is how long a recreate keeps the old instance, powered off, so that it can be brought back. 0: it is deleted.
 	KeepOld time.Duration `json:",omitempty"`
+	// Keep is how many copies of its disks a machine has at most after a snapshot, and KeepFor is for how long; OnFailure says what follows
+	// when one cannot be made.
+	Keep      int           `json:",omitempty"`
+	KeepFor   time.Duration `json:",omitempty"`
+	OnFailure OnFailure     `json:",omitempty"`
 	// Mode is how a reboot is done. Empty: hard.
 	Mode RebootMode
 	// Run is the command of a run step.
@@ -175,7 +180,9 @@ const (
 	StepRebuild  StepKind = "rebuild"  // fence, then the same instance with a new disk from the template
 	StepRecreate StepKind = "recreate" // fence, delete, create anew from the template
 	StepRun      StepKind = "run"      // execute a command on hale's side; applies when it runs
-	StepPage     StepKind = "page"     // tell a person, and give them VerifyWithin before the next step
+	// StepSnapshot copies the instance's disks before a later step that would lose them. It heals nothing.
+	StepSnapshot StepKind = "snapshot"
+	StepPage     StepKind = "page" // tell a person, and give them VerifyWithin before the next step
 	// StepQuarantine leaves it to a person.
 	StepQuarantine StepKind = "quarantine"
 )
@@ -326,6 +333,7 @@ func (k StepKind) Gentle() bool {
 	case StepStart, StepResume, StepPage, StepQuarantine:
 		return true
 	case StepReboot, StepRebuild, StepRecreate, StepRun:
+	case StepSnapshot: // it takes nothing away, and is of no use without a step that does
 	}
 	return false
 }

@@ -466,6 +466,6 @@ func (t *Tally) count(m *fleet.Machine, spec *fleet.Spec, by int) {
 	case fleet.RepairRemove, fleet.RepairUpdate, fleet.RepairUndo:
 		t.InRepair += by
 		t.Changing += by
-	case fleet.RepairRemnant:
+	case fleet.RepairRemnant, fleet.RepairTidy:
 	}
 }

@@ -24,6 +24,7 @@ var untold = map[string]string{
 	"ExternalStop":    "configuration: the person wrote it",
 	"FateAnswer":      "configuration: the person wrote it",
 	"OnDeleteFailure": "configuration: the person wrote it",
+	"OnFailure":       "configuration: the person wrote it",
 	"RebootMode":      "configuration: the person wrote it",
 	"Accel":           "configuration: the person wrote it",
 	"Warning":         "configuration: the person wrote it",
@@ -143,7 +144,7 @@ func TestNoSentenceIsBroken(t *testing.T) {
 		Outcome: fleet.OutcomeDone, Proof: fleet.ProofConfirmedOff, Instance: "3f2a1b2c-9e5e", Generation: 2, Host: "h1",
 		Provider: "lab", Detail: "detail", Failing: 1, Size: 3, Limit: 2, Took: time.Second, Chance: 1e-9,
 		Scope: fleet.ScopeRack, Order: "o1", Command: fleet.OrderHold, By: "alice", Parent: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r1"},
-		Target: "ops", Event: fleet.NotifyPage, Tries: 3,
+		Target: "ops", Event: fleet.NotifyPage, Tries: 3, Snapshot: "r3", Bytes: 3 << 20,
 	}
 	meagre := furnished
 	meagre.Cause, meagre.Check, meagre.Result, meagre.Host, meagre.Took = "", "", "", "", 0

@@ -53,6 +53,17 @@ func Size(bytes int) string {
 	return fmt.Sprintf("%.0f KiB", float64(bytes)/(1<<10))
 }
 
+// Volume renders a number of bytes on a disk: 812 bytes, 16 KiB, 1.5 GiB.
+func Volume(bytes uint64) string {
+	switch {
+	case bytes < 1<<20:
+		return Size(int(bytes)) //nolint:gosec // less than a MiB
+	case bytes < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
+}
+
 // Said is the provider's word on an instance.
 func Said(p fleet.Power, s fleet.Stop) string {
 	switch p {

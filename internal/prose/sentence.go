@@ -33,6 +33,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordStepFailed:     stepFailed,
 	fleet.RecordLook:           look,
 	fleet.RecordEvidence:       evidence,
+	fleet.RecordSnapshot:       snapshot,
 	fleet.RecordIntent:         intent,
 	fleet.RecordOutcome:        outcome,
 	fleet.RecordOutput:         output,
@@ -255,6 +256,8 @@ func repairStarted(r fleet.Record) string {
 		return because(fmt.Sprintf("%s: hale removes the machine, by order of %s (%s)", about(r), somebody(r), r.Repair), Reason(fleet.Reason(r.Detail)))
 	case fleet.RepairUpdate:
 		return fmt.Sprintf("%s: hale builds the machine anew from another template, by order of %s (%s)", about(r), somebody(r), r.Repair)
+	case fleet.RepairTidy:
+		return fmt.Sprintf("%s: hale removes the copy %s of the disks of %s (%s)", about(r), r.Snapshot, instance(r), r.Repair)
 	case fleet.RepairRemnant:
 		return fmt.Sprintf("%s: hale removes what an unfinished build left (%s)", about(r), r.Repair)
 	case fleet.RepairHeal:
@@ -301,6 +304,18 @@ func outcome(r fleet.Record) string {
 // output is a piece of what a command said, on one line.
 func output(r fleet.Record) string {
 	return because(atStep(r)+": it says", strings.Join(strings.FieldsFunc(r.Detail, func(c rune) bool { return c == '\n' }), " | "))
+}
+
+// snapshot is about a copy of an instance's disks.
+func snapshot(r fleet.Record) string {
+	if r.Reason == fleet.ReasonRemoved {
+		return because(fmt.Sprintf("%s: the copy %s of the disks of %s is removed", about(r), r.Snapshot, instance(r)), r.Detail)
+	}
+	size := ""
+	if r.Bytes > 0 {
+		size = ", " + Volume(r.Bytes)
+	}
+	return because(fmt.Sprintf("%s: the disks of %s are copied (%s%s), for %s", atStep(r), instance(r), r.Snapshot, size, Span(r.Took)), r.Detail)
 }
 
 func proof(r fleet.Record) string {

@@ -76,18 +76,20 @@ var (
 		fleet.StopIOError:  "a write to its disk failed",
 	}
 	ops = map[fleet.Op]string{
-		fleet.OpCreate:     "create",
-		fleet.OpStart:      "start",
-		fleet.OpReboot:     "reset",
-		fleet.OpPowerOff:   "power off",
-		fleet.OpDelete:     "delete",
-		fleet.OpCertify:    "certify",
-		fleet.OpRun:        "run a command for",
-		fleet.OpKeep:       "put aside",
-		fleet.OpRestore:    "bring back",
-		fleet.OpRebuild:    "rebuild",
-		fleet.OpResume:     "resume",
-		fleet.OpSoftReboot: "softly reboot",
+		fleet.OpCreate:       "create",
+		fleet.OpStart:        "start",
+		fleet.OpReboot:       "reset",
+		fleet.OpPowerOff:     "power off",
+		fleet.OpDelete:       "delete",
+		fleet.OpCertify:      "certify",
+		fleet.OpRun:          "run a command for",
+		fleet.OpKeep:         "put aside",
+		fleet.OpRestore:      "bring back",
+		fleet.OpRebuild:      "rebuild",
+		fleet.OpResume:       "resume",
+		fleet.OpSoftReboot:   "softly reboot",
+		fleet.OpSnapshot:     "copy the disks of",
+		fleet.OpDropSnapshot: "remove the copy of the disks of",
 	}
 	outcomes = map[fleet.OutcomeKind]string{
 		fleet.OutcomeDone:        "done",
@@ -113,6 +115,7 @@ var (
 		fleet.StepRebuild:    "give it a new disk from the template",
 		fleet.StepRecreate:   "replace it with a new instance",
 		fleet.StepRun:        "run a command for it",
+		fleet.StepSnapshot:   "copy its disks",
 		fleet.StepPage:       "tell a person",
 		fleet.StepQuarantine: "leave it to a person",
 	}
@@ -122,6 +125,7 @@ var (
 		fleet.RepairUndo:    "return of the old instance",
 		fleet.RepairRemove:  "removal of the machine",
 		fleet.RepairUpdate:  "move to another template",
+		fleet.RepairTidy:    "removal of a copy of its disks",
 		fleet.RepairRemnant: "removal of what an unfinished build left",
 	}
 	phases = map[fleet.Phase]string{

@@ -23,6 +23,7 @@ func Abilities() []Ability {
 		{"SoftRebooter", []fleet.Op{fleet.OpSoftReboot}, able[SoftRebooter]},
 		{"Keeper", []fleet.Op{fleet.OpKeep, fleet.OpRestore}, able[Keeper]},
 		{"Rebuilder", []fleet.Op{fleet.OpRebuild}, able[Rebuilder]},
+		{"Snapshotter", []fleet.Op{fleet.OpSnapshot, fleet.OpDropSnapshot}, able[Snapshotter]},
 		{"GuestPinger", nil, able[GuestPinger]},
 		{"ConsoleReader", nil, able[ConsoleReader]},
 		{"Screenshooter", nil, able[Screenshooter]},

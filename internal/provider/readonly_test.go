@@ -49,7 +49,8 @@ func TestReadOnlyHasEyesButNoHands(t *testing.T) {
 		if lacks := provider.Cannot(p); len(lacks) != 0 {
 			t.Errorf("with hands it could do everything, and is said to lack %v", lacks)
 		}
-		if lacks := provider.Cannot(provider.ReadOnly(plain{p})); !slices.Equal(lacks, []fleet.Op{fleet.OpResume, fleet.OpSoftReboot, fleet.OpKeep, fleet.OpRestore, fleet.OpRebuild}) {
+		if lacks := provider.Cannot(provider.ReadOnly(plain{p})); !slices.Equal(lacks, []fleet.Op{fleet.OpResume, fleet.OpSoftReboot, fleet.OpKeep, fleet.OpRestore, fleet.OpRebuild,
+			fleet.OpSnapshot, fleet.OpDropSnapshot}) {
 			t.Errorf("a plain provider is said to lack %v", lacks)
 		}
 		if err := p.Close(); err != nil {

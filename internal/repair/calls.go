@@ -22,7 +22,8 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 	step := fleet.CurrentStep(w.Situation.Spec, *r)
 	r.Intent = &fleet.Intent{
 		ID: r.ID + "/call" + strconv.Itoa(r.Calls), Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host, Edition: on.Edition,
-		Limit: step.Timeout, At: w.Situation.Now.Wall, Repeatable: op == fleet.OpRun && step.Run.Idempotent,
+		Limit: step.Timeout, At: w.Situation.Now.Wall, Repeatable: op == fleet.OpRun && step.Run.Idempotent || op == fleet.OpSnapshot || op == fleet.OpDropSnapshot,
+		Snapshot: copyOf(r, op),
 	}
 	w.M.Waiting = ""
 	w.record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host})
@@ -31,6 +32,9 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 	}
 	if op == fleet.OpCreate {
 		a.Made = w.made()
+	}
+	if r.Intent.Snapshot != "" {
+		a.Snapshot = fleet.SnapshotName{Installation: w.Installation, Machine: w.M.Name, Host: on.Host, ID: r.Intent.Snapshot}
 	}
 	if op == fleet.OpRun {
 		a.Args, a.Env = step.Run.Fill(fleet.Filler(w.M.Name, on.ID, w.M.Address))
@@ -105,6 +109,15 @@ func (w *Work) recordOutput(in fleet.Intent, output string) {
 }
 
 func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
+	switch in.Op {
+	case fleet.OpSnapshot:
+		w.settleSnapshot(r, in, o)
+		return
+	case fleet.OpDropSnapshot:
+		w.settleDrop(in, o)
+		return
+	default:
+	}
 	if in.Op == fleet.OpCreate && o.Kind != fleet.OutcomeDone {
 		w.unbind()
 	}
@@ -148,6 +161,7 @@ func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
 	case fleet.OpCertify:
 		m.Current.Certified, m.Current.Expired = true, false
 		w.record(fleet.Record{Kind: fleet.RecordCertified, Instance: m.Current.ID, Generation: m.Current.Generation})
+	case fleet.OpSnapshot, fleet.OpDropSnapshot: // see settle
 	}
 }
 
@@ -169,7 +183,7 @@ func (w *Work) undone(r *fleet.Repair, in fleet.Intent) {
 		r.LookAgain()
 	case fleet.OpCreate:
 		r.Next = fleet.Incarnation{}
-	case fleet.OpCertify, fleet.OpRestore:
+	case fleet.OpCertify, fleet.OpRestore, fleet.OpSnapshot, fleet.OpDropSnapshot:
 	}
 }
 
@@ -194,6 +208,7 @@ func (w *Work) conflict(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 		w.giveUp(fleet.ReasonMarkChanged, o.Detail)
 	case fleet.OpCertify:
 		w.giveUpCertifying(fleet.ReasonMarkChanged, o.Detail)
+	case fleet.OpSnapshot, fleet.OpDropSnapshot: // see settle
 	}
 }
 
@@ -210,6 +225,7 @@ func (w *Work) notFound(r *fleet.Repair, in fleet.Intent) {
 		w.end(fleet.ReasonNoInstance) // what became of it is the provider's word to judge
 	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpCreate:
 		w.failRung(fleet.ReasonNoInstance, string(in.Op))
+	case fleet.OpSnapshot, fleet.OpDropSnapshot: // see settle
 	}
 }
 
@@ -237,6 +253,7 @@ func (w *Work) failed(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 		w.failAttempt(fleet.ReasonCallFailed)
 	case fleet.OpCertify:
 		w.giveUpCertifying(fleet.ReasonCallFailed, o.Detail)
+	case fleet.OpSnapshot, fleet.OpDropSnapshot: // see settle
 	}
 }
 
@@ -308,9 +325,17 @@ func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
 		w.done(r, in)
 		return
 	}
-	if in.Op == fleet.OpRun {
+	switch in.Op {
+	case fleet.OpRun:
 		w.resolveRun(r, in)
 		return
+	case fleet.OpSnapshot, fleet.OpDropSnapshot: // the same order again finds out
+		r.Intent = nil
+		w.record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance, Generation: in.Generation,
+			Host: in.Host, Detail: "it can be ordered again"})
+		w.settle(r, in, fleet.Outcome{Intent: in.ID, Kind: fleet.OutcomeUnknown})
+		return
+	default:
 	}
 	seen := w.View.Sighting(in.Instance)
 	if !seen.Known() || seen.Asked <= r.LastOutcome {
@@ -399,7 +424,7 @@ func tookEffect(op fleet.Op, i fleet.Instance) bool {
 		return i.Mark.Kept
 	case fleet.OpRestore:
 		return !i.Mark.Kept && i.Power == fleet.PowerOff
-	case fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
+	case fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpSnapshot, fleet.OpDropSnapshot:
 	}
 	return false
 }
@@ -409,7 +434,8 @@ func onTheSpot(op fleet.Op) bool {
 	switch op {
 	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
 		return true
-	case fleet.OpCreate, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpRebuild, fleet.OpKeep, fleet.OpRestore:
+	case fleet.OpCreate, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpRebuild, fleet.OpKeep, fleet.OpRestore,
+		fleet.OpSnapshot, fleet.OpDropSnapshot:
 	}
 	return false
 }

@@ -20,12 +20,16 @@ func (w *Work) chooseRung(from int) {
 	}
 	steps := w.Situation.Spec.Repair.Steps
 	for rung := max(from, 0); rung < len(steps); rung++ {
-		reason := skipped(m, w.Situation, steps[rung])
+		reason := passedOver(m, w.Situation, rung)
 		if reason == "" {
 			w.takeRung(rung, steps[rung].Kind)
 			return
 		}
 		w.record(fleet.Record{Kind: fleet.RecordStepSkipped, Step: steps[rung].Kind, Reason: reason})
+		if demanded(steps[rung], reason) {
+			w.quarantine(fleet.ReasonSnapshotFailed, string(reason))
+			return
+		}
 	}
 	if len(steps) == 0 || from == 0 {
 		w.quarantine(fleet.ReasonNoStep, "")
@@ -92,6 +96,8 @@ func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Rea
 			return fleet.ReasonNoInstance
 		}
 		return replaceable(m, spec, step)
+	case fleet.StepSnapshot:
+		return copyable(m, missing)
 	case fleet.StepPage, fleet.StepQuarantine: // whatever there is
 	}
 	return ""
@@ -227,6 +233,8 @@ func OpOf(step fleet.Step) fleet.Op {
 		return fleet.OpRun
 	case fleet.StepRebuild:
 		return fleet.OpRebuild
+	case fleet.StepSnapshot:
+		return fleet.OpSnapshot
 	case fleet.StepPage, fleet.StepQuarantine:
 	}
 	return ""
@@ -237,8 +245,8 @@ func FirstStep(m *fleet.Machine, s *guard.Situation) (fleet.StepKind, bool) {
 	if neverStood(m) {
 		return fleet.StepRecreate, true
 	}
-	for _, step := range s.Spec.Repair.Steps {
-		if skipped(m, s, step) == "" {
+	for rung, step := range s.Spec.Repair.Steps {
+		if passedOver(m, s, rung) == "" {
 			return step.Kind, true
 		}
 	}
@@ -268,6 +276,10 @@ func (w *Work) act(r *fleet.Repair) {
 	switch {
 	case r.Kind == fleet.RepairUndo:
 		w.undo(r)
+	case r.Kind == fleet.RepairTidy:
+		w.call(r, fleet.OpDropSnapshot, r.Target)
+	case r.Step == fleet.StepSnapshot:
+		w.snapshot(r)
 	case r.Kind == fleet.RepairRemnant || r.Step == fleet.StepRecreate:
 		w.replace(r)
 	case r.Step == fleet.StepRebuild:

@@ -70,7 +70,7 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 		seen := w.View.Sighting(s.ID).Instance
 		m.Repair.Target = fleet.Incarnation{ID: s.ID, Host: s.Host, Generation: seen.Mark.Generation, Expired: true}
 		w.enter(fleet.PhaseLook)
-	case fleet.RepairRemove, fleet.RepairUpdate, fleet.RepairUndo: // BeginChange and BeginUndo open them
+	case fleet.RepairRemove, fleet.RepairUpdate, fleet.RepairUndo, fleet.RepairTidy: // BeginChange, BeginUndo and BeginDrop open them
 	}
 	w.Advance()
 }
@@ -691,7 +691,7 @@ func (w *Work) record(rec fleet.Record) {
 	}
 	if m.Repair != nil {
 		rec.Repair = m.Repair.ID
-		if rec.Step == "" && m.Repair.Kind != fleet.RepairRemnant && m.Repair.Kind != fleet.RepairRemove && m.Repair.Kind != fleet.RepairUndo {
+		if rec.Step == "" && !m.Repair.Aside() && m.Repair.Kind != fleet.RepairRemove && m.Repair.Kind != fleet.RepairUndo {
 			rec.Step = m.Repair.Step
 		}
 	}

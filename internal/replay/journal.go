@@ -56,7 +56,7 @@ var ErrNoJournal = errors.New("it has no record: write the journal with hale eve
 var kinds = []fleet.RecordKind{
 	fleet.RecordVerdict, fleet.RecordAddress, fleet.RecordIncidentOpen, fleet.RecordIncidentClosed, fleet.RecordParentOpen, fleet.RecordParentClosed,
 	fleet.RecordChildJoined, fleet.RecordChildReleased, fleet.RecordHeld, fleet.RecordRepairStarted, fleet.RecordRepairEnded, fleet.RecordStepChosen,
-	fleet.RecordStepSkipped, fleet.RecordStepFailed, fleet.RecordLook, fleet.RecordEvidence, fleet.RecordIntent, fleet.RecordOutcome, fleet.RecordProof,
+	fleet.RecordStepSkipped, fleet.RecordStepFailed, fleet.RecordLook, fleet.RecordEvidence, fleet.RecordSnapshot, fleet.RecordIntent, fleet.RecordOutcome, fleet.RecordProof,
 	fleet.RecordVerified, fleet.RecordCertified, fleet.RecordOutput, fleet.RecordQuarantined, fleet.RecordQuarantineOver, fleet.RecordPaged, fleet.RecordRemnant, fleet.RecordBrake,
 	fleet.RecordProvider, fleet.RecordVantage, fleet.RecordOwner, fleet.RecordReminded, fleet.RecordNotified, fleet.RecordUndelivered,
 	fleet.RecordAdoption,

@@ -141,6 +141,9 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 				step.Run.Idempotent, step.Timeout, step.VerifyWithin, onlyFor(step))
 		case fleet.StepRebuild:
 			line(4, "- rebuild: {timeout: %s%s}", step.Timeout, onlyFor(step))
+		case fleet.StepSnapshot:
+			line(4, "- snapshot: {keep: %d, keep_for: %s, on_failure: %s, timeout: %s%s}", step.Keep, step.KeepFor, cmp.Or(step.OnFailure, fleet.OnFailureStop),
+				step.Timeout, onlyFor(step))
 		case fleet.StepPage:
 			line(4, "- page: {wait: %s%s}", step.VerifyWithin, onlyFor(step))
 		case fleet.StepQuarantine:

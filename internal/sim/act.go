@@ -269,11 +269,14 @@ func outcomeOf(e world.End) fleet.OutcomeKind {
 
 // callOf returns the call as the provider gets it; kept are the template's disks that outlive instances.
 func callOf(a fleet.Action, kept []string) world.Call {
+	if a.Snapshot.ID != "" {
+		a.Mark.Machine = a.Machine
+	}
 	if a.Adopted { // the call names no mark; whose it is, is for the judge
 		a.Mark.Machine = a.Machine
 	}
 	return world.Call{
-		Adopted: a.Adopted, Disks: kept, Made: a.Made,
+		Adopted: a.Adopted, Disks: kept, Made: a.Made, Snapshot: string(a.Snapshot.ID),
 		Op: world.Op(a.Intent.Op), ID: string(a.Instance), Host: string(a.Host), Name: string(a.Machine),
 		Mark: world.Mark{
 			Installation: string(a.Mark.Installation), Fleet: string(a.Mark.Fleet), Machine: string(a.Mark.Machine),

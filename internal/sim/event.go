@@ -79,6 +79,7 @@ const (
 	KeepsOn      Verb = "cannot power off" // it says so; the machine runs on
 	KeepsAll     Verb = "cannot delete"
 	MarksNothing Verb = "cannot mark" // nothing gets certified
+	CopiesNone   Verb = "cannot copy" // disks: it says that there is no room
 	ListsStale   Verb = "lists what was"
 	ListsNothing Verb = "lists nothing"
 	IsBad        Verb = "is bad"  // the template
@@ -204,6 +205,9 @@ func verbs() map[Verb]act {
 		}),
 		MarksNothing: onProvider(func(s *stage, _ Event) func() {
 			return s.w.Upset(world.Trouble{Fails: 1, How: world.Permanent, Op: world.Certify})
+		}),
+		CopiesNone: onProvider(func(s *stage, _ Event) func() {
+			return s.w.Upset(world.Trouble{Fails: 1, How: world.Quota, Op: world.Snapshot})
 		}),
 		ListsStale: onProvider(func(s *stage, e Event) func() {
 			age, _ := time.ParseDuration(e.Arg)

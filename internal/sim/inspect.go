@@ -34,6 +34,7 @@ func (j *judge) inspect() {
 		j.believed(m)
 		afresh.tally(*m, 1)
 	}
+	j.unknownCopies()
 	if afresh.failing != j.failing || afresh.inRepair != j.inRepair {
 		j.broken("judge", "", fmt.Sprintf("it counted %d failing and %d in repair, and there are %d and %d",
 			j.failing, j.inRepair, afresh.failing, afresh.inRepair))

@@ -35,10 +35,11 @@ type judge struct {
 	plans
 	contents map[heldDisk]uint64
 	shelf    map[string]time.Duration // when instances were put aside, by id
-	provider bool                     // a person was told that the provider does not answer
-	told     int                      // how many of brake and doubt a person was told of
-	wishes   wishes                   // the operator's
-	afresh   map[string]bool          // machines whose verdict was forgotten, which the owner's record says
+	copies   map[copyMade]time.Duration
+	provider bool            // a person was told that the provider does not answer
+	told     int             // how many of brake and doubt a person was told of
+	wishes   wishes          // the operator's
+	afresh   map[string]bool // machines whose verdict was forgotten, which the owner's record says
 }
 
 // Violation is a law that a run broke.
@@ -63,7 +64,8 @@ func newJudge(s *stage) *judge {
 	return &judge{
 		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
-		afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, plans: newPlans(s.spec.Size),
+		afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, copies: map[copyMade]time.Duration{},
+		plans: newPlans(s.spec.Size),
 	}
 }
 
@@ -106,7 +108,7 @@ func (j *judge) Sent(c *world.Call) {
 	if c.Op.Disruptive() && c.Stranger {
 		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which is somebody else's", c.Op, j.called(c.ID)))
 	}
-	if c.Op == world.Create || c.Op == world.Certify {
+	if c.Op == world.Create || c.Op == world.Certify || c.Op == world.DropSnapshot {
 		return
 	}
 	j.touches(c)
@@ -151,8 +153,13 @@ func (j *judge) Acted(c *world.Call) {
 		return
 	}
 	sc.Actions++
+	if c.Op == world.Snapshot || c.Op == world.DropSnapshot {
+		j.copied(c)
+		return
+	}
 	j.disksOf(c)
 	j.shelved(c)
+	j.uncopied(c)
 	if c.Op == world.Delete || c.Op == world.PowerOff || c.Op == world.Rebuild {
 		j.mayDestroy(c)
 	}

@@ -24,7 +24,7 @@ func shapes() map[Verb]shape {
 		IsOutOfSight: {"domain", "server", true}, IsSilentTo: {"provider", "server", true},
 		FailsCalls: {"provider", "share", false}, LosesAnswers: {"provider", "share", false}, ActsTwice: {"provider", "share", false},
 		ActsLate: {"provider", "share", false}, Throttles: {"provider", "share", false}, OverQuota: {"provider", "share", false},
-		KeepsOn: {subject: "provider"}, KeepsAll: {subject: "provider"}, MarksNothing: {subject: "provider"},
+		KeepsOn: {subject: "provider"}, KeepsAll: {subject: "provider"}, MarksNothing: {subject: "provider"}, CopiesNone: {subject: "provider"},
 		IsSilent: {subject: "provider"}, ListsStale: {"provider", "duration", true}, ListsNothing: {subject: "provider"},
 		IsBad: {subject: "template"}, IsFull: {subject: "store"},
 		DiesWriting: {"server", "count", true}, ClockSteps: {"server", "duration", true},

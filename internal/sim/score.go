@@ -35,6 +35,7 @@ type Score struct {
 	Brakes         int `json:"brakes"`
 	NeedlessBrakes int `json:"needless_brakes"`
 	Visits         int `json:"visits"`           // machines mended by the operator
+	Snapshots      int `json:"snapshots"`        // copies of disks that were made
 	Reattached     int `json:"disks_reattached"` // kept disks that went on to the next instance, with all that is on them
 
 	MachineHoursLost float64 `json:"machine_hours_lost"`
@@ -75,6 +76,7 @@ func (s *Score) Add(o Score) {
 	s.NeedlessBrakes += o.NeedlessBrakes
 	s.Visits += o.Visits
 	s.Reattached += o.Reattached
+	s.Snapshots += o.Snapshots
 	s.Edges += o.Edges
 	s.Decisions += o.Decisions
 	s.heals = append(s.heals, o.heals...)

@@ -124,6 +124,8 @@ func all() []Case {
 		{Name: "what a guest wrote to its console is read", Run: consoleIsRead, asked: able[Printer]},
 		{Name: "what is on a screen is shown", Run: screenIsShown, asked: able[Viewer]},
 		{Name: "a frozen provider does not hold evidence", Run: frozenEvidence, asked: func(h Harness) bool { return able[Printer](h) && able[Viewer](h) && able[Freezer](h) }},
+		{Name: "disks are copied, and the copies outlive the instance", Run: disksAreCopied, asked: able[CopyTeller]},
+		{Name: "a copy whose answer is lost is made once", Run: frozenCopy, asked: func(h Harness) bool { return able[CopyTeller](h) && able[Freezer](h) }},
 		{Name: "a cut provider is transient and comes back", Run: cutProviderComesBack, asked: able[Disconnecter]},
 		{Name: "a frozen provider does not hold reads", Run: frozenReads, asked: able[Freezer]},
 		{Name: "a frozen power off has an unknown outcome", Run: frozenPowerOff, asked: able[Freezer]},

@@ -79,6 +79,26 @@ func (h *harness) Printed(t testing.TB, ref provider.Ref) string {
 	return "boot 1"
 }
 
+func (h *harness) CopiedBoots(t testing.TB, name fleet.SnapshotName, _ fleet.Copy) int {
+	for _, s := range h.world.Snapshots() {
+		if s.SnapshotName == name {
+			return s.Boots
+		}
+	}
+	t.Errorf("there is no copy %s", name.ID)
+	return 0
+}
+
+func (h *harness) Copies(_ testing.TB, name fleet.SnapshotName) int {
+	n := 0
+	for _, s := range h.world.Snapshots() {
+		if s.SnapshotName == name {
+			n++
+		}
+	}
+	return n
+}
+
 func (h *harness) Screened() fleet.Template { return h.Template() }
 
 func (h *harness) Stranger(t testing.TB, host fleet.HostName, name string) provider.Ref {

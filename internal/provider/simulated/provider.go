@@ -30,6 +30,7 @@ var (
 	_ provider.Resumer      = (*Provider)(nil)
 	_ provider.SoftRebooter = (*Provider)(nil)
 	_ provider.Keeper       = (*Provider)(nil)
+	_ provider.Snapshotter  = (*Provider)(nil)
 	_ provider.Rebuilder    = (*Provider)(nil)
 	_ provider.GuestPinger  = (*Provider)(nil)
 

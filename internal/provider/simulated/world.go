@@ -57,20 +57,21 @@ type Options struct {
 type World struct {
 	options Options
 
-	mu      sync.Mutex
-	random  *rand.Rand
-	guests  map[fleet.InstanceID]*guest
-	names   map[place]*guest
-	leases  map[netip.Addr]*guest
-	last    netip.Addr    // handed out last
-	gone    []*guest      // recently removed, for listings of the past
-	active  []*injection  // faults in force, oldest first
-	ears    []*subscriber // watching handles
-	machine map[fleet.MachineName]copies
-	lives   []*life
-	calls   []Call
-	disks   map[volume]*Disk
-	written uint64 // how many disks there ever were
+	mu        sync.Mutex
+	random    *rand.Rand
+	guests    map[fleet.InstanceID]*guest
+	names     map[place]*guest
+	leases    map[netip.Addr]*guest
+	last      netip.Addr    // handed out last
+	gone      []*guest      // recently removed, for listings of the past
+	active    []*injection  // faults in force, oldest first
+	ears      []*subscriber // watching handles
+	machine   map[fleet.MachineName]copies
+	lives     []*life
+	calls     []Call
+	disks     map[volume]*Disk
+	snapshots map[fleet.SnapshotName]*Snapshot
+	written   uint64 // how many disks there ever were
 }
 
 // place is where a name is taken.
@@ -98,14 +99,15 @@ func NewWorld(o Options) *World {
 		o.Subnet = netip.MustParsePrefix("10.0.0.0/8")
 	}
 	return &World{
-		options: o,
-		random:  rand.New(rand.NewPCG(o.Seed, 0x68616c65)),
-		guests:  map[fleet.InstanceID]*guest{},
-		names:   map[place]*guest{},
-		leases:  map[netip.Addr]*guest{},
-		last:    o.Subnet.Masked().Addr(),
-		machine: map[fleet.MachineName]copies{},
-		disks:   map[volume]*Disk{},
+		options:   o,
+		random:    rand.New(rand.NewPCG(o.Seed, 0x68616c65)),
+		guests:    map[fleet.InstanceID]*guest{},
+		names:     map[place]*guest{},
+		leases:    map[netip.Addr]*guest{},
+		last:      o.Subnet.Masked().Addr(),
+		machine:   map[fleet.MachineName]copies{},
+		disks:     map[volume]*Disk{},
+		snapshots: map[fleet.SnapshotName]*Snapshot{},
 	}
 }
 

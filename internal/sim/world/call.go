@@ -26,6 +26,9 @@ const (
 	Rebuild Op = "rebuild"
 	// Run executes a command at the caller's, which applies the instance's configuration again.
 	Run Op = "run"
+	// Snapshot copies an instance's disks, and DropSnapshot removes a copy.
+	Snapshot     Op = "snapshot"
+	DropSnapshot Op = "drop-snapshot"
 )
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine.
@@ -59,6 +62,8 @@ type Call struct {
 	Mark           Mark
 	// Disks are the kept ones that a created instance is to have; Made are those that there must be already.
 	Disks, Made []string
+	// Snapshot names the copy of disks.
+	Snapshot string
 	// Adopted says that the caller knows that the instance bears no mark.
 	Adopted bool
 	// Sent is when it left the caller, At when it reached the provider.
@@ -201,6 +206,9 @@ func (w *World) do(call *Call) (bool, End) {
 	if call.Op == Create {
 		return w.create(call)
 	}
+	if call.Op == DropSnapshot {
+		return w.dropCopy(call)
+	}
 	vm := w.vms[call.ID]
 	if vm == nil || vm.Host != call.Host {
 		if call.Op == Delete {
@@ -210,6 +218,9 @@ func (w *World) do(call *Call) (bool, End) {
 	}
 	if !vm.knows(call) || !vm.Mark.Unmarked && (vm.Mark.Machine != call.Mark.Machine || vm.Mark.Generation != call.Mark.Generation) {
 		return false, Conflict
+	}
+	if call.Op == Snapshot {
+		return w.copyDisks(vm, call)
 	}
 	return w.actOn(vm, call.Op)
 }
@@ -256,7 +267,7 @@ func (w *World) actOn(vm *VM, op Op) (bool, End) {
 		w.refresh(vm)
 	case Keep, Restore:
 		return w.putAside(vm, op == Keep)
-	case Create, Run, get, list: // made elsewhere
+	case Create, Run, Snapshot, DropSnapshot, get, list: // made elsewhere
 	}
 	return true, Done
 }

@@ -38,23 +38,24 @@ type Options struct {
 // World is the truth about a simulated installation. It is not safe for concurrent use.
 type World struct {
 	queue
-	options Options
-	random  *rand.Rand
-	hosts   map[string]*host
-	order   []*host // by name
-	vms     map[string]*VM
-	names   map[place]*VM
-	leases  map[netip.Addr]*VM
-	last    netip.Addr
-	copies  map[string]int // powered-on instances per machine
-	clients []*Client
-	recent  []*VM // with news younger than memory
-	cuts    []*cut
-	cutoffs []*cutoff
-	trouble []*troubled
-	builds  []*badBuilds
-	disks   map[volume]*Disk
-	written uint64 // how many disks there ever were
+	options    Options
+	random     *rand.Rand
+	hosts      map[string]*host
+	order      []*host // by name
+	vms        map[string]*VM
+	names      map[place]*VM
+	leases     map[netip.Addr]*VM
+	last       netip.Addr
+	copies     map[string]int // powered-on instances per machine
+	clients    []*Client
+	recent     []*VM // with news younger than memory
+	cuts       []*cut
+	cutoffs    []*cutoff
+	trouble    []*troubled
+	builds     []*badBuilds
+	disks      map[volume]*Disk
+	diskCopies map[copyName]string // of disks: the instance that each is of
+	written    uint64              // how many disks there ever were
 
 	// Watch is told of everything that the judge may want to know; nil: nobody listens.
 	Watch Watcher
@@ -103,7 +104,7 @@ func New(o Options) *World {
 	w := &World{
 		options: o, random: rand.New(rand.NewPCG(o.Seed, 0x776f726c64)), hosts: map[string]*host{}, vms: map[string]*VM{},
 		names: map[place]*VM{}, leases: map[netip.Addr]*VM{}, last: netip.MustParseAddr("10.0.0.0"), copies: map[string]int{},
-		disks: map[volume]*Disk{},
+		diskCopies: map[copyName]string{}, disks: map[volume]*Disk{},
 	}
 	for _, h := range o.Hosts {
 		w.hosts[h.Name] = &host{Host: h}

@@ -1,0 +1,93 @@
+package fleet
+
+import (
+	"slices"
+	"time"
+)
+
+// SnapshotID names one copy of an instance's disks. It is given before the copy is begun, and never used again for the machine.
+type SnapshotID string
+
+// SnapshotName is where the provider finds a copy of an instance's disks.
+type SnapshotName struct {
+	Installation Installation
+	Machine      MachineName
+	Host         HostName
+	ID           SnapshotID
+}
+
+// DiskSnapshot is a copy of an instance's disks that outlives it. It is written down before it is begun, so that whatever becomes of it, it
+// is found and removed in the end.
+type DiskSnapshot struct {
+	ID         SnapshotID
+	Instance   InstanceID
+	Generation Generation
+	Host       HostName
+	Incident   string
+	// At is when it was begun, and then when it was whole; Whole says that it is.
+	At    time.Time
+	Whole bool   `json:",omitempty"`
+	Where string `json:",omitempty"` // what a person finds it by, as the provider says
+	Bytes uint64 `json:",omitempty"` // that it takes
+	// It may go when both clocks say so, as Shelved. One that is not whole may go when the last order of it cannot take effect any more.
+	Until time.Time
+	Ends  Instant
+	// RetryAt is when its removal may be tried again; Paged says that a person was told that it would not go.
+	RetryAt Instant `json:",omitempty"`
+	Paged   bool    `json:",omitempty"`
+}
+
+// Copy is what the provider says of a copy that is whole.
+type Copy struct {
+	Where string
+	Bytes uint64
+}
+
+// OnFailure says what follows when a preparation fails.
+type OnFailure string
+
+// What follows.
+const (
+	OnFailureStop     OnFailure = "stop"     // the machine is left to a person
+	OnFailureContinue OnFailure = "continue" // the next step is tried
+)
+
+// Over reports whether its time is over, and its removal may be tried.
+func (d *DiskSnapshot) Over(now Now) bool {
+	return !now.Wall.Before(d.Until) && now.Due(d.Ends) && (d.RetryAt == 0 || now.Due(d.RetryAt))
+}
+
+func (d *DiskSnapshot) restart(now Now) {
+	d.Ends, d.RetryAt = now.Mono.Add(max(0, d.Until.Sub(now.Wall))), 0
+}
+
+func (d *DiskSnapshot) stretch(now Now) {
+	if until := now.Wall.Add(max(0, d.Ends.Sub(now.Mono))); until.After(d.Until) {
+		d.Until = until
+	}
+}
+
+// SnapshotAt returns the index of the copy with the id, or -1.
+func (m *Machine) SnapshotAt(id SnapshotID) int {
+	return slices.IndexFunc(m.Snapshots, func(d DiskSnapshot) bool { return d.ID == id })
+}
+
+// Copied reports whether there is a whole copy of the machine's instance that was made in its incident.
+func (m *Machine) Copied() bool {
+	return m.Incident != nil && slices.ContainsFunc(m.Snapshots, func(d DiskSnapshot) bool {
+		return d.Whole && d.Instance == m.Current.ID && d.Incident == m.Incident.ID
+	})
+}
+
+// Outdate lets go of the oldest whole copies beyond so many.
+func (m *Machine) Outdate(keep int, now Now) {
+	for i := len(m.Snapshots) - 1; i >= 0; i-- { // the youngest first
+		d := &m.Snapshots[i]
+		if !d.Whole {
+			continue
+		}
+		if keep--; keep < 0 && d.Until.After(now.Wall) {
+			d.Until, d.Ends = now.Wall, now.Mono
+		}
+	}
+}

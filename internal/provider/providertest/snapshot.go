@@ -1,0 +1,112 @@
+package providertest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// CopyTeller is a harness whose provider is a provider.Snapshotter, with guests whose disks count how often they were booted from.
+type CopyTeller interface {
+	DiskTeller
+	// CopiedBoots returns the count in the copy, which it reads without the provider.
+	CopiedBoots(t testing.TB, name fleet.SnapshotName, c fleet.Copy) int
+	// Copies returns how much there is at the host of copies of the name, whole or not: files, or whatever they consist of.
+	Copies(t testing.TB, name fleet.SnapshotName) int
+}
+
+// copyName names a copy of the order's instance.
+func (e *exam) copyName(o provider.Order, id fleet.SnapshotID) fleet.SnapshotName {
+	name := fleet.SnapshotName{Installation: o.Mark.Installation, Machine: o.Mark.Machine, Host: o.Host, ID: id}
+	e.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), e.h.Patience())
+		defer cancel()
+		e.await("the removal of the copy "+string(id), func() (string, bool) {
+			err := has[provider.Snapshotter](e).DropSnapshot(ctx, name)
+			return fmt.Sprint(err), err == nil
+		})
+	})
+	return name
+}
+
+func disksAreCopied(t *testing.T, h Harness) {
+	e := begin(t, h)
+	order, able, disk := e.built(1), has[provider.Snapshotter](e), ability[CopyTeller](t, h)
+	disk.DiskBoots(t, order.Ref)
+	running, off, never := e.copyName(order, "r1"), e.copyName(order, "r2"), e.copyName(order, "r3")
+	wrong := order.Ref
+	wrong.Mark.Generation++
+	_, err := able.Snapshot(e.ctx(), wrong, running)
+	e.refused("a copy with a wrong mark", err, fault.Conflict)
+	_, err = able.Snapshot(e.ctx(), e.order(2).Ref, running)
+	e.refused("a copy of nobody", err, fault.NotFound)
+	if n := disk.Copies(t, running); n != 0 {
+		t.Errorf("what was refused left %d", n)
+	}
+
+	first, err := able.Snapshot(e.ctx(), order.Ref, running)
+	e.do("a copy of a running instance", err)
+	e.untouched(order)
+	if first.Where == "" || first.Bytes == 0 {
+		t.Errorf("the copy is %+v", first)
+	}
+	made := disk.Copies(t, running)
+	again, err := able.Snapshot(e.ctx(), order.Ref, running)
+	e.do("the same copy again", err)
+	e.same("the copy", first, again)
+	e.same("what there is of it", made, disk.Copies(t, running))
+
+	e.do("reboot", e.p.Reboot(e.ctx(), order.Ref))
+	e.await("the second boot from the disk", func() (string, bool) {
+		n := disk.DiskBoots(t, order.Ref)
+		return fmt.Sprint(n), n == 2
+	})
+	e.off(order.Ref)
+	second, err := able.Snapshot(e.ctx(), order.Ref, off)
+	e.do("a copy of an instance that is off", err)
+	e.same("power", fleet.PowerOff, e.get(order.Ref).Power)
+	e.do("start after the copies", e.p.Start(e.ctx(), order.Ref))
+	e.awaitPower(order.Ref, fleet.PowerRunning)
+	e.off(order.Ref)
+	e.do("delete", e.p.Delete(e.ctx(), order.Ref))
+	e.same("boots in the first copy", 1, disk.CopiedBoots(t, running, first))
+	e.same("boots in the second copy", 2, disk.CopiedBoots(t, off, second))
+
+	e.do("removal of the first copy", able.DropSnapshot(e.ctx(), running))
+	e.do("removal of what is gone", able.DropSnapshot(e.ctx(), running))
+	e.do("removal of what never was", able.DropSnapshot(e.ctx(), never))
+	e.same("what is left of it", 0, disk.Copies(t, running))
+	e.same("boots in the other copy", 2, disk.CopiedBoots(t, off, second))
+}
+
+// frozenCopy: the answer is lost, and the copy is made all the same, or not. The same order again leads to one that is whole.
+func frozenCopy(t *testing.T, h Harness) {
+	e := begin(t, h)
+	order, able, disk := e.built(1), has[provider.Snapshotter](e), ability[CopyTeller](t, h)
+	name := e.copyName(order, "r1")
+	var err error
+	e.frozen(func(ctx context.Context) { _, err = able.Snapshot(ctx, order.Ref, name) })
+	e.refused("a copy", err, fault.UnknownOutcome, fault.Transient)
+	var c fleet.Copy
+	e.await("the copy after the thaw", func() (string, bool) {
+		c, err = able.Snapshot(e.ctx(), order.Ref, name)
+		return fmt.Sprint(err), err == nil
+	})
+	disk.CopiedBoots(t, name, c)
+	e.untouched(order)
+	made := disk.Copies(t, name)
+	_, err = able.Snapshot(e.ctx(), order.Ref, name)
+	e.do("the same copy again", err)
+	e.same("what there is of it", made, disk.Copies(t, name))
+	e.frozen(func(ctx context.Context) { err = able.DropSnapshot(ctx, name) })
+	e.refused("its removal", err, fault.UnknownOutcome, fault.Transient)
+	e.await("its removal after the thaw", func() (string, bool) {
+		err := able.DropSnapshot(e.ctx(), name)
+		return fmt.Sprint(err), err == nil
+	})
+	e.same("what is left of it", 0, disk.Copies(t, name))
+}

@@ -1,0 +1,41 @@
+package world
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Copy is one of an instance's disks: it belongs to no instance.
+type Copy struct {
+	Machine, ID string
+	Instance    string
+}
+
+type copyName struct{ host, machine, id string }
+
+func (c *Call) copyName() copyName { return copyName{c.Host, c.Mark.Machine, c.Snapshot} }
+
+// copyDisks copies the instance's disks, unless there is a copy of that name already.
+func (w *World) copyDisks(vm *VM, call *Call) (bool, End) {
+	if _, there := w.diskCopies[call.copyName()]; there {
+		return false, Done
+	}
+	w.diskCopies[call.copyName()] = vm.ID
+	return true, Done
+}
+
+func (w *World) dropCopy(call *Call) (bool, End) {
+	_, there := w.diskCopies[call.copyName()]
+	delete(w.diskCopies, call.copyName())
+	return there, Done
+}
+
+// DiskCopies returns the copies of disks that there are, by machine and name.
+func (w *World) DiskCopies() []Copy {
+	var out []Copy
+	for at, instance := range w.diskCopies {
+		out = append(out, Copy{at.machine, at.id, instance})
+	}
+	slices.SortFunc(out, func(a, b Copy) int { return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.ID, b.ID)) })
+	return out
+}
