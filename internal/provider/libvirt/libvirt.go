@@ -33,6 +33,7 @@ var (
 	_ provider.SoftRebooter = (*Provider)(nil)
 	_ provider.GuestPinger  = (*Provider)(nil)
 	_ provider.Keeper       = (*Provider)(nil)
+	_ provider.Snapshotter  = (*Provider)(nil)
 
 	_ provider.ConsoleReader = (*Provider)(nil)
 	_ provider.Screenshooter = (*Provider)(nil)

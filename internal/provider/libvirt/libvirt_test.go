@@ -3,11 +3,14 @@ package libvirt_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -130,6 +133,39 @@ func (b *bench) Printed(t testing.TB, ref provider.Ref) string {
 	_, err := b.AwaitPage(background(t), name)
 	must(t, err)
 	return "GUEST-READY name=" + name
+}
+
+// CopiedBoots reads the copy's only disk, which must need no other file.
+func (b *bench) CopiedBoots(t testing.TB, _ fleet.SnapshotName, c fleet.Copy) int {
+	t.Helper()
+	info, err := exec.CommandContext(t.Context(), "qemu-img", "info", "--output=json", c.Where).Output()
+	must(t, err)
+	if strings.Contains(string(info), "backing") {
+		t.Errorf("%s needs another file: %s", c.Where, info)
+	}
+	raw := filepath.Join(t.TempDir(), "raw")
+	_, err = exec.CommandContext(t.Context(), "qemu-img", "convert", "-f", "qcow2", "-O", "raw", c.Where, raw).Output()
+	must(t, err)
+	disk, err := os.Open(raw)
+	must(t, err)
+	defer disk.Close()
+	sector := make([]byte, 16)
+	_, err = io.ReadFull(disk, sector)
+	must(t, err)
+	boots, err := strconv.Atoi(strings.TrimSpace(string(sector)))
+	must(t, err)
+	return boots
+}
+
+func (b *bench) Copies(t testing.TB, name fleet.SnapshotName) int {
+	t.Helper()
+	n := 0
+	for _, file := range b.files(t) {
+		if strings.HasPrefix(file, fmt.Sprintf("%s.%s.%s.", name.Machine, name.ID, name.Installation)) {
+			n++
+		}
+	}
+	return n
 }
 
 // Screened is a domain of the user's own: hale's own machine has no screen.

@@ -87,6 +87,7 @@ func disksAreCopied(t *testing.T, h Harness) {
 func frozenCopy(t *testing.T, h Harness) {
 	e := begin(t, h)
 	order, able, disk := e.built(1), has[provider.Snapshotter](e), ability[CopyTeller](t, h)
+	disk.DiskBoots(t, order.Ref)
 	name := e.copyName(order, "r1")
 	var err error
 	e.frozen(func(ctx context.Context) { _, err = able.Snapshot(ctx, order.Ref, name) })
@@ -96,7 +97,7 @@ func frozenCopy(t *testing.T, h Harness) {
 		c, err = able.Snapshot(e.ctx(), order.Ref, name)
 		return fmt.Sprint(err), err == nil
 	})
-	disk.CopiedBoots(t, name, c)
+	e.same("boots in the copy", 1, disk.CopiedBoots(t, name, c))
 	e.untouched(order)
 	made := disk.Copies(t, name)
 	_, err = able.Snapshot(e.ctx(), order.Ref, name)
