@@ -117,6 +117,7 @@ func standing() []engine.FleetStatus {
 		Doubt:   fleet.Doubt{Reason: fleet.ReasonVantageDoubtful, Since: dawn},
 	}
 	up := fleet.ProviderState{Standing: fleet.ProviderUp, Since: now.Mono.Add(-time.Minute)}
+	sick.Machine.Snapshots = []fleet.DiskSnapshot{{ID: "r1", Instance: "i-0", Generation: 1, Whole: true, Where: "/pool/r1", Bytes: 7}}
 	return []engine.FleetStatus{
 		{Spec: fleet.Spec{Name: "web", Provider: "lab", Size: 2, Mode: fleet.ModeAct}, Provider: up, At: now,
 			Machines: []fleet.View{view("web-1"), sick}},

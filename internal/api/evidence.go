@@ -19,7 +19,24 @@ type Evidence struct {
 	// Incidents are those of which something is kept, oldest first, and Incident is the one that Exhibits are of; empty: there is none.
 	Incidents []string  `json:"incidents"`
 	Incident  string    `json:"incident,omitempty"`
-	Exhibits  []Exhibit `json:"exhibits"` // oldest first
+	Exhibits []Exhibit `json:"exhibits"` // oldest first
+	// Copies are those of disks that the machine's instances had, whatever the incident, oldest first.
+	Copies []DiskCopy `json:"copies"`
+}
+
+// DiskCopy is a copy of an instance's disks, made by the step snapshot.
+type DiskCopy struct {
+	ID         string    `json:"id"`
+	Incident   string    `json:"incident,omitempty"`
+	Instance   string    `json:"instance"`
+	Generation uint64    `json:"generation,omitempty"`
+	Host       string    `json:"host,omitempty"`
+	At         time.Time `json:"at"`
+	// Whole says that it can be used. Until is when it goes, Where is what it is found by at the provider, and Bytes what it takes.
+	Whole bool      `json:"whole"`
+	Until time.Time `json:"until"`
+	Where string    `json:"where,omitempty"`
+	Bytes uint64    `json:"bytes,omitempty"`
 }
 
 // Exhibit is the evidence on one instance.
@@ -61,12 +78,12 @@ func (s *Server) evidence(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
 		return
 	}
-	known, names := s.knows(machine)
+	known, names, copies := s.knows(machine)
 	if len(kept) == 0 && !known {
 		s.fail(w, http.StatusNotFound, Problem{Code: CodeUnknownMachine, Message: "there is no machine " + string(machine), Near: near(string(machine), names)})
 		return
 	}
-	out := Evidence{Machine: string(machine), Incidents: []string{}, Exhibits: []Exhibit{}}
+	out := Evidence{Machine: string(machine), Incidents: []string{}, Exhibits: []Exhibit{}, Copies: copies}
 	for _, e := range kept {
 		if !slices.Contains(out.Incidents, e.Incident) {
 			out.Incidents = append(out.Incidents, e.Incident)
@@ -96,15 +113,23 @@ func (s *Server) evidence(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, http.StatusOK, out)
 }
 
-// knows reports whether there is such a machine, and which there are.
-func (s *Server) knows(machine fleet.MachineName) (known bool, names []string) {
+// knows reports whether there is such a machine, which there are, and what copies of its disks.
+func (s *Server) knows(machine fleet.MachineName) (known bool, names []string, copies []DiskCopy) {
+	copies = []DiskCopy{}
 	for _, f := range s.opts.Status() {
 		for _, v := range f.Machines {
-			known = known || v.Machine.Name == machine
 			names = append(names, string(v.Machine.Name))
+			if v.Machine.Name != machine {
+				continue
+			}
+			known = true
+			for _, d := range v.Machine.Snapshots {
+				copies = append(copies, DiskCopy{ID: string(d.ID), Incident: d.Incident, Instance: string(d.Instance), Generation: uint64(d.Generation),
+					Host: string(d.Host), At: d.At, Whole: d.Whole, Until: d.Until, Where: d.Where, Bytes: d.Bytes})
+			}
 		}
 	}
-	return known, names
+	return known, names, copies
 }
 
 func viewExhibit(e evidence.Exhibit, b evidence.Bytes) Exhibit {

@@ -23,7 +23,7 @@ func (c *commander) evidenceCommand() *cobra.Command {
 		Use: "evidence MACHINE", Short: "Show what was kept of a machine before something was done to it",
 		Long: "Shows what the machine's console, its checks and its provider said before hale rebooted, rebuilt or replaced it: of its last\n" +
 			"incident of which something is kept, or of the one named. Control characters of the console are made visible. With --out\n" +
-			"everything is written into a folder as it is, the screenshot too.",
+			"everything is written into a folder as it is, the screenshot too. Copies of the disks (step snapshot) are listed; they lie at the provider.",
 		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			client, err := c.dial()
@@ -55,7 +55,7 @@ func (c *commander) evidenceCommand() *cobra.Command {
 // evidence renders what is kept, in now's time zone.
 func (p paper) evidence(e api.Evidence, now time.Time) []string {
 	if len(e.Exhibits) == 0 {
-		return []string{"nothing is kept of " + e.Machine + ": evidence is gathered before a reboot, rebuild or recreate that heals"}
+		return append([]string{"nothing is kept of " + e.Machine + ": evidence is gathered before a reboot, rebuild or recreate that heals"}, copies(e, now)...)
 	}
 	lines := []string{p.paint(strong, fmt.Sprintf("Incident %s:", e.Incident))}
 	for _, x := range e.Exhibits {
@@ -80,6 +80,23 @@ func (p paper) evidence(e api.Evidence, now time.Time) []string {
 	}
 	if n := len(e.Incidents); n > 1 {
 		lines = append(lines, "", "Kept of incidents: "+strings.Join(e.Incidents, ", "))
+	}
+	return append(lines, copies(e, now)...)
+}
+
+// copies renders the copies of disks.
+func copies(e api.Evidence, now time.Time) []string {
+	if len(e.Copies) == 0 {
+		return nil
+	}
+	lines := []string{"", "Copies of its disks:"}
+	for _, c := range e.Copies {
+		said := fmt.Sprintf("  %s  %s of instance %s (generation %d)", moment(c.At, now), c.ID, c.Instance, c.Generation)
+		if !c.Whole {
+			lines = append(lines, said+": not whole, and of no use")
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s, %s, until %s:", said, prose.Volume(c.Bytes), moment(c.Until, now)), "      "+harmless(c.Where))
 	}
 	return lines
 }

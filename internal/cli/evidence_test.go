@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"hale/internal/api"
 
@@ -19,6 +20,20 @@ func TestEvidenceCannotCommandATerminal(t *testing.T) {
 	want := "Incident web-2/3:\n\n12:00:00.000  instance i-1 (generation 2)\n  check page is down: ␛[2J\n  no memory: too late (␛)\n" +
 		"  a screenshot of 2 KiB (image/png): hale evidence web-2 --out FOLDER\n  the console's end, 27 bytes:\n" +
 		"  | ␛[31mOops␛[0m\n  |  trace␇\uFFFD\uFFFD\n\nKept of incidents: web-2/1, web-2/3"
+	if diff := cmp.Diff(want, strings.Join(paper{}.evidence(e, noon), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCopiesOfDisksAreListed(t *testing.T) {
+	t.Parallel()
+	e := api.Evidence{Machine: "web-2", Copies: []api.DiskCopy{
+		{ID: "r1", Instance: "i-1", Generation: 2, At: noon, Whole: true, Until: noon.Add(time.Hour), Where: "/pool/web-2.r1.vda\x1b", Bytes: 3 << 29},
+		{ID: "r2", Instance: "i-2", Generation: 3, At: noon},
+	}}
+	want := "nothing is kept of web-2: evidence is gathered before a reboot, rebuild or recreate that heals\n\nCopies of its disks:\n" +
+		"  12:00:00.000  r1 of instance i-1 (generation 2), 1.5 GiB, until 13:00:00.000:\n      /pool/web-2.r1.vda\u241b\n" +
+		"  12:00:00.000  r2 of instance i-2 (generation 3): not whole, and of no use"
 	if diff := cmp.Diff(want, strings.Join(paper{}.evidence(e, noon), "\n")); diff != "" {
 		t.Error(diff)
 	}
