@@ -19,7 +19,7 @@ type Evidence struct {
 	// Incidents are those of which something is kept, oldest first, and Incident is the one that Exhibits are of; empty: there is none.
 	Incidents []string  `json:"incidents"`
 	Incident  string    `json:"incident,omitempty"`
-	Exhibits []Exhibit `json:"exhibits"` // oldest first
+	Exhibits  []Exhibit `json:"exhibits"` // oldest first
 	// Copies are those of disks that the machine's instances had, whatever the incident, oldest first.
 	Copies []DiskCopy `json:"copies"`
 }

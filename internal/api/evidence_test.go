@@ -35,9 +35,6 @@ func TestEvidenceOfTheLastIncidentOrOfTheOneNamed(t *testing.T) {
 	if err != nil || e.Incident != "web-2/2" || len(e.Incidents) != 2 || len(e.Exhibits) != 2 {
 		t.Fatalf("%v %+v", err, e)
 	}
-	if len(e.Copies) != 1 || e.Copies[0].ID != "r1" || !e.Copies[0].Whole || e.Copies[0].Where != "/pool/r1" || e.Copies[0].Bytes != 7 {
-		t.Errorf("copies: %+v", e.Copies)
-	}
 	x := e.Exhibits[1]
 	if string(x.Console) != "third\x1b" || len(x.Found) != 2 || x.Found[0] != "the provider says the instance is running" ||
 		x.Found[1] != "check page is down: connection refused or reset" || x.Parts[2].Lacks.Code != "unsupported" || x.Parts[1].Bytes != 6 {
@@ -54,5 +51,16 @@ func TestEvidenceOfTheLastIncidentOrOfTheOneNamed(t *testing.T) {
 	}
 	if _, err = client.Evidence(t.Context(), "web-7", ""); err == nil || !strings.Contains(err.Error(), "there is no machine web-7") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestCopiesOfDisksComeWithTheEvidence(t *testing.T) {
+	t.Parallel()
+	e, err := open(t).client().Evidence(t.Context(), "web-2", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(e.Copies) != 1 || e.Copies[0].ID != "r1" || !e.Copies[0].Whole || e.Copies[0].Where != "/pool/r1" || e.Copies[0].Bytes != 7 {
+		t.Errorf("copies: %+v", e.Copies)
 	}
 }

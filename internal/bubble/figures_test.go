@@ -39,7 +39,7 @@ func (j *judge) figures() map[string]float64 {
 	for name, n := range map[string]int{
 		"healthy_destroyed": t.healthyDestroyed, "double_instances": t.doubles, "lost_repairs": t.lost, "unhealed": t.unhealed,
 		"laws_broken": len(j.broke), "repairs": t.repairs, "paged": t.paged, "brakes": t.brakes,
-		"held": t.held, "actions": t.actions, "visits": t.visits, "disks_reattached": t.reattached,
+		"held": t.held, "actions": t.actions, "visits": t.visits, "disks_reattached": t.reattached, "snapshots": t.snapshots,
 	} {
 		out[name] = float64(n)
 	}

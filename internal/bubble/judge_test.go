@@ -55,6 +55,7 @@ type tally struct {
 	healthyDestroyed, caughtRecovering, windowActs, doubles, lost, unhealed int
 	repairs, paged, held, brakes, visits, actions                           int
 	reattached                                                              int // kept disks that another instance has than at the last look
+	snapshots                                                               int // copies of disks that were made
 	unseen                                                                  int // of healthyDestroyed: out of its sender's sight
 }
 
@@ -330,6 +331,12 @@ func (j *judge) finish() {
 			j.broken("disk", d.Machine, "%d instances wrote to its disk %s at once", d.Most, d.Name)
 		}
 	}
+	for _, d := range j.r.world.Snapshots() {
+		n, _ := d.Machine.Ordinal()
+		if m, known := j.r.machine(n); !known || m.SnapshotAt(d.ID) < 0 {
+			j.broken("L12", d.Machine, "the copy %s of its disks is forgotten", d.ID)
+		}
+	}
 	for _, c := range j.r.world.Calls() {
 		if strings.HasPrefix(c.Client, "hale-") {
 			j.call(c)
@@ -345,6 +352,9 @@ func (j *judge) call(c simulated.Call) {
 	j.strangers(c)
 	if !c.Effect {
 		return
+	}
+	if c.Op == fleet.OpSnapshot {
+		j.tally.snapshots++
 	}
 	j.tally.actions++
 	if c.Op.Disruptive() && c.Power == fleet.PowerPaused {

@@ -171,6 +171,27 @@ func (p fusedProvider) Restore(ctx context.Context, ref provider.Ref, name strin
 	return p.carry(ctx, fleet.OpRestore, func(ctx context.Context, p *simulated.Provider) error { return p.Restore(ctx, ref, name) })
 }
 
+// Snapshot implements provider.Snapshotter.
+func (p fusedProvider) Snapshot(ctx context.Context, ref provider.Ref, name fleet.SnapshotName) (fleet.Copy, error) {
+	made := make(chan fleet.Copy, 2) // one comes late, and is read by nobody
+	err := p.carry(ctx, fleet.OpSnapshot, func(ctx context.Context, p *simulated.Provider) error {
+		c, err := p.Snapshot(ctx, ref, name)
+		if err == nil {
+			made <- c
+		}
+		return err
+	})
+	if err != nil {
+		return fleet.Copy{}, err
+	}
+	return <-made, nil
+}
+
+// DropSnapshot implements provider.Snapshotter.
+func (p fusedProvider) DropSnapshot(ctx context.Context, name fleet.SnapshotName) error {
+	return p.carry(ctx, fleet.OpDropSnapshot, func(ctx context.Context, p *simulated.Provider) error { return p.DropSnapshot(ctx, name) })
+}
+
 // Create implements provider.Builder.
 func (p fusedProvider) Create(ctx context.Context, o provider.Order) error {
 	return p.carry(ctx, fleet.OpCreate, func(ctx context.Context, p *simulated.Provider) error { return p.Create(ctx, o) })

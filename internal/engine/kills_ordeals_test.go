@@ -54,7 +54,11 @@ func replacements() []ordeal {
 	keeping.KeepOld = 24 * time.Hour
 	brief := keeping
 	brief.KeepOld = 20 * time.Minute
+	copied := copying(3, fleet.OnFailureStop)
+	copied = bare(3, copied.Repair.Steps...)
 	return []ordeal{
+		{step: "snapshot, then recreate", spec: copied, begin: ails(simulated.ByRecreate), incidents: 1, after: oneCopyIsKnown},
+		{step: "end of a snapshot's time", spec: copied, before: isCopied, begin: nothing, ends: nothingCopied, incidents: 1},
 		{step: "rebuild", spec: bare(3, rung(fleet.StepRebuild), rung(fleet.StepRecreate)), begin: ails(simulated.ByRecreate), incidents: 1},
 		{step: "recreate", spec: bare(3, rung(fleet.StepRecreate)), begin: ails(simulated.ByRecreate), incidents: 1},
 		{step: "recreate of what is gone", spec: bare(3, rung(fleet.StepRecreate)), begin: vanishes, incidents: 1},

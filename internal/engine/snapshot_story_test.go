@@ -173,3 +173,21 @@ func TestACopyThatWillNotGoKeepsNothingUp(t *testing.T) {
 		}
 	})
 }
+
+// oneCopyIsKnown: of the machine's disks there is one copy, whole, and hale believes in it.
+func oneCopyIsKnown(s *story) {
+	s.t.Helper()
+	made, known := s.world.Snapshots(), s.machine(2).Snapshots
+	if len(made) != 1 || len(known) != 1 || !known[0].Whole || known[0].ID != made[0].ID {
+		s.t.Errorf("there are %+v, and hale believes in %+v", made, known)
+	}
+}
+
+func isCopied(s *story) {
+	ails(simulated.ByRecreate)(s)
+	s.await(5*time.Minute, "web-2 is replaced", func() bool { return s.heals(2) == 1 && s.healthy(2) && len(s.world.Snapshots()) == 1 })
+}
+
+func nothingCopied(s *story) bool {
+	return len(s.world.Snapshots()) == 0 && len(s.machine(2).Snapshots) == 0 && s.allHealthy()
+}

@@ -57,7 +57,7 @@ func Size(bytes int) string {
 func Volume(bytes uint64) string {
 	switch {
 	case bytes < 1<<20:
-		return Size(int(bytes)) //nolint:gosec // less than a MiB
+		return Size(int(bytes))
 	case bytes < 1<<30:
 		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
 	}

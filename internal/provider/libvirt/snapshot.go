@@ -115,7 +115,7 @@ func (s *session) wholeCopy(ctx context.Context, pool golibvirt.StoragePool, nam
 	}
 	var m manifest
 	if json.Unmarshal(text, &m) != nil || m.Snapshot != name.ID || m.Machine != name.Machine {
-		return nil, nil // it was being written
+		return nil, nil //nolint:nilerr // it was being written
 	}
 	return &m, nil
 }
@@ -364,7 +364,7 @@ func (s *session) weight(file string) (uint64, error) {
 			break // what cannot be weighed may be full
 		}
 	}
-	return full, nil
+	return full, nil //nolint:nilerr // see above
 }
 
 func bytesOf(size *libvirtxml.StorageVolumeSize) uint64 {
