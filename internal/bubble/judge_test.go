@@ -143,6 +143,12 @@ func (j *judge) look() {
 		j.serving(n)
 		j.equipped(n)
 	}
+	for _, d := range j.r.world.Snapshots() {
+		n, _ := d.Machine.Ordinal()
+		if m, known := j.r.machine(n); known && m.SnapshotAt(d.ID) < 0 {
+			j.broken("L12", d.Machine, "the copy %s of its disks is forgotten", d.ID)
+		}
+	}
 }
 
 func (j *judge) record(h hearing) {
@@ -329,12 +335,6 @@ func (j *judge) finish() {
 	for _, d := range j.r.world.Disks() {
 		if d.Most > 1 {
 			j.broken("disk", d.Machine, "%d instances wrote to its disk %s at once", d.Most, d.Name)
-		}
-	}
-	for _, d := range j.r.world.Snapshots() {
-		n, _ := d.Machine.Ordinal()
-		if m, known := j.r.machine(n); !known || m.SnapshotAt(d.ID) < 0 {
-			j.broken("L12", d.Machine, "the copy %s of its disks is forgotten", d.ID)
 		}
 	}
 	for _, c := range j.r.world.Calls() {
