@@ -32,14 +32,12 @@ func (w *work) offered(name string) (fleet.Instance, bool) {
 }
 
 // followAlias keeps the name that the instance has at its provider, and lets the instance go when the fleet does not select it any more, or
-// it is not there, or is not what it was. What is under way with it is seen to first.
+// it is not there, or is not what it was. What is under way with it is seen to first, unless it is not selected any more: then it ends with
+// the present call.
 func (w *work) followAlias() {
 	m, a := w.M, &w.Situation.Spec.Adopt
 	if a.Let(m.Current.ID) {
 		w.dismiss()
-		return
-	}
-	if m.Repair != nil {
 		return
 	}
 	seen := w.View.Sighting(m.Current.ID)
@@ -48,6 +46,9 @@ func (w *work) followAlias() {
 	name := m.Alias
 	if known && !gone {
 		name = seen.Instance.Name
+	}
+	if m.Repair != nil && (a.Select.Matches(name) || !w.stop()) {
+		return
 	}
 	switch _, replaced := w.offered(name); {
 	case known && !gone && seen.Instance.Mark != (fleet.Mark{}):
@@ -71,15 +72,22 @@ func (w *work) followAlias() {
 	}
 }
 
-// dismiss takes the instance out of hale's care as a person wants it: between two calls, whatever is under way.
+// dismiss takes the instance out of hale's care as a person wants it.
 func (w *work) dismiss() {
+	if w.stop() {
+		w.letGo(fleet.ReasonLetGo, "")
+	}
+}
+
+// stop ends whatever is under way with the machine, and reports whether it did: a call comes to its end first.
+func (w *work) stop() bool {
 	if r := w.M.Repair; r != nil {
 		if r.Intent != nil {
-			return
+			return false
 		}
 		w.Overrule()
 	}
-	w.letGo(fleet.ReasonLetGo, "")
+	return true
 }
 
 // letGo takes the instance out of hale's care.

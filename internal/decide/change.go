@@ -3,6 +3,7 @@ package decide
 import (
 	"hale/internal/fleet"
 	"hale/internal/guard"
+	"hale/internal/repair"
 )
 
 // change goes on with what a person ordered for the machine, or begins it. It reports whether the machine is spoken for: then it is not
@@ -25,8 +26,8 @@ func (w *work) change() bool {
 		return false
 	case w.ended(o):
 		return m.Change.Ended == fleet.ReasonRemoved // it is booked in the next round
-	case s.Spec.Protects(m):
-		m.Change = &fleet.Change{Order: o.Order, Ended: fleet.ReasonProtected} // since the person ordered it
+	case repair.Forbidden(m, &s.Spec, kind) != "": // since the person ordered it
+		w.RefuseChange(o.Order, repair.Forbidden(m, &s.Spec, kind))
 		return false
 	case m.Current.ID != o.Instance && !o.Named:
 		m.Change = &fleet.Change{Order: o.Order, Ended: fleet.ReasonStalePlan} // not the one that the person was shown

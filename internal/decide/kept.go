@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/guard"
+	"hale/internal/repair"
 )
 
 // undo takes the order to bring the instance back that was replaced last. It begins as soon as nothing but patience is against it.
@@ -48,8 +49,10 @@ func (w *work) bringBack() bool {
 	case s.Provider.Standing == fleet.ProviderUnknown: // not asked yet
 		return false
 	case len(m.Kept) == 0: // it went meanwhile
-		w.Record(fleet.Record{Kind: fleet.RecordOrder, Reason: fleet.ReasonNothingKept, Order: m.Wanted.Order, Command: fleet.OrderUndo, By: m.Wanted.By})
-		m.Wanted = nil
+		w.dropUndo(fleet.ReasonNothingKept)
+		return false
+	case repair.Forbidden(m, &s.Spec, fleet.RepairUndo) != "": // since the person ordered it
+		w.dropUndo(repair.Forbidden(m, &s.Spec, fleet.RepairUndo))
 		return false
 	case held != "" && m.Repair != nil:
 		return false
@@ -59,6 +62,13 @@ func (w *work) bringBack() bool {
 	}
 	w.BeginUndo(m.Wanted)
 	return true
+}
+
+// dropUndo says why the old instance does not come back, and forgets the order.
+func (w *work) dropUndo(why fleet.Reason) {
+	o := w.M.Wanted
+	w.Record(fleet.Record{Kind: fleet.RecordOrder, Reason: why, Order: o.Order, Command: fleet.OrderUndo, By: o.By})
+	w.M.Wanted = nil
 }
 
 // outlived returns the first kept instance whose time is over.

@@ -136,7 +136,7 @@ func strayed(m *fleet.Machine) int {
 func (r *round) fits(m *fleet.Machine, l *fleet.Ledger) bool {
 	n, ok := m.Name.Ordinal()
 	if !ok || !r.s.Spec.Has(n) || l.Removal(m.Name) != nil || m.Current.None() || m.Current.Edition == l.Update.Edition || m.Repair != nil ||
-		m.Change != nil && m.Change.Order == l.Update.Order || r.s.Spec.Protects(m) {
+		m.Change != nil && m.Change.Order == l.Update.Order {
 		return false
 	}
 	return strayed(m) > 0 || m.Incident == nil && m.Health.Verdict == fleet.VerdictHealthy && m.Current.Certified

@@ -373,6 +373,11 @@ func ladder(spec fleet.Spec, kinds ...fleet.StepKind) fleet.Spec {
 	return rungs(spec, steps...)
 }
 
+// keeper is a fleet whose only step keeps what it replaces for a day.
+func keeper(size int) fleet.Spec {
+	return rungs(web(size), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: fleet.DeleteFailureStop, KeepOld: 24 * time.Hour})
+}
+
 // rung returns a step as the guide's fleet would have it.
 func rung(kind fleet.StepKind) fleet.Step {
 	return fleet.Step{Kind: kind, Timeout: 10 * time.Second, VerifyWithin: 30 * time.Second}
@@ -402,6 +407,18 @@ func (s *story) personStarts(n int) {
 	if err := person.Close(); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// replaced has the machine replaced, and returns the old instance, which is kept.
+func (s *story) replaced(n int) (old fleet.InstanceID) {
+	s.t.Helper()
+	old = s.id(n)
+	s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+	s.await(5*time.Minute, "it is replaced", func() bool { return s.healthy(n) && s.machine(n).Current.ID != old })
+	if len(s.machine(n).Kept) == 0 {
+		s.t.Fatal("nothing is kept")
+	}
+	return old
 }
 
 // slowCommits lets each commit take as long as d says at that moment.

@@ -40,10 +40,6 @@ func (w *Work) mayChange(r *fleet.Repair) bool {
 		w.giveUpChange(fleet.ReasonWithdrawn, "")
 		return false
 	}
-	if r.Kind == fleet.RepairRemove && r.OffOrders == 0 && w.Situation.Spec.Protects(w.M) {
-		w.giveUpChange(fleet.ReasonProtected, "")
-		return false
-	}
 	reason := w.heldBack(r)
 	if reason == "" {
 		return true

@@ -13,7 +13,7 @@ func (w *Work) chooseRung(from int) {
 	r.Target, r.Next = m.Current, fleet.Incarnation{}
 	r.LookAgain()
 	r.Removed, r.OffOrders, r.ClearedOrders = false, 0, 0
-	if from == 0 && neverStood(m) {
+	if from == 0 && neverStood(m, &w.Situation.Spec) {
 		// It was never healthy: gentler steps would only repeat what its boot did. It is built anew.
 		w.takeRung(fleet.NoRung, fleet.StepRecreate)
 		return
@@ -38,9 +38,10 @@ func (w *Work) chooseRung(from int) {
 	w.failAttempt(fleet.ReasonExhausted)
 }
 
-// neverStood reports whether the machine's only instance is a build that never became healthy, or already gone.
-func neverStood(m *fleet.Machine) bool {
-	return m.Current.Expired || (m.Current.None() && m.Incident != nil && m.Incident.Cause == fleet.CauseBuild)
+// neverStood reports whether the machine's only instance is a build that never became healthy, or already gone: it is built anew, unless
+// it is protected. Then it may serve somebody all the same.
+func neverStood(m *fleet.Machine, spec *fleet.Spec) bool {
+	return m.Current.Expired && !spec.Protects(m) || m.Current.None() && m.Incident != nil && m.Incident.Cause == fleet.CauseBuild
 }
 
 func (w *Work) takeRung(rung int, kind fleet.StepKind) {
@@ -242,7 +243,7 @@ func OpOf(step fleet.Step) fleet.Op {
 
 // FirstStep returns the step that a repair of the machine would begin with, and whether there is one.
 func FirstStep(m *fleet.Machine, s *guard.Situation) (fleet.StepKind, bool) {
-	if neverStood(m) {
+	if neverStood(m, &s.Spec) {
 		return fleet.StepRecreate, true
 	}
 	for rung, step := range s.Spec.Repair.Steps {

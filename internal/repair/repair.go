@@ -96,8 +96,8 @@ func (w *Work) Advance() {
 		if r == nil {
 			return // given to a person before it went anywhere
 		}
-		if w.forbidden(r) {
-			w.end(fleet.ReasonAdoptedKept)
+		if reason := w.forbidden(r); reason != "" {
+			w.desist(r, reason)
 			return
 		}
 		before := *r
@@ -106,12 +106,6 @@ func (w *Work) Advance() {
 			return
 		}
 	}
-}
-
-// forbidden reports whether the repair was begun to replace an adopted instance when the policy still allowed it.
-func (w *Work) forbidden(r *fleet.Repair) bool {
-	destroys := r.Step == fleet.StepRecreate || r.Step == fleet.StepRebuild
-	return destroys && r.Target.Adopted && !w.Situation.Spec.Adopt.Replaceable && (r.Intent == nil || r.Intent.Unknown)
 }
 
 func sameSpot(a, b fleet.Repair) bool {

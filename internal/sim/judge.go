@@ -296,7 +296,8 @@ func (j *judge) sends(c *server, a fleet.Action) {
 // spares checks that no protected machine is disrupted, unless a person wants just that.
 func (j *judge) spares(a fleet.Action) {
 	n, _ := a.Machine.Ordinal()
-	if slices.Contains(j.s.spec.Protected, n) && a.Mark.Certified && !j.isNamed(string(a.Machine), string(a.Instance)) {
+	its := a.Mark.Certified || j.s.store.beliefs[n-1].Current.ID == a.Instance // and nothing that was left beside it
+	if slices.Contains(j.s.spec.Protected, n) && its && !j.isNamed(string(a.Machine), string(a.Instance)) {
 		j.broken("protect", string(a.Machine), fmt.Sprintf("%s of a machine that is never to be disrupted", a.Intent.Op))
 	}
 }
