@@ -40,18 +40,13 @@ func (w *work) followAlias() {
 		w.dismiss()
 		return
 	}
-	seen := w.View.Sighting(m.Current.ID)
-	known := seen.Known() && w.Situation.Provider.Standing == fleet.ProviderUp
-	gone := known && seen.Instance.Power == fleet.PowerGone
-	name := m.Alias
-	if known && !gone {
-		name = seen.Instance.Name
-	}
+	seen, name := w.bearer()
+	gone := seen != nil && seen.Power == fleet.PowerGone
 	if m.Repair != nil && (a.Select.Matches(name) || !w.stop()) {
 		return
 	}
 	switch _, replaced := w.offered(name); {
-	case known && !gone && seen.Instance.Mark != (fleet.Mark{}):
+	case seen != nil && !gone && seen.Mark != (fleet.Mark{}):
 		w.pageAdoption(fleet.ReasonMarkChanged)
 		w.letGo(fleet.ReasonMarkChanged, "")
 	case !a.Select.Matches(name):
@@ -70,6 +65,18 @@ func (w *work) followAlias() {
 		m.Alias = name
 		w.recordAdoption(fleet.ReasonRenamed, was)
 	}
+}
+
+// bearer returns the machine's instance as its provider shows it now, nil when it does not, and the name that it bears, or bore last.
+func (w *work) bearer() (*fleet.Instance, string) {
+	seen := w.View.Sighting(w.M.Current.ID)
+	if !seen.Known() || w.Situation.Provider.Standing != fleet.ProviderUp {
+		return nil, w.M.Alias
+	}
+	if seen.Instance.Power == fleet.PowerGone {
+		return &seen.Instance, w.M.Alias
+	}
+	return &seen.Instance, seen.Instance.Name
 }
 
 // dismiss takes the instance out of hale's care as a person wants it.
