@@ -161,7 +161,8 @@ func resolveMachine(name fleet.MachineName, status []engine.FleetStatus) ([]flee
 	var names []string
 	for _, f := range status {
 		n, _ := name.Ordinal()
-		if f.Spec.Name == name.Fleet() && (n <= f.Spec.Size || slices.ContainsFunc(f.Machines, func(v fleet.View) bool { return v.Machine.Name == name })) {
+		unseen := f.Acting == fleet.ReasonNotOwner // its owner says whether there is such a machine: people may have ordered more
+		if f.Spec.Name == name.Fleet() && (n <= f.Spec.Size || unseen && n <= fleet.LargestSize || slices.ContainsFunc(f.Machines, func(v fleet.View) bool { return v.Machine.Name == name })) {
 			return []fleet.Order{{Fleet: f.Spec.Name, Machine: name}}, nil
 		}
 		for n := range f.Spec.Size {

@@ -287,7 +287,7 @@ func TestProtectionStopsARemovalThatDidNotBegin(t *testing.T) {
 				s.reload(func(spec *fleet.Spec) { spec.Protected = []int{3} })
 				lift()
 				s.pass(10 * time.Minute)
-				if !s.healthy(3) || len(s.status().Whole.Ledger.Removals) != 0 {
+				if !s.healthy(3) || len(s.status().Whole.Ledger.Removals) != 0 || s.count(kind(fleet.RecordRepairStarted)) > 3 {
 					s.t.Errorf("it is not left alone: %+v", s.status().Whole.Ledger)
 				}
 			})
@@ -391,5 +391,72 @@ func TestAnAdoptedMachineIsOnlyLetGo(t *testing.T) {
 		}
 		s.reload(func(spec *fleet.Spec) { spec.Adopt.Select.Except = []string{"db-x"} })
 		s.await(10*time.Minute, "the file selects anew", s.adopted("db-main", "db-one", "db-two"))
+	})
+}
+
+// A machine that a person named goes, also when more are asked for before its turn comes: by the file, or by order.
+func TestWhatIsNamedGoesThoughMoreAreAskedFor(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		more func(s *story)
+		size int
+	}{
+		"by the file": {func(s *story) { s.reload(func(spec *fleet.Spec) { spec.Size = 4 }) }, 4},
+		"by order":    {func(s *story) { s.scale(4) }, 4},
+		"as before":   {func(s *story) { s.scale(3) }, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, simulated.Options{}, web(3), func(s *story) {
+				s.grown()
+				old := s.id(2)
+				lift := s.inject(simulated.Outage{})
+				s.pass(time.Minute)
+				s.remove(2)
+				s.pass(time.Minute)
+				c.more(s)
+				s.pass(time.Minute)
+				lift()
+				s.await(10*time.Minute, "it has gone", func() bool { _, there := s.world.Guest(old); return !there })
+				s.await(10*time.Minute, "as many stand as are asked for", func() bool {
+					well := 0
+					for n := 1; n <= 5; n++ {
+						if s.healthy(n) {
+							well++
+						}
+					}
+					return well == c.size && s.status().Spec.Size == c.size
+				})
+				s.pass(10 * time.Minute)
+				status := s.status()
+				if is, asked := s.size(); is != c.size || asked != c.size || !status.Pending().Empty() {
+					s.t.Errorf("%d machines, %d asked for", is, asked)
+				}
+			})
+		})
+	}
+}
+
+// L9: a removal that a hold lets finish waits all the same, after a take-over, until everything was judged afresh.
+func TestARemovalUnderAHoldWaitsForTheAmnesty(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		lift := s.inject(simulated.Calls{Op: fleet.OpPowerOff, Effect: simulated.Hangs})
+		s.remove(2)
+		s.await(time.Minute, "it is ordered off", func() bool {
+			r := s.machine(2).Repair
+			return r != nil && r.Intent != nil && r.Intent.Op == fleet.OpPowerOff
+		})
+		s.holds(fleet.Order{Machine: "web-2"}, time.Hour)
+		s.kill()
+		lift()
+		s.start()
+		began := time.Now()
+		s.await(5*time.Minute, "it has gone, hold or not", func() bool { return s.gone(2) && s.status().Spec.Size == 2 })
+		calls := s.calls(fleet.OpPowerOff, began)
+		if len(calls) == 0 || calls[0].At.Sub(began) < 7*time.Second {
+			s.t.Errorf("it is powered off before its checks could speak: %+v", calls)
+		}
 	})
 }

@@ -291,6 +291,25 @@ func orderly() []crime {
 			o.judge.left["web-1"] = breaks
 			o.stores(func(_, is *fleet.Machine) { is.Repair = &fleet.Repair{ID: "r1", Kind: fleet.RepairBuild} })
 		}},
+		{"L13", "a fleet grows beyond what is asked for", func(o court, breaks bool) {
+			o.judge.asked = o.judge.size + 1
+			grown := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeUp, Size: o.judge.asked}
+			if breaks {
+				grown.Size++
+			}
+			o.judge.changed(grown)
+		}},
+		{"L13", "a machine is said to have left, and runs", func(o court, breaks bool) {
+			gone := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeDown, Machine: "web-1"}
+			if !breaks {
+				o.w.Vanish(o.w.Current("web-1"))
+			}
+			o.judge.changed(gone)
+		}},
+		{"L2", "an adopted machine is taken up again that a person wanted let go", func(o court, breaks bool) {
+			o.judge.away["a"] = breaks
+			o.judge.letGo(&fleet.Machine{Name: "web-1"}, &fleet.Machine{Name: "web-1", Current: fleet.Incarnation{ID: "a", Adopted: true}})
+		}},
 		{"L3", "a machine is removed that no confirmed plan names", func(o court, breaks bool) {
 			o.judge.leaving["web-1"] = map[bool]string{true: "another", false: "a"}[breaks]
 			o.stores(func(_, is *fleet.Machine) { is.Repair = removal("a") })
