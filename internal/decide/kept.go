@@ -74,7 +74,7 @@ func (w *work) dropUndo(why fleet.Reason) {
 // outlived returns the first kept instance whose time is over.
 func (w *work) outlived() (fleet.Shelved, bool) {
 	for _, k := range w.M.Kept {
-		if k.Over(w.Situation.Now) {
+		if k.MayGo(w.Situation.Now) {
 			return k, true
 		}
 	}

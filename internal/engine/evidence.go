@@ -18,7 +18,7 @@ const deafAfter = 4 * time.Second
 func (t *term) minds(now fleet.Now) {
 	if d := t.clock.drift(now); d-t.drift > tolerance || t.drift-d > tolerance {
 		t.drift = d
-		t.startAfresh(now, fleet.ReasonClockStep)
+		t.clockSet(now)
 	}
 	// After a long round the watermark is old because nobody listened, not because nobody spoke.
 	deaf := time.Since(t.heard) > deafAfter && time.Since(t.listens) > deafAfter
@@ -37,11 +37,11 @@ func (t *term) minds(now fleet.Now) {
 	}
 }
 
-// startAfresh forgets what was seen, as at a take-over (L9).
-func (t *term) startAfresh(now fleet.Now, why fleet.Reason) {
-	t.log.Warn("judging everything afresh", "reason", why)
-	t.pending = append(t.pending, t.about(fleet.Record{Kind: fleet.RecordOwner, Reason: why}))
-	t.picture.StartAfresh(now)
+// clockSet forgets what was seen, as at a take-over (L9).
+func (t *term) clockSet(now fleet.Now) {
+	t.log.Warn("the clock was set: judging everything afresh")
+	t.pending = append(t.pending, t.about(fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonClockStep}))
+	t.picture.ClockSet(now)
 }
 
 // hear takes in what the probes report.

@@ -170,6 +170,41 @@ func TestAfterAStepOfTheClockEverythingIsJudgedAfresh(t *testing.T) {
 	})
 }
 
+// L15: an old instance is kept for as long as was said, and not until the clock says so.
+func TestL15AStepOfTheClockKeepsWhatIsKept(t *testing.T) {
+	t.Parallel()
+	step := rung(fleet.StepRecreate)
+	step.KeepOld = 24 * time.Hour
+	tell(t, simulated.Options{}, rungs(web(3), step), func(s *story) {
+		s.grown()
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+		s.await(5*time.Minute, "the old instance is kept", func() bool { return s.healthy(2) && len(s.machine(2).Kept) == 1 })
+		s.hale.engine.StepClock(25 * time.Hour)
+		s.pass(23 * time.Hour)
+		if n := len(s.calls(fleet.OpDelete, time.Time{})); n != 0 || len(s.machine(2).Kept) != 1 {
+			t.Errorf("%d removals, %d kept", n, len(s.machine(2).Kept))
+		}
+		s.await(90*time.Minute, "its time is over", func() bool { return len(s.machine(2).Kept) == 0 })
+	})
+}
+
+// A call that is under way when the clock is set is still under way: a command is not run beside itself.
+func TestAStepOfTheClockDoesNotRepeatWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	step := fleet.Step{Kind: fleet.StepRun, Timeout: 5 * time.Minute, VerifyWithin: time.Minute, Run: fleet.Command{Args: []string{"fix"}, Idempotent: true}}
+	tell(t, simulated.Options{}, rungs(web(3), step), func(s *story) {
+		s.grown()
+		s.inject(simulated.Calls{Op: fleet.OpRun, Effect: simulated.Slow, Delay: 2 * time.Minute})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByCommand}})
+		s.await(time.Minute, "it runs", func() bool { r := s.machine(2).Repair; return r != nil && r.Intent != nil })
+		s.hale.engine.StepClock(5 * time.Second)
+		s.await(5*time.Minute, "it is healed", func() bool { return s.healthy(2) && s.machine(2).Repair == nil })
+		if n := s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordIntent && r.Op == fleet.OpRun }); n != 1 {
+			t.Errorf("%d commands", n)
+		}
+	})
+}
+
 func TestAFullStoreStopsEveryActUntilThereIsSpace(t *testing.T) {
 	t.Parallel()
 	var full atomic.Bool

@@ -29,12 +29,8 @@ type DiskSnapshot struct {
 	Whole bool   `json:",omitempty"`
 	Where string `json:",omitempty"` // what a person finds it by, as the provider says
 	Bytes uint64 `json:",omitempty"` // that it takes
-	// It may go when both clocks say so, as Shelved. One that is not whole may go when the last order of it cannot take effect any more.
-	Until time.Time
-	Ends  Instant
-	// RetryAt is when its removal may be tried again; Paged says that a person was told that it would not go.
-	RetryAt Instant `json:",omitempty"`
-	Paged   bool    `json:",omitempty"`
+	// One that is not whole may go when the last order of it cannot take effect any more.
+	Leaving
 }
 
 // Copy is what the provider says of a copy that is whole.
@@ -51,21 +47,6 @@ const (
 	OnFailureStop     OnFailure = "stop"     // the machine is left to a person
 	OnFailureContinue OnFailure = "continue" // the next step is tried
 )
-
-// Over reports whether its time is over, and its removal may be tried.
-func (d *DiskSnapshot) Over(now Now) bool {
-	return !now.Wall.Before(d.Until) && now.Due(d.Ends) && (d.RetryAt == 0 || now.Due(d.RetryAt))
-}
-
-func (d *DiskSnapshot) restart(now Now) {
-	d.Ends, d.RetryAt = now.Mono.Add(max(0, d.Until.Sub(now.Wall))), 0
-}
-
-func (d *DiskSnapshot) stretch(now Now) {
-	if until := now.Wall.Add(max(0, d.Ends.Sub(now.Mono))); until.After(d.Until) {
-		d.Until = until
-	}
-}
 
 // SnapshotAt returns the index of the copy with the id, or -1.
 func (m *Machine) SnapshotAt(id SnapshotID) int {

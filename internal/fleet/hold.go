@@ -12,17 +12,14 @@ type Hold struct {
 	By      string
 	Reason  string
 	Given   time.Time
-	// The hold is over when both clocks say so: Until in wall time, which survives restarts, and Ends on the owner's clock, which no
-	// step of the wall clock shortens (L15).
-	Until time.Time
-	Ends  Instant
+	Expiry
 }
 
 // HoldOf returns the hold that the order places.
 func HoldOf(o *Order, now Now) Hold {
 	return Hold{
 		Order: o.ID, Machine: o.Machine, Host: o.Host, By: o.By, Reason: o.Reason, Given: now.Wall,
-		Until: now.Wall.Add(o.For), Ends: now.Mono.Add(o.For),
+		Expiry: ExpiryIn(o.For, now),
 	}
 }
 
@@ -40,17 +37,4 @@ func (h *Hold) Covers(m *Machine) bool {
 // Same reports whether the two hold the same subject.
 func (h *Hold) Same(machine MachineName, host HostName) bool {
 	return h.Machine == machine && h.Host == host
-}
-
-// Over reports whether its time is over.
-func (h *Hold) Over(now Now) bool { return !now.Wall.Before(h.Until) && now.Mono >= h.Ends }
-
-// restart makes the hold good for a new owner: what is left of it by wall time is left by its clock.
-func (h *Hold) restart(now Now) { h.Ends = now.Mono.Add(max(0, h.Until.Sub(now.Wall))) }
-
-// stretch keeps what is left of the hold when the wall clock was stepped.
-func (h *Hold) stretch(now Now) {
-	if until := now.Wall.Add(max(0, h.Ends.Sub(now.Mono))); until.After(h.Until) {
-		h.Until = until
-	}
 }

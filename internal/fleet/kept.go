@@ -9,13 +9,7 @@ import (
 type Shelved struct {
 	Incarnation
 	Since time.Time
-	// It may go when both clocks say so: Until in wall time, which survives restarts, and Ends on the owner's clock, which no step of
-	// the wall clock shortens (L15).
-	Until time.Time
-	Ends  Instant
-	// RetryAt is when its removal may be tried again; Paged says that a person was told that it would not go.
-	RetryAt Instant `json:",omitempty"`
-	Paged   bool    `json:",omitempty"`
+	Leaving
 }
 
 // MostKept is how many instances of one machine are kept at once: then a person must look before another is replaced.
@@ -23,22 +17,7 @@ const MostKept = 3
 
 // KeepFor returns the instance as it is kept from now on.
 func KeepFor(i Incarnation, d time.Duration, now Now) Shelved {
-	return Shelved{Incarnation: i, Since: now.Wall, Until: now.Wall.Add(d), Ends: now.Mono.Add(d)}
-}
-
-// Over reports whether its time is over, and its removal may be tried.
-func (k *Shelved) Over(now Now) bool {
-	return !now.Wall.Before(k.Until) && now.Due(k.Ends) && (k.RetryAt == 0 || now.Due(k.RetryAt))
-}
-
-func (k *Shelved) restart(now Now) {
-	k.Ends, k.RetryAt = now.Mono.Add(max(0, k.Until.Sub(now.Wall))), 0
-}
-
-func (k *Shelved) stretch(now Now) {
-	if until := now.Wall.Add(max(0, k.Ends.Sub(now.Mono))); until.After(k.Until) {
-		k.Until = until
-	}
+	return Shelved{Incarnation: i, Since: now.Wall, Leaving: Leaving{Expiry: ExpiryIn(d, now)}}
 }
 
 // KeptAt returns the index of the kept instance with the id, or -1.

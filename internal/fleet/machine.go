@@ -416,6 +416,24 @@ func (m Machine) Restart(now Now, spec Spec) Machine {
 	return m
 }
 
+// ClockSet makes the belief good after a step of the wall clock. Durations are not what they seem, so that waiting begins anew (L9), but
+// the owner and its calls are the same, and nothing that was promised ends sooner (L15).
+func (m Machine) ClockSet(now Now, spec Spec) Machine {
+	kept, copies := slices.Clone(m.Kept), slices.Clone(m.Snapshots)
+	for i := range kept {
+		kept[i].stretch(now)
+	}
+	for i := range copies {
+		copies[i].stretch(now)
+	}
+	underWay := m.Repair != nil && m.Repair.Intent != nil && !m.Repair.Intent.Unknown
+	m = m.Restart(now, spec)
+	if m.Kept, m.Snapshots = kept, copies; underWay {
+		m.Repair.Intent.Unknown = false
+	}
+	return m
+}
+
 func (r Repair) restart(now Now, spec Spec) *Repair {
 	r.Since, r.LastOutcome, r.RetryAt, r.AskAt, r.GatherBy = now.Mono, now.Mono, 0, 0, 0
 	if r.Phase == PhaseVerify {
@@ -502,12 +520,6 @@ func (i *Incarnation) Apart(other *Incarnation) bool {
 func (m *Machine) Afresh(now Now, spec Spec) {
 	m.Epoch++
 	m.Acted = now.Mono
-	for i := range m.Kept {
-		m.Kept[i].stretch(now)
-	}
-	for i := range m.Snapshots {
-		m.Snapshots[i].stretch(now)
-	}
 	if m.Health.Grace != 0 {
 		m.Health.Grace = now.Mono.Add(spec.Grace)
 	}

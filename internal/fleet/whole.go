@@ -103,8 +103,8 @@ func (w Whole) Restart(now Now) Whole {
 	return w
 }
 
-// Afresh makes the belief good after a step of the wall clock: waiting begins anew, and no hold is shortened (L15).
-func (w Whole) Afresh(now Now) Whole {
+// ClockSet makes the belief good after a step of the wall clock: waiting begins anew, and no hold is shortened (L15).
+func (w Whole) ClockSet(now Now) Whole {
 	holds := slices.Clone(w.Holds)
 	for i := range holds {
 		holds[i].stretch(now)

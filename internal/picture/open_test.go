@@ -83,7 +83,7 @@ func TestASnapshotNamesTheOpenMachines(t *testing.T) {
 				p.SetProvider(fleet.ProviderState{Standing: rapid.SampledFrom([]fleet.ProviderStanding{fleet.ProviderUp, fleet.ProviderDown}).Draw(t, "provider")})
 			},
 			"deafness":     func(*rapid.T) { p.Deafen(fleet.ResultLate); p.Listen(noon(now)) },
-			"a clock step": func(*rapid.T) { p.StartAfresh(noon(now)) },
+			"a clock step": func(*rapid.T) { p.ClockSet(noon(now)) },
 		})
 	})
 }

@@ -256,13 +256,13 @@ func (p *Picture) Whole() fleet.Whole { return p.whole }
 // Vantage returns how hale's own sight stands.
 func (p *Picture) Vantage() fleet.Vantage { return p.vantage }
 
-// StartAfresh forgets what was seen, as at a take-over: after a step of the clock, durations are not what they seem (L9).
-func (p *Picture) StartAfresh(now fleet.Now) {
+// ClockSet forgets what was seen, as at a take-over: after a step of the clock, durations are not what they seem (L9).
+func (p *Picture) ClockSet(now fleet.Now) {
 	p.steadyAt = now.Mono.Add(guard.SettleTime(p.spec))
-	p.whole = p.whole.Afresh(now)
+	p.whole = p.whole.ClockSet(now)
 	p.forgetChecks(fleet.ResultNone)
 	for i := range p.views {
-		p.views[i].Machine = p.views[i].Machine.Restart(now, p.spec)
+		p.views[i].Machine = p.views[i].Machine.ClockSet(now, p.spec)
 		p.open.put(i, p.views[i].Open())
 		p.aims[i].stale = true
 		p.aim(i)

@@ -273,7 +273,7 @@ func TestAfterAGapNothingOldCounts(t *testing.T) {
 	old := a.edge()
 	a.Hear(old)
 	a.settle()
-	a.StartAfresh(noon(time.Minute))
+	a.ClockSet(noon(time.Minute))
 	a.wantPage(fleet.StandingUnknown, fleet.ResultNone, "after a gap")
 	a.Hear(old)
 	a.wantPage(fleet.StandingUnknown, fleet.ResultNone, "after an edge from before the gap")

@@ -119,7 +119,7 @@ func (w *Work) snapshotFailed(why fleet.Reason, detail string) {
 // Overdue returns the first copy of disks whose time is over, or that was given up.
 func (w *Work) Overdue() (fleet.DiskSnapshot, bool) {
 	for _, d := range w.M.Snapshots {
-		if d.Over(w.Situation.Now) {
+		if d.MayGo(w.Situation.Now) {
 			return d, true
 		}
 	}

@@ -261,7 +261,7 @@ func (c *server) stepClock(by time.Duration) {
 	c.soon(time.Second, func() {
 		if c.term != 0 {
 			c.note(fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonClockStep})
-			c.pic.StartAfresh(c.now())
+			c.pic.ClockSet(c.now())
 			c.s.judge.startedAfresh(c)
 			c.listAfresh()
 			c.heat()
