@@ -418,15 +418,15 @@ func (w *work) judgeHealth() bool {
 		m.Epoch++
 		m.Health.Grace = s.Now.Mono.Add(s.Spec.Grace)
 	}
+	if m.Current.PoweredOff && (m.Repair == nil || m.Repair.Intent == nil) && health.Runs(m, &evidence) {
+		m.Current.PoweredOff = false // whoever stops it from now on is not hale
+	}
 	if beingReplaced(m) {
 		return false
 	}
 	m.Health = health.Judge(m, &evidence)
 	if m.Current.None() && guard.Surplus(m, &s.Spec) {
 		return true // it has left: there is nothing to tell of
-	}
-	if m.Change != nil && m.Health.Verdict == fleet.VerdictHealthy {
-		m.Change.Off = false
 	}
 	if h := m.Health; h.Verdict != was.Verdict || h.Cause != was.Cause || (nothingKnown(h) && h.Result != was.Result) {
 		w.Record(fleet.Record{Kind: fleet.RecordVerdict, Verdict: h.Verdict, Was: was.Verdict, Cause: h.Cause, Check: h.Check,

@@ -486,3 +486,77 @@ func TestABuildMovesAwayFromALostHost(t *testing.T) {
 		}
 	})
 }
+
+// A machine that hale powered off, and whose replacement failed, is healed when a person wants another try.
+func TestS22WhatHalePoweredOffIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, ladder(web(3), fleet.StepRecreate), func(s *story) {
+		s.grown()
+		lift := s.inject(simulated.Calls{Op: fleet.OpDelete, Effect: simulated.Fails, Kind: fault.Permanent})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+		s.await(5*time.Minute, "it is left to a person", func() bool { return s.machine(2).Quarantine != nil })
+		lift()
+		s.orders(fleet.Order{Kind: fleet.OrderRetry, Machine: "web-2"})
+		s.pass(10 * time.Minute)
+		if m := s.machine(2); !s.healthy(2) {
+			t.Errorf("it waits for %q, with the cause %s; nobody but hale ever stopped it", m.Waiting, m.Health.Cause)
+		}
+	})
+}
+
+// A ladder edited while the old instance is off, and will not go, does not turn hale's own power-off into a person's stop.
+func TestALadderEditedWhileItIsOffHealsIt(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, ladder(web(3), fleet.StepRecreate), func(s *story) {
+		s.grown()
+		lift := s.inject(simulated.Calls{Op: fleet.OpDelete, Effect: simulated.Fails, Kind: fault.Throttled})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+		s.await(5*time.Minute, "it is off", func() bool { r := s.machine(2).Repair; return r != nil && r.Retries > 2 })
+		s.reload(func(spec *fleet.Spec) { *spec = rungs(*spec, rung(fleet.StepStart), spec.Repair.Steps[0]) })
+		lift()
+		s.pass(12 * time.Minute)
+		if m := s.machine(2); !s.healthy(2) {
+			t.Errorf("it waits for %q, with the cause %s; nobody but hale ever stopped it", m.Waiting, m.Health.Cause)
+		}
+	})
+}
+
+// A second change that fails does not make hale forget that it was hale who powered the machine off.
+func TestS52AfterTwoChangesThatFailedItIsHealed(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
+		s.inject(simulated.Calls{Op: fleet.OpDelete, Effect: simulated.Fails, Kind: fault.Permanent})
+		lift := s.inject(simulated.Calls{Op: fleet.OpStart, Effect: simulated.Fails, Kind: fault.Throttled})
+		s.confirm()
+		s.await(5*time.Minute, "it is given up", func() bool { return s.has(fleet.ReasonGivenUp) })
+		s.pass(2 * time.Second)
+		s.confirm()
+		s.await(5*time.Minute, "again", func() bool { return s.count(because(fleet.RecordPaged, fleet.ReasonGivenUp)) == 2 })
+		lift()
+		s.pass(12 * time.Minute)
+		if m := s.machine(3); !s.healthy(3) {
+			t.Errorf("it waits for %q, with the cause %s; nobody but hale ever stopped it", m.Waiting, m.Health.Cause)
+		}
+	})
+}
+
+// L10: what hale powered off once, and saw run again, is a person's to stop.
+func TestL10WhatRanAgainIsAPersonsToStop(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, ladder(web(3), fleet.StepStart, fleet.StepRecreate), func(s *story) {
+		s.grown()
+		lift := s.inject(simulated.Calls{Op: fleet.OpDelete, Effect: simulated.Fails, Kind: fault.Permanent})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByReboot}})
+		s.await(5*time.Minute, "it is left to a person", func() bool { return s.machine(2).Quarantine != nil })
+		lift()
+		s.personStarts(2)
+		s.await(5*time.Minute, "it is healthy", func() bool { return s.healthy(2) })
+		s.inject(simulated.PersonPowersOff{Instance: s.id(2)})
+		s.pass(5 * time.Minute)
+		if m := s.machine(2); m.Health.Cause != fleet.CauseStopped || s.world.RunningCopies("web-2") != 0 {
+			t.Errorf("the cause is %q, and it waits for %q", m.Health.Cause, m.Waiting)
+		}
+	})
+}

@@ -57,8 +57,6 @@ type Change struct {
 	Order OrderID
 	// Ended is ReasonRemoved, or why it was given up: then the machine is healed again as any other.
 	Ended Reason
-	// Off says that hale powered it off for the change that was given up, and it has not been healthy since: no person stopped it.
-	Off bool `json:",omitempty"`
 }
 
 // Incarnation is the instance that a machine has, as hale believes it.
@@ -79,6 +77,8 @@ type Incarnation struct {
 	// Adopted says that it existed before hale, which never built it and never marked it. Kept says that it must not be destroyed.
 	Adopted bool `json:",omitempty"`
 	Kept    bool `json:",omitempty"`
+	// PoweredOff says that hale ordered what powers it off, and has not seen it run since: no person stopped it.
+	PoweredOff bool `json:",omitempty"`
 }
 
 // Replaceable reports whether the instance may be destroyed at all (L2).
@@ -590,9 +590,10 @@ func (m *Machine) IncidentOver() {
 	}
 }
 
-// Blame returns the cause as it is of this machine: what hale itself powered off, for a change that was given up, no person stopped.
+// Blame returns the cause as it is of this machine: what hale itself powered off, no person stopped, whatever became of the work that it
+// was done for.
 func (m *Machine) Blame(c Cause) Cause {
-	if c == CauseStopped && m.Change != nil && m.Change.Off {
+	if c == CauseStopped && m.Current.PoweredOff {
 		return CauseOff
 	}
 	return c

@@ -50,8 +50,11 @@ func Judge(m *fleet.Machine, e *Evidence) fleet.Health {
 // gets the time that every start gets, and what its checks said before counts no more.
 func StartedByOthers(m *fleet.Machine, e *Evidence) bool {
 	idle := m.Repair == nil || m.Repair.Phase == fleet.PhaseLook && m.Repair.Kind == fleet.RepairHeal
-	return idle && m.Health.Cause.Stopped() && providerWord(m, e).power == fleet.PowerRunning
+	return idle && m.Health.Cause.Stopped() && Runs(m, e)
 }
+
+// Runs reports whether the provider says that the machine runs, and said so after whatever hale did last.
+func Runs(m *fleet.Machine, e *Evidence) bool { return providerWord(m, e).power == fleet.PowerRunning }
 
 // forgiven reports whether grace covers the finding: failing or silent checks are forgiven, the provider's word is not.
 func forgiven(h fleet.Health) bool {

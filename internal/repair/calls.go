@@ -26,6 +26,9 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 		Snapshot: copyOf(r, op),
 	}
 	w.M.Waiting = ""
+	if on.ID == w.M.Current.ID && (op == fleet.OpPowerOff || op == fleet.OpReboot || op == fleet.OpRebuild) {
+		w.M.Current.PoweredOff = true // also when the answer is lost
+	}
 	w.record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host})
 	a := fleet.Action{
 		Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.mark(on), Adopted: on.Adopted, Intent: *r.Intent,
@@ -231,7 +234,7 @@ func (w *Work) notFound(r *fleet.Repair, in fleet.Intent) {
 
 func (w *Work) failed(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	switch in.Op {
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild:
 		reason := fleet.ReasonCallFailed
 		switch {
 		case o.Kind == fleet.OutcomeUnsupported:
@@ -240,8 +243,6 @@ func (w *Work) failed(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 			reason = fleet.ReasonRunFailed
 		}
 		w.failRung(reason, o.Detail)
-	case fleet.OpRebuild:
-		w.failRebuild(fleet.ReasonCallFailed, o.Detail)
 	case fleet.OpPowerOff: // the fence counts its orders and gives up without proof
 	case fleet.OpDelete:
 		w.deleteFailed(r, o)
@@ -392,10 +393,8 @@ func (w *Work) boundTries(r *fleet.Repair, in fleet.Intent) {
 	case r.Retries < pageAfter:
 	case w.wantedIn():
 		w.giveUpChange(fleet.ReasonCallFailed, "tried in vain")
-	case onTheSpot(in.Op):
+	case onTheSpot(in.Op), in.Op == fleet.OpRebuild:
 		w.failRung(fleet.ReasonCallFailed, "tried in vain")
-	case in.Op == fleet.OpRebuild:
-		w.failRebuild(fleet.ReasonCallFailed, "tried in vain")
 	}
 }
 

@@ -66,12 +66,12 @@ func (w *Work) gone(r *fleet.Repair) {
 // person is told.
 func (w *Work) giveUpChange(why fleet.Reason, detail string) {
 	m, r := w.M, w.M.Repair
-	order, off := r.Order, r.OffOrders > 0
+	order := r.Order
 	if why != fleet.ReasonWithdrawn {
 		w.record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Order: order, Detail: detail, Instance: r.Target.ID})
 	}
 	w.end(why)
-	m.Change = &fleet.Change{Order: order, Ended: why, Off: off}
+	m.Change = &fleet.Change{Order: order, Ended: why}
 	m.Waiting = ""
 	if why != fleet.ReasonWithdrawn {
 		w.record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why), Instance: m.Current.ID})

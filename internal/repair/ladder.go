@@ -311,21 +311,6 @@ func (w *Work) rebuild(r *fleet.Repair) {
 	}
 }
 
-// failRebuild: the instance is off, by our own order, and stays so. The next step must know that it was ours; without one nothing
-// may end here, or it would look like a person's stop.
-func (w *Work) failRebuild(reason fleet.Reason, detail string) {
-	r := w.M.Repair
-	orders := r.OffOrders
-	w.failRung(reason, detail)
-	switch {
-	case orders == 0 || w.M.Quarantine != nil:
-	case w.M.Repair == nil:
-		w.quarantine(reason, detail)
-	default:
-		w.M.Repair.OffOrders = 1
-	}
-}
-
 // replace fences the target, removes it, and builds its successor; each only if it is still to be done.
 func (w *Work) replace(r *fleet.Repair) {
 	switch {
