@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // patience says what a failed test means for those that run beside it.
@@ -33,7 +33,7 @@ type execution struct {
 
 // run executes the binary. It is killed with all its children when the context ends.
 func (x execution) run(ctx context.Context) (trial, error) {
-	cmd := exec.CommandContext(ctx, x.binary, x.flags...)
+	cmd := exec.CommandContext(ctx, "/bin/sh", slices.Concat([]string{"-c", x.limits() + `exec "$0" "$@"`, x.binary}, x.flags)...)
 	cmd.Dir = x.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return killGroup(cmd) }
@@ -44,11 +44,6 @@ func (x execution) run(ctx context.Context) (trial, error) {
 	}
 	cmd.Stdout, cmd.Stderr = w, w
 	if err := cmd.Start(); err != nil {
-		return trial{}, err
-	}
-	if err := x.confine(cmd.Process.Pid); err != nil {
-		_ = killGroup(cmd)
-		_ = cmd.Wait()
 		return trial{}, err
 	}
 	err := cmd.Wait()
@@ -69,22 +64,16 @@ func (x execution) run(ctx context.Context) (trial, error) {
 	return t, nil
 }
 
-// confine limits what a process may use.
-func (x execution) confine(pid int) error {
-	limits := map[int]unix.Rlimit{}
+// limits is what a shell does before it becomes the binary: whoever limits a process that runs already may come too late.
+func (x execution) limits() string {
+	var b strings.Builder
 	if x.memory > 0 {
-		limits[unix.RLIMIT_DATA] = unix.Rlimit{Cur: x.memory, Max: x.memory}
+		fmt.Fprintf(&b, "ulimit -d %d && ", x.memory>>10) // KiB
 	}
-	if s := uint64(max(0, x.cpu/time.Second)); s > 0 {
-		limits[unix.RLIMIT_CPU] = unix.Rlimit{Cur: s, Max: s} // Go does not heed the softer one
+	if s := max(0, x.cpu/time.Second); s > 0 {
+		fmt.Fprintf(&b, "ulimit -t %d && ", s)
 	}
-	for resource, limit := range limits {
-		// A process that has ended already needs no limit.
-		if err := unix.Prlimit(pid, resource, &limit, nil); err != nil && !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("limit what a test binary may use: %w", err)
-		}
-	}
-	return nil
+	return b.String()
 }
 
 // killed reports whether the process was ended by the signal that the kernel sends when a limit is reached.
