@@ -27,16 +27,26 @@ func (e NotStarted) Error() string { return "it could not be started: " + e.Err.
 // Unwrap returns the cause.
 func (e NotStarted) Unwrap() error { return e.Err }
 
-// Run executes the program, args[0], and returns its exit code; -1: a signal killed it. env is its environment beside a PATH, as
-// "NAME=value", the last one of a name counting. Its standard input is empty; both outputs go to out, one write after the other.
-// An error is the context's, if that ended it, or a NotStarted, or that of out.
-func Run(ctx context.Context, args, env []string, out io.Writer) (code int, err error) {
-	if len(args) == 0 {
+// Program is what is run.
+type Program struct {
+	Args []string // the first one names it
+	// Env is its environment beside a PATH, as "NAME=value", the last one of a name counting.
+	Env []string
+	// Input is what it reads; nil: nothing.
+	Input io.Reader
+	// Output takes what it writes to both its outputs, one write after the other.
+	Output io.Writer
+}
+
+// Run executes the program and returns its exit code; -1: a signal killed it. An error is the context's, if that ended it, or a
+// NotStarted, or that of its output.
+func Run(ctx context.Context, p Program) (code int, err error) {
+	if len(p.Args) == 0 {
 		return 0, NotStarted{errors.New("no program")}
 	}
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env = append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, env...)
-	cmd.Stdout, cmd.Stderr = out, out
+	cmd := exec.CommandContext(ctx, p.Args[0], p.Args[1:]...)
+	cmd.Env = append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, p.Env...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Input, p.Output, p.Output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = pipeWait

@@ -47,7 +47,7 @@ var _ Runner = Here{}
 // Run implements Runner.
 func (Here) Run(ctx context.Context, job Job) (Result, error) {
 	var out Digest
-	code, err := process.Run(ctx, job.Args, job.Env, &out)
+	code, err := process.Run(ctx, process.Program{Args: job.Args, Env: job.Env, Output: &out})
 	r := Result{Code: code, Output: out.String()}
 	fail := func(kind fault.Kind, err error) (Result, error) {
 		return r, fault.New(kind, "program.run", string(job.Machine), err)

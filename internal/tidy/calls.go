@@ -252,12 +252,15 @@ func (t Tree) panics(f File) []Finding {
 	return found
 }
 
-// checkMagic finds init functions and imports for their side effect alone; "embed" has no other form.
+// onlyBlank are packages that have no other form than an import for its effect.
+var onlyBlank = []string{`"embed"`, `"time/tzdata"`}
+
+// checkMagic finds init functions and imports for their side effect alone.
 func checkMagic(t Tree) []Finding {
 	var found []Finding
 	for _, f := range t.goFiles() {
 		for _, spec := range f.syntax.Imports {
-			if spec.Name != nil && spec.Name.Name == "_" && spec.Path.Value != `"embed"` {
+			if spec.Name != nil && spec.Name.Name == "_" && !slices.Contains(onlyBlank, spec.Path.Value) {
 				found = append(found, Finding{t.at(spec), "blank import of " + spec.Path.Value + ": call what it would register, in one visible list"})
 			}
 		}

@@ -110,9 +110,9 @@ var fixtures = map[string]fixture{
 	"what runs behind an import": {
 		rule: "magic",
 		files: map[string]string{
-			"internal/api/a.go": "package api\nimport (\n_ \"embed\"\n_ \"net/http/pprof\"\n)\nfunc init() {}\ntype t int\nfunc (t) init() {}",
+			"internal/api/a.go": "package api\nimport (\n_ \"embed\"\n_ \"time/tzdata\"\n_ \"net/http/pprof\"\n)\nfunc init() {}\ntype t int\nfunc (t) init() {}",
 		},
-		want: []string{"blank import of \"net/http/pprof\"", "a.go:6: init runs"},
+		want: []string{"blank import of \"net/http/pprof\"", "a.go:7: init runs"},
 	},
 	"a goroutine that nobody owns": {
 		rule: "goroutines",

@@ -15,11 +15,11 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 
 	"hale/internal/fault"
 	"hale/internal/notify"
+	"hale/internal/process"
 	"hale/internal/secret"
 )
 
@@ -46,9 +46,6 @@ func New(o Options) *Target { return &Target{o} }
 
 const op = "command.send"
 
-// patience is how long the program's output may stay open after it has ended, or was killed.
-const patience = time.Second
-
 // Send implements notify.Target.
 func (t *Target) Send(ctx context.Context, m notify.Message) (notify.Answer, error) {
 	env, secrets, err := t.environment(ctx, m)
@@ -62,33 +59,23 @@ func (t *Target) Send(ctx context.Context, m notify.Message) (notify.Answer, err
 	ctx, cancel := context.WithTimeout(ctx, t.o.Timeout)
 	defer cancel()
 	output := &tail{}
-	c := exec.CommandContext(ctx, t.o.Command[0], t.o.Command[1:]...)
-	c.Env, c.Stdin, c.Stdout, c.Stderr, c.WaitDelay = env, bytes.NewReader(input), output, output, patience
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.Cancel = func() error { return killGroup(c) }
-	err = c.Run()
-	if c.Process != nil {
-		killQuietly(c) // what it left behind
-	}
+	code, err := process.Run(ctx, process.Program{Args: t.o.Command, Env: env, Input: bytes.NewReader(input), Output: output})
 	said := notify.Clean(output.String(), secrets...)
-	if err == nil || errors.Is(err, exec.ErrWaitDelay) && c.ProcessState.Success() {
-		return notify.Answer{Said: strings.TrimSpace("exit code 0 " + said)}, nil
+	switch {
+	case err != nil:
+		return notify.Answer{}, t.failure(ctx, err, said)
+	case code < 0:
+		return notify.Answer{}, t.fail(fault.Transient, "a signal killed it "+said)
+	case code > 0:
+		return notify.Answer{}, t.fail(fault.Transient, fmt.Sprintf("exit code %d %s", code, said))
 	}
-	return notify.Answer{}, t.failure(ctx, err, said)
+	return notify.Answer{Said: strings.TrimSpace("exit code 0 " + said)}, nil
 }
 
-func killGroup(c *exec.Cmd) error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-
-// killQuietly ends what is left of the process group; usually nothing is.
-func killQuietly(c *exec.Cmd) { _ = killGroup(c) }
-
 func (t *Target) failure(ctx context.Context, err error, said string) error {
-	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
 		return t.fail(fault.UnknownOutcome, "it took longer than "+t.o.Timeout.String()+" and was killed "+said)
-	case errors.As(err, &exit):
-		return t.fail(fault.Transient, exit.String()+" "+said)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
 		return t.fail(fault.NotFound, "there is no program "+t.o.Command[0])
 	case errors.Is(err, fs.ErrPermission):

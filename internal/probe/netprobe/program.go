@@ -31,7 +31,7 @@ func (n *Net) Run(ctx context.Context, p probe.Program) (code int, output string
 	defer func() { <-n.programs }()
 
 	out := &head{}
-	code, err = process.Run(ctx, p.Args, p.Env, out)
+	code, err = process.Run(ctx, process.Program{Args: p.Args, Env: p.Env, Output: out})
 	switch {
 	case err == nil:
 		return code, out.String(), nil
