@@ -436,7 +436,7 @@ func recreateShape() shape[stepDraft] {
 				"or `continue` with the new one.", choice(nil, fleet.DeleteFailureStop, fleet.DeleteFailureContinue),
 				func(s *stepDraft) *at[fleet.OnDeleteFailure] { return &s.onDeleteFailure }),
 			may("keep_old", "Keep the old instance for so long, powered off and under another name, instead of deleting it: `hale undo` brings it back. "+
-				"A disk that would be lost is then kept with it, so that the recreate is allowed.", duration(time.Minute, 90*24*time.Hour),
+				"An update to another template keeps it, too. A disk that would be lost is then kept with it, so that the recreate is allowed.", duration(time.Minute, 90*24*time.Hour),
 				func(s *stepDraft) *at[time.Duration] { return &s.keepOld }),
 			callTimeout(defaultRecreateTimeout), onlyFor(),
 		},

@@ -131,6 +131,10 @@ func orderOrdeals() []ordeal {
 // wantedOrdeals are changes that a person wants.
 func wantedOrdeals() []ordeal {
 	versioned := bare(2, rung(fleet.StepRecreate))
+	keeping := rung(fleet.StepRecreate)
+	keeping.KeepOld = 24 * time.Hour
+	keepsOld := bare(2, keeping)
+	keepsOld.Template.Image, keepsOld.Update = "v1", fleet.UpdatePolicy{Canary: 1, Soak: 30 * time.Second}
 	versioned.Template.Image, versioned.Update = "v1", fleet.UpdatePolicy{Canary: 1, Soak: 30 * time.Second}
 	return []ordeal{
 		{step: "scale-out by the file", spec: bare(2, rung(fleet.StepRecreate)), begin: edits(func(spec *fleet.Spec) { spec.Size = 3 }),
@@ -147,6 +151,8 @@ func wantedOrdeals() []ordeal {
 			}},
 		{step: "template update, with a canary", spec: versioned, begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v2" }), again: confirmsStill,
 			ends: func(s *story) bool { return s.built("v2") == 2 && s.allHealthy() && s.settled(1) }},
+		{step: "template update, keep_old", spec: keepsOld, begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v2" }), again: confirmsStill,
+			ends: func(s *story) bool { return s.built("v2") == 2 && s.allHealthy() && s.settled(1) }, kept: 2},
 	}
 }
 

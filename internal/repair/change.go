@@ -40,6 +40,10 @@ func (w *Work) mayChange(r *fleet.Repair) bool {
 		w.giveUpChange(fleet.ReasonWithdrawn, "")
 		return false
 	}
+	if why := keepable(w.M, w.Situation, fleet.CurrentStep(w.Situation.Spec, *r)); why != "" && r.Kind == fleet.RepairUpdate && w.keeps(r) {
+		w.giveUpChange(why, "")
+		return false
+	}
 	reason := w.heldBack(r)
 	if reason == "" {
 		return true

@@ -27,7 +27,8 @@ func (w *Work) keeps(r *fleet.Repair) bool {
 		return false
 	}
 	step := fleet.CurrentStep(w.Situation.Spec, *r)
-	return r.Kind == fleet.RepairUndo || r.Kind == fleet.RepairHeal && step.KeepOld > 0 && r.Target.Certified
+	replaces := r.Kind == fleet.RepairHeal || r.Kind == fleet.RepairUpdate
+	return r.Kind == fleet.RepairUndo || replaces && step.KeepOld > 0 && r.Target.Certified
 }
 
 // setAside: the target is off and bears another name. It is kept from now on.
@@ -153,4 +154,14 @@ func (w *Work) isBack(r *fleet.Repair) {
 	m.Current = r.Back
 	m.Epoch++
 	m.Acted = w.now()
+	w.stopUpdate()
+}
+
+// stopUpdate: a person wants the instance of another template back while an update goes on. It must not take the machine again, and has to
+// be looked at before it takes others.
+func (w *Work) stopUpdate() {
+	l := w.Situation.Whole.Ledger
+	if l != nil && l.Update.Goes() && w.M.Current.Edition != l.Update.Edition {
+		w.M.Change = &fleet.Change{Order: l.Update.Order, Ended: fleet.ReasonUndone}
+	}
 }
