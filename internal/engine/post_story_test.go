@@ -272,3 +272,25 @@ func TestAFullStoreDoesNotDoubleMessages(t *testing.T) {
 		}
 	})
 }
+
+// A reload changes who is told: what comes from then on goes to the new target, and what still waited for one that left is given up.
+func TestAReloadChangesWhoIsTold(t *testing.T) {
+	t.Parallel()
+	old, fresh := &memory.Target{}, &memory.Target{}
+	tell(t, simulated.Options{}, told(0, "old"), func(s *story) {
+		s.people(map[fleet.TargetName]*memory.Target{"old": old, "fresh": fresh})
+		old.Down(unavailable())
+		s.grown()
+		s.incurable()
+		s.await(10*time.Minute, "it was tried", func() bool { return len(old.Tries()) > 0 })
+		s.reload(func(spec *fleet.Spec) { spec.Notify = told(0, "fresh").Notify })
+		s.await(time.Minute, "what waited is given up", func() bool { return s.count(because(fleet.RecordUndelivered, fleet.ReasonTargetGone)) == 1 })
+		tries := len(old.Tries())
+		s.inject(simulated.PersonMends{Instance: s.id(2)})
+		s.await(10*time.Minute, "its end is told to the new one", func() bool { return slices.Contains(happened(fresh), "healed") })
+		s.pass(time.Hour)
+		if len(fresh.Taken()) != 1 || len(old.Tries()) != tries || s.status().Post.Waiting != 0 {
+			t.Errorf("fresh took %v, old was tried %d times more, %d wait", happened(fresh), len(old.Tries())-tries, s.status().Post.Waiting)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package guard_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"hale/internal/fleet"
 	"hale/internal/guard"
@@ -83,5 +84,23 @@ func TestAWantedChangeTakesTheLastPlace(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// `hale heal` repairs also while no window is open: a person who orders it knows what time it is. Only as long as the order stands.
+func TestAPersonsOrderHealsInClosedHours(t *testing.T) {
+	t.Parallel()
+	m, s := sick(), situation()
+	s.Closed = true
+	if why := guard.NewRepair(&m, &s); why != fleet.ReasonWindow {
+		t.Errorf("without an order: %q", why)
+	}
+	m.Wanted = &fleet.Wanted{Order: "o", By: "alice", Until: s.Now.Wall.Add(time.Nanosecond)}
+	if why := guard.NewRepair(&m, &s); why != "" {
+		t.Errorf("by order: %q", why)
+	}
+	m.Wanted.Until = s.Now.Wall
+	if why := guard.NewRepair(&m, &s); why != fleet.ReasonWindow {
+		t.Errorf("by an order whose time is over: %q", why)
 	}
 }
