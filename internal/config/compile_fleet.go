@@ -49,6 +49,7 @@ func (c *fleetCompiler) compile() fleet.Spec {
 		BuildWithin:   c.patience(d.buildWithin),
 		BlindAfter:    d.blindAfter.value,
 		Notify:        c.notify(),
+		Evidence:      c.evidence(),
 	}
 }
 
@@ -68,6 +69,14 @@ func (c *fleetCompiler) provider() fleet.ProviderName {
 func (c *fleetCompiler) providerIs(t ProviderType) bool {
 	kind, ok := c.providers[c.draft.provider.value]
 	return ok && kind.known() && kind.value == t
+}
+
+func (c *fleetCompiler) evidence() fleet.EvidencePolicy {
+	e := c.draft.evidence.value
+	return fleet.EvidencePolicy{
+		Off: !e.gather.value, NoScreenshot: !e.screenshot.value, Wait: e.wait.value,
+		Console: int(e.console.value), //nolint:gosec // at most 64 KiB
+	}
 }
 
 func (c *fleetCompiler) limits() fleet.Limits {

@@ -58,6 +58,7 @@ type fleetDraft struct {
 	buildWithin    at[time.Duration]
 	blindAfter     at[time.Duration]
 	notify         at[notifyDraft]
+	evidence       at[evidenceDraft]
 }
 
 // selectDraft says which machines that exist already are meant.
@@ -148,6 +149,13 @@ type limitsDraft struct {
 	inRepair at[int]
 	inBuild  at[int]
 	brake    at[brakeDraft]
+}
+
+// evidenceDraft says what is kept of a machine before something is done to it.
+type evidenceDraft struct {
+	gather, screenshot at[bool]
+	console            at[uint64]
+	wait               at[time.Duration]
 }
 
 type updateDraft struct {

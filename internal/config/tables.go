@@ -153,6 +153,8 @@ func fleetShape() object[fleetDraft] {
 			part("shared_fate", "When at least half of a domain's machines fail, and so many would hardly do so by chance, they share a fate: one incident, "+
 				"whose machines are held. Domains are hosts, what their labels name (rack, room, zone, storage), and networks.", sharedFateShape(),
 				func(f *fleetDraft) *at[sharedFateDraft] { return &f.sharedFate }),
+			part("evidence", "What is kept of a machine before the first reboot, rebuild or recreate of an instance in an incident: the last results, the end of its "+
+				"console, a screenshot. `hale evidence` shows it.", evidenceShape(), func(f *fleetDraft) *at[evidenceDraft] { return &f.evidence }),
 			may("on_external_stop", "What a stop by somebody else means. `hold`: leave the machine alone for a while, then page; "+
 				"`{hold: 30m}` says for how long. `heal`: treat it like a failure.", stopShape(),
 				func(f *fleetDraft) *at[stopDraft] { return &f.onExternalStop }).said("hold for " + formatDuration(defaultStopHold)),
@@ -444,6 +446,17 @@ func recreateShape() shape[stepDraft] {
 			"verify_within": "use the fleet's build_within",
 			"elsewhere":     "take it out",
 		},
+	}}
+}
+
+func evidenceShape() object[evidenceDraft] {
+	return object[evidenceDraft]{fields: []field[evidenceDraft]{
+		or("gather", true, "Whether anything is kept at all.", boolean(), func(e *evidenceDraft) *at[bool] { return &e.gather }),
+		or("console", uint64(fleet.ConsoleLimit), "So much of the console's end. A guest may write secrets there: whoever may use hale's socket can read them.",
+			size(1<<10, 64<<10), func(e *evidenceDraft) *at[uint64] { return &e.console }),
+		or("screenshot", true, "Whether what is on its screen is kept, up to 256KiB.", boolean(), func(e *evidenceDraft) *at[bool] { return &e.screenshot }),
+		or("wait", fleet.GatherLimit, "A repair waits for it at most so long, whatever happens.", duration(time.Second, 30*time.Second),
+			func(e *evidenceDraft) *at[time.Duration] { return &e.wait }),
 	}}
 }
 

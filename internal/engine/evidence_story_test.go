@@ -199,3 +199,39 @@ func TestS71KilledWhileEvidenceIsGathered(t *testing.T) {
 		}
 	})
 }
+
+// The policy says what is kept, how much of it, and how long a repair waits.
+func TestEvidenceIsKeptAsThePolicySays(t *testing.T) {
+	t.Parallel()
+	spec := ladder(web(3), fleet.StepReboot)
+	spec.Evidence = fleet.EvidencePolicy{Console: 7, NoScreenshot: true, Wait: 2 * time.Second}
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.grown()
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
+		s.await(5*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
+		if rec := s.kept(); rec.Evidence.Console.Bytes != 7 || rec.Evidence.Screenshot.Why != fleet.ReasonNotWanted {
+			t.Errorf("%+v", rec.Evidence)
+		}
+		s.inject(simulated.Calls{Op: simulated.OpConsole, Effect: simulated.Hangs})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
+		s.await(5*time.Minute, "web-2 is healed again", func() bool { return s.heals(2) == 2 && s.healthy(2) })
+		var last fleet.Record
+		for _, r := range s.records() {
+			if r.Kind == fleet.RecordEvidence {
+				last = r
+			}
+		}
+		if waited := last.At.Sub(s.chosen(fleet.StepReboot)); waited > 2*time.Second || last.Evidence.Console.Why != fleet.ReasonTooLate {
+			t.Errorf("it waited %v: %+v", waited, last.Evidence)
+		}
+	})
+	spec.Evidence = fleet.EvidencePolicy{Off: true}
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.grown()
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
+		s.await(5*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
+		if all, _ := s.exhibits(); len(all) != 0 || s.count(kind(fleet.RecordEvidence)) != 0 {
+			t.Errorf("switched off, and kept: %+v", all)
+		}
+	})
+}

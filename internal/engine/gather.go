@@ -13,17 +13,20 @@ import (
 	"hale/internal/state"
 )
 
-// askLimit bounds the questions to the provider, so that of the time for gathering some is left to store the answers.
-const askLimit = fleet.GatherLimit - 2*time.Second
+// storeShare is the part of the time for gathering that is left to store the answers: so long at most, and half of it where there is little.
+const storeShare = 2 * time.Second
+
+// askLimit bounds the questions to the provider.
+func askLimit(patience time.Duration) time.Duration { return patience - min(storeShare, patience/2) }
 
 // gather keeps what can be kept of an instance before something is done to it. Whatever goes wrong is part of the answer.
 func (t *term) gather(ctx context.Context, index int, a fleet.Action) {
-	e := t.exhibit(index, a)
+	e, policy := t.exhibit(index, a), t.spec.Evidence
 	owns := []state.Compare{state.Held(ownerKey(t.spec.Name), t.ownerRev, t.lease.ID())}
 	t.wg.Go(func() {
-		gctx, cancel := context.WithTimeout(ctx, fleet.GatherLimit)
+		gctx, cancel := context.WithTimeout(ctx, policy.Patience())
 		defer cancel()
-		b := t.askEvidence(gctx, &e, refOf(a))
+		b := t.askEvidence(gctx, &e, refOf(a), policy)
 		if err := evidence.Keep(gctx, t.store, owns, e, b); err != nil {
 			t.log.Warn("the evidence could not be kept", "machine", a.Machine, "err", err)
 			e.Kept = unstored(e.Kept, err)
@@ -53,15 +56,20 @@ func (t *term) exhibit(index int, a fleet.Action) evidence.Exhibit {
 }
 
 // askEvidence asks the provider for console and screen, side by side, and notes in the exhibit what came of it.
-func (t *term) askEvidence(ctx context.Context, e *evidence.Exhibit, ref provider.Ref) (b evidence.Bytes) {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+func (t *term) askEvidence(ctx context.Context, e *evidence.Exhibit, ref provider.Ref, policy fleet.EvidencePolicy) (b evidence.Bytes) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit(policy.Patience()))
 	defer cancel()
 	var asked sync.WaitGroup
 	asked.Go(func() {
 		var err error
-		b.Console, err = t.console(ctx, ref)
+		b.Console, err = t.console(ctx, ref, policy.ConsoleBytes())
 		e.Kept.Console = keptOf(ctx, len(b.Console), err)
 	})
+	if policy.NoScreenshot {
+		e.Kept.Screenshot = fleet.Kept{Why: fleet.ReasonNotWanted}
+		asked.Wait()
+		return b
+	}
 	asked.Go(func() {
 		picture, err := t.screenshot(ctx, ref)
 		b.Screenshot, e.Format = picture.Data, picture.Format
@@ -71,13 +79,13 @@ func (t *term) askEvidence(ctx context.Context, e *evidence.Exhibit, ref provide
 	return b
 }
 
-func (t *term) console(ctx context.Context, ref provider.Ref) ([]byte, error) {
+func (t *term) console(ctx context.Context, ref provider.Ref, limit int) ([]byte, error) {
 	able, ok := t.sentinel.src.Adapter.(provider.ConsoleReader)
 	if !ok {
 		return nil, fault.New(fault.Unsupported, "engine.console", string(ref.ID), nil)
 	}
-	said, err := able.Console(ctx, ref, fleet.ConsoleLimit)
-	return said[max(0, len(said)-fleet.ConsoleLimit):], err
+	said, err := able.Console(ctx, ref, limit)
+	return said[max(0, len(said)-limit):], err
 }
 
 func (t *term) screenshot(ctx context.Context, ref provider.Ref) (provider.Picture, error) {

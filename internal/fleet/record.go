@@ -176,6 +176,7 @@ const (
 	ReasonTooLate     Reason = "too-late"    // it did not come within its time
 	ReasonTooLarge    Reason = "too-large"   // it is larger than what is kept
 	ReasonNothing     Reason = "nothing"     // there was nothing to keep
+	ReasonNotWanted   Reason = "not-wanted"  // the policy leaves it out
 	ReasonInterrupted Reason = "interrupted" // hale ended while it was gathered
 
 	// Steps.

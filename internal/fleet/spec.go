@@ -33,6 +33,7 @@ type Spec struct {
 	// BlindAfter is how long a machine may stay unknown before a blind incident pages a person.
 	BlindAfter time.Duration
 	Notify     Notify
+	Evidence   EvidencePolicy
 }
 
 // UpdatePolicy says how another template goes through the fleet.

@@ -105,6 +105,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonNoInstance:  {"there is no instance to act on", ""},
 	fleet.ReasonSnapshotFailed: {"its disks could not be copied, and nothing that would lose them may follow",
 		"read the provider's message and make room, then 'hale retry'; on_failure: continue would go on without a copy"},
+	fleet.ReasonNotWanted:     {"the configuration leaves it out", ""},
 	fleet.ReasonSnapshotThere: {"its disks were copied in this incident", ""},
 	fleet.ReasonSnapshotStays: {"a copy of its disks cannot be removed", "read the provider's message, and remove the copy at the provider; hale tries again"},
 	fleet.ReasonNothingAfter:  {"no later step that applies would lose its disks", ""},

@@ -7,7 +7,7 @@ import "hale/internal/fleet"
 func (w *Work) gathered(r *fleet.Repair) bool {
 	switch g, i := w.View.Gathered, w.M.Incident; {
 	case r.Gather == "":
-		if r.Kind != fleet.RepairHeal || i == nil || !r.Step.Destroys() || r.Target.None() || i.Evidence == r.Target.ID {
+		if w.Situation.Spec.Evidence.Off || r.Kind != fleet.RepairHeal || i == nil || !r.Step.Destroys() || r.Target.None() || i.Evidence == r.Target.ID {
 			return true
 		}
 		i.Evidence = r.Target.ID
@@ -27,7 +27,7 @@ func (w *Work) gathered(r *fleet.Repair) bool {
 
 func (w *Work) gather(r *fleet.Repair) {
 	r.Gather = r.ID + "/" + string(r.Target.ID)
-	r.GatherBy = w.now().Add(fleet.GatherLimit)
+	r.GatherBy = w.now().Add(w.Situation.Spec.Evidence.Patience())
 	w.Actions = append(w.Actions, fleet.Action{Kind: fleet.ActionGather, Machine: w.M.Name, Gather: r.Gather, Incident: w.M.Incident.ID,
 		Instance: r.Target.ID, Host: r.Target.Host, Mark: w.mark(r.Target), Adopted: r.Target.Adopted})
 }

@@ -123,6 +123,9 @@ func Policy(o sim.Options) []byte {
 	if u := s.Update; u.Canary > 0 {
 		line(2, "update: {canary: %d, soak: %s}", u.Canary, u.Soak)
 	}
+	if e := s.Evidence; e != (fleet.EvidencePolicy{}) {
+		line(2, "evidence: {gather: %v, console: %dKiB, screenshot: %v, wait: %s}", !e.Off, e.ConsoleBytes()>>10, !e.NoScreenshot, e.Patience())
+	}
 	if every := s.Notify.RemindEvery; every > 0 {
 		line(2, "notify: {remind_every: %s}", every)
 	}

@@ -311,7 +311,7 @@ func (j *judge) unlooked(r *rung, a fleet.Action) bool {
 func (j *judge) documented(a fleet.Action) bool {
 	n, _ := a.Machine.Ordinal()
 	m := &j.s.store.beliefs[n-1]
-	return m.Repair == nil || m.Repair.Kind != fleet.RepairHeal || m.Incident == nil ||
+	return j.s.spec.Evidence.Off || m.Repair == nil || m.Repair.Kind != fleet.RepairHeal || m.Incident == nil ||
 		m.Incident.Evidence == a.Instance && m.Repair.Gather == ""
 }
 
