@@ -4,9 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"hale/internal/change"
 	"hale/internal/config"
+	"hale/internal/fleet"
 )
 
 const compared = `
@@ -47,6 +49,22 @@ func TestWhatDiffersBetweenTwoConfigurations(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestEvidenceIsBoundedOrSwitchedOff(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]fleet.EvidencePolicy{
+		"{}": {}, "{gather: false}": {Off: true}, "{screenshot: false, wait: 2s}": {NoScreenshot: true, Wait: 2 * time.Second}, "{console: 64KiB}": {Console: 64 << 10},
+	} {
+		c, err := config.Parse("hale.yaml", []byte("providers: {lab: {type: simulated}}\nfleets:\n  web: {provider: lab, size: 3, template: {image: x, disks: {root: ephemeral}}, evidence: "+text+
+			", checks: {alive: {ping: {}}}}\n"))
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if got := c.Fleets[0].Evidence; got != want {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
 		}
 	}
 }

@@ -71,12 +71,17 @@ func (c *fleetCompiler) providerIs(t ProviderType) bool {
 	return ok && kind.known() && kind.value == t
 }
 
+// evidence returns what is kept; what is usual is left at zero.
 func (c *fleetCompiler) evidence() fleet.EvidencePolicy {
 	e := c.draft.evidence.value
-	return fleet.EvidencePolicy{
-		Off: !e.gather.value, NoScreenshot: !e.screenshot.value, Wait: e.wait.value,
-		Console: int(e.console.value), //nolint:gosec // at most 64 KiB
+	p := fleet.EvidencePolicy{Off: !e.gather.value, NoScreenshot: !e.screenshot.value}
+	if e.console.value != fleet.ConsoleLimit {
+		p.Console = int(e.console.value) //nolint:gosec // at most 64 KiB
 	}
+	if e.wait.value != fleet.GatherLimit {
+		p.Wait = e.wait.value
+	}
+	return p
 }
 
 func (c *fleetCompiler) limits() fleet.Limits {

@@ -100,7 +100,6 @@ fleets:
 			SharedFate: fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute},
 			Mode:       fleet.ModeAct,
 			Update:     fleet.UpdatePolicy{Canary: 1, Soak: 2 * time.Minute}, Grace: time.Minute, BuildWithin: 5 * time.Minute, BlindAfter: 5 * time.Minute,
-			Evidence: fleet.EvidencePolicy{Console: 16 << 10, Wait: 5 * time.Second},
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
