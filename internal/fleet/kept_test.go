@@ -36,7 +36,7 @@ func TestAKeptInstanceStaysForItsWholeTime(t *testing.T) {
 		t.Errorf("after a restart an hour before its end: %+v", again)
 	}
 	k.RetryAt = at(whole, 0).Mono + 1
-	if k.Over(at(whole, 0)) || !k.Over(at(whole+1, 0)) {
+	if k.MayGo(at(whole, 0)) || !k.MayGo(at(whole+1, 0)) {
 		t.Error("its removal is tried again too early, or never")
 	}
 }
