@@ -519,35 +519,28 @@ func (w *work) noticeStrays() {
 	for k := range w.View.Seen {
 		seen := &w.View.Seen[k]
 		i := &seen.Instance
-		if !isStray(m, i, w.Installation) || m.Change != nil && m.Current.None() && seen.Asked <= m.Acted {
+		if !repair.IsStray(m, i, w.Installation) || m.Change != nil && m.Current.None() && seen.Asked <= m.Acted {
 			continue // not even if it was seen before it was removed
 		}
-		stray := fleet.Stray{ID: i.ID, Host: i.Host, Seen: w.Situation.Now.Mono}
-		known := false
-		for _, old := range m.Strays {
-			if old.ID == i.ID {
-				stray, known = old, true
-			}
+		at := slices.IndexFunc(m.Strays, func(s fleet.Stray) bool { return s.ID == i.ID })
+		if at < 0 {
+			strays = append(strays, w.newStray(i))
+		} else {
+			strays = append(strays, m.Strays[at])
 		}
-		strays = append(strays, stray)
-		if known {
-			continue
-		}
-		reason := fleet.Reason("")
-		if !repair.IsRemnant(*m, *i, w.Installation) {
-			reason = fleet.ReasonSecondRunning
-			w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation})
-		}
-		w.Record(fleet.Record{Kind: fleet.RecordRemnant, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})
 	}
 	m.Strays = strays
 }
 
-func isStray(m *fleet.Machine, i *fleet.Instance, ours fleet.Installation) bool {
-	if i.Mark.Machine != m.Name || i.Mark.Installation != ours || i.Power == fleet.PowerGone || i.ID == m.Current.ID || m.KeptAt(i.ID) >= 0 {
-		return false
+// newStray tells of an instance that should not be there: a person, too, unless it is hale's own to remove.
+func (w *work) newStray(i *fleet.Instance) fleet.Stray {
+	s, reason := fleet.Stray{ID: i.ID, Host: i.Host, Seen: w.Situation.Now.Mono}, fleet.Reason("")
+	if !repair.IsRemnant(*w.M, *i, w.Installation) {
+		s.Paged, reason = true, fleet.ReasonSecondRunning
+		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation})
 	}
-	return m.Repair == nil || (i.ID != m.Repair.Next.ID && (i.ID != m.Repair.Target.ID || m.Repair.Aside()))
+	w.Record(fleet.Record{Kind: fleet.RecordRemnant, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})
+	return s
 }
 
 // judgeIncident opens and closes what the verdict calls for.

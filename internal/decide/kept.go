@@ -48,6 +48,8 @@ func (w *work) bringBack() bool {
 	switch {
 	case s.Provider.Standing == fleet.ProviderUnknown: // not asked yet
 		return false
+	case m.Repair == nil && m.Quarantine == nil && w.busy():
+		return false
 	case len(m.Kept) == 0: // it went meanwhile
 		w.dropUndo(fleet.ReasonNothingKept)
 		return false

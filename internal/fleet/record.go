@@ -158,6 +158,7 @@ const (
 	ReasonLeaseShort       Reason = "lease-short"       // the remaining lease does not cover the call
 	ReasonNotOwner         Reason = "not-owner"         // the lease is lost
 	ReasonHold             Reason = "hold"              // a person holds it
+	ReasonLateOrder        Reason = "late-order"        // an order to build it, whose answer was lost, may yet be carried out
 	ReasonWindow           Reason = "window"            // repairs begin at other times
 	ReasonProtected        Reason = "protected"         // it is never disrupted; a person is told
 	ReasonStoreFull        Reason = "store-full"        // the disk is full: nothing can be written down first

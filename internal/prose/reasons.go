@@ -57,6 +57,8 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonStoreFull: {"the data folder's disk is full, so nothing can be written down first",
 		"free space on the disk of the data folder; hale goes on by itself"},
 	fleet.ReasonStoreDown: {"hale's store does not answer, so nothing can be written down first", "see hale's log; restart it if it says so"},
+	fleet.ReasonLateOrder: {"an order to build it, whose answer was lost, may yet be carried out",
+		"nothing needs to be done: after two minutes at most hale goes on"},
 	fleet.ReasonClockStep: {"this server's clock was set, so everything is judged afresh", ""},
 
 	fleet.ReasonMalformed:      {"it cannot be read", ""},

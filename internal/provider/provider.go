@@ -25,7 +25,8 @@ type Reader interface {
 
 // Power turns instances on and off. Each call is a no-op when the wanted state is there already.
 type Power interface {
-	// Start powers the instance on.
+	// Start powers the instance on. fault.Conflict: it was put aside (Keeper), so that an order which comes late does not let it run beside
+	// its successor.
 	Start(ctx context.Context, ref Ref) error
 	// Reboot resets the instance hard: it is down and up again, with the same id.
 	Reboot(ctx context.Context, ref Ref) error

@@ -101,11 +101,16 @@ func (w *Work) BeginUndo(o *fleet.Wanted) {
 		LastOutcome: w.now(), // what it looked like before counts for nothing
 	}
 	r := m.Repair
+	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairUndo), Order: o.Order, By: o.By, Instance: r.Back.ID,
+		Generation: r.Back.Generation, Host: r.Back.Host})
+	if late, ok := Found(m, w.View, w.Installation); ok { // it is the machine by now, and makes way as any other
+		w.house(late)
+		m.Current.Expired = true
+		r.Target = m.Current
+	}
 	if m.Current.None() {
 		r.Removed, r.Proof = true, fleet.ProofDeleted
 	}
-	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairUndo), Order: o.Order, By: o.By, Instance: r.Back.ID,
-		Generation: r.Back.Generation, Host: r.Back.Host})
 	w.enter(fleet.PhaseAct)
 	w.Advance()
 }
@@ -124,6 +129,8 @@ func (w *Work) undo(r *fleet.Repair) {
 		w.call(r, fleet.OpKeep, r.Target)
 	case !r.Proof.Meets(fleet.ProofConfirmedOff):
 		w.proveAgain(r)
+	case w.rivalled():
+		w.quarantine(fleet.ReasonSecondRunning, "")
 	case w.M.Current.ID != r.Back.ID:
 		w.call(r, fleet.OpRestore, r.Back)
 	default:
@@ -142,6 +149,8 @@ func (w *Work) seeBack(r *fleet.Repair) {
 		w.giveUpChange(fleet.ReasonNoInstance, "")
 	case !w.aside(seen.Instance):
 		w.giveUpChange(fleet.ReasonMarkChanged, string(seen.Instance.Power))
+	case w.rivalled():
+		w.giveUpChange(fleet.ReasonSecondRunning, "")
 	default:
 		r.Confirmed = true
 	}

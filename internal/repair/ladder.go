@@ -470,11 +470,16 @@ func Found(m *fleet.Machine, v *fleet.View, ours fleet.Installation) (fleet.Inst
 }
 
 func (w *Work) take(i fleet.Instance) {
+	w.house(i)
+	w.verifyFrom()
+}
+
+// house believes that the machine has the instance, which an earlier order of ours built.
+func (w *Work) house(i fleet.Instance) {
 	w.M.Current, w.M.Address = fleet.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host, Edition: w.edition(w.M.Repair)}, i.Address
 	w.forget(i.ID)
 	w.stands()
 	w.record(fleet.Record{Kind: fleet.RecordRemnant, Reason: fleet.ReasonFound, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})
-	w.verifyFrom()
 }
 
 // nowhere says why there is no host to build on.

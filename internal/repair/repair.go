@@ -401,6 +401,18 @@ func (w *Work) isRemnant(i fleet.Instance) bool {
 	return IsRemnant(*w.M, i, w.Installation)
 }
 
+// IsStray reports whether the instance bears the machine's mark and should not be there: it is neither current, nor being built or
+// replaced, nor put aside; or it was, and runs all the same.
+func IsStray(m *fleet.Machine, i *fleet.Instance, ours fleet.Installation) bool {
+	if i.Mark.Machine != m.Name || i.Mark.Installation != ours || i.Power == fleet.PowerGone || i.ID == m.Current.ID {
+		return false
+	}
+	if m.KeptAt(i.ID) >= 0 {
+		return i.Mark.Kept && (i.Power == fleet.PowerRunning || i.Power == fleet.PowerPaused)
+	}
+	return m.Repair == nil || (i.ID != m.Repair.Next.ID && (i.ID != m.Repair.Target.ID || m.Repair.Aside()))
+}
+
 // IsRemnant reports whether the instance is provably what an unfinished build of this machine by this installation left
 // behind: our mark, never certified, of a generation that was allotted and is neither current nor being built.
 func IsRemnant(m fleet.Machine, i fleet.Instance, ours fleet.Installation) bool {

@@ -8,11 +8,15 @@ import (
 
 // occupied reports whether an instance with the machine's mark, beside the one that is replaced, may hold on to its kept disks: no two
 // may ever write to them.
-func (w *Work) occupied() bool {
-	return w.M.Volumes != nil && slices.ContainsFunc(w.M.Strays, func(s fleet.Stray) bool {
-		p := w.View.Sighting(s.ID).Instance.Power
-		return p != fleet.PowerOff && p != fleet.PowerGone
-	})
+func (w *Work) occupied() bool { return w.M.Volumes != nil && w.rivalled() }
+
+// rivalled reports whether another instance with the machine's mark may run, beside its own and the one that is replaced.
+func (w *Work) rivalled() bool {
+	mayRun := func(p fleet.Power) bool { return p != fleet.PowerOff && p != fleet.PowerGone }
+	return slices.ContainsFunc(w.M.Strays, func(s fleet.Stray) bool { return mayRun(w.View.Sighting(s.ID).Instance.Power) }) ||
+		slices.ContainsFunc(w.View.Seen, func(s fleet.Sighting) bool {
+			return mayRun(s.Instance.Power) && IsStray(w.M, &s.Instance, w.Installation)
+		})
 }
 
 // bind writes down where the kept disks of the instance lie that is about to be ordered, before it is.

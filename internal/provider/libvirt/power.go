@@ -74,7 +74,7 @@ func stopOf(reason golibvirt.DomainShutoffReason) fleet.Stop {
 }
 
 // Start powers the instance on, and resumes a paused one. fault.Conflict: it crashed and its remains must be powered
-// off first.
+// off first, or it was put aside.
 func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
 	_, s, err := p.open(ctx, "libvirt.start", ref)
 	if err != nil {
@@ -185,9 +185,17 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 	return s.cutPower(dom)
 }
 
-// boot starts a domain that is off. One that somebody else started in between is success.
+// boot starts a domain that is off, unless it was put aside: an order that comes late must not let it run beside its successor. One that
+// somebody else started in between is success.
 func (s *session) boot(dom golibvirt.Domain) error {
-	err := s.order(func() error { return s.DomainCreate(dom) })
+	mark, err := s.readMark(dom)
+	switch {
+	case err != nil:
+		return err
+	case mark.Kept:
+		return s.conflict(errors.New("it was put aside"))
+	}
+	err = s.order(func() error { return s.DomainCreate(dom) })
 	if isCode(err, golibvirt.ErrOperationInvalid) {
 		if power, perr := s.power(dom); perr == nil && power == fleet.PowerRunning {
 			return nil

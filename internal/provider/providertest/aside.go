@@ -30,6 +30,10 @@ func setAsideComesBack(t *testing.T, h Harness) {
 			t.Errorf("put aside it is %+v", seen)
 		}
 	}
+	e.refused("start of what was put aside", e.p.Start(e.ctx(), old.Ref), fault.Conflict)
+	if seen := e.get(old.Ref); seen.Power != fleet.PowerOff {
+		t.Errorf("put aside and started it is %s", seen.Power)
+	}
 	next := e.rival(old)
 	next.Made = []string{"data"}
 	e.do("create in its place, with its disk", e.p.Create(e.ctx(), next))

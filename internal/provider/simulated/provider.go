@@ -42,6 +42,7 @@ var (
 	errInjected    = errors.New("injected fault")
 	errUnreachable = errors.New("unreachable")
 	errForeign     = errors.New("it bears another mark")
+	errAside       = errors.New("it was put aside")
 )
 
 // Close implements provider.Provider. The world goes on.
@@ -105,12 +106,15 @@ func (p *Provider) Get(ctx context.Context, ref provider.Ref) (fleet.Instance, e
 	return seen, err
 }
 
-// Start implements provider.Power. A paused instance goes on; the remains of a crashed one are a Conflict.
+// Start implements provider.Power. A paused instance goes on; the remains of a crashed one, and what was put aside, are a Conflict.
 func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
 	return p.change(ctx, fleet.OpStart, ref, func(w *World, now time.Time) (bool, error) {
 		g, err := w.at(ref)
-		if err != nil {
+		switch {
+		case err != nil:
 			return false, err
+		case g.mark.Kept:
+			return false, conflict(ref, errAside)
 		}
 		switch g.power {
 		case fleet.PowerRunning:
@@ -215,6 +219,8 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
 			return false, err
 		case g.power != fleet.PowerOff:
 			return false, conflict(order.Ref, fmt.Errorf("it is %s", g.power))
+		case g.mark.Kept:
+			return false, conflict(order.Ref, errAside)
 		}
 		g.ills, g.life.DiskBoots = nil, 0
 		w.powerOn(g, now)

@@ -237,7 +237,10 @@ func (vm *VM) knows(call *Call) bool {
 func (w *World) actOn(vm *VM, op Op) (bool, End) {
 	switch op {
 	case Start:
-		if vm.on() {
+		switch {
+		case vm.Mark.Kept:
+			return false, Conflict
+		case vm.on():
 			return false, Done
 		}
 		w.setPower(vm, Running, StopUnknown)
@@ -306,7 +309,7 @@ const (
 
 // rebuild starts the instance with a mind as new as its disk.
 func (w *World) rebuild(vm *VM) (bool, End) {
-	if vm.Power != Off {
+	if vm.Power != Off || vm.Mark.Kept {
 		return false, Conflict
 	}
 	vm.ills = nil
