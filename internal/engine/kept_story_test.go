@@ -113,3 +113,36 @@ func TestL1WhatWasPutAsideAndRunsIsTold(t *testing.T) {
 		}
 	})
 }
+
+// L8, L10: an undo whose old instance has gone ends, a person is told, and the machine is healed as any other.
+func TestL8AnUndoOfWhatHasGoneEnds(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, keeper(3), func(s *story) {
+		s.grown()
+		old := s.replaced(2)
+		s.inject(simulated.Vanishes{Instance: old})
+		s.pass(time.Minute)
+		s.orders(fleet.Order{Kind: fleet.OrderUndo, Machine: "web-2"})
+		s.await(time.Minute, "it is given up", func() bool { return s.has(fleet.ReasonGivenUp) && s.machine(2).Repair == nil })
+		if m := s.machine(2); len(m.Kept) != 0 {
+			t.Errorf("it still counts on %+v", m.Kept)
+		}
+		s.replaced(2)
+	})
+}
+
+// L8: an undo that cannot learn what became of the old instance ends, too.
+func TestL8AnUndoThatIsNotAnsweredEnds(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, keeper(3), func(s *story) {
+		s.grown()
+		old := s.replaced(2)
+		s.inject(simulated.Calls{Op: simulated.OpGet, Instance: old, Effect: simulated.Fails})
+		s.inject(simulated.StaleLists{Age: time.Hour})
+		s.orders(fleet.Order{Kind: fleet.OrderUndo, Machine: "web-2"})
+		s.await(10*time.Minute, "it is given up", func() bool { return s.has(fleet.ReasonGivenUp) && s.machine(2).Repair == nil })
+		if m := s.machine(2); !s.healthy(2) || len(m.Kept) != 1 {
+			t.Errorf("it is %+v", m)
+		}
+	})
+}

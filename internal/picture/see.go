@@ -158,6 +158,7 @@ func believed(m *fleet.Machine, out []fleet.Incarnation) []fleet.Incarnation {
 	if m.Repair != nil {
 		add(m.Repair.Target)
 		add(m.Repair.Next)
+		add(m.Repair.Back)
 		if in := m.Repair.Intent; in != nil {
 			add(fleet.Incarnation{ID: in.Instance, Host: in.Host})
 		}

@@ -54,9 +54,13 @@ func (w *Work) mayCall() bool {
 	return held == ""
 }
 
-// observe asks the provider for one instance. Unanswered, it is asked again after a while.
+// observe asks the provider for one instance. Unanswered, it is asked again after a while; a wanted change that only asks in vain is given up.
 func (w *Work) observe(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName) {
 	if r.AskAt != 0 && !w.Situation.Now.Due(r.AskAt) {
+		return
+	}
+	if r.Intent == nil && r.Retries >= pageAfter && w.wantedIn() {
+		w.giveUpChange(fleet.ReasonCallFailed, "asked in vain")
 		return
 	}
 	r.AskAt = w.now().Add(w.patience(r))

@@ -650,7 +650,7 @@ func (w *Work) patience(r *fleet.Repair) time.Duration {
 	switch {
 	case r.Kind == fleet.RepairRemnant:
 		w.putAside(r.Target.ID, fleet.ReasonCallFailed)
-	case w.wantedIn():
+	case w.wantedIn() && r.Intent == nil:
 		return d // it will be given up
 	case w.M.Incident == nil:
 		w.OpenIncident(fleet.CauseBuild)
