@@ -575,13 +575,7 @@ func (w *work) judgeWanted() {
 	if m.Wanted == nil || m.Repair != nil || m.Ordered(now) || m.WantedBack(now) {
 		return
 	}
-	command := fleet.OrderHeal
-	if m.Wanted.Undo {
-		command = fleet.OrderUndo
-	}
-	w.Record(fleet.Record{Kind: fleet.RecordOrder, Reason: fleet.ReasonExpired, Order: m.Wanted.Order, Command: command, By: m.Wanted.By,
-		Detail: m.Wanted.Reason})
-	m.Wanted = nil
+	w.unwant(fleet.ReasonExpired)
 }
 
 // judgeHold keeps the time for which a person's stop is left alone, and tells a person when it is over.

@@ -32,8 +32,8 @@ func (w *work) undo(o *fleet.Order) fleet.Reason {
 		return fleet.ReasonBrake
 	}
 	w.accept(o)
-	m.Wanted = &fleet.Wanted{Order: o.ID, By: o.By, Reason: o.Reason, Until: s.Now.Wall.Add(fleet.OrderLife), Undo: true}
-	m.Waiting = ""
+	w.want(o)
+	m.Wanted.Undo, m.Wanted.Back = true, m.Kept[len(m.Kept)-1].ID
 	return ""
 }
 
@@ -50,11 +50,11 @@ func (w *work) bringBack() bool {
 		return false
 	case m.Repair == nil && m.Quarantine == nil && w.busy():
 		return false
-	case len(m.Kept) == 0: // it went meanwhile
-		w.dropUndo(fleet.ReasonNothingKept)
+	case m.KeptFor(m.Wanted) == nil: // it went meanwhile
+		w.unwant(fleet.ReasonNothingKept)
 		return false
 	case repair.Forbidden(m, &s.Spec, fleet.RepairUndo) != "": // since the person ordered it
-		w.dropUndo(repair.Forbidden(m, &s.Spec, fleet.RepairUndo))
+		w.unwant(repair.Forbidden(m, &s.Spec, fleet.RepairUndo))
 		return false
 	case held != "" && m.Repair != nil:
 		return false
@@ -64,13 +64,6 @@ func (w *work) bringBack() bool {
 	}
 	w.BeginUndo(m.Wanted)
 	return true
-}
-
-// dropUndo says why the old instance does not come back, and forgets the order.
-func (w *work) dropUndo(why fleet.Reason) {
-	o := w.M.Wanted
-	w.Record(fleet.Record{Kind: fleet.RecordOrder, Reason: why, Order: o.Order, Command: fleet.OrderUndo, By: o.By})
-	w.M.Wanted = nil
 }
 
 // outlived returns the first kept instance whose time is over.

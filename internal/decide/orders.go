@@ -271,9 +271,28 @@ func (w *work) heal(o *fleet.Order) fleet.Reason {
 	if m.Incident == nil {
 		w.OpenIncident(fleet.CauseOrdered)
 	}
-	m.Wanted = &fleet.Wanted{Order: o.ID, By: o.By, Reason: o.Reason, Until: s.Now.Wall.Add(fleet.OrderLife)}
-	m.Waiting = "" // why it waits is said again
+	w.want(o)
 	return ""
+}
+
+// want lets the order, which is taken up, wait for its repair. Another one that waits gives way to it: people mean what they said last.
+func (w *work) want(o *fleet.Order) {
+	m := w.M
+	if m.Wanted != nil && (m.Wanted.Undo || m.Repair == nil || m.Repair.Kind != fleet.RepairHeal) {
+		w.unwant(fleet.ReasonOverruled)
+	}
+	m.Wanted = &fleet.Wanted{Order: o.ID, By: o.By, Reason: o.Reason, Until: w.Situation.Now.Wall.Add(fleet.OrderLife)}
+	m.Waiting = "" // why it waits is said again
+}
+
+// unwant says why the order that was taken up, and waits, is not followed any more (L12).
+func (w *work) unwant(why fleet.Reason) {
+	o, command := w.M.Wanted, fleet.OrderHeal
+	if o.Undo {
+		command = fleet.OrderUndo
+	}
+	w.Record(fleet.Record{Kind: fleet.RecordOrder, Reason: why, Order: o.Order, Command: command, By: o.By, Detail: o.Reason})
+	w.M.Wanted = nil
 }
 
 // spared reports whether the machine is protected, and no step is gentle enough.

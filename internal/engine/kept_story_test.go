@@ -18,7 +18,7 @@ func keeper(size int) fleet.Spec {
 func (s *story) replaced(n int) (old fleet.InstanceID) {
 	s.t.Helper()
 	old = s.id(n)
-	s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+	s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByReboot}})
 	s.await(5*time.Minute, "it is replaced", func() bool { return s.healthy(n) && s.machine(n).Current.ID != old })
 	if m := s.machine(n); m.KeptAt(old) < 0 {
 		s.t.Fatalf("%s is not kept", old)
@@ -144,5 +144,98 @@ func TestL8AnUndoThatIsNotAnsweredEnds(t *testing.T) {
 		if m := s.machine(2); !s.healthy(2) || len(m.Kept) != 1 {
 			t.Errorf("it is %+v", m)
 		}
+	})
+}
+
+// waits has an order wait: the provider does not answer until the returned function is called.
+func (s *story) waits(o fleet.Order) (taken fleet.Order, lift func()) {
+	s.t.Helper()
+	lift = s.inject(simulated.Outage{})
+	s.pass(time.Minute)
+	taken = s.orders(o)
+	s.pass(time.Minute)
+	n, _ := o.Machine.Ordinal()
+	if w := s.machine(n).Wanted; w == nil || w.Order != taken.ID {
+		s.t.Fatalf("it does not wait: %+v", w)
+	}
+	return taken, lift
+}
+
+// over counts how often the order was said to be over.
+func (s *story) over(o fleet.Order, why fleet.Reason) int {
+	s.t.Helper()
+	return s.count(func(r fleet.Record) bool { return r.Order == o.ID && r.Kind == fleet.RecordOrder && r.Reason == why })
+}
+
+// L12: an order that waits, and that another one takes the place of, is said to be over: a heal of the undo, and an undo of the heal.
+func TestL12NoOrderThatWaitsIsForgotten(t *testing.T) {
+	t.Parallel()
+	for first, second := range map[fleet.OrderKind]fleet.OrderKind{
+		fleet.OrderUndo: fleet.OrderHeal, fleet.OrderHeal: fleet.OrderUndo,
+	} {
+		t.Run(string(first), func(t *testing.T) {
+			t.Parallel()
+			tell(t, simulated.Options{}, keeper(3), func(s *story) {
+				s.grown()
+				old := s.replaced(2)
+				lift := s.inject(simulated.Outage{})
+				s.pass(time.Minute)
+				s.inject(simulated.Broken{Instance: s.machine(2).Current.ID, Illness: simulated.Illness{Symptom: simulated.NoNetwork}})
+				s.pass(time.Minute)
+				one := s.orders(fleet.Order{Kind: first, Machine: "web-2"})
+				s.pass(time.Minute)
+				two := s.orders(fleet.Order{Kind: second, Machine: "web-2"})
+				s.pass(time.Minute)
+				if w := s.machine(2).Wanted; w == nil || w.Order != two.ID || w.Undo != (second == fleet.OrderUndo) {
+					t.Errorf("what waits is %+v", w)
+				}
+				lift()
+				s.await(10*time.Minute, "it is well again", func() bool { return s.healthy(2) })
+				if s.over(one, fleet.ReasonOverruled) != 1 {
+					t.Errorf("the %s was taken up, never carried out, and never said to be over", first)
+				}
+				if back := s.machine(2).Current.ID == old; back != (second == fleet.OrderUndo) {
+					t.Errorf("the old instance is back: %v", back)
+				}
+			})
+		})
+	}
+}
+
+// L12: an undo brings back what had been replaced last when it was ordered, and not what was put aside since.
+func TestL12AnUndoBringsBackWhatWasMeant(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, keeper(3), func(s *story) {
+		s.grown()
+		first := s.replaced(2)
+		second := s.id(2)
+		lift := s.inject(simulated.Calls{Op: fleet.OpKeep, Effect: simulated.Fails, Kind: fault.Throttled})
+		s.inject(simulated.Broken{Instance: second, Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+		s.await(5*time.Minute, "it is about to be put aside", func() bool { r := s.machine(2).Repair; return r != nil && r.Retries > 1 })
+		s.orders(fleet.Order{Kind: fleet.OrderUndo, Machine: "web-2"}) // what was replaced last is the first instance
+		s.pass(10 * time.Second)
+		if m := s.machine(2); m.Wanted == nil || m.Wanted.Back != first || len(m.Kept) != 1 {
+			t.Fatal("the story is another one")
+		}
+		lift()
+		s.await(20*time.Minute, "one is brought back", func() bool { return s.healthy(2) && s.count(because(fleet.RecordRepairEnded, fleet.ReasonUndone)) == 1 })
+		if id := s.machine(2).Current.ID; id != first {
+			t.Errorf("the person wanted %s back, and got %s, which hale itself had found sick: %v", first, id, id == second)
+		}
+	})
+}
+
+// L12: an undo that waits until what it would bring back has gone is said to be over.
+func TestL12AnUndoThatComesTooLateIsOver(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, keeper(3), func(s *story) {
+		s.grown()
+		s.replaced(2)
+		s.pass(24*time.Hour - 90*time.Second)
+		undo, lift := s.waits(fleet.Order{Kind: fleet.OrderUndo, Machine: "web-2"})
+		s.pass(time.Hour)
+		lift()
+		s.await(time.Minute, "it is over", func() bool { return s.over(undo, fleet.ReasonExpired) == 1 })
+		s.await(10*time.Minute, "the old one goes", func() bool { return len(s.machine(2).Kept) == 0 })
 	})
 }

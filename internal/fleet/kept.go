@@ -25,6 +25,18 @@ func (m *Machine) KeptAt(id InstanceID) int {
 	return slices.IndexFunc(m.Kept, func(k Shelved) bool { return k.ID == id })
 }
 
+// KeptFor returns the kept instance that a person wants back; nil: it is not kept any more.
+func (m *Machine) KeptFor(o *Wanted) *Shelved {
+	at := m.KeptAt(o.Back)
+	if o.Back == "" {
+		at = len(m.Kept) - 1
+	}
+	if at < 0 {
+		return nil
+	}
+	return &m.Kept[at]
+}
+
 // LetGo forgets the kept instance with the id.
 func (m *Machine) LetGo(id InstanceID) {
 	if i := m.KeptAt(id); i >= 0 {

@@ -182,8 +182,10 @@ type Wanted struct {
 	By     string
 	Reason string `json:",omitempty"`
 	Until  time.Time
-	// Undo says that it is the instance that was replaced last that is wanted back, and not a repair.
-	Undo bool `json:",omitempty"`
+	// Undo says that an instance is wanted back, and not a repair: Back, which had been replaced last when it was ordered. Without a
+	// name, as older versions stored it, it is the one that was replaced last by now.
+	Undo bool       `json:",omitempty"`
+	Back InstanceID `json:",omitempty"`
 }
 
 // Ordered reports whether a current order of a person wants the machine repaired.

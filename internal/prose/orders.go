@@ -14,6 +14,9 @@ func order(r fleet.Record) string {
 	if r.Took > 0 {
 		wants += " for " + Span(r.Took)
 	}
+	if r.Reason == fleet.ReasonOverruled {
+		return aside(subjectOfOrder(r)+": another order takes the place of "+wants+", ordered by "+r.By, r.Detail)
+	}
 	if r.Reason != "" {
 		return because(subjectOfOrder(r)+": "+r.By+" ordered "+wants+", which is refused", Reason(r.Reason))
 	}

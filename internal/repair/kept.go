@@ -86,18 +86,19 @@ func (w *Work) putOff(id fleet.InstanceID, reason fleet.Reason) {
 	}
 }
 
-// BeginUndo opens the work that brings the instance back which was replaced last. The guard has admitted it.
+// BeginUndo opens the work that brings the instance back that a person wants, which is kept. The guard has admitted it.
 func (w *Work) BeginUndo(o *fleet.Wanted) {
 	m := w.M
 	if m.Repair != nil { // its new instance stands, and is not verified yet
 		m.Current.Expired = !m.Current.Certified
 		w.Overrule()
 	}
+	back := m.KeptFor(o).Incarnation
 	m.Repairs++
 	m.Waiting, m.Wanted, m.Quarantine, m.Change, m.RetryAt = "", nil, nil, nil, 0
 	m.Repair = &fleet.Repair{
 		ID: string(m.Name) + "/r" + strconv.FormatUint(m.Repairs, 10), Kind: fleet.RepairUndo, Order: o.Order, Started: w.Situation.Now.Wall,
-		Rung: fleet.NoRung, Step: fleet.StepRecreate, Proof: fleet.ProofNone, Target: m.Current, Back: m.Kept[len(m.Kept)-1].Incarnation,
+		Rung: fleet.NoRung, Step: fleet.StepRecreate, Proof: fleet.ProofNone, Target: m.Current, Back: back,
 		LastOutcome: w.now(), // what it looked like before counts for nothing
 	}
 	r := m.Repair
