@@ -9,23 +9,6 @@ import (
 	"hale/internal/provider/simulated"
 )
 
-// keeper is a fleet whose only step puts the old instance aside for a day.
-func keeper(size int) fleet.Spec {
-	return rungs(web(size), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: fleet.DeleteFailureStop, KeepOld: 24 * time.Hour})
-}
-
-// replaced has the machine replaced, and returns its old instance, which is kept.
-func (s *story) replaced(n int) (old fleet.InstanceID) {
-	s.t.Helper()
-	old = s.id(n)
-	s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByReboot}})
-	s.await(5*time.Minute, "it is replaced", func() bool { return s.healthy(n) && s.machine(n).Current.ID != old })
-	if m := s.machine(n); m.KeptAt(old) < 0 {
-		s.t.Fatalf("%s is not kept", old)
-	}
-	return old
-}
-
 // lost returns the instance whose order was lost.
 func (s *story) lost(n int) (id fleet.InstanceID) {
 	s.t.Helper()

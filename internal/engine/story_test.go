@@ -409,11 +409,11 @@ func (s *story) personStarts(n int) {
 	}
 }
 
-// replaced has the machine replaced, and returns the old instance, which is kept.
+// replaced has the machine replaced, and returns the old instance, which is kept, and would be well if it were started again.
 func (s *story) replaced(n int) (old fleet.InstanceID) {
 	s.t.Helper()
 	old = s.id(n)
-	s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+	s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByReboot}})
 	s.await(5*time.Minute, "it is replaced", func() bool { return s.healthy(n) && s.machine(n).Current.ID != old })
 	if len(s.machine(n).Kept) == 0 {
 		s.t.Fatal("nothing is kept")
