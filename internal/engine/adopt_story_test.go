@@ -309,3 +309,20 @@ func TestAFleetThatIsShortOfWhatIsExpectedSaysSo(t *testing.T) {
 		}
 	})
 }
+
+// L8: an adopted machine bears no mark, so it cannot be put aside: a ladder that wants that does not power it off, and a person is told.
+func TestL8AnAdoptedMachineIsNotPutAside(t *testing.T) {
+	t.Parallel()
+	spec := rungs(db(), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: fleet.DeleteFailureStop, KeepOld: 24 * time.Hour})
+	spec.Adopt.Replaceable = true
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.existing("db-main", "db-one", "db-two")
+		s.adopts("db-main", "db-one", "db-two")
+		n, _ := s.called("db-one").Name.Ordinal()
+		s.inject(simulated.Broken{Instance: "db-one", Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
+		s.await(10*time.Minute, "a person is told", func() bool { return s.machine(n).Quarantine != nil })
+		if off := s.calls(fleet.OpPowerOff, time.Time{}); len(off) > 0 {
+			t.Errorf("it was powered off: %+v", off)
+		}
+	})
+}

@@ -209,6 +209,7 @@ func (w *Work) conflict(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	case fleet.OpDelete, fleet.OpRebuild, fleet.OpKeep:
 		r.LookAgain() // it runs again, or is not ours
 		w.retry(r)
+		w.boundConflicts(r, in, o)
 	case fleet.OpRestore:
 		w.quarantine(fleet.ReasonNameTaken, o.Detail)
 	case fleet.OpPowerOff:
@@ -399,6 +400,20 @@ func (w *Work) boundTries(r *fleet.Repair, in fleet.Intent) {
 		w.giveUpChange(fleet.ReasonCallFailed, "tried in vain")
 	case onTheSpot(in.Op), in.Op == fleet.OpRebuild:
 		w.failRung(fleet.ReasonCallFailed, "tried in vain")
+	}
+}
+
+// boundConflicts gives a change of the old instance up that the provider's truth stood against too often. What only failed for a while, as
+// under a provider that throttles, is tried on: a person was told.
+func (w *Work) boundConflicts(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
+	switch {
+	case r.Retries < pageAfter:
+	case in.Op == fleet.OpKeep:
+		w.keepFailed(o.Detail)
+	case in.Op == fleet.OpDelete:
+		w.deleteFailed(r, o)
+	default:
+		w.boundTries(r, in)
 	}
 }
 

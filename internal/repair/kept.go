@@ -13,7 +13,7 @@ func keepable(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reaso
 	switch {
 	case step.KeepOld == 0:
 		return ""
-	case slices.Contains(s.Cannot, fleet.OpKeep):
+	case slices.Contains(s.Cannot, fleet.OpKeep), m.Current.Adopted: // it bears no mark that would say that it is kept
 		return fleet.ReasonUnsupported
 	case len(m.Kept) >= fleet.MostKept:
 		return fleet.ReasonTooManyKept
