@@ -38,6 +38,9 @@ type Machine struct {
 	Orders  []fleet.Ruling // on those to the machine
 }
 
+// Ends reports whether the decision ends the machine's work. As long as it is being replaced nobody judges it, so that it is to be looked at anew.
+func (m *Machine) Ends(was *fleet.Machine) bool { return was.Repair != nil && m.Belief.Repair == nil }
+
 // Decide runs one round.
 func Decide(s fleet.Snapshot) Decision { return new(Decider).Decide(s) }
 

@@ -248,7 +248,7 @@ func (c *chaos) decide() {
 		if was, is := v.Machine.Lies(), m.Belief.Lies(); is.Apart(&was) {
 			c.s.Placed++
 		}
-		v.Machine, v.Look, v.Outcome, v.Gathered, v.Due = m.Belief, nil, nil, nil, false
+		v.Machine, v.Look, v.Outcome, v.Gathered, v.Due = m.Belief, nil, nil, nil, m.Ends(&v.Machine)
 		for _, a := range m.Actions {
 			switch a.Kind {
 			case fleet.ActionLook:

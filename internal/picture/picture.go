@@ -205,7 +205,7 @@ func (p *Picture) Adopt(m decide.Machine) {
 	}
 	selects := p.spec.Adopt.Selects()
 	cared := selects && !guard.Surplus(&v.Machine, &p.spec)
-	v.Machine, v.Due, v.Look, v.Outcome, v.Gathered = m.Belief, false, nil, nil, nil
+	v.Machine, v.Due, v.Look, v.Outcome, v.Gathered = m.Belief, m.Ends(&v.Machine), nil, nil, nil
 	if selects && cared == guard.Surplus(&v.Machine, &p.spec) {
 		p.spec.Size = p.size()
 	}
