@@ -168,6 +168,9 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 		})
 		c.order(d.value[:i], s)
 		c.prepares(s, d.value[i+1:])
+		if s.value.keepOld.written() && c.selects() {
+			c.add(s.value.keepOld.spot, "a machine that existed before hale bears no mark, so that it cannot be kept aside", "take it out")
+		}
 		if s.value.keepOld.written() && c.draft.repair.value.fence.value.proof.value == fleet.ProofDeleted {
 			c.add(s.value.keepOld.spot, "an instance that is kept cannot be confirmed-deleted", "take it out, or demand confirmed-off in repair.fence")
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"
@@ -457,6 +458,28 @@ func TestARemovalUnderAHoldWaitsForTheAmnesty(t *testing.T) {
 		calls := s.calls(fleet.OpPowerOff, began)
 		if len(calls) == 0 || calls[0].At.Sub(began) < 7*time.Second {
 			s.t.Errorf("it is powered off before its checks could speak: %+v", calls)
+		}
+	})
+}
+
+// No machine is removed while an order to build it may yet be carried out; what that builds all the same does not stay.
+func TestL1NoMachineIsRemovedBesideALateBuild(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, ladder(web(3), fleet.StepRecreate), func(s *story) {
+		s.leaving = append(s.leaving, "web-3")
+		s.grown()
+		lift := s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.Fails, Kind: fault.Permanent})
+		s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.ActsLate, Delay: 110 * time.Second, Times: 1})
+		s.inject(simulated.Broken{Instance: s.id(3), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+		s.await(5*time.Minute, "its successor was ordered in vain", func() bool { m := s.machine(3); return m.Anchor != nil && m.Repair == nil })
+		s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
+		s.confirm()
+		s.await(time.Minute, "it waits, and says why", func() bool { return s.has(fleet.ReasonLateOrder) })
+		lift()
+		s.await(10*time.Minute, "it has gone", func() bool { return s.status().Spec.Size == 2 })
+		s.pass(10 * time.Minute)
+		if i, ok := s.world.Instance("web-3"); ok {
+			t.Errorf("%s is there, %s", i.ID, i.Power)
 		}
 	})
 }
