@@ -367,6 +367,7 @@ func (r *round) proceed(w *work) {
 		r.refuseAll(w)
 	}
 	r.tally.Add(w.M, &r.s.Spec)
+	guard.TakeSlot(w.M, &r.sit)
 }
 
 // advanceSafely advances the machine and checks the laws. A defect that panics is one machine's trouble, not everybody's.

@@ -109,7 +109,7 @@ func (s *street) inRepair(hosts ...fleet.HostName) int {
 	s.t.Helper()
 	n := 0
 	for _, m := range s.beliefs() {
-		if m.Repair != nil && m.Repair.Kind == fleet.RepairHeal && (len(hosts) == 0 || m.Repair.Target.Host == hosts[0]) {
+		if m.Repair != nil && m.Repair.Kind.Budgeted() && (len(hosts) == 0 || m.Repair.Target.Host == hosts[0]) {
 			n++
 		}
 	}
@@ -258,5 +258,63 @@ func TestL05AnOwnersPlacesAreGivenBack(t *testing.T) {
 				t.Errorf("left in the book: %+v", s.book())
 			}
 		})
+	}
+}
+
+// L5: a wanted change takes a place of the budget that fleets share, as a repair does.
+func TestL05AnUpdateTakesASharedPlace(t *testing.T) {
+	t.Parallel()
+	spec := web(4)
+	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Canary: 1, Soak: 2 * time.Minute}
+	spec.Limits.InRepair, spec.Limits.Shared = 3, []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 1}}
+	spec.Limits.Brake.AtLeast = 3
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.grown()
+		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
+		s.confirm()
+		s.await(time.Minute, "one is being updated", func() bool { r := s.machine(4).Repair; return r != nil && r.Kind == fleet.RepairUpdate })
+		if len(s.status().Slots) != 1 {
+			t.Errorf("the book has %+v while web-4 is being replaced", s.status().Slots)
+		}
+		s.inject(simulated.Crash{Instance: s.id(1)})
+		s.oneAtATime(30*time.Minute, "all have it", func() bool { return s.built("v2") == 4 && s.allHealthy() })
+	})
+}
+
+// L5: so does each old instance that is brought back.
+func TestL05ReturnsOfOldInstancesTakeSharedPlaces(t *testing.T) {
+	t.Parallel()
+	spec := keeper(4)
+	spec.Limits.InRepair, spec.Limits.Shared = 3, []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 1}}
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.grown()
+		s.replaced(1)
+		s.replaced(2)
+		for _, m := range []fleet.MachineName{"web-1", "web-2"} {
+			s.named = append(s.named, s.idOf(m))
+			s.orders(fleet.Order{Kind: fleet.OrderUndo, Machine: m})
+		}
+		s.oneAtATime(10*time.Minute, "both are brought back", func() bool {
+			return s.count(because(fleet.RecordRepairStarted, fleet.Reason(fleet.RepairUndo))) == 2
+		})
+	})
+}
+
+// oneAtATime awaits the condition, and sees that never two machines are in repair meanwhile.
+func (s *story) oneAtATime(within time.Duration, what string, cond func() bool) {
+	s.t.Helper()
+	most := 0
+	s.await(within, what, func() bool {
+		n := 0
+		for _, v := range s.status().Machines {
+			if v.Machine.Repair != nil {
+				n++
+			}
+		}
+		most = max(most, n)
+		return cond()
+	})
+	if most != 1 {
+		s.t.Errorf("L5: %d machines were in repair at once, and the installation allows 1", most)
 	}
 }

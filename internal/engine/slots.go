@@ -19,7 +19,7 @@ import (
 // slot returns what the book is to say of the machine; nil: nothing.
 func (t *term) slot(m *fleet.Machine) *fleet.Slot {
 	spec := t.picture.Spec()
-	if len(spec.Limits.Shared) == 0 || m.Repair == nil || m.Repair.Kind != fleet.RepairHeal && m.Repair.Kind != fleet.RepairRemove {
+	if len(spec.Limits.Shared) == 0 || m.Repair == nil || !m.Repair.Kind.Budgeted() {
 		return nil
 	}
 	if old, ok := t.picture.Slots().Of(m.Name); ok && old.Repair == m.Repair.ID {

@@ -33,7 +33,7 @@ func (m *Machine) checkRepair(r Repair) error {
 	switch {
 	case r.Kind == RepairHeal && (m.Incident == nil || m.Incident.Blind()):
 		return fmt.Errorf("%s: L8: repair %s without a fault to heal", m.Name, r.ID)
-	case r.Wanted() != (r.Kind == RepairRemove || r.Kind == RepairUpdate || r.Kind == RepairUndo):
+	case r.Wanted() != r.Kind.Ordered():
 		return fmt.Errorf("%s: L3: %s is a %s, by order %q", m.Name, r.ID, r.Kind, r.Order)
 	case r.Kind == RepairUndo && !r.Back.None() && r.Back.ID == r.Target.ID:
 		return fmt.Errorf("%s: L1: %s is brought back and put aside at once", m.Name, r.Back.ID)

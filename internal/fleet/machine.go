@@ -296,6 +296,13 @@ const (
 	RepairTidy    RepairKind = "tidy"    // removal of a copy of disks whose time is over
 )
 
+// Ordered reports whether work of the kind carries out a person's order, and mends nothing.
+func (k RepairKind) Ordered() bool { return k == RepairRemove || k == RepairUpdate || k == RepairUndo }
+
+// Budgeted reports whether work of the kind takes a place in the budgets of machines in repair, the fleet's own and the shared ones (L5):
+// all that takes a machine away from those that it serves.
+func (k RepairKind) Budgeted() bool { return k == RepairHeal || k.Ordered() }
+
 // Phase is where the work on a rung stands.
 type Phase string
 

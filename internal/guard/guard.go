@@ -462,14 +462,13 @@ func (t *Tally) count(m *fleet.Machine, spec *fleet.Spec, by int) {
 	if m.Repair == nil {
 		return
 	}
-	switch m.Repair.Kind {
-	case fleet.RepairHeal:
+	if m.Repair.Kind.Budgeted() {
 		t.InRepair += by
-	case fleet.RepairBuild:
-		t.InBuild += by
-	case fleet.RepairRemove, fleet.RepairUpdate, fleet.RepairUndo:
-		t.InRepair += by
+	}
+	if m.Repair.Kind.Ordered() {
 		t.Changing += by
-	case fleet.RepairRemnant, fleet.RepairTidy:
+	}
+	if m.Repair.Kind == fleet.RepairBuild {
+		t.InBuild += by
 	}
 }

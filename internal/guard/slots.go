@@ -43,9 +43,12 @@ func SharedBudget(m *fleet.Machine, s *Situation) *Full {
 	return nil
 }
 
-// TakeSlot books the repair that just began for those that are decided after it in the same round.
+// TakeSlot books the repair of the machine, if it just began, for those that are decided after it in the same round.
 func TakeSlot(m *fleet.Machine, s *Situation) {
-	if len(s.Spec.Limits.Shared) > 0 {
+	if len(s.Spec.Limits.Shared) == 0 || m.Repair == nil || !m.Repair.Kind.Budgeted() {
+		return
+	}
+	if old, has := s.Slots.Of(m.Name); !has || old.Repair != m.Repair.ID {
 		s.Slots = s.Slots.With(SlotOf(m, &s.Spec, s.Hosts))
 	}
 }

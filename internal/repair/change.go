@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"hale/internal/fleet"
-	"hale/internal/guard"
 )
 
 // BeginChange opens the work that a person ordered. The guard has admitted it. Healing pauses meanwhile: it goes on when the work ends,
@@ -25,7 +24,6 @@ func (w *Work) BeginChange(kind fleet.RepairKind, by *fleet.Removal) {
 	}
 	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Order: by.Order, By: by.By, Instance: m.Current.ID,
 		Generation: m.Current.Generation, Host: m.Current.Host, Detail: string(by.Why)})
-	guard.TakeSlot(m, w.Situation)
 	w.enter(fleet.PhaseAct)
 	w.Advance()
 }

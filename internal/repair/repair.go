@@ -57,9 +57,6 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 		m.Attempts = append(guard.Recent(m, w.Situation), w.now())
 	}
 	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Cause: m.Health.Cause})
-	if kind == fleet.RepairHeal {
-		guard.TakeSlot(m, w.Situation)
-	}
 	switch kind {
 	case fleet.RepairHeal:
 		w.chooseRung(0)

@@ -467,13 +467,15 @@ func (j *judge) begun(c *server, is *fleet.Machine) {
 	name, spec := string(is.Name), j.s.spec
 	if is.Repair.Kind == fleet.RepairHeal {
 		j.s.score.Repairs++
-		j.sharedBudgets(is)
 		if j.s.store.overall.Brake.On() {
 			j.broken("L6", name, "a repair begins while the brake is on")
 		}
 		if most := max(j.brakeLimit(), j.s.store.overall.Brake.Excused); j.failing > most {
 			j.broken("L6", name, fmt.Sprintf("a repair begins while %d machines fail, and %d are allowed to", j.failing, most))
 		}
+	}
+	if is.Repair.Kind == fleet.RepairHeal || is.Repair.Wanted() {
+		j.sharedBudgets(is)
 	}
 	if j.isHeld(is) {
 		j.broken("L10", name, "a repair begins while a person holds it")

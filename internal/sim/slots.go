@@ -16,7 +16,7 @@ func (c *server) bookSlots() {
 	var book fleet.Slots
 	for i := range c.pic.Len() {
 		m := &c.pic.View(i).Machine
-		if m.Repair != nil && (m.Repair.Kind == fleet.RepairHeal || m.Repair.Kind == fleet.RepairRemove) {
+		if m.Repair != nil && m.Repair.Kind.Budgeted() {
 			book = book.With(guard.SlotOf(m, c.pic.Spec(), c.hosts))
 		}
 	}
@@ -40,7 +40,7 @@ func (j *judge) sharedBudgets(is *fleet.Machine) {
 		name, n := places[is.Repair.Target.Host][limit.Scope], 1
 		for i := range j.s.store.beliefs {
 			m := &j.s.store.beliefs[i]
-			if m.Name != is.Name && m.Repair != nil && m.Repair.Kind == fleet.RepairHeal && name != "" && places[m.Repair.Target.Host][limit.Scope] == name {
+			if m.Name != is.Name && m.Repair != nil && (m.Repair.Kind == fleet.RepairHeal || m.Repair.Wanted()) && name != "" && places[m.Repair.Target.Host][limit.Scope] == name {
 				n++
 			}
 		}
