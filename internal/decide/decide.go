@@ -671,7 +671,7 @@ func (w *work) removableStray() bool {
 		return false // it is needed
 	}
 	for i, s := range w.M.Strays {
-		due := s.RetryAt == 0 || w.Situation.Now.Due(s.RetryAt)
+		due := (s.RetryAt == 0 || w.Situation.Now.Due(s.RetryAt)) && !guard.HostHeld(s.Host, w.Situation)
 		if due && repair.IsRemnant(*w.M, w.View.Sighting(s.ID).Instance, w.Installation) {
 			w.M.Strays[0], w.M.Strays[i] = w.M.Strays[i], w.M.Strays[0]
 			return true

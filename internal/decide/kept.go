@@ -24,7 +24,7 @@ func (w *work) undo(o *fleet.Order) fleet.Reason {
 		return fleet.ReasonUnsupported
 	case guard.Surplus(m, &s.Spec):
 		return fleet.ReasonSurplus
-	case guard.HoldOn(m, s) != nil:
+	case guard.HoldOn(m, s) != nil, guard.HostHeld(m.Kept[len(m.Kept)-1].Host, s):
 		return fleet.ReasonHold
 	case s.Spec.Protects(m):
 		return fleet.ReasonProtected
@@ -45,6 +45,9 @@ func (w *work) bringBack() bool {
 		return false // what is under way comes to its end first
 	}
 	held := guard.NewChange(m, s)
+	if k := m.KeptFor(m.Wanted); held == "" && k != nil && guard.HostHeld(k.Host, s) {
+		held = fleet.ReasonHold
+	}
 	switch {
 	case s.Provider.Standing == fleet.ProviderUnknown: // not asked yet
 		return false
@@ -66,10 +69,10 @@ func (w *work) bringBack() bool {
 	return true
 }
 
-// outlived returns the first kept instance whose time is over.
+// outlived returns the first kept instance whose time is over, on a host that nobody holds.
 func (w *work) outlived() (fleet.Shelved, bool) {
 	for _, k := range w.M.Kept {
-		if k.MayGo(w.Situation.Now) {
+		if k.MayGo(w.Situation.Now) && !guard.HostHeld(k.Host, w.Situation) {
 			return k, true
 		}
 	}

@@ -20,7 +20,8 @@ func holdOn(m *fleet.Machine, holds []fleet.Hold) *fleet.Hold {
 	return on
 }
 
-// HostHeld reports whether somebody holds the host: nothing is built there.
+// HostHeld reports whether somebody holds the host: nothing is built there, and what was left or put aside there stays as it is, wherever
+// its machine is by now.
 func HostHeld(name fleet.HostName, s *Situation) bool {
 	for i := range s.Whole.Holds {
 		if h := &s.Whole.Holds[i]; h.Host != "" && h.Host == name {

@@ -437,7 +437,7 @@ func (w *Work) build(r *fleet.Repair) {
 	}
 	host, ok := w.place(r.ID)
 	if a := w.M.Anchor; a != nil && !w.Situation.Now.Due(a.Until) {
-		host, ok = a.Host, w.hostUp(a.Host)
+		host, ok = a.Host, w.buildsOn(a.Host)
 	}
 	if !ok {
 		w.wait(w.nowhere())
@@ -493,8 +493,10 @@ func (w *Work) nowhere() fleet.Reason {
 	return fleet.ReasonHostDown
 }
 
-func (w *Work) hostUp(name fleet.HostName) bool {
-	return slices.ContainsFunc(w.Situation.Hosts, func(h fleet.Host) bool { return h.Name == name && h.Up })
+// buildsOn reports whether the host answers, and nobody holds it.
+func (w *Work) buildsOn(name fleet.HostName) bool {
+	return !guard.HostHeld(name, w.Situation) &&
+		slices.ContainsFunc(w.Situation.Hosts, func(h fleet.Host) bool { return h.Name == name && h.Up })
 }
 
 // place chooses the host with the fewest of the fleet's instances; equals are told apart by a hash of the repair's id. A host

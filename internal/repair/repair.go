@@ -188,6 +188,9 @@ func (w *Work) heldBack(r *fleet.Repair) fleet.Reason {
 	if r.Kind == fleet.RepairRemnant {
 		reason = guard.ClearUp(w.M, w.Situation)
 	}
+	if reason == "" && (guard.HostHeld(r.Target.Host, w.Situation) || guard.HostHeld(r.Back.Host, w.Situation)) {
+		reason = fleet.ReasonHold // of a host that the machine itself is not on
+	}
 	if letsFinish(reason) && r.OffOrders > 0 { // a step under way finishes (L6), as soon as the picture is good enough for it (L9)
 		return guard.Unfinished(w.M, w.Situation)
 	}

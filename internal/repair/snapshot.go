@@ -116,10 +116,10 @@ func (w *Work) snapshotFailed(why fleet.Reason, detail string) {
 	w.quarantine(fleet.ReasonSnapshotFailed, cmp.Or(detail, string(why)))
 }
 
-// Overdue returns the first copy of disks whose time is over, or that was given up.
+// Overdue returns the first copy of disks whose time is over, or that was given up, and that lies on no host that is held.
 func (w *Work) Overdue() (fleet.DiskSnapshot, bool) {
 	for _, d := range w.M.Snapshots {
-		if d.MayGo(w.Situation.Now) {
+		if d.MayGo(w.Situation.Now) && !guard.HostHeld(d.Host, w.Situation) {
 			return d, true
 		}
 	}

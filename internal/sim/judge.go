@@ -477,7 +477,7 @@ func (j *judge) begun(c *server, is *fleet.Machine) {
 	if is.Repair.Kind == fleet.RepairHeal || is.Repair.Wanted() {
 		j.sharedBudgets(is)
 	}
-	if j.isHeld(is) {
+	if j.isHeld(is) || j.isHostHeld(is.Repair.Target.Host) || j.isHostHeld(is.Repair.Back.Host) {
 		j.broken("L10", name, "a repair begins while a person holds it")
 	}
 	if is.Repair.Kind == fleet.RepairHeal && is.Wanted == nil && j.outOfHours(c.now().Wall) {

@@ -42,6 +42,11 @@ func (j *judge) isHeld(m *fleet.Machine) bool {
 	return false
 }
 
+// isHostHeld reports whether a hold in force is on the host.
+func (j *judge) isHostHeld(name fleet.HostName) bool {
+	return name != "" && slices.ContainsFunc(j.wishes.holds, func(h fleet.Hold) bool { return h.Machine == "" && h.Host == name })
+}
+
 // restsByOrder reports whether what happens to the machine is as a person wants it for now: it is held, it is to go, or the brake was put on by
 // hand.
 func (j *judge) restsByOrder(n int) bool {
