@@ -186,10 +186,12 @@ func TestS22APersonOrdersAnotherTry(t *testing.T) {
 // L10: a hold of a host covers what hale put aside there, wherever the machine itself is by now.
 func TestL10WhatLiesOnAHeldHostIsLeftAlone(t *testing.T) {
 	t.Parallel()
+	spec := keeper(3)
+	spec.Repair.Steps[0].KeepOld = time.Hour
 	for name, kind := range map[string]fleet.OrderKind{"its time is over": "", "undo": fleet.OrderUndo} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, keeper(3), func(s *story) {
+			tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, spec, func(s *story) {
 				s.grown()
 				alone := func(n int) bool {
 					return !slices.ContainsFunc([]int{1, 2, 3}, func(k int) bool { return k != n && s.machine(k).Current.Host == s.machine(n).Current.Host })
@@ -201,12 +203,12 @@ func TestL10WhatLiesOnAHeldHostIsLeftAlone(t *testing.T) {
 				if m.Current.Host == old.Host {
 					t.Fatal("it was built on the same host")
 				}
-				s.holds(fleet.Order{Host: old.Host}, 72*time.Hour)
+				s.holds(fleet.Order{Host: old.Host}, 3*time.Hour)
 				began := time.Now()
 				if kind != "" {
 					s.orders(fleet.Order{Kind: kind, Machine: m.Name})
 				}
-				s.pass(25 * time.Hour)
+				s.pass(2 * time.Hour)
 				for _, c := range slices.Concat(s.calls(fleet.OpDelete, began), s.calls(fleet.OpRestore, began), s.calls(fleet.OpStart, began)) {
 					if c.Instance == old.ID {
 						t.Errorf("%s is held, and there is %s of %s", old.Host, c.Op, c.Instance)
