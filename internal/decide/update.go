@@ -73,6 +73,9 @@ func (r *round) bookUpdate(l *fleet.Ledger) *fleet.Ledger {
 		r.record(fleet.Record{Kind: kind, Reason: reason, Order: u.Order, By: u.By, Size: p.machines})
 	}
 	switch {
+	case r.s.Wanted != nil && !u.Template.Builds(r.s.Wanted.Template): // put back, or changed once more: nobody wants this one
+		u.Stopped = fleet.ReasonWithdrawn
+		say(fleet.RecordChange, fleet.ReasonWithdrawn)
 	case p.failed != "":
 		u.Stopped = p.failed
 		say(fleet.RecordChange, p.failed)

@@ -171,3 +171,27 @@ func (s *story) spared(since time.Time, ordinals ...int) {
 		}
 	}
 }
+
+// Whoever puts the former template back before an update is through wants nothing more to be replaced: what tried the other one waits for a
+// confirmed plan, and nobody is told of a failure.
+func TestATemplateThatIsPutBackStopsTheUpdate(t *testing.T) {
+	t.Parallel()
+	spec := web(5)
+	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Canary: 1, Soak: 2 * time.Minute}
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.grown()
+		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
+		s.confirm()
+		s.await(2*time.Minute, "one tries it", func() bool { return s.built("v2") == 1 && s.healthy(5) })
+		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v1" })
+		s.pass(30 * time.Minute)
+		if n := s.built("v2"); n != 1 {
+			t.Errorf("%d machines were built from v2, and the file says v1 since the first", n)
+		}
+		if n := s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordPaged }); n != 0 {
+			t.Errorf("%d pages", n)
+		}
+		s.confirm()
+		s.await(5*time.Minute, "the one that tried it is built as the others are", func() bool { return s.allHealthy() && s.built("v2") == 0 })
+	})
+}

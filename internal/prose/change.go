@@ -60,6 +60,11 @@ func wantedChange(r fleet.Record) string {
 		return strings.TrimSuffix(about(r)+": what waited is to be carried out, by order of "+somebody(r)+": plan "+r.Detail, ": plan ")
 	case fleet.ReasonUpdated:
 		return fmt.Sprintf("%s: the other template is in force now, and all machines (%d) are built from it", about(r), r.Size)
+	case fleet.ReasonWithdrawn:
+		if r.Machine == "" {
+			return about(r) + ": the configuration does not ask for the other template any more, so the update goes no further"
+		}
+		return because(about(r), Reason(r.Reason))
 	case fleet.ReasonSizeDown:
 		return fmt.Sprintf("%s has left: fleet %s has %d machines, and had %d", about(r), r.Fleet, r.Size, r.Limit)
 	case fleet.ReasonSizeOrdered:

@@ -240,7 +240,7 @@ func (j *judge) changed(r fleet.Record) {
 		j.leaves(string(r.Machine))
 	default:
 	}
-	if r.Reason != fleet.ReasonGivenUp && r.Reason != fleet.ReasonWithdrawn {
+	if r.Reason != fleet.ReasonGivenUp && r.Reason != fleet.ReasonWithdrawn || r.Machine == "" { // or it is an update that nobody wants any more
 		return
 	}
 	name := string(r.Machine)
