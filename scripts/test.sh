@@ -30,6 +30,6 @@ mapfile -t with < <(grep -xF "$with_machines" <<<"$all")
 status=0
 "${go[@]}" test -timeout 10m "$@" "${without[@]}" || status=1
 if [ -z "$fast" ] && [ ${#with[@]} -gt 0 ]; then
-    "${go[@]}" test -timeout 15m -count=1 -p 1 "$@" "${with[@]}" || status=1
+    "${go[@]}" test -timeout 25m -count=1 -p 1 "$@" "${with[@]}" || status=1
 fi
 exit $status
