@@ -29,7 +29,7 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 	if on.ID == w.M.Current.ID && (op == fleet.OpPowerOff || op == fleet.OpReboot || op == fleet.OpRebuild) {
 		w.M.Current.PoweredOff = true // also when the answer is lost
 	}
-	w.record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host})
+	w.Record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host})
 	a := fleet.Action{
 		Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.mark(on), Adopted: on.Adopted, Intent: *r.Intent,
 	}
@@ -67,12 +67,22 @@ func (w *Work) observe(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName
 	w.Actions = append(w.Actions, fleet.Action{Kind: fleet.ActionObserve, Machine: w.M.Name, Instance: id, Host: host})
 }
 
+// seenSince returns what the provider said of the instance after the last call ended. As long as it said nothing, it is asked.
+func (w *Work) seenSince(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName) (i fleet.Instance, known bool) {
+	seen := w.View.Sighting(id)
+	if !seen.Known() || seen.Asked <= r.LastOutcome {
+		w.observe(r, id, host)
+		return fleet.Instance{}, false
+	}
+	return seen.Instance, true
+}
+
 // settleIntent deals with the call under way: its outcome arrived, or is unknown and must be observed.
 func (w *Work) settleIntent(r *fleet.Repair) {
 	in := *r.Intent
 	o := w.View.Outcome
 	if o != nil && o.Intent == in.ID && !in.Unknown {
-		w.record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: o.Kind, Detail: o.Detail, Instance: in.Instance,
+		w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: o.Kind, Detail: o.Detail, Instance: in.Instance,
 			Generation: in.Generation, Host: in.Host, Took: w.Situation.Now.Wall.Sub(in.At)})
 		w.recordOutput(in, o.Output)
 		r.LastOutcome, r.RetryAt, r.AskAt = w.now(), 0, 0
@@ -110,7 +120,7 @@ func (w *Work) recordOutput(in fleet.Intent, output string) {
 				n--
 			}
 		}
-		w.record(fleet.Record{Kind: fleet.RecordOutput, Op: in.Op, Instance: in.Instance, Generation: in.Generation, Detail: output[:n]})
+		w.Record(fleet.Record{Kind: fleet.RecordOutput, Op: in.Op, Instance: in.Instance, Generation: in.Generation, Detail: output[:n]})
 		output = strings.TrimLeft(output[n:], "\n")
 	}
 }
@@ -167,7 +177,7 @@ func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
 		w.isBack(r)
 	case fleet.OpCertify:
 		m.Current.Certified, m.Current.Expired = true, false
-		w.record(fleet.Record{Kind: fleet.RecordCertified, Instance: m.Current.ID, Generation: m.Current.Generation})
+		w.Record(fleet.Record{Kind: fleet.RecordCertified, Instance: m.Current.ID, Generation: m.Current.Generation})
 	case fleet.OpSnapshot, fleet.OpDropSnapshot: // see settle
 	}
 }
@@ -291,7 +301,7 @@ func (w *Work) giveUp(reason fleet.Reason, detail string) {
 
 // giveUpCertifying: the machine is healthy, but its mark could not be written. It is tried again much later.
 func (w *Work) giveUpCertifying(reason fleet.Reason, detail string) {
-	w.record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: reason, Op: fleet.OpCertify, Detail: detail, Instance: w.M.Current.ID})
+	w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: reason, Op: fleet.OpCertify, Detail: detail, Instance: w.M.Current.ID})
 	w.end(reason)
 	if w.M.Incident == nil {
 		w.OpenIncident(fleet.CauseBuild)
@@ -316,7 +326,7 @@ func (w *Work) deleteFailed(r *fleet.Repair, o fleet.Outcome) {
 	}
 	step := fleet.CurrentStep(w.Situation.Spec, *r)
 	if step.OnDeleteFailure == fleet.DeleteFailureContinue && w.M.Volumes == nil && r.Proof.Meets(w.Situation.Spec.Repair.Fence.Proof) {
-		w.record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: fleet.ReasonDeleteFailed, Detail: o.Detail, Instance: r.Target.ID})
+		w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: fleet.ReasonDeleteFailed, Detail: o.Detail, Instance: r.Target.ID})
 		w.removed(r)
 		return
 	}
@@ -337,23 +347,22 @@ func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
 		return
 	case fleet.OpSnapshot, fleet.OpDropSnapshot: // the same order again finds out
 		r.Intent = nil
-		w.record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance, Generation: in.Generation,
+		w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance, Generation: in.Generation,
 			Host: in.Host, Detail: "it can be ordered again"})
 		w.settle(r, in, fleet.Outcome{Intent: in.ID, Kind: fleet.OutcomeUnknown})
 		return
 	default:
 	}
-	seen := w.View.Sighting(in.Instance)
-	if !seen.Known() || seen.Asked <= r.LastOutcome {
-		w.observe(r, in.Instance, in.Host)
+	seen, known := w.seenSince(r, in.Instance, in.Host)
+	if !known {
 		return
 	}
 	r.Intent, r.AskAt = nil, 0
-	power := seen.Instance.Power
-	w.record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
+	power := seen.Power
+	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
 		Generation: in.Generation, Host: in.Host, Detail: "observed " + string(power)})
 	switch {
-	case tookEffect(in.Op, seen.Instance):
+	case tookEffect(in.Op, seen):
 		w.done(r, in)
 	case in.Op == fleet.OpCreate && power == fleet.PowerGone:
 		w.lostOrder(r)
@@ -374,7 +383,7 @@ func (w *Work) resolveRun(r *fleet.Repair, in fleet.Intent) {
 		w.giveUp(fleet.ReasonRunUnclear, "")
 		return
 	}
-	w.record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance, Generation: in.Generation,
+	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance, Generation: in.Generation,
 		Host: in.Host, Detail: "it is declared idempotent"})
 	w.undone(r, in)
 	w.retry(r)

@@ -1,8 +1,6 @@
 package repair
 
 import (
-	"strconv"
-
 	"hale/internal/fleet"
 )
 
@@ -10,19 +8,15 @@ import (
 // however it does.
 func (w *Work) BeginChange(kind fleet.RepairKind, by *fleet.Removal) {
 	m := w.M
-	m.Repairs++
 	m.Waiting, m.Quarantine, m.Change = "", nil, nil
 	if by.Named && !m.Current.Certified && !m.Current.Adopted {
 		m.Current.Expired = true // its build is given up
 	}
-	m.Repair = &fleet.Repair{
-		ID: string(m.Name) + "/r" + strconv.FormatUint(m.Repairs, 10), Kind: kind, Order: by.Order, Started: w.Situation.Now.Wall,
-		Rung: fleet.NoRung, Step: fleet.StepRecreate, Proof: fleet.ProofNone, Target: m.Current,
-	}
+	r := w.open(fleet.Repair{Kind: kind, Order: by.Order, Target: m.Current})
 	if m.Current.None() {
-		m.Repair.Removed, m.Repair.Proof = true, fleet.ProofDeleted
+		r.Removed, r.Proof = true, fleet.ProofDeleted
 	}
-	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Order: by.Order, By: by.By, Instance: m.Current.ID,
+	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Order: by.Order, By: by.By, Instance: m.Current.ID,
 		Generation: m.Current.Generation, Host: m.Current.Host, Detail: string(by.Why)})
 	w.enter(fleet.PhaseAct)
 	w.Advance()
@@ -55,7 +49,7 @@ func (w *Work) gone(r *fleet.Repair) {
 	m, order := w.M, r.Order
 	w.end(fleet.ReasonRemoved)
 	if m.Incident != nil {
-		w.record(fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonRemoved, Cause: m.Incident.Cause,
+		w.Record(fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonRemoved, Cause: m.Incident.Cause,
 			Took: w.Situation.Now.Wall.Sub(m.Incident.Opened)})
 	}
 	m.IncidentOver()
@@ -70,13 +64,13 @@ func (w *Work) giveUpChange(why fleet.Reason, detail string) {
 	m, r := w.M, w.M.Repair
 	order := r.Order
 	if why != fleet.ReasonWithdrawn {
-		w.record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Order: order, Detail: detail, Instance: r.Target.ID})
+		w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Order: order, Detail: detail, Instance: r.Target.ID})
 	}
 	w.end(why)
 	m.Change = &fleet.Change{Order: order, Ended: why}
 	m.Waiting = ""
 	if why != fleet.ReasonWithdrawn {
-		w.record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why), Instance: m.Current.ID})
+		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why), Instance: m.Current.ID})
 	}
 }
 

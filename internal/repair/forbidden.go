@@ -47,5 +47,5 @@ func (w *Work) desist(r *fleet.Repair, reason fleet.Reason) {
 // RefuseChange ends a wanted change of the machine before it begins, and tells a person.
 func (w *Work) RefuseChange(order fleet.OrderID, why fleet.Reason) {
 	w.M.Change = &fleet.Change{Order: order, Ended: why}
-	w.record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why), Instance: w.M.Current.ID})
+	w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why), Instance: w.M.Current.ID})
 }

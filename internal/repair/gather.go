@@ -39,6 +39,6 @@ func (w *Work) keep(r *fleet.Repair, e fleet.Evidence) {
 	if !e.Some() {
 		rec.Reason = fleet.ReasonNotKept
 	}
-	w.record(rec)
+	w.Record(rec)
 	r.Gather, r.GatherBy = "", 0
 }

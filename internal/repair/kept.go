@@ -2,7 +2,6 @@ package repair
 
 import (
 	"slices"
-	"strconv"
 
 	"hale/internal/fleet"
 	"hale/internal/guard"
@@ -53,14 +52,9 @@ func (w *Work) keepFailed(detail string) {
 // BeginExpire opens the removal of a kept instance whose time is over. It is like that of a remnant: a look must find it off, and put
 // aside.
 func (w *Work) BeginExpire(k fleet.Shelved) {
-	m := w.M
-	m.Repairs++
-	m.Waiting = ""
-	m.Repair = &fleet.Repair{
-		ID: string(m.Name) + "/r" + strconv.FormatUint(m.Repairs, 10), Kind: fleet.RepairRemnant, Started: w.Situation.Now.Wall,
-		Rung: fleet.NoRung, Step: fleet.StepRecreate, Proof: fleet.ProofNone, Target: k.Incarnation,
-	}
-	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.ReasonKeepOver, Instance: k.ID, Generation: k.Generation, Host: k.Host,
+	w.M.Waiting = ""
+	w.open(fleet.Repair{Kind: fleet.RepairRemnant, Target: k.Incarnation})
+	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.ReasonKeepOver, Instance: k.ID, Generation: k.Generation, Host: k.Host,
 		Took: w.Situation.Now.Wall.Sub(k.Since)})
 	w.enter(fleet.PhaseLook)
 	w.Advance()
@@ -82,7 +76,7 @@ func (w *Work) putOff(id fleet.InstanceID, reason fleet.Reason) {
 	k.RetryAt = w.now().Add(longestBackoff)
 	if !k.Paged {
 		k.Paged = true
-		w.record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: id, Host: k.Host})
+		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: id, Host: k.Host})
 	}
 }
 
@@ -94,15 +88,12 @@ func (w *Work) BeginUndo(o *fleet.Wanted) {
 		w.Overrule()
 	}
 	back := m.KeptFor(o).Incarnation
-	m.Repairs++
 	m.Waiting, m.Wanted, m.Quarantine, m.Change, m.RetryAt = "", nil, nil, nil, 0
-	m.Repair = &fleet.Repair{
-		ID: string(m.Name) + "/r" + strconv.FormatUint(m.Repairs, 10), Kind: fleet.RepairUndo, Order: o.Order, Started: w.Situation.Now.Wall,
-		Rung: fleet.NoRung, Step: fleet.StepRecreate, Proof: fleet.ProofNone, Target: m.Current, Back: back,
+	r := w.open(fleet.Repair{
+		Kind: fleet.RepairUndo, Order: o.Order, Target: m.Current, Back: back,
 		LastOutcome: w.now(), // what it looked like before counts for nothing
-	}
-	r := m.Repair
-	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairUndo), Order: o.Order, By: o.By, Instance: r.Back.ID,
+	})
+	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairUndo), Order: o.Order, By: o.By, Instance: r.Back.ID,
 		Generation: r.Back.Generation, Host: r.Back.Host})
 	if late, ok := Found(m, w.View, w.Installation); ok { // it is the machine by now, and makes way as any other
 		w.house(late)
@@ -141,15 +132,14 @@ func (w *Work) undo(r *fleet.Repair) {
 
 // seeBack sees what is to be brought back.
 func (w *Work) seeBack(r *fleet.Repair) {
-	seen := w.View.Sighting(r.Back.ID)
+	i, known := w.seenSince(r, r.Back.ID, r.Back.Host)
 	switch {
-	case !seen.Known() || seen.Asked <= r.LastOutcome:
-		w.observe(r, r.Back.ID, r.Back.Host)
-	case seen.Instance.Power == fleet.PowerGone:
+	case !known:
+	case i.Power == fleet.PowerGone:
 		w.M.LetGo(r.Back.ID)
 		w.giveUpChange(fleet.ReasonNoInstance, "")
-	case !w.aside(seen.Instance):
-		w.giveUpChange(fleet.ReasonMarkChanged, string(seen.Instance.Power))
+	case !w.aside(i):
+		w.giveUpChange(fleet.ReasonMarkChanged, string(i.Power))
 	case w.rivalled():
 		w.giveUpChange(fleet.ReasonSecondRunning, "")
 	default:

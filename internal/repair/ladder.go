@@ -25,7 +25,7 @@ func (w *Work) chooseRung(from int) {
 			w.takeRung(rung, steps[rung].Kind)
 			return
 		}
-		w.record(fleet.Record{Kind: fleet.RecordStepSkipped, Step: steps[rung].Kind, Reason: reason})
+		w.Record(fleet.Record{Kind: fleet.RecordStepSkipped, Step: steps[rung].Kind, Reason: reason})
 		if demanded(steps[rung], reason) {
 			w.quarantine(fleet.ReasonSnapshotFailed, string(reason))
 			return
@@ -47,7 +47,7 @@ func neverStood(m *fleet.Machine, spec *fleet.Spec) bool {
 func (w *Work) takeRung(rung int, kind fleet.StepKind) {
 	r := w.M.Repair
 	r.Rung, r.Step = rung, kind
-	w.record(fleet.Record{Kind: fleet.RecordStepChosen, Step: kind, Cause: w.M.Health.Cause, Instance: r.Target.ID,
+	w.Record(fleet.Record{Kind: fleet.RecordStepChosen, Step: kind, Cause: w.M.Health.Cause, Instance: r.Target.ID,
 		Generation: r.Target.Generation})
 	if r.Target.None() {
 		r.Removed, r.Proof = true, fleet.ProofDeleted // there is nothing to fence
@@ -210,7 +210,7 @@ func (w *Work) Worsen() {
 		m.Quarantine, m.Waiting = nil, ""
 		m.Attempts, m.RetryAt = nil, 0
 		m.Incident.Worsened, m.Incident.Failed, m.Incident.Paged = true, 0, false
-		w.record(fleet.Record{Kind: fleet.RecordQuarantineOver, Reason: fleet.ReasonWorsened, Step: step.Kind, Cause: m.Health.Cause,
+		w.Record(fleet.Record{Kind: fleet.RecordQuarantineOver, Reason: fleet.ReasonWorsened, Step: step.Kind, Cause: m.Health.Cause,
 			Check: m.Health.Check, Result: m.Health.Result, Instance: m.Current.ID})
 		return
 	}
@@ -336,12 +336,11 @@ func (w *Work) replace(r *fleet.Repair) {
 
 // fence makes sure that the target cannot run: ordered off, then seen off.
 func (w *Work) fence(r *fleet.Repair) {
-	seen := w.View.Sighting(r.Target.ID)
-	if !seen.Known() || seen.Asked <= r.LastOutcome {
-		w.observe(r, r.Target.ID, r.Target.Host)
+	i, known := w.seenSince(r, r.Target.ID, r.Target.Host)
+	if !known {
 		return
 	}
-	switch seen.Instance.Power {
+	switch i.Power {
 	case fleet.PowerGone:
 		w.proven(r, fleet.ProofDeleted)
 	case fleet.PowerOff:
@@ -379,18 +378,17 @@ func (w *Work) giveUpFence(why fleet.Reason) {
 
 func (w *Work) proven(r *fleet.Repair, p fleet.Proof) {
 	r.Proof = p
-	w.record(fleet.Record{Kind: fleet.RecordProof, Proof: p, Instance: r.Target.ID, Generation: r.Target.Generation})
+	w.Record(fleet.Record{Kind: fleet.RecordProof, Proof: p, Instance: r.Target.ID, Generation: r.Target.Generation})
 }
 
 // proveAgain shows once more, after a restart or a lost order, that what was removed still does not run.
 func (w *Work) proveAgain(r *fleet.Repair) {
-	seen := w.View.Sighting(r.Target.ID)
+	i, known := w.seenSince(r, r.Target.ID, r.Target.Host)
 	switch {
-	case !seen.Known() || seen.Asked <= r.LastOutcome:
-		w.observe(r, r.Target.ID, r.Target.Host)
-	case seen.Instance.Power == fleet.PowerGone:
+	case !known:
+	case i.Power == fleet.PowerGone:
 		w.proven(r, fleet.ProofDeleted)
-	case seen.Instance.Power == fleet.PowerOff:
+	case i.Power == fleet.PowerOff:
 		w.proven(r, fleet.ProofConfirmedOff)
 	case w.M.KeptAt(r.Target.ID) >= 0:
 		w.quarantine(fleet.ReasonNoProof, string(fleet.ReasonStillRunning)) // under another name, and without its disks
@@ -404,11 +402,10 @@ func (w *Work) proveAgain(r *fleet.Repair) {
 
 // proveDeleted asks for the stricter proof after a delete.
 func (w *Work) proveDeleted(r *fleet.Repair) {
-	seen := w.View.Sighting(r.Target.ID)
+	i, known := w.seenSince(r, r.Target.ID, r.Target.Host)
 	switch {
-	case !seen.Known() || seen.Asked <= r.LastOutcome:
-		w.observe(r, r.Target.ID, r.Target.Host)
-	case seen.Instance.Power == fleet.PowerGone:
+	case !known:
+	case i.Power == fleet.PowerGone:
 		w.proven(r, fleet.ProofDeleted)
 	default:
 		w.giveUpFence(fleet.ReasonDeleteFailed)
@@ -479,7 +476,7 @@ func (w *Work) house(i fleet.Instance) {
 	w.M.Current, w.M.Address = fleet.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host, Edition: w.edition(w.M.Repair)}, i.Address
 	w.forget(i.ID)
 	w.stands()
-	w.record(fleet.Record{Kind: fleet.RecordRemnant, Reason: fleet.ReasonFound, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})
+	w.Record(fleet.Record{Kind: fleet.RecordRemnant, Reason: fleet.ReasonFound, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})
 }
 
 // nowhere says why there is no host to build on.

@@ -40,23 +40,25 @@ type Work struct {
 	Order fleet.OrderID
 }
 
+// open numbers the work and puts it on the machine. Until it climbs the ladder it is on no rung.
+func (w *Work) open(r fleet.Repair) *fleet.Repair {
+	m := w.M
+	m.Repairs++
+	r.ID, r.Started = string(m.Name)+"/r"+strconv.FormatUint(m.Repairs, 10), w.Situation.Now.Wall
+	r.Rung, r.Step, r.Proof = fleet.NoRung, fleet.StepRecreate, fleet.ProofNone
+	m.Repair = &r
+	return m.Repair
+}
+
 // Begin opens a repair of the kind. The guard has admitted it.
 func (w *Work) Begin(kind fleet.RepairKind) {
 	m := w.M
-	m.Repairs++
 	m.Waiting, m.RetryAt = "", 0
-	m.Repair = &fleet.Repair{
-		ID:      string(m.Name) + "/r" + strconv.FormatUint(m.Repairs, 10),
-		Kind:    kind,
-		Started: w.Situation.Now.Wall,
-		Rung:    fleet.NoRung,
-		Step:    fleet.StepRecreate,
-		Proof:   fleet.ProofNone,
-	}
+	w.open(fleet.Repair{Kind: kind})
 	if kind != fleet.RepairRemnant {
 		m.Attempts = append(guard.Recent(m, w.Situation), w.now())
 	}
-	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Cause: m.Health.Cause})
+	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Cause: m.Health.Cause})
 	switch kind {
 	case fleet.RepairHeal:
 		w.chooseRung(0)
@@ -74,14 +76,9 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 
 // BeginCertify opens the short work that certifies an instance whose build took longer than it was given.
 func (w *Work) BeginCertify() {
-	m := w.M
-	m.Repairs++
-	m.Quarantine = nil // it became healthy by itself
-	m.Repair = &fleet.Repair{
-		ID: string(m.Name) + "/r" + strconv.FormatUint(m.Repairs, 10), Kind: fleet.RepairBuild,
-		Started: w.Situation.Now.Wall, Rung: fleet.NoRung, Step: fleet.StepRecreate, Proof: fleet.ProofNone,
-	}
-	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairBuild)})
+	w.M.Quarantine = nil // it became healthy by itself
+	w.open(fleet.Repair{Kind: fleet.RepairBuild})
+	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairBuild)})
 	w.enter(fleet.PhaseCertify)
 	w.Advance()
 }
@@ -167,7 +164,7 @@ func (w *Work) look(r *fleet.Repair) {
 	truth, reason := w.judgeLook(*r, *l)
 	rec := fleet.Record{Kind: fleet.RecordLook, Reason: reason, Instance: r.Target.ID, Took: w.now().Sub(l.Started)}
 	rec.Check, rec.Result, rec.Detail = lookDetail(*l)
-	w.record(rec)
+	w.Record(rec)
 	switch truth {
 	case health.True:
 		r.Confirmed, r.ClearedOrders = true, r.OffOrders
@@ -433,7 +430,7 @@ func (w *Work) verify(r *fleet.Repair) {
 		if r.Kind == fleet.RepairUndo {
 			step = "" // it is none of the ladder's
 		}
-		w.record(fleet.Record{Kind: fleet.RecordVerified, Verdict: h.Verdict, Step: step, Instance: w.M.Current.ID,
+		w.Record(fleet.Record{Kind: fleet.RecordVerified, Verdict: h.Verdict, Step: step, Instance: w.M.Current.ID,
 			Took: w.now().Sub(r.Since), Address: w.M.Address})
 		if w.M.Current.Certified {
 			w.finish()
@@ -486,14 +483,14 @@ func (w *Work) finish() {
 	}
 	w.end(reason)
 	if m.Incident != nil {
-		w.record(rec)
+		w.Record(rec)
 	}
 	m.IncidentOver()
 }
 
 // end closes the repair's book. The incident stays.
 func (w *Work) end(reason fleet.Reason) {
-	w.record(fleet.Record{Kind: fleet.RecordRepairEnded, Reason: reason, Instance: w.M.Current.ID,
+	w.Record(fleet.Record{Kind: fleet.RecordRepairEnded, Reason: reason, Instance: w.M.Current.ID,
 		Generation: w.M.Current.Generation, Took: w.Situation.Now.Wall.Sub(w.M.Repair.Started)})
 	switch r := w.M.Repair; {
 	case r.Kind == fleet.RepairHeal && w.M.Wanted != nil && w.M.Wanted.Undo: // that is still to be done
@@ -511,7 +508,7 @@ func (w *Work) end(reason fleet.Reason) {
 // failRung goes on to the next rung, or gives the attempt up.
 func (w *Work) failRung(reason fleet.Reason, detail string) {
 	r := w.M.Repair
-	w.record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: reason, Step: r.Step, Detail: detail, Instance: w.M.Current.ID})
+	w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: reason, Step: r.Step, Detail: detail, Instance: w.M.Current.ID})
 	if !w.M.Current.None() && !w.M.Current.Certified {
 		w.M.Current.Expired = true
 	}
@@ -566,7 +563,7 @@ func (w *Work) putAside(id fleet.InstanceID, reason fleet.Reason) {
 		s.RetryAt = w.now().Add(longestBackoff)
 		if !s.Paged {
 			s.Paged = true
-			w.record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: id, Host: s.Host})
+			w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: id, Host: s.Host})
 		}
 	}
 }
@@ -600,7 +597,7 @@ func (w *Work) quarantine(reason fleet.Reason, detail string) {
 	}
 	m.Quarantine = &fleet.Quarantine{Since: w.Situation.Now.Wall, Reason: reason, Spared: w.spared()}
 	m.RetryAt = 0
-	w.record(fleet.Record{Kind: fleet.RecordQuarantined, Reason: reason, Detail: detail, Instance: m.Current.ID})
+	w.Record(fleet.Record{Kind: fleet.RecordQuarantined, Reason: reason, Detail: detail, Instance: m.Current.ID})
 	w.Page(reason)
 	m.Waiting = fleet.ReasonQuarantined
 }
@@ -612,7 +609,7 @@ func (w *Work) OpenIncident(cause fleet.Cause) {
 	m.Incident = &fleet.Incident{
 		ID: string(m.Name) + "/" + strconv.FormatUint(m.Incidents, 10), Cause: cause, Opened: w.Situation.Now.Wall,
 	}
-	w.record(fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: cause, Check: m.Health.Check, Result: m.Health.Result,
+	w.Record(fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: cause, Check: m.Health.Check, Result: m.Health.Result,
 		Instance: m.Current.ID, Generation: m.Current.Generation})
 }
 
@@ -622,7 +619,7 @@ func (w *Work) Page(reason fleet.Reason) {
 		return
 	}
 	w.M.Incident.Paged, w.M.Incident.Told, w.M.Incident.For = true, w.Situation.Now.Wall, reason
-	w.record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Cause: w.M.Incident.Cause, Instance: w.M.Current.ID})
+	w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Cause: w.M.Incident.Cause, Instance: w.M.Current.ID})
 }
 
 // enter starts a phase of the current rung.
@@ -680,15 +677,13 @@ func (w *Work) Wait(reason fleet.Reason, step fleet.StepKind) {
 	if full := guard.SharedBudget(w.M, w.Situation); full != nil && reason == fleet.ReasonBudget {
 		rec.Scope, rec.Detail, rec.Failing, rec.Limit = full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair
 	}
-	w.record(rec)
+	w.Record(rec)
 }
 
 func (w *Work) now() fleet.Instant { return w.Situation.Now.Mono }
 
 // Record adds a record about the machine.
-func (w *Work) Record(rec fleet.Record) { w.record(rec) }
-
-func (w *Work) record(rec fleet.Record) {
+func (w *Work) Record(rec fleet.Record) {
 	m := w.M
 	rec.At, rec.Fleet, rec.Machine, rec.Alias = w.Situation.Now.Wall, w.Situation.Spec.Name, m.Name, m.Alias
 	rec.Provider = w.Situation.Spec.Provider

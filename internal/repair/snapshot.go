@@ -2,7 +2,6 @@ package repair
 
 import (
 	"cmp"
-	"strconv"
 	"strings"
 
 	"hale/internal/fleet"
@@ -99,7 +98,7 @@ func (w *Work) taken(r *fleet.Repair, in fleet.Intent, c fleet.Copy) {
 	d := &w.M.Snapshots[w.M.SnapshotAt(in.Snapshot)]
 	d.Whole, d.At, d.Where, d.Bytes = true, now.Wall, c.Where, c.Bytes
 	d.Until, d.Ends = now.Wall.Add(step.KeepFor), now.Mono.Add(step.KeepFor)
-	w.record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonTaken, Snapshot: d.ID, Instance: d.Instance, Generation: d.Generation,
+	w.Record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonTaken, Snapshot: d.ID, Instance: d.Instance, Generation: d.Generation,
 		Host: d.Host, Detail: d.Where, Bytes: d.Bytes, Took: step.KeepFor})
 	w.M.Outdate(max(1, step.Keep), now)
 	w.chooseRung(r.Rung + 1)
@@ -108,7 +107,7 @@ func (w *Work) taken(r *fleet.Repair, in fleet.Intent, c fleet.Copy) {
 // snapshotFailed: nothing was done to the machine. The policy says whether the next step, which may lose what was to be copied, is tried.
 func (w *Work) snapshotFailed(why fleet.Reason, detail string) {
 	r := w.M.Repair
-	w.record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Step: r.Step, Detail: detail, Instance: r.Target.ID})
+	w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Step: r.Step, Detail: detail, Instance: r.Target.ID})
 	if fleet.CurrentStep(w.Situation.Spec, *r).OnFailure == fleet.OnFailureContinue {
 		w.chooseRung(r.Rung + 1)
 		return
@@ -128,15 +127,9 @@ func (w *Work) Overdue() (fleet.DiskSnapshot, bool) {
 
 // BeginDrop opens the removal of a copy of disks.
 func (w *Work) BeginDrop(d fleet.DiskSnapshot) {
-	m := w.M
-	m.Repairs++
-	m.Waiting = ""
-	m.Repair = &fleet.Repair{
-		ID: string(m.Name) + "/r" + strconv.FormatUint(m.Repairs, 10), Kind: fleet.RepairTidy, Started: w.Situation.Now.Wall,
-		Rung: fleet.NoRung, Step: fleet.StepRecreate, Proof: fleet.ProofNone, Drop: d.ID,
-		Target: fleet.Incarnation{ID: d.Instance, Generation: d.Generation, Host: d.Host},
-	}
-	w.record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairTidy), Snapshot: d.ID, Instance: d.Instance,
+	w.M.Waiting = ""
+	w.open(fleet.Repair{Kind: fleet.RepairTidy, Drop: d.ID, Target: fleet.Incarnation{ID: d.Instance, Generation: d.Generation, Host: d.Host}})
+	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairTidy), Snapshot: d.ID, Instance: d.Instance,
 		Generation: d.Generation, Host: d.Host, Took: w.Situation.Now.Wall.Sub(d.At)})
 	w.enter(fleet.PhaseAct)
 	w.Advance()
@@ -147,7 +140,7 @@ func (w *Work) settleDrop(in fleet.Intent, o fleet.Outcome) {
 	at := w.M.SnapshotAt(in.Snapshot)
 	d := &w.M.Snapshots[at]
 	if o.Kind == fleet.OutcomeDone {
-		w.record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonRemoved, Snapshot: d.ID, Instance: d.Instance, Generation: d.Generation,
+		w.Record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonRemoved, Snapshot: d.ID, Instance: d.Instance, Generation: d.Generation,
 			Host: d.Host, Detail: d.Where})
 		w.M.Snapshots = append(w.M.Snapshots[:at], w.M.Snapshots[at+1:]...)
 		w.end(fleet.ReasonRemoved)
@@ -157,7 +150,7 @@ func (w *Work) settleDrop(in fleet.Intent, o fleet.Outcome) {
 	lasting := o.Kind == fleet.OutcomeRefused || o.Kind == fleet.OutcomeUnsupported || o.Kind == fleet.OutcomeFailed
 	if lasting && !d.Paged {
 		d.Paged = true
-		w.record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonSnapshotStays, Snapshot: d.ID, Host: d.Host, Detail: o.Detail})
+		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonSnapshotStays, Snapshot: d.ID, Host: d.Host, Detail: o.Detail})
 	}
 	w.end(fleet.ReasonPutOff)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -54,12 +53,8 @@ func (p *Provider) putAside(ctx context.Context, op string, ref provider.Ref, ch
 	if err != nil || mark.Kept == kept {
 		return err
 	}
-	active, err := s.DomainIsActive(dom)
-	if err != nil {
-		return s.fault(err)
-	}
-	if active != 0 {
-		return s.conflict(errors.New("it is not off"))
+	if err := s.mustBeOff(dom); err != nil {
+		return err
 	}
 	defer s.host.facts.forget(dom.UUID)
 	if err := change(s, dom); err != nil {

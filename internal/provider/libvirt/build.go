@@ -312,9 +312,8 @@ func (p *Provider) remove(s *session, id fleet.InstanceID) error {
 	return s.removeFiles(p.stateDir, idOf(uuid))
 }
 
-// undefine removes a domain that is off. Undefining one that runs would leave it running without a definition, so the
-// daemon is asked before and, because somebody may have started it in between, after.
-func (s *session) undefine(dom golibvirt.Domain) error {
+// mustBeOff refuses what is only done to a domain that is off.
+func (s *session) mustBeOff(dom golibvirt.Domain) error {
 	active, err := s.DomainIsActive(dom)
 	if err != nil {
 		return s.fault(err)
@@ -322,10 +321,19 @@ func (s *session) undefine(dom golibvirt.Domain) error {
 	if active != 0 {
 		return s.conflict(errors.New("it is not off"))
 	}
+	return nil
+}
+
+// undefine removes a domain that is off. Undefining one that runs would leave it running without a definition, so the
+// daemon is asked before and, because somebody may have started it in between, after.
+func (s *session) undefine(dom golibvirt.Domain) error {
+	if err := s.mustBeOff(dom); err != nil {
+		return err
+	}
 	if err := s.order(func() error { return s.DomainUndefineFlags(dom, undefineFlags) }); err != nil {
 		return s.stayedOff(dom, err)
 	}
-	_, err = s.DomainLookupByUUID(dom.UUID)
+	_, err := s.DomainLookupByUUID(dom.UUID)
 	if isCode(err, golibvirt.ErrNoDomain) {
 		s.settled()
 		return nil

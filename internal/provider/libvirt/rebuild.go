@@ -2,7 +2,6 @@ package libvirt
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	golibvirt "github.com/digitalocean/go-libvirt"
@@ -25,12 +24,8 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
 	if err != nil {
 		return err
 	}
-	active, err := s.DomainIsActive(dom)
-	if err != nil {
-		return s.fault(err)
-	}
-	if active != 0 {
-		return s.conflict(errors.New("it is not off"))
+	if err := s.mustBeOff(dom); err != nil {
+		return err
 	}
 	if order.Template.Image != "" {
 		order.ID = idOf(dom.UUID)
