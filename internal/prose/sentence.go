@@ -16,6 +16,12 @@ func Sentence(r fleet.Record) string {
 	return about(r) + ": " + string(r.Kind)
 }
 
+// Knows reports whether there is such a kind of record.
+func Knows(kind fleet.RecordKind) bool {
+	_, ok := sentences[kind]
+	return ok
+}
+
 var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordVerdict:        verdict,
 	fleet.RecordAddress:        address,

@@ -13,6 +13,7 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/fleet"
+	"hale/internal/prose"
 )
 
 // Journal is what was recorded.
@@ -52,16 +53,6 @@ const longest = 1 << 20
 // ErrNoJournal says that a file has no record at all.
 var ErrNoJournal = errors.New("it has no record: write the journal with hale events --json")
 
-// kinds are the kinds of record that there are.
-var kinds = []fleet.RecordKind{
-	fleet.RecordVerdict, fleet.RecordAddress, fleet.RecordIncidentOpen, fleet.RecordIncidentClosed, fleet.RecordParentOpen, fleet.RecordParentClosed,
-	fleet.RecordChildJoined, fleet.RecordChildReleased, fleet.RecordHeld, fleet.RecordRepairStarted, fleet.RecordRepairEnded, fleet.RecordStepChosen,
-	fleet.RecordStepSkipped, fleet.RecordStepFailed, fleet.RecordLook, fleet.RecordEvidence, fleet.RecordSnapshot, fleet.RecordIntent, fleet.RecordOutcome, fleet.RecordProof,
-	fleet.RecordVerified, fleet.RecordCertified, fleet.RecordOutput, fleet.RecordQuarantined, fleet.RecordQuarantineOver, fleet.RecordPaged, fleet.RecordRemnant, fleet.RecordBrake,
-	fleet.RecordProvider, fleet.RecordVantage, fleet.RecordOwner, fleet.RecordReminded, fleet.RecordNotified, fleet.RecordUndelivered,
-	fleet.RecordAdoption,
-}
-
 // Read reads a journal, a JSON object a line. Lines that cannot be read are kept count of; an error means that there is nothing
 // to replay.
 func Read(r io.Reader) (Journal, error) {
@@ -80,7 +71,7 @@ func Read(r io.Reader) (Journal, error) {
 			j.Broken = append(j.Broken, BadLine{n, "it is no JSON object of a record"})
 		case e.Kind == "" || e.Fleet == "" || e.At.IsZero():
 			j.Broken = append(j.Broken, BadLine{n, "it has no kind, fleet or time"})
-		case !slices.Contains(kinds, fleet.RecordKind(e.Kind)):
+		case !prose.Knows(fleet.RecordKind(e.Kind)):
 			unknown[e.Kind]++
 		default:
 			j.add(e)

@@ -194,6 +194,18 @@ func line(t *testing.T, e api.Event) string {
 	return string(data)
 }
 
+func TestWhatAPersonDidIsNoGapInTheJournal(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var lines []string
+	for i, kind := range []fleet.RecordKind{fleet.RecordOwner, fleet.RecordOrder, fleet.RecordHoldEnded, fleet.RecordChange, fleet.RecordVerdict} {
+		lines = append(lines, line(t, api.Event{Seq: uint64(i + 1), At: at.Add(time.Duration(i) * time.Minute), Fleet: "web", Kind: string(kind)}))
+	}
+	if j := read(t, strings.Join(lines, "\n")); j.Records != len(lines) || len(j.Gaps) != 0 || len(j.Unknown) != 0 {
+		t.Errorf("%d records, gaps %+v, unknown %+v", j.Records, j.Gaps, j.Unknown)
+	}
+}
+
 func TestWhatAJournalLacksIsSaid(t *testing.T) {
 	t.Parallel()
 	lines := strings.Split(strings.TrimSpace(month(t)), "\n")
