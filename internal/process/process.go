@@ -34,8 +34,9 @@ type Program struct {
 	Env []string
 	// Input is what it reads; nil: nothing.
 	Input io.Reader
-	// Output takes what it writes to both its outputs, one write after the other.
+	// Output takes what it writes to its standard output; and to its standard error, too, one write after the other, unless Errors takes that.
 	Output io.Writer
+	Errors io.Writer
 }
 
 // Run executes the program and returns its exit code; -1: a signal killed it. An error is the context's, if that ended it, or a
@@ -47,6 +48,9 @@ func Run(ctx context.Context, p Program) (code int, err error) {
 	cmd := exec.CommandContext(ctx, p.Args[0], p.Args[1:]...)
 	cmd.Env = append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, p.Env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Input, p.Output, p.Output
+	if p.Errors != nil {
+		cmd.Stderr = p.Errors
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = pipeWait

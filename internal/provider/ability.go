@@ -13,8 +13,11 @@ type Ability struct {
 // Reads reports whether it changes nothing, so that it is passed on by whoever lets reads pass.
 func (a Ability) Reads() bool { return len(a.Ops) == 0 }
 
-// Of reports whether the provider has it.
-func (a Ability) Of(p Provider) bool { return a.has(p) }
+// Of reports whether the provider has it, as far as it knows.
+func (a Ability) Of(p Provider) bool {
+	c, chooses := p.(Chooser)
+	return a.has(p) && (!chooses || c.Has(a.Name))
+}
 
 // Abilities returns all that there are. A type that wraps a provider, and does not pass one of them on, hides it.
 func Abilities() []Ability {
@@ -38,7 +41,7 @@ func able[T any](p Provider) bool {
 // Cannot returns the operations that the provider does not have.
 func Cannot(p Provider) []fleet.Op {
 	if r, ok := p.(readOnly); ok {
-		return r.lacks // with hands it would have them
+		return Cannot(r.behind) // with hands it would have them
 	}
 	var lacks []fleet.Op
 	for _, a := range Abilities() {

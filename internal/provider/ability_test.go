@@ -13,7 +13,7 @@ import (
 // Whoever adds an interface to the port lists it, so that no wrapper hides it unseen.
 func TestEveryAbilityIsListed(t *testing.T) {
 	t.Parallel()
-	want := []string{"Builder", "Power", "Provider", "Reader", "Watcher"} // every provider's, and what the engine asks for by itself
+	want := []string{"Builder", "Chooser", "Power", "Provider", "Reader", "Watcher"} // every provider's, and what the engine asks for by itself
 	for _, a := range provider.Abilities() {
 		want = append(want, a.Name)
 	}

@@ -134,6 +134,13 @@ type Watcher interface {
 	Watch(ctx context.Context, changed func(Event)) error
 }
 
+// Chooser is a provider that finds out only when it runs which of the abilities it has. It has the methods of all; those of the others are
+// fault.Unsupported.
+type Chooser interface {
+	// Has reports whether it has the ability (Ability.Name), or does not know yet.
+	Has(ability string) bool
+}
+
 // Provider is what hale needs to heal.
 type Provider interface {
 	Reader

@@ -5,17 +5,15 @@ import (
 	"errors"
 
 	"hale/internal/fault"
-	"hale/internal/fleet"
 )
 
 // ReadOnly returns the provider with its eyes and without its hands: reads pass, every call that changes something is
 // fault.Unsupported and never reaches it. Close passes.
-func ReadOnly(p Provider) Provider { return readOnly{Reader: p, behind: p, lacks: Cannot(p)} }
+func ReadOnly(p Provider) Provider { return readOnly{Reader: p, behind: p} }
 
 type readOnly struct {
 	Reader
 	behind Provider
-	lacks  []fleet.Op // of the provider behind it
 }
 
 var errReadOnly = errors.New("this provider is opened for reading only")
@@ -46,6 +44,12 @@ func (readOnly) Delete(_ context.Context, ref Ref) error { return refuse("delete
 
 // Certify implements Builder.
 func (readOnly) Certify(_ context.Context, ref Ref) error { return refuse("certify", ref) }
+
+// Has implements Chooser.
+func (r readOnly) Has(ability string) bool {
+	c, chooses := r.behind.(Chooser)
+	return !chooses || c.Has(ability)
+}
 
 // Close implements Provider.
 func (r readOnly) Close() error { return r.behind.Close() }

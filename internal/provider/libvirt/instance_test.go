@@ -19,6 +19,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/lab"
 	"hale/internal/provider"
+	"hale/internal/provider/providertest"
 )
 
 // order returns one for a new instance.
@@ -81,7 +82,7 @@ func wantKind(t testing.TB, call string, err error, kind fault.Kind) {
 }
 
 // files lists what lies in the bench's folder for instances.
-func (b *bench) files(t testing.TB) []string {
+func (b *bench) files(t providertest.T) []string {
 	t.Helper()
 	entries, err := os.ReadDir(b.state)
 	must(t, err)

@@ -60,11 +60,11 @@ func newBench(t testing.TB) *bench {
 }
 
 // New opens a handle on the bench's daemon.
-func (b *bench) New(t testing.TB) provider.Provider { return b.handle(t) }
+func (b *bench) New(t providertest.T) provider.Provider { return b.handle(t) }
 
-func (b *bench) handle(t testing.TB) *libvirt.Provider { return b.handleAt(t, b.URI()) }
+func (b *bench) handle(t providertest.T) *libvirt.Provider { return b.handleAt(t, b.URI()) }
 
-func (b *bench) handleAt(t testing.TB, uri string) *libvirt.Provider {
+func (b *bench) handleAt(t providertest.T, uri string) *libvirt.Provider {
 	t.Helper()
 	p, err := libvirt.New(libvirt.Options{
 		Hosts:     []libvirt.HostOptions{{URI: uri}},
@@ -96,7 +96,7 @@ func (b *bench) Template() fleet.Template {
 	}
 }
 
-func (b *bench) Kill(t testing.TB, id fleet.InstanceID) {
+func (b *bench) Kill(t providertest.T, id fleet.InstanceID) {
 	t.Helper()
 	processes, err := b.Processes(t.Context())
 	must(t, err)
@@ -107,19 +107,19 @@ func (b *bench) Kill(t testing.TB, id fleet.InstanceID) {
 	must(t, b.KillQEMU(t.Context(), processes[i].Domain))
 }
 
-func (b *bench) Pause(t testing.TB, id fleet.InstanceID) {
+func (b *bench) Pause(t providertest.T, id fleet.InstanceID) {
 	t.Helper()
 	must(t, b.Suspend(t.Context(), string(id)))
 }
 
-func (b *bench) Boot(t testing.TB, ref provider.Ref) string {
+func (b *bench) Boot(t providertest.T, ref provider.Ref) string {
 	t.Helper()
 	page, err := b.AwaitPage(background(t), b.nameOf(t, ref.ID))
 	must(t, err)
 	return page.BootID
 }
 
-func (b *bench) DiskBoots(t testing.TB, ref provider.Ref) int {
+func (b *bench) DiskBoots(t providertest.T, ref provider.Ref) int {
 	t.Helper()
 	page, err := b.AwaitPage(background(t), b.nameOf(t, ref.ID))
 	must(t, err)
@@ -127,7 +127,7 @@ func (b *bench) DiskBoots(t testing.TB, ref provider.Ref) int {
 }
 
 // Printed is what the guest writes when it serves.
-func (b *bench) Printed(t testing.TB, ref provider.Ref) string {
+func (b *bench) Printed(t providertest.T, ref provider.Ref) string {
 	t.Helper()
 	name := b.nameOf(t, ref.ID)
 	_, err := b.AwaitPage(background(t), name)
@@ -136,7 +136,7 @@ func (b *bench) Printed(t testing.TB, ref provider.Ref) string {
 }
 
 // CopiedBoots reads the copy's only disk, which must need no other file.
-func (b *bench) CopiedBoots(t testing.TB, _ fleet.SnapshotName, c fleet.Copy) int {
+func (b *bench) CopiedBoots(t providertest.T, _ fleet.SnapshotName, c fleet.Copy) int {
 	t.Helper()
 	info, err := exec.CommandContext(t.Context(), "qemu-img", "info", "--output=json", c.Where).Output()
 	must(t, err)
@@ -157,7 +157,7 @@ func (b *bench) CopiedBoots(t testing.TB, _ fleet.SnapshotName, c fleet.Copy) in
 	return boots
 }
 
-func (b *bench) Copies(t testing.TB, name fleet.SnapshotName) int {
+func (b *bench) Copies(t providertest.T, name fleet.SnapshotName) int {
 	t.Helper()
 	n := 0
 	for _, file := range b.files(t) {
@@ -175,14 +175,14 @@ func (b *bench) Screened() fleet.Template {
 	return t
 }
 
-func (b *bench) Deafen(t testing.TB, id fleet.InstanceID) {
+func (b *bench) Deafen(t providertest.T, id fleet.InstanceID) {
 	t.Helper()
 	must(t, b.Break(t.Context(), b.nameOf(t, id), lab.FaultDeaf))
 }
 
 // Stranger defines a domain as somebody does who knows nothing of hale, and starts it. It has nothing to boot from, which does not keep it
 // from running.
-func (b *bench) Stranger(t testing.TB, _ fleet.HostName, name string) provider.Ref {
+func (b *bench) Stranger(t providertest.T, _ fleet.HostName, name string) provider.Ref {
 	t.Helper()
 	id := uuid.NewString()
 	file := filepath.Join(t.TempDir(), "stranger.xml")
@@ -199,32 +199,32 @@ func (b *bench) Stranger(t testing.TB, _ fleet.HostName, name string) provider.R
 	return provider.Ref{ID: fleet.InstanceID(id)}
 }
 
-func (b *bench) Mute(t testing.TB, id fleet.InstanceID) {
+func (b *bench) Mute(t providertest.T, id fleet.InstanceID) {
 	t.Helper()
 	must(t, b.Break(t.Context(), b.nameOf(t, id), lab.FaultMute))
 }
 
 // nameOf returns the domain's name.
-func (b *bench) nameOf(t testing.TB, id fleet.InstanceID) string {
+func (b *bench) nameOf(t providertest.T, id fleet.InstanceID) string {
 	t.Helper()
 	name, err := b.Virsh(t.Context(), "domname", string(id))
 	must(t, err)
 	return strings.TrimSpace(name)
 }
 
-func (b *bench) Disconnect(t testing.TB) { t.Helper(); must(t, b.KillLibvirtd(background(t))) }
-func (b *bench) Reconnect(t testing.TB)  { t.Helper(); must(t, b.StartLibvirtd(background(t))) }
-func (b *bench) Freeze(t testing.TB)     { t.Helper(); must(t, b.FreezeLibvirtd(background(t))) }
-func (b *bench) Thaw(t testing.TB)       { t.Helper(); must(t, b.ThawLibvirtd(background(t))) }
+func (b *bench) Disconnect(t providertest.T) { t.Helper(); must(t, b.KillLibvirtd(background(t))) }
+func (b *bench) Reconnect(t providertest.T)  { t.Helper(); must(t, b.StartLibvirtd(background(t))) }
+func (b *bench) Freeze(t providertest.T)     { t.Helper(); must(t, b.FreezeLibvirtd(background(t))) }
+func (b *bench) Thaw(t providertest.T)       { t.Helper(); must(t, b.ThawLibvirtd(background(t))) }
 
 // background bounds calls that also cleanups make, after the test's own context ended.
-func background(t testing.TB) context.Context {
+func background(t providertest.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-func must(t testing.TB, err error) {
+func must(t providertest.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

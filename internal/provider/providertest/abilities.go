@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"testing"
 	"time"
 
 	"hale/internal/fault"
@@ -14,40 +13,40 @@ import (
 
 // Pauser is a harness whose provider is a provider.Resumer, and that can pause an instance behind its back, as a person does.
 type Pauser interface {
-	Pause(t testing.TB, id fleet.InstanceID)
+	Pause(t T, id fleet.InstanceID)
 }
 
 // Listener is a harness whose provider is a provider.SoftRebooter, with guests that do what their power button says.
 type Listener interface {
 	// Boot returns what is another with each boot of the guest, once it has booted.
-	Boot(t testing.TB, ref provider.Ref) string
+	Boot(t T, ref provider.Ref) string
 	// Deafen lets the guest ignore its power button until it is reset.
-	Deafen(t testing.TB, id fleet.InstanceID)
+	Deafen(t T, id fleet.InstanceID)
 }
 
 // DiskTeller is a harness whose provider is a provider.Rebuilder, with guests whose disks count how often they were booted from.
 type DiskTeller interface {
 	// DiskBoots returns the count, once the guest has booted.
-	DiskBoots(t testing.TB, ref provider.Ref) int
+	DiskBoots(t T, ref provider.Ref) int
 }
 
 // Speaker is a harness whose provider is a provider.GuestPinger, with guests that have an agent.
 type Speaker interface {
 	// Mute lets the agent of the instance's guest answer no more until the guest boots again.
-	Mute(t testing.TB, id fleet.InstanceID)
+	Mute(t T, id fleet.InstanceID)
 }
 
 // has returns the provider with the further ability that the harness says it has.
-func has[T any](e *exam) T {
+func has[A any](e *exam) A {
 	e.Helper()
-	able, ok := e.p.(T)
+	able, ok := e.p.(A)
 	if !ok {
 		e.Fatalf("the harness says what the provider %T does not have", e.p)
 	}
 	return able
 }
 
-func pausedGoesOn(t *testing.T, h Harness) {
+func pausedGoesOn(t T, h Harness) {
 	e := begin(t, h)
 	order, able := e.built(1), has[provider.Resumer](e)
 	before := e.awaitInstance("an address", order.Ref, func(i fleet.Instance) bool { return i.Address.IsValid() })
@@ -72,7 +71,7 @@ func pausedGoesOn(t *testing.T, h Harness) {
 	e.refused("resume of nobody", able.Resume(e.ctx(), nobody.Ref), fault.NotFound)
 }
 
-func askedToReboot(t *testing.T, h Harness) {
+func askedToReboot(t T, h Harness) {
 	e := begin(t, h)
 	order, able, guest := e.built(1), has[provider.SoftRebooter](e), ability[Listener](t, h)
 	first := guest.Boot(t, order.Ref)
@@ -104,7 +103,7 @@ func askedToReboot(t *testing.T, h Harness) {
 	e.same("power", fleet.PowerOff, e.get(order.Ref).Power)
 }
 
-func rebuiltOnANewDisk(t *testing.T, h Harness) {
+func rebuiltOnANewDisk(t T, h Harness) {
 	e := begin(t, h)
 	order, able, disk := e.built(1), has[provider.Rebuilder](e), ability[DiskTeller](t, h)
 	disk.DiskBoots(t, order.Ref)
@@ -146,7 +145,7 @@ func (e *exam) ping(able provider.GuestPinger, ref provider.Ref) error {
 	return able.PingGuest(ctx, provider.Ref{ID: ref.ID, Host: ref.Host})
 }
 
-func agentIsAsked(t *testing.T, h Harness) {
+func agentIsAsked(t T, h Harness) {
 	e := begin(t, h)
 	order, able := e.built(1), has[provider.GuestPinger](e)
 	answers := func() (string, bool) {
@@ -169,7 +168,7 @@ func agentIsAsked(t *testing.T, h Harness) {
 	e.refused("ping of nobody", e.ping(able, e.order(2).Ref), fault.NotFound)
 }
 
-func frozenSaysNothing(t *testing.T, h Harness) {
+func frozenSaysNothing(t T, h Harness) {
 	e := begin(t, h)
 	order, able, freezer := e.built(1), has[provider.GuestPinger](e), ability[Freezer](t, h)
 	e.await("the agent of a guest that boots", func() (string, bool) {

@@ -1,15 +1,13 @@
 package providertest
 
 import (
-	"testing"
-
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider"
 )
 
 // setAsideComesBack: an instance that was put aside gives up its name and its kept disk, and gets both back.
-func setAsideComesBack(t *testing.T, h Harness) {
+func setAsideComesBack(t T, h Harness) {
 	e := begin(t, h)
 	able, ok := e.p.(provider.Keeper)
 	if !ok {

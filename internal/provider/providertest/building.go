@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"testing"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider"
 )
 
-func createdRuns(t *testing.T, h Harness) {
+func createdRuns(t T, h Harness) {
 	e := begin(t, h)
 	order := e.order(1)
 	e.do("create", e.p.Create(e.ctx(), order))
@@ -23,7 +22,7 @@ func createdRuns(t *testing.T, h Harness) {
 	}
 }
 
-func certifyFlipsTheFlag(t *testing.T, h Harness) {
+func certifyFlipsTheFlag(t T, h Harness) {
 	e := begin(t, h)
 	order := e.built(1)
 	e.awaitInstance("an address", order.Ref, func(i fleet.Instance) bool { return i.Address.IsValid() })
@@ -43,7 +42,7 @@ func certifyFlipsTheFlag(t *testing.T, h Harness) {
 	e.same("mark after off and on", want.Mark, e.get(order.Ref).Mark)
 }
 
-func takenNameIsConflict(t *testing.T, h Harness) {
+func takenNameIsConflict(t T, h Harness) {
 	e := begin(t, h)
 	first := e.built(1)
 	rival := e.rival(first)
@@ -59,7 +58,7 @@ func takenNameIsConflict(t *testing.T, h Harness) {
 	e.untouched(first)
 }
 
-func takenIDIsConflict(t *testing.T, h Harness) {
+func takenIDIsConflict(t T, h Harness) {
 	e := begin(t, h)
 	first := e.built(1)
 	e.refused("the same create again", e.p.Create(e.ctx(), first), fault.Conflict)
@@ -79,7 +78,7 @@ func takenIDIsConflict(t *testing.T, h Harness) {
 }
 
 // keptDiskIsNotMadeAnew: a disk with data is made once. It outlives its instances, and one that is missing is missed.
-func keptDiskIsNotMadeAnew(t *testing.T, h Harness) {
+func keptDiskIsNotMadeAnew(t T, h Harness) {
 	e := begin(t, h)
 	first := e.order(1)
 	first.Template.Disks = append(slices.Clone(first.Template.Disks), fleet.Disk{Name: "data", Size: 8 << 20})
@@ -110,7 +109,7 @@ func (e *exam) untouched(order provider.Order) {
 	e.same("mark of the first instance", order.Mark, seen.Mark)
 }
 
-func oneCreateWins(t *testing.T, h Harness) {
+func oneCreateWins(t T, h Harness) {
 	e := begin(t, h)
 	handles := []provider.Provider{e.p, h.New(t)}
 	orders := []provider.Order{e.order(1)}
@@ -143,14 +142,14 @@ func oneCreateWins(t *testing.T, h Harness) {
 	}
 }
 
-func deleteOfRunningIsConflict(t *testing.T, h Harness) {
+func deleteOfRunningIsConflict(t T, h Harness) {
 	e := begin(t, h)
 	order := e.built(1)
 	e.refused("delete of a running instance", e.p.Delete(e.ctx(), order.Ref), fault.Conflict)
 	e.untouched(order)
 }
 
-func deleteLeavesNothing(t *testing.T, h Harness) {
+func deleteLeavesNothing(t T, h Harness) {
 	e := begin(t, h)
 	first := e.built(1)
 	e.off(first.Ref)
@@ -172,7 +171,7 @@ func deleteLeavesNothing(t *testing.T, h Harness) {
 }
 
 // wrongMarkChangesNothing covers law L2: whoever is wrong about an instance's mark may not touch it.
-func wrongMarkChangesNothing(t *testing.T, h Harness) {
+func wrongMarkChangesNothing(t T, h Harness) {
 	e := begin(t, h)
 	running, stopped := e.built(1), e.built(2)
 	e.off(stopped.Ref)
@@ -201,7 +200,7 @@ func wrongMarkChangesNothing(t *testing.T, h Harness) {
 
 // strangerIsTouchedOnlyWhenAdopted: an instance that nobody marked is listed like any other; it is touched by those who adopted it, and
 // by nobody else.
-func strangerIsTouchedOnlyWhenAdopted(t *testing.T, h Harness) {
+func strangerIsTouchedOnlyWhenAdopted(t T, h Harness) {
 	e := begin(t, h)
 	ours := e.built(1)
 	stranger := ability[Outsider](t, h).Stranger(t, ours.Host, "stranger")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"image/png"
 	"strings"
-	"testing"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
@@ -15,7 +14,7 @@ import (
 // Printer is a harness whose provider is a provider.ConsoleReader, with guests that write to their consoles when they have booted.
 type Printer interface {
 	// Printed returns something that the guest has written by now, once it has booted.
-	Printed(t testing.TB, ref provider.Ref) string
+	Printed(t T, ref provider.Ref) string
 }
 
 // Viewer is a harness whose provider is a provider.Screenshooter.
@@ -27,7 +26,7 @@ type Viewer interface {
 // consoleLimit is more than a guest of the exam writes.
 const consoleLimit = 1 << 20
 
-func consoleIsRead(t *testing.T, h Harness) {
+func consoleIsRead(t T, h Harness) {
 	e := begin(t, h)
 	order, able := e.built(1), has[provider.ConsoleReader](e)
 	want := ability[Printer](t, h).Printed(t, order.Ref)
@@ -64,7 +63,7 @@ func consoleIsRead(t *testing.T, h Harness) {
 	e.refused("the console of nobody", err, fault.NotFound)
 }
 
-func screenIsShown(t *testing.T, h Harness) {
+func screenIsShown(t T, h Harness) {
 	e := begin(t, h)
 	able, order := has[provider.Screenshooter](e), e.order(1)
 	order.Template = ability[Viewer](t, h).Screened()
@@ -94,7 +93,7 @@ func screenIsShown(t *testing.T, h Harness) {
 }
 
 // frozenEvidence: whoever gathers evidence must not be held up.
-func frozenEvidence(t *testing.T, h Harness) {
+func frozenEvidence(t T, h Harness) {
 	e := begin(t, h)
 	order, console, screen := e.built(1), has[provider.ConsoleReader](e), has[provider.Screenshooter](e)
 	e.frozen(

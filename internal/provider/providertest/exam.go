@@ -3,10 +3,9 @@ package providertest
 import (
 	"context"
 	"fmt"
-	"testing"
+	"reflect"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"hale/internal/fault"
@@ -16,14 +15,14 @@ import (
 
 // exam is one case under way: a handle, the host where it builds, and a tag that keeps its names apart from all others.
 type exam struct {
-	*testing.T
+	T
 	h    Harness
 	p    provider.Provider
 	host fleet.HostName
 	tag  string
 }
 
-func begin(t *testing.T, h Harness) *exam {
+func begin(t T, h Harness) *exam {
 	t.Helper()
 	return &exam{T: t, h: h, p: h.New(t), host: h.Hosts()[0], tag: uuid.NewString()[:8]}
 }
@@ -227,7 +226,20 @@ func (e *exam) pause() time.Duration {
 // same fails the test when the two differ.
 func (e *exam) same(what string, want, got any) {
 	e.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		e.Errorf("%s (-want +got):\n%s", what, diff)
+	if want, got := timeless(want), timeless(got); !reflect.DeepEqual(want, got) {
+		e.Errorf("%s: got %+v, want %+v", what, got, want)
 	}
+}
+
+// timeless lets times that are equal be alike, whatever zone they were read in.
+func timeless(v any) any {
+	switch x := v.(type) {
+	case fleet.Mark:
+		x.Built = x.Built.UTC().Round(0)
+		return x
+	case fleet.Instance:
+		x.Mark.Built = x.Mark.Built.UTC().Round(0)
+		return x
+	}
+	return v
 }

@@ -1,13 +1,11 @@
 package providertest
 
 import (
-	"testing"
-
 	"hale/internal/fault"
 	"hale/internal/fleet"
 )
 
-func powerCallsAreIdempotent(t *testing.T, h Harness) {
+func powerCallsAreIdempotent(t T, h Harness) {
 	e := begin(t, h)
 	order := e.built(1)
 	before := e.awaitInstance("an address", order.Ref, func(i fleet.Instance) bool { return i.Address.IsValid() })
@@ -31,7 +29,7 @@ func powerCallsAreIdempotent(t *testing.T, h Harness) {
 	e.same("mark after off and on", order.Mark, e.get(order.Ref).Mark)
 }
 
-func rebootKeepsTheInstance(t *testing.T, h Harness) {
+func rebootKeepsTheInstance(t T, h Harness) {
 	e := begin(t, h)
 	order := e.built(1)
 	for _, call := range []string{"reboot", "reboot again"} {
@@ -43,7 +41,7 @@ func rebootKeepsTheInstance(t *testing.T, h Harness) {
 	e.untouched(order)
 }
 
-func stopByAnotherIsExternal(t *testing.T, h Harness) {
+func stopByAnotherIsExternal(t T, h Harness) {
 	e := begin(t, h)
 	order := e.built(1)
 	e.do("power off by another client", h.New(t).PowerOff(e.ctx(), order.Ref))
@@ -51,7 +49,7 @@ func stopByAnotherIsExternal(t *testing.T, h Harness) {
 	e.same("who stopped it", fleet.StopExternal, seen.Stop)
 }
 
-func killedIsCrashed(t *testing.T, h Harness) {
+func killedIsCrashed(t T, h Harness) {
 	e := begin(t, h)
 	order := e.built(1)
 	ability[Killer](t, h).Kill(t, order.ID)

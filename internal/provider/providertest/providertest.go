@@ -4,23 +4,43 @@
 // slow, real machines: everything is awaited by condition, for at most Harness.Patience. Whatever a case builds is
 // removed at its end. At most three instances exist at once.
 //
-// It does not call t.Run itself from within a case, so that each case fits into a bubble: see Cases.
+// It does not call t.Run itself from within a case, so that each case fits into a bubble: see Cases. It does not import testing: hale itself
+// asks the same questions of a provider that somebody else wrote.
 package providertest
 
 import (
+	"context"
+	"io"
 	"reflect"
-	"testing"
 	"time"
 
 	"hale/internal/fleet"
 	"hale/internal/provider"
 )
 
+// T is who asks: a test, or hale itself. *testing.T is one.
+type T interface {
+	Helper()
+	// Cleanup registers what is done at the end of the case, the last one first, also when it failed.
+	Cleanup(f func())
+	// Context ends just before the cleanups begin.
+	Context() context.Context
+	Log(args ...any)
+	Logf(format string, args ...any)
+	Error(args ...any)
+	Errorf(format string, args ...any)
+	// Fatal and Fatalf end the case.
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	TempDir() string
+	Output() io.Writer
+}
+
 // Harness is the candidate with what surrounds it. Cases that need trouble made ask for it by the further interfaces of
 // this package; a harness without one of them is not examined in it.
 type Harness interface {
 	// New opens a handle with connections of its own. The harness closes it by t.Cleanup; a case may close it earlier.
-	New(t testing.TB) provider.Provider
+	New(t T) provider.Provider
 	// Hosts returns where instances can be built: at least one, sorted; one empty name where there is only one host.
 	Hosts() []fleet.HostName
 	// Template returns one that boots and gets an address.
@@ -37,63 +57,89 @@ type Watched interface {
 // Killer is a harness that can let an instance die without an order to the provider: its process is killed, its
 // simulated machine crashes.
 type Killer interface {
-	Kill(t testing.TB, id fleet.InstanceID)
+	Kill(t T, id fleet.InstanceID)
 }
 
 // Disconnecter is a harness that can cut all handles from the provider, connections that are open included.
 type Disconnecter interface {
 	// Disconnect cuts; until Reconnect, connecting fails at once.
-	Disconnect(t testing.TB)
-	Reconnect(t testing.TB)
+	Disconnect(t T)
+	Reconnect(t T)
 }
 
 // Freezer is a harness that can stop the provider from answering while it keeps its connections.
 type Freezer interface {
-	Freeze(t testing.TB)
-	Thaw(t testing.TB)
+	Freeze(t T)
+	Thaw(t T)
 }
 
 // HostFailer is a harness with several hosts that can make one of them unreachable.
 type HostFailer interface {
-	FailHost(t testing.TB, host fleet.HostName)
-	RepairHost(t testing.TB, host fleet.HostName)
+	FailHost(t T, host fleet.HostName)
+	RepairHost(t T, host fleet.HostName)
 }
 
 // Outsider is a harness that can make a running instance on the host as somebody would who knows nothing of hale, and remove it at the end
 // of the test.
 type Outsider interface {
-	Stranger(t testing.TB, host fleet.HostName, name string) provider.Ref
+	Stranger(t T, host fleet.HostName, name string) provider.Ref
+}
+
+// AnswerLoser is a harness that can let the answers to calls be lost after they took effect: a call then ends with its context.
+type AnswerLoser interface {
+	LoseAnswers(t T)
+	HearAnswers(t T)
+}
+
+// Diskless is a harness whose provider makes no disks that outlive their instances (fleet.Disk.Attached).
+type Diskless interface {
+	Diskless()
+}
+
+// Selective is a harness that knows only at run time what it can do: it has the methods of the further interfaces all the same.
+type Selective interface {
+	// Can reports whether it can do what the interface says, by its name: of this package, such as Freezer, or of the port, such as Keeper.
+	Can(ability string) bool
 }
 
 // Case is one question of the exam.
 type Case struct {
 	Name string
+	// Needs says, for a person, what it takes to be asked this; empty: nothing.
+	Needs string
 	// Run examines the harness. It starts no subtest and leaves nothing behind when the test's cleanups have run.
-	Run func(t *testing.T, h Harness)
+	Run func(t T, h Harness)
 	// asked says whether the harness can be asked this; nil means yes.
 	asked func(h Harness) bool
 }
+
+// Asked reports whether the harness can be asked this.
+func (c Case) Asked(h Harness) bool { return c.asked == nil || c.asked(h) }
 
 // Cases returns the questions that the harness can be asked. A caller that needs something around each case, such as
 // a bubble, ranges over them; all others call Run.
 func Cases(h Harness) []Case {
 	var cases []Case
-	for _, c := range all() {
-		if c.asked == nil || c.asked(h) {
+	for _, c := range All() {
+		if c.Asked(h) {
 			cases = append(cases, c)
 		}
 	}
 	return cases
 }
 
-// Run examines the harness, one subtest after the other.
-func Run(t *testing.T, h Harness) {
+// Run examines the harness, one subtest after the other. S is *testing.T.
+func Run[S interface {
+	T
+	Run(name string, f func(t S)) bool
+}](t S, h Harness) {
 	for _, c := range Cases(h) {
-		t.Run(c.Name, func(t *testing.T) { c.Run(t, h) })
+		t.Run(c.Name, func(t S) { c.Run(t, h) })
 	}
 }
 
-func all() []Case {
+// All returns every question.
+func All() []Case {
 	return []Case{
 		{Name: "identity is stable", Run: identityIsStable},
 		{Name: "what is not there is not found", Run: absentIsNotFound},
@@ -109,45 +155,53 @@ func all() []Case {
 		{Name: "a stop by another client is external", Run: stopByAnotherIsExternal},
 		{Name: "delete of a running instance is a conflict", Run: deleteOfRunningIsConflict},
 		{Name: "delete leaves nothing", Run: deleteLeavesNothing},
-		{Name: "a kept disk is never made anew", Run: keptDiskIsNotMadeAnew},
-		{Name: "what is put aside comes back", Run: setAsideComesBack},
+		{Name: "a kept disk is never made anew", Run: keptDiskIsNotMadeAnew, Needs: "disks that outlive their instances", asked: func(h Harness) bool { return !able[Diskless](h) }},
+		{Name: "what is put aside comes back", Run: setAsideComesBack, Needs: "keep and restore, and disks that outlive their instances",
+			asked: func(h Harness) bool { return can(h, "Keeper") && !able[Diskless](h) }},
 		{Name: "a wrong mark changes nothing", Run: wrongMarkChangesNothing},
-		{Name: "a stranger is touched only when it is adopted", Run: strangerIsTouchedOnlyWhenAdopted, asked: able[Outsider]},
+		{Name: "a stranger is touched only when it is adopted", Run: strangerIsTouchedOnlyWhenAdopted, Needs: "a stranger", asked: able[Outsider]},
 		{Name: "an ended context sends nothing", Run: endedContextSendsNothing},
-		{Name: "watch tells of connection and changes", Run: watchTells, asked: able[Watched]},
-		{Name: "a killed instance is off by crash", Run: killedIsCrashed, asked: able[Killer]},
-		{Name: "a paused instance goes on where it was", Run: pausedGoesOn, asked: able[Pauser]},
-		{Name: "a guest is asked to reboot, and may not listen", Run: askedToReboot, asked: able[Listener]},
-		{Name: "a rebuild is the same instance on a new disk", Run: rebuiltOnANewDisk, asked: able[DiskTeller]},
-		{Name: "a guest's agent is asked, and may be silent", Run: agentIsAsked, asked: able[Speaker]},
-		{Name: "a frozen provider says nothing of a guest's agent", Run: frozenSaysNothing, asked: func(h Harness) bool { return able[Speaker](h) && able[Freezer](h) }},
-		{Name: "what a guest wrote to its console is read", Run: consoleIsRead, asked: able[Printer]},
-		{Name: "what is on a screen is shown", Run: screenIsShown, asked: able[Viewer]},
-		{Name: "a frozen provider does not hold evidence", Run: frozenEvidence, asked: func(h Harness) bool { return able[Printer](h) && able[Viewer](h) && able[Freezer](h) }},
-		{Name: "disks are copied, and the copies outlive the instance", Run: disksAreCopied, asked: able[CopyTeller]},
-		{Name: "a copy whose answer is lost is made once", Run: frozenCopy, asked: func(h Harness) bool { return able[CopyTeller](h) && able[Freezer](h) }},
-		{Name: "a cut provider is transient and comes back", Run: cutProviderComesBack, asked: able[Disconnecter]},
-		{Name: "a frozen provider does not hold reads", Run: frozenReads, asked: able[Freezer]},
-		{Name: "a frozen power off has an unknown outcome", Run: frozenPowerOff, asked: able[Freezer]},
-		{Name: "a frozen create has an unknown outcome", Run: frozenCreate, asked: able[Freezer]},
-		{Name: "close ends calls under way", Run: closeEndsCalls, asked: able[Freezer]},
-		{Name: "one host down leaves a partial list", Run: oneHostDown, asked: able[HostFailer]},
-		{Name: "hosts are apart", Run: hostsAreApart, asked: func(h Harness) bool { return len(h.Hosts()) > 1 }},
+		{Name: "watch tells of connection and changes", Run: watchTells, Needs: "watch", asked: able[Watched]},
+		{Name: "a killed instance is off by crash", Run: killedIsCrashed, Needs: "an instance that is killed", asked: able[Killer]},
+		{Name: "a paused instance goes on where it was", Run: pausedGoesOn, Needs: "resume, and an instance that is paused", asked: able[Pauser]},
+		{Name: "a guest is asked to reboot, and may not listen", Run: askedToReboot, Needs: "soft-reboot, and a guest that shows its boots and can be deafened", asked: able[Listener]},
+		{Name: "a rebuild is the same instance on a new disk", Run: rebuiltOnANewDisk, Needs: "rebuild, and a guest that counts the boots of its disk", asked: able[DiskTeller]},
+		{Name: "a guest's agent is asked, and may be silent", Run: agentIsAsked, Needs: "ping-guest, and an agent that can be muted", asked: able[Speaker]},
+		{Name: "a frozen provider says nothing of a guest's agent", Run: frozenSaysNothing, Needs: "ping-guest, and a provider that freezes", asked: func(h Harness) bool { return able[Speaker](h) && able[Freezer](h) }},
+		{Name: "what a guest wrote to its console is read", Run: consoleIsRead, Needs: "console, and a guest that writes something known", asked: able[Printer]},
+		{Name: "what is on a screen is shown", Run: screenIsShown, Needs: "screenshot, and a template with a screen", asked: able[Viewer]},
+		{Name: "a frozen provider does not hold evidence", Run: frozenEvidence, Needs: "console, screenshot, and a provider that freezes", asked: func(h Harness) bool { return able[Printer](h) && able[Viewer](h) && able[Freezer](h) }},
+		{Name: "disks are copied, and the copies outlive the instance", Run: disksAreCopied, Needs: "snapshot, and a look into the copies", asked: able[CopyTeller]},
+		{Name: "a copy whose answer is lost is made once", Run: frozenCopy, Needs: "snapshot, a look into the copies, and a provider that freezes", asked: func(h Harness) bool { return able[CopyTeller](h) && able[Freezer](h) }},
+		{Name: "a cut provider is transient and comes back", Run: cutProviderComesBack, Needs: "a provider that is cut off", asked: able[Disconnecter]},
+		{Name: "a frozen provider does not hold reads", Run: frozenReads, Needs: "a provider that freezes", asked: able[Freezer]},
+		{Name: "a frozen power off has an unknown outcome", Run: frozenPowerOff, Needs: "a provider that freezes", asked: able[Freezer]},
+		{Name: "a frozen create has an unknown outcome", Run: frozenCreate, Needs: "a provider that freezes", asked: able[Freezer]},
+		{Name: "close ends calls under way", Run: closeEndsCalls, Needs: "a provider that freezes", asked: able[Freezer]},
+		{Name: "what took effect without an answer is done once", Run: unheardIsDoneOnce, Needs: "answers that are lost", asked: able[AnswerLoser]},
+		{Name: "one host down leaves a partial list", Run: oneHostDown, Needs: "a host that fails", asked: able[HostFailer]},
+		{Name: "hosts are apart", Run: hostsAreApart, Needs: "several hosts", asked: func(h Harness) bool { return len(h.Hosts()) > 1 }},
 	}
 }
 
 // able reports whether the harness has the further ability.
-func able[T any](h Harness) bool {
-	_, ok := h.(T)
-	return ok
+func able[A any](h Harness) bool {
+	_, ok := h.(A)
+	return ok && can(h, reflect.TypeFor[A]().Name())
+}
+
+// can reports whether nothing is known against the ability.
+func can(h Harness, name string) bool {
+	s, ok := h.(Selective)
+	return !ok || s.Can(name)
 }
 
 // ability returns the harness with the further ability that the case asked for.
-func ability[T any](t *testing.T, h Harness) T {
+func ability[A any](t T, h Harness) A {
 	t.Helper()
-	a, ok := h.(T)
+	a, ok := h.(A)
 	if !ok {
-		t.Fatalf("the harness %T is no %v", h, reflect.TypeFor[T]())
+		t.Fatalf("the harness %T is no %v", h, reflect.TypeFor[A]())
 	}
 	return a
 }

@@ -3,7 +3,6 @@ package providertest
 import (
 	"context"
 	"fmt"
-	"testing"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
@@ -14,9 +13,9 @@ import (
 type CopyTeller interface {
 	DiskTeller
 	// CopiedBoots returns the count in the copy, which it reads without the provider.
-	CopiedBoots(t testing.TB, name fleet.SnapshotName, c fleet.Copy) int
+	CopiedBoots(t T, name fleet.SnapshotName, c fleet.Copy) int
 	// Copies returns how much there is at the host of copies of the name, whole or not: files, or whatever they consist of.
-	Copies(t testing.TB, name fleet.SnapshotName) int
+	Copies(t T, name fleet.SnapshotName) int
 }
 
 // copyName names a copy of the order's instance.
@@ -33,7 +32,7 @@ func (e *exam) copyName(o provider.Order, id fleet.SnapshotID) fleet.SnapshotNam
 	return name
 }
 
-func disksAreCopied(t *testing.T, h Harness) {
+func disksAreCopied(t T, h Harness) {
 	e := begin(t, h)
 	order, able, disk := e.built(1), has[provider.Snapshotter](e), ability[CopyTeller](t, h)
 	disk.DiskBoots(t, order.Ref)
@@ -84,7 +83,7 @@ func disksAreCopied(t *testing.T, h Harness) {
 }
 
 // frozenCopy: the answer is lost, and the copy is made all the same, or not. The same order again leads to one that is whole.
-func frozenCopy(t *testing.T, h Harness) {
+func frozenCopy(t T, h Harness) {
 	e := begin(t, h)
 	order, able, disk := e.built(1), has[provider.Snapshotter](e), ability[CopyTeller](t, h)
 	disk.DiskBoots(t, order.Ref)

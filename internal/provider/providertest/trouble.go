@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"testing"
 	"time"
 
 	"hale/internal/fault"
@@ -63,7 +62,7 @@ func (e *exam) awaitMore(what string, s *ears, id fleet.InstanceID, than int) {
 	e.await("an event of "+what, func() (string, bool) { return "none", s.count(id) > than })
 }
 
-func watchTells(t *testing.T, h Harness) {
+func watchTells(t T, h Harness) {
 	e := begin(t, h)
 	heard := e.watch(h.New(t))
 	e.awaitMore("the connection", heard, "", 0)
@@ -87,7 +86,7 @@ func watchTells(t *testing.T, h Harness) {
 	step("delete", func() error { return e.p.Delete(e.ctx(), order.Ref) })
 }
 
-func cutProviderComesBack(t *testing.T, h Harness) {
+func cutProviderComesBack(t T, h Harness) {
 	e := begin(t, h)
 	d := ability[Disconnecter](t, h)
 	order := e.built(1)
@@ -151,7 +150,7 @@ func (e *exam) frozen(calls ...func(ctx context.Context)) {
 	thaw()
 }
 
-func frozenReads(t *testing.T, h Harness) {
+func frozenReads(t T, h Harness) {
 	e := begin(t, h)
 	order := e.built(1)
 	e.frozen(
@@ -173,7 +172,7 @@ func frozenReads(t *testing.T, h Harness) {
 
 // frozenPowerOff: an adapter that had only read so far when the provider froze knows that nothing was done and may say
 // so, but then it must be true.
-func frozenPowerOff(t *testing.T, h Harness) {
+func frozenPowerOff(t T, h Harness) {
 	e := begin(t, h)
 	order := e.built(1)
 	var err error
@@ -195,7 +194,7 @@ func frozenPowerOff(t *testing.T, h Harness) {
 	e.awaitPower(order.Ref, fleet.PowerOff)
 }
 
-func frozenCreate(t *testing.T, h Harness) {
+func frozenCreate(t T, h Harness) {
 	e := begin(t, h)
 	order := e.order(1)
 	var err error
@@ -213,7 +212,7 @@ func frozenCreate(t *testing.T, h Harness) {
 	}
 }
 
-func closeEndsCalls(t *testing.T, h Harness) {
+func closeEndsCalls(t T, h Harness) {
 	e := begin(t, h)
 	f := ability[Freezer](t, h)
 	p := h.New(t)
@@ -241,7 +240,7 @@ func closeEndsCalls(t *testing.T, h Harness) {
 	thaw()
 }
 
-func oneHostDown(t *testing.T, h Harness) {
+func oneHostDown(t T, h Harness) {
 	e := begin(t, h)
 	f := ability[HostFailer](t, h)
 	hosts := h.Hosts()
@@ -278,7 +277,7 @@ func oneHostDown(t *testing.T, h Harness) {
 	})
 }
 
-func hostsAreApart(t *testing.T, h Harness) {
+func hostsAreApart(t T, h Harness) {
 	e := begin(t, h)
 	here := e.built(1)
 	there := e.on(here, h.Hosts()[1])

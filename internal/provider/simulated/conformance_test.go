@@ -29,7 +29,7 @@ func newHarness(o simulated.Options) *harness {
 	return h
 }
 
-func (h *harness) New(t testing.TB) provider.Provider {
+func (h *harness) New(t providertest.T) provider.Provider {
 	p := h.world.Open("exam")
 	t.Cleanup(func() { _ = p.Close() })
 	return p
@@ -40,7 +40,7 @@ func (h *harness) Template() fleet.Template { return fleet.Template{Network: "ex
 func (h *harness) Patience() time.Duration  { return 20 * time.Second }
 func (h *harness) Watched()                 {}
 
-func (h *harness) inject(t testing.TB, f simulated.Fault) func() {
+func (h *harness) inject(t providertest.T, f simulated.Fault) func() {
 	lift, err := h.world.Inject(f)
 	if err != nil {
 		t.Fatal(err)
@@ -48,20 +48,22 @@ func (h *harness) inject(t testing.TB, f simulated.Fault) func() {
 	return lift
 }
 
-func (h *harness) Kill(t testing.TB, id fleet.InstanceID) { h.inject(t, simulated.Crash{Instance: id}) }
+func (h *harness) Kill(t providertest.T, id fleet.InstanceID) {
+	h.inject(t, simulated.Crash{Instance: id})
+}
 
-func (h *harness) Pause(t testing.TB, id fleet.InstanceID) {
+func (h *harness) Pause(t providertest.T, id fleet.InstanceID) {
 	h.inject(t, simulated.Paused{Instance: id})
 }
 
 // Boot waits until the guest has booted, and counts its boots.
-func (h *harness) Boot(t testing.TB, ref provider.Ref) string {
+func (h *harness) Boot(t providertest.T, ref provider.Ref) string {
 	return strconv.Itoa(h.life(t, ref).Boots)
 }
 
-func (h *harness) DiskBoots(t testing.TB, ref provider.Ref) int { return h.life(t, ref).DiskBoots }
+func (h *harness) DiskBoots(t providertest.T, ref provider.Ref) int { return h.life(t, ref).DiskBoots }
 
-func (h *harness) life(t testing.TB, ref provider.Ref) simulated.Life {
+func (h *harness) life(t providertest.T, ref provider.Ref) simulated.Life {
 	for waited := time.Duration(0); !h.world.Healthy(ref.ID) && waited < h.Patience(); waited += time.Second {
 		time.Sleep(time.Second)
 	}
@@ -74,12 +76,12 @@ func (h *harness) life(t testing.TB, ref provider.Ref) simulated.Life {
 	return simulated.Life{}
 }
 
-func (h *harness) Printed(t testing.TB, ref provider.Ref) string {
+func (h *harness) Printed(t providertest.T, ref provider.Ref) string {
 	h.life(t, ref)
 	return "boot 1"
 }
 
-func (h *harness) CopiedBoots(t testing.TB, name fleet.SnapshotName, _ fleet.Copy) int {
+func (h *harness) CopiedBoots(t providertest.T, name fleet.SnapshotName, _ fleet.Copy) int {
 	for _, s := range h.world.Snapshots() {
 		if s.SnapshotName == name {
 			return s.Boots
@@ -89,7 +91,7 @@ func (h *harness) CopiedBoots(t testing.TB, name fleet.SnapshotName, _ fleet.Cop
 	return 0
 }
 
-func (h *harness) Copies(_ testing.TB, name fleet.SnapshotName) int {
+func (h *harness) Copies(_ providertest.T, name fleet.SnapshotName) int {
 	n := 0
 	for _, s := range h.world.Snapshots() {
 		if s.SnapshotName == name {
@@ -101,7 +103,7 @@ func (h *harness) Copies(_ testing.TB, name fleet.SnapshotName) int {
 
 func (h *harness) Screened() fleet.Template { return h.Template() }
 
-func (h *harness) Stranger(t testing.TB, host fleet.HostName, name string) provider.Ref {
+func (h *harness) Stranger(t providertest.T, host fleet.HostName, name string) provider.Ref {
 	ref := provider.Ref{ID: fleet.InstanceID(name + "-of-somebody"), Host: host}
 	if err := h.world.Plant(fleet.Instance{ID: ref.ID, Host: host, Name: name}); err != nil {
 		t.Fatal(err)
@@ -118,28 +120,33 @@ func (h *harness) Stranger(t testing.TB, host fleet.HostName, name string) provi
 	return ref
 }
 
-func (h *harness) Deafen(t testing.TB, id fleet.InstanceID) {
+func (h *harness) Deafen(t providertest.T, id fleet.InstanceID) {
 	h.inject(t, simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.Hung}})
 }
 
 // Mute hangs the guest: its agent lives as long as it does.
-func (h *harness) Mute(t testing.TB, id fleet.InstanceID) { h.Deafen(t, id) }
+func (h *harness) Mute(t providertest.T, id fleet.InstanceID) { h.Deafen(t, id) }
 
-func (h *harness) Disconnect(t testing.TB) { h.mending["cut"] = h.inject(t, simulated.Outage{}) }
-func (h *harness) Reconnect(testing.TB)    { h.mending["cut"]() }
+func (h *harness) Disconnect(t providertest.T) { h.mending["cut"] = h.inject(t, simulated.Outage{}) }
+func (h *harness) Reconnect(providertest.T)    { h.mending["cut"]() }
 
-func (h *harness) Freeze(t testing.TB) {
+func (h *harness) Freeze(t providertest.T) {
 	h.mending["frozen"] = h.inject(t, simulated.Calls{Effect: simulated.Hangs})
 }
-func (h *harness) Thaw(testing.TB) { h.mending["frozen"]() }
+func (h *harness) Thaw(providertest.T) { h.mending["frozen"]() }
+
+func (h *harness) LoseAnswers(t providertest.T) {
+	h.mending["unheard"] = h.inject(t, simulated.Calls{Effect: simulated.HangsAfter})
+}
+func (h *harness) HearAnswers(providertest.T) { h.mending["unheard"]() }
 
 // several is a harness with several hosts.
 type several struct{ *harness }
 
-func (h several) FailHost(t testing.TB, host fleet.HostName) {
+func (h several) FailHost(t providertest.T, host fleet.HostName) {
 	h.mending["host"] = h.inject(t, simulated.HostUnreachable{Host: host})
 }
-func (h several) RepairHost(testing.TB, fleet.HostName) { h.mending["host"]() }
+func (h several) RepairHost(providertest.T, fleet.HostName) { h.mending["host"]() }
 
 func TestExam(t *testing.T) {
 	t.Parallel()
