@@ -14,10 +14,10 @@ BENCH    ?= .
 MUTANTS_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test repeat disks race lint tidy cover fuzz bench mutants ssd-trace demo demo-clean clean
+.PHONY: help build test test-openstack repeat disks race lint tidy cover fuzz bench mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 build: ## bin/hale: one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/hale ./cmd/hale
@@ -26,6 +26,10 @@ test: ## install what the tests need (as root), then vet and run all of them, re
 	scripts/install-deps.sh tests
 	$(GO) vet ./...
 	@scripts/test.sh
+
+test-openstack: ## install and start a real OpenStack (as root), run the tests that need one, and end it
+	scripts/openstack/install.sh
+	@scripts/test.sh --cloud
 
 repeat: ## the suite on real machines RUNS (20) times in a row, with counts, seeds and retries
 	scripts/install-deps.sh tests

@@ -1,35 +1,47 @@
 #!/usr/bin/env bash
-# Runs the tests: scripts/test.sh [--fast] [go test flags]
+# Runs the tests: scripts/test.sh [--fast | --cloud] [go test flags]
 #
 # The packages whose tests start real machines come last, one at a time and never from the cache: they lean on the
 # whole machine, and on what lies outside the source. --fast leaves them out. All packages run, also after a failure.
+# Those that start a real OpenStack, which takes 500 packages of the distribution, run with --cloud only, and then alone.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 go=(scripts/ensure-go.sh go)
-lab=hale/internal/lab
 
-fast=
-if [ "${1:-}" = --fast ]; then
-    fast=yes
+which=all
+case ${1:-} in
+--fast | --cloud)
+    which=${1#--}
     shift
-fi
+    ;;
+esac
 
-# The list is computed, so that a new package cannot be forgotten.
-all=$("${go[@]}" list ./...)
+# leaning PACKAGE: the packages whose tests use it.
+leaning() {
+    local field
+    for field in TestImports XTestImports; do
+        "${go[@]}" list -f "{{range .$field}}{{if eq . \"$1\"}}{{\$.ImportPath}} {{end}}{{end}}" ./...
+    done | tr ' ' '\n' | sed '/^$/d' | sort -u
+}
+
+# The lists are computed, so that a new package cannot be forgotten.
+with_cloud=$(leaning hale/internal/cloud)
+if [ $which = cloud ]; then
+    mapfile -t with <<<"$with_cloud"
+    exec "${go[@]}" test -timeout 40m -count=1 -p 1 "$@" "${with[@]}"
+fi
+all=$("${go[@]}" list ./... | grep -vxF "$with_cloud")
 with_machines=$(
-    {
-        echo $lab
-        "${go[@]}" list -f "{{range .TestImports}}{{if eq . \"$lab\"}}{{\$.ImportPath}} {{end}}{{end}}" ./...
-        "${go[@]}" list -f "{{range .XTestImports}}{{if eq . \"$lab\"}}{{\$.ImportPath}} {{end}}{{end}}" ./...
-    } | tr ' ' '\n' | sed '/^$/d' | sort -u
+    echo hale/internal/lab
+    leaning hale/internal/lab
 )
 mapfile -t without < <(grep -vxF "$with_machines" <<<"$all")
 mapfile -t with < <(grep -xF "$with_machines" <<<"$all")
 
 status=0
 "${go[@]}" test -timeout 10m "$@" "${without[@]}" || status=1
-if [ -z "$fast" ] && [ ${#with[@]} -gt 0 ]; then
+if [ $which = all ] && [ ${#with[@]} -gt 0 ]; then
     "${go[@]}" test -timeout 25m -count=1 -p 1 "$@" "${with[@]}" || status=1
 fi
 exit $status

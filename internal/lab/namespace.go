@@ -63,7 +63,24 @@ func (l *Lab) Exec(argv []string) error {
 }
 
 func (l *Lab) execInside(path string, argv []string) error {
-	f, err := os.Open(l.info.NetworkPath)
+	return execIn(l.info.NetworkPath, path, argv)
+}
+
+// EnterNetworkAt moves the whole program into the network namespace of the path, such as /proc/PID/ns/net, in the manner of
+// EnterOwnNetwork.
+func EnterNetworkAt(network string) error {
+	there, err := os.Readlink(network)
+	if err != nil {
+		return err
+	}
+	if here, err := os.Readlink(threadNet); err == nil && here == there {
+		return nil
+	}
+	return execIn(network, "/proc/self/exe", os.Args)
+}
+
+func execIn(network, path string, argv []string) error {
+	f, err := os.Open(network)
 	if err != nil {
 		return err
 	}
@@ -71,7 +88,7 @@ func (l *Lab) execInside(path string, argv []string) error {
 	runtime.LockOSThread()
 	if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
 		runtime.UnlockOSThread()
-		return fmt.Errorf("enter the lab's network: %w", err)
+		return fmt.Errorf("enter the network %s: %w", network, err)
 	}
 	return execInNetwork(path, argv)
 }

@@ -94,6 +94,7 @@ var rooms = []room{
 	{path: "e2e", floor: 6, step: 1},
 	// Support for tests and demonstrations.
 	{path: "internal/lab", support: true, also: []string{"internal/accel"}},
+	{path: "internal/cloud", support: true, also: []string{"internal/lab"}},
 	{path: "internal/tidy", support: true},
 	{path: "bench/mutants", support: true},
 	{path: "demo/lab", support: true, also: []string{"internal/lab", "internal/accel"}},
@@ -104,7 +105,7 @@ var rooms = []room{
 var forTests = []string{
 	"internal/provider/providertest", "internal/state/statetest", "internal/probe/probetest",
 	"internal/notify/notifytest", "internal/notify/memory",
-	"internal/config/configtest", "internal/provider/simulated", "internal/state/memory", "internal/probe/netprobe", "internal/lab", "internal/accel",
+	"internal/config/configtest", "internal/provider/simulated", "internal/state/memory", "internal/probe/netprobe", "internal/lab", "internal/cloud", "internal/accel",
 }
 
 // doors names, per foreign module, the only rooms whose product code may import it.
