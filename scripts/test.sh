@@ -3,7 +3,8 @@
 #
 # The packages whose tests start real machines come last, one at a time and never from the cache: they lean on the
 # whole machine, and on what lies outside the source. --fast leaves them out. All packages run, also after a failure.
-# Those that start a real OpenStack, which takes 500 packages of the distribution, run with --cloud only, and then alone.
+# Those that start a real OpenStack, which takes 500 packages of the distribution, or a message broker of the kind that it has, run with
+# --cloud only, and then alone.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -26,7 +27,12 @@ leaning() {
 }
 
 # The lists are computed, so that a new package cannot be forgotten.
-with_cloud=$(leaning hale/internal/cloud)
+with_cloud=$(
+    {
+        leaning hale/internal/cloud
+        leaning hale/internal/rabbit
+    } | sort -u
+)
 if [ $which = cloud ]; then
     mapfile -t with <<<"$with_cloud"
     exec "${go[@]}" test -timeout 40m -count=1 -p 1 "$@" "${with[@]}"
