@@ -31,7 +31,7 @@ func compile(doc document, f *finder) *Config {
 	}
 	for _, n := range doc.fleets.value {
 		mistaken(n, fleets, f)
-		fc := fleetCompiler{finder: f, draft: n.value, name: n.name, spot: n.under("size"), providers: known, targets: targets}
+		fc := fleetCompiler{finder: f, draft: n.value, name: n.name, spot: n.under("size"), providers: known, drafts: doc.providers.value, targets: targets}
 		spec := fc.compile()
 		spec.Limits.Shared = sharedLimits(doc, n.value.provider.value)
 		c.Fleets = append(c.Fleets, spec)
@@ -127,8 +127,7 @@ func hostsOf(drafts []at[hostDraft], f *finder) []Host {
 	for _, h := range drafts {
 		d := h.value
 		once(hosts, d, f)
-		hosts = append(hosts, Host{Name: fleet.HostName(d.name.value), URI: d.uri.value, Place: fleet.Place{
-			Rack: d.rack.value, Room: d.room.value, Zone: d.zone.value, Storage: d.storage.value}})
+		hosts = append(hosts, Host{Name: fleet.HostName(d.name.value), URI: d.uri.value, Place: d.place()})
 	}
 	slices.SortFunc(hosts, func(a, b Host) int { return strings.Compare(string(a.Name), string(b.Name)) })
 	return hosts

@@ -17,6 +17,7 @@ type fleetCompiler struct {
 	name      string
 	spot      spot
 	providers map[string]at[ProviderType]
+	drafts    []named[providerDraft]
 	targets   map[string]targetDraft
 	rise      rise
 }
@@ -43,6 +44,7 @@ func (c *fleetCompiler) compile() fleet.Spec {
 		Limits:        c.limits(),
 		Update:        fleet.UpdatePolicy{Canary: d.update.value.canary.value, Soak: d.update.value.soak.value},
 		SharedFate:    c.sharedFate(loss),
+		Placement:     c.placement(),
 		Mode:          d.mode.value,
 		Protected:     c.protected(),
 		Grace:         d.grace.value,

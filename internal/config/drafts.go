@@ -39,6 +39,11 @@ type hostDraft struct {
 	rack, room, zone, storage at[string]
 }
 
+// place is where the host stands, as far as it says.
+func (h hostDraft) place() fleet.Place {
+	return fleet.Place{Rack: h.rack.value, Room: h.room.value, Zone: h.zone.value, Storage: h.storage.value}
+}
+
 type fleetDraft struct {
 	provider       at[string]
 	size           at[int]
@@ -52,6 +57,7 @@ type fleetDraft struct {
 	limits         at[limitsDraft]
 	update         at[updateDraft]
 	sharedFate     at[sharedFateDraft]
+	placement      at[placementDraft]
 	onExternalStop at[stopDraft]
 	mode           at[fleet.Mode]
 	grace          at[time.Duration]

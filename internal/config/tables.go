@@ -153,6 +153,8 @@ func fleetShape() object[fleetDraft] {
 			part("shared_fate", "When at least half of a domain's machines fail, and so many would hardly do so by chance, they share a fate: one incident, "+
 				"whose machines are held. Domains are hosts, what their labels name (rack, room, zone, storage), and networks.", sharedFateShape(),
 				func(f *fleetDraft) *at[sharedFateDraft] { return &f.sharedFate }),
+			part("placement", "On which hosts new instances are built. What stands is never moved for it.", placementShape(),
+				func(f *fleetDraft) *at[placementDraft] { return &f.placement }),
 			part("evidence", "What is kept of a machine before the first reboot, rebuild or recreate of an instance in an incident: the last results, the end of its "+
 				"console, a screenshot. `hale evidence` shows it.", evidenceShape(), func(f *fleetDraft) *at[evidenceDraft] { return &f.evidence }),
 			may("on_external_stop", "What a stop by somebody else means. `hold`: leave the machine alone for a while, then page; "+

@@ -197,8 +197,8 @@ func (r *round) load() map[fleet.HostName]int {
 	}
 	r.hosted = make(map[fleet.HostName]int)
 	for i := range r.s.Machines {
-		if c := &r.s.Machines[i].Machine.Current; !c.None() {
-			r.hosted[c.Host]++
+		if host, somewhere := r.s.Machines[i].Machine.Takes(); somewhere {
+			r.hosted[host]++
 		}
 	}
 	return r.hosted
@@ -261,14 +261,19 @@ func (r *round) asleep(v *fleet.View) bool {
 		!guard.LeftAlone(m.Health.Cause, &r.s.Spec) && m.Waiting != "" && m.Waiting != fleet.ReasonLawBroken
 }
 
-// pageAt returns when a person is told of a machine that is held because its host does not answer, and whether one is to be
+// pageAt returns when a person is told of a machine that is held because no host answers that is needed, and whether one is to be
 // (L8). Whatever else holds a machine for long is told of for itself: the brake, a doubt, a parent incident, the provider.
 func pageAt(m *fleet.Machine, spec *fleet.Spec) (time.Time, bool) {
 	i := m.Incident
-	if i == nil || i.Paged || i.Parent != "" || m.Waiting != fleet.ReasonHostDown {
+	if i == nil || i.Paged || i.Parent != "" || !unreachable(m.Waiting) {
 		return time.Time{}, false
 	}
 	return i.Lasts().Add(spec.BlindAfter), true
+}
+
+// unreachable reports whether the machine is held since no host can be asked, or none be built on.
+func unreachable(held fleet.Reason) bool {
+	return slices.Contains([]fleet.Reason{fleet.ReasonHostDown, fleet.ReasonNoHost, fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere}, held)
 }
 
 // sleepsOn reports whether the machine is held for the same reason as before. If not, it is woken.

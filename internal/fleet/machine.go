@@ -226,6 +226,19 @@ type Stray struct {
 	Paged   bool    `json:",omitempty"`
 }
 
+// Takes returns the host on which the machine has an instance, or will have the one that was ordered.
+func (m *Machine) Takes() (HostName, bool) {
+	switch {
+	case !m.Current.None():
+		return m.Current.Host, true
+	case m.Repair != nil && !m.Repair.Next.None():
+		return m.Repair.Next.Host, true
+	case m.Anchor != nil:
+		return m.Anchor.Host, true
+	}
+	return "", false
+}
+
 // Anchor binds the next build to a host for a while.
 type Anchor struct {
 	Host  HostName

@@ -204,6 +204,8 @@ const (
 	ReasonKeepFailed     Reason = "keep-failed"      // the old instance could not be put aside
 	ReasonDiskInUse      Reason = "disk-in-use"      // another instance may hold on to the machine's kept disks
 	ReasonDiskElsewhere  Reason = "disk-elsewhere"   // no host that has the machine's kept disks can be built on
+	ReasonNoHost         Reason = "no-host"          // no host that could take it answers
+	ReasonNoPlace        Reason = "no-place"         // no host that answers is one where the fleet's placement lets it be built
 	ReasonNotCertified   Reason = "not-certified"    // recreate: hale did not finish building it
 	ReasonNoProof        Reason = "no-proof"         // the old instance could not be proven off
 	ReasonDeleteFailed   Reason = "delete-failed"    //

@@ -21,6 +21,7 @@ type Spec struct {
 	Repair        RepairPolicy
 	Limits        Limits
 	SharedFate    SharedFate
+	Placement     Placement
 	Mode          Mode
 	Update        UpdatePolicy
 	// Protected are the numbers of machines that are never disrupted, ascending: a person is told instead.

@@ -56,20 +56,7 @@ func (d Domain) Contains(h Host) bool {
 	if d.None() {
 		return false
 	}
-	switch d.Kind {
-	case DomainHost:
-		return string(h.Name) == d.Name
-	case DomainRack:
-		return h.Place.Rack == d.Name
-	case DomainRoom:
-		return h.Place.Room == d.Name
-	case DomainZone:
-		return h.Place.Zone == d.Name
-	case DomainStorage:
-		return h.Place.Storage == d.Name
-	case DomainNetwork:
-	}
-	return false
+	return h.Within(d.Kind) == d.Name
 }
 
 // Spares reports whether an instance built on the host would surely lie outside the domain. The template's network is the

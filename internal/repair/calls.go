@@ -1,7 +1,6 @@
 package repair
 
 import (
-	"hash/fnv"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -9,12 +8,6 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/guard"
 )
-
-func rank(id string, host fleet.HostName) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(id + "\x00" + string(host))) // hash.Hash never fails to write
-	return h.Sum64()
-}
 
 // call stores an intent and asks for the call to be sent.
 func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {

@@ -432,8 +432,11 @@ func (w *Work) build(r *fleet.Repair) {
 		w.take(found)
 		return
 	}
+	if a := w.M.Anchor; a != nil && w.Situation.Now.Due(a.Until) {
+		w.M.Anchor = nil
+	}
 	host, ok := w.place(r.ID)
-	if a := w.M.Anchor; a != nil && !w.Situation.Now.Due(a.Until) {
+	if a := w.M.Anchor; a != nil {
 		host, ok = a.Host, w.buildsOn(a.Host)
 	}
 	if !ok {
@@ -446,6 +449,7 @@ func (w *Work) build(r *fleet.Repair) {
 		return
 	}
 	w.bind(host)
+	w.Load()[host]++ // whoever is placed next in this round sees it
 	w.M.Generation++
 	r.Next = fleet.Incarnation{ID: w.View.FreshID, Generation: w.M.Generation, Host: host, Edition: w.edition(r)}
 	w.call(r, fleet.OpCreate, r.Next)
@@ -477,62 +481,4 @@ func (w *Work) house(i fleet.Instance) {
 	w.forget(i.ID)
 	w.stands()
 	w.Record(fleet.Record{Kind: fleet.RecordRemnant, Reason: fleet.ReasonFound, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})
-}
-
-// nowhere says why there is no host to build on.
-func (w *Work) nowhere() fleet.Reason {
-	if slices.ContainsFunc(w.Situation.Hosts, func(h fleet.Host) bool { return h.Up && guard.HostHeld(h.Name, w.Situation) }) {
-		return fleet.ReasonHold
-	}
-	if w.M.Volumes != nil && slices.ContainsFunc(w.Situation.Hosts, func(h fleet.Host) bool { return h.Up }) {
-		return fleet.ReasonDiskElsewhere
-	}
-	return fleet.ReasonHostDown
-}
-
-// buildsOn reports whether the host answers, and nobody holds it.
-func (w *Work) buildsOn(name fleet.HostName) bool {
-	return !guard.HostHeld(name, w.Situation) &&
-		slices.ContainsFunc(w.Situation.Hosts, func(h fleet.Host) bool { return h.Name == name && h.Up })
-}
-
-// place chooses the host with the fewest of the fleet's instances; equals are told apart by a hash of the repair's id. A host
-// in a domain that fails as a whole is taken only when there is no other, and never for a machine that is moved out of it; one
-// where another instance bears the machine's mark, and so most likely its name, only when there is no other at all.
-func (w *Work) place(id string) (fleet.HostName, bool) {
-	free := func(h fleet.Host) bool {
-		return !slices.ContainsFunc(w.M.Strays, func(s fleet.Stray) bool { return s.Host == h.Name })
-	}
-	if host, ok := w.leastLoaded(id, func(h fleet.Host) bool { return w.outside(h) && free(h) }); ok {
-		return host, ok
-	}
-	if host, ok := w.leastLoaded(id, w.outside); ok || w.evacuated() {
-		return host, ok
-	}
-	return w.leastLoaded(id, func(fleet.Host) bool { return true })
-}
-
-func (w *Work) leastLoaded(id string, fit func(fleet.Host) bool) (fleet.HostName, bool) {
-	best, found := fleet.HostName(""), false
-	load := w.Load()
-	for _, h := range w.Situation.Hosts {
-		if !h.Up || guard.HostHeld(h.Name, w.Situation) || !w.M.Reaches(h) || !fit(h) {
-			continue
-		}
-		if !found || load[h.Name] < load[best] || (load[h.Name] == load[best] && rank(id, h.Name) < rank(id, best)) {
-			best, found = h.Name, true
-		}
-	}
-	return best, found
-}
-
-// outside reports whether the host lies in no domain with an open parent incident.
-func (w *Work) outside(h fleet.Host) bool {
-	return !slices.ContainsFunc(w.Situation.Whole.Parents, func(p fleet.Parent) bool { return !p.Domain.Spares(h) })
-}
-
-// evacuated reports whether the machine is being moved out of a domain: its instance stood, and was not gone.
-func (w *Work) evacuated() bool {
-	p := guard.Parent(w.M, w.Situation)
-	return p != nil && guard.Leaving(p, w.Situation)
 }

@@ -117,6 +117,9 @@ func Policy(o sim.Options) []byte {
 		l.Brake.AtLeast, l.Brake.Percent, l.Brake.ReleaseAfter)
 	f := s.SharedFate
 	line(2, "shared_fate: {then: %s, at_least: %d, wait: %s}", cmp.Or(f.Then, fleet.FatePage), f.AtLeast, f.Wait)
+	if p := s.Placement; p.Spread != "" || p.Apart || len(p.Only) > 0 {
+		line(2, "placement: {spread: %s, apart: %v%s}", p.By(), p.Apart, only(p.Only))
+	}
 	line(2, "grace: %s", s.Grace)
 	line(2, "build_within: %s", s.BuildWithin)
 	line(2, "blind_after: %s", s.BlindAfter)
@@ -240,4 +243,25 @@ func condition(c fleet.Condition) string {
 		return fmt.Sprintf("{at_least: %d, of: %s}", c.N, of)
 	}
 	return fmt.Sprintf("{%s: %s}", c.Op, of)
+}
+
+// only writes the domains as the key of a placement, kind by kind.
+func only(domains []fleet.Domain) string {
+	var kinds []string
+	for i, d := range domains {
+		if i > 0 && domains[i-1].Kind == d.Kind {
+			continue
+		}
+		var names []string
+		for _, other := range domains {
+			if other.Kind == d.Kind {
+				names = append(names, other.Name)
+			}
+		}
+		kinds = append(kinds, fmt.Sprintf("%s: %s", d.Kind, quotedList(names)))
+	}
+	if len(kinds) == 0 {
+		return ""
+	}
+	return ", only: {" + strings.Join(kinds, ", ") + "}"
 }

@@ -553,7 +553,7 @@ func (j *judge) heldBack(r fleet.Record) {
 		return
 	}
 	doubts := []fleet.Reason{
-		fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonProviderDown, fleet.ReasonProviderDoubtful, fleet.ReasonHostDown, fleet.ReasonBlind,
+		fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonProviderDown, fleet.ReasonProviderDoubtful, fleet.ReasonHostDown, fleet.ReasonNoHost, fleet.ReasonNoPlace, fleet.ReasonBlind,
 		fleet.ReasonSharedFate, fleet.ReasonVantageIsolated, fleet.ReasonVantageDoubtful,
 	}
 	o := &j.outages[n-1]
