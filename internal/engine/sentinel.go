@@ -36,6 +36,9 @@ const (
 	hurryPoll  = 200 * time.Millisecond // while somebody waits for an address
 	hurryFor   = time.Second
 	eventPause = 20 * time.Millisecond // gathers the events of one moment into one listing
+	// maxRest bounds how long a provider is left alone after a listing: for as long as that took, so that neither the events of a busy cloud nor
+	// somebody's hurry has it list all the time.
+	maxRest = 500 * time.Millisecond
 )
 
 // cannot returns the operations that are not to be had.
@@ -130,19 +133,20 @@ func (s *sentinel) watch(ctx context.Context) {
 }
 
 func (s *sentinel) run(ctx context.Context) {
-	var last time.Time
 	for ctx.Err() == nil {
-		last = time.Now()
+		began := time.Now()
 		s.publish(s.look(ctx))
-		s.pause(ctx, last)
+		s.pause(ctx, began, time.Now())
 	}
 }
 
-// pause waits for the next beat, for an event, or less long when somebody becomes impatient.
-func (s *sentinel) pause(ctx context.Context, last time.Time) {
+// pause waits for the next beat after a listing, for an event, or less long when somebody becomes impatient.
+func (s *sentinel) pause(ctx context.Context, last, ended time.Time) {
+	rested := ended.Add(min(ended.Sub(last), maxRest))
+	hurried := max(hurryPoll, rested.Sub(last))
 	beat := time.Duration(s.poll.Load())
 	if s.clock.now().Mono < fleet.Instant(s.hurry.Load()) {
-		beat = hurryPoll
+		beat = min(beat, hurried)
 	}
 	timer := time.NewTimer(time.Until(last.Add(beat)))
 	defer timer.Stop()
@@ -153,9 +157,9 @@ func (s *sentinel) pause(ctx context.Context, last time.Time) {
 		case <-timer.C:
 			return
 		case <-s.impatient:
-			timer.Reset(time.Until(last.Add(hurryPoll)))
+			timer.Reset(time.Until(last.Add(hurried)))
 		case <-s.poke:
-			timer.Reset(eventPause)
+			timer.Reset(max(eventPause, time.Until(rested)))
 			select {
 			case <-ctx.Done():
 			case <-timer.C:

@@ -94,7 +94,7 @@ func (l *Listener) open(ctx context.Context, b Broker) (*rabbit, error) {
 	}
 	cut := context.AfterFunc(dctx, func() { _ = wire.Close() }) // the library's calls know no context
 	conn, err := amqp.Open(wire, amqp.Config{
-		SASL:  []amqp.Authentication{&amqp.PlainAuth{Username: b.user, Password: b.password}},
+		SASL:  []amqp.Authentication{b.auth()},
 		Vhost: b.VHost, Heartbeat: l.o.Heartbeat, Locale: "en_US",
 		Properties: amqp.Table{"product": "hale", "connection_name": "hale " + l.o.Name},
 	})
@@ -111,6 +111,14 @@ func (l *Listener) open(ctx context.Context, b Broker) (*rabbit, error) {
 	r.hurry = context.AfterFunc(ctx, func() { _ = wire.SetDeadline(time.Now().Add(closeLimit)) })
 	r.passing.Go(func() { r.pass(in) })
 	return r, nil
+}
+
+// auth is how hale says who it is: by its certificate where it has no name.
+func (b Broker) auth() amqp.Authentication {
+	if b.user == "" {
+		return &amqp.ExternalAuth{}
+	}
+	return &amqp.PlainAuth{Username: b.user, Password: b.password}
 }
 
 // wire connects and, where it is asked for, encrypts.
