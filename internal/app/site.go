@@ -185,7 +185,7 @@ func (a adapter) restore(ctx context.Context, store state.Store, fleets []fleet.
 			return err
 		}
 		for _, b := range beliefs {
-			if err := plant(a.world, installation, spec.Name, b.Machine); err != nil {
+			if err := plant(a.world, installation, spec, b.Machine); err != nil {
 				return err
 			}
 		}
@@ -212,7 +212,7 @@ func (a adapter) populate() error {
 	return nil
 }
 
-func plant(world *simulated.World, installation fleet.Installation, name fleet.Name, m fleet.Machine) error {
+func plant(world *simulated.World, installation fleet.Installation, spec fleet.Spec, m fleet.Machine) error {
 	if m.Current.None() {
 		return nil
 	}
@@ -221,7 +221,8 @@ func plant(world *simulated.World, installation fleet.Installation, name fleet.N
 	}
 	return world.Plant(fleet.Instance{
 		ID: m.Current.ID, Name: string(m.Name), Host: m.Current.Host, Network: m.Current.Network,
-		Mark: fleet.Mark{Installation: installation, Fleet: name, Machine: m.Name, Generation: m.Current.Generation, Certified: m.Current.Certified},
+		Metadata: spec.Template.Metadata,
+		Mark:     fleet.Mark{Installation: installation, Fleet: spec.Name, Machine: m.Name, Generation: m.Current.Generation, Certified: m.Current.Certified},
 	})
 }
 

@@ -276,16 +276,3 @@ func (c *fleetCompiler) kept(n named[valueDraft]) (string, fleet.Secret) {
 	}
 	return "", fleet.Secret{Env: d.secret.env.value}
 }
-
-// braced is what could be meant as a placeholder.
-var braced = regexp.MustCompile(`\{[A-Za-z_-]+\}`)
-
-// placeholders reports what was probably meant as one. Other braces are the program's own.
-func (c *fleetCompiler) placeholders(s spot, text string) {
-	known := fleet.Placeholders()
-	for _, word := range braced.FindAllString(text, -1) {
-		if meant, near := nearest(word, known); near && !slices.Contains(known, word) {
-			c.add(s, fmt.Sprintf("%s is not replaced by anything", word), "did you mean "+meant+"?")
-		}
-	}
-}

@@ -188,11 +188,7 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 
 // command returns what a run step executes.
 func (c *fleetCompiler) command(d stepDraft) fleet.Command {
-	e := execDraft{command: d.command}
-	for _, n := range d.env.value { // without secrets: what a step runs with is in the journal
-		e.env.value = append(e.env.value, named[valueDraft]{spot: n.spot, name: n.name, value: valueDraft{plain: at[string]{value: n.value, how: given}}, ok: n.ok})
-	}
-	program := c.exec(e)
+	program := c.exec(execDraft{command: d.command, env: d.env})
 	return fleet.Command{Args: program.Command, Env: program.Env, Idempotent: d.idempotent.value}
 }
 

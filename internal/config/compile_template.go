@@ -22,6 +22,7 @@ func (c *fleetCompiler) template() fleet.Template {
 		Image: resolve(d.image), Kernel: resolve(d.kernel), Initrd: resolve(d.initrd), Cmdline: d.cmdline.value,
 		Memory: d.memory.value, CPUs: d.cpus.value, Network: d.network.value, Disks: c.disks(),
 		UserData: c.content(d.userData), Seed: d.seed.value, XML: c.content(d.xml), Accel: d.accel.value,
+		Metadata: c.metadata(),
 	}
 	c.goTemplate(t.XML)
 	return t

@@ -238,6 +238,27 @@ func TestKindsOfCheck(t *testing.T) {
 	}
 }
 
+// TestWhatACommandIsTold: metadata are the template's, and a secret is a reference that nothing is replaced in.
+func TestWhatACommandIsTold(t *testing.T) {
+	t.Parallel()
+	got := one(t, "template: {kernel: k, initrd: i, metadata: {role: \"db {name}\", tier: gold}}", `repair:
+      steps:
+        - run: {command: [apply, "{ip}", "{meta.role}"], env: {TOKEN: {file: /run/secrets/a}, TIER: "{meta.tier}"}}`)
+	if want := fleet.MetadataOf(map[string]string{"role": "db {name}", "tier": "gold"}); got.Template.Metadata != want {
+		t.Errorf("metadata %q, want %q", got.Template.Metadata, want)
+	}
+	want := fleet.Command{Args: []string{"apply", "{ip}", "{meta.role}"}, Env: []fleet.Variable{
+		{Name: "TIER", Value: "{meta.tier}"}, {Name: "TOKEN", Secret: fleet.Secret{File: "/run/secrets/a"}},
+	}}
+	if diff := cmp.Diff(want, got.Repair.Steps[0].Run); diff != "" {
+		t.Errorf("command (-want +got):\n%s", diff)
+	}
+	// What machines bear that existed before, only their provider knows.
+	sound(t, `
+providers: {lab: {type: libvirt, uri: qemu:///system}}
+fleets: {db: {provider: lab, select: {name: "db-*"}, checks: {own: {exec: {command: [ask, "{meta.role}"]}}}}}`)
+}
+
 func TestProviders(t *testing.T) {
 	t.Parallel()
 	got := sound(t, `

@@ -85,6 +85,7 @@ type templateDraft struct {
 	seed                           at[bool]
 	xml                            at[textDraft]
 	accel                          at[fleet.Accel]
+	metadata                       at[[]named[string]]
 }
 
 // diskDraft is one disk: a word for one that the template brings along, or the size of one to be made.
@@ -147,7 +148,7 @@ type stepDraft struct {
 	onFailure       at[fleet.OnFailure]
 	only            at[[]at[string]]
 	command         at[[]at[string]]
-	env             at[[]named[string]]
+	env             at[[]named[valueDraft]]
 	idempotent      at[bool]
 }
 

@@ -2,7 +2,6 @@ package config
 
 import (
 	"net/netip"
-	"strings"
 	"time"
 
 	"hale/internal/fleet"
@@ -224,6 +223,9 @@ func templateShape() object[templateDraft] {
 			func(t *templateDraft) *at[textDraft] { return &t.xml }),
 		or("accel", defaultAccel, "`auto`: KVM where the processor really has it, emulation elsewhere.",
 			choice(nil, fleet.AccelAuto, fleet.AccelKVM, fleet.AccelTCG), func(t *templateDraft) *at[fleet.Accel] { return &t.accel }),
+		may("metadata", "Texts that each instance bears at its provider, by keys, for `{meta.KEY}` in programs and for people. Put no secrets here.",
+			mapping[string]{key: "KEY", names: metadataKeys, each: text("a text", "database")},
+			func(t *templateDraft) *at[[]named[string]] { return &t.metadata }),
 	}}
 }
 
@@ -366,13 +368,13 @@ func runShape() shape[stepDraft] {
 	return kindOf{kind: fleet.StepRun, doc: "Run a command on hale's side, for instance a playbook that applies the machine's configuration again. Tried when the machine runs. " +
 		"Exit code 0, and then a healthy machine, is a success. What it says is kept with the repair, the beginning and the end.", object: object[stepDraft]{fields: []field[stepDraft]{
 		must("command", "[/usr/bin/ansible-playbook, -i, \"{ip},\", site.yaml]", "The program and its arguments, without a shell. "+
-			"`"+strings.Join(fleet.Placeholders(), "`, `")+"` are replaced. When its time is over, or hale loses the fleet to another server, it is killed with everything that it "+
-			"started. Put no secrets here, and let it print none.",
+			placeholdersSaid+"When its time is over, or hale loses the fleet to another server, it is killed with everything that it "+
+			"started. Put no secrets here: everybody on the server can read them.",
 			list[string]{noun: "the program", each: text("a word of the command", "/usr/bin/ansible-playbook")},
 			func(s *stepDraft) *at[[]at[string]] { return &s.command }),
-		may("env", "Its environment, beside a PATH. The same is replaced in the values. Put no secrets here.", mapping[string]{
-			key: "VARIABLE", names: variableNames, each: text("the variable's value", "production"),
-		}, func(s *stepDraft) *at[[]named[string]] { return &s.env }),
+		may("env", envSaid, mapping[valueDraft]{
+			key: "VARIABLE", names: variableNames, each: valueShape("the variable's value", "production"),
+		}, func(s *stepDraft) *at[[]named[valueDraft]] { return &s.env }),
 		or("idempotent", false, "It may be run again at any time. Else, when hale dies while it runs, nobody knows how far it came, and the machine is left to a person.",
 			boolean(), func(s *stepDraft) *at[bool] { return &s.idempotent }),
 		or("timeout", defaultRunTimeout, "When it is killed, and the step has failed.", duration(time.Second, time.Hour),

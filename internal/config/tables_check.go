@@ -132,14 +132,20 @@ func parseStatus(text string) (fleet.StatusRange, *flaw) {
 // variableNames are those that every shell can name.
 var variableNames = keyForm{noun: "the name of a variable", pattern: "^[A-Za-z_][A-Za-z0-9_]*$"}
 
+// What is said of the programs of checks and of run steps.
+var placeholdersSaid = "`" + strings.Join(fleet.Placeholders(), "`, `") + "` are replaced, and `{meta.KEY}` by what the instance bears under the key. "
+
+const envSaid = "Its environment, beside a PATH: a text, in which the same is replaced, or `{file: PATH}` or `{env: NAME}` for what is secret: that is read " +
+	"anew each time, and hidden in what the program says."
+
 func execShape() object[execDraft] {
 	return object[execDraft]{fields: []field[execDraft]{
 		must("command", "[/usr/lib/hale/probe, \"{ip}\"]", "The program and its arguments, without a shell. "+
-			"`"+strings.Join(fleet.Placeholders(), "`, `")+"` are replaced. When its time is over, it is killed with everything that it started. "+
+			placeholdersSaid+"When its time is over, it is killed with everything that it started. "+
 			"The first line that it says is kept with the result. Put no secrets here: everybody on the server can read them.",
 			list[string]{noun: "the program", each: text("a word of the command", "/usr/lib/hale/probe")},
 			func(e *execDraft) *at[[]at[string]] { return &e.command }),
-		may("env", "Its environment, beside a PATH: a text, in which the same is replaced, or `{file: PATH}` or `{env: NAME}` for what is secret.",
+		may("env", envSaid,
 			mapping[valueDraft]{
 				key: "VARIABLE", names: variableNames, each: valueShape("the variable's value", "production"),
 			}, func(e *execDraft) *at[[]named[valueDraft]] { return &e.env }),

@@ -288,6 +288,107 @@ func (missing) Run(context.Context, program.Job) (program.Result, error) {
 	return program.Result{}, fault.New(fault.Invalid, "test.run", "", os.ErrNotExist)
 }
 
+// A command is told where its machine is and what it bears, and one that would have to be told what nobody knows is passed over.
+func TestS20ACommandIsToldWhatTheInstanceBears(t *testing.T) {
+	t.Parallel()
+	for name, known := range map[string]bool{"what it bears": true, "what nobody knows": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			step := playbook(true)
+			step.Run.Args, step.Run.Env = []string{"apply", "{meta.role}@{host}"}, []fleet.Variable{{Name: "TIER", Value: "{meta.tier}"}}
+			spec := rungs(web(3), step, rung(fleet.StepRecreate))
+			spec.Template.Metadata = fleet.MetadataOf(map[string]string{"role": "db", "tier": "gold"})
+			if !known {
+				spec.Template.Metadata = fleet.MetadataOf(map[string]string{"role": "db"})
+			}
+			tell(t, simulated.Options{Hosts: []fleet.HostName{"h1"}}, spec, func(s *story) {
+				s.grown()
+				at := time.Now()
+				s.inject(unconfigured(s))
+				s.await(3*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
+				said := s.count(func(r fleet.Record) bool {
+					return r.Kind == fleet.RecordOutput && strings.HasPrefix(r.Detail, "apply db@h1: ok")
+				})
+				passed := s.count(func(r fleet.Record) bool {
+					return r.Kind == fleet.RecordStepSkipped && r.Reason == fleet.ReasonNoMetadata
+				})
+				if ran := len(s.calls(fleet.OpRun, at)); (ran == 1 && said == 1) != known || (passed == 1) == known {
+					t.Errorf("run %d times, said %d times, passed over %d times", ran, said, passed)
+				}
+			})
+		})
+	}
+}
+
+// hasty cannot start its command, and meanwhile somebody takes away what it was told.
+type hasty struct {
+	takeAway func()
+	tries    *int
+}
+
+func (h hasty) Run(context.Context, program.Job) (program.Result, error) {
+	*h.tries++
+	h.takeAway()
+	return program.Result{}, fault.New(fault.Transient, "test.run", "", os.ErrDeadlineExceeded)
+}
+
+// What a command is to be told may be taken off the instance at any time: it is never run with something else in its place.
+func TestACommandIsNotRunWithNothingInPlaceOfAWord(t *testing.T) {
+	t.Parallel()
+	for name, during := range map[string]string{"while the look is taken": "look", "before it is tried again": "call"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			step := playbook(true)
+			step.Run.Args = []string{"apply", "{meta.role}"}
+			spec := rungs(web(3), step, rung(fleet.StepRecreate))
+			for i := range spec.Checks { // so that no listing comes in between
+				spec.Checks[i].Every, spec.Checks[i].Timeout = 200*time.Millisecond, 100*time.Millisecond
+			}
+			spec.Template.Metadata = fleet.MetadataOf(map[string]string{"role": "db"})
+			tell(t, simulated.Options{}, spec, func(s *story) {
+				tries := 0
+				s.runner = hasty{func() { s.world.Bear(s.id(2), "") }, &tries}
+				s.grown()
+				s.inject(unconfigured(s))
+				s.await(time.Minute, "web-2 is about to be down", func() bool { return s.machine(2).Health.Verdict == fleet.VerdictSuspect })
+				if during == "look" {
+					s.world.Bear(s.id(2), "") // the provider says so when it is asked for the look
+				}
+				s.await(3*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
+				said := s.count(func(r fleet.Record) bool { return r.Reason == fleet.ReasonNoMetadata && r.Detail == "{meta.role}" })
+				if (tries == 1) != (during == "call") || said != 1 {
+					t.Errorf("tried %d times; said %d times that it was not", tries, said)
+				}
+			})
+		})
+	}
+}
+
+// secretive runs nothing for want of a secret.
+type secretive struct{}
+
+func (secretive) Run(context.Context, program.Job) (program.Result, error) {
+	return program.Result{}, program.NoSecret{Variable: "TOKEN", Err: os.ErrNotExist}
+}
+
+// S75: a command whose secret cannot be read is a person's business, and the ladder does not go on over it.
+func TestS75ACommandWithoutItsSecretDoesNotClimbTheLadder(t *testing.T) {
+	t.Parallel()
+	step := playbook(false)
+	step.Run.Env = []fleet.Variable{{Name: "TOKEN", Secret: fleet.Secret{Env: "TOKEN"}}}
+	tell(t, simulated.Options{}, rungs(web(3), step, rung(fleet.StepRecreate)), func(s *story) {
+		s.runner = secretive{}
+		s.grown()
+		id := s.id(2)
+		s.inject(unconfigured(s))
+		s.await(time.Minute, "web-2 is left to a person", func() bool { return s.machine(2).Quarantine != nil })
+		s.pass(time.Hour)
+		if q := s.machine(2).Quarantine; q == nil || q.Reason != fleet.ReasonNoSecret || s.id(2) != id || s.count(kind(fleet.RecordPaged)) != 1 {
+			t.Errorf("quarantine %+v, %d pages", q, s.count(kind(fleet.RecordPaged)))
+		}
+	})
+}
+
 // A command that cannot be run at all is a person's business: the ladder does not go on over it.
 func TestACommandThatIsNotThereDoesNotClimbTheLadder(t *testing.T) {
 	t.Parallel()

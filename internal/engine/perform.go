@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -66,7 +67,7 @@ func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 				targets[k].Address = l.Seen.Instance.Address
 			}
 			if l.Seen.Instance.Power != fleet.PowerGone && l.Seen.Instance.ID == targets[k].Instance {
-				targets[k].Host = l.Seen.Instance.Host
+				targets[k].Host, targets[k].Metadata = l.Seen.Instance.Host, l.Seen.Instance.Metadata
 			}
 			probes.Go(func() { l.Checks[k] = t.probes.Look(ctx, targets[k]) })
 		}
@@ -127,6 +128,8 @@ func (t *term) run(ctx context.Context, a fleet.Action) fleet.Outcome {
 	result, err := t.sentinel.src.Runner.Run(ctx, program.Job{Machine: a.Machine, Instance: a.Instance, Host: a.Host, Args: a.Args, Env: a.Env})
 	o := fleet.Outcome{Intent: a.Intent.ID, Kind: outcomeOf(err), Output: result.Output}
 	switch {
+	case errors.As(err, new(program.NoSecret)):
+		o.Kind, o.Detail = fleet.OutcomeNoSecret, err.Error()
 	case err != nil:
 		o.Detail = err.Error()
 	case result.Code != 0:

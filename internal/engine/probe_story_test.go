@@ -153,6 +153,34 @@ func TestS05AHangingExecCheckIsAFailure(t *testing.T) {
 	})
 }
 
+// A program is told what its machine bears. A look tells it what that is now: the failure was that of a word which is wrong by then.
+func TestALookTellsAProgramWhatTheMachineBearsNow(t *testing.T) {
+	t.Parallel()
+	var wrong atomic.Bool
+	options := simulated.Options{Run: func(_ context.Context, p probe.Program) (int, string, error) {
+		if p.Args[1] != "h1" || p.Args[2] == "old" && p.Args[3] == "web-1" && wrong.Load() {
+			return 2, "no such role", nil
+		}
+		return 0, "fine", nil
+	}, Hosts: []fleet.HostName{"h1"}}
+	custom := fleet.Check{Name: "custom", Kind: fleet.CheckExec, Exec: fleet.ExecCheck{Command: []string{"check", "{host}", "{meta.role}", "{name}"}},
+		Every: 200 * time.Millisecond, Timeout: 100 * time.Millisecond, DownAfter: 3, UpAfter: 1}
+	spec := ladder(only(web(3), custom), fleet.StepReboot)
+	spec.Template.Metadata = fleet.MetadataOf(map[string]string{"role": "old"})
+	tell(t, options, spec, func(s *story) {
+		s.grown()
+		at := time.Now()
+		wrong.Store(true)
+		s.await(time.Minute, "web-1 is about to be down", func() bool { return s.machine(1).Health.Verdict == fleet.VerdictSuspect })
+		s.world.Bear(s.id(1), fleet.MetadataOf(map[string]string{"role": "new"}))
+		s.pass(time.Minute)
+		refuted := s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordLook && r.Reason == fleet.ReasonRefuted })
+		if calls := s.calls(fleet.OpReboot, at); len(calls) != 0 || refuted != 1 || !s.healthy(1) {
+			t.Errorf("calls %+v, %d looks refuted it", calls, refuted)
+		}
+	})
+}
+
 // S06: a machine without a known address is unknown, with an event, and never healthy.
 func TestS06WithoutAnAddressAMachineIsUnknown(t *testing.T) {
 	t.Parallel()

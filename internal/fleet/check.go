@@ -1,8 +1,7 @@
 package fleet
 
 import (
-	"net/netip"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 )
@@ -90,7 +89,28 @@ type ExecCheck struct {
 	Warning Warning
 }
 
-// Variable is one variable of a program's environment. In a check its value is a text, or a secret; then Value is empty.
+// Texts are all in which placeholders are replaced.
+func (e *ExecCheck) Texts() []string { return texts(e.Command, e.Env) }
+
+// Asks reports whether the program has the placeholder.
+func (e *ExecCheck) Asks(placeholder string) bool { return mention(e.Texts(), placeholder) }
+
+// AsksMetadata reports whether the program is told metadata.
+func (e *ExecCheck) AsksMetadata() bool { return mention(e.Texts(), metaOpens) }
+
+func mention(texts []string, part string) bool {
+	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, part) })
+}
+
+func texts(args []string, env []Variable) []string {
+	out := slices.Clone(args)
+	for _, v := range env {
+		out = append(out, v.Value)
+	}
+	return out
+}
+
+// Variable is one variable of a program's environment. Its value is a text, or a secret; then Value is empty.
 type Variable struct {
 	Name, Value string
 	Secret      Secret
@@ -104,22 +124,6 @@ const (
 	WarningFails Warning = "fail"
 	WarningOK    Warning = "ok" // as monitoring plugins have it: a warning is not yet a failure
 )
-
-// Placeholders lists what is replaced in an exec check and in the command of a run step: the machine's address, its name, its instance's id at the provider, its
-// fleet's name, and its number in the fleet.
-func Placeholders() []string { return []string{"{ip}", "{name}", "{id}", "{fleet}", "{number}"} }
-
-// Filler replaces what Placeholders lists, in one pass: what comes out of one is not looked at again.
-func Filler(m MachineName, id InstanceID, address netip.Addr) *strings.Replacer {
-	ip, number := "", ""
-	if address.IsValid() {
-		ip = address.String()
-	}
-	if n, ok := m.Ordinal(); ok {
-		number = strconv.Itoa(n)
-	}
-	return strings.NewReplacer("{ip}", ip, "{name}", string(m), "{id}", string(id), "{fleet}", string(m.Fleet()), "{number}", number)
-}
 
 // Accepts reports whether the status is that of a good answer.
 func (h *HTTPCheck) Accepts(status int) bool {

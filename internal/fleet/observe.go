@@ -54,6 +54,8 @@ type Instance struct {
 	Network string     // that its first interface is on; empty: not known
 	Storage string     // that its disks lie on, where instances of several hosts share it; empty: not known, or shared by none
 	Mark    Mark       // zero: not hale's
+	// Metadata is what it bears beside the mark.
+	Metadata Metadata `json:",omitempty"`
 }
 
 // Sighting is what the provider last said of one instance. The zero value means that nothing is known.
@@ -112,6 +114,7 @@ const (
 	ResultDependsOn    ResultReason = "depends-on"    // unknown: it fails, and so does one on which it depends
 	ResultUndecided    ResultReason = "undecided"     // unknown: the program says that it cannot tell
 	ResultUnsupported  ResultReason = "unsupported"   // unknown: there is no way to ask this instance
+	ResultNoMetadata   ResultReason = "no-metadata"   // unknown: the program is to be told of the instance what nobody knows
 	ResultNotConnected ResultReason = "not-connected" // unknown: no connection, and the check does not count that
 )
 
@@ -143,6 +146,7 @@ const (
 	OutcomeConflict    OutcomeKind = "conflict"    // the instance is not what we believe, or the name is taken
 	OutcomeNotFound    OutcomeKind = "not-found"   // there is no such instance
 	OutcomeRefused     OutcomeKind = "refused"     // quota, permission, invalid request: a person's business
+	OutcomeNoSecret    OutcomeKind = "no-secret"   // a secret that a command needs cannot be read: nothing was done
 	OutcomeUnsupported OutcomeKind = "unsupported" // this provider cannot do it
 	OutcomeFailed      OutcomeKind = "failed"      // it will fail again
 	OutcomeNotSent     OutcomeKind = "not-sent"    // held back on our side (lease too short, shutting down): surely not done

@@ -187,7 +187,9 @@ const (
 	ReasonHalted         Reason = "halted"           // reboot, recreate: it is paused, and can go on where it was
 	ReasonUnsupported    Reason = "unsupported"      // the provider cannot do it
 	ReasonNoAddress      Reason = "no-address"       // run: the command needs the machine's address, and nobody knows it
+	ReasonNoMetadata     Reason = "no-metadata"      // run: the command needs something else of the instance that nobody knows
 	ReasonNoProgram      Reason = "no-program"       // run: there is no such program, or it may not be run
+	ReasonNoSecret       Reason = "no-secret"        // run: a secret that the command needs cannot be read
 	ReasonRunFailed      Reason = "run-failed"       // run: another exit code than 0, or its time was over
 	ReasonRunUnclear     Reason = "run-unclear"      // run: nobody knows whether, or how far, the command ran
 	ReasonSnapshotFailed Reason = "snapshot-failed"  // snapshot: the disks could not be copied

@@ -89,8 +89,9 @@ type Action struct {
 	Made []string
 	// Call of OpSnapshot and OpDropSnapshot: the copy.
 	Snapshot SnapshotName
-	// Call of OpRun: the program with its arguments, and its environment as "NAME=value", filled in.
-	Args, Env []string
+	// Call of OpRun: the program with its arguments, and its environment, filled in. Secrets are read when it is started.
+	Args []string
+	Env  []Variable
 }
 
 // ActionKind says what is to be done.

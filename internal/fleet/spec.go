@@ -129,7 +129,8 @@ type Step struct {
 
 // Command is what a run step executes on hale's side.
 type Command struct {
-	// Args are the program and its arguments, without a shell, and Env its environment beside a PATH, without secrets. Placeholders are replaced.
+	// Args are the program and its arguments, without a shell, and Env its environment beside a PATH. Placeholders are replaced, and in secrets
+	// nothing is.
 	Args []string
 	Env  []Variable
 	// Idempotent says that it may be run again when nobody knows whether, or how far, it ran.
@@ -138,17 +139,20 @@ type Command struct {
 
 // Asks reports whether the command has the placeholder.
 func (c *Command) Asks(placeholder string) bool {
-	return slices.ContainsFunc(c.Args, func(a string) bool { return strings.Contains(a, placeholder) }) ||
-		slices.ContainsFunc(c.Env, func(v Variable) bool { return strings.Contains(v.Value, placeholder) })
+	return mention(c.Texts(), placeholder)
 }
 
-// Fill returns the program with its arguments, and its environment as "NAME=value".
-func (c *Command) Fill(by *strings.Replacer) (args, env []string) {
+// Texts are all in which placeholders are replaced.
+func (c *Command) Texts() []string { return texts(c.Args, c.Env) }
+
+// Fill returns the program with its arguments, and its environment, filled in.
+func (c *Command) Fill(by *strings.Replacer) (args []string, env []Variable) {
 	for _, a := range c.Args {
 		args = append(args, by.Replace(a))
 	}
 	for _, v := range c.Env {
-		env = append(env, v.Name+"="+by.Replace(v.Value))
+		v.Value = by.Replace(v.Value)
+		env = append(env, v)
 	}
 	return args, env
 }
@@ -268,6 +272,8 @@ type Template struct {
 	Seed     bool   // add a NoCloud seed even without UserData
 	XML      string // own domain XML, a Go text/template; the text itself
 	Accel    Accel
+	// Metadata is what its instances bear, for the placeholders {meta.KEY}.
+	Metadata Metadata `json:",omitempty"`
 }
 
 // Disk is one disk of a template. Kept disks (not Ephemeral) must survive every repair.

@@ -10,8 +10,9 @@ import (
 // new probe epoch, and what was heard before is forgotten. Epoch 0: not probed at all.
 type Aim struct {
 	Instance fleet.InstanceID
-	Host     fleet.HostName // where the instance is; empty, too, where no check is asked by way of the provider
+	Host     fleet.HostName // where the instance is; empty, too, where no check needs to know
 	Address  netip.Addr     // invalid: none is known, which the checks call unknown
+	Metadata fleet.Metadata // what it bears; none, too, where no check needs to know
 	Epoch    uint64         // the probe epoch, not the machine's
 }
 
@@ -35,7 +36,7 @@ func (p *Picture) aim(index int) {
 		return
 	}
 	want := aim{
-		Aim:     Aim{Instance: v.Machine.Current.ID, Host: p.hostOf(index), Address: p.addressOf(index), Epoch: a.Epoch},
+		Aim:     Aim{Instance: v.Machine.Current.ID, Host: p.hostOf(index), Address: p.addressOf(index), Metadata: p.metadataOf(index), Epoch: a.Epoch},
 		machine: v.Machine.Epoch,
 	}
 	if *a == want && a.Epoch != 0 {
@@ -70,9 +71,30 @@ func (p *Picture) addressOf(index int) netip.Addr {
 	return m.Address
 }
 
-// hostOf returns where the machine's instance is, by the provider's word, for checks that the provider asks. A move is none of the others' business.
+// needs are what the fleet's checks must be told beside an address. What none of them is told is none of their business when it changes.
+type needs struct{ host, metadata bool }
+
+func needsOf(checks []fleet.Check) needs {
+	var n needs
+	for i := range checks {
+		c := &checks[i]
+		n.host = n.host || c.Kind == fleet.CheckAgent || c.Exec.Asks("{host}")
+		n.metadata = n.metadata || c.Exec.AsksMetadata()
+	}
+	return n
+}
+
+// metadataOf returns what the machine's instance bears, by the provider's last word on it.
+func (p *Picture) metadataOf(index int) fleet.Metadata {
+	if !p.needs.metadata {
+		return ""
+	}
+	return p.views[index].Sighting(p.views[index].Machine.Current.ID).Instance.Metadata
+}
+
+// hostOf returns where the machine's instance is, by the provider's word.
 func (p *Picture) hostOf(index int) fleet.HostName {
-	if !p.spec.Asks(fleet.CheckAgent) {
+	if !p.needs.host {
 		return ""
 	}
 	m := &p.views[index].Machine

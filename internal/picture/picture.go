@@ -79,6 +79,8 @@ type Picture struct {
 	contested map[fleet.InstanceID]string // by which other fleet
 	news      []fleet.Record
 
+	needs needs
+
 	// Used again by each seeMachine.
 	seen  []fleet.Sighting
 	named []fleet.Incarnation
@@ -103,6 +105,7 @@ func New(o Options, now fleet.Now) *Picture {
 		asking:   make(map[fleet.InstanceID]bool),
 		dirty:    true,
 		placed:   1,
+		needs:    needsOf(spec.Checks),
 	}
 	p.brake.CalmSince = 0
 	beliefs := make(map[int]fleet.Machine, len(o.Beliefs))

@@ -334,6 +334,27 @@ func TestCopiesShareNothing(t *testing.T) {
 	}
 }
 
+// TestAProgramIsToldWhereItsMachineIs: a move, or other metadata, are followed as they are listed where a check's program is told them.
+func TestAProgramIsToldWhereItsMachineIs(t *testing.T) {
+	t.Parallel()
+	for argument, want := range map[string]picture.Aim{
+		"{host}": {Host: "elsewhere"}, "{meta.role}": {Metadata: "role=db\n"}, "{id}": {},
+	} {
+		a := open(t, func(o *picture.Options) {
+			o.Spec.Checks[0].Kind = fleet.CheckExec
+			o.Spec.Checks[0].Exec = fleet.ExecCheck{Command: []string{"ask", argument}}
+		})
+		a.see(time.Second)
+		before := a.Aim(1)
+		a.list[1].Host, a.list[1].Metadata = "elsewhere", "role=db\n"
+		a.see(2 * time.Second)
+		after := a.Aim(1)
+		if after.Host != want.Host || after.Metadata != want.Metadata || (after.Epoch != before.Epoch) != (argument != "{id}") {
+			t.Errorf("%s: aimed at %+v, and then at %+v", argument, before, after)
+		}
+	}
+}
+
 // TestAnAgentIsAskedOnTheHostWhereTheInstanceIs: a move is followed as it is listed, and by nobody's checks but those that the provider asks.
 func TestAnAgentIsAskedOnTheHostWhereTheInstanceIs(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,8 @@ type ID struct {
 type Target struct {
 	ID
 	Instance fleet.InstanceID // for exec checks' {id}, and for agent checks
-	Host     fleet.HostName   // for agent checks: where the instance is
+	Host     fleet.HostName   // for exec checks' {host}, and for agent checks: where the instance is
+	Metadata fleet.Metadata   // for exec checks' {meta.KEY}
 	Address  netip.Addr
 	// Spec is what a fleet's targets share. Nobody changes it once it was handed to an engine.
 	Spec *fleet.Check

@@ -15,6 +15,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/process"
+	"hale/internal/secret"
 )
 
 // Job is one command for one machine, with everything filled in.
@@ -23,7 +24,8 @@ type Job struct {
 	Instance fleet.InstanceID
 	Host     fleet.HostName
 	Args     []string // the program itself first
-	Env      []string // as "NAME=value", beside a PATH; nothing else is handed down
+	// Env is its environment beside a PATH; nothing else is handed down. Secrets are read when it is started, and hidden in what it says.
+	Env []fleet.Variable
 }
 
 // Result is how a command ended.
@@ -35,7 +37,7 @@ type Result struct {
 // Runner executes commands.
 type Runner interface {
 	// Run executes the command. An error means that there is no exit code: fault.Invalid, there is no such program; fault.Transient, it
-	// could not be started; fault.Permanent, its time was over and it was killed. The result's output counts in any case.
+	// could not be started; fault.Permanent, its time was over and it was killed; NoSecret, it was not started. The result's output counts in any case.
 	Run(ctx context.Context, job Job) (Result, error)
 }
 
@@ -46,8 +48,12 @@ var _ Runner = Here{}
 
 // Run implements Runner.
 func (Here) Run(ctx context.Context, job Job) (Result, error) {
-	var out Digest
-	code, err := process.Run(ctx, process.Program{Args: job.Args, Env: job.Env, Output: &out})
+	env, hidden, err := environment(ctx, job.Env)
+	if err != nil {
+		return Result{}, err
+	}
+	out := Digest{Hide: hidden}
+	code, err := process.Run(ctx, process.Program{Args: job.Args, Env: env, Output: &out})
 	r := Result{Code: code, Output: out.String()}
 	fail := func(kind fault.Kind, err error) (Result, error) {
 		return r, fault.New(kind, "program.run", string(job.Machine), err)
@@ -66,6 +72,35 @@ func (Here) Run(ctx context.Context, job Job) (Result, error) {
 	return fail(fault.Permanent, err)
 }
 
+// NoSecret says that a secret of a command's environment cannot be read. It tells neither where it is kept nor what is there.
+type NoSecret struct {
+	Variable string
+	Err      error
+}
+
+// Error implements error.
+func (n NoSecret) Error() string {
+	return fmt.Sprintf("the secret of %s cannot be read: %v", n.Variable, n.Err)
+}
+
+// Unwrap returns the cause.
+func (n NoSecret) Unwrap() error { return n.Err }
+
+// environment returns the variables as "NAME=value", and the values among them that are secret. They are read anew each time, so that a
+// changed one is taken up, and live no longer than the command. The error is a NoSecret.
+func environment(ctx context.Context, variables []fleet.Variable) (env, hidden []string, err error) {
+	for _, v := range variables {
+		if !v.Secret.None() {
+			if v.Value, err = secret.Read(ctx, v.Secret); err != nil {
+				return nil, nil, NoSecret{v.Name, err}
+			}
+			hidden = append(hidden, v.Value)
+		}
+		env = append(env, v.Name+"="+v.Value)
+	}
+	return env, hidden, nil
+}
+
 // How much of an output is kept, in bytes.
 const (
 	headSize = 8 << 10
@@ -74,6 +109,8 @@ const (
 
 // Digest keeps the beginning and the end of what is written to it. The zero value is ready. It is not safe for concurrent use.
 type Digest struct {
+	// Hide are values that are not kept: secrets.
+	Hide       []string
 	head, tail []byte
 	cut        int // bytes between them that were let go
 }
@@ -98,9 +135,19 @@ func (d *Digest) String() string {
 		tail, cut = tail[over:], cut+over
 	}
 	if cut == 0 {
-		return printable(string(d.head) + string(tail))
+		return d.shown(string(d.head) + string(tail))
 	}
-	return printable(string(d.head)) + fmt.Sprintf("\n[%d bytes left out]\n", cut) + printable(string(tail))
+	return d.shown(secret.RedactEnd(string(d.head), d.Hide...)) + fmt.Sprintf("\n[%d bytes left out]\n", cut) +
+		d.shown(secret.RedactBegin(string(tail), d.Hide...))
+}
+
+// shown is a printable text without what is hidden, as that looks once it is printable.
+func (d *Digest) shown(s string) string {
+	s = printable(s)
+	for _, v := range d.Hide {
+		s = secret.Redact(s, printable(v))
+	}
+	return s
 }
 
 func printable(s string) string {

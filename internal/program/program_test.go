@@ -2,6 +2,7 @@ package program_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"hale/internal/fault"
+	"hale/internal/fleet"
 	"hale/internal/program"
 )
 
@@ -28,7 +30,7 @@ func script(t *testing.T, text string) string {
 func TestACommandGetsWhatItIsGivenAndNothingElse(t *testing.T) {
 	t.Parallel()
 	path := script(t, `echo "$1 $2 $SITE [$HOME]"; echo worse >&2; cat; exit 3`)
-	r, err := program.Here{}.Run(t.Context(), program.Job{Machine: "web-2", Args: []string{path, "10.0.0.2,", "a b"}, Env: []string{"SITE=x y"}})
+	r, err := program.Here{}.Run(t.Context(), program.Job{Machine: "web-2", Args: []string{path, "10.0.0.2,", "a b"}, Env: []fleet.Variable{{Name: "SITE", Value: "x y"}}})
 	if err != nil || r.Code != 3 || r.Output != "10.0.0.2, a b x y []\nworse\n" {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -87,6 +89,62 @@ func gone(pid int) bool {
 	}
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err != nil || strings.Contains(string(text), ") Z ")
+}
+
+// token is longer than what is cut off at once.
+const token = "correct-horse\tbattery-staple"
+
+func TestS75ACommandsSecretIsInItsEnvironmentOnly(t *testing.T) {
+	t.Parallel()
+	where := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(where, []byte(token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	half := len(token) / 2
+	for name, c := range map[string]struct{ script, want string }{
+		"it is there":                     {`test "$TOKEN" = "` + token + `" && echo yes`, "yes\n"},
+		"it is said":                      {`echo "with $TOKEN, and $TOKEN"`, "with [secret], and [secret]\n"},
+		"it is said as it will be shown":  {`echo "$TOKEN" | tr '\t' ' '`, "[secret]\n"},
+		"it is said with something in it": {`printf 'correct-\001horse battery\007-staple'`, "[secret]"},
+		"it is an argument of nobody":     {`tr '\0' ' ' < /proc/self/cmdline | grep -c horse`, "0\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			job := program.Job{Args: []string{script(t, c.script)}, Env: []fleet.Variable{{Name: "TOKEN", Secret: fleet.Secret{File: where}}}}
+			if r, err := (program.Here{}).Run(t.Context(), job); err != nil || r.Output != c.want {
+				t.Errorf("it says %q, %v, want %q", r.Output, err, c.want)
+			}
+		})
+	}
+	t.Run("it is cut in two", func(t *testing.T) {
+		t.Parallel()
+		d := program.Digest{Hide: []string{token}}
+		_, _ = d.Write([]byte(strings.Repeat("a", 8<<10-half) + token[:half])) // it cannot fail
+		_, _ = d.Write([]byte(strings.Repeat("b", 9<<10)))
+		_, _ = d.Write([]byte(token[half:] + strings.Repeat("c", 16<<10-len(token)+half)))
+		got := d.String()
+		if strings.Contains(got, token[:half]) || strings.Contains(got, token[half:]) || !strings.Contains(got, "a[secret]\n[9216 bytes left out]\n[secret]c") {
+			t.Errorf("%q", strings.Trim(got, "abc"))
+		}
+	})
+}
+
+// TestS75ACommandWithoutItsSecretIsNotRun: nothing was done, and the error says neither where the secret is kept nor what is there.
+func TestS75ACommandWithoutItsSecretIsNotRun(t *testing.T) {
+	t.Parallel()
+	ran := filepath.Join(t.TempDir(), "ran")
+	for where, why := range map[fleet.Secret]string{
+		{File: filepath.Join(t.TempDir(), "gone")}: "the secret of TOKEN cannot be read: there is no such file",
+		{Env: "HALE_TEST_NOT_SET"}:                 "the secret of TOKEN cannot be read: the environment variable is not set",
+	} {
+		_, err := program.Here{}.Run(t.Context(), program.Job{Args: []string{script(t, `touch "$1"`), ran}, Env: []fleet.Variable{{Name: "TOKEN", Secret: where}}})
+		if !errors.As(err, new(program.NoSecret)) || err.Error() != why {
+			t.Errorf("%v, want %s", err, why)
+		}
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("it was run all the same")
+	}
 }
 
 func TestAProgramThatIsNotThereIsAPersonsBusiness(t *testing.T) {

@@ -95,8 +95,11 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonNotPaused:  {"it is not paused", ""},
 	fleet.ReasonHalted:     {"it is paused, and can go on where it was", ""},
 	fleet.ReasonNoAddress:  {"nobody knows its address, which the command needs", ""},
+	fleet.ReasonNoMetadata: {"the command needs metadata that the provider does not name", ""},
 	fleet.ReasonNoProgram:  {"there is no such program, or hale may not run it", "put the program of the step run in its place, then hale retry the machine"},
-	fleet.ReasonRunFailed:  {"the command failed", ""},
+	fleet.ReasonNoSecret: {"a secret that the command needs cannot be read",
+		"put it where the configuration says, so that hale may read it, then hale retry the machine"},
+	fleet.ReasonRunFailed: {"the command failed", ""},
 	fleet.ReasonRunUnclear: {"hale was stopped while the command ran, and nobody knows how far it came", "see what the command left undone, then hale retry the machine; " +
 		"a command that may be run again at any time can be declared idempotent"},
 	fleet.ReasonNotFor:      {"it is for other checks than those that are down", ""},

@@ -280,7 +280,7 @@ func stepChosen(r fleet.Record) string {
 }
 
 func stepSkipped(r fleet.Record) string {
-	return fmt.Sprintf("%s: step %s does not apply: %s", about(r), r.Step, Reason(r.Reason))
+	return fmt.Sprintf("%s: step %s does not apply: %s", about(r), r.Step, aside(Reason(r.Reason), r.Detail))
 }
 
 func stepFailed(r fleet.Record) string {

@@ -51,6 +51,7 @@ var (
 		fleet.ResultDependsOn:    "so is a check on which it depends",
 		fleet.ResultUndecided:    "the program cannot tell",
 		fleet.ResultUnsupported:  "this instance has no way to be asked",
+		fleet.ResultNoMetadata:   "the provider does not name the metadata that the program needs",
 		fleet.ResultNotConnected: "no connection, which this check does not count",
 	}
 	standings = map[fleet.Standing]string{
@@ -98,6 +99,7 @@ var (
 		fleet.OutcomeConflict:    "the provider has something else there",
 		fleet.OutcomeNotFound:    "the provider has no such instance",
 		fleet.OutcomeRefused:     "the provider refused",
+		fleet.OutcomeNoSecret:    "a secret that it needs cannot be read",
 		fleet.OutcomeUnsupported: "the provider cannot do that",
 		fleet.OutcomeFailed:      "it failed and would fail again",
 		fleet.OutcomeNotSent:     "it was held back and surely not done",

@@ -33,7 +33,7 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 		a.Snapshot = fleet.SnapshotName{Installation: w.Installation, Machine: w.M.Name, Host: on.Host, ID: r.Intent.Snapshot}
 	}
 	if op == fleet.OpRun {
-		a.Args, a.Env = step.Run.Fill(fleet.Filler(w.M.Name, on.ID, w.M.Address))
+		a.Args, a.Env = step.Run.Fill(factsOf(w.M, w.View, on).Filler())
 	}
 	w.Actions = append(w.Actions, a)
 }
@@ -140,6 +140,8 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 		w.boundTries(r, in)
 	case fleet.OutcomeRefused:
 		w.refusedBy(in, o)
+	case fleet.OutcomeNoSecret:
+		w.giveUp(fleet.ReasonNoSecret, o.Detail)
 	case fleet.OutcomeConflict:
 		w.conflict(r, in, o)
 	case fleet.OutcomeNotFound:

@@ -25,7 +25,7 @@ func (w *Work) chooseRung(from int) {
 			w.takeRung(rung, steps[rung].Kind)
 			return
 		}
-		w.Record(fleet.Record{Kind: fleet.RecordStepSkipped, Step: steps[rung].Kind, Reason: reason})
+		w.Record(fleet.Record{Kind: fleet.RecordStepSkipped, Step: steps[rung].Kind, Reason: reason, Detail: w.lacks(steps[rung], m.Current)})
 		if demanded(steps[rung], reason) {
 			w.quarantine(fleet.ReasonSnapshotFailed, string(reason))
 			return
@@ -164,7 +164,31 @@ func unfit(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
 	if !concerns(m, s.View, step) {
 		return fleet.ReasonNotFor
 	}
+	if lacks(m, s.View, step, m.Current) != "" {
+		return fleet.ReasonNoMetadata
+	}
 	return ""
+}
+
+// factsOf are what is known of the machine's instance for a command.
+func factsOf(m *fleet.Machine, v *fleet.View, on fleet.Incarnation) fleet.Facts {
+	f := fleet.Facts{Machine: m.Name, Instance: on.ID, Host: on.Host, Address: m.Address}
+	if v != nil {
+		f.Metadata = v.Sighting(on.ID).Instance.Metadata
+	}
+	return f
+}
+
+// lacks returns what the step's command is to be told of the instance, and nobody knows; empty: there is nothing of the kind.
+func lacks(m *fleet.Machine, v *fleet.View, step fleet.Step, on fleet.Incarnation) string {
+	if step.Kind != fleet.StepRun {
+		return ""
+	}
+	return factsOf(m, v, on).Unknown(step.Run.Texts()...)
+}
+
+func (w *Work) lacks(step fleet.Step, on fleet.Incarnation) string {
+	return lacks(w.M, w.View, step, on)
 }
 
 // concerns reports whether one of the checks that the step is for is down. When the provider itself says that the machine does not
@@ -294,9 +318,20 @@ func (w *Work) act(r *fleet.Repair) {
 		}
 	case r.Step == fleet.StepQuarantine:
 		w.quarantine(fleet.ReasonStepLeave, "")
+	case r.Step == fleet.StepRun:
+		w.run(r)
 	default:
 		w.call(r, OpOf(fleet.CurrentStep(w.Situation.Spec, *r)), r.Target)
 	}
+}
+
+// run executes the step's command, unless what it is to be told of the instance is not known any more.
+func (w *Work) run(r *fleet.Repair) {
+	if unknown := w.lacks(fleet.CurrentStep(w.Situation.Spec, *r), r.Target); unknown != "" {
+		w.failRung(fleet.ReasonNoMetadata, unknown)
+		return
+	}
+	w.call(r, fleet.OpRun, r.Target)
 }
 
 // rebuild fences the target and gives it a new disk.

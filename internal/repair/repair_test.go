@@ -1,6 +1,7 @@
 package repair_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -66,5 +67,35 @@ func TestWhichStepFitsTheCause(t *testing.T) {
 	gone := fleet.Machine{Name: "web-1", Current: current, Health: fleet.Health{Cause: fleet.CauseGone}}
 	if _, ok := repair.FirstStep(&gone, &guard.Situation{Spec: kept}); ok {
 		t.Error("a recreate would lose a kept disk")
+	}
+}
+
+// A command waits for the provider after its look, and meanwhile what it is to be told was taken off the instance: it is not sent with
+// something else in its place.
+func TestACommandIsSentWithWhatIsKnownOnly(t *testing.T) {
+	t.Parallel()
+	for bears, sent := range map[fleet.Metadata]bool{"role=db\n": true, "": false} {
+		step := fleet.Step{Kind: fleet.StepRun, Run: fleet.Command{Args: []string{"apply", "{meta.role}", "{host}"}}}
+		m := fleet.Machine{
+			Name: "web-1", Current: fleet.Incarnation{ID: "a", Host: "h1", Generation: 1, Certified: true}, Incident: &fleet.Incident{ID: "web-1/1"},
+			Health: fleet.Health{Verdict: fleet.VerdictSuspect, Cause: fleet.CauseChecks},
+		}
+		m.Repair = &fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepRun, Phase: fleet.PhaseAct, Confirmed: true, Target: m.Current}
+		view := &fleet.View{Machine: m, Seen: []fleet.Sighting{{Asked: 1, Instance: fleet.Instance{ID: "a", Power: fleet.PowerRunning, Metadata: bears}}}}
+		w := repair.Work{M: &m, View: view, Situation: &guard.Situation{
+			Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{step, {Kind: fleet.StepPage}}}}, Now: fleet.Now{Mono: 10}, View: view,
+			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+		}}
+		w.Advance()
+		var args []string
+		for _, a := range w.Actions {
+			args = append(args, a.Args...)
+		}
+		if (strings.Join(args, " ") == "apply db h1") != sent || !sent && len(args) > 0 {
+			t.Errorf("bearing %q it is sent as %q", bears, args)
+		}
+		if r := w.Records[0]; !sent && (r.Reason != fleet.ReasonNoMetadata || r.Detail != "{meta.role}") {
+			t.Errorf("it is not said: %+v", r)
+		}
 	}
 }

@@ -87,7 +87,7 @@ func (w *Work) settleSnapshot(r *fleet.Repair, in fleet.Intent, o fleet.Outcome)
 		w.snapshotFailed(fleet.ReasonRefusedBy, o.Detail)
 	case fleet.OutcomeUnsupported:
 		w.snapshotFailed(fleet.ReasonUnsupported, o.Detail)
-	case fleet.OutcomeFailed:
+	case fleet.OutcomeFailed, fleet.OutcomeNoSecret:
 		w.snapshotFailed(fleet.ReasonCallFailed, o.Detail)
 	}
 }

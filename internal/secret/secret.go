@@ -62,6 +62,19 @@ func Of(s fleet.Secret) (Secret, error) {
 	return Env(s.Env)
 }
 
+// Read returns the value of what a fleet's policy refers to. The error tells neither where it is kept nor what is there.
+func Read(ctx context.Context, s fleet.Secret) (string, error) {
+	from, err := Of(s)
+	if err != nil {
+		return "", err
+	}
+	value, err := from.Resolve(ctx)
+	if f := (*fault.Error)(nil); errors.As(err, &f) && f.Err != nil {
+		err = f.Err // without the place
+	}
+	return value, err
+}
+
 // None reports whether it refers to nothing.
 func (s Secret) None() bool { return s.kind == "" }
 
@@ -198,6 +211,32 @@ func Redact(text string, values ...string) string {
 	for _, v := range values {
 		if len(v) >= shortest {
 			text = strings.ReplaceAll(text, v, Shown)
+		}
+	}
+	return text
+}
+
+// RedactEnd hides what a text that was cut off ends with, where it is the beginning of a value.
+func RedactEnd(text string, values ...string) string {
+	for _, v := range values {
+		for n := len(v) - 1; n >= shortest; n-- {
+			if rest, ends := strings.CutSuffix(text, v[:n]); ends {
+				text = rest + Shown
+				break
+			}
+		}
+	}
+	return text
+}
+
+// RedactBegin hides what a text whose beginning was cut off begins with, where it is the end of a value.
+func RedactBegin(text string, values ...string) string {
+	for _, v := range values {
+		for n := 1; n <= len(v)-shortest; n++ {
+			if rest, begins := strings.CutPrefix(text, v[n:]); begins {
+				text = Shown + rest
+				break
+			}
 		}
 	}
 	return text

@@ -227,7 +227,7 @@ func (c *server) call(index int, a fleet.Action) {
 	life := c.life
 	send := func(limit time.Duration) {
 		c.s.judge.sends(c, a)
-		c.client.Send(callOf(a, c.s.disks), limit, func(end world.End) {
+		c.client.Send(c.callOf(a), limit, func(end world.End) {
 			c.enter(life, func() { tell(fleet.Outcome{Kind: outcomeOf(end), Detail: string(end)}) })
 		})
 	}
@@ -267,8 +267,12 @@ func outcomeOf(e world.End) fleet.OutcomeKind {
 	return fleet.OutcomeFailed
 }
 
-// callOf returns the call as the provider gets it; kept are the template's disks that outlive instances.
-func callOf(a fleet.Action, kept []string) world.Call {
+// callOf returns the call as the provider gets it.
+func (c *server) callOf(a fleet.Action) world.Call {
+	template := c.pic.Spec().Template
+	if l := c.pic.Whole().Ledger; l != nil {
+		template = l.TemplateOf(a.Intent.Edition, c.pic.Wanted())
+	}
 	if a.Snapshot.ID != "" {
 		a.Mark.Machine = a.Machine
 	}
@@ -276,7 +280,7 @@ func callOf(a fleet.Action, kept []string) world.Call {
 		a.Mark.Machine = a.Machine
 	}
 	return world.Call{
-		Adopted: a.Adopted, Disks: kept, Made: a.Made, Snapshot: string(a.Snapshot.ID),
+		Adopted: a.Adopted, Disks: c.s.disks, Metadata: string(template.Metadata), Made: a.Made, Snapshot: string(a.Snapshot.ID),
 		Op: world.Op(a.Intent.Op), ID: string(a.Instance), Host: string(a.Host), Name: string(a.Machine),
 		Mark: world.Mark{
 			Installation: string(a.Mark.Installation), Fleet: string(a.Mark.Fleet), Machine: string(a.Mark.Machine),
@@ -292,7 +296,7 @@ func instanceOf(s world.Status) fleet.Instance {
 	}
 	return fleet.Instance{
 		ID: fleet.InstanceID(s.ID), Name: s.Name, Host: fleet.HostName(s.Host), Power: fleet.Power(s.Power),
-		Stop: fleet.Stop(s.Stop), Address: s.Address, Network: s.Network, Storage: s.Storage,
+		Stop: fleet.Stop(s.Stop), Address: s.Address, Network: s.Network, Storage: s.Storage, Metadata: fleet.Metadata(s.Metadata),
 		Mark: fleet.Mark{
 			Installation: fleet.Installation(s.Mark.Installation), Fleet: fleet.Name(s.Mark.Fleet),
 			Machine: fleet.MachineName(s.Mark.Machine), Generation: fleet.Generation(s.Mark.Generation), Certified: s.Mark.Certified,

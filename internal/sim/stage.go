@@ -213,7 +213,7 @@ func (s *stage) plant() {
 		name := s.spec.Name.Machine(n)
 		id := "planted-" + strconv.Itoa(n)
 		s.trace.name(fleet.InstanceID(id)) // web-3's is vm-3
-		vm := s.w.Plant(world.Status{ID: id, Name: string(name), Host: h, Mark: world.Mark{
+		vm := s.w.Plant(world.Status{ID: id, Name: string(name), Host: h, Metadata: string(s.spec.Template.Metadata), Mark: world.Mark{
 			Installation: installation, Fleet: string(s.spec.Name), Machine: string(name), Generation: 1, Certified: true,
 		}})
 		s.store.beliefs[n-1] = fleet.Machine{

@@ -56,7 +56,7 @@ var rooms = []room{
 	{path: "internal/secret", floor: 1},
 	{path: "internal/probe", floor: 1},
 	{path: "internal/probe/probetest", floor: 1, step: 1},
-	{path: "internal/program", floor: 1},
+	{path: "internal/program", floor: 1, step: 1},
 	// What the drivers of floor 2 share; it knows nothing but the core.
 	{path: "internal/picture", floor: 1},
 	// Floor 2, the owners of goroutines.

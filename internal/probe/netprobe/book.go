@@ -148,7 +148,8 @@ func (b *book) restart(want probe.Target, first, now time.Time) {
 // same reports whether the target may go on undisturbed. Another instance is another target, whatever its address.
 func same(x, y probe.Target) bool {
 	return x.ID == y.ID && x.Instance == y.Instance && x.Epoch == y.Epoch && (x.Spec == y.Spec || reflect.DeepEqual(x.Spec, y.Spec)) &&
-		(x.Address == y.Address || x.Spec.Kind == fleet.CheckAgent) && (x.Host == y.Host || x.Spec.Kind != fleet.CheckAgent)
+		(x.Address == y.Address || x.Spec.Kind == fleet.CheckAgent) && (x.Host == y.Host || x.Spec.Kind != fleet.CheckAgent && !x.Spec.Exec.Asks("{host}")) &&
+		(x.Metadata == y.Metadata || !x.Spec.Exec.AsksMetadata())
 }
 
 // halt ends what waits or flies for the target.

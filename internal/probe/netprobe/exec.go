@@ -26,7 +26,11 @@ func (k asker) run(ctx context.Context, t probe.Target) (said string, err error)
 	if len(c.Command) == 0 {
 		return "", probe.LocalError{Err: errors.New("no program")}
 	}
-	fill := fleet.Filler(t.Machine, t.Instance, t.Address)
+	facts := fleet.Facts{Machine: t.Machine, Instance: t.Instance, Host: t.Host, Address: t.Address, Metadata: t.Metadata}
+	if lacks := facts.Unknown(c.Texts()...); lacks != "" {
+		return "", failure{fleet.ResultNoMetadata, lacks}
+	}
+	fill := facts.Filler()
 	p := probe.Program{Args: make([]string, len(c.Command)), Env: make([]string, len(c.Env))}
 	var secrets secrets
 	for i, arg := range c.Command {

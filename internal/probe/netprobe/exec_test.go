@@ -72,18 +72,66 @@ func TestPlaceholders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := probetest.NewTransport()
 		e := start(t, x, netprobe.Options{})
-		target := script("ask", "{ip}", "--name={name}", "{id}", "{fleet}/{number}", "{other} $HOME")
-		target.Instance = "{name}; rm -rf /"
+		target := script("ask", "{ip}", "--name={name}", "{id}", "{fleet}/{number}", "{other} $HOME", "{meta.role}@{host}")
+		target.Instance, target.Host = "{name}; rm -rf /", "h1"
+		target.Metadata = fleet.MetadataOf(map[string]string{"role": "$(id) {ip}"})
 		target.Spec.Exec.Env = []fleet.Variable{{Name: "URL", Value: "http://{ip}/{name}"}}
 		if got := e.Look(t.Context(), target); got.Standing != fleet.StandingUp {
 			t.Fatalf("look says %+v", got)
 		}
-		want := []string{"ask", "10.0.0.1", "--name=web-7", "{name}; rm -rf /", "web/7", "{other} $HOME"}
+		want := []string{"ask", "10.0.0.1", "--name=web-7", "{name}; rm -rf /", "web/7", "{other} $HOME", "$(id) {ip}@h1"}
 		got := x.Programs()[0]
 		if !slices.Equal(got.Args, want) || !slices.Equal(got.Env, []string{"URL=http://10.0.0.1/web-7"}) {
 			t.Errorf("ran %q with %q", got.Args, got.Env)
 		}
 	})
+}
+
+// TestWhatNobodyKnowsIsNotLeftEmpty: a program that is to be told what nobody knows is not run, and that is no failure of the machine.
+func TestWhatNobodyKnowsIsNotLeftEmpty(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		x := probetest.NewTransport()
+		e := start(t, x, netprobe.Options{})
+		for placeholder, why := range map[string]string{"{meta.rack}": "{meta.rack}", "{host}": "{host}"} {
+			target := script("ask", "{ip}")
+			target.Metadata = fleet.MetadataOf(map[string]string{"role": "db"})
+			target.Spec.Exec.Env = []fleet.Variable{{Name: "WHERE", Value: "in " + placeholder}}
+			got := e.Look(t.Context(), target)
+			if got.Standing != fleet.StandingUnknown || got.Result != fleet.ResultNoMetadata || got.Detail != why {
+				t.Errorf("%s: look says %+v", placeholder, got)
+			}
+		}
+		if ran := x.Programs(); len(ran) > 0 {
+			t.Errorf("ran %+v", ran)
+		}
+	})
+}
+
+// TestAProgramIsToldWhatIsNew: another host, or other metadata, begin the check anew where its program is told them, and nowhere else.
+func TestAProgramIsToldWhatIsNew(t *testing.T) {
+	t.Parallel()
+	for argument, restarts := range map[string]bool{"{host}": true, "{meta.role}": true, "{name}": false} {
+		synctest.Test(t, func(t *testing.T) {
+			x := probetest.NewTransport()
+			e := start(t, x, netprobe.Options{})
+			target := script("ask", "{ip}", argument)
+			target.Spec.Every = time.Hour
+			role := func(r string) fleet.Metadata { return fleet.MetadataOf(map[string]string{"role": r}) }
+			target.Host, target.Metadata = "h1", role("web")
+			e.Set(target)
+			time.Sleep(2 * time.Hour)
+			synctest.Wait()
+			before := len(x.Programs())
+			target.Host, target.Metadata = "h2", role("db")
+			e.Set(target)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if again := len(x.Programs()) > before; again != restarts {
+				t.Errorf("%s: asked at once: %t", argument, again)
+			}
+		})
+	}
 }
 
 // TestEnvironment: the program has what the check gives it, and nothing of hale's own.

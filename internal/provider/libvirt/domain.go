@@ -31,6 +31,8 @@ type blueprint struct {
 	Cmdline string
 	Disks   map[string]string // paths of the made disks, by their names
 	made    []fleet.Disk      // those, in the template's order
+	// metadata is what the instance bears beside the mark.
+	metadata fleet.Metadata
 }
 
 // Domain types of libvirt.
@@ -51,7 +53,7 @@ func newBlueprint(order provider.Order, uuid [16]byte) blueprint {
 	b := blueprint{
 		Name: order.Name, UUID: string(order.ID), MAC: macOf(uuid), Memory: t.Memory, CPUs: t.CPUs,
 		Network: t.Network, Kernel: t.Kernel, Initrd: t.Initrd,
-		Cmdline: strings.ReplaceAll(t.Cmdline, "{name}", order.Name), Disks: map[string]string{},
+		Cmdline: strings.ReplaceAll(t.Cmdline, "{name}", order.Name), Disks: map[string]string{}, metadata: t.Metadata,
 	}
 	for _, d := range disks(order) {
 		b.made = append(b.made, d.Disk)
@@ -87,7 +89,11 @@ func (b blueprint) render(ownXML string, mark fleet.Mark) (string, error) {
 	if dom.Metadata == nil {
 		dom.Metadata = &libvirtxml.DomainMetadata{}
 	}
-	dom.Metadata.XML += element
+	texts, err := encodeMetadata(b.metadata)
+	if err != nil {
+		return "", err
+	}
+	dom.Metadata.XML += element + texts
 	dom.Name, dom.UUID, dom.ID = b.Name, b.UUID, nil
 	return dom.Marshal()
 }
@@ -108,6 +114,9 @@ func (b blueprint) own(text string) (*libvirtxml.Domain, error) {
 	}
 	if dom.Metadata != nil && strings.Contains(dom.Metadata.XML, markSpace) {
 		return nil, errors.New("own XML: the mark is hale's to write")
+	}
+	if dom.Metadata != nil && strings.Contains(dom.Metadata.XML, metadataSpace) && b.metadata != "" {
+		return nil, errors.New("own XML: it has metadata in hale's namespace, and the template has metadata, too: write them in one of the two")
 	}
 	return &dom, nil
 }

@@ -14,6 +14,7 @@ import (
 // facts are what a listing needs of a domain's XML: they change only when somebody redefines the domain.
 type facts struct {
 	mark    fleet.Mark
+	bears   fleet.Metadata
 	nics    []nic
 	network string // of the first interface; empty: it has none, or its other end has no name
 	storage string // of the first disk that lies on a network; empty: none does
@@ -29,7 +30,8 @@ type nic struct {
 func parseFacts(text string) (facts, error) {
 	var x struct {
 		Metadata struct {
-			Mark *markXML `xml:"urn:hale:mark:1 mark"`
+			Mark  *markXML     `xml:"urn:hale:mark:1 mark"`
+			Texts *metadataXML `xml:"urn:hale:metadata:1 metadata"`
 		} `xml:"metadata"`
 		Interfaces []struct {
 			MAC struct {
@@ -47,7 +49,7 @@ func parseFacts(text string) (facts, error) {
 	if err := xml.Unmarshal([]byte(text), &x); err != nil {
 		return facts{}, err
 	}
-	var f facts
+	f := facts{bears: x.Metadata.Texts.metadata()}
 	if x.Metadata.Mark != nil {
 		if mark, err := x.Metadata.Mark.mark(); err == nil {
 			f.mark = mark

@@ -140,7 +140,7 @@ func (p *Provider) Get(ctx context.Context, ref provider.Ref) (fleet.Instance, e
 func (s *session) describe(dom golibvirt.Domain, f facts, leases *leases, state, reason int32) (fleet.Instance, error) {
 	power, stop := stateOf(state, reason)
 	i := fleet.Instance{ID: idOf(dom.UUID), Name: dom.Name, Host: s.host.name, Power: power, Stop: stop,
-		Network: f.network, Storage: f.storage, Mark: f.mark}
+		Network: f.network, Storage: f.storage, Mark: f.mark, Metadata: f.bears}
 	if power == fleet.PowerOff {
 		return i, nil // a lease outlives the machine that had it
 	}

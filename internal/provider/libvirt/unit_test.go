@@ -43,7 +43,8 @@ func TestDomainXML(t *testing.T) {
 	direct := fleet.Template{
 		Kernel: "/img/vmlinux", Initrd: "/img/initrd", Cmdline: `quiet name={name} odd="<&>"`, Memory: 96 << 20,
 	}
-	disk := fleet.Template{Image: "web.qcow2", Memory: 1 << 30, CPUs: 2, Network: "lan", Seed: true}
+	disk := fleet.Template{Image: "web.qcow2", Memory: 1 << 30, CPUs: 2, Network: "lan", Seed: true,
+		Metadata: fleet.MetadataOf(map[string]string{"role": `<db> & "more"`, "rack": "r1"})}
 	for name, c := range map[string]struct {
 		template fleet.Template
 		kind     string
@@ -84,6 +85,9 @@ func TestDomainXML(t *testing.T) {
 			}
 			if diff := cmp.Diff(order.Mark, f.mark); diff != "" {
 				t.Errorf("the mark read back (-want +got):\n%s", diff)
+			}
+			if f.bears != c.template.Metadata {
+				t.Errorf("the metadata read back are %q, want %q", f.bears, c.template.Metadata)
 			}
 		})
 	}

@@ -13,10 +13,15 @@ import (
 func createdRuns(t T, h Harness) {
 	e := begin(t, h)
 	order := e.order(1)
+	order.Template.Metadata = fleet.MetadataOf(map[string]string{"role": `<db> & "more"`, "rack": "r1"})
 	e.do("create", e.p.Create(e.ctx(), order))
 	e.awaitInstance("a running instance with an address", order.Ref, func(i fleet.Instance) bool {
 		return i.Power == fleet.PowerRunning && i.Address.IsValid()
 	})
+	e.same("metadata", order.Template.Metadata, e.get(order.Ref).Metadata)
+	for _, i := range named(e.list(), order.Name) {
+		e.same("metadata in the list", order.Template.Metadata, i.Metadata)
+	}
 	if seen := e.get(order.Ref); seen.Stop != fleet.StopUnknown {
 		t.Errorf("a running instance was stopped by %q", seen.Stop)
 	}

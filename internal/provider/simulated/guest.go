@@ -18,11 +18,13 @@ type guest struct {
 	name string
 	state
 	network string
-	conns   map[*conn]struct{} // open to it
-	past    []state            // what it was, oldest first, the present included
-	life    *life
-	disks   []*Disk // kept ones that are attached to it
-	shelf   []*Disk // those that it gave up when it was put aside
+	// metadata is what it bears, for those who ask.
+	metadata fleet.Metadata
+	conns    map[*conn]struct{} // open to it
+	past     []state            // what it was, oldest first, the present included
+	life     *life
+	disks    []*Disk // kept ones that are attached to it
+	shelf    []*Disk // those that it gave up when it was put aside
 }
 
 // state is what changes about a guest. The ills are replaced, never changed in place.
@@ -84,7 +86,7 @@ func (g *guest) served(now time.Time) time.Duration {
 
 // report is what the provider says about the guest in the state, at a time when it was so.
 func (g *guest) report(s state, now time.Time) fleet.Instance {
-	i := fleet.Instance{ID: g.id, Name: g.name, Host: g.host, Network: g.network, Power: s.power, Stop: s.stop, Mark: s.mark}
+	i := fleet.Instance{ID: g.id, Name: g.name, Host: g.host, Network: g.network, Power: s.power, Stop: s.stop, Mark: s.mark, Metadata: g.metadata}
 	if s.on() && !now.Before(s.addressAt) && !s.has(NoAddress) {
 		i.Address = s.address
 	}

@@ -189,7 +189,7 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 	})
 }
 
-// Create implements provider.Builder. Of the template the network and the kept disks are looked at, and the image is remembered.
+// Create implements provider.Builder. Of the template the network, the metadata and the kept disks are looked at, and the image is remembered.
 func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 	return p.change(ctx, fleet.OpCreate, order.Ref, func(w *World, now time.Time) (bool, error) {
 		if w.replaced(order.Host) {
@@ -203,7 +203,7 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 		}
 		g := w.add(now, order.ID, order.Host, order.Name, order.Mark)
 		w.attach(g, order.Template)
-		g.network, g.life.Image = order.Template.Network, order.Template.Image
+		g.network, g.metadata, g.life.Image = order.Template.Network, order.Template.Metadata, order.Template.Image
 		w.powerOn(g, now)
 		w.infect(g, now)
 		return true, nil

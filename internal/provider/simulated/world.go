@@ -142,7 +142,7 @@ func (w *World) Open(client string) *Provider {
 }
 
 // Plant adds a machine that runs, has long booted and was not ordered from this provider by hale: something to adopt,
-// or somebody else's. Host, ID, Name and Network are taken from the instance, and its Mark, which may be zero.
+// or somebody else's. Host, ID, Name, Network and Metadata are taken from the instance, and its Mark, which may be zero.
 func (w *World) Plant(i fleet.Instance) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,7 +151,7 @@ func (w *World) Plant(i fleet.Instance) error {
 	}
 	now := time.Now()
 	g := w.add(now, i.ID, i.Host, i.Name, i.Mark)
-	g.network = i.Network
+	g.network, g.metadata = i.Network, i.Metadata
 	w.powerOn(g, now)
 	g.bootsAt, g.addressAt = now, now
 	g.remember(now)
@@ -245,6 +245,13 @@ func (w *World) Migrate(id fleet.InstanceID, host fleet.HostName) bool {
 	w.carry(g)
 	g.remember(time.Now())
 	return true
+}
+
+// Bear lets somebody write other metadata on a guest, of which no watcher is told.
+func (w *World) Bear(id fleet.InstanceID, m fleet.Metadata) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.guests[id].metadata = m
 }
 
 // Leave makes an instance that is off, behind everybody's back: its id, host, name and mark are taken from i. It reports false, and makes

@@ -62,6 +62,8 @@ type Call struct {
 	Mark           Mark
 	// Disks are the kept ones that a created instance is to have; Made are those that there must be already.
 	Disks, Made []string
+	// Metadata is what a created instance is to bear.
+	Metadata string
 	// Snapshot names the copy of disks.
 	Snapshot string
 	// Adopted says that the caller knows that the instance bears no mark.
@@ -372,7 +374,7 @@ func (w *World) create(call *Call) (bool, End) {
 	if w.missing(call) {
 		return false, Invalid
 	}
-	vm := w.add(Status{ID: call.ID, Name: call.Name, Host: call.Host, Mark: call.Mark})
+	vm := w.add(Status{ID: call.ID, Name: call.Name, Host: call.Host, Mark: call.Mark, Metadata: call.Metadata})
 	w.attach(vm, call.Disks)
 	w.spoil(vm)
 	w.setPower(vm, Running, StopUnknown)

@@ -49,6 +49,7 @@ type Status struct {
 	Stop           Stop
 	Address        netip.Addr // invalid: not known yet
 	Mark           Mark
+	Metadata       string // what it bears beside the mark
 }
 
 // VM is one instance as it truly is.
