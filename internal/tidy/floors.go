@@ -65,6 +65,7 @@ var rooms = []room{
 	{path: "internal/provider/libvirt", floor: 3},
 	{path: "internal/provider/simulated", floor: 3},
 	{path: "internal/provider/openstack/notification", floor: 3},
+	{path: "internal/provider/vsphere", floor: 3},
 	{path: "internal/state/etcd", floor: 3},
 	{path: "internal/state/memory", floor: 3},
 	{path: "internal/probe/netprobe", floor: 3},
@@ -97,6 +98,7 @@ var rooms = []room{
 	{path: "internal/lab", support: true, also: []string{"internal/accel"}},
 	{path: "internal/cloud", support: true, also: []string{"internal/lab"}},
 	{path: "internal/rabbit", support: true, also: []string{"internal/provider/openstack/notification", "internal/secret"}},
+	{path: "internal/vcsim", support: true},
 	{path: "internal/tidy", support: true},
 	{path: "bench/mutants", support: true},
 	{path: "demo/lab", support: true, also: []string{"internal/lab", "internal/accel"}},
@@ -108,7 +110,7 @@ var forTests = []string{
 	"internal/provider/providertest", "internal/state/statetest", "internal/probe/probetest",
 	"internal/notify/notifytest", "internal/notify/memory",
 	"internal/config/configtest", "internal/provider/simulated", "internal/state/memory", "internal/probe/netprobe", "internal/lab", "internal/cloud", "internal/accel",
-	"internal/rabbit",
+	"internal/rabbit", "internal/vcsim",
 }
 
 // doors names, per foreign module, the only rooms whose product code may import it.
@@ -119,6 +121,7 @@ var doors = map[string][]string{
 	"github.com/spf13/cobra":             {"internal/cli", "cmd/hale"},
 	"github.com/wneessen/go-mail":        {"internal/notify/mail"},
 	"github.com/rabbitmq/amqp091-go":     {"internal/provider/openstack/notification"},
+	"github.com/vmware/govmomi":          {"internal/provider/vsphere", "internal/vcsim"},
 }
 
 // coreStd is all that the core may import of the standard library. Of fmt it may call Errorf only, of time nothing

@@ -79,6 +79,11 @@ type HostFailer interface {
 	RepairHost(t T, host fleet.HostName)
 }
 
+// Pooled is a harness whose hosts are one pool: a name is taken on all of them at once, and an instance is found on whichever it is.
+type Pooled interface {
+	Pooled()
+}
+
 // Outsider is a harness that can make a running instance on the host as somebody would who knows nothing of hale, and remove it at the end
 // of the test.
 type Outsider interface {
@@ -180,7 +185,8 @@ func All() []Case {
 		{Name: "close ends calls under way", Run: closeEndsCalls, Needs: "a provider that freezes", asked: able[Freezer]},
 		{Name: "what took effect without an answer is done once", Run: unheardIsDoneOnce, Needs: "answers that are lost", asked: able[AnswerLoser]},
 		{Name: "one host down leaves a partial list", Run: oneHostDown, Needs: "a host that fails", asked: able[HostFailer]},
-		{Name: "hosts are apart", Run: hostsAreApart, Needs: "several hosts", asked: func(h Harness) bool { return len(h.Hosts()) > 1 }},
+		{Name: "hosts are apart", Run: hostsAreApart, Needs: "several hosts", asked: func(h Harness) bool { return len(h.Hosts()) > 1 && !able[Pooled](h) }},
+		{Name: "hosts are one pool", Run: hostsAreOnePool, Needs: "several hosts that are one pool", asked: func(h Harness) bool { return len(h.Hosts()) > 1 && able[Pooled](h) }},
 	}
 }
 

@@ -292,3 +292,25 @@ func hostsAreApart(t T, h Harness) {
 	e.untouched(here)
 	e.untouched(there)
 }
+
+// hostsAreOnePool: the provider may move an instance to another host, so that an order which names the host where it was means it all the same,
+// and the name guards the machine's place wherever its next instance is ordered.
+func hostsAreOnePool(t T, h Harness) {
+	e := begin(t, h)
+	here := e.built(1)
+	there := e.on(here, h.Hosts()[1])
+	e.refused("create of the same name on another host", e.p.Create(e.ctx(), there), fault.Conflict)
+	e.untouched(here)
+	for _, host := range h.Hosts() {
+		if seen, err := e.p.Get(e.ctx(), provider.Ref{ID: here.ID, Host: host, Mark: here.Mark}); err != nil || seen.Host != here.Host {
+			t.Errorf("asked for on %s: %+v, %v", host, seen, err)
+		}
+	}
+	moved := here.Ref
+	moved.Host = there.Host
+	e.off(moved)
+	e.do("delete", e.p.Delete(e.ctx(), moved))
+	second := e.on(here, h.Hosts()[1])
+	e.do("create on the second host", e.p.Create(e.ctx(), second))
+	e.same("host", second.Host, e.awaitPower(second.Ref, fleet.PowerRunning).Host)
+}

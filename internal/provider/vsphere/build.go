@@ -1,0 +1,332 @@
+package vsphere
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/google/uuid"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// Create clones the template under the machine's name, mark and id included: of several clones of one name into one folder vCenter lets one
+// win. Then it attaches the kept disks and starts the instance. Failures after the clone undo it; fault.UnknownOutcome where that could
+// not be made certain.
+func (p *Provider) Create(ctx context.Context, order provider.Order) error {
+	ctx, c, err := p.open(ctx, "vsphere.create", order.ID)
+	if err != nil {
+		return err
+	}
+	defer c.end()
+	b, err := c.prepare(ctx, order)
+	if err != nil {
+		return err
+	}
+	vm, err := b.clone(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.finish(ctx, vm); err != nil {
+		return b.undo(ctx, vm, err)
+	}
+	return nil
+}
+
+// build is an order that was found to be possible.
+type build struct {
+	*call
+	order    provider.Order
+	template mo.VirtualMachine
+	folder   types.ManagedObjectReference
+	host     types.ManagedObjectReference
+	cluster  types.ManagedObjectReference
+	pool     types.ManagedObjectReference
+	store    *types.ManagedObjectReference // nil: the template's
+	changes  []types.BaseVirtualDeviceConfigSpec
+	disks    []keptDisk
+}
+
+// prepare checks the order and finds what it needs. It changes nothing.
+func (c *call) prepare(ctx context.Context, order provider.Order) (*build, error) {
+	if err := checkOrder(order, &c.p.o); err != nil {
+		return nil, c.invalid(err)
+	}
+	if only := c.p.o.Installation; only != "" && order.Mark.Installation != only {
+		return nil, c.conflict(fmt.Errorf("the order is of another installation, %s", order.Mark.Installation))
+	}
+	taken, err := c.withID(ctx, order.ID)
+	if err != nil {
+		return nil, c.fault(err)
+	}
+	if len(taken) > 0 {
+		return nil, c.conflict(errors.New("the id exists"))
+	}
+	b := &build{call: c, order: order}
+	if err := b.locate(ctx); err != nil {
+		return nil, c.fault(err)
+	}
+	if err := b.wire(ctx); err != nil {
+		return nil, c.fault(err)
+	}
+	if err := b.findDisks(ctx); err != nil {
+		return nil, c.fault(err)
+	}
+	return b, nil
+}
+
+// nameLike is what names of instances look like: they become host names.
+var nameLike = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
+
+// mostCPUs is more than any virtual machine has.
+const mostCPUs = 4096
+
+// memoryStep is what vCenter wants memory to be a multiple of, in bytes.
+const memoryStep = 4 << 20
+
+// checkOrder finds what no vCenter could build.
+func checkOrder(order provider.Order, o *Options) error {
+	t := order.Template
+	var problems []error
+	if id, err := uuid.Parse(string(order.ID)); err != nil || id.String() != string(order.ID) {
+		problems = append(problems, fmt.Errorf("%q is no instance id", order.ID))
+	}
+	if !nameLike.MatchString(order.Name) {
+		problems = append(problems, fmt.Errorf("%q cannot be a name: it becomes a host name", order.Name))
+	}
+	if order.Mark.Installation == "" || order.Mark.Machine == "" {
+		problems = append(problems, errors.New("the mark is not complete"))
+	}
+	if t.Image == "" || t.Kernel != "" || t.XML != "" {
+		problems = append(problems, errors.New("a virtual machine is cloned from a template, which image names"))
+	}
+	if t.CPUs < 0 || t.CPUs > mostCPUs {
+		problems = append(problems, fmt.Errorf("%d processors", t.CPUs))
+	}
+	if t.Memory%memoryStep != 0 {
+		problems = append(problems, fmt.Errorf("%d bytes of memory are no multiple of 4 MiB", t.Memory))
+	}
+	for _, d := range t.Disks {
+		if d.Size > 0 && o.Datastore == "" {
+			problems = append(problems, fmt.Errorf("disk %q: no datastore is configured to hold it", d.Name))
+		}
+		if d.Size > 0 && !diskLike.MatchString(d.Name) {
+			problems = append(problems, fmt.Errorf("disk %q cannot be a disk's name: it becomes part of a file's name", d.Name))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// locate finds what the order names.
+func (b *build) locate(ctx context.Context) error {
+	o := &b.p.o
+	root := o.Datacenter + "/vm"
+	ref, err := b.seek(ctx, root+"/"+b.order.Template.Image)
+	if err != nil {
+		return err
+	}
+	if ref.Type != kindVM {
+		return fault.New(fault.Invalid, b.op, b.subject, fmt.Errorf("%s is no virtual machine or template", b.order.Template.Image))
+	}
+	if b.template, err = b.machine(ctx, ref); err != nil {
+		return err
+	}
+	if b.template.Config == nil {
+		return fmt.Errorf("vCenter cannot read the template %s: it is %s", b.order.Template.Image, b.template.Runtime.ConnectionState)
+	}
+	if b.folder, err = b.seek(ctx, below(root, o.Folder)); err != nil {
+		return err
+	}
+	if o.Datastore != "" {
+		store, err := b.seek(ctx, o.Datacenter+"/datastore/"+o.Datastore)
+		if err != nil {
+			return err
+		}
+		b.store = &store
+	}
+	return b.locateHost(ctx)
+}
+
+func below(root, path string) string {
+	if path == "" {
+		return root
+	}
+	return root + "/" + path
+}
+
+// seek finds an object by its inventory path.
+func (c *call) seek(ctx context.Context, path string) (ref types.ManagedObjectReference, err error) {
+	err = c.read(ctx, func() error {
+		ref, err = c.conn.at(ctx, path)
+		return err
+	})
+	return ref, err
+}
+
+// locateHost finds the host of the order and the pool of its cluster.
+func (b *build) locateHost(ctx context.Context) error {
+	inv, err := b.survey(ctx)
+	if err != nil {
+		return err
+	}
+	for ref, h := range inv.hosts {
+		if fleet.HostName(h.Name) != b.order.Host || !b.conn.hosted(h) {
+			continue
+		}
+		if err := hostTrouble(h); err != nil {
+			return err
+		}
+		if h.Runtime.InMaintenanceMode {
+			return fmt.Errorf("host %s is in maintenance", h.Name)
+		}
+		b.host, b.cluster = ref, *h.Parent
+	}
+	if b.host == (types.ManagedObjectReference{}) {
+		return fault.New(fault.Invalid, b.op, b.subject, fmt.Errorf("vCenter has no host %q here", b.order.Host))
+	}
+	if b.p.o.Pool != "" {
+		b.pool, err = b.seek(ctx, b.p.o.Datacenter+"/host/"+b.p.o.Cluster+"/Resources/"+b.p.o.Pool)
+		return err
+	}
+	var compute mo.ComputeResource
+	if err := b.read(ctx, func() error { return b.conn.one(ctx, b.cluster, &compute, "resourcePool") }); err != nil {
+		return err
+	}
+	if compute.ResourcePool == nil {
+		return errors.New("the host's cluster has no resource pool")
+	}
+	b.pool = *compute.ResourcePool
+	return nil
+}
+
+// wire plans the change of the template's first network card, where the order names a network.
+func (b *build) wire(ctx context.Context) error {
+	name := b.order.Template.Network
+	if name == "" {
+		return nil
+	}
+	ref, err := b.seek(ctx, b.p.o.Datacenter+"/network/"+name)
+	if err != nil {
+		return err
+	}
+	cards := object.VirtualDeviceList(b.template.Config.Hardware.Device).SelectByType((*types.VirtualEthernetCard)(nil))
+	if len(cards) == 0 {
+		return fault.New(fault.Invalid, b.op, b.subject, fmt.Errorf("the template has no network card to be put into %s", name))
+	}
+	network, ok := object.NewReference(b.conn.vc, ref).(object.NetworkReference)
+	if !ok {
+		return fault.New(fault.Invalid, b.op, b.subject, fmt.Errorf("%s is no network", name))
+	}
+	backing, err := network.EthernetCardBackingInfo(ctx)
+	if err != nil {
+		return err
+	}
+	if card, ok := cards[0].(types.BaseVirtualEthernetCard); ok {
+		c := card.GetVirtualEthernetCard()
+		c.Backing, c.MacAddress, c.AddressType = backing, "", string(types.VirtualEthernetCardMacTypeGenerated)
+	}
+	b.changes = append(b.changes, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: cards[0]})
+	return nil
+}
+
+// clone claims the name: the machine is there, off, with its id and mark, or nothing is.
+func (b *build) clone(ctx context.Context) (types.ManagedObjectReference, error) {
+	config, err := b.config()
+	if err != nil {
+		return types.ManagedObjectReference{}, b.invalid(err)
+	}
+	spec := types.VirtualMachineCloneSpec{
+		Location: types.VirtualMachineRelocateSpec{Host: &b.host, Pool: &b.pool, Datastore: b.store}, Config: config,
+	}
+	result, err := b.call.order(ctx, func() (types.ManagedObjectReference, error) {
+		res, err := methods.CloneVM_Task(ctx, b.conn.vc, &types.CloneVM_Task{This: b.template.Self, Folder: b.folder, Name: b.order.Name, Spec: spec})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	vm, ok := result.(types.ManagedObjectReference)
+	if !ok {
+		return vm, fault.New(fault.UnknownOutcome, b.op, b.subject, errors.New("vCenter does not say what it cloned"))
+	}
+	return vm, nil
+}
+
+// config is what the clone has and its template has not.
+func (b *build) config() (*types.VirtualMachineConfigSpec, error) {
+	t := b.order.Template
+	mark, err := encodeMark(b.order.ID, b.order.Mark, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &types.VirtualMachineConfigSpec{
+		InstanceUuid: string(b.order.ID), NumCPUs: int32(t.CPUs), MemoryMB: int64(t.Memory >> 20), //nolint:gosec // bounded by checkOrder
+		ExtraConfig: append(guestInfo(b.order), mark), DeviceChange: b.changes,
+	}, nil
+}
+
+// guestInfo is what cloud-init in the guest reads, from its data source VMware.
+func guestInfo(order provider.Order) []types.BaseOptionValue {
+	if order.Template.UserData == "" && !order.Template.Seed {
+		return nil
+	}
+	text := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+	meta := fmt.Sprintf("instance-id: %q\nlocal-hostname: %q\n", order.ID, order.Name)
+	info := []types.BaseOptionValue{
+		&types.OptionValue{Key: "guestinfo.metadata", Value: text(meta)}, &types.OptionValue{Key: "guestinfo.metadata.encoding", Value: "base64"},
+	}
+	if order.Template.UserData == "" {
+		return info
+	}
+	return append(info, &types.OptionValue{Key: "guestinfo.userdata", Value: text(order.Template.UserData)},
+		&types.OptionValue{Key: "guestinfo.userdata.encoding", Value: "base64"})
+}
+
+// finish makes the clone whole, and starts it.
+func (b *build) finish(ctx context.Context, ref types.ManagedObjectReference) error {
+	vm, err := b.machine(ctx, ref)
+	if err != nil {
+		return b.fault(err)
+	}
+	if idOf(&vm) != b.order.ID {
+		return fault.New(fault.Permanent, b.op, b.subject, fmt.Errorf("vCenter gave it another instanceUuid, %s", idOf(&vm)))
+	}
+	if err := b.attach(ctx, &vm); err != nil {
+		return err
+	}
+	if err := b.keepApart(ctx, ref); err != nil {
+		return err
+	}
+	return b.powerOn(ctx, &vm)
+}
+
+// undo removes what a failed build left, as long as it is surely off, and returns the build's error: with its own kind when nothing is left,
+// else as fault.UnknownOutcome.
+func (b *build) undo(ctx context.Context, ref types.ManagedObjectReference, failed error) error {
+	kind := fault.KindOf(failed)
+	if kind == fault.UnknownOutcome || kind == fault.Conflict {
+		kind = fault.Transient
+	}
+	vm, err := b.machine(ctx, ref)
+	if err == nil {
+		err = b.remove(ctx, vm)
+	}
+	if err == nil {
+		err = b.dropFresh(ctx)
+	}
+	if err != nil {
+		return fault.New(fault.UnknownOutcome, b.op, b.subject, errors.Join(failed, fmt.Errorf("and not undone: %w", err)))
+	}
+	return fault.New(kind, b.op, b.subject, failed)
+}

@@ -1,0 +1,135 @@
+package vcsim
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// strict sees each call before the simulator does, and adds what a real vCenter refuses: a configuration that changed since it was read, a name
+// that is taken in the folder, a disk that another running machine has, a rule of fewer than two machines.
+type strict struct {
+	v *VCenter
+
+	mu      sync.Mutex
+	counts  map[string]int
+	silence []string
+}
+
+func (s *strict) silenceAfter(methods []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.silence = methods
+}
+
+func (s *strict) count(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts[method]
+}
+
+func (s *strict) handle(ctx *simulator.Context, m *simulator.Method) (mo.Reference, types.BaseMethodFault) {
+	s.mu.Lock()
+	if s.counts == nil {
+		s.counts = map[string]int{}
+	}
+	s.counts[m.Name]++
+	silent := slices.Contains(s.silence, m.Name)
+	if silent {
+		s.silence = nil
+	}
+	s.mu.Unlock()
+	if silent {
+		s.v.wire.hold(answers)
+	}
+	return nil, s.refusal(ctx, m)
+}
+
+// refusal says why a real one would not do it.
+func (s *strict) refusal(ctx *simulator.Context, m *simulator.Method) (no types.BaseMethodFault) {
+	switch o := ctx.Map.Get(m.This).(type) {
+	case *simulator.VirtualMachine:
+		switch req := m.Body.(type) {
+		case *types.ReconfigVM_Task:
+			ctx.WithLock(o, func() { no = changed(ctx, o, &req.Spec) })
+		case *types.PowerOnVM_Task:
+			no = locked(ctx, s.v.look(o), s.v)
+		case *types.RebootGuest:
+			s.v.guests.asked(m.This)
+		}
+	case *simulator.ClusterComputeResource:
+		if req, ok := m.Body.(*types.ReconfigureComputeResource_Task); ok {
+			no = lonely(req.Spec)
+		}
+	}
+	return no
+}
+
+// changed refuses what rests on an old version, and a name that is taken.
+func changed(ctx *simulator.Context, vm *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
+	if v := spec.ChangeVersion; v != "" && v != vm.Config.ChangeVersion {
+		return &types.ConcurrentAccess{}
+	}
+	if spec.Name == "" || spec.Name == vm.Name || vm.Parent == nil {
+		return nil
+	}
+	folder, ok := ctx.Map.Get(*vm.Parent).(*simulator.Folder)
+	if !ok {
+		return nil
+	}
+	if other := ctx.Map.FindByName(spec.Name, folder.ChildEntity); other != nil {
+		return &types.DuplicateName{Name: spec.Name, Object: other.Reference()}
+	}
+	return nil
+}
+
+// locked refuses to start a machine with a disk that another running one has.
+func locked(ctx *simulator.Context, vm mo.VirtualMachine, v *VCenter) types.BaseMethodFault {
+	mine := files(&vm)
+	for _, o := range ctx.Map.All("VirtualMachine") {
+		other, ok := o.(*simulator.VirtualMachine)
+		if !ok {
+			continue
+		}
+		seen := v.look(other)
+		if seen.Self == vm.Self || seen.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff {
+			continue
+		}
+		for _, f := range files(&seen) {
+			if slices.Contains(mine, f) {
+				return &types.FileLocked{FileFault: types.FileFault{File: f}}
+			}
+		}
+	}
+	return nil
+}
+
+// files are the machine's disks.
+func files(vm *mo.VirtualMachine) []string {
+	var out []string
+	for _, d := range vm.Config.Hardware.Device {
+		if disk, ok := d.(*types.VirtualDisk); ok {
+			if b, ok := disk.Backing.(types.BaseVirtualDeviceFileBackingInfo); ok {
+				out = append(out, b.GetVirtualDeviceFileBackingInfo().FileName)
+			}
+		}
+	}
+	return out
+}
+
+// lonely refuses a rule that keeps nobody apart.
+func lonely(spec types.BaseComputeResourceConfigSpec) types.BaseMethodFault {
+	cluster, _ := spec.(*types.ClusterConfigSpecEx)
+	if cluster == nil {
+		return nil
+	}
+	for _, r := range cluster.RulesSpec {
+		if rule, ok := r.Info.(*types.ClusterAntiAffinityRuleSpec); ok && len(rule.Vm) < 2 {
+			return &types.InvalidArgument{InvalidProperty: "rulesSpec"}
+		}
+	}
+	return nil
+}
