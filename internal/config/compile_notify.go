@@ -194,7 +194,7 @@ func (f *finder) secret(v at[secretDraft]) secret.Secret {
 // recipients says who is told of a fleet: those that it names, or all targets.
 func (c *fleetCompiler) notify() fleet.Notify {
 	d := c.draft.notify
-	out := fleet.Notify{RemindEvery: d.value.remindEvery.value}
+	out := fleet.Notify{RemindEvery: c.remindEvery()}
 	if d.value.none {
 		return out
 	}

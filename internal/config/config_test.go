@@ -238,6 +238,17 @@ func TestKindsOfCheck(t *testing.T) {
 	}
 }
 
+// TestRemindersInCycles: a cycle is as long as the slowest check needs to be made once more.
+func TestRemindersInCycles(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "10 cycles": 5 * time.Minute, "2 cycles": time.Minute, "86400 cycles": 720 * time.Hour} {
+		got := one(t, "template: {kernel: k, initrd: i}", "notify: {remind_every: "+text+"}", "checks: {slow: {ping: {}, every: 30s}, fast: {ping: {}, every: 1s}}").Notify
+		if got.RemindEvery != want {
+			t.Errorf("%s is %v, want %v", text, got.RemindEvery, want)
+		}
+	}
+}
+
 // TestWhatACommandIsTold: metadata are the template's, and a secret is a reference that nothing is replaced in.
 func TestWhatACommandIsTold(t *testing.T) {
 	t.Parallel()

@@ -54,5 +54,5 @@ type valueDraft struct {
 type notifyDraft struct {
 	none        bool
 	to          at[[]at[string]]
-	remindEvery at[time.Duration]
+	remindEvery at[reminder]
 }

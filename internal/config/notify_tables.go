@@ -125,8 +125,8 @@ func fleetNotifyShape() shape[notifyDraft] {
 		list: to,
 		long: object[notifyDraft]{fields: []field[notifyDraft]{
 			may("to", "The names of targets under notify at the top of the file.", to, func(n *notifyDraft) *at[[]at[string]] { return &n.to }).said("all of them"),
-			may("remind_every", "How long an incident that a person was told of may stay open before they are told again.",
-				duration(time.Minute, 30*24*time.Hour), func(n *notifyDraft) *at[time.Duration] { return &n.remindEvery }).said("they are told once"),
+			may("remind_every", "How long an incident that a person was told of may stay open before they are told again: a duration, or `10 cycles`, where a cycle is the "+
+				"longest `every` of the fleet's checks.", reminderShape(), func(n *notifyDraft) *at[reminder] { return &n.remindEvery }).said("they are told once"),
 		}},
 		word: choice(nil, notifyNobody),
 	}
