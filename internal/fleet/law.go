@@ -55,7 +55,7 @@ func (m *Machine) checkNext(r Repair) error {
 	case r.Next.ID == m.Current.ID:
 		return fmt.Errorf("%s: L1: the next instance %s is the current one", m.Name, r.Next.ID)
 	case r.Target.None():
-	case !r.Proof.Meets(ProofConfirmedOff):
+	case !r.Proof.Off():
 		return fmt.Errorf("%s: L1: a replacement without proof that %s is off", m.Name, r.Target.ID)
 	case m.Volumes != nil && !r.Removed:
 		return fmt.Errorf("%s: L1: a replacement with the kept disks that %s still has", m.Name, r.Target.ID)

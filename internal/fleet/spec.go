@@ -193,35 +193,6 @@ const (
 	StepQuarantine StepKind = "quarantine"
 )
 
-// Proof grades what is known about an old instance before its replacement may start.
-type Proof string
-
-// The grades that the provider itself can yield, weakest first.
-const (
-	ProofNone         Proof = "none"
-	ProofConfirmedOff Proof = "confirmed-off"     // seen off by the provider after the order
-	ProofDeleted      Proof = "confirmed-deleted" // confirmed absent by the provider
-)
-
-// Meets reports whether the proof is at least the demanded one.
-func (p Proof) Meets(demanded Proof) bool { return p.grade() >= demanded.grade() }
-
-func (p Proof) grade() int {
-	switch p {
-	case ProofConfirmedOff:
-		return 1
-	case ProofDeleted:
-		return 2
-	case ProofNone:
-	}
-	return 0
-}
-
-// Fence is the demand on proof.
-type Fence struct {
-	Proof Proof // demanded before a replacement; at least confirmed-off
-}
-
 // Limits bound what hale does to the fleet at once.
 type Limits struct {
 	InRepair int // machines in repair at once

@@ -106,7 +106,11 @@ var (
 	}
 	proofs = map[fleet.Proof]string{
 		fleet.ProofNone:         "not proven off",
+		fleet.ProofAccessCut:    "cut off from storage or network",
+		fleet.ProofWord:         "off by a person's word",
+		fleet.ProofWatchdog:     "off by its host's watchdog",
 		fleet.ProofConfirmedOff: "proven off",
+		fleet.ProofHostOff:      "proven off with its whole host",
 		fleet.ProofDeleted:      "proven gone",
 	}
 	// steps are what a step does, as "hale would …".

@@ -1,0 +1,88 @@
+// Package command switches a host's power by a program of the operator's own.
+//
+// It promises that the program is run without a shell and with nothing of hale's environment; that its exit code for off, 4, is one that no failing
+// program ends with by accident; and that what takes too long is killed with all that it started.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hale/internal/fault"
+	"hale/internal/fence"
+	"hale/internal/secret"
+)
+
+// Options are what a Controller is made of.
+type Options struct {
+	Name    string // the method's, for errors
+	Host    string // told to the program as HALE_HOST
+	Command []string
+	Env     []Variable
+}
+
+// Variable is one variable of the program's environment: a text, or a secret where Secret is not None.
+type Variable struct {
+	Name   string
+	Plain  string
+	Secret secret.Secret
+}
+
+// Controller runs one program.
+type Controller struct{ o Options }
+
+var _ fence.Controller = (*Controller)(nil)
+
+// New makes a controller. It runs nothing yet.
+func New(o Options) *Controller { return &Controller{o} }
+
+// The exit codes for HALE_ACTION=status.
+const (
+	exitOn  = 0
+	exitOff = 4
+)
+
+// Power implements fence.Controller.
+func (c *Controller) Power(ctx context.Context) (fence.Power, error) {
+	const op = "command.power"
+	code, said, err := c.run(ctx, op, "status")
+	var f *fault.Error
+	switch {
+	case errors.As(err, &f) && f.Kind == fault.UnknownOutcome:
+		return fence.PowerUnknown, fault.New(fault.Transient, op, c.o.Name, f.Err)
+	case err != nil:
+		return fence.PowerUnknown, err
+	case code == exitOn:
+		return fence.PowerOn, nil
+	case code == exitOff:
+		return fence.PowerOff, nil
+	}
+	return fence.PowerUnknown, fault.New(fault.Transient, op, c.o.Name, fmt.Errorf("exit code %d: %s", code, said))
+}
+
+// Off implements fence.Controller.
+func (c *Controller) Off(ctx context.Context) error {
+	const op = "command.off"
+	code, said, err := c.run(ctx, op, "off")
+	if err == nil && code != 0 {
+		err = fault.New(fault.Transient, op, c.o.Name, fmt.Errorf("exit code %d: %s", code, said))
+	}
+	return err
+}
+
+func (c *Controller) run(ctx context.Context, op, action string) (code int, said string, err error) {
+	env := []string{"HALE_ACTION=" + action, "HALE_HOST=" + c.o.Host}
+	var secrets []string
+	for _, v := range c.o.Env {
+		text := v.Plain
+		if !v.Secret.None() {
+			if text, err = v.Secret.Resolve(ctx); err != nil {
+				return 0, "", err
+			}
+			secrets = append(secrets, text)
+		}
+		env = append(env, v.Name+"="+text)
+	}
+	return fence.Program{Op: op, Subject: c.o.Name, Args: c.o.Command, Env: env, Secrets: secrets}.Run(ctx)
+}

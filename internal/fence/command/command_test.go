@@ -1,0 +1,42 @@
+package command_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hale/internal/fault"
+	"hale/internal/fence"
+	"hale/internal/fence/command"
+	"hale/internal/fence/fencetest"
+)
+
+func TestCommandsPassTheExam(t *testing.T) {
+	t.Parallel()
+	fencetest.Run(t, func(t *testing.T) fencetest.Bench {
+		t.Helper()
+		p := fencetest.NewProgram(t, fencetest.Command)
+		return p.Bench(command.New(command.Options{Name: "own", Host: "h1", Command: []string{p.Path},
+			Env: []command.Variable{{Name: "POWER_PASSWORD", Secret: p.Secret()}}}))
+	})
+}
+
+// A program that fails with any other code says nothing about the host.
+func TestL1AProgramThatFailsIsNotOff(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]fence.Power{"0": fence.PowerOn, "4": fence.PowerOff, "1": fence.PowerUnknown, "2": fence.PowerUnknown, "127": fence.PowerUnknown} {
+		path := filepath.Join(t.TempDir(), "power")
+		if err := os.WriteFile(path, []byte(`#!/bin/sh
+[ "$HALE_HOST $HALE_ACTION" = "h1 status" ] || exit 99
+exit `+code), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		got, err := command.New(command.Options{Name: "own", Host: "h1", Command: []string{path}}).Power(t.Context())
+		if got != want || (err != nil) != (want == fence.PowerUnknown) {
+			t.Errorf("exit code %s: %s, %v", code, got, err)
+		}
+	}
+	if _, err := command.New(command.Options{Command: []string{"/nonexistent"}}).Power(t.Context()); !fault.Is(err, fault.NotFound) {
+		t.Errorf("no program: %v", err)
+	}
+}

@@ -1,0 +1,220 @@
+// Package fence is hale's port to whatever can cut a host's power, or its way to storage and network, from outside: a power controller (BMC),
+// a switched outlet, a command. The exam that every adapter passes is package fencetest.
+//
+// It promises that a host counts as off only when its controller said so twice, a moment apart, after the last order: an acknowledged order is no
+// proof, and neither is the moment of being off in the middle of somebody's power cycle. It never turns anything on, and never cycles. A controller
+// that does not answer proves nothing. It decides neither whether a host may be fenced nor what follows.
+package fence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+)
+
+// Power is a host's state in its controller's word.
+type Power string
+
+// The states. Whatever a controller says beside on and off (powering off, resetting) is unknown: neither may be built upon.
+const (
+	PowerOn      Power = "on"
+	PowerOff     Power = "off"
+	PowerUnknown Power = "unknown"
+)
+
+// Controller switches one host. Its errors are *fault.Error: Unauthorised, the credentials are not accepted; NotFound, Invalid or Unsupported, it is
+// configured wrongly; Transient, it did not answer. No error has a secret in it.
+type Controller interface {
+	// Power asks how the host stands, and changes nothing.
+	Power(ctx context.Context) (Power, error)
+	// Off orders the host off at once, without asking its system. A host that is off is success. When it returns nil the order was accepted, and no
+	// more; fault.UnknownOutcome: it may have been.
+	Off(ctx context.Context) error
+}
+
+// Method is one configured way to fence a host.
+type Method struct {
+	Name       string
+	Kind       string // redfish, ipmi, agent or command
+	Controller Controller
+	// Yields is what its off proves.
+	Yields   fleet.Proof
+	Attempts int
+	// Timeout limits one attempt, from the first question to the proof.
+	Timeout time.Duration
+	// Settle is how long the host must stay off to count as off. Poll is the time from one question to the next.
+	Settle, Poll time.Duration
+	// Unverified says that nobody checks whom the credentials are sent to.
+	Unverified bool
+}
+
+// The usual times of a Method.
+const (
+	DefaultSettle = 2 * time.Second
+	DefaultPoll   = 500 * time.Millisecond
+)
+
+// callShare is the part of an attempt's time that one question or order may take: what is lost then leaves time to ask.
+const callShare = 3
+
+// mostOrders bounds the orders of one attempt: one, and one more when the host came back.
+const mostOrders = 2
+
+// Done is a host that was fenced.
+type Done struct {
+	Already bool // it was off before anything was ordered
+	Orders  int
+	Took    time.Duration
+}
+
+var errNotOff = errors.New("it is still on")
+
+// Attempt fences the host once: it asks, orders off unless it is off, and asks until the host was off for the method's Settle. An error says why
+// there is no proof: of the kind that the controller's first answer had, or Permanent when the time was over.
+func Attempt(ctx context.Context, m Method) (Done, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.Timeout)
+	defer cancel()
+	a := attempt{Method: m, began: time.Now()}
+	for {
+		over, err := a.step(ctx)
+		a.done.Took = time.Since(a.began)
+		if over || err != nil {
+			return a.done, err
+		}
+		if !pause(ctx, m.Poll) {
+			return a.done, a.late(ctx)
+		}
+	}
+}
+
+// attempt is one attempt under way.
+type attempt struct {
+	Method
+	began time.Time
+	heard bool      // the controller answered at least once
+	off   time.Time // since when it says off; zero: it does not
+	why   error     // the last thing that went wrong
+	done  Done
+}
+
+// step asks once, and orders off if that is to be done. It reports whether the host is proven off.
+func (a *attempt) step(ctx context.Context) (bool, error) {
+	power, err := a.ask(ctx)
+	switch {
+	case err != nil && (!a.heard || hopeless(err)):
+		return false, err
+	case err != nil:
+		a.why, a.off = err, time.Time{}
+		return false, nil
+	}
+	a.heard = true
+	switch power {
+	case PowerOff:
+		if a.off.IsZero() {
+			a.off = time.Now()
+		}
+		a.done.Already = a.done.Orders == 0
+		return time.Since(a.off) >= a.Settle, nil
+	case PowerOn:
+		return false, a.order(ctx)
+	case PowerUnknown:
+		a.off = time.Time{}
+	}
+	return false, nil
+}
+
+func (a *attempt) ask(ctx context.Context) (Power, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.Timeout/callShare)
+	defer cancel()
+	return a.Controller.Power(ctx)
+}
+
+// order orders the host off, which is on: for the first time, or since it came back.
+func (a *attempt) order(ctx context.Context) error {
+	back := !a.off.IsZero()
+	a.off, a.why = time.Time{}, errNotOff
+	if a.done.Orders > 0 && !back || a.done.Orders >= mostOrders {
+		return nil
+	}
+	a.done.Orders++
+	ctx, cancel := context.WithTimeout(ctx, a.Timeout/callShare)
+	defer cancel()
+	err := a.Controller.Off(ctx)
+	if err != nil {
+		a.why = err // it may have been heard all the same
+	}
+	if hopeless(err) {
+		return err
+	}
+	return nil
+}
+
+// hopeless reports whether asking again would be of no use.
+func hopeless(err error) bool {
+	switch fault.KindOf(err) {
+	case fault.Unauthorised, fault.Invalid, fault.NotFound, fault.Unsupported:
+		return true
+	default:
+	}
+	return false
+}
+
+// late says why the time was over.
+func (a *attempt) late(ctx context.Context) error {
+	why := a.why
+	if !a.off.IsZero() {
+		why = errors.New("it is off, and not for long enough")
+	}
+	if why == nil {
+		why = ctx.Err()
+	}
+	kind := fault.Permanent
+	if errors.Is(context.Cause(ctx), context.Canceled) {
+		kind = fault.Transient
+	}
+	return fault.New(kind, "fence.off", a.Name, fmt.Errorf("no proof within %s: %w", a.Timeout, why))
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Try is one attempt of a method, as it ended.
+type Try struct {
+	Method string
+	Number int // of the method's attempts, from 1
+	Done   Done
+	Err    error // nil: the host is proven off
+}
+
+// Off fences a host: the methods in their order, each as often as it may, until one has the proof. It returns that one's number among the methods, or
+// -1, and tells of each try as it ends.
+func Off(ctx context.Context, methods []Method, told func(Try)) int {
+	for i, m := range methods {
+		for n := range m.Attempts {
+			done, err := Attempt(ctx, m)
+			told(Try{Method: m.Name, Number: n + 1, Done: done, Err: err})
+			if err == nil {
+				return i
+			}
+			if ctx.Err() != nil {
+				return -1
+			}
+			if hopeless(err) {
+				break // another try would be told the same
+			}
+		}
+	}
+	return -1
+}

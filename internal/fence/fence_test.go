@@ -1,0 +1,134 @@
+package fence_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fence"
+	"hale/internal/fence/memory"
+	"hale/internal/fleet"
+)
+
+func method(name string, c fence.Controller) fence.Method {
+	return fence.Method{Name: name, Controller: c, Yields: fleet.ProofHostOff, Attempts: 2, Timeout: 15 * time.Second,
+		Settle: fence.DefaultSettle, Poll: fence.DefaultPoll}
+}
+
+// What each fault makes of one attempt. However it breaks: a host that is on is never taken for off, unless the controller itself lies.
+func TestL1AnAttemptProvesOffOrSaysWhyNot(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		faults  memory.Faults
+		off     bool // before
+		proven  bool
+		kind    fault.Kind
+		already bool
+		orders  int
+		least   time.Duration
+		most    time.Duration
+	}{
+		"normal":                {proven: true, orders: 1, least: 2 * time.Second, most: 3 * time.Second},
+		"already off":           {off: true, proven: true, already: true, least: 2 * time.Second, most: 3 * time.Second},
+		"wrong password":        {faults: memory.Faults{WrongPassword: true}, kind: fault.Unauthorised},
+		"dead":                  {faults: memory.Faults{Dead: true}, kind: fault.Transient, least: 5 * time.Second, most: 5 * time.Second},
+		"early answer":          {faults: memory.Faults{Late: 8 * time.Second}, proven: true, orders: 1, least: 10 * time.Second, most: 11 * time.Second},
+		"later than its time":   {faults: memory.Faults{Late: 14 * time.Second}, kind: fault.Permanent, orders: 1, least: 15 * time.Second, most: 15 * time.Second},
+		"ignores the order":     {faults: memory.Faults{Ignores: true}, kind: fault.Permanent, orders: 1, least: 15 * time.Second, most: 15 * time.Second},
+		"the answer is lost":    {faults: memory.Faults{AnswerLost: true}, proven: true, orders: 1, least: 7 * time.Second, most: 8 * time.Second},
+		"slow":                  {faults: memory.Faults{Slow: 3 * time.Second}, proven: true, orders: 1, least: 8 * time.Second, most: 15 * time.Second},
+		"slower than its time":  {faults: memory.Faults{Slow: 6 * time.Second}, kind: fault.Transient, least: 5 * time.Second, most: 5 * time.Second},
+		"says off, whatever is": {faults: memory.Faults{Lies: true}, proven: true, already: true, least: 2 * time.Second, most: 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				host := memory.New()
+				host.Break(c.faults)
+				host.Turn(!c.off)
+				done, err := fence.Attempt(t.Context(), method("bmc", host))
+				if (err == nil) != c.proven || fault.KindOf(err) != c.kind || done.Already != c.already || done.Orders != c.orders {
+					t.Errorf("%+v, %v", done, err)
+				}
+				if done.Took < c.least || done.Took > c.most {
+					t.Errorf("it took %s, and not from %s to %s", done.Took, c.least, c.most)
+				}
+				if err == nil && host.On() && !c.faults.Lies {
+					t.Error("a host that is on counts as off")
+				}
+			})
+		})
+	}
+}
+
+// Off is not proven in the middle of somebody's power cycle, and a host that comes back is ordered off once more.
+func TestL1AMomentOfBeingOffIsNoProof(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		host := memory.New()
+		host.Turn(false)
+		time.AfterFunc(1300*time.Millisecond, func() { host.Turn(true) })
+		done, err := fence.Attempt(t.Context(), method("bmc", host))
+		if err != nil || done.Orders != 1 || done.Already || host.On() {
+			t.Errorf("%+v, %v, on %v", done, err, host.On())
+		}
+	})
+}
+
+// Somebody turns it on again and again: it is not ordered off again and again.
+func TestAHostThatKeepsComingBackIsNotFoughtOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		host := memory.New()
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go func() {
+			for ctx.Err() == nil {
+				time.Sleep(time.Second)
+				host.Turn(true)
+			}
+		}()
+		if done, err := fence.Attempt(t.Context(), method("bmc", host)); !fault.Is(err, fault.Permanent) || done.Orders != 2 {
+			t.Errorf("%+v, %v", done, err)
+		}
+	})
+}
+
+// A controller that says nothing is left for the next method; one that refuses the password is not asked again.
+func TestTheMethodsAreTriedInTheirOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dead, refuses, works, spare := memory.New(), memory.New(), memory.New(), memory.New()
+		dead.Break(memory.Faults{Dead: true})
+		refuses.Break(memory.Faults{WrongPassword: true})
+		var tries []fence.Try
+		n := fence.Off(t.Context(), []fence.Method{method("dead", dead), method("refuses", refuses), method("works", works), method("spare", spare)},
+			func(try fence.Try) { tries = append(tries, try) })
+		var order []string
+		for _, try := range tries {
+			order = append(order, try.Method)
+		}
+		if n != 2 || len(order) != 4 || order[0] != "dead" || order[1] != "dead" || order[2] != "refuses" || order[3] != "works" {
+			t.Errorf("%d after %v", n, order)
+		}
+		if tries[1].Number != 2 || tries[3].Err != nil || works.On() || !spare.On() {
+			t.Errorf("%+v", tries)
+		}
+	})
+}
+
+func TestNoMethodLeftIsNoProof(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		deaf := memory.New()
+		deaf.Break(memory.Faults{Ignores: true})
+		if n := fence.Off(t.Context(), []fence.Method{method("deaf", deaf)}, func(fence.Try) {}); n != -1 {
+			t.Errorf("method %d proved it", n)
+		}
+		if n := fence.Off(t.Context(), nil, nil); n != -1 {
+			t.Errorf("no method at all proved it: %d", n)
+		}
+	})
+}

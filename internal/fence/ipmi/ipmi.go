@@ -1,0 +1,86 @@
+// Package ipmi switches a host's power by IPMI 2.0 over the network, with the program ipmitool.
+//
+// It promises that the password is in the program's environment only, which nobody but hale's own user and the administrator can read, and never in arguments; and
+// that off is believed only in ipmitool's own words. IPMI 2.0 proves no identity of the controller: whoever has its address can ask for a hash of the
+// password. Keep controllers on a network of their own.
+package ipmi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"hale/internal/fault"
+	"hale/internal/fence"
+	"hale/internal/secret"
+)
+
+// Options are what a Controller is made of.
+type Options struct {
+	Name     string // the method's, for errors
+	Program  string // ipmitool, or its path
+	Host     string
+	Port     int
+	User     string
+	Password secret.Secret
+	Cipher   int // the cipher suite; 17 and 3 are what controllers have
+	// Privilege is the level to ask for; empty: ipmitool's own, administrator.
+	Privilege string
+}
+
+// Controller runs ipmitool.
+type Controller struct{ o Options }
+
+var _ fence.Controller = (*Controller)(nil)
+
+// New makes a controller. It runs nothing yet.
+func New(o Options) *Controller { return &Controller{o} }
+
+// Power implements fence.Controller.
+func (c *Controller) Power(ctx context.Context) (fence.Power, error) {
+	const op = "ipmi.power"
+	said, err := c.run(ctx, op, "status")
+	var f *fault.Error
+	switch {
+	case errors.As(err, &f) && f.Kind == fault.UnknownOutcome:
+		return fence.PowerUnknown, fault.New(fault.Transient, op, c.o.Name, f.Err)
+	case err != nil:
+		return fence.PowerUnknown, err
+	case strings.Contains(said, "Chassis Power is on"):
+		return fence.PowerOn, nil
+	case strings.Contains(said, "Chassis Power is off"):
+		return fence.PowerOff, nil
+	}
+	return fence.PowerUnknown, nil
+}
+
+// Off implements fence.Controller.
+func (c *Controller) Off(ctx context.Context) error {
+	_, err := c.run(ctx, "ipmi.off", "off")
+	return err
+}
+
+func (c *Controller) run(ctx context.Context, op, action string) (string, error) {
+	password, err := c.o.Password.Resolve(ctx)
+	if err != nil {
+		return "", err
+	}
+	args := []string{c.o.Program, "-I", "lanplus", "-H", c.o.Host, "-p", strconv.Itoa(c.o.Port), "-U", c.o.User, "-E", "-C", strconv.Itoa(c.o.Cipher), "-N", "1", "-R", "3"}
+	if c.o.Privilege != "" {
+		args = append(args, "-L", c.o.Privilege)
+	}
+	args = append(args, "chassis", "power", action)
+	code, said, err := fence.Program{Op: op, Subject: c.o.Name, Args: args, Env: []string{"IPMI_PASSWORD=" + password, "LANG=C"}, Secrets: []string{password}}.Run(ctx)
+	if err != nil || code == 0 {
+		return said, err
+	}
+	kind := fault.Transient
+	for _, words := range []string{"password", "unauthorized name", "RAKP 2 HMAC is invalid", "insufficient privilege"} {
+		if strings.Contains(said, words) {
+			kind = fault.Unauthorised
+		}
+	}
+	return said, fault.New(kind, op, c.o.Name, fmt.Errorf("exit code %d: %s", code, said))
+}

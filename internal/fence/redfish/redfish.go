@@ -1,0 +1,208 @@
+// Package redfish switches a host's power by its Redfish service, as servers' controllers have one since about 2016.
+//
+// It promises that the service's certificate is checked unless Options say otherwise, that nobody is followed to another address with the credentials,
+// that the password is read anew for each call and is in no error, and that nothing but ForceOff is ever ordered. It keeps no connection open.
+package redfish
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"hale/internal/fault"
+	"hale/internal/fence"
+	"hale/internal/secret"
+
+	"github.com/stmcginnis/gofish"
+	"github.com/stmcginnis/gofish/common"
+	"github.com/stmcginnis/gofish/redfish"
+)
+
+// Options are what a Controller is made of.
+type Options struct {
+	Name     string // the method's, for errors
+	URL      string // https://bmc.example.org, without a path
+	User     string
+	Password secret.Secret
+	System   string // the system's id; empty: the only one
+	CA       string // a PEM file; empty: the system's authorities
+	Insecure bool   // whoever answers is believed
+}
+
+// Controller asks one Redfish service.
+type Controller struct{ o Options }
+
+var _ fence.Controller = (*Controller)(nil)
+
+// New makes a controller. It connects to nothing yet.
+func New(o Options) *Controller { return &Controller{o} }
+
+// Power implements fence.Controller.
+func (c *Controller) Power(ctx context.Context) (fence.Power, error) {
+	const op = "redfish.power"
+	state := fence.PowerUnknown
+	err := c.with(ctx, op, func(s *redfish.ComputerSystem) error {
+		switch s.PowerState {
+		case redfish.OnPowerState, redfish.PausedPowerState:
+			state = fence.PowerOn
+		case redfish.OffPowerState:
+			state = fence.PowerOff
+		default: // on its way, or a word of the maker's own
+		}
+		return nil
+	})
+	return state, err
+}
+
+// Off implements fence.Controller.
+func (c *Controller) Off(ctx context.Context) error {
+	const op = "redfish.off"
+	return c.with(ctx, op, func(s *redfish.ComputerSystem) error {
+		if s.PowerState == redfish.OffPowerState {
+			return nil // many services refuse to turn off what is off
+		}
+		err := s.Reset(redfish.ForceOffResetType)
+		var said *common.Error
+		if err != nil && !errors.As(err, &said) && ctx.Err() == nil && !strings.Contains(err.Error(), "reset type") {
+			return fault.New(fault.UnknownOutcome, op, c.o.Name, inner(err))
+		}
+		if err != nil && ctx.Err() != nil {
+			return fault.New(fault.UnknownOutcome, op, c.o.Name, ctx.Err())
+		}
+		return err
+	})
+}
+
+// with finds the system and does something with it.
+func (c *Controller) with(ctx context.Context, op string, do func(*redfish.ComputerSystem) error) error {
+	password, err := c.o.Password.Resolve(ctx)
+	if err != nil {
+		return err
+	}
+	client, err := c.client()
+	if err != nil {
+		return fault.New(fault.Invalid, op, c.o.Name, err)
+	}
+	api, err := gofish.ConnectContext(ctx, gofish.ClientConfig{Endpoint: strings.TrimRight(c.o.URL, "/"), Username: c.o.User, Password: password,
+		BasicAuth: true, HTTPClient: client})
+	if err == nil {
+		var system *redfish.ComputerSystem
+		if system, err = c.system(api); err == nil {
+			err = do(system)
+		}
+	}
+	return c.failure(ctx, op, password, err)
+}
+
+// system returns the one that is meant.
+func (c *Controller) system(api *gofish.APIClient) (*redfish.ComputerSystem, error) {
+	systems, err := api.Service.Systems()
+	var some *common.CollectionError
+	if errors.As(err, &some) {
+		for _, why := range some.Failures {
+			return nil, why
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, s := range systems {
+		if s.ID == c.o.System || c.o.System == "" && len(systems) == 1 {
+			return s, nil
+		}
+		ids = append(ids, s.ID)
+	}
+	if c.o.System == "" {
+		return nil, unfit(fmt.Sprintf("it has %d systems (%s): name one", len(ids), strings.Join(ids, ", ")))
+	}
+	return nil, unfit(fmt.Sprintf("it has no system %s, but %s", c.o.System, strings.Join(ids, ", ")))
+}
+
+// unfit is a configuration that does not fit the service.
+type unfit string
+
+// Error implements error.
+func (u unfit) Error() string { return string(u) }
+
+// client trusts whom the options say, and follows nobody.
+func (c *Controller) client() (*http.Client, error) {
+	trust := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.o.Insecure} //nolint:gosec // when the operator says so, and `hale status` repeats it
+	if c.o.CA != "" {
+		pem, err := os.ReadFile(c.o.CA)
+		if err != nil {
+			return nil, fmt.Errorf("the authority's certificate: %w", err)
+		}
+		trust.RootCAs = x509.NewCertPool()
+		if !trust.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("there is no certificate in %s", c.o.CA)
+		}
+	}
+	return &http.Client{
+		Transport: &http.Transport{TLSClientConfig: trust, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return errors.New("it sends elsewhere, and nobody follows")
+		},
+	}, nil
+}
+
+// failure classifies an error. None has the password in it.
+func (c *Controller) failure(ctx context.Context, op, password string, err error) error {
+	var classified *fault.Error
+	var said *common.Error
+	var wrong unfit
+	kind := fault.Transient
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &classified):
+		return err
+	case errors.As(err, &wrong):
+		kind = fault.Invalid
+	case ctx.Err() != nil:
+		err = errors.New("no answer in time")
+	case errors.As(err, &said):
+		kind = kindOf(said.HTTPReturnedStatusCode)
+	case certificate(err):
+		kind = fault.Invalid
+	case strings.Contains(err.Error(), "reset type"):
+		kind = fault.Unsupported
+	}
+	text := secret.Redact(inner(err).Error(), password)
+	return fault.New(kind, op, c.o.Name, errors.New(text[:min(len(text), longestText)]))
+}
+
+// longestText bounds what is repeated of a service's words, in bytes.
+const longestText = 300
+
+func kindOf(status int) fault.Kind {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fault.Unauthorised
+	case http.StatusNotFound:
+		return fault.NotFound
+	case http.StatusBadRequest, http.StatusMethodNotAllowed:
+		return fault.Unsupported
+	}
+	return fault.Transient
+}
+
+// certificate reports whether the service is not who it should be.
+func certificate(err error) bool {
+	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(x509.UnknownAuthorityError)) || errors.As(err, new(x509.HostnameError))
+}
+
+// inner strips what net/http puts around an error: the address.
+func inner(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
