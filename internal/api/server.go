@@ -32,6 +32,8 @@ type Options struct {
 	Targets func() []fleet.TargetName
 	Test    func(ctx context.Context, name fleet.TargetName) (notify.Answer, error)
 	Nudge   func()
+	// Fencing cuts the power of hosts; nil: nobody can.
+	Fencing Fencing
 }
 
 // Desk takes changes of what is wanted. Problems of a configuration are errors of type config.Problems.
@@ -103,13 +105,18 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /v1/notify/dead", s.deadLetters)
 	mux.HandleFunc("POST /v1/notify/dead/retry", s.retryDead)
 	mux.HandleFunc("POST /v1/notify/targets/{name}/test", s.testTarget)
+	mux.HandleFunc("GET /v1/fences", s.fences)
+	mux.HandleFunc("POST /v1/fences/test", s.testFences)
 	return mux
 }
 
 func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 	out := Status{Version: s.opts.Version, Server: s.opts.Server, PID: os.Getpid(), Started: s.started, Now: time.Now(), Fleets: []Fleet{}}
+	fenced := s.fenced()
 	for _, f := range s.opts.Status() {
-		out.Fleets = append(out.Fleets, viewFleet(f))
+		v := viewFleet(f)
+		v.Fencing = fenceProblems(string(f.Spec.Provider), fenced)
+		out.Fleets = append(out.Fleets, v)
 	}
 	s.answer(w, http.StatusOK, out)
 }

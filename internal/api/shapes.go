@@ -42,6 +42,8 @@ type Fleet struct {
 	Hosts    []Host    `json:"hosts"`
 	Machines []Machine `json:"machines"`
 	Messages Messages  `json:"messages"`
+	// Fencing is what is wrong with the ways in which its hosts' power would be cut.
+	Fencing []FenceProblem `json:"fencing,omitempty"`
 }
 
 // OrderedSize is how many machines people ordered, beside the configuration.

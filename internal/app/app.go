@@ -110,6 +110,7 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	}
 	warnOfSecrets(ctx, a.opts.Config, a.opts.Logger)
 	s.teller = newTeller(a.opts.Config, a.opts.Version, a.server)
+	s.fencing = newFencing(a.opts.Config, a.opts.Logger)
 	err = s.staff(staffing{store: store, server: a.server, specs: a.opts.Config.Fleets, wrap: unwrapped, log: a.opts.Logger})
 	if err == nil {
 		err = s.noteConnections(ctx, s.adapters)
@@ -130,7 +131,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	d := newDesk(a.opts, s)
 	server := api.NewServer(api.Options{
 		Version: a.opts.Version, Server: a.server, Status: s.engine.Status, Store: store, Desk: d, Logger: log,
-		Targets: s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge,
+		Targets: s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge, Fencing: s.fencing,
 	})
 	working, stopWork := context.WithCancel(ctx)
 	defer stopWork()
@@ -141,6 +142,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	begin := revision(ctx, store)
 	wg.Go(func() { narrate(surfaces, store, begin, log) })
 	wg.Go(func() { d.listen(working, a.opts.Hangups) })
+	wg.Go(func() { s.fencing.run(surfaces) })
 	wg.Go(func() {
 		defer stopWork()
 		unserved = server.Serve(surfaces, listener)

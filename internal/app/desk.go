@@ -152,6 +152,8 @@ func subject(d change.Difference) string {
 		return "vantage"
 	case change.TargetsChanged:
 		return "notify"
+	case change.FencesChanged:
+		return "fences"
 	default:
 		return "fleet " + d.Subject
 	}

@@ -53,6 +53,7 @@ func (s *site) reload(ctx context.Context, c *config.Config, confirmed fleet.Pro
 		}
 	}
 	warnOfSecrets(ctx, c, s.log)
+	s.fencing.take(c)
 	s.config, s.adapters, s.vantage, s.watches = c, adapters, setup.Vantage, all
 	return nil
 }

@@ -95,6 +95,7 @@ type site struct {
 	watches  watches
 	engine   *engine.Engine
 	teller   *teller
+	fencing  *fencing       // nil: nobody's power is cut
 	begun    chan struct{}  // closed when launch may be called
 	launch   func(w *watch) // lets a watch work
 }

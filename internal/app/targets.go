@@ -101,6 +101,12 @@ func warnOfSecrets(ctx context.Context, c *config.Config, log *slog.Logger) {
 			warnOfSecret(ctx, s, log)
 		}
 	}
+	for _, f := range c.Fences {
+		log := log.With("method", f.Name)
+		for _, s := range f.Secrets() {
+			warnOfSecret(ctx, s, log)
+		}
+	}
 	for _, f := range c.Fleets {
 		for i := range f.Checks {
 			log := log.With("fleet", f.Name, "check", f.Checks[i].Name)

@@ -32,6 +32,7 @@ const (
 	AddressChanged      Kind = "address-changed"      // of a host that there was: another one may answer there
 	VantageChanged      Kind = "vantage-changed"
 	TargetsChanged      Kind = "targets-changed" // who is told
+	FencesChanged       Kind = "fences-changed"  // how the power of hosts is cut
 )
 
 // Destructive reports whether it would destroy something, or make hale believe that something is gone: such an edit waits for a
@@ -41,7 +42,7 @@ func (k Kind) Destructive() bool {
 	case SizeDown, TemplateChanged, ProviderChanged, AddressChanged:
 		return true
 	case FleetAdded, FleetRemoved, CheckAdded, CheckRemoved, CheckChanged, PolicyChanged, SizeUp,
-		ProviderAdded, ProviderRemoved, ProviderReconnected, VantageChanged, TargetsChanged:
+		ProviderAdded, ProviderRemoved, ProviderReconnected, VantageChanged, TargetsChanged, FencesChanged:
 	}
 	return false
 }

@@ -172,6 +172,9 @@ func (p paper) status(s api.Status, now time.Time) []string {
 		lines = append(lines, p.fleet(f, now)...)
 	}
 	lines = append(lines, p.attention(s, now)...)
+	if broken := p.fenceLines(s.Fleets); len(broken) > 0 {
+		lines = append(append(lines, ""), broken...)
+	}
 	if late := p.messageLines(s.Fleets, now); len(late) > 0 {
 		lines = append(append(lines, ""), late...)
 	}

@@ -16,7 +16,7 @@ func Compare(was, is *Config) []change.Difference {
 			out = append(out, change.Difference{Kind: change.ProviderAdded, Subject: string(p.Name)})
 		case !p.SameAddress(old):
 			out = append(out, change.Difference{Kind: change.AddressChanged, Subject: string(p.Name)})
-		case !reflect.DeepEqual(p, old):
+		case !reflect.DeepEqual(p.unfenced(), old.unfenced()):
 			out = append(out, change.Difference{Kind: change.ProviderReconnected, Subject: string(p.Name)})
 		}
 	}
@@ -29,8 +29,33 @@ func Compare(was, is *Config) []change.Difference {
 	if !reflect.DeepEqual(was.Vantage, is.Vantage) {
 		out = append(out, change.Difference{Kind: change.VantageChanged})
 	}
+	if !reflect.DeepEqual(was.Fences, is.Fences) || !reflect.DeepEqual(was.assignments(), is.assignments()) {
+		out = append(out, change.Difference{Kind: change.FencesChanged})
+	}
 	if !reflect.DeepEqual(was.Targets, is.Targets) {
 		out = append(out, change.Difference{Kind: change.TargetsChanged})
+	}
+	return out
+}
+
+// unfenced returns the provider without what cuts its hosts' power: that is no part of the connection.
+func (p Provider) unfenced() Provider {
+	p.Hosts = slices.Clone(p.Hosts)
+	for i := range p.Hosts {
+		p.Hosts[i].Fence = nil
+	}
+	return p
+}
+
+// assignments are the methods of each host.
+func (c *Config) assignments() map[[2]string][]string {
+	out := map[[2]string][]string{}
+	for _, p := range c.Providers {
+		for _, h := range p.Hosts {
+			if len(h.Fence) > 0 {
+				out[[2]string{string(p.Name), string(h.Name)}] = h.Fence
+			}
+		}
 	}
 	return out
 }
@@ -60,5 +85,5 @@ func (p Provider) SameAddress(other Provider) bool {
 // SameConnection reports whether a connection made for the one serves the other, too.
 func (p Provider) SameConnection(other Provider) bool {
 	p.Poll, other.Poll = 0, 0
-	return reflect.DeepEqual(p, other)
+	return reflect.DeepEqual(p.unfenced(), other.unfenced())
 }

@@ -14,10 +14,13 @@ import (
 // compile judges the drafts as a whole and makes the result. What it returns counts only when f found nothing.
 func compile(doc document, f *finder) *Config {
 	c := &Config{}
-	known := map[string]at[ProviderType]{}
+	c.Fences = compileFences(doc.fences.value, f)
+	known, taken := map[string]at[ProviderType]{}, map[string]string{}
 	for _, n := range doc.providers.value {
 		known[n.name] = n.value.kind
-		c.Providers = append(c.Providers, compileProvider(n, f))
+		p := compileProvider(n, f)
+		assignFences(n, p.Hosts, c.Fences, taken, f)
+		c.Providers = append(c.Providers, p)
 	}
 	c.Vantage = compileVantage(doc.vantage, f)
 	c.Targets = compileTargets(doc.notify.value, f)

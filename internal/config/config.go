@@ -18,6 +18,7 @@ type Config struct {
 	Fleets    []fleet.Spec // sorted by name
 	Vantage   Vantage
 	Targets   []Target // sorted by name
+	Fences    []Fence  // sorted by name
 }
 
 // Vantage says how hale's own sight is watched. The zero value: it is not.
@@ -65,6 +66,8 @@ type Host struct {
 	URI string
 	// Place is where it stands, as far as the operator says.
 	Place fleet.Place
+	// Fence are the names of the methods that cut its power, in the order in which they are tried.
+	Fence []string
 }
 
 // Simulated says how the simulated provider behaves.
@@ -152,6 +155,7 @@ func (d *document) merge(other document, f *finder) {
 	d.providers = mergeNamed(d.providers, other.providers, f)
 	d.fleets = mergeNamed(d.fleets, other.fleets, f)
 	d.notify = mergeNamed(d.notify, other.notify, f)
+	d.fences = mergeNamed(d.fences, other.fences, f)
 	switch {
 	case d.limits.how == absent:
 		d.limits = other.limits

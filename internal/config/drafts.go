@@ -15,6 +15,7 @@ type document struct {
 	fleets    at[[]named[fleetDraft]]
 	vantage   at[vantageDraft]
 	notify    at[[]named[targetDraft]]
+	fences    at[[]named[methodDraft]]
 }
 
 type providerDraft struct {
@@ -37,6 +38,7 @@ type sharedDraft struct {
 type hostDraft struct {
 	name, uri                 at[string]
 	rack, room, zone, storage at[string]
+	fence                     at[[]at[string]]
 }
 
 // place is where the host stands, as far as it says.

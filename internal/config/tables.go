@@ -27,6 +27,8 @@ func documentShape() object[document] {
 				func(d *document) *at[vantageDraft] { return &d.vantage }),
 			may("notify", "Whom hale tells, by name, when a person must look. Without it, pages are in the log, in `hale status` and in `hale events`.",
 				mapping[targetDraft]{key: "TARGET", each: targetShape()}, func(d *document) *at[[]named[targetDraft]] { return &d.notify }),
+			may("fences", "How the power of hosts is cut from outside, by name. Which host has which is in providers.PROVIDER.hosts[].fence.",
+				mapping[methodDraft]{key: "METHOD", each: methodShape()}, func(d *document) *at[[]named[methodDraft]] { return &d.fences }),
 		},
 		later: map[string]string{
 			"alarms":    "take it out",
@@ -91,6 +93,7 @@ func hostShape() object[hostDraft] {
 		may("zone", "The zone that it stands in.", text("a zone", "z1"), func(h *hostDraft) *at[string] { return &h.zone }),
 		may("storage", "What its machines' disks lie on, where several hosts share it.", text("a storage", "nas1"),
 			func(h *hostDraft) *at[string] { return &h.storage }),
+		hostFences(),
 	}}
 }
 
@@ -281,7 +284,10 @@ func repairShape() object[repairDraft] {
 				fields: []field[fenceDraft]{
 					or("proof", defaultProof, "`confirmed-off`: the provider reports it off, after the order. "+
 						"`confirmed-deleted`: it is gone as well.",
-						choice(nil, fleet.ProofConfirmedOff, fleet.ProofDeleted), func(f *fenceDraft) *at[fleet.Proof] { return &f.proof }),
+						choice(map[string]string{
+							string(fleet.ProofWatchdog):  "nothing proves from outside that a host honours its watchdog: choose confirmed-off",
+							string(fleet.ProofAccessCut): "an instance that is cut off runs on: choose confirmed-off",
+						}, fleet.ProofConfirmedOff, fleet.ProofDeleted), func(f *fenceDraft) *at[fleet.Proof] { return &f.proof }),
 				},
 				later: map[string]string{"via": "take it out; the provider itself is asked", "devices": "take it out; the provider itself is asked"},
 			}, func(r *repairDraft) *at[fenceDraft] { return &r.fence }),

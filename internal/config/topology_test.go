@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/netip"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -26,10 +27,10 @@ providers:
 		{Name: "h1", URI: "qemu+tcp://h1/system"},
 		{Name: "h2", URI: "qemu+tcp://h2/system", Place: fleet.Place{Rack: "R 12", Room: "cellar", Zone: "2", Storage: "nas1"}},
 	}
-	if got := c.Providers[0].Hosts; !slices.Equal(got, want) {
+	if got := c.Providers[0].Hosts; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := c.Providers[1].Hosts; !slices.Equal(got, []Host{{Name: "h1", Place: fleet.Place{Rack: "r1"}}}) {
+	if got := c.Providers[1].Hosts; !reflect.DeepEqual(got, []Host{{Name: "h1", Place: fleet.Place{Rack: "r1"}}}) {
 		t.Errorf("simulated: %+v", got)
 	}
 }

@@ -104,12 +104,8 @@ type attempt struct {
 // step asks once, and orders off if that is to be done. It reports whether the host is proven off.
 func (a *attempt) step(ctx context.Context) (bool, error) {
 	power, err := a.ask(ctx)
-	switch {
-	case err != nil && (!a.heard || hopeless(err)):
-		return false, err
-	case err != nil:
-		a.why, a.off = err, time.Time{}
-		return false, nil
+	if err != nil {
+		return false, a.unheard(err)
 	}
 	a.heard = true
 	switch power {
@@ -125,6 +121,15 @@ func (a *attempt) step(ctx context.Context) (bool, error) {
 		a.off = time.Time{}
 	}
 	return false, nil
+}
+
+// unheard notes a question that was asked in vain. It ends the attempt when the controller never answered, or another question would be of no use.
+func (a *attempt) unheard(err error) error {
+	if !a.heard || hopeless(err) {
+		return err
+	}
+	a.why, a.off = err, time.Time{}
+	return nil
 }
 
 func (a *attempt) ask(ctx context.Context) (Power, error) {

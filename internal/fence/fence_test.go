@@ -47,7 +47,7 @@ func TestL1AnAttemptProvesOffOrSaysWhyNot(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				host := memory.New()
 				host.Break(c.faults)
-				host.Turn(!c.off)
+				host.Turn(map[bool]fence.Power{true: fence.PowerOff, false: fence.PowerOn}[c.off])
 				done, err := fence.Attempt(t.Context(), method("bmc", host))
 				if (err == nil) != c.proven || fault.KindOf(err) != c.kind || done.Already != c.already || done.Orders != c.orders {
 					t.Errorf("%+v, %v", done, err)
@@ -68,8 +68,8 @@ func TestL1AMomentOfBeingOffIsNoProof(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		host := memory.New()
-		host.Turn(false)
-		time.AfterFunc(1300*time.Millisecond, func() { host.Turn(true) })
+		host.Turn(fence.PowerOff)
+		time.AfterFunc(1300*time.Millisecond, func() { host.Turn(fence.PowerOn) })
 		done, err := fence.Attempt(t.Context(), method("bmc", host))
 		if err != nil || done.Orders != 1 || done.Already || host.On() {
 			t.Errorf("%+v, %v, on %v", done, err, host.On())
@@ -85,9 +85,15 @@ func TestAHostThatKeepsComingBackIsNotFoughtOver(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		go func() {
-			for ctx.Err() == nil {
-				time.Sleep(time.Second)
-				host.Turn(true)
+			again := time.NewTicker(time.Second)
+			defer again.Stop()
+			for {
+				select {
+				case <-again.C:
+					host.Turn(fence.PowerOn)
+				case <-ctx.Done():
+					return
+				}
 			}
 		}()
 		if done, err := fence.Attempt(t.Context(), method("bmc", host)); !fault.Is(err, fault.Permanent) || done.Orders != 2 {

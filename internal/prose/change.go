@@ -26,6 +26,7 @@ var changes = map[change.Kind]string{
 	change.ProviderReconnected: "its options changed, and it is connected anew",
 	change.AddressChanged:      "its address changed: another one may answer there",
 	change.TargetsChanged:      "who is told, and how",
+	change.FencesChanged:       "how the power of hosts is cut",
 	change.VantageChanged:      "who is asked whether hale's own network works",
 }
 

@@ -57,6 +57,8 @@ var rooms = []room{
 	{path: "internal/probe", floor: 1},
 	{path: "internal/probe/probetest", floor: 1, step: 1},
 	{path: "internal/program", floor: 1, step: 1},
+	{path: "internal/fence", floor: 1, step: 1},
+	{path: "internal/fence/fencetest", floor: 1, step: 2},
 	// What the drivers of floor 2 share; it knows nothing but the core.
 	{path: "internal/picture", floor: 1},
 	// Floor 2, the owners of goroutines.
@@ -73,6 +75,11 @@ var rooms = []room{
 	{path: "internal/notify/webhook", floor: 3},
 	{path: "internal/notify/command", floor: 3},
 	{path: "internal/notify/memory", floor: 3},
+	{path: "internal/fence/redfish", floor: 3},
+	{path: "internal/fence/ipmi", floor: 3},
+	{path: "internal/fence/agent", floor: 3},
+	{path: "internal/fence/command", floor: 3},
+	{path: "internal/fence/memory", floor: 3},
 	// The wing: a simulated world for floors 0 to 2, furnished with the two adapters that are made for it.
 	{path: "internal/sim", floor: 2, step: 1, also: []string{"internal/prose", "internal/state/memory", "internal/provider/simulated"}},
 	// Floor 4, the surfaces.
@@ -96,6 +103,7 @@ var rooms = []room{
 	{path: "e2e", floor: 6, step: 1},
 	// Support for tests and demonstrations.
 	{path: "internal/lab", support: true, also: []string{"internal/accel"}},
+	{path: "internal/lab/bmc", support: true},
 	{path: "internal/cloud", support: true, also: []string{"internal/lab"}},
 	{path: "internal/rabbit", support: true, also: []string{"internal/provider/openstack/notification", "internal/secret"}},
 	{path: "internal/vcsim", support: true},
@@ -108,7 +116,7 @@ var rooms = []room{
 // forTests are the packages that any test may import, whatever its floor: exams, twins and laboratories.
 var forTests = []string{
 	"internal/provider/providertest", "internal/state/statetest", "internal/probe/probetest",
-	"internal/notify/notifytest", "internal/notify/memory",
+	"internal/notify/notifytest", "internal/notify/memory", "internal/fence/fencetest", "internal/fence/memory", "internal/lab/bmc",
 	"internal/config/configtest", "internal/provider/simulated", "internal/state/memory", "internal/probe/netprobe", "internal/lab", "internal/cloud", "internal/accel",
 	"internal/rabbit", "internal/vcsim",
 }
@@ -120,6 +128,7 @@ var doors = map[string][]string{
 	"libvirt.org/go/":                    {"internal/provider/libvirt", "internal/lab", "demo/lab"},
 	"github.com/spf13/cobra":             {"internal/cli", "cmd/hale"},
 	"github.com/wneessen/go-mail":        {"internal/notify/mail"},
+	"github.com/stmcginnis/gofish":       {"internal/fence/redfish"},
 	"github.com/rabbitmq/amqp091-go":     {"internal/provider/openstack/notification"},
 	"github.com/vmware/govmomi":          {"internal/provider/vsphere", "internal/vcsim"},
 }

@@ -15,25 +15,25 @@ import (
 
 // Description is what a program says of itself.
 type Description struct {
-	Program string
-	Short   string
-	Long    string
-	Params  []Param // in the program's order
-	Actions []string
+	Program string   `json:"program"`
+	Short   string   `json:"short"`
+	Long    string   `json:"long"`
+	Params  []Param  `json:"options"` // in the program's order
+	Actions []string `json:"actions"`
 }
 
 // Param is one option of a program.
 type Param struct {
-	Name     string
-	Kind     string // string, integer, second, boolean or select
-	Default  string
-	Choices  []string // of a select
-	Required bool
+	Name     string   `json:"name"`
+	Kind     string   `json:"kind"` // string, integer, second, boolean or select
+	Default  string   `json:"default,omitempty"`
+	Choices  []string `json:"choices,omitempty"` // of a select
+	Required bool     `json:"required,omitempty"`
 	// Old says that another name took its place.
-	Old bool
+	Old bool `json:"old,omitempty"`
 	// Instead are the old names that it took the place of.
-	Instead []string
-	Short   string
+	Instead []string `json:"instead,omitempty"`
+	Short   string   `json:"short,omitempty"`
 }
 
 // metadata is the XML that the family prints.

@@ -32,7 +32,7 @@ type Bench struct {
 	Controller fence.Controller
 	// On is the truth, and Turn makes it.
 	On   func() bool
-	Turn func(on bool)
+	Turn func(fence.Power)
 	// Break has the controller behave so from now on.
 	Break func(Fault)
 	// Secret is the password that must never be seen.
@@ -56,7 +56,7 @@ func Run(t *testing.T, setup func(t *testing.T) Bench) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			b.Turn(true)
+			b.Turn(fence.PowerOn)
 			exam(t, b)
 		})
 	}
@@ -85,20 +85,19 @@ func (b Bench) power(t *testing.T) (fence.Power, error) {
 }
 
 func says(t *testing.T, b Bench) {
-	for _, on := range []bool{true, false, true} {
-		b.Turn(on)
-		want := map[bool]fence.Power{true: fence.PowerOn, false: fence.PowerOff}[on]
+	for _, want := range []fence.Power{fence.PowerOn, fence.PowerOff, fence.PowerOn} {
+		b.Turn(want)
 		if got, err := b.power(t); got != want || err != nil {
 			t.Errorf("%s, %v; it is %s", got, err, want)
 		}
-		if b.On() != on {
+		if b.On() != (want == fence.PowerOn) {
 			t.Error("to ask changed it")
 		}
 	}
 }
 
 func already(t *testing.T, b Bench) {
-	b.Turn(false)
+	b.Turn(fence.PowerOff)
 	if done, err := b.attempt(t, limit); err != nil || !done.Already || done.Orders != 0 {
 		t.Errorf("%+v, %v", done, err)
 	}
@@ -128,7 +127,7 @@ func refused(t *testing.T, b Bench) {
 	if done, err := b.attempt(t, limit); err == nil || !b.On() {
 		t.Errorf("%+v, %v, on %v", done, err, b.On())
 	}
-	b.Turn(false)
+	b.Turn(fence.PowerOff)
 	if got, err := b.power(t); err == nil {
 		t.Errorf("it takes the word of who does not take the password: %s", got)
 	}

@@ -140,8 +140,8 @@ func (p *Program) On() bool {
 }
 
 // Turn turns the host on or off, as a person does who stands before it.
-func (p *Program) Turn(on bool) {
-	if on {
+func (p *Program) Turn(to fence.Power) {
+	if to == fence.PowerOn {
 		p.write("on", "")
 		return
 	}

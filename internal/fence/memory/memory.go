@@ -47,10 +47,10 @@ func (c *Controller) Break(f Faults) {
 }
 
 // Turn turns the host on or off, as a person does who stands before it.
-func (c *Controller) Turn(on bool) {
+func (c *Controller) Turn(p fence.Power) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.on, c.offAt = on, time.Time{}
+	c.on, c.offAt = p == fence.PowerOn, time.Time{}
 }
 
 // On reports whether the host truly has power.

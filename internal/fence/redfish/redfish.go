@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"hale/internal/fault"
@@ -47,7 +48,7 @@ func New(o Options) *Controller { return &Controller{o} }
 func (c *Controller) Power(ctx context.Context) (fence.Power, error) {
 	const op = "redfish.power"
 	state := fence.PowerUnknown
-	err := c.with(ctx, op, func(s *redfish.ComputerSystem) error {
+	err := c.with(ctx, op, func(s *redfish.ComputerSystem, _ string) error {
 		switch s.PowerState {
 		case redfish.OnPowerState, redfish.PausedPowerState:
 			state = fence.PowerOn
@@ -63,24 +64,23 @@ func (c *Controller) Power(ctx context.Context) (fence.Power, error) {
 // Off implements fence.Controller.
 func (c *Controller) Off(ctx context.Context) error {
 	const op = "redfish.off"
-	return c.with(ctx, op, func(s *redfish.ComputerSystem) error {
+	return c.with(ctx, op, func(s *redfish.ComputerSystem, password string) error {
 		if s.PowerState == redfish.OffPowerState {
 			return nil // many services refuse to turn off what is off
 		}
-		err := s.Reset(redfish.ForceOffResetType)
-		var said *common.Error
-		if err != nil && !errors.As(err, &said) && ctx.Err() == nil && !strings.Contains(err.Error(), "reset type") {
-			return fault.New(fault.UnknownOutcome, op, c.o.Name, inner(err))
+		if can := s.SupportedResetTypes; len(can) > 0 && !slices.Contains(can, redfish.ForceOffResetType) {
+			return fault.New(fault.Unsupported, op, c.o.Name, errors.New("it cannot turn the host off at once (ForceOff)"))
 		}
-		if err != nil && ctx.Err() != nil {
-			return fault.New(fault.UnknownOutcome, op, c.o.Name, ctx.Err())
+		err := s.Reset(redfish.ForceOffResetType)
+		if err != nil && !errors.As(err, new(*common.Error)) { // no answer at all: it may have been heard
+			return fault.New(fault.UnknownOutcome, op, c.o.Name, errors.New(secret.Redact(inner(err).Error(), password)))
 		}
 		return err
 	})
 }
 
 // with finds the system and does something with it.
-func (c *Controller) with(ctx context.Context, op string, do func(*redfish.ComputerSystem) error) error {
+func (c *Controller) with(ctx context.Context, op string, do func(s *redfish.ComputerSystem, password string) error) error {
 	password, err := c.o.Password.Resolve(ctx)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (c *Controller) with(ctx context.Context, op string, do func(*redfish.Compu
 	if err == nil {
 		var system *redfish.ComputerSystem
 		if system, err = c.system(api); err == nil {
-			err = do(system)
+			err = do(system, password)
 		}
 	}
 	return c.failure(ctx, op, password, err)
@@ -171,8 +171,6 @@ func (c *Controller) failure(ctx context.Context, op, password string, err error
 		kind = kindOf(said.HTTPReturnedStatusCode)
 	case certificate(err):
 		kind = fault.Invalid
-	case strings.Contains(err.Error(), "reset type"):
-		kind = fault.Unsupported
 	}
 	text := secret.Redact(inner(err).Error(), password)
 	return fault.New(kind, op, c.o.Name, errors.New(text[:min(len(text), longestText)]))

@@ -2,8 +2,7 @@ package redfish_test
 
 import (
 	"encoding/pem"
-	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,8 +23,8 @@ import (
 // box is a machine that exists as one bit.
 type box struct{ on atomic.Bool }
 
-func (b *box) On() (bool, error) { return b.on.Load(), nil }
-func (b *box) Set(on bool) error { b.on.Store(on); return nil }
+func (b *box) On() (bool, error)     { return b.on.Load(), nil }
+func (b *box) Set(p bmc.Power) error { b.on.Store(p == bmc.On); return nil }
 
 func kept(t *testing.T, name, text string) string {
 	t.Helper()
@@ -49,7 +48,7 @@ func password(t *testing.T, text string) secret.Secret {
 func serve(t *testing.T, h http.Handler) redfish.Options {
 	t.Helper()
 	server := httptest.NewUnstartedServer(h)
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // a refused certificate is what some tests are about
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo) // a refused certificate is what some tests are about
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	ca := kept(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
@@ -65,7 +64,7 @@ func TestRedfishPassesTheExam(t *testing.T) {
 		t.Cleanup(c.Wait)
 		return fencetest.Bench{
 			Controller: redfish.New(serve(t, c)), Secret: bmc.Password,
-			On: machine.on.Load, Turn: machine.on.Store,
+			On: machine.on.Load, Turn: func(p fence.Power) { machine.on.Store(p == fence.PowerOn) },
 			Break: func(f fencetest.Fault) {
 				c.Break(map[fencetest.Fault]bmc.Faults{
 					fencetest.WrongPassword: {WrongPassword: true}, fencetest.Dead: {Dead: true}, fencetest.Late: {Late: 300 * time.Millisecond},

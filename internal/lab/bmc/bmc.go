@@ -15,8 +15,17 @@ import (
 type Machine interface {
 	On() (bool, error)
 	// Set turns it on or off. What is so already is success.
-	Set(on bool) error
+	Set(p Power) error
 }
+
+// Power is a machine's state.
+type Power string
+
+// The states.
+const (
+	On  Power = "On"
+	Off Power = "Off"
+)
 
 // The credentials that are accepted.
 const (
@@ -110,9 +119,9 @@ func (c *Controller) show(w http.ResponseWriter, f Faults) {
 		refuse(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	state := "Off"
+	state := Off
 	if on && !f.Lies {
-		state = "On"
+		state = On
 	}
 	say(w, resource(system, "#ComputerSystem.v1_10_0.ComputerSystem", "1", map[string]any{
 		"PowerState": state, "SystemType": "Physical",
@@ -123,25 +132,28 @@ func (c *Controller) show(w http.ResponseWriter, f Faults) {
 
 func (c *Controller) reset(w http.ResponseWriter, r *http.Request, f Faults) {
 	var order struct{ ResetType string }
-	if err := json.NewDecoder(r.Body).Decode(&order); err != nil || order.ResetType != "ForceOff" && order.ResetType != "On" {
+	if err := json.NewDecoder(r.Body).Decode(&order); err != nil || order.ResetType != "ForceOff" && order.ResetType != string(On) {
 		refuse(w, http.StatusBadRequest, "there is no such reset")
 		return
 	}
-	on := order.ResetType == "On"
+	wanted := Off
+	if order.ResetType == string(On) {
+		wanted = On
+	}
 	was, err := c.machine.On()
 	switch {
 	case err != nil:
-	case !on && !was:
+	case wanted == Off && !was:
 		refuse(w, http.StatusConflict, "it is off already") // as much hardware does
 		return
 	case f.Ignores || f.Lies:
 	case f.Late > 0:
 		c.late.Go(func() {
-			time.Sleep(f.Late)
-			_ = c.machine.Set(on) // whoever ordered it asks whether it worked
+			<-time.After(f.Late)
+			_ = c.machine.Set(wanted) // whoever ordered it asks whether it worked
 		})
 	default:
-		err = c.machine.Set(on)
+		err = c.machine.Set(wanted)
 	}
 	switch {
 	case f.AnswerLost:

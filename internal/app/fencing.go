@@ -1,0 +1,224 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"reflect"
+	"sync"
+	"time"
+
+	"hale/internal/api"
+	"hale/internal/config"
+	"hale/internal/fault"
+	"hale/internal/fence"
+	"hale/internal/fleet"
+	"hale/internal/notify"
+)
+
+// fencing knows how the power of each host is cut, and asks the controllers now and then whether they still listen.
+type fencing struct {
+	log *slog.Logger
+	// changed wakes whoever waits for the next test.
+	changed chan struct{}
+
+	mu     sync.Mutex
+	hosts  []fenced
+	tested map[fencedMethod]api.FenceTest
+}
+
+// fenced is a host with its methods.
+type fenced struct {
+	provider fleet.ProviderName
+	host     fleet.HostName
+	methods  []armed
+	turn     chan struct{} // holds one token: whoever has it may order the host off
+}
+
+type fencedMethod struct {
+	provider fleet.ProviderName
+	host     fleet.HostName
+	method   string
+}
+
+func newFencing(c *config.Config, log *slog.Logger) *fencing {
+	f := &fencing{log: log, changed: make(chan struct{}, 1), tested: map[fencedMethod]api.FenceTest{}}
+	f.take(c)
+	return f
+}
+
+// take makes the methods those of the configuration. What is known of those that did not change is kept.
+func (f *fencing) take(c *config.Config) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	was := f.hosts
+	f.hosts = nil
+	tested := map[fencedMethod]api.FenceTest{}
+	for _, p := range c.Providers {
+		for _, h := range p.Hosts {
+			e := fenced{provider: p.Name, host: h.Name, turn: turnOf(was, p.Name, h.Name)}
+			for _, m := range c.FencesOf(p.Name, h.Name) {
+				e.methods = append(e.methods, armedFor(m, h.Name))
+				key := fencedMethod{p.Name, h.Name, m.Name}
+				if old, known := f.tested[key]; known && sameMethod(was, key, m) {
+					tested[key] = old
+				}
+			}
+			if len(e.methods) > 0 {
+				f.hosts = append(f.hosts, e)
+			}
+		}
+	}
+	f.tested = tested
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+}
+
+// turnOf returns the token of a host, which outlives its methods.
+func turnOf(was []fenced, p fleet.ProviderName, h fleet.HostName) chan struct{} {
+	for _, e := range was {
+		if e.provider == p && e.host == h {
+			return e.turn
+		}
+	}
+	return make(chan struct{}, 1)
+}
+
+func sameMethod(was []fenced, key fencedMethod, m config.Fence) bool {
+	for _, e := range was {
+		if e.provider != key.provider || e.host != key.host {
+			continue
+		}
+		for _, a := range e.methods {
+			if a.Name == m.Name {
+				return reflect.DeepEqual(a.config, m)
+			}
+		}
+	}
+	return false
+}
+
+// all returns the hosts that have methods.
+func (f *fencing) all() []fenced {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hosts
+}
+
+// Fences implements api.Fencing: what there is, and how the last tests ended.
+func (f *fencing) Fences() []api.FencedHost {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := make([]api.FencedHost, 0, len(f.hosts))
+	for _, e := range f.hosts {
+		h := api.FencedHost{Provider: string(e.provider), Host: string(e.host), Methods: []api.FenceMethod{}}
+		for _, m := range e.methods {
+			v := api.FenceMethod{Name: m.Name, Kind: m.Kind, Proof: string(m.Yields), Attempts: m.Attempts, TimeoutNS: int64(m.Timeout), Unverified: m.Unverified}
+			if t, tested := f.tested[fencedMethod{e.provider, e.host, m.Name}]; tested {
+				v.Test = &t
+			}
+			h.Methods = append(h.Methods, v)
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// Test implements api.Fencing: every method of the host is asked how the host stands. Nothing is changed.
+func (f *fencing) Test(ctx context.Context, p fleet.ProviderName, host fleet.HostName) {
+	for _, e := range f.all() {
+		if e.provider != p || e.host != host {
+			continue
+		}
+		var wg sync.WaitGroup
+		for _, m := range e.methods {
+			wg.Go(func() { f.test(ctx, e, m) })
+		}
+		wg.Wait()
+	}
+}
+
+// test asks one controller, and notes what it said.
+func (f *fencing) test(ctx context.Context, e fenced, m armed) {
+	ctx, cancel := context.WithTimeout(ctx, m.Timeout)
+	defer cancel()
+	began := time.Now()
+	power := fence.PowerUnknown
+	err := m.check(ctx)
+	if err == nil {
+		power, err = m.Controller.Power(ctx)
+	}
+	t := api.FenceTest{At: began.UTC(), OK: err == nil, Power: string(power), TookNS: int64(time.Since(began))}
+	if err != nil {
+		t.Code, t.Detail = string(fault.KindOf(err)), notify.Why(err)
+	}
+	key := fencedMethod{e.provider, e.host, m.Name}
+	f.mu.Lock()
+	before, known := f.tested[key]
+	f.tested[key] = t
+	f.mu.Unlock()
+	log := f.log.With("provider", e.provider, "host", e.host, "method", m.Name)
+	switch {
+	case !t.OK && (!known || before.OK):
+		log.Warn("a method that is to cut the host's power does not work", "err", err)
+	case t.OK && known && !before.OK:
+		log.Info("the method that is to cut the host's power works again")
+	}
+}
+
+// testsAtOnce bounds how many controllers are asked side by side on schedule.
+const testsAtOnce = 4
+
+// run tests each method when hale starts, and then on its schedule, until ctx ends.
+func (f *fencing) run(ctx context.Context) {
+	for {
+		next := f.testDue(ctx)
+		wait := time.NewTimer(next)
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return
+		case <-f.changed:
+			wait.Stop()
+		case <-wait.C:
+		}
+	}
+}
+
+// testDue tests what is due, and returns the time until something is again.
+func (f *fencing) testDue(ctx context.Context) time.Duration {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, testsAtOnce)
+	for _, e := range f.all() {
+		for _, m := range e.methods {
+			if f.due(e, m) > 0 {
+				continue
+			}
+			slots <- struct{}{}
+			wg.Go(func() {
+				f.test(ctx, e, m)
+				<-slots
+			})
+		}
+	}
+	wg.Wait()
+	next := time.Hour
+	for _, e := range f.all() {
+		for _, m := range e.methods {
+			next = min(next, max(f.due(e, m), time.Second))
+		}
+	}
+	return next
+}
+
+// due returns the time until the method is tested again.
+func (f *fencing) due(e fenced, m armed) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t, tested := f.tested[fencedMethod{e.provider, e.host, m.Name}]
+	if !tested {
+		return 0
+	}
+	return time.Until(t.At.Add(m.every))
+}

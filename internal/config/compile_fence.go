@@ -1,0 +1,174 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hale/internal/fence/agent"
+	"hale/internal/fleet"
+)
+
+// compileFences judges the entries of fences.
+func compileFences(drafts []named[methodDraft], f *finder) []Fence {
+	var out []Fence
+	for _, n := range drafts {
+		d := n.value
+		m := Fence{Name: n.name, Attempts: d.attempts.value, Timeout: d.timeout.value, Settle: d.settle.value, Test: d.test.value}
+		var kinds []string
+		if d.redfish.written() {
+			kinds, m.Redfish = append(kinds, "redfish"), compileRedfish(d.redfish, f)
+		}
+		if d.ipmi.written() {
+			i := d.ipmi.value
+			kinds, m.IPMI = append(kinds, "ipmi"), &IPMIFence{Host: i.host.value, User: i.user.value, Password: f.secret(i.password), Port: i.port.value,
+				Cipher: i.cipher.value, Privilege: i.privilege.value}
+		}
+		if d.agent.written() {
+			kinds, m.Agent = append(kinds, "agent"), compileAgent(d.agent, f)
+		}
+		if d.command.written() {
+			kinds, m.Command = append(kinds, "command"), compileCommand(d.command, f)
+		}
+		switch {
+		case len(kinds) == 0 && n.ok:
+			f.add(n.spot, "does not say how", "add one of redfish: {…}, ipmi: {…}, agent: {program: …} and command: {command: […]}")
+		case len(kinds) > 1:
+			f.add(n.spot, fmt.Sprintf("is both %s and %s", kinds[0], kinds[1]), "make it two methods, and name both for the host")
+		}
+		if d.settle.known() && d.timeout.known() && d.settle.value*2 > d.timeout.value {
+			f.add(d.settle.spot, fmt.Sprintf("%s leaves no time to turn off within %s", formatDuration(d.settle.value), formatDuration(d.timeout.value)),
+				"lower settle, or raise timeout to twice as much at least")
+		}
+		out = append(out, m)
+	}
+	slices.SortFunc(out, func(a, b Fence) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+func compileRedfish(v at[redfishDraft], f *finder) *RedfishFence {
+	d := v.value
+	if d.url.known() {
+		if bad := controllerFlaw(strings.ReplaceAll(d.url.value, hostWord, "host")); bad != nil {
+			f.add(d.url.spot, bad.message, bad.hint)
+		}
+	}
+	if d.ca.written() && d.verify.known() && !d.verify.value {
+		f.add(d.ca.spot, "has nothing to check with verify: false", "take one of the two out")
+	}
+	return &RedfishFence{URL: d.url.value, User: d.user.value, Password: f.secret(d.password), System: d.system.value, CA: resolve(d.ca), Insecure: !d.verify.value}
+}
+
+// controllerFlaw judges a controller's address. What was written is not repeated, since a password might be in it.
+func controllerFlaw(text string) *flaw {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+		return flawf("write for example https://h1-bmc.example.org", "is not a web address")
+	case u.Scheme == "http":
+		return flawf("write https; where the certificate cannot be checked, add verify: false", "would send the password in the clear")
+	case u.User != nil:
+		return flawf("write user: NAME and password: {file: PATH}", "holds a user name or a password")
+	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
+		return flawf("write only https://HOST or https://HOST:PORT", "holds more than an address")
+	}
+	return nil
+}
+
+// secretOptions are those of agents whose value is one.
+var secretOptions = []string{"password", "passwd", "passphrase", "token", "snmp_auth_prot_passwd", "snmp_priv_passwd", "hexadecimal_kg", "secret_key", "login_passwd"}
+
+func compileAgent(v at[agentDraft], f *finder) *AgentFence {
+	d := v.value
+	a := &AgentFence{Program: d.program.value}
+	if strings.ContainsRune(a.Program, filepath.Separator) {
+		a.Program = resolve(d.program)
+	}
+	for _, o := range d.options.value {
+		plain := o.value.plain
+		switch {
+		case !o.ok:
+			continue
+		case o.name == "action":
+			f.add(o.spot, "is hale's own to set", "take it out")
+		case slices.Contains(secretOptions, o.name) && plain.written():
+			f.add(o.spot, "is a secret by its name, and is written here", "keep it in a file or in the environment, and write {file: PATH} or {env: NAME}")
+		case strings.ContainsAny(plain.value, "\r\n"):
+			f.add(o.spot, "has more than one line", "write it on one")
+		}
+		a.Options = append(a.Options, NamedValue{o.name, f.value(o.value)})
+	}
+	if d.program.known() && agent.Leaks(d.program.value) && slices.ContainsFunc(a.Options, func(o NamedValue) bool { return !o.Secret.None() }) {
+		f.add(d.program.spot, d.program.value+" hands the password to ipmitool in its arguments, where everybody on the server can read it",
+			"write ipmi: {host: …, user: …, password: …}, which does the same without that")
+	}
+	slices.SortFunc(a.Options, func(x, y NamedValue) int { return cmp.Compare(x.Name, y.Name) })
+	return a
+}
+
+// optionNames are those of agents' options.
+var optionNames = keyForm{noun: "the name of an option", pattern: "^[A-Za-z0-9_-]+$"}
+
+// assignFences gives the hosts of a provider their methods. One that cannot tell hosts apart belongs to one host only: it would cut the power of the
+// wrong one.
+func assignFences(n named[providerDraft], hosts []Host, methods []Fence, taken map[string]string, f *finder) {
+	for _, h := range n.value.hosts.value {
+		at := slices.IndexFunc(hosts, func(k Host) bool { return string(k.Name) == h.value.name.value })
+		for _, m := range h.value.fence.value {
+			if !m.known() || at < 0 {
+				continue
+			}
+			if slices.Contains(hosts[at].Fence, m.value) {
+				f.add(m.spot, m.value+" is named twice", "name each method once")
+				continue
+			}
+			hosts[at].Fence = append(hosts[at].Fence, m.value)
+			place := n.name + "/" + h.value.name.value
+			i := slices.IndexFunc(methods, func(k Fence) bool { return k.Name == m.value })
+			switch {
+			case i < 0:
+				hint := didYouMean(m.value, slices.Collect(maps.Keys(names(methods))))
+				if hint == "" {
+					hint = "add it under fences at the top of the file"
+				}
+				f.add(m.spot, "there is no method "+m.value, hint)
+			case taken[m.value] != "" && !methods[i].tells():
+				f.add(m.spot, fmt.Sprintf("%s cuts the power of host %s already, and would do so for this one, too", m.value, taken[m.value]),
+					"give this host a method of its own, or put "+hostWord+" into the method's address, or into the option that names the outlet")
+			default:
+				taken[m.value] = place
+			}
+		}
+	}
+}
+
+func names(methods []Fence) map[string]bool {
+	out := map[string]bool{}
+	for _, m := range methods {
+		out[m.Name] = true
+	}
+	return out
+}
+
+// FencesOf returns the methods of a host, in the order in which they are tried.
+func (c *Config) FencesOf(p fleet.ProviderName, host fleet.HostName) []Fence {
+	var out []Fence
+	for _, provider := range c.Providers {
+		for _, h := range provider.Hosts {
+			if provider.Name != p || h.Name != host {
+				continue
+			}
+			for _, name := range h.Fence {
+				i := slices.IndexFunc(c.Fences, func(f Fence) bool { return f.Name == name })
+				if i >= 0 {
+					out = append(out, c.Fences[i])
+				}
+			}
+		}
+	}
+	return out
+}
