@@ -65,6 +65,13 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 		p.StateDir = stateDir(d.stateDir, f)
 		foreign(f, p.Type, d.boot, d.latency)
 		foreign(f, p.Type, d.machines)
+		foreign(f, p.Type, d.cloud)
+	case p.Type == ProviderOpenStack:
+		p.Cloud = compileCloud(n, f)
+		foreign(f, p.Type, d.boot, d.latency)
+		foreign(f, p.Type, d.machines)
+		foreign(f, p.Type, d.hosts)
+		foreign(f, p.Type, d.uri, d.stateDir)
 	case p.Type == ProviderSimulated:
 		p.Simulated = Simulated{Boot: d.boot.value, Latency: d.latency.value}
 		for _, m := range d.machines.value {
@@ -75,6 +82,7 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 		}
 		p.Hosts = compilePlaces(d.hosts.value, f)
 		foreign(f, p.Type, d.uri, d.stateDir)
+		foreign(f, p.Type, d.cloud)
 	}
 	return p
 }

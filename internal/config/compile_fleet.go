@@ -73,6 +73,12 @@ func (c *fleetCompiler) providerIs(t ProviderType) bool {
 	return ok && kind.known() && kind.value == t
 }
 
+// providerKnown reports whether the type of the fleet's provider is known.
+func (c *fleetCompiler) providerKnown() bool {
+	kind, ok := c.providers[c.draft.provider.value]
+	return ok && kind.known()
+}
+
 // evidence returns what is kept; what is usual is left at zero.
 func (c *fleetCompiler) evidence() fleet.EvidencePolicy {
 	e := c.draft.evidence.value

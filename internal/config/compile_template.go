@@ -25,6 +25,9 @@ func (c *fleetCompiler) template() fleet.Template {
 		Metadata: c.metadata(),
 	}
 	c.goTemplate(t.XML)
+	if t.Server = c.server(); c.providerIs(ProviderOpenStack) {
+		t.Image, t.Memory, t.CPUs, t.Accel = d.image.value, 0, 0, "" // a name, and what the flavor says
+	}
 	return t
 }
 
@@ -44,7 +47,7 @@ func (c *fleetCompiler) source() {
 	switch {
 	case len(sources) > 1:
 		c.add(sources[1], "is a second thing to build from", "write one of image, kernel and xml")
-	case len(sources) == 1 || d.initrd.written() || !c.builds():
+	case len(sources) == 1 || d.initrd.written() || !c.builds() || c.providerIs(ProviderOpenStack):
 	case !t.written():
 		c.add(t.spot, "is missing", "add template: {image: …}, or one with kernel and initrd, or with xml")
 	default:
@@ -71,7 +74,7 @@ const longestDisk = 20
 // builds reports whether the fleet needs a template: libvirt's machines are built from one, unless they are there already.
 func (c *fleetCompiler) builds() bool {
 	t := c.draft.template
-	return t.how != broken && c.providerIs(ProviderLibvirt) && (t.written() || !c.selects())
+	return t.how != broken && (c.providerIs(ProviderLibvirt) || c.providerIs(ProviderOpenStack)) && (t.written() || !c.selects())
 }
 
 // disks returns the template's disks, sorted by name. An image makes the disk root, which is kept unless declared.

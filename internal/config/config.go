@@ -47,6 +47,8 @@ type Provider struct {
 	Poll time.Duration
 	// Simulated is for ProviderSimulated only.
 	Simulated Simulated
+	// Cloud is for ProviderOpenStack only.
+	Cloud Cloud
 }
 
 // ProviderType chooses the adapter.
@@ -55,8 +57,16 @@ type ProviderType string
 // The provider types.
 const (
 	ProviderLibvirt   ProviderType = "libvirt"
+	ProviderOpenStack ProviderType = "openstack"
 	ProviderSimulated ProviderType = "simulated"
 )
+
+// Cloud is an entry of clouds.yaml.
+type Cloud struct {
+	Name   string
+	File   string // absolute; empty: in one of the usual places
+	Region string // empty: that of the entry
+}
 
 // Host is one hypervisor host.
 type Host struct {

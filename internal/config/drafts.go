@@ -28,6 +28,7 @@ type providerDraft struct {
 	latency  at[time.Duration]
 	limits   at[sharedDraft]
 	machines at[[]at[string]]
+	cloud    at[cloudDraft]
 }
 
 // sharedDraft bounds what fleets do together.
@@ -88,6 +89,7 @@ type templateDraft struct {
 	xml                            at[textDraft]
 	accel                          at[fleet.Accel]
 	metadata                       at[[]named[string]]
+	server                         at[serverDraft]
 }
 
 // diskDraft is one disk: a word for one that the template brings along, or the size of one to be made.

@@ -41,13 +41,15 @@ func documentShape() object[document] {
 func providerShape() object[providerDraft] {
 	return object[providerDraft]{
 		fields: []field[providerDraft]{
-			must("type", "libvirt", "The adapter: `libvirt` for QEMU under libvirt, `simulated` for machines that exist "+
+			must("type", "libvirt", "The adapter: `libvirt` for QEMU under libvirt, `openstack` for a project of an OpenStack cloud, `simulated` for machines that exist "+
 				"only inside hale, to try a configuration.", choice(map[string]string{
-				"openstack": "use libvirt", "vsphere": "use libvirt", "proxmox": "use libvirt", "incus": "use libvirt",
-			}, ProviderLibvirt, ProviderSimulated), func(p *providerDraft) *at[ProviderType] { return &p.kind }),
+				"vsphere": "use libvirt", "proxmox": "use libvirt", "incus": "use libvirt",
+			}, ProviderLibvirt, ProviderOpenStack, ProviderSimulated), func(p *providerDraft) *at[ProviderType] { return &p.kind }),
 			may("uri", "libvirt only: the one daemon, as `qemu:///system`, `qemu:///session`, `qemu+unix:///system?socket=/path` "+
 				"or `qemu+tcp://host/system`. It needs exactly one of uri and hosts.", text("a libvirt address", "qemu:///system"),
 				func(p *providerDraft) *at[string] { return &p.uri }),
+			may("cloud", "openstack only, and needed there: which cloud, as clouds.yaml describes it; the credentials are for one project, which is the provider.",
+				cloudShape(), func(p *providerDraft) *at[cloudDraft] { return &p.cloud }),
 			may("hosts", "Several hosts; a machine that is recreated may land on another one. Under libvirt each has a daemon.",
 				list[hostDraft]{noun: "one host", each: hostShape()},
 				func(p *providerDraft) *at[[]at[hostDraft]] { return &p.hosts }),
@@ -201,7 +203,7 @@ func adoptShape() object[adoptDraft] {
 func templateShape() object[templateDraft] {
 	return object[templateDraft]{fields: []field[templateDraft]{
 		may("image", "A qcow2 base image; each instance gets an overlay of its own. A template has one of image, kernel and xml. "+
-			"Relative paths begin at the folder of this file.", text("a path", "web.qcow2"),
+			"Relative paths begin at the folder of this file. In a cloud: the image's name or id.", text("a path", "web.qcow2"),
 			func(t *templateDraft) *at[string] { return &t.image }),
 		may("kernel", "Direct boot of this kernel, together with initrd; the machine has no disk.", text("a path", "vmlinuz"),
 			func(t *templateDraft) *at[string] { return &t.kernel }),
@@ -224,6 +226,8 @@ func templateShape() object[templateDraft] {
 			func(t *templateDraft) *at[bool] { return &t.seed }),
 		may("xml", "Your own libvirt domain, a Go text/template: the text, or `{file: PATH}`.", textShape("domain XML", "web.xml"),
 			func(t *templateDraft) *at[textDraft] { return &t.xml }),
+		may("server", "openstack only, and needed there: what the cloud is told of a machine, beside image, network and user_data. Names may be ids.", serverShape(),
+			func(t *templateDraft) *at[serverDraft] { return &t.server }),
 		or("accel", defaultAccel, "`auto`: KVM where the processor really has it, emulation elsewhere.",
 			choice(nil, fleet.AccelAuto, fleet.AccelKVM, fleet.AccelTCG), func(t *templateDraft) *at[fleet.Accel] { return &t.accel }),
 		may("metadata", "Texts that each instance bears at its provider, by keys, for `{meta.KEY}` in programs and for people. Put no secrets here.",

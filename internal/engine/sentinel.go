@@ -207,7 +207,7 @@ func hostsOf(l provider.Listing) []fleet.Host {
 func (s *sentinel) note(err error) {
 	next := fleet.ProviderState{Standing: fleet.ProviderUp, Since: s.state.Since}
 	switch {
-	case errors.Is(err, errDoubtful):
+	case errors.Is(err, errDoubtful), errors.Is(err, provider.ErrDoubtful):
 		next.Standing, next.Detail = fleet.ProviderDoubtful, err.Error()
 	case err != nil:
 		next.Standing, next.Detail = fleet.ProviderDown, err.Error()

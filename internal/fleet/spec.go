@@ -245,6 +245,7 @@ type Template struct {
 	Accel    Accel
 	// Metadata is what its instances bear, for the placeholders {meta.KEY}.
 	Metadata Metadata `json:",omitempty"`
+	Server   *Server  `json:",omitempty"` // clouds only; never changed once it is there
 }
 
 // Disk is one disk of a template. Kept disks (not Ephemeral) must survive every repair.

@@ -7,6 +7,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 
 	"hale/internal/fleet"
 )
@@ -181,6 +182,10 @@ type HostAnswer struct {
 	Place fleet.Place // where it stands, as far as the provider knows; also of a host that did not answer
 	Err   error       // nil: its part of the listing is complete
 }
+
+// ErrDoubtful is in an error of List or Get that says: this may not be the provider that we know, or it has lost its memory. Nothing of
+// what it says is believed.
+var ErrDoubtful = errors.New("the provider's word is not to be believed")
 
 // Event is a hint that something changed.
 type Event struct {

@@ -323,7 +323,12 @@ main() {
     touch "$ready"
 }
 
-# As the first process, its end is everybody's.
+# As the first process, its end is everybody's: it ends when the start fails, and when whoever started it closes the other end, or dies.
 trap 'if [ -n "$wipe" ]; then kill -KILL -1 2>/dev/null || true; rm -rf "$dir"; fi' EXIT
-main
-cat >/dev/null # until whoever started this closes the other end, or dies
+exec 3<&0
+cat <&3 >/dev/null &
+life=$!
+main 3<&- &
+starting=$!
+wait -n "$life" "$starting"
+wait "$life"

@@ -1,0 +1,251 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	client "github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/config"
+	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/pagination"
+
+	"hale/internal/cloud"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+	"hale/internal/provider/openstack"
+	"hale/internal/provider/providertest"
+)
+
+func TestMain(m *testing.M) { os.Exit(cloud.Main(m, cloud.Options{})) }
+
+// patience is what a build may take on a loaded machine.
+const patience = 90 * time.Second
+
+// harness examines the adapter on the cloud of this package, as a plain member of a project.
+type harness struct {
+	network string
+	cut     atomic.Bool
+	mute    atomic.Bool
+	person  func() *person
+}
+
+func newHarness(t *testing.T, network string) *harness {
+	h := &harness{network: network}
+	h.person = sync.OnceValue(func() *person { return newPerson(t, cloud.Demo) })
+	return h
+}
+
+func (h *harness) New(t providertest.T) provider.Provider {
+	t.Helper()
+	p, err := openstack.New(openstack.Options{Cloud: cloud.Demo, CloudsFile: cloud.Running().CloudsFile(), Wrap: func(way http.RoundTripper) http.RoundTripper {
+		return cable{way, h}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+func (h *harness) Hosts() []fleet.HostName { return []fleet.HostName{""} }
+
+func (h *harness) Template() fleet.Template {
+	return fleet.Template{Image: cloud.Image, Network: h.network, Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}, Server: &fleet.Server{Flavor: cloud.Flavor}}
+}
+
+func (h *harness) Patience() time.Duration { return patience }
+
+func (h *harness) Diskless() {}
+
+// Can: a rebuild takes two orders here, each of which can be lost: see TestRebuildIsTakenUp.
+func (h *harness) Can(ability string) bool { return ability != "Rebuilder" }
+
+// Kill lets the machine end behind Nova's back.
+func (h *harness) Kill(t providertest.T, id fleet.InstanceID) {
+	t.Helper()
+	if err := cloud.Running().Crash(h.person().find(t, id).ID); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h *harness) Pause(t providertest.T, id fleet.InstanceID) {
+	t.Helper()
+	p := h.person()
+	if err := servers.Pause(t.Context(), p.compute, p.find(t, id).ID).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h *harness) Printed(providertest.T, provider.Ref) string { return "FAKE CONSOLE OUTPUT" } // what Nova's fake driver has for every one
+
+// cable is the way to the cloud, which can be cut, and on which answers can be lost.
+type cable struct {
+	way http.RoundTripper
+	h   *harness
+}
+
+var errCut = errors.New("the cable is cut")
+
+func (c cable) RoundTrip(q *http.Request) (*http.Response, error) {
+	if c.h.cut.Load() {
+		return nil, errCut
+	}
+	if !c.h.mute.Load() || q.Method == http.MethodGet || !strings.HasPrefix(q.URL.String(), cloud.Nova) {
+		return c.way.RoundTrip(q)
+	}
+	// It takes effect whatever becomes of the caller, who waits until the end.
+	resp, err := c.way.RoundTrip(q.WithContext(context.WithoutCancel(q.Context())))
+	if err != nil {
+		return nil, err
+	}
+	resp.Body.Close()
+	<-q.Context().Done()
+	return nil, q.Context().Err()
+}
+
+func (h *harness) LoseAnswers(providertest.T) { h.mute.Store(true) }
+
+func (h *harness) HearAnswers(providertest.T) { h.mute.Store(false) }
+
+func (h *harness) Disconnect(providertest.T) { h.cut.Store(true) }
+
+func (h *harness) Reconnect(providertest.T) { h.cut.Store(false) }
+
+// Freeze stops every service that answers.
+func (h *harness) Freeze(t providertest.T) { signalAll(t, syscall.SIGSTOP) }
+
+func (h *harness) Thaw(t providertest.T) { signalAll(t, syscall.SIGCONT) }
+
+func signalAll(t providertest.T, sig syscall.Signal) {
+	t.Helper()
+	for _, service := range []string{"keystone", "nova-api", "neutron", "glance"} {
+		if err := cloud.Running().Signal(context.WithoutCancel(t.Context()), service, sig); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func (h *harness) Stranger(t providertest.T, _ fleet.HostName, name string) provider.Ref {
+	t.Helper()
+	return provider.Ref{ID: fleet.InstanceID(h.person().boot(t, name, nil))}
+}
+
+// person is somebody who uses the cloud beside hale.
+type person struct {
+	compute *gophercloud.ServiceClient
+	network *gophercloud.ServiceClient
+	image   *gophercloud.ServiceClient
+}
+
+func newPerson(t providertest.T, account string) *person {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	auth, where, _, err := clouds.Parse(clouds.WithCloudName(account), clouds.WithLocations(cloud.Running().CloudsFile()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	auth.AllowReauth = true
+	all, err := config.NewProviderClient(ctx, auth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p person
+	var errs [3]error
+	p.compute, errs[0] = client.NewComputeV2(all, where)
+	p.network, errs[1] = client.NewNetworkV2(all, where)
+	p.image, errs[2] = client.NewImageV2(all, where)
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	p.compute.Microversion = "2.90"
+	return &p
+}
+
+// all returns every server that the person sees.
+func (p *person) all(t providertest.T) []servers.Server {
+	t.Helper()
+	page, err := servers.List(p.compute, servers.ListOpts{}).AllPages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := servers.ExtractServers(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// find returns the server that hale calls so, or that Nova does.
+func (p *person) find(t providertest.T, id fleet.InstanceID) servers.Server {
+	t.Helper()
+	for _, s := range p.all(t) {
+		if s.Metadata["hale_id"] == string(id) || s.ID == string(id) {
+			return s
+		}
+	}
+	t.Fatalf("there is no server %s", id)
+	return servers.Server{}
+}
+
+// boot makes a server and removes it at the end; it returns Nova's id.
+func (p *person) boot(t providertest.T, name string, metadata map[string]string) string {
+	t.Helper()
+	net := only(t, p.network, networks.List(p.network, networks.ListOpts{Name: cloud.Network}), networks.ExtractNetworks).ID
+	image := only(t, p.image, images.List(p.image, images.ListOpts{Name: cloud.Image}), images.ExtractImages).ID
+	flavor := ""
+	page, err := flavors.ListDetail(p.compute, nil).AllPages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := flavors.ExtractFlavors(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range all {
+		if f.Name == cloud.Flavor {
+			flavor = f.ID
+		}
+	}
+	s, err := servers.Create(t.Context(), p.compute, servers.CreateOpts{
+		Name: name, FlavorRef: flavor, ImageRef: image, Networks: []servers.Network{{UUID: net}}, Metadata: metadata,
+	}, nil).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := servers.Delete(context.WithoutCancel(t.Context()), p.compute, s.ID).ExtractErr(); err != nil && !gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+			t.Error(err)
+		}
+	})
+	return s.ID
+}
+
+// only returns the one thing of the list.
+func only[T any](t providertest.T, _ *gophercloud.ServiceClient, list pagination.Pager, extract func(pagination.Page) ([]T, error)) T {
+	t.Helper()
+	page, err := list.AllPages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := extract(page)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("found %d, %v", len(found), err)
+	}
+	return found[0]
+}
+
+// TestExam asks the adapter on a network of its project's own, where Neutron is the arbiter.
+func TestExam(t *testing.T) { providertest.Run(t, newHarness(t, cloud.Network)) }

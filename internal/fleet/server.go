@@ -1,0 +1,15 @@
+package fleet
+
+// Server is what a template says to a cloud, beside its image, its first network and its user data. Names may be ids.
+type Server struct {
+	Flavor string
+	// Networks are further ones; the first is Template.Network.
+	Networks []string `json:",omitempty"`
+	// KeepPort lets the first interface, with its address, go from instance to instance.
+	KeepPort       bool     `json:",omitempty"`
+	SecurityGroups []string `json:",omitempty"`
+	ServerGroup    string   `json:",omitempty"`
+	KeyPair        string   `json:",omitempty"`
+	Zone           string   `json:",omitempty"` // an availability zone
+	ConfigDrive    bool     `json:",omitempty"`
+}

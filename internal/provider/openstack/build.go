@@ -1,0 +1,237 @@
+package openstack
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// Create orders a server. Nova builds it after the answer; whether it comes to run, or why not, is seen in its status.
+func (p *Provider) Create(ctx context.Context, order provider.Order) error {
+	c, err := p.open(ctx, "openstack.create", string(order.ID))
+	if err != nil {
+		return err
+	}
+	defer c.end()
+	if err := c.orderly(order); err != nil {
+		return err
+	}
+	wanted, network, err := c.plan(order)
+	if err != nil {
+		return err
+	}
+	claimed, err := c.claim(order, network)
+	if err != nil {
+		return err
+	}
+	err = c.vacant(order)
+	if err == nil {
+		err = c.build(order, wanted, claimed)
+	}
+	switch {
+	case err == nil:
+		if err := c.inscribe(claimed, usedPrefix+string(order.ID), nil); err != nil {
+			c.p.log.Warn("a port's claim was not settled; until it is old, no other order takes the port over", "port", claimed.ID, "err", err)
+		}
+	case !fault.Is(err, fault.UnknownOutcome):
+		c.afterwards(func(c *call) { c.relinquish(claimed) })
+	}
+	return err
+}
+
+// orderly refuses what this adapter cannot build.
+func (c *call) orderly(order provider.Order) error {
+	if err := onlyHost(c.op, order.Ref); err != nil {
+		return err
+	}
+	if err := c.parseID(order.ID); err != nil {
+		return err
+	}
+	switch t := order.Template; {
+	case t.Server == nil:
+		return c.fault(fault.Invalid, errors.New("the template says nothing of a server"))
+	case t.HasAttached():
+		return c.fault(fault.Unsupported, errors.New("disks that outlive the instance are not available in a cloud yet"))
+	}
+	return nil
+}
+
+// plan makes the request for the server, but for its port, and returns the network of that.
+func (c *call) plan(order provider.Order) (wanted map[string]any, network string, err error) {
+	t := order.Template
+	image, err := c.resolve(kindImage, t.Image)
+	if err != nil {
+		return nil, "", err
+	}
+	flavor, err := c.resolve(kindFlavor, t.Server.Flavor)
+	if err != nil {
+		return nil, "", err
+	}
+	if network, err = c.resolve(kindNetwork, t.Network); err != nil {
+		return nil, "", err
+	}
+	metadata := maps.Collect(t.Metadata.All())
+	maps.Copy(metadata, encodeMark(order.Mark))
+	metadata[keyID], metadata[keyNetwork] = string(order.ID), t.Network
+	if t.Server.KeepPort {
+		metadata[keyKeepPort] = "true"
+	}
+	wanted = map[string]any{
+		"name": order.Name, "imageRef": image, "flavorRef": flavor, "min_count": 1, "max_count": 1,
+		"metadata": metadata, "tags": []string{tagPrefix + string(order.ID)},
+	}
+	if t.UserData != "" {
+		wanted["user_data"] = base64.StdEncoding.EncodeToString([]byte(t.UserData))
+	}
+	if t.Server.ConfigDrive {
+		wanted["config_drive"] = true
+	}
+	if t.Server.KeyPair != "" {
+		wanted["key_name"] = t.Server.KeyPair
+	}
+	if t.Server.Zone != "" {
+		wanted["availability_zone"] = t.Server.Zone
+	}
+	return wanted, network, nil
+}
+
+// vacant refuses the order when its name or its id is taken. It is asked after the port was claimed, so that whoever had it before is seen.
+func (c *call) vacant(order provider.Order) error {
+	same, err := c.named(order.Name)
+	if err != nil {
+		return err
+	}
+	if len(same) > 0 {
+		return c.conflictf("server %s has the name already", same[0].ID)
+	}
+	found, _, err := c.servers(url.Values{"tags": {tagPrefix + string(order.ID)}})
+	if err != nil {
+		return err
+	}
+	for _, s := range found {
+		if !s.gone() {
+			return c.conflictf("server %s has the id already", s.ID)
+		}
+	}
+	return nil
+}
+
+// build asks Nova for the server with the claimed port.
+func (c *call) build(order provider.Order, wanted map[string]any, claimed port) error {
+	nets := []map[string]any{{"port": claimed.ID}}
+	for _, name := range order.Template.Server.Networks {
+		id, err := c.resolve(kindNetwork, name)
+		if err != nil {
+			return err
+		}
+		nets = append(nets, map[string]any{"uuid": id})
+	}
+	wanted["networks"] = nets
+	body := map[string]any{"server": wanted}
+	if name := order.Template.Server.ServerGroup; name != "" {
+		group, err := c.resolve(kindServerGroup, name)
+		if err != nil {
+			return err
+		}
+		body["os:scheduler_hints"] = map[string]any{"group": group}
+	}
+	var got struct {
+		Server item `json:"server"`
+	}
+	_, err := c.send(c.compute, request{
+		method: http.MethodPost, url: c.compute.ServiceURL("servers"), body: body, into: &got, ok: []int{http.StatusOK, http.StatusAccepted},
+	})
+	if err == nil && got.Server.ID != "" {
+		c.p.learn(map[fleet.InstanceID]string{order.ID: got.Server.ID})
+	}
+	return err
+}
+
+// Delete removes a server that is off, and its port unless that is the machine's. It returns when Nova has it no more.
+func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
+	c, s, err := p.openMarked(ctx, "openstack.delete", ref)
+	if fault.Is(err, fault.NotFound) {
+		return p.deleted(ctx, ref)
+	}
+	if err != nil {
+		return err
+	}
+	defer c.end()
+	if power := s.power(); power != fleet.PowerOff && power != fleet.PowerError {
+		return c.conflictf("its status is %s", s.Status)
+	}
+	bound, _, err := c.ports(url.Values{"device_id": {s.ID}})
+	if err != nil {
+		return err
+	}
+	if err := c.destroy(s); err != nil {
+		return err
+	}
+	err = c.await(s.ID, func(*server) bool { return false })
+	if !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	for _, b := range bound {
+		switch {
+		case !b.ours():
+		case s.Metadata[keyKeepPort] == "true":
+			c.release(b, free)
+		default:
+			c.release(b, "")
+		}
+	}
+	return nil
+}
+
+// deleted: there is no such server, so only a port can be left of it.
+func (p *Provider) deleted(ctx context.Context, ref provider.Ref) error {
+	c, err := p.open(ctx, "openstack.delete", string(ref.ID))
+	if err != nil {
+		return err
+	}
+	defer c.end()
+	c.sweep(ref.ID)
+	return nil
+}
+
+// destroy asks for the end. Where the cloud only sets aside what is deleted, it is asked for at once.
+func (c *call) destroy(s *server) error {
+	if s.Status == statusSoftDeleted {
+		return c.act(s, "forceDelete", nil)
+	}
+	_, err := c.send(c.compute, request{
+		method: http.MethodDelete, url: c.compute.ServiceURL("servers", s.ID), ok: []int{http.StatusNoContent, http.StatusAccepted, http.StatusNotFound},
+	})
+	return err
+}
+
+// Certify writes the mark's flag.
+func (p *Provider) Certify(ctx context.Context, ref provider.Ref) error {
+	c, s, err := p.openMarked(ctx, "openstack.certify", ref)
+	if err != nil {
+		return err
+	}
+	defer c.end()
+	if ref.Adopted {
+		return c.conflictf("what was adopted bears no mark")
+	}
+	if s.Metadata[keyCertified] == "true" {
+		return nil
+	}
+	return c.write(s, map[string]string{keyCertified: "true"})
+}
+
+// write changes metadata of the server, and leaves what it does not name.
+func (c *call) write(s *server, metadata map[string]string) error {
+	_, err := c.send(c.compute, request{
+		method: http.MethodPost, url: c.compute.ServiceURL("servers", s.ID, "metadata"), body: map[string]any{"metadata": metadata}, ok: []int{http.StatusOK},
+	})
+	return err
+}

@@ -1,0 +1,150 @@
+package openstack_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/provider"
+	"hale/internal/provider/openstack"
+	"hale/internal/provider/providertest"
+)
+
+// harness examines the adapter on the twin. What real clouds say to the same questions: e2e/openstack.
+type harness struct {
+	*twin
+	file string
+}
+
+func newHarness(t *testing.T, shape func(*twin)) harness {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "clouds.yaml")
+	if err := os.WriteFile(file, []byte(twinClouds), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newTwin()
+	shape(w)
+	return harness{w, file}
+}
+
+func (h harness) options() openstack.Options {
+	return openstack.Options{Cloud: "twin", CloudsFile: h.file, Wrap: func(http.RoundTripper) http.RoundTripper { return h.twin }}
+}
+
+func (h harness) New(t providertest.T) provider.Provider {
+	p, err := openstack.New(h.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+func (h harness) Hosts() []fleet.HostName { return []fleet.HostName{""} }
+
+func (h harness) Template() fleet.Template {
+	return fleet.Template{Image: "tiny", Network: "private", Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}, Server: &fleet.Server{Flavor: "m1.nano"}}
+}
+
+func (h harness) Patience() time.Duration { return time.Minute }
+
+func (h harness) Diskless() {}
+
+// Can: a rebuild takes two orders here, each of which can be lost: see TestRebuildIsTakenUp.
+func (h harness) Can(ability string) bool { return ability != "Rebuilder" }
+
+// nova returns Nova's id of the instance.
+func (h harness) nova(id fleet.InstanceID) string {
+	for _, s := range h.living() {
+		if s.Metadata["hale_id"] == string(id) || s.ID == string(id) {
+			return s.ID
+		}
+	}
+	return ""
+}
+
+func (h harness) Kill(_ providertest.T, id fleet.InstanceID) {
+	nova := h.nova(id)
+	h.look(func() { h.crash(nova) })
+}
+
+func (h harness) Pause(_ providertest.T, id fleet.InstanceID) {
+	nova := h.nova(id)
+	h.look(func() {
+		s := h.servers[nova]
+		s.record("pause", "somebody")
+		s.later(0, "", func() { s.Status = "PAUSED" })
+	})
+}
+
+func (h harness) Printed(providertest.T, provider.Ref) string { return "FAKE CONSOLE" }
+
+func (h harness) Stranger(_ providertest.T, _ fleet.HostName, name string) provider.Ref {
+	id := ""
+	h.look(func() { id = h.plant(name, nil, nil, "") })
+	return provider.Ref{ID: fleet.InstanceID(id)}
+}
+
+func (h harness) Disconnect(providertest.T) {
+	h.makeTrouble(func(*http.Request) effect { return effect{err: errUnplugged} })
+}
+func (h harness) Reconnect(providertest.T) { h.makeTrouble(nil) }
+
+func (h harness) Freeze(providertest.T) {
+	h.makeTrouble(func(*http.Request) effect { return effect{hang: true} })
+}
+func (h harness) Thaw(providertest.T) { h.makeTrouble(nil) }
+
+// LoseAnswers loses those of Nova's calls that change something.
+func (h harness) LoseAnswers(providertest.T) {
+	h.makeTrouble(func(q *http.Request) effect {
+		return effect{unsaid: q.Method != http.MethodGet && strings.Contains(q.URL.Path, "/compute/")}
+	})
+}
+func (h harness) HearAnswers(providertest.T) { h.makeTrouble(nil) }
+
+func TestExam(t *testing.T) {
+	t.Parallel()
+	for name, shape := range map[string]func(*twin){
+		"a network of its own":  func(*twin) {},
+		"somebody's network":    func(w *twin) { w.owner = false },
+		"pages of two, no wait": func(w *twin) { w.pageSize, w.boot = 2, 0 },
+	} {
+		for _, c := range providertest.Cases(harness{}) {
+			t.Run(name+"/"+c.Name, func(t *testing.T) {
+				t.Parallel()
+				h := newHarness(t, shape)
+				synctest.Test(t, func(t *testing.T) { c.Run(t, h) })
+			})
+		}
+	}
+}
+
+// TestExamLeavesNothing: neither a server nor a port stays of what the exam built and removed.
+func TestExamLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for _, c := range providertest.Cases(harness{}) {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t, func(*twin) {})
+			synctest.Test(t, func(t *testing.T) { c.Run(t, h) })
+			for _, s := range h.living() {
+				if s.Name != "stranger" {
+					t.Errorf("server %s stays, %s", s.Name, s.Status)
+				}
+			}
+			h.look(func() {
+				for _, p := range h.ports {
+					if strings.HasPrefix(p.Description, "hale") {
+						t.Errorf("port %s stays: %q of %q", p.ID, p.Description, p.Device)
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,140 @@
+package openstack
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"hale/internal/fault"
+)
+
+// answer is what a service says when it refuses, in any of their forms: {"itemNotFound": {"code": 404, "message": …}},
+// {"NeutronError": {"type": …, "message": …}}, {"error": {…}}.
+type answer struct {
+	key     string
+	Code    int    `json:"code"`
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// readAnswer returns the service's own words; false: the body is somebody else's, such as a proxy's page.
+func readAnswer(body []byte) (answer, bool) {
+	var outer map[string]json.RawMessage
+	if json.Unmarshal(body, &outer) != nil || len(outer) != 1 {
+		return answer{}, false
+	}
+	for key, inner := range outer {
+		a := answer{key: key}
+		if json.Unmarshal(inner, &a) == nil && a.Message != "" {
+			return a, true
+		}
+	}
+	return answer{}, false
+}
+
+// failed translates what a request ended with. A call that changes something and whose fate is not known is fault.UnknownOutcome.
+func (c *call) failed(how manner, err error) error {
+	known := (*fault.Error)(nil)
+	if errors.As(err, &known) {
+		return known // classified where it arose
+	}
+	refused := (*gophercloud.ErrUnableToReauthenticate)(nil)
+	if errors.As(err, &refused) {
+		return c.failed(reading, refused.ErrReauth) // the token was refused before anything was done
+	}
+	status := gophercloud.ErrUnexpectedResponseCode{}
+	if errors.As(err, &status) {
+		return c.answered(how, status)
+	}
+	if how == changing {
+		return c.fault(fault.UnknownOutcome, err)
+	}
+	return c.fault(fault.Transient, err)
+}
+
+// answered translates an answer that is no success.
+func (c *call) answered(how manner, e gophercloud.ErrUnexpectedResponseCode) error {
+	said, own := readAnswer(e.Body)
+	text := said.Message
+	if !own {
+		text = "an answer that is not the service's own"
+	}
+	err := fmt.Errorf("%s %s: %d: %s", e.Method, pathOf(e.URL), e.Actual, text)
+	switch e.Actual {
+	case http.StatusUnauthorized:
+		if c.session != nil {
+			c.p.forget(c.session)
+		}
+		return c.fault(fault.Unauthorised, err)
+	case http.StatusTooManyRequests:
+		return c.throttled(e, err)
+	case http.StatusRequestEntityTooLarge:
+		if e.ResponseHeader.Get("Retry-After") != "" {
+			return c.throttled(e, err) // as Nova said it before 429 was written down
+		}
+		return c.fault(fault.Quota, err)
+	case http.StatusNotFound:
+		if own {
+			return c.fault(fault.NotFound, err)
+		}
+		return c.fault(fault.Transient, err) // a proxy without its service behind it answers so to everything
+	}
+	if !own && e.Actual < http.StatusInternalServerError {
+		return c.fault(fault.Transient, err)
+	}
+	switch {
+	case e.Actual == http.StatusForbidden && strings.HasPrefix(said.Message, "Quota exceeded"), slices.Contains(quotaTypes, said.Type):
+		return c.fault(fault.Quota, err)
+	case e.Actual == http.StatusForbidden:
+		return c.fault(fault.Unauthorised, err)
+	case e.Actual == http.StatusBadRequest:
+		return c.fault(fault.Invalid, err)
+	case e.Actual == http.StatusConflict, e.Actual == http.StatusPreconditionFailed:
+		return c.fault(fault.Conflict, err)
+	case e.Actual == http.StatusNotImplemented:
+		return c.fault(fault.Unsupported, err)
+	case e.Actual < http.StatusInternalServerError:
+		return c.fault(fault.Permanent, err)
+	case how == changing:
+		return c.fault(fault.UnknownOutcome, err)
+	}
+	return c.fault(fault.Transient, err)
+}
+
+// quotaTypes are Neutron's words for a limit that is reached.
+var quotaTypes = []string{"OverQuota", "QuotaExceeded", "IpAddressGenerationFailure"}
+
+// The pause that a cloud may ask for, when it says nothing and at most.
+const (
+	defaultPause = 5 * time.Second
+	longestPause = time.Minute
+)
+
+// throttled remembers the pause, so that nothing is sent until it is over.
+func (c *call) throttled(e gophercloud.ErrUnexpectedResponseCode, err error) error {
+	pause := defaultPause
+	if seconds, perr := strconv.Atoi(e.ResponseHeader.Get("Retry-After")); perr == nil && seconds >= 0 {
+		pause = min(time.Duration(seconds)*time.Second, longestPause)
+	}
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	c.p.resume = time.Now().Add(pause)
+	return c.fault(fault.Throttled, err)
+}
+
+// pathOf leaves out the host and what was asked for, which says nothing more.
+func pathOf(url string) string {
+	if _, rest, ok := strings.Cut(url, "://"); ok {
+		url = rest
+	}
+	_, path, _ := strings.Cut(url, "/")
+	path, _, _ = strings.Cut(path, "?")
+	return "/" + path
+}

@@ -1,0 +1,340 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// listing is what the adapter knows of all servers, so that between two full lists only changes are asked for. All of it belongs to
+// whoever holds the token.
+type listing struct {
+	token   chan struct{}
+	servers map[string]*server // by Nova's id; nil: not known
+	full    time.Time          // when the last full list was asked for
+	since   time.Time          // by Nova's clock: what changed later is not in servers yet
+	project string
+}
+
+const (
+	pageSize = 1000
+	// overlap is asked for again, since a change shows when it is committed, later than its time.
+	overlap = 30 * time.Second
+	// mostPages ends a list whose pages lead in a circle.
+	mostPages = 1000
+)
+
+// Identity returns the id of the project and the region, after Keystone said that the token is still for that project.
+func (p *Provider) Identity(ctx context.Context) (map[fleet.HostName]string, error) {
+	c, err := p.open(ctx, "openstack.identity", "")
+	if err != nil {
+		return nil, err
+	}
+	defer c.end()
+	var got struct {
+		Token struct {
+			Project struct {
+				ID string `json:"id"`
+			} `json:"project"`
+		} `json:"token"`
+	}
+	_, err = c.send(c.keys, request{
+		method: http.MethodGet, url: c.keys.ServiceURL("auth", "tokens") + "?nocatalog", into: &got, ok: []int{http.StatusOK},
+		header: map[string]string{"X-Subject-Token": c.auth.Token()},
+	})
+	if fault.Is(err, fault.NotFound) { // Keystone's word for a token that has expired; the next call gets another
+		p.forget(c.session)
+		return nil, c.fault(fault.Transient, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if got.Token.Project.ID == "" {
+		return nil, c.fault(fault.Transient, errors.New("keystone names no project"))
+	}
+	return map[fleet.HostName]string{"": got.Token.Project.ID + "@" + c.region}, nil
+}
+
+// List asks for what changed since the last time, and now and then for everything: see DESIGN.md.
+func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
+	c, err := p.open(ctx, "openstack.list", "")
+	if err != nil {
+		return provider.Listing{}, err
+	}
+	defer c.end()
+	l := &p.list
+	select {
+	case l.token <- struct{}{}:
+		defer func() { <-l.token }()
+	case <-c.Done():
+		return provider.Listing{}, c.fault(fault.Transient, c.Err())
+	}
+	if err := c.refresh(l); err != nil {
+		l.full = time.Time{} // whatever happened, the next one is full
+		return provider.Listing{}, err
+	}
+	return c.listed(l)
+}
+
+// refresh brings what is known up to date.
+func (c *call) refresh(l *listing) error {
+	if l.project != c.project { // other credentials: nothing of what was known counts
+		l.servers, l.project = nil, c.project
+	}
+	began := time.Now()
+	if l.servers != nil && began.Sub(l.full) < c.p.options.FullEvery {
+		changed, asked, err := c.servers(url.Values{"changes-since": {l.since.Add(-overlap).UTC().Format(time.RFC3339)}})
+		if err != nil {
+			return err
+		}
+		l.apply(changed)
+		l.since = asked
+		return nil
+	}
+	all, asked, err := c.servers(url.Values{})
+	if err != nil {
+		return err
+	}
+	whole := map[string]*server{}
+	for _, s := range all {
+		whole[s.ID] = s
+	}
+	if err := c.credible(l, whole); err != nil {
+		return err
+	}
+	l.servers, l.full, l.since = whole, began, asked
+	return nil
+}
+
+// apply takes in what changed; servers that were deleted are among it.
+func (l *listing) apply(changed []*server) {
+	for _, s := range changed {
+		if s.gone() {
+			delete(l.servers, s.ID)
+			continue
+		}
+		l.servers[s.ID] = s
+	}
+}
+
+// credible judges a full list by what it does not show any more. Nova tells of servers that were deleted when it is asked for changes; where it
+// tells nothing and most of those that were known are missing, another project or an empty database answers.
+func (c *call) credible(l *listing, whole map[string]*server) error {
+	missing := map[string]bool{}
+	for id := range l.servers {
+		if whole[id] == nil {
+			missing[id] = true
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	changed, _, err := c.servers(url.Values{"changes-since": {l.since.Add(-overlap).UTC().Format(time.RFC3339)}})
+	if err != nil {
+		return err
+	}
+	for _, s := range changed {
+		if s.gone() {
+			delete(missing, s.ID)
+		}
+	}
+	if 2*len(missing) > len(l.servers) {
+		return c.fault(fault.Transient, fmt.Errorf("%w: %d of %d servers are in the list no more, and none of these was deleted",
+			provider.ErrDoubtful, len(missing), len(l.servers)))
+	}
+	return nil
+}
+
+// servers reads a list of servers in detail, page after page, and the time of the question by Nova's clock.
+func (c *call) servers(query url.Values) ([]*server, time.Time, error) {
+	query.Set("limit", fmt.Sprint(pageSize))
+	var all []*server
+	var asked time.Time
+	for range mostPages {
+		var page struct {
+			Servers *[]*server `json:"servers"`
+			Links   []struct {
+				Rel string `json:"rel"`
+			} `json:"servers_links"`
+		}
+		header, err := c.send(c.compute, request{
+			method: http.MethodGet, url: c.compute.ServiceURL("servers", "detail") + "?" + query.Encode(), into: &page, ok: []int{http.StatusOK},
+		})
+		if err != nil {
+			return nil, asked, c.listFault(err)
+		}
+		if page.Servers == nil {
+			return nil, asked, c.fault(fault.Transient, errors.New("the answer is no list of servers"))
+		}
+		if asked.IsZero() {
+			asked = dateOf(header)
+		}
+		for _, s := range *page.Servers {
+			if s.Project != "" && s.Project != c.project {
+				return nil, asked, c.fault(fault.Transient, fmt.Errorf("%w: it lists servers of project %s, and the token is for %s", provider.ErrDoubtful, s.Project, c.project))
+			}
+			all = append(all, s)
+		}
+		more := slices.ContainsFunc(page.Links, func(l struct {
+			Rel string `json:"rel"`
+		}) bool {
+			return l.Rel == "next"
+		})
+		if !more || len(*page.Servers) == 0 {
+			return all, asked, nil
+		}
+		query.Set("marker", (*page.Servers)[len(*page.Servers)-1].ID)
+	}
+	return nil, asked, c.fault(fault.Transient, errors.New("the list does not end"))
+}
+
+// listFault: "not found" for a whole list says nothing about any server.
+func (c *call) listFault(err error) error {
+	if fault.Is(err, fault.NotFound) {
+		return c.fault(fault.Transient, err)
+	}
+	return err
+}
+
+// dateOf returns the server's time of an answer, which is as old as its question at least; ours where it says none.
+func dateOf(h http.Header) time.Time {
+	t, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		return time.Now()
+	}
+	return t
+}
+
+// listed translates what is known.
+func (c *call) listed(l *listing) (provider.Listing, error) {
+	out := provider.Listing{Hosts: []provider.HostAnswer{{}}}
+	ids := map[fleet.InstanceID]string{}
+	for _, id := range slices.Sorted(maps.Keys(l.servers)) {
+		s := l.servers[id]
+		if s.gone() {
+			continue
+		}
+		i, err := c.describe(s)
+		if err != nil {
+			return provider.Listing{}, err
+		}
+		out.Instances = append(out.Instances, i)
+		ids[i.ID] = s.ID
+	}
+	c.p.learn(ids)
+	return out, nil
+}
+
+// learn keeps which of Nova's ids stands behind an instance's. What was learnt from creates stays until it is found to be gone.
+func (p *Provider) learn(ids map[fleet.InstanceID]string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.Copy(p.ids, ids)
+}
+
+// Get returns the instance as it is now.
+func (p *Provider) Get(ctx context.Context, ref provider.Ref) (fleet.Instance, error) {
+	c, err := p.open(ctx, "openstack.get", string(ref.ID))
+	if err != nil {
+		return fleet.Instance{}, err
+	}
+	defer c.end()
+	s, err := c.find(ref)
+	if err != nil {
+		return fleet.Instance{}, err
+	}
+	return c.describe(s)
+}
+
+// find looks the server up by the id under which hale knows it, as it is now. fault.NotFound is Nova's own word.
+func (c *call) find(ref provider.Ref) (*server, error) {
+	if err := onlyHost(c.op, ref); err != nil {
+		return nil, err
+	}
+	if err := c.parseID(ref.ID); err != nil {
+		return nil, err
+	}
+	c.p.mu.Lock()
+	nova, known := c.p.ids[ref.ID]
+	c.p.mu.Unlock()
+	if !known {
+		var err error
+		if nova, err = c.byTag(ref.ID); err != nil {
+			return nil, err
+		}
+	}
+	s, err := c.server(nova)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		c.p.mu.Lock()
+		delete(c.p.ids, ref.ID)
+		c.p.mu.Unlock()
+		return nil, err
+	case err != nil:
+		return nil, err
+	case s.id() != ref.ID:
+		return nil, c.fault(fault.NotFound, fmt.Errorf("that is what Nova calls instance %s", s.id()))
+	}
+	c.p.learn(map[fleet.InstanceID]string{ref.ID: s.ID})
+	return s, nil
+}
+
+// byTag returns Nova's id of the server that hale made under the id; the id itself where there is none, since then it may be Nova's.
+func (c *call) byTag(id fleet.InstanceID) (string, error) {
+	found, _, err := c.servers(url.Values{"tags": {tagPrefix + string(id)}})
+	if err != nil {
+		return "", err
+	}
+	for _, s := range found {
+		if s.id() == id && !s.gone() {
+			return s.ID, nil
+		}
+	}
+	return string(id), nil
+}
+
+// server reads one by Nova's id. One that is being deleted is gone.
+func (c *call) server(nova string) (*server, error) {
+	var got struct {
+		Server *server `json:"server"`
+	}
+	if err := c.get(c.compute, c.compute.ServiceURL("servers", nova), &got); err != nil {
+		return nil, err
+	}
+	switch {
+	case got.Server == nil || got.Server.ID != nova:
+		return nil, c.fault(fault.Transient, errors.New("the answer is not the server that was asked for"))
+	case got.Server.gone():
+		return nil, c.fault(fault.NotFound, errors.New("nova has deleted it"))
+	}
+	return got.Server, nil
+}
+
+// named returns the servers of exactly this name. Nova takes the name for a pattern.
+func (c *call) named(name string) ([]*server, error) {
+	found, _, err := c.servers(url.Values{"name": {"^" + escaped(name) + "$"}})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(s *server) bool { return s.Name != name || s.gone() }), nil
+}
+
+// escaped leaves nothing of the name to be a pattern, in any database's dialect.
+func escaped(name string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`\^$.|?*+()[]{}`, r) {
+			return '.'
+		}
+		return r
+	}, name)
+}

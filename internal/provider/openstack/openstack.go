@@ -1,0 +1,115 @@
+// Package openstack is the adapter to OpenStack clouds: one provider is one project of one region.
+//
+// It promises what package provider's port demands, on clouds whose names are not unique and whose calls only begin something: an
+// instance bears its mark from the moment it exists, of two creates for one name one wins (see DESIGN.md), a call whose fate is not
+// known is fault.UnknownOutcome, no call acts on a server whose mark, read in the same call, is not the one that the caller
+// named, and "not found" is Nova's own word, not a proxy's.
+//
+// It does not choose hosts, which is Nova's scheduler's business: to hale a project is one host with an empty name. It makes no network,
+// image or flavor, and no volume.
+package openstack
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+var (
+	_ provider.Provider      = (*Provider)(nil)
+	_ provider.Resumer       = (*Provider)(nil)
+	_ provider.SoftRebooter  = (*Provider)(nil)
+	_ provider.Rebuilder     = (*Provider)(nil)
+	_ provider.ConsoleReader = (*Provider)(nil)
+)
+
+// Options are what New needs. The zero value of each but Cloud has a default.
+type Options struct {
+	// Cloud is the entry of clouds.yaml.
+	Cloud string
+	// CloudsFile is where clouds.yaml is. Default: the usual places, OS_CLIENT_CONFIG_FILE first.
+	CloudsFile string
+	// Region overrides that of the file.
+	Region string
+	// FullEvery is the time from one full list to the next; in between only changes are asked for. Default: one minute.
+	FullEvery time.Duration
+	// CallLimit ends calls whose context has no deadline of its own. Default: one minute.
+	CallLimit time.Duration
+	// Wrap, when set, is put around the transport of every call: tests make trouble with it.
+	Wrap func(http.RoundTripper) http.RoundTripper
+	// Logger receives what no caller can be told. Default: none.
+	Logger *slog.Logger
+}
+
+// Defaults of Options.
+const (
+	defaultFullEvery = time.Minute
+	defaultCallLimit = time.Minute
+)
+
+// Provider is the adapter. Its methods may be called at the same time.
+type Provider struct {
+	options Options
+	log     *slog.Logger
+	closed  chan struct{} // closed by Close; every call ends with it
+	end     sync.Once
+	inits   chan struct{} // a token for whoever logs in
+
+	mu      sync.Mutex // guards what follows, and is never held during a call
+	session *session   // nil: not logged in
+	resume  time.Time  // not before, since the cloud asked for a pause
+	ids     map[fleet.InstanceID]string
+	stops   map[string]stopSeen
+
+	list listing
+}
+
+// New checks the options and makes the adapter. It reads no file and connects to nothing yet.
+func New(o Options) (*Provider, error) {
+	if o.Cloud == "" {
+		return nil, fault.New(fault.Invalid, "openstack.new", "", errors.New("no cloud is named"))
+	}
+	if o.FullEvery <= 0 {
+		o.FullEvery = defaultFullEvery
+	}
+	if o.CallLimit <= 0 {
+		o.CallLimit = defaultCallLimit
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	p := &Provider{
+		options: o, log: o.Logger, inits: make(chan struct{}, 1),
+		ids: map[fleet.InstanceID]string{}, stops: map[string]stopSeen{},
+	}
+	p.list.token = make(chan struct{}, 1)
+	p.closed = make(chan struct{})
+	return p, nil
+}
+
+// Close ends all calls under way and all connections.
+func (p *Provider) Close() error {
+	p.end.Do(func() { close(p.closed) })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.session != nil {
+		p.session.http.CloseIdleConnections()
+	}
+	p.session = nil
+	return nil
+}
+
+// onlyHost refuses a reference to a host: a project is one.
+func onlyHost(op string, ref provider.Ref) error {
+	if ref.Host != "" {
+		return fault.New(fault.Invalid, op, string(ref.ID), fmt.Errorf("a cloud has no host %q to choose", ref.Host))
+	}
+	return nil
+}

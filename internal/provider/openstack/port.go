@@ -1,0 +1,282 @@
+package openstack
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// port is the first interface of a machine. It is made before the server, under a hardware address that follows from the machine's name:
+// Neutron gives an address out once in a network, and so it is the arbiter of which order may build the machine. See DESIGN.md.
+type port struct {
+	ID       string `json:"id"`
+	Device   string `json:"device_id"`   // the server that it is bound to; empty: none
+	Claim    string `json:"description"` // whose order it is for
+	Revision int    `json:"revision_number"`
+	Created  string `json:"created_at"`
+	Updated  string `json:"updated_at"`
+	fresh    bool   // made for the order, so that it goes if nothing comes of it
+}
+
+const (
+	claimPrefix = "hale order "    // not answered yet
+	usedPrefix  = "hale instance " // Nova has taken the order: from now on the server itself is seen
+	free        = "hale, kept for the machine"
+
+	// supersedeAfter is the age, by Neutron's clock, of a claim that another order may take over. Whoever orders knows that nothing came of the
+	// order before, and what comes of it after that meets a port that is bound.
+	supersedeAfter = 20 * time.Second
+
+	// settle is how long the ports of other orders may take to be shown in a list, where there is no arbiter.
+	settle = 3 * time.Second
+)
+
+// hardwareAddress follows from the project and the machine's name, in the range that Neutron itself draws from by default.
+func hardwareAddress(project, name string) net.HardwareAddr {
+	h := sha256.Sum256([]byte(project + "/" + name))
+	return net.HardwareAddr{0xfa, 0x16, 0x3e, h[0], h[1], h[2]}
+}
+
+// claim returns the port of the order's machine, which is the order's alone. fault.Conflict: another order's, or a server's already.
+func (c *call) claim(order provider.Order, network string) (port, error) {
+	mac := hardwareAddress(c.project, order.Name).String()
+	wanted := map[string]any{
+		"name": order.Name, "network_id": network, "description": claimPrefix + string(order.ID), "mac_address": mac,
+	}
+	if err := c.dress(wanted, order.Template.Server); err != nil {
+		return port{}, err
+	}
+	made, err := c.makePort(order, wanted)
+	switch {
+	case err == nil:
+		return made, nil
+	case fault.Is(err, fault.Conflict): // the hardware address is in use
+		return c.takeOver(order, url.Values{"network_id": {network}, "mac_address": {mac}})
+	case fault.Is(err, fault.Unauthorised): // only its owner chooses hardware addresses in a network
+		delete(wanted, "mac_address")
+		return c.claimByName(order, network, wanted)
+	}
+	return port{}, err
+}
+
+// dress adds what the template says of the first interface.
+func (c *call) dress(wanted map[string]any, t *fleet.Server) error {
+	if len(t.SecurityGroups) > 0 {
+		var ids []string
+		for _, name := range t.SecurityGroups {
+			id, err := c.resolve(kindSecurityGroup, name)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		wanted["security_groups"] = ids
+	}
+	return nil
+}
+
+// makePort makes a port for the order. A port alone is no instance: one that may have been made is looked for and taken away, and what stays
+// all the same is there for the next order.
+func (c *call) makePort(order provider.Order, wanted map[string]any) (port, error) {
+	var got struct {
+		Port port `json:"port"`
+	}
+	_, err := c.send(c.network, request{
+		method: http.MethodPost, url: c.network.ServiceURL("ports"), body: map[string]any{"port": wanted}, into: &got, ok: []int{http.StatusCreated},
+	})
+	if err == nil && got.Port.ID == "" {
+		err = c.fault(fault.UnknownOutcome, errors.New("neutron names no port"))
+	}
+	if fault.Is(err, fault.UnknownOutcome) {
+		c.afterwards(func(c *call) { c.sweep(order.ID) })
+	}
+	got.Port.fresh = true
+	return got.Port, c.portFault(err)
+}
+
+// portFault: what may have become of a port is nothing that must be observed.
+func (c *call) portFault(err error) error {
+	if fault.Is(err, fault.UnknownOutcome) {
+		return c.fault(fault.Transient, err)
+	}
+	return err
+}
+
+// ours reports whether hale made the port.
+func (p port) ours() bool { return strings.HasPrefix(p.Claim, "hale ") || p.Claim == free }
+
+// ports lists those of the project that are meant, with Neutron's time.
+func (c *call) ports(query url.Values) ([]port, time.Time, error) {
+	query.Set("project_id", c.project)
+	var got struct {
+		Ports *[]port `json:"ports"`
+	}
+	header, err := c.send(c.network, request{
+		method: http.MethodGet, url: c.network.ServiceURL("ports") + "?" + query.Encode(), into: &got, ok: []int{http.StatusOK},
+	})
+	switch {
+	case err != nil:
+		return nil, time.Time{}, c.listFault(err)
+	case got.Ports == nil:
+		return nil, time.Time{}, c.fault(fault.Transient, errors.New("the answer is no list of ports"))
+	}
+	return *got.Ports, dateOf(header), nil
+}
+
+// takeOver claims a port that is there already: one that is kept for the machine, or whose order nothing came of.
+func (c *call) takeOver(order provider.Order, query url.Values) (port, error) {
+	found, now, err := c.ports(query)
+	switch {
+	case err != nil:
+		return port{}, err
+	case len(found) == 0:
+		return port{}, c.fault(fault.Transient, errors.New("its port is there, or was, and is not ours to see: it may be somebody else's, or on its way out"))
+	}
+	p := found[0]
+	if err := c.claimable(p, now); err != nil {
+		return port{}, err
+	}
+	return c.compareAndClaim(order, p)
+}
+
+// claimable refuses a port that is in use, or that another order has just claimed.
+func (c *call) claimable(p port, now time.Time) error {
+	if p.Device != "" {
+		return c.conflictf("the machine's port %s is in use by server %s", p.ID, p.Device)
+	}
+	if !strings.HasPrefix(p.Claim, claimPrefix) {
+		return nil
+	}
+	claimed, err := time.Parse(time.RFC3339, p.Updated)
+	if err != nil || now.Sub(claimed) < supersedeAfter {
+		return c.conflictf("another create of the machine is under way: %s", p.Claim)
+	}
+	return nil
+}
+
+// compareAndClaim writes the order's claim unless the port changed since it was read.
+func (c *call) compareAndClaim(order provider.Order, p port) (port, error) {
+	err := c.inscribe(p, claimPrefix+string(order.ID), map[string]string{"If-Match": fmt.Sprintf("revision_number=%d", p.Revision)})
+	return p, c.portFault(err)
+}
+
+// inscribe writes on the port whose it is.
+func (c *call) inscribe(p port, words string, header map[string]string) error {
+	_, err := c.send(c.network, request{
+		method: http.MethodPut, url: c.network.ServiceURL("ports", p.ID), body: map[string]any{"port": map[string]any{"description": words}},
+		ok: []int{http.StatusOK}, header: header,
+	})
+	return err
+}
+
+// claimByName is for networks of somebody else's, where nothing is unique: whoever's port is the oldest, after all had the time to show,
+// has the machine.
+func (c *call) claimByName(order provider.Order, network string, wanted map[string]any) (port, error) {
+	query := url.Values{"network_id": {network}, "name": {order.Name}}
+	found, now, err := c.ports(query)
+	if err != nil {
+		return port{}, err
+	}
+	if len(found) > 0 {
+		oldest := slices.MinFunc(found, older)
+		if err := c.claimable(oldest, now); err != nil {
+			return port{}, err
+		}
+		return c.compareAndClaim(order, oldest)
+	}
+	made, err := c.makePort(order, wanted)
+	if err != nil {
+		return port{}, err
+	}
+	if err = c.wait(settle); err == nil {
+		found, _, err = c.ports(query)
+	}
+	if err == nil && len(found) > 0 && slices.MinFunc(found, older).ID == made.ID {
+		return made, nil
+	}
+	c.afterwards(func(c *call) { c.release(made, "") })
+	if err != nil {
+		return port{}, err
+	}
+	return port{}, c.conflictf("another create of the machine was first")
+}
+
+func older(a, b port) int {
+	if n := strings.Compare(a.Created, b.Created); n != 0 {
+		return n
+	}
+	return strings.Compare(a.ID, b.ID)
+}
+
+// wait does nothing for a while, unless the call ends.
+func (c *call) wait(d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-c.Done():
+		return c.fault(fault.Transient, c.Err())
+	}
+}
+
+// relinquish undoes a claim of which nothing came. A port that was there before says again what it said, since it may be another's.
+func (c *call) relinquish(p port) {
+	if p.fresh {
+		c.release(p, "")
+		return
+	}
+	c.release(p, p.Claim)
+}
+
+// release gives a port up that no server has: it is deleted, or stays with these words.
+func (c *call) release(p port, words string) {
+	var err error
+	if words != "" {
+		err = c.inscribe(p, words, nil)
+	} else {
+		_, err = c.send(c.network, request{method: http.MethodDelete, url: c.network.ServiceURL("ports", p.ID), ok: []int{http.StatusNoContent}})
+	}
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		c.p.log.Warn("a port was not given up; the machine's next instance takes it", "port", p.ID, "err", err)
+	}
+}
+
+// sweep gives up what ports there are of an instance that is not there.
+func (c *call) sweep(id fleet.InstanceID) {
+	for _, words := range []string{claimPrefix, usedPrefix} {
+		left, _, err := c.ports(url.Values{"description": {words + string(id)}})
+		if err != nil {
+			c.p.log.Warn("nobody knows whether an instance left a port", "instance", id, "err", err)
+			return
+		}
+		for _, p := range left {
+			if p.Device == "" {
+				c.release(p, "")
+			}
+		}
+	}
+}
+
+// cleanLimit bounds what is put in order after a call.
+const cleanLimit = 10 * time.Second
+
+// afterwards does what must be done although the call's time may be over.
+func (c *call) afterwards(do func(*call)) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context), cleanLimit)
+	defer cancel()
+	after := *c
+	after.Context = ctx
+	do(&after)
+}

@@ -1,0 +1,45 @@
+package openstack
+
+import (
+	"context"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// Rebuild gives the server, which is off, a new disk from the image and starts it. Nova leaves a server that was off so.
+func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
+	c, s, err := p.openIdle(ctx, "openstack.rebuild", order.Ref)
+	if err != nil {
+		return err
+	}
+	defer c.end()
+	if err := c.orderly(order); err != nil {
+		return err
+	}
+	if power := s.power(); power != fleet.PowerOff {
+		return c.conflictf("its status is %s", s.Status)
+	}
+	image, err := c.resolve(kindImage, order.Template.Image)
+	if err != nil {
+		return err
+	}
+	if err := c.act(s, "rebuild", map[string]any{"imageRef": image}); err != nil {
+		return err
+	}
+	var last server
+	err = c.await(s.ID, func(now *server) bool {
+		last = *now
+		return now.Task == "" && (now.Status == statusOff || now.Status == statusActive || now.Status == statusError)
+	})
+	switch {
+	case err != nil:
+		return err
+	case last.Status == statusActive:
+		return nil
+	case last.Status == statusError:
+		return c.fault(fault.Permanent, errRebuild)
+	}
+	return c.act(&last, "os-start", nil)
+}

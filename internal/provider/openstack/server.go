@@ -1,0 +1,161 @@
+package openstack
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+)
+
+// server is what Nova tells of one, as far as hale reads it.
+type server struct {
+	ID        string               `json:"id"`
+	Name      string               `json:"name"`
+	Status    string               `json:"status"`
+	Project   string               `json:"tenant_id"`
+	Updated   string               `json:"updated"`
+	Metadata  map[string]string    `json:"metadata"`
+	Addresses map[string][]address `json:"addresses"`
+	Task      string               `json:"OS-EXT-STS:task_state"`
+	Power     int                  `json:"OS-EXT-STS:power_state"`
+	Launched  string               `json:"OS-SRV-USG:launched_at"`
+	Fault     struct {
+		Message string `json:"message"`
+	} `json:"fault"`
+}
+
+type address struct {
+	Address string `json:"addr"`
+	Kind    string `json:"OS-EXT-IPS:type"` // fixed or floating
+}
+
+// Nova's words.
+const (
+	statusActive      = "ACTIVE"
+	statusBuild       = "BUILD"
+	statusDeleted     = "DELETED"
+	statusError       = "ERROR"
+	statusPaused      = "PAUSED"
+	statusSuspended   = "SUSPENDED"
+	statusOff         = "SHUTOFF"
+	statusSoftDeleted = "SOFT_DELETED"
+
+	taskPoweringOff = "powering-off"
+
+	// Power states, as the hypervisor gave them last.
+	powerNone     = 0
+	powerShutdown = 4
+	powerCrashed  = 6
+)
+
+// id returns the id under which hale knows the server: its own where hale made it, else Nova's.
+func (s *server) id() fleet.InstanceID {
+	if own := s.Metadata[keyID]; own != "" && marked(s.Metadata) {
+		return fleet.InstanceID(own)
+	}
+	return fleet.InstanceID(s.ID)
+}
+
+// gone reports whether the server is deleted. One that is being deleted is still there, and may run.
+func (s *server) gone() bool { return s.Status == statusDeleted }
+
+// power translates Nova's status. What is between two states, or is not known, is fleet.PowerUnknown.
+func (s *server) power() fleet.Power {
+	switch s.Status {
+	case statusActive:
+		switch {
+		case s.Power == powerCrashed, s.Power == powerShutdown && s.Task == "": // Nova has not acted on it yet
+			return fleet.PowerCrashed
+		}
+		return fleet.PowerRunning
+	case "REBOOT", "HARD_REBOOT", "PASSWORD", "MIGRATING", "VERIFY_RESIZE":
+		return fleet.PowerRunning
+	case statusOff, "SHELVED", "SHELVED_OFFLOADED", statusSoftDeleted:
+		return fleet.PowerOff
+	case statusPaused, statusSuspended, "RESCUE": // a rescued one runs another system in its place
+		return fleet.PowerPaused
+	case statusError:
+		// One that was never launched has nothing that could run.
+		if s.Launched == "" && (s.Power == powerNone || s.Power == powerShutdown) {
+			return fleet.PowerOff
+		}
+		return fleet.PowerError
+	}
+	return fleet.PowerUnknown // BUILD, REBUILD, RESIZE, REVERT_RESIZE, UNKNOWN
+}
+
+// networkName returns the name of the network of the first interface: the one that the mark names; else, where there are several, the
+// first by name.
+func (s *server) networkName() string {
+	if n := s.Metadata[keyNetwork]; n != "" && marked(s.Metadata) {
+		return n
+	}
+	names := make([]string, 0, len(s.Addresses))
+	for n := range s.Addresses {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
+}
+
+// address returns where the server answers: a floating address before a fixed one, and version 4 before 6.
+func (s *server) address() netip.Addr {
+	best, rank := netip.Addr{}, 0
+	for _, a := range s.Addresses[s.networkName()] {
+		addr, err := netip.ParseAddr(a.Address)
+		if err != nil {
+			continue
+		}
+		r := 1
+		if addr.Is4() {
+			r++
+		}
+		if a.Kind == "floating" {
+			r += 2
+		}
+		if r > rank {
+			best, rank = addr, r
+		}
+	}
+	return best
+}
+
+// describe translates a server. A damaged mark proves nothing, so such a server is a stranger's.
+func (c *call) describe(s *server) (fleet.Instance, error) {
+	mark, err := decodeMark(s.Metadata)
+	if err != nil {
+		mark = fleet.Mark{}
+	}
+	i := fleet.Instance{
+		ID: s.id(), Name: s.Name, Power: s.power(), Address: s.address(), Network: s.networkName(), Mark: mark,
+		Metadata: s.others(),
+	}
+	i.Stop, err = c.stopOf(s, i.Power)
+	return i, err
+}
+
+// others is the metadata that is not hale's own.
+func (s *server) others() fleet.Metadata {
+	texts := map[string]string{}
+	for key, value := range s.Metadata {
+		if !strings.HasPrefix(key, ownKeys) {
+			texts[key] = value
+		}
+	}
+	return fleet.MetadataOf(texts)
+}
+
+// parseID refuses what cannot be the id of an instance, before it becomes part of an address.
+func (c *call) parseID(id fleet.InstanceID) error {
+	if id == "" || strings.ContainsFunc(string(id), func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && r != '-'
+	}) {
+		return c.fault(fault.Invalid, errNoID)
+	}
+	return nil
+}

@@ -1,0 +1,292 @@
+package openstack
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	cloud "github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	"github.com/gophercloud/gophercloud/v2/openstack/utils"
+
+	"hale/internal/fault"
+)
+
+// The microversions of Nova that hale speaks. With the oldest a server can be made with tags (2.52); the newest is one that all of this
+// was read for.
+const (
+	oldestMinor = 53
+	newestMinor = 90
+)
+
+// session is one login with what it reaches. Everything goes through one token.
+type session struct {
+	http    *http.Client
+	auth    *gophercloud.ProviderClient
+	keys    *gophercloud.ServiceClient // Keystone
+	compute *gophercloud.ServiceClient
+	network *gophercloud.ServiceClient
+	image   *gophercloud.ServiceClient
+	project string // the id
+	region  string
+}
+
+// call is one operation of the port under way.
+type call struct {
+	context.Context //nolint:containedctx // a call is one operation, and lives as long as that
+	*session
+	p       *Provider
+	op      string
+	subject string
+	end     context.CancelFunc
+}
+
+// open begins an operation: within the call limit and until Close, logged in. The caller ends it.
+func (p *Provider) open(ctx context.Context, op, subject string) (*call, error) {
+	var cancel context.CancelFunc
+	if _, bounded := ctx.Deadline(); bounded {
+		ctx, cancel = context.WithCancel(ctx)
+	} else {
+		ctx, cancel = context.WithTimeout(ctx, p.options.CallLimit)
+	}
+	// The goroutine ends with the call.
+	go func() {
+		select {
+		case <-p.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	c := &call{Context: ctx, p: p, op: op, subject: subject, end: cancel}
+	var err error
+	if c.session, err = p.login(c); err != nil {
+		cancel()
+		return nil, err
+	}
+	return c, nil
+}
+
+// login returns the session, and makes one if there is none. One caller at a time tries; the others wait for it.
+func (p *Provider) login(c *call) (*session, error) {
+	select {
+	case p.inits <- struct{}{}:
+		defer func() { <-p.inits }()
+	case <-c.Done():
+		return nil, c.fault(fault.Transient, c.Err())
+	}
+	select {
+	case <-p.closed:
+		return nil, c.fault(fault.Transient, errors.New("the provider was closed"))
+	default:
+	}
+	p.mu.Lock()
+	s, pause := p.session, time.Until(p.resume)
+	p.mu.Unlock()
+	if pause > 0 {
+		return nil, c.fault(fault.Throttled, fmt.Errorf("the cloud asked for a pause, which ends in %s", pause.Round(time.Second)))
+	}
+	if s != nil {
+		return s, nil
+	}
+	s, err := p.connect(c)
+	if err != nil {
+		return nil, c.failed(reading, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.session = s
+	return s, nil
+}
+
+// connect reads the credentials, as they are in the file now, and logs in.
+func (p *Provider) connect(ctx context.Context) (*session, error) {
+	options := []clouds.ParseOption{clouds.WithCloudName(p.options.Cloud)}
+	if p.options.CloudsFile != "" {
+		options = append(options, clouds.WithLocations(p.options.CloudsFile))
+	}
+	if p.options.Region != "" {
+		options = append(options, clouds.WithRegion(p.options.Region))
+	}
+	credentials, where, tlsConfig, err := clouds.Parse(options...)
+	if err != nil {
+		return nil, fault.New(fault.Unauthorised, "openstack.credentials", p.options.Cloud, err)
+	}
+	credentials.AllowReauth = true
+	s := &session{http: p.httpClient(tlsConfig), region: where.Region}
+	if s.auth, err = cloud.NewClient(credentials.IdentityEndpoint); err != nil {
+		return nil, fault.New(fault.Invalid, "openstack.credentials", p.options.Cloud, err)
+	}
+	s.auth.HTTPClient = *s.http
+	s.auth.UserAgent.Prepend("hale")
+	if err := cloud.Authenticate(ctx, s.auth, credentials); err != nil {
+		return nil, err
+	}
+	// The catalogue's addresses are looked at by requests without a context of their own.
+	s.auth.HTTPClient.Transport = boundTo{s.http.Transport, func(q *http.Request) *http.Request { return q.WithContext(ctx) }}
+	err = s.find(ctx, where)
+	s.auth.HTTPClient.Transport = s.http.Transport
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// boundTo ends what has no end of its own.
+type boundTo struct {
+	http.RoundTripper
+	within func(*http.Request) *http.Request
+}
+
+func (b boundTo) RoundTrip(q *http.Request) (*http.Response, error) {
+	if q.Context().Done() == nil {
+		q = b.within(q)
+	}
+	return b.RoundTripper.RoundTrip(q)
+}
+
+// find looks up the services in the catalogue, and agrees with Nova on how to speak.
+func (s *session) find(ctx context.Context, where gophercloud.EndpointOpts) error {
+	var err error
+	if s.keys, err = cloud.NewIdentityV3(s.auth, where); err != nil {
+		return missing("identity", err)
+	}
+	if s.compute, err = cloud.NewComputeV2(s.auth, where); err != nil {
+		return missing("compute", err)
+	}
+	if s.network, err = cloud.NewNetworkV2(s.auth, where); err != nil {
+		return missing("network", err)
+	}
+	if s.image, err = cloud.NewImageV2(s.auth, where); err != nil {
+		return missing("image", err)
+	}
+	if s.project, err = s.whose(); err != nil {
+		return err
+	}
+	spoken, err := utils.GetSupportedMicroversions(ctx, s.compute)
+	if err != nil {
+		return err
+	}
+	if spoken.MaxMajor != 2 || spoken.MaxMinor < oldestMinor || spoken.MinMinor > newestMinor {
+		return fault.New(fault.Unsupported, "openstack.microversion", "", fmt.Errorf("nova speaks 2.%d to 2.%d, hale 2.%d to 2.%d",
+			spoken.MinMinor, spoken.MaxMinor, oldestMinor, newestMinor))
+	}
+	s.compute.Microversion = fmt.Sprintf("2.%d", min(spoken.MaxMinor, newestMinor))
+	return nil
+}
+
+// missing: the catalogue has no such service; any other error is one of asking.
+func missing(service string, err error) error {
+	none := (*gophercloud.ErrEndpointNotFound)(nil)
+	if !errors.As(err, &none) {
+		return err
+	}
+	return fault.New(fault.Unsupported, "openstack.catalogue", service, err)
+}
+
+// whose returns the id of the project that the token is for.
+func (s *session) whose() (string, error) {
+	result, ok := s.auth.GetAuthResult().(tokens.CreateResult)
+	if !ok {
+		return "", fault.New(fault.Unauthorised, "openstack.project", "", errors.New("the cloud does not authenticate by Keystone's version 3"))
+	}
+	project, err := result.ExtractProject()
+	switch {
+	case err != nil:
+		return "", fault.New(fault.Unauthorised, "openstack.project", "", err)
+	case project == nil || project.ID == "":
+		return "", fault.New(fault.Unauthorised, "openstack.project", "", errors.New("the credentials are for no project"))
+	}
+	return project.ID, nil
+}
+
+// Limits below the call's own, for what should be quick.
+const (
+	dialLimit = 5 * time.Second
+	idleLimit = 90 * time.Second
+)
+
+func (p *Provider) httpClient(tlsConfig *tls.Config) *http.Client {
+	var transport http.RoundTripper = &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: tlsConfig, ForceAttemptHTTP2: true, IdleConnTimeout: idleLimit, MaxIdleConnsPerHost: 8,
+		DialContext: (&net.Dialer{Timeout: dialLimit}).DialContext, TLSHandshakeTimeout: dialLimit,
+	}
+	if p.options.Wrap != nil {
+		transport = p.options.Wrap(transport)
+	}
+	return &http.Client{Transport: transport}
+}
+
+// forget drops the session, so that the next call reads the credentials afresh and logs in.
+func (p *Provider) forget(s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.session == s {
+		p.session = nil
+	}
+}
+
+// manner says whether a request only reads, which decides what a lost answer means.
+type manner bool
+
+const (
+	reading  manner = false
+	changing manner = true
+)
+
+// request is one HTTP call.
+type request struct {
+	method string
+	url    string
+	body   any
+	into   any // where the answer's JSON goes; nil: nowhere
+	ok     []int
+	header map[string]string
+}
+
+// send makes the request by the service's client, once. The answer's headers are returned with success.
+func (c *call) send(service *gophercloud.ServiceClient, q request) (http.Header, error) {
+	how := manner(q.method != http.MethodGet)
+	var sent atomic.Bool
+	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}
+	opts := gophercloud.RequestOpts{OkCodes: q.ok, MoreHeaders: q.header, KeepResponseBody: true}
+	if q.body != nil {
+		opts.JSONBody = q.body
+	}
+	resp, err := service.Request(httptrace.WithClientTrace(c, trace), q.method, q.url, &opts)
+	if err != nil {
+		if how == changing && !sent.Load() {
+			how = reading // nothing of it left
+		}
+		return nil, c.failed(how, err)
+	}
+	defer resp.Body.Close()
+	if q.into == nil {
+		return resp.Header, nil
+	}
+	if err := json.NewDecoder(resp.Body).Decode(q.into); err != nil {
+		return nil, c.failed(how, fmt.Errorf("the answer is not what %s gives: %w", service.Type, err))
+	}
+	return resp.Header, nil
+}
+
+// get reads one thing.
+func (c *call) get(service *gophercloud.ServiceClient, url string, into any) error {
+	_, err := c.send(service, request{method: http.MethodGet, url: url, into: into, ok: []int{http.StatusOK}})
+	return err
+}
+
+// fault makes an error of the operation.
+func (c *call) fault(kind fault.Kind, err error) error { return fault.New(kind, c.op, c.subject, err) }
+
+func (c *call) conflictf(format string, args ...any) error {
+	return c.fault(fault.Conflict, fmt.Errorf(format, args...))
+}
