@@ -110,13 +110,23 @@ func (p *Picture) seeMachine(c *Catalogue, index int, doubts []Doubt) []Doubt {
 		}
 	}
 	sortSightings(seen)
-	if differ(v.Seen, seen) {
+	if differ(v.Seen, seen) || believable(v, seen) {
 		p.due(index)
 	}
 	v.Seen = append(v.Seen[:0], seen...)
 	p.seen = seen
 	p.aim(index)
 	return doubts
+}
+
+// believable reports whether the provider's word on the current instance counts from now on, and did not before: what was asked before the
+// last act, or before the beginning of a term, says nothing, even if it is the same.
+func believable(v *fleet.View, seen []fleet.Sighting) bool {
+	m := &v.Machine
+	if m.Current.None() || v.Sighting(m.Current.ID).Asked > m.Acted {
+		return false
+	}
+	return slices.ContainsFunc(seen, func(s fleet.Sighting) bool { return s.Instance.ID == m.Current.ID && s.Asked > m.Acted })
 }
 
 // AwaitsAddress reports whether the machine waits to be verified and the provider names no address for it yet: then the next listing

@@ -381,3 +381,24 @@ func BenchmarkEvidence(b *testing.B) {
 		}
 	})
 }
+
+// A listing that was asked for before the owner began says nothing yet; the next one does, though it says the same. A fleet without checks has
+// nothing else by which it would be judged after a restart.
+func TestTheFirstWordThatCountsIsJudged(t *testing.T) {
+	t.Parallel()
+	a := open(t, nil)
+	a.see(-time.Second)
+	a.settle()
+	if a.View(0).Due {
+		t.Fatal("what was settled is due")
+	}
+	a.see(time.Second)
+	if !a.View(0).Due {
+		t.Error("the provider's word counts from now on, and nobody judges it")
+	}
+	a.settle()
+	a.see(2 * time.Second)
+	if a.View(0).Due {
+		t.Error("it says the same again, and is judged once more")
+	}
+}
