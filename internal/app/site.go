@@ -14,6 +14,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/probe"
+	"hale/internal/probe/bulkprobe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/program"
 	"hale/internal/provider"
@@ -91,6 +92,7 @@ type site struct {
 	config   *config.Config
 	log      *slog.Logger
 	network  *netprobe.Net
+	pool     *bulkprobe.Pool // nil: this system has none
 	vantage  engine.Vantage
 	adapters []adapter // in the configuration's order
 	how      staffing
@@ -104,9 +106,15 @@ type site struct {
 
 type watches map[fleet.Name]*watch
 
+// prober is a probe engine that works while Run runs.
+type prober interface {
+	probe.Engine
+	Run(ctx context.Context) error
+}
+
 // watch is one fleet's probe engine.
 type watch struct {
-	*netprobe.Engine
+	prober
 	transport probe.Transport
 	agents    provider.GuestPinger
 	stop      func() // ends its work, and waits for that
@@ -116,6 +124,7 @@ type watch struct {
 // A provider whose address waits for a person's word is connected as it was: see connections.
 func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error) {
 	s := &site{teller: &teller{}, config: c, log: log, network: netprobe.Network(), vantage: vantageOf(c.Vantage, log), begun: make(chan struct{})}
+	s.pool = poolOf(log)
 	for _, p := range c.Providers {
 		a, err := s.connect(c, were.inForce(p))
 		if err != nil {
@@ -125,6 +134,16 @@ func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error
 		s.adapters = append(s.adapters, a)
 	}
 	return s, nil
+}
+
+// poolOf returns the shards that probe the network; nil where this system has none, and all is asked in the ordinary way.
+func poolOf(log *slog.Logger) *bulkprobe.Pool {
+	pool, err := bulkprobe.New(bulkprobe.Options{})
+	if err != nil {
+		log.Info("checks are made in the ordinary way, which costs more where there are many", "err", err)
+		return nil
+	}
+	return pool
 }
 
 // vantageOf returns the canaries as configured, with the gateway where it is asked for and the system names one.
@@ -147,6 +166,9 @@ func vantageOf(v config.Vantage, log *slog.Logger) engine.Vantage {
 func (s *site) close() {
 	for _, a := range s.adapters {
 		s.disconnect(a)
+	}
+	if s.pool != nil {
+		s.pool.Close()
 	}
 	if err := s.network.Close(); err != nil {
 		s.log.Warn("the probes' sockets were not closed well", "err", err)
@@ -277,12 +299,22 @@ func (s *site) setup(c *config.Config, adapters []adapter, specs []fleet.Spec) (
 		agents, _ := a.provider.(provider.GuestPinger) // nil where it cannot: then they are unknown
 		w := s.watches[spec.Name]
 		if w == nil || w.transport != transport || w.agents != agents {
-			w = &watch{Engine: netprobe.New(transport, netprobe.Options{Agents: agents}), transport: transport, agents: agents}
+			w = &watch{prober: s.prober(transport, agents), transport: transport, agents: agents}
 		}
 		all[spec.Name] = w
-		setup.Fleets = append(setup.Fleets, engine.Fleet{Spec: spec, Probes: w.Engine})
+		setup.Fleets = append(setup.Fleets, engine.Fleet{Spec: spec, Probes: w.prober})
 	}
 	return setup, all
+}
+
+// prober makes the engine that probes over the transport: the network by the pool's shards, as far as there are any and they can ask what a
+// check asks.
+func (s *site) prober(transport probe.Transport, agents provider.GuestPinger) prober {
+	ordinary := netprobe.New(transport, netprobe.Options{Agents: agents})
+	if s.pool == nil || transport != probe.Transport(s.network) {
+		return ordinary
+	}
+	return s.pool.Engine(ordinary)
 }
 
 // run works until ctx ends. The probes begin before the engine and end after it.
@@ -303,6 +335,12 @@ func (s *site) run(ctx context.Context) error {
 			<-ended
 		}
 	}
+	shards, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	var pool sync.WaitGroup
+	if s.pool != nil {
+		pool.Go(func() { failures.add(s.pool.Run(shards)) })
+	}
 	for _, w := range s.watches {
 		s.launch(w)
 	}
@@ -310,6 +348,8 @@ func (s *site) run(ctx context.Context) error {
 	err := s.engine.Run(ctx)
 	stop()
 	wg.Wait()
+	end()
+	pool.Wait()
 	return errors.Join(err, failures.all())
 }
 

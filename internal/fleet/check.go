@@ -52,7 +52,10 @@ type HTTPCheck struct {
 	Redirects int
 	// NoConnection says what it means that nobody could be connected to at all.
 	NoConnection NoConnection
-	TLS          TLSCheck
+	// KeepAlive asks over a connection that stays open between checks, as far as the machine lets it: cheaper, but not told that nobody is
+	// connected any more.
+	KeepAlive bool
+	TLS       TLSCheck
 }
 
 // Header is one line of a request's head. Its value is a text, or a secret; then Value is empty.

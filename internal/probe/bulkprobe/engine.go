@@ -1,0 +1,125 @@
+package bulkprobe
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/probe"
+)
+
+// Ordinary is the engine that takes what the shards do not, and all looks on demand. Its Reports are read by the Engine alone.
+type Ordinary interface {
+	probe.Engine
+	// Run works until ctx ends.
+	Run(ctx context.Context) error
+}
+
+// Engine implements probe.Engine for one fleet: it routes each target to the pool's shards or to the ordinary engine, and tells their
+// edges as one. It works while Run runs: before, its methods wait; afterwards, they do nothing, and Look returns unknown. Reports is never
+// closed; it falls silent when Run ends.
+type Engine struct {
+	pool     *Pool
+	ordinary Ordinary
+	commands chan command
+	reports  chan probe.Report
+	begun    atomic.Bool
+	ended    chan struct{}
+}
+
+var _ probe.Engine = (*Engine)(nil)
+
+// command is work on the register by another goroutine than Run's.
+type command struct {
+	do   func(r *register)
+	done chan struct{}
+}
+
+// Engine makes an engine over the pool's shards and the ordinary one, which its Run runs.
+func (p *Pool) Engine(ordinary Ordinary) *Engine {
+	return &Engine{
+		pool: p, ordinary: ordinary,
+		commands: make(chan command), reports: make(chan probe.Report), ended: make(chan struct{}),
+	}
+}
+
+// Run works until ctx ends, and then ends all targets. The pool must run meanwhile. It returns what the ordinary engine's Run returns.
+func (e *Engine) Run(ctx context.Context) error {
+	if !e.begun.CompareAndSwap(false, true) {
+		return errRunTwice
+	}
+	defer close(e.ended)
+	r := newRegister(e.pool, e.ordinary)
+	defer r.close()
+	ordinary := make(chan error, 1)
+	// Owned by this call, which waits for it; it ends with ctx.
+	go func() { ordinary <- e.ordinary.Run(ctx) }()
+	for ctx.Err() == nil {
+		e.await(ctx, r)
+	}
+	return <-ordinary
+}
+
+// await sleeps until something is to be done, and does it.
+func (e *Engine) await(ctx context.Context, r *register) {
+	reports, usual := e.reports, e.ordinary.Reports()
+	report, waits := r.out.next()
+	if !waits {
+		reports = nil
+	}
+	if len(r.out.apart) > 0 {
+		usual = nil // one at a time: behind it the ordinary engine merges what nobody reads
+	}
+	select {
+	case <-ctx.Done():
+	case <-r.box.bell:
+		r.hear()
+	case c := <-e.commands:
+		c.do(r)
+		close(c.done)
+	case u := <-usual:
+		r.pass(u)
+	case reports <- report:
+		r.out.delivered()
+	}
+}
+
+// order has Run do something with the register. It does nothing when Run has ended.
+func (e *Engine) order(do func(r *register)) {
+	c := command{do, make(chan struct{})}
+	select {
+	case e.commands <- c:
+		<-c.done
+	case <-e.ended:
+	}
+}
+
+// Set implements probe.Engine. The first probes of more than 100 new or changed targets are spread over their interval, at most one
+// second. A target with another instance counts as changed. A target that was removed and is set again counts its edges from 1 again: give
+// it a new epoch.
+func (e *Engine) Set(targets ...probe.Target) {
+	e.order(func(r *register) { r.set(targets, time.Now()) })
+}
+
+// Remove implements probe.Engine.
+func (e *Engine) Remove(ids ...probe.ID) {
+	e.order(func(r *register) { r.remove(ids) })
+}
+
+// Snapshot implements probe.Engine. It returns each target's latest edge, delivered or not; a target without any has Seq 0. It is empty
+// when Run has ended.
+func (e *Engine) Snapshot() []probe.Edge {
+	var edges []probe.Edge
+	e.order(func(r *register) { edges = r.snapshot() })
+	return edges
+}
+
+// Look implements probe.Engine, by the ordinary engine.
+func (e *Engine) Look(ctx context.Context, target probe.Target) fleet.CheckState {
+	return e.ordinary.Look(ctx, target)
+}
+
+// Reports implements probe.Engine. Edges that wait are merged per target: the latest stands for all, and its Seq shows the gap. There is
+// one watermark for all shards: the oldest of theirs and of the ordinary engine's.
+func (e *Engine) Reports() <-chan probe.Report { return e.reports }

@@ -1,0 +1,104 @@
+package bulkprobe
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/probe"
+)
+
+type kind uint8
+
+const (
+	kindPing kind = iota
+	kindTCP
+	kindPage
+)
+
+// plan is a check as the shards need it. The targets of one check share it, and nobody changes it.
+type plan struct {
+	kind                             kind
+	port                             uint16
+	downAfter, downIn, upAfter, upIn int32
+	every, timeout, fade             int64 // nanoseconds
+	check                            *fleet.Check
+	// Of a page:
+	opening, host string // the request up to the host, and the host if it is not the address
+	keep          bool   // the connection, for the next request
+	bodyless      bool   // the answer has no body, whatever its head says
+	lenient       bool   // a connection that cannot be made counts neither way
+}
+
+// shortest is the shortest interval of a target that the shards take: a probe each slot is no matter of great numbers.
+const shortest = 10 * time.Millisecond
+
+// Takes reports whether the shards can ask what the check asks: a ping, a connection, or a page by plain http of which nothing but the
+// status counts.
+func Takes(c *fleet.Check) bool {
+	if c.Every < shortest || c.Timeout <= 0 || c.Timeout > c.Every {
+		return false
+	}
+	switch c.Kind {
+	case fleet.CheckPing:
+		return true
+	case fleet.CheckTCP:
+		return validPort(c.Port)
+	case fleet.CheckHTTP:
+		return validPort(c.Port) && plainPage(&c.HTTP)
+	case fleet.CheckExec, fleet.CheckAgent:
+	}
+	return false
+}
+
+func validPort(port int) bool { return port >= 1 && port <= 65535 }
+
+func plainPage(h *fleet.HTTPCheck) bool {
+	if _, err := url.ParseRequestURI(pathOf(h)); err != nil {
+		return false // the ordinary engine says what is wrong with it
+	}
+	method := h.Method == "" || h.Method == http.MethodGet || h.Method == http.MethodHead
+	return (h.Scheme == "" || h.Scheme == "http") && method && len(h.Headers) == 0 && h.Body == "" && h.Redirects == 0
+}
+
+func pathOf(h *fleet.HTTPCheck) string {
+	if h.Path == "" {
+		return "/"
+	}
+	return h.Path
+}
+
+// newPlan makes the plan of a check that Takes takes.
+func newPlan(c *fleet.Check) *plan {
+	p := &plan{
+		port: uint16(c.Port), every: int64(c.Every), timeout: int64(c.Timeout), fade: int64(probe.FadeAfter(c)), check: c, //nolint:gosec // Takes saw to it
+		downAfter: bounded(c.DownAfter), downIn: bounded(c.DownIn), upAfter: bounded(c.UpAfter), upIn: bounded(c.UpIn),
+	}
+	switch c.Kind {
+	case fleet.CheckTCP:
+		p.kind = kindTCP
+	case fleet.CheckHTTP:
+		p.kind = kindPage
+		p.page(&c.HTTP)
+	case fleet.CheckPing, fleet.CheckExec, fleet.CheckAgent:
+		p.kind = kindPing
+	}
+	return p
+}
+
+func (p *plan) page(h *fleet.HTTPCheck) {
+	method, path := h.Method, pathOf(h)
+	if method == "" {
+		method = http.MethodGet
+	}
+	if u, err := url.ParseRequestURI(path); err == nil {
+		path = u.RequestURI() // escaped, as net/http writes it
+	}
+	p.opening, p.host = method+" "+path+" HTTP/1.1\r\nHost: ", h.Host
+	p.bodyless = method == http.MethodHead
+	p.lenient, p.keep = h.NoConnection == fleet.NoConnectionIgnore, h.KeepAlive
+}
+
+// bounded keeps a count within what is ever counted.
+func bounded(n int) int32 { return int32(min(max(n, 0), longestRow)) }

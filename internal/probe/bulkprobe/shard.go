@@ -1,0 +1,416 @@
+package bulkprobe
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// stallAfter is how late a shard may wake, or a probe start, before it says nothing any more.
+	stallAfter = int64(250 * time.Millisecond)
+	// markEvery is the time between a shard's watermarks.
+	markEvery = int64(time.Second)
+	// mostAtOnce bounds the probes that start in one slot, so that their answers have room; the rest starts in the next ones.
+	mostAtOnce = 2048
+)
+
+// target is all that a shard knows of one, without a pointer.
+type target struct {
+	tally   tally
+	link    link
+	address [16]byte // IPv4 as IPv4 in IPv6
+	due     int64    // of the next probe
+	slot    int64    // when the probe in flight was due
+	started int64    // when it started
+	token   uint64   // by which the answer of a ping is known; before the first probe, a regular due time
+	zone    uint32   // of a link-local address
+	plan    int32
+	box     int32 // whose it is, its place there, and which run of it
+	record  int32
+	run     uint32
+	conn    int32 // the connection that it uses or keeps; none otherwise
+	flags   flags
+}
+
+type flags uint8
+
+const (
+	inUse  flags = 1 << iota
+	flying       // a probe is
+	fresh        // no probe was started yet
+	isIPv4
+	again // the probe in flight is the second try over a fresh connection
+)
+
+func (f flags) has(x flags) bool { return f&x != 0 }
+
+// wire is how a shard reaches its targets and its clock. All but ring is called by the shard's thread only; answers come through
+// shard.answer, from within harvest, launch and flush.
+type wire interface {
+	// now returns the nanoseconds since the pool's origin.
+	now() int64
+	// launch starts the probe of target i. False: there is no room for one more in flight.
+	launch(i int32, t *target, p *plan) bool
+	// flush sends what launch has gathered.
+	flush()
+	// harvest takes all answers that are there.
+	harvest()
+	// expire ends the probe in flight of target i, whose time is over, and returns what that means.
+	expire(i int32, t *target, p *plan) expiry
+	// forget lets go of whatever target i has.
+	forget(i int32, t *target)
+	// pause waits until then, until rung, or, when little is in flight, until an answer is there.
+	pause(until int64, inFlight int)
+	// ring ends a pause, and does not wait.
+	ring()
+	close()
+}
+
+// expiry is what it means that a probe's time is over.
+type expiry uint8
+
+const (
+	inSilence    expiry = iota // nobody answered
+	unconnected                // nobody could be connected to, which counts neither way
+	onSecondTry                // it goes on: the same probe is tried again over a fresh connection
+	answeredLast               // it was answered at the last moment
+)
+
+// order is what a shard is told. The zero target of an order to inspect does not count.
+type order struct {
+	inspect func(s *shard) // or:
+	handle  int32
+	end     bool
+	target  target // where it is not the end: all but plan
+	plan    *plan
+	first   int64
+}
+
+// shard owns targets. Its state belongs to the goroutine that runs it.
+type shard struct {
+	number  int
+	wire    wire
+	targets slab[target]
+	wheel   *wheel
+	plans   planTable
+	boxes   func() []*mailbox
+	now     int64 // as of this turn
+	due     int64 // of the next watermark
+	expect  int64 // when it meant to wake
+	stalled int64 // when a stall was last noticed
+	started int   // probes in this turn
+	flying  int
+	stats   Stats
+
+	ending  atomic.Bool
+	mu      sync.Mutex // guards the fields below; never held across a system call but that of ring
+	over    bool       // it has ended, and its wire is closed
+	orders  []order
+	handles places
+	spare   []order // to take turns with orders
+}
+
+func newShard(number int, width time.Duration, boxes func() []*mailbox) *shard {
+	s := &shard{number: number, boxes: boxes, due: markEvery}
+	s.wheel = newWheel(int64(width), &s.targets)
+	return s
+}
+
+// run works until end is called, or returns at once when it was.
+func (s *shard) run() {
+	s.expect = s.wire.now()
+	for !s.ending.Load() {
+		s.turn()
+		until := s.rest()
+		s.wire.pause(until, s.flying)
+	}
+	s.close()
+}
+
+// close lets go of the wire. Nobody rings after it.
+func (s *shard) close() {
+	s.mu.Lock()
+	over := s.over
+	s.over, s.orders = true, nil
+	s.mu.Unlock()
+	if !over {
+		s.wire.close()
+	}
+}
+
+func (s *shard) end() {
+	s.ending.Store(true)
+	s.tell()
+}
+
+// turn does all that is to be done now.
+func (s *shard) turn() {
+	s.now, s.started = s.wire.now(), 0
+	s.notice()
+	s.wire.harvest()
+	s.obey()
+	s.advance()
+	s.wire.flush()
+	s.mark()
+}
+
+// notice finds that the shard was stalled: woken much later than it meant to be. Then no timeout of a probe in flight says anything.
+func (s *shard) notice() {
+	if s.now-s.expect > stallAfter {
+		s.stalled = s.now
+		s.stats.Stalls++
+	}
+}
+
+// rest returns when to wake next, and notices a stall within the turn.
+func (s *shard) rest() int64 {
+	s.expect = s.now
+	s.now = s.wire.now()
+	s.notice()
+	until := min(s.due, s.wheel.next())
+	s.expect = max(until, s.now)
+	return until
+}
+
+// tell queues orders, and returns at once. False: the shard has ended.
+func (s *shard) tell(orders ...order) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return false
+	}
+	s.orders = append(s.orders, orders...)
+	s.wire.ring()
+	return true
+}
+
+// handle returns a place for one more target. It is given back when the order to end that target was obeyed.
+func (s *shard) handle() int32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.handles.get()
+}
+
+// obey does what it was told.
+func (s *shard) obey() {
+	s.mu.Lock()
+	orders := s.orders
+	s.orders = s.spare[:0]
+	s.mu.Unlock()
+	for k := range orders {
+		o := &orders[k]
+		switch {
+		case o.inspect != nil:
+			o.inspect(s)
+		case o.end:
+			s.remove(o.handle)
+		default:
+			s.add(o)
+		}
+	}
+	clear(orders)
+	s.spare = orders
+}
+
+func (s *shard) add(o *order) {
+	i := o.handle
+	s.targets.reach(i)
+	t := s.targets.at(i)
+	*t = o.target
+	t.link, t.conn, t.plan, t.due = loose, none, s.plans.hold(o.plan), o.first
+	t.flags |= inUse | fresh
+	s.stats.Targets++
+	if o.first <= s.now {
+		s.start(i, t, o.plan)
+		return
+	}
+	s.wheel.put(i, o.first)
+}
+
+func (s *shard) remove(i int32) {
+	t := s.targets.at(i)
+	if !t.flags.has(inUse) {
+		return
+	}
+	s.land(t)
+	s.wheel.take(i)
+	s.wire.forget(i, t)
+	s.plans.drop(t.plan)
+	*t = target{link: loose, conn: none}
+	s.stats.Targets--
+	s.mu.Lock()
+	s.handles.put(i)
+	s.mu.Unlock()
+}
+
+// advance judges what has timed out and starts what is due.
+func (s *shard) advance() {
+	for {
+		i := s.wheel.pop(s.now)
+		if i == none {
+			return
+		}
+		t := s.targets.at(i)
+		p := s.plans.at(t.plan)
+		switch at := t.next(p); {
+		case at > s.now:
+			s.wheel.put(i, at) // it lay beyond the wheel
+		case t.flags.has(flying):
+			s.expire(i, t, p)
+		default:
+			s.start(i, t, p)
+		}
+	}
+}
+
+// next returns when something is to be done about the target. A second try ends before the next probe is due.
+func (t *target) next(p *plan) int64 {
+	switch {
+	case !t.flags.has(flying):
+		return t.due
+	case t.flags.has(again):
+		return min(t.started+p.timeout, t.due)
+	}
+	return t.started + p.timeout
+}
+
+// start starts the probe that is due, unless it comes too late to say anything.
+func (s *shard) start(i int32, t *target, p *plan) {
+	behind := s.now - t.due
+	if behind > stallAfter && (!t.flags.has(fresh) || behind > p.every) {
+		s.skip(i, t, p)
+		return
+	}
+	t.started = s.now // launch may answer at once
+	if s.started >= mostAtOnce || !s.takeOff(i, t, p) {
+		s.stats.PutOff++
+		s.wheel.put(i, s.now+1)
+		return
+	}
+	s.started++
+	s.stats.Started++
+	s.stats.Lateness.add(behind)
+	if t.flags.has(flying) {
+		s.wheel.put(i, t.next(p))
+	}
+}
+
+// takeOff launches the probe. False: there was no room, and nothing has changed.
+func (s *shard) takeOff(i int32, t *target, p *plan) bool {
+	was := *t
+	t.slot, t.due = t.due, s.slotFrom(t, p, t.due+p.every)
+	t.flags = t.flags&^(fresh|again) | flying
+	s.flying++
+	if s.wire.launch(i, t, p) {
+		return true
+	}
+	s.flying--
+	*t = was
+	return false
+}
+
+// skip leaves out the probe that is due. The next one comes at its regular time.
+func (s *shard) skip(i int32, t *target, p *plan) {
+	why := textFull
+	if s.now-s.stalled <= p.every {
+		why = textStalled
+	}
+	t.slot, t.due = t.due, s.slotFrom(t, p, s.now+1)
+	t.flags &^= fresh
+	s.stats.Skipped++
+	s.judge(t, p, late, why)
+	s.wheel.put(i, t.due)
+}
+
+// slotFrom returns the first of the target's regular due times that is not before from, nor before the next instant. The first probe
+// comes when it may; where the regular times lie is in the token until then.
+func (s *shard) slotFrom(t *target, p *plan, from int64) int64 {
+	from = max(from, s.now+1)
+	regular := t.due
+	if t.flags.has(fresh) {
+		regular = int64(t.token) //nolint:gosec // below the interval
+	}
+	past := (from - regular) % p.every
+	if past < 0 {
+		past += p.every
+	}
+	if past == 0 {
+		return from
+	}
+	return from + p.every - past
+}
+
+// expire judges a probe that nobody answered in time.
+func (s *shard) expire(i int32, t *target, p *plan) {
+	r, n := timedOut, textNone
+	switch s.wire.expire(i, t, p) {
+	case answeredLast:
+		return
+	case onSecondTry:
+		t.flags |= again
+		t.started = s.now
+		s.wheel.put(i, max(t.next(p), s.now+1))
+		return
+	case unconnected:
+		r, n = notConnected, reasonNote(timedOut)
+	case inSilence:
+	}
+	if t.started <= s.stalled {
+		r, n = late, textStalled
+	}
+	s.land(t)
+	s.judge(t, p, r, n)
+	s.wheel.put(i, t.due)
+}
+
+// answer takes what the probe in flight of target i has to say. An answer that was read long after its time says nothing.
+func (s *shard) answer(i int32, r reason, n note) {
+	t := s.targets.at(i)
+	if !t.flags.has(flying) {
+		return
+	}
+	p := s.plans.at(t.plan)
+	if s.now > t.next(p)+stallAfter {
+		r, n = late, textTooLate
+	}
+	s.land(t)
+	s.wheel.take(i)
+	s.stats.Answered++
+	if r == local {
+		s.stats.Local++
+	}
+	s.judge(t, p, r, n)
+	s.wheel.put(i, t.due)
+}
+
+// land notes that the target's probe is not in flight any more.
+func (s *shard) land(t *target) {
+	if t.flags.has(flying) {
+		t.flags &^= flying
+		s.flying--
+	}
+}
+
+// judge counts a result, and tells whose target it is when that makes a difference.
+func (s *shard) judge(t *target, p *plan, r reason, n note) {
+	said, edge := t.tally.add(r, n, s.now, p)
+	if !edge {
+		return
+	}
+	s.stats.Edges++
+	s.boxes()[t.box].put(news{
+		record: t.record, run: t.run, standing: t.tally.standing, reason: t.tally.reason, note: said, at: s.now, due: t.slot,
+	})
+}
+
+// mark tells all whose targets it has that it is alive: everything due before now is judged.
+func (s *shard) mark() {
+	if s.now < s.due {
+		return
+	}
+	s.due = (s.now/markEvery + 1) * markEvery
+	for _, b := range s.boxes() {
+		b.mark(s.number, s.now)
+	}
+}

@@ -1,0 +1,40 @@
+package bulkprobe
+
+const (
+	pageBits = 10
+	pageSize = 1 << pageBits
+)
+
+// slab is an array that grows without moving: an item's address and index stay the same as long as it is in use.
+type slab[T any] struct {
+	pages [][]T
+	used  int32 // items ever in use
+}
+
+func (s *slab[T]) at(i int32) *T { return &s.pages[i>>pageBits][i&(pageSize-1)] }
+
+// reach makes room for index i.
+func (s *slab[T]) reach(i int32) {
+	for int(i) >= len(s.pages)*pageSize {
+		s.pages = append(s.pages, make([]T, pageSize))
+	}
+	s.used = max(s.used, i+1)
+}
+
+// places hands out indexes, those that were given back first.
+type places struct {
+	free []int32
+	next int32
+}
+
+func (p *places) get() int32 {
+	if n := len(p.free); n > 0 {
+		i := p.free[n-1]
+		p.free = p.free[:n-1]
+		return i
+	}
+	p.next++
+	return p.next - 1
+}
+
+func (p *places) put(i int32) { p.free = append(p.free, i) }
