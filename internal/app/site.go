@@ -53,6 +53,8 @@ func (s *site) connect(c *config.Config, p config.Provider) (adapter, error) {
 		return adapter{config: p, provider: l, watcher: l, transport: s.network, runner: program.Here{}}, nil
 	case config.ProviderOpenStack:
 		return s.connectOpenStack(p)
+	case config.ProviderVSphere:
+		return s.connectVSphere(p)
 	case config.ProviderSimulated:
 		o := simulated.Options{
 			Boot: p.Simulated.Boot, Latency: p.Simulated.Latency, Seed: seed(p.Name), Checks: checksOf(p.Name, c.Fleets),

@@ -72,6 +72,12 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 		foreign(f, p.Type, d.machines)
 		foreign(f, p.Type, d.hosts)
 		foreign(f, p.Type, d.uri, d.stateDir)
+	case p.Type == ProviderVSphere:
+		p.VCenter, p.Hosts = compileVCenter(n, f)
+		foreign(f, p.Type, d.uri, d.stateDir)
+		foreign(f, p.Type, d.hosts)
+		foreign(f, p.Type, d.boot, d.latency)
+		foreign(f, p.Type, d.machines)
 	case p.Type == ProviderSimulated:
 		p.Simulated = Simulated{Boot: d.boot.value, Latency: d.latency.value}
 		for _, m := range d.machines.value {
@@ -83,6 +89,9 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 		p.Hosts = compilePlaces(d.hosts.value, f)
 		foreign(f, p.Type, d.uri, d.stateDir)
 		foreign(f, p.Type, d.cloud)
+	}
+	if p.Type != ProviderVSphere {
+		foreign(f, p.Type, d.vcenter)
 	}
 	return p
 }

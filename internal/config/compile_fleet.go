@@ -175,6 +175,7 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 			Run: c.command(s.value), Keep: s.value.keep.value, KeepFor: s.value.keepFor.value, OnFailure: s.value.onFailure.value,
 		})
 		c.order(d.value[:i], s)
+		c.uncloned(s)
 		c.prepares(s, d.value[i+1:])
 		if s.value.keepOld.written() && c.selects() {
 			c.add(s.value.keepOld.spot, "a machine that existed before hale bears no mark, so that it cannot be kept aside", "take it out")

@@ -28,6 +28,9 @@ func (c *fleetCompiler) template() fleet.Template {
 	if t.Server = c.server(); c.providerIs(ProviderOpenStack) {
 		t.Image, t.Memory, t.CPUs, t.Accel = d.image.value, 0, 0, "" // a name, and what the flavor says
 	}
+	if c.providerIs(ProviderVSphere) {
+		return c.cloned(t)
+	}
 	return t
 }
 
@@ -71,10 +74,13 @@ func (c *fleetCompiler) source() {
 // longestDisk keeps a made disk's name within the serial number that its guest sees.
 const longestDisk = 20
 
-// builds reports whether the fleet needs a template: libvirt's machines are built from one, unless they are there already.
+// builders are the providers whose machines are built from what a template says.
+var builders = []ProviderType{ProviderLibvirt, ProviderOpenStack, ProviderVSphere}
+
+// builds reports whether the fleet needs a template: such machines are built from one, unless they are there already.
 func (c *fleetCompiler) builds() bool {
 	t := c.draft.template
-	return t.how != broken && (c.providerIs(ProviderLibvirt) || c.providerIs(ProviderOpenStack)) && (t.written() || !c.selects())
+	return t.how != broken && slices.ContainsFunc(builders, c.providerIs) && (t.written() || !c.selects())
 }
 
 // disks returns the template's disks, sorted by name. An image makes the disk root, which is kept unless declared.

@@ -38,7 +38,7 @@ func (v Vantage) Watched() bool { return v.Gateway || len(v.Canaries) > 0 }
 type Provider struct {
 	Name fleet.ProviderName
 	Type ProviderType
-	// Hosts are sorted by name. Under libvirt there is at least one, and one given by a bare uri has an empty name; a simulated
+	// Hosts are sorted by name; of a provider that knows its hosts itself, those whose place the file says. Under libvirt there is at least one, and one given by a bare uri has an empty name; a simulated
 	// provider without any has a single host with an empty name.
 	Hosts []Host
 	// StateDir is the folder, on each host, for the disks and seeds of instances. ProviderLibvirt only.
@@ -49,6 +49,8 @@ type Provider struct {
 	Simulated Simulated
 	// Cloud is for ProviderOpenStack only.
 	Cloud Cloud
+	// VCenter is for ProviderVSphere only.
+	VCenter VCenter `json:",omitzero"`
 }
 
 // ProviderType chooses the adapter.
@@ -59,6 +61,7 @@ const (
 	ProviderLibvirt   ProviderType = "libvirt"
 	ProviderOpenStack ProviderType = "openstack"
 	ProviderSimulated ProviderType = "simulated"
+	ProviderVSphere   ProviderType = "vsphere"
 )
 
 // Cloud is an entry of clouds.yaml.

@@ -29,6 +29,7 @@ type providerDraft struct {
 	limits   at[sharedDraft]
 	machines at[[]at[string]]
 	cloud    at[cloudDraft]
+	vcenter  at[vcenterDraft]
 }
 
 // sharedDraft bounds what fleets do together.

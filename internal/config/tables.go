@@ -41,15 +41,16 @@ func documentShape() object[document] {
 func providerShape() object[providerDraft] {
 	return object[providerDraft]{
 		fields: []field[providerDraft]{
-			must("type", "libvirt", "The adapter: `libvirt` for QEMU under libvirt, `openstack` for a project of an OpenStack cloud, `simulated` for machines that exist "+
-				"only inside hale, to try a configuration.", choice(map[string]string{
-				"vsphere": "use libvirt", "proxmox": "use libvirt", "incus": "use libvirt",
-			}, ProviderLibvirt, ProviderOpenStack, ProviderSimulated), func(p *providerDraft) *at[ProviderType] { return &p.kind }),
+			must("type", "libvirt", "The adapter: `libvirt` for QEMU under libvirt, `openstack` for a project of an OpenStack cloud, `vsphere` for a datacenter of VMware vCenter, "+
+				"`simulated` for machines that exist only inside hale, to try a configuration.", choice(map[string]string{
+				"proxmox": "use libvirt", "incus": "use libvirt",
+			}, ProviderLibvirt, ProviderOpenStack, ProviderVSphere, ProviderSimulated), func(p *providerDraft) *at[ProviderType] { return &p.kind }),
 			may("uri", "libvirt only: the one daemon, as `qemu:///system`, `qemu:///session`, `qemu+unix:///system?socket=/path` "+
 				"or `qemu+tcp://host/system`. It needs exactly one of uri and hosts.", text("a libvirt address", "qemu:///system"),
 				func(p *providerDraft) *at[string] { return &p.uri }),
 			may("cloud", "openstack only, and needed there: which cloud, as clouds.yaml describes it; the credentials are for one project, which is the provider.",
 				cloudShape(), func(p *providerDraft) *at[cloudDraft] { return &p.cloud }),
+			may("vcenter", "vsphere only, and needed there: which vCenter, and where in it.", vcenterShape(), func(p *providerDraft) *at[vcenterDraft] { return &p.vcenter }),
 			may("hosts", "Several hosts; a machine that is recreated may land on another one. Under libvirt each has a daemon.",
 				list[hostDraft]{noun: "one host", each: hostShape()},
 				func(p *providerDraft) *at[[]at[hostDraft]] { return &p.hosts }),
@@ -203,7 +204,7 @@ func adoptShape() object[adoptDraft] {
 func templateShape() object[templateDraft] {
 	return object[templateDraft]{fields: []field[templateDraft]{
 		may("image", "A qcow2 base image; each instance gets an overlay of its own. A template has one of image, kernel and xml. "+
-			"Relative paths begin at the folder of this file. In a cloud: the image's name or id.", text("a path", "web.qcow2"),
+			"Relative paths begin at the folder of this file. In a cloud: the image's name or id. On vSphere: the path of a template below the datacenter's folder of machines.", text("a path", "web.qcow2"),
 			func(t *templateDraft) *at[string] { return &t.image }),
 		may("kernel", "Direct boot of this kernel, together with initrd; the machine has no disk.", text("a path", "vmlinuz"),
 			func(t *templateDraft) *at[string] { return &t.kernel }),
@@ -211,9 +212,9 @@ func templateShape() object[templateDraft] {
 			func(t *templateDraft) *at[string] { return &t.initrd }),
 		may("cmdline", "The command line for kernel.", text("a kernel command line", "console=ttyS0"),
 			func(t *templateDraft) *at[string] { return &t.cmdline }),
-		or("memory", defaultMemory, "Main memory.", size(16<<20, 16<<40), func(t *templateDraft) *at[uint64] { return &t.memory }),
-		or("cpus", defaultCPUs, "Virtual processors.", integer(1, 1024), func(t *templateDraft) *at[int] { return &t.cpus }),
-		or("network", defaultNetwork, "The provider's network that the machine is attached to.", text("a network's name", "default"),
+		or("memory", defaultMemory, "Main memory. On vSphere, without it: the template's.", size(16<<20, 16<<40), func(t *templateDraft) *at[uint64] { return &t.memory }),
+		or("cpus", defaultCPUs, "Virtual processors. On vSphere, without it: the template's.", integer(1, 1024), func(t *templateDraft) *at[int] { return &t.cpus }),
+		or("network", defaultNetwork, "The provider's network that the machine is attached to. On vSphere, without it: the template's.", text("a network's name", "default"),
 			func(t *templateDraft) *at[string] { return &t.network }),
 		may("disks", "The disks, by name. `root` is the one made from image; with xml, name those that it has, or {} when there is none. "+
 			"`ephemeral`: it is lost in a recreate. `keep`: it may not be lost, which forbids the recreate. With a size, the disk is made for the "+

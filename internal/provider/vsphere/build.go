@@ -270,9 +270,13 @@ func (b *build) config() (*types.VirtualMachineConfigSpec, error) {
 	if err != nil {
 		return nil, err
 	}
+	extra := append(guestInfo(b.order), mark)
+	for key, value := range t.Metadata.All() {
+		extra = append(extra, &types.OptionValue{Key: metaPrefix + key, Value: value})
+	}
 	return &types.VirtualMachineConfigSpec{
 		InstanceUuid: string(b.order.ID), NumCPUs: int32(t.CPUs), MemoryMB: int64(t.Memory >> 20), //nolint:gosec // bounded by checkOrder
-		ExtraConfig: append(guestInfo(b.order), mark), DeviceChange: b.changes,
+		ExtraConfig: extra, DeviceChange: b.changes,
 	}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,39 +42,53 @@ func encodeMark(id fleet.InstanceID, m fleet.Mark, shelf []string) (types.BaseOp
 	return &types.OptionValue{Key: markKey, Value: string(text)}, err
 }
 
+// metaPrefix begins the entries that hold an instance's metadata. Whoever manages vCenter may write them, also on machines that hale did not
+// build.
+const metaPrefix = "hale.meta."
+
 // signed is what the extra configuration says of hale.
 type signed struct {
-	mark  fleet.Mark // zero: not hale's
-	shelf []string
+	metadata fleet.Metadata
+	mark     fleet.Mark // zero: not hale's
+	shelf    []string
 	// torn: there is something under the key that is no mark.
 	torn bool
 }
 
 // decodeMark reads the instance's mark among the entries. One that is damaged proves nothing.
 func decodeMark(id fleet.InstanceID, extra []types.BaseOptionValue) signed {
+	var s signed
+	texts := map[string]string{}
 	for _, e := range extra {
 		o := e.GetOptionValue()
-		if o == nil || o.Key != markKey {
+		text, ok := o.Value.(string)
+		if !ok || text == "" {
 			continue
 		}
-		text, _ := o.Value.(string)
-		if text == "" {
-			return signed{}
+		if o.Key == markKey {
+			s = parseMark(id, text)
 		}
-		var m markText
-		if err := json.Unmarshal([]byte(text), &m); err != nil {
-			return signed{torn: true}
+		if key, ok := strings.CutPrefix(o.Key, metaPrefix); ok {
+			texts[key] = text
 		}
-		if m.ID != string(id) {
-			return signed{} // a person cloned a machine of hale's; the clone is theirs
-		}
-		mark, err := m.mark()
-		if err != nil {
-			return signed{torn: true}
-		}
-		return signed{mark: mark, shelf: m.Shelf}
 	}
-	return signed{}
+	s.metadata = fleet.MetadataOf(texts)
+	return s
+}
+
+func parseMark(id fleet.InstanceID, text string) signed {
+	var m markText
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return signed{torn: true}
+	}
+	if m.ID != string(id) {
+		return signed{} // a person cloned a machine of hale's; the clone is theirs
+	}
+	mark, err := m.mark()
+	if err != nil {
+		return signed{torn: true}
+	}
+	return signed{mark: mark, shelf: m.Shelf}
 }
 
 func (m markText) mark() (fleet.Mark, error) {
