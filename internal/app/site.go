@@ -55,6 +55,8 @@ func (s *site) connect(c *config.Config, p config.Provider) (adapter, error) {
 		return s.connectOpenStack(p)
 	case config.ProviderVSphere:
 		return s.connectVSphere(p)
+	case config.ProviderExec:
+		return s.connectExec(p)
 	case config.ProviderSimulated:
 		o := simulated.Options{
 			Boot: p.Simulated.Boot, Latency: p.Simulated.Latency, Seed: seed(p.Name), Checks: checksOf(p.Name, c.Fleets),

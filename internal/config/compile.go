@@ -89,6 +89,19 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 		p.Hosts = compilePlaces(d.hosts.value, f)
 		foreign(f, p.Type, d.uri, d.stateDir)
 		foreign(f, p.Type, d.cloud)
+	case p.Type == ProviderExec:
+		p.Exec = compileExec(n, f)
+		foreign(f, p.Type, d.uri, d.stateDir)
+		foreign(f, p.Type, d.boot, d.latency)
+		foreign(f, p.Type, d.machines)
+		foreign(f, p.Type, d.hosts)
+		foreign(f, p.Type, d.cloud)
+	}
+	if p.Type != ProviderExec {
+		foreign(f, p.Type, d.program.command)
+		foreign(f, p.Type, d.program.env)
+		foreign(f, p.Type, d.program.timeout)
+		foreign(f, p.Type, d.program.parallel)
 	}
 	if p.Type != ProviderVSphere {
 		foreign(f, p.Type, d.vcenter)

@@ -22,8 +22,12 @@ func (c *fleetCompiler) template() fleet.Template {
 		Image: resolve(d.image), Kernel: resolve(d.kernel), Initrd: resolve(d.initrd), Cmdline: d.cmdline.value,
 		Memory: d.memory.value, CPUs: d.cpus.value, Network: d.network.value, Disks: c.disks(),
 		UserData: c.content(d.userData), Seed: d.seed.value, XML: c.content(d.xml), Accel: d.accel.value,
-		Metadata: c.metadata(),
+		Metadata: c.metadata(), Options: c.settings(),
 	}
+	if c.providerIs(ProviderExec) { // what it means by an image is its own business
+		t.Image = d.image.value
+	}
+	c.execTemplate()
 	c.goTemplate(t.XML)
 	if t.Server = c.server(); c.providerIs(ProviderOpenStack) {
 		t.Image, t.Memory, t.CPUs, t.Accel = d.image.value, 0, 0, "" // a name, and what the flavor says
@@ -65,7 +69,7 @@ func (c *fleetCompiler) source() {
 		}
 	}
 	for _, s := range []at[string]{d.image, d.kernel, d.initrd} {
-		if s.known() && strings.Contains(s.value, "://") {
+		if s.known() && !c.providerIs(ProviderExec) && strings.Contains(s.value, "://") {
 			c.add(s.spot, "is an address; a path is wanted", "fetch the file and write its path")
 		}
 	}

@@ -51,6 +51,8 @@ type Provider struct {
 	Cloud Cloud
 	// VCenter is for ProviderVSphere only.
 	VCenter VCenter `json:",omitzero"`
+	// Exec is for ProviderExec only.
+	Exec Exec `json:",omitzero"`
 }
 
 // ProviderType chooses the adapter.
@@ -62,6 +64,7 @@ const (
 	ProviderOpenStack ProviderType = "openstack"
 	ProviderSimulated ProviderType = "simulated"
 	ProviderVSphere   ProviderType = "vsphere"
+	ProviderExec      ProviderType = "exec"
 )
 
 // Cloud is an entry of clouds.yaml.

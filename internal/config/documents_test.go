@@ -62,7 +62,7 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 func TestStatedDefaultsAreTheRealOnes(t *testing.T) {
 	t.Parallel()
 	provider, web := providerShape().schema(), fleetShape().schema()
-	for _, key := range []string{"boot", "latency"} {
+	for _, key := range []string{"boot", "latency", "timeout", "parallel"} {
 		delete(provider.Properties, key) // of the other type
 	}
 	text := func(providerKeys, templateKeys, checkKeys, httpKeys, startKeys, rebootKeys, recreateKeys, repairKeys, fleetKeys string) string {

@@ -30,6 +30,7 @@ type providerDraft struct {
 	machines at[[]at[string]]
 	cloud    at[cloudDraft]
 	vcenter  at[vcenterDraft]
+	program  programDraft
 }
 
 // sharedDraft bounds what fleets do together.
@@ -91,6 +92,7 @@ type templateDraft struct {
 	accel                          at[fleet.Accel]
 	metadata                       at[[]named[string]]
 	server                         at[serverDraft]
+	options                        at[[]named[string]]
 }
 
 // diskDraft is one disk: a word for one that the template brings along, or the size of one to be made.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"hale/internal/fleet"
@@ -40,11 +41,11 @@ func documentShape() object[document] {
 
 func providerShape() object[providerDraft] {
 	return object[providerDraft]{
-		fields: []field[providerDraft]{
+		fields: slices.Concat([]field[providerDraft]{
 			must("type", "libvirt", "The adapter: `libvirt` for QEMU under libvirt, `openstack` for a project of an OpenStack cloud, `vsphere` for a datacenter of VMware vCenter, "+
-				"`simulated` for machines that exist only inside hale, to try a configuration.", choice(map[string]string{
-				"proxmox": "use libvirt", "incus": "use libvirt",
-			}, ProviderLibvirt, ProviderOpenStack, ProviderVSphere, ProviderSimulated), func(p *providerDraft) *at[ProviderType] { return &p.kind }),
+				"`exec` for anything else, by a program of your own, `simulated` for machines that exist only inside hale, to try a configuration.", choice(map[string]string{
+				"proxmox": "use exec", "incus": "use exec",
+			}, ProviderLibvirt, ProviderOpenStack, ProviderVSphere, ProviderExec, ProviderSimulated), func(p *providerDraft) *at[ProviderType] { return &p.kind }),
 			may("uri", "libvirt only: the one daemon, as `qemu:///system`, `qemu:///session`, `qemu+unix:///system?socket=/path` "+
 				"or `qemu+tcp://host/system`. It needs exactly one of uri and hosts.", text("a libvirt address", "qemu:///system"),
 				func(p *providerDraft) *at[string] { return &p.uri }),
@@ -67,7 +68,7 @@ func providerShape() object[providerDraft] {
 				func(p *providerDraft) *at[time.Duration] { return &p.latency }),
 			may("machines", "Simulated only: machines that somebody else made, by their names, to try fleets.FLEET.select.",
 				list[string]{noun: "one name", each: name()}, func(p *providerDraft) *at[[]at[string]] { return &p.machines }),
-		},
+		}, execFields()),
 		later: map[string]string{
 			"user": "let the socket or the network decide who may connect", "username": "let the socket or the network decide who may connect",
 			"password": "let the socket or the network decide who may connect",
@@ -234,6 +235,7 @@ func templateShape() object[templateDraft] {
 		may("metadata", "Texts that each instance bears at its provider, by keys, for `{meta.KEY}` in programs and for people. Put no secrets here.",
 			mapping[string]{key: "KEY", names: metadataKeys, each: text("a text", "database")},
 			func(t *templateDraft) *at[[]named[string]] { return &t.metadata }),
+		templateOptions(),
 	}}
 }
 

@@ -244,8 +244,9 @@ type Template struct {
 	XML      string // own domain XML, a Go text/template; the text itself
 	Accel    Accel
 	// Metadata is what its instances bear, for the placeholders {meta.KEY}.
-	Metadata Metadata `json:",omitempty"`
-	Server   *Server  `json:",omitempty"` // clouds only; never changed once it is there
+	Metadata Metadata  `json:",omitempty"`
+	Server   *Server   `json:",omitempty"` // clouds only; never changed once it is there
+	Options  []Setting `json:",omitempty"` // sorted by name
 }
 
 // Disk is one disk of a template. Kept disks (not Ephemeral) must survive every repair.

@@ -66,6 +66,7 @@ var rooms = []room{
 	// Floor 3, the adapters: none knows another.
 	{path: "internal/provider/libvirt", floor: 3},
 	{path: "internal/provider/openstack", floor: 3},
+	{path: "internal/provider/external", floor: 3},
 	{path: "internal/provider/simulated", floor: 3},
 	{path: "internal/provider/openstack/notification", floor: 3},
 	{path: "internal/provider/vsphere", floor: 3},
@@ -86,6 +87,7 @@ var rooms = []room{
 	{path: "internal/sim", floor: 2, step: 1, also: []string{"internal/prose", "internal/state/memory", "internal/provider/simulated"}},
 	// Floor 4, the surfaces.
 	{path: "internal/prose", floor: 4},
+	{path: "internal/provider/examine", floor: 4},
 	{path: "internal/config", floor: 4},
 	{path: "internal/config/configtest", floor: 4, step: 1},
 	{path: "internal/scenario", floor: 4, step: 1},

@@ -22,6 +22,9 @@ type exam struct {
 	tag  string
 }
 
+// Installation is what the installation of every mark begins with that the exam writes.
+const Installation = "exam-"
+
 func begin(t T, h Harness) *exam {
 	t.Helper()
 	return &exam{T: t, h: h, p: h.New(t), host: h.Hosts()[0], tag: uuid.NewString()[:8]}
@@ -42,7 +45,7 @@ func (e *exam) order(ordinal int) provider.Order {
 			ID:   fleet.InstanceID(uuid.NewString()),
 			Host: e.host,
 			Mark: fleet.Mark{
-				Installation: fleet.Installation("exam-" + e.tag),
+				Installation: fleet.Installation(Installation + e.tag),
 				Fleet:        "exam",
 				Machine:      machine,
 				Generation:   3,

@@ -184,6 +184,7 @@ func All() []Case {
 		{Name: "a frozen create has an unknown outcome", Run: frozenCreate, Needs: "a provider that freezes", asked: able[Freezer]},
 		{Name: "close ends calls under way", Run: closeEndsCalls, Needs: "a provider that freezes", asked: able[Freezer]},
 		{Name: "what took effect without an answer is done once", Run: unheardIsDoneOnce, Needs: "answers that are lost", asked: able[AnswerLoser]},
+		{Name: "what was cut off half-way can be removed", Run: interruptedIsCleared, Needs: "calls that end with their contexts", asked: able[Interrupted]},
 		{Name: "one host down leaves a partial list", Run: oneHostDown, Needs: "a host that fails", asked: able[HostFailer]},
 		{Name: "hosts are apart", Run: hostsAreApart, Needs: "several hosts", asked: func(h Harness) bool { return len(h.Hosts()) > 1 && !able[Pooled](h) }},
 		{Name: "hosts are one pool", Run: hostsAreOnePool, Needs: "several hosts that are one pool", asked: func(h Harness) bool { return len(h.Hosts()) > 1 && able[Pooled](h) }},

@@ -1,0 +1,155 @@
+package examine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"hale/internal/fleet"
+	"hale/internal/process"
+	"hale/internal/provider"
+	"hale/internal/provider/providertest"
+)
+
+// deafness lets programs run to their ends, whoever waits for them, and their answers be lost.
+type deafness struct{ on atomic.Bool }
+
+func (d *deafness) run(ctx context.Context, p process.Program) (int, error) {
+	if !d.on.Load() {
+		return process.Run(ctx, p)
+	}
+	p.Output = io.Discard
+	return process.Run(context.WithoutCancel(ctx), p)
+}
+
+// LoseAnswers implements providertest.AnswerLoser.
+func (h *harness) LoseAnswers(providertest.T) { h.deaf.on.Store(true) }
+
+// HearAnswers implements providertest.AnswerLoser.
+func (h *harness) HearAnswers(providertest.T) { h.deaf.on.Store(false) }
+
+// Interrupted implements providertest.Interrupted.
+func (h *harness) Interrupted() {}
+
+// Diskless implements providertest.Diskless.
+func (h *harness) Diskless() {}
+
+// Watched implements providertest.Watched.
+func (h *harness) Watched() {}
+
+// hook runs the hooks program with a word and its arguments, in the environment of the provider's program, and returns what it prints.
+func (h *harness) hook(ctx context.Context, args ...string) (string, error) {
+	var out, said bytes.Buffer
+	p := process.Program{Args: append(append([]string(nil), h.o.Hooks...), args...), Output: &out, Errors: &said}
+	for _, v := range h.o.External.Env {
+		value := v.Plain
+		if !v.Secret.None() {
+			var err error
+			if value, err = v.Secret.Resolve(ctx); err != nil {
+				return "", err
+			}
+		}
+		p.Env = append(p.Env, v.Name+"="+value)
+	}
+	code, err := process.Run(ctx, p)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("exit code %d", code)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w: %s: %w: %s", errHook, strings.Join(args, " "), err, strings.TrimSpace(said.String()))
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// must runs a hook, and waits no longer than the examination's patience. It works in cleanups, too.
+func (h *harness) must(t providertest.T, args ...string) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), h.o.Patience)
+	defer cancel()
+	said, err := h.hook(ctx, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said
+}
+
+func (h *harness) number(t providertest.T, args ...string) int {
+	said := h.must(t, args...)
+	n, err := strconv.Atoi(said)
+	if err != nil {
+		t.Fatalf("%v: %s says %q, which is no number", errHook, args[0], said)
+	}
+	return n
+}
+
+// Kill implements providertest.Killer.
+func (h *harness) Kill(t providertest.T, id fleet.InstanceID) { h.must(t, "kill", string(id)) }
+
+// Pause implements providertest.Pauser.
+func (h *harness) Pause(t providertest.T, id fleet.InstanceID) { h.must(t, "pause", string(id)) }
+
+// Boot implements providertest.Listener.
+func (h *harness) Boot(t providertest.T, ref provider.Ref) string {
+	return h.must(t, "boot", string(ref.ID))
+}
+
+// Deafen implements providertest.Listener.
+func (h *harness) Deafen(t providertest.T, id fleet.InstanceID) { h.must(t, "deafen", string(id)) }
+
+// DiskBoots implements providertest.DiskTeller.
+func (h *harness) DiskBoots(t providertest.T, ref provider.Ref) int {
+	return h.number(t, "disk-boots", string(ref.ID))
+}
+
+// Mute implements providertest.Speaker.
+func (h *harness) Mute(t providertest.T, id fleet.InstanceID) { h.must(t, "mute", string(id)) }
+
+// Printed implements providertest.Printer.
+func (h *harness) Printed(t providertest.T, ref provider.Ref) string {
+	return h.must(t, "printed", string(ref.ID))
+}
+
+// Screened implements providertest.Viewer.
+func (h *harness) Screened() fleet.Template { return h.o.Template }
+
+// CopiedBoots implements providertest.CopyTeller.
+func (h *harness) CopiedBoots(t providertest.T, _ fleet.SnapshotName, c fleet.Copy) int {
+	return h.number(t, "copied-boots", c.Where)
+}
+
+// Copies implements providertest.CopyTeller.
+func (h *harness) Copies(t providertest.T, n fleet.SnapshotName) int {
+	return h.number(t, "copies", string(n.Installation), string(n.Machine), string(n.ID))
+}
+
+// Stranger implements providertest.Outsider.
+func (h *harness) Stranger(t providertest.T, host fleet.HostName, name string) provider.Ref {
+	id := h.must(t, "stranger", name, string(host))
+	t.Cleanup(func() { h.must(t, "forget", id) })
+	return provider.Ref{ID: fleet.InstanceID(id), Host: host}
+}
+
+// Disconnect implements providertest.Disconnecter.
+func (h *harness) Disconnect(t providertest.T) { h.must(t, "cut") }
+
+// Reconnect implements providertest.Disconnecter.
+func (h *harness) Reconnect(t providertest.T) { h.must(t, "mend") }
+
+// Freeze implements providertest.Freezer.
+func (h *harness) Freeze(t providertest.T) { h.must(t, "freeze") }
+
+// Thaw implements providertest.Freezer.
+func (h *harness) Thaw(t providertest.T) { h.must(t, "thaw") }
+
+// FailHost implements providertest.HostFailer.
+func (h *harness) FailHost(t providertest.T, host fleet.HostName) {
+	h.must(t, "fail-host", string(host))
+}
+
+// RepairHost implements providertest.HostFailer.
+func (h *harness) RepairHost(t providertest.T, host fleet.HostName) {
+	h.must(t, "repair-host", string(host))
+}

@@ -1,0 +1,318 @@
+package external
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// contractVersion is that of docs/reference/exec-provider.md.
+const contractVersion = 1
+
+// operation is what a program is asked for.
+type operation string
+
+// The operations.
+const (
+	opDescribe     operation = "describe"
+	opIdentity     operation = "identity"
+	opList         operation = "list"
+	opGet          operation = "get"
+	opStart        operation = "start"
+	opReboot       operation = "reboot"
+	opPowerOff     operation = "power-off"
+	opCreate       operation = "create"
+	opDelete       operation = "delete"
+	opCertify      operation = "certify"
+	opResume       operation = "resume"
+	opSoftReboot   operation = "soft-reboot"
+	opRebuild      operation = "rebuild"
+	opKeep         operation = "keep"
+	opRestore      operation = "restore"
+	opSnapshot     operation = "snapshot"
+	opDropSnapshot operation = "drop-snapshot"
+	opPingGuest    operation = "ping-guest"
+	opConsole      operation = "console"
+	opScreenshot   operation = "screenshot"
+	opWatch        operation = "watch"
+)
+
+// changes reports whether the operation changes something, so that one without an answer has an unknown outcome.
+func (o operation) changes() bool {
+	switch o {
+	case opDescribe, opIdentity, opList, opGet, opPingGuest, opConsole, opScreenshot, opWatch:
+		return false
+	}
+	return true
+}
+
+// The abilities that a program may have. Those without an operation of their own name are in abilityWords.
+const (
+	abilityDisks = "disks" // that outlive their instances
+	abilityWatch = "watch"
+)
+
+// abilityWords are the contract's words for the abilities of the port.
+var abilityWords = map[string]string{
+	"Resumer": "resume", "SoftRebooter": "soft-reboot", "Rebuilder": "rebuild", "Keeper": "keep", "Snapshotter": "snapshot",
+	"GuestPinger": "ping-guest", "ConsoleReader": "console", "Screenshooter": "screenshot",
+}
+
+// Abilities returns all words that a program may describe itself with.
+func Abilities() []string {
+	words := []string{abilityDisks, abilityWatch}
+	for _, w := range abilityWords {
+		words = append(words, w)
+	}
+	slices.Sort(words)
+	return words
+}
+
+// ability returns the word for what the operation needs, and whether there is one.
+func (o operation) ability() (string, bool) {
+	switch o {
+	case opResume, opSoftReboot, opRebuild, opKeep, opSnapshot, opPingGuest, opConsole, opScreenshot, opWatch:
+		return string(o), true
+	case opRestore:
+		return string(opKeep), true
+	case opDropSnapshot:
+		return string(opSnapshot), true
+	}
+	return "", false
+}
+
+// request is what a program reads.
+type request struct {
+	Contract  int       `json:"hale"`
+	Operation operation `json:"operation"`
+	// Seconds are left until the program is killed.
+	Seconds  float64        `json:"seconds"`
+	Instance *reference     `json:"instance,omitempty"`
+	Name     string         `json:"name,omitempty"`
+	Template *template      `json:"template,omitempty"`
+	Made     []string       `json:"made,omitempty"`
+	Snapshot *snapshotNamed `json:"snapshot,omitempty"`
+	Limit    int            `json:"limit,omitempty"`
+}
+
+// reference names one instance.
+type reference struct {
+	ID      string `json:"id"`
+	Host    string `json:"host"`
+	Adopted bool   `json:"adopted"`
+	Mark    *mark  `json:"mark"`
+}
+
+// mark is fleet.Mark.
+type mark struct {
+	Installation string    `json:"installation"`
+	Fleet        string    `json:"fleet"`
+	Machine      string    `json:"machine"`
+	Generation   uint64    `json:"generation"`
+	Certified    bool      `json:"certified"`
+	Built        time.Time `json:"built"`
+	Kept         bool      `json:"kept"`
+}
+
+// template is fleet.Template.
+type template struct {
+	Image    string            `json:"image,omitempty"`
+	Kernel   string            `json:"kernel,omitempty"`
+	Initrd   string            `json:"initrd,omitempty"`
+	Cmdline  string            `json:"cmdline,omitempty"`
+	Memory   uint64            `json:"memory_bytes"`
+	CPUs     int               `json:"cpus"`
+	Network  string            `json:"network,omitempty"`
+	Disks    []disk            `json:"disks"`
+	UserData string            `json:"user_data,omitempty"`
+	Metadata map[string]string `json:"metadata"`
+	Options  map[string]string `json:"options"`
+}
+
+// disk is fleet.Disk.
+type disk struct {
+	Name      string `json:"name"`
+	Ephemeral bool   `json:"ephemeral"`
+	Size      uint64 `json:"size_bytes,omitempty"`
+}
+
+// snapshotNamed is fleet.SnapshotName.
+type snapshotNamed struct {
+	Installation string `json:"installation"`
+	Machine      string `json:"machine"`
+	Host         string `json:"host"`
+	ID           string `json:"id"`
+}
+
+func about(op operation, ref provider.Ref) request {
+	r := request{Operation: op, Instance: &reference{ID: string(ref.ID), Host: string(ref.Host), Adopted: ref.Adopted}}
+	if ref.Mark != (fleet.Mark{}) {
+		m := ref.Mark
+		r.Instance.Mark = &mark{
+			Installation: string(m.Installation), Fleet: string(m.Fleet), Machine: string(m.Machine), Generation: uint64(m.Generation),
+			Certified: m.Certified, Built: m.Built.UTC(), Kept: m.Kept,
+		}
+	}
+	return r
+}
+
+func ordered(op operation, o provider.Order) request {
+	r := about(op, o.Ref)
+	t := o.Template
+	r.Name, r.Made = o.Name, o.Made
+	r.Template = &template{
+		Image: t.Image, Kernel: t.Kernel, Initrd: t.Initrd, Cmdline: t.Cmdline, Memory: t.Memory, CPUs: t.CPUs, Network: t.Network,
+		UserData: t.UserData, Disks: []disk{}, Options: map[string]string{}, Metadata: maps.Collect(t.Metadata.All()),
+	}
+	for _, d := range t.Disks {
+		r.Template.Disks = append(r.Template.Disks, disk{Name: d.Name, Ephemeral: d.Ephemeral, Size: d.Size})
+	}
+	for _, v := range t.Options {
+		r.Template.Options[v.Name] = v.Value
+	}
+	return r
+}
+
+// attachesDisks reports whether the order's template has a disk that outlives the instance.
+func (r request) attachesDisks() bool {
+	return r.Template != nil && slices.ContainsFunc(r.Template.Disks, func(d disk) bool { return !d.Ephemeral && d.Size > 0 })
+}
+
+func (r request) subject() string {
+	switch {
+	case r.Instance != nil:
+		return r.Instance.ID
+	case r.Snapshot != nil:
+		return r.Snapshot.ID
+	}
+	return ""
+}
+
+// unanswered is the kind of a call that was sent and has no plain answer: otherwise, unless it changes something.
+func (r request) unanswered(otherwise fault.Kind) fault.Kind {
+	if r.Operation.changes() {
+		return fault.UnknownOutcome
+	}
+	return otherwise
+}
+
+// encode returns the request as one line, so that a program may read just that.
+func (r request) encode() (io.Reader, error) {
+	data, err := json.Marshal(r)
+	return bytes.NewReader(append(data, '\n')), err
+}
+
+// envelope is what a program writes: one of the two.
+type envelope struct {
+	Result json.RawMessage `json:"result"`
+	Error  *trouble        `json:"error"`
+}
+
+// trouble is why there is no result.
+type trouble struct {
+	Kind    fault.Kind `json:"kind"`
+	Message string     `json:"message"`
+}
+
+// kinds are those that a program may answer with.
+var kinds = []fault.Kind{
+	fault.NotFound, fault.Conflict, fault.Unsupported, fault.Throttled, fault.Quota, fault.Transient, fault.Permanent, fault.Unauthorised,
+	fault.Invalid, fault.UnknownOutcome, fault.NoSpace,
+}
+
+func (t trouble) check() error {
+	if !slices.Contains(kinds, t.Kind) {
+		return fmt.Errorf("the error's kind is %q, which is none of %q", t.Kind, kinds)
+	}
+	return nil
+}
+
+// description is the result of describe.
+type description struct {
+	Contract  int      `json:"contract"`
+	Name      string   `json:"name"`
+	Abilities []string `json:"abilities"`
+}
+
+func (d description) check() error {
+	if d.Contract != contractVersion {
+		return fmt.Errorf("it speaks version %d of the contract; this hale speaks version %d", d.Contract, contractVersion)
+	}
+	for _, a := range d.Abilities {
+		if !slices.Contains(Abilities(), a) {
+			return fmt.Errorf("it has the ability %q, which is none of %q", a, Abilities())
+		}
+	}
+	return nil
+}
+
+// identities is the result of identity: a text per host.
+type identities struct {
+	Identities map[string]string `json:"identities"`
+}
+
+// listed is the result of list.
+type listed struct {
+	Instances []instance   `json:"instances"`
+	Hosts     []hostAnswer `json:"hosts"`
+}
+
+// hostAnswer is provider.HostAnswer.
+type hostAnswer struct {
+	Name    string   `json:"name"`
+	Rack    string   `json:"rack"`
+	Room    string   `json:"room"`
+	Zone    string   `json:"zone"`
+	Storage string   `json:"storage"`
+	Error   *trouble `json:"error"`
+}
+
+// got is the result of get.
+type got struct {
+	Instance *instance `json:"instance"`
+}
+
+// instance is fleet.Instance.
+type instance struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Host    string `json:"host"`
+	Power   string `json:"power"`
+	Stop    string `json:"stop"`
+	Address string `json:"address"`
+	Network string `json:"network"`
+	Storage string `json:"storage"`
+	Mark    *mark  `json:"mark"`
+	// Metadata are texts by their keys, of the template and of whoever wrote more.
+	Metadata map[string]string `json:"metadata"`
+}
+
+// copied is the result of snapshot.
+type copied struct {
+	Where string `json:"where"`
+	Bytes uint64 `json:"bytes"`
+}
+
+// shown is the result of console and screenshot.
+type shown struct {
+	Format string `json:"format"`
+	Text   string `json:"text"`
+	Base64 []byte `json:"base64"`
+}
+
+// nothing is the result of the others.
+type nothing struct{}
+
+// event is one line of watch.
+type event struct {
+	Instance string `json:"instance"`
+	Host     string `json:"host"`
+}

@@ -1,0 +1,48 @@
+package providertest
+
+import (
+	"context"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+)
+
+// Interrupted is a harness whose provider's calls end at any point, for good, when their contexts do.
+type Interrupted interface {
+	Interrupted()
+}
+
+// interruptedIsCleared: a create that is cut off at any moment leaves nothing, or something that bears its mark and can be removed.
+func interruptedIsCleared(t T, h Harness) {
+	e := begin(t, h)
+	order := e.order(1)
+	for limit := 10 * time.Millisecond; limit < 2*time.Second; limit = limit * 3 / 2 {
+		ctx, cancel := context.WithTimeout(e.Context(), limit)
+		err := e.p.Create(ctx, order)
+		cancel()
+		if err != nil {
+			e.refused("a create that is cut off", err, fault.UnknownOutcome, fault.Transient)
+		}
+		seen, gerr := e.p.Get(e.ctx(), order.Ref)
+		if gerr == nil {
+			e.same("the mark of what was cut off after "+limit.String(), order.Mark, seen.Mark)
+			if seen.Power != fleet.PowerOff {
+				e.off(order.Ref)
+			}
+			e.do("delete of what was cut off after "+limit.String(), e.p.Delete(e.ctx(), order.Ref))
+		} else {
+			e.refused("get of what was cut off", gerr, fault.NotFound)
+		}
+		if found := named(e.list(), order.Name); len(found) != 0 {
+			t.Errorf("cut off after %v and deleted, the listing has %+v", limit, found)
+		}
+		if err == nil {
+			return // it was quick enough, and so it would be with more time
+		}
+		order = e.rival(order)
+	}
+	e.do("create with the time that it needs", e.p.Create(e.ctx(), order))
+	e.awaitPower(order.Ref, fleet.PowerRunning)
+	e.alone(order)
+}
