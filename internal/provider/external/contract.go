@@ -316,3 +316,26 @@ type event struct {
 	Instance string `json:"instance"`
 	Host     string `json:"host"`
 }
+
+// ReadTemplate reads a template as the contract has it, in JSON. What it does not say is small: 512 MiB, one processor, and, with an image, a
+// root disk that goes with its instance.
+func ReadTemplate(data []byte) (fleet.Template, error) {
+	t := template{Memory: 512 << 20, CPUs: 1}
+	if err := strictly(data, &t); err != nil {
+		return fleet.Template{}, err
+	}
+	out := fleet.Template{
+		Image: t.Image, Kernel: t.Kernel, Initrd: t.Initrd, Cmdline: t.Cmdline, Memory: t.Memory, CPUs: t.CPUs, Network: t.Network, UserData: t.UserData,
+		Metadata: fleet.MetadataOf(t.Metadata),
+	}
+	for _, d := range t.Disks {
+		out.Disks = append(out.Disks, fleet.Disk{Name: d.Name, Ephemeral: d.Ephemeral, Size: d.Size})
+	}
+	if t.Image != "" && t.Disks == nil {
+		out.Disks = []fleet.Disk{{Name: "root", Ephemeral: true}}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Options)) {
+		out.Options = append(out.Options, fleet.Setting{Name: name, Value: t.Options[name]})
+	}
+	return out, nil
+}
