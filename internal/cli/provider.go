@@ -130,10 +130,10 @@ func (v viva) read(args []string) (examine.Options, error) {
 		problems = append(problems, err)
 	}
 	for _, e := range v.env {
-		x := external.Variable{}
-		plain := false
-		if x.Name, x.Plain, plain = strings.Cut(e, "="); !plain {
-			if x.Secret, err = secret.Env(x.Name); err != nil {
+		name, value, plain := strings.Cut(e, "=")
+		x := external.Variable{Name: name, Plain: value}
+		if !plain {
+			if x.Secret, err = secret.Env(name); err != nil {
 				problems = append(problems, fmt.Errorf("--env: %w", err))
 			}
 		}

@@ -47,11 +47,7 @@ const (
 
 // changes reports whether the operation changes something, so that one without an answer has an unknown outcome.
 func (o operation) changes() bool {
-	switch o {
-	case opDescribe, opIdentity, opList, opGet, opPingGuest, opConsole, opScreenshot, opWatch:
-		return false
-	}
-	return true
+	return !slices.Contains([]operation{opDescribe, opIdentity, opList, opGet, opPingGuest, opConsole, opScreenshot, opWatch}, o)
 }
 
 // The abilities that a program may have. Those without an operation of their own name are in abilityWords.
@@ -85,8 +81,9 @@ func (o operation) ability() (string, bool) {
 		return string(opKeep), true
 	case opDropSnapshot:
 		return string(opSnapshot), true
+	case opDescribe, opIdentity, opList, opGet, opStart, opReboot, opPowerOff, opCreate, opDelete, opCertify:
 	}
-	return "", false
+	return "", false // everybody's
 }
 
 // request is what a program reads.

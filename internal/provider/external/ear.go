@@ -66,7 +66,7 @@ func (e *ear) tell() {
 	e.tail = text
 	switch e.left--; {
 	case e.left > 0:
-		e.log.Info("an exec provider's program says: " + text)
+		e.log.Info("an exec provider's program says something", "text", text)
 	case e.left == 0:
 		e.log.Info("an exec provider's program says more than is logged")
 	}

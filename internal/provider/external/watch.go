@@ -27,17 +27,13 @@ const (
 // program that does not watch it does nothing.
 func (p *Provider) Watch(ctx context.Context, changed func(provider.Event)) error {
 	for pause := shortestPause; ctx.Err() == nil; pause = min(2*pause, longestPause) {
-		d, err := p.describe(ctx)
-		if err == nil && !slices.Contains(d.Abilities, abilityWatch) {
-			<-ctx.Done()
-			return nil
-		}
 		began := time.Now()
-		if err == nil {
-			err = p.watch(ctx, changed)
+		err := p.watch(ctx, changed)
+		if err == nil { // it does not watch
+			<-ctx.Done()
 		}
 		if ctx.Err() != nil || p.over() {
-			return nil
+			break
 		}
 		p.o.Logger.Warn("an exec provider tells of no changes for now; polling goes on", "err", err, "again_in", pause)
 		if time.Since(began) > lasted {
@@ -45,7 +41,7 @@ func (p *Provider) Watch(ctx context.Context, changed func(provider.Event)) erro
 		}
 		await(ctx, pause)
 	}
-	return nil
+	return nil //nolint:nilerr // the end of ctx is none
 }
 
 func (p *Provider) over() bool {
@@ -63,8 +59,11 @@ func await(ctx context.Context, d time.Duration) {
 	}
 }
 
-// watch runs the program once. Its standard input stays open, so that it notices when hale is gone.
+// watch runs the program once, and says how it ended; nil: it cannot watch. Its standard input stays open, so that it notices when hale is gone.
 func (p *Provider) watch(ctx context.Context, changed func(provider.Event)) error {
+	if d, err := p.describe(ctx); err != nil || !slices.Contains(d.Abilities, abilityWatch) {
+		return err
+	}
 	ctx, end, err := p.begin(ctx)
 	if err != nil {
 		return err
