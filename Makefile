@@ -12,9 +12,10 @@ FUZZTIME ?= 10s
 RUNS     ?= 20
 BENCH    ?= .
 MUTANTS_FLAGS ?=
+PROBES_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-openstack repeat disks race lint tidy cover fuzz bench mutants ssd-trace demo demo-clean clean
+.PHONY: help build test test-openstack repeat disks race lint tidy cover fuzz bench bench-probes mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -60,6 +61,9 @@ fuzz: ## every fuzz test for FUZZTIME (10s) each
 
 bench: ## the benchmarks that match BENCH (all)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+bench-probes: ## the probe engine beside HAProxy, fping and blackbox_exporter (as root): installs them, and writes bench/out/probes.json
+	@scripts/bench-probes.sh $(PROBES_FLAGS)
 
 ssd-trace: ## bin/ssd-trace.csv, a failure trace, from the published SSD failures in SSD (a .csv or .csv.gz)
 	@[ -n "$(SSD)" ] || { echo 'make ssd-trace SSD=FILE: the file is ssd_failure_tag.csv of github.com/alibaba-edu/dcbrain, or a reduced copy' >&2; exit 1; }

@@ -103,6 +103,7 @@ var rooms = []room{
 	{path: "cmd/hale", floor: 6},
 	// Measurements that are programs.
 	{path: "bench/score", floor: 6},
+	{path: "bench/probes", floor: 6},
 	// The whole of it, as a user runs it: tests only.
 	{path: "e2e", floor: 6, step: 1},
 	{path: "e2e/openstack", floor: 6, step: 1},

@@ -23,14 +23,14 @@ import (
 // field is an engine over real sockets, in a network namespace of its own, where loopback is up, and what it says.
 type field struct {
 	*Engine
-	t      *testing.T
+	t      testing.TB
 	pool   *Pool
 	inside chan func() // runs on a thread inside the namespace
 	once   sync.Once
 }
 
 // newField makes one; prepare, if any, runs inside the namespace first. It needs root.
-func newField(t *testing.T, o Options, prepare func() error) *field {
+func newField(t testing.TB, o Options, prepare func() error) *field {
 	t.Helper()
 	o.Shards = 1
 	f := &field{t: t, inside: make(chan func())}
