@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"net/netip"
@@ -71,9 +72,7 @@ func check(ctx context.Context, args []string) error {
 		err = json.NewEncoder(os.Stdout).Encode(out)
 	}
 	stop()
-	<-ended
-	<-ended
-	return err
+	return errors.Join(err, <-ended, <-ended)
 }
 
 func specOf(kind string, port int, every, timeout time.Duration) *fleet.Check {

@@ -57,7 +57,7 @@ func compare(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	b := &bout{options: o, self: self, dir: dir, costs: map[string][]cost{}, told: map[string]figure{}}
 	if b.seen, err = share(dir + "/seen"); err != nil {
 		return err

@@ -93,7 +93,7 @@ func serve(ctx context.Context, listener int, seen counters) error {
 	events, buffer := make([]unix.EpollEvent, 512), make([]byte, 4096)
 	for ctx.Err() == nil {
 		n, err := unix.EpollWait(epoll, events, 100)
-		if err != nil && err != unix.EINTR { //nolint:errorlint // an errno
+		if err != nil && err != unix.EINTR {
 			return err
 		}
 		for _, e := range events[:max(n, 0)] {
@@ -117,7 +117,7 @@ func serve(ctx context.Context, listener int, seen counters) error {
 // answer answers a request that came in one piece, as all here do.
 func answer(fd int, buffer []byte, seen counters) {
 	n, err := unix.Read(fd, buffer)
-	if err == unix.EAGAIN { //nolint:errorlint // an errno
+	if err == unix.EAGAIN {
 		return
 	}
 	if n <= 0 {

@@ -56,7 +56,7 @@ func (p *process) errors() string {
 // cpu is what all its threads have been given, user and system, to the nanosecond.
 func (p *process) cpu() time.Duration {
 	var total time.Duration
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid)) //nolint:errcheck // a sound pattern
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
 	for _, f := range files {
 		b, err := os.ReadFile(f)
 		if err != nil {
@@ -102,7 +102,7 @@ func kernelCount(table, name string) uint64 {
 		}
 		for i := range min(len(names), len(words)) {
 			if names[i] == name {
-				n, _ := strconv.ParseUint(words[i], 10, 64) //nolint:errcheck // the kernel's
+				n, _ := strconv.ParseUint(words[i], 10, 64)
 				return n
 			}
 		}

@@ -59,7 +59,7 @@ func (b *bout) report(w io.Writer) error {
 func conditions(n int) map[string]any {
 	var name unix.Utsname
 	_ = unix.Uname(&name)
-	load, _ := os.ReadFile("/proc/loadavg") //nolint:errcheck // then it is not known
+	load, _ := os.ReadFile("/proc/loadavg")
 	return map[string]any{
 		"targets": n, "rounds": rounds, "window": window.String(), "cores": runtime.NumCPU(), "kernel": unix.ByteSliceToString(name.Release[:]),
 		"go": runtime.Version(), "load": strings.TrimSpace(string(load)), "at": time.Now().UTC().Format(time.RFC3339),

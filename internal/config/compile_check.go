@@ -84,7 +84,7 @@ func (c *fleetCompiler) check(n named[checkDraft]) fleet.Check {
 	}
 	if d.tcp.written() {
 		kinds = append(kinds, fleet.CheckTCP)
-		out.Port = d.tcp.value.port.value
+		out.Port, out.Full = d.tcp.value.port.value, d.tcp.value.full.value
 	}
 	if d.http.written() {
 		kinds = append(kinds, fleet.CheckHTTP)
@@ -156,7 +156,10 @@ func (c *fleetCompiler) http(d httpDraft) (int, fleet.HTTPCheck) {
 	}
 	out := fleet.HTTPCheck{
 		Scheme: d.scheme.value, Path: d.path.value, Host: d.host.value, Headers: c.headers(d.headers.value), Body: c.body(d),
-		Redirects: d.redirects.value, TLS: c.tls(d),
+		Redirects: d.redirects.value, TLS: c.tls(d), KeepAlive: d.keepAlive.value,
+	}
+	if out.KeepAlive && (out.Scheme == "https" || out.Body != "" || out.Redirects > 0 || len(out.Headers) > 0) {
+		c.add(d.keepAlive.spot, "is for pages by plain http of which only the status counts", "take keep_alive out, or https, body, redirects and headers")
 	}
 	if d.method.given() && d.method.value != http.MethodGet {
 		out.Method = d.method.value

@@ -28,7 +28,10 @@ type hoursDraft struct {
 	zone  at[string]
 }
 
-type tcpDraft struct{ port at[int] }
+type tcpDraft struct {
+	port at[int]
+	full at[bool]
+}
 
 type httpDraft struct {
 	port               at[int]
@@ -42,6 +45,7 @@ type httpDraft struct {
 	ca                 at[string]
 	certificateDays    at[int]
 	insecure           at[bool]
+	keepAlive          at[bool]
 }
 
 type execDraft struct {

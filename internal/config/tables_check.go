@@ -17,6 +17,8 @@ func checkShape() object[checkDraft] {
 				func(c *checkDraft) *at[struct{}] { return &c.ping }),
 			may("tcp", "Connect to a port.", object[tcpDraft]{fields: []field[tcpDraft]{
 				must("port", "22", "The port.", integer(1, 65535), func(t *tcpDraft) *at[int] { return &t.port }),
+				or("full", false, "Complete the connection, so that the program behind the port gets to see it; otherwise the system behind it answers alone, where that is cheaper.",
+					boolean(), func(t *tcpDraft) *at[bool] { return &t.full }),
 			}}, func(c *checkDraft) *at[tcpDraft] { return &c.tcp }),
 			may("http", "Ask for a page.", httpShape(), func(c *checkDraft) *at[httpDraft] { return &c.http }),
 			may("exec", "Run a program on hale's side: a script of your own, or a monitoring plugin. Exit code 0 is a success; 3, and what a shell says "+
@@ -76,6 +78,9 @@ func httpShape() object[httpDraft] {
 		or("no_connection", fleet.NoConnectionFails, "What it means that no connection comes about at all. `fail`: a failure. `ignore`: it counts neither way; "+
 			"when nothing else is heard for long, the check is unknown.", choice(nil, fleet.NoConnectionFails, fleet.NoConnectionIgnore),
 			func(h *httpDraft) *at[fleet.NoConnection] { return &h.noConnection }),
+		or("keep_alive", false, "Ask over a connection that stays open between probes, as far as the machine lets it: a fifth of the cost, but whether anybody new could "+
+			"connect is not asked. A connection that ended is no failure: a fresh one is tried first. For pages by plain http of which only the status counts.",
+			boolean(), func(h *httpDraft) *at[bool] { return &h.keepAlive }),
 	}, tlsFields()...)}
 }
 

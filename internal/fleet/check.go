@@ -15,9 +15,12 @@ type Check struct {
 	// DownAfter failures make it down, UpAfter successes up again: in a row, or of the last DownIn and UpIn results, where those are greater.
 	DownAfter, DownIn int
 	UpAfter, UpIn     int
-	Port              int       // tcp, http
-	HTTP              HTTPCheck // http only
-	Exec              ExecCheck // exec only
+	Port              int // tcp, http
+	// Full has a tcp check complete the connection, so that the program behind the port gets to see it. Otherwise the system behind it answers alone,
+	// where that is cheaper.
+	Full bool
+	HTTP HTTPCheck // http only
+	Exec ExecCheck // exec only
 	// NotEvery are the hours at which its failures count for nothing, and DependsOn the checks that explain its failures. See health.Heed.
 	NotEvery  []Hours
 	DependsOn []CheckName

@@ -32,7 +32,9 @@ func checks(all []fleet.Check) []string {
 		case fleet.CheckPing:
 			p.add("ping", "{}")
 		case fleet.CheckTCP:
-			p.add("tcp", "{port: %d}", c.Port)
+			tcp := pairs{fmt.Sprintf("port: %d", c.Port)}
+			tcp.unless(!c.Full, "full", "true")
+			p.add("tcp", "%s", tcp.String())
 		case fleet.CheckHTTP:
 			p.add("http", "%s", httpOf(c))
 		case fleet.CheckExec:
@@ -104,6 +106,7 @@ func httpOf(c *fleet.Check) string {
 	p.unless(h.NoConnection == "", "no_connection", "%s", h.NoConnection)
 	p.unless(h.TLS.Days == 0, "certificate_days", "%d", h.TLS.Days)
 	p.unless(!h.TLS.Insecure, "insecure", "true")
+	p.unless(!h.KeepAlive, "keep_alive", "true")
 	return p.String()
 }
 

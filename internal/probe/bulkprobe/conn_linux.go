@@ -49,8 +49,11 @@ func (w *sockets) connect(i int32, t *target, p *plan) bool {
 		w.shard.answer(i, local, errnoNote(syscall.Errno(-fd)))
 		return true
 	}
-	// The last part of the handshake is withheld: for tcp it never leaves, and a page's request carries it.
-	_ = setOption(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK, 0) // without it the check costs more, no more
+	if !p.full {
+		// The last part of the handshake is withheld: for tcp it never leaves, and a page's request carries it. Without that the check costs
+		// more, no more.
+		_ = setOption(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK, 0)
+	}
 	c := w.conns.at(fd)
 	*c = conn{owner: i, family: c.family, state: connecting}
 	t.conn = fd

@@ -50,7 +50,7 @@ func (g *pinger) init(w *sockets, v6 bool) {
 	var seed [32]byte
 	_, _ = rand.Read(seed[:]) // never fails
 	g.tokens = randv2.NewChaCha8(seed)
-	g.id = uint16(g.tokens.Uint64()) | 1 //nolint:gosec // 16 of 64 random bits
+	g.id = uint16(g.tokens.Uint64()) | 1
 	for k := range batch {
 		g.outIov[k].Base = &g.outBuf[k][0]
 		g.outIov[k].SetLen(echoSize)
@@ -75,7 +75,7 @@ func (g *pinger) queue(i int32, t *target) {
 	t.token = g.tokens.Uint64()
 	k := g.queued
 	echo{id: g.id, index: i, token: t.token}.request(&g.outBuf[k], g.v6)
-	g.out[k].header.Namelen = uint32(t.endpoint(&g.outTo[k], 0)) //nolint:gosec // a small size
+	g.out[k].header.Namelen = uint32(t.endpoint(&g.outTo[k], 0))
 	g.target[k] = i
 	if g.queued++; g.queued == batch {
 		g.flush()
@@ -163,7 +163,7 @@ func (g *pinger) open() bool {
 		err = g.narrow(fd)
 	}
 	if err == nil {
-		g.fd, g.raw, g.failed = int32(fd), raw, 0 //nolint:gosec // a file descriptor
+		g.fd, g.raw, g.failed = int32(fd), raw, 0
 		widen(fd)
 		err = unix.EpollCtl(int(g.wire.epoll), unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET&0xffffffff, Fd: g.fd})
 	}
@@ -206,7 +206,7 @@ func (g *pinger) narrow(fd int) error {
 		{Code: unix.BPF_RET | unix.BPF_K, K: 0xffff},
 		{Code: unix.BPF_RET | unix.BPF_K},
 	})
-	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]} //nolint:gosec // a handful
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &program)
 	if err != nil {
 		return errors.Join(os.NewSyscallError("setsockopt", err), unix.Close(fd))

@@ -24,6 +24,7 @@ type plan struct {
 	downAfter, downIn, upAfter, upIn int32
 	every, timeout, fade             int64 // nanoseconds
 	check                            *fleet.Check
+	full                             bool // the connection is completed
 	// Of a page:
 	opening, host string // the request up to the host, and the host if it is not the address
 	keep          bool   // the connection, for the next request
@@ -77,7 +78,7 @@ func newPlan(c *fleet.Check) *plan {
 	}
 	switch c.Kind {
 	case fleet.CheckTCP:
-		p.kind = kindTCP
+		p.kind, p.full = kindTCP, c.Full
 	case fleet.CheckHTTP:
 		p.kind = kindPage
 		p.page(&c.HTTP)

@@ -309,6 +309,27 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
+// TestAFullConnectionIsAccepted: the program behind the port gets to see connections when the check says so, and hardly any otherwise.
+func TestAFullConnectionIsAccepted(t *testing.T) {
+	t.Parallel()
+	f := newField(t, Options{}, nil)
+	var full, short atomic.Int32
+	counted := func(n *atomic.Int32) func(net.Conn) {
+		return func(c net.Conn) {
+			n.Add(1)
+			hold(c)
+		}
+	}
+	a, b := check(fleet.CheckTCP, f.listen("127.0.0.1", counted(&full))), check(fleet.CheckTCP, f.listen("127.0.0.1", counted(&short)))
+	a.Full = true
+	f.begin()
+	f.Set(of(1, "127.0.0.1", a), of(2, "127.0.0.1", b))
+	f.started(60)
+	if full.Load() < 20 || short.Load() > full.Load()/2 {
+		t.Errorf("%d of about 30 full connections were accepted, and %d of others", full.Load(), short.Load())
+	}
+}
+
 // started waits until so many probes have been.
 func (f *field) started(n uint64) Stats {
 	f.t.Helper()

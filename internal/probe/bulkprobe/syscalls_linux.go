@@ -32,7 +32,7 @@ func receiveMessages(fd int32, m []message) (int, syscall.Errno) {
 // openStream opens a TCP socket that waits for nothing.
 func openStream(domain int) (int32, syscall.Errno) {
 	fd, _, e := syscall.RawSyscall(unix.SYS_SOCKET, uintptr(domain), unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
-	return int32(fd), e //nolint:gosec // a file descriptor
+	return int32(fd), e
 }
 
 func connect(fd int32, to *unix.RawSockaddrInet6, size int) syscall.Errno {
@@ -53,7 +53,7 @@ func pendingError(fd int32) syscall.Errno {
 	if e != 0 {
 		return e
 	}
-	return syscall.Errno(value) //nolint:gosec // a number of an error
+	return syscall.Errno(value)
 }
 
 // send sends a request, which is not empty.
