@@ -15,7 +15,6 @@ type guests struct {
 	boots map[types.ManagedObjectReference]int
 	place map[types.ManagedObjectReference]int
 	deaf  map[types.ManagedObjectReference]bool
-	told  func(vm *mo.VirtualMachine, on bool)
 }
 
 func newGuests() *guests {
@@ -60,9 +59,6 @@ func (g *guests) power(ctx *simulator.Context, vm *mo.VirtualMachine, state type
 		}
 		ctx.Update(vm, changes)
 	case types.VirtualMachinePowerStateSuspended:
-	}
-	if g.told != nil {
-		g.told(vm, state == types.VirtualMachinePowerStatePoweredOn)
 	}
 }
 

@@ -29,7 +29,7 @@ func (v *VCenter) by(t T, id string) mo.VirtualMachine {
 			return seen
 		}
 	}
-	t.Fatal(id, errNoMachine)
+	t.Fatal("there is no machine", id)
 	return mo.VirtualMachine{}
 }
 

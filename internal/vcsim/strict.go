@@ -17,6 +17,18 @@ type strict struct {
 	mu      sync.Mutex
 	counts  map[string]int
 	silence []string
+	before  map[string]func()
+	refused map[string]types.BaseMethodFault
+}
+
+// take returns what is to happen at the first call of the method, and forgets it.
+func (s *strict) take(method string) (before func(), refuse types.BaseMethodFault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, refuse = s.before[method], s.refused[method]
+	delete(s.before, method)
+	delete(s.refused, method)
+	return before, refuse
 }
 
 func (s *strict) silenceAfter(methods []string) {
@@ -44,6 +56,13 @@ func (s *strict) handle(ctx *simulator.Context, m *simulator.Method) (mo.Referen
 	s.mu.Unlock()
 	if silent {
 		s.v.wire.hold(answers)
+	}
+	before, refuse := s.take(m.Name)
+	if before != nil {
+		before()
+	}
+	if refuse != nil {
+		return nil, refuse
 	}
 	return nil, s.refusal(ctx, m)
 }

@@ -140,6 +140,20 @@ func (v *VCenter) Mend(t T) { v.wire.mend(t) }
 // same. It ends with Thaw.
 func (v *VCenter) SilenceAfter(methods ...string) { v.rules.silenceAfter(methods) }
 
+// Before lets something happen right before the next call of the method.
+func (v *VCenter) Before(method string, happens func()) {
+	v.rules.mu.Lock()
+	defer v.rules.mu.Unlock()
+	v.rules.before = map[string]func(){method: happens}
+}
+
+// Refuse lets the next call of the method fail.
+func (v *VCenter) Refuse(method string, fault types.BaseMethodFault) {
+	v.rules.mu.Lock()
+	defer v.rules.mu.Unlock()
+	v.rules.refused = map[string]types.BaseMethodFault{method: fault}
+}
+
 // Calls returns how often the method was called since the start.
 func (v *VCenter) Calls(method string) int { return v.rules.count(method) }
 

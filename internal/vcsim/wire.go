@@ -1,7 +1,6 @@
 package vcsim
 
 import (
-	"errors"
 	"net"
 	"sync"
 )
@@ -154,5 +153,3 @@ func (w *wire) close() {
 	w.mu.Unlock()
 	w.carriers.Wait()
 }
-
-var errNoMachine = errors.New("there is no such machine")
