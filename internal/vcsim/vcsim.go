@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi"
+	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
@@ -86,20 +87,22 @@ func Start(t T) *VCenter {
 	return v
 }
 
-// furnish makes the template of the one machine that the model has, and the datastore one that hosts share.
+// furnish makes the template of the one machine that the model has, on the first host, and the datastore one that hosts share.
 func (v *VCenter) furnish(ctx context.Context, t T) {
 	t.Helper()
 	for _, o := range v.model.Map().All("Datastore") {
 		v.model.Map().AtomicUpdate(v.model.Service.Context, o, []types.PropertyChange{{Name: "summary.multipleHostAccess", Val: true}})
 	}
 	vm := v.all()[0]
-	task, err := v.machine(vm.Self).Rename(ctx, Template)
-	if err == nil {
-		err = task.WaitEx(ctx)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	on, err := find.NewFinder(v.person.Client).HostSystem(ctx, "/"+Datacenter+"/host/"+Cluster+"/"+v.Hosts()[0])
+	must(t, err)
+	host := on.Reference()
+	task, err := v.machine(vm.Self).Relocate(ctx, types.VirtualMachineRelocateSpec{Host: &host}, types.VirtualMachineMovePriorityDefaultPriority)
+	must(t, err)
+	must(t, task.WaitEx(ctx))
+	task, err = v.machine(vm.Self).Rename(ctx, Template)
+	must(t, err)
+	must(t, task.WaitEx(ctx))
 	v.set(vm.Self, types.PropertyChange{Name: "config.template", Val: true})
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long anything may take on a busy machine.
-const patience = 12 * time.Second
+const patience = 10 * time.Second
 
 // bench is a simulated vCenter for one test.
 type bench struct{ *vcsim.VCenter }

@@ -19,7 +19,7 @@ import (
 )
 
 // Create clones the template under the machine's name, mark and id included: of several clones of one name into one folder vCenter lets one
-// win. Then it attaches the kept disks and starts the instance. Failures after the clone undo it; fault.UnknownOutcome where that could
+// win. Then it attaches the kept disks and starts the instance, unless the clone did. Failures after the clone undo it; fault.UnknownOutcome where that could
 // not be made certain.
 func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 	ctx, c, err := p.open(ctx, "vsphere.create", order.ID)
@@ -47,7 +47,7 @@ type build struct {
 	order    provider.Order
 	template mo.VirtualMachine
 	folder   types.ManagedObjectReference
-	host     types.ManagedObjectReference
+	host     *types.ManagedObjectReference // nil: vCenter chooses one of the cluster
 	cluster  types.ManagedObjectReference
 	pool     types.ManagedObjectReference
 	store    *types.ManagedObjectReference // nil: the template's
@@ -184,12 +184,15 @@ func (b *build) locateHost(ctx context.Context) error {
 		if err := hostTrouble(h); err != nil {
 			return err
 		}
-		if h.Runtime.InMaintenanceMode {
-			return fmt.Errorf("host %s is in maintenance", h.Name)
-		}
-		b.host, b.cluster = ref, *h.Parent
+		b.cluster = *h.Parent
+		switch {
+		case takes(h):
+			b.host = &ref
+		case b.cluster.Type != kindCluster:
+			return fmt.Errorf("host %s is in maintenance, or asleep", h.Name)
+		} // else another one of its cluster, as vCenter likes
 	}
-	if b.host == (types.ManagedObjectReference{}) {
+	if b.cluster == (types.ManagedObjectReference{}) {
 		return fault.New(fault.Invalid, b.op, b.subject, fmt.Errorf("vCenter has no host %q here", b.order.Host))
 	}
 	if b.p.o.Pool != "" {
@@ -244,7 +247,8 @@ func (b *build) clone(ctx context.Context) (types.ManagedObjectReference, error)
 		return types.ManagedObjectReference{}, b.invalid(err)
 	}
 	spec := types.VirtualMachineCloneSpec{
-		Location: types.VirtualMachineRelocateSpec{Host: &b.host, Pool: &b.pool, Datastore: b.store}, Config: config,
+		Location: types.VirtualMachineRelocateSpec{Host: b.host, Pool: &b.pool, Datastore: b.store}, Config: config,
+		PowerOn: len(b.disks) == 0, // so that one that takes longer than the caller waits is whole in the end
 	}
 	result, err := b.call.order(ctx, func() (types.ManagedObjectReference, error) {
 		res, err := methods.CloneVM_Task(ctx, b.conn.vc, &types.CloneVM_Task{This: b.template.Self, Folder: b.folder, Name: b.order.Name, Spec: spec})
@@ -309,13 +313,19 @@ func (b *build) finish(ctx context.Context, ref types.ManagedObjectReference) er
 	if err := b.attach(ctx, &vm); err != nil {
 		return err
 	}
-	if err := b.keepApart(ctx, ref); err != nil {
+	if err := b.powerOn(ctx, &vm); err != nil {
 		return err
 	}
-	return b.powerOn(ctx, &vm)
+	err = b.keepApart(ctx, ref)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	// The instance is whole. The next one of the fleet enters it, too.
+	b.p.log.Warn("the rule that keeps a fleet's machines apart was not changed", "fleet", b.order.Mark.Fleet, "err", err)
+	return nil
 }
 
-// undo removes what a failed build left, as long as it is surely off, and returns the build's error: with its own kind when nothing is left,
+// undo removes what a failed build left, and returns the build's error: with its own kind when nothing is left,
 // else as fault.UnknownOutcome.
 func (b *build) undo(ctx context.Context, ref types.ManagedObjectReference, failed error) error {
 	kind := fault.KindOf(failed)
@@ -323,6 +333,11 @@ func (b *build) undo(ctx context.Context, ref types.ManagedObjectReference, fail
 		kind = fault.Transient
 	}
 	vm, err := b.machine(ctx, ref)
+	if err == nil && vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff { // by the clone itself
+		if err = b.powerOff(ctx, ref); err == nil {
+			vm, err = b.machine(ctx, ref)
+		}
+	}
 	if err == nil {
 		err = b.remove(ctx, vm)
 	}

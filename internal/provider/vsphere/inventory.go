@@ -83,7 +83,7 @@ func (c *conn) retrieve(ctx context.Context, spec types.PropertyFilterSpec) ([]t
 func sorted(objects []types.ObjectContent) (*inventory, error) {
 	inv := newInventory()
 	for i := range objects {
-		object := objects[i]
+		object := readable(objects[i])
 		switch object.Obj.Type {
 		case kindVM:
 			var vm mo.VirtualMachine
@@ -97,7 +97,7 @@ func sorted(objects []types.ObjectContent) (*inventory, error) {
 				return nil, err
 			}
 			inv.hosts[object.Obj] = host
-		case "ClusterComputeResource":
+		case kindCluster:
 			inv.clusters[object.Obj] = nameOf(object)
 		case kindDatastore:
 			name := nameOf(object)
@@ -108,6 +108,16 @@ func sorted(objects []types.ObjectContent) (*inventory, error) {
 		}
 	}
 	return inv, nil
+}
+
+// readable leaves out that there are properties which the user may not read: such a machine is one of which little is known, and no reason
+// to know nothing of the others.
+func readable(object types.ObjectContent) types.ObjectContent {
+	object.MissingSet = slices.DeleteFunc(slices.Clone(object.MissingSet), func(m types.MissingProperty) bool {
+		_, ok := m.Fault.Fault.(*types.NoPermission)
+		return ok
+	})
+	return object
 }
 
 func nameOf(object types.ObjectContent) string {

@@ -213,11 +213,12 @@ func (c *call) readSigns(ctx context.Context, of []types.ObjectSpec, out map[typ
 	}
 	for i := range objects {
 		var vm mo.VirtualMachine
-		if err := mo.LoadObjectContent(objects[i:i+1], &vm); err != nil {
+		object := readable(objects[i])
+		if err := mo.LoadObjectContent([]types.ObjectContent{object}, &vm); err != nil {
 			return err
 		}
-		if vm.Config == nil {
-			continue // gone meanwhile
+		if vm.Config == nil || len(object.MissingSet) != len(objects[i].MissingSet) {
+			continue // gone meanwhile, or nobody's business
 		}
 		s := decodeMark(idOf(&vm), vm.Config.ExtraConfig)
 		c.p.marks.put(vm.Self, vm.Config.ChangeVersion, s)
@@ -246,10 +247,14 @@ func (inv *inventory) hostOf(vm *mo.VirtualMachine) (mo.HostSystem, bool) {
 
 // offered reports whether the host is there for machines: one in maintenance, or asleep, counts as long as it has any.
 func (inv *inventory) offered(h mo.HostSystem) bool {
-	if !h.Runtime.InMaintenanceMode && h.Runtime.PowerState != types.HostSystemPowerStateStandBy {
-		return true
-	}
-	return slices.ContainsFunc(inv.vms, func(vm mo.VirtualMachine) bool { return vm.Runtime.Host != nil && *vm.Runtime.Host == h.Self })
+	return takes(h) || slices.ContainsFunc(inv.vms, func(vm mo.VirtualMachine) bool {
+		return vm.Runtime.Host != nil && *vm.Runtime.Host == h.Self && !template(&vm)
+	})
+}
+
+// takes reports whether machines can be started on the host.
+func takes(h mo.HostSystem) bool {
+	return !h.Runtime.InMaintenanceMode && h.Runtime.PowerState != types.HostSystemPowerStateStandBy
 }
 
 // hostTrouble says why vCenter's word on the host's machines is an old one.

@@ -15,7 +15,7 @@ import (
 // keepApart enters the machine in the rule by which DRS keeps those of its fleet on different hosts. vCenter takes machines that are gone out
 // of it by itself. It wants two machines in a rule, so the first one of a fleet makes none.
 func (b *build) keepApart(ctx context.Context, vm types.ManagedObjectReference) error {
-	if !b.p.o.AntiAffinity || b.cluster.Type != "ClusterComputeResource" {
+	if !b.p.o.AntiAffinity || b.cluster.Type != kindCluster {
 		return nil
 	}
 	select {

@@ -134,6 +134,9 @@ func (p *Provider) login(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, fault.New(fault.Unauthorised, "vsphere.login", p.url.Host, err) // not its own kind: "not found" is said of machines
 	}
+	if err := p.lockout.check(password); err != nil {
+		return nil, fault.New(fault.Unauthorised, "vsphere.login", p.url.Host, err)
+	}
 	wire := soap.NewClient(p.url, p.o.Unverified)
 	if p.o.Roots != nil {
 		wire.DefaultTransport().TLSClientConfig.RootCAs = p.o.Roots
@@ -148,7 +151,9 @@ func (p *Provider) login(ctx context.Context) (*conn, error) {
 	if !c.vc.IsVC() {
 		return nil, fault.New(fault.Unsupported, "vsphere.login", p.url.Host, errors.New("it is a lone host, and only vCenter clones"))
 	}
-	if err := session.NewManager(c.vc).Login(ctx, url.UserPassword(p.o.User, password)); err != nil {
+	err = session.NewManager(c.vc).Login(ctx, url.UserPassword(p.o.User, password))
+	p.lockout.note(password, err)
+	if err != nil {
 		return nil, err
 	}
 	c.farewell = func() {
@@ -173,6 +178,8 @@ const (
 	kindCompute   = "ComputeResource"
 	kindDatastore = "Datastore"
 	kindNetwork   = "Network"
+
+	kindCluster = "ClusterComputeResource" // which is a kindCompute
 )
 
 // orient finds the datacenter and the cluster, and makes the view.

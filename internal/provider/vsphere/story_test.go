@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -291,7 +293,7 @@ func TestAnIDThatTwoHaveIsTouchedByNobody(t *testing.T) {
 	refused(t, "power off", p.PowerOff(t.Context(), o.Ref), fault.Permanent)
 }
 
-// A host in maintenance takes no machine, and is no place once it has none.
+// A host in maintenance is no place once it has no machine; what is ordered there all the same is built on another host of its cluster.
 func TestAHostInMaintenanceIsNoPlace(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -312,9 +314,11 @@ func TestAHostInMaintenanceIsNoPlace(t *testing.T) {
 	}
 	there := b.order(2)
 	there.Host = o.Host
-	refused(t, "create", p.Create(t.Context(), there), fault.Transient)
-	if got := b.Machines(); len(got) != 1 {
-		t.Errorf("there are %v", got)
+	must(t, p.Create(t.Context(), there))
+	seen, err := p.Get(t.Context(), there.Ref)
+	must(t, err)
+	if seen.Host != b.Hosts()[0] || seen.Power != fleet.PowerRunning {
+		t.Errorf("it is %+v", seen)
 	}
 }
 
@@ -358,4 +362,33 @@ func TestAListingOfWhatDidNotChangeIsOneQuestion(t *testing.T) {
 	if n := b.Calls("RetrievePropertiesEx") - before; n != 5 {
 		t.Errorf("five listings asked %d questions", n)
 	}
+}
+
+// vCenter locks a user after a few wrong passwords: hale asks once, and again when the password is another one.
+func TestAWrongPasswordIsNotTriedAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path := filepath.Join(t.TempDir(), "password")
+	write := func(password string) { must(t, os.WriteFile(path, []byte(password), 0o600)) }
+	p := b.handle(t, func(o *vsphere.Options) {
+		var err error
+		o.Password, err = secret.File(path)
+		must(t, err)
+	})
+	write("wrong horse")
+	b.Refuse("Login", &types.InvalidLogin{})
+	before := b.Calls("Login")
+	for range 5 {
+		_, err := p.List(t.Context())
+		refused(t, "list", err, fault.Unauthorised)
+		if strings.Contains(fmt.Sprint(err), "horse") {
+			t.Errorf("the password is in %v", err)
+		}
+	}
+	if n := b.Calls("Login") - before; n != 1 {
+		t.Errorf("vCenter was asked %d times", n)
+	}
+	write(vcsim.Password)
+	_, err := p.List(t.Context())
+	must(t, err)
 }

@@ -78,15 +78,17 @@ const (
 
 // Provider is the adapter. Its methods may be called at the same time.
 type Provider struct {
-	o     Options
-	url   *url.URL
-	log   *slog.Logger
-	gate  chan struct{} // held while logging in
-	conn  *conn         // guarded by gate
-	under calls         // those under way
-	marks *marks
-	stops *stops
-	rules chan struct{} // held while a rule is read and written
+	o    Options
+	url  *url.URL
+	log  *slog.Logger
+	gate chan struct{} // held while logging in
+	conn *conn         // guarded by gate
+	// lockout is guarded by gate, too.
+	lockout lockout
+	under   calls // those under way
+	marks   *marks
+	stops   *stops
+	rules   chan struct{} // held while a rule is read and written
 }
 
 // New checks the options and makes the adapter. It connects to nothing yet.
