@@ -61,6 +61,13 @@ const (
 	Other = "other"
 )
 
+// The regions. Proxied has the same services, at ports that have a 1 before the real one's: nobody listens there but a test that stands in
+// between.
+const (
+	Region  = "RegionOne"
+	Proxied = "Proxied"
+)
+
 // What every cloud has.
 const (
 	Image    = "tiny"

@@ -8,6 +8,8 @@ import openstack
 
 file, password, part = sys.argv[1:4]
 REGION = 'RegionOne'
+# The same services, reached by ports at which a test may listen in between.
+PROXIED = 'Proxied'
 SERVICES = {
     'nova': ('compute', 'http://127.0.0.1:8774/v2.1'),
     'placement': ('placement', 'http://127.0.0.1:8778'),
@@ -22,6 +24,7 @@ def connect(cloud):
 
 def accounts(cloud):
     identity = cloud.identity
+    identity.create_region(id=PROXIED)
     admin, member = identity.find_role('admin'), identity.find_role('member')
     service = cloud.create_project('service', domain_id='default')
     role = cloud.create_role('service')
@@ -32,6 +35,7 @@ def accounts(cloud):
         entry = identity.create_service(name=name, type=kind)
         for interface in ('public', 'internal', 'admin'):
             identity.create_endpoint(service_id=entry.id, interface=interface, region_id=REGION, url=url)
+            identity.create_endpoint(service_id=entry.id, interface=interface, region_id=PROXIED, url=url.replace('127.0.0.1:', '127.0.0.1:1'))
     for name in ('demo', 'other'):
         project = cloud.create_project(name, domain_id='default')
         user = identity.create_user(name=name, password=password, domain_id='default', default_project_id=project.id)

@@ -227,6 +227,24 @@ func TestOnlyChangesAreAskedForBetweenFullLists(t *testing.T) {
 	})
 }
 
+// TestAChangeThatIsCommittedLateIsSeen: it bears a time before the last list, and was not in that.
+func TestAChangeThatIsCommittedLateIsSeen(t *testing.T) {
+	t.Parallel()
+	play(t, 1, func(s *scene) {
+		s.list()
+		time.Sleep(10 * time.Second)
+		s.list()
+		s.look(func() {
+			for _, server := range s.servers {
+				server.Status, server.Updated = "ERROR", time.Now().Add(-5*time.Second)
+			}
+		})
+		if seen := s.list(); len(seen) != 1 || seen[0].Power != fleet.PowerError {
+			s.Errorf("the list has %+v", seen)
+		}
+	})
+}
+
 func TestTokensAreRenewedAndSecretsNeverTold(t *testing.T) {
 	t.Parallel()
 	play(t, 1, func(s *scene) {

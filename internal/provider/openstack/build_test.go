@@ -2,7 +2,9 @@ package openstack_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -87,41 +89,84 @@ func (s *scene) next(order provider.Order, built int) {
 	time.Sleep(5 * time.Second)
 }
 
-// TestALateCreateAndItsSuccessor: an order is held up on its way, another one takes its place, and then the first takes effect.
+// TestALateCreateAndItsSuccessor: an order is held up on its way, another one takes its place, and then the first takes effect: while the
+// successor is being built, when either may get the port, or later. Never do both run.
 func TestALateCreateAndItsSuccessor(t *testing.T) {
 	t.Parallel()
-	play(t, 0, func(s *scene) {
-		late, next := s.order(1), s.order(1)
+	for _, after := range []time.Duration{0, 10 * time.Second} {
+		play(t, 0, func(s *scene) {
+			late, next := s.order(1), s.order(1)
+			next.ID, next.Mark.Generation = "00000000-0000-4000-8000-00000000ffff", 2
+			release := make(chan struct{})
+			held := false
+			s.makeTrouble(func(q *http.Request) effect {
+				if q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "/servers") && !held {
+					held = true
+					return effect{wait: release}
+				}
+				return effect{}
+			})
+			var creates sync.WaitGroup
+			var err error
+			creates.Go(func() { err = s.p.Create(s.Context(), late) })
+			time.Sleep(30 * time.Second)
+			s.must("the successor", s.p.Create(s.Context(), next))
+			time.Sleep(after)
+			close(release)
+			creates.Wait()
+			time.Sleep(10 * time.Second)
+			running := 0
+			for _, server := range s.living() {
+				if server.Status == "ACTIVE" {
+					running++
+				}
+			}
+			if running != 1 {
+				s.Errorf("after %v: %d servers run; the late one ended with %v", after, running, err)
+			}
+			if after == 0 {
+				return
+			}
+			s.want("the late one", err, fault.Conflict)
+			if seen, err := s.p.Get(s.Context(), next.Ref); err != nil || seen.Power != fleet.PowerRunning {
+				s.Errorf("the successor is %+v, %v", seen, err)
+			}
+		})
+	}
+}
+
+// TestWhatNobodySeesHasItsPortStill: a server that the cloud only set aside when it was deleted is in no list, and can come back.
+func TestWhatNobodySeesHasItsPortStill(t *testing.T) {
+	t.Parallel()
+	play(t, 1, func(s *scene) {
+		s.look(func() {
+			for _, server := range s.servers {
+				server.Status, server.Name = "SOFT_DELETED", "renamed"
+			}
+		})
+		next := s.order(1)
 		next.ID, next.Mark.Generation = "00000000-0000-4000-8000-00000000ffff", 2
-		release := make(chan struct{})
-		held := false
 		s.makeTrouble(func(q *http.Request) effect {
-			if q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "/servers") && !held {
-				held = true
-				return effect{wait: release}
+			if q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "/servers") {
+				s.Error("a server was ordered")
 			}
 			return effect{}
 		})
-		var creates sync.WaitGroup
-		var err error
-		creates.Go(func() { err = s.p.Create(s.Context(), late) })
-		time.Sleep(30 * time.Second)
-		s.must("the successor", s.p.Create(s.Context(), next))
-		close(release)
-		creates.Wait()
-		time.Sleep(10 * time.Second)
-		running := 0
-		for _, server := range s.living() {
-			if server.Status == "ACTIVE" {
-				running++
+		s.want("create in its place", s.p.Create(s.Context(), next), fault.Conflict)
+		s.makeTrouble(nil)
+		s.look(func() {
+			for _, p := range s.ports {
+				if !strings.Contains(p.Description, string(s.orders[0].ID)) || p.Device == "" {
+					s.Errorf("its port says %q and is bound to %q", p.Description, p.Device)
+				}
 			}
+		})
+		seen, err := s.p.Get(s.Context(), s.orders[0].Ref)
+		if err != nil || seen.Power != fleet.PowerOff || seen.Stop != fleet.StopExternal {
+			s.Errorf("it is %+v, %v", seen, err)
 		}
-		if running != 1 {
-			s.Errorf("%d servers run; the late one ended with %v", running, err)
-		}
-		if seen, err := s.p.Get(s.Context(), next.Ref); err != nil || seen.Power != fleet.PowerRunning {
-			s.Errorf("the successor is %+v, %v", seen, err)
-		}
+		s.must("delete", s.p.Delete(s.Context(), s.orders[0].Ref))
+		s.must("create", s.p.Create(s.Context(), next))
 	})
 }
 
@@ -230,13 +275,22 @@ func TestABuildThatFailsIsOffAndGoes(t *testing.T) {
 	})
 }
 
-// TestEightHandlesAndOneMachine is the exam's question with the requests of all in every order that the scheduler finds, many times.
-func TestEightHandlesAndOneMachine(t *testing.T) {
+// TestEightOrdersAndOneMachine is the exam's question with the requests of all in every order that the scheduler finds, many times: also when
+// every change takes a while, and when a port is left of an order of which nothing came.
+func TestEightOrdersAndOneMachine(t *testing.T) {
 	t.Parallel()
-	for round := range 20 {
+	for round := range 40 {
 		h := newHarness(t, func(w *twin) { w.owner = round%2 == 0 })
 		synctest.Test(t, func(t *testing.T) {
 			s := &scene{T: t, harness: h, p: h.New(t)}
+			if round%8 > 3 {
+				s.leftOver()
+			}
+			if round%4 > 1 {
+				s.makeTrouble(func(q *http.Request) effect {
+					return effect{late: q.Method == http.MethodPut || q.Method == http.MethodPost && !strings.Contains(q.URL.Path, "/identity/")}
+				})
+			}
 			var creates sync.WaitGroup
 			for i := range 8 {
 				order := s.order(1)
@@ -248,6 +302,48 @@ func TestEightHandlesAndOneMachine(t *testing.T) {
 			if n := len(s.living()); n != 1 {
 				t.Errorf("round %d: %d servers", round, n)
 			}
+			s.look(func() {
+				if len(s.ports) != 1 {
+					t.Errorf("round %d: %d ports", round, len(s.ports))
+				}
+			})
 		})
 	}
+}
+
+// leftOver lets an order die after its port was made.
+func (s *scene) leftOver() {
+	order := s.order(1)
+	s.lose(1)
+	ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+	defer cancel()
+	_ = s.p.Create(ctx, order)
+	s.makeTrouble(nil)
+	s.look(func() {
+		if len(s.ports) > 0 {
+			return
+		}
+		mac := net.HardwareAddr{0xfa, 0x16, 0x3e}
+		h := sha256.Sum256([]byte(s.project + "/" + order.Name))
+		port := &twinPort{Network: twinNetwork, Name: order.Name, Description: "hale order dead", MAC: append(mac, h[:3]...).String()}
+		s.addPort(port)
+	})
+	time.Sleep(time.Minute)
+}
+
+func TestWhatHaleMadeIsKnownByOneID(t *testing.T) {
+	t.Parallel()
+	play(t, 1, func(s *scene) {
+		nova := s.nova(s.orders[0].ID)
+		ref := s.orders[0].Ref
+		ref.ID = fleet.InstanceID(nova)
+		_, err := s.p.Get(s.Context(), ref)
+		s.want("get by Nova's id", err, fault.NotFound)
+		s.want("power off by Nova's id", s.p.PowerOff(s.Context(), ref), fault.NotFound)
+		for _, bad := range []fleet.InstanceID{"", "../flavors", "a b", "ID?x=y"} {
+			ref.ID = bad
+			_, err := s.p.Get(s.Context(), ref)
+			s.want("get by "+string(bad), err, fault.Invalid)
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -155,10 +156,10 @@ func (b boundTo) RoundTrip(q *http.Request) (*http.Response, error) {
 
 // find looks up the services in the catalogue, and agrees with Nova on how to speak.
 func (s *session) find(ctx context.Context, where gophercloud.EndpointOpts) error {
+	// Keystone is asked where it let us in: a region's catalogue need not have it.
+	base, _, _ := strings.Cut(s.auth.IdentityEndpoint, "/v3")
+	s.keys = &gophercloud.ServiceClient{ProviderClient: s.auth, Endpoint: strings.TrimSuffix(base, "/") + "/v3/", Type: "identity"}
 	var err error
-	if s.keys, err = cloud.NewIdentityV3(s.auth, where); err != nil {
-		return missing("identity", err)
-	}
 	if s.compute, err = cloud.NewComputeV2(s.auth, where); err != nil {
 		return missing("compute", err)
 	}

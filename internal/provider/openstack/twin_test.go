@@ -41,6 +41,7 @@ type effect struct {
 	hang   bool            // no answer, and nothing happens
 	unsaid bool            // it happens, and there is no answer
 	wait   <-chan struct{} // it happens when this is closed
+	late   bool            // it happens after two seconds
 	err    error           // it does not leave
 	status int             // this answer instead
 	body   string          // with this body
@@ -191,6 +192,9 @@ func (w *twin) RoundTrip(q *http.Request) (*http.Response, error) {
 	if e.wait != nil {
 		<-e.wait
 	}
+	if e.late {
+		<-time.After(2 * time.Second)
+	}
 	w.mux.ServeHTTP(rec, q)
 	if e.unsaid {
 		<-q.Context().Done()
@@ -229,7 +233,7 @@ func (w *twin) login(rw http.ResponseWriter, q *http.Request) (int, any) {
 	w.tokens[token] = true
 	rw.Header().Set("X-Subject-Token", token)
 	var catalog []any
-	for kind, url := range map[string]string{"compute": "http://twin/compute/v2.1", "network": "http://twin/network", "image": "http://twin/image", "identity": "http://twin/identity/v3"} {
+	for kind, url := range map[string]string{"compute": "http://twin/compute/v2.1", "network": "http://twin/network", "image": "http://twin/image"} {
 		catalog = append(catalog, map[string]any{"type": kind, "name": kind, "id": kind, "endpoints": []any{map[string]any{"interface": "public", "region": "R", "region_id": "R", "url": url, "id": kind}}})
 	}
 	return 201, map[string]any{"token": map[string]any{
@@ -415,7 +419,7 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 		case "os-getConsoleOutput":
 			return 200, map[string]any{"output": "FAKE CONSOLE OUTPUT\nANOTHER\nLAST LINE"}
 		case "forceDelete":
-			return w.deleteServer(s, nil)
+			w.deleteServer(s, nil)
 		case "os-stop":
 			s.record("stop", "u")
 			s.later(time.Second, "powering-off", func() { s.Status, s.Power = "SHUTOFF", 4 })

@@ -1,0 +1,376 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+
+	"hale/internal/api"
+	"hale/internal/cloud"
+)
+
+// fleetOnCloud has no checks, since no address answers there: what counts is the provider's word.
+const fleetOnCloud = `
+providers:
+  cloud: {type: openstack, cloud: {name: %s, file: %s, region: %s}, poll: 1s}
+fleets:
+  web:
+    provider: cloud
+    size: 3
+    template:
+      image: %s
+      network: %s
+      disks: {root: ephemeral}
+      server: {flavor: %s}
+    repair:
+      steps: [start: {verify_within: 1m}, recreate: {}]
+      attempts: 20 in 1h
+      backoff: 0s
+    grace: 5s
+    on_external_stop: heal
+`
+
+// machines is hale as a process, with the fleet, a proxy between it and the cloud, and a person who sees the truth.
+type machines struct {
+	*testing.T
+	dir    string
+	hale   string
+	proxy  *proxy
+	client *api.Client
+	person *person
+	cmd    *exec.Cmd
+}
+
+func newMachines(t *testing.T) *machines {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hale-e2e-") //nolint:usetesting // a socket's path is limited
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &machines{T: t, dir: dir, hale: filepath.Join(dir, "hale"), client: api.Dial(filepath.Join(dir, "sock")), person: newPerson(t, cloud.Demo), proxy: newProxy(t)}
+	t.Cleanup(m.end)
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", m.hale, "hale/cmd/hale")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build hale: %v\n%s", err, out)
+	}
+	text := fmt.Sprintf(fleetOnCloud, cloud.Demo, cloud.Running().CloudsFile(), cloud.Proxied, cloud.Image, cloud.Network, cloud.Flavor)
+	if err := os.WriteFile(filepath.Join(dir, "hale.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.start()
+	return m
+}
+
+func (m *machines) start() {
+	m.Helper()
+	log, err := os.OpenFile(filepath.Join(m.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		m.Fatal(err)
+	}
+	defer log.Close()
+	m.cmd = exec.Command(m.hale, "run", filepath.Join(m.dir, "hale.yaml"), "--data-dir", filepath.Join(m.dir, "data"), "--socket", filepath.Join(m.dir, "sock"))
+	m.cmd.Stdout, m.cmd.Stderr = log, log
+	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := m.cmd.Start(); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// kill is kill -9.
+func (m *machines) kill() {
+	_ = m.cmd.Process.Kill() // an error says that it has ended
+	_ = m.cmd.Wait()         // reports the kill
+}
+
+// end removes everything; what hale said is shown when the test failed.
+func (m *machines) end() {
+	m.kill()
+	if m.Failed() {
+		said, _ := os.ReadFile(filepath.Join(m.dir, "log"))
+		m.Logf("hale said:\n%s", said)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for _, s := range m.all() {
+		servers.ForceDelete(ctx, m.person.compute, s.ID)
+		servers.Delete(ctx, m.person.compute, s.ID)
+	}
+	m.await("the end of the servers", func() (string, bool) { n := len(m.all()); return fmt.Sprint(n, " servers"), n == 0 })
+	for _, p := range m.ports() {
+		ports.Delete(ctx, m.person.network, p.ID)
+	}
+	os.RemoveAll(m.dir)
+}
+
+// all returns the fleet's servers by their names, with the number of the name where there are several.
+func (m *machines) all() map[string]servers.Server {
+	m.Helper()
+	page, err := servers.List(m.person.compute, servers.ListOpts{Name: "^web-"}).AllPages(context.Background())
+	if err != nil {
+		m.Fatal(err)
+	}
+	found, err := servers.ExtractServers(page)
+	if err != nil {
+		m.Fatal(err)
+	}
+	byName := map[string]servers.Server{}
+	for i, s := range found {
+		if _, twice := byName[s.Name]; twice {
+			s.Name = fmt.Sprintf("%s, another %d", s.Name, i)
+		}
+		byName[s.Name] = s
+	}
+	return byName
+}
+
+// ports returns those that hale made.
+func (m *machines) ports() []ports.Port {
+	m.Helper()
+	page, err := ports.List(m.person.network, ports.ListOpts{}).AllPages(context.Background())
+	if err != nil {
+		m.Fatal(err)
+	}
+	found, err := ports.ExtractPorts(page)
+	if err != nil {
+		m.Fatal(err)
+	}
+	return slices.DeleteFunc(found, func(p ports.Port) bool { return !strings.HasPrefix(p.Description, "hale") })
+}
+
+func (m *machines) await(what string, holds func() (saw string, ok bool)) {
+	m.Helper()
+	deadline := time.After(4 * time.Minute)
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		saw, ok := holds()
+		if ok {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			m.Fatalf("waited for %s; last seen: %s", what, saw)
+		}
+	}
+}
+
+// status is what hale says of the fleet.
+func (m *machines) status() (api.Fleet, error) {
+	ctx, cancel := context.WithTimeout(m.Context(), 10*time.Second)
+	defer cancel()
+	s, err := m.client.Status(ctx)
+	if err != nil {
+		return api.Fleet{}, err
+	}
+	if len(s.Fleets) != 1 {
+		return api.Fleet{}, errors.New("there is no fleet yet")
+	}
+	return s.Fleets[0], nil
+}
+
+// awaitWell waits until hale says that all is well, and finds the cloud so: three servers that run, each with one port.
+func (m *machines) awaitWell(what string) map[string]servers.Server {
+	m.Helper()
+	began := time.Now()
+	m.await(what, func() (string, bool) {
+		f, err := m.status()
+		if err != nil {
+			return err.Error(), false
+		}
+		all := m.all()
+		running := 0
+		for _, s := range all {
+			if s.Status == "ACTIVE" {
+				running++
+			}
+		}
+		return fmt.Sprintf("%d healthy, %d in repair; %d servers, %d run", f.Healthy, f.InRepair, len(all), running),
+			f.Healthy == 3 && f.InRepair == 0 && f.InBuild == 0 && len(all) == 3 && running == 3
+	})
+	all := m.all()
+	if names := slices.Sorted(maps.Keys(all)); !slices.Equal(names, []string{"web-1", "web-2", "web-3"}) {
+		m.Errorf("%s: the servers are %q", what, names)
+	}
+	if n := len(m.ports()); n != 3 {
+		m.Errorf("%s: hale has %d ports, want 3", what, n)
+	}
+	m.Logf("%s: after %s", what, time.Since(began).Round(100*time.Millisecond))
+	return all
+}
+
+// TestS42Fleet: whatever Nova says of a server, it is recovered; what an API fault says, is not.
+func TestS42Fleet(t *testing.T) {
+	m := newMachines(t)
+	ids := m.awaitWell("the first builds")
+	for _, scene := range []struct {
+		what      string
+		make      func(id string) error
+		recreated bool
+	}{
+		{"SHUTOFF by somebody", func(id string) error { return servers.Stop(t.Context(), m.person.compute, id).ExtractErr() }, false},
+		{"SHUTOFF by a crash", cloud.Running().Crash, false},
+		{"ERROR", func(id string) error {
+			return servers.ResetState(t.Context(), newPerson(t, cloud.Admin).compute, id, servers.StateError).ExtractErr()
+		}, true},
+		{"deleted", func(id string) error { return servers.Delete(t.Context(), m.person.compute, id).ExtractErr() }, true},
+	} {
+		victim := ids["web-2"]
+		if err := scene.make(victim.ID); err != nil {
+			t.Fatalf("%s: %v", scene.what, err)
+		}
+		m.await(scene.what+" to be seen", func() (string, bool) {
+			f, err := m.status()
+			return fmt.Sprint(f.Healthy, err), err == nil && f.Healthy < 3
+		})
+		now := m.awaitWell(scene.what)
+		for name, s := range ids {
+			if changed := now[name].ID != s.ID; changed != (scene.recreated && name == victim.Name) {
+				t.Errorf("%s: %s was server %s and is %s", scene.what, name, s.ID, now[name].ID)
+			}
+		}
+		ids = now
+	}
+	m.untouchedBy("404 to everything", "down", ids, func(w http.ResponseWriter) { http.Error(w, "<html>404 Not Found</html>", http.StatusNotFound) })
+	m.untouchedBy("503 to everything", "down", ids, func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) })
+	m.untouchedBy("an empty list", "doubtful", ids, func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"servers": []}`)
+	})
+}
+
+// untouchedBy lets the API answer so for 20 s: hale reports the provider, and does nothing to any machine, then or later.
+func (m *machines) untouchedBy(what, standing string, ids map[string]servers.Server, answer func(http.ResponseWriter)) {
+	m.Helper()
+	m.proxy.set(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { answer(w) })
+	m.await(what+" to be reported", func() (string, bool) {
+		f, err := m.status()
+		return fmt.Sprint(f.Provider.Standing, err), err == nil && f.Provider.Standing == standing
+	})
+	end := time.NewTimer(20 * time.Second)
+	<-end.C
+	m.proxy.set(nil)
+	now := m.awaitWell("after " + what)
+	for name, s := range ids {
+		if now[name].ID != s.ID || !now[name].Updated.Equal(s.Updated) {
+			m.Errorf("%s: %s was touched: server %s of %s is %s of %s", what, name, s.ID, s.Updated, now[name].ID, now[name].Updated)
+		}
+	}
+}
+
+// TestKilledWhenNovaAccepted: hale is killed at the moment when Nova takes an order, before it hears so. It finds that server, and builds no other.
+func TestKilledWhenNovaAccepted(t *testing.T) {
+	m := newMachines(t)
+	ids := m.awaitWell("the first builds")
+	accepted := make(chan string, 1)
+	m.proxy.set(func(w http.ResponseWriter, q *http.Request, through http.Handler) {
+		if q.Method != http.MethodPost || !strings.HasSuffix(q.URL.Path, "/servers") {
+			through.ServeHTTP(w, q)
+			return
+		}
+		answer := &heard{ResponseWriter: w}
+		through.ServeHTTP(answer, q)
+		select {
+		case accepted <- fmt.Sprint(answer.status):
+		default:
+		}
+		<-q.Context().Done() // the answer never comes
+	})
+	if err := servers.Delete(t.Context(), m.person.compute, ids["web-2"].ID).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case status := <-accepted:
+		if status != "202" {
+			t.Fatalf("Nova answered %s", status)
+		}
+	case <-time.After(2 * time.Minute):
+		t.Fatal("nothing was ordered")
+	}
+	m.kill()
+	m.proxy.set(nil)
+	ordered := m.all()["web-2"].ID
+	m.start()
+	now := m.awaitWell("killed when Nova had accepted, and started again")
+	if now["web-2"].ID != ordered {
+		t.Errorf("web-2 is server %s, and %s was ordered", now["web-2"].ID, ordered)
+	}
+}
+
+// heard swallows an answer and remembers what it was.
+type heard struct {
+	http.ResponseWriter
+	status int
+}
+
+func (h *heard) WriteHeader(status int)      { h.status = status }
+func (h *heard) Write(p []byte) (int, error) { return len(p), nil }
+
+// proxy stands between hale and the cloud's services.
+type proxy struct {
+	mu sync.Mutex
+	do func(w http.ResponseWriter, q *http.Request, through http.Handler)
+}
+
+// set decides what happens to Nova's requests from now on; nil: they go through.
+func (p *proxy) set(do func(w http.ResponseWriter, q *http.Request, through http.Handler)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.do = do
+}
+
+// newProxy listens where the region cloud.Proxied has its services.
+func newProxy(t *testing.T) *proxy {
+	t.Helper()
+	p := &proxy{}
+	for _, port := range []string{"8774", "9696", "9292"} {
+		origin, err := url.Parse("http://127.0.0.1:" + port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		through := httputil.NewSingleHostReverseProxy(origin)
+		handler := http.Handler(through)
+		if port == "8774" {
+			handler = http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+				p.mu.Lock()
+				do := p.do
+				p.mu.Unlock()
+				if do == nil {
+					through.ServeHTTP(w, q)
+					return
+				}
+				do(w, q, through)
+			})
+		}
+		listener, err := net.Listen("tcp", "127.0.0.1:1"+port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+		var serving sync.WaitGroup
+		serving.Go(func() { _ = server.Serve(listener) }) // it ends with Close
+		t.Cleanup(func() {
+			server.Close()
+			serving.Wait()
+		})
+	}
+	return p
+}
