@@ -15,7 +15,7 @@ MUTANTS_FLAGS ?=
 PROBES_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-openstack repeat disks race lint tidy cover fuzz bench bench-probes mutants ssd-trace demo demo-clean clean
+.PHONY: help build test test-openstack repeat disks race lint tidy cover fuzz bench bench-probes bench-openstack mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -69,6 +69,13 @@ ssd-trace: ## bin/ssd-trace.csv, a failure trace, from the published SSD failure
 	@[ -n "$(SSD)" ] || { echo 'make ssd-trace SSD=FILE: the file is ssd_failure_tag.csv of github.com/alibaba-edu/dcbrain, or a reduced copy' >&2; exit 1; }
 	@mkdir -p bin
 	$(GO) run ./bench/ssdtrace $(SSDFLAGS) '$(SSD)' >bin/ssd-trace.csv
+
+bench-openstack: ## how soon failed servers are recovered on a real OpenStack, and what it costs the cloud (as root; BENCHFLAGS="-sizes 10,50")
+	scripts/openstack/install.sh
+	@mkdir -p bin
+	$(MAKE) build
+	$(GO) build -o bin/bench-openstack ./bench/openstack
+	bin/bench-openstack $(BENCHFLAGS)
 
 mutants: ## does a changed judgement go unnoticed? MUTANTS_FLAGS="-sample 50 -cover" (bench/README.md)
 	$(GO) run ./bench/mutants $(MUTANTS_FLAGS)

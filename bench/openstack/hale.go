@@ -55,11 +55,9 @@ func (h *hale) configuration(w way) string {
 	text := fmt.Sprintf(`providers:
   bench:
     type: openstack
-    cloud: %s
-    clouds_file: %s
-    region: %s
+    cloud: {name: %s, file: %s, region: %s}
     poll: %s
-`, cloud.Demo, cloud.Running().CloudsFile(), region, poll)
+`, cloud.Demo, cloud.Running().CloudsFile(), h.region, poll)
 	if w == byEvent {
 		text += fmt.Sprintf("    events: {transport_url: {file: %s}}\n", filepath.Join(h.dir, "transport-url"))
 	}
@@ -67,12 +65,12 @@ func (h *hale) configuration(w way) string {
   %s:
     provider: bench
     size: %d
-    template: {image: %s, flavor: %s, network: %s, disks: {root: ephemeral}}
+    template: {image: %s, network: %s, disks: {root: ephemeral}, server: {flavor: %s}}
     repair: {steps: [start: {}, recreate: {}], attempts: 20 in 1h}
     on_external_stop: heal
     limits: {in_repair: %d, in_build: 20, brake: {percent: 30%%, at_least: %d}}
     build_within: 10m
-`, h.name, h.size, cloud.Image, cloud.Flavor, cloud.Network, broken, max(broken+1, 2))
+`, h.name, h.size, cloud.Image, cloud.Network, cloud.Flavor, broken, max(broken+1, 2))
 }
 
 // start starts the program.

@@ -86,6 +86,9 @@ func (c *campaign) measure(ctx context.Context) error {
 		return err
 	}
 	defer r.close()
+	if err := r.empty(ctx); err != nil { // of what an earlier run left
+		return err
+	}
 	results := &results{Began: time.Now().UTC(), Conditions: conditions()}
 	for _, size := range c.sizes {
 		if err = c.fleet(ctx, r, size, results); err != nil {

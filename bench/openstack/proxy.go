@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -61,6 +62,7 @@ func (p *proxy) open(ctx context.Context) error {
 			r.Out.Host = r.In.Host // its links lead back here
 		},
 		ModifyResponse: p.look,
+		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // that hale gave up is no news
 	}
 	p.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.count(r)

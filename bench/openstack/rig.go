@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"hale/internal/cloud"
@@ -19,15 +20,13 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 )
 
-// region is where Nova is behind the proxy.
-const region = "Proxied"
-
 // rig is the cloud, with the person who makes trouble in it and the proxy before its Nova.
 type rig struct {
 	program string
 	dir     string
 	keep    string
 	proxy   *proxy
+	region  string                     // where Nova is behind the proxy
 	compute *gophercloud.ServiceClient // the admin's, not through the proxy
 	network *gophercloud.ServiceClient // the demo project's
 	demo    *gophercloud.ServiceClient // the demo project's Nova, not through the proxy
@@ -67,6 +66,7 @@ func (r *rig) connect(ctx context.Context) error {
 	if r.proxy, err = newProxy(ctx, cloud.Nova); err != nil {
 		return err
 	}
+	r.region = "Proxied-" + strings.ReplaceAll(r.proxy.address, ":", "-") // an earlier run may have left its own
 	keys, err := openstack.NewIdentityV3(admin, where)
 	if err != nil {
 		return err
@@ -103,13 +103,16 @@ func (r *rig) publish(ctx context.Context, keys *gophercloud.ServiceClient) erro
 			continue
 		}
 		for _, face := range []gophercloud.Availability{gophercloud.AvailabilityPublic, gophercloud.AvailabilityInternal, gophercloud.AvailabilityAdmin} {
-			if err := endpoints.Create(ctx, keys, endpoints.CreateOpts{Availability: face, Region: region, URL: url, ServiceID: s.ID}).Err; err != nil {
+			if err := endpoints.Create(ctx, keys, endpoints.CreateOpts{Availability: face, Region: r.region, URL: url, ServiceID: s.ID}).Err; err != nil {
 				return fmt.Errorf("an endpoint of %s: %w", s.Type, err)
 			}
 		}
 	}
 	return nil
 }
+
+// errTwins: two servers have the same name.
+var errTwins = errors.New("there are two servers of one name")
 
 // servers returns the demo project's, by name; two of one name are an error.
 func (r *rig) servers(ctx context.Context) (map[string]servers.Server, error) {
@@ -124,7 +127,7 @@ func (r *rig) servers(ctx context.Context) (map[string]servers.Server, error) {
 	byName := map[string]servers.Server{}
 	for _, s := range list {
 		if _, twice := byName[s.Name]; twice {
-			return nil, fmt.Errorf("there are two servers %s", s.Name)
+			return byName, fmt.Errorf("%w: %s", errTwins, s.Name)
 		}
 		byName[s.Name] = s
 	}

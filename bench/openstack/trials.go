@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -244,11 +243,11 @@ func (h *hale) killed(ctx context.Context, out *results) error {
 // orphans looks for what a killed hale might have left behind: servers or ports that nobody has.
 func (h *hale) orphans(ctx context.Context, portsBefore int, r killed, out *results) error {
 	after, err := h.servers(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, errTwins):
 		r.Orphans++
-		if !strings.Contains(err.Error(), "two servers") {
-			return err
-		}
+	case err != nil:
+		return err
 	}
 	r.Orphans += max(len(after)-h.size, 0)
 	portsAfter, err := h.ports(ctx)

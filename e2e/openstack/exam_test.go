@@ -26,7 +26,9 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/openstack"
+	"hale/internal/provider/openstack/notification"
 	"hale/internal/provider/providertest"
+	"hale/internal/secret"
 )
 
 func TestMain(m *testing.M) { os.Exit(cloud.Main(m, cloud.Options{})) }
@@ -40,17 +42,18 @@ type harness struct {
 	cut     atomic.Bool
 	mute    atomic.Bool
 	person  func() *person
+	bus     *relay
 }
 
 func newHarness(t *testing.T, network string) *harness {
-	h := &harness{network: network}
+	h := &harness{network: network, bus: relayTo(t, busHost)}
 	h.person = sync.OnceValue(func() *person { return newPerson(t, cloud.Demo) })
 	return h
 }
 
 func (h *harness) New(t providertest.T) provider.Provider {
 	t.Helper()
-	p, err := openstack.New(openstack.Options{Cloud: cloud.Demo, CloudsFile: cloud.Running().CloudsFile(), Wrap: func(way http.RoundTripper) http.RoundTripper {
+	p, err := openstack.New(openstack.Options{Cloud: cloud.Demo, CloudsFile: cloud.Running().CloudsFile(), Events: h.events(t), Wrap: func(way http.RoundTripper) http.RoundTripper {
 		return cable{way, h}
 	}})
 	if err != nil {
@@ -59,6 +62,18 @@ func (h *harness) New(t providertest.T) provider.Provider {
 	t.Cleanup(func() { p.Close() })
 	return p
 }
+
+// events are heard by way of the relay.
+func (h *harness) events(t providertest.T) *notification.Options {
+	t.Helper()
+	s, err := secret.File(transportURL(t, h.bus.address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &notification.Options{Name: "nova", TransportURL: s}
+}
+
+func (h *harness) Watched() {}
 
 func (h *harness) Hosts() []fleet.HostName { return []fleet.HostName{""} }
 
@@ -120,9 +135,15 @@ func (h *harness) LoseAnswers(providertest.T) { h.mute.Store(true) }
 
 func (h *harness) HearAnswers(providertest.T) { h.mute.Store(false) }
 
-func (h *harness) Disconnect(providertest.T) { h.cut.Store(true) }
+func (h *harness) Disconnect(providertest.T) {
+	h.cut.Store(true)
+	h.bus.cut()
+}
 
-func (h *harness) Reconnect(providertest.T) { h.cut.Store(false) }
+func (h *harness) Reconnect(providertest.T) {
+	h.cut.Store(false)
+	h.bus.mend()
+}
 
 // Freeze stops every service that answers.
 func (h *harness) Freeze(t providertest.T) { signalAll(t, syscall.SIGSTOP) }

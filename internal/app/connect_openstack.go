@@ -4,15 +4,32 @@ import (
 	"hale/internal/config"
 	"hale/internal/program"
 	"hale/internal/provider/openstack"
+	"hale/internal/provider/openstack/notification"
 )
 
 // connectOpenStack makes the adapter of a project. It logs in with the first call.
 func (s *site) connectOpenStack(p config.Provider) (adapter, error) {
 	cloud, err := openstack.New(openstack.Options{
-		Cloud: p.Cloud.Name, CloudsFile: p.Cloud.File, Region: p.Cloud.Region, Logger: s.log.With("provider", p.Name),
+		Cloud: p.Cloud.Name, CloudsFile: p.Cloud.File, Region: p.Cloud.Region, Events: eventsOf(p), Logger: s.log.With("provider", p.Name),
 	})
 	if err != nil {
 		return adapter{}, err
 	}
-	return adapter{config: p, provider: cloud, transport: s.network, runner: program.Here{}}, nil
+	a := adapter{config: p, provider: cloud, transport: s.network, runner: program.Here{}}
+	if p.Events != nil {
+		a.watcher = cloud
+	}
+	return a, nil
+}
+
+// eventsOf returns how the provider's message bus is listened to; nil: it is not.
+func eventsOf(p config.Provider) *notification.Options {
+	if p.Events == nil {
+		return nil
+	}
+	e := p.Events
+	return &notification.Options{
+		Name: string(p.Name), Brokers: e.Brokers, User: e.User, Password: e.Password, TransportURL: e.TransportURL,
+		CA: e.CA, Certificate: e.Certificate, Key: e.Key, Exchanges: e.Exchanges, Topics: e.Topics, Heartbeat: e.Heartbeat,
+	}
 }

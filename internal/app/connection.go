@@ -29,6 +29,7 @@ func connectionKey(p fleet.ProviderName) string {
 // inForce returns the provider as it is to be connected: as before where its address is another one.
 func (were connections) inForce(p config.Provider) config.Provider {
 	if was, known := were[p.Name]; known && !p.SameAddress(was) {
+		was.Events = p.Events // which the store does not have
 		return was
 	}
 	return p
@@ -61,6 +62,7 @@ func (s *site) noteConnections(ctx context.Context, adapters []adapter) error {
 	}
 	for _, a := range adapters {
 		was, known := were[a.config.Name]
+		was.Events = a.config.Events // which the store does not have
 		if known && reflect.DeepEqual(was, a.config) {
 			continue
 		}

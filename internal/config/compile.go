@@ -68,6 +68,7 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 		foreign(f, p.Type, d.cloud)
 	case p.Type == ProviderOpenStack:
 		p.Cloud = compileCloud(n, f)
+		p.Events = compileEvents(d.events, f)
 		foreign(f, p.Type, d.boot, d.latency)
 		foreign(f, p.Type, d.machines)
 		foreign(f, p.Type, d.hosts)
@@ -102,6 +103,9 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 		foreign(f, p.Type, d.program.env)
 		foreign(f, p.Type, d.program.timeout)
 		foreign(f, p.Type, d.program.parallel)
+	}
+	if p.Type != ProviderOpenStack {
+		foreign(f, p.Type, d.events)
 	}
 	if p.Type != ProviderVSphere {
 		foreign(f, p.Type, d.vcenter)

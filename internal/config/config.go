@@ -53,6 +53,8 @@ type Provider struct {
 	VCenter VCenter `json:",omitzero"`
 	// Exec is for ProviderExec only.
 	Exec Exec `json:",omitzero"`
+	// Events is for ProviderOpenStack only; nil: its message bus is not listened to. It is not kept in the store: it refers to secrets.
+	Events *Events `json:"-"`
 }
 
 // ProviderType chooses the adapter.

@@ -31,6 +31,7 @@ type providerDraft struct {
 	cloud    at[cloudDraft]
 	vcenter  at[vcenterDraft]
 	program  programDraft
+	events   at[eventsDraft]
 }
 
 // sharedDraft bounds what fleets do together.

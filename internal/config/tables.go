@@ -52,6 +52,8 @@ func providerShape() object[providerDraft] {
 			may("cloud", "openstack only, and needed there: which cloud, as clouds.yaml describes it; the credentials are for one project, which is the provider.",
 				cloudShape(), func(p *providerDraft) *at[cloudDraft] { return &p.cloud }),
 			may("vcenter", "vsphere only, and needed there: which vCenter, and where in it.", vcenterShape(), func(p *providerDraft) *at[vcenterDraft] { return &p.vcenter }),
+			may("events", "openstack only: the cloud's message bus, on which Nova says at once what happens to servers. Without it, hale sees it with the next poll.",
+				eventsShape(), func(p *providerDraft) *at[eventsDraft] { return &p.events }).said("none"),
 			may("hosts", "Several hosts; a machine that is recreated may land on another one. Under libvirt each has a daemon.",
 				list[hostDraft]{noun: "one host", each: hostShape()},
 				func(p *providerDraft) *at[[]at[hostDraft]] { return &p.hosts }),

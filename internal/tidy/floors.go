@@ -65,8 +65,8 @@ var rooms = []room{
 	{path: "internal/engine", floor: 2},
 	// Floor 3, the adapters: none knows another.
 	{path: "internal/provider/libvirt", floor: 3},
-	{path: "internal/provider/openstack", floor: 3},
 	{path: "internal/provider/external", floor: 3},
+	{path: "internal/provider/openstack", floor: 3, step: 1},
 	{path: "internal/provider/simulated", floor: 3},
 	{path: "internal/provider/openstack/notification", floor: 3},
 	{path: "internal/provider/vsphere", floor: 3},
@@ -104,6 +104,7 @@ var rooms = []room{
 	// Measurements that are programs.
 	{path: "bench/score", floor: 6},
 	{path: "bench/probes", floor: 6},
+	{path: "bench/openstack", floor: 6, also: []string{"internal/cloud"}},
 	// The whole of it, as a user runs it: tests only.
 	{path: "e2e", floor: 6, step: 1},
 	{path: "e2e/openstack", floor: 6, step: 1},
@@ -132,7 +133,7 @@ var doors = map[string][]string{
 	"go.etcd.io/":                        {"internal/state/etcd"},
 	"github.com/digitalocean/go-libvirt": {"internal/provider/libvirt", "internal/lab", "demo/lab"},
 	"libvirt.org/go/":                    {"internal/provider/libvirt", "internal/lab", "demo/lab"},
-	"github.com/gophercloud/":            {"internal/provider/openstack"},
+	"github.com/gophercloud/":            {"internal/provider/openstack", "bench/openstack"},
 	"github.com/spf13/cobra":             {"internal/cli", "cmd/hale"},
 	"github.com/wneessen/go-mail":        {"internal/notify/mail"},
 	"github.com/stmcginnis/gofish":       {"internal/fence/redfish"},

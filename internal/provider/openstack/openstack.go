@@ -20,6 +20,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider"
+	"hale/internal/provider/openstack/notification"
 )
 
 var (
@@ -42,6 +43,8 @@ type Options struct {
 	FullEvery time.Duration
 	// CallLimit ends calls whose context has no deadline of its own. Default: one minute.
 	CallLimit time.Duration
+	// Events is how the cloud's message bus is listened to; nil: it is not. Its logger is the adapter's.
+	Events *notification.Options
 	// Wrap, when set, is put around the transport of every call: tests make trouble with it.
 	Wrap func(http.RoundTripper) http.RoundTripper
 	// Logger receives what no caller can be told. Default: none.
@@ -69,6 +72,8 @@ type Provider struct {
 	stops   map[string]stopSeen
 
 	list listing
+
+	ears *notification.Listener // nil: there is nothing to hear
 }
 
 // New checks the options and makes the adapter. It reads no file and connects to nothing yet.
@@ -88,6 +93,10 @@ func New(o Options) (*Provider, error) {
 	p := &Provider{
 		options: o, log: o.Logger, inits: make(chan struct{}, 1),
 		ids: map[fleet.InstanceID]string{}, stops: map[string]stopSeen{},
+	}
+	var err error
+	if p.ears, err = o.heard(); err != nil {
+		return nil, err
 	}
 	p.list.token = make(chan struct{}, 1)
 	p.closed = make(chan struct{})

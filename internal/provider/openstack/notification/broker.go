@@ -17,7 +17,11 @@ type Broker struct {
 	TLS  bool
 	// VHost is the broker's virtual host.
 	VHost string
-	// user and password are set when they came with a transport URL.
+}
+
+// door is a broker with who hale is to it.
+type door struct {
+	Broker
 	user, password string
 }
 
@@ -47,9 +51,9 @@ func ParseBroker(address string) (Broker, error) {
 	return newBroker(u.Host, u.Path, encrypted)
 }
 
-// ParseTransportURL reads the transport_url of an OpenStack service, with users, passwords and several hosts:
+// parseTransportURL reads the transport_url of an OpenStack service, with users, passwords and several hosts:
 // rabbit://USER:PASSWORD@HOST:PORT,USER:PASSWORD@HOST:PORT/VHOST. The error does not repeat any of it.
-func ParseTransportURL(text string) ([]Broker, error) {
+func parseTransportURL(text string) ([]door, error) {
 	scheme, rest, _ := strings.Cut(text, "://")
 	encrypted, known := schemes[scheme]
 	if !known {
@@ -62,11 +66,11 @@ func ParseTransportURL(text string) ([]Broker, error) {
 		return nil, errors.New("what follows its ? is not understood")
 	}
 	encrypted = encrypted || slices.Contains([]string{"1", "true", "True"}, values.Get("ssl"))
-	var brokers []Broker
+	var doors []door
 	for part := range strings.SplitSeq(hosts, ",") {
 		u, err := url.Parse("amqp://" + part)
 		if err != nil || u.Hostname() == "" {
-			return nil, fmt.Errorf("its host number %d is not understood", len(brokers)+1)
+			return nil, fmt.Errorf("its host number %d is not understood", len(doors)+1)
 		}
 		vhost, err := url.PathUnescape("/" + path)
 		if err != nil {
@@ -76,11 +80,10 @@ func ParseTransportURL(text string) ([]Broker, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.user = u.User.Username()
-		b.password, _ = u.User.Password()
-		brokers = append(brokers, b)
+		password, _ := u.User.Password()
+		doors = append(doors, door{b, u.User.Username(), password})
 	}
-	return brokers, nil
+	return doors, nil
 }
 
 // newBroker takes a URL's path for the virtual host, as everybody does: /v means v, while / and nothing mean /.

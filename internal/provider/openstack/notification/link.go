@@ -60,11 +60,11 @@ type rabbit struct {
 
 // dialBroker connects to the next broker of the list.
 func (l *Listener) dialBroker(ctx context.Context) (link, error) {
-	brokers, err := l.credentials(ctx)
+	doors, err := l.doors(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b := brokers[l.next%len(brokers)]
+	b := doors[l.next%len(doors)]
 	l.next++
 	k, err := l.open(ctx, b)
 	if err != nil {
@@ -85,10 +85,10 @@ func kindOf(err error) fault.Kind {
 }
 
 // open connects to one broker and declares the queue.
-func (l *Listener) open(ctx context.Context, b Broker) (*rabbit, error) {
+func (l *Listener) open(ctx context.Context, b door) (*rabbit, error) {
 	dctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
-	wire, err := l.wire(dctx, b)
+	wire, err := l.wire(dctx, b.Broker)
 	if err != nil {
 		return nil, err
 	}
@@ -114,11 +114,11 @@ func (l *Listener) open(ctx context.Context, b Broker) (*rabbit, error) {
 }
 
 // auth is how hale says who it is: by its certificate where it has no name.
-func (b Broker) auth() amqp.Authentication {
-	if b.user == "" {
+func (d door) auth() amqp.Authentication {
+	if d.user == "" {
 		return &amqp.ExternalAuth{}
 	}
-	return &amqp.PlainAuth{Username: b.user, Password: b.password}
+	return &amqp.PlainAuth{Username: d.user, Password: d.password}
 }
 
 // wire connects and, where it is asked for, encrypts.

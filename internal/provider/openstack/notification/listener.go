@@ -168,18 +168,18 @@ func (l *Listener) take(ctx context.Context, d delivery, heard func(Notice)) {
 // Tally returns how many notifications there were so far.
 func (l *Listener) Tally() Tally { return l.tally.now() }
 
-// credentials returns the brokers with who hale is to them, read anew.
-func (l *Listener) credentials(ctx context.Context) ([]Broker, error) {
+// doors returns the brokers with who hale is to them, read anew.
+func (l *Listener) doors(ctx context.Context) ([]door, error) {
 	if !l.o.TransportURL.None() {
 		text, err := l.o.TransportURL.Resolve(ctx)
 		if err != nil {
 			return nil, err
 		}
-		brokers, err := ParseTransportURL(text)
+		doors, err := parseTransportURL(text)
 		if err != nil {
 			return nil, fault.New(fault.Invalid, opListen, l.o.Name, err)
 		}
-		return brokers, nil
+		return doors, nil
 	}
 	password := ""
 	if !l.o.Password.None() {
@@ -188,11 +188,11 @@ func (l *Listener) credentials(ctx context.Context) ([]Broker, error) {
 			return nil, err
 		}
 	}
-	brokers := slices.Clone(l.o.Brokers)
-	for i := range brokers {
-		brokers[i].user, brokers[i].password = l.o.User, password
+	doors := make([]door, len(l.o.Brokers))
+	for i, b := range l.o.Brokers {
+		doors[i] = door{b, l.o.User, password}
 	}
-	return brokers, nil
+	return doors, nil
 }
 
 // encryption is how the broker is to prove who it is, and hale to it.
