@@ -110,7 +110,7 @@ func toldOf(records []fleet.Record) []GivenOrder {
 				g.refuse(r.Reason, "")
 			}
 			out = append(out, g)
-		case known && r.Kind == fleet.RecordOrder: // nobody could follow it in time
+		case known && r.Kind == fleet.RecordOrder && string(r.Machine) == out[i].Machine: // nobody could follow it in time
 			out[i].refuse(r.Reason, "")
 		case known:
 			e := ViewEvent(r)

@@ -108,7 +108,7 @@ func (s *Server) wanted(q OrderRequest, caller string) ([]fleet.Order, *Problem)
 		}
 		for _, o := range about {
 			o.Kind, o.By, o.Reason, o.At, o.For, o.All = fleet.OrderKind(q.Kind), caller, q.Reason, now, time.Duration(q.ForNS), q.All
-			o.Plan, o.Size = q.Plan, q.Size
+			o.Plan, o.Size, o.DryRun = q.Plan, q.Size, q.DryRun
 			if q.As != "" && q.As != caller {
 				o.By = fmt.Sprintf("%s (%s)", q.As, caller)
 			}

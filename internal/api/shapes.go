@@ -91,7 +91,7 @@ type Hold struct {
 
 // OrderRequest is an order as a client gives it.
 type OrderRequest struct {
-	Kind string `json:"kind"` // hold, release, retry, heal, undo, brake-on, brake-off, scale, delete, confirm
+	Kind string `json:"kind"` // hold, release, retry, heal, undo, recover, brake-on, brake-off, scale, delete, confirm
 	// Subjects are what it is about: a fleet (web), a machine (web-2), a host (host:h1, host:lab/h1). None: every fleet.
 	Subjects []string `json:"subjects"`
 	Reason   string   `json:"reason,omitempty"`
@@ -100,6 +100,7 @@ type OrderRequest struct {
 	All      bool     `json:"all,omitempty"`    // release the holds of others, too
 	Plan     string   `json:"plan,omitempty"`   // that is confirmed
 	Size     int      `json:"size,omitempty"`   // that the fleet is to have
+	DryRun   bool     `json:"dry_run,omitempty"`
 	WaitNS   int64    `json:"wait_ns,omitempty"`
 }
 

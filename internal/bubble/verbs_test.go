@@ -98,6 +98,7 @@ func verbs() map[sim.Verb]act {
 		sim.Retries:     orders,
 		sim.Heals:       orders,
 		sim.Undoes:      orders,
+		sim.Recovers:    orders,
 		sim.Brakes:      orders,
 		sim.Unbrakes:    orders,
 		sim.Scales:      orders,

@@ -113,10 +113,12 @@ type round struct {
 	blind   fleet.Instant                 // when the next machine of which nothing is known becomes a blind incident
 	records []fleet.Record
 	rulings []fleet.Ruling
-	freed   []fleet.Hold        // that ended in this round
-	letGo   bool                // a person took the brake off in this round
-	chosen  []fleet.MachineName // that are to be built from another template next
-	again   bool                // another round is to follow at once: what is booked in this one has consequences
+	freed   []fleet.Hold // that ended in this round
+	letGo   bool         // a person took the brake off in this round
+	// recovers is the order to recover the fleet that was taken up in this round; of several, the last.
+	recovers *fleet.Order
+	chosen   []fleet.MachineName // that are to be built from another template next
+	again    bool                // another round is to follow at once: what is booked in this one has consequences
 	memory
 }
 
@@ -208,14 +210,14 @@ func (r *round) judgeAll() []*work {
 	for _, i := range r.s.Open {
 		v := &r.s.Machines[i]
 		asleep := r.asleep(v)
-		if m := &v.Machine; asleep && m.Incident == nil && m.Health.Verdict == fleet.VerdictUnknown {
+		if m := &v.Machine; asleep && m.Incident == nil && m.Health.Verdict == fleet.VerdictUnknown && r.s.Whole.Doubt.Reason == "" {
 			if !m.Health.Muted() {
 				r.blind = earlier(r.blind, m.Health.SinceMono.Add(r.s.Spec.BlindAfter))
 			}
 			if r.cannotAnswer(m) {
 				r.mute++
 			}
-			continue // for nothing else it counts
+			continue // for nothing else it counts, but that it is judged afresh when a doubt ends
 		}
 		r.works = append(r.works, work{index: i, site: -1, asleep: asleep})
 		w := &r.works[len(r.works)-1]
@@ -365,7 +367,7 @@ func (r *round) proceed(w *work) {
 	judged := len(w.Records)
 	r.sit.Tally, r.sit.Fated, r.sit.View = r.tally, w.fated, w.View // the guard sees the machine itself, too
 	r.tally.Remove(w.M, &r.s.Spec)
-	if err := w.advanceSafely(r.orders(w)); err != nil {
+	if err := w.advanceSafely(r.orders(w), r.recovers); err != nil {
 		*w.M = r.before.Clone()
 		w.Actions, w.Records, w.rulings = nil, w.Records[:judged], nil
 		w.breakLaw(err)
@@ -376,7 +378,7 @@ func (r *round) proceed(w *work) {
 }
 
 // advanceSafely advances the machine and checks the laws. A defect that panics is one machine's trouble, not everybody's.
-func (w *work) advanceSafely(orders []*fleet.Order) (err error) {
+func (w *work) advanceSafely(orders []*fleet.Order, recovers *fleet.Order) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s: a defect: %v", w.M.Name, p)
@@ -384,6 +386,9 @@ func (w *work) advanceSafely(orders []*fleet.Order) (err error) {
 	}()
 	for _, o := range orders {
 		w.obey(o)
+	}
+	if recovers != nil {
+		w.recover(recovers)
 	}
 	w.advance()
 	if at, ok := pageAt(w.M, &w.Situation.Spec); ok && !w.Situation.Now.Wall.Before(at) {

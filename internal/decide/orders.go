@@ -57,6 +57,8 @@ func (r *round) heedOrders() {
 			r.scale(o)
 		case o.Kind == fleet.OrderDelete:
 			r.remove(o)
+		case o.Kind == fleet.OrderRecover:
+			r.recovery(o)
 		}
 	}
 }
@@ -170,7 +172,7 @@ func (r *round) stirred(m *fleet.Machine) bool {
 	if len(r.s.Orders) == 0 && len(r.freed) == 0 {
 		return false
 	}
-	return r.isFreed(m) || slices.ContainsFunc(r.s.Orders, func(o fleet.Order) bool { return o.Machine == m.Name })
+	return r.recovers != nil || r.isFreed(m) || slices.ContainsFunc(r.s.Orders, func(o fleet.Order) bool { return o.Machine == m.Name })
 }
 
 // orders returns those to the machine that stand.
@@ -214,7 +216,8 @@ func (w *work) take(o *fleet.Order) (refused fleet.Reason) {
 		return w.heal(o)
 	case fleet.OrderUndo:
 		return w.undo(o)
-	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderConfirm, fleet.OrderScale, fleet.OrderDelete, fleet.OrderBrakeOn, fleet.OrderBrakeOff: // of the whole
+	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderConfirm, fleet.OrderScale, fleet.OrderDelete, fleet.OrderBrakeOn, fleet.OrderBrakeOff,
+		fleet.OrderRecover: // of the whole
 	}
 	return fleet.ReasonMalformed
 }
@@ -241,6 +244,16 @@ func (w *work) accept(o *fleet.Order) {
 // heal has the machine repaired as soon as nothing but patience is against it. What looks well is left alone, and whoever wants what
 // a hold or the brake forbids has to end that first.
 func (w *work) heal(o *fleet.Order) fleet.Reason {
+	if refused := w.unhealable(); refused != "" {
+		return refused
+	}
+	w.accept(o)
+	w.wantHealed(o)
+	return ""
+}
+
+// unhealable says why no person can have the machine repaired now.
+func (w *work) unhealable() fleet.Reason {
 	m, s := w.M, w.Situation
 	switch {
 	case m.Quarantine != nil:
@@ -264,15 +277,18 @@ func (w *work) heal(o *fleet.Order) fleet.Reason {
 	case s.Brake.On():
 		return fleet.ReasonBrake
 	}
-	w.accept(o)
-	if m.Incident.Blind() {
+	return ""
+}
+
+// wantHealed lets the order, which is taken up, wait for the machine's repair.
+func (w *work) wantHealed(o *fleet.Order) {
+	if w.M.Incident.Blind() {
 		w.closeIncident()
 	}
-	if m.Incident == nil {
+	if w.M.Incident == nil {
 		w.OpenIncident(fleet.CauseOrdered)
 	}
 	w.want(o)
-	return ""
 }
 
 // want lets the order, which is taken up, wait for its repair. Another one that waits gives way to it: people mean what they said last.

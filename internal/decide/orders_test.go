@@ -20,12 +20,13 @@ func (c *chaos) order() {
 		c.ids++
 		o := fleet.Order{
 			ID: fleet.OrderID(fmt.Sprintf("%09d", c.ids)), Fleet: c.s.Spec.Name, Reason: "r", At: c.s.Now.Wall, For: 20 * time.Second,
-			By:   rapid.SampledFrom([]string{"alice", "bob"}).Draw(c.t, "by"),
-			Kind: rapid.SampledFrom([]fleet.OrderKind{fleet.OrderHold, fleet.OrderRelease, fleet.OrderRetry, fleet.OrderHeal, fleet.OrderBrakeOn, fleet.OrderBrakeOff}).Draw(c.t, "kind"),
-			All:  rapid.Bool().Draw(c.t, "all"),
+			By: rapid.SampledFrom([]string{"alice", "bob"}).Draw(c.t, "by"),
+			Kind: rapid.SampledFrom([]fleet.OrderKind{fleet.OrderHold, fleet.OrderRelease, fleet.OrderRetry, fleet.OrderHeal, fleet.OrderBrakeOn, fleet.OrderBrakeOff,
+				fleet.OrderRecover}).Draw(c.t, "kind"),
+			All: rapid.Bool().Draw(c.t, "all"), DryRun: rapid.Bool().Draw(c.t, "dry run"),
 		}
 		switch n := rapid.IntRange(-1, len(c.s.Machines)+1).Draw(c.t, "subject"); {
-		case o.Kind == fleet.OrderBrakeOn || o.Kind == fleet.OrderBrakeOff:
+		case o.Kind == fleet.OrderBrakeOn || o.Kind == fleet.OrderBrakeOff || o.Kind == fleet.OrderRecover:
 		case n >= 1 || o.Kind.ToMachine():
 			o.Machine = c.s.Spec.Name.Machine(max(n, 1))
 		case n == 0:

@@ -33,6 +33,8 @@ type Order struct {
 	Plan string `json:",omitempty"`
 	// Size is how many machines the fleet is to have.
 	Size int `json:",omitempty"`
+	// DryRun has a recovery only say what it finds, and what would follow.
+	DryRun bool `json:",omitempty"`
 }
 
 // OrderKind says what is wanted.
@@ -45,6 +47,10 @@ const (
 	OrderRetry   OrderKind = "retry"   // out of quarantine, with its attempts begun anew
 	OrderUndo    OrderKind = "undo"    // bring the instance back that was replaced last, and put the present one aside
 	OrderHeal    OrderKind = "heal"    // repair it now, although the policy would wait or leave it alone
+
+	// OrderRecover brings the whole fleet to what is asked for: what fails is repaired now, what is missing built, and with a Plan, what is
+	// too many removed.
+	OrderRecover OrderKind = "recover"
 
 	OrderBrakeOn  OrderKind = "brake-on"  // begin no repair until it is taken off
 	OrderBrakeOff OrderKind = "brake-off" // also when it engaged by itself
@@ -121,6 +127,14 @@ func (o *Order) checkKind() error {
 	case OrderRetry, OrderHeal, OrderUndo, OrderDelete:
 		if o.Machine == "" {
 			return fmt.Errorf("%s is for one machine", o.Kind)
+		}
+		return nil
+	case OrderRecover:
+		switch {
+		case o.Machine != "" || o.Host != "":
+			return errors.New("a recovery is of a whole fleet: for one machine there is heal")
+		case o.DryRun && o.Plan != "":
+			return errors.New("it is only to say what would follow, and confirms a plan")
 		}
 		return nil
 	case OrderBrakeOn, OrderBrakeOff:

@@ -120,6 +120,7 @@ const (
 	RecordVantage        RecordKind = "vantage"         // Reason: vantage-isolated, vantage-doubtful or up
 	RecordOwner          RecordKind = "owner"           // Reason: took over, stopped acting, resumed
 	RecordOrder          RecordKind = "order"           // a person's order was taken up; with a Reason: it was refused
+	RecordFound          RecordKind = "found"           // what an order to recover found: of the fleet, or of a machine, which is repaired; with a Reason: left as it is
 	RecordAdoption       RecordKind = "adoption"        // Reason: candidate, adopted, renamed, contested, short, or why one was let go
 	RecordHoldEnded      RecordKind = "hold-ended"      // Reason: expired, released or superseded
 	RecordChange         RecordKind = "change"          // a person changed what is wanted; Reason says what
@@ -141,6 +142,7 @@ const (
 	ReasonBudget           Reason = "budget"            // as many machines are in repair as may be
 	ReasonBuildBudget      Reason = "build-budget"      // as many first builds run as may
 	ReasonBackoff          Reason = "backoff"           // the last attempt failed a moment ago
+	ReasonNotUnhealthy     Reason = "not-unhealthy"     // it is suspect, starting or unknown: no order to the whole fleet has that repaired
 	ReasonStoppedByPerson  Reason = "stopped-by-person" // a stop by a person is not a failure
 	ReasonPaused           Reason = "paused"            // a pause by a person is not a failure
 	ReasonSuspended        Reason = "suspended"         // it suspended itself, and the ladder has no step to resume it

@@ -1,6 +1,10 @@
 package prose
 
-import "hale/internal/fleet"
+import (
+	"fmt"
+
+	"hale/internal/fleet"
+)
 
 // order says what a person wants, and that it was refused where it was.
 func order(r fleet.Record) string {
@@ -21,6 +25,37 @@ func order(r fleet.Record) string {
 		return because(subjectOfOrder(r)+": "+r.By+" ordered "+wants+", which is refused", Reason(r.Reason))
 	}
 	return aside(subjectOfOrder(r)+": "+r.By+" orders "+wants, r.Detail)
+}
+
+// found says what an order to recover found: of the whole fleet, or of one machine and what follows for it.
+func found(r fleet.Record) string {
+	if r.Machine == "" {
+		if r.Failing == 0 {
+			return fmt.Sprintf("%s: %s, all of them healthy", about(r), machines(r.Size))
+		}
+		return fmt.Sprintf("%s: %s, %d of them not healthy", about(r), machines(r.Size), r.Failing)
+	}
+	is := verdict(r)
+	if r.Verdict == "" {
+		is = about(r) + " is missing"
+	}
+	return is + "; " + follows(r)
+}
+
+// follows says what becomes of a machine by an order to recover its fleet, or would if it were not only to check.
+func follows(r fleet.Record) string {
+	deed := map[bool]string{true: "repair", false: "build"}[r.Verdict != ""]
+	when := map[bool]string{true: " it now", false: " it as soon as it may"}[r.Verdict != ""]
+	check := r.Command != ""
+	switch {
+	case r.Reason != "" && check:
+		return "hale would leave it as it is: " + Reason(r.Reason)
+	case r.Reason != "":
+		return "hale leaves it as it is: " + Reason(r.Reason)
+	case check:
+		return "hale would " + deed + when
+	}
+	return "hale " + deed + "s" + when
 }
 
 func holdEnded(r fleet.Record) string {

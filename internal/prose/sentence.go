@@ -58,6 +58,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordVantage:        vantageNews,
 	fleet.RecordOwner:          owner,
 	fleet.RecordOrder:          order,
+	fleet.RecordFound:          found,
 	fleet.RecordHoldEnded:      holdEnded,
 	fleet.RecordAdoption:       adoption,
 	fleet.RecordChange:         wantedChange,

@@ -162,6 +162,7 @@ var (
 		fleet.OrderRetry:   "another try",
 		fleet.OrderUndo:    "the old instance back",
 		fleet.OrderHeal:    "a repair now",
+		fleet.OrderRecover: "a recovery",
 
 		fleet.OrderBrakeOn:  "the brake on",
 		fleet.OrderBrakeOff: "the brake off",

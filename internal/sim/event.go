@@ -104,6 +104,7 @@ const (
 	Retries  Verb = "retries"
 	Heals    Verb = "heals"
 	Undoes   Verb = "undoes"
+	Recovers Verb = "recovers"
 	Brakes   Verb = "puts the brake on"
 	Unbrakes Verb = "takes the brake off"
 	Scales   Verb = "scales to"
@@ -239,6 +240,7 @@ func verbs() map[Verb]act {
 		Retries:     orders(fleet.OrderRetry),
 		Heals:       orders(fleet.OrderHeal),
 		Undoes:      orders(fleet.OrderUndo),
+		Recovers:    orders(fleet.OrderRecover),
 		Brakes:      orders(fleet.OrderBrakeOn),
 		Unbrakes:    orders(fleet.OrderBrakeOff),
 		Scales:      orders(fleet.OrderScale),

@@ -14,7 +14,7 @@ import (
 // ordered are the verbs of an operator, and the orders that they give.
 func ordered() map[Verb]fleet.OrderKind {
 	return map[Verb]fleet.OrderKind{
-		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal, Undoes: fleet.OrderUndo,
+		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal, Undoes: fleet.OrderUndo, Recovers: fleet.OrderRecover,
 		Brakes: fleet.OrderBrakeOn, Unbrakes: fleet.OrderBrakeOff, Scales: fleet.OrderScale, Deletes: fleet.OrderDelete,
 	}
 }

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"hale/internal/api"
+	"hale/internal/fleet"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *commander) recoverCommand() *cobra.Command {
+	var f orderFlags
+	var check bool
+	var plan string
+	cmd := &cobra.Command{
+		Use: "recover FLEET… [--check] [--confirm PLAN]", Short: "Bring a fleet to what is asked for now: repair what fails, build what is missing, remove what is too many",
+		Long: "Says of every machine that is not healthy how it is and what follows. What fails is repaired as by 'hale heal', without backoff and windows, as far as the\n" +
+			"budget allows at once; what is missing is built. Laws stand: each repair begins with one more look, and nothing is replaced without proof that\n" +
+			"it is off. What a person stopped, holds or has to look at (quarantine) is left as it is, and said.\n\n" +
+			"What is too many is removed only by the plan that you confirm: the command names it. --check begins nothing.",
+		Example: "  hale recover web --check\n  hale recover web --reason \"after the power cut\"\n  hale recover web --confirm web-1f3a9c0d2b4e",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			switch end := strings.LastIndexByte(plan, '-'); {
+			case check && plan != "":
+				return usageError{errors.New("--check begins nothing, and --confirm does: write one of the two")}
+			case plan != "" && (len(args) > 1 || end < 1 || plan[:end] != args[0]):
+				return usageError{fmt.Errorf("--confirm %s: that is no plan of fleet %s; hale apply lists those that wait", plan, strings.Join(args, ", "))}
+			}
+			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderRecover), Subjects: args, Plan: plan, DryRun: check}, f)
+		}),
+	}
+	f.add(cmd, c)
+	cmd.Flags().BoolVar(&check, "check", false, "only say what is found, and what would follow")
+	cmd.Flags().StringVar(&plan, "confirm", "", "the plan that removes what is too many")
+	return cmd
+}
