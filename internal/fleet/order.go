@@ -130,13 +130,7 @@ func (o *Order) checkKind() error {
 		}
 		return nil
 	case OrderRecover:
-		switch {
-		case o.Machine != "" || o.Host != "":
-			return errors.New("a recovery is of a whole fleet: for one machine there is heal")
-		case o.DryRun && o.Plan != "":
-			return errors.New("it is only to say what would follow, and confirms a plan")
-		}
-		return nil
+		return o.checkRecovery()
 	case OrderBrakeOn, OrderBrakeOff:
 		if o.Machine != "" || o.Host != "" {
 			return errors.New("a brake is a whole fleet's: hold a machine or a host instead")
@@ -144,6 +138,16 @@ func (o *Order) checkKind() error {
 		return nil
 	}
 	return fmt.Errorf("there is no order %q", o.Kind)
+}
+
+func (o *Order) checkRecovery() error {
+	switch {
+	case o.Machine != "" || o.Host != "":
+		return errors.New("a recovery is of a whole fleet: for one machine there is heal")
+	case o.DryRun && o.Plan != "":
+		return errors.New("it is only to say what would follow, and confirms a plan")
+	}
+	return nil
 }
 
 // speakable says why words cannot be shown to people on one line.

@@ -104,7 +104,7 @@ const (
 	Retries  Verb = "retries"
 	Heals    Verb = "heals"
 	Undoes   Verb = "undoes"
-	Recovers Verb = "recovers"
+	Recovers Verb = "recovers the fleet"
 	Brakes   Verb = "puts the brake on"
 	Unbrakes Verb = "takes the brake off"
 	Scales   Verb = "scales to"

@@ -34,7 +34,7 @@ func shapes() map[Verb]shape {
 	}
 	for v := range ordered() {
 		out[v] = shape{"operator", "wanted", true}
-		if v == Brakes || v == Unbrakes {
+		if v == Brakes || v == Unbrakes || v == Recovers {
 			out[v] = shape{subject: "operator"}
 		}
 		if v == Scales {
