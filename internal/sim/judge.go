@@ -33,6 +33,7 @@ type judge struct {
 	seen       map[lawCase]bool
 	broke      []Violation
 	plans
+	trials   trials
 	contents map[heldDisk]uint64
 	shelf    map[string]time.Duration // when instances were put aside, by id
 	copies   map[copyMade]time.Duration
@@ -65,7 +66,7 @@ func newJudge(s *stage) *judge {
 		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
 		afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, copies: map[copyMade]time.Duration{},
-		plans: newPlans(s.spec.Size),
+		plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
 	}
 }
 

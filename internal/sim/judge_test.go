@@ -285,8 +285,42 @@ func TestTheJudgePatrols(t *testing.T) {
 }
 
 // orderly are the laws of wanted changes, as thoughts.
+// tries lets hale build the first machine from another template, and the second one after the first has stood for the time, certified unless
+// it failed.
+func (o court) tries(first, second string, failed bool, stands time.Duration) {
+	o.judge.trials.shown["o"] = "another.qcow2"
+	for _, name := range []string{first, second} {
+		vm := o.w.Current(name)
+		m := fleet.Machine{Name: fleet.MachineName(name), Repair: &fleet.Repair{Kind: fleet.RepairUpdate, Order: "o", Target: fleet.Incarnation{ID: fleet.InstanceID(vm.ID)}}}
+		o.judge.renewed[name] = vm.ID
+		o.judge.orderly(&m, nil)
+		o.judge.orderly(&m, nil) // it goes on
+		vm.ID, vm.Mark.Certified, vm.Born = "new-"+vm.ID, !failed, o.w.Now()-stands
+	}
+}
+
 func orderly() []crime {
 	return []crime{
+		{"canary", "a second machine is built from a template that the first did not prove", func(o court, breaks bool) {
+			o.tries("web-2", "web-3", breaks, o.spec.Update.Soak)
+		}},
+		{"canary", "a second machine is built from another template at once", func(o court, breaks bool) {
+			o.spec.Update.Canary = map[bool]int{true: 1, false: 2}[breaks]
+			for _, name := range []string{"web-2", "web-3"} {
+				id := o.w.Current(name).ID
+				o.judge.trials.shown["o"], o.judge.renewed[name] = "another.qcow2", id
+				o.judge.orderly(&fleet.Machine{Name: fleet.MachineName(name), Repair: &fleet.Repair{
+					Kind: fleet.RepairUpdate, Order: "o", Target: fleet.Incarnation{ID: fleet.InstanceID(id)},
+				}}, nil)
+			}
+		}},
+		{"canary", "a second machine follows before the first stood for long enough", func(o court, breaks bool) {
+			soak := o.spec.Update.Soak
+			if breaks {
+				soak--
+			}
+			o.tries("web-2", "web-3", false, soak)
+		}},
 		{"L13", "a machine that left by order is built again", func(o court, breaks bool) {
 			o.judge.left["web-1"] = breaks
 			o.stores(func(_, is *fleet.Machine) { is.Repair = &fleet.Repair{ID: "r1", Kind: fleet.RepairBuild} })

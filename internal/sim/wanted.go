@@ -91,7 +91,8 @@ func confirms(s *stage, _ Event) (func(), error) {
 		return nil, nil
 	}
 	o := fleet.Order{Kind: fleet.OrderConfirm, Fleet: s.spec.Name, By: operator, Plan: p.ID}
-	s.judge.shown[s.post(o)] = p
+	id := s.post(o)
+	s.judge.shown[id], s.judge.trials.shown[id] = p, s.store.owner.pic.Wanted().Template.Image
 	return nil, nil
 }
 
@@ -272,6 +273,9 @@ func (j *judge) orderly(is *fleet.Machine, records []fleet.Record) {
 		}
 	} else if !j.isNamed(name, string(r.Target.ID)) && !r.Target.None() && !r.Removed && r.Calls == 0 {
 		j.broken("L3", name, fmt.Sprintf("%s of %s, which no confirmed plan names", r.Kind, j.called(string(r.Target.ID))))
+	}
+	if r.Kind == fleet.RepairUpdate {
+		j.tries(is)
 	}
 	if has(records, fleet.RecordIncidentOpen) {
 		j.broken("L10", name, "a wanted change looks like a failure")
