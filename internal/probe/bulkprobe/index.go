@@ -29,7 +29,7 @@ func (x *index) find(id probe.ID) int32 {
 
 // add enters a record whose ID is in no other.
 func (x *index) add(i int32) {
-	if (x.used+1)*4 > len(x.table)*3 {
+	if (x.used+1)*8 > len(x.table)*7 {
 		x.rebuild()
 	}
 	x.live++
@@ -49,7 +49,7 @@ func (x *index) place(i int32) {
 
 func (x *index) rebuild() {
 	size := 64
-	for size < (x.live+1)*2 {
+	for size*3 < (x.live+1)*4 {
 		size *= 2
 	}
 	old := x.table

@@ -3,6 +3,7 @@ package bulkprobe
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -128,12 +129,15 @@ func (s *shard) report() Stats {
 }
 
 // open adds a mailbox, and returns its number. There is one for each engine that ever was: a number is never given again, so that no
-// late news of one engine reaches another.
-func (p *Pool) open() (int32, *mailbox) {
+// late news of one engine reaches another. False: there is no number left.
+func (p *Pool) open() (uint16, *mailbox, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m := newMailbox(len(p.shards))
+	if len(*p.boxes.Load()) > math.MaxUint16 {
+		return 0, m, false
+	}
 	boxes := append(slices.Clone(*p.boxes.Load()), m)
 	p.boxes.Store(&boxes)
-	return int32(len(boxes) - 1), m //nolint:gosec // as many as there are fleets
+	return uint16(len(boxes) - 1), m, true //nolint:gosec // seen to above
 }

@@ -42,7 +42,8 @@ type record struct {
 type register struct {
 	pool     *Pool
 	ordinary Ordinary
-	number   int32 // of the mailbox
+	number   uint16 // of the mailbox
+	numbered bool   // it has one; if not, the ordinary engine watches all
 	box      *mailbox
 	records  slab[record]
 	places   places
@@ -61,7 +62,10 @@ type shared struct {
 
 func newRegister(p *Pool, ordinary Ordinary) *register {
 	r := &register{pool: p, ordinary: ordinary, plans: make(map[*fleet.Check]*shared), theirs: make(theirs)}
-	r.number, r.box = p.open()
+	r.number, r.box, r.numbered = p.open()
+	if !r.numbered {
+		r.out.shards = never
+	}
 	r.index.records = &r.records
 	r.out.register = r
 	return r
@@ -83,7 +87,7 @@ func (r *register) set(targets []probe.Target, now time.Time) {
 	for k := range targets {
 		want := &targets[k]
 		switch i := r.index.find(want.ID); {
-		case !Takes(want.Spec):
+		case !r.numbered || !Takes(want.Spec):
 			others = append(others, want)
 		case i == none || !r.same(r.records.at(i), want):
 			changed = append(changed, want)
@@ -216,6 +220,9 @@ func (r *register) drop(i int32) {
 
 // hear takes the news of the shards.
 func (r *register) hear() {
+	if !r.numbered {
+		return
+	}
 	all, judged := r.box.empty()
 	for _, n := range all {
 		if rec := r.records.at(n.record); rec.used && rec.run == n.run {

@@ -26,10 +26,10 @@ type target struct {
 	token   uint64   // by which the answer of a ping is known; before the first probe, a regular due time
 	zone    uint32   // of a link-local address
 	plan    int32
-	box     int32 // whose it is, its place there, and which run of it
-	record  int32
+	record  int32 // its place with whose it is (box), and which run of it
 	run     uint32
 	conn    int32 // the connection that it uses or keeps; none otherwise
+	box     uint16
 	flags   flags
 }
 
