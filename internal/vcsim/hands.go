@@ -188,6 +188,17 @@ func (v *VCenter) Extra(t T, id, key string) string {
 	return ""
 }
 
+// Disks are the files of a machine's disks, without their folders.
+func (v *VCenter) Disks(t T, id string) []string {
+	t.Helper()
+	vm := v.by(t, id)
+	var out []string
+	for _, f := range files(&vm) {
+		out = append(out, filepath.Base(f))
+	}
+	return out
+}
+
 // Files returns the disks in a folder of the datastore, and below it.
 func (v *VCenter) Files(t T, folder string) []string {
 	t.Helper()

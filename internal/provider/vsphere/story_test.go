@@ -392,3 +392,45 @@ func TestAWrongPasswordIsNotTriedAgainAndAgain(t *testing.T) {
 	_, err := p.List(t.Context())
 	must(t, err)
 }
+
+// What is put aside gives the machine's disk up, and has it again when it is brought back.
+func TestTheMachinesDiskGoesWithWhoeverIsTheMachine(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	p := b.handle(t, func(*vsphere.Options) {})
+	o := b.order(1)
+	must(t, p.Create(t.Context(), o))
+	off(t, p, o.Ref)
+	const data = "web-1.data.vmdk"
+	has := func(when string, want bool) {
+		t.Helper()
+		if got := b.Disks(t, string(o.ID)); slices.Contains(got, data) != want {
+			t.Errorf("%s it has %v", when, got)
+		}
+	}
+	has("at first", true)
+	must(t, p.Keep(t.Context(), o.Ref, o.Name))
+	has("put aside", false)
+	must(t, p.Restore(t.Context(), o.Ref, o.Name))
+	has("brought back", true)
+	must(t, p.Start(t.Context(), o.Ref))
+}
+
+// A listing remembers marks, and no longer than they stand.
+func TestAListingSeesThatAMarkChanged(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	p := b.New(t)
+	o := b.order(1)
+	must(t, p.Create(t.Context(), o))
+	for _, certified := range []bool{false, true} {
+		if certified {
+			must(t, p.Certify(t.Context(), o.Ref))
+		}
+		l, err := p.List(t.Context())
+		must(t, err)
+		if len(l.Instances) != 1 || l.Instances[0].Mark.Certified != certified {
+			t.Errorf("certified is %v, and listed is %+v", certified, l.Instances)
+		}
+	}
+}
