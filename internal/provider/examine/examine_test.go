@@ -37,7 +37,7 @@ func sleepers(t *testing.T) examine.Options {
 		Template: fleet.Template{
 			Memory: 96 << 20, CPUs: 1, Network: "here", Options: []fleet.Setting{{Name: "run", Value: "sh -c 'echo I run; exec sleep 1000000'"}},
 		},
-		Patience: 12 * time.Second,
+		Patience: 20 * time.Second,
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // The pauses between two runs of a watch: they double, and begin anew after one that lasted.
 const (
 	shortestPause = 200 * time.Millisecond
-	longestPause  = 30 * time.Second
+	longestPause  = 3 * time.Second
 	lasted        = 10 * time.Second
 )
 
