@@ -1,9 +1,11 @@
 package openstack
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -24,21 +26,23 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/cloud"
+	"hale/internal/fleet"
 )
 
-// fleetOnCloud has no checks, since no address answers there: what counts is the provider's word.
-const fleetOnCloud = `
+const theCloud = `
 providers:
-  cloud: {type: openstack, cloud: {name: %s, file: %s, region: %s}, poll: 1s}
+  cloud: {type: openstack, cloud: {name: demo, file: CLOUDS, region: Proxied}, poll: 1s}
+`
+
+const template = `template: {image: tiny, network: private, disks: {root: ephemeral}, server: {flavor: m1.nano}}`
+
+// byWord is a fleet without checks, since no address answers there: what counts is the provider's word.
+const byWord = theCloud + `
 fleets:
   web:
     provider: cloud
     size: 3
-    template:
-      image: %s
-      network: %s
-      disks: {root: ephemeral}
-      server: {flavor: %s}
+    ` + template + `
     repair:
       steps: [start: {verify_within: 1m}, recreate: {}]
       attempts: 20 in 1h
@@ -56,27 +60,41 @@ type machines struct {
 	client *api.Client
 	person *person
 	cmd    *exec.Cmd
+	names  []string
 }
 
-func newMachines(t *testing.T) *machines {
+// newMachines starts hale on the configuration, in which CLOUDS and DIR are replaced, and which builds the machines of the names.
+func newMachines(t *testing.T, text string, names ...string) *machines {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hale-e2e-") //nolint:usetesting // a socket's path is limited
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machines{T: t, dir: dir, hale: filepath.Join(dir, "hale"), client: api.Dial(filepath.Join(dir, "sock")), person: newPerson(t, cloud.Demo), proxy: newProxy(t)}
+	m := &machines{T: t, dir: dir, hale: filepath.Join(dir, "hale"), client: api.Dial(filepath.Join(dir, "sock")), person: newPerson(t, cloud.Demo), proxy: newProxy(t), names: names}
 	t.Cleanup(m.end)
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", m.hale, "hale/cmd/hale")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build hale: %v\n%s", err, out)
+	if built := os.Getenv(envHale); built != "" {
+		m.hale = built
+	} else {
+		m.build()
 	}
-	text := fmt.Sprintf(fleetOnCloud, cloud.Demo, cloud.Running().CloudsFile(), cloud.Proxied, cloud.Image, cloud.Network, cloud.Flavor)
+	text = strings.NewReplacer("CLOUDS", cloud.Running().CloudsFile(), "DIR", dir).Replace(text)
 	if err := os.WriteFile(filepath.Join(dir, "hale.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	m.start()
 	return m
+}
+
+// envHale names a hale that is built already, by an absolute path.
+const envHale = "E2E_HALE"
+
+func (m *machines) build() {
+	m.Helper()
+	build := exec.CommandContext(m.Context(), "go", "build", "-buildvcs=false", "-o", m.hale, "hale/cmd/hale")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		m.Fatalf("build hale: %v\n%s", err, out)
+	}
 }
 
 func (m *machines) start() {
@@ -187,7 +205,7 @@ func (m *machines) status() (api.Fleet, error) {
 	return s.Fleets[0], nil
 }
 
-// awaitWell waits until hale says that all is well, and finds the cloud so: three servers that run, each with one port.
+// awaitWell waits until hale says that all is well, and finds the cloud so: each machine is one server that runs, with one port.
 func (m *machines) awaitWell(what string) map[string]servers.Server {
 	m.Helper()
 	began := time.Now()
@@ -204,14 +222,14 @@ func (m *machines) awaitWell(what string) map[string]servers.Server {
 			}
 		}
 		return fmt.Sprintf("%d healthy, %d in repair; %d servers, %d run", f.Healthy, f.InRepair, len(all), running),
-			f.Healthy == 3 && f.InRepair == 0 && f.InBuild == 0 && len(all) == 3 && running == 3
+			f.Healthy == len(m.names) && f.InRepair == 0 && f.InBuild == 0 && len(all) == len(m.names) && running == len(m.names)
 	})
 	all := m.all()
-	if names := slices.Sorted(maps.Keys(all)); !slices.Equal(names, []string{"web-1", "web-2", "web-3"}) {
+	if names := slices.Sorted(maps.Keys(all)); !slices.Equal(names, m.names) {
 		m.Errorf("%s: the servers are %q", what, names)
 	}
-	if n := len(m.ports()); n != 3 {
-		m.Errorf("%s: hale has %d ports, want 3", what, n)
+	if n := len(m.ports()); n != len(m.names) {
+		m.Errorf("%s: hale has %d ports, want %d", what, n, len(m.names))
 	}
 	m.Logf("%s: after %s", what, time.Since(began).Round(100*time.Millisecond))
 	return all
@@ -219,7 +237,7 @@ func (m *machines) awaitWell(what string) map[string]servers.Server {
 
 // TestS42Fleet: whatever Nova says of a server, it is recovered; what an API fault says, is not.
 func TestS42Fleet(t *testing.T) {
-	m := newMachines(t)
+	m := newMachines(t, byWord, "web-1", "web-2", "web-3")
 	ids := m.awaitWell("the first builds")
 	for _, scene := range []struct {
 		what      string
@@ -278,7 +296,7 @@ func (m *machines) untouchedBy(what, standing string, ids map[string]servers.Ser
 
 // TestKilledWhenNovaAccepted: hale is killed at the moment when Nova takes an order, before it hears so. It finds that server, and builds no other.
 func TestKilledWhenNovaAccepted(t *testing.T) {
-	m := newMachines(t)
+	m := newMachines(t, byWord, "web-1", "web-2", "web-3")
 	ids := m.awaitWell("the first builds")
 	accepted := make(chan string, 1)
 	m.proxy.set(func(w http.ResponseWriter, q *http.Request, through http.Handler) {
@@ -313,6 +331,104 @@ func TestKilledWhenNovaAccepted(t *testing.T) {
 	if now["web-2"].ID != ordered {
 		t.Errorf("web-2 is server %s, and %s was ordered", now["web-2"].ID, ordered)
 	}
+}
+
+// TestS48EveryStepIsTheRightCall: a machine that stays sick goes up the whole ladder, and each step asks Nova for what it says.
+func TestS48EveryStepIsTheRightCall(t *testing.T) {
+	m := newMachines(t, theCloud+`
+fleets:
+  web:
+    provider: cloud
+    size: 1
+    `+template+`
+    checks:
+      flag: {exec: {command: [/bin/sh, -c, "test ! -e DIR/sick || exit 2"]}, every: 1s, timeout: 900ms, down_after: 2, up_after: 1}
+    repair:
+      steps: [reboot: {mode: soft, verify_within: 20s}, reboot: {verify_within: 20s}, rebuild: {timeout: 2m}, recreate: {}]
+    build_within: 90s
+    grace: 5s
+`, "web-1")
+	ids := m.awaitWell("the first build")
+	sick := filepath.Join(m.dir, "sick")
+	var mu sync.Mutex
+	var calls []string
+	m.proxy.set(func(w http.ResponseWriter, q *http.Request, through http.Handler) {
+		if q.Method != http.MethodGet {
+			body, err := io.ReadAll(q.Body)
+			if err != nil {
+				return
+			}
+			q.Body = io.NopCloser(bytes.NewReader(body))
+			mu.Lock()
+			calls = append(calls, q.Method+" "+string(body))
+			mu.Unlock()
+			if strings.HasSuffix(q.URL.Path, "/servers") {
+				os.Remove(sick) // the next one is well
+			}
+		}
+		through.ServeHTTP(w, q)
+	})
+	if err := os.WriteFile(sick, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.await("a recreate", func() (string, bool) {
+		_, err := os.Stat(sick)
+		return fmt.Sprint(calls), errors.Is(err, os.ErrNotExist)
+	})
+	now := m.awaitWell("the whole ladder")
+	if now["web-1"].ID == ids["web-1"].ID {
+		t.Error("it was not recreated")
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	rest := calls
+	for _, want := range []string{`"reboot":{"type":"SOFT"}`, `"reboot":{"type":"HARD"}`, `"os-stop"`, `"rebuild":{"imageRef":"`, `"os-start"`, `"os-stop"`, "DELETE", `"flavorRef":"42"`} {
+		i := slices.IndexFunc(rest, func(c string) bool { return strings.Contains(c, want) })
+		if i < 0 {
+			t.Fatalf("no %s, in its turn, among %q", want, calls)
+		}
+		rest = rest[i+1:]
+	}
+}
+
+// TestS68Adopted: a server that somebody made comes under control without a restart, nothing is written on it, and it is healed.
+func TestS68Adopted(t *testing.T) {
+	p := newPerson(t, cloud.Demo)
+	id := p.boot(t, "db-main", map[string]string{"role": "db"})
+	m := newMachines(t, theCloud+`
+fleets:
+  db:
+    provider: cloud
+    select: {name: "db-*"}
+    grace: 5s
+    on_external_stop: heal
+`)
+	var before servers.Server
+	adopted := func() (string, bool) {
+		f, err := m.status()
+		return fmt.Sprintf("%+v, %v", f.Machines, err), err == nil && f.Healthy == 1 && len(f.Machines) == 1 && f.Machines[0].Adoption == "kept" && f.InRepair == 0
+	}
+	m.await("the server to run", func() (string, bool) {
+		before = p.find(t, fleet.InstanceID(id))
+		return before.Status, before.Status == "ACTIVE"
+	})
+	m.await("its adoption", adopted)
+	after := p.find(t, fleet.InstanceID(id))
+	if !after.Updated.Equal(before.Updated) || !maps.Equal(after.Metadata, before.Metadata) {
+		t.Errorf("it was touched: %+v, was %+v", after, before)
+	}
+	if err := cloud.Running().Crash(id); err != nil {
+		t.Fatal(err)
+	}
+	m.await("the crash", func() (string, bool) {
+		now := p.find(t, fleet.InstanceID(id))
+		return now.Status, now.Status == "SHUTOFF"
+	})
+	m.await("its healing", func() (string, bool) {
+		now := p.find(t, fleet.InstanceID(id))
+		return now.Status, now.Status == "ACTIVE"
+	})
+	m.await("health", adopted)
 }
 
 // heard swallows an answer and remembers what it was.

@@ -120,7 +120,7 @@ func run(m interface{ Run() int }, o Options) (int, error) {
 	if err := lab.EnterOwnNetwork(); err != nil {
 		return 1, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
 	if running, err = start(ctx, o); err != nil {
 		return 1, err
