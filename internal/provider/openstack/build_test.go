@@ -229,6 +229,20 @@ func TestRebuildIsTakenUp(t *testing.T) {
 	}
 }
 
+// TestARebuiltServerRuns: what Nova says while it rebuilds is not the end of it.
+func TestARebuiltServerRuns(t *testing.T) {
+	t.Parallel()
+	play(t, 1, func(s *scene) {
+		order := s.orders[0]
+		s.must("power off", s.p.PowerOff(s.Context(), order.Ref))
+		s.must("rebuild", s.p.(provider.Rebuilder).Rebuild(s.Context(), order))
+		time.Sleep(10 * time.Second)
+		if seen, err := s.p.Get(s.Context(), order.Ref); err != nil || seen.Power != fleet.PowerRunning {
+			s.Errorf("it is %+v, %v", seen, err)
+		}
+	})
+}
+
 func TestStatusesAreTranslated(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[string]struct {

@@ -8,7 +8,8 @@ import (
 	"hale/internal/provider"
 )
 
-// Rebuild gives the server, which is off, a new disk from the image and starts it. Nova leaves a server that was off so.
+// Rebuild gives the server, which is off, a new disk from the image and starts it. Nova leaves a server that was off so, after a moment in which it
+// calls it active: only off is the end.
 func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
 	c, s, err := p.openIdle(ctx, "openstack.rebuild", order.Ref)
 	if err != nil {
@@ -31,13 +32,11 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
 	var last server
 	err = c.await(s.ID, func(now *server) bool {
 		last = *now
-		return now.Task == "" && (now.Status == statusOff || now.Status == statusActive || now.Status == statusError)
+		return now.Task == "" && (now.Status == statusOff || now.Status == statusError)
 	})
 	switch {
 	case err != nil:
 		return err
-	case last.Status == statusActive:
-		return nil
 	case last.Status == statusError:
 		return c.fault(fault.Permanent, errRebuild)
 	}

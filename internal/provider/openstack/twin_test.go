@@ -248,7 +248,7 @@ func (w *twin) whose(http.ResponseWriter, *http.Request) (int, any) {
 // progress lets happen what is due.
 func (w *twin) progress() {
 	for _, s := range w.servers {
-		if s.then != nil && !time.Now().Before(s.at) {
+		for s.then != nil && !time.Now().Before(s.at) {
 			then := s.then
 			s.then, s.Task = nil, ""
 			then()
@@ -436,7 +436,12 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 		case "rebuild":
 			s.record("rebuild", "u")
 			s.Status = "REBUILD"
-			s.later(w.boot, "rebuild_spawning", func() { s.Status = was })
+			s.later(w.boot, "rebuild_spawning", func() {
+				s.Status = "ACTIVE" // for a moment, also of one that was off
+				due := s.at
+				s.later(time.Second, "", func() { s.Status = was })
+				s.at = due.Add(time.Second)
+			})
 		}
 		return 202, nil
 	}
