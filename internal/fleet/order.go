@@ -117,13 +117,7 @@ func (o *Order) checkKind() error {
 		}
 		return nil
 	case OrderScale:
-		switch {
-		case o.Machine != "" || o.Host != "":
-			return errors.New("a size is a whole fleet's")
-		case o.Size < 1 || o.Size > LargestSize:
-			return fmt.Errorf("a fleet has at least 1 machine, and at most %d: to let all of them go, take it out of the configuration", LargestSize)
-		}
-		return nil
+		return o.checkSize()
 	case OrderRetry, OrderHeal, OrderUndo, OrderDelete:
 		if o.Machine == "" {
 			return fmt.Errorf("%s is for one machine", o.Kind)
@@ -138,6 +132,16 @@ func (o *Order) checkKind() error {
 		return nil
 	}
 	return fmt.Errorf("there is no order %q", o.Kind)
+}
+
+func (o *Order) checkSize() error {
+	switch {
+	case o.Machine != "" || o.Host != "":
+		return errors.New("a size is a whole fleet's")
+	case o.Size < 1 || o.Size > LargestSize:
+		return fmt.Errorf("a fleet has at least 1 machine, and at most %d: to let all of them go, take it out of the configuration", LargestSize)
+	}
+	return nil
 }
 
 func (o *Order) checkRecovery() error {
