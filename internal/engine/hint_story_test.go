@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hale/internal/engine"
+	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/journal"
 	"hale/internal/probe/netprobe"
@@ -33,8 +34,9 @@ type tower struct {
 // slowLister takes its time to list, and counts.
 type slowLister struct {
 	provider.Provider
-	takes time.Duration
-	lists atomic.Int64
+	takes  time.Duration
+	lists  atomic.Int64
+	broken atomic.Bool
 }
 
 func (l *slowLister) List(ctx context.Context) (provider.Listing, error) {
@@ -45,6 +47,9 @@ func (l *slowLister) List(ctx context.Context) (provider.Listing, error) {
 	case <-timer.C:
 	case <-ctx.Done():
 		return provider.Listing{}, ctx.Err()
+	}
+	if l.broken.Load() {
+		return provider.Listing{}, fault.New(fault.Transient, "provider.list", "", nil)
 	}
 	return l.Provider.List(ctx)
 }
@@ -208,5 +213,16 @@ func TestS47TheirEventsAreHeardInTheDinOfOthers(t *testing.T) {
 		if n := w.lister.lists.Load() - lists; n > 52 { // 30 s, of which each listing takes 0.3
 			t.Errorf("%d listings in half a minute", n)
 		}
+	})
+}
+
+// S47: what was announced while the provider could not list is found as soon as it can, although polls are half an hour apart.
+func TestS47WhatWasAnnouncedIsNotForgottenWhenAListingFails(t *testing.T) {
+	t.Parallel()
+	overhear(t, 100*time.Millisecond, 0, func(w *tower) {
+		w.lister.broken.Store(true)
+		mend := time.AfterFunc(10*time.Second, func() { w.lister.broken.Store(false) })
+		defer mend.Stop()
+		w.crash(20 * time.Second)
 	})
 }

@@ -39,6 +39,9 @@ const (
 	// maxRest bounds how long a provider is left alone after a listing: for as long as that took, so that neither the events of a busy cloud nor
 	// somebody's hurry has it list all the time.
 	maxRest = 500 * time.Millisecond
+	// Bounds of the time from a listing that failed, although something was announced, to the next one.
+	firstAgain = time.Second
+	lastAgain  = 30 * time.Second
 )
 
 // cannot returns the operations that are not to be had.
@@ -76,6 +79,8 @@ type sentinel struct {
 
 	state    fleet.ProviderState
 	hosts    []fleet.Host                              // as last listed
+	owed     bool                                      // something was announced, and no listing since has succeeded
+	again    time.Duration                             // the pause before the next try, as long as one is owed
 	compared fleet.Instant                             // when the identity was last compared
 	pinned   atomic.Pointer[map[fleet.HostName]string] // the identities of first sight; nil: not loaded yet
 }
@@ -136,19 +141,32 @@ func (s *sentinel) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		s.publish(s.look(ctx))
+		if s.state.Standing == fleet.ProviderUp {
+			s.owed, s.again = false, 0
+		}
 		s.pause(ctx, began, time.Now())
 	}
+}
+
+// beat is the time from one listing to the next. What was announced is not forgotten when the listing that it led to fails: it is tried
+// again soon, however rare polls are.
+func (s *sentinel) beat(hurried time.Duration) time.Duration {
+	beat := time.Duration(s.poll.Load())
+	if s.clock.now().Mono < fleet.Instant(s.hurry.Load()) {
+		beat = min(beat, hurried)
+	}
+	if s.owed {
+		s.again = min(max(2*s.again, firstAgain), lastAgain)
+		beat = min(beat, s.again)
+	}
+	return beat
 }
 
 // pause waits for the next beat after a listing, for an event, or less long when somebody becomes impatient.
 func (s *sentinel) pause(ctx context.Context, last, ended time.Time) {
 	rested := ended.Add(min(ended.Sub(last), maxRest))
 	hurried := max(hurryPoll, rested.Sub(last))
-	beat := time.Duration(s.poll.Load())
-	if s.clock.now().Mono < fleet.Instant(s.hurry.Load()) {
-		beat = min(beat, hurried)
-	}
-	timer := time.NewTimer(time.Until(last.Add(beat)))
+	timer := time.NewTimer(time.Until(last.Add(s.beat(hurried))))
 	defer timer.Stop()
 	for {
 		select {
@@ -159,6 +177,7 @@ func (s *sentinel) pause(ctx context.Context, last, ended time.Time) {
 		case <-s.impatient:
 			timer.Reset(time.Until(last.Add(hurried)))
 		case <-s.poke:
+			s.owed = true
 			timer.Reset(max(eventPause, time.Until(rested)))
 			select {
 			case <-ctx.Done():
