@@ -80,6 +80,37 @@ func personOrdeals() []ordeal {
 		{step: "refused by the provider", spec: bare(3, rung(fleet.StepRecreate)), before: overQuota, begin: ails(simulated.ByRecreate), ends: isLeft,
 			incidents: 1, pages: 1, after: nil},
 		messageOrdeal(),
+		reminderOrdeal(),
+	}
+}
+
+// reminderOrdeal leaves an incident open until it was told of twice more.
+func reminderOrdeal() ordeal {
+	spec := bare(2, fleet.Step{Kind: fleet.StepQuarantine})
+	spec.Notify = fleet.Notify{RemindEvery: time.Minute, To: []fleet.Recipient{{Target: "ops", Attempts: 5, AttemptsIn: time.Hour,
+		Events: []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed}}}}
+	reminders := func(s *story) int { return s.count(kind(fleet.RecordReminded)) }
+	return ordeal{
+		step: "reminder, to a target", spec: spec, incidents: 1, pages: 1,
+		early: func(s *story) {
+			s.ops = &memory.Target{Latency: 100 * time.Millisecond}
+			s.people(map[fleet.TargetName]*memory.Target{"ops": s.ops})
+		},
+		begin: func(s *story) {
+			ails(simulated.ByRecreate)(s)
+			time.AfterFunc(150*time.Second, func() { _, _ = s.world.Inject(simulated.PersonMends{Instance: s.id(2)}) })
+		},
+		ends: func(s *story) bool {
+			return s.allHealthy() && s.count(kind(fleet.RecordIncidentClosed)) == 1 && s.status().Post.Waiting == 0 && len(s.messages()) == reminders(s)+2
+		},
+		after: func(s *story) {
+			if n := reminders(s); n < 1 || n > 2 {
+				s.t.Errorf("%d reminders, want one a minute", n)
+			}
+			if told, taken := len(s.messages()), s.count(kind(fleet.RecordNotified)); told != taken {
+				s.t.Errorf("%d messages, and %d are written down as taken", told, taken)
+			}
+		},
 	}
 }
 
@@ -121,6 +152,12 @@ func orderOrdeals() []ordeal {
 			ends: func(s *story) bool { return s.allHealthy() && s.settled(1) }, incidents: 1},
 		{step: "order: retry", spec: bare(3, rung(fleet.StepRecreate)), before: isQuarantined, begin: given(fleet.Order{Kind: fleet.OrderRetry, Machine: "web-2"}),
 			ends: func(s *story) bool { return s.allHealthy() && s.settled(1) }, incidents: 1, pages: 1},
+		{step: "order: recover", spec: bare(3, rung(fleet.StepStart)), begin: func(s *story) {
+			crashes(s)
+			s.orders(fleet.Order{Kind: fleet.OrderRecover})
+		}, ends: func(s *story) bool {
+			return s.allHealthy() && s.count(kind(fleet.RecordIncidentClosed)) == 1 && s.settled(1)
+		}, incidents: 1},
 		{step: "order: brake on", spec: bare(2, rung(fleet.StepStart)), begin: given(fleet.Order{Kind: fleet.OrderBrakeOn}),
 			ends: func(s *story) bool { return s.braked() && s.settled(1) }},
 		{step: "order: brake off", spec: bare(2, rung(fleet.StepStart)), before: isBraked, begin: given(fleet.Order{Kind: fleet.OrderBrakeOff}),
@@ -151,6 +188,8 @@ func wantedOrdeals() []ordeal {
 			}},
 		{step: "template update, with a canary", spec: versioned, begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v2" }), again: confirmsStill,
 			ends: func(s *story) bool { return s.built("v2") == 2 && s.allHealthy() && s.settled(1) }},
+		{step: "template update, put back after its canary", spec: versioned, before: triesNext, begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v1" }),
+			again: confirmsReturn, ends: func(s *story) bool { return s.built("v1") == 2 && s.allHealthy() && s.settled(2) }},
 		{step: "template update, keep_old", spec: keepsOld, begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v2" }), again: confirmsStill,
 			ends: func(s *story) bool { return s.built("v2") == 2 && s.allHealthy() && s.settled(1) }, kept: 2},
 	}

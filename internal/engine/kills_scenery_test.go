@@ -138,6 +138,19 @@ func confirmsStill(s *story) {
 	}
 }
 
+// triesNext lets the canary of another template be built, and none after it.
+func triesNext(s *story) {
+	wants(func(spec *fleet.Spec) { spec.Template.Image = "v2" })(s)
+	s.await(5*time.Minute, "the canary stands", func() bool { return s.built("v2") == 1 && s.allHealthy() })
+}
+
+// confirmsReturn lets the person who put the template back, and finds the plan waiting with no order for it but the first, confirm it.
+func confirmsReturn(s *story) {
+	if status := s.status(); !status.Pending().Empty() && s.inInbox() == 0 && s.count(kind(fleet.RecordOrder)) == 1 {
+		s.confirm()
+	}
+}
+
 // bareDB is a fleet that adopts.
 func bareDB() fleet.Spec {
 	spec := bare(0, rung(fleet.StepStart), rung(fleet.StepReboot))
