@@ -35,6 +35,7 @@ fleets:
 func TestAFleetOnVCenterIsBuiltAndHealed(t *testing.T) {
 	t.Parallel()
 	vc := vcsim.Start(t)
+	vc.Untold()
 	password := filepath.Join(t.TempDir(), "password")
 	if err := os.WriteFile(password, []byte(vcsim.Password), 0o600); err != nil {
 		t.Fatal(err)

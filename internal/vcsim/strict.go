@@ -19,6 +19,7 @@ type strict struct {
 	silence []string
 	before  map[string]func()
 	refused map[string]types.BaseMethodFault
+	mute    bool // nobody is told of what changes in folders
 }
 
 // take returns what is to happen at the first call of the method, and forgets it.
@@ -69,6 +70,9 @@ func (s *strict) handle(ctx *simulator.Context, m *simulator.Method) (mo.Referen
 
 // refusal says why a real one would not do it.
 func (s *strict) refusal(ctx *simulator.Context, m *simulator.Method) (no types.BaseMethodFault) {
+	if req, ok := m.Body.(*types.CreateFilter); ok && s.mute && slices.ContainsFunc(req.Spec.ObjectSet, traverses) {
+		return new(types.NotSupported)
+	}
 	switch o := ctx.Map.Get(m.This).(type) {
 	case *simulator.VirtualMachine:
 		switch req := m.Body.(type) {
@@ -86,6 +90,9 @@ func (s *strict) refusal(ctx *simulator.Context, m *simulator.Method) (no types.
 	}
 	return no
 }
+
+// traverses reports whether more is watched than one object, as a task that is awaited.
+func traverses(o types.ObjectSpec) bool { return len(o.SelectSet) > 0 }
 
 // changed refuses what rests on an old version, and a name that is taken.
 func changed(ctx *simulator.Context, vm *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
