@@ -229,6 +229,23 @@ func TestRebuildIsTakenUp(t *testing.T) {
 	}
 }
 
+// TestWhatIsPoweredOnIsNotOff: Nova says SHUTOFF until it runs, and whoever has just started it must not take that for a failure.
+func TestWhatIsPoweredOnIsNotOff(t *testing.T) {
+	t.Parallel()
+	play(t, 1, func(s *scene) {
+		ref := s.orders[0].Ref
+		s.must("power off", s.p.PowerOff(s.Context(), ref))
+		s.must("start", s.p.Start(s.Context(), ref))
+		if seen, err := s.p.Get(s.Context(), ref); err != nil || seen.Power != fleet.PowerUnknown {
+			s.Errorf("at once it is %+v, %v", seen, err)
+		}
+		time.Sleep(2 * time.Second)
+		if seen, err := s.p.Get(s.Context(), ref); err != nil || seen.Power != fleet.PowerRunning {
+			s.Errorf("then it is %+v, %v", seen, err)
+		}
+	})
+}
+
 // TestARebuiltServerRuns: what Nova says while it rebuilds is not the end of it.
 func TestARebuiltServerRuns(t *testing.T) {
 	t.Parallel()

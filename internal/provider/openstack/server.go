@@ -43,6 +43,7 @@ const (
 	statusSoftDeleted = "SOFT_DELETED"
 
 	taskPoweringOff = "powering-off"
+	taskPoweringOn  = "powering-on"
 
 	// Power states, as the hypervisor gave them last.
 	powerNone     = 0
@@ -72,7 +73,12 @@ func (s *server) power() fleet.Power {
 		return fleet.PowerRunning
 	case "REBOOT", "HARD_REBOOT", "PASSWORD", "MIGRATING", "VERIFY_RESIZE":
 		return fleet.PowerRunning
-	case statusOff, "SHELVED", "SHELVED_OFFLOADED", statusSoftDeleted:
+	case statusOff:
+		if s.Task == taskPoweringOn { // it was let run, and is no failure any more
+			return fleet.PowerUnknown
+		}
+		return fleet.PowerOff
+	case "SHELVED", "SHELVED_OFFLOADED", statusSoftDeleted:
 		return fleet.PowerOff
 	case statusPaused, statusSuspended, "RESCUE": // a rescued one runs another system in its place
 		return fleet.PowerPaused
