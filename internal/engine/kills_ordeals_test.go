@@ -24,7 +24,9 @@ func near() simulated.Options {
 func ordeals() []ordeal {
 	all := slices.Concat(gentleOrdeals(), replacements(), personOrdeals(), orderOrdeals(), wantedOrdeals(), otherOrdeals())
 	for i := range all {
+		hosts := all[i].world.Hosts
 		all[i].world = near()
+		all[i].world.Hosts = hosts
 	}
 	return all
 }
@@ -202,9 +204,27 @@ func otherOrdeals() []ordeal {
 		{step: "adoption", spec: bareDB(), fresh: true, before: exist, begin: starts, ends: areAdopted},
 		{step: "the brake engages", spec: bare(4, rung(fleet.StepStart)), begin: threeAil, ends: func(s *story) bool { return s.braked() },
 			incidents: 3, pages: 1, after: nil},
+		fateOrdeal(),
 		{step: "take-over in the middle of a reboot", spec: bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate)), fresh: true,
 			before: diesInAReboot, begin: starts, incidents: 1},
 		{step: "take-over by another server", spec: bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate)), rival: true,
 			begin: ails(simulated.ByReboot), incidents: 1},
+	}
+}
+
+// fateOrdeal takes the power of one of three hosts away for a while: its machines' incidents get a parent.
+func fateOrdeal() ordeal {
+	spec := bare(12, rung(fleet.StepStart), rung(fleet.StepRecreate))
+	spec.Limits.InRepair, spec.Limits.Brake.AtLeast = 4, 8
+	spec.SharedFate = fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute}
+	return ordeal{
+		step: "a parent of many incidents", spec: spec, world: simulated.Options{Hosts: []fleet.HostName{"h1", "h2", "h3"}}, incidents: 4, pages: 1,
+		begin: func(s *story) {
+			lift := s.inject(simulated.HostLosesPower{Host: "h2"})
+			time.AfterFunc(3*time.Minute, lift)
+		},
+		ends: func(s *story) bool {
+			return s.allHealthy() && s.count(kind(fleet.RecordParentClosed)) == 1 && s.count(kind(fleet.RecordIncidentClosed)) == 4
+		},
 	}
 }
