@@ -42,6 +42,7 @@ func check(ctx context.Context, args []string) error {
 	other := flags.Int("other", 0, "port of every fourth target")
 	every := flags.Duration("every", time.Second, "interval")
 	timeout := flags.Duration("timeout", 900*time.Millisecond, "time limit of a probe")
+	start := flags.Duration("start", 2*time.Second, "for how long the first probes do not count as late")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -65,10 +66,14 @@ func check(ctx context.Context, args []string) error {
 		}
 		return spec
 	})
-	out := listenTo(ctx, engine)
-	stats, err := pool.Stats(working)
-	if err == nil {
-		out.fill(stats)
+	out := &tale{DownAt: map[string]int64{}}
+	out.listen(ctx, engine, time.After(*start))
+	begun, err := pool.Stats(working)
+	debug.FreeOSMemory() // what setting so many at once left behind
+	out.listen(ctx, engine, nil)
+	stats, failed := pool.Stats(working)
+	if err = errors.Join(err, failed); err == nil {
+		out.fill(&begun, &stats)
 		err = json.NewEncoder(os.Stdout).Encode(out)
 	}
 	stop()
@@ -100,27 +105,33 @@ func set(engine probe.Engine, n int, spec func(i int) *fleet.Check) {
 	debug.FreeOSMemory()
 }
 
-// listenTo reads the engine's reports until ctx ends.
-func listenTo(ctx context.Context, engine probe.Engine) *tale {
-	out := &tale{DownAt: map[string]int64{}}
+// listen reads the engine's reports until ctx ends, or until then.
+func (t *tale) listen(ctx context.Context, engine probe.Engine, until <-chan time.Time) {
 	for {
 		select {
 		case r := <-engine.Reports():
 			if e := r.Edge; e != nil && (e.Standing == fleet.StandingFailing || e.Standing == fleet.StandingDown) {
-				out.Failing++
+				t.Failing++
 				if e.Standing == fleet.StandingDown {
-					out.DownAt[fmt.Sprint(e.Machine)] = e.At.UnixNano()
+					t.DownAt[fmt.Sprint(e.Machine)] = e.At.UnixNano()
 				}
 			}
 		case <-ctx.Done():
-			return out
+			return
+		case <-until:
+			return
 		}
 	}
 }
 
-func (t *tale) fill(s bulkprobe.Stats) {
+// fill tells what was done since the start, and of the times since then.
+func (t *tale) fill(begun, s *bulkprobe.Stats) {
 	t.Started, t.Answered, t.Skipped, t.Local, t.Stalls = s.Started, s.Answered, s.Skipped, s.Local, s.Stalls
-	ms := func(q float64) float64 { return float64(s.Lateness.Quantile(q)) / float64(time.Millisecond) }
+	late := s.Lateness
+	for i, n := range begun.Lateness {
+		late[i] -= n
+	}
+	ms := func(q float64) float64 { return float64(late.Quantile(q)) / float64(time.Millisecond) }
 	t.LateP50, t.LateP99 = ms(0.5), ms(0.99)
 	var m runtime.MemStats
 	runtime.GC()

@@ -15,7 +15,8 @@ import (
 type Options struct {
 	// Shards is the number of threads: half the processors by default, at least one and at most four.
 	Shards int
-	// Slot is how often a shard wakes, at most: the precision of everything. 5 ms by default, between 1 and 10 ms.
+	// Slot is how often a shard wakes, at most: how late an answer may be taken, and a timeout be noticed. Probes start at the beginning of
+	// slots, so that a wide one does not make them late. 10 ms by default, between 1 and 10 ms.
 	Slot time.Duration
 	// Sockets is the greatest number of connections of all shards. By default it follows the limit of open files.
 	Sockets int
@@ -49,7 +50,7 @@ type maker func(s *shard, o Options, origin time.Time) (wire, error)
 
 func newPool(o Options, mk maker) (*Pool, error) {
 	if o.Slot == 0 {
-		o.Slot = 5 * time.Millisecond
+		o.Slot = 10 * time.Millisecond
 	}
 	p := &Pool{origin: time.Now(), slot: min(max(o.Slot, time.Millisecond), 10*time.Millisecond)}
 	p.boxes.Store(new([]*mailbox))

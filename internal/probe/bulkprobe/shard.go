@@ -18,7 +18,6 @@ const (
 // target is all that a shard knows of one, without a pointer.
 type target struct {
 	tally   tally
-	link    link
 	address [16]byte // IPv4 as IPv4 in IPv6
 	due     int64    // of the next probe
 	slot    int64    // when the probe in flight was due
@@ -113,7 +112,7 @@ type shard struct {
 
 func newShard(number int, width time.Duration, boxes func() []*mailbox) *shard {
 	s := &shard{number: number, boxes: boxes, due: markEvery}
-	s.wheel = newWheel(int64(width), &s.targets)
+	s.wheel = newWheel(int64(width))
 	return s
 }
 
@@ -218,7 +217,7 @@ func (s *shard) add(o *order) {
 	s.targets.reach(i)
 	t := s.targets.at(i)
 	*t = o.target
-	t.link, t.conn, t.plan, t.due = loose, none, s.plans.hold(o.plan), o.first
+	t.conn, t.plan, t.due = none, s.plans.hold(o.plan), o.first
 	t.flags |= inUse | fresh
 	s.stats.Targets++
 	if o.first <= s.now {
@@ -237,7 +236,7 @@ func (s *shard) remove(i int32) {
 	s.wheel.take(i)
 	s.wire.forget(i, t)
 	s.plans.drop(t.plan)
-	*t = target{link: loose, conn: none}
+	*t = target{conn: none}
 	s.stats.Targets--
 	s.mu.Lock()
 	s.handles.put(i)

@@ -8,24 +8,22 @@ const (
 	none       = int32(-1)
 )
 
-// link chains a target into a slot. Where prev is below none, the target is its slot's first, and ^prev-1 the slot's place.
+// link chains a target into a slot: prev and next are the numbers of targets, plus one. A target that is first in its slot has the slot's
+// place there, negative and less one; the zero link is that of a target that is in no slot.
 type link struct{ prev, next int32 }
 
-// loose is the link of a target that is in no slot.
-var loose = link{prev: none, next: none}
-
-// wheel holds targets by when something is to be done about them, in slots of one width. It has neither clock nor pointers to targets:
-// time is an argument, and the links lie with the targets.
+// wheel holds targets by when something is to be done about them, in slots of one width. It has neither clock nor targets: time is an
+// argument, and the links lie side by side, so that few of them have to be fetched where many targets lie between.
 type wheel struct {
 	width int64 // of a slot, in nanoseconds
 	done  int64 // the number of the last slot that was begun
 	first [wheelSlots]int32
 	taken [wheelSlots / 64]uint64 // a bit for each slot with something in it
-	links *slab[target]
+	links slab[link]
 }
 
-func newWheel(width int64, links *slab[target]) *wheel {
-	w := &wheel{width: width, links: links}
+func newWheel(width int64) *wheel {
+	w := &wheel{width: width}
 	for i := range w.first {
 		w.first[i] = none
 	}
@@ -38,10 +36,10 @@ func (w *wheel) put(i int32, at int64) {
 	slot = min(max(slot, w.done+1), w.done+wheelSlots-1)
 	place := int32(slot & (wheelSlots - 1))
 	head := w.first[place]
-	l := &w.links.at(i).link
-	l.prev, l.next = -2-place, head
+	w.links.reach(i)
+	*w.links.at(i) = link{prev: -1 - place, next: head + 1}
 	if head != none {
-		w.links.at(head).link.prev = i
+		w.links.at(head).prev = i + 1
 	}
 	w.first[place] = i
 	w.taken[place/64] |= 1 << (place % 64)
@@ -49,23 +47,26 @@ func (w *wheel) put(i int32, at int64) {
 
 // take removes the target from its slot, if it is in one.
 func (w *wheel) take(i int32) {
-	l := &w.links.at(i).link
-	if l.prev == none {
+	if i >= w.links.used {
 		return
 	}
-	if l.next != none {
-		w.links.at(l.next).link.prev = l.prev
+	l := w.links.at(i)
+	if l.prev == 0 {
+		return
 	}
-	if l.prev >= 0 {
-		w.links.at(l.prev).link.next = l.next
+	if l.next != 0 {
+		w.links.at(l.next - 1).prev = l.prev
+	}
+	if l.prev > 0 {
+		w.links.at(l.prev - 1).next = l.next
 	} else {
-		place := -2 - l.prev
-		w.first[place] = l.next
-		if l.next == none {
+		place := -1 - l.prev
+		w.first[place] = l.next - 1
+		if l.next == 0 {
 			w.taken[place/64] &^= 1 << (place % 64)
 		}
 	}
-	*l = loose
+	*l = link{}
 }
 
 // pop removes and returns a target from the slots that have begun at now; none when they are empty. What a caller puts in meanwhile

@@ -11,13 +11,8 @@ func TestWheelAgainstAList(t *testing.T) {
 	t.Parallel()
 	const width = 1000
 	rapid.Check(t, func(t *rapid.T) {
-		var targets slab[target]
 		const n = 40
-		targets.reach(n - 1)
-		for i := range int32(n) {
-			targets.at(i).link = loose
-		}
-		w := newWheel(width, &targets)
+		w := newWheel(width)
 		due := map[int32]int64{} // those in the wheel, each with the instant at which it comes up at the earliest
 		now := int64(0)
 		for range 200 {
