@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -S
 """Trouble for the examination of plain_qemu.py: hale provider test --hooks ./hooks.py ./plain_qemu.py"""
 import os, signal, sys, time, uuid
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -S
 """A provider for hale: plain QEMU processes on this machine, without libvirt, without root.
 
 It is run once for each call: one request on standard input, one answer on standard output (docs/reference/exec-provider.md).
@@ -7,8 +7,10 @@ a crash of anything. Each instance has an address of its own on the loopback, 12
 
 Environment: STATE_DIR, the folder. Template options: ports (default "80"), accel (default "kvm:tcg"), and run, a command
 that stands for the machine, for trials without machines: {run: "sleep 1000000"}.
+
+Each call pays for its start: -S leaves out what Python looks for beside its library, and what few calls need is imported where they need it.
 """
-import base64, fcntl, json, os, shlex, signal, subprocess, sys, time, uuid
+import fcntl, json, os, signal, sys, time
 
 STATE = os.environ.get("STATE_DIR", "/var/lib/plain-qemu")
 ABILITIES = ["console", "disks", "keep", "rebuild", "resume", "watch"]
@@ -118,6 +120,7 @@ def make_root(instance):
 
 
 def call(command, **more):
+    import subprocess
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
     if done.returncode:
         raise Trouble("permanent", f"{command[0]}: {done.stdout.decode(errors='replace').strip()}")
@@ -125,6 +128,7 @@ def call(command, **more):
 
 def boot(instance):
     """Starts the machine's process, outside of this program's process group, which hale ends when the call is over."""
+    import shlex, subprocess
     if power(instance) == "running":
         return
     instance["stopped_by"] = ""
@@ -321,6 +325,7 @@ def restore(request):
 
 
 def console(request):
+    import base64
     find(request)
     try:
         with open(path("console", request["instance"]["id"]), "rb") as f:
@@ -330,6 +335,7 @@ def console(request):
 
 
 def identity(_):
+    import uuid
     file = path("identity")
     if not os.path.exists(file):
         with open(f"{file}.{os.getpid()}", "w") as f:
