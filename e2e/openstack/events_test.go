@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
 	"hale/internal/api"
 	"hale/internal/app"
@@ -50,8 +51,14 @@ type keeper struct {
 	demo   *person
 }
 
-// keep starts a hale that polls every so often, with an ear at the address.
+// keep starts a hale that polls every so often, with an ear at the address, and heals what others stopped.
 func keep(t *testing.T, poll time.Duration, bus string, fleets ...string) *keeper {
+	t.Helper()
+	return keepUnder(t, "heal", poll, bus, fleets...)
+}
+
+// keepUnder starts one with another policy for what others stopped.
+func keepUnder(t *testing.T, onStop string, poll time.Duration, bus string, fleets ...string) *keeper {
 	t.Helper()
 	var text strings.Builder
 	fmt.Fprintf(&text, `providers:
@@ -68,10 +75,10 @@ fleets:
     size: 2
     template: {image: %s, network: %s, disks: {root: ephemeral}, server: {flavor: %s}}
     repair: {steps: [start: {}, resume: {}, recreate: {}]}
-    on_external_stop: heal
+    on_external_stop: %s
     limits: {brake: {at_least: 2}}
     build_within: 10m
-`, f, cloud.Image, cloud.Network, cloud.Flavor)
+`, f, cloud.Image, cloud.Network, cloud.Flavor, onStop)
 	}
 	c, err := config.Parse(filepath.Join(t.TempDir(), "hale.yaml"), []byte(text.String()))
 	if err != nil {
@@ -105,10 +112,21 @@ fleets:
 // clear removes what hale built.
 func (k *keeper) clear() {
 	ctx := context.WithoutCancel(k.t.Context())
+	of := func(name string) bool {
+		fleet, _, _ := strings.Cut(name, "-")
+		return slices.Contains(k.fleets, fleet)
+	}
 	for _, s := range k.demo.all(within{k.t, ctx}) {
-		if fleet, _, _ := strings.Cut(s.Name, "-"); slices.Contains(k.fleets, fleet) {
+		if of(s.Name) {
 			if err := servers.ForceDelete(ctx, k.demo.compute, s.ID).ExtractErr(); err != nil {
 				k.t.Log(err) // it may be going already
+			}
+		}
+	}
+	for _, p := range k.demo.ports(within{k.t, ctx}) {
+		if of(p.Name) {
+			if err := ports.Delete(ctx, k.demo.network, p.ID).ExtractErr(); err != nil {
+				k.t.Log(err) // Nova may be faster
 			}
 		}
 	}
@@ -198,13 +216,30 @@ var harms = map[string]harm{
 		return servers.Suspend(ctx, k.admin.compute, id).ExtractErr()
 	},
 	"crashed": func(_ context.Context, _ *keeper, id string) error { return cloud.Running().Crash(id) },
+	"misbuilt": func(ctx context.Context, k *keeper, id string) error { // somebody's rebuild that fails
+		if err := cloud.Running().Fail(id, cloud.Spawn); err != nil {
+			return err
+		}
+		s, err := servers.Get(ctx, k.demo.compute, id).Extract()
+		if err != nil {
+			return err
+		}
+		image, _ := s.Image["id"].(string)
+		return servers.Rebuild(ctx, k.demo.compute, id, servers.RebuildOpts{ImageRef: image}).Err
+	},
+	"setaside": func(ctx context.Context, k *keeper, id string) error { // deleted in a cloud that gives people an hour to think better of it
+		soft := *k.demo.compute
+		soft.Endpoint = strings.Replace(soft.Endpoint, cloud.Nova, cloud.NovaSoft, 1)
+		return servers.Delete(ctx, &soft, id).ExtractErr()
+	},
 }
 
 // soon is how long the first order may take on a machine that has much else to do: a small part of the time between two polls. What it takes
 // on a quiet one is measured by bench/openstack.
 const soon = 20 * time.Second
 
-// S47, S42: side by side, a server of each of ten fleets is stopped, deleted, reset to ERROR, paused, suspended or crashes, by another hand than hale's.
+// S47, S42: side by side, a server of each of ten fleets is stopped, deleted, deleted softly, reset to ERROR, paused, suspended, rebuilt in vain, or crashes, by
+// another hand than hale's.
 // Nova's notifications lead to ten repairs, each of the right machine, although polls are half an hour apart.
 func TestS47TenFleetsAreHeardSideBySide(t *testing.T) {
 	fleets := slices.Sorted(maps.Keys(harms))
@@ -236,12 +271,12 @@ func TestS47TenFleetsAreHeardSideBySide(t *testing.T) {
 	}
 }
 
-// What happens while the way to the message bus is cut is found when it is mended, and what happens while the broker is halted when it
-// goes on; nothing else would find it: polls are half an hour apart.
+// What happens while the way to the message bus is cut is found when it is mended; nothing else would find it: polls are half an hour apart.
 func TestNoRepairIsLostWithTheConnection(t *testing.T) {
 	bus := relayTo(t, busHost)
 	k := keep(t, 30*time.Minute, bus.address, "lost")
 	bus.cut()
+	k.pass(3 * time.Second) // the look that a lost connection leads to is over
 	at := time.Now()
 	if err := harms["failed"](t.Context(), k, k.server("lost-2")); err != nil {
 		t.Fatal(err)
@@ -252,6 +287,32 @@ func TestNoRepairIsLostWithTheConnection(t *testing.T) {
 	}
 	bus.mend()
 	k.await("it is healed", 5*time.Minute, func(f api.Fleet) bool { return len(k.orders(at)) == 1 && f.Healthy == 2 && f.InRepair == 0 })
+}
+
+// S42: a person who stops a server through Nova means it, and the policy says that it is left alone; one that ends by itself is started. When the person starts
+// it again, hale had nothing to do with it.
+func TestS42AWantedStopIsToldFromAFailure(t *testing.T) {
+	k := keepUnder(t, "{hold: 30m}", 30*time.Minute, busHost, "meant")
+	at := time.Now()
+	stopped, crashed := k.server("meant-1"), k.server("meant-2")
+	if err := servers.Stop(t.Context(), k.demo.compute, stopped).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	held := func(m api.Machine) bool { return m.Name == "meant-1" && m.Waiting.Code == "stopped-by-person" }
+	k.await("the stop is seen, and held", time.Minute, func(f api.Fleet) bool { return slices.ContainsFunc(f.Machines, held) })
+	if err := harms["crashed"](t.Context(), k, crashed); err != nil {
+		t.Fatal(err)
+	}
+	k.await("the crash is healed, and the stop is held", time.Minute, func(f api.Fleet) bool {
+		return k.orders(at)["meant-2"] > 0 && f.Healthy == 1 && f.InRepair == 0 && slices.ContainsFunc(f.Machines, held)
+	})
+	if err := servers.Start(t.Context(), k.demo.compute, stopped).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	k.await("both are well", time.Minute, func(f api.Fleet) bool { return f.Healthy == 2 })
+	if orders := k.orders(at); len(orders) != 1 {
+		t.Errorf("orders to %v", orders)
+	}
 }
 
 // S42: what no event tells is found by the poll.

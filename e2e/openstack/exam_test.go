@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/pagination"
 
 	"hale/internal/cloud"
@@ -34,7 +36,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(cloud.Main(m, cloud.Options{})) }
 
 // patience is what a build may take on a loaded machine.
-const patience = 90 * time.Second
+const patience = time.Minute
 
 // harness examines the adapter on the cloud of this package, as a plain member of a project.
 type harness struct {
@@ -112,7 +114,13 @@ type cable struct {
 	h   *harness
 }
 
-var errCut = errors.New("the cable is cut")
+var (
+	errCut     = errors.New("the cable is cut")
+	errUnheard = errors.New("the answer is lost")
+)
+
+// unheardFor is how long nothing is heard after a request took effect, before the connection is lost.
+const unheardFor = 2 * time.Second
 
 func (c cable) RoundTrip(q *http.Request) (*http.Response, error) {
 	if c.h.cut.Load() {
@@ -121,14 +129,20 @@ func (c cable) RoundTrip(q *http.Request) (*http.Response, error) {
 	if !c.h.mute.Load() || q.Method == http.MethodGet || !strings.HasPrefix(q.URL.String(), cloud.Nova) {
 		return c.way.RoundTrip(q)
 	}
-	// It takes effect whatever becomes of the caller, who waits until the end.
+	// It takes effect whatever becomes of the caller, who waits in vain.
 	resp, err := c.way.RoundTrip(q.WithContext(context.WithoutCancel(q.Context())))
 	if err != nil {
 		return nil, err
 	}
 	resp.Body.Close()
-	<-q.Context().Done()
-	return nil, q.Context().Err()
+	timer := time.NewTimer(unheardFor)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil, errUnheard
+	case <-q.Context().Done():
+		return nil, q.Context().Err()
+	}
 }
 
 func (h *harness) LoseAnswers(providertest.T) { h.mute.Store(true) }
@@ -207,6 +221,20 @@ func (p *person) all(t providertest.T) []servers.Server {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// ports returns those of the person's project that hale made.
+func (p *person) ports(t providertest.T) []ports.Port {
+	t.Helper()
+	page, err := ports.List(p.network, ports.ListOpts{}).AllPages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := ports.ExtractPorts(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(found, func(p ports.Port) bool { return !strings.HasPrefix(p.Description, "hale") })
 }
 
 // find returns the server that hale calls so, or that Nova does.

@@ -3,7 +3,8 @@
 //
 // It promises to touch nothing outside: all of it listens on the loopback of a network namespace that is not the machine's, in a
 // PID namespace whose first process ends with the program that started it, however that ends. Machines there are Nova's word only:
-// nothing boots, and no address answers. They can crash (Cloud.Crash), and services can be killed or stopped (Cloud.Signal).
+// nothing boots, and no address answers. They can crash (Cloud.Crash), their
+// hypervisor can fail (Cloud.Fail), and services can be killed or stopped (Cloud.Signal).
 //
 // It needs root and about 2.5 GiB, and takes 40 s to 3 minutes to start. It is for tests only: product code does not import it.
 //
@@ -52,6 +53,8 @@ const (
 	Keystone = "http://127.0.0.1:5000/v3"
 	// Nova is the compute service's address.
 	Nova = "http://127.0.0.1:8774"
+	// NovaSoft is the same service; what is deleted there is only set aside for an hour (SOFT_DELETED).
+	NovaSoft = "http://127.0.0.1:8773"
 )
 
 // The accounts in a cloud's file. Admin sees hosts; Demo and Other are plain members, each of the project of that name.
@@ -238,6 +241,29 @@ func (c *Cloud) CloudsFile() string { return filepath.Join(c.dir, "clouds.yaml")
 // Crash lets the machine of the server end as if its guest or its process had died; Nova hears of it from its driver a moment later.
 func (c *Cloud) Crash(server string) error {
 	return os.WriteFile(filepath.Join(c.dir, "crashes", server), nil, 0o644)
+}
+
+// Operation is what Nova asks its driver to do with a server.
+type Operation string
+
+// The operations that can be let fail.
+const (
+	Destroy Operation = "destroy"
+	Spawn   Operation = "spawn" // also the second half of a rebuild
+	Reboot  Operation = "reboot"
+	PowerOn Operation = "power_on"
+)
+
+// Fail lets the operation fail with the server from now on, as if its hypervisor could not do it.
+func (c *Cloud) Fail(server string, o Operation) error {
+	return os.WriteFile(c.failure(server, o), nil, 0o644)
+}
+
+// Mend takes Fail back.
+func (c *Cloud) Mend(server string, o Operation) error { return os.Remove(c.failure(server, o)) }
+
+func (c *Cloud) failure(server string, o Operation) string {
+	return filepath.Join(c.dir, "crashes", server+"."+string(o))
 }
 
 // Signal sends a signal to all processes of a service: "nova-api", "nova-compute1", "keystone", "neutron", "rabbitmq" and so on, as the

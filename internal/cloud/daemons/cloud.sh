@@ -24,7 +24,7 @@ prepare() {
     # A login shell's Python may be another one than Debian's modules are for; no proxy is between here and loopback.
     export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=$dir/home NO_PROXY='*' no_proxy='*' PYTHONPATH=$dir/python PYTHONDONTWRITEBYTECODE=1
     unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY
-    mkdir -p "$etc"/{keystone,placement,glance,nova,neutron} "$log" "$run" "$dir"/{mysql,rabbit,images,state,lock,home,fernet,credential,python,crashes}
+    mkdir -p "$etc"/{keystone,placement,glance,nova,nova-soft,neutron} "$log" "$run" "$dir"/{mysql,rabbit,images,state,lock,home,fernet,credential,python,crashes}
     chmod 700 "$dir/home" # Erlang wants its cookie to itself
 }
 
@@ -156,10 +156,11 @@ END
     own_policies
     checks_tokens neutron
 }
-# configure_nova HOST LOG: notification_format both means the versioned ones and the old ones.
+# configure_nova HOST LOG [LINE]: notification_format both means the versioned ones and the old ones.
 configure_nova() {
     cat <<END
 [DEFAULT]
+${3:-}
 host = $1
 my_ip = 127.0.0.1
 log_file = $log/$2.log
@@ -220,7 +221,8 @@ configure() {
     cp /usr/share/glance-common/glance-api-paste.ini "$etc/glance/"
     configure_neutron >"$etc/neutron/neutron.conf"
     configure_nova controller nova-api >"$etc/nova/nova.conf"
-    cp /usr/share/nova-common/api-paste.ini "$etc/nova/"
+    configure_nova controller nova-api-soft "reclaim_instance_interval = 3600" >"$etc/nova-soft/nova.conf"
+    for part in nova nova-soft; do cp /usr/share/nova-common/api-paste.ini "$etc/$part/"; done
     for part in conductor scheduler; do configure_nova controller nova-$part >"$etc/nova/$part.conf"; done
     for ((n = 1; n <= computes; n++)); do configure_nova "compute$n" "nova-compute$n" >"$etc/nova/compute$n.conf"; done
     # Neutron finds its drivers by what packages announce.
@@ -269,10 +271,10 @@ make_schemas() {
     done
 }
 
-# web NAME PORT PROGRAM PROCESSES
+# web NAME PORT PROGRAM PROCESSES [NOVA'S FOLDER]
 web() {
     daemon "$1" env OS_KEYSTONE_CONFIG_FILES="$etc/keystone/keystone.conf" OS_PLACEMENT_CONFIG_DIR="$etc/placement" OS_GLANCE_CONFIG_DIR="$etc/glance" \
-        OS_NOVA_CONFIG_DIR="$etc/nova" uwsgi --plugin python3 --http-socket "127.0.0.1:$2" --wsgi-file "$3" --master --die-on-term --lazy-apps \
+        OS_NOVA_CONFIG_DIR="$etc/${5:-nova}" uwsgi --plugin python3 --http-socket "127.0.0.1:$2" --wsgi-file "$3" --master --die-on-term --lazy-apps \
         --enable-threads --threads 1 --processes "$4" --buffer-size 65535 --so-keepalive --add-header 'Connection: close' --disable-logging \
         --thunder-lock --procname-prefix-spaced "$1"
 }
@@ -284,6 +286,7 @@ start_services() {
     daemon neutron neutron-server --config-file "$etc/neutron/neutron.conf"
     daemon nova-conductor nova-conductor --config-file "$etc/nova/conductor.conf"
     web nova-api 8774 /usr/bin/nova-api-wsgi 2
+    web nova-api-soft 8773 /usr/bin/nova-api-wsgi 1 nova-soft # the same one, but what is deleted there is only set aside
     daemon nova-scheduler nova-scheduler --config-file "$etc/nova/scheduler.conf"
     await "Placement" answers 8778
     for ((n = 1; n <= computes; n++)); do

@@ -173,6 +173,59 @@ func TestAllDeletedBetweenTwoFullListsAreGone(t *testing.T) {
 	})
 }
 
+// TestWhatIsOnlySetAsideIsOff: a server that the cloud keeps for a while after somebody deleted it is in no full list, and is no reason to doubt the cloud.
+func TestWhatIsOnlySetAsideIsOff(t *testing.T) {
+	t.Parallel()
+	play(t, 1, func(s *scene) {
+		s.list()
+		s.look(func() {
+			s.softly = true
+			for _, server := range s.servers {
+				s.deleteServer(server, nil)
+			}
+		})
+		for _, after := range []time.Duration{2 * time.Second, 2 * time.Minute, 2 * time.Minute} {
+			time.Sleep(after)
+			if seen := s.list(); len(seen) != 1 || seen[0].Power != fleet.PowerOff || seen[0].Stop != fleet.StopExternal {
+				s.Fatalf("%s later the list has %+v", after, seen)
+			}
+		}
+		s.must("start", s.p.Start(s.Context(), s.orders[0].Ref))
+	})
+}
+
+// TestADeleteOfACloudThatSetsAside ends the server all the same.
+func TestADeleteOfACloudThatSetsAside(t *testing.T) {
+	t.Parallel()
+	play(t, 1, func(s *scene) {
+		s.look(func() { s.softly = true })
+		s.must("power off", s.p.PowerOff(s.Context(), s.orders[0].Ref))
+		s.must("delete", s.p.Delete(s.Context(), s.orders[0].Ref))
+		if left := s.living(); len(left) != 0 {
+			s.Errorf("%d are left", len(left))
+		}
+	})
+}
+
+// TestADeleteThatNovaGivesUp is not waited for until the time is over.
+func TestADeleteThatNovaGivesUp(t *testing.T) {
+	t.Parallel()
+	play(t, 1, func(s *scene) {
+		s.must("power off", s.p.PowerOff(s.Context(), s.orders[0].Ref))
+		s.makeTrouble(func(q *http.Request) effect {
+			if q.Method == http.MethodDelete {
+				return effect{status: 204}
+			}
+			return effect{}
+		})
+		began := time.Now()
+		s.want("delete", s.p.Delete(s.Context(), s.orders[0].Ref), fault.Permanent)
+		if took := time.Since(began); took > 5*time.Second || len(s.living()) != 1 {
+			s.Errorf("after %s there are %d", took, len(s.living()))
+		}
+	})
+}
+
 func TestAnotherProjectIsDoubtful(t *testing.T) {
 	t.Parallel()
 	play(t, 2, func(s *scene) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -174,8 +175,7 @@ func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
 	if err := c.destroy(s); err != nil {
 		return err
 	}
-	err = c.await(s.ID, func(*server) bool { return false })
-	if !fault.Is(err, fault.NotFound) {
+	if err := c.awaitGone(s); err != nil {
 		return err
 	}
 	for _, b := range bound {
@@ -188,6 +188,29 @@ func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
 		}
 	}
 	return nil
+}
+
+// awaitGone waits for the end that was ordered, where the cloud only sets aside what is deleted by a second order. fault.Permanent: Nova gave up, as
+// it does when the hypervisor fails.
+func (c *call) awaitGone(s *server) error {
+	for {
+		var last server
+		err := c.await(s.ID, func(now *server) bool {
+			last = *now
+			return now.Task == ""
+		})
+		switch {
+		case fault.Is(err, fault.NotFound):
+			return nil
+		case err != nil:
+			return err
+		case last.Status != statusSoftDeleted || s.Status == statusSoftDeleted:
+			return c.fault(fault.Permanent, fmt.Errorf("%w: its status is %s; %s", errDelete, last.Status, last.Fault.Message))
+		}
+		if s = &last; c.destroy(s) != nil {
+			return c.fault(fault.UnknownOutcome, errors.New("it is set aside, and was not removed"))
+		}
+	}
 }
 
 // deleted: there is no such server, so only a port can be left of it.

@@ -128,7 +128,8 @@ func (l *listing) apply(changed []*server) {
 }
 
 // credible judges a full list by what it does not show any more. Nova tells of servers that were deleted when it is asked for changes; where it
-// tells nothing and most of those that were known are missing, another project or an empty database answers.
+// tells nothing and most of those that were known are missing, another project or an empty database answers. What is only set aside is in no full list
+// either, and is kept, since it can be restored.
 func (c *call) credible(l *listing, whole map[string]*server) error {
 	missing := map[string]bool{}
 	for id := range l.servers {
@@ -144,8 +145,17 @@ func (c *call) credible(l *listing, whole map[string]*server) error {
 		return err
 	}
 	for _, s := range changed {
-		if s.gone() {
+		switch {
+		case s.gone():
 			delete(missing, s.ID)
+		case missing[s.ID]:
+			l.servers[s.ID] = s
+		}
+	}
+	for id := range missing {
+		if s := l.servers[id]; s.Status == statusSoftDeleted {
+			whole[id] = s
+			delete(missing, id)
 		}
 	}
 	if 2*len(missing) > len(l.servers) {

@@ -9,7 +9,10 @@ import (
 
 var errNoID = errors.New("this is no instance id")
 
-var errRebuild = errors.New("nova could not rebuild it")
+var (
+	errRebuild = errors.New("nova could not rebuild it")
+	errDelete  = errors.New("nova could not delete it")
+)
 
 // stopSeen is who stopped a server, as found out for one version of it.
 type stopSeen struct {

@@ -33,6 +33,7 @@ type twin struct {
 	owner    bool // whether the network is the project's own
 	pageSize int
 	boot     time.Duration
+	softly   bool // what is deleted is only set aside
 	trouble  func(*http.Request) effect
 }
 
@@ -300,7 +301,7 @@ func (w *twin) listServers(_ http.ResponseWriter, q *http.Request) (int, any) {
 	name := regexp.MustCompile(v.Get("name"))
 	var found []*twinServer
 	for _, s := range w.servers {
-		if s.Status == "DELETED" && changes == "" || s.Status == "SOFT_DELETED" || s.Updated.Truncate(time.Second).Before(since) ||
+		if s.Status == "DELETED" && changes == "" || s.Status == "SOFT_DELETED" && changes == "" || s.Updated.Truncate(time.Second).Before(since) ||
 			!name.MatchString(s.Name) || v.Get("tags") != "" && !slices.Contains(s.Tags, v.Get("tags")) {
 			continue
 		}
@@ -392,6 +393,10 @@ func (w *twin) withServer(do func(*twinServer, map[string]any) (int, any)) func(
 }
 
 func (w *twin) deleteServer(s *twinServer, _ map[string]any) (int, any) {
+	if w.softly && s.Status != "SOFT_DELETED" {
+		s.later(time.Second, "soft-deleting", func() { s.Status = "SOFT_DELETED" })
+		return 204, nil
+	}
 	s.later(time.Second, "deleting", func() {
 		s.Status, s.DeletedAt, s.Tags = "DELETED", time.Now(), nil
 		if p := w.ports[s.Port]; p != nil {
@@ -409,7 +414,7 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 		kind, _ := how.(map[string]any)
 		from := map[string][]string{
 			"os-stop": {"ACTIVE", "ERROR"}, "os-start": {"SHUTOFF"}, "unpause": {"PAUSED"}, "resume": {"SUSPENDED"}, "rebuild": {"ACTIVE", "SHUTOFF", "ERROR"},
-			"reboot": {"ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED", "ERROR", "HARD_REBOOT"}, "os-getConsoleOutput": {"ACTIVE", "SHUTOFF"}, "forceDelete": {"SOFT_DELETED"},
+			"reboot": {"ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED", "ERROR", "HARD_REBOOT"}, "os-getConsoleOutput": {"ACTIVE", "SHUTOFF"}, "forceDelete": {"SOFT_DELETED"}, "restore": {"SOFT_DELETED"},
 		}[action]
 		if !slices.Contains(from, s.Status) || s.Task != "" && action != "reboot" && action != "os-getConsoleOutput" {
 			return refuse(action)
@@ -423,7 +428,7 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 		case "os-stop":
 			s.record("stop", "u")
 			s.later(time.Second, "powering-off", func() { s.Status, s.Power = "SHUTOFF", 4 })
-		case "os-start", "unpause", "resume":
+		case "os-start", "unpause", "resume", "restore":
 			s.record(strings.TrimPrefix(action, "os-"), "u")
 			s.later(time.Second, "powering-on", func() { s.Status, s.Power = "ACTIVE", 1 })
 		case "reboot":

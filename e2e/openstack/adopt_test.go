@@ -1,0 +1,76 @@
+package openstack
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+
+	"hale/internal/cloud"
+	"hale/internal/fleet"
+)
+
+// TestS68Adopted: of servers that somebody made, a preview says how they are and which would be looked after, and writes the configuration that does
+// it; that brings one under control without a restart, and it is healed. Neither writes anything on the servers.
+func TestS68Adopted(t *testing.T) {
+	servePages(t)
+	p := newPerson(t, cloud.Demo)
+	id, other := p.boot(t, "db-main", map[string]string{"role": "db"}), p.boot(t, "mail", nil)
+	m := newStage(t)
+	for _, each := range []string{id, other} {
+		m.await("the servers to run", func() (string, bool) {
+			now := p.find(t, fleet.InstanceID(each))
+			return now.Status, now.Status == "ACTIVE"
+		})
+	}
+	before := map[string]servers.Server{id: p.find(t, fleet.InstanceID(id)), other: p.find(t, fleet.InstanceID(other))}
+	untouched := func(what string) {
+		t.Helper()
+		for each, was := range before {
+			if now := p.find(t, fleet.InstanceID(each)); !now.Updated.Equal(was.Updated) || !maps.Equal(now.Metadata, was.Metadata) || now.Status != was.Status {
+				t.Errorf("%s touched it: %+v, was %+v", what, now, was)
+			}
+		}
+	}
+
+	m.config = filepath.Join(m.dir, "conf")
+	if err := os.Mkdir(m.config, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m.configure("conf/cloud.yaml", theCloud)
+	written := filepath.Join(m.config, "db.yaml")
+	said := m.says("adopt", m.config, "--name", "db-*", "--check", "http:8080", "--write", written)
+	for _, want := range []string{"db-main", "healthy", id, "1 would be adopted"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the preview says nothing of %q:\n%s", want, said)
+		}
+	}
+	if strings.Contains(said, other) {
+		t.Errorf("the preview would adopt what was not meant:\n%s", said)
+	}
+	untouched("the preview")
+
+	m.start()
+	adopted := func() (string, bool) {
+		f, err := m.status()
+		return fmt.Sprintf("%+v, %v", f.Machines, err), err == nil && f.Healthy == 1 && len(f.Machines) == 1 && f.Machines[0].Adoption == "kept" && f.InRepair == 0
+	}
+	m.await("its adoption", adopted)
+	untouched("the adoption")
+	if err := cloud.Running().Crash(id); err != nil {
+		t.Fatal(err)
+	}
+	m.await("the crash", func() (string, bool) {
+		now := p.find(t, fleet.InstanceID(id))
+		return now.Status, now.Status == "SHUTOFF"
+	})
+	m.await("its healing", func() (string, bool) {
+		now := p.find(t, fleet.InstanceID(id))
+		return now.Status, now.Status == "ACTIVE"
+	})
+	m.await("health", adopted)
+}
