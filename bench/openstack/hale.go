@@ -59,7 +59,7 @@ func (h *hale) configuration(w way) string {
     poll: %s
 `, cloud.Demo, cloud.Running().CloudsFile(), h.region, poll)
 	if w == byEvent {
-		text += fmt.Sprintf("    events: {transport_url: {file: %s}}\n", filepath.Join(h.dir, "transport-url"))
+		text += fmt.Sprintf("    events: {transport_url: {file: %s}}\n", h.bus())
 	}
 	return text + fmt.Sprintf(`fleets:
   %s:
@@ -77,9 +77,6 @@ func (h *hale) configuration(w way) string {
 func (h *hale) start(w way) error {
 	file := filepath.Join(h.dir, "hale.yaml")
 	if err := os.WriteFile(file, []byte(h.configuration(w)), 0o600); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(h.dir, "transport-url"), []byte(cloud.RabbitMQ), 0o600); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(context.Background(), h.program, "run", file, "--data-dir", h.data)

@@ -38,9 +38,9 @@ func main() {
 	flag.StringVar(&c.hale, "hale", "bin/hale", "the program to measure")
 	flag.StringVar(&c.out, "out", "bench/out/openstack.json", "where the results go")
 	flag.StringVar(&sizes, "sizes", "10,50,200", "sizes of the fleets; of ten one server fails, of more 20 % at once")
-	flag.StringVar(&faults, "faults", "error,delete,stop", "how servers fail")
+	flag.StringVar(&faults, "faults", "error,delete,stop", "how servers fail; of more than 10, only the first by poll, and of more than 50 by event, too")
 	flag.StringVar(&ways, "ways", "event,poll", "how hale hears of it")
-	flag.StringVar(&parts, "parts", "recovery,cost,away,404,kill", "what is measured; away, 404 and kill on the first fleet of 50 or less")
+	flag.StringVar(&parts, "parts", "recovery,cost,away,404,kill", "what is measured; cost on the fleets of more than 10, away, 404 and kill on the first of 50 or less")
 	flag.DurationVar(&c.window, "window", time.Minute, "how long the cost of watching is measured")
 	flag.StringVar(&c.keep, "keep", "", "a folder for hale's logs")
 	flag.Parse()
@@ -132,7 +132,9 @@ func (c *campaign) part(ctx context.Context, h *hale, part string, out *results)
 	case "recovery":
 		return c.recoveries(ctx, h, out)
 	case "cost":
-		return h.cost(ctx, c.window, out)
+		if h.size > 10 || len(c.sizes) == 1 {
+			return h.cost(ctx, c.window, out)
+		}
 	case "away", "404":
 		if small {
 			return h.apiFault(ctx, part, out)
@@ -152,7 +154,7 @@ func (c *campaign) recoveries(ctx context.Context, h *hale, out *results) error 
 		if err := h.restart(ctx, way(w)); err != nil {
 			return err
 		}
-		for _, fault := range c.faults {
+		for _, fault := range c.faultsOf(h.size, way(w)) {
 			r, err := h.recovery(ctx, way(w), fault)
 			if err != nil {
 				return fmt.Errorf("%s by %s: %w", fault, w, err)
@@ -162,6 +164,14 @@ func (c *campaign) recoveries(ctx context.Context, h *hale, out *results) error 
 		}
 	}
 	return h.restart(ctx, byEvent)
+}
+
+// faultsOf returns the faults that a fleet of the size meets: a large one takes minutes for each.
+func (c *campaign) faultsOf(size int, w way) []string {
+	if size > 50 || size > 10 && w == byPoll {
+		return c.faults[:1]
+	}
+	return c.faults
 }
 
 // say tells whoever waits how far it is.

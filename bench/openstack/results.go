@@ -35,15 +35,17 @@ type recovery struct {
 	Failed  int
 	Fault   string
 	By      way
-	Decided []float64 // from failure to the beginning of the repair
+	Told    []float64 // from the request for the failure until Nova had done it, and told so
+	Decided []float64 // from the request to the beginning of the repair
 	Started []float64 // to the first order
-	Healthy []float64
-	Wrong   int // machines that were ordered something although they had not failed
+	Since   []float64 // from Nova's word to the first order
+	Healthy []float64 // from the request
+	Wrong   int       // machines that were ordered something although they had not failed
 }
 
 func (r recovery) String() string {
-	return fmt.Sprintf("%d of %d by %s, %s: decided after %s, first order after %s, healthy after %s, wrong %d",
-		r.Failed, r.Size, r.By, r.Fault, span(r.Decided), span(r.Started), span(r.Healthy), r.Wrong)
+	return fmt.Sprintf("%d of %d by %s, %s: told after %s, decided after %s, first order after %s (since told %s), healthy after %s, wrong %d",
+		r.Failed, r.Size, r.By, r.Fault, span(r.Told), span(r.Decided), span(r.Started), span(r.Since), span(r.Healthy), r.Wrong)
 }
 
 type cost struct {
@@ -121,12 +123,12 @@ const (
 func (r *results) print(to io.Writer) {
 	w := tabwriter.NewWriter(to, 0, 4, 2, ' ', 0)
 	line := func(cells ...string) { fmt.Fprintln(w, strings.Join(cells, "\t")) }
-	line("seconds: smallest / middle / largest")
-	line("trial", "decided", "first order", "healthy", "wrong")
-	line("Senlin 14, by poll", "", senlinStarted, senlinHealthy, "")
-	line("Senlin 14, by event", "never", "", "", "")
+	line("seconds from the request for the failure: smallest / middle / largest")
+	line("trial", "Nova had done it", "decided", "first order", "first order since then", "healthy", "wrong")
+	line("Senlin 14, by poll", "", "", senlinStarted, "", senlinHealthy, "")
+	line("Senlin 14, by event", "", "never", "", "", "", "")
 	for _, t := range r.Recoveries {
-		line(fmt.Sprintf("%d of %d, %s, by %s", t.Failed, t.Size, t.Fault, t.By), span(t.Decided), span(t.Started), span(t.Healthy), fmt.Sprint(t.Wrong))
+		line(fmt.Sprintf("%d of %d, %s, by %s", t.Failed, t.Size, t.Fault, t.By), span(t.Told), span(t.Decided), span(t.Started), span(t.Since), span(t.Healthy), fmt.Sprint(t.Wrong))
 	}
 	line("")
 	line("cost of watching", "CPU s per server and poll", "Senlin 14: "+fmt.Sprint(senlinCost), "times less", "calls per poll")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/internal/cloud"
+	"hale/internal/secret"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
@@ -26,6 +27,7 @@ type rig struct {
 	dir     string
 	keep    string
 	proxy   *proxy
+	ear     *ear
 	region  string                     // where Nova is behind the proxy
 	compute *gophercloud.ServiceClient // the admin's, not through the proxy
 	network *gophercloud.ServiceClient // the demo project's
@@ -66,12 +68,29 @@ func (r *rig) connect(ctx context.Context) error {
 	if r.proxy, err = newProxy(ctx, cloud.Nova); err != nil {
 		return err
 	}
+	if r.ear, err = r.listen(ctx); err != nil {
+		return err
+	}
 	r.region = "Proxied-" + strings.ReplaceAll(r.proxy.address, ":", "-") // an earlier run may have left its own
 	keys, err := openstack.NewIdentityV3(admin, where)
 	if err != nil {
 		return err
 	}
 	return r.publish(ctx, keys)
+}
+
+// bus is the file with the way to the message bus.
+func (r *rig) bus() string { return filepath.Join(r.dir, "transport-url") }
+
+func (r *rig) listen(ctx context.Context) (*ear, error) {
+	if err := os.WriteFile(r.bus(), []byte(cloud.RabbitMQ), 0o600); err != nil {
+		return nil, err
+	}
+	url, err := secret.File(r.bus())
+	if err != nil {
+		return nil, err
+	}
+	return newEar(ctx, url)
 }
 
 func login(ctx context.Context, who string) (*gophercloud.ProviderClient, error) {
@@ -200,6 +219,7 @@ func (r *rig) emptyPorts(ctx context.Context) error {
 
 func (r *rig) close() {
 	r.proxy.close()
+	r.ear.close()
 	if r.keep != "" {
 		logs, _ := filepath.Glob(filepath.Join(r.dir, "*.log")) // the pattern is sound
 		for _, log := range logs {

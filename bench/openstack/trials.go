@@ -27,22 +27,39 @@ func (r *rig) fail(ctx context.Context, fault, id string) error {
 	return fmt.Errorf("there is no fault %q", fault)
 }
 
-// recovery lets servers fail at once, and measures how they are recovered.
+// turns is how often one of ten fails in a trial: each time another one.
+const turns = 3
+
+// recovery lets servers fail, and measures how they are recovered.
 func (h *hale) recovery(ctx context.Context, w way, fault string) (recovery, error) {
+	r := recovery{Size: h.size, Fault: fault, By: w}
+	if h.size > 10 {
+		r.Failed = h.size / 5
+		return r, h.failAtOnce(ctx, 2, &r)
+	}
+	r.Failed = 1
+	for turn := range turns {
+		if err := h.failAtOnce(ctx, 2+turn, &r); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// failAtOnce lets the machines from that number on fail at once, and adds to r how they are recovered.
+func (h *hale) failAtOnce(ctx context.Context, from int, r *recovery) error {
 	before, err := h.servers(ctx)
 	if err != nil {
-		return recovery{}, err
+		return err
 	}
 	victims := map[string]time.Time{}
-	for i := range max(h.size/5, 1) {
-		if h.size == 10 && i > 0 {
-			break // one of ten
-		}
-		victims[fmt.Sprintf("%s-%d", h.name, 2+i)] = time.Time{}
+	for i := range r.Failed {
+		victims[fmt.Sprintf("%s-%d", h.name, from+i)] = time.Time{}
 	}
+	h.ear.forget()
 	began := time.Now()
-	if err := h.strike(ctx, fault, before, victims); err != nil {
-		return recovery{}, err
+	if err := h.strike(ctx, r.Fault, before, victims); err != nil {
+		return err
 	}
 	var found map[string]outcome
 	err = h.await(ctx, 10*time.Minute, "all are recovered", func(ctx context.Context) bool {
@@ -59,13 +76,18 @@ func (h *hale) recovery(ctx context.Context, w way, fault string) (recovery, err
 		return h.complete(ctx)
 	})
 	if err != nil {
-		return recovery{}, err
+		return err
 	}
-	r := recovery{Size: h.size, Failed: len(victims), Fault: fault, By: w}
 	for name, at := range victims {
 		o := found[name]
+		told := h.ear.first(r.Fault, before[name].ID)
+		if told.IsZero() {
+			return fmt.Errorf("nova did not tell of %s", name)
+		}
+		r.Told = append(r.Told, seconds(told.Sub(at)))
 		r.Decided = append(r.Decided, seconds(o.decided.Sub(at)))
 		r.Started = append(r.Started, seconds(o.started.Sub(at)))
+		r.Since = append(r.Since, seconds(o.started.Sub(told)))
 		r.Healthy = append(r.Healthy, seconds(o.healthy.Sub(at)))
 	}
 	for name := range found {
@@ -73,10 +95,10 @@ func (h *hale) recovery(ctx context.Context, w way, fault string) (recovery, err
 			r.Wrong++
 		}
 	}
-	slices.Sort(r.Decided)
-	slices.Sort(r.Started)
-	slices.Sort(r.Healthy)
-	return r, nil
+	for _, list := range [][]float64{r.Told, r.Decided, r.Started, r.Since, r.Healthy} {
+		slices.Sort(list)
+	}
+	return nil
 }
 
 // strike lets the victims fail, several at a time, and notes when each was asked to.
@@ -93,9 +115,6 @@ func (h *hale) strike(ctx context.Context, fault string, all map[string]servers.
 			err := h.fail(ctx, fault, all[name].ID)
 			mu.Lock()
 			defer mu.Unlock()
-			if fault == "error" {
-				at = time.Now() // Nova had done it when it answered; the others are done a while after
-			}
 			victims[name] = at
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s of %s: %w", fault, name, err))
@@ -147,6 +166,9 @@ func (h *hale) wrong(ctx context.Context, since time.Time) (int, error) {
 	return n, nil
 }
 
+// settling is how long hale is watched after a fault of the API: six polls.
+const settling = 6 * poll
+
 // apiFault lets Nova's API be away for a minute, or answer 404 to everything for 40 seconds, while all servers are well.
 func (h *hale) apiFault(ctx context.Context, kind string, out *results) error {
 	say("Nova's API: %s", kind)
@@ -171,7 +193,7 @@ func (h *hale) apiFault(ctx context.Context, kind string, out *results) error {
 		}
 		h.proxy.mood.Store(int32(passing))
 	}
-	if err := pause(ctx, 45*time.Second); err != nil {
+	if err := pause(ctx, settling); err != nil {
 		return err
 	}
 	if err := h.await(ctx, 5*time.Minute, "all is well again", h.complete); err != nil {

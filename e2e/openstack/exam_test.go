@@ -33,7 +33,16 @@ import (
 	"hale/internal/secret"
 )
 
-func TestMain(m *testing.M) { os.Exit(cloud.Main(m, cloud.Options{})) }
+func TestMain(m *testing.M) {
+	code := cloud.Main(m, cloud.Options{})
+	if workshop != "" {
+		os.RemoveAll(workshop)
+	}
+	os.Exit(code)
+}
+
+// workshop is where program built hale; empty: it did not.
+var workshop string
 
 // patience is what a build may take on a loaded machine.
 const patience = time.Minute

@@ -80,12 +80,11 @@ func newStage(t *testing.T, names ...string) *machines {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machines{T: t, dir: dir, hale: filepath.Join(dir, "hale"), client: api.Dial(filepath.Join(dir, "sock")), person: newPerson(t, cloud.Demo), proxy: newProxy(t), names: names}
+	m := &machines{T: t, dir: dir, client: api.Dial(filepath.Join(dir, "sock")), person: newPerson(t, cloud.Demo), proxy: newProxy(t), names: names}
 	t.Cleanup(m.end)
-	if built := os.Getenv(envHale); built != "" {
-		m.hale = built
-	} else {
-		m.build()
+	m.hale, err = program()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return m
 }
@@ -102,14 +101,23 @@ func (m *machines) configure(name, text string) {
 // envHale names a hale that is built already, by an absolute path.
 const envHale = "E2E_HALE"
 
-func (m *machines) build() {
-	m.Helper()
-	build := exec.CommandContext(m.Context(), "go", "build", "-buildvcs=false", "-o", m.hale, "hale/cmd/hale")
+// program builds hale, once for all tests.
+var program = sync.OnceValues(func() (string, error) {
+	if built := os.Getenv(envHale); built != "" {
+		return built, nil
+	}
+	var err error
+	if workshop, err = os.MkdirTemp("", "hale-e2e-"); err != nil {
+		return "", err
+	}
+	path := filepath.Join(workshop, "hale")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", path, "hale/cmd/hale")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		m.Fatalf("build hale: %v\n%s", err, out)
+		return "", fmt.Errorf("build hale: %w\n%s", err, out)
 	}
-}
+	return path, nil
+})
 
 func (m *machines) start() {
 	m.Helper()

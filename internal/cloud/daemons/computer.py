@@ -55,6 +55,10 @@ class FakeDriver(fake.FakeDriver):
         fail_if_told(instance, 'reboot')
         return super().reboot(context, instance, *args, **kwargs)
 
+    def power_off(self, instance, *args, **kwargs):
+        if instance.uuid in self.instances:  # what is not there is off, as libvirt's driver has it
+            super().power_off(instance, *args, **kwargs)
+
     def power_on(self, context, instance, *args, **kwargs):
         fail_if_told(instance, 'power_on')
         return super().power_on(context, instance, *args, **kwargs)
