@@ -35,7 +35,8 @@ func (h *hale) recovery(ctx context.Context, w way, fault string) (recovery, err
 	r := recovery{Size: h.size, Fault: fault, By: w}
 	if h.size > 10 {
 		r.Failed = h.size / 5
-		return r, h.failAtOnce(ctx, 2, &r)
+		err := h.failAtOnce(ctx, 2, &r)
+		return r, err
 	}
 	r.Failed = 1
 	for turn := range turns {
