@@ -164,7 +164,7 @@ func (k *keeper) await(what string, limit time.Duration, wanted func(api.Fleet) 
 	}
 }
 
-// orders returns how long after the moment the first order was given to each machine.
+// orders returns how long after the moment the first order was given to each machine. What hale writes on a new server disturbs nobody.
 func (k *keeper) orders(after time.Time) map[string]time.Duration {
 	k.t.Helper()
 	client := api.Dial(k.socket)
@@ -174,7 +174,7 @@ func (k *keeper) orders(after time.Time) map[string]time.Duration {
 		if err != nil {
 			k.t.Fatal(err)
 		}
-		if _, known := first[e.Machine]; e.Kind == "intent" && !known && !e.At.Before(after) {
+		if _, known := first[e.Machine]; e.Kind == "intent" && e.Op != "certify" && !known && !e.At.Before(after) {
 			first[e.Machine] = e.At.Sub(after)
 		}
 	}
