@@ -30,6 +30,7 @@ type room struct {
 	servers []*server
 	dice    *rand.Rand
 	judge   *judge
+	powers  *powers
 	// blindly says that healthy machines which the sender cannot see are counted when they are hit, and no broken law.
 	blindly bool
 
@@ -107,7 +108,7 @@ func newRoom(t *testing.T, o sim.Options) *room {
 		named: map[fleet.InstanceID]fleet.MachineName{}, renewed: map[fleet.InstanceID]bool{}, swapped: map[fleet.MachineName]bool{},
 		leaving: map[fleet.MachineName]bool{},
 	}
-	r.judge = newJudge(r)
+	r.judge, r.powers = newJudge(r), newPowers(r)
 	return r
 }
 

@@ -64,7 +64,7 @@ func (s *server) start(spec fleet.Spec) {
 	adapter := wire{Provider: handle, late: r.world.Open(s.name + lateSuffix), server: s}
 	l.setup = func(spec fleet.Spec) engine.Setup {
 		return engine.Setup{
-			Sources: []engine.Source{{Name: spec.Provider, Adapter: adapter, Watcher: handle, Poll: r.o.Poll, Runner: handle.Commands()}},
+			Sources: []engine.Source{{Name: spec.Provider, Adapter: adapter, Watcher: handle, Poll: r.o.Poll, Runner: handle.Commands(), Fencer: r.powers}},
 			Fleets:  []engine.Fleet{{Spec: spec, Probes: probes}},
 		}
 	}

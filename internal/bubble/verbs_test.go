@@ -61,9 +61,12 @@ func verbs() map[sim.Verb]act {
 		sim.IsRestored:  leaves("backup-", true),
 		sim.LeavesBuild: leaves("build-", false),
 		sim.Readdressed: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.NewAddress{Instance: i.ID}) }),
-		sim.LosesPower:  onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostLosesPower{Host: h} }),
-		sim.IsCutOff:    onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.CutOff{Host: h} }),
-		sim.GoesDark:    onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostUnreachable{Host: h} }),
+		sim.LosesPower: untilMended(controllers(deadControllers),
+			onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostLosesPower{Host: h} })),
+		sim.IsCutOff:  onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.CutOff{Host: h} }),
+		sim.GoesDark:  untilMended(onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostUnreachable{Host: h} })),
+		sim.NoFence:   controllers(deadControllers),
+		sim.MuteFence: controllers(muteControllers),
 		sim.IsOutOfSight: onHosts(func(h fleet.HostName, e sim.Event) simulated.Fault {
 			return simulated.OutOfSight{Client: e.Arg, Host: h}
 		}),

@@ -146,6 +146,22 @@ func assignFences(n named[providerDraft], hosts []Host, methods []Fence, taken m
 	}
 }
 
+// fence returns the demand on proof. A person's word is never taken where two writers would spoil something that is kept.
+func (c *fleetCompiler) fence(d fenceDraft) fleet.Fence {
+	f := fleet.Fence{Proof: d.proof.value, Hosts: d.hosts.value == hostsOff, Word: d.word.value == wordTake}
+	gone := d.proof.known() && d.proof.value == fleet.ProofDeleted
+	if f.Hosts && gone {
+		c.add(d.hosts.spot, "what is on a host that is off cannot be confirmed-deleted", "choose hold, or demand confirmed-off")
+	}
+	switch {
+	case f.Word && gone:
+		c.add(d.word.spot, "a person's word is less than confirmed-deleted", "choose refuse, or demand confirmed-off")
+	case f.Word && c.keepsDisks():
+		c.add(d.word.spot, "the machines have disks that are kept, and a wrong word would have two of them write to one", "choose refuse")
+	}
+	return f
+}
+
 func names(methods []Fence) map[string]bool {
 	out := map[string]bool{}
 	for _, m := range methods {

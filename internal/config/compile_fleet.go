@@ -132,7 +132,7 @@ func (c *fleetCompiler) repair(loss *flaw) fleet.RepairPolicy {
 	stop, hold := c.externalStop()
 	return fleet.RepairPolicy{
 		Steps:            c.steps(loss),
-		Fence:            fleet.Fence{Proof: d.fence.value.proof.value},
+		Fence:            c.fence(d.fence.value),
 		Attempts:         d.attempts.value.times,
 		AttemptsIn:       d.attempts.value.within,
 		Backoff:          d.backoff.value,

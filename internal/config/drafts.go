@@ -142,7 +142,11 @@ type windowDraft struct {
 	zone  at[string]
 }
 
-type fenceDraft struct{ proof at[fleet.Proof] }
+type fenceDraft struct {
+	proof at[fleet.Proof]
+	hosts at[hostsWord]
+	word  at[wordWord]
+}
 
 type stepDraft struct {
 	kind            fleet.StepKind

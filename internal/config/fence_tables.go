@@ -85,6 +85,33 @@ func hostFences() field[hostDraft] {
 		list[string]{noun: "one method", each: name()}, func(h *hostDraft) *at[[]at[string]] { return &h.fence })
 }
 
+// hostsWord is what is done with a host that does not answer.
+type hostsWord string
+
+const (
+	hostsHold hostsWord = "hold"
+	hostsOff  hostsWord = "off"
+)
+
+// wordWord is what a person's word about a host is worth.
+type wordWord string
+
+const (
+	wordTake   wordWord = "take"
+	wordRefuse wordWord = "refuse"
+)
+
+func fenceHosts() field[fenceDraft] {
+	return or("hosts", hostsHold, "What to do when a host does not answer, and none of the machines that hale knows on it does. `hold`: leave its machines alone, and tell a person. "+
+		"`off`: cut the host's power, by the methods in providers.PROVIDER.hosts[].fence, and recreate the machines elsewhere. That turns everything off on it.",
+		choice(nil, hostsHold, hostsOff), func(f *fenceDraft) *at[hostsWord] { return &f.hosts })
+}
+
+func fenceWord() field[fenceDraft] {
+	return or("word", wordRefuse, "What a person's word is worth that a host is off (`hale fence confirm`). `refuse`: nothing. `take`: as much as confirmed-off.",
+		choice(nil, wordRefuse, wordTake), func(f *fenceDraft) *at[wordWord] { return &f.word })
+}
+
 // The defaults of what fences hosts.
 const (
 	defaultFenceAttempts = 2

@@ -297,6 +297,7 @@ func repairShape() object[repairDraft] {
 							string(fleet.ProofWatchdog):  "nothing proves from outside that a host honours its watchdog: choose confirmed-off",
 							string(fleet.ProofAccessCut): "an instance that is cut off runs on: choose confirmed-off",
 						}, fleet.ProofConfirmedOff, fleet.ProofDeleted), func(f *fenceDraft) *at[fleet.Proof] { return &f.proof }),
+					fenceHosts(), fenceWord(),
 				},
 				later: map[string]string{"via": "take it out; the provider itself is asked", "devices": "take it out; the provider itself is asked"},
 			}, func(r *repairDraft) *at[fenceDraft] { return &r.fence }),

@@ -58,11 +58,13 @@ func (d *Decider) Decide(s fleet.Snapshot) Decision {
 }
 
 func (r *round) decide() Decision {
+	r.forgetProofs()
 	if len(r.s.Orders) > 0 || len(r.s.Whole.Holds) > 0 {
 		r.expireHolds()
 		r.heedOrders()
 	}
 	r.tally.Holds = r.sit.Whole.Holds
+	r.hearHosts()
 	r.minuteHand()
 	r.book()
 	r.selectAgain()
@@ -536,14 +538,26 @@ func (w *work) noticeStrays() {
 		if !repair.IsStray(m, i, w.Installation) || m.Change != nil && m.Current.None() && seen.Asked <= m.Acted {
 			continue // not even if it was seen before it was removed
 		}
+		if w.Away(i.ID) {
+			continue // of it nothing is known, but that it is off
+		}
 		at := slices.IndexFunc(m.Strays, func(s fleet.Stray) bool { return s.ID == i.ID })
 		if at < 0 {
 			strays = append(strays, w.newStray(i))
 		} else {
-			strays = append(strays, m.Strays[at])
+			strays = append(strays, w.knownStray(m.Strays[at], i))
 		}
 	}
 	m.Strays = strays
+}
+
+// knownStray tells a person of what was left behind off, and runs by now.
+func (w *work) knownStray(s fleet.Stray, i *fleet.Instance) fleet.Stray {
+	if w.M.LeftAt(i.ID) >= 0 && i.Power == fleet.PowerRunning && !s.Paged {
+		s.Paged = true
+		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonSecondRunning, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})
+	}
+	return s
 }
 
 // newStray tells of an instance that should not be there: a person, too, unless it is hale's own to remove.

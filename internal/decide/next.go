@@ -64,6 +64,10 @@ func (r *round) addWhole(c *calendar, whole *fleet.Whole) {
 		c.add(h.Ends)
 		c.addWall(h.Until)
 	}
+	for i := range whole.Fenced {
+		c.add(whole.Fenced[i].Ends)
+		c.addWall(whole.Fenced[i].Until)
+	}
 	if v := r.s.Vantage; v.Standing == fleet.VantageUnknown && !whole.Doubt.Paged {
 		c.add(v.Since.Add(spec.BlindAfter))
 	}

@@ -59,6 +59,8 @@ func (r *round) heedOrders() {
 			r.remove(o)
 		case o.Kind == fleet.OrderRecover:
 			r.recovery(o)
+		case o.Kind == fleet.OrderFenced:
+			r.fenced(o)
 		}
 	}
 }
@@ -217,7 +219,7 @@ func (w *work) take(o *fleet.Order) (refused fleet.Reason) {
 	case fleet.OrderUndo:
 		return w.undo(o)
 	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderConfirm, fleet.OrderScale, fleet.OrderDelete, fleet.OrderBrakeOn, fleet.OrderBrakeOff,
-		fleet.OrderRecover: // of the whole
+		fleet.OrderRecover, fleet.OrderFenced: // of the whole
 	}
 	return fleet.ReasonMalformed
 }

@@ -106,8 +106,12 @@ func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order) f
 	}
 	cctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if a.Intent.Op == fleet.OpRun {
+	switch a.Intent.Op {
+	case fleet.OpRun:
 		return t.run(cctx, a)
+	case fleet.OpFence:
+		return t.cutPower(cctx, a)
+	default:
 	}
 	o := fleet.Outcome{Intent: a.Intent.ID}
 	var err error
@@ -134,6 +138,21 @@ func (t *term) run(ctx context.Context, a fleet.Action) fleet.Outcome {
 		o.Detail = err.Error()
 	case result.Code != 0:
 		o.Kind, o.Detail = fleet.OutcomeFailed, "exit code "+strconv.Itoa(result.Code)
+	}
+	return o
+}
+
+// cutPower has the host turned off by one of its power controllers.
+func (t *term) cutPower(ctx context.Context, a fleet.Action) fleet.Outcome {
+	o := fleet.Outcome{Intent: a.Intent.ID}
+	f := t.sentinel.src.Fencer
+	if f == nil {
+		o.Kind, o.Detail = fleet.OutcomeUnsupported, lacking(a).Error()
+		return o
+	}
+	already, err := f.Fence(ctx, a.Host, a.Intent.Try)
+	if o.Kind, o.Already = outcomeOf(err), already; err != nil {
+		o.Detail = err.Error()
 	}
 	return o
 }
@@ -175,7 +194,7 @@ func (t *term) dispatch(ctx context.Context, a fleet.Action, order provider.Orde
 			return able.DropSnapshot(ctx, a.Snapshot)
 		}
 		return lacking(a)
-	case fleet.OpRun, fleet.OpSnapshot: // no provider's business; see copyDisks
+	case fleet.OpRun, fleet.OpSnapshot, fleet.OpFence: // no provider's business; see copyDisks
 	}
 	return fault.New(fault.Invalid, "engine.call", string(a.Intent.Op), nil)
 }

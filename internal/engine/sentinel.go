@@ -29,6 +29,8 @@ type Source struct {
 	Poll    time.Duration // between full listings
 	// Runner executes the commands of run steps for the provider's machines; nil: nobody does, and such steps are skipped.
 	Runner program.Runner
+	// Fencer cuts the power of the provider's hosts; nil: nobody can.
+	Fencer Fencer
 }
 
 const (
@@ -67,6 +69,8 @@ type sentinel struct {
 	clock *clock
 	store state.Store
 	log   *slog.Logger
+	// serves says whether somebody may be served by a host; nil: nobody knows.
+	serves func(fleet.HostName) bool
 
 	poke chan struct{} // an event came
 	// impatient wakes the pause when hurry was set.
@@ -210,7 +214,7 @@ func (s *sentinel) look(ctx context.Context) report {
 		err = s.checkIdentity(lctx)
 	}
 	s.note(err)
-	return report{state: s.state, hosts: hostsOf(listing), listing: listing, asked: asked}
+	return report{state: s.state, hosts: s.fenced(hostsOf(listing)), listing: listing, asked: asked}
 }
 
 func hostsOf(l provider.Listing) []fleet.Host {

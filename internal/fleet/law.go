@@ -87,11 +87,13 @@ func (m *Machine) checkIntent(r Repair, in Intent) error {
 
 func (m *Machine) checkDestruction(r Repair, in Intent) error {
 	switch {
+	case in.Op == OpFence && (in.Host == "" || in.Host != r.Target.Host || in.Try < 1):
+		return fmt.Errorf("%s: L2: %s of host %q, which is not the target's, %q", m.Name, in.Op, in.Host, r.Target.Host)
 	case r.Target.Kept && !in.Unknown: // what was sent while it was allowed is seen to first
 		return fmt.Errorf("%s: L2: %s of %s, which was adopted and is not replaceable", m.Name, in.Op, in.Instance)
 	case !r.Target.Kept && !r.Target.Replaceable():
 		return fmt.Errorf("%s: L2: %s of %s, which is neither certified nor an expired build", m.Name, in.Op, in.Instance)
-	case in.Op != OpPowerOff && !r.Proof.Meets(ProofConfirmedOff):
+	case in.Op != OpPowerOff && in.Op != OpFence && !r.Proof.Meets(ProofConfirmedOff):
 		return fmt.Errorf("%s: L1: %s of %s before it is known to be off", m.Name, in.Op, in.Instance)
 	}
 	return nil

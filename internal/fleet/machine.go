@@ -50,6 +50,8 @@ type Machine struct {
 	Kept []Shelved `json:",omitempty"`
 	// Snapshots are copies of the disks of its instances, oldest first. Those that are not whole are being made, or were given up.
 	Snapshots []DiskSnapshot `json:",omitempty"`
+	// Left are instances that were replaced while their host was off, oldest first. They are never changed in place, so that copies share them.
+	Left []LeftBehind `json:",omitempty"`
 }
 
 // Change is how a wanted change of one machine ended. The fleet's ledger books it.
@@ -291,6 +293,8 @@ type Repair struct {
 	Retries int
 	// Order is the person's that it carries out; empty: it mends.
 	Order OrderID `json:",omitempty"`
+	// Stranded says that the rung was chosen while the target's host did not answer.
+	Stranded bool `json:",omitempty"`
 	// Looks and Calls number the looks and calls of this repair.
 	Looks, Calls int
 }
@@ -336,6 +340,7 @@ type Intent struct {
 	Host       HostName
 	Edition    uint64        `json:",omitempty"` // OpCreate: of the template
 	Limit      time.Duration // the call's time limit
+	Try        int           `json:",omitempty"` // OpFence: of those that the host has, from 1
 	At         time.Time
 	// Snapshot is the copy that it makes or removes.
 	Snapshot SnapshotID `json:",omitempty"`
@@ -370,15 +375,19 @@ const (
 	// OpSnapshot copies an instance's disks so that the copy outlives it; OpDropSnapshot removes the copy.
 	OpSnapshot     Op = "snapshot"
 	OpDropSnapshot Op = "drop-snapshot"
+	// OpFence turns the whole host of an instance off, by a power controller. No provider takes part in it.
+	OpFence Op = "fence"
 )
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine (L3, L7).
 func (o Op) Disruptive() bool {
-	return o == OpReboot || o == OpSoftReboot || o == OpPowerOff || o == OpDelete || o == OpRebuild
+	return o == OpReboot || o == OpSoftReboot || o == OpPowerOff || o == OpDelete || o == OpRebuild || o == OpFence
 }
 
 // Destroys reports whether the operation destroys an instance, or is the first call towards that (L2).
-func (o Op) Destroys() bool { return o == OpPowerOff || o == OpDelete || o == OpRebuild }
+func (o Op) Destroys() bool {
+	return o == OpPowerOff || o == OpDelete || o == OpRebuild || o == OpFence
+}
 
 // Brake is the belief about one fleet's brake.
 type Brake struct {

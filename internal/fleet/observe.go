@@ -133,6 +133,8 @@ type Outcome struct {
 	Detail string
 	Output string // what a command said, bounded
 	Copy   Copy   // OpSnapshot: what was made
+	// Already says that nothing had to be done (OpFence): the host was off.
+	Already bool
 }
 
 // OutcomeKind classifies a call's end by what follows from it.
@@ -175,6 +177,9 @@ type Host struct {
 	Name  HostName
 	Up    bool
 	Place Place
+	// Fence is how its power can be cut, and Serves says that machines of other fleets are known to answer on it.
+	Fence  Means
+	Serves bool
 }
 
 // Vantage is how the place stands from which the checks are made. The zero value: nobody watches it.

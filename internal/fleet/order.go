@@ -35,6 +35,8 @@ type Order struct {
 	Size int `json:",omitempty"`
 	// DryRun has a recovery only say what it finds, and what would follow.
 	DryRun bool `json:",omitempty"`
+	// Proof is what the person, or the power controller that was asked for them, knows of the host.
+	Proof Proof `json:",omitempty"`
 }
 
 // OrderKind says what is wanted.
@@ -57,6 +59,7 @@ const (
 	OrderConfirm  OrderKind = "confirm"   // carry the plan out that waits for a person's word
 
 	OrderScale  OrderKind = "scale"  // have so many machines, whatever the configuration says; fewer ones only once confirmed
+	OrderFenced OrderKind = "fenced" // take it that this host is off, for a while
 	OrderDelete OrderKind = "delete" // remove this very machine, and have one less; of an adopted one: let it go
 )
 
@@ -125,6 +128,8 @@ func (o *Order) checkKind() error {
 		return nil
 	case OrderRecover:
 		return o.checkRecovery()
+	case OrderFenced:
+		return o.checkFenced()
 	case OrderBrakeOn, OrderBrakeOff:
 		if o.Machine != "" || o.Host != "" {
 			return errors.New("a brake is a whole fleet's: hold a machine or a host instead")
@@ -150,6 +155,14 @@ func (o *Order) checkRecovery() error {
 		return errors.New("a recovery is of a whole fleet: for one machine there is heal")
 	case o.DryRun && o.Plan != "":
 		return errors.New("it is only to say what would follow, and confirms a plan")
+func (o *Order) checkFenced() error {
+	switch {
+	case o.Host == "":
+		return errors.New("it is about one host")
+	case o.Proof != ProofWord && o.Proof != ProofHostOff:
+		return fmt.Errorf("%q is no word about a host", o.Proof)
+	case o.For <= 0 || o.For > LongestWord:
+		return fmt.Errorf("it counts for more than nothing, and at most %d hours", int(LongestWord.Hours()))
 	}
 	return nil
 }

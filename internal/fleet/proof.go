@@ -66,6 +66,8 @@ type Fence struct {
 	Proof Proof // demanded before a replacement; at least confirmed-off
 	// Word says that a person's word is enough, too.
 	Word bool `json:",omitempty"`
+	// Hosts says that hale may turn a host off which does not answer, and nobody on it does.
+	Hosts bool `json:",omitempty"`
 }
 
 // Enough reports whether the proof lets a replacement start.

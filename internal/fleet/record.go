@@ -123,6 +123,8 @@ const (
 	RecordFound          RecordKind = "found"           // what an order to recover found: of the fleet, or of a machine, which is repaired; with a Reason: left as it is
 	RecordAdoption       RecordKind = "adoption"        // Reason: candidate, adopted, renamed, contested, short, or why one was let go
 	RecordHoldEnded      RecordKind = "hold-ended"      // Reason: expired, released or superseded
+	RecordHostProof      RecordKind = "host-proof"      // what is known of a host that does not answer; with a Reason: it counts no more
+	RecordLeftBehind     RecordKind = "left-behind"     // the old instance stays on its host, which is off, until that is back
 	RecordChange         RecordKind = "change"          // a person changed what is wanted; Reason says what
 )
 
@@ -211,6 +213,12 @@ const (
 	ReasonNoHost         Reason = "no-host"          // no host that could take it answers
 	ReasonNoPlace        Reason = "no-place"         // no host that answers is one where the fleet's placement lets it be built
 	ReasonNotCertified   Reason = "not-certified"    // recreate: hale did not finish building it
+	ReasonHostFenced     Reason = "host-fenced"      // hale turned the host off, which did not answer
+	ReasonHostBack       Reason = "host-back"        // what was left on a host that was off goes
+	ReasonFenceFailed    Reason = "fence-failed"     // none of its host's power controllers proved the host off
+	ReasonAnswers        Reason = "answers"          // its host is said to be off, and it answers
+	ReasonWordRefused    Reason = "word-refused"     // the policy takes no person's word that a host is off
+	ReasonHostUp         Reason = "host-up"          // the host answers: its provider says what is on it
 	ReasonNoProof        Reason = "no-proof"         // the old instance could not be proven off
 	ReasonDeleteFailed   Reason = "delete-failed"    //
 	ReasonCallFailed     Reason = "call-failed"      //

@@ -20,6 +20,8 @@ type Whole struct {
 	LetGo []LetGo `json:",omitempty"`
 	// Short is since when a fleet that selects has had another number of machines than is expected of it.
 	Short Shortfall `json:",omitzero"`
+	// Fenced is what people know of hosts that do not answer.
+	Fenced []HostProof `json:",omitempty"`
 }
 
 // Shortfall is the time of a wrong number of machines. The zero value: it is the right one.
@@ -73,12 +75,14 @@ func (w Whole) Parent(id string) *Parent {
 // Equal reports whether the two say the same.
 func (w Whole) Equal(other Whole) bool {
 	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.Equal(w.Parents, other.Parents) && slices.Equal(w.Holds, other.Holds) &&
-		w.Ledger.Equal(other.Ledger) && w.Short == other.Short && slices.EqualFunc(w.LetGo, other.LetGo, LetGo.Equal)
+		w.Ledger.Equal(other.Ledger) && w.Short == other.Short && slices.EqualFunc(w.LetGo, other.LetGo, LetGo.Equal) &&
+		slices.Equal(w.Fenced, other.Fenced)
 }
 
 // Clone returns a copy that shares nothing with w.
 func (w Whole) Clone() Whole {
 	w.Parents, w.Holds, w.LetGo = slices.Clone(w.Parents), slices.Clone(w.Holds), slices.Clone(w.LetGo)
+	w.Fenced = slices.Clone(w.Fenced)
 	return w
 }
 
@@ -95,6 +99,9 @@ func (w Whole) Restart(now Now) Whole {
 	for i := range w.Holds {
 		w.Holds[i].restart(now)
 	}
+	for i := range w.Fenced {
+		w.Fenced[i].Ends = now.Mono.Add(max(0, w.Fenced[i].Until.Sub(now.Wall)))
+	}
 	if l := w.Ledger; l != nil && l.Update != nil && l.Update.Calm != 0 {
 		u := *l.Update
 		u.Calm = 0
@@ -110,6 +117,6 @@ func (w Whole) ClockSet(now Now) Whole {
 		holds[i].stretch(now)
 	}
 	w = w.Restart(now)
-	w.Holds = holds
+	w.Holds, w.Fenced = holds, nil // how long a word counted nobody knows now
 	return w
 }

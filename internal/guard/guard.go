@@ -106,6 +106,8 @@ type Situation struct {
 	Closed bool
 	// View is what is known of the machine; nil: nothing but its belief.
 	View *fleet.View
+	// Answering are the hosts of which somebody in the fleet is not known to fail, where that matters.
+	Answering []fleet.HostName
 	// Fated says that the machine may yet turn out to share its fate with others, which are suspect.
 	Fated bool
 }
@@ -151,7 +153,7 @@ func unsafe(m *fleet.Machine, s *Situation, surplus bool) fleet.Reason {
 		return fleet.ReasonCandidate
 	case surplus:
 		return fleet.ReasonSurplus
-	case onDeadHost(m, s):
+	case stranded(m, s):
 		return fleet.ReasonHostDown
 	}
 	if r := sightReason(m, s); r != "" {
@@ -241,17 +243,13 @@ func Evacuating(m *fleet.Machine, p *fleet.Parent, s *Situation) bool {
 	return false
 }
 
-// onDeadHost reports whether the host that the machine's instance lies on does not answer.
-func onDeadHost(m *fleet.Machine, s *Situation) bool {
+// stranded reports whether the host that the machine's instance lies on does not answer, and nothing can prove it off.
+func stranded(m *fleet.Machine, s *Situation) bool {
 	if m.Current.None() {
 		return false
 	}
-	for i := range s.Hosts {
-		if h := &s.Hosts[i]; !h.Up && h.Name == m.Current.Host { // hardly any is down
-			return true
-		}
-	}
-	return false
+	h, dead := DeadHost(m.Current.Host, s)
+	return dead && !Fenceable(h, s)
 }
 
 // NewRepair says why no repair may begin for a machine with an open incident.

@@ -248,6 +248,19 @@ func pauseCause(by fleet.Stop) fleet.Cause {
 	return fleet.CausePaused
 }
 
+// ConfirmSilent says what the checks of a look show by themselves, where the provider could not be asked. What rests on its word is unknown.
+func ConfirmSilent(spec *fleet.Spec, look *fleet.Look) Truth {
+	if len(look.Checks) == 0 {
+		return Unknown
+	}
+	return Evaluate(spec.UnhealthyWhen, func(name fleet.CheckName) Truth {
+		if name == fleet.ProviderTerm {
+			return Unknown
+		}
+		return downTruth(look.Checks, name)
+	})
+}
+
 // Confirm says whether a look confirms the failure (True), refutes it (False), or says nothing. A look in which the
 // provider did not answer says nothing: nobody knows whether the checks asked at the right address.
 func Confirm(spec *fleet.Spec, look *fleet.Look) Truth {

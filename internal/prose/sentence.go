@@ -62,6 +62,8 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordHoldEnded:      holdEnded,
 	fleet.RecordAdoption:       adoption,
 	fleet.RecordChange:         wantedChange,
+	fleet.RecordHostProof:      hostProof,
+	fleet.RecordLeftBehind:     leftBehind,
 }
 
 // about names what the record is about.
@@ -254,6 +256,9 @@ func repairStarted(r fleet.Record) string {
 	if r.Reason == fleet.ReasonKeepOver {
 		return fmt.Sprintf("%s: hale removes the old %s, which was kept for %s (%s)", about(r), instance(r), Span(r.Took), r.Repair)
 	}
+	if r.Reason == fleet.ReasonHostBack {
+		return fmt.Sprintf("%s: hale removes the old instance that was left on its host, which is back (%s)", about(r), r.Repair)
+	}
 	switch kind {
 	case fleet.RepairUndo:
 		return fmt.Sprintf("%s: hale brings %s back, by order of %s (%s)", about(r), instance(r), somebody(r), r.Repair)
@@ -300,11 +305,18 @@ func intent(r fleet.Record) string {
 	if r.Op == fleet.OpRun {
 		return fmt.Sprintf("%s: hale runs the command for %s", atStep(r), instance(r))
 	}
+	if r.Op == fleet.OpFence {
+		return fmt.Sprintf("%s: the host does not answer, and hale has its power cut, to be sure of %s", atStep(r), instance(r))
+	}
 	return fmt.Sprintf("%s: hale asks the provider to %s %s", atStep(r), word(ops, r.Op), instance(r))
 }
 
 func outcome(r fleet.Record) string {
-	said := fmt.Sprintf("%s: %s %s: %s", atStep(r), word(ops, r.Op), instance(r), word(outcomes, r.Outcome))
+	ended := word(outcomes, r.Outcome)
+	if r.Op == fleet.OpFence {
+		ended = word(fenceOutcomes, r.Outcome)
+	}
+	said := fmt.Sprintf("%s: %s %s: %s", atStep(r), word(ops, r.Op), instance(r), ended)
 	return aside(said+after(r), r.Detail)
 }
 

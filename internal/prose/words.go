@@ -91,6 +91,7 @@ var (
 		fleet.OpSoftReboot:   "softly reboot",
 		fleet.OpSnapshot:     "copy the disks of",
 		fleet.OpDropSnapshot: "remove the copy of the disks of",
+		fleet.OpFence:        "cut the power of the host of",
 	}
 	outcomes = map[fleet.OutcomeKind]string{
 		fleet.OutcomeDone:        "done",
@@ -170,6 +171,7 @@ var (
 
 		fleet.OrderScale:  "another size",
 		fleet.OrderDelete: "the machine removed",
+		fleet.OrderFenced: "it taken that the host is off",
 	}
 	events = map[fleet.NotifyEvent]string{
 		fleet.NotifyPage:     "a page",

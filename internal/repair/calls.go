@@ -126,6 +126,9 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	case fleet.OpDropSnapshot:
 		w.settleDrop(in, o)
 		return
+	case fleet.OpFence:
+		w.settleFence(r, o)
+		return
 	default:
 	}
 	if in.Op == fleet.OpCreate && o.Kind != fleet.OutcomeDone {
@@ -173,7 +176,7 @@ func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
 	case fleet.OpCertify:
 		m.Current.Certified, m.Current.Expired = true, false
 		w.Record(fleet.Record{Kind: fleet.RecordCertified, Instance: m.Current.ID, Generation: m.Current.Generation})
-	case fleet.OpSnapshot, fleet.OpDropSnapshot: // see settle
+	case fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence: // see settle
 	}
 }
 
@@ -195,7 +198,7 @@ func (w *Work) undone(r *fleet.Repair, in fleet.Intent) {
 		r.LookAgain()
 	case fleet.OpCreate:
 		r.Next = fleet.Incarnation{}
-	case fleet.OpCertify, fleet.OpRestore, fleet.OpSnapshot, fleet.OpDropSnapshot:
+	case fleet.OpCertify, fleet.OpRestore, fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence:
 	}
 }
 
@@ -221,7 +224,7 @@ func (w *Work) conflict(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 		w.giveUp(fleet.ReasonMarkChanged, o.Detail)
 	case fleet.OpCertify:
 		w.giveUpCertifying(fleet.ReasonMarkChanged, o.Detail)
-	case fleet.OpSnapshot, fleet.OpDropSnapshot: // see settle
+	case fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence: // see settle
 	}
 }
 
@@ -238,7 +241,7 @@ func (w *Work) notFound(r *fleet.Repair, in fleet.Intent) {
 		w.end(fleet.ReasonNoInstance) // what became of it is the provider's word to judge
 	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpCreate:
 		w.failRung(fleet.ReasonNoInstance, string(in.Op))
-	case fleet.OpSnapshot, fleet.OpDropSnapshot: // see settle
+	case fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence: // see settle
 	}
 }
 
@@ -264,7 +267,7 @@ func (w *Work) failed(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 		w.failAttempt(fleet.ReasonCallFailed)
 	case fleet.OpCertify:
 		w.giveUpCertifying(fleet.ReasonCallFailed, o.Detail)
-	case fleet.OpSnapshot, fleet.OpDropSnapshot: // see settle
+	case fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence: // see settle
 	}
 }
 
@@ -340,7 +343,7 @@ func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
 	case fleet.OpRun:
 		w.resolveRun(r, in)
 		return
-	case fleet.OpSnapshot, fleet.OpDropSnapshot: // the same order again finds out
+	case fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence: // the same order again finds out
 		r.Intent = nil
 		w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance, Generation: in.Generation,
 			Host: in.Host, Detail: "it can be ordered again"})
@@ -446,7 +449,7 @@ func tookEffect(op fleet.Op, i fleet.Instance) bool {
 		return i.Mark.Kept
 	case fleet.OpRestore:
 		return !i.Mark.Kept && i.Power == fleet.PowerOff
-	case fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpSnapshot, fleet.OpDropSnapshot:
+	case fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence:
 	}
 	return false
 }
@@ -457,7 +460,7 @@ func onTheSpot(op fleet.Op) bool {
 	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
 		return true
 	case fleet.OpCreate, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpRebuild, fleet.OpKeep, fleet.OpRestore,
-		fleet.OpSnapshot, fleet.OpDropSnapshot:
+		fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence:
 	}
 	return false
 }

@@ -47,6 +47,7 @@ func neverStood(m *fleet.Machine, spec *fleet.Spec) bool {
 func (w *Work) takeRung(rung int, kind fleet.StepKind) {
 	r := w.M.Repair
 	r.Rung, r.Step = rung, kind
+	_, r.Stranded = w.deadHost(r.Target)
 	w.Record(fleet.Record{Kind: fleet.RecordStepChosen, Step: kind, Cause: w.M.Health.Cause, Instance: r.Target.ID,
 		Generation: r.Target.Generation})
 	if r.Target.None() {
@@ -156,6 +157,9 @@ func skipped(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason
 // unfit says why the step is not for the machine as it stands.
 func unfit(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
 	if r := Precondition(m, &s.Spec, step); r != "" {
+		return r
+	}
+	if r := offHost(m, s, step); r != "" {
 		return r
 	}
 	if s.Spec.Protects(m) && !step.Kind.Gentle() {
@@ -337,7 +341,7 @@ func (w *Work) run(r *fleet.Repair) {
 // rebuild fences the target and gives it a new disk.
 func (w *Work) rebuild(r *fleet.Repair) {
 	switch {
-	case !r.Proof.Meets(fleet.ProofConfirmedOff):
+	case !r.Proof.Meets(fleet.StepRebuild.Needs(w.Situation.Spec.Repair.Fence)):
 		w.fence(r)
 	case r.Proof.Meets(fleet.ProofDeleted):
 		w.failRung(fleet.ReasonNoInstance, "") // it went meanwhile
@@ -348,9 +352,12 @@ func (w *Work) rebuild(r *fleet.Repair) {
 
 // replace fences the target, removes it, and builds its successor; each only if it is still to be done.
 func (w *Work) replace(r *fleet.Repair) {
+	policy := w.Situation.Spec.Repair.Fence
 	switch {
-	case !r.Target.None() && !r.Removed && !r.Proof.Meets(fleet.ProofConfirmedOff):
+	case !r.Target.None() && !r.Removed && !r.Proof.Off():
 		w.fence(r)
+	case w.strands(r, policy):
+		w.leave(r)
 	case !r.Target.None() && !r.Removed && w.keeps(r):
 		w.call(r, fleet.OpKeep, r.Target)
 	case !r.Target.None() && !r.Removed:
@@ -360,9 +367,9 @@ func (w *Work) replace(r *fleet.Repair) {
 		w.end(fleet.ReasonRemoved)
 	case r.Kind == fleet.RepairRemove:
 		w.gone(r)
-	case !r.Target.None() && !r.Proof.Meets(fleet.ProofConfirmedOff):
+	case !r.Target.None() && !r.Proof.Off():
 		w.proveAgain(r)
-	case !r.Target.None() && !r.Proof.Meets(w.Situation.Spec.Repair.Fence.Proof):
+	case !r.Target.None() && !policy.Enough(r.Proof):
 		w.proveDeleted(r)
 	default:
 		w.build(r)
@@ -371,6 +378,14 @@ func (w *Work) replace(r *fleet.Repair) {
 
 // fence makes sure that the target cannot run: ordered off, then seen off.
 func (w *Work) fence(r *fleet.Repair) {
+	if h, dead := w.deadHost(r.Target); dead && r.Kind == fleet.RepairHeal && r.Step == fleet.StepRecreate {
+		w.fenceHost(r, h)
+		return
+	}
+	if r.Stranded && r.Confirmed {
+		r.LookAgain() // its host is back: what was confirmed without it counts no more
+		return
+	}
 	i, known := w.seenSince(r, r.Target.ID, r.Target.Host)
 	if !known {
 		return
@@ -381,7 +396,7 @@ func (w *Work) fence(r *fleet.Repair) {
 	case fleet.PowerOff:
 		w.proven(r, fleet.ProofConfirmedOff)
 	case fleet.PowerRunning, fleet.PowerPaused, fleet.PowerCrashed, fleet.PowerError, fleet.PowerUnknown:
-		if w.M.KeptAt(r.Target.ID) >= 0 {
+		if w.M.KeptAt(r.Target.ID) >= 0 || w.M.LeftAt(r.Target.ID) >= 0 {
 			w.failAttempt(fleet.ReasonStillRunning) // somebody uses what was put aside
 			return
 		}
@@ -418,6 +433,10 @@ func (w *Work) proven(r *fleet.Repair, p fleet.Proof) {
 
 // proveAgain shows once more, after a restart or a lost order, that what was removed still does not run.
 func (w *Work) proveAgain(r *fleet.Repair) {
+	if h, dead := w.deadHost(r.Target); dead && w.M.LeftAt(r.Target.ID) >= 0 {
+		w.fenceHost(r, h)
+		return
+	}
 	i, known := w.seenSince(r, r.Target.ID, r.Target.Host)
 	switch {
 	case !known:
@@ -430,6 +449,7 @@ func (w *Work) proveAgain(r *fleet.Repair) {
 	default:
 		// Somebody started it: it is the machine again, and everything is judged afresh.
 		w.M.Current = r.Target
+		w.M.Retrieve(r.Target.ID)
 		w.M.Epoch++
 		w.end(fleet.ReasonRefuted)
 	}

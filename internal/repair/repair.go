@@ -58,7 +58,11 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 	if kind != fleet.RepairRemnant {
 		m.Attempts = append(guard.Recent(m, w.Situation), w.now())
 	}
-	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Cause: m.Health.Cause})
+	why := fleet.Reason(kind)
+	if kind == fleet.RepairRemnant && m.LeftAt(m.Strays[0].ID) >= 0 {
+		why = fleet.ReasonHostBack
+	}
+	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: why, Cause: m.Health.Cause})
 	switch kind {
 	case fleet.RepairHeal:
 		w.chooseRung(0)
@@ -150,7 +154,7 @@ func (w *Work) look(r *fleet.Repair) {
 		r.Look = ""
 		return
 	}
-	if w.outdated(r) {
+	if w.outdated(r) || w.cameBack(r) {
 		w.chooseRung(0)
 		return
 	}
@@ -297,6 +301,7 @@ func (w *Work) refuted(r *fleet.Repair) {
 func (w *Work) forget(id fleet.InstanceID) {
 	w.M.Strays = slices.DeleteFunc(w.M.Strays, func(s fleet.Stray) bool { return s.ID == id })
 	w.M.LetGo(id)
+	w.M.Retrieve(id)
 }
 
 func (w *Work) askLook(r *fleet.Repair) {
@@ -356,6 +361,9 @@ func (w *Work) readLook(r fleet.Repair, l fleet.Look) health.Truth {
 		return health.True
 	}
 	truth := health.Confirm(&w.Situation.Spec, &l)
+	if truth == health.Unknown {
+		truth = w.confirmSilent(r, l)
+	}
 	if truth == health.True && w.contradicts(r, l) {
 		return health.Unknown
 	}
@@ -414,7 +422,8 @@ func IsStray(m *fleet.Machine, i *fleet.Instance, ours fleet.Installation) bool 
 // behind: our mark, never certified, of a generation that was allotted and is neither current nor being built.
 func IsRemnant(m fleet.Machine, i fleet.Instance, ours fleet.Installation) bool {
 	k := i.Mark
-	return k.Installation == ours && ours != "" && k.Machine == m.Name && !k.Certified && !k.Kept &&
+	whole := k.Certified && (m.LeftAt(i.ID) < 0 || i.Power != fleet.PowerOff) // what was left behind may go, and nobody who runs is turned off for that
+	return k.Installation == ours && ours != "" && k.Machine == m.Name && !whole && !k.Kept &&
 		k.Generation <= m.Generation && i.ID != m.Current.ID && (m.Repair == nil || i.ID != m.Repair.Next.ID)
 }
 

@@ -15,7 +15,7 @@ func (w *Work) rivalled() bool {
 	mayRun := func(p fleet.Power) bool { return p != fleet.PowerOff && p != fleet.PowerGone }
 	return slices.ContainsFunc(w.M.Strays, func(s fleet.Stray) bool { return mayRun(w.View.Sighting(s.ID).Instance.Power) }) ||
 		slices.ContainsFunc(w.View.Seen, func(s fleet.Sighting) bool {
-			return mayRun(s.Instance.Power) && IsStray(w.M, &s.Instance, w.Installation)
+			return !w.Away(s.Instance.ID) && mayRun(s.Instance.Power) && IsStray(w.M, &s.Instance, w.Installation)
 		})
 }
 

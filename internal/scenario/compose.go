@@ -48,6 +48,9 @@ func worldOf(o sim.Options) []byte {
 				fmt.Fprintf(&b, " %s %s", d.kind, d.name)
 			}
 		}
+		if h.Fence > 0 {
+			fmt.Fprintf(&b, " fence %d", h.Fence)
+		}
 		b.WriteByte('\n')
 	}
 	for i, host := range o.Homes {
@@ -164,7 +167,7 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 			line(4, "- %s: {timeout: %s, on_delete_failure: %s%s%s}", step.Kind, step.Timeout, step.OnDeleteFailure, keep, onlyFor(step))
 		}
 	}
-	line(3, "fence: {proof: %s}", r.Fence.Proof)
+	line(3, "fence: {proof: %s%s}", r.Fence.Proof, fencing(r.Fence))
 	line(3, "attempts: %d in %s", r.Attempts, r.AttemptsIn)
 	line(3, "backoff: %s", r.Backoff)
 	if r.OnExternalStop == fleet.ExternalStopHeal {
@@ -172,6 +175,18 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 	} else {
 		line(2, "on_external_stop: {hold: %s}", r.ExternalStopHold)
 	}
+}
+
+// fencing is what else the demand on proof says, if it is not what is usual.
+func fencing(f fleet.Fence) string {
+	said := ""
+	if f.Hosts {
+		said += ", hosts: off"
+	}
+	if f.Word {
+		said += ", word: take"
+	}
+	return said
 }
 
 func quotedList(words []string) string {

@@ -33,9 +33,18 @@ func Adopt(o *sim.Options, c *config.Config, index int) {
 		}
 		for _, h := range p.Hosts {
 			o.Hosts = append(o.Hosts, world.Host{
-				Name: string(h.Name), Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone, Storage: h.Place.Storage})
+				Name: string(h.Name), Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone, Storage: h.Place.Storage, Fence: tries(c, p.Name, h.Name)})
 		}
 	}
+}
+
+// tries is how often a host's power may be tried to be cut: whatever the methods are, the simulated world has a power controller then.
+func tries(c *config.Config, p fleet.ProviderName, h fleet.HostName) int {
+	n := 0
+	for _, m := range c.FencesOf(p, h) {
+		n += m.Attempts
+	}
+	return n
 }
 
 // world reads one line of the part: "host h1 rack r1 room m1", or a setting and its value.
@@ -77,6 +86,7 @@ func place(o *sim.Options, h world.Host) {
 		k := &o.Hosts[i]
 		k.Rack, k.Room, k.Zone = cmp.Or(h.Rack, k.Rack), cmp.Or(h.Room, k.Room), cmp.Or(h.Zone, k.Zone)
 		k.Network, k.Storage = cmp.Or(h.Network, k.Network), cmp.Or(h.Storage, k.Storage)
+		k.Fence = cmp.Or(h.Fence, k.Fence)
 		return
 	}
 	o.Hosts = append(o.Hosts, h)
@@ -151,12 +161,23 @@ func stretch(take func(o *sim.Options, least, most time.Duration)) set {
 	}
 }
 
+// mostFences bounds the tries to cut a host's power.
+const mostFences = 100
+
 func parseHost(words []string) (world.Host, error) {
 	var h world.Host
 	into := map[string]*string{
 		"host": &h.Name, "rack": &h.Rack, "room": &h.Room, "zone": &h.Zone, "network": &h.Network, "storage": &h.Storage,
 	}
 	for i := 0; i < len(words); i += 2 {
+		if words[i] == "fence" && i+1 < len(words) {
+			n, err := strconv.Atoi(words[i+1])
+			if err != nil || n < 0 || n > mostFences {
+				return h, fmt.Errorf("fence %s: say how often its power can be tried to be cut, 0 to %d", words[i+1], mostFences)
+			}
+			h.Fence = n
+			continue
+		}
 		what, ok := into[words[i]]
 		if !ok {
 			return h, fmt.Errorf("a host has a rack, room, zone, network and storage, but no %q", words[i])

@@ -228,7 +228,9 @@ func (c *server) call(index int, a fleet.Action) {
 	send := func(limit time.Duration) {
 		c.s.judge.sends(c, a)
 		c.client.Send(c.callOf(a), limit, func(end world.End) {
-			c.enter(life, func() { tell(fleet.Outcome{Kind: outcomeOf(end), Detail: string(end)}) })
+			c.enter(life, func() {
+				tell(fleet.Outcome{Kind: outcomeOf(end), Detail: string(end), Already: end == world.AlreadyOff})
+			})
 		})
 	}
 	if d := c.pauseFor; d > 0 && a.Intent.Op.Disruptive() {
@@ -250,7 +252,7 @@ func (c *server) call(index int, a fleet.Action) {
 
 func outcomeOf(e world.End) fleet.OutcomeKind {
 	switch e {
-	case world.Done:
+	case world.Done, world.AlreadyOff:
 		return fleet.OutcomeDone
 	case world.Lost:
 		return fleet.OutcomeUnknown

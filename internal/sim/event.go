@@ -63,7 +63,9 @@ const (
 	LosesPower   Verb = "loses power"
 	IsCutOff     Verb = "is cut off" // nobody reaches its machines
 	IsOutOfSight Verb = "is out of sight of"
-	GoesDark     Verb = "goes dark" // its hosts' control planes are silent
+	GoesDark     Verb = "goes dark"        // its hosts' control planes are silent
+	NoFence      Verb = "cannot be fenced" // its hosts' power controllers do not answer
+	MuteFence    Verb = "is fenced without an answer"
 )
 
 // What can happen to the provider, and to what is built.
@@ -187,6 +189,8 @@ func verbs() map[Verb]act {
 		LosesPower:   onDomain(func(s *stage, d world.Domain) func() { return s.w.PowerFailure(d) }),
 		IsCutOff:     onDomain(func(s *stage, d world.Domain) func() { return s.w.Part("", d) }),
 		GoesDark:     onDomain(func(s *stage, d world.Domain) func() { return s.w.Darkness(d) }),
+		NoFence:      onDomain(func(s *stage, d world.Domain) func() { return s.w.DeadController(d) }),
+		MuteFence:    onDomain(func(s *stage, d world.Domain) func() { return s.w.MuteController(d) }),
 		IsOutOfSight: outOfSight,
 		IsSilent:     onProvider(func(s *stage, _ Event) func() { return s.w.Cutoff("") }),
 		IsSilentTo:   onProvider(func(s *stage, e Event) func() { return s.w.Cutoff(e.Arg) }),

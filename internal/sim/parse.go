@@ -46,7 +46,7 @@ func shapes() map[Verb]shape {
 	} {
 		out[v] = shape{subject: "machine"}
 	}
-	for _, v := range []Verb{LosesPower, IsCutOff, GoesDark} {
+	for _, v := range []Verb{LosesPower, IsCutOff, GoesDark, NoFence, MuteFence} {
 		out[v] = shape{subject: "domain"}
 	}
 	for _, v := range []Verb{Dies, Freezes, FreezesCall, LosesStore, LosesLease} {

@@ -267,6 +267,9 @@ func (s *stage) settle() {
 
 func (s *stage) wall(t time.Duration) time.Time { return epoch.Add(t) }
 
+// fenceLimit is how long one try to cut a host's power may take.
+const fenceLimit = 15 * time.Second
+
 // fleetHosts returns the hosts as a listing shows them.
 func (s *stage) fleetHosts(dark map[string]bool) []fleet.Host {
 	if len(dark) == 0 && s.allUp != nil {
@@ -276,7 +279,8 @@ func (s *stage) fleetHosts(dark map[string]bool) []fleet.Host {
 	out := make([]fleet.Host, len(hosts))
 	for i, h := range hosts {
 		out[i] = fleet.Host{Name: fleet.HostName(h.Name), Up: !dark[h.Name],
-			Place: fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage}}
+			Place: fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage},
+			Fence: fleet.Means{Tries: h.Fence, Limit: fenceLimit}}
 	}
 	if len(dark) == 0 {
 		s.allUp = out

@@ -29,11 +29,13 @@ const (
 	// Snapshot copies an instance's disks, and DropSnapshot removes a copy.
 	Snapshot     Op = "snapshot"
 	DropSnapshot Op = "drop-snapshot"
+	// Fence cuts the power of the instance's whole host.
+	Fence Op = "fence"
 )
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine.
 func (o Op) Disruptive() bool {
-	return o == Reboot || o == SoftReboot || o == PowerOff || o == Delete || o == Rebuild
+	return o == Reboot || o == SoftReboot || o == PowerOff || o == Delete || o == Rebuild || o == Fence
 }
 
 // End is how a call ended for the caller.
@@ -51,6 +53,7 @@ const (
 	NotFound     End = "not-found"
 	Permanent    End = "permanent"
 	Invalid      End = "invalid"
+	AlreadyOff   End = "already-off" // the host, before anybody ordered it
 )
 
 // Call is one changing call.
@@ -155,12 +158,20 @@ func (c *Client) Send(call Call, limit time.Duration, answer func(End)) {
 		call.Stranger = vm.Mark.Machine == "" || !vm.knows(&call)
 		call.Certified = vm.Mark.Certified
 	}
+	if call.Op == Fence {
+		call.Healthy = call.Healthy || w.healthyOn(call.Host) // everybody there is hit
+	}
 	if w.Watch != nil {
 		w.Watch.Sent(&call)
 	}
-	if call.Op == Run {
+	switch call.Op {
+	case Run:
 		w.command(c, call, limit, answer)
 		return
+	case Fence:
+		w.cutPower(call, limit, answer)
+		return
+	default:
 	}
 	once := func(e End) {
 		if answer != nil {
@@ -272,7 +283,7 @@ func (w *World) actOn(vm *VM, op Op) (bool, End) {
 		w.refresh(vm)
 	case Keep, Restore:
 		return w.putAside(vm, op == Keep)
-	case Create, Run, Snapshot, DropSnapshot, get, list: // made elsewhere
+	case Create, Run, Snapshot, DropSnapshot, Fence, get, list: // made elsewhere
 	}
 	return true, Done
 }

@@ -135,7 +135,11 @@ func (w *World) SpoilBuilds(machine string, a Ailment) (lift func()) {
 // PowerFailure takes the power from the domain's hosts together with their control planes. When it is lifted the hosts are
 // back and their machines are off.
 func (w *World) PowerFailure(d Domain) (lift func()) {
-	lift = w.Darkness(d)
+	dark, dead := w.Darkness(d), w.DeadController(d)
+	lift = func() {
+		dead()
+		dark()
+	}
 	for _, vm := range w.within(d) {
 		if vm.on() {
 			w.setPower(vm, Off, StopCrash)
@@ -156,7 +160,9 @@ func (w *World) Darkness(d Domain) (lift func()) {
 	w.tellGuests()
 	return func() {
 		for _, h := range hit {
-			h.dark--
+			if h.dark--; h.dark == 0 {
+				h.cut = false // whoever mends it turns it on
+			}
 			w.newsOf(h)
 		}
 		w.tellGuests()

@@ -20,6 +20,8 @@ import (
 // Host is one hypervisor with the domains that it lies in. Empty names mean that there is no such domain.
 type Host struct {
 	Name, Rack, Room, Zone, Network, Storage string
+	// Fence is how often a caller may try to cut its power from outside; 0: nothing can.
+	Fence int
 }
 
 // Options describe a world. Durations of zero take the defaults named with them.
@@ -82,7 +84,10 @@ type place struct{ host, name string }
 // host is one hypervisor as it truly is.
 type host struct {
 	Host
-	dark   int // how many faults keep its control plane silent
+	dark   int  // how many faults keep its control plane silent
+	dead   int  // how many keep its power controller silent
+	mute   int  // how many lose what that answers
+	cut    bool // somebody had its power cut, and nobody turned it on again
 	guests []*VM
 }
 

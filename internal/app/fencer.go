@@ -1,0 +1,75 @@
+package app
+
+import (
+	"context"
+
+	"hale/internal/engine"
+	"hale/internal/fault"
+	"hale/internal/fence"
+	"hale/internal/fleet"
+)
+
+// fencer is a provider's part of fencing.
+type fencer struct {
+	*fencing
+	provider fleet.ProviderName
+}
+
+// of returns the provider's; nil: nobody's power is cut here.
+func (f *fencing) of(p fleet.ProviderName) engine.Fencer {
+	if f == nil {
+		return nil
+	}
+	return fencer{f, p}
+}
+
+func (f fencer) host(name fleet.HostName) fenced {
+	for _, e := range f.all() {
+		if e.provider == f.provider && e.host == name {
+			return e
+		}
+	}
+	return fenced{}
+}
+
+// Means implements engine.Fencer: one try for each attempt of each method.
+func (f fencer) Means(host fleet.HostName) fleet.Means {
+	var out fleet.Means
+	e := f.host(host)
+	for _, m := range e.methods {
+		out.Tries += m.Attempts
+		out.Limit = max(out.Limit, m.Timeout)
+	}
+	return out
+}
+
+// Fence implements engine.Fencer. Two at once take turns: who comes second finds the host off already.
+func (f fencer) Fence(ctx context.Context, host fleet.HostName, try int) (already bool, err error) {
+	const op = "app.fence"
+	e := f.host(host)
+	for _, m := range e.methods {
+		if try > m.Attempts {
+			try -= m.Attempts
+			continue
+		}
+		return f.strike(ctx, e, m)
+	}
+	return false, fault.New(fault.Unsupported, op, string(host), nil)
+}
+
+// strike makes one try by the method.
+func (f fencer) strike(ctx context.Context, e fenced, m armed) (already bool, err error) {
+	const op = "app.fence"
+	select {
+	case e.turn <- struct{}{}:
+	case <-ctx.Done():
+		return false, fault.New(fault.Transient, op, string(e.host), ctx.Err())
+	}
+	defer func() { <-e.turn }()
+	done, err := fence.Attempt(ctx, m.Method)
+	if err != nil && done.Orders > 0 {
+		err = fault.New(fault.UnknownOutcome, op, m.Name, err)
+	}
+	f.log.Info("a host's power is cut", "provider", e.provider, "host", e.host, "method", m.Name, "already", done.Already, "orders", done.Orders, "took", done.Took, "err", err)
+	return done.Already, err
+}

@@ -1,0 +1,72 @@
+package decide
+
+import (
+	"slices"
+
+	"hale/internal/fleet"
+	"hale/internal/guard"
+)
+
+// mostProofs bounds what people say of hosts in one fleet.
+const mostProofs = 100
+
+// fenced takes up what a person knows of a host that does not answer. Of one that answers its provider knows more.
+func (r *round) fenced(o *fleet.Order) {
+	if _, dead := guard.DeadHost(o.Host, &r.sit); !dead {
+		r.rule(o, fleet.ReasonHostUp)
+		return
+	}
+	if !r.s.Spec.Repair.Fence.Enough(o.Proof) {
+		r.rule(o, fleet.ReasonWordRefused)
+		return
+	}
+	if len(r.sit.Whole.Fenced) >= mostProofs {
+		r.rule(o, fleet.ReasonTooMany)
+		return
+	}
+	r.rule(o, "")
+	p := fleet.HostProofOf(o, r.s.Now)
+	r.sit.Whole.Fenced = append(r.sit.Whole.Fenced, p)
+	r.record(fleet.Record{Kind: fleet.RecordHostProof, Host: p.Host, Proof: p.Proof, By: p.By, Order: p.Order, Detail: p.Reason, Took: o.For})
+}
+
+// forgetProofs lets go what counts no more: its time is over, or the host answers.
+func (r *round) forgetProofs() {
+	if len(r.sit.Whole.Fenced) == 0 {
+		return
+	}
+	var kept []fleet.HostProof
+	for i := range r.sit.Whole.Fenced {
+		p := r.sit.Whole.Fenced[i]
+		reason := fleet.Reason("")
+		switch _, dead := guard.DeadHost(p.Host, &r.sit); {
+		case p.Over(r.s.Now):
+			reason = fleet.ReasonExpired
+		case !dead && slices.ContainsFunc(r.s.Hosts, func(h fleet.Host) bool { return h.Name == p.Host }):
+			reason = fleet.ReasonHostUp
+		}
+		if reason == "" {
+			kept = append(kept, p)
+			continue
+		}
+		r.record(fleet.Record{Kind: fleet.RecordHostProof, Reason: reason, Host: p.Host, Proof: p.Proof, By: p.By, Order: p.Order})
+	}
+	r.sit.Whole.Fenced = kept
+}
+
+// hearHosts notes the dead hosts of which somebody is not known to fail: where hale could turn one off, everybody on it counts.
+func (r *round) hearHosts() {
+	if !r.s.Spec.Repair.Fence.Hosts || !slices.ContainsFunc(r.s.Hosts, func(h fleet.Host) bool { return !h.Up }) {
+		return
+	}
+	for i := range r.s.Machines {
+		m := &r.s.Machines[i].Machine
+		host := m.Current.Host
+		if m.Current.None() || m.Health.Verdict == fleet.VerdictUnhealthy || slices.Contains(r.sit.Answering, host) {
+			continue
+		}
+		if _, dead := guard.DeadHost(host, &r.sit); dead {
+			r.sit.Answering = append(r.sit.Answering, host)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package guard
+
+import (
+	"slices"
+
+	"hale/internal/fleet"
+)
+
+// DeadHost returns the host if it is known and does not answer.
+func DeadHost(name fleet.HostName, s *Situation) (fleet.Host, bool) {
+	for i := range s.Hosts {
+		if h := &s.Hosts[i]; !h.Up && h.Name == name { // hardly any is down
+			return *h, true
+		}
+	}
+	return fleet.Host{}, false
+}
+
+// Fenceable reports whether what lies on a host that does not answer may be built anew elsewhere: the host is known to be off, in a word that the
+// policy takes, or may be turned off to know it. Whoever turns a host off turns everything off on it: as long as anybody is known to answer there, or
+// anybody of this fleet is not known to fail, it is not done.
+func Fenceable(h fleet.Host, s *Situation) bool {
+	policy := s.Spec.Repair.Fence
+	if policy.Enough(s.Whole.ProofOf(h.Name, s.Now)) {
+		return true
+	}
+	return MayFence(h, s)
+}
+
+// MayFence reports whether hale may turn the host off by itself.
+func MayFence(h fleet.Host, s *Situation) bool {
+	policy := s.Spec.Repair.Fence
+	return policy.Hosts && h.Fence.Tries > 0 && !h.Serves && policy.Enough(fleet.ProofHostOff) && !slices.Contains(s.Answering, h.Name)
+}

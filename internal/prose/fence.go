@@ -1,0 +1,52 @@
+package prose
+
+import (
+	"fmt"
+
+	"hale/internal/fleet"
+)
+
+// hostProof is about what people know of a host that does not answer.
+func hostProof(r fleet.Record) string {
+	said := "a person says that " + hostOf(r) + " is off"
+	if r.Proof == fleet.ProofHostOff {
+		said = "a power controller says that " + hostOf(r) + " is off, asked by a person"
+	}
+	said = aside(about(r)+": "+said, r.By)
+	if r.Reason != "" {
+		return because(said+", and that counts no more", Reason(r.Reason))
+	}
+	return because(said+", and that counts"+during(r), r.Detail)
+}
+
+// fenceOutcomes are how a try to cut a host's power ends. The others are said as of any call.
+var fenceOutcomes = map[fleet.OutcomeKind]string{
+	fleet.OutcomeDone:        "it is off, its power controller says",
+	fleet.OutcomeUnknown:     "nobody knows whether it took effect, so the power controller is asked again",
+	fleet.OutcomeRetry:       "its power controller did not answer",
+	fleet.OutcomeFailed:      "its power controller does not say that it is off",
+	fleet.OutcomeNotSent:     "it was not sent",
+	fleet.OutcomeConflict:    "its power controller refused",
+	fleet.OutcomeNotFound:    "there is no such power controller",
+	fleet.OutcomeRefused:     "its power controller refused",
+	fleet.OutcomeUnsupported: "its power controller cannot",
+}
+
+func hostOf(r fleet.Record) string {
+	if r.Host == "" {
+		return "the host"
+	}
+	return "host " + string(r.Host)
+}
+
+func during(r fleet.Record) string {
+	if r.Took <= 0 {
+		return ""
+	}
+	return " for " + Span(r.Took)
+}
+
+// leftBehind is about an instance that stays on a host which is off.
+func leftBehind(r fleet.Record) string {
+	return fmt.Sprintf("%s: the old %s stays where it is, and is removed when the host is back", atStep(r), instance(r))
+}
