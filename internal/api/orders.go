@@ -112,6 +112,9 @@ func (s *Server) wanted(q OrderRequest, caller string) ([]fleet.Order, *Problem)
 			if q.As != "" && q.As != caller {
 				o.By = fmt.Sprintf("%s (%s)", q.As, caller)
 			}
+			if o.Kind == fleet.OrderFenced {
+				o.Proof = fleet.ProofWord // what a power controller says, nobody can say for it
+			}
 			if o.Kind.PermitsHarm() {
 				o.Expires = now.Add(fleet.OrderLife)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/fence/agent"
+	"hale/internal/fleet"
 	"hale/internal/prose"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,7 @@ func (c *commander) fenceCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: c.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
-	cmd.AddCommand(c.fenceListCommand(), c.fenceTestCommand(), c.fenceStatusCommand(), c.fenceDescribeCommand())
+	cmd.AddCommand(c.fenceListCommand(), c.fenceTestCommand(), c.fenceStatusCommand(), c.fenceConfirmCommand(), c.fenceDescribeCommand())
 	return cmd
 }
 
@@ -108,6 +109,33 @@ func (c *commander) fenceStatusCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// wordLasts is for how long a person's word counts, unless they say otherwise.
+const wordLasts = time.Hour
+
+func (c *commander) fenceConfirmCommand() *cobra.Command {
+	var f orderFlags
+	var lasts time.Duration
+	cmd := &cobra.Command{
+		Use: "confirm HOST --reason TEXT", Short: "Say that a host which does not answer is off, as you made sure of",
+		Long: "For a while hale takes your word that the host is off, and builds its machines anew elsewhere. If it is not off, two of a machine run at once, and may spoil what\n" +
+			"they share. The fleet's repair.fence.word must say take. It counts no more when the host answers.",
+		Args: cobra.ExactArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.reason == "":
+				return usageError{errors.New("say how you know, as --reason \"I pulled the plug\"")}
+			case lasts <= 0 || lasts > fleet.LongestWord:
+				return usageError{fmt.Errorf("--for %s: a word counts for more than nothing, and at most %s", lasts, fleet.LongestWord)}
+			}
+			host := "host:" + strings.TrimPrefix(args[0], "host:")
+			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderFenced), Subjects: []string{host}, ForNS: int64(lasts)}, f)
+		}),
+	}
+	f.add(cmd, c)
+	cmd.Flags().DurationVar(&lasts, "for", wordLasts, "for how long it counts")
 	return cmd
 }
 

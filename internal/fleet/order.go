@@ -155,6 +155,10 @@ func (o *Order) checkRecovery() error {
 		return errors.New("a recovery is of a whole fleet: for one machine there is heal")
 	case o.DryRun && o.Plan != "":
 		return errors.New("it is only to say what would follow, and confirms a plan")
+	}
+	return nil
+}
+
 func (o *Order) checkFenced() error {
 	switch {
 	case o.Host == "":

@@ -138,7 +138,7 @@ var reasons = map[fleet.Reason]reason{
 		"make sure that the host is off, and say so: hale fence confirm HOST; hale fence test says what is wrong with the controllers"},
 	fleet.ReasonAnswers: {"its host is said to be off, and the machine answers", "find out whose power the controller cuts: the method may be another host's"},
 	fleet.ReasonWordRefused: {"the policy takes no person's word that a host is off",
-		"have a power controller prove it (hale fence off), or set word: take in repair.fence and reload"},
+		"set word: take in repair.fence and reload, if you are sure"},
 	fleet.ReasonHostUp: {"the host answers", "ask its provider what is on it"},
 	fleet.ReasonNoProof: {"the old instance could not be proven off, and two must never run",
 		"make sure at the provider that the old instance is off; hale takes the machine back when it is healthy"},
