@@ -34,7 +34,7 @@ func verbs() map[sim.Verb]act {
 		sim.Crashes:   onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Crash{Instance: id} })),
 		sim.ShutsDown: onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.GuestPowersOff{Instance: id} })),
 		sim.IsStopped: onMachine(stoppedByPerson),
-		sim.IsStarted: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.PersonMends{Instance: i.ID}) }),
+		sim.IsStarted: onMachine(startedByPerson),
 		sim.IsPaused:  halts(fleet.StopUnknown),
 		sim.Suspends:  halts(fleet.StopGuest),
 		sim.DiskFull:  halts(fleet.StopIOError),
@@ -198,6 +198,11 @@ func onMachine(do func(r *room, i fleet.Instance) func()) act {
 		}
 		return do(r, i)
 	}
+}
+
+func startedByPerson(r *room, i fleet.Instance) func() {
+	r.powers.back(i.Host) // it does not run without power
+	return r.inject(simulated.PersonMends{Instance: i.ID})
 }
 
 func ifRunning(do func(r *room, i fleet.Instance) func()) func(r *room, i fleet.Instance) func() {

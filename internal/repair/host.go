@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"slices"
 	"time"
 
 	"hale/internal/fleet"
@@ -63,12 +64,10 @@ func (w *Work) fenceHost(r *fleet.Repair, h fleet.Host) {
 	switch {
 	case w.Situation.Spec.Repair.Fence.Enough(known):
 		w.proven(r, known)
-	case !guard.MayFence(h, w.Situation) && r.Removed:
+	case r.Kind != fleet.RepairHeal || !guard.MayFence(h, w.Situation) && r.Removed:
 		w.wait(fleet.ReasonHostDown)
 	case !guard.MayFence(h, w.Situation):
 		w.yield(r, fleet.ReasonHostDown)
-	case r.OffOrders >= h.Fence.Tries && r.Removed:
-		w.giveUpFence(fleet.ReasonFenceFailed)
 	case r.OffOrders >= h.Fence.Tries:
 		w.giveUpHost()
 	case !r.Removed && !r.Wanted() && r.OffOrders != r.ClearedOrders:
@@ -150,4 +149,35 @@ func (w *Work) leave(r *fleet.Repair) {
 	w.M.Leave(r.Target, r.Proof, w.Situation.Now.Wall)
 	w.Record(fleet.Record{Kind: fleet.RecordLeftBehind, Instance: r.Target.ID, Generation: r.Target.Generation, Host: r.Target.Host, Proof: r.Proof})
 	w.removed(r)
+}
+
+// lapsed reports whether the proof rests on the host's being off, and the host answers by now, or the word that it is off counts no more.
+func (w *Work) lapsed(r *fleet.Repair) bool {
+	h, dead := w.deadHost(r.Target)
+	switch r.Proof {
+	case fleet.ProofHostOff:
+		return !dead
+	case fleet.ProofWord:
+		return !dead || w.Situation.Whole.ProofOf(h.Name, w.Situation.Now) == fleet.ProofNone
+	default:
+	}
+	return false
+}
+
+// takeBack makes what was left behind the machine again, where a repair ends without anything in its place: the next one looks at it and proves it off
+// anew, since whoever turned its host on meanwhile may have started it, too.
+func (w *Work) takeBack(r *fleet.Repair) {
+	if !r.Removed || !w.M.Current.None() || w.M.LeftAt(r.Target.ID) < 0 {
+		return
+	}
+	w.M.Current = r.Target
+	w.M.Retrieve(r.Target.ID)
+	w.M.Epoch++
+}
+
+// leftRuns reports whether something that was left behind off is known to run by now: nothing is built beside it (L1).
+func (w *Work) leftRuns() bool {
+	return slices.ContainsFunc(w.M.Left, func(l fleet.LeftBehind) bool {
+		return !w.Away(l.ID) && w.View.Sighting(l.ID).Instance.Power == fleet.PowerRunning
+	})
 }

@@ -10,6 +10,7 @@ import (
 // chooseRung takes the first rung from the given one whose precondition holds.
 func (w *Work) chooseRung(from int) {
 	m, r := w.M, w.M.Repair
+	w.takeBack(r)
 	r.Target, r.Next = m.Current, fleet.Incarnation{}
 	r.LookAgain()
 	r.Removed, r.OffOrders, r.ClearedOrders = false, 0, 0
@@ -353,6 +354,9 @@ func (w *Work) rebuild(r *fleet.Repair) {
 // replace fences the target, removes it, and builds its successor; each only if it is still to be done.
 func (w *Work) replace(r *fleet.Repair) {
 	policy := w.Situation.Spec.Repair.Fence
+	if w.lapsed(r) {
+		r.Proof = fleet.ProofNone
+	}
 	switch {
 	case !r.Target.None() && !r.Removed && !r.Proof.Off():
 		w.fence(r)
@@ -442,12 +446,12 @@ func (w *Work) proveAgain(r *fleet.Repair) {
 	case !known:
 	case i.Power == fleet.PowerGone:
 		w.proven(r, fleet.ProofDeleted)
+		w.M.Retrieve(r.Target.ID)
 	case i.Power == fleet.PowerOff:
 		w.proven(r, fleet.ProofConfirmedOff)
 	case w.M.KeptAt(r.Target.ID) >= 0:
 		w.quarantine(fleet.ReasonNoProof, string(fleet.ReasonStillRunning)) // under another name, and without its disks
 	default:
-		// Somebody started it: it is the machine again, and everything is judged afresh.
 		w.M.Current = r.Target
 		w.M.Retrieve(r.Target.ID)
 		w.M.Epoch++
@@ -501,6 +505,10 @@ func (w *Work) build(r *fleet.Repair) {
 	}
 	if w.occupied() {
 		w.failAttempt(fleet.ReasonDiskInUse)
+		return
+	}
+	if w.leftRuns() {
+		w.failAttempt(fleet.ReasonStillRunning)
 		return
 	}
 	w.bind(host)

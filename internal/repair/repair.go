@@ -511,6 +511,7 @@ func (w *Work) end(reason fleet.Reason) {
 	if w.M.Repair.Gather != "" && w.M.Incident != nil {
 		w.M.Incident.Evidence = "" // nobody waited for it, so the next repair asks again
 	}
+	w.takeBack(w.M.Repair)
 	w.M.Repair = nil
 }
 

@@ -69,6 +69,9 @@ func (w *World) PowerOn(vm *VM) {
 		return
 	}
 	vm.ills = nil
+	if h := w.hosts[vm.Host]; h != nil {
+		h.cut = false // it does not run without power
+	}
 	if vm.Power == Running {
 		w.boot(vm)
 		w.refresh(vm)

@@ -1,0 +1,66 @@
+package repair_test
+
+import (
+	"testing"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/guard"
+	"hale/internal/repair"
+)
+
+// The proof that a host is off is good as long as the host does not answer, and a word as long as it counts: whatever is built afterwards needs another one (L1).
+func TestTheProofOfAHostIsNotKept(t *testing.T) {
+	t.Parallel()
+	now := fleet.Now{Mono: 1000, Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	counts := fleet.HostProof{Host: "h1", Proof: fleet.ProofWord, Until: now.Wall.Add(1), Ends: now.Mono + 1}
+	over := counts
+	over.Ends = now.Mono
+	for name, c := range map[string]struct {
+		proof  fleet.Proof
+		up     bool
+		known  []fleet.HostProof
+		older  fleet.Power // of what an earlier repair left on h0, which answers
+		builds bool
+	}{
+		"it is dark as before":          {proof: fleet.ProofHostOff, builds: true},
+		"it answers":                    {proof: fleet.ProofHostOff, up: true},
+		"the word counts":               {proof: fleet.ProofWord, known: []fleet.HostProof{counts}, builds: true},
+		"the word is over":              {proof: fleet.ProofWord, known: []fleet.HostProof{over}},
+		"the word is forgotten":         {proof: fleet.ProofWord},
+		"the word, and it answers":      {proof: fleet.ProofWord, known: []fleet.HostProof{counts}, up: true},
+		"an older one runs by now":      {proof: fleet.ProofHostOff, older: fleet.PowerRunning},
+		"an older one is off":           {proof: fleet.ProofHostOff, older: fleet.PowerOff, builds: true},
+		"the provider saw it gone":      {proof: fleet.ProofDeleted, up: true, builds: true},
+		"the provider saw it off":       {proof: fleet.ProofConfirmedOff, up: true, builds: true},
+		"nothing is known, and it's up": {proof: fleet.ProofNone, up: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			target := fleet.Incarnation{ID: "old", Host: "h1", Generation: 2, Certified: true}
+			m := fleet.Machine{Name: "web-1", Generation: 2, Incident: &fleet.Incident{ID: "web-1/1"}, Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseGone}}
+			m.Leave(fleet.Incarnation{ID: "older", Host: "h0", Generation: 1, Certified: true}, fleet.ProofHostOff, now.Wall)
+			m.Leave(target, c.proof, now.Wall)
+			m.Repair = &fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepRecreate, Phase: fleet.PhaseAct, Confirmed: true, Removed: true,
+				Target: target, Proof: c.proof}
+			view := &fleet.View{Machine: m, FreshID: "new", Seen: []fleet.Sighting{{Asked: 999, Instance: fleet.Instance{ID: "older", Power: c.older}}}}
+			w := repair.Work{M: &m, View: view, Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }, Situation: &guard.Situation{
+				Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate, Timeout: time.Minute}}, Attempts: 3, AttemptsIn: time.Hour,
+					Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff, Word: true}}},
+				Now: now, View: view, Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, Whole: fleet.Whole{Fenced: c.known},
+				Hosts: []fleet.Host{{Name: "h0", Up: true}, {Name: "h1", Up: c.up}, {Name: "h2", Up: true}},
+			}}
+			w.Advance()
+			built := false
+			for _, a := range w.Actions {
+				built = built || a.Kind == fleet.ActionCall && a.Intent.Op == fleet.OpCreate
+			}
+			if built != c.builds {
+				t.Errorf("built: %t; actions %+v, records %+v", built, w.Actions, w.Records)
+			}
+			if err := m.Check(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
