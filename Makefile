@@ -13,9 +13,10 @@ RUNS     ?= 20
 BENCH    ?= .
 MUTANTS_FLAGS ?=
 PROBES_FLAGS ?=
+CONTROLLER_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-openstack repeat disks race lint tidy cover fuzz bench bench-probes bench-openstack mutants ssd-trace demo demo-clean clean
+.PHONY: help build test test-openstack repeat disks race lint tidy cover fuzz bench bench-probes bench-controller bench-openstack mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +65,10 @@ bench: ## the benchmarks that match BENCH (all)
 
 bench-probes: ## the probe engine beside HAProxy, fping and blackbox_exporter (as root): installs them, and writes bench/out/probes.json
 	@scripts/bench-probes.sh $(PROBES_FLAGS)
+
+bench-controller: ## a whole hale with very many machines, in a network namespace (as root; CONTROLLER_FLAGS="-n 100000 -every 5s -dead 0.01")
+	$(MAKE) build
+	@scripts/bench-controller.sh -out bench/out/controller.json $(CONTROLLER_FLAGS)
 
 ssd-trace: ## bin/ssd-trace.csv, a failure trace, from the published SSD failures in SSD (a .csv or .csv.gz)
 	@[ -n "$(SSD)" ] || { echo 'make ssd-trace SSD=FILE: the file is ssd_failure_tag.csv of github.com/alibaba-edu/dcbrain, or a reduced copy' >&2; exit 1; }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"os"
 	"slices"
 	"strconv"
@@ -32,6 +33,8 @@ type Options struct {
 	Targets func() []fleet.TargetName
 	Test    func(ctx context.Context, name fleet.TargetName) (notify.Answer, error)
 	Nudge   func()
+	// Probes says how the large probe engine does; nil: there is none.
+	Probes func(ctx context.Context) *Probes
 	// Fencing cuts the power of hosts; nil: nobody can.
 	Fencing Fencing
 }
@@ -107,16 +110,23 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/notify/targets/{name}/test", s.testTarget)
 	mux.HandleFunc("GET /v1/fences", s.fences)
 	mux.HandleFunc("POST /v1/fences/test", s.testFences)
+	// What the program itself takes, for go tool pprof. Only who may give orders reaches the socket.
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	return mux
 }
 
-func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	out := Status{Version: s.opts.Version, Server: s.opts.Server, PID: os.Getpid(), Started: s.started, Now: time.Now(), Fleets: []Fleet{}}
 	fenced := s.fenced()
 	for _, f := range s.opts.Status() {
 		v := viewFleet(f)
 		v.Fencing = fenceProblems(string(f.Spec.Provider), fenced)
 		out.Fleets = append(out.Fleets, v)
+	}
+	if s.opts.Probes != nil {
+		out.Probes = s.opts.Probes(r.Context())
 	}
 	s.answer(w, http.StatusOK, out)
 }

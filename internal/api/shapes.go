@@ -12,6 +12,23 @@ type Status struct {
 	Started time.Time `json:"started"`
 	Now     time.Time `json:"now"`
 	Fleets  []Fleet   `json:"fleets"`
+	// Probes is what the large probe engine does: ping, tcp and plain http checks on Linux. Nil where it does not work.
+	Probes *Probes `json:"probes,omitempty"`
+}
+
+// Probes is how the large probe engine does since hale was started. What it skips, and what fails on hale's own side, is unknown and no failure.
+type Probes struct {
+	Targets  int    `json:"targets"`
+	Started  uint64 `json:"started"`
+	Answered uint64 `json:"answered"`
+	Skipped  uint64 `json:"skipped"` // they came too late to be started
+	Local    uint64 `json:"local"`   // they failed on hale's side
+	Stalls   uint64 `json:"stalls"`  // times that a thread of it got no processor in time
+	// LateP50 and LateP99 are by how many seconds half, and 99 of 100, of all probes at most started later than due.
+	LateP50 float64 `json:"late_p50_seconds"`
+	LateP99 float64 `json:"late_p99_seconds"`
+	// Stalest is for how many seconds nothing was heard about the target that was heard of last longest ago.
+	Stalest float64 `json:"stalest_seconds"`
 }
 
 // Fleet is one fleet as its owner sees it.

@@ -74,8 +74,7 @@ func (t *term) see(ctx context.Context, r report) {
 	if r.state.Standing != fleet.ProviderUp {
 		return
 	}
-	t.catalogue.Replace(r.hosts, r.listing.Instances, r.asked)
-	for _, d := range t.picture.See(t.catalogue, nil) {
+	for _, d := range t.picture.See(r.catalogue, nil) {
 		t.confirmAbsence(ctx, d)
 	}
 	t.makeRoom()

@@ -15,6 +15,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/picture"
 	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/state"
@@ -57,10 +58,9 @@ func (s Source) cannot() []fleet.Op {
 
 // report is what a sentinel tells the owners: the whole truth as of one question.
 type report struct {
-	state   fleet.ProviderState
-	hosts   []fleet.Host
-	listing provider.Listing
-	asked   fleet.Instant
+	state fleet.ProviderState
+	// catalogue is what was listed. All fleets see the same one, so that nobody changes it any more.
+	catalogue *picture.Catalogue
 }
 
 // sentinel watches one provider: it lists on a beat, at once after an event, and faster while an owner is in a hurry.
@@ -214,7 +214,11 @@ func (s *sentinel) look(ctx context.Context) report {
 		err = s.checkIdentity(lctx)
 	}
 	s.note(err)
-	return report{state: s.state, hosts: s.fenced(hostsOf(listing)), listing: listing, asked: asked}
+	c := picture.NewCatalogue()
+	if err == nil {
+		c.Replace(s.fenced(hostsOf(listing)), listing.Instances, asked)
+	}
+	return report{state: s.state, catalogue: c}
 }
 
 func hostsOf(l provider.Listing) []fleet.Host {

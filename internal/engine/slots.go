@@ -51,7 +51,7 @@ func (t *term) storeMachine(ctx context.Context, m decide.Machine) (taken bool, 
 			t.picture.Again(m.Index)
 			return false, nil
 		}
-		docs := []document{{machineKey(m.Belief.Name), m.Belief, &t.docs[m.Index]}}
+		docs := []document{t.belief(m)}
 		book, differs := t.entered(&m.Belief)
 		if differs {
 			docs = append(docs, document{slotsKey, book, &t.slotsDoc})

@@ -14,17 +14,12 @@ import (
 
 func freshID() fleet.InstanceID { return fleet.InstanceID(uuid.NewString()) }
 
-// adopt stores a decision, machine by machine, and lets each one's actions begin as soon as its belief is stored.
+// adopt stores a decision, and lets what follows from it happen.
 func (t *term) adopt(ctx context.Context, d decide.Decision) error {
 	if err := t.adoptWhole(ctx, d); err != nil {
 		return err
 	}
-	for _, m := range d.Machines {
-		if err := t.adoptMachine(ctx, m); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.adoptAll(ctx, d.Machines)
 }
 
 // adoptWhole stores what is about the fleet as a whole: the brake, parents and doubts, and what the owner itself has to say.

@@ -26,10 +26,9 @@ type term struct {
 	ownerRev int64
 	book     *journal.Book
 
-	picture   *picture.Picture // what is known of the fleet
-	decider   decide.Decider
-	catalogue *picture.Catalogue
-	canaries  *picture.Canaries
+	picture  *picture.Picture // what is known of the fleet
+	decider  decide.Decider
+	canaries *picture.Canaries
 	// canaryEpoch tells this term's canaries from an earlier one's.
 	canaryEpoch uint64
 	docs        []stored // the beliefs in the store, by the picture's index
@@ -41,6 +40,8 @@ type term struct {
 	drift   time.Duration
 	pending []fleet.Record // about the fleet, to be stored with the next decision
 	next    fleet.Instant  // when to decide again without news
+	shown   fleet.Instant  // when the fleet was last shown
+	stale   bool           // it is not shown yet as it stands
 	heard   time.Time      // the probes' watermark
 	box     postbox
 	listens time.Time // since when the loop listens again after a round that took long
@@ -67,7 +68,7 @@ func (o *owner) begin(ctx context.Context) (*term, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &term{owner: o, lease: lease, inbox: make(chan news, 64), catalogue: picture.NewCatalogue()}
+	t := &term{owner: o, lease: lease, inbox: make(chan news, 64)}
 	if err := t.claim(ctx); err != nil {
 		return nil, errors.Join(err, release(ctx, lease))
 	}
@@ -301,7 +302,7 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	now := t.clock.now()
 	t.minds(now)
 	if !t.picture.Dirty() && !now.Due(t.next) {
-		return t.next, nil
+		return t.show(now), nil
 	}
 	if t.picture.Acting() == fleet.ReasonStoreFull {
 		if err := t.tryStore(ctx, now); err != nil || t.picture.Acting() != "" {
@@ -324,8 +325,28 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	if t.next = d.Next; t.picture.Dirty() {
 		t.next = now.Mono
 	}
-	t.publish(now)
-	return t.next, nil
+	t.stale = true
+	return t.show(now), nil
+}
+
+const (
+	// manyMachines are so many that showing them costs more than most rounds do, and showEvery is how often such a fleet is shown.
+	manyMachines = 500
+	showEvery    = 250 * time.Millisecond
+)
+
+// show shows the fleet as it stands, a large one not too often, and returns when the next round is due.
+func (t *term) show(now fleet.Now) fleet.Instant {
+	due := t.shown.Add(showEvery)
+	switch {
+	case !t.stale:
+	case t.picture.Len() < manyMachines || now.Due(due):
+		t.publish(now)
+		t.shown, t.stale = now.Mono, false
+	case t.next == 0 || due < t.next:
+		return due
+	}
+	return t.next
 }
 
 // publish shows the fleet as it stands to whoever asks.

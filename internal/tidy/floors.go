@@ -105,6 +105,7 @@ var rooms = []room{
 	// Measurements that are programs.
 	{path: "bench/score", floor: 6},
 	{path: "bench/probes", floor: 6},
+	{path: "bench/controller", floor: 6},
 	{path: "bench/openstack", floor: 6, also: []string{"internal/cloud"}},
 	// The whole of it, as a user runs it: tests only.
 	{path: "e2e", floor: 6, step: 1},

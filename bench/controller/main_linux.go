@@ -1,0 +1,61 @@
+// Command controller measures a whole hale with very many machines: how soon it knows them all, what it takes at rest, and how soon it finds those
+// that fall silent, every one and no other. The machines are addresses of this network namespace, the provider is a program that lists them (an
+// exec provider, so that nothing in hale knows of this), the probes are real.
+//
+//	controller [-n 50000] [-fleets 10] [-every 1s] [-dead 0.1] [-hale bin/hale] [-out FILE]
+//
+// scripts/bench-controller.sh makes the namespace.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench-controller:", err)
+		os.Exit(1)
+	}
+}
+
+// options are those of one run.
+type options struct {
+	machines, fleets int
+	every            time.Duration
+	dead             float64
+	rest             time.Duration
+	seed             uint64
+	hale, out        string
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 3 && args[0] == "provider" {
+		return provide(args[1], args[2], os.Stdin, os.Stdout)
+	}
+	var o options
+	flags := flag.NewFlagSet("controller", flag.ContinueOnError)
+	flags.IntVar(&o.machines, "n", 50_000, "machines")
+	flags.IntVar(&o.fleets, "fleets", 10, "fleets that they are in")
+	flags.DurationVar(&o.every, "every", time.Second, "interval of the checks")
+	flags.Float64Var(&o.dead, "dead", 0.1, "share that falls silent, at random, all at once")
+	flags.DurationVar(&o.rest, "rest", 30*time.Second, "how long it is measured at rest")
+	flags.Uint64Var(&o.seed, "seed", 1, "of the choice of those that fall silent")
+	flags.StringVar(&o.hale, "hale", "bin/hale", "the program")
+	flags.StringVar(&o.out, "out", "", "file for the figures, as JSON")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if o.fleets < 1 || o.machines < o.fleets || o.machines%o.fleets != 0 || o.machines > most {
+		return fmt.Errorf("-n %d is no multiple of -fleets %d up to %d", o.machines, o.fleets, most)
+	}
+	return measure(ctx, o)
+}

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hale/internal/api"
+	"hale/internal/fleet"
+)
+
+// figures are what a run finds.
+type figures struct {
+	Machines       int     `json:"machines"`
+	Fleets         int     `json:"fleets"`
+	EverySeconds   float64 `json:"every_seconds"`
+	AnswerSeconds  float64 `json:"start_to_socket_seconds"`
+	KnownSeconds   float64 `json:"start_to_all_healthy_seconds"`
+	RestMiB        float64 `json:"rest_resident_mib"`
+	RestAnonMiB    float64 `json:"rest_anonymous_mib"`
+	RestCores      float64 `json:"rest_cores"`
+	Dead           int     `json:"dead"`
+	Found          int     `json:"found"`
+	FoundP50       float64 `json:"found_p50_seconds"`
+	FoundP99       float64 `json:"found_p99_seconds"`
+	FoundMax       float64 `json:"found_max_seconds"`
+	Wrong          int     `json:"wrongly_failing"`
+	ReturnSeconds  float64 `json:"all_healthy_again_seconds"`
+	ReadySeconds   float64 `json:"restart_to_all_healthy_seconds"`
+	FailureCores   float64 `json:"failure_cores"`
+	DataMiB        float64 `json:"data_mib"`
+	PeakMiB        float64 `json:"peak_resident_mib"`
+	WrongEver      int     `json:"wrong_verdicts_in_the_journal"`
+	ListingSeconds float64 `json:"provider_program_seconds"`
+}
+
+// patience bounds every wait.
+const patience = 10 * time.Minute
+
+// trial is one run.
+type trial struct {
+	options
+	dir     string
+	program *program
+	client  *api.Client
+	told    figures
+}
+
+func measure(ctx context.Context, o options) error {
+	dir, err := os.MkdirTemp("", "controller")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	t := &trial{options: o, dir: dir}
+	t.told.Machines, t.told.Fleets, t.told.EverySeconds = o.machines, o.fleets, o.every.Seconds()
+	defer func() {
+		if t.program != nil {
+			t.program.end()
+		}
+	}()
+	for _, step := range []func(context.Context) error{t.configure, t.list, t.start, t.rest, t.fail, t.mend, t.restart} {
+		if err := step(ctx); err != nil {
+			return fmt.Errorf("%w\n%s", err, tail(filepath.Join(dir, "log")))
+		}
+	}
+	text, err := json.MarshalIndent(t.told, "", "  ")
+	if err != nil {
+		return err
+	}
+	fmt.Println(string(text))
+	if o.out == "" {
+		return nil
+	}
+	return os.WriteFile(o.out, append(text, '\n'), 0o600)
+}
+
+func tail(file string) string {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	return string(b[max(0, len(b)-2000):])
+}
+
+// configure writes hale's configuration: it watches, and touches nothing.
+func (t *trial) configure(context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "providers:\n  field: {type: exec, command: [%s, provider, \"%d\", \"%d\"], poll: 1m, timeout: 1m}\nfleets:\n", self, t.machines, t.fleets)
+	for i := range t.fleets {
+		f := fleetOf(i, t.fleets)
+		fmt.Fprintf(&b, "  %s:\n    provider: field\n    mode: observe\n    select: {name: \"%s-*\"}\n    checks: {alive: {ping: {}, every: %s, timeout: %s, down_after: 3, up_after: 1}}\n",
+			f, f, t.every, min(t.every*9/10, 2*time.Second))
+	}
+	return os.WriteFile(filepath.Join(t.dir, "hale.yaml"), []byte(b.String()), 0o600)
+}
+
+// list tells how long the provider's program takes by itself.
+func (t *trial) list(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, self, "provider", fmt.Sprint(t.machines), fmt.Sprint(t.fleets))
+	cmd.Stdin = strings.NewReader(`{"operation": "list"}`)
+	at := time.Now()
+	_, err = cmd.Output()
+	t.told.ListingSeconds = time.Since(at).Seconds()
+	return err
+}
+
+// start starts hale, and waits until it has found every machine healthy.
+func (t *trial) start(ctx context.Context) (err error) {
+	at := time.Now()
+	if t.program, err = begin(t.hale, t.dir); err != nil {
+		return err
+	}
+	t.client = api.Dial(filepath.Join(t.dir, "data", "hale.sock"))
+	if err := t.await(ctx, 200*time.Millisecond, func() (bool, error) {
+		_, err := os.Stat(filepath.Join(t.dir, "data", "hale.sock"))
+		return err == nil, nil
+	}); err != nil {
+		return err
+	}
+	t.told.AnswerSeconds = time.Since(at).Seconds()
+	err = t.await(ctx, 2*time.Second, t.allHealthy(ctx))
+	t.told.KnownSeconds = time.Since(at).Seconds()
+	return err
+}
+
+// await asks again and again.
+func (t *trial) await(ctx context.Context, every time.Duration, cond func() (bool, error)) error {
+	for deadline := time.Now().Add(patience); ; {
+		if t.program.over() {
+			return errors.New("hale has ended")
+		}
+		is, err := cond()
+		if err != nil || is {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("not within %s", patience)
+		}
+		if err := pass(ctx, every); err != nil {
+			return err
+		}
+	}
+}
+
+func pass(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t *trial) allHealthy(ctx context.Context) func() (bool, error) {
+	return func() (bool, error) {
+		s, err := t.client.Status(ctx)
+		if err != nil {
+			return false, ctx.Err() // not yet
+		}
+		healthy := 0
+		for _, f := range s.Fleets {
+			healthy += f.Healthy
+		}
+		return healthy == t.machines, nil
+	}
+}
+
+// rest measures hale with nothing to do but to probe.
+func (t *trial) rest(ctx context.Context) error {
+	if err := pass(ctx, t.restAfter()); err != nil {
+		return err
+	}
+	cpu, at := t.program.cpu(), time.Now()
+	if err := pass(ctx, t.options.rest); err != nil {
+		return err
+	}
+	t.told.RestCores = (t.program.cpu() - cpu).Seconds() / time.Since(at).Seconds()
+	t.told.RestMiB, t.told.RestAnonMiB = t.program.memory("VmRSS"), t.program.memory("RssAnon")
+	t.told.DataMiB = folder(filepath.Join(t.dir, "data"))
+	return nil
+}
+
+// restAfter is when what the start left behind is over.
+func (t *trial) restAfter() time.Duration { return 20*time.Second + 2*t.every }
+
+// fail silences machines at random, and waits until hale has found each.
+func (t *trial) fail(ctx context.Context) error {
+	dead := map[string]bool{}
+	var addresses []string
+	random := rand.New(rand.NewPCG(t.seed, 0)) //nolint:gosec // a choice that can be made again
+	for _, i := range random.Perm(t.machines)[:int(float64(t.machines)*t.dead)] {
+		dead[nameOf(i, t.fleets)] = true
+		addresses = append(addresses, addressOf(i).String())
+	}
+	t.told.Dead = len(dead)
+	cpu, at := t.program.cpu(), time.Now()
+	if err := silence(ctx, t.dir, addresses); err != nil {
+		return err
+	}
+	within := 3*t.every + min(t.every, 2*time.Second)
+	if err := pass(ctx, within+5*time.Second); err != nil {
+		return err
+	}
+	found, wrong, err := t.failing(ctx, dead)
+	for deadline := time.Now().Add(patience / 10); err == nil && found < len(dead) && time.Now().Before(deadline); {
+		if err = pass(ctx, time.Second); err == nil {
+			found, wrong, err = t.failing(ctx, dead)
+		}
+	}
+	t.told.FailureCores = (t.program.cpu() - cpu).Seconds() / time.Since(at).Seconds()
+	t.told.Found, t.told.Wrong = found, wrong
+	if err != nil {
+		return err
+	}
+	return t.times(ctx, dead, at)
+}
+
+// failing counts those that are rightly and wrongly held for unhealthy now.
+func (t *trial) failing(ctx context.Context, dead map[string]bool) (found, wrong int, err error) {
+	s, err := t.client.Status(ctx)
+	for _, f := range s.Fleets {
+		for k := range f.Machines {
+			switch m := &f.Machines[k]; {
+			case m.Verdict != string(fleet.VerdictUnhealthy):
+			case dead[m.Alias]:
+				found++
+			default:
+				wrong++
+			}
+		}
+	}
+	return found, wrong, err
+}
+
+// times reads in the journal when each was found unhealthy, and whether any that was not silent ever was.
+func (t *trial) times(ctx context.Context, dead map[string]bool, at time.Time) error {
+	first := map[string]time.Duration{}
+	wrong := map[string]bool{}
+	for e, err := range t.client.Events(ctx, api.EventsQuery{}) {
+		if err != nil {
+			return err
+		}
+		if e.Verdict != string(fleet.VerdictUnhealthy) || e.At.Before(at) {
+			continue
+		}
+		if !dead[e.Alias] {
+			wrong[e.Alias] = true
+		} else if _, is := first[e.Alias]; !is {
+			first[e.Alias] = e.At.Sub(at)
+		}
+	}
+	t.told.WrongEver = len(wrong)
+	all := slices.Sorted(maps.Values(first))
+	if len(all) > 0 {
+		t.told.FoundP50 = all[len(all)/2].Seconds()
+		t.told.FoundP99 = all[len(all)*99/100].Seconds()
+		t.told.FoundMax = all[len(all)-1].Seconds()
+	}
+	return nil
+}
+
+// mend lets all of them answer again.
+func (t *trial) mend(ctx context.Context) error {
+	at := time.Now()
+	if err := silence(ctx, t.dir, nil); err != nil {
+		return err
+	}
+	err := t.await(ctx, time.Second, t.allHealthy(ctx))
+	t.told.ReturnSeconds = time.Since(at).Seconds()
+	t.told.PeakMiB = t.program.memory("VmHWM")
+	return err
+}
+
+// restart ends hale and starts it again on what it knows.
+func (t *trial) restart(ctx context.Context) (err error) {
+	t.program.end()
+	at := time.Now()
+	if t.program, err = begin(t.hale, t.dir); err != nil {
+		return err
+	}
+	err = t.await(ctx, time.Second, t.allHealthy(ctx))
+	t.told.ReadySeconds = time.Since(at).Seconds()
+	return err
+}
