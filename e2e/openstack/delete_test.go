@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -12,18 +13,23 @@ import (
 	"hale/internal/cloud"
 )
 
-// TestS50ADeleteThatFails: when the hypervisor does not give the old server up, hale builds nothing beside it, leaves the machine alone and tells
-// a person; when that one has mended it and says so, the machine is recreated.
-func TestS50ADeleteThatFails(t *testing.T) {
-	m := newMachines(t, theCloud+`
+// recreated is a fleet of one with a policy for deletes that fail.
+func recreated(onDeleteFailure string) string {
+	return theCloud + `
 fleets:
   web:
     provider: cloud
     size: 1
-    `+template+`
-    repair: {steps: [recreate: {}]}
+    ` + template + `
+    repair: {steps: [recreate: {on_delete_failure: ` + onDeleteFailure + `}]}
     grace: 5s
-`, "web-1")
+`
+}
+
+// TestS50ADeleteThatFails: when the hypervisor does not give the old server up, hale builds nothing beside it, leaves the machine alone and tells
+// a person; when that one has mended it and says so, the machine is recreated.
+func TestS50ADeleteThatFails(t *testing.T) {
+	m := newMachines(t, recreated("stop"), "web-1")
 	old := m.awaitWell("the first build")["web-1"].ID
 	var built atomic.Int32
 	m.proxy.set(func(w http.ResponseWriter, q *http.Request, through http.Handler) {
@@ -56,5 +62,37 @@ fleets:
 	now := m.awaitWell("a person had mended it")
 	if now["web-1"].ID == old || built.Load() != 1 {
 		t.Errorf("it is server %s, which was %s; %d were built", now["web-1"].ID, old, built.Load())
+	}
+}
+
+// TestS50ItGoesOnBesideWhatCannotBeDeleted: where the policy says so, the next server is built all the same, by the same port; the old one is off, and says by its
+// name what it is.
+func TestS50ItGoesOnBesideWhatCannotBeDeleted(t *testing.T) {
+	m := newMachines(t, recreated("continue"), "web-1")
+	old := m.awaitWell("the first build")["web-1"].ID
+	if err := cloud.Running().Fail(old, cloud.Destroy); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Running().Mend(old, cloud.Destroy); err != nil {
+			t.Error(err)
+		}
+		servers.ForceDelete(context.WithoutCancel(t.Context()), m.person.compute, old)
+	})
+	if err := servers.ResetState(t.Context(), newPerson(t, cloud.Admin).compute, old, servers.StateError).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	const aside = "web-1 (could not be deleted)"
+	m.await("the next server", func() (string, bool) {
+		f, err := m.status()
+		all := m.all()
+		return fmt.Sprint(all, err), err == nil && f.Healthy == 1 && all["web-1"].ID != old && all["web-1"].Status == "ACTIVE"
+	})
+	all := m.all()
+	if s := all[aside]; len(all) != 2 || s.ID != old || s.Status == "ACTIVE" {
+		t.Errorf("the servers are %+v", all)
+	}
+	if bound := m.ports(); len(bound) != 1 || bound[0].DeviceID != all["web-1"].ID {
+		t.Errorf("the ports are %+v", bound)
 	}
 }

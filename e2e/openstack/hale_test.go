@@ -407,8 +407,8 @@ fleets:
     checks:
       flag: {exec: {command: [/bin/sh, -c, "test ! -e DIR/sick || exit 2"]}, every: 1s, timeout: 900ms, down_after: 2, up_after: 1}
     repair:
-      steps: [reboot: {mode: soft, verify_within: 20s}, reboot: {verify_within: 20s}, rebuild: {timeout: 2m}, recreate: {}]
-    build_within: 90s
+      steps: [reboot: {mode: soft, verify_within: 10s}, reboot: {verify_within: 10s}, rebuild: {timeout: 2m}, recreate: {}]
+    build_within: 45s
     grace: 5s
 `, "web-1")
 	ids := m.awaitWell("the first build")

@@ -207,25 +207,6 @@ func TestADeleteOfACloudThatSetsAside(t *testing.T) {
 	})
 }
 
-// TestADeleteThatNovaGivesUp is not waited for until the time is over.
-func TestADeleteThatNovaGivesUp(t *testing.T) {
-	t.Parallel()
-	play(t, 1, func(s *scene) {
-		s.must("power off", s.p.PowerOff(s.Context(), s.orders[0].Ref))
-		s.makeTrouble(func(q *http.Request) effect {
-			if q.Method == http.MethodDelete {
-				return effect{status: 204}
-			}
-			return effect{}
-		})
-		began := time.Now()
-		s.want("delete", s.p.Delete(s.Context(), s.orders[0].Ref), fault.Permanent)
-		if took := time.Since(began); took > 5*time.Second || len(s.living()) != 1 {
-			s.Errorf("after %s there are %d", took, len(s.living()))
-		}
-	})
-}
-
 func TestAnotherProjectIsDoubtful(t *testing.T) {
 	t.Parallel()
 	play(t, 2, func(s *scene) {

@@ -176,6 +176,9 @@ func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
 		return err
 	}
 	if err := c.awaitGone(s); err != nil {
+		if fault.Is(err, fault.Permanent) {
+			c.afterwards(func(c *call) { c.abandon(s) })
+		}
 		return err
 	}
 	for _, b := range bound {

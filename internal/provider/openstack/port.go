@@ -143,7 +143,15 @@ func (c *call) takeOver(order provider.Order, query url.Values) (port, error) {
 	case len(found) == 0:
 		return port{}, c.fault(fault.Transient, errors.New("its port is there, or was, and is not ours to see: it may be somebody else's, or on its way out"))
 	}
-	p := found[0]
+	return c.compete(order, found[0], now)
+}
+
+// compete claims a port that is there, unless it is in use or another order's.
+func (c *call) compete(order provider.Order, p port, now time.Time) (port, error) {
+	p, err := c.vacate(order, p)
+	if err != nil {
+		return port{}, err
+	}
 	if err := c.claimable(p, now); err != nil {
 		return port{}, err
 	}
@@ -167,8 +175,13 @@ func (c *call) claimable(p port, now time.Time) error {
 
 // compareAndClaim writes the order's claim unless the port changed since it was read.
 func (c *call) compareAndClaim(order provider.Order, p port) (port, error) {
-	err := c.inscribe(p, claimPrefix+string(order.ID), map[string]string{"If-Match": fmt.Sprintf("revision_number=%d", p.Revision)})
+	err := c.inscribe(p, claimPrefix+string(order.ID), p.unchanged())
 	return p, c.portFault(err)
+}
+
+// unchanged is the header of a request that holds only for the port as it was read.
+func (p port) unchanged() map[string]string {
+	return map[string]string{"If-Match": fmt.Sprintf("revision_number=%d", p.Revision)}
 }
 
 // inscribe writes on the port whose it is.
@@ -189,11 +202,7 @@ func (c *call) claimByName(order provider.Order, network string, wanted map[stri
 		return port{}, err
 	}
 	if len(found) > 0 {
-		oldest := slices.MinFunc(found, older)
-		if err := c.claimable(oldest, now); err != nil {
-			return port{}, err
-		}
-		return c.compareAndClaim(order, oldest)
+		return c.compete(order, slices.MinFunc(found, older), now)
 	}
 	made, err := c.makePort(order, wanted)
 	if err != nil {

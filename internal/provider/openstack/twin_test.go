@@ -116,6 +116,11 @@ func newTwin() *twin {
 		return 200, map[string]any{"server": w.render(s)}
 	}))
 	w.handle("DELETE /compute/v2.1/servers/{id}", w.withServer(w.deleteServer))
+	w.handle("PUT /compute/v2.1/servers/{id}", w.withServer(func(s *twinServer, body map[string]any) (int, any) {
+		change, _ := body["server"].(map[string]any)
+		s.Name, _ = change["name"].(string)
+		return 200, map[string]any{"server": w.render(s)}
+	}))
 	w.handle("GET /compute/v2.1/servers/{id}/os-instance-actions", w.withServer(func(s *twinServer, _ map[string]any) (int, any) {
 		return 200, map[string]any{"instanceActions": s.actions}
 	}))
@@ -525,13 +530,19 @@ func (w *twin) changePort(_ http.ResponseWriter, q *http.Request) (int, any) {
 	}
 	var body struct {
 		Port struct {
-			Description string `json:"description"`
+			Description string  `json:"description"`
+			Device      *string `json:"device_id"`
 		} `json:"port"`
 	}
 	if err := json.NewDecoder(q.Body).Decode(&body); err != nil {
 		return 400, neutron("HTTPBadRequest", err.Error())
 	}
-	w.touch(p, func() { p.Description = body.Port.Description })
+	w.touch(p, func() {
+		p.Description = body.Port.Description
+		if body.Port.Device != nil {
+			p.Device = *body.Port.Device
+		}
+	})
 	return 200, map[string]any{"port": p}
 }
 

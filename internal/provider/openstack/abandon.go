@@ -1,0 +1,59 @@
+package openstack
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"hale/internal/fault"
+	"hale/internal/provider"
+)
+
+// abandoned ends the name of a server that Nova could not delete. It says so to people, and to the next create of the machine, which comes only where
+// the policy says that the machine's next instance may stand beside it (on_delete_failure: continue): name and port are free then. Nova lets
+// nothing but the name be changed of a server in ERROR.
+const abandoned = " (could not be deleted)"
+
+// abandon gives the server that name.
+func (c *call) abandon(s *server) {
+	if strings.HasSuffix(s.Name, abandoned) {
+		return
+	}
+	_, err := c.send(c.compute, request{
+		method: http.MethodPut, url: c.compute.ServiceURL("servers", s.ID), body: map[string]any{"server": map[string]any{"name": s.Name + abandoned}},
+		ok: []int{http.StatusOK},
+	})
+	if err != nil {
+		c.p.log.Warn("a server that could not be deleted keeps its name: nothing is built in its place", "server", s.ID, "err", err)
+	}
+}
+
+// abandonedBy reports whether the server is one of the order's machine, given up before, and does not run.
+func (s *server) abandonedBy(order provider.Order) bool {
+	mark, err := decodeMark(s.Metadata)
+	ours := err == nil && mark.Installation == order.Mark.Installation && mark.Machine == order.Mark.Machine && mark.Generation < order.Mark.Generation
+	rests := s.Status == statusOff || s.Status == statusError && (s.Power == powerNone || s.Power == powerShutdown || s.Power == powerCrashed)
+	return ours && rests && s.Task == "" && s.Name == order.Name+abandoned
+}
+
+// vacate takes the port from a server that was given up, and returns it as it is then.
+func (c *call) vacate(order provider.Order, p port) (port, error) {
+	if p.Device == "" {
+		return p, nil
+	}
+	s, err := c.server(p.Device)
+	if err != nil || !s.abandonedBy(order) {
+		return p, nil //nolint:nilerr // the port is in use, as far as anybody knows
+	}
+	var got struct {
+		Port port `json:"port"`
+	}
+	_, err = c.send(c.network, request{
+		method: http.MethodPut, url: c.network.ServiceURL("ports", p.ID), into: &got, ok: []int{http.StatusOK}, header: p.unchanged(),
+		body: map[string]any{"port": map[string]any{"device_id": "", "device_owner": "", "description": free}},
+	})
+	if err == nil && got.Port.ID != p.ID {
+		err = c.fault(fault.Transient, errors.New("neutron's answer is another port"))
+	}
+	return got.Port, c.portFault(err)
+}
