@@ -46,7 +46,7 @@ func (h *hale) cost(ctx context.Context, window time.Duration, out *results) err
 	}
 	for service, s := range busy {
 		if service != own {
-			c.Cloud += s - idle[service]
+			c.Cloud += max(s-idle[service], 0) // what one needed less, by chance, is not set off against what another needed more
 		}
 	}
 	if c.Polls == 0 {

@@ -27,6 +27,9 @@ const (
 // poll is the time from one listing to the next.
 const poll = 5 * time.Second
 
+// atOnce is how many machines are in repair at once, at most, and twice as many as are built: what more than that asks of a small cloud, it does no sooner.
+const atOnce = 10
+
 // hale is one hale with one fleet.
 type hale struct {
 	*rig
@@ -68,9 +71,9 @@ func (h *hale) configuration(w way) string {
     template: {image: %s, network: %s, disks: {root: ephemeral}, server: {flavor: %s}}
     repair: {steps: [start: {}, recreate: {}], attempts: 20 in 1h}
     on_external_stop: heal
-    limits: {in_repair: %d, in_build: 20, brake: {percent: 30%%, at_least: %d}}
+    limits: {in_repair: %d, in_build: %d, brake: {percent: 30%%, at_least: %d}}
     build_within: 10m
-`, h.name, h.size, cloud.Image, cloud.Network, cloud.Flavor, broken, max(broken+1, 2))
+`, h.name, h.size, cloud.Image, cloud.Network, cloud.Flavor, min(broken, atOnce), atOnce/2, max(broken+1, 2))
 }
 
 // start starts the program.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -203,6 +204,124 @@ func TestADeleteOfACloudThatSetsAside(t *testing.T) {
 		s.must("delete", s.p.Delete(s.Context(), s.orders[0].Ref))
 		if left := s.living(); len(left) != 0 {
 			s.Errorf("%d are left", len(left))
+		}
+	})
+}
+
+// TestManyWhoAskAtOnceShareAList: each gets one that was asked for after it asked; ten that come while one is under way, the next one.
+func TestManyWhoAskAtOnceShareAList(t *testing.T) {
+	t.Parallel()
+	play(t, 2, func(s *scene) {
+		s.list()
+		s.look(func() { clear(s.lists) })
+		hold := make(chan struct{})
+		s.makeTrouble(func(*http.Request) effect { return effect{wait: hold} })
+		var asking sync.WaitGroup
+		ask := func() {
+			if l, err := s.p.List(s.Context()); err != nil || len(l.Instances) != 2 {
+				s.Errorf("it has %d, %v", len(l.Instances), err)
+			}
+		}
+		asking.Go(ask)
+		synctest.Wait()
+		for range 10 {
+			asking.Go(ask)
+		}
+		synctest.Wait()
+		s.makeTrouble(nil)
+		close(hold)
+		asking.Wait()
+		s.look(func() {
+			if n := s.lists["full"] + s.lists["changes"]; n != 2 {
+				s.Errorf("%d lists were asked for", n)
+			}
+		})
+		s.look(func() {
+			for _, server := range s.servers {
+				s.deleteServer(server, nil)
+			}
+		})
+		time.Sleep(2 * time.Second)
+		if left := s.list(); len(left) != 0 {
+			s.Errorf("a list of now has %+v", left)
+		}
+	})
+}
+
+// TestWhoDoesNotWaitForASharedList goes alone: the others have theirs.
+func TestWhoDoesNotWaitForASharedList(t *testing.T) {
+	t.Parallel()
+	play(t, 1, func(s *scene) {
+		s.list()
+		hold := make(chan struct{})
+		s.makeTrouble(func(*http.Request) effect { return effect{wait: hold} })
+		var asking sync.WaitGroup
+		ask := func(limit time.Duration, kinds ...fault.Kind) {
+			ctx, cancel := context.WithTimeout(s.Context(), limit)
+			defer cancel()
+			if _, err := s.p.List(ctx); len(kinds) > 0 {
+				s.want("list", err, kinds...)
+			} else if err != nil {
+				s.Errorf("list: %v", err)
+			}
+		}
+		asking.Go(func() { ask(time.Minute) })
+		synctest.Wait()
+		asking.Go(func() { ask(time.Second, fault.Transient) }) // it would put the next question
+		synctest.Wait()
+		asking.Go(func() { ask(time.Minute, fault.Transient) }) // and this one waits for that
+		synctest.Wait()
+		time.Sleep(2 * time.Second)
+		asking.Go(func() { ask(time.Minute) })
+		synctest.Wait()
+		s.makeTrouble(nil)
+		close(hold)
+		asking.Wait()
+	})
+}
+
+// TestWhoStoppedItIsAskedOfManyAtOnce, and one of which Nova does not say is unknown, not the others; nor is it asked again while Nova deletes it.
+func TestWhoStoppedItIsAskedOfManyAtOnce(t *testing.T) {
+	t.Parallel()
+	play(t, 9, func(s *scene) {
+		for _, o := range s.orders[1:] {
+			s.must("power off", s.p.PowerOff(s.Context(), o.Ref))
+		}
+		asked := 0
+		s.makeTrouble(func(q *http.Request) effect {
+			if !strings.HasSuffix(q.URL.Path, "/os-instance-actions") {
+				return effect{}
+			}
+			if asked++; asked == 1 {
+				return effect{status: 503, body: "busy"}
+			}
+			return effect{late: true} // each takes two seconds
+		})
+		began := time.Now()
+		off, unknown := 0, 0
+		for _, i := range s.list() {
+			switch {
+			case i.Power == fleet.PowerOff && i.Stop == fleet.StopExternal:
+				off++
+			case i.Power == fleet.PowerUnknown:
+				unknown++
+			}
+		}
+		if took := time.Since(began); off != 7 || unknown != 1 || took > 3*time.Second {
+			s.Errorf("%d are off, of %d it is not known, after %s", off, unknown, took)
+		}
+		if s.list(); asked != 9 {
+			s.Errorf("asked %d times, want 8 and one again", asked)
+		}
+		s.look(func() {
+			for _, server := range s.servers {
+				if server.Status == "SHUTOFF" {
+					s.deleteServer(server, nil)
+				}
+			}
+		})
+		if s.list(); asked != 9 {
+			s.Errorf("asked %d times, while they are deleted, too", asked)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hale/internal/fault"
@@ -17,9 +18,8 @@ import (
 )
 
 // listing is what the adapter knows of all servers, so that between two full lists only changes are asked for. All of it belongs to
-// whoever holds the token.
+// whoever asks, which one does at a time.
 type listing struct {
-	token   chan struct{}
 	servers map[string]*server // by Nova's id; nil: not known
 	full    time.Time          // when the last full list was asked for
 	since   time.Time          // by Nova's clock: what changed later is not in servers yet
@@ -34,13 +34,22 @@ const (
 	mostPages = 1000
 )
 
-// Identity returns the id of the project and the region, after Keystone said that the token is still for that project.
+// Identity returns the id of the project and the region, after Keystone said that the token is still for that project. Who asks at the same time shares an
+// answer.
 func (p *Provider) Identity(ctx context.Context) (map[fleet.HostName]string, error) {
 	c, err := p.open(ctx, "openstack.identity", "")
 	if err != nil {
 		return nil, err
 	}
 	defer c.end()
+	project, err := p.whose.ask(c, c.askProject)
+	if err != nil {
+		return nil, c.shared(err)
+	}
+	return map[fleet.HostName]string{"": project + "@" + c.region}, nil
+}
+
+func (c *call) askProject() (string, error) {
 	var got struct {
 		Token struct {
 			Project struct {
@@ -48,42 +57,50 @@ func (p *Provider) Identity(ctx context.Context) (map[fleet.HostName]string, err
 			} `json:"project"`
 		} `json:"token"`
 	}
-	_, err = c.send(c.keys, request{
+	_, err := c.send(c.keys, request{
 		method: http.MethodGet, url: c.keys.ServiceURL("auth", "tokens") + "?nocatalog", into: &got, ok: []int{http.StatusOK},
 		header: map[string]string{"X-Subject-Token": c.auth.Token()},
 	})
-	if fault.Is(err, fault.NotFound) { // Keystone's word for a token that has expired; the next call gets another
-		p.forget(c.session)
-		return nil, c.fault(fault.Transient, err)
+	switch {
+	case fault.Is(err, fault.NotFound): // Keystone's word for a token that has expired; the next call gets another
+		c.p.forget(c.session)
+		return "", c.fault(fault.Transient, err)
+	case err == nil && got.Token.Project.ID == "":
+		return "", c.fault(fault.Transient, errors.New("keystone names no project"))
 	}
-	if err != nil {
-		return nil, err
-	}
-	if got.Token.Project.ID == "" {
-		return nil, c.fault(fault.Transient, errors.New("keystone names no project"))
-	}
-	return map[fleet.HostName]string{"": got.Token.Project.ID + "@" + c.region}, nil
+	return got.Token.Project.ID, err
 }
 
-// List asks for what changed since the last time, and now and then for everything: see DESIGN.md.
+// shared makes an error of this call of one that may be another's: that its time is over.
+func (c *call) shared(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return c.fault(fault.Transient, err)
+	}
+	return err
+}
+
+// List asks for what changed since the last time, and now and then for everything: see DESIGN.md. Who asks at the same time shares an answer.
 func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 	c, err := p.open(ctx, "openstack.list", "")
 	if err != nil {
 		return provider.Listing{}, err
 	}
 	defer c.end()
-	l := &p.list
-	select {
-	case l.token <- struct{}{}:
-		defer func() { <-l.token }()
-	case <-c.Done():
-		return provider.Listing{}, c.fault(fault.Transient, c.Err())
+	out, err := p.lists.ask(c, c.listNow)
+	if err != nil {
+		return provider.Listing{}, c.shared(err)
 	}
+	out.Instances = slices.Clone(out.Instances)
+	return out, nil
+}
+
+func (c *call) listNow() (provider.Listing, error) {
+	l := &c.p.list
 	if err := c.refresh(l); err != nil {
 		l.full = time.Time{} // whatever happened, the next one is full
 		return provider.Listing{}, err
 	}
-	return c.listed(l)
+	return c.listed(l), nil
 }
 
 // refresh brings what is known up to date.
@@ -225,24 +242,40 @@ func dateOf(h http.Header) time.Time {
 	return t
 }
 
-// listed translates what is known.
-func (c *call) listed(l *listing) (provider.Listing, error) {
-	out := provider.Listing{Hosts: []provider.HostAnswer{{}}}
-	ids := map[fleet.InstanceID]string{}
+// asksAtOnce is how many servers Nova is asked about at the same time, within one listing.
+const asksAtOnce = 8
+
+// listed translates what is known. A server of which nobody can say now who stopped it is one whose state is not known; that says nothing of the others.
+func (c *call) listed(l *listing) provider.Listing {
+	var known []*server
 	for _, id := range slices.Sorted(maps.Keys(l.servers)) {
-		s := l.servers[id]
-		if s.gone() {
+		if s := l.servers[id]; !s.gone() {
+			known = append(known, s)
+		}
+	}
+	out := provider.Listing{Hosts: []provider.HostAnswer{{}}, Instances: make([]fleet.Instance, len(known))}
+	ids := make(map[fleet.InstanceID]string, len(known))
+	var asking sync.WaitGroup
+	gate := make(chan struct{}, asksAtOnce)
+	for n, s := range known {
+		ids[s.id()] = s.ID
+		i := &out.Instances[n]
+		if *i = c.sketch(s); !stoppable(s, i.Power) {
 			continue
 		}
-		i, err := c.describe(s)
-		if err != nil {
-			return provider.Listing{}, err
-		}
-		out.Instances = append(out.Instances, i)
-		ids[i.ID] = s.ID
+		gate <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-gate }()
+			var err error
+			if i.Stop, err = c.stopOf(s, i.Power); err != nil {
+				i.Power = fleet.PowerUnknown
+				c.p.log.Debug("nobody knows who stopped a server", "server", s.ID, "err", err)
+			}
+		})
 	}
+	asking.Wait()
 	c.p.learn(ids)
-	return out, nil
+	return out
 }
 
 // learn keeps which of Nova's ids stands behind an instance's. What was learnt from creates stays until it is found to be gone.

@@ -71,7 +71,9 @@ type Provider struct {
 	ids     map[fleet.InstanceID]string
 	stops   map[string]stopSeen
 
-	list listing
+	list  listing
+	lists *together[provider.Listing]
+	whose *together[string]
 
 	ears *notification.Listener // nil: there is nothing to hear
 }
@@ -98,7 +100,7 @@ func New(o Options) (*Provider, error) {
 	if p.ears, err = o.heard(); err != nil {
 		return nil, err
 	}
-	p.list.token = make(chan struct{}, 1)
+	p.lists, p.whose = newTogether[provider.Listing](), newTogether[string]()
 	p.closed = make(chan struct{})
 	return p, nil
 }

@@ -131,18 +131,26 @@ func (s *server) address() netip.Addr {
 	return best
 }
 
-// describe translates a server. A damaged mark proves nothing, so such a server is a stranger's.
+// describe translates a server.
 func (c *call) describe(s *server) (fleet.Instance, error) {
+	i := c.sketch(s)
+	var err error
+	if stoppable(s, i.Power) {
+		i.Stop, err = c.stopOf(s, i.Power)
+	}
+	return i, err
+}
+
+// sketch translates what the server itself says, which is all but who stopped it. A damaged mark proves nothing, so such a server is a stranger's.
+func (c *call) sketch(s *server) fleet.Instance {
 	mark, err := decodeMark(s.Metadata)
 	if err != nil {
 		mark = fleet.Mark{}
 	}
-	i := fleet.Instance{
+	return fleet.Instance{
 		ID: s.id(), Name: s.Name, Power: s.power(), Address: s.address(), Network: s.networkName(), Mark: mark,
 		Metadata: s.others(),
 	}
-	i.Stop, err = c.stopOf(s, i.Power)
-	return i, err
 }
 
 // others is the metadata that is not hale's own.

@@ -23,6 +23,11 @@ type stopSeen struct {
 // mostStops bounds what is remembered; it is found out again when it is needed.
 const mostStops = 10000
 
+// stoppable reports whether somebody may have stopped the server.
+func stoppable(s *server, power fleet.Power) bool {
+	return power == fleet.PowerCrashed || power == fleet.PowerOff || power == fleet.PowerPaused || s.Status == statusSoftDeleted
+}
+
 // stopOf says who turned the server off or paused it. Nova keeps a list of what was asked for, and by whom: an entry "stop" without a
 // user is Nova's own, after the machine had ended by itself. Whether its guest powered it off or its process died, nobody knows.
 func (c *call) stopOf(s *server, power fleet.Power) (fleet.Stop, error) {
@@ -39,7 +44,8 @@ func (c *call) stopOf(s *server, power fleet.Power) (fleet.Stop, error) {
 	c.p.mu.Lock()
 	seen, ok := c.p.stops[s.ID]
 	c.p.mu.Unlock()
-	if ok && seen.updated == s.Updated && seen.status == s.Status {
+	// While Nova is at work on it, as in a delete, it changes without being stopped anew.
+	if ok && seen.status == s.Status && (seen.updated == s.Updated || s.Task != "") {
 		return seen.by, nil
 	}
 	by, err := c.askStop(s)
