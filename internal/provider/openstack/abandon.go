@@ -1,16 +1,14 @@
 package openstack
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 
-	"hale/internal/fault"
 	"hale/internal/provider"
 )
 
 // abandoned ends the name of a server that Nova could not delete. It says so to people, and to the next create of the machine, which comes only where
-// the policy says that the machine's next instance may stand beside it (on_delete_failure: continue): name and port are free then. Nova lets
+// the policy says that the machine's next instance may stand beside it (on_delete_failure: continue): name and hardware address are free then. Nova lets
 // nothing but the name be changed of a server in ERROR.
 const abandoned = " (could not be deleted)"
 
@@ -36,24 +34,18 @@ func (s *server) abandonedBy(order provider.Order) bool {
 	return ours && rests && s.Task == "" && s.Name == order.Name+abandoned
 }
 
-// vacate takes the port from a server that was given up, and returns it as it is then.
-func (c *call) vacate(order provider.Order, p port) (port, error) {
+// vacate deletes the port that is in the way, if it is that of a server which was given up, and reports whether it did. Nova binds no port of a server
+// that is there to another one, also when Neutron has it free.
+func (c *call) vacate(order provider.Order, p port) (done bool, err error) {
 	if p.Device == "" {
-		return p, nil
+		return false, nil
 	}
 	s, err := c.server(p.Device)
 	if err != nil || !s.abandonedBy(order) {
-		return p, nil //nolint:nilerr // the port is in use, as far as anybody knows
-	}
-	var got struct {
-		Port port `json:"port"`
+		return false, nil //nolint:nilerr // the port is in use, as far as anybody knows
 	}
 	_, err = c.send(c.network, request{
-		method: http.MethodPut, url: c.network.ServiceURL("ports", p.ID), into: &got, ok: []int{http.StatusOK}, header: p.unchanged(),
-		body: map[string]any{"port": map[string]any{"device_id": "", "device_owner": "", "description": free}},
+		method: http.MethodDelete, url: c.network.ServiceURL("ports", p.ID), ok: []int{http.StatusNoContent}, header: p.unchanged(),
 	})
-	if err == nil && got.Port.ID != p.ID {
-		err = c.fault(fault.Transient, errors.New("neutron's answer is another port"))
-	}
-	return got.Port, c.portFault(err)
+	return err == nil, c.portFault(err)
 }

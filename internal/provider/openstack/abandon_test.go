@@ -40,7 +40,7 @@ func TestS50WhatCannotBeDeletedMakesRoom(t *testing.T) {
 		stuck(t, func(s *scene, next provider.Order) {
 			s.look(func() { s.owner = owner })
 			s.must("create", s.p.Create(s.Context(), next))
-			time.Sleep(5 * time.Second)
+			s.pass(5 * time.Second)
 			seen := s.list()
 			if len(seen) != 2 {
 				s.Fatalf("there are %+v", seen)

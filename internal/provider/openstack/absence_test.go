@@ -66,6 +66,9 @@ func (s *scene) want(what string, err error, kinds ...fault.Kind) {
 	s.Errorf("%s: %v (%s), want %s", what, err, fault.KindOf(err), kinds)
 }
 
+// pass lets time pass in the bubble.
+func (s *scene) pass(d time.Duration) { time.Sleep(d) }
+
 func (s *scene) list() []fleet.Instance {
 	s.Helper()
 	l, err := s.p.List(s.Context())

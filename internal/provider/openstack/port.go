@@ -62,7 +62,7 @@ func (c *call) claim(order provider.Order, network string) (port, error) {
 	case err == nil:
 		return made, nil
 	case fault.Is(err, fault.Conflict): // the hardware address is in use
-		return c.takeOver(order, url.Values{"network_id": {network}, "mac_address": {mac}})
+		return c.takeOver(order, url.Values{"network_id": {network}, "mac_address": {mac}}, wanted)
 	case fault.Is(err, fault.Unauthorised): // only its owner chooses hardware addresses in a network
 		delete(wanted, "mac_address")
 		return c.claimByName(order, network, wanted)
@@ -134,8 +134,9 @@ func (c *call) ports(query url.Values) ([]port, time.Time, error) {
 	return *got.Ports, dateOf(header), nil
 }
 
-// takeOver claims a port that is there already: one that is kept for the machine, or whose order nothing came of.
-func (c *call) takeOver(order provider.Order, query url.Values) (port, error) {
+// takeOver claims a port that is there already: one that is kept for the machine, or whose order nothing came of; or it makes one in place of that of a
+// server which was given up.
+func (c *call) takeOver(order provider.Order, query url.Values, wanted map[string]any) (port, error) {
 	found, now, err := c.ports(query)
 	switch {
 	case err != nil:
@@ -143,14 +144,12 @@ func (c *call) takeOver(order provider.Order, query url.Values) (port, error) {
 	case len(found) == 0:
 		return port{}, c.fault(fault.Transient, errors.New("its port is there, or was, and is not ours to see: it may be somebody else's, or on its way out"))
 	}
-	return c.compete(order, found[0], now)
-}
-
-// compete claims a port that is there, unless it is in use or another order's.
-func (c *call) compete(order provider.Order, p port, now time.Time) (port, error) {
-	p, err := c.vacate(order, p)
-	if err != nil {
-		return port{}, err
+	p := found[0]
+	if vacated, err := c.vacate(order, p); vacated || err != nil {
+		if err != nil {
+			return port{}, err
+		}
+		return c.makePort(order, wanted)
 	}
 	if err := c.claimable(p, now); err != nil {
 		return port{}, err
@@ -202,7 +201,17 @@ func (c *call) claimByName(order provider.Order, network string, wanted map[stri
 		return port{}, err
 	}
 	if len(found) > 0 {
-		return c.compete(order, slices.MinFunc(found, older), now)
+		oldest := slices.MinFunc(found, older)
+		vacated, err := c.vacate(order, oldest)
+		if err == nil && !vacated {
+			err = c.claimable(oldest, now)
+		}
+		if err != nil {
+			return port{}, err
+		}
+		if !vacated {
+			return c.compareAndClaim(order, oldest)
+		}
 	}
 	made, err := c.makePort(order, wanted)
 	if err != nil {

@@ -530,19 +530,13 @@ func (w *twin) changePort(_ http.ResponseWriter, q *http.Request) (int, any) {
 	}
 	var body struct {
 		Port struct {
-			Description string  `json:"description"`
-			Device      *string `json:"device_id"`
+			Description string `json:"description"`
 		} `json:"port"`
 	}
 	if err := json.NewDecoder(q.Body).Decode(&body); err != nil {
 		return 400, neutron("HTTPBadRequest", err.Error())
 	}
-	w.touch(p, func() {
-		p.Description = body.Port.Description
-		if body.Port.Device != nil {
-			p.Device = *body.Port.Device
-		}
-	})
+	w.touch(p, func() { p.Description = body.Port.Description })
 	return 200, map[string]any{"port": p}
 }
 
