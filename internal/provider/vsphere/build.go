@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/vmware/govmomi/object"
-	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -250,12 +249,8 @@ func (b *build) clone(ctx context.Context) (types.ManagedObjectReference, error)
 		Location: types.VirtualMachineRelocateSpec{Host: b.host, Pool: &b.pool, Datastore: b.store}, Config: config,
 		PowerOn: len(b.disks) == 0, // so that one that takes longer than the caller waits is whole in the end
 	}
-	result, err := b.call.order(ctx, func() (types.ManagedObjectReference, error) {
-		res, err := methods.CloneVM_Task(ctx, b.conn.vc, &types.CloneVM_Task{This: b.template.Self, Folder: b.folder, Name: b.order.Name, Spec: spec})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		return res.Returnval, nil
+	result, err := b.call.order(ctx, func() (*object.Task, error) {
+		return b.handle(b.template.Self).Clone(ctx, object.NewFolder(b.conn.vc, b.folder), b.order.Name, spec)
 	})
 	if err != nil {
 		return types.ManagedObjectReference{}, err

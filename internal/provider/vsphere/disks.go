@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/vmware/govmomi/object"
-	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -75,14 +74,8 @@ func (b *build) files(ctx context.Context, folder, pattern string) ([]string, er
 	if err := b.read(ctx, func() error { return b.conn.one(ctx, *b.store, &store, "browser") }); err != nil {
 		return nil, err
 	}
-	result, err := b.call.order(ctx, func() (types.ManagedObjectReference, error) {
-		res, err := methods.SearchDatastore_Task(ctx, b.conn.vc, &types.SearchDatastore_Task{
-			This: store.Browser, DatastorePath: folder, SearchSpec: &types.HostDatastoreBrowserSearchSpec{MatchPattern: []string{pattern}},
-		})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		return res.Returnval, nil
+	result, err := b.call.order(ctx, func() (*object.Task, error) {
+		return object.NewHostDatastoreBrowser(b.conn.vc, store.Browser).SearchDatastore(ctx, folder, &types.HostDatastoreBrowserSearchSpec{MatchPattern: []string{pattern}})
 	})
 	var none *types.FileNotFound
 	if refusedAs(err, &none) {
@@ -151,9 +144,8 @@ func (b *build) makeDisks(ctx context.Context) error {
 		return nil
 	}
 	folder := diskFolder(storeName(b.p.o.Datastore), b.order.Mark.Installation)
-	_, err := methods.MakeDirectory(ctx, b.conn.vc, &types.MakeDirectory{
-		This: *b.conn.vc.ServiceContent.FileManager, Name: folder, Datacenter: &b.conn.datacenter, CreateParentDirectories: types.NewBool(true),
-	})
+	datacenter := object.NewDatacenter(b.conn.vc, b.conn.datacenter)
+	err := object.NewFileManager(b.conn.vc).MakeDirectory(ctx, folder, datacenter, true)
 	if err != nil && !told[*types.FileAlreadyExists](err) {
 		return b.doubt(err)
 	}
@@ -162,18 +154,11 @@ func (b *build) makeDisks(ctx context.Context) error {
 		if k.path == "" || k.there {
 			continue
 		}
-		_, err := b.call.order(ctx, func() (types.ManagedObjectReference, error) {
-			res, err := methods.CreateVirtualDisk_Task(ctx, b.conn.vc, &types.CreateVirtualDisk_Task{
-				This: *b.conn.vc.ServiceContent.VirtualDiskManager, Name: k.path, Datacenter: &b.conn.datacenter,
-				Spec: &types.FileBackedVirtualDiskSpec{
-					VirtualDiskSpec: types.VirtualDiskSpec{DiskType: string(types.VirtualDiskTypeThin), AdapterType: string(types.VirtualDiskAdapterTypeLsiLogic)},
-					CapacityKb:      int64(k.disk.Size >> 10),
-				},
+		_, err := b.call.order(ctx, func() (*object.Task, error) {
+			return object.NewVirtualDiskManager(b.conn.vc).CreateVirtualDisk(ctx, k.path, datacenter, &types.FileBackedVirtualDiskSpec{
+				VirtualDiskSpec: types.VirtualDiskSpec{DiskType: string(types.VirtualDiskTypeThin), AdapterType: string(types.VirtualDiskAdapterTypeLsiLogic)},
+				CapacityKb:      int64(k.disk.Size >> 10),
 			})
-			if err != nil {
-				return types.ManagedObjectReference{}, err
-			}
-			return res.Returnval, nil
 		})
 		if err != nil {
 			return err
@@ -189,14 +174,8 @@ func (b *build) dropFresh(ctx context.Context) error {
 		if !k.fresh {
 			continue
 		}
-		_, err := b.call.order(ctx, func() (types.ManagedObjectReference, error) {
-			res, err := methods.DeleteVirtualDisk_Task(ctx, b.conn.vc, &types.DeleteVirtualDisk_Task{
-				This: *b.conn.vc.ServiceContent.VirtualDiskManager, Name: k.path, Datacenter: &b.conn.datacenter,
-			})
-			if err != nil {
-				return types.ManagedObjectReference{}, err
-			}
-			return res.Returnval, nil
+		_, err := b.call.order(ctx, func() (*object.Task, error) {
+			return object.NewVirtualDiskManager(b.conn.vc).DeleteVirtualDisk(ctx, k.path, object.NewDatacenter(b.conn.vc, b.conn.datacenter))
 		})
 		if err != nil {
 			return err

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -50,6 +50,11 @@ func (c *call) marked(ctx context.Context, ref provider.Ref) (mo.VirtualMachine,
 	return vm, nil
 }
 
+// handle is how the library gives a machine orders.
+func (c *call) handle(vm types.ManagedObjectReference) *object.VirtualMachine {
+	return object.NewVirtualMachine(c.conn.vc, vm)
+}
+
 // Start implements provider.Power. It bears no mark that counts: an instance that was put aside stays off.
 func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
 	ctx, c, err := p.open(ctx, "vsphere.start", ref.ID)
@@ -89,13 +94,7 @@ func (c *call) powerOn(ctx context.Context, vm *mo.VirtualMachine) error {
 	if vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn {
 		return nil
 	}
-	_, err := c.order(ctx, func() (types.ManagedObjectReference, error) {
-		res, err := methods.PowerOnVM_Task(ctx, c.conn.vc, &types.PowerOnVM_Task{This: vm.Self})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		return res.Returnval, nil
-	})
+	_, err := c.order(ctx, func() (*object.Task, error) { return c.handle(vm.Self).PowerOn(ctx) })
 	return unless(err, types.VirtualMachinePowerStatePoweredOn)
 }
 
@@ -110,13 +109,7 @@ func (p *Provider) Reboot(ctx context.Context, ref provider.Ref) error {
 		if vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn {
 			return c.powerOn(ctx, &vm)
 		}
-		_, err := c.order(ctx, func() (types.ManagedObjectReference, error) {
-			res, err := methods.ResetVM_Task(ctx, c.conn.vc, &types.ResetVM_Task{This: vm.Self})
-			if err != nil {
-				return types.ManagedObjectReference{}, err
-			}
-			return res.Returnval, nil
-		})
+		_, err := c.order(ctx, func() (*object.Task, error) { return c.handle(vm.Self).Reset(ctx) })
 		return err
 	})
 }
@@ -132,13 +125,7 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 }
 
 func (c *call) powerOff(ctx context.Context, vm types.ManagedObjectReference) error {
-	_, err := c.order(ctx, func() (types.ManagedObjectReference, error) {
-		res, err := methods.PowerOffVM_Task(ctx, c.conn.vc, &types.PowerOffVM_Task{This: vm})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		return res.Returnval, nil
-	})
+	_, err := c.order(ctx, func() (*object.Task, error) { return c.handle(vm).PowerOff(ctx) })
 	return unless(err, types.VirtualMachinePowerStatePoweredOff)
 }
 
@@ -157,8 +144,7 @@ func (p *Provider) RebootSoft(ctx context.Context, ref provider.Ref) error {
 		if vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn {
 			return c.conflict(fmt.Errorf("it does not run: %s", vm.Runtime.PowerState))
 		}
-		_, err := methods.RebootGuest(ctx, c.conn.vc, &types.RebootGuest{This: vm.Self})
-		return c.doubt(err)
+		return c.doubt(c.handle(vm.Self).RebootGuest(ctx))
 	})
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -42,13 +42,7 @@ func (c *call) remove(ctx context.Context, vm mo.VirtualMachine) error {
 			return c.conflict(fmt.Errorf("%d kept disks are attached all the same", len(left)))
 		}
 	}
-	_, err := c.order(ctx, func() (types.ManagedObjectReference, error) {
-		res, err := methods.Destroy_Task(ctx, c.conn.vc, &types.Destroy_Task{This: vm.Self})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		return res.Returnval, nil
-	})
+	_, err := c.order(ctx, func() (*object.Task, error) { return c.handle(vm.Self).Destroy(ctx) })
 	return err
 }
 
@@ -56,13 +50,7 @@ func (c *call) remove(ctx context.Context, vm mo.VirtualMachine) error {
 // was done.
 func (c *call) reconfigure(ctx context.Context, vm *mo.VirtualMachine, spec types.VirtualMachineConfigSpec) error {
 	spec.ChangeVersion = vm.Config.ChangeVersion
-	_, err := c.order(ctx, func() (types.ManagedObjectReference, error) {
-		res, err := methods.ReconfigVM_Task(ctx, c.conn.vc, &types.ReconfigVM_Task{This: vm.Self, Spec: spec})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		return res.Returnval, nil
-	})
+	_, err := c.order(ctx, func() (*object.Task, error) { return c.handle(vm.Self).Reconfigure(ctx, spec) })
 	return err
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -38,14 +38,8 @@ func (b *build) keepApart(ctx context.Context, vm types.ManagedObjectReference) 
 	if err != nil {
 		return b.fault(err)
 	}
-	_, err = b.call.order(ctx, func() (types.ManagedObjectReference, error) {
-		res, err := methods.ReconfigureComputeResource_Task(ctx, b.conn.vc, &types.ReconfigureComputeResource_Task{
-			This: b.cluster, Modify: true, Spec: &types.ClusterConfigSpecEx{RulesSpec: []types.ClusterRuleSpec{change}},
-		})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		return res.Returnval, nil
+	_, err = b.call.order(ctx, func() (*object.Task, error) {
+		return object.NewClusterComputeResource(b.conn.vc, b.cluster).Reconfigure(ctx, &types.ClusterConfigSpecEx{RulesSpec: []types.ClusterRuleSpec{change}}, true)
 	})
 	return err
 }

@@ -51,6 +51,16 @@ func refused(t *testing.T, what string, err error, kind fault.Kind) {
 	}
 }
 
+// built is a vCenter with a handle on it, and an instance that runs there.
+func built(t *testing.T) (bench, provider.Provider, provider.Order) {
+	t.Helper()
+	b := newBench(t)
+	p := b.New(t)
+	o := b.order(1)
+	must(t, p.Create(t.Context(), o))
+	return b, p, o
+}
+
 // soon ends when a call that lost its answer has waited long enough.
 func soon(t *testing.T) context.Context {
 	t.Helper()
@@ -168,10 +178,7 @@ func TestARefusedCreateIsUndone(t *testing.T) {
 // A change that rests on an old look is refused, and nothing is written over what somebody else wrote.
 func TestWhatSomebodyChangedMeanwhileIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	p := b.New(t)
-	o := b.order(1)
-	must(t, p.Create(t.Context(), o))
+	b, p, o := built(t)
 	b.Before("ReconfigVM_Task", func() {
 		b.Do(t, string(o.ID), func(ctx context.Context, vm *object.VirtualMachine) (*object.Task, error) {
 			return vm.Reconfigure(ctx, types.VirtualMachineConfigSpec{Annotation: "a note"})
@@ -189,10 +196,7 @@ func TestWhatSomebodyChangedMeanwhileIsLookedAtAgain(t *testing.T) {
 // vCenter forgets sessions: a question is asked again after a login, and an order follows a question.
 func TestAForgottenSessionIsRenewed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	p := b.New(t)
-	o := b.order(1)
-	must(t, p.Create(t.Context(), o))
+	b, p, o := built(t)
 	for _, call := range []func() error{
 		func() error { _, err := p.List(t.Context()); return err },
 		func() error { _, err := p.Get(t.Context(), o.Ref); return err },
@@ -267,10 +271,7 @@ func TestAPersonsCloneIsAStranger(t *testing.T) {
 // S48: what vCenter cannot read is not gone, whatever its index says.
 func TestAMachineThatVCenterCannotReadIsNotGone(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	p := b.New(t)
-	o := b.order(1)
-	must(t, p.Create(t.Context(), o))
+	b, p, o := built(t)
 	id := string(o.ID)
 	b.Set(t, id, "summary.config.instanceUuid", "")
 	b.Set(t, id, "runtime.connectionState", types.VirtualMachineConnectionStateInaccessible)
@@ -285,10 +286,7 @@ func TestAMachineThatVCenterCannotReadIsNotGone(t *testing.T) {
 // Two machines with one id are nobody's business but a person's.
 func TestAnIDThatTwoHaveIsTouchedByNobody(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	p := b.New(t)
-	o := b.order(1)
-	must(t, p.Create(t.Context(), o))
+	b, p, o := built(t)
 	b.Set(t, b.Clone(t, o.Name, "copy", string(o.Host)), "config.instanceUuid", string(o.ID))
 	refused(t, "power off", p.PowerOff(t.Context(), o.Ref), fault.Permanent)
 }
@@ -296,10 +294,7 @@ func TestAnIDThatTwoHaveIsTouchedByNobody(t *testing.T) {
 // A host in maintenance is no place once it has no machine; what is ordered there all the same is built on another host of its cluster.
 func TestAHostInMaintenanceIsNoPlace(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	p := b.New(t)
-	o := b.order(1)
-	must(t, p.Create(t.Context(), o))
+	b, p, o := built(t)
 	empty := b.VCenter.Hosts()[2]
 	b.Maintain(empty)
 	b.Maintain(string(o.Host))
@@ -419,10 +414,7 @@ func TestTheMachinesDiskGoesWithWhoeverIsTheMachine(t *testing.T) {
 // A listing remembers marks, and no longer than they stand.
 func TestAListingSeesThatAMarkChanged(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	p := b.New(t)
-	o := b.order(1)
-	must(t, p.Create(t.Context(), o))
+	_, p, o := built(t)
 	for _, certified := range []bool{false, true} {
 		if certified {
 			must(t, p.Certify(t.Context(), o.Ref))

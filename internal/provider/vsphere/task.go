@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/task"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
@@ -17,15 +18,15 @@ const (
 
 // order sends an order, which vCenter makes a task of, and waits for the task's end. An error is classified: unless vCenter itself said
 // that nothing was done, the outcome is unknown. The session was read in just now, so nothing is sent twice for its sake.
-func (c *call) order(ctx context.Context, send func() (types.ManagedObjectReference, error)) (types.AnyType, error) {
+func (c *call) order(ctx context.Context, send func() (*object.Task, error)) (types.AnyType, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, c.fault(cause(ctx, err))
 	}
-	ref, err := send()
+	sent, err := send()
 	if err != nil {
 		return nil, c.doubt(err)
 	}
-	info, err := c.await(ctx, ref)
+	info, err := c.await(ctx, sent.Reference())
 	if err != nil {
 		return nil, c.doubt(err)
 	}
