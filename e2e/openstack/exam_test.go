@@ -51,7 +51,7 @@ const patience = time.Minute
 type harness struct {
 	network string
 	cut     atomic.Bool
-	mute    atomic.Bool
+	loss    atomic.Pointer[loss]
 	person  func() *person
 	bus     *relay
 }
@@ -96,9 +96,6 @@ func (h *harness) Patience() time.Duration { return patience }
 
 func (h *harness) Diskless() {}
 
-// Can: a rebuild takes two orders here, each of which can be lost: see TestRebuildIsTakenUp.
-func (h *harness) Can(ability string) bool { return ability != "Rebuilder" }
-
 // Kill lets the machine end behind Nova's back.
 func (h *harness) Kill(t providertest.T, id fleet.InstanceID) {
 	t.Helper()
@@ -135,7 +132,8 @@ func (c cable) RoundTrip(q *http.Request) (*http.Response, error) {
 	if c.h.cut.Load() {
 		return nil, errCut
 	}
-	if !c.h.mute.Load() || q.Method == http.MethodGet || !strings.HasPrefix(q.URL.String(), cloud.Nova) {
+	loss := c.h.loss.Load()
+	if loss == nil || q.Method == http.MethodGet || !strings.HasPrefix(q.URL.String(), cloud.Nova) || loss.left.Add(-1) >= 0 {
 		return c.way.RoundTrip(q)
 	}
 	// It takes effect whatever becomes of the caller, who waits in vain.
@@ -144,6 +142,7 @@ func (c cable) RoundTrip(q *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body.Close()
+	loss.once()
 	timer := time.NewTimer(unheardFor)
 	defer timer.Stop()
 	select {
@@ -154,9 +153,21 @@ func (c cable) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 }
 
-func (h *harness) LoseAnswers(providertest.T) { h.mute.Store(true) }
+// loss is what becomes of the answers to Nova's orders.
+type loss struct {
+	left atomic.Int64 // orders that are answered before
+	once func()       // says that an answer is lost
+}
 
-func (h *harness) HearAnswers(providertest.T) { h.mute.Store(false) }
+func (h *harness) LoseAnswers(_ providertest.T, after int) <-chan struct{} {
+	lost := make(chan struct{})
+	l := &loss{once: sync.OnceFunc(func() { close(lost) })}
+	l.left.Store(int64(after))
+	h.loss.Store(l)
+	return lost
+}
+
+func (h *harness) HearAnswers(providertest.T) { h.loss.Store(nil) }
 
 func (h *harness) Disconnect(providertest.T) {
 	h.cut.Store(true)

@@ -18,7 +18,6 @@ const onVCenter = `
 providers:
   vc:
     type: vsphere
-    poll: 500ms
     vcenter:
       {url: "%s", user: user, password: {file: "%s"}, thumbprint: "%s", datacenter: DC0, cluster: DC0_C0, datastore: LocalDS_0, anti_affinity: true}
 fleets:
@@ -35,7 +34,6 @@ fleets:
 func TestAFleetOnVCenterIsBuiltAndHealed(t *testing.T) {
 	t.Parallel()
 	vc := vcsim.Start(t)
-	vc.Untold()
 	password := filepath.Join(t.TempDir(), "password")
 	if err := os.WriteFile(password, []byte(vcsim.Password), 0o600); err != nil {
 		t.Fatal(err)

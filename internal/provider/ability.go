@@ -1,6 +1,10 @@
 package provider
 
-import "hale/internal/fleet"
+import (
+	"reflect"
+
+	"hale/internal/fleet"
+)
 
 // Ability is something that a provider may have beyond what every one has: one of this package's further interfaces.
 type Ability struct {
@@ -8,7 +12,12 @@ type Ability struct {
 	// Ops are the operations that need it. None: it only reads.
 	Ops []fleet.Op
 	has func(Provider) bool
+	// methods are the interface's.
+	methods []string
 }
+
+// Methods are the names of its calls.
+func (a Ability) Methods() []string { return a.methods }
 
 // Reads reports whether it changes nothing, so that it is passed on by whoever lets reads pass.
 func (a Ability) Reads() bool { return len(a.Ops) == 0 }
@@ -22,15 +31,25 @@ func (a Ability) Of(p Provider) bool {
 // Abilities returns all that there are. A type that wraps a provider, and does not pass one of them on, hides it.
 func Abilities() []Ability {
 	return []Ability{
-		{"Resumer", []fleet.Op{fleet.OpResume}, able[Resumer]},
-		{"SoftRebooter", []fleet.Op{fleet.OpSoftReboot}, able[SoftRebooter]},
-		{"Keeper", []fleet.Op{fleet.OpKeep, fleet.OpRestore}, able[Keeper]},
-		{"Rebuilder", []fleet.Op{fleet.OpRebuild}, able[Rebuilder]},
-		{"Snapshotter", []fleet.Op{fleet.OpSnapshot, fleet.OpDropSnapshot}, able[Snapshotter]},
-		{"GuestPinger", nil, able[GuestPinger]},
-		{"ConsoleReader", nil, able[ConsoleReader]},
-		{"Screenshooter", nil, able[Screenshooter]},
+		ability[Resumer](fleet.OpResume),
+		ability[SoftRebooter](fleet.OpSoftReboot),
+		ability[Keeper](fleet.OpKeep, fleet.OpRestore),
+		ability[Rebuilder](fleet.OpRebuild),
+		ability[Snapshotter](fleet.OpSnapshot, fleet.OpDropSnapshot),
+		ability[GuestPinger](),
+		ability[ConsoleReader](),
+		ability[Screenshooter](),
 	}
+}
+
+// ability describes the interface.
+func ability[T any](ops ...fleet.Op) Ability {
+	t := reflect.TypeFor[T]()
+	a := Ability{Name: t.Name(), Ops: ops, has: able[T]}
+	for i := range t.NumMethod() {
+		a.methods = append(a.methods, t.Method(i).Name)
+	}
+	return a
 }
 
 func able[T any](p Provider) bool {

@@ -2,6 +2,7 @@ package vcsim
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/vmware/govmomi/simulator"
@@ -17,9 +18,9 @@ type strict struct {
 	mu      sync.Mutex
 	counts  map[string]int
 	silence []string
+	loss    *loss
 	before  map[string]func()
 	refused map[string]types.BaseMethodFault
-	mute    bool // nobody is told of what changes in folders
 }
 
 // take returns what is to happen at the first call of the method, and forgets it.
@@ -35,7 +36,36 @@ func (s *strict) take(method string) (before func(), refuse types.BaseMethodFaul
 func (s *strict) silenceAfter(methods []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.silence = methods
+	s.silence, s.loss = methods, nil
+}
+
+// loss is what becomes of the answers to orders, whichever they are.
+type loss struct {
+	left int // orders that are answered before
+	lost chan struct{}
+	over bool
+}
+
+// hits reports whether the method is the order from which on nothing is answered.
+func (l *loss) hits(method string) bool {
+	order := strings.HasSuffix(method, "_Task") && method != "SearchDatastore_Task" || method == "MakeDirectory" || method == "RebootGuest"
+	if l == nil || l.over || !order {
+		return false
+	}
+	if l.left > 0 {
+		l.left--
+		return false
+	}
+	l.over = true
+	close(l.lost)
+	return true
+}
+
+func (s *strict) lose(after int) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.loss = &loss{left: after, lost: make(chan struct{})}
+	return s.loss.lost
 }
 
 func (s *strict) count(method string) int {
@@ -50,7 +80,7 @@ func (s *strict) handle(ctx *simulator.Context, m *simulator.Method) (mo.Referen
 		s.counts = map[string]int{}
 	}
 	s.counts[m.Name]++
-	silent := slices.Contains(s.silence, m.Name)
+	silent := slices.Contains(s.silence, m.Name) || s.loss.hits(m.Name)
 	if silent {
 		s.silence = nil
 	}
@@ -70,8 +100,8 @@ func (s *strict) handle(ctx *simulator.Context, m *simulator.Method) (mo.Referen
 
 // refusal says why a real one would not do it.
 func (s *strict) refusal(ctx *simulator.Context, m *simulator.Method) (no types.BaseMethodFault) {
-	if req, ok := m.Body.(*types.CreateFilter); ok && s.mute && slices.ContainsFunc(req.Spec.ObjectSet, traverses) {
-		return new(types.NotSupported)
+	if req, ok := m.Body.(*types.CreateFilter); ok {
+		calmed(ctx, req)
 	}
 	switch o := ctx.Map.Get(m.This).(type) {
 	case *simulator.VirtualMachine:
@@ -90,9 +120,6 @@ func (s *strict) refusal(ctx *simulator.Context, m *simulator.Method) (no types.
 	}
 	return no
 }
-
-// traverses reports whether more is watched than one object, as a task that is awaited.
-func traverses(o types.ObjectSpec) bool { return len(o.SelectSet) > 0 }
 
 // changed refuses what rests on an old version, and a name that is taken.
 func changed(ctx *simulator.Context, vm *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {

@@ -127,7 +127,7 @@ func (v *VCenter) Hosts() []string {
 // Freeze lets nothing through in either direction any more, while connections stay; Thaw lets what was held back go on its way.
 func (v *VCenter) Freeze() { v.wire.hold(bothWays) }
 
-// Thaw ends Freeze, and the silence of SilenceAfter.
+// Thaw ends Freeze, and the silence of SilenceAfter and SilenceAfterOrders.
 func (v *VCenter) Thaw() {
 	v.rules.silenceAfter(nil)
 	v.wire.hold(noWay)
@@ -143,6 +143,10 @@ func (v *VCenter) Mend(t T) { v.wire.mend(t) }
 // same. It ends with Thaw.
 func (v *VCenter) SilenceAfter(methods ...string) { v.rules.silenceAfter(methods) }
 
+// SilenceAfterOrders lets so many orders be answered, whichever they are, and loses vCenter's answers from the next one on, which it carries out all the
+// same. The channel is closed when it has that order. It ends with Thaw.
+func (v *VCenter) SilenceAfterOrders(n int) <-chan struct{} { return v.rules.lose(n) }
+
 // Before lets something happen right before the next call of the method.
 func (v *VCenter) Before(method string, happens func()) {
 	v.rules.mu.Lock()
@@ -156,10 +160,6 @@ func (v *VCenter) Refuse(method string, fault types.BaseMethodFault) {
 	defer v.rules.mu.Unlock()
 	v.rules.refused = map[string]types.BaseMethodFault{method: fault}
 }
-
-// Untold lets nobody be told of changes, so that hale has to list. The simulator (govmomi v0.55.1) locks a folder and a filter over it in one order
-// when it creates a machine, and in the other when it tells of changes: where both happen all the time, it comes to a standstill. Call it before anybody connects.
-func (v *VCenter) Untold() { v.rules.mute = true }
 
 // Calls returns how often the method was called since the start.
 func (v *VCenter) Calls(method string) int { return v.rules.count(method) }

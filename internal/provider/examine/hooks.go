@@ -27,7 +27,13 @@ func (d *deafness) run(ctx context.Context, p process.Program) (int, error) {
 }
 
 // LoseAnswers implements providertest.AnswerLoser.
-func (h *harness) LoseAnswers(providertest.T) { h.deaf.on.Store(true) }
+func (h *harness) LoseAnswers(providertest.T, int) <-chan struct{} {
+	h.deaf.on.Store(true)
+	return nil
+}
+
+// OneOrder implements providertest.OneOrder: a call is one program.
+func (h *harness) OneOrder() {}
 
 // HearAnswers implements providertest.AnswerLoser.
 func (h *harness) HearAnswers(providertest.T) { h.deaf.on.Store(false) }

@@ -35,6 +35,7 @@ type bench struct {
 	*lab.Lab
 	guest lab.Guest
 	state string // the folder for the instances' files
+	relay *relay // where the exam's handles connect to
 }
 
 // subnets counts the labs, so that those of tests that run at the same time are apart.
@@ -56,11 +57,11 @@ func newBench(t testing.TB) *bench {
 			t.Error(err)
 		}
 	})
-	return &bench{Lab: l, guest: guest, state: l.Info().Images}
+	return &bench{Lab: l, guest: guest, state: l.Info().Images, relay: relayTo(t, l.SocketPath())}
 }
 
-// New opens a handle on the bench's daemon.
-func (b *bench) New(t providertest.T) provider.Provider { return b.handle(t) }
+// New opens a handle on the bench's daemon, by way of the relay.
+func (b *bench) New(t providertest.T) provider.Provider { return b.handleAt(t, b.relay.uri()) }
 
 func (b *bench) handle(t providertest.T) *libvirt.Provider { return b.handleAt(t, b.URI()) }
 
@@ -166,6 +167,19 @@ func (b *bench) Copies(t providertest.T, name fleet.SnapshotName) int {
 		}
 	}
 	return n
+}
+
+// Belongings are the files of the installation and of its instances.
+func (b *bench) Belongings(t providertest.T, installation fleet.Installation, ids []fleet.InstanceID) []string {
+	t.Helper()
+	var found []string
+	for _, file := range b.files(t) {
+		of := func(id fleet.InstanceID) bool { return strings.Contains(file, string(id)) }
+		if slices.ContainsFunc(ids, of) || strings.Contains(file, string(installation)) {
+			found = append(found, file)
+		}
+	}
+	return found
 }
 
 // Screened is a domain of the user's own: hale's own machine has no screen.

@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,9 +57,6 @@ func (h harness) Patience() time.Duration { return time.Minute }
 
 func (h harness) Diskless() {}
 
-// Can: a rebuild takes two orders here, each of which can be lost: see TestRebuildIsTakenUp.
-func (h harness) Can(ability string) bool { return ability != "Rebuilder" }
-
 // nova returns Nova's id of the instance.
 func (h harness) nova(id fleet.InstanceID) string {
 	for _, s := range h.living() {
@@ -100,13 +99,33 @@ func (h harness) Freeze(providertest.T) {
 }
 func (h harness) Thaw(providertest.T) { h.makeTrouble(nil) }
 
-// LoseAnswers loses those of Nova's calls that change something.
-func (h harness) LoseAnswers(providertest.T) {
+// LoseAnswers loses those to requests that change something, at Nova and at Neutron.
+func (h harness) LoseAnswers(_ providertest.T, after int) <-chan struct{} {
+	var orders atomic.Int64
 	h.makeTrouble(func(q *http.Request) effect {
-		return effect{unsaid: q.Method != http.MethodGet && strings.Contains(q.URL.Path, "/compute/")}
+		order := q.Method != http.MethodGet && (strings.Contains(q.URL.Path, "/compute/") || strings.Contains(q.URL.Path, "/network/"))
+		return effect{unsaid: order && orders.Add(1) > int64(after)}
 	})
+	return nil
 }
 func (h harness) HearAnswers(providertest.T) { h.makeTrouble(nil) }
+
+// Belongings are the ports that bear the installation's name or belong to one of the instances.
+func (h harness) Belongings(_ providertest.T, installation fleet.Installation, ids []fleet.InstanceID) []string {
+	var found []string
+	h.look(func() {
+		for _, p := range h.ports {
+			of := func(id fleet.InstanceID) bool {
+				return strings.Contains(p.Description, string(id)) || p.Device == string(id)
+			}
+			if strings.Contains(p.Description, string(installation)) || slices.ContainsFunc(ids, of) {
+				found = append(found, p.ID)
+			}
+		}
+	})
+	slices.Sort(found)
+	return found
+}
 
 func TestExam(t *testing.T) {
 	t.Parallel()

@@ -47,6 +47,8 @@ type Harness interface {
 	Template() fleet.Template
 	// Patience returns how long anything may take, a boot included, before it is taken for broken.
 	Patience() time.Duration
+	// Of no adapter is it left open what becomes of a call whose answer is lost.
+	AnswerLoser
 }
 
 // Watched is a harness whose handles are provider.Watchers too.
@@ -88,12 +90,6 @@ type Pooled interface {
 // of the test.
 type Outsider interface {
 	Stranger(t T, host fleet.HostName, name string) provider.Ref
-}
-
-// AnswerLoser is a harness that can let the answers to calls be lost after they took effect: a call then ends with its context.
-type AnswerLoser interface {
-	LoseAnswers(t T)
-	HearAnswers(t T)
 }
 
 // Diskless is a harness whose provider makes no disks that outlive their instances (fleet.Disk.Attached).
@@ -183,7 +179,9 @@ func All() []Case {
 		{Name: "a frozen power off has an unknown outcome", Run: frozenPowerOff, Needs: "a provider that freezes", asked: able[Freezer]},
 		{Name: "a frozen create has an unknown outcome", Run: frozenCreate, Needs: "a provider that freezes", asked: able[Freezer]},
 		{Name: "close ends calls under way", Run: closeEndsCalls, Needs: "a provider that freezes", asked: able[Freezer]},
-		{Name: "what took effect without an answer is done once", Run: unheardIsDoneOnce, Needs: "answers that are lost", asked: able[AnswerLoser]},
+		{Name: "what took effect without an answer is done once", Run: unheardIsDoneOnce},
+		{Name: "a create without an answer is one instance", Run: unheardCreate},
+		{Name: "a delete without an answer leaves nothing", Run: unheardDelete},
 		{Name: "what was cut off half-way can be removed", Run: interruptedIsCleared, Needs: "calls that end with their contexts", asked: able[Interrupted]},
 		{Name: "one host down leaves a partial list", Run: oneHostDown, Needs: "a host that fails", asked: able[HostFailer]},
 		{Name: "hosts are apart", Run: hostsAreApart, Needs: "several hosts", asked: func(h Harness) bool { return len(h.Hosts()) > 1 && !able[Pooled](h) }},

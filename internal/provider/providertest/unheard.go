@@ -3,6 +3,7 @@ package providertest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"hale/internal/fault"
@@ -10,90 +11,290 @@ import (
 	"hale/internal/provider"
 )
 
-// unheard makes a call that takes effect and whose answer is lost. That nothing was done must not be said of it.
-func (e *exam) unheard(what string, call func(ctx context.Context) error) {
+// AnswerLoser lets the answers to calls be lost after they took effect: a call then ends with its context.
+type AnswerLoser interface {
+	// LoseAnswers lets the first of the orders that a call is made of pass, as many as are said, and the answer to the next one be lost although it
+	// takes effect; from then on there is no answer to anything, until HearAnswers. The channel is closed when the answer is lost; nil: that is
+	// not known, and a call is given time.
+	LoseAnswers(t T, after int) (lost <-chan struct{})
+	HearAnswers(t T)
+}
+
+// OneOrder is a harness of whose provider each call is one order, so that no call has a second one whose answer could be lost.
+type OneOrder interface{ OneOrder() }
+
+// Accountant is a harness that knows what there is beside the instances: files, disks, ports. What was deleted must leave nothing of it.
+type Accountant interface {
+	// Belongings are what bears the installation's name, or the id of one of the instances.
+	Belongings(t T, installation fleet.Installation, ids []fleet.InstanceID) []string
+}
+
+// mostOrders is more than any call is made of.
+const mostOrders = 30
+
+// deed is one kind of call that changes something, with what it takes to make it again and again on one instance.
+type deed struct {
+	op     fleet.Op
+	method string // of the port
+	// ready brings the instance to where the call has something to do. round tells one time from another.
+	ready func(e *exam, o provider.Order, round int)
+	// call makes it.
+	call func(ctx context.Context, e *exam, o provider.Order, round int) error
+	// settle makes the same call again until it is surely done, and then looks at what it did. The instance may be running or off.
+	settle func(e *exam, o provider.Order, round int)
+}
+
+// deeds are all calls of the port that change an instance which is there; create and delete have questions of their own.
+func deeds() []deed {
+	return []deed{
+		{op: fleet.OpCertify, method: "Certify", ready: running, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
+			return e.p.Certify(ctx, o.Ref)
+		}, settle: settledCertify},
+		{op: fleet.OpReboot, method: "Reboot", ready: running, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
+			return e.p.Reboot(ctx, o.Ref)
+		}, settle: settledReboot},
+		{op: fleet.OpPowerOff, method: "PowerOff", ready: running, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
+			return e.p.PowerOff(ctx, o.Ref)
+		}, settle: settledPowerOff},
+		{op: fleet.OpStart, method: "Start", ready: stopped, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
+			return e.p.Start(ctx, o.Ref)
+		}, settle: settledStart},
+		{op: fleet.OpResume, method: "Resume", ready: paused, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
+			return has[provider.Resumer](e).Resume(ctx, o.Ref)
+		}, settle: settledResume},
+		{op: fleet.OpSoftReboot, method: "RebootSoft", ready: running, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
+			return has[provider.SoftRebooter](e).RebootSoft(ctx, o.Ref)
+		}, settle: settledSoftReboot},
+		{op: fleet.OpRebuild, method: "Rebuild", ready: stopped, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
+			return has[provider.Rebuilder](e).Rebuild(ctx, o)
+		}, settle: settledRebuild},
+		{op: fleet.OpKeep, method: "Keep", ready: stopped, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
+			return has[provider.Keeper](e).Keep(ctx, o.Ref, o.Name)
+		}, settle: settledKeep},
+		{op: fleet.OpRestore, method: "Restore", ready: keptAside, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
+			return has[provider.Keeper](e).Restore(ctx, o.Ref, o.Name)
+		}, settle: settledRestore},
+		{op: fleet.OpSnapshot, method: "Snapshot", ready: toBeCopied, call: func(ctx context.Context, e *exam, o provider.Order, round int) error {
+			_, err := has[provider.Snapshotter](e).Snapshot(ctx, o.Ref, copyNamed(o, roundID(fleet.OpSnapshot, round)))
+			return err
+		}, settle: settledSnapshot},
+		{op: fleet.OpDropSnapshot, method: "DropSnapshot", ready: copied, call: func(ctx context.Context, e *exam, o provider.Order, round int) error {
+			return has[provider.Snapshotter](e).DropSnapshot(ctx, copyNamed(o, roundID(fleet.OpDropSnapshot, round)))
+		}, settle: settledDropSnapshot},
+	}
+}
+
+// wholeDeeds are those with questions of their own.
+func wholeDeeds() map[fleet.Op]string {
+	return map[fleet.Op]string{fleet.OpCreate: "Create", fleet.OpDelete: "Delete"}
+}
+
+// unheard makes a call, and loses the answer to one of its orders. nil: the call had fewer, and ended well.
+func (e *exam) unheard(after int, call func(ctx context.Context) error) error {
 	e.Helper()
-	l := ability[AnswerLoser](e.T, e.h)
-	l.LoseAnswers(e.T)
-	hear := sync.OnceFunc(func() { l.HearAnswers(e.T) })
+	lost := e.h.LoseAnswers(e.T, after)
+	hear := sync.OnceFunc(func() { e.h.HearAnswers(e.T) })
 	e.Cleanup(hear)
 	ctx, cancel := context.WithTimeout(e.Context(), e.h.Patience()/4)
 	defer cancel()
-	e.refused(what+" without an answer", call(ctx), fault.UnknownOutcome)
+	ended := make(chan error, 1)
+	go func() { ended <- call(ctx) }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-lost:
+		cancel()
+		err = <-ended
+	}
 	hear()
+	return err
 }
 
-// unheardIsDoneOnce: of each call that changes something, the answer is lost after it took effect. The same call again does nothing anew.
+// uncertain fails the test when the call says that nothing was done, although the answer to one of its orders was lost.
+func (e *exam) uncertain(what string, after int, err error) {
+	e.Helper()
+	if err != nil {
+		e.refused(fmt.Sprintf("%s without an answer to its order %d", what, after+1), err, fault.UnknownOutcome)
+	}
+}
+
+// eachOrder asks about a call with the answer to its first order lost, to its second, and so on, until it has no more of them.
+func (e *exam) eachOrder(what string, round func(after int) (done bool)) {
+	e.Helper()
+	for after := range mostOrders {
+		if round(after) {
+			if after == 0 {
+				e.Errorf("%s: no answer was lost", what)
+			}
+			return
+		}
+		if able[OneOrder](e.h) {
+			return
+		}
+	}
+	e.Errorf("%s does not end: it was asked %d times", what, mostOrders)
+}
+
+// unheardIsDoneOnce: of each call that changes an instance, the answer to one of its orders is lost after it took effect. The same call again
+// leads to the same end, with the same instance.
 func unheardIsDoneOnce(t T, h Harness) {
 	e := begin(t, h)
-	order := e.order(1)
-	e.unheard("create", func(ctx context.Context) error { return e.p.Create(ctx, order) })
-	e.awaitPower(order.Ref, fleet.PowerRunning)
-	e.refused("the same create again", e.p.Create(e.ctx(), order), fault.Conflict)
-	e.refused("a create of the same name", e.p.Create(e.ctx(), e.rival(order)), fault.Conflict)
-	e.alone(order)
+	order := e.built(1)
+	for _, d := range deeds() {
+		if e.lacks(d.op) {
+			continue
+		}
+		e.eachOrder(string(d.op), func(after int) bool {
+			if d.op == fleet.OpCertify && after > 0 {
+				e.off(order.Ref)
+				e.do("delete", e.p.Delete(e.ctx(), order.Ref))
+				order = e.rival(order)
+				e.do("create of one that is not certified", e.p.Create(e.ctx(), order))
+			}
+			d.ready(e, order, after)
+			err := e.unheard(after, func(ctx context.Context) error { return d.call(ctx, e, order, after) })
+			e.uncertain(string(d.op), after, err)
+			d.settle(e, order, after)
+			if d.op == fleet.OpCertify {
+				order.Mark.Certified = true
+			}
+			running(e, order, after)
+			e.untouched(order)
+			e.alone(order)
+			return err == nil
+		})
+	}
+}
 
-	e.unheard("certify", func(ctx context.Context) error { return e.p.Certify(ctx, order.Ref) })
-	e.do("certify again", e.p.Certify(e.ctx(), order.Ref))
-	order.Mark.Certified = true
-	e.unheard("reboot", func(ctx context.Context) error { return e.p.Reboot(ctx, order.Ref) })
-	e.awaitPower(order.Ref, fleet.PowerRunning)
-	e.untouched(order)
-	e.unheard("power off", func(ctx context.Context) error { return e.p.PowerOff(ctx, order.Ref) })
-	e.awaitPower(order.Ref, fleet.PowerOff)
-	e.do("power off again", e.p.PowerOff(e.ctx(), order.Ref))
-	e.unheard("start", func(ctx context.Context) error { return e.p.Start(ctx, order.Ref) })
-	e.awaitPower(order.Ref, fleet.PowerRunning)
-	e.do("start again", e.p.Start(e.ctx(), order.Ref))
-	e.untouched(order)
-	e.alone(order)
+// lacks reports whether the provider does not have what the operation needs, or the harness, which knows it only at run time, cannot make it needed.
+func (e *exam) lacks(op fleet.Op) bool {
+	e.Helper()
+	if slices.Contains(provider.Cannot(e.p), op) {
+		return true
+	}
+	if op == fleet.OpResume && !able[Pauser](e.h) {
+		if _, selective := e.h.(Selective); !selective {
+			e.Errorf("the harness %T cannot pause an instance, so that nobody knows what becomes of a resume without an answer", e.h)
+		}
+		e.Logf("%s is left out: it takes an instance that is paused", op)
+		return true
+	}
+	return false
+}
 
-	e.unheardRebuild(order)
-	e.unheardKeep(order)
-	e.off(order.Ref)
-	e.unheard("delete", func(ctx context.Context) error { return e.p.Delete(ctx, order.Ref) })
-	e.await("the end of what was deleted", func() (string, bool) {
-		_, err := e.p.Get(e.ctx(), order.Ref)
-		return fmt.Sprint(err), fault.Is(err, fault.NotFound)
+// unheardCreate: whichever order of a create loses its answer, there is one instance or none, and the machine can be built in the end.
+func unheardCreate(t T, h Harness) {
+	e := begin(t, h)
+	order := e.withDisk(e.order(1))
+	before := e.cycled(order)
+	e.eachOrder("create", func(after int) bool {
+		order = e.rival(order)
+		err := e.unheard(after, func(ctx context.Context) error { return e.p.Create(ctx, order) })
+		if fault.Is(err, fault.Transient) { // what was ordered is no instance yet, and is used or removed later
+			e.stays("a create that says that there is none", func() (string, bool) {
+				found := named(e.list(), order.Name)
+				return fmt.Sprint(found), len(found) == 0
+			})
+		} else {
+			e.uncertain("create", after, err)
+		}
+		e.await("the same create again", func() (string, bool) {
+			err := e.p.Create(e.ctx(), order)
+			return fmt.Sprint(err), err == nil || fault.Is(err, fault.Conflict)
+		})
+		e.refused("a create of the same name", e.p.Create(e.ctx(), e.rival(order)), fault.Conflict)
+		e.alone(order)
+		e.cleared(order)
+		e.leavesOnly(fmt.Sprintf("a create without an answer to its order %d", after+1), order, before)
+		return err == nil
 	})
-	e.do("delete again", e.p.Delete(e.ctx(), order.Ref))
 	next := e.rival(order)
 	e.do("create in its place", e.p.Create(e.ctx(), next))
 	e.awaitPower(next.Ref, fleet.PowerRunning)
 	e.alone(next)
 }
 
-func (e *exam) unheardRebuild(order provider.Order) {
-	e.Helper()
-	able, ok := e.p.(provider.Rebuilder)
-	if !ok || !can(e.h, "Rebuilder") {
-		return
-	}
-	e.off(order.Ref)
-	e.unheard("rebuild", func(ctx context.Context) error { return able.Rebuild(ctx, order) })
-	e.awaitPower(order.Ref, fleet.PowerRunning)
-	e.refused("rebuild of what runs by now", able.Rebuild(e.ctx(), order), fault.Conflict)
-	e.untouched(order)
-	e.alone(order)
+// unheardDelete: whichever order of a delete loses its answer, the instance is gone in the end, with all that was its own, and no other.
+func unheardDelete(t T, h Harness) {
+	e := begin(t, h)
+	order := e.withDisk(e.order(1))
+	before := e.cycled(order)
+	e.eachOrder("delete", func(after int) bool {
+		order = e.rival(order)
+		e.do("create", e.p.Create(e.ctx(), order))
+		e.awaitPower(order.Ref, fleet.PowerRunning)
+		e.off(order.Ref)
+		err := e.unheard(after, func(ctx context.Context) error { return e.p.Delete(ctx, order.Ref) })
+		e.uncertain("delete", after, err)
+		e.deleted(order)
+		e.leavesOnly(fmt.Sprintf("a delete without an answer to its order %d", after+1), order, before)
+		return err == nil
+	})
 }
 
-func (e *exam) unheardKeep(order provider.Order) {
+// withDisk returns the order with a disk that outlives the instance, where the provider makes such.
+func (e *exam) withDisk(o provider.Order) provider.Order {
+	if !able[Diskless](e.h) {
+		o.Template.Disks = append(slices.Clone(o.Template.Disks), fleet.Disk{Name: "data", Size: 8 << 20})
+	}
+	return o
+}
+
+// cycled builds and removes an instance, and returns what there is of the machine then.
+func (e *exam) cycled(o provider.Order) []string {
 	e.Helper()
-	able, ok := e.p.(provider.Keeper)
-	if !ok || !can(e.h, "Keeper") {
-		return
+	e.do("create", e.p.Create(e.ctx(), o))
+	e.cleared(o)
+	return e.belongings(o)
+}
+
+// cleared removes an instance that is in any state.
+func (e *exam) cleared(o provider.Order) {
+	e.Helper()
+	e.await("power off", func() (string, bool) {
+		if seen := e.get(o.Ref); seen.Power == fleet.PowerOff {
+			return "", true
+		}
+		return fmt.Sprint("power off: ", e.p.PowerOff(e.ctx(), o.Ref)), false
+	})
+	e.deleted(o)
+}
+
+// deleted deletes the instance until it is gone.
+func (e *exam) deleted(o provider.Order) {
+	e.Helper()
+	e.await("the same delete again", func() (string, bool) {
+		err := e.p.Delete(e.ctx(), o.Ref)
+		return fmt.Sprint(err), err == nil
+	})
+	e.await("the end of what was deleted", func() (string, bool) {
+		_, err := e.p.Get(e.ctx(), o.Ref)
+		return fmt.Sprint(err), fault.Is(err, fault.NotFound)
+	})
+}
+
+func (e *exam) belongings(o provider.Order) []string {
+	e.Helper()
+	a, ok := e.h.(Accountant)
+	if !ok {
+		return nil
 	}
-	e.off(order.Ref)
-	e.unheard("keep", func(ctx context.Context) error { return able.Keep(ctx, order.Ref, order.Name) })
-	e.do("keep again", able.Keep(e.ctx(), order.Ref, order.Name))
-	if seen := e.get(order.Ref); seen.Name == order.Name || !seen.Mark.Kept {
-		e.Errorf("put aside it is %+v", seen)
+	return a.Belongings(e.T, o.Mark.Installation, []fleet.InstanceID{o.ID})
+}
+
+// leavesOnly fails the test unless there is neither an instance of the installation nor anything else that was not there before.
+func (e *exam) leavesOnly(what string, o provider.Order, before []string) {
+	e.Helper()
+	for _, seen := range e.list().Instances {
+		if seen.Mark.Installation == o.Mark.Installation {
+			e.Errorf("%s left %s: %s", what, seen.Name, seen.ID)
+		}
 	}
-	e.unheard("restore", func(ctx context.Context) error { return able.Restore(ctx, order.Ref, order.Name) })
-	e.do("restore again", able.Restore(e.ctx(), order.Ref, order.Name))
-	e.do("start", e.p.Start(e.ctx(), order.Ref))
-	e.awaitPower(order.Ref, fleet.PowerRunning)
-	e.untouched(order)
+	var left []string
+	e.await(what+" leaves nothing", func() (string, bool) {
+		left = e.belongings(o)
+		return fmt.Sprint(left), slices.Equal(left, before)
+	})
 }
 
 // alone fails the test unless the order's instance is the only one of its installation.

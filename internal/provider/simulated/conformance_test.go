@@ -135,9 +135,11 @@ func (h *harness) Freeze(t providertest.T) {
 }
 func (h *harness) Thaw(providertest.T) { h.mending["frozen"]() }
 
-func (h *harness) LoseAnswers(t providertest.T) {
+func (h *harness) LoseAnswers(t providertest.T, _ int) <-chan struct{} {
 	h.mending["unheard"] = h.inject(t, simulated.Calls{Effect: simulated.HangsAfter})
+	return nil
 }
+func (h *harness) OneOrder()                  {}
 func (h *harness) HearAnswers(providertest.T) { h.mending["unheard"]() }
 
 // several is a harness with several hosts.

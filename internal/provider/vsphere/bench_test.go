@@ -78,11 +78,15 @@ func (b bench) Reconnect(t providertest.T)                   { b.Mend(t) }
 func (b bench) Freeze(providertest.T)                        { b.VCenter.Freeze() }
 func (b bench) Thaw(providertest.T)                          { b.VCenter.Thaw() }
 
-// orders are the calls that change a machine which is there.
-var orders = []string{"PowerOnVM_Task", "PowerOffVM_Task", "ResetVM_Task", "ReconfigVM_Task", "Destroy_Task"}
-
-func (b bench) LoseAnswers(providertest.T) { b.SilenceAfter(orders...) }
+func (b bench) LoseAnswers(_ providertest.T, after int) <-chan struct{} {
+	return b.SilenceAfterOrders(after)
+}
 func (b bench) HearAnswers(providertest.T) { b.VCenter.Thaw() }
+
+// Belongings are all disks: each test has a vCenter for itself.
+func (b bench) Belongings(t providertest.T, _ fleet.Installation, _ []fleet.InstanceID) []string {
+	return b.Files(t, "")
+}
 
 func (b bench) FailHost(_ providertest.T, host fleet.HostName)   { b.Lose(string(host)) }
 func (b bench) RepairHost(_ providertest.T, host fleet.HostName) { b.Find(string(host)) }

@@ -3,11 +3,13 @@ package vsphere_test
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -425,4 +427,49 @@ func TestAListingSeesThatAMarkChanged(t *testing.T) {
 			t.Errorf("certified is %v, and listed is %+v", certified, l.Instances)
 		}
 	}
+}
+
+// A watch hears of machines that come and go all the time, and neither vCenter nor hale comes to a standstill.
+func TestAWatchOfMachinesThatComeAndGoAllTheTime(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	p := b.handle(t, func(*vsphere.Options) {})
+	ctx, cancel := context.WithCancel(t.Context())
+	heard := make(chan provider.Event, 1000)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- p.Watch(ctx, func(e provider.Event) {
+			select {
+			case heard <- e:
+			default:
+			}
+		})
+	}()
+	<-heard // it listens
+	var workers sync.WaitGroup
+	for w := range 4 {
+		workers.Go(func() {
+			o := b.order(w)
+			o.Template.Disks = o.Template.Disks[:1]
+			for range 6 {
+				o = next(o)
+				if err := errors.Join(p.Create(ctx, o), p.PowerOff(ctx, o.Ref), p.Delete(ctx, o.Ref)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	last := b.order(9)
+	must(t, p.Create(ctx, last))
+	deadline := time.After(patience)
+	for e := (provider.Event{}); e.Instance != last.ID; {
+		select {
+		case e = <-heard:
+		case <-deadline:
+			t.Fatal("nothing was heard of the last machine")
+		}
+	}
+	cancel()
+	must(t, <-ended)
 }
