@@ -1,6 +1,7 @@
 package external
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -145,7 +146,7 @@ func TestTheContractsSchemaIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(got) != string(want) {
+	if !bytes.Equal(got, want) {
 		t.Errorf("%s is stale: go test ./internal/provider/external -update", schemaFile)
 	}
 }
@@ -155,15 +156,15 @@ func valid(defs, schema object, v any) error {
 	if ref, ok := schema["$ref"].(string); ok {
 		return valid(defs, defs[strings.TrimPrefix(ref, "#/$defs/")].(object), v)
 	}
-	if any, ok := schema["oneOf"].([]any); ok {
+	if choice, ok := schema["oneOf"].([]any); ok {
 		var errs []string
-		for _, s := range any {
+		for _, s := range choice {
 			if err := valid(defs, s.(object), v); err != nil {
 				errs = append(errs, err.Error())
 			}
 		}
-		if len(errs) != len(any)-1 {
-			return fmt.Errorf("%d of %d fit: %s", len(any)-len(errs), len(any), strings.Join(errs, "; "))
+		if len(errs) != len(choice)-1 {
+			return fmt.Errorf("%d of %d fit: %s", len(choice)-len(errs), len(choice), strings.Join(errs, "; "))
 		}
 		return nil
 	}

@@ -121,7 +121,8 @@ func carry(to io.Writer, from io.Reader, pass func(header) bool) {
 			return
 		}
 		word := func(i int) uint32 { return binary.BigEndian.Uint32(head[4*i:]) }
-		packet := append(head, make([]byte, max(int(word(0))-headerSize, 0))...)
+		packet := make([]byte, max(int(word(0)), headerSize))
+		copy(packet, head)
 		if _, err := io.ReadFull(from, packet[headerSize:]); err != nil {
 			return
 		}
