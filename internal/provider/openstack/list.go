@@ -71,12 +71,12 @@ func (c *call) askProject() (string, error) {
 	return got.Token.Project.ID, err
 }
 
-// shared makes an error of this call of one that may be another's: that its time is over.
+// shared translates an error of asking together: that the time is over, of this call or of the one that asked for it.
 func (c *call) shared(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return c.fault(fault.Transient, err)
+	if known := (*fault.Error)(nil); errors.As(err, &known) {
+		return err
 	}
-	return err
+	return c.fault(fault.Transient, err)
 }
 
 // List asks for what changed since the last time, and now and then for everything: see DESIGN.md. Who asks at the same time shares an answer.
