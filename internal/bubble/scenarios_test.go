@@ -63,7 +63,7 @@ func unplayable(o sim.Options) string {
 	}
 	var perSecond float64
 	for _, c := range o.Spec.Checks {
-		if c.Kind == fleet.CheckHTTP && c.HTTP.Scheme == "https" {
+		if c.Kind == fleet.CheckTLS || c.Kind == fleet.CheckHTTP && c.HTTP.Scheme == "https" {
 			return "simulated machines serve no TLS"
 		}
 		perSecond += float64(o.Spec.Size) / c.Every.Seconds()

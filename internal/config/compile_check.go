@@ -4,7 +4,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -79,27 +78,15 @@ func (c *fleetCompiler) check(n named[checkDraft]) fleet.Check {
 	out.UpAfter, out.UpIn = c.decisive("up", d.upAfter, d.up)
 	out.NotEvery, out.DependsOn = c.hours(d.notEvery.value), c.dependsOn(d.dependsOn.value)
 	var kinds []fleet.CheckKind
-	if d.ping.written() {
-		kinds = append(kinds, fleet.CheckPing)
-	}
-	if d.tcp.written() {
-		kinds = append(kinds, fleet.CheckTCP)
-		out.Port, out.Full = d.tcp.value.port.value, d.tcp.value.full.value
-	}
-	if d.http.written() {
-		kinds = append(kinds, fleet.CheckHTTP)
-		out.Port, out.HTTP = c.http(d.http.value)
-	}
-	if d.exec.written() {
-		kinds = append(kinds, fleet.CheckExec)
-		out.Exec = c.exec(d.exec.value)
-	}
-	if d.agent.written() {
-		kinds = append(kinds, fleet.CheckAgent)
+	for _, w := range c.ways(&out, d) {
+		if w.written {
+			kinds = append(kinds, w.kind)
+			w.compile()
+		}
 	}
 	switch len(kinds) {
 	case 0:
-		c.add(n.spot, "does not say what to check", "add one of ping: {}, tcp: {port: 22}, http: {}, exec: {command: […]} and agent: {}")
+		c.add(n.spot, "does not say what to check", "add one of "+wayExamples)
 	case 1:
 		out.Kind = kinds[0]
 	default:
@@ -144,9 +131,7 @@ func (c *fleetCompiler) http(d httpDraft) (int, fleet.HTTPCheck) {
 	if p := d.path; p.known() && (!strings.HasPrefix(p.value, "/") || strings.ContainsAny(p.value, " #\t\r\n")) {
 		c.add(p.spot, fmt.Sprintf("%q is not a path", p.value), "begin it with / and escape blanks as %20")
 	}
-	if h := d.host; h.known() && strings.ContainsAny(h.value, "/ @\t\r\n") {
-		c.add(h.spot, fmt.Sprintf("%q is not a host name", h.value), "write for example www.example.org")
-	}
+	c.hostName(d.host)
 	port := d.port.value
 	if !d.port.written() {
 		port = defaultHTTPPort
@@ -203,16 +188,11 @@ func (c *fleetCompiler) headers(all []named[valueDraft]) []fleet.Header {
 }
 
 func (c *fleetCompiler) body(d httpDraft) string {
-	if !d.body.given() {
-		return ""
-	}
-	if _, err := regexp.Compile(d.body.value); err != nil {
-		c.add(d.body.spot, strings.TrimPrefix(err.Error(), "error parsing regexp: "), "write a regular expression of RE2's kind; \\. stands for a dot")
-	}
-	if d.method.given() && d.method.value == http.MethodHead {
+	pattern := c.pattern(d.body)
+	if pattern != "" && d.method.given() && d.method.value == http.MethodHead {
 		c.add(d.body.spot, "comes with method HEAD, which is answered without a page", "take body out, or use GET")
 	}
-	return d.body.value
+	return pattern
 }
 
 func (c *fleetCompiler) tls(d httpDraft) fleet.TLSCheck {
@@ -226,10 +206,7 @@ func (c *fleetCompiler) tls(d httpDraft) fleet.TLSCheck {
 			}
 		}
 	}
-	if d.ca.written() && d.insecure.value {
-		c.add(d.insecure.spot, "comes beside ca", "take insecure out: ca says whom to trust")
-	}
-	return fleet.TLSCheck{CA: c.authorities(d.ca), Days: d.certificateDays.value, Insecure: d.insecure.value}
+	return c.demand(d.ca, d.certificateDays, d.insecure)
 }
 
 // authorities reads the file of a check's own certificates.

@@ -238,6 +238,27 @@ func TestKindsOfCheck(t *testing.T) {
 	}
 }
 
+func TestChecksOfServices(t *testing.T) {
+	t.Parallel()
+	got := one(t, "template: {kernel: k, initrd: i}", `checks:
+      a: {ssh:}
+      b: {ssh: {port: 2222, banner: "OpenSSH_(9|10)"}}
+      c: {tls: {port: 636, certificate_days: 14, host: ldap.example.org}}
+      d: {tls: {port: 5671, certificate_days: 0, insecure: true}}`).Checks
+	check := func(name fleet.CheckName, kind fleet.CheckKind, port int) fleet.Check {
+		return fleet.Check{Name: name, Kind: kind, Port: port, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 2}
+	}
+	want := []fleet.Check{
+		check("a", fleet.CheckSSH, 22), check("b", fleet.CheckSSH, 2222), check("c", fleet.CheckTLS, 636), check("d", fleet.CheckTLS, 5671),
+	}
+	want[1].SSH.Banner = "OpenSSH_(9|10)"
+	want[2].Certificate = fleet.CertificateCheck{Host: "ldap.example.org", TLSCheck: fleet.TLSCheck{Days: 14}}
+	want[3].Certificate.Insecure = true
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("checks (-want +got):\n%s", diff)
+	}
+}
+
 // TestRemindersInCycles: a cycle is as long as the slowest check needs to be made once more.
 func TestRemindersInCycles(t *testing.T) {
 	t.Parallel()

@@ -28,6 +28,7 @@ const (
 	defaultHTTPSPort  = 443
 	defaultHTTPPath   = "/"
 	defaultHTTPScheme = "http"
+	defaultSSHPort    = 22
 	defaultZone       = "UTC"
 
 	defaultCallTimeout     = 30 * time.Second

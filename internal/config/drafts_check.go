@@ -12,6 +12,8 @@ type checkDraft struct {
 	http      at[httpDraft]
 	exec      at[execDraft]
 	agent     at[struct{}]
+	ssh       at[sshDraft]
+	tls       at[certificateDraft]
 	every     at[time.Duration]
 	timeout   at[time.Duration]
 	downAfter at[int]

@@ -50,6 +50,8 @@ fleets:
     checks:
       page: {http: {status: [200, 4xx], body: up, headers: {A: b, B: {file: c}, Cookie: {env: D}}, redirects: 2}, down: 3 in 5, not_every: [{at: "23:00-01:00", zone: Europe/Berlin, days: [fri]}], depends_on: [own]}
       own: {exec: {command: [check, "{ip}"], env: {A: "{name}", B: {env: C}}, warning: ok}}
+      login: {ssh: {banner: "OpenSSH_(9|10)"}}
+      directory: {tls: {port: 636, certificate_days: 14, host: ldap.example.org}}
 `))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Parse("hale.yaml", data)

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,8 +13,8 @@ import (
 
 func checkShape() object[checkDraft] {
 	return object[checkDraft]{
-		fields: []field[checkDraft]{
-			may("ping", "One ICMP echo. A check has one of ping, tcp, http, exec and agent.", object[struct{}]{},
+		fields: slices.Concat([]field[checkDraft]{
+			may("ping", "One ICMP echo. A check asks in one way: one of "+wayNames+".", object[struct{}]{},
 				func(c *checkDraft) *at[struct{}] { return &c.ping }),
 			may("tcp", "Connect to a port.", object[tcpDraft]{fields: []field[tcpDraft]{
 				must("port", "22", "The port.", integer(1, 65535), func(t *tcpDraft) *at[int] { return &t.port }),
@@ -26,6 +27,7 @@ func checkShape() object[checkDraft] {
 				func(c *checkDraft) *at[execDraft] { return &c.exec }),
 			may("agent", "Ask the guest agent (QEMU's) inside the machine, by way of the provider: no network comes into it. An instance that has no "+
 				"channel to its agent is unknown, not down.", object[struct{}]{}, func(c *checkDraft) *at[struct{}] { return &c.agent }),
+		}, serviceFields(), []field[checkDraft]{
 			or("every", defaultEvery, "The time from one probe to the next.", duration(100*time.Millisecond, 24*time.Hour),
 				func(c *checkDraft) *at[time.Duration] { return &c.every }),
 			may("timeout", "When no answer is a failure; shorter than every.", duration(10*time.Millisecond, time.Hour),
@@ -44,7 +46,7 @@ func checkShape() object[checkDraft] {
 				func(c *checkDraft) *at[[]at[hoursDraft]] { return &c.notEvery }),
 			may("depends_on", "Checks that explain its failures: while one of them fails, or one on which that depends, this one is unknown, and only that "+
 				"one speaks.", list[string]{noun: "one check", each: name()}, func(c *checkDraft) *at[[]at[string]] { return &c.dependsOn }),
-		},
+		}),
 		later: map[string]string{
 			"from": "take it out; checks run where hale runs", "agree": "take it out; checks run where hale runs",
 		},

@@ -15,12 +15,15 @@ type Check struct {
 	// DownAfter failures make it down, UpAfter successes up again: in a row, or of the last DownIn and UpIn results, where those are greater.
 	DownAfter, DownIn int
 	UpAfter, UpIn     int
-	Port              int // tcp, http
+	Port              int // of all kinds that have one
 	// Full has a tcp check complete the connection, so that the program behind the port gets to see it. Otherwise the system behind it answers alone,
 	// where that is cheaper.
 	Full bool
 	HTTP HTTPCheck // http only
 	Exec ExecCheck // exec only
+	SSH  SSHCheck  `json:",omitzero"` // ssh only
+	// Certificate is for tls only.
+	Certificate CertificateCheck `json:",omitzero"`
 	// NotEvery are the hours at which its failures count for nothing, and DependsOn the checks that explain its failures. See health.Heed.
 	NotEvery  []Hours
 	DependsOn []CheckName
@@ -37,6 +40,8 @@ const (
 	CheckExec CheckKind = "exec"
 	// CheckAgent asks the agent inside the guest, by way of the provider: no network comes into it, and no address.
 	CheckAgent CheckKind = "agent"
+	CheckSSH   CheckKind = "ssh"
+	CheckTLS   CheckKind = "tls"
 )
 
 // HTTPCheck is what an http check asks for, and what it takes for a good answer. The zero value gets / over http and is content
@@ -79,7 +84,7 @@ const (
 	NoConnectionIgnore NoConnection = "ignore" // it counts neither way
 )
 
-// TLSCheck is what an https check demands of the certificate, beside that it is valid for the host now.
+// TLSCheck is what a check demands of the certificate, beside that it is valid for the host now.
 type TLSCheck struct {
 	CA       string // certificates in PEM form that are trusted instead of the system's; empty: the system's
 	Days     int    // it must last so many days more

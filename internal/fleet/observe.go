@@ -101,8 +101,8 @@ const (
 	ResultTimeout      ResultReason = "timeout"       // no answer in time
 	ResultRefused      ResultReason = "refused"       // connection refused or reset
 	ResultUnreachable  ResultReason = "unreachable"   // an ICMP error from beyond this machine
-	ResultStatus       ResultReason = "status"        // HTTP status that the check does not accept
-	ResultBody         ResultReason = "body"          // the page is not the one that the check wants
+	ResultStatus       ResultReason = "status"        // a status that the check does not accept
+	ResultBody         ResultReason = "body"          // the page, or answer, is not the one that the check wants
 	ResultProtocol     ResultReason = "protocol"      // an answer that is not what was asked for
 	ResultTLS          ResultReason = "tls"           // certificate or handshake
 	ResultExit         ResultReason = "exit"          // the program's exit code says so

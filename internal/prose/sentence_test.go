@@ -21,7 +21,7 @@ func TestSentences(t *testing.T) {
 		"web-2 is unhealthy: the provider says it crashed": {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseCrashed},
 		"web-2 is unhealthy: its checks are down: check page: connection refused or reset (connection refused)": {Kind: fleet.RecordVerdict,
 			Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Check: "page", Result: fleet.ResultRefused, Detail: "connection refused"},
-		"web-2 is suspect: check page: the HTTP status is not a wanted one (503)": {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictSuspect,
+		"web-2 is suspect: check page: the status is not a wanted one (503)": {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictSuspect,
 			Check: "page", Result: fleet.ResultStatus, Detail: "503"},
 		"web-2 is suspect: the provider and the checks disagree": {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictSuspect},
 		"web-2 is unknown: nothing was heard of it yet":          {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnknown},

@@ -41,6 +41,8 @@ func checks(all []fleet.Check) []string {
 			p.add("exec", "%s", execOf(&c.Exec))
 		case fleet.CheckAgent:
 			p.add("agent", "{}")
+		default:
+			p.add(string(c.Kind), "%s", serviceOf(c))
 		}
 		p.add("every", "%s", c.Every)
 		p.add("timeout", "%s", c.Timeout)

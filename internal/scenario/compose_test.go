@@ -65,7 +65,19 @@ func policies(t *testing.T) []sim.Options {
 		Status: []fleet.StatusRange{{First: 200, Last: 200}, {First: 300, Last: 399}}, Body: `"ok": *\d`, Redirects: 2,
 		NoConnection: fleet.NoConnectionIgnore, TLS: fleet.TLSCheck{Days: 14, Insecure: true},
 	}
+	full.Spec.Checks = append(full.Spec.Checks, services()...)
 	return append(all, full)
+}
+
+// services are checks of every other kind, sorted by name.
+func services() []fleet.Check {
+	service := func(name fleet.CheckName, kind fleet.CheckKind, port int) fleet.Check {
+		return fleet.Check{Name: name, Kind: kind, Port: port, Every: 10 * time.Second, Timeout: 2 * time.Second, DownAfter: 3, UpAfter: 2}
+	}
+	login, directory := service("service-a", fleet.CheckSSH, 2222), service("service-b", fleet.CheckTLS, 636)
+	login.SSH.Banner = `"OpenSSH_(9|10)\.`
+	directory.Certificate = fleet.CertificateCheck{Host: "ldap.example.org", TLSCheck: fleet.TLSCheck{Days: 14, Insecure: true}}
+	return []fleet.Check{login, directory}
 }
 
 // TestARunSurvivesBeingWrittenDown: what a file says of policy, world and events is what was played.

@@ -114,7 +114,7 @@ func answer(c *fleet.Check, h world.Hears) world.Answer {
 		heard = h.Ping
 	case fleet.CheckTCP:
 		heard = h.TCP
-	case fleet.CheckHTTP, fleet.CheckExec, fleet.CheckAgent:
+	case fleet.CheckHTTP, fleet.CheckExec, fleet.CheckAgent, fleet.CheckSSH, fleet.CheckTLS:
 	}
 	if heard != world.Well || !h.Fails(string(c.Name)) {
 		return heard
@@ -124,7 +124,7 @@ func answer(c *fleet.Check, h world.Hears) world.Answer {
 		return world.Silence
 	case fleet.CheckExec:
 		return world.Critical
-	case fleet.CheckTCP, fleet.CheckHTTP, fleet.CheckAgent:
+	case fleet.CheckTCP, fleet.CheckHTTP, fleet.CheckAgent, fleet.CheckSSH, fleet.CheckTLS:
 	}
 	return world.Refused
 }
@@ -144,17 +144,30 @@ func resultOf(c *fleet.Check, a world.Answer) fleet.ResultReason {
 		return fleet.ResultExit
 	case world.Unheard:
 		return fleet.ResultLocal
-	case world.Status5:
-		if web && c.HTTP.Accepts(503) {
-			return fleet.ResultOK
-		}
-		return fleet.ResultStatus
-	case world.WrongPage:
-		if !web || c.HTTP.Body == "" {
-			return fleet.ResultOK
-		}
-		return fleet.ResultBody
+	case world.Status5, world.WrongPage:
+		return poor(c, a)
 	case world.Silence:
 	}
 	return fleet.ResultTimeout
+}
+
+// poor is what the check makes of an answer that a machine gives whose service is ill: an error, or another page. Checks that do not look at what is said
+// do not notice.
+func poor(c *fleet.Check, a world.Answer) fleet.ResultReason {
+	refused := a == world.Status5
+	switch c.Kind {
+	case fleet.CheckHTTP:
+		switch {
+		case refused && !c.HTTP.Accepts(503):
+			return fleet.ResultStatus
+		case !refused && c.HTTP.Body != "":
+			return fleet.ResultBody
+		}
+	case fleet.CheckExec, fleet.CheckAgent, fleet.CheckPing, fleet.CheckTCP:
+		if refused {
+			return fleet.ResultStatus
+		}
+	case fleet.CheckSSH, fleet.CheckTLS: // another service than the one that is ill
+	}
+	return fleet.ResultOK
 }

@@ -48,9 +48,9 @@ func Takes(c *fleet.Check) bool {
 		return validPort(c.Port)
 	case fleet.CheckHTTP:
 		return validPort(c.Port) && plainPage(&c.HTTP)
-	case fleet.CheckExec, fleet.CheckAgent:
+	default: // all that is unusual goes the ordinary way
+		return false
 	}
-	return false
 }
 
 func validPort(port int) bool { return port >= 1 && port <= 65535 }
@@ -82,7 +82,7 @@ func newPlan(c *fleet.Check) *plan {
 	case fleet.CheckHTTP:
 		p.kind = kindPage
 		p.page(&c.HTTP)
-	case fleet.CheckPing, fleet.CheckExec, fleet.CheckAgent:
+	default: // Takes leaves no other
 		p.kind = kindPing
 	}
 	return p

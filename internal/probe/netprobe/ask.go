@@ -96,13 +96,17 @@ func (k asker) perform(ctx context.Context, t probe.Target) (said string, err er
 		return k.run(ctx, t)
 	case fleet.CheckAgent:
 		return "", k.pingGuest(ctx, t)
+	case fleet.CheckSSH:
+		return k.introduction(ctx, t)
+	case fleet.CheckTLS:
+		return "", k.certificate(ctx, t)
 	}
 	return "", probe.LocalError{Err: fmt.Errorf("unknown kind of check %q", t.Spec.Kind)}
 }
 
 // connect opens a connection and drops it. The reset spares both ends the wait after an orderly close.
 func (k asker) connect(ctx context.Context, t probe.Target) error {
-	conn, err := k.dial(ctx, t, t.Spec.Port)
+	conn, err := k.dial(ctx, t, "tcp", t.Spec.Port)
 	if err != nil {
 		return err
 	}
@@ -112,11 +116,27 @@ func (k asker) connect(ctx context.Context, t probe.Target) error {
 	return conn.Close()
 }
 
-func (k asker) dial(ctx context.Context, t probe.Target, port int) (net.Conn, error) {
+func (k asker) dial(ctx context.Context, t probe.Target, network string, port int) (net.Conn, error) {
 	if port < 1 || port > 65535 {
 		return nil, probe.LocalError{Err: fmt.Errorf("port %d", port)}
 	}
-	return k.transport.Dial(ctx, "tcp", netip.AddrPortFrom(t.Address, uint16(port)).String())
+	return k.transport.Dial(ctx, network, netip.AddrPortFrom(t.Address, uint16(port)).String())
+}
+
+// talk connects to the check's port and has a conversation there, which ends with ctx.
+func (k asker) talk(ctx context.Context, t probe.Target, network string, say func(net.Conn) error) error {
+	conn, err := k.dial(ctx, t, network, t.Spec.Port)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer letGo(ctx, conn)()
+	return say(conn)
+}
+
+// letGo ends whatever reads or writes on the connection as soon as ctx ends, until the returned function is called.
+func letGo(ctx context.Context, conn net.Conn) (stop func() bool) {
+	return context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 }
 
 // weigh turns the end of a probe into an answer. At the instant of its timeout a probe has timed out; an answer that

@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"strconv"
 	"syscall"
-	"time"
 
 	"hale/internal/fleet"
 	"hale/internal/probe"
@@ -65,16 +64,15 @@ func (k asker) get(ctx context.Context, t probe.Target) error {
 
 // visit asks for one page over a fresh connection to the target. It returns where a redirect leads, if it leads to the target again.
 func (k asker) visit(ctx context.Context, t probe.Target, v visit) (*visit, error) {
-	conn, err := k.dial(ctx, t, v.port)
+	conn, err := k.dial(ctx, t, "tcp", v.port)
 	if err != nil {
 		return nil, unlessIgnored(t.Spec, err)
 	}
 	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
+	defer letGo(ctx, conn)()
 
 	if v.url.Scheme == "https" {
-		secure, err := k.secure(ctx, conn, t)
+		secure, err := k.secure(ctx, conn, session{name: hostName(t), demand: &t.Spec.HTTP.TLS})
 		if err != nil {
 			return nil, err
 		}
@@ -256,8 +254,13 @@ func hostName(t probe.Target) string {
 	if host, _, err := net.SplitHostPort(name); err == nil {
 		name = host
 	}
+	return serverName(name, t)
+}
+
+// serverName is the name, or the target's address where there is none.
+func serverName(name string, t probe.Target) string {
 	if name == "" {
-		name = t.Address.WithZone("").String()
+		return t.Address.WithZone("").String()
 	}
 	return name
 }

@@ -15,9 +15,16 @@ import (
 
 const day = 24 * time.Hour
 
+// session is the TLS that a check speaks.
+type session struct {
+	name      string // of the server, as its certificate has it
+	demand    *fleet.TLSCheck
+	protocols []string // that are offered (ALPN)
+}
+
 // secure shakes hands over the connection, and looks at the certificate as the check demands.
-func (k asker) secure(ctx context.Context, conn net.Conn, t probe.Target) (net.Conn, error) {
-	c := &t.Spec.HTTP.TLS
+func (k asker) secure(ctx context.Context, conn net.Conn, s session) (*tls.Conn, error) {
+	c := s.demand
 	roots := k.roots
 	if c.CA != "" {
 		var err error
@@ -26,7 +33,7 @@ func (k asker) secure(ctx context.Context, conn net.Conn, t probe.Target) (net.C
 		}
 	}
 	secure := tls.Client(conn, &tls.Config{
-		ServerName: hostName(t), RootCAs: roots, MinVersion: tls.VersionTLS12,
+		ServerName: s.name, RootCAs: roots, MinVersion: tls.VersionTLS12, NextProtos: s.protocols,
 		InsecureSkipVerify: c.Insecure, //nolint:gosec // the operator's word for this check
 	})
 	if err := secure.HandshakeContext(ctx); err != nil {
@@ -38,6 +45,18 @@ func (k asker) secure(ctx context.Context, conn net.Conn, t probe.Target) (net.C
 		}
 	}
 	return secure, nil
+}
+
+// certificate shakes hands over a fresh connection, and asks for nothing.
+func (k asker) certificate(ctx context.Context, t probe.Target) error {
+	return k.talk(ctx, t, "tcp", func(conn net.Conn) error {
+		c := &t.Spec.Certificate
+		secure, err := k.secure(ctx, conn, session{name: serverName(c.Host, t), demand: &c.TLSCheck})
+		if err != nil {
+			return err
+		}
+		return lasts(secure.ConnectionState(), time.Duration(c.Days)*day, time.Now()) // also where anybody's certificate will do
+	})
 }
 
 // authorities reads certificates in PEM form.

@@ -72,10 +72,10 @@ func httpAnswers(s *stage) {
 		"accepts and hangs":    {"http", Answer{Serve: hang}, "down timeout"},
 		"refuses":              {"http", Answer{Err: syscall.ECONNREFUSED}, "down refused"},
 		"no way to the host":   {"http", Answer{Err: syscall.EHOSTUNREACH}, "down unreachable"},
-		"another protocol":     {"http", Answer{Serve: ssh}, "down protocol"},
+		"another protocol":     {"http", Answer{Serve: says("SSH-2.0-OpenSSH_9.2p1\r\n")}, "down protocol"},
 		"closes at once":       {"http", Answer{}, "down protocol"},
 		"a bad certificate":    {"https", Answer{Serve: self}, "down tls"},
-		"no TLS at all":        {"https", Answer{Serve: ssh}, "down tls"},
+		"no TLS at all":        {"https", Answer{Serve: says("SSH-2.0-OpenSSH_9.2p1\r\n")}, "down tls"},
 		"no descriptor left":   {"http", local, "unknown local"},
 		"no port of our own":   {"http", Answer{Err: syscall.EADDRNOTAVAIL}, "unknown local"},
 		"no route from here":   {"http", Answer{Err: syscall.ENETUNREACH}, "unknown local"},
@@ -144,11 +144,8 @@ func hang(conn net.Conn) {
 	}
 }
 
-func ssh(conn net.Conn) {
-	defer conn.Close()
-	go func() { _, _ = conn.Read(make([]byte, 4096)) }()
-	_, _ = conn.Write([]byte("SSH-2.0-OpenSSH_9.2p1\r\n"))
-}
+// certificateLasts is from the beginning of a story on.
+const certificateLasts = 1000 * time.Hour
 
 // selfSigned serves TLS with a certificate that nobody vouches for.
 func selfSigned(s *stage) func(net.Conn) {
@@ -159,7 +156,7 @@ func selfSigned(s *stage) func(net.Conn) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
 		NotBefore:    time.Now().Add(-time.Hour),
-		NotAfter:     time.Now().Add(1000 * time.Hour),
+		NotAfter:     time.Now().Add(certificateLasts),
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {

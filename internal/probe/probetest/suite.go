@@ -41,6 +41,8 @@ var stories = map[string]func(s *stage){
 	"S07 three within five, and two in a row":              threeWithinFive,
 	"S03 what an http check takes for success":             httpAnswers,
 	"S44 what an http check may demand":                    httpDemands,
+	"what checks of other services take for success":       serviceAnswers,
+	"other services are counted like any":                  serviceRows,
 	"S04 one closed port of ten":                           oneOfTen,
 	"S05 a program that hangs is a failure each interval":  hangingProgram,
 	"S05 a program gets its arguments and its exit counts": programArguments,

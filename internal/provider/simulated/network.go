@@ -34,7 +34,8 @@ func (w *World) Ping(ctx context.Context, address netip.Addr) error {
 
 // Dial implements probe.Transport: TCP to a literal address. A closed port of a machine that is up refuses
 // (syscall.ECONNREFUSED); where nothing answers, it waits until ctx ends, or the kernel's patience does
-// (syscall.ETIMEDOUT). The connection speaks HTTP/1.1.
+// (syscall.ETIMEDOUT). The connection speaks HTTP/1.1,
+// or what the checks of the port want to hear.
 func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return w.Vantage("").Dial(ctx, network, address)
 }
@@ -149,6 +150,9 @@ func (c *conn) abandon() {
 func (w *World) serve(c *conn) {
 	defer w.release(c)
 	r := bufio.NewReader(c)
+	if w.introduces(c) {
+		return
+	}
 	for {
 		request, err := http.ReadRequest(r)
 		if err != nil {
