@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -275,14 +276,21 @@ func (t *term) reign(ctx context.Context) error {
 	}
 }
 
-// hearAll takes the probe reports that wait already, so that one round judges them together.
+// hearAll takes the probe reports that wait already, so that one round judges them together, and so that the watermark behind them is not late
+// when there are many. An engine brings one after the other: it is given the time to come with the next.
 func (t *term) hearAll() {
-	for {
+	const (
+		most   = 10_000
+		yields = 2
+	)
+	for heard, idle := 0, 0; heard < most && idle < yields; {
 		select {
 		case r := <-t.probes.Reports():
 			t.hear(r)
+			heard, idle = heard+1, 0
 		default:
-			return
+			idle++
+			runtime.Gosched()
 		}
 	}
 }
