@@ -31,6 +31,7 @@ type room struct {
 	dice    *rand.Rand
 	judge   *judge
 	powers  *powers
+	saidOff []fleet.HostName // by a person
 	// blindly says that healthy machines which the sender cannot see are counted when they are hit, and no broken law.
 	blindly bool
 

@@ -106,6 +106,7 @@ func verbs() map[sim.Verb]act {
 		sim.Unbrakes:    orders,
 		sim.Scales:      orders,
 		sim.Deletes:     orders,
+		sim.Vouches:     orders,
 		sim.Resizes:     resizes,
 		sim.Retemplates: retemplates,
 		sim.Confirms:    confirms,
@@ -427,6 +428,8 @@ func orders(r *room, e sim.Event) func() {
 		r.swapped[o.Machine] = true
 	case fleet.OrderDelete:
 		r.leaving[o.Machine] = true
+	case fleet.OrderFenced:
+		r.saidOff = append(r.saidOff, o.Host)
 	default:
 	}
 	r.post(o)

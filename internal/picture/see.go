@@ -63,6 +63,7 @@ func (p *Picture) ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
 // confirmed; one that is being asked about already is not returned again until Answered. The picture keeps the catalogue, and reads it again
 // when it aims.
 func (p *Picture) See(c *Catalogue, indices []int) []Doubt {
+	p.welcome(c)
 	p.catalogue, p.hosts, p.dirty = c, c.hosts, true
 	var doubts []Doubt
 	if indices == nil {
@@ -75,6 +76,20 @@ func (p *Picture) See(c *Catalogue, indices []int) []Doubt {
 	}
 	p.offer(c)
 	return doubts
+}
+
+// welcome has every machine judged that left something on a host which answers again: it may run, and a listing that shows it as it was says so, too.
+func (p *Picture) welcome(c *Catalogue) {
+	for _, h := range p.hosts {
+		if h.Up || !c.up[h.Name] {
+			continue
+		}
+		for i := range p.views {
+			if slices.ContainsFunc(p.views[i].Machine.Left, func(l fleet.LeftBehind) bool { return l.Host == h.Name }) {
+				p.due(i)
+			}
+		}
+	}
 }
 
 // Answered says that the question about an instance's absence ended, whatever came of it.

@@ -111,6 +111,7 @@ const (
 	Unbrakes Verb = "takes the brake off"
 	Scales   Verb = "scales to"
 	Deletes  Verb = "deletes"
+	Vouches  Verb = "takes for off" // a host that does not answer
 )
 
 // What an operator does to the configuration.
@@ -249,6 +250,7 @@ func verbs() map[Verb]act {
 		Unbrakes:    orders(fleet.OrderBrakeOff),
 		Scales:      orders(fleet.OrderScale),
 		Deletes:     orders(fleet.OrderDelete),
+		Vouches:     orders(fleet.OrderFenced),
 		Resizes:     resizes,
 		Retemplates: retemplates,
 		Confirms:    confirms,

@@ -25,7 +25,7 @@ func (j *judge) inspect() {
 	for i := range j.s.store.beliefs {
 		m := &j.s.store.beliefs[i]
 		name := string(j.s.spec.Name.Machine(i + 1))
-		if n := running[name]; n > 1 {
+		if n := running[name]; n > 1 && !j.vouched(name) {
 			j.broken("L1", name, fmt.Sprintf("%d instances run at once", n))
 		}
 		if m.Name == "" {

@@ -95,6 +95,9 @@ func (j *judge) Guest(id string) { j.s.guestChanged(id) }
 func (j *judge) Copies(machine string, n int) {
 	if n > 1 {
 		j.s.score.DoubleInstances++
+		if j.vouched(machine) {
+			return
+		}
 		j.broken("L1", machine, fmt.Sprintf("%d instances run at once", n))
 		j.shares(machine)
 	}

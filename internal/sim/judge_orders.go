@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/sim/world"
 )
 
 // wishes is what the judge knows of the operator's orders, from the side of those who gave them.
@@ -25,6 +26,30 @@ func (j *judge) ordered(o *fleet.Order) {
 	if o.Kind == fleet.OrderHeal {
 		delete(j.personal, string(o.Machine))
 	}
+}
+
+// vouched reports whether all instances of the machine that run, but one, are on hosts that a person said to be off: the policy took the word, and it was wrong.
+func (j *judge) vouched(machine string) bool {
+	if !j.s.spec.Repair.Fence.Word {
+		return false
+	}
+	others := 0
+	for _, vm := range j.s.w.All(machine) {
+		if vm.Power != world.Off && vm.Power != world.Gone && !j.saidOff(vm.Host) {
+			others++
+		}
+	}
+	return others <= 1
+}
+
+// saidOff reports whether a person ever took the host for off.
+func (j *judge) saidOff(host string) bool {
+	for _, o := range j.wishes.posted {
+		if o.Kind == fleet.OrderFenced && string(o.Host) == host {
+			return true
+		}
+	}
+	return false
 }
 
 // isHeld reports whether a hold in force covers the machine.

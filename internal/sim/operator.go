@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ func ordered() map[Verb]fleet.OrderKind {
 	return map[Verb]fleet.OrderKind{
 		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal, Undoes: fleet.OrderUndo, Recovers: fleet.OrderRecover,
 		Brakes: fleet.OrderBrakeOn, Unbrakes: fleet.OrderBrakeOff, Scales: fleet.OrderScale, Deletes: fleet.OrderDelete,
+		Vouches: fleet.OrderFenced,
 	}
 }
 
@@ -30,6 +32,9 @@ func (e Event) Order(name fleet.Name, hosts []world.Host) (fleet.Order, error) {
 	o := fleet.Order{Kind: ordered()[e.Verb], Fleet: name, By: operator, For: e.For}
 	if o.Kind == fleet.OrderHold {
 		o.Reason = "planned work"
+	}
+	if o.Kind == fleet.OrderFenced {
+		o.Proof, o.For, o.Reason = fleet.ProofWord, cmp.Or(e.For, time.Hour), "seen"
 	}
 	if o.Kind == fleet.OrderScale {
 		size, err := strconv.Atoi(e.Arg)

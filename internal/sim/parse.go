@@ -40,6 +40,9 @@ func shapes() map[Verb]shape {
 		if v == Scales {
 			out[v] = shape{"operator", "count", true}
 		}
+		if v == Vouches {
+			out[v] = shape{"operator", "the host", true}
+		}
 	}
 	for _, v := range []Verb{
 		Crashes, ShutsDown, IsStopped, IsStarted, IsPaused, Suspends, DiskFull, Panics, Vanishes, Hangs, LosesNet, StopsApp, Fails503, WrongPages, IsSlow, LosesConfig, LosesDisk, LosesData, Readdressed,
@@ -59,7 +62,7 @@ func shapes() map[Verb]shape {
 func examples() map[string]string {
 	return map[string]string{
 		"machine": "web-2", "domain": "host h2", "provider": "provider", "template": "template", "store": "store", "server": "hale-1",
-		"operator": "operator", "wanted": "web-2", "image": "web-2.qcow2",
+		"operator": "operator", "wanted": "web-2", "the host": "host h2", "image": "web-2.qcow2",
 		"share": "50%", "host": "h1", "duration": "2m", "count": "3", "check": "page",
 	}
 }
