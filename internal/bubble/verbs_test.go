@@ -116,19 +116,21 @@ func verbs() map[sim.Verb]act {
 			s.holdUp("", e.For)
 			return nil
 		}),
-		sim.ClockSteps: onServer(func(_ *room, s *server, e sim.Event) func() {
-			by, _ := time.ParseDuration(e.Arg)
-			s.skew += by
-			if s.life != nil {
-				s.life.engine.StepClock(by)
-			}
-			return nil
-		}),
+		sim.ClockSteps: onServer(clockSteps),
 		sim.LosesStore: onServer(func(_ *room, s *server, _ sim.Event) func() {
 			s.cut.Add(1)
 			return func() { s.cut.Add(-1) }
 		}),
 	}
+}
+
+func clockSteps(_ *room, s *server, e sim.Event) func() {
+	by, _ := time.ParseDuration(e.Arg)
+	s.skew += by
+	if s.life != nil {
+		s.life.engine.StepClock(by)
+	}
+	return nil
 }
 
 // leaves makes an older instance of the machine, powered off, on another host.
