@@ -6,16 +6,8 @@ cd "$(dirname "$0")/.."
 
 say() { echo "bench-controller: $*"; }
 [ "$(id -u)" -eq 0 ] || { say "this needs root" >&2; exit 1; }
-missing=
-command -v nft >/dev/null || missing="$missing nftables"
-command -v ip >/dev/null || missing="$missing iproute2"
-if [ -n "$missing" ]; then
-  say "going to install:$missing"
-  export DEBIAN_FRONTEND=noninteractive
-  apt-get -q update
-  # shellcheck disable=SC2086 # a list of words
-  apt-get -q -y install --no-install-recommends $missing
-fi
+scripts/apt-install.sh bench-controller nftables iproute2
+
 mkdir -p bin bench/out
 scripts/ensure-go.sh go build -buildvcs=false -o bin/bench-controller ./bench/controller
 # shellcheck disable=SC2016 # the inner shell's own

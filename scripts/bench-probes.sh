@@ -7,22 +7,10 @@ cd "$(dirname "$0")/.."
 say() { echo "bench-probes: $*"; }
 [ "$(id -u)" -eq 0 ] || { say "this needs root" >&2; exit 1; }
 
-missing=
-for p in haproxy fping prometheus-blackbox-exporter; do command -v "$p" >/dev/null || missing="$missing $p"; done
-command -v gcc >/dev/null || missing="$missing gcc libc6-dev"
-if [ -n "$missing" ]; then
-  say "going to install:$missing"
-  export DEBIAN_FRONTEND=noninteractive
-  apt-get -q update
-  policy=/usr/sbin/policy-rc.d # no package may start a service
-  if [ ! -e $policy ]; then
-    trap 'rm -f $policy' EXIT
-    printf '#!/bin/sh\nexit 101\n' >$policy
-    chmod 755 $policy
-  fi
-  # shellcheck disable=SC2086 # a list of words
-  apt-get -q -y install --no-install-recommends $missing
-fi
+compiler=
+command -v gcc >/dev/null || compiler="gcc libc6-dev"
+# shellcheck disable=SC2086 # a list of words
+scripts/apt-install.sh bench-probes haproxy fping prometheus-blackbox-exporter $compiler
 
 mkdir -p bin bench/out
 scripts/ensure-go.sh go build -buildvcs=false -o bin/bench-probes ./bench/probes
