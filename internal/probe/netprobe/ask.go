@@ -130,7 +130,8 @@ func (k asker) talk(ctx context.Context, t probe.Target, network string, say fun
 		return err
 	}
 	defer conn.Close()
-	defer letGo(ctx, conn)()
+	done := letGo(ctx, conn)
+	defer done()
 	return say(conn)
 }
 

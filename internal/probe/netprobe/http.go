@@ -69,7 +69,8 @@ func (k asker) visit(ctx context.Context, t probe.Target, v visit) (*visit, erro
 		return nil, unlessIgnored(t.Spec, err)
 	}
 	defer conn.Close()
-	defer letGo(ctx, conn)()
+	done := letGo(ctx, conn)
+	defer done()
 
 	if v.url.Scheme == "https" {
 		secure, err := k.secure(ctx, conn, session{name: hostName(t), demand: &t.Spec.HTTP.TLS})
