@@ -35,7 +35,7 @@ def forget(ident):
 
 def printed(ident):
     """Waits until the machine has written to its console, and prints the first line of it."""
-    for _ in range(200):
+    for _ in range(1200):
         with open(it.path("console", ident)) as f:
             line = f.readline()
         if line.endswith("\n"):
