@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/fault"
 	"hale/internal/fence"
 	"hale/internal/fence/agent"
 	"hale/internal/fence/command"
@@ -82,6 +83,7 @@ type part struct {
 	name    string
 	speaker fence.Controller
 	stolid  fence.Controller // the same with a wrong password
+	refuses fault.Kind       // what it says of that
 	// fail has it behave so from now on; the password is the speaker's matter.
 	fail func(fencetest.Fault) error
 }
@@ -112,9 +114,9 @@ func (p *plug) secret(text string) secret.Secret {
 }
 
 // bothPasswords makes a speaker with the right password, and one with another.
-func (p *plug) bothPasswords(make func(s secret.Secret) fence.Controller) (right, wrong fence.Controller) {
+func (p *plug) bothPasswords(speaks func(s secret.Secret) fence.Controller) (right, wrong fence.Controller) {
 	p.Helper()
-	return make(p.secret(bmc.Password)), make(p.secret("battery-staple"))
+	return speaks(p.secret(bmc.Password)), speaks(p.secret("battery-staple"))
 }
 
 // redfishPart starts a Redfish service before the plug, spoken to by hale itself, or by fence_redfish.
@@ -131,7 +133,7 @@ func redfishPart(p *plug, byAgent bool) part {
 		c.Wait()
 	})
 	ca := p.keep("ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})), 0o600)
-	out := part{name: "redfish, hale's own", fail: func(f fencetest.Fault) error {
+	out := part{refuses: fault.Unauthorised, name: "redfish", fail: func(f fencetest.Fault) error {
 		c.Break(map[fencetest.Fault]bmc.Faults{fencetest.Dead: {Dead: true}, fencetest.Late: {Late: lateBy}, fencetest.Ignores: {Ignores: true},
 			lies: {Lies: true}, fencetest.AnswerLost: {AnswerLost: true}, fencetest.Slow: {Slow: slowBy}}[f])
 		return nil
@@ -144,7 +146,7 @@ func redfishPart(p *plug, byAgent bool) part {
 	}
 	host, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	p.must(err)
-	out.name = "redfish, by fence_redfish"
+	out.name, out.refuses = "agent `fence_redfish`", fault.Transient // it says no more than that it did not work
 	out.speaker, out.stolid = p.bothPasswords(func(s secret.Secret) fence.Controller {
 		return agent.New(agent.Options{Name: "fence_redfish", Program: "fence_redfish", Values: []agent.Value{{Name: "ip", Plain: host}, {Name: "ipport", Plain: port},
 			{Name: "username", Plain: bmc.User}, {Name: "password", Secret: s}, {Name: "ssl_insecure", Plain: "1"},
@@ -237,7 +239,7 @@ func ipmiPart(p *plug, byAgent bool) part {
 	write("pid", strconv.Itoa(cmd.Process.Pid), 0o600)
 	number, err := strconv.Atoi(port)
 	p.must(err)
-	out := part{name: "ipmi, hale's own", fail: func(f fencetest.Fault) error {
+	out := part{refuses: fault.Transient, name: "ipmi", fail: func(f fencetest.Fault) error {
 		signal := syscall.SIGCONT
 		if f == fencetest.Dead {
 			signal = syscall.SIGSTOP
@@ -252,7 +254,7 @@ func ipmiPart(p *plug, byAgent bool) part {
 		return ipmi.New(ipmi.Options{Name: "ipmi", Program: "ipmitool", Host: "127.0.0.1", Port: number, User: bmc.User, Password: s, Cipher: 3})
 	})
 	if byAgent {
-		out.name = "ipmi, by fence_ipmilan"
+		out.name = "agent `fence_ipmilan`"
 		out.speaker, out.stolid = p.bothPasswords(func(s secret.Secret) fence.Controller {
 			return agent.New(agent.Options{Name: "fence_ipmilan", Program: "fence_ipmilan", Values: []agent.Value{{Name: "ip", Plain: "127.0.0.1"},
 				{Name: "ipport", Plain: port}, {Name: "username", Plain: bmc.User}, {Name: "password", Secret: s}, {Name: "lanplus", Plain: "1"}, {Name: "cipher", Plain: "3"}}})
@@ -278,7 +280,13 @@ status)
 off)
 	case $F in
 	'answers and does nothing' | 'says off, whatever is true') exit 0 ;;
-	'answers early and turns off late') (sleep LATE; $V destroy DOMAIN) >/dev/null 2>&1 & exit 0 ;;
+	'answers early and turns off late')
+		# What it leaves behind in its own group ends with it.
+		rm -f DIR/left
+		setsid sh -c ': >DIR/left; sleep LATE; virsh -q -c URI destroy DOMAIN' >/dev/null 2>&1 &
+		until [ -e DIR/left ]; do sleep 0.02; done
+		exit 0
+		;;
 	esac
 	$V destroy DOMAIN >/dev/null 2>&1
 	[ "$F" = 'does it and the answer is lost' ] && sleep 60
@@ -294,8 +302,8 @@ func commandPart(p *plug) part {
 	dir := p.TempDir()
 	path := filepath.Join(dir, "outlet")
 	fill := strings.NewReplacer("DIR", dir, "URI", p.lab.URI(), "DOMAIN", p.domain, "'PASSWORD'", "'"+bmc.Password+"'", "SLOW", seconds(slowBy), "LATE", seconds(lateBy))
-	p.must(os.WriteFile(path, []byte(fill.Replace(script)), 0o700)) //nolint:gosec // a program is executable
-	out := part{name: "command", fail: func(f fencetest.Fault) error {
+	p.must(os.WriteFile(path, []byte(fill.Replace(script)), 0o700))
+	out := part{refuses: fault.Transient, name: "command", fail: func(f fencetest.Fault) error {
 		return os.WriteFile(filepath.Join(dir, "fault"), []byte(f), 0o600)
 	}}
 	out.speaker, out.stolid = p.bothPasswords(func(s secret.Secret) fence.Controller {
