@@ -113,7 +113,7 @@ func (p *plug) try(with part, way trouble, tab *table) {
 	done, err := p.fence(with, way)
 	on, truth := p.On()
 	p.must(truth)
-	tab.add(with.name, way.fault, done, err)
+	tab.add(with.name, way.fault, done.Took, claim(err, on))
 	for _, wrong := range way.against(done, err, on, with.refuses) {
 		p.Errorf("%s, %s: %s (%+v, %v)", with.name, name(way.fault), wrong, done, err)
 	}
@@ -172,11 +172,18 @@ type cell struct {
 	took []time.Duration
 }
 
-func (t *table) add(method string, f fencetest.Fault, done fence.Done, err error) {
-	said := string(fleet.ProofHostOff)
-	if err != nil {
-		said = "none (" + string(fault.KindOf(err)) + ")"
+// claim says what a method said, and whether it is true.
+func claim(err error, on bool) string {
+	switch {
+	case err != nil:
+		return "none (" + string(fault.KindOf(err)) + ")"
+	case on:
+		return string(fleet.ProofHostOff) + ", wrongly,"
 	}
+	return string(fleet.ProofHostOff)
+}
+
+func (t *table) add(method string, f fencetest.Fault, took time.Duration, said string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.cells[method] == nil {
@@ -187,10 +194,10 @@ func (t *table) add(method string, f fencetest.Fault, done fence.Done, err error
 		c = &cell{said: said}
 		t.cells[method][f] = c
 	}
-	if !strings.Contains(c.said, said) {
+	if !slices.Contains(strings.Split(c.said, " or "), said) {
 		c.said += " or " + said
 	}
-	c.took = append(c.took, done.Took)
+	c.took = append(c.took, took)
 }
 
 // String renders the table as documents show it: the grade of the proof, p50 and the longest time to it.
