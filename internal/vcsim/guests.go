@@ -2,6 +2,7 @@ package vcsim
 
 import (
 	"fmt"
+	"net/netip"
 	"sync"
 
 	"github.com/vmware/govmomi/simulator"
@@ -15,6 +16,7 @@ type guests struct {
 	boots map[types.ManagedObjectReference]int
 	place map[types.ManagedObjectReference]int
 	deaf  map[types.ManagedObjectReference]bool
+	live  *live // nil: they are simulated as well
 }
 
 func newGuests() *guests {
@@ -48,7 +50,12 @@ func (g *guests) UpdateObject(ctx *simulator.Context, o mo.Reference, changes []
 func (g *guests) power(ctx *simulator.Context, vm *mo.VirtualMachine, state types.VirtualMachinePowerState) {
 	switch state {
 	case types.VirtualMachinePowerStatePoweredOn:
-		ctx.Update(vm, g.up(vm))
+		address := g.up(vm)
+		if g.live != nil {
+			g.live.on(vm)
+			return
+		}
+		ctx.Update(vm, g.awake(address))
 	case types.VirtualMachinePowerStatePoweredOff:
 		changes := []types.PropertyChange{
 			{Name: "guest.ipAddress", Val: ""}, {Name: "guestHeartbeatStatus", Val: types.ManagedEntityStatusGray},
@@ -58,12 +65,15 @@ func (g *guests) power(ctx *simulator.Context, vm *mo.VirtualMachine, state type
 			changes = append(changes, types.PropertyChange{Name: "runtime.cleanPowerOff", Val: true})
 		}
 		ctx.Update(vm, changes)
+		if g.live != nil {
+			g.live.cut(vm.Self)
+		}
 	case types.VirtualMachinePowerStateSuspended:
 	}
 }
 
-// up is what is true of a guest that has booted, or goes on where it was.
-func (g *guests) up(vm *mo.VirtualMachine) []types.PropertyChange {
+// up notes that a guest boots, or goes on where it was, and returns the address that it has where it is simulated.
+func (g *guests) up(vm *mo.VirtualMachine) netip.Addr {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	place, known := g.place[vm.Self]
@@ -75,8 +85,13 @@ func (g *guests) up(vm *mo.VirtualMachine) []types.PropertyChange {
 		g.boots[vm.Self]++
 		delete(g.deaf, vm.Self)
 	}
+	return netip.MustParseAddr(fmt.Sprintf("10.1.%d.%d", place/200, 1+place%200))
+}
+
+// awake is what is true of a guest that has booted.
+func (*guests) awake(address netip.Addr) []types.PropertyChange {
 	return []types.PropertyChange{
-		{Name: "guest.ipAddress", Val: fmt.Sprintf("10.1.%d.%d", place/200, 1+place%200)}, {Name: "runtime.cleanPowerOff", Val: nil},
+		{Name: "guest.ipAddress", Val: address.String()}, {Name: "runtime.cleanPowerOff", Val: nil},
 		{Name: "guestHeartbeatStatus", Val: types.ManagedEntityStatusGreen},
 		{Name: "guest.toolsRunningStatus", Val: string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)},
 		{Name: "guest.toolsVersionStatus2", Val: string(types.VirtualMachineToolsVersionStatusGuestToolsCurrent)},

@@ -1,5 +1,5 @@
 // Package vcsim is a vCenter for tests: govmomi's simulator behind a wire that can be frozen and cut, with guests that get addresses and
-// count their boots, and with what a real vCenter refuses and the simulator does not.
+// count their boots, or are real ones (Live), and with what a real vCenter refuses and the simulator does not.
 //
 // It promises that everything of it ends with the test: server, wire, files. Each test has its own, on loopback. It is for tests only.
 package vcsim
