@@ -18,6 +18,8 @@ type Fencing interface {
 	Fences() []FencedHost
 	// Test asks every method of the host how the host stands, and changes nothing. Fences has the answers.
 	Test(ctx context.Context, provider fleet.ProviderName, host fleet.HostName)
+	// Off has the host turned off: its methods in their order, each as often as it may, until one proves it. It returns the tries, as they ended.
+	Off(ctx context.Context, provider fleet.ProviderName, host fleet.HostName) []FenceTry
 }
 
 // Fences are the hosts whose power hale can cut.

@@ -110,6 +110,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/notify/targets/{name}/test", s.testTarget)
 	mux.HandleFunc("GET /v1/fences", s.fences)
 	mux.HandleFunc("POST /v1/fences/test", s.testFences)
+	mux.HandleFunc("POST /v1/fences/off", s.fenceOff)
 	// What the program itself takes, for go tool pprof. Only who may give orders reaches the socket.
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

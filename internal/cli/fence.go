@@ -23,7 +23,7 @@ func (c *commander) fenceCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: c.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
-	cmd.AddCommand(c.fenceListCommand(), c.fenceTestCommand(), c.fenceStatusCommand(), c.fenceConfirmCommand(), c.fenceDescribeCommand())
+	cmd.AddCommand(c.fenceListCommand(), c.fenceTestCommand(), c.fenceStatusCommand(), c.fenceOffCommand(), c.fenceConfirmCommand(), c.fenceDescribeCommand())
 	return cmd
 }
 

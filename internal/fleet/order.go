@@ -37,6 +37,8 @@ type Order struct {
 	DryRun bool `json:",omitempty"`
 	// Proof is what the person, or the power controller that was asked for them, knows of the host.
 	Proof Proof `json:",omitempty"`
+	// After is the order of which this one tells the end (OrderCut). Empty: it begins.
+	After OrderID `json:",omitempty"`
 }
 
 // OrderKind says what is wanted.
@@ -58,9 +60,10 @@ const (
 	OrderBrakeOff OrderKind = "brake-off" // also when it engaged by itself
 	OrderConfirm  OrderKind = "confirm"   // carry the plan out that waits for a person's word
 
-	OrderScale  OrderKind = "scale"  // have so many machines, whatever the configuration says; fewer ones only once confirmed
-	OrderFenced OrderKind = "fenced" // take it that this host is off, for a while
-	OrderDelete OrderKind = "delete" // remove this very machine, and have one less; of an adopted one: let it go
+	OrderScale  OrderKind = "scale"     // have so many machines, whatever the configuration says; fewer ones only once confirmed
+	OrderFenced OrderKind = "fenced"    // take it that this host is off, for a while
+	OrderCut    OrderKind = "power-off" // note that a person had this host's power cut, or how that ended; nothing is done about it
+	OrderDelete OrderKind = "delete"    // remove this very machine, and have one less; of an adopted one: let it go
 )
 
 // ToMachine reports whether the order is to one machine's belief, and not to the fleet as a whole. (A hold of a machine belongs to
@@ -68,7 +71,7 @@ const (
 func (k OrderKind) ToMachine() bool { return k == OrderRetry || k == OrderHeal || k == OrderUndo }
 
 // PermitsHarm reports whether what is ordered lets hale do more than before: such an order expires when it is not taken up.
-func (k OrderKind) PermitsHarm() bool { return k != OrderHold && k != OrderBrakeOn }
+func (k OrderKind) PermitsHarm() bool { return k != OrderHold && k != OrderBrakeOn && k != OrderCut }
 
 // Limits of an order.
 const (
@@ -130,6 +133,8 @@ func (o *Order) checkKind() error {
 		return o.checkRecovery()
 	case OrderFenced:
 		return o.checkFenced()
+	case OrderCut:
+		return o.checkCut()
 	case OrderBrakeOn, OrderBrakeOff:
 		if o.Machine != "" || o.Host != "" {
 			return errors.New("a brake is a whole fleet's: hold a machine or a host instead")
@@ -167,6 +172,17 @@ func (o *Order) checkFenced() error {
 		return fmt.Errorf("%q is no word about a host", o.Proof)
 	case o.For <= 0 || o.For > LongestWord:
 		return fmt.Errorf("it counts for more than nothing, and at most %d hours", int(LongestWord.Hours()))
+	}
+	return nil
+}
+
+func (o *Order) checkCut() error {
+	ends := o.After != ""
+	switch {
+	case o.Host == "":
+		return errors.New("it is about one host")
+	case ends && o.Proof != ProofHostOff && o.Proof != ProofNone, !ends && o.Proof != "":
+		return fmt.Errorf("%q is not how a power cut ends", o.Proof)
 	}
 	return nil
 }

@@ -124,6 +124,7 @@ const (
 	RecordAdoption       RecordKind = "adoption"        // Reason: candidate, adopted, renamed, contested, short, or why one was let go
 	RecordHoldEnded      RecordKind = "hold-ended"      // Reason: expired, released or superseded
 	RecordHostProof      RecordKind = "host-proof"      // what is known of a host that does not answer; with a Reason: it counts no more
+	RecordHostCut        RecordKind = "host-cut"        // how it ended that a person had a host's power cut; Proof says what is known. No proof for later
 	RecordLeftBehind     RecordKind = "left-behind"     // the old instance stays on its host, which is off, until that is back
 	RecordChange         RecordKind = "change"          // a person changed what is wanted; Reason says what
 )

@@ -19,6 +19,15 @@ func hostProof(r fleet.Record) string {
 	return because(said+", and that counts"+during(r), r.Detail)
 }
 
+// hostCut tells how it ended that a person had a host's power cut.
+func hostCut(r fleet.Record) string {
+	said := "nothing proved that " + hostOf(r) + " is off, whose power was to be cut"
+	if r.Proof == fleet.ProofHostOff {
+		said = hostOf(r) + " is off, its power controller says, which proves nothing later"
+	}
+	return because(aside(about(r)+": "+said, r.By), r.Detail)
+}
+
 // fenceOutcomes are how a try to cut a host's power ends. The others are said as of any call.
 var fenceOutcomes = map[fleet.OutcomeKind]string{
 	fleet.OutcomeDone:        "it is off, its power controller says",

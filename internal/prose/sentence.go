@@ -63,6 +63,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordAdoption:       adoption,
 	fleet.RecordChange:         wantedChange,
 	fleet.RecordHostProof:      hostProof,
+	fleet.RecordHostCut:        hostCut,
 	fleet.RecordLeftBehind:     leftBehind,
 }
 

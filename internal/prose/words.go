@@ -172,6 +172,7 @@ var (
 		fleet.OrderScale:  "another size",
 		fleet.OrderDelete: "the machine removed",
 		fleet.OrderFenced: "it taken that the host is off",
+		fleet.OrderCut:    "the host's power cut",
 	}
 	events = map[fleet.NotifyEvent]string{
 		fleet.NotifyPage:     "a page",

@@ -1,0 +1,244 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"hale/internal/engine"
+	"hale/internal/fleet"
+	"hale/internal/inbox"
+)
+
+// FenceOffRequest asks for a host to be turned off.
+type FenceOffRequest struct {
+	// Subject is a host, or a machine that lies on it, as in FenceRequest.
+	Subject string `json:"subject"`
+	// Confirm has it done; without that the answer only says what would be.
+	Confirm bool `json:"confirm"`
+	// Force has it done though somebody on the host is not known to fail.
+	Force  bool   `json:"force"`
+	Reason string `json:"reason,omitempty"`
+	As     string `json:"as,omitempty"`
+}
+
+// FenceOff is what turning a host off means, and, where that was confirmed, how it ended.
+type FenceOff struct {
+	Provider string `json:"provider"`
+	Host     string `json:"host"`
+	// Up says whether the host answers its provider.
+	Up       bool           `json:"up"`
+	Methods  []FenceMethod  `json:"methods"` // in the order in which they are tried
+	Machines []FenceMachine `json:"machines"`
+	// Unseen are the fleets of the provider that another server looks after: whom they have there is not known here.
+	Unseen  []string      `json:"unseen"`
+	Follows []FenceFollow `json:"follows"`
+	// Needs says that somebody is not known to fail, or not known at all: it takes force.
+	Needs bool `json:"needs_force"`
+
+	// Done says that the controllers were asked, and Tries how they answered. Off: one of them proved the host off; Method and Proof are that one's.
+	Done   bool       `json:"done"`
+	Tries  []FenceTry `json:"tries,omitempty"`
+	Off    bool       `json:"off"`
+	Method string     `json:"method,omitempty"`
+	Proof  string     `json:"proof,omitempty"`
+	TookNS int64      `json:"took_ns,omitempty"` // of all tries
+}
+
+// FenceMachine is a machine on the host.
+type FenceMachine struct {
+	Name    string `json:"name"`
+	Verdict string `json:"verdict"`
+	// Fails says that it is known to fail.
+	Fails bool `json:"fails"`
+}
+
+// What a fleet makes of it that the host is off.
+const (
+	FollowsElsewhere = "elsewhere" // what fails there is built anew on another host, once hale proved for itself that it is off
+	FollowsWord      = "word"      // nothing, until a person gives their word
+	FollowsNothing   = "nothing"   // nothing is built in the place of what is there
+)
+
+// FenceFollow is what would follow in a fleet that has machines on the host.
+type FenceFollow struct {
+	Fleet   string `json:"fleet"`
+	Follows string `json:"follows"` // one of the constants Follows…
+}
+
+// FenceTry is one try to turn a host off, as it ended.
+type FenceTry struct {
+	Method  string `json:"method"`
+	Number  int    `json:"number"` // of the method's attempts, from 1
+	OK      bool   `json:"ok"`     // the host is proven off
+	Already bool   `json:"already,omitempty"`
+	Orders  int    `json:"orders"`
+	Proof   string `json:"proof,omitempty"`
+	TookNS  int64  `json:"took_ns"`
+	Detail  string `json:"detail,omitempty"` // what is wrong
+}
+
+// fenceOff has a host turned off, or says what that would mean. Nothing is built in anybody's place by it, and its proof is not kept: it would be weaker
+// than another question to the controller, which whoever repairs asks anyway.
+func (s *Server) fenceOff(w http.ResponseWriter, r *http.Request) {
+	var q FenceOffRequest
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, orderBytes)).Decode(&q)
+	if err == nil && q.Subject == "" {
+		err = fmt.Errorf("no host is named") // none would be all of them
+	}
+	if err != nil {
+		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: err.Error()})
+		return
+	}
+	hosts, problem := meantHosts([]string{q.Subject}, s.fenced())
+	if problem != nil {
+		s.fail(w, http.StatusNotFound, *problem)
+		return
+	}
+	out := meaning(hosts[0], s.opts.Status())
+	switch {
+	case !q.Confirm:
+	case out.Needs && !q.Force:
+		s.fail(w, http.StatusConflict, Problem{Code: CodeRefused, Message: "host " + out.Host + " is left on: " + strings.Join(out.Against(), "; "), Lines: out.Against()})
+		return
+	default:
+		if err := s.cut(r.Context(), q, &out); err != nil {
+			s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: "the controllers were not asked: " + cause(err).Error()})
+			return
+		}
+	}
+	s.answer(w, http.StatusOK, out)
+}
+
+// meaning says what lies on the host, and what would follow.
+func meaning(h FencedHost, status []engine.FleetStatus) FenceOff {
+	out := FenceOff{Provider: h.Provider, Host: h.Host, Up: h.Up, Methods: h.Methods, Machines: []FenceMachine{}, Unseen: []string{}, Follows: []FenceFollow{}}
+	for _, f := range status {
+		if string(f.Spec.Provider) != h.Provider {
+			continue
+		}
+		if f.Acting == fleet.ReasonNotOwner {
+			out.Unseen = append(out.Unseen, string(f.Spec.Name))
+			continue
+		}
+		before := len(out.Machines)
+		for i := range f.Machines {
+			m := &f.Machines[i].Machine
+			if lies := m.Lies(); !lies.None() && string(lies.Host) == h.Host {
+				out.Machines = append(out.Machines, FenceMachine{Name: string(m.Name), Verdict: string(m.Health.Verdict), Fails: m.Health.Verdict == fleet.VerdictUnhealthy})
+			}
+		}
+		if len(out.Machines) > before {
+			out.Follows = append(out.Follows, FenceFollow{Fleet: string(f.Spec.Name), Follows: followsIn(f.Spec.Repair.Fence)})
+		}
+	}
+	out.Needs = len(out.Against()) > 0
+	return out
+}
+
+// Against says what speaks against turning the host off.
+func (o *FenceOff) Against() []string {
+	var out []string
+	for _, m := range o.Machines {
+		if !m.Fails {
+			out = append(out, m.Name+" on it is not known to fail")
+		}
+	}
+	for _, f := range o.Unseen {
+		out = append(out, "another server looks after fleet "+f+", which may have machines on it")
+	}
+	return out
+}
+
+// followsIn says what the policy makes of a host that is off.
+func followsIn(p fleet.Fence) string {
+	switch {
+	case p.Hosts && p.Enough(fleet.ProofHostOff):
+		return FollowsElsewhere
+	case p.Enough(fleet.ProofWord):
+		return FollowsWord
+	}
+	return FollowsNothing
+}
+
+// noteLimit bounds the time in which it is written down how a power cut ended, whether or not anybody still waits for the answer.
+const noteLimit = 5 * time.Second
+
+// cut asks the controllers, once it is written down who wants that. An error: it could not be, and nobody was asked.
+func (s *Server) cut(ctx context.Context, q FenceOffRequest, out *FenceOff) error {
+	by := callerOf(ctx)
+	if q.As != "" && q.As != by {
+		by = fmt.Sprintf("%s (%s)", q.As, by)
+	}
+	begun, err := s.note(ctx, out, fleet.Order{By: by, Reason: q.Reason}, nil)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	out.Done, out.Tries = true, s.opts.Fencing.Off(ctx, fleet.ProviderName(out.Provider), fleet.HostName(out.Host))
+	out.TookNS = int64(time.Since(began))
+	end := fleet.Order{By: by, Proof: fleet.ProofNone, For: time.Since(began)}
+	for _, t := range out.Tries {
+		end.Reason = t.Method + ": " + t.Detail
+		if t.OK {
+			out.Off, out.Method, out.Proof = true, t.Method, t.Proof
+			end.Proof, end.Reason = fleet.Proof(t.Proof), t.Method
+		}
+	}
+	end.Reason = shown(end.Reason)
+	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteLimit)
+	defer cancel()
+	if _, err := s.note(noting, out, end, begun); err != nil {
+		s.opts.Logger.Warn("how a power cut ended is not written down", "host", out.Host, "off", out.Off, "err", err)
+	}
+	return nil
+}
+
+// note posts the note to each fleet of the host's provider that has, or may have, machines there, and returns the notes' ids by fleet. Begun are those of which
+// it tells the end.
+func (s *Server) note(ctx context.Context, out *FenceOff, o fleet.Order, begun map[fleet.Name]fleet.OrderID) (map[fleet.Name]fleet.OrderID, error) {
+	ids := map[fleet.Name]fleet.OrderID{}
+	var notes []fleet.Order
+	for _, f := range s.opts.Status() {
+		known := f.Acting == fleet.ReasonNotOwner || slices.ContainsFunc(f.Hosts, func(h fleet.Host) bool { return string(h.Name) == out.Host })
+		if string(f.Spec.Provider) != out.Provider || begun == nil && !known || begun != nil && begun[f.Spec.Name] == "" {
+			continue
+		}
+		id, err := inbox.NewID()
+		if err != nil {
+			return nil, err
+		}
+		o.ID, o.Kind, o.Fleet, o.Host, o.At, o.After = id, fleet.OrderCut, f.Spec.Name, fleet.HostName(out.Host), time.Now().UTC(), begun[f.Spec.Name]
+		ids[o.Fleet], notes = id, append(notes, o)
+	}
+	for some := range slices.Chunk(notes, mostOrders) {
+		if _, err := inbox.Post(ctx, s.opts.Store, some...); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// longestNote is how much of a controller's words is written down, in bytes.
+const longestNote = 160
+
+// shown makes words of what a controller said that may stand on one line.
+func shown(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	return strings.ToValidUTF8(text[:min(len(text), longestNote)], "")
+}
+
+// FenceOff asks for a host to be turned off, or what that would mean. It takes as long as the controllers do.
+func (c *Client) FenceOff(ctx context.Context, q FenceOffRequest) (FenceOff, error) {
+	return post[FenceOff](ctx, c, "/v1/fences/off", q)
+}
