@@ -244,7 +244,11 @@ func TestChecksOfServices(t *testing.T) {
       a: {ssh:}
       b: {ssh: {port: 2222, banner: "OpenSSH_(9|10)"}}
       c: {tls: {port: 636, certificate_days: 14, host: ldap.example.org}}
-      d: {tls: {port: 5671, certificate_days: 0, insecure: true}}`).Checks
+      d: {tls: {port: 5671, certificate_days: 0, insecure: true}}
+      e: {udp: {port: 27015, send: "getinfo", answer: "^info"}}
+      f: {udp: {port: 123, send_hex: "E3 00 04fa"}}
+      g: {dns: {name: www.example.org}}
+      h: {dns: {name: example.org., type: MX, answer: ["10 mail.example.org"], port: 5353, tcp: true}}`).Checks
 	check := func(name fleet.CheckName, kind fleet.CheckKind, port int) fleet.Check {
 		return fleet.Check{Name: name, Kind: kind, Port: port, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 2}
 	}
@@ -254,6 +258,12 @@ func TestChecksOfServices(t *testing.T) {
 	want[1].SSH.Banner = "OpenSSH_(9|10)"
 	want[2].Certificate = fleet.CertificateCheck{Host: "ldap.example.org", TLSCheck: fleet.TLSCheck{Days: 14}}
 	want[3].Certificate.Insecure = true
+	e, f, g, h := check("e", fleet.CheckUDP, 27015), check("f", fleet.CheckUDP, 123), check("g", fleet.CheckDNS, 53), check("h", fleet.CheckDNS, 5353)
+	e.UDP = fleet.UDPCheck{Send: []byte("getinfo"), Answer: "^info"}
+	f.UDP.Send = []byte{0xe3, 0, 4, 0xfa}
+	g.DNS = fleet.DNSCheck{Name: "www.example.org", Type: fleet.RecordA}
+	h.DNS = fleet.DNSCheck{Name: "example.org.", Type: fleet.RecordMX, Answer: []string{"10 mail.example.org"}, TCP: true}
+	want = append(want, e, f, g, h)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("checks (-want +got):\n%s", diff)
 	}

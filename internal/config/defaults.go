@@ -29,6 +29,8 @@ const (
 	defaultHTTPPath   = "/"
 	defaultHTTPScheme = "http"
 	defaultSSHPort    = 22
+	defaultDNSPort    = 53
+	defaultRecord     = fleet.RecordA
 	defaultZone       = "UTC"
 
 	defaultCallTimeout     = 30 * time.Second

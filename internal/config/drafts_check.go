@@ -14,6 +14,8 @@ type checkDraft struct {
 	agent     at[struct{}]
 	ssh       at[sshDraft]
 	tls       at[certificateDraft]
+	udp       at[udpDraft]
+	dns       at[dnsDraft]
 	every     at[time.Duration]
 	timeout   at[time.Duration]
 	downAfter at[int]

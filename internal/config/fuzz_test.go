@@ -51,6 +51,8 @@ fleets:
       page: {http: {status: [200, 4xx], body: up, headers: {A: b, B: {file: c}, Cookie: {env: D}}, redirects: 2}, down: 3 in 5, not_every: [{at: "23:00-01:00", zone: Europe/Berlin, days: [fri]}], depends_on: [own]}
       own: {exec: {command: [check, "{ip}"], env: {A: "{name}", B: {env: C}}, warning: ok}}
       login: {ssh: {banner: "OpenSSH_(9|10)"}}
+      game: {udp: {port: 1, send_hex: "ff 00", answer: info}}
+      names: {dns: {name: www.example.org, type: SRV, answer: ["0 5 5060 sip.example.org"]}}
       directory: {tls: {port: 636, certificate_days: 14, host: ldap.example.org}}
 `))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -1,16 +1,38 @@
 package config
 
+import (
+	"encoding/hex"
+	"strings"
+
+	"hale/internal/fleet"
+)
+
 // The kinds of check that speak one protocol each, and what they are asked for. See tables_check.go.
 
 // wayNames and wayExamples are the ways in which a check can ask.
 const (
-	wayNames    = "ping, tcp, http, exec, agent, ssh and tls"
-	wayExamples = "ping: {}, tcp: {port: 22}, http: {}, exec: {command: […]}, agent: {}, ssh: {} and tls: {port: 443, certificate_days: 14}"
+	wayNames    = "ping, tcp, udp, http, dns, ssh, tls, exec and agent"
+	wayExamples = "ping: {}, tcp: {port: 22}, udp: {port: 27015, send: TEXT}, http: {}, dns: {name: www.example.org}, ssh: {}, tls: {port: 636, certificate_days: 14}, " +
+		"exec: {command: […]} and agent: {}"
 )
 
 type sshDraft struct {
 	port   at[int]
 	banner at[string]
+}
+
+type udpDraft struct {
+	port          at[int]
+	send, sendHex at[string]
+	answer        at[string]
+}
+
+type dnsDraft struct {
+	port   at[int]
+	name   at[string]
+	record at[fleet.RecordType]
+	answer at[[]at[string]]
+	tcp    at[bool]
 }
 
 type certificateDraft struct {
@@ -26,6 +48,9 @@ func serviceFields() []field[checkDraft] {
 			func(c *checkDraft) *at[sshDraft] { return &c.ssh }),
 		may("tls", "Shake hands at any port, and look at the certificate: it must be valid for the host, and last. Nothing is asked.", certificateShape(),
 			func(c *checkDraft) *at[certificateDraft] { return &c.tls }),
+		may("udp", "Send one datagram and wait for the answer. That nobody listens at the port is a failure at once, as far as the machine says so; a datagram that is lost is "+
+			"one without an answer: let down_after be more than 1.", udpShape(), func(c *checkDraft) *at[udpDraft] { return &c.udp }),
+		may("dns", "Ask the name server on the machine itself for a record.", dnsShape(), func(c *checkDraft) *at[dnsDraft] { return &c.dns }),
 	}
 }
 
@@ -50,4 +75,43 @@ func certificateShape() object[certificateDraft] {
 		or("insecure", false, "Take any certificate, as long as it lasts. Better is ca with that of the server.", boolean(),
 			func(c *certificateDraft) *at[bool] { return &c.insecure }),
 	}}
+}
+
+func udpShape() object[udpDraft] {
+	return object[udpDraft]{fields: []field[udpDraft]{
+		must("port", "27015", "The port.", integer(1, 65535), func(u *udpDraft) *at[int] { return &u.port }),
+		may("send", "What is sent, as text. One of send and send_hex is needed.", text("a text", "ping"), func(u *udpDraft) *at[string] { return &u.send }),
+		may("send_hex", "What is sent, as bytes in hexadecimal digits, with blanks between them or not.", hexadecimal(), func(u *udpDraft) *at[string] { return &u.sendHex }),
+		may("answer", "A regular expression (RE2) that the answer must match, else it is a failure; `\\xNN` stands for a byte below 80. Any answer will do where nothing is written.",
+			text("a regular expression", "^pong"), func(u *udpDraft) *at[string] { return &u.answer }),
+	}}
+}
+
+func dnsShape() object[dnsDraft] {
+	return object[dnsDraft]{fields: []field[dnsDraft]{
+		must("name", "www.example.org", "The name that is asked for.", text("a name", "www.example.org"), func(d *dnsDraft) *at[string] { return &d.name }),
+		or("type", defaultRecord, "The type of record. That there is none is a failure.", choice(nil, fleet.RecordA, fleet.RecordAAAA, fleet.RecordCNAME, fleet.RecordMX,
+			fleet.RecordTXT, fleet.RecordSRV, fleet.RecordNS, fleet.RecordSOA, fleet.RecordPTR), func(d *dnsDraft) *at[fleet.RecordType] { return &d.record }),
+		may("answer", "What the records must say, all of it, as `[192.0.2.1]`, `[\"10 mail.example.org\"]` for MX, `[\"0 5 5060 sip.example.org\"]` for SRV; of SOA the primary server. "+
+			"Further records are no failure.", list[string]{noun: "one record", each: text("a record", "192.0.2.1")}, func(d *dnsDraft) *at[[]at[string]] { return &d.answer }).
+			said("anything"),
+		or("port", defaultDNSPort, "The port.", integer(1, 65535), func(d *dnsDraft) *at[int] { return &d.port }),
+		or("tcp", false, "Ask by TCP at once. Otherwise only what is too long for a datagram is asked for by it.", boolean(), func(d *dnsDraft) *at[bool] { return &d.tcp }),
+	}}
+}
+
+// hexadecimal are bytes.
+func hexadecimal() scalar[string] {
+	return scalar[string]{
+		noun: "bytes in hexadecimal digits", example: "\"ff 00 1a\"", forms: []form{formText},
+		parse: func(text string) (string, *flaw) {
+			b, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
+			if err != nil || len(b) == 0 {
+				return "", flawf("write two digits for each, for example \"ff 00 1a\"", "%q are not bytes in hexadecimal digits", text)
+			}
+			return string(b), nil
+		},
+		format: func(s string) any { return hex.EncodeToString([]byte(s)) },
+		json:   schema{Type: "string", Pattern: `^\s*[0-9A-Fa-f]{2}(\s*[0-9A-Fa-f]{2})*\s*$`, noun: "bytes in hexadecimal digits"},
+	}
 }

@@ -22,6 +22,8 @@ type Check struct {
 	HTTP HTTPCheck // http only
 	Exec ExecCheck // exec only
 	SSH  SSHCheck  `json:",omitzero"` // ssh only
+	UDP  UDPCheck  `json:",omitzero"` // udp only
+	DNS  DNSCheck  `json:",omitzero"` // dns only
 	// Certificate is for tls only.
 	Certificate CertificateCheck `json:",omitzero"`
 	// NotEvery are the hours at which its failures count for nothing, and DependsOn the checks that explain its failures. See health.Heed.
@@ -42,6 +44,8 @@ const (
 	CheckAgent CheckKind = "agent"
 	CheckSSH   CheckKind = "ssh"
 	CheckTLS   CheckKind = "tls"
+	CheckUDP   CheckKind = "udp"
+	CheckDNS   CheckKind = "dns"
 )
 
 // HTTPCheck is what an http check asks for, and what it takes for a good answer. The zero value gets / over http and is content

@@ -10,3 +10,33 @@ type CertificateCheck struct {
 	Host string // the name in the certificate, and the one that is asked for; empty: the address
 	TLSCheck
 }
+
+// UDPCheck is what a udp check sends, and what it wants to hear.
+type UDPCheck struct {
+	Send   []byte // one datagram
+	Answer string // a regular expression that the answer must match; empty: any will do
+}
+
+// DNSCheck is what a dns check asks the machine's own name server.
+type DNSCheck struct {
+	Name   string
+	Type   RecordType
+	Answer []string // must all be there; none: one record of the type will do
+	TCP    bool     // in a stream at once, instead of only what is too long for a datagram
+}
+
+// RecordType is a type of DNS records.
+type RecordType string
+
+// The types that can be asked for.
+const (
+	RecordA     RecordType = "A"
+	RecordAAAA  RecordType = "AAAA"
+	RecordCNAME RecordType = "CNAME"
+	RecordMX    RecordType = "MX"
+	RecordTXT   RecordType = "TXT"
+	RecordSRV   RecordType = "SRV"
+	RecordNS    RecordType = "NS"
+	RecordSOA   RecordType = "SOA"
+	RecordPTR   RecordType = "PTR"
+)

@@ -19,6 +19,7 @@ var untold = map[string]string{
 	"ActionKind":      "between decision and engine",
 	"LookScope":       "between decision and engine",
 	"CheckKind":       "configuration: the person wrote it",
+	"RecordType":      "configuration: the person wrote it",
 	"CheckName":       "configuration: the person wrote it",
 	"ConditionOp":     "configuration: the person wrote it",
 	"ExternalStop":    "configuration: the person wrote it",

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"strings"
 
 	"hale/internal/fleet"
 )
@@ -16,6 +17,18 @@ func serviceOf(c *fleet.Check) string {
 		p.unless(c.Certificate.Host == "", "host", "%s", quoted(c.Certificate.Host))
 		p.add("certificate_days", "%d", c.Certificate.Days)
 		p.unless(!c.Certificate.Insecure, "insecure", "true")
+	case fleet.CheckUDP:
+		p.add("send_hex", `"%x"`, c.UDP.Send)
+		p.unless(c.UDP.Answer == "", "answer", "%s", quoted(c.UDP.Answer))
+	case fleet.CheckDNS:
+		answers := make([]string, len(c.DNS.Answer))
+		for i, a := range c.DNS.Answer {
+			answers[i] = quoted(a)
+		}
+		p.add("name", "%s", quoted(c.DNS.Name))
+		p.add("type", "%s", c.DNS.Type)
+		p.unless(len(answers) == 0, "answer", "[%s]", strings.Join(answers, ", "))
+		p.unless(!c.DNS.TCP, "tcp", "true")
 	}
 	return p.String()
 }

@@ -77,7 +77,10 @@ func services() []fleet.Check {
 	login, directory := service("service-a", fleet.CheckSSH, 2222), service("service-b", fleet.CheckTLS, 636)
 	login.SSH.Banner = `"OpenSSH_(9|10)\.`
 	directory.Certificate = fleet.CertificateCheck{Host: "ldap.example.org", TLSCheck: fleet.TLSCheck{Days: 14, Insecure: true}}
-	return []fleet.Check{login, directory}
+	game, names := service("service-c", fleet.CheckUDP, 27015), service("service-d", fleet.CheckDNS, 53)
+	game.UDP = fleet.UDPCheck{Send: []byte("\xff\x00getinfo\n"), Answer: `^\xff"info`}
+	names.DNS = fleet.DNSCheck{Name: "www.example.org", Type: fleet.RecordTXT, Answer: []string{"v=spf1 -all", `a "b"`}, TCP: true}
+	return []fleet.Check{login, directory, game, names}
 }
 
 // TestARunSurvivesBeingWrittenDown: what a file says of policy, world and events is what was played.

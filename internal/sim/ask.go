@@ -114,7 +114,7 @@ func answer(c *fleet.Check, h world.Hears) world.Answer {
 		heard = h.Ping
 	case fleet.CheckTCP:
 		heard = h.TCP
-	case fleet.CheckHTTP, fleet.CheckExec, fleet.CheckAgent, fleet.CheckSSH, fleet.CheckTLS:
+	case fleet.CheckHTTP, fleet.CheckExec, fleet.CheckAgent, fleet.CheckSSH, fleet.CheckTLS, fleet.CheckUDP, fleet.CheckDNS:
 	}
 	if heard != world.Well || !h.Fails(string(c.Name)) {
 		return heard
@@ -124,7 +124,7 @@ func answer(c *fleet.Check, h world.Hears) world.Answer {
 		return world.Silence
 	case fleet.CheckExec:
 		return world.Critical
-	case fleet.CheckTCP, fleet.CheckHTTP, fleet.CheckAgent, fleet.CheckSSH, fleet.CheckTLS:
+	case fleet.CheckTCP, fleet.CheckHTTP, fleet.CheckAgent, fleet.CheckSSH, fleet.CheckTLS, fleet.CheckUDP, fleet.CheckDNS:
 	}
 	return world.Refused
 }
@@ -166,6 +166,17 @@ func poor(c *fleet.Check, a world.Answer) fleet.ResultReason {
 	case fleet.CheckExec, fleet.CheckAgent, fleet.CheckPing, fleet.CheckTCP:
 		if refused {
 			return fleet.ResultStatus
+		}
+	case fleet.CheckUDP:
+		if c.UDP.Answer != "" {
+			return fleet.ResultBody
+		}
+	case fleet.CheckDNS:
+		switch {
+		case refused:
+			return fleet.ResultStatus
+		case len(c.DNS.Answer) > 0:
+			return fleet.ResultBody
 		}
 	case fleet.CheckSSH, fleet.CheckTLS: // another service than the one that is ill
 	}

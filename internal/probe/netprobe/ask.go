@@ -100,6 +100,10 @@ func (k asker) perform(ctx context.Context, t probe.Target) (said string, err er
 		return k.introduction(ctx, t)
 	case fleet.CheckTLS:
 		return "", k.certificate(ctx, t)
+	case fleet.CheckUDP:
+		return "", k.datagram(ctx, t)
+	case fleet.CheckDNS:
+		return "", k.resolve(ctx, t)
 	}
 	return "", probe.LocalError{Err: fmt.Errorf("unknown kind of check %q", t.Spec.Kind)}
 }

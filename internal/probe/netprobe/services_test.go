@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+	"golang.org/x/net/dns/dnsmessage"
 
 	"hale/internal/fleet"
 	"hale/internal/probe"
@@ -125,4 +126,77 @@ func TestTLSOnLoopback(t *testing.T) {
 		"whoever, not so short": {check("example.net", fleet.TLSCheck{Insecure: true, Days: left + 1}), fleet.ResultTLS, "the certificate ends in "},
 	})
 	tell(t, e, closedPort(t), map[string]story{"nobody": {check("", fleet.TLSCheck{}), fleet.ResultRefused, ""}})
+}
+
+// listenPacket opens a port for datagrams until the test ends, and answers each with what the function makes of it; nil: nothing.
+func listenPacket(t *testing.T, answer func(packet []byte) []byte) (port int) {
+	t.Helper()
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	go func() { // it ends with the connection
+		packet := make([]byte, 4096)
+		for {
+			n, from, err := conn.ReadFromUDPAddrPort(packet)
+			if err != nil {
+				return
+			}
+			if a := answer(packet[:n]); a != nil {
+				_, _ = conn.WriteToUDPAddrPort(a, from)
+			}
+		}
+	}()
+	return portOf(t, conn.LocalAddr().String())
+}
+
+func TestUDPOnLoopback(t *testing.T) {
+	t.Parallel()
+	port := listenPacket(t, func(packet []byte) []byte { return append([]byte("heard "), packet...) })
+	e := start(t, network(t), netprobe.Options{})
+	check := func(answer string) fleet.Check {
+		return fleet.Check{Kind: fleet.CheckUDP, UDP: fleet.UDPCheck{Send: []byte("ping"), Answer: answer}}
+	}
+	tell(t, e, port, map[string]story{
+		"any":         {check(""), fleet.ResultOK, ""},
+		"the one":     {check("^heard ping$"), fleet.ResultOK, ""},
+		"another one": {check("^pong"), fleet.ResultBody, "the pattern is not in it: heard ping"},
+	})
+	tell(t, e, closedPort(t), map[string]story{"nobody listens": {check(""), fleet.ResultRefused, ""}})
+}
+
+func TestDNSOnLoopback(t *testing.T) {
+	t.Parallel()
+	port := listenPacket(t, func(packet []byte) []byte {
+		var m dnsmessage.Message
+		if err := m.Unpack(packet); err != nil || len(m.Questions) != 1 {
+			t.Errorf("asked %x: %v", packet, err)
+			return nil
+		}
+		m.Response = true
+		if m.Questions[0].Name.String() != "www.example.org." {
+			m.RCode = dnsmessage.RCodeNameError
+		} else {
+			m.Answers = []dnsmessage.Resource{{
+				Header: dnsmessage.ResourceHeader{Name: m.Questions[0].Name, Class: dnsmessage.ClassINET}, Body: &dnsmessage.AResource{A: [4]byte{192, 0, 2, 1}},
+			}}
+		}
+		answer, err := m.Pack()
+		if err != nil {
+			t.Error(err)
+		}
+		return answer
+	})
+	e := start(t, network(t), netprobe.Options{})
+	check := func(name string, answer ...string) fleet.Check {
+		return fleet.Check{Kind: fleet.CheckDNS, DNS: fleet.DNSCheck{Name: name, Type: fleet.RecordA, Answer: answer}}
+	}
+	tell(t, e, port, map[string]story{
+		"known":        {check("www.example.org"), fleet.ResultOK, ""},
+		"as it should": {check("www.example.org.", "192.0.2.1"), fleet.ResultOK, ""},
+		"another one":  {check("www.example.org", "192.0.2.2"), fleet.ResultBody, "192.0.2.2 is not in it: 192.0.2.1"},
+		"unknown":      {check("example.net"), fleet.ResultStatus, "NXDOMAIN"},
+	})
+	tell(t, e, closedPort(t), map[string]story{"nobody listens": {check("www.example.org"), fleet.ResultRefused, ""}})
 }

@@ -2,6 +2,7 @@ package probetest
 
 import (
 	"io"
+	"maps"
 	"net"
 	"strings"
 	"syscall"
@@ -31,14 +32,16 @@ func (s *stage) kinds() map[string]service {
 	return map[string]service{
 		"ssh": {fleet.Check{Kind: fleet.CheckSSH, Port: 22}, Answer{After: moment, Serve: says("SSH-2.0-OpenSSH_9.2p1\r\n")}, "up ok"},
 		"tls": {fleet.Check{Kind: fleet.CheckTLS, Port: 636, Certificate: anybodys(0)}, Answer{After: moment, Serve: selfSigned(s)}, "up ok"},
+		"udp": {fleet.Check{Kind: fleet.CheckUDP, Port: 27015, UDP: fleet.UDPCheck{Send: []byte("ping")}}, Answer{After: moment, Serve: packets("pong")}, "up ok"},
+		"dns": {fleet.Check{Kind: fleet.CheckDNS, Port: 53, DNS: wantsA()}, Answer{After: moment, Serve: names(goodA)}, "up ok"},
 	}
 }
 
 // serviceAnswers are those of every kind, and what only one has to know.
 func serviceAnswers(s *stage) {
 	cases := s.sshAnswers()
-	for name, c := range s.tlsAnswers() {
-		cases[name] = c
+	for _, more := range []map[string]service{s.tlsAnswers(), udpAnswers(), dnsAnswers()} {
+		maps.Copy(cases, more)
 	}
 	for name, k := range s.kinds() {
 		cases[name+": as it should be"] = k
