@@ -112,8 +112,8 @@ func TestFrozenDaemon(t *testing.T) {
 
 // TestWatchSurvivesTheDaemon: after a crash of the daemon the watch is there again, with events.
 func TestWatchSurvivesTheDaemon(t *testing.T) {
-	before := goleak.IgnoreCurrent()
 	b := newBench(t)
+	before := goleak.IgnoreCurrent() // the bench's relay lives as long as the test
 	p := b.handle(t)
 	o := b.order("watched")
 	must(t, p.Create(t.Context(), o))
