@@ -34,7 +34,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := cloud.Main(m, cloud.Options{})
+	code := cloud.Main(m, cloud.Options{Computes: computes})
 	if workshop != "" {
 		os.RemoveAll(workshop)
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"hale/internal/config"
+	"hale/internal/fleet"
 	"hale/internal/program"
 	"hale/internal/provider/openstack"
 	"hale/internal/provider/openstack/notification"
@@ -9,8 +10,13 @@ import (
 
 // connectOpenStack makes the adapter of a project. It logs in with the first call.
 func (s *site) connectOpenStack(p config.Provider) (adapter, error) {
+	places := map[fleet.HostName]fleet.Place{}
+	for _, h := range p.Hosts {
+		places[h.Name] = h.Place
+	}
 	cloud, err := openstack.New(openstack.Options{
-		Cloud: p.Cloud.Name, CloudsFile: p.Cloud.File, Region: p.Cloud.Region, Events: eventsOf(p), Logger: s.log.With("provider", p.Name),
+		Cloud: p.Cloud.Name, CloudsFile: p.Cloud.File, Region: p.Cloud.Region, Events: eventsOf(p), Hypervisors: len(p.Hosts) > 0, Places: places,
+		Logger: s.log.With("provider", p.Name),
 	})
 	if err != nil {
 		return adapter{}, err

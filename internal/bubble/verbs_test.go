@@ -63,10 +63,11 @@ func verbs() map[sim.Verb]act {
 		sim.Readdressed: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.NewAddress{Instance: i.ID}) }),
 		sim.LosesPower: untilMended(controllers(deadControllers),
 			onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostLosesPower{Host: h} })),
-		sim.IsCutOff:  onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.CutOff{Host: h} }),
-		sim.GoesDark:  untilMended(onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostUnreachable{Host: h} })),
-		sim.NoFence:   controllers(deadControllers),
-		sim.MuteFence: controllers(muteControllers),
+		sim.IsCutOff:   onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.CutOff{Host: h} }),
+		sim.GoesDark:   untilMended(onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostUnreachable{Host: h} })),
+		sim.NoFence:    controllers(deadControllers),
+		sim.MuteFence:  controllers(muteControllers),
+		sim.IsDisabled: onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostDisabled{Host: h} }),
 		sim.IsOutOfSight: onHosts(func(h fleet.HostName, e sim.Event) simulated.Fault {
 			return simulated.OutOfSight{Client: e.Arg, Host: h}
 		}),
@@ -117,11 +118,13 @@ func verbs() map[sim.Verb]act {
 			return nil
 		}),
 		sim.ClockSteps: onServer(clockSteps),
-		sim.LosesStore: onServer(func(_ *room, s *server, _ sim.Event) func() {
-			s.cut.Add(1)
-			return func() { s.cut.Add(-1) }
-		}),
+		sim.LosesStore: onServer(losesStore),
 	}
+}
+
+func losesStore(_ *room, s *server, _ sim.Event) func() {
+	s.cut.Add(1)
+	return func() { s.cut.Add(-1) }
 }
 
 func clockSteps(_ *room, s *server, e sim.Event) func() {
@@ -149,7 +152,7 @@ func leaves(what fleet.InstanceID, certified bool) act {
 
 // changing are the provider's changing calls.
 var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpResume, fleet.OpSoftReboot, fleet.OpRebuild,
-	fleet.OpSnapshot, fleet.OpDropSnapshot}
+	fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpEvacuate, fleet.OpMigrate}
 
 // schedule puts an event on the agenda.
 func (r *room) schedule(e sim.Event) {

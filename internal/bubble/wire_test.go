@@ -120,6 +120,20 @@ func (w wire) Rebuild(ctx context.Context, order provider.Order) error {
 	})
 }
 
+// Evacuate implements provider.Evacuator.
+func (w wire) Evacuate(ctx context.Context, ref provider.Ref) error {
+	return w.carry(ctx, fleet.OpEvacuate, ref.ID, func(ctx context.Context, p provider.Provider) error {
+		return p.(provider.Evacuator).Evacuate(ctx, ref)
+	})
+}
+
+// Migrate implements provider.Migrator.
+func (w wire) Migrate(ctx context.Context, ref provider.Ref) error {
+	return w.carry(ctx, fleet.OpMigrate, ref.ID, func(ctx context.Context, p provider.Provider) error {
+		return p.(provider.Migrator).Migrate(ctx, ref)
+	})
+}
+
 // PingGuest implements provider.GuestPinger.
 func (w wire) PingGuest(ctx context.Context, ref provider.Ref) error {
 	return w.Provider.(provider.GuestPinger).PingGuest(ctx, ref)

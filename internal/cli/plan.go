@@ -97,6 +97,8 @@ var acts = map[string]string{
 	string(fleet.StepSnapshot):   "copy its disks (step snapshot)",
 	string(fleet.StepRebuild):    "give it a new disk (step rebuild)",
 	string(fleet.StepRecreate):   "replace it with a new instance (step recreate)",
+	string(fleet.StepEvacuate):   "start it on another host (step evacuate)",
+	string(fleet.StepMigrate):    "move it to another host (step migrate)",
 	string(fleet.StepRun):        "run a command for it (step run)",
 	string(fleet.StepPage):       "tell a person (step page)",
 	string(fleet.StepQuarantine): "leave it to a person (step quarantine)",

@@ -74,7 +74,7 @@ func (p Provider) SameAddress(other Provider) bool {
 	if p.Type != other.Type || p.Cloud != other.Cloud || !p.VCenter.sameAddress(other.VCenter) || !p.Exec.sameAddress(other.Exec) {
 		return false
 	}
-	if p.Type == ProviderVSphere {
+	if p.Type == ProviderVSphere || p.Type == ProviderOpenStack {
 		return true // it knows its hosts itself
 	}
 	for _, h := range other.Hosts {

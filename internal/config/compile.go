@@ -71,7 +71,7 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 		p.Events = compileEvents(d.events, f)
 		foreign(f, p.Type, d.boot, d.latency)
 		foreign(f, p.Type, d.machines)
-		foreign(f, p.Type, d.hosts)
+		p.Hosts = compilePlaces(d.hosts.value, p.Type, f)
 		foreign(f, p.Type, d.uri, d.stateDir)
 	case p.Type == ProviderVSphere:
 		p.VCenter, p.Hosts = compileVCenter(n, f)
@@ -87,7 +87,7 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 			}
 			p.Simulated.Machines = append(p.Simulated.Machines, m.value)
 		}
-		p.Hosts = compilePlaces(d.hosts.value, f)
+		p.Hosts = compilePlaces(d.hosts.value, p.Type, f)
 		foreign(f, p.Type, d.uri, d.stateDir)
 		foreign(f, p.Type, d.cloud)
 	case p.Type == ProviderExec:
@@ -152,9 +152,9 @@ func compileHosts(n named[providerDraft], f *finder) []Host {
 }
 
 // compilePlaces reads the hosts of a provider that has no daemons.
-func compilePlaces(hosts []at[hostDraft], f *finder) []Host {
+func compilePlaces(hosts []at[hostDraft], kind ProviderType, f *finder) []Host {
 	for _, h := range hosts {
-		foreign(f, ProviderSimulated, h.value.uri)
+		foreign(f, kind, h.value.uri)
 	}
 	return hostsOf(hosts, f)
 }

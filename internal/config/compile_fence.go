@@ -149,6 +149,7 @@ func assignFences(n named[providerDraft], hosts []Host, methods []Fence, taken m
 // fence returns the demand on proof. A person's word is never taken where two writers would spoil something that is kept.
 func (c *fleetCompiler) fence(d fenceDraft) fleet.Fence {
 	f := fleet.Fence{Proof: d.proof.value, Hosts: d.hosts.value == hostsOff, Word: d.word.value == wordTake}
+	c.strands(d.hosts)
 	gone := d.proof.known() && d.proof.value == fleet.ProofDeleted
 	if f.Hosts && gone {
 		c.add(d.hosts.spot, "what is on a host that is off cannot be confirmed-deleted", "choose hold, or demand confirmed-off")

@@ -137,10 +137,29 @@ func (c *fleetCompiler) repair(loss *flaw) fleet.RepairPolicy {
 		AttemptsIn:       d.attempts.value.within,
 		Backoff:          d.backoff.value,
 		OnExternalStop:   stop,
+		OnHostDisabled:   c.hostDisabled(),
 		ExternalStopHold: hold,
 		Windows:          c.windows(d.windows),
 		NotEvery:         c.windows(d.notEvery),
 	}
+}
+
+// hostDisabled returns what a disabled host means. What can follow from it is for the ladder: without a step that leaves the host, only a person could.
+func (c *fleetCompiler) hostDisabled() fleet.HostDisabled {
+	d := c.draft.onHostDisabled
+	if d.value != fleet.HostDisabledHeal {
+		return "" // as when nothing was written
+	}
+	leaves := func(s at[stepDraft]) bool {
+		return s.value.kind == fleet.StepMigrate || s.value.kind == fleet.StepRecreate
+	}
+	if hint := c.unseen(); hint != "" {
+		c.add(d.spot, "has no effect: hale does not see the hosts of this provider", hint)
+	}
+	if steps := c.draft.repair.value.steps; steps.how != absent && !slices.ContainsFunc(steps.value, leaves) {
+		c.add(d.spot, "no step leaves a host that is disabled", "add migrate or recreate to repair.steps")
+	}
+	return d.value
 }
 
 func (c *fleetCompiler) externalStop() (fleet.ExternalStop, time.Duration) {
@@ -176,6 +195,7 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 		})
 		c.order(d.value[:i], s)
 		c.uncloned(s)
+		c.unmoved(s)
 		c.prepares(s, d.value[i+1:])
 		if s.value.keepOld.written() && c.selects() {
 			c.add(s.value.keepOld.spot, "a machine that existed before hale bears no mark, so that it cannot be kept aside", "take it out")
@@ -186,8 +206,8 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 		if s.value.onDeleteFailure.value == fleet.DeleteFailureContinue && c.keepsDisks() {
 			c.add(s.value.onDeleteFailure.spot, "an instance that is left behind would hold on to the machine's kept disks", "choose stop")
 		}
-		if (s.value.kind == fleet.StepRecreate || s.value.kind == fleet.StepRebuild) && loss != nil && !s.value.keepOld.written() {
-			c.add(s.spot, strings.Replace(loss.message, "recreate", string(s.value.kind), 1), loss.hint)
+		if s.value.kind.Builds() && loss != nil && !s.value.keepOld.written() {
+			c.add(s.spot, strings.Replace(loss.message, "recreate", string(s.value.kind), 1), strings.Replace(loss.hint, "take recreate", "take "+string(s.value.kind), 1))
 		}
 	}
 	return steps

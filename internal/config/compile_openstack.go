@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"hale/internal/fleet"
@@ -53,6 +55,39 @@ func (c *fleetCompiler) server() *fleet.Server {
 		}
 	}
 	return serverOf(t.server.value)
+}
+
+// unseen says what to do where hale does not see whether hosts are disabled, and cannot have machines moved; empty: it does, or nobody knows the provider.
+func (c *fleetCompiler) unseen() string {
+	i := slices.IndexFunc(c.drafts, func(n named[providerDraft]) bool { return n.name == c.draft.provider.value })
+	switch {
+	case i < 0 || !c.providerKnown() || c.providerIs(ProviderSimulated):
+		return ""
+	case !c.providerIs(ProviderOpenStack):
+		return "take it out"
+	case c.drafts[i].value.hosts.written():
+		return ""
+	}
+	return "name the hypervisors in hosts of the provider, with credentials that may see them"
+}
+
+// unmoved reports a step that moves machines where hale sees no hosts, or places them itself.
+func (c *fleetCompiler) unmoved(s at[stepDraft]) {
+	if s.value.kind != fleet.StepEvacuate && s.value.kind != fleet.StepMigrate {
+		return
+	}
+	if hint := c.unseen(); hint != "" {
+		c.add(s.spot, fmt.Sprintf("%s is not available: hale does not see the hosts of this provider, or cannot have it move machines", s.value.kind), hint)
+	}
+}
+
+// strands reports the wish to cut the power of hosts where nothing follows from that: a server keeps its name and its port while its host is off.
+func (c *fleetCompiler) strands(hosts at[hostsWord]) {
+	steps := c.draft.repair.value.steps
+	evacuates := func(s at[stepDraft]) bool { return s.value.kind == fleet.StepEvacuate }
+	if hosts.value == hostsOff && c.providerIs(ProviderOpenStack) && (steps.how == absent || !slices.ContainsFunc(steps.value, evacuates)) {
+		c.add(hosts.spot, "leads to nothing in a cloud without the step evacuate: a server keeps its name and its port while its host is off", "add evacuate to repair.steps")
+	}
 }
 
 func serverOf(d serverDraft) *fleet.Server {

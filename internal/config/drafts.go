@@ -65,6 +65,7 @@ type fleetDraft struct {
 	sharedFate     at[sharedFateDraft]
 	placement      at[placementDraft]
 	onExternalStop at[stopDraft]
+	onHostDisabled at[fleet.HostDisabled]
 	mode           at[fleet.Mode]
 	grace          at[time.Duration]
 	buildWithin    at[time.Duration]

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -189,6 +190,23 @@ func name() scalar[string] {
 }
 
 const namePattern = `^[a-z]([a-z0-9-]{0,46}[a-z0-9])?$`
+
+// hostName is like a name; but a hypervisor's is not ours to choose.
+func hostName() scalar[string] {
+	shape := name()
+	shape.example, shape.json.Pattern = "h1", hostPattern
+	shape.parse = func(text string) (string, *flaw) {
+		if hostForm.MatchString(text) {
+			return text, nil
+		}
+		return parseName(text) // which says what is wrong with it
+	}
+	return shape
+}
+
+const hostPattern = `^[a-z]([a-z0-9.-]{0,251}[a-z0-9])?$`
+
+var hostForm = regexp.MustCompile(hostPattern)
 
 func parseName(text string) (string, *flaw) {
 	s, err := fleet.ParseName(text)

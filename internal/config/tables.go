@@ -54,7 +54,7 @@ func providerShape() object[providerDraft] {
 			may("vcenter", "vsphere only, and needed there: which vCenter, and where in it.", vcenterShape(), func(p *providerDraft) *at[vcenterDraft] { return &p.vcenter }),
 			may("events", "openstack only: the cloud's message bus, on which Nova says at once what happens to servers. Without it, hale sees it with the next poll.",
 				eventsShape(), func(p *providerDraft) *at[eventsDraft] { return &p.events }).said("none"),
-			may("hosts", "Several hosts; a machine that is recreated may land on another one. Under libvirt each has a daemon.",
+			may("hosts", "Several hosts; a machine that is recreated may land on another one. Under libvirt each has a daemon. Under openstack these are the cloud's hypervisors, as `openstack compute service list` names them: with one of them named, hale watches all, which takes credentials that may see them; see on_host_disabled and the steps evacuate and migrate.",
 				list[hostDraft]{noun: "one host", each: hostShape()},
 				func(p *providerDraft) *at[[]at[hostDraft]] { return &p.hosts }),
 			or("state_dir", defaultStateDir, "libvirt only: the folder, on each host, for the disks and seeds of instances.",
@@ -90,7 +90,7 @@ func providerLimitsShape() object[sharedDraft] {
 
 func hostShape() object[hostDraft] {
 	return object[hostDraft]{fields: []field[hostDraft]{
-		must("name", "h1", "The host's name within the provider.", name(), func(h *hostDraft) *at[string] { return &h.name }),
+		must("name", "h1", "The host's name within the provider; under openstack, the hypervisor's.", hostName(), func(h *hostDraft) *at[string] { return &h.name }),
 		may("uri", "libvirt only, and needed there: its libvirt daemon, as in uri of the provider.",
 			text("a libvirt address", "qemu+tcp://h1/system"), func(h *hostDraft) *at[string] { return &h.uri }),
 		may("rack", "The rack that it stands in, whose machines share a fate. See fleets.FLEET.shared_fate.", text("a rack", "r1"),
@@ -168,6 +168,9 @@ func fleetShape() object[fleetDraft] {
 			may("on_external_stop", "What a stop by somebody else means. `hold`: leave the machine alone for a while, then page; "+
 				"`{hold: 30m}` says for how long. `heal`: treat it like a failure.", stopShape(),
 				func(f *fleetDraft) *at[stopDraft] { return &f.onExternalStop }).said("hold for " + formatDuration(defaultStopHold)),
+			or("on_host_disabled", fleet.HostDisabledIgnore, "What it means for a machine that somebody disabled its host, or has it in maintenance (openstack with hosts). `ignore`: nothing, it "+
+				"runs on. `heal`: treat it like a failure, which only the steps migrate and recreate mend.",
+				choice(nil, fleet.HostDisabledIgnore, fleet.HostDisabledHeal), func(f *fleetDraft) *at[fleet.HostDisabled] { return &f.onHostDisabled }),
 			or("mode", defaultMode, "`observe`: watch and record what would be done, but do nothing.",
 				choice(nil, fleet.ModeAct, fleet.ModeObserve), func(f *fleetDraft) *at[fleet.Mode] { return &f.mode }),
 			or("grace", defaultGrace, "How long a machine that was just started may fail its checks.",
@@ -333,6 +336,8 @@ func stepShape() oneOf[stepDraft] {
 			string(fleet.StepReboot):   rebootShape(),
 			string(fleet.StepRebuild):  rebuildShape(),
 			string(fleet.StepRecreate): recreateShape(),
+			string(fleet.StepEvacuate): evacuateShape(),
+			string(fleet.StepMigrate):  migrateShape(),
 			string(fleet.StepRun):      runShape(),
 			string(fleet.StepSnapshot): snapshotShape(),
 			string(fleet.StepPage):     pageShape(),
@@ -448,6 +453,17 @@ func rebuildShape() shape[stepDraft] {
 	return kindOf{kind: fleet.StepRebuild, doc: "Make sure that it is off, give it a new disk from the template's image, and start it: the same instance, at the same address. What is on its " +
 		"disk is lost. It has the fleet's build_within to become healthy.",
 		object: object[stepDraft]{fields: []field[stepDraft]{callTimeout(defaultRecreateTimeout), onlyFor()}}}
+}
+
+func evacuateShape() shape[stepDraft] {
+	return kindOf{kind: fleet.StepEvacuate, doc: "Have the provider start it on another host: the same instance, at the same address, with a new disk unless hosts share it. Tried when its host " +
+		"does not answer, after that was proven off (repair.fence). It has the fleet's build_within to become healthy. openstack with hosts only.",
+		object: object[stepDraft]{fields: []field[stepDraft]{callTimeout(defaultRecreateTimeout), onlyFor()}}}
+}
+
+func migrateShape() shape[stepDraft] {
+	return kindOf{kind: fleet.StepMigrate, doc: "Move it to another host while it runs. Tried when its host is disabled, with on_host_disabled: heal. openstack with hosts only.",
+		object: object[stepDraft]{fields: []field[stepDraft]{verifyWithin(), callTimeout(defaultRecreateTimeout), onlyFor()}}}
 }
 
 func recreateShape() shape[stepDraft] {

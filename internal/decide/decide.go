@@ -428,7 +428,7 @@ func (w *work) judgeHealth() bool {
 	was := m.Health
 	evidence := health.Evidence{
 		Spec: &s.Spec, Now: s.Now, Checks: w.checks(), Epoch: w.View.Epoch, Seen: w.View.Sighting(m.Current.ID),
-		ProviderUp: s.Provider.Standing == fleet.ProviderUp,
+		ProviderUp: s.Provider.Standing == fleet.ProviderUp, Leave: guard.Leaves(w.View.Sighting(m.Current.ID), s),
 	}
 	if health.StartedByOthers(m, &evidence) {
 		m.Epoch++

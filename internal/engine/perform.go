@@ -183,6 +183,8 @@ func (t *term) dispatch(ctx context.Context, a fleet.Action, order provider.Orde
 			return able.Rebuild(ctx, order)
 		}
 		return lacking(a)
+	case fleet.OpEvacuate, fleet.OpMigrate:
+		return elsewhere(ctx, p, a)
 	case fleet.OpPowerOff:
 		return p.PowerOff(ctx, ref)
 	case fleet.OpDelete:
@@ -206,6 +208,17 @@ func copyDisks(ctx context.Context, p provider.Provider, a fleet.Action) (fleet.
 		return fleet.Copy{}, lacking(a)
 	}
 	return able.Snapshot(ctx, refOf(a), a.Snapshot)
+}
+
+// elsewhere lets an instance go on on another host.
+func elsewhere(ctx context.Context, p provider.Provider, a fleet.Action) error {
+	if able, ok := p.(provider.Evacuator); ok && a.Intent.Op == fleet.OpEvacuate {
+		return able.Evacuate(ctx, refOf(a))
+	}
+	if able, ok := p.(provider.Migrator); ok && a.Intent.Op == fleet.OpMigrate {
+		return able.Migrate(ctx, refOf(a))
+	}
+	return lacking(a)
 }
 
 // setAside puts an instance aside, or brings it back.

@@ -66,9 +66,9 @@ func NoEvidence(why Reason) Evidence {
 // Destroys reports whether the step may destroy the signs of what ails the machine.
 func (k StepKind) Destroys() bool {
 	switch k {
-	case StepReboot, StepRebuild, StepRecreate:
+	case StepReboot, StepRebuild, StepRecreate, StepEvacuate:
 		return true
-	case StepStart, StepResume, StepRun, StepPage, StepQuarantine, StepSnapshot:
+	case StepStart, StepResume, StepRun, StepMigrate, StepPage, StepQuarantine, StepSnapshot:
 	}
 	return false
 }

@@ -135,10 +135,12 @@ const (
 	CauseSuspended Cause = "suspended"
 	// CauseIOError is an instance that the provider paused because a write to its disk failed, as on a full storage.
 	CauseIOError Cause = "io-error"
-	CauseChecks  Cause = "checks"  // its checks are down
-	CauseBuild   Cause = "build"   // its first instance never became healthy
-	CauseBlind   Cause = "blind"   // nothing is known, for too long
-	CauseOrdered Cause = "ordered" // a person wants it repaired, whatever it looks like
+	CauseChecks  Cause = "checks" // its checks are down
+	CauseBuild   Cause = "build"  // its first instance never became healthy
+	CauseBlind   Cause = "blind"  // nothing is known, for too long
+	// CauseDisabled is an instance on a host that whoever runs the provider wants to be empty, where the policy is to follow. It may serve as ever.
+	CauseDisabled Cause = "host-disabled"
+	CauseOrdered  Cause = "ordered" // a person wants it repaired, whatever it looks like
 )
 
 // Incident is opened when a machine becomes unhealthy, or stays unknown too long, and closed when it is verified healthy.
@@ -373,6 +375,9 @@ const (
 	// OpRebuild gives an instance that is off a new disk from the template's image, and starts it.
 	OpRebuild Op = "rebuild"
 	// OpSnapshot copies an instance's disks so that the copy outlives it; OpDropSnapshot removes the copy.
+	// OpEvacuate starts an instance on another host, whose own is off; OpMigrate moves one there while it runs.
+	OpEvacuate     Op = "evacuate"
+	OpMigrate      Op = "migrate"
 	OpSnapshot     Op = "snapshot"
 	OpDropSnapshot Op = "drop-snapshot"
 	// OpFence turns the whole host of an instance off, by a power controller. No provider takes part in it.
@@ -381,12 +386,12 @@ const (
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine (L3, L7).
 func (o Op) Disruptive() bool {
-	return o == OpReboot || o == OpSoftReboot || o == OpPowerOff || o == OpDelete || o == OpRebuild || o == OpFence
+	return o == OpReboot || o == OpSoftReboot || o == OpPowerOff || o == OpDelete || o == OpRebuild || o == OpFence || o == OpEvacuate
 }
 
 // Destroys reports whether the operation destroys an instance, or is the first call towards that (L2).
 func (o Op) Destroys() bool {
-	return o == OpPowerOff || o == OpDelete || o == OpRebuild || o == OpFence
+	return o == OpPowerOff || o == OpDelete || o == OpRebuild || o == OpFence || o == OpEvacuate
 }
 
 // Brake is the belief about one fleet's brake.
@@ -507,7 +512,7 @@ func (r *Repair) LookAgain() {
 // VerifyTime is how long the machine may take to be healthy after the step.
 func VerifyTime(spec Spec, r Repair) time.Duration {
 	step := CurrentStep(spec, r)
-	if step.Kind == StepRecreate || step.Kind == StepRebuild {
+	if step.Kind.Builds() {
 		return spec.BuildWithin
 	}
 	return step.VerifyWithin
@@ -635,7 +640,7 @@ func (c Cause) Stopped() bool {
 	switch c {
 	case CauseOff, CauseStopped, CauseGone, CauseCrashed, CausePanic, CausePaused, CauseSuspended, CauseIOError, CauseError:
 		return true
-	case CauseNone, CauseMissing, CauseChecks, CauseBuild, CauseBlind, CauseOrdered:
+	case CauseNone, CauseMissing, CauseChecks, CauseBuild, CauseBlind, CauseOrdered, CauseDisabled:
 	}
 	return false
 }

@@ -177,6 +177,8 @@ type Host struct {
 	Name  HostName
 	Up    bool
 	Place Place
+	// Closed says that nothing is ordered there, and Disabled that whoever runs the provider wants nothing to be on it; see provider.HostAnswer.
+	Closed, Disabled bool
 	// Fence is how its power can be cut, and Serves says that machines of other fleets are known to answer on it.
 	Fence  Means
 	Serves bool

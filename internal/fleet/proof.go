@@ -78,9 +78,9 @@ func (k StepKind) Needs(f Fence) Proof {
 	switch k {
 	case StepRebuild:
 		return ProofConfirmedOff // by the provider itself: it is to work on the instance
-	case StepRecreate:
+	case StepRecreate, StepEvacuate:
 		return f.Proof
-	case StepStart, StepResume, StepReboot, StepRun, StepSnapshot, StepPage, StepQuarantine:
+	case StepStart, StepResume, StepReboot, StepRun, StepMigrate, StepSnapshot, StepPage, StepQuarantine:
 	}
 	return ProofNone
 }

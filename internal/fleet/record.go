@@ -219,6 +219,8 @@ const (
 	ReasonFenceFailed    Reason = "fence-failed"     // none of its host's power controllers proved the host off
 	ReasonAnswers        Reason = "answers"          // its host is said to be off, and it answers
 	ReasonWordRefused    Reason = "word-refused"     // the policy takes no person's word that a host is off
+	ReasonHostEnabled    Reason = "host-enabled"     // the host is not disabled
+	ReasonHostDisabled   Reason = "host-disabled"    // only elsewhere it is what it should be
 	ReasonHostUp         Reason = "host-up"          // the host answers: its provider says what is on it
 	ReasonNoProof        Reason = "no-proof"         // the old instance could not be proven off
 	ReasonDeleteFailed   Reason = "delete-failed"    //

@@ -91,7 +91,18 @@ type RepairPolicy struct {
 	OnExternalStop ExternalStop
 	// ExternalStopHold is how long such a machine is left alone before a person is paged (ExternalStopHoldThenPage).
 	ExternalStopHold time.Duration
+	// OnHostDisabled says what it means that whoever runs the provider wants a host to be empty. Zero: nothing.
+	OnHostDisabled HostDisabled `json:",omitempty"`
 }
+
+// HostDisabled is the meaning of a host that is disabled, or in maintenance, and on which machines run on.
+type HostDisabled string
+
+// What a disabled host means for the machines on it.
+const (
+	HostDisabledIgnore HostDisabled = "ignore" // they stay
+	HostDisabledHeal   HostDisabled = "heal"   // treat it like a failure of each
+)
 
 // ExternalStop is the meaning of a stop that somebody else ordered.
 type ExternalStop string
@@ -185,7 +196,11 @@ const (
 	StepReboot   StepKind = "reboot"   // applies when it runs
 	StepRebuild  StepKind = "rebuild"  // fence, then the same instance with a new disk from the template
 	StepRecreate StepKind = "recreate" // fence, delete, create anew from the template
-	StepRun      StepKind = "run"      // execute a command on hale's side; applies when it runs
+	// StepEvacuate lets the instance go on elsewhere when its host does not answer, and is proven off.
+	StepEvacuate StepKind = "evacuate"
+	// StepMigrate moves the running instance to another host when its own is disabled.
+	StepMigrate StepKind = "migrate"
+	StepRun     StepKind = "run" // execute a command on hale's side; applies when it runs
 	// StepSnapshot copies the instance's disks before a later step that would lose them. It heals nothing.
 	StepSnapshot StepKind = "snapshot"
 	StepPage     StepKind = "page" // tell a person, and give them VerifyWithin before the next step
@@ -313,8 +328,18 @@ func (k StepKind) Gentle() bool {
 	switch k {
 	case StepStart, StepResume, StepPage, StepQuarantine:
 		return true
-	case StepReboot, StepRebuild, StepRecreate, StepRun:
+	case StepReboot, StepRebuild, StepRecreate, StepRun, StepEvacuate, StepMigrate:
 	case StepSnapshot: // it takes nothing away, and is of no use without a step that does
+	}
+	return false
+}
+
+// Builds reports whether what the step leaves boots from a new disk, and has the time of a build to become healthy.
+func (k StepKind) Builds() bool {
+	switch k {
+	case StepRecreate, StepRebuild, StepEvacuate:
+		return true
+	case StepStart, StepResume, StepReboot, StepRun, StepMigrate, StepSnapshot, StepPage, StepQuarantine:
 	}
 	return false
 }

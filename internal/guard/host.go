@@ -16,6 +16,19 @@ func DeadHost(name fleet.HostName, s *Situation) (fleet.Host, bool) {
 	return fleet.Host{}, false
 }
 
+// Leaves reports whether the policy is to leave the host that the instance is seen on, since that is disabled.
+func Leaves(seen fleet.Sighting, s *Situation) bool {
+	if s.Spec.Repair.OnHostDisabled != fleet.HostDisabledHeal || !seen.Known() {
+		return false
+	}
+	for i := range s.Hosts {
+		if h := &s.Hosts[i]; h.Disabled && h.Name == seen.Instance.Host {
+			return h.Up
+		}
+	}
+	return false
+}
+
 // Fenceable reports whether what lies on a host that does not answer may be built anew elsewhere: the host is known to be off, in a word that the
 // policy takes, or may be turned off to know it. Whoever turns a host off turns everything off on it: as long as anybody is known to answer there, or
 // anybody of this fleet is not known to fail, it is not done.

@@ -23,6 +23,8 @@ type Evidence struct {
 	Seen fleet.Sighting
 	// ProviderUp says that the provider can be believed now.
 	ProviderUp bool
+	// Leave says that the policy is to leave hosts that are disabled, and the instance, as last seen, is on one.
+	Leave bool
 }
 
 // Judge returns the machine's health as the evidence shows it.
@@ -99,6 +101,8 @@ func find(m *fleet.Machine, e *Evidence) fleet.Health {
 		blamed = e.unsure(checks, culprit, word)
 	case bad, culprit.Standing == fleet.StandingDown, culprit.Standing == fleet.StandingFailing:
 		blamed.Verdict = fleet.VerdictSuspect
+	case e.Leave && word.power == fleet.PowerRunning:
+		return fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseDisabled}
 	default:
 		return fleet.Health{Verdict: fleet.VerdictHealthy}
 	}

@@ -64,6 +64,7 @@ func (p *Picture) ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
 // when it aims.
 func (p *Picture) See(c *Catalogue, indices []int) []Doubt {
 	p.welcome(c)
+	p.disabled(c.hosts)
 	p.catalogue, p.hosts, p.dirty = c, c.hosts, true
 	var doubts []Doubt
 	if indices == nil {
@@ -86,6 +87,23 @@ func (p *Picture) welcome(c *Catalogue) {
 		}
 		for i := range p.views {
 			if slices.ContainsFunc(p.views[i].Machine.Left, func(l fleet.LeftBehind) bool { return l.Host == h.Name }) {
+				p.due(i)
+			}
+		}
+	}
+}
+
+// disabled has those judged whose host was disabled, or is no more.
+func (p *Picture) disabled(now []fleet.Host) {
+	is := func(hosts []fleet.Host, name fleet.HostName) bool {
+		return slices.ContainsFunc(hosts, func(h fleet.Host) bool { return h.Disabled && h.Name == name })
+	}
+	for _, h := range slices.Concat(p.hosts, now) {
+		if !h.Disabled || is(p.hosts, h.Name) == is(now, h.Name) {
+			continue
+		}
+		for i := range p.views {
+			if p.views[i].Machine.Current.Host == h.Name {
 				p.due(i)
 			}
 		}

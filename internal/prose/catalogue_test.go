@@ -23,6 +23,7 @@ var untold = map[string]string{
 	"CheckName":       "configuration: the person wrote it",
 	"ConditionOp":     "configuration: the person wrote it",
 	"ExternalStop":    "configuration: the person wrote it",
+	"HostDisabled":    "configuration: the person wrote it",
 	"FateAnswer":      "configuration: the person wrote it",
 	"OnDeleteFailure": "configuration: the person wrote it",
 	"OnFailure":       "configuration: the person wrote it",

@@ -30,6 +30,7 @@ var (
 		fleet.CauseChecks:    "its checks are down",
 		fleet.CauseBuild:     "its new instance could not be finished",
 		fleet.CauseBlind:     "nothing could be learnt about it for too long",
+		fleet.CauseDisabled:  "its host is disabled",
 		fleet.CauseOrdered:   "a person wants it repaired",
 	}
 	results = map[fleet.ResultReason]string{
@@ -91,6 +92,8 @@ var (
 		fleet.OpSoftReboot:   "softly reboot",
 		fleet.OpSnapshot:     "copy the disks of",
 		fleet.OpDropSnapshot: "remove the copy of the disks of",
+		fleet.OpEvacuate:     "evacuate",
+		fleet.OpMigrate:      "migrate",
 		fleet.OpFence:        "cut the power of the host of",
 	}
 	outcomes = map[fleet.OutcomeKind]string{
@@ -121,6 +124,8 @@ var (
 		fleet.StepReboot:     "reboot it",
 		fleet.StepRebuild:    "give it a new disk from the template",
 		fleet.StepRecreate:   "replace it with a new instance",
+		fleet.StepEvacuate:   "start it on another host",
+		fleet.StepMigrate:    "move it to another host",
 		fleet.StepRun:        "run a command for it",
 		fleet.StepSnapshot:   "copy its disks",
 		fleet.StepPage:       "tell a person",

@@ -35,6 +35,8 @@ func Abilities() []Ability {
 		ability[SoftRebooter](fleet.OpSoftReboot),
 		ability[Keeper](fleet.OpKeep, fleet.OpRestore),
 		ability[Rebuilder](fleet.OpRebuild),
+		ability[Evacuator](fleet.OpEvacuate),
+		ability[Migrator](fleet.OpMigrate),
 		ability[Snapshotter](fleet.OpSnapshot, fleet.OpDropSnapshot),
 		ability[GuestPinger](),
 		ability[ConsoleReader](),

@@ -59,6 +59,22 @@ type Rebuilder interface {
 	Rebuild(ctx context.Context, order Order) error
 }
 
+// Evacuator is a provider that can let an instance go on elsewhere whose host is off.
+type Evacuator interface {
+	// Evacuate starts the instance on another host, which the provider chooses, with the same id, name, mark and network address; where its disk lay on
+	// the host alone, with a new one of its image. That ref.Host is off is the caller's to prove: the provider only sees that it does not
+	// answer. One that is on another host already is success. fault.Conflict: the host answers, or it bears another mark; nothing was changed. It may
+	// be called again after any error.
+	Evacuate(ctx context.Context, ref Ref) error
+}
+
+// Migrator is a provider that can move an instance while it runs.
+type Migrator interface {
+	// Migrate moves the instance to another host, which the provider chooses; it runs on meanwhile, and keeps everything. One that is not on ref.Host any
+	// more is success. fault.Conflict: it does not run, or bears another mark; nothing was changed. It may be called again after any error.
+	Migrate(ctx context.Context, ref Ref) error
+}
+
 // Keeper is a provider that can put an instance aside and bring it back.
 type Keeper interface {
 	// Keep puts the instance, which is off, aside: it gives up the machine's name for another one, and the machine's kept disks, and its mark
@@ -181,6 +197,10 @@ type HostAnswer struct {
 	Name  fleet.HostName
 	Place fleet.Place // where it stands, as far as the provider knows; also of a host that did not answer
 	Err   error       // nil: its part of the listing is complete
+	// Closed says that no instance is ordered there: the provider chooses where what is ordered on another host's name comes to lie.
+	Closed bool
+	// Disabled says that whoever runs the provider wants nothing to be on it, such as for maintenance. What is there runs on.
+	Disabled bool
 }
 
 // ErrDoubtful is in an error of List or Get that says: this may not be the provider that we know, or it has lost its memory. Nothing of

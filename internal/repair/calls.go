@@ -159,7 +159,7 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
 	m := w.M
 	switch in.Op {
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpEvacuate, fleet.OpMigrate:
 		w.verifyFrom() // at the last known address, until the provider names another
 	case fleet.OpCreate:
 		m.Current, r.Next = r.Next, fleet.Incarnation{}
@@ -194,7 +194,7 @@ func (w *Work) undone(r *fleet.Repair, in fleet.Intent) {
 		if r.Next.None() {
 			r.LookAgain()
 		}
-	case fleet.OpDelete, fleet.OpRebuild, fleet.OpKeep:
+	case fleet.OpDelete, fleet.OpRebuild, fleet.OpKeep, fleet.OpEvacuate, fleet.OpMigrate:
 		r.LookAgain()
 	case fleet.OpCreate:
 		r.Next = fleet.Incarnation{}
@@ -207,7 +207,7 @@ func (w *Work) conflict(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	switch in.Op {
 	case fleet.OpCreate:
 		w.failAttempt(fleet.ReasonNameTaken)
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpEvacuate, fleet.OpMigrate:
 		if r.Retries > 0 {
 			w.failRung(fleet.ReasonCallFailed, o.Detail)
 			return
@@ -239,7 +239,7 @@ func (w *Work) notFound(r *fleet.Repair, in fleet.Intent) {
 	case fleet.OpCertify:
 		w.M.RetryAt = w.now().Add(w.Situation.Spec.Repair.Backoff)
 		w.end(fleet.ReasonNoInstance) // what became of it is the provider's word to judge
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpCreate:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpCreate, fleet.OpEvacuate, fleet.OpMigrate:
 		w.failRung(fleet.ReasonNoInstance, string(in.Op))
 	case fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence: // see settle
 	}
@@ -247,7 +247,7 @@ func (w *Work) notFound(r *fleet.Repair, in fleet.Intent) {
 
 func (w *Work) failed(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	switch in.Op {
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpEvacuate, fleet.OpMigrate:
 		reason := fleet.ReasonCallFailed
 		switch {
 		case o.Kind == fleet.OutcomeUnsupported:
@@ -342,6 +342,9 @@ func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
 	switch in.Op {
 	case fleet.OpRun:
 		w.resolveRun(r, in)
+		return
+	case fleet.OpEvacuate, fleet.OpMigrate:
+		w.movedUnheard(r, in)
 		return
 	case fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence: // the same order again finds out
 		r.Intent = nil
@@ -449,7 +452,7 @@ func tookEffect(op fleet.Op, i fleet.Instance) bool {
 		return i.Mark.Kept
 	case fleet.OpRestore:
 		return !i.Mark.Kept && i.Power == fleet.PowerOff
-	case fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence:
+	case fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence, fleet.OpEvacuate, fleet.OpMigrate:
 	}
 	return false
 }
@@ -457,7 +460,7 @@ func tookEffect(op fleet.Op, i fleet.Instance) bool {
 // onTheSpot reports whether the operation is the whole of its step and leaves the instance in place.
 func onTheSpot(op fleet.Op) bool {
 	switch op {
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpEvacuate, fleet.OpMigrate:
 		return true
 	case fleet.OpCreate, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpRebuild, fleet.OpKeep, fleet.OpRestore,
 		fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence:

@@ -28,7 +28,7 @@ func against(m *fleet.Machine, spec *fleet.Spec, i fleet.Incarnation, aside bool
 // it forbids by now is not done: neither begun, nor finished. Of what is gone nothing is left to spare, and what never was whole has
 // nothing to keep.
 func (w *Work) forbidden(r *fleet.Repair) fleet.Reason {
-	takes := r.Wanted() || r.Kind == fleet.RepairHeal && (r.Step == fleet.StepRecreate || r.Step == fleet.StepRebuild)
+	takes := r.Wanted() || r.Kind == fleet.RepairHeal && r.Step.Builds()
 	if !takes || r.Intent != nil || r.Removed || r.Proof == fleet.ProofDeleted || r.Phase != fleet.PhaseLook && r.Phase != fleet.PhaseAct {
 		return ""
 	}

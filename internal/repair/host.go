@@ -15,20 +15,111 @@ func offHost(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason
 	if m.Current.None() {
 		return ""
 	}
-	if h, dead := guard.DeadHost(m.Current.Host, s); !dead || !guard.Fenceable(h, s) {
+	h, dead := guard.DeadHost(m.Current.Host, s)
+	if !dead || !guard.Fenceable(h, s) {
 		return "" // where nothing is done anyway
 	}
 	switch step.Kind {
 	case fleet.StepPage, fleet.StepQuarantine:
 		return ""
+	case fleet.StepEvacuate:
+		return lostWithHost(s)
 	case fleet.StepRecreate:
-		if _, lost := s.Spec.Template.DiskLost(); lost {
-			return fleet.ReasonDiskKept // it could not even be kept aside
+		if h.Closed {
+			return fleet.ReasonHostDown // name and address are the instance's as long as there is one, on whichever host
 		}
-		return ""
+		return lostWithHost(s)
 	default:
 		return fleet.ReasonHostDown
 	}
+}
+
+// lostWithHost says why the machine cannot do without what only its host has.
+func lostWithHost(s *guard.Situation) fleet.Reason {
+	if _, lost := s.Spec.Template.DiskLost(); lost {
+		return fleet.ReasonDiskKept // it could not even be kept aside
+	}
+	return ""
+}
+
+// goesElsewhere reports whether after the step the machine is on another host than one that does not answer.
+func goesElsewhere(step fleet.StepKind) bool {
+	return step == fleet.StepRecreate || step == fleet.StepEvacuate
+}
+
+// toLeave says why the step is not for the machine, as its host stands: whoever leaves a disabled one, must get away from there, and nobody leaves one
+// that is as it should be.
+func toLeave(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
+	disabled := m.Health.Cause == fleet.CauseDisabled
+	switch step.Kind {
+	case fleet.StepMigrate:
+		if !disabled {
+			return fleet.ReasonHostEnabled
+		}
+	case fleet.StepEvacuate:
+		if _, dead := guard.DeadHost(m.Current.Host, s); !dead {
+			return fleet.ReasonHostUp
+		}
+	case fleet.StepRecreate, fleet.StepPage, fleet.StepQuarantine:
+	case fleet.StepSnapshot: // before what comes then
+	case fleet.StepStart, fleet.StepResume, fleet.StepReboot, fleet.StepRebuild, fleet.StepRun:
+		if disabled {
+			return fleet.ReasonHostDisabled
+		}
+	}
+	return ""
+}
+
+// leavesDisabled says whether a look confirms that the instance is on a host that is to be left.
+func (w *Work) leavesDisabled(l fleet.Look) health.Truth {
+	switch {
+	case !l.Seen.Known():
+		return health.Unknown
+	case guard.Leaves(l.Seen, w.Situation):
+		return health.True
+	}
+	return health.False
+}
+
+// evacuate makes sure that the target's host is off, and lets the target go on elsewhere.
+func (w *Work) evacuate(r *fleet.Repair) {
+	switch _, dead := w.deadHost(r.Target); {
+	case !dead || w.lapsed(r):
+		r.LookAgain() // it is back, or nobody says any more that it is off
+	case !w.Situation.Spec.Repair.Fence.Enough(r.Proof):
+		w.fence(r)
+	default:
+		w.call(r, fleet.OpEvacuate, r.Target)
+	}
+}
+
+// movedAgain is how often a move whose answer was lost is looked for before it is ordered again.
+const movedAgain = 5
+
+// movedUnheard deals with a move whose answer was lost. Whoever is seen on another host has moved. As long as the provider says nothing, it may be on its way;
+// after a while the same order finds out, if another look still wants it: what has left its host is not moved again.
+func (w *Work) movedUnheard(r *fleet.Repair, in fleet.Intent) {
+	seen := w.View.Sighting(in.Instance)
+	known := seen.Known() && seen.Asked > r.LastOutcome
+	away := known && seen.Instance.Host != in.Host
+	if !known && r.Retries < movedAgain {
+		w.observe(r, in.Instance, in.Host)
+		return
+	}
+	r.Intent = nil
+	rec := fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance, Generation: in.Generation, Host: in.Host}
+	if rec.Detail = "it can be ordered again"; away {
+		rec.Detail = "observed on " + string(seen.Instance.Host)
+	}
+	w.Record(rec)
+	if away {
+		r.RetryAt, r.AskAt = 0, 0
+		w.done(r, in)
+		return
+	}
+	w.undone(r, in)
+	w.retry(r)
+	w.boundTries(r, in)
 }
 
 // deadHost returns the host of the instance if it does not answer.
@@ -42,7 +133,7 @@ func (w *Work) deadHost(i fleet.Incarnation) (fleet.Host, bool) {
 // confirmSilent says whether a look that the provider could not answer, since the host does not, confirms the failure all the same: by the checks alone.
 func (w *Work) confirmSilent(r fleet.Repair, l fleet.Look) health.Truth {
 	h, dead := w.deadHost(r.Target)
-	if !dead || l.Seen.Known() || r.Kind != fleet.RepairHeal || r.Step != fleet.StepRecreate || !guard.Fenceable(h, w.Situation) {
+	if !dead || l.Seen.Known() || r.Kind != fleet.RepairHeal || !goesElsewhere(r.Step) || !guard.Fenceable(h, w.Situation) {
 		return health.Unknown
 	}
 	return health.ConfirmSilent(&w.Situation.Spec, &l)

@@ -94,7 +94,9 @@ func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Rea
 		}
 	case fleet.StepRecreate:
 		return replaceable(m, spec, step)
-	case fleet.StepRebuild:
+	case fleet.StepMigrate:
+		return idle(m)
+	case fleet.StepRebuild, fleet.StepEvacuate:
 		if missing {
 			return fleet.ReasonNoInstance
 		}
@@ -161,6 +163,9 @@ func unfit(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
 		return r
 	}
 	if r := offHost(m, s, step); r != "" {
+		return r
+	}
+	if r := toLeave(m, s, step); r != "" {
 		return r
 	}
 	if s.Spec.Protects(m) && !step.Kind.Gentle() {
@@ -265,6 +270,10 @@ func OpOf(step fleet.Step) fleet.Op {
 		return fleet.OpRebuild
 	case fleet.StepSnapshot:
 		return fleet.OpSnapshot
+	case fleet.StepEvacuate:
+		return fleet.OpEvacuate
+	case fleet.StepMigrate:
+		return fleet.OpMigrate
 	case fleet.StepPage, fleet.StepQuarantine:
 	}
 	return ""
@@ -314,6 +323,8 @@ func (w *Work) act(r *fleet.Repair) {
 		w.replace(r)
 	case r.Step == fleet.StepRebuild:
 		w.rebuild(r)
+	case r.Step == fleet.StepEvacuate:
+		w.evacuate(r)
 	case r.Step == fleet.StepPage:
 		w.Page(fleet.ReasonStepPage)
 		if fleet.VerifyTime(w.Situation.Spec, *r) > 0 {
@@ -382,7 +393,7 @@ func (w *Work) replace(r *fleet.Repair) {
 
 // fence makes sure that the target cannot run: ordered off, then seen off.
 func (w *Work) fence(r *fleet.Repair) {
-	if h, dead := w.deadHost(r.Target); dead && r.Kind == fleet.RepairHeal && r.Step == fleet.StepRecreate {
+	if h, dead := w.deadHost(r.Target); dead && r.Kind == fleet.RepairHeal && goesElsewhere(r.Step) {
 		w.fenceHost(r, h)
 		return
 	}

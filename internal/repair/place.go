@@ -76,8 +76,10 @@ func (w *Work) allowed(h *fleet.Host, inDomain map[string]int) bool {
 	return p.Allows(*h) && (!p.Apart || inDomain[h.Within(p.By())] == 0)
 }
 
-// usable reports whether the host answers, and nobody holds it.
-func (w *Work) usable(h *fleet.Host) bool { return h.Up && !guard.HostHeld(h.Name, w.Situation) }
+// usable reports whether something may be ordered there: the host answers, and nobody wants it to be empty, or holds it.
+func (w *Work) usable(h *fleet.Host) bool {
+	return h.Up && !h.Closed && !h.Disabled && !guard.HostHeld(h.Name, w.Situation)
+}
 
 // buildsOn reports whether the host of that name is usable.
 func (w *Work) buildsOn(name fleet.HostName) bool {
@@ -90,7 +92,7 @@ func (w *Work) nowhere() fleet.Reason {
 	up, reached, allowed := false, false, false
 	for i := range w.Situation.Hosts {
 		h := &w.Situation.Hosts[i]
-		if !h.Up {
+		if !h.Up || h.Closed || h.Disabled {
 			continue
 		}
 		if guard.HostHeld(h.Name, w.Situation) {

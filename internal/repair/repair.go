@@ -311,7 +311,7 @@ func (w *Work) askLook(r *fleet.Repair) {
 	r.Looks++
 	r.Look = r.ID + "/look" + strconv.Itoa(r.Looks)
 	scope := fleet.LookFull
-	if w.M.Health.Cause.Stopped() || r.Kind == fleet.RepairRemnant {
+	if w.M.Health.Cause.Stopped() || w.M.Health.Cause == fleet.CauseDisabled || r.Kind == fleet.RepairRemnant {
 		scope = fleet.LookProvider
 	}
 	w.Actions = append(w.Actions, fleet.Action{
@@ -361,6 +361,9 @@ func (w *Work) readLook(r fleet.Repair, l fleet.Look) health.Truth {
 		return health.True
 	}
 	truth := health.Confirm(&w.Situation.Spec, &l)
+	if w.M.Health.Cause == fleet.CauseDisabled {
+		truth = w.leavesDisabled(l)
+	}
 	if truth == health.Unknown {
 		truth = w.confirmSilent(r, l)
 	}

@@ -87,7 +87,7 @@ func (i *Incident) verb() sim.Verb {
 		return sim.Vanishes
 	case fleet.CausePanic, fleet.CauseError:
 		return sim.Panics
-	case fleet.CauseNone, fleet.CauseChecks, fleet.CauseMissing, fleet.CauseBuild, fleet.CauseBlind, fleet.CauseOrdered:
+	case fleet.CauseNone, fleet.CauseChecks, fleet.CauseMissing, fleet.CauseBuild, fleet.CauseBlind, fleet.CauseOrdered, fleet.CauseDisabled:
 	}
 	if slices.Contains(i.failed, fleet.StepReboot) || slices.Contains(i.failed, fleet.StepRecreate) {
 		return sim.LosesDisk // a reset did not help

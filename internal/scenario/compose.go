@@ -143,13 +143,13 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 	line(3, "steps:")
 	for _, step := range r.Steps {
 		switch step.Kind {
-		case fleet.StepStart, fleet.StepResume:
+		case fleet.StepStart, fleet.StepResume, fleet.StepMigrate:
 			line(4, "- %s: {timeout: %s, verify_within: %s%s}", step.Kind, step.Timeout, step.VerifyWithin, onlyFor(step))
 		case fleet.StepRun:
 			line(4, "- run: {command: %s, %sidempotent: %v, timeout: %s, verify_within: %s%s}", quotedList(step.Run.Args), environment(step.Run.Env),
 				step.Run.Idempotent, step.Timeout, step.VerifyWithin, onlyFor(step))
-		case fleet.StepRebuild:
-			line(4, "- rebuild: {timeout: %s%s}", step.Timeout, onlyFor(step))
+		case fleet.StepRebuild, fleet.StepEvacuate:
+			line(4, "- %s: {timeout: %s%s}", step.Kind, step.Timeout, onlyFor(step))
 		case fleet.StepSnapshot:
 			line(4, "- snapshot: {keep: %d, keep_for: %s, on_failure: %s, timeout: %s%s}", step.Keep, step.KeepFor, cmp.Or(step.OnFailure, fleet.OnFailureStop),
 				step.Timeout, onlyFor(step))
@@ -170,6 +170,9 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 	line(3, "fence: {proof: %s%s}", r.Fence.Proof, fencing(r.Fence))
 	line(3, "attempts: %d in %s", r.Attempts, r.AttemptsIn)
 	line(3, "backoff: %s", r.Backoff)
+	if r.OnHostDisabled != "" {
+		line(2, "on_host_disabled: %s", r.OnHostDisabled)
+	}
 	if r.OnExternalStop == fleet.ExternalStopHeal {
 		line(2, "on_external_stop: %s", r.OnExternalStop)
 	} else {

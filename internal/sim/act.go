@@ -92,7 +92,7 @@ func (c *server) worthSeeing(touched []int, all bool) []int {
 
 func equalHosts(a, b []fleet.Host) bool {
 	for i := range a {
-		if a[i].Name != b[i].Name || a[i].Up != b[i].Up {
+		if a[i].Name != b[i].Name || a[i].Up != b[i].Up || a[i].Disabled != b[i].Disabled {
 			return false
 		}
 	}

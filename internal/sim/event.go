@@ -66,6 +66,7 @@ const (
 	GoesDark     Verb = "goes dark"        // its hosts' control planes are silent
 	NoFence      Verb = "cannot be fenced" // its hosts' power controllers do not answer
 	MuteFence    Verb = "is fenced without an answer"
+	IsDisabled   Verb = "is disabled" // whoever runs the provider wants its hosts to be empty
 )
 
 // What can happen to the provider, and to what is built.
@@ -191,6 +192,7 @@ func verbs() map[Verb]act {
 		IsCutOff:     onDomain(func(s *stage, d world.Domain) func() { return s.w.Part("", d) }),
 		GoesDark:     onDomain(func(s *stage, d world.Domain) func() { return s.w.Darkness(d) }),
 		NoFence:      onDomain(func(s *stage, d world.Domain) func() { return s.w.DeadController(d) }),
+		IsDisabled:   onDomain(func(s *stage, d world.Domain) func() { return s.w.Disable(d) }),
 		MuteFence:    onDomain(func(s *stage, d world.Domain) func() { return s.w.MuteController(d) }),
 		IsOutOfSight: outOfSight,
 		IsSilent:     onProvider(func(s *stage, _ Event) func() { return s.w.Cutoff("") }),

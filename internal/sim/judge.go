@@ -164,7 +164,7 @@ func (j *judge) Acted(c *world.Call) {
 	j.disksOf(c)
 	j.shelved(c)
 	j.uncopied(c)
-	if c.Op == world.Delete || c.Op == world.PowerOff || c.Op == world.Rebuild {
+	if c.Op == world.Delete || c.Op == world.PowerOff || c.Op == world.Rebuild || c.Op == world.Evacuate {
 		j.mayDestroy(c)
 	}
 	if c.Op == world.Delete && j.leaving[c.Mark.Machine] == c.ID && j.isRemoved(c.Mark.Machine) {
@@ -276,7 +276,7 @@ func (j *judge) sends(c *server, a fleet.Action) {
 	}
 	j.spares(a)
 	r := j.rungOf(string(a.Machine))
-	if vm := j.s.w.VM(string(a.Instance)); (op == fleet.OpDelete || op == fleet.OpRebuild) && (vm == nil || vm.Power == world.Off) {
+	if vm := j.s.w.VM(string(a.Instance)); (op == fleet.OpDelete || op == fleet.OpRebuild || op == fleet.OpEvacuate) && (vm == nil || vm.Power == world.Off) {
 		return // the proof that it is off stands in for the look
 	}
 	if !r.disrupted && !j.windowOpen && j.unlooked(r, a) {
@@ -510,7 +510,7 @@ func (j *judge) patience(c *server, was *fleet.Machine, records []fleet.Record) 
 			continue
 		}
 		least := j.s.spec.BuildWithin
-		if w.Step != fleet.StepRecreate && w.Step != fleet.StepRebuild {
+		if !w.Step.Builds() {
 			if step, ok := j.s.spec.Repair.Step(w.Rung); ok {
 				least = step.VerifyWithin
 			}

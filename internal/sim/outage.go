@@ -209,7 +209,7 @@ func (s *stage) onePass(queue int) time.Duration {
 	var ladder time.Duration
 	for _, step := range s.spec.Repair.Steps {
 		ladder += 2 * step.Timeout
-		if step.Kind == fleet.StepRecreate || step.Kind == fleet.StepRebuild {
+		if step.Kind.Builds() {
 			ladder += s.spec.BuildWithin
 		} else {
 			ladder += step.VerifyWithin

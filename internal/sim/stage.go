@@ -272,17 +272,17 @@ const fenceLimit = 15 * time.Second
 
 // fleetHosts returns the hosts as a listing shows them.
 func (s *stage) fleetHosts(dark map[string]bool) []fleet.Host {
-	if len(dark) == 0 && s.allUp != nil {
+	if len(dark) == 0 && s.allUp != nil && !s.w.AnyDisabled() {
 		return s.allUp
 	}
 	hosts := s.w.Hosts()
 	out := make([]fleet.Host, len(hosts))
 	for i, h := range hosts {
-		out[i] = fleet.Host{Name: fleet.HostName(h.Name), Up: !dark[h.Name],
+		out[i] = fleet.Host{Name: fleet.HostName(h.Name), Up: !dark[h.Name], Disabled: s.w.Disabled(h.Name),
 			Place: fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage},
 			Fence: fleet.Means{Tries: h.Fence, Limit: fenceLimit}}
 	}
-	if len(dark) == 0 {
+	if len(dark) == 0 && !s.w.AnyDisabled() {
 		s.allUp = out
 	}
 	return out

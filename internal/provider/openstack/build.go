@@ -49,7 +49,7 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 
 // orderly refuses what this adapter cannot build.
 func (c *call) orderly(order provider.Order) error {
-	if err := onlyHost(c.op, order.Ref); err != nil {
+	if err := c.p.refersTo(c.op, order.Ref); err != nil {
 		return err
 	}
 	if err := c.parseID(order.ID); err != nil {

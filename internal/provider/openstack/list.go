@@ -100,7 +100,11 @@ func (c *call) listNow() (provider.Listing, error) {
 		l.full = time.Time{} // whatever happened, the next one is full
 		return provider.Listing{}, err
 	}
-	return c.listed(l), nil
+	hosts, err := c.hypervisors()
+	if err != nil {
+		return provider.Listing{}, err
+	}
+	return c.listed(l, hosts), nil
 }
 
 // refresh brings what is known up to date.
@@ -245,15 +249,16 @@ func dateOf(h http.Header) time.Time {
 // asksAtOnce is how many servers Nova is asked about at the same time, within one listing.
 const asksAtOnce = 8
 
-// listed translates what is known. A server of which nobody can say now who stopped it is one whose state is not known; that says nothing of the others.
-func (c *call) listed(l *listing) provider.Listing {
+// listed translates what is known. Of a server on a hypervisor that does not answer Nova goes on telling what it knew last: it is left out. A server of which nobody can say now who stopped it is one whose state is not known; that says nothing of the others.
+func (c *call) listed(l *listing, hosts map[string]hypervisor) provider.Listing {
 	var known []*server
 	for _, id := range slices.Sorted(maps.Keys(l.servers)) {
-		if s := l.servers[id]; !s.gone() {
+		s := l.servers[id]
+		if h, somewhere := hosts[s.Host]; !s.gone() && (!somewhere || h.trouble() == nil) {
 			known = append(known, s)
 		}
 	}
-	out := provider.Listing{Hosts: []provider.HostAnswer{{}}, Instances: make([]fleet.Instance, len(known))}
+	out := provider.Listing{Hosts: c.p.answers(hosts), Instances: make([]fleet.Instance, len(known))}
 	ids := make(map[fleet.InstanceID]string, len(known))
 	var asking sync.WaitGroup
 	gate := make(chan struct{}, asksAtOnce)
@@ -293,6 +298,9 @@ func (p *Provider) Get(ctx context.Context, ref provider.Ref) (fleet.Instance, e
 	}
 	defer c.end()
 	s, err := c.find(ref)
+	if err == nil {
+		err = c.heard(s)
+	}
 	if err != nil {
 		return fleet.Instance{}, err
 	}
@@ -301,7 +309,7 @@ func (p *Provider) Get(ctx context.Context, ref provider.Ref) (fleet.Instance, e
 
 // find looks the server up by the id under which hale knows it, as it is now. fault.NotFound is Nova's own word.
 func (c *call) find(ref provider.Ref) (*server, error) {
-	if err := onlyHost(c.op, ref); err != nil {
+	if err := c.p.refersTo(c.op, ref); err != nil {
 		return nil, err
 	}
 	if err := c.parseID(ref.ID); err != nil {

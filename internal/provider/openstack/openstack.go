@@ -29,6 +29,9 @@ var (
 	_ provider.SoftRebooter  = (*Provider)(nil)
 	_ provider.Rebuilder     = (*Provider)(nil)
 	_ provider.ConsoleReader = (*Provider)(nil)
+	_ provider.Evacuator     = (*Provider)(nil)
+	_ provider.Migrator      = (*Provider)(nil)
+	_ provider.Chooser       = (*Provider)(nil)
 )
 
 // Options are what New needs. The zero value of each but Cloud has a default.
@@ -39,6 +42,11 @@ type Options struct {
 	CloudsFile string
 	// Region overrides that of the file.
 	Region string
+	// Hypervisors says that the credentials may see the cloud's hypervisors (an administrator's, usually): each is a host then, with the servers that are on it.
+	// Else the project is one host, and nothing is evacuated or migrated.
+	Hypervisors bool
+	// Places are where hypervisors stand, as far as somebody says; Nova knows their availability zones.
+	Places map[fleet.HostName]fleet.Place
 	// FullEvery is the time from one full list to the next; in between only changes are asked for. Default: one minute.
 	FullEvery time.Duration
 	// CallLimit ends calls whose context has no deadline of its own. Default: one minute.
@@ -117,9 +125,14 @@ func (p *Provider) Close() error {
 	return nil
 }
 
-// onlyHost refuses a reference to a host: a project is one.
-func onlyHost(op string, ref provider.Ref) error {
-	if ref.Host != "" {
+// Has implements provider.Chooser: whoever does not see hypervisors moves nothing from one to another.
+func (p *Provider) Has(ability string) bool {
+	return p.options.Hypervisors || ability != "Evacuator" && ability != "Migrator"
+}
+
+// refersTo refuses a reference to a host where hypervisors are not seen: a project is one host then. Where they are, a server is found wherever it is.
+func (p *Provider) refersTo(op string, ref provider.Ref) error {
+	if ref.Host != "" && !p.options.Hypervisors {
 		return fault.New(fault.Invalid, op, string(ref.ID), fmt.Errorf("a cloud has no host %q to choose", ref.Host))
 	}
 	return nil

@@ -21,6 +21,8 @@ type server struct {
 	Task      string               `json:"OS-EXT-STS:task_state"`
 	Power     int                  `json:"OS-EXT-STS:power_state"`
 	Launched  string               `json:"OS-SRV-USG:launched_at"`
+	Host      string               `json:"OS-EXT-SRV-ATTR:host"` // shown to administrators only, as what follows
+	HostState string               `json:"host_status"`
 	Fault     struct {
 		Message string `json:"message"`
 	} `json:"fault"`
@@ -147,10 +149,14 @@ func (c *call) sketch(s *server) fleet.Instance {
 	if err != nil {
 		mark = fleet.Mark{}
 	}
-	return fleet.Instance{
+	i := fleet.Instance{
 		ID: s.id(), Name: s.Name, Power: s.power(), Address: s.address(), Network: s.networkName(), Mark: mark,
 		Metadata: s.others(),
 	}
+	if c.p.options.Hypervisors {
+		i.Host = fleet.HostName(s.Host)
+	}
+	return i
 }
 
 // others is the metadata that is not hale's own.

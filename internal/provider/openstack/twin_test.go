@@ -30,6 +30,8 @@ type twin struct {
 	lists    map[string]int  // by what was asked for
 	servers  map[string]*twinServer
 	ports    map[string]*twinPort
+	hosts    map[string]*twinHost // shown to an administrator
+	admin    bool
 	owner    bool // whether the network is the project's own
 	pageSize int
 	boot     time.Duration
@@ -54,6 +56,7 @@ type twinServer struct {
 	Metadata               map[string]string
 	Tags                   []string
 	Port                   string
+	Host                   string
 	Power                  int
 	Launched               bool
 	Created, Updated       time.Time
@@ -61,6 +64,8 @@ type twinServer struct {
 	then                   func() // what a change under way ends in
 	at                     time.Time
 	actions                []map[string]any
+	evacuated, migrated    int
+	moving                 bool // a migration is under way
 }
 
 type twinPort struct {
@@ -86,7 +91,10 @@ func newTwin() *twin {
 	w := &twin{
 		mux: http.NewServeMux(), project: "0123456789abcdef0123456789abcdef", lists: map[string]int{}, tokens: map[string]bool{}, servers: map[string]*twinServer{}, ports: map[string]*twinPort{},
 		owner: true, pageSize: 1000, boot: 2 * time.Second,
+		admin: true, hosts: map[string]*twinHost{"compute1": {}, "compute2": {}, "compute3": {}},
 	}
+	w.handle("GET /compute/v2.1/os-services", w.listHosts)
+	w.handle("GET /compute/v2.1/os-migrations", w.listMigrations)
 	w.handle("POST /identity/v3/auth/tokens", w.login)
 	w.handle("GET /identity/v3/auth/tokens", w.whose)
 	w.handle("GET /compute/v2.1/{$}", func(http.ResponseWriter, *http.Request) (int, any) {
@@ -287,6 +295,9 @@ func (w *twin) render(s *twinServer) map[string]any {
 	if s.Launched {
 		out["OS-SRV-USG:launched_at"] = "2026-01-01T00:00:00.000000"
 	}
+	if w.admin {
+		out["OS-EXT-SRV-ATTR:host"], out["host_status"] = s.Host, w.hostStatus(s.Host)
+	}
 	if p := w.ports[s.Port]; p != nil && p.Device == s.ID {
 		out["addresses"] = map[string]any{"private": []any{map[string]any{"version": 4, "addr": fmt.Sprintf("10.1.%d.%d", p.n/250, p.n%250+1), "OS-EXT-IPS:type": "fixed"}}}
 	}
@@ -365,6 +376,7 @@ func (w *twin) plant(name string, metadata map[string]string, tags []string, sta
 	w.servers[s.ID] = s
 	s.record("create", "u")
 	s.later(w.boot, "spawning", func() {
+		s.Host = w.schedule("")
 		s.Status, s.Power, s.Launched = "ACTIVE", 1, true
 		if status != "" {
 			s.Status, s.Launched, s.Power = status, false, 0
@@ -420,6 +432,7 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 		from := map[string][]string{
 			"os-stop": {"ACTIVE", "ERROR"}, "os-start": {"SHUTOFF"}, "unpause": {"PAUSED"}, "resume": {"SUSPENDED"}, "rebuild": {"ACTIVE", "SHUTOFF", "ERROR"},
 			"reboot": {"ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED", "ERROR", "HARD_REBOOT"}, "os-getConsoleOutput": {"ACTIVE", "SHUTOFF"}, "forceDelete": {"SOFT_DELETED"}, "restore": {"SOFT_DELETED"},
+			"evacuate": {"ACTIVE", "SHUTOFF", "ERROR", "PAUSED"}, "os-migrateLive": {"ACTIVE", "PAUSED"},
 		}[action]
 		if !slices.Contains(from, s.Status) || s.Task != "" && action != "reboot" && action != "os-getConsoleOutput" {
 			return refuse(action)
@@ -430,6 +443,10 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 			return 200, map[string]any{"output": "FAKE CONSOLE OUTPUT\nANOTHER\nLAST LINE"}
 		case "forceDelete":
 			w.deleteServer(s, nil)
+		case "evacuate":
+			return w.evacuate(s)
+		case "os-migrateLive":
+			return w.migrate(s, kind)
 		case "os-stop":
 			s.record("stop", "u")
 			s.later(time.Second, "powering-off", func() { s.Status, s.Power = "SHUTOFF", 4 })

@@ -184,6 +184,8 @@ func All() []Case {
 		{Name: "a delete without an answer leaves nothing", Run: unheardDelete},
 		{Name: "what was cut off half-way can be removed", Run: interruptedIsCleared, Needs: "calls that end with their contexts", asked: able[Interrupted]},
 		{Name: "one host down leaves a partial list", Run: oneHostDown, Needs: "a host that fails", asked: able[HostFailer]},
+		{Name: "a migrated instance is elsewhere, once", Run: migrated, Needs: "migrate, and several hosts", asked: func(h Harness) bool { return len(h.Hosts()) > 1 }},
+		{Name: "an evacuated instance is elsewhere, once", Run: evacuated, Needs: "evacuate, and a host that fails", asked: able[HostFailer]},
 		{Name: "hosts are apart", Run: hostsAreApart, Needs: "several hosts", asked: func(h Harness) bool { return len(h.Hosts()) > 1 && !able[Pooled](h) }},
 		{Name: "hosts are one pool", Run: hostsAreOnePool, Needs: "several hosts that are one pool", asked: func(h Harness) bool { return len(h.Hosts()) > 1 && able[Pooled](h) }},
 	}

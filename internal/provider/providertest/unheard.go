@@ -86,7 +86,7 @@ func deeds() []deed {
 
 // wholeDeeds are those with questions of their own.
 func wholeDeeds() map[fleet.Op]string {
-	return map[fleet.Op]string{fleet.OpCreate: "Create", fleet.OpDelete: "Delete"}
+	return map[fleet.Op]string{fleet.OpCreate: "Create", fleet.OpDelete: "Delete", fleet.OpEvacuate: "Evacuate", fleet.OpMigrate: "Migrate"}
 }
 
 // unheard makes a call, and loses the answer to one of its orders. nil: the call had fewer, and ended well.

@@ -126,7 +126,7 @@ func (d deed) fail(kind fault.Kind, err error) error {
 func (w *World) perform(d deed) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.cut(d.client) || w.unreachable(d.ref.Host) {
+	if w.cut(d.client) || d.op != fleet.OpEvacuate && w.unreachable(d.ref.Host) {
 		return d.fail(fault.Transient, errUnreachable)
 	}
 	now := time.Now()

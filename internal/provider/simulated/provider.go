@@ -33,6 +33,8 @@ var (
 	_ provider.Snapshotter  = (*Provider)(nil)
 	_ provider.Rebuilder    = (*Provider)(nil)
 	_ provider.GuestPinger  = (*Provider)(nil)
+	_ provider.Evacuator    = (*Provider)(nil)
+	_ provider.Migrator     = (*Provider)(nil)
 
 	_ provider.ConsoleReader = (*Provider)(nil)
 	_ provider.Screenshooter = (*Provider)(nil)
@@ -313,7 +315,7 @@ func (w *World) listing(now time.Time) provider.Listing {
 	shown := map[fleet.HostName]bool{}
 	_, empty := inForce(w, func(EmptyLists) bool { return true })
 	for _, host := range w.options.Hosts {
-		answer := provider.HostAnswer{Name: host, Place: w.options.Places[host]}
+		answer := provider.HostAnswer{Name: host, Place: w.options.Places[host], Disabled: w.disabled(host)}
 		if w.unreachable(host) {
 			answer.Err = fault.New(fault.Transient, "simulated.list", string(host), errUnreachable)
 		}

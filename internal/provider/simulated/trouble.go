@@ -126,6 +126,24 @@ func (f HostLosesPower) strike(w *World, in *injection, now time.Time) error {
 	return nil
 }
 
+// HostDisabled says that whoever runs the provider wants the host to be empty. Its guests run on.
+type HostDisabled struct{ Host fleet.HostName }
+
+func (f HostDisabled) strike(w *World, in *injection, _ time.Time) error {
+	if err := w.hostExists(f.Host); err != nil {
+		return err
+	}
+	w.keep(in, 0)
+	w.lookAgain(f.Host, "")
+	in.undo = func(time.Time) { w.lookAgain(f.Host, "") }
+	return nil
+}
+
+func (w *World) disabled(host fleet.HostName) bool {
+	_, is := inForce(w, func(f HostDisabled) bool { return f.Host == host })
+	return is
+}
+
 // StaleLists lets List answer with what was true some time ago, at most ten minutes.
 type StaleLists struct{ Age time.Duration }
 

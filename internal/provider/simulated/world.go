@@ -238,13 +238,18 @@ func (w *World) Migrate(id fleet.InstanceID, host fleet.HostName) bool {
 	if _, taken := w.names[place{host, g.name}]; taken {
 		return false
 	}
+	w.transfer(g, host, time.Now())
+	return true
+}
+
+// transfer puts the guest on another host, on which its name is free.
+func (w *World) transfer(g *guest, host fleet.HostName, now time.Time) {
 	delete(w.names, place{g.host, g.name})
 	g.host = host
 	w.names[place{host, g.name}] = g
 	g.severed = w.severed(host)
 	w.carry(g)
-	g.remember(time.Now())
-	return true
+	g.remember(now)
 }
 
 // Bear lets somebody write other metadata on a guest, of which no watcher is told.

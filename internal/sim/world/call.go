@@ -29,13 +29,16 @@ const (
 	// Snapshot copies an instance's disks, and DropSnapshot removes a copy.
 	Snapshot     Op = "snapshot"
 	DropSnapshot Op = "drop-snapshot"
+	// Evacuate starts an instance on another host, whose own is silent; Migrate moves one that runs.
+	Evacuate Op = "evacuate"
+	Migrate  Op = "migrate"
 	// Fence cuts the power of the instance's whole host.
 	Fence Op = "fence"
 )
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine.
 func (o Op) Disruptive() bool {
-	return o == Reboot || o == SoftReboot || o == PowerOff || o == Delete || o == Rebuild || o == Fence
+	return o == Reboot || o == SoftReboot || o == PowerOff || o == Delete || o == Rebuild || o == Evacuate || o == Fence
 }
 
 // End is how a call ended for the caller.
@@ -203,7 +206,7 @@ func (c *Client) Send(call Call, limit time.Duration, answer func(End)) {
 // carryOut lets the call reach the provider.
 func (w *World) carryOut(c *Client, call *Call) End {
 	call.At = w.now
-	if c.down() || w.hosts[call.Host] == nil || w.hosts[call.Host].dark > 0 {
+	if c.down() || w.hosts[call.Host] == nil || w.hosts[call.Host].dark > 0 && call.Op != Evacuate {
 		call.End = Transient
 	} else {
 		call.Effect, call.End = w.do(call)
@@ -223,6 +226,9 @@ func (w *World) do(call *Call) (bool, End) {
 		return w.dropCopy(call)
 	}
 	vm := w.vms[call.ID]
+	if vm != nil && vm.Host != call.Host && (call.Op == Evacuate || call.Op == Migrate) {
+		return false, Done // it has left
+	}
 	if vm == nil || vm.Host != call.Host {
 		if call.Op == Delete {
 			return false, Done
@@ -232,8 +238,14 @@ func (w *World) do(call *Call) (bool, End) {
 	if !vm.knows(call) || !vm.Mark.Unmarked && (vm.Mark.Machine != call.Mark.Machine || vm.Mark.Generation != call.Mark.Generation) {
 		return false, Conflict
 	}
-	if call.Op == Snapshot {
+	switch call.Op {
+	case Snapshot:
 		return w.copyDisks(vm, call)
+	case Evacuate:
+		return w.evacuate(vm)
+	case Migrate:
+		return w.migrate(vm)
+	default:
 	}
 	return w.actOn(vm, call.Op)
 }
@@ -283,7 +295,7 @@ func (w *World) actOn(vm *VM, op Op) (bool, End) {
 		w.refresh(vm)
 	case Keep, Restore:
 		return w.putAside(vm, op == Keep)
-	case Create, Run, Snapshot, DropSnapshot, Fence, get, list: // made elsewhere
+	case Create, Run, Snapshot, DropSnapshot, Evacuate, Migrate, Fence, get, list: // made elsewhere
 	}
 	return true, Done
 }

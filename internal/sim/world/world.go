@@ -84,11 +84,12 @@ type place struct{ host, name string }
 // host is one hypervisor as it truly is.
 type host struct {
 	Host
-	dark   int  // how many faults keep its control plane silent
-	dead   int  // how many keep its power controller silent
-	mute   int  // how many lose what that answers
-	cut    bool // somebody had its power cut, and nobody turned it on again
-	guests []*VM
+	dark     int  // how many faults keep its control plane silent
+	dead     int  // how many keep its power controller silent
+	mute     int  // how many lose what that answers
+	disabled int  // how many want it to be empty
+	cut      bool // somebody had its power cut, and nobody turned it on again
+	guests   []*VM
 }
 
 // Complete returns the options with the defaults of what is zero.

@@ -1,0 +1,210 @@
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/services"
+
+	"hale/internal/cloud"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+	"hale/internal/provider/openstack"
+)
+
+// computes is how many hypervisors these questions need.
+const computes = 3
+
+// TestS43Hypervisors: an administrator's hale sees hypervisors. A server leaves one that is disabled while it runs, and one that is silent by an evacuation, with the same id, mark and address; an order
+// whose answer is lost moves it once.
+func TestS43Hypervisors(t *testing.T) {
+	h := newHarness(t, cloud.Shared) // the administrator sees everybody's networks of the other name
+	admin := newPerson(t, cloud.Admin)
+	p, err := openstack.New(openstack.Options{
+		Cloud: cloud.Admin, CloudsFile: cloud.Running().CloudsFile(), Hypervisors: true,
+		Wrap: func(way http.RoundTripper) http.RoundTripper { return cable{way, h} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	s := &mover{T: t, p: p, h: h, admin: admin}
+	s.build()
+	first := s.seen.Host
+
+	s.able(first, services.ServiceDisabled)
+	t.Cleanup(func() { s.able(first, services.ServiceEnabled) }) // not before: the fake driver does not forget what left it, and takes nothing of the name again
+	s.await("a disabled hypervisor", func() (string, bool) { a := s.answer(first); return fmt.Sprint(a), a.Disabled && a.Err == nil })
+	s.leave("live-migration", p.Migrate)
+
+	second := s.seen.Host
+	if err := p.Evacuate(t.Context(), s.at(second)); !fault.Is(err, fault.Conflict) {
+		t.Errorf("evacuated off a hypervisor that answers: %v", err)
+	}
+	compute := "nova-" + string(second)
+	s.signal(compute, syscall.SIGSTOP)
+	awake := sync.OnceFunc(func() { s.signal(compute, syscall.SIGCONT) })
+	t.Cleanup(awake)
+	s.await("a silent hypervisor", func() (string, bool) { a := s.answer(second); return fmt.Sprint(a), fault.Is(a.Err, fault.Transient) })
+	if _, err := p.Get(t.Context(), s.at(second)); !fault.Is(err, fault.Transient) {
+		t.Errorf("of a server on it: %v", err)
+	}
+	if l, err := p.List(t.Context()); err != nil || len(named(l, s.order.Name)) != 0 {
+		t.Errorf("what is on it is listed: %+v, %v", l, err)
+	}
+	s.leave("evacuation", p.Evacuate)
+	awake()
+	s.await("the hypervisor's return", func() (string, bool) { a := s.answer(second); return fmt.Sprint(a), a.Err == nil && a.Name != "" })
+	if seen, err := p.Get(t.Context(), s.order.Ref); err != nil || seen.Host != s.seen.Host || seen.Power != fleet.PowerRunning {
+		t.Errorf("after its return: %+v, %v", seen, err)
+	}
+}
+
+func named(l provider.Listing, name string) []fleet.Instance {
+	var out []fleet.Instance
+	for _, i := range l.Instances {
+		if i.Name == name {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// mover is one server that goes from hypervisor to hypervisor.
+type mover struct {
+	*testing.T
+	p     *openstack.Provider
+	h     *harness
+	admin *person
+	order provider.Order
+	seen  fleet.Instance
+}
+
+// build makes the server, waits until it runs, and removes it at the end.
+func (s *mover) build() {
+	s.Helper()
+	s.order = provider.Order{
+		Ref:  provider.Ref{ID: "43000000-0000-4000-8000-000000000043", Mark: fleet.Mark{Installation: "e2e", Fleet: "moved", Machine: "moved-1", Generation: 1, Built: time.Now().UTC()}},
+		Name: "moved-1", Template: s.h.Template(),
+	}
+	s.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := s.p.PowerOff(ctx, s.order.Ref); err != nil && !fault.Is(err, fault.NotFound) {
+			s.Error(err)
+		}
+		if err := s.p.Delete(ctx, s.order.Ref); err != nil {
+			s.Error(err)
+		}
+	})
+	if err := s.p.Create(s.Context(), s.order); err != nil {
+		s.Fatal(err)
+	}
+	s.await("the build", func() (string, bool) {
+		var err error
+		s.seen, err = s.p.Get(s.Context(), s.order.Ref)
+		return fmt.Sprint(s.seen, err), err == nil && s.seen.Power == fleet.PowerRunning && s.seen.Host != ""
+	})
+}
+
+// at names the server on a hypervisor.
+func (s *mover) at(host fleet.HostName) provider.Ref {
+	ref := s.order.Ref
+	ref.Host = host
+	return ref
+}
+
+// leave moves the server off its hypervisor. The first order's answer is lost.
+func (s *mover) leave(what string, move func(context.Context, provider.Ref) error) {
+	s.Helper()
+	from := s.seen.Host
+	s.h.LoseAnswers(s.T, 0)
+	s.await("an order that nobody hears of", func() (string, bool) {
+		ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)
+		defer cancel()
+		err := move(ctx, s.at(from))
+		return fmt.Sprint(err), fault.Is(err, fault.UnknownOutcome) // before it is sent, a busy cloud may take all the time for the questions
+	})
+	s.h.HearAnswers(s.T)
+	for range 2 {
+		if err := move(s.Context(), s.at(from)); err != nil {
+			s.Fatalf("%s: %v", what, err)
+		}
+	}
+	now, err := s.p.Get(s.Context(), s.order.Ref)
+	if err != nil || now.Host == from || now.ID != s.seen.ID || now.Mark != s.seen.Mark || now.Address != s.seen.Address || now.Power != fleet.PowerRunning {
+		s.Fatalf("%s: %+v became %+v, %v", what, s.seen, now, err)
+	}
+	s.seen = now
+	var all int
+	for _, one := range s.admin.all(s.T) {
+		if one.Name == s.order.Name {
+			all++
+		}
+	}
+	if all != 1 {
+		s.Errorf("%s: there are %d servers of the name", what, all)
+	}
+}
+
+// answer is what the listing says of a hypervisor.
+func (s *mover) answer(host fleet.HostName) provider.HostAnswer {
+	s.Helper()
+	l, err := s.p.List(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, a := range l.Hosts {
+		if a.Name == host {
+			return a
+		}
+	}
+	return provider.HostAnswer{}
+}
+
+// able disables a hypervisor, or enables it.
+func (s *mover) able(host fleet.HostName, status services.ServiceStatus) {
+	s.Helper()
+	page, err := services.List(s.admin.compute, services.ListOpts{Binary: "nova-compute", Host: string(host)}).AllPages(context.WithoutCancel(s.Context()))
+	if err != nil {
+		s.Fatal(err)
+	}
+	found, err := services.ExtractServices(page)
+	if err != nil || len(found) != 1 {
+		s.Fatalf("%+v, %v", found, err)
+	}
+	if _, err := services.Update(context.WithoutCancel(s.Context()), s.admin.compute, found[0].ID, services.UpdateOpts{Status: status}).Extract(); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *mover) signal(service string, sig syscall.Signal) {
+	s.Helper()
+	if err := cloud.Running().Signal(context.WithoutCancel(s.Context()), service, sig); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *mover) await(what string, holds func() (saw string, ok bool)) {
+	s.Helper()
+	deadline := time.After(patience)
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		saw, ok := holds()
+		if ok {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			s.Fatalf("waited for %s; last seen: %s", what, saw)
+		}
+	}
+}

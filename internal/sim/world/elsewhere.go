@@ -1,0 +1,58 @@
+package world
+
+import "slices"
+
+// Disable has the provider's people want the domain's hosts to be empty. What is there runs on.
+func (w *World) Disable(d Domain) (lift func()) {
+	return w.controllers(d, func(h *host, by int) { h.disabled += by })
+}
+
+// Disabled reports whether the host is to be empty.
+func (w *World) Disabled(name string) bool { return w.hosts[name] != nil && w.hosts[name].disabled > 0 }
+
+// AnyDisabled reports whether any host is.
+func (w *World) AnyDisabled() bool {
+	return slices.ContainsFunc(w.order, func(h *host) bool { return h.disabled > 0 })
+}
+
+// other returns the emptiest host that takes the instance, but for its own; nil: none does.
+func (w *World) other(vm *VM) *host {
+	var best *host
+	for _, h := range w.order {
+		if h.Name != vm.Host && h.dark == 0 && h.disabled == 0 && w.names[place{h.Name, vm.Name}] == nil && (best == nil || len(h.guests) < len(best.guests)) {
+			best = h
+		}
+	}
+	return best
+}
+
+// evacuate starts the instance on another host. The provider only sees that its own is silent: where it runs there all the same, it runs twice.
+func (w *World) evacuate(vm *VM) (bool, End) {
+	to := w.other(vm)
+	switch {
+	case w.hosts[vm.Host].dark == 0:
+		return false, Conflict
+	case to == nil:
+		return false, Permanent
+	}
+	if vm.on() && w.Watch != nil {
+		w.Watch.Copies(vm.Mark.Machine, w.copies[vm.Mark.Machine]+1)
+	}
+	w.Migrate(vm, to.Name)
+	vm.ills = nil
+	w.spoil(vm)
+	w.setPower(vm, Running, StopUnknown)
+	return true, Done
+}
+
+// migrate moves the instance while it runs.
+func (w *World) migrate(vm *VM) (bool, End) {
+	to := w.other(vm)
+	switch {
+	case vm.Power != Running:
+		return false, Conflict
+	case to == nil:
+		return false, Permanent
+	}
+	return w.Migrate(vm, to.Name), Done
+}
