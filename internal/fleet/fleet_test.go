@@ -72,6 +72,12 @@ func TestTheLawsAreChecked(t *testing.T) {
 			m.Generation, m.Repair.Next = 2, fleet.Incarnation{ID: "new", Generation: 2}
 		}},
 		"a delete before it is known to be off": {law: "L1", spoil: func(m *fleet.Machine) { m.Repair.Proof = fleet.ProofNone }},
+		"an evacuation off a host of which nothing is known": {law: "L1", spoil: func(m *fleet.Machine) {
+			m.Repair.Proof, m.Repair.Intent.Op = fleet.ProofNone, fleet.OpEvacuate
+		}},
+		"an evacuation of what is off, on a host that may run": {law: "L1", spoil: func(m *fleet.Machine) {
+			m.Repair.Proof, m.Repair.Intent.Op = fleet.ProofConfirmedOff, fleet.OpEvacuate
+		}},
 		"the next instance is the current one": {law: "L1", spoil: func(m *fleet.Machine) {
 			m.Repair.Intent, m.Repair.Next = nil, m.Current
 		}},

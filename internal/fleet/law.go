@@ -93,7 +93,7 @@ func (m *Machine) checkDestruction(r Repair, in Intent) error {
 		return fmt.Errorf("%s: L2: %s of %s, which was adopted and is not replaceable", m.Name, in.Op, in.Instance)
 	case !r.Target.Kept && !r.Target.Replaceable():
 		return fmt.Errorf("%s: L2: %s of %s, which is neither certified nor an expired build", m.Name, in.Op, in.Instance)
-	case in.Op == OpEvacuate && !r.Proof.Off():
+	case in.Op == OpEvacuate && !r.Proof.OfHost():
 		return fmt.Errorf("%s: L1: %s of %s before its host is known to be off", m.Name, in.Op, in.Instance)
 	case in.Op != OpPowerOff && in.Op != OpFence && in.Op != OpEvacuate && !r.Proof.Meets(ProofConfirmedOff):
 		return fmt.Errorf("%s: L1: %s of %s before it is known to be off", m.Name, in.Op, in.Instance)

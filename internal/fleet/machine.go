@@ -374,10 +374,10 @@ const (
 	OpRestore Op = "restore"
 	// OpRebuild gives an instance that is off a new disk from the template's image, and starts it.
 	OpRebuild Op = "rebuild"
-	// OpSnapshot copies an instance's disks so that the copy outlives it; OpDropSnapshot removes the copy.
 	// OpEvacuate starts an instance on another host, whose own is off; OpMigrate moves one there while it runs.
-	OpEvacuate     Op = "evacuate"
-	OpMigrate      Op = "migrate"
+	OpEvacuate Op = "evacuate"
+	OpMigrate  Op = "migrate"
+	// OpSnapshot copies an instance's disks so that the copy outlives it; OpDropSnapshot removes the copy.
 	OpSnapshot     Op = "snapshot"
 	OpDropSnapshot Op = "drop-snapshot"
 	// OpFence turns the whole host of an instance off, by a power controller. No provider takes part in it.

@@ -61,6 +61,10 @@ func (p Proof) Meets(demanded Proof) bool {
 // Off reports whether the proof says that the instance does not run.
 func (p Proof) Off() bool { return p.Grade().Off }
 
+// OfHost reports whether the proof says that the instance's whole host is off. What a provider says of an instance alone is another thing: the host that
+// it is silent about might start it.
+func (p Proof) OfHost() bool { return p == ProofWord || p == ProofWatchdog || p == ProofHostOff }
+
 // Fence is the demand on proof.
 type Fence struct {
 	Proof Proof // demanded before a replacement; at least confirmed-off

@@ -86,7 +86,7 @@ func (w *Work) evacuate(r *fleet.Repair) {
 	switch _, dead := w.deadHost(r.Target); {
 	case !dead || w.lapsed(r):
 		r.LookAgain() // it is back, or nobody says any more that it is off
-	case !w.Situation.Spec.Repair.Fence.Enough(r.Proof):
+	case !r.Proof.OfHost() || !w.Situation.Spec.Repair.Fence.Enough(r.Proof):
 		w.fence(r)
 	default:
 		w.call(r, fleet.OpEvacuate, r.Target)

@@ -148,6 +148,11 @@ func (j *judge) isCurrent(c *world.Call) bool {
 	return vm != nil && vm.ID == c.ID && vm.Power == world.Off && vm.Stop == world.StopExternal
 }
 
+// takesAway reports whether the operation ends what runs, or its disks.
+func takesAway(op world.Op) bool {
+	return slices.Contains([]world.Op{world.PowerOff, world.Delete, world.Rebuild, world.Evacuate}, op)
+}
+
 // Acted implements world.Watcher.
 func (j *judge) Acted(c *world.Call) {
 	sc := j.s.score
@@ -164,7 +169,7 @@ func (j *judge) Acted(c *world.Call) {
 	j.disksOf(c)
 	j.shelved(c)
 	j.uncopied(c)
-	if c.Op == world.Delete || c.Op == world.PowerOff || c.Op == world.Rebuild || c.Op == world.Evacuate {
+	if takesAway(c.Op) {
 		j.mayDestroy(c)
 	}
 	if c.Op == world.Delete && j.leaving[c.Mark.Machine] == c.ID && j.isRemoved(c.Mark.Machine) {
@@ -276,7 +281,7 @@ func (j *judge) sends(c *server, a fleet.Action) {
 	}
 	j.spares(a)
 	r := j.rungOf(string(a.Machine))
-	if vm := j.s.w.VM(string(a.Instance)); (op == fleet.OpDelete || op == fleet.OpRebuild || op == fleet.OpEvacuate) && (vm == nil || vm.Power == world.Off) {
+	if vm := j.s.w.VM(string(a.Instance)); op != fleet.OpPowerOff && takesAway(world.Op(op)) && (vm == nil || vm.Power == world.Off) {
 		return // the proof that it is off stands in for the look
 	}
 	if !r.disrupted && !j.windowOpen && j.unlooked(r, a) {

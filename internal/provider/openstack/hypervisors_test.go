@@ -59,14 +59,13 @@ func hostOf(l provider.Listing, name fleet.HostName) provider.HostAnswer {
 	return provider.HostAnswer{}
 }
 
-// TestHypervisorsAreHosts: an administrator's listing tells where each server is and how its hypervisor stands. Servers on one that does not answer are
-// left out, since Nova goes on to call them active, and nothing is said of one of them.
+// TestHypervisorsAreHosts: an administrator's listing tells where each server is and how its hypervisor stands.
 func TestHypervisorsAreHosts(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(*twin) {})
 	synctest.Test(t, func(t *testing.T) {
 		p, w := h.administrator(t)
-		made, ref := running(t, p)
+		made, _ := running(t, p)
 		l, err := p.List(t.Context())
 		if err != nil || len(l.Hosts) != 4 || len(l.Instances) != 1 || l.Instances[0].Host != "compute1" || made.Host != "compute1" {
 			t.Fatalf("%+v, %v", l, err)
@@ -77,12 +76,26 @@ func TestHypervisorsAreHosts(t *testing.T) {
 		if h := hostOf(l, "compute1"); !h.Closed || h.Disabled || h.Err != nil || h.Place.Zone != "nova" {
 			t.Errorf("its hypervisor is %+v", h)
 		}
+		w.look(func() { w.hosts["compute1"].disabled = true })
+		if l, err = p.List(t.Context()); err != nil || len(l.Instances) != 1 || !hostOf(l, "compute1").Disabled || hostOf(l, "compute1").Err != nil {
+			t.Errorf("disabled: %+v, %v", l, err)
+		}
+	})
+}
+
+// TestOfASilentHypervisorNothingIsSaid: its servers are left out of the list, and Get says that nobody knows.
+func TestOfASilentHypervisorNothingIsSaid(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, func(*twin) {})
+	synctest.Test(t, func(t *testing.T) {
+		p, w := h.administrator(t)
+		_, ref := running(t, p)
 		for what, change := range map[string]func(*twinHost){
 			"it sends no heartbeats": func(h *twinHost) { h.silent = true }, "somebody said that it is down": func(h *twinHost) { h.forced = true },
 			"it is disabled, and sends none": func(h *twinHost) { h.silent, h.disabled = true, true },
 		} {
 			w.look(func() { change(w.hosts["compute1"]) })
-			l, err = p.List(t.Context())
+			l, err := p.List(t.Context())
 			if err != nil || len(l.Instances) != 0 || !fault.Is(hostOf(l, "compute1").Err, fault.Transient) || hostOf(l, "compute2").Err != nil {
 				t.Errorf("%s: %+v, %v", what, l, err)
 			}
@@ -90,10 +103,6 @@ func TestHypervisorsAreHosts(t *testing.T) {
 				t.Errorf("%s: get says %v", what, err)
 			}
 			w.look(func() { *w.hosts["compute1"] = twinHost{} })
-		}
-		w.look(func() { w.hosts["compute1"].disabled = true })
-		if l, err = p.List(t.Context()); err != nil || len(l.Instances) != 1 || !hostOf(l, "compute1").Disabled || hostOf(l, "compute1").Err != nil {
-			t.Errorf("disabled: %+v, %v", l, err)
 		}
 	})
 }
