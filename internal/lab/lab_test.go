@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -311,6 +312,39 @@ func writeSeed(t *testing.T, path, metaData, userData string) {
 	if err := os.WriteFile(path, image.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A libvirtd with a fault of its own must not end what a test says about hale: a host's service manager would start it again.
+func TestLibvirtdThatDiesOfItselfIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "10.106.0.0/16")
+	first := s.libvirtd()
+	s.must(s.FreezeLibvirtd(s.Context()))
+	s.must(syscall.Kill(first, syscall.SIGKILL)) // by nobody whom the lab knows
+	s.await("another libvirtd", func() error {
+		if pid := s.libvirtd(); pid == first || pid == 0 {
+			return errors.New("there is none")
+		}
+		_, err := s.Virsh(s.Context(), "list")
+		return err
+	})
+	s.must(s.ThawLibvirtd(s.Context()))
+
+	s.must(s.KillLibvirtd(s.Context()))
+	if pid := s.libvirtd(); pid != 0 {
+		t.Errorf("the lab's own kill left libvirtd %d", pid)
+	}
+	s.must(s.StartLibvirtd(s.Context()))
+}
+
+// libvirtd returns the process of the lab's libvirtd, as seen from outside; 0 while there is none.
+func (s *stage) libvirtd() int {
+	for _, p := range inside(s.T, s.Info().PID) {
+		if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", p.pid)); err == nil && string(name) == "libvirtd\n" {
+			return p.pid
+		}
+	}
+	return 0
 }
 
 func TestGuestsOutliveLibvirtdAndDieWithTheLab(t *testing.T) {

@@ -74,8 +74,10 @@ type warden struct {
 	log     *slog.Logger
 	reaped  chan struct{} // a token after each reaped process
 
-	mu     sync.Mutex
-	daemon int // pid of libvirtd, 0 while there is none
+	mu      sync.Mutex
+	daemon  int // pid of libvirtd, 0 while there is none
+	serving int // pid of the last libvirtd that accepted connections
+	ended   int // pid of the libvirtd that the lab killed
 }
 
 func newWarden(text string) (*warden, error) {
@@ -185,11 +187,30 @@ func (w *warden) collect(pid int, status unix.WaitStatus) {
 		w.daemon = 0
 		w.log.Info("libvirtd ended", "signal", status.Signal(), "code", status.ExitStatus())
 	}
+	if pid == w.serving && pid != w.ended {
+		w.revive()
+	}
 	w.mu.Unlock()
 	select {
 	case w.reaped <- struct{}{}:
 	default:
 	}
+}
+
+// revive starts libvirtd again when it died of itself, as a host's service manager does (libvirt 9.0 has a fault of its own that
+// ends it, seldom, when a client vanishes). One that dies before it ever answers stays dead: that is a matter for a person.
+// The lock is held, so that nobody finds libvirtd gone.
+func (w *warden) revive() {
+	w.log.Warn("libvirtd died of itself, and is started again")
+	if err := w.spawnDaemon(); err != nil {
+		w.log.Error("libvirtd stays dead", "error", err)
+		return
+	}
+	go func() {
+		if err := w.awaitDaemon(); err != nil {
+			w.log.Error("libvirtd does not answer", "error", err)
+		}
+	}()
 }
 
 // serve answers requests until told to stop.
@@ -242,10 +263,18 @@ func (w *warden) perform(q request) (reply, error) {
 
 // startDaemon starts libvirtd and waits until it accepts connections.
 func (w *warden) startDaemon() error {
-	sock := filepath.Join(w.cfg.Dir, "run", "libvirt-sock")
-	if err := w.spawnDaemon(); err != nil {
+	w.mu.Lock()
+	err := w.spawnDaemon()
+	w.mu.Unlock()
+	if err != nil {
 		return err
 	}
+	return w.awaitDaemon()
+}
+
+// awaitDaemon waits until libvirtd accepts connections.
+func (w *warden) awaitDaemon() error {
+	sock := filepath.Join(w.cfg.Dir, "run", "libvirt-sock")
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	var dialer net.Dialer
@@ -254,16 +283,18 @@ func (w *warden) startDaemon() error {
 			return final(fmt.Errorf("libvirtd ended at once, see %s", filepath.Join(w.cfg.Dir, "log")))
 		}
 		conn, err := dialer.DialContext(ctx, "unix", sock)
-		if err == nil {
-			conn.Close()
+		if err != nil {
+			return err
 		}
-		return err
+		w.mu.Lock()
+		w.serving = w.daemon
+		w.mu.Unlock()
+		return conn.Close()
 	})
 }
 
+// spawnDaemon starts the process. The lock is held.
 func (w *warden) spawnDaemon() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.daemon != 0 {
 		return errors.New("libvirtd runs already")
 	}
@@ -286,6 +317,7 @@ func (w *warden) spawnDaemon() error {
 		return err
 	}
 	defer null.Close()
+	w.serving, w.ended = 0, 0
 	// Not os/exec: reap waits for every process, this one too.
 	w.daemon, err = syscall.ForkExec("/usr/sbin/libvirtd", []string{"libvirtd", "--pid-file", "/run/libvirt/libvirtd.pid"}, &syscall.ProcAttr{
 		Env:   append(withoutEnv(os.Environ(), "PATH"), "LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"),
@@ -308,6 +340,9 @@ func (w *warden) signalDaemon(sig unix.Signal) error {
 	err := errors.New("libvirtd does not run")
 	if pid != 0 {
 		err = unix.Kill(pid, sig) // under the lock: reap cannot have given the number away
+		if sig == unix.SIGKILL {
+			w.ended = pid
+		}
 	}
 	w.mu.Unlock()
 	if err != nil || sig != unix.SIGKILL {
