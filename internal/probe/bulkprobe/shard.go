@@ -151,6 +151,9 @@ func (s *shard) turn() {
 	s.obey()
 	s.advance()
 	s.wire.flush()
+	if s.started > 0 {
+		s.wire.harvest() // what answered meanwhile, while its memory is near
+	}
 	s.mark()
 }
 
