@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/bench/rig"
 	"hale/internal/api"
 	"hale/internal/fleet"
 )
@@ -144,7 +145,7 @@ func (t *trial) start(ctx context.Context) (err error) {
 // await asks again and again.
 func (t *trial) await(ctx context.Context, every time.Duration, cond func() (bool, error)) error {
 	for deadline := time.Now().Add(patience); ; {
-		if t.program.over() {
+		if t.program.Over() {
 			return errors.New("hale has ended")
 		}
 		is, err := cond()
@@ -154,18 +155,9 @@ func (t *trial) await(ctx context.Context, every time.Duration, cond func() (boo
 		if time.Now().After(deadline) {
 			return fmt.Errorf("not within %s", patience)
 		}
-		if err := pass(ctx, every); err != nil {
+		if err := rig.Pass(ctx, every); err != nil {
 			return err
 		}
-	}
-}
-
-func pass(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 
@@ -185,15 +177,15 @@ func (t *trial) allHealthy(ctx context.Context) func() (bool, error) {
 
 // rest measures hale with nothing to do but to probe.
 func (t *trial) rest(ctx context.Context) error {
-	if err := pass(ctx, t.restAfter()); err != nil {
+	if err := rig.Pass(ctx, t.restAfter()); err != nil {
 		return err
 	}
-	cpu, at := t.program.cpu(), time.Now()
-	if err := pass(ctx, t.options.rest); err != nil {
+	cpu, at := t.program.CPU(), time.Now()
+	if err := rig.Pass(ctx, t.options.rest); err != nil {
 		return err
 	}
-	t.told.RestCores = (t.program.cpu() - cpu).Seconds() / time.Since(at).Seconds()
-	t.told.RestMiB, t.told.RestAnonMiB = t.program.memory("VmRSS"), t.program.memory("RssAnon")
+	t.told.RestCores = (t.program.CPU() - cpu).Seconds() / time.Since(at).Seconds()
+	t.told.RestMiB, t.told.RestAnonMiB = t.program.Memory("VmRSS"), t.program.Memory("RssAnon")
 	t.told.DataMiB = folder(filepath.Join(t.dir, "data"))
 	return nil
 }
@@ -211,21 +203,21 @@ func (t *trial) fail(ctx context.Context) error {
 		addresses = append(addresses, addressOf(i).String())
 	}
 	t.told.Dead = len(dead)
-	cpu, at := t.program.cpu(), time.Now()
+	cpu, at := t.program.CPU(), time.Now()
 	if err := silence(ctx, t.dir, addresses); err != nil {
 		return err
 	}
 	within := 3*t.every + min(t.every, 2*time.Second)
-	if err := pass(ctx, within+5*time.Second); err != nil {
+	if err := rig.Pass(ctx, within+5*time.Second); err != nil {
 		return err
 	}
 	found, wrong, err := t.failing(ctx, dead)
 	for deadline := time.Now().Add(patience / 10); err == nil && found < len(dead) && time.Now().Before(deadline); {
-		if err = pass(ctx, time.Second); err == nil {
+		if err = rig.Pass(ctx, time.Second); err == nil {
 			found, wrong, err = t.failing(ctx, dead)
 		}
 	}
-	t.told.FailureCores = (t.program.cpu() - cpu).Seconds() / time.Since(at).Seconds()
+	t.told.FailureCores = (t.program.CPU() - cpu).Seconds() / time.Since(at).Seconds()
 	t.told.Found, t.told.Wrong = found, wrong
 	if err != nil {
 		return err
@@ -285,7 +277,7 @@ func (t *trial) mend(ctx context.Context) error {
 	}
 	err := t.await(ctx, time.Second, t.allHealthy(ctx))
 	t.told.ReturnSeconds = time.Since(at).Seconds()
-	t.told.PeakMiB = t.program.memory("VmHWM")
+	t.told.PeakMiB = t.program.Memory("VmHWM")
 	return err
 }
 

@@ -8,17 +8,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
-	"time"
+
+	"hale/bench/rig"
 )
 
-// program is hale.
+// program is hale, with its log.
 type program struct {
-	cmd   *exec.Cmd
-	log   *os.File
-	ended chan struct{}
+	*rig.Program
+	log *os.File
 }
 
 func begin(hale, dir string) (*program, error) {
@@ -28,63 +27,16 @@ func begin(hale, dir string) (*program, error) {
 	}
 	cmd := exec.CommandContext(context.Background(), hale, "run", filepath.Join(dir, "hale.yaml"), "--data-dir", filepath.Join(dir, "data"))
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	p := &program{cmd: cmd, log: log, ended: make(chan struct{})}
-	if err := cmd.Start(); err != nil {
+	p, err := rig.Start(cmd)
+	if err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
-	// It ends with the program, which end awaits.
-	go func() {
-		defer close(p.ended)
-		_ = cmd.Wait() // how it ended is in its log
-	}()
-	return p, nil
+	return &program{Program: p, log: log}, nil
 }
 
 func (p *program) end() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // one that has ended by itself needs none
-	<-p.ended
+	_ = p.Stop() // how it ended is in its log
 	_ = p.log.Close()
-}
-
-func (p *program) over() bool {
-	select {
-	case <-p.ended:
-		return true
-	default:
-		return false
-	}
-}
-
-// cpu is what its threads and the programs that it ran have been given, user and system.
-func (p *program) cpu() time.Duration {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(b), ") ")
-	words := strings.Fields(rest)
-	var ticks int64
-	for _, w := range words[11:15] { // utime, stime, and those of its children
-		n, _ := strconv.ParseInt(w, 10, 64)
-		ticks += n
-	}
-	return time.Duration(ticks) * 10 * time.Millisecond
-}
-
-// memory is a line of its status in MiB.
-func (p *program) memory(key string) float64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
-		if rest, is := strings.CutPrefix(line, key+":"); is {
-			n, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-			return n / 1024
-		}
-	}
-	return 0
 }
 
 // folder is the size of a folder in MiB.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hale/bench/rig"
 )
 
 type options struct {
@@ -119,15 +121,15 @@ func (b *bout) measure(ctx context.Context, c contestant) (cost, error) {
 	if err := b.ready(ctx, c); err != nil {
 		return cost{}, fmt.Errorf("%w: %s", err, p.errors())
 	}
-	cpu, n, at := p.cpu(), c.count(), time.Now()
-	if err := pass(ctx, window); err != nil {
+	cpu, n, at := p.CPU(), c.count(), time.Now()
+	if err := rig.Pass(ctx, window); err != nil {
 		return cost{}, err
 	}
-	spent, done, took := p.cpu()-cpu, c.count()-n, time.Since(at)
+	spent, done, took := p.CPU()-cpu, c.count()-n, time.Since(at)
 	if done == 0 || spent <= 0 {
 		return cost{}, errIdle
 	}
-	return cost{Micros: float64(spent.Nanoseconds()) / 1e3 / float64(done), Rate: float64(done) / took.Seconds(), RSS: p.resident()}, nil
+	return cost{Micros: float64(spent.Nanoseconds()) / 1e3 / float64(done), Rate: float64(done) / took.Seconds(), RSS: p.Memory("VmRSS")}, nil
 }
 
 var errIdle = errors.New("it does nothing")
@@ -139,21 +141,11 @@ func (b *bout) ready(ctx context.Context, c contestant) error {
 		if time.Now().After(limit) {
 			return errIdle
 		}
-		if err := pass(ctx, 50*time.Millisecond); err != nil {
+		if err := rig.Pass(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
 	}
-	return pass(ctx, warm)
-}
-
-// pass lets time pass.
-func pass(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return rig.Pass(ctx, warm)
 }
 
 // middle returns the cost of the window in the middle.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"hale/bench/rig"
 )
 
 // hale lets the engine work with these arguments for the time, and returns the process' last state and its tale.
@@ -16,14 +18,14 @@ func (b *bout) hale(ctx context.Context, d time.Duration, args ...string) (took 
 		return cost{}, tale{}, err
 	}
 	defer p.end()
-	if err := pass(ctx, warm); err != nil {
+	if err := rig.Pass(ctx, warm); err != nil {
 		return cost{}, tale{}, err
 	}
-	cpu, at := p.cpu(), time.Now()
-	if err := pass(ctx, d); err != nil {
+	cpu, at := p.CPU(), time.Now()
+	if err := rig.Pass(ctx, d); err != nil {
 		return cost{}, tale{}, err
 	}
-	took = cost{Rate: (p.cpu() - cpu).Seconds() / time.Since(at).Seconds(), RSS: p.resident()}
+	took = cost{Rate: (p.CPU() - cpu).Seconds() / time.Since(at).Seconds(), RSS: p.Memory("VmRSS")}
 	out, err := p.finish()
 	if err == nil {
 		err = json.Unmarshal(out, &t)
@@ -112,14 +114,14 @@ func (b *bout) detect(ctx context.Context, with syscall.Signal) ([]time.Duration
 		return nil, err
 	}
 	defer p.end()
-	if err := pass(ctx, 2*warm); err != nil {
+	if err := rig.Pass(ctx, 2*warm); err != nil {
 		return nil, err
 	}
 	at := time.Now()
-	if err := other.cmd.Process.Signal(with); err != nil {
+	if err := other.Signal(with); err != nil {
 		return nil, err
 	}
-	if err := pass(ctx, 5*time.Second); err != nil {
+	if err := rig.Pass(ctx, 5*time.Second); err != nil {
 		return nil, err
 	}
 	out, err := p.finish()

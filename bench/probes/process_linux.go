@@ -6,26 +6,27 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
-	"time"
+
+	"hale/bench/rig"
 )
 
-// process is a program that works until it is ended.
+// process is a program that works until it is ended, and what it says.
 type process struct {
-	cmd    *exec.Cmd
+	*rig.Program
 	out    bytes.Buffer
 	err    bytes.Buffer
 	beside *process // ends with it
 }
 
 func begin(ctx context.Context, name string, args ...string) (*process, error) {
-	p := &process{cmd: exec.CommandContext(ctx, name, args...)}
-	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	return p, p.cmd.Start()
+	p := &process{}
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stdout, cmd.Stderr = &p.out, &p.err
+	var err error
+	p.Program, err = rig.Start(cmd)
+	return p, err
 }
 
 // end kills it, and waits.
@@ -33,16 +34,12 @@ func (p *process) end() {
 	if p.beside != nil {
 		p.beside.end()
 	}
-	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait()
+	p.Kill()
 }
 
 // finish asks it to end, and returns what it said.
 func (p *process) finish() ([]byte, error) {
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return nil, err
-	}
-	if err := p.cmd.Wait(); err != nil {
+	if err := p.Stop(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, p.err.String())
 	}
 	return p.out.Bytes(), nil
@@ -51,37 +48,6 @@ func (p *process) finish() ([]byte, error) {
 func (p *process) errors() string {
 	s := p.err.String()
 	return s[:min(len(s), 300)]
-}
-
-// cpu is what all its threads have been given, user and system, to the nanosecond.
-func (p *process) cpu() time.Duration {
-	var total time.Duration
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			continue // the thread has ended
-		}
-		first, _, _ := strings.Cut(string(b), " ")
-		if ns, err := strconv.ParseInt(first, 10, 64); err == nil {
-			total += time.Duration(ns)
-		}
-	}
-	return total
-}
-
-// resident is its memory, in MiB.
-func (p *process) resident() float64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	pages := strings.Fields(string(b))
-	n, err := strconv.ParseFloat(pages[1], 64)
-	if err != nil {
-		return 0
-	}
-	return n * float64(os.Getpagesize()) / (1 << 20)
 }
 
 // kernelCount returns a counter of this network namespace.

@@ -104,8 +104,8 @@ var rooms = []room{
 	{path: "cmd/hale", floor: 6},
 	// Measurements that are programs.
 	{path: "bench/score", floor: 6},
-	{path: "bench/probes", floor: 6},
-	{path: "bench/controller", floor: 6},
+	{path: "bench/probes", floor: 6, also: []string{"bench/rig"}},
+	{path: "bench/controller", floor: 6, also: []string{"bench/rig"}},
 	{path: "bench/openstack", floor: 6, also: []string{"internal/cloud"}},
 	// The whole of it, as a user runs it: tests only.
 	{path: "e2e", floor: 6, step: 1},
@@ -118,6 +118,7 @@ var rooms = []room{
 	{path: "internal/vcsim", support: true},
 	{path: "internal/tidy", support: true},
 	{path: "bench/mutants", support: true},
+	{path: "bench/rig", support: true},
 	{path: "demo/lab", support: true, also: []string{"internal/lab", "internal/accel"}},
 	{path: "bench/ssdtrace", support: true, also: []string{"internal/sim/trace", "internal/sim/weather"}},
 }

@@ -99,6 +99,16 @@ func (s *stage) now(id probe.ID) probe.Edge {
 	return probe.Edge{}
 }
 
+// stands checks the target's state in a snapshot, as "up ok", and returns it.
+func (s *stage) stands(name string, id probe.ID, want string) probe.Edge {
+	s.t.Helper()
+	e := s.now(id)
+	if got := string(e.Standing) + " " + string(e.Result); got != want {
+		s.t.Errorf("%s: %s (%s), want %s", name, got, e.Detail, want)
+	}
+	return e
+}
+
 // told checks the standings and reasons of the target's edges so far, as "up ok".
 func (s *stage) told(id probe.ID, want ...string) {
 	s.t.Helper()

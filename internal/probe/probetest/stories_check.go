@@ -94,11 +94,7 @@ func httpAnswers(s *stage) {
 	s.listen()
 	s.pass(time.Minute)
 	for name, c := range cases {
-		e := s.now(ids[name])
-		if got := string(e.Standing) + " " + string(e.Result); got != c.want {
-			s.t.Errorf("%s: %s (%s), want %s", name, got, e.Detail, c.want)
-		}
-		if name == "503" && e.Detail != "503" {
+		if e := s.stands(name, ids[name], c.want); name == "503" && e.Detail != "503" {
 			s.t.Errorf("detail of a 503: %q", e.Detail)
 		}
 	}

@@ -68,10 +68,7 @@ func serviceAnswers(s *stage) {
 	s.listen()
 	s.pass(time.Minute)
 	for name, c := range cases {
-		e := s.now(ids[name])
-		if got := string(e.Standing) + " " + string(e.Result); got != c.want {
-			s.t.Errorf("%s: %s (%s), want %s", name, got, e.Detail, c.want)
-		}
+		s.stands(name, ids[name], c.want)
 	}
 }
 

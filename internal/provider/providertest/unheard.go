@@ -47,33 +47,17 @@ type deed struct {
 // deeds are all calls of the port that change an instance which is there; create and delete have questions of their own.
 func deeds() []deed {
 	return []deed{
-		{op: fleet.OpCertify, method: "Certify", ready: running, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
-			return e.p.Certify(ctx, o.Ref)
-		}, settle: settledCertify},
-		{op: fleet.OpReboot, method: "Reboot", ready: running, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
-			return e.p.Reboot(ctx, o.Ref)
-		}, settle: settledReboot},
-		{op: fleet.OpPowerOff, method: "PowerOff", ready: running, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
-			return e.p.PowerOff(ctx, o.Ref)
-		}, settle: settledPowerOff},
-		{op: fleet.OpStart, method: "Start", ready: stopped, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
-			return e.p.Start(ctx, o.Ref)
-		}, settle: settledStart},
-		{op: fleet.OpResume, method: "Resume", ready: paused, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
-			return has[provider.Resumer](e).Resume(ctx, o.Ref)
-		}, settle: settledResume},
-		{op: fleet.OpSoftReboot, method: "RebootSoft", ready: running, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
-			return has[provider.SoftRebooter](e).RebootSoft(ctx, o.Ref)
-		}, settle: settledSoftReboot},
+		{op: fleet.OpCertify, method: "Certify", ready: running, call: byRef(provider.Provider.Certify), settle: settledCertify},
+		{op: fleet.OpReboot, method: "Reboot", ready: running, call: byRef(provider.Provider.Reboot), settle: settledReboot},
+		{op: fleet.OpPowerOff, method: "PowerOff", ready: running, call: byRef(provider.Provider.PowerOff), settle: settledPowerOff},
+		{op: fleet.OpStart, method: "Start", ready: stopped, call: byRef(provider.Provider.Start), settle: settledStart},
+		{op: fleet.OpResume, method: "Resume", ready: paused, call: byRef(provider.Resumer.Resume), settle: settledResume},
+		{op: fleet.OpSoftReboot, method: "RebootSoft", ready: running, call: byRef(provider.SoftRebooter.RebootSoft), settle: settledSoftReboot},
 		{op: fleet.OpRebuild, method: "Rebuild", ready: stopped, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
 			return has[provider.Rebuilder](e).Rebuild(ctx, o)
 		}, settle: settledRebuild},
-		{op: fleet.OpKeep, method: "Keep", ready: stopped, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
-			return has[provider.Keeper](e).Keep(ctx, o.Ref, o.Name)
-		}, settle: settledKeep},
-		{op: fleet.OpRestore, method: "Restore", ready: keptAside, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
-			return has[provider.Keeper](e).Restore(ctx, o.Ref, o.Name)
-		}, settle: settledRestore},
+		{op: fleet.OpKeep, method: "Keep", ready: stopped, call: byName(provider.Keeper.Keep), settle: settledKeep},
+		{op: fleet.OpRestore, method: "Restore", ready: keptAside, call: byName(provider.Keeper.Restore), settle: settledRestore},
 		{op: fleet.OpSnapshot, method: "Snapshot", ready: toBeCopied, call: func(ctx context.Context, e *exam, o provider.Order, round int) error {
 			_, err := has[provider.Snapshotter](e).Snapshot(ctx, o.Ref, copyNamed(o, roundID(fleet.OpSnapshot, round)))
 			return err
@@ -81,6 +65,22 @@ func deeds() []deed {
 		{op: fleet.OpDropSnapshot, method: "DropSnapshot", ready: copied, call: func(ctx context.Context, e *exam, o provider.Order, round int) error {
 			return has[provider.Snapshotter](e).DropSnapshot(ctx, copyNamed(o, roundID(fleet.OpDropSnapshot, round)))
 		}, settle: settledDropSnapshot},
+	}
+}
+
+// byRef is a deed's call that takes nothing but the instance.
+func byRef[A any](method func(A, context.Context, provider.Ref) error) func(context.Context, *exam, provider.Order, int) error {
+	return func(ctx context.Context, e *exam, o provider.Order, _ int) error {
+		e.Helper()
+		return method(has[A](e), ctx, o.Ref)
+	}
+}
+
+// byName is one that takes the machine's name besides.
+func byName[A any](method func(A, context.Context, provider.Ref, string) error) func(context.Context, *exam, provider.Order, int) error {
+	return func(ctx context.Context, e *exam, o provider.Order, _ int) error {
+		e.Helper()
+		return method(has[A](e), ctx, o.Ref, o.Name)
 	}
 }
 
