@@ -197,16 +197,21 @@ func (c *fleetCompiler) body(d httpDraft) string {
 
 func (c *fleetCompiler) tls(d httpDraft) fleet.TLSCheck {
 	if d.scheme.known() && d.scheme.value != "https" {
-		for _, s := range []struct {
-			wanted bool
-			spot   spot
-		}{{d.ca.written(), d.ca.spot}, {d.certificateDays.value > 0, d.certificateDays.spot}, {d.insecure.value, d.insecure.spot}} {
-			if s.wanted {
-				c.add(s.spot, "is for https only", "add scheme: https, or take it out")
-			}
-		}
+		c.plain("https", "scheme: https", d.ca, d.certificateDays, d.insecure)
 	}
 	return c.demand(d.ca, d.certificateDays, d.insecure)
+}
+
+// plain reports what is demanded of a certificate where nobody shows one.
+func (c *fleetCompiler) plain(only, add string, ca at[string], days at[int], insecure at[bool]) {
+	for _, s := range []struct {
+		wanted bool
+		spot   spot
+	}{{ca.written(), ca.spot}, {days.value > 0, days.spot}, {insecure.value, insecure.spot}} {
+		if s.wanted {
+			c.add(s.spot, "is for "+only+" only", "add "+add+", or take it out")
+		}
+	}
 }
 
 // authorities reads the file of a check's own certificates.

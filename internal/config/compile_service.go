@@ -29,6 +29,7 @@ func (c *fleetCompiler) ways(out *fleet.Check, d checkDraft) []way {
 		{fleet.CheckSSH, d.ssh.written(), func() { out.Port, out.SSH = c.ssh(d.ssh.value) }},
 		{fleet.CheckTLS, d.tls.written(), func() { out.Port, out.Certificate = c.certificate(d.tls.value) }},
 		{fleet.CheckUDP, d.udp.written(), func() { out.Port, out.UDP = d.udp.value.port.value, c.udp(d.udp) }},
+		{fleet.CheckGRPC, d.grpc.written(), func() { out.Port, out.GRPC = d.grpc.value.port.value, c.grpc(d.grpc.value) }},
 		{fleet.CheckDNS, d.dns.written(), func() { out.Port, out.DNS = d.dns.value.port.value, c.dns(d.dns.value) }},
 	}
 }
@@ -40,6 +41,14 @@ func (c *fleetCompiler) ssh(d sshDraft) (int, fleet.SSHCheck) {
 func (c *fleetCompiler) certificate(d certificateDraft) (int, fleet.CertificateCheck) {
 	c.hostName(d.host)
 	return d.port.value, fleet.CertificateCheck{Host: d.host.value, TLSCheck: c.demand(d.ca, d.days, d.insecure)}
+}
+
+func (c *fleetCompiler) grpc(d grpcDraft) fleet.GRPCCheck {
+	c.hostName(d.host)
+	if d.tls.known() && !d.tls.value {
+		c.plain("tls", "tls: true", d.ca, d.certificateDays, d.insecure)
+	}
+	return fleet.GRPCCheck{Service: d.service.value, Host: d.host.value, Secure: d.tls.value, TLS: c.demand(d.ca, d.certificateDays, d.insecure)}
 }
 
 // demand is what a certificate must be.

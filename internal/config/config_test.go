@@ -248,6 +248,8 @@ func TestChecksOfServices(t *testing.T) {
       e: {udp: {port: 27015, send: "getinfo", answer: "^info"}}
       f: {udp: {port: 123, send_hex: "E3 00 04fa"}}
       g: {dns: {name: www.example.org}}
+      i: {grpc: {port: 50051}}
+      j: {grpc: {port: 443, service: shop.v1.Orders, host: "orders.example.org:443", tls: true, certificate_days: 14}}
       h: {dns: {name: example.org., type: MX, answer: ["10 mail.example.org"], port: 5353, tcp: true}}`).Checks
 	check := func(name fleet.CheckName, kind fleet.CheckKind, port int) fleet.Check {
 		return fleet.Check{Name: name, Kind: kind, Port: port, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 2}
@@ -263,7 +265,9 @@ func TestChecksOfServices(t *testing.T) {
 	f.UDP.Send = []byte{0xe3, 0, 4, 0xfa}
 	g.DNS = fleet.DNSCheck{Name: "www.example.org", Type: fleet.RecordA}
 	h.DNS = fleet.DNSCheck{Name: "example.org.", Type: fleet.RecordMX, Answer: []string{"10 mail.example.org"}, TCP: true}
-	want = append(want, e, f, g, h)
+	i, j := check("i", fleet.CheckGRPC, 50051), check("j", fleet.CheckGRPC, 443)
+	j.GRPC = fleet.GRPCCheck{Service: "shop.v1.Orders", Host: "orders.example.org:443", Secure: true, TLS: fleet.TLSCheck{Days: 14}}
+	want = append(want, e, f, g, h, i, j)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("checks (-want +got):\n%s", diff)
 	}

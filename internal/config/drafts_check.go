@@ -16,6 +16,7 @@ type checkDraft struct {
 	tls       at[certificateDraft]
 	udp       at[udpDraft]
 	dns       at[dnsDraft]
+	grpc      at[grpcDraft]
 	every     at[time.Duration]
 	timeout   at[time.Duration]
 	downAfter at[int]

@@ -53,6 +53,7 @@ fleets:
       login: {ssh: {banner: "OpenSSH_(9|10)"}}
       game: {udp: {port: 1, send_hex: "ff 00", answer: info}}
       names: {dns: {name: www.example.org, type: SRV, answer: ["0 5 5060 sip.example.org"]}}
+      orders: {grpc: {port: 50051, service: shop.v1.Orders, tls: true, insecure: true}}
       directory: {tls: {port: 636, certificate_days: 14, host: ldap.example.org}}
 `))
 	f.Fuzz(func(t *testing.T, data []byte) {

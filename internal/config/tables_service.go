@@ -11,8 +11,8 @@ import (
 
 // wayNames and wayExamples are the ways in which a check can ask.
 const (
-	wayNames    = "ping, tcp, udp, http, dns, ssh, tls, exec and agent"
-	wayExamples = "ping: {}, tcp: {port: 22}, udp: {port: 27015, send: TEXT}, http: {}, dns: {name: www.example.org}, ssh: {}, tls: {port: 636, certificate_days: 14}, " +
+	wayNames    = "ping, tcp, udp, http, grpc, dns, ssh, tls, exec and agent"
+	wayExamples = "ping: {}, tcp: {port: 22}, udp: {port: 27015, send: TEXT}, http: {}, grpc: {port: 50051}, dns: {name: www.example.org}, ssh: {}, tls: {port: 636, certificate_days: 14}, " +
 		"exec: {command: […]} and agent: {}"
 )
 
@@ -35,6 +35,15 @@ type dnsDraft struct {
 	tcp    at[bool]
 }
 
+type grpcDraft struct {
+	port            at[int]
+	service, host   at[string]
+	tls             at[bool]
+	ca              at[string]
+	certificateDays at[int]
+	insecure        at[bool]
+}
+
 type certificateDraft struct {
 	port     at[int]
 	host, ca at[string]
@@ -50,6 +59,8 @@ func serviceFields() []field[checkDraft] {
 			func(c *checkDraft) *at[certificateDraft] { return &c.tls }),
 		may("udp", "Send one datagram and wait for the answer. That nobody listens at the port is a failure at once, as far as the machine says so; a datagram that is lost is "+
 			"one without an answer: let down_after be more than 1.", udpShape(), func(c *checkDraft) *at[udpDraft] { return &c.udp }),
+		may("grpc", "Ask a gRPC server for its health, by the gRPC Health Checking Protocol (`grpc.health.v1.Health/Check`). SERVING is a success; NOT_SERVING, a service that it "+
+			"does not know, and a server that does not speak the protocol are failures.", grpcShape(), func(c *checkDraft) *at[grpcDraft] { return &c.grpc }),
 		may("dns", "Ask the name server on the machine itself for a record.", dnsShape(), func(c *checkDraft) *at[dnsDraft] { return &c.dns }),
 	}
 }
@@ -84,6 +95,22 @@ func udpShape() object[udpDraft] {
 		may("send_hex", "What is sent, as bytes in hexadecimal digits, with blanks between them or not.", hexadecimal(), func(u *udpDraft) *at[string] { return &u.sendHex }),
 		may("answer", "A regular expression (RE2) that the answer must match, else it is a failure; `\\xNN` stands for a byte below 80. Any answer will do where nothing is written.",
 			text("a regular expression", "^pong"), func(u *udpDraft) *at[string] { return &u.answer }),
+	}}
+}
+
+func grpcShape() object[grpcDraft] {
+	return object[grpcDraft]{fields: []field[grpcDraft]{
+		must("port", "50051", "The port.", integer(1, 65535), func(g *grpcDraft) *at[int] { return &g.port }),
+		may("service", "The service whose health is asked for.", text("the name of a service", "shop.v1.Orders"), func(g *grpcDraft) *at[string] { return &g.service }).
+			said("the server as a whole"),
+		may("host", "As whom the server is asked (`:authority`), and with tls the name in the certificate.", text("a host name", "orders.example.org"),
+			func(g *grpcDraft) *at[string] { return &g.host }).said("the machine's address"),
+		or("tls", false, "Speak TLS, and verify the certificate.", boolean(), func(g *grpcDraft) *at[bool] { return &g.tls }),
+		may("ca", "tls only: a file with the certificates, in PEM form, that are trusted instead of the system's. Relative paths begin at the folder of this file.",
+			text("a path", "ca.pem"), func(g *grpcDraft) *at[string] { return &g.ca }),
+		or("certificate_days", 0, "tls only: it is a failure when the certificate, or one that it rests on, ends within so many days. No repair brings a new one.",
+			integer(0, 3650), func(g *grpcDraft) *at[int] { return &g.certificateDays }),
+		or("insecure", false, "tls only: take any certificate. Better is ca with that of the server.", boolean(), func(g *grpcDraft) *at[bool] { return &g.insecure }),
 	}}
 }
 

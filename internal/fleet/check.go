@@ -24,6 +24,7 @@ type Check struct {
 	SSH  SSHCheck  `json:",omitzero"` // ssh only
 	UDP  UDPCheck  `json:",omitzero"` // udp only
 	DNS  DNSCheck  `json:",omitzero"` // dns only
+	GRPC GRPCCheck `json:",omitzero"` // grpc only
 	// Certificate is for tls only.
 	Certificate CertificateCheck `json:",omitzero"`
 	// NotEvery are the hours at which its failures count for nothing, and DependsOn the checks that explain its failures. See health.Heed.
@@ -46,6 +47,7 @@ const (
 	CheckTLS   CheckKind = "tls"
 	CheckUDP   CheckKind = "udp"
 	CheckDNS   CheckKind = "dns"
+	CheckGRPC  CheckKind = "grpc"
 )
 
 // HTTPCheck is what an http check asks for, and what it takes for a good answer. The zero value gets / over http and is content

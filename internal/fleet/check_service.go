@@ -25,6 +25,14 @@ type DNSCheck struct {
 	TCP    bool     // in a stream at once, instead of only what is too long for a datagram
 }
 
+// GRPCCheck is what a grpc check asks for by the gRPC Health Checking Protocol.
+type GRPCCheck struct {
+	Service string // empty: the server as a whole
+	Host    string // as whom the server is asked, and the name in its certificate; empty: the address
+	Secure  bool   // TLS is spoken
+	TLS     TLSCheck
+}
+
 // RecordType is a type of DNS records.
 type RecordType string
 

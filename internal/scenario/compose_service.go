@@ -20,6 +20,12 @@ func serviceOf(c *fleet.Check) string {
 	case fleet.CheckUDP:
 		p.add("send_hex", `"%x"`, c.UDP.Send)
 		p.unless(c.UDP.Answer == "", "answer", "%s", quoted(c.UDP.Answer))
+	case fleet.CheckGRPC:
+		p.unless(c.GRPC.Service == "", "service", "%s", quoted(c.GRPC.Service))
+		p.unless(c.GRPC.Host == "", "host", "%s", quoted(c.GRPC.Host))
+		p.unless(!c.GRPC.Secure, "tls", "true")
+		p.unless(c.GRPC.TLS.Days == 0, "certificate_days", "%d", c.GRPC.TLS.Days)
+		p.unless(!c.GRPC.TLS.Insecure, "insecure", "true")
 	case fleet.CheckDNS:
 		answers := make([]string, len(c.DNS.Answer))
 		for i, a := range c.DNS.Answer {

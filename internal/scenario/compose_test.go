@@ -80,7 +80,9 @@ func services() []fleet.Check {
 	game, names := service("service-c", fleet.CheckUDP, 27015), service("service-d", fleet.CheckDNS, 53)
 	game.UDP = fleet.UDPCheck{Send: []byte("\xff\x00getinfo\n"), Answer: `^\xff"info`}
 	names.DNS = fleet.DNSCheck{Name: "www.example.org", Type: fleet.RecordTXT, Answer: []string{"v=spf1 -all", `a "b"`}, TCP: true}
-	return []fleet.Check{login, directory, game, names}
+	orders := service("service-e", fleet.CheckGRPC, 50051)
+	orders.GRPC = fleet.GRPCCheck{Service: "shop.v1.Orders", Host: "orders.example.org", Secure: true, TLS: fleet.TLSCheck{Days: 14, Insecure: true}}
+	return []fleet.Check{login, directory, game, names, orders}
 }
 
 // TestARunSurvivesBeingWrittenDown: what a file says of policy, world and events is what was played.

@@ -114,7 +114,7 @@ func answer(c *fleet.Check, h world.Hears) world.Answer {
 		heard = h.Ping
 	case fleet.CheckTCP:
 		heard = h.TCP
-	case fleet.CheckHTTP, fleet.CheckExec, fleet.CheckAgent, fleet.CheckSSH, fleet.CheckTLS, fleet.CheckUDP, fleet.CheckDNS:
+	case fleet.CheckHTTP, fleet.CheckExec, fleet.CheckAgent, fleet.CheckSSH, fleet.CheckTLS, fleet.CheckUDP, fleet.CheckDNS, fleet.CheckGRPC:
 	}
 	if heard != world.Well || !h.Fails(string(c.Name)) {
 		return heard
@@ -124,7 +124,7 @@ func answer(c *fleet.Check, h world.Hears) world.Answer {
 		return world.Silence
 	case fleet.CheckExec:
 		return world.Critical
-	case fleet.CheckTCP, fleet.CheckHTTP, fleet.CheckAgent, fleet.CheckSSH, fleet.CheckTLS, fleet.CheckUDP, fleet.CheckDNS:
+	case fleet.CheckTCP, fleet.CheckHTTP, fleet.CheckAgent, fleet.CheckSSH, fleet.CheckTLS, fleet.CheckUDP, fleet.CheckDNS, fleet.CheckGRPC:
 	}
 	return world.Refused
 }
@@ -163,7 +163,7 @@ func poor(c *fleet.Check, a world.Answer) fleet.ResultReason {
 		case !refused && c.HTTP.Body != "":
 			return fleet.ResultBody
 		}
-	case fleet.CheckExec, fleet.CheckAgent, fleet.CheckPing, fleet.CheckTCP:
+	case fleet.CheckExec, fleet.CheckAgent, fleet.CheckPing, fleet.CheckTCP, fleet.CheckGRPC:
 		if refused {
 			return fleet.ResultStatus
 		}

@@ -141,6 +141,7 @@ var doors = map[string][]string{
 	"github.com/wneessen/go-mail":        {"internal/notify/mail"},
 	"github.com/stmcginnis/gofish":       {"internal/fence/redfish"},
 	"github.com/rabbitmq/amqp091-go":     {"internal/provider/openstack/notification"},
+	"google.golang.org/grpc":             {"internal/probe/netprobe", "internal/probe/probetest"},
 	"github.com/vmware/govmomi":          {"internal/provider/vsphere", "internal/vcsim"},
 }
 

@@ -104,6 +104,8 @@ func (k asker) perform(ctx context.Context, t probe.Target) (said string, err er
 		return "", k.datagram(ctx, t)
 	case fleet.CheckDNS:
 		return "", k.resolve(ctx, t)
+	case fleet.CheckGRPC:
+		return "", k.health(ctx, t)
 	}
 	return "", probe.LocalError{Err: fmt.Errorf("unknown kind of check %q", t.Spec.Kind)}
 }

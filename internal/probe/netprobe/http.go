@@ -251,11 +251,15 @@ func authority(t probe.Target, scheme string, port int) string {
 
 // hostName is the name by which the target is asked: that of the check, or else its address.
 func hostName(t probe.Target) string {
-	name := t.Spec.HTTP.Host
+	return serverName(hostPart(t.Spec.HTTP.Host), t)
+}
+
+// hostPart is the name without a port.
+func hostPart(name string) string {
 	if host, _, err := net.SplitHostPort(name); err == nil {
-		name = host
+		return host
 	}
-	return serverName(name, t)
+	return name
 }
 
 // serverName is the name, or the target's address where there is none.

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"google.golang.org/grpc/health/grpc_health_v1"
+
 	"hale/internal/fleet"
 	"hale/internal/probe"
 )
@@ -29,18 +31,20 @@ func served(n int, spec fleet.Check) probe.Target {
 
 // kinds are the checks of services, each with the answer that it likes.
 func (s *stage) kinds() map[string]service {
+	const serving = grpc_health_v1.HealthCheckResponse_SERVING
 	return map[string]service{
-		"ssh": {fleet.Check{Kind: fleet.CheckSSH, Port: 22}, Answer{After: moment, Serve: says("SSH-2.0-OpenSSH_9.2p1\r\n")}, "up ok"},
-		"tls": {fleet.Check{Kind: fleet.CheckTLS, Port: 636, Certificate: anybodys(0)}, Answer{After: moment, Serve: selfSigned(s)}, "up ok"},
-		"udp": {fleet.Check{Kind: fleet.CheckUDP, Port: 27015, UDP: fleet.UDPCheck{Send: []byte("ping")}}, Answer{After: moment, Serve: packets("pong")}, "up ok"},
-		"dns": {fleet.Check{Kind: fleet.CheckDNS, Port: 53, DNS: wantsA()}, Answer{After: moment, Serve: names(goodA)}, "up ok"},
+		"ssh":  {fleet.Check{Kind: fleet.CheckSSH, Port: 22}, Answer{After: moment, Serve: says("SSH-2.0-OpenSSH_9.2p1\r\n")}, "up ok"},
+		"tls":  {fleet.Check{Kind: fleet.CheckTLS, Port: 636, Certificate: anybodys(0)}, Answer{After: moment, Serve: selfSigned(s)}, "up ok"},
+		"udp":  {fleet.Check{Kind: fleet.CheckUDP, Port: 27015, UDP: fleet.UDPCheck{Send: []byte("ping")}}, Answer{After: moment, Serve: packets("pong")}, "up ok"},
+		"dns":  {fleet.Check{Kind: fleet.CheckDNS, Port: 53, DNS: wantsA()}, Answer{After: moment, Serve: names(goodA)}, "up ok"},
+		"grpc": {fleet.Check{Kind: fleet.CheckGRPC, Port: 50051}, Answer{After: moment, Serve: healthy(serving, serving)}, "up ok"},
 	}
 }
 
 // serviceAnswers are those of every kind, and what only one has to know.
 func serviceAnswers(s *stage) {
 	cases := s.sshAnswers()
-	for _, more := range []map[string]service{s.tlsAnswers(), udpAnswers(), dnsAnswers()} {
+	for _, more := range []map[string]service{s.tlsAnswers(), udpAnswers(), dnsAnswers(), grpcAnswers()} {
 		maps.Copy(cases, more)
 	}
 	for name, k := range s.kinds() {

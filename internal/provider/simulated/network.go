@@ -150,7 +150,7 @@ func (c *conn) abandon() {
 func (w *World) serve(c *conn) {
 	defer w.release(c)
 	r := bufio.NewReader(c)
-	if w.introduces(c) || w.packets(c) {
+	if w.introduces(c) || w.packets(c) || w.tellsHealth(c) {
 		return
 	}
 	for {
