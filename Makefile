@@ -16,7 +16,7 @@ PROBES_FLAGS ?=
 CONTROLLER_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-openstack repeat disks race lint tidy cover fuzz bench bench-probes bench-controller bench-openstack mutants ssd-trace demo demo-clean clean
+.PHONY: help build test test-openstack repeat disks records race lint tidy cover fuzz bench bench-probes bench-controller bench-openstack mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,10 @@ repeat: ## the suite on real machines RUNS (20) times in a row, with counts, see
 disks: ## a disk with data survives HEALS (50) heals on real machines
 	scripts/install-deps.sh
 	@E2E_DISK_HEALS=$(or $(HEALS),50) scripts/ensure-go.sh go test -count=1 -timeout 40m -run TestDataOutlives -v ./e2e
+
+records: ## what guests write on a disk shared by all their instances stays in order through FAULTS (200) faults on real machines
+	scripts/install-deps.sh
+	@E2E_RECORD_FAULTS=$(or $(FAULTS),200) scripts/ensure-go.sh go test -count=1 -timeout 120m -run TestRecordsOf -v ./e2e
 
 race: ## the tests without real machines, under the race detector (needs gcc)
 	@command -v gcc >/dev/null || { echo 'make race: the race detector needs gcc: apt-get install gcc libc6-dev' >&2; exit 1; }

@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"os"
-	"strconv"
 	"testing"
 
 	"hale/internal/lab"
@@ -23,14 +21,7 @@ const withData = `      disks: {data: {size: 8MiB}}
 // machine is replaced that keeps its old instance, and `hale undo` brings that back with the disk.
 func TestDataOutlivesItsMachine(t *testing.T) {
 	t.Parallel()
-	heals := 3
-	if text := os.Getenv(envHeals); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("%s: %v", envHeals, err)
-		}
-		heals = n
-	}
+	heals := rounds(t, envHeals, 3)
 	s := newStage(t, "10.93.0.0/16", settings{fleet: "db", size: 2, fleetYAML: withData + "[recreate]}"})
 	defer func() {
 		if t.Failed() {

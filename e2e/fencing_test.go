@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,14 +58,7 @@ var troubles = []trouble{
 // TestFencesProveWhatTheySay has real power controllers before real machines turn them off while they fail in every way, and prints what comes of it.
 func TestFencesProveWhatTheySay(t *testing.T) {
 	t.Parallel()
-	rounds := 1
-	if text := os.Getenv(envFences); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			t.Fatalf("%s: %q is no number of rounds", envFences, text)
-		}
-		rounds = n
-	}
+	times := rounds(t, envFences, 1)
 	guest, err := lab.BuildGuest(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +69,7 @@ func TestFencesProveWhatTheySay(t *testing.T) {
 	}
 	tab := &table{cells: map[string]map[fencetest.Fault]*cell{}}
 	t.Cleanup(func() {
-		t.Logf("what came of it in %d rounds:\n%s", rounds, tab)
+		t.Logf("what came of it in %d rounds:\n%s", times, tab)
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
@@ -91,7 +83,7 @@ func TestFencesProveWhatTheySay(t *testing.T) {
 			t.Parallel()
 			p := newPlug(t, l, name)
 			made := build(p)
-			for range rounds {
+			for range times {
 				for _, way := range troubles {
 					p.try(made, way, tab)
 				}

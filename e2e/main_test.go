@@ -56,6 +56,20 @@ func (s *suite) Run() int {
 	return code
 }
 
+// rounds is how often something is done: as often as the environment says, or else what there is time for in a run of the suite.
+func rounds(t *testing.T, env string, usual int) int {
+	t.Helper()
+	text := os.Getenv(env)
+	if text == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("%s: %q is no number of rounds", env, text)
+	}
+	return n
+}
+
 // provideHale builds hale, unless there is one.
 func provideHale() error {
 	if path := os.Getenv(envHale); path != "" {

@@ -25,6 +25,8 @@ type settings struct {
 	memory int
 	// state is the folder of disks and seeds; empty: the lab's.
 	state string
+	// xml is a domain of one's own, instead of the guest's kernel.
+	xml string
 	// fleetYAML replaces everything above but fleet and size, and says nothing that it does not mean.
 	fleetYAML string
 }
@@ -58,9 +60,13 @@ func (s settings) render(l *lab.Lab, initrd string) string {
 	p("    provider: lab")
 	p("    size: %d", s.size)
 	p("    template:")
-	p("      kernel: %q", l.Info().Guest.Kernel)
-	p("      initrd: %q", initrd)
-	p("      cmdline: \"%s console=ttyS0 hale.name={name}\"", lab.KernelArgs)
+	if s.xml != "" {
+		p("      xml: {file: %q}", s.xml)
+	} else {
+		p("      kernel: %q", l.Info().Guest.Kernel)
+		p("      initrd: %q", initrd)
+		p("      cmdline: \"%s console=ttyS0 hale.name={name}\"", lab.KernelArgs)
+	}
 	p("      memory: %dMiB", max(s.memory, lab.GuestMemoryMiB))
 	if s.fleetYAML != "" {
 		p("%s", s.fleetYAML)

@@ -43,6 +43,7 @@ type props struct {
 	dice     *rand.Rand
 	settings settings
 	last     string // the last victim
+	key      string // of the guests' signatures, where they sign
 	expected map[string]int
 }
 
