@@ -119,20 +119,32 @@ func (p *plug) bothPasswords(speaks func(s secret.Secret) fence.Controller) (rig
 	return speaks(p.secret(bmc.Password)), speaks(p.secret("battery-staple"))
 }
 
-// redfishPart starts a Redfish service before the plug, spoken to by hale itself, or by fence_redfish.
-func redfishPart(p *plug, byAgent bool) part {
-	p.Helper()
-	c := bmc.New(p)
+// newBMC starts a Redfish service before what it switches.
+func newBMC(t testing.TB, m bmc.Machine) (*bmc.Controller, *httptest.Server) {
+	t.Helper()
+	c := bmc.New(m)
 	server := httptest.NewUnstartedServer(c)
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
 	server.StartTLS()
-	p.Cleanup(func() {
+	t.Cleanup(func() {
 		c.Break(bmc.Faults{})
 		server.CloseClientConnections()
 		server.Close()
 		c.Wait()
 	})
-	ca := p.keep("ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})), 0o600)
+	return c, server
+}
+
+// certificate is the service's own, in PEM.
+func certificate(s *httptest.Server) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
+}
+
+// redfishPart starts a Redfish service before the plug, spoken to by hale itself, or by fence_redfish.
+func redfishPart(p *plug, byAgent bool) part {
+	p.Helper()
+	c, server := newBMC(p.T, p)
+	ca := p.keep("ca.pem", certificate(server), 0o600)
 	out := part{refuses: fault.Unauthorised, name: "redfish", fail: func(f fencetest.Fault) error {
 		c.Break(map[fencetest.Fault]bmc.Faults{fencetest.Dead: {Dead: true}, fencetest.Late: {Late: lateBy}, fencetest.Ignores: {Ignores: true},
 			lies: {Lies: true}, fencetest.AnswerLost: {AnswerLost: true}, fencetest.Slow: {Slow: slowBy}}[f])

@@ -134,8 +134,8 @@ func (s stage) disk(machine string) string {
 // writes waits until the machine's instance has written a record.
 func (s stage) writes(machine string) {
 	s.Helper()
-	m := s.machine(machine)
 	s.await(machine+" writes", func() error {
+		m := s.machine(machine) // on a crowded machine it may have failed once more
 		r, err := s.read(machine)
 		if err == nil && r.last.instance != m.Instance {
 			err = fmt.Errorf("the last record is that of %s, and it is %s", r.last.instance, m.Instance)

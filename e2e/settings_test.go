@@ -27,6 +27,8 @@ type settings struct {
 	state string
 	// xml is a domain of one's own, instead of the guest's kernel.
 	xml string
+	// providerYAML is the provider "lab" in other words, with what it needs beside.
+	providerYAML string
 	// fleetYAML replaces everything above but fleet and size, and says nothing that it does not mean.
 	fleetYAML string
 }
@@ -54,7 +56,11 @@ func (s settings) render(l *lab.Lab, initrd string) string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	p("providers:")
-	p("  lab: {type: libvirt, uri: %q, state_dir: %q%s}", l.URI(), cmp.Or(s.state, l.Info().Images), s.poll())
+	if s.providerYAML != "" {
+		p("%s", s.providerYAML)
+	} else {
+		p("  lab: {type: libvirt, uri: %q, state_dir: %q%s}", l.URI(), cmp.Or(s.state, l.Info().Images), s.poll())
+	}
 	p("fleets:")
 	p("  %s:", s.fleet)
 	p("    provider: lab")

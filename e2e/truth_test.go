@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,14 +27,14 @@ type watchman struct {
 	wg      sync.WaitGroup
 }
 
-func watch(l *lab.Lab) *watchman {
+func watch(labs ...*lab.Lab) *watchman {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &watchman{cancel: cancel}
 	w.wg.Go(func() {
 		tick := time.NewTicker(sampleEvery)
 		defer tick.Stop()
 		for {
-			w.look(ctx, l)
+			w.look(ctx, labs)
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
@@ -49,8 +50,13 @@ func (w *watchman) end() {
 	w.wg.Wait()
 }
 
-func (w *watchman) look(ctx context.Context, l *lab.Lab) {
-	processes, err := l.Processes(ctx)
+func (w *watchman) look(ctx context.Context, labs []*lab.Lab) {
+	var processes []lab.Process
+	var err error
+	for _, l := range labs {
+		here, failed := l.Processes(ctx)
+		processes, err = append(processes, here...), errors.Join(err, failed)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if ctx.Err() != nil {

@@ -126,30 +126,38 @@ func TestAnotherProviderBehindTheSameAddressIsDoubted(t *testing.T) {
 	})
 }
 
+// Whether the host refuses, or takes all the time that there is for the answers of the others.
 func TestAHostThatCannotBeAskedHoldsItsMachinesOnly(t *testing.T) {
 	t.Parallel()
-	tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, web(4), func(s *story) {
-		s.grown()
-		var lost, other int
-		for n := 1; n <= 4; n++ {
-			if s.machine(n).Current.Host == "h1" {
-				lost = n
-			} else {
-				other = n
-			}
+	for name, trouble := range map[string]simulated.Fault{"it refuses": simulated.HostUnreachable{Host: "h1"}, "it hangs": simulated.HostHangs{Host: "h1"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, web(4), func(s *story) { holdsItsMachinesOnly(s, trouble) })
+		})
+	}
+}
+
+func holdsItsMachinesOnly(s *story, trouble simulated.Fault) {
+	s.grown()
+	var lost, other int
+	for n := 1; n <= 4; n++ {
+		if s.machine(n).Current.Host == "h1" {
+			lost = n
+		} else {
+			other = n
 		}
-		if lost == 0 || other == 0 {
-			t.Fatal("the fleet was not spread over the hosts")
-		}
-		lift := s.inject(simulated.HostUnreachable{Host: "h1"})
-		s.pass(10 * time.Second)
-		s.inject(simulated.Broken{Instance: s.id(lost), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
-		s.await(time.Minute, "held for its host", func() bool { return s.machine(lost).Waiting == fleet.ReasonHostDown })
-		s.inject(simulated.Crash{Instance: s.id(other)})
-		s.await(time.Minute, "the other host's is healed", func() bool { return s.heals(other) == 1 && s.healthy(other) })
-		lift()
-		s.await(time.Minute, "all stand", s.allHealthy)
-	})
+	}
+	if lost == 0 || other == 0 {
+		s.t.Fatal("the fleet was not spread over the hosts")
+	}
+	lift := s.inject(trouble)
+	s.pass(10 * time.Second)
+	s.inject(simulated.Broken{Instance: s.id(lost), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
+	s.await(2*time.Minute, "held for its host", func() bool { return s.machine(lost).Waiting == fleet.ReasonHostDown })
+	s.inject(simulated.Crash{Instance: s.id(other)})
+	s.await(2*time.Minute, "the other host's is healed", func() bool { return s.heals(other) == 1 && s.healthy(other) })
+	lift()
+	s.await(time.Minute, "all stand", s.allHealthy)
 }
 
 func TestAfterAStepOfTheClockEverythingIsJudgedAfresh(t *testing.T) {

@@ -211,7 +211,7 @@ func (s *sentinel) look(ctx context.Context) report {
 	defer cancel()
 	listing, err := s.src.Adapter.List(lctx)
 	if err == nil && s.identityDue(hostsOf(listing), s.clock.now()) {
-		err = s.checkIdentity(lctx)
+		err = s.checkIdentity(ctx)
 	}
 	s.note(err)
 	c := picture.NewCatalogue()
@@ -265,7 +265,10 @@ func (s *sentinel) checkIdentity(ctx context.Context) error {
 			return err
 		}
 	}
-	ids, err := s.src.Adapter.Identity(ctx)
+	// With time of its own: a host that hangs may have taken all that the listing had.
+	ictx, cancel := context.WithTimeout(ctx, listLimit)
+	defer cancel()
+	ids, err := s.src.Adapter.Identity(ictx)
 	if err != nil {
 		return err
 	}

@@ -145,7 +145,7 @@ func (w *Work) look(r *fleet.Repair) {
 		return
 	}
 	reason := w.heldBack(r)
-	if (reason == fleet.ReasonHold || reason == fleet.ReasonWindow) && r.Kind == fleet.RepairHeal && r.OffOrders == 0 {
+	if makesRoom(reason) && r.Kind == fleet.RepairHeal && r.OffOrders == 0 {
 		w.yield(r, reason)
 		return
 	}
@@ -234,8 +234,13 @@ func (w *Work) fated(r fleet.Repair, step fleet.StepKind) bool {
 	return r.Kind == fleet.RepairHeal && r.OffOrders == 0 && guard.SharedFate(w.M, w.Situation, step) != ""
 }
 
-// yield ends a repair that a parent incident, a person or the time of day holds: waiting would keep its place from others. If it tried something in
-// vain, the next try waits, ever longer.
+// makesRoom reports whether a repair that is held before its next step ends, since that may take as long as it likes.
+func makesRoom(held fleet.Reason) bool {
+	return held == fleet.ReasonHold || held == fleet.ReasonWindow || held == fleet.ReasonHostDown
+}
+
+// yield ends a repair that a parent incident, a person, the time of day or a lost host holds: waiting would keep its place from others. If it tried
+// something in vain, the next try waits, ever longer.
 func (w *Work) yield(r *fleet.Repair, reason fleet.Reason) {
 	m := w.M
 	tried := r.Calls > 0

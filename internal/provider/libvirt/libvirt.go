@@ -156,8 +156,14 @@ func (p *Provider) host(op string, ref provider.Ref) (*host, error) {
 	return p.hosts[i], nil
 }
 
-// onEachHost runs ask for all hosts at the same time and returns their errors in the order of p.hosts.
+// onEachHost runs ask for all hosts at the same time and returns their errors in the order of p.hosts. Where there are several, each has half
+// of the caller's time: one that hangs must not leave the caller without time for what the others answer.
 func (p *Provider) onEachHost(ctx context.Context, op string, ask func(s *session, i int) error) []error {
+	if deadline, bounded := ctx.Deadline(); bounded && len(p.hosts) > 1 {
+		half, cancel := context.WithTimeout(ctx, time.Until(deadline)/2)
+		defer cancel()
+		ctx = half
+	}
 	errs := make([]error, len(p.hosts))
 	var asked sync.WaitGroup
 	for i, h := range p.hosts {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -56,6 +57,33 @@ func join(ctx context.Context, client net.Conn, socket string) {
 	io.Copy(client, daemon)
 	client.Close()
 	up.Wait()
+}
+
+// TestAHostThatHangsLeavesTimeForTheOthersAnswers: whoever listed can still ask who answered, in the same time.
+func TestAHostThatHangsLeavesTimeForTheOthersAnswers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	silent, err := net.Listen("unix", filepath.Join(t.TempDir(), "s")) // nobody accepts
+	must(t, err)
+	defer silent.Close()
+	p, err := libvirt.New(libvirt.Options{StateDir: b.Info().Images, Hosts: []libvirt.HostOptions{
+		{Name: "a", URI: b.URI()}, {Name: "b", URI: "qemu+unix:///system?socket=" + silent.Addr().String()},
+	}})
+	must(t, err)
+	defer p.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	listing, err := p.List(ctx)
+	must(t, err)
+	for _, h := range listing.Hosts {
+		if up := h.Err == nil; up != (h.Name == "a") {
+			t.Errorf("host %s: %v", h.Name, h.Err)
+		}
+	}
+	ids, err := p.Identity(ctx)
+	if err != nil || len(ids) != 1 || ids["a"] == "" {
+		t.Errorf("identity: %v, %v", ids, err)
+	}
 }
 
 // TestFrozenDaemon is not parallel: it counts goroutines.

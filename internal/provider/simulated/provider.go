@@ -75,7 +75,15 @@ func (p *Provider) Identity(ctx context.Context) (map[fleet.HostName]string, err
 	if err != nil {
 		return nil, err
 	}
+	p.waitForAll(ctx)
 	return ids, nil
+}
+
+// waitForAll takes the caller's time while a host hangs.
+func (p *Provider) waitForAll(ctx context.Context) {
+	if _, bounded := ctx.Deadline(); bounded && p.world.hangs() {
+		<-ctx.Done()
+	}
 }
 
 // List implements provider.Reader. Instances are sorted by host, name and id.
@@ -91,6 +99,7 @@ func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 	if err != nil {
 		return provider.Listing{}, err
 	}
+	p.waitForAll(ctx)
 	return l, nil
 }
 

@@ -111,6 +111,14 @@ func (f HostUnreachable) strike(w *World, in *injection, _ time.Time) error {
 	return nil
 }
 
+// HostHangs is HostUnreachable with a host that takes what it is told and never answers: whoever asks all hosts at once waits for it as long
+// as there is time, and then has the others' answers.
+type HostHangs struct{ Host fleet.HostName }
+
+func (f HostHangs) strike(w *World, in *injection, now time.Time) error {
+	return HostUnreachable(f).strike(w, in, now)
+}
+
 // HostLosesPower lets all guests of the host die with it. When lifted, the host is back and its guests are off.
 type HostLosesPower struct{ Host fleet.HostName }
 
@@ -217,8 +225,19 @@ func (w *World) unreachable(host fleet.HostName) bool {
 	if _, down := inForce(w, func(f HostUnreachable) bool { return f.Host == host }); down {
 		return true
 	}
+	if _, hangs := inForce(w, func(f HostHangs) bool { return f.Host == host }); hangs {
+		return true
+	}
 	_, dead := inForce(w, func(f HostLosesPower) bool { return f.Host == host })
 	return dead
+}
+
+// hangs reports whether a host keeps everybody waiting who asks all of them.
+func (w *World) hangs() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, hangs := inForce(w, func(HostHangs) bool { return true })
+	return hangs
 }
 
 // replaced reports whether another provider answers at the host's address.

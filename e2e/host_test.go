@@ -1,0 +1,167 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hale/internal/api"
+	"hale/internal/lab"
+	"hale/internal/lab/bmc"
+)
+
+// fencedHosts is a provider of two hosts, one of which has a power controller.
+const fencedHosts = `  lab:
+    type: libvirt
+    state_dir: %q
+    hosts: [{name: a, uri: %q, fence: [bmc]}, {name: b, uri: %q}]
+fences:
+  bmc: {redfish: {url: %q, user: fence, password: {file: %q}, ca: %q}, timeout: 3s, settle: 1s, attempts: 1}`
+
+const fencingFleet = `      seed: true
+      disks: {}
+    checks:
+      alive: {ping: {}, every: 500ms, timeout: 450ms, down_after: 3}
+    build_within: 1m
+    repair: {attempts: 50 in 1h, backoff: 500ms, steps: [recreate], fence: {hosts: off}}`
+
+// TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff cuts hale off from a host whose machine runs on. As long as the host's power
+// controller does not answer, nothing is built. When it does, the host is turned off, and only then the machine is built on the other one;
+// what was left behind goes when the host is back.
+func TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "10.87.0.0/16", settings{fleet: "ha", size: 2})
+	a := s.anotherHost("10.86.0.0/16")
+	controller, server := newBMC(t, a)
+	s.fence(a, server.URL, certificate(server))
+	defer func() {
+		if t.Failed() {
+			s.diagnose()
+		}
+	}()
+	s.raise()
+	s.stands()
+	victim := s.on("a")
+
+	controller.Break(bmc.Faults{Dead: true})
+	mark := s.journal.mark()
+	s.must(a.lab.LinkDown(s.within(moment), victim.Name))
+	s.must(a.lab.FreezeLibvirtd(s.within(moment)))
+	s.event("a person is told that there is no proof", mark, of(victim.Name, because("paged", "fence-failed")))
+	s.idle(quiet)
+	if ops := slices.DeleteFunc(calls(s.after(mark)), func(op string) bool { return op == "fence" }); len(ops) > 0 {
+		t.Errorf("hale ordered %v without proof", ops)
+	}
+	if on, err := a.On(); err != nil || !on {
+		t.Errorf("host a is on: %v, %v; nobody could turn it off", on, err)
+	}
+	if why := s.says("why", victim.Name); !strings.Contains(why, "nothing proved its host off") {
+		t.Errorf("hale why says:\n%s", why)
+	}
+
+	controller.Break(bmc.Faults{})
+	created := s.event("it is built anew", mark, of(victim.Name, intent("create")))
+	if off := a.off.Load(); off == nil || off.After(created.At) {
+		t.Errorf("built at %s, and the host went off at %s", created.At, off)
+	}
+	before := slices.DeleteFunc(s.after(mark), func(e api.Event) bool { return e.Machine != victim.Name || e.Seq > created.Seq })
+	if n := count(before, func(e api.Event) bool { return e.Kind == "proof" && e.Proof == "host-off" }); n == 0 {
+		t.Error("built without proof that the host is off")
+	}
+	s.healed(victim.Name, mark)
+	s.await("it stands on b", func() error {
+		if m := s.machine(victim.Name); m.Host != "b" || m.Verdict != "healthy" || !m.Certified {
+			return fmt.Errorf("it is %s on %s", m.Verdict, m.Host)
+		}
+		return nil
+	})
+
+	s.must(a.lab.StartLibvirtd(s.within(moment)))
+	s.await("what was left on a is gone", func() error {
+		domains, err := a.lab.Domains(s.within(moment))
+		if err == nil && len(domains) > 0 {
+			err = fmt.Errorf("there are %+v", domains)
+		}
+		return err
+	})
+	s.stands()
+	s.lawful()
+}
+
+// box is a lab in the place of a host with a power switch.
+type box struct {
+	lab *lab.Lab
+	off atomic.Pointer[time.Time] // when it was turned off
+}
+
+// anotherHost starts a second lab, and has the watchman look at both.
+func (s stage) anotherHost(subnet string) *box {
+	s.Helper()
+	l, err := lab.Start(s.Context(), lab.Options{Guest: s.lab.Info().Guest, Subnet: netip.MustParsePrefix(subnet)})
+	s.must(err)
+	s.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			s.Error(err)
+		}
+	})
+	s.watchman.end()
+	s.watchman = watch(s.lab, l)
+	return &box{lab: l}
+}
+
+// On implements bmc.Machine.
+func (b *box) On() (bool, error) { return b.off.Load() == nil, nil }
+
+// Set implements bmc.Machine: everything on the host ends at once. Nobody turns it on from here.
+func (b *box) Set(to bmc.Power) error {
+	if to == bmc.On || b.off.Load() != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	err := b.lab.KillLibvirtd(ctx)
+	processes, failed := b.lab.Processes(ctx)
+	for _, p := range processes {
+		err = errors.Join(err, b.lab.KillQEMU(ctx, p.Domain))
+	}
+	if err = errors.Join(err, failed); err == nil {
+		now := time.Now()
+		b.off.Store(&now)
+	}
+	return err
+}
+
+// fence has hale look after machines on both hosts, the second of which is turned off by the controller at the address.
+func (s stage) fence(second *box, url, ca string) {
+	s.Helper()
+	keep := func(name, text string) string {
+		path := s.hale.path(name)
+		s.must(os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	state := s.TempDir()
+	s.must(os.Chmod(state, 0o711)) //nolint:gosec // QEMU goes through it
+	s.configure(func(set *settings) {
+		set.providerYAML = fmt.Sprintf(fencedHosts, state, second.lab.URI(), s.lab.URI(), url, keep("password", bmc.Password), keep("ca.pem", ca))
+		set.fleetYAML = fencingFleet
+	})
+}
+
+// on returns the machine that is on the host.
+func (s stage) on(host string) api.Machine {
+	s.Helper()
+	for m := range s.machines() {
+		if m := s.machine(m); m.Host == host {
+			return m
+		}
+	}
+	s.Fatalf("no machine is on host %s", host)
+	return api.Machine{}
+}
