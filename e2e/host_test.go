@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -25,12 +26,13 @@ const fencedHosts = `  lab:
 fences:
   bmc: {redfish: {url: %q, user: fence, password: {file: %q}, ca: %q}, timeout: 3s, settle: 1s, attempts: 1}`
 
-const fencingFleet = `      seed: true
+// spreadFleet is a fleet on both, with what its repair says of the step and of fencing.
+const spreadFleet = `      seed: true
       disks: {}
     checks:
       alive: {ping: {}, every: 500ms, timeout: 450ms, down_after: 3}
     build_within: 1m
-    repair: {attempts: 50 in 1h, backoff: 500ms, steps: [recreate], fence: {hosts: off}}`
+    repair: {attempts: 50 in 1h, backoff: 500ms, %s}`
 
 // TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff cuts hale off from a host whose machine runs on. As long as the host's power
 // controller does not answer, nothing is built. When it does, the host is turned off, and only then the machine is built on the other one;
@@ -39,8 +41,7 @@ func TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff(t *testing
 	t.Parallel()
 	s := newStage(t, "10.87.0.0/16", settings{fleet: "ha", size: 2})
 	a := s.anotherHost("10.86.0.0/16")
-	controller, server := newBMC(t, a)
-	s.fence(a, server.URL, certificate(server))
+	controller := s.spread(a, "steps: [recreate], fence: {hosts: off}")
 	defer func() {
 		if t.Failed() {
 			s.diagnose()
@@ -95,6 +96,52 @@ func TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff(t *testing
 	s.lawful()
 }
 
+// TestS50WhatCannotBeDeletedIsLeftToAPersonUnlessThePolicyGoesOn takes from libvirtd what it needs to forget a machine. Nothing is built in its
+// place, and a person is told. When the policy is to go on, the machine is built on the other host, and the two never run at once.
+func TestS50WhatCannotBeDeletedIsLeftToAPersonUnlessThePolicyGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "10.85.0.0/16", settings{fleet: "ha", size: 2})
+	a := s.anotherHost("10.84.0.0/16")
+	s.spread(a, "steps: [recreate]")
+	defer func() {
+		if t.Failed() {
+			s.diagnose()
+		}
+	}()
+	s.raise()
+	s.stands()
+	victim := s.on("a")
+	definition := filepath.Join(a.lab.Info().Dir, "etc", "qemu", victim.Name+".xml")
+	s.must(os.Remove(definition))
+	s.must(os.MkdirAll(filepath.Join(definition, "in the way"), 0o700))
+
+	mark := s.journal.mark()
+	s.must(a.lab.KillQEMU(s.within(moment), victim.Name))
+	s.event("a person is told that it cannot be deleted", mark, of(victim.Name, because("paged", "delete-failed")))
+	s.idle(quiet)
+	if ops := calls(s.after(mark)); slices.Contains(ops, "create") {
+		t.Errorf("hale ordered %v, and the old instance is still there", ops)
+	}
+	if m := s.machine(victim.Name); m.Instance != victim.Instance || m.Quarantine == nil {
+		t.Errorf("%+v", m)
+	}
+
+	s.restart(func(set *settings) { set.fleetYAML = fmt.Sprintf(spreadFleet, "steps: [recreate: {on_delete_failure: continue}]") })
+	mark = s.journal.mark()
+	s.says("retry", victim.Name)
+	s.event("its successor stands", mark, of(victim.Name, because("incident-closed", "healed")))
+	if m := s.machine(victim.Name); m.Host != "b" || m.Instance == victim.Instance {
+		t.Errorf("%+v", m)
+	}
+	s.lawful()
+
+	s.must(os.RemoveAll(definition))
+	_, err := a.lab.Virsh(s.within(moment), "undefine", victim.Name)
+	s.must(err)
+	s.stands()
+	s.lawful()
+}
+
 // box is a lab in the place of a host with a power switch.
 type box struct {
 	lab *lab.Lab
@@ -138,20 +185,22 @@ func (b *box) Set(to bmc.Power) error {
 	return err
 }
 
-// fence has hale look after machines on both hosts, the second of which is turned off by the controller at the address.
-func (s stage) fence(second *box, url, ca string) {
+// spread has hale look after machines on both hosts, the second of which is turned off by the controller.
+func (s stage) spread(second *box, repair string) *bmc.Controller {
 	s.Helper()
+	controller, server := newBMC(s.TB, second)
 	keep := func(name, text string) string {
 		path := s.hale.path(name)
 		s.must(os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	state := s.TempDir()
-	s.must(os.Chmod(state, 0o711)) //nolint:gosec // QEMU goes through it
+	s.must(os.Chmod(state, 0o711)) // QEMU goes through it
 	s.configure(func(set *settings) {
-		set.providerYAML = fmt.Sprintf(fencedHosts, state, second.lab.URI(), s.lab.URI(), url, keep("password", bmc.Password), keep("ca.pem", ca))
-		set.fleetYAML = fencingFleet
+		set.providerYAML = fmt.Sprintf(fencedHosts, state, second.lab.URI(), s.lab.URI(), server.URL, keep("password", bmc.Password), keep("ca.pem", certificate(server)))
+		set.fleetYAML = fmt.Sprintf(spreadFleet, repair)
 	})
+	return controller
 }
 
 // on returns the machine that is on the host.

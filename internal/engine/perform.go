@@ -210,7 +210,7 @@ func copyDisks(ctx context.Context, p provider.Provider, a fleet.Action) (fleet.
 	return able.Snapshot(ctx, refOf(a), a.Snapshot)
 }
 
-// elsewhere lets an instance go on on another host.
+// elsewhere lets an instance go on at another host.
 func elsewhere(ctx context.Context, p provider.Provider, a fleet.Action) error {
 	if able, ok := p.(provider.Evacuator); ok && a.Intent.Op == fleet.OpEvacuate {
 		return able.Evacuate(ctx, refOf(a))
