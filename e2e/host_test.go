@@ -126,7 +126,9 @@ func TestS50WhatCannotBeDeletedIsLeftToAPersonUnlessThePolicyGoesOn(t *testing.T
 		t.Errorf("%+v", m)
 	}
 
-	s.restart(func(set *settings) { set.fleetYAML = fmt.Sprintf(spreadFleet, "steps: [recreate: {on_delete_failure: continue}]") })
+	s.restart(func(set *settings) {
+		set.fleetYAML = fmt.Sprintf(spreadFleet, "steps: [recreate: {on_delete_failure: continue}]")
+	})
 	mark = s.journal.mark()
 	s.says("retry", victim.Name)
 	s.event("its successor stands", mark, of(victim.Name, because("incident-closed", "healed")))
