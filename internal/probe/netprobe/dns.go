@@ -105,7 +105,6 @@ func (q query) overTCP(conn net.Conn) (*reply, error) {
 			return nil, cutShort(err)
 		}
 		if a := q.read(packet); a != nil {
-			a.truncated = false // there is no longer way
 			return a, nil
 		}
 	}

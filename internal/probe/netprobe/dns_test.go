@@ -130,3 +130,33 @@ func TestRecordsAreComparedAsDNSDoes(t *testing.T) {
 		}
 	}
 }
+
+// TestAReplyIsReadAsItsServerWroteIt: in other capitals, as some servers have names, and with a record that is none.
+func TestAReplyIsReadAsItsServerWroteIt(t *testing.T) {
+	t.Parallel()
+	check := wantOf(fleet.RecordA)
+	q, err := newQuery(&check)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loud := q.question
+	loud.Name = dnsmessage.MustNewName("WWW.Example.ORG.")
+	m := dnsmessage.Message{
+		Header: dnsmessage.Header{ID: q.id, Response: true}, Questions: []dnsmessage.Question{loud},
+		Answers: []dnsmessage.Resource{
+			{Header: dnsmessage.ResourceHeader{Name: loud.Name, Class: dnsmessage.ClassINET}, Body: &dnsmessage.AResource{A: [4]byte{192, 0, 2, 1}}},
+		},
+	}
+	packet, err := m.Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := q.read(packet); a == nil || a.judge(&check) != nil {
+		t.Errorf("in capitals: %+v", a)
+	}
+	cut := packet[:len(packet)-2] // within the address
+	var f failure
+	if a := q.read(cut); a == nil || !errors.As(a.judge(&check), &f) || f.reason != fleet.ResultProtocol {
+		t.Errorf("a record that ends in the middle: %+v", a)
+	}
+}

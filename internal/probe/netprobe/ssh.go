@@ -22,7 +22,7 @@ const (
 )
 
 // introduction reads the line by which an SSH server introduces itself, and says nothing to it: who leaves before keys are exchanged costs it
-// least. It returns the line.
+// least. It returns the line, if there was one.
 func (k asker) introduction(ctx context.Context, t probe.Target) (said string, err error) {
 	err = k.talk(ctx, t, "tcp", func(conn net.Conn) error {
 		line, err := readIntroduction(conn)
@@ -32,9 +32,6 @@ func (k asker) introduction(ctx context.Context, t probe.Target) (said string, e
 		said = firstLine(line)
 		return k.matches(t.Spec.SSH.Banner, line)
 	})
-	if err != nil {
-		said = ""
-	}
 	return said, err
 }
 
