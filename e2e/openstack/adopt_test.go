@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/tags"
 
 	"hale/internal/cloud"
 	"hale/internal/fleet"
 )
 
-// TestS68Adopted: of servers that somebody made, a preview says how they are and which would be looked after, and writes the configuration that does
+// TestS68Adopted: of servers that somebody made, selected by metadata and a tag, a preview says how they are and which would be looked after, and writes the configuration that does
 // it; that brings one under control without a restart, and it is healed. Neither writes anything on the servers.
 func TestS68Adopted(t *testing.T) {
 	servePages(t)
@@ -43,7 +44,11 @@ func TestS68Adopted(t *testing.T) {
 	}
 	m.configure("conf/cloud.yaml", theCloud)
 	written := filepath.Join(m.config, "db.yaml")
-	said := m.says("adopt", m.config, "--name", "db-*", "--check", "http:8080", "--write", written)
+	if err := tags.Add(t.Context(), p.compute, id, "prod").ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	before[id] = p.find(t, fleet.InstanceID(id))
+	said := m.says("adopt", m.config, "--fleet", "db", "--metadata", "role=db", "--tag", "prod", "--check", "http:8080", "--write", written)
 	for _, want := range []string{"db-main", "healthy", id[:8], "1 would be adopted"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the preview says nothing of %q:\n%s", want, said)

@@ -73,7 +73,7 @@ func preview(listing provider.Listing, o PreviewOptions) api.Preview {
 	}
 	for i := range listing.Instances {
 		seen := &listing.Instances[i]
-		if !o.Fleet.Adopt.Select.Matches(seen.Name) {
+		if !o.Fleet.Adopt.Select.Matches(seen) {
 			out.Others = append(out.Others, seen.Name)
 			continue
 		}
@@ -93,7 +93,7 @@ func preview(listing provider.Listing, o PreviewOptions) api.Preview {
 
 // leftTo says why the instance would not be adopted, and whose it is.
 func leftTo(i *fleet.Instance, a fleet.Adoption) (why, with string) {
-	switch rival := a.Contested(i.Name); {
+	switch rival := a.Contested(i); {
 	case i.Mark != (fleet.Mark{}):
 		return api.LeftMarked, string(i.Mark.Machine)
 	case rival != "":

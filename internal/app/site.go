@@ -246,7 +246,8 @@ func plant(world *simulated.World, installation fleet.Installation, spec fleet.S
 		return nil
 	}
 	if m.Current.Adopted {
-		return world.Plant(fleet.Instance{ID: m.Current.ID, Name: m.Alias, Host: m.Current.Host, Network: m.Current.Network})
+		return world.Plant(fleet.Instance{ID: m.Current.ID, Name: m.Alias, Host: m.Current.Host, Network: m.Current.Network,
+			Metadata: spec.Adopt.Select.Metadata, Tags: fleet.TagsOf(spec.Adopt.Select.Tags)})
 	}
 	return world.Plant(fleet.Instance{
 		ID: m.Current.ID, Name: string(m.Name), Host: m.Current.Host, Network: m.Current.Network,

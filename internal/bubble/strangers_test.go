@@ -17,7 +17,7 @@ func (r *room) plantStrangers() {
 	r.must(r.world.Plant(fleet.Instance{ID: passerBy, Name: string(passerBy), Host: r.home(1)}))
 	for n := 1; n <= r.spec.Size; n++ {
 		name := sim.StrangerName(r.spec.Adopt.Select, n, r.spec.Size)
-		r.must(r.world.Plant(fleet.Instance{ID: planted(n), Name: name, Host: r.home(n)}))
+		r.must(r.world.Plant(fleet.Instance{ID: planted(n), Name: name, Host: r.home(n), Metadata: r.spec.Adopt.Select.Metadata, Tags: fleet.TagsOf(r.spec.Adopt.Select.Tags)}))
 	}
 }
 

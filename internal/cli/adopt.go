@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,7 +21,8 @@ import (
 // adoptFlags say what is to be adopted.
 type adoptFlags struct {
 	provider, uri, name, fleet, write string
-	except, checks                    []string
+	except, tags, checks              []string
+	metadata                          map[string]string
 	json                              bool
 }
 
@@ -55,15 +57,17 @@ func (c *commander) adoptCommand() *cobra.Command {
 				fmt.Fprintln(c.Out, strings.Join(screenOf(c.Out, c.Getenv).paper().preview(found, f.name), "\n"))
 			}
 			if err != nil || !adoptable(found) {
-				return errors.Join(err, nobody(found, f.name))
+				return errors.Join(err, nobody(found, f.meant()))
 			}
 			return c.handOver(text, f)
 		}),
 	}
 	cmd.Flags().StringVar(&f.provider, "provider", "", "the provider, where the configuration has several; the name of a new one with --uri")
 	cmd.Flags().StringVar(&f.uri, "uri", "", "a libvirt daemon instead of a configuration, as qemu:///system")
-	cmd.Flags().StringVar(&f.name, "name", "", "the machines' name, or a pattern: * for any characters, ? for one; needed")
+	cmd.Flags().StringVar(&f.name, "name", "", "the machines' name, or a pattern: * for any characters, ? for one (default: any, where --metadata or --tag says which)")
 	cmd.Flags().StringSliceVar(&f.except, "except", nil, "names or patterns that are not meant all the same")
+	cmd.Flags().StringToStringVar(&f.metadata, "metadata", nil, "texts that the machines bear at their provider, as role=db; all of them")
+	cmd.Flags().StringSliceVar(&f.tags, "tag", nil, "words that the machines are tagged with; all of them (OpenStack)")
 	cmd.Flags().StringSliceVar(&f.checks, "check", []string{"ping"}, "how they are asked: ping, tcp:PORT, http or http:PORT; several are allowed")
 	cmd.Flags().StringVar(&f.fleet, "fleet", "", "the fleet's name (default: the beginning of the pattern)")
 	cmd.Flags().StringVar(&f.write, "write", "", "write the configuration into this new file")
@@ -74,6 +78,9 @@ func (c *commander) adoptCommand() *cobra.Command {
 
 // adopting returns the configuration with the new fleet, and what is to be added to the file for it.
 func (c *commander) adopting(args []string, f *adoptFlags) (*config.Config, string, error) {
+	if f.name == "" && len(f.metadata)+len(f.tags) > 0 {
+		f.name = "*"
+	}
 	if f.name == "" {
 		return nil, "", usageError{errors.New("say which machines, as --name 'db-*'")}
 	}
@@ -123,6 +130,9 @@ func (f *adoptFlags) complete(base *config.Config) error {
 	case f.uri == "" && !slices.Contains(names, f.provider):
 		return fmt.Errorf("there is no provider %s: the configuration has %s", f.provider, strings.Join(names, ", "))
 	}
+	if i := slices.Index(names, f.provider); len(f.tags) > 0 && (i < 0 || !base.Providers[i].Type.Tags()) {
+		return errors.New("--tag: hale sees no tags at this provider; select by --metadata, or by --name")
+	}
 	if f.fleet == "" {
 		f.fleet = fleetNameOf(f.name)
 	}
@@ -156,11 +166,17 @@ func (f *adoptFlags) yaml() (string, error) {
 	}
 	fmt.Fprintf(&b, "fleets:\n  %s:\n    provider: %s\n    select: {name: %s", f.fleet, f.provider, quoted(f.name))
 	if len(f.except) > 0 {
-		names := make([]string, len(f.except))
-		for i, e := range f.except {
-			names[i] = quoted(e)
+		fmt.Fprintf(&b, ", except: [%s]", quotedAll(f.except))
+	}
+	if len(f.metadata) > 0 {
+		var texts []string
+		for _, key := range slices.Sorted(maps.Keys(f.metadata)) {
+			texts = append(texts, quoted(key)+": "+quoted(f.metadata[key]))
 		}
-		fmt.Fprintf(&b, ", except: [%s]", strings.Join(names, ", "))
+		fmt.Fprintf(&b, ", metadata: {%s}", strings.Join(texts, ", "))
+	}
+	if len(f.tags) > 0 {
+		fmt.Fprintf(&b, ", tags: [%s]", quotedAll(f.tags))
 	}
 	b.WriteString("}\n    checks:\n")
 	for _, text := range f.checks {
@@ -175,6 +191,14 @@ func (f *adoptFlags) yaml() (string, error) {
 
 // quoted writes a text so that YAML takes it for one.
 func quoted(text string) string { return strconv.Quote(text) }
+
+func quotedAll(texts []string) string {
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		out[i] = quoted(t)
+	}
+	return strings.Join(out, ", ")
+}
 
 // checkOf writes a check that was named in short.
 func checkOf(text string) (string, error) {
@@ -220,6 +244,18 @@ func (f *adoptFlags) join(base *config.Config, text string) (*config.Config, err
 
 func adoptable(p api.Preview) bool {
 	return slices.ContainsFunc(p.Machines, func(m api.PreviewedMachine) bool { return m.Left == "" })
+}
+
+// meant says which machines were asked for.
+func (f *adoptFlags) meant() string {
+	out := f.name
+	for _, key := range slices.Sorted(maps.Keys(f.metadata)) {
+		out += fmt.Sprintf(", with %s=%s", key, f.metadata[key])
+	}
+	for _, tag := range f.tags {
+		out += ", tagged " + tag
+	}
+	return out
 }
 
 // nobody says that there is nothing to adopt.

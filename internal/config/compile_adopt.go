@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"hale/internal/fleet"
 )
@@ -28,13 +27,39 @@ func (c *fleetCompiler) adoption() fleet.Adoption {
 	case !d.template.written() && replaceable:
 		c.add(d.adopt.value.replaceable.spot, "needs a template to build the new machine from", "add template, or take it out")
 	}
-	a := fleet.Adoption{Select: fleet.Selector{Name: d.selects.value.name.value}, Replaceable: replaceable, Expected: d.size.value}
-	for _, e := range d.selects.value.except.value {
-		a.Select.Except = append(a.Select.Except, e.value)
+	return fleet.Adoption{Select: c.selector(), Replaceable: replaceable, Expected: d.size.value}
+}
+
+// selector says which machines are meant. Whoever says nothing of names means any, where something else is said.
+func (c *fleetCompiler) selector() fleet.Selector {
+	d := c.draft.selects.value
+	s := fleet.Selector{Name: d.name.value, Except: slices.Compact(slices.Sorted(slices.Values(values(d.except))))}
+	texts := map[string]string{}
+	for _, n := range d.metadata.value {
+		texts[n.name] = n.value
+		if !fleet.MetadataValue(n.value) {
+			c.add(n.spot, "is more than one line, which no machine bears", "write one line")
+		}
 	}
-	slices.Sort(a.Select.Except)
-	a.Select.Except = slices.Compact(a.Select.Except)
-	return a
+	s.Metadata = fleet.MetadataOf(texts)
+	for _, tag := range d.tags.value {
+		if s.Tags = append(s.Tags, tag.value); !fleet.TagValue(tag.value) {
+			c.add(tag.spot, "is more than one line, which is no tag", "write one line")
+		}
+	}
+	slices.Sort(s.Tags)
+	s.Tags = slices.Compact(s.Tags)
+	if d.tags.written() && c.providerKnown() && !c.providers[c.draft.provider.value].value.Tags() {
+		c.add(d.tags.spot, "are not available: hale sees no tags at this provider", "select by metadata, or by name")
+	}
+	switch {
+	case d.name.how != absent:
+	case s.Metadata != "" || len(s.Tags) > 0:
+		s.Name = "*"
+	case d.metadata.how != broken && d.tags.how != broken && c.draft.selects.how != broken:
+		c.add(c.draft.selects.spot, "says of no machine that it is meant", "add name: \"db-*\", metadata or tags")
+	}
+	return s
 }
 
 // size is the number of machines that a fleet builds; one that selects has as many as there are.
@@ -76,8 +101,5 @@ func rivals(c *Config, drafts []named[fleetDraft], f *finder) {
 	}
 }
 
-// collide reports whether the two surely mean one machine.
-func collide(a, b *fleet.Selector) bool {
-	single := func(s *fleet.Selector) bool { return !strings.ContainsAny(s.Name, "*?") }
-	return a.Equal(b) || single(a) && b.Matches(a.Name) && a.Matches(a.Name) || single(b) && a.Matches(b.Name) && b.Matches(b.Name)
-}
+// collide reports whether what the one means the other surely means, too.
+func collide(a, b *fleet.Selector) bool { return a.Within(b) || b.Within(a) }

@@ -69,6 +69,9 @@ const (
 	ProviderExec      ProviderType = "exec"
 )
 
+// Tags reports whether hale sees what machines are tagged with there.
+func (t ProviderType) Tags() bool { return t == ProviderOpenStack || t == ProviderSimulated }
+
 // Cloud is an entry of clouds.yaml.
 type Cloud struct {
 	Name   string

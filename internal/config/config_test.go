@@ -483,7 +483,7 @@ func TestTenLinesAdoptThreeMachines(t *testing.T) {
 	if want := []fleet.StepKind{fleet.StepStart, fleet.StepResume, fleet.StepReboot, fleet.StepPage}; !slices.Equal(kinds, want) {
 		t.Errorf("the ladder is %v, want %v", kinds, want)
 	}
-	if !reflect.DeepEqual(db.Template, fleet.Template{}) || db.Size != 0 || db.Adopt.Replaceable || !db.Adopt.Select.Matches("db-main") {
+	if !reflect.DeepEqual(db.Template, fleet.Template{}) || db.Size != 0 || db.Adopt.Replaceable || !db.Adopt.Select.Means("db-main") {
 		t.Errorf("it is %+v", db)
 	}
 }

@@ -76,8 +76,10 @@ type fleetDraft struct {
 
 // selectDraft says which machines that exist already are meant.
 type selectDraft struct {
-	name   at[string]
-	except at[[]at[string]]
+	name     at[string]
+	except   at[[]at[string]]
+	metadata at[[]named[string]]
+	tags     at[[]at[string]]
 }
 
 type adoptDraft struct{ replaceable at[bool] }

@@ -193,8 +193,14 @@ func fleetShape() object[fleetDraft] {
 func selectShape() object[selectDraft] {
 	pattern := text("a name, or a pattern", "db-*")
 	return object[selectDraft]{fields: []field[selectDraft]{
-		must("name", "\"db-*\"", "The machine's name at its provider: `*` stands for any characters, also none, and `?` for any one.", pattern,
+		may("name", "The machine's name at its provider: `*` stands for any characters, also none, and `?` for any one. Where several of name, metadata and tags are given, "+
+			"all must hold; one must be given.", pattern,
 			func(s *selectDraft) *at[string] { return &s.name }),
+		may("metadata", "Texts that the machine bears at its provider, by their keys: all of them, as they are. Of what a machine bears, 4 KiB are read, in the order of the keys.",
+			mapping[string]{key: "KEY", names: metadataKeys, each: text("a text", "database")},
+			func(s *selectDraft) *at[[]named[string]] { return &s.metadata }),
+		may("tags", "Words that the machine is tagged with, all of them. OpenStack only, and simulated.", list[string]{noun: "one tag", each: text("a tag", "database")},
+			func(s *selectDraft) *at[[]at[string]] { return &s.tags }),
 		may("except", "Names, or patterns of such, that are not meant all the same.", list[string]{noun: "one name", each: pattern},
 			func(s *selectDraft) *at[[]at[string]] { return &s.except }),
 	}}

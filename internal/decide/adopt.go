@@ -42,20 +42,23 @@ func (w *work) followAlias() {
 	}
 	seen, name := w.bearer()
 	gone := seen != nil && seen.Power == fleet.PowerGone
-	if m.Repair != nil && (a.Select.Matches(name) || !w.stop()) {
+	there := seen != nil && !gone // only then it is known what it bears, and unknown is not changed
+	selected := a.Select.Means(name) && (!there || a.Select.Finds(seen))
+	if m.Repair != nil && (selected || !w.stop()) {
 		return
 	}
 	switch _, replaced := w.offered(name); {
 	case seen != nil && !gone && seen.Mark != (fleet.Mark{}):
 		w.pageAdoption(fleet.ReasonMarkChanged)
 		w.letGo(fleet.ReasonMarkChanged, "")
-	case !a.Select.Matches(name):
-		if name != m.Alias { // nobody edited the file: somebody renamed it, and may not know what that means
+	case !selected:
+		// Somebody renamed it, or wrote something else on it, and may not know what that means. What it bore nobody keeps, so that an edit of the file may look so.
+		if name != m.Alias || a.Select.Means(name) {
 			w.pageAdoption(fleet.ReasonNotSelected)
 		}
 		w.letGo(fleet.ReasonNotSelected, name)
-	case m.Current.Candidate() && a.Contested(name) != "":
-		w.letGo(fleet.ReasonContested, string(a.Contested(name)))
+	case there && m.Current.Candidate() && a.Contested(seen) != "":
+		w.letGo(fleet.ReasonContested, string(a.Contested(seen)))
 	case gone && m.Current.Candidate():
 		w.letGo(fleet.ReasonVanished, "")
 	case gone && replaced: // somebody built it anew under its name

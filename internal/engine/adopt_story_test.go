@@ -221,6 +221,42 @@ func TestAMachineThatIsNotSelectedAnyMoreIsLetGo(t *testing.T) {
 	})
 }
 
+// What is selected by what it bears is adopted whatever its name is. When somebody takes that away, it is let go as it is, and a person is told; while its provider
+// is silent, nobody knows, and nothing changes.
+func TestWhatIsSelectedByMetadataIsLetGoWhenItBearsThemNoMore(t *testing.T) {
+	t.Parallel()
+	role := fleet.MetadataOf(map[string]string{"role": "db"})
+	spec := db()
+	spec.Adopt.Select = fleet.Selector{Name: "*", Metadata: role, Tags: []string{"prod"}}
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		for name, i := range map[string]fleet.Instance{
+			"main": {Metadata: role, Tags: fleet.TagsOf([]string{"prod", "eu"})}, "other": {Metadata: role, Tags: "prod\n"},
+			"tagged": {Tags: "prod\n"}, "bears": {Metadata: role}, "db-one": {},
+		} {
+			i.ID, i.Name = fleet.InstanceID(name), name
+			if err := s.world.Plant(i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.adopts("main", "other")
+		s.pass(time.Hour)
+		if s.called("tagged").Name != "" || s.called("bears").Name != "" || s.called("db-one").Name != "" {
+			t.Error("what bears only a part of it is looked after")
+		}
+		mend := s.inject(simulated.Outage{})
+		s.world.Bear("main", fleet.MetadataOf(map[string]string{"role": "web"}))
+		s.pass(10 * time.Minute)
+		if !s.adopted("main", "other")() {
+			t.Error("it was let go while nobody knew what it bears")
+		}
+		mend()
+		s.await(2*time.Minute, "it is let go", func() bool { return s.called("main").Name == "" })
+		if n := s.count(because(fleet.RecordPaged, fleet.ReasonNotSelected)); n != 1 || len(s.world.Calls()) != 0 || !s.adopted("other")() {
+			t.Errorf("%d pages, calls %+v", n, s.world.Calls())
+		}
+	})
+}
+
 // A machine that somebody built anew under its name is the machine again, once it was seen healthy.
 func TestWhoeverIsBuiltAnewUnderItsNameIsAdoptedInItsPlace(t *testing.T) {
 	t.Parallel()

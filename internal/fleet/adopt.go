@@ -24,28 +24,53 @@ type Rival struct {
 	Select Selector
 }
 
-// Selector says which instances are meant, by their names at the provider. The zero value: none.
+// Selector says which instances are meant, by their names at the provider and by what they bear there. Whatever is said must hold. The zero value: none.
 type Selector struct {
 	// Name is a pattern: * stands for any characters, also none, and ? for any one.
 	Name string
 	// Except are patterns of names that are not meant all the same, sorted.
 	Except []string
+	// Metadata are texts that an instance must bear under these keys, and Tags those that it must be tagged with, sorted.
+	Metadata Metadata `json:",omitempty"`
+	Tags     []string `json:",omitempty"`
 }
 
 // None reports whether nothing is meant.
 func (s *Selector) None() bool { return s.Name == "" }
 
-// Equal reports whether the two mean the same names.
+// Equal reports whether the two mean the same instances.
 func (s *Selector) Equal(o *Selector) bool {
-	return s.Name == o.Name && slices.Equal(s.Except, o.Except)
+	return s.Name == o.Name && slices.Equal(s.Except, o.Except) && s.Metadata == o.Metadata && slices.Equal(s.Tags, o.Tags)
 }
 
-// Matches reports whether an instance with the name is meant.
-func (s *Selector) Matches(name string) bool {
+// Matches reports whether the instance is meant.
+func (s *Selector) Matches(i *Instance) bool { return s.Means(i.Name) && s.Finds(i) }
+
+// Means reports whether the name is one that is meant.
+func (s *Selector) Means(name string) bool {
 	if s.None() || !like(name, s.Name) {
 		return false
 	}
 	return !slices.ContainsFunc(s.Except, func(not string) bool { return like(name, not) })
+}
+
+// Finds reports whether the instance bears all that it must beside its name.
+func (s *Selector) Finds(i *Instance) bool {
+	for key, want := range s.Metadata.All() {
+		if is, there := i.Metadata.Value(key); !there || is != want {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(s.Tags, func(tag string) bool { return !i.Tags.Has(tag) })
+}
+
+// Within reports whether whatever the one means the other surely means, too. False: perhaps not.
+func (s *Selector) Within(o *Selector) bool {
+	names := s.Name == o.Name && slices.Equal(s.Except, o.Except)
+	if single := !strings.ContainsAny(s.Name, "*?"); single && s.Means(s.Name) {
+		names = o.Means(s.Name)
+	}
+	return names && o.Finds(&Instance{Metadata: s.Metadata, Tags: TagsOf(s.Tags)})
 }
 
 // like reports whether the name fits the pattern.
@@ -74,10 +99,10 @@ func like(name, pattern string) bool {
 // Selects reports whether the fleet takes machines that existed before.
 func (a *Adoption) Selects() bool { return !a.Select.None() }
 
-// Contested returns the first other fleet that selects the name, too; empty: none does.
-func (a *Adoption) Contested(name string) Name {
+// Contested returns the first other fleet that selects the instance, too; empty: none does.
+func (a *Adoption) Contested(of *Instance) Name {
 	for i := range a.Rivals {
-		if a.Rivals[i].Select.Matches(name) {
+		if a.Rivals[i].Select.Matches(of) {
 			return a.Rivals[i].Fleet
 		}
 	}
@@ -87,7 +112,7 @@ func (a *Adoption) Contested(name string) Name {
 // Eligible reports whether the fleet may adopt the instance: it is selected by this fleet alone, and nobody, hale least of all, ever
 // marked it.
 func (a *Adoption) Eligible(i *Instance) bool {
-	return i.Mark == (Mark{}) && a.Select.Matches(i.Name) && a.Contested(i.Name) == "" && !a.Let(i.ID)
+	return i.Mark == (Mark{}) && a.Select.Matches(i) && a.Contested(i) == "" && !a.Let(i.ID)
 }
 
 // Candidate reports whether the instance is selected and was not seen healthy yet: it is watched, and never touched.

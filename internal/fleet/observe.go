@@ -56,6 +56,8 @@ type Instance struct {
 	Mark    Mark       // zero: not hale's
 	// Metadata is what it bears beside the mark.
 	Metadata Metadata `json:",omitempty"`
+	// Tags are those of a provider that has such.
+	Tags Tags `json:",omitempty"`
 }
 
 // Sighting is what the provider last said of one instance. The zero value means that nothing is known.

@@ -63,7 +63,7 @@ var senlinReasons = map[string]string{
 	"workflow_name": "use a run step with a program of your own", "inputs": "use a run step with a program of your own",
 	"timeout": "each step of the ladder has its own", "profile_id": "the profile is the file that was given", "dependents": "hale has no fleets that depend on others",
 	"STORAGE": "hale fences by power alone", "NETWORK": "hale fences by power alone", "metadata": "hale keeps none of a fleet itself",
-	"name": "hale names machines after their fleet",
+	"name": "hale names machines after their fleet", "status": "what was once is not carried over", "status_reason": "what was once is not carried over", "nodes": "the servers are found by their metadata",
 }
 
 func (s *senlin) config() yaml.MapSlice {
@@ -134,16 +134,39 @@ func (m *mover) usable(v *value, otherwise string) string {
 // population says which machines there are: built from the profile, or those that exist already.
 func (s *senlin) population(name string) yaml.MapSlice {
 	if s.profile == nil {
-		s.note(Missing, nil, "fleets.%s.select.name: without a profile hale cannot build, so it takes servers that exist, by their names", name)
-		s.note(Missing, nil, "fleets.%s.template: add one, and adopt: {replaceable: true}, and the ladder may rebuild and recreate", name)
-		s.cluster.get("desired_capacity")
-		return mapOf("select", mapOf("name", "node-*"))
+		return s.existing(name)
 	}
 	size := s.cluster.get("desired_capacity")
 	if size == nil {
 		s.note(Missing, nil, "fleets.%s.size: there is no desired_capacity, so it is 1", name)
 	}
-	s.note(Differs, nil, "hale builds the machines of fleet %s anew, and leaves Senlin's servers alone. To take those over as they are, replace size by select: {name: …}, "+
-		"and add adopt: {replaceable: true}", name)
+	theirs := "{name: …}"
+	if id := s.cluster.get("id").str(); id != "" {
+		theirs = fmt.Sprintf("{metadata: {%s: %s}}", senlinCluster, id)
+	}
+	s.note(Differs, nil, "hale builds the machines of fleet %s anew, and leaves Senlin's servers alone. To take those over as they are, replace size by select: %s, "+
+		"and add adopt: {replaceable: true}", name, theirs)
 	return mapOf("size", max(s.number(size, 1), 1), "template", s.template(name))
+}
+
+// senlinCluster is the key of the metadata by which Senlin says of which cluster a server is.
+const senlinCluster = "cluster_id"
+
+// existing selects the cluster's servers: by what Senlin wrote on each, where the cluster's id is known.
+func (s *senlin) existing(name string) yaml.MapSlice {
+	s.note(Missing, nil, "fleets.%s.template: add one, and adopt: {replaceable: true}, and the ladder may rebuild and recreate", name)
+	size := s.cluster.get("desired_capacity")
+	id := s.cluster.get("id").str()
+	if id == "" {
+		s.note(Missing, nil, "fleets.%s.select.name: without a profile hale cannot build, so it takes servers that exist, by their names. Better by what Senlin wrote on them: give a file "+
+			"of the cluster with its id, as openstack cluster show prints it", name)
+		return mapOf("select", mapOf("name", "node-*"))
+	}
+	s.note(Differs, nil, "without a profile hale cannot build, so it takes the cluster's servers as they are, by the %s that Senlin wrote in their metadata; one that is gone is told to a person",
+		senlinCluster)
+	out := mapOf("select", mapOf("metadata", mapOf(senlinCluster, id)))
+	if size != nil {
+		out = append(mapOf("size", max(s.number(size, 1), 1)), out...)
+	}
+	return out
 }

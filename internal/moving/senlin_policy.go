@@ -45,7 +45,7 @@ func (s *senlin) detection() (poll string, checks yaml.MapSlice, condition any) 
 			s.note(Differs, kind, "LIFECYCLE_EVENTS: hale lists the servers every poll in any case, and an event only makes it look earlier")
 		case "HYPERVISOR_STATUS_POLLING":
 			terms = append(terms, "provider")
-			s.note(Lost, kind, "HYPERVISOR_STATUS_POLLING: that a host is down is seen by what becomes of its servers, not by the hypervisor's own state")
+			s.note(Lost, kind, "HYPERVISOR_STATUS_POLLING: name the hypervisors in providers.cloud.hosts, with credentials that may see them; without that, a host that is down is seen by what becomes of its servers")
 		case "NODE_STATUS_POLL_URL":
 			name := fmt.Sprintf("url%s", strings.Repeat("-again", len(checks)))
 			checks = append(checks, yaml.MapItem{Key: name, Value: s.urlCheck(mode.get("options"))})

@@ -34,10 +34,10 @@ func (p *Picture) offer(c *Catalogue) {
 	contested := make(map[fleet.InstanceID]fleet.Record)
 	for _, id := range c.marked[bearer{}] {
 		i := c.byID[id]
-		if i.Mark != (fleet.Mark{}) || free.taken[id] || !a.Select.Matches(i.Name) || a.Let(id) {
+		if i.Mark != (fleet.Mark{}) || free.taken[id] || !a.Select.Matches(&i) || a.Let(id) {
 			continue
 		}
-		if rival := a.Contested(i.Name); rival != "" {
+		if rival := a.Contested(&i); rival != "" {
 			contested[id] = fleet.Record{Kind: fleet.RecordAdoption, Reason: fleet.ReasonContested, Alias: i.Name, Instance: id, Host: i.Host,
 				Detail: string(rival)}
 			continue

@@ -103,7 +103,7 @@ func Policy(o sim.Options) []byte {
 		if len(a.Select.Except) > 0 {
 			except = ", except: " + quotedList(a.Select.Except)
 		}
-		line(2, "select: {name: %q%s}", a.Select.Name, except)
+		line(2, "select: {name: %q%s%s}", a.Select.Name, except, borne(a.Select))
 		line(2, "adopt: {replaceable: %v}", a.Replaceable)
 	}
 	line(2, "mode: %s", s.Mode)
@@ -282,4 +282,20 @@ func only(domains []fleet.Domain) string {
 		return ""
 	}
 	return ", only: {" + strings.Join(kinds, ", ") + "}"
+}
+
+// borne is what else a fleet selects by.
+func borne(s fleet.Selector) string {
+	out := ""
+	if s.Metadata != "" {
+		var texts []string
+		for key, value := range s.Metadata.All() {
+			texts = append(texts, fmt.Sprintf("%q: %q", key, value))
+		}
+		out += ", metadata: {" + strings.Join(texts, ", ") + "}"
+	}
+	if len(s.Tags) > 0 {
+		out += ", tags: " + quotedList(s.Tags)
+	}
+	return out
 }

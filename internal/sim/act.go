@@ -298,7 +298,7 @@ func instanceOf(s world.Status) fleet.Instance {
 	}
 	return fleet.Instance{
 		ID: fleet.InstanceID(s.ID), Name: s.Name, Host: fleet.HostName(s.Host), Power: fleet.Power(s.Power),
-		Stop: fleet.Stop(s.Stop), Address: s.Address, Network: s.Network, Storage: s.Storage, Metadata: fleet.Metadata(s.Metadata),
+		Stop: fleet.Stop(s.Stop), Address: s.Address, Network: s.Network, Storage: s.Storage, Metadata: fleet.Metadata(s.Metadata), Tags: fleet.Tags(s.Tags),
 		Mark: fleet.Mark{
 			Installation: fleet.Installation(s.Mark.Installation), Fleet: fleet.Name(s.Mark.Fleet),
 			Machine: fleet.MachineName(s.Mark.Machine), Generation: fleet.Generation(s.Mark.Generation), Certified: s.Mark.Certified,

@@ -35,12 +35,12 @@ func StrangerName(s fleet.Selector, n, of int) string {
 
 // plantStrangers gives the fleet machines that existed before hale, and one beside them that is none of its business.
 func (s *stage) plantStrangers() {
-	homes := s.options.Standing()
+	homes, sel := s.options.Standing(), s.spec.Adopt.Select
 	for i, h := range homes {
 		n := i + 1
 		id := fmt.Sprintf("planted-%d", n)
 		s.trace.name(fleet.InstanceID(id))
-		s.w.Plant(world.Status{ID: id, Name: StrangerName(s.spec.Adopt.Select, n, len(homes)), Host: h, Mark: world.Mark{
+		s.w.Plant(world.Status{ID: id, Name: StrangerName(sel, n, len(homes)), Host: h, Metadata: string(sel.Metadata), Tags: string(fleet.TagsOf(sel.Tags)), Mark: world.Mark{
 			Installation: "nobody", Fleet: string(s.spec.Name), Machine: string(s.spec.Name.Machine(n)), Generation: 1, Certified: true, Unmarked: true,
 		}})
 	}
@@ -53,7 +53,7 @@ func (o Options) named() error {
 		return nil
 	}
 	for n := 1; n <= o.Spec.Size; n++ {
-		if name := StrangerName(o.Spec.Adopt.Select, n, o.Spec.Size); !o.Spec.Adopt.Select.Matches(name) || n > 1 && name == StrangerName(o.Spec.Adopt.Select, n-1, o.Spec.Size) {
+		if name := StrangerName(o.Spec.Adopt.Select, n, o.Spec.Size); !o.Spec.Adopt.Select.Means(name) || n > 1 && name == StrangerName(o.Spec.Adopt.Select, n-1, o.Spec.Size) {
 			return fmt.Errorf("fleet %s: a simulation cannot make up %d machines that it selects", o.Spec.Name, o.Spec.Size)
 		}
 	}

@@ -17,6 +17,7 @@ type server struct {
 	Project   string               `json:"tenant_id"`
 	Updated   string               `json:"updated"`
 	Metadata  map[string]string    `json:"metadata"`
+	Tags      []string             `json:"tags"`
 	Addresses map[string][]address `json:"addresses"`
 	Task      string               `json:"OS-EXT-STS:task_state"`
 	Power     int                  `json:"OS-EXT-STS:power_state"`
@@ -151,12 +152,17 @@ func (c *call) sketch(s *server) fleet.Instance {
 	}
 	i := fleet.Instance{
 		ID: s.id(), Name: s.Name, Power: s.power(), Address: s.address(), Network: s.networkName(), Mark: mark,
-		Metadata: s.others(),
+		Metadata: s.others(), Tags: fleet.TagsOf(s.otherTags()),
 	}
 	if c.p.options.Hypervisors {
 		i.Host = fleet.HostName(s.Host)
 	}
 	return i
+}
+
+// otherTags are the tags that are not hale's own.
+func (s *server) otherTags() []string {
+	return slices.DeleteFunc(slices.Clone(s.Tags), func(tag string) bool { return marked(s.Metadata) && tag == tagPrefix+string(s.id()) })
 }
 
 // others is the metadata that is not hale's own.

@@ -20,6 +20,7 @@ type guest struct {
 	network string
 	// metadata is what it bears, for those who ask.
 	metadata fleet.Metadata
+	tags     fleet.Tags
 	conns    map[*conn]struct{} // open to it
 	past     []state            // what it was, oldest first, the present included
 	life     *life
@@ -86,7 +87,7 @@ func (g *guest) served(now time.Time) time.Duration {
 
 // report is what the provider says about the guest in the state, at a time when it was so.
 func (g *guest) report(s state, now time.Time) fleet.Instance {
-	i := fleet.Instance{ID: g.id, Name: g.name, Host: g.host, Network: g.network, Power: s.power, Stop: s.stop, Mark: s.mark, Metadata: g.metadata}
+	i := fleet.Instance{ID: g.id, Name: g.name, Host: g.host, Network: g.network, Power: s.power, Stop: s.stop, Mark: s.mark, Metadata: g.metadata, Tags: g.tags}
 	if s.on() && !now.Before(s.addressAt) && !s.has(NoAddress) {
 		i.Address = s.address
 	}

@@ -142,7 +142,7 @@ func (w *World) Open(client string) *Provider {
 }
 
 // Plant adds a machine that runs, has long booted and was not ordered from this provider by hale: something to adopt,
-// or somebody else's. Host, ID, Name, Network and Metadata are taken from the instance, and its Mark, which may be zero.
+// or somebody else's. Host, ID, Name, Network, Metadata and Tags are taken from the instance, and its Mark, which may be zero.
 func (w *World) Plant(i fleet.Instance) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,7 +151,7 @@ func (w *World) Plant(i fleet.Instance) error {
 	}
 	now := time.Now()
 	g := w.add(now, i.ID, i.Host, i.Name, i.Mark)
-	g.network, g.metadata = i.Network, i.Metadata
+	g.network, g.metadata, g.tags = i.Network, i.Metadata, i.Tags
 	w.powerOn(g, now)
 	g.bootsAt, g.addressAt = now, now
 	g.remember(now)

@@ -50,6 +50,7 @@ type Status struct {
 	Address        netip.Addr // invalid: not known yet
 	Mark           Mark
 	Metadata       string // what it bears beside the mark
+	Tags           string // what it is tagged with
 }
 
 // VM is one instance as it truly is.
