@@ -77,7 +77,7 @@ func TestFencesProveWhatTheySay(t *testing.T) {
 	for name, build := range map[string]func(p *plug) part{
 		"redfish": func(p *plug) part { return redfishPart(p, false) }, "fence_redfish": func(p *plug) part { return redfishPart(p, true) },
 		"ipmi": func(p *plug) part { return ipmiPart(p, false) }, "fence_ipmilan": func(p *plug) part { return ipmiPart(p, true) },
-		"command": commandPart,
+		"command": commandPart, "fence_virsh": virshPart,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -20,7 +20,8 @@ optional="libvirt-daemon-driver-network libvirt-daemon-driver-storage"
 if [ "${1:-}" = tests ]; then
   command -v ansible-playbook >/dev/null || needed="$needed ansible-core|ansible" # before the core was a package of its own
   # Agents are packages of their own, or groups of them, or all in one, by the release.
-  needed="$needed openipmi ipmitool fence-agents-ipmilan|fence-agents-base|fence-agents fence-agents-redfish|fence-agents-base|fence-agents"
+  needed="$needed openipmi ipmitool fence-agents-ipmilan|fence-agents-base|fence-agents fence-agents-redfish|fence-agents-base|fence-agents
+fence-agents-virsh|fence-agents-base|fence-agents openssh-client"
 fi
 # shellcheck disable=SC2086 # lists of words
 exec scripts/apt-install.sh install-deps $needed -- $optional
