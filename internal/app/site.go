@@ -13,6 +13,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/heartbeat"
 	"hale/internal/probe"
 	"hale/internal/probe/bulkprobe"
 	"hale/internal/probe/netprobe"
@@ -103,7 +104,8 @@ type site struct {
 	watches  watches
 	engine   *engine.Engine
 	teller   *teller
-	fencing  *fencing       // nil: nobody's power is cut
+	fencing  *fencing // nil: nobody's power is cut
+	receiver *heartbeat.Receiver
 	begun    chan struct{}  // closed when launch may be called
 	launch   func(w *watch) // lets a watch work
 }
@@ -121,13 +123,16 @@ type watch struct {
 	prober
 	transport probe.Transport
 	agents    provider.GuestPinger
-	stop      func() // ends its work, and waits for that
+	beats     *heartbeat.Register // nil: its machines report to the transport
+	stop      func()              // ends its work, and waits for that
 }
 
 // newSite makes the adapters. The caller closes the site.
 // A provider whose address waits for a person's word is connected as it was: see connections.
 func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error) {
 	s := &site{teller: &teller{}, config: c, log: log, network: netprobe.Network(), vantage: vantageOf(c.Vantage, log), begun: make(chan struct{})}
+	s.receiver = heartbeat.New(log)
+	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
 	s.pool = poolOf(log)
 	for _, p := range c.Providers {
 		a, err := s.connect(c, were.inForce(p))
@@ -304,7 +309,7 @@ func (s *site) setup(c *config.Config, adapters []adapter, specs []fleet.Spec) (
 		agents, _ := a.provider.(provider.GuestPinger) // nil where it cannot: then they are unknown
 		w := s.watches[spec.Name]
 		if w == nil || w.transport != transport || w.agents != agents {
-			w = &watch{prober: s.prober(transport, agents), transport: transport, agents: agents}
+			w = s.watch(spec.Name, a, transport, agents)
 		}
 		all[spec.Name] = w
 		setup.Fleets = append(setup.Fleets, engine.Fleet{Spec: spec, Probes: w.prober})
@@ -312,10 +317,27 @@ func (s *site) setup(c *config.Config, adapters []adapter, specs []fleet.Spec) (
 	return setup, all
 }
 
+// watch makes a probe engine for the fleet. Simulated machines report within their world.
+func (s *site) watch(name fleet.Name, a adapter, transport probe.Transport, agents provider.GuestPinger) *watch {
+	w := &watch{transport: transport, agents: agents}
+	options := netprobe.Options{Agents: agents}
+	if a.world == nil {
+		w.beats = s.receiver.Register(name)
+		options.Hearing = w.beats
+	}
+	w.prober = s.prober(transport, options)
+	return w
+}
+
+// placeOf is where is listened for heartbeats.
+func placeOf(h config.Heartbeats) heartbeat.Place {
+	return heartbeat.Place{Listen: h.Listen, Certificate: h.Certificate, Key: h.Key}
+}
+
 // prober makes the engine that probes over the transport: the network by the pool's shards, as far as there are any and they can ask what a
 // check asks.
-func (s *site) prober(transport probe.Transport, agents provider.GuestPinger) prober {
-	ordinary := netprobe.New(transport, netprobe.Options{Agents: agents})
+func (s *site) prober(transport probe.Transport, options netprobe.Options) prober {
+	ordinary := netprobe.New(transport, options)
 	if s.pool == nil || transport != probe.Transport(s.network) {
 		return ordinary
 	}
@@ -334,6 +356,9 @@ func (s *site) run(ctx context.Context) error {
 		wg.Go(func() {
 			defer close(ended)
 			failures.add(w.Run(own))
+			if w.beats != nil {
+				w.beats.Close()
+			}
 		})
 		w.stop = func() {
 			stop()
@@ -346,6 +371,7 @@ func (s *site) run(ctx context.Context) error {
 	if s.pool != nil {
 		pool.Go(func() { failures.add(s.pool.Run(shards)) })
 	}
+	pool.Go(func() { s.receiver.Run(shards) })
 	for _, w := range s.watches {
 		s.launch(w)
 	}

@@ -140,6 +140,7 @@ func secretsOfCheck(c *fleet.Check) []secret.Secret {
 	for _, v := range c.Exec.Env {
 		add(v.Secret)
 	}
+	add(c.Heartbeat.Token)
 	return all
 }
 

@@ -23,6 +23,7 @@ func compile(doc document, f *finder) *Config {
 		c.Providers = append(c.Providers, p)
 	}
 	c.Vantage = compileVantage(doc.vantage, f)
+	c.Heartbeats = compileHeartbeats(doc.heartbeats, f)
 	c.Targets = compileTargets(doc.notify.value, f)
 	targets := map[string]targetDraft{}
 	for _, n := range doc.notify.value {
@@ -34,7 +35,7 @@ func compile(doc document, f *finder) *Config {
 	}
 	for _, n := range doc.fleets.value {
 		mistaken(n, fleets, f)
-		fc := fleetCompiler{finder: f, draft: n.value, name: n.name, spot: n.under("size"), providers: known, drafts: doc.providers.value, targets: targets}
+		fc := fleetCompiler{finder: f, draft: n.value, name: n.name, spot: n.under("size"), providers: known, drafts: doc.providers.value, targets: targets, listens: doc.heartbeats.how != absent}
 		spec := fc.compile()
 		spec.Limits.Shared = sharedLimits(doc, n.value.provider.value)
 		c.Fleets = append(c.Fleets, spec)

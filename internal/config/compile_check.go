@@ -112,6 +112,8 @@ func (c *fleetCompiler) decisive(key string, row at[int], window at[share]) (n, 
 // timeout returns the check's timeout, which is shorter than every.
 func (c *fleetCompiler) timeout(d checkDraft) time.Duration {
 	switch {
+	case d.heartbeat.written():
+		return c.beatTimeout(d)
 	case d.timeout.how == absent:
 		return min(defaultTimeout, d.every.value/2)
 	case !d.timeout.known() || !d.every.known() || d.timeout.value < d.every.value:

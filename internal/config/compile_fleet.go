@@ -20,6 +20,7 @@ type fleetCompiler struct {
 	drafts    []named[providerDraft]
 	targets   map[string]targetDraft
 	rise      rise
+	listens   bool // machines can report by themselves
 }
 
 func (c *fleetCompiler) compile() fleet.Spec {

@@ -29,6 +29,7 @@ func (c *fleetCompiler) ways(out *fleet.Check, d checkDraft) []way {
 		{fleet.CheckSSH, d.ssh.written(), func() { out.Port, out.SSH = c.ssh(d.ssh.value) }},
 		{fleet.CheckTLS, d.tls.written(), func() { out.Port, out.Certificate = c.certificate(d.tls.value) }},
 		{fleet.CheckUDP, d.udp.written(), func() { out.Port, out.UDP = d.udp.value.port.value, c.udp(d.udp) }},
+		{fleet.CheckHeartbeat, d.heartbeat.written(), func() { out.Heartbeat = c.heartbeat(d.heartbeat) }},
 		{fleet.CheckGRPC, d.grpc.written(), func() { out.Port, out.GRPC = d.grpc.value.port.value, c.grpc(d.grpc.value) }},
 		{fleet.CheckDNS, d.dns.written(), func() { out.Port, out.DNS = d.dns.value.port.value, c.dns(d.dns.value) }},
 	}

@@ -19,6 +19,14 @@ type Config struct {
 	Vantage   Vantage
 	Targets   []Target // sorted by name
 	Fences    []Fence  // sorted by name
+	// Heartbeats is where machines report by themselves.
+	Heartbeats Heartbeats `json:",omitzero"`
+}
+
+// Heartbeats is where hale listens for heartbeats. The zero value: nowhere.
+type Heartbeats struct {
+	Listen           string // host:port, where the host may be missing
+	Certificate, Key string // files in PEM form, by absolute paths; empty: no TLS is spoken
 }
 
 // Vantage says how hale's own sight is watched. The zero value: it is not.
@@ -182,6 +190,12 @@ func (d *document) merge(other document, f *finder) {
 		d.limits = other.limits
 	case other.limits.how != absent:
 		f.add(other.limits.spot, fmt.Sprintf("is there already, at %s", d.limits.place), "keep one of the two")
+	}
+	switch {
+	case d.heartbeats.how == absent:
+		d.heartbeats = other.heartbeats
+	case other.heartbeats.how != absent:
+		f.add(other.heartbeats.spot, fmt.Sprintf("is there already, at %s", d.heartbeats.place), "keep one of the two")
 	}
 	switch {
 	case d.vantage.how == absent:

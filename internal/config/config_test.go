@@ -238,6 +238,38 @@ func TestKindsOfCheck(t *testing.T) {
 	}
 }
 
+func TestHeartbeats(t *testing.T) {
+	t.Parallel()
+	got := sound(t, `
+providers: {lab: {type: libvirt, uri: qemu:///system}}
+heartbeats: {listen: "10.0.0.1:7700", tls: {certificate: cert.pem, key: /etc/ssl/key.pem}}
+fleets:
+  web:
+    provider: lab
+    size: 3
+    template: {kernel: k, initrd: i}
+    checks:
+      a: {heartbeat: {token: {file: beat}}, every: 30s, timeout: 10s}
+      b: {heartbeat: {token: {env: BEAT}}, every: 1m}
+      c: {heartbeat: {token: {env: BEAT}}}
+`)
+	if want := (Heartbeats{Listen: "10.0.0.1:7700", Certificate: "/etc/hale/cert.pem", Key: "/etc/ssl/key.pem"}); got.Heartbeats != want {
+		t.Errorf("heartbeats are %+v, want %+v", got.Heartbeats, want)
+	}
+	beat := func(name fleet.CheckName, every, timeout time.Duration, token fleet.Secret) fleet.Check {
+		return fleet.Check{
+			Name: name, Kind: fleet.CheckHeartbeat, Every: every, Timeout: timeout, DownAfter: 3, UpAfter: 2, Heartbeat: fleet.HeartbeatCheck{Token: token},
+		}
+	}
+	want := []fleet.Check{
+		beat("a", 30*time.Second, 10*time.Second, fleet.Secret{File: "/etc/hale/beat"}), beat("b", time.Minute, 30*time.Second, fleet.Secret{Env: "BEAT"}),
+		beat("c", 5*time.Second, 3*time.Second, fleet.Secret{Env: "BEAT"}),
+	}
+	if diff := cmp.Diff(want, got.Fleets[0].Checks); diff != "" {
+		t.Errorf("checks (-want +got):\n%s", diff)
+	}
+}
+
 func TestChecksOfServices(t *testing.T) {
 	t.Parallel()
 	got := one(t, "template: {kernel: k, initrd: i}", `checks:

@@ -16,6 +16,8 @@ type document struct {
 	vantage   at[vantageDraft]
 	notify    at[[]named[targetDraft]]
 	fences    at[[]named[methodDraft]]
+
+	heartbeats at[heartbeatsDraft]
 }
 
 type providerDraft struct {

@@ -17,6 +17,7 @@ type checkDraft struct {
 	udp       at[udpDraft]
 	dns       at[dnsDraft]
 	grpc      at[grpcDraft]
+	heartbeat at[heartbeatDraft]
 	every     at[time.Duration]
 	timeout   at[time.Duration]
 	downAfter at[int]

@@ -54,6 +54,7 @@ fleets:
       game: {udp: {port: 1, send_hex: "ff 00", answer: info}}
       names: {dns: {name: www.example.org, type: SRV, answer: ["0 5 5060 sip.example.org"]}}
       orders: {grpc: {port: 50051, service: shop.v1.Orders, tls: true, insecure: true}}
+      beat: {heartbeat: {token: {env: BEAT}}, every: 1m}
       directory: {tls: {port: 636, certificate_days: 14, host: ldap.example.org}}
 `))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -30,6 +30,8 @@ func documentShape() object[document] {
 				mapping[targetDraft]{key: "TARGET", each: targetShape()}, func(d *document) *at[[]named[targetDraft]] { return &d.notify }),
 			may("fences", "How the power of hosts is cut from outside, by name. Which host has which is in providers.PROVIDER.hosts[].fence.",
 				mapping[methodDraft]{key: "METHOD", each: methodShape()}, func(d *document) *at[[]named[methodDraft]] { return &d.fences }),
+			may("heartbeats", "Where machines report by themselves, for heartbeat checks: by `POST /heartbeat/FLEET/MACHINE/CHECK`.", heartbeatsShape(),
+				func(d *document) *at[heartbeatsDraft] { return &d.heartbeats }),
 		},
 		later: map[string]string{
 			"alarms":    "take it out",

@@ -27,6 +27,8 @@ func checkShape() object[checkDraft] {
 				func(c *checkDraft) *at[execDraft] { return &c.exec }),
 			may("agent", "Ask the guest agent (QEMU's) inside the machine, by way of the provider: no network comes into it. An instance that has no "+
 				"channel to its agent is unknown, not down.", object[struct{}]{}, func(c *checkDraft) *at[struct{}] { return &c.agent }),
+			may("heartbeat", "Ask nobody: the machine reports by itself, at least once in every `every`, and has `timeout` more; see heartbeats. Until its first report it is unknown, for "+
+				"as long as would make it down. Here timeout is half of every by default, and 3s at least.", heartbeatShape(), func(c *checkDraft) *at[heartbeatDraft] { return &c.heartbeat }),
 		}, serviceFields(), []field[checkDraft]{
 			or("every", defaultEvery, "The time from one probe to the next.", duration(100*time.Millisecond, 24*time.Hour),
 				func(c *checkDraft) *at[time.Duration] { return &c.every }),

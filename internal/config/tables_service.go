@@ -11,9 +11,9 @@ import (
 
 // wayNames and wayExamples are the ways in which a check can ask.
 const (
-	wayNames    = "ping, tcp, udp, http, grpc, dns, ssh, tls, exec and agent"
+	wayNames    = "ping, tcp, udp, http, grpc, dns, ssh, tls, exec, agent and heartbeat"
 	wayExamples = "ping: {}, tcp: {port: 22}, udp: {port: 27015, send: TEXT}, http: {}, grpc: {port: 50051}, dns: {name: www.example.org}, ssh: {}, tls: {port: 636, certificate_days: 14}, " +
-		"exec: {command: […]} and agent: {}"
+		"exec: {command: […]}, agent: {} and heartbeat: {token: {file: PATH}}"
 )
 
 type sshDraft struct {

@@ -25,6 +25,8 @@ type Check struct {
 	UDP  UDPCheck  `json:",omitzero"` // udp only
 	DNS  DNSCheck  `json:",omitzero"` // dns only
 	GRPC GRPCCheck `json:",omitzero"` // grpc only
+	// Heartbeat is for heartbeat only.
+	Heartbeat HeartbeatCheck `json:",omitzero"`
 	// Certificate is for tls only.
 	Certificate CertificateCheck `json:",omitzero"`
 	// NotEvery are the hours at which its failures count for nothing, and DependsOn the checks that explain its failures. See health.Heed.
@@ -48,7 +50,12 @@ const (
 	CheckUDP   CheckKind = "udp"
 	CheckDNS   CheckKind = "dns"
 	CheckGRPC  CheckKind = "grpc"
+	// CheckHeartbeat asks nobody: the machine reports by itself, and what is judged is that it does.
+	CheckHeartbeat CheckKind = "heartbeat"
 )
+
+// ByAddress reports whether a check of the kind must know where the machine is in the network.
+func (k CheckKind) ByAddress() bool { return k != CheckAgent && k != CheckHeartbeat }
 
 // HTTPCheck is what an http check asks for, and what it takes for a good answer. The zero value gets / over http and is content
 // with any 2xx.

@@ -33,6 +33,11 @@ type GRPCCheck struct {
 	TLS     TLSCheck
 }
 
+// HeartbeatCheck is how it is known that a report is the machine's own.
+type HeartbeatCheck struct {
+	Token Secret // what the machines of the fleet show
+}
+
 // RecordType is a type of DNS records.
 type RecordType string
 

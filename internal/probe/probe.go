@@ -21,8 +21,8 @@ type ID struct {
 	Check   fleet.CheckName
 }
 
-// Target is what is to be probed. An invalid Address makes it unknown (ResultNoAddress) until it is set anew; an agent check needs
-// none, but an Instance.
+// Target is what is to be probed. An invalid Address makes it unknown (ResultNoAddress) until it is set anew; an agent check and a
+// heartbeat check need none, but an Instance.
 type Target struct {
 	ID
 	Instance fleet.InstanceID // for exec checks' {id}, and for agent checks
@@ -37,10 +37,10 @@ type Target struct {
 
 // Aimed reports whether it is known whom to ask.
 func (t *Target) Aimed() bool {
-	if t.Spec.Kind == fleet.CheckAgent {
-		return t.Instance != ""
+	if t.Spec.Kind.ByAddress() {
+		return t.Address.IsValid()
 	}
-	return t.Address.IsValid()
+	return t.Instance != ""
 }
 
 // Edge is a change of a target's standing, or of the reason behind it.

@@ -9,6 +9,9 @@ import (
 
 // serviceOf is what a check asks that belongs to one protocol. As with http, authorities are left out.
 func serviceOf(c *fleet.Check) string {
+	if c.Kind == fleet.CheckHeartbeat {
+		return heartbeatOf(&c.Heartbeat)
+	}
 	p := pairs{fmt.Sprintf("port: %d", c.Port)}
 	switch c.Kind { //nolint:exhaustive // the others have their own ways
 	case fleet.CheckSSH:
@@ -37,4 +40,12 @@ func serviceOf(c *fleet.Check) string {
 		p.unless(!c.DNS.TCP, "tcp", "true")
 	}
 	return p.String()
+}
+
+// heartbeatOf is where the token is kept. Simulated machines have none to show.
+func heartbeatOf(h *fleet.HeartbeatCheck) string {
+	if h.Token.File != "" {
+		return fmt.Sprintf("{token: {file: %s}}", quoted(h.Token.File))
+	}
+	return fmt.Sprintf("{token: {env: %s}}", quoted(h.Token.Env))
 }

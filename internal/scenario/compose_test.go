@@ -82,7 +82,9 @@ func services() []fleet.Check {
 	names.DNS = fleet.DNSCheck{Name: "www.example.org", Type: fleet.RecordTXT, Answer: []string{"v=spf1 -all", `a "b"`}, TCP: true}
 	orders := service("service-e", fleet.CheckGRPC, 50051)
 	orders.GRPC = fleet.GRPCCheck{Service: "shop.v1.Orders", Host: "orders.example.org", Secure: true, TLS: fleet.TLSCheck{Days: 14, Insecure: true}}
-	return []fleet.Check{login, directory, game, names, orders}
+	beat := service("service-f", fleet.CheckHeartbeat, 0)
+	beat.Every, beat.Timeout, beat.Heartbeat.Token = 30*time.Second, 10*time.Second, fleet.Secret{Env: "BEAT"}
+	return []fleet.Check{login, directory, game, names, orders, beat}
 }
 
 // TestARunSurvivesBeingWrittenDown: what a file says of policy, world and events is what was played.

@@ -114,13 +114,17 @@ func answer(c *fleet.Check, h world.Hears) world.Answer {
 		heard = h.Ping
 	case fleet.CheckTCP:
 		heard = h.TCP
+	case fleet.CheckHeartbeat:
+		if heard == world.Refused {
+			heard = world.Silence // nobody is asked
+		}
 	case fleet.CheckHTTP, fleet.CheckExec, fleet.CheckAgent, fleet.CheckSSH, fleet.CheckTLS, fleet.CheckUDP, fleet.CheckDNS, fleet.CheckGRPC:
 	}
 	if heard != world.Well || !h.Fails(string(c.Name)) {
 		return heard
 	}
 	switch c.Kind {
-	case fleet.CheckPing:
+	case fleet.CheckPing, fleet.CheckHeartbeat:
 		return world.Silence
 	case fleet.CheckExec:
 		return world.Critical
@@ -163,7 +167,7 @@ func poor(c *fleet.Check, a world.Answer) fleet.ResultReason {
 		case !refused && c.HTTP.Body != "":
 			return fleet.ResultBody
 		}
-	case fleet.CheckExec, fleet.CheckAgent, fleet.CheckPing, fleet.CheckTCP, fleet.CheckGRPC:
+	case fleet.CheckExec, fleet.CheckAgent, fleet.CheckPing, fleet.CheckTCP, fleet.CheckGRPC, fleet.CheckHeartbeat:
 		if refused {
 			return fleet.ResultStatus
 		}

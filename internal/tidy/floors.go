@@ -74,6 +74,7 @@ var rooms = []room{
 	{path: "internal/state/memory", floor: 3},
 	{path: "internal/probe/netprobe", floor: 3},
 	{path: "internal/probe/bulkprobe", floor: 3},
+	{path: "internal/heartbeat", floor: 3},
 	{path: "internal/notify/mail", floor: 3},
 	{path: "internal/notify/webhook", floor: 3},
 	{path: "internal/notify/command", floor: 3},

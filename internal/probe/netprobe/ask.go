@@ -38,13 +38,17 @@ func (f failure) Error() string { return string(f.reason) + ": " + f.detail }
 type asker struct {
 	transport   probe.Transport
 	agents      provider.GuestPinger // nil: nobody can ask them
+	hearing     probe.Hearing        // nil: nobody listens
 	roots       *x509.CertPool
 	patterns    *cache[*regexp.Regexp]
 	authorities *cache[*x509.CertPool] // of the checks that name their own
 }
 
 func newAsker(transport probe.Transport, o Options) asker {
-	return asker{transport: transport, agents: o.Agents, roots: o.Roots, patterns: newCache[*regexp.Regexp](), authorities: newCache[*x509.CertPool]()}
+	if o.Hearing == nil {
+		o.Hearing, _ = transport.(probe.Hearing)
+	}
+	return asker{transport: transport, agents: o.Agents, hearing: o.Hearing, roots: o.Roots, patterns: newCache[*regexp.Regexp](), authorities: newCache[*x509.CertPool]()}
 }
 
 // ask probes the target once; ctx ends with the probe's timeout, which counts from started.
@@ -106,6 +110,8 @@ func (k asker) perform(ctx context.Context, t probe.Target) (said string, err er
 		return "", k.resolve(ctx, t)
 	case fleet.CheckGRPC:
 		return "", k.health(ctx, t)
+	case fleet.CheckHeartbeat:
+		return k.beat(ctx, t)
 	}
 	return "", probe.LocalError{Err: fmt.Errorf("unknown kind of check %q", t.Spec.Kind)}
 }
@@ -150,8 +156,9 @@ func letGo(ctx context.Context, conn net.Conn) (stop func() bool) {
 // was read only later may have been there in time, so it says nothing, and neither does an end that is long overdue.
 func weigh(err, ended error, took, limit time.Duration) answer {
 	var (
-		local probe.LocalError
-		none  notConnected
+		local  probe.LocalError
+		none   notConnected
+		silent probe.SilentError
 	)
 	switch {
 	case took > limit+overrun, err == nil && took > limit:
@@ -160,6 +167,8 @@ func weigh(err, ended error, took, limit time.Duration) answer {
 		return answer{reason: fleet.ResultLocal, detail: brief(local.Err)}
 	case errors.As(err, &none):
 		return answer{reason: fleet.ResultNotConnected, detail: string(classify(none.err).reason)}
+	case took >= limit && errors.As(err, &silent):
+		return answer{reason: fleet.ResultTimeout, detail: silent.Error()}
 	case took >= limit:
 		return answer{reason: fleet.ResultTimeout}
 	case err == nil:
@@ -175,6 +184,10 @@ func classify(err error) answer {
 	var known failure
 	if errors.As(err, &known) {
 		return answer{reason: known.reason, detail: known.detail}
+	}
+	var silent probe.SilentError
+	if errors.As(err, &silent) {
+		return answer{reason: fleet.ResultTimeout, detail: silent.Error()}
 	}
 	var errno syscall.Errno
 	if errors.As(err, &errno) {

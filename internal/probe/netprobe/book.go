@@ -80,6 +80,7 @@ type book struct {
 	looks   int    // in progress
 	stalls  uint64 // noticed so far
 	out     outbox
+	hearing probe.Hearing // nil: nobody listens for beats
 	markDue time.Time
 	beat    time.Time
 	// expect is when the clock was to be read next at the latest: when it was read last, or while the scheduler sleeps,
@@ -121,6 +122,7 @@ func (b *book) restart(want probe.Target, first, now time.Time) {
 		b.targets[want.ID] = t
 	}
 	t.halt()
+	b.hear(want)
 	newEpoch := t.edge.Epoch != want.Epoch
 	if newEpoch {
 		t.edge.Epoch, t.edge.Seq = want.Epoch, 0
@@ -145,10 +147,21 @@ func (b *book) restart(want probe.Target, first, now time.Time) {
 	}
 }
 
+// hear has the target's beats noted afresh, if it has any.
+func (b *book) hear(want probe.Target) {
+	switch {
+	case b.hearing == nil:
+	case want.Spec.Kind == fleet.CheckHeartbeat:
+		b.hearing.Watch(want)
+	default:
+		b.hearing.Forget(want.ID)
+	}
+}
+
 // same reports whether the target may go on undisturbed. Another instance is another target, whatever its address.
 func same(x, y probe.Target) bool {
 	return x.ID == y.ID && x.Instance == y.Instance && x.Epoch == y.Epoch && (x.Spec == y.Spec || reflect.DeepEqual(x.Spec, y.Spec)) &&
-		(x.Address == y.Address || x.Spec.Kind == fleet.CheckAgent) && (x.Host == y.Host || x.Spec.Kind != fleet.CheckAgent && !x.Spec.Exec.Asks("{host}")) &&
+		(x.Address == y.Address || !x.Spec.Kind.ByAddress()) && (x.Host == y.Host || x.Spec.Kind != fleet.CheckAgent && !x.Spec.Exec.Asks("{host}")) &&
 		(x.Metadata == y.Metadata || !x.Spec.Exec.AsksMetadata())
 }
 
@@ -178,6 +191,9 @@ func (b *book) remove(ids []probe.ID) {
 		t.halt()
 		t.gone, t.pending = true, nil
 		b.unschedule(t)
+		if b.hearing != nil {
+			b.hearing.Forget(id)
+		}
 		delete(b.targets, id)
 	}
 }

@@ -23,6 +23,9 @@ type Options struct {
 	Roots *x509.CertPool
 	// Agents asks the agents inside guests, for agent checks; nil: they are unknown, since nobody can ask.
 	Agents provider.GuestPinger
+	// Hearing is where the beats of heartbeat checks come in; nil: they come in at the transport, as those of simulated machines do, or
+	// else are unknown, since nobody listens.
+	Hearing probe.Hearing
 }
 
 // Engine implements probe.Engine. It works while Run runs: before, its methods wait; afterwards, they do nothing, and
@@ -70,6 +73,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return errRunTwice
 	}
 	b := newBook(e.workers, time.Now())
+	b.hearing = e.asker.hearing
 	defer close(e.ended)
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -14,10 +14,10 @@ const lookEvery = 250 * time.Millisecond
 // insist asks again and again until the check's timeout is over, and in vain at least as often as makes the check down; the
 // first success ends it. So a machine that comes back while it is looked at, or that loses one packet of a hundred, is not
 // taken for dead, and the time in which it could recover unseen is lookEvery instead of the whole timeout.
-// A program is run once: nobody knows what it costs. A check that looks back on a window is asked as often as that is long.
+// A program is run once: nobody knows what it costs. For a heartbeat is waited once: nobody is asked. A check that looks back on a window is asked as often as that is long.
 func (k asker) insist(parent context.Context, t probe.Target) answer {
 	switch {
-	case t.Spec.Kind == fleet.CheckExec:
+	case t.Spec.Kind == fleet.CheckExec, t.Spec.Kind == fleet.CheckHeartbeat:
 		return k.askBounded(parent, t)
 	case t.Spec.DownIn > t.Spec.DownAfter:
 		return k.poll(parent, t)

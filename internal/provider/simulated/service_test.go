@@ -20,6 +20,7 @@ func TestServicesAnswerAsTheirChecksWant(t *testing.T) {
 			{Name: "current", Kind: fleet.CheckSSH, Port: 2222, SSH: fleet.SSHCheck{Banner: "^SSH-2.0-OpenSSH_(9|10)"}},
 			{Name: "game", Kind: fleet.CheckUDP, Port: 27015, UDP: fleet.UDPCheck{Send: []byte("getinfo"), Answer: "^info [0-9]+"}},
 			{Name: "health", Kind: fleet.CheckGRPC, Port: 50051, GRPC: fleet.GRPCCheck{Service: "shop.v1.Orders"}},
+			{Name: "beat", Kind: fleet.CheckHeartbeat},
 			{Name: "names", Kind: fleet.CheckDNS, Port: 53, DNS: fleet.DNSCheck{Name: "www.example.org", Type: fleet.RecordA}},
 			{Name: "stream", Kind: fleet.CheckDNS, Port: 53, DNS: fleet.DNSCheck{Name: "example.org", Type: fleet.RecordMX, Answer: []string{"10 a.example.org", "20 b.example.org"}, TCP: true}},
 			{Name: "other", Kind: fleet.CheckSSH, Port: 2022, SSH: fleet.SSHCheck{Banner: "dropbear"}},

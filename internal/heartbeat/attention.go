@@ -1,0 +1,41 @@
+package heartbeat
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+var errNotBegun = errors.New("hale has not begun to listen for heartbeats")
+
+// attention is since when is listened without a gap.
+type attention struct {
+	mu    sync.Mutex
+	since time.Time // zero: nobody listens
+	why   error     // then
+}
+
+func newAttention() *attention { return &attention{why: errNotBegun} }
+
+// gain says that it was heard what should be; an attention that was there goes on.
+func (a *attention) gain(now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.since.IsZero() {
+		a.since, a.why = now, nil
+	}
+}
+
+// lose says that nothing may have been heard since the last gain.
+func (a *attention) lose(why error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.since, a.why = time.Time{}, why
+}
+
+// span returns since when there is no gap. An error: nobody listens, and why.
+func (a *attention) span() (since time.Time, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.since, a.why
+}

@@ -1,0 +1,9 @@
+// Package heartbeat is where machines report by themselves, for heartbeat checks: Receiver takes the reports in by HTTP, and
+// Register keeps, for one fleet's probe engine, when each target was heard last.
+//
+// It promises (L4) that only a silence in which hale listened is a machine's failure. Receiver tests itself all the time, over the network as the
+// machines do: while it does not hear itself, or was held up, nobody's silence means anything, and neither does that of an interval which began before it
+// heard itself again. A machine that was never heard is unknown for as long as would make it down, and begins anew with each instance and epoch.
+//
+// It does not count, and does not decide what a silence means: that is the probe engine's affair. It keeps no token, and no beat but the last.
+package heartbeat

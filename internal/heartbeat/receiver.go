@@ -1,0 +1,160 @@
+package heartbeat
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/probe"
+)
+
+// retryEvery is the time from one try to listen to the next.
+const retryEvery = 2 * time.Second
+
+// Place is where is listened.
+type Place struct {
+	Listen string // as net.Listen has it; empty: nowhere
+	// Certificate and Key are files in PEM form, read anew when they change; empty: no TLS is spoken.
+	Certificate, Key string
+}
+
+// Receiver hears machines. The zero value is not one: see New.
+type Receiver struct {
+	log       *slog.Logger
+	attention *attention
+	changed   chan struct{} // another place is to be listened at
+
+	mu        sync.Mutex // never held across a call
+	place     Place
+	tokens    map[topic]fleet.Secret
+	registers map[*Register]struct{}
+	complaint complaint
+}
+
+// topic is a check of a fleet.
+type topic struct {
+	fleet fleet.Name
+	check fleet.CheckName
+}
+
+// New makes a receiver that listens nowhere, and knows nobody.
+func New(log *slog.Logger) *Receiver {
+	return &Receiver{
+		log: log, attention: newAttention(), changed: make(chan struct{}, 1), tokens: map[topic]fleet.Secret{}, registers: map[*Register]struct{}{},
+	}
+}
+
+// Take has it listen at the place, to the machines of the fleets. One that listens there already goes on undisturbed.
+func (r *Receiver) Take(place Place, fleets []fleet.Spec) {
+	tokens := map[topic]fleet.Secret{}
+	for i := range fleets {
+		for k := range fleets[i].Checks {
+			if c := &fleets[i].Checks[k]; c.Kind == fleet.CheckHeartbeat {
+				tokens[topic{fleets[i].Name, c.Name}] = c.Heartbeat.Token
+			}
+		}
+	}
+	r.mu.Lock()
+	moved := r.place != place
+	r.place, r.tokens = place, tokens
+	r.mu.Unlock()
+	if moved {
+		select {
+		case r.changed <- struct{}{}:
+		default: // it is told already
+		}
+	}
+}
+
+// Register opens a register for the fleet's probe engine. Whoever opened it closes it.
+func (r *Receiver) Register(name fleet.Name) *Register {
+	var reg *Register
+	reg = newRegister(name, r.attention, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.registers, reg)
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.registers[reg] = struct{}{}
+	return reg
+}
+
+// Run listens until ctx ends. Where it cannot, it tries again and again: nobody's silence means anything until then.
+func (r *Receiver) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := r.stay(ctx)
+		if err == nil {
+			continue
+		}
+		r.attention.lose(fmt.Errorf("hale cannot listen for heartbeats: %w", err))
+		r.log.Warn("heartbeats are not heard", "err", err)
+		select {
+		case <-ctx.Done():
+		case <-r.changed:
+		case <-time.After(retryEvery):
+		}
+	}
+}
+
+// stay listens at the place as it is now, until ctx ends or there is another one.
+func (r *Receiver) stay(ctx context.Context) error {
+	select {
+	case <-r.changed: // it is taken up now
+	default:
+	}
+	r.mu.Lock()
+	place := r.place
+	r.mu.Unlock()
+	here, leave := context.WithCancel(ctx)
+	defer leave()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer leave()
+	wg.Go(func() {
+		defer leave()
+		select {
+		case <-here.Done():
+		case <-r.changed:
+		}
+	})
+	if place.Listen == "" {
+		r.attention.lose(errNotBegun)
+		<-here.Done()
+		return nil
+	}
+	return r.serve(here, place)
+}
+
+// tokenOf returns what the machines of the fleet show for the check; false: there is no such check.
+func (r *Receiver) tokenOf(t topic) (fleet.Secret, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	token, known := r.tokens[t]
+	return token, known
+}
+
+// of returns the registers of the fleet.
+func (r *Receiver) of(name fleet.Name) []*Register {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []*Register
+	for reg := range r.registers {
+		if reg.fleet == name {
+			all = append(all, reg)
+		}
+	}
+	return all
+}
+
+// hear hands a beat to whoever waits for it, and reports whether anybody does.
+func (r *Receiver) hear(t topic, machine fleet.MachineName, b probe.Beat) bool {
+	heard := false
+	for _, reg := range r.of(t.fleet) {
+		heard = reg.hear(probe.ID{Machine: machine, Check: t.check}, b) || heard
+	}
+	return heard
+}
