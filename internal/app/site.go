@@ -300,7 +300,7 @@ func (s *site) setup(c *config.Config, adapters []adapter, specs []fleet.Spec) (
 	var setup engine.Setup
 	for _, p := range c.Providers {
 		a := adapterOf(adapters, p.Name)
-		setup.Sources = append(setup.Sources, engine.Source{Name: p.Name, Adapter: s.how.wrap(a.provider), Watcher: a.watcher, Poll: p.Poll, Runner: a.runner, Fencer: s.fencing.of(p.Name)})
+		setup.Sources = append(setup.Sources, engine.Source{Name: p.Name, Adapter: s.how.wrap(a.provider), Watcher: a.watcher, Poll: p.Poll, ListWithin: p.ListWithin, Runner: a.runner, Fencer: s.fencing.of(p.Name)})
 	}
 	all := watches{}
 	for _, spec := range specs {

@@ -87,6 +87,6 @@ func (p Provider) SameAddress(other Provider) bool {
 
 // SameConnection reports whether a connection made for the one serves the other, too.
 func (p Provider) SameConnection(other Provider) bool {
-	p.Poll, other.Poll = 0, 0
+	p.Poll, other.Poll, p.ListWithin, other.ListWithin = 0, 0, 0, 0
 	return reflect.DeepEqual(p.unfenced(), other.unfenced())
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hale/internal/fleet"
 )
@@ -58,7 +59,7 @@ func mistaken(n named[fleetDraft], fleets map[string]bool, f *finder) {
 
 func compileProvider(n named[providerDraft], f *finder) Provider {
 	d := n.value
-	p := Provider{Name: fleet.ProviderName(n.name), Type: d.kind.value, Poll: d.poll.value}
+	p := Provider{Name: fleet.ProviderName(n.name), Type: d.kind.value, Poll: d.poll.value, ListWithin: listWithin(d)}
 	switch {
 	case !d.kind.known():
 	case p.Type == ProviderLibvirt:
@@ -263,4 +264,18 @@ func uriQueryFlaw(u *url.URL, transport string) *flaw {
 		return flawf("write one absolute path, as ?socket=/run/libvirt/libvirt-sock", "the socket is not an absolute path")
 	}
 	return nil
+}
+
+// cloudListWithin is how long the listing of a cloud may take where nobody says otherwise: they list slower than the daemon of one host.
+const cloudListWithin = 30 * time.Second
+
+// listWithin is how long a listing may take; 0: as long as is usual.
+func listWithin(d providerDraft) time.Duration {
+	switch kind := d.kind.value; {
+	case d.within.written():
+		return d.within.value
+	case kind == ProviderOpenStack, kind == ProviderVSphere:
+		return cloudListWithin
+	}
+	return 0
 }

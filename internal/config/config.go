@@ -53,6 +53,8 @@ type Provider struct {
 	StateDir string
 	// Poll is the time from one listing of the instances to the next; events come in between.
 	Poll time.Duration
+	// ListWithin is how long one of them may take until the provider counts as down; 0: as long as is usual.
+	ListWithin time.Duration
 	// Simulated is for ProviderSimulated only.
 	Simulated Simulated
 	// Cloud is for ProviderOpenStack only.

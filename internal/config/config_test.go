@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -335,6 +336,27 @@ func TestWhatACommandIsTold(t *testing.T) {
 	sound(t, `
 providers: {lab: {type: libvirt, uri: qemu:///system}}
 fleets: {db: {provider: lab, select: {name: "db-*"}, checks: {own: {exec: {command: [ask, "{meta.role}"]}}}}}`)
+}
+
+// A cloud may take longer to list than one host, and as long as is written.
+func TestAListingOfACloudMayTakeLonger(t *testing.T) {
+	t.Parallel()
+	c, err := Parse("hale.yaml", []byte(`
+providers:
+  cloud: {type: openstack, cloud: production}
+  large: {type: openstack, cloud: production, list_within: 2m}
+  host: {type: libvirt, uri: "qemu:///system"}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[fleet.ProviderName]time.Duration{}
+	for _, p := range c.Providers {
+		got[p.Name] = p.ListWithin
+	}
+	if want := (map[fleet.ProviderName]time.Duration{"cloud": 30 * time.Second, "large": 2 * time.Minute, "host": 0}); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }
 
 func TestProviders(t *testing.T) {

@@ -26,6 +26,7 @@ type providerDraft struct {
 	hosts    at[[]at[hostDraft]]
 	stateDir at[string]
 	poll     at[time.Duration]
+	within   at[time.Duration]
 	boot     at[time.Duration]
 	latency  at[time.Duration]
 	limits   at[sharedDraft]

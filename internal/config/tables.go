@@ -64,6 +64,9 @@ func providerShape() object[providerDraft] {
 			or("poll", defaultPoll, "The time from one listing of all instances to the next. Changes that the provider "+
 				"announces are seen at once.", duration(500*time.Millisecond, time.Hour),
 				func(p *providerDraft) *at[time.Duration] { return &p.poll }),
+			may("list_within", "How long one listing may take. A provider that takes longer counts as down until one succeeds: nothing is repaired there meanwhile. A large cloud, or one behind a slow "+
+				"network, needs more.", duration(time.Second, 10*time.Minute),
+				func(p *providerDraft) *at[time.Duration] { return &p.within }).said("30s of openstack and vsphere, 10s of others"),
 			or("boot", defaultBoot, "Simulated only: the time from power on until the checks are answered.",
 				duration(0, time.Hour), func(p *providerDraft) *at[time.Duration] { return &p.boot }),
 			may("limits", "How many machines of all fleets may be in repair at once on this provider, and in each domain of it.", providerLimitsShape(),

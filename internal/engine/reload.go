@@ -120,7 +120,7 @@ func (e *Engine) hire(ctx context.Context, sources []Source) map[fleet.ProviderN
 		for _, old := range was {
 			if old.src.Name == src.Name && old.src.Adapter == src.Adapter {
 				s = old
-				s.poll.Store(int64(src.Poll))
+				s.pace(src)
 			}
 		}
 		if s == nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,14 +29,18 @@ type Source struct {
 	// Watcher tells of lifecycle events; nil when the provider has none.
 	Watcher provider.Watcher
 	Poll    time.Duration // between full listings
+	// ListWithin is how long one listing may take until the provider counts as down; 0: DefaultListWithin.
+	ListWithin time.Duration
 	// Runner executes the commands of run steps for the provider's machines; nil: nobody does, and such steps are skipped.
 	Runner program.Runner
 	// Fencer cuts the power of the provider's hosts; nil: nobody can.
 	Fencer Fencer
 }
 
+// DefaultListWithin is the limit of a listing that nobody gave another one.
+const DefaultListWithin = 10 * time.Second
+
 const (
-	listLimit  = 10 * time.Second       // of one listing
 	hurryPoll  = 200 * time.Millisecond // while somebody waits for an address
 	hurryFor   = time.Second
 	eventPause = 20 * time.Millisecond // gathers the events of one moment into one listing
@@ -77,6 +82,7 @@ type sentinel struct {
 	impatient chan struct{}
 	hurry     atomic.Int64 // a fleet.Instant
 	poll      atomic.Int64 // between full listings, a time.Duration
+	within    atomic.Int64 // what a listing may take, a time.Duration
 
 	mu   sync.Mutex // guards subs, which is never held while the provider is asked
 	subs []chan report
@@ -95,8 +101,14 @@ func newSentinel(src Source, c *clock, store state.Store, log *slog.Logger) *sen
 		impatient: make(chan struct{}, 1),
 		state:     fleet.ProviderState{Standing: fleet.ProviderUnknown},
 	}
-	s.poll.Store(int64(src.Poll))
+	s.pace(src)
 	return s
+}
+
+// pace sets how often the provider is listed, and how long that may take.
+func (s *sentinel) pace(src Source) {
+	s.poll.Store(int64(src.Poll))
+	s.within.Store(int64(cmp.Or(src.ListWithin, DefaultListWithin)))
 }
 
 // subscribe returns a channel that always holds the latest report, from the next one on, which comes soon.
@@ -207,7 +219,7 @@ func (s *sentinel) publish(r report) {
 // look asks the provider once.
 func (s *sentinel) look(ctx context.Context) report {
 	asked := s.clock.now().Mono
-	lctx, cancel := context.WithTimeout(ctx, listLimit)
+	lctx, cancel := context.WithTimeout(ctx, time.Duration(s.within.Load()))
 	defer cancel()
 	listing, err := s.src.Adapter.List(lctx)
 	if err == nil && s.identityDue(hostsOf(listing), s.clock.now()) {
@@ -266,7 +278,7 @@ func (s *sentinel) checkIdentity(ctx context.Context) error {
 		}
 	}
 	// With time of its own: a host that hangs may have taken all that the listing had.
-	ictx, cancel := context.WithTimeout(ctx, listLimit)
+	ictx, cancel := context.WithTimeout(ctx, time.Duration(s.within.Load()))
 	defer cancel()
 	ids, err := s.src.Adapter.Identity(ictx)
 	if err != nil {
