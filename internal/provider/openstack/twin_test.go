@@ -35,7 +35,9 @@ type twin struct {
 	owner    bool // whether the network is the project's own
 	pageSize int
 	boot     time.Duration
-	softly   bool // what is deleted is only set aside
+	softly   bool   // what is deleted is only set aside
+	oldest   string // microversion, and the newest
+	newest   string
 	trouble  func(*http.Request) effect
 }
 
@@ -90,7 +92,7 @@ const (
 func newTwin() *twin {
 	w := &twin{
 		mux: http.NewServeMux(), project: "0123456789abcdef0123456789abcdef", lists: map[string]int{}, tokens: map[string]bool{}, servers: map[string]*twinServer{}, ports: map[string]*twinPort{},
-		owner: true, pageSize: 1000, boot: 2 * time.Second,
+		owner: true, pageSize: 1000, boot: 2 * time.Second, oldest: "2.1", newest: "2.93",
 		admin: true, hosts: map[string]*twinHost{"compute1": {}, "compute2": {}, "compute3": {}},
 	}
 	w.handle("GET /compute/v2.1/os-services", w.listHosts)
@@ -98,7 +100,7 @@ func newTwin() *twin {
 	w.handle("POST /identity/v3/auth/tokens", w.login)
 	w.handle("GET /identity/v3/auth/tokens", w.whose)
 	w.handle("GET /compute/v2.1/{$}", func(http.ResponseWriter, *http.Request) (int, any) {
-		return 200, map[string]any{"version": map[string]any{"id": "v2.1", "status": "CURRENT", "version": "2.93", "min_version": "2.1"}}
+		return 200, map[string]any{"version": map[string]any{"id": "v2.1", "status": "CURRENT", "version": w.newest, "min_version": w.oldest}}
 	})
 	for service, version := range map[string]string{"image": "v2.15", "network": "v2.0"} {
 		w.handle("GET /"+service+"/{$}", func(http.ResponseWriter, *http.Request) (int, any) {
