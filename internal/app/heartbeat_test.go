@@ -37,7 +37,7 @@ func TestMachinesReportToTheirFleet(t *testing.T) {
 	}
 	t.Cleanup(s.close)
 	w := s.watch("web", adapter{}, s.network, nil)
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	parts := []func(context.Context) error{w.Run, func(ctx context.Context) error { s.receiver.Run(ctx); return nil }}
 	if s.pool != nil {
 		parts = append(parts, s.pool.Run)

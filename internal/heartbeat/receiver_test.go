@@ -54,7 +54,7 @@ func open(t *testing.T, place heartbeat.Place) *house {
 	register := h.receiver.Register("web")
 	t.Cleanup(register.Close)
 	h.engine = netprobe.New(nil, netprobe.Options{Hearing: register})
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 2)
 	go func() { ended <- h.engine.Run(ctx) }()
 	go func() {

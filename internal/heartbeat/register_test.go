@@ -354,7 +354,7 @@ func TestDetectionTakesNoLongerThanTheory(t *testing.T) {
 func TestSelfTest(t *testing.T) {
 	t.Parallel()
 	begun := time.Now()
-	at := func(d time.Duration) time.Time { return begun.Add(d) }
+	at := begun.Add
 	for name, c := range map[string]struct {
 		last, now time.Duration
 		err       error
