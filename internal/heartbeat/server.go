@@ -77,10 +77,13 @@ func (r *Receiver) handler() http.Handler {
 func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) {
 	t := topic{fleet.Name(req.PathValue("fleet")), fleet.CheckName(req.PathValue("check"))}
 	token, code, why := r.admit(req.Context(), t, req.Header.Get("Authorization"))
-	var ok bool
-	var detail string
+	var body []byte
 	if why == "" {
-		ok, detail, code, why = read(w, req)
+		body, code, why = read(w, req)
+	}
+	ok, detail, err := parseReport(body)
+	if why == "" && err != nil {
+		code, why = http.StatusBadRequest, err.Error()
 	}
 	if why != "" {
 		r.refuse(req, code, why)
@@ -120,15 +123,12 @@ func (r *Receiver) admit(ctx context.Context, t topic, authorization string) (to
 }
 
 // read returns what the machine has to say.
-func read(w http.ResponseWriter, req *http.Request) (ok bool, detail string, code int, why string) {
+func read(w http.ResponseWriter, req *http.Request) (body []byte, code int, why string) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReport))
 	if err != nil {
-		return false, "", http.StatusRequestEntityTooLarge, fmt.Sprintf("write at most %d bytes", maxReport)
+		return nil, http.StatusRequestEntityTooLarge, fmt.Sprintf("write at most %d bytes", maxReport)
 	}
-	if ok, detail, err = parseReport(body); err != nil {
-		return false, "", http.StatusBadRequest, err.Error()
-	}
-	return ok, detail, 0, ""
+	return body, 0, ""
 }
 
 // refuse says in the log that reports are refused, though not each time.
