@@ -20,6 +20,8 @@ type Fencing interface {
 	Test(ctx context.Context, provider fleet.ProviderName, host fleet.HostName)
 	// Off has the host turned off: its methods in their order, each as often as it may, until one proves it. It returns the tries, as they ended.
 	Off(ctx context.Context, provider fleet.ProviderName, host fleet.HostName) []FenceTry
+	// Uncut gives the host its access back, by each of its methods that cut it, unless free says what speaks against it; nobody fences the host meanwhile.
+	Uncut(ctx context.Context, provider fleet.ProviderName, host fleet.HostName, free func() []string) (tries []FenceTry, against []string)
 }
 
 // Fences are the hosts whose power hale can cut.
@@ -40,7 +42,7 @@ type FencedHost struct {
 // FenceMethod is one way to cut a host's power.
 type FenceMethod struct {
 	Name       string     `json:"name"`
-	Kind       string     `json:"kind"`  // redfish, ipmi, agent, command
+	Kind       string     `json:"kind"`  // redfish, ipmi, agent, command, cut
 	Proof      string     `json:"proof"` // what its off proves
 	Attempts   int        `json:"attempts"`
 	TimeoutNS  int64      `json:"timeout_ns"`           // of one attempt

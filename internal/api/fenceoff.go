@@ -117,7 +117,8 @@ func (s *Server) fenceOff(w http.ResponseWriter, r *http.Request) {
 
 // meaning says what lies on the host, and what would follow.
 func meaning(h FencedHost, status []engine.FleetStatus) FenceOff {
-	out := FenceOff{Provider: h.Provider, Host: h.Host, Up: h.Up, Methods: h.Methods, Machines: []FenceMachine{}, Unseen: []string{}, Follows: []FenceFollow{}}
+	power := slices.DeleteFunc(slices.Clone(h.Methods), func(m FenceMethod) bool { return m.Proof == string(fleet.ProofAccessCut) })
+	out := FenceOff{Provider: h.Provider, Host: h.Host, Up: h.Up, Methods: power, Machines: []FenceMachine{}, Unseen: []string{}, Follows: []FenceFollow{}}
 	for _, f := range status {
 		if string(f.Spec.Provider) != h.Provider {
 			continue

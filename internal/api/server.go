@@ -111,6 +111,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /v1/fences", s.fences)
 	mux.HandleFunc("POST /v1/fences/test", s.testFences)
 	mux.HandleFunc("POST /v1/fences/off", s.fenceOff)
+	mux.HandleFunc("POST /v1/fences/uncut", s.fenceUncut)
 	// What the program itself takes, for go tool pprof. Only who may give orders reaches the socket.
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

@@ -24,6 +24,9 @@ func (f *fencing) Off(ctx context.Context, p fleet.ProviderName, host fleet.Host
 	methods := make([]fence.Method, 0, len(e.methods))
 	yields := map[string]fleet.Proof{}
 	for _, m := range e.methods {
+		if m.uncut != nil {
+			continue // it leaves the host its power
+		}
 		methods = append(methods, m.Method)
 		yields[m.Name] = m.Yields
 	}

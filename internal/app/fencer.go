@@ -32,19 +32,23 @@ func (f fencer) host(name fleet.HostName) fenced {
 	return fenced{}
 }
 
-// Means implements engine.Fencer: one try for each attempt of each method.
+// Means implements engine.Fencer: one try for each attempt of each method. Those that only cut access come last.
 func (f fencer) Means(host fleet.HostName) fleet.Means {
 	var out fleet.Means
 	e := f.host(host)
 	for _, m := range e.methods {
-		out.Tries += m.Attempts
+		if m.Yields == fleet.ProofAccessCut {
+			out.Cuts += m.Attempts
+		} else {
+			out.Tries += m.Attempts
+		}
 		out.Limit = max(out.Limit, m.Timeout)
 	}
 	return out
 }
 
 // Fence implements engine.Fencer. Two at once take turns: who comes second finds the host off already.
-func (f fencer) Fence(ctx context.Context, host fleet.HostName, try int) (already bool, err error) {
+func (f fencer) Fence(ctx context.Context, host fleet.HostName, try int) (engine.Fenced, error) {
 	const op = "app.fence"
 	e := f.host(host)
 	for _, m := range e.methods {
@@ -54,22 +58,26 @@ func (f fencer) Fence(ctx context.Context, host fleet.HostName, try int) (alread
 		}
 		return f.strike(ctx, e, m)
 	}
-	return false, fault.New(fault.Unsupported, op, string(host), nil)
+	return engine.Fenced{}, fault.New(fault.Unsupported, op, string(host), nil)
 }
 
 // strike makes one try by the method.
-func (f fencer) strike(ctx context.Context, e fenced, m armed) (already bool, err error) {
+func (f fencer) strike(ctx context.Context, e fenced, m armed) (engine.Fenced, error) {
 	const op = "app.fence"
 	select {
 	case e.turn <- struct{}{}:
 	case <-ctx.Done():
-		return false, fault.New(fault.Transient, op, string(e.host), ctx.Err())
+		return engine.Fenced{}, fault.New(fault.Transient, op, string(e.host), ctx.Err())
 	}
 	defer func() { <-e.turn }()
 	done, err := fence.Attempt(ctx, m.Method)
+	if err == nil {
+		f.heard(e, m, fence.PowerOff)
+	}
 	if err != nil && done.Orders > 0 {
 		err = fault.New(fault.UnknownOutcome, op, m.Name, err)
 	}
-	f.log.Info("a host's power is cut", "provider", e.provider, "host", e.host, "method", m.Name, "already", done.Already, "orders", done.Orders, "took", done.Took, "err", err)
-	return done.Already, err
+	f.log.Info("a host is fenced", "provider", e.provider, "host", e.host, "method", m.Name, "proves", m.Yields, "already", done.Already, "orders", done.Orders,
+		"took", done.Took, "err", err)
+	return engine.Fenced{Proof: m.Yields, Already: done.Already}, err
 }

@@ -19,6 +19,8 @@ type armed struct {
 	config config.Fence
 	every  time.Duration // from one test to the next
 	check  func(ctx context.Context) error
+	// uncut gives the host the access back that the method cut; nil: it cuts power.
+	uncut func(ctx context.Context) error
 }
 
 // armedFor is the list of methods: what each entry of the configuration stands for, for one host. It connects to nothing yet.
@@ -44,14 +46,24 @@ func armedFor(f config.Fence, host fleet.HostName) armed {
 		c := agent.New(o)
 		a.Controller, a.check, a.Unverified = c, c.Check, c.Unverified()
 	case f.Command != nil:
-		o := command.Options{Name: f.Name, Host: string(host)}
-		for _, word := range f.Command.Command {
-			o.Command = append(o.Command, config.ForHost(word, host))
-		}
-		for _, v := range f.Command.Env {
-			o.Env = append(o.Env, command.Variable{Name: v.Name, Plain: v.Plain, Secret: v.Secret})
-		}
-		a.Controller = command.New(o)
+		a.Controller = command.New(programFor(f.Name, *f.Command, host))
+	case f.Cut != nil:
+		o := programFor(f.Name, f.Cut.Command, host)
+		o.Cut = true
+		c := command.New(o)
+		a.Controller, a.uncut, a.Yields = c, c.Uncut, fleet.ProofAccessCut
 	}
 	return a
+}
+
+// programFor says how the program is run for the host.
+func programFor(name string, c config.Command, host fleet.HostName) command.Options {
+	o := command.Options{Name: name, Host: string(host)}
+	for _, word := range c.Command {
+		o.Command = append(o.Command, config.ForHost(word, host))
+	}
+	for _, v := range c.Env {
+		o.Env = append(o.Env, command.Variable{Name: v.Name, Plain: v.Plain, Secret: v.Secret})
+	}
+	return o
 }

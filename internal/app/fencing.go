@@ -24,6 +24,13 @@ type fencing struct {
 	mu     sync.Mutex
 	hosts  []fenced
 	tested map[fencedMethod]api.FenceTest
+	// watched are the hosts on whose being cut something rests.
+	watched map[fencedHost]bool
+}
+
+type fencedHost struct {
+	provider fleet.ProviderName
+	host     fleet.HostName
 }
 
 // fenced is a host with its methods.
@@ -153,11 +160,7 @@ func (f *fencing) test(ctx context.Context, e fenced, m armed) {
 	if err != nil {
 		t.Code, t.Detail = string(fault.KindOf(err)), notify.Why(err)
 	}
-	key := fencedMethod{e.provider, e.host, m.Name}
-	f.mu.Lock()
-	before, known := f.tested[key]
-	f.tested[key] = t
-	f.mu.Unlock()
+	before, known := f.keep(e, m, t)
 	log := f.log.With("provider", e.provider, "host", e.host, "method", m.Name)
 	switch {
 	case !t.OK && (!known || before.OK):
@@ -165,6 +168,17 @@ func (f *fencing) test(ctx context.Context, e fenced, m armed) {
 	case t.OK && known && !before.OK:
 		log.Info("the method that is to cut the host's power works again")
 	}
+}
+
+// keep notes what a controller said, and returns what it said before, if anything. A question that was put before the one that was answered last is old.
+func (f *fencing) keep(e fenced, m armed, t api.FenceTest) (before api.FenceTest, known bool) {
+	key := fencedMethod{e.provider, e.host, m.Name}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if before, known = f.tested[key]; !known || !t.At.Before(before.At) {
+		f.tested[key] = t
+	}
+	return before, known
 }
 
 // testsAtOnce bounds how many controllers are asked side by side on schedule.
@@ -220,5 +234,13 @@ func (f *fencing) due(e fenced, m armed) time.Duration {
 	if !tested {
 		return 0
 	}
-	return time.Until(t.At.Add(m.every))
+	every := m.every
+	switch {
+	case m.uncut == nil:
+	case f.watched[fencedHost{e.provider, e.host}]:
+		every = watchEvery
+	case t.Power == string(fence.PowerOff): // until it has its access again, nothing is built there
+		every = min(every, cutEvery)
+	}
+	return time.Until(t.At.Add(every))
 }

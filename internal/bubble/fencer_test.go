@@ -2,10 +2,10 @@ package bubble
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
+	"hale/internal/engine"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider/simulated"
@@ -20,10 +20,14 @@ type powers struct {
 	dead map[fleet.HostName]int  // how many faults keep it silent
 	mute map[fleet.HostName]int  // how many lose its answers
 	cut  map[fleet.HostName]bool // it turned the host off, and nobody turned that on again
+	deaf map[fleet.HostName]int  // how many faults keep silent whoever can cut its access
+	// apart are the hosts whose access is cut, with what gives it back.
+	apart map[fleet.HostName]func()
 }
 
 func newPowers(r *room) *powers {
-	return &powers{r: r, dead: map[fleet.HostName]int{}, mute: map[fleet.HostName]int{}, cut: map[fleet.HostName]bool{}}
+	return &powers{r: r, dead: map[fleet.HostName]int{}, mute: map[fleet.HostName]int{}, cut: map[fleet.HostName]bool{},
+		deaf: map[fleet.HostName]int{}, apart: map[fleet.HostName]func(){}}
 }
 
 // These are how long a try may take, and how long one does, in the middle of what room A draws from.
@@ -32,43 +36,129 @@ const (
 	fenceTakes = 5 * time.Second
 )
 
-// Means implements engine.Fencer.
-func (p *powers) Means(host fleet.HostName) fleet.Means {
-	i := slices.IndexFunc(p.r.o.Hosts, func(h world.Host) bool { return fleet.HostName(h.Name) == host })
-	if i < 0 || p.r.o.Hosts[i].Fence == 0 {
-		return fleet.Means{}
+func (p *powers) host(name fleet.HostName) world.Host {
+	for _, h := range p.r.o.Hosts {
+		if fleet.HostName(h.Name) == name {
+			return h
+		}
 	}
-	return fleet.Means{Tries: p.r.o.Hosts[i].Fence, Limit: fenceLimit}
+	return world.Host{}
 }
 
-// Fence implements engine.Fencer.
-func (p *powers) Fence(ctx context.Context, host fleet.HostName, _ int) (already bool, err error) {
+// Means implements engine.Fencer.
+func (p *powers) Means(host fleet.HostName) fleet.Means {
+	h := p.host(host)
+	if h.Fence+h.Cut == 0 {
+		return fleet.Means{}
+	}
+	return fleet.Means{Tries: h.Fence, Cuts: h.Cut, Limit: fenceLimit}
+}
+
+// Access implements engine.Fencer.
+func (p *powers) Access(host fleet.HostName) (fleet.Access, time.Time) {
 	p.mu.Lock()
-	dead := p.dead[host] > 0
+	defer p.mu.Unlock()
+	switch {
+	case p.host(host).Cut == 0 || p.deaf[host] > 0:
+		return fleet.AccessUnknown, time.Time{}
+	case p.apart[host] != nil:
+		return fleet.AccessCut, time.Now()
+	}
+	return fleet.AccessOpen, time.Now()
+}
+
+// Watch implements engine.Fencer: here the truth is asked for each time.
+func (p *powers) Watch([]fleet.HostName) {}
+
+// Fence implements engine.Fencer.
+func (p *powers) Fence(ctx context.Context, host fleet.HostName, try int) (engine.Fenced, error) {
+	const op = "bubble.fence"
+	access := try > p.host(host).Fence
+	p.mu.Lock()
+	silent := !access && p.dead[host] > 0 || access && p.deaf[host] > 0
 	p.mu.Unlock()
-	if dead {
+	if silent {
 		<-ctx.Done()
-		return false, fault.New(fault.Transient, "bubble.fence", string(host), ctx.Err())
+		return engine.Fenced{}, fault.New(fault.Transient, op, string(host), ctx.Err())
 	}
 	if !pause(ctx, fenceTakes) {
-		return false, fault.New(fault.UnknownOutcome, "bubble.fence", string(host), ctx.Err())
+		return engine.Fenced{}, fault.New(fault.UnknownOutcome, op, string(host), ctx.Err())
+	}
+	do := p.turnOff
+	if access {
+		do = p.cutAccess
+	}
+	done, err := do(host)
+	if err != nil {
+		return engine.Fenced{}, fault.New(fault.Permanent, op, string(host), err)
 	}
 	p.mu.Lock()
-	already, mute := p.cut[host], p.mute[host] > 0
-	p.cut[host] = true
+	mute := p.mute[host] > 0
 	p.mu.Unlock()
-	if !already {
-		lift, err := p.r.world.Inject(simulated.HostLosesPower{Host: host})
-		if err != nil {
-			return false, fault.New(fault.Permanent, "bubble.fence", string(host), err)
-		}
-		lift() // its machines stay off; that nobody reaches it has other reasons
-	}
 	if mute {
 		<-ctx.Done()
-		return false, fault.New(fault.UnknownOutcome, "bubble.fence", string(host), ctx.Err())
+		return engine.Fenced{}, fault.New(fault.UnknownOutcome, op, string(host), ctx.Err())
 	}
-	return already, nil
+	return done, nil
+}
+
+func (p *powers) turnOff(host fleet.HostName) (engine.Fenced, error) {
+	p.mu.Lock()
+	done := engine.Fenced{Proof: fleet.ProofHostOff, Already: p.cut[host]}
+	p.cut[host] = true
+	p.mu.Unlock()
+	if done.Already {
+		return done, nil
+	}
+	lift, err := p.r.world.Inject(simulated.HostLosesPower{Host: host})
+	if err == nil {
+		lift() // its machines stay off; that nobody reaches it has other reasons
+	}
+	return done, err
+}
+
+func (p *powers) cutAccess(host fleet.HostName) (engine.Fenced, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	done := engine.Fenced{Proof: fleet.ProofAccessCut, Already: p.apart[host] != nil}
+	if done.Already {
+		return done, nil
+	}
+	lift, err := p.r.world.Inject(simulated.AccessCut{Host: host})
+	if err == nil {
+		p.apart[host] = lift
+	}
+	return done, err
+}
+
+// giveAccess gives the host back what was cut, whoever did it.
+func (p *powers) giveAccess(host fleet.HostName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if lift := p.apart[host]; lift != nil {
+		delete(p.apart, host)
+		lift()
+	}
+}
+
+// cutsAccess is a person who cuts hosts by hand.
+func cutsAccess(r *room, e sim.Event) func() {
+	var lifts []func()
+	for _, h := range r.hosts(e) {
+		_, err := r.powers.cutAccess(h)
+		r.must(err)
+		lifts = append(lifts, func() { r.powers.giveAccess(h) })
+	}
+	return all(lifts)
+}
+
+// givesAccess is a person who gives hosts back what was cut.
+func givesAccess(r *room, e sim.Event) func() {
+	for _, h := range r.hosts(e) {
+		r.powers.giveAccess(h)
+		r.given = append(r.given, h)
+	}
+	return nil
 }
 
 // back says that somebody turned the host on.
@@ -96,6 +186,7 @@ func controllers(of func(p *powers) map[fleet.HostName]int) act {
 
 func deadControllers(p *powers) map[fleet.HostName]int { return p.dead }
 func muteControllers(p *powers) map[fleet.HostName]int { return p.mute }
+func deafCuts(p *powers) map[fleet.HostName]int        { return p.deaf }
 
 // untilMended is an event of hosts at whose end somebody turns on what was turned off meanwhile.
 func untilMended(do ...act) act {

@@ -317,10 +317,12 @@ func (j *judge) equipped(n int) {
 	}
 }
 
-// vouched reports whether the machine had an instance on a host that a person said to be off, in a word that the policy takes: then it may have been wrong.
+// vouched reports whether the machine had an instance on a host that a person said to be off, in a word that the policy takes: then it may have been wrong;
+// or on one that a person gave its access back.
 func (j *judge) vouched(machine fleet.MachineName) bool {
-	return j.r.spec.Repair.Fence.Word && slices.ContainsFunc(j.r.world.Lives(), func(l simulated.Life) bool {
-		return l.Mark.Machine == machine && slices.Contains(j.r.saidOff, l.Host)
+	return slices.ContainsFunc(j.r.world.Lives(), func(l simulated.Life) bool {
+		said := j.r.spec.Repair.Fence.Word && slices.Contains(j.r.saidOff, l.Host)
+		return l.Mark.Machine == machine && (said || slices.Contains(j.r.given, l.Host))
 	})
 }
 

@@ -32,6 +32,7 @@ type room struct {
 	judge   *judge
 	powers  *powers
 	saidOff []fleet.HostName // by a person
+	given   []fleet.HostName // their access back, by a person
 	// blindly says that healthy machines which the sender cannot see are counted when they are hit, and no broken law.
 	blindly bool
 

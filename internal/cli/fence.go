@@ -23,7 +23,7 @@ func (c *commander) fenceCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: c.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
-	cmd.AddCommand(c.fenceListCommand(), c.fenceTestCommand(), c.fenceStatusCommand(), c.fenceOffCommand(), c.fenceConfirmCommand(), c.fenceDescribeCommand())
+	cmd.AddCommand(c.fenceListCommand(), c.fenceTestCommand(), c.fenceStatusCommand(), c.fenceOffCommand(), c.fenceUncutCommand(), c.fenceConfirmCommand(), c.fenceDescribeCommand())
 	return cmd
 }
 
@@ -155,6 +155,8 @@ func powerBy(m api.FenceMethod) string {
 		return m.Name + " was not asked yet"
 	case !m.Test.OK:
 		return "nobody knows, says " + m.Name + ": " + m.Test.Detail
+	case m.Proof == string(fleet.ProofAccessCut):
+		return accessWord(m.Test.Power) + ", says " + m.Name
 	case m.Test.Power == "unknown":
 		return "neither on nor off, says " + m.Name
 	}
@@ -197,6 +199,9 @@ func power(m api.FenceMethod) cell {
 		return cell{"unknown", yellow}
 	case !m.Test.OK:
 		return cell{"broken", red}
+	}
+	if m.Proof == string(fleet.ProofAccessCut) {
+		return cell{accessWord(m.Test.Power), plain}
 	}
 	return cell{m.Test.Power, plain}
 }

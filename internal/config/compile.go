@@ -38,6 +38,7 @@ func compile(doc document, f *finder) *Config {
 		mistaken(n, fleets, f)
 		fc := fleetCompiler{finder: f, draft: n.value, name: n.name, spot: n.under("size"), providers: known, drafts: doc.providers.value, targets: targets, listens: doc.heartbeats.how != absent}
 		spec := fc.compile()
+		fc.cutsEnough(&spec, c)
 		spec.Limits.Shared = sharedLimits(doc, n.value.provider.value)
 		c.Fleets = append(c.Fleets, spec)
 	}

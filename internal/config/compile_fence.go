@@ -34,9 +34,13 @@ func compileFences(drafts []named[methodDraft], f *finder) []Fence {
 		if d.command.written() {
 			kinds, m.Command = append(kinds, "command"), compileCommand(d.command, f)
 		}
+		if d.cut.written() {
+			kinds = append(kinds, "cut")
+			m.Cut = &CutFence{Command: *compileCommand(at[commandDraft]{value: d.cut.value.commandDraft}, f), Of: d.cut.value.of.value}
+		}
 		switch {
 		case len(kinds) == 0 && n.ok:
-			f.add(n.spot, "does not say how", "add one of redfish: {…}, ipmi: {…}, agent: {program: …} and command: {command: […]}")
+			f.add(n.spot, "does not say how", "add one of redfish: {…}, ipmi: {…}, agent: {program: …}, command: {command: […]} and cut: {command: […], of: …}")
 		case len(kinds) > 1:
 			f.add(n.spot, fmt.Sprintf("is both %s and %s", kinds[0], kinds[1]), "make it two methods, and name both for the host")
 		}
@@ -126,6 +130,7 @@ func assignFences(n named[providerDraft], hosts []Host, methods []Fence, taken m
 				f.add(m.spot, m.value+" is named twice", "name each method once")
 				continue
 			}
+			before := hosts[at].Fence
 			hosts[at].Fence = append(hosts[at].Fence, m.value)
 			place := n.name + "/" + h.value.name.value
 			i := slices.IndexFunc(methods, func(k Fence) bool { return k.Name == m.value })
@@ -139,10 +144,43 @@ func assignFences(n named[providerDraft], hosts []Host, methods []Fence, taken m
 			case taken[m.value] != "" && !methods[i].tells():
 				f.add(m.spot, fmt.Sprintf("%s cuts the power of host %s already, and would do so for this one, too", m.value, taken[m.value]),
 					"give this host a method of its own, or put "+hostWord+" into the method's address, or into the option that names the outlet")
+			case methods[i].Cut == nil && len(before) > 0 && cuts(methods, before[len(before)-1]):
+				f.add(m.spot, m.value+" proves more than "+before[len(before)-1]+", which only cuts access", "name it before that one")
 			default:
 				taken[m.value] = place
 			}
 		}
+	}
+}
+
+// cuts reports whether the method of the name leaves hosts their power.
+func cuts(methods []Fence, name string) bool {
+	return slices.ContainsFunc(methods, func(m Fence) bool { return m.Name == name && m.Cut != nil })
+}
+
+// cutsEnough reports methods that leave a host's machines something to write to, where the fleet demands no more than that they are cut.
+func (c *fleetCompiler) cutsEnough(spec *fleet.Spec, so *Config) {
+	if spec.Repair.Fence.Proof != fleet.ProofAccessCut {
+		return
+	}
+	spot, keeps := c.draft.repair.value.fence.value.proof.spot, c.keepsDisks()
+	any := false
+	for _, p := range so.Providers {
+		for _, h := range p.Hosts {
+			for _, m := range so.FencesOf(p.Name, h.Name) {
+				if p.Name != spec.Provider || m.Cut == nil {
+					continue
+				}
+				any = true
+				if m.Cut.Of != "" && !m.Cut.Of.covers(keeps) {
+					c.add(spot, fmt.Sprintf("the fleet's machines on host %s could write on: %s cuts it from %s only", h.Name, m.Name, m.Cut.Of), "have it cut both, or demand confirmed-off")
+					return
+				}
+			}
+		}
+	}
+	if !any {
+		c.add(spot, "no host of provider "+string(spec.Provider)+" has a method that cuts its access", "add one with cut: {…}, or demand confirmed-off")
 	}
 }
 
@@ -153,6 +191,9 @@ func (c *fleetCompiler) fence(d fenceDraft) fleet.Fence {
 	gone := d.proof.known() && d.proof.value == fleet.ProofDeleted
 	if f.Hosts && gone {
 		c.add(d.hosts.spot, "what is on a host that is off cannot be confirmed-deleted", "choose hold, or demand confirmed-off")
+	}
+	if f.Proof == fleet.ProofAccessCut && !f.Hosts {
+		c.add(d.proof.spot, "nobody cuts a host's access as long as hosts is hold", "add hosts: off, or demand confirmed-off")
 	}
 	switch {
 	case f.Word && gone:

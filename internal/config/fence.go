@@ -8,7 +8,8 @@ import (
 	"hale/internal/secret"
 )
 
-// Fence is one way to cut the power of hosts: exactly one of Redfish, IPMI, Agent and Command is there. Texts may have {host} in them.
+// Fence is one way to cut the power of hosts, or their access to storage or network: exactly one of Redfish, IPMI, Agent, Command and Cut is there. Texts
+// may have {host} in them.
 type Fence struct {
 	Name     string
 	Attempts int
@@ -19,6 +20,7 @@ type Fence struct {
 	IPMI     *IPMIFence
 	Agent    *AgentFence
 	Command  *Command
+	Cut      *CutFence
 }
 
 // RedfishFence is a controller that speaks Redfish.
@@ -45,9 +47,32 @@ type AgentFence struct {
 	Options []NamedValue // sorted by name
 }
 
+// CutFence is an own program that cuts hosts from what they could write to, and leaves them their power.
+type CutFence struct {
+	Command
+	Of CutOf
+}
+
+// CutOf says of what a host is cut.
+type CutOf string
+
+// What a host can be cut from.
+const (
+	CutStorage CutOf = "storage"
+	CutNetwork CutOf = "network"
+	CutBoth    CutOf = "both"
+)
+
+// covers reports whether nobody can write who is cut so, and writes to what keeps disks, or to others over the network.
+func (o CutOf) covers(keepsDisks bool) bool {
+	return o == CutBoth || keepsDisks && o == CutStorage || !keepsDisks && o == CutNetwork
+}
+
 // Kind names the way.
 func (f *Fence) Kind() string {
 	switch {
+	case f.Cut != nil:
+		return "cut"
 	case f.Redfish != nil:
 		return "redfish"
 	case f.IPMI != nil:
@@ -85,12 +110,21 @@ func (f *Fence) Secrets() []secret.Secret {
 			add(o.Secret)
 		}
 	}
-	if f.Command != nil {
-		for _, v := range f.Command.Env {
-			add(v.Secret)
-		}
+	for _, v := range f.program().Env {
+		add(v.Secret)
 	}
 	return all
+}
+
+// program returns the own program, if it is one.
+func (f *Fence) program() Command {
+	switch {
+	case f.Command != nil:
+		return *f.Command
+	case f.Cut != nil:
+		return f.Cut.Command
+	}
+	return Command{}
 }
 
 // tells reports whether the method can tell one host from another.

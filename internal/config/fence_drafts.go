@@ -8,6 +8,7 @@ type methodDraft struct {
 	ipmi     at[ipmiDraft]
 	agent    at[agentDraft]
 	command  at[commandDraft]
+	cut      at[cutDraft]
 	attempts at[int]
 	timeout  at[time.Duration]
 	settle   at[time.Duration]
@@ -29,4 +30,9 @@ type ipmiDraft struct {
 type agentDraft struct {
 	program at[string]
 	options at[[]named[valueDraft]]
+}
+
+type cutDraft struct {
+	commandDraft
+	of at[CutOf]
 }

@@ -9,7 +9,7 @@ import (
 func methodShape() object[methodDraft] {
 	return object[methodDraft]{
 		fields: []field[methodDraft]{
-			may("redfish", "The host's own controller, asked by Redfish. A method has one of redfish, ipmi, agent and command.", redfishShape(),
+			may("redfish", "The host's own controller, asked by Redfish. A method has one of redfish, ipmi, agent, command and cut.", redfishShape(),
 				func(m *methodDraft) *at[redfishDraft] { return &m.redfish }),
 			may("ipmi", "The host's own controller, asked by IPMI 2.0 with the program ipmitool. IPMI proves no identity: keep controllers on a network of their own.", ipmiShape(),
 				func(m *methodDraft) *at[ipmiDraft] { return &m.ipmi }),
@@ -17,6 +17,9 @@ func methodShape() object[methodDraft] {
 				func(m *methodDraft) *at[agentDraft] { return &m.agent }),
 			may("command", "An own program. With `HALE_ACTION=status` it ends with 0, the host is on, or 4, it is off; anything else says nothing. With `HALE_ACTION=off` it "+
 				"turns `HALE_HOST` off, and ends with 0 when that was accepted.", commandShape(), func(m *methodDraft) *at[commandDraft] { return &m.command }),
+			may("cut", "An own program that leaves the host its power, and cuts it from storage or network. With `HALE_ACTION=status` it ends with 0, `HALE_HOST` reaches them, or "+
+				"4, it does not; anything else says nothing. With `HALE_ACTION=cut` it cuts, and with `HALE_ACTION=uncut`, at a person's order, it undoes that; both end with 0 when that "+
+				"was accepted. It proves access-cut.", cutShape(), func(m *methodDraft) *at[cutDraft] { return &m.cut }),
 			or("attempts", defaultFenceAttempts, "How often it is tried before the host's next method is. A wrong password is not tried again.", integer(1, 10),
 				func(m *methodDraft) *at[int] { return &m.attempts }),
 			or("timeout", defaultFenceTimeout, "The limit of one attempt, from the first question to the proof; one question or order may take a third of it.",
@@ -31,6 +34,12 @@ func methodShape() object[methodDraft] {
 			"yields":   "take it out: what a method proves is that the host is off",
 		},
 	}
+}
+
+func cutShape() object[cutDraft] {
+	return object[cutDraft]{fields: append(commandFields(func(d *cutDraft) *commandDraft { return &d.commandDraft }),
+		must("of", "storage", "What it cuts the host from. Machines with disks that are kept need `storage` or `both`, others `network` or `both`: else the old one could write.",
+			choice(nil, CutStorage, CutNetwork, CutBoth), func(d *cutDraft) *at[CutOf] { return &d.of }))}
 }
 
 func redfishShape() object[redfishDraft] {

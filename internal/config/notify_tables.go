@@ -62,14 +62,19 @@ func webhookShape() object[webhookDraft] {
 }
 
 func commandShape() object[commandDraft] {
-	return object[commandDraft]{fields: []field[commandDraft]{
+	return object[commandDraft]{fields: commandFields(func(c *commandDraft) *commandDraft { return c })}
+}
+
+// commandFields read a program that is part of something.
+func commandFields[T any](of func(*T) *commandDraft) []field[T] {
+	return []field[T]{
 		must("command", "[/usr/local/bin/tell, on-call]", "The program and its arguments, without a shell. Put no secrets here: everybody on the server can read them.",
 			list[string]{noun: "the program", each: text("a word of the command", "/usr/local/bin/tell")},
-			func(c *commandDraft) *at[[]at[string]] { return &c.command }),
+			func(t *T) *at[[]at[string]] { return &of(t).command }),
 		may("env", "Its environment, beside PATH and HALE_…: a text, or `{file: PATH}` or `{env: NAME}` for what is secret.",
 			mapping[valueDraft]{key: "VARIABLE", each: valueShape("a text", "on-call"), names: variableNames},
-			func(c *commandDraft) *at[[]named[valueDraft]] { return &c.env }),
-	}}
+			func(t *T) *at[[]named[valueDraft]] { return &of(t).env }),
+	}
 }
 
 // secretShape reads a reference to a secret. A literal is refused, and not repeated.

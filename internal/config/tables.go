@@ -306,11 +306,10 @@ func repairShape() object[repairDraft] {
 			part("fence", "What must be known of the old instance before a new one may start.", object[fenceDraft]{
 				fields: []field[fenceDraft]{
 					or("proof", defaultProof, "`confirmed-off`: the provider reports it off, after the order. "+
-						"`confirmed-deleted`: it is gone as well.",
+						"`confirmed-deleted`: it is gone as well. `access-cut`: where its host does not answer, it is enough that nothing on it can write: a `cut` says so, and it may run on.",
 						choice(map[string]string{
-							string(fleet.ProofWatchdog):  "nothing proves from outside that a host honours its watchdog: choose confirmed-off",
-							string(fleet.ProofAccessCut): "an instance that is cut off runs on: choose confirmed-off",
-						}, fleet.ProofConfirmedOff, fleet.ProofDeleted), func(f *fenceDraft) *at[fleet.Proof] { return &f.proof }),
+							string(fleet.ProofWatchdog): "nothing proves from outside that a host honours its watchdog: choose confirmed-off",
+						}, fleet.ProofConfirmedOff, fleet.ProofDeleted, fleet.ProofAccessCut), func(f *fenceDraft) *at[fleet.Proof] { return &f.proof }),
 					fenceHosts(), fenceWord(),
 				},
 				later: map[string]string{"via": "take it out; the provider itself is asked", "devices": "take it out; the provider itself is asked"},

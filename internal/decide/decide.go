@@ -414,6 +414,7 @@ func (w *work) breakLaw(err error) {
 func (w *work) judge() {
 	w.followSelection()
 	w.followPlace()
+	w.noticeAccess()
 	w.followAddress(w.View.Sighting(w.M.Current.ID))
 	if !w.judgeHealth() {
 		return
@@ -553,7 +554,7 @@ func (w *work) noticeStrays() {
 
 // knownStray tells a person of what was left behind off, and runs by now.
 func (w *work) knownStray(s fleet.Stray, i *fleet.Instance) fleet.Stray {
-	if w.M.LeftAt(i.ID) >= 0 && i.Power == fleet.PowerRunning && !s.Paged {
+	if w.M.LeftAt(i.ID) >= 0 && !w.HeldCut(i.ID) && i.Power == fleet.PowerRunning && !s.Paged {
 		s.Paged = true
 		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonSecondRunning, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})
 	}

@@ -65,6 +65,18 @@ func (r *round) forgetProofs() {
 	r.sit.Whole.Fenced = kept
 }
 
+// noticeAccess tells a person at once of what was left behind cut, and may write by now beside the machine's instance (L1).
+func (w *work) noticeAccess() {
+	if len(w.M.Left) == 0 {
+		return
+	}
+	for i := range w.Situation.Hosts {
+		for _, old := range w.M.Lapse(w.Situation.Hosts[i]) {
+			w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonAccessBack, Instance: old.ID, Generation: old.Generation, Host: old.Host})
+		}
+	}
+}
+
 // hearHosts notes the dead hosts of which somebody is not known to fail: where hale could turn one off, everybody on it counts.
 func (r *round) hearHosts() {
 	if !r.s.Spec.Repair.Fence.Hosts || !slices.ContainsFunc(r.s.Hosts, func(h fleet.Host) bool { return !h.Up }) {

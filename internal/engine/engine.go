@@ -60,7 +60,7 @@ func New(opts Options) (*Engine, error) {
 	byName := make(map[fleet.ProviderName]*sentinel)
 	for _, src := range opts.Sources {
 		s := newSentinel(src, e.clock, opts.Store, opts.Logger)
-		s.serves = e.serves(src.Name)
+		s.serves, s.rests = e.serves(src.Name), e.rests(src.Name)
 		byName[src.Name] = s
 		e.sentinels = append(e.sentinels, s)
 	}

@@ -2,17 +2,28 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"hale/internal/fleet"
 )
 
-// Fencer cuts the power of a provider's hosts.
+// Fencer cuts the power of a provider's hosts, or their access to storage or network.
 type Fencer interface {
-	// Means says how often the host's power can be tried to be cut, and how long one try may take.
+	// Means says how often the host's power can be tried to be cut, how often then its access, and how long one try may take.
 	Means(host fleet.HostName) fleet.Means
-	// Fence makes one of these tries, from 1. Without an error the host is proven off; already says that it was so before anything was ordered.
-	// fault.UnknownOutcome: something was ordered, and nobody knows what became of it. It may be tried again after any error.
-	Fence(ctx context.Context, host fleet.HostName, try int) (already bool, err error)
+	// Access is what was last said of the host's access, and when.
+	Access(host fleet.HostName) (fleet.Access, time.Time)
+	// Watch has the access of these hosts asked for often from now on, and of no others.
+	Watch(hosts []fleet.HostName)
+	// Fence makes one of these tries, from 1. Without an error the host is proven off, or cut. fault.UnknownOutcome: something was ordered, and nobody
+	// knows what became of it. It may be tried again after any error.
+	Fence(ctx context.Context, host fleet.HostName, try int) (Fenced, error)
+}
+
+// Fenced is what one try proved.
+type Fenced struct {
+	Proof   fleet.Proof // that the host is off, or cut
+	Already bool        // it was so before anything was ordered
 }
 
 // serves returns a function that says whether a machine of any fleet on the provider is not known to fail on the host. Of a fleet that another server looks
@@ -39,14 +50,43 @@ func (e *Engine) serves(of fleet.ProviderName) func(fleet.HostName) bool {
 
 // fenced says of each host how its power can be cut, and of one that does not answer whether somebody may be served by it.
 func (s *sentinel) fenced(hosts []fleet.Host) []fleet.Host {
-	if s.src.Fencer == nil {
+	f := s.src.Fencer
+	if f == nil {
 		return hosts
 	}
+	now := s.clock.now().Mono
+	cuts := false
 	for i := range hosts {
 		h := &hosts[i]
-		if h.Fence = s.src.Fencer.Means(h.Name); !h.Up && h.Fence.Tries > 0 {
+		h.Fence = f.Means(h.Name)
+		if !h.Up && h.Fence.Tries+h.Fence.Cuts > 0 {
 			h.Serves = s.serves == nil || s.serves(h.Name)
 		}
+		if h.Fence.Cuts > 0 {
+			cuts = true
+			if access, at := f.Access(h.Name); access != fleet.AccessUnknown {
+				h.Fence.Access, h.Fence.AccessAt = access, now.Add(-time.Since(at))
+			}
+		}
+	}
+	if cuts && s.rests != nil {
+		f.Watch(s.rests())
 	}
 	return hosts
+}
+
+// rests returns a function that says on which hosts' being cut a machine of any fleet on the provider rests, as far as this server looks after it.
+func (e *Engine) rests(of fleet.ProviderName) func() []fleet.HostName {
+	return func() []fleet.HostName {
+		var out []fleet.HostName
+		for _, f := range e.Status() {
+			if f.Spec.Provider != of {
+				continue
+			}
+			for i := range f.Machines {
+				out = f.Machines[i].Machine.RestsOn(out)
+			}
+		}
+		return out
+	}
 }

@@ -142,7 +142,7 @@ func (t *term) run(ctx context.Context, a fleet.Action) fleet.Outcome {
 	return o
 }
 
-// cutPower has the host turned off by one of its power controllers.
+// cutPower has the host turned off, or its access cut, by one of its methods.
 func (t *term) cutPower(ctx context.Context, a fleet.Action) fleet.Outcome {
 	o := fleet.Outcome{Intent: a.Intent.ID}
 	f := t.sentinel.src.Fencer
@@ -150,8 +150,8 @@ func (t *term) cutPower(ctx context.Context, a fleet.Action) fleet.Outcome {
 		o.Kind, o.Detail = fleet.OutcomeUnsupported, lacking(a).Error()
 		return o
 	}
-	already, err := f.Fence(ctx, a.Host, a.Intent.Try)
-	if o.Kind, o.Already = outcomeOf(err), already; err != nil {
+	done, err := f.Fence(ctx, a.Host, a.Intent.Try)
+	if o.Kind, o.Already, o.Proof = outcomeOf(err), done.Already, done.Proof; err != nil {
 		o.Detail = err.Error()
 	}
 	return o

@@ -125,7 +125,7 @@ func (e *Engine) hire(ctx context.Context, sources []Source) map[fleet.ProviderN
 		}
 		if s == nil {
 			s = newSentinel(src, e.clock, e.opts.Store, e.opts.Logger)
-			s.serves = e.serves(src.Name)
+			s.serves, s.rests = e.serves(src.Name), e.rests(src.Name)
 			e.keep(ctx, s, s.run, s.watch)
 		}
 		byName[src.Name] = s

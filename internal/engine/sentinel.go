@@ -76,6 +76,8 @@ type sentinel struct {
 	log   *slog.Logger
 	// serves says whether somebody may be served by a host; nil: nobody knows.
 	serves func(fleet.HostName) bool
+	// rests says on which hosts' being cut something rests; nil: nobody knows.
+	rests func() []fleet.HostName
 
 	poke chan struct{} // an event came
 	// impatient wakes the pause when hurry was set.

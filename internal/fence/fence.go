@@ -19,7 +19,7 @@ import (
 // Power is a host's state in its controller's word.
 type Power string
 
-// The states. Whatever a controller says beside on and off (powering off, resetting) is unknown: neither may be built upon.
+// The states. Of what cuts a host's access, on is that the host has it, and off that it is cut. Whatever a controller says beside on and off (powering off, resetting) is unknown: neither may be built upon.
 const (
 	PowerOn      Power = "on"
 	PowerOff     Power = "off"

@@ -5,10 +5,38 @@ import (
 	"time"
 )
 
-// Means is how often a host's power can be tried to be cut from outside, and how long one try may take. The zero value: it cannot.
+// Means is how often a host's power, or its access to storage or network, can be tried to be cut from outside, and how long one try may take. The zero
+// value: it cannot.
 type Means struct {
 	Tries int
+	// Cuts are the further tries after those, which leave the host its power and cut its access.
+	Cuts  int `json:",omitempty"`
 	Limit time.Duration
+	// Access is what whoever cuts it said of the host's access last, and AccessAt when.
+	Access   Access  `json:",omitempty"`
+	AccessAt Instant `json:",omitempty"`
+}
+
+// Access says whether a host reaches storage and network.
+type Access string
+
+// The kinds of access. Where nothing can cut it, and where whoever can does not answer, it is unknown.
+const (
+	AccessUnknown Access = ""
+	AccessOpen    Access = "open"
+	AccessCut     Access = "cut"
+)
+
+// Enough returns how many of the tries may end with a proof that satisfies the demand.
+func (m Means) Enough(f Fence) int {
+	n := 0
+	if f.Enough(ProofHostOff) {
+		n = m.Tries
+	}
+	if f.Enough(ProofAccessCut) {
+		n += m.Cuts
+	}
+	return n
 }
 
 // HostProof is what is known of a host that does not answer, in somebody's word: a person's, or that of its power controller which a person asked.
@@ -46,26 +74,70 @@ func (w *Whole) ProofOf(host HostName, now Now) Proof {
 	return best
 }
 
-// LeftBehind is an instance that was replaced while its host was proven off: it is still there, and removed when the host is back. It may be destroyed (L2),
-// as it might have been then.
+// LeftBehind is an instance that was replaced while its host was proven off, or cut from what it could write to: it is still there, and removed when the
+// host is back. It may be destroyed (L2), as it might have been then.
 type LeftBehind struct {
 	Incarnation
 	Proof Proof
 	At    time.Time
+	// Since is when it was left, or when whoever looks after it now began to: what was seen before says nothing of its access.
+	Since Instant `json:",omitempty"`
+	// Open says that its host's access was seen restored while it might run (ProofAccessCut): it may write, beside the machine's instance.
+	Open bool `json:",omitempty"`
+}
+
+// Cut reports whether it may run, and cannot write.
+func (l LeftBehind) Cut() bool { return l.Proof == ProofAccessCut && !l.Open }
+
+// RestsOn appends the hosts on whose being cut it rests that something is, or is to be, built in the machine's place.
+func (m *Machine) RestsOn(hosts []HostName) []HostName {
+	for i := range m.Left {
+		if m.Left[i].Proof == ProofAccessCut {
+			hosts = append(hosts, m.Left[i].Host)
+		}
+	}
+	r := m.Repair
+	if r != nil && (r.Proof == ProofAccessCut || r.Intent != nil && r.Intent.Op == OpFence) { // which it may be
+		hosts = append(hosts, r.Target.Host)
+	}
+	return hosts
+}
+
+// Rivalled reports whether an instance that was left behind may write by now, beside the machine's own.
+func (m *Machine) Rivalled() bool {
+	return slices.ContainsFunc(m.Left, func(l LeftBehind) bool { return l.Open })
 }
 
 // mostLeft bounds what a machine left behind.
 const mostLeft = 8
 
 // Leave notes an instance that is left where it is. Of many, the oldest is forgotten.
-func (m *Machine) Leave(i Incarnation, p Proof, at time.Time) {
-	m.Left = append(slices.Clone(m.Left), LeftBehind{i, p, at})
+func (m *Machine) Leave(i Incarnation, p Proof, now Now) {
+	m.Left = append(slices.Clone(m.Left), LeftBehind{Incarnation: i, Proof: p, At: now.Wall, Since: now.Mono})
 	m.Left = m.Left[max(0, len(m.Left)-mostLeft):]
 }
 
 // LeftAt returns the index of the instance among those left behind; -1: it is not.
 func (m *Machine) LeftAt(id InstanceID) int {
 	return slices.IndexFunc(m.Left, func(l LeftBehind) bool { return l.ID == id })
+}
+
+// Lapse notes that the host's access was seen restored, and returns the instances that may write since then.
+func (m *Machine) Lapse(host Host) []Incarnation {
+	var out []Incarnation
+	for i := range m.Left {
+		l := &m.Left[i]
+		if l.Host != host.Name || !l.Cut() || host.Fence.Access != AccessOpen || host.Fence.AccessAt <= l.Since {
+			continue
+		}
+		if out == nil {
+			m.Left = slices.Clone(m.Left)
+			l = &m.Left[i]
+		}
+		l.Open = true
+		out = append(out, l.Incarnation)
+	}
+	return out
 }
 
 // Retrieve takes an instance off what was left behind.

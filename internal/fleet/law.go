@@ -55,12 +55,18 @@ func (m *Machine) checkNext(r Repair) error {
 	case r.Next.ID == m.Current.ID:
 		return fmt.Errorf("%s: L1: the next instance %s is the current one", m.Name, r.Next.ID)
 	case r.Target.None():
-	case !r.Proof.Off():
+	case !r.Proof.Off() && !m.leftCut(r):
 		return fmt.Errorf("%s: L1: a replacement without proof that %s is off", m.Name, r.Target.ID)
 	case m.Volumes != nil && !r.Removed:
 		return fmt.Errorf("%s: L1: a replacement with the kept disks that %s still has", m.Name, r.Target.ID)
 	}
 	return nil
+}
+
+// leftCut reports whether the target was left behind where it cannot write. What was ordered then may still be under way when that is so no more.
+func (m *Machine) leftCut(r Repair) bool {
+	at := m.LeftAt(r.Target.ID)
+	return r.Proof == ProofAccessCut && at >= 0 && m.Left[at].Proof == ProofAccessCut
 }
 
 func (m *Machine) checkIntent(r Repair, in Intent) error {

@@ -273,6 +273,8 @@ type Repair struct {
 	Target Incarnation
 	// Proof is what is known of Target's end.
 	Proof Proof
+	// ProvenAt is when that was learnt; zero: before a restart.
+	ProvenAt Instant `json:",omitempty"`
 	// OffOrders counts the orders to power Target off on this rung.
 	OffOrders int
 	// ClearedOrders is OffOrders at the moment of the last confirming look: a further order needs a further look.
@@ -445,6 +447,10 @@ func (m Machine) Restart(now Now, spec Spec) Machine {
 	for i := range m.Snapshots {
 		m.Snapshots[i].restart(now)
 	}
+	m.Left = slices.Clone(m.Left)
+	for i := range m.Left {
+		m.Left[i].Since = now.Mono
+	}
 	if m.Repair != nil {
 		m.Repair = m.Repair.restart(now, spec)
 	}
@@ -471,7 +477,7 @@ func (m Machine) ClockSet(now Now, spec Spec) Machine {
 }
 
 func (r Repair) restart(now Now, spec Spec) *Repair {
-	r.Since, r.LastOutcome, r.RetryAt, r.AskAt, r.GatherBy = now.Mono, now.Mono, 0, 0, 0
+	r.Since, r.LastOutcome, r.RetryAt, r.AskAt, r.GatherBy, r.ProvenAt = now.Mono, now.Mono, 0, 0, 0, 0
 	if r.Phase == PhaseVerify {
 		r.Deadline = now.Mono.Add(VerifyTime(spec, r))
 	}

@@ -135,8 +135,10 @@ type Outcome struct {
 	Detail string
 	Output string // what a command said, bounded
 	Copy   Copy   // OpSnapshot: what was made
-	// Already says that nothing had to be done (OpFence): the host was off.
+	// Already says that nothing had to be done (OpFence): the host was off, or cut.
 	Already bool
+	// Proof is what it proves (OpFence); empty: that the host is off.
+	Proof Proof `json:",omitempty"`
 }
 
 // OutcomeKind classifies a call's end by what follows from it.

@@ -19,7 +19,7 @@ const (
 // Grade is what one proof is worth.
 type Grade struct {
 	Proof Proof
-	// Off says that the instance does not run: without that, nothing may take its place (L1).
+	// Off says that the instance does not run: without that, nothing may take its place (L1), unless the policy demands no more than that it cannot write.
 	Off bool
 	// Meets are the demands that it satisfies, beside its own.
 	Meets []Proof
@@ -67,15 +67,24 @@ func (p Proof) OfHost() bool { return p == ProofWord || p == ProofWatchdog || p 
 
 // Fence is the demand on proof.
 type Fence struct {
-	Proof Proof // demanded before a replacement; at least confirmed-off
+	Proof Proof // demanded before a replacement: confirmed-off, confirmed-deleted, or no more than access-cut
 	// Word says that a person's word is enough, too.
 	Word bool `json:",omitempty"`
 	// Hosts says that hale may turn a host off which does not answer, and nobody on it does.
 	Hosts bool `json:",omitempty"`
 }
 
-// Enough reports whether the proof lets a replacement start.
-func (f Fence) Enough(p Proof) bool { return p.Off() && (p.Meets(f.Proof) || f.Word && p == ProofWord) }
+// Enough reports whether the proof lets a replacement start. Only who demands no more than that lets one start beside an instance that may run, and
+// cannot write; and a person's word is another thing than what was asked for and seen.
+func (f Fence) Enough(p Proof) bool {
+	switch {
+	case p == ProofWord && f.Proof == ProofAccessCut:
+		return f.Word
+	case p == ProofAccessCut:
+		return f.Proof == ProofAccessCut
+	}
+	return p.Off() && (p.Meets(f.Proof) || f.Word && p == ProofWord)
+}
 
 // Needs returns the proof that the step needs before its first call that cannot be taken back.
 func (k StepKind) Needs(f Fence) Proof {

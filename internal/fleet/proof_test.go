@@ -64,6 +64,8 @@ func TestL1WhatLetsAReplacementStart(t *testing.T) {
 		"seen off":           {off, []fleet.Proof{"confirmed-off", "host-off", "confirmed-deleted"}},
 		"or a person's word": {word, []fleet.Proof{"word", "confirmed-off", "host-off", "confirmed-deleted"}},
 		"gone":               {fleet.Fence{Proof: fleet.ProofDeleted}, []fleet.Proof{"confirmed-deleted"}},
+		"cut is enough":      {fleet.Fence{Proof: fleet.ProofAccessCut}, []fleet.Proof{"access-cut", "watchdog-expired", "confirmed-off", "host-off", "confirmed-deleted"}},
+		"cut, or a word":     {fleet.Fence{Proof: fleet.ProofAccessCut, Word: true}, []fleet.Proof{"access-cut", "word", "watchdog-expired", "confirmed-off", "host-off", "confirmed-deleted"}},
 		"no demand at all":   {fleet.Fence{}, []fleet.Proof{"word", "watchdog-expired", "confirmed-off", "host-off", "confirmed-deleted"}},
 	} {
 		for _, g := range fleet.Grades() {

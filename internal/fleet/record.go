@@ -215,6 +215,8 @@ const (
 	ReasonNoPlace        Reason = "no-place"         // no host that answers is one where the fleet's placement lets it be built
 	ReasonNotCertified   Reason = "not-certified"    // recreate: hale did not finish building it
 	ReasonHostFenced     Reason = "host-fenced"      // hale turned the host off, which did not answer
+	ReasonHostCut        Reason = "host-cut"         // hale cut the host's access to storage or network, which did not answer
+	ReasonAccessBack     Reason = "access-back"      // a host's access was restored while what was left on it may run
 	ReasonHostBack       Reason = "host-back"        // what was left on a host that was off goes
 	ReasonFenceFailed    Reason = "fence-failed"     // none of its host's power controllers proved the host off
 	ReasonAnswers        Reason = "answers"          // its host is said to be off, and it answers

@@ -133,7 +133,12 @@ func AnyCall(s *Situation) fleet.Reason {
 }
 
 // AnyStep says why no rung may begin for the machine, whatever its repair: for new rungs and new repairs alike.
-func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason { return anyStep(m, s, Surplus(m, &s.Spec)) }
+func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason {
+	if r := anyStep(m, s, Surplus(m, &s.Spec)); r != "" || !m.Rivalled() {
+		return r
+	}
+	return fleet.ReasonAccessBack // which of the two is the right one, a person must say
+}
 
 // ClearUp says why nothing may be removed that lies beside the machine's instance. What a machine left behind that has gone is nobody's
 // else to remove.

@@ -40,8 +40,8 @@ func Fenceable(h fleet.Host, s *Situation) bool {
 	return MayFence(h, s)
 }
 
-// MayFence reports whether hale may turn the host off by itself.
+// MayFence reports whether hale may turn the host off by itself, or cut its access where that is all that is demanded.
 func MayFence(h fleet.Host, s *Situation) bool {
 	policy := s.Spec.Repair.Fence
-	return policy.Hosts && h.Fence.Tries > 0 && !h.Serves && policy.Enough(fleet.ProofHostOff) && !slices.Contains(s.Answering, h.Name)
+	return policy.Hosts && h.Fence.Enough(policy) > 0 && !h.Serves && !slices.Contains(s.Answering, h.Name)
 }

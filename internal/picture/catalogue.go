@@ -12,6 +12,7 @@ import (
 type Catalogue struct {
 	hosts  []fleet.Host
 	up     map[fleet.HostName]bool
+	access map[fleet.HostName]fleet.Access // where anything is known of it
 	byID   map[fleet.InstanceID]fleet.Instance
 	marked map[bearer][]fleet.InstanceID
 	claims map[netip.Addr][]fleet.InstanceID // the running instances that have the address
@@ -37,7 +38,7 @@ func claimOf(i fleet.Instance) netip.Addr {
 // NewCatalogue returns one that lists nothing: fill it before a picture sees it.
 func NewCatalogue() *Catalogue {
 	return &Catalogue{
-		up: make(map[fleet.HostName]bool), byID: make(map[fleet.InstanceID]fleet.Instance),
+		up: make(map[fleet.HostName]bool), access: make(map[fleet.HostName]fleet.Access), byID: make(map[fleet.InstanceID]fleet.Instance),
 		marked: make(map[bearer][]fleet.InstanceID), claims: make(map[netip.Addr][]fleet.InstanceID),
 	}
 }
@@ -74,6 +75,12 @@ func (c *Catalogue) standing(hosts []fleet.Host) {
 		return
 	}
 	c.hosts = hosts
+	clear(c.access)
+	for _, h := range hosts {
+		if h.Fence.Access != fleet.AccessUnknown {
+			c.access[h.Name] = h.Fence.Access
+		}
+	}
 	same := func(h fleet.Host) bool {
 		up, known := c.up[h.Name]
 		return known && up == h.Up

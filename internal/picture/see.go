@@ -79,16 +79,26 @@ func (p *Picture) See(c *Catalogue, indices []int) []Doubt {
 	return doubts
 }
 
-// welcome has every machine judged that left something on a host which answers again: it may run, and a listing that shows it as it was says so, too.
+// welcome has every machine judged that left something on a host which answers again, or cut on one that is not: it may run, or write, and a listing that
+// shows it as it was says so, too.
 func (p *Picture) welcome(c *Catalogue) {
+	back, open := map[fleet.HostName]bool{}, false
 	for _, h := range p.hosts {
-		if h.Up || !c.up[h.Name] {
-			continue
+		if !h.Up && c.up[h.Name] {
+			back[h.Name] = true
 		}
-		for i := range p.views {
-			if slices.ContainsFunc(p.views[i].Machine.Left, func(l fleet.LeftBehind) bool { return l.Host == h.Name }) {
-				p.due(i)
-			}
+	}
+	for _, a := range c.access {
+		open = open || a == fleet.AccessOpen
+	}
+	if len(back) == 0 && !open {
+		return
+	}
+	for i := range p.views {
+		if slices.ContainsFunc(p.views[i].Machine.Left, func(l fleet.LeftBehind) bool {
+			return back[l.Host] || l.Cut() && c.access[l.Host] == fleet.AccessOpen
+		}) {
+			p.due(i)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 // untold are the closed sets that nobody is told of in words of their own, with the reason.
 var untold = map[string]string{
+	"Access":          "between a method and the decision",
 	"ActionKind":      "between decision and engine",
 	"LookScope":       "between decision and engine",
 	"CheckKind":       "configuration: the person wrote it",

@@ -41,6 +41,23 @@ var fenceOutcomes = map[fleet.OutcomeKind]string{
 	fleet.OutcomeUnsupported: "its power controller cannot",
 }
 
+// cutOf says what is cut.
+func cutOf(r fleet.Record) string {
+	if r.Proof == fleet.ProofAccessCut {
+		return "access to storage or network"
+	}
+	return "power"
+}
+
+// fenceOutcome tells how a try to fence a host ended.
+func fenceOutcome(r fleet.Record) string {
+	ended := word(fenceOutcomes, r.Outcome)
+	if r.Outcome == fleet.OutcomeDone && r.Proof == fleet.ProofAccessCut {
+		ended = "it is cut, and may run on"
+	}
+	return aside(fmt.Sprintf("%s: cut the %s of the host of %s: %s", atStep(r), cutOf(r), instance(r), ended)+after(r), r.Detail)
+}
+
 func hostOf(r fleet.Record) string {
 	if r.Host == "" {
 		return "the host"

@@ -307,7 +307,7 @@ func intent(r fleet.Record) string {
 		return fmt.Sprintf("%s: hale runs the command for %s", atStep(r), instance(r))
 	}
 	if r.Op == fleet.OpFence {
-		return fmt.Sprintf("%s: the host does not answer, and hale has its power cut, to be sure of %s", atStep(r), instance(r))
+		return fmt.Sprintf("%s: the host does not answer, and hale has its %s cut, to be sure of %s", atStep(r), cutOf(r), instance(r))
 	}
 	return fmt.Sprintf("%s: hale asks the provider to %s %s", atStep(r), word(ops, r.Op), instance(r))
 }
@@ -315,7 +315,7 @@ func intent(r fleet.Record) string {
 func outcome(r fleet.Record) string {
 	ended := word(outcomes, r.Outcome)
 	if r.Op == fleet.OpFence {
-		ended = word(fenceOutcomes, r.Outcome)
+		return fenceOutcome(r)
 	}
 	said := fmt.Sprintf("%s: %s %s: %s", atStep(r), word(ops, r.Op), instance(r), ended)
 	return aside(said+after(r), r.Detail)

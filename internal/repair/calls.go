@@ -76,7 +76,7 @@ func (w *Work) settleIntent(r *fleet.Repair) {
 	o := w.View.Outcome
 	if o != nil && o.Intent == in.ID && !in.Unknown {
 		w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: o.Kind, Detail: o.Detail, Instance: in.Instance,
-			Generation: in.Generation, Host: in.Host, Took: w.Situation.Now.Wall.Sub(in.At)})
+			Generation: in.Generation, Host: in.Host, Took: w.Situation.Now.Wall.Sub(in.At), Proof: o.Proof})
 		w.recordOutput(in, o.Output)
 		r.LastOutcome, r.RetryAt, r.AskAt = w.now(), 0, 0
 		if o.Kind == fleet.OutcomeUnknown {

@@ -23,6 +23,9 @@ func offHost(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason
 	case fleet.StepPage, fleet.StepQuarantine:
 		return ""
 	case fleet.StepEvacuate:
+		if h.Fence.Tries == 0 && !s.Whole.ProofOf(h.Name, s.Now).OfHost() {
+			return fleet.ReasonHostDown // it could be cut off, and would run on
+		}
 		return lostWithHost(s)
 	case fleet.StepRecreate:
 		if h.Closed {
@@ -159,7 +162,7 @@ func (w *Work) fenceHost(r *fleet.Repair, h fleet.Host) {
 		w.wait(fleet.ReasonHostDown)
 	case !guard.MayFence(h, w.Situation):
 		w.yield(r, fleet.ReasonHostDown)
-	case r.OffOrders >= h.Fence.Tries:
+	case r.OffOrders >= w.mostTries(r, h):
 		w.giveUpHost()
 	case !r.Removed && !r.Wanted() && r.OffOrders != r.ClearedOrders:
 		r.LookAgain() // it could not be proven off: perhaps it answers again meanwhile
@@ -167,8 +170,19 @@ func (w *Work) fenceHost(r *fleet.Repair, h fleet.Host) {
 		r.OffOrders++
 		w.call(r, fleet.OpFence, r.Target)
 		r.Intent.Limit, r.Intent.Try = h.Fence.Limit, r.OffOrders
+		if r.Intent.Try > h.Fence.Tries {
+			w.Records[len(w.Records)-1].Proof = fleet.ProofAccessCut
+		}
 		w.Actions[len(w.Actions)-1].Intent = *r.Intent
 	}
+}
+
+// mostTries is how often the host can be tried to be fenced for the step. What is to go on elsewhere, and not to be built anew, must be off here.
+func (w *Work) mostTries(r *fleet.Repair, h fleet.Host) int {
+	if r.Step == fleet.StepEvacuate {
+		return h.Fence.Tries
+	}
+	return h.Fence.Enough(w.Situation.Spec.Repair.Fence)
 }
 
 // hostBackoff is the longest between two rounds of tries to fence a host: its controller, or the host itself, may be back at any time.
@@ -194,17 +208,29 @@ func (w *Work) settleFence(r *fleet.Repair, o fleet.Outcome) {
 	case o.Kind == fleet.OutcomeDone && w.answersStill():
 		w.giveUpFence(fleet.ReasonAnswers) // whoever says off, it is not
 		return
+	case o.Kind == fleet.OutcomeDone && o.Proof == fleet.ProofAccessCut:
+		w.fencedBy(r, o, fleet.ProofAccessCut, fleet.ReasonHostCut)
+		return
 	case o.Kind == fleet.OutcomeDone:
-		w.proven(r, fleet.ProofHostOff)
-		if !o.Already {
-			w.Page(fleet.ReasonHostFenced) // somebody must see to the host, and turn it on again
-		}
+		w.fencedBy(r, o, fleet.ProofHostOff, fleet.ReasonHostFenced)
 		return
 	}
 	if !r.Removed {
 		r.LookAgain()
 	}
 	w.retry(r)
+}
+
+// fencedBy: the host is proven off, or cut. Where hale did that, somebody must see to the host, and give it back what was taken.
+func (w *Work) fencedBy(r *fleet.Repair, o fleet.Outcome, p fleet.Proof, told fleet.Reason) {
+	if w.Situation.Spec.Repair.Fence.Enough(p) {
+		w.proven(r, p)
+	} else {
+		w.retry(r) // the policy was edited meanwhile, and demands more
+	}
+	if !o.Already {
+		w.Page(told)
+	}
 }
 
 // answersStill reports whether one of the machine's checks succeeds at this very moment.
@@ -237,12 +263,33 @@ func (w *Work) strands(r *fleet.Repair, policy fleet.Fence) bool {
 
 // leave gives the target's place up: it stays on its host, which is off, until that is back.
 func (w *Work) leave(r *fleet.Repair) {
-	w.M.Leave(r.Target, r.Proof, w.Situation.Now.Wall)
+	w.M.Leave(r.Target, r.Proof, w.Situation.Now)
 	w.Record(fleet.Record{Kind: fleet.RecordLeftBehind, Instance: r.Target.ID, Generation: r.Target.Generation, Host: r.Target.Host, Proof: r.Proof})
 	w.removed(r)
 }
 
-// lapsed reports whether the proof rests on the host's being off, and the host answers by now, or the word that it is off counts no more.
+// cutCounts is for how long a host that was seen cut may be built upon: whoever cut it knows better than what hale remembers.
+const cutCounts = 5 * time.Second
+
+// stale reports whether the build would rest on a cut that was seen too long ago, as when there was nowhere to build. It is seen once more first.
+func (w *Work) stale(r *fleet.Repair) bool {
+	if r.Proof != fleet.ProofAccessCut || w.now().Sub(r.ProvenAt) <= cutCounts {
+		return false
+	}
+	w.disprove(r)
+	return true
+}
+
+// disprove lets a proof go that counts no more. A host that was cut is cut anew, with all the tries that there are.
+func (w *Work) disprove(r *fleet.Repair) {
+	if r.Proof == fleet.ProofAccessCut {
+		r.OffOrders, r.ClearedOrders = 0, 0
+	}
+	r.Proof = fleet.ProofNone
+}
+
+// lapsed reports whether the proof rests on the host's being off, and the host answers by now, or the word that it is off counts no more; or on its being
+// cut, and that is not as fresh as it must be.
 func (w *Work) lapsed(r *fleet.Repair) bool {
 	h, dead := w.deadHost(r.Target)
 	switch r.Proof {
@@ -250,9 +297,27 @@ func (w *Work) lapsed(r *fleet.Repair) bool {
 		return !dead
 	case fleet.ProofWord:
 		return !dead || w.Situation.Whole.ProofOf(h.Name, w.Situation.Now) == fleet.ProofNone
+	case fleet.ProofAccessCut:
+		return !dead || r.ProvenAt == 0 || h.Fence.Access == fleet.AccessOpen && h.Fence.AccessAt > r.ProvenAt
 	default:
 	}
 	return false
+}
+
+// holds reports whether the target's proof is worth enough to go on with: it is off, or cut where the policy demands no more.
+func (w *Work) holds(r *fleet.Repair, policy fleet.Fence) bool {
+	return r.Proof.Off() || r.Proof == fleet.ProofAccessCut && policy.Enough(r.Proof)
+}
+
+// HeldCut reports whether the instance was left behind cut, and its host, which answers, is known to be cut still: then it is turned off as any other.
+func (w *Work) HeldCut(id fleet.InstanceID) bool {
+	at := w.M.LeftAt(id)
+	if at < 0 || !w.M.Left[at].Cut() || w.View.Sighting(id).Instance.Host != w.M.Left[at].Host { // somebody may have moved it
+		return false
+	}
+	return slices.ContainsFunc(w.Situation.Hosts, func(h fleet.Host) bool {
+		return h.Name == w.M.Left[at].Host && h.Up && h.Fence.Access == fleet.AccessCut && h.Fence.AccessAt > w.M.Left[at].Since
+	})
 }
 
 // takeBack makes what was left behind the machine again, where a repair ends without anything in its place: the next one looks at it and proves it off
@@ -266,9 +331,10 @@ func (w *Work) takeBack(r *fleet.Repair) {
 	w.M.Epoch++
 }
 
-// leftRuns reports whether something that was left behind off is known to run by now: nothing is built beside it (L1).
+// leftRuns reports whether something that was left behind off is known to run by now, or what was left behind cut to be so no more: nothing is built
+// beside it (L1).
 func (w *Work) leftRuns() bool {
-	return slices.ContainsFunc(w.M.Left, func(l fleet.LeftBehind) bool {
+	return w.M.Rivalled() || slices.ContainsFunc(w.M.Left, func(l fleet.LeftBehind) bool {
 		return !w.Away(l.ID) && w.View.Sighting(l.ID).Instance.Power == fleet.PowerRunning
 	})
 }

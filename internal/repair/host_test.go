@@ -39,8 +39,8 @@ func TestTheProofOfAHostIsNotKept(t *testing.T) {
 			t.Parallel()
 			target := fleet.Incarnation{ID: "old", Host: "h1", Generation: 2, Certified: true}
 			m := fleet.Machine{Name: "web-1", Generation: 2, Incident: &fleet.Incident{ID: "web-1/1"}, Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseGone}}
-			m.Leave(fleet.Incarnation{ID: "older", Host: "h0", Generation: 1, Certified: true}, fleet.ProofHostOff, now.Wall)
-			m.Leave(target, c.proof, now.Wall)
+			m.Leave(fleet.Incarnation{ID: "older", Host: "h0", Generation: 1, Certified: true}, fleet.ProofHostOff, now)
+			m.Leave(target, c.proof, now)
 			m.Repair = &fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepRecreate, Phase: fleet.PhaseAct, Confirmed: true, Removed: true,
 				Target: target, Proof: c.proof}
 			view := &fleet.View{Machine: m, FreshID: "new", Seen: []fleet.Sighting{{Asked: 999, Instance: fleet.Instance{ID: "older", Power: c.older}}}}
@@ -57,6 +57,72 @@ func TestTheProofOfAHostIsNotKept(t *testing.T) {
 			}
 			if built != c.builds {
 				t.Errorf("built: %t; actions %+v, records %+v", built, w.Actions, w.Records)
+			}
+			if err := m.Check(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A cut is built upon only right after it was seen, on a host that does not answer, by whom the policy lets; or it is seen once more (L1).
+func TestL1ACutIsBuiltUponOnlyAtOnce(t *testing.T) {
+	t.Parallel()
+	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	open := fleet.Means{Cuts: 2, Limit: time.Second, Access: fleet.AccessOpen, AccessAt: now.Mono}
+	for name, c := range map[string]struct {
+		demand fleet.Proof
+		seen   time.Duration // how long ago it was seen cut; negative: before a restart
+		means  fleet.Means
+		up     bool
+		place  bool // there is somewhere to build
+		want   fleet.Op
+	}{
+		"seen just now":                       {seen: 0, place: true, want: fleet.OpCreate},
+		"seen as long ago as may be":          {seen: 5 * time.Second, place: true, want: fleet.OpCreate},
+		"seen a moment longer ago":            {seen: 5*time.Second + 1, place: true, want: fleet.OpFence},
+		"seen long ago, and nowhere to build": {seen: time.Minute},
+		"seen before a restart":               {seen: -1, place: true, want: fleet.OpFence},
+		"open since":                          {seen: time.Second, means: open, place: true, want: fleet.OpFence},
+		"the host answers":                    {seen: 0, up: true, place: true},
+		"and the policy demands more by now":  {demand: fleet.ProofConfirmedOff, seen: 0, place: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			target := fleet.Incarnation{ID: "old", Host: "h1", Generation: 2, Certified: true}
+			m := fleet.Machine{Name: "web-1", Generation: 2, Incident: &fleet.Incident{ID: "web-1/1"}, Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseGone}}
+			m.Leave(target, fleet.ProofAccessCut, now)
+			m.Repair = &fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepRecreate, Phase: fleet.PhaseAct, Confirmed: true, Removed: true,
+				Target: target, Proof: fleet.ProofAccessCut, ProvenAt: now.Mono.Add(-c.seen), OffOrders: 2}
+			if c.seen < 0 {
+				m.Repair.ProvenAt = 0
+			}
+			if c.means.Cuts == 0 {
+				c.means = fleet.Means{Cuts: 2, Limit: time.Second}
+			}
+			if c.demand == "" {
+				c.demand = fleet.ProofAccessCut
+			}
+			view := &fleet.View{Machine: m, FreshID: "new"}
+			w := repair.Work{M: &m, View: view, Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }, Situation: &guard.Situation{
+				Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate, Timeout: time.Minute}}, Attempts: 3, AttemptsIn: time.Hour,
+					Fence: fleet.Fence{Proof: c.demand, Hosts: true}}},
+				Now: now, View: view, Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+				Hosts: []fleet.Host{{Name: "h1", Up: c.up, Fence: c.means}, {Name: "h2", Up: c.place},
+					{Name: "h3", Up: true, Fence: fleet.Means{Access: fleet.AccessCut}}},
+			}}
+			w.Advance()
+			got := fleet.Op("")
+			for _, a := range w.Actions {
+				if a.Kind == fleet.ActionCall {
+					got = a.Intent.Op
+				}
+			}
+			if got != c.want {
+				t.Errorf("it calls %q, want %q; actions %+v, records %+v", got, c.want, w.Actions, w.Records)
+			}
+			if got == fleet.OpCreate && m.Repair.Next.Host != "h2" {
+				t.Errorf("it is built on %s", m.Repair.Next.Host)
 			}
 			if err := m.Check(); err != nil {
 				t.Error(err)

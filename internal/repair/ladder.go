@@ -366,10 +366,10 @@ func (w *Work) rebuild(r *fleet.Repair) {
 func (w *Work) replace(r *fleet.Repair) {
 	policy := w.Situation.Spec.Repair.Fence
 	if w.lapsed(r) {
-		r.Proof = fleet.ProofNone
+		w.disprove(r)
 	}
 	switch {
-	case !r.Target.None() && !r.Removed && !r.Proof.Off():
+	case !r.Target.None() && !r.Removed && !w.holds(r, policy):
 		w.fence(r)
 	case w.strands(r, policy):
 		w.leave(r)
@@ -382,7 +382,7 @@ func (w *Work) replace(r *fleet.Repair) {
 		w.end(fleet.ReasonRemoved)
 	case r.Kind == fleet.RepairRemove:
 		w.gone(r)
-	case !r.Target.None() && !r.Proof.Off():
+	case !r.Target.None() && !w.holds(r, policy):
 		w.proveAgain(r)
 	case !r.Target.None() && !policy.Enough(r.Proof):
 		w.proveDeleted(r)
@@ -411,7 +411,7 @@ func (w *Work) fence(r *fleet.Repair) {
 	case fleet.PowerOff:
 		w.proven(r, fleet.ProofConfirmedOff)
 	case fleet.PowerRunning, fleet.PowerPaused, fleet.PowerCrashed, fleet.PowerError, fleet.PowerUnknown:
-		if w.M.KeptAt(r.Target.ID) >= 0 || w.M.LeftAt(r.Target.ID) >= 0 {
+		if w.M.KeptAt(r.Target.ID) >= 0 || w.M.LeftAt(r.Target.ID) >= 0 && !w.HeldCut(r.Target.ID) {
 			w.failAttempt(fleet.ReasonStillRunning) // somebody uses what was put aside
 			return
 		}
@@ -442,7 +442,10 @@ func (w *Work) giveUpFence(why fleet.Reason) {
 }
 
 func (w *Work) proven(r *fleet.Repair, p fleet.Proof) {
-	r.Proof = p
+	r.Proof, r.ProvenAt = p, 0
+	if p == fleet.ProofAccessCut {
+		r.ProvenAt = w.now()
+	}
 	w.Record(fleet.Record{Kind: fleet.RecordProof, Proof: p, Instance: r.Target.ID, Generation: r.Target.Generation})
 }
 
@@ -522,6 +525,10 @@ func (w *Work) build(r *fleet.Repair) {
 		w.failAttempt(fleet.ReasonStillRunning)
 		return
 	}
+	if w.stale(r) {
+		w.proveAgain(r)
+		return
+	}
 	w.bind(host)
 	w.Load()[host]++ // whoever is placed next in this round sees it
 	w.M.Generation++
@@ -537,7 +544,7 @@ func Found(m *fleet.Machine, v *fleet.View, ours fleet.Installation) (fleet.Inst
 	}
 	for _, s := range m.Strays {
 		i := v.Sighting(s.ID).Instance
-		if s.RetryAt == 0 && i.Power == fleet.PowerRunning && IsRemnant(*m, i, ours) {
+		if s.RetryAt == 0 && i.Power == fleet.PowerRunning && m.LeftAt(s.ID) < 0 && IsRemnant(*m, i, ours) {
 			return i, true
 		}
 	}

@@ -76,9 +76,9 @@ func (w *Work) allowed(h *fleet.Host, inDomain map[string]int) bool {
 	return p.Allows(*h) && (!p.Apart || inDomain[h.Within(p.By())] == 0)
 }
 
-// usable reports whether something may be ordered there: the host answers, and nobody wants it to be empty, or holds it.
+// usable reports whether something may be ordered there: the host answers, nobody wants it to be empty, or holds it, and what is built there could write.
 func (w *Work) usable(h *fleet.Host) bool {
-	return h.Up && !h.Closed && !h.Disabled && !guard.HostHeld(h.Name, w.Situation)
+	return h.Up && !h.Closed && !h.Disabled && h.Fence.Access != fleet.AccessCut && !guard.HostHeld(h.Name, w.Situation)
 }
 
 // buildsOn reports whether the host of that name is usable.

@@ -430,9 +430,16 @@ func IsStray(m *fleet.Machine, i *fleet.Instance, ours fleet.Installation) bool 
 // behind: our mark, never certified, of a generation that was allotted and is neither current nor being built.
 func IsRemnant(m fleet.Machine, i fleet.Instance, ours fleet.Installation) bool {
 	k := i.Mark
-	whole := k.Certified && (m.LeftAt(i.ID) < 0 || i.Power != fleet.PowerOff) // what was left behind may go, and nobody who runs is turned off for that
+	whole := k.Certified && !mayGo(&m, i)
 	return k.Installation == ours && ours != "" && k.Machine == m.Name && !whole && !k.Kept &&
 		k.Generation <= m.Generation && i.ID != m.Current.ID && (m.Repair == nil || i.ID != m.Repair.Next.ID)
+}
+
+// mayGo reports whether the instance was left behind, and may go now that its host is back: nobody who runs is turned off for that, but what could not
+// write all the time.
+func mayGo(m *fleet.Machine, i fleet.Instance) bool {
+	at := m.LeftAt(i.ID)
+	return at >= 0 && (i.Power == fleet.PowerOff || m.Left[at].Cut() && i.Host == m.Left[at].Host)
 }
 
 // verify waits for health after a step.

@@ -51,6 +51,9 @@ func worldOf(o sim.Options) []byte {
 		if h.Fence > 0 {
 			fmt.Fprintf(&b, " fence %d", h.Fence)
 		}
+		if h.Cut > 0 {
+			fmt.Fprintf(&b, " cut %d", h.Cut)
+		}
 		b.WriteByte('\n')
 	}
 	for i, host := range o.Homes {

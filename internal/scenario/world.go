@@ -33,16 +33,20 @@ func Adopt(o *sim.Options, c *config.Config, index int) {
 		}
 		for _, h := range p.Hosts {
 			o.Hosts = append(o.Hosts, world.Host{
-				Name: string(h.Name), Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone, Storage: h.Place.Storage, Fence: tries(c, p.Name, h.Name)})
+				Name: string(h.Name), Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone, Storage: h.Place.Storage,
+				Fence: tries(c, p.Name, h.Name, false), Cut: tries(c, p.Name, h.Name, true)})
 		}
 	}
 }
 
-// tries is how often a host's power may be tried to be cut: whatever the methods are, the simulated world has a power controller then.
-func tries(c *config.Config, p fleet.ProviderName, h fleet.HostName) int {
+// tries is how often a host's power, or its access, may be tried to be cut: whatever the methods are, the simulated world has a power controller then, and a
+// switch that cuts both storage and network.
+func tries(c *config.Config, p fleet.ProviderName, h fleet.HostName, access bool) int {
 	n := 0
 	for _, m := range c.FencesOf(p, h) {
-		n += m.Attempts
+		if access == (m.Cut != nil) {
+			n += m.Attempts
+		}
 	}
 	return n
 }
@@ -86,7 +90,7 @@ func place(o *sim.Options, h world.Host) {
 		k := &o.Hosts[i]
 		k.Rack, k.Room, k.Zone = cmp.Or(h.Rack, k.Rack), cmp.Or(h.Room, k.Room), cmp.Or(h.Zone, k.Zone)
 		k.Network, k.Storage = cmp.Or(h.Network, k.Network), cmp.Or(h.Storage, k.Storage)
-		k.Fence = cmp.Or(h.Fence, k.Fence)
+		k.Fence, k.Cut = cmp.Or(h.Fence, k.Fence), cmp.Or(h.Cut, k.Cut)
 		return
 	}
 	o.Hosts = append(o.Hosts, h)
@@ -169,13 +173,13 @@ func parseHost(words []string) (world.Host, error) {
 	into := map[string]*string{
 		"host": &h.Name, "rack": &h.Rack, "room": &h.Room, "zone": &h.Zone, "network": &h.Network, "storage": &h.Storage,
 	}
+	counts := map[string]*int{"fence": &h.Fence, "cut": &h.Cut}
 	for i := 0; i < len(words); i += 2 {
-		if words[i] == "fence" && i+1 < len(words) {
-			n, err := strconv.Atoi(words[i+1])
-			if err != nil || n < 0 || n > mostFences {
-				return h, fmt.Errorf("fence %s: say how often its power can be tried to be cut, 0 to %d", words[i+1], mostFences)
+		if n := counts[words[i]]; n != nil && i+1 < len(words) {
+			var err error
+			if *n, err = strconv.Atoi(words[i+1]); err != nil || *n < 0 || *n > mostFences {
+				return h, fmt.Errorf("%s %s: say how often that can be tried, 0 to %d", words[i], words[i+1], mostFences)
 			}
-			h.Fence = n
 			continue
 		}
 		what, ok := into[words[i]]

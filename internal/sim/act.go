@@ -52,7 +52,7 @@ func (c *server) listed(l world.Listing, end world.End, asked fleet.Instant) {
 }
 
 func (c *server) see(l world.Listing, asked fleet.Instant, all bool) {
-	hosts := c.s.fleetHosts(l.Dark)
+	hosts := c.s.fleetHosts(l.Dark, asked)
 	if len(hosts) != len(c.hosts) || !equalHosts(hosts, c.hosts) {
 		c.hosts, all = hosts, true
 	}
@@ -92,7 +92,7 @@ func (c *server) worthSeeing(touched []int, all bool) []int {
 
 func equalHosts(a, b []fleet.Host) bool {
 	for i := range a {
-		if a[i].Name != b[i].Name || a[i].Up != b[i].Up || a[i].Disabled != b[i].Disabled {
+		if a[i].Name != b[i].Name || a[i].Up != b[i].Up || a[i].Disabled != b[i].Disabled || a[i].Fence != b[i].Fence {
 			return false
 		}
 	}
@@ -229,7 +229,7 @@ func (c *server) call(index int, a fleet.Action) {
 		c.s.judge.sends(c, a)
 		c.client.Send(c.callOf(a), limit, func(end world.End) {
 			c.enter(life, func() {
-				tell(fleet.Outcome{Kind: outcomeOf(end), Detail: string(end), Already: end == world.AlreadyOff})
+				tell(fenceOutcome(fleet.Outcome{Kind: outcomeOf(end), Detail: string(end)}, end))
 			})
 		})
 	}
@@ -250,9 +250,21 @@ func (c *server) call(index int, a fleet.Action) {
 	send(limit)
 }
 
+// fenceOutcome adds what a try to fence a host proved, and whether it had to do anything.
+func fenceOutcome(o fleet.Outcome, e world.End) fleet.Outcome {
+	o.Already = e == world.AlreadyOff || e == world.AlreadyCut
+	if e == world.IsCut || e == world.AlreadyCut {
+		o.Proof = fleet.ProofAccessCut
+	}
+	if e == world.IsCut {
+		o.Detail = "" // it is all that there is to say
+	}
+	return o
+}
+
 func outcomeOf(e world.End) fleet.OutcomeKind {
 	switch e {
-	case world.Done, world.AlreadyOff:
+	case world.Done, world.AlreadyOff, world.IsCut, world.AlreadyCut:
 		return fleet.OutcomeDone
 	case world.Lost:
 		return fleet.OutcomeUnknown
@@ -282,7 +294,7 @@ func (c *server) callOf(a fleet.Action) world.Call {
 		a.Mark.Machine = a.Machine
 	}
 	return world.Call{
-		Adopted: a.Adopted, Disks: c.s.disks, Metadata: string(template.Metadata), Made: a.Made, Snapshot: string(a.Snapshot.ID),
+		Adopted: a.Adopted, Disks: c.s.disks, Metadata: string(template.Metadata), Made: a.Made, Snapshot: string(a.Snapshot.ID), Try: a.Intent.Try,
 		Op: world.Op(a.Intent.Op), ID: string(a.Instance), Host: string(a.Host), Name: string(a.Machine),
 		Mark: world.Mark{
 			Installation: string(a.Mark.Installation), Fleet: string(a.Mark.Fleet), Machine: string(a.Mark.Machine),

@@ -66,7 +66,10 @@ const (
 	GoesDark     Verb = "goes dark"        // its hosts' control planes are silent
 	NoFence      Verb = "cannot be fenced" // its hosts' power controllers do not answer
 	MuteFence    Verb = "is fenced without an answer"
-	IsDisabled   Verb = "is disabled" // whoever runs the provider wants its hosts to be empty
+	IsDisabled   Verb = "is disabled"          // whoever runs the provider wants its hosts to be empty
+	CutsAccess   Verb = "has its access cut"   // to storage and network, by hand
+	GivesAccess  Verb = "gets its access back" // behind hale's back
+	NoCut        Verb = "cannot be cut"        // whoever cuts its hosts' access does not answer
 )
 
 // What can happen to the provider, and to what is built.
@@ -194,6 +197,9 @@ func verbs() map[Verb]act {
 		NoFence:      onDomain(func(s *stage, d world.Domain) func() { return s.w.DeadController(d) }),
 		IsDisabled:   onDomain(func(s *stage, d world.Domain) func() { return s.w.Disable(d) }),
 		MuteFence:    onDomain(func(s *stage, d world.Domain) func() { return s.w.MuteController(d) }),
+		CutsAccess:   onDomain(func(s *stage, d world.Domain) func() { return s.w.CutAccess(d) }),
+		GivesAccess:  onDomain(givesAccess),
+		NoCut:        onDomain(func(s *stage, d world.Domain) func() { return s.w.DeafCut(d) }),
 		IsOutOfSight: outOfSight,
 		IsSilent:     onProvider(func(s *stage, _ Event) func() { return s.w.Cutoff("") }),
 		IsSilentTo:   onProvider(func(s *stage, e Event) func() { return s.w.Cutoff(e.Arg) }),
@@ -349,6 +355,14 @@ func onDomain(do func(s *stage, d world.Domain) func()) act {
 			lower()
 		}, nil
 	}
+}
+
+// givesAccess gives hosts what was cut, whoever rests on that.
+func givesAccess(s *stage, d world.Domain) func() {
+	s.judge.restores(d)
+	s.w.GiveAccess(d)
+	s.judge.restored()
+	return func() {}
 }
 
 func outOfSight(s *stage, e Event) (func(), error) {

@@ -21,8 +21,10 @@ type judge struct {
 	mass     bool     // so many are down, or were a moment ago, that the policy forbids to act
 	crowds   int      // how often there were too many for the brake to be let go
 	isShared map[world.Domain]int
-	personal map[string]bool // stopped by a person, and not started again
-	pages    int             // fleet-wide conditions that a person was told of and that last
+	given    map[string]time.Duration // when a person gave a host its access back
+	toldBack map[string]time.Duration // when a person was last told that a second instance of the machine may write
+	personal map[string]bool          // stopped by a person, and not started again
+	pages    int                      // fleet-wide conditions that a person was told of and that last
 	steps    map[string]*rung
 	steady   map[*server]time.Duration // before which a server that began afresh may disrupt nothing
 	inRepair int
@@ -65,7 +67,7 @@ func newJudge(s *stage) *judge {
 	return &judge{
 		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
-		afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, copies: map[copyMade]time.Duration{},
+		given: map[string]time.Duration{}, toldBack: map[string]time.Duration{}, afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, copies: map[copyMade]time.Duration{},
 		plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
 	}
 }
@@ -157,6 +159,9 @@ func takesAway(op world.Op) bool {
 func (j *judge) Acted(c *world.Call) {
 	sc := j.s.score
 	j.tellOdd(c)
+	if c.Op == world.Fence && c.Effect {
+		delete(j.given, c.Host)
+	}
 	if !c.Effect {
 		delete(j.held, c)
 		return
@@ -539,6 +544,9 @@ func (j *judge) record(r fleet.Record) {
 	}
 	if r.Kind == fleet.RecordPaged {
 		sc.Paged++
+		if r.Reason == fleet.ReasonAccessBack || r.Reason == fleet.ReasonSecondRunning {
+			j.toldBack[string(r.Machine)] = j.s.w.Now()
+		}
 		switch {
 		case r.Machine != "", r.Reason == fleet.ReasonBrake, r.Reason == fleet.ReasonVantageIsolated, r.Reason == fleet.ReasonVantageDoubtful:
 			j.page(string(r.Machine))

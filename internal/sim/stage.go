@@ -271,18 +271,25 @@ func (s *stage) wall(t time.Duration) time.Time { return epoch.Add(t) }
 const fenceLimit = 15 * time.Second
 
 // fleetHosts returns the hosts as a listing shows them.
-func (s *stage) fleetHosts(dark map[string]bool) []fleet.Host {
+func (s *stage) fleetHosts(dark map[string]bool, now fleet.Instant) []fleet.Host {
 	if len(dark) == 0 && s.allUp != nil && !s.w.AnyDisabled() {
 		return s.allUp
 	}
 	hosts := s.w.Hosts()
 	out := make([]fleet.Host, len(hosts))
+	cuts := false
 	for i, h := range hosts {
 		out[i] = fleet.Host{Name: fleet.HostName(h.Name), Up: !dark[h.Name], Disabled: s.w.Disabled(h.Name),
 			Place: fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage},
-			Fence: fleet.Means{Tries: h.Fence, Limit: fenceLimit}}
+			Fence: fleet.Means{Tries: h.Fence, Cuts: h.Cut, Limit: fenceLimit}}
+		if open, known := s.w.Access(h.Name); known {
+			cuts, out[i].Fence.AccessAt, out[i].Fence.Access = true, now, fleet.AccessCut
+			if open {
+				out[i].Fence.Access = fleet.AccessOpen
+			}
+		}
 	}
-	if len(dark) == 0 && !s.w.AnyDisabled() {
+	if len(dark) == 0 && !cuts && !s.w.AnyDisabled() {
 		s.allUp = out
 	}
 	return out

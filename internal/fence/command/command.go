@@ -1,4 +1,4 @@
-// Package command switches a host's power by a program of the operator's own.
+// Package command switches a host's power, or its access to storage and network, by a program of the operator's own.
 //
 // It promises that the program is run without a shell and with nothing of hale's environment; that its exit code for off, 4, is one that no failing
 // program ends with by accident; and that what takes too long is killed with all that it started.
@@ -20,6 +20,8 @@ type Options struct {
 	Host    string // told to the program as HALE_HOST
 	Command []string
 	Env     []Variable
+	// Cut says that the program leaves the host its power, and cuts its access: it is told cut in place of off.
+	Cut bool
 }
 
 // Variable is one variable of the program's environment: a text, or a secret where Secret is not None.
@@ -63,8 +65,18 @@ func (c *Controller) Power(ctx context.Context) (fence.Power, error) {
 
 // Off implements fence.Controller.
 func (c *Controller) Off(ctx context.Context) error {
-	const op = "command.off"
-	code, said, err := c.run(ctx, op, "off")
+	if c.o.Cut {
+		return c.order(ctx, "cut")
+	}
+	return c.order(ctx, "off")
+}
+
+// Uncut gives the host its access back. When it returns nil that was accepted, and no more.
+func (c *Controller) Uncut(ctx context.Context) error { return c.order(ctx, "uncut") }
+
+func (c *Controller) order(ctx context.Context, action string) error {
+	op := "command." + action
+	code, said, err := c.run(ctx, op, action)
 	if err == nil && code != 0 {
 		err = fault.New(fault.Transient, op, c.o.Name, fmt.Errorf("exit code %d: %s", code, said))
 	}

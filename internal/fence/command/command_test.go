@@ -40,3 +40,37 @@ exit `+code), 0o700); err != nil {
 		t.Errorf("no program: %v", err)
 	}
 }
+
+// A program that cuts access is told so, and passes the exam of those that cut power; it gives back what it took.
+func TestCutsPassTheExam(t *testing.T) {
+	t.Parallel()
+	cut := func(p *fencetest.Program) *command.Controller {
+		return command.New(command.Options{Name: "ports", Host: "h1", Command: []string{p.Path}, Cut: true,
+			Env: []command.Variable{{Name: "POWER_PASSWORD", Secret: p.Secret()}}})
+	}
+	fencetest.Run(t, func(t *testing.T) fencetest.Bench {
+		t.Helper()
+		p := fencetest.NewProgram(t, fencetest.Command)
+		return p.Bench(cut(p))
+	})
+	t.Run("back", func(t *testing.T) {
+		t.Parallel()
+		p := fencetest.NewProgram(t, fencetest.Command)
+		if err := cut(p).Uncut(t.Context()); err != nil || !p.On() {
+			t.Errorf("it has its access: %t, %v", p.On(), err)
+		}
+	})
+}
+
+func TestACutIsToldToCutAndNotToTurnOff(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ports")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n[ \"$HALE_HOST $HALE_ACTION\" = \"h1 cut\" ]\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for cut, ok := range map[bool]bool{true: true, false: false} {
+		if err := command.New(command.Options{Name: "ports", Host: "h1", Command: []string{path}, Cut: cut}).Off(t.Context()); (err == nil) != ok {
+			t.Errorf("cut %t: %v", cut, err)
+		}
+	}
+}

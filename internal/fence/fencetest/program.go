@@ -62,7 +62,8 @@ if [ "$A" = status ]; then
 	esac
 	exit 0
 fi
-[ "$A" = off ] || exit 2
+[ "$A" != uncut ] || { touch "$D/on"; exit 0; }
+[ "$A" = off ] || [ "$A" = cut ] || exit 2
 case $F in
 "answers and does nothing") ;;
 "answers early and turns off late") echo $(($(date +%s%N) + 300000000)) >"$D/off-at";;

@@ -26,6 +26,7 @@ type guest struct {
 	life     *life
 	disks    []*Disk // kept ones that are attached to it
 	shelf    []*Disk // those that it gave up when it was put aside
+	writes   bool    // it is among its machine's copies
 }
 
 // state is what changes about a guest. The ills are replaced, never changed in place.

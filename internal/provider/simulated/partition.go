@@ -33,10 +33,38 @@ func (f OutOfSight) strike(w *World, in *injection, _ time.Time) error {
 	return nil
 }
 
+// AccessCut parts the host's guests from all that they could write to, as a switched port or a storage system does that is told to: they run, and
+// neither write nor serve.
+type AccessCut struct{ Host fleet.HostName }
+
+func (f AccessCut) strike(w *World, in *injection, now time.Time) error {
+	if err := w.hostExists(f.Host); err != nil {
+		return err
+	}
+	w.keep(in, 0)
+	again := func(now time.Time) {
+		w.sever(f.Host, now)
+		for _, g := range w.sorted() {
+			if g.host == f.Host {
+				w.recount(g)
+			}
+		}
+	}
+	again(now)
+	in.undo = again
+	return nil
+}
+
+// apart reports whether the host's guests reach nothing that they could write to.
+func (w *World) apart(host fleet.HostName) bool {
+	_, cut := inForce(w, func(f AccessCut) bool { return f.Host == host })
+	return cut
+}
+
 // severed reports whether the host's guests are cut off.
 func (w *World) severed(host fleet.HostName) bool {
 	_, cut := inForce(w, func(f CutOff) bool { return f.Host == host })
-	return cut
+	return cut || w.apart(host)
 }
 
 // sever tells the host's guests whether they are cut off.

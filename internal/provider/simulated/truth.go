@@ -56,10 +56,10 @@ type Call struct {
 
 type life = Life
 
-// copies counts a machine's running instances.
+// copies counts a machine's running instances that can write.
 type copies struct{ now, most int }
 
-// RunningCopies returns how many instances of the machine are powered on, paused ones included (L1).
+// RunningCopies returns how many instances of the machine are powered on and can write, paused ones included (L1).
 func (w *World) RunningCopies(m fleet.MachineName) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -157,15 +157,26 @@ func (w *World) died(g *guest, now time.Time) { g.life.Removed = now }
 
 // count books that the guest was powered on or off.
 func (w *World) count(g *guest, now time.Time) {
-	c := w.machine[g.mark.Machine]
 	if g.on() {
+		g.life.Runs = append(g.life.Runs, Run{From: now})
+	} else {
+		g.life.Runs[len(g.life.Runs)-1].To = now
+	}
+	w.recount(g)
+}
+
+// recount books that the guest can write, or can no more: it is powered on, and its host is not cut from all there is.
+func (w *World) recount(g *guest) {
+	if writes := g.on() && !w.apart(g.host); writes == g.writes {
+		return
+	}
+	c := w.machine[g.mark.Machine]
+	if g.writes = !g.writes; g.writes {
 		c.now++
 		g.write(1)
-		g.life.Runs = append(g.life.Runs, Run{From: now})
 	} else {
 		c.now--
 		g.write(-1)
-		g.life.Runs[len(g.life.Runs)-1].To = now
 	}
 	c.most = max(c.most, c.now)
 	w.machine[g.mark.Machine] = c

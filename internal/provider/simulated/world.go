@@ -249,6 +249,7 @@ func (w *World) transfer(g *guest, host fleet.HostName, now time.Time) {
 	w.names[place{host, g.name}] = g
 	g.severed = w.severed(host)
 	w.carry(g)
+	w.recount(g)
 	g.remember(now)
 }
 

@@ -57,6 +57,8 @@ const (
 	Permanent    End = "permanent"
 	Invalid      End = "invalid"
 	AlreadyOff   End = "already-off" // the host, before anybody ordered it
+	IsCut        End = "cut"         // the host: it has its power, and no access to anything
+	AlreadyCut   End = "already-cut" // and had none before anybody ordered it
 )
 
 // Call is one changing call.
@@ -72,6 +74,8 @@ type Call struct {
 	Metadata string
 	// Snapshot names the copy of disks.
 	Snapshot string
+	// Try counts those of a host that is to be fenced, from 1.
+	Try int
 	// Adopted says that the caller knows that the instance bears no mark.
 	Adopted bool
 	// Sent is when it left the caller, At when it reached the provider.

@@ -105,6 +105,7 @@ func (w *World) Migrate(vm *VM, to string) bool {
 	h.guests = append(h.guests, vm)
 	w.names[place{to, vm.Name}] = vm
 	w.carry(vm)
+	w.count(vm)
 	w.refresh(vm)
 	return true
 }
@@ -209,6 +210,9 @@ func (w *World) severed(vm *VM) bool { return w.cutFrom("", vm) }
 
 // cutFrom reports whether the way from the vantage to the machine is broken; an empty vantage asks for its peers.
 func (w *World) cutFrom(vantage string, vm *VM) bool {
+	if w.hosts[vm.Host].apart {
+		return true
+	}
 	for _, c := range w.cuts {
 		if (c.vantage == "" || c.vantage == vantage) && (w.hosts[vm.Host].in(c.domain) || c.domain.Kind == "machine" && c.domain.Name == vm.Mark.Machine) {
 			return true

@@ -11,29 +11,25 @@ const (
 	fenceMost  = 8 * time.Second
 )
 
-// cutPower lets the caller have a host's power cut. It goes over a network of its own and not by the provider. Its machines are off then, whoever they
-// belong to, and stay so until the host is back.
+// cutPower lets the caller have a host's power cut, or its access. It goes over a network of its own and not by the provider. Its machines are off then,
+// whoever they belong to, and stay so until the host is back; or they run on, and neither write nor are heard.
 func (w *World) cutPower(call Call, limit time.Duration, answer func(End)) {
 	h := w.hosts[call.Host]
-	if h == nil || h.Fence == 0 {
+	if h == nil || call.Try < 1 || call.Try > h.Fence+h.Cut {
 		w.After(w.options.Latency, func() { answer(Permanent) })
 		return
 	}
-	if h.dead > 0 {
+	if call.Try <= h.Fence && h.dead > 0 || call.Try > h.Fence && h.deaf > 0 {
 		w.After(limit, func() { answer(Transient) })
 		return
 	}
 	took := w.between(fenceLeast, fenceMost)
 	w.After(took, func() {
 		call.At = w.now
-		call.End = AlreadyOff
-		if !h.cut {
-			h.cut, call.Effect, call.End = true, true, Done
-			for _, vm := range slices.Clone(h.guests) {
-				if vm.on() {
-					w.setPower(vm, Off, StopCrash)
-				}
-			}
+		if call.Try > h.Fence {
+			call.Effect, call.End = w.takeAccess(h)
+		} else {
+			call.Effect, call.End = w.takePower(h)
 		}
 		if w.Watch != nil {
 			w.Watch.Acted(&call)
@@ -47,6 +43,58 @@ func (w *World) cutPower(call Call, limit time.Duration, answer func(End)) {
 	}
 }
 
+func (w *World) takePower(h *host) (effect bool, end End) {
+	if h.cut {
+		return false, AlreadyOff
+	}
+	h.cut = true
+	for _, vm := range slices.Clone(h.guests) {
+		if vm.on() {
+			w.setPower(vm, Off, StopCrash)
+		}
+	}
+	return true, Done
+}
+
+func (w *World) takeAccess(h *host) (effect bool, end End) {
+	if h.apart {
+		return false, AlreadyCut
+	}
+	w.setApart(h, true)
+	return true, IsCut
+}
+
+func (w *World) setApart(h *host, apart bool) {
+	h.apart = apart
+	for _, vm := range slices.Clone(h.guests) {
+		w.count(vm)
+		w.refresh(vm)
+	}
+}
+
+// CutAccess cuts the domain's hosts from storage and network, as a person does.
+func (w *World) CutAccess(d Domain) (lift func()) {
+	w.apart(d, true)
+	return func() { w.apart(d, false) }
+}
+
+// GiveAccess gives the domain's hosts back what was cut, whoever did it.
+func (w *World) GiveAccess(d Domain) { w.apart(d, false) }
+
+func (w *World) apart(d Domain, apart bool) {
+	for _, h := range w.order {
+		if h.in(d) {
+			w.setApart(h, apart)
+		}
+	}
+}
+
+// Access says whether the host reaches anything, in the word of who can cut that; known: they answer.
+func (w *World) Access(name string) (open, known bool) {
+	h := w.hosts[name]
+	return h != nil && !h.apart, h != nil && h.Cut > 0 && h.deaf == 0
+}
+
 // healthyOn reports whether anybody is healthy on the host.
 func (w *World) healthyOn(host string) bool {
 	h := w.hosts[host]
@@ -56,6 +104,11 @@ func (w *World) healthyOn(host string) bool {
 // DeadController keeps the power controllers of the domain's hosts silent.
 func (w *World) DeadController(d Domain) (lift func()) {
 	return w.controllers(d, func(h *host, by int) { h.dead += by })
+}
+
+// DeafCut keeps silent whoever can cut the access of the domain's hosts.
+func (w *World) DeafCut(d Domain) (lift func()) {
+	return w.controllers(d, func(h *host, by int) { h.deaf += by })
 }
 
 // MuteController loses what they answer to an order, which takes effect.

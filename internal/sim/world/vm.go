@@ -69,6 +69,7 @@ type VM struct {
 	shelf   []*Disk       // those that it gave up when it was put aside
 	listed  bool          // in World.recent
 	halted  time.Duration // when it was last paused
+	counts  bool          // among those of its machine that can write
 }
 
 // moment is what the provider would have said from that time on.
@@ -184,11 +185,11 @@ func (w *World) Current(machine string) *VM {
 	return best
 }
 
-// Running counts the instances that are powered on, per machine that their mark names.
+// Running counts the instances that are powered on and can write, per machine that their mark names.
 func (w *World) Running() map[string]int {
 	n := make(map[string]int, len(w.vms))
 	for _, vm := range w.vms {
-		if vm.on() {
+		if w.Writes(vm) {
 			n[vm.Mark.Machine]++
 		}
 	}
@@ -268,10 +269,16 @@ func (w *World) setPower(vm *VM, p Power, why Stop) {
 	w.refresh(vm)
 }
 
+// Writes reports whether the instance can change anything outside of itself: it is powered on, and not cut from all there is.
+func (w *World) Writes(vm *VM) bool { return vm.on() && !w.hosts[vm.Host].apart }
+
 func (w *World) count(vm *VM) {
 	m := vm.Mark.Machine
 	by := -1
-	if vm.on() {
+	if w.Writes(vm) == vm.counts {
+		return
+	}
+	if vm.counts = !vm.counts; vm.counts {
 		by = 1
 	}
 	w.copies[m] += by

@@ -22,6 +22,8 @@ type Host struct {
 	Name, Rack, Room, Zone, Network, Storage string
 	// Fence is how often a caller may try to cut its power from outside; 0: nothing can.
 	Fence int
+	// Cut is how often, after that, a caller may try to cut it from storage and network; 0: nothing can.
+	Cut int
 }
 
 // Options describe a world. Durations of zero take the defaults named with them.
@@ -89,6 +91,8 @@ type host struct {
 	mute     int  // how many lose what that answers
 	disabled int  // how many want it to be empty
 	cut      bool // somebody had its power cut, and nobody turned it on again
+	deaf     int  // how many keep silent whoever can cut its access
+	apart    bool // somebody had its access to storage and network cut, and nobody gave it back
 	guests   []*VM
 }
 

@@ -1,0 +1,81 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"hale/internal/fleet"
+)
+
+// FenceUncutRequest asks for a cut to be undone.
+type FenceUncutRequest struct {
+	// Subject is a host, or a machine that lies on it, as in FenceRequest.
+	Subject string `json:"subject"`
+}
+
+// FenceUncut is how it ended that a host was to get its access to storage and network back.
+type FenceUncut struct {
+	Provider string `json:"provider"`
+	Host     string `json:"host"`
+	// Tries are the methods that cut it, one each. OK: that one says that the host has its access; Already: it had it before.
+	Tries []FenceTry `json:"tries"`
+}
+
+// fenceUncut gives a host its access back on whose being cut nothing rests any more.
+func (s *Server) fenceUncut(w http.ResponseWriter, r *http.Request) {
+	var q FenceUncutRequest
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, orderBytes)).Decode(&q)
+	if err == nil && q.Subject == "" {
+		err = fmt.Errorf("no host is named") // none would be all of them
+	}
+	if err != nil {
+		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: err.Error()})
+		return
+	}
+	hosts, problem := meantHosts([]string{q.Subject}, s.fenced())
+	if problem != nil {
+		s.fail(w, http.StatusNotFound, *problem)
+		return
+	}
+	h := hosts[0]
+	if !slices.ContainsFunc(h.Methods, func(m FenceMethod) bool { return m.Proof == string(fleet.ProofAccessCut) }) {
+		s.fail(w, http.StatusConflict, Problem{Code: CodeRefused, Message: "host " + h.Host + " has no method that cuts its access"})
+		return
+	}
+	s.opts.Logger.Info("a person has a host's cut undone", "provider", h.Provider, "host", h.Host, "by", callerOf(r.Context()))
+	tries, against := s.opts.Fencing.Uncut(r.Context(), fleet.ProviderName(h.Provider), fleet.HostName(h.Host), func() []string { return s.restsOn(h) })
+	if len(against) > 0 {
+		s.fail(w, http.StatusConflict, Problem{Code: CodeRefused, Message: "host " + h.Host + " stays cut: " + strings.Join(against, "; "), Lines: against})
+		return
+	}
+	s.answer(w, http.StatusOK, FenceUncut{Provider: h.Provider, Host: h.Host, Tries: tries})
+}
+
+// restsOn says what rests, or may rest, on the host's being cut.
+func (s *Server) restsOn(h FencedHost) []string {
+	var out []string
+	for _, f := range s.opts.Status() {
+		if string(f.Spec.Provider) != h.Provider {
+			continue
+		}
+		if f.Acting == fleet.ReasonNotOwner {
+			out = append(out, "another server looks after fleet "+string(f.Spec.Name)+", which may rest on it")
+			continue
+		}
+		for i := range f.Machines {
+			if m := &f.Machines[i].Machine; slices.Contains(m.RestsOn(nil), fleet.HostName(h.Host)) {
+				out = append(out, "an old instance of "+string(m.Name)+" may run there, and must not write")
+			}
+		}
+	}
+	return out
+}
+
+// FenceUncut has a cut undone. It takes as long as those do who cut.
+func (c *Client) FenceUncut(ctx context.Context, q FenceUncutRequest) (FenceUncut, error) {
+	return post[FenceUncut](ctx, c, "/v1/fences/uncut", q)
+}

@@ -1,0 +1,180 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"hale/internal/config"
+	"hale/internal/fleet"
+)
+
+// ports is a program that cuts hosts, and knows which ones it cut as files.
+type ports struct{ folder string }
+
+func newPorts(t *testing.T) ports {
+	t.Helper()
+	p := ports{t.TempDir()}
+	p.write(t, "ports", `#!/bin/sh
+cd "$(dirname "$0")" || exit 9
+[ -e broken ] && exit 9
+case $HALE_ACTION in
+status) [ -e "cut-$HALE_HOST" ] && exit 4; exit 0;;
+cut) touch "cut-$HALE_HOST";;
+uncut) rm -f "cut-$HALE_HOST";;
+*) exit 2;;
+esac
+`)
+	return p
+}
+
+func (p ports) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(p.folder, name), []byte(text), 0o700); err != nil { //nolint:gosec // a program is executable
+		t.Fatal(err)
+	}
+}
+
+func (p ports) cut(t *testing.T, host string) bool {
+	t.Helper()
+	_, err := os.Stat(filepath.Join(p.folder, "cut-"+host))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// fencing is that of two hosts which the program can cut, one of which has a power controller that nobody can ask, too.
+func (p ports) fencing() fencer {
+	c := &config.Config{
+		Providers: []config.Provider{{Name: "lab", Hosts: []config.Host{{Name: "h1", Fence: []string{"power", "ports"}}, {Name: "h2", Fence: []string{"ports"}}}}},
+		Fences: []config.Fence{
+			{Name: "ports", Attempts: 2, Timeout: 10 * time.Second, Settle: 10 * time.Millisecond, Test: time.Hour,
+				Cut: &config.CutFence{Of: config.CutBoth, Command: config.Command{Command: []string{filepath.Join(p.folder, "ports")}}}},
+			{Name: "power", Attempts: 1, Timeout: 10 * time.Second, Settle: 10 * time.Millisecond, Test: time.Hour,
+				Command: &config.Command{Command: []string{"/nonexistent"}}},
+		},
+	}
+	return fencer{newFencing(c, slog.New(slog.NewTextHandler(io.Discard, nil))), "lab"}
+}
+
+// The tries that only cut access come after those that cut power, say what they prove, and are heard of at once.
+func TestAHostIsCutAfterItsPowerCouldNotBe(t *testing.T) {
+	t.Parallel()
+	p := newPorts(t)
+	f := p.fencing()
+	if m := f.Means("h1"); m.Tries != 1 || m.Cuts != 2 || m.Limit != 10*time.Second {
+		t.Fatalf("%+v", m)
+	}
+	if a, _ := f.Access("h1"); a != fleet.AccessUnknown {
+		t.Errorf("before anybody was asked it is %q", a)
+	}
+	if _, err := f.Fence(t.Context(), "h1", 1); err == nil || p.cut(t, "h1") {
+		t.Errorf("the power controller does not exist, and it is cut: %t, %v", p.cut(t, "h1"), err)
+	}
+	began := time.Now()
+	done, err := f.Fence(t.Context(), "h1", 2)
+	if err != nil || done.Proof != fleet.ProofAccessCut || done.Already || !p.cut(t, "h1") || p.cut(t, "h2") {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if a, at := f.Access("h1"); a != fleet.AccessCut || at.Before(began) {
+		t.Errorf("it is %q at %s", a, at)
+	}
+	if done, err := f.Fence(t.Context(), "h1", 3); err != nil || !done.Already {
+		t.Errorf("once more: %+v, %v", done, err)
+	}
+	if _, err := f.Fence(t.Context(), "h1", 4); err == nil {
+		t.Error("there is no fourth try")
+	}
+	if tries := f.Off(t.Context(), "lab", "h2"); len(tries) != 0 || p.cut(t, "h2") {
+		t.Errorf("turning off is no cutting: %+v", tries)
+	}
+}
+
+// As long as something rests on it, the host is asked for often; what does not answer is unknown, and neither cut nor open.
+func TestL1ACutIsWatched(t *testing.T) {
+	t.Parallel()
+	p := newPorts(t)
+	f := p.fencing()
+	if _, err := f.Fence(t.Context(), "h2", 1); err != nil {
+		t.Fatal(err)
+	}
+	e := f.host("h2")
+	wait := func() time.Duration { return f.due(e, e.methods[0]) }
+	if d := wait(); d <= watchEvery || d > cutEvery {
+		t.Errorf("it is cut, and asked for again after %s", d)
+	}
+	f.Watch([]fleet.HostName{"h2"})
+	if d := wait(); d > watchEvery {
+		t.Errorf("something rests on it, and it is asked for again after %s", d)
+	}
+	select {
+	case <-f.changed:
+	default:
+		t.Error("nobody wakes whoever asks")
+	}
+	(fencer{f.fencing, "other"}).Watch(nil)
+	if d := wait(); d > watchEvery {
+		t.Errorf("another provider watches nothing, and it is asked for again after %s", d)
+	}
+	p.write(t, "broken", "")
+	f.test(t.Context(), e, e.methods[0])
+	if a, _ := f.Access("h2"); a != fleet.AccessUnknown {
+		t.Errorf("nobody answers, and it is %q", a)
+	}
+	if err := os.Remove(filepath.Join(p.folder, "broken")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(p.folder, "cut-h2")); err != nil { // as somebody does
+		t.Fatal(err)
+	}
+	f.test(t.Context(), e, e.methods[0])
+	if a, _ := f.Access("h2"); a != fleet.AccessOpen {
+		t.Errorf("somebody undid it, and it is %q", a)
+	}
+	f.Watch(nil)
+	if d := wait(); d < time.Minute {
+		t.Errorf("nothing rests on it, and it is asked for again after %s", d)
+	}
+}
+
+// A cut is undone when nothing rests on it, and nobody who fences the host gets in between.
+func TestL1ACutIsUndoneWhenNothingRestsOnIt(t *testing.T) {
+	t.Parallel()
+	p := newPorts(t)
+	f := p.fencing()
+	if _, err := f.Fence(t.Context(), "h2", 1); err != nil {
+		t.Fatal(err)
+	}
+	against := []string{"an old instance of web-1 may run there"}
+	if tries, got := f.Uncut(t.Context(), "lab", "h2", func() []string { return against }); len(tries) != 0 || !slices.Equal(got, against) || !p.cut(t, "h2") {
+		t.Errorf("something rests on it: %+v, %v", tries, got)
+	}
+	meanwhile := make(chan error, 1)
+	tries, got := f.Uncut(t.Context(), "lab", "h2", func() []string {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err := f.Fence(ctx, "h2", 1)
+		meanwhile <- err
+		return nil
+	})
+	if len(got) != 0 || len(tries) != 1 || !tries[0].OK || tries[0].Already || p.cut(t, "h2") {
+		t.Errorf("%+v, %v", tries, got)
+	}
+	if err := <-meanwhile; err == nil {
+		t.Error("it was fenced in the middle of it")
+	}
+	if a, _ := f.Access("h2"); a != fleet.AccessOpen {
+		t.Errorf("it is %q", a)
+	}
+	if tries, _ := f.Uncut(t.Context(), "lab", "h2", func() []string { return nil }); len(tries) != 1 || !tries[0].Already {
+		t.Errorf("once more: %+v", tries)
+	}
+}
