@@ -37,7 +37,7 @@ esac
 
 func (p ports) write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(p.folder, name), []byte(text), 0o700); err != nil { //nolint:gosec // a program is executable
+	if err := os.WriteFile(filepath.Join(p.folder, name), []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 }

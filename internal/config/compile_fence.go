@@ -164,14 +164,14 @@ func (c *fleetCompiler) cutsEnough(spec *fleet.Spec, so *Config) {
 		return
 	}
 	spot, keeps := c.draft.repair.value.fence.value.proof.spot, c.keepsDisks()
-	any := false
+	some := false
 	for _, p := range so.Providers {
 		for _, h := range p.Hosts {
 			for _, m := range so.FencesOf(p.Name, h.Name) {
 				if p.Name != spec.Provider || m.Cut == nil {
 					continue
 				}
-				any = true
+				some = true
 				if m.Cut.Of != "" && !m.Cut.Of.covers(keeps) {
 					c.add(spot, fmt.Sprintf("the fleet's machines on host %s could write on: %s cuts it from %s only", h.Name, m.Name, m.Cut.Of), "have it cut both, or demand confirmed-off")
 					return
@@ -179,7 +179,7 @@ func (c *fleetCompiler) cutsEnough(spec *fleet.Spec, so *Config) {
 			}
 		}
 	}
-	if !any {
+	if !some {
 		c.add(spot, "no host of provider "+string(spec.Provider)+" has a method that cuts its access", "add one with cut: {…}, or demand confirmed-off")
 	}
 }
