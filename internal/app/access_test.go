@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -62,7 +61,7 @@ func (p ports) fencing() fencer {
 				Command: &config.Command{Command: []string{"/nonexistent"}}},
 		},
 	}
-	return fencer{newFencing(c, slog.New(slog.NewTextHandler(io.Discard, nil))), "lab"}
+	return fencer{newFencing(c, slog.New(slog.DiscardHandler)), "lab"}
 }
 
 // The tries that only cut access come after those that cut power, say what they prove, and are heard of at once.
