@@ -42,21 +42,17 @@ func (w *work) followAlias() {
 	}
 	seen, name := w.bearer()
 	gone := seen != nil && seen.Power == fleet.PowerGone
-	there := seen != nil && !gone // only then it is known what it bears, and unknown is not changed
-	selected := a.Select.Means(name) && (!there || a.Select.Finds(seen))
+	there := seen != nil && !gone
+	selected := a.Select.Means(name) && (!there || a.Select.Finds(seen)) // what it bears is known only then, and unknown is not changed
 	if m.Repair != nil && (selected || !w.stop()) {
 		return
 	}
 	switch _, replaced := w.offered(name); {
-	case seen != nil && !gone && seen.Mark != (fleet.Mark{}):
+	case there && seen.Mark != (fleet.Mark{}):
 		w.pageAdoption(fleet.ReasonMarkChanged)
 		w.letGo(fleet.ReasonMarkChanged, "")
 	case !selected:
-		// Somebody renamed it, or wrote something else on it, and may not know what that means. What it bore nobody keeps, so that an edit of the file may look so.
-		if name != m.Alias || a.Select.Means(name) {
-			w.pageAdoption(fleet.ReasonNotSelected)
-		}
-		w.letGo(fleet.ReasonNotSelected, name)
+		w.unselected(name)
 	case there && m.Current.Candidate() && a.Contested(seen) != "":
 		w.letGo(fleet.ReasonContested, string(a.Contested(seen)))
 	case gone && m.Current.Candidate():
@@ -68,6 +64,15 @@ func (w *work) followAlias() {
 		m.Alias = name
 		w.recordAdoption(fleet.ReasonRenamed, was)
 	}
+}
+
+// unselected lets a machine go that is selected no more. Where somebody renamed it, or wrote something else on it, they may not know what that means.
+// What it bore nobody keeps, so that an edit of the file may look so.
+func (w *work) unselected(name string) {
+	if name != w.M.Alias || w.Situation.Spec.Adopt.Select.Means(name) {
+		w.pageAdoption(fleet.ReasonNotSelected)
+	}
+	w.letGo(fleet.ReasonNotSelected, name)
 }
 
 // bearer returns the machine's instance as its provider shows it now, nil when it does not, and the name that it bears, or bore last.
