@@ -156,6 +156,16 @@ func (p fusedProvider) RebootSoft(ctx context.Context, ref provider.Ref) error {
 	return p.carry(ctx, fleet.OpSoftReboot, func(ctx context.Context, p *simulated.Provider) error { return p.RebootSoft(ctx, ref) })
 }
 
+// Evacuate implements provider.Evacuator.
+func (p fusedProvider) Evacuate(ctx context.Context, ref provider.Ref) error {
+	return p.carry(ctx, fleet.OpEvacuate, func(ctx context.Context, p *simulated.Provider) error { return p.Evacuate(ctx, ref) })
+}
+
+// Migrate implements provider.Migrator.
+func (p fusedProvider) Migrate(ctx context.Context, ref provider.Ref) error {
+	return p.carry(ctx, fleet.OpMigrate, func(ctx context.Context, p *simulated.Provider) error { return p.Migrate(ctx, ref) })
+}
+
 // Rebuild implements provider.Rebuilder.
 func (p fusedProvider) Rebuild(ctx context.Context, o provider.Order) error {
 	return p.carry(ctx, fleet.OpRebuild, func(ctx context.Context, p *simulated.Provider) error { return p.Rebuild(ctx, o) })
