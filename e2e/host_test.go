@@ -39,16 +39,7 @@ const spreadFleet = `      seed: true
 // what was left behind goes when the host is back.
 func TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, "10.87.0.0/16", settings{fleet: "ha", size: 2})
-	a := s.anotherHost("10.86.0.0/16")
-	controller := s.spread(a, "steps: [recreate], fence: {hosts: off}")
-	defer func() {
-		if t.Failed() {
-			s.diagnose()
-		}
-	}()
-	s.raise()
-	s.stands()
+	s, a, controller := onTwoHosts(t, "10.86.0.0/16", "10.87.0.0/16", "steps: [recreate], fence: {hosts: off}")
 	victim := s.on("a")
 
 	controller.Break(bmc.Faults{Dead: true})
@@ -100,16 +91,7 @@ func TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff(t *testing
 // place, and a person is told. When the policy is to go on, the machine is built on the other host, and the two never run at once.
 func TestS50WhatCannotBeDeletedIsLeftToAPersonUnlessThePolicyGoesOn(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, "10.85.0.0/16", settings{fleet: "ha", size: 2})
-	a := s.anotherHost("10.84.0.0/16")
-	s.spread(a, "steps: [recreate]")
-	defer func() {
-		if t.Failed() {
-			s.diagnose()
-		}
-	}()
-	s.raise()
-	s.stands()
+	s, a, _ := onTwoHosts(t, "10.84.0.0/16", "10.85.0.0/16", "steps: [recreate]")
 	victim := s.on("a")
 	definition := filepath.Join(a.lab.Info().Dir, "etc", "qemu", victim.Name+".xml")
 	s.must(os.Remove(definition))
@@ -148,6 +130,22 @@ func TestS50WhatCannotBeDeletedIsLeftToAPersonUnlessThePolicyGoesOn(t *testing.T
 type box struct {
 	lab *lab.Lab
 	off atomic.Pointer[time.Time] // when it was turned off
+}
+
+// onTwoHosts has a fleet of two stand on two hosts, a and b, in the given networks. The first one has a power controller.
+func onTwoHosts(t *testing.T, netA, netB, repair string) (stage, *box, *bmc.Controller) {
+	t.Helper()
+	s := newStage(t, netB, settings{fleet: "ha", size: 2})
+	a := s.anotherHost(netA)
+	controller := s.spread(a, repair)
+	t.Cleanup(func() {
+		if t.Failed() {
+			s.diagnose()
+		}
+	})
+	s.raise()
+	s.stands()
+	return s, a, controller
 }
 
 // anotherHost starts a second lab, and has the watchman look at both.

@@ -192,8 +192,14 @@ func (m *machines) ports() []ports.Port {
 
 func (m *machines) await(what string, holds func() (saw string, ok bool)) {
 	m.Helper()
-	deadline := time.After(4 * time.Minute)
-	tick := time.NewTicker(time.Second) // each look costs the cloud a list
+	awaitEvery(m.T, time.Second, 4*time.Minute, what, holds) // each look costs the cloud a list
+}
+
+// awaitEvery looks at once and then at intervals until something holds, and ends the test where that takes too long.
+func awaitEvery(t *testing.T, every, most time.Duration, what string, holds func() (saw string, ok bool)) {
+	t.Helper()
+	deadline := time.After(most)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		saw, ok := holds()
@@ -203,7 +209,7 @@ func (m *machines) await(what string, holds func() (saw string, ok bool)) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			m.Fatalf("waited for %s; last seen: %s", what, saw)
+			t.Fatalf("waited for %s; last seen: %s", what, saw)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/openstack"
+	"hale/internal/provider/providertest"
 )
 
 // computes is how many hypervisors these questions need.
@@ -55,7 +56,7 @@ func TestS43Hypervisors(t *testing.T) {
 	if _, err := p.Get(t.Context(), s.at(second)); !fault.Is(err, fault.Transient) {
 		t.Errorf("of a server on it: %v", err)
 	}
-	if l, err := p.List(t.Context()); err != nil || len(named(l, s.order.Name)) != 0 {
+	if l, err := p.List(t.Context()); err != nil || len(providertest.Named(l, s.order.Name)) != 0 {
 		t.Errorf("what is on it is listed: %+v, %v", l, err)
 	}
 	s.leave("evacuation", p.Evacuate)
@@ -64,16 +65,6 @@ func TestS43Hypervisors(t *testing.T) {
 	if seen, err := p.Get(t.Context(), s.order.Ref); err != nil || seen.Host != s.seen.Host || seen.Power != fleet.PowerRunning {
 		t.Errorf("after its return: %+v, %v", seen, err)
 	}
-}
-
-func named(l provider.Listing, name string) []fleet.Instance {
-	var out []fleet.Instance
-	for _, i := range l.Instances {
-		if i.Name == name {
-			out = append(out, i)
-		}
-	}
-	return out
 }
 
 // mover is one server that goes from hypervisor to hypervisor.
@@ -193,18 +184,5 @@ func (s *mover) signal(service string, sig syscall.Signal) {
 
 func (s *mover) await(what string, holds func() (saw string, ok bool)) {
 	s.Helper()
-	deadline := time.After(patience)
-	tick := time.NewTicker(500 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		saw, ok := holds()
-		if ok {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			s.Fatalf("waited for %s; last seen: %s", what, saw)
-		}
-	}
+	awaitEvery(s.T, 500*time.Millisecond, patience, what, holds)
 }

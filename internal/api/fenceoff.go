@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -87,20 +88,11 @@ type FenceTry struct {
 // than another question to the controller, which whoever repairs asks anyway.
 func (s *Server) fenceOff(w http.ResponseWriter, r *http.Request) {
 	var q FenceOffRequest
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, orderBytes)).Decode(&q)
-	if err == nil && q.Subject == "" {
-		err = fmt.Errorf("no host is named") // none would be all of them
-	}
-	if err != nil {
-		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: err.Error()})
+	h, known := s.namedHost(w, r, &q, &q.Subject)
+	if !known {
 		return
 	}
-	hosts, problem := meantHosts([]string{q.Subject}, s.fenced())
-	if problem != nil {
-		s.fail(w, http.StatusNotFound, *problem)
-		return
-	}
-	out := meaning(hosts[0], s.opts.Status())
+	out := meaning(h, s.opts.Status())
 	switch {
 	case !q.Confirm:
 	case out.Needs && !q.Force:
@@ -113,6 +105,24 @@ func (s *Server) fenceOff(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.answer(w, http.StatusOK, out)
+}
+
+// namedHost reads the request, and returns the one host that its subject means. False: there is none, and that was answered.
+func (s *Server) namedHost(w http.ResponseWriter, r *http.Request, q any, subject *string) (FencedHost, bool) {
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, orderBytes)).Decode(q)
+	if err == nil && *subject == "" {
+		err = errors.New("no host is named") // none would be all of them
+	}
+	if err != nil {
+		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: err.Error()})
+		return FencedHost{}, false
+	}
+	hosts, problem := meantHosts([]string{*subject}, s.fenced())
+	if problem != nil {
+		s.fail(w, http.StatusNotFound, *problem)
+		return FencedHost{}, false
+	}
+	return hosts[0], true
 }
 
 // meaning says what lies on the host, and what would follow.

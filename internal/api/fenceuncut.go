@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -28,20 +26,10 @@ type FenceUncut struct {
 // fenceUncut gives a host its access back on whose being cut nothing rests any more.
 func (s *Server) fenceUncut(w http.ResponseWriter, r *http.Request) {
 	var q FenceUncutRequest
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, orderBytes)).Decode(&q)
-	if err == nil && q.Subject == "" {
-		err = fmt.Errorf("no host is named") // none would be all of them
-	}
-	if err != nil {
-		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: err.Error()})
+	h, known := s.namedHost(w, r, &q, &q.Subject)
+	if !known {
 		return
 	}
-	hosts, problem := meantHosts([]string{q.Subject}, s.fenced())
-	if problem != nil {
-		s.fail(w, http.StatusNotFound, *problem)
-		return
-	}
-	h := hosts[0]
 	if !slices.ContainsFunc(h.Methods, func(m FenceMethod) bool { return m.Proof == string(fleet.ProofAccessCut) }) {
 		s.fail(w, http.StatusConflict, Problem{Code: CodeRefused, Message: "host " + h.Host + " has no method that cuts its access"})
 		return

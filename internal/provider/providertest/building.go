@@ -19,7 +19,7 @@ func createdRuns(t T, h Harness) {
 		return i.Power == fleet.PowerRunning && i.Address.IsValid()
 	})
 	e.same("metadata", order.Template.Metadata, e.get(order.Ref).Metadata)
-	for _, i := range named(e.list(), order.Name) {
+	for _, i := range Named(e.list(), order.Name) {
 		e.same("metadata in the list", order.Template.Metadata, i.Metadata)
 	}
 	if seen := e.get(order.Ref); seen.Stop != fleet.StopUnknown {
@@ -73,7 +73,7 @@ func takenIDIsConflict(t T, h Harness) {
 	renamed.Name += "-other"
 	e.refused("create of another name with a taken id", e.p.Create(e.ctx(), renamed), fault.Conflict)
 	e.untouched(first)
-	if found := named(e.list(), renamed.Name); len(found) != 0 {
+	if found := Named(e.list(), renamed.Name); len(found) != 0 {
 		t.Errorf("the refused create left %+v", found)
 	}
 
@@ -141,7 +141,7 @@ func oneCreateWins(t T, h Harness) {
 		t.Fatalf("%d creates won, want exactly one; errors: %v", len(winners), errs)
 	}
 	e.awaitPower(winners[0].Ref, fleet.PowerRunning)
-	found := named(e.list(), orders[0].Name)
+	found := Named(e.list(), orders[0].Name)
 	if len(found) != 1 || found[0].ID != winners[0].ID {
 		t.Errorf("the listing has %+v, want only %s", found, winners[0].ID)
 	}
@@ -161,7 +161,7 @@ func deleteLeavesNothing(t T, h Harness) {
 	e.do("delete", e.p.Delete(e.ctx(), first.Ref))
 	_, err := e.p.Get(e.ctx(), first.Ref)
 	e.refused("get of the deleted", err, fault.NotFound)
-	if found := named(e.list(), first.Name); len(found) != 0 {
+	if found := Named(e.list(), first.Name); len(found) != 0 {
 		t.Errorf("the listing still has %+v", found)
 	}
 	e.do("delete again", e.p.Delete(e.ctx(), first.Ref))
@@ -210,7 +210,7 @@ func strangerIsTouchedOnlyWhenAdopted(t T, h Harness) {
 	ours := e.built(1)
 	stranger := ability[Outsider](t, h).Stranger(t, ours.Host, "stranger")
 	e.awaitPower(stranger, fleet.PowerRunning)
-	found := named(e.list(), "stranger")
+	found := Named(e.list(), "stranger")
 	if len(found) != 1 || found[0].ID != stranger.ID || found[0].Mark != (fleet.Mark{}) {
 		t.Fatalf("the listing has %+v", found)
 	}

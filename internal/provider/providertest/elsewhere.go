@@ -84,7 +84,7 @@ func (e *exam) whereIs(ctx context.Context, o provider.Order) (provider.Ref, boo
 	if err != nil {
 		e.Fatalf("list: %v", err)
 	}
-	found := named(l, o.Name)
+	found := Named(l, o.Name)
 	if len(found) != 1 {
 		return provider.Ref{}, false
 	}

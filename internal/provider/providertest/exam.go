@@ -151,8 +151,8 @@ func (e *exam) list() provider.Listing {
 	return l
 }
 
-// named returns the instances of the listing that have the name.
-func named(l provider.Listing, name string) []fleet.Instance {
+// Named returns the instances of the listing that have the name.
+func Named(l provider.Listing, name string) []fleet.Instance {
 	var found []fleet.Instance
 	for _, instance := range l.Instances {
 		if instance.Name == name {

@@ -34,7 +34,7 @@ func interruptedIsCleared(t T, h Harness) {
 		} else {
 			e.refused("get of what was cut off", gerr, fault.NotFound)
 		}
-		if found := named(e.list(), order.Name); len(found) != 0 {
+		if found := Named(e.list(), order.Name); len(found) != 0 {
 			t.Errorf("cut off after %v and deleted, the listing has %+v", limit, found)
 		}
 		if err == nil {

@@ -52,7 +52,7 @@ func listAndGetAgree(t T, h Harness) {
 		name string
 		want fleet.Instance
 	}{{running.Name, e.get(running.Ref)}, {stopped.Name, e.get(stopped.Ref)}} {
-		found := named(listing, order.name)
+		found := Named(listing, order.name)
 		if len(found) != 1 {
 			t.Errorf("the listing has %s %d times", order.name, len(found))
 			continue
@@ -72,7 +72,7 @@ func markIsReadBack(t T, h Harness) {
 	if n := order.Template.Network; n != "" {
 		e.same("network", n, seen.Network)
 	}
-	for _, listed := range named(e.list(), order.Name) {
+	for _, listed := range Named(e.list(), order.Name) {
 		e.same("mark by list", order.Mark, listed.Mark)
 	}
 }
@@ -92,6 +92,6 @@ func endedContextSendsNothing(t T, h Harness) {
 	e.refused("create", e.p.Create(ended, second), fault.Transient)
 	e.stays("a provider that was asked for nothing", func() (string, bool) {
 		seen := e.get(order.Ref)
-		return string(seen.Power), seen.Power == fleet.PowerRunning && len(named(e.list(), second.Name)) == 0
+		return string(seen.Power), seen.Power == fleet.PowerRunning && len(Named(e.list(), second.Name)) == 0
 	})
 }

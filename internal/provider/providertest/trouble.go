@@ -117,7 +117,7 @@ func cutProviderComesBack(t T, h Harness) {
 		if err != nil {
 			return err.Error(), false
 		}
-		found := named(l, order.Name)
+		found := Named(l, order.Name)
 		return "no such instance", len(found) == 1 && found[0].Power == fleet.PowerRunning
 	})
 	if heard != nil {
@@ -206,7 +206,7 @@ func frozenCreate(t T, h Harness) {
 	})
 	if fault.Is(err, fault.Transient) {
 		e.stays("a create that was not done", func() (string, bool) {
-			found := named(e.list(), order.Name)
+			found := Named(e.list(), order.Name)
 			return "it is there", len(found) == 0
 		})
 	}
@@ -258,7 +258,7 @@ func oneHostDown(t T, h Harness) {
 			t.Errorf("host %q answered %v", answer.Name, answer.Err)
 		}
 	}
-	if len(listing.Hosts) != len(hosts) || len(named(listing, here.Name)) != 1 || len(named(listing, there.Name)) != 0 {
+	if len(listing.Hosts) != len(hosts) || len(Named(listing, here.Name)) != 1 || len(Named(listing, there.Name)) != 0 {
 		t.Errorf("partial listing: %+v", listing)
 	}
 	_, err = e.p.Get(e.ctx(), there.Ref)
@@ -273,7 +273,7 @@ func oneHostDown(t T, h Harness) {
 	e.await("the whole listing", func() (string, bool) {
 		l, err := e.p.List(e.ctx())
 		whole := err == nil && !slices.ContainsFunc(l.Hosts, func(a provider.HostAnswer) bool { return a.Err != nil })
-		return "partial", whole && len(named(l, there.Name)) == 1
+		return "partial", whole && len(Named(l, there.Name)) == 1
 	})
 }
 

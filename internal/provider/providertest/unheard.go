@@ -192,7 +192,7 @@ func unheardCreate(t T, h Harness) {
 		err := e.unheard(after, func(ctx context.Context) error { return e.p.Create(ctx, order) })
 		if fault.Is(err, fault.Transient) { // what was ordered is no instance yet, and is used or removed later
 			e.stays("a create that says that there is none", func() (string, bool) {
-				found := named(e.list(), order.Name)
+				found := Named(e.list(), order.Name)
 				return fmt.Sprint(found), len(found) == 0
 			})
 		} else {
