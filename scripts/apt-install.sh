@@ -1,7 +1,7 @@
 #!/bin/sh
 # apt-install.sh NAME PACKAGE… [-- OPTIONAL…]: installs Debian's packages that are missing, and then also those optional ones that the release has.
 # A PACKAGE may be several, as ansible-core|ansible: one of them will do, the first that the release has is taken.
-# Says, as NAME, what it is going to install; does nothing where every needed one is there. No service is started, and systemd is never upgraded.
+# Says, as NAME, what it is going to install; does nothing where every needed one is there. No service is started, and a systemd that runs is never upgraded.
 # Run as root, or as a user who may sudo.
 set -eu
 
@@ -46,7 +46,7 @@ done
 say "going to install (with what they depend on):$missing"
 # shellcheck disable=SC2086 # a list of words
 plan=$(apt install -s --no-install-recommends $missing)
-if echo "$plan" | grep -q '^Inst systemd \['; then
+if [ -d /run/systemd/system ] && echo "$plan" | grep -q '^Inst systemd \['; then
   say "this would upgrade systemd, which is left to you: apt-get install systemd, then run this again" >&2
   exit 1
 fi
