@@ -158,7 +158,7 @@ func redfishPart(p *plug, byAgent bool) part {
 	}
 	host, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	p.must(err)
-	out.name, out.refuses = "agent `fence_redfish`", fault.Transient // it says no more than that it did not work
+	out.name = "agent `fence_redfish`"
 	out.speaker, out.stolid = p.bothPasswords(func(s secret.Secret) fence.Controller {
 		return agent.New(agent.Options{Name: "fence_redfish", Program: "fence_redfish", Values: []agent.Value{{Name: "ip", Plain: host}, {Name: "ipport", Plain: port},
 			{Name: "username", Plain: bmc.User}, {Name: "password", Secret: s}, {Name: "ssl_insecure", Plain: "1"},
@@ -251,7 +251,7 @@ func ipmiPart(p *plug, byAgent bool) part {
 	write("pid", strconv.Itoa(cmd.Process.Pid), 0o600)
 	number, err := strconv.Atoi(port)
 	p.must(err)
-	out := part{refuses: fault.Transient, name: "ipmi", fail: func(f fencetest.Fault) error {
+	out := part{refuses: fault.Unauthorised, name: "ipmi", fail: func(f fencetest.Fault) error {
 		signal := syscall.SIGCONT
 		if f == fencetest.Dead {
 			signal = syscall.SIGSTOP
@@ -266,7 +266,7 @@ func ipmiPart(p *plug, byAgent bool) part {
 		return ipmi.New(ipmi.Options{Name: "ipmi", Program: "ipmitool", Host: "127.0.0.1", Port: number, User: bmc.User, Password: s, Cipher: 3})
 	})
 	if byAgent {
-		out.name = "agent `fence_ipmilan`"
+		out.name, out.refuses = "agent `fence_ipmilan`", fault.Transient // it says no more than that it did not work, however it is asked
 		out.speaker, out.stolid = p.bothPasswords(func(s secret.Secret) fence.Controller {
 			return agent.New(agent.Options{Name: "fence_ipmilan", Program: "fence_ipmilan", Values: []agent.Value{{Name: "ip", Plain: "127.0.0.1"},
 				{Name: "ipport", Plain: port}, {Name: "username", Plain: bmc.User}, {Name: "password", Secret: s}, {Name: "lanplus", Plain: "1"}, {Name: "cipher", Plain: "3"}}})

@@ -65,7 +65,7 @@ func virshPart(p *plug) part {
 	host, port, err := net.SplitHostPort(server.listener.Addr().String())
 	p.must(err)
 	known := p.keep("known_hosts", knownhosts.Line([]string{server.listener.Addr().String()}, server.key)+"\n", 0o600)
-	out := part{refuses: fault.Transient, name: "agent `fence_virsh`", fail: func(f fencetest.Fault) error {
+	out := part{refuses: fault.Unauthorised, name: "agent `fence_virsh`", fail: func(f fencetest.Fault) error {
 		server.dead.Store(f == fencetest.Dead)
 		return os.WriteFile(filepath.Join(dir, "fault"), []byte(f), 0o600)
 	}}

@@ -69,7 +69,7 @@ func TestAHostIsCutAfterItsPowerCouldNotBe(t *testing.T) {
 	t.Parallel()
 	p := newPorts(t)
 	f := p.fencing()
-	if m := f.Means("h1"); m.Tries != 1 || m.Cuts != 2 || m.Limit != 10*time.Second {
+	if m := f.Means("h1", nil); m.Tries != 1 || m.Cuts != 2 || m.Limit != 10*time.Second {
 		t.Fatalf("%+v", m)
 	}
 	if a, _ := f.Access("h1"); a != fleet.AccessUnknown {
@@ -175,5 +175,25 @@ func TestL1ACutIsUndoneWhenNothingRestsOnIt(t *testing.T) {
 	}
 	if tries, _ := f.Uncut(t.Context(), "lab", "h2", func() []string { return nil }); len(tries) != 1 || !tries[0].Already {
 		t.Errorf("once more: %+v", tries)
+	}
+}
+
+// Whose machines were seen on a host says for how long it is left as it is; nobody knowing, it may be anybody's.
+func TestAHostOfWhatMattersMoreIsFencedLater(t *testing.T) {
+	t.Parallel()
+	e := fenced{later: map[fleet.Name]time.Duration{"db": 40 * time.Second, "queue": 10 * time.Second}}
+	for name, c := range map[string]struct {
+		seen []fleet.Name
+		want time.Duration
+	}{
+		"the most important one": {[]fleet.Name{"web", "queue", "db"}, 40 * time.Second},
+		"a lesser one":           {[]fleet.Name{"queue"}, 10 * time.Second},
+		"one that is not named":  {[]fleet.Name{"web"}, 0},
+		"nobody is there":        {[]fleet.Name{}, 0},
+		"nobody knows":           {nil, 40 * time.Second},
+	} {
+		if got := e.weighs(c.seen); got != c.want {
+			t.Errorf("%s: %s, and not %s", name, got, c.want)
+		}
 	}
 }

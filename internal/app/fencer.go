@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"hale/internal/engine"
 	"hale/internal/fault"
@@ -33,9 +35,9 @@ func (f fencer) host(name fleet.HostName) fenced {
 }
 
 // Means implements engine.Fencer: one try for each attempt of each method. Those that only cut access come last.
-func (f fencer) Means(host fleet.HostName) fleet.Means {
-	var out fleet.Means
+func (f fencer) Means(host fleet.HostName, seen []fleet.Name) fleet.Means {
 	e := f.host(host)
+	out := fleet.Means{Delay: e.delay + e.weighs(seen)}
 	for _, m := range e.methods {
 		if m.Yields == fleet.ProofAccessCut {
 			out.Cuts += m.Attempts
@@ -45,6 +47,17 @@ func (f fencer) Means(host fleet.HostName) fleet.Means {
 		out.Limit = max(out.Limit, m.Timeout)
 	}
 	return out
+}
+
+// weighs is how much longer the host is left as it is for the sake of whose machines were seen on it. Where nobody knows, it may be anybody's.
+func (e fenced) weighs(seen []fleet.Name) time.Duration {
+	var most time.Duration
+	for name, longer := range e.later {
+		if seen == nil || slices.Contains(seen, name) {
+			most = max(most, longer)
+		}
+	}
+	return most
 }
 
 // Fence implements engine.Fencer. Two at once take turns: who comes second finds the host off already.

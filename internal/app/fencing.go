@@ -38,7 +38,9 @@ type fenced struct {
 	provider fleet.ProviderName
 	host     fleet.HostName
 	methods  []armed
-	turn     chan struct{} // holds one token: whoever has it may order the host off
+	delay    time.Duration                // for which the host is left as it is
+	later    map[fleet.Name]time.Duration // how much longer, where machines of these fleets were seen on it
+	turn     chan struct{}                // holds one token: whoever has it may order the host off
 }
 
 type fencedMethod struct {
@@ -62,7 +64,7 @@ func (f *fencing) take(c *config.Config) {
 	tested := map[fencedMethod]api.FenceTest{}
 	for _, p := range c.Providers {
 		for _, h := range p.Hosts {
-			e := fenced{provider: p.Name, host: h.Name, turn: turnOf(was, p.Name, h.Name)}
+			e := fenced{provider: p.Name, host: h.Name, delay: h.FenceDelay, later: p.FencePriority, turn: turnOf(was, p.Name, h.Name)}
 			for _, m := range c.FencesOf(p.Name, h.Name) {
 				e.methods = append(e.methods, armedFor(m, h.Name))
 				key := fencedMethod{p.Name, h.Name, m.Name}

@@ -2,6 +2,7 @@ package bubble
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +24,8 @@ type powers struct {
 	deaf map[fleet.HostName]int  // how many faults keep silent whoever can cut its access
 	// apart are the hosts whose access is cut, with what gives it back.
 	apart map[fleet.HostName]func()
+	// hit are machines that were healthy on hosts that hale turned off, one for each host.
+	hit []fleet.MachineName
 }
 
 func newPowers(r *room) *powers {
@@ -46,12 +49,15 @@ func (p *powers) host(name fleet.HostName) world.Host {
 }
 
 // Means implements engine.Fencer.
-func (p *powers) Means(host fleet.HostName) fleet.Means {
+func (p *powers) Means(host fleet.HostName, seen []fleet.Name) fleet.Means {
 	h := p.host(host)
+	if slices.Contains(seen, p.r.spec.Name) {
+		h.Delay += h.Heavier
+	}
 	if h.Fence+h.Cut == 0 {
 		return fleet.Means{}
 	}
-	return fleet.Means{Tries: h.Fence, Cuts: h.Cut, Limit: fenceLimit}
+	return fleet.Means{Tries: h.Fence, Cuts: h.Cut, Limit: fenceLimit, Delay: h.Delay}
 }
 
 // Access implements engine.Fencer.
@@ -84,7 +90,7 @@ func (p *powers) Fence(ctx context.Context, host fleet.HostName, try int) (engin
 	if !pause(ctx, fenceTakes) {
 		return engine.Fenced{}, fault.New(fault.UnknownOutcome, op, string(host), ctx.Err())
 	}
-	do := p.turnOff
+	do := p.shoot
 	if access {
 		do = p.cutAccess
 	}
@@ -100,6 +106,19 @@ func (p *powers) Fence(ctx context.Context, host fleet.HostName, try int) (engin
 		return engine.Fenced{}, fault.New(fault.UnknownOutcome, op, string(host), ctx.Err())
 	}
 	return done, nil
+}
+
+// shoot has hale turn the host off, whoever is served there.
+func (p *powers) shoot(host fleet.HostName) (engine.Fenced, error) {
+	for n := 1; n <= p.r.spec.Size; n++ {
+		if i, ok := p.r.instance(p.r.spec.Name.Machine(n)); ok && i.Host == host && p.r.world.Healthy(i.ID) {
+			p.mu.Lock()
+			p.hit = append(p.hit, i.Mark.Machine)
+			p.mu.Unlock()
+			break
+		}
+	}
+	return p.turnOff(host)
 }
 
 func (p *powers) turnOff(host fleet.HostName) (engine.Fenced, error) {
@@ -139,6 +158,26 @@ func (p *powers) giveAccess(host fleet.HostName) {
 		delete(p.apart, host)
 		lift()
 	}
+}
+
+// turnsOff is somebody else who has the hosts' power cut.
+func turnsOff(r *room, e sim.Event) func() {
+	for _, h := range r.hosts(e) {
+		_, err := r.powers.turnOff(h)
+		r.must(err)
+	}
+	return func() {}
+}
+
+// parts breaks all ways between hale's servers and the hosts, and no others.
+func parts(r *room, e sim.Event) func() {
+	var lifts []func()
+	for _, s := range r.servers {
+		for _, h := range r.hosts(e) {
+			lifts = append(lifts, r.inject(simulated.HostUnreachable{Host: h, Client: s.name}), r.inject(simulated.OutOfSight{Client: s.name, Host: h}))
+		}
+	}
+	return all(lifts)
 }
 
 // cutsAccess is a person who cuts hosts by hand.

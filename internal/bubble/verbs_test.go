@@ -65,6 +65,8 @@ func verbs() map[sim.Verb]act {
 			onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostLosesPower{Host: h} })),
 		sim.IsCutOff:    onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.CutOff{Host: h} }),
 		sim.GoesDark:    untilMended(onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostUnreachable{Host: h} })),
+		sim.IsParted:    untilMended(parts),
+		sim.TurnedOff:   untilMended(onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostUnreachable{Host: h} }), turnsOff),
 		sim.NoFence:     controllers(deadControllers),
 		sim.MuteFence:   controllers(muteControllers),
 		sim.IsDisabled:  onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostDisabled{Host: h} }),

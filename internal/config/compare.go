@@ -3,8 +3,10 @@ package config
 import (
 	"reflect"
 	"slices"
+	"time"
 
 	"hale/internal/change"
+	"hale/internal/fleet"
 )
 
 // Compare says what differs between two configurations: providers first, then fleets, each in order of their names, then the vantage.
@@ -40,20 +42,27 @@ func Compare(was, is *Config) []change.Difference {
 
 // unfenced returns the provider without what cuts its hosts' power: that is no part of the connection.
 func (p Provider) unfenced() Provider {
-	p.Hosts = slices.Clone(p.Hosts)
+	p.Hosts, p.FencePriority = slices.Clone(p.Hosts), nil
 	for i := range p.Hosts {
-		p.Hosts[i].Fence = nil
+		p.Hosts[i].Fence, p.Hosts[i].FenceDelay = nil, 0
 	}
 	return p
 }
 
-// assignments are the methods of each host.
-func (c *Config) assignments() map[[2]string][]string {
-	out := map[[2]string][]string{}
+// assignment is how a host is fenced, and when.
+type assignment struct {
+	methods []string
+	delay   time.Duration
+	later   map[fleet.Name]time.Duration
+}
+
+// assignments says it of each host.
+func (c *Config) assignments() map[[2]string]assignment {
+	out := map[[2]string]assignment{}
 	for _, p := range c.Providers {
 		for _, h := range p.Hosts {
 			if len(h.Fence) > 0 {
-				out[[2]string{string(p.Name), string(h.Name)}] = h.Fence
+				out[[2]string{string(p.Name), string(h.Name)}] = assignment{h.Fence, h.FenceDelay, p.FencePriority}
 			}
 		}
 	}

@@ -60,7 +60,7 @@ func mistaken(n named[fleetDraft], fleets map[string]bool, f *finder) {
 
 func compileProvider(n named[providerDraft], f *finder) Provider {
 	d := n.value
-	p := Provider{Name: fleet.ProviderName(n.name), Type: d.kind.value, Poll: d.poll.value, ListWithin: listWithin(d)}
+	p := Provider{Name: fleet.ProviderName(n.name), Type: d.kind.value, Poll: d.poll.value, ListWithin: listWithin(d), FencePriority: weights(d, f)}
 	switch {
 	case !d.kind.known():
 	case p.Type == ProviderLibvirt:
@@ -167,7 +167,7 @@ func hostsOf(drafts []at[hostDraft], f *finder) []Host {
 	for _, h := range drafts {
 		d := h.value
 		once(hosts, d, f)
-		hosts = append(hosts, Host{Name: fleet.HostName(d.name.value), URI: d.uri.value, Place: d.place()})
+		hosts = append(hosts, Host{Name: fleet.HostName(d.name.value), URI: d.uri.value, Place: d.place(), FenceDelay: d.fenceDelay.value})
 	}
 	slices.SortFunc(hosts, func(a, b Host) int { return strings.Compare(string(a.Name), string(b.Name)) })
 	return hosts

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"hale/internal/fence/agent"
 	"hale/internal/fleet"
@@ -120,6 +121,7 @@ var optionNames = keyForm{noun: "the name of an option", pattern: "^[A-Za-z0-9_-
 // assignFences gives the hosts of a provider their methods. One that cannot tell hosts apart belongs to one host only: it would cut the power of the
 // wrong one.
 func assignFences(n named[providerDraft], hosts []Host, methods []Fence, taken map[string]string, f *finder) {
+	delays(n.value.hosts.value, f)
 	for _, h := range n.value.hosts.value {
 		at := slices.IndexFunc(hosts, func(k Host) bool { return string(k.Name) == h.value.name.value })
 		for _, m := range h.value.fence.value {
@@ -151,6 +153,48 @@ func assignFences(n named[providerDraft], hosts []Host, methods []Fence, taken m
 			}
 		}
 	}
+}
+
+// delays judges for how long hosts are left as they are: where it is equally long for all of them, nobody is quicker.
+func delays(hosts []at[hostDraft], f *finder) {
+	var fenced, alike []at[time.Duration]
+	for _, h := range hosts {
+		d := h.value.fenceDelay
+		if len(h.value.fence.value) == 0 {
+			if d.written() {
+				f.add(d.spot, "has nothing to delay: nothing cuts the host's power", "add fence: [METHOD], or take it out")
+			}
+			continue
+		}
+		fenced = append(fenced, d)
+		if d.known() && d.value > 0 && d.value == fenced[0].value {
+			alike = append(alike, d)
+		}
+	}
+	if len(alike) > 1 && len(alike) == len(fenced) {
+		f.add(alike[1].spot, formatDuration(alike[1].value)+" is what every host has: of two hales that turn off each other's host none would be quicker",
+			"give the host that matters less no fence_delay")
+	}
+}
+
+// weights returns whose hosts are fenced later. One that is no longer than what tells hosts apart could make two hales equally quick.
+func weights(d providerDraft, f *finder) map[fleet.Name]time.Duration {
+	var longest time.Duration
+	for _, h := range d.hosts.value {
+		longest = max(longest, h.value.fenceDelay.value)
+	}
+	out := map[fleet.Name]time.Duration{}
+	for _, w := range d.weights.value {
+		if w.ok && w.value > 0 && w.value <= 2*longest {
+			f.add(w.spot, fmt.Sprintf("%s is not more than twice the longest fence_delay, %s: two hales could be equally quick", formatDuration(w.value), formatDuration(longest)),
+				"raise it, or lower fence_delay")
+		}
+		out[fleet.Name(w.name)] = w.value
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
 }
 
 // cuts reports whether the method of the name leaves hosts their power.

@@ -53,6 +53,8 @@ type Provider struct {
 	StateDir string
 	// Poll is the time from one listing of the instances to the next; events come in between.
 	Poll time.Duration
+	// FencePriority is how much longer a host is left as it is before it is fenced on which machines of the fleet were seen last, whoever looks after them.
+	FencePriority map[fleet.Name]time.Duration `json:",omitempty"`
 	// ListWithin is how long one of them may take until the provider counts as down; 0: as long as is usual.
 	ListWithin time.Duration
 	// Simulated is for ProviderSimulated only.
@@ -99,6 +101,8 @@ type Host struct {
 	Place fleet.Place
 	// Fence are the names of the methods that cut its power, in the order in which they are tried.
 	Fence []string
+	// FenceDelay is for how long it is left as it is before it is fenced.
+	FenceDelay time.Duration
 }
 
 // Simulated says how the simulated provider behaves.

@@ -35,6 +35,7 @@ type providerDraft struct {
 	vcenter  at[vcenterDraft]
 	program  programDraft
 	events   at[eventsDraft]
+	weights  at[[]named[time.Duration]]
 }
 
 // sharedDraft bounds what fleets do together.
@@ -46,6 +47,7 @@ type hostDraft struct {
 	name, uri                 at[string]
 	rack, room, zone, storage at[string]
 	fence                     at[[]at[string]]
+	fenceDelay                at[time.Duration]
 }
 
 // place is where the host stands, as far as it says.

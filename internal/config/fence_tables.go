@@ -94,6 +94,24 @@ func hostFences() field[hostDraft] {
 		list[string]{noun: "one method", each: name()}, func(h *hostDraft) *at[[]at[string]] { return &h.fence })
 }
 
+// mostFenceDelay is the longest for which a host is left as it is before it is fenced.
+const mostFenceDelay = 5 * time.Minute
+
+// hostFenceDelay reads for how long a host is left as it is.
+func hostFenceDelay() field[hostDraft] {
+	return or("fence_delay", 0, "For how long hale leaves a host that does not answer as it is before it is fenced, and then looks once more. Where two hales that know nothing of one "+
+		"another could turn off each other's host, give the one that matters more the longer time, and both hales the same file: then only one shoots.",
+		duration(0, mostFenceDelay), func(h *hostDraft) *at[time.Duration] { return &h.fenceDelay })
+}
+
+// fencePriority reads whose hosts are fenced later.
+func fencePriority() field[providerDraft] {
+	return may("fence_priority", "By fleet, how much longer than its fence_delay a host is left as it is on which one of the fleet's machines was seen running last, whichever hale looks "+
+		"after that fleet: of two hales that turn off each other's host, the one beside what matters more is to survive. Of several fleets on a host the longest counts, and after a start "+
+		"of hale, until the host was seen, the longest of all. Make it more than twice the longest fence_delay.",
+		mapping[time.Duration]{key: "FLEET", each: duration(0, mostFenceDelay)}, func(p *providerDraft) *at[[]named[time.Duration]] { return &p.weights }).said("none")
+}
+
 // hostsWord is what is done with a host that does not answer.
 type hostsWord string
 

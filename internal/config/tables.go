@@ -59,6 +59,7 @@ func providerShape() object[providerDraft] {
 			may("hosts", "Several hosts; a machine that is recreated may land on another one. Under libvirt each has a daemon. Under openstack these are the cloud's hypervisors, as `openstack compute service list` names them: with one of them named, hale watches all, which takes credentials that may see them; see on_host_disabled and the steps evacuate and migrate.",
 				list[hostDraft]{noun: "one host", each: hostShape()},
 				func(p *providerDraft) *at[[]at[hostDraft]] { return &p.hosts }),
+			fencePriority(),
 			or("state_dir", defaultStateDir, "libvirt only: the folder, on each host, for the disks and seeds of instances.",
 				text("an absolute path", defaultStateDir), func(p *providerDraft) *at[string] { return &p.stateDir }),
 			or("poll", defaultPoll, "The time from one listing of all instances to the next. Changes that the provider "+
@@ -105,6 +106,7 @@ func hostShape() object[hostDraft] {
 		may("storage", "What its machines' disks lie on, where several hosts share it.", text("a storage", "nas1"),
 			func(h *hostDraft) *at[string] { return &h.storage }),
 		hostFences(),
+		hostFenceDelay(),
 	}}
 }
 

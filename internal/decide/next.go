@@ -111,6 +111,7 @@ func (c *calendar) addMachine(m *fleet.Machine, spec *fleet.Spec) {
 		c.add(m.Repair.RetryAt)
 		c.add(m.Repair.AskAt)
 		c.add(m.Repair.GatherBy)
+		c.add(m.Repair.FenceAt)
 		if m.Repair.Phase == fleet.PhaseVerify {
 			c.add(m.Repair.Deadline)
 		}

@@ -2,15 +2,18 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/provider"
 )
 
 // Fencer cuts the power of a provider's hosts, or their access to storage or network.
 type Fencer interface {
-	// Means says how often the host's power can be tried to be cut, how often then its access, and how long one try may take.
-	Means(host fleet.HostName) fleet.Means
+	// Means says how often the host's power can be tried to be cut, how often then its access, how long one try may take, and for how long the host is left
+	// as it is before. Seen are the fleets, whoever looks after them, whose machines were seen on it when it answered last; nil: nobody knows.
+	Means(host fleet.HostName, seen []fleet.Name) fleet.Means
 	// Access is what was last said of the host's access, and when.
 	Access(host fleet.HostName) (fleet.Access, time.Time)
 	// Watch has the access of these hosts asked for often from now on, and of no others.
@@ -58,7 +61,7 @@ func (s *sentinel) fenced(hosts []fleet.Host) []fleet.Host {
 	cuts := false
 	for i := range hosts {
 		h := &hosts[i]
-		h.Fence = f.Means(h.Name)
+		h.Fence = f.Means(h.Name, s.seen[h.Name])
 		if !h.Up && h.Fence.Tries+h.Fence.Cuts > 0 {
 			h.Serves = s.serves == nil || s.serves(h.Name)
 		}
@@ -73,6 +76,24 @@ func (s *sentinel) fenced(hosts []fleet.Host) []fleet.Host {
 		f.Watch(s.rests())
 	}
 	return hosts
+}
+
+// remember notes whose machines run on each host that answered.
+func (s *sentinel) remember(l provider.Listing) {
+	if s.src.Fencer == nil {
+		return
+	}
+	for _, h := range l.Hosts {
+		if h.Err == nil {
+			s.seen[h.Name] = []fleet.Name{}
+		}
+	}
+	for i := range l.Instances {
+		in := &l.Instances[i]
+		if seen := s.seen[in.Host]; in.Power == fleet.PowerRunning && in.Mark.Fleet != "" && !slices.Contains(seen, in.Mark.Fleet) {
+			s.seen[in.Host] = append(seen, in.Mark.Fleet)
+		}
+	}
 }
 
 // rests returns a function that says on which hosts' being cut a machine of any fleet on the provider rests, as far as this server looks after it.

@@ -91,6 +91,7 @@ type sentinel struct {
 
 	state    fleet.ProviderState
 	hosts    []fleet.Host                              // as last listed
+	seen     map[fleet.HostName][]fleet.Name           // whose machines ran on each host when it answered last; only with a Fencer
 	owed     bool                                      // something was announced, and no listing since has succeeded
 	again    time.Duration                             // the pause before the next try, as long as one is owed
 	compared fleet.Instant                             // when the identity was last compared
@@ -102,6 +103,7 @@ func newSentinel(src Source, c *clock, store state.Store, log *slog.Logger) *sen
 		src: src, clock: c, store: store, log: log.With("provider", src.Name), poke: make(chan struct{}, 1),
 		impatient: make(chan struct{}, 1),
 		state:     fleet.ProviderState{Standing: fleet.ProviderUnknown},
+		seen:      map[fleet.HostName][]fleet.Name{},
 	}
 	s.pace(src)
 	return s
@@ -230,6 +232,7 @@ func (s *sentinel) look(ctx context.Context) report {
 	s.note(err)
 	c := picture.NewCatalogue()
 	if err == nil {
+		s.remember(listing)
 		c.Replace(s.fenced(hostsOf(listing)), listing.Instances, asked)
 	}
 	return report{state: s.state, catalogue: c}

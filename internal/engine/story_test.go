@@ -46,6 +46,8 @@ type story struct {
 	adapter func(provider.Provider) provider.Provider
 	// runner executes commands; nil: the world's.
 	runner program.Runner
+	// fencer cuts the power of hosts; nil: nobody does.
+	fencer engine.Fencer
 	// within is how long a listing of the next controller may take; 0: as long as is usual.
 	within time.Duration
 	// post is who is told; the zero value: nobody.
@@ -72,6 +74,7 @@ type controller struct {
 	// adapter is the handle, or what stands before it.
 	adapter provider.Provider
 	runner  program.Runner
+	fencer  engine.Fencer
 	within  time.Duration
 	store   state.Store
 	stop    func()
@@ -80,7 +83,7 @@ type controller struct {
 // setup is what it looks after: the spec, by its connection and its probes.
 func (c *controller) setup(spec fleet.Spec) engine.Setup {
 	return engine.Setup{
-		Sources: []engine.Source{{Name: spec.Provider, Adapter: c.adapter, Watcher: c.handle, Poll: 5 * time.Second, ListWithin: c.within, Runner: c.runner}},
+		Sources: []engine.Source{{Name: spec.Provider, Adapter: c.adapter, Watcher: c.handle, Poll: 5 * time.Second, ListWithin: c.within, Runner: c.runner, Fencer: c.fencer}},
 		Fleets:  []engine.Fleet{{Spec: spec, Probes: c.probes}},
 	}
 }
@@ -112,7 +115,7 @@ func (s *story) controller(server string) *controller {
 	s.t.Helper()
 	handle := s.world.Open(server)
 	probes := netprobe.New(s.transport, netprobe.Options{Agents: handle})
-	c := &controller{probes: probes, handle: handle, within: s.within}
+	c := &controller{probes: probes, handle: handle, within: s.within, fencer: s.fencer}
 	c.adapter = c.handle
 	if s.adapter != nil {
 		c.adapter = s.adapter(c.handle)

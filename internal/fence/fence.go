@@ -36,6 +36,11 @@ type Controller interface {
 	Off(ctx context.Context) error
 }
 
+// Denied returns the error of a controller that does not accept the credentials.
+func Denied(op, subject string, why error) error {
+	return fault.New(fault.Unauthorised, op, subject, fmt.Errorf("the credentials are refused: %w", why))
+}
+
 // Method is one configured way to fence a host.
 type Method struct {
 	Name       string
@@ -71,7 +76,11 @@ type Done struct {
 	Took    time.Duration
 }
 
-var errNotOff = errors.New("it is still on")
+// What a controller that answers says instead of off.
+var (
+	errNotOff  = errors.New("it is still on")
+	errNeither = errors.New("its controller says neither on nor off")
+)
 
 // Attempt fences the host once: it asks, orders off unless it is off, and asks until the host was off for the method's Settle. An error says why
 // there is no proof: of the kind that the controller's first answer had, or Permanent when the time was over.
@@ -118,7 +127,7 @@ func (a *attempt) step(ctx context.Context) (bool, error) {
 	case PowerOn:
 		return false, a.order(ctx)
 	case PowerUnknown:
-		a.off = time.Time{}
+		a.off, a.why = time.Time{}, errNeither
 	}
 	return false, nil
 }
@@ -132,10 +141,24 @@ func (a *attempt) unheard(err error) error {
 	return nil
 }
 
-func (a *attempt) ask(ctx context.Context) (Power, error) {
-	ctx, cancel := context.WithTimeout(ctx, a.Timeout/callShare)
+func (a *attempt) ask(ctx context.Context) (power Power, err error) {
+	err = a.within(ctx, func(ctx context.Context) error {
+		power, err = a.Controller.Power(ctx)
+		return err
+	})
+	return power, err
+}
+
+// within makes one question or order, which may take its share of the attempt's time. Of one that took all of that, it says so, and not what it was broken off in.
+func (a *attempt) within(ctx context.Context, do func(ctx context.Context) error) error {
+	began := time.Now()
+	short, cancel := context.WithTimeout(ctx, a.Timeout/callShare)
 	defer cancel()
-	return a.Controller.Power(ctx)
+	err := do(short)
+	if err != nil && short.Err() != nil && !hopeless(err) && !errors.Is(context.Cause(ctx), context.Canceled) {
+		err = fault.New(fault.KindOf(err), "fence.ask", a.Name, fmt.Errorf("no answer within %s", time.Since(began).Round(100*time.Millisecond)))
+	}
+	return err
 }
 
 // order orders the host off, which is on: for the first time, or since it came back.
@@ -146,9 +169,7 @@ func (a *attempt) order(ctx context.Context) error {
 		return nil
 	}
 	a.done.Orders++
-	ctx, cancel := context.WithTimeout(ctx, a.Timeout/callShare)
-	defer cancel()
-	err := a.Controller.Off(ctx)
+	err := a.within(ctx, a.Controller.Off)
 	if err != nil {
 		a.why = err // it may have been heard all the same
 	}
@@ -168,20 +189,17 @@ func hopeless(err error) bool {
 	return false
 }
 
-// late says why the time was over.
+// late says why there is no proof: the time was over, or nobody wants it any more.
 func (a *attempt) late(ctx context.Context) error {
 	why := a.why
 	if !a.off.IsZero() {
-		why = errors.New("it is off, and not for long enough")
+		why = fmt.Errorf("it is off, and was so for %s only, not for %s", time.Since(a.off).Round(100*time.Millisecond), a.Settle)
 	}
-	if why == nil {
-		why = ctx.Err()
-	}
-	kind := fault.Permanent
+	const op = "fence.off"
 	if errors.Is(context.Cause(ctx), context.Canceled) {
-		kind = fault.Transient
+		return fault.New(fault.Transient, op, a.Name, fmt.Errorf("broken off after %s, without proof", time.Since(a.began).Round(100*time.Millisecond)))
 	}
-	return fault.New(kind, "fence.off", a.Name, fmt.Errorf("no proof within %s: %w", a.Timeout, why))
+	return fault.New(fault.Permanent, op, a.Name, fmt.Errorf("no proof within %s: %w", a.Timeout, why))
 }
 
 func pause(ctx context.Context, d time.Duration) bool {

@@ -12,6 +12,8 @@ type Means struct {
 	// Cuts are the further tries after those, which leave the host its power and cut its access.
 	Cuts  int `json:",omitempty"`
 	Limit time.Duration
+	// Delay is for how long the host is left as it is before the first try: another hale that takes this side for dead may be quicker.
+	Delay time.Duration `json:",omitempty"`
 	// Access is what whoever cuts it said of the host's access last, and AccessAt when.
 	Access   Access  `json:",omitempty"`
 	AccessAt Instant `json:",omitempty"`

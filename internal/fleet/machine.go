@@ -297,6 +297,9 @@ type Repair struct {
 	Retries int
 	// Order is the person's that it carries out; empty: it mends.
 	Order OrderID `json:",omitempty"`
+	// FenceAt is when the time is over for which the target's host is left as it is before it is fenced: only a look that begins then lets hale do
+	// so. Zero: it has not begun.
+	FenceAt Instant `json:",omitempty"`
 	// Stranded says that the rung was chosen while the target's host did not answer.
 	Stranded bool `json:",omitempty"`
 	// Looks and Calls number the looks and calls of this repair.
@@ -477,7 +480,7 @@ func (m Machine) ClockSet(now Now, spec Spec) Machine {
 }
 
 func (r Repair) restart(now Now, spec Spec) *Repair {
-	r.Since, r.LastOutcome, r.RetryAt, r.AskAt, r.GatherBy, r.ProvenAt = now.Mono, now.Mono, 0, 0, 0, 0
+	r.Since, r.LastOutcome, r.RetryAt, r.AskAt, r.GatherBy, r.ProvenAt, r.FenceAt = now.Mono, now.Mono, 0, 0, 0, 0, 0
 	if r.Phase == PhaseVerify {
 		r.Deadline = now.Mono.Add(VerifyTime(spec, r))
 	}

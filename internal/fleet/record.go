@@ -218,6 +218,7 @@ const (
 	ReasonHostCut        Reason = "host-cut"         // hale cut the host's access to storage or network, which did not answer
 	ReasonAccessBack     Reason = "access-back"      // a host's access was restored while what was left on it may run
 	ReasonHostBack       Reason = "host-back"        // what was left on a host that was off goes
+	ReasonFenceDelay     Reason = "fence-delay"      // its host is left as it is for a while: another hale may be quicker
 	ReasonFenceFailed    Reason = "fence-failed"     // none of its host's power controllers proved the host off
 	ReasonAnswers        Reason = "answers"          // its host is said to be off, and it answers
 	ReasonWordRefused    Reason = "word-refused"     // the policy takes no person's word that a host is off

@@ -138,6 +138,7 @@ var reasons = map[fleet.Reason]reason{
 		"turn off the one that is wrong, or have the access cut again"},
 	fleet.ReasonHostFenced: {"its host did not answer, and hale cut the host's power", "see what is wrong with the host before you turn it on again"},
 	fleet.ReasonHostBack:   {"its old host is back, on which it left an instance", ""},
+	fleet.ReasonFenceDelay: {"its host is left its power for a while, since another hale may be quicker", "nothing: hale looks once more when fence_delay is over"},
 	fleet.ReasonFenceFailed: {"nothing proved its host off: no power controller did, however often it was tried",
 		"make sure that the host is off, and say so: hale fence confirm HOST; hale fence test says what is wrong with the controllers"},
 	fleet.ReasonAnswers: {"its host is said to be off, and the machine answers", "find out whose power the controller cuts: the method may be another host's"},

@@ -166,6 +166,7 @@ func (w *Work) fenceHost(r *fleet.Repair, h fleet.Host) {
 		w.giveUpHost()
 	case !r.Removed && !r.Wanted() && r.OffOrders != r.ClearedOrders:
 		r.LookAgain() // it could not be proven off: perhaps it answers again meanwhile
+	case w.bides(r, h):
 	default:
 		r.OffOrders++
 		w.call(r, fleet.OpFence, r.Target)
@@ -175,6 +176,25 @@ func (w *Work) fenceHost(r *fleet.Repair, h fleet.Host) {
 		}
 		w.Actions[len(w.Actions)-1].Intent = *r.Intent
 	}
+}
+
+// bides reports whether the host is left as it is for a while yet, so that of two hales that take each other's side for dead one is quicker. Whoever
+// was shot meanwhile does not come back to it, and whoever sees the host answer again does not shoot: the time over, the failure is looked at once more.
+func (w *Work) bides(r *fleet.Repair, h fleet.Host) bool {
+	switch {
+	case h.Fence.Delay <= 0:
+		return false
+	case r.FenceAt == 0:
+		r.FenceAt = w.now().Add(h.Fence.Delay)
+	case w.Situation.Now.Due(r.FenceAt):
+		return false
+	}
+	if r.RetryAt = r.FenceAt; !r.Removed { // there, nothing is left to look at
+		r.RetryAt = 0
+		r.LookAgain()
+	}
+	w.wait(fleet.ReasonFenceDelay)
+	return true
 }
 
 // mostTries is how often the host can be tried to be fenced for the step. What is to go on elsewhere, and not to be built anew, must be off here.

@@ -13,7 +13,7 @@ func (w *Work) chooseRung(from int) {
 	w.takeBack(r)
 	r.Target, r.Next = m.Current, fleet.Incarnation{}
 	r.LookAgain()
-	r.Removed, r.OffOrders, r.ClearedOrders = false, 0, 0
+	r.Removed, r.OffOrders, r.ClearedOrders, r.FenceAt = false, 0, 0, 0
 	if from == 0 && neverStood(m, &w.Situation.Spec) {
 		// It was never healthy: gentler steps would only repeat what its boot did. It is built anew.
 		w.takeRung(fleet.NoRung, fleet.StepRecreate)

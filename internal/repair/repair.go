@@ -158,6 +158,9 @@ func (w *Work) look(r *fleet.Repair) {
 		w.chooseRung(0)
 		return
 	}
+	if r.FenceAt != 0 && !w.Situation.Now.Due(r.FenceAt) {
+		return // what is looked at now says nothing of then
+	}
 	l := w.View.Look
 	if l == nil || r.Look == "" || l.ID != r.Look {
 		if w.gathered(r) {
@@ -623,6 +626,9 @@ func (w *Work) quarantine(reason fleet.Reason, detail string) {
 	m.Quarantine = &fleet.Quarantine{Since: w.Situation.Now.Wall, Reason: reason, Spared: w.spared()}
 	m.RetryAt = 0
 	w.Record(fleet.Record{Kind: fleet.RecordQuarantined, Reason: reason, Detail: detail, Instance: m.Current.ID})
+	if told := m.Incident.For; told == fleet.ReasonHostFenced || told == fleet.ReasonHostCut {
+		m.Incident.Paged = false // that was about the host, while hale went on by itself
+	}
 	w.Page(reason)
 	m.Waiting = fleet.ReasonQuarantined
 }

@@ -54,6 +54,9 @@ func worldOf(o sim.Options) []byte {
 		if h.Cut > 0 {
 			fmt.Fprintf(&b, " cut %d", h.Cut)
 		}
+		if h.Delay > 0 {
+			fmt.Fprintf(&b, " fence_delay %s", h.Delay)
+		}
 		b.WriteByte('\n')
 	}
 	for i, host := range o.Homes {

@@ -34,7 +34,7 @@ func Adopt(o *sim.Options, c *config.Config, index int) {
 		for _, h := range p.Hosts {
 			o.Hosts = append(o.Hosts, world.Host{
 				Name: string(h.Name), Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone, Storage: h.Place.Storage,
-				Fence: tries(c, p.Name, h.Name, false), Cut: tries(c, p.Name, h.Name, true)})
+				Fence: tries(c, p.Name, h.Name, false), Cut: tries(c, p.Name, h.Name, true), Delay: h.FenceDelay, Heavier: p.FencePriority[o.Spec.Name]})
 		}
 	}
 }
@@ -90,7 +90,7 @@ func place(o *sim.Options, h world.Host) {
 		k := &o.Hosts[i]
 		k.Rack, k.Room, k.Zone = cmp.Or(h.Rack, k.Rack), cmp.Or(h.Room, k.Room), cmp.Or(h.Zone, k.Zone)
 		k.Network, k.Storage = cmp.Or(h.Network, k.Network), cmp.Or(h.Storage, k.Storage)
-		k.Fence, k.Cut = cmp.Or(h.Fence, k.Fence), cmp.Or(h.Cut, k.Cut)
+		k.Fence, k.Cut, k.Delay = cmp.Or(h.Fence, k.Fence), cmp.Or(h.Cut, k.Cut), cmp.Or(h.Delay, k.Delay)
 		return
 	}
 	o.Hosts = append(o.Hosts, h)
@@ -179,6 +179,13 @@ func parseHost(words []string) (world.Host, error) {
 			var err error
 			if *n, err = strconv.Atoi(words[i+1]); err != nil || *n < 0 || *n > mostFences {
 				return h, fmt.Errorf("%s %s: say how often that can be tried, 0 to %d", words[i], words[i+1], mostFences)
+			}
+			continue
+		}
+		if words[i] == "fence_delay" && i+1 < len(words) {
+			var err error
+			if h.Delay, err = time.ParseDuration(words[i+1]); err != nil || h.Delay < 0 {
+				return h, fmt.Errorf("fence_delay %s: write a duration, as 15s", words[i+1])
 			}
 			continue
 		}

@@ -69,6 +69,8 @@ const (
 	IsDisabled   Verb = "is disabled"          // whoever runs the provider wants its hosts to be empty
 	CutsAccess   Verb = "has its access cut"   // to storage and network, by hand
 	GivesAccess  Verb = "gets its access back" // behind hale's back
+	IsParted     Verb = "is parted from hale"  // which sees neither their control planes nor their machines; all others do
+	TurnedOff    Verb = "is turned off"        // at their power controllers, by somebody else
 	NoCut        Verb = "cannot be cut"        // whoever cuts its hosts' access does not answer
 )
 
@@ -199,6 +201,8 @@ func verbs() map[Verb]act {
 		MuteFence:    onDomain(func(s *stage, d world.Domain) func() { return s.w.MuteController(d) }),
 		CutsAccess:   onDomain(func(s *stage, d world.Domain) func() { return s.w.CutAccess(d) }),
 		GivesAccess:  onDomain(givesAccess),
+		IsParted:     onDomain(parts),
+		TurnedOff:    onDomain(func(s *stage, d world.Domain) func() { return s.w.TurnOff(d) }),
 		NoCut:        onDomain(func(s *stage, d world.Domain) func() { return s.w.DeafCut(d) }),
 		IsOutOfSight: outOfSight,
 		IsSilent:     onProvider(func(s *stage, _ Event) func() { return s.w.Cutoff("") }),
@@ -228,9 +232,7 @@ func verbs() map[Verb]act {
 			return s.w.Upset(world.Trouble{Stale: age})
 		}),
 		ListsNothing: onProvider(func(s *stage, _ Event) func() { return s.w.Upset(world.Trouble{Empty: true}) }),
-		IsBad: func(s *stage, _ Event) (func(), error) {
-			return s.w.SpoilBuilds("", world.Ailment{Symptom: world.NoBoot, Lasting: true}), nil
-		},
+		IsBad:        spoils,
 		IsFull: func(s *stage, _ Event) (func(), error) {
 			s.store.full++
 			return func() { s.store.full-- }, nil
@@ -363,6 +365,23 @@ func givesAccess(s *stage, d world.Domain) func() {
 	s.w.GiveAccess(d)
 	s.judge.restored()
 	return func() {}
+}
+
+func spoils(s *stage, _ Event) (func(), error) {
+	return s.w.SpoilBuilds("", world.Ailment{Symptom: world.NoBoot, Lasting: true}), nil
+}
+
+// parts breaks all ways between hale and hosts, and no others.
+func parts(s *stage, d world.Domain) func() {
+	lifts := []func(){s.w.Darkness(d)}
+	for _, c := range s.servers {
+		lifts = append(lifts, s.w.Part(c.name, d))
+	}
+	return func() {
+		for _, lift := range lifts {
+			lift()
+		}
+	}
 }
 
 func outOfSight(s *stage, e Event) (func(), error) {

@@ -49,7 +49,7 @@ func shapes() map[Verb]shape {
 	} {
 		out[v] = shape{subject: "machine"}
 	}
-	for _, v := range []Verb{LosesPower, IsCutOff, GoesDark, NoFence, MuteFence, IsDisabled, CutsAccess, GivesAccess, NoCut} {
+	for _, v := range []Verb{LosesPower, IsCutOff, GoesDark, NoFence, MuteFence, IsDisabled, CutsAccess, GivesAccess, NoCut, IsParted, TurnedOff} {
 		out[v] = shape{subject: "domain"}
 	}
 	for _, v := range []Verb{Dies, Freezes, FreezesCall, LosesStore, LosesLease} {

@@ -281,7 +281,10 @@ func (s *stage) fleetHosts(dark map[string]bool, now fleet.Instant) []fleet.Host
 	for i, h := range hosts {
 		out[i] = fleet.Host{Name: fleet.HostName(h.Name), Up: !dark[h.Name], Disabled: s.w.Disabled(h.Name),
 			Place: fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage},
-			Fence: fleet.Means{Tries: h.Fence, Cuts: h.Cut, Limit: fenceLimit}}
+			Fence: fleet.Means{Tries: h.Fence, Cuts: h.Cut, Limit: fenceLimit, Delay: h.Delay}}
+		if slices.ContainsFunc(s.store.beliefs, func(m fleet.Machine) bool { return !m.Current.None() && string(m.Current.Host) == h.Name }) {
+			out[i].Fence.Delay += h.Heavier
+		}
 		if open, known := s.w.Access(h.Name); known {
 			cuts, out[i].Fence.AccessAt, out[i].Fence.Access = true, now, fleet.AccessCut
 			if open {

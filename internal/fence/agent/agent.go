@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -66,8 +67,22 @@ func (c *Controller) Power(ctx context.Context) (fence.Power, error) {
 	case code == exitOK:
 		return fence.PowerUnknown, nil
 	}
-	return fence.PowerUnknown, c.refusal(op, code, said)
+	if err = c.refusal(op, code, said); fault.Is(err, fault.Transient) && c.denied(ctx) {
+		return fence.PowerUnknown, fence.Denied(op, c.o.Name, fmt.Errorf("exit code %d: %s", code, said))
+	}
+	return fence.PowerUnknown, err
 }
+
+// denied reports whether the agent says, when it is asked to say all, that its controller does not accept the credentials: by itself hardly any agent does.
+// Nothing of that is kept, since a password may be in it in any form.
+func (c *Controller) denied(ctx context.Context) bool {
+	_, said, err := c.run(ctx, "agent.power", "status", "verbose=1")
+	return err == nil && refusal.MatchString(said)
+}
+
+// refusal is what agents, and what they call, say of credentials that are not accepted: SSH, HTTP, SNMP, and the family's own words.
+var refusal = regexp.MustCompile(`(?i)permission denied|authentication fail|unable to authenticate|unauthori[sz]ed|access denied|login (failed|incorrect)|` +
+	`(incorrect|invalid) (user|login|password|credentials)|not have the correct privileges|HTTP/[0-9.]+"? 40[13]\b|\b40[13] (client error|forbidden)`)
 
 // quiet makes what was only asked in vain of a lost outcome: to ask changes nothing.
 func quiet(err error) error {
@@ -91,21 +106,25 @@ func (c *Controller) Off(ctx context.Context) error {
 	return c.refusal(op, code, said)
 }
 
+// refusal is the error of an exit code. What the agent said is the better witness: most agents end with 1, whatever is wrong.
 func (c *Controller) refusal(op string, code int, said string) error {
-	kind := fault.Transient
-	switch code {
-	case exitDenied, exitNoPrivilege:
-		kind = fault.Unauthorised
-	case exitOff, exitNoPassword:
+	why, kind := fmt.Errorf("exit code %d: %s", code, said), fault.Transient
+	switch {
+	case code == exitDenied || code == exitNoPrivilege || refusal.MatchString(said):
+		return fence.Denied(op, c.o.Name, why)
+	case code == exitOff || code == exitNoPassword:
 		kind = fault.Invalid
 	}
-	return fault.New(kind, op, c.o.Name, fmt.Errorf("exit code %d: %s", code, said))
+	return fault.New(kind, op, c.o.Name, why)
 }
 
-// run runs an action with the options on standard input.
-func (c *Controller) run(ctx context.Context, op, action string) (code int, said string, err error) {
+// run runs an action with the options on standard input, and more lines of such.
+func (c *Controller) run(ctx context.Context, op, action string, more ...string) (code int, said string, err error) {
 	var in strings.Builder
 	fmt.Fprintf(&in, "action=%s\n", action)
+	for _, line := range more {
+		fmt.Fprintln(&in, line)
+	}
 	var secrets []string
 	for _, v := range c.o.Values {
 		text := v.Plain

@@ -5,10 +5,12 @@ package fencetest
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"hale/internal/fault"
 	"hale/internal/fence"
 	"hale/internal/fleet"
 )
@@ -37,6 +39,8 @@ type Bench struct {
 	Break func(Fault)
 	// Secret is the password that must never be seen.
 	Secret string
+	// Mute says that whatever switches has no word for a password that is not accepted.
+	Mute bool
 }
 
 // Run examines the adapter. Each test has a bench of its own, with a host that is on.
@@ -128,8 +132,15 @@ func refused(t *testing.T, b Bench) {
 		t.Errorf("%+v, %v, on %v", done, err, b.On())
 	}
 	b.Turn(fence.PowerOff)
-	if got, err := b.power(t); err == nil {
+	got, err := b.power(t)
+	if err == nil {
 		t.Errorf("it takes the word of who does not take the password: %s", got)
+	}
+	if said := strings.Contains(fmt.Sprint(err), "the credentials are refused"); said == b.Mute || fault.Is(err, fault.Unauthorised) == b.Mute {
+		t.Errorf("it does not say that the password is wrong: %v", err)
+	}
+	if strings.Contains(fmt.Sprint(err), "Authorization") {
+		t.Errorf("L14: it repeats what was said when all was to be said: %v", err)
 	}
 }
 

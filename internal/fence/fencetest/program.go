@@ -39,7 +39,7 @@ const body = `#!/bin/sh
 D='FOLDER'
 case DIALECT in
 agent)
-	while IFS='=' read -r k v; do case $k in action) A=$v;; password) P=$v;; esac; done
+	while IFS='=' read -r k v; do case $k in action) A=$v;; password) P=$v;; verbose) V=$v;; esac; done
 	if [ "$A" = metadata ]; then cat "$D/metadata"; exit 0; fi;;
 ipmitool) for A; do :; done; P=$IPMI_PASSWORD;;
 command) A=$HALE_ACTION; P=$POWER_PASSWORD;;
@@ -49,8 +49,16 @@ F=$(cat "$D/fault" 2>/dev/null)
 [ "$F" = dead ] && sleep 60
 [ "$F" = slow ] && sleep 0.2
 if [ "$F" = "wrong password" ] || [ "$P" != PASSWORD ]; then
-	echo "the password $P is wrong"
-	case DIALECT in agent) exit 3;; *) exit 1;; esac
+	case DIALECT in
+	agent) # as the real ones: they say why only when they are to say all, and then they say everything
+		[ "$V" = 1 ] && echo "DEBUG: Authorization: $P; Permission denied, please try again."
+		echo 'ERROR: Unable to connect/login to fencing device';;
+	ipmitool)
+		case " $* " in *' -v '*) echo 'Loading IANA PEN Registry...'; echo '> RAKP 2 HMAC is invalid';; esac
+		echo 'Error: Unable to establish IPMI v2 / RMCP+ session';;
+	*) echo "the password $P is wrong";;
+	esac
+	exit 1
 fi
 if [ -e "$D/off-at" ] && [ "$(date +%s%N)" -ge "$(cat "$D/off-at")" ]; then rm -f "$D/on" "$D/off-at"; fi
 if [ "$A" = status ]; then

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,7 +68,7 @@ func (c *Controller) run(ctx context.Context, op, action string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	args := []string{c.o.Program, "-I", "lanplus", "-H", c.o.Host, "-p", strconv.Itoa(c.o.Port), "-U", c.o.User, "-E", "-C", strconv.Itoa(c.o.Cipher), "-N", "1", "-R", "3"}
+	args := []string{c.o.Program, "-v", "-I", "lanplus", "-H", c.o.Host, "-p", strconv.Itoa(c.o.Port), "-U", c.o.User, "-E", "-C", strconv.Itoa(c.o.Cipher), "-N", "1", "-R", "3"}
 	if c.o.Privilege != "" {
 		args = append(args, "-L", c.o.Privilege)
 	}
@@ -76,11 +77,16 @@ func (c *Controller) run(ctx context.Context, op, action string) (string, error)
 	if err != nil || code == 0 {
 		return said, err
 	}
-	kind := fault.Transient
-	for _, words := range []string{"password", "unauthorized name", "RAKP 2 HMAC is invalid", "insufficient privilege"} {
-		if strings.Contains(said, words) {
-			kind = fault.Unauthorised
-		}
+	why := fmt.Errorf("exit code %d: %s", code, strings.TrimPrefix(said, loading))
+	if slices.ContainsFunc(refusals, func(words string) bool { return strings.Contains(strings.ToLower(said), words) }) {
+		return said, fence.Denied(op, c.o.Name, why)
 	}
-	return said, fault.New(kind, op, c.o.Name, fmt.Errorf("exit code %d: %s", code, said))
+	return said, fault.New(fault.Transient, op, c.o.Name, why)
 }
+
+// refusals are ipmitool's words, in lower case, for a password, a user or a privilege that the controller does not accept. It says them only with -v, and
+// ends with the same exit code as for anything else.
+var refusals = []string{"rakp 2 hmac is invalid", "unauthorized name", "invalid role", "insufficient privilege", "unauthorized role"}
+
+// loading is what ipmitool always says with -v.
+const loading = "Loading IANA PEN Registry...; "

@@ -128,7 +128,7 @@ func (c *Controller) reach(ctx context.Context, op string) (Faults, error) {
 		return f, fault.New(fault.Transient, op, "", ctx.Err())
 	}
 	if f.WrongPassword {
-		return f, fault.New(fault.Unauthorised, op, "", errors.New("the password is wrong"))
+		return f, fence.Denied(op, "", errors.New("another password"))
 	}
 	return f, nil
 }

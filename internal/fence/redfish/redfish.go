@@ -173,7 +173,11 @@ func (c *Controller) failure(ctx context.Context, op, password string, err error
 		kind = fault.Invalid
 	}
 	text := secret.Redact(inner(err).Error(), password)
-	return fault.New(kind, op, c.o.Name, errors.New(text[:min(len(text), longestText)]))
+	why := errors.New(text[:min(len(text), longestText)])
+	if kind == fault.Unauthorised {
+		return fence.Denied(op, c.o.Name, why)
+	}
+	return fault.New(kind, op, c.o.Name, why)
 }
 
 // longestText bounds what is repeated of a service's words, in bytes.

@@ -38,7 +38,7 @@ func (p *Provider) read(ctx context.Context, op fleet.Op, ref provider.Ref, ask 
 	w := p.world
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.cut(p.client) || op != OpIdentity && op != OpList && w.unreachable(ref.Host) {
+	if w.cut(p.client) || op != OpIdentity && op != OpList && w.unreachable(p.client, ref.Host) {
 		return fail(fault.Transient, errUnreachable)
 	}
 	if err := ask(time.Now()); err != nil {
@@ -126,7 +126,7 @@ func (d deed) fail(kind fault.Kind, err error) error {
 func (w *World) perform(d deed) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.cut(d.client) || d.op != fleet.OpEvacuate && w.unreachable(d.ref.Host) {
+	if w.cut(d.client) || d.op != fleet.OpEvacuate && w.unreachable(d.client, d.ref.Host) {
 		return d.fail(fault.Transient, errUnreachable)
 	}
 	now := time.Now()

@@ -17,7 +17,7 @@ var errNowhere = errors.New("no other host takes it")
 func (p *Provider) Evacuate(ctx context.Context, ref provider.Ref) error {
 	return p.change(ctx, fleet.OpEvacuate, ref, func(w *World, now time.Time) (bool, error) {
 		return w.leave(ref, func(g *guest) error {
-			if !w.unreachable(g.host) {
+			if !w.unreachable("", g.host) {
 				return conflict(ref, errors.New("its host answers"))
 			}
 			if err := w.moveOut(g, now); err != nil {
@@ -64,7 +64,7 @@ func (w *World) moveOut(g *guest, now time.Time) error {
 	best, found := fleet.HostName(""), false
 	for _, h := range w.options.Hosts {
 		_, taken := w.names[place{h, g.name}]
-		if h != g.host && !taken && !w.unreachable(h) && !w.disabled(h) && (!found || load[h] < load[best]) {
+		if h != g.host && !taken && !w.unreachable("", h) && !w.disabled(h) && (!found || load[h] < load[best]) {
 			best, found = h, true
 		}
 	}

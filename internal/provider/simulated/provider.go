@@ -60,7 +60,7 @@ func (p *Provider) Identity(ctx context.Context) (map[fleet.HostName]string, err
 		w := p.world
 		for _, host := range w.options.Hosts {
 			switch {
-			case w.unreachable(host):
+			case w.unreachable(p.client, host):
 			case w.replaced(host):
 				ids[host] = "other-than-" + w.identity(host)
 			default:
@@ -90,7 +90,7 @@ func (p *Provider) waitForAll(ctx context.Context) {
 func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 	var l provider.Listing
 	err := p.read(ctx, OpList, provider.Ref{}, func(now time.Time) error {
-		l = p.world.listing(now)
+		l = p.world.listing(p.client, now)
 		if !slices.ContainsFunc(l.Hosts, func(a provider.HostAnswer) bool { return a.Err == nil }) {
 			return fault.New(fault.Transient, "simulated.list", "", errUnreachable)
 		}
@@ -318,14 +318,14 @@ func (w *World) said(op fleet.Op, i fleet.Instance) fleet.Instance {
 	return i
 }
 
-// listing is the provider's answer to List.
-func (w *World) listing(now time.Time) provider.Listing {
+// listing is the provider's answer to the client's List.
+func (w *World) listing(client string, now time.Time) provider.Listing {
 	var l provider.Listing
 	shown := map[fleet.HostName]bool{}
 	_, empty := inForce(w, func(EmptyLists) bool { return true })
 	for _, host := range w.options.Hosts {
 		answer := provider.HostAnswer{Name: host, Place: w.options.Places[host], Disabled: w.disabled(host)}
-		if w.unreachable(host) {
+		if w.unreachable(client, host) {
 			answer.Err = fault.New(fault.Transient, "simulated.list", string(host), errUnreachable)
 		}
 		shown[host] = answer.Err == nil && !empty && !w.replaced(host)

@@ -99,15 +99,18 @@ func (f Outage) strike(w *World, in *injection, _ time.Time) error { //nolint:un
 	return nil
 }
 
-// HostUnreachable cuts everybody from one host's control plane. Its guests run on.
-type HostUnreachable struct{ Host fleet.HostName }
+// HostUnreachable cuts a client, or with an empty name everybody, from one host's control plane. Its guests run on.
+type HostUnreachable struct {
+	Host   fleet.HostName
+	Client string
+}
 
 func (f HostUnreachable) strike(w *World, in *injection, _ time.Time) error {
 	if err := w.hostExists(f.Host); err != nil {
 		return err
 	}
 	w.keep(in, 0)
-	in.undo = func(time.Time) { w.lookAgain(f.Host, "") }
+	in.undo = func(time.Time) { w.lookAgain(f.Host, f.Client) }
 	return nil
 }
 
@@ -116,14 +119,14 @@ func (f HostUnreachable) strike(w *World, in *injection, _ time.Time) error {
 type HostHangs struct{ Host fleet.HostName }
 
 func (f HostHangs) strike(w *World, in *injection, now time.Time) error {
-	return HostUnreachable(f).strike(w, in, now)
+	return HostUnreachable{Host: f.Host}.strike(w, in, now)
 }
 
 // HostLosesPower lets all guests of the host die with it. When lifted, the host is back and its guests are off.
 type HostLosesPower struct{ Host fleet.HostName }
 
 func (f HostLosesPower) strike(w *World, in *injection, now time.Time) error {
-	if err := HostUnreachable(f).strike(w, in, now); err != nil {
+	if err := (HostUnreachable{Host: f.Host}).strike(w, in, now); err != nil {
 		return err
 	}
 	for _, g := range w.sorted() {
@@ -220,9 +223,9 @@ func (w *World) cut(client string) bool {
 	return out
 }
 
-// unreachable reports whether the host's control plane does not answer.
-func (w *World) unreachable(host fleet.HostName) bool {
-	if _, down := inForce(w, func(f HostUnreachable) bool { return f.Host == host }); down {
+// unreachable reports whether the host's control plane does not answer the client; of an empty name, whether it answers nobody.
+func (w *World) unreachable(client string, host fleet.HostName) bool {
+	if _, down := inForce(w, func(f HostUnreachable) bool { return f.Host == host && (f.Client == "" || f.Client == client) }); down {
 		return true
 	}
 	if _, hangs := inForce(w, func(f HostHangs) bool { return f.Host == host }); hangs {

@@ -77,12 +77,12 @@ func (s *subscriber) post(event provider.Event) {
 
 // tell sends an event about the guest to everybody who can hear it.
 func (w *World) tell(g *guest) {
-	if _, lost := inForce(w, func(LostEvents) bool { return true }); lost || w.unreachable(g.host) || w.replaced(g.host) {
+	if _, lost := inForce(w, func(LostEvents) bool { return true }); lost || w.replaced(g.host) {
 		return
 	}
 	repeated, _ := inForce(w, func(RepeatedEvents) bool { return true })
 	for _, s := range w.ears {
-		if w.cut(s.client) {
+		if w.cut(s.client) || w.unreachable(s.client, g.host) {
 			continue
 		}
 		for range max(repeated.Times, 1) {

@@ -56,6 +56,18 @@ func (w *World) takePower(h *host) (effect bool, end End) {
 	return true, Done
 }
 
+// TurnOff turns the domain's hosts off at their power controllers, as somebody does who is not the caller. When it is lifted they are on again, and what
+// was on them stays off.
+func (w *World) TurnOff(d Domain) (lift func()) {
+	lift = w.Darkness(d)
+	for _, h := range w.order {
+		if h.in(d) {
+			w.takePower(h)
+		}
+	}
+	return lift
+}
+
 func (w *World) takeAccess(h *host) (effect bool, end End) {
 	if h.apart {
 		return false, AlreadyCut

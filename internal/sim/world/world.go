@@ -24,6 +24,10 @@ type Host struct {
 	Fence int
 	// Cut is how often, after that, a caller may try to cut it from storage and network; 0: nothing can.
 	Cut int
+	// Delay is for how long whoever fences it leaves it as it is before.
+	Delay time.Duration
+	// Heavier is how much longer, where one of the fleet's machines was seen on it last.
+	Heavier time.Duration
 }
 
 // Options describe a world. Durations of zero take the defaults named with them.
