@@ -133,7 +133,7 @@ func (c cable) RoundTrip(q *http.Request) (*http.Response, error) {
 		return nil, errCut
 	}
 	loss := c.h.loss.Load()
-	if loss == nil || q.Method == http.MethodGet || !strings.HasPrefix(q.URL.String(), cloud.Nova) || loss.left.Add(-1) >= 0 {
+	if loss == nil || q.Method == http.MethodGet || strings.HasPrefix(q.URL.String(), cloud.Keystone) || loss.left.Add(-1) >= 0 {
 		return c.way.RoundTrip(q)
 	}
 	// It takes effect whatever becomes of the caller, who waits in vain.
@@ -153,7 +153,7 @@ func (c cable) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 }
 
-// loss is what becomes of the answers to Nova's orders.
+// loss is what becomes of the answers to orders, of whichever service.
 type loss struct {
 	left atomic.Int64 // orders that are answered before
 	once func()       // says that an answer is lost

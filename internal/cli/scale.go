@@ -90,8 +90,9 @@ func (c *commander) deleteCommand() *cobra.Command {
 		Long: "The machine that you name is powered off, proven off and deleted, whichever instance it has; a repair under way ends first, or gives way. The\n" +
 			"fleet has one machine less from then on, as after 'hale scale': nothing builds it again, until the file itself asks for another size. None of it\n" +
 			"looks like a failure. If it cannot be deleted, you are paged, and the machine is healed as before.\n\n" +
-			"Its kept disks stay at the provider with what is on them; an old instance that is kept (keep_old) stays for the rest of its time, and is removed\n" +
-			"then. A machine that hale adopted is never destroyed: it is let go as it is, and not taken up again until the file selects otherwise.\n\n" +
+			"Its kept disks stay at the provider with what is on them, and a floating address of its own is given back; an old instance that is kept (keep_old)\n" +
+			"stays for the rest of its time, and is removed then. A machine that hale adopted is never destroyed: it is let go as it is, and not taken up again\n" +
+			"until the file selects otherwise.\n\n" +
 			"It is refused for a machine that is protected or held, while the brake is on, and when a disk that is to be kept would be lost.",
 		Example: "  hale delete web-4 --reason \"bad host\"",
 		Args:    cobra.MinimumNArgs(1),

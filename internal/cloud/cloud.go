@@ -53,6 +53,9 @@ const (
 	Keystone = "http://127.0.0.1:5000/v3"
 	// Nova is the compute service's address.
 	Nova = "http://127.0.0.1:8774"
+	// Neutron and Glance are the addresses of the network and the image service.
+	Neutron = "http://127.0.0.1:9696"
+	Glance  = "http://127.0.0.1:9292"
 	// NovaSoft is the same service; what is deleted there is only set aside for an hour (SOFT_DELETED).
 	NovaSoft = "http://127.0.0.1:8773"
 )
@@ -252,6 +255,7 @@ const (
 	Spawn   Operation = "spawn" // also the second half of a rebuild
 	Reboot  Operation = "reboot"
 	PowerOn Operation = "power_on"
+	Copy    Operation = "snapshot" // the image is given up half-way
 )
 
 // Fail lets the operation fail with the server from now on, as if its hypervisor could not do it.
@@ -264,6 +268,15 @@ func (c *Cloud) Mend(server string, o Operation) error { return os.Remove(c.fail
 
 func (c *Cloud) failure(server string, o Operation) string {
 	return filepath.Join(c.dir, "crashes", server+"."+string(o))
+}
+
+// Boots returns how often a guest booted from the disk that the server has.
+func (c *Cloud) Boots(server string) (int, error) {
+	text, err := os.ReadFile(filepath.Join(c.dir, "disks", server))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(string(text))
 }
 
 // Signal sends a signal to all processes of a service: "nova-api", "nova-compute1", "keystone", "neutron", "rabbitmq" and so on, as the

@@ -93,6 +93,7 @@ func (c *fleetCompiler) strands(hosts at[hostsWord]) {
 func serverOf(d serverDraft) *fleet.Server {
 	return &fleet.Server{
 		Flavor: d.flavor.value, Networks: values(d.networks), SecurityGroups: values(d.securityGroups), KeepPort: d.keepPort.value,
+		FloatingIP:  d.floatingIP.value,
 		ServerGroup: d.serverGroup.value, KeyPair: d.keyPair.value, Zone: d.zone.value, ConfigDrive: d.configDrive.value,
 	}
 }

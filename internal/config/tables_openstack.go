@@ -10,6 +10,7 @@ type cloudDraft struct {
 // serverDraft is what a cloud is told of a machine, beside image, network and user data.
 type serverDraft struct {
 	flavor, serverGroup, keyPair, zone at[string]
+	floatingIP                         at[string]
 	networks, securityGroups           at[[]at[string]]
 	keepPort, configDrive              at[bool]
 }
@@ -35,6 +36,9 @@ func serverShape() object[serverDraft] {
 				func(s *serverDraft) *at[[]at[string]] { return &s.networks }).said("none"),
 			or("keep_port", false, "The machine's port, and with it its address, hardware address and floating address, goes from instance to instance.", boolean(),
 				func(s *serverDraft) *at[bool] { return &s.keepPort }),
+			may("floating_ip", "The external network of which the machine has a floating address of its own. It is allocated with the machine's first instance, goes from instance to instance, also "+
+				"without `keep_port`, and is released when the machine is removed from its fleet.", text("an external network", "public"),
+				func(s *serverDraft) *at[string] { return &s.floatingIP }).said("none"),
 			may("security_groups", "The security groups of the machine's port.", list[string]{noun: "one security group", each: text("a security group", "web")},
 				func(s *serverDraft) *at[[]at[string]] { return &s.securityGroups }).said("the project's default"),
 			may("server_group", "The server group, whose policy (affinity or anti-affinity) Nova's scheduler follows.", text("a server group", "web-apart"),
@@ -45,7 +49,6 @@ func serverShape() object[serverDraft] {
 		},
 		later: map[string]string{
 			"volume": "boot from the image", "volumes": "take it out", "boot_volume": "boot from the image",
-			"floating_ip": "give the kept port a floating address once, and set keep_port",
 		},
 	}
 }

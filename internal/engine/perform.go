@@ -18,7 +18,7 @@ import (
 const observeLimit = 5 * time.Second
 
 func refOf(a fleet.Action) provider.Ref {
-	return provider.Ref{ID: a.Instance, Host: a.Host, Mark: a.Mark, Adopted: a.Adopted}
+	return provider.Ref{ID: a.Instance, Host: a.Host, Mark: a.Mark, Adopted: a.Adopted, ForGood: a.ForGood}
 }
 
 // perform starts an action whose belief is stored. Its result comes back as news.

@@ -145,6 +145,31 @@ func TestADeletedMachineStaysAway(t *testing.T) {
 	})
 }
 
+// What the provider keeps for a machine that is given up, such as an address, goes with it, and with no other: the one that is built anew has it still.
+func TestWhoIsGivenUpForGoodIsSaid(t *testing.T) {
+	t.Parallel()
+	spec := web(3)
+	spec.Repair.Steps = []fleet.Step{{Kind: fleet.StepRecreate, Timeout: time.Minute, VerifyWithin: time.Minute}}
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.grown()
+		s.inject(simulated.Crash{Instance: s.id(1)})
+		s.await(10*time.Minute, "one is built anew", func() bool { return s.heals(1) == 1 && s.healthy(1) })
+		s.remove(2)
+		s.await(5*time.Minute, "another has gone", func() bool { return s.gone(2) })
+		deletes := map[fleet.MachineName]bool{}
+		for _, c := range s.world.Calls() {
+			if _, twice := deletes[c.Machine]; c.Op == fleet.OpDelete {
+				if deletes[c.Machine] = c.ForGood; twice {
+					s.t.Errorf("%s was deleted twice", c.Machine)
+				}
+			}
+		}
+		if len(deletes) != 2 || deletes["web-1"] || !deletes["web-2"] {
+			s.t.Errorf("for good were deleted: %v", deletes)
+		}
+	})
+}
+
 // What is under way on the machine ends first, or gives way: a first build, and a repair in any of its phases.
 func TestADeleteComesWhileTheMachineIsWorkedOn(t *testing.T) {
 	t.Parallel()

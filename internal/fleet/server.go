@@ -6,7 +6,9 @@ type Server struct {
 	// Networks are further ones; the first is Template.Network.
 	Networks []string `json:",omitempty"`
 	// KeepPort lets the first interface, with its address, go from instance to instance.
-	KeepPort       bool     `json:",omitempty"`
+	KeepPort bool `json:",omitempty"`
+	// FloatingIP is the external network of which the machine has an address of its own; empty: it has none.
+	FloatingIP     string   `json:",omitempty"`
 	SecurityGroups []string `json:",omitempty"`
 	ServerGroup    string   `json:",omitempty"`
 	KeyPair        string   `json:",omitempty"`

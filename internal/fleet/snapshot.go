@@ -85,6 +85,8 @@ type Action struct {
 	Adopted bool
 	// Call: the stored intent.
 	Intent Intent
+	// Call of OpDelete: the machine is given up with its instance.
+	ForGood bool
 	// Call of OpCreate: the kept disks that earlier instances had.
 	Made []string
 	// Call of OpSnapshot and OpDropSnapshot: the copy.

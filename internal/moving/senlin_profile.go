@@ -7,7 +7,7 @@ import (
 // template makes a template of a profile of type os.nova.server.
 func (s *senlin) template(name string) yaml.MapSlice {
 	p := s.profile.get("properties")
-	networks, groups := s.networks(p.get("networks"))
+	networks, groups, external := s.networks(p.get("networks"))
 	groups = append(groups, p.get("security_groups").strs()...)
 	var network string
 	if len(networks) > 0 {
@@ -31,21 +31,21 @@ func (s *senlin) template(name string) yaml.MapSlice {
 		drive = true
 	}
 	return mapOf("image", image, "network", network, "disks", mapOf("root", "ephemeral"), "user_data", p.get("user_data").str(), "metadata", s.metadata(p.get("metadata")),
-		"server", mapOf("flavor", flavor, "networks", networks, "security_groups", groups, "server_group", p.get("scheduler_hints", "group").str(),
+		"server", mapOf("flavor", flavor, "networks", networks, "floating_ip", external, "security_groups", groups, "server_group", p.get("scheduler_hints", "group").str(),
 			"keypair", p.get("key_name").str(), "zone", p.get("availability_zone").str(), "config_drive", drive))
 }
 
-// networks returns the networks' names, and the security groups of the first one.
-func (s *senlin) networks(v *value) (names, groups []string) {
+// networks returns the networks' names, and what the first one says: its security groups, and where its floating address is from.
+func (s *senlin) networks(v *value) (names, groups []string, external string) {
 	for i, n := range v.list() {
 		if name := n.get("network").str(); name != "" {
 			names = append(names, name)
 		}
 		if i == 0 {
-			groups = n.get("security_groups").strs()
+			groups, external = n.get("security_groups").strs(), n.get("floating_network").str()
 		}
 	}
-	return names, groups
+	return names, groups, external
 }
 
 // metadata returns texts by key.

@@ -136,7 +136,8 @@ type Builder interface {
 	// one that is not is made empty, unless it is among order.Made: then the order is fault.Invalid, since data would be missing. A
 	// failed create leaves no disk that it made itself, and every one that was there.
 	Create(ctx context.Context, order Order) error
-	// Delete removes an instance that is off, with its ephemeral disks, and never a kept one. No such instance is success.
+	// Delete removes an instance that is off, with its ephemeral disks, and never a kept one. No such instance is success. With ref.ForGood what belongs to the
+	// machine and has no data goes, too, such as a floating address, and is gone when it returns nil.
 	// fault.Conflict: it runs, or bears another mark than ref.Mark; nothing was changed.
 	Delete(ctx context.Context, ref Ref) error
 	// Certify writes the mark's Certified flag on the instance. fault.Conflict: it bears another mark than ref.Mark, or none, as
@@ -175,6 +176,8 @@ type Ref struct {
 	Mark fleet.Mark
 	// Adopted says that nobody built the instance for hale: it bears no mark, and Mark is zero.
 	Adopted bool
+	// ForGood says of a Delete that the machine is given up with its instance.
+	ForGood bool
 }
 
 // Order is what is to be built.

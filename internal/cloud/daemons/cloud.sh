@@ -24,7 +24,7 @@ prepare() {
     # A login shell's Python may be another one than Debian's modules are for; no proxy is between here and loopback.
     export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=$dir/home NO_PROXY='*' no_proxy='*' PYTHONPATH=$dir/python PYTHONDONTWRITEBYTECODE=1
     unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY
-    mkdir -p "$etc"/{keystone,placement,glance,nova,nova-soft,neutron} "$log" "$run" "$dir"/{mysql,rabbit,images,state,lock,home,fernet,credential,python,crashes}
+    mkdir -p "$etc"/{keystone,placement,glance,nova,nova-soft,neutron} "$log" "$run" "$dir"/{mysql,rabbit,images,state,lock,home,fernet,credential,python,crashes,disks}
     chmod 700 "$dir/home" # Erlang wants its cookie to itself
 }
 
@@ -290,7 +290,7 @@ start_services() {
     daemon nova-scheduler nova-scheduler --config-file "$etc/nova/scheduler.conf"
     await "Placement" answers 8778
     for ((n = 1; n <= computes; n++)); do
-        daemon "nova-compute$n" env CRASHES="$dir/crashes" /usr/bin/python3 "$here/computer.py" --config-file "$etc/nova/compute$n.conf"
+        daemon "nova-compute$n" env CRASHES="$dir/crashes" DISKS="$dir/disks" /usr/bin/python3 "$here/computer.py" --config-file "$etc/nova/compute$n.conf"
     done
     await "Nova" answers 8774
     await "Glance" answers 9292

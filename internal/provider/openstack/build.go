@@ -28,11 +28,18 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 	if err != nil {
 		return err
 	}
+	external, err := c.external(order.Template.Server)
+	if err != nil {
+		return err
+	}
 	claimed, err := c.claim(order, network)
 	if err != nil {
 		return err
 	}
 	err = c.vacant(order)
+	if err == nil {
+		err = c.giveAddress(order, external, claimed)
+	}
 	if err == nil {
 		err = c.build(order, wanted, claimed)
 	}
@@ -172,6 +179,9 @@ func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
 	if err != nil {
 		return err
 	}
+	if err := c.giveUpAddresses(ref, s.Name, s.ID); err != nil {
+		return err
+	}
 	if err := c.destroy(s); err != nil {
 		return err
 	}
@@ -216,7 +226,7 @@ func (c *call) awaitGone(s *server) error {
 	}
 }
 
-// deleted: there is no such server, so only a port can be left of it.
+// deleted: there is no such server, so only a port can be left of it, and what the machine has of its own.
 func (p *Provider) deleted(ctx context.Context, ref provider.Ref) error {
 	c, err := p.open(ctx, "openstack.delete", string(ref.ID))
 	if err != nil {
@@ -224,7 +234,7 @@ func (p *Provider) deleted(ctx context.Context, ref provider.Ref) error {
 	}
 	defer c.end()
 	c.sweep(ref.ID)
-	return nil
+	return c.giveUpAddresses(ref, string(ref.Mark.Machine), "")
 }
 
 // destroy asks for the end. Where the cloud only sets aside what is deleted, it is asked for at once.

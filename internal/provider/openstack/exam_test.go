@@ -99,11 +99,11 @@ func (h harness) Freeze(providertest.T) {
 }
 func (h harness) Thaw(providertest.T) { h.makeTrouble(nil) }
 
-// LoseAnswers loses those to requests that change something, at Nova and at Neutron.
+// LoseAnswers loses those to requests that change something.
 func (h harness) LoseAnswers(_ providertest.T, after int) <-chan struct{} {
 	var orders atomic.Int64
 	h.makeTrouble(func(q *http.Request) effect {
-		order := q.Method != http.MethodGet && (strings.Contains(q.URL.Path, "/compute/") || strings.Contains(q.URL.Path, "/network/"))
+		order := q.Method != http.MethodGet && !strings.Contains(q.URL.Path, "/identity/")
 		return effect{unsaid: order && orders.Add(1) > int64(after)}
 	})
 	return nil

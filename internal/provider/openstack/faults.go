@@ -109,7 +109,7 @@ func (c *call) answered(how manner, e gophercloud.ErrUnexpectedResponseCode) err
 }
 
 // quotaTypes are Neutron's words for a limit that is reached.
-var quotaTypes = []string{"OverQuota", "QuotaExceeded", "IpAddressGenerationFailure"}
+var quotaTypes = []string{"OverQuota", "QuotaExceeded", "IpAddressGenerationFailure", "ExternalIpAddressExhausted"}
 
 // The pause that a cloud may ask for, when it says nothing and at most.
 const (

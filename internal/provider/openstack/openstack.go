@@ -6,7 +6,7 @@
 // named, and "not found" is Nova's own word, not a proxy's.
 //
 // It does not choose hosts, which is Nova's scheduler's business: to hale a project is one host with an empty name. It makes no network,
-// image or flavor, and no volume.
+// no flavor, no volume, and no image but copies of its servers' disks.
 package openstack
 
 import (
@@ -31,6 +31,7 @@ var (
 	_ provider.ConsoleReader = (*Provider)(nil)
 	_ provider.Evacuator     = (*Provider)(nil)
 	_ provider.Migrator      = (*Provider)(nil)
+	_ provider.Snapshotter   = (*Provider)(nil)
 	_ provider.Chooser       = (*Provider)(nil)
 )
 

@@ -21,6 +21,7 @@ import (
 // Neutron gives an address out once in a network, and so it is the arbiter of which order may build the machine. See DESIGN.md.
 type port struct {
 	ID       string `json:"id"`
+	Name     string `json:"name"`
 	Device   string `json:"device_id"`   // the server that it is bound to; empty: none
 	Claim    string `json:"description"` // whose order it is for
 	Revision int    `json:"revision_number"`

@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"encoding/json"
 	"net/netip"
 	"slices"
 	"strings"
@@ -19,14 +20,32 @@ type server struct {
 	Metadata  map[string]string    `json:"metadata"`
 	Tags      []string             `json:"tags"`
 	Addresses map[string][]address `json:"addresses"`
-	Task      string               `json:"OS-EXT-STS:task_state"`
-	Power     int                  `json:"OS-EXT-STS:power_state"`
-	Launched  string               `json:"OS-SRV-USG:launched_at"`
-	Host      string               `json:"OS-EXT-SRV-ATTR:host"` // shown to administrators only, as what follows
-	HostState string               `json:"host_status"`
+	Image     imageRef             `json:"image"`
+	Flavor    struct {
+		Ephemeral int `json:"ephemeral"` // GiB of a disk that is nobody's image
+	} `json:"flavor"`
+	Task      string `json:"OS-EXT-STS:task_state"`
+	Power     int    `json:"OS-EXT-STS:power_state"`
+	Launched  string `json:"OS-SRV-USG:launched_at"`
+	Host      string `json:"OS-EXT-SRV-ATTR:host"` // shown to administrators only, as what follows
+	HostState string `json:"host_status"`
 	Fault     struct {
 		Message string `json:"message"`
 	} `json:"fault"`
+}
+
+// imageRef is the id of the image that a server was made from: Nova gives an object, or, where the server's disk is a volume, an empty text.
+type imageRef string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *imageRef) UnmarshalJSON(data []byte) error {
+	var object item
+	if len(data) > 0 && data[0] == '{' {
+		err := json.Unmarshal(data, &object)
+		*r = imageRef(object.ID)
+		return err
+	}
+	return json.Unmarshal(data, (*string)(r))
 }
 
 type address struct {

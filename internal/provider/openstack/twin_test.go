@@ -23,22 +23,28 @@ import (
 type twin struct {
 	mux *http.ServeMux
 
-	mu       sync.Mutex
-	project  string
-	logins   int
-	tokens   map[string]bool // those that are good
-	lists    map[string]int  // by what was asked for
-	servers  map[string]*twinServer
-	ports    map[string]*twinPort
-	hosts    map[string]*twinHost // shown to an administrator
-	admin    bool
-	owner    bool // whether the network is the project's own
-	pageSize int
-	boot     time.Duration
-	softly   bool   // what is deleted is only set aside
-	oldest   string // microversion, and the newest
-	newest   string
-	trouble  func(*http.Request) effect
+	mu        sync.Mutex
+	project   string
+	logins    int
+	tokens    map[string]bool // those that are good
+	lists     map[string]int  // by what was asked for
+	servers   map[string]*twinServer
+	ports     map[string]*twinPort
+	hosts     map[string]*twinHost // shown to an administrator
+	copies    map[string]*twinCopy // Glance's images of servers' disks
+	addrs     map[string]*twinFloating
+	allotted  int  // addresses, ever
+	mostAddrs int  // the project's quota
+	noRouter  bool // between the networks
+	fullStore bool // of Glance
+	admin     bool
+	owner     bool // whether the network is the project's own
+	pageSize  int
+	boot      time.Duration
+	softly    bool   // what is deleted is only set aside
+	oldest    string // microversion, and the newest
+	newest    string
+	trouble   func(*http.Request) effect
 }
 
 // effect is what becomes of a request.
@@ -68,6 +74,9 @@ type twinServer struct {
 	actions                []map[string]any
 	evacuated, migrated    int
 	moving                 bool // a migration is under way
+	boots                  int  // from the disk that it has
+	volume                 bool // its disk is one
+	scratch                int  // GiB of an ephemeral disk
 }
 
 type twinPort struct {
@@ -92,6 +101,7 @@ const (
 func newTwin() *twin {
 	w := &twin{
 		mux: http.NewServeMux(), project: "0123456789abcdef0123456789abcdef", lists: map[string]int{}, tokens: map[string]bool{}, servers: map[string]*twinServer{}, ports: map[string]*twinPort{},
+		copies: map[string]*twinCopy{}, addrs: map[string]*twinFloating{}, mostAddrs: 50,
 		owner: true, pageSize: 1000, boot: 2 * time.Second, oldest: "2.1", newest: "2.93",
 		admin: true, hosts: map[string]*twinHost{"compute1": {}, "compute2": {}, "compute3": {}},
 	}
@@ -107,14 +117,13 @@ func newTwin() *twin {
 			return 200, map[string]any{"versions": []any{map[string]any{"id": version, "status": "CURRENT"}}}
 		})
 	}
-	w.handle("GET /image/v2/images", func(http.ResponseWriter, *http.Request) (int, any) {
-		return 200, map[string]any{"images": []any{map[string]any{"id": twinImage, "name": "tiny"}}, "first": "/v2/images"}
-	})
+	w.serveImages()
+	w.serveFloating()
 	w.handle("GET /compute/v2.1/flavors", func(http.ResponseWriter, *http.Request) (int, any) {
 		return 200, map[string]any{"flavors": []any{map[string]any{"id": "42", "name": "m1.nano"}}}
 	})
 	w.handle("GET /network/v2.0/networks", func(http.ResponseWriter, *http.Request) (int, any) {
-		return 200, map[string]any{"networks": []any{map[string]any{"id": twinNetwork, "name": "private"}}}
+		return 200, map[string]any{"networks": []any{map[string]any{"id": twinNetwork, "name": "private"}, map[string]any{"id": twinExternal, "name": "public"}}}
 	})
 	w.handle("GET /network/v2.0/ports", w.listPorts)
 	w.handle("POST /network/v2.0/ports", w.makePort)
@@ -289,10 +298,13 @@ func (s *twinServer) record(action, user string) {
 func (w *twin) render(s *twinServer) map[string]any {
 	out := map[string]any{
 		"id": s.ID, "name": s.Name, "status": s.Status, "tenant_id": w.project, "updated": s.Updated.UTC().Format(time.RFC3339), "metadata": s.Metadata,
-		"OS-EXT-STS:power_state": s.Power, "addresses": map[string]any{}, "tags": s.Tags, "OS-EXT-STS:task_state": nil, "OS-SRV-USG:launched_at": nil,
+		"image": map[string]any{"id": twinImage}, "flavor": map[string]any{"ephemeral": s.scratch}, "OS-EXT-STS:power_state": s.Power, "addresses": map[string]any{}, "tags": s.Tags, "OS-EXT-STS:task_state": nil, "OS-SRV-USG:launched_at": nil,
 	}
 	if s.Task != "" {
 		out["OS-EXT-STS:task_state"] = s.Task
+	}
+	if s.volume {
+		out["image"] = ""
 	}
 	if s.Launched {
 		out["OS-SRV-USG:launched_at"] = "2026-01-01T00:00:00.000000"
@@ -301,7 +313,7 @@ func (w *twin) render(s *twinServer) map[string]any {
 		out["OS-EXT-SRV-ATTR:host"], out["host_status"] = s.Host, w.hostStatus(s.Host)
 	}
 	if p := w.ports[s.Port]; p != nil && p.Device == s.ID {
-		out["addresses"] = map[string]any{"private": []any{map[string]any{"version": 4, "addr": fmt.Sprintf("10.1.%d.%d", p.n/250, p.n%250+1), "OS-EXT-IPS:type": "fixed"}}}
+		out["addresses"] = map[string]any{"private": w.addressesOf(p)}
 	}
 	return out
 }
@@ -379,7 +391,7 @@ func (w *twin) plant(name string, metadata map[string]string, tags []string, sta
 	s.record("create", "u")
 	s.later(w.boot, "spawning", func() {
 		s.Host = w.schedule("")
-		s.Status, s.Power, s.Launched = "ACTIVE", 1, true
+		s.Status, s.Power, s.Launched, s.boots = "ACTIVE", 1, true, 1
 		if status != "" {
 			s.Status, s.Launched, s.Power = status, false, 0
 			return
@@ -435,6 +447,7 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 			"os-stop": {"ACTIVE", "ERROR"}, "os-start": {"SHUTOFF"}, "unpause": {"PAUSED"}, "resume": {"SUSPENDED"}, "rebuild": {"ACTIVE", "SHUTOFF", "ERROR"},
 			"reboot": {"ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED", "ERROR", "HARD_REBOOT"}, "os-getConsoleOutput": {"ACTIVE", "SHUTOFF"}, "forceDelete": {"SOFT_DELETED"}, "restore": {"SOFT_DELETED"},
 			"evacuate": {"ACTIVE", "SHUTOFF", "ERROR", "PAUSED"}, "os-migrateLive": {"ACTIVE", "PAUSED"},
+			"createImage": {"ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED"},
 		}[action]
 		if !slices.Contains(from, s.Status) || s.Task != "" && action != "reboot" && action != "os-getConsoleOutput" {
 			return refuse(action)
@@ -445,6 +458,8 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 			return 200, map[string]any{"output": "FAKE CONSOLE OUTPUT\nANOTHER\nLAST LINE"}
 		case "forceDelete":
 			w.deleteServer(s, nil)
+		case "createImage":
+			return w.createImage(s, kind)
 		case "evacuate":
 			return w.evacuate(s)
 		case "os-migrateLive":
@@ -454,19 +469,28 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 			s.later(time.Second, "powering-off", func() { s.Status, s.Power = "SHUTOFF", 4 })
 		case "os-start", "unpause", "resume", "restore":
 			s.record(strings.TrimPrefix(action, "os-"), "u")
-			s.later(time.Second, "powering-on", func() { s.Status, s.Power = "ACTIVE", 1 })
+			s.later(time.Second, "powering-on", func() {
+				if s.Status == "SHUTOFF" {
+					s.boots++
+				}
+				s.Status, s.Power = "ACTIVE", 1
+			})
 		case "reboot":
 			if kind["type"] == "SOFT" && was != "ACTIVE" {
 				return refuse(action)
 			}
 			s.record("reboot", "u")
 			s.Status = "HARD_REBOOT"
-			s.later(time.Second, "reboot_started_hard", func() { s.Status, s.Power = "ACTIVE", 1 })
+			s.later(time.Second, "reboot_started_hard", func() { s.Status, s.Power, s.boots = "ACTIVE", 1, s.boots+1 })
 		case "rebuild":
 			s.record("rebuild", "u")
 			s.Status = "REBUILD"
 			s.later(w.boot, "rebuild_spawning", func() {
-				s.Status = "ACTIVE" // for a moment, also of one that was off
+				s.Status = "ACTIVE" // for a moment, also of one that was off, whose guest does not come far
+				s.boots = 0
+				if was == "ACTIVE" {
+					s.boots = 1
+				}
 				due := s.at
 				s.later(time.Second, "", func() { s.Status = was })
 				s.at = due.Add(time.Second)
@@ -505,7 +529,7 @@ func (w *twin) listPorts(_ http.ResponseWriter, q *http.Request) (int, any) {
 	v := q.URL.Query()
 	found := []*twinPort{}
 	for _, p := range w.ports {
-		for key, has := range map[string]string{"mac_address": p.MAC, "name": p.Name, "network_id": p.Network, "device_id": p.Device, "description": p.Description} {
+		for key, has := range map[string]string{"mac_address": p.MAC, "name": p.Name, "network_id": p.Network, "device_id": p.Device, "description": p.Description, "id": p.ID} {
 			if v.Has(key) && v.Get(key) != has {
 				p = nil
 				break
@@ -564,6 +588,7 @@ func (w *twin) deletePort(_ http.ResponseWriter, q *http.Request) (int, any) {
 		return 404, neutron("PortNotFound", "no such port")
 	}
 	delete(w.ports, q.PathValue("id"))
+	w.unbind(q.PathValue("id"))
 	return 204, nil
 }
 

@@ -182,6 +182,7 @@ func All() []Case {
 		{Name: "what took effect without an answer is done once", Run: unheardIsDoneOnce},
 		{Name: "a create without an answer is one instance", Run: unheardCreate},
 		{Name: "a delete without an answer leaves nothing", Run: unheardDelete},
+		{Name: "a machine's own address goes from instance to instance", Run: addressIsTheMachines, Needs: "an address that belongs to the machine", asked: able[Addressed]},
 		{Name: "what was cut off half-way can be removed", Run: interruptedIsCleared, Needs: "calls that end with their contexts", asked: able[Interrupted]},
 		{Name: "one host down leaves a partial list", Run: oneHostDown, Needs: "a host that fails", asked: able[HostFailer]},
 		{Name: "a migrated instance is elsewhere, once", Run: migrated, Needs: "migrate, and several hosts", asked: func(h Harness) bool { return len(h.Hosts()) > 1 }},

@@ -132,7 +132,7 @@ func (w *World) perform(d deed) error {
 	now := time.Now()
 	call := Call{
 		At: now, Sent: d.sent, Served: d.victim.served, Unseen: d.victim.unseen, Client: d.client, Op: d.op, Instance: d.ref.ID, Host: d.ref.Host, Machine: d.ref.Mark.Machine,
-		Again: d.again,
+		Again: d.again, ForGood: d.ref.ForGood,
 	}
 	if g, exists := w.guests[d.ref.ID]; exists {
 		call.Healthy, call.Power = g.healthy(now), g.power

@@ -35,6 +35,7 @@ type Call struct {
 	Sent     time.Time // when it left the client
 	Client   string    // who opened the handle
 	Op       fleet.Op
+	ForGood  bool // of a delete: the machine is given up with it
 	Instance fleet.InstanceID
 	Host     fleet.HostName
 	Machine  fleet.MachineName // whose instance it is by its mark, or was to become
