@@ -110,7 +110,7 @@ func TestACopyUnderWayIsWaitedFor(t *testing.T) {
 	playCopy(t, func(c *copying) {
 		c.plantImage("i1", "web-1.r3.snapshot", "queued", ofCopy(c.name, c.server.ID))
 		go func() {
-			time.Sleep(5 * time.Second)
+			c.pass(5 * time.Second)
 			c.look(func() { c.copies["i1"].status = "active" })
 		}()
 		if made := c.copy(); !strings.HasPrefix(made.Where, "image i1 ") {
