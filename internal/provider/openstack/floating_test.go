@@ -69,14 +69,21 @@ func TestAnAddressIsNotTakenFromSomethingElse(t *testing.T) {
 	playAddressed(t, func(a *addressed) {
 		a.build()
 		a.remove()
-		var theirs *twinPort
-		a.look(func() { theirs = a.addPort(&twinPort{Network: twinNetwork, Name: "balancer"}) })
 		f := a.only()
-		a.look(func() { f.Port = &theirs.ID })
-		err := a.p.Create(a.Context(), a.order)
-		a.want("create", err, fault.Conflict)
-		if !strings.Contains(err.Error(), f.Address) || !f.leadsTo(theirs.ID) {
-			a.Errorf("%v, and it leads to %v", err, f.Port)
+		var theirs *twinPort
+		for _, p := range []twinPort{
+			{Name: "balancer"}, {Name: "web-1", Description: "hale instance of old", Device: "a server"}, {Name: "web-7", Description: "hale, kept for the machine"},
+		} {
+			p.Network = "another"
+			a.look(func() {
+				theirs = a.addPort(&p)
+				f.Port = &theirs.ID
+			})
+			err := a.p.Create(a.Context(), a.order)
+			a.want("create", err, fault.Conflict)
+			if err == nil || !strings.Contains(err.Error(), f.Address) || !f.leadsTo(theirs.ID) {
+				a.Errorf("%s: %v, and it leads to %v", p.Name, err, f.Port)
+			}
 		}
 		if n := len(a.living()); n != 0 {
 			a.Errorf("there are %d servers", n)
@@ -208,6 +215,27 @@ func TestACloudWithoutRouters(t *testing.T) {
 			return effect{}
 		})
 		s.must("create", s.p.Create(s.Context(), s.order(1)))
+	})
+}
+
+// TestAListThatHeedsNoQuestionNamesNobodysAddress: what is not the machine's by its own words is not released.
+func TestAListThatHeedsNoQuestionNamesNobodysAddress(t *testing.T) {
+	t.Parallel()
+	playAddressed(t, func(a *addressed) {
+		a.build()
+		a.must("power off", a.p.PowerOff(a.Context(), a.order.Ref))
+		a.makeTrouble(func(q *http.Request) effect {
+			if q.Method == http.MethodGet && strings.HasSuffix(q.URL.Path, "/floatingips") {
+				return effect{status: 200, body: `{"floatingips": [{"id": "f", "floating_ip_address": "172.24.9.9", "port_id": null, "description": "dns: web"}]}`}
+			}
+			if q.Method == http.MethodDelete && strings.Contains(q.URL.Path, "/floatingips/") {
+				a.Errorf("%s was deleted", q.URL.Path)
+			}
+			return effect{}
+		})
+		gone := a.order.Ref
+		gone.ForGood = true
+		a.must("delete for good", a.p.Delete(a.Context(), gone))
 	})
 }
 

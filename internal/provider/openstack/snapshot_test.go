@@ -201,6 +201,24 @@ func TestOnlyCopiesOfTheNameGo(t *testing.T) {
 	})
 }
 
+// TestAListThatHeedsNoQuestionNamesNoCopy: what does not say of itself that it is the copy is not.
+func TestAListThatHeedsNoQuestionNamesNoCopy(t *testing.T) {
+	t.Parallel()
+	playCopy(t, func(c *copying) {
+		c.makeTrouble(func(q *http.Request) effect {
+			if q.Method == http.MethodGet && strings.HasSuffix(q.URL.Path, "/images") {
+				return effect{status: 200, body: `{"images": [{"id": "tiny", "name": "tiny", "status": "active"}, {"id": "theirs", "name": "web-1.r3.snapshot", "status": "active"},
+					{"id": "heir", "name": "backup", "status": "active", "hale_snapshot": "r3", "hale_machine": "web-1", "hale_installation": "inst"}]}`}
+			}
+			if q.Method == http.MethodDelete {
+				c.Errorf("%s was deleted", q.URL.Path)
+			}
+			return effect{}
+		})
+		c.must("removal of what is not there", c.DropSnapshot(c.Context(), c.name))
+	})
+}
+
 // TestAnImageThatGoesMeanwhileIsRemoved: Glance's word for that is no service's own, so its list is asked.
 func TestAnImageThatGoesMeanwhileIsRemoved(t *testing.T) {
 	t.Parallel()

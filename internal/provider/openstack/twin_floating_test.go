@@ -50,6 +50,8 @@ func (w *twin) serveFloating() {
 			return 404, refusal
 		case f.Network != twinExternal:
 			return 400, neutron("BadRequest", "Network "+f.Network+" is not a valid external network")
+		case f.Port != nil && w.hasAddress(*f.Port, f.Network):
+			return 409, neutron("FloatingIPPortAlreadyAssociated", "Cannot associate floating IP with port "+*f.Port+", as that fixed IP already has a floating IP on external network "+f.Network)
 		case len(w.addrs) >= w.mostAddrs:
 			return 409, neutron("OverQuota", "Quota exceeded for resources: ['floatingip'].")
 		}
@@ -71,6 +73,15 @@ func (w *twin) serveFloating() {
 		delete(w.addrs, f.ID)
 		return 204, nil
 	}))
+}
+
+func (w *twin) hasAddress(port, network string) bool {
+	for _, f := range w.addrs {
+		if f.leadsTo(port) && f.Network == network {
+			return true
+		}
+	}
+	return false
 }
 
 // readFloating returns the address as the request wants it. Where no router leads from a port to the network, Neutron calls that not found.
