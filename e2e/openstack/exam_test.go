@@ -94,8 +94,6 @@ func (h *harness) Template() fleet.Template {
 
 func (h *harness) Patience() time.Duration { return patience }
 
-func (h *harness) Diskless() {}
-
 // Kill lets the machine end behind Nova's back.
 func (h *harness) Kill(t providertest.T, id fleet.InstanceID) {
 	t.Helper()
@@ -186,7 +184,7 @@ func (h *harness) Thaw(t providertest.T) { signalAll(t, syscall.SIGCONT) }
 
 func signalAll(t providertest.T, sig syscall.Signal) {
 	t.Helper()
-	for _, service := range []string{"keystone", "nova-api", "neutron", "glance"} {
+	for _, service := range []string{"keystone", "nova-api", "neutron", "glance", "cinder"} {
 		if err := cloud.Running().Signal(context.WithoutCancel(t.Context()), service, sig); err != nil {
 			t.Error(err)
 		}
@@ -203,6 +201,7 @@ type person struct {
 	compute *gophercloud.ServiceClient
 	network *gophercloud.ServiceClient
 	image   *gophercloud.ServiceClient
+	storage *gophercloud.ServiceClient
 }
 
 func newPerson(t providertest.T, account string) *person {
@@ -218,10 +217,11 @@ func newPerson(t providertest.T, account string) *person {
 		t.Fatal(err)
 	}
 	var p person
-	var errs [3]error
+	var errs [4]error
 	p.compute, errs[0] = client.NewComputeV2(all, where)
 	p.network, errs[1] = client.NewNetworkV2(all, where)
 	p.image, errs[2] = client.NewImageV2(all, where)
+	p.storage, errs[3] = client.NewBlockStorageV3(all, where)
 	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
 	}
@@ -317,4 +317,8 @@ func only[T any](t providertest.T, _ *gophercloud.ServiceClient, list pagination
 }
 
 // TestExam asks the adapter on a network of its project's own, where Neutron is the arbiter.
-func TestExam(t *testing.T) { providertest.Run(t, newHarness(t, cloud.Network)) }
+func TestExam(t *testing.T) {
+	h := newHarness(t, cloud.Network)
+	t.Cleanup(func() { h.person().clearVolumes(within{t, context.WithoutCancel(t.Context())}, "exam-") })
+	providertest.Run(t, h)
+}

@@ -160,6 +160,7 @@ func (m *machines) end() {
 	for _, p := range m.ports() {
 		ports.Delete(ctx, m.person.network, p.ID)
 	}
+	m.person.clearVolumes(within{m.T, ctx}, "web-")
 	os.RemoveAll(m.dir)
 }
 
@@ -486,7 +487,7 @@ func (p *proxy) set(do func(w http.ResponseWriter, q *http.Request, through http
 func newProxy(t *testing.T) *proxy {
 	t.Helper()
 	p := &proxy{}
-	for _, port := range []string{"8774", "9696", "9292"} {
+	for _, port := range []string{"8774", "9696", "9292", "8776"} {
 		origin, err := url.Parse("http://127.0.0.1:" + port)
 		if err != nil {
 			t.Fatal(err)

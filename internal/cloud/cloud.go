@@ -1,9 +1,9 @@
-// Package cloud gives tests a real OpenStack: Keystone, Placement, Glance, Neutron and Nova with its fake driver, from the
+// Package cloud gives tests a real OpenStack: Keystone, Placement, Glance, Neutron, Cinder and Nova, these two with drivers that do nothing, from the
 // distribution's packages (scripts/openstack/install.sh), on a MariaDB, a RabbitMQ and a memcached of their own.
 //
 // It promises to touch nothing outside: all of it listens on the loopback of a network namespace that is not the machine's, in a
 // PID namespace whose first process ends with the program that started it, however that ends. Machines there are Nova's word only:
-// nothing boots, and no address answers. They can crash (Cloud.Crash), their
+// nothing boots, no address answers, and nothing is stored on volumes. They can crash (Cloud.Crash), their
 // hypervisor can fail (Cloud.Fail), and services can be killed or stopped (Cloud.Signal).
 //
 // It needs root and about 2.5 GiB, and takes 40 s to 3 minutes to start. It is for tests only: product code does not import it.
@@ -53,9 +53,10 @@ const (
 	Keystone = "http://127.0.0.1:5000/v3"
 	// Nova is the compute service's address.
 	Nova = "http://127.0.0.1:8774"
-	// Neutron and Glance are the addresses of the network and the image service.
+	// Neutron, Glance and Cinder are the addresses of the network, the image and the block storage service.
 	Neutron = "http://127.0.0.1:9696"
 	Glance  = "http://127.0.0.1:9292"
+	Cinder  = "http://127.0.0.1:8776"
 	// NovaSoft is the same service; what is deleted there is only set aside for an hour (SOFT_DELETED).
 	NovaSoft = "http://127.0.0.1:8773"
 )
@@ -82,6 +83,8 @@ const (
 	Network  = "private" // each project's own
 	Shared   = "shared"  // the admin's, for everybody
 	External = "public"  // floating addresses come from here
+	Fast     = "fast"    // a type of volume beside the default
+	Absent   = "absent"  // a type of which no volume can be made
 )
 
 // Options describe a cloud. The zero value is one with a single host.

@@ -35,10 +35,9 @@ func (c *fleetCompiler) server() *fleet.Server {
 	unlike(c.finder, instead, t.seed)
 	unlike(c.finder, instead, t.accel)
 	for _, n := range t.disks.value {
-		if n.value.size.written() {
-			c.add(n.spot, "is a volume, which is not available yet", "take it out: the flavor says how large the disk is")
-		}
+		c.wholeGiB(n.value.size)
 	}
+	c.wholeGiB(t.server.value.bootVolume.value.size)
 	switch {
 	case !c.builds():
 		return nil
@@ -55,6 +54,13 @@ func (c *fleetCompiler) server() *fleet.Server {
 		}
 	}
 	return serverOf(t.server.value)
+}
+
+// wholeGiB reports a size that no volume has.
+func (c *fleetCompiler) wholeGiB(size at[uint64]) {
+	if size.known() && size.value%(1<<30) != 0 {
+		c.add(size.spot, "is no whole number of GiB, in which Cinder counts", fmt.Sprintf("write %dGiB", size.value>>30+1))
+	}
 }
 
 // unseen says what to do where hale does not see whether hosts are disabled, and cannot have machines moved; empty: it does, or nobody knows the provider.
@@ -95,6 +101,7 @@ func serverOf(d serverDraft) *fleet.Server {
 		Flavor: d.flavor.value, Networks: values(d.networks), SecurityGroups: values(d.securityGroups), KeepPort: d.keepPort.value,
 		FloatingIP:  d.floatingIP.value,
 		ServerGroup: d.serverGroup.value, KeyPair: d.keyPair.value, Zone: d.zone.value, ConfigDrive: d.configDrive.value,
+		BootVolume: fleet.BootVolume{Size: d.bootVolume.value.size.value, Type: d.bootVolume.value.made.value}, VolumeZone: d.volumeZone.value,
 	}
 }
 

@@ -105,7 +105,10 @@ func (c *fleetCompiler) disks() []fleet.Disk {
 		case d.image.written() && n.name != "root":
 			c.add(n.spot, "an image makes only the disk root", "give it a size, take it out, or describe the machine by xml")
 		}
-		disk := fleet.Disk{Name: n.name, Ephemeral: n.value.kind.value == diskEphemeral, Size: n.value.size.value}
+		disk := fleet.Disk{Name: n.name, Ephemeral: n.value.kind.value == diskEphemeral, Size: n.value.size.value, Type: n.value.made.value}
+		if n.value.made.written() && !c.providerIs(ProviderOpenStack) && c.providerKnown() {
+			c.add(n.value.made.spot, "does not belong to the fleet's provider, which is no cloud", "take it out")
+		}
 		if made {
 			disk.Ephemeral = !n.value.keep.value
 		}

@@ -109,6 +109,7 @@ type diskDraft struct {
 	kind at[diskKind]
 	size at[uint64]
 	keep at[bool]
+	made at[string] // the type of volume
 }
 
 // diskKind says what becomes of a disk in a recreate.

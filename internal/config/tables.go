@@ -265,6 +265,8 @@ func diskShape() shorthand[diskDraft, diskKind] {
 				"`{{.Disks.DISK}}` is its path.", size(1<<20, 1<<50), func(d *diskDraft) *at[uint64] { return &d.size }),
 			or("keep", true, "Whether it outlives the instances: the next one gets the very same disk. It is made once, and never removed by hale.",
 				boolean(), func(d *diskDraft) *at[bool] { return &d.keep }),
+			may("type", "openstack only: the type of volume that it is made as.", text("a type of volume", "ssd"), func(d *diskDraft) *at[string] { return &d.made }).
+				said("Cinder's default"),
 		}},
 		take: func(kind at[diskKind]) diskDraft { return diskDraft{kind: kind} },
 	}

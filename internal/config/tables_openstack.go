@@ -13,6 +13,14 @@ type serverDraft struct {
 	floatingIP                         at[string]
 	networks, securityGroups           at[[]at[string]]
 	keepPort, configDrive              at[bool]
+	bootVolume                         at[bootVolumeDraft]
+	volumeZone                         at[string]
+}
+
+// bootVolumeDraft is the volume that a server boots from.
+type bootVolumeDraft struct {
+	size at[uint64]
+	made at[string] // its type
 }
 
 func cloudShape() shorthand[cloudDraft, string] {
@@ -45,10 +53,25 @@ func serverShape() object[serverDraft] {
 				func(s *serverDraft) *at[string] { return &s.serverGroup }),
 			may("keypair", "The key pair that cloud-init lets in.", text("a key pair", "operators"), func(s *serverDraft) *at[string] { return &s.keyPair }),
 			may("zone", "The availability zone.", text("an availability zone", "nova"), func(s *serverDraft) *at[string] { return &s.zone }),
+			may("boot_volume", "Boot from a volume of this size with the image on it, not from a disk of the flavor's. It goes with the instance.", bootVolumeShape(),
+				func(s *serverDraft) *at[bootVolumeDraft] { return &s.bootVolume }).said("the flavor's disk"),
+			may("volume_zone", "The availability zone of the volumes that are kept (`disks` with a size), where Cinder has zones of its own.",
+				text("an availability zone", "nova"), func(s *serverDraft) *at[string] { return &s.volumeZone }).said("Cinder's choice"),
 			or("config_drive", false, "Give user data and metadata by a drive, too.", boolean(), func(s *serverDraft) *at[bool] { return &s.configDrive }),
 		},
 		later: map[string]string{
-			"volume": "boot from the image", "volumes": "take it out", "boot_volume": "boot from the image",
+			"volume": "write boot_volume: 20GiB", "volumes": "write template.disks: {data: {size: 20GiB}}",
 		},
+	}
+}
+
+func bootVolumeShape() shorthand[bootVolumeDraft, uint64] {
+	return shorthand[bootVolumeDraft, uint64]{
+		short: size(1<<30, 1<<50),
+		long: object[bootVolumeDraft]{fields: []field[bootVolumeDraft]{
+			must("size", "20GiB", "Its size.", size(1<<30, 1<<50), func(b *bootVolumeDraft) *at[uint64] { return &b.size }),
+			may("type", "The type of volume.", text("a type of volume", "ssd"), func(b *bootVolumeDraft) *at[string] { return &b.made }).said("Cinder's default"),
+		}},
+		take: func(size at[uint64]) bootVolumeDraft { return bootVolumeDraft{size: size} },
 	}
 }

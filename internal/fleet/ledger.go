@@ -168,7 +168,7 @@ func (s *Spec) Top() int { return s.Size + len(s.Left) }
 // kept makes no difference to that.
 func (t Template) Builds(o Template) bool {
 	same := slices.EqualFunc(t.Disks, o.Disks, func(a, b Disk) bool {
-		return a.Name == b.Name && a.Size == b.Size && (a.Size == 0 || a.Ephemeral == b.Ephemeral)
+		return a.Name == b.Name && a.Size == b.Size && a.Type == b.Type && (a.Size == 0 || a.Ephemeral == b.Ephemeral)
 	})
 	t.Disks, o.Disks = nil, nil
 	return same && reflect.DeepEqual(t, o)

@@ -14,4 +14,14 @@ type Server struct {
 	KeyPair        string   `json:",omitempty"`
 	Zone           string   `json:",omitempty"` // an availability zone
 	ConfigDrive    bool     `json:",omitempty"`
+	// BootVolume is the volume that the image is written to, to boot from it. It goes with the instance. The zero value: the disk is the flavor's.
+	BootVolume BootVolume `json:",omitzero"`
+	// VolumeZone is the availability zone of the volumes that outlive their instances. Empty: the cloud's choice.
+	VolumeZone string `json:",omitempty"`
+}
+
+// BootVolume is the root disk of a server that boots from a volume.
+type BootVolume struct {
+	Size uint64 // in bytes
+	Type string `json:",omitempty"` // as Disk.Type
 }

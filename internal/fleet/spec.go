@@ -271,6 +271,8 @@ type Disk struct {
 	// Size in bytes is that of a disk which the provider makes empty beside the root disk. A kept one is made once per machine, and
 	// attached to each of its instances in turn. 0: the template itself brings the disk.
 	Size uint64 `json:",omitempty"`
+	// Type is the kind of storage that a cloud makes such a disk on. Empty: the cloud's default.
+	Type string `json:",omitempty"`
 }
 
 // Attached reports whether the disk outlives the instances: the next one gets the very same.

@@ -53,10 +53,13 @@ func Senlin(sources []Source) (Result, error) {
 	return s.write("Senlin", sources, config)
 }
 
+// sayVolumes is why a mapping of volumes is not carried over: which of them are to be kept, it does not say.
+const sayVolumes = "write server.boot_volume for the one that is booted from, and disks with a size for others: those are made once and kept"
+
 // senlinReasons says why some keys are not carried over.
 var senlinReasons = map[string]string{
 	"admin_pass": "a password is not written into a configuration; use a key pair, or user_data", "personality": "use user_data",
-	"block_device_mapping": "booting from a volume is not available yet; the root disk is that of the flavor", "block_device_mapping_v2": "booting from a volume is not available yet; the root disk is that of the flavor",
+	"block_device_mapping": sayVolumes, "block_device_mapping_v2": sayVolumes,
 	"min_size": "hale keeps one size; hale scale changes it", "max_size": "hale keeps one size; hale scale changes it",
 	"floating_ip":      "hale allocates the machine's floating address itself: server.floating_ip names the external network; or give the kept port this one once, and set server.keep_port",
 	"floating_network": "a machine has one floating address, at its first network",

@@ -15,6 +15,7 @@ SERVICES = {
     'placement': ('placement', 'http://127.0.0.1:8778'),
     'glance': ('image', 'http://127.0.0.1:9292'),
     'neutron': ('network', 'http://127.0.0.1:9696'),
+    'cinder': ('volumev3', 'http://127.0.0.1:8776/v3/$(project_id)s'),
 }
 
 
@@ -47,6 +48,9 @@ def things(cloud):
     cloud.compute.create_flavor(name='m1.micro', ram=128, vcpus=1, disk=1, id='84')
     cloud.image.create_image(name='tiny', disk_format='raw', container_format='bare', visibility='public',
                              data=b'\0' * 4096, validate_checksum=False)
+    cloud.block_storage.create_type(name='fast')
+    # Nothing is made of this one: no storage has what it takes.
+    cloud.block_storage.create_type(name='absent', extra_specs={'volume_backend_name': 'absent'})
     public = cloud.network.create_network(name='public', is_router_external=True)
     cloud.network.create_subnet(network_id=public.id, ip_version=4, cidr='172.24.0.0/16', name='public4', enable_dhcp=False)
     for name, cidr in (('demo', '10.10.0.0/16'), ('other', '10.20.0.0/16')):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A small real OpenStack: Keystone, Placement, Glance, Neutron and Nova with its fake driver, on MariaDB, RabbitMQ and memcached, as
+# A small real OpenStack: Keystone, Placement, Glance, Neutron, Cinder and Nova, these two with drivers that do nothing, on MariaDB, RabbitMQ and memcached, as
 # plain processes that listen on loopback only.
 #
 #   cloud.sh DIR HERE READY [wipe]
@@ -24,7 +24,7 @@ prepare() {
     # A login shell's Python may be another one than Debian's modules are for; no proxy is between here and loopback.
     export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=$dir/home NO_PROXY='*' no_proxy='*' PYTHONPATH=$dir/python PYTHONDONTWRITEBYTECODE=1
     unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY
-    mkdir -p "$etc"/{keystone,placement,glance,nova,nova-soft,neutron} "$log" "$run" "$dir"/{mysql,rabbit,images,state,lock,home,fernet,credential,python,crashes,disks}
+    mkdir -p "$etc"/{keystone,placement,glance,cinder,nova,nova-soft,neutron} "$log" "$run" "$dir"/{mysql,rabbit,images,state,lock,home,fernet,credential,python,crashes,disks}
     chmod 700 "$dir/home" # Erlang wants its cookie to itself
 }
 
@@ -68,7 +68,7 @@ start_mariadb() {
 
 make_databases() {
     local name
-    for name in keystone placement glance nova_api nova nova_cell0 neutron; do echo "create database $name character set utf8;"; done
+    for name in keystone placement glance cinder nova_api nova nova_cell0 neutron; do echo "create database $name character set utf8;"; done
     echo "create user os@127.0.0.1 identified by '$password'; grant all on *.* to os@127.0.0.1;"
 }
 
@@ -156,6 +156,37 @@ END
     own_policies
     checks_tokens neutron
 }
+configure_cinder() {
+    cat <<END
+[DEFAULT]
+host = controller
+my_ip = 127.0.0.1
+log_file = $log/cinder.log
+state_path = $dir/state
+transport_url = $rabbit
+auth_strategy = keystone
+api_paste_config = /usr/share/cinder-common/api-paste.ini
+osapi_volume_listen = 127.0.0.1
+osapi_volume_workers = 1
+enabled_backends = nowhere
+glance_api_servers = http://127.0.0.1:9292
+quota_volumes = -1
+[nowhere]
+volume_driver = nowhere.Driver
+volume_backend_name = nowhere
+[database]
+connection = $(database cinder)
+[coordination]
+backend_url = file://$dir/state
+[oslo_concurrency]
+lock_path = $dir/lock
+[oslo_messaging_rabbit]
+heartbeat_in_pthread = false
+END
+    own_policies
+    credentials nova cinder
+    checks_tokens cinder
+}
 # configure_nova HOST LOG [LINE]: notification_format both means the versioned ones and the old ones.
 configure_nova() {
     cat <<END
@@ -174,6 +205,7 @@ max_concurrent_builds = 0
 report_interval = 2
 service_down_time = 8
 allow_resize_to_same_host = true
+block_device_allocate_retries_interval = 1
 [api]
 auth_strategy = keystone
 [api_database]
@@ -210,6 +242,10 @@ END
     own_policies
     credentials placement placement
     credentials neutron neutron
+    credentials cinder nova
+    printf 'os_region_name = RegionOne\n'
+    credentials service_user nova # without it Cinder gives up no volume that a server has
+    printf 'send_service_user_token = true\n'
     checks_tokens nova
 }
 
@@ -220,6 +256,7 @@ configure() {
     configure_glance >"$etc/glance/glance-api.conf"
     cp /usr/share/glance-common/glance-api-paste.ini "$etc/glance/"
     configure_neutron >"$etc/neutron/neutron.conf"
+    configure_cinder >"$etc/cinder/cinder.conf"
     configure_nova controller nova-api >"$etc/nova/nova.conf"
     configure_nova controller nova-api-soft "reclaim_instance_interval = 3600" >"$etc/nova-soft/nova.conf"
     for part in nova nova-soft; do cp /usr/share/nova-common/api-paste.ini "$etc/$part/"; done
@@ -259,6 +296,8 @@ make_schemas() {
         neutron-db-manage --config-file "$etc/neutron/neutron.conf" upgrade heads
     ) >"$log/small-init.out" 2>&1 &
     pids+=($!)
+    cinder-manage --config-file "$etc/cinder/cinder.conf" db sync >"$log/cinder-init.out" 2>&1 &
+    pids+=($!)
     (
         "${nova[@]}" api_db sync
         "${nova[@]}" cell_v2 map_cell0 --database_connection "$(database nova_cell0)"
@@ -284,6 +323,7 @@ start_services() {
     web placement 8778 /usr/bin/placement-api 1
     web glance 9292 /usr/bin/glance-wsgi-api 1
     daemon neutron neutron-server --config-file "$etc/neutron/neutron.conf"
+    daemon cinder /usr/bin/python3 "$here/storage.py" --config-file "$etc/cinder/cinder.conf"
     daemon nova-conductor nova-conductor --config-file "$etc/nova/conductor.conf"
     web nova-api 8774 /usr/bin/nova-api-wsgi 2
     web nova-api-soft 8773 /usr/bin/nova-api-wsgi 1 nova-soft # the same one, but what is deleted there is only set aside
@@ -295,6 +335,7 @@ start_services() {
     await "Nova" answers 8774
     await "Glance" answers 9292
     await "Neutron" answers 9696
+    await "Cinder" answers 8776
 }
 
 hosts_mapped() {

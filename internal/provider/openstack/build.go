@@ -36,19 +36,24 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 	if err != nil {
 		return err
 	}
-	err = c.vacant(order)
+	var kept []keptDisk
+	if err = c.vacant(order); err == nil {
+		kept, err = c.keptDisks(order)
+	}
 	if err == nil {
 		err = c.giveAddress(order, external, claimed)
 	}
 	if err == nil {
-		err = c.build(order, wanted, claimed)
+		err = c.build(order, wanted, claimed, kept)
 	}
 	switch {
 	case err == nil:
+		c.settleVolumes(kept)
 		if err := c.inscribe(claimed, usedPrefix+string(order.ID), nil); err != nil {
 			c.p.log.Warn("a port's claim was not settled; until it is old, no other order takes the port over", "port", claimed.ID, "err", err)
 		}
 	case !fault.Is(err, fault.UnknownOutcome):
+		c.afterwards(func(c *call) { c.dropFresh(kept) })
 		c.afterwards(func(c *call) { c.relinquish(claimed) })
 	}
 	return err
@@ -62,11 +67,8 @@ func (c *call) orderly(order provider.Order) error {
 	if err := c.parseID(order.ID); err != nil {
 		return err
 	}
-	switch t := order.Template; {
-	case t.Server == nil:
+	if order.Template.Server == nil {
 		return c.fault(fault.Invalid, errors.New("the template says nothing of a server"))
-	case t.HasAttached():
-		return c.fault(fault.Unsupported, errors.New("disks that outlive the instance are not available in a cloud yet"))
 	}
 	return nil
 }
@@ -131,8 +133,11 @@ func (c *call) vacant(order provider.Order) error {
 	return nil
 }
 
-// build asks Nova for the server with the claimed port.
-func (c *call) build(order provider.Order, wanted map[string]any, claimed port) error {
+// build asks Nova for the server with the claimed port and the machine's kept disks.
+func (c *call) build(order provider.Order, wanted map[string]any, claimed port, kept []keptDisk) error {
+	if err := c.onVolumes(wanted, &order.Template, kept); err != nil {
+		return err
+	}
 	nets := []map[string]any{{"port": claimed.ID}}
 	for _, name := range order.Template.Server.Networks {
 		id, err := c.resolve(kindNetwork, name)

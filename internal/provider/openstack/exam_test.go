@@ -55,8 +55,6 @@ func (h harness) Template() fleet.Template {
 
 func (h harness) Patience() time.Duration { return time.Minute }
 
-func (h harness) Diskless() {}
-
 // nova returns Nova's id of the instance.
 func (h harness) nova(id fleet.InstanceID) string {
 	for _, s := range h.living() {
@@ -110,7 +108,7 @@ func (h harness) LoseAnswers(_ providertest.T, after int) <-chan struct{} {
 }
 func (h harness) HearAnswers(providertest.T) { h.makeTrouble(nil) }
 
-// Belongings are the ports that bear the installation's name or belong to one of the instances.
+// Belongings are the ports and volumes that bear the installation's name or belong to one of the instances.
 func (h harness) Belongings(_ providertest.T, installation fleet.Installation, ids []fleet.InstanceID) []string {
 	var found []string
 	h.look(func() {
@@ -120,6 +118,11 @@ func (h harness) Belongings(_ providertest.T, installation fleet.Installation, i
 			}
 			if strings.Contains(p.Description, string(installation)) || slices.ContainsFunc(ids, of) {
 				found = append(found, p.ID)
+			}
+		}
+		for _, v := range h.volumes {
+			if v.Metadata["hale_installation"] == string(installation) {
+				found = append(found, v.ID)
 			}
 		}
 	})

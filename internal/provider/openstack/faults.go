@@ -76,8 +76,8 @@ func (c *call) answered(how manner, e gophercloud.ErrUnexpectedResponseCode) err
 	case http.StatusTooManyRequests:
 		return c.throttled(e, err)
 	case http.StatusRequestEntityTooLarge:
-		if e.ResponseHeader.Get("Retry-After") != "" {
-			return c.throttled(e, err) // as Nova said it before 429 was written down
+		if after := e.ResponseHeader.Get("Retry-After"); after != "" && after != "0" {
+			return c.throttled(e, err) // as Nova said it before 429 was written down; with no time to wait for, it is Cinder's word for a quota
 		}
 		return c.fault(fault.Quota, err)
 	case http.StatusNotFound:

@@ -14,11 +14,11 @@ import (
 func TestTheWayToSpeakIsAgreedOn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ oldest, newest, spoken string }{
-		"a newer cloud":               {"2.1", "2.96", "2.90"},
+		"a newer cloud":               {"2.1", "2.96", "2.93"},
 		"an older cloud":              {"2.1", "2.60", "2.60"},
 		"the oldest that will do":     {"2.1", "2.53", "2.53"},
 		"one that is too old":         {"2.1", "2.52", ""},
-		"one that has forgotten ours": {"2.91", "2.99", ""},
+		"one that has forgotten ours": {"2.94", "2.99", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +39,7 @@ func TestTheWayToSpeakIsAgreedOn(t *testing.T) {
 				_, err = p.List(t.Context())
 				h.makeTrouble(nil)
 				if c.spoken == "" {
-					if !fault.Is(err, fault.Unsupported) || len(spoken) > 0 || !strings.Contains(err.Error(), "hale 2.53 to 2.90") {
+					if !fault.Is(err, fault.Unsupported) || len(spoken) > 0 || !strings.Contains(err.Error(), "hale 2.53 to 2.93") {
 						t.Errorf("%v; asked for servers as %q", err, spoken)
 					}
 					return

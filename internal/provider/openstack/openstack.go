@@ -6,7 +6,7 @@
 // named, and "not found" is Nova's own word, not a proxy's.
 //
 // It does not choose hosts, which is Nova's scheduler's business: to hale a project is one host with an empty name. It makes no network,
-// no flavor, no volume, and no image but copies of its servers' disks.
+// no flavor, no volume but the machines' kept disks, and no image but copies of its servers' disks.
 package openstack
 
 import (

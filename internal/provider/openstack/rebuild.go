@@ -22,6 +22,9 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
 	if power := s.power(); power != fleet.PowerOff {
 		return c.conflictf("its status is %s", s.Status)
 	}
+	if err := c.rebuildable(s); err != nil {
+		return err
+	}
 	image, err := c.resolve(kindImage, order.Template.Image)
 	if err != nil {
 		return err

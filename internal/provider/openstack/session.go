@@ -26,7 +26,7 @@ import (
 // was read for.
 const (
 	oldestMinor = 53
-	newestMinor = 90
+	newestMinor = 93
 )
 
 // session is one login with what it reaches. Everything goes through one token.
@@ -37,8 +37,11 @@ type session struct {
 	compute *gophercloud.ServiceClient
 	network *gophercloud.ServiceClient
 	image   *gophercloud.ServiceClient
-	project string // the id
+	volumes *gophercloud.ServiceClient // of Cinder, once it was needed; guarded by the provider's mu
+	project string                     // the id
 	region  string
+	reached gophercloud.Availability // which of a service's addresses is meant
+	minor   int                      // of the microversion agreed on with Nova
 }
 
 // call is one operation of the port under way.
@@ -122,7 +125,7 @@ func (p *Provider) connect(ctx context.Context) (*session, error) {
 		return nil, fault.New(fault.Unauthorised, "openstack.credentials", p.options.Cloud, err)
 	}
 	credentials.AllowReauth = true
-	s := &session{http: p.httpClient(tlsConfig), region: where.Region}
+	s := &session{http: p.httpClient(tlsConfig), region: where.Region, reached: where.Availability}
 	if s.auth, err = cloud.NewClient(credentials.IdentityEndpoint); err != nil {
 		return nil, fault.New(fault.Invalid, "openstack.credentials", p.options.Cloud, err)
 	}
@@ -180,7 +183,8 @@ func (s *session) find(ctx context.Context, where gophercloud.EndpointOpts) erro
 		return fault.New(fault.Unsupported, "openstack.microversion", "", fmt.Errorf("nova speaks 2.%d to 2.%d, hale 2.%d to 2.%d",
 			spoken.MinMinor, spoken.MaxMinor, oldestMinor, newestMinor))
 	}
-	s.compute.Microversion = fmt.Sprintf("2.%d", min(spoken.MaxMinor, newestMinor))
+	s.minor = min(spoken.MaxMinor, newestMinor)
+	s.compute.Microversion = fmt.Sprintf("2.%d", s.minor)
 	return nil
 }
 

@@ -92,6 +92,8 @@ func (c *call) whollyCopied(s *server) error {
 		return c.fault(fault.Unsupported, errors.New("its disk is a volume, of which nova makes no image that outlives it"))
 	case s.Flavor.Ephemeral > 0:
 		return c.fault(fault.Unsupported, errors.New("its flavor has an ephemeral disk, which nova does not copy"))
+	case s.losesVolumes():
+		return c.fault(fault.Unsupported, errors.New("it has a volume that goes with it, which nova does not copy"))
 	}
 	return nil
 }

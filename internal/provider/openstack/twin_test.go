@@ -45,6 +45,7 @@ type twin struct {
 	oldest    string // microversion, and the newest
 	newest    string
 	trouble   func(*http.Request) effect
+	twinStorage
 }
 
 // effect is what becomes of a request.
@@ -125,6 +126,7 @@ func newTwin() *twin {
 	w.handle("GET /network/v2.0/networks", func(http.ResponseWriter, *http.Request) (int, any) {
 		return 200, map[string]any{"networks": []any{map[string]any{"id": twinNetwork, "name": "private"}, map[string]any{"id": twinExternal, "name": "public"}}}
 	})
+	w.storage(w.handle)
 	w.handle("GET /network/v2.0/ports", w.listPorts)
 	w.handle("POST /network/v2.0/ports", w.makePort)
 	w.handle("PUT /network/v2.0/ports/{id}", w.changePort)
@@ -258,7 +260,10 @@ func (w *twin) login(rw http.ResponseWriter, q *http.Request) (int, any) {
 	w.tokens[token] = true
 	rw.Header().Set("X-Subject-Token", token)
 	var catalog []any
-	for kind, url := range map[string]string{"compute": "http://twin/compute/v2.1", "network": "http://twin/network", "image": "http://twin/image"} {
+	for kind, url := range map[string]string{"compute": "http://twin/compute/v2.1", "network": "http://twin/network", "image": "http://twin/image", "volumev3": "http://twin/volume/v3/" + w.project} {
+		if kind == "volumev3" && w.noStorage {
+			continue
+		}
 		catalog = append(catalog, map[string]any{"type": kind, "name": kind, "id": kind, "endpoints": []any{map[string]any{"interface": "public", "region": "R", "region_id": "R", "url": url, "id": kind}}})
 	}
 	return 201, map[string]any{"token": map[string]any{
@@ -298,7 +303,7 @@ func (s *twinServer) record(action, user string) {
 func (w *twin) render(s *twinServer) map[string]any {
 	out := map[string]any{
 		"id": s.ID, "name": s.Name, "status": s.Status, "tenant_id": w.project, "updated": s.Updated.UTC().Format(time.RFC3339), "metadata": s.Metadata,
-		"image": map[string]any{"id": twinImage}, "flavor": map[string]any{"ephemeral": s.scratch}, "OS-EXT-STS:power_state": s.Power, "addresses": map[string]any{}, "tags": s.Tags, "OS-EXT-STS:task_state": nil, "OS-SRV-USG:launched_at": nil,
+		"image": w.imageOf(s), "os-extended-volumes:volumes_attached": w.volumesOf(s), "flavor": map[string]any{"ephemeral": s.scratch}, "OS-EXT-STS:power_state": s.Power, "addresses": map[string]any{}, "tags": s.Tags, "OS-EXT-STS:task_state": nil, "OS-SRV-USG:launched_at": nil,
 	}
 	if s.Task != "" {
 		out["OS-EXT-STS:task_state"] = s.Task
@@ -359,6 +364,7 @@ func (w *twin) makeServer(_ http.ResponseWriter, q *http.Request) (int, any) {
 			Metadata map[string]string   `json:"metadata"`
 			Tags     []string            `json:"tags"`
 			Networks []map[string]string `json:"networks"`
+			Disks    []twinMapping       `json:"block_device_mapping_v2"`
 		} `json:"server"`
 	}
 	if err := json.NewDecoder(q.Body).Decode(&body); err != nil {
@@ -377,6 +383,10 @@ func (w *twin) makeServer(_ http.ResponseWriter, q *http.Request) (int, any) {
 			return 409, mistake("conflictingRequest", 409, "Port "+p.ID+" is still in use.")
 		}
 		w.servers[id].Port = p.ID
+	}
+	if status, body := w.attach(id, in.Disks); body != nil {
+		delete(w.servers, id)
+		return status, body
 	}
 	return 202, map[string]any{"server": map[string]any{"id": id}}
 }
@@ -430,6 +440,7 @@ func (w *twin) deleteServer(s *twinServer, _ map[string]any) (int, any) {
 	}
 	s.later(time.Second, "deleting", func() {
 		s.Status, s.DeletedAt, s.Tags = "DELETED", time.Now(), nil
+		w.detach(s.ID)
 		if p := w.ports[s.Port]; p != nil {
 			w.touch(p, func() { p.Device = "" })
 		}
