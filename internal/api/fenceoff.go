@@ -4,16 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"hale/internal/engine"
 	"hale/internal/fleet"
-	"hale/internal/inbox"
 )
 
 // FenceOffRequest asks for a host to be turned off.
@@ -177,23 +174,16 @@ func followsIn(p fleet.Fence) string {
 	return FollowsNothing
 }
 
-// noteLimit bounds the time in which it is written down how a power cut ended, whether or not anybody still waits for the answer.
-const noteLimit = 5 * time.Second
-
 // cut asks the controllers, once it is written down who wants that. An error: it could not be, and nobody was asked.
 func (s *Server) cut(ctx context.Context, q FenceOffRequest, out *FenceOff) error {
-	by := callerOf(ctx)
-	if q.As != "" && q.As != by {
-		by = fmt.Sprintf("%s (%s)", q.As, by)
-	}
-	begun, err := s.note(ctx, out, fleet.Order{By: by, Reason: q.Reason}, nil)
+	n, err := s.begin(ctx, fleet.OrderCut, out.Provider, out.Host, spokenFor(ctx, q.As), q.Reason)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
 	out.Done, out.Tries = true, s.opts.Fencing.Off(ctx, fleet.ProviderName(out.Provider), fleet.HostName(out.Host))
 	out.TookNS = int64(time.Since(began))
-	end := fleet.Order{By: by, Proof: fleet.ProofNone, For: time.Since(began)}
+	end := fleet.Order{Proof: fleet.ProofNone, For: time.Since(began)}
 	for _, t := range out.Tries {
 		end.Reason = t.Method + ": " + t.Detail
 		if t.OK {
@@ -201,52 +191,8 @@ func (s *Server) cut(ctx context.Context, q FenceOffRequest, out *FenceOff) erro
 			end.Proof, end.Reason = fleet.Proof(t.Proof), t.Method
 		}
 	}
-	end.Reason = shown(end.Reason)
-	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteLimit)
-	defer cancel()
-	if _, err := s.note(noting, out, end, begun); err != nil {
-		s.opts.Logger.Warn("how a power cut ended is not written down", "host", out.Host, "off", out.Off, "err", err)
-	}
+	s.end(ctx, n, end)
 	return nil
-}
-
-// note posts the note to each fleet of the host's provider that has, or may have, machines there, and returns the notes' ids by fleet. Begun are those of which
-// it tells the end.
-func (s *Server) note(ctx context.Context, out *FenceOff, o fleet.Order, begun map[fleet.Name]fleet.OrderID) (map[fleet.Name]fleet.OrderID, error) {
-	ids := map[fleet.Name]fleet.OrderID{}
-	var notes []fleet.Order
-	for _, f := range s.opts.Status() {
-		known := f.Acting == fleet.ReasonNotOwner || slices.ContainsFunc(f.Hosts, func(h fleet.Host) bool { return string(h.Name) == out.Host })
-		if string(f.Spec.Provider) != out.Provider || begun == nil && !known || begun != nil && begun[f.Spec.Name] == "" {
-			continue
-		}
-		id, err := inbox.NewID()
-		if err != nil {
-			return nil, err
-		}
-		o.ID, o.Kind, o.Fleet, o.Host, o.At, o.After = id, fleet.OrderCut, f.Spec.Name, fleet.HostName(out.Host), time.Now().UTC(), begun[f.Spec.Name]
-		ids[o.Fleet], notes = id, append(notes, o)
-	}
-	for some := range slices.Chunk(notes, mostOrders) {
-		if _, err := inbox.Post(ctx, s.opts.Store, some...); err != nil {
-			return nil, err
-		}
-	}
-	return ids, nil
-}
-
-// longestNote is how much of a controller's words is written down, in bytes.
-const longestNote = 160
-
-// shown makes words of what a controller said that may stand on one line.
-func shown(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
-	return strings.ToValidUTF8(text[:min(len(text), longestNote)], "")
 }
 
 // FenceOff asks for a host to be turned off, or what that would mean. It takes as long as the controllers do.

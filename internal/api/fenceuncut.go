@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"hale/internal/fleet"
 )
@@ -13,6 +14,8 @@ import (
 type FenceUncutRequest struct {
 	// Subject is a host, or a machine that lies on it, as in FenceRequest.
 	Subject string `json:"subject"`
+	Reason  string `json:"reason,omitempty"`
+	As      string `json:"as,omitempty"`
 }
 
 // FenceUncut is how it ended that a host was to get its access to storage and network back.
@@ -34,13 +37,41 @@ func (s *Server) fenceUncut(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusConflict, Problem{Code: CodeRefused, Message: "host " + h.Host + " has no method that cuts its access"})
 		return
 	}
-	s.opts.Logger.Info("a person has a host's cut undone", "provider", h.Provider, "host", h.Host, "by", callerOf(r.Context()))
-	tries, against := s.opts.Fencing.Uncut(r.Context(), fleet.ProviderName(h.Provider), fleet.HostName(h.Host), func() []string { return s.restsOn(h) })
-	if len(against) > 0 {
+	tries, against, err := s.uncut(r.Context(), h, q)
+	switch {
+	case err != nil:
+		s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: "nothing was undone: " + cause(err).Error()})
+	case len(against) > 0:
 		s.fail(w, http.StatusConflict, Problem{Code: CodeRefused, Message: "host " + h.Host + " stays cut: " + strings.Join(against, "; "), Lines: against})
-		return
+	default:
+		s.answer(w, http.StatusOK, FenceUncut{Provider: h.Provider, Host: h.Host, Tries: tries})
 	}
-	s.answer(w, http.StatusOK, FenceUncut{Provider: h.Provider, Host: h.Host, Tries: tries})
+}
+
+// uncut has the cut undone, once it is written down who wants that, and writes down how it ended. Against is what rests on the cut: then it stays.
+func (s *Server) uncut(ctx context.Context, h FencedHost, q FenceUncutRequest) (tries []FenceTry, against []string, err error) {
+	free := func() []string { return s.restsOn(h) }
+	if against = free(); len(against) > 0 {
+		return nil, against, nil
+	}
+	n, err := s.begin(ctx, fleet.OrderUncut, h.Provider, h.Host, spokenFor(ctx, q.As), q.Reason)
+	if err != nil {
+		return nil, nil, err
+	}
+	began := time.Now()
+	tries, against = s.opts.Fencing.Uncut(ctx, fleet.ProviderName(h.Provider), fleet.HostName(h.Host), free)
+	end := fleet.Order{Proof: fleet.ProofNone, Reason: strings.Join(against, "; "), For: time.Since(began)}
+	open := len(tries) > 0
+	for _, t := range tries {
+		if open = open && t.OK; !t.OK {
+			end.Reason = t.Method + ": " + t.Detail
+		}
+	}
+	if !open {
+		end.Proof = fleet.ProofAccessCut
+	}
+	s.end(ctx, n, end)
+	return tries, against, nil
 }
 
 // restsOn says what rests, or may rest, on the host's being cut.

@@ -92,8 +92,8 @@ func (s *Server) became(ctx context.Context, o *fleet.Order, revision int64) (Or
 
 // wanted makes the orders of a request: one for each fleet that it concerns.
 func (s *Server) wanted(q OrderRequest, caller string) ([]fleet.Order, *Problem) {
-	if fleet.OrderKind(q.Kind) == fleet.OrderCut {
-		return nil, &Problem{Code: CodeBadRequest, Message: "a power cut is asked of /v1/fences/off: what is noted of it is what was done"}
+	if fleet.OrderKind(q.Kind).Notes() {
+		return nil, &Problem{Code: CodeBadRequest, Message: "that is asked of /v1/fences/off and /v1/fences/uncut: what is noted of it is what was done"}
 	}
 	status := s.opts.Status()
 	subjects := q.Subjects

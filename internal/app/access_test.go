@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hale/internal/config"
+	"hale/internal/fault"
 	"hale/internal/fleet"
 )
 
@@ -195,5 +196,36 @@ func TestAHostOfWhatMattersMoreIsFencedLater(t *testing.T) {
 		if got := e.weighs(c.seen); got != c.want {
 			t.Errorf("%s: %s, and not %s", name, got, c.want)
 		}
+	}
+}
+
+// Of two who fence one host at once, the second waits for the first, and finds it done; who does not get a turn in time did nothing.
+func TestWhoFencesAHostTakesTurns(t *testing.T) {
+	t.Parallel()
+	p := newPorts(t)
+	f := p.fencing()
+	turn := f.host("h2").turn
+	turn <- struct{}{} // somebody is at it
+	hurried, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if done, err := f.Fence(hurried, "h2", 1); !fault.Is(err, fault.Transient) || p.cut(t, "h2") {
+		t.Errorf("out of turn: %+v, %v, cut %t", done, err, p.cut(t, "h2"))
+	}
+	if tries := f.Off(hurried, "lab", "h2"); tries != nil {
+		t.Errorf("out of turn: %+v", tries)
+	}
+	already := make(chan bool, 2)
+	for range cap(already) {
+		go func() {
+			done, err := f.Fence(t.Context(), "h2", 1)
+			if err != nil {
+				t.Error(err)
+			}
+			already <- done.Already
+		}()
+	}
+	<-turn
+	if first, second := <-already, <-already; first || !second {
+		t.Errorf("the first found it cut: %t, and the second: %t", first, second)
 	}
 }

@@ -14,6 +14,7 @@ import (
 var errStillCut = errors.New("it does not say that the host has its access back")
 
 func (c *commander) fenceUncutCommand() *cobra.Command {
+	var q api.FenceUncutRequest
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "uncut HOST", Short: "Give a host its access to storage and network back, when nothing rests on its being cut any more",
@@ -21,12 +22,13 @@ func (c *commander) fenceUncutCommand() *cobra.Command {
 			"or another server looks after machines that may be so, it is refused: two would write.\n\n" + fenceSubjects,
 		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			q.Subject = args[0]
 			client, err := c.dial()
 			if err != nil {
 				return err
 			}
 			defer client.Close()
-			out, err := client.FenceUncut(cmd.Context(), api.FenceUncutRequest{Subject: args[0]})
+			out, err := client.FenceUncut(cmd.Context(), q)
 			switch {
 			case err != nil:
 				return err
@@ -44,6 +46,8 @@ func (c *commander) fenceUncutCommand() *cobra.Command {
 			return err
 		}),
 	}
+	cmd.Flags().StringVarP(&q.Reason, "reason", "r", "", "why, for whoever asks later")
+	cmd.Flags().StringVar(&q.As, "as", c.Getenv("SUDO_USER"), "whom you speak for, beside the user that the system says you are")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

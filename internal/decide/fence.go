@@ -30,15 +30,19 @@ func (r *round) fenced(o *fleet.Order) {
 	r.record(fleet.Record{Kind: fleet.RecordHostProof, Host: p.Host, Proof: p.Proof, By: p.By, Order: p.Order, Detail: p.Reason, Took: o.For})
 }
 
-// cut notes that a person had a host's power cut. What the controller said is not kept as a proof: it was true then, and anybody may have turned the
-// host on since. A repair that needs to know asks the controller itself, and finds the host off already.
-func (r *round) cut(o *fleet.Order) {
+// note writes down that a person had a host's power cut, or a cut undone. What the controller said is not kept as a proof: it was true then, and anybody may
+// have turned the host on since, or have cut it. A repair that needs to know asks for itself, and finds the host off already.
+func (r *round) note(o *fleet.Order) {
 	if o.After == "" {
 		r.rule(o, "")
 		return
 	}
 	r.rulings = append(r.rulings, fleet.Ruling{Order: o.ID})
-	r.record(fleet.Record{Kind: fleet.RecordHostCut, Host: o.Host, Proof: o.Proof, By: o.By, Order: o.After, Detail: o.Reason, Took: o.For})
+	kind := fleet.RecordHostCut
+	if o.Kind == fleet.OrderUncut {
+		kind = fleet.RecordHostUncut
+	}
+	r.record(fleet.Record{Kind: kind, Host: o.Host, Proof: o.Proof, By: o.By, Order: o.After, Detail: o.Reason, Took: o.For})
 }
 
 // forgetProofs lets go what counts no more: its time is over, or the host answers.

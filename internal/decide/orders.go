@@ -61,8 +61,8 @@ func (r *round) heedOrders() {
 			r.recovery(o)
 		case o.Kind == fleet.OrderFenced:
 			r.fenced(o)
-		case o.Kind == fleet.OrderCut:
-			r.cut(o)
+		case o.Kind.Notes():
+			r.note(o)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func (w *work) take(o *fleet.Order) (refused fleet.Reason) {
 	case fleet.OrderUndo:
 		return w.undo(o)
 	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderConfirm, fleet.OrderScale, fleet.OrderDelete, fleet.OrderBrakeOn, fleet.OrderBrakeOff,
-		fleet.OrderRecover, fleet.OrderFenced, fleet.OrderCut: // of the whole
+		fleet.OrderRecover, fleet.OrderFenced, fleet.OrderCut, fleet.OrderUncut: // of the whole
 	}
 	return fleet.ReasonMalformed
 }

@@ -2,9 +2,7 @@ package engine_test
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,88 +17,51 @@ import (
 // duel is a set of two nodes with a hale on each, which know nothing of one another: each has a store of its own, looks after a fleet of its own, and can
 // have the other node turned off.
 type duel struct {
-	t      *testing.T
-	world  *simulated.World
-	delays map[fleet.HostName]time.Duration
-
-	mu  sync.Mutex
-	off map[fleet.HostName]time.Time
+	t     *testing.T
+	world *simulated.World
+	power *mains
 	// sides are the two, by the node that they run on.
 	sides map[fleet.HostName]*story
 }
 
-// shooter is the way of the hale on one node to the power controllers, which have a network of their own.
+// shooter is the way of the hale on one node to the power controllers.
 type shooter struct {
-	d    *duel
-	from fleet.HostName
+	*mains
+	from   fleet.HostName
+	delays map[fleet.HostName]time.Duration
 }
 
-// shotTakes is how long a power controller takes.
-const shotTakes = 3 * time.Second
-
-// Means implements engine.Fencer.
+// Means implements engine.Fencer. What somebody called cache has on a host matters more.
 func (s shooter) Means(host fleet.HostName, seen []fleet.Name) fleet.Means {
-	m := fleet.Means{Tries: 1, Limit: 15 * time.Second, Delay: s.d.delays[host]}
+	m := s.mains.Means(host, seen)
+	m.Delay = s.delays[host]
 	if slices.Contains(seen, "cache") {
 		m.Delay += 15 * time.Second
 	}
 	return m
 }
 
-// Access implements engine.Fencer: nothing cuts it.
-func (shooter) Access(fleet.HostName) (fleet.Access, time.Time) {
-	return fleet.AccessUnknown, time.Time{}
-}
-
-// Watch implements engine.Fencer.
-func (shooter) Watch([]fleet.HostName) {}
-
 // Fence implements engine.Fencer. Whoever has no power any more orders nothing.
-func (s shooter) Fence(ctx context.Context, host fleet.HostName, _ int) (engine.Fenced, error) {
-	if s.d.isOff(s.from) {
+func (s shooter) Fence(ctx context.Context, host fleet.HostName, try int) (engine.Fenced, error) {
+	if slices.Contains(s.areOff(), s.from) {
 		<-ctx.Done()
 		return engine.Fenced{}, fault.New(fault.Transient, "duel.fence", string(host), ctx.Err())
 	}
-	select {
-	case <-time.After(shotTakes): // what was ordered is carried out, whatever becomes of who ordered it
-	case <-ctx.Done():
-		return engine.Fenced{}, fault.New(fault.UnknownOutcome, "duel.fence", string(host), ctx.Err())
-	}
-	s.d.mu.Lock()
-	defer s.d.mu.Unlock()
-	done := engine.Fenced{Proof: fleet.ProofHostOff, Already: !s.d.off[host].IsZero()}
-	if !done.Already {
-		s.d.off[host] = time.Now()
-		if _, err := s.d.world.Inject(simulated.HostLosesPower{Host: host}); err != nil {
-			return done, fault.New(fault.Permanent, "duel.fence", string(host), err)
-		}
-	}
-	return done, nil
-}
-
-func (d *duel) isOff(host fleet.HostName) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return !d.off[host].IsZero()
-}
-
-func (d *duel) shot() []fleet.HostName {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Sorted(maps.Keys(d.off))
+	return s.mains.Fence(ctx, host, try)
 }
 
 // fight sets two hales up, and somebody else's cache on a node, parts the two nodes from one another for as long as that lasts, and lets time pass.
 func fight(t *testing.T, delays map[fleet.HostName]time.Duration, parted time.Duration, cache fleet.HostName, then func(d *duel)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		d := &duel{t: t, delays: delays, off: map[fleet.HostName]time.Time{}, sides: map[fleet.HostName]*story{}, world: simulated.NewWorld(simulated.Options{
+		d := &duel{t: t, sides: map[fleet.HostName]*story{}, world: simulated.NewWorld(simulated.Options{
 			Hosts: []fleet.HostName{"h1", "h2"}, Latency: 50 * time.Millisecond, Ports: []uint16{80},
 		})}
+		d.power = newMains(d.world, fleet.Means{Tries: 1, Limit: 15 * time.Second})
 		for host, name := range map[fleet.HostName]fleet.Name{"h1": "web", "h2": "db"} {
 			spec := web(5)
 			spec.Name, spec.Repair.Fence.Hosts = name, true
-			s := &story{t: t, world: d.world, backing: memory.New(memory.Options{}), spec: spec, fencer: shooter{d, host}}
+			s := &story{t: t, world: d.world, backing: memory.New(memory.Options{}), spec: spec, fencer: shooter{d.power, host, delays}}
 			s.transport = d.world.Vantage("hale-on-" + string(host))
 			s.hale = s.controller("hale-on-" + string(host))
 			d.sides[host] = s
@@ -183,7 +144,7 @@ func (d *duel) part() (lift func()) {
 // bury ends the hales whose node is off.
 func (d *duel) bury() {
 	for host, s := range d.sides {
-		if d.isOff(host) {
+		if slices.Contains(d.power.areOff(), host) {
 			s.kill()
 		}
 	}
@@ -210,12 +171,12 @@ func TestS51OfTwoHalesThatTakeEachOtherForDeadOneShoots(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fight(t, c.delays, c.parted, c.cache, func(d *duel) {
-				if !slices.Equal(d.shot(), c.shot) {
-					d.t.Errorf("turned off: %v, and not %v", d.shot(), c.shot)
+				if !slices.Equal(d.power.areOff(), c.shot) {
+					d.t.Errorf("turned off: %v, and not %v", d.power.areOff(), c.shot)
 				}
 				for host, s := range d.sides {
 					switch {
-					case d.isOff(host):
+					case slices.Contains(d.power.areOff(), host):
 					case len(c.shot) == 1 && (!s.allHealthy() || s.machine(1).Current.Host != host):
 						d.t.Errorf("what the hale on %s looks after is not healed: its first machine is on %q", host, s.machine(1).Current.Host)
 					case len(c.shot) == 0 && (!s.allHealthy() || s.machine(1).Current.Generation != 1):

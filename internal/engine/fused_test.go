@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/engine"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/notify"
@@ -234,6 +235,24 @@ func (r fusedRunner) Run(ctx context.Context, job program.Job) (result program.R
 		late: func(ctx context.Context) { _, _ = r.late.Run(ctx, job) },
 	})
 	return result, err
+}
+
+// fusedFencer fences hosts behind a fuse.
+type fusedFencer struct {
+	engine.Fencer
+	fuse *fuse
+}
+
+// Fence implements engine.Fencer.
+func (f fusedFencer) Fence(ctx context.Context, host fleet.HostName, try int) (done engine.Fenced, err error) {
+	err = f.fuse.through(ctx, sortCall, string(fleet.OpFence), deed{
+		now: func(ctx context.Context) error {
+			done, err = f.Fencer.Fence(ctx, host, try)
+			return err
+		},
+		late: func(ctx context.Context) { _, _ = f.Fencer.Fence(ctx, host, try) },
+	})
+	return done, err
 }
 
 // find puts targets behind the fuse.

@@ -22,7 +22,7 @@ func near() simulated.Options {
 
 // ordeals are the kinds of steps in which hale is killed.
 func ordeals() []ordeal {
-	all := slices.Concat(gentleOrdeals(), replacements(), personOrdeals(), orderOrdeals(), wantedOrdeals(), otherOrdeals())
+	all := slices.Concat(gentleOrdeals(), replacements(), hostOrdeals(), personOrdeals(), orderOrdeals(), wantedOrdeals(), otherOrdeals())
 	for i := range all {
 		hosts := all[i].world.Hosts
 		all[i].world = near()
@@ -70,6 +70,28 @@ func replacements() []ordeal {
 		{step: "undo", spec: bare(2, keeping), before: isReplaced, begin: undoes, ends: isBack, incidents: 1, kept: 1},
 		{step: "removal of an unfinished build", spec: bare(2, rung(fleet.StepRecreate)), fresh: true, before: buildsFail, begin: starts,
 			ends: stands, incidents: anyNumber},
+	}
+}
+
+// hostOrdeals are about a host that is to be left, and all but the last about one that is lost.
+func hostOrdeals() []ordeal {
+	two := simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}
+	lost := func(step fleet.StepKind, proof fleet.Proof) fleet.Spec {
+		spec := bare(5, rung(step))
+		spec.Repair.Fence = fleet.Fence{Proof: proof, Hosts: true}
+		return spec
+	}
+	leaves := bare(5, rung(fleet.StepMigrate))
+	leaves.Repair.OnHostDisabled = fleet.HostDisabledHeal
+	power, access := fleet.Means{Tries: 3, Limit: 10 * time.Second}, fleet.Means{Cuts: 3, Limit: 10 * time.Second}
+	return []ordeal{
+		{step: "recreate, its host turned off", spec: lost(fleet.StepRecreate, fleet.ProofConfirmedOff), world: two, early: fencedBy(power), before: standsAlone,
+			begin: hostIsLost, ends: nothingLeftBehind, incidents: 1, pages: 1},
+		{step: "recreate, its host cut off", spec: lost(fleet.StepRecreate, fleet.ProofAccessCut), world: two, early: fencedBy(access), before: standsAlone,
+			begin: hostIsLost, ends: nothingLeftBehind, incidents: 1, pages: 1},
+		{step: "evacuate, its host turned off", spec: lost(fleet.StepEvacuate, fleet.ProofConfirmedOff), world: two, early: fencedBy(power), before: standsAlone,
+			begin: hostIsLost, ends: nothingLeftBehind, incidents: 1, pages: 1},
+		{step: "migrate", spec: leaves, world: two, before: standsAlone, begin: hostIsDisabled, ends: hasLeft, incidents: 1},
 	}
 }
 

@@ -64,6 +64,49 @@ func disksAreKept(s *story) {
 	}
 }
 
+// fencedBy lets the world's hosts be fenced.
+func fencedBy(means fleet.Means) func(s *story) {
+	return func(s *story) { s.fencer = newMains(s.world, means) }
+}
+
+// standsAlone puts web-2 on h2, and all others on h1.
+func standsAlone(s *story) {
+	for n := 1; n <= s.spec.Size; n++ {
+		s.world.Migrate(s.id(n), map[bool]fleet.HostName{true: "h2", false: "h1"}[n == 2])
+	}
+	s.await(time.Minute, "they are seen where they are", func() bool {
+		return s.allHealthy() && s.machine(1).Current.Host == "h1" && s.machine(2).Current.Host == "h2"
+	})
+}
+
+// hostIsLost takes h2 out of everybody's reach. Somebody brings it back when what was there is healed elsewhere, and in ten minutes at the latest: as long as
+// a host is silent, what was ordered and not answered may be on it, and nothing is ordered in its place.
+func hostIsLost(s *story) {
+	began := time.Now()
+	dark, apart := s.inject(simulated.HostUnreachable{Host: "h2"}), s.inject(simulated.CutOff{Host: "h2"})
+	var see func()
+	see = func() {
+		if i, _ := s.world.Instance("web-2"); time.Since(began) < 10*time.Minute && (i.Host != "h1" || !i.Mark.Certified || !s.world.Healthy(i.ID)) {
+			time.AfterFunc(10*time.Second, see)
+			return
+		}
+		apart()
+		dark()
+	}
+	see()
+}
+
+// nothingLeftBehind: it is healed elsewhere, and nothing of it is left on a host that is back.
+func nothingLeftBehind(s *story) bool {
+	old := slices.ContainsFunc(s.status().Hosts, func(h fleet.Host) bool { return !h.Up })
+	return !old && s.allHealthy() && s.count(kind(fleet.RecordIncidentClosed)) > 0 && s.machine(2).Current.Host == "h1" && len(s.machine(2).Left) == 0 &&
+		s.machine(2).Repair == nil
+}
+
+func hostIsDisabled(s *story) { s.inject(simulated.HostDisabled{Host: "h2"}) }
+
+func hasLeft(s *story) bool { return s.allHealthy() && s.machine(2).Current.Host == "h1" }
+
 // buildsFail lets web-2's first instance never boot.
 func buildsFail(s *story) {
 	s.inject(simulated.NextBuilds{Machine: "web-2", Times: 1, Illness: simulated.Illness{Symptom: simulated.NeverBoots, Cure: simulated.ByRecreate}})

@@ -300,6 +300,8 @@ type Repair struct {
 	// FenceAt is when the time is over for which the target's host is left as it is before it is fenced: only a look that begins then lets hale do
 	// so. Zero: it has not begun.
 	FenceAt Instant `json:",omitempty"`
+	// Struck says that an order to fence the target's host may have been carried out, whose end nobody heard of.
+	Struck bool `json:",omitempty"`
 	// Stranded says that the rung was chosen while the target's host did not answer.
 	Stranded bool `json:",omitempty"`
 	// Looks and Calls number the looks and calls of this repair.

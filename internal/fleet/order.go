@@ -37,7 +37,7 @@ type Order struct {
 	DryRun bool `json:",omitempty"`
 	// Proof is what the person, or the power controller that was asked for them, knows of the host.
 	Proof Proof `json:",omitempty"`
-	// After is the order of which this one tells the end (OrderCut). Empty: it begins.
+	// After is the order of which this one tells the end (OrderCut, OrderUncut). Empty: it begins.
 	After OrderID `json:",omitempty"`
 }
 
@@ -63,6 +63,7 @@ const (
 	OrderScale  OrderKind = "scale"     // have so many machines, whatever the configuration says; fewer ones only once confirmed
 	OrderFenced OrderKind = "fenced"    // take it that this host is off, for a while
 	OrderCut    OrderKind = "power-off" // note that a person had this host's power cut, or how that ended; nothing is done about it
+	OrderUncut  OrderKind = "uncut"     // note that a person had this host given its access back, or how that ended; nothing is done about it
 	OrderDelete OrderKind = "delete"    // remove this very machine, and have one less; of an adopted one: let it go
 )
 
@@ -71,7 +72,10 @@ const (
 func (k OrderKind) ToMachine() bool { return k == OrderRetry || k == OrderHeal || k == OrderUndo }
 
 // PermitsHarm reports whether what is ordered lets hale do more than before: such an order expires when it is not taken up.
-func (k OrderKind) PermitsHarm() bool { return k != OrderHold && k != OrderBrakeOn && k != OrderCut }
+func (k OrderKind) PermitsHarm() bool { return k != OrderHold && k != OrderBrakeOn && !k.Notes() }
+
+// Notes reports whether the order only writes down what a person had done.
+func (k OrderKind) Notes() bool { return k == OrderCut || k == OrderUncut }
 
 // Limits of an order.
 const (
@@ -134,7 +138,9 @@ func (o *Order) checkKind() error {
 	case OrderFenced:
 		return o.checkFenced()
 	case OrderCut:
-		return o.checkCut()
+		return o.checkNote("a power cut", ProofHostOff)
+	case OrderUncut:
+		return o.checkNote("the undoing of a cut", ProofAccessCut)
 	case OrderBrakeOn, OrderBrakeOff:
 		if o.Machine != "" || o.Host != "" {
 			return errors.New("a brake is a whole fleet's: hold a machine or a host instead")
@@ -176,13 +182,14 @@ func (o *Order) checkFenced() error {
 	return nil
 }
 
-func (o *Order) checkCut() error {
+// checkNote judges a note of what was done to a host, which ends with the proof or with none.
+func (o *Order) checkNote(of string, proof Proof) error {
 	ends := o.After != ""
 	switch {
 	case o.Host == "":
 		return errors.New("it is about one host")
-	case ends && o.Proof != ProofHostOff && o.Proof != ProofNone, !ends && o.Proof != "":
-		return fmt.Errorf("%q is not how a power cut ends", o.Proof)
+	case ends && o.Proof != proof && o.Proof != ProofNone, !ends && o.Proof != "":
+		return fmt.Errorf("%q is not how %s ends", o.Proof, of)
 	}
 	return nil
 }

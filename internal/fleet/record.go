@@ -125,6 +125,7 @@ const (
 	RecordHoldEnded      RecordKind = "hold-ended"      // Reason: expired, released or superseded
 	RecordHostProof      RecordKind = "host-proof"      // what is known of a host that does not answer; with a Reason: it counts no more
 	RecordHostCut        RecordKind = "host-cut"        // how it ended that a person had a host's power cut; Proof says what is known. No proof for later
+	RecordHostUncut      RecordKind = "host-uncut"      // how it ended that a person had a host given its access back; with the Proof access-cut: it is cut still
 	RecordLeftBehind     RecordKind = "left-behind"     // the old instance stays on its host, which is off, until that is back
 	RecordChange         RecordKind = "change"          // a person changed what is wanted; Reason says what
 )

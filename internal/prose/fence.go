@@ -28,6 +28,15 @@ func hostCut(r fleet.Record) string {
 	return because(aside(about(r)+": "+said, r.By), r.Detail)
 }
 
+// hostUncut tells how it ended that a person had a host given its access back.
+func hostUncut(r fleet.Record) string {
+	said := hostOf(r) + " has its access to storage and network back"
+	if r.Proof == fleet.ProofAccessCut {
+		said = hostOf(r) + " is cut still, as far as anybody says, which was to have its access back"
+	}
+	return because(aside(about(r)+": "+said, r.By), r.Detail)
+}
+
 // fenceOutcomes are how a try to cut a host's power ends. The others are said as of any call.
 var fenceOutcomes = map[fleet.OutcomeKind]string{
 	fleet.OutcomeDone:        "it is off, its power controller says",

@@ -64,6 +64,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordChange:         wantedChange,
 	fleet.RecordHostProof:      hostProof,
 	fleet.RecordHostCut:        hostCut,
+	fleet.RecordHostUncut:      hostUncut,
 	fleet.RecordLeftBehind:     leftBehind,
 }
 

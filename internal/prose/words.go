@@ -178,6 +178,7 @@ var (
 		fleet.OrderDelete: "the machine removed",
 		fleet.OrderFenced: "it taken that the host is off",
 		fleet.OrderCut:    "the host's power cut",
+		fleet.OrderUncut:  "the host given its access back",
 	}
 	events = map[fleet.NotifyEvent]string{
 		fleet.NotifyPage:     "a page",

@@ -225,6 +225,8 @@ func (w *Work) settleFence(r *fleet.Repair, o fleet.Outcome) {
 	switch {
 	case o.Kind == fleet.OutcomeNotSent:
 		r.OffOrders--
+	case o.Kind == fleet.OutcomeUnknown:
+		r.Struck = true
 	case o.Kind == fleet.OutcomeDone && w.answersStill():
 		w.giveUpFence(fleet.ReasonAnswers) // whoever says off, it is not
 		return
@@ -248,7 +250,7 @@ func (w *Work) fencedBy(r *fleet.Repair, o fleet.Outcome, p fleet.Proof, told fl
 	} else {
 		w.retry(r) // the policy was edited meanwhile, and demands more
 	}
-	if !o.Already {
+	if !o.Already || r.Struck {
 		w.Page(told)
 	}
 }
