@@ -18,6 +18,7 @@ gcc -O2 -Wall -o bin/bench-loop bench/probes/loop/loop.c
 # shellcheck disable=SC2016 # the inner shell's own
 unshare --net sh -euc '
   ip link set lo up
+  ip -6 route add local fd77::/64 dev lo
   sysctl -qw net.core.somaxconn=65535 net.ipv4.tcp_max_syn_backlog=65535
   ulimit -n "$(ulimit -Hn)"
   exec "$@"' sh bin/bench-probes -floor "$PWD/bin/bench-loop" -out bench/out/probes.json "$@"

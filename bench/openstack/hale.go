@@ -73,7 +73,7 @@ func (h *hale) configuration(w way) string {
     on_external_stop: heal
     limits: {in_repair: %d, in_build: %d, brake: {percent: 30%%, at_least: %d}}
     build_within: 10m
-`, h.name, h.size, cloud.Image, cloud.Network, cloud.Flavor, min(broken, atOnce), atOnce/2, max(broken+1, 2))
+`, h.name, h.size, cloud.Image, cloud.Network, cloud.Flavor, broken, atOnce/2, max(broken+1, 2))
 }
 
 // start starts the program.

@@ -41,6 +41,7 @@ func check(ctx context.Context, args []string) error {
 	port := flags.Int("port", 0, "port of the targets")
 	other := flags.Int("other", 0, "port of every fourth target")
 	every := flags.Duration("every", time.Second, "interval")
+	six := flags.Bool("six", false, "by IPv6")
 	timeout := flags.Duration("timeout", 900*time.Millisecond, "time limit of a probe")
 	start := flags.Duration("start", 2*time.Second, "for how long the first probes do not count as late")
 	if err := flags.Parse(args); err != nil {
@@ -60,7 +61,11 @@ func check(ctx context.Context, args []string) error {
 	spec := specOf(*kind, *port, *every, *timeout)
 	moved := *spec
 	moved.Port = *other
-	set(engine, *n, func(i int) *fleet.Check {
+	at := targetAt
+	if *six {
+		at = targetAt6
+	}
+	set(engine, *n, at, func(i int) *fleet.Check {
 		if *other != 0 && i%4 == 0 {
 			return &moved
 		}
@@ -90,12 +95,12 @@ func specOf(kind string, port int, every, timeout time.Duration) *fleet.Check {
 }
 
 // set adds the targets in portions, so that the list of them is no part of the memory that is measured.
-func set(engine probe.Engine, n int, spec func(i int) *fleet.Check) {
+func set(engine probe.Engine, n int, at func(i int) netip.Addr, spec func(i int) *fleet.Check) {
 	const portion = 500
 	targets := make([]probe.Target, 0, portion)
 	for i := range n {
 		targets = append(targets, probe.Target{
-			ID: probe.ID{Machine: fleet.Name("web").Machine(i + 1), Check: "c"}, Address: netip.AddrFrom4(targetAt(i)), Spec: spec(i), Epoch: 1,
+			ID: probe.ID{Machine: fleet.Name("web").Machine(i + 1), Check: "c"}, Address: at(i), Spec: spec(i), Epoch: 1,
 		})
 		if len(targets) == portion || i == n-1 {
 			engine.Set(targets...)

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"unsafe"
@@ -52,9 +54,13 @@ func field(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(port)
-	if err != nil {
-		return err
+	var listeners []int
+	for _, every := range []unix.Sockaddr{&unix.SockaddrInet4{Port: port}, &unix.SockaddrInet6{Port: port}} {
+		fd, err := listen(every)
+		if err != nil {
+			return err
+		}
+		listeners = append(listeners, fd)
 	}
 	deaf := make(chan os.Signal, 1)
 	signal.Notify(deaf, unix.SIGUSR1)
@@ -62,26 +68,34 @@ func field(ctx context.Context, args []string) error {
 	go func() {
 		for range deaf {
 			drop := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K}}
-			_ = unix.SetsockoptSockFprog(listener, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &drop[0]})
+			for _, fd := range listeners {
+				_ = unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &drop[0]})
+			}
 		}
 	}()
-	return serve(ctx, listener, seen)
+	return serve(ctx, listeners, seen)
 }
 
-func listen(port int) (int, error) {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+// listen takes what comes for every address of a family.
+func listen(every unix.Sockaddr) (int, error) {
+	domain := unix.AF_INET
+	if _, six := every.(*unix.SockaddrInet6); six {
+		domain = unix.AF_INET6
+	}
+	fd, err := unix.Socket(domain, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, err
 	}
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
-	if err := unix.Bind(fd, &unix.SockaddrInet4{Port: port}); err != nil {
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1)
+	if err := unix.Bind(fd, every); err != nil {
 		return 0, err
 	}
 	return fd, unix.Listen(fd, 65535)
 }
 
 // serve is one loop over an epoll: the field must cost less than those who ask it.
-func serve(ctx context.Context, listener int, seen counters) error {
+func serve(ctx context.Context, listeners []int, seen counters) error {
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return err
@@ -89,7 +103,9 @@ func serve(ctx context.Context, listener int, seen counters) error {
 	watch := func(fd int) {
 		_ = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP, Fd: int32(fd)})
 	}
-	watch(listener)
+	for _, fd := range listeners {
+		watch(fd)
+	}
 	events, buffer := make([]unix.EpollEvent, 512), make([]byte, 4096)
 	for ctx.Err() == nil {
 		n, err := unix.EpollWait(epoll, events, 100)
@@ -97,12 +113,12 @@ func serve(ctx context.Context, listener int, seen counters) error {
 			return err
 		}
 		for _, e := range events[:max(n, 0)] {
-			if int(e.Fd) != listener {
+			if !slices.Contains(listeners, int(e.Fd)) {
 				answer(int(e.Fd), buffer, seen)
 				continue
 			}
 			for {
-				fd, _, err := unix.Accept4(listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+				fd, _, err := unix.Accept4(int(e.Fd), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 				if err != nil {
 					break
 				}
@@ -135,8 +151,15 @@ func answer(fd int, buffer []byte, seen counters) {
 }
 
 // targetAt returns the n-th address of the field: 127.1.0.0 and following.
-func targetAt(n int) [4]byte {
+func targetAt(n int) netip.Addr {
 	var b [4]byte
 	binary.BigEndian.PutUint32(b[:], 0x7f010000+uint32(n))
-	return b
+	return netip.AddrFrom4(b)
+}
+
+// targetAt6 is the same of IPv6: fd77:: and following, which scripts/bench-probes.sh routes to this machine.
+func targetAt6(n int) netip.Addr {
+	b := [16]byte{0: 0xfd, 1: 0x77}
+	binary.BigEndian.PutUint32(b[12:], uint32(n))
+	return netip.AddrFrom16(b)
 }

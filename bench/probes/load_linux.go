@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"sync"
 	"time"
 )
@@ -34,7 +33,7 @@ func load(ctx context.Context, args []string) error {
 		}
 		for range 4 {
 			select {
-			case work <- netip.AddrFrom4(targetAt(n % 5000)).String():
+			case work <- targetAt(n % 5000).String():
 				n++
 			case <-ctx.Done():
 			}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net/netip"
 	"os"
 	"strings"
 )
@@ -22,17 +21,18 @@ func (b *bout) contestants() ([]contestant, error) {
 	pings := func() uint64 { return kernelCount("Icmp", "InEchos") }
 	requests := func() uint64 { return b.seen.requests.Load() }
 	accepts := func() uint64 { return b.seen.accepted.Load() }
-	hale := func(kind string) func(context.Context) (*process, error) {
+	pings6 := func() uint64 { return kernelCount6("Icmp6InEchos") }
+	hale := func(kind string, args ...string) func(context.Context) (*process, error) {
 		return func(ctx context.Context) (*process, error) {
-			return begin(ctx, b.self, "check", "-kind", kind, "-n", fmt.Sprint(b.targets), "-port", fmt.Sprint(fieldPort))
+			return begin(ctx, b.self, append([]string{"check", "-kind", kind, "-n", fmt.Sprint(b.targets), "-port", fmt.Sprint(fieldPort)}, args...)...)
 		}
 	}
 	if err := b.write(); err != nil {
 		return nil, err
 	}
-	fping := func(args ...string) func(context.Context) (*process, error) {
+	fping := func(addresses string, args ...string) func(context.Context) (*process, error) {
 		return func(ctx context.Context) (*process, error) {
-			return begin(ctx, "fping", append(args, "-q", "-p", "1000", "-t", "900", "-f", b.dir+"/addresses")...)
+			return begin(ctx, "fping", append(args, "-q", "-p", "1000", "-t", "900", "-f", b.dir+"/"+addresses)...)
 		}
 	}
 	haproxy := func(mode string) func(context.Context) (*process, error) {
@@ -46,9 +46,12 @@ func (b *bout) contestants() ([]contestant, error) {
 		{name: "haproxy http", begin: haproxy("http"), count: requests},
 		{name: "hale http", begin: hale("http"), count: requests},
 		{name: "hale http kept", begin: hale("keep"), count: requests},
-		{name: "fping icmp, burst", begin: fping("-i", "0", "-c", "60"), count: pings},
-		{name: "fping icmp, paced", begin: fping("-l", "-i", fmt.Sprintf("%.3f", 900/float64(b.targets))), count: pings},
+		{name: "fping icmp, burst", begin: fping("addresses", "-i", "0", "-c", "60"), count: pings},
+		{name: "fping icmp, paced", begin: fping("addresses", "-l", "-i", fmt.Sprintf("%.3f", 900/float64(b.targets))), count: pings},
 		{name: "hale icmp", begin: hale("ping"), count: pings},
+		{name: "hale tcp, IPv6", begin: hale("tcp", "-six"), count: opens},
+		{name: "fping icmp, burst, IPv6", begin: fping("addresses6", "-6", "-i", "0", "-c", "60"), count: pings6},
+		{name: "hale icmp, IPv6", begin: hale("ping", "-six"), count: pings6},
 		{name: "blackbox tcp", begin: b.exporter, count: accepts},
 	}
 	if b.floor != "" {
@@ -75,15 +78,16 @@ func (b *bout) exporter(ctx context.Context) (*process, error) {
 
 // write writes the peers' files.
 func (b *bout) write() error {
-	var addresses, servers bytes.Buffer
+	var addresses, addresses6, servers bytes.Buffer
 	for i := range b.targets {
-		a := netip.AddrFrom4(targetAt(i))
+		a := targetAt(i)
 		fmt.Fprintln(&addresses, a)
+		fmt.Fprintln(&addresses6, targetAt6(i))
 		fmt.Fprintf(&servers, "  server s%d %s:%d\n", i, a, fieldPort)
 	}
 	files := map[string]string{
-		"addresses": addresses.String(),
-		"blackbox":  "modules:\n  tcp: {prober: tcp, timeout: 900ms}\n",
+		"addresses": addresses.String(), "addresses6": addresses6.String(),
+		"blackbox": "modules:\n  tcp: {prober: tcp, timeout: 900ms}\n",
 	}
 	for mode, options := range map[string]string{"tcp": "", "http": "  option httpchk GET /health\n  http-check expect status 200\n"} {
 		files["haproxy-"+mode] = fmt.Sprintf(`global

@@ -76,6 +76,21 @@ func kernelCount(table, name string) uint64 {
 	return 0
 }
 
+// kernelCount6 is the same of IPv6, whose table is another.
+func kernelCount6(name string) uint64 {
+	b, err := os.ReadFile("/proc/thread-self/net/snmp6")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if words := strings.Fields(line); len(words) == 2 && words[0] == name {
+			n, _ := strconv.ParseUint(words[1], 10, 64)
+			return n
+		}
+	}
+	return 0
+}
+
 // loopCost runs a closed loop, which prints its cost.
 func loopCost(ctx context.Context, args []string) (cost, error) {
 	out, err := exec.CommandContext(ctx, args[0], args[1:]...).Output()

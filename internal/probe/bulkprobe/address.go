@@ -8,9 +8,8 @@ import (
 
 // addressOf is an address without a pointer. The zero value is none.
 type addressOf struct {
-	bytes [16]byte // IPv4 as IPv4 in IPv6
+	bytes [16]byte // IPv4 as IPv4 in IPv6, which nothing else is
 	zone  uint32
-	is4   bool
 }
 
 func addressFrom(a netip.Addr) addressOf {
@@ -18,8 +17,10 @@ func addressFrom(a netip.Addr) addressOf {
 		return addressOf{}
 	}
 	a = a.Unmap()
-	return addressOf{bytes: a.As16(), zone: zoneOf(a.Zone()), is4: a.Is4()}
+	return addressOf{bytes: a.As16(), zone: zoneOf(a.Zone())}
 }
+
+func (a *addressOf) is4() bool { return netip.AddrFrom16(a.bytes).Is4In6() }
 
 // zoneOf returns the number of an interface. One that there is not is none: then no route leads to the address, which is our own fault.
 func zoneOf(name string) uint32 {

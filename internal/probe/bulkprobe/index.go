@@ -5,6 +5,7 @@ import "hale/internal/probe"
 // index finds records by ID. It is a hash table of record numbers, which takes an eighth of what a map of IDs would.
 type index struct {
 	records *slab[record]
+	checks  *checkNames
 	table   []int32 // record+1; 0 is free, and gone was used
 	used    int     // places of the table that are not free
 	live    int
@@ -21,7 +22,7 @@ func (x *index) find(id probe.ID) int32 {
 		switch at := x.table[h&mask]; {
 		case at == 0:
 			return none
-		case at != gone && x.records.at(at-1).id == id:
+		case at != gone && x.idOf(at-1) == id:
 			return at - 1
 		}
 	}
@@ -38,7 +39,7 @@ func (x *index) add(i int32) {
 
 func (x *index) place(i int32) {
 	mask := x.mask()
-	for h := share(x.records.at(i).id); ; h++ {
+	for h := share(x.idOf(i)); ; h++ {
 		if x.table[h&mask] == 0 {
 			x.table[h&mask] = i + 1
 			x.used++
@@ -64,7 +65,7 @@ func (x *index) rebuild() {
 // remove forgets a record that is in it.
 func (x *index) remove(i int32) {
 	mask := x.mask()
-	for h := share(x.records.at(i).id); ; h++ {
+	for h := share(x.idOf(i)); ; h++ {
 		if x.table[h&mask] == i+1 {
 			x.table[h&mask] = gone
 			x.live--
@@ -72,5 +73,7 @@ func (x *index) remove(i int32) {
 		}
 	}
 }
+
+func (x *index) idOf(i int32) probe.ID { return x.checks.idOf(x.records.at(i)) }
 
 func (x *index) mask() uint64 { return uint64(len(x.table) - 1) } //nolint:gosec // never empty here

@@ -14,10 +14,11 @@ func TestIndexAgainstAMap(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var records slab[record]
-		x, twin := index{records: &records}, map[probe.ID]int32{}
+		var checks checkNames
+		x, twin := index{records: &records, checks: &checks}, map[probe.ID]int32{}
 		var free places
 		for range 400 {
-			id := probe.ID{Machine: fleet.Name("web").Machine(rapid.IntRange(1, 90).Draw(t, "machine")), Check: "c"}
+			id := probe.ID{Machine: fleet.Name("web").Machine(rapid.IntRange(1, 90).Draw(t, "machine")), Check: rapid.SampledFrom([]fleet.CheckName{"ping", "web"}).Draw(t, "check")}
 			want, known := twin[id]
 			if !known {
 				want = none
@@ -33,7 +34,7 @@ func TestIndexAgainstAMap(t *testing.T) {
 			}
 			i := free.get()
 			records.reach(i)
-			records.at(i).id = id
+			*records.at(i) = record{machine: id.Machine, check: checks.numberOf(id.Check)}
 			x.add(i)
 			twin[id] = i
 		}

@@ -57,7 +57,7 @@ func (m *mailbox) empty() (all []news, judged int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all = m.news
-	m.news, m.spare = m.spare[:0], all
+	m.news, m.spare = emptied(m.spare), all
 	judged = never
 	for _, at := range m.marks {
 		judged = min(judged, at)

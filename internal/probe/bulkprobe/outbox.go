@@ -88,7 +88,12 @@ func (o *outbox) delivered() {
 func (o *outbox) skip() {
 	o.head++
 	if o.head*2 >= len(o.queue) {
-		n := copy(o.queue, o.queue[o.head:])
-		o.queue, o.head = o.queue[:n], 0
+		left := o.queue[o.head:]
+		if cap(o.queue) > keptRoom {
+			o.queue = slices.Clone(left)
+		} else {
+			o.queue = o.queue[:copy(o.queue, left)]
+		}
+		o.head = 0
 	}
 }

@@ -20,15 +20,16 @@ const (
 
 // record is what an engine keeps of a target that the shards watch: who it is, and its latest edge.
 type record struct {
-	id       probe.ID
+	machine  fleet.MachineName
 	instance fleet.InstanceID
-	address  addressOf
 	plan     *plan
 	epoch    uint64
 	at, due  int64 // of the latest edge
+	address  addressOf
 	seq      uint32
 	run      uint32 // counts restarts of all targets; what belongs to an earlier one is ignored
 	handle   int32  // in its shard; none: nobody can be asked
+	check    int32  // its name's number
 	note     note
 	standing standing
 	was      standing
@@ -46,6 +47,7 @@ type register struct {
 	numbered bool   // it has one; if not, the ordinary engine watches all
 	box      *mailbox
 	records  slab[record]
+	checks   checkNames
 	places   places
 	index    index
 	plans    map[*fleet.Check]*shared
@@ -66,7 +68,7 @@ func newRegister(p *Pool, ordinary Ordinary) *register {
 	if !r.numbered {
 		r.out.shards = never
 	}
-	r.index.records = &r.records
+	r.index.records, r.index.checks = &r.records, &r.checks
 	r.out.register = r
 	return r
 }
@@ -156,7 +158,7 @@ func (r *register) enter(want *probe.Target) int32 {
 	r.records.reach(i)
 	rec := r.records.at(i)
 	queued := rec.queued // a place that waits in the outbox does so for whoever comes next
-	*rec = record{id: want.ID, epoch: want.Epoch, handle: none, used: true, queued: queued}
+	*rec = record{machine: want.ID.Machine, check: r.checks.numberOf(want.ID.Check), epoch: want.Epoch, handle: none, used: true, queued: queued}
 	r.index.add(i)
 	if last := r.moveIn(want.ID); last.Epoch == want.Epoch {
 		rec.seq, rec.standing, rec.reason = uint32(last.Seq), standingOf(last.Standing), codeOf(last.Result) //nolint:gosec // edges of one epoch
@@ -169,12 +171,12 @@ func (r *register) begin(i int32, rec *record, where int, first int64) order {
 	rec.handle = r.pool.shards[where].handle()
 	every := uint64(rec.plan.every) //nolint:gosec // positive
 	slot := uint64(r.pool.slot)     //nolint:gosec // positive
-	regular := share(rec.id) % every
+	regular := share(r.idOf(rec)) % every
 	if every > slot {
 		regular -= regular % slot // slots begin there
 	}
 	t := target{box: r.number, record: i, run: rec.run, token: regular, address: rec.address.bytes, zone: rec.address.zone}
-	if rec.address.is4 {
+	if rec.address.is4() {
 		t.flags |= isIPv4
 	}
 	return order{handle: rec.handle, target: t, plan: rec.plan, first: first}
@@ -193,7 +195,7 @@ func (r *register) ended(rec *record) (order, bool) {
 // halt ends the target in its shard.
 func (r *register) halt(rec *record) {
 	if end, running := r.ended(rec); running {
-		r.pool.shards[r.shardOf(rec.id)].tell(end)
+		r.pool.shards[r.shardOf(r.idOf(rec))].tell(end)
 	}
 }
 
@@ -244,7 +246,7 @@ func (r *register) tell(i int32, n news) {
 // edge is the record's latest edge as the port has it.
 func (r *register) edge(rec *record) probe.Edge {
 	e := probe.Edge{
-		ID: rec.id, Epoch: rec.epoch, Seq: uint64(rec.seq), Standing: rec.standing.word(), Was: rec.was.word(),
+		ID: r.idOf(rec), Epoch: rec.epoch, Seq: uint64(rec.seq), Standing: rec.standing.word(), Was: rec.was.word(),
 		Result: rec.reason.word(), Detail: rec.note.text(),
 	}
 	if rec.seq > 0 {
@@ -301,6 +303,9 @@ func (r *register) leave(p *plan) {
 func (r *register) shardOf(id probe.ID) int {
 	return int(share(id) >> 32 % uint64(len(r.pool.shards))) //nolint:gosec // a few shards
 }
+
+// idOf returns who the target is.
+func (r *register) idOf(rec *record) probe.ID { return r.checks.idOf(rec) }
 
 // share is the ID as a number: the same on every start and on every server, and evenly spread.
 func share(id probe.ID) uint64 {

@@ -198,7 +198,7 @@ func (s *shard) handle() int32 {
 func (s *shard) obey() {
 	s.mu.Lock()
 	orders := s.orders
-	s.orders = s.spare[:0]
+	s.orders = s.spare
 	s.mu.Unlock()
 	for k := range orders {
 		o := &orders[k]
@@ -211,8 +211,7 @@ func (s *shard) obey() {
 			s.add(o)
 		}
 	}
-	clear(orders)
-	s.spare = orders
+	s.spare = emptied(orders)
 }
 
 func (s *shard) add(o *order) {

@@ -21,6 +21,19 @@ func (s *slab[T]) reach(i int32) {
 	s.used = max(s.used, i+1)
 }
 
+// keptRoom is how many items a list that is emptied and filled in turns keeps room for: what came at once, as when a fleet begins, is not kept
+// for ever.
+const keptRoom = 512
+
+// emptied returns the list without its items, for the next turn.
+func emptied[T any](list []T) []T {
+	if cap(list) > keptRoom {
+		return nil
+	}
+	clear(list)
+	return list[:0]
+}
+
 // places hands out indexes, those that were given back first.
 type places struct {
 	free []int32

@@ -47,7 +47,7 @@ func (r *register) moveOut(i int32, epoch uint64, now time.Time) {
 			at := int64(now.Sub(r.pool.origin))
 			r.tell(i, news{standing: unknown, at: at, due: at})
 		}
-		r.theirs[rec.id] = base{epoch, uint64(rec.seq)}
+		r.theirs[r.idOf(rec)] = base{epoch, uint64(rec.seq)}
 		if rec.pending {
 			r.out.apart = append(r.out.apart, r.edge(rec))
 		}
