@@ -290,7 +290,7 @@ fleets:
 		t.Fatalf("one project has %d servers, the other %d", len(web), len(first))
 	}
 
-	m.proxy.set(func(w http.ResponseWriter, q *http.Request, _ http.Handler) { <-q.Context().Done() })
+	m.proxy.set(func(_ http.ResponseWriter, q *http.Request, _ http.Handler) { <-q.Context().Done() })
 	if err := servers.Delete(t.Context(), other.compute, first[0]).ExtractErr(); err != nil {
 		t.Fatal(err)
 	}

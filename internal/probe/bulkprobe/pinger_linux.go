@@ -209,7 +209,7 @@ func (g *pinger) narrow(fd int) error {
 func (g *pinger) onlyReplies(fd int) error {
 	if !g.v6 {
 		only := ^uint32(1 << echoReply4)
-		return unix.SetsockoptInt(fd, unix.SOL_RAW, unix.ICMP_FILTER, int(int32(only))) //nolint:gosec // bits
+		return unix.SetsockoptInt(fd, unix.SOL_RAW, unix.ICMP_FILTER, int(int32(only)))
 	}
 	var only unix.ICMPv6Filter
 	for k := range only.Data {

@@ -422,6 +422,17 @@ func TestTokensAreRenewedAndSecretsNeverTold(t *testing.T) {
 		if strings.Contains(err.Error(), "secret-word") {
 			s.Errorf("the error tells the password: %v", err)
 		}
+		gone := effect{status: 404, body: `{"error": {"code": 404, "message": "Could not find Application Credential: 1f52b17e."}}`}
+		s.makeTrouble(func(q *http.Request) effect {
+			if strings.HasSuffix(q.URL.Path, "/auth/tokens") {
+				return gone
+			}
+			return effect{}
+		})
+		_, err = s.p.Identity(s.Context())
+		s.want("identity with a credential that was taken back", err, fault.Unauthorised)
+		_, err = s.p.List(s.Context())
+		s.want("list with it", err, fault.Unauthorised)
 		s.makeTrouble(nil)
 		s.list()
 	})

@@ -59,6 +59,12 @@ func (c *call) failed(how manner, err error) error {
 	return c.fault(fault.Transient, err)
 }
 
+// taken reports whether Keystone says that it knows the credentials no more, as it does of an application credential that was taken back, and of a
+// token that one got: with the answer that elsewhere means that there is no such thing.
+func taken(e gophercloud.ErrUnexpectedResponseCode) bool {
+	return e.Actual == http.StatusNotFound && strings.HasSuffix(pathOf(e.URL), "/auth/tokens")
+}
+
 // answered translates an answer that is no success.
 func (c *call) answered(how manner, e gophercloud.ErrUnexpectedResponseCode) error {
 	said, own := readAnswer(e.Body)
@@ -67,12 +73,13 @@ func (c *call) answered(how manner, e gophercloud.ErrUnexpectedResponseCode) err
 		text = "an answer that is not the service's own"
 	}
 	err := fmt.Errorf("%s %s: %d: %s", e.Method, pathOf(e.URL), e.Actual, text)
-	switch e.Actual {
-	case http.StatusUnauthorized:
+	if e.Actual == http.StatusUnauthorized || own && taken(e) {
 		if c.session != nil {
 			c.p.forget(c.session)
 		}
 		return c.fault(fault.Unauthorised, err)
+	}
+	switch e.Actual {
 	case http.StatusTooManyRequests:
 		return c.throttled(e, err)
 	case http.StatusRequestEntityTooLarge:
@@ -89,23 +96,28 @@ func (c *call) answered(how manner, e gophercloud.ErrUnexpectedResponseCode) err
 	if !own && e.Actual < http.StatusInternalServerError {
 		return c.fault(fault.Transient, err)
 	}
+	return c.fault(kindOf(how, e.Actual, said), err)
+}
+
+// kindOf is what a service's own words mean.
+func kindOf(how manner, status int, said answer) fault.Kind {
 	switch {
-	case e.Actual == http.StatusForbidden && strings.HasPrefix(said.Message, "Quota exceeded"), slices.Contains(quotaTypes, said.Type):
-		return c.fault(fault.Quota, err)
-	case e.Actual == http.StatusForbidden:
-		return c.fault(fault.Unauthorised, err)
-	case e.Actual == http.StatusBadRequest:
-		return c.fault(fault.Invalid, err)
-	case e.Actual == http.StatusConflict, e.Actual == http.StatusPreconditionFailed:
-		return c.fault(fault.Conflict, err)
-	case e.Actual == http.StatusNotImplemented:
-		return c.fault(fault.Unsupported, err)
-	case e.Actual < http.StatusInternalServerError:
-		return c.fault(fault.Permanent, err)
+	case status == http.StatusForbidden && strings.HasPrefix(said.Message, "Quota exceeded"), slices.Contains(quotaTypes, said.Type):
+		return fault.Quota
+	case status == http.StatusForbidden:
+		return fault.Unauthorised
+	case status == http.StatusBadRequest:
+		return fault.Invalid
+	case status == http.StatusConflict, status == http.StatusPreconditionFailed:
+		return fault.Conflict
+	case status == http.StatusNotImplemented:
+		return fault.Unsupported
+	case status < http.StatusInternalServerError:
+		return fault.Permanent
 	case how == changing:
-		return c.fault(fault.UnknownOutcome, err)
+		return fault.UnknownOutcome
 	}
-	return c.fault(fault.Transient, err)
+	return fault.Transient
 }
 
 // quotaTypes are Neutron's words for a limit that is reached.
