@@ -195,7 +195,6 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 			Run: c.command(s.value), Keep: s.value.keep.value, KeepFor: s.value.keepFor.value, OnFailure: s.value.onFailure.value,
 		})
 		c.order(d.value[:i], s)
-		c.uncloned(s)
 		c.unmoved(s)
 		c.prepares(s, d.value[i+1:])
 		if s.value.keepOld.written() && c.selects() {

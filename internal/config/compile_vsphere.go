@@ -127,17 +127,3 @@ func (c *fleetCompiler) cloned(t fleet.Template) fleet.Template {
 	}
 	return t
 }
-
-// uncloned reports a step that no machine of vSphere takes.
-func (c *fleetCompiler) uncloned(s at[stepDraft]) {
-	if !c.providerIs(ProviderVSphere) {
-		return
-	}
-	switch s.value.kind {
-	case fleet.StepRebuild:
-		c.add(s.spot, "rebuild is not available on vSphere", "use recreate")
-	case fleet.StepSnapshot:
-		c.add(s.spot, "snapshot is not available on vSphere", "use recreate: {keep_old: 24h}, which keeps the old machine with its disks")
-	default:
-	}
-}

@@ -17,10 +17,11 @@ type guests struct {
 	place map[types.ManagedObjectReference]int
 	deaf  map[types.ManagedObjectReference]bool
 	live  *live // nil: they are simulated as well
+	disks *disks
 }
 
 func newGuests() *guests {
-	return &guests{boots: map[types.ManagedObjectReference]int{}, place: map[types.ManagedObjectReference]int{}, deaf: map[types.ManagedObjectReference]bool{}}
+	return &guests{boots: map[types.ManagedObjectReference]int{}, place: map[types.ManagedObjectReference]int{}, deaf: map[types.ManagedObjectReference]bool{}, disks: newDisks()}
 }
 
 // Reference names the listener among those of the registry.
@@ -84,6 +85,7 @@ func (g *guests) up(vm *mo.VirtualMachine) netip.Addr {
 	if vm.Guest == nil || vm.Guest.IpAddress == "" { // it was off
 		g.boots[vm.Self]++
 		delete(g.deaf, vm.Self)
+		g.disks.boot(vm)
 	}
 	return netip.MustParseAddr(fmt.Sprintf("10.1.%d.%d", place/200, 1+place%200))
 }
@@ -99,10 +101,11 @@ func (*guests) awake(address netip.Addr) []types.PropertyChange {
 }
 
 // asked is called when vCenter asks a guest to reboot.
-func (g *guests) asked(vm types.ManagedObjectReference) {
+func (g *guests) asked(vm *mo.VirtualMachine) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.deaf[vm] {
-		g.boots[vm]++
+	if !g.deaf[vm.Self] {
+		g.boots[vm.Self]++
+		g.disks.boot(vm)
 	}
 }

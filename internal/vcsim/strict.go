@@ -21,6 +21,8 @@ type strict struct {
 	loss    *loss
 	before  map[string]func()
 	refused map[string]types.BaseMethodFault
+	// each is asked at every call of one method.
+	each map[string]func() types.BaseMethodFault
 }
 
 // take returns what is to happen at the first call of the method, and forgets it.
@@ -30,6 +32,9 @@ func (s *strict) take(method string) (before func(), refuse types.BaseMethodFaul
 	before, refuse = s.before[method], s.refused[method]
 	delete(s.before, method)
 	delete(s.refused, method)
+	if ask := s.each[method]; ask != nil {
+		refuse = ask()
+	}
 	return before, refuse
 }
 
@@ -111,7 +116,11 @@ func (s *strict) refusal(ctx *simulator.Context, m *simulator.Method) (no types.
 		case *types.PowerOnVM_Task:
 			no = locked(ctx, s.v.look(o), s.v)
 		case *types.RebootGuest:
-			s.v.guests.asked(m.This)
+			vm := s.v.look(o)
+			s.v.guests.asked(&vm)
+		case *types.CloneVM_Task:
+			vm := s.v.look(o)
+			s.v.guests.disks.clone(&vm, req.Name)
 		}
 	case *simulator.ClusterComputeResource:
 		if req, ok := m.Body.(*types.ReconfigureComputeResource_Task); ok {

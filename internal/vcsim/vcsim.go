@@ -91,6 +91,9 @@ func Start(t T) *VCenter {
 func (v *VCenter) furnish(ctx context.Context, t T) {
 	t.Helper()
 	for _, o := range v.model.Map().All("Datastore") {
+		if ds, ok := o.(*simulator.Datastore); ok {
+			v.guests.disks.at(ds.Name, ds.Info.GetDatastoreInfo().Url)
+		}
 		v.model.Map().AtomicUpdate(v.model.Service.Context, o, []types.PropertyChange{{Name: "summary.multipleHostAccess", Val: true}})
 	}
 	vm := v.all()[0]
@@ -159,6 +162,13 @@ func (v *VCenter) Refuse(method string, fault types.BaseMethodFault) {
 	v.rules.mu.Lock()
 	defer v.rules.mu.Unlock()
 	v.rules.refused = map[string]types.BaseMethodFault{method: fault}
+}
+
+// Each asks at every call of the method whether it fails, and forgets whom it asked before.
+func (v *VCenter) Each(method string, ask func() types.BaseMethodFault) {
+	v.rules.mu.Lock()
+	defer v.rules.mu.Unlock()
+	v.rules.each = map[string]func() types.BaseMethodFault{method: ask}
 }
 
 // Calls returns how often the method was called since the start.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,6 +98,23 @@ func (b bench) Pause(t providertest.T, id fleet.InstanceID) {
 
 func (b bench) Boot(t providertest.T, ref provider.Ref) string {
 	return strconv.Itoa(b.Boots(t, string(ref.ID)))
+}
+
+func (b bench) DiskBoots(t providertest.T, ref provider.Ref) int {
+	t.Helper()
+	return b.VCenter.DiskBoots(t, string(ref.ID)) // simulated guests boot at once
+}
+
+// CopiedBoots reads the count past the provider.
+func (b bench) CopiedBoots(t providertest.T, _ fleet.SnapshotName, c fleet.Copy) int {
+	t.Helper()
+	return b.VCenter.DiskBoots(t, b.IDOf(t, c.Where))
+}
+
+// Copies counts those that are whole and those that are not: a test has a vCenter for itself, and each copy of it a name of its own.
+func (b bench) Copies(t providertest.T, name fleet.SnapshotName) int {
+	t.Helper()
+	return b.Bearing(t, "hale.copy", strings.Join([]string{string(name.Installation), string(name.Machine), string(name.ID)}, " "))
 }
 
 func (b bench) Stranger(t providertest.T, host fleet.HostName, name string) provider.Ref {

@@ -43,15 +43,15 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 // build is an order that was found to be possible.
 type build struct {
 	*call
-	order    provider.Order
-	template mo.VirtualMachine
-	folder   types.ManagedObjectReference
-	host     *types.ManagedObjectReference // nil: vCenter chooses one of the cluster
-	cluster  types.ManagedObjectReference
-	pool     types.ManagedObjectReference
-	store    *types.ManagedObjectReference // nil: the template's
-	changes  []types.BaseVirtualDeviceConfigSpec
-	disks    []keptDisk
+	order   provider.Order
+	source  mo.VirtualMachine // the template
+	folder  types.ManagedObjectReference
+	host    *types.ManagedObjectReference // nil: vCenter chooses one of the cluster
+	cluster types.ManagedObjectReference
+	pool    types.ManagedObjectReference
+	store   *types.ManagedObjectReference // nil: the template's
+	changes []types.BaseVirtualDeviceConfigSpec
+	disks   []keptDisk
 }
 
 // prepare checks the order and finds what it needs. It changes nothing.
@@ -128,18 +128,9 @@ func checkOrder(order provider.Order, o *Options) error {
 func (b *build) locate(ctx context.Context) error {
 	o := &b.p.o
 	root := o.Datacenter + "/vm"
-	ref, err := b.seek(ctx, root+"/"+b.order.Template.Image)
-	if err != nil {
+	var err error
+	if b.source, err = b.template(ctx, b.order.Template.Image); err != nil {
 		return err
-	}
-	if ref.Type != kindVM {
-		return fault.New(fault.Invalid, b.op, b.subject, fmt.Errorf("%s is no virtual machine or template", b.order.Template.Image))
-	}
-	if b.template, err = b.machine(ctx, ref); err != nil {
-		return err
-	}
-	if b.template.Config == nil {
-		return fmt.Errorf("vCenter cannot read the template %s: it is %s", b.order.Template.Image, b.template.Runtime.ConnectionState)
 	}
 	if b.folder, err = b.seek(ctx, below(root, o.Folder)); err != nil {
 		return err
@@ -152,6 +143,21 @@ func (b *build) locate(ctx context.Context) error {
 		b.store = &store
 	}
 	return b.locateHost(ctx)
+}
+
+// template finds the machine that instances are cloned from.
+func (c *call) template(ctx context.Context, image string) (vm mo.VirtualMachine, err error) {
+	ref, err := c.seek(ctx, c.p.o.Datacenter+"/vm/"+image)
+	if err != nil {
+		return vm, err
+	}
+	if ref.Type != kindVM {
+		return vm, fault.New(fault.Invalid, c.op, c.subject, fmt.Errorf("%s is no virtual machine or template", image))
+	}
+	if vm, err = c.machine(ctx, ref); err == nil && vm.Config == nil {
+		err = fmt.Errorf("vCenter cannot read the template %s: it is %s", image, vm.Runtime.ConnectionState)
+	}
+	return vm, err
 }
 
 func below(root, path string) string {
@@ -219,7 +225,7 @@ func (b *build) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cards := object.VirtualDeviceList(b.template.Config.Hardware.Device).SelectByType((*types.VirtualEthernetCard)(nil))
+	cards := object.VirtualDeviceList(b.source.Config.Hardware.Device).SelectByType((*types.VirtualEthernetCard)(nil))
 	if len(cards) == 0 {
 		return fault.New(fault.Invalid, b.op, b.subject, fmt.Errorf("the template has no network card to be put into %s", name))
 	}
@@ -250,7 +256,7 @@ func (b *build) clone(ctx context.Context) (types.ManagedObjectReference, error)
 		PowerOn: len(b.disks) == 0, // so that one that takes longer than the caller waits is whole in the end
 	}
 	result, err := b.call.order(ctx, func() (*object.Task, error) {
-		return b.handle(b.template.Self).Clone(ctx, object.NewFolder(b.conn.vc, b.folder), b.order.Name, spec)
+		return b.handle(b.source.Self).Clone(ctx, object.NewFolder(b.conn.vc, b.folder), b.order.Name, spec)
 	})
 	if err != nil {
 		return types.ManagedObjectReference{}, err

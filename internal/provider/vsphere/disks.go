@@ -186,14 +186,7 @@ func (b *build) dropFresh(ctx context.Context) error {
 
 // keptOn returns the disks of the machine that are kept: those in the folder for them, whoever attached them.
 func keptOn(vm *mo.VirtualMachine) []*types.VirtualDisk {
-	var kept []*types.VirtualDisk
-	for _, device := range vm.Config.Hardware.Device {
-		disk, ok := device.(*types.VirtualDisk)
-		if ok && strings.Contains(fileOf(disk), "] "+shelfDir+"/") {
-			kept = append(kept, disk)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(disksOf(vm), func(d *types.VirtualDisk) bool { return !strings.Contains(fileOf(d), "] "+shelfDir+"/") })
 }
 
 func fileOf(disk *types.VirtualDisk) string {

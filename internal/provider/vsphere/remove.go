@@ -42,6 +42,9 @@ func (c *call) remove(ctx context.Context, vm mo.VirtualMachine) error {
 			return c.conflict(fmt.Errorf("%d kept disks are attached all the same", len(left)))
 		}
 	}
+	if err := c.tidy(ctx, &vm); err != nil {
+		return err
+	}
 	_, err := c.order(ctx, func() (*object.Task, error) { return c.handle(vm.Self).Destroy(ctx) })
 	return err
 }

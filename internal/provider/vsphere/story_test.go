@@ -54,10 +54,10 @@ func refused(t *testing.T, what string, err error, kind fault.Kind) {
 }
 
 // built is a vCenter with a handle on it, and an instance that runs there.
-func built(t *testing.T) (bench, provider.Provider, provider.Order) {
+func built(t *testing.T) (bench, *vsphere.Provider, provider.Order) {
 	t.Helper()
 	b := newBench(t)
-	p := b.New(t)
+	p := b.handle(t, func(*vsphere.Options) {})
 	o := b.order(1)
 	must(t, p.Create(t.Context(), o))
 	return b, p, o

@@ -26,7 +26,12 @@ func (c *call) order(ctx context.Context, send func() (*object.Task, error)) (ty
 	if err != nil {
 		return nil, c.doubt(err)
 	}
-	info, err := c.await(ctx, sent.Reference())
+	return c.outcome(ctx, sent.Reference())
+}
+
+// outcome waits for the end of a task that was ordered.
+func (c *call) outcome(ctx context.Context, ref types.ManagedObjectReference) (types.AnyType, error) {
+	info, err := c.await(ctx, ref)
 	if err != nil {
 		return nil, c.doubt(err)
 	}
