@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/volumeattach"
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/imagedata"
@@ -236,6 +238,64 @@ func TestARebuildWritesTheImageAnew(t *testing.T) {
 	}
 }
 
+// TestABuildThatFailsLetsGoOfTheData: no hypervisor has room for the server, which took the volume all the same. When it is deleted, the next one gets the volume.
+func TestABuildThatFailsLetsGoOfTheData(t *testing.T) {
+	h := newHarness(t, cloud.Network)
+	p, person, admin, order := h.New(t), h.person(), newPerson(t, cloud.Admin), h.store()
+	ctx := context.WithoutCancel(t.Context())
+	disk := 0
+	huge, err := flavors.Create(t.Context(), admin.compute, flavors.CreateOpts{Name: "huge", RAM: 1 << 24, VCPUs: 1, Disk: &disk}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := flavors.Delete(ctx, admin.compute, huge.ID).ExtractErr(); err != nil {
+			t.Error(err)
+		}
+		person.clearVolumes(within{t, ctx}, "store-")
+	})
+	flavor := order.Template.Server.Flavor
+	order.Template.Server.Flavor = huge.ID
+	if err := p.Create(t.Context(), order); err != nil {
+		t.Fatal(err)
+	}
+	is := func(power fleet.Power) func() (string, bool) {
+		return func() (string, bool) {
+			seen, err := p.Get(t.Context(), order.Ref)
+			return fmt.Sprint(seen, err), seen.Power == power
+		}
+	}
+	awaitEvery(t, time.Second, patience, "a build that failed", is(fleet.PowerOff))
+	first := person.stored(t)
+	if err := p.Delete(t.Context(), order.Ref); err != nil {
+		t.Fatal(err)
+	}
+	order.ID, order.Template.Server.Flavor = fleet.InstanceID(uuid.NewString()), flavor
+	order.Mark.Generation++
+	if err := p.Create(t.Context(), order); err != nil {
+		t.Fatal(err)
+	}
+	awaitEvery(t, time.Second, patience, "a server", is(fleet.PowerRunning))
+	if second := person.stored(t); len(first) != 1 || !slices.Equal(first, second) {
+		t.Errorf("there was %q, and there is %q", first, second)
+	}
+	if err := errors.Join(p.PowerOff(t.Context(), order.Ref), p.Delete(t.Context(), order.Ref)); err != nil {
+		t.Error(err)
+	}
+}
+
+// stored returns the ids of the volumes of the machine of store.
+func (p *person) stored(t providertest.T) []string {
+	t.Helper()
+	var ids []string
+	for _, v := range p.volumes(t) {
+		if strings.HasPrefix(v.Name, "store-") {
+			ids = append(ids, v.ID)
+		}
+	}
+	return ids
+}
+
 // imagesOn returns what image is on each of the server's volumes; nothing on one that was made empty.
 func (p *person) imagesOn(t providertest.T, server string) map[string]string {
 	t.Helper()
@@ -269,12 +329,7 @@ func TestVolumesThatCannotBeHad(t *testing.T) {
 		}
 	}
 	awaitEvery(t, time.Second, time.Minute, "nothing to be left", func() (string, bool) {
-		var left []string
-		for _, v := range person.volumes(t) {
-			if strings.HasPrefix(v.Name, "store-") {
-				left = append(left, v.Name+" "+v.Status)
-			}
-		}
+		left := person.stored(t)
 		return fmt.Sprint(left), len(left) == 0
 	})
 }
