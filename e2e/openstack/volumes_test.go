@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -243,7 +245,7 @@ func TestABuildThatFailsLetsGoOfTheData(t *testing.T) {
 	h := newHarness(t, cloud.Network)
 	p, person, admin, order := h.New(t), h.person(), newPerson(t, cloud.Admin), h.store()
 	ctx := context.WithoutCancel(t.Context())
-	disk := 0
+	disk := 1
 	huge, err := flavors.Create(t.Context(), admin.compute, flavors.CreateOpts{Name: "huge", RAM: 1 << 24, VCPUs: 1, Disk: &disk}).Extract()
 	if err != nil {
 		t.Fatal(err)
@@ -281,6 +283,49 @@ func TestABuildThatFailsLetsGoOfTheData(t *testing.T) {
 	}
 	if err := errors.Join(p.PowerOff(t.Context(), order.Ref), p.Delete(t.Context(), order.Ref)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNoServerIsDeletedWhileCinderIsAway: Nova would, and leave the volume attached to nothing. When Cinder is back the server goes, and the volume is free.
+func TestNoServerIsDeletedWhileCinderIsAway(t *testing.T) {
+	h := newHarness(t, cloud.Network)
+	p, person, order := h.New(t), h.person(), h.store()
+	ctx := context.WithoutCancel(t.Context())
+	t.Cleanup(func() { person.clearVolumes(within{t, ctx}, "store-") })
+	if err := p.Create(t.Context(), order); err != nil {
+		t.Fatal(err)
+	}
+	awaitEvery(t, time.Second, patience, "a server", func() (string, bool) {
+		seen, err := p.Get(t.Context(), order.Ref)
+		return fmt.Sprint(seen, err), seen.Power == fleet.PowerRunning
+	})
+	if err := p.PowerOff(t.Context(), order.Ref); err != nil {
+		t.Error(err)
+	}
+	signal := func(sig syscall.Signal) {
+		if err := cloud.Running().Signal(ctx, "cinder", sig); err != nil {
+			t.Error(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
+	awake := sync.OnceFunc(func() { signal(syscall.SIGCONT) })
+	t.Cleanup(awake)
+	soon, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	if err := p.Delete(soon, order.Ref); !fault.Is(err, fault.Transient) {
+		t.Errorf("delete: %v", err)
+	}
+	cancel()
+	if seen, err := p.Get(t.Context(), order.Ref); err != nil || seen.Power != fleet.PowerOff {
+		t.Errorf("it is %+v, %v", seen, err)
+	}
+	awake()
+	if err := p.Delete(t.Context(), order.Ref); err != nil {
+		t.Error(err)
+	}
+	for _, v := range person.volumes(t) {
+		if strings.HasPrefix(v.Name, "store-") && v.Status != "available" {
+			t.Errorf("volume %s is %s", v.Name, v.Status)
+		}
 	}
 }
 

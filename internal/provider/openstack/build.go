@@ -180,6 +180,9 @@ func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
 	if power := s.power(); power != fleet.PowerOff && power != fleet.PowerError {
 		return c.conflictf("its status is %s", s.Status)
 	}
+	if err := c.storageAnswers(s); err != nil {
+		return err
+	}
 	bound, _, err := c.ports(url.Values{"device_id": {s.ID}})
 	if err != nil {
 		return err

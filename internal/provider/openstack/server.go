@@ -25,7 +25,8 @@ type server struct {
 		Ephemeral int `json:"ephemeral"` // GiB of a disk that is nobody's image
 	} `json:"flavor"`
 	Volumes []struct {
-		Goes bool `json:"delete_on_termination"` // with the server
+		ID   string `json:"id"`
+		Goes bool   `json:"delete_on_termination"` // with the server
 	} `json:"os-extended-volumes:volumes_attached"`
 	Task      string `json:"OS-EXT-STS:task_state"`
 	Power     int    `json:"OS-EXT-STS:power_state"`

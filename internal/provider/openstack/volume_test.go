@@ -533,3 +533,43 @@ func TestNoCopyIsTakenForWhole(t *testing.T) {
 		})
 	}
 }
+
+// TestNoServerIsDeletedWhileItsVolumeCannotBeLetGo: Nova would leave it attached to a server that is no more.
+func TestNoServerIsDeletedWhileItsVolumeCannotBeLetGo(t *testing.T) {
+	t.Parallel()
+	play(t, 0, func(s *scene) {
+		order := s.storing()
+		s.must("create", s.p.Create(s.Context(), order))
+		s.pass(5 * time.Second)
+		s.must("power off", s.p.PowerOff(s.Context(), order.Ref))
+		s.makeTrouble(func(q *http.Request) effect {
+			if q.Method == http.MethodDelete {
+				s.Errorf("%s was deleted", q.URL.Path)
+			}
+			return effect{err: map[bool]error{true: errUnplugged}[strings.Contains(q.URL.Path, "/volume/")]}
+		})
+		s.want("delete", s.p.Delete(s.Context(), order.Ref), fault.Transient)
+		s.makeTrouble(nil)
+		s.must("delete", s.p.Delete(s.Context(), order.Ref))
+	})
+}
+
+// TestAServerGoesWhoseVolumeIsGone, or whose volumes are not ours to see.
+func TestAServerGoesWhoseVolumeIsGone(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{403, 404} {
+		play(t, 0, func(s *scene) {
+			order := s.storing()
+			s.must("create", s.p.Create(s.Context(), order))
+			s.pass(5 * time.Second)
+			s.must("power off", s.p.PowerOff(s.Context(), order.Ref))
+			s.makeTrouble(func(q *http.Request) effect {
+				if strings.Contains(q.URL.Path, "/volumes/") {
+					return effect{status: status, body: `{"itemNotFound": {"code": 404, "message": "Volume could not be found."}}`}
+				}
+				return effect{}
+			})
+			s.must("delete", s.p.Delete(s.Context(), order.Ref))
+		})
+	}
+}

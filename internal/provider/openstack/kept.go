@@ -1,0 +1,204 @@
+package openstack
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// keptDisk is a disk of the order that outlives its instances, with its volume.
+type keptDisk struct {
+	fleet.Disk
+	volume
+	fresh bool // made for the order, so that it goes if nothing comes of it
+}
+
+// keptDisks finds or makes the machine's kept disks, each ready to be attached. It is called with the machine's port claimed, so that one order at a time
+// makes any. With an error, those that were made so far are returned with it.
+func (c *call) keptDisks(order provider.Order) ([]keptDisk, error) {
+	if !order.Template.HasAttached() {
+		return nil, nil
+	}
+	found, err := c.volumesOf(order.Mark)
+	if err != nil {
+		return nil, err
+	}
+	var kept []keptDisk
+	for _, d := range order.Template.Disks {
+		if !d.Attached() {
+			continue
+		}
+		k := keptDisk{Disk: d}
+		if err = c.choose(&k, found); err == nil && k.ID == "" {
+			err = c.provide(&k, order)
+		}
+		if k.ID != "" {
+			kept = append(kept, k)
+		}
+		if err != nil {
+			return kept, err
+		}
+	}
+	for i := range kept {
+		if err := c.awaitVolume(&kept[i]); err != nil {
+			return kept, err
+		}
+	}
+	return kept, nil
+}
+
+// choose picks the disk's volume, if there is one: that which a server had before, else the oldest. Of a late order there may be another one, which nobody
+// used. fault.Invalid: several may be the one.
+func (c *call) choose(k *keptDisk, found []volume) error {
+	var used, others []volume
+	for _, v := range found {
+		switch {
+		case v.Metadata[keyDisk] != k.Name:
+		case v.Metadata[keyUsed] != "":
+			used = append(used, v)
+		default:
+			others = append(others, v)
+		}
+	}
+	candidates := used
+	if len(used) == 0 {
+		candidates = others
+		if own := func(v volume) bool { return v.ID == k.ID }; k.fresh && !slices.ContainsFunc(candidates, own) {
+			candidates = append(candidates, k.volume)
+		}
+	}
+	switch {
+	case len(candidates) == 0:
+		return nil
+	case len(used) > 1, len(candidates) > 1 && !k.fresh:
+		slices.SortFunc(candidates, olderVolume)
+		return c.fault(fault.Invalid, fmt.Errorf("there are %d volumes for disk %s, such as %s and %s: take %s out of the metadata of those that are not",
+			len(candidates), k.Name, candidates[0].ID, candidates[1].ID, keyDisk))
+	}
+	oldest := slices.MinFunc(candidates, olderVolume)
+	if k.fresh && oldest.ID != k.ID {
+		c.dropVolume(k.volume)
+		k.fresh = false
+	}
+	k.volume = oldest
+	for _, v := range others {
+		if len(used) > 0 {
+			c.dropRemnant(v)
+		}
+	}
+	return nil
+}
+
+func olderVolume(a, b volume) int {
+	if n := strings.Compare(a.Created, b.Created); n != 0 {
+		return n
+	}
+	return strings.Compare(a.ID, b.ID)
+}
+
+// provide makes the disk's volume, empty; not where there should be data on it. Then it looks whether another order was faster all the same, as one that was
+// taken for lost may have been: the oldest one counts.
+func (c *call) provide(k *keptDisk, order provider.Order) error {
+	if slices.Contains(order.Made, k.Name) {
+		return c.fault(fault.Invalid, fmt.Errorf("the disk %s of %s is missing: no volume has the metadata %s=%s, %s=%s, %s=%s; give it back to the one that it is, or build the machine without its data",
+			k.Name, order.Mark.Machine, keyInstallation, order.Mark.Installation, keyMachine, order.Mark.Machine, keyDisk, k.Name))
+	}
+	var err error
+	if k.volume, err = c.makeVolume(k.Disk, order); err != nil {
+		return err
+	}
+	k.fresh = true
+	found, err := c.volumesOf(order.Mark)
+	if err != nil {
+		return err
+	}
+	return c.choose(k, found)
+}
+
+// awaitVolume waits until the volume can be attached. One that a server has is not taken from it.
+func (c *call) awaitVolume(k *keptDisk) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		switch s := k.Status; {
+		case s == volumeAvailable:
+			return nil
+		case s == volumeCreating, s == volumeDetaching:
+		case strings.HasPrefix(s, volumeError) && k.fresh:
+			return c.fault(fault.Permanent, fmt.Errorf("cinder could not make volume %s for disk %s", k.ID, k.Name))
+		case strings.HasPrefix(s, volumeError):
+			return c.fault(fault.Invalid, fmt.Errorf("volume %s, disk %s, is of status %s: somebody must look at it", k.ID, k.Name, s))
+		case len(k.Attachments) > 0:
+			return c.conflictf("volume %s, disk %s, is attached to server %s", k.ID, k.Name, k.Attachments[0].Server)
+		case s == "in-use", s == "reserved", s == "attaching":
+			return c.conflictf("volume %s, disk %s, is %s; whoever knows that no server has it, deletes that attachment in Cinder", k.ID, k.Name, s)
+		default:
+			return c.fault(fault.Transient, fmt.Errorf("volume %s, disk %s, is %s", k.ID, k.Name, s))
+		}
+		select {
+		case <-tick.C:
+		case <-c.Done():
+			return c.fault(fault.Transient, fmt.Errorf("volume %s, disk %s, is still %s", k.ID, k.Name, k.Status))
+		}
+		v, err := c.volume(k.ID)
+		switch {
+		case err == nil:
+			k.volume = v
+		case fault.Is(err, fault.NotFound): // it was there a moment ago
+			return c.fault(fault.Transient, err)
+		case !fault.Is(err, fault.Transient):
+			return err
+		}
+	}
+}
+
+// settleVolumes writes on the volumes that a server was ordered with them, so that nobody takes another one for the machine's.
+func (c *call) settleVolumes(kept []keptDisk) {
+	for _, k := range kept {
+		if k.Metadata[keyUsed] != "" {
+			continue
+		}
+		storage, err := c.storage()
+		if err == nil {
+			_, err = c.send(storage, request{
+				method: http.MethodPost, url: storage.ServiceURL("volumes", k.ID, "metadata"), body: map[string]any{"metadata": map[string]string{keyUsed: "true"}}, ok: []int{http.StatusOK},
+			})
+		}
+		if err != nil {
+			c.p.log.Warn("a volume does not say yet that a server had it; the machine's next order writes it", "volume", k.ID, "err", err)
+		}
+	}
+}
+
+// dropFresh removes the volumes that the order made, of which no server came.
+func (c *call) dropFresh(kept []keptDisk) {
+	for _, k := range kept {
+		if k.fresh {
+			c.dropVolume(k.volume)
+		}
+	}
+}
+
+// sweepVolumes removes what volumes there are of an order that never got as far as a server.
+func (c *call) sweepVolumes(order provider.Order) {
+	left, err := c.volumesWith(map[string]string{keyInstallation: string(order.Mark.Installation), keyOrder: string(order.ID)})
+	if err != nil {
+		c.p.log.Warn("nobody knows whether an order left a volume; the machine's next instance takes it", "order", order.ID, "err", err)
+	}
+	for _, v := range left {
+		c.dropRemnant(v)
+	}
+}
+
+// dropRemnant removes a volume that an order of hale's made, and that no server ever had.
+func (c *call) dropRemnant(v volume) {
+	if v.Metadata[keyOrder] != "" && v.Metadata[keyUsed] == "" && len(v.Attachments) == 0 {
+		c.dropVolume(v)
+	}
+}
