@@ -65,8 +65,12 @@ func fight(t *testing.T, delays map[fleet.HostName]time.Duration, parted time.Du
 			s.transport = d.world.Vantage("hale-on-" + string(host))
 			s.hale = s.controller("hale-on-" + string(host))
 			d.sides[host] = s
-			defer s.kill()
 		}
+		defer func() {
+			for _, s := range d.sides {
+				s.kill()
+			}
+		}()
 		for _, host := range []fleet.HostName{"h1", "h2"} {
 			d.settle(host)
 		}

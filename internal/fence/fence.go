@@ -113,7 +113,10 @@ type attempt struct {
 // step asks once, and orders off if that is to be done. It reports whether the host is proven off.
 func (a *attempt) step(ctx context.Context) (bool, error) {
 	power, err := a.ask(ctx)
-	if err != nil {
+	switch {
+	case err != nil && a.heard && ctx.Err() != nil:
+		return false, nil // it was broken off, and says nothing new
+	case err != nil:
 		return false, a.unheard(err)
 	}
 	a.heard = true

@@ -2,6 +2,7 @@ package fence_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,17 +30,20 @@ func TestL1AnAttemptProvesOffOrSaysWhyNot(t *testing.T) {
 		orders  int
 		least   time.Duration
 		most    time.Duration
+		says    string // of an error, how it ends
 	}{
-		"normal":                {proven: true, orders: 1, least: 2 * time.Second, most: 3 * time.Second},
-		"already off":           {off: true, proven: true, already: true, least: 2 * time.Second, most: 3 * time.Second},
-		"wrong password":        {faults: memory.Faults{WrongPassword: true}, kind: fault.Unauthorised},
-		"dead":                  {faults: memory.Faults{Dead: true}, kind: fault.Transient, least: 5 * time.Second, most: 5 * time.Second},
-		"early answer":          {faults: memory.Faults{Late: 8 * time.Second}, proven: true, orders: 1, least: 10 * time.Second, most: 11 * time.Second},
-		"later than its time":   {faults: memory.Faults{Late: 14 * time.Second}, kind: fault.Permanent, orders: 1, least: 15 * time.Second, most: 15 * time.Second},
-		"ignores the order":     {faults: memory.Faults{Ignores: true}, kind: fault.Permanent, orders: 1, least: 15 * time.Second, most: 15 * time.Second},
+		"normal":         {proven: true, orders: 1, least: 2 * time.Second, most: 3 * time.Second},
+		"already off":    {off: true, proven: true, already: true, least: 2 * time.Second, most: 3 * time.Second},
+		"wrong password": {faults: memory.Faults{WrongPassword: true}, kind: fault.Unauthorised, says: "the credentials are refused: another password"},
+		"dead":           {faults: memory.Faults{Dead: true}, kind: fault.Transient, least: 5 * time.Second, most: 5 * time.Second, says: "no answer within 5s"},
+		"early answer":   {faults: memory.Faults{Late: 8 * time.Second}, proven: true, orders: 1, least: 10 * time.Second, most: 11 * time.Second},
+		"later than its time": {faults: memory.Faults{Late: 14 * time.Second}, kind: fault.Permanent, orders: 1, least: 15 * time.Second, most: 15 * time.Second,
+			says: "no proof within 15s: it is off, and was so for 1s only, not for 2s"},
+		"ignores the order": {faults: memory.Faults{Ignores: true}, kind: fault.Permanent, orders: 1, least: 15 * time.Second, most: 15 * time.Second,
+			says: "no proof within 15s: it is still on"},
 		"the answer is lost":    {faults: memory.Faults{AnswerLost: true}, proven: true, orders: 1, least: 7 * time.Second, most: 8 * time.Second},
 		"slow":                  {faults: memory.Faults{Slow: 3 * time.Second}, proven: true, orders: 1, least: 8 * time.Second, most: 15 * time.Second},
-		"slower than its time":  {faults: memory.Faults{Slow: 6 * time.Second}, kind: fault.Transient, least: 5 * time.Second, most: 5 * time.Second},
+		"slower than its time":  {faults: memory.Faults{Slow: 6 * time.Second}, kind: fault.Transient, least: 5 * time.Second, most: 5 * time.Second, says: "no answer within 5s"},
 		"says off, whatever is": {faults: memory.Faults{Lies: true}, proven: true, already: true, least: 2 * time.Second, most: 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,6 +58,9 @@ func TestL1AnAttemptProvesOffOrSaysWhyNot(t *testing.T) {
 				}
 				if done.Took < c.least || done.Took > c.most {
 					t.Errorf("it took %s, and not from %s to %s", done.Took, c.least, c.most)
+				}
+				if err != nil && (c.says == "" || !strings.HasSuffix(err.Error(), c.says)) {
+					t.Errorf("it says %q, and not %q", err, c.says)
 				}
 				if err == nil && host.On() && !c.faults.Lies {
 					t.Error("a host that is on counts as off")
@@ -138,3 +145,26 @@ func TestNoMethodLeftIsNoProof(t *testing.T) {
 		}
 	})
 }
+
+// Whoever does not want it any more is told so, and one that says neither on nor off has said that.
+func TestAnAttemptThatEndsOtherwiseSaysHow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, err := fence.Attempt(t.Context(), method("bmc", undecided{}))
+		if !fault.Is(err, fault.Permanent) || !strings.HasSuffix(err.Error(), "its controller says neither on nor off") {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(4*time.Second, cancel)
+		_, err = fence.Attempt(ctx, method("bmc", undecided{}))
+		if !fault.Is(err, fault.Transient) || !strings.HasSuffix(err.Error(), "broken off after 4s, without proof") {
+			t.Error(err)
+		}
+	})
+}
+
+// undecided is a controller that says neither on nor off.
+type undecided struct{}
+
+func (undecided) Power(context.Context) (fence.Power, error) { return fence.PowerUnknown, nil }
+func (undecided) Off(context.Context) error                  { return nil }

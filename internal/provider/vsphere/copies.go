@@ -159,7 +159,7 @@ func disksOf(vm *mo.VirtualMachine) []*types.VirtualDisk {
 func describeCopy(vm *mo.VirtualMachine) fleet.Copy {
 	out := fleet.Copy{Where: vm.Name}
 	for _, d := range disksOf(vm) {
-		out.Bytes += uint64(max(d.CapacityInBytes, d.CapacityInKB<<10, 0)) //nolint:gosec // not negative
+		out.Bytes += uint64(max(d.CapacityInBytes, d.CapacityInKB<<10, 0))
 	}
 	return out
 }

@@ -75,7 +75,8 @@ func (c *call) notes(ctx context.Context, vm mo.VirtualMachine, ref provider.Ref
 	if vm, err = c.marked(ctx, ref); err != nil {
 		return vm, err
 	}
-	return vm, c.restsHere(&vm, ref)
+	err = c.restsHere(&vm, ref)
+	return vm, err
 }
 
 func (c *call) rebuild(ctx context.Context, template *mo.VirtualMachine, vm mo.VirtualMachine, ref provider.Ref) error {
