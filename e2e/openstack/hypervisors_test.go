@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/services"
 
 	"hale/internal/cloud"
@@ -22,8 +25,8 @@ import (
 // computes is how many hypervisors these questions need.
 const computes = 3
 
-// TestS43Hypervisors: an administrator's hale sees hypervisors. A server leaves one that is disabled while it runs, and one that is silent by an evacuation, with the same id, mark and address; an order
-// whose answer is lost moves it once.
+// TestS43Hypervisors: an administrator's hale sees hypervisors. A server leaves one that is disabled while it runs, and one that is silent by an evacuation, with the same id, mark, address and
+// volume; an order whose answer is lost moves it once.
 func TestS43Hypervisors(t *testing.T) {
 	h := newHarness(t, cloud.Shared) // the administrator sees everybody's networks of the other name
 	admin := newPerson(t, cloud.Admin)
@@ -84,6 +87,7 @@ func (s *mover) build() {
 		Ref:  provider.Ref{ID: "43000000-0000-4000-8000-000000000043", Mark: fleet.Mark{Installation: "e2e", Fleet: "moved", Machine: "moved-1", Generation: 1, Built: time.Now().UTC()}},
 		Name: "moved-1", Template: s.h.Template(),
 	}
+	s.order.Template.Disks = append(s.order.Template.Disks, fleet.Disk{Name: "data", Size: 1 << 30})
 	s.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
@@ -93,6 +97,7 @@ func (s *mover) build() {
 		if err := s.p.Delete(ctx, s.order.Ref); err != nil {
 			s.Error(err)
 		}
+		s.admin.clearVolumes(within{s.T, ctx}, "moved-")
 	})
 	if err := s.p.Create(s.Context(), s.order); err != nil {
 		s.Fatal(err)
@@ -141,6 +146,10 @@ func (s *mover) leave(what string, move func(context.Context, provider.Ref) erro
 	}
 	if all != 1 {
 		s.Errorf("%s: there are %d servers of the name", what, all)
+	}
+	data := slices.DeleteFunc(s.admin.volumes(s.T), func(v volumes.Volume) bool { return !strings.HasPrefix(v.Name, s.order.Name) })
+	if len(data) != 1 || data[0].Status != "in-use" || len(data[0].Attachments) != 1 {
+		s.Errorf("%s: its volumes are %+v", what, data)
 	}
 }
 
