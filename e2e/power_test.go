@@ -86,6 +86,8 @@ type part struct {
 	refuses fault.Kind       // what it says of that
 	// fail has it behave so from now on; the password is the speaker's matter.
 	fail func(fencetest.Fault) error
+	// lacks are the ways to fail that it cannot be brought to.
+	lacks []fencetest.Fault
 }
 
 // Other ways to fail than the exam knows.

@@ -113,11 +113,8 @@ type attempt struct {
 // step asks once, and orders off if that is to be done. It reports whether the host is proven off.
 func (a *attempt) step(ctx context.Context) (bool, error) {
 	power, err := a.ask(ctx)
-	switch {
-	case err != nil && a.heard && ctx.Err() != nil:
-		return false, nil // it was broken off, and says nothing new
-	case err != nil:
-		return false, a.unheard(err)
+	if err != nil {
+		return false, a.unheard(ctx, err)
 	}
 	a.heard = true
 	switch power {
@@ -136,9 +133,12 @@ func (a *attempt) step(ctx context.Context) (bool, error) {
 }
 
 // unheard notes a question that was asked in vain. It ends the attempt when the controller never answered, or another question would be of no use.
-func (a *attempt) unheard(err error) error {
-	if !a.heard || hopeless(err) {
+func (a *attempt) unheard(ctx context.Context, err error) error {
+	switch {
+	case !a.heard || hopeless(err):
 		return err
+	case ctx.Err() != nil:
+		return nil // it was broken off, and says nothing new
 	}
 	a.why, a.off = err, time.Time{}
 	return nil

@@ -82,7 +82,7 @@ func (c *Controller) denied(ctx context.Context) bool {
 
 // refusal is what agents, and what they call, say of credentials that are not accepted: SSH, HTTP, SNMP, and the family's own words.
 var refusal = regexp.MustCompile(`(?i)permission denied|authentication fail|unable to authenticate|unauthori[sz]ed|access denied|login (failed|incorrect)|` +
-	`(incorrect|invalid) (user|login|password|credentials)|not have the correct privileges|HTTP/[0-9.]+"? 40[13]\b|\b40[13] (client error|forbidden)`)
+	`(incorrect|invalid) (user|login|password|credentials)|not have the correct privileges|invalid response to challenge|HTTP/[0-9.]+"? 40[13]\b|\b40[13] (client error|forbidden)`)
 
 // quiet makes what was only asked in vain of a lost outcome: to ask changes nothing.
 func quiet(err error) error {
