@@ -31,15 +31,17 @@ type act func(r *room, e sim.Event) (lift func())
 // verbs says how each thing happens here.
 func verbs() map[sim.Verb]act {
 	return map[sim.Verb]act{
-		sim.Crashes:   onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Crash{Instance: id} })),
-		sim.ShutsDown: onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.GuestPowersOff{Instance: id} })),
-		sim.IsStopped: onMachine(stoppedByPerson),
-		sim.IsStarted: onMachine(startedByPerson),
-		sim.IsPaused:  halts(fleet.StopUnknown),
-		sim.Suspends:  halts(fleet.StopGuest),
-		sim.DiskFull:  halts(fleet.StopIOError),
-		sim.Panics:    onMachine(ifRunning(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Panic{Instance: id} }))),
-		sim.Vanishes:  onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Vanishes{Instance: i.ID}) }),
+		sim.Crashes:    onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Crash{Instance: id} })),
+		sim.ShutsDown:  onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.GuestPowersOff{Instance: id} })),
+		sim.IsStopped:  onMachine(stoppedByPerson),
+		sim.IsStarted:  onMachine(startedByPerson),
+		sim.IsPaused:   halts(fleet.StopUnknown),
+		sim.IsRescued:  onMachine(rescuedByPerson),
+		sim.IsRepaired: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Unrescued{Instance: i.ID}) }),
+		sim.Suspends:   halts(fleet.StopGuest),
+		sim.DiskFull:   halts(fleet.StopIOError),
+		sim.Panics:     onMachine(ifRunning(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Panic{Instance: id} }))),
+		sim.Vanishes:   onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Vanishes{Instance: i.ID}) }),
 		// A machine without a network and one that is too slow are one to its probes.
 		sim.Hangs:       ails(simulated.Illness{Symptom: simulated.Hung}),
 		sim.LosesNet:    ails(simulated.Illness{Symptom: simulated.NoNetwork}),
@@ -157,7 +159,7 @@ func leaves(what fleet.InstanceID, certified bool) act {
 
 // changing are the provider's changing calls.
 var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpResume, fleet.OpSoftReboot, fleet.OpRebuild,
-	fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpEvacuate, fleet.OpMigrate}
+	fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue}
 
 // schedule puts an event on the agenda.
 func (r *room) schedule(e sim.Event) {
@@ -223,6 +225,11 @@ func ifRunning(do func(r *room, i fleet.Instance) func()) func(r *room, i fleet.
 		}
 		return do(r, i)
 	}
+}
+
+func rescuedByPerson(r *room, i fleet.Instance) func() {
+	r.inject(simulated.Rescued{Instance: i.ID})
+	return func() { r.inject(simulated.Unrescued{Instance: i.ID}) }
 }
 
 func halts(by fleet.Stop) act {

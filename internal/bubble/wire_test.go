@@ -106,6 +106,13 @@ func (w wire) Resume(ctx context.Context, ref provider.Ref) error {
 	})
 }
 
+// Rescue implements provider.Rescuer.
+func (w wire) Rescue(ctx context.Context, ref provider.Ref) error {
+	return w.carry(ctx, fleet.OpRescue, ref.ID, func(ctx context.Context, p provider.Provider) error {
+		return p.(provider.Rescuer).Rescue(ctx, ref)
+	})
+}
+
 // RebootSoft implements provider.SoftRebooter.
 func (w wire) RebootSoft(ctx context.Context, ref provider.Ref) error {
 	return w.carry(ctx, fleet.OpSoftReboot, ref.ID, func(ctx context.Context, p provider.Provider) error {

@@ -99,6 +99,7 @@ var acts = map[string]string{
 	string(fleet.StepRecreate):   "replace it with a new instance (step recreate)",
 	string(fleet.StepEvacuate):   "start it on another host (step evacuate)",
 	string(fleet.StepMigrate):    "move it to another host (step migrate)",
+	string(fleet.StepRescue):     "start a rescue system in its place (step rescue)",
 	string(fleet.StepRun):        "run a command for it (step run)",
 	string(fleet.StepPage):       "tell a person (step page)",
 	string(fleet.StepQuarantine): "leave it to a person (step quarantine)",

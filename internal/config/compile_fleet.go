@@ -196,6 +196,7 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 		})
 		c.order(d.value[:i], s)
 		c.unmoved(s)
+		c.unrescued(s)
 		c.prepares(s, d.value[i+1:])
 		if s.value.keepOld.written() && c.selects() {
 			c.add(s.value.keepOld.spot, "a machine that existed before hale bears no mark, so that it cannot be kept aside", "take it out")
@@ -278,6 +279,9 @@ func (c *fleetCompiler) order(earlier []at[stepDraft], s at[stepDraft]) {
 			c.add(s.spot, fmt.Sprintf("%s after quarantine is pointless: nothing touches the machine any more", s.value.kind), "make quarantine the last step")
 			return
 		case s.value.kind == fleet.StepPage || s.value.kind == fleet.StepQuarantine:
+		case e.value.kind == fleet.StepRescue && !e.value.only.written():
+			c.add(s.spot, fmt.Sprintf("%s after rescue would disturb the person who repairs the machine", s.value.kind), "make rescue the last step")
+			return
 		case e.value.kind == fleet.StepRecreate && !e.value.only.written():
 			c.add(s.spot, fmt.Sprintf("%s after recreate is pointless: the machine is new by then", s.value.kind), "make recreate the last step")
 			return

@@ -87,6 +87,13 @@ func (c *fleetCompiler) unmoved(s at[stepDraft]) {
 	}
 }
 
+// unrescued reports a step that puts another system in a machine's place, where the provider does not do that.
+func (c *fleetCompiler) unrescued(s at[stepDraft]) {
+	if s.value.kind == fleet.StepRescue && c.providerKnown() && !c.providerIs(ProviderOpenStack) && !c.providerIs(ProviderSimulated) {
+		c.add(s.spot, "rescue is not available: the provider has no rescue system", "take it out, or use quarantine, which leaves the machine to a person as it is")
+	}
+}
+
 // strands reports the wish to cut the power of hosts where nothing follows from that: a server keeps its name and its port while its host is off.
 func (c *fleetCompiler) strands(hosts at[hostsWord]) {
 	steps := c.draft.repair.value.steps

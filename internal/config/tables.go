@@ -352,6 +352,7 @@ func stepShape() oneOf[stepDraft] {
 			string(fleet.StepRecreate): recreateShape(),
 			string(fleet.StepEvacuate): evacuateShape(),
 			string(fleet.StepMigrate):  migrateShape(),
+			string(fleet.StepRescue):   rescueShape(),
 			string(fleet.StepRun):      runShape(),
 			string(fleet.StepSnapshot): snapshotShape(),
 			string(fleet.StepPage):     pageShape(),
@@ -477,6 +478,12 @@ func evacuateShape() shape[stepDraft] {
 
 func migrateShape() shape[stepDraft] {
 	return kindOf{kind: fleet.StepMigrate, doc: "Move it to another host while it runs. Tried when its host is disabled, with on_host_disabled: heal. openstack with hosts only.",
+		object: object[stepDraft]{fields: []field[stepDraft]{verifyWithin(), callTimeout(defaultRecreateTimeout), onlyFor()}}}
+}
+
+func rescueShape() shape[stepDraft] {
+	return kindOf{kind: fleet.StepRescue, doc: "Stop it, and have the provider start a rescue system in its place, with its disk beside: nothing on that is changed. A person is paged, and the machine is left to them " +
+		"until they end that at the provider; then it is judged as any other that a person started. After it there can only be page and quarantine, for when it fails. openstack only.",
 		object: object[stepDraft]{fields: []field[stepDraft]{verifyWithin(), callTimeout(defaultRecreateTimeout), onlyFor()}}}
 }
 

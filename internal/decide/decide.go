@@ -618,10 +618,20 @@ func (w *work) judgeHold() {
 	case m.Health.Cause == fleet.CauseIOError: // nobody ordered it, and only a person can mend it: there is nothing to wait for
 		w.Page(fleet.ReasonIOError)
 	case i.HoldUntil.IsZero():
-		i.HoldUntil = now.Wall.Add(spec.Repair.ExternalStopHold)
+		i.HoldUntil = now.Wall.Add(holdTime(m, spec))
 	case !now.Wall.Before(i.HoldUntil):
 		w.Page(fleet.ReasonHoldExpired)
 	}
+}
+
+// rescueHold is how long a person may repair a machine before another one is told, where the policy has no time for that since it heals every other stop.
+const rescueHold = 15 * time.Minute
+
+func holdTime(m *fleet.Machine, spec *fleet.Spec) time.Duration {
+	if m.Health.Cause == fleet.CauseRescued && spec.Repair.OnExternalStop == fleet.ExternalStopHeal {
+		return rescueHold
+	}
+	return spec.Repair.ExternalStopHold
 }
 
 func (w *work) closeIncident() { w.endIncident(fleet.ReasonRecovered) }

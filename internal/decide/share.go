@@ -73,7 +73,7 @@ func (r *round) countedBefore(works []*work) bool {
 }
 
 // stateOf says whether the machine's failure can be a shared one. A person's stop that is left alone is none, nor is an
-// instance that never stood; one in quarantine has a story of its own. A parent's child fails until it is seen healthy.
+// instance that never stood; one in quarantine, or in a person's hands, has a story of its own. A parent's child fails until it is seen healthy.
 func (r *round) stateOf(w *work) fate.State {
 	if w.broken {
 		return fate.Sound
@@ -83,7 +83,7 @@ func (r *round) stateOf(w *work) fate.State {
 
 func (r *round) state(m *fleet.Machine) fate.State {
 	switch {
-	case guard.Surplus(m, &r.s.Spec), guard.AtRest(m, r.sit.Whole.Holds), m.Quarantine != nil, m.Incident != nil && m.Incident.Cause == fleet.CauseBuild:
+	case guard.Surplus(m, &r.s.Spec), guard.AtRest(m, r.sit.Whole.Holds), m.Quarantine != nil, m.Health.Cause == fleet.CauseRescued, m.Incident != nil && m.Incident.Cause == fleet.CauseBuild:
 		return fate.Sound
 	case guard.Counts(m, &r.s.Spec):
 		return fate.Failing

@@ -182,6 +182,11 @@ func (p fusedProvider) Restore(ctx context.Context, ref provider.Ref, name strin
 	return p.carry(ctx, fleet.OpRestore, func(ctx context.Context, p *simulated.Provider) error { return p.Restore(ctx, ref, name) })
 }
 
+// Rescue implements provider.Rescuer.
+func (p fusedProvider) Rescue(ctx context.Context, ref provider.Ref) error {
+	return p.carry(ctx, fleet.OpRescue, func(ctx context.Context, p *simulated.Provider) error { return p.Rescue(ctx, ref) })
+}
+
 // Snapshot implements provider.Snapshotter.
 func (p fusedProvider) Snapshot(ctx context.Context, ref provider.Ref, name fleet.SnapshotName) (fleet.Copy, error) {
 	made := make(chan fleet.Copy, 2) // one comes late, and is read by nobody

@@ -100,6 +100,7 @@ func personOrdeals() []ordeal {
 	paging := fleet.Step{Kind: fleet.StepPage, VerifyWithin: 5 * time.Second}
 	return []ordeal{
 		{step: "page", spec: bare(2, paging, rung(fleet.StepReboot)), begin: ails(simulated.ByReboot), incidents: 1, pages: 1},
+		{step: "rescue", spec: bare(3, rung(fleet.StepRescue)), begin: ails(simulated.ByRecreate), ends: isRescued, incidents: 1, pages: 1},
 		{step: "quarantine", spec: bare(2, fleet.Step{Kind: fleet.StepQuarantine}), begin: ails(simulated.ByRecreate), ends: isLeft, incidents: 1, pages: 1},
 		{step: "refused by the provider", spec: bare(3, rung(fleet.StepRecreate)), before: overQuota, begin: ails(simulated.ByRecreate), ends: isLeft,
 			incidents: 1, pages: 1, after: nil},

@@ -116,6 +116,12 @@ func stands(s *story) bool { return s.allHealthy() }
 
 func isLeft(s *story) bool { return s.machine(2).Quarantine != nil && s.status().Acting == "" }
 
+// isRescued: web-2 is in a person's hands.
+func isRescued(s *story) bool {
+	m := s.machine(2)
+	return m.Repair == nil && m.Health.Cause == fleet.CauseRescued && m.Waiting == fleet.ReasonRescued && s.status().Acting == ""
+}
+
 func healedOrLeft(s *story) bool {
 	return isLeft(s) || s.allHealthy() && s.count(kind(fleet.RecordIncidentClosed)) > 0
 }

@@ -469,6 +469,7 @@ func TestARefusalGoesToAPersonAndNotUpTheLadder(t *testing.T) {
 		fleet.OpReboot:     {rung(fleet.StepReboot), ill},
 		fleet.OpSoftReboot: {softly(), ill},
 		fleet.OpRebuild:    {rung(fleet.StepRebuild), ill},
+		fleet.OpRescue:     {rung(fleet.StepRescue), ill},
 		fleet.OpPowerOff:   {rung(fleet.StepRecreate), ill},
 		fleet.OpDelete:     {rung(fleet.StepRecreate), ill},
 		fleet.OpCreate:     {rung(fleet.StepRecreate), ill},

@@ -185,6 +185,11 @@ func (t *term) dispatch(ctx context.Context, a fleet.Action, order provider.Orde
 		return lacking(a)
 	case fleet.OpEvacuate, fleet.OpMigrate:
 		return elsewhere(ctx, p, a)
+	case fleet.OpRescue:
+		if able, ok := p.(provider.Rescuer); ok {
+			return able.Rescue(ctx, ref)
+		}
+		return lacking(a)
 	case fleet.OpPowerOff:
 		return p.PowerOff(ctx, ref)
 	case fleet.OpDelete:

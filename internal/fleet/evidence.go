@@ -66,7 +66,7 @@ func NoEvidence(why Reason) Evidence {
 // Destroys reports whether the step may destroy the signs of what ails the machine.
 func (k StepKind) Destroys() bool {
 	switch k {
-	case StepReboot, StepRebuild, StepRecreate, StepEvacuate:
+	case StepReboot, StepRebuild, StepRecreate, StepEvacuate, StepRescue:
 		return true
 	case StepStart, StepResume, StepRun, StepMigrate, StepPage, StepQuarantine, StepSnapshot:
 	}

@@ -120,7 +120,7 @@ const (
 // Cause is why a verdict is what it is.
 type Cause string
 
-// The causes. Off, gone, crashed, paused, suspended, io-error and error are the provider's word.
+// The causes. Off, gone, crashed, paused, suspended, rescued, io-error and error are the provider's word.
 const (
 	CauseNone    Cause = ""
 	CauseMissing Cause = "missing" // it was never built
@@ -133,6 +133,8 @@ const (
 	CauseError   Cause = "error"
 	// CauseSuspended is a guest that suspended itself: nobody ordered it.
 	CauseSuspended Cause = "suspended"
+	// CauseRescued is an instance in whose place another system runs, for a person to repair it.
+	CauseRescued Cause = "rescued"
 	// CauseIOError is an instance that the provider paused because a write to its disk failed, as on a full storage.
 	CauseIOError Cause = "io-error"
 	CauseChecks  Cause = "checks" // its checks are down
@@ -384,6 +386,8 @@ const (
 	// OpEvacuate starts an instance on another host, whose own is off; OpMigrate moves one there while it runs.
 	OpEvacuate Op = "evacuate"
 	OpMigrate  Op = "migrate"
+	// OpRescue starts another system in an instance's place, with its disk beside, for a person to repair it.
+	OpRescue Op = "rescue"
 	// OpSnapshot copies an instance's disks so that the copy outlives it; OpDropSnapshot removes the copy.
 	OpSnapshot     Op = "snapshot"
 	OpDropSnapshot Op = "drop-snapshot"
@@ -393,7 +397,7 @@ const (
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine (L3, L7).
 func (o Op) Disruptive() bool {
-	return o == OpReboot || o == OpSoftReboot || o == OpPowerOff || o == OpDelete || o == OpRebuild || o == OpFence || o == OpEvacuate
+	return o == OpReboot || o == OpSoftReboot || o == OpPowerOff || o == OpDelete || o == OpRebuild || o == OpFence || o == OpEvacuate || o == OpRescue
 }
 
 // Destroys reports whether the operation destroys an instance, or is the first call towards that (L2).
@@ -649,12 +653,19 @@ func (m *Machine) Blame(c Cause) Cause {
 // Stopped reports whether the cause is the provider's word that the instance does not run.
 func (c Cause) Stopped() bool {
 	switch c {
-	case CauseOff, CauseStopped, CauseGone, CauseCrashed, CausePanic, CausePaused, CauseSuspended, CauseIOError, CauseError:
+	case CauseOff, CauseStopped, CauseGone, CauseCrashed, CausePanic, CausePaused, CauseSuspended, CauseRescued, CauseIOError, CauseError:
 		return true
 	case CauseNone, CauseMissing, CauseChecks, CauseBuild, CauseBlind, CauseOrdered, CauseDisabled:
 	}
 	return false
 }
 
-// Halted reports whether the cause is that the instance stands still with its memory intact: it can go on where it was.
-func (c Cause) Halted() bool { return c == CausePaused || c == CauseSuspended || c == CauseIOError }
+// Rescued reports whether the machine was put into a person's hands because it failed, and not by a person for reasons of their own.
+func (m *Machine) Rescued() bool {
+	return m.Health.Cause == CauseRescued && m.Incident != nil && m.Incident.Cause != CauseRescued
+}
+
+// Halted reports whether the cause is that the instance stands still, or is set aside for a person, with all that it has: it can go on.
+func (c Cause) Halted() bool {
+	return c == CausePaused || c == CauseSuspended || c == CauseRescued || c == CauseIOError
+}

@@ -93,7 +93,7 @@ func (k StepKind) Needs(f Fence) Proof {
 		return ProofConfirmedOff // by the provider itself: it is to work on the instance
 	case StepRecreate, StepEvacuate:
 		return f.Proof
-	case StepStart, StepResume, StepReboot, StepRun, StepMigrate, StepSnapshot, StepPage, StepQuarantine:
+	case StepStart, StepResume, StepReboot, StepRun, StepMigrate, StepRescue, StepSnapshot, StepPage, StepQuarantine:
 	}
 	return ProofNone
 }

@@ -150,6 +150,7 @@ const (
 	ReasonStoppedByPerson  Reason = "stopped-by-person" // a stop by a person is not a failure
 	ReasonPaused           Reason = "paused"            // a pause by a person is not a failure
 	ReasonSuspended        Reason = "suspended"         // it suspended itself, and the ladder has no step to resume it
+	ReasonRescued          Reason = "rescued"           // another system runs in its place, for a person to repair it
 	ReasonIOError          Reason = "io-error"          // the provider paused it since a write to its disk failed
 	ReasonQuarantined      Reason = "quarantined"       //
 	ReasonRecovering       Reason = "recovering"        // not unhealthy any more, and not healthy yet

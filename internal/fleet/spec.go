@@ -200,7 +200,9 @@ const (
 	StepEvacuate StepKind = "evacuate"
 	// StepMigrate moves the running instance to another host when its own is disabled.
 	StepMigrate StepKind = "migrate"
-	StepRun     StepKind = "run" // execute a command on hale's side; applies when it runs
+	// StepRescue has another system run in the instance's place, with its disk beside, and leaves it to a person. It ends the ladder.
+	StepRescue StepKind = "rescue"
+	StepRun    StepKind = "run" // execute a command on hale's side; applies when it runs
 	// StepSnapshot copies the instance's disks before a later step that would lose them. It heals nothing.
 	StepSnapshot StepKind = "snapshot"
 	StepPage     StepKind = "page" // tell a person, and give them VerifyWithin before the next step
@@ -330,7 +332,7 @@ func (k StepKind) Gentle() bool {
 	switch k {
 	case StepStart, StepResume, StepPage, StepQuarantine:
 		return true
-	case StepReboot, StepRebuild, StepRecreate, StepRun, StepEvacuate, StepMigrate:
+	case StepReboot, StepRebuild, StepRecreate, StepRun, StepEvacuate, StepMigrate, StepRescue:
 	case StepSnapshot: // it takes nothing away, and is of no use without a step that does
 	}
 	return false
@@ -341,7 +343,7 @@ func (k StepKind) Builds() bool {
 	switch k {
 	case StepRecreate, StepRebuild, StepEvacuate:
 		return true
-	case StepStart, StepResume, StepReboot, StepRun, StepMigrate, StepSnapshot, StepPage, StepQuarantine:
+	case StepStart, StepResume, StepReboot, StepRun, StepMigrate, StepRescue, StepSnapshot, StepPage, StepQuarantine:
 	}
 	return false
 }

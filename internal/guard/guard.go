@@ -393,7 +393,7 @@ func Surplus(m *fleet.Machine, spec *fleet.Spec) bool {
 
 // LeftAlone reports whether the cause is a person's doing that the policy leaves alone (L10), or one that only a person may
 // mend: a paused machine goes on where it was or not at all, so that without the step resume it is left as it is; and one
-// whose disk could not be written is not resumed blindly.
+// whose disk could not be written is not resumed blindly; and what was rescued is in a person's hands, whoever put it there.
 func LeftAlone(c fleet.Cause, spec *fleet.Spec) bool {
 	switch c {
 	case fleet.CauseStopped:
@@ -402,7 +402,7 @@ func LeftAlone(c fleet.Cause, spec *fleet.Spec) bool {
 		return spec.Repair.OnExternalStop != fleet.ExternalStopHeal || !spec.Repair.Has(fleet.StepResume)
 	case fleet.CauseSuspended:
 		return !spec.Repair.Has(fleet.StepResume)
-	case fleet.CauseIOError:
+	case fleet.CauseIOError, fleet.CauseRescued:
 		return true
 	default:
 		return false
@@ -417,13 +417,15 @@ func whyLeftAlone(c fleet.Cause) fleet.Reason {
 		return fleet.ReasonSuspended
 	case fleet.CauseIOError:
 		return fleet.ReasonIOError
+	case fleet.CauseRescued:
+		return fleet.ReasonRescued
 	default:
 		return fleet.ReasonStoppedByPerson
 	}
 }
 
 // Counts reports whether the machine counts as failing: a person's stop that is left alone does not (L10), a machine in
-// repair does (L5), and one whose disk cannot be written fails, although only a person can mend it.
+// repair does (L5), and one whose disk cannot be written, or that failed and was rescued, fails, although only a person can mend it.
 func Counts(m *fleet.Machine, spec *fleet.Spec) bool {
 	if m.Repair != nil && m.Repair.Kind == fleet.RepairHeal {
 		return true
@@ -432,7 +434,7 @@ func Counts(m *fleet.Machine, spec *fleet.Spec) bool {
 		return false // what it looks like is our own doing
 	}
 	return m.Health.Verdict == fleet.VerdictUnhealthy &&
-		(m.Health.Cause == fleet.CauseIOError || !LeftAlone(m.Health.Cause, spec))
+		(m.Health.Cause == fleet.CauseIOError || m.Rescued() || !LeftAlone(m.Health.Cause, spec))
 }
 
 // Count tallies the fleet.

@@ -224,7 +224,7 @@ func (w word) cause() (fleet.Cause, bool) {
 			return fleet.CauseStopped, true
 		case fleet.StopCrash:
 			return fleet.CauseCrashed, true
-		case fleet.StopGuest, fleet.StopUnknown, fleet.StopIOError:
+		case fleet.StopGuest, fleet.StopUnknown, fleet.StopIOError, fleet.StopRescue:
 		}
 		return fleet.CauseOff, true
 	case fleet.PowerPaused:
@@ -247,6 +247,8 @@ func pauseCause(by fleet.Stop) fleet.Cause {
 		return fleet.CauseSuspended
 	case fleet.StopIOError:
 		return fleet.CauseIOError
+	case fleet.StopRescue:
+		return fleet.CauseRescued
 	case fleet.StopUnknown, fleet.StopExternal, fleet.StopCrash:
 	}
 	return fleet.CausePaused

@@ -33,6 +33,8 @@ var reasons = map[fleet.Reason]reason{
 		"resume it at the provider when it shall go on; on_external_stop: heal and the step resume would make hale do it"},
 	fleet.ReasonSuspended: {"it suspended itself, and the ladder has no step to resume it",
 		"resume it at the provider; the step resume would make hale do it"},
+	fleet.ReasonRescued: {"another system runs in its place, for a person to repair it",
+		"repair what is on its disk, and end the rescue at the provider (openstack server unrescue); nothing touches it until then"},
 	fleet.ReasonIOError: {"a write to its disk failed, so the provider paused it, and to resume it blindly would be in vain",
 		"free space on the host's storage, or mend it, then resume the machine at the provider"},
 	fleet.ReasonQuarantined:  {"hale could not heal it and leaves it to a person", byHand + "; or have hale try again with hale retry"},

@@ -26,6 +26,7 @@ var (
 		fleet.CausePaused:    "the provider says it is paused",
 		fleet.CauseError:     "the provider says it is broken",
 		fleet.CauseSuspended: "the provider says it suspended itself",
+		fleet.CauseRescued:   "the provider says that another system runs in its place, for a person to repair it",
 		fleet.CauseIOError:   "the provider paused it because a write to its disk failed",
 		fleet.CauseChecks:    "its checks are down",
 		fleet.CauseBuild:     "its new instance could not be finished",
@@ -75,6 +76,7 @@ var (
 		fleet.StopGuest:    "it powered itself off",
 		fleet.StopExternal: "somebody ordered it",
 		fleet.StopCrash:    "it died",
+		fleet.StopRescue:   "it is rescued",
 		fleet.StopIOError:  "a write to its disk failed",
 	}
 	ops = map[fleet.Op]string{
@@ -94,6 +96,7 @@ var (
 		fleet.OpDropSnapshot: "remove the copy of the disks of",
 		fleet.OpEvacuate:     "evacuate",
 		fleet.OpMigrate:      "migrate",
+		fleet.OpRescue:       "rescue",
 		fleet.OpFence:        "cut the power of the host of",
 	}
 	outcomes = map[fleet.OutcomeKind]string{
@@ -126,6 +129,7 @@ var (
 		fleet.StepRecreate:   "replace it with a new instance",
 		fleet.StepEvacuate:   "start it on another host",
 		fleet.StepMigrate:    "move it to another host",
+		fleet.StepRescue:     "start a rescue system in its place, for a person to repair it",
 		fleet.StepRun:        "run a command for it",
 		fleet.StepSnapshot:   "copy its disks",
 		fleet.StepPage:       "tell a person",

@@ -37,6 +37,7 @@ func Abilities() []Ability {
 		ability[Rebuilder](fleet.OpRebuild),
 		ability[Evacuator](fleet.OpEvacuate),
 		ability[Migrator](fleet.OpMigrate),
+		ability[Rescuer](fleet.OpRescue),
 		ability[Snapshotter](fleet.OpSnapshot, fleet.OpDropSnapshot),
 		ability[GuestPinger](),
 		ability[ConsoleReader](),

@@ -50,7 +50,7 @@ func TestReadOnlyHasEyesButNoHands(t *testing.T) {
 			t.Errorf("with hands it could do everything, and is said to lack %v", lacks)
 		}
 		if lacks := provider.Cannot(provider.ReadOnly(plain{p})); !slices.Equal(lacks, []fleet.Op{fleet.OpResume, fleet.OpSoftReboot, fleet.OpKeep, fleet.OpRestore, fleet.OpRebuild,
-			fleet.OpEvacuate, fleet.OpMigrate, fleet.OpSnapshot, fleet.OpDropSnapshot}) {
+			fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue, fleet.OpSnapshot, fleet.OpDropSnapshot}) {
 			t.Errorf("a plain provider is said to lack %v", lacks)
 		}
 		if err := p.Close(); err != nil {

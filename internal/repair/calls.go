@@ -160,7 +160,7 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
 	m := w.M
 	switch in.Op {
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpEvacuate, fleet.OpMigrate:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue:
 		w.verifyFrom() // at the last known address, until the provider names another
 	case fleet.OpCreate:
 		m.Current, r.Next = r.Next, fleet.Incarnation{}
@@ -195,7 +195,7 @@ func (w *Work) undone(r *fleet.Repair, in fleet.Intent) {
 		if r.Next.None() {
 			r.LookAgain()
 		}
-	case fleet.OpDelete, fleet.OpRebuild, fleet.OpKeep, fleet.OpEvacuate, fleet.OpMigrate:
+	case fleet.OpDelete, fleet.OpRebuild, fleet.OpKeep, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue:
 		r.LookAgain()
 	case fleet.OpCreate:
 		r.Next = fleet.Incarnation{}
@@ -208,7 +208,7 @@ func (w *Work) conflict(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	switch in.Op {
 	case fleet.OpCreate:
 		w.failAttempt(fleet.ReasonNameTaken)
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpEvacuate, fleet.OpMigrate:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue:
 		if r.Retries > 0 {
 			w.failRung(fleet.ReasonCallFailed, o.Detail)
 			return
@@ -240,7 +240,7 @@ func (w *Work) notFound(r *fleet.Repair, in fleet.Intent) {
 	case fleet.OpCertify:
 		w.M.RetryAt = w.now().Add(w.Situation.Spec.Repair.Backoff)
 		w.end(fleet.ReasonNoInstance) // what became of it is the provider's word to judge
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpCreate, fleet.OpEvacuate, fleet.OpMigrate:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpCreate, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue:
 		w.failRung(fleet.ReasonNoInstance, string(in.Op))
 	case fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence: // see settle
 	}
@@ -248,7 +248,7 @@ func (w *Work) notFound(r *fleet.Repair, in fleet.Intent) {
 
 func (w *Work) failed(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	switch in.Op {
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpEvacuate, fleet.OpMigrate:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue:
 		reason := fleet.ReasonCallFailed
 		switch {
 		case o.Kind == fleet.OutcomeUnsupported:
@@ -443,6 +443,8 @@ func tookEffect(op fleet.Op, i fleet.Instance) bool {
 	switch op {
 	case fleet.OpCreate, fleet.OpStart, fleet.OpResume, fleet.OpRebuild:
 		return i.Power == fleet.PowerRunning
+	case fleet.OpRescue:
+		return i.Power == fleet.PowerPaused && i.Stop == fleet.StopRescue
 	case fleet.OpPowerOff:
 		return i.Power == fleet.PowerOff || i.Power == fleet.PowerGone
 	case fleet.OpDelete:
@@ -461,7 +463,7 @@ func tookEffect(op fleet.Op, i fleet.Instance) bool {
 // onTheSpot reports whether the operation is the whole of its step and leaves the instance in place.
 func onTheSpot(op fleet.Op) bool {
 	switch op {
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpEvacuate, fleet.OpMigrate:
+	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue:
 		return true
 	case fleet.OpCreate, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpRebuild, fleet.OpKeep, fleet.OpRestore,
 		fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence:

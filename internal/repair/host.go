@@ -65,7 +65,7 @@ func toLeave(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason
 		}
 	case fleet.StepRecreate, fleet.StepPage, fleet.StepQuarantine:
 	case fleet.StepSnapshot: // before what comes then
-	case fleet.StepStart, fleet.StepResume, fleet.StepReboot, fleet.StepRebuild, fleet.StepRun:
+	case fleet.StepStart, fleet.StepResume, fleet.StepReboot, fleet.StepRebuild, fleet.StepRun, fleet.StepRescue:
 		if disabled {
 			return fleet.ReasonHostDisabled
 		}

@@ -79,6 +79,8 @@ func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Rea
 			return fleet.ReasonNoInstance
 		case cause == fleet.CauseIOError:
 			return fleet.ReasonIOError
+		case cause == fleet.CauseRescued:
+			return fleet.ReasonRescued
 		case cause.Halted():
 			return ""
 		}
@@ -96,6 +98,8 @@ func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Rea
 		return replaceable(m, spec, step)
 	case fleet.StepMigrate:
 		return idle(m)
+	case fleet.StepRescue:
+		return rescuable(m, missing)
 	case fleet.StepRebuild, fleet.StepEvacuate:
 		if missing {
 			return fleet.ReasonNoInstance
@@ -274,6 +278,8 @@ func OpOf(step fleet.Step) fleet.Op {
 		return fleet.OpEvacuate
 	case fleet.StepMigrate:
 		return fleet.OpMigrate
+	case fleet.StepRescue:
+		return fleet.OpRescue
 	case fleet.StepPage, fleet.StepQuarantine:
 	}
 	return ""

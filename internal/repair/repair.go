@@ -220,6 +220,9 @@ func (w *Work) unclear(r *fleet.Repair) {
 // leftAlone ends the repair when a person stopped or paused the machine meanwhile and the policy respects that (L10).
 func (w *Work) leftAlone() bool {
 	m := w.M
+	if w.rescued() {
+		return true
+	}
 	ours := m.Repair.OffOrders > 0 // we ordered it off ourselves
 	if m.Repair.Kind != fleet.RepairHeal || m.Repair.Target.Expired || ours || w.ordered() || !guard.LeftAlone(m.Health.Cause, &w.Situation.Spec) {
 		return false

@@ -79,6 +79,8 @@ func (i *Incident) verb() sim.Verb {
 		return sim.Suspends
 	case fleet.CauseIOError:
 		return sim.DiskFull
+	case fleet.CauseRescued:
+		return sim.IsRescued
 	case fleet.CauseCrashed:
 		return sim.Crashes
 	case fleet.CauseOff:

@@ -149,7 +149,7 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 	line(3, "steps:")
 	for _, step := range r.Steps {
 		switch step.Kind {
-		case fleet.StepStart, fleet.StepResume, fleet.StepMigrate:
+		case fleet.StepStart, fleet.StepResume, fleet.StepMigrate, fleet.StepRescue:
 			line(4, "- %s: {timeout: %s, verify_within: %s%s}", step.Kind, step.Timeout, step.VerifyWithin, onlyFor(step))
 		case fleet.StepRun:
 			line(4, "- run: {command: %s, %sidempotent: %v, timeout: %s, verify_within: %s%s}", quotedList(step.Run.Args), environment(step.Run.Env),

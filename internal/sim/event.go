@@ -37,6 +37,8 @@ const (
 	IsStopped   Verb = "is stopped by a person"
 	IsStarted   Verb = "is started by a person"
 	IsPaused    Verb = "is paused"
+	IsRescued   Verb = "is rescued by a person"  // who has another system run in its place
+	IsRepaired  Verb = "is repaired by a person" // in that system, and runs by itself again
 	Suspends    Verb = "suspends itself"
 	DiskFull    Verb = "cannot write to its disk" // so its provider pauses it
 	Panics      Verb = "panics"
@@ -174,6 +176,8 @@ func verbs() map[Verb]act {
 		IsStopped:    onMachine(stoppedByPerson),
 		IsStarted:    onMachine(func(s *stage, vm *world.VM) func() { s.w.PowerOn(vm); return nil }),
 		IsPaused:     halts(world.StopUnknown),
+		IsRescued:    onMachine(func(s *stage, vm *world.VM) func() { return s.w.Rescue(vm) }),
+		IsRepaired:   onMachine(func(s *stage, vm *world.VM) func() { s.w.Unrescue(vm); return nil }),
 		Suspends:     halts(world.StopGuest),
 		DiskFull:     halts(world.StopIOError),
 		Panics:       onMachine(func(s *stage, vm *world.VM) func() { return s.w.Panic(vm) }),

@@ -138,6 +138,10 @@ func (j *judge) touches(c *world.Call) {
 	switch {
 	case vm.Stop == world.StopIOError:
 		j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine whose disk cannot be written", c.Op))
+	case vm.Stop == world.StopRescue:
+		if c.Op != world.Rescue {
+			j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine that a person repairs", c.Op))
+		}
 	case c.Op != world.Resume:
 		j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine that is paused", c.Op))
 	case vm.Stop != world.StopGuest && !heal:
@@ -412,7 +416,7 @@ func (j *judge) tally(m fleet.Machine, by int) {
 	if wanted {
 		return // it is no failure (L10)
 	}
-	alone := j.isLeft(m.Health.Cause) || m.Repair == nil && j.isHeld(&m)
+	alone := j.isLeft(m.Health.Cause) || m.Health.Cause == fleet.CauseRescued && (m.Incident == nil || m.Incident.Cause == fleet.CauseRescued) || m.Repair == nil && j.isHeld(&m)
 	if healing || m.Health.Verdict == fleet.VerdictUnhealthy && !alone {
 		j.failing += by
 	}

@@ -140,7 +140,7 @@ func (j *judge) cured(struck Verb) bool {
 
 // resumable reports whether the policy is to let the paused machine go on.
 func (j *judge) resumable(vm *world.VM) bool {
-	if !j.s.spec.Repair.Has(fleet.StepResume) || vm.Stop == world.StopIOError {
+	if !j.s.spec.Repair.Has(fleet.StepResume) || vm.Stop == world.StopIOError || vm.Stop == world.StopRescue {
 		return false
 	}
 	return vm.Stop == world.StopGuest || j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal

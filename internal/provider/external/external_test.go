@@ -271,7 +271,7 @@ func TestWhatAProgramDoesNotHaveItIsNotAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := open(t, external.Options{Command: plain, Env: []external.Variable{{Name: "DIR", Plain: dir}}})
-	wordless := []fleet.Op{fleet.OpEvacuate, fleet.OpMigrate} // the contract has no word for them
+	wordless := []fleet.Op{fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue} // the contract has no word for them
 	if lacks := provider.Cannot(p); !slices.Equal(lacks, wordless) {
 		t.Errorf("before it is asked nobody knows that it lacks %q", lacks)
 	}

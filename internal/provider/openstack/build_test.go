@@ -267,7 +267,7 @@ func TestStatusesAreTranslated(t *testing.T) {
 		stop  fleet.Stop
 	}{
 		"ACTIVE": {fleet.PowerRunning, fleet.StopUnknown}, "BUILD": {fleet.PowerUnknown, fleet.StopUnknown}, "ERROR": {fleet.PowerError, fleet.StopUnknown},
-		"PAUSED": {fleet.PowerPaused, fleet.StopExternal}, "SUSPENDED": {fleet.PowerPaused, fleet.StopExternal}, "RESCUE": {fleet.PowerPaused, fleet.StopExternal},
+		"PAUSED": {fleet.PowerPaused, fleet.StopExternal}, "SUSPENDED": {fleet.PowerPaused, fleet.StopExternal}, "RESCUE": {fleet.PowerPaused, fleet.StopRescue},
 		"SHELVED_OFFLOADED": {fleet.PowerOff, fleet.StopExternal}, "HARD_REBOOT": {fleet.PowerRunning, fleet.StopUnknown}, "UNKNOWN": {fleet.PowerUnknown, fleet.StopUnknown},
 		"SHUTOFF": {fleet.PowerOff, fleet.StopExternal}, "REBUILD": {fleet.PowerUnknown, fleet.StopUnknown},
 	} {

@@ -79,6 +79,11 @@ func (h harness) Pause(_ providertest.T, id fleet.InstanceID) {
 	})
 }
 
+func (h harness) Unrescue(_ providertest.T, id fleet.InstanceID) {
+	nova := h.nova(id)
+	h.look(func() { h.act(h.servers[nova], map[string]any{"unrescue": nil}) })
+}
+
 func (h harness) Printed(providertest.T, provider.Ref) string { return "FAKE CONSOLE" }
 
 func (h harness) Stranger(_ providertest.T, _ fleet.HostName, name string) provider.Ref {

@@ -32,6 +32,7 @@ var (
 	_ provider.Evacuator     = (*Provider)(nil)
 	_ provider.Migrator      = (*Provider)(nil)
 	_ provider.Snapshotter   = (*Provider)(nil)
+	_ provider.Rescuer       = (*Provider)(nil)
 	_ provider.Chooser       = (*Provider)(nil)
 )
 

@@ -229,7 +229,7 @@ func (c *call) awaitOff(s *server) error {
 // wake lets a server run that stands still, and waits until it does: Nova stops nothing else.
 func (c *call) wake(s *server) error {
 	var err error
-	if s.Status == "RESCUE" {
+	if s.Status == statusRescue {
 		err = c.act(s, "unrescue", nil)
 	} else {
 		err = c.goOn(s)

@@ -64,6 +64,7 @@ const (
 	statusDeleted     = "DELETED"
 	statusError       = "ERROR"
 	statusPaused      = "PAUSED"
+	statusRescue      = "RESCUE"
 	statusSuspended   = "SUSPENDED"
 	statusOff         = "SHUTOFF"
 	statusSoftDeleted = "SOFT_DELETED"
@@ -106,7 +107,7 @@ func (s *server) power() fleet.Power {
 		return fleet.PowerOff
 	case "SHELVED", "SHELVED_OFFLOADED", statusSoftDeleted:
 		return fleet.PowerOff
-	case statusPaused, statusSuspended, "RESCUE": // a rescued one runs another system in its place
+	case statusPaused, statusSuspended, statusRescue: // a rescued one runs another system in its place
 		return fleet.PowerPaused
 	case statusError:
 		// One that was never launched has nothing that could run.

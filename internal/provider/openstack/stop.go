@@ -36,7 +36,9 @@ func (c *call) stopOf(s *server, power fleet.Power) (fleet.Stop, error) {
 		return fleet.StopCrash, nil
 	case s.Status == statusError && power == fleet.PowerOff:
 		return fleet.StopCrash, nil // it never stood
-	case s.Status == statusSuspended, s.Status == "RESCUE", s.Status == "SHELVED", s.Status == "SHELVED_OFFLOADED", s.Status == statusSoftDeleted:
+	case s.Status == statusRescue:
+		return fleet.StopRescue, nil
+	case s.Status == statusSuspended, s.Status == "SHELVED", s.Status == "SHELVED_OFFLOADED", s.Status == statusSoftDeleted:
 		return fleet.StopExternal, nil // nothing but a request leads there
 	case power != fleet.PowerOff && power != fleet.PowerPaused:
 		return fleet.StopUnknown, nil

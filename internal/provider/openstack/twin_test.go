@@ -458,6 +458,7 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 			"os-stop": {"ACTIVE", "ERROR"}, "os-start": {"SHUTOFF"}, "unpause": {"PAUSED"}, "resume": {"SUSPENDED"}, "rebuild": {"ACTIVE", "SHUTOFF", "ERROR"},
 			"reboot": {"ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED", "ERROR", "HARD_REBOOT"}, "os-getConsoleOutput": {"ACTIVE", "SHUTOFF"}, "forceDelete": {"SOFT_DELETED"}, "restore": {"SOFT_DELETED"},
 			"evacuate": {"ACTIVE", "SHUTOFF", "ERROR", "PAUSED"}, "os-migrateLive": {"ACTIVE", "PAUSED"},
+			"rescue": {"ACTIVE", "SHUTOFF", "ERROR"}, "unrescue": {"RESCUE"},
 			"createImage": {"ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED"},
 		}[action]
 		if !slices.Contains(from, s.Status) || s.Task != "" && action != "reboot" && action != "os-getConsoleOutput" {
@@ -469,6 +470,13 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 			return 200, map[string]any{"output": "FAKE CONSOLE OUTPUT\nANOTHER\nLAST LINE"}
 		case "forceDelete":
 			w.deleteServer(s, nil)
+		case "rescue":
+			s.record("rescue", "u")
+			s.later(time.Second, "rescuing", func() { s.Status, s.Power = "RESCUE", 1 })
+			return 200, map[string]any{"adminPass": "not-for-hale"}
+		case "unrescue":
+			s.record("unrescue", "u")
+			s.later(time.Second, "unrescuing", func() { s.Status, s.Power, s.boots = "ACTIVE", 1, s.boots+1 })
 		case "createImage":
 			return w.createImage(s, kind)
 		case "evacuate":

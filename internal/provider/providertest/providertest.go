@@ -165,6 +165,7 @@ func All() []Case {
 		{Name: "watch tells of connection and changes", Run: watchTells, Needs: "watch", asked: able[Watched]},
 		{Name: "a killed instance is off by crash", Run: killedIsCrashed, Needs: "an instance that is killed", asked: able[Killer]},
 		{Name: "a paused instance goes on where it was", Run: pausedGoesOn, Needs: "resume, and an instance that is paused", asked: able[Pauser]},
+		{Name: "a rescued instance is a person's", Run: rescuedIsLeft, Needs: "rescue, and a person who ends it", asked: able[Unrescuer]},
 		{Name: "a guest is asked to reboot, and may not listen", Run: askedToReboot, Needs: "soft-reboot, and a guest that shows its boots and can be deafened", asked: able[Listener]},
 		{Name: "a rebuild is the same instance on a new disk", Run: rebuiltOnANewDisk, Needs: "rebuild, and a guest that counts the boots of its disk", asked: able[DiskTeller]},
 		{Name: "a guest's agent is asked, and may be silent", Run: agentIsAsked, Needs: "ping-guest, and an agent that can be muted", asked: able[Speaker]},

@@ -56,6 +56,7 @@ func deeds() []deed {
 		{op: fleet.OpRebuild, method: "Rebuild", ready: stopped, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
 			return has[provider.Rebuilder](e).Rebuild(ctx, o)
 		}, settle: settledRebuild},
+		{op: fleet.OpRescue, method: "Rescue", ready: running, call: byRef(provider.Rescuer.Rescue), settle: settledRescue},
 		{op: fleet.OpKeep, method: "Keep", ready: stopped, call: byName(provider.Keeper.Keep), settle: settledKeep},
 		{op: fleet.OpRestore, method: "Restore", ready: keptAside, call: byName(provider.Keeper.Restore), settle: settledRestore},
 		{op: fleet.OpSnapshot, method: "Snapshot", ready: toBeCopied, call: func(ctx context.Context, e *exam, o provider.Order, round int) error {

@@ -56,6 +56,10 @@ func (h *harness) Pause(t providertest.T, id fleet.InstanceID) {
 	h.inject(t, simulated.Paused{Instance: id})
 }
 
+func (h harness) Unrescue(t providertest.T, id fleet.InstanceID) {
+	h.inject(t, simulated.Unrescued{Instance: id})
+}
+
 // Boot waits until the guest has booted, and counts its boots.
 func (h *harness) Boot(t providertest.T, ref provider.Ref) string {
 	return strconv.Itoa(h.life(t, ref).Boots)

@@ -28,6 +28,7 @@ var (
 	_ provider.Watcher  = (*Provider)(nil)
 
 	_ provider.Resumer      = (*Provider)(nil)
+	_ provider.Rescuer      = (*Provider)(nil)
 	_ provider.SoftRebooter = (*Provider)(nil)
 	_ provider.Keeper       = (*Provider)(nil)
 	_ provider.Snapshotter  = (*Provider)(nil)
@@ -131,6 +132,9 @@ func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
 		case fleet.PowerRunning:
 			return false, nil
 		case fleet.PowerPaused:
+			if g.stop == fleet.StopRescue {
+				return false, conflict(ref, errRescued)
+			}
 			w.setPower(g, now, fleet.PowerRunning, fleet.StopUnknown)
 		case fleet.PowerCrashed:
 			return false, conflict(ref, errors.New("its remains must be powered off first"))
@@ -148,7 +152,7 @@ func (p *Provider) Resume(ctx context.Context, ref provider.Ref) error {
 		switch {
 		case err != nil || g.power == fleet.PowerRunning:
 			return false, err
-		case g.power != fleet.PowerPaused || g.stop == fleet.StopIOError:
+		case g.power != fleet.PowerPaused || g.stop == fleet.StopIOError || g.stop == fleet.StopRescue:
 			return false, conflict(ref, fmt.Errorf("it is %s %s", g.power, g.stop))
 		}
 		w.setPower(g, now, fleet.PowerRunning, fleet.StopUnknown)

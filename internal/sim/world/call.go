@@ -32,13 +32,15 @@ const (
 	// Evacuate starts an instance on another host, whose own is silent; Migrate moves one that runs.
 	Evacuate Op = "evacuate"
 	Migrate  Op = "migrate"
+	// Rescue starts another system in an instance's place.
+	Rescue Op = "rescue"
 	// Fence cuts the power of the instance's whole host.
 	Fence Op = "fence"
 )
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine.
 func (o Op) Disruptive() bool {
-	return o == Reboot || o == SoftReboot || o == PowerOff || o == Delete || o == Rebuild || o == Evacuate || o == Fence
+	return o == Reboot || o == SoftReboot || o == PowerOff || o == Delete || o == Rebuild || o == Evacuate || o == Fence || o == Rescue
 }
 
 // End is how a call ended for the caller.
@@ -249,6 +251,8 @@ func (w *World) do(call *Call) (bool, End) {
 		return w.evacuate(vm)
 	case Migrate:
 		return w.migrate(vm)
+	case Rescue:
+		return w.rescue(vm)
 	default:
 	}
 	return w.actOn(vm, call.Op)
@@ -267,7 +271,7 @@ func (w *World) actOn(vm *VM, op Op) (bool, End) {
 	switch op {
 	case Start:
 		switch {
-		case vm.Mark.Kept:
+		case vm.Mark.Kept, vm.Power == Paused && vm.Stop == StopRescue:
 			return false, Conflict
 		case vm.on():
 			return false, Done
@@ -361,7 +365,7 @@ func (w *World) resume(vm *VM) (bool, End) {
 	switch {
 	case vm.Power == Running:
 		return false, Done
-	case vm.Power != Paused || vm.Stop == StopIOError:
+	case vm.Power != Paused || vm.Stop == StopIOError || vm.Stop == StopRescue:
 		return false, Conflict
 	}
 	w.setPower(vm, Running, StopUnknown)
