@@ -219,18 +219,10 @@ func verbs() map[Verb]act {
 		OverQuota: troubles(func(p float64) world.Trouble {
 			return world.Trouble{Fails: p, How: world.Quota, Op: world.Create}
 		}),
-		KeepsOn: onProvider(func(s *stage, _ Event) func() {
-			return s.w.Upset(world.Trouble{Fails: 1, How: world.Permanent, Op: world.PowerOff})
-		}),
-		KeepsAll: onProvider(func(s *stage, _ Event) func() {
-			return s.w.Upset(world.Trouble{Fails: 1, How: world.Permanent, Op: world.Delete})
-		}),
-		MarksNothing: onProvider(func(s *stage, _ Event) func() {
-			return s.w.Upset(world.Trouble{Fails: 1, How: world.Permanent, Op: world.Certify})
-		}),
-		CopiesNone: onProvider(func(s *stage, _ Event) func() {
-			return s.w.Upset(world.Trouble{Fails: 1, How: world.Quota, Op: world.Snapshot})
-		}),
+		KeepsOn:      refuses(world.PowerOff, world.Permanent),
+		KeepsAll:     refuses(world.Delete, world.Permanent),
+		MarksNothing: refuses(world.Certify, world.Permanent),
+		CopiesNone:   refuses(world.Snapshot, world.Quota),
 		ListsStale: onProvider(func(s *stage, e Event) func() {
 			age, _ := time.ParseDuration(e.Arg)
 			return s.w.Upset(world.Trouble{Stale: age})
@@ -269,6 +261,11 @@ func verbs() map[Verb]act {
 		Retemplates: retemplates,
 		Confirms:    confirms,
 	}
+}
+
+// refuses lets the provider do the operation for nobody.
+func refuses(op world.Op, how world.End) act {
+	return onProvider(func(s *stage, _ Event) func() { return s.w.Upset(world.Trouble{Fails: 1, How: how, Op: op}) })
 }
 
 func onMachine(do func(s *stage, vm *world.VM) func()) act {
