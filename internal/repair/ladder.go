@@ -74,17 +74,7 @@ func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Rea
 		}
 		return fleet.ReasonNotOff
 	case fleet.StepResume:
-		switch {
-		case missing:
-			return fleet.ReasonNoInstance
-		case cause == fleet.CauseIOError:
-			return fleet.ReasonIOError
-		case cause == fleet.CauseRescued:
-			return fleet.ReasonRescued
-		case cause.Halted():
-			return ""
-		}
-		return fleet.ReasonNotPaused
+		return resumable(cause, missing)
 	case fleet.StepReboot:
 		return idle(m)
 	case fleet.StepRun:
@@ -110,6 +100,21 @@ func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Rea
 	case fleet.StepPage, fleet.StepQuarantine: // whatever there is
 	}
 	return ""
+}
+
+// resumable says why the instance cannot go on where it was.
+func resumable(cause fleet.Cause, missing bool) fleet.Reason {
+	switch {
+	case missing:
+		return fleet.ReasonNoInstance
+	case cause == fleet.CauseIOError:
+		return fleet.ReasonIOError
+	case cause == fleet.CauseRescued:
+		return fleet.ReasonRescued
+	case cause.Halted():
+		return ""
+	}
+	return fleet.ReasonNotPaused
 }
 
 // replaceable says why nothing may be put in the place of the instance or of its disk.

@@ -470,13 +470,8 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 			return 200, map[string]any{"output": "FAKE CONSOLE OUTPUT\nANOTHER\nLAST LINE"}
 		case "forceDelete":
 			w.deleteServer(s, nil)
-		case "rescue":
-			s.record("rescue", "u")
-			s.later(time.Second, "rescuing", func() { s.Status, s.Power = "RESCUE", 1 })
-			return 200, map[string]any{"adminPass": "not-for-hale"}
-		case "unrescue":
-			s.record("unrescue", "u")
-			s.later(time.Second, "unrescuing", func() { s.Status, s.Power, s.boots = "ACTIVE", 1, s.boots+1 })
+		case "rescue", "unrescue":
+			return w.rescue(s, action)
 		case "createImage":
 			return w.createImage(s, kind)
 		case "evacuate":
@@ -518,6 +513,17 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 		return 202, nil
 	}
 	return 400, mistake("badRequest", 400, "There is no such action")
+}
+
+// rescue has another system run in the server's place, or ends that.
+func (w *twin) rescue(s *twinServer, action string) (int, any) {
+	s.record(action, "u")
+	if action == "unrescue" {
+		s.later(time.Second, "unrescuing", func() { s.Status, s.Power, s.boots = "ACTIVE", 1, s.boots+1 })
+		return 202, nil
+	}
+	s.later(time.Second, "rescuing", func() { s.Status, s.Power = "RESCUE", 1 })
+	return 200, map[string]any{"adminPass": "not-for-hale"}
 }
 
 // crash lets the server end by itself; Nova hears of it after a moment, and stops it.

@@ -3,6 +3,7 @@ package providertest
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
@@ -32,7 +33,7 @@ func addressIsTheMachines(t T, h Harness) {
 			return fmt.Sprint(err), err == nil || fault.Is(err, fault.Conflict) && e.isThere(order)
 		})
 		now := able.Addresses(t, order)
-		if len(now) != 1 || first != nil && first[0] != now[0] {
+		if len(now) != 1 || len(first) > 0 && !slices.Equal(first, now) {
 			e.Fatalf("without an answer to order %d it has %v, and had %v", after+1, now, first)
 		}
 		first = now

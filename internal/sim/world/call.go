@@ -303,7 +303,7 @@ func (w *World) actOn(vm *VM, op Op) (bool, End) {
 		w.refresh(vm)
 	case Keep, Restore:
 		return w.putAside(vm, op == Keep)
-	case Create, Run, Snapshot, DropSnapshot, Evacuate, Migrate, Fence, get, list: // made elsewhere
+	case Create, Run, Snapshot, DropSnapshot, Evacuate, Migrate, Rescue, Fence, get, list: // made elsewhere
 	}
 	return true, Done
 }
