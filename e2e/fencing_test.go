@@ -77,11 +77,12 @@ func TestFencesProveWhatTheySay(t *testing.T) {
 	for name, build := range map[string]func(p *plug) part{
 		"redfish": func(p *plug) part { return redfishPart(p, false) }, "fence_redfish": func(p *plug) part { return redfishPart(p, true) },
 		"ipmi": func(p *plug) part { return ipmiPart(p, false) }, "fence_ipmilan": func(p *plug) part { return ipmiPart(p, true) },
+		"ipmi of go-ipmi": func(p *plug) part { return goIPMIPart(p, false) }, "fence_ipmilan at go-ipmi": func(p *plug) part { return goIPMIPart(p, true) },
 		"command": commandPart, "fence_virsh": virshPart, "fence_virt": virtPart,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlug(t, l, name)
+			p := newPlug(t, l, strings.ReplaceAll(name, " ", "-"))
 			made := build(p)
 			for range times {
 				for _, way := range troubles {

@@ -147,11 +147,7 @@ func redfishPart(p *plug, byAgent bool) part {
 	p.Helper()
 	c, server := newBMC(p.T, p)
 	ca := p.keep("ca.pem", certificate(server), 0o600)
-	out := part{refuses: fault.Unauthorised, name: "redfish", fail: func(f fencetest.Fault) error {
-		c.Break(map[fencetest.Fault]bmc.Faults{fencetest.Dead: {Dead: true}, fencetest.Late: {Late: lateBy}, fencetest.Ignores: {Ignores: true},
-			lies: {Lies: true}, fencetest.AnswerLost: {AnswerLost: true}, fencetest.Slow: {Slow: slowBy}}[f])
-		return nil
-	}}
+	out := part{refuses: fault.Unauthorised, name: "redfish", fail: breaks(c)}
 	out.speaker, out.stolid = p.bothPasswords(func(s secret.Secret) fence.Controller {
 		return redfish.New(redfish.Options{Name: "redfish", URL: server.URL, User: bmc.User, Password: s, CA: ca})
 	})
@@ -251,9 +247,7 @@ func ipmiPart(p *plug, byAgent bool) part {
 		_ = cmd.Wait()         // it was killed
 	})
 	write("pid", strconv.Itoa(cmd.Process.Pid), 0o600)
-	number, err := strconv.Atoi(port)
-	p.must(err)
-	out := part{refuses: fault.Unauthorised, name: "ipmi", fail: func(f fencetest.Fault) error {
+	return p.byIPMI(port, byAgent, "", func(f fencetest.Fault) error {
 		signal := syscall.SIGCONT
 		if f == fencetest.Dead {
 			signal = syscall.SIGSTOP
@@ -263,12 +257,20 @@ func ipmiPart(p *plug, byAgent bool) part {
 			err = nil
 		}
 		return errors.Join(err, os.WriteFile(filepath.Join(dir, "fault"), []byte(f), 0o600), cmd.Process.Signal(signal))
-	}}
+	})
+}
+
+// byIPMI is the controller that listens at the port of loopback, spoken to by hale itself with ipmitool, or by fence_ipmilan.
+func (p *plug) byIPMI(port string, byAgent bool, of string, fail func(fencetest.Fault) error) part {
+	p.Helper()
+	number, err := strconv.Atoi(port)
+	p.must(err)
+	out := part{refuses: fault.Unauthorised, name: "ipmi" + of, fail: fail}
 	out.speaker, out.stolid = p.bothPasswords(func(s secret.Secret) fence.Controller {
 		return ipmi.New(ipmi.Options{Name: "ipmi", Program: "ipmitool", Host: "127.0.0.1", Port: number, User: bmc.User, Password: s, Cipher: 3})
 	})
 	if byAgent {
-		out.name, out.refuses = "agent `fence_ipmilan`", fault.Transient // it says no more than that it did not work, however it is asked
+		out.name, out.refuses = "agent `fence_ipmilan`"+of, fault.Transient // it says no more than that it did not work, however it is asked
 		out.speaker, out.stolid = p.bothPasswords(func(s secret.Secret) fence.Controller {
 			return agent.New(agent.Options{Name: "fence_ipmilan", Program: "fence_ipmilan", Values: []agent.Value{{Name: "ip", Plain: "127.0.0.1"},
 				{Name: "ipport", Plain: port}, {Name: "username", Plain: bmc.User}, {Name: "password", Secret: s}, {Name: "lanplus", Plain: "1"}, {Name: "cipher", Plain: "3"}}})
@@ -276,6 +278,37 @@ func ipmiPart(p *plug, byAgent bool) part {
 	}
 	p.awaits(out.speaker)
 	return out
+}
+
+// goIPMIPart starts the other controller, which is of one kind with the Redfish service, before the plug.
+func goIPMIPart(p *plug, byAgent bool) part {
+	p.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	p.must(err)
+	c := bmc.New(p)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(p.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- c.ServeIPMI(ctx, conn) }()
+	p.Cleanup(func() {
+		c.Break(bmc.Faults{})
+		cancel()
+		if err := <-ended; err != nil {
+			p.Error(err)
+		}
+		c.Wait()
+	})
+	_, port, err := net.SplitHostPort(conn.LocalAddr().String())
+	p.must(err)
+	return p.byIPMI(port, byAgent, ", go-ipmi's", breaks(c))
+}
+
+// breaks has the controller behave so from now on.
+func breaks(c *bmc.Controller) func(fencetest.Fault) error {
+	return func(f fencetest.Fault) error {
+		c.Break(map[fencetest.Fault]bmc.Faults{fencetest.Dead: {Dead: true}, fencetest.Late: {Late: lateBy}, fencetest.Ignores: {Ignores: true},
+			lies: {Lies: true}, fencetest.AnswerLost: {AnswerLost: true}, fencetest.Slow: {Slow: slowBy}}[f])
+		return nil
+	}
 }
 
 // script is an own program that switches the plug, in the contract of the method command.

@@ -1,4 +1,4 @@
-// Package bmc is a power controller for tests and demonstrations: a small Redfish service in front of anything that can be turned on and off.
+// Package bmc is a power controller for tests and demonstrations: a small Redfish service, and one of IPMI 2.0, in front of anything that can be turned on and off.
 //
 // It promises to break in each of the ways that hardware does, on demand. It is no controller for real hosts: it has one user and one system.
 package bmc
@@ -146,14 +146,8 @@ func (c *Controller) reset(w http.ResponseWriter, r *http.Request, f Faults) {
 	case wanted == Off && !was:
 		refuse(w, http.StatusConflict, "it is off already") // as much hardware does
 		return
-	case f.Ignores || f.Lies:
-	case f.Late > 0:
-		c.late.Go(func() {
-			<-time.After(f.Late)
-			_ = c.machine.Set(wanted) // whoever ordered it asks whether it worked
-		})
 	default:
-		err = c.machine.Set(wanted)
+		err = c.order(f, wanted)
 	}
 	switch {
 	case f.AnswerLost:
@@ -163,6 +157,21 @@ func (c *Controller) reset(w http.ResponseWriter, r *http.Request, f Faults) {
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}
+}
+
+// order has the machine turned on or off, as far as the faults let it.
+func (c *Controller) order(f Faults, wanted Power) error {
+	switch {
+	case f.Ignores || f.Lies:
+	case f.Late > 0:
+		c.late.Go(func() {
+			<-time.After(f.Late)
+			_ = c.machine.Set(wanted) // whoever ordered it asks whether it worked
+		})
+	default:
+		return c.machine.Set(wanted)
+	}
+	return nil
 }
 
 func link(to string) map[string]string { return map[string]string{"@odata.id": to} }
