@@ -134,13 +134,12 @@ func (a *attempt) step(ctx context.Context) (bool, error) {
 
 // unheard notes a question that was asked in vain. It ends the attempt when the controller never answered, or another question would be of no use.
 func (a *attempt) unheard(ctx context.Context, err error) error {
-	switch {
-	case !a.heard || hopeless(err):
+	if !a.heard || hopeless(err) {
 		return err
-	case ctx.Err() != nil:
-		return nil // it was broken off, and says nothing new
 	}
-	a.why, a.off = err, time.Time{}
+	if ctx.Err() == nil { // what was broken off says nothing new
+		a.why, a.off = err, time.Time{}
+	}
 	return nil
 }
 
