@@ -197,6 +197,7 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 		c.order(d.value[:i], s)
 		c.unmoved(s)
 		c.unrescued(s)
+		c.uncopied(s)
 		c.prepares(s, d.value[i+1:])
 		if s.value.keepOld.written() && c.selects() {
 			c.add(s.value.keepOld.spot, "a machine that existed before hale bears no mark, so that it cannot be kept aside", "take it out")

@@ -94,6 +94,13 @@ func (c *fleetCompiler) unrescued(s at[stepDraft]) {
 	}
 }
 
+// uncopied reports a step that copies the disk of a server which has none but a volume.
+func (c *fleetCompiler) uncopied(s at[stepDraft]) {
+	if s.value.kind == fleet.StepSnapshot && c.draft.template.value.server.value.bootVolume.written() {
+		c.add(s.spot, "snapshot is not available for a server that boots from a volume: what Nova makes of that does not outlive it", "take it out, or take boot_volume out of the template")
+	}
+}
+
 // strands reports the wish to cut the power of hosts where nothing follows from that: a server keeps its name and its port while its host is off.
 func (c *fleetCompiler) strands(hosts at[hostsWord]) {
 	steps := c.draft.repair.value.steps
