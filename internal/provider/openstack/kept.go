@@ -56,43 +56,41 @@ func (c *call) keptDisks(order provider.Order) ([]keptDisk, error) {
 // choose picks the disk's volume, if there is one: that which a server had before, else the oldest. Of a late order there may be another one, which nobody
 // used. fault.Invalid: several may be the one.
 func (c *call) choose(k *keptDisk, found []volume) error {
-	var used, others []volume
-	for _, v := range found {
-		switch {
-		case v.Metadata[keyDisk] != k.Name:
-		case v.Metadata[keyUsed] != "":
-			used = append(used, v)
-		default:
-			others = append(others, v)
-		}
-	}
+	used, unused := volumesFor(k.Name, found)
 	candidates := used
 	if len(used) == 0 {
-		candidates = others
-		if own := func(v volume) bool { return v.ID == k.ID }; k.fresh && !slices.ContainsFunc(candidates, own) {
-			candidates = append(candidates, k.volume)
-		}
+		candidates = unused
 	}
 	switch {
 	case len(candidates) == 0:
 		return nil
-	case len(used) > 1, len(candidates) > 1 && !k.fresh:
-		slices.SortFunc(candidates, olderVolume)
+	case len(candidates) > 1 && (len(used) > 0 || !k.fresh):
 		return c.fault(fault.Invalid, fmt.Errorf("there are %d volumes for disk %s, such as %s and %s: take %s out of the metadata of those that are not",
 			len(candidates), k.Name, candidates[0].ID, candidates[1].ID, keyDisk))
 	}
-	oldest := slices.MinFunc(candidates, olderVolume)
-	if k.fresh && oldest.ID != k.ID {
-		c.dropVolume(k.volume)
-		k.fresh = false
-	}
-	k.volume = oldest
-	for _, v := range others {
-		if len(used) > 0 {
+	own := k.ID // what this order made; empty: nothing yet
+	k.volume = candidates[0]
+	k.fresh = k.fresh && k.ID == own
+	for _, v := range unused {
+		if len(used) > 0 || v.ID == own && !k.fresh {
 			c.dropRemnant(v)
 		}
 	}
 	return nil
+}
+
+// volumesFor returns the disk's volumes: those that a server had, and those that none had yet; the oldest first.
+func volumesFor(disk string, found []volume) (used, unused []volume) {
+	for _, v := range slices.SortedFunc(slices.Values(found), olderVolume) {
+		switch {
+		case v.Metadata[keyDisk] != disk:
+		case v.Metadata[keyUsed] != "":
+			used = append(used, v)
+		default:
+			unused = append(unused, v)
+		}
+	}
+	return used, unused
 }
 
 func olderVolume(a, b volume) int {
@@ -117,6 +115,9 @@ func (c *call) provide(k *keptDisk, order provider.Order) error {
 	found, err := c.volumesOf(order.Mark)
 	if err != nil {
 		return err
+	}
+	if !slices.ContainsFunc(found, func(v volume) bool { return v.ID == k.ID }) {
+		found = append(found, k.volume) // it may be shown later than it is there
 	}
 	return c.choose(k, found)
 }

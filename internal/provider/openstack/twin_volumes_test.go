@@ -15,7 +15,8 @@ type twinStorage struct {
 	speaks        string // its newest microversion
 	most          int    // the quota
 	making        time.Duration
-	ignoresFilter bool // lists whatever is asked for
+	ignoresFilter bool   // lists whatever is asked for
+	hidden        string // the name of what no list shows yet
 }
 
 type twinVolume struct {
@@ -117,7 +118,7 @@ func (w *twin) listVolumes(_ http.ResponseWriter, q *http.Request) (int, any) {
 	}
 	found := []any{}
 	for _, v := range w.volumes {
-		matches := true
+		matches := w.hidden == "" || v.Name != w.hidden
 		for key, value := range filter {
 			matches = matches && v.Metadata[key] == value
 		}

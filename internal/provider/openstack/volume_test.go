@@ -197,51 +197,65 @@ func TestALateVolumeIsNobodysData(t *testing.T) {
 	})
 }
 
-// TestOfTwoOrdersAtOnceOneVolumeStays: another order's volume, which is older, is seen only after ours was made.
+// TestOfTwoOrdersAtOnceOneVolumeStays: another order's volume is seen only after ours was made. The older one counts, also where the list does not show ours yet.
 func TestOfTwoOrdersAtOnceOneVolumeStays(t *testing.T) {
 	t.Parallel()
-	for _, older := range []bool{true, false} {
-		play(t, 0, func(s *scene) {
-			var other *twinVolume
-			s.makeTrouble(func(q *http.Request) effect {
-				if q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "/volumes") {
-					other = s.addVolume(twinVolume{Metadata: map[string]string{"hale_installation": "inst", "hale_machine": "web-1", "hale_disk": "data", "hale_order": "x"}})
-					other.Created = other.Created.Add(map[bool]time.Duration{true: -time.Minute, false: time.Minute}[older])
+	for name, c := range map[string]struct {
+		age    time.Duration // of the other one
+		hidden string
+	}{"the other is older": {age: time.Minute}, "ours is older": {age: -time.Minute}, "ours is not shown yet": {age: -time.Minute, hidden: "web-1-data"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, 0, func(s *scene) {
+				s.look(func() { s.hidden = c.hidden })
+				var other *twinVolume
+				s.makeTrouble(func(q *http.Request) effect {
+					if q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "/volumes") {
+						other = s.addVolume(twinVolume{Metadata: map[string]string{"hale_installation": "inst", "hale_machine": "web-1", "hale_disk": "data", "hale_order": "x"}})
+						other.Created = other.Created.Add(-c.age)
+					}
+					return effect{}
+				})
+				s.must("create", s.p.Create(s.Context(), s.storing()))
+				s.makeTrouble(nil)
+				s.pass(5 * time.Second)
+				theirs := c.age > 0
+				if found := s.stored(); theirs != (other.server != "") || theirs != (len(found) == 1) {
+					s.Errorf("there are %d volumes, and the other's is %+v", len(found), other)
 				}
-				return effect{}
 			})
-			s.must("create", s.p.Create(s.Context(), s.storing()))
-			s.makeTrouble(nil)
-			s.pass(5 * time.Second)
-			if found := s.stored(); older != (other.server != "") || older != (len(found) == 1) {
-				s.Errorf("older %v: there are %d volumes, and the other's is %+v", older, len(found), other)
-			}
 		})
 	}
 }
 
-// TestAFailedCreateLeavesNoVolume that it made itself, and every one that was there.
+// TestAFailedCreateLeavesNoVolume that it made itself, and every one that was there; also when nobody hears that it is gone.
 func TestAFailedCreateLeavesNoVolume(t *testing.T) {
 	t.Parallel()
-	for _, there := range []bool{true, false} {
-		play(t, 0, func(s *scene) {
-			if there {
-				s.planted()
-			}
-			s.makeTrouble(func(q *http.Request) effect {
-				if q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "/servers") {
-					return effect{status: 403, body: `{"forbidden": {"code": 403, "message": "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances"}}`}
+	for name, c := range map[string]struct{ there, unheard bool }{"it made it": {}, "nobody hears that it goes": {unheard: true}, "it was there": {there: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, 0, func(s *scene) {
+				if c.there {
+					s.planted()
 				}
-				return effect{}
-			})
-			s.want("create", s.p.Create(s.Context(), s.storing()), fault.Quota)
-			if found := s.stored(); there != (len(found) == 1) {
-				s.Errorf("there are %d volumes, before there was one: %v", len(found), there)
-			}
-			s.look(func() {
-				if len(s.ports) > 0 {
-					s.Errorf("there are %d ports", len(s.ports))
+				s.makeTrouble(func(q *http.Request) effect {
+					switch {
+					case q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "/servers"):
+						return effect{status: 403, body: `{"forbidden": {"code": 403, "message": "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances"}}`}
+					case q.Method == http.MethodDelete && strings.Contains(q.URL.Path, "/volumes/"):
+						return effect{unsaid: c.unheard}
+					}
+					return effect{}
+				})
+				s.want("create", s.p.Create(s.Context(), s.storing()), fault.Quota)
+				if found := s.stored(); c.there != (len(found) == 1) {
+					s.Errorf("there are %d volumes", len(found))
 				}
+				s.look(func() {
+					if len(s.ports) > 0 {
+						s.Errorf("there are %d ports", len(s.ports))
+					}
+				})
 			})
 		})
 	}
