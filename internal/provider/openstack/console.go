@@ -18,7 +18,7 @@ func (p *Provider) Console(ctx context.Context, ref provider.Ref, limit int) ([]
 		return nil, err
 	}
 	defer c.end()
-	s, err := c.find(ref)
+	nova, err := c.novaOf(ref)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func (p *Provider) Console(ctx context.Context, ref provider.Ref, limit int) ([]
 		Output string `json:"output"`
 	}
 	_, err = c.send(c.compute, request{
-		method: http.MethodPost, url: c.compute.ServiceURL("servers", s.ID, "action"), into: &got, ok: []int{http.StatusOK},
+		method: http.MethodPost, url: c.compute.ServiceURL("servers", nova, "action"), into: &got, ok: []int{http.StatusOK},
 		body: map[string]any{"os-getConsoleOutput": map[string]any{"length": max(limit/lineLength, 1)}},
 	})
 	if fault.Is(err, fault.UnknownOutcome) { // it is asked for with a POST, and changes nothing

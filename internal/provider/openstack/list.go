@@ -340,6 +340,21 @@ func (c *call) find(ref provider.Ref) (*server, error) {
 	return s, nil
 }
 
+// novaOf returns Nova's id of the server. One that is known already is not looked at: that is for what changes nothing, and is asked of many at once.
+func (c *call) novaOf(ref provider.Ref) (string, error) {
+	c.p.mu.Lock()
+	nova, known := c.p.ids[ref.ID]
+	c.p.mu.Unlock()
+	if known && c.p.refersTo(c.op, ref) == nil {
+		return nova, nil
+	}
+	s, err := c.find(ref)
+	if err != nil {
+		return "", err
+	}
+	return s.ID, nil
+}
+
 // byTag returns Nova's id of the server that hale made under the id; the id itself where there is none, since then it may be Nova's.
 func (c *call) byTag(id fleet.InstanceID) (string, error) {
 	found, _, err := c.servers(url.Values{"tags": {tagPrefix + string(id)}})
