@@ -520,3 +520,34 @@ func TestRefusalsAreTold(t *testing.T) {
 		})
 	}
 }
+
+// TestAServerThatEndedAMomentAgo: Nova has heard that it ended, and has not stopped it yet. It is between two states: a step of repair that is for what is off
+// must not be passed over in that moment, for the next one takes the disk.
+func TestAServerThatEndedAMomentAgo(t *testing.T) {
+	t.Parallel()
+	for name, power := range map[string]int{"shut down": 4, "crashed": 6} {
+		play(t, 1, func(s *scene) {
+			server := s.living()[0]
+			s.look(func() { server.Power = power })
+			if now := s.list()[0]; now.Power != fleet.PowerUnknown || now.Stop != fleet.StopUnknown {
+				s.Errorf("%s: it is %s, by %s", name, now.Power, now.Stop)
+			}
+			s.want("start", s.p.Start(s.Context(), s.orders[0].Ref), fault.Transient)
+			go func() { // ends with the bubble
+				s.pass(3 * time.Second)
+				s.look(func() { server.Status, server.Power = "SHUTOFF", 4 })
+			}()
+			asked := 0
+			s.makeTrouble(func(q *http.Request) effect {
+				if q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "/action") {
+					asked++
+				}
+				return effect{}
+			})
+			s.must("power off", s.p.PowerOff(s.Context(), s.orders[0].Ref))
+			if now := s.list()[0]; now.Power != fleet.PowerOff || asked > 0 {
+				s.Errorf("%s: then it is %s, and Nova was asked for %d things", name, now.Power, asked)
+			}
+		})
+	}
+}

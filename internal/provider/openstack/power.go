@@ -131,14 +131,15 @@ func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
 	case statusBuild:
 		return c.fault(fault.Transient, errors.New("nova is still building it"))
 	}
+	if s.ended() {
+		return c.fault(fault.Transient, errors.New("nova has not noticed yet that it ended"))
+	}
 	switch s.power() {
 	case fleet.PowerRunning:
 		return nil
 	case fleet.PowerPaused:
 		return c.goOn(s)
-	case fleet.PowerCrashed: // Nova will have it off in a moment, and starts nothing until then
-		return c.fault(fault.Transient, errors.New("nova has not noticed yet that it ended"))
-	case fleet.PowerOff, fleet.PowerUnknown, fleet.PowerError, fleet.PowerGone:
+	case fleet.PowerOff, fleet.PowerUnknown, fleet.PowerError, fleet.PowerGone, fleet.PowerCrashed:
 	}
 	return c.conflictf("its status is %s", s.Status)
 }
@@ -197,18 +198,19 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 		return err
 	}
 	defer c.end()
+	if s.ended() { // Nova has it off as soon as it looks
+		return c.awaitOff(s)
+	}
 	switch s.power() {
 	case fleet.PowerOff, fleet.PowerGone:
 		return nil
-	case fleet.PowerCrashed: // Nova has it off as soon as it looks
-		return c.awaitOff(s)
 	case fleet.PowerPaused:
 		if err := c.wake(s); err != nil {
 			return err
 		}
 	case fleet.PowerUnknown:
 		return c.fault(fault.Transient, errors.New("nova is still busy with it: "+s.Status))
-	case fleet.PowerRunning, fleet.PowerError:
+	case fleet.PowerRunning, fleet.PowerError, fleet.PowerCrashed:
 	}
 	if s.Task != taskPoweringOff {
 		if err := c.act(s, "os-stop", nil); err != nil {

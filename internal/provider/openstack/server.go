@@ -89,13 +89,18 @@ func (s *server) id() fleet.InstanceID {
 // gone reports whether the server is deleted. One that is being deleted is still there, and may run.
 func (s *server) gone() bool { return s.Status == statusDeleted }
 
+// ended reports whether the server is called active and has ended by itself: Nova heard so from the hypervisor, and is about to stop it. It starts
+// nothing until then.
+func (s *server) ended() bool {
+	return s.Status == statusActive && (s.Power == powerCrashed || s.Power == powerShutdown && s.Task == "")
+}
+
 // power translates Nova's status. What is between two states, or is not known, is fleet.PowerUnknown.
 func (s *server) power() fleet.Power {
 	switch s.Status {
 	case statusActive:
-		switch {
-		case s.Power == powerCrashed, s.Power == powerShutdown && s.Task == "": // Nova has not acted on it yet
-			return fleet.PowerCrashed
+		if s.ended() {
+			return fleet.PowerUnknown // between two states: what would be done to it meanwhile is not what it needs
 		}
 		return fleet.PowerRunning
 	case "REBOOT", "HARD_REBOOT", "PASSWORD", "MIGRATING", "VERIFY_RESIZE":

@@ -25,15 +25,13 @@ const mostStops = 10000
 
 // stoppable reports whether somebody may have stopped the server.
 func stoppable(s *server, power fleet.Power) bool {
-	return power == fleet.PowerCrashed || power == fleet.PowerOff || power == fleet.PowerPaused || s.Status == statusSoftDeleted
+	return power == fleet.PowerOff || power == fleet.PowerPaused || s.Status == statusSoftDeleted
 }
 
 // stopOf says who turned the server off or paused it. Nova keeps a list of what was asked for, and by whom: an entry "stop" without a
 // user is Nova's own, after the machine had ended by itself. Whether its guest powered it off or its process died, nobody knows.
 func (c *call) stopOf(s *server, power fleet.Power) (fleet.Stop, error) {
 	switch {
-	case power == fleet.PowerCrashed:
-		return fleet.StopCrash, nil
 	case s.Status == statusError && power == fleet.PowerOff:
 		return fleet.StopCrash, nil // it never stood
 	case s.Status == statusRescue:
