@@ -351,8 +351,8 @@ def identity(_):
 
 def watch(_):
     """Tells of changes until hale is gone, which closes the standard input."""
-    print("{}", flush=True)  # it listens: look at everything
     before = {i["id"]: i for i in list_all(None)["instances"]}
+    print("{}", flush=True)  # it listens: look at everything. What changes from now on differs from before
     while not hale_is_gone():
         now = {i["id"]: i for i in list_all(None)["instances"]}
         for ident in before.keys() | now.keys():
