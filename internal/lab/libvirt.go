@@ -102,8 +102,21 @@ func (l *Lab) defineDefaults(ctx context.Context) error {
 
 // Virsh runs a virsh command against the lab and returns what it prints. The end of ctx ends it
 // even where libvirtd is frozen.
+//
+// Each libvirtd takes the first free name for a tap device, so that those of two labs in one network namespace now and
+// then want the same one. The loser tries again: by then it sees that the name is taken.
 func (l *Lab) Virsh(ctx context.Context, args ...string) (string, error) {
-	return run(ctx, "", "virsh", append([]string{"-q", "-c", l.info.URI}, args...)...)
+	for tries := 3; ; tries-- {
+		out, err := run(ctx, "", "virsh", append([]string{"-q", "-c", l.info.URI}, args...)...)
+		if tries == 1 || !tapTaken(err) {
+			return out, err
+		}
+	}
+}
+
+func tapTaken(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "Unable to create tap device") &&
+		strings.Contains(err.Error(), "Device or resource busy")
 }
 
 // KillLibvirtd kills libvirtd with SIGKILL; its domains run on.
