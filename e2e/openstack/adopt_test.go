@@ -58,6 +58,11 @@ func TestS68Adopted(t *testing.T) {
 		t.Errorf("the preview would adopt what was not meant:\n%s", said)
 	}
 	untouched("the preview")
+	byName := m.says("adopt", filepath.Join(m.config, "cloud.yaml"), "--fleet", "db", "--name", "db-*", "--check", "http:8080")
+	if strings.Contains(byName, other[:8]) || !strings.Contains(byName, id[:8]) || !strings.Contains(byName, "1 would be adopted") {
+		t.Errorf("by name the preview says:\n%s", byName)
+	}
+	untouched("the preview by name")
 
 	m.start()
 	adopted := func() (string, bool) {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	client "github.com/gophercloud/gophercloud/v2/openstack"
@@ -38,9 +39,9 @@ func account(t *testing.T, file, how string) {
 	}
 }
 
-// byPassword is how the plain member enters at Keystone.
-func byPassword(keystone string) string {
-	return fmt.Sprintf("auth: {auth_url: %q, username: demo, password: hale, project_name: demo, user_domain_name: Default, project_domain_name: Default}", keystone)
+// byPassword is how the plain member of the project of that name enters at Keystone.
+func byPassword(keystone, member string) string {
+	return fmt.Sprintf("auth: {auth_url: %q, username: %[2]s, password: hale, project_name: %[2]s, user_domain_name: Default, project_domain_name: Default}", keystone, member)
 }
 
 // gate is the way to the cloud, on which the tokens are seen that a provider gets and uses.
@@ -180,7 +181,7 @@ func TestApplicationCredentials(t *testing.T) {
 func TestATokenThatIsTakenBack(t *testing.T) {
 	keystone, _ := atKeystone(t)
 	file := filepath.Join(t.TempDir(), "clouds.yaml")
-	account(t, file, byPassword(cloud.Keystone))
+	account(t, file, byPassword(cloud.Keystone, cloud.Demo))
 	p, g := entering(t, file)
 	id := newPerson(t, cloud.Demo).boot(t, "asked-often", nil)
 	if _, err := p.List(t.Context()); err != nil {
@@ -224,13 +225,13 @@ func TestAnAuthorityOfTheirOwn(t *testing.T) {
 	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: tls.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	account(t, file, byPassword(tls.URL+"/v3"))
+	account(t, file, byPassword(tls.URL+"/v3", cloud.Demo))
 	p, _ := entering(t, file)
 	_, err = p.List(t.Context())
 	if unknown := (x509.UnknownAuthorityError{}); !fault.Is(err, fault.Transient) || !strings.Contains(err.Error(), unknown.Error()) {
 		t.Errorf("without the authority: %v", err)
 	}
-	account(t, file, byPassword(tls.URL+"/v3")+", cacert: "+ca)
+	account(t, file, byPassword(tls.URL+"/v3", cloud.Demo)+", cacert: "+ca)
 	if _, err := p.List(t.Context()); err != nil {
 		t.Errorf("with the authority: %v", err)
 	}
@@ -306,4 +307,54 @@ fleets:
 	if ids := mail(); len(ids) != 1 {
 		t.Errorf("the servers of the other project are %v", ids)
 	}
+}
+
+// TestWrongCredentialsAreNoEmptyCloud: somebody writes the account of another project, in which nothing of the fleet is, into hale's clouds.yaml. hale calls the cloud
+// doubtful and touches nothing, there or here; with the right account it goes on, without a restart.
+func TestWrongCredentialsAreNoEmptyCloud(t *testing.T) {
+	m := newStage(t, "web-1", "web-2", "web-3")
+	other := newPerson(t, cloud.Other)
+	file := filepath.Join(m.dir, "clouds.yaml")
+	account(t, file, byPassword(cloud.Keystone, cloud.Demo))
+	m.configure("hale.yaml", strings.Replace(byWord, "{name: demo, file: CLOUDS, region: Proxied}", "{name: mine, file: DIR/clouds.yaml}", 1))
+	m.config = filepath.Join(m.dir, "hale.yaml")
+	m.start()
+	ids := m.awaitWell("the first builds")
+	strangers := len(other.all(t))
+	began := time.Now()
+	wrong := func(what string) {
+		t.Helper()
+		m.await(what+" to be seen", func() (string, bool) {
+			f, err := m.status()
+			return fmt.Sprintf("%+v, %v", f.Provider, err), err == nil && f.Provider.Standing == "doubtful"
+		})
+		seen := time.Now()
+		m.await("some looks more", func() (string, bool) { return "", time.Since(seen) > 8*time.Second })
+		if n := len(other.all(t)); n != strangers {
+			t.Errorf("%s: the other project has %d servers, and had %d", what, n, strangers)
+		}
+		if given := m.orders(began); len(given) > 0 {
+			t.Errorf("%s: hale gave orders: %v", what, given)
+		}
+	}
+	right := func(what string) {
+		t.Helper()
+		account(t, file, byPassword(cloud.Keystone, cloud.Demo))
+		now := m.awaitWell("after " + what)
+		for name, s := range ids {
+			if now[name].ID != s.ID || !now[name].Updated.Equal(s.Updated) {
+				t.Errorf("%s: %s was touched: %+v, was %+v", what, name, now[name], s)
+			}
+		}
+	}
+
+	account(t, file, byPassword(cloud.Keystone, cloud.Other))
+	wrong("another account")
+	right("another account")
+
+	m.kill()
+	account(t, file, byPassword(cloud.Keystone, cloud.Other))
+	m.start()
+	wrong("another account from the start")
+	right("another account from the start")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -136,6 +137,68 @@ func TestAMassDisappearanceIsDoubtful(t *testing.T) {
 		if n := len(s.list()); n != 4 {
 			s.Errorf("when they are back there are %d", n)
 		}
+	})
+}
+
+// Wrong credentials in clouds.yaml, and nothing that would make hale ask for a new token: it looks there by itself.
+func TestAnotherProjectInTheFileIsDoubtfulUntilItIsPutRight(t *testing.T) {
+	t.Parallel()
+	play(t, 3, func(s *scene) {
+		s.list()
+		who := func() string {
+			s.Helper()
+			ids, err := s.p.Identity(s.Context())
+			s.must("identity", err)
+			return ids[""]
+		}
+		mine := who()
+		lead := func(user, project string, servers map[string]*twinServer) (was map[string]*twinServer) {
+			s.Helper()
+			s.must("clouds.yaml", os.WriteFile(s.file, []byte(strings.Replace(twinClouds, "username: u", "username: "+user, 1)), 0o600))
+			s.look(func() { was, s.servers, s.project = s.servers, servers, project })
+			return was
+		}
+		project, _, _ := strings.Cut(mine, "@")
+		hidden := lead("v", "another", map[string]*twinServer{})
+		for _, ask := range []func() error{
+			func() error { _, err := s.p.Identity(s.Context()); return err },
+			func() error { _, err := s.p.List(s.Context()); return err },
+		} {
+			if err := ask(); !errors.Is(err, provider.ErrDoubtful) || !fault.Is(err, fault.Transient) {
+				s.Errorf("with another account in the file: %v", err)
+			}
+		}
+		if now := who(); now != "another@R" || len(s.list()) != 0 {
+			s.Errorf("it is %s with %d servers", now, len(s.list()))
+		}
+
+		lead("u", project, hidden)
+		_, err := s.p.Identity(s.Context())
+		s.want("put right", err, fault.Transient)
+		_, err = s.p.List(s.Context())
+		s.want("the first list after it", err, fault.Transient)
+		if now := who(); now != mine || len(s.list()) != 3 {
+			s.Errorf("it is %s with %d servers, and was %s", now, len(s.list()), mine)
+		}
+	})
+}
+
+// A new password, or a file that somebody is writing just now, is nothing that hale stumbles over.
+func TestTheSameProjectByOtherCredentialsIsTheSame(t *testing.T) {
+	t.Parallel()
+	play(t, 1, func(s *scene) {
+		s.list()
+		for _, text := range []string{"clouds:\n  twin:\n    au", strings.Replace(twinClouds, "username: u", "username: another", 1)} {
+			s.must("clouds.yaml", os.WriteFile(s.file, []byte(text), 0o600))
+			if ids, err := s.p.Identity(s.Context()); err != nil || len(s.list()) != 1 {
+				s.Errorf("with %q: %v, %v", text, ids, err)
+			}
+		}
+		s.look(func() {
+			if s.logins != 2 {
+				s.Errorf("%d logins: the new credentials were not used", s.logins)
+			}
+		})
 	})
 }
 

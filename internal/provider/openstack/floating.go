@@ -1,8 +1,6 @@
 package openstack
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -16,13 +14,12 @@ import (
 // floating is an address of an external network. It belongs to the machine, as its description says, and goes from server to server: it is bound to the
 // machine's port before the server is ordered, so that Nova knows of it from the beginning.
 type floating struct {
-	ID       string `json:"id"`
+	made
 	Address  string `json:"floating_ip_address"`
 	Network  string `json:"floating_network_id"`
 	Port     string `json:"port_id"`     // that it is bound to; empty: none
 	Claim    string `json:"description"` // whose it is
 	Revision int    `json:"revision_number"`
-	Created  string `json:"created_at"`
 }
 
 // addressClaim is the description of the machine's floating addresses.
@@ -33,20 +30,12 @@ func addressClaim(m fleet.Mark) string {
 // floatings lists those of the project that are meant, the oldest first. A cloud without routers has none.
 func (c *call) floatings(query url.Values) ([]floating, error) {
 	query.Set("project_id", c.project)
-	var got struct {
-		Floatings *[]floating `json:"floatingips"`
-	}
-	err := c.get(c.network, c.network.ServiceURL("floatingips")+"?"+query.Encode(), &got)
-	switch {
-	case fault.Is(err, fault.NotFound): // in Neutron's own words: there is no such thing here
+	found, _, _, err := listOf[floating](c, c.network, c.network.ServiceURL("floatingips")+"?"+query.Encode(), "floatingips")
+	if fault.Is(err, fault.NotFound) { // in Neutron's own words: there is no such thing here
 		return nil, nil
-	case err != nil:
-		return nil, err
-	case got.Floatings == nil:
-		return nil, c.fault(fault.Transient, errors.New("the answer is no list of floating addresses"))
 	}
-	slices.SortFunc(*got.Floatings, func(a, b floating) int { return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.ID, b.ID)) })
-	return *got.Floatings, nil
+	slices.SortFunc(found, older[floating])
+	return found, err
 }
 
 // ownFloatings are the machine's.

@@ -198,18 +198,13 @@ var ends = []string{"done", "completed", "finished", "confirmed", "reverted", "c
 
 // migrating reports whether the server is on its way.
 func (c *call) migrating(nova string) (bool, error) {
-	var got struct {
-		Migrations *[]struct {
-			Status string `json:"status"`
-		} `json:"migrations"`
-	}
-	if err := c.get(c.compute, c.compute.ServiceURL("os-migrations")+"?instance_uuid="+nova, &got); err != nil {
+	found, _, _, err := listOf[struct {
+		Status string `json:"status"`
+	}](c, c.compute, c.compute.ServiceURL("os-migrations")+"?instance_uuid="+nova, "migrations")
+	if err != nil {
 		return false, c.listFault(err)
 	}
-	if got.Migrations == nil {
-		return false, c.fault(fault.Transient, errors.New("the answer is no list of migrations"))
-	}
-	for _, m := range *got.Migrations {
+	for _, m := range found {
 		if !slices.Contains(ends, m.Status) {
 			return true, nil
 		}

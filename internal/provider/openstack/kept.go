@@ -81,7 +81,7 @@ func (c *call) choose(k *keptDisk, found []volume) error {
 
 // volumesFor returns the disk's volumes: those that a server had, and those that none had yet; the oldest first.
 func volumesFor(disk string, found []volume) (used, unused []volume) {
-	for _, v := range slices.SortedFunc(slices.Values(found), olderVolume) {
+	for _, v := range slices.SortedFunc(slices.Values(found), older[volume]) {
 		switch {
 		case v.Metadata[keyDisk] != disk:
 		case v.Metadata[keyUsed] != "":
@@ -91,13 +91,6 @@ func volumesFor(disk string, found []volume) (used, unused []volume) {
 		}
 	}
 	return used, unused
-}
-
-func olderVolume(a, b volume) int {
-	if n := strings.Compare(a.Created, b.Created); n != 0 {
-		return n
-	}
-	return strings.Compare(a.ID, b.ID)
 }
 
 // provide makes the disk's volume, empty; not where there should be data on it. Then it looks whether another order was faster all the same, as one that was

@@ -23,7 +23,7 @@ type listing struct {
 	servers map[string]*server // by Nova's id; nil: not known
 	full    time.Time          // when the last full list was asked for
 	since   time.Time          // by Nova's clock: what changed later is not in servers yet
-	project string
+	who     string             // whose servers these are: a session's who
 }
 
 const (
@@ -34,19 +34,22 @@ const (
 	mostPages = 1000
 )
 
-// Identity returns the id of the project and the region, after Keystone said that the token is still for that project. Who asks at the same time shares an
-// answer.
+// Identity returns the id of the project and the region, after Keystone said that the token is still for that project. Credentials that stand in clouds.yaml
+// by now are those that count. Who asks at the same time shares an answer.
 func (p *Provider) Identity(ctx context.Context) (map[fleet.HostName]string, error) {
 	c, err := p.open(ctx, "openstack.identity", "")
 	if err != nil {
 		return nil, err
 	}
 	defer c.end()
+	if err := c.renew(); err != nil {
+		return nil, err
+	}
 	project, err := p.whose.ask(c, c.askProject)
 	if err != nil {
 		return nil, c.shared(err)
 	}
-	return map[fleet.HostName]string{"": project + "@" + c.region}, nil
+	return map[fleet.HostName]string{"": project + "@" + c.where.Region}, nil
 }
 
 func (c *call) askProject() (string, error) {
@@ -109,8 +112,11 @@ func (c *call) listNow() (provider.Listing, error) {
 
 // refresh brings what is known up to date.
 func (c *call) refresh(l *listing) error {
-	if l.project != c.project { // other credentials: nothing of what was known counts
-		l.servers, l.project = nil, c.project
+	if was := l.who; was != c.who() { // nothing of what was known counts
+		l.servers, l.who = nil, c.who()
+		if was != "" { // whoever asks must look at who this is before it believes anything
+			return c.elsewhere(was, l.who)
+		}
 	}
 	began := time.Now()
 	if l.servers != nil && began.Sub(l.full) < c.p.options.FullEvery {

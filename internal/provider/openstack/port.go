@@ -20,12 +20,11 @@ import (
 // port is the first interface of a machine. It is made before the server, under a hardware address that follows from the machine's name:
 // Neutron gives an address out once in a network, and so it is the arbiter of which order may build the machine. See DESIGN.md.
 type port struct {
-	ID       string `json:"id"`
+	made
 	Name     string `json:"name"`
 	Device   string `json:"device_id"`   // the server that it is bound to; empty: none
 	Claim    string `json:"description"` // whose order it is for
 	Revision int    `json:"revision_number"`
-	Created  string `json:"created_at"`
 	Updated  string `json:"updated_at"`
 	fresh    bool   // made for the order, so that it goes if nothing comes of it
 }
@@ -120,19 +119,11 @@ func (p port) ours() bool { return strings.HasPrefix(p.Claim, "hale ") || p.Clai
 // ports lists those of the project that are meant, with Neutron's time.
 func (c *call) ports(query url.Values) ([]port, time.Time, error) {
 	query.Set("project_id", c.project)
-	var got struct {
-		Ports *[]port `json:"ports"`
-	}
-	header, err := c.send(c.network, request{
-		method: http.MethodGet, url: c.network.ServiceURL("ports") + "?" + query.Encode(), into: &got, ok: []int{http.StatusOK},
-	})
-	switch {
-	case err != nil:
+	found, _, header, err := listOf[port](c, c.network, c.network.ServiceURL("ports")+"?"+query.Encode(), "ports")
+	if err != nil {
 		return nil, time.Time{}, c.listFault(err)
-	case got.Ports == nil:
-		return nil, time.Time{}, c.fault(fault.Transient, errors.New("the answer is no list of ports"))
 	}
-	return *got.Ports, dateOf(header), nil
+	return found, dateOf(header), nil
 }
 
 // takeOver claims a port that is there already: one that is kept for the machine, or whose order nothing came of; or it makes one in place of that of a
@@ -202,7 +193,7 @@ func (c *call) claimByName(order provider.Order, network string, wanted map[stri
 		return port{}, err
 	}
 	if len(found) > 0 {
-		oldest := slices.MinFunc(found, older)
+		oldest := slices.MinFunc(found, older[port])
 		vacated, err := c.vacate(order, oldest)
 		if err == nil && !vacated {
 			err = c.claimable(oldest, now)
@@ -221,7 +212,7 @@ func (c *call) claimByName(order provider.Order, network string, wanted map[stri
 	if err = c.wait(settle); err == nil {
 		found, _, err = c.ports(query)
 	}
-	if err == nil && len(found) > 0 && slices.MinFunc(found, older).ID == made.ID {
+	if err == nil && len(found) > 0 && slices.MinFunc(found, older[port]).ID == made.ID {
 		return made, nil
 	}
 	c.afterwards(func(c *call) { c.release(made, "") })
@@ -229,13 +220,6 @@ func (c *call) claimByName(order provider.Order, network string, wanted map[stri
 		return port{}, err
 	}
 	return port{}, c.conflictf("another create of the machine was first")
-}
-
-func older(a, b port) int {
-	if n := strings.Compare(a.Created, b.Created); n != 0 {
-		return n
-	}
-	return strings.Compare(a.ID, b.ID)
 }
 
 // wait does nothing for a while, unless the call ends.

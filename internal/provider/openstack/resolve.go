@@ -1,8 +1,6 @@
 package openstack
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 
@@ -69,16 +67,12 @@ func (c *call) lookUp(kind, name string) ([]string, error) {
 
 // items returns the ids of those that have exactly the name.
 func (c *call) items(service *gophercloud.ServiceClient, url, key, name string) ([]string, error) {
-	var got map[string]json.RawMessage // beside the list there may be links and counts
-	if err := c.get(service, url, &got); err != nil {
+	list, _, _, err := listOf[item](c, service, url, key)
+	if err != nil {
 		return nil, c.listFault(err)
 	}
-	var list *[]item
-	if err := json.Unmarshal(got[key], &list); err != nil || list == nil {
-		return nil, c.fault(fault.Transient, errors.New("the answer is no list of "+key))
-	}
 	var ids []string
-	for _, i := range *list {
+	for _, i := range list {
 		if i.Name == name {
 			ids = append(ids, i.ID)
 		}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/utils"
 
 	"hale/internal/fault"
+	"hale/internal/provider"
 )
 
 // The microversions of Nova that hale speaks. With the oldest a server can be made with tags (2.52); the newest is one that all of this
@@ -38,10 +40,9 @@ type session struct {
 	network *gophercloud.ServiceClient
 	image   *gophercloud.ServiceClient
 	volumes *gophercloud.ServiceClient // of Cinder, once it was needed; guarded by the provider's mu
-	project string                     // the id
-	region  string
-	reached gophercloud.Availability // which of a service's addresses is meant
-	minor   int                      // of the microversion agreed on with Nova
+	account
+	project string // the id
+	minor   int    // of the microversion agreed on with Nova
 }
 
 // call is one operation of the port under way.
@@ -111,8 +112,20 @@ func (p *Provider) login(c *call) (*session, error) {
 	return s, nil
 }
 
-// connect reads the credentials, as they are in the file now, and logs in.
-func (p *Provider) connect(ctx context.Context) (*session, error) {
+// account is what clouds.yaml says of a cloud.
+type account struct {
+	credentials gophercloud.AuthOptions
+	where       gophercloud.EndpointOpts
+	tls         *tls.Config
+}
+
+// same reports whether both lead to the same place in the same manner. Certificates are read when hale starts.
+func (a account) same(b account) bool {
+	return reflect.DeepEqual(a.credentials, b.credentials) && reflect.DeepEqual(a.where, b.where)
+}
+
+// readAccount reads clouds.yaml, as it is now.
+func (p *Provider) readAccount() (a account, err error) {
 	options := []clouds.ParseOption{clouds.WithCloudName(p.options.Cloud)}
 	if p.options.CloudsFile != "" {
 		options = append(options, clouds.WithLocations(p.options.CloudsFile))
@@ -120,28 +133,62 @@ func (p *Provider) connect(ctx context.Context) (*session, error) {
 	if p.options.Region != "" {
 		options = append(options, clouds.WithRegion(p.options.Region))
 	}
-	credentials, where, tlsConfig, err := clouds.Parse(options...)
-	if err != nil {
-		return nil, fault.New(fault.Unauthorised, "openstack.credentials", p.options.Cloud, err)
+	if a.credentials, a.where, a.tls, err = clouds.Parse(options...); err != nil {
+		return account{}, fault.New(fault.Unauthorised, "openstack.credentials", p.options.Cloud, err)
 	}
-	credentials.AllowReauth = true
-	s := &session{http: p.httpClient(tlsConfig), region: where.Region, reached: where.Availability}
-	if s.auth, err = cloud.NewClient(credentials.IdentityEndpoint); err != nil {
+	a.credentials.AllowReauth = true
+	return a, nil
+}
+
+// connect logs in with the credentials that are in the file now.
+func (p *Provider) connect(ctx context.Context) (*session, error) {
+	a, err := p.readAccount()
+	if err != nil {
+		return nil, err
+	}
+	s := &session{http: p.httpClient(a.tls), account: a}
+	if s.auth, err = cloud.NewClient(a.credentials.IdentityEndpoint); err != nil {
 		return nil, fault.New(fault.Invalid, "openstack.credentials", p.options.Cloud, err)
 	}
 	s.auth.HTTPClient = *s.http
 	s.auth.UserAgent.Prepend("hale")
-	if err := cloud.Authenticate(ctx, s.auth, credentials); err != nil {
+	if err := cloud.Authenticate(ctx, s.auth, a.credentials); err != nil {
 		return nil, err
 	}
 	// The catalogue's addresses are looked at by requests without a context of their own.
 	s.auth.HTTPClient.Transport = boundTo{s.http.Transport, func(q *http.Request) *http.Request { return q.WithContext(ctx) }}
-	err = s.find(ctx, where)
+	err = s.find(ctx)
 	s.auth.HTTPClient.Transport = s.http.Transport
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// renew logs in anew when clouds.yaml has other credentials by now, since the old ones may be good for long and wrong all the same. A file that cannot be
+// read changes nothing. Another project is doubtful: what was listed a moment ago is not of it.
+func (c *call) renew() error {
+	if now, err := c.p.readAccount(); err != nil || now.same(c.account) {
+		return nil
+	}
+	was := c.session
+	c.p.forget(was)
+	now, err := c.p.login(c)
+	switch {
+	case err != nil:
+		return err
+	case now.who() != was.who():
+		return c.elsewhere(was.who(), now.who())
+	}
+	c.session = now
+	return nil
+}
+
+// who is the identity of what the session reaches: a project, and a region.
+func (s *session) who() string { return s.project + "@" + s.where.Region }
+
+func (c *call) elsewhere(was, is string) error {
+	return c.fault(fault.Transient, fmt.Errorf("%w: the credentials led to %s and lead to %s", provider.ErrDoubtful, was, is))
 }
 
 // boundTo ends what has no end of its own.
@@ -158,18 +205,18 @@ func (b boundTo) RoundTrip(q *http.Request) (*http.Response, error) {
 }
 
 // find looks up the services in the catalogue, and agrees with Nova on how to speak.
-func (s *session) find(ctx context.Context, where gophercloud.EndpointOpts) error {
+func (s *session) find(ctx context.Context) error {
 	// Keystone is asked where it let us in: a region's catalogue need not have it.
 	base, _, _ := strings.Cut(s.auth.IdentityEndpoint, "/v3")
 	s.keys = &gophercloud.ServiceClient{ProviderClient: s.auth, Endpoint: strings.TrimSuffix(base, "/") + "/v3/", Type: "identity"}
 	var err error
-	if s.compute, err = cloud.NewComputeV2(s.auth, where); err != nil {
+	if s.compute, err = cloud.NewComputeV2(s.auth, s.where); err != nil {
 		return missing("compute", err)
 	}
-	if s.network, err = cloud.NewNetworkV2(s.auth, where); err != nil {
+	if s.network, err = cloud.NewNetworkV2(s.auth, s.where); err != nil {
 		return missing("network", err)
 	}
-	if s.image, err = cloud.NewImageV2(s.auth, where); err != nil {
+	if s.image, err = cloud.NewImageV2(s.auth, s.where); err != nil {
 		return missing("image", err)
 	}
 	if s.project, err = s.whose(); err != nil {

@@ -1,7 +1,6 @@
 package openstack
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,11 +17,10 @@ import (
 
 // image is what Glance tells of a copy. Glance's names are not unique: a copy is known by its name together with what hale had Nova write on it.
 type image struct {
-	ID           string             `json:"id"`
+	made
 	Name         string             `json:"name"`
 	Status       string             `json:"status"`
-	Size         uint64             `json:"size"` // bytes
-	Created      string             `json:"created_at"`
+	Size         uint64             `json:"size"`          // bytes
 	Server       string             `json:"instance_uuid"` // as Nova writes it: what it is a copy of
 	Installation fleet.Installation `json:"hale_installation"`
 	Machine      fleet.MachineName  `json:"hale_machine"`
@@ -104,22 +102,14 @@ func (c *call) copies(name fleet.SnapshotName) ([]image, time.Time, error) {
 		"name": {copyName(name)}, "owner": {c.project},
 		keySnapshot: {string(name.ID)}, keyInstallation: {string(name.Installation)}, keyMachine: {string(name.Machine)},
 	}
-	var got struct {
-		Images *[]image `json:"images"`
-	}
-	header, err := c.send(c.image, request{
-		method: http.MethodGet, url: c.image.ServiceURL("images") + "?" + query.Encode(), into: &got, ok: []int{http.StatusOK},
-	})
-	switch {
-	case err != nil:
+	found, _, header, err := listOf[image](c, c.image, c.image.ServiceURL("images")+"?"+query.Encode(), "images")
+	if err != nil {
 		return nil, time.Time{}, c.listFault(err)
-	case got.Images == nil:
-		return nil, time.Time{}, c.fault(fault.Transient, errors.New("the answer is no list of images"))
 	}
-	found := slices.DeleteFunc(*got.Images, func(i image) bool {
+	found = slices.DeleteFunc(found, func(i image) bool {
 		return i.Name != copyName(name) || i.Snapshot != name.ID || i.Installation != name.Installation || i.Machine != name.Machine
 	})
-	slices.SortFunc(found, func(a, b image) int { return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(found, older[image])
 	return found, dateOf(header), nil
 }
 

@@ -18,9 +18,8 @@ import (
 
 // volume is what Cinder tells of one, as far as hale reads it. Names are not unique in Cinder: whose disk it is stands in its metadata.
 type volume struct {
-	ID          string            `json:"id"`
+	made
 	Status      string            `json:"status"`
-	Created     string            `json:"created_at"`
 	Project     string            `json:"os-vol-tenant-attr:tenant_id"`
 	Metadata    map[string]string `json:"metadata"`
 	Attachments []struct {
@@ -59,11 +58,11 @@ func (c *call) storage() (*gophercloud.ServiceClient, error) {
 	if err != nil {
 		return nil, c.failed(reading, err)
 	}
-	where := gophercloud.EndpointOpts{Region: c.region, Availability: c.reached, Version: 3}
+	where := gophercloud.EndpointOpts{Region: c.where.Region, Availability: c.where.Availability, Version: 3}
 	where.ApplyDefaults("block-storage")
 	endpoint, err := cloud.V3Endpoint(c, c.auth, catalog, where)
 	if none := (*gophercloud.ErrEndpointNotFound)(nil); errors.As(err, &none) {
-		return nil, c.fault(fault.Unsupported, fmt.Errorf("the template has volumes, and the cloud's catalogue has no block storage in region %q", c.region))
+		return nil, c.fault(fault.Unsupported, fmt.Errorf("the template has volumes, and the cloud's catalogue has no block storage in region %q", c.where.Region))
 	}
 	if err != nil {
 		return nil, c.failed(reading, err)
@@ -93,18 +92,11 @@ func (c *call) volumesWith(metadata map[string]string) ([]volume, error) {
 	query := url.Values{"metadata": {string(filter)}, "limit": {fmt.Sprint(pageSize)}}
 	var all []volume
 	for range mostPages {
-		var page struct {
-			Volumes *[]volume         `json:"volumes"`
-			Links   []json.RawMessage `json:"volumes_links"` // only to the next page
-		}
-		err := c.get(storage, storage.ServiceURL("volumes", "detail")+"?"+query.Encode(), &page)
-		switch {
-		case err != nil:
+		page, answer, _, err := listOf[volume](c, storage, storage.ServiceURL("volumes", "detail")+"?"+query.Encode(), "volumes")
+		if err != nil {
 			return nil, c.listFault(err)
-		case page.Volumes == nil:
-			return nil, c.fault(fault.Transient, errors.New("the answer is no list of volumes"))
 		}
-		for _, v := range *page.Volumes {
+		for _, v := range page {
 			if v.Project != "" && v.Project != c.project {
 				return nil, c.fault(fault.Transient, fmt.Errorf("%w: it lists volumes of project %s, and the token is for %s", provider.ErrDoubtful, v.Project, c.project))
 			}
@@ -112,10 +104,10 @@ func (c *call) volumesWith(metadata map[string]string) ([]volume, error) {
 				all = append(all, v)
 			}
 		}
-		if len(page.Links) == 0 || len(*page.Volumes) == 0 {
+		if _, more := answer["volumes_links"]; !more || len(page) == 0 { // they lead to the next page only
 			return all, nil
 		}
-		query.Set("marker", (*page.Volumes)[len(*page.Volumes)-1].ID)
+		query.Set("marker", page[len(page)-1].ID)
 	}
 	return nil, c.fault(fault.Transient, errors.New("the list does not end"))
 }
