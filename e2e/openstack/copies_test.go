@@ -30,14 +30,7 @@ func (h *harness) DiskBoots(t providertest.T, ref provider.Ref) int {
 // images returns those in Glance that were made of servers, of the project and with the property.
 func (p *person) images(t providertest.T, property, value string) []images.Image {
 	t.Helper()
-	page, err := images.List(p.image, images.ListOpts{Visibility: images.ImageVisibilityPrivate}).AllPages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := images.ExtractImages(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := every(t, images.List(p.image, images.ListOpts{Visibility: images.ImageVisibilityPrivate}), images.ExtractImages)
 	return slices.DeleteFunc(all, func(i images.Image) bool { return i.Properties[property] != value })
 }
 

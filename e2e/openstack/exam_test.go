@@ -232,29 +232,13 @@ func newPerson(t providertest.T, account string) *person {
 // all returns every server that the person sees.
 func (p *person) all(t providertest.T) []servers.Server {
 	t.Helper()
-	page, err := servers.List(p.compute, servers.ListOpts{}).AllPages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := servers.ExtractServers(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
+	return every(t, servers.List(p.compute, servers.ListOpts{}), servers.ExtractServers)
 }
 
 // ports returns those of the person's project that hale made.
 func (p *person) ports(t providertest.T) []ports.Port {
 	t.Helper()
-	page, err := ports.List(p.network, ports.ListOpts{}).AllPages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := ports.ExtractPorts(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.DeleteFunc(found, func(p ports.Port) bool { return !strings.HasPrefix(p.Description, "hale") })
+	return slices.DeleteFunc(every(t, ports.List(p.network, ports.ListOpts{}), ports.ExtractPorts), func(p ports.Port) bool { return !strings.HasPrefix(p.Description, "hale") })
 }
 
 // find returns the server that hale calls so, or that Nova does.
@@ -272,18 +256,10 @@ func (p *person) find(t providertest.T, id fleet.InstanceID) servers.Server {
 // boot makes a server and removes it at the end; it returns Nova's id.
 func (p *person) boot(t providertest.T, name string, metadata map[string]string) string {
 	t.Helper()
-	net := only(t, p.network, networks.List(p.network, networks.ListOpts{Name: cloud.Network}), networks.ExtractNetworks).ID
-	image := only(t, p.image, images.List(p.image, images.ListOpts{Name: cloud.Image}), images.ExtractImages).ID
+	net := only(t, networks.List(p.network, networks.ListOpts{Name: cloud.Network}), networks.ExtractNetworks).ID
+	image := only(t, images.List(p.image, images.ListOpts{Name: cloud.Image}), images.ExtractImages).ID
 	flavor := ""
-	page, err := flavors.ListDetail(p.compute, nil).AllPages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := flavors.ExtractFlavors(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range all {
+	for _, f := range every(t, flavors.ListDetail(p.compute, nil), flavors.ExtractFlavors) {
 		if f.Name == cloud.Flavor {
 			flavor = f.ID
 		}
@@ -302,16 +278,26 @@ func (p *person) boot(t providertest.T, name string, metadata map[string]string)
 	return s.ID
 }
 
-// only returns the one thing of the list.
-func only[T any](t providertest.T, _ *gophercloud.ServiceClient, list pagination.Pager, extract func(pagination.Page) ([]T, error)) T {
+// every returns all things of the list.
+func every[T any](t providertest.T, list pagination.Pager, extract func(pagination.Page) ([]T, error)) []T {
 	t.Helper()
 	page, err := list.AllPages(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	found, err := extract(page)
-	if err != nil || len(found) != 1 {
-		t.Fatalf("found %d, %v", len(found), err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// only returns the one thing of the list.
+func only[T any](t providertest.T, list pagination.Pager, extract func(pagination.Page) ([]T, error)) T {
+	t.Helper()
+	found := every(t, list, extract)
+	if len(found) != 1 {
+		t.Fatalf("found %+v", found)
 	}
 	return found[0]
 }

@@ -39,22 +39,14 @@ func (h *harness) Addresses(t providertest.T, o provider.Order) []string {
 // floating returns the project's floating addresses.
 func (p *person) floating(t providertest.T) []floatingips.FloatingIP {
 	t.Helper()
-	page, err := floatingips.List(p.network, floatingips.ListOpts{}).AllPages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := floatingips.ExtractFloatingIPs(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
+	return every(t, floatingips.List(p.network, floatingips.ListOpts{}), floatingips.ExtractFloatingIPs)
 }
 
 // TestS48FloatingAddresses: each machine has one of its own, by which hale asks for it from the first look on. It stays with the machine when its server is gone, is
 // given back with the machine, and a person's stays a person's.
 func TestS48FloatingAddresses(t *testing.T) {
 	m := newStage(t, "web-1", "web-2")
-	external := only(t, m.person.network, networks.List(m.person.network, networks.ListOpts{Name: cloud.External}), networks.ExtractNetworks).ID
+	external := only(t, networks.List(m.person.network, networks.ListOpts{Name: cloud.External}), networks.ExtractNetworks).ID
 	theirs, err := floatingips.Create(t.Context(), m.person.network, floatingips.CreateOpts{FloatingNetworkID: external, Description: "a person's"}).Extract()
 	if err != nil {
 		t.Fatal(err)

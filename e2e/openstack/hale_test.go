@@ -50,6 +50,9 @@ fleets:
     on_external_stop: heal
 `
 
+// flag is a check that a test fails by making the file DIR/sick.
+const flag = `flag: {exec: {command: [/bin/sh, -c, "test ! -e DIR/sick || exit 2"]}, every: 1s, timeout: 900ms, down_after: 2, up_after: 1}`
+
 // machines is hale as a process, with the fleet, a proxy between it and the cloud, and a person who sees the truth.
 type machines struct {
 	*testing.T
@@ -167,16 +170,8 @@ func (m *machines) end() {
 // all returns the fleet's servers by their names, with the number of the name where there are several.
 func (m *machines) all() map[string]servers.Server {
 	m.Helper()
-	page, err := servers.List(m.person.compute, servers.ListOpts{Name: "^web-"}).AllPages(context.Background())
-	if err != nil {
-		m.Fatal(err)
-	}
-	found, err := servers.ExtractServers(page)
-	if err != nil {
-		m.Fatal(err)
-	}
 	byName := map[string]servers.Server{}
-	for i, s := range found {
+	for i, s := range every(within{m.T, context.Background()}, servers.List(m.person.compute, servers.ListOpts{Name: "^web-"}), servers.ExtractServers) {
 		if _, twice := byName[s.Name]; twice {
 			s.Name = fmt.Sprintf("%s, another %d", s.Name, i)
 		}
@@ -412,7 +407,7 @@ fleets:
     size: 1
     `+template+`
     checks:
-      flag: {exec: {command: [/bin/sh, -c, "test ! -e DIR/sick || exit 2"]}, every: 1s, timeout: 900ms, down_after: 2, up_after: 1}
+      `+flag+`
     repair:
       steps: [reboot: {mode: soft, verify_within: 10s}, reboot: {verify_within: 10s}, rebuild: {timeout: 2m}, recreate: {}]
     build_within: 45s

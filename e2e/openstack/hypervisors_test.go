@@ -171,15 +171,9 @@ func (s *mover) answer(host fleet.HostName) provider.HostAnswer {
 // able disables a hypervisor, or enables it.
 func (s *mover) able(host fleet.HostName, status services.ServiceStatus) {
 	s.Helper()
-	page, err := services.List(s.admin.compute, services.ListOpts{Binary: "nova-compute", Host: string(host)}).AllPages(context.WithoutCancel(s.Context()))
-	if err != nil {
-		s.Fatal(err)
-	}
-	found, err := services.ExtractServices(page)
-	if err != nil || len(found) != 1 {
-		s.Fatalf("%+v, %v", found, err)
-	}
-	if _, err := services.Update(context.WithoutCancel(s.Context()), s.admin.compute, found[0].ID, services.UpdateOpts{Status: status}).Extract(); err != nil {
+	ctx := context.WithoutCancel(s.Context())
+	service := only(within{s.T, ctx}, services.List(s.admin.compute, services.ListOpts{Binary: "nova-compute", Host: string(host)}), services.ExtractServices)
+	if _, err := services.Update(ctx, s.admin.compute, service.ID, services.UpdateOpts{Status: status}).Extract(); err != nil {
 		s.Fatal(err)
 	}
 }

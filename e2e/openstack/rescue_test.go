@@ -32,7 +32,7 @@ fleets:
     size: 1
     `+template+`
     checks:
-      flag: {exec: {command: [/bin/sh, -c, "test ! -e DIR/sick || exit 2"]}, every: 1s, timeout: 900ms, down_after: 2, up_after: 1}
+      `+flag+`
     repair: {steps: [reboot: {verify_within: 10s}, rescue: {}]}
     on_external_stop: heal
     grace: 5s

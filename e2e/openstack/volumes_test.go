@@ -31,15 +31,7 @@ import (
 // volumes returns those of the person's project.
 func (p *person) volumes(t providertest.T) []volumes.Volume {
 	t.Helper()
-	page, err := volumes.List(p.storage, volumes.ListOpts{}).AllPages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := volumes.ExtractVolumes(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
+	return every(t, volumes.List(p.storage, volumes.ListOpts{}), volumes.ExtractVolumes)
 }
 
 // clearVolumes removes those whose name begins so, which no server has any more.
@@ -77,16 +69,8 @@ fleets:
 func (m *machines) attached(what string) (server string, kept, own []volumes.Volume) {
 	m.Helper()
 	server = m.awaitWell(what)["web-1"].ID
-	page, err := volumeattach.List(m.person.compute, server).AllPages(m.Context())
-	if err != nil {
-		m.Fatal(err)
-	}
-	attachments, err := volumeattach.ExtractVolumeAttachments(page)
-	if err != nil {
-		m.Fatal(err)
-	}
 	goes := map[string]bool{}
-	for _, a := range attachments {
+	for _, a := range every(m.T, volumeattach.List(m.person.compute, server), volumeattach.ExtractVolumeAttachments) {
 		goes[a.VolumeID] = a.DeleteOnTermination != nil && *a.DeleteOnTermination
 	}
 	for _, v := range m.person.volumes(m.T) {
