@@ -314,6 +314,29 @@ func TestManyWhoAskAtOnceShareAList(t *testing.T) {
 	})
 }
 
+// TestWhoComesFirstLogsIn: for all who come with it.
+func TestWhoComesFirstLogsIn(t *testing.T) {
+	t.Parallel()
+	play(t, 0, func(s *scene) {
+		p, was := s.New(s.T), 0
+		s.look(func() { was = s.logins })
+		s.makeTrouble(func(*http.Request) effect { return effect{late: true} })
+		var asking sync.WaitGroup
+		for range 8 {
+			asking.Go(func() {
+				_, err := p.Identity(s.Context())
+				s.must("identity", err)
+			})
+		}
+		asking.Wait()
+		s.look(func() {
+			if n := s.logins - was; n != 1 {
+				s.Errorf("%d logins", n)
+			}
+		})
+	})
+}
+
 // TestWhoDoesNotWaitForASharedList goes alone: the others have theirs.
 func TestWhoDoesNotWaitForASharedList(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package openstack_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -270,16 +271,38 @@ func TestStatusesAreTranslated(t *testing.T) {
 		"PAUSED": {fleet.PowerPaused, fleet.StopExternal}, "SUSPENDED": {fleet.PowerPaused, fleet.StopExternal}, "RESCUE": {fleet.PowerPaused, fleet.StopRescue},
 		"SHELVED_OFFLOADED": {fleet.PowerOff, fleet.StopExternal}, "HARD_REBOOT": {fleet.PowerRunning, fleet.StopUnknown}, "UNKNOWN": {fleet.PowerUnknown, fleet.StopUnknown},
 		"SHUTOFF": {fleet.PowerOff, fleet.StopExternal}, "REBUILD": {fleet.PowerUnknown, fleet.StopUnknown},
+		"SHUTOFF, and nobody ordered that": {fleet.PowerOff, fleet.StopCrash}, "PAUSED, and nobody ordered that": {fleet.PowerPaused, fleet.StopUnknown},
 	} {
 		play(t, 1, func(s *scene) {
 			s.look(func() {
 				for _, server := range s.servers {
-					server.Status, server.Updated = status, time.Now()
-					server.record(map[string]string{"PAUSED": "pause", "SHUTOFF": "stop"}[status], "somebody")
+					server.Updated = time.Now()
+					server.Status, _, _ = strings.Cut(status, ",")
+					server.record(cmp.Or(map[string]string{"PAUSED": "pause", "SHUTOFF": "stop"}[status], "create"), "somebody")
 				}
 			})
 			if seen, err := s.p.Get(s.Context(), s.orders[0].Ref); err != nil || seen.Power != want.power || seen.Stop != want.stop {
 				s.Errorf("%s is %s by %q, %v", status, seen.Power, seen.Stop, err)
+			}
+		})
+	}
+}
+
+// TestWhatWasLetRunAgainStoppedByItself: whatever a person ordered before that.
+func TestWhatWasLetRunAgainStoppedByItself(t *testing.T) {
+	t.Parallel()
+	for _, action := range []string{"start", "reboot", "unpause", "resume", "unshelve", "unrescue", "restore"} {
+		play(t, 1, func(s *scene) {
+			s.look(func() {
+				for _, server := range s.servers {
+					server.Status, server.Updated = "SHUTOFF", time.Now()
+					for _, ordered := range []string{"stop", action, "lock"} {
+						server.record(ordered, "somebody")
+					}
+				}
+			})
+			if seen, err := s.p.Get(s.Context(), s.orders[0].Ref); err != nil || seen.Power != fleet.PowerOff || seen.Stop != fleet.StopCrash {
+				s.Errorf("after %s it is %s by %q, %v", action, seen.Power, seen.Stop, err)
 			}
 		})
 	}

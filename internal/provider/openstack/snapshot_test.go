@@ -68,6 +68,17 @@ func TestACopySaysWhoseItIs(t *testing.T) {
 	})
 }
 
+// TestACopyIsMadeWhetherItRunsOrNot: of what holds still, too.
+func TestACopyIsMadeWhetherItRunsOrNot(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{"ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED"} {
+		playCopy(t, func(c *copying) {
+			c.look(func() { c.server.Status = status })
+			c.copy()
+		})
+	}
+}
+
 // TestWhatNovaDoesNotCopyWholeIsRefused: before anything is asked of it.
 func TestWhatNovaDoesNotCopyWholeIsRefused(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,12 @@ func TestWhatServersBear(t *testing.T) {
 		p, w := h.administrator(t)
 		_, own := running(t, p)
 		var id string
-		w.look(func() { id = w.plant("db-main", map[string]string{"role": "db"}, []string{"prod", "eu"}, "") })
+		w.look(func() {
+			for _, s := range w.servers {
+				s.Tags, s.Updated = append(s.Tags, "a person's"), time.Now()
+			}
+			id = w.plant("db-main", map[string]string{"role": "db"}, []string{"prod", "eu"}, "")
+		})
 		time.Sleep(time.Minute)
 		for range 2 {
 			seen := map[fleet.InstanceID]fleet.Instance{}
@@ -30,7 +35,7 @@ func TestWhatServersBear(t *testing.T) {
 			if i := seen[fleet.InstanceID(id)]; i.Metadata != "role=db\n" || i.Tags != "eu\nprod\n" {
 				t.Errorf("it bears %q, and is tagged with %q", i.Metadata, i.Tags)
 			}
-			if i := seen[own.ID]; i.Tags != "" || i.Metadata != "" || i.Mark.Machine == "" {
+			if i := seen[own.ID]; i.Tags != "a person's\n" || i.Metadata != "" || i.Mark.Machine == "" {
 				t.Errorf("hale's own is %+v", i)
 			}
 		}

@@ -1,6 +1,7 @@
 package openstack_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ type twin struct {
 	owner     bool // whether the network is the project's own
 	pageSize  int
 	boot      time.Duration
+	rescued   string // the status in which a rescue ends; empty: RESCUE
 	softly    bool   // what is deleted is only set aside
 	oldest    string // microversion, and the newest
 	newest    string
@@ -522,7 +524,7 @@ func (w *twin) rescue(s *twinServer, action string) (int, any) {
 		s.later(time.Second, "unrescuing", func() { s.Status, s.Power, s.boots = "ACTIVE", 1, s.boots+1 })
 		return 202, nil
 	}
-	s.later(time.Second, "rescuing", func() { s.Status, s.Power = "RESCUE", 1 })
+	s.later(time.Second, "rescuing", func() { s.Status, s.Power = cmp.Or(w.rescued, "RESCUE"), 1 })
 	return 200, map[string]any{"adminPass": "not-for-hale"}
 }
 
