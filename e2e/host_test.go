@@ -18,13 +18,16 @@ import (
 	"hale/internal/lab/bmc"
 )
 
-// fencedHosts is a provider of two hosts, one of which has a power controller.
+// fencedHosts is a provider of two hosts, one of which can be fenced.
 const fencedHosts = `  lab:
     type: libvirt
     state_dir: %q
-    hosts: [{name: a, uri: %q, fence: [bmc]}, {name: b, uri: %q}]
+    hosts: [{name: a, uri: %q, fence: [%s]}, {name: b, uri: %q}]
 fences:
-  bmc: {redfish: {url: %q, user: fence, password: {file: %q}, ca: %q}, timeout: 3s, settle: 1s, attempts: 1}`
+%s`
+
+// bmcFences is a power controller.
+const bmcFences = `  bmc: {redfish: {url: %q, user: fence, password: {file: %q}, ca: %q}, timeout: 3s, settle: 1s, attempts: 1}`
 
 // spreadFleet is a fleet on both, with what its repair says of the step and of fencing.
 const spreadFleet = `      seed: true
@@ -39,7 +42,9 @@ const spreadFleet = `      seed: true
 // what was left behind goes when the host is back.
 func TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff(t *testing.T) {
 	t.Parallel()
-	s, a, controller := onTwoHosts(t, "10.86.0.0/16", "10.87.0.0/16", "steps: [recreate], fence: {hosts: off}")
+	s, a := twoHosts(t, "10.86.0.0/16", "10.87.0.0/16")
+	controller, fences := s.powered(a)
+	s.spread(a, fences, "steps: [recreate], fence: {hosts: off}")
 	victim := s.on("a")
 
 	controller.Break(bmc.Faults{Dead: true})
@@ -91,7 +96,9 @@ func TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff(t *testing
 // place, and a person is told. When the policy is to go on, the machine is built on the other host, and the two never run at once.
 func TestS50WhatCannotBeDeletedIsLeftToAPersonUnlessThePolicyGoesOn(t *testing.T) {
 	t.Parallel()
-	s, a, _ := onTwoHosts(t, "10.84.0.0/16", "10.85.0.0/16", "steps: [recreate]")
+	s, a := twoHosts(t, "10.84.0.0/16", "10.85.0.0/16")
+	_, fences := s.powered(a)
+	s.spread(a, fences, "steps: [recreate]")
 	victim := s.on("a")
 	definition := filepath.Join(a.lab.Info().Dir, "etc", "qemu", victim.Name+".xml")
 	s.must(os.Remove(definition))
@@ -132,20 +139,17 @@ type box struct {
 	off atomic.Pointer[time.Time] // when it was turned off
 }
 
-// onTwoHosts has a fleet of two stand on two hosts, a and b, in the given networks. The first one has a power controller.
-func onTwoHosts(t *testing.T, netA, netB, repair string) (stage, *box, *bmc.Controller) {
+// twoHosts are two hosts, a and b, in the given networks. The stage's own lab is b.
+func twoHosts(t *testing.T, netA, netB string) (stage, *box) {
 	t.Helper()
 	s := newStage(t, netB, settings{fleet: "ha", size: 2})
 	a := s.anotherHost(netA)
-	controller := s.spread(a, repair)
 	t.Cleanup(func() {
 		if t.Failed() {
 			s.diagnose()
 		}
 	})
-	s.raise()
-	s.stands()
-	return s, a, controller
+	return s, a
 }
 
 // anotherHost starts a second lab, and has the watchman look at both.
@@ -185,22 +189,30 @@ func (b *box) Set(to bmc.Power) error {
 	return err
 }
 
-// spread has hale look after machines on both hosts, the second of which is turned off by the controller.
-func (s stage) spread(second *box, repair string) *bmc.Controller {
+// powered gives a host a power controller, and says how hale asks it.
+func (s stage) powered(b *box) (controller *bmc.Controller, fences string) {
 	s.Helper()
-	controller, server := newBMC(s.TB, second)
+	controller, server := newBMC(s.TB, b)
 	keep := func(name, text string) string {
 		path := s.hale.path(name)
 		s.must(os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
+	return controller, fmt.Sprintf(bmcFences, server.URL, keep("password", bmc.Password), keep("ca.pem", certificate(server)))
+}
+
+// spread has hale raise a fleet on both hosts, the first of which is fenced by the one method of fences.
+func (s stage) spread(a *box, fences, repair string) {
+	s.Helper()
 	state := s.TempDir()
 	s.must(os.Chmod(state, 0o711)) // QEMU goes through it
+	method, _, _ := strings.Cut(strings.TrimSpace(fences), ":")
 	s.configure(func(set *settings) {
-		set.providerYAML = fmt.Sprintf(fencedHosts, state, second.lab.URI(), s.lab.URI(), server.URL, keep("password", bmc.Password), keep("ca.pem", certificate(server)))
+		set.providerYAML = fmt.Sprintf(fencedHosts, state, a.lab.URI(), method, s.lab.URI(), fences)
 		set.fleetYAML = fmt.Sprintf(spreadFleet, repair)
 	})
-	return controller
+	s.raise()
+	s.stands()
 }
 
 // on returns the machine that is on the host.

@@ -44,9 +44,6 @@ const (
 	hurryPoll  = 200 * time.Millisecond // while somebody waits for an address
 	hurryFor   = time.Second
 	eventPause = 20 * time.Millisecond // gathers the events of one moment into one listing
-	// maxRest bounds how long a provider is left alone after a listing: for as long as that took, so that neither the events of a busy cloud nor
-	// somebody's hurry has it list all the time.
-	maxRest = 500 * time.Millisecond
 	// Bounds of the time from a listing that failed, although something was announced, to the next one.
 	firstAgain = time.Second
 	lastAgain  = 30 * time.Second
@@ -182,9 +179,11 @@ func (s *sentinel) beat(hurried time.Duration) time.Duration {
 	return beat
 }
 
-// pause waits for the next beat after a listing, for an event, or less long when somebody becomes impatient.
+// pause waits for the next beat after a listing, for an event, or less long when somebody becomes impatient. The provider is left alone for as long as the listing
+// took, so that neither the events of a busy cloud nor somebody's hurry has it list all the time: of one that lists slowly because much is asked of it, orders are
+// what it should have time for.
 func (s *sentinel) pause(ctx context.Context, last, ended time.Time) {
-	rested := ended.Add(min(ended.Sub(last), maxRest))
+	rested := ended.Add(min(ended.Sub(last), time.Duration(s.poll.Load())))
 	hurried := max(hurryPoll, rested.Sub(last))
 	timer := time.NewTimer(time.Until(last.Add(s.beat(hurried))))
 	defer timer.Stop()
