@@ -146,6 +146,7 @@ func TestHeads(t *testing.T) {
 		"good, of old":          {"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nok\n", ok, false},
 		"good, without a body":  {"HTTP/1.1 204 x\r\n\r\n", ok, true},
 		"good, to the end":      {"HTTP/1.1 200 x\r\n\r\n", ok, false},
+		"good, with long names": {"HTTP/1.1 200 OK\r\nStrict-Transport-Security: x\r\nContent-Length: 0\r\n\r\n", ok, true},
 		"good, in chunks":       {"HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n", ok, false},
 		"two lengths":           {"HTTP/1.1 200 x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n", ok, false},
 		"bad":                   {"HTTP/1.1 503 x\r\n\r\n", badStatus, false},

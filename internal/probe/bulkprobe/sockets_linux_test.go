@@ -26,6 +26,7 @@ type field struct {
 	t      testing.TB
 	pool   *Pool
 	inside chan func() // runs on a thread inside the namespace
+	thread int         // which
 	once   sync.Once
 }
 
@@ -40,7 +41,7 @@ func newField(t testing.TB, o Options, prepare func() error) *field {
 	go func() {
 		runtime.LockOSThread()
 		err := unix.Unshare(unix.CLONE_NEWNET)
-		if err == nil {
+		if f.thread = unix.Gettid(); err == nil {
 			err = loopbackUp()
 		}
 		if err == nil && prepare != nil {
@@ -306,6 +307,45 @@ func TestConnectionsAreReused(t *testing.T) {
 	f.started(400)
 	if n := f.sockets(); n > 40 {
 		t.Errorf("%d sockets are open for 20 targets", n)
+	}
+}
+
+// existing counts the sockets of the namespace, whoever has them.
+func (f *field) existing() int {
+	f.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/net/sockstat", f.thread))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var n int
+	if _, err := fmt.Sscanf(string(text), "sockets: used %d", &n); err != nil {
+		f.t.Fatalf("%q: %v", text, err)
+	}
+	return n
+}
+
+// TestNoSocketIsForgotten: whatever becomes of a connection, it is closed, or known for the next time.
+func TestNoSocketIsForgotten(t *testing.T) {
+	t.Parallel()
+	f := newField(t, Options{}, nil)
+	leaves := f.listen("127.0.0.1", serveStatus(200, true))
+	rude := f.listen("127.0.0.1", func(c net.Conn) {
+		c.(*net.TCPConn).SetLinger(0)
+		c.Read(make([]byte, 10))
+		c.Close()
+	})
+	silent := f.deaf()
+	f.begin()
+	kept := check(fleet.CheckHTTP, leaves)
+	kept.HTTP.KeepAlive = true
+	for n, c := range []*fleet.Check{kept, check(fleet.CheckHTTP, rude), check(fleet.CheckTCP, silent), check(fleet.CheckTCP, 1), check(fleet.CheckHTTP, leaves)} {
+		f.Set(of(n+1, "127.0.0.1", c))
+	}
+	f.started(50)
+	before := f.existing()
+	f.started(250)
+	if n := f.existing(); n > before+10 {
+		t.Errorf("after 50 probes there were %d sockets, after 250 %d", before, n)
 	}
 }
 
