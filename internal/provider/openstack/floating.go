@@ -30,12 +30,12 @@ func addressClaim(m fleet.Mark) string {
 // floatings lists those of the project that are meant, the oldest first. A cloud without routers has none.
 func (c *call) floatings(query url.Values) ([]floating, error) {
 	query.Set("project_id", c.project)
-	found, _, _, err := listOf[floating](c, c.network, c.network.ServiceURL("floatingips")+"?"+query.Encode(), "floatingips")
+	found, err := listOf[floating](c, c.network, c.network.ServiceURL("floatingips")+"?"+query.Encode(), "floatingips")
 	if fault.Is(err, fault.NotFound) { // in Neutron's own words: there is no such thing here
 		return nil, nil
 	}
-	slices.SortFunc(found, older[floating])
-	return found, err
+	slices.SortFunc(found.all, older[floating])
+	return found.all, err
 }
 
 // ownFloatings are the machine's.

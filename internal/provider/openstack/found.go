@@ -26,14 +26,21 @@ func older[T interface{ born() made }](a, b T) int {
 }
 
 // listOf reads one page of a list, which stands in the answer under its name. An answer without it is no list, and no empty one either.
-// What stands beside it, links and counts, is returned with it.
-func listOf[T any](c *call, service *gophercloud.ServiceClient, url, name string) (all []T, answer map[string]json.RawMessage, header http.Header, err error) {
-	header, err = c.send(service, request{method: http.MethodGet, url: url, into: &answer, ok: []int{http.StatusOK}})
-	if err != nil {
-		return nil, nil, nil, err
+func listOf[T any](c *call, service *gophercloud.ServiceClient, url, name string) (page[T], error) {
+	var p page[T]
+	var err error
+	if p.header, err = c.send(service, request{method: http.MethodGet, url: url, into: &p.beside, ok: []int{http.StatusOK}}); err != nil {
+		return page[T]{}, err
 	}
-	if err := json.Unmarshal(answer[name], &all); err != nil || all == nil {
-		return nil, nil, nil, c.fault(fault.Transient, fmt.Errorf("the answer is no list of %s", name))
+	if err := json.Unmarshal(p.beside[name], &p.all); err != nil || p.all == nil {
+		return page[T]{}, c.fault(fault.Transient, fmt.Errorf("the answer is no list of %s", name))
 	}
-	return all, answer, header, nil
+	return p, nil
+}
+
+// page is one page of a list.
+type page[T any] struct {
+	all    []T
+	beside map[string]json.RawMessage // the whole answer, with links and counts
+	header http.Header
 }

@@ -198,13 +198,13 @@ var ends = []string{"done", "completed", "finished", "confirmed", "reverted", "c
 
 // migrating reports whether the server is on its way.
 func (c *call) migrating(nova string) (bool, error) {
-	found, _, _, err := listOf[struct {
+	found, err := listOf[struct {
 		Status string `json:"status"`
 	}](c, c.compute, c.compute.ServiceURL("os-migrations")+"?instance_uuid="+nova, "migrations")
 	if err != nil {
 		return false, c.listFault(err)
 	}
-	for _, m := range found {
+	for _, m := range found.all {
 		if !slices.Contains(ends, m.Status) {
 			return true, nil
 		}

@@ -117,8 +117,7 @@ func (c *call) provide(k *keptDisk, order provider.Order) error {
 
 // awaitVolume waits until the volume can be attached. One that a server has is not taken from it.
 func (c *call) awaitVolume(k *keptDisk) error {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
+	var took time.Duration
 	for {
 		switch s := k.Status; {
 		case s == volumeAvailable:
@@ -135,12 +134,12 @@ func (c *call) awaitVolume(k *keptDisk) error {
 		default:
 			return c.fault(fault.Transient, fmt.Errorf("volume %s, disk %s, is %s", k.ID, k.Name, s))
 		}
-		select {
-		case <-tick.C:
-		case <-c.Done():
+		if c.wait(lookAgain(took)) != nil {
 			return c.fault(fault.Transient, fmt.Errorf("volume %s, disk %s, is still %s", k.ID, k.Name, k.Status))
 		}
+		began := time.Now()
 		v, err := c.volume(k.ID)
+		took = time.Since(began)
 		switch {
 		case err == nil:
 			k.volume = v

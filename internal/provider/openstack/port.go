@@ -119,11 +119,11 @@ func (p port) ours() bool { return strings.HasPrefix(p.Claim, "hale ") || p.Clai
 // ports lists those of the project that are meant, with Neutron's time.
 func (c *call) ports(query url.Values) ([]port, time.Time, error) {
 	query.Set("project_id", c.project)
-	found, _, header, err := listOf[port](c, c.network, c.network.ServiceURL("ports")+"?"+query.Encode(), "ports")
+	found, err := listOf[port](c, c.network, c.network.ServiceURL("ports")+"?"+query.Encode(), "ports")
 	if err != nil {
 		return nil, time.Time{}, c.listFault(err)
 	}
-	return found, dateOf(header), nil
+	return found.all, dateOf(found.header), nil
 }
 
 // takeOver claims a port that is there already: one that is kept for the machine, or whose order nothing came of; or it makes one in place of that of a

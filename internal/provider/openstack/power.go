@@ -242,14 +242,10 @@ func (c *call) wake(s *server) error {
 	return c.await(s.ID, func(now *server) bool { return now.Status == statusActive && now.Task == "" })
 }
 
-// lookEvery is the time from one look to the next while Nova is at work.
-const lookEvery = 500 * time.Millisecond
-
 // await looks at the server until done holds. The order was given before: when the time is over, or a look fails, its outcome is not known.
 func (c *call) await(nova string, done func(*server) bool) error {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
 	for {
+		began := time.Now()
 		s, err := c.server(nova)
 		switch {
 		case fault.Is(err, fault.NotFound):
@@ -257,9 +253,7 @@ func (c *call) await(nova string, done func(*server) bool) error {
 		case err == nil && done(s):
 			return nil
 		}
-		select {
-		case <-tick.C:
-		case <-c.Done():
+		if c.wait(lookAgain(time.Since(began))) != nil {
 			return c.fault(fault.UnknownOutcome, c.Err())
 		}
 	}

@@ -67,12 +67,12 @@ func (c *call) lookUp(kind, name string) ([]string, error) {
 
 // items returns the ids of those that have exactly the name.
 func (c *call) items(service *gophercloud.ServiceClient, url, key, name string) ([]string, error) {
-	list, _, _, err := listOf[item](c, service, url, key)
+	list, err := listOf[item](c, service, url, key)
 	if err != nil {
 		return nil, c.listFault(err)
 	}
 	var ids []string
-	for _, i := range list {
+	for _, i := range list.all {
 		if i.Name == name {
 			ids = append(ids, i.ID)
 		}

@@ -52,6 +52,7 @@ type call struct {
 	p       *Provider
 	op      string
 	subject string
+	ahead   bool // its requests do not wait for others: see traffic.go
 	end     context.CancelFunc
 }
 
@@ -168,9 +169,13 @@ func (p *Provider) connect(ctx context.Context) (*session, error) {
 // renew logs in anew when clouds.yaml has other credentials by now, since the old ones may be good for long and wrong all the same. A file that cannot be
 // read changes nothing. Another project is doubtful: what was listed a moment ago is not of it.
 func (c *call) renew() error {
-	if now, err := c.p.readAccount(); err != nil || now.same(c.account) {
-		return nil
+	if written, err := c.p.readAccount(); err == nil && !written.same(c.account) {
+		return c.relogin()
 	}
+	return nil
+}
+
+func (c *call) relogin() error {
 	was := c.session
 	c.p.forget(was)
 	now, err := c.p.login(c)
@@ -306,6 +311,11 @@ type request struct {
 
 // send makes the request by the service's client, once. The answer's headers are returned with success.
 func (c *call) send(service *gophercloud.ServiceClient, q request) (http.Header, error) {
+	leave, err := c.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	how := manner(q.method != http.MethodGet)
 	var sent atomic.Bool
 	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}

@@ -102,15 +102,15 @@ func (c *call) copies(name fleet.SnapshotName) ([]image, time.Time, error) {
 		"name": {copyName(name)}, "owner": {c.project},
 		keySnapshot: {string(name.ID)}, keyInstallation: {string(name.Installation)}, keyMachine: {string(name.Machine)},
 	}
-	found, _, header, err := listOf[image](c, c.image, c.image.ServiceURL("images")+"?"+query.Encode(), "images")
+	page, err := listOf[image](c, c.image, c.image.ServiceURL("images")+"?"+query.Encode(), "images")
 	if err != nil {
 		return nil, time.Time{}, c.listFault(err)
 	}
-	found = slices.DeleteFunc(found, func(i image) bool {
+	found := slices.DeleteFunc(page.all, func(i image) bool {
 		return i.Name != copyName(name) || i.Snapshot != name.ID || i.Installation != name.Installation || i.Machine != name.Machine
 	})
 	slices.SortFunc(found, older[image])
-	return found, dateOf(header), nil
+	return found, dateOf(page.header), nil
 }
 
 func firstWhole(found []image) (image, bool) {

@@ -42,9 +42,10 @@ type twin struct {
 	owner     bool // whether the network is the project's own
 	pageSize  int
 	boot      time.Duration
-	rescued   string // the status in which a rescue ends; empty: RESCUE
-	softly    bool   // what is deleted is only set aside
-	oldest    string // microversion, and the newest
+	shutdown  time.Duration // of a server that runs; 0: a second
+	rescued   string        // the status in which a rescue ends; empty: RESCUE
+	softly    bool          // what is deleted is only set aside
+	oldest    string        // microversion, and the newest
 	newest    string
 	trouble   func(*http.Request) effect
 	twinStorage
@@ -482,7 +483,7 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 			return w.migrate(s, kind)
 		case "os-stop":
 			s.record("stop", "u")
-			s.later(time.Second, "powering-off", func() { s.Status, s.Power = "SHUTOFF", 4 })
+			s.later(cmp.Or(w.shutdown, time.Second), "powering-off", func() { s.Status, s.Power = "SHUTOFF", 4 })
 		case "os-start", "unpause", "resume", "restore":
 			s.record(strings.TrimPrefix(action, "os-"), "u")
 			s.later(time.Second, "powering-on", func() {

@@ -92,11 +92,11 @@ func (c *call) volumesWith(metadata map[string]string) ([]volume, error) {
 	query := url.Values{"metadata": {string(filter)}, "limit": {fmt.Sprint(pageSize)}}
 	var all []volume
 	for range mostPages {
-		page, answer, _, err := listOf[volume](c, storage, storage.ServiceURL("volumes", "detail")+"?"+query.Encode(), "volumes")
+		page, err := listOf[volume](c, storage, storage.ServiceURL("volumes", "detail")+"?"+query.Encode(), "volumes")
 		if err != nil {
 			return nil, c.listFault(err)
 		}
-		for _, v := range page {
+		for _, v := range page.all {
 			if v.Project != "" && v.Project != c.project {
 				return nil, c.fault(fault.Transient, fmt.Errorf("%w: it lists volumes of project %s, and the token is for %s", provider.ErrDoubtful, v.Project, c.project))
 			}
@@ -104,10 +104,10 @@ func (c *call) volumesWith(metadata map[string]string) ([]volume, error) {
 				all = append(all, v)
 			}
 		}
-		if _, more := answer["volumes_links"]; !more || len(page) == 0 { // they lead to the next page only
+		if _, more := page.beside["volumes_links"]; !more || len(page.all) == 0 { // they lead to the next page only
 			return all, nil
 		}
-		query.Set("marker", page[len(page)-1].ID)
+		query.Set("marker", page.all[len(page.all)-1].ID)
 	}
 	return nil, c.fault(fault.Transient, errors.New("the list does not end"))
 }

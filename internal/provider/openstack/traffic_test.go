@@ -1,0 +1,77 @@
+package openstack_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// aboutOne reports whether the request is about one server.
+func aboutOne(q *http.Request) bool {
+	return strings.Contains(q.URL.Path, "/servers/") && !strings.HasSuffix(q.URL.Path, "/detail")
+}
+
+// TestABusyCloudIsNotAskedForEverythingAtOnce: forty looks wait for each other, a list for none of them; and whoever has no time left has not been a burden.
+func TestABusyCloudIsNotAskedForEverythingAtOnce(t *testing.T) {
+	t.Parallel()
+	play(t, 1, func(s *scene) {
+		hold, asked := make(chan struct{}), 0
+		s.makeTrouble(func(q *http.Request) effect {
+			if !aboutOne(q) {
+				return effect{}
+			}
+			asked++
+			return effect{wait: hold}
+		})
+		var asking sync.WaitGroup
+		for range 40 {
+			asking.Go(func() {
+				if i, err := s.p.Get(s.Context(), s.orders[0].Ref); err != nil || i.Power != fleet.PowerRunning {
+					s.Errorf("%+v, %v", i, err)
+				}
+			})
+		}
+		synctest.Wait()
+		if asked != 8 {
+			s.Errorf("%d requests are under way", asked)
+		}
+		if len(s.list()) != 1 {
+			s.Error("it is not in the list")
+		}
+		close(hold)
+		asking.Wait()
+		if asked != 40 {
+			s.Errorf("%d requests were made", asked)
+		}
+	})
+}
+
+// TestASlowCloudIsAskedLess: an order that takes half a minute is looked after twice a second where that costs nothing, and seldom where each look takes seconds.
+func TestASlowCloudIsAskedLess(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		slow     bool
+		min, max int
+	}{{false, 55, 65}, {true, 5, 8}} {
+		play(t, 1, func(s *scene) {
+			looks := 0
+			s.makeTrouble(func(q *http.Request) effect {
+				if q.Method != http.MethodGet || !aboutOne(q) {
+					return effect{}
+				}
+				looks++
+				return effect{late: c.slow}
+			})
+			s.look(func() { s.shutdown = 30 * time.Second })
+			s.must("power off", s.p.PowerOff(s.Context(), s.orders[0].Ref))
+			if looks < c.min || looks > c.max {
+				s.Errorf("slow %v: %d looks, want %d to %d", c.slow, looks, c.min, c.max)
+			}
+		})
+	}
+}
