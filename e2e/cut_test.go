@@ -111,11 +111,10 @@ func (s stage) runsOn(b *box, m api.Machine) error {
 
 // reaches asks the instance for its page, where it was last seen.
 func (s stage) reaches(m api.Machine) error {
-	ctx, cancel := context.WithTimeout(s.Context(), time.Second)
-	defer cancel()
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.Address+"/", http.NoBody)
+	asking := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	q, err := http.NewRequestWithContext(s.Context(), http.MethodGet, "http://"+m.Address+"/", http.NoBody)
 	s.must(err)
-	r, err := http.DefaultClient.Do(q)
+	r, err := asking.Do(q)
 	if err != nil {
 		return err
 	}
