@@ -18,6 +18,7 @@ func (p *Provider) Console(ctx context.Context, ref provider.Ref, limit int) ([]
 		return nil, err
 	}
 	defer c.end()
+	c.lane = consoleLane
 	nova, err := c.novaOf(ref)
 	if err != nil {
 		return nil, err

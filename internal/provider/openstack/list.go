@@ -42,7 +42,7 @@ func (p *Provider) Identity(ctx context.Context) (map[fleet.HostName]string, err
 		return nil, err
 	}
 	defer c.end()
-	c.ahead = true
+	c.lane = openLane
 	if err := c.renew(); err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 		return provider.Listing{}, err
 	}
 	defer c.end()
-	c.ahead = true
+	c.lane = openLane
 	out, err := p.lists.ask(c, c.listNow)
 	if err != nil {
 		return provider.Listing{}, c.shared(err)

@@ -74,8 +74,7 @@ type Provider struct {
 	closed  chan struct{} // closed by Close; every call ends with it
 	end     sync.Once
 	inits   chan struct{} // a token for whoever logs in
-	// requests holds a token for each request under way: see traffic.go.
-	requests chan struct{}
+	traffic traffic
 
 	mu      sync.Mutex // guards what follows, and is never held during a call
 	session *session   // nil: not logged in
@@ -105,7 +104,7 @@ func New(o Options) (*Provider, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	p := &Provider{
-		options: o, log: o.Logger, inits: make(chan struct{}, 1), requests: make(chan struct{}, requestsAtOnce),
+		options: o, log: o.Logger, inits: make(chan struct{}, 1), traffic: traffic{lanes: map[string]chan struct{}{}},
 		ids: map[fleet.InstanceID]string{}, stops: map[string]stopSeen{},
 	}
 	var err error

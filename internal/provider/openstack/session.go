@@ -52,7 +52,7 @@ type call struct {
 	p       *Provider
 	op      string
 	subject string
-	ahead   bool // its requests do not wait for others: see traffic.go
+	lane    string // of its requests, see traffic.go; empty: that of the service
 	end     context.CancelFunc
 }
 
@@ -311,7 +311,7 @@ type request struct {
 
 // send makes the request by the service's client, once. The answer's headers are returned with success.
 func (c *call) send(service *gophercloud.ServiceClient, q request) (http.Header, error) {
-	leave, err := c.enter()
+	leave, err := c.enter(service.Type)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package openstack
 
 import (
+	"cmp"
+	"sync"
 	"time"
 
 	"hale/internal/fault"
@@ -9,7 +11,7 @@ import (
 // What much at once costs a cloud: when forty servers fail together, each repair looks, orders and waits. Asked all of it at the same time, an API of a few workers answers each so late
 // that nobody waits for it any more, and what it did was in vain. So requests wait here, where they cost nothing when their time is over.
 const (
-	// requestsAtOnce bounds the requests under way, beside those of a listing: it is what tells of everything.
+	// requestsAtOnce bounds the requests under way in one lane.
 	requestsAtOnce = 8
 	// lookEvery is the time from one look at a server to the next while Nova is at work, at least; lookAtLast bounds what that becomes where Nova is slow.
 	lookEvery  = 500 * time.Millisecond
@@ -18,14 +20,38 @@ const (
 	leaves = 4
 )
 
-// enter waits until the request may be sent; leave ends it.
-func (c *call) enter() (leave func(), err error) {
-	if c.ahead {
+// The lanes beside those of the services, each of which has its own: one that hangs keeps nobody from the others.
+const (
+	openLane    = "open"    // for what tells of everything; nobody waits there
+	consoleLane = "console" // for what Nova has to ask a hypervisor about, which may be dead
+)
+
+// traffic is the requests under way.
+type traffic struct {
+	mu    sync.Mutex
+	lanes map[string]chan struct{} // with a token for each request
+}
+
+func (t *traffic) lane(name string) chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.lanes[name]
+	if l == nil {
+		l = make(chan struct{}, requestsAtOnce)
+		t.lanes[name] = l
+	}
+	return l
+}
+
+// enter waits until the request to the service may be sent; leave ends it.
+func (c *call) enter(service string) (leave func(), err error) {
+	if c.lane == openLane {
 		return func() {}, nil
 	}
+	lane := c.p.traffic.lane(cmp.Or(c.lane, service))
 	select {
-	case c.p.requests <- struct{}{}:
-		return func() { <-c.p.requests }, nil
+	case lane <- struct{}{}:
+		return func() { <-lane }, nil
 	case <-c.Done():
 		return nil, c.fault(fault.Transient, c.Err())
 	}

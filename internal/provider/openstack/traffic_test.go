@@ -1,6 +1,7 @@
 package openstack_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/provider"
 )
 
 // aboutOne reports whether the request is about one server.
@@ -48,6 +50,36 @@ func TestABusyCloudIsNotAskedForEverythingAtOnce(t *testing.T) {
 		if asked != 40 {
 			s.Errorf("%d requests were made", asked)
 		}
+	})
+}
+
+// TestWhatHangsKeepsNobodyFromTheRest: consoles of a hypervisor that is dead, and a service that does not answer.
+func TestWhatHangsKeepsNobodyFromTheRest(t *testing.T) {
+	t.Parallel()
+	play(t, 1, func(s *scene) {
+		hanging := 0
+		s.makeTrouble(func(q *http.Request) effect {
+			if !strings.HasSuffix(q.URL.Path, "/action") && !strings.HasPrefix(q.URL.Path, "/network") {
+				return effect{}
+			}
+			hanging++
+			return effect{hang: true}
+		})
+		ctx, cancel := context.WithCancel(s.Context())
+		var asking sync.WaitGroup
+		for n := range 20 {
+			asking.Go(func() { _, _ = s.p.(provider.ConsoleReader).Console(ctx, s.orders[0].Ref, 1000) }) // it comes to nothing
+			asking.Go(func() { _ = s.p.Create(ctx, s.order(n+2)) })
+		}
+		synctest.Wait()
+		if hanging != 16 {
+			s.Errorf("%d requests hang", hanging)
+		}
+		if i, err := s.p.Get(s.Context(), s.orders[0].Ref); err != nil || i.Power != fleet.PowerRunning {
+			s.Errorf("%+v, %v", i, err)
+		}
+		cancel()
+		asking.Wait()
 	})
 }
 
