@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hale/internal/api"
+	"hale/internal/program/programtest"
 )
 
 // cutProgram is what an operator writes for a switch: it closes what leads to a host, and asks whether that is closed. A question that fails is no answer.
@@ -36,7 +37,7 @@ func TestS51AMachineIsBuiltAnewWhenItsHostIsCutFromTheNetwork(t *testing.T) {
 	s, a := twoHosts(t, "10.82.0.0/16", "10.83.0.0/16")
 	parted, ports := s.wall(a, "parted"), s.wall(a, "cut")
 	program := s.hale.path("ports")
-	s.must(os.WriteFile(program, fmt.Appendf(nil, cutProgram, ports.table), 0o700))
+	s.must(programtest.Write(program, fmt.Sprintf(cutProgram, ports.table)))
 	s.must(os.WriteFile(program+".rules", []byte(ports.rules()), 0o600))
 	s.spread(a, fmt.Sprintf(cutFences, program), "steps: [recreate], fence: {proof: access-cut, hosts: off}")
 	old := s.on("a")

@@ -26,6 +26,7 @@ import (
 	"hale/internal/fence/redfish"
 	"hale/internal/lab"
 	"hale/internal/lab/bmc"
+	"hale/internal/program/programtest"
 	"hale/internal/secret"
 )
 
@@ -349,7 +350,7 @@ func commandPart(p *plug) part {
 	dir := p.TempDir()
 	path := filepath.Join(dir, "outlet")
 	fill := strings.NewReplacer("DIR", dir, "URI", p.lab.URI(), "DOMAIN", p.domain, "'PASSWORD'", "'"+bmc.Password+"'", "SLOW", seconds(slowBy), "LATE", seconds(lateBy))
-	p.must(os.WriteFile(path, []byte(fill.Replace(script)), 0o700))
+	p.must(programtest.Write(path, fill.Replace(script)))
 	out := part{refuses: fault.Transient, name: "command", fail: func(f fencetest.Fault) error {
 		return os.WriteFile(filepath.Join(dir, "fault"), []byte(f), 0o600)
 	}}

@@ -25,6 +25,7 @@ import (
 	"hale/internal/fence/agent"
 	"hale/internal/fence/fencetest"
 	"hale/internal/lab/bmc"
+	"hale/internal/program/programtest"
 	"hale/internal/secret"
 )
 
@@ -60,7 +61,7 @@ func virshPart(p *plug) part {
 	program, err := exec.LookPath("virsh")
 	p.must(err)
 	fill := strings.NewReplacer("DIR", dir, "VIRSH", program, "URI", p.lab.URI(), "DOMAIN", p.domain, "SLOW", seconds(slowBy), "LATE", seconds(lateBy))
-	p.must(os.WriteFile(filepath.Join(dir, "virsh"), []byte(fill.Replace(virsh)), 0o700))
+	p.must(programtest.Write(filepath.Join(dir, "virsh"), fill.Replace(virsh)))
 	server := newShells(p, dir)
 	host, port, err := net.SplitHostPort(server.listener.Addr().String())
 	p.must(err)

@@ -14,6 +14,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/program/programtest"
 )
 
 // ports is a program that cuts hosts, and knows which ones it cut as files.
@@ -37,7 +38,7 @@ esac
 
 func (p ports) write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(p.folder, name), []byte(text), 0o700); err != nil {
+	if err := programtest.Write(filepath.Join(p.folder, name), text); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -15,20 +15,13 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/program"
+	"hale/internal/program/programtest"
 )
 
 // script writes a real one.
 func script(t *testing.T, text string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "apply")
-	// What another test starts meanwhile would hold the file open for writing, and it could not be executed then.
-	syscall.ForkLock.RLock()
-	err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700)
-	syscall.ForkLock.RUnlock()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return programtest.Script(t, "apply", text)
 }
 
 func TestACommandGetsWhatItIsGivenAndNothingElse(t *testing.T) {

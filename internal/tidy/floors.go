@@ -57,6 +57,7 @@ var rooms = []room{
 	{path: "internal/probe", floor: 1},
 	{path: "internal/probe/probetest", floor: 1, step: 1},
 	{path: "internal/program", floor: 1, step: 1},
+	{path: "internal/program/programtest", floor: 1},
 	{path: "internal/fence", floor: 1, step: 1},
 	{path: "internal/fence/fencetest", floor: 1, step: 2},
 	// What the drivers of floor 2 share; it knows nothing but the core.
@@ -129,7 +130,7 @@ var forTests = []string{
 	"internal/provider/providertest", "internal/state/statetest", "internal/probe/probetest",
 	"internal/notify/notifytest", "internal/notify/memory", "internal/fence/fencetest", "internal/fence/memory", "internal/lab/bmc",
 	"internal/config/configtest", "internal/provider/simulated", "internal/state/memory", "internal/probe/netprobe", "internal/lab", "internal/cloud", "internal/accel",
-	"internal/rabbit", "internal/vcsim",
+	"internal/rabbit", "internal/vcsim", "internal/program/programtest",
 }
 
 // doors names, per foreign module, the only rooms whose product code may import it.

@@ -1,8 +1,6 @@
 package agent_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +9,7 @@ import (
 	"hale/internal/fence"
 	"hale/internal/fence/agent"
 	"hale/internal/fence/fencetest"
+	"hale/internal/program/programtest"
 )
 
 func options(p *fencetest.Program) agent.Options {
@@ -34,11 +33,7 @@ func TestAgentsPassTheExam(t *testing.T) {
 // fake writes a program that says and ends with what it is told.
 func fake(t *testing.T, text string) *agent.Controller {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "fence_fake")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\ncat >/dev/null\n"+text), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return agent.New(agent.Options{Name: "fake", Program: path})
+	return agent.New(agent.Options{Name: "fake", Program: programtest.Script(t, "fence_fake", "cat >/dev/null\n"+text)})
 }
 
 // Exit code 2 is off, and also a wrong option: only together with the words it is off.

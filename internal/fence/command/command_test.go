@@ -1,14 +1,13 @@
 package command_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"hale/internal/fault"
 	"hale/internal/fence"
 	"hale/internal/fence/command"
 	"hale/internal/fence/fencetest"
+	"hale/internal/program/programtest"
 )
 
 func TestCommandsPassTheExam(t *testing.T) {
@@ -27,12 +26,8 @@ func TestCommandsPassTheExam(t *testing.T) {
 func TestL1AProgramThatFailsIsNotOff(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]fence.Power{"0": fence.PowerOn, "4": fence.PowerOff, "1": fence.PowerUnknown, "2": fence.PowerUnknown, "127": fence.PowerUnknown} {
-		path := filepath.Join(t.TempDir(), "power")
-		if err := os.WriteFile(path, []byte(`#!/bin/sh
-[ "$HALE_HOST $HALE_ACTION" = "h1 status" ] || exit 99
-exit `+code), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		path := programtest.Script(t, "power", `[ "$HALE_HOST $HALE_ACTION" = "h1 status" ] || exit 99
+exit `+code)
 		got, err := command.New(command.Options{Name: "own", Host: "h1", Command: []string{path}}).Power(t.Context())
 		if got != want || (err != nil) != (want == fence.PowerUnknown) {
 			t.Errorf("exit code %s: %s, %v", code, got, err)
@@ -68,10 +63,7 @@ func TestCutsPassTheExam(t *testing.T) {
 
 func TestACutIsToldToCutAndNotToTurnOff(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "ports")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n[ \"$HALE_HOST $HALE_ACTION\" = \"h1 cut\" ]\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	path := programtest.Script(t, "ports", `[ "$HALE_HOST $HALE_ACTION" = "h1 cut" ]`)
 	for cut, ok := range map[bool]bool{true: true, false: false} {
 		if err := command.New(command.Options{Name: "ports", Host: "h1", Command: []string{path}, Cut: cut}).Off(t.Context()); (err == nil) != ok {
 			t.Errorf("cut %t: %v", cut, err)

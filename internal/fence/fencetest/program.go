@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hale/internal/fence"
+	"hale/internal/program/programtest"
 	"hale/internal/secret"
 )
 
@@ -104,7 +105,7 @@ func NewProgram(t *testing.T, d Dialect) *Program {
 	p.Path = filepath.Join(p.Folder, "fence_exam")
 	p.write("metadata", metadata)
 	text := strings.NewReplacer("FOLDER", p.Folder, "DIALECT", string(d), "!= PASSWORD", "!= "+Password).Replace(body)
-	if err := os.WriteFile(p.Path, []byte(text), 0o700); err != nil { //nolint:gosec // a program is executable
+	if err := programtest.Write(p.Path, text); err != nil {
 		t.Fatal(err)
 	}
 	return p

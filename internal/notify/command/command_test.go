@@ -16,6 +16,7 @@ import (
 	"hale/internal/notify"
 	"hale/internal/notify/command"
 	"hale/internal/notify/notifytest"
+	"hale/internal/program/programtest"
 	"hale/internal/secret"
 )
 
@@ -48,7 +49,9 @@ func target(t *testing.T, dir string) command.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(tools, "tell"), script, 0o700)
+	if err := programtest.Write(filepath.Join(tools, "tell"), script); err != nil {
+		t.Fatal(err)
+	}
 	return command.Options{
 		Name: "tool", Command: []string{filepath.Join(tools, "tell"), "$TOKEN; exit 3"}, Timeout: time.Minute,
 		Env: []command.Variable{{Name: "DIR", Plain: dir}, {Name: "TOKEN", Secret: s}},

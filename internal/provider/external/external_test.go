@@ -18,6 +18,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/program/programtest"
 	"hale/internal/provider"
 	"hale/internal/provider/external"
 	"hale/internal/secret"
@@ -29,13 +30,8 @@ const said = `{"result": {"contract": 1, "name": "t", "abilities": ["resume", "s
 // script writes a program that describes itself, and runs the text for every other operation, which is in $op, with the request in $request.
 func script(t *testing.T, text string) []string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "provider")
-	program := "#!/bin/sh\nread -r request\nop=${request#*operation\\\":\\\"}\nop=${op%%\\\"*}\n" +
-		`[ "$op" = describe ] && { echo '` + said + "'; exit 0; }\n" + text
-	if err := os.WriteFile(path, []byte(program), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return []string{path}
+	return []string{programtest.Script(t, "provider", "read -r request\nop=${request#*operation\\\":\\\"}\nop=${op%%\\\"*}\n"+
+		`[ "$op" = describe ] && { echo '`+said+"'; exit 0; }\n"+text)}
 }
 
 func open(t *testing.T, o external.Options) *external.Provider {
@@ -267,7 +263,7 @@ func TestWhatAProgramDoesNotHaveItIsNotAskedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(plain[0], []byte(strings.Replace(string(text), said, `{"result": {"contract": 1, "name": "t", "abilities": []}}`, 1)), 0o700); err != nil {
+	if err := programtest.Write(plain[0], strings.Replace(string(text), said, `{"result": {"contract": 1, "name": "t", "abilities": []}}`, 1)); err != nil {
 		t.Fatal(err)
 	}
 	p := open(t, external.Options{Command: plain, Env: []external.Variable{{Name: "DIR", Plain: dir}}})
