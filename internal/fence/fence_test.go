@@ -92,7 +92,7 @@ func TestAHostThatKeepsComingBackIsNotFoughtOver(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		go func() {
-			again := time.NewTicker(time.Second)
+			again := time.NewTicker(1300 * time.Millisecond) // between two looks
 			defer again.Stop()
 			for {
 				select {
