@@ -216,6 +216,18 @@ func TestS47TheirEventsAreHeardInTheDinOfOthers(t *testing.T) {
 	})
 }
 
+// A cloud that takes seconds for a list has as many to itself after it, whatever it announces meanwhile.
+func TestACloudThatListsSlowlyIsLeftHalfOfItsTimeToo(t *testing.T) {
+	t.Parallel()
+	overhear(t, 3*time.Second, 7*time.Millisecond, func(w *tower) {
+		lists := w.lister.lists.Load()
+		w.crash(10 * time.Second)
+		if n := w.lister.lists.Load() - lists; n > 6 { // 30 s, of which each listing takes 3
+			t.Errorf("%d listings in half a minute", n)
+		}
+	})
+}
+
 // S47: what was announced while the provider could not list is found as soon as it can, although polls are half an hour apart.
 func TestS47WhatWasAnnouncedIsNotForgottenWhenAListingFails(t *testing.T) {
 	t.Parallel()
