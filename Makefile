@@ -49,8 +49,9 @@ race: ## the tests without real machines, under the race detector (needs gcc)
 	@command -v gcc >/dev/null || { echo 'make race: the race detector needs gcc: apt-get install gcc libc6-dev' >&2; exit 1; }
 	@CGO_ENABLED=1 scripts/test.sh --fast -race
 
-lint: $(LINTER) ## the linter, pinned in tools/go.mod
+lint: $(LINTER) ## the linter, pinned in tools/go.mod; and whether hale builds where it is not Linux
 	scripts/ensure-go.sh $(LINTER) run ./...
+	for os in darwin freebsd; do GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/hale || exit 1; done
 
 tidy: ## the rules about the source tree itself
 	$(GO) test -count=1 ./internal/tidy

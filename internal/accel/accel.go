@@ -12,8 +12,6 @@ import (
 	"io"
 	"os"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // Accel is a way to run guest instructions.
@@ -32,9 +30,6 @@ func (a Accel) DomainType() string {
 	}
 	return "qemu"
 }
-
-// kvmCreateVM is KVM_CREATE_VM of linux/kvm.h.
-const kvmCreateVM = 0xAE01
 
 // Detect looks at this machine. It never fails: what cannot be shown to work is TCG.
 func Detect() Accel {
@@ -72,19 +67,4 @@ func hasVirtFlag(r io.Reader) bool {
 		return false
 	}
 	return false
-}
-
-// canCreateVM makes an empty VM and lets it go again.
-func canCreateVM() bool {
-	fd, err := unix.Open("/dev/kvm", unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return false
-	}
-	defer unix.Close(fd)
-	vm, err := unix.IoctlRetInt(fd, kvmCreateVM)
-	if err != nil {
-		return false
-	}
-	unix.Close(vm)
-	return true
 }

@@ -5,8 +5,6 @@ import (
 	"net"
 	"os/user"
 	"strconv"
-
-	"golang.org/x/sys/unix"
 )
 
 // callerKey is where the context of a request has its caller.
@@ -33,11 +31,11 @@ func peer(c net.Conn) string {
 	if err != nil {
 		return ""
 	}
-	var credentials *unix.Ucred
-	if raw.Control(func(fd uintptr) { credentials, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }) != nil || err != nil {
+	var uid uint32
+	if raw.Control(func(fd uintptr) { uid, err = peerUID(int(fd)) }) != nil || err != nil {
 		return ""
 	}
-	id := strconv.FormatUint(uint64(credentials.Uid), 10)
+	id := strconv.FormatUint(uint64(uid), 10)
 	if known, err := user.LookupId(id); err == nil {
 		return known.Username
 	}

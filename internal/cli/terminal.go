@@ -53,7 +53,7 @@ func screenOf(w io.Writer, getenv func(string) string) screen {
 		return s
 	}
 	fd := int(f.Fd())
-	if _, err := unix.IoctlGetTermios(fd, unix.TCGETS); err != nil {
+	if _, err := unix.IoctlGetWinsize(fd, unix.TIOCGWINSZ); err != nil { // only a terminal has a size
 		return s
 	}
 	s.live = getenv("TERM") != "dumb" && getenv("TERM") != ""

@@ -11,8 +11,6 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // pipeWait is how long a program's pipes may stay open after its end.
@@ -72,9 +70,5 @@ func runGroup(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return NotStarted{err}
 	}
-	// The program is dead but not reaped yet, so nobody else can have its group's number.
-	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
-	}
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	return cmd.Wait()
+	return reap(cmd)
 }

@@ -88,7 +88,7 @@ func listenUnprivileged(f family) (net.PacketConn, error) {
 	if f == family6 {
 		domain, protocol = unix.AF_INET6, unix.IPPROTO_ICMPV6
 	}
-	fd, err := unix.Socket(domain, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, protocol)
+	fd, err := datagrams(domain, protocol)
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}
@@ -128,8 +128,8 @@ func enlargeBuffers(raw syscall.RawConn) {
 				_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, plain, socketBuffer)
 			}
 		}
-		enlarge(unix.SO_RCVBUFFORCE, unix.SO_RCVBUF)
-		enlarge(unix.SO_SNDBUFFORCE, unix.SO_SNDBUF)
+		enlarge(forceReceive, unix.SO_RCVBUF)
+		enlarge(forceSend, unix.SO_SNDBUF)
 	})
 }
 

@@ -97,5 +97,5 @@ func freeBytes(dir string) (uint64, error) {
 	if err := unix.Statfs(dir, &fs); err != nil {
 		return 0, err
 	}
-	return fs.Bavail * uint64(fs.Bsize), nil //nolint:gosec // a block has a positive size
+	return uint64(fs.Bavail) * uint64(fs.Bsize), nil //nolint:gosec,unconvert // a block has a positive size; systems differ in the types
 }

@@ -1,0 +1,15 @@
+//go:build !linux
+
+package process
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// reap waits for the program, and ends what is left of its group, whose number nobody else gets as long as somebody is in it.
+func reap(cmd *exec.Cmd) error {
+	err := cmd.Wait()
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	return err
+}
