@@ -18,7 +18,7 @@ import (
 const observeLimit = 5 * time.Second
 
 func refOf(a fleet.Action) provider.Ref {
-	return provider.Ref{ID: a.Instance, Host: a.Host, Mark: a.Mark, Adopted: a.Adopted, ForGood: a.ForGood}
+	return provider.Ref{ID: a.Instance, Host: a.Host, Mark: a.Mark, Adopted: a.Adopted, ForGood: a.ForGood, Excused: a.Excused}
 }
 
 // perform starts an action whose belief is stored. Its result comes back as news.
@@ -91,7 +91,7 @@ func (t *term) call(ctx context.Context, index int, a fleet.Action) {
 // orderOf returns what a create asks for: the instance as it is built from the template in force.
 func (t *term) orderOf(a fleet.Action) provider.Order {
 	ref := refOf(a)
-	ref.Mark.Built = a.Intent.At
+	ref.Mark.Built, ref.Mark.Instance = a.Intent.At, a.Instance
 	template := t.picture.Spec().Template
 	if l := t.picture.Whole().Ledger; l != nil {
 		template = l.TemplateOf(a.Intent.Edition, t.picture.Wanted())

@@ -240,7 +240,8 @@ func (s *sentinel) look(ctx context.Context) report {
 func hostsOf(l provider.Listing) []fleet.Host {
 	hosts := make([]fleet.Host, 0, len(l.Hosts))
 	for _, h := range l.Hosts {
-		hosts = append(hosts, fleet.Host{Name: h.Name, Up: h.Err == nil, Place: h.Place, Closed: h.Closed, Disabled: h.Disabled})
+		hosts = append(hosts, fleet.Host{Name: h.Name, Up: h.Err == nil, Place: h.Place, Closed: h.Closed, Disabled: h.Disabled,
+			Independent: h.Independent})
 	}
 	sort.Slice(hosts, func(i, j int) bool { return hosts[i].Name < hosts[j].Name })
 	return hosts

@@ -42,13 +42,27 @@ type Mark struct {
 	Built        time.Time // wall time of the create's intent
 	// Kept says that the instance was replaced and put aside: it is off, bears another name, and has none of the machine's kept disks.
 	Kept bool `json:",omitempty"`
+	// Instance is the one that the mark was written on. Whoever copies an instance copies its mark: Of tells. Empty: written by a hale that
+	// did not name it yet.
+	Instance InstanceID `json:",omitempty"`
+}
+
+// Of returns the mark as it counts on the instance: none where it names another one, of which this is somebody's copy.
+func (k Mark) Of(id InstanceID) Mark {
+	if k.Instance != "" && k.Instance != id {
+		return Mark{}
+	}
+	return k
 }
 
 // Instance is one VM as the provider reports it.
 type Instance struct {
-	ID      InstanceID
-	Name    string
-	Host    HostName
+	ID   InstanceID
+	Name string
+	Host HostName
+	// Also is another host that lists the same id; empty: none does. Then it is contested which of them the instance is on: this is the
+	// mention that runs, where one does.
+	Also    HostName `json:",omitempty"`
 	Power   Power
 	Stop    Stop
 	Address netip.Addr // invalid: none known
@@ -184,6 +198,8 @@ type Host struct {
 	Place Place
 	// Closed says that nothing is ordered there, and Disabled that whoever runs the provider wants nothing to be on it; see provider.HostAnswer.
 	Closed, Disabled bool
+	// Independent says that the host alone knows what is on it; see provider.HostAnswer.
+	Independent bool
 	// Fence is how its power can be cut, and Serves says that machines of other fleets are known to answer on it.
 	Fence  Means
 	Serves bool

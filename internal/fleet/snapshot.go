@@ -83,6 +83,8 @@ type Action struct {
 	Mark     Mark
 	// Adopted says that the instance must bear no mark at all.
 	Adopted bool
+	// Call: the hosts that count as asked for the instance although they are silent; see provider.Ref.
+	Excused []HostName
 	// Call: the stored intent.
 	Intent Intent
 	// Call of OpDelete: the machine is given up with its instance.

@@ -186,6 +186,9 @@ type Ref struct {
 	Adopted bool
 	// ForGood says of a Delete that the machine is given up with its instance.
 	ForGood bool
+	// Excused are the hosts that need not answer when they are asked whether they have the instance, too: each is proven off, or the
+	// instance was seen running on Host after that one last answered. Only Independent hosts are asked at all.
+	Excused []fleet.HostName
 }
 
 // Order is what is to be built.
@@ -210,6 +213,9 @@ type HostAnswer struct {
 	Err   error       // nil: its part of the listing is complete
 	// Closed says that no instance is ordered there: the provider chooses where what is ordered on another host's name comes to lie.
 	Closed bool
+	// Independent says that the host alone knows what is on it, so that an id or a name can be there while another host shows it, too. Hosts
+	// that one control plane speaks for are not: it keeps ids apart, and knows them when the host is silent.
+	Independent bool
 	// Disabled says that whoever runs the provider wants nothing to be on it, such as for maintenance. What is there runs on.
 	Disabled bool
 }
