@@ -25,7 +25,7 @@ type beforehand struct {
 // planFleet says what would be done in the order of the machines, each seeing what was planned before it.
 func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 	s := guard.Situation{
-		Spec: f.Spec, Now: f.At, SteadyAt: settledAt, Acting: f.Acting, Provider: f.Provider, Hosts: f.Hosts, Cannot: f.Cannot,
+		Spec: f.Spec, Now: f.At, SteadyAt: settledAt, Acting: f.Acting, Provider: f.Provider, Hosts: f.Hosts, Silent: f.Silent, Cannot: f.Cannot,
 		Vantage: f.Vantage, Brake: f.Brake, Whole: f.Whole, Slots: f.Slots,
 		Tally: withWork(f, was.underWay),
 	}
@@ -65,7 +65,7 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 
 // withWork counts the repairs that were set aside.
 func withWork(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair) guard.Tally {
-	t := guard.Tally{Size: f.Spec.Size, Holds: f.Whole.Holds}
+	t := guard.Tally{Size: f.Spec.Size, Rest: &f.Whole}
 	for _, v := range f.Machines {
 		m := v.Machine
 		if r, busy := underWay[m.Name]; busy {

@@ -59,11 +59,13 @@ func (d *Decider) Decide(s fleet.Snapshot) Decision {
 
 func (r *round) decide() Decision {
 	r.forgetProofs()
+	r.proveSilent()
+	r.isOurs()
 	if len(r.s.Orders) > 0 || len(r.s.Whole.Holds) > 0 {
 		r.expireHolds()
 		r.heedOrders()
 	}
-	r.tally.Holds = r.sit.Whole.Holds
+	r.tally.Rest = &r.sit.Whole
 	r.hearHosts()
 	r.minuteHand()
 	r.book()
@@ -147,6 +149,7 @@ func (r *round) begin(s fleet.Snapshot) {
 	if r.s = s; len(s.Orders) > 0 {
 		r.openOrdered()
 	}
+	r.openBelieved()
 	if s.Whole.Ledger.Changing() {
 		r.openChanging()
 	}
@@ -158,7 +161,7 @@ func (r *round) begin(s fleet.Snapshot) {
 	r.tally = guard.Tally{Size: s.Spec.Size}
 	r.sit = guard.Situation{
 		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider,
-		Hosts: s.Hosts, Cannot: s.Cannot, Vantage: s.Vantage, Brake: s.Brake, Whole: s.Whole.Clone(), Slots: s.Slots,
+		Hosts: s.Hosts, Silent: s.Silent, Cannot: s.Cannot, Vantage: s.Vantage, Brake: s.Brake, Whole: s.Whole.Clone(), Slots: s.Slots,
 	}
 }
 
@@ -277,7 +280,7 @@ func pageAt(m *fleet.Machine, spec *fleet.Spec) (time.Time, bool) {
 
 // unreachable reports whether the machine is held since no host can be asked, or none be built on.
 func unreachable(held fleet.Reason) bool {
-	return slices.Contains([]fleet.Reason{fleet.ReasonHostDown, fleet.ReasonNoHost, fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere}, held)
+	return slices.Contains([]fleet.Reason{fleet.ReasonHostDown, fleet.ReasonHostUnasked, fleet.ReasonNoHost, fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere}, held)
 }
 
 // sleepsOn reports whether the machine is held for the same reason as before. If not, it is woken.
@@ -317,6 +320,7 @@ func (r *round) judgeOne(w *work) {
 			m.Afresh(r.s.Now, r.s.Spec)
 		}
 		w.judge()
+		r.readMarks(w)
 	}
 	r.tally.Add(m, &r.s.Spec)
 }
@@ -415,6 +419,7 @@ func (w *work) judge() {
 	w.followSelection()
 	w.followPlace()
 	w.noticeAccess()
+	w.noticeContest()
 	w.followAddress(w.View.Sighting(w.M.Current.ID))
 	if !w.judgeHealth() {
 		return
@@ -536,16 +541,18 @@ func (w *work) noticeStrays() {
 	for k := range w.View.Seen {
 		seen := &w.View.Seen[k]
 		i := &seen.Instance
-		if !repair.IsStray(m, i, w.Installation) || m.Change != nil && m.Current.None() && seen.Asked <= m.Acted {
-			continue // not even if it was seen before it was removed
+		if !repair.IsStray(m, i, w.Installation) {
+			continue
 		}
 		if w.Away(i.ID) {
 			continue // of it nothing is known, but that it is off
 		}
 		at := slices.IndexFunc(m.Strays, func(s fleet.Stray) bool { return s.ID == i.ID })
-		if at < 0 {
+		switch {
+		case at < 0 && seen.Asked <= m.Acted: // it was seen before hale removed what it had, and may be that
+		case at < 0:
 			strays = append(strays, w.newStray(i))
-		} else {
+		default:
 			strays = append(strays, w.knownStray(m.Strays[at], i))
 		}
 	}
@@ -669,10 +676,19 @@ func (w *work) advance() {
 	case m.Current.None() && guard.Surplus(m, &s.Spec):
 		w.Wait("", "") // it has left, or never was
 	case m.Current.None():
-		w.admit(guard.NewBuild(m, s), fleet.RepairBuild, fleet.StepRecreate)
+		w.admit(w.firstBuild(), fleet.RepairBuild, fleet.StepRecreate)
 	default:
 		w.Wait("", "")
 	}
+}
+
+// firstBuild says why the machine's first instance may not be built.
+func (w *work) firstBuild() fleet.Reason {
+	held := guard.NewBuild(w.M, w.Situation)
+	if held == "" && w.Rivalled() {
+		return fleet.ReasonRival
+	}
+	return held
 }
 
 // faulty reports whether the machine has an instance with an incident.

@@ -97,3 +97,25 @@ func (r *round) hearHosts() {
 		}
 	}
 }
+
+// proveSilent notes which of the silent hosts are proven off: by a repair that rests on it, or by what one left behind there. What was proven
+// before a host last answered counts no more.
+func (r *round) proveSilent() {
+	if len(r.s.Silent) == 0 {
+		return
+	}
+	r.sit.Silent = slices.Clone(r.s.Silent)
+	for i := range r.sit.Silent {
+		h := &r.sit.Silent[i]
+		h.Off = slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool { return provesOff(&v.Machine, h) })
+	}
+}
+
+func provesOff(m *fleet.Machine, h *fleet.Silence) bool {
+	if p := m.Repair; p != nil && p.Target.Host == h.Host && p.Proof.OfHost() && p.ProvenAt > h.Answered {
+		return true
+	}
+	return slices.ContainsFunc(m.Left, func(l fleet.LeftBehind) bool {
+		return l.Host == h.Host && l.Proof.OfHost() && l.Since > h.Answered
+	})
+}

@@ -57,6 +57,8 @@ func (r *round) heedOrders() {
 			r.scale(o)
 		case o.Kind == fleet.OrderDelete:
 			r.remove(o)
+		case o.Kind == fleet.OrderRecover && o.Believe:
+			r.believes(o)
 		case o.Kind == fleet.OrderRecover:
 			r.recovery(o)
 		case o.Kind == fleet.OrderFenced:

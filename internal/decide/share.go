@@ -83,7 +83,7 @@ func (r *round) stateOf(w *work) fate.State {
 
 func (r *round) state(m *fleet.Machine) fate.State {
 	switch {
-	case guard.Surplus(m, &r.s.Spec), guard.AtRest(m, r.sit.Whole.Holds), m.Quarantine != nil, m.Health.Cause == fleet.CauseRescued, m.Incident != nil && m.Incident.Cause == fleet.CauseBuild:
+	case guard.Surplus(m, &r.s.Spec), guard.AtRest(m, &r.sit.Whole), m.Quarantine != nil, m.Health.Cause == fleet.CauseRescued, m.Incident != nil && m.Incident.Cause == fleet.CauseBuild:
 		return fate.Sound
 	case guard.Counts(m, &r.s.Spec):
 		return fate.Failing

@@ -67,7 +67,7 @@ func (r *round) heedProvider(works []*work) {
 func (r *round) silent(works []*work) (all, together int) {
 	var fell []fleet.Instant
 	for _, w := range works {
-		if w.runsAndFails(&r.s.Spec) && r.parentOf(w) == nil && !guard.AtRest(w.M, r.sit.Whole.Holds) {
+		if w.runsAndFails(&r.s.Spec) && r.parentOf(w) == nil && !guard.AtRest(w.M, &r.sit.Whole) {
 			fell = append(fell, w.M.Health.SinceMono)
 		}
 	}
@@ -85,7 +85,7 @@ func (r *round) missing(works []*work) int {
 	for _, w := range works {
 		i := w.M.Incident
 		if i != nil && w.M.Health.Verdict != fleet.VerdictHealthy && (i.Cause == fleet.CauseChecks || w.runsAgain()) && r.parentOf(w) == nil &&
-			!guard.Surplus(w.M, &r.s.Spec) && !guard.AtRest(w.M, r.sit.Whole.Holds) {
+			!guard.Surplus(w.M, &r.s.Spec) && !guard.AtRest(w.M, &r.sit.Whole) {
 			n++
 		}
 	}
@@ -127,7 +127,7 @@ func (r *round) nobodyAnswers(works []*work) bool {
 // held and well does answer.
 func (r *round) cannotAnswer(m *fleet.Machine) bool {
 	away := m.Current.None() || m.Health.Cause.Stopped() ||
-		m.Health.Verdict != fleet.VerdictHealthy && guard.AtRest(m, r.sit.Whole.Holds)
+		m.Health.Verdict != fleet.VerdictHealthy && guard.AtRest(m, &r.sit.Whole)
 	return away && !guard.Surplus(m, &r.s.Spec)
 }
 

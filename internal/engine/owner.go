@@ -24,7 +24,8 @@ type FleetStatus struct {
 	Detail   string       // the error behind Acting, if one is
 	Provider fleet.ProviderState
 	Hosts    []fleet.Host
-	Cannot   []fleet.Op // what the provider is known not to have
+	Silent   []fleet.Silence // of those that do not answer
+	Cannot   []fleet.Op      // what the provider is known not to have
 	Vantage  fleet.Vantage
 	Brake    fleet.Brake
 	Whole    fleet.Whole

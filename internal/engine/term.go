@@ -359,11 +359,11 @@ func (t *term) show(now fleet.Now) fleet.Instant {
 
 // publish shows the fleet as it stands to whoever asks.
 func (t *term) publish(now fleet.Now) {
-	views := t.picture.Copies()
+	views, whole := t.picture.Copies(), t.picture.Whole().Clone()
 	t.published.Store(&FleetStatus{
 		Spec: *t.picture.Spec(), Wanted: t.spec, Acting: t.picture.Acting(), Detail: t.trouble, Provider: t.picture.Provider(),
-		Hosts: t.picture.Hosts(), Cannot: t.cannot, Vantage: t.picture.Vantage(), Brake: t.picture.Brake(), Whole: t.picture.Whole().Clone(),
-		Tally: guard.Count(*t.picture.Spec(), t.picture.Whole().Holds, views), Machines: views, At: now, Slots: t.picture.Slots(),
+		Hosts: t.picture.Hosts(), Silent: t.picture.Silent(), Cannot: t.cannot, Vantage: t.picture.Vantage(), Brake: t.picture.Brake(), Whole: whole,
+		Tally: guard.Count(*t.picture.Spec(), &whole, views), Machines: views, At: now, Slots: t.picture.Slots(),
 		Post: t.box.status(),
 	})
 }

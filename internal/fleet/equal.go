@@ -14,7 +14,8 @@ func (m *Machine) sameBusiness(o *Machine) bool {
 	return slices.Equal(m.Strays, o.Strays) && slices.Equal(m.Attempts, o.Attempts) &&
 		same(m.Incident, o.Incident) && same(m.Quarantine, o.Quarantine) && same(m.Wanted, o.Wanted) && same(m.Anchor, o.Anchor) &&
 		same(m.Change, o.Change) && m.Repair.equal(o.Repair) && m.Volumes.equal(o.Volumes) && slices.Equal(m.Kept, o.Kept) &&
-		slices.Equal(m.Snapshots, o.Snapshots) && slices.Equal(m.Left, o.Left)
+		slices.Equal(m.Snapshots, o.Snapshots) && slices.Equal(m.Left, o.Left) &&
+		same(m.Contest, o.Contest)
 }
 
 func same[T comparable](a, b *T) bool {

@@ -20,6 +20,7 @@ func full() fleet.Machine {
 		Repair:   &fleet.Repair{ID: "web-1/r1", Intent: &fleet.Intent{ID: "web-1/r1/call1"}},
 		Attempts: []fleet.Instant{now}, Strays: []fleet.Stray{{ID: "s"}}, RetryAt: now, Kept: []fleet.Shelved{{Leaving: fleet.Leaving{RetryAt: 1}}}, Volumes: &fleet.Volumes{Host: "h1", Made: []string{"data"}},
 		Snapshots: []fleet.DiskSnapshot{{ID: "r1"}}, Left: []fleet.LeftBehind{{Proof: fleet.ProofHostOff}},
+		Contest:   &fleet.Contest{Asked: now},
 		Incidents: 1, Repairs: 1, Address: netip.MustParseAddr("10.0.0.1"), Alias: "main",
 	}
 }

@@ -20,6 +20,9 @@ type Machine struct {
 	// Strays are instances that bear this machine's mark but are neither current nor being built, since when seen.
 	Strays []Stray `json:",omitempty"`
 
+	// Contest is what is known of the instance's being on two hosts; nil: it is not. It is never changed in place, so that copies share it.
+	Contest *Contest `json:",omitempty"`
+
 	// Generation is the highest one ever allotted; the next instance gets Generation+1.
 	Generation Generation
 	// Epoch rises with each act that makes earlier check results worthless; evidence of an older epoch is ignored.
@@ -448,6 +451,9 @@ func (m Machine) Restart(now Now, spec Spec) Machine {
 		m.RetryAt = now.Mono.Add(spec.Repair.Backoff)
 	}
 	m.Strays = nil
+	if m.Contest != nil {
+		m.Contest = &Contest{Asked: now.Mono, Paged: m.Contest.Paged}
+	}
 	m.Kept = slices.Clone(m.Kept)
 	for i := range m.Kept {
 		m.Kept[i].restart(now)

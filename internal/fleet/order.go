@@ -33,6 +33,8 @@ type Order struct {
 	Plan string `json:",omitempty"`
 	// Size is how many machines the fleet is to have.
 	Size int `json:",omitempty"`
+	// Believe has a recovery take the world for what is, where the store is older than it.
+	Believe bool `json:",omitempty"`
 	// DryRun has a recovery only say what it finds, and what would follow.
 	DryRun bool `json:",omitempty"`
 	// Proof is what the person, or the power controller that was asked for them, knows of the host.
@@ -166,6 +168,8 @@ func (o *Order) checkRecovery() error {
 		return errors.New("a recovery is of a whole fleet: for one machine there is heal")
 	case o.DryRun && o.Plan != "":
 		return errors.New("it is only to say what would follow, and confirms a plan")
+	case o.Believe && (o.DryRun || o.Plan != ""):
+		return errors.New("to believe the world is an order of its own")
 	}
 	return nil
 }

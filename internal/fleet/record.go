@@ -92,6 +92,8 @@ const (
 	RecordParentOpen     RecordKind = "parent-opened"   // failures concentrate in Domain beyond chance
 	RecordParentClosed   RecordKind = "parent-closed"   // Reason: released or superseded
 	RecordChildJoined    RecordKind = "child-joined"    // the machine's incident hangs under Parent from now on
+	RecordContest        RecordKind = "contest"         // Instance is on two hosts, Host and the one in Detail; Reason released: it is on one again
+	RecordStore          RecordKind = "store"           // Reason: store-older, another-installation, or believed
 	RecordChildReleased  RecordKind = "child-released"  // it does not any more, and the machine is judged afresh
 	RecordHeld           RecordKind = "held"            // something could be done and is not; Reason says why
 	RecordRepairStarted  RecordKind = "repair-started"  //
@@ -136,41 +138,46 @@ type Reason string
 // The reasons.
 const (
 	// Guards: why nothing is done now.
-	ReasonAmnesty          Reason = "amnesty"           // after a start or a gap everything is judged afresh first
-	ReasonBrake            Reason = "brake"             // too much fails at once
-	ReasonSharedFate       Reason = "shared-fate"       // a parent incident holds it
-	ReasonVantageIsolated  Reason = "vantage-isolated"  // hale itself is cut off
-	ReasonVantageDoubtful  Reason = "vantage-doubtful"  // the fault may be on hale's side
-	ReasonUnclear          Reason = "picture-unclear"   // others are suspect too: first see whether it is one cause
-	ReasonUndecided        Reason = "undecided"         // which of its checks fail decides on the step, and they have not all spoken
-	ReasonBudget           Reason = "budget"            // as many machines are in repair as may be
-	ReasonBuildBudget      Reason = "build-budget"      // as many first builds run as may
-	ReasonBackoff          Reason = "backoff"           // the last attempt failed a moment ago
-	ReasonNotUnhealthy     Reason = "not-unhealthy"     // it is suspect, starting or unknown: no order to the whole fleet has that repaired
-	ReasonStoppedByPerson  Reason = "stopped-by-person" // a stop by a person is not a failure
-	ReasonPaused           Reason = "paused"            // a pause by a person is not a failure
-	ReasonSuspended        Reason = "suspended"         // it suspended itself, and the ladder has no step to resume it
-	ReasonRescued          Reason = "rescued"           // another system runs in its place, for a person to repair it
-	ReasonIOError          Reason = "io-error"          // the provider paused it since a write to its disk failed
-	ReasonQuarantined      Reason = "quarantined"       //
-	ReasonRecovering       Reason = "recovering"        // not unhealthy any more, and not healthy yet
-	ReasonNotEvery         Reason = "not-every"         // its checks are not heeded at this time of the day
-	ReasonBlind            Reason = "blind"             // nothing is known; unknown is not dead
-	ReasonProviderDown     Reason = "provider-down"     //
-	ReasonProviderDoubtful Reason = "provider-doubtful" //
-	ReasonHostDown         Reason = "host-down"         //
-	ReasonObserve          Reason = "observe"           // the fleet is only watched
-	ReasonSurplus          Reason = "surplus"           // beyond the desired size; destroyed only when confirmed by a person
-	ReasonNoStep           Reason = "no-step"           // no rung of the ladder applies
-	ReasonLeaseShort       Reason = "lease-short"       // the remaining lease does not cover the call
-	ReasonNotOwner         Reason = "not-owner"         // the lease is lost
-	ReasonHold             Reason = "hold"              // a person holds it
-	ReasonLateOrder        Reason = "late-order"        // an order to build it, whose answer was lost, may yet be carried out
-	ReasonWindow           Reason = "window"            // repairs begin at other times
-	ReasonProtected        Reason = "protected"         // it is never disrupted; a person is told
-	ReasonStoreFull        Reason = "store-full"        // the disk is full: nothing can be written down first
-	ReasonStoreDown        Reason = "store-down"        // the store does not answer
-	ReasonClockStep        Reason = "clock-step"        // wall and monotonic clock parted by more than 2 s
+	ReasonAmnesty          Reason = "amnesty"              // after a start or a gap everything is judged afresh first
+	ReasonBrake            Reason = "brake"                // too much fails at once
+	ReasonSharedFate       Reason = "shared-fate"          // a parent incident holds it
+	ReasonVantageIsolated  Reason = "vantage-isolated"     // hale itself is cut off
+	ReasonVantageDoubtful  Reason = "vantage-doubtful"     // the fault may be on hale's side
+	ReasonUnclear          Reason = "picture-unclear"      // others are suspect too: first see whether it is one cause
+	ReasonUndecided        Reason = "undecided"            // which of its checks fail decides on the step, and they have not all spoken
+	ReasonBudget           Reason = "budget"               // as many machines are in repair as may be
+	ReasonBuildBudget      Reason = "build-budget"         // as many first builds run as may
+	ReasonBackoff          Reason = "backoff"              // the last attempt failed a moment ago
+	ReasonNotUnhealthy     Reason = "not-unhealthy"        // it is suspect, starting or unknown: no order to the whole fleet has that repaired
+	ReasonStoppedByPerson  Reason = "stopped-by-person"    // a stop by a person is not a failure
+	ReasonPaused           Reason = "paused"               // a pause by a person is not a failure
+	ReasonSuspended        Reason = "suspended"            // it suspended itself, and the ladder has no step to resume it
+	ReasonRescued          Reason = "rescued"              // another system runs in its place, for a person to repair it
+	ReasonIOError          Reason = "io-error"             // the provider paused it since a write to its disk failed
+	ReasonQuarantined      Reason = "quarantined"          //
+	ReasonRecovering       Reason = "recovering"           // not unhealthy any more, and not healthy yet
+	ReasonNotEvery         Reason = "not-every"            // its checks are not heeded at this time of the day
+	ReasonBlind            Reason = "blind"                // nothing is known; unknown is not dead
+	ReasonProviderDown     Reason = "provider-down"        //
+	ReasonProviderDoubtful Reason = "provider-doubtful"    //
+	ReasonHostDown         Reason = "host-down"            //
+	ReasonTwoHosts         Reason = "two-hosts"            // two hosts show its instance: until one does, nothing is called but questions
+	ReasonHostUnasked      Reason = "host-unasked"         // a host that does not answer may have it, too
+	ReasonRival            Reason = "rival"                // another instance with its mark may run: none is built beside it
+	ReasonStoreOlder       Reason = "store-older"          // a mark that the store never allotted: the store is older than the world
+	ReasonInstallation     Reason = "another-installation" // another installation of hale marked instances of the fleet
+	ReasonObserve          Reason = "observe"              // the fleet is only watched
+	ReasonSurplus          Reason = "surplus"              // beyond the desired size; destroyed only when confirmed by a person
+	ReasonNoStep           Reason = "no-step"              // no rung of the ladder applies
+	ReasonLeaseShort       Reason = "lease-short"          // the remaining lease does not cover the call
+	ReasonNotOwner         Reason = "not-owner"            // the lease is lost
+	ReasonHold             Reason = "hold"                 // a person holds it
+	ReasonLateOrder        Reason = "late-order"           // an order to build it, whose answer was lost, may yet be carried out
+	ReasonWindow           Reason = "window"               // repairs begin at other times
+	ReasonProtected        Reason = "protected"            // it is never disrupted; a person is told
+	ReasonStoreFull        Reason = "store-full"           // the disk is full: nothing can be written down first
+	ReasonStoreDown        Reason = "store-down"           // the store does not answer
+	ReasonClockStep        Reason = "clock-step"           // wall and monotonic clock parted by more than 2 s
 
 	// Looks.
 	ReasonConfirmed   Reason = "confirmed"
@@ -243,6 +250,7 @@ const (
 
 	// Adoption.
 	ReasonCandidate   Reason = "candidate"    // it is selected, and not seen healthy yet: it is watched and never touched
+	ReasonBelieved    Reason = "believed"     // a person had hale believe the world, of which the store knew too little
 	ReasonAdopted     Reason = "adopted"      // it was seen healthy: hale looks after it from now on
 	ReasonRenamed     Reason = "renamed"      // its provider calls it otherwise now
 	ReasonContested   Reason = "contested"    // another fleet selects it, too
@@ -263,6 +271,7 @@ const (
 	ReasonInRepair       Reason = "in-repair"       // it is being healed
 	ReasonNotBraked      Reason = "not-braked"      // the brake is not on
 	ReasonSelects        Reason = "selects"         // scale: the fleet takes machines that exist, and builds none
+	ReasonNotOlder       Reason = "not-older"       // recover: nothing shows that the store is older than the world
 	ReasonLastMachine    Reason = "last-machine"    // delete: a fleet has one at least
 	ReasonOwnBuild       Reason = "own-build"       // delete: hale built it in the place of one that it had adopted
 

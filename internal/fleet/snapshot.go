@@ -13,6 +13,8 @@ type Snapshot struct {
 	SteadyAt Instant
 	Provider ProviderState
 	Hosts    []Host // sorted by name
+	// Silent are the hosts of those that do not answer, where each speaks for itself.
+	Silent []Silence
 	// Cannot are the operations that the provider is known not to have.
 	Cannot  []Op
 	Vantage Vantage
@@ -39,9 +41,11 @@ type View struct {
 	Checks []CheckState
 	Epoch  uint64
 	// Seen is the provider's last word on every instance that bears the machine's mark or is named by its belief.
-	Seen    []Sighting // sorted by instance id
-	Look    *Look      // the look that just ended, if one did
-	Outcome *Outcome   // the call that just ended, if one did
+	Seen []Sighting // sorted by instance id
+	// Ran is where the machine's last instance was seen running last, once it is not seen running any more.
+	Ran     Ran
+	Look    *Look    // the look that just ended, if one did
+	Outcome *Outcome // the call that just ended, if one did
 	// Gathered is how the gathering of evidence ended that just did, if one did.
 	Gathered *Gathered
 	FreshID  InstanceID // a random id that was never used

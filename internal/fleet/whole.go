@@ -22,6 +22,32 @@ type Whole struct {
 	Short Shortfall `json:",omitzero"`
 	// Fenced is what people know of hosts that do not answer.
 	Fenced []HostProof `json:",omitempty"`
+	// Older is the proof that the store is older than the world; nil: there is none. It is never changed in place.
+	Older *Older `json:",omitempty"`
+	// Foreign are other installations of hale that have marked instances of this fleet's machines, as they were found.
+	Foreign []Foreign `json:",omitempty"`
+}
+
+// Older is what proves that the store is older than the world, as one does that was restored from a backup, or lost its last writes: an
+// instance with a mark of this installation whose generation the store never allotted. Until a person has hale believe the world,
+// nothing is done in the fleet.
+type Older struct {
+	Machine    MachineName
+	Instance   InstanceID
+	Host       HostName
+	Generation Generation // of the instance
+	Allotted   Generation // the highest one, by the store
+	Since      time.Time
+}
+
+// Foreign is another installation of hale with an instance that bears the mark of one of this fleet's machines. Until a person has hale
+// take it over, no first instance is built in the fleet.
+type Foreign struct {
+	Installation Installation
+	Machine      MachineName
+	Instance     InstanceID
+	Host         HostName
+	Since        time.Time
 }
 
 // Shortfall is the time of a wrong number of machines. The zero value: it is the right one.
@@ -76,13 +102,13 @@ func (w Whole) Parent(id string) *Parent {
 func (w Whole) Equal(other Whole) bool {
 	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.Equal(w.Parents, other.Parents) && slices.Equal(w.Holds, other.Holds) &&
 		w.Ledger.Equal(other.Ledger) && w.Short == other.Short && slices.EqualFunc(w.LetGo, other.LetGo, LetGo.Equal) &&
-		slices.Equal(w.Fenced, other.Fenced)
+		slices.Equal(w.Fenced, other.Fenced) && same(w.Older, other.Older) && slices.Equal(w.Foreign, other.Foreign)
 }
 
 // Clone returns a copy that shares nothing with w.
 func (w Whole) Clone() Whole {
 	w.Parents, w.Holds, w.LetGo = slices.Clone(w.Parents), slices.Clone(w.Holds), slices.Clone(w.LetGo)
-	w.Fenced = slices.Clone(w.Fenced)
+	w.Fenced, w.Foreign = slices.Clone(w.Fenced), slices.Clone(w.Foreign)
 	return w
 }
 

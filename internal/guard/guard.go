@@ -19,8 +19,8 @@ type Tally struct {
 	Suspect  int // may turn out to be failing: a check failed since it was last up
 	InRepair int // wanted changes included (L13)
 	InBuild  int
-	// Holds are those in force: what is down under one, and not in repair, does not count.
-	Holds    []fleet.Hold
+	// Rest has the holds and removals in force: what is down under one, and not in repair, does not count.
+	Rest     *fleet.Whole
 	Changing int // by a person's order: in repair, and not failing (L10)
 }
 
@@ -95,6 +95,7 @@ type Situation struct {
 	SteadyAt fleet.Instant
 	Provider fleet.ProviderState
 	Hosts    []fleet.Host
+	Silent   []fleet.Silence
 	Cannot   []fleet.Op // what the provider is known not to have
 	Vantage  fleet.Vantage
 	Brake    fleet.Brake
@@ -119,6 +120,8 @@ func AnyCall(s *Situation) fleet.Reason {
 		return s.Acting
 	case s.Spec.Mode == fleet.ModeObserve:
 		return fleet.ReasonObserve
+	case s.Whole.Older != nil:
+		return fleet.ReasonStoreOlder
 	}
 	switch s.Provider.Standing {
 	case fleet.ProviderDoubtful:
@@ -160,6 +163,9 @@ func unsafe(m *fleet.Machine, s *Situation, surplus bool) fleet.Reason {
 		return fleet.ReasonSurplus
 	case stranded(m, s):
 		return fleet.ReasonHostDown
+	}
+	if r := Untouchable(m, s); r != "" {
+		return r
 	}
 	if r := sightReason(m, s); r != "" {
 		return r
@@ -255,6 +261,12 @@ func stranded(m *fleet.Machine, s *Situation) bool {
 	}
 	h, dead := DeadHost(m.Current.Host, s)
 	return dead && !Fenceable(h, s)
+}
+
+// strandedOn reports whether the host that the machine's instance lies on does not answer.
+func strandedOn(m *fleet.Machine, s *Situation) bool {
+	_, dead := DeadHost(m.Current.Host, s)
+	return dead && !m.Current.None()
 }
 
 // NewRepair says why no repair may begin for a machine with an open incident.
@@ -354,10 +366,16 @@ func undecided(m *fleet.Machine, s *Situation) bool {
 // that is asked.
 func NewBuild(m *fleet.Machine, s *Situation) fleet.Reason {
 	r := AnyStep(m, s)
+	if r == fleet.ReasonBrake && s.Brake.By != "" {
+		return r // a person put it on
+	}
 	if r != "" && r != fleet.ReasonBrake && r != fleet.ReasonWindow && (r != fleet.ReasonAmnesty || s.Provider.Standing == fleet.ProviderUnknown) {
 		return r
 	}
-	if s.Tally.InBuild >= s.Spec.Limits.InBuild {
+	switch {
+	case len(s.Whole.Foreign) > 0:
+		return fleet.ReasonInstallation
+	case s.Tally.InBuild >= s.Spec.Limits.InBuild:
 		return fleet.ReasonBuildBudget
 	}
 	return ""
@@ -373,7 +391,7 @@ func NewChange(m *fleet.Machine, s *Situation) fleet.Reason {
 	if m.Anchor != nil && !s.Now.Due(m.Anchor.Until) {
 		return fleet.ReasonLateOrder
 	}
-	own := Tally{Holds: s.Tally.Holds}
+	own := Tally{Rest: s.Tally.Rest}
 	own.Add(m, &s.Spec)
 	if s.Tally.Failing+s.Tally.Changing-own.Failing-own.Changing >= s.Spec.Limits.InRepair || SharedBudget(m, s) != nil {
 		return fleet.ReasonBudget
@@ -438,8 +456,8 @@ func Counts(m *fleet.Machine, spec *fleet.Spec) bool {
 }
 
 // Count tallies the fleet.
-func Count(spec fleet.Spec, holds []fleet.Hold, machines []fleet.View) Tally {
-	t := Tally{Size: spec.Size, Holds: holds}
+func Count(spec fleet.Spec, all *fleet.Whole, machines []fleet.View) Tally {
+	t := Tally{Size: spec.Size, Rest: all}
 	for i := range machines {
 		t.Add(&machines[i].Machine, &spec)
 	}
@@ -456,7 +474,7 @@ func (t *Tally) count(m *fleet.Machine, spec *fleet.Spec, by int) {
 	if m.Repair == nil && m.Health.Verdict != fleet.VerdictUnhealthy && m.Health.Verdict != fleet.VerdictSuspect {
 		return // before its number is read: most machines are well
 	}
-	if Surplus(m, spec) || AtRest(m, t.Holds) {
+	if Surplus(m, spec) || AtRest(m, t.Rest) {
 		return
 	}
 	if Counts(m, spec) {

@@ -5,9 +5,13 @@ import "hale/internal/fleet"
 // HoldOn returns the hold that covers the machine, or nil. Of several it is the one that lasts longest.
 func HoldOn(m *fleet.Machine, s *Situation) *fleet.Hold { return holdOn(m, s.Whole.Holds) }
 
-// AtRest reports whether the machine is held and nothing is done to it: what becomes of it meanwhile is wanted, and no failure (L10).
-func AtRest(m *fleet.Machine, holds []fleet.Hold) bool {
-	return len(holds) > 0 && m.Repair == nil && holdOn(m, holds) != nil
+// AtRest reports whether the machine is held, or ordered away, and nothing is done to it: what becomes of it meanwhile is wanted, and no
+// failure (L10).
+func AtRest(m *fleet.Machine, all *fleet.Whole) bool {
+	if all == nil || m.Repair != nil {
+		return false
+	}
+	return len(all.Holds) > 0 && holdOn(m, all.Holds) != nil || all.Ledger.Removal(m.Name) != nil
 }
 
 func holdOn(m *fleet.Machine, holds []fleet.Hold) *fleet.Hold {

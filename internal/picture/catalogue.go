@@ -14,9 +14,13 @@ type Catalogue struct {
 	up     map[fleet.HostName]bool
 	access map[fleet.HostName]fleet.Access // where anything is known of it
 	byID   map[fleet.InstanceID]fleet.Instance
-	marked map[bearer][]fleet.InstanceID
-	claims map[netip.Addr][]fleet.InstanceID // the running instances that have the address
-	asked  fleet.Instant
+	// mentions are all of an id that several hosts show, each of which speaks for itself.
+	mentions    map[fleet.InstanceID][]fleet.Instance
+	independent map[fleet.HostName]bool   // the hosts that do
+	fresh       map[fleet.InstanceID]bool // what the update under way has told of already; only where there are such hosts
+	marked      map[bearer][]fleet.InstanceID
+	claims      map[netip.Addr][]fleet.InstanceID // the running instances that have the address
+	asked       fleet.Instant
 }
 
 // bearer is whom a mark names.
@@ -40,21 +44,24 @@ func NewCatalogue() *Catalogue {
 	return &Catalogue{
 		up: make(map[fleet.HostName]bool), access: make(map[fleet.HostName]fleet.Access), byID: make(map[fleet.InstanceID]fleet.Instance),
 		marked: make(map[bearer][]fleet.InstanceID), claims: make(map[netip.Addr][]fleet.InstanceID),
+		mentions: make(map[fleet.InstanceID][]fleet.Instance), independent: make(map[fleet.HostName]bool),
+		fresh: make(map[fleet.InstanceID]bool),
 	}
 }
 
 // Replace takes a whole listing in: all hosts, sorted by name, and every instance on those that are up. The question was put at asked.
-// Of an instance that is listed twice, as in the middle of a migration, the last mention counts. The catalogue keeps hosts,
-// which must not change any more.
+// Of an instance that independent hosts list, each for itself, all mentions count (fleet.Join); of one that a control plane lists twice, as
+// in the middle of a migration, the last one does. The catalogue keeps hosts, which must not change any more.
 func (c *Catalogue) Replace(hosts []fleet.Host, instances []fleet.Instance, asked fleet.Instant) {
 	clear(c.byID)
+	clear(c.mentions)
 	clear(c.marked)
 	clear(c.claims)
 	c.Update(hosts, instances, nil, asked)
 }
 
 // Update makes the catalogue equal to what Replace with a whole listing would, at the cost of what changed: instances that are new or
-// not as they were, and those that are not listed any more.
+// not as they were, each with all mentions of its id, and those that no host lists any more.
 func (c *Catalogue) Update(hosts []fleet.Host, changed []fleet.Instance, removed []fleet.InstanceID, asked fleet.Instant) {
 	c.standing(hosts)
 	c.asked = asked
@@ -62,8 +69,50 @@ func (c *Catalogue) Update(hosts []fleet.Host, changed []fleet.Instance, removed
 		c.remove(id)
 	}
 	for _, i := range changed {
-		c.put(i)
+		c.mention(i)
 	}
+	clear(c.fresh)
+}
+
+// mention takes one mention of an instance in.
+func (c *Catalogue) mention(i fleet.Instance) {
+	if len(c.independent) < 2 || !c.independent[i.Host] {
+		c.put(i)
+		return
+	}
+	all := []fleet.Instance{i}
+	if c.fresh[i.ID] {
+		was := c.mentions[i.ID]
+		if was == nil {
+			was = []fleet.Instance{c.byID[i.ID]}
+		}
+		all = append(slices.DeleteFunc(slices.Clone(was), func(o fleet.Instance) bool { return o.Host == i.Host }), i)
+	}
+	c.fresh[i.ID] = true
+	c.put(fleet.Join(all))
+	if delete(c.mentions, i.ID); len(all) > 1 {
+		c.mentions[i.ID] = all
+	}
+}
+
+// joined returns what one host was just asked of an instance, together with what others showed of it in the listing.
+func (c *Catalogue) joined(i fleet.Instance) fleet.Instance {
+	if c == nil || i.Power == fleet.PowerGone {
+		return i
+	}
+	all := []fleet.Instance{i}
+	for _, o := range c.mentions[i.ID] {
+		if o.Host != i.Host && c.up[o.Host] {
+			all = append(all, o)
+		}
+	}
+	return fleet.Join(all)
+}
+
+// lists reports whether the listing has the instance.
+func (c *Catalogue) lists(id fleet.InstanceID) bool {
+	_, listed := c.byID[id]
+	return listed
 }
 
 // Bearer returns the machine that the mark of a listed instance names; empty: it is not listed, or bears none.
@@ -89,8 +138,12 @@ func (c *Catalogue) standing(hosts []fleet.Host) {
 		return
 	}
 	clear(c.up)
+	clear(c.independent)
 	for _, h := range hosts {
 		c.up[h.Name] = h.Up
+		if h.Independent {
+			c.independent[h.Name] = true
+		}
 	}
 }
 
@@ -111,6 +164,7 @@ func (c *Catalogue) remove(id fleet.InstanceID) {
 		return
 	}
 	delete(c.byID, id)
+	delete(c.mentions, id)
 	strike(c.marked, bearerOf(i), id)
 	strike(c.claims, claimOf(i), id)
 }

@@ -69,6 +69,7 @@ func forget(v *fleet.View, why fleet.ResultReason) {
 // TellLook takes in a look that ended. What it saw at the provider counts as any other sighting.
 func (p *Picture) TellLook(i int, l fleet.Look) {
 	if l.Seen.Asked != 0 {
+		l.Seen.Instance = p.catalogue.joined(l.Seen.Instance)
 		p.Sight(i, l.Seen)
 	}
 	p.views[i].Look, p.dirty = &l, true

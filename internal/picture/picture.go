@@ -66,6 +66,9 @@ type Picture struct {
 	provider  fleet.ProviderState
 	catalogue *Catalogue // as last seen; nil: never
 	hosts     []fleet.Host
+	asked     fleet.Instant                    // the listing last seen
+	answered  map[fleet.HostName]fleet.Instant // what a silent host answered last
+	silent    []fleet.Silence
 	steadyAt  fleet.Instant
 	acting    fleet.Reason
 	dirty     bool                      // there is something to decide
@@ -103,6 +106,7 @@ func New(o Options, now fleet.Now) *Picture {
 		provider: fleet.ProviderState{Standing: fleet.ProviderUnknown},
 		steadyAt: now.Mono.Add(guard.SettleTime(spec) + time.Second),
 		asking:   make(map[fleet.InstanceID]bool),
+		answered: make(map[fleet.HostName]fleet.Instant),
 		dirty:    true,
 		placed:   1,
 		needs:    needsOf(spec.Checks),
@@ -174,7 +178,7 @@ func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	p.mute(now)
 	return fleet.Snapshot{
 		Now: now, Installation: p.installation, Spec: p.spec, Wanted: p.wanted, Acting: p.acting, SteadyAt: p.steadyAt,
-		Provider: p.provider, Hosts: p.hosts, Cannot: p.cannot, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
+		Provider: p.provider, Hosts: p.hosts, Silent: p.silent, Cannot: p.cannot, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
 		Orders: p.orders[:min(len(p.orders), ordersAtOnce)], Placed: p.placed, Slots: p.slots,
 	}
 }
@@ -249,6 +253,9 @@ func (p *Picture) Provider() fleet.ProviderState { return p.provider }
 
 // Hosts returns the provider's hosts as last seen, to be read only.
 func (p *Picture) Hosts() []fleet.Host { return p.hosts }
+
+// Silent returns the hosts that do not answer and that each speak for themselves, to be read only.
+func (p *Picture) Silent() []fleet.Silence { return p.silent }
 
 // Brake returns the brake as believed.
 func (p *Picture) Brake() fleet.Brake { return p.brake }

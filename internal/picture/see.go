@@ -65,6 +65,7 @@ func (p *Picture) ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
 func (p *Picture) See(c *Catalogue, indices []int) []Doubt {
 	p.welcome(c)
 	p.disabled(c.hosts)
+	p.hearSilence(c.hosts)
 	p.catalogue, p.hosts, p.dirty = c, c.hosts, true
 	var doubts []Doubt
 	if indices == nil {
@@ -76,7 +77,51 @@ func (p *Picture) See(c *Catalogue, indices []int) []Doubt {
 		doubts = p.seeMachine(c, i, doubts)
 	}
 	p.offer(c)
+	p.asked = max(p.asked, c.asked)
 	return doubts
+}
+
+// hearSilence keeps which hosts do not answer that each speak for themselves, and what they answered last.
+func (p *Picture) hearSilence(now []fleet.Host) {
+	if len(now) > 0 && len(p.hosts) > 0 && &now[0] == &p.hosts[0] {
+		return
+	}
+	for _, h := range p.hosts {
+		if h.Up {
+			p.answered[h.Name] = p.asked
+		}
+	}
+	var silent []fleet.Silence
+	for _, h := range now {
+		if !h.Up && h.Independent {
+			silent = append(silent, fleet.Silence{Host: h.Name, Answered: p.answered[h.Name]})
+		}
+	}
+	if !slices.Equal(silent, p.silent) {
+		for i := range p.views {
+			p.due(i) // what waits for a host to answer, or need not any more
+		}
+	}
+	p.silent = silent
+}
+
+// ranUntil notes where the machine's instance was seen running last, when it is not seen running any more. Where the last listing had it as it
+// was, it ran until then.
+func (p *Picture) ranUntil(v *fleet.View, was fleet.Sighting, listed bool) {
+	if was.Instance.Power != fleet.PowerRunning {
+		return
+	}
+	if listed {
+		was.Asked = max(was.Asked, p.asked)
+	}
+	v.Ran = fleet.Ran{Instance: was.Instance.ID, Host: was.Instance.Host, At: was.Asked}
+}
+
+// runs reports whether one of the sightings has the instance running.
+func runs(seen []fleet.Sighting, id fleet.InstanceID) bool {
+	return slices.ContainsFunc(seen, func(s fleet.Sighting) bool {
+		return s.Instance.ID == id && s.Instance.Power == fleet.PowerRunning
+	})
 }
 
 // welcome has every machine judged that left something on a host which answers again, or cut on one that is not: it may run, or write, and a listing that
@@ -126,6 +171,8 @@ func (p *Picture) Answered(id fleet.InstanceID) { delete(p.asking, id) }
 func (p *Picture) seeMachine(c *Catalogue, index int, doubts []Doubt) []Doubt {
 	v := &p.views[index]
 	p.named = believed(&v.Machine, p.named[:0])
+	lies := v.Machine.Lies().ID
+	listed := !p.asking[lies]
 	seen := p.seen[:0]
 	for _, b := range p.named {
 		old := v.Sighting(b.ID)
@@ -153,8 +200,11 @@ func (p *Picture) seeMachine(c *Catalogue, index int, doubts []Doubt) []Doubt {
 		}
 	}
 	sortSightings(seen)
-	if differ(v.Seen, seen) || believable(v, seen) {
+	if differ(v.Seen, seen) || believable(v, seen) || stillContested(v, seen) {
 		p.due(index)
+	}
+	if !runs(seen, lies) {
+		p.ranUntil(v, v.Sighting(lies), listed)
 	}
 	v.Seen = append(v.Seen[:0], seen...)
 	p.seen = seen
@@ -162,14 +212,17 @@ func (p *Picture) seeMachine(c *Catalogue, index int, doubts []Doubt) []Doubt {
 	return doubts
 }
 
-// believable reports whether the provider's word on the current instance counts from now on, and did not before: what was asked before the
+// believable reports whether the provider's word on an instance counts from now on, and did not before: what was asked before the
 // last act, or before the beginning of a term, says nothing, even if it is the same.
 func believable(v *fleet.View, seen []fleet.Sighting) bool {
-	m := &v.Machine
-	if m.Current.None() || v.Sighting(m.Current.ID).Asked > m.Acted {
-		return false
-	}
-	return slices.ContainsFunc(seen, func(s fleet.Sighting) bool { return s.Instance.ID == m.Current.ID && s.Asked > m.Acted })
+	acted := v.Machine.Acted
+	return slices.ContainsFunc(seen, func(s fleet.Sighting) bool { return s.Asked > acted && v.Sighting(s.Instance.ID).Asked <= acted })
+}
+
+// stillContested reports whether another listing shows an instance on two hosts, and a person is to be told of that.
+func stillContested(v *fleet.View, seen []fleet.Sighting) bool {
+	return (v.Machine.Contest == nil || !v.Machine.Contest.Paged) &&
+		slices.ContainsFunc(seen, func(s fleet.Sighting) bool { return s.Instance.Contested() })
 }
 
 // AwaitsAddress reports whether the machine waits to be verified and the provider names no address for it yet: then the next listing
@@ -188,6 +241,10 @@ func (p *Picture) Sight(i int, s fleet.Sighting) {
 	}
 	p.dirty = true
 	p.due(i)
+	s.Instance = p.catalogue.joined(s.Instance)
+	if was := v.Sighting(s.Instance.ID); s.Asked > was.Asked && s.Instance.ID == v.Machine.Lies().ID && s.Instance.Power != fleet.PowerRunning {
+		p.ranUntil(v, was, p.catalogue != nil && p.catalogue.lists(was.Instance.ID))
+	}
 	for k := range v.Seen {
 		if v.Seen[k].Instance.ID == s.Instance.ID {
 			if s.Asked > v.Seen[k].Asked {

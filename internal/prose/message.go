@@ -128,6 +128,12 @@ func attitude(r fleet.Record, story []fleet.Record) string {
 		return "its machines are only probed; no repair begins until it answers as before"
 	case fleet.ReasonBlind:
 		return "hale goes on asking; of what it knows nothing it repairs nothing"
+	case fleet.ReasonTwoHosts:
+		return "hale asks, and does nothing else to it, until one host shows it"
+	case fleet.ReasonStoreOlder:
+		return "hale watches the fleet and does nothing in it until you say so"
+	case fleet.ReasonInstallation:
+		return "hale builds no first instance in the fleet until you say so; what it has, it heals"
 	case fleet.ReasonHoldExpired, fleet.ReasonLawBroken, fleet.ReasonSecondRunning:
 		return "hale watches it and leaves it alone"
 	case fleet.ReasonCallFailed:

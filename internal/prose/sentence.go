@@ -66,6 +66,8 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordHostCut:        hostCut,
 	fleet.RecordHostUncut:      hostUncut,
 	fleet.RecordLeftBehind:     leftBehind,
+	fleet.RecordContest:        contest,
+	fleet.RecordStore:          storeNews,
 }
 
 // about names what the record is about.

@@ -25,6 +25,7 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 	w.Record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host})
 	a := fleet.Action{
 		Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.mark(on), Adopted: on.Adopted, Intent: *r.Intent,
+		Excused: guard.Excused(w.M, w.Situation),
 		ForGood: op == fleet.OpDelete && r.Kind == fleet.RepairRemove,
 	}
 	if op == fleet.OpCreate {
@@ -42,6 +43,18 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 // mayCall reports whether the provider may be called at all, and says why not. Guards of new rungs come on top of it.
 func (w *Work) mayCall() bool {
 	held := guard.AnyCall(w.Situation)
+	if held != "" {
+		w.wait(held)
+	}
+	return held == ""
+}
+
+// mayAct reports whether something may be done to the machine's instance, and says why not. What is on two hosts is asked about, and nothing more.
+func (w *Work) mayAct() bool {
+	if !w.mayCall() {
+		return false
+	}
+	held := guard.Untouchable(w.M, w.Situation)
 	if held != "" {
 		w.wait(held)
 	}

@@ -121,7 +121,7 @@ func (w *Work) undo(r *fleet.Repair) {
 		w.call(r, fleet.OpKeep, r.Target)
 	case !r.Proof.Meets(fleet.ProofConfirmedOff):
 		w.proveAgain(r)
-	case w.rivalled():
+	case w.Rivalled():
 		w.quarantine(fleet.ReasonSecondRunning, "")
 	case w.M.Current.ID != r.Back.ID:
 		w.call(r, fleet.OpRestore, r.Back)
@@ -140,7 +140,7 @@ func (w *Work) seeBack(r *fleet.Repair) {
 		w.giveUpChange(fleet.ReasonNoInstance, "")
 	case !w.aside(i):
 		w.giveUpChange(fleet.ReasonMarkChanged, string(i.Power))
-	case w.rivalled():
+	case w.Rivalled():
 		w.giveUpChange(fleet.ReasonSecondRunning, "")
 	default:
 		r.Confirmed = true

@@ -519,6 +519,15 @@ func (w *Work) build(r *fleet.Repair) {
 	if a := w.M.Anchor; a != nil && w.Situation.Now.Due(a.Until) {
 		w.M.Anchor = nil
 	}
+	if held := w.heldWaiting(r); held != "" {
+		w.wait(held)
+		return
+	}
+	if _, some := guard.Unasked(w.M, w.Situation); some {
+		w.wait(fleet.ReasonHostUnasked)
+		w.retry(r)
+		return
+	}
 	host, ok := w.place(r.ID)
 	if a := w.M.Anchor; a != nil {
 		host, ok = a.Host, w.buildsOn(a.Host)
@@ -528,8 +537,12 @@ func (w *Work) build(r *fleet.Repair) {
 		w.retry(r)
 		return
 	}
-	if w.occupied() {
+	switch {
+	case w.occupied():
 		w.failAttempt(fleet.ReasonDiskInUse)
+		return
+	case w.Rivalled():
+		w.failAttempt(fleet.ReasonRival)
 		return
 	}
 	if w.leftRuns() {
@@ -547,19 +560,59 @@ func (w *Work) build(r *fleet.Repair) {
 	w.call(r, fleet.OpCreate, r.Next)
 }
 
+// heldWaiting says why a build that waits, as for a host or a place, does not go on: what a person ordered meanwhile counts for it, since it
+// is not under way.
+func (w *Work) heldWaiting(r *fleet.Repair) fleet.Reason {
+	switch w.M.Waiting {
+	case fleet.ReasonNoHost, fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere, fleet.ReasonHostUnasked, fleet.ReasonHold, fleet.ReasonBrake:
+	default:
+		return ""
+	}
+	b := &w.Situation.Brake
+	switch {
+	case guard.HoldOn(w.M, w.Situation) != nil:
+		return fleet.ReasonHold
+	case b.By != "", b.On() && r.Kind != fleet.RepairBuild:
+		return fleet.ReasonBrake
+	}
+	return ""
+}
+
 // Found returns an instance that an earlier, lost order of ours built after all, if the machine has no other: it is
 // taken instead of being removed.
 func Found(m *fleet.Machine, v *fleet.View, ours fleet.Installation) (fleet.Instance, bool) {
 	if !m.Current.None() {
 		return fleet.Instance{}, false
 	}
-	for _, s := range m.Strays {
-		i := v.Sighting(s.ID).Instance
-		if s.RetryAt == 0 && i.Power == fleet.PowerRunning && m.LeftAt(s.ID) < 0 && IsRemnant(*m, i, ours) {
-			return i, true
+	for k := range v.Seen {
+		s := &v.Seen[k]
+		i := &s.Instance
+		if i.Power == fleet.PowerRunning && s.Asked > m.Acted && m.LeftAt(i.ID) < 0 && !putOff(m, i.ID) && IsStray(m, i, ours) && IsRemnant(*m, *i, ours) {
+			return *i, true
 		}
 	}
 	return fleet.Instance{}, false
+}
+
+// putOff reports whether the instance is a stray whose removal failed.
+func putOff(m *fleet.Machine, id fleet.InstanceID) bool {
+	return slices.ContainsFunc(m.Strays, func(s fleet.Stray) bool { return s.ID == id && s.RetryAt != 0 })
+}
+
+// House believes that the machine has the instance, of which the store did not know.
+func (w *Work) House(i fleet.Instance) {
+	m := w.M
+	m.Current = fleet.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host, Network: i.Network, Storage: i.Storage, Certified: i.Mark.Certified}
+	if l := w.Situation.Whole.Ledger; l != nil {
+		m.Current.Edition = l.Edition
+	}
+	m.Address = i.Address
+	m.Epoch++
+	m.Acted = w.now()
+	m.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Since: w.Situation.Now.Wall, SinceMono: w.now()}
+	w.forget(i.ID)
+	w.bind(i.Host)
+	w.stands()
 }
 
 func (w *Work) take(i fleet.Instance) {

@@ -125,11 +125,11 @@ func (w *Work) pass(r *fleet.Repair) {
 	case fleet.PhaseVerify:
 		w.verify(r)
 	case fleet.PhaseAct:
-		if w.mayCall() && w.mayChange(r) {
+		if w.mayAct() && w.mayChange(r) {
 			w.act(r)
 		}
 	case fleet.PhaseCertify:
-		if w.mayCall() {
+		if w.mayAct() {
 			w.certify(r)
 		}
 	}
@@ -710,6 +710,9 @@ func (w *Work) Wait(reason fleet.Reason, step fleet.StepKind) {
 	}
 	if full := guard.SharedBudget(w.M, w.Situation); full != nil && reason == fleet.ReasonBudget {
 		rec.Scope, rec.Detail, rec.Failing, rec.Limit = full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair
+	}
+	if h, some := guard.Unasked(w.M, w.Situation); some && reason == fleet.ReasonHostUnasked {
+		rec.Host = h
 	}
 	w.Record(rec)
 }

@@ -8,15 +8,21 @@ import (
 
 // occupied reports whether an instance with the machine's mark, beside the one that is replaced, may hold on to its kept disks: no two
 // may ever write to them.
-func (w *Work) occupied() bool { return w.M.Volumes != nil && w.rivalled() }
+func (w *Work) occupied() bool { return w.M.Volumes != nil && w.Rivalled() }
 
-// rivalled reports whether another instance with the machine's mark may run, beside its own and the one that is replaced.
-func (w *Work) rivalled() bool {
+// Rivalled reports whether another instance with the machine's mark may run, beside its own and the one that is replaced; whichever
+// installation of hale marked it.
+func (w *Work) Rivalled() bool {
 	mayRun := func(p fleet.Power) bool { return p != fleet.PowerOff && p != fleet.PowerGone }
 	return slices.ContainsFunc(w.M.Strays, func(s fleet.Stray) bool { return mayRun(w.View.Sighting(s.ID).Instance.Power) }) ||
 		slices.ContainsFunc(w.View.Seen, func(s fleet.Sighting) bool {
-			return !w.Away(s.Instance.ID) && mayRun(s.Instance.Power) && IsStray(w.M, &s.Instance, w.Installation)
+			return !w.Away(s.Instance.ID) && mayRun(s.Instance.Power) && (IsStray(w.M, &s.Instance, w.Installation) || w.isForeign(&s.Instance))
 		})
+}
+
+// isForeign reports whether another installation of hale marked the instance as this very machine's.
+func (w *Work) isForeign(i *fleet.Instance) bool {
+	return i.Mark.Machine == w.M.Name && i.Mark.Installation != "" && i.Mark.Installation != w.Installation && i.ID != w.M.Current.ID
 }
 
 // bind writes down where the kept disks of the instance lie that is about to be ordered, before it is.

@@ -15,6 +15,8 @@ type wishes struct {
 	taken  map[fleet.OrderID]time.Duration // when a hold was taken up, by the world's clock
 	holds  []fleet.Hold                    // in force, as stored
 	braked bool                            // by hand, as stored
+	// leaving are the machines that are ordered away, as stored.
+	leaving map[fleet.MachineName]bool
 }
 
 // ordered notes that the operator gave an order. Whoever wants a stopped machine healed wants it to run.
@@ -120,6 +122,7 @@ func (j *judge) obeyed(before, after overall, records []fleet.Record) {
 	if len(before.Whole.Holds) > 0 || len(after.Whole.Holds) > 0 {
 		j.holdsChange(before.Whole.Holds, after.Whole.Holds)
 	}
+	j.leave(after.Whole.Ledger)
 	was, is := before.Brake, after.Brake
 	if is.Excused > was.Excused && !j.tookOff(records) {
 		j.broken("L6", "", fmt.Sprintf("%d failures are excused, and nobody took the brake off", is.Excused))
@@ -130,6 +133,20 @@ func (j *judge) obeyed(before, after overall, records []fleet.Record) {
 	if j.wishes.braked = is.By != ""; j.wishes.braked {
 		j.excuse()
 	}
+}
+
+// leave notes which machines are ordered away: what becomes of them is no failure (L10).
+func (j *judge) leave(l *fleet.Ledger) {
+	if len(j.wishes.leaving) == 0 && (l == nil || len(l.Removals) == 0) {
+		return
+	}
+	j.wishes.leaving = map[fleet.MachineName]bool{}
+	if l != nil {
+		for i := range l.Removals {
+			j.wishes.leaving[l.Removals[i].Machine] = true
+		}
+	}
+	j.recount()
 }
 
 // tookOff reports whether an operator's order to take the brake off was taken up with these records.

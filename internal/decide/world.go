@@ -1,0 +1,168 @@
+package decide
+
+import (
+	"slices"
+
+	"hale/internal/fleet"
+)
+
+// noticeContest keeps whether two hosts show one of the machine's instances. A person is told when a second listing says so, too: in the
+// middle of a migration the first one may.
+func (w *work) noticeContest() {
+	m := w.M
+	at := slices.IndexFunc(w.View.Seen, func(s fleet.Sighting) bool { return s.Instance.Contested() })
+	if at < 0 {
+		if m.Contest != nil && len(w.Situation.Silent) == 0 && w.Situation.Provider.Standing == fleet.ProviderUp {
+			w.Record(fleet.Record{Kind: fleet.RecordContest, Reason: fleet.ReasonReleased, Instance: m.Current.ID, Host: m.Current.Host, Paged: m.Contest.Paged})
+			m.Contest = nil
+		}
+		return
+	}
+	s := &w.View.Seen[at]
+	rec := fleet.Record{Kind: fleet.RecordContest, Reason: fleet.ReasonTwoHosts, Instance: s.Instance.ID, Generation: s.Instance.Mark.Generation,
+		Host: s.Instance.Host, Detail: string(s.Instance.Also)}
+	switch {
+	case m.Contest == nil:
+		m.Contest = &fleet.Contest{Asked: s.Asked}
+		w.Record(rec)
+	case !m.Contest.Paged && s.Asked > m.Contest.Asked:
+		m.Contest = &fleet.Contest{Asked: m.Contest.Asked, Paged: true}
+		rec.Kind = fleet.RecordPaged
+		w.Record(rec)
+	}
+}
+
+// readMarks finds in the marks of a machine's instances what proves that the store does not know the world: it never allotted what is there,
+// or another installation of hale was here before.
+func (r *round) readMarks(w *work) {
+	if r.recovers != nil && r.recovers.Believe {
+		return
+	}
+	first := w.M.Current.None() && w.M.Incident == nil && w.M.Repair == nil
+	for k := range w.View.Seen {
+		i := &w.View.Seen[k].Instance
+		switch {
+		case i.Mark.Machine != w.M.Name || i.Power == fleet.PowerGone:
+		case i.Mark.Installation == w.Installation:
+			if i.Mark.Generation > w.M.Generation {
+				r.older(w.M, i)
+			}
+		case first && i.Mark.Installation != "":
+			r.foreign(w.M, i)
+		}
+	}
+}
+
+// older holds the fleet, and tells a person once.
+func (r *round) older(m *fleet.Machine, i *fleet.Instance) {
+	if r.sit.Whole.Older != nil {
+		return
+	}
+	r.sit.Whole.Older = &fleet.Older{Machine: m.Name, Instance: i.ID, Host: i.Host, Generation: i.Mark.Generation, Allotted: m.Generation, Since: r.s.Now.Wall}
+	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Machine: m.Name, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host,
+		Limit: int(m.Generation)}) //nolint:gosec // few
+}
+
+// mostForeign bounds the other installations that are remembered.
+const mostForeign = 8
+
+// foreign holds first builds, and tells a person once of each other installation.
+func (r *round) foreign(m *fleet.Machine, i *fleet.Instance) {
+	known := slices.ContainsFunc(r.sit.Whole.Foreign, func(f fleet.Foreign) bool { return f.Installation == i.Mark.Installation })
+	if known || len(r.sit.Whole.Foreign) >= mostForeign {
+		return
+	}
+	r.sit.Whole.Foreign = append(r.sit.Whole.Foreign, fleet.Foreign{
+		Installation: i.Mark.Installation, Machine: m.Name, Instance: i.ID, Host: i.Host, Since: r.s.Now.Wall,
+	})
+	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonInstallation, Machine: m.Name, Instance: i.ID, Host: i.Host,
+		Detail: string(i.Mark.Installation)})
+}
+
+// tell records something about the fleet that a person is told of, too.
+func (r *round) tell(rec fleet.Record) {
+	r.record(rec)
+	rec.Kind = fleet.RecordPaged
+	r.record(rec)
+}
+
+// isOurs lets go of other installations that are this one by now: somebody had it taken over.
+func (r *round) isOurs() {
+	r.sit.Whole.Foreign = slices.DeleteFunc(r.sit.Whole.Foreign, func(f fleet.Foreign) bool { return f.Installation == r.s.Installation })
+}
+
+// openBelieved opens all machines when the world is to be believed.
+func (r *round) openBelieved() {
+	if !slices.ContainsFunc(r.s.Orders, func(o fleet.Order) bool { return o.Believe && !o.Due(r.s.Now) }) {
+		return
+	}
+	for i := range r.s.Machines {
+		r.open(i)
+	}
+}
+
+// believes takes the order to believe the world. Each machine's own part follows when its turn comes; see work.believe.
+func (r *round) believes(o *fleet.Order) {
+	switch {
+	case r.s.Provider.Standing != fleet.ProviderUp:
+		r.rule(o, fleet.ReasonProviderDown)
+		return
+	case r.sit.Whole.Older == nil && len(r.sit.Whole.Foreign) == 0:
+		r.rule(o, fleet.ReasonNotOlder)
+		return
+	case r.foreignersListed():
+		r.rule(o, fleet.ReasonInstallation)
+		return
+	}
+	r.rule(o, "")
+	r.recovers = o
+	r.sit.Whole.Older, r.sit.Whole.Foreign = nil, nil
+	r.record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Order: o.ID, By: o.By, Paged: true})
+}
+
+// foreignersListed reports whether a machine without an instance has one that another installation marked.
+func (r *round) foreignersListed() bool {
+	return slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool {
+		return v.Machine.Current.None() && slices.ContainsFunc(v.Seen, func(s fleet.Sighting) bool {
+			k := s.Instance.Mark
+			return k.Installation != "" && k.Installation != r.s.Installation && s.Instance.Power != fleet.PowerGone
+		})
+	})
+}
+
+// believe takes what the provider shows of the machine for what is: no generation that was ever marked is allotted again, and the newest
+// certified instance is the machine's. What was under way rested on an older world, and begins anew.
+func (w *work) believe(o *fleet.Order) {
+	m, best := w.M, (*fleet.Instance)(nil)
+	w.Order = o.ID
+	was := m.Generation
+	for k := range w.View.Seen {
+		i := &w.View.Seen[k].Instance
+		if i.Mark.Machine != m.Name || i.Mark.Installation != w.Installation || i.Power == fleet.PowerGone {
+			continue
+		}
+		m.Generation = max(m.Generation, i.Mark.Generation)
+		if i.Mark.Certified && !i.Mark.Kept && (best == nil || truer(i, best)) {
+			best = i
+		}
+	}
+	if m.Generation == was && (best == nil || best.ID == m.Current.ID) {
+		return
+	}
+	if m.Repair != nil {
+		w.Overrule()
+	}
+	if best != nil && best.ID != m.Current.ID {
+		w.House(*best)
+	}
+	w.Record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Instance: m.Current.ID, Generation: m.Current.Generation,
+		Host: m.Current.Host, By: o.By})
+}
+
+// truer reports whether the instance is more likely than the other to be the one that serves: it runs, or was built later.
+func truer(i, other *fleet.Instance) bool {
+	if runs := i.Power == fleet.PowerRunning; runs != (other.Power == fleet.PowerRunning) {
+		return runs
+	}
+	return i.Mark.Generation > other.Mark.Generation
+}
