@@ -47,6 +47,7 @@ type chaos struct {
 	gathers map[int]fleet.Action
 	calls   map[int]fleet.Action
 	ids     int
+	older   bool // the last decision holds the fleet for that
 	// orderly: most machines are well, but for those on the afflicted host.
 	orderly   bool
 	afflicted fleet.HostName
@@ -92,6 +93,7 @@ func (c *chaos) stir() {
 		i := rapid.IntRange(0, len(c.s.Machines)-1).Draw(c.t, "migrated")
 		c.moved[c.s.Machines[i].Machine.Name] = rapid.SampledFrom([]fleet.HostName{"h1", "h2", "h3"}).Draw(c.t, "to")
 	}
+	c.silence()
 	c.order()
 	news := provider != c.s.Provider.Standing || vantage != c.s.Vantage.Standing
 	for i := range c.s.Machines {
@@ -101,6 +103,16 @@ func (c *chaos) stir() {
 			continue
 		}
 		c.stirMachine(i)
+	}
+}
+
+// silence lets a host fall silent, or speak again.
+func (c *chaos) silence() {
+	c.s.Silent, c.s.Hosts = nil, slices.Clone(c.s.Hosts)
+	dead := rapid.IntRange(0, 5).Draw(c.t, "silent host") == 0
+	last := &c.s.Hosts[len(c.s.Hosts)-1]
+	if last.Up = !dead; dead {
+		c.s.Silent = []fleet.Silence{{Host: last.Name, Answered: fleet.Instant(rapid.IntRange(0, int(c.s.Now.Mono)).Draw(c.t, "answered"))}}
 	}
 }
 
@@ -138,6 +150,9 @@ func (c *chaos) stirMachine(i int) {
 	v.Seen = nil
 	for _, id := range c.interesting(i) {
 		v.Seen = append(v.Seen, c.sighting(v.Machine.Name, id))
+	}
+	if rapid.Bool().Draw(c.t, "ran") {
+		v.Ran = fleet.Ran{Instance: v.Machine.Lies().ID, Host: c.hostOf(v.Machine.Name), At: fleet.Instant(rapid.IntRange(1, int(c.s.Now.Mono)).Draw(c.t, "ran at"))}
 	}
 	if a, ok := c.looks[i]; ok && rapid.Bool().Draw(c.t, "looked") {
 		v.Look = &fleet.Look{ID: a.Look, Started: c.s.Now.Mono, Seen: c.sighting(v.Machine.Name, a.Instance), Checks: []fleet.CheckState{
@@ -202,10 +217,20 @@ func (c *chaos) sighting(m fleet.MachineName, id fleet.InstanceID) fleet.Sightin
 		Instance: fleet.Instance{
 			ID: id, Host: c.hostOf(m), Network: "default", Address: netip.MustParseAddr("10.0.0.1"),
 			Power: rapid.SampledFrom(c.powers()).Draw(c.t, "power"),
-			Mark: fleet.Mark{Installation: ours, Fleet: "web", Machine: m, Generation: fleet.Generation(rapid.IntRange(0, 3).Draw(c.t, "gen")),
-				Certified: rapid.Bool().Draw(c.t, "certified")},
+			Mark:  fleet.Mark{Installation: ours, Fleet: "web", Machine: m, Generation: c.generation(m), Certified: rapid.Bool().Draw(c.t, "certified")},
+			Also:  rapid.SampledFrom(append(slices.Repeat([]fleet.HostName{""}, 60), "h1")).Draw(c.t, "also"),
 		},
 	}
+}
+
+// generation is one that was allotted; hardly ever, one that was not.
+func (c *chaos) generation(m fleet.MachineName) fleet.Generation {
+	at := slices.IndexFunc(c.s.Machines, func(v fleet.View) bool { return v.Machine.Name == m })
+	allotted := int(c.s.Machines[at].Machine.Generation) //nolint:gosec // few
+	if rapid.IntRange(0, 300).Draw(c.t, "never allotted") == 0 {
+		return fleet.Generation(allotted + 1) //nolint:gosec // few
+	}
+	return fleet.Generation(rapid.IntRange(0, allotted).Draw(c.t, "gen")) //nolint:gosec // few
 }
 
 // stored returns the decision as a store would keep it: an empty list and none are the same there.
@@ -238,6 +263,7 @@ func (c *chaos) decide() {
 	if !reflect.DeepEqual(d, again) {
 		c.t.Fatal("equal snapshots gave different decisions")
 	}
+	c.older = d.Whole.Older != nil
 	c.checkSleep(d)
 	c.checkOrders(before, d)
 	for _, m := range d.Machines {
@@ -337,6 +363,7 @@ func (c *chaos) checkActions(s fleet.Snapshot, m decide.Machine) {
 		}
 		if a.Kind == fleet.ActionCall {
 			calls++
+			c.checkPlace(s, m, a)
 			c.checkEvidence(m.Belief, a)
 			if m.Belief.Repair == nil || m.Belief.Repair.Intent == nil || *m.Belief.Repair.Intent != a.Intent {
 				c.t.Fatalf("%s: a call that is not the stored intent: %+v", name, a.Intent)
@@ -345,6 +372,28 @@ func (c *chaos) checkActions(s fleet.Snapshot, m decide.Machine) {
 	}
 	if calls > 1 {
 		c.t.Fatalf("%s: %d calls at once", name, calls)
+	}
+}
+
+// checkPlace: nothing is called of a machine of which an instance is on two hosts, nor, of what does not run, while a host is silent that is not
+// excused; and nothing at all by a store that is older than the world.
+func (c *chaos) checkPlace(s fleet.Snapshot, m decide.Machine, a fleet.Action) {
+	v := &s.Machines[m.Index]
+	if slices.ContainsFunc(v.Seen, func(x fleet.Sighting) bool { return x.Instance.Contested() }) {
+		c.t.Fatalf("L1: %s: %s while two hosts show an instance of it", m.Belief.Name, a.Intent.Op)
+	}
+	if c.older {
+		c.t.Fatalf("L1: %s: %s by a store that is older than the world", m.Belief.Name, a.Intent.Op)
+	}
+	runs := v.Sighting(a.Instance).Instance.Power == fleet.PowerRunning
+	for _, h := range s.Silent {
+		excused := v.Ran.Instance != "" && v.Ran.At > h.Answered || h.Answered != 0 && a.Intent.Op == fleet.OpCreate
+		if slices.Contains(a.Excused, h.Host) && !excused {
+			c.t.Fatalf("L1: %s: %s with %s excused, which answered at %d; it ran %+v", m.Belief.Name, a.Intent.Op, h.Host, h.Answered, v.Ran)
+		}
+		if !slices.Contains(a.Excused, h.Host) && !runs && !v.Machine.Lies().None() && v.Sighting(v.Machine.Lies().ID).Instance.Power != fleet.PowerRunning {
+			c.t.Fatalf("L1: %s: %s while %s may have it", m.Belief.Name, a.Intent.Op, h.Host)
+		}
 	}
 }
 

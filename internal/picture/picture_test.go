@@ -3,6 +3,7 @@ package picture_test
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -83,7 +84,7 @@ func shown(t *testing.T) *album {
 // see shows the album its list, as asked at at(d).
 func (a *album) see(d time.Duration) []picture.Doubt {
 	c := picture.NewCatalogue()
-	c.Replace(a.hosts, a.list, at(d))
+	c.Replace(slices.Clone(a.hosts), a.list, at(d))
 	a.SetProvider(fleet.ProviderState{Standing: fleet.ProviderUp})
 	return a.See(c, nil)
 }

@@ -240,14 +240,14 @@ func TestAProviderThatFlapsIsToldOfOnce(t *testing.T) {
 // world is what a provider has, for the property below.
 type world struct {
 	hosts []fleet.Host
-	has   map[fleet.InstanceID]fleet.Instance
+	has   map[fleet.InstanceID][]fleet.Instance // all mentions
 }
 
 // listing returns all there is, in any order.
 func (w world) listing(t *rapid.T) []fleet.Instance {
 	var list []fleet.Instance
 	for _, id := range slices.Sorted(maps.Keys(w.has)) {
-		list = append(list, w.has[id])
+		list = append(list, w.has[id]...)
 	}
 	return rapid.Permutation(list).Draw(t, "listing")
 }
@@ -271,13 +271,21 @@ func (w *world) change(t *rapid.T) (changed []fleet.Instance, removed []fleet.In
 		if n := rapid.IntRange(0, 3).Draw(t, "address"); n > 0 {
 			i.Address = address(n)
 		}
-		w.has[id] = i
-		changed = append(changed, i)
+		w.has[id] = []fleet.Instance{i}
+		if rapid.IntRange(0, 3).Draw(t, "stays behind") == 0 {
+			i.Power, i.Host = fleet.PowerOff, map[fleet.HostName]fleet.HostName{"a": "b", "b": "c", "c": "a"}[i.Host]
+			w.has[id] = append(w.has[id], i)
+		}
+		changed = append(changed, w.has[id]...)
+	}
+	twice := false
+	for _, mentions := range w.has {
+		twice = twice || len(mentions) > 1
 	}
 	w.hosts = nil
 	for _, h := range []fleet.HostName{"a", "b", "c"} {
-		if rapid.Bool().Draw(t, "there") {
-			w.hosts = append(w.hosts, fleet.Host{Name: h, Up: rapid.Bool().Draw(t, "up")})
+		if twice || rapid.Bool().Draw(t, "there") { // an instance is on a host that the provider names
+			w.hosts = append(w.hosts, fleet.Host{Name: h, Up: rapid.Bool().Draw(t, "up"), Independent: true})
 		}
 	}
 	return changed, removed
@@ -287,7 +295,7 @@ func (w *world) change(t *rapid.T) (changed []fleet.Instance, removed []fleet.In
 func TestUpdateEqualsReplace(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		w, kept := world{has: map[fleet.InstanceID]fleet.Instance{}}, picture.NewCatalogue()
+		w, kept := world{has: map[fleet.InstanceID][]fleet.Instance{}}, picture.NewCatalogue()
 		beliefs, _, _ := webs()
 		fresh := func() *picture.Picture {
 			return picture.New(picture.Options{Spec: spec(), Beliefs: beliefs, FreshID: func() fleet.InstanceID { return "fresh" }}, noon(0))

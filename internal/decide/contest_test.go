@@ -1,0 +1,347 @@
+package decide_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"hale/internal/decide"
+	"hale/internal/fleet"
+)
+
+// mark lets every instance bear its machine's mark.
+func (tl *tale) mark() {
+	for i := range tl.s.Machines {
+		v := &tl.s.Machines[i]
+		v.Seen[0].Instance.Mark = fleet.Mark{
+			Installation: ours, Fleet: "web", Machine: v.Machine.Name, Generation: v.Machine.Current.Generation, Certified: true,
+		}
+	}
+}
+
+// sighted shows one more instance to the machine.
+func (tl *tale) sighted(i int, id fleet.InstanceID, p fleet.Power, k fleet.Mark) {
+	v := &tl.s.Machines[i]
+	k.Fleet, k.Machine = "web", v.Machine.Name
+	v.Seen = append(v.Seen, fleet.Sighting{Asked: tl.s.Now.Mono, Instance: fleet.Instance{ID: id, Host: v.Machine.Current.Host, Power: p, Mark: k}})
+	v.Due = true
+}
+
+// L1: while two hosts show an instance hale asks, and does nothing to it; a person is told when a second listing says so, once.
+func TestL01WhatTwoHostsShowIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.s.Machines[3].Seen[0].Instance.Also, tl.s.Machines[3].Due = "h9", true
+	tl.decide()
+	tl.wantCount("contests", tl.count(fleet.RecordContest, fleet.ReasonTwoHosts), 1)
+	tl.wantCount("pages after one listing", tl.count(fleet.RecordPaged, fleet.ReasonTwoHosts), 0)
+	tl.pass(time.Second)
+	tl.s.Machines[3].Due = true
+	tl.decide()
+	tl.wantCount("pages after two listings", tl.count(fleet.RecordPaged, fleet.ReasonTwoHosts), 1)
+
+	tl.power(fleet.PowerOff, 3)
+	tl.pass(time.Minute)
+	tl.confirm()
+	tl.pass(time.Minute)
+	if n := tl.calls(); n > 0 || tl.s.Machines[3].Machine.Waiting != fleet.ReasonTwoHosts {
+		t.Fatalf("%d calls, and it waits for %q", n, tl.s.Machines[3].Machine.Waiting)
+	}
+	tl.s.Machines[3].Seen[0].Instance.Also, tl.s.Machines[3].Due = "", true
+	tl.pass(time.Second)
+	tl.confirm()
+	tl.decide()
+	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonTwoHosts), 1)
+	tl.wantCount("ends of the contest", tl.count(fleet.RecordContest, fleet.ReasonReleased), 1)
+	tl.wantOnly(fleet.OpStart, "when one host shows it")
+	if tl.calls() != 1 {
+		t.Errorf("%d calls when one host shows it", tl.calls())
+	}
+}
+
+// What was begun does not go on either: a build of which another host shows the instance, too, is not certified.
+func TestL01AStepUnderWayStopsWhereTwoHostsShowIt(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.power(fleet.PowerOff, 3)
+	tl.pass(time.Second)
+	v := &tl.s.Machines[3]
+	if v.Machine.Repair == nil {
+		t.Fatal("no repair begins")
+	}
+	v.Seen[0].Instance.Also, v.Due = "h9", true
+	tl.confirm()
+	tl.pass(time.Minute)
+	if tl.calls() > 0 {
+		t.Errorf("calls although two hosts show it: %+v", tl.actions)
+	}
+}
+
+// L1: an instance that is off may run on a host that does not answer. It is started where that host counts as asked, and else held with a page.
+func TestL01ASilentHostMayHaveIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answered, ran time.Duration // before the instance went off
+		word, begins  bool
+	}{
+		"it ran after the host last answered":             {answered: 2 * time.Minute, ran: time.Minute, begins: true},
+		"it ran when the host last answered":              {answered: time.Minute, ran: time.Minute},
+		"the host answered since it ran":                  {answered: time.Minute, ran: 2 * time.Minute},
+		"the host answered since, and a person vouches":   {answered: time.Minute, ran: 2 * time.Minute, word: true, begins: true},
+		"nothing is known, as after a start of hale's":    {},
+		"nothing is known, and a person knows it is off":  {word: true, begins: true},
+		"it ran since hale's start, the host never spoke": {ran: time.Minute, begins: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := few(t, 10)
+			ago := func(d time.Duration) fleet.Instant {
+				if d == 0 {
+					return 0
+				}
+				return tl.s.Now.Mono.Add(-d)
+			}
+			tl.s.Hosts = append(tl.s.Hosts, fleet.Host{Name: "h9", Independent: true})
+			tl.s.Silent = []fleet.Silence{{Host: "h9", Answered: ago(c.answered)}}
+			if c.word {
+				tl.s.Whole.Fenced = []fleet.HostProof{{Host: "h9", Proof: fleet.ProofWord, Until: tl.s.Now.Wall.Add(time.Hour), Ends: tl.s.Now.Mono.Add(time.Hour)}}
+			}
+			v := &tl.s.Machines[3]
+			if c.ran > 0 {
+				v.Ran = fleet.Ran{Instance: v.Machine.Current.ID, Host: v.Machine.Current.Host, At: ago(c.ran)}
+			}
+			tl.power(fleet.PowerOff, 3)
+			tl.pass(time.Second)
+			tl.confirm()
+			tl.decide()
+			if begun := tl.calls() == 1; begun != c.begins {
+				t.Fatalf("begun: %v, and it waits for %q", begun, v.Machine.Waiting)
+			}
+			if c.begins {
+				if a := tl.take(fleet.ActionCall)[0]; !slices.Equal(a.Excused, []fleet.HostName{"h9"}) {
+					t.Errorf("the call excuses %v", a.Excused)
+				}
+				return
+			}
+			tl.pass(2 * time.Minute)
+			tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonHostUnasked), 1)
+			at := slices.IndexFunc(tl.records, func(r fleet.Record) bool { return r.Kind == fleet.RecordHeld && r.Reason == fleet.ReasonHostUnasked })
+			if at < 0 || tl.records[at].Host != "h9" {
+				t.Error("no record names the host")
+			}
+		})
+	}
+}
+
+// A host that a repair proved off, or that holds only what was left behind there with a proof, hides nothing; once it answered, the proof is old.
+func TestAHostThatIsProvenOffHidesNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answered fleet.Instant
+		begins   bool
+	}{"proven since it answered": {answered: 5, begins: true}, "answered since it was proven": {answered: 20}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := few(t, 10)
+			tl.s.Hosts = append(tl.s.Hosts, fleet.Host{Name: "h9", Independent: true})
+			tl.s.Silent = []fleet.Silence{{Host: "h9", Answered: c.answered}}
+			tl.s.Machines[7].Machine.Left = []fleet.LeftBehind{
+				{Incarnation: fleet.Incarnation{ID: "old", Host: "h9", Generation: 1}, Proof: fleet.ProofHostOff, Since: 10},
+			}
+			tl.power(fleet.PowerOff, 3)
+			tl.pass(time.Second)
+			tl.confirm()
+			tl.decide()
+			if begun := tl.calls() == 1; begun != c.begins {
+				t.Errorf("begun: %v, and it waits for %q", begun, tl.s.Machines[3].Machine.Waiting)
+			}
+		})
+	}
+}
+
+// L1: beside an instance that bears the machine's mark and may run, none is built, with kept disks or without.
+func TestL01NothingIsBuiltBesideARival(t *testing.T) {
+	t.Parallel()
+	for name, k := range map[string]fleet.Mark{
+		"certified, of this installation": {Installation: ours, Generation: 1, Certified: true},
+		"of another installation":         {Installation: "theirs", Generation: 1, Certified: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := few(t, 10)
+			tl.power(fleet.PowerGone, 3)
+			tl.sighted(3, "rival", fleet.PowerRunning, k)
+			for range 20 {
+				tl.pass(time.Second)
+				tl.confirm()
+				tl.decide()
+				tl.answer(fleet.OutcomeDone)
+			}
+			for _, r := range tl.records {
+				if r.Kind == fleet.RecordIntent && r.Op == fleet.OpCreate {
+					t.Fatal("it was built")
+				}
+			}
+			if tl.count(fleet.RecordRepairEnded, fleet.ReasonRival) == 0 {
+				t.Error("nothing says why")
+			}
+		})
+	}
+}
+
+// L10: what is ordered away is no failure: it neither engages the brake nor keeps it on.
+func TestL10WhatIsOrderedAwayDoesNotFail(t *testing.T) {
+	t.Parallel()
+	for name, ordered := range map[string]bool{"ordered away": true, "not": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := few(t, 10)
+			l := &fleet.Ledger{Size: 10, Provider: "lab"}
+			if ordered {
+				for _, m := range []fleet.MachineName{"web-8", "web-9", "web-10"} {
+					l.Removals = append(l.Removals, fleet.Removal{Machine: m, Order: "o", Named: true})
+				}
+			}
+			tl.s.Whole.Ledger, tl.s.Brake.By = l, "alice" // nothing begins
+			tl.say(fleet.StandingDown, 7, 8, 9)
+			tl.pass(time.Minute)
+			if tl.s.Brake.Engaged == ordered {
+				t.Errorf("the brake is engaged: %v", tl.s.Brake.Engaged)
+			}
+		})
+	}
+}
+
+// A build that waits for a host is not under way: what a person ordered meanwhile counts for it.
+func TestABuildThatWaitsHeedsAPerson(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ on, off fleet.Order }{
+		"a hold": {
+			on:  fleet.Order{Kind: fleet.OrderHold, Machine: "web-4", For: time.Hour},
+			off: fleet.Order{Kind: fleet.OrderRelease, Machine: "web-4"},
+		},
+		"the brake": {on: fleet.Order{Kind: fleet.OrderBrakeOn}, off: fleet.Order{Kind: fleet.OrderBrakeOff}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := few(t, 10)
+			tl.s.Hosts[0].Closed = true
+			tl.power(fleet.PowerGone, 3)
+			work := func() {
+				for range 6 {
+					tl.pass(time.Second)
+					tl.confirm()
+					tl.decide()
+					if r := tl.s.Machines[3].Machine.Repair; r != nil && r.Intent != nil && r.Intent.Op == fleet.OpDelete {
+						tl.answer(fleet.OutcomeDone)
+					}
+				}
+			}
+			work()
+			if w := tl.s.Machines[3].Machine.Waiting; w != fleet.ReasonNoHost {
+				t.Fatalf("it waits for %q", w)
+			}
+			tl.want(name, tl.give(c.on), "")
+			tl.s.Hosts[0].Closed = false
+			work()
+			tl.pass(time.Minute)
+			if r := tl.s.Machines[3].Machine.Repair; r == nil || !r.Next.None() {
+				t.Fatalf("%s was ordered, and this is under way: %+v", name, r)
+			}
+			tl.want("its end", tl.give(c.off), "")
+			tl.pass(time.Minute)
+			if r := tl.s.Machines[3].Machine.Repair; r == nil || r.Next.None() {
+				t.Errorf("nothing is against it any more, and this is under way: %+v", r)
+			}
+		})
+	}
+}
+
+// A listing that was asked for before hale deleted an instance, and comes in late, is none of a second instance.
+func TestAnOldListingShowsNoSecondInstance(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		asked time.Duration
+		pages int
+	}{"asked before": {-time.Second, 0}, "asked after": {time.Second, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := few(t, 10)
+			m := &tl.s.Machines[3].Machine
+			m.Acted, m.Generation, m.Current.Generation = tl.s.Now.Mono, 2, 2
+			tl.mark()
+			tl.sighted(3, "old", fleet.PowerOff, fleet.Mark{Installation: ours, Generation: 1, Certified: true})
+			tl.s.Now.Mono = tl.s.Now.Mono.Add(2 * time.Second)
+			s := tl.s
+			s.Machines[3].Seen[1].Asked = m.Acted.Add(c.asked)
+			pages := 0
+			for _, d := range decide.Decide(s).Machines {
+				for _, r := range d.Records {
+					if r.Kind == fleet.RecordPaged && r.Reason == fleet.ReasonSecondRunning {
+						pages++
+					}
+				}
+			}
+			tl.wantCount("pages", pages, c.pages)
+		})
+	}
+}
+
+// A mark with a generation that the store never gave out holds the whole fleet, once told, until a person has hale believe the world.
+func TestAnOlderStoreHoldsTheFleet(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.mark()
+	tl.want("to believe without need", tl.give(fleet.Order{Kind: fleet.OrderRecover, Believe: true}), fleet.ReasonNotOlder)
+	tl.power(fleet.PowerGone, 3)
+	tl.sighted(3, "newer", fleet.PowerRunning, fleet.Mark{Installation: ours, Generation: 2, Certified: true})
+	tl.power(fleet.PowerOff, 5)
+	tl.pass(time.Minute)
+	tl.confirm()
+	tl.pass(time.Minute)
+	if tl.calls() > 0 {
+		t.Fatalf("calls by an older store: %+v", tl.actions)
+	}
+	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonStoreOlder), 1)
+	tl.want("to believe", tl.give(fleet.Order{Kind: fleet.OrderRecover, Believe: true}), "")
+	m := tl.s.Machines[3].Machine
+	if m.Current.ID != "newer" || m.Generation != 2 || !m.Current.Certified || tl.s.Whole.Older != nil {
+		t.Fatalf("believed: %+v, generation %d, %+v", m.Current, m.Generation, tl.s.Whole.Older)
+	}
+	tl.pass(time.Minute)
+	tl.confirm()
+	tl.pass(time.Second)
+	tl.wantOnly(fleet.OpStart, "once the world is believed")
+	if tl.calls() != 1 {
+		t.Errorf("%d calls once the world is believed", tl.calls())
+	}
+}
+
+// Where another installation's instance bears a machine's mark, no first instance is built in the fleet; what the fleet has is healed.
+func TestAnotherInstallationHoldsFirstBuilds(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.mark()
+	for _, i := range []int{7, 8} {
+		v := &tl.s.Machines[i]
+		v.Machine.Current, v.Machine.Generation, v.Seen, v.Due = fleet.Incarnation{}, 0, nil, true
+	}
+	tl.sighted(8, "theirs-9", fleet.PowerOff, fleet.Mark{Installation: "theirs", Generation: 4, Certified: true})
+	tl.power(fleet.PowerOff, 5)
+	tl.pass(time.Minute)
+	tl.confirm()
+	tl.pass(time.Minute)
+	tl.wantOnly(fleet.OpStart, "while another installation's marks are there")
+	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonInstallation), 1)
+	tl.want("to believe beside it", tl.give(fleet.Order{Kind: fleet.OrderRecover, Believe: true}), fleet.ReasonInstallation)
+	tl.s.Machines[8].Seen = nil
+	tl.pass(time.Minute)
+	if tl.s.Machines[7].Machine.Repair != nil {
+		t.Error("it is gone for a moment, and a first instance is built")
+	}
+	tl.s.Installation = "theirs" // a person had it taken over
+	tl.pass(time.Minute)
+	if tl.s.Machines[7].Machine.Repair == nil {
+		t.Errorf("it was taken over, and nothing is built: %q", tl.s.Machines[7].Machine.Waiting)
+	}
+}
