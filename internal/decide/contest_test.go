@@ -59,21 +59,28 @@ func TestL01WhatTwoHostsShowIsLeftAlone(t *testing.T) {
 	}
 }
 
-// What was begun does not go on either: a build of which another host shows the instance, too, is not certified.
+// What was begun does not go on either: what was ordered off is not deleted while another host shows it, too.
 func TestL01AStepUnderWayStopsWhereTwoHostsShowIt(t *testing.T) {
 	t.Parallel()
-	tl := few(t, 10)
-	tl.power(fleet.PowerOff, 3)
-	tl.pass(time.Second)
-	v := &tl.s.Machines[3]
-	if v.Machine.Repair == nil {
-		t.Fatal("no repair begins")
-	}
-	v.Seen[0].Instance.Also, v.Due = "h9", true
-	tl.confirm()
-	tl.pass(time.Minute)
-	if tl.calls() > 0 {
-		t.Errorf("calls although two hosts show it: %+v", tl.actions)
+	for name, other := range map[string]fleet.HostName{"two hosts show it": "h9", "one does": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := few(t, 10)
+			tl.s.Spec.Repair.Steps = tl.s.Spec.Repair.Steps[2:] // recreate alone
+			tl.say(fleet.StandingDown, 3)
+			tl.pass(time.Second)
+			tl.confirm()
+			tl.decide()
+			tl.wantOnly(fleet.OpPowerOff, "after the look")
+			tl.answer(fleet.OutcomeDone)
+			tl.decide()
+			tl.s.Machines[3].Seen[0].Instance.Also = other
+			tl.power(fleet.PowerOff, 3)
+			tl.pass(time.Minute)
+			if deleted := tl.calls() > 0; deleted != (other == "") {
+				t.Errorf("deleted: %v; it waits for %q", deleted, tl.s.Machines[3].Machine.Waiting)
+			}
+		})
 	}
 }
 
