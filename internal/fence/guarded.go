@@ -9,7 +9,9 @@ import (
 
 // Guarded returns the controller as one that does not panic, and tells the witness when the one behind it does: a question that panicked has no
 // answer (fault.Transient), and of an order nobody knows what became (fault.UnknownOutcome).
-func Guarded(c Controller, name string, told defect.Witness) Controller { return guarded{c, name, told} }
+func Guarded(c Controller, name string, told defect.Witness) Controller {
+	return guarded{c, name, told}
+}
 
 type guarded struct {
 	behind Controller

@@ -68,6 +68,8 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordLeftBehind:     leftBehind,
 	fleet.RecordContest:        contest,
 	fleet.RecordStore:          storeNews,
+	fleet.RecordDefect:         defectFound,
+	fleet.RecordDefectOver:     defectOver,
 }
 
 // about names what the record is about.
