@@ -18,6 +18,9 @@ func panicked(r fleet.Record) string {
 	case fleet.ReasonTargetPanicked:
 		return "what tells " + targetOf(r)
 	case fleet.ReasonCheckPanicked:
+		if r.Check == "" {
+			return "a check"
+		}
 		return "check " + string(r.Check)
 	case fleet.ReasonProbesPanicked:
 		return "what runs the checks"

@@ -389,6 +389,8 @@ func whyPaged(r fleet.Record) string {
 		return silence(r)
 	case fleet.ReasonShort:
 		return shortfall(r)
+	case fleet.ReasonTargetPanicked, fleet.ReasonCheckPanicked: // which one
+		return panicked(r) + " panicked, " + Reason(r.Reason)
 	default:
 		return Reason(r.Reason)
 	}
