@@ -80,9 +80,9 @@ func (p *Pool) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for _, s := range p.shards {
 		wg.Go(func() {
+			defer s.panics.Catch("", "the end of a shard", nil)
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			defer s.panics.Catch("", "the end of a shard", nil)
 			s.run()
 		})
 	}

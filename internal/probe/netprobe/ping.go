@@ -75,7 +75,7 @@ func openPingSocket(ctx context.Context, f family) (*pingSocket, error) {
 	}
 	enlargeBuffers(s.raw)
 	// Owned by the socket, whose close waits for it; it ends when the connection is closed.
-	go s.read()
+	go s.readReplies()
 	return s, nil
 }
 
@@ -208,9 +208,9 @@ func sockaddr(a netip.Addr) (unix.Sockaddr, error) {
 	return to, nil
 }
 
-// read takes replies until the socket is closed. One over which it panics ends the socket: who waits for a reply there learns why, and the next ping opens
+// readReplies takes replies until the socket is closed. One over which it panics ends the socket: who waits for a reply there learns why, and the next ping opens
 // another one.
-func (s *pingSocket) read() {
+func (s *pingSocket) readReplies() {
 	defer close(s.done)
 	if err := defect.Try(s.readAll); err != nil {
 		s.why = err
