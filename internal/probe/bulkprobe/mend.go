@@ -71,9 +71,12 @@ func (s *shard) goOn(i int32, t *target) {
 	t.flags &^= flying | again
 	switch {
 	case i == s.at:
+		known := t.tally.standing == unknown && t.tally.reason == panicked
 		t.tally = tally{reason: panicked}
 		t.slot, t.due = t.due, s.slotFrom(t, p, s.now+leftAlone)
-		s.announce(t, textNone)
+		if !known {
+			s.announce(t, textNone)
+		}
 	case flew:
 		s.judge(t, p, late, textStalled)
 	}

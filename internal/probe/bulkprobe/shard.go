@@ -207,6 +207,7 @@ func (s *shard) handle() int32 {
 func (s *shard) obey() {
 	for s.done < len(s.doing) || s.receive() {
 		o := &s.doing[s.done]
+		s.at = none
 		s.done++
 		switch {
 		case o.inspect != nil:
