@@ -22,6 +22,7 @@ import (
 type trap struct {
 	probe.Engine
 	set    atomic.Bool
+	deeper atomic.Bool
 	caught atomic.Int64
 }
 
@@ -168,5 +169,32 @@ func TestWordsThatPanicAreATryThatFailed(t *testing.T) {
 		if b.blown.Load() != 2 || s.count(because(fleet.RecordDefect, fleet.ReasonOwnerPanicked)) != 1 {
 			t.Errorf("%d panics, %d records", b.blown.Load(), s.count(panicked))
 		}
+	})
+}
+
+// Snapshot panics where deeper is set: at the very beginning of a term.
+func (t *trap) Snapshot() []probe.Edge {
+	if t.deeper.Load() {
+		t.caught.Add(1)
+		panic("boom")
+	}
+	return t.Engine.Snapshot()
+}
+
+// TestAnOwnerThatPanicsAtItsBeginningLetsGo: what it held by its lease is free for its next try.
+func TestAnOwnerThatPanicsAtItsBeginningLetsGo(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, told(time.Hour, "bell"), func(s *story) {
+		trapped, _ := s.ambush()
+		trapped.deeper.Store(true)
+		trapped.set.Store(true)
+		s.inject(simulated.NewAddress{Instance: s.id(2)})
+		s.pass(2 * time.Minute)
+		if n := trapped.caught.Load(); n < 10 {
+			t.Errorf("it panicked %d times in two minutes: the owner does not try again", n)
+		}
+		trapped.deeper.Store(false)
+		trapped.set.Store(false)
+		s.await(2*time.Minute, "the fleet stands again", s.allHealthy)
 	})
 }
