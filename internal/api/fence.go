@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/fleet"
 )
 
@@ -108,7 +109,10 @@ func (s *Server) testFences(w http.ResponseWriter, r *http.Request) {
 	}
 	var asked sync.WaitGroup
 	for _, h := range wanted {
-		asked.Go(func() { s.opts.Fencing.Test(r.Context(), fleet.ProviderName(h.Provider), fleet.HostName(h.Host)) })
+		asked.Go(func() {
+			defer s.opts.Defects.Catch(defect.Place{Part: defect.Fence, Of: h.Provider}, "a test", nil)
+			s.opts.Fencing.Test(r.Context(), fleet.ProviderName(h.Provider), fleet.HostName(h.Host))
+		})
 	}
 	asked.Wait()
 	out := Fences{Hosts: []FencedHost{}}

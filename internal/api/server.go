@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/engine"
 	"hale/internal/fleet"
 	"hale/internal/journal"
@@ -37,6 +38,8 @@ type Options struct {
 	Probes func(ctx context.Context) *Probes
 	// Fencing cuts the power of hosts; nil: nobody can.
 	Fencing Fencing
+	// Defects is what panicked since hale was started, and where it is noted when a call of this package does; nil: that is only logged.
+	Defects *defect.Book
 }
 
 // Desk takes changes of what is wanted. Problems of a configuration are errors of type config.Problems.
@@ -58,7 +61,12 @@ type Server struct {
 }
 
 // NewServer makes a server that was started now.
-func NewServer(opts Options) *Server { return &Server{opts: opts, started: time.Now()} }
+func NewServer(opts Options) *Server {
+	if opts.Defects == nil {
+		opts.Defects = defect.NewBook(opts.Logger)
+	}
+	return &Server{opts: opts, started: time.Now()}
+}
 
 const (
 	readLimit = 5 * time.Second // of a request
@@ -73,7 +81,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ErrorLog: slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }() // ends with Shutdown or Close; Serve waits for it
+	go func() { // ends with Shutdown or Close; Serve waits for it
+		ended <- defect.Try(func() error { return server.Serve(l) })
+	}()
 	select {
 	case err := <-ended:
 		return errors.Join(err, server.Close())
@@ -116,7 +126,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return mux
+	return defect.Handler(mux, s.opts.Defects.Witness(defect.Surface, ""), "api")
 }
 
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
@@ -130,6 +140,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	if s.opts.Probes != nil {
 		out.Probes = s.opts.Probes(r.Context())
 	}
+	out.Defects = viewDefects(s.opts.Defects.All())
 	s.answer(w, http.StatusOK, out)
 }
 

@@ -14,6 +14,19 @@ type Status struct {
 	Fleets  []Fleet   `json:"fleets"`
 	// Probes is what the large probe engine does: ping, tcp and plain http checks on Linux. Nil where it does not work.
 	Probes *Probes `json:"probes,omitempty"`
+	// Defects are the parts that panicked since hale was started; the rest goes on.
+	Defects []Defect `json:"defects,omitempty"`
+}
+
+// Defect is a part of hale that panicked. Its log has the place.
+type Defect struct {
+	Part  string    `json:"part"`           // provider, commands, fence, target, check, probes, heartbeats, owner or surface
+	Of    string    `json:"of,omitempty"`   // the provider's or the fleet's name
+	Name  string    `json:"name,omitempty"` // the target's, the check's or the method's
+	Count int       `json:"count"`          // since First
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	Said  string    `json:"said"`
 }
 
 // Probes is how the large probe engine does since hale was started. What it skips, and what fails on hale's own side, is unknown and no failure.

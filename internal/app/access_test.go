@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hale/internal/config"
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/program/programtest"
@@ -63,7 +64,7 @@ func (p ports) fencing() fencer {
 				Command: &config.Command{Command: []string{"/nonexistent"}}},
 		},
 	}
-	return fencer{newFencing(c, slog.New(slog.DiscardHandler)), "lab"}
+	return fencer{newFencing(c, slog.New(slog.DiscardHandler), defect.NewBook(slog.New(slog.DiscardHandler))), "lab"}
 }
 
 // The tries that only cut access come after those that cut power, say what they prove, and are heard of at once.

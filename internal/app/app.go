@@ -15,6 +15,7 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/config"
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/state"
 	"hale/internal/state/etcd"
@@ -109,8 +110,8 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 		return err
 	}
 	warnOfSecrets(ctx, a.opts.Config, a.opts.Logger)
-	s.teller = newTeller(a.opts.Config, a.opts.Version, a.server)
-	s.fencing = newFencing(a.opts.Config, a.opts.Logger)
+	s.teller = newTeller(a.opts.Config, a.opts.Version, a.server, s.defects)
+	s.fencing = newFencing(a.opts.Config, a.opts.Logger, s.defects)
 	err = s.staff(staffing{store: store, server: a.server, specs: a.opts.Config.Fleets, wrap: unwrapped, log: a.opts.Logger})
 	if err == nil {
 		err = s.noteConnections(ctx, s.adapters)
@@ -131,7 +132,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	d := newDesk(a.opts, s)
 	server := api.NewServer(api.Options{
 		Version: a.opts.Version, Server: a.server, Status: s.engine.Status, Store: store, Desk: d, Logger: log,
-		Targets: s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge, Fencing: s.fencing, Probes: s.probes,
+		Targets: s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge, Fencing: s.fencing, Probes: s.probes, Defects: s.defects,
 	})
 	working, stopWork := context.WithCancel(ctx)
 	defer stopWork()
@@ -140,11 +141,15 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	var wg sync.WaitGroup
 	var unserved error
 	begin := revision(ctx, store)
-	wg.Go(func() { narrate(surfaces, store, begin, log) })
-	wg.Go(func() { d.listen(working, a.opts.Hangups) })
-	wg.Go(func() { s.fencing.run(surfaces) })
+	keep := func(ctx context.Context, what string, work func(context.Context)) {
+		wg.Go(func() { s.defects.Keep(ctx, defect.Place{Part: defect.Surface, Name: what}, work) })
+	}
+	keep(surfaces, "journal in the log", func(ctx context.Context) { narrate(ctx, store, begin, log) })
+	keep(working, "reload", func(ctx context.Context) { d.listen(ctx, a.opts.Hangups) })
+	keep(surfaces, "tests of fences", s.fencing.run)
 	wg.Go(func() {
 		defer stopWork()
+		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "api"}, "its work", func(p *defect.Panic) { unserved = p })
 		unserved = server.Serve(surfaces, listener)
 	})
 	log.Info("hale is up", "version", a.opts.Version, "data", a.opts.DataDir, "socket", a.opts.Socket, "fleets", len(a.opts.Config.Fleets))

@@ -16,7 +16,7 @@ func (s *site) connectOpenStack(p config.Provider) (adapter, error) {
 	}
 	cloud, err := openstack.New(openstack.Options{
 		Cloud: p.Cloud.Name, CloudsFile: p.Cloud.File, Region: p.Cloud.Region, Events: eventsOf(p), Hypervisors: len(p.Hosts) > 0, Places: places,
-		Logger: s.log.With("provider", p.Name),
+		Logger: s.log.With("provider", p.Name), Panics: s.panics(p.Name),
 	})
 	if err != nil {
 		return adapter{}, err

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"hale/internal/config"
+	"hale/internal/defect"
+	"hale/internal/fault"
 	"hale/internal/fence"
 	"hale/internal/fence/agent"
 	"hale/internal/fence/command"
@@ -52,6 +54,25 @@ func armedFor(f config.Fence, host fleet.HostName) armed {
 		o.Cut = true
 		c := command.New(o)
 		a.Controller, a.uncut, a.Yields = c, c.Uncut, fleet.ProofAccessCut
+	}
+	return a
+}
+
+// guarded returns the method with a guard around each call of what is behind it.
+func (a armed) guarded(told defect.Witness) armed {
+	check, uncut, failed := a.check, a.uncut, func(op string, kind fault.Kind, err *error) func(*defect.Panic) {
+		return func(p *defect.Panic) { *err = fault.New(kind, "app."+op, a.Name, p) }
+	}
+	a.Controller = fence.Guarded(a.Controller, a.Name, told)
+	a.check = func(ctx context.Context) (err error) {
+		defer told.Catch(a.Name, "check", failed("check", fault.Transient, &err))
+		return check(ctx)
+	}
+	if uncut != nil {
+		a.uncut = func(ctx context.Context) (err error) {
+			defer told.Catch(a.Name, "uncut", failed("uncut", fault.UnknownOutcome, &err))
+			return uncut(ctx)
+		}
 	}
 	return a
 }

@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/config"
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fence"
 	"hale/internal/fleet"
@@ -17,7 +18,8 @@ import (
 
 // fencing knows how the power of each host is cut, and asks the controllers now and then whether they still listen.
 type fencing struct {
-	log *slog.Logger
+	log     *slog.Logger
+	defects *defect.Book
 	// changed wakes whoever waits for the next test.
 	changed chan struct{}
 
@@ -49,8 +51,8 @@ type fencedMethod struct {
 	method   string
 }
 
-func newFencing(c *config.Config, log *slog.Logger) *fencing {
-	f := &fencing{log: log, changed: make(chan struct{}, 1), tested: map[fencedMethod]api.FenceTest{}}
+func newFencing(c *config.Config, log *slog.Logger, defects *defect.Book) *fencing {
+	f := &fencing{log: log, defects: defects, changed: make(chan struct{}, 1), tested: map[fencedMethod]api.FenceTest{}}
 	f.take(c)
 	return f
 }
@@ -66,7 +68,7 @@ func (f *fencing) take(c *config.Config) {
 		for _, h := range p.Hosts {
 			e := fenced{provider: p.Name, host: h.Name, delay: h.FenceDelay, later: p.FencePriority, turn: turnOf(was, p.Name, h.Name)}
 			for _, m := range c.FencesOf(p.Name, h.Name) {
-				e.methods = append(e.methods, armedFor(m, h.Name))
+				e.methods = append(e.methods, armedFor(m, h.Name).guarded(f.defects.Witness(defect.Fence, string(p.Name))))
 				key := fencedMethod{p.Name, h.Name, m.Name}
 				if old, known := f.tested[key]; known && sameMethod(was, key, m) {
 					tested[key] = old
@@ -142,10 +144,18 @@ func (f *fencing) Test(ctx context.Context, p fleet.ProviderName, host fleet.Hos
 		}
 		var wg sync.WaitGroup
 		for _, m := range e.methods {
-			wg.Go(func() { f.test(ctx, e, m) })
+			wg.Go(func() { f.testSafely(ctx, e, m) })
 		}
 		wg.Wait()
 	}
+}
+
+// testSafely is test with a guard around what is not the controller's.
+func (f *fencing) testSafely(ctx context.Context, e fenced, m armed) {
+	defer f.defects.Catch(defect.Place{Part: defect.Fence, Of: string(e.provider), Name: m.Name}, "a test", func(p *defect.Panic) {
+		f.keep(e, m, api.FenceTest{At: time.Now().UTC(), Power: string(fence.PowerUnknown), Code: string(fault.Transient), Detail: p.Error()})
+	})
+	f.test(ctx, e, m)
 }
 
 // test asks one controller, and notes what it said.
@@ -213,8 +223,8 @@ func (f *fencing) testDue(ctx context.Context) time.Duration {
 			}
 			slots <- struct{}{}
 			wg.Go(func() {
-				f.test(ctx, e, m)
-				<-slots
+				defer func() { <-slots }()
+				f.testSafely(ctx, e, m)
 			})
 		}
 	}

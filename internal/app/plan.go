@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/config"
+	"hale/internal/defect"
 	"hale/internal/engine"
 	"hale/internal/fault"
 	"hale/internal/fleet"
@@ -206,6 +207,7 @@ func (s *site) contemplate(ctx context.Context) (status []engine.FleetStatus, se
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer stop()
+		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "plan"}, "its work", func(p *defect.Panic) { err = p })
 		err = s.run(watching)
 	})
 	poll := time.NewTicker(settlePoll)

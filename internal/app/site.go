@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"hale/internal/config"
+	"hale/internal/defect"
 	"hale/internal/engine"
 	"hale/internal/fault"
 	"hale/internal/fleet"
@@ -43,7 +44,7 @@ type adapter struct {
 func (s *site) connect(c *config.Config, p config.Provider) (adapter, error) {
 	switch p.Type {
 	case config.ProviderLibvirt:
-		o := libvirt.Options{StateDir: p.StateDir, Logger: s.log.With("provider", p.Name)}
+		o := libvirt.Options{StateDir: p.StateDir, Logger: s.log.With("provider", p.Name), Panics: s.panics(p.Name)}
 		for _, h := range p.Hosts {
 			o.Hosts = append(o.Hosts, libvirt.HostOptions{Name: h.Name, URI: h.URI, Place: h.Place})
 		}
@@ -98,6 +99,7 @@ type site struct {
 	log      *slog.Logger
 	network  *netprobe.Net
 	pool     *bulkprobe.Pool // nil: this system has none
+	defects  *defect.Book
 	vantage  engine.Vantage
 	adapters []adapter // in the configuration's order
 	how      staffing
@@ -121,6 +123,7 @@ type prober interface {
 // watch is one fleet's probe engine.
 type watch struct {
 	prober
+	fleet     fleet.Name
 	transport probe.Transport
 	agents    provider.GuestPinger
 	beats     *heartbeat.Register // nil: its machines report to the transport
@@ -130,10 +133,10 @@ type watch struct {
 // newSite makes the adapters. The caller closes the site.
 // A provider whose address waits for a person's word is connected as it was: see connections.
 func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error) {
-	s := &site{teller: &teller{}, config: c, log: log, network: netprobe.Network(), vantage: vantageOf(c.Vantage, log), begun: make(chan struct{})}
-	s.receiver = heartbeat.New(log)
+	s := &site{teller: &teller{}, config: c, log: log, defects: defect.NewBook(log), network: netprobe.Network(), vantage: vantageOf(c.Vantage, log), begun: make(chan struct{})}
+	s.receiver = heartbeat.New(log, s.defects.Witness(defect.Heartbeats, ""))
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
-	s.pool = poolOf(log)
+	s.pool = poolOf(log, s.defects.Witness(defect.Probes, ""))
 	for _, p := range c.Providers {
 		a, err := s.connect(c, were.inForce(p))
 		if err != nil {
@@ -146,8 +149,8 @@ func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error
 }
 
 // poolOf returns the shards that probe the network; nil where this system has none, and all is asked in the ordinary way.
-func poolOf(log *slog.Logger) *bulkprobe.Pool {
-	pool, err := bulkprobe.New(bulkprobe.Options{})
+func poolOf(log *slog.Logger, panics defect.Witness) *bulkprobe.Pool {
+	pool, err := bulkprobe.New(bulkprobe.Options{Panics: panics})
 	if err != nil {
 		log.Info("checks are made in the ordinary way, which costs more where there are many", "err", err)
 		return nil
@@ -185,7 +188,7 @@ func (s *site) close() {
 }
 
 func (s *site) disconnect(a adapter) {
-	if err := a.provider.Close(); err != nil {
+	if err := provider.Guarded(a.provider, s.panics(a.config.Name)).Close(); err != nil {
 		s.log.Warn("a provider was not closed well", "provider", a.config.Name, "err", err)
 	}
 }
@@ -289,7 +292,7 @@ func (s *site) staff(how staffing) error {
 	var err error
 	s.engine, err = engine.New(engine.Options{
 		Store: how.store, Server: how.server, Vantage: setup.Vantage, Sources: setup.Sources, Fleets: setup.Fleets, Logger: how.log,
-		Post: engine.Post{Find: s.teller.find, Words: s.teller.words.Message},
+		Post: engine.Post{Find: s.teller.find, Words: s.teller.words.Message}, Defects: s.defects,
 	})
 	return err
 }
@@ -319,8 +322,8 @@ func (s *site) setup(c *config.Config, adapters []adapter, specs []fleet.Spec) (
 
 // watch makes a probe engine for the fleet. Simulated machines report within their world.
 func (s *site) watch(name fleet.Name, a adapter, transport probe.Transport, agents provider.GuestPinger) *watch {
-	w := &watch{transport: transport, agents: agents}
-	options := netprobe.Options{Agents: agents}
+	w := &watch{fleet: name, transport: transport, agents: agents}
+	options := netprobe.Options{Agents: agents, Panics: s.defects.Witness(defect.Check, string(name))}
 	if a.world == nil {
 		w.beats = s.receiver.Register(name)
 		options.Hearing = w.beats
@@ -355,6 +358,7 @@ func (s *site) run(ctx context.Context) error {
 		ended := make(chan struct{})
 		wg.Go(func() {
 			defer close(ended)
+			defer s.defects.Catch(defect.Place{Part: defect.Probes, Of: string(w.fleet)}, "its work", func(p *defect.Panic) { failures.add(p) })
 			failures.add(w.Run(own))
 			if w.beats != nil {
 				w.beats.Close()
@@ -369,9 +373,12 @@ func (s *site) run(ctx context.Context) error {
 	defer end()
 	var pool sync.WaitGroup
 	if s.pool != nil {
-		pool.Go(func() { failures.add(s.pool.Run(shards)) })
+		pool.Go(func() {
+			defer s.defects.Catch(defect.Place{Part: defect.Probes}, "its work", func(p *defect.Panic) { failures.add(p) })
+			failures.add(s.pool.Run(shards))
+		})
 	}
-	pool.Go(func() { s.receiver.Run(shards) })
+	pool.Go(func() { s.defects.Keep(shards, defect.Place{Part: defect.Heartbeats}, s.receiver.Run) })
 	for _, w := range s.watches {
 		s.launch(w)
 	}
@@ -382,6 +389,11 @@ func (s *site) run(ctx context.Context) error {
 	end()
 	pool.Wait()
 	return errors.Join(err, failures.all())
+}
+
+// panics is who is told of those of a provider's adapter, on goroutines of its own too.
+func (s *site) panics(p fleet.ProviderName) defect.Witness {
+	return s.defects.Witness(defect.Provider, string(p))
 }
 
 // problems gathers errors from several goroutines.

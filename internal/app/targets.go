@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hale/internal/config"
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/notify"
@@ -51,11 +52,12 @@ func targetOf(t config.Target, version string) notify.Target {
 type teller struct {
 	version string
 	words   prose.Words
+	panics  defect.Witness
 	targets atomic.Pointer[map[fleet.TargetName]notify.Target]
 }
 
-func newTeller(c *config.Config, version, server string) *teller {
-	t := &teller{version: version, words: prose.Words{Server: server}}
+func newTeller(c *config.Config, version, server string, defects *defect.Book) *teller {
+	t := &teller{version: version, words: prose.Words{Server: server}, panics: defects.Witness(defect.Target, "")}
 	t.take(c)
 	return t
 }
@@ -65,7 +67,7 @@ func (t *teller) take(c *config.Config) {
 	out := make(map[fleet.TargetName]notify.Target, len(c.Targets))
 	for _, target := range c.Targets {
 		if made := targetOf(target, t.version); made != nil {
-			out[target.Name] = made
+			out[target.Name] = notify.Guarded(made, string(target.Name), t.panics)
 		}
 	}
 	t.targets.Store(&out)

@@ -242,3 +242,16 @@ web: 3 of 6 fail, provider lab answers, hale acts
 		t.Error(diff)
 	}
 }
+
+func TestStatusNamesWhatPanicked(t *testing.T) {
+	t.Parallel()
+	s := storm()
+	s.Defects = []api.Defect{
+		{Part: "provider", Of: "lab", Count: 12, First: noon.Add(-time.Hour), Last: noon.Add(-3 * time.Second), Said: "boom"},
+		{Part: "target", Name: "ops", Count: 1, First: noon.Add(-3 * time.Hour), Last: noon.Add(-3 * time.Hour), Said: "long ago"},
+	}
+	got := strings.Join(paper{}.status(s, noon), "\n")
+	if !strings.HasSuffix(got, "\n\na defect: provider lab panicked 12 times, last 3s ago: boom; hale's log has the place") {
+		t.Errorf("got\n%s", got)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hale/internal/api"
+	"hale/internal/defect"
 	"hale/internal/fleet"
 	"hale/internal/prose"
 
@@ -177,6 +178,24 @@ func (p paper) status(s api.Status, now time.Time) []string {
 	}
 	if late := p.messageLines(s.Fleets, now); len(late) > 0 {
 		lines = append(append(lines, ""), late...)
+	}
+	if defects := p.defectLines(s.Defects, now); len(defects) > 0 {
+		lines = append(append(lines, ""), defects...)
+	}
+	return lines
+}
+
+// defectLines name what panicked within the last hour.
+func (p paper) defectLines(defects []api.Defect, now time.Time) []string {
+	var lines []string
+	for _, d := range defects {
+		ago := now.Sub(d.Last)
+		if ago > defect.Calm {
+			continue
+		}
+		where := strings.Fields(d.Part + " " + d.Of + " " + d.Name)
+		lines = append(lines, p.paint(red, clip(fmt.Sprintf("a defect: %s panicked %d times, last %s ago: %s; hale's log has the place",
+			strings.Join(where, " "), d.Count, prose.Span(max(ago, 0)), d.Said), p.width)))
 	}
 	return lines
 }

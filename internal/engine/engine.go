@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/journal"
@@ -22,7 +23,7 @@ type Fleet struct {
 	Probes probe.Engine
 }
 
-// Options are what an Engine is made of. All are needed but Vantage and Post.
+// Options are what an Engine is made of. All are needed but Vantage, Post and Defects.
 type Options struct {
 	Store   state.Store
 	Server  string // this server's name, for the owner's key
@@ -31,6 +32,8 @@ type Options struct {
 	Vantage Vantage
 	Post    Post
 	Logger  *slog.Logger
+	// Defects is where panics are noted, also those of the parts that the engine is given; nil: in a book of its own.
+	Defects *defect.Book
 }
 
 // Setup is what an engine looks after: the part of its options that Reload can replace.
@@ -56,10 +59,14 @@ func New(opts Options) (*Engine, error) {
 	if err := opts.setup().sound(); err != nil {
 		return nil, err
 	}
+	if opts.Defects == nil {
+		opts.Defects = defect.NewBook(opts.Logger)
+	}
+	opts.Post = opts.Post.guarded(opts.Defects)
 	e := &Engine{opts: opts, clock: newClock(), posts: map[any]*post{}, reloads: make(chan reload), ended: make(chan struct{})}
 	byName := make(map[fleet.ProviderName]*sentinel)
 	for _, src := range opts.Sources {
-		s := newSentinel(src, e.clock, opts.Store, opts.Logger)
+		s := newSentinel(src, e.clock, opts)
 		s.serves, s.rests = e.serves(src.Name), e.rests(src.Name)
 		byName[src.Name] = s
 		e.sentinels = append(e.sentinels, s)
@@ -97,11 +104,11 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.opts.Logger.Warn("fleets that left the configuration could not be noted", "err", err)
 	}
 	for _, s := range e.sentinels {
-		e.keep(ctx, s, s.run, s.watch)
+		e.keep(ctx, s, s.place(), s.run, s.watch)
 	}
 	for _, o := range *e.owners.Load() {
 		o.installation = installation
-		e.keep(ctx, o, o.run)
+		e.keep(ctx, o, o.place(), o.run)
 	}
 	for ctx.Err() == nil {
 		select {

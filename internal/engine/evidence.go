@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/picture"
@@ -88,15 +89,15 @@ func (t *term) see(ctx context.Context, r report) {
 // confirmAbsence asks for an instance that a complete listing does not have: only then is it gone.
 func (t *term) confirmAbsence(ctx context.Context, d picture.Doubt) {
 	q := t.question(d.Index, d.Instance.ID, d.Instance.Host)
-	t.wg.Go(func() {
-		s := t.observation(ctx, q)
-		t.tell(ctx, func(t *term) {
+	told := func(s *fleet.Sighting) news {
+		return func(t *term) {
 			t.picture.Answered(d.Instance.ID)
 			if s != nil {
 				t.picture.Sight(d.Index, *s)
 			}
-		})
-	})
+		}
+	}
+	t.apart(ctx, "observe", func() news { return told(t.observation(ctx, q)) }, func(*defect.Panic) news { return told(nil) })
 }
 
 // question is about one instance. The witnesses are other machines' instances, without which no listing is believed.

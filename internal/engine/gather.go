@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/evidence"
 	"hale/internal/fault"
 	"hale/internal/fleet"
@@ -23,7 +24,10 @@ func askLimit(patience time.Duration) time.Duration { return patience - min(stor
 func (t *term) gather(ctx context.Context, index int, a fleet.Action) {
 	e, policy := t.exhibit(index, a), t.spec.Evidence
 	owns := []state.Compare{state.Held(ownerKey(t.spec.Name), t.ownerRev, t.lease.ID())}
-	t.wg.Go(func() {
+	told := func(k fleet.Evidence) news {
+		return func(t *term) { t.picture.TellGathered(index, fleet.Gathered{ID: a.Gather, Evidence: k}) }
+	}
+	t.apart(ctx, "gather", func() news {
 		gctx, cancel := context.WithTimeout(ctx, policy.Patience())
 		defer cancel()
 		b := t.askEvidence(gctx, &e, refOf(a), policy)
@@ -31,8 +35,8 @@ func (t *term) gather(ctx context.Context, index int, a fleet.Action) {
 			t.log.Warn("the evidence could not be kept", "machine", a.Machine, "err", err)
 			e.Kept = unstored(e.Kept, err)
 		}
-		t.tell(ctx, func(t *term) { t.picture.TellGathered(index, fleet.Gathered{ID: a.Gather, Evidence: e.Kept}) })
-	})
+		return told(e.Kept)
+	}, func(p *defect.Panic) news { return told(ungathered(p)) })
 }
 
 // exhibit is what is known already: how the checks stand, and what the provider said last.
@@ -61,6 +65,7 @@ func (t *term) askEvidence(ctx context.Context, e *evidence.Exhibit, ref provide
 	defer cancel()
 	var asked sync.WaitGroup
 	asked.Go(func() {
+		defer t.defects.Catch(t.place(), "console", func(p *defect.Panic) { e.Kept.Console = keptOf(ctx, 0, p) })
 		var err error
 		b.Console, err = t.console(ctx, ref, policy.ConsoleBytes())
 		e.Kept.Console = keptOf(ctx, len(b.Console), err)
@@ -71,6 +76,7 @@ func (t *term) askEvidence(ctx context.Context, e *evidence.Exhibit, ref provide
 		return b
 	}
 	asked.Go(func() {
+		defer t.defects.Catch(t.place(), "screenshot", func(p *defect.Panic) { e.Kept.Screenshot = keptOf(ctx, 0, p) })
 		picture, err := t.screenshot(ctx, ref)
 		b.Screenshot, e.Format = picture.Data, picture.Format
 		e.Kept.Screenshot = keptOf(ctx, len(b.Screenshot), err)
@@ -123,6 +129,12 @@ func keptOf(ctx context.Context, bytes int, err error) fleet.Kept {
 	default:
 	}
 	return k
+}
+
+// ungathered says that nothing was kept, since gathering panicked.
+func ungathered(p *defect.Panic) fleet.Evidence {
+	lost := fleet.Kept{Why: fleet.ReasonCallFailed, Detail: p.Error()}
+	return fleet.Evidence{Console: lost, Screenshot: lost, Findings: lost}
 }
 
 // unstored says why nothing was kept after all. Why a part was not there to be kept still counts.

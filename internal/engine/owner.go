@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"hale/internal/change"
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/guard"
@@ -65,6 +67,9 @@ type owner struct {
 	nudged       chan struct{}
 	installation fleet.Installation
 	cannot       []fleet.Op // what the provider does not have
+	defects      *defect.Book
+	confessed    map[defect.Place]told // which of them the journal has
+	stumbled     bool                  // the last term ended by a panic
 	published    atomic.Pointer[FleetStatus]
 }
 
@@ -72,7 +77,7 @@ func newOwner(f Fleet, c *clock, s *sentinel, opts Options) *owner {
 	o := &owner{
 		name: f.Spec.Name, edited: make(chan struct{}, 1), probes: f.Probes, clock: c, sentinel: s, reports: s.subscribe(), store: opts.Store,
 		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: s.src.cannot(),
-		tells: opts.Post, nudged: make(chan struct{}, 1),
+		tells: opts.Post, nudged: make(chan struct{}, 1), defects: opts.Defects, confessed: map[defect.Place]told{},
 	}
 	o.told.Store(&charge{f.Spec, opts.Vantage})
 	o.take()
@@ -110,10 +115,11 @@ func (o *owner) run(ctx context.Context) {
 	rest := firstRest
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := o.serve(ctx)
+		err := o.soundly("a term", func() error { return o.serve(ctx) })
 		if ctx.Err() != nil {
 			return
 		}
+		o.stumbled = errors.As(err, new(*defect.Panic))
 		o.sayWhy(err)
 		if time.Since(began) > longestRest {
 			rest = firstRest
@@ -135,6 +141,11 @@ func (o *owner) serve(ctx context.Context) error {
 		return err
 	}
 	defer t.end(tctx, cancel)
+	if o.stumbled {
+		if err := t.confess(tctx); err != nil {
+			return err
+		}
+	}
 	return t.reign(tctx)
 }
 
@@ -146,6 +157,9 @@ func (o *owner) sayWhy(err error) {
 	}
 	if fault.Is(err, fault.NoSpace) {
 		s.Acting = fleet.ReasonStoreFull
+	}
+	if errors.As(err, new(*defect.Panic)) {
+		s.Acting = fleet.ReasonOwnerPanicked
 	}
 	if was := o.published.Load(); was.Acting != s.Acting || was.Detail != s.Detail {
 		o.log.Warn("not acting", "reason", s.Acting, "err", err)

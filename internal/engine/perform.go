@@ -7,8 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/probe"
 	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/tenure"
@@ -45,19 +47,23 @@ func (t *term) tell(ctx context.Context, n news) {
 
 func (t *term) observe(ctx context.Context, index int, id fleet.InstanceID, host fleet.HostName) {
 	q := t.question(index, id, host)
-	t.wg.Go(func() {
+	t.apart(ctx, "observe", func() news {
 		if s := t.observation(ctx, q); s != nil {
-			t.tell(ctx, func(t *term) { t.picture.Sight(index, *s) })
+			return func(t *term) { t.picture.Sight(index, *s) }
 		}
-	})
+		return nil
+	}, func(*defect.Panic) news { return nil })
 }
 
 // look asks the provider, and then each check once, side by side, at the address that the provider named just now: a
 // machine that moved is not dead.
 func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 	targets, q := t.forLook(index, a.Scope), t.question(index, a.Instance, a.Host)
-	t.wg.Go(func() {
-		l := fleet.Look{ID: a.Look, Started: t.clock.now().Mono, Checks: make([]fleet.CheckState, len(targets))}
+	asked := fleet.Look{ID: a.Look, Started: t.clock.now().Mono}
+	told := func(l fleet.Look) news { return func(t *term) { t.picture.TellLook(index, l) } }
+	t.apart(ctx, "look", func() news {
+		l := asked
+		l.Checks = make([]fleet.CheckState, len(targets))
 		if s := t.observation(ctx, q); s != nil {
 			l.Seen = *s
 		}
@@ -69,22 +75,43 @@ func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 			if l.Seen.Instance.Power != fleet.PowerGone && l.Seen.Instance.ID == targets[k].Instance {
 				targets[k].Host, targets[k].Metadata = l.Seen.Instance.Host, l.Seen.Instance.Metadata
 			}
-			probes.Go(func() { l.Checks[k] = t.probes.Look(ctx, targets[k]) })
+			probes.Go(func() { l.Checks[k] = t.lookAt(ctx, targets[k]) })
 		}
 		probes.Wait()
-		t.tell(ctx, func(t *term) { t.picture.TellLook(index, l) })
-	})
+		return told(l)
+	}, func(p *defect.Panic) news { return told(blind(asked, targets, p)) })
+}
+
+// lookAt probes one target now. A probe that panics says nothing.
+func (t *term) lookAt(ctx context.Context, target probe.Target) (s fleet.CheckState) {
+	at := defect.Place{Part: defect.Probes, Of: string(t.name)}
+	defer t.defects.Catch(at, "look", func(p *defect.Panic) { s = unprobed(target, p) })
+	return t.probes.Look(ctx, target)
+}
+
+func unprobed(target probe.Target, p *defect.Panic) fleet.CheckState {
+	return fleet.CheckState{Check: target.Check, Standing: fleet.StandingUnknown, Result: fleet.ResultPanicked, Detail: p.Value}
+}
+
+// blind is a look that panicked: nobody answered it.
+func blind(l fleet.Look, targets []probe.Target, p *defect.Panic) fleet.Look {
+	for _, target := range targets {
+		l.Checks = append(l.Checks, unprobed(target, p))
+	}
+	return l
 }
 
 // call sends a stored intent. A disruptive one goes out only while the lease surely covers it (L7).
 func (t *term) call(ctx context.Context, index int, a fleet.Action) {
 	order := t.orderOf(a)
-	t.wg.Go(func() {
-		o := t.send(ctx, a, order)
-		t.tell(ctx, func(t *term) {
+	told := func(o fleet.Outcome) news {
+		return func(t *term) {
 			t.picture.TellOutcome(index, o)
 			t.sentinel.nudge()
-		})
+		}
+	}
+	t.apart(ctx, "call", func() news { return told(t.send(ctx, a, order)) }, func(p *defect.Panic) news {
+		return told(fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeUnknown, Detail: p.Error()})
 	})
 }
 

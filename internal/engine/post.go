@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/journal"
@@ -191,7 +192,15 @@ const sendLimit = 6 * time.Minute
 // deliver tries the letter once. How it went comes back as news.
 func (t *term) deliver(ctx context.Context, l *letter, target notify.Target, policy fleet.Recipient) {
 	is, tale := l.is, t.box.tale
-	t.wg.Go(func() {
+	told := func(o outbox.Outcome, tale []fleet.Record) news {
+		return func(t *term) {
+			delete(t.box.busy, policy.Target)
+			t.box.tale = tale
+			is, rec, dead := l.is.After(policy.Target, policy, o, t.clock.now().Wall)
+			t.became(l, is, rec, dead)
+		}
+	}
+	t.apart(ctx, "tell "+string(policy.Target), func() news {
 		tale = t.recall(ctx, is.Record, tale)
 		sctx, cancel := context.WithTimeout(ctx, sendLimit)
 		defer cancel()
@@ -200,13 +209,8 @@ func (t *term) deliver(ctx context.Context, l *letter, target notify.Target, pol
 		if err != nil {
 			o = outbox.Outcome{Refused: notify.Refused(err), Later: notify.Later(err), Detail: notify.Why(err)}
 		}
-		t.tell(ctx, func(t *term) {
-			delete(t.box.busy, policy.Target)
-			t.box.tale = tale
-			is, rec, dead := l.is.After(policy.Target, policy, o, t.clock.now().Wall)
-			t.became(l, is, rec, dead)
-		})
-	})
+		return told(o, tale)
+	}, func(p *defect.Panic) news { return told(outbox.Outcome{Detail: p.Error()}, nil) })
 }
 
 // recall returns the journal at least up to the record, as far as it can be read.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"hale/internal/change"
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/probe"
@@ -17,12 +18,12 @@ type post struct {
 	wg   sync.WaitGroup
 }
 
-// keep lets somebody work until ctx ends, or he leaves his post.
-func (e *Engine) keep(ctx context.Context, who any, work ...func(context.Context)) {
+// keep lets somebody work until ctx ends, or he leaves his post. What panics is begun again.
+func (e *Engine) keep(ctx context.Context, who any, at defect.Place, work ...func(context.Context)) {
 	ctx, stop := context.WithCancel(ctx)
 	p := &post{stop: stop}
 	for _, do := range work {
-		p.wg.Go(func() { do(ctx) })
+		p.wg.Go(func() { e.opts.Defects.Keep(ctx, at, do) })
 	}
 	e.posts[who] = p
 }
@@ -87,7 +88,7 @@ func (e *Engine) swap(ctx context.Context, s Setup, installation fleet.Installat
 		e.release(old)
 		o := newOwner(f, e.clock, byName[f.Spec.Provider], opts)
 		o.installation = installation
-		e.keep(ctx, o, o.run)
+		e.keep(ctx, o, o.place(), o.run)
 		owners = append(owners, o)
 	}
 	for _, o := range before {
@@ -118,15 +119,15 @@ func (e *Engine) hire(ctx context.Context, sources []Source) map[fleet.ProviderN
 	for _, src := range sources {
 		var s *sentinel
 		for _, old := range was {
-			if old.src.Name == src.Name && old.src.Adapter == src.Adapter {
+			if old.src.Name == src.Name && old.given == src.Adapter {
 				s = old
 				s.pace(src)
 			}
 		}
 		if s == nil {
-			s = newSentinel(src, e.clock, e.opts.Store, e.opts.Logger)
+			s = newSentinel(src, e.clock, e.opts)
 			s.serves, s.rests = e.serves(src.Name), e.rests(src.Name)
-			e.keep(ctx, s, s.run, s.watch)
+			e.keep(ctx, s, s.place(), s.run, s.watch)
 		}
 		byName[src.Name] = s
 		e.sentinels = append(e.sentinels, s)

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/picture"
@@ -67,10 +68,12 @@ type report struct {
 
 // sentinel watches one provider: it lists on a beat, at once after an event, and faster while an owner is in a hurry.
 type sentinel struct {
-	src   Source
-	clock *clock
-	store state.Store
-	log   *slog.Logger
+	src     Source            // guarded
+	given   provider.Provider // the adapter as it was given
+	clock   *clock
+	store   state.Store
+	log     *slog.Logger
+	defects *defect.Book
 	// serves says whether somebody may be served by a host; nil: nobody knows.
 	serves func(fleet.HostName) bool
 	// rests says on which hosts' being cut something rests; nil: nobody knows.
@@ -95,9 +98,10 @@ type sentinel struct {
 	pinned   atomic.Pointer[map[fleet.HostName]string] // the identities of first sight; nil: not loaded yet
 }
 
-func newSentinel(src Source, c *clock, store state.Store, log *slog.Logger) *sentinel {
+func newSentinel(src Source, c *clock, opts Options) *sentinel {
 	s := &sentinel{
-		src: src, clock: c, store: store, log: log.With("provider", src.Name), poke: make(chan struct{}, 1),
+		src: src.guarded(opts.Defects), given: src.Adapter, clock: c, store: opts.Store, log: opts.Logger.With("provider", src.Name), defects: opts.Defects,
+		poke:      make(chan struct{}, 1),
 		impatient: make(chan struct{}, 1),
 		state:     fleet.ProviderState{Standing: fleet.ProviderUnknown},
 		seen:      map[fleet.HostName][]fleet.Name{},
@@ -149,8 +153,17 @@ func (s *sentinel) watch(ctx context.Context) {
 	if s.src.Watcher == nil {
 		return
 	}
-	if err := s.src.Watcher.Watch(ctx, func(provider.Event) { s.nudge() }); err != nil && ctx.Err() == nil {
-		s.log.Error("lifecycle events are lost; polling goes on", "err", err)
+	for rest := firstAgain; ; rest = min(2*rest, lastAgain) {
+		err := s.src.Watcher.Watch(ctx, func(provider.Event) { s.nudge() })
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		s.log.Error("lifecycle events are lost for a while; polling goes on", "err", err, "again", rest)
+		select {
+		case <-ctx.Done():
+		case <-time.After(rest):
+		}
+		s.nudge() // what happened meanwhile was told by nobody
 	}
 }
 
@@ -219,8 +232,17 @@ func (s *sentinel) publish(r report) {
 	}
 }
 
-// look asks the provider once.
-func (s *sentinel) look(ctx context.Context) report {
+// place is where a panic of the sentinel's own is noted.
+func (s *sentinel) place() defect.Place {
+	return defect.Place{Part: defect.Provider, Of: string(s.src.Name)}
+}
+
+// look asks the provider once. A listing that nobody can make sense of has failed.
+func (s *sentinel) look(ctx context.Context) (r report) {
+	defer s.defects.Catch(s.place(), "look", func(p *defect.Panic) {
+		s.note(p)
+		r = report{state: s.state, catalogue: picture.NewCatalogue()}
+	})
 	asked := s.clock.now().Mono
 	lctx, cancel := context.WithTimeout(ctx, time.Duration(s.within.Load()))
 	defer cancel()

@@ -38,6 +38,7 @@ func (t *term) adoptWhole(ctx context.Context, d decide.Decision) error {
 	t.picture.AdoptWhole(d.Whole, t.clock.now())
 	t.makeRoom()
 	t.pending = nil
+	t.toldDefects()
 	return nil
 }
 

@@ -48,6 +48,8 @@ type story struct {
 	runner program.Runner
 	// fencer cuts the power of hosts; nil: nobody does.
 	fencer engine.Fencer
+	// engineOf is what stands before the probes of the next controller; nil: nothing.
+	engineOf func(probe.Engine) probe.Engine
 	// within is how long a listing of the next controller may take; 0: as long as is usual.
 	within time.Duration
 	// post is who is told; the zero value: nobody.
@@ -69,7 +71,7 @@ type story struct {
 // controller is one running hale.
 type controller struct {
 	engine *engine.Engine
-	probes *netprobe.Engine
+	probes probe.Engine
 	handle *simulated.Provider
 	// adapter is the handle, or what stands before it.
 	adapter provider.Provider
@@ -115,7 +117,7 @@ func (s *story) controller(server string) *controller {
 	s.t.Helper()
 	handle := s.world.Open(server)
 	probes := netprobe.New(s.transport, netprobe.Options{Agents: handle})
-	c := &controller{probes: probes, handle: handle, within: s.within, fencer: s.fencer}
+	c := &controller{probes: s.probesOf(probes), handle: handle, within: s.within, fencer: s.fencer}
 	c.adapter = c.handle
 	if s.adapter != nil {
 		c.adapter = s.adapter(c.handle)
@@ -162,6 +164,14 @@ func (s *story) controller(server string) *controller {
 		}
 	}
 	return c
+}
+
+// probesOf returns what the controller takes for its probes.
+func (s *story) probesOf(e probe.Engine) probe.Engine {
+	if s.engineOf == nil {
+		return e
+	}
+	return s.engineOf(e)
 }
 
 // kill ends the controller as kill -9 on a lone server does: the next one revokes its leases.

@@ -40,12 +40,16 @@ type term struct {
 	tryAt   fleet.Instant // when to try the store again
 	drift   time.Duration
 	pending []fleet.Record // about the fleet, to be stored with the next decision
-	next    fleet.Instant  // when to decide again without news
-	shown   fleet.Instant  // when the fleet was last shown
-	stale   bool           // it is not shown yet as it stands
-	heard   time.Time      // the probes' watermark
-	box     postbox
-	listens time.Time // since when the loop listens again after a round that took long
+	telling []telling      // what of defects is among them
+	// heeded is how much of the defects was looked at, and when.
+	heeded   uint64
+	heededAt time.Time
+	next     fleet.Instant // when to decide again without news
+	shown    fleet.Instant // when the fleet was last shown
+	stale    bool          // it is not shown yet as it stands
+	heard    time.Time     // the probes' watermark
+	box      postbox
+	listens  time.Time // since when the loop listens again after a round that took long
 
 	mail     mailbox
 	slotsDoc stored // the book of slots, as last read or written
@@ -70,10 +74,13 @@ func (o *owner) begin(ctx context.Context) (*term, error) {
 		return nil, err
 	}
 	t := &term{owner: o, lease: lease, inbox: make(chan news, 64)}
-	if err := t.claim(ctx); err != nil {
-		return nil, errors.Join(err, release(ctx, lease))
-	}
-	if err := t.load(ctx); err != nil {
+	err = o.soundly("the beginning of a term", func() error {
+		if err := t.claim(ctx); err != nil {
+			return err
+		}
+		return t.load(ctx)
+	})
+	if err != nil {
 		return nil, errors.Join(err, release(ctx, lease))
 	}
 	return t, nil
@@ -171,8 +178,21 @@ func (t *term) load(ctx context.Context) error {
 	if err := t.loadSlots(ctx); err != nil {
 		return err
 	}
-	return t.write(ctx, batch{records: []fleet.Record{t.about(fleet.Record{
-		Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.picture.Spec().Size})}})
+	return t.announce(ctx)
+}
+
+// announce stores who looks after the fleet from now on. After a panic that is who did before, and what there is to say is what panicked.
+func (t *term) announce(ctx context.Context) error {
+	if t.heedDefects(); !t.stumbled {
+		return t.write(ctx, batch{records: []fleet.Record{t.about(fleet.Record{
+			Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.picture.Spec().Size})}})
+	}
+	if err := t.write(ctx, batch{records: t.pending}); err != nil {
+		return err
+	}
+	t.pending = nil
+	t.toldDefects()
+	return nil
 }
 
 // read loads what is stored under the key; where there is nothing, the value stays as it is.
@@ -219,12 +239,14 @@ func (t *term) loadMachines(ctx context.Context) ([]fleet.Machine, map[fleet.Mac
 
 // end gives the fleet up: whatever still runs is told to stop and awaited, then the lease goes.
 func (t *term) end(ctx context.Context, cancel context.CancelFunc) {
+	defer func() { // whatever panics here: a lease that is not given back is renewed for ever
+		if err := release(ctx, t.lease); err != nil {
+			t.log.Warn("the lease was not given back; it will run out", "err", err)
+		}
+	}()
 	cancel()
 	t.wg.Wait()
 	t.forsakeAll()
-	if err := release(ctx, t.lease); err != nil {
-		t.log.Warn("the lease was not given back; it will run out", "err", err)
-	}
 }
 
 // release gives a lease back, also when ctx has ended.
@@ -242,8 +264,8 @@ func (t *term) reign(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	after := t.mail.revision
-	t.wg.Go(func() { t.followInbox(ctx, after) })
-	t.wg.Go(func() { t.followSlots(ctx) })
+	t.wg.Go(func() { t.defects.Keep(ctx, t.place(), func(ctx context.Context) { t.followInbox(ctx, after) }) })
+	t.wg.Go(func() { t.defects.Keep(ctx, t.place(), t.followSlots) })
 	for {
 		select {
 		case <-ctx.Done():
@@ -265,6 +287,7 @@ func (t *term) reign(ctx context.Context) error {
 			}
 		}
 		t.hearAll()
+		t.heedDefects()
 		next, err := t.round(ctx)
 		if err != nil {
 			return err

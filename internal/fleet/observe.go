@@ -133,6 +133,7 @@ const (
 	ResultUnsupported  ResultReason = "unsupported"   // unknown: there is no way to ask this instance
 	ResultNoMetadata   ResultReason = "no-metadata"   // unknown: the program is to be told of the instance what nobody knows
 	ResultNotConnected ResultReason = "not-connected" // unknown: no connection, and the check does not count that
+	ResultPanicked     ResultReason = "panicked"      // unknown: a defect in what asks
 )
 
 // Look is the outcome of one look taken on demand: one probe of each check, one question to the provider.

@@ -130,6 +130,8 @@ const (
 	RecordHostUncut      RecordKind = "host-uncut"      // how it ended that a person had a host given its access back; with the Proof access-cut: it is cut still
 	RecordLeftBehind     RecordKind = "left-behind"     // the old instance stays on its host, which is off, until that is back
 	RecordChange         RecordKind = "change"          // a person changed what is wanted; Reason says what
+	RecordDefect         RecordKind = "defect"          // a part of hale panicked; Reason says which. Once, however often it does
+	RecordDefectOver     RecordKind = "defect-over"     // it has not for an hour; Size is how often it had
 )
 
 // Reason is why, from a closed set.
@@ -321,6 +323,16 @@ const (
 	ReasonOverruled     Reason = "overruled"      // a person's order took its place
 	ReasonDisksStay     Reason = "disks-stay"     // its kept disks stay at the provider
 	ReasonKeptStays     Reason = "kept-stays"     // its kept old instance stays for the rest of its time
+
+	// What panicked.
+	ReasonProviderPanicked   Reason = "provider-panicked"   // the provider's adapter
+	ReasonCommandPanicked    Reason = "command-panicked"    // what executes run steps
+	ReasonFencePanicked      Reason = "fence-panicked"      // what cuts the power of hosts
+	ReasonTargetPanicked     Reason = "target-panicked"     // what tells the Target
+	ReasonCheckPanicked      Reason = "check-panicked"      // what asks for the Check
+	ReasonProbesPanicked     Reason = "probes-panicked"     // what runs the checks
+	ReasonHeartbeatsPanicked Reason = "heartbeats-panicked" // what hears heartbeats
+	ReasonOwnerPanicked      Reason = "owner-panicked"      // what looks after the fleet; also why hale does not act now
 
 	// Why a message became a dead letter.
 	ReasonTriesSpent    Reason = "tries-spent"    // it was tried as often, or as long, as the target's policy says

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/fleet"
 	"hale/internal/probe"
 )
@@ -24,6 +25,7 @@ type Place struct {
 // Receiver hears machines. The zero value is not one: see New.
 type Receiver struct {
 	log       *slog.Logger
+	panics    defect.Witness
 	attention *attention
 	changed   chan struct{} // another place is to be listened at
 
@@ -40,10 +42,10 @@ type topic struct {
 	check fleet.CheckName
 }
 
-// New makes a receiver that listens nowhere, and knows nobody.
-func New(log *slog.Logger) *Receiver {
+// New makes a receiver that listens nowhere, and knows nobody. The witness is told of each report over which it panicked.
+func New(log *slog.Logger, panics defect.Witness) *Receiver {
 	return &Receiver{
-		log: log, attention: newAttention(), changed: make(chan struct{}, 1), tokens: map[topic]fleet.Secret{}, registers: map[*Register]struct{}{},
+		log: log, panics: panics, attention: newAttention(), changed: make(chan struct{}, 1), tokens: map[topic]fleet.Secret{}, registers: map[*Register]struct{}{},
 	}
 }
 

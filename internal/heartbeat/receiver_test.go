@@ -49,7 +49,7 @@ func open(t *testing.T, place heartbeat.Place) *house {
 	}
 	h := &house{t: t, address: place.Listen, token: filepath.Join(t.TempDir(), "token"), client: &http.Client{Timeout: 10 * time.Second}}
 	h.write(h.token, token+"\n")
-	h.receiver = heartbeat.New(slog.New(slog.DiscardHandler))
+	h.receiver = heartbeat.New(slog.New(slog.DiscardHandler), nil)
 	h.receiver.Take(place, []fleet.Spec{{Name: "web", Checks: []fleet.Check{*h.check()}}})
 	register := h.receiver.Register("web")
 	t.Cleanup(register.Close)

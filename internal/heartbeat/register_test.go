@@ -368,7 +368,7 @@ func TestSelfTest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := New(nil)
+			r := New(nil, nil)
 			r.attention.gain(begun)
 			r.judge(at(c.last), at(c.now), c.err)
 			since, err := r.attention.span()

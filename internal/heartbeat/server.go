@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	"hale/internal/defect"
 	"hale/internal/fleet"
 	"hale/internal/probe"
 	"hale/internal/secret"
@@ -42,7 +43,7 @@ func (r *Receiver) serve(ctx context.Context, place Place) error {
 	defer listener.Close()
 	bounded := netutil.LimitListener(listener, maxConnections)
 	server := &http.Server{
-		Handler: r.handler(), ReadHeaderTimeout: requestLimit, ReadTimeout: requestLimit, WriteTimeout: requestLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHead,
+		Handler: defect.Handler(r.handler(), r.panics, ""), ReadHeaderTimeout: requestLimit, ReadTimeout: requestLimit, WriteTimeout: requestLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHead,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // what strangers do; that it does not work itself, it notices
 	}
 	self := &self{address: listener.Addr().String()}
@@ -55,7 +56,9 @@ func (r *Receiver) serve(ctx context.Context, place Place) error {
 		bounded, self.secure = tls.NewListener(bounded, server.TLSConfig), true
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(bounded) }() // it ends with the server's Close
+	go func() { // it ends with the server's Close
+		ended <- defect.Try(func() error { return server.Serve(bounded) })
+	}()
 	r.log.Info("hale listens for heartbeats", "address", self.address)
 	r.attend(ctx, self)
 	r.attention.lose(errNotBegun)

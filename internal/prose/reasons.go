@@ -8,6 +8,8 @@ type reason struct {
 	advice string // empty: nothing needs to be done, or nothing can be
 }
 
+const toReport = "the rest of hale goes on; hale's log has the place (search it for panicked): report it with the version of hale"
+
 const byHand = "mend it by hand at the provider; hale takes the machine back as soon as it is healthy"
 
 var reasons = map[fleet.Reason]reason{
@@ -74,6 +76,16 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonLateOrder: {"an order to build it, whose answer was lost, may yet be carried out",
 		"nothing needs to be done: after two minutes at most hale goes on"},
 	fleet.ReasonClockStep: {"this server's clock was set, so everything is judged afresh", ""},
+
+	fleet.ReasonProviderPanicked: {"a defect in what speaks with the provider: its questions have no answer, and what was ordered is looked for before anything else is done", toReport},
+	fleet.ReasonCommandPanicked:  {"a defect in what runs the commands of run steps: nobody knows how far such a command ran", toReport},
+	fleet.ReasonFencePanicked:    {"a defect in what cuts the power of hosts: nothing counts as off by it", toReport},
+	fleet.ReasonTargetPanicked:   {"a defect in what tells the target: each such message counts as not taken, and is tried again", toReport},
+	fleet.ReasonCheckPanicked:    {"a defect in what asks for the check: it is unknown, and unknown is not dead", toReport},
+	fleet.ReasonProbesPanicked: {"a defect in what runs the checks: what was being asked is unknown",
+		toReport + "; when the checks stay unknown, restart hale: its machines are not touched by that"},
+	fleet.ReasonHeartbeatsPanicked: {"a defect in what hears heartbeats: silence means nothing until it hears again", toReport},
+	fleet.ReasonOwnerPanicked:      {"a defect in what looks after the fleet: hale begins to look after it anew, and judges everything afresh", toReport},
 
 	fleet.ReasonMalformed:      {"it cannot be read", ""},
 	fleet.ReasonExpired:        {"its time is over", ""},

@@ -68,6 +68,8 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordLeftBehind:     leftBehind,
 	fleet.RecordContest:        contest,
 	fleet.RecordStore:          storeNews,
+	fleet.RecordDefect:         defectFound,
+	fleet.RecordDefectOver:     defectOver,
 }
 
 // about names what the record is about.
@@ -387,6 +389,8 @@ func whyPaged(r fleet.Record) string {
 		return silence(r)
 	case fleet.ReasonShort:
 		return shortfall(r)
+	case fleet.ReasonTargetPanicked, fleet.ReasonCheckPanicked: // which one
+		return panicked(r) + " panicked, " + Reason(r.Reason)
 	default:
 		return Reason(r.Reason)
 	}

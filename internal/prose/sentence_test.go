@@ -75,6 +75,12 @@ func TestSentencesAboutTheWhole(t *testing.T) {
 	t.Parallel()
 	rack := fleet.Domain{Kind: fleet.DomainRack, Name: "r1"}
 	for want, r := range map[string]fleet.Record{
+		"fleet web: a defect: what speaks with provider lab panicked: a defect in what speaks with the provider: its questions have no answer, and what was ordered is looked for before anything else is done (boom)": {
+			Fleet: "web", Kind: fleet.RecordDefect, Reason: fleet.ReasonProviderPanicked, Provider: "lab", Detail: "boom"},
+		"a person must look at fleet web: check page panicked, a defect in what asks for the check: it is unknown, and unknown is not dead (boom)": {
+			Fleet: "web", Kind: fleet.RecordPaged, Reason: fleet.ReasonCheckPanicked, Check: "page", Detail: "boom"},
+		"fleet web: what tells ops, which panicked 12 times within 2m00s, has not done so for an hour": {
+			Fleet: "web", Kind: fleet.RecordDefectOver, Reason: fleet.ReasonTargetPanicked, Target: "ops", Size: 12, Took: 2 * time.Minute},
 		"fleet web: the brake is on: 4 of 10 machines fail, the brake engages above 2; no repair begins": {Kind: fleet.RecordBrake,
 			Reason: fleet.ReasonEngaged, Failing: 4, Size: 10, Limit: 2},
 		"fleet web: the brake is released: 1 of 10 machines fail": {Kind: fleet.RecordBrake, Reason: fleet.ReasonReleased, Failing: 1, Size: 10},

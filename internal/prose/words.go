@@ -55,6 +55,7 @@ var (
 		fleet.ResultUnsupported:  "this instance has no way to be asked",
 		fleet.ResultNoMetadata:   "the provider does not name the metadata that the program needs",
 		fleet.ResultNotConnected: "no connection, which this check does not count",
+		fleet.ResultPanicked:     "a defect in hale kept it from being asked",
 	}
 	standings = map[fleet.Standing]string{
 		fleet.StandingUnknown: "unknown",

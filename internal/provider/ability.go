@@ -62,8 +62,11 @@ func able[T any](p Provider) bool {
 
 // Cannot returns the operations that the provider does not have.
 func Cannot(p Provider) []fleet.Op {
-	if r, ok := p.(readOnly); ok {
-		return Cannot(r.behind) // with hands it would have them
+	switch w := p.(type) {
+	case readOnly:
+		return Cannot(w.behind) // with hands it would have them
+	case *guarded:
+		return Cannot(w.behind)
 	}
 	var lacks []fleet.Op
 	for _, a := range Abilities() {

@@ -44,6 +44,55 @@ var fixtures = map[string]fixture{
 		},
 		want: []string{"may not import internal/lab (support for tests)", "internal/accel", "internal/sim (floor 2.1) may not import internal/state/etcd"},
 	},
+	"a goroutine can end hale": {
+		rule: "survival",
+		files: map[string]string{
+			"internal/engine/a.go": `package engine
+func f(wg group, p provider) {
+	go p.List()
+	wg.Go(func() { p.List() })
+	wg.Go(func() {
+		p.List()
+		defer b.Catch(at)
+	})
+	wg.Go(func() { half(p) })
+	wg.Go(p.List)
+	time.AfterFunc(d, func() { p.List() })
+}
+func half(p provider) {
+	whole(p)
+	p.List()
+}
+func whole(p provider) {
+	defer b.Catch(at)
+	p.List()
+}
+`,
+			"internal/engine/ok.go": `package engine
+func g(wg group, p provider) {
+	go whole(p)
+	wg.Go(func() {
+		defer cancel()
+		defer b.Catch(at)
+		p.List()
+	})
+	wg.Go(func() { whole(p) })
+	wg.Go(func() { ended <- defect.Try(p.List) })
+	wg.Go(func() {
+		select {
+		case <-closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	context.AfterFunc(ctx, func() { _ = conn.Close() })
+}
+`,
+			"internal/sim/ok.go":         "package sim\nfunc f(wg group) { wg.Go(func() { play() }) }",
+			"internal/engine/ok_test.go": "package engine\nfunc f(wg group) { wg.Go(func() { play() }) }",
+		},
+		want: []string{"a.go:3: a panic", "a.go:4: a panic", "a.go:5: a panic", "a.go:9: a panic", "a.go:10: a panic", "a.go:11: a panic"},
+	},
 	"a provider is wrapped whole": {
 		rule: "wrappers",
 		files: map[string]string{

@@ -38,6 +38,7 @@ var rooms = []room{
 	// Leaves: they know nothing of hale, and look at the world, so the core may not use them.
 	{path: "internal/accel", floor: 0, step: 9, leaf: true},
 	{path: "internal/process", floor: 0, step: 9, leaf: true},
+	{path: "internal/defect", floor: 0, step: 9, leaf: true},
 	{path: "internal/sim/world", floor: 0, step: 9, leaf: true},
 	{path: "internal/sim/trace", floor: 0, step: 9, leaf: true},
 	{path: "internal/sim/weather", floor: 0, step: 9, leaf: true},

@@ -17,6 +17,7 @@ func Rules() []Rule {
 		{"calls", "each of these has a better replacement, named in the finding", checkCalls},
 		{"magic", "what happens at start is written in main and in one list, never behind an import", checkMagic},
 		{"goroutines", "every goroutine has an owner that waits for its end", checkGoroutines},
+		{"survival", "a panic that no goroutine's guard ends is the end of all fleets of all providers", checkSurvival},
 		{"error text", "errors are told apart by fault.KindOf or errors.Is; their text is for people and changes", checkErrorText},
 		{"package comments", "each says what the package is, what it promises and what it does not", checkPackageComments},
 		{"package names", "a name says what is inside", checkPackageNames},

@@ -10,6 +10,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"net"
 	"net/textproto"
 	"os"
@@ -71,7 +72,7 @@ func (t *Target) Send(ctx context.Context, m notify.Message) (notify.Answer, err
 	if err != nil {
 		return notify.Answer{}, fault.New(fault.Invalid, op, t.o.Name, err)
 	}
-	line := &line{atEnd: func(do func()) func() bool { return context.AfterFunc(ctx, do) }}
+	line := &line{atEnd: func(c io.Closer) func() bool { return context.AfterFunc(ctx, func() { _ = c.Close() }) }}
 	defer line.cut()
 	client, err := t.client(line, password)
 	if err != nil {
@@ -162,8 +163,8 @@ func ways() []gomail.SMTPAuthType {
 // line is the connection of one try. The library lets go of it without closing it when the server does not welcome it, and does not look at
 // the context once it stands.
 type line struct {
-	// atEnd calls a function when the try has no more time, and returns what takes that back.
-	atEnd func(do func()) (stop func() bool)
+	// atEnd closes the connection when the try has no more time, and returns what takes that back.
+	atEnd func(conn io.Closer) (stop func() bool)
 	tls   *tls.Config
 	mu    sync.Mutex
 	conn  net.Conn
@@ -184,7 +185,7 @@ func (l *line) dial(ctx context.Context, network, address string) (net.Conn, err
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conn = conn
-	l.stop = l.atEnd(func() { _ = conn.Close() })
+	l.stop = l.atEnd(conn)
 	return conn, nil
 }
 

@@ -40,11 +40,13 @@ const (
 	local
 	late
 	notConnected
+	panicked
 )
 
 var reasonWords = [...]fleet.ResultReason{
 	fleet.ResultNone, fleet.ResultOK, fleet.ResultTimeout, fleet.ResultRefused, fleet.ResultUnreachable, fleet.ResultStatus,
 	fleet.ResultProtocol, fleet.ResultNoAddress, fleet.ResultLocal, fleet.ResultLate, fleet.ResultNotConnected,
+	fleet.ResultPanicked,
 }
 
 func (r reason) word() fleet.ResultReason { return reasonWords[r] }

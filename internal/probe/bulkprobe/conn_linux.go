@@ -100,6 +100,7 @@ func (w *sockets) event(fd int32, what uint32) {
 		return
 	}
 	c := w.conns.at(fd)
+	w.shard.at = c.owner
 	switch c.state {
 	case closed, pooled:
 	case connecting:

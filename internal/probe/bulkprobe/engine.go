@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/fleet"
 	"hale/internal/probe"
 )
@@ -54,7 +55,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer r.close()
 	ordinary := make(chan error, 1)
 	// Owned by this call, which waits for it; it ends with ctx.
-	go func() { ordinary <- e.ordinary.Run(ctx) }()
+	go func() { ordinary <- defect.Try(func() error { return e.ordinary.Run(ctx) }) }()
 	for ctx.Err() == nil {
 		e.await(ctx, r)
 	}

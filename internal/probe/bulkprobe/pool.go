@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"hale/internal/defect"
 )
 
 // Options tune a pool. The zero value is a good default.
@@ -20,6 +22,8 @@ type Options struct {
 	Slot time.Duration
 	// Sockets is the greatest number of connections of all shards. By default it follows the limit of open files.
 	Sockets int
+	// Panics is told of each turn of a shard that panicked; nil: nobody is.
+	Panics defect.Witness
 }
 
 // Pool is the shards that all engines of a process share.
@@ -56,8 +60,9 @@ func newPool(o Options, mk maker) (*Pool, error) {
 	p.boxes.Store(new([]*mailbox))
 	for i := range max(o.Shards, 1) {
 		s := newShard(i, p.slot, func() []*mailbox { return *p.boxes.Load() })
+		s.panics, s.remake = o.Panics, func() (wire, error) { return mk(s, o, p.origin) }
 		var err error
-		if s.wire, err = mk(s, o, p.origin); err != nil {
+		if s.wire, err = s.remake(); err != nil {
 			p.Close()
 			return nil, err
 		}
@@ -66,7 +71,7 @@ func newPool(o Options, mk maker) (*Pool, error) {
 	return p, nil
 }
 
-// Run probes until ctx ends. It returns nil, or an error when it was called before. Afterwards no watermark comes any more, so that
+// Run probes until ctx ends. It returns nil, or an error when it was called before, or when a shard panicked and could not go on. Afterwards no watermark comes any more, so that
 // whatever the engines knew grows stale.
 func (p *Pool) Run(ctx context.Context) error {
 	if !p.begun.CompareAndSwap(false, true) {
@@ -75,6 +80,7 @@ func (p *Pool) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for _, s := range p.shards {
 		wg.Go(func() {
+			defer s.panics.Catch("", "the end of a shard", nil)
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			s.run()
@@ -85,7 +91,11 @@ func (p *Pool) Run(ctx context.Context) error {
 		s.end()
 	}
 	wg.Wait()
-	return nil
+	var broken []error
+	for _, s := range p.shards {
+		broken = append(broken, s.broken)
+	}
+	return errors.Join(broken...)
 }
 
 // Close lets go of the sockets of a pool that never ran; one that did has done so itself.

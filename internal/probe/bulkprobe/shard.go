@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"hale/internal/defect"
 )
 
 const (
@@ -101,6 +103,15 @@ type shard struct {
 	started int   // probes in this turn
 	flying  int
 	stats   Stats
+	at      int32   // the target at hand; none
+	doing   []order // as far as they are done
+	done    int
+
+	panics  defect.Witness
+	remake  func() (wire, error) // another wire, after a panic; nil: there is none
+	mended  int64                // when it last went on after one
+	resting int64                // after the next one
+	broken  error                // why it could not
 
 	ending  atomic.Bool
 	mu      sync.Mutex // guards the fields below; never held across a system call but that of ring
@@ -111,7 +122,7 @@ type shard struct {
 }
 
 func newShard(number int, width time.Duration, boxes func() []*mailbox) *shard {
-	s := &shard{number: number, boxes: boxes, due: markEvery}
+	s := &shard{number: number, boxes: boxes, due: markEvery, at: none, mended: -restAnew - 1}
 	s.wheel = newWheel(int64(width))
 	return s
 }
@@ -120,9 +131,7 @@ func newShard(number int, width time.Duration, boxes func() []*mailbox) *shard {
 func (s *shard) run() {
 	s.expect = s.wire.now()
 	for !s.ending.Load() {
-		s.turn()
-		until := s.rest()
-		s.wire.pause(until, s.flying)
+		s.step()
 	}
 	s.close()
 }
@@ -145,7 +154,7 @@ func (s *shard) end() {
 
 // turn does all that is to be done now.
 func (s *shard) turn() {
-	s.now, s.started = s.wire.now(), 0
+	s.now, s.started, s.at = s.wire.now(), 0, none
 	s.notice()
 	s.wire.harvest()
 	s.obey()
@@ -194,14 +203,12 @@ func (s *shard) handle() int32 {
 	return s.handles.get()
 }
 
-// obey does what it was told.
+// obey does what it was told. An order over which it panics is not done again, and those behind it are done in the next turn.
 func (s *shard) obey() {
-	s.mu.Lock()
-	orders := s.orders
-	s.orders = s.spare
-	s.mu.Unlock()
-	for k := range orders {
-		o := &orders[k]
+	for s.done < len(s.doing) || s.receive() {
+		o := &s.doing[s.done]
+		s.at = none
+		s.done++
 		switch {
 		case o.inspect != nil:
 			o.inspect(s)
@@ -211,11 +218,25 @@ func (s *shard) obey() {
 			s.add(o)
 		}
 	}
-	s.spare = emptied(orders)
+}
+
+// receive takes the orders that came, when all that it has are done, and reports whether there are any.
+func (s *shard) receive() bool {
+	if s.doing != nil {
+		s.spare, s.doing, s.done = emptied(s.doing), nil, 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.orders) == 0 {
+		return false
+	}
+	s.doing, s.orders, s.spare = s.orders, s.spare, nil
+	return true
 }
 
 func (s *shard) add(o *order) {
 	i := o.handle
+	s.at = i
 	s.targets.reach(i)
 	t := s.targets.at(i)
 	*t = o.target
@@ -234,6 +255,7 @@ func (s *shard) remove(i int32) {
 	if !t.flags.has(inUse) {
 		return
 	}
+	s.at = i
 	s.land(t)
 	s.wheel.take(i)
 	s.wire.forget(i, t)
@@ -249,7 +271,7 @@ func (s *shard) remove(i int32) {
 func (s *shard) advance() {
 	for {
 		i := s.wheel.pop(s.now)
-		if i == none {
+		if s.at = i; i == none {
 			return
 		}
 		t := s.targets.at(i)
@@ -371,6 +393,7 @@ func (s *shard) answer(i int32, r reason, n note) {
 	if !t.flags.has(flying) {
 		return
 	}
+	s.at = i
 	p := s.plans.at(t.plan)
 	if s.now > t.next(p)+stallAfter {
 		r, n = late, textTooLate
@@ -395,10 +418,13 @@ func (s *shard) land(t *target) {
 
 // judge counts a result, and tells whose target it is when that makes a difference.
 func (s *shard) judge(t *target, p *plan, r reason, n note) {
-	said, edge := t.tally.add(r, n, s.now, p)
-	if !edge {
-		return
+	if said, edge := t.tally.add(r, n, s.now, p); edge {
+		s.announce(t, said)
 	}
+}
+
+// announce tells whose target it is how that stands.
+func (s *shard) announce(t *target, said note) {
 	s.stats.Edges++
 	s.boxes()[t.box].put(news{
 		record: t.record, run: t.run, standing: t.tally.standing, reason: t.tally.reason, note: said, at: s.now, due: t.slot,

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/fleet"
 	"hale/internal/probe"
 	"hale/internal/provider"
@@ -42,20 +43,28 @@ type asker struct {
 	roots       *x509.CertPool
 	patterns    *cache[*regexp.Regexp]
 	authorities *cache[*x509.CertPool] // of the checks that name their own
+	panics      defect.Witness
 }
 
 func newAsker(transport probe.Transport, o Options) asker {
 	if o.Hearing == nil {
 		o.Hearing, _ = transport.(probe.Hearing)
 	}
-	return asker{transport: transport, agents: o.Agents, hearing: o.Hearing, roots: o.Roots, patterns: newCache[*regexp.Regexp](), authorities: newCache[*x509.CertPool]()}
+	return asker{transport: transport, agents: o.Agents, hearing: o.Hearing, roots: o.Roots, patterns: newCache[*regexp.Regexp](), authorities: newCache[*x509.CertPool](), panics: o.Panics}
 }
 
-// ask probes the target once; ctx ends with the probe's timeout, which counts from started.
-func (k asker) ask(ctx context.Context, t probe.Target, started time.Time) answer {
+// ask probes the target once; ctx ends with the probe's timeout, which counts from started. A probe that panics says nothing of the target.
+func (k asker) ask(ctx context.Context, t probe.Target, started time.Time) (a answer) {
+	defer k.panics.Catch(string(t.Check), "probe", func(p *defect.Panic) {
+		a = answer{reason: fleet.ResultPanicked, detail: brief(p), at: time.Now()}
+	})
 	said, err := k.perform(ctx, t)
 	at := time.Now()
-	a := weigh(err, ctx.Err(), at.Sub(started), limitOf(t.Spec))
+	if p := (*defect.Panic)(nil); errors.As(err, &p) { // on another goroutine
+		k.panics.Note(string(t.Check), "probe", p)
+		return answer{reason: fleet.ResultPanicked, detail: brief(p), at: at}
+	}
+	a = weigh(err, ctx.Err(), at.Sub(started), limitOf(t.Spec))
 	if a.at = at; a.reason == fleet.ResultOK {
 		a.detail = said
 	}

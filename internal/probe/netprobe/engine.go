@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/fleet"
 	"hale/internal/probe"
 	"hale/internal/provider"
@@ -26,6 +27,8 @@ type Options struct {
 	// Hearing is where the beats of heartbeat checks come in; nil: they come in at the transport, as those of simulated machines do, or
 	// else are unknown, since nobody listens.
 	Hearing probe.Hearing
+	// Panics is told of each probe that panicked, by its check's name; nil: nobody is.
+	Panics defect.Witness
 }
 
 // Engine implements probe.Engine. It works while Run runs: before, its methods wait; afterwards, they do nothing, and
@@ -46,6 +49,12 @@ var _ probe.Engine = (*Engine)(nil)
 type command struct {
 	do   func(b *book, now time.Time)
 	done chan struct{}
+}
+
+// perform does it. Whoever waits for that is not left waiting when it panics.
+func (c command) perform(b *book) {
+	defer close(c.done)
+	c.do(b, b.clock())
 }
 
 // New makes an engine that reaches its targets through the transport.
@@ -100,8 +109,7 @@ func (e *Engine) await(ctx context.Context, b *book, timer *time.Timer) {
 	case <-timer.C:
 		b.clock()
 	case c := <-e.commands:
-		c.do(b, b.clock())
-		close(c.done)
+		c.perform(b)
 	case a := <-e.answers:
 		b.clock()
 		b.finish(a)
@@ -124,7 +132,7 @@ func (e *Engine) launch(ctx context.Context, a *attempt) {
 	// Owned by Run, which waits for it; it ends with the probe's timeout, with its target, or with ctx.
 	go func() {
 		defer a.cancel()
-		a.answer = e.asker.ask(ctx, a.ask, a.started)
+		a.answer = e.asker.ask(ctx, a.ask, a.started) // which catches what panics
 		e.answers <- a
 	}()
 }

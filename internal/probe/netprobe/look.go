@@ -111,6 +111,7 @@ func (k asker) questions(ctx context.Context, t probe.Target) *questions {
 		spec.Timeout = within
 		again.Spec = &spec
 		go func() { // it ends with ctx
+			defer k.panics.Catch(string(t.Check), "look", nil)
 			a := k.askBounded(ctx, again)
 			select {
 			case q.answers <- a:

@@ -1,6 +1,7 @@
 package netprobe
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/net/ipv6"
 	"golang.org/x/sys/unix"
 
+	"hale/internal/defect"
 	"hale/internal/probe"
 )
 
@@ -30,6 +32,7 @@ type pingSocket struct {
 	raw    syscall.RawConn
 	id     uint16 // of our requests; 0: the kernel puts in its own
 	done   chan struct{}
+	why    error // what its reader panicked over; to be read when done is closed
 
 	mu      sync.Mutex // guards the fields below; never held across a system call
 	seq     uint16
@@ -72,7 +75,7 @@ func openPingSocket(ctx context.Context, f family) (*pingSocket, error) {
 	}
 	enlargeBuffers(s.raw)
 	// Owned by the socket, whose close waits for it; it ends when the connection is closed.
-	go s.read()
+	go s.readReplies()
 	return s, nil
 }
 
@@ -155,7 +158,7 @@ func (s *pingSocket) ping(ctx context.Context, peer netip.Addr) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-s.done:
-		return probe.LocalError{Err: net.ErrClosed}
+		return probe.LocalError{Err: cmp.Or(s.why, net.ErrClosed)}
 	}
 }
 
@@ -205,9 +208,17 @@ func sockaddr(a netip.Addr) (unix.Sockaddr, error) {
 	return to, nil
 }
 
-// read takes replies until the socket is closed.
-func (s *pingSocket) read() {
+// readReplies takes replies until the socket is closed. One over which it panics ends the socket: who waits for a reply there learns why, and the next ping opens
+// another one.
+func (s *pingSocket) readReplies() {
 	defer close(s.done)
+	if err := defect.Try(s.readAll); err != nil {
+		s.why = err
+		_ = s.conn.Close()
+	}
+}
+
+func (s *pingSocket) readAll() error {
 	buffer := make([]byte, 1500)
 	for {
 		n, from, err := s.conn.ReadFrom(buffer)
@@ -215,10 +226,10 @@ func (s *pingSocket) read() {
 		case err == nil:
 			s.hear(buffer[:n], addrOf(from))
 		case errors.Is(err, net.ErrClosed):
-			return
+			return nil
 		case !passing(err):
 			_ = s.conn.Close()
-			return
+			return nil
 		}
 	}
 }

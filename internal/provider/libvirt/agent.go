@@ -9,6 +9,7 @@ import (
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider"
@@ -105,9 +106,9 @@ func (a *agents) ask(id fleet.InstanceID, put func() error) *asking {
 	}
 	q := &asking{over: make(chan struct{})}
 	a.asking[id] = q
-	// Owned by the host: it ends with agentLimit, or when the provider is closed.
+	// Owned by the host: it ends with agentLimit, or when the provider is closed. A panic is the error that the one who asked gets.
 	go func() {
-		q.err = put()
+		q.err = defect.Try(put)
 		a.mu.Lock()
 		delete(a.asking, id)
 		a.mu.Unlock()

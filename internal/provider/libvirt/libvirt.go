@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"hale/internal/accel"
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider"
@@ -54,6 +55,8 @@ type Options struct {
 	Keepalive time.Duration
 	// Logger receives what no caller can be told. Default: none.
 	Logger *slog.Logger
+	// Panics is told of what panicked on a goroutine of the adapter's own; nil: nobody is.
+	Panics defect.Witness
 }
 
 // HostOptions name one hypervisor.
@@ -81,6 +84,7 @@ type Provider struct {
 	keepalive    time.Duration
 	log          *slog.Logger
 	localAccel   func() accel.Accel
+	panics       defect.Witness
 }
 
 // New checks the options and makes the adapter. It connects to nothing yet.
@@ -92,6 +96,7 @@ func New(o Options) (*Provider, error) {
 		keepalive:    o.Keepalive,
 		log:          o.Logger,
 		localAccel:   sync.OnceValue(accel.Detect),
+		panics:       o.Panics,
 	}
 	if o.StateDir == "" {
 		p.stateDir = defaultStateDir
@@ -168,10 +173,11 @@ func (p *Provider) onEachHost(ctx context.Context, op string, ask func(s *sessio
 	var asked sync.WaitGroup
 	for i, h := range p.hosts {
 		asked.Go(func() {
+			defer p.panics.Catch("", op, func(panic *defect.Panic) { errs[i] = fault.New(fault.Transient, op, string(h.name), panic) })
 			_, s, err := h.open(ctx, p.callLimit, op, string(h.name))
 			if err == nil {
+				defer s.end()
 				err = ask(s, i)
-				s.end()
 			}
 			errs[i] = err
 		})

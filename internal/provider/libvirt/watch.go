@@ -9,6 +9,7 @@ import (
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
+	"hale/internal/defect"
 	"hale/internal/provider"
 )
 
@@ -29,7 +30,10 @@ var eventKinds = [...]golibvirt.DomainEventID{
 func (p *Provider) Watch(ctx context.Context, changed func(provider.Event)) error {
 	var listening sync.WaitGroup
 	for _, h := range p.hosts {
-		listening.Go(func() { p.watchHost(ctx, h, changed) })
+		listening.Go(func() {
+			defer p.panics.Catch("", "watch", nil)
+			p.watchHost(ctx, h, changed)
+		})
 	}
 	listening.Wait()
 	return nil
@@ -57,8 +61,9 @@ func (p *Provider) watchHost(ctx context.Context, h *host, changed func(provider
 	}
 }
 
-// listen connects, subscribes and tells of events until the connection ends, and why it did.
+// listen connects, subscribes and tells of events until the connection ends, and why it did. So does a panic end it.
 func (p *Provider) listen(ctx context.Context, h *host, changed func(provider.Event)) (connected bool, err error) {
+	defer p.panics.Catch("", "watch", func(panic *defect.Panic) { err = panic })
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	guard := time.AfterFunc(p.keepalive, cancel) // runs while an answer is awaited

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider"
@@ -101,10 +102,16 @@ func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 
 func (c *call) listNow() (provider.Listing, error) {
 	l := &c.p.list
+	sound := false
+	defer func() {
+		if !sound {
+			l.full = time.Time{} // whatever happened, the next one is full
+		}
+	}()
 	if err := c.refresh(l); err != nil {
-		l.full = time.Time{} // whatever happened, the next one is full
 		return provider.Listing{}, err
 	}
+	sound = true
 	hosts, err := c.hypervisors()
 	if err != nil {
 		return provider.Listing{}, err
@@ -279,6 +286,7 @@ func (c *call) listed(l *listing, hosts map[string]hypervisor) provider.Listing 
 		gate <- struct{}{}
 		asking.Go(func() {
 			defer func() { <-gate }()
+			defer c.p.options.Panics.Catch("", "list", func(*defect.Panic) { i.Power = fleet.PowerUnknown })
 			var err error
 			if i.Stop, err = c.stopOf(s, i.Power); err != nil {
 				i.Power = fleet.PowerUnknown

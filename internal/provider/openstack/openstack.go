@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider"
@@ -59,6 +60,8 @@ type Options struct {
 	Wrap func(http.RoundTripper) http.RoundTripper
 	// Logger receives what no caller can be told. Default: none.
 	Logger *slog.Logger
+	// Panics is told of what panicked on a goroutine of the adapter's own; nil: nobody is.
+	Panics defect.Witness
 }
 
 // Defaults of Options.

@@ -2,6 +2,7 @@ package openstack
 
 import (
 	"context"
+	"errors"
 	"sync"
 )
 
@@ -19,6 +20,9 @@ type shared[T any] struct {
 	answer T
 	err    error
 }
+
+// errUnanswered is what those get whose question panicked while another one put it.
+var errUnanswered = errors.New("the question that was put for several at once has no answer")
 
 func newTogether[T any]() *together[T] { return &together[T]{turn: make(chan struct{}, 1)} }
 
@@ -43,6 +47,7 @@ func (g *together[T]) ask(ctx context.Context, put func() (T, error)) (T, error)
 	case g.turn <- struct{}{}:
 		defer func() { <-g.turn }()
 		g.settle()
+		q.err = errUnanswered // should it panic: those who wait must not take what is not there for an answer
 		q.answer, q.err = put()
 	case <-ctx.Done():
 		g.settle()

@@ -58,6 +58,6 @@ func (o *Options) heard() (*notification.Listener, error) {
 		return nil, nil //nolint:nilnil // to listen to nothing is no error
 	}
 	e := *o.Events
-	e.Logger = o.Logger
+	e.Logger, e.Panics = o.Logger, o.Panics
 	return notification.New(e)
 }

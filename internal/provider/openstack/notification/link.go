@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/secret"
 
@@ -109,7 +110,13 @@ func (l *Listener) open(ctx context.Context, b door) (*rabbit, error) {
 		return nil, errors.Join(err, dctx.Err())
 	}
 	r.hurry = context.AfterFunc(ctx, func() { _ = wire.SetDeadline(time.Now().Add(closeLimit)) })
-	r.passing.Go(func() { r.pass(in) })
+	r.passing.Go(func() {
+		defer close(r.out)
+		r.lost = errLost
+		if err := defect.Try(func() error { return r.pass(in) }); err != nil {
+			r.lost = err
+		}
+	})
 	return r, nil
 }
 
@@ -154,27 +161,24 @@ func (r *rabbit) consume() (<-chan amqp.Delivery, error) {
 	return ch.Consume(r.queue, "hale", autoAck, exclusive, noLocal, noWait, nil)
 }
 
-// pass hands the messages on until the connection ends, or close.
-func (r *rabbit) pass(in <-chan amqp.Delivery) {
+// pass hands the messages on until the connection ends, or close, and returns why it ended, where the broker says so.
+func (r *rabbit) pass(in <-chan amqp.Delivery) error {
 	gone := r.conn.NotifyClose(make(chan *amqp.Error, 1))
-	defer func() {
-		r.lost = errLost
-		select {
-		case e := <-gone:
-			if e != nil {
-				r.lost = e
-			}
-		default:
-		}
-		close(r.out)
-	}()
 	for d := range in {
 		select {
 		case r.out <- delivery{body: d.Body, done: func() { _ = d.Ack(false) }}: // a failed one ends the connection, too
 		case <-r.stop:
-			return
+			return nil
 		}
 	}
+	select {
+	case e := <-gone:
+		if e != nil {
+			return e
+		}
+	default:
+	}
+	return nil
 }
 
 // errLost is why a link ends when its connection does.

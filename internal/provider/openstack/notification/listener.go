@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/secret"
 )
@@ -32,6 +33,7 @@ type Options struct {
 	Topics    []string      // of the notifications
 	Heartbeat time.Duration // in whole seconds; a broker that is silent for one and a half of them is gone
 	Logger    *slog.Logger
+	Panics    defect.Witness // told of messages over which hale panicked; nil: nobody is
 }
 
 // DefaultHeartbeat lets hale notice within eight seconds that a broker is gone.
@@ -155,14 +157,20 @@ func (l *Listener) attend(ctx context.Context, heard func(Notice)) (bound bool, 
 	}
 }
 
-// take reads one delivery, and lets the broker send the next one.
+// take reads one delivery, and lets the broker send the next one. One over which hale panics is as one that cannot be read: polls find what it told.
 func (l *Listener) take(ctx context.Context, d delivery, heard func(Notice)) {
-	n, err := decode(d.body)
+	n, err := l.read(d.body)
 	if err == nil {
 		heard(n)
 	}
 	l.tally.count(ctx, l.o.Logger, err)
 	d.done()
+}
+
+// read decodes a message.
+func (l *Listener) read(body []byte) (n Notice, err error) {
+	defer l.o.Panics.Catch("", "read a notification", func(p *defect.Panic) { err = p })
+	return decode(body)
 }
 
 // Tally returns how many notifications there were so far.

@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"hale/internal/defect"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/notify"
+	"hale/internal/program"
+	"hale/internal/provider"
+)
+
+// guarded returns the source with a guard around whatever of it is not the engine's own: what panics there is noted, and unknown to the engine.
+func (s Source) guarded(b *defect.Book) Source {
+	of := string(s.Name)
+	told := b.Witness(defect.Provider, of)
+	s.Adapter, s.Watcher = provider.Guarded(s.Adapter, told), provider.GuardedWatcher(s.Watcher, told)
+	s.Runner = program.Guarded(s.Runner, b.Witness(defect.Commands, of))
+	if s.Fencer != nil {
+		s.Fencer = guardedFencer{s.Fencer, b.Witness(defect.Fence, of)}
+	}
+	return s
+}
+
+// guarded returns the post with a guard around each target.
+func (p Post) guarded(b *defect.Book) Post {
+	if find := p.Find; find != nil {
+		told := b.Witness(defect.Target, "")
+		p.Find = func(name fleet.TargetName) notify.Target { return notify.Guarded(find(name), string(name), told) }
+	}
+	return p
+}
+
+// guardedFencer is a fencer that does not panic.
+type guardedFencer struct {
+	behind Fencer
+	told   defect.Witness
+}
+
+// Means implements Fencer. Of a host whose means nobody can say there are none.
+func (g guardedFencer) Means(host fleet.HostName, seen []fleet.Name) (m fleet.Means) {
+	defer g.told.Catch("", "means", func(*defect.Panic) { m = fleet.Means{} })
+	return g.behind.Means(host, seen)
+}
+
+// Access implements Fencer.
+func (g guardedFencer) Access(host fleet.HostName) (a fleet.Access, at time.Time) {
+	defer g.told.Catch("", "access", func(*defect.Panic) { a, at = fleet.AccessUnknown, time.Time{} })
+	return g.behind.Access(host)
+}
+
+// Watch implements Fencer.
+func (g guardedFencer) Watch(hosts []fleet.HostName) {
+	defer g.told.Catch("", "watch", nil)
+	g.behind.Watch(hosts)
+}
+
+// Fence implements Fencer.
+func (g guardedFencer) Fence(ctx context.Context, host fleet.HostName, try int) (done Fenced, err error) {
+	defer g.told.Catch("", "fence", func(p *defect.Panic) {
+		done, err = Fenced{}, fault.New(fault.UnknownOutcome, "engine.fence", string(host), p)
+	})
+	return g.behind.Fence(ctx, host, try)
+}
+
+// place is where a panic of the owner's own is noted.
+func (o *owner) place() defect.Place { return defect.Place{Part: defect.Owner, Of: string(o.name)} }
+
+// apart does work on a goroutine of the term's own, and tells the reigning one what came of it, if anything. Where the work panics, otherwise says what
+// that means.
+func (t *term) apart(ctx context.Context, doing string, work func() news, otherwise func(*defect.Panic) news) {
+	t.wg.Go(func() {
+		var n news
+		defer func() {
+			if n != nil {
+				t.tell(ctx, n)
+			}
+		}()
+		defer t.defects.Catch(t.place(), doing, func(p *defect.Panic) { n = otherwise(p) })
+		n = work()
+	})
+}
+
+// soundly does what is the owner's own. A panic becomes an error.
+func (o *owner) soundly(doing string, do func() error) (err error) {
+	defer o.defects.Catch(o.place(), doing, func(p *defect.Panic) { err = p })
+	return do()
+}
+
+// told is what the fleet's journal has of a place: the spell, and whether that it is over.
+type told struct {
+	spell int
+	over  bool
+}
+
+// telling is what the records that wait to be stored say of a place.
+type telling struct {
+	place defect.Place
+	told
+}
+
+// heedDefects records each place of concern that began to panic, or has been calm for long: once, however often it panicked. The records wait to be
+// stored with the next decision, which is due then.
+func (t *term) heedDefects() {
+	revision := t.defects.Revision()
+	if revision == 0 || revision == t.heeded && time.Since(t.heededAt) < heartbeat {
+		return
+	}
+	t.heeded, t.heededAt = revision, time.Now()
+	for _, e := range t.defects.All() {
+		if !concerns(&t.spec, e.Place) || slices.ContainsFunc(t.telling, func(w telling) bool { return w.place == e.Place }) {
+			continue
+		}
+		now := told{e.Spell, e.Over(t.heededAt)}
+		switch was := t.confessed[e.Place]; {
+		case now == was:
+			continue
+		case now.spell > was.spell && !now.over:
+			rec := t.about(defectRecord(e))
+			page := rec
+			page.Kind = fleet.RecordPaged
+			t.pending = append(t.pending, rec, page)
+		case now.spell == was.spell && now.over:
+			rec := t.about(defectRecord(e))
+			rec.Kind, rec.Size, rec.Took, rec.Paged = fleet.RecordDefectOver, e.Count, e.Last.Sub(e.First), true
+			t.pending = append(t.pending, rec)
+		default: // it is over already, and the fleet did not see it
+			continue
+		}
+		t.telling = append(t.telling, telling{e.Place, now})
+		t.picture.Stir()
+	}
+}
+
+// toldDefects notes that the records which waited are stored.
+func (t *term) toldDefects() {
+	for _, w := range t.telling {
+		t.confessed[w.place] = w.told
+	}
+	t.telling = nil
+}
+
+// confess is how a term begins whose predecessor panicked: it has what there is to tell stored and sent, for as long as an owner rests at most, before it does
+// anything else. So a page arrives, too, when each term ends by a panic at once.
+func (t *term) confess(ctx context.Context) error {
+	rest := time.NewTimer(longestRest)
+	defer rest.Stop()
+	for {
+		if err := t.post(ctx); err != nil {
+			return err
+		}
+		select {
+		case n := <-t.inbox:
+			n(t)
+		case <-rest.C:
+			return nil
+		case <-t.lease.Lost():
+			return fault.New(fault.LeaseLost, "engine.confess", string(t.spec.Name), nil)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// concerns reports whether a panic there is the fleet's business.
+func concerns(spec *fleet.Spec, at defect.Place) bool {
+	switch at.Part {
+	case defect.Provider, defect.Commands, defect.Fence:
+		return at.Of == string(spec.Provider)
+	case defect.Target:
+		return slices.ContainsFunc(spec.Notify.To, func(r fleet.Recipient) bool { return string(r.Target) == at.Name })
+	case defect.Check, defect.Owner:
+		return at.Of == string(spec.Name)
+	case defect.Probes:
+		return at.Of == "" || at.Of == string(spec.Name)
+	case defect.Heartbeats:
+		return slices.ContainsFunc(spec.Checks, func(c fleet.Check) bool { return c.Kind == fleet.CheckHeartbeat })
+	case defect.Surface:
+	}
+	return false
+}
+
+// defectReasons name the parts in the fleet's words.
+var defectReasons = map[defect.Part]fleet.Reason{
+	defect.Provider:   fleet.ReasonProviderPanicked,
+	defect.Commands:   fleet.ReasonCommandPanicked,
+	defect.Fence:      fleet.ReasonFencePanicked,
+	defect.Target:     fleet.ReasonTargetPanicked,
+	defect.Check:      fleet.ReasonCheckPanicked,
+	defect.Probes:     fleet.ReasonProbesPanicked,
+	defect.Heartbeats: fleet.ReasonHeartbeatsPanicked,
+	defect.Owner:      fleet.ReasonOwnerPanicked,
+}
+
+// defectRecord says that the place began to panic.
+func defectRecord(e defect.Entry) fleet.Record {
+	r := fleet.Record{Kind: fleet.RecordDefect, Reason: defectReasons[e.Place.Part], Detail: e.Said}
+	switch e.Place.Part { //nolint:exhaustive // the others have no name of the fleet's
+	case defect.Target:
+		r.Target = fleet.TargetName(e.Place.Name)
+	case defect.Check:
+		r.Check = fleet.CheckName(e.Place.Name)
+	default:
+	}
+	return r
+}
