@@ -293,12 +293,16 @@ func (c *server) callOf(a fleet.Action) world.Call {
 	if a.Adopted { // the call names no mark; whose it is, is for the judge
 		a.Mark.Machine = a.Machine
 	}
+	excused := make([]string, len(a.Excused))
+	for i, h := range a.Excused {
+		excused[i] = string(h)
+	}
 	return world.Call{
-		Adopted: a.Adopted, Disks: c.s.disks, Metadata: string(template.Metadata), Made: a.Made, Snapshot: string(a.Snapshot.ID), Try: a.Intent.Try,
+		Asks: true, Excused: excused, Adopted: a.Adopted, Disks: c.s.disks, Metadata: string(template.Metadata), Made: a.Made, Snapshot: string(a.Snapshot.ID), Try: a.Intent.Try,
 		Op: world.Op(a.Intent.Op), ID: string(a.Instance), Host: string(a.Host), Name: string(a.Machine),
 		Mark: world.Mark{
 			Installation: string(a.Mark.Installation), Fleet: string(a.Mark.Fleet), Machine: string(a.Mark.Machine),
-			Generation: uint64(a.Mark.Generation), Certified: a.Mark.Certified,
+			Generation: uint64(a.Mark.Generation), Certified: a.Mark.Certified, Instance: string(a.Instance),
 		},
 	}
 }
@@ -314,7 +318,7 @@ func instanceOf(s world.Status) fleet.Instance {
 		Mark: fleet.Mark{
 			Installation: fleet.Installation(s.Mark.Installation), Fleet: fleet.Name(s.Mark.Fleet),
 			Machine: fleet.MachineName(s.Mark.Machine), Generation: fleet.Generation(s.Mark.Generation), Certified: s.Mark.Certified,
-			Kept: s.Mark.Kept,
+			Kept: s.Mark.Kept, Instance: fleet.InstanceID(s.Mark.Instance),
 		},
 	}
 }
