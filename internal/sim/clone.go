@@ -4,6 +4,9 @@ import (
 	"slices"
 )
 
+// copyName is what the server of a second hale is called.
+const copyName = "copy-1"
+
 // startsTwice starts a second hale on a copy of the store. Each of the two believes that the fleet is its own. What the operator orders
 // goes to the first.
 func startsTwice(s *stage, e Event) (func(), error) {
@@ -17,7 +20,7 @@ func startsTwice(s *stage, e Event) (func(), error) {
 	d.store.hold(s.store.now(s.judge))
 	d.store.posted = s.store.posted
 	d.judge = s.judge.double(d)
-	d.servers = crew{&server{s: d, name: "copy-1"}}
+	d.servers = crew{&server{s: d, name: copyName}}
 	s.double = d
 	s.judge.nightFalls(e, "")
 	d.servers[0].start()

@@ -102,7 +102,8 @@ func (w *World) deleteDefinition(vm *VM, call *Call) (bool, End) {
 // elsewhere asks the other hosts for the instance, as the caller's side does before it orders something of one that is off, or a new one: one
 // that another host shows is left alone (Conflict), and so is one that a host may have which does not answer (Transient).
 func (w *World) elsewhere(c *Client, call *Call) End {
-	if !w.isOff(call) || c.down() {
+	vm := w.Definition(call.ID, call.Host)
+	if c.down() || !call.claims() || vm == nil && call.Op != Create || vm != nil && vm.Power == Running {
 		return Done
 	}
 	end := Done
@@ -110,27 +111,26 @@ func (w *World) elsewhere(c *Client, call *Call) End {
 		switch {
 		case h.Name == call.Host:
 		case h.dark > 0:
-			if !slices.Contains(call.Excused, h.Name) {
+			if (vm == nil || vm.Power == Off) && !slices.Contains(call.Excused, h.Name) { // what is paused has its process here
 				end = Transient
 			}
-		case w.Definition(call.ID, h.Name) != nil, call.Op == Create && w.names[place{h.Name, call.Name}] != nil:
+		case w.Definition(call.ID, h.Name) != nil, call.Op == Create && w.holdsName(h, call):
 			return Conflict
 		}
 	}
 	return end
 }
 
-// isOff reports whether the call is about an instance that is off, or not there yet, and does something that must not be done twice.
-func (w *World) isOff(call *Call) bool {
-	switch call.Op {
-	case Create:
-		return true
-	case Start, PowerOff, Delete, Keep, Restore, Rebuild:
-		vm := w.Definition(call.ID, call.Host)
-		return vm != nil && vm.Power == Off
-	default:
-		return false
-	}
+// claims reports whether the call is one that must not be made of an instance that another host has, too.
+func (c *Call) claims() bool {
+	return slices.Contains([]Op{Create, Start, Resume, Reboot, PowerOff, Delete, Keep, Restore, Rebuild}, c.Op)
+}
+
+// holdsName reports whether the host has something of the name, but for an earlier instance of the machine that is off: it gave way.
+func (w *World) holdsName(h *host, call *Call) bool {
+	vm := w.names[place{h.Name, call.Name}]
+	return vm != nil && (vm.Power != Off || vm.Mark.Installation != call.Mark.Installation || vm.Machine() != call.Mark.Machine ||
+		vm.Mark.Generation >= call.Mark.Generation)
 }
 
 // CopyDefinition has a person copy the instance, mark and all, under a name and an id of its own, and start the copy. The returned function
