@@ -307,7 +307,7 @@ func (c *server) callOf(a fleet.Action) world.Call {
 	}
 }
 
-// instanceOf translates the provider's word.
+// instanceOf translates the provider's word, as an adapter does: a mark that was copied counts for nothing.
 func instanceOf(s world.Status) fleet.Instance {
 	if s.Mark.Unmarked {
 		s.Mark = world.Mark{}
@@ -319,7 +319,7 @@ func instanceOf(s world.Status) fleet.Instance {
 			Installation: fleet.Installation(s.Mark.Installation), Fleet: fleet.Name(s.Mark.Fleet),
 			Machine: fleet.MachineName(s.Mark.Machine), Generation: fleet.Generation(s.Mark.Generation), Certified: s.Mark.Certified,
 			Kept: s.Mark.Kept, Instance: fleet.InstanceID(s.Mark.Instance),
-		},
+		}.Of(fleet.InstanceID(s.ID)),
 	}
 }
 
