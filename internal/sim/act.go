@@ -45,7 +45,7 @@ func (c *server) listed(l world.Listing, end world.End, asked fleet.Instant) {
 	if end == world.Done {
 		c.see(l, asked, changed)
 	}
-	if c.client.Behind() || end != world.Done || len(l.Dark) > 0 || c.s.w.Moody() {
+	if c.client.Behind() || end != world.Done || len(l.Dark) > 0 || c.s.w.Moody() || c.owesWord() {
 		c.pollSoon()
 	}
 	c.heat()
@@ -77,6 +77,20 @@ func (c *server) see(l world.Listing, asked fleet.Instant, all bool) {
 	for _, d := range c.pic.See(c.cat, indices) {
 		c.observe(d.Index, d.Instance.ID, d.Instance.Host)
 	}
+}
+
+// owesWord reports whether an instance is on two hosts and no person was told yet: whether another listing shows the same will decide on that.
+func (c *server) owesWord() bool {
+	if !c.client.Contested() {
+		return false
+	}
+	for i := range c.pic.Len() {
+		v := c.pic.View(i)
+		if (v.Machine.Contest == nil || !v.Machine.Contest.Paged) && slices.ContainsFunc(v.Seen, func(s fleet.Sighting) bool { return s.Instance.Contested() }) {
+			return true
+		}
+	}
+	return false
 }
 
 // worthSeeing returns the machines that a listing may say something new about: those that it touched, and the open ones; nil: all

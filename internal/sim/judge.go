@@ -585,7 +585,7 @@ func (j *judge) record(r fleet.Record) {
 			j.toldBack[string(r.Machine)] = j.s.w.Now()
 		}
 		switch told := j.s.eldest().judge; {
-		case r.Reason == reasonStoreOlder, r.Reason == reasonInstallation: // until a person says what is
+		case r.Reason == fleet.ReasonStoreOlder, r.Reason == fleet.ReasonInstallation: // until a person says what is
 		case r.Machine != "", r.Reason == fleet.ReasonBrake, r.Reason == fleet.ReasonVantageIsolated, r.Reason == fleet.ReasonVantageDoubtful:
 			told.page(string(r.Machine))
 		case r.Reason == fleet.ReasonSharedFate:

@@ -108,15 +108,8 @@ func (j *judge) each(machine string, do func(*night)) {
 
 // ofTwo are the reasons for which a person is told of what can make two of one.
 func ofTwo(r fleet.Reason) bool {
-	return slices.Contains([]fleet.Reason{reasonTwoHosts, reasonStoreOlder, reasonInstallation, fleet.ReasonSecondRunning}, r)
+	return slices.Contains([]fleet.Reason{fleet.ReasonTwoHosts, fleet.ReasonStoreOlder, fleet.ReasonInstallation, fleet.ReasonSecondRunning}, r)
 }
-
-// The reasons of the pages that tell of two where one should be.
-const (
-	reasonTwoHosts     fleet.Reason = "two-hosts"
-	reasonStoreOlder   fleet.Reason = "store-older"
-	reasonInstallation fleet.Reason = "another-installation"
-)
 
 // warned takes in that a person was told, and sends the operator where two are, or may come to be.
 func (j *judge) warned(r fleet.Record) {
@@ -129,7 +122,7 @@ func (j *judge) warned(r fleet.Record) {
 	switch {
 	case !ofTwo(r.Reason):
 		return
-	case r.Reason == reasonTwoHosts:
+	case r.Reason == fleet.ReasonTwoHosts:
 		first.toldTwo[string(r.Machine)] = true
 	case r.Reason != fleet.ReasonSecondRunning:
 		j.toldOlder = true

@@ -100,6 +100,7 @@ func (j *judge) rolledBack(p *past) {
 	j.wishes.holds, j.wishes.braked = slices.Clone(was.Whole.Holds), was.Brake.By != ""
 	clear(j.steps)
 	j.tells(was)
+	j.leave(was.Whole.Ledger)
 	j.recount()
 	j.rolled = true
 	for _, d := range j.s.w.DiskCopies() {

@@ -147,6 +147,9 @@ func (w *World) CopyDefinition(vm *VM) (lift func()) {
 	return func() { w.Vanish(c) }
 }
 
+// Contested reports whether a listing may tell of several definitions of an instance.
+func (c *Client) Contested() bool { return len(c.twins) > 0 }
+
 // mention has the listing tell of every definition of an instance that has several, or had, as of then.
 func (c *Client) mention(l *Listing, as time.Duration) {
 	for _, id := range slices.Sorted(maps.Keys(c.twins)) {
