@@ -15,11 +15,12 @@ import (
 // know of budgets, brakes and times it works out by itself, from the policy and from the world.
 type judge struct {
 	s        *stage
-	outages  []outage // by ordinal-1
-	down     int      // machines that do not serve now
-	domains  int      // shared faults in force
-	mass     bool     // so many are down, or were a moment ago, that the policy forbids to act
-	crowds   int      // how often there were too many for the brake to be let go
+	outages  []outage      // by ordinal-1
+	down     int           // machines that do not serve now
+	domains  int           // shared faults in force
+	stirred  time.Duration // when one of them began or ended
+	mass     bool          // so many are down, or were a moment ago, that the policy forbids to act
+	crowds   int           // how often there were too many for the brake to be let go
 	isShared map[world.Domain]int
 	given    map[string]time.Duration // when a person gave a host its access back
 	toldBack map[string]time.Duration // when a person was last told that a second instance of the machine may write
@@ -129,6 +130,7 @@ func (j *judge) Sent(c *world.Call) {
 		j.held[c] = true
 	}
 	j.strangers(c)
+	j.untouched(c)
 	if c.Copied && c.Op != world.Create {
 		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which a person copied, mark and all", c.Op, j.called(c.ID)))
 	} else if c.Op.Disruptive() && c.Stranger {
@@ -197,6 +199,7 @@ func (j *judge) Acted(c *world.Call) {
 	sc.Actions++
 	if c.Op == world.Create {
 		j.built[c.ID] = true
+		delete(j.personal, c.Mark.Machine) // what a person stopped is gone
 	}
 	if c.Robbed {
 		sc.HealthyDestroyed++
@@ -376,7 +379,7 @@ func (j *judge) overall(before, after overall, records []fleet.Record) {
 	if was.Engaged != is.Engaged && !has(records, fleet.RecordBrake) {
 		j.broken("L11", "", "the brake changed without a record")
 	}
-	if is.Engaged && !was.Engaged && !j.mass && j.domains == 0 {
+	if is.Engaged && !was.Engaged && !j.mass && j.domains == 0 && j.s.double == nil && !j.astray() {
 		j.s.score.NeedlessBrakes++
 	}
 	switch {
@@ -631,9 +634,11 @@ func (j *judge) wanted(machine string) { j.personal[machine] = true }
 // shared notes that a shared fault is in force, until the returned function is called.
 func (j *judge) shared(d world.Domain) func() {
 	j.domains++
+	j.stirred = j.s.w.Now()
 	j.isShared[d]++
 	return func() {
 		j.domains--
+		j.stirred = j.s.w.Now()
 		j.isShared[d]--
 	}
 }

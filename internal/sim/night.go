@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -83,14 +84,14 @@ func (j *judge) dawn(n *night) {
 	}
 }
 
-// dark reports whether a machine of the night is down, and no person was told.
+// dark reports whether a machine of the night has been down for long, and no person was told.
 func (j *judge) dark(n *night) bool {
 	for i := range j.outages {
 		o := &j.outages[i]
 		if n.machine != "" && n.machine != string(j.s.spec.Name.Machine(i+1)) {
 			continue
 		}
-		if o.open && !o.paged && !o.unseen && !j.covered(i+1) && !j.restsByOrder(i+1) {
+		if o.open && j.s.w.Now()-o.from > nightLasts/2 && !o.paged && !o.unseen && !j.covered(i+1) && !j.restsByOrder(i+1) {
 			return true
 		}
 	}
@@ -169,6 +170,44 @@ func (j *judge) inTwo(vm *world.VM) bool {
 	return j.s.double != nil || j.s.w.Contested(vm.ID) || j.astray()
 }
 
+// untouched checks that nothing is done to an instance while two hosts show it, as they have for a while, and hale itself has told a person so (L1).
+func (j *judge) untouched(c *world.Call) {
+	first := j.s.eldest().judge
+	shown := first.domains == 0 && j.s.w.Now()-first.stirred > seenWithin && j.s.w.Contested(c.ID)
+	if shown && first.toldTwo[c.Mark.Machine] && c.Op != world.Run {
+		j.broken("L1", c.Mark.Machine, fmt.Sprintf("%s of %s, which two hosts show", c.Op, j.called(c.ID)))
+	}
+}
+
+// seenWithin is how long after the last fault of hosts or provider a listing shows what is.
+const seenWithin = 30 * time.Second
+
+// tellTwoWithin is how many minutes hale may take to tell a person that two hosts show an instance, once nothing keeps it from seeing that.
+const tellTwoWithin = 5
+
+// tellsOfTwo sees minute by minute that a person is told of an instance that two hosts show (L8); seen is for how many minutes on end hale
+// could have seen it.
+func (j *judge) tellsOfTwo(machine, id string, seen int) {
+	j.s.w.After(time.Minute, func() {
+		switch {
+		case j.toldTwo[machine] || !j.s.w.Contested(id) || j.s.rival != nil:
+			return
+		case !j.s.looksOn():
+			seen = 0
+		case seen >= tellTwoWithin:
+			j.broken("L8", machine, "two hosts show it, and nobody was told")
+			return
+		}
+		j.tellsOfTwo(machine, id, seen+1)
+	})
+}
+
+// looksOn reports whether hale looks after the fleet now, with nothing in its way to the provider and to the store.
+func (s *stage) looksOn() bool {
+	c := s.store.owner
+	return s.judge.domains == 0 && c != nil && c.term != 0 && c.alive && c.frozen == 0 && s.store.full == 0 && s.store.cut[c] == 0
+}
+
 // knowsOfTwo reports whether a person was told of what keeps hale from healing the machine.
 func (j *judge) knowsOfTwo(machine string) bool {
 	if j.toldOlder {
@@ -182,12 +221,16 @@ func (j *judge) knowsOfTwo(machine string) bool {
 func staysOn(s *stage, e Event) (func(), error) {
 	lift := func() {}
 	_, err := onMachine(func(s *stage, vm *world.VM) func() {
+		was := s.w.Contested(vm.ID)
 		undefine, ok := s.w.StayBehind(vm, e.Arg)
 		if !ok {
 			s.judge.nothingToDo(e)
 			return nil
 		}
-		delete(s.judge.toldTwo, vm.Machine())
+		if !was {
+			delete(s.judge.toldTwo, vm.Machine())
+		}
+		s.judge.tellsOfTwo(vm.Machine(), vm.ID, 0)
 		s.judge.nightFalls(e, vm.Machine())
 		lift = undefine
 		return nil

@@ -96,7 +96,7 @@ func verbsOf(text string) string {
 			out = append(out, v.with(s))
 		}
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b string) int { return cmp.Compare(strings.TrimPrefix(a, "'s "), strings.TrimPrefix(b, "'s ")) })
 	return "a " + kind + ": " + strings.Join(out, ", ")
 }
 
