@@ -353,7 +353,7 @@ func (j *judge) finish() {
 		j.broken("harm", name, "its host was turned off although it was healthy")
 	}
 	for _, c := range j.r.world.Calls() {
-		if strings.HasPrefix(c.Client, "hale-") {
+		if strings.HasPrefix(c.Client, "hale-") || c.Client == copyName {
 			j.call(c)
 		}
 	}
@@ -361,10 +361,11 @@ func (j *judge) finish() {
 
 // call judges one call of hale's.
 func (j *judge) call(c simulated.Call) {
-	if !c.Again && c.Op.Disruptive() && !heldUp(c.Client) {
+	if !c.Again && c.Op.Disruptive() && !heldUp(c.Client) && c.Client != copyName { // who owns its fleet is no question
 		j.tenure(c)
 	}
 	j.strangers(c)
+	j.copied(c.Instance, c.Op)
 	if !c.Effect {
 		return
 	}

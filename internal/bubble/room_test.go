@@ -28,6 +28,9 @@ type room struct {
 	world   *simulated.World
 	backing *memory.Backing
 	servers []*server
+	double  *server                           // of a second hale; nil: none was started
+	pasts   map[time.Duration]*memory.Backing // what the store held, where that is brought back
+	copied  map[fleet.InstanceID]bool         // by a person
 	dice    *rand.Rand
 	judge   *judge
 	powers  *powers
@@ -108,7 +111,7 @@ func newRoom(t *testing.T, o sim.Options) *room {
 		dice:  rand.New(rand.NewPCG(o.Seed, 0x62)),
 		lifts: map[int]func(){}, deaths: make(chan *server, 9), arrivals: make(chan arrival, 9), personal: map[fleet.MachineName]bool{},
 		named: map[fleet.InstanceID]fleet.MachineName{}, renewed: map[fleet.InstanceID]bool{}, swapped: map[fleet.MachineName]bool{},
-		leaving: map[fleet.MachineName]bool{},
+		leaving: map[fleet.MachineName]bool{}, pasts: map[time.Duration]*memory.Backing{}, copied: map[fleet.InstanceID]bool{},
 	}
 	r.judge, r.powers = newJudge(r), newPowers(r)
 	return r
@@ -172,6 +175,9 @@ func untilItsDay() time.Duration {
 func (r *room) close() {
 	for _, s := range r.servers {
 		s.kill()
+	}
+	if r.double != nil {
+		r.double.kill()
 	}
 	r.judge.finish()
 	if r.t.Failed() {

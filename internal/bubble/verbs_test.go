@@ -60,9 +60,14 @@ func verbs() map[sim.Verb]act {
 				return nil
 			})(r, e)
 		},
-		sim.IsRestored:  leaves("backup-", true),
-		sim.LeavesBuild: leaves("build-", false),
-		sim.Readdressed: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.NewAddress{Instance: i.ID}) }),
+		sim.StaysOn:      staysOn,
+		sim.Copies:       copies,
+		sim.LosesLast:    rollsBack,
+		sim.IsRolledBack: rollsBack,
+		sim.StartedTwice: startsTwice,
+		sim.IsRestored:   leaves("backup-", true),
+		sim.LeavesBuild:  leaves("build-", false),
+		sim.Readdressed:  onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.NewAddress{Instance: i.ID}) }),
 		sim.LosesPower: untilMended(controllers(deadControllers),
 			onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostLosesPower{Host: h} })),
 		sim.IsCutOff:    onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.CutOff{Host: h} }),
@@ -110,6 +115,7 @@ func verbs() map[sim.Verb]act {
 		sim.Heals:       orders,
 		sim.Undoes:      orders,
 		sim.Recovers:    orders,
+		sim.Believes:    orders,
 		sim.Brakes:      orders,
 		sim.Unbrakes:    orders,
 		sim.Scales:      orders,
@@ -167,6 +173,7 @@ func (r *room) schedule(e sim.Event) {
 	if !ok {
 		r.t.Fatalf("room B does not know how something %s: add it to verbs, or with the reason to onlyRoomA", e.Verb)
 	}
+	r.remember(e)
 	r.at(e.At, func() {
 		if r.members(e) < e.Least {
 			return
