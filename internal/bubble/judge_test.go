@@ -227,7 +227,12 @@ func (j *judge) page(rec fleet.Record) {
 		o.paged = o.paged || rec.Machine == "" || rec.Machine == name
 	}
 	if op := j.r.o.Operator; op > 0 {
-		j.r.after(j.r.between(op/2, op*3/2), func() { j.visit(rec.Machine) })
+		j.r.after(j.r.between(op/2, op*3/2), func() {
+			if ofTwo(rec.Reason) {
+				j.r.putsInOrder(rec)
+			}
+			j.visit(rec.Machine)
+		})
 	}
 }
 

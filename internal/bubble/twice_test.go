@@ -35,10 +35,26 @@ func staysOn(r *room, e sim.Event) func() {
 	})(r, e)
 }
 
+// silences notes which hosts nobody can migrate to while the event lasts, and returns what ends it.
+func (r *room) silences(e sim.Event, lift func()) func() {
+	if lift == nil || !slices.Contains([]sim.Verb{sim.GoesDark, sim.LosesPower, sim.IsParted, sim.TurnedOff}, e.Verb) {
+		return lift
+	}
+	for _, h := range r.hosts(e) {
+		r.silent[h]++
+	}
+	return func() {
+		for _, h := range r.hosts(e) {
+			r.silent[h]--
+		}
+		lift()
+	}
+}
+
 // moveAway migrates the instance to another host that takes it.
 func (r *room) moveAway(i fleet.Instance) bool {
 	return slices.ContainsFunc(r.o.Hosts, func(h world.Host) bool {
-		return fleet.HostName(h.Name) != i.Host && r.world.Migrate(i.ID, fleet.HostName(h.Name))
+		return fleet.HostName(h.Name) != i.Host && r.silent[fleet.HostName(h.Name)] == 0 && r.world.Migrate(i.ID, fleet.HostName(h.Name))
 	})
 }
 
@@ -70,10 +86,19 @@ func past(e sim.Event) (since, down time.Duration, is bool) {
 	}
 }
 
+// holding is what the store held, and whether the brake was on.
+type holding struct {
+	store  *memory.Backing
+	braked bool
+}
+
 // remember keeps what the store holds at the time that an event will bring back.
 func (r *room) remember(e sim.Event) {
 	if since, _, is := past(e); is {
-		r.at(since, func() { r.pasts[since] = r.backing.Copy() })
+		r.at(since, func() {
+			r.judge.look()
+			r.pasts[since] = holding{r.backing.Copy(), r.judge.braked}
+		})
 	}
 }
 
@@ -89,8 +114,8 @@ func rollsBack(r *room, e sim.Event) func() {
 	}
 	r.judge.look()
 	r.judge.stop()
-	r.backing = r.pasts[since].Copy()
-	r.judge.rolledBack()
+	r.backing = r.pasts[since].store.Copy()
+	r.judge.rolledBack(r.pasts[since].braked)
 	r.judge.listen()
 	r.after(down, func() {
 		for _, s := range dead {
@@ -101,10 +126,10 @@ func rollsBack(r *room, e sim.Event) func() {
 }
 
 // rolledBack forgets which repairs were under way: hale knows nothing of them any more.
-func (j *judge) rolledBack() {
+func (j *judge) rolledBack(braked bool) {
 	clear(j.repairs)
 	clear(j.healing)
-	j.braked = false
+	j.braked = braked
 }
 
 // startsTwice starts a second hale on a copy of the store.
@@ -113,13 +138,42 @@ func startsTwice(r *room, _ sim.Event) func() {
 		return nil
 	}
 	d := &server{room: r, name: copyName, own: r.backing.Copy()}
-	r.double = d
 	d.start(r.wanted)
 	stop := r.judge.overhear(d.own)
-	return func() {
+	r.double = func() {
 		d.kill()
 		stop()
+		r.double = nil
 	}
+	return r.endDouble
+}
+
+// endDouble ends the second hale, if there is one.
+func (r *room) endDouble() {
+	if r.double != nil {
+		r.double()
+	}
+}
+
+// putsInOrder is the operator who was told of two, and leaves one hale and one definition of the machine, and has hale believe what there is then.
+func (r *room) putsInOrder(rec fleet.Record) {
+	r.endDouble()
+	if i, ok := r.instance(rec.Machine); ok {
+		for _, h := range r.o.Hosts {
+			if host := fleet.HostName(h.Name); host != i.Host {
+				r.world.TakeAway(i.ID, host)
+			}
+		}
+	}
+	if rec.Reason == fleet.ReasonStoreOlder {
+		r.judge.note("operator " + string(sim.Believes))
+		r.post(fleet.Order{Kind: fleet.OrderRecover, Fleet: r.spec.Name, By: "operator", Believe: true})
+	}
+}
+
+// ofTwo reports whether a person is told that there are two where one should be.
+func ofTwo(why fleet.Reason) bool {
+	return why == fleet.ReasonTwoHosts || why == fleet.ReasonStoreOlder || why == fleet.ReasonSecondRunning
 }
 
 // store is where the server writes.

@@ -179,7 +179,7 @@ func (r *room) schedule(e sim.Event) {
 			return
 		}
 		r.judge.note(e.String())
-		lift := do(r, e)
+		lift := r.silences(e, do(r, e))
 		if lift == nil || e.For == 0 {
 			return
 		}
