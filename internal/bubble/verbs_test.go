@@ -2,6 +2,7 @@ package bubble
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,19 @@ type act func(r *room, e sim.Event) (lift func())
 
 // verbs says how each thing happens here.
 func verbs() map[sim.Verb]act {
+	all := twofold()
+	maps.Copy(all, others())
+	return all
+}
+
+// twofold are those that can make two of one.
+func twofold() map[sim.Verb]act {
+	return map[sim.Verb]act{
+		sim.StaysOn: staysOn, sim.Copies: copies, sim.LosesLast: rollsBack, sim.IsRolledBack: rollsBack, sim.StartedTwice: startsTwice,
+	}
+}
+
+func others() map[sim.Verb]act {
 	return map[sim.Verb]act{
 		sim.Crashes:    onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Crash{Instance: id} })),
 		sim.ShutsDown:  onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.GuestPowersOff{Instance: id} })),
@@ -60,14 +74,9 @@ func verbs() map[sim.Verb]act {
 				return nil
 			})(r, e)
 		},
-		sim.StaysOn:      staysOn,
-		sim.Copies:       copies,
-		sim.LosesLast:    rollsBack,
-		sim.IsRolledBack: rollsBack,
-		sim.StartedTwice: startsTwice,
-		sim.IsRestored:   leaves("backup-", true),
-		sim.LeavesBuild:  leaves("build-", false),
-		sim.Readdressed:  onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.NewAddress{Instance: i.ID}) }),
+		sim.IsRestored:  leaves("backup-", true),
+		sim.LeavesBuild: leaves("build-", false),
+		sim.Readdressed: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.NewAddress{Instance: i.ID}) }),
 		sim.LosesPower: untilMended(controllers(deadControllers),
 			onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostLosesPower{Host: h} })),
 		sim.IsCutOff:    onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.CutOff{Host: h} }),
