@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"hale/internal/fleet"
@@ -90,9 +91,19 @@ func row(say func(string, ...any), name string, r sim.Reckoning) {
 		s.Healable, 100*s.HealedShare(), s.HealablePaged, s.LateHeals, s.CaughtRecovering, s.WindowActs)
 	say("  repairs %d, actions %d, held %d (needless %d), paged %d, brakes %d (needless %d), mended by a person %d\n",
 		s.Repairs, s.Actions, s.Held, s.NeedlessHolds, s.Paged, s.Brakes, s.NeedlessBrakes, s.Visits)
+	nights(say, s.Nights)
 	say("  machine-hours lost %.1f, healed after %.0f s (median), %.0f s (99th percentile)\n", s.MachineHoursLost, s.HealP50, s.HealP99)
 	for _, v := range r.Found {
 		say("  seed %d: after %s law %s, %s: %s\n", v.Seed, v.At, v.Law, v.Machine, v.What)
+	}
+}
+
+// nights prints how those ended that could have made two instances of one.
+func nights(say func(string, ...any), n sim.Nights) {
+	say("  %-24s %8s %10s %8s %8s %8s %8s %8s\n", "what could make two", "nights", "no effect", "calm", "healed", "paged", "open", "wrong")
+	for i, v := range sim.NightVerbs() {
+		e := n[i]
+		say("  %-24s %8d %10d %8d %8d %8d %8d %8d\n", strings.TrimPrefix(string(v), "'s "), e.Nights, e.NoEffect, e.Calm, e.Healed, e.Paged, e.Open, e.Wrong)
 	}
 }
 

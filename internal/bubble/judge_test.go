@@ -227,7 +227,12 @@ func (j *judge) page(rec fleet.Record) {
 		o.paged = o.paged || rec.Machine == "" || rec.Machine == name
 	}
 	if op := j.r.o.Operator; op > 0 {
-		j.r.after(j.r.between(op/2, op*3/2), func() { j.visit(rec.Machine) })
+		j.r.after(j.r.between(op/2, op*3/2), func() {
+			if ofTwo(rec.Reason) {
+				j.r.putsInOrder(rec)
+			}
+			j.visit(rec.Machine)
+		})
 	}
 }
 
@@ -353,7 +358,7 @@ func (j *judge) finish() {
 		j.broken("harm", name, "its host was turned off although it was healthy")
 	}
 	for _, c := range j.r.world.Calls() {
-		if strings.HasPrefix(c.Client, "hale-") {
+		if strings.HasPrefix(c.Client, "hale-") || c.Client == copyName {
 			j.call(c)
 		}
 	}
@@ -361,10 +366,11 @@ func (j *judge) finish() {
 
 // call judges one call of hale's.
 func (j *judge) call(c simulated.Call) {
-	if !c.Again && c.Op.Disruptive() && !heldUp(c.Client) {
+	if !c.Again && c.Op.Disruptive() && !heldUp(c.Client) && c.Client != copyName { // who owns its fleet is no question
 		j.tenure(c)
 	}
 	j.strangers(c)
+	j.copied(c.Instance, c.Op)
 	if !c.Effect {
 		return
 	}

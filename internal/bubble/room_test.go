@@ -28,6 +28,10 @@ type room struct {
 	world   *simulated.World
 	backing *memory.Backing
 	servers []*server
+	double  func()                    // ends the second hale; nil: there is none
+	pasts   map[time.Duration]holding // what the store held, where that is brought back
+	copied  map[fleet.InstanceID]bool // by a person
+	silent  map[fleet.HostName]int    // hosts whose control planes are, by how many faults
 	dice    *rand.Rand
 	judge   *judge
 	powers  *powers
@@ -108,7 +112,7 @@ func newRoom(t *testing.T, o sim.Options) *room {
 		dice:  rand.New(rand.NewPCG(o.Seed, 0x62)),
 		lifts: map[int]func(){}, deaths: make(chan *server, 9), arrivals: make(chan arrival, 9), personal: map[fleet.MachineName]bool{},
 		named: map[fleet.InstanceID]fleet.MachineName{}, renewed: map[fleet.InstanceID]bool{}, swapped: map[fleet.MachineName]bool{},
-		leaving: map[fleet.MachineName]bool{},
+		leaving: map[fleet.MachineName]bool{}, pasts: map[time.Duration]holding{}, copied: map[fleet.InstanceID]bool{}, silent: map[fleet.HostName]int{},
 	}
 	r.judge, r.powers = newJudge(r), newPowers(r)
 	return r
@@ -173,6 +177,7 @@ func (r *room) close() {
 	for _, s := range r.servers {
 		s.kill()
 	}
+	r.endDouble()
 	r.judge.finish()
 	if r.t.Failed() {
 		r.printJournal()

@@ -155,7 +155,7 @@ func TestEveryVerbHasARoom(t *testing.T) {
 	t.Parallel()
 	here := verbs()
 	for _, line := range sim.Verbs() {
-		e, _ := sim.ParseEvent("1m " + line) // some want to know for how long
+		e, _ := sim.ParseEvent("1h " + line) // some want to know for how long
 		switch {
 		case e.Verb == "":
 			t.Errorf("%q is not understood", line)

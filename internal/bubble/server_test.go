@@ -20,9 +20,10 @@ import (
 type server struct {
 	room *room
 	name string
-	life *life         // nil: nobody started it, or it was killed
-	skew time.Duration // of its wall clock, which outlives the process
-	cut  atomic.Int32  // how many faults keep it from the store
+	life *life           // nil: nobody started it, or it was killed
+	skew time.Duration   // of its wall clock, which outlives the process
+	cut  atomic.Int32    // how many faults keep it from the store
+	own  *memory.Backing // the second hale's store; nil: the room's
 
 	mu       sync.Mutex
 	thaw     time.Time     // until then the process stands still, as far as others can tell
@@ -52,8 +53,8 @@ type life struct {
 func (s *server) start(spec fleet.Spec) {
 	r := s.room
 	r.t.Helper()
-	if len(r.servers) == 1 {
-		r.backing.RevokeAll()
+	if len(r.servers) == 1 || s.own != nil {
+		s.store().RevokeAll()
 	}
 	s.mu.Lock()
 	s.thaw, s.pauseFor, s.dieIn = time.Time{}, 0, 0
@@ -70,7 +71,7 @@ func (s *server) start(spec fleet.Spec) {
 	}
 	setup := l.setup(spec)
 	e, err := engine.New(engine.Options{
-		Store: post{Store: r.backing.Open(l.faults), life: l}, Server: s.name, Logger: slog.New(slog.DiscardHandler),
+		Store: post{Store: s.store().Open(l.faults), life: l}, Server: s.name, Logger: slog.New(slog.DiscardHandler),
 		Sources: setup.Sources, Fleets: setup.Fleets,
 	})
 	if err != nil {

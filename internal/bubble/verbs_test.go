@@ -2,6 +2,7 @@ package bubble
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,19 @@ type act func(r *room, e sim.Event) (lift func())
 
 // verbs says how each thing happens here.
 func verbs() map[sim.Verb]act {
+	all := twofold()
+	maps.Copy(all, others())
+	return all
+}
+
+// twofold are those that can make two of one.
+func twofold() map[sim.Verb]act {
+	return map[sim.Verb]act{
+		sim.StaysOn: staysOn, sim.Copies: copies, sim.LosesLast: rollsBack, sim.IsRolledBack: rollsBack, sim.StartedTwice: startsTwice,
+	}
+}
+
+func others() map[sim.Verb]act {
 	return map[sim.Verb]act{
 		sim.Crashes:    onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Crash{Instance: id} })),
 		sim.ShutsDown:  onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.GuestPowersOff{Instance: id} })),
@@ -110,6 +124,7 @@ func verbs() map[sim.Verb]act {
 		sim.Heals:       orders,
 		sim.Undoes:      orders,
 		sim.Recovers:    orders,
+		sim.Believes:    orders,
 		sim.Brakes:      orders,
 		sim.Unbrakes:    orders,
 		sim.Scales:      orders,
@@ -167,12 +182,13 @@ func (r *room) schedule(e sim.Event) {
 	if !ok {
 		r.t.Fatalf("room B does not know how something %s: add it to verbs, or with the reason to onlyRoomA", e.Verb)
 	}
+	r.remember(e)
 	r.at(e.At, func() {
 		if r.members(e) < e.Least {
 			return
 		}
 		r.judge.note(e.String())
-		lift := do(r, e)
+		lift := r.silences(e, do(r, e))
 		if lift == nil || e.For == 0 {
 			return
 		}

@@ -83,7 +83,7 @@ func TestEveryVerbIsPlayed(t *testing.T) {
 		}
 	}
 	for _, line := range sim.Verbs() {
-		e, err := sim.ParseEvent("1m " + line + " for 1m")
+		e, err := sim.ParseEvent("1h " + line + " for 1m")
 		if err != nil {
 			t.Fatal(err)
 		}

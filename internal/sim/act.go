@@ -45,7 +45,7 @@ func (c *server) listed(l world.Listing, end world.End, asked fleet.Instant) {
 	if end == world.Done {
 		c.see(l, asked, changed)
 	}
-	if c.client.Behind() || end != world.Done || len(l.Dark) > 0 || c.s.w.Moody() {
+	if c.client.Behind() || end != world.Done || len(l.Dark) > 0 || c.s.w.Moody() || c.owesWord() {
 		c.pollSoon()
 	}
 	c.heat()
@@ -77,6 +77,20 @@ func (c *server) see(l world.Listing, asked fleet.Instant, all bool) {
 	for _, d := range c.pic.See(c.cat, indices) {
 		c.observe(d.Index, d.Instance.ID, d.Instance.Host)
 	}
+}
+
+// owesWord reports whether an instance is on two hosts and no person was told yet: whether another listing shows the same will decide on that.
+func (c *server) owesWord() bool {
+	if !c.client.Contested() {
+		return false
+	}
+	for i := range c.pic.Len() {
+		v := c.pic.View(i)
+		if (v.Machine.Contest == nil || !v.Machine.Contest.Paged) && slices.ContainsFunc(v.Seen, func(s fleet.Sighting) bool { return s.Instance.Contested() }) {
+			return true
+		}
+	}
+	return false
 }
 
 // worthSeeing returns the machines that a listing may say something new about: those that it touched, and the open ones; nil: all
@@ -293,17 +307,21 @@ func (c *server) callOf(a fleet.Action) world.Call {
 	if a.Adopted { // the call names no mark; whose it is, is for the judge
 		a.Mark.Machine = a.Machine
 	}
+	excused := make([]string, len(a.Excused))
+	for i, h := range a.Excused {
+		excused[i] = string(h)
+	}
 	return world.Call{
-		Adopted: a.Adopted, Disks: c.s.disks, Metadata: string(template.Metadata), Made: a.Made, Snapshot: string(a.Snapshot.ID), Try: a.Intent.Try,
+		Asks: true, Excused: excused, Adopted: a.Adopted, Disks: c.s.disks, Metadata: string(template.Metadata), Made: a.Made, Snapshot: string(a.Snapshot.ID), Try: a.Intent.Try,
 		Op: world.Op(a.Intent.Op), ID: string(a.Instance), Host: string(a.Host), Name: string(a.Machine),
 		Mark: world.Mark{
 			Installation: string(a.Mark.Installation), Fleet: string(a.Mark.Fleet), Machine: string(a.Mark.Machine),
-			Generation: uint64(a.Mark.Generation), Certified: a.Mark.Certified,
+			Generation: uint64(a.Mark.Generation), Certified: a.Mark.Certified, Instance: string(a.Instance),
 		},
 	}
 }
 
-// instanceOf translates the provider's word.
+// instanceOf translates the provider's word, as an adapter does: a mark that was copied counts for nothing.
 func instanceOf(s world.Status) fleet.Instance {
 	if s.Mark.Unmarked {
 		s.Mark = world.Mark{}
@@ -314,8 +332,8 @@ func instanceOf(s world.Status) fleet.Instance {
 		Mark: fleet.Mark{
 			Installation: fleet.Installation(s.Mark.Installation), Fleet: fleet.Name(s.Mark.Fleet),
 			Machine: fleet.MachineName(s.Mark.Machine), Generation: fleet.Generation(s.Mark.Generation), Certified: s.Mark.Certified,
-			Kept: s.Mark.Kept,
-		},
+			Kept: s.Mark.Kept, Instance: fleet.InstanceID(s.Mark.Instance),
+		}.Of(fleet.InstanceID(s.ID)),
 	}
 }
 

@@ -71,7 +71,7 @@ func (j *judge) uncopied(c *world.Call) {
 // unknownCopies checks that hale knows of every copy of disks that there is: no other is ever removed.
 func (j *judge) unknownCopies() {
 	for _, d := range j.s.w.DiskCopies() {
-		if m := j.belief(d.Machine); m == nil || m.SnapshotAt(fleet.SnapshotID(d.ID)) < 0 {
+		if m := j.belief(d.Machine); (m == nil || m.SnapshotAt(fleet.SnapshotID(d.ID)) < 0) && !j.forgot[copyMade{d.Machine, d.ID}] {
 			j.broken("L12", d.Machine, fmt.Sprintf("the copy %s of its disks is forgotten", d.ID))
 		}
 	}

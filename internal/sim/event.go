@@ -56,6 +56,7 @@ const (
 	LosesData   Verb = "loses its kept disks" // somebody deletes them
 	Moves       Verb = "moves to"
 	Readdressed Verb = "gets another address"
+	StaysOn     Verb = "'s definition stays on" // a host that it left while it runs, or left some time ago
 	IsRestored  Verb = "is restored to"         // from a backup, beside itself
 	LeavesBuild Verb = "leaves a dead build on" // which nobody remembers
 )
@@ -96,6 +97,16 @@ const (
 	IsFull       Verb = "is full" // the store
 )
 
+// What can happen to the store, beside that it is full, and to hale as a whole.
+const (
+	LosesLast    Verb = "loses its last"   // writes before a loss of power, which hale survives
+	IsRolledBack Verb = "is restored from" // what it held at a time since the start, while hale does not run
+	StartedTwice Verb = "is started twice" // by a copy of its store, beside itself
+)
+
+// Copies is what a person does to a machine: the copy bears the mark of the original, too.
+const Copies Verb = "copies"
+
 // What can happen to a server.
 const (
 	Dies        Verb = "dies"
@@ -115,6 +126,7 @@ const (
 	Heals    Verb = "heals"
 	Undoes   Verb = "undoes"
 	Recovers Verb = "recovers the fleet"
+	Believes Verb = "recovers the fleet believing the world"
 	Brakes   Verb = "puts the brake on"
 	Unbrakes Verb = "takes the brake off"
 	Scales   Verb = "scales to"
@@ -131,7 +143,7 @@ const (
 
 // String returns the event as scenario files write it.
 func (e Event) String() string {
-	said := e.Subject + " " + string(e.Verb)
+	said := e.Subject + e.Verb.join() + string(e.Verb)
 	if e.Arg != "" {
 		said += " " + e.Arg
 	}
@@ -144,6 +156,14 @@ func (e Event) String() string {
 	return said
 }
 
+// join is what stands between the subject and the verb: "web-2's definition" is one word.
+func (v Verb) join() string {
+	if strings.HasPrefix(string(v), "'") {
+		return ""
+	}
+	return " "
+}
+
 // Class returns what happened without to whom: "crashes", "rack loses power", "provider lists what was", "hale dies".
 func (e Event) Class() string {
 	subject := ""
@@ -153,10 +173,12 @@ func (e Event) Class() string {
 		subject, _, _ = strings.Cut(e.Subject, " ")
 	case "server":
 		subject = "hale"
+	case "person":
+		subject = person
 	default:
 		subject = kind
 	}
-	return strings.TrimSpace(subject + " " + string(e.Verb))
+	return strings.TrimSpace(subject + " " + strings.TrimPrefix(string(e.Verb), "'s "))
 }
 
 // OfMachine reports whether it happens to one machine.
@@ -194,6 +216,11 @@ func verbs() map[Verb]act {
 		LosesData:    onMachine(func(s *stage, vm *world.VM) func() { s.w.DestroyDisks(vm.Mark.Machine); return nil }),
 		LosesProbes:  losesProbes,
 		Moves:        moves,
+		StaysOn:      staysOn,
+		Copies:       copies,
+		LosesLast:    rollsBack(powerLoss),
+		IsRolledBack: rollsBack(restoration),
+		StartedTwice: startsTwice,
 		IsRestored:   leaves("backup", true),
 		LeavesBuild:  leaves("build", false),
 		Readdressed:  onMachine(func(s *stage, vm *world.VM) func() { s.w.Readdress(vm); return nil }),
@@ -252,6 +279,7 @@ func verbs() map[Verb]act {
 		Heals:       orders(fleet.OrderHeal),
 		Undoes:      orders(fleet.OrderUndo),
 		Recovers:    orders(fleet.OrderRecover),
+		Believes:    orders(fleet.OrderRecover),
 		Brakes:      orders(fleet.OrderBrakeOn),
 		Unbrakes:    orders(fleet.OrderBrakeOff),
 		Scales:      orders(fleet.OrderScale),
@@ -334,7 +362,7 @@ func leaves(what string, certified bool) act {
 		var taken error
 		lift, err := onMachine(func(s *stage, vm *world.VM) func() {
 			left := world.Status{ID: what + "-" + vm.ID, Host: e.Arg, Name: vm.Name, Mark: vm.Mark}
-			left.Mark.Generation, left.Mark.Certified = vm.Mark.Generation-1, certified
+			left.Mark.Generation, left.Mark.Certified, left.Mark.Instance = vm.Mark.Generation-1, certified, left.ID
 			if !s.w.Leave(left) {
 				taken = fmt.Errorf("%s %s %s: there is no such host, or the machine's name is taken there; name another host", e.Subject, e.Verb, e.Arg)
 			}
@@ -414,7 +442,7 @@ func onProvider(do func(s *stage, e Event) func()) act {
 
 // pollSoon lets every owner notice with its next listing what no news tell.
 func (s *stage) pollSoon() {
-	for _, c := range s.servers {
+	for _, c := range s.everybody() {
 		if c.term != 0 {
 			c.pollSoon()
 		}
@@ -512,6 +540,7 @@ func losesLease(s *stage, c *server, _ Event) (func(), error) {
 // schedule puts an event on the calendar.
 func (s *stage) schedule(e Event) {
 	do := s.verbs[e.Verb]
+	s.remembers(&e)
 	s.w.At(e.At, func() {
 		if d, err := domainOf(e.Subject); err == nil && s.w.Members(d) < e.Least {
 			return

@@ -187,8 +187,11 @@ func (h *History) acted(c *world.Call, wrong Wrong) {
 
 // machineOf returns the event's subject where it is a machine.
 func machineOf(e *Event) string {
-	if subjectKind(e.Subject) == "machine" {
+	switch subjectKind(e.Subject) {
+	case "machine":
 		return e.Subject
+	case "person":
+		return e.Arg
 	}
 	return ""
 }

@@ -35,6 +35,9 @@ func (j *judge) inspect() {
 		afresh.tally(*m, 1)
 	}
 	j.unknownCopies()
+	if j.s.double != nil {
+		j.s.double.judge.inspect()
+	}
 	if afresh.failing != j.failing || afresh.inRepair != j.inRepair {
 		j.broken("judge", "", fmt.Sprintf("it counted %d failing and %d in repair, and there are %d and %d",
 			j.failing, j.inRepair, afresh.failing, afresh.inRepair))

@@ -15,11 +15,12 @@ import (
 // know of budgets, brakes and times it works out by itself, from the policy and from the world.
 type judge struct {
 	s        *stage
-	outages  []outage // by ordinal-1
-	down     int      // machines that do not serve now
-	domains  int      // shared faults in force
-	mass     bool     // so many are down, or were a moment ago, that the policy forbids to act
-	crowds   int      // how often there were too many for the brake to be let go
+	outages  []outage      // by ordinal-1
+	down     int           // machines that do not serve now
+	domains  int           // shared faults in force
+	stirred  time.Duration // when one of them began or ended
+	mass     bool          // so many are down, or were a moment ago, that the policy forbids to act
+	crowds   int           // how often there were too many for the brake to be let go
 	isShared map[world.Domain]int
 	given    map[string]time.Duration // when a person gave a host its access back
 	toldBack map[string]time.Duration // when a person was last told that a second instance of the machine may write
@@ -43,6 +44,13 @@ type judge struct {
 	told     int             // how many of brake and doubt a person was told of
 	wishes   wishes          // the operator's
 	afresh   map[string]bool // machines whose verdict was forgotten, which the owner's record says
+
+	nights    []*night
+	built     map[string]bool   // the instances that a hale built, whichever
+	rolled    bool              // the store has not always held what it held a moment before
+	forgot    map[copyMade]bool // copies of disks that are not in the store any more through no fault of hale's
+	toldOlder bool              // a person was told that the store is older than the world
+	toldTwo   map[string]bool   // a person was told that the machine is on two hosts
 }
 
 // Violation is a law that a run broke.
@@ -68,12 +76,19 @@ func newJudge(s *stage) *judge {
 		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
 		given: map[string]time.Duration{}, toldBack: map[string]time.Duration{}, afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, copies: map[copyMade]time.Duration{},
-		plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
+		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]bool{}, plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
 	}
 }
 
 // broken books a broken law, each once per machine.
 func (j *judge) broken(law, machine, what string) {
+	if j.s.first != nil {
+		j.s.first.judge.broken(law, machine, what)
+		return
+	}
+	if law == "L1" || law == "L2" || law == "harm" {
+		j.each(machine, func(n *night) { n.wrong = true })
+	}
 	j.s.score.LawsBroken++
 	j.s.trace.say(j.s.w.Now(), machine, "BROKEN "+law+" "+machine+": "+what)
 	c := lawCase{law, machine}
@@ -107,11 +122,18 @@ func (j *judge) Copies(machine string, n int) {
 
 // Sent implements world.Watcher.
 func (j *judge) Sent(c *world.Call) {
+	if o := j.of(c.Client); o != j {
+		o.Sent(c)
+		return
+	}
 	if j.windowOpen {
 		j.held[c] = true
 	}
 	j.strangers(c)
-	if c.Op.Disruptive() && c.Stranger {
+	j.untouched(c)
+	if c.Copied && c.Op != world.Create {
+		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which a person copied, mark and all", c.Op, j.called(c.ID)))
+	} else if c.Op.Disruptive() && c.Stranger {
 		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which is somebody else's", c.Op, j.called(c.ID)))
 	}
 	if c.Op == world.Create || c.Op == world.Certify || c.Op == world.DropSnapshot {
@@ -127,7 +149,7 @@ func (j *judge) Sent(c *world.Call) {
 // may go on where it was, if nobody ordered the pause, or if the policy takes such an order for a failure, and never when a
 // write to its disk would fail again. Only an unfinished build may go.
 func (j *judge) touches(c *world.Call) {
-	vm, heal := j.s.w.VM(c.ID), j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal
+	vm, heal := j.s.w.Definition(c.ID, c.Host), j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal
 	if vm == nil || j.s.rival != nil || !vm.Mark.Certified || j.isNamed(c.Mark.Machine, c.ID) {
 		return
 	}
@@ -161,6 +183,10 @@ func takesAway(op world.Op) bool {
 
 // Acted implements world.Watcher.
 func (j *judge) Acted(c *world.Call) {
+	if o := j.of(c.Client); o != j {
+		o.Acted(c)
+		return
+	}
 	sc := j.s.score
 	j.tellOdd(c)
 	if c.Op == world.Fence && c.Effect {
@@ -171,6 +197,14 @@ func (j *judge) Acted(c *world.Call) {
 		return
 	}
 	sc.Actions++
+	if c.Op == world.Create {
+		j.built[c.ID] = true
+		delete(j.personal, c.Mark.Machine) // what a person stopped is gone
+	}
+	if c.Robbed {
+		sc.HealthyDestroyed++
+		j.broken("harm", c.Mark.Machine, fmt.Sprintf("%s of %s took the disk from under the one that another host runs", c.Op, j.called(c.ID)))
+	}
 	if c.Op == world.Snapshot || c.Op == world.DropSnapshot {
 		j.copied(c)
 		return
@@ -180,6 +214,7 @@ func (j *judge) Acted(c *world.Call) {
 	j.uncopied(c)
 	if takesAway(c.Op) {
 		j.mayDestroy(c)
+		j.unborn(c)
 	}
 	if c.Op == world.Delete && j.leaving[c.Mark.Machine] == c.ID && j.isRemoved(c.Mark.Machine) {
 		j.leaves(c.Mark.Machine)
@@ -290,7 +325,7 @@ func (j *judge) sends(c *server, a fleet.Action) {
 	}
 	j.spares(a)
 	r := j.rungOf(string(a.Machine))
-	if vm := j.s.w.VM(string(a.Instance)); op != fleet.OpPowerOff && takesAway(world.Op(op)) && (vm == nil || vm.Power == world.Off) {
+	if vm := j.s.w.Definition(string(a.Instance), string(a.Host)); op != fleet.OpPowerOff && takesAway(world.Op(op)) && (vm == nil || vm.Power == world.Off) {
 		return // the proof that it is off stands in for the look
 	}
 	if !r.disrupted && !j.windowOpen && j.unlooked(r, a) {
@@ -344,7 +379,7 @@ func (j *judge) overall(before, after overall, records []fleet.Record) {
 	if was.Engaged != is.Engaged && !has(records, fleet.RecordBrake) {
 		j.broken("L11", "", "the brake changed without a record")
 	}
-	if is.Engaged && !was.Engaged && !j.mass && j.domains == 0 {
+	if is.Engaged && !was.Engaged && !j.mass && j.domains == 0 && j.s.double == nil && !j.astray() {
 		j.s.score.NeedlessBrakes++
 	}
 	switch {
@@ -548,14 +583,16 @@ func (j *judge) record(r fleet.Record) {
 	}
 	if r.Kind == fleet.RecordPaged {
 		sc.Paged++
+		j.warned(r)
 		if r.Reason == fleet.ReasonAccessBack || r.Reason == fleet.ReasonSecondRunning {
 			j.toldBack[string(r.Machine)] = j.s.w.Now()
 		}
-		switch {
+		switch told := j.s.eldest().judge; {
+		case r.Reason == fleet.ReasonStoreOlder, r.Reason == fleet.ReasonInstallation: // until a person says what is
 		case r.Machine != "", r.Reason == fleet.ReasonBrake, r.Reason == fleet.ReasonVantageIsolated, r.Reason == fleet.ReasonVantageDoubtful:
-			j.page(string(r.Machine))
+			told.page(string(r.Machine))
 		case r.Reason == fleet.ReasonSharedFate:
-			j.call(r.Parent)
+			told.call(r.Parent)
 		default:
 			j.provider = true
 			j.pages++
@@ -597,9 +634,11 @@ func (j *judge) wanted(machine string) { j.personal[machine] = true }
 // shared notes that a shared fault is in force, until the returned function is called.
 func (j *judge) shared(d world.Domain) func() {
 	j.domains++
+	j.stirred = j.s.w.Now()
 	j.isShared[d]++
 	return func() {
 		j.domains--
+		j.stirred = j.s.w.Now()
 		j.isShared[d]--
 	}
 }

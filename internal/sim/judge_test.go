@@ -17,7 +17,7 @@ type court struct {
 
 func newCourt(t *testing.T) court {
 	t.Helper()
-	s, err := newStage(Options{Spec: Exemplar(3), Horizon: time.Hour})
+	s, err := newStage(Options{Spec: Exemplar(3), Hosts: []world.Host{{Name: "h1"}, {Name: "h2"}}, Homes: []string{"h1", "h1", "h1"}, Horizon: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,6 +153,52 @@ func deeds() []crime {
 	}
 }
 
+// twofold are the laws that break where there come to be two of one.
+func twofold() []crime {
+	return []crime{
+		{"L1", "a definition that stayed behind is started beside the one that runs", func(o court, breaks bool) {
+			vm := o.w.VM("planted-1")
+			if _, ok := o.w.StayBehind(vm, "h2"); !ok {
+				panic("it does not stay behind")
+			}
+			if left := o.w.Definition("planted-1", "h2"); breaks {
+				o.w.PowerOn(left)
+			}
+		}},
+		{"L1", "what two hosts show is touched after a person was told", func(o court, breaks bool) {
+			o.w.StayBehind(o.w.VM("planted-1"), "h2")
+			o.judge.record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonTwoHosts, Machine: "web-1"})
+			if !breaks {
+				o.w.Undefine("planted-1")
+			}
+			o.judge.Sent(&world.Call{Op: world.Start, ID: "planted-1", Host: "h2", Mark: world.Mark{Machine: "web-1"}})
+		}},
+		{"L2", "a copy of a mark is taken for a machine", func(o court, breaks bool) {
+			o.judge.Sent(&world.Call{Op: world.Start, ID: "copy", Copied: breaks, Mark: world.Mark{Machine: "web-1"}})
+		}},
+		{"L2", "what a second hale built is destroyed", func(o court, breaks bool) {
+			o.judge.Acted(&world.Call{Op: world.Create, ID: "new", Effect: true, Mark: world.Mark{Machine: "web-1"}})
+			if !breaks {
+				o.store.name("new")
+			}
+			o.judge.Acted(&world.Call{Op: world.Delete, ID: "new", Effect: true, Certified: true, Mark: world.Mark{Machine: "web-1"}})
+		}},
+		{"L8", "two hosts show a machine, and nobody knows", func(o court, breaks bool) {
+			o.w.StayBehind(o.w.VM("planted-1"), "h2")
+			o.judge.tellsOfTwo("web-1", "planted-1", 0)
+			if !breaks {
+				o.judge.record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonTwoHosts, Machine: "web-1"})
+			}
+			for end := o.w.Now() + 2*tellTwoWithin*time.Minute; o.w.Now() < end; {
+				o.w.Step() // no round is among what happens: hale decides nothing
+			}
+		}},
+		{"harm", "the disk is taken from under the one that another host runs", func(o court, breaks bool) {
+			o.judge.Acted(&world.Call{Op: world.Delete, ID: "planted-1", Effect: true, Certified: true, Robbed: breaks, Mark: world.Mark{Machine: "web-1"}})
+		}},
+	}
+}
+
 // thoughts are the laws that beliefs break.
 func thoughts() []crime {
 	return []crime{
@@ -253,7 +299,7 @@ func thoughts() []crime {
 // A judge that sees nothing would call every run lawful: each law is broken here once, and once it is not.
 func TestTheJudgeKnowsEachLaw(t *testing.T) {
 	t.Parallel()
-	for _, c := range slices.Concat(deeds(), thoughts(), orderly()) {
+	for _, c := range slices.Concat(deeds(), twofold(), thoughts(), orderly()) {
 		t.Run(c.law+" "+c.name, func(t *testing.T) {
 			t.Parallel()
 			for _, breaks := range []bool{true, false} {

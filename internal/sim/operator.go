@@ -17,7 +17,7 @@ func ordered() map[Verb]fleet.OrderKind {
 	return map[Verb]fleet.OrderKind{
 		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal, Undoes: fleet.OrderUndo, Recovers: fleet.OrderRecover,
 		Brakes: fleet.OrderBrakeOn, Unbrakes: fleet.OrderBrakeOff, Scales: fleet.OrderScale, Deletes: fleet.OrderDelete,
-		Vouches: fleet.OrderFenced,
+		Vouches: fleet.OrderFenced, Believes: fleet.OrderRecover,
 	}
 }
 
@@ -27,9 +27,13 @@ const watchPause = time.Second
 // operator is who gives the orders in a scenario.
 const operator = "operator"
 
+// person is who has a hand in what the provider runs.
+const person = "a person"
+
 // Order returns the order that an operator's event gives to the fleet; its id and times are left to whoever posts it.
 func (e Event) Order(name fleet.Name, hosts []world.Host) (fleet.Order, error) {
 	o := fleet.Order{Kind: ordered()[e.Verb], Fleet: name, By: operator, For: e.For}
+	o.Believe = e.Verb == Believes
 	if o.Kind == fleet.OrderHold {
 		o.Reason = "planned work"
 	}
@@ -68,6 +72,10 @@ func (e Event) Of(name fleet.Name) Event {
 	case "machine":
 		if n, ok := fleet.MachineName(e.Subject).Ordinal(); ok {
 			e.Subject = string(name.Machine(n))
+		}
+	case "person":
+		if n, ok := fleet.MachineName(e.Arg).Ordinal(); ok {
+			e.Arg = string(name.Machine(n))
 		}
 	case operator:
 		if _, edit := edits()[e.Verb]; edit || e.Verb == Scales {

@@ -29,7 +29,7 @@ func (o *outage) strike(e Event) { o.struck, o.struckAt = e.Verb, e.At }
 
 // Serving implements world.Watcher.
 func (j *judge) Serving(vm *world.VM) {
-	n, ok := fleet.MachineName(vm.Mark.Machine).Ordinal()
+	n, ok := fleet.MachineName(vm.Machine()).Ordinal()
 	if !ok || n > len(j.outages) {
 		return
 	}
@@ -48,6 +48,7 @@ func (j *judge) Serving(vm *world.VM) {
 		}
 		j.s.options.History.down(n, o)
 		j.down++
+		j.each(vm.Machine(), func(n *night) { n.down = true })
 		j.s.score.Outages++
 		if o.healable {
 			j.s.score.Healable++
@@ -98,7 +99,7 @@ func (j *judge) healable(vm *world.VM, o *outage) bool {
 	if n, _ := fleet.MachineName(vm.Mark.Machine).Ordinal(); j.restsByOrder(n) {
 		return false
 	}
-	if j.swaps(vm.Mark.Machine, vm.ID) || j.domains > 0 || j.mass || j.isNamed(vm.Mark.Machine, vm.ID) || j.personal[vm.Mark.Machine] || j.s.spec.Mode == fleet.ModeObserve || !j.s.sees(vm) {
+	if j.inTwo(vm) || j.swaps(vm.Mark.Machine, vm.ID) || j.domains > 0 || j.mass || j.isNamed(vm.Mark.Machine, vm.ID) || j.personal[vm.Mark.Machine] || j.s.spec.Mode == fleet.ModeObserve || !j.s.sees(vm) {
 		return false
 	}
 	if vm.Power == world.Paused {
@@ -192,7 +193,7 @@ func (j *judge) expect(n int, from time.Duration) {
 
 // covered reports whether a person was told of something that explains the machine's outage.
 func (j *judge) covered(n int) bool {
-	if j.pages > 0 {
+	if j.pages > 0 || j.knowsOfTwo(string(j.s.spec.Name.Machine(n))) {
 		return true
 	}
 	m := j.s.store.beliefs[n-1]
@@ -290,6 +291,9 @@ func (j *judge) visit(machine string) {
 func (j *judge) finish(end time.Duration) {
 	sc := j.s.score
 	j.s.options.History.close(end)
+	for _, n := range slices.Clone(j.nights) {
+		j.dawn(n)
+	}
 	for i := range j.outages {
 		o := &j.outages[i]
 		if !o.open {

@@ -26,7 +26,8 @@ func shapes() map[Verb]shape {
 		ActsLate: {"provider", "share", false}, Throttles: {"provider", "share", false}, OverQuota: {"provider", "share", false},
 		KeepsOn: {subject: "provider"}, KeepsAll: {subject: "provider"}, MarksNothing: {subject: "provider"}, CopiesNone: {subject: "provider"},
 		IsSilent: {subject: "provider"}, ListsStale: {"provider", "duration", true}, ListsNothing: {subject: "provider"},
-		IsBad: {subject: "template"}, IsFull: {subject: "store"},
+		IsBad: {subject: "template"}, IsFull: {subject: "store"}, LosesLast: {"store", "duration", true}, IsRolledBack: {"store", "time", true},
+		StaysOn: {"machine", "host", true}, Copies: {"person", "machine", true}, StartedTwice: {subject: "hale"},
 		DiesWriting: {"server", "count", true}, ClockSteps: {"server", "duration", true},
 	}
 	for v, s := range edits() {
@@ -34,7 +35,7 @@ func shapes() map[Verb]shape {
 	}
 	for v := range ordered() {
 		out[v] = shape{"operator", "wanted", true}
-		if v == Brakes || v == Unbrakes || v == Recovers {
+		if v == Brakes || v == Unbrakes || v == Recovers || v == Believes {
 			out[v] = shape{subject: "operator"}
 		}
 		if v == Scales {
@@ -62,7 +63,7 @@ func shapes() map[Verb]shape {
 func examples() map[string]string {
 	return map[string]string{
 		"machine": "web-2", "domain": "host h2", "provider": "provider", "template": "template", "store": "store", "server": "hale-1",
-		"operator": "operator", "wanted": "web-2", "the host": "host h2", "image": "web-2.qcow2",
+		"operator": "operator", "person": person, "hale": "hale", "time": "10m", "wanted": "web-2", "the host": "host h2", "image": "web-2.qcow2",
 		"share": "50%", "host": "h1", "duration": "2m", "count": "3", "check": "page",
 	}
 }
@@ -71,7 +72,7 @@ func examples() map[string]string {
 func Verbs() []string {
 	var out []string
 	for v, s := range shapes() {
-		out = append(out, examples()[s.subject]+" "+v.with(s))
+		out = append(out, examples()[s.subject]+v.join()+v.with(s))
 	}
 	slices.Sort(out)
 	return out
@@ -95,7 +96,7 @@ func verbsOf(text string) string {
 			out = append(out, v.with(s))
 		}
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b string) int { return cmp.Compare(strings.TrimPrefix(a, "'s "), strings.TrimPrefix(b, "'s ")) })
 	return "a " + kind + ": " + strings.Join(out, ", ")
 }
 
@@ -106,12 +107,12 @@ func ParseEvent(line string) (Event, error) {
 	if err != nil || at < 0 {
 		return Event{}, fmt.Errorf("%q: begin with the time since the start, as 10m or 1h30m", line)
 	}
-	rest = strings.Join(strings.Fields(rest), " ")
+	rest = strings.Replace(strings.Join(strings.Fields(rest), " "), "'s ", " 's ", 1)
 	verb, where := findVerb(rest)
 	if verb == "" {
 		return Event{}, fmt.Errorf("%q says nothing that can happen to %s", rest, verbsOf(rest))
 	}
-	e := Event{At: at, Subject: strings.TrimSpace(rest[:where]), Verb: verb}
+	e := Event{At: at, Subject: strings.TrimPrefix(strings.TrimSpace(rest[:where]), "the "), Verb: verb}
 	e.Arg = strings.TrimSpace(rest[where+len(verb):])
 	if i := strings.LastIndex(" "+e.Arg, least); i >= 0 {
 		if e.Least, err = strconv.Atoi(e.Arg[i+len(least)-1:]); err != nil || e.Least < 1 {
@@ -162,8 +163,22 @@ func (e Event) check() error {
 		return fmt.Errorf("%s %s %s: say for how long", e.Subject, e.Verb, e.Arg)
 	case e.Arg == "":
 		return nil
+	case e.Verb == LosesLast || e.Verb == IsRolledBack:
+		return e.checkPast()
 	}
 	return e.checkArg(s.arg)
+}
+
+// checkPast says what is wrong with an event that brings the past back.
+func (e Event) checkPast() error {
+	d, err := time.ParseDuration(e.Arg)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s %s: %w", e.Subject, e.Verb, err)
+	case d < 0 || d > e.At || d == e.At && e.Verb == IsRolledBack:
+		return fmt.Errorf("%s %s %s: that is not between the start and now, which is %s later", e.Subject, e.Verb, e.Arg, span(e.At))
+	}
+	return nil
 }
 
 func (e Event) checkArg(kind string) error {
@@ -187,8 +202,10 @@ func (e Event) checkArg(kind string) error {
 
 func subjectKind(subject string) string {
 	switch {
-	case subject == "provider", subject == "template", subject == "store", subject == "operator":
+	case subject == "provider", subject == "template", subject == "store", subject == "operator", subject == "hale":
 		return subject
+	case subject == person:
+		return "person"
 	case strings.HasPrefix(subject, "hale-"):
 		return "server"
 	}

@@ -30,13 +30,21 @@ const (
 	KindStore      Kind = "store"      // the store is full, or out of reach
 	KindTemplate   Kind = "template"   // what is built does not come up
 	KindPerson     Kind = "person"     // somebody stops, pauses, moves or removes a machine
+	KindDefinition Kind = "definition" // somebody leaves a definition on a host, or copies one, mark and all
+	KindPast       Kind = "past"       // the store loses its last moments, or is restored from a backup, or started twice
 	// KindOperator is no kind of faults: an operator gives orders. It is drawn from a stream of its own, so that all else stays as it is.
 	KindOperator Kind = "operator"
 )
 
 // Kinds lists all kinds of faults.
 func Kinds() []Kind {
-	return []Kind{KindMachine, KindStorm, KindPartition, KindPower, KindProvider, KindController, KindClock, KindStore, KindTemplate, KindPerson}
+	return slices.DeleteFunc(streams(), func(k Kind) bool { return k == KindOperator })
+}
+
+// streams are the kinds in the order of their streams of chance: who comes new is last, so that all else stays as it is.
+func streams() []Kind {
+	return []Kind{KindMachine, KindStorm, KindPartition, KindPower, KindProvider, KindController, KindClock, KindStore, KindTemplate, KindPerson,
+		KindOperator, KindDefinition, KindPast}
 }
 
 // ParseKinds reads a list as "storm,partition"; "all" means every kind.
@@ -81,7 +89,7 @@ func rates() map[Kind]time.Duration {
 	return map[Kind]time.Duration{
 		KindStorm: 10 * day, KindPartition: 4 * day, KindPower: 10 * day, KindProvider: 2 * day, KindController: day / 2,
 		KindClock: 3 * day, KindStore: 5 * day, KindTemplate: 10 * day, KindPerson: day,
-		KindOperator: day / 3,
+		KindOperator: day / 3, KindDefinition: 2 * day, KindPast: 4 * day,
 	}
 }
 
@@ -91,7 +99,7 @@ func (f Forecast) Draw(spec fleet.Spec, hosts []world.Host, servers int) []Event
 	f.MachineGap = cmp.Or(f.MachineGap, 10*24*time.Hour)
 	f.Gap = cmp.Or(f.Gap, 1)
 	d := drawing{Forecast: f, spec: spec, hosts: hosts, servers: max(servers, 1)}
-	for i, k := range append(Kinds(), KindOperator) {
+	for i, k := range streams() {
 		if !slices.Contains(f.Kinds, k) {
 			continue
 		}
@@ -194,6 +202,10 @@ func (d *drawing) strike(k Kind, at time.Duration) {
 		d.person(at)
 	case KindOperator:
 		d.operator(at)
+	case KindDefinition:
+		d.definition(at)
+	case KindPast:
+		d.past(at)
 	case KindMachine: // drawn machine by machine
 	}
 }
@@ -287,6 +299,51 @@ func (d *drawing) person(at time.Duration) {
 		d.add(at, name, Readdressed, "", 0)
 	case 4:
 		d.add(at, name, Moves, pick(d.random, d.hosts...).Name, 0)
+	}
+}
+
+// definition draws what somebody leaves on a host, or copies. Every other time the machine fails meanwhile, or is just being built.
+func (d *drawing) definition(at time.Duration) {
+	name, lasts := d.machine(), d.lasting(10*time.Minute, 12*time.Hour)
+	soon, later := at+d.lasting(20*time.Second, 2*time.Minute), at+d.lasting(time.Minute, 2*time.Hour)
+	switch d.random.IntN(6) {
+	case 0, 1:
+		d.add(at, name, StaysOn, pick(d.random, d.hosts...).Name, lasts)
+	case 2:
+		d.add(at, name, StaysOn, pick(d.random, d.hosts...).Name, lasts)
+		d.ail(later, name)
+	case 3:
+		host := pick(d.random, d.hosts...).Name
+		d.add(at, name, StaysOn, host, lasts)
+		d.add(at+d.lasting(time.Second, 10*time.Minute), "host "+pick(d.random, d.hosts...).Name, GoesDark, "", d.lasting(time.Minute, time.Hour))
+		d.ail(later, name)
+	case 4:
+		d.add(at, person, Copies, name, lasts)
+		d.ail(later, name)
+	case 5:
+		d.add(at, name, Vanishes, "", 0)
+		d.add(soon, person, Copies, name, lasts)
+	}
+}
+
+// past draws what brings the past back: most often when something was just done that the past does not know.
+func (d *drawing) past(at time.Duration) {
+	name := d.machine()
+	soon := at + d.lasting(time.Second, time.Minute)
+	last := d.lasting(100*time.Millisecond, 2*time.Second).Round(time.Millisecond).String()
+	switch d.random.IntN(6) {
+	case 0:
+		d.add(at, "store", LosesLast, last, 0)
+	case 1, 2:
+		d.add(at, name, Vanishes, "", 0)
+		d.add(soon, "store", LosesLast, last, 0)
+	case 3, 4:
+		if back := at - d.lasting(time.Minute, 3*24*time.Hour); back > 0 {
+			d.add(at, "store", IsRolledBack, back.Round(time.Second).String(), 0)
+		}
+	case 5:
+		d.add(at, "hale", StartedTwice, "", d.lasting(10*time.Minute, 6*time.Hour))
+		d.ail(at+d.lasting(time.Minute, 10*time.Minute), name)
 	}
 }
 

@@ -66,16 +66,19 @@ func newProber(w *world.World, vantage string, spec fleet.Spec, machines int, he
 		p.rows[i] = make([]*row, len(p.checks))
 		for k := range p.checks {
 			c := &p.checks[k]
-			p.rows[i][k] = &row{check: c, index: i, phase: stagger(i, c.Name, c.Every), tally: probe.NewTally()}
+			p.rows[i][k] = &row{check: c, index: i, phase: stagger(i, c.Name, c.Every, vantage), tally: probe.NewTally()}
 		}
 	}
 	return p
 }
 
-// stagger spreads the targets over the interval, the same in every run.
-func stagger(index int, check fleet.CheckName, every time.Duration) time.Duration {
+// stagger spreads the targets over the interval, the same in every run, and for all servers of one hale.
+func stagger(index int, check fleet.CheckName, every time.Duration, vantage string) time.Duration {
 	h := fnv.New32a()
 	h.Write([]byte(strconv.Itoa(index) + "/" + string(check))) // hash.Hash never fails to write
+	if vantage == copyName {
+		h.Write([]byte(vantage))
+	}
 	return time.Duration(h.Sum32()) * 7919 % every
 }
 

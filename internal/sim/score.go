@@ -45,6 +45,9 @@ type Score struct {
 	Edges     int `json:"edges"`
 	Decisions int `json:"decisions"`
 
+	// Nights is how the nights ended that could have made two instances of one.
+	Nights Nights `json:"-"`
+
 	heals []time.Duration
 	lost  time.Duration
 }
@@ -79,6 +82,7 @@ func (s *Score) Add(o Score) {
 	s.Snapshots += o.Snapshots
 	s.Edges += o.Edges
 	s.Decisions += o.Decisions
+	s.Nights.add(o.Nights)
 	s.heals = append(s.heals, o.heals...)
 	s.lost += o.lost
 	s.close()

@@ -421,6 +421,7 @@ func (c *server) adoptMachine(m decide.Machine) refusal {
 		if r := c.commit(func() {
 			c.s.judge.committed(c, &c.s.store.beliefs[n-1], &m.Belief, m.Records)
 			c.s.store.beliefs[n-1] = m.Belief.Clone()
+			c.s.store.names(&m.Belief)
 			c.s.store.settle(m.Orders)
 			c.s.judge.ruled(m.Orders)
 		}); r != taken {

@@ -56,6 +56,8 @@ type stage struct {
 	store   *store
 	servers crew
 	hot     []*server
+	double  *stage // of the second hale that was started on a copy of the store; nil: there is none
+	first   *stage // of the first hale, where this is the second's; nil: it is the first
 	judge   *judge
 	score   *Score
 	trace   *trace
@@ -130,8 +132,11 @@ func (e Event) fits(o Options) error {
 		return err
 	}
 	switch subjectKind(e.Subject) {
-	case "machine":
+	case "machine", "person":
 		m := fleet.MachineName(e.Subject)
+		if e.Verb == Copies {
+			m = fleet.MachineName(e.Arg)
+		}
 		if n, ok := m.Ordinal(); !ok || m.Fleet() != o.Spec.Name || n > o.Spec.Size {
 			return fmt.Errorf("%s: fleet %s has machines %s to %s", e, o.Spec.Name, o.Spec.Name.Machine(1), o.Spec.Name.Machine(o.Spec.Size))
 		}
@@ -180,7 +185,7 @@ func newStage(o Options) (*stage, error) {
 	o.History.begin(o.Spec.Name)
 	s.judge = newJudge(s)
 	s.w.Watch = s.judge
-	s.store = &store{beliefs: make([]fleet.Machine, o.most()), cut: map[*server]int{}}
+	s.store = newStore(o.most())
 	switch {
 	case o.Empty:
 	case o.Spec.Adopt.Selects():
@@ -214,13 +219,14 @@ func (s *stage) plant() {
 		id := "planted-" + strconv.Itoa(n)
 		s.trace.name(fleet.InstanceID(id)) // web-3's is vm-3
 		vm := s.w.Plant(world.Status{ID: id, Name: string(name), Host: h, Metadata: string(s.spec.Template.Metadata), Mark: world.Mark{
-			Installation: installation, Fleet: string(s.spec.Name), Machine: string(name), Generation: 1, Certified: true,
+			Installation: installation, Fleet: string(s.spec.Name), Machine: string(name), Generation: 1, Certified: true, Instance: id,
 		}})
 		s.store.beliefs[n-1] = fleet.Machine{
 			Name: name, Generation: 1, Address: vm.Status.Address,
 			Current: fleet.Incarnation{ID: fleet.InstanceID(id), Generation: 1, Host: fleet.HostName(h), Certified: true},
 			Health:  fleet.Health{Verdict: fleet.VerdictHealthy, Since: epoch},
 		}
+		s.store.name(fleet.InstanceID(id))
 		if len(s.disks) > 0 {
 			s.w.Equip(vm, s.disks)
 			s.store.beliefs[n-1].Volumes = &fleet.Volumes{Host: fleet.HostName(h), Storage: vm.Storage, Made: s.disks}
@@ -263,6 +269,12 @@ func (s *stage) settle() {
 		c.hot = false
 		c.round()
 	}
+	if s.double != nil {
+		s.double.settle()
+		if len(s.hot) > 0 {
+			s.settle()
+		}
+	}
 }
 
 func (s *stage) wall(t time.Duration) time.Time { return epoch.Add(t) }
@@ -279,7 +291,7 @@ func (s *stage) fleetHosts(dark map[string]bool, now fleet.Instant) []fleet.Host
 	out := make([]fleet.Host, len(hosts))
 	cuts := false
 	for i, h := range hosts {
-		out[i] = fleet.Host{Name: fleet.HostName(h.Name), Up: !dark[h.Name], Disabled: s.w.Disabled(h.Name),
+		out[i] = fleet.Host{Name: fleet.HostName(h.Name), Up: !dark[h.Name], Disabled: s.w.Disabled(h.Name), Independent: len(hosts) > 1,
 			Place: fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage},
 			Fence: fleet.Means{Tries: h.Fence, Cuts: h.Cut, Limit: fenceLimit, Delay: h.Delay}}
 		if slices.ContainsFunc(s.store.beliefs, func(m fleet.Machine) bool { return !m.Current.None() && string(m.Current.Host) == h.Name }) {
@@ -302,6 +314,9 @@ func (s *stage) addressChanged(a netip.Addr) {
 	for _, c := range s.servers {
 		c.answersChanged(a)
 	}
+	if s.double != nil {
+		s.double.addressChanged(a)
+	}
 	if s.rival != nil {
 		s.rival.probes.changed(a)
 	}
@@ -310,6 +325,9 @@ func (s *stage) addressChanged(a netip.Addr) {
 func (s *stage) guestChanged(id string) {
 	for _, c := range s.servers {
 		c.guestChanged(id)
+	}
+	if s.double != nil {
+		s.double.guestChanged(id)
 	}
 	if s.rival != nil {
 		s.rival.probes.guestChanged(id)

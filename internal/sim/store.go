@@ -17,14 +17,22 @@ type store struct {
 	commits uint64
 	inbox   []fleet.Order // in the order in which they were posted
 	posted  int
-	full    int             // how many faults keep it from taking writes
-	cut     map[*server]int // how many faults keep a server from it
+	pasts   map[time.Duration]*past   // what it held at times that are brought back
+	named   map[fleet.InstanceID]bool // the instances that it ever named
+	full    int                       // how many faults keep it from taking writes
+	cut     map[*server]int           // how many faults keep a server from it
 }
 
 // overall is the belief about the fleet as a whole.
 type overall struct {
 	Brake fleet.Brake
 	Whole fleet.Whole
+}
+
+func newStore(machines int) *store {
+	return &store{
+		beliefs: make([]fleet.Machine, machines), pasts: map[time.Duration]*past{}, named: map[fleet.InstanceID]bool{}, cut: map[*server]int{},
+	}
 }
 
 // refusal is why the store did not take a write.

@@ -138,7 +138,9 @@ func (j *judge) ruled(rulings []fleet.Ruling) {
 		for _, t := range j.shown[r.Order].Replace {
 			j.renewed[string(t.Machine)] = string(t.Instance)
 		}
-		switch o := j.wishes.posted[r.Order]; o.Kind {
+		o := j.wishes.posted[r.Order]
+		j.takesWorld(&o)
+		switch o.Kind {
 		case fleet.OrderScale:
 			if o.Size != j.asked {
 				j.resized(o.Size)

@@ -80,16 +80,20 @@ type Call struct {
 	Try int
 	// Adopted says that the caller knows that the instance bears no mark.
 	Adopted bool
+	// Asks says that the caller asks the other hosts first, of which it excuses some from answering.
+	Asks    bool
+	Excused []string
 	// Sent is when it left the caller, At when it reached the provider.
 	Sent, At time.Duration
 	// Healthy says that the instance was healthy, and Serving that it served, when the call was sent. Both may be untrue
 	// by the time it arrives.
 	Healthy, Serving bool
-	// Stranger says that the instance bears no mark, or another's.
-	Stranger bool
+	// Stranger says that the instance bears no mark, or another's, and Copied that the mark is a copy.
+	Stranger, Copied bool
 	// Certified is the instance's mark as it truly was.
 	Certified bool
 	Effect    bool // it changed the truth
+	Robbed    bool // and took the disk from an instance that another host runs
 	Again     bool // the provider did it twice
 	Late      bool // it reached the provider much later than it was sent
 	End       End
@@ -102,17 +106,22 @@ type Client struct {
 	// news are the instances that changed since this client last heard of them all, in the order of change.
 	news  []*VM
 	noted map[*VM]bool
+	// twins are the definitions of each id of which there are several, or were: a listing tells of all of them.
+	twins map[string][]*VM
 	// News is called when there is some after there was none; nil: nobody listens.
 	News func()
 }
 
 // Client opens a connection for the caller.
 func (w *World) Client(name string) *Client {
-	c := &Client{Name: name, w: w, noted: map[*VM]bool{}}
+	c := &Client{Name: name, w: w, noted: map[*VM]bool{}, twins: map[string][]*VM{}}
 	for _, h := range w.order {
 		for _, vm := range h.guests {
 			c.note(vm)
 		}
+	}
+	for id := range w.stayed {
+		c.twins[id] = w.definitions(id)
 	}
 	w.clients = append(w.clients, c)
 	return c
@@ -162,9 +171,9 @@ func (c *Client) Behind() bool { return len(c.news) > 0 }
 func (c *Client) Send(call Call, limit time.Duration, answer func(End)) {
 	w := c.w
 	call.Client, call.Sent = c.Name, w.now
-	if vm := w.vms[call.ID]; vm != nil {
+	if vm := w.victim(call.ID, call.Host); vm != nil {
 		call.Healthy, call.Serving = w.Healthy(vm), vm.serving
-		call.Stranger = vm.Mark.Machine == "" || !vm.knows(&call)
+		call.Stranger, call.Copied = vm.Machine() == "" || !vm.knows(&call), vm.Copied()
 		call.Certified = vm.Mark.Certified
 	}
 	if call.Op == Fence {
@@ -196,12 +205,19 @@ func (c *Client) Send(call Call, limit time.Duration, answer func(End)) {
 		w.After(took, func() { once(fate.fails) })
 		return
 	}
+	var refused End
+	if call.Asks && call.Late { // what is carried out late was asked for in time
+		w.After((took-fate.delay)/2, func() { refused = w.elsewhere(c, &call) })
+	}
 	w.After(took/2, func() {
-		end := w.carryOut(c, &call)
+		if call.Asks && !call.Late {
+			refused = w.elsewhere(c, &call)
+		}
+		end := w.carryOut(c, &call, refused)
 		if fate.twice {
 			again := call
 			again.Again = true
-			w.After(fate.again, func() { w.carryOut(c, &again) })
+			w.After(fate.again, func() { w.carryOut(c, &again, refused) })
 		}
 		if !fate.mute {
 			w.After(took-took/2, func() { once(end) })
@@ -209,10 +225,12 @@ func (c *Client) Send(call Call, limit time.Duration, answer func(End)) {
 	})
 }
 
-// carryOut lets the call reach the provider.
-func (w *World) carryOut(c *Client, call *Call) End {
+// carryOut lets the call reach the provider, unless its sender was refused before.
+func (w *World) carryOut(c *Client, call *Call, refused End) End {
 	call.At = w.now
-	if c.down() || w.hosts[call.Host] == nil || w.hosts[call.Host].dark > 0 && call.Op != Evacuate {
+	if refused != Done {
+		call.End = refused
+	} else if c.down() || w.hosts[call.Host] == nil || w.hosts[call.Host].dark > 0 && call.Op != Evacuate {
 		call.End = Transient
 	} else {
 		call.Effect, call.End = w.do(call)
@@ -231,11 +249,11 @@ func (w *World) do(call *Call) (bool, End) {
 	if call.Op == DropSnapshot {
 		return w.dropCopy(call)
 	}
-	vm := w.vms[call.ID]
-	if vm != nil && vm.Host != call.Host && (call.Op == Evacuate || call.Op == Migrate) {
+	vm := w.Definition(call.ID, call.Host)
+	if vm == nil && w.vms[call.ID] != nil && (call.Op == Evacuate || call.Op == Migrate) {
 		return false, Done // it has left
 	}
-	if vm == nil || vm.Host != call.Host {
+	if vm == nil {
 		if call.Op == Delete {
 			return false, Done
 		}
@@ -253,6 +271,8 @@ func (w *World) do(call *Call) (bool, End) {
 		return w.migrate(vm)
 	case Rescue:
 		return w.rescue(vm)
+	case Delete:
+		return w.deleteDefinition(vm, call)
 	default:
 	}
 	return w.actOn(vm, call.Op)
@@ -291,11 +311,6 @@ func (w *World) actOn(vm *VM, op Op) (bool, End) {
 			return false, Done
 		}
 		w.setPower(vm, Off, StopExternal)
-	case Delete:
-		if vm.on() || vm.Power == Crashed {
-			return false, Conflict
-		}
-		w.remove(vm)
 	case Rebuild:
 		return w.rebuild(vm)
 	case Certify:
@@ -303,7 +318,7 @@ func (w *World) actOn(vm *VM, op Op) (bool, End) {
 		w.refresh(vm)
 	case Keep, Restore:
 		return w.putAside(vm, op == Keep)
-	case Create, Run, Snapshot, DropSnapshot, Evacuate, Migrate, Rescue, Fence, get, list: // made elsewhere
+	case Create, Delete, Run, Snapshot, DropSnapshot, Evacuate, Migrate, Rescue, Fence, get, list: // made elsewhere
 	}
 	return true, Done
 }
@@ -441,11 +456,11 @@ func question[T any](c *Client, call Call, limit time.Duration, answer func(T, E
 func (c *Client) Get(id, host string, limit time.Duration, answer func(Status, End)) {
 	w := c.w
 	question(c, Call{Op: get, ID: id, Host: host}, limit, answer, func() (Status, End) {
-		h, vm := w.hosts[host], w.vms[id]
+		h, vm := w.hosts[host], w.Definition(id, host)
 		switch {
 		case c.down() || h == nil || h.dark > 0:
 			return Status{}, Transient
-		case vm == nil || vm.Host != host:
+		case vm == nil:
 			return Status{}, NotFound
 		default:
 			return vm.Status, Done
@@ -461,7 +476,8 @@ const (
 
 // Listing is an answer to List: equal to a complete list, told as what changed since the client's last one.
 type Listing struct {
-	Dark    map[string]bool // hosts that did not answer
+	Dark map[string]bool // hosts that did not answer
+	// Changed has all mentions of each id that changed, one per host that shows it; Removed the ids that no host shows any more.
 	Changed []Status
 	Removed []string
 }
@@ -513,6 +529,9 @@ func (c *Client) listing() (Listing, End) {
 	clear(c.noted)
 	for _, vm := range later {
 		c.noted[vm] = true
+	}
+	if len(c.twins) > 0 {
+		c.mention(&l, as)
 	}
 	return l, Done
 }

@@ -95,6 +95,9 @@ func (w *World) Readdress(vm *VM) {
 // Migrate moves the instance to another host, if its name is free there.
 func (w *World) Migrate(vm *VM, to string) bool {
 	h := w.hosts[to]
+	if there := w.names[place{to, vm.Name}]; there != nil && there.stayed && there.ID == vm.ID && !there.on() {
+		w.remove(there) // it is its own definition, which it takes over
+	}
 	if h == nil || vm.Power == Gone || w.names[place{to, vm.Name}] != nil {
 		return false
 	}

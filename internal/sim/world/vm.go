@@ -39,6 +39,8 @@ type Mark struct {
 	// Unmarked says that nobody wrote it: it says for whom the instance stands, which no provider knows.
 	Unmarked bool
 	Kept     bool // it was put aside
+	// Instance is the one that it was written on; empty: nobody said so. Whoever copies an instance copies its mark.
+	Instance string
 }
 
 // Status is an instance in the provider's word.
@@ -71,6 +73,7 @@ type VM struct {
 	listed  bool          // in World.recent
 	halted  time.Duration // when it was last paused
 	counts  bool          // among those of its machine that can write
+	stayed  bool          // it is a definition that stayed where the instance was: another host runs it
 }
 
 // moment is what the provider would have said from that time on.
@@ -115,6 +118,17 @@ const (
 	CheckFails Symptom = "check-fails" // one of its checks fails, Ailment.Check
 	Lossy      Symptom = "lossy"       // loses some of the probes and serves its users all the same
 )
+
+// Copied reports whether the instance is somebody's copy of the one that its mark was written on.
+func (vm *VM) Copied() bool { return vm.Mark.Instance != "" && vm.Mark.Instance != vm.ID }
+
+// Machine returns the machine that the instance is one of, by truth; empty: of none, whatever mark was copied with it.
+func (vm *VM) Machine() string {
+	if vm.Copied() {
+		return ""
+	}
+	return vm.Mark.Machine
+}
 
 // on reports whether the instance is powered on.
 func (vm *VM) on() bool { return vm.Power == Running || vm.Power == Paused }
@@ -162,14 +176,15 @@ func (w *World) Healthy(vm *VM) bool {
 	return vm.serving && w.now-vm.since >= w.options.Proven
 }
 
-// VM returns the instance, or nil.
+// VM returns the instance, or nil; of several definitions of it the one that did not stay behind.
 func (w *World) VM(id string) *VM { return w.vms[id] }
 
 // Current returns the machine's instance of the highest generation, or nil.
 func (w *World) Current(machine string) *VM {
 	var best *VM
 	for _, h := range w.order {
-		if vm := w.names[place{h.Name, machine}]; vm != nil && (best == nil || vm.Mark.Generation > best.Mark.Generation) {
+		vm := w.names[place{h.Name, machine}]
+		if vm != nil && (best == nil || vm.Mark.Generation > best.Mark.Generation || best.stayed && vm.Mark.Generation == best.Mark.Generation) {
 			best = vm
 		}
 	}
@@ -191,7 +206,14 @@ func (w *World) Running() map[string]int {
 	n := make(map[string]int, len(w.vms))
 	for _, vm := range w.vms {
 		if w.Writes(vm) {
-			n[vm.Mark.Machine]++
+			n[vm.Machine()]++
+		}
+	}
+	for _, others := range w.stayed {
+		for _, vm := range others {
+			if w.Writes(vm) {
+				n[vm.Machine()]++
+			}
 		}
 	}
 	return n
@@ -218,10 +240,16 @@ func (w *World) Leave(s Status) bool {
 
 // add makes an instance that is off. Its place is free.
 func (w *World) add(s Status) *VM {
+	vm := w.define(s)
+	w.vms[s.ID] = vm
+	return vm
+}
+
+// define makes a definition that is off. Its place is free.
+func (w *World) define(s Status) *VM {
 	h := w.hosts[s.Host]
 	s.Power, s.Stop, s.Network, s.Storage = Off, StopUnknown, h.Network, h.Storage
 	vm := &VM{Status: s, Born: w.now, since: w.now}
-	w.vms[s.ID] = vm
 	w.names[place{s.Host, s.Name}] = vm
 	h.guests = append(h.guests, vm)
 	w.newLease(vm)
@@ -274,7 +302,7 @@ func (w *World) setPower(vm *VM, p Power, why Stop) {
 func (w *World) Writes(vm *VM) bool { return vm.on() && !w.hosts[vm.Host].apart }
 
 func (w *World) count(vm *VM) {
-	m := vm.Mark.Machine
+	m := vm.Machine()
 	by := -1
 	if w.Writes(vm) == vm.counts {
 		return
@@ -364,7 +392,7 @@ func (vm *VM) asOf(t time.Duration) (Status, bool) {
 // remove takes the instance out of the world.
 func (w *World) remove(vm *VM) {
 	w.setPower(vm, Gone, StopUnknown)
-	delete(w.vms, vm.ID)
+	w.forgetDefinition(vm)
 	delete(w.names, place{vm.Host, vm.Name})
 	if w.leases[vm.lease] == vm {
 		delete(w.leases, vm.lease)

@@ -51,6 +51,8 @@ type World struct {
 	hosts      map[string]*host
 	order      []*host // by name
 	vms        map[string]*VM
+	stayed     map[string][]*VM // definitions of what vms has, on other hosts
+	made       int              // copies of definitions that people made
 	names      map[place]*VM
 	leases     map[netip.Addr]*VM
 	last       netip.Addr
@@ -117,7 +119,7 @@ func New(o Options) *World {
 	o = o.Complete()
 	w := &World{
 		options: o, random: rand.New(rand.NewPCG(o.Seed, 0x776f726c64)), hosts: map[string]*host{}, vms: map[string]*VM{},
-		names: map[place]*VM{}, leases: map[netip.Addr]*VM{}, last: netip.MustParseAddr("10.0.0.0"), copies: map[string]int{},
+		stayed: map[string][]*VM{}, names: map[place]*VM{}, leases: map[netip.Addr]*VM{}, last: netip.MustParseAddr("10.0.0.0"), copies: map[string]int{},
 		diskCopies: map[copyName]string{}, disks: map[volume]*Disk{},
 	}
 	for _, h := range o.Hosts {
@@ -191,7 +193,7 @@ func (w *World) within(d Domain) []*VM {
 	var out []*VM
 	for _, h := range w.order {
 		for _, vm := range h.guests {
-			if h.in(d) || d.Kind == "machine" && vm.Mark.Machine == d.Name {
+			if h.in(d) || d.Kind == "machine" && vm.Machine() == d.Name {
 				out = append(out, vm)
 			}
 		}

@@ -65,6 +65,22 @@ func New(opts Options) *Backing {
 	}
 }
 
+// Copy returns a store that holds what this one does, as the copy of a data folder that is started elsewhere: without leases, without what
+// hangs on them, and without any history.
+func (b *Backing) Copy() *Backing {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := New(b.opts)
+	c.revision, c.compacted, c.lastLease = b.revision, b.revision, b.lastLease
+	for _, key := range b.keys {
+		if e := b.entries[key]; e.Lease == 0 {
+			c.keys = append(c.keys, key)
+			c.entries[key] = clone(e)
+		}
+	}
+	return c
+}
+
 // Compact forgets all history up to now: a watch that has not yet seen it, ends.
 func (b *Backing) Compact() {
 	b.mu.Lock()

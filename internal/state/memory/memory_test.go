@@ -323,3 +323,36 @@ func applyToMap(model map[string]state.Entry, txn state.Txn, revision *int64) []
 	}
 	return seen
 }
+
+// A copy holds what the store held and no lease, and goes its own way from there.
+func TestACopyIsAStoreOfItsOwn(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	b := memory.New(memory.Options{})
+	s := b.Open(nil)
+	lease, err := s.Grant(ctx, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leased := state.Put("owner", []byte("me"))
+	leased.Lease = lease.ID()
+	for _, w := range []state.Write{state.Put("a", []byte("1")), leased} {
+		if _, err := s.Commit(ctx, state.Txn{Then: []state.Write{w}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := b.Copy().Open(nil)
+	if _, err := s.Commit(ctx, state.Txn{Then: []state.Write{state.Put("a", []byte("2"))}}); err != nil {
+		t.Fatal(err)
+	}
+	found, _, err := c.List(ctx, "")
+	if err != nil || len(found) != 1 || string(found[0].Value) != "1" {
+		t.Errorf("the copy holds %v, %v", found, err)
+	}
+	if _, err := c.Commit(ctx, state.Txn{If: []state.Compare{{Key: "a", Revision: found[0].Revision}}, Then: []state.Write{state.Put("a", []byte("3"))}}); err != nil {
+		t.Errorf("the copy takes no write: %v", err)
+	}
+	if e, err := s.Get(ctx, "a"); err != nil || string(e.Value) != "2" {
+		t.Errorf("the original has %s, %v", e.Value, err)
+	}
+}

@@ -1,0 +1,217 @@
+package bubble
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/journal"
+	"hale/internal/provider/simulated"
+	"hale/internal/sim"
+	"hale/internal/sim/world"
+	"hale/internal/state/memory"
+)
+
+// What can make two of one: a definition that stays behind, a mark that is copied, a store that goes back, and a second hale.
+
+// copyName is what the server of the second hale is called, as in room A.
+const copyName = "copy-1"
+
+// staysOn has a person move the machine while it runs, and leave its definition where it was.
+func staysOn(r *room, e sim.Event) func() {
+	return onMachine(func(r *room, i fleet.Instance) func() {
+		host := fleet.HostName(e.Arg)
+		if i.Host == host && !r.moveAway(i) || !r.world.Stay(i.ID, host) {
+			return nil
+		}
+		return func() {
+			if now, there := r.world.Guest(i.ID); there && now.Host != host {
+				r.world.TakeAway(i.ID, host)
+			}
+		}
+	})(r, e)
+}
+
+// silences notes which hosts nobody can migrate to while the event lasts, and returns what ends it.
+func (r *room) silences(e sim.Event, lift func()) func() {
+	if lift == nil || !slices.Contains([]sim.Verb{sim.GoesDark, sim.LosesPower, sim.IsParted, sim.TurnedOff}, e.Verb) {
+		return lift
+	}
+	for _, h := range r.hosts(e) {
+		r.silent[h]++
+	}
+	return func() {
+		for _, h := range r.hosts(e) {
+			r.silent[h]--
+		}
+		lift()
+	}
+}
+
+// moveAway migrates the instance to another host that takes it.
+func (r *room) moveAway(i fleet.Instance) bool {
+	return slices.ContainsFunc(r.o.Hosts, func(h world.Host) bool {
+		return fleet.HostName(h.Name) != i.Host && r.silent[fleet.HostName(h.Name)] == 0 && r.world.Migrate(i.ID, fleet.HostName(h.Name))
+	})
+}
+
+// copies has a person copy the machine's instance, mark and all, and start the copy.
+func copies(r *room, e sim.Event) func() {
+	i, ok := r.instance(fleet.MachineName(e.Arg))
+	if !ok || i.Power != fleet.PowerRunning {
+		return nil
+	}
+	id := fleet.InstanceID(fmt.Sprintf("copy-%d-of-%s", len(r.copied)+1, i.ID))
+	if !r.world.Copy(i.ID, id, fmt.Sprintf("%s-copy-%d", i.Name, len(r.copied)+1)) {
+		return nil
+	}
+	r.copied[id] = true
+	r.inject(simulated.PersonMends{Instance: id})
+	return func() { r.world.TakeAway(id, i.Host) }
+}
+
+// past is what the event brings back: when the store held it, and how long hale does not run then.
+func past(e sim.Event) (since, down time.Duration, is bool) {
+	d, _ := time.ParseDuration(e.Arg) // it was checked when it was read
+	switch e.Verb {
+	case sim.LosesLast:
+		return max(e.At-d, 0), 5 * time.Second, true
+	case sim.IsRolledBack:
+		return d, time.Minute, true
+	default:
+		return 0, 0, false
+	}
+}
+
+// holding is what the store held, and whether the brake was on.
+type holding struct {
+	store  *memory.Backing
+	braked bool
+}
+
+// remember keeps what the store holds at the time that an event will bring back.
+func (r *room) remember(e sim.Event) {
+	if since, _, is := past(e); is {
+		r.at(since, func() {
+			r.judge.look()
+			r.pasts[since] = holding{r.backing.Copy(), r.judge.braked}
+		})
+	}
+}
+
+// rollsBack kills hale, puts the store back to what it held, and starts hale again.
+func rollsBack(r *room, e sim.Event) func() {
+	since, down, _ := past(e)
+	var dead []*server
+	for _, s := range r.servers {
+		if s.life != nil {
+			s.kill()
+			dead = append(dead, s)
+		}
+	}
+	r.judge.look()
+	r.judge.stop()
+	r.backing = r.pasts[since].store.Copy()
+	r.judge.rolledBack(r.pasts[since].braked)
+	r.judge.listen()
+	r.after(down, func() {
+		for _, s := range dead {
+			r.revive(s)
+		}
+	})
+	return nil
+}
+
+// rolledBack forgets which repairs were under way: hale knows nothing of them any more.
+func (j *judge) rolledBack(braked bool) {
+	clear(j.repairs)
+	clear(j.healing)
+	j.braked = braked
+}
+
+// startsTwice starts a second hale on a copy of the store.
+func startsTwice(r *room, _ sim.Event) func() {
+	if r.double != nil {
+		return nil
+	}
+	d := &server{room: r, name: copyName, own: r.backing.Copy()}
+	d.start(r.wanted)
+	stop := r.judge.overhear(d.own)
+	r.double = func() {
+		d.kill()
+		stop()
+		r.double = nil
+	}
+	return r.endDouble
+}
+
+// endDouble ends the second hale, if there is one.
+func (r *room) endDouble() {
+	if r.double != nil {
+		r.double()
+	}
+}
+
+// putsInOrder is the operator who was told of two, and leaves one hale and one definition of the machine, and has hale believe what there is then.
+func (r *room) putsInOrder(rec fleet.Record) {
+	r.endDouble()
+	if i, ok := r.instance(rec.Machine); ok {
+		for _, h := range r.o.Hosts {
+			if host := fleet.HostName(h.Name); host != i.Host {
+				r.world.TakeAway(i.ID, host)
+			}
+		}
+	}
+	if rec.Reason == fleet.ReasonStoreOlder {
+		r.judge.note("operator " + string(sim.Believes))
+		r.post(fleet.Order{Kind: fleet.OrderRecover, Fleet: r.spec.Name, By: "operator", Believe: true})
+	}
+}
+
+// ofTwo reports whether a person is told that there are two where one should be.
+func ofTwo(why fleet.Reason) bool {
+	return why == fleet.ReasonTwoHosts || why == fleet.ReasonStoreOlder || why == fleet.ReasonSecondRunning
+}
+
+// store is where the server writes.
+func (s *server) store() *memory.Backing {
+	if s.own != nil {
+		return s.own
+	}
+	return s.room.backing
+}
+
+// overhear counts whom the second hale tells of something, until the returned function is called.
+func (j *judge) overhear(b *memory.Backing) (stop func()) {
+	store := b.Open(nil)
+	_, revision, err := journal.Read(j.r.t.Context(), store, j.r.spec.Name)
+	j.r.must(err)
+	ctx, cancel := context.WithCancel(j.r.t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for record, err := range journal.Follow(ctx, store, j.r.spec.Name, revision) {
+			if err != nil {
+				return
+			}
+			if record.Kind == fleet.RecordPaged {
+				j.mu.Lock()
+				j.heard = append(j.heard, hearing{time.Now(), record})
+				j.mu.Unlock()
+			}
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// copied checks that nothing is done to a copy that a person made (L2).
+func (j *judge) copied(id fleet.InstanceID, op fleet.Op) {
+	if j.r.copied[id] {
+		j.broken("L2", "", "%s of %s, which a person copied, mark and all", op, id)
+	}
+}

@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"slices"
+)
+
+// copyName is what the server of a second hale is called.
+const copyName = "copy-1"
+
+// startsTwice starts a second hale on a copy of the store. Each of the two believes that the fleet is its own. What the operator orders
+// goes to the first.
+func startsTwice(s *stage, e Event) (func(), error) {
+	if s.rival != nil || s.double != nil {
+		return nil, nil // a rival has no store; a third hale shows nothing that the second does not
+	}
+	d := &stage{
+		options: s.options, spec: s.spec, wanted: s.wanted, w: s.w, score: s.score, trace: s.trace, verbs: s.verbs, disks: s.disks, first: s,
+	}
+	d.store = newStore(len(s.store.beliefs))
+	d.store.hold(s.store.now(s.judge))
+	d.store.posted = s.store.posted
+	d.judge = s.judge.double(d)
+	d.servers = crew{&server{s: d, name: copyName}}
+	s.double = d
+	s.judge.nightFalls(e, "")
+	d.servers[0].start()
+	return func() { s.endDouble() }, nil
+}
+
+// endDouble kills the second hale.
+func (s *stage) endDouble() {
+	if s.double != nil {
+		s.trace.say(s.w.Now(), "", "! "+s.double.servers[0].name+" is ended by a person")
+		s.double.servers[0].crash()
+		s.double.servers[0].client.Close()
+		s.double = nil
+	}
+}
+
+// double returns a judge of the second hale: it knows its beliefs, and the same truth. What machines are to their users is for the first judge.
+func (j *judge) double(d *stage) *judge {
+	o := newJudge(d)
+	o.personal, o.given, o.toldBack, o.contents, o.shelf, o.copies, o.built, o.forgot = j.personal, j.given, j.toldBack, j.contents, j.shelf, j.copies, j.built, j.forgot
+	o.wishes.posted, o.wishes.taken = j.wishes.posted, j.wishes.taken
+	o.rolledBack(d.store.now(j))
+	o.domains = 1 // whether a brake is needless is for the first
+	return o
+}
+
+// everybody returns the servers of both hales.
+func (s *stage) everybody() crew {
+	if s.double == nil {
+		return s.servers
+	}
+	return slices.Concat(s.servers, s.double.servers)
+}
+
+// eldest returns the stage on which the truth is judged.
+func (s *stage) eldest() *stage {
+	if s.first != nil {
+		return s.first
+	}
+	return s
+}
+
+// of returns the judge of the one who sent a call.
+func (j *judge) of(client string) *judge {
+	if d := j.s.double; d != nil && slices.ContainsFunc(d.servers, func(c *server) bool { return c.name == client }) {
+		return d.judge
+	}
+	return j
+}

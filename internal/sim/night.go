@@ -1,0 +1,250 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/sim/world"
+)
+
+// NightVerbs are what can make two instances of one: the score tells of each how its nights ended.
+func NightVerbs() []Verb { return []Verb{StaysOn, Copies, LosesLast, IsRolledBack, StartedTwice} }
+
+// Nights is how the nights ended that could have made two of one, in the order of NightVerbs.
+type Nights [5]Ends
+
+// Ends counts the nights of a kind by how they ended. They add up to Nights.
+type Ends struct {
+	Nights   int // that there were, in all
+	NoEffect int // there was nothing that it could happen to
+	Calm     int // no machine failed, and no person was needed
+	Healed   int // a machine failed, and was healed without a person
+	Paged    int // a person was told
+	Open     int // a machine is down, and no person was told
+	Wrong    int // two ran, or a healthy one or a stranger was hit
+}
+
+func (n *Nights) add(o Nights) {
+	for i := range n {
+		a, b := &n[i], o[i]
+		a.Nights, a.NoEffect, a.Calm, a.Healed = a.Nights+b.Nights, a.NoEffect+b.NoEffect, a.Calm+b.Calm, a.Healed+b.Healed
+		a.Paged, a.Open, a.Wrong = a.Paged+b.Paged, a.Open+b.Open, a.Wrong+b.Wrong
+	}
+}
+
+// night is one that is not over.
+type night struct {
+	verb    Verb
+	machine string // empty: it is about the whole fleet
+	down    bool   // a machine of it failed since
+	paged   bool   // a person was told
+	wrong   bool
+	over    bool
+}
+
+// nightLasts is how long after its event is over a night is judged.
+const nightLasts = 2 * time.Hour
+
+// nightFalls notes that something happened that can make two of one. What a naive policy makes of it is seen by the laws alone.
+func (j *judge) nightFalls(e Event, machine string) {
+	n := &night{verb: e.Verb, machine: machine}
+	j.nights = append(j.nights, n)
+	j.s.w.After(e.For+nightLasts, func() { j.dawn(n) })
+}
+
+// nothingToDo notes that the event had nothing that it could happen to.
+func (j *judge) nothingToDo(e Event) {
+	ends := &j.s.score.Nights[slices.Index(NightVerbs(), e.Verb)]
+	ends.Nights++
+	ends.NoEffect++
+}
+
+// dawn judges how the night ended.
+func (j *judge) dawn(n *night) {
+	if n.over {
+		return
+	}
+	n.over = true
+	j.nights = slices.DeleteFunc(j.nights, func(o *night) bool { return o == n })
+	ends := &j.s.score.Nights[slices.Index(NightVerbs(), n.verb)]
+	ends.Nights++
+	switch {
+	case n.wrong:
+		ends.Wrong++
+	case n.paged:
+		ends.Paged++
+	case j.dark(n):
+		ends.Open++
+	case n.down:
+		ends.Healed++
+	default:
+		ends.Calm++
+	}
+}
+
+// dark reports whether a machine of the night has been down for long, and no person was told.
+func (j *judge) dark(n *night) bool {
+	for i := range j.outages {
+		o := &j.outages[i]
+		if n.machine != "" && n.machine != string(j.s.spec.Name.Machine(i+1)) {
+			continue
+		}
+		if o.open && j.s.w.Now()-o.from > nightLasts/2 && !o.paged && !o.unseen && !j.covered(i+1) && !j.restsByOrder(i+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// each does something with the nights that a machine is part of.
+func (j *judge) each(machine string, do func(*night)) {
+	for _, n := range j.nights {
+		if n.machine == "" || n.machine == machine {
+			do(n)
+		}
+	}
+}
+
+// ofTwo are the reasons for which a person is told of what can make two of one.
+func ofTwo(r fleet.Reason) bool {
+	return slices.Contains([]fleet.Reason{fleet.ReasonTwoHosts, fleet.ReasonStoreOlder, fleet.ReasonInstallation, fleet.ReasonSecondRunning}, r)
+}
+
+// warned takes in that a person was told, and sends the operator where two are, or may come to be.
+func (j *judge) warned(r fleet.Record) {
+	first := j.s.eldest().judge
+	for _, n := range first.nights {
+		if n.machine == "" && ofTwo(r.Reason) || n.machine != "" && (n.machine == string(r.Machine) || r.Machine == "" && ofTwo(r.Reason)) {
+			n.paged = true
+		}
+	}
+	switch {
+	case !ofTwo(r.Reason):
+		return
+	case r.Reason == fleet.ReasonTwoHosts:
+		first.toldTwo[string(r.Machine)] = true
+	case r.Reason != fleet.ReasonSecondRunning:
+		j.toldOlder = true
+	}
+	if mean := j.s.options.Operator; mean > 0 {
+		j.s.w.After(j.s.between(mean/2, mean*3/2), func() { first.putsInOrder(string(r.Machine)) })
+	}
+}
+
+// putsInOrder is the operator who leaves one hale and one definition of everything, and has hale believe what there is then.
+func (j *judge) putsInOrder(machine string) {
+	j.s.endDouble()
+	for _, vm := range j.s.w.All(machine) {
+		if j.s.w.Undefine(vm.ID) {
+			j.s.trace.say(j.s.w.Now(), machine, "! a person removes the definition of "+machine+" that stayed behind")
+		}
+	}
+	if j.toldOlder {
+		if o, err := (Event{Subject: operator, Verb: Believes}).Order(j.s.spec.Name, j.s.options.Hosts); err == nil {
+			j.s.trace.say(j.s.w.Now(), "", "! operator "+string(Believes))
+			j.s.post(o)
+		}
+	}
+}
+
+// believes reports whether the order has hale take the world for what is.
+func believes(o *fleet.Order) bool { return o.Kind == fleet.OrderRecover && o.Believe }
+
+// takesWorld takes in that hale takes the world for what is, as a person wants it.
+func (j *judge) takesWorld(o *fleet.Order) {
+	if !believes(o) {
+		return
+	}
+	j.toldOlder = false
+	for i := range j.s.store.beliefs {
+		for _, vm := range j.s.w.All(string(j.s.spec.Name.Machine(i + 1))) {
+			j.s.store.name(fleet.InstanceID(vm.ID))
+		}
+	}
+}
+
+// inTwo reports whether the machine may be in two: what hale can do about it alone is nothing but to wait.
+func (j *judge) inTwo(vm *world.VM) bool {
+	return j.s.double != nil || j.s.w.Contested(vm.ID) || j.astray()
+}
+
+// untouched checks that nothing is done to an instance while two hosts show it, as they have for a while, and hale itself has told a person so (L1).
+func (j *judge) untouched(c *world.Call) {
+	first := j.s.eldest().judge
+	shown := first.domains == 0 && j.s.w.Now()-first.stirred > seenWithin && j.s.w.Contested(c.ID)
+	if shown && first.toldTwo[c.Mark.Machine] && c.Op != world.Run {
+		j.broken("L1", c.Mark.Machine, fmt.Sprintf("%s of %s, which two hosts show", c.Op, j.called(c.ID)))
+	}
+}
+
+// seenWithin is how long after the last fault of hosts or provider a listing shows what is.
+const seenWithin = 30 * time.Second
+
+// tellTwoWithin is how many minutes hale may take to tell a person that two hosts show an instance, once nothing keeps it from seeing that.
+const tellTwoWithin = 5
+
+// tellsOfTwo sees minute by minute that a person is told of an instance that two hosts show (L8); seen is for how many minutes on end hale
+// could have seen it.
+func (j *judge) tellsOfTwo(machine, id string, seen int) {
+	j.s.w.After(time.Minute, func() {
+		switch {
+		case j.toldTwo[machine] || !j.s.w.Contested(id) || j.s.rival != nil:
+			return
+		case !j.s.looksOn():
+			seen = 0
+		case seen >= tellTwoWithin:
+			j.broken("L8", machine, "two hosts show it, and nobody was told")
+			return
+		}
+		j.tellsOfTwo(machine, id, seen+1)
+	})
+}
+
+// looksOn reports whether hale looks after the fleet now, with nothing in its way to the provider and to the store.
+func (s *stage) looksOn() bool {
+	c := s.store.owner
+	return s.judge.domains == 0 && c != nil && c.term != 0 && c.alive && c.frozen == 0 && s.store.full == 0 && s.store.cut[c] == 0
+}
+
+// knowsOfTwo reports whether a person was told of what keeps hale from healing the machine.
+func (j *judge) knowsOfTwo(machine string) bool {
+	if j.toldOlder {
+		return true
+	}
+	vm := j.s.w.Current(machine)
+	return vm != nil && j.toldTwo[machine] && j.s.w.Contested(vm.ID)
+}
+
+// staysOn has a person move the machine while it runs and leave its definition behind.
+func staysOn(s *stage, e Event) (func(), error) {
+	lift := func() {}
+	_, err := onMachine(func(s *stage, vm *world.VM) func() {
+		was := s.w.Contested(vm.ID)
+		undefine, ok := s.w.StayBehind(vm, e.Arg)
+		if !ok {
+			s.judge.nothingToDo(e)
+			return nil
+		}
+		if !was {
+			delete(s.judge.toldTwo, vm.Machine())
+		}
+		s.judge.tellsOfTwo(vm.Machine(), vm.ID, 0)
+		s.judge.nightFalls(e, vm.Machine())
+		lift = undefine
+		return nil
+	})(s, e)
+	return lift, err
+}
+
+// copies has a person copy the machine's instance, mark and all.
+func copies(s *stage, e Event) (func(), error) {
+	vm := s.w.Current(e.Arg)
+	if vm == nil || !vm.Serving() && vm.Power != world.Running {
+		s.judge.nothingToDo(e)
+		return nil, nil
+	}
+	s.judge.nightFalls(e, e.Arg)
+	return s.w.CopyDefinition(vm), nil
+}
