@@ -218,6 +218,7 @@ func copyIsAStranger(t T, h Harness) {
 	if theirs.ID == order.ID {
 		t.Fatalf("the copy has the id of what it was made of, %s", order.ID)
 	}
+	e.awaitPower(theirs, fleet.PowerOff)
 	unharmed := func() {
 		found := Named(e.list(), name)
 		if len(found) != 1 || found[0].ID != theirs.ID || found[0].Mark != (fleet.Mark{}) {
