@@ -86,6 +86,9 @@ func (p pair) TakeAway(t providertest.T, id fleet.InstanceID, host fleet.HostNam
 	must(t, p.on(host).Undefine(background(t), string(id)))
 }
 
+// Pause is of what is on h1.
+func (p pair) Pause(t providertest.T, id fleet.InstanceID) { t.Helper(); p.h1.Pause(t, id) }
+
 // definition is what a domain is started from, mark included.
 func (b *bench) definition(t providertest.T, id fleet.InstanceID) string {
 	t.Helper()

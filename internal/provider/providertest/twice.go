@@ -177,6 +177,29 @@ func nameOnTwoHosts(t T, h Harness) {
 	next := w.on(w.rival(w.order), w.other)
 	w.do("create of the machine's next instance", w.p.Create(w.ctx(), next))
 	w.awaitPower(next.Ref, fleet.PowerRunning)
+	if k, ok := w.p.(provider.Keeper); ok && can(h, "Keeper") {
+		w.do("keep of the earlier one", k.Keep(w.ctx(), w.order.Ref, w.order.Name))
+		w.because("restore while another host has the name", k.Restore(w.ctx(), w.order.Ref, w.order.Name), fault.Conflict, w.other)
+		w.untouched(next)
+	}
+}
+
+// pausedOnOneHost: what is paused has its process where it is. It does not go on beside another that has its id, and it does go on beside a host that is silent.
+func pausedOnOneHost(t T, h Harness) {
+	w := beginTwice(t, h)
+	takeAway := w.leave()
+	ability[Pauser](t, h).Pause(t, w.order.ID)
+	w.awaitPower(w.order.Ref, fleet.PowerPaused)
+	w.because("start of what is paused", w.p.Start(w.ctx(), w.order.Ref), fault.Conflict, w.other)
+	w.because("reboot of what is paused", w.p.Reboot(w.ctx(), w.order.Ref), fault.Conflict, w.other)
+	w.because("resume", has[provider.Resumer](w.exam).Resume(w.ctx(), w.order.Ref), fault.Conflict, w.other)
+	w.same("power", fleet.PowerPaused, w.get(w.order.Ref).Power)
+	takeAway()
+	mend := w.silence(w.other)
+	w.do("resume beside a silent host", has[provider.Resumer](w.exam).Resume(w.ctx(), w.order.Ref))
+	w.awaitPower(w.order.Ref, fleet.PowerRunning)
+	mend()
+	w.untouched(w.order)
 }
 
 // oneOfTwoHostsWins: creates for one name on several hosts, at the same time, are one instance or none.

@@ -2,7 +2,6 @@ package simulated_test
 
 import (
 	"testing"
-	"time"
 
 	"hale/internal/fleet"
 	"hale/internal/provider"
@@ -15,7 +14,6 @@ func TestWhatStayedCountsWhenItRunsAndACopyDoesNot(t *testing.T) {
 		o := order("a", 1)
 		o.Host = "h1"
 		s.must(s.p.Create(s.Context(), o))
-		time.Sleep(2 * time.Second)
 		if !s.world.Stay("a", "h2") || s.world.Stay("a", "h2") {
 			s.Error("it stays on h2, and once")
 		}
