@@ -171,7 +171,8 @@ func (w *World) recount(g *guest) {
 	if writes := g.on() && !w.apart(g.host); writes == g.writes {
 		return
 	}
-	c := w.machine[g.bears().Machine]
+	machine := g.bears().Machine
+	c := w.machine[machine]
 	if g.writes = !g.writes; g.writes {
 		c.now++
 		g.write(1)
@@ -180,5 +181,5 @@ func (w *World) recount(g *guest) {
 		g.write(-1)
 	}
 	c.most = max(c.most, c.now)
-	w.machine[g.bears().Machine] = c
+	w.machine[machine] = c
 }
