@@ -27,6 +27,13 @@ def stranger(name, host):
     print(instance["id"])
 
 
+def copy(ident, name):
+    """Copies what an instance is, mark included, as somebody would who needs another one like it. It is off."""
+    instance = {**it.read(ident), "id": str(uuid.uuid4()), "name": name, "address": it.free_address(), "stopped_by": "external"}
+    it.write(instance)
+    print(instance["id"])
+
+
 def forget(ident):
     instance = it.read(ident)
     it.cut(instance)
@@ -44,7 +51,7 @@ def printed(ident):
     sys.exit("it writes nothing")
 
 
-WORDS = {f.__name__: f for f in (kill, pause, stranger, forget, printed)}
+WORDS = {f.__name__: f for f in (kill, pause, stranger, copy, forget, printed)}
 
 if __name__ == "__main__":
     if sys.argv[1] == "words":

@@ -88,7 +88,13 @@ def report(instance, running):
         stop = "crash"  # nobody ordered it
     address = instance["address"] if power == "running" else ""
     return {"id": instance["id"], "name": instance["name"], "power": power, "stop": stop, "address": address,
-            "network": instance["template"].get("network", ""), "metadata": instance["template"].get("metadata", {}), "mark": instance["mark"]}
+            "network": instance["template"].get("network", ""), "metadata": instance["template"].get("metadata", {}), "mark": bears(instance)}
+
+
+def bears(instance):
+    """Returns the mark, unless it names another instance: whoever copied that one copied its mark, too. An older hale's names none."""
+    mark = instance["mark"]
+    return mark if mark and mark.get("instance", instance["id"]) == instance["id"] else None
 
 
 def power(instance):
@@ -200,7 +206,7 @@ def find(request):
 def mine(request):
     """Returns the instance if it bears the mark that hale names, or none where hale adopted it. Every call that takes something away asks."""
     instance, ref = find(request), request["instance"]
-    has, wants = instance["mark"], ref["mark"]
+    has, wants = bears(instance), ref["mark"]
     if ref["adopted"]:
         if has or wants:
             raise Trouble("conflict", "it bears a mark")
@@ -253,7 +259,7 @@ def start(request):
     instance = find(request)
     if request["instance"]["adopted"]:
         instance = mine(request)
-    if instance["mark"] and instance["mark"]["kept"]:
+    if bears(instance) and bears(instance)["kept"]:
         raise Trouble("conflict", "it was put aside")
     if power(instance) == "paused":
         return resume(request)
@@ -290,17 +296,17 @@ def delete(request):
 
 def certify(request):
     instance = find(request)
-    if not instance["mark"]:
+    if not bears(instance):
         raise Trouble("conflict", "it bears no mark")
     instance = mine({"instance": {**request["instance"], "adopted": False}})
-    instance["mark"]["certified"] = True
+    instance["mark"].update(certified=True, instance=instance["id"])
     write(instance)
     return {}
 
 
 def rebuild(request):
     instance = mine_off(request)
-    if instance["mark"]["kept"]:
+    if bears(instance) and bears(instance)["kept"]:
         raise Trouble("conflict", "it was put aside")
     instance["template"] = request["template"]
     make_root(instance)

@@ -163,7 +163,7 @@ func leaves(what fleet.InstanceID, certified bool) act {
 	return func(r *room, e sim.Event) func() {
 		return onMachine(func(r *room, i fleet.Instance) func() {
 			i.ID, i.Host = what+i.ID, fleet.HostName(e.Arg)
-			i.Mark.Generation, i.Mark.Certified = i.Mark.Generation-1, certified
+			i.Mark.Generation, i.Mark.Certified, i.Mark.Instance = i.Mark.Generation-1, certified, i.ID
 			if !r.world.Leave(i) {
 				r.t.Errorf("%s: there is no such host, or the machine's name is taken there", e.String())
 			}

@@ -195,6 +195,8 @@ func needs() map[string]need {
 		"CopyTeller": {ability: "snapshot", hooks: []string{"disk-boots", "copied-boots", "copies"}},
 		"Outsider":   {hooks: []string{"stranger", "forget"}}, "Disconnecter": {hooks: []string{"cut", "mend"}}, "Freezer": {hooks: []string{"freeze", "thaw"}},
 		"HostFailer": {hooks: []string{"fail-host", "repair-host"}, hosts: 2},
+		"Leaver":     {hooks: []string{"leave", "take-away", "fail-host", "repair-host"}, hosts: 2},
+		"Copier":     {hooks: []string{"copy", "forget"}},
 	}
 }
 

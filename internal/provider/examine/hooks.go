@@ -159,3 +159,20 @@ func (h *harness) FailHost(t providertest.T, host fleet.HostName) {
 func (h *harness) RepairHost(t providertest.T, host fleet.HostName) {
 	h.must(t, "repair-host", string(host))
 }
+
+// LeaveBehind implements providertest.Leaver.
+func (h *harness) LeaveBehind(t providertest.T, ref provider.Ref, host fleet.HostName) {
+	h.must(t, "leave", string(ref.ID), string(host))
+}
+
+// TakeAway implements providertest.Leaver.
+func (h *harness) TakeAway(t providertest.T, id fleet.InstanceID, host fleet.HostName) {
+	h.must(t, "take-away", string(id), string(host))
+}
+
+// CopyOf implements providertest.Copier.
+func (h *harness) CopyOf(t providertest.T, ref provider.Ref, name string) provider.Ref {
+	id := h.must(t, "copy", string(ref.ID), name)
+	t.Cleanup(func() { h.must(t, "forget", id) })
+	return provider.Ref{ID: fleet.InstanceID(id), Host: ref.Host}
+}

@@ -23,6 +23,7 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 
 // Create implements provider.Builder.
 func (p *Provider) Create(ctx context.Context, order provider.Order) error {
+	order.Mark.Instance = order.ID
 	return p.call(ctx, ordered(opCreate, order), &nothing{})
 }
 

@@ -106,6 +106,8 @@ type reference struct {
 	Host    string `json:"host"`
 	Adopted bool   `json:"adopted"`
 	Mark    *mark  `json:"mark"`
+	// Excused are hosts that need not answer; see provider.Ref.
+	Excused []string `json:"excused,omitempty"`
 }
 
 // mark is fleet.Mark.
@@ -117,6 +119,7 @@ type mark struct {
 	Certified    bool      `json:"certified"`
 	Built        time.Time `json:"built"`
 	Kept         bool      `json:"kept"`
+	Instance     string    `json:"instance,omitempty"`
 }
 
 // template is fleet.Template.
@@ -151,11 +154,14 @@ type snapshotNamed struct {
 
 func about(op operation, ref provider.Ref) request {
 	r := request{Operation: op, Instance: &reference{ID: string(ref.ID), Host: string(ref.Host), Adopted: ref.Adopted}}
+	for _, host := range ref.Excused {
+		r.Instance.Excused = append(r.Instance.Excused, string(host))
+	}
 	if ref.Mark != (fleet.Mark{}) {
 		m := ref.Mark
 		r.Instance.Mark = &mark{
 			Installation: string(m.Installation), Fleet: string(m.Fleet), Machine: string(m.Machine), Generation: uint64(m.Generation),
-			Certified: m.Certified, Built: m.Built.UTC(), Kept: m.Kept,
+			Certified: m.Certified, Built: m.Built.UTC(), Kept: m.Kept, Instance: string(m.Instance),
 		}
 	}
 	return r
@@ -270,6 +276,8 @@ type hostAnswer struct {
 	Zone    string   `json:"zone"`
 	Storage string   `json:"storage"`
 	Error   *trouble `json:"error"`
+	// Independent hosts keep neither ids nor names apart.
+	Independent bool `json:"independent"`
 }
 
 // got is the result of get.

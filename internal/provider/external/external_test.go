@@ -432,3 +432,52 @@ esac`)})
 		t.Error("its standard input was closed while it was wanted")
 	}
 }
+
+// TestAMarkCountsOnItsInstanceOnly: whatever a program gives back, a mark that names another instance is none, and one that an older hale wrote counts.
+func TestAMarkCountsOnItsInstanceOnly(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		instance string
+		counts   bool
+	}{
+		"its own": {`, "instance": "i-1"`, true}, "an older hale's": {"", true}, "another's": {`, "instance": "i-9"`, false},
+	} {
+		one := `{"id": "i-1", "name": "web-1", "power": "off", "mark": {"installation": "x", "machine": "web-1", "generation": 2` + c.instance + `}}`
+		p := open(t, external.Options{Command: script(t, `case $op in
+get) echo '{"result": {"instance": `+one+`}}' ;;
+*) echo '{"result": {"instances": [`+one+`]}}' ;;
+esac`)})
+		seen, err := p.Get(t.Context(), ref)
+		if err != nil || (seen.Mark.Machine == "web-1") != c.counts {
+			t.Errorf("%s: %+v, %v", name, seen, err)
+		}
+		l, err := p.List(t.Context())
+		if err != nil || len(l.Instances) != 1 || l.Instances[0].Mark != seen.Mark {
+			t.Errorf("%s: listed as %+v, %v", name, l, err)
+		}
+	}
+}
+
+// TestAProgramHearsWhichHostsNeedNotAnswer: hosts that say that they are independent, and an order that excuses one of them; what is built bears a mark that names it.
+func TestAProgramHearsWhichHostsNeedNotAnswer(t *testing.T) {
+	t.Parallel()
+	p := open(t, external.Options{Command: script(t, `case $op in
+list) echo '{"result": {"instances": [], "hosts": [{"name": "a", "independent": true}, {"name": "b"}]}}'; exit 0 ;;
+esac
+case "$request" in
+*'"excused":["b","c"]'*'"instance":"i-1"'* | *'"instance":"i-1"'*'"excused":["b","c"]'*) echo '{"result": {}}' ;;
+*) echo '{"error": {"kind": "transient", "message": "b does not answer"}}' ;;
+esac`)})
+	l, err := p.List(t.Context())
+	if err != nil || len(l.Hosts) != 2 || !l.Hosts[0].Independent || l.Hosts[1].Independent {
+		t.Errorf("%+v, %v", l, err)
+	}
+	o := order
+	if err := p.Create(t.Context(), o); !fault.Is(err, fault.Transient) {
+		t.Errorf("with nobody excused: %v", err)
+	}
+	o.Excused = []fleet.HostName{"b", "c"}
+	if err := p.Create(t.Context(), o); err != nil {
+		t.Errorf("with the others excused: %v", err)
+	}
+}

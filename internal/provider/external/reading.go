@@ -117,7 +117,7 @@ func (l listed) listing() (provider.Listing, error) {
 }
 
 func (h hostAnswer) answer() (provider.HostAnswer, error) {
-	a := provider.HostAnswer{Name: fleet.HostName(h.Name), Place: fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage}}
+	a := provider.HostAnswer{Name: fleet.HostName(h.Name), Place: fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage}, Independent: h.Independent}
 	if h.Error == nil {
 		return a, nil
 	}
@@ -152,6 +152,7 @@ func (i *instance) instance() (fleet.Instance, error) {
 	}
 	if err == nil && i.Mark != nil {
 		out.Mark, err = i.Mark.mark()
+		out.Mark = out.Mark.Of(out.ID)
 	}
 	if err != nil {
 		return out, fmt.Errorf("instance %s: %w", i.ID, err)
@@ -166,5 +167,6 @@ func (m mark) mark() (fleet.Mark, error) {
 	return fleet.Mark{
 		Installation: fleet.Installation(m.Installation), Fleet: fleet.Name(m.Fleet), Machine: fleet.MachineName(m.Machine),
 		Generation: fleet.Generation(m.Generation), Certified: m.Certified, Built: m.Built.UTC(), Kept: m.Kept,
+		Instance: fleet.InstanceID(m.Instance),
 	}, nil
 }

@@ -24,7 +24,7 @@ const (
 
 // Keep implements provider.Keeper. The mark is set last: until then the same call goes on where an earlier one ended.
 func (p *Provider) Keep(ctx context.Context, ref provider.Ref, name string) error {
-	return p.putAside(ctx, "libvirt.keep", ref, func(s *session, dom golibvirt.Domain) error {
+	return p.putAside(ctx, claim{op: "libvirt.keep", ref: ref}, func(s *session, dom golibvirt.Domain) error {
 		if err := s.rename(dom, fmt.Sprintf("%s-kept-g%d", name, ref.Mark.Generation)); err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func (p *Provider) Keep(ctx context.Context, ref provider.Ref, name string) erro
 
 // Restore implements provider.Keeper. The name is claimed first: of several claims the daemon lets one win.
 func (p *Provider) Restore(ctx context.Context, ref provider.Ref, name string) error {
-	return p.putAside(ctx, "libvirt.restore", ref, func(s *session, dom golibvirt.Domain) error {
+	return p.putAside(ctx, claim{op: "libvirt.restore", ref: ref, name: name}, func(s *session, dom golibvirt.Domain) error {
 		if err := s.rename(dom, name); err != nil {
 			return err
 		}
@@ -43,8 +43,8 @@ func (p *Provider) Restore(ctx context.Context, ref provider.Ref, name string) e
 }
 
 // putAside does what it takes to an instance that is off and bears the mark, and then writes into the mark whether it is kept.
-func (p *Provider) putAside(ctx context.Context, op string, ref provider.Ref, change func(*session, golibvirt.Domain) error, kept bool) error {
-	s, dom, err := p.openMarked(ctx, op, ref)
+func (p *Provider) putAside(ctx context.Context, c claim, change func(*session, golibvirt.Domain) error, kept bool) error {
+	s, dom, err := p.openMarked(ctx, c.op, c.ref)
 	if err != nil {
 		return err
 	}
@@ -56,11 +56,14 @@ func (p *Provider) putAside(ctx context.Context, op string, ref provider.Ref, ch
 	if err := s.mustBeOff(dom); err != nil {
 		return err
 	}
+	if err := p.alone(ctx, c); err != nil {
+		return err
+	}
 	defer s.host.facts.forget(dom.UUID)
 	if err := change(s, dom); err != nil {
 		return err
 	}
-	mark.Kept = kept
+	mark.Kept, mark.Instance = kept, idOf(dom.UUID)
 	element, err := encodeMark(mark)
 	if err != nil {
 		return s.invalid(err)

@@ -37,7 +37,11 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 	if err != nil {
 		return err
 	}
-	if err := b.finish(ctx, s, dom); err != nil {
+	// Asked again, now that others see it: of two who claim the same on two hosts at most one goes on.
+	if err = p.alone(ctx, b.claims()); err == nil {
+		err = b.finish(ctx, s, dom)
+	}
+	if err != nil {
 		return p.undo(s, &b, err)
 	}
 	return nil
@@ -71,6 +75,7 @@ func (p *Provider) prepare(ctx context.Context, s *session, order provider.Order
 		return build{}, s.conflict(fmt.Errorf("the order is of another installation, %s", order.Mark.Installation))
 	}
 	order.ID = idOf(uuid) // one way of writing it, for the names of files
+	order.Mark.Instance = order.ID
 	b := build{order: order, uuid: uuid}
 	if err := b.free(s); err != nil {
 		return b, err
@@ -288,8 +293,14 @@ func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
 		return err
 	}
 	defer s.end()
-	_, err = s.marked(ref, p.installation)
+	dom, err := s.marked(ref, p.installation)
+	if err == nil {
+		err = s.mustBeOff(dom)
+	}
 	if err != nil && !isCode(err, golibvirt.ErrNoDomain) {
+		return err
+	}
+	if err := p.alone(ctx, claim{op: s.op, ref: ref}); err != nil {
 		return err
 	}
 	return p.remove(s, ref.ID)
@@ -353,10 +364,10 @@ func (p *Provider) Certify(ctx context.Context, ref provider.Ref) error {
 	}
 	defer s.end()
 	mark, err := s.readMark(dom)
-	if err != nil || mark.Certified {
+	if err != nil || mark.Certified && mark.Instance != "" {
 		return err
 	}
-	mark.Certified = true
+	mark.Certified, mark.Instance = true, idOf(dom.UUID)
 	element, err := encodeMark(mark)
 	if err != nil {
 		return s.invalid(err)

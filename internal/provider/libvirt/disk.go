@@ -1,8 +1,6 @@
 package libvirt
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -10,7 +8,6 @@ import (
 	golibvirt "github.com/digitalocean/go-libvirt"
 	"libvirt.org/go/libvirtxml"
 
-	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider"
 )
@@ -85,43 +82,6 @@ func (s *session) has(pool golibvirt.StoragePool, name string) (bool, error) {
 		return false, s.fault(err)
 	}
 	return true, nil
-}
-
-// elsewhere refuses to make a kept disk empty that lies on another host: its data would be missed. A host that does not answer may have it.
-func (p *Provider) elsewhere(ctx context.Context, b *build) error {
-	if len(b.absent) == 0 || len(p.hosts) == 1 {
-		return nil
-	}
-	subject := string(b.order.ID)
-	errs := p.onEachHost(ctx, "libvirt.create", func(s *session, i int) error {
-		if p.hosts[i].name == b.order.Host {
-			return nil
-		}
-		pool, err := s.poolAt(p.stateDir)
-		if err != nil {
-			return err
-		}
-		for _, name := range b.absent {
-			there, err := s.has(pool, name)
-			if err != nil {
-				return err
-			}
-			if there {
-				return fault.New(fault.Invalid, "libvirt.create", subject, fmt.Errorf("the disk %s lies on host %s: move it to %s, or remove it",
-					path.Join(p.stateDir, name), p.hosts[i].name, b.order.Host))
-			}
-		}
-		return nil
-	})
-	for _, err := range errs {
-		if fault.Is(err, fault.Invalid) {
-			return err
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return fault.New(fault.Transient, "libvirt.create", subject, fmt.Errorf("whether another host has the machine's disks: %w", err))
-	}
-	return nil
 }
 
 // makeDisks makes the disks that are not there. A kept one that is there is never touched. Those that it may have made are in b.fresh.

@@ -26,9 +26,10 @@ type nic struct {
 	network string
 }
 
-// parseFacts reads a domain's XML. A damaged mark is no mark.
+// parseFacts reads a domain's XML. A damaged mark is no mark, nor is one of another domain.
 func parseFacts(text string) (facts, error) {
 	var x struct {
+		UUID     string `xml:"uuid"`
 		Metadata struct {
 			Mark  *markXML     `xml:"urn:hale:mark:1 mark"`
 			Texts *metadataXML `xml:"urn:hale:metadata:1 metadata"`
@@ -52,7 +53,7 @@ func parseFacts(text string) (facts, error) {
 	f := facts{bears: x.Metadata.Texts.metadata()}
 	if x.Metadata.Mark != nil {
 		if mark, err := x.Metadata.Mark.mark(); err == nil {
-			f.mark = mark
+			f.mark = mark.Of(fleet.InstanceID(x.UUID))
 		}
 	}
 	for _, i := range x.Interfaces {

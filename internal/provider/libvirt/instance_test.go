@@ -120,6 +120,7 @@ func TestInstances(t *testing.T) {
 		"what cannot be built is refused":             impossibleIsRefused,
 		"a stranger is seen and never touched":        strangerIsUntouched,
 		"a listing follows marks while a watch helps": listingFollowsMarks,
+		"a mark of an older hale counts":              olderMarkCounts,
 	} {
 		t.Run(name, func(t *testing.T) { story(t, b) })
 	}
@@ -454,5 +455,40 @@ func listingFollowsMarks(t *testing.T, b *bench) {
 	await(t, "the certified mark in the listing", certified)
 	cancel()
 	must(t, <-ended)
+	destroyed(t, p, o.Ref)
+}
+
+// olderMarkCounts: a mark that does not name its domain is hale's, and comes to name it; one that names another is nobody's, in every call.
+func olderMarkCounts(t *testing.T, b *bench) {
+	p := b.handle(t)
+	o := b.order("older")
+	must(t, p.Create(t.Context(), o))
+	inscribe := func(instance string) {
+		t.Helper()
+		mark := fmt.Sprintf(`<mark installation="bench" fleet="web" machine="web-1" generation="1" certified="true" built="2026-11-21T02:00:00Z"%s/>`, instance)
+		_, err := b.Virsh(background(t), "metadata", o.Name, "--uri", "urn:hale:mark:1", "--key", "hale", "--set", mark, "--config", "--live")
+		must(t, err)
+	}
+	bears := func(want fleet.Mark) {
+		t.Helper()
+		seen, err := p.Get(t.Context(), o.Ref)
+		must(t, err)
+		l, err := p.List(t.Context())
+		must(t, err)
+		if seen.Mark != want || len(l.Instances) != 1 || l.Instances[0].Mark != want {
+			t.Errorf("bears %+v, listed as %+v, want %+v", seen.Mark, l.Instances, want)
+		}
+	}
+	inscribe(fmt.Sprintf(` instance="%s"`, uuid.NewString()))
+	bears(fleet.Mark{})
+	wantKind(t, "power off of a copy", p.PowerOff(t.Context(), o.Ref), fault.Conflict)
+	wantKind(t, "certify of a copy", p.Certify(t.Context(), o.Ref), fault.Conflict)
+	inscribe("")
+	older := o.Mark
+	older.Certified = true
+	bears(older)
+	must(t, p.Certify(t.Context(), o.Ref))
+	older.Instance = o.ID
+	bears(older)
 	destroyed(t, p, o.Ref)
 }

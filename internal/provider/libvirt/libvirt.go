@@ -161,17 +161,30 @@ func (p *Provider) host(op string, ref provider.Ref) (*host, error) {
 	return p.hosts[i], nil
 }
 
-// onEachHost runs ask for all hosts at the same time and returns their errors in the order of p.hosts. Where there are several, each has half
-// of the caller's time: one that hangs must not leave the caller without time for what the others answer.
+// onEachHost runs ask for all hosts, as onHosts does. Where there are several, each has half of the caller's time.
 func (p *Provider) onEachHost(ctx context.Context, op string, ask func(s *session, i int) error) []error {
-	if deadline, bounded := ctx.Deadline(); bounded && len(p.hosts) > 1 {
-		half, cancel := context.WithTimeout(ctx, time.Until(deadline)/2)
+	if _, bounded := ctx.Deadline(); bounded && len(p.hosts) > 1 {
+		half, cancel := p.half(ctx)
 		defer cancel()
 		ctx = half
 	}
-	errs := make([]error, len(p.hosts))
+	return p.onHosts(ctx, op, p.hosts, ask)
+}
+
+// half is half of the caller's time: a host that hangs must not leave the caller without time for what the others answer.
+func (p *Provider) half(ctx context.Context) (context.Context, context.CancelFunc) {
+	left := p.callLimit
+	if deadline, bounded := ctx.Deadline(); bounded {
+		left = time.Until(deadline)
+	}
+	return context.WithTimeout(ctx, left/2)
+}
+
+// onHosts runs ask for the hosts at the same time and returns their errors in the hosts' order.
+func (p *Provider) onHosts(ctx context.Context, op string, hosts []*host, ask func(s *session, i int) error) []error {
+	errs := make([]error, len(hosts))
 	var asked sync.WaitGroup
-	for i, h := range p.hosts {
+	for i, h := range hosts {
 		asked.Go(func() {
 			defer p.panics.Catch("", op, func(panic *defect.Panic) { errs[i] = fault.New(fault.Transient, op, string(h.name), panic) })
 			_, s, err := h.open(ctx, p.callLimit, op, string(h.name))

@@ -29,7 +29,8 @@ type markXML struct {
 	Generation   string   `xml:"generation,attr"`
 	Certified    string   `xml:"certified,attr"`
 	Built        string   `xml:"built,attr"`
-	Kept         string   `xml:"kept,attr,omitempty"` // "true", or none
+	Kept         string   `xml:"kept,attr,omitempty"`     // "true", or none
+	Instance     string   `xml:"instance,attr,omitempty"` // none: written by an older hale
 }
 
 // encodeMark renders the mark as an element without a namespace, which libvirt adds.
@@ -40,6 +41,7 @@ func encodeMark(m fleet.Mark) (string, error) {
 	}
 	b, err := xml.Marshal(markXML{
 		Kept:         kept,
+		Instance:     string(m.Instance),
 		Installation: string(m.Installation),
 		Fleet:        string(m.Fleet),
 		Machine:      string(m.Machine),
@@ -78,10 +80,11 @@ func (x markXML) mark() (fleet.Mark, error) {
 		Certified:    certified,
 		Built:        built.UTC(),
 		Kept:         kept,
+		Instance:     fleet.InstanceID(x.Instance),
 	}, nil
 }
 
-// readMark reads the domain's mark from the host. No mark, or a damaged one, is the zero mark: not hale's.
+// readMark reads the domain's mark from the host. No mark, a damaged one, or one that a person copied from another domain, is the zero mark: not hale's.
 func (s *session) readMark(dom golibvirt.Domain) (fleet.Mark, error) {
 	text, err := s.DomainGetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{markSpace}, golibvirt.DomainAffectCurrent)
 	if isCode(err, golibvirt.ErrNoDomainMetadata) {
@@ -94,7 +97,7 @@ func (s *session) readMark(dom golibvirt.Domain) (fleet.Mark, error) {
 	if err != nil {
 		return fleet.Mark{}, nil //nolint:nilerr // a damaged mark proves nothing, so the instance is a stranger's
 	}
-	return mark, nil
+	return mark.Of(idOf(dom.UUID)), nil
 }
 
 // invalid makes an error about the request itself.

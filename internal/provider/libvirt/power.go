@@ -85,7 +85,7 @@ func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
 	if err != nil {
 		return err
 	}
-	power, err := s.power(dom)
+	power, err := p.sole(ctx, s, dom, ref)
 	if err != nil {
 		return err
 	}
@@ -117,6 +117,11 @@ func (p *Provider) Resume(ctx context.Context, ref provider.Ref) error {
 		return s.fault(err)
 	}
 	power, by := stateOf(state, reason)
+	if power == fleet.PowerPaused {
+		if power, err = p.sole(ctx, s, dom, ref); err != nil {
+			return err
+		}
+	}
 	switch {
 	case power == fleet.PowerRunning:
 		return nil
@@ -157,7 +162,7 @@ func (p *Provider) Reboot(ctx context.Context, ref provider.Ref) error {
 		return err
 	}
 	defer s.end()
-	power, err := s.power(dom)
+	power, err := p.sole(ctx, s, dom, ref)
 	if err != nil {
 		return err
 	}
@@ -182,6 +187,9 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 		return err
 	}
 	defer s.end()
+	if _, err := p.sole(ctx, s, dom, ref); err != nil {
+		return err
+	}
 	return s.cutPower(dom)
 }
 
@@ -313,14 +321,17 @@ func (s *session) marked(ref provider.Ref, only fleet.Installation) (golibvirt.D
 	return dom, nil
 }
 
-// unmarked refuses a domain that bears a mark, be it a damaged one.
+// unmarked refuses a domain that bears a mark, be it a damaged one. One that names another domain says only what this one is a copy of.
 func (s *session) unmarked(ref provider.Ref, dom golibvirt.Domain) error {
 	if ref.Mark != (fleet.Mark{}) {
 		return s.conflict(errors.New("nobody adopts what is to bear a mark"))
 	}
-	_, err := s.DomainGetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{markSpace}, golibvirt.DomainAffectCurrent)
+	text, err := s.DomainGetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{markSpace}, golibvirt.DomainAffectCurrent)
 	switch {
 	case err == nil:
+		if mark, err := decodeMark(text); err == nil && mark.Of(idOf(dom.UUID)) == (fleet.Mark{}) {
+			return nil
+		}
 		return s.conflict(errors.New("it was adopted, and bears a mark by now"))
 	case isCode(err, golibvirt.ErrNoDomainMetadata):
 		return nil

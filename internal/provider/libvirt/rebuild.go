@@ -27,6 +27,9 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
 	if err := s.mustBeOff(dom); err != nil {
 		return err
 	}
+	if err := p.alone(ctx, claim{op: s.op, ref: order.Ref}); err != nil {
+		return err
+	}
 	if order.Template.Image != "" {
 		order.ID = idOf(dom.UUID)
 		if err := s.renewOverlay(p.stateDir, order); err != nil {

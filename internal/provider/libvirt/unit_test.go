@@ -188,6 +188,7 @@ func TestMarkIsReadAsWritten(t *testing.T) {
 			Machine:      fleet.MachineName(text.Draw(t, "machine")),
 			Generation:   fleet.Generation(rapid.Uint64().Draw(t, "generation")),
 			Certified:    rapid.Bool().Draw(t, "certified"),
+			Instance:     fleet.InstanceID(rapid.StringMatching(`[0-9a-f-]{0,36}`).Draw(t, "instance")),
 			Built:        time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "built"), rapid.Int64Range(0, 999999999).Draw(t, "ns")).UTC(),
 		}
 		encoded, err := encodeMark(want)

@@ -28,7 +28,7 @@ func (c *call) abandon(s *server) {
 
 // abandonedBy reports whether the server is one of the order's machine, given up before, and does not run.
 func (s *server) abandonedBy(order provider.Order) bool {
-	mark, err := decodeMark(s.Metadata)
+	mark, err := s.mark()
 	ours := err == nil && mark.Installation == order.Mark.Installation && mark.Machine == order.Mark.Machine && mark.Generation < order.Mark.Generation
 	rests := s.Status == statusOff || s.Status == statusError && (s.Power == powerNone || s.Power == powerShutdown || s.Power == powerCrashed)
 	return ours && rests && s.Task == "" && s.Name == order.Name+abandoned

@@ -44,6 +44,7 @@ func (s *scene) order(ordinal int) provider.Order {
 	machine := fleet.Name("web").Machine(ordinal)
 	return provider.Order{
 		Ref: provider.Ref{ID: fleet.InstanceID(fmt.Sprintf("00000000-0000-4000-8000-%012d", ordinal)), Mark: fleet.Mark{
+			Instance:     fleet.InstanceID(fmt.Sprintf("00000000-0000-4000-8000-%012d", ordinal)),
 			Installation: "inst", Fleet: "web", Machine: machine, Generation: 1, Built: time.Now().UTC(),
 		}},
 		Name: string(machine), Template: s.Template(),

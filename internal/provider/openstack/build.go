@@ -266,10 +266,10 @@ func (p *Provider) Certify(ctx context.Context, ref provider.Ref) error {
 	if ref.Adopted {
 		return c.conflictf("what was adopted bears no mark")
 	}
-	if s.Metadata[keyCertified] == "true" {
+	if s.Metadata[keyCertified] == "true" && s.Metadata[keyServer] != "" {
 		return nil
 	}
-	return c.write(s, map[string]string{keyCertified: "true"})
+	return c.write(s, map[string]string{keyCertified: "true", keyServer: s.ID})
 }
 
 // write changes metadata of the server, and leaves what it does not name.

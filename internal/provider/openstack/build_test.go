@@ -78,6 +78,7 @@ func (s *scene) next(order provider.Order, built int) {
 	}
 	s.want("get of what was not built", err, fault.NotFound)
 	order.ID = "00000000-0000-4000-8000-00000000ffff"
+	order.Mark.Instance = order.ID
 	order.Mark.Generation++
 	for range 4 {
 		if err = s.p.Create(s.Context(), order); err == nil {
@@ -181,6 +182,7 @@ func TestAKeptPortGoesFromInstanceToInstance(t *testing.T) {
 			addresses := map[string]bool{}
 			for generation := range 3 {
 				order.ID = fleet.InstanceID(fmt.Sprintf("00000000-0000-4000-8000-%012d", generation))
+				order.Mark.Instance = order.ID
 				order.Mark.Generation = fleet.Generation(generation + 1)
 				s.must("create", s.p.Create(s.Context(), order))
 				time.Sleep(5 * time.Second)
@@ -349,6 +351,7 @@ func TestEightOrdersAndOneMachine(t *testing.T) {
 			for i := range 8 {
 				order := s.order(1)
 				order.ID = fleet.InstanceID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i))
+				order.Mark.Instance = order.ID
 				creates.Go(func() { _ = s.p.Create(t.Context(), order) })
 			}
 			creates.Wait()

@@ -1,6 +1,7 @@
 package openstack_test
 
 import (
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -89,6 +90,16 @@ func (h harness) Printed(providertest.T, provider.Ref) string { return "FAKE CON
 func (h harness) Stranger(_ providertest.T, _ fleet.HostName, name string) provider.Ref {
 	id := ""
 	h.look(func() { id = h.plant(name, nil, nil, "") })
+	return provider.Ref{ID: fleet.InstanceID(id)}
+}
+
+// CopyOf is a server with the metadata and tags of another one, as whoever restores a backup beside it makes.
+func (h harness) CopyOf(t providertest.T, ref provider.Ref, name string) provider.Ref {
+	of, id := h.nova(ref.ID), ""
+	h.look(func() {
+		id = h.plant(name, maps.Clone(h.servers[of].Metadata), slices.Clone(h.servers[of].Tags), "SHUTOFF")
+	})
+	t.Cleanup(func() { h.look(func() { delete(h.servers, id) }) })
 	return provider.Ref{ID: fleet.InstanceID(id)}
 }
 

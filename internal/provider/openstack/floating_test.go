@@ -44,6 +44,7 @@ func (a *addressed) remove() {
 	a.must("delete", a.p.Delete(a.Context(), a.order.Ref))
 	a.order.Mark.Generation++
 	a.order.ID = fleet.InstanceID("00000000-0000-4000-8000-0000000000f" + string(rune('0'+a.order.Mark.Generation)))
+	a.order.Mark.Instance = a.order.ID
 }
 
 // only returns the machine's one address as Neutron has it.

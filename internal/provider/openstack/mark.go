@@ -23,6 +23,8 @@ const (
 	keyBuilt        = "hale_built"
 	keyKept         = "hale_kept"
 	keyNetwork      = "hale_network" // the name of the network of the first interface
+	// keyServer is Nova's id of the server that was certified. Whoever copies a server copies its metadata, but Nova gives the copy another id.
+	keyServer = "hale_server"
 
 	keyKeepPort = "hale_keep_port" // the first interface outlives the server
 
@@ -41,11 +43,12 @@ func encodeMark(m fleet.Mark) map[string]string {
 	}
 }
 
-// decodeMark reads what encodeMark wrote. No mark is the zero mark without an error.
-func decodeMark(metadata map[string]string) (fleet.Mark, error) {
-	if !marked(metadata) {
+// mark reads the server's mark. No mark, or one that was copied from another server, is the zero mark without an error.
+func (s *server) mark() (fleet.Mark, error) {
+	if !s.marked() {
 		return fleet.Mark{}, nil
 	}
+	metadata := s.Metadata
 	generation, gerr := strconv.ParseUint(metadata[keyGeneration], 10, 64)
 	certified, cerr := strconv.ParseBool(metadata[keyCertified])
 	built, berr := time.Parse(time.RFC3339Nano, metadata[keyBuilt])
@@ -64,13 +67,15 @@ func decodeMark(metadata map[string]string) (fleet.Mark, error) {
 		Certified:    certified,
 		Built:        built.UTC(),
 		Kept:         kept,
+		Instance:     fleet.InstanceID(metadata[keyID]),
 	}, nil
 }
 
-// marked reports whether there is anything of a mark, be it a damaged one.
-func marked(metadata map[string]string) bool {
-	_, ok := metadata[keyInstallation]
-	return ok
+// marked reports whether there is anything of a mark, be it a damaged one. That of another server, of which this is a copy, is nothing.
+func (s *server) marked() bool {
+	_, ok := s.Metadata[keyInstallation]
+	of := s.Metadata[keyServer]
+	return ok && (of == "" || of == s.ID)
 }
 
 // sameMark reports why a server with mark has may not be touched by a caller who believes in want.

@@ -34,7 +34,7 @@ func (c *call) belongs(ref provider.Ref, s *server) error {
 	if ref.Adopted {
 		return c.unmarked(ref, s)
 	}
-	mark, err := decodeMark(s.Metadata)
+	mark, err := s.mark()
 	if err == nil {
 		err = sameMark(ref.Mark, mark)
 	}
@@ -48,7 +48,7 @@ func (c *call) unmarked(ref provider.Ref, s *server) error {
 	switch {
 	case ref.Mark != (fleet.Mark{}):
 		return c.conflictf("nobody adopts what is to bear a mark")
-	case marked(s.Metadata):
+	case s.marked():
 		return c.conflictf("it was adopted, and bears a mark by now")
 	}
 	return nil
@@ -72,7 +72,7 @@ func (p *Provider) startable(ctx context.Context, op string, ref provider.Ref) (
 	if err == nil && ref.Adopted {
 		err = c.unmarked(ref, s)
 	}
-	if err == nil && s.Metadata[keyKept] == "true" {
+	if err == nil && s.Metadata[keyKept] == "true" && s.marked() {
 		err = c.conflictf("it was put aside")
 	}
 	if err == nil {

@@ -80,7 +80,7 @@ const (
 
 // id returns the id under which hale knows the server: its own where hale made it, else Nova's.
 func (s *server) id() fleet.InstanceID {
-	if own := s.Metadata[keyID]; own != "" && marked(s.Metadata) {
+	if own := s.Metadata[keyID]; own != "" && s.marked() {
 		return fleet.InstanceID(own)
 	}
 	return fleet.InstanceID(s.ID)
@@ -127,7 +127,7 @@ func (s *server) power() fleet.Power {
 // networkName returns the name of the network of the first interface: the one that the mark names; else, where there are several, the
 // first by name.
 func (s *server) networkName() string {
-	if n := s.Metadata[keyNetwork]; n != "" && marked(s.Metadata) {
+	if n := s.Metadata[keyNetwork]; n != "" && s.marked() {
 		return n
 	}
 	names := make([]string, 0, len(s.Addresses))
@@ -175,7 +175,7 @@ func (c *call) describe(s *server) (fleet.Instance, error) {
 
 // sketch translates what the server itself says, which is all but who stopped it. A damaged mark proves nothing, so such a server is a stranger's.
 func (c *call) sketch(s *server) fleet.Instance {
-	mark, err := decodeMark(s.Metadata)
+	mark, err := s.mark()
 	if err != nil {
 		mark = fleet.Mark{}
 	}
@@ -191,7 +191,7 @@ func (c *call) sketch(s *server) fleet.Instance {
 
 // otherTags are the tags that are not hale's own.
 func (s *server) otherTags() []string {
-	return slices.DeleteFunc(slices.Clone(s.Tags), func(tag string) bool { return marked(s.Metadata) && tag == tagPrefix+string(s.id()) })
+	return slices.DeleteFunc(slices.Clone(s.Tags), func(tag string) bool { return s.marked() && tag == tagPrefix+string(s.id()) })
 }
 
 // others is the metadata that is not hale's own.

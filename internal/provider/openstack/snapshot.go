@@ -174,7 +174,7 @@ func (c *call) copyDisk(s *server, name fleet.SnapshotName) (fleet.Copy, error) 
 	default:
 		return fleet.Copy{}, c.fault(fault.Unsupported, fmt.Errorf("nova copies no server whose status is %s", s.Status))
 	}
-	mark, err := decodeMark(s.Metadata)
+	mark, err := s.mark()
 	if err != nil {
 		return fleet.Copy{}, c.fault(fault.Conflict, err)
 	}

@@ -52,3 +52,26 @@ func TestWhatServersBear(t *testing.T) {
 		}
 	})
 }
+
+// TestAServerThatWasCertifiedBeforeComesToNameItself: metadata of an older hale count, and Certify writes what they lack.
+func TestAServerThatWasCertifiedBeforeComesToNameItself(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, func(*twin) {})
+	synctest.Test(t, func(t *testing.T) {
+		p, w := h.administrator(t)
+		_, own := running(t, p)
+		nova := h.nova(own.ID)
+		w.look(func() { w.servers[nova].Metadata["hale_certified"] = "true" })
+		if seen, err := p.Get(t.Context(), own); err != nil || !seen.Mark.Certified {
+			t.Errorf("an older one is %+v, %v", seen, err)
+		}
+		if err := p.Certify(t.Context(), own); err != nil {
+			t.Fatal(err)
+		}
+		w.look(func() {
+			if of := w.servers[nova].Metadata["hale_server"]; of != nova {
+				t.Errorf("server %s bears the mark of %q", nova, of)
+			}
+		})
+	})
+}

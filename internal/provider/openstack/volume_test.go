@@ -28,6 +28,7 @@ func (s *scene) storing() provider.Order {
 func successor(o provider.Order, made ...string) provider.Order {
 	o.Mark.Generation++
 	o.ID = fleet.InstanceID(fmt.Sprintf("00000000-0000-4000-8000-0000000f%04d", o.Mark.Generation))
+	o.Mark.Instance = o.ID
 	o.Made = made
 	return o
 }

@@ -40,9 +40,10 @@ func (e *exam) ctx() context.Context {
 // order returns an order for the ordinal's machine that nobody built yet. Whatever comes of it is removed at the end.
 func (e *exam) order(ordinal int) provider.Order {
 	machine := fleet.Name("exam").Machine(ordinal)
+	id := fleet.InstanceID(uuid.NewString())
 	o := provider.Order{
 		Ref: provider.Ref{
-			ID:   fleet.InstanceID(uuid.NewString()),
+			ID:   id,
 			Host: e.host,
 			Mark: fleet.Mark{
 				Installation: fleet.Installation(Installation + e.tag),
@@ -50,6 +51,7 @@ func (e *exam) order(ordinal int) provider.Order {
 				Machine:      machine,
 				Generation:   3,
 				Built:        time.Now().UTC().Truncate(time.Second),
+				Instance:     id,
 			},
 		},
 		Name:     fmt.Sprintf("hale-exam-%s-%d", e.tag, ordinal),
@@ -63,6 +65,7 @@ func (e *exam) order(ordinal int) provider.Order {
 func (e *exam) on(o provider.Order, host fleet.HostName) provider.Order {
 	o.Host = host
 	o.ID = fleet.InstanceID(uuid.NewString())
+	o.Mark.Instance = o.ID
 	e.removeAtEnd(o.Ref)
 	return o
 }
@@ -70,6 +73,7 @@ func (e *exam) on(o provider.Order, host fleet.HostName) provider.Order {
 // rival returns an order for the same name with another id.
 func (e *exam) rival(o provider.Order) provider.Order {
 	o.ID = fleet.InstanceID(uuid.NewString())
+	o.Mark.Instance = o.ID
 	o.Mark.Generation++
 	e.removeAtEnd(o.Ref)
 	return o

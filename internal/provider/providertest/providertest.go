@@ -189,6 +189,13 @@ func All() []Case {
 		{Name: "a migrated instance is elsewhere, once", Run: migrated, Needs: "migrate, and several hosts", asked: func(h Harness) bool { return len(h.Hosts()) > 1 }},
 		{Name: "an evacuated instance is elsewhere, once", Run: evacuated, Needs: "evacuate, and a host that fails", asked: able[HostFailer]},
 		{Name: "hosts are apart", Run: hostsAreApart, Needs: "several hosts", asked: func(h Harness) bool { return len(h.Hosts()) > 1 && !able[Pooled](h) }},
+		{Name: "an id that two hosts show", Run: idOnTwoHosts, Needs: "several independent hosts, and a definition that was left behind", asked: able[Leaver]},
+		{Name: "a silent host may have it", Run: silentHostMayHaveIt, Needs: "several independent hosts, and one that fails", asked: able[Leaver]},
+		{Name: "what is paused is on one host", Run: pausedOnOneHost, Needs: "resume, several independent hosts, and an instance that is paused",
+			asked: func(h Harness) bool { return able[Leaver](h) && able[Pauser](h) }},
+		{Name: "a name that another host has is taken", Run: nameOnTwoHosts, Needs: "several independent hosts, and one that fails", asked: able[Leaver]},
+		{Name: "of creates for one name on several hosts one wins at most", Run: oneOfTwoHostsWins, Needs: "several independent hosts", asked: able[Leaver]},
+		{Name: "a copy of a marked instance is a stranger, and is not touched", Run: copyIsAStranger, Needs: "somebody who copies an instance", asked: able[Copier]},
 		{Name: "hosts are one pool", Run: hostsAreOnePool, Needs: "several hosts that are one pool", asked: func(h Harness) bool { return len(h.Hosts()) > 1 && able[Pooled](h) }},
 	}
 }

@@ -280,8 +280,8 @@ func oneHostDown(t T, h Harness) {
 func hostsAreApart(t T, h Harness) {
 	e := begin(t, h)
 	here := e.built(1)
-	there := e.on(here, h.Hosts()[1])
-	e.do("create of the same name on another host", e.p.Create(e.ctx(), there))
+	there := e.on(e.order(2), h.Hosts()[1])
+	e.do("create on another host", e.p.Create(e.ctx(), there))
 	e.awaitPower(there.Ref, fleet.PowerRunning)
 
 	elsewhere := here.Ref

@@ -21,6 +21,10 @@ func (p *Provider) Restore(ctx context.Context, ref provider.Ref, name string) e
 }
 
 func (p *Provider) putAside(ctx context.Context, op fleet.Op, ref provider.Ref, name string, kept bool) error {
+	c := claim{Ref: ref}
+	if !kept {
+		c.name = name
+	}
 	return p.change(ctx, op, ref, func(w *World, now time.Time) (bool, error) {
 		g, err := w.mine(ref)
 		switch {
@@ -31,10 +35,13 @@ func (p *Provider) putAside(ctx context.Context, op fleet.Op, ref provider.Ref, 
 		case w.names[place{g.host, name}] != nil:
 			return false, conflict(ref, errors.New("the name is taken"))
 		}
+		if err := w.alone(p.client, c); err != nil {
+			return false, err
+		}
 		delete(w.names, place{g.host, g.name})
 		g.name = name
 		w.names[place{g.host, g.name}] = g
-		g.mark.Kept = kept
+		g.mark.Kept, g.mark.Instance = kept, g.id
 		g.disks, g.shelf = g.shelf, g.disks
 		g.remember(now)
 		return true, nil

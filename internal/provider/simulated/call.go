@@ -134,7 +134,7 @@ func (w *World) perform(d deed) error {
 		At: now, Sent: d.sent, Served: d.victim.served, Unseen: d.victim.unseen, Client: d.client, Op: d.op, Instance: d.ref.ID, Host: d.ref.Host, Machine: d.ref.Mark.Machine,
 		Again: d.again, ForGood: d.ref.ForGood,
 	}
-	if g, exists := w.guests[d.ref.ID]; exists {
+	if g := w.meant(d.ref); g != nil {
 		call.Healthy, call.Power = g.healthy(now), g.power
 	}
 	var err error
@@ -155,8 +155,8 @@ type victim struct {
 func (w *World) victim(client string, ref provider.Ref) victim {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	g, exists := w.guests[ref.ID]
-	if !exists {
+	g := w.meant(ref)
+	if g == nil {
 		return victim{}
 	}
 	return victim{served: g.served(time.Now()), unseen: w.hidden(client, g)}

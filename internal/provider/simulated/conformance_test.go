@@ -124,6 +124,15 @@ func (h *harness) Stranger(t providertest.T, host fleet.HostName, name string) p
 	return ref
 }
 
+func (h *harness) CopyOf(t providertest.T, ref provider.Ref, name string) provider.Ref {
+	theirs := provider.Ref{ID: "copy-of-" + ref.ID, Host: ref.Host}
+	if !h.world.Copy(ref.ID, theirs.ID, name) {
+		t.Fatalf("no copy of %s", ref.ID)
+	}
+	t.Cleanup(func() { h.world.TakeAway(theirs.ID, theirs.Host) })
+	return theirs
+}
+
 func (h *harness) Deafen(t providertest.T, id fleet.InstanceID) {
 	h.inject(t, simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.Hung}})
 }
@@ -153,6 +162,16 @@ func (h several) FailHost(t providertest.T, host fleet.HostName) {
 	h.mending["host"] = h.inject(t, simulated.HostUnreachable{Host: host})
 }
 func (h several) RepairHost(providertest.T, fleet.HostName) { h.mending["host"]() }
+
+func (h several) LeaveBehind(t providertest.T, ref provider.Ref, host fleet.HostName) {
+	if !h.world.Stay(ref.ID, host) {
+		t.Fatalf("%s does not stay on %s", ref.ID, host)
+	}
+}
+
+func (h several) TakeAway(_ providertest.T, id fleet.InstanceID, host fleet.HostName) {
+	h.world.TakeAway(id, host)
+}
 
 func TestExam(t *testing.T) {
 	t.Parallel()

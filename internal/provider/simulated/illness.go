@@ -91,7 +91,7 @@ func (f NextBuilds) strike(w *World, in *injection, _ time.Time) error { //nolin
 func (w *World) infect(g *guest, now time.Time) {
 	for _, in := range w.active {
 		f, ok := in.fault.(NextBuilds)
-		if !ok || in.left == 0 || f.Machine != "" && f.Machine != g.mark.Machine || f.Image != "" && f.Image != g.life.Image {
+		if !ok || in.left == 0 || f.Machine != "" && f.Machine != g.bears().Machine || f.Image != "" && f.Image != g.life.Image {
 			continue
 		}
 		in.spend()

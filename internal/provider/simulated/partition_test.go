@@ -69,7 +69,7 @@ func TestAMachineThatMoves(t *testing.T) {
 		s.p = s.world.Open("hale-1")
 		defer s.p.Close()
 		first, second := order("a", 1), order("b", 2)
-		first.Host, second.Host = "h1", "h1"
+		first.Host, second.Host, second.Name = "h1", "h1", "web-2"
 		s.must(s.p.Create(t.Context(), first))
 		time.Sleep(2 * time.Second)
 		s.inject(simulated.CutOff{Host: "h1"})
@@ -77,7 +77,8 @@ func TestAMachineThatMoves(t *testing.T) {
 			t.Error("it did not leave the host that is cut off")
 		}
 		s.must(s.p.Create(t.Context(), second))
-		if s.world.Migrate("b", "h2") {
+		s.must(s.world.Plant(fleet.Instance{ID: "c", Host: "h1", Name: first.Name}))
+		if s.world.Migrate("c", "h2") {
 			t.Error("two machines of one name on one host")
 		}
 		time.Sleep(2 * time.Second)

@@ -122,10 +122,13 @@ func (p *Provider) Get(ctx context.Context, ref provider.Ref) (fleet.Instance, e
 func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
 	return p.change(ctx, fleet.OpStart, ref, func(w *World, now time.Time) (bool, error) {
 		g, err := w.at(ref)
+		if err == nil {
+			err = w.sole(p.client, g, ref)
+		}
 		switch {
 		case err != nil:
 			return false, err
-		case g.mark.Kept:
+		case g.bears().Kept:
 			return false, conflict(ref, errAside)
 		}
 		switch g.power {
@@ -154,6 +157,9 @@ func (p *Provider) Resume(ctx context.Context, ref provider.Ref) error {
 			return false, err
 		case g.power != fleet.PowerPaused || g.stop == fleet.StopIOError || g.stop == fleet.StopRescue:
 			return false, conflict(ref, fmt.Errorf("it is %s %s", g.power, g.stop))
+		}
+		if err := w.sole(p.client, g, ref); err != nil {
+			return false, err
 		}
 		w.setPower(g, now, fleet.PowerRunning, fleet.StopUnknown)
 		return true, nil
@@ -187,6 +193,9 @@ func (p *Provider) Reboot(ctx context.Context, ref provider.Ref) error {
 		if g.power == fleet.PowerOff {
 			return false, conflict(ref, errors.New("it is off"))
 		}
+		if err := w.sole(p.client, g, ref); err != nil {
+			return false, err
+		}
 		w.powerOn(g, now)
 		return true, nil
 	})
@@ -196,6 +205,9 @@ func (p *Provider) Reboot(ctx context.Context, ref provider.Ref) error {
 func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 	return p.change(ctx, fleet.OpPowerOff, ref, func(w *World, now time.Time) (bool, error) {
 		g, err := w.mine(ref)
+		if err == nil {
+			err = w.sole(p.client, g, ref)
+		}
 		if err != nil || g.power == fleet.PowerOff {
 			return false, err
 		}
@@ -210,12 +222,16 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 		if w.replaced(order.Host) {
 			return false, nil
 		}
+		if err := w.alone(p.client, claim{order.Ref, order.Name}); err != nil {
+			return false, err
+		}
 		if err := w.vacant(order.ID, order.Host, order.Name); err != nil {
 			return false, err
 		}
 		if err := w.missing(order); err != nil {
 			return false, err
 		}
+		order.Mark.Instance = order.ID
 		g := w.add(now, order.ID, order.Host, order.Name, order.Mark)
 		w.attach(g, order.Template)
 		g.network, g.metadata, g.life.Image = order.Template.Network, order.Template.Metadata, order.Template.Image
@@ -237,6 +253,9 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
 		case g.mark.Kept:
 			return false, conflict(order.Ref, errAside)
 		}
+		if err := w.alone(p.client, claim{Ref: order.Ref}); err != nil {
+			return false, err
+		}
 		g.ills, g.life.DiskBoots = nil, 0
 		w.powerOn(g, now)
 		w.infect(g, now)
@@ -248,13 +267,15 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
 func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
 	return p.change(ctx, fleet.OpDelete, ref, func(w *World, now time.Time) (bool, error) {
 		g, err := w.mine(ref)
+		there := !fault.Is(err, fault.NotFound)
 		switch {
-		case fault.Is(err, fault.NotFound):
-			return false, nil
-		case err != nil:
+		case there && err != nil:
 			return false, err
-		case g.power != fleet.PowerOff:
+		case there && g.power != fleet.PowerOff:
 			return false, conflict(ref, fmt.Errorf("it is %s", g.power))
+		}
+		if err := w.alone(p.client, claim{Ref: ref}); err != nil || !there {
+			return false, err
 		}
 		w.remove(g, now)
 		return true, nil
@@ -266,10 +287,10 @@ func (p *Provider) Certify(ctx context.Context, ref provider.Ref) error {
 	ref.Adopted = false // it has no mark to be written on
 	return p.change(ctx, fleet.OpCertify, ref, func(w *World, now time.Time) (bool, error) {
 		g, err := w.mine(ref)
-		if err != nil || g.mark.Certified {
+		if err != nil || g.mark.Certified && g.mark.Instance != "" {
 			return false, err
 		}
-		g.mark.Certified = true
+		g.mark.Certified, g.mark.Instance = true, g.id
 		g.remember(now)
 		return true, nil
 	})
@@ -284,8 +305,8 @@ func (w *World) at(ref provider.Ref) (*guest, error) {
 	if err := w.hostExists(ref.Host); err != nil {
 		return nil, err
 	}
-	g, ok := w.guests[ref.ID]
-	if !ok || g.host != ref.Host || w.replaced(ref.Host) {
+	g := w.definition(ref.ID, ref.Host)
+	if g == nil || w.replaced(ref.Host) {
 		return nil, fault.New(fault.NotFound, "simulated.find", string(ref.ID), nil)
 	}
 	return g, nil
@@ -297,14 +318,15 @@ func (w *World) mine(ref provider.Ref) (*guest, error) {
 	if err != nil {
 		return nil, err
 	}
+	has := g.bears()
 	if ref.Adopted {
-		if g.mark != (fleet.Mark{}) || ref.Mark != (fleet.Mark{}) {
+		if has != (fleet.Mark{}) || ref.Mark != (fleet.Mark{}) {
 			return nil, conflict(ref, errForeign)
 		}
 		return g, nil
 	}
-	if g.mark == (fleet.Mark{}) || g.mark.Installation != ref.Mark.Installation || g.mark.Machine != ref.Mark.Machine ||
-		g.mark.Generation != ref.Mark.Generation {
+	if has == (fleet.Mark{}) || has.Installation != ref.Mark.Installation || has.Machine != ref.Mark.Machine ||
+		has.Generation != ref.Mark.Generation {
 		return nil, conflict(ref, errForeign)
 	}
 	return g, nil
@@ -328,7 +350,8 @@ func (w *World) listing(client string, now time.Time) provider.Listing {
 	shown := map[fleet.HostName]bool{}
 	_, empty := inForce(w, func(EmptyLists) bool { return true })
 	for _, host := range w.options.Hosts {
-		answer := provider.HostAnswer{Name: host, Place: w.options.Places[host], Disabled: w.disabled(host)}
+		answer := provider.HostAnswer{Name: host, Place: w.options.Places[host], Disabled: w.disabled(host),
+			Independent: len(w.options.Hosts) > 1}
 		if w.unreachable(client, host) {
 			answer.Err = fault.New(fault.Transient, "simulated.list", string(host), errUnreachable)
 		}
@@ -350,6 +373,9 @@ func (w *World) sorted() []*guest {
 	all := slices.Clone(w.gone)
 	for _, g := range w.guests {
 		all = append(all, g)
+	}
+	for _, some := range w.stayed {
+		all = append(all, some...)
 	}
 	slices.SortFunc(all, func(a, b *guest) int {
 		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id))

@@ -183,7 +183,7 @@ func TestOtherIdentityTouchesNothing(t *testing.T) {
 func TestHostLosesPowerWithItsGuests(t *testing.T) {
 	play(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, func(s *stage) {
 		here, there := order("a", 1), order("b", 1)
-		here.Host, there.Host, there.Mark.Machine = "h1", "h2", "web-2"
+		here.Host, there.Host, there.Mark.Machine, there.Name = "h1", "h2", "web-2", "web-2"
 		s.must(s.p.Create(s.Context(), here))
 		s.must(s.p.Create(s.Context(), there))
 		time.Sleep(2 * time.Second)

@@ -128,7 +128,7 @@ func (w *World) Instance(m fleet.MachineName) (fleet.Instance, bool) {
 	defer w.mu.Unlock()
 	var best *guest
 	for _, g := range w.guests {
-		if g.mark.Machine == m && !g.mark.Kept && (best == nil || g.mark.Generation > best.mark.Generation) {
+		if g.bears().Machine == m && !g.mark.Kept && (best == nil || g.mark.Generation > best.mark.Generation) {
 			best = g
 		}
 	}
@@ -171,7 +171,8 @@ func (w *World) recount(g *guest) {
 	if writes := g.on() && !w.apart(g.host); writes == g.writes {
 		return
 	}
-	c := w.machine[g.mark.Machine]
+	machine := g.bears().Machine
+	c := w.machine[machine]
 	if g.writes = !g.writes; g.writes {
 		c.now++
 		g.write(1)
@@ -180,5 +181,5 @@ func (w *World) recount(g *guest) {
 		g.write(-1)
 	}
 	c.most = max(c.most, c.now)
-	w.machine[g.mark.Machine] = c
+	w.machine[machine] = c
 }

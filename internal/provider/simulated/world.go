@@ -60,6 +60,7 @@ type World struct {
 	mu        sync.Mutex
 	random    *rand.Rand
 	guests    map[fleet.InstanceID]*guest
+	stayed    map[fleet.InstanceID][]*guest // further definitions of an id, on other hosts
 	names     map[place]*guest
 	leases    map[netip.Addr]*guest
 	last      netip.Addr    // handed out last
@@ -102,6 +103,7 @@ func NewWorld(o Options) *World {
 		options:   o,
 		random:    rand.New(rand.NewPCG(o.Seed, 0x68616c65)),
 		guests:    map[fleet.InstanceID]*guest{},
+		stayed:    map[fleet.InstanceID][]*guest{},
 		names:     map[place]*guest{},
 		leases:    map[netip.Addr]*guest{},
 		last:      o.Subnet.Masked().Addr(),
@@ -181,20 +183,42 @@ func (w *World) hostExists(host fleet.HostName) error {
 
 // add makes a guest that is off.
 func (w *World) add(now time.Time, id fleet.InstanceID, host fleet.HostName, name string, mark fleet.Mark) *guest {
-	g := &guest{id: id, host: host, name: name, conns: map[*conn]struct{}{}}
-	g.mark, g.power = mark, fleet.PowerOff
-	g.severed = w.severed(host)
-	w.guests[id] = g
-	w.names[place{host, name}] = g
+	g := &guest{id: id, host: host, name: name, state: state{mark: mark}}
+	w.enter(now, g)
+	return g
+}
+
+// enter puts the guest, which is off, into the world.
+func (w *World) enter(now time.Time, g *guest) {
+	g.conns, g.power, g.severed = map[*conn]struct{}{}, fleet.PowerOff, w.severed(g.host)
+	if w.guests[g.id] == nil {
+		w.guests[g.id] = g
+	} else {
+		w.stayed[g.id] = append(w.stayed[g.id], g)
+	}
+	w.names[place{g.host, g.name}] = g
 	w.lease(g)
 	w.born(g, now)
-	return g
+}
+
+// leaves takes the guest out of those of its id.
+func (w *World) leaves(g *guest) {
+	others := slices.DeleteFunc(w.stayed[g.id], func(other *guest) bool { return other == g })
+	if w.guests[g.id] == g {
+		delete(w.guests, g.id)
+		if len(others) > 0 {
+			w.guests[g.id], others = others[0], others[1:]
+		}
+	}
+	if w.stayed[g.id] = others; len(others) == 0 {
+		delete(w.stayed, g.id)
+	}
 }
 
 // remove takes the guest out of the world.
 func (w *World) remove(g *guest, now time.Time) {
 	w.setPower(g, now, fleet.PowerGone, fleet.StopUnknown)
-	delete(w.guests, g.id)
+	w.leaves(g)
 	delete(w.names, place{g.host, g.name})
 	if w.leases[g.address] == g {
 		delete(w.leases, g.address)

@@ -123,6 +123,17 @@ func (b bench) Stranger(t providertest.T, host fleet.HostName, name string) prov
 	return provider.Ref{ID: fleet.InstanceID(id), Host: host}
 }
 
+// CopyOf is a clone: vCenter copies the extra configuration along.
+func (b bench) CopyOf(t providertest.T, ref provider.Ref, name string) provider.Ref {
+	t.Helper()
+	seen, err := b.New(t).Get(t.Context(), ref)
+	must(t, err)
+	id := b.Clone(t, seen.Name, name, string(ref.Host))
+	t.Cleanup(func() { b.Remove(t, name) })
+	b.Do(t, id, func(ctx context.Context, vm *object.VirtualMachine) (*object.Task, error) { return vm.PowerOff(ctx) })
+	return provider.Ref{ID: fleet.InstanceID(id), Host: ref.Host}
+}
+
 func must(t providertest.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -88,6 +88,7 @@ func parseMark(id fleet.InstanceID, text string) signed {
 	if err != nil {
 		return signed{torn: true}
 	}
+	mark.Instance = id
 	return signed{mark: mark, shelf: m.Shelf}
 }
 

@@ -31,9 +31,10 @@ func (b bench) order(ordinal int) provider.Order {
 	machine := fleet.Name("web").Machine(ordinal)
 	template := b.Template()
 	template.Disks = append(template.Disks, fleet.Disk{Name: "data", Size: 8 << 20})
+	id := fleet.InstanceID(uuid.NewString())
 	return provider.Order{
-		Ref: provider.Ref{ID: fleet.InstanceID(uuid.NewString()), Host: b.Hosts()[ordinal%3], Mark: fleet.Mark{
-			Installation: "i1", Fleet: "web", Machine: machine, Generation: 1, Built: time.Now().UTC().Truncate(time.Second),
+		Ref: provider.Ref{ID: id, Host: b.Hosts()[ordinal%3], Mark: fleet.Mark{
+			Installation: "i1", Fleet: "web", Machine: machine, Generation: 1, Built: time.Now().UTC().Truncate(time.Second), Instance: id,
 		}},
 		Name: string(machine), Template: template,
 	}
@@ -42,6 +43,7 @@ func (b bench) order(ordinal int) provider.Order {
 // next is the order of the machine's next instance.
 func next(o provider.Order) provider.Order {
 	o.ID = fleet.InstanceID(uuid.NewString())
+	o.Mark.Instance = o.ID
 	o.Mark.Generation++
 	return o
 }

@@ -1,0 +1,209 @@
+package libvirt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	golibvirt "github.com/digitalocean/go-libvirt"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// Hosts know nothing of each other. What a migration left behind, or what a person defined twice, is on two of them under one id. So the other
+// hosts are asked before anything is done that would be wrong then.
+
+// moment is for how long a host is waited for that need not answer.
+const moment = time.Second
+
+// question is asked of another host. It returns what is in the way there; nil: nothing is. An error means that the host did not say.
+type question func(s *session) (inTheWay, err error)
+
+// askOthers puts the question to all hosts but ref's, and returns the first that is in the way. A host that does not answer may have it, and
+// is fault.Transient, unless it is among ref.Excused. A single host asks nobody.
+func (p *Provider) askOthers(ctx context.Context, op string, ref provider.Ref, ask question) error {
+	var asked, excused []*host
+	for _, h := range p.hosts {
+		switch {
+		case h.name == ref.Host:
+		case slices.Contains(ref.Excused, h.name):
+			excused = append(excused, h)
+		default:
+			asked = append(asked, h)
+		}
+	}
+	ways := make([]error, len(asked)+len(excused))
+	note := func(first int) func(s *session, i int) error {
+		return func(s *session, i int) (err error) {
+			ways[first+i], err = ask(s)
+			return err
+		}
+	}
+	var silent []error
+	var both sync.WaitGroup
+	both.Go(func() {
+		briefly, cancel := context.WithTimeout(ctx, moment)
+		defer cancel()
+		p.onHosts(briefly, op, excused, note(len(asked)))
+	})
+	both.Go(func() {
+		within, cancel := p.half(ctx)
+		defer cancel()
+		silent = p.onHosts(within, op, asked, note(0))
+	})
+	both.Wait()
+	for _, way := range ways {
+		if way != nil {
+			return way
+		}
+	}
+	return unheard(op, ref, asked, silent)
+}
+
+// unheard is the refusal for want of the hosts' answers; nil: all answered.
+func unheard(op string, ref provider.Ref, asked []*host, errs []error) error {
+	var names []string
+	for i, h := range asked {
+		if errs[i] != nil {
+			names = append(names, string(h.name))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fault.New(fault.Transient, op, string(ref.ID), fmt.Errorf("%s did not answer, and may have it, too; nothing is done until it answers, "+
+		"or is proven off by its fence, or by a person: hale fence confirm %s --reason TEXT: %w", strings.Join(names, " and "), names[0], errors.Join(errs...)))
+}
+
+// claim is what an order takes for itself on ref.Host: an id, and a name where it is given.
+type claim struct {
+	op   string
+	ref  provider.Ref
+	name string
+}
+
+// alone refuses an order about a domain that is not at work on ref.Host unless no other host has what it claims.
+func (p *Provider) alone(ctx context.Context, c claim) error {
+	return p.askOthers(ctx, c.op, c.ref, c.rival)
+}
+
+// rival is the question whether the host has the id or the name.
+func (c claim) rival(s *session) (inTheWay, err error) {
+	uuid, err := parseID(c.ref.ID)
+	if err != nil {
+		return fault.New(fault.Invalid, c.op, string(c.ref.ID), err), nil
+	}
+	if inTheWay, err = s.hasToo(uuid); inTheWay == nil && err == nil && c.name != "" {
+		inTheWay, err = s.named(c.name, c.ref.Mark)
+	}
+	if inTheWay != nil {
+		inTheWay = fault.New(fault.Conflict, c.op, string(c.ref.ID), inTheWay)
+	}
+	return inTheWay, err
+}
+
+// sole returns the domain's power. One that does not run here must be nowhere else. What is paused, or crashed, has its process here: a host that does not
+// answer is no reason to leave that alone.
+func (p *Provider) sole(ctx context.Context, s *session, dom golibvirt.Domain, ref provider.Ref) (fleet.Power, error) {
+	power, err := s.power(dom)
+	switch {
+	case err != nil || power == fleet.PowerRunning:
+		return power, err
+	case power == fleet.PowerPaused || power == fleet.PowerCrashed:
+		ref.Excused = p.names()
+	}
+	return power, p.alone(ctx, claim{op: s.op, ref: ref})
+}
+
+// hasToo says that the host has a domain with the id, and what that does; nil: it has none.
+func (s *session) hasToo(uuid golibvirt.UUID) (inTheWay, err error) {
+	dom, err := s.DomainLookupByUUID(uuid)
+	if err == nil {
+		var power fleet.Power
+		if power, err = s.power(dom); err == nil {
+			return fmt.Errorf("%s's id is on %s, too, and %s there; undefine it on the host where it is not to be", dom.Name, s.host.name, does(power)), nil
+		}
+	}
+	if fault.Is(s.fault(err), fault.NotFound) {
+		return nil, nil //nolint:nilnil // none is an answer
+	}
+	return nil, s.fault(err)
+}
+
+// does says what a domain does that has the power.
+func does(power fleet.Power) string {
+	if power == fleet.PowerRunning {
+		return "runs"
+	}
+	return "is " + string(power)
+}
+
+// named says that the name belongs to a domain of the host; nil: it does not, or only to an earlier instance of the mark's machine that is off: one that
+// could not be removed when its successor was built elsewhere.
+func (s *session) named(name string, mark fleet.Mark) (inTheWay, err error) {
+	dom, err := s.DomainLookupByName(name)
+	if isCode(err, golibvirt.ErrNoDomain) {
+		return nil, nil //nolint:nilnil // none is an answer
+	}
+	if err != nil {
+		return nil, s.fault(err)
+	}
+	has, err := s.readMark(dom)
+	if err != nil {
+		return nil, err
+	}
+	power, err := s.power(dom)
+	if err != nil {
+		return nil, err
+	}
+	if power == fleet.PowerOff && has.Installation == mark.Installation && has.Machine == mark.Machine && has.Generation < mark.Generation {
+		return nil, nil //nolint:nilnil // see above
+	}
+	return fmt.Errorf("the name %s belongs to %s on %s, which %s", name, idOf(dom.UUID), s.host.name, does(power)), nil
+}
+
+// claims are the order's id and name.
+func (b *build) claims() claim {
+	return claim{op: "libvirt.create", ref: b.order.Ref, name: b.order.Name}
+}
+
+// elsewhere refuses an order whose id or name is taken on another host, or for which a kept disk would be made empty that lies there: its data would be missed.
+func (p *Provider) elsewhere(ctx context.Context, b *build) error {
+	c := b.claims()
+	return p.askOthers(ctx, c.op, c.ref, func(s *session) (inTheWay, err error) {
+		if inTheWay, err = c.rival(s); inTheWay != nil || err != nil || len(b.absent) == 0 {
+			return inTheWay, err
+		}
+		pool, err := s.poolAt(p.stateDir)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range b.absent {
+			there, err := s.has(pool, name)
+			if err != nil {
+				return nil, err
+			}
+			if there {
+				return fault.New(fault.Invalid, c.op, string(b.order.ID), fmt.Errorf("the disk %s lies on host %s: move it to %s, or remove it",
+					path.Join(p.stateDir, name), s.host.name, b.order.Host)), nil
+			}
+		}
+		return nil, nil //nolint:nilnil // none is an answer
+	})
+}
+
+// names are the hosts'.
+func (p *Provider) names() []fleet.HostName {
+	names := make([]fleet.HostName, len(p.hosts))
+	for i, h := range p.hosts {
+		names[i] = h.name
+	}
+	return names
+}

@@ -1,0 +1,53 @@
+package simulated_test
+
+import (
+	"testing"
+
+	"hale/internal/fleet"
+	"hale/internal/provider"
+	"hale/internal/provider/simulated"
+)
+
+// The truth counts what runs of an id on each host, and does not take a copy for the machine.
+func TestWhatStayedCountsWhenItRunsAndACopyDoesNot(t *testing.T) {
+	play(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, func(s *stage) {
+		o := order("a", 1)
+		o.Host = "h1"
+		s.must(s.p.Create(s.Context(), o))
+		if !s.world.Stay("a", "h2") || s.world.Stay("a", "h2") {
+			s.Error("it stays on h2, and once")
+		}
+		if !s.world.Copy("a", "copy", "web-1-copy") || s.world.Copy("a", "copy", "another") {
+			s.Error("it is copied, and under one id once")
+		}
+		adopted := provider.Ref{ID: "copy", Host: "h1", Adopted: true}
+		s.must(s.p.Start(s.Context(), adopted))
+		if n := s.world.MaxRunningCopies("web-1"); n != 1 {
+			s.Errorf("%d of web-1 ran beside somebody's copy", n)
+		}
+		if i, _ := s.world.Instance("web-1"); i.ID != "a" || i.Host != "h1" {
+			s.Errorf("web-1 is %+v", i)
+		}
+		left := o.Ref
+		left.Host = "h2"
+		if seen := s.see(left); seen.Power != fleet.PowerOff || seen.Mark != s.see(o.Ref).Mark {
+			s.Errorf("what stayed is %+v", seen)
+		}
+
+		// A host that nobody asks, since it is dark and excused, has what runs.
+		lift := s.inject(simulated.HostUnreachable{Host: "h1"})
+		left.Excused = []fleet.HostName{"h1"}
+		s.must(s.p.Start(s.Context(), left))
+		lift()
+		if n := s.world.MaxRunningCopies("web-1"); n != 2 {
+			s.Errorf("%d ran at most, and two did", n)
+		}
+		s.world.TakeAway("a", "h1")
+		if n := s.world.RunningCopies("web-1"); n != 1 {
+			s.Errorf("%d run after one was taken away", n)
+		}
+		left.Excused = nil
+		s.must(s.p.PowerOff(s.Context(), left))
+		s.must(s.p.Delete(s.Context(), left))
+	})
+}
