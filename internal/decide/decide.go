@@ -571,6 +571,9 @@ func (w *work) knownStray(s fleet.Stray, i *fleet.Instance) fleet.Stray {
 // newStray tells of an instance that should not be there: a person, too, unless it is hale's own to remove.
 func (w *work) newStray(i *fleet.Instance) fleet.Stray {
 	s, reason := fleet.Stray{ID: i.ID, Host: i.Host, Seen: w.Situation.Now.Mono}, fleet.Reason("")
+	if i.Mark.Generation > w.M.Generation {
+		return s // it proves that the store is older than the world, which a person is told of; see readMarks
+	}
 	if !repair.IsRemnant(*w.M, *i, w.Installation) {
 		s.Paged, reason = true, fleet.ReasonSecondRunning
 		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation})

@@ -28,6 +28,7 @@ const (
 	StopGuest    Stop = "guest"    // the guest powered itself off, or suspended itself
 	StopExternal Stop = "external" // somebody ordered it at the provider
 	StopCrash    Stop = "crash"    // it died
+	StopMoved    Stop = "moved"    // it went on at another host, and its definition stayed
 	StopRescue   Stop = "rescue"   // paused instances only: another system runs in its place, for a person to repair it
 	StopIOError  Stop = "io-error" // paused instances only: the provider stopped it since a write to its disk failed
 )

@@ -67,9 +67,16 @@ func excused(h fleet.Silence, m *fleet.Machine, s *Situation) bool {
 	case lies.None():
 		return h.Answered != 0
 	}
-	ran := fleet.Ran{}
-	if s.View != nil {
-		ran = s.View.Ran
+	if s.View == nil || s.View.Sighting(lies.ID).Instance.Stop == fleet.StopMoved {
+		return false // nothing is known, or that it went on elsewhere
 	}
-	return ran.Instance == lies.ID && ran.Host != h.Host && ran.At > h.Answered
+	ran := s.View.Ran
+	since := ran.At > h.Answered || ran.At == h.Answered && leftOff(m)
+	return ran.Instance == lies.ID && ran.Host != h.Host && since
+}
+
+// leftOff reports whether the machine's host was lost and is proven off by now. Then it is enough that the host in question said in the last listing
+// that it does not have the instance: a rack that dies takes all of its hosts in one moment.
+func leftOff(m *fleet.Machine) bool {
+	return m.Repair != nil && m.Repair.Stranded && m.Repair.Proof.OfHost()
 }

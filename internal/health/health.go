@@ -220,7 +220,7 @@ func (w word) cause() (fleet.Cause, bool) {
 	switch w.power {
 	case fleet.PowerOff:
 		switch w.stop {
-		case fleet.StopExternal:
+		case fleet.StopExternal, fleet.StopMoved:
 			return fleet.CauseStopped, true
 		case fleet.StopCrash:
 			return fleet.CauseCrashed, true
@@ -249,7 +249,7 @@ func pauseCause(by fleet.Stop) fleet.Cause {
 		return fleet.CauseIOError
 	case fleet.StopRescue:
 		return fleet.CauseRescued
-	case fleet.StopUnknown, fleet.StopExternal, fleet.StopCrash:
+	case fleet.StopUnknown, fleet.StopExternal, fleet.StopMoved, fleet.StopCrash:
 	}
 	return fleet.CausePaused
 }

@@ -109,6 +109,14 @@ func (c *Catalogue) joined(i fleet.Instance) fleet.Instance {
 	return fleet.Join(all)
 }
 
+// listed returns the instance, if the listing has it: on a host that answered. Where a listing is kept up to date, what lies on a host that fell
+// silent is still in it.
+func (c *Catalogue) listed(id fleet.InstanceID) (fleet.Instance, bool) {
+	i, known := c.byID[id]
+	up, named := c.up[i.Host]
+	return i, known && (up || !named)
+}
+
 // lists reports whether the listing has the instance.
 func (c *Catalogue) lists(id fleet.InstanceID) bool {
 	_, listed := c.byID[id]

@@ -176,7 +176,7 @@ func (p *Picture) seeMachine(c *Catalogue, index int, doubts []Doubt) []Doubt {
 	seen := p.seen[:0]
 	for _, b := range p.named {
 		old := v.Sighting(b.ID)
-		i, listed := c.byID[b.ID]
+		i, listed := c.listed(b.ID)
 		switch {
 		case listed && c.asked >= old.Asked:
 			seen = append(seen, fleet.Sighting{Instance: i, Asked: c.asked})

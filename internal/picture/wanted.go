@@ -58,6 +58,9 @@ func (p *Picture) force(now fleet.Now) {
 			continue
 		}
 		p.grow(unbuilt(&p.spec, n, now))
+		if p.catalogue != nil { // what bears its mark already counts from the first round on
+			p.seeMachine(p.catalogue, len(p.views)-1, nil)
+		}
 	}
 }
 

@@ -77,6 +77,7 @@ var (
 		fleet.StopGuest:    "it powered itself off",
 		fleet.StopExternal: "somebody ordered it",
 		fleet.StopCrash:    "it died",
+		fleet.StopMoved:    "it went on at another host",
 		fleet.StopRescue:   "it is rescued",
 		fleet.StopIOError:  "a write to its disk failed",
 	}

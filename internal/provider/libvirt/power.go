@@ -63,8 +63,9 @@ func stopOf(reason golibvirt.DomainShutoffReason) fleet.Stop {
 	switch reason {
 	case golibvirt.DomainShutoffShutdown:
 		return fleet.StopGuest
-	case golibvirt.DomainShutoffDestroyed, golibvirt.DomainShutoffMigrated, golibvirt.DomainShutoffSaved,
-		golibvirt.DomainShutoffFromSnapshot:
+	case golibvirt.DomainShutoffMigrated:
+		return fleet.StopMoved
+	case golibvirt.DomainShutoffDestroyed, golibvirt.DomainShutoffSaved, golibvirt.DomainShutoffFromSnapshot:
 		return fleet.StopExternal
 	case golibvirt.DomainShutoffCrashed, golibvirt.DomainShutoffFailed, golibvirt.DomainShutoffDaemon:
 		return fleet.StopCrash

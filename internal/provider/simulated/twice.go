@@ -23,7 +23,7 @@ func (w *World) Stay(id fleet.InstanceID, host fleet.HostName) bool {
 	if g == nil || w.names[place{host, g.name}] != nil || w.hostExists(host) != nil {
 		return false
 	}
-	w.leftOff(&guest{id: id, host: host, name: g.name, state: state{mark: g.mark}, network: g.network, metadata: g.metadata, disks: g.disks})
+	w.leftOff(&guest{id: id, host: host, name: g.name, state: state{mark: g.mark}, network: g.network, metadata: g.metadata, disks: g.disks}, fleet.StopMoved)
 	return true
 }
 
@@ -36,15 +36,15 @@ func (w *World) Copy(of, id fleet.InstanceID, name string) bool {
 	if g == nil || w.vacant(id, g.host, name) != nil {
 		return false
 	}
-	w.leftOff(&guest{id: id, host: g.host, name: name, state: state{mark: g.mark}, network: g.network, metadata: g.metadata})
+	w.leftOff(&guest{id: id, host: g.host, name: name, state: state{mark: g.mark}, network: g.network, metadata: g.metadata}, fleet.StopUnknown)
 	return true
 }
 
 // leftOff adds the guest, which is off and was not ordered from the provider.
-func (w *World) leftOff(g *guest) {
+func (w *World) leftOff(g *guest, by fleet.Stop) {
 	now := time.Now()
 	w.enter(now, g)
-	w.setPower(g, now, fleet.PowerOff, fleet.StopUnknown)
+	w.setPower(g, now, fleet.PowerOff, by)
 }
 
 // TakeAway removes what the host has of the id, behind everybody's back.

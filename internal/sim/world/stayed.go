@@ -43,7 +43,7 @@ func (w *World) StayBehind(vm *VM, host string) (lift func(), ok bool) {
 		return func() {}, false
 	}
 	left := w.define(Status{ID: vm.ID, Name: vm.Name, Host: host, Mark: vm.Mark, Metadata: vm.Metadata, Tags: vm.Tags})
-	left.stayed = true
+	left.stayed, left.Stop = true, StopMoved
 	if left.Storage != "" && left.Storage == vm.Storage {
 		left.disks = slices.Clone(vm.disks) // it names the same files
 	}

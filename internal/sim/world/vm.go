@@ -27,6 +27,7 @@ const (
 	StopGuest    Stop = "guest"
 	StopExternal Stop = "external"
 	StopCrash    Stop = "crash"
+	StopMoved    Stop = "moved"    // it went on at another host
 	StopRescue   Stop = "rescue"   // paused: another system runs in its place
 	StopIOError  Stop = "io-error" // paused, since a write to its disk failed
 )
