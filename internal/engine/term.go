@@ -15,6 +15,7 @@ import (
 	"hale/internal/guard"
 	"hale/internal/journal"
 	"hale/internal/picture"
+	"hale/internal/starts"
 	"hale/internal/state"
 	"hale/internal/tenure"
 )
@@ -25,6 +26,7 @@ type term struct {
 	*owner
 	lease    state.Lease
 	ownerRev int64
+	start    starts.Start // of the engine
 	book     *journal.Book
 
 	picture  *picture.Picture // what is known of the fleet
@@ -65,11 +67,15 @@ type stored struct {
 
 // begin waits for the fleet to be free, takes it, and loads what was believed of it.
 func (o *owner) begin(ctx context.Context) (*term, error) {
+	start, err := o.begun.start(ctx)
+	if err != nil {
+		return nil, err
+	}
 	lease, err := o.store.Grant(ctx, tenure.Lease(o.spec))
 	if err != nil {
 		return nil, err
 	}
-	t := &term{owner: o, lease: lease, inbox: make(chan news, 64)}
+	t := &term{owner: o, start: start, lease: lease, inbox: make(chan news, 64)}
 	if err := t.claim(ctx); err != nil {
 		return nil, errors.Join(err, release(ctx, lease))
 	}

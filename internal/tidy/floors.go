@@ -48,6 +48,7 @@ var rooms = []room{
 	{path: "internal/state/keepalive", floor: 1, step: 1},
 	{path: "internal/journal", floor: 1, step: 1},
 	{path: "internal/inbox", floor: 1, step: 1},
+	{path: "internal/starts", floor: 1, step: 1},
 	{path: "internal/evidence", floor: 1, step: 1},
 	{path: "internal/state/statetest", floor: 1, step: 1},
 	{path: "internal/notify", floor: 1, step: 1},
