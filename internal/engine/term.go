@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"runtime"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/guard"
 	"hale/internal/journal"
+	"hale/internal/lossless"
 	"hale/internal/picture"
 	"hale/internal/starts"
 	"hale/internal/state"
@@ -63,6 +63,7 @@ type news func(*term)
 type stored struct {
 	revision int64
 	value    string
+	rest     *lossless.Rest // of it, which this version does not know
 }
 
 // begin waits for the fleet to be free, takes it, and loads what was believed of it.
@@ -190,10 +191,11 @@ func (t *term) read(ctx context.Context, key string, value any) (stored, error) 
 	if err != nil {
 		return stored{}, err
 	}
-	if err := json.Unmarshal(e.Value, value); err != nil {
+	rest, err := lossless.Unmarshal(e.Value, value)
+	if err != nil {
 		return stored{}, fault.New(fault.Permanent, "engine.load", e.Key, err)
 	}
-	return stored{e.Revision, string(e.Value)}, nil
+	return stored{e.Revision, string(e.Value), rest}, nil
 }
 
 // loadMachines returns the beliefs as stored, sorted by ordinal, and where they are stored.
@@ -206,14 +208,15 @@ func (t *term) loadMachines(ctx context.Context) ([]fleet.Machine, map[fleet.Mac
 	docs := make(map[fleet.MachineName]stored, len(entries))
 	for _, e := range entries {
 		var m fleet.Machine
-		if err := json.Unmarshal(e.Value, &m); err != nil {
+		rest, err := lossless.Unmarshal(e.Value, &m)
+		if err != nil {
 			return nil, nil, fault.New(fault.Permanent, "engine.load", e.Key, err)
 		}
 		if _, ok := m.Name.Ordinal(); !ok || m.Name.Fleet() != t.spec.Name {
 			return nil, nil, fault.New(fault.Permanent, "engine.load", e.Key, errors.New("not a machine of this fleet: "+string(m.Name)))
 		}
 		beliefs = append(beliefs, m)
-		docs[m.Name] = stored{e.Revision, string(e.Value)}
+		docs[m.Name] = stored{e.Revision, string(e.Value), rest}
 	}
 	slices.SortStableFunc(beliefs, func(a, b fleet.Machine) int {
 		x, _ := a.Name.Ordinal()
