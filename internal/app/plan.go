@@ -124,16 +124,13 @@ func readCopy(ctx context.Context, o PlanOptions) (believed api.State, err error
 
 // fill puts the entries into an empty store.
 func fill(ctx context.Context, store state.Store, believed api.State) error {
-	for batch := range slices.Chunk(believed.Entries, state.MaxOps/2) {
-		var txn state.Txn
-		for _, e := range batch {
-			txn.Then = append(txn.Then, state.Put(e.Key, e.Value))
+	return state.CommitAll(ctx, store, func(yield func(state.Write, error) bool) {
+		for _, e := range believed.Entries {
+			if !yield(state.Put(e.Key, e.Value), nil) {
+				return
+			}
 		}
-		if _, err := store.Commit(ctx, txn); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // setAside takes the repairs under way out of the beliefs, and returns them: the controller goes on with them, and a
