@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -15,10 +14,10 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/format"
 	"hale/internal/guard"
 	"hale/internal/provider"
 	"hale/internal/state"
-	"hale/internal/state/etcd"
 	"hale/internal/state/memory"
 )
 
@@ -106,20 +105,14 @@ func recall(ctx context.Context, o PlanOptions) (api.State, string, error) {
 
 // readCopy reads a copy of the data folder. fault.Conflict: a controller that was not heard uses it.
 func readCopy(ctx context.Context, o PlanOptions) (believed api.State, err error) {
-	dir, err := os.MkdirTemp("", "hale-plan-")
-	if err != nil {
-		return api.State{}, fault.New(fault.Permanent, "app.plan", o.DataDir, err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := etcd.CopyFolder(o.DataDir, dir); err != nil {
-		return api.State{}, err
-	}
-	store, err := etcd.Open(ctx, etcd.Options{Dir: dir, Logger: o.Logger})
-	if err != nil {
-		return api.State{}, err
-	}
-	believed, err = api.Dump(ctx, store)
-	return believed, errors.Join(err, store.Close())
+	err = onCopy(ctx, o.DataDir, o.Logger, func(store state.Store) error {
+		if err := format.Open(ctx, store, ""); err != nil {
+			return err
+		}
+		believed, err = api.Dump(ctx, store)
+		return err
+	})
+	return believed, err
 }
 
 // fill puts the entries into an empty store.

@@ -174,7 +174,7 @@ func (b *Backup) Entries() iter.Seq2[state.Entry, error] {
 			data, err := b.next()
 			var l line
 			if err == nil {
-				err = unpack(data, &l)
+				err = b.unpack(data, &l)
 			}
 			switch {
 			case err != nil:
@@ -198,13 +198,16 @@ func (b *Backup) Entries() iter.Seq2[state.Entry, error] {
 	}
 }
 
-func unpack(data []byte, l *line) error {
+func (b *Backup) unpack(data []byte, l *line) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(l); err != nil {
-		return errors.New("it is damaged: a line of it cannot be read")
+	if d.Decode(l) == nil {
+		return nil
 	}
-	return nil
+	if _, err := b.next(); err != nil { // the line was the last one, and perhaps not all of it
+		return err
+	}
+	return errors.New("it is damaged: a line of it cannot be read")
 }
 
 // count sums a line up.
