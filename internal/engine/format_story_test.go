@@ -119,7 +119,7 @@ func down() *memory.Target {
 	return ops
 }
 
-// A store of each format is read whole, and healing goes on from it. TestMakeAStoreOfThisFormat made it, on the last version that wrote the format.
+// A store of each format is read whole, and healing goes on from it. TestAStoreOfTodayIsRead made it, with the last version that wrote the format.
 func TestAStoreOfEachFormatIsRead(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/format-*.txtar")

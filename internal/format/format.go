@@ -25,7 +25,8 @@ type line []struct {
 	step func(ctx context.Context, s state.Store) error
 }
 
-// hales are hale's own formats. A new one comes with a line in docs/decisions/0018-store-format.md, and with a store of it in internal/app/testdata.
+// hales are hale's own formats. A new one comes with a line in the table of the decision on the store's format, and with a
+// store of the one before in internal/engine/testdata.
 var hales = line{{}}
 
 // Current is the format that this hale writes. It reads that and all before.
