@@ -84,28 +84,10 @@ func TestABackupOfARunningControllerIsRestored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 || info.Size() != b.Bytes {
-		t.Errorf("%+v, %v", info, err)
-	}
-	if diff := cmp.Diff([]api.BackupFleet{{Name: "web", Machines: 2}}, b.Fleets); diff != "" || b.From != api.FromController || b.Format != format.Current() {
-		t.Errorf("%+v %s", b, diff)
-	}
+	h.is(b, file)
 	h.hold("web-2")
 	h.await("web-2 is held, too", func(f api.Fleet) bool { return len(held(f)) == 2 })
-	if _, err := h.backup(file); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "--force") {
-		t.Errorf("over a file that is there: %v", err)
-	}
-	if _, err := h.restore(file, forced); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "in use by process") {
-		t.Errorf("under a controller that runs: %v", err)
-	}
-	if r, err := h.restore(file, checkOnly); err != nil || r.Done || r.Installation != b.Installation {
-		t.Errorf("only read: %+v, %v", r, err)
-	}
-	h.await("it goes on", func(f api.Fleet) bool { return allWell(f) && len(held(f)) == 2 })
 	stop()
-	if _, err := h.restore(file, asItIs); !fault.Is(err, fault.Conflict) {
-		t.Errorf("over a store: %v", err)
-	}
 	r, err := h.restore(file, forced)
 	if err != nil || !r.Done || !strings.HasPrefix(r.Aside, h.dir) || r.Installation != b.Installation || !r.Made.Equal(b.Made) {
 		t.Fatalf("%+v, %v", r, err)
@@ -133,6 +115,47 @@ func TestABackupOfARunningControllerIsRestored(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// is demands that a backup of the running controller is what it should be, in a file that is its owner's only.
+func (h *house) is(b api.Backup, file string) {
+	h.t.Helper()
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 || info.Size() != b.Bytes {
+		h.t.Errorf("%+v, %v", info, err)
+	}
+	if diff := cmp.Diff([]api.BackupFleet{{Name: "web", Machines: 2}}, b.Fleets); diff != "" || b.From != api.FromController || b.Format != format.Current() {
+		h.t.Errorf("%+v %s", b, diff)
+	}
+}
+
+// What is in the way is named, and left as it is.
+func TestNothingIsReplacedUnasked(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, quick)
+	file := filepath.Join(t.TempDir(), "b")
+	stop := h.run()
+	h.await("built", allWell)
+	b, err := h.backup(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.backup(file); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "--force") {
+		t.Errorf("over a file that is there: %v", err)
+	}
+	if _, err := h.restore(file, forced); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "in use by process") {
+		t.Errorf("under a controller that runs: %v", err)
+	}
+	if r, err := h.restore(file, checkOnly); err != nil || r.Done || r.Installation != b.Installation {
+		t.Errorf("only read: %+v, %v", r, err)
+	}
+	h.hold("web-2")
+	h.await("it goes on", func(f api.Fleet) bool { return allWell(f) && len(held(f)) == 1 })
+	stop()
+	if _, err := h.restore(file, asItIs); !fault.Is(err, fault.Conflict) {
+		t.Errorf("over a store: %v", err)
+	}
+	h.run()
+	h.await("what was there is there", func(f api.Fleet) bool { return allWell(f) && len(held(f)) == 1 })
 }
 
 func TestAStoppedControllerIsBackedUpFromItsFolder(t *testing.T) {

@@ -116,7 +116,7 @@ func contentLines(b api.Backup, now time.Time) []string {
 	}
 	lines := []string{
 		fmt.Sprintf("  made %s (%s before now) by hale %s on %s", moment(b.Made, now), prose.Span(now.Sub(b.Made)), b.Hale, b.Server),
-		fmt.Sprintf("  %s, format %d, %d entries, %s", installation, b.Format, b.Entries, prose.Volume(uint64(max(0, b.Bytes)))), //nolint:gosec // not negative
+		fmt.Sprintf("  %s, format %d, %d entries, %s", installation, b.Format, b.Entries, prose.Volume(uint64(max(0, b.Bytes)))),
 	}
 	for _, f := range b.Fleets {
 		lines = append(lines, fmt.Sprintf("  fleet %s: %d machines", f.Name, f.Machines))

@@ -1,6 +1,7 @@
 package lossless_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"net/netip"
@@ -95,7 +96,7 @@ func TestWhatIsUnknownGoesWithWhatItIsSaidOf(t *testing.T) {
 		}
 		// What went does not come back with the next of its place, and what stays is written the same way every time.
 		again, _, err := kept.Marshal(&b)
-		if err != nil || string(again) != string(data) {
+		if err != nil || !bytes.Equal(again, data) {
 			t.Errorf("%s: the second time, %v, it is\n%s\nand was\n%s", name, err, again, data)
 		}
 	}
@@ -116,7 +117,7 @@ func TestWhatWentDoesNotComeBack(t *testing.T) {
 	}
 	b.Words = words
 	data, _, err := rest.Marshal(b)
-	if want, _ := json.Marshal(b); err != nil || string(data) != string(want) {
+	if want, _ := json.Marshal(b); err != nil || !bytes.Equal(data, want) {
 		t.Errorf("%v %s", err, data)
 	}
 }
@@ -148,7 +149,7 @@ func TestAsEncodingJSONWhereAllIsKnown(t *testing.T) {
 		t.Error(diff)
 	}
 	again, rest, err := rest.Marshal(got)
-	if err != nil || rest != nil || string(again) != string(data) {
+	if err != nil || rest != nil || !bytes.Equal(again, data) {
 		t.Errorf("%v %s", err, again)
 	}
 }

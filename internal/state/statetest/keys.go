@@ -195,7 +195,10 @@ func scan(r *room) {
 	if n != rounds*state.MaxOps {
 		r.Errorf("%d entries, want %d", n, rounds*state.MaxOps)
 	}
-	for range state.Scan(r.ctx(), r.Store, r.home) {
+	for _, err := range state.Scan(r.ctx(), r.Store, r.home) {
+		if err != nil {
+			r.Error(err)
+		}
 		break // a reader may have enough
 	}
 	dead, cancel := context.WithCancel(r.ctx())
