@@ -25,6 +25,7 @@ func run() int {
 	context.AfterFunc(ctx, stop)
 	return cli.Execute(ctx, cli.Program{
 		Version: versionOf(debug.ReadBuildInfo()), Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Run: control, Plan: plan, Preview: preview,
+		Backup: backup, Restore: restore,
 	}, os.Args[1:])
 }
 
@@ -48,6 +49,14 @@ func plan(ctx context.Context, o cli.PlanOptions) (api.Plan, error) {
 
 func preview(ctx context.Context, o cli.PreviewOptions) (api.Preview, error) {
 	return app.Preview(ctx, app.PreviewOptions(o))
+}
+
+func backup(ctx context.Context, o cli.BackupOptions) (api.Backup, error) {
+	return app.Backup(ctx, app.BackupOptions(o))
+}
+
+func restore(ctx context.Context, o cli.RestoreOptions) (api.Restored, error) {
+	return app.Restore(ctx, app.RestoreOptions(o))
 }
 
 // versionOf is what the build says, or what the source's revision is.

@@ -5,6 +5,7 @@
 //	GET /v1/machines/{name}/why                     Why; 404 carries the names that are near
 //	GET /v1/events?fleet=web&last=20&follow=true    one Event a line (NDJSON); with follow, until somebody hangs up
 //	GET /v1/state                                   State: what is believed, for a plan
+//	GET /v1/backup                                  all that is stored, as package backup writes it
 //	POST /v1/orders                                 OrderRequest to Orders: a person's order, and what became of it
 //
 // It promises structures of its own with stable names (snake_case; times in RFC 3339; durations in nanoseconds, in names

@@ -109,6 +109,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /v1/machines/{name}/evidence", s.evidence)
 	mux.HandleFunc("GET /v1/events", s.events)
 	mux.HandleFunc("GET /v1/state", s.state)
+	mux.HandleFunc("GET /v1/backup", s.backup)
 	mux.HandleFunc("POST /v1/orders", s.orders)
 	mux.HandleFunc("GET /v1/orders", s.given)
 	mux.HandleFunc("POST /v1/reload", s.reload)

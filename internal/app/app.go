@@ -16,7 +16,10 @@ import (
 	"hale/internal/api"
 	"hale/internal/config"
 	"hale/internal/defect"
+	"hale/internal/engine"
 	"hale/internal/fault"
+	"hale/internal/format"
+	"hale/internal/starts"
 	"hale/internal/state"
 	"hale/internal/state/etcd"
 )
@@ -94,6 +97,9 @@ func (a *App) guard(ctx context.Context, store *etcd.Store) error {
 
 // furnish makes the parts that live on the store, and serves.
 func (a *App) furnish(ctx context.Context, store state.Store) error {
+	if err := a.recognise(ctx, store); err != nil {
+		return err
+	}
 	were, err := recallConnections(ctx, store)
 	if err != nil {
 		return err
@@ -120,6 +126,22 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 		return err
 	}
 	return a.serve(ctx, store, s)
+}
+
+// recognise makes sure that the store is one that this version can use, and says if it came out of a backup since the last start.
+func (a *App) recognise(ctx context.Context, store state.Store) error {
+	if err := format.Open(ctx, store, a.opts.Version); err != nil {
+		return of(a.opts.DataDir, err)
+	}
+	restored, ever, err := engine.LastRestore(ctx, store)
+	if err != nil || !ever {
+		return err
+	}
+	known, err := starts.Known(ctx, store)
+	if n := len(known); err == nil && (n == 0 || known[n-1].At.Before(restored.At)) {
+		a.opts.Logger.Warn("the state was restored from a backup: what happened since that was made is not in it", "made", restored.Made, "restored", restored.At)
+	}
+	return err
 }
 
 // serve runs the site, and beside it the narrator and the API, which end after it: what stops can be watched.

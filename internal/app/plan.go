@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -16,10 +15,10 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/format"
 	"hale/internal/guard"
 	"hale/internal/provider"
 	"hale/internal/state"
-	"hale/internal/state/etcd"
 	"hale/internal/state/memory"
 )
 
@@ -107,34 +106,25 @@ func recall(ctx context.Context, o PlanOptions) (api.State, string, error) {
 
 // readCopy reads a copy of the data folder. fault.Conflict: a controller that was not heard uses it.
 func readCopy(ctx context.Context, o PlanOptions) (believed api.State, err error) {
-	dir, err := os.MkdirTemp("", "hale-plan-")
-	if err != nil {
-		return api.State{}, fault.New(fault.Permanent, "app.plan", o.DataDir, err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := etcd.CopyFolder(o.DataDir, dir); err != nil {
-		return api.State{}, err
-	}
-	store, err := etcd.Open(ctx, etcd.Options{Dir: dir, Logger: o.Logger})
-	if err != nil {
-		return api.State{}, err
-	}
-	believed, err = api.Dump(ctx, store)
-	return believed, errors.Join(err, store.Close())
+	err = onCopy(ctx, o.DataDir, o.Logger, func(store state.Store) error {
+		if err := format.Open(ctx, store, ""); err != nil {
+			return err
+		}
+		believed, err = api.Dump(ctx, store)
+		return err
+	})
+	return believed, err
 }
 
 // fill puts the entries into an empty store.
 func fill(ctx context.Context, store state.Store, believed api.State) error {
-	for batch := range slices.Chunk(believed.Entries, state.MaxOps/2) {
-		var txn state.Txn
-		for _, e := range batch {
-			txn.Then = append(txn.Then, state.Put(e.Key, e.Value))
+	return state.CommitAll(ctx, store, func(yield func(state.Write, error) bool) {
+		for _, e := range believed.Entries {
+			if !yield(state.Put(e.Key, e.Value), nil) {
+				return
+			}
 		}
-		if _, err := store.Commit(ctx, txn); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // setAside takes the repairs under way out of the beliefs, and returns them: the controller goes on with them, and a

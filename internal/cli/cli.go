@@ -52,6 +52,9 @@ type Program struct {
 	Plan func(ctx context.Context, o PlanOptions) (api.Plan, error)
 	// Preview says what a fleet would adopt.
 	Preview func(ctx context.Context, o PreviewOptions) (api.Preview, error)
+	// Backup writes all that is stored into a file, and Restore brings it back.
+	Backup  func(ctx context.Context, o BackupOptions) (api.Backup, error)
+	Restore func(ctx context.Context, o RestoreOptions) (api.Restored, error)
 }
 
 // RunOptions are what a controller is started with.
@@ -128,6 +131,10 @@ func message(err error) string {
 		return fmt.Sprintf("data folder %s: %v; stop the hale that runs there, or name another folder with --data-dir", f.Subject, f.Err)
 	case f.Op == "state.copy" && f.Kind == fault.Conflict:
 		return fmt.Sprintf("a controller uses data folder %s, but does not listen on the socket: name its socket with --socket", f.Subject)
+	case f.Op == "state.replace" && f.Kind == fault.Conflict:
+		return fmt.Sprintf("data folder %s: %v; put it aside with --force, or name another folder with --data-dir", f.Subject, f.Err)
+	case f.Op == "format.open", f.Op == "backup.read", f.Op == "app.backup", f.Op == "app.restore":
+		return fmt.Sprintf("%s: %v", f.Subject, f.Err)
 	case f.Op == "api.listen":
 		return fmt.Sprintf("socket %s: %v", f.Subject, f.Err)
 	}
@@ -163,7 +170,7 @@ func (c *commander) root() *cobra.Command {
 	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.adoptCommand(), c.simulateCommand(), c.replayCommand(), c.testCommand(),
 		c.statusCommand(), c.whyCommand(), c.evidenceCommand(), c.eventsCommand(), c.reloadCommand(), c.applyCommand(),
 		c.holdCommand(), c.releaseCommand(), c.holdsCommand(), c.retryCommand(), c.healCommand(), c.undoCommand(), c.recoverCommand(), c.brakeCommand(), c.scaleCommand(), c.deleteCommand(), c.ordersCommand(),
-		c.notifyCommand(), c.fenceCommand(), c.providerCommand(), c.importCommand(), c.versionCommand())
+		c.backupCommand(), c.restoreCommand(), c.notifyCommand(), c.fenceCommand(), c.providerCommand(), c.importCommand(), c.versionCommand())
 	return root
 }
 

@@ -49,6 +49,7 @@ type Engine struct {
 	clock     *clock
 	sentinels []*sentinel // while it runs, Run's own
 	owners    atomic.Pointer[[]*owner]
+	begun     *beginning
 	posts     map[any]*post // of sentinels and owners; Run's own
 	reloads   chan reload
 	ended     chan struct{}
@@ -63,7 +64,9 @@ func New(opts Options) (*Engine, error) {
 		opts.Defects = defect.NewBook(opts.Logger)
 	}
 	opts.Post = opts.Post.guarded(opts.Defects)
-	e := &Engine{opts: opts, clock: newClock(), posts: map[any]*post{}, reloads: make(chan reload), ended: make(chan struct{})}
+	e := &Engine{
+		opts: opts, clock: newClock(), begun: newBeginning(opts.Store), posts: map[any]*post{}, reloads: make(chan reload), ended: make(chan struct{}),
+	}
 	byName := make(map[fleet.ProviderName]*sentinel)
 	for _, src := range opts.Sources {
 		s := newSentinel(src, e.clock, opts)
@@ -73,7 +76,7 @@ func New(opts Options) (*Engine, error) {
 	}
 	var owners []*owner
 	for _, f := range opts.Fleets {
-		owners = append(owners, newOwner(f, e.clock, byName[f.Spec.Provider], opts))
+		owners = append(owners, newOwner(f, e.clock, byName[f.Spec.Provider], e.begun, opts))
 	}
 	e.owners.Store(&owners)
 	return e, nil
@@ -98,6 +101,11 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer close(e.ended)
 	installation, err := e.installation(ctx)
 	if err != nil {
+		return err
+	}
+	if _, err := e.begun.start(ctx); fault.Is(err, fault.NoSpace) {
+		e.opts.Logger.Warn("the store is full: this start is counted once there is space, and nothing is done before that", "err", err)
+	} else if err != nil {
 		return err
 	}
 	if err := e.noteReleased(ctx); err != nil {

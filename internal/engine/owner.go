@@ -66,6 +66,7 @@ type owner struct {
 	tells        Post
 	nudged       chan struct{}
 	installation fleet.Installation
+	begun        *beginning
 	cannot       []fleet.Op // what the provider does not have
 	defects      *defect.Book
 	confessed    map[defect.Place]told // which of them the journal has
@@ -73,11 +74,11 @@ type owner struct {
 	published    atomic.Pointer[FleetStatus]
 }
 
-func newOwner(f Fleet, c *clock, s *sentinel, opts Options) *owner {
+func newOwner(f Fleet, c *clock, s *sentinel, b *beginning, opts Options) *owner {
 	o := &owner{
 		name: f.Spec.Name, edited: make(chan struct{}, 1), probes: f.Probes, clock: c, sentinel: s, reports: s.subscribe(), store: opts.Store,
 		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: s.src.cannot(),
-		tells: opts.Post, nudged: make(chan struct{}, 1), defects: opts.Defects, confessed: map[defect.Place]told{},
+		begun: b, tells: opts.Post, nudged: make(chan struct{}, 1), defects: opts.Defects, confessed: map[defect.Place]told{},
 	}
 	o.told.Store(&charge{f.Spec, opts.Vantage})
 	o.take()

@@ -89,7 +89,7 @@ func (t *term) enclose(records []fleet.Record) ([]outbox.Kept[outbox.Letter], []
 	var letters []outbox.Kept[outbox.Letter]
 	var writes []state.Write
 	for _, r := range records {
-		l, ok := outbox.Compose(&t.spec, t.installation, r)
+		l, ok := outbox.Compose(&t.spec, t.installation, t.start.Nonce, r)
 		if !ok {
 			continue
 		}

@@ -86,7 +86,7 @@ func (e *Engine) swap(ctx context.Context, s Setup, installation fleet.Installat
 			continue
 		}
 		e.release(old)
-		o := newOwner(f, e.clock, byName[f.Spec.Provider], opts)
+		o := newOwner(f, e.clock, byName[f.Spec.Provider], e.begun, opts)
 		o.installation = installation
 		e.keep(ctx, o, o.place(), o.run)
 		owners = append(owners, o)

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/guard"
+	"hale/internal/lossless"
 	"hale/internal/state"
 )
 
@@ -156,12 +156,13 @@ func (t *term) followSlots(ctx context.Context) {
 
 func (t *term) tellSlots(ctx context.Context, e state.Entry) {
 	var book fleet.Slots
-	if err := json.Unmarshal(e.Value, &book); err != nil || e.Key != slotsKey {
+	rest, err := lossless.Unmarshal(e.Value, &book)
+	if err != nil || e.Key != slotsKey {
 		return
 	}
 	t.tell(ctx, func(t *term) {
 		if e.Revision > t.slotsDoc.revision {
-			t.slotsDoc = stored{e.Revision, string(e.Value)}
+			t.slotsDoc = stored{e.Revision, string(e.Value), rest}
 			t.picture.SetSlots(book)
 		}
 	})
@@ -178,14 +179,15 @@ func freeSlots(ctx context.Context, s state.Store, name fleet.Name) error {
 			return err
 		}
 		var book fleet.Slots
-		if err := json.Unmarshal(e.Value, &book); err != nil {
+		rest, err := lossless.Unmarshal(e.Value, &book)
+		if err != nil {
 			return fault.New(fault.Permanent, "engine.free-slots", slotsKey, err)
 		}
 		kept := slices.DeleteFunc(slices.Clone(book), func(x fleet.Slot) bool { return x.Machine.Fleet() == name })
 		if len(kept) == len(book) {
 			return nil
 		}
-		data, err := json.Marshal(kept)
+		data, _, err := rest.Marshal(kept)
 		if err != nil {
 			return fault.New(fault.Invalid, "engine.free-slots", slotsKey, err)
 		}

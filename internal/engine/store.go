@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 
 	"hale/internal/decide"
 	"hale/internal/fault"
@@ -83,11 +82,11 @@ func (t *term) write(ctx context.Context, b batch) error {
 	txn := state.Txn{If: []state.Compare{state.Held(ownerKey(t.spec.Name), t.ownerRev, t.lease.ID())}}
 	fresh := make([]stored, len(b.docs))
 	for i, d := range b.docs {
-		data, err := json.Marshal(d.value)
+		data, rest, err := d.was.rest.Marshal(d.value)
 		if err != nil {
 			return fault.New(fault.Invalid, "engine.write", d.key, err)
 		}
-		if fresh[i].value = string(data); fresh[i].value == d.was.value {
+		if fresh[i] = (stored{value: string(data), rest: rest}); fresh[i].value == d.was.value {
 			continue
 		}
 		txn.If = append(txn.If, state.At(d.key, d.was.revision))
@@ -118,7 +117,8 @@ func (t *term) write(ctx context.Context, b batch) error {
 	t.posted(letters, rev)
 	for i, d := range b.docs {
 		if fresh[i].value != d.was.value {
-			*d.was = stored{rev, fresh[i].value}
+			fresh[i].revision = rev
+			*d.was = fresh[i]
 		}
 	}
 	return nil

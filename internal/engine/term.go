@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"runtime"
 	"slices"
@@ -14,7 +13,9 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/guard"
 	"hale/internal/journal"
+	"hale/internal/lossless"
 	"hale/internal/picture"
+	"hale/internal/starts"
 	"hale/internal/state"
 	"hale/internal/tenure"
 )
@@ -25,6 +26,7 @@ type term struct {
 	*owner
 	lease    state.Lease
 	ownerRev int64
+	start    starts.Start // of the engine
 	book     *journal.Book
 
 	picture  *picture.Picture // what is known of the fleet
@@ -65,15 +67,20 @@ type news func(*term)
 type stored struct {
 	revision int64
 	value    string
+	rest     *lossless.Rest // of it, which this version does not know
 }
 
 // begin waits for the fleet to be free, takes it, and loads what was believed of it.
 func (o *owner) begin(ctx context.Context) (*term, error) {
+	start, err := o.begun.start(ctx)
+	if err != nil {
+		return nil, err
+	}
 	lease, err := o.store.Grant(ctx, tenure.Lease(o.spec))
 	if err != nil {
 		return nil, err
 	}
-	t := &term{owner: o, lease: lease, inbox: make(chan news, 64)}
+	t := &term{owner: o, start: start, lease: lease, inbox: make(chan news, 64)}
 	err = o.soundly("the beginning of a term", func() error {
 		if err := t.claim(ctx); err != nil {
 			return err
@@ -204,10 +211,11 @@ func (t *term) read(ctx context.Context, key string, value any) (stored, error) 
 	if err != nil {
 		return stored{}, err
 	}
-	if err := json.Unmarshal(e.Value, value); err != nil {
+	rest, err := lossless.Unmarshal(e.Value, value)
+	if err != nil {
 		return stored{}, fault.New(fault.Permanent, "engine.load", e.Key, err)
 	}
-	return stored{e.Revision, string(e.Value)}, nil
+	return stored{e.Revision, string(e.Value), rest}, nil
 }
 
 // loadMachines returns the beliefs as stored, sorted by ordinal, and where they are stored.
@@ -220,14 +228,15 @@ func (t *term) loadMachines(ctx context.Context) ([]fleet.Machine, map[fleet.Mac
 	docs := make(map[fleet.MachineName]stored, len(entries))
 	for _, e := range entries {
 		var m fleet.Machine
-		if err := json.Unmarshal(e.Value, &m); err != nil {
+		rest, err := lossless.Unmarshal(e.Value, &m)
+		if err != nil {
 			return nil, nil, fault.New(fault.Permanent, "engine.load", e.Key, err)
 		}
 		if _, ok := m.Name.Ordinal(); !ok || m.Name.Fleet() != t.spec.Name {
 			return nil, nil, fault.New(fault.Permanent, "engine.load", e.Key, errors.New("not a machine of this fleet: "+string(m.Name)))
 		}
 		beliefs = append(beliefs, m)
-		docs[m.Name] = stored{e.Revision, string(e.Value)}
+		docs[m.Name] = stored{e.Revision, string(e.Value), rest}
 	}
 	slices.SortStableFunc(beliefs, func(a, b fleet.Machine) int {
 		x, _ := a.Name.Ordinal()

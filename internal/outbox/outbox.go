@@ -1,7 +1,7 @@
 // Package outbox keeps messages in the store until whoever they are for has taken them.
 //
 // It promises that a message is put in by the same transaction that stores the record it tells of; that it has a key of its own, which
-// never changes, so that what comes twice can be told from two things; and that nothing is forgotten: a message ends taken, or as a dead letter with the reason.
+// never changes, so that what comes twice can be told from two things, and which no other message ever has, also when an old store was restored; and that nothing is forgotten: a message ends taken, or as a dead letter with the reason.
 // It bounds itself: see MaxWaiting, MaxDead and KeepDead. When and how often a message is tried is a pure function (Letter.After). It sends
 // nothing by itself: the fleet's owner does.
 package outbox
@@ -65,14 +65,14 @@ type Dead struct {
 	Detail string `json:",omitempty"`
 }
 
-// Compose returns the letter that a stored record is to the fleet's targets, and whether it is one. The record's number and the
-// installation's id, which is random, make the key.
-func Compose(spec *fleet.Spec, installation fleet.Installation, r fleet.Record) (Letter, bool) {
+// Compose returns the letter that a stored record is to the fleet's targets, and whether it is one. The installation's id, the nonce of the start that
+// stores the record (package starts), and the record's number make the key.
+func Compose(spec *fleet.Spec, installation fleet.Installation, nonce string, r fleet.Record) (Letter, bool) {
 	event, ok := r.Notifies()
 	if !ok {
 		return Letter{}, false
 	}
-	l := Letter{Key: KeyOf(installation, r), Event: event, Record: r, Since: r.At}
+	l := Letter{Key: KeyOf(installation, nonce, r), Event: event, Record: r, Since: r.At}
 	for _, to := range spec.Notify.To {
 		if to.Wants(event) {
 			l.Sendings = append(l.Sendings, Sending{Target: to.Target})
@@ -84,10 +84,11 @@ func Compose(spec *fleet.Spec, installation fleet.Installation, r fleet.Record) 
 // shortID is how much of the installation's id is in a key.
 const shortID = 8
 
-// KeyOf returns the key of the message about a record.
-func KeyOf(installation fleet.Installation, r fleet.Record) string {
+// KeyOf returns the key of the message about a record. A store that lost its last writes, or that was restored, gives a number twice. The nonce
+// is another one then, for a store loses writes only between two starts.
+func KeyOf(installation fleet.Installation, nonce string, r fleet.Record) string {
 	id := string(installation)
-	return fmt.Sprintf("%s-%s-%d", id[:min(shortID, len(id))], r.Fleet, r.Seq)
+	return fmt.Sprintf("%s-%s-%s-%d", id[:min(shortID, len(id))], r.Fleet, nonce, r.Seq)
 }
 
 // Outcome is how one try ended.

@@ -30,7 +30,7 @@ func page(seq uint64) fleet.Record {
 
 func letter(t *testing.T, spec *fleet.Spec, r fleet.Record) outbox.Letter {
 	t.Helper()
-	l, ok := outbox.Compose(spec, "3f2a1b2c-9e5e-4000", r)
+	l, ok := outbox.Compose(spec, "3f2a1b2c-9e5e-4000", "k3p7x2m9qa4c", r)
 	if !ok {
 		t.Fatal("it is no letter")
 	}
@@ -56,12 +56,12 @@ func TestWhatIsALetterToWhom(t *testing.T) {
 		"a wider incident goes on":     {wider, nil},
 		"what nobody is told of":       {fleet.Record{Seq: 7, Kind: fleet.RecordHeld}, nil},
 	} {
-		l, ok := outbox.Compose(spec, "3f2a1b2c-9e5e-4000", c.r)
+		l, ok := outbox.Compose(spec, "3f2a1b2c-9e5e-4000", "k3p7x2m9qa4c", c.r)
 		var got []fleet.TargetName
 		for _, s := range l.Sendings {
 			got = append(got, s.Target)
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" || ok != (c.want != nil) || ok && l.Key != "3f2a1b2c-web-7" {
+		if diff := cmp.Diff(c.want, got); diff != "" || ok != (c.want != nil) || ok && l.Key != "3f2a1b2c-web-k3p7x2m9qa4c-7" {
 			t.Errorf("%s: %v %s %s", name, ok, l.Key, diff)
 		}
 	}
@@ -124,7 +124,7 @@ func TestS29WhenATargetIsGivenUp(t *testing.T) {
 					continue
 				}
 				if try != c.want || dead.Tries != c.want || dead.Reason != c.reason || rec.Kind != fleet.RecordUndelivered || rec.Reason != c.reason ||
-					dead.Key != "3f2a1b2c-web-7" || len(l.Sendings) != 1 || l.Sendings[0].Target != "ops" {
+					dead.Key != "3f2a1b2c-web-k3p7x2m9qa4c-7" || len(l.Sendings) != 1 || l.Sendings[0].Target != "ops" {
 					t.Errorf("at try %d: %+v\n%+v\n%+v", try, dead, rec, l)
 				}
 				return
@@ -255,7 +255,7 @@ func TestARevivedLetterHasItsKeyAndAllOfItsTries(t *testing.T) {
 		t.Fatalf("%+v %+v", waiting, buried)
 	}
 	again := waiting[1].Value
-	if again.Key != "3f2a1b2c-web-7" || again.Sendings[0].Target != "hook" {
+	if again.Key != "3f2a1b2c-web-k3p7x2m9qa4c-7" || again.Sendings[0].Target != "hook" {
 		t.Errorf("%+v", again)
 	}
 	if _, _, dead := again.After("hook", fleet.Recipient{Attempts: 3, AttemptsIn: time.Hour}, outbox.Outcome{}, later); dead != nil {

@@ -2,12 +2,12 @@ package outbox
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/lossless"
 	"hale/internal/state"
 )
 
@@ -36,6 +36,7 @@ type Kept[T any] struct {
 	Key      string
 	Revision int64
 	Value    T
+	Rest     *lossless.Rest // of it, which this version does not know
 }
 
 // Waiting returns a fleet's letters, oldest first.
@@ -56,7 +57,7 @@ func list[T any](ctx context.Context, s state.Store, prefix string) ([]Kept[T], 
 	out := make([]Kept[T], 0, len(entries))
 	for _, e := range entries {
 		k := Kept[T]{Key: e.Key, Revision: e.Revision}
-		if err := json.Unmarshal(e.Value, &k.Value); err != nil {
+		if k.Rest, err = lossless.Unmarshal(e.Value, &k.Value); err != nil {
 			return nil, fault.New(fault.Permanent, "outbox.read", e.Key, err)
 		}
 		out = append(out, k)
@@ -66,7 +67,7 @@ func list[T any](ctx context.Context, s state.Store, prefix string) ([]Kept[T], 
 
 // Posting returns the write that puts a new letter in. Its revision is that of the transaction.
 func Posting(l Letter) (Kept[Letter], state.Write, error) {
-	w, err := put(waitingKey(l), l)
+	w, err := put(waitingKey(l), l, nil)
 	return Kept[Letter]{Key: waitingKey(l), Value: l}, w, err
 }
 
@@ -77,14 +78,14 @@ func Change(was Kept[Letter], is Letter, dead []Dead) (state.Txn, error) {
 	if len(is.Sendings) == 0 {
 		txn.Then = append(txn.Then, state.Delete(was.Key))
 	} else {
-		w, err := put(was.Key, is)
+		w, err := put(was.Key, is, was.Rest)
 		if err != nil {
 			return state.Txn{}, err
 		}
 		txn.Then = append(txn.Then, w)
 	}
 	for _, d := range dead {
-		w, err := put(DeadKey(d), d)
+		w, err := put(DeadKey(d), d, nil)
 		if err != nil {
 			return state.Txn{}, err
 		}
@@ -93,8 +94,8 @@ func Change(was Kept[Letter], is Letter, dead []Dead) (state.Txn, error) {
 	return txn, nil
 }
 
-func put(key string, value any) (state.Write, error) {
-	data, err := json.Marshal(value)
+func put(key string, value any, rest *lossless.Rest) (state.Write, error) {
+	data, _, err := rest.Marshal(value)
 	if err != nil {
 		return state.Write{}, fault.New(fault.Invalid, "outbox.write", key, err)
 	}
@@ -104,7 +105,7 @@ func put(key string, value any) (state.Write, error) {
 // Revive takes a dead letter back among those that wait, from now. fault.Conflict: it is not as it was any more.
 func Revive(ctx context.Context, s state.Store, d Kept[Dead], now time.Time) error {
 	key := revivedKey(d.Value)
-	w, err := put(key, d.Value.Revived(now))
+	w, err := put(key, d.Value.Revived(now), nil)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package repair
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 
 	"hale/internal/fleet"
@@ -43,11 +44,16 @@ func demanded(step fleet.Step, why fleet.Reason) bool {
 	return step.Kind == fleet.StepSnapshot && step.OnFailure != fleet.OnFailureContinue && why == fleet.ReasonUnsupported
 }
 
-// copyOf names the copy that the operation of the repair is about: of a ladder there is one, named after the repair.
-func copyOf(r *fleet.Repair, op fleet.Op) fleet.SnapshotID {
+// copyOf names the copy that the operation of the machine's repair is about: of a ladder there is one, named after the repair, and after when that began. The
+// number alone may be given a second time, by an older store that was restored: the copy that lies under it at the provider would be taken for a new one.
+func copyOf(m *fleet.Machine, r *fleet.Repair, op fleet.Op) fleet.SnapshotID {
 	switch op {
 	case fleet.OpSnapshot:
-		return fleet.SnapshotID(r.ID[strings.LastIndexByte(r.ID, '/')+1:])
+		number := r.ID[strings.LastIndexByte(r.ID, '/')+1:]
+		if begun := fleet.SnapshotID(number); m.SnapshotAt(begun) >= 0 {
+			return begun // by an older version, which named it so
+		}
+		return fleet.SnapshotID(number + "-" + strconv.FormatInt(r.Started.UnixMilli(), 36))
 	case fleet.OpDropSnapshot:
 		return r.Drop
 	default:
@@ -57,7 +63,7 @@ func copyOf(r *fleet.Repair, op fleet.Op) fleet.SnapshotID {
 
 // snapshot writes down that the target's disks are copied, and orders it. An order that is repeated is for the same copy.
 func (w *Work) snapshot(r *fleet.Repair) {
-	id := copyOf(r, fleet.OpSnapshot)
+	id := copyOf(w.M, r, fleet.OpSnapshot)
 	if w.M.SnapshotAt(id) < 0 {
 		d := fleet.DiskSnapshot{ID: id, Instance: r.Target.ID, Generation: r.Target.Generation, Host: r.Target.Host, At: w.Situation.Now.Wall}
 		if w.M.Incident != nil {

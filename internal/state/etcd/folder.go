@@ -19,6 +19,8 @@ const (
 	lockName = "hale.lock"
 	// dataName is the folder in the folder that is etcd's own.
 	dataName = "etcd"
+	// draftName is where a store is made that is to take its place.
+	draftName = "etcd.restoring"
 )
 
 // lockFolder makes the folder if need be and takes its lock, or fails at once with
@@ -61,6 +63,12 @@ func checkRoom(dir string, s *space) error {
 	switch _, err := os.Stat(filepath.Join(dir, dataName)); {
 	case err == nil:
 		return nil
+	case !errors.Is(err, os.ErrNotExist):
+		return fault.New(fault.Permanent, op, dir, err)
+	}
+	switch _, err := os.Stat(filepath.Join(dir, draftName)); {
+	case err == nil: // to begin an empty one now would be to forget all machines
+		return fault.New(fault.Permanent, op, dir, errors.New("a restore into the folder did not come to its end: give hale restore again"))
 	case !errors.Is(err, os.ErrNotExist):
 		return fault.New(fault.Permanent, op, dir, err)
 	}

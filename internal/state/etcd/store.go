@@ -39,7 +39,10 @@ type Store struct {
 	tasks sync.WaitGroup // calls, lease renewals and housekeeping
 }
 
-var _ state.Store = (*Store)(nil)
+var (
+	_ state.Store   = (*Store)(nil)
+	_ state.Scanner = (*Store)(nil)
+)
 
 // Get implements state.Store.
 func (s *Store) Get(ctx context.Context, key string) (state.Entry, error) {
@@ -84,25 +87,70 @@ func (s *Store) List(ctx context.Context, prefix string) ([]state.Entry, int64, 
 
 // pages reads all entries as of the revision at which the first page was read.
 func (s *Store) pages(ctx context.Context, prefix string) (entries []state.Entry, revision int64, err error) {
-	from := rangeStart(prefix)
-	for {
-		resp, err := await(ctx, s, func() (*clientv3.GetResponse, error) {
-			return s.client.Get(ctx, from, clientv3.WithRange(state.PrefixEnd(prefix)),
-				clientv3.WithLimit(pageSize), clientv3.WithRev(revision))
-		})
+	for p, err := range s.paged(ctx, prefix) {
 		if err != nil {
 			return nil, 0, err
 		}
-		if revision == 0 {
-			revision = resp.Header.Revision
+		entries, revision = append(entries, p.entries...), p.revision
+	}
+	return entries, revision, nil
+}
+
+// page is a part of what the store holds at the revision.
+type page struct {
+	entries  []state.Entry
+	revision int64
+}
+
+// paged yields page by page as of the revision of the first, with etcd's own errors.
+func (s *Store) paged(ctx context.Context, prefix string) iter.Seq2[page, error] {
+	return func(yield func(page, error) bool) {
+		from, revision := rangeStart(prefix), int64(0)
+		for {
+			resp, err := await(ctx, s, func() (*clientv3.GetResponse, error) {
+				return s.client.Get(ctx, from, clientv3.WithRange(state.PrefixEnd(prefix)),
+					clientv3.WithLimit(pageSize), clientv3.WithRev(revision))
+			})
+			if err != nil {
+				yield(page{}, err)
+				return
+			}
+			if revision == 0 {
+				revision = resp.Header.Revision
+			}
+			p := page{revision: revision}
+			for _, kv := range resp.Kvs {
+				p.entries = append(p.entries, entry(kv))
+			}
+			if !yield(p, nil) || !resp.More {
+				return
+			}
+			from = p.entries[len(p.entries)-1].Key + "\x00"
 		}
-		for _, kv := range resp.Kvs {
-			entries = append(entries, entry(kv))
+	}
+}
+
+// Scan implements state.Scanner.
+func (s *Store) Scan(ctx context.Context, prefix string) iter.Seq2[state.Entry, error] {
+	const op = "state.scan"
+	return func(yield func(state.Entry, error) bool) {
+		ctx, done, err := s.call(ctx, op, prefix)
+		if err != nil {
+			yield(state.Entry{}, err)
+			return
 		}
-		if !resp.More {
-			return entries, revision, nil
+		defer done()
+		for p, err := range s.paged(ctx, prefix) {
+			if err != nil {
+				yield(state.Entry{}, s.explain(ctx, err, reading, op, prefix))
+				return
+			}
+			for _, e := range p.entries {
+				if !yield(e, nil) {
+					return
+				}
+			}
 		}
-		from = entries[len(entries)-1].Key + "\x00"
 	}
 }
 

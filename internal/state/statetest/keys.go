@@ -169,6 +169,73 @@ func longList(r *room) {
 	}
 }
 
+func scan(r *room) {
+	const rounds = 20
+	for i := range rounds {
+		var txn state.Txn
+		for j := range state.MaxOps {
+			txn.Then = append(txn.Then, state.Put(r.key(fmt.Sprintf("%02d/%03d", i, j)), []byte("old")))
+		}
+		r.must(txn)
+	}
+	n := 0
+	for e, err := range state.Scan(r.ctx(), r.Store, r.home) {
+		if err != nil {
+			r.Fatal(err)
+		}
+		if want := r.key(fmt.Sprintf("%02d/%03d", n/state.MaxOps, n%state.MaxOps)); e.Key != want || string(e.Value) != "old" {
+			r.Fatalf("entry %d is %q: %s, want %q", n, e.Key, e.Value, want)
+		}
+		if n++; n == 1 { // what happens from now on is not in it
+			r.must(state.Txn{Then: []state.Write{
+				state.Put(r.key("19/127"), []byte("new")), state.Put(r.key("19/999"), []byte("new")), state.Delete(r.key("10/000")),
+			}})
+		}
+	}
+	if n != rounds*state.MaxOps {
+		r.Errorf("%d entries, want %d", n, rounds*state.MaxOps)
+	}
+	for _, err := range state.Scan(r.ctx(), r.Store, r.home) {
+		if err != nil {
+			r.Error(err)
+		}
+		break // a reader may have enough
+	}
+	dead, cancel := context.WithCancel(r.ctx())
+	cancel()
+	for _, err := range state.Scan(dead, r.Store, r.home) {
+		if !fault.Is(err, fault.Transient) {
+			r.Errorf("a scan in a dead context says %v", err)
+		}
+	}
+}
+
+func manyWrites(r *room) {
+	large := make([]byte, state.MaxBytes/3)
+	writes := func(yield func(state.Write, error) bool) {
+		for i := range 2*state.MaxOps + 1 {
+			value := []byte("v")
+			if i%50 == 0 {
+				value = large
+			}
+			if !yield(state.Put(r.key(fmt.Sprintf("%03d", i)), value), nil) {
+				return
+			}
+		}
+	}
+	if err := state.CommitAll(r.ctx(), r.Store, writes); err != nil {
+		r.Fatal(err)
+	}
+	if entries, _, err := r.List(r.ctx(), r.home); err != nil || len(entries) != 2*state.MaxOps+1 {
+		r.Errorf("%d entries, %v", len(entries), err)
+	}
+	broken := errors.New("the source is gone")
+	failing := func(yield func(state.Write, error) bool) { yield(state.Write{}, broken) }
+	if err := state.CommitAll(r.ctx(), r.Store, failing); !errors.Is(err, broken) {
+		r.Errorf("commit = %v", err)
+	}
+}
+
 func deleteRange(r *room) {
 	for _, name := range []string{"a", "b", "b/1", "b/2", "c", "d"} {
 		r.put(name, "")

@@ -56,6 +56,8 @@ func cases() map[string]func(*room) {
 		"a transaction without writes compares":                     compareOnly,
 		"a list is sorted and ends where its prefix ends":           listEdges,
 		"a long list is complete":                                   longList,
+		"a scan has what a list has, as of its beginning":           scan,
+		"many writes are done in as many transactions":              manyWrites,
 		"a range is deleted up to its end":                          deleteRange,
 		"deleting what is not there changes nothing":                deleteNothing,
 		"a request beyond the limits is invalid and not done":       limits,

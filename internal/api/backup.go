@@ -1,0 +1,64 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"hale/internal/backup"
+	"hale/internal/engine"
+	"hale/internal/state"
+)
+
+// Backup says what a backup of the state is of.
+type Backup struct {
+	File         string        `json:"file"`
+	Made         time.Time     `json:"made"`
+	From         string        `json:"from,omitempty"` // FromController or FromDataFolder
+	Hale         string        `json:"hale"`           // the version that made it
+	Server       string        `json:"server"`         // where it was made
+	Installation string        `json:"installation"`   // empty: no controller ever ran on that state
+	Format       int           `json:"format"`         // of the state
+	Fleets       []BackupFleet `json:"fleets"`         // by name
+	Entries      int           `json:"entries"`
+	Bytes        int64         `json:"bytes"` // of the file
+}
+
+// BackupFleet is a fleet in a backup.
+type BackupFleet struct {
+	Name     string `json:"name"`
+	Machines int    `json:"machines"`
+}
+
+// Restored says what became of a restore.
+type Restored struct {
+	Backup
+	DataDir string `json:"data_dir"`
+	// Done says that it was restored; else it was only checked. Aside is where the state that was there before is now.
+	Done  bool   `json:"done"`
+	Aside string `json:"aside,omitempty"`
+}
+
+// Backup returns a backup of the state, as package backup reads it. The caller closes it.
+func (c *Client) Backup(ctx context.Context) (io.ReadCloser, error) { return c.open(ctx, "/v1/backup") }
+
+func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
+	h, err := BackupHeader(r.Context(), s.opts.Store, s.opts.Version, s.opts.Server)
+	if err != nil {
+		s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
+		return
+	}
+	w.Header().Set("Content-Type", "application/gzip")
+	if err := backup.Write(r.Context(), w, s.opts.Store, h); err != nil {
+		s.opts.Logger.Warn("a backup was not finished, and says so", "err", err)
+		return
+	}
+	s.opts.Logger.Info("a backup was made", "by", callerOf(r.Context()))
+}
+
+// BackupHeader returns what a backup begins with that a hale of the version makes now, on the server.
+func BackupHeader(ctx context.Context, store state.Store, version, server string) (backup.Header, error) {
+	installation, err := engine.Installation(ctx, store)
+	return backup.Header{Made: time.Now(), Hale: version, Server: server, Installation: installation}, err
+}

@@ -1,0 +1,246 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hale/internal/api"
+	"hale/internal/backup"
+	"hale/internal/engine"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/format"
+	"hale/internal/state"
+	"hale/internal/state/etcd"
+)
+
+// BackupOptions are what a backup is made from.
+type BackupOptions struct {
+	File    string // to be written
+	Force   bool   // one that is there may be replaced
+	DataDir string // of a controller that may have run here; it is copied, never opened
+	Socket  string // of a controller that may run now
+	Version string
+	Logger  *slog.Logger
+}
+
+// Backup writes a backup of the running controller's state, or else of the data folder's, into a file, which appears when it is whole and
+// was read back, and is its owner's only. Errors of kind fault.Conflict say what is in the way.
+func Backup(ctx context.Context, o BackupOptions) (api.Backup, error) {
+	if err := vacant(o.File, o.Force); err != nil {
+		return api.Backup{}, err
+	}
+	var from string
+	err := writeWhole(o.File, func(w io.Writer) (err error) {
+		from, err = pour(ctx, w, o)
+		return err
+	})
+	if err != nil {
+		return api.Backup{}, err
+	}
+	b, err := inspect(o.File)
+	b.From = from
+	return b, err
+}
+
+// vacant says what is in the way of a new file.
+func vacant(path string, force bool) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fault.New(fault.Conflict, "app.backup", path, errors.New("it is there, and is no file"))
+	case !force:
+		return fault.New(fault.Conflict, "app.backup", path, errors.New("it is there already: name another file, or replace it with --force"))
+	}
+	return nil
+}
+
+// pour writes the backup, and returns what it is from.
+func pour(ctx context.Context, w io.Writer, o BackupOptions) (from string, err error) {
+	client := api.Dial(o.Socket)
+	defer client.Close()
+	body, err := client.Backup(ctx)
+	if err == nil {
+		_, err = io.Copy(w, body)
+		return api.FromController, errors.Join(err, body.Close())
+	}
+	if absent := (api.NotRunning{}); !errors.As(err, &absent) {
+		return "", err
+	}
+	running := err
+	server, err := os.Hostname()
+	if err != nil {
+		return "", err
+	}
+	err = onCopy(ctx, o.DataDir, o.Logger, func(store state.Store) error {
+		h, err := api.BackupHeader(ctx, store, o.Version, server)
+		if err != nil {
+			return err
+		}
+		return backup.Write(ctx, w, store, h)
+	})
+	if fault.Is(err, fault.NotFound) {
+		return "", fmt.Errorf("%w, and data folder %s has no state", running, o.DataDir)
+	}
+	return api.FromDataFolder, err
+}
+
+// onCopy does something with a copy of a data folder that no controller uses. fault.NotFound: there is none. fault.Conflict: a controller uses it.
+// fault.Unsupported: its state is of a format that this hale does not read.
+func onCopy(ctx context.Context, folder string, log *slog.Logger, do func(state.Store) error) (err error) {
+	dir, err := os.MkdirTemp("", "hale-copy-")
+	if err != nil {
+		return fault.New(fault.Permanent, "app.copy", folder, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := etcd.CopyFolder(folder, dir); err != nil {
+		return err
+	}
+	store, err := etcd.Open(ctx, etcd.Options{Dir: dir, Logger: log})
+	if err != nil {
+		return err
+	}
+	mark, err := format.Read(ctx, store)
+	if err == nil {
+		err = of(folder, mark.Readable())
+	}
+	if err == nil {
+		err = do(store)
+	}
+	return errors.Join(err, store.Close())
+}
+
+// writeWhole writes a file that appears under its name, with mode 0600, when all of it is on disk and is a backup.
+func writeWhole(path string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if _, err := inspect(f.Name()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// inspect reads a backup from its beginning to its end, and says what it is of.
+func inspect(path string) (api.Backup, error) {
+	out := api.Backup{File: path, Fleets: []api.BackupFleet{}}
+	machines := map[fleet.Name]int{}
+	err := reading(path, func(b *backup.Backup) error {
+		out.Made, out.Hale, out.Server, out.Installation, out.Format = b.Made, b.Hale, b.Server, string(b.Installation), b.Format.Format
+		for e, err := range b.Entries() {
+			if err != nil {
+				return err
+			}
+			out.Entries++
+			if m, ok := engine.MachineOf(e.Key); ok {
+				machines[m.Fleet()]++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return api.Backup{}, err
+	}
+	for name, n := range machines {
+		out.Fleets = append(out.Fleets, api.BackupFleet{Name: string(name), Machines: n})
+	}
+	slices.SortFunc(out.Fleets, func(a, b api.BackupFleet) int { return strings.Compare(a.Name, b.Name) })
+	info, err := os.Stat(path)
+	if err == nil {
+		out.Bytes = info.Size()
+	}
+	return out, err
+}
+
+// reading opens a backup. Errors name the file.
+func reading(path string, do func(*backup.Backup) error) (err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b, err := backup.Open(f)
+	if err == nil {
+		err = do(b)
+	}
+	return of(path, err)
+}
+
+// of names the file or folder in an error about what is in it.
+func of(path string, err error) error {
+	var said *fault.Error
+	if errors.As(err, &said) && said.Err != nil && (said.Op == "backup.read" || said.Op == "format.open") {
+		return fault.New(said.Kind, said.Op, path, said.Err)
+	}
+	return err
+}
+
+// RestoreOptions say what is restored where.
+type RestoreOptions struct {
+	File    string
+	DataDir string // made if it does not exist
+	Force   bool   // the state that is there is put aside
+	Check   bool   // only read the backup
+	Version string
+	Logger  *slog.Logger
+}
+
+// Restore makes a data folder's state what a backup holds. The backup is read to its end before the folder is touched, and what was there is changed
+// for the new state in one moment, when that is whole; it is kept aside.
+// fault.Invalid: the backup is damaged. fault.Unsupported: a newer hale made it. fault.Conflict: a controller uses the folder, or there is a state already
+// and Force is not set. fault.Unauthorised: the folder is another user's.
+func Restore(ctx context.Context, o RestoreOptions) (api.Restored, error) {
+	b, err := inspect(o.File)
+	out := api.Restored{Backup: b, DataDir: o.DataDir}
+	if err != nil || o.Check {
+		return out, err
+	}
+	if err := ours(o.DataDir); err != nil {
+		return out, err
+	}
+	out.Aside, err = etcd.Replace(ctx, etcd.Replacement{Dir: o.DataDir, Logger: o.Logger, Aside: o.Force, Fill: func(ctx context.Context, s state.Store) error {
+		err := reading(o.File, func(b *backup.Backup) error { return state.CommitAll(ctx, s, puts(b.Entries())) })
+		if err != nil {
+			return err
+		}
+		if err := format.Open(ctx, s, o.Version); err != nil {
+			return err
+		}
+		return engine.MarkRestored(ctx, s, b.Made)
+	}})
+	out.Done = err == nil
+	return out, err
+}
+
+// puts are the writes that put the entries in.
+func puts(entries iter.Seq2[state.Entry, error]) iter.Seq2[state.Write, error] {
+	return func(yield func(state.Write, error) bool) {
+		for e, err := range entries {
+			if !yield(state.Put(e.Key, e.Value), err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"hale/internal/api"
+	"hale/internal/prose"
+
+	"github.com/spf13/cobra"
+)
+
+// BackupOptions are what a backup is made from.
+type BackupOptions struct {
+	File    string
+	Force   bool
+	DataDir string
+	Socket  string
+	Version string
+	Logger  *slog.Logger
+}
+
+// RestoreOptions say what is restored where.
+type RestoreOptions struct {
+	File    string
+	DataDir string
+	Force   bool
+	Check   bool
+	Version string
+	Logger  *slog.Logger
+}
+
+func (c *commander) backupCommand() *cobra.Command {
+	var force, asJSON bool
+	var log logFlags
+	cmd := &cobra.Command{
+		Use: "backup FILE", Short: "Write all that hale knows into a file",
+		Long: "Writes the state of the running controller, as it is at one moment, into a file: what is believed of all machines, holds and orders, the journal,\n" +
+			"evidence, messages. Where no controller runs, it takes the state of the data folder. The file appears when it is whole and was read back; only you\n" +
+			"may read it. The configuration, the secrets that it names, and the machines themselves are not in it.\n\n" +
+			"A backup is old when it is made: what hale does afterwards is not in it. See 'hale restore --help' before you need it.",
+		Example: "  hale backup /var/backups/hale-$(date +%F).backup",
+		Args:    cobra.ExactArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			logger, err := log.logger(c.Err)
+			if err != nil {
+				return err
+			}
+			dataDir, socket, err := c.places()
+			if err != nil {
+				return err
+			}
+			b, err := c.Backup(cmd.Context(), BackupOptions{File: args[0], Force: force, DataDir: dataDir, Socket: socket, Version: c.Version, Logger: logger})
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return printJSON(c.Out, b)
+			}
+			fmt.Fprintln(c.Out, strings.Join(backupLines(b, time.Now()), "\n"))
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "replace the file if it is there")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	log.register(cmd, "error")
+	return cmd
+}
+
+func (c *commander) restoreCommand() *cobra.Command {
+	var force, check, asJSON bool
+	var log logFlags
+	cmd := &cobra.Command{
+		Use: "restore FILE", Short: "Bring back what a backup has, while hale is stopped",
+		Long: "Reads a backup to its end, says what it is of, and makes it the state of the data folder. The controller there must be stopped. With --force a\n" +
+			"state that is there is put aside, in the same folder. When anything is wrong, the folder is left as it was.\n\n" +
+			"A restored state is older than the machines. hale looks at all of them before it does anything, but what it did since the backup was made, it does\n" +
+			"not know: orders, holds, sizes and new machines of that time. Read 'After a restore' in docs/runbook.md before you start it.",
+		Example: "  hale restore /var/backups/hale-2026-11-21.backup --check\n  hale restore /var/backups/hale-2026-11-21.backup --force",
+		Args:    cobra.ExactArgs(1),
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			logger, err := log.logger(c.Err)
+			if err != nil {
+				return err
+			}
+			dataDir, _, err := c.places()
+			if err != nil {
+				return err
+			}
+			r, err := c.Restore(cmd.Context(), RestoreOptions{File: args[0], DataDir: dataDir, Force: force, Check: check, Version: c.Version, Logger: logger})
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return printJSON(c.Out, r)
+			}
+			fmt.Fprintln(c.Out, strings.Join(restoreLines(r, time.Now()), "\n"))
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "put the state that is there aside")
+	cmd.Flags().BoolVar(&check, "check", false, "only read the backup, and say what it is of")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	log.register(cmd, "error")
+	return cmd
+}
+
+// contentLines say what a backup is of.
+func contentLines(b api.Backup, now time.Time) []string {
+	installation := "no controller ever ran on it"
+	if b.Installation != "" {
+		installation = "installation " + b.Installation
+	}
+	lines := []string{
+		fmt.Sprintf("  made %s (%s before now) by hale %s on %s", moment(b.Made, now), prose.Span(now.Sub(b.Made)), b.Hale, b.Server),
+		fmt.Sprintf("  %s, format %d, %d entries, %s", installation, b.Format, b.Entries, prose.Volume(uint64(max(0, b.Bytes)))),
+	}
+	for _, f := range b.Fleets {
+		lines = append(lines, fmt.Sprintf("  fleet %s: %d machines", f.Name, f.Machines))
+	}
+	return lines
+}
+
+func backupLines(b api.Backup, now time.Time) []string {
+	from := "the running controller's state"
+	if b.From == api.FromDataFolder {
+		from = "the data folder's state (no controller runs)"
+	}
+	return append([]string{fmt.Sprintf("%s is a backup of %s:", b.File, from)}, contentLines(b, now)...)
+}
+
+func restoreLines(r api.Restored, now time.Time) []string {
+	if !r.Done {
+		return append([]string{r.File + " is whole, and can be restored. It is a backup:"}, contentLines(r.Backup, now)...)
+	}
+	lines := append([]string{fmt.Sprintf("Restored into %s from %s:", r.DataDir, r.File)}, contentLines(r.Backup, now)...)
+	if r.Aside != "" {
+		lines = append(lines, fmt.Sprintf("What was there is in %s; remove it when you do not need it any more.", filepath.Base(r.Aside)))
+	}
+	return append(lines, "What happened since the backup was made is not in it. Before you start hale: docs/runbook.md, 'After a restore'.")
+}
