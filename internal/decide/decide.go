@@ -121,6 +121,8 @@ type round struct {
 	letGo   bool         // a person took the brake off in this round
 	// recovers is the order to recover the fleet that was taken up in this round; of several, the last.
 	recovers *fleet.Order
+	// awaitsWorld says that an order to believe the world waits until the provider was asked.
+	awaitsWorld bool
 	chosen   []fleet.MachineName // that are to be built from another template next
 	again    bool                // another round is to follow at once: what is booked in this one has consequences
 	memory
