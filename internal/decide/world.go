@@ -33,9 +33,9 @@ func (w *work) noticeContest() {
 }
 
 // readMarks finds in the marks of a machine's instances what proves that the store does not know the world: it never allotted what is there,
-// or another installation of hale was here before. When a person wants the world to be believed, nobody is told once more.
+// or another installation of hale was here before. In the round in which it is believed they are not read.
 func (r *round) readMarks(w *work) {
-	if r.believing() {
+	if r.believed != nil {
 		return
 	}
 	first := w.M.Current.None() && w.M.Incident == nil && w.M.Repair == nil
@@ -51,11 +51,6 @@ func (r *round) readMarks(w *work) {
 			r.foreign(w.M, i)
 		}
 	}
-}
-
-// believing reports whether the world is believed in this round, or as soon as its provider was asked.
-func (r *round) believing() bool {
-	return r.recovers != nil && r.recovers.Believe || r.awaitsWorld
 }
 
 // older holds the fleet, and tells a person once.
@@ -106,17 +101,11 @@ func (r *round) openBelieved() {
 	}
 }
 
-// believes takes the order to believe the world, once the provider was asked. Each machine's own part follows when its turn comes; see
-// work.believe. Other installations whose marks are still listed, or may be on a host that does not answer, are not believed.
+// believes takes the order to believe the world. Each machine's own part follows when its turn comes; see work.believe. Other installations whose marks are still listed, or may be on a host that does not answer, are not believed.
 func (r *round) believes(o *fleet.Order) {
-	switch r.s.Provider.Standing {
-	case fleet.ProviderUnknown:
-		r.awaitsWorld = true
-		return
-	case fleet.ProviderDown, fleet.ProviderDoubtful:
+	if r.s.Provider.Standing != fleet.ProviderUp {
 		r.rule(o, fleet.ReasonProviderDown)
 		return
-	case fleet.ProviderUp:
 	}
 	foreign := slices.DeleteFunc(slices.Clone(r.sit.Whole.Foreign), func(f fleet.Foreign) bool { return !r.mayBeListed(&f) })
 	if r.sit.Whole.Older == nil && len(foreign) == len(r.sit.Whole.Foreign) && !r.outgrown() {
@@ -128,7 +117,7 @@ func (r *round) believes(o *fleet.Order) {
 		return
 	}
 	r.rule(o, "")
-	r.recovers = o
+	r.believed = o
 	r.sit.Whole.Older, r.sit.Whole.Foreign = nil, foreign
 	r.record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Order: o.ID, By: o.By, Paged: true})
 }

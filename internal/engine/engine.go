@@ -47,7 +47,8 @@ type Engine struct {
 	sentinels []*sentinel // while it runs, Run's own
 	owners    atomic.Pointer[[]*owner]
 	posts     map[any]*post // of sentinels and owners; Run's own
-	reloads   chan reload
+	asks      chan asked
+	id        fleet.Installation // the store's, while it runs; Run's own
 	ended     chan struct{}
 }
 
@@ -56,7 +57,7 @@ func New(opts Options) (*Engine, error) {
 	if err := opts.setup().sound(); err != nil {
 		return nil, err
 	}
-	e := &Engine{opts: opts, clock: newClock(), posts: map[any]*post{}, reloads: make(chan reload), ended: make(chan struct{})}
+	e := &Engine{opts: opts, clock: newClock(), posts: map[any]*post{}, asks: make(chan asked), ended: make(chan struct{})}
 	byName := make(map[fleet.ProviderName]*sentinel)
 	for _, src := range opts.Sources {
 		s := newSentinel(src, e.clock, opts.Store, opts.Logger)
@@ -89,8 +90,8 @@ func (s Setup) sound() error {
 // Run works until ctx ends and everything it started has ended. It returns an error only when it cannot begin.
 func (e *Engine) Run(ctx context.Context) error {
 	defer close(e.ended)
-	installation, err := e.installation(ctx)
-	if err != nil {
+	var err error
+	if e.id, err = e.installation(ctx); err != nil {
 		return err
 	}
 	if err := e.noteReleased(ctx); err != nil {
@@ -100,15 +101,15 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.keep(ctx, s, s.run, s.watch)
 	}
 	for _, o := range *e.owners.Load() {
-		o.installation = installation
+		o.installation = e.id
 		e.keep(ctx, o, o.run)
 	}
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-		case r := <-e.reloads:
-			e.swap(ctx, r.setup, installation)
-			close(r.done)
+		case a := <-e.asks:
+			a.do(ctx)
+			close(a.done)
 		}
 	}
 	for _, p := range e.posts {
