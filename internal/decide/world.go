@@ -138,21 +138,21 @@ func (r *round) outgrown() bool {
 // believe takes what the provider shows of the machine for what is: no generation that was ever marked is allotted again, the newest
 // certified instance is the machine's, and what was put aside is kept. What was under way rested on an older world, and begins anew.
 func (w *work) believe(o *fleet.Order) {
-	m, shown := w.M, w.View.Shown(w.Installation)
+	m := w.M
 	w.Order = o.ID
-	moves := shown.Serves != nil && shown.Serves.ID != m.Current.ID
-	aside := slices.DeleteFunc(shown.Aside, func(i *fleet.Instance) bool { return m.KeptAt(i.ID) >= 0 })
-	if shown.Generation <= m.Generation && !moves && len(aside) == 0 {
+	seen := fleet.View{Machine: *m, Seen: w.View.Seen}
+	shown, beyond := seen.Beyond(w.Installation)
+	if !beyond {
 		return
 	}
 	m.Generation = max(m.Generation, shown.Generation)
 	if m.Repair != nil {
 		w.Overrule()
 	}
-	if moves {
+	if shown.Serves != nil {
 		w.House(*shown.Serves)
 	}
-	for _, i := range aside {
+	for _, i := range shown.Aside {
 		w.Shelve(*i)
 	}
 	w.Record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Instance: m.Current.ID, Generation: m.Current.Generation,

@@ -38,6 +38,17 @@ func (v *View) Shown(by Installation) Shown {
 	return out
 }
 
+// Beyond returns what is shown of the machine by the installation's marks and is not believed of it, and whether anything is: a higher
+// generation, another instance that serves, others that were put aside. It points into the view.
+func (v *View) Beyond(by Installation) (Shown, bool) {
+	out, m := v.Shown(by), &v.Machine
+	if out.Serves != nil && out.Serves.ID == m.Current.ID {
+		out.Serves = nil
+	}
+	out.Aside = slices.DeleteFunc(out.Aside, func(i *Instance) bool { return m.KeptAt(i.ID) >= 0 })
+	return out, out.Generation > m.Generation || out.Serves != nil || len(out.Aside) > 0
+}
+
 // Marked reports whether the instance is there, and bears the installation's mark of the machine.
 func (i *Instance) Marked(m MachineName, by Installation) bool {
 	return by != "" && i.Mark.Machine == m && i.Mark.Installation == by && i.Power != PowerGone
