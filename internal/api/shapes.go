@@ -123,8 +123,8 @@ type OrderRequest struct {
 	Size     int      `json:"size,omitempty"`   // that the fleet is to have
 	DryRun   bool     `json:"dry_run,omitempty"`
 	// Believe has a recovery take the world for what is; Plan is then that of World, which must still be the same.
-	Believe bool `json:"believe,omitempty"`
-	WaitNS   int64    `json:"wait_ns,omitempty"`
+	Believe bool  `json:"believe,omitempty"`
+	WaitNS  int64 `json:"wait_ns,omitempty"`
 }
 
 // Orders is what became of a request: it is one order for each fleet that it concerns.

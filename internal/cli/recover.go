@@ -25,7 +25,7 @@ func (c *commander) recoverCommand() *cobra.Command {
 			"would be taken for which machines and which generations are raised, and names the plan by which you confirm that. Nothing is called for it.",
 		Example: "  hale recover web --check\n  hale recover web --reason \"after the power cut\"\n  hale recover web --confirm web-1f3a9c0d2b4e\n" +
 			"  hale recover web --believe-the-world",
-		Args:    cobra.MinimumNArgs(1),
+		Args: cobra.MinimumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			switch end := strings.LastIndexByte(plan, '-'); {
 			case believe && (check || len(args) > 1):
