@@ -561,8 +561,11 @@ func (w *Work) build(r *fleet.Repair) {
 }
 
 // heldWaiting says why a build that waits, as for a host or a place, does not go on: what a person ordered meanwhile counts for it, since it
-// is not under way.
+// is not under way. A first one does not go on once another installation's mark was seen, either.
 func (w *Work) heldWaiting(r *fleet.Repair) fleet.Reason {
+	if r.Kind == fleet.RepairBuild && len(w.Situation.Whole.Foreign) > 0 {
+		return fleet.ReasonInstallation // it was seen since the build was begun
+	}
 	switch w.M.Waiting {
 	case fleet.ReasonNoHost, fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere, fleet.ReasonHostUnasked, fleet.ReasonHold, fleet.ReasonBrake:
 	default:
