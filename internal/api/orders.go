@@ -36,7 +36,11 @@ func (s *Server) orders(w http.ResponseWriter, r *http.Request) {
 	wanted, problem := s.wanted(request, callerOf(r.Context()))
 	if problem != nil {
 		status := http.StatusBadRequest
-		if problem.Code != CodeBadRequest {
+		switch problem.Code {
+		case CodeBadRequest:
+		case CodeRefused:
+			status = http.StatusConflict
+		default:
 			status = http.StatusNotFound
 		}
 		s.fail(w, status, *problem)
@@ -51,17 +55,22 @@ func (s *Server) orders(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), min(longestAwait, time.Duration(max(0, request.WaitNS))))
+	s.answer(w, http.StatusOK, Orders{Orders: s.await(r.Context(), wanted, revision, request.WaitNS)})
+}
+
+// await waits for so many nanoseconds for the orders to be taken up, and tells what became of each.
+func (s *Server) await(ctx context.Context, orders []fleet.Order, revision, wait int64) []Ordered {
+	ctx, cancel := context.WithTimeout(ctx, min(longestAwait, time.Duration(max(0, wait))))
 	defer cancel()
-	out := Orders{Orders: make([]Ordered, 0, len(wanted))}
-	for i := range wanted {
-		done, err := s.became(ctx, &wanted[i], revision)
+	out := make([]Ordered, 0, len(orders))
+	for i := range orders {
+		done, err := s.became(ctx, &orders[i], revision)
 		if err != nil {
-			s.opts.Logger.Warn("what became of an order is not known", "order", wanted[i].ID, "err", err)
+			s.opts.Logger.Warn("what became of an order is not known", "order", orders[i].ID, "err", err)
 		}
-		out.Orders = append(out.Orders, done)
+		out = append(out, done)
 	}
-	s.answer(w, http.StatusOK, out)
+	return out
 }
 
 // became waits until the order was taken up or refused, and tells what follows from it.
@@ -97,6 +106,9 @@ func (s *Server) wanted(q OrderRequest, caller string) ([]fleet.Order, *Problem)
 	}
 	status := s.opts.Status()
 	subjects := q.Subjects
+	if problem := confirmsWorld(&q, status); problem != nil {
+		return nil, problem
+	}
 	if len(subjects) == 0 {
 		for _, f := range status {
 			subjects = append(subjects, string(f.Spec.Name))
@@ -111,7 +123,7 @@ func (s *Server) wanted(q OrderRequest, caller string) ([]fleet.Order, *Problem)
 		}
 		for _, o := range about {
 			o.Kind, o.By, o.Reason, o.At, o.For, o.All = fleet.OrderKind(q.Kind), caller, q.Reason, now, time.Duration(q.ForNS), q.All
-			o.Plan, o.Size, o.DryRun = q.Plan, q.Size, q.DryRun
+			o.Plan, o.Size, o.DryRun, o.Believe = q.Plan, q.Size, q.DryRun, q.Believe
 			if q.As != "" && q.As != caller {
 				o.By = fmt.Sprintf("%s (%s)", q.As, caller)
 			}

@@ -36,6 +36,8 @@ type Options struct {
 	Nudge   func()
 	// Probes says how the large probe engine does; nil: there is none.
 	Probes func(ctx context.Context) *Probes
+	// TakeOver has the store become another installation; see engine.Engine.TakeOver.
+	TakeOver func(ctx context.Context, t engine.TakeOver) (engine.TakenOver, error)
 	// Fencing cuts the power of hosts; nil: nobody can.
 	Fencing Fencing
 	// Defects is what panicked since hale was started, and where it is noted when a call of this package does; nil: that is only logged.
@@ -112,6 +114,8 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /v1/backup", s.backup)
 	mux.HandleFunc("POST /v1/orders", s.orders)
 	mux.HandleFunc("GET /v1/orders", s.given)
+	mux.HandleFunc("GET /v1/fleets/{name}/world", s.world)
+	mux.HandleFunc("POST /v1/take-over", s.takeOver)
 	mux.HandleFunc("POST /v1/reload", s.reload)
 	mux.HandleFunc("POST /v1/readdress", s.readdress)
 	mux.HandleFunc("GET /v1/compare", s.compare)

@@ -74,6 +74,10 @@ type Fleet struct {
 	Messages Messages  `json:"messages"`
 	// Fencing is what is wrong with the ways in which its hosts' power would be cut.
 	Fencing []FenceProblem `json:"fencing,omitempty"`
+	// Older is the proof that the store is older than the world: nothing is done in the fleet. Nil: there is none.
+	Older *Older `json:"older,omitempty"`
+	// Foreign are other installations of hale that marked instances of the fleet's machines: no first instance is built.
+	Foreign []Foreign `json:"foreign,omitempty"`
 }
 
 // OrderedSize is how many machines people ordered, beside the configuration.
@@ -131,7 +135,9 @@ type OrderRequest struct {
 	Plan     string   `json:"plan,omitempty"`   // that is confirmed
 	Size     int      `json:"size,omitempty"`   // that the fleet is to have
 	DryRun   bool     `json:"dry_run,omitempty"`
-	WaitNS   int64    `json:"wait_ns,omitempty"`
+	// Believe has a recovery take the world for what is; Plan is then that of World, which must still be the same.
+	Believe bool  `json:"believe,omitempty"`
+	WaitNS  int64 `json:"wait_ns,omitempty"`
 }
 
 // Orders is what became of a request: it is one order for each fleet that it concerns.

@@ -28,6 +28,7 @@ func viewFleet(s engine.FleetStatus) Fleet {
 	if p := s.Pending(); !p.Empty() {
 		f.Plans = append(f.Plans, ViewWaiting(p))
 	}
+	f.Older, f.Foreign = viewOlder(s.Whole.Older), viewForeign(s.Whole.Foreign)
 	for _, h := range s.Hosts {
 		f.Hosts = append(f.Hosts, Host{Name: string(h.Name), Up: h.Up,
 			Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone, Storage: h.Place.Storage})

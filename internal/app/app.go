@@ -154,7 +154,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	d := newDesk(a.opts, s)
 	server := api.NewServer(api.Options{
 		Version: a.opts.Version, Server: a.server, Status: s.engine.Status, Store: store, Desk: d, Logger: log,
-		Targets: s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge, Fencing: s.fencing, Probes: s.probes, Defects: s.defects,
+		Targets: s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge, TakeOver: s.engine.TakeOver, Fencing: s.fencing, Probes: s.probes, Defects: s.defects,
 	})
 	working, stopWork := context.WithCancel(ctx)
 	defer stopWork()

@@ -169,7 +169,7 @@ func (c *commander) root() *cobra.Command {
 		"the controller's socket (default $HALE_SOCKET, or hale.sock in the data folder)")
 	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.adoptCommand(), c.simulateCommand(), c.replayCommand(), c.testCommand(),
 		c.statusCommand(), c.whyCommand(), c.evidenceCommand(), c.eventsCommand(), c.reloadCommand(), c.applyCommand(),
-		c.holdCommand(), c.releaseCommand(), c.holdsCommand(), c.retryCommand(), c.healCommand(), c.undoCommand(), c.recoverCommand(), c.brakeCommand(), c.scaleCommand(), c.deleteCommand(), c.ordersCommand(),
+		c.holdCommand(), c.releaseCommand(), c.holdsCommand(), c.retryCommand(), c.healCommand(), c.undoCommand(), c.recoverCommand(), c.takeOverCommand(), c.brakeCommand(), c.scaleCommand(), c.deleteCommand(), c.ordersCommand(),
 		c.backupCommand(), c.restoreCommand(), c.notifyCommand(), c.fenceCommand(), c.providerCommand(), c.importCommand(), c.versionCommand())
 	return root
 }

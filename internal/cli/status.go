@@ -253,6 +253,9 @@ func (p paper) fleet(f api.Fleet, now time.Time) []string {
 	if f.Provider.Detail != "" {
 		lines = append(lines, "  "+p.paint(faint, clip(f.Provider.Detail, max(0, p.width-2))))
 	}
+	for _, said := range p.worldStory(f, now) {
+		lines = append(lines, "  "+said)
+	}
 	for _, parent := range f.Parents {
 		lines = append(lines, "  "+p.paint(red, clip(parentLine(parent, now), max(0, p.width-2))))
 	}
@@ -404,6 +407,7 @@ func (p paper) attention(s api.Status, now time.Time) []string {
 		if !f.Acting && f.NotActing.Advice != "" {
 			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, f.NotActing.Text, f.NotActing.Advice))
 		}
+		lines = append(lines, worldPleas(f)...)
 		for _, m := range f.Machines {
 			if m.NeedsPerson {
 				lines = append(lines, p.plea(m, now))

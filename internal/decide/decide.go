@@ -121,6 +121,7 @@ type round struct {
 	letGo   bool         // a person took the brake off in this round
 	// recovers is the order to recover the fleet that was taken up in this round; of several, the last.
 	recovers *fleet.Order
+	believed *fleet.Order        // the order to believe the world that was taken up in this round
 	chosen   []fleet.MachineName // that are to be built from another template next
 	again    bool                // another round is to follow at once: what is booked in this one has consequences
 	memory
@@ -373,7 +374,7 @@ func (r *round) proceed(w *work) {
 	judged := len(w.Records)
 	r.sit.Tally, r.sit.Fated, r.sit.View = r.tally, w.fated, w.View // the guard sees the machine itself, too
 	r.tally.Remove(w.M, &r.s.Spec)
-	if err := w.advanceSafely(r.orders(w), r.recovers); err != nil {
+	if err := w.advanceSafely(r, r.orders(w)); err != nil {
 		*w.M = r.before.Clone()
 		w.Actions, w.Records, w.rulings = nil, w.Records[:judged], nil
 		w.breakLaw(err)
@@ -384,17 +385,20 @@ func (r *round) proceed(w *work) {
 }
 
 // advanceSafely advances the machine and checks the laws. A defect that panics is one machine's trouble, not everybody's.
-func (w *work) advanceSafely(orders []*fleet.Order, recovers *fleet.Order) (err error) {
+func (w *work) advanceSafely(r *round, orders []*fleet.Order) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s: a defect: %v", w.M.Name, p)
 		}
 	}()
+	if r.believed != nil {
+		w.believe(r.believed)
+	}
 	for _, o := range orders {
 		w.obey(o)
 	}
-	if recovers != nil {
-		w.recover(recovers)
+	if r.recovers != nil {
+		w.recover(r.recovers)
 	}
 	w.advance()
 	if at, ok := pageAt(w.M, &w.Situation.Spec); ok && !w.Situation.Now.Wall.Before(at) {
@@ -546,6 +550,9 @@ func (w *work) noticeStrays() {
 		}
 		if w.Away(i.ID) {
 			continue // of it nothing is known, but that it is off
+		}
+		if i.Mark.Generation > m.Generation {
+			continue // the store is older than the world, of which a person is told once
 		}
 		at := slices.IndexFunc(m.Strays, func(s fleet.Stray) bool { return s.ID == i.ID })
 		switch {

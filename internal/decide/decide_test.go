@@ -217,10 +217,18 @@ func (c *chaos) sighting(m fleet.MachineName, id fleet.InstanceID) fleet.Sightin
 		Instance: fleet.Instance{
 			ID: id, Host: c.hostOf(m), Network: "default", Address: netip.MustParseAddr("10.0.0.1"),
 			Power: rapid.SampledFrom(c.powers()).Draw(c.t, "power"),
-			Mark:  fleet.Mark{Installation: ours, Fleet: "web", Machine: m, Generation: c.generation(m), Certified: rapid.Bool().Draw(c.t, "certified")},
+			Mark:  fleet.Mark{Installation: c.marker(id), Fleet: "web", Machine: m, Generation: c.generation(m), Certified: rapid.Bool().Draw(c.t, "certified")},
 			Also:  rapid.SampledFrom(append(slices.Repeat([]fleet.HostName{""}, 60), "h1")).Draw(c.t, "also"),
 		},
 	}
+}
+
+// marker is whose mark the instance bears: seldom that of another hale, and never where this one knows it.
+func (c *chaos) marker(id fleet.InstanceID) fleet.Installation {
+	if id == "stray" && rapid.IntRange(0, 40).Draw(c.t, "theirs") == 0 {
+		return "theirs"
+	}
+	return ours
 }
 
 // generation is one that was allotted; hardly ever, one that was not.
@@ -341,6 +349,21 @@ func (c *chaos) checkMachine(s fleet.Snapshot, d decide.Decision, m decide.Machi
 	}
 	c.checkActions(s, m)
 	c.checkRecords(d, was, m)
+	c.checkWorld(d, was, m)
+}
+
+// checkWorld: in a fleet whose store is older than the world nothing is called, and no first instance is built beside another hale's (L1).
+func (c *chaos) checkWorld(d decide.Decision, was fleet.Machine, m decide.Machine) {
+	called := slices.ContainsFunc(m.Actions, func(a fleet.Action) bool { return a.Kind == fleet.ActionCall })
+	if d.Whole.Older != nil && called {
+		c.t.Fatalf("L1: %s: a call although the store is older than the world: %+v", was.Name, m.Actions)
+	}
+	r := m.Belief.Repair
+	first := r != nil && r.Kind == fleet.RepairBuild && was.Current.None()
+	ordered := called && slices.ContainsFunc(m.Actions, func(a fleet.Action) bool { return a.Intent.Op == fleet.OpCreate })
+	if len(d.Whole.Foreign) > 0 && first && (was.Repair == nil || ordered) {
+		c.t.Fatalf("L1: %s: a first build beside another installation's", was.Name)
+	}
 }
 
 // checkEvidence: what a heal destroys, evidence was gathered of before, or was to be.
@@ -427,6 +450,45 @@ func TestWhateverTheEvidenceTheLawsHold(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "rounds") {
 			c.stir()
 			c.decide()
+		}
+	})
+}
+
+// L1: a fleet whose store is older than the world makes no call at all, whatever else there is, as long as no person has the world believed.
+func TestL1NothingIsCalledWhileTheStoreIsOlder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := newChaos(t, rapid.IntRange(1, 6).Draw(t, "size"))
+		for round := range rapid.IntRange(1, 60).Draw(t, "rounds") {
+			c.stir()
+			c.s.Orders = slices.DeleteFunc(c.s.Orders, func(o fleet.Order) bool { return o.Believe })
+			if round >= 20 && c.s.Whole.Older == nil {
+				c.s.Whole.Older = &fleet.Older{Machine: "web-1", Instance: "newer", Generation: 9, Since: c.s.Now.Wall}
+			}
+			c.decide()
+			if round >= 20 && c.s.Whole.Older == nil {
+				t.Fatal("it was forgotten")
+			}
+		}
+	})
+}
+
+// L1: while another installation's mark was seen, no first instance is built, whatever else there is.
+func TestL1NoFirstBuildBesideAnotherInstallation(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := newChaos(t, rapid.IntRange(1, 6).Draw(t, "size"))
+		from := rapid.IntRange(0, 20).Draw(t, "from")
+		for round := range rapid.IntRange(1, 60).Draw(t, "rounds") {
+			c.stir()
+			c.s.Orders = slices.DeleteFunc(c.s.Orders, func(o fleet.Order) bool { return o.Believe })
+			if round >= from && len(c.s.Whole.Foreign) == 0 {
+				c.s.Whole.Foreign = []fleet.Foreign{{Installation: "another", Machine: "web-1", Instance: "other", Since: c.s.Now.Wall}}
+			}
+			c.decide()
+			if round >= from && len(c.s.Whole.Foreign) == 0 {
+				t.Fatal("it was forgotten")
+			}
 		}
 	})
 }

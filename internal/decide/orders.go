@@ -178,7 +178,7 @@ func (r *round) stirred(m *fleet.Machine) bool {
 	if len(r.s.Orders) == 0 && len(r.freed) == 0 {
 		return false
 	}
-	return r.recovers != nil || r.isFreed(m) || slices.ContainsFunc(r.s.Orders, func(o fleet.Order) bool { return o.Machine == m.Name })
+	return r.recovers != nil || r.believed != nil || r.isFreed(m) || slices.ContainsFunc(r.s.Orders, func(o fleet.Order) bool { return o.Machine == m.Name })
 }
 
 // orders returns those to the machine that stand.

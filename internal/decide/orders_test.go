@@ -33,6 +33,9 @@ func (c *chaos) order() {
 		case n == 0:
 			o.Host = rapid.SampledFrom([]fleet.HostName{"h1", "h2", "nowhere"}).Draw(c.t, "host")
 		}
+		if o.Believe = o.Kind == fleet.OrderRecover && rapid.Bool().Draw(c.t, "believe"); o.Believe {
+			o.DryRun = false
+		}
 		if rapid.IntRange(0, 9).Draw(c.t, "late") == 0 {
 			o.Expires = c.s.Now.Wall
 		}

@@ -55,10 +55,6 @@ func (r *round) sayWaiting(o *fleet.Order) {
 // is missing is built without further patience. What a person stopped, and what was left to a person, stays as it is.
 func (w *work) recover(o *fleet.Order) {
 	m := w.M
-	if o.Believe {
-		w.believe(o)
-		return
-	}
 	if m.Health.Verdict == fleet.VerdictHealthy || guard.Surplus(m, &w.Situation.Spec) {
 		return
 	}

@@ -33,9 +33,9 @@ func (w *work) noticeContest() {
 }
 
 // readMarks finds in the marks of a machine's instances what proves that the store does not know the world: it never allotted what is there,
-// or another installation of hale was here before.
+// or another installation of hale was here before. In the round in which it is believed they are not read.
 func (r *round) readMarks(w *work) {
-	if r.recovers != nil && r.recovers.Believe {
+	if r.believed != nil {
 		return
 	}
 	first := w.M.Current.None() && w.M.Incident == nil && w.M.Repair == nil
@@ -101,68 +101,60 @@ func (r *round) openBelieved() {
 	}
 }
 
-// believes takes the order to believe the world. Each machine's own part follows when its turn comes; see work.believe.
+// believes takes the order to believe the world. Each machine's own part follows when its turn comes; see work.believe. Other installations whose marks are still listed, or may be on a host that does not answer, are not believed.
 func (r *round) believes(o *fleet.Order) {
-	switch {
-	case r.s.Provider.Standing != fleet.ProviderUp:
+	if r.s.Provider.Standing != fleet.ProviderUp {
 		r.rule(o, fleet.ReasonProviderDown)
 		return
-	case r.sit.Whole.Older == nil && len(r.sit.Whole.Foreign) == 0:
-		r.rule(o, fleet.ReasonNotOlder)
-		return
-	case r.foreignersListed():
-		r.rule(o, fleet.ReasonInstallation)
+	}
+	foreign := slices.DeleteFunc(slices.Clone(r.sit.Whole.Foreign), func(f fleet.Foreign) bool { return !r.mayBeListed(&f) })
+	if r.sit.Whole.Older == nil && len(foreign) == len(r.sit.Whole.Foreign) && !r.outgrown() {
+		why := fleet.ReasonNotOlder
+		if len(foreign) > 0 {
+			why = fleet.ReasonInstallation
+		}
+		r.rule(o, why)
 		return
 	}
 	r.rule(o, "")
-	r.recovers = o
-	r.sit.Whole.Older, r.sit.Whole.Foreign = nil, nil
+	r.believed = o
+	r.sit.Whole.Older, r.sit.Whole.Foreign = nil, foreign
 	r.record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Order: o.ID, By: o.By, Paged: true})
 }
 
-// foreignersListed reports whether a machine without an instance has one that another installation marked.
-func (r *round) foreignersListed() bool {
+// mayBeListed reports whether an instance with the other installation's mark is listed, or was on a host that does not answer.
+func (r *round) mayBeListed(f *fleet.Foreign) bool {
+	return slices.ContainsFunc(r.s.Silent, func(s fleet.Silence) bool { return s.Host == f.Host }) ||
+		slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool { return v.Shown(f.Installation).Marked > 0 })
+}
+
+// outgrown reports whether an instance bears a mark whose generation the store never allotted.
+func (r *round) outgrown() bool {
 	return slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool {
-		return v.Machine.Current.None() && slices.ContainsFunc(v.Seen, func(s fleet.Sighting) bool {
-			k := s.Instance.Mark
-			return k.Installation != "" && k.Installation != r.s.Installation && s.Instance.Power != fleet.PowerGone
-		})
+		return v.Shown(r.s.Installation).Generation > v.Machine.Generation
 	})
 }
 
-// believe takes what the provider shows of the machine for what is: no generation that was ever marked is allotted again, and the newest
-// certified instance is the machine's. What was under way rested on an older world, and begins anew.
+// believe takes what the provider shows of the machine for what is: no generation that was ever marked is allotted again, the newest
+// certified instance is the machine's, and what was put aside is kept. What was under way rested on an older world, and begins anew.
 func (w *work) believe(o *fleet.Order) {
-	m, best := w.M, (*fleet.Instance)(nil)
+	m := w.M
 	w.Order = o.ID
-	was := m.Generation
-	for k := range w.View.Seen {
-		i := &w.View.Seen[k].Instance
-		if i.Mark.Machine != m.Name || i.Mark.Installation != w.Installation || i.Power == fleet.PowerGone {
-			continue
-		}
-		m.Generation = max(m.Generation, i.Mark.Generation)
-		if i.Mark.Certified && !i.Mark.Kept && (best == nil || truer(i, best)) {
-			best = i
-		}
-	}
-	if m.Generation == was && (best == nil || best.ID == m.Current.ID) {
+	seen := fleet.View{Machine: *m, Seen: w.View.Seen}
+	shown, beyond := seen.Beyond(w.Installation)
+	if !beyond {
 		return
 	}
+	m.Generation = max(m.Generation, shown.Generation)
 	if m.Repair != nil {
 		w.Overrule()
 	}
-	if best != nil && best.ID != m.Current.ID {
-		w.House(*best)
+	if shown.Serves != nil {
+		w.House(*shown.Serves)
+	}
+	for _, i := range shown.Aside {
+		w.Shelve(*i)
 	}
 	w.Record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Instance: m.Current.ID, Generation: m.Current.Generation,
 		Host: m.Current.Host, By: o.By})
-}
-
-// truer reports whether the instance is more likely than the other to be the one that serves: it runs, or was built later.
-func truer(i, other *fleet.Instance) bool {
-	if runs := i.Power == fleet.PowerRunning; runs != (other.Power == fleet.PowerRunning) {
-		return runs
-	}
-	return i.Mark.Generation > other.Mark.Generation
 }

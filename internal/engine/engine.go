@@ -51,7 +51,8 @@ type Engine struct {
 	owners    atomic.Pointer[[]*owner]
 	begun     *beginning
 	posts     map[any]*post // of sentinels and owners; Run's own
-	reloads   chan reload
+	asks      chan asked
+	id        fleet.Installation // the store's, while it runs; Run's own
 	ended     chan struct{}
 }
 
@@ -65,7 +66,7 @@ func New(opts Options) (*Engine, error) {
 	}
 	opts.Post = opts.Post.guarded(opts.Defects)
 	e := &Engine{
-		opts: opts, clock: newClock(), begun: newBeginning(opts.Store), posts: map[any]*post{}, reloads: make(chan reload), ended: make(chan struct{}),
+		opts: opts, clock: newClock(), begun: newBeginning(opts.Store), posts: map[any]*post{}, asks: make(chan asked), ended: make(chan struct{}),
 	}
 	byName := make(map[fleet.ProviderName]*sentinel)
 	for _, src := range opts.Sources {
@@ -99,8 +100,8 @@ func (s Setup) sound() error {
 // Run works until ctx ends and everything it started has ended. It returns an error only when it cannot begin.
 func (e *Engine) Run(ctx context.Context) error {
 	defer close(e.ended)
-	installation, err := e.installation(ctx)
-	if err != nil {
+	var err error
+	if e.id, err = e.installation(ctx); err != nil {
 		return err
 	}
 	if _, err := e.begun.start(ctx); fault.Is(err, fault.NoSpace) {
@@ -115,15 +116,15 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.keep(ctx, s, s.place(), s.run, s.watch)
 	}
 	for _, o := range *e.owners.Load() {
-		o.installation = installation
+		o.installation = e.id
 		e.keep(ctx, o, o.place(), o.run)
 	}
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-		case r := <-e.reloads:
-			e.swap(ctx, r.setup, installation)
-			close(r.done)
+		case a := <-e.asks:
+			a.do(ctx)
+			close(a.done)
 		}
 	}
 	for _, p := range e.posts {

@@ -20,6 +20,9 @@ import (
 
 // FleetStatus is one fleet as its owner sees it.
 type FleetStatus struct {
+	// Installation is the store's, by which instances are marked; empty: nobody looked after the fleet yet.
+	Installation fleet.Installation
+
 	Spec     fleet.Spec   // with what is in force
 	Wanted   fleet.Spec   // as configured
 	Acting   fleet.Reason // empty: hale acts

@@ -42,10 +42,25 @@ func (e *Engine) dismiss(who any) {
 	}
 }
 
-// reload asks Run to look after something else.
-type reload struct {
-	setup Setup
-	done  chan struct{}
+// ask has Run do something between two of its own. Without an error it was done. fault.Conflict: the engine does not run (any more); or ctx
+// ended before it began.
+func (e *Engine) ask(ctx context.Context, do func(ctx context.Context)) error {
+	a := asked{do, make(chan struct{})}
+	select {
+	case e.asks <- a:
+		<-a.done
+		return nil
+	case <-e.ended:
+		return fault.New(fault.Conflict, "engine.ask", "", nil)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// asked is what Run is asked to do, with the context of Run.
+type asked struct {
+	do   func(ctx context.Context)
+	done chan struct{}
 }
 
 // Reload makes the running engine look after another setup, without a gap for what is in both. A source goes on as it is while its
@@ -58,20 +73,11 @@ func (e *Engine) Reload(ctx context.Context, s Setup) error {
 	if err := s.sound(); err != nil {
 		return err
 	}
-	r := reload{s, make(chan struct{})}
-	select {
-	case e.reloads <- r:
-		<-r.done
-		return nil
-	case <-e.ended:
-		return fault.New(fault.Conflict, "engine.reload", "", nil)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return e.ask(ctx, func(ctx context.Context) { e.swap(ctx, s) })
 }
 
 // swap does what Reload says. It is Run's own.
-func (e *Engine) swap(ctx context.Context, s Setup, installation fleet.Installation) {
+func (e *Engine) swap(ctx context.Context, s Setup) {
 	was, before := e.sentinels, *e.owners.Load()
 	byName := e.hire(ctx, s.Sources)
 	kept := make(map[*owner]bool)
@@ -87,7 +93,7 @@ func (e *Engine) swap(ctx context.Context, s Setup, installation fleet.Installat
 		}
 		e.release(old)
 		o := newOwner(f, e.clock, byName[f.Spec.Provider], e.begun, opts)
-		o.installation = installation
+		o.installation = e.id
 		e.keep(ctx, o, o.place(), o.run)
 		owners = append(owners, o)
 	}

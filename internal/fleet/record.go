@@ -93,7 +93,7 @@ const (
 	RecordParentClosed   RecordKind = "parent-closed"   // Reason: released or superseded
 	RecordChildJoined    RecordKind = "child-joined"    // the machine's incident hangs under Parent from now on
 	RecordContest        RecordKind = "contest"         // Instance is on two hosts, Host and the one in Detail; Reason released: it is on one again
-	RecordStore          RecordKind = "store"           // Reason: store-older, another-installation, or believed
+	RecordStore          RecordKind = "store"           // Reason: store-older, another-installation, taken-over or believed
 	RecordChildReleased  RecordKind = "child-released"  // it does not any more, and the machine is judged afresh
 	RecordHeld           RecordKind = "held"            // something could be done and is not; Reason says why
 	RecordRepairStarted  RecordKind = "repair-started"  //
@@ -253,6 +253,7 @@ const (
 	// Adoption.
 	ReasonCandidate   Reason = "candidate"    // it is selected, and not seen healthy yet: it is watched and never touched
 	ReasonBelieved    Reason = "believed"     // a person had hale believe the world, of which the store knew too little
+	ReasonTakenOver   Reason = "taken-over"   // a person had this store become the installation in Detail
 	ReasonAdopted     Reason = "adopted"      // it was seen healthy: hale looks after it from now on
 	ReasonRenamed     Reason = "renamed"      // its provider calls it otherwise now
 	ReasonContested   Reason = "contested"    // another fleet selects it, too

@@ -51,21 +51,30 @@ type Letter struct {
 // Post stores orders, all or none, and returns the revision from which to Await what becomes of them. fault.Invalid: one of
 // them is malformed, or they are too many for one transaction. fault.UnknownOutcome: they may have been stored.
 func Post(ctx context.Context, s state.Store, orders ...fleet.Order) (int64, error) {
+	txn, err := Letters(orders...)
+	if err != nil {
+		return 0, err
+	}
+	return s.Commit(ctx, txn)
+}
+
+// Letters returns what posts the orders, for a transaction that does more. fault.Invalid: one of them is malformed.
+func Letters(orders ...fleet.Order) (state.Txn, error) {
 	var txn state.Txn
 	for i := range orders {
 		o := &orders[i]
 		if err := o.Check(); err != nil {
-			return 0, fault.New(fault.Invalid, "inbox.post", string(o.Fleet), err)
+			return txn, fault.New(fault.Invalid, "inbox.post", string(o.Fleet), err)
 		}
 		data, err := json.Marshal(o)
 		if err != nil {
-			return 0, fault.New(fault.Invalid, "inbox.post", string(o.Fleet), err)
+			return txn, fault.New(fault.Invalid, "inbox.post", string(o.Fleet), err)
 		}
 		k := key(o.Fleet, o.ID)
 		txn.If = append(txn.If, state.Absent(k))
 		txn.Then = append(txn.Then, state.Put(k, data))
 	}
-	return s.Commit(ctx, txn)
+	return txn, nil
 }
 
 // Pending returns the fleet's letters, oldest first, and the revision to follow from.

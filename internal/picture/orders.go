@@ -20,6 +20,16 @@ func (p *Picture) TellOrder(o fleet.Order) {
 	p.dirty = true
 }
 
+// offered returns the orders that may be taken up now: one to believe the world waits until the provider was asked what that is like.
+func (p *Picture) offered() []fleet.Order {
+	if p.provider.Standing != fleet.ProviderUnknown || !slices.ContainsFunc(p.orders, believes) {
+		return p.orders
+	}
+	return slices.DeleteFunc(slices.Clone(p.orders), believes)
+}
+
+func believes(o fleet.Order) bool { return o.Believe }
+
 // OrderSettled says that what follows from the order is stored, and the order gone.
 func (p *Picture) OrderSettled(id fleet.OrderID) {
 	p.orders = slices.DeleteFunc(p.orders, func(o fleet.Order) bool { return o.ID == id })

@@ -176,10 +176,11 @@ func (p *Picture) Dirty() bool { return p.dirty }
 // Snapshot returns what a decision now rests on. It shares the views with the picture: decide before anything else is told.
 func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	p.mute(now)
+	orders := p.offered()
 	return fleet.Snapshot{
 		Now: now, Installation: p.installation, Spec: p.spec, Wanted: p.wanted, Acting: p.acting, SteadyAt: p.steadyAt,
 		Provider: p.provider, Hosts: p.hosts, Silent: p.silent, Cannot: p.cannot, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
-		Orders: p.orders[:min(len(p.orders), ordersAtOnce)], Placed: p.placed, Slots: p.slots,
+		Orders: orders[:min(len(orders), ordersAtOnce)], Placed: p.placed, Slots: p.slots,
 	}
 }
 
@@ -199,7 +200,7 @@ func (p *Picture) mute(now fleet.Now) {
 
 // Settled says that the decision on the last snapshot was adopted whole: there is nothing to decide until more is told, unless
 // there were more orders than one decision takes up.
-func (p *Picture) Settled() { p.dirty = len(p.orders) > 0 }
+func (p *Picture) Settled() { p.dirty = len(p.offered()) > 0 }
 
 // Adopt takes in what was decided for one machine. Call it once the belief is stored.
 func (p *Picture) Adopt(m decide.Machine) {

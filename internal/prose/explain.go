@@ -96,6 +96,7 @@ func (e *Explanation) explainWork(f engine.FleetStatus, v fleet.View) {
 		}
 		return
 	}
+	e.explainWorld(f, m)
 	e.explainHolds(f, &v.Machine)
 	e.explainWaiting(f, m)
 	e.explainSize(f, m)
@@ -130,6 +131,14 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, m fleet.Machine) {
 		}
 	case fleet.ReasonVantageIsolated, fleet.ReasonVantageDoubtful:
 		detail = f.Vantage.Detail
+	case fleet.ReasonStoreOlder:
+		if o := f.Whole.Older; o != nil {
+			detail = Older(o)
+		}
+	case fleet.ReasonInstallation:
+		if known := f.Whole.Foreign; len(known) > 0 {
+			detail = Foreign(known[0])
+		}
 	case fleet.ReasonStoppedByPerson:
 		if i := m.Incident; i != nil && i.HoldUntil.After(f.At.Wall) {
 			detail = "a person is paged in " + Span(i.HoldUntil.Sub(f.At.Wall))
@@ -164,6 +173,13 @@ func (e *Explanation) explainHolds(f engine.FleetStatus, m *fleet.Machine) {
 		}
 		e.Now = append(e.Now, fmt.Sprintf("held by %s until %s (%s more): %s", h.By, h.Until.UTC().Format("2006-01-02 15:04:05 MST"),
 			Span(max(0, h.Until.Sub(f.At.Wall))), h.Reason))
+	}
+}
+
+// explainWorld says what shows that the store does not know the world, where that holds the machine.
+func (e *Explanation) explainWorld(f engine.FleetStatus, m fleet.Machine) {
+	if o := f.Whole.Older; o != nil && m.Waiting != fleet.ReasonStoreOlder {
+		e.hold(fleet.ReasonStoreOlder, Older(o))
 	}
 }
 

@@ -2,6 +2,7 @@ package prose
 
 import (
 	"fmt"
+	"strings"
 
 	"hale/internal/fleet"
 )
@@ -20,6 +21,8 @@ func storeNews(r fleet.Record) string {
 	case fleet.ReasonStoreOlder:
 		return fmt.Sprintf("%s: the store is older than the world: %s bears a mark that the store, which is at generation %d, never gave out; "+
 			"hale does nothing in the fleet", about(r), instance(r), r.Limit)
+	case fleet.ReasonTakenOver:
+		return aside(fmt.Sprintf("%s: this hale takes over installation %s: what bears that mark is its own from now on", about(r), r.Detail), r.By)
 	case fleet.ReasonInstallation:
 		return fmt.Sprintf("%s: %s bears the mark of another installation of hale, %s; no first instance is built in the fleet", about(r), instance(r), r.Detail)
 	default:
@@ -28,4 +31,43 @@ func storeNews(r fleet.Record) string {
 		return aside(about(r)+": hale believes what the provider shows, and goes on from there", r.By)
 	}
 	return fmt.Sprintf("%s: %s is its instance, as the provider shows it", about(r), instance(r))
+}
+
+// Older says what proves that the store is older than the world.
+func Older(o *fleet.Older) string {
+	return fmt.Sprintf("instance %s of %s on %s bears generation %d, and the store gave out %d", Instance(o.Instance), o.Machine, place(o.Host), o.Generation,
+		o.Allotted)
+}
+
+// Foreign says which instance shows that another installation of hale was here.
+func Foreign(f fleet.Foreign) string {
+	return fmt.Sprintf("instance %s of %s on %s bears the mark of installation %s", Instance(f.Instance), f.Machine, place(f.Host), f.Installation)
+}
+
+// place names a host; a provider with a single one may have no name for it.
+func place(h fleet.HostName) string {
+	if h == "" {
+		return "the only host"
+	}
+	return string(h)
+}
+
+// Beyond says what believing the world would make of the machine.
+func Beyond(m *fleet.Machine, s fleet.Shown) string {
+	said := string(m.Name) + ": "
+	var parts []string
+	if i := s.Serves; i != nil {
+		part := fmt.Sprintf("instance %s (generation %d) on %s is taken for it", Instance(i.ID), i.Mark.Generation, place(i.Host))
+		if !m.Current.None() {
+			part += fmt.Sprintf(", and no longer %s (generation %d)", Instance(m.Current.ID), m.Current.Generation)
+		}
+		parts = append(parts, part)
+	}
+	if s.Generation > m.Generation {
+		parts = append(parts, fmt.Sprintf("its generation is raised from %d to %d", m.Generation, s.Generation))
+	}
+	for _, i := range s.Aside {
+		parts = append(parts, fmt.Sprintf("instance %s (generation %d), which was put aside, is kept", Instance(i.ID), i.Mark.Generation))
+	}
+	return said + strings.Join(parts, "; ")
 }

@@ -561,8 +561,11 @@ func (w *Work) build(r *fleet.Repair) {
 }
 
 // heldWaiting says why a build that waits, as for a host or a place, does not go on: what a person ordered meanwhile counts for it, since it
-// is not under way.
+// is not under way. A first one does not go on once another installation's mark was seen, either.
 func (w *Work) heldWaiting(r *fleet.Repair) fleet.Reason {
+	if r.Kind == fleet.RepairBuild && len(w.Situation.Whole.Foreign) > 0 {
+		return fleet.ReasonInstallation // it was seen since the build was begun
+	}
 	switch w.M.Waiting {
 	case fleet.ReasonNoHost, fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere, fleet.ReasonHostUnasked, fleet.ReasonHold, fleet.ReasonBrake:
 	default:
@@ -602,17 +605,33 @@ func putOff(m *fleet.Machine, id fleet.InstanceID) bool {
 // House believes that the machine has the instance, of which the store did not know.
 func (w *Work) House(i fleet.Instance) {
 	m := w.M
-	m.Current = fleet.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host, Network: i.Network, Storage: i.Storage, Certified: i.Mark.Certified}
-	if l := w.Situation.Whole.Ledger; l != nil {
-		m.Current.Edition = l.Edition
-	}
-	m.Address = i.Address
+	m.Current, m.Address = w.shown(i), i.Address
 	m.Epoch++
 	m.Acted = w.now()
 	m.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Since: w.Situation.Now.Wall, SinceMono: w.now()}
 	w.forget(i.ID)
 	w.bind(i.Host)
 	w.stands()
+}
+
+// Shelve believes that the instance was put aside by a hale whose store is not this one: it is kept as long as the policy keeps one from now on.
+func (w *Work) Shelve(i fleet.Instance) {
+	w.forget(i.ID)
+	if m := w.M; m.Current.ID == i.ID { // as the store knew it before
+		m.Current = fleet.Incarnation{}
+		m.Epoch++
+		m.Acted = w.now()
+	}
+	w.M.Kept = append(slices.Clone(w.M.Kept), fleet.KeepFor(w.shown(i), w.Situation.Spec.Repair.KeepTime(), w.Situation.Now))
+}
+
+// shown is the instance as the provider shows it. What it was built from is not shown: it is taken for what is in force.
+func (w *Work) shown(i fleet.Instance) fleet.Incarnation {
+	out := fleet.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host, Network: i.Network, Storage: i.Storage, Certified: i.Mark.Certified}
+	if l := w.Situation.Whole.Ledger; l != nil {
+		out.Edition = l.Edition
+	}
+	return out
 }
 
 func (w *Work) take(i fleet.Instance) {

@@ -1,0 +1,63 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Shown is what the provider shows of a machine, by the marks of one installation of hale.
+type Shown struct {
+	// Generation is the highest that was ever marked, as far as is seen; 0: nothing bears a mark.
+	Generation Generation
+	// Serves is the certified instance that is most likely to be the machine's: it runs, or was built last. Nil: there is none.
+	Serves *Instance
+	// Aside are those that were replaced and put aside, and are off, in the order of their generations.
+	Aside []*Instance
+	// Marked is how many instances bear the machine's mark.
+	Marked int
+}
+
+// Shown reads the marks of the installation in what is seen. It points into the view.
+func (v *View) Shown(by Installation) Shown {
+	var out Shown
+	for k := range v.Seen {
+		i := &v.Seen[k].Instance
+		if !i.Marked(v.Machine.Name, by) {
+			continue
+		}
+		out.Marked++
+		out.Generation = max(out.Generation, i.Mark.Generation)
+		switch {
+		case i.Mark.Kept && i.Power == PowerOff:
+			out.Aside = append(out.Aside, i)
+		case i.Mark.Certified && !i.Mark.Kept && (out.Serves == nil || truer(i, out.Serves)):
+			out.Serves = i
+		}
+	}
+	slices.SortStableFunc(out.Aside, func(a, b *Instance) int { return cmp.Compare(a.Mark.Generation, b.Mark.Generation) })
+	return out
+}
+
+// Beyond returns what is shown of the machine by the installation's marks and is not believed of it, and whether anything is: a higher
+// generation, another instance that serves, others that were put aside. It points into the view.
+func (v *View) Beyond(by Installation) (Shown, bool) {
+	out, m := v.Shown(by), &v.Machine
+	if out.Serves != nil && out.Serves.ID == m.Current.ID {
+		out.Serves = nil
+	}
+	out.Aside = slices.DeleteFunc(out.Aside, func(i *Instance) bool { return m.KeptAt(i.ID) >= 0 })
+	return out, out.Generation > m.Generation || out.Serves != nil || len(out.Aside) > 0
+}
+
+// Marked reports whether the instance is there, and bears the installation's mark of the machine.
+func (i *Instance) Marked(m MachineName, by Installation) bool {
+	return by != "" && i.Mark.Machine == m && i.Mark.Installation == by && i.Power != PowerGone
+}
+
+// truer reports whether the instance is more likely than the other to be the one that serves: it runs, or was built later.
+func truer(i, other *Instance) bool {
+	if runs := i.Power == PowerRunning; runs != (other.Power == PowerRunning) {
+		return runs
+	}
+	return i.Mark.Generation > other.Mark.Generation
+}
