@@ -236,9 +236,14 @@ func TestAHostThatHangsIsAskedForPartOfTheTime(t *testing.T) {
 	within := func(limit time.Duration, call func(ctx context.Context) error) error {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
-		return call(ctx)
+		err := call(ctx)
+		if ctx.Err() != nil {
+			t.Errorf("nothing is left of %v, and it is %v", limit, err)
+		}
+		return err
 	}
-	err = within(2*time.Second, func(ctx context.Context) error { return p.Create(ctx, o) })
+	const short = 6 * time.Second
+	err = within(short, func(ctx context.Context) error { return p.Create(ctx, o) })
 	wantKind(t, "create", err, fault.Transient)
 	for _, said := range []string{"h2 did not answer", "hale fence confirm h2"} {
 		if err == nil || !strings.Contains(err.Error(), said) {
@@ -250,7 +255,7 @@ func TestAHostThatHangsIsAskedForPartOfTheTime(t *testing.T) {
 	o.Excused = nil
 	must(t, within(patience, func(ctx context.Context) error { return p.PowerOff(ctx, o.Ref) })) // it runs: nobody is asked
 	awaitSeen(t, p, o.Ref, "off", func(i fleet.Instance) bool { return i.Power == fleet.PowerOff })
-	wantKind(t, "start", within(2*time.Second, func(ctx context.Context) error { return p.Start(ctx, o.Ref) }), fault.Transient)
+	wantKind(t, "start", within(short, func(ctx context.Context) error { return p.Start(ctx, o.Ref) }), fault.Transient)
 	o.Excused = []fleet.HostName{"h2"}
 	began := time.Now()
 	must(t, within(patience, func(ctx context.Context) error { return p.Start(ctx, o.Ref) }))
@@ -260,4 +265,34 @@ func TestAHostThatHangsIsAskedForPartOfTheTime(t *testing.T) {
 	must(t, within(patience, func(ctx context.Context) error { return p.PowerOff(ctx, o.Ref) }))
 	awaitSeen(t, p, o.Ref, "off", func(i fleet.Instance) bool { return i.Power == fleet.PowerOff })
 	must(t, within(patience, func(ctx context.Context) error { return p.Delete(ctx, o.Ref) }))
+}
+
+// TestARefusedOrderDefinesNothing: what another host has is refused before anything is claimed, so that nobody hears of it.
+func TestARefusedOrderDefinesNothing(t *testing.T) {
+	t.Parallel()
+	both := newPair(t)
+	p := both.New(t).(*libvirt.Provider)
+	ctx, cancel := context.WithCancel(t.Context())
+	heard := make(chan provider.Event, 256)
+	ended := make(chan error, 1)
+	go func() { ended <- p.Watch(ctx, func(e provider.Event) { heard <- e }) }()
+	for _, host := range both.Hosts() {
+		hear(t, heard, "the connections", provider.Event{Host: host})
+	}
+	o := both.order("web-1")
+	must(t, p.Create(t.Context(), o))
+	hear(t, heard, "what was built", provider.Event{Host: "h1", Instance: o.ID})
+	rival, free := both.order("web-1"), both.order("web-2")
+	rival.Host, free.Host = "h2", "h2"
+	wantKind(t, "create of a taken name", p.Create(t.Context(), rival), fault.Conflict)
+	must(t, p.Create(t.Context(), free))
+	for e := (provider.Event{}); e.Instance != free.ID; e = <-heard {
+		if e.Instance == rival.ID {
+			t.Error("the refused one was there for a moment")
+		}
+	}
+	cancel()
+	must(t, <-ended)
+	destroyed(t, p, o.Ref)
+	destroyed(t, p, free.Ref)
 }

@@ -158,6 +158,8 @@ func nameOnTwoHosts(t T, h Harness) {
 	same.Host = w.other
 	same.Name += "-other"
 	w.because("create of the same id on another host", w.p.Create(w.ctx(), same), fault.Conflict, w.host)
+	next := w.on(w.rival(w.order), w.other)
+	w.because("create of the next instance beside one that runs", w.p.Create(w.ctx(), next), fault.Conflict, w.host)
 	w.untouched(w.order)
 	w.off(w.order.Ref)
 	w.because("create of the name of one that is off", w.p.Create(w.ctx(), rival), fault.Conflict, w.host)
@@ -174,7 +176,6 @@ func nameOnTwoHosts(t T, h Harness) {
 	w.do("delete", w.p.Delete(w.ctx(), rival.Ref))
 
 	// An earlier instance that is off, and could not be removed, does not hold its machine's name on other hosts.
-	next := w.on(w.rival(w.order), w.other)
 	w.do("create of the machine's next instance", w.p.Create(w.ctx(), next))
 	w.awaitPower(next.Ref, fleet.PowerRunning)
 	if k, ok := w.p.(provider.Keeper); ok && can(h, "Keeper") {
