@@ -117,7 +117,8 @@ func (l listed) listing() (provider.Listing, error) {
 }
 
 func (h hostAnswer) answer() (provider.HostAnswer, error) {
-	a := provider.HostAnswer{Name: fleet.HostName(h.Name), Place: fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage}, Independent: h.Independent}
+	place := fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage}
+	a := provider.HostAnswer{Name: fleet.HostName(h.Name), Place: place, Independent: h.Independent}
 	if h.Error == nil {
 		return a, nil
 	}

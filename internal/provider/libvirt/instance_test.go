@@ -460,7 +460,8 @@ func listingFollowsMarks(t *testing.T, b *bench) {
 	destroyed(t, p, o.Ref)
 }
 
-// olderMarkCounts: a mark that does not name its domain is hale's, and comes to name it; one that names another is nobody's, in every call.
+// olderMarkCounts: a mark that does not name its domain is hale's, and comes to name it; one that names another is
+// nobody's, in every call.
 func olderMarkCounts(t *testing.T, b *bench) {
 	p := b.handle(t)
 	o := b.order("older")
@@ -471,8 +472,10 @@ func olderMarkCounts(t *testing.T, b *bench) {
 	}
 	inscribe := func(instance string) {
 		t.Helper()
-		mark := fmt.Sprintf(`<mark installation="bench" fleet="web" machine="web-1" generation="1" certified="true" built="2026-11-21T02:00:00Z"%s/>`, instance)
-		_, err := b.Virsh(background(t), "metadata", o.Name, "--uri", "urn:hale:mark:1", "--key", "hale", "--set", mark, "--config", "--live")
+		mark := `<mark installation="bench" fleet="web" machine="web-1" generation="1" certified="true" ` +
+			`built="2026-11-21T02:00:00Z"` + instance + `/>`
+		_, err := b.Virsh(background(t), "metadata", o.Name, "--uri", "urn:hale:mark:1", "--key", "hale", "--set", mark,
+			"--config", "--live")
 		must(t, err)
 	}
 	bears := func(want fleet.Mark) {
