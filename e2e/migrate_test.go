@@ -17,9 +17,10 @@ const sharedHosts = `  lab:
     state_dir: %q
     hosts: [{name: a, uri: %q}, {name: b, uri: %q}]`
 
-// TestL1WhatAMigrationLeavesBehindIsNeverStarted has a person migrate a machine with virsh, who forgets to have its definition removed where it was. Two hosts show it
-// then. It dies where it runs, and hale calls nothing but a person; a ladder that starts would start what was left behind, and one that replaces would delete it, with the files of the
-// other. When the person has undefined it, the machine is healed once, by the step that comes first.
+// TestL1WhatAMigrationLeavesBehindIsNeverStarted has a person migrate a machine with virsh, who forgets to have its
+// definition removed where it was. Two hosts show it then. It dies where it runs, and hale calls nothing but a
+// person; a ladder that starts would start what was left behind, and one that replaces would delete it, with the
+// files of the other. When the person has undefined it, the machine is healed once, by the step that comes first.
 func TestL1WhatAMigrationLeavesBehindIsNeverStarted(t *testing.T) {
 	t.Parallel()
 	s, a := twoHosts(t, "10.78.0.0/16", "10.79.0.0/16")
@@ -41,7 +42,8 @@ func TestL1WhatAMigrationLeavesBehindIsNeverStarted(t *testing.T) {
 	s.leftBehind(victim, s.lab, a.lab, "delete", "create", "certify")
 }
 
-// leftBehind migrates the machine, without its definition, kills it, and has it healed by these calls when the definition is gone, too.
+// leftBehind migrates the machine, without its definition, kills it, and has it healed by these calls when the
+// definition is gone, too.
 func (s stage) leftBehind(victim string, from, to *lab.Lab, healedBy ...string) {
 	s.Helper()
 	before := s.machine(victim)
@@ -87,7 +89,8 @@ func (s stage) running(l *lab.Lab, instance string) int {
 	return len(slices.DeleteFunc(processes, func(p lab.Process) bool { return p.UUID != instance }))
 }
 
-// migrate moves a machine that runs, and leaves its definition where it was. The watchman does not look meanwhile: while memory is copied there is a second process, which stands still.
+// migrate moves a machine that runs, and leaves its definition where it was. The watchman does not look meanwhile:
+// while memory is copied there is a second process, which stands still.
 func (s stage) migrate(machine string, from, to *lab.Lab) {
 	s.Helper()
 	free, err := (&net.ListenConfig{}).Listen(s.Context(), "tcp", "127.0.0.1:0")
@@ -95,7 +98,8 @@ func (s stage) migrate(machine string, from, to *lab.Lab) {
 	s.must(free.Close())
 	s.lawful()
 	s.watchman.end()
-	_, err = from.Virsh(s.within(patience), "migrate", "--live", "--persistent", "--unsafe", machine, to.URI(), "tcp://"+free.Addr().String())
+	_, err = from.Virsh(s.within(patience), "migrate", "--live", "--persistent", "--unsafe", machine, to.URI(),
+		"tcp://"+free.Addr().String())
 	s.watchman = watch(from, to)
 	s.must(err)
 }

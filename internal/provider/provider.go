@@ -26,10 +26,12 @@ type Reader interface {
 
 // Power turns instances on and off. Each call is a no-op when the wanted state is there already.
 //
-// Hosts that are HostAnswer.Independent can show one id twice. So before Start, PowerOff, or a Reboot that starts it, of an instance that is off on ref.Host, the
-// provider asks the other independent hosts for its id (L1); one that runs on ref.Host needs no asking. fault.Conflict: another host has it, running or not, and the error
-// names that host. fault.Transient: a host did not answer that is not among ref.Excused, and the error says which. In both cases nothing was changed. The same holds for
-// Builder.Delete, also of an instance that is not on ref.Host any more, whose files another host may use; for Keeper; and for Rebuilder.
+// Hosts that are HostAnswer.Independent can show one id twice. So before Start, PowerOff, or a Reboot that starts it,
+// of an instance that is off on ref.Host, the provider asks the other independent hosts for its id (L1); one that
+// runs on ref.Host needs no asking. fault.Conflict: another host has it, running or not, and the error names that
+// host. fault.Transient: a host did not answer that is not among ref.Excused, and the error says which. In both cases
+// nothing was changed. The same holds for Builder.Delete, also of an instance that is not on ref.Host any more, whose
+// files another host may use; for Keeper; and for Rebuilder.
 type Power interface {
 	// Start powers the instance on. fault.Conflict: it was put aside (Keeper), so that an order which comes late does not let it run beside
 	// its successor.
@@ -88,7 +90,8 @@ type Rescuer interface {
 	Rescue(ctx context.Context, ref Ref) error
 }
 
-// Keeper is a provider that can put an instance aside and bring it back. Independent hosts are asked before, as Power says; before Restore for the name, too.
+// Keeper is a provider that can put an instance aside and bring it back. Independent hosts are asked before, as Power
+// says; before Restore for the name, too.
 type Keeper interface {
 	// Keep puts the instance, which is off, aside: it gives up the machine's name for another one, and the machine's kept disks, and its mark
 	// says so at last. One that was put aside already is success. fault.Conflict: it is on, or bears another mark; nothing was changed.
@@ -142,21 +145,22 @@ type Picture struct {
 
 // Builder makes and removes instances. Before a Delete independent hosts are asked, as Power says.
 type Builder interface {
-	// Create builds and starts an instance with the order's id, name and mark, in which Mark.Instance is the order's id. fault.Conflict: the name is taken
-	// by another instance, or the id exists already, on that host or on one of the other independent ones; nothing was changed. fault.Transient: one of
-	// them did not answer that is not among order.Excused. On another host the name may belong to an earlier instance of the same machine that is off. Of
+	// Create builds and starts an instance with the order's id, name and mark, in which Mark.Instance is the order's
+	// id. fault.Conflict: the name is taken by another instance, or the id exists already, on that host or on one of
+	// the other independent ones; nothing was changed. fault.Transient: one of them did not answer that is not among
+	// order.Excused. On another host the name may belong to an earlier instance of the same machine that is off. Of
 	// several creates for one name at the same time, on several hosts, one succeeds at most.
 	//
-	// The template's kept disks belong to the machine of the mark: one that is there already is attached as it is, whoever made it;
-	// one that is not is made empty, unless it is among order.Made: then the order is fault.Invalid, since data would be missing. A
-	// failed create leaves no disk that it made itself, and every one that was there.
+	// The template's kept disks belong to the machine of the mark: one that is there already is attached as it is,
+	// whoever made it; one that is not is made empty, unless it is among order.Made: then the order is fault.Invalid,
+	// since data would be missing. A failed create leaves no disk that it made itself, and every one that was there.
 	Create(ctx context.Context, order Order) error
 	// Delete removes an instance that is off, with its ephemeral disks, and never a kept one. No such instance is success. With ref.ForGood what belongs to the
 	// machine and has no data goes, too, such as a floating address, and is gone when it returns nil.
 	// fault.Conflict: it runs, or bears another mark than ref.Mark; nothing was changed.
 	Delete(ctx context.Context, ref Ref) error
-	// Certify writes the mark's Certified flag on the instance, and Mark.Instance where an older hale left it out. fault.Conflict: it bears another mark than
-	// ref.Mark, or none, as an adopted one; nothing was written.
+	// Certify writes the mark's Certified flag on the instance, and Mark.Instance where an older hale left it out.
+	// fault.Conflict: it bears another mark than ref.Mark, or none, as an adopted one; nothing was written.
 	Certify(ctx context.Context, ref Ref) error
 }
 
@@ -186,9 +190,9 @@ type Provider interface {
 // Ref names one instance. Destructive calls refuse (fault.Conflict) an instance whose mark, read in the same call,
 // does not name the same installation, machine and generation; of an adopted one: an instance that bears any mark.
 //
-// A mark that names another instance is none (fleet.Mark.Of), in every call and in what is listed: somebody copied it along with the instance. Such a copy is a
-// stranger: no call with a mark touches it, and it may be adopted like any other instance without a mark. A damaged mark may be hale's own: what bears one is neither
-// touched nor adopted.
+// A mark that names another instance is none (fleet.Mark.Of), in every call and in what is listed: somebody copied it
+// along with the instance. Such a copy is a stranger: no call with a mark touches it, and it may be adopted like any
+// other instance without a mark. A damaged mark may be hale's own: what bears one is neither touched nor adopted.
 type Ref struct {
 	ID   fleet.InstanceID
 	Host fleet.HostName

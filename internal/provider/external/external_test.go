@@ -433,16 +433,20 @@ esac`)})
 	}
 }
 
-// TestAMarkCountsOnItsInstanceOnly: whatever a program gives back, a mark that names another instance is none, and one that an older hale wrote counts.
+// TestAMarkCountsOnItsInstanceOnly: whatever a program gives back, a mark that names another instance is none, and
+// one that an older hale wrote counts.
 func TestAMarkCountsOnItsInstanceOnly(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		instance string
 		counts   bool
 	}{
-		"its own": {`, "instance": "i-1"`, true}, "an older hale's": {"", true}, "another's": {`, "instance": "i-9"`, false},
+		"its own":         {`, "instance": "i-1"`, true},
+		"an older hale's": {"", true},
+		"another's":       {`, "instance": "i-9"`, false},
 	} {
-		one := `{"id": "i-1", "name": "web-1", "power": "off", "mark": {"installation": "x", "machine": "web-1", "generation": 2` + c.instance + `}}`
+		mark := `{"installation": "x", "machine": "web-1", "generation": 2` + c.instance + `}`
+		one := `{"id": "i-1", "name": "web-1", "power": "off", "mark": ` + mark + `}`
 		p := open(t, external.Options{Command: script(t, `case $op in
 get) echo '{"result": {"instance": `+one+`}}' ;;
 *) echo '{"result": {"instances": [`+one+`]}}' ;;
@@ -458,7 +462,8 @@ esac`)})
 	}
 }
 
-// TestAProgramHearsWhichHostsNeedNotAnswer: hosts that say that they are independent, and an order that excuses one of them; what is built bears a mark that names it.
+// TestAProgramHearsWhichHostsNeedNotAnswer: hosts that say that they are independent, and an order that excuses one
+// of them; what is built bears a mark that names it.
 func TestAProgramHearsWhichHostsNeedNotAnswer(t *testing.T) {
 	t.Parallel()
 	p := open(t, external.Options{Command: script(t, `case $op in

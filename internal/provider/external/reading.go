@@ -117,7 +117,8 @@ func (l listed) listing() (provider.Listing, error) {
 }
 
 func (h hostAnswer) answer() (provider.HostAnswer, error) {
-	a := provider.HostAnswer{Name: fleet.HostName(h.Name), Place: fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage}, Independent: h.Independent}
+	place := fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage}
+	a := provider.HostAnswer{Name: fleet.HostName(h.Name), Place: place, Independent: h.Independent}
 	if h.Error == nil {
 		return a, nil
 	}
@@ -127,7 +128,7 @@ func (h hostAnswer) answer() (provider.HostAnswer, error) {
 
 var (
 	powers = []fleet.Power{fleet.PowerUnknown, fleet.PowerRunning, fleet.PowerOff, fleet.PowerPaused, fleet.PowerCrashed, fleet.PowerError}
-	stops  = []fleet.Stop{fleet.StopUnknown, fleet.StopGuest, fleet.StopExternal, fleet.StopCrash, fleet.StopIOError}
+	stops  = []fleet.Stop{fleet.StopUnknown, fleet.StopGuest, fleet.StopExternal, fleet.StopCrash, fleet.StopIOError, fleet.StopMoved}
 )
 
 // instance reads one instance. What is not in the closed sets is an error: nobody would know what it means.

@@ -34,7 +34,8 @@ func (p *Provider) Keep(ctx context.Context, ref provider.Ref, name string) erro
 
 // Restore implements provider.Keeper. The name is claimed first: of several claims the daemon lets one win.
 func (p *Provider) Restore(ctx context.Context, ref provider.Ref, name string) error {
-	return p.putAside(ctx, claim{op: "libvirt.restore", ref: ref, name: name}, func(s *session, dom golibvirt.Domain) error {
+	c := claim{op: "libvirt.restore", ref: ref, name: name}
+	return p.putAside(ctx, c, func(s *session, dom golibvirt.Domain) error {
 		if err := s.rename(dom, name); err != nil {
 			return err
 		}
@@ -43,7 +44,9 @@ func (p *Provider) Restore(ctx context.Context, ref provider.Ref, name string) e
 }
 
 // putAside does what it takes to an instance that is off and bears the mark, and then writes into the mark whether it is kept.
-func (p *Provider) putAside(ctx context.Context, c claim, change func(*session, golibvirt.Domain) error, kept bool) error {
+func (p *Provider) putAside(
+	ctx context.Context, c claim, change func(*session, golibvirt.Domain) error, kept bool,
+) error {
 	s, dom, err := p.openMarked(ctx, c.op, c.ref)
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	golibvirt "github.com/digitalocean/go-libvirt"
@@ -17,69 +16,58 @@ import (
 	"hale/internal/provider"
 )
 
-// Hosts know nothing of each other. What a migration left behind, or what a person defined twice, is on two of them under one id. So the other
-// hosts are asked before anything is done that would be wrong then.
+// Hosts know nothing of each other. What a migration left behind, or what a person defined twice, is on two of them
+// under one id. So the other hosts are asked before anything is done that would be wrong then.
 
 // moment is for how long a host is waited for that need not answer.
 const moment = time.Second
 
-// question is asked of another host. It returns what is in the way there; nil: nothing is. An error means that the host did not say.
+// question is asked of another host. It returns what is in the way there; nil: nothing is. An error means that the host
+// did not say.
 type question func(s *session) (inTheWay, err error)
 
-// askOthers puts the question to all hosts but ref's, and returns the first that is in the way. A host that does not answer may have it, and
-// is fault.Transient, unless it is among ref.Excused. A single host asks nobody.
+// askOthers puts the question to all hosts but ref's, and returns the first thing that is in the way. A host that does
+// not answer may have it, and is fault.Transient, unless it is among ref.Excused. A single host asks nobody.
 func (p *Provider) askOthers(ctx context.Context, op string, ref provider.Ref, ask question) error {
-	var asked, excused []*host
-	for _, h := range p.hosts {
-		switch {
-		case h.name == ref.Host:
-		case slices.Contains(ref.Excused, h.name):
-			excused = append(excused, h)
-		default:
-			asked = append(asked, h)
-		}
+	others := slices.DeleteFunc(slices.Clone(p.hosts), func(h *host) bool { return h.name == ref.Host })
+	if len(others) == 0 {
+		return nil
 	}
-	ways := make([]error, len(asked)+len(excused))
-	note := func(first int) func(s *session, i int) error {
-		return func(s *session, i int) (err error) {
-			ways[first+i], err = ask(s)
-			return err
+	half, cancel := p.half(ctx)
+	defer cancel()
+	excused := func(h *host) bool { return slices.Contains(ref.Excused, h.name) }
+	within := func(h *host) (context.Context, context.CancelFunc) {
+		if excused(h) {
+			return context.WithTimeout(half, moment)
 		}
+		return half, func() {}
 	}
-	var silent []error
-	var both sync.WaitGroup
-	both.Go(func() {
-		briefly, cancel := context.WithTimeout(ctx, moment)
-		defer cancel()
-		p.onHosts(briefly, op, excused, note(len(asked)))
+	ways := make([]error, len(others))
+	errs := p.onHosts(others, within, op, func(s *session, i int) (err error) {
+		ways[i], err = ask(s)
+		return err
 	})
-	both.Go(func() {
-		within, cancel := p.half(ctx)
-		defer cancel()
-		silent = p.onHosts(within, op, asked, note(0))
-	})
-	both.Wait()
 	for _, way := range ways {
 		if way != nil {
 			return way
 		}
 	}
-	return unheard(op, ref, asked, silent)
-}
-
-// unheard is the refusal for want of the hosts' answers; nil: all answered.
-func unheard(op string, ref provider.Ref, asked []*host, errs []error) error {
-	var names []string
-	for i, h := range asked {
-		if errs[i] != nil {
-			names = append(names, string(h.name))
+	var silent []string
+	for i, h := range others {
+		if errs[i] != nil && !excused(h) {
+			silent = append(silent, string(h.name))
 		}
 	}
-	if len(names) == 0 {
+	if len(silent) == 0 {
 		return nil
 	}
-	return fault.New(fault.Transient, op, string(ref.ID), fmt.Errorf("%s did not answer, and may have it, too; nothing is done until it answers, "+
-		"or is proven off by its fence, or by a person: hale fence confirm %s --reason TEXT: %w", strings.Join(names, " and "), names[0], errors.Join(errs...)))
+	return fault.New(fault.Transient, op, string(ref.ID), unheard(silent, errors.Join(errs...)))
+}
+
+// unheard says what is to be done about hosts that did not answer.
+func unheard(hosts []string, why error) error {
+	return fmt.Errorf("%s did not answer, and may have it, too; nothing is done until it answers, or is proven off by "+
+		"its fence, or by a person: hale fence confirm %s --reason TEXT: %w", strings.Join(hosts, " and "), hosts[0], why)
 }
 
 // claim is what an order takes for itself on ref.Host: an id, and a name where it is given.
@@ -109,8 +97,8 @@ func (c claim) rival(s *session) (inTheWay, err error) {
 	return inTheWay, err
 }
 
-// sole returns the domain's power. One that does not run here must be nowhere else. What is paused, or crashed, has its process here: a host that does not
-// answer is no reason to leave that alone.
+// sole returns the domain's power. One that does not run here must be nowhere else. What is paused, or crashed, has
+// its process here: a host that does not answer is no reason to leave that alone.
 func (p *Provider) sole(ctx context.Context, s *session, dom golibvirt.Domain, ref provider.Ref) (fleet.Power, error) {
 	power, err := s.power(dom)
 	switch {
@@ -128,7 +116,8 @@ func (s *session) hasToo(uuid golibvirt.UUID) (inTheWay, err error) {
 	if err == nil {
 		var power fleet.Power
 		if power, err = s.power(dom); err == nil {
-			return fmt.Errorf("%s's id is on %s, too, and %s there; undefine it on the host where it is not to be", dom.Name, s.host.name, does(power)), nil
+			return fmt.Errorf("%s's id is on %s, too, and %s there; undefine it on the host where it is not to be",
+				dom.Name, s.host.name, does(power)), nil
 		}
 	}
 	if fault.Is(s.fault(err), fault.NotFound) {
@@ -145,8 +134,8 @@ func does(power fleet.Power) string {
 	return "is " + string(power)
 }
 
-// named says that the name belongs to a domain of the host; nil: it does not, or only to an earlier instance of the mark's machine that is off: one that
-// could not be removed when its successor was built elsewhere.
+// named says that the name belongs to a domain of the host; nil: it does not, or only to an earlier instance of the
+// mark's machine that is off: one that could not be removed when its successor was built elsewhere.
 func (s *session) named(name string, mark fleet.Mark) (inTheWay, err error) {
 	dom, err := s.DomainLookupByName(name)
 	if isCode(err, golibvirt.ErrNoDomain) {
@@ -163,7 +152,8 @@ func (s *session) named(name string, mark fleet.Mark) (inTheWay, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if power == fleet.PowerOff && has.Installation == mark.Installation && has.Machine == mark.Machine && has.Generation < mark.Generation {
+	earlier := has.Installation == mark.Installation && has.Machine == mark.Machine && has.Generation < mark.Generation
+	if earlier && power == fleet.PowerOff {
 		return nil, nil //nolint:nilnil // see above
 	}
 	return fmt.Errorf("the name %s belongs to %s on %s, which %s", name, idOf(dom.UUID), s.host.name, does(power)), nil
@@ -174,7 +164,8 @@ func (b *build) claims() claim {
 	return claim{op: "libvirt.create", ref: b.order.Ref, name: b.order.Name}
 }
 
-// elsewhere refuses an order whose id or name is taken on another host, or for which a kept disk would be made empty that lies there: its data would be missed.
+// elsewhere refuses an order whose id or name is taken on another host, or for which a kept disk would be made empty
+// that lies there: its data would be missed.
 func (p *Provider) elsewhere(ctx context.Context, b *build) error {
 	c := b.claims()
 	return p.askOthers(ctx, c.op, c.ref, func(s *session) (inTheWay, err error) {
@@ -191,8 +182,9 @@ func (p *Provider) elsewhere(ctx context.Context, b *build) error {
 				return nil, err
 			}
 			if there {
-				return fault.New(fault.Invalid, c.op, string(b.order.ID), fmt.Errorf("the disk %s lies on host %s: move it to %s, or remove it",
-					path.Join(p.stateDir, name), s.host.name, b.order.Host)), nil
+				lies := fmt.Errorf("the disk %s lies on host %s: move it to %s, or remove it",
+					path.Join(p.stateDir, name), s.host.name, b.order.Host)
+				return fault.New(fault.Invalid, c.op, string(b.order.ID), lies), nil
 			}
 		}
 		return nil, nil //nolint:nilnil // none is an answer

@@ -24,11 +24,12 @@ import (
 
 // order returns one for a new instance.
 func (b *bench) order(name string) provider.Order {
+	id := fleet.InstanceID(uuid.NewString())
 	return provider.Order{
 		Ref: provider.Ref{
-			ID: fleet.InstanceID(uuid.NewString()),
+			ID: id,
 			Mark: fleet.Mark{
-				Installation: "bench", Fleet: "web", Machine: "web-1", Generation: 1,
+				Installation: "bench", Fleet: "web", Machine: "web-1", Generation: 1, Instance: id,
 				Built: time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC),
 			},
 		},
@@ -273,6 +274,7 @@ func dataGoesAlong(t *testing.T, b *bench) {
 	next := func() {
 		o.ID, o.Made = fleet.InstanceID(uuid.NewString()), []string{"data"}
 		o.Mark.Generation++
+		o.Mark.Instance = o.ID
 	}
 	failing := o
 	failing.Template.Initrd = "/no/such/initrd"
@@ -458,15 +460,22 @@ func listingFollowsMarks(t *testing.T, b *bench) {
 	destroyed(t, p, o.Ref)
 }
 
-// olderMarkCounts: a mark that does not name its domain is hale's, and comes to name it; one that names another is nobody's, in every call.
+// olderMarkCounts: a mark that does not name its domain is hale's, and comes to name it; one that names another is
+// nobody's, in every call.
 func olderMarkCounts(t *testing.T, b *bench) {
 	p := b.handle(t)
 	o := b.order("older")
+	o.Mark.Instance = ""
 	must(t, p.Create(t.Context(), o))
+	if seen, err := p.Get(t.Context(), o.Ref); err != nil || seen.Mark.Instance != o.ID {
+		t.Errorf("built, it is %+v, %v", seen, err)
+	}
 	inscribe := func(instance string) {
 		t.Helper()
-		mark := fmt.Sprintf(`<mark installation="bench" fleet="web" machine="web-1" generation="1" certified="true" built="2026-11-21T02:00:00Z"%s/>`, instance)
-		_, err := b.Virsh(background(t), "metadata", o.Name, "--uri", "urn:hale:mark:1", "--key", "hale", "--set", mark, "--config", "--live")
+		mark := `<mark installation="bench" fleet="web" machine="web-1" generation="1" certified="true" ` +
+			`built="2026-11-21T02:00:00Z"` + instance + `/>`
+		_, err := b.Virsh(background(t), "metadata", o.Name, "--uri", "urn:hale:mark:1", "--key", "hale", "--set", mark,
+			"--config", "--live")
 		must(t, err)
 	}
 	bears := func(want fleet.Mark) {

@@ -168,10 +168,11 @@ func (p *Provider) onEachHost(ctx context.Context, op string, ask func(s *sessio
 		defer cancel()
 		ctx = half
 	}
-	return p.onHosts(ctx, op, p.hosts, ask)
+	return p.onHosts(p.hosts, func(*host) (context.Context, context.CancelFunc) { return ctx, func() {} }, op, ask)
 }
 
-// half is half of the caller's time: a host that hangs must not leave the caller without time for what the others answer.
+// half is half of the caller's time: a host that hangs must not leave the caller without time for what the others
+// answer.
 func (p *Provider) half(ctx context.Context) (context.Context, context.CancelFunc) {
 	left := p.callLimit
 	if deadline, bounded := ctx.Deadline(); bounded {
@@ -180,13 +181,17 @@ func (p *Provider) half(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(ctx, left/2)
 }
 
-// onHosts runs ask for the hosts at the same time and returns their errors in the hosts' order.
-func (p *Provider) onHosts(ctx context.Context, op string, hosts []*host, ask func(s *session, i int) error) []error {
+// onHosts runs ask for the hosts at the same time, each within a context of its own, and returns their errors in the
+// hosts' order.
+func (p *Provider) onHosts(hosts []*host, within func(*host) (context.Context, context.CancelFunc), op string,
+	ask func(s *session, i int) error) []error {
 	errs := make([]error, len(hosts))
 	var asked sync.WaitGroup
 	for i, h := range hosts {
 		asked.Go(func() {
 			defer p.panics.Catch("", op, func(panic *defect.Panic) { errs[i] = fault.New(fault.Transient, op, string(h.name), panic) })
+			ctx, cancel := within(h)
+			defer cancel()
 			_, s, err := h.open(ctx, p.callLimit, op, string(h.name))
 			if err == nil {
 				defer s.end()

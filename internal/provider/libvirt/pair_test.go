@@ -134,7 +134,8 @@ func (p pair) migrated(t *testing.T, o provider.Order) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	must(t, free.Close())
-	_, err = p.h1.Virsh(background(t), "migrate", "--live", "--persistent", "--unsafe", o.Name, p.h2.URI(), "tcp://"+free.Addr().String())
+	_, err = p.h1.Virsh(background(t), "migrate", "--live", "--persistent", "--unsafe",
+		o.Name, p.h2.URI(), "tcp://"+free.Addr().String())
 	must(t, err)
 }
 
@@ -161,8 +162,8 @@ func (p pair) order(name string) provider.Order {
 	return o
 }
 
-// TestWhatAMigrationLeftBehindIsLeftAlone: a real virsh migrate leaves its definition on h1; then the instance dies on h2. Neither is touched, nor its disk,
-// until one of the two is gone; then the other is started, once (L1).
+// TestWhatAMigrationLeftBehindIsLeftAlone: a real virsh migrate leaves its definition on h1; then the instance dies
+// on h2. Neither is touched, nor its disk, until one of the two is gone; then the other is started, once (L1).
 func TestWhatAMigrationLeftBehindIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	both := newPair(t)
@@ -187,9 +188,12 @@ func TestWhatAMigrationLeftBehindIsLeftAlone(t *testing.T) {
 	untouched := func(at provider.Ref, other, does string) {
 		t.Helper()
 		for what, err := range map[string]error{
-			"start": p.Start(t.Context(), at), "reboot": p.Reboot(t.Context(), at), "power off": p.PowerOff(t.Context(), at), "delete": p.Delete(t.Context(), at),
+			"start": p.Start(t.Context(), at), "reboot": p.Reboot(t.Context(), at),
+			"power off": p.PowerOff(t.Context(), at), "delete": p.Delete(t.Context(), at),
 		} {
-			if wantKind(t, what, err, fault.Conflict); err != nil && !strings.Contains(err.Error(), "web-1's id is on "+other+", too, and "+does+" there") {
+			wantKind(t, what, err, fault.Conflict)
+			want := "web-1's id is on " + other + ", too, and " + does + " there"
+			if !strings.Contains(fmt.Sprint(err), want) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
@@ -202,7 +206,8 @@ func TestWhatAMigrationLeftBehindIsLeftAlone(t *testing.T) {
 		t.Errorf("%d processes", n)
 	}
 	both.h2.Kill(t, o.ID)
-	awaitSeen(t, p, there, "dead", func(i fleet.Instance) bool { return i.Power == fleet.PowerOff && i.Stop == fleet.StopCrash })
+	dead := func(i fleet.Instance) bool { return i.Power == fleet.PowerOff && i.Stop == fleet.StopCrash }
+	awaitSeen(t, p, there, "dead", dead)
 	untouched(here, "h2", "is off")
 	untouched(there, "h1", "is off")
 	if n := both.processes(t, o.ID); n != 0 {
@@ -236,9 +241,14 @@ func TestAHostThatHangsIsAskedForPartOfTheTime(t *testing.T) {
 	within := func(limit time.Duration, call func(ctx context.Context) error) error {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
-		return call(ctx)
+		err := call(ctx)
+		if ctx.Err() != nil {
+			t.Errorf("nothing is left of %v, and it is %v", limit, err)
+		}
+		return err
 	}
-	err = within(2*time.Second, func(ctx context.Context) error { return p.Create(ctx, o) })
+	const short = 6 * time.Second
+	err = within(short, func(ctx context.Context) error { return p.Create(ctx, o) })
 	wantKind(t, "create", err, fault.Transient)
 	for _, said := range []string{"h2 did not answer", "hale fence confirm h2"} {
 		if err == nil || !strings.Contains(err.Error(), said) {
@@ -248,9 +258,11 @@ func TestAHostThatHangsIsAskedForPartOfTheTime(t *testing.T) {
 	o.Excused = []fleet.HostName{"h2"}
 	must(t, within(patience, func(ctx context.Context) error { return p.Create(ctx, o) }))
 	o.Excused = nil
-	must(t, within(patience, func(ctx context.Context) error { return p.PowerOff(ctx, o.Ref) })) // it runs: nobody is asked
+	// It runs: nobody is asked.
+	must(t, within(patience, func(ctx context.Context) error { return p.PowerOff(ctx, o.Ref) }))
 	awaitSeen(t, p, o.Ref, "off", func(i fleet.Instance) bool { return i.Power == fleet.PowerOff })
-	wantKind(t, "start", within(2*time.Second, func(ctx context.Context) error { return p.Start(ctx, o.Ref) }), fault.Transient)
+	err = within(short, func(ctx context.Context) error { return p.Start(ctx, o.Ref) })
+	wantKind(t, "start", err, fault.Transient)
 	o.Excused = []fleet.HostName{"h2"}
 	began := time.Now()
 	must(t, within(patience, func(ctx context.Context) error { return p.Start(ctx, o.Ref) }))
@@ -260,4 +272,35 @@ func TestAHostThatHangsIsAskedForPartOfTheTime(t *testing.T) {
 	must(t, within(patience, func(ctx context.Context) error { return p.PowerOff(ctx, o.Ref) }))
 	awaitSeen(t, p, o.Ref, "off", func(i fleet.Instance) bool { return i.Power == fleet.PowerOff })
 	must(t, within(patience, func(ctx context.Context) error { return p.Delete(ctx, o.Ref) }))
+}
+
+// TestARefusedOrderDefinesNothing: what another host has is refused before anything is claimed, so that no watch tells
+// of it.
+func TestARefusedOrderDefinesNothing(t *testing.T) {
+	t.Parallel()
+	both := newPair(t)
+	p := both.New(t).(*libvirt.Provider)
+	ctx, cancel := context.WithCancel(t.Context())
+	heard := make(chan provider.Event, 256)
+	ended := make(chan error, 1)
+	go func() { ended <- p.Watch(ctx, func(e provider.Event) { heard <- e }) }()
+	for _, host := range both.Hosts() {
+		hear(t, heard, "the connections", provider.Event{Host: host})
+	}
+	o := both.order("web-1")
+	must(t, p.Create(t.Context(), o))
+	hear(t, heard, "what was built", provider.Event{Host: "h1", Instance: o.ID})
+	rival, free := both.order("web-1"), both.order("web-2")
+	rival.Host, free.Host = "h2", "h2"
+	wantKind(t, "create of a taken name", p.Create(t.Context(), rival), fault.Conflict)
+	must(t, p.Create(t.Context(), free))
+	for e := (provider.Event{}); e.Instance != free.ID; e = <-heard {
+		if e.Instance == rival.ID {
+			t.Error("the refused one was there for a moment")
+		}
+	}
+	cancel()
+	must(t, <-ended)
+	destroyed(t, p, o.Ref)
+	destroyed(t, p, free.Ref)
 }

@@ -322,15 +322,17 @@ func (s *session) marked(ref provider.Ref, only fleet.Installation) (golibvirt.D
 	return dom, nil
 }
 
-// unmarked refuses a domain that bears a mark, be it a damaged one. One that names another domain says only what this one is a copy of.
+// unmarked refuses a domain that bears a mark, be it a damaged one. One that names another domain says only what this
+// one is a copy of.
 func (s *session) unmarked(ref provider.Ref, dom golibvirt.Domain) error {
 	if ref.Mark != (fleet.Mark{}) {
 		return s.conflict(errors.New("nobody adopts what is to bear a mark"))
 	}
-	text, err := s.DomainGetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{markSpace}, golibvirt.DomainAffectCurrent)
+	text, err := s.DomainGetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{markSpace},
+		golibvirt.DomainAffectCurrent)
 	switch {
 	case err == nil:
-		if mark, err := decodeMark(text); err == nil && mark.Of(idOf(dom.UUID)) == (fleet.Mark{}) {
+		if mark, damaged := decodeMark(text); damaged == nil && mark.Of(idOf(dom.UUID)) == (fleet.Mark{}) {
 			return nil
 		}
 		return s.conflict(errors.New("it was adopted, and bears a mark by now"))

@@ -63,7 +63,9 @@ func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 	}
 	var l provider.Listing
 	for i, h := range p.hosts {
-		l.Hosts = append(l.Hosts, provider.HostAnswer{Name: h.name, Place: h.place, Err: errs[i], Independent: len(p.hosts) > 1})
+		l.Hosts = append(l.Hosts, provider.HostAnswer{
+			Name: h.name, Place: h.place, Err: errs[i], Independent: len(p.hosts) > 1,
+		})
 		if errs[i] == nil {
 			l.Instances = append(l.Instances, found[i]...)
 		}

@@ -147,7 +147,7 @@ func TestStates(t *testing.T) {
 		"powered itself off":      {off, int32(golibvirt.DomainShutoffShutdown), fleet.PowerOff, fleet.StopGuest},
 		"destroyed":               {off, int32(golibvirt.DomainShutoffDestroyed), fleet.PowerOff, fleet.StopExternal},
 		"saved":                   {off, int32(golibvirt.DomainShutoffSaved), fleet.PowerOff, fleet.StopExternal},
-		"migrated away":           {off, int32(golibvirt.DomainShutoffMigrated), fleet.PowerOff, fleet.StopExternal},
+		"migrated away":           {off, int32(golibvirt.DomainShutoffMigrated), fleet.PowerOff, fleet.StopMoved},
 		"its process was killed":  {off, int32(golibvirt.DomainShutoffCrashed), fleet.PowerOff, fleet.StopCrash},
 		"it failed to start":      {off, int32(golibvirt.DomainShutoffFailed), fleet.PowerOff, fleet.StopCrash},
 		"ended by the daemon":     {off, int32(golibvirt.DomainShutoffDaemon), fleet.PowerOff, fleet.StopCrash},

@@ -53,7 +53,8 @@ func TestWhatServersBear(t *testing.T) {
 	})
 }
 
-// TestAServerThatWasCertifiedBeforeComesToNameItself: metadata of an older hale count, and Certify writes what they lack.
+// TestAServerThatWasCertifiedBeforeComesToNameItself: metadata of an older hale count, and Certify writes what they
+// lack.
 func TestAServerThatWasCertifiedBeforeComesToNameItself(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(*twin) {})

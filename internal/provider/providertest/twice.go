@@ -13,14 +13,15 @@ import (
 // Leaver is a harness whose hosts are independent (provider.HostAnswer), that can make an id be on two of them.
 type Leaver interface {
 	HostFailer
-	// LeaveBehind makes the other host list the instance, too: off, with its name, id and mark, as a migration does that leaves the definition where
-	// it was. Nothing becomes of the instance itself.
+	// LeaveBehind makes the other host list the instance, too: off, with its name, id and mark, as a migration does
+	// that leaves the definition where it was. Nothing becomes of the instance itself.
 	LeaveBehind(t T, ref provider.Ref, host fleet.HostName)
 	// TakeAway removes what the host has of the id, which is off there, and nothing else.
 	TakeAway(t T, id fleet.InstanceID, host fleet.HostName)
 }
 
-// Copier is a harness that can copy an instance as a person does, who takes the definition and changes nothing but what must be another one.
+// Copier is a harness that can copy an instance as a person does, who takes the definition and changes nothing but
+// what must be another one.
 type Copier interface {
 	// CopyOf makes a copy, under the name, on the same host, off, and removes it at the end of the test.
 	CopyOf(t T, ref provider.Ref, name string) provider.Ref
@@ -80,16 +81,15 @@ func (w twice) because(call string, err error, kind fault.Kind, host fleet.HostN
 	}
 }
 
-// none fails the test unless each order about what is off on the reference's host is refused, with the kind, on account of the other host.
+// none fails the test unless each order about what is off on the reference's host is refused, with the kind, on
+// account of the other host.
 func (w twice) none(ref provider.Ref, kind fault.Kind, host fleet.HostName) {
 	w.Helper()
 	said := func(call string) string { return fmt.Sprintf("%s on %s", call, ref.Host) }
 	w.because(said("start"), w.p.Start(w.ctx(), ref), kind, host)
 	w.because(said("power off"), w.p.PowerOff(w.ctx(), ref), kind, host)
 	w.because(said("delete"), w.p.Delete(w.ctx(), ref), kind, host)
-	if err := w.p.Reboot(w.ctx(), ref); err == nil || fault.KindOf(err) != kind && !fault.Is(err, fault.Conflict) { // some reboot only what runs
-		w.Errorf("%s: %v", said("reboot"), err)
-	}
+	w.refused(said("reboot"), w.p.Reboot(w.ctx(), ref), kind, fault.Conflict) // some reboot only what runs
 	if k, ok := w.p.(provider.Keeper); ok && can(w.h, "Keeper") {
 		w.because(said("keep"), k.Keep(w.ctx(), ref, w.order.Name), kind, host)
 	}
@@ -120,7 +120,8 @@ func idOnTwoHosts(t T, h Harness) {
 	w.none(w.at(w.other), fault.Conflict, w.host)
 	excused := w.order.Ref
 	excused.Excused = []fleet.HostName{w.other}
-	w.because("start of one whose other host is excused, and answers", w.p.Start(w.ctx(), excused), fault.Conflict, w.other)
+	err := w.p.Start(w.ctx(), excused)
+	w.because("start of one whose other host is excused, and answers", err, fault.Conflict, w.other)
 
 	takeAway()
 	w.do("start of the only one", w.p.Start(w.ctx(), w.order.Ref))
@@ -158,6 +159,8 @@ func nameOnTwoHosts(t T, h Harness) {
 	same.Host = w.other
 	same.Name += "-other"
 	w.because("create of the same id on another host", w.p.Create(w.ctx(), same), fault.Conflict, w.host)
+	next := w.on(w.rival(w.order), w.other)
+	w.because("create of the next instance beside one that runs", w.p.Create(w.ctx(), next), fault.Conflict, w.host)
 	w.untouched(w.order)
 	w.off(w.order.Ref)
 	w.because("create of the name of one that is off", w.p.Create(w.ctx(), rival), fault.Conflict, w.host)
@@ -174,17 +177,18 @@ func nameOnTwoHosts(t T, h Harness) {
 	w.do("delete", w.p.Delete(w.ctx(), rival.Ref))
 
 	// An earlier instance that is off, and could not be removed, does not hold its machine's name on other hosts.
-	next := w.on(w.rival(w.order), w.other)
 	w.do("create of the machine's next instance", w.p.Create(w.ctx(), next))
 	w.awaitPower(next.Ref, fleet.PowerRunning)
 	if k, ok := w.p.(provider.Keeper); ok && can(h, "Keeper") {
 		w.do("keep of the earlier one", k.Keep(w.ctx(), w.order.Ref, w.order.Name))
-		w.because("restore while another host has the name", k.Restore(w.ctx(), w.order.Ref, w.order.Name), fault.Conflict, w.other)
+		err := k.Restore(w.ctx(), w.order.Ref, w.order.Name)
+		w.because("restore while another host has the name", err, fault.Conflict, w.other)
 		w.untouched(next)
 	}
 }
 
-// pausedOnOneHost: what is paused has its process where it is. It does not go on beside another that has its id, and it does go on beside a host that is silent.
+// pausedOnOneHost: what is paused has its process where it is. It does not go on beside another that has its id, and
+// it does go on beside a host that is silent.
 func pausedOnOneHost(t T, h Harness) {
 	w := beginTwice(t, h)
 	takeAway := w.leave()
@@ -230,7 +234,8 @@ func oneOfTwoHostsWins(t T, h Harness) {
 	}
 }
 
-// copyIsAStranger: whoever copies an instance copies its mark, which names the one that it was written on. So the copy is a stranger like any other (L2).
+// copyIsAStranger: whoever copies an instance copies its mark, which names the one that it was written on. So the
+// copy is a stranger like any other (L2).
 func copyIsAStranger(t T, h Harness) {
 	e := begin(t, h)
 	order := e.built(1)

@@ -11,11 +11,11 @@ import (
 	"hale/internal/provider"
 )
 
-// Hosts are independent where there are several: what one has of an id or a name, another may have, too. So an order about what is off asks the others
-// first, as provider.Ref.Excused says.
+// Hosts are independent where there are several: what one has of an id or a name, another may have, too. So an order
+// about what is off asks the others first, as provider.Ref.Excused says.
 
-// Stay leaves the instance's definition on another host, off, as a migration does that does not remove it. It reports false, and leaves nothing, where the
-// instance or its name is on that host.
+// Stay leaves the instance's definition on another host, off, as a migration does that does not remove it. It reports
+// false, and leaves nothing, where the instance or its name is on that host.
 func (w *World) Stay(id fleet.InstanceID, host fleet.HostName) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -23,12 +23,15 @@ func (w *World) Stay(id fleet.InstanceID, host fleet.HostName) bool {
 	if g == nil || w.names[place{host, g.name}] != nil || w.hostExists(host) != nil {
 		return false
 	}
-	w.leftOff(&guest{id: id, host: host, name: g.name, state: state{mark: g.mark}, network: g.network, metadata: g.metadata, disks: g.disks}, fleet.StopMoved)
+	w.leftOff(&guest{
+		id: id, host: host, name: g.name, state: state{mark: g.mark}, network: g.network, metadata: g.metadata,
+		disks: g.disks,
+	}, fleet.StopMoved)
 	return true
 }
 
-// Copy makes another instance of the instance's definition, mark included, on the same host, off, as a person does. It reports false, and makes nothing, when
-// the id or the name is taken.
+// Copy makes another instance of the instance's definition, mark included, on the same host, off, as a person does.
+// It reports false, and makes nothing, when the id or the name is taken.
 func (w *World) Copy(of, id fleet.InstanceID, name string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -36,7 +39,9 @@ func (w *World) Copy(of, id fleet.InstanceID, name string) bool {
 	if g == nil || w.vacant(id, g.host, name) != nil {
 		return false
 	}
-	w.leftOff(&guest{id: id, host: g.host, name: name, state: state{mark: g.mark}, network: g.network, metadata: g.metadata}, fleet.StopUnknown)
+	w.leftOff(&guest{
+		id: id, host: g.host, name: name, state: state{mark: g.mark}, network: g.network, metadata: g.metadata,
+	}, fleet.StopUnknown)
 	return true
 }
 
@@ -103,19 +108,22 @@ func (w *World) alone(client string, c claim) error {
 		}
 	}
 	if len(silent) > 0 {
-		return fault.New(fault.Transient, "simulated.find", string(c.ID), fmt.Errorf("%s did not answer, and may have it, too", strings.Join(silent, " and ")))
+		why := fmt.Errorf("%s did not answer, and may have it, too", strings.Join(silent, " and "))
+		return fault.New(fault.Transient, "simulated.find", string(c.ID), why)
 	}
 	return nil
 }
 
-// gaveWay reports whether the guest is an earlier instance of the mark's machine that is off: it does not hold the machine's name on other hosts.
+// gaveWay reports whether the guest is an earlier instance of the mark's machine that is off: it does not hold the
+// machine's name on other hosts.
 func (g *guest) gaveWay(to fleet.Mark) bool {
 	has := g.bears()
-	return g.power == fleet.PowerOff && has.Installation == to.Installation && has.Machine == to.Machine && has.Generation < to.Generation
+	return g.power == fleet.PowerOff && has.Installation == to.Installation && has.Machine == to.Machine &&
+		has.Generation < to.Generation
 }
 
-// sole refuses an order about a guest that does not run and that another host has, or may have; of one that has its process here, that is paused or crashed,
-// only what another host says counts.
+// sole refuses an order about a guest that does not run and that another host has, or may have; of one that has its
+// process here, that is paused or crashed, only what another host says counts.
 func (w *World) sole(client string, g *guest, ref provider.Ref) error {
 	switch g.power {
 	case fleet.PowerRunning:
