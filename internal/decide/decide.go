@@ -552,7 +552,7 @@ func (w *work) noticeStrays() {
 			continue // of it nothing is known, but that it is off
 		}
 		if i.Mark.Generation > m.Generation {
-			continue // the store is older than the world, of which a person is told once
+			continue // it proves that the store is older than the world, which a person is told of; see readMarks
 		}
 		at := slices.IndexFunc(m.Strays, func(s fleet.Stray) bool { return s.ID == i.ID })
 		switch {
@@ -578,9 +578,6 @@ func (w *work) knownStray(s fleet.Stray, i *fleet.Instance) fleet.Stray {
 // newStray tells of an instance that should not be there: a person, too, unless it is hale's own to remove.
 func (w *work) newStray(i *fleet.Instance) fleet.Stray {
 	s, reason := fleet.Stray{ID: i.ID, Host: i.Host, Seen: w.Situation.Now.Mono}, fleet.Reason("")
-	if i.Mark.Generation > w.M.Generation {
-		return s // it proves that the store is older than the world, which a person is told of; see readMarks
-	}
 	if !repair.IsRemnant(*w.M, *i, w.Installation) {
 		s.Paged, reason = true, fleet.ReasonSecondRunning
 		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation})
