@@ -234,11 +234,11 @@ func (c *chaos) marker(id fleet.InstanceID) fleet.Installation {
 // generation is one that was allotted; hardly ever, one that was not.
 func (c *chaos) generation(m fleet.MachineName) fleet.Generation {
 	at := slices.IndexFunc(c.s.Machines, func(v fleet.View) bool { return v.Machine.Name == m })
-	allotted := int(c.s.Machines[at].Machine.Generation) //nolint:gosec // few
+	allotted := int(c.s.Machines[at].Machine.Generation)
 	if rapid.IntRange(0, 300).Draw(c.t, "never allotted") == 0 {
-		return fleet.Generation(allotted + 1) //nolint:gosec // few
+		return fleet.Generation(allotted + 1)
 	}
-	return fleet.Generation(rapid.IntRange(0, allotted).Draw(c.t, "gen")) //nolint:gosec // few
+	return fleet.Generation(rapid.IntRange(0, allotted).Draw(c.t, "gen"))
 }
 
 // stored returns the decision as a store would keep it: an empty list and none are the same there.

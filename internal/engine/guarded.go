@@ -198,7 +198,7 @@ var defectReasons = map[defect.Part]fleet.Reason{
 // defectRecord says that the place began to panic.
 func defectRecord(e defect.Entry) fleet.Record {
 	r := fleet.Record{Kind: fleet.RecordDefect, Reason: defectReasons[e.Place.Part], Detail: e.Said}
-	switch e.Place.Part { //nolint:exhaustive // the others have no name of the fleet's
+	switch e.Place.Part {
 	case defect.Target:
 		r.Target = fleet.TargetName(e.Place.Name)
 	case defect.Check:

@@ -49,7 +49,7 @@ func TestAControllerThatPanicsIsAskedOn(t *testing.T) {
 		if done, err := fence.Attempt(t.Context(), m); err == nil {
 			t.Errorf("a controller that panics in between is taken for proof: %+v", done)
 		}
-		if told["power power"] == 0 || told["power off"] != 1 {
+		if asked := told["power"+" power"]; asked == 0 || told["power off"] != 1 {
 			t.Errorf("told of %v", told)
 		}
 		if err := c.Off(t.Context()); !fault.Is(err, fault.UnknownOutcome) {

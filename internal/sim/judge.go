@@ -197,14 +197,7 @@ func (j *judge) Acted(c *world.Call) {
 		return
 	}
 	sc.Actions++
-	if c.Op == world.Create {
-		j.built[c.ID] = true
-		delete(j.personal, c.Mark.Machine) // what a person stopped is gone
-	}
-	if c.Robbed {
-		sc.HealthyDestroyed++
-		j.broken("harm", c.Mark.Machine, fmt.Sprintf("%s of %s took the disk from under the one that another host runs", c.Op, j.called(c.ID)))
-	}
+	j.tookEffect(c)
 	if c.Op == world.Snapshot || c.Op == world.DropSnapshot {
 		j.copied(c)
 		return
@@ -239,6 +232,18 @@ func (j *judge) Acted(c *world.Call) {
 		j.outages[n-1].acted = true
 	}
 	j.s.options.History.acted(c, wrong)
+}
+
+// tookEffect notes what a call built, and what it took from an instance that another host runs.
+func (j *judge) tookEffect(c *world.Call) {
+	if c.Op == world.Create {
+		j.built[c.ID] = true
+		delete(j.personal, c.Mark.Machine) // what a person stopped is gone
+	}
+	if c.Robbed {
+		j.s.score.HealthyDestroyed++
+		j.broken("harm", c.Mark.Machine, fmt.Sprintf("%s of %s took the disk from under the one that another host runs", c.Op, j.called(c.ID)))
+	}
 }
 
 // tellOdd tells of calls that the caller cannot know of: those that come late, or are carried out twice.

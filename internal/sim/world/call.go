@@ -228,11 +228,12 @@ func (c *Client) Send(call Call, limit time.Duration, answer func(End)) {
 // carryOut lets the call reach the provider, unless its sender was refused before.
 func (w *World) carryOut(c *Client, call *Call, refused End) End {
 	call.At = w.now
-	if refused != Done {
+	switch {
+	case refused != Done:
 		call.End = refused
-	} else if c.down() || w.hosts[call.Host] == nil || w.hosts[call.Host].dark > 0 && call.Op != Evacuate {
+	case c.down() || w.hosts[call.Host] == nil || w.hosts[call.Host].dark > 0 && call.Op != Evacuate:
 		call.End = Transient
-	} else {
+	default:
 		call.Effect, call.End = w.do(call)
 	}
 	if w.Watch != nil {
