@@ -38,7 +38,7 @@ func (p *Provider) read(ctx context.Context, op fleet.Op, ref provider.Ref, ask 
 	w := p.world
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.cut(p.client) || op != OpIdentity && op != OpList && w.unreachable(p.client, ref.Host) {
+	if w.cut(p.client) || !ofAllHosts(op) && w.unreachable(p.client, ref.Host) {
 		return fail(fault.Transient, errUnreachable)
 	}
 	if err := ask(time.Now()); err != nil {

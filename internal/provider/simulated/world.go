@@ -72,6 +72,7 @@ type World struct {
 	calls     []Call
 	disks     map[volume]*Disk
 	snapshots map[fleet.SnapshotName]*Snapshot
+	notes     notes
 	written   uint64 // how many disks there ever were
 }
 
@@ -110,6 +111,7 @@ func NewWorld(o Options) *World {
 		machine:   map[fleet.MachineName]copies{},
 		disks:     map[volume]*Disk{},
 		snapshots: map[fleet.SnapshotName]*Snapshot{},
+		notes:     notes{},
 	}
 }
 
