@@ -36,6 +36,9 @@ func (p *Provider) Starts(ctx context.Context, of fleet.Installation) (map[fleet
 
 // NoteStart implements provider.StartNoter.
 func (p *Provider) NoteStart(ctx context.Context, of fleet.Installation, name fleet.StartName) error {
+	if _, err := fleet.ParseStart(string(name)); err != nil {
+		return fault.New(fault.Invalid, "simulated.note-start", string(name), err)
+	}
 	return p.onHosts(ctx, OpNoteStart, func(w *World, host fleet.HostName) { w.notes[note{of, name, host}] = true })
 }
 
