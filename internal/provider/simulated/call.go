@@ -21,6 +21,9 @@ func (p *Provider) read(ctx context.Context, op fleet.Op, ref provider.Ref, ask 
 	}
 	f, lifted := p.meet(op, ref)
 	travel := p.world.options.Latency
+	if ofNotes(op) {
+		travel = travel * 2 / 5 // a name or two is quickly read, and nothing else is asked for at the same pace
+	}
 	switch f.Effect {
 	case Fails:
 		return fail(cmp.Or(f.Kind, fault.Transient), errInjected)

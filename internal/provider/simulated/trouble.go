@@ -74,8 +74,11 @@ func reads(op fleet.Op) bool {
 
 // ofAllHosts reports whether the call goes to every host: those that do not answer are left out.
 func ofAllHosts(op fleet.Op) bool {
-	return op == OpIdentity || op == OpList || op == OpStarts || op == OpNoteStart || op == OpForgetStart
+	return op == OpIdentity || op == OpList || ofNotes(op)
 }
+
+// ofNotes reports whether the call is about the notes of hale's starts.
+func ofNotes(op fleet.Op) bool { return op == OpStarts || op == OpNoteStart || op == OpForgetStart }
 
 // hit returns the fault that hits the call, and the channel that is closed when it is lifted.
 func (w *World) hit(client string, op fleet.Op, ref provider.Ref) (Calls, <-chan struct{}) {
