@@ -13,7 +13,7 @@ Each call pays for its start: -S leaves out what Python looks for beside its lib
 import fcntl, json, os, signal, sys, time
 
 STATE = os.environ.get("STATE_DIR", "/var/lib/plain-qemu")
-ABILITIES = ["console", "disks", "keep", "rebuild", "resume", "watch"]
+ABILITIES = ["console", "disks", "keep", "rebuild", "resume", "starts", "watch"]
 
 
 class Trouble(Exception):
@@ -340,6 +340,30 @@ def console(request):
         return {"text": ""}
 
 
+def start_file(request):
+    installation, name = request["start"]["installation"], request["start"].get("name", "")
+    if "/" in installation + name:
+        raise Trouble("invalid", "no start of hale")
+    return path("starts", f"{installation}.{name}")
+
+
+def starts(request):
+    front = os.path.basename(start_file(request))
+    return {"starts": {"": [n[len(front):] for n in os.listdir(path("starts")) if n.startswith(front)]}}
+
+
+def note_start(request):
+    with open(start_file(request), "w") as f:
+        os.fsync(f.fileno())
+    return {}
+
+
+def forget_start(request):
+    if os.path.exists(start_file(request)):
+        os.remove(start_file(request))
+    return {}
+
+
 def identity(_):
     import uuid
     file = path("identity")
@@ -375,18 +399,19 @@ def hale_is_gone():
 
 READS = {
     "describe": lambda _: {"contract": 1, "name": "plain-qemu", "abilities": ABILITIES},
-    "identity": identity, "list": list_all, "console": console, "watch": watch,
+    "identity": identity, "list": list_all, "console": console, "watch": watch, "starts": starts,
     "get": lambda request: {"instance": report(find(request), processes())},
 }
 CHANGES = {
     "create": create, "start": start, "reboot": reboot, "power-off": lambda request: cut(mine(request)) or {}, "delete": delete,
     "certify": certify, "resume": resume, "rebuild": rebuild, "keep": keep, "restore": restore,
+    "note-start": note_start, "forget-start": forget_start,
 }
 
 
 def main():
     request = json.loads(sys.stdin.buffer.readline())
-    for folder in "instances", "disks", "kept", "console":
+    for folder in "instances", "disks", "kept", "console", "starts":
         os.makedirs(path(folder), exist_ok=True)
     try:
         if request["operation"] in READS:

@@ -156,6 +156,21 @@ func (w wire) Screenshot(ctx context.Context, ref provider.Ref, limit int) (prov
 	return w.Provider.(provider.Screenshooter).Screenshot(ctx, ref, limit)
 }
 
+// Starts implements provider.StartReader.
+func (w wire) Starts(ctx context.Context, of fleet.Installation) (map[fleet.HostName][]fleet.StartName, error) {
+	return w.Provider.(provider.StartReader).Starts(ctx, of)
+}
+
+// NoteStart implements provider.StartNoter.
+func (w wire) NoteStart(ctx context.Context, of fleet.Installation, name fleet.StartName) error {
+	return w.Provider.(provider.StartNoter).NoteStart(ctx, of, name)
+}
+
+// ForgetStart implements provider.StartNoter.
+func (w wire) ForgetStart(ctx context.Context, of fleet.Installation, name fleet.StartName) error {
+	return w.Provider.(provider.StartNoter).ForgetStart(ctx, of, name)
+}
+
 // What the simulated provider can do, it can do over the wire.
 func TestTheWireHidesNothing(t *testing.T) {
 	t.Parallel()

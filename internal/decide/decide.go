@@ -20,11 +20,14 @@ import (
 
 // Decision is what follows from a snapshot.
 type Decision struct {
-	Brake    fleet.Brake
-	Whole    fleet.Whole
-	Records  []fleet.Record // about the fleet as a whole
-	Orders   []fleet.Ruling // on those to the fleet as a whole; no longer in the inbox once the rest is stored
-	Machines []Machine      // those for which something follows, in the snapshot's order; all the others stay as they are
+	Brake   fleet.Brake
+	Whole   fleet.Whole
+	Records []fleet.Record // about the fleet as a whole
+	Orders  []fleet.Ruling // on those to the fleet as a whole; no longer in the inbox once the rest is stored
+	// Believes says that a person had hale believe the world in this round; Believed are the starts that are known from now on.
+	Believes bool
+	Believed []fleet.StartName
+	Machines []Machine // those for which something follows, in the snapshot's order; all the others stay as they are
 	// Next is when to decide again at the latest, without new evidence. Zero: not before there is some.
 	Next fleet.Instant
 }
@@ -65,6 +68,7 @@ func (r *round) decide() Decision {
 		r.expireHolds()
 		r.heedOrders()
 	}
+	r.readRoll()
 	r.tally.Rest = &r.sit.Whole
 	r.hearHosts()
 	r.minuteHand()
@@ -95,6 +99,7 @@ func (r *round) decide() Decision {
 			Index: w.index, Belief: *w.M, Actions: w.Actions, Records: w.Records, Orders: w.rulings,
 		})
 	}
+	d.Believes, d.Believed = r.trusted()
 	d.Records, d.Orders, r.decided = r.records, r.rulings, d.Machines[:0]
 	d.Next = r.next(d, works)
 	return d
@@ -161,7 +166,7 @@ func (r *round) begin(s fleet.Snapshot) {
 	r.muted, r.unmuted = health.Muted(s.Spec.Checks, s.Now.Wall)
 	r.tally = guard.Tally{Size: s.Spec.Size}
 	r.sit = guard.Situation{
-		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider,
+		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider, Roll: s.Roll,
 		Hosts: s.Hosts, Silent: s.Silent, Cannot: s.Cannot, Vantage: s.Vantage, Brake: s.Brake, Whole: s.Whole.Clone(), Slots: s.Slots,
 	}
 }

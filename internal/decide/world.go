@@ -63,6 +63,27 @@ func (r *round) older(m *fleet.Machine, i *fleet.Instance) {
 		Limit: int(m.Generation)}) //nolint:gosec // few
 }
 
+// readRoll finds in the starts that are noted at the provider's what proves that the store does not know the world.
+func (r *round) readRoll() {
+	if len(r.s.Roll.Unknown) == 0 || r.sit.Whole.Older != nil || r.believed != nil {
+		return
+	}
+	n := r.s.Roll.Unknown[0]
+	r.sit.Whole.Older = &fleet.Older{Start: n.Name, Host: n.Host, Since: r.s.Now.Wall}
+	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Host: n.Host, Detail: string(n.Name)})
+}
+
+// trusted returns whether the world is to be believed, and the starts that are known from now on.
+func (r *round) trusted() (believes bool, names []fleet.StartName) {
+	if r.believed == nil {
+		return false, nil
+	}
+	for _, n := range r.s.Roll.Unknown {
+		names = append(names, n.Name)
+	}
+	return true, names
+}
+
 // mostForeign bounds the other installations that are remembered.
 const mostForeign = 8
 
@@ -108,7 +129,7 @@ func (r *round) believes(o *fleet.Order) {
 		return
 	}
 	foreign := slices.DeleteFunc(slices.Clone(r.sit.Whole.Foreign), func(f fleet.Foreign) bool { return !r.mayBeListed(&f) })
-	if r.sit.Whole.Older == nil && len(foreign) == len(r.sit.Whole.Foreign) && !r.outgrown() {
+	if r.sit.Whole.Older == nil && len(foreign) == len(r.sit.Whole.Foreign) && !r.outgrown() && len(r.s.Roll.Unknown) == 0 {
 		why := fleet.ReasonNotOlder
 		if len(foreign) > 0 {
 			why = fleet.ReasonInstallation

@@ -70,7 +70,7 @@ func New(opts Options) (*Engine, error) {
 	}
 	byName := make(map[fleet.ProviderName]*sentinel)
 	for _, src := range opts.Sources {
-		s := newSentinel(src, e.clock, opts)
+		s := newSentinel(src, e.clock, e.begun, opts)
 		s.serves, s.rests = e.serves(src.Name), e.rests(src.Name)
 		byName[src.Name] = s
 		e.sentinels = append(e.sentinels, s)
@@ -113,7 +113,8 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.opts.Logger.Warn("fleets that left the configuration could not be noted", "err", err)
 	}
 	for _, s := range e.sentinels {
-		e.keep(ctx, s, s.place(), s.run, s.watch)
+		s.roll.installation = e.id
+		e.keep(ctx, s, s.place(), s.run, s.watch, s.roll.run)
 	}
 	for _, o := range *e.owners.Load() {
 		o.installation = e.id

@@ -103,14 +103,14 @@ func blind(l fleet.Look, targets []probe.Target, p *defect.Panic) fleet.Look {
 
 // call sends a stored intent. A disruptive one goes out only while the lease surely covers it (L7).
 func (t *term) call(ctx context.Context, index int, a fleet.Action) {
-	order := t.orderOf(a)
+	order, rolled := t.orderOf(a), t.spec.Rolled()
 	told := func(o fleet.Outcome) news {
 		return func(t *term) {
 			t.picture.TellOutcome(index, o)
 			t.sentinel.nudge()
 		}
 	}
-	t.apart(ctx, "call", func() news { return told(t.send(ctx, a, order)) }, func(p *defect.Panic) news {
+	t.apart(ctx, "call", func() news { return told(t.send(ctx, a, order, rolled)) }, func(p *defect.Panic) news {
 		return told(fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeUnknown, Detail: p.Error()})
 	})
 }
@@ -126,7 +126,10 @@ func (t *term) orderOf(a fleet.Action) provider.Order {
 	return provider.Order{Ref: ref, Name: string(a.Machine), Template: template, Made: a.Made}
 }
 
-func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order) fleet.Outcome {
+func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order, rolled bool) fleet.Outcome {
+	if err := t.sentinel.roll.permit(ctx, a, rolled); err != nil {
+		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: err.Error()}
+	}
 	limit, covered := tenure.Cover(a.Intent, t.lease.Remaining())
 	if !covered {
 		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: string(fleet.ReasonLeaseShort)}

@@ -131,9 +131,10 @@ func (e *Engine) hire(ctx context.Context, sources []Source) map[fleet.ProviderN
 			}
 		}
 		if s == nil {
-			s = newSentinel(src, e.clock, e.opts)
+			s = newSentinel(src, e.clock, e.begun, e.opts)
 			s.serves, s.rests = e.serves(src.Name), e.rests(src.Name)
-			e.keep(ctx, s, s.place(), s.run, s.watch)
+			s.roll.installation = e.id
+			e.keep(ctx, s, s.place(), s.run, s.watch, s.roll.run)
 		}
 		byName[src.Name] = s
 		e.sentinels = append(e.sentinels, s)

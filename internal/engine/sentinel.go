@@ -96,9 +96,10 @@ type sentinel struct {
 	again    time.Duration                             // the pause before the next try, as long as one is owed
 	compared fleet.Instant                             // when the identity was last compared
 	pinned   atomic.Pointer[map[fleet.HostName]string] // the identities of first sight; nil: not loaded yet
+	roll     *roll
 }
 
-func newSentinel(src Source, c *clock, opts Options) *sentinel {
+func newSentinel(src Source, c *clock, b *beginning, opts Options) *sentinel {
 	s := &sentinel{
 		src: src.guarded(opts.Defects), given: src.Adapter, clock: c, store: opts.Store, log: opts.Logger.With("provider", src.Name), defects: opts.Defects,
 		poke:      make(chan struct{}, 1),
@@ -106,6 +107,7 @@ func newSentinel(src Source, c *clock, opts Options) *sentinel {
 		state:     fleet.ProviderState{Standing: fleet.ProviderUnknown},
 		seen:      map[fleet.HostName][]fleet.Name{},
 	}
+	s.roll = newRoll(s.src, opts.Store, b, s.log, s.nudge)
 	s.pace(src)
 	return s
 }

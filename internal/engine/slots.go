@@ -56,7 +56,7 @@ func (t *term) storeMachine(ctx context.Context, m decide.Machine) (taken bool, 
 		if differs {
 			docs = append(docs, document{slotsKey, book, &t.slotsDoc})
 		}
-		err = t.write(ctx, batch{docs, m.Records, m.Orders})
+		err = t.write(ctx, batch{docs: docs, records: m.Records, rulings: m.Orders})
 		if err == nil && differs {
 			t.picture.SetSlots(book)
 		}

@@ -6,6 +6,7 @@ import (
 	"hale/internal/decide"
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/starts"
 	"hale/internal/state"
 
 	"github.com/google/uuid"
@@ -30,8 +31,15 @@ func (t *term) adoptWhole(ctx context.Context, d decide.Decision) error {
 		return nil
 	}
 	docs := []document{{brakeKey(t.spec.Name), d.Brake, &t.brakeDoc}, {wholeKey(t.spec.Name), d.Whole, &t.wholeDoc}}
-	if err := t.write(ctx, batch{docs, records, rulings}); err != nil {
+	b := batch{docs: docs, records: records, rulings: rulings}
+	for _, name := range d.Believed {
+		b.notings = append(b.notings, starts.Noting(t.sentinel.src.Name, name))
+	}
+	if err := t.write(ctx, b); err != nil {
 		return err
+	}
+	if d.Believes {
+		t.sentinel.roll.believe(d.Believed, t.spec.Mode == fleet.ModeAct && t.spec.Rolled())
 	}
 	t.picture.AdoptBrake(d.Brake)
 	t.picture.AdoptWhole(d.Whole, t.clock.now())
@@ -75,6 +83,7 @@ type batch struct {
 	docs    []document
 	records []fleet.Record
 	rulings []fleet.Ruling // on orders from which it follows: they leave the inbox
+	notings []state.Write  // of starts that the store knows from now on
 }
 
 // write stores a batch in one transaction that also compares the owner's lease. What is unchanged is not written.
@@ -96,7 +105,7 @@ func (t *term) write(ctx context.Context, b batch) error {
 	if err != nil {
 		return err
 	}
-	txn.Then = append(txn.Then, writes...)
+	txn.Then = append(append(txn.Then, writes...), b.notings...)
 	if err := t.settle(&txn, b.rulings); err != nil {
 		return err
 	}

@@ -134,6 +134,9 @@ func (e *Engine) takeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 		case <-time.After(firstRest):
 		}
 	}
+	for _, s := range e.sentinels {
+		s.roll.become(ctx, e.id) // before the fleets believe the world: its starts are known then, too
+	}
 	for _, o := range owners {
 		o.installation = e.id
 		e.keep(ctx, o, o.place(), o.run)

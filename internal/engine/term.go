@@ -160,6 +160,9 @@ func (t *term) load(ctx context.Context) error {
 	if t.wholeDoc, err = t.read(ctx, wholeKey(t.spec.Name), &whole); err != nil {
 		return err
 	}
+	if err := t.sentinel.roll.learn(ctx); err != nil {
+		return err
+	}
 	beliefs, docs, err := t.loadMachines(ctx)
 	if err != nil {
 		return err
@@ -341,6 +344,7 @@ func (t *term) untilNext(next fleet.Instant) time.Duration {
 func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	now := t.clock.now()
 	t.minds(now)
+	t.picture.SetRoll(t.sentinel.roll.standing())
 	if !t.picture.Dirty() && !now.Due(t.next) {
 		return t.show(now), nil
 	}

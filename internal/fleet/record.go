@@ -166,7 +166,8 @@ const (
 	ReasonTwoHosts         Reason = "two-hosts"            // two hosts show its instance: until one does, nothing is called but questions
 	ReasonHostUnasked      Reason = "host-unasked"         // a host that does not answer may have it, too
 	ReasonRival            Reason = "rival"                // another instance with its mark may run: none is built beside it
-	ReasonStoreOlder       Reason = "store-older"          // a mark that the store never allotted: the store is older than the world
+	ReasonStoreOlder       Reason = "store-older"          // a mark that the store never allotted, or a start that it does not know: it is older than the world
+	ReasonPlaceSilent      Reason = "place-silent"         // where the provider keeps hale's starts nobody answers: nothing is built or destroyed
 	ReasonInstallation     Reason = "another-installation" // another installation of hale marked instances of the fleet
 	ReasonObserve          Reason = "observe"              // the fleet is only watched
 	ReasonSurplus          Reason = "surplus"              // beyond the desired size; destroyed only when confirmed by a person

@@ -12,6 +12,7 @@ type Snapshot struct {
 	// SteadyAt ends the amnesty: until then every machine is judged afresh and nothing disruptive is begun (L9).
 	SteadyAt Instant
 	Provider ProviderState
+	Roll     Roll   // the starts of hale that are noted at the provider's
 	Hosts    []Host // sorted by name
 	// Silent are the hosts of those that do not answer, where each speaks for itself.
 	Silent []Silence

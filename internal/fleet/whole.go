@@ -29,7 +29,8 @@ type Whole struct {
 }
 
 // Older is what proves that the store is older than the world, as one does that was restored from a backup, or lost its last writes: an
-// instance with a mark of this installation whose generation the store never allotted. Until a person has hale believe the world,
+// instance with a mark of this installation whose generation the store never allotted, or a start of hale at the provider's that the
+// store does not know, as it is when a copy of the store is in use, too. Until a person has hale believe the world,
 // nothing is done in the fleet.
 type Older struct {
 	Machine    MachineName
@@ -37,6 +38,7 @@ type Older struct {
 	Host       HostName
 	Generation Generation // of the instance
 	Allotted   Generation // the highest one, by the store
+	Start      StartName  `json:",omitempty"` // that the store does not know; then there is only Host beside it
 	Since      time.Time
 }
 

@@ -94,6 +94,7 @@ type Situation struct {
 	Acting   fleet.Reason
 	SteadyAt fleet.Instant
 	Provider fleet.ProviderState
+	Roll     fleet.Roll
 	Hosts    []fleet.Host
 	Silent   []fleet.Silence
 	Cannot   []fleet.Op // what the provider is known not to have
@@ -131,6 +132,14 @@ func AnyCall(s *Situation) fleet.Reason {
 	case fleet.ProviderUnknown: // not asked yet
 		return fleet.ReasonAmnesty
 	case fleet.ProviderUp:
+	}
+	return ""
+}
+
+// AnyRolled says why nothing may be built or destroyed: this start of hale could not be noted at the provider's, or the notes not be read.
+func AnyRolled(s *Situation) fleet.Reason {
+	if s.Roll.Silent != "" {
+		return fleet.ReasonPlaceSilent
 	}
 	return ""
 }
@@ -373,6 +382,8 @@ func NewBuild(m *fleet.Machine, s *Situation) fleet.Reason {
 		return r
 	}
 	switch {
+	case AnyRolled(s) != "":
+		return AnyRolled(s)
 	case len(s.Whole.Foreign) > 0:
 		return fleet.ReasonInstallation
 	case s.Tally.InBuild >= s.Spec.Limits.InBuild:

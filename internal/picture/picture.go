@@ -64,6 +64,7 @@ type Picture struct {
 	orders    []fleet.Order // not taken up yet, sorted by id
 	vantage   fleet.Vantage
 	provider  fleet.ProviderState
+	roll      fleet.Roll
 	catalogue *Catalogue // as last seen; nil: never
 	hosts     []fleet.Host
 	asked     fleet.Instant                    // the listing last seen
@@ -179,7 +180,7 @@ func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	orders := p.offered()
 	return fleet.Snapshot{
 		Now: now, Installation: p.installation, Spec: p.spec, Wanted: p.wanted, Acting: p.acting, SteadyAt: p.steadyAt,
-		Provider: p.provider, Hosts: p.hosts, Silent: p.silent, Cannot: p.cannot, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
+		Provider: p.provider, Roll: p.roll, Hosts: p.hosts, Silent: p.silent, Cannot: p.cannot, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
 		Orders: orders[:min(len(orders), ordersAtOnce)], Placed: p.placed, Slots: p.slots,
 	}
 }
@@ -238,6 +239,17 @@ func (p *Picture) AdoptWhole(w fleet.Whole, now fleet.Now) {
 func (p *Picture) SetVantage(v fleet.Vantage) {
 	p.dirty = p.dirty || v.Standing != p.vantage.Standing
 	p.vantage = v
+}
+
+// SetRoll takes in what the notes at the provider's say of hale's starts.
+func (p *Picture) SetRoll(r fleet.Roll) {
+	if p.roll.Equal(r) {
+		return
+	}
+	for i := range p.views {
+		p.due(i)
+	}
+	p.roll, p.dirty = r, true
 }
 
 // SetActing says why nothing may be done, or, with an empty reason, that it may.

@@ -54,9 +54,11 @@ var reasons = map[fleet.Reason]reason{
 		"bring that host back, or make sure that it is off and say so with hale fence confirm HOST"},
 	fleet.ReasonRival: {"another instance bears its mark and may run, and no second one is built beside it",
 		"decide which of the two is the right one and remove the other at the provider"},
-	fleet.ReasonStoreOlder: {"an instance bears a mark of this hale that its store never gave out, so the store is older than the world: " +
-		"restored from a backup, a copy, or without its last writes",
+	fleet.ReasonStoreOlder: {"the provider has a mark, or a start, of this hale that its store does not know, so the store is older than the world: " +
+		"restored from a backup, without its last writes, or one of two copies in use",
 		"make sure that no other hale runs on a copy of this store; then: hale recover FLEET --believe-the-world"},
+	fleet.ReasonPlaceSilent: {"where the provider keeps hale's starts nobody answers, so hale could not find another hale on a copy of its store",
+		"make the provider answer and take hale's note: 'hale status' says what it said; docs/safety.md says where the notes are"},
 	fleet.ReasonInstallation: {"another installation of hale has marked instances of this fleet",
 		"if that hale is gone for good: hale take-over INSTALLATION; if it runs, end one of the two; if its instances are gone: hale recover FLEET --believe-the-world"},
 	fleet.ReasonObserve: {"the fleet is only watched (mode: observe)", "set mode: act when hale shall repair"},

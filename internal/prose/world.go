@@ -15,10 +15,22 @@ func contest(r fleet.Record) string {
 	return fmt.Sprintf("%s: %s, and host %s shows it, too; hale does nothing to it until one of them does not", about(r), instance(r), r.Detail)
 }
 
+// onHost says on which host; nothing where hosts have no names.
+func onHost(h fleet.HostName) string {
+	if h == "" {
+		return " at the provider"
+	}
+	return " on host " + string(h)
+}
+
 // storeNews tells what the world showed of the store.
 func storeNews(r fleet.Record) string {
 	switch r.Reason {
 	case fleet.ReasonStoreOlder:
+		if r.Machine == "" {
+			return fmt.Sprintf("%s: the store is older than the world, or a copy of it is in use: start %s of hale is noted%s, and the store does not know it; "+
+				"hale does nothing in the fleet", about(r), r.Detail, onHost(r.Host))
+		}
 		return fmt.Sprintf("%s: the store is older than the world: %s bears a mark that the store, which is at generation %d, never gave out; "+
 			"hale does nothing in the fleet", about(r), instance(r), r.Limit)
 	case fleet.ReasonTakenOver:

@@ -9,9 +9,11 @@ import (
 // Ability is something that a provider may have beyond what every one has: one of this package's further interfaces.
 type Ability struct {
 	Name string // the interface's
-	// Ops are the operations that need it. None: it only reads.
+	// Ops are the operations that need it. None: it only reads, or is hale's own, as the notes of its starts are.
 	Ops []fleet.Op
-	has func(Provider) bool
+	// keeps says that it changes what only hale reads.
+	keeps bool
+	has   func(Provider) bool
 	// methods are the interface's.
 	methods []string
 }
@@ -20,7 +22,7 @@ type Ability struct {
 func (a Ability) Methods() []string { return a.methods }
 
 // Reads reports whether it changes nothing, so that it is passed on by whoever lets reads pass.
-func (a Ability) Reads() bool { return len(a.Ops) == 0 }
+func (a Ability) Reads() bool { return len(a.Ops) == 0 && !a.keeps }
 
 // Of reports whether the provider has it, as far as it knows.
 func (a Ability) Of(p Provider) bool {
@@ -30,6 +32,8 @@ func (a Ability) Of(p Provider) bool {
 
 // Abilities returns all that there are. A type that wraps a provider, and does not pass one of them on, hides it.
 func Abilities() []Ability {
+	noter := ability[StartNoter]()
+	noter.keeps = true
 	return []Ability{
 		ability[Resumer](fleet.OpResume),
 		ability[SoftRebooter](fleet.OpSoftReboot),
@@ -42,6 +46,8 @@ func Abilities() []Ability {
 		ability[GuestPinger](),
 		ability[ConsoleReader](),
 		ability[Screenshooter](),
+		ability[StartReader](),
+		noter,
 	}
 }
 

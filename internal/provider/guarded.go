@@ -219,6 +219,33 @@ func (g *guarded) Screenshot(ctx context.Context, ref Ref, limit int) (p Picture
 	return Picture{}, absent("screenshot", ref)
 }
 
+// Starts implements StartReader.
+func (g *guarded) Starts(ctx context.Context, of fleet.Installation) (noted map[fleet.HostName][]fleet.StartName, err error) {
+	defer g.question("starts", Ref{}, &err)
+	if able, ok := g.behind.(StartReader); ok {
+		return able.Starts(ctx, of)
+	}
+	return nil, absent("starts", Ref{})
+}
+
+// NoteStart implements StartNoter.
+func (g *guarded) NoteStart(ctx context.Context, of fleet.Installation, name fleet.StartName) (err error) {
+	defer g.order("note-start", Ref{}, &err)
+	if able, ok := g.behind.(StartNoter); ok {
+		return able.NoteStart(ctx, of, name)
+	}
+	return absent("note-start", Ref{})
+}
+
+// ForgetStart implements StartNoter.
+func (g *guarded) ForgetStart(ctx context.Context, of fleet.Installation, name fleet.StartName) (err error) {
+	defer g.order("forget-start", Ref{}, &err)
+	if able, ok := g.behind.(StartNoter); ok {
+		return able.ForgetStart(ctx, of, name)
+	}
+	return absent("forget-start", Ref{})
+}
+
 // GuardedWatcher returns the watcher as one that does not panic: Watch returns what panicked as an error.
 func GuardedWatcher(w Watcher, told defect.Witness) Watcher {
 	if w == nil {

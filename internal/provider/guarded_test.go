@@ -25,10 +25,12 @@ type hollow struct {
 	provider.GuestPinger
 	provider.ConsoleReader
 	provider.Screenshooter
+	provider.StartReader
+	provider.StartNoter
 }
 
 // questions are the calls that change nothing.
-var questions = []string{"Identity", "List", "Get", "PingGuest", "Console", "Screenshot"}
+var questions = []string{"Identity", "List", "Get", "PingGuest", "Console", "Screenshot", "Starts"}
 
 // TestEveryCallThatPanicsIsUnknown: a question has no answer, an order may have been carried out.
 func TestEveryCallThatPanicsIsUnknown(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"hale/internal/fault"
+	"hale/internal/fleet"
 )
 
 // ReadOnly returns the provider with its eyes and without its hands: reads pass, every call that changes something is
@@ -68,6 +69,14 @@ func (r readOnly) Console(ctx context.Context, ref Ref, limit int) ([]byte, erro
 		return able.Console(ctx, ref, limit)
 	}
 	return nil, absent("console", ref)
+}
+
+// Starts implements StartReader.
+func (r readOnly) Starts(ctx context.Context, of fleet.Installation) (map[fleet.HostName][]fleet.StartName, error) {
+	if able, ok := r.behind.(StartReader); ok {
+		return able.Starts(ctx, of)
+	}
+	return nil, absent("starts", Ref{})
 }
 
 // Screenshot implements Screenshooter.

@@ -79,10 +79,14 @@ func eyesAreOpen(t *testing.T, p provider.Provider, ref provider.Ref) {
 	if err := p.(provider.GuestPinger).PingGuest(t.Context(), ref); err != nil {
 		t.Errorf("the agent: %v", err)
 	}
+	if noted, err := p.(provider.StartReader).Starts(t.Context(), "hale"); err != nil || len(noted) != 1 {
+		t.Errorf("of starts it says %v, %v", noted, err)
+	}
 	bare := provider.ReadOnly(plain{p})
+	_, nerr := bare.(provider.StartReader).Starts(t.Context(), "hale")
 	_, cerr := bare.(provider.ConsoleReader).Console(t.Context(), ref, 10)
 	_, serr := bare.(provider.Screenshooter).Screenshot(t.Context(), ref, 10)
-	for _, err := range []error{cerr, serr, bare.(provider.GuestPinger).PingGuest(t.Context(), ref)} {
+	for _, err := range []error{cerr, serr, nerr, bare.(provider.GuestPinger).PingGuest(t.Context(), ref)} {
 		if !fault.Is(err, fault.Unsupported) {
 			t.Errorf("of a plain provider: %v", err)
 		}

@@ -125,7 +125,7 @@ func (w *Work) pass(r *fleet.Repair) {
 	case fleet.PhaseVerify:
 		w.verify(r)
 	case fleet.PhaseAct:
-		if w.mayAct() && w.mayChange(r) {
+		if w.mayAct() && w.mayChange(r) && w.rolled(r) {
 			w.act(r)
 		}
 	case fleet.PhaseCertify:
@@ -133,6 +133,22 @@ func (w *Work) pass(r *fleet.Repair) {
 			w.certify(r)
 		}
 	}
+}
+
+// rolled reports whether the rung may build or destroy, if it does, and says why not.
+func (w *Work) rolled(r *fleet.Repair) bool {
+	if r.Kind == fleet.RepairHeal || r.Kind == "" {
+		switch r.Step {
+		case fleet.StepStart, fleet.StepReboot, fleet.StepResume, fleet.StepRun, fleet.StepSnapshot, fleet.StepPage, fleet.StepQuarantine:
+			return true
+		case fleet.StepRecreate, fleet.StepRebuild, fleet.StepEvacuate, fleet.StepMigrate, fleet.StepRescue:
+		}
+	}
+	held := guard.AnyRolled(w.Situation)
+	if held != "" {
+		w.wait(held)
+	}
+	return held == ""
 }
 
 // look waits for the look that confirms the failure, having asked for it.

@@ -3,7 +3,9 @@
 // It promises that a start is in the store before anything is done in its name, that its number is one more than that of any start that the store
 // knows, and that its nonce was never used and never will be: not after the store lost its last writes, not in a copy of it, and not after an old one was
 // restored. So the number says how old a store is, the nonce tells two starts of the same number apart, and what bears a nonce does not repeat.
-// It keeps the latest Keep of them. It asks nobody but the store.
+// It keeps the latest Keep of them. Beside them it keeps the names of those starts that were noted at a provider's, for as long as they
+// may stand there: what stands there and is not among them was noted by another store than this one, or by this one before it lost it. It asks
+// nobody but the store.
 package starts
 
 import (
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"hale/internal/fault"
+	"hale/internal/fleet"
 	"hale/internal/state"
 )
 
@@ -35,6 +38,9 @@ type Start struct {
 	Nonce  string    // lower-case letters and digits, the same number of them always
 	At     time.Time // by the wall clock of its time
 }
+
+// Name is what the start is called at a provider's.
+func (s Start) Name() fleet.StartName { return fleet.NameStart(s.Number, s.Nonce) }
 
 // Begin counts a start. Two that begin at once are two starts. A start whose write has an unknown outcome is counted
 // again, so that a number may be left out. The errors are those of a store; fault.NoSpace: it is full, and nothing was counted.

@@ -186,7 +186,7 @@ type need struct {
 // needs are by the name of the interface; those without one are always there.
 func needs() map[string]need {
 	return map[string]need{
-		"Watched": {ability: "watch"}, "Keeper": {ability: "keep"}, "Rebuilder": {ability: "rebuild"},
+		"Watched": {ability: "watch"}, "Noting": {ability: "starts"}, "Keeper": {ability: "keep"}, "Rebuilder": {ability: "rebuild"},
 		"Killer": {hooks: []string{"kill"}}, "Pauser": {ability: "resume", hooks: []string{"pause"}},
 		"Listener":   {ability: "soft-reboot", hooks: []string{"boot", "deafen"}},
 		"DiskTeller": {ability: "rebuild", hooks: []string{"disk-boots"}},

@@ -47,6 +47,9 @@ func (h *harness) Diskless() {}
 // Watched implements providertest.Watched.
 func (h *harness) Watched() {}
 
+// Noting implements providertest.Noting.
+func (h *harness) Noting() {}
+
 // hook runs the hooks program with a word and its arguments, in the environment of the provider's program, and returns what it prints.
 func (h *harness) hook(ctx context.Context, args ...string) (string, error) {
 	var out, said bytes.Buffer

@@ -42,24 +42,30 @@ const (
 	opPingGuest    operation = "ping-guest"
 	opConsole      operation = "console"
 	opScreenshot   operation = "screenshot"
+	opStarts       operation = "starts"
+	opNoteStart    operation = "note-start"
+	opForgetStart  operation = "forget-start"
 	opWatch        operation = "watch"
 )
 
 // changes reports whether the operation changes something, so that one without an answer has an unknown outcome.
 func (o operation) changes() bool {
-	return !slices.Contains([]operation{opDescribe, opIdentity, opList, opGet, opPingGuest, opConsole, opScreenshot, opWatch}, o)
+	return !slices.Contains([]operation{opDescribe, opIdentity, opList, opGet, opPingGuest, opConsole, opScreenshot, opStarts, opWatch}, o)
 }
 
 // The abilities that a program may have. Those without an operation of their own name are in abilityWords.
 const (
 	abilityDisks = "disks" // that outlive their instances
 	abilityWatch = "watch"
+	// abilityStarts is that of a program which keeps the notes of hale's starts.
+	abilityStarts = "starts"
 )
 
 // abilityWords are the contract's words for the abilities of the port.
 var abilityWords = map[string]string{
 	"Resumer": "resume", "SoftRebooter": "soft-reboot", "Rebuilder": "rebuild", "Keeper": "keep", "Snapshotter": "snapshot",
 	"GuestPinger": "ping-guest", "ConsoleReader": "console", "Screenshooter": "screenshot",
+	"StartReader": abilityStarts, "StartNoter": abilityStarts,
 }
 
 // Abilities returns all words that a program may describe itself with.
@@ -69,7 +75,7 @@ func Abilities() []string {
 		words = append(words, w)
 	}
 	slices.Sort(words)
-	return words
+	return slices.Compact(words)
 }
 
 // ability returns the word for what the operation needs, and whether there is one.
@@ -81,6 +87,8 @@ func (o operation) ability() (string, bool) {
 		return string(opKeep), true
 	case opDropSnapshot:
 		return string(opSnapshot), true
+	case opStarts, opNoteStart, opForgetStart:
+		return abilityStarts, true
 	case opDescribe, opIdentity, opList, opGet, opStart, opReboot, opPowerOff, opCreate, opDelete, opCertify:
 	}
 	return "", false // everybody's
@@ -97,6 +105,7 @@ type request struct {
 	Template *template      `json:"template,omitempty"`
 	Made     []string       `json:"made,omitempty"`
 	Snapshot *snapshotNamed `json:"snapshot,omitempty"`
+	Start    *startNamed    `json:"start,omitempty"`
 	Limit    int            `json:"limit,omitempty"`
 }
 
@@ -152,6 +161,12 @@ type snapshotNamed struct {
 	ID           string `json:"id"`
 }
 
+// startNamed is a start of hale, or, without a name, all of an installation.
+type startNamed struct {
+	Installation string `json:"installation"`
+	Name         string `json:"name,omitempty"`
+}
+
 func about(op operation, ref provider.Ref) request {
 	r := request{Operation: op, Instance: &reference{ID: string(ref.ID), Host: string(ref.Host), Adopted: ref.Adopted}}
 	for _, host := range ref.Excused {
@@ -195,6 +210,8 @@ func (r request) subject() string {
 		return r.Instance.ID
 	case r.Snapshot != nil:
 		return r.Snapshot.ID
+	case r.Start != nil:
+		return r.Start.Name
 	}
 	return ""
 }
@@ -304,6 +321,11 @@ type instance struct {
 type copied struct {
 	Where string `json:"where"`
 	Bytes uint64 `json:"bytes"`
+}
+
+// noted is the result of starts: names per host, or of all under an empty one.
+type noted struct {
+	Starts map[string][]string `json:"starts"`
 }
 
 // shown is the result of console and screenshot.

@@ -37,6 +37,8 @@ var (
 
 	_ provider.ConsoleReader = (*Provider)(nil)
 	_ provider.Screenshooter = (*Provider)(nil)
+	_ provider.StartReader   = (*Provider)(nil)
+	_ provider.StartNoter    = (*Provider)(nil)
 )
 
 // Options are what New needs. The zero value of each but Command has a default.

@@ -25,7 +25,7 @@ import (
 )
 
 // said is what a program with every ability says of itself.
-const said = `{"result": {"contract": 1, "name": "t", "abilities": ["resume", "soft-reboot", "rebuild", "keep", "snapshot", "ping-guest", "console", "screenshot", "disks", "watch"]}}`
+const said = `{"result": {"contract": 1, "name": "t", "abilities": ["resume", "soft-reboot", "rebuild", "keep", "snapshot", "ping-guest", "console", "screenshot", "starts", "disks", "watch"]}}`
 
 // script writes a program that describes itself, and runs the text for every other operation, which is in $op, with the request in $request.
 func script(t *testing.T, text string) []string {
@@ -68,6 +68,8 @@ func changes(p *external.Provider) map[string]func(context.Context) error {
 		"keep":          func(ctx context.Context) error { return p.Keep(ctx, ref, "web-1") },
 		"restore":       func(ctx context.Context) error { return p.Restore(ctx, ref, "web-1") },
 		"snapshot":      func(ctx context.Context) error { _, err := p.Snapshot(ctx, ref, name); return err },
+		"note-start":    func(ctx context.Context) error { return p.NoteStart(ctx, "hale", "1-a") },
+		"forget-start":  func(ctx context.Context) error { return p.ForgetStart(ctx, "hale", "1-a") },
 		"drop-snapshot": func(ctx context.Context) error { return p.DropSnapshot(ctx, name) },
 	}
 }
@@ -80,6 +82,7 @@ func reads(p *external.Provider) map[string]func(context.Context) error {
 		"get":        func(ctx context.Context) error { _, err := p.Get(ctx, ref); return err },
 		"ping-guest": func(ctx context.Context) error { return p.PingGuest(ctx, ref) },
 		"console":    func(ctx context.Context) error { _, err := p.Console(ctx, ref, 10); return err },
+		"starts":     func(ctx context.Context) error { _, err := p.Starts(ctx, "hale"); return err },
 		"screenshot": func(ctx context.Context) error { _, err := p.Screenshot(ctx, ref, 10); return err },
 	}
 }

@@ -25,11 +25,12 @@ var operations = map[operation]any{
 	opDescribe: description{}, opIdentity: identities{}, opList: listed{}, opGet: got{}, opStart: nothing{}, opReboot: nothing{}, opPowerOff: nothing{},
 	opCreate: nothing{}, opDelete: nothing{}, opCertify: nothing{}, opResume: nothing{}, opSoftReboot: nothing{}, opRebuild: nothing{}, opKeep: nothing{},
 	opRestore: nothing{}, opSnapshot: copied{}, opDropSnapshot: nothing{}, opPingGuest: nothing{}, opConsole: shown{}, opScreenshot: shown{}, opWatch: nil,
+	opStarts: noted{}, opNoteStart: nothing{}, opForgetStart: nothing{},
 }
 
 // needed are the fields of answers that must be there, by their types; the others count as empty.
 var needed = map[reflect.Type][]string{
-	reflect.TypeFor[description](): {"contract"}, reflect.TypeFor[identities](): {"identities"}, reflect.TypeFor[got](): {"instance"},
+	reflect.TypeFor[description](): {"contract"}, reflect.TypeFor[identities](): {"identities"}, reflect.TypeFor[got](): {"instance"}, reflect.TypeFor[noted](): {"starts"},
 	reflect.TypeFor[instance](): {"id", "name", "power"}, reflect.TypeFor[mark](): {"installation", "machine", "generation"}, reflect.TypeFor[trouble](): {"kind"},
 }
 

@@ -38,6 +38,8 @@ var (
 
 	_ provider.ConsoleReader = (*Provider)(nil)
 	_ provider.Screenshooter = (*Provider)(nil)
+	_ provider.StartReader   = (*Provider)(nil)
+	_ provider.StartNoter    = (*Provider)(nil)
 )
 
 // Options are what New needs. The zero value of each but Hosts has a default.

@@ -87,6 +87,7 @@ func (b *bench) handleAt(t providertest.T, uri string) *libvirt.Provider {
 func (b *bench) Hosts() []fleet.HostName { return []fleet.HostName{""} }
 func (b *bench) Patience() time.Duration { return patience }
 func (b *bench) Watched()                {}
+func (b *bench) Noting()                 {}
 
 func (b *bench) Template() fleet.Template {
 	return fleet.Template{

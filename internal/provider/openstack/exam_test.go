@@ -54,6 +54,8 @@ func (h harness) Template() fleet.Template {
 	return fleet.Template{Image: "tiny", Network: "private", Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}, Server: &fleet.Server{Flavor: "m1.nano"}}
 }
 
+func (h harness) Noting() {}
+
 func (h harness) Patience() time.Duration { return time.Minute }
 
 // nova returns Nova's id of the instance.

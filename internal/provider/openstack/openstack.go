@@ -35,6 +35,8 @@ var (
 	_ provider.Snapshotter   = (*Provider)(nil)
 	_ provider.Rescuer       = (*Provider)(nil)
 	_ provider.Chooser       = (*Provider)(nil)
+	_ provider.StartReader   = (*Provider)(nil)
+	_ provider.StartNoter    = (*Provider)(nil)
 )
 
 // Options are what New needs. The zero value of each but Cloud has a default.

@@ -34,10 +34,11 @@ type twin struct {
 	hosts     map[string]*twinHost // shown to an administrator
 	copies    map[string]*twinCopy // Glance's images of servers' disks
 	addrs     map[string]*twinFloating
-	allotted  int  // addresses, ever
-	mostAddrs int  // the project's quota
-	noRouter  bool // between the networks
-	fullStore bool // of Glance
+	groupTags []string // of the project's default security group
+	allotted  int      // addresses, ever
+	mostAddrs int      // the project's quota
+	noRouter  bool     // between the networks
+	fullStore bool     // of Glance
 	admin     bool
 	owner     bool // whether the network is the project's own
 	pageSize  int
@@ -130,6 +131,7 @@ func newTwin() *twin {
 		return 200, map[string]any{"networks": []any{map[string]any{"id": twinNetwork, "name": "private"}, map[string]any{"id": twinExternal, "name": "public"}}}
 	})
 	w.storage(w.handle)
+	w.groups()
 	w.handle("GET /network/v2.0/ports", w.listPorts)
 	w.handle("POST /network/v2.0/ports", w.makePort)
 	w.handle("PUT /network/v2.0/ports/{id}", w.changePort)

@@ -81,6 +81,11 @@ type HostFailer interface {
 	RepairHost(t T, host fleet.HostName)
 }
 
+// Noting is a harness whose provider is a provider.StartReader and a provider.StartNoter.
+type Noting interface {
+	Noting()
+}
+
 // Pooled is a harness whose hosts are one pool: a name is taken on all of them at once, and an instance is found on whichever it is.
 type Pooled interface {
 	Pooled()
@@ -175,6 +180,9 @@ func All() []Case {
 		{Name: "a frozen provider does not hold evidence", Run: frozenEvidence, Needs: "console, screenshot, and a provider that freezes", asked: func(h Harness) bool { return able[Printer](h) && able[Viewer](h) && able[Freezer](h) }},
 		{Name: "disks are copied, and the copies outlive the instance", Run: disksAreCopied, Needs: "snapshot, and a look into the copies", asked: able[CopyTeller]},
 		{Name: "a copy whose answer is lost is made once", Run: frozenCopy, Needs: "snapshot, a look into the copies, and a provider that freezes", asked: func(h Harness) bool { return able[CopyTeller](h) && able[Freezer](h) }},
+		{Name: "starts are noted, and none is lost", Run: startsAreNoted, Needs: "notes of hale's starts", asked: able[Noting]},
+		{Name: "notes of starts that cannot be read are none", Run: unseenStarts, Needs: "notes of hale's starts, and a provider that is cut off",
+			asked: func(h Harness) bool { return able[Noting](h) && able[Disconnecter](h) }},
 		{Name: "a cut provider is transient and comes back", Run: cutProviderComesBack, Needs: "a provider that is cut off", asked: able[Disconnecter]},
 		{Name: "a frozen provider does not hold reads", Run: frozenReads, Needs: "a provider that freezes", asked: able[Freezer]},
 		{Name: "a frozen power off has an unknown outcome", Run: frozenPowerOff, Needs: "a provider that freezes", asked: able[Freezer]},

@@ -21,6 +21,9 @@ func (p *Provider) read(ctx context.Context, op fleet.Op, ref provider.Ref, ask 
 	}
 	f, lifted := p.meet(op, ref)
 	travel := p.world.options.Latency
+	if ofNotes(op) {
+		travel = 0 // they are asked for right before other calls, whose time the world's latency is
+	}
 	switch f.Effect {
 	case Fails:
 		return fail(cmp.Or(f.Kind, fault.Transient), errInjected)
@@ -38,7 +41,7 @@ func (p *Provider) read(ctx context.Context, op fleet.Op, ref provider.Ref, ask 
 	w := p.world
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.cut(p.client) || op != OpIdentity && op != OpList && w.unreachable(p.client, ref.Host) {
+	if w.cut(p.client) || !ofAllHosts(op) && w.unreachable(p.client, ref.Host) {
 		return fail(fault.Transient, errUnreachable)
 	}
 	if err := ask(time.Now()); err != nil {

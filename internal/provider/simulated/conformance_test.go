@@ -39,6 +39,7 @@ func (h *harness) Hosts() []fleet.HostName  { return h.hosts }
 func (h *harness) Template() fleet.Template { return fleet.Template{Network: "exam"} }
 func (h *harness) Patience() time.Duration  { return 20 * time.Second }
 func (h *harness) Watched()                 {}
+func (h *harness) Noting()                  {}
 
 func (h *harness) inject(t providertest.T, f simulated.Fault) func() {
 	lift, err := h.world.Inject(f)

@@ -39,6 +39,8 @@ var (
 
 	_ provider.ConsoleReader = (*Provider)(nil)
 	_ provider.Screenshooter = (*Provider)(nil)
+	_ provider.StartReader   = (*Provider)(nil)
+	_ provider.StartNoter    = (*Provider)(nil)
 )
 
 var (

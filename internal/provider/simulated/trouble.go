@@ -18,13 +18,18 @@ const (
 
 	OpConsole    fleet.Op = "console"
 	OpScreenshot fleet.Op = "screenshot"
+
+	// Of the notes of hale's starts. No fault has them take effect without an answer.
+	OpStarts      fleet.Op = "starts"
+	OpNoteStart   fleet.Op = "note-start"
+	OpForgetStart fleet.Op = "forget-start"
 )
 
 // Calls makes provider calls go wrong. Empty selectors select all; the newest fault that selects a call hits it.
 type Calls struct {
 	Op       fleet.Op
 	Client   string
-	Host     fleet.HostName // selects no OpIdentity and no OpList
+	Host     fleet.HostName // selects no call that asks all hosts
 	Instance fleet.InstanceID
 	Machine  fleet.MachineName // by the reference's mark
 	Times    int               // how many are hit; 0: until lifted
@@ -64,8 +69,16 @@ func (f Calls) selects(client string, op fleet.Op, ref provider.Ref) bool {
 }
 
 func reads(op fleet.Op) bool {
-	return op == OpIdentity || op == OpList || op == OpGet || op == OpPing || op == OpConsole || op == OpScreenshot
+	return op == OpGet || op == OpPing || op == OpConsole || op == OpScreenshot || ofAllHosts(op)
 }
+
+// ofAllHosts reports whether the call goes to every host: those that do not answer are left out.
+func ofAllHosts(op fleet.Op) bool {
+	return op == OpIdentity || op == OpList || ofNotes(op)
+}
+
+// ofNotes reports whether the call is about the notes of hale's starts.
+func ofNotes(op fleet.Op) bool { return op == OpStarts || op == OpNoteStart || op == OpForgetStart }
 
 // hit returns the fault that hits the call, and the channel that is closed when it is lifted.
 func (w *World) hit(client string, op fleet.Op, ref provider.Ref) (Calls, <-chan struct{}) {

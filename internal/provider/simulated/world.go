@@ -43,7 +43,7 @@ type Options struct {
 	Ports []uint16
 	// Checks are what machines are asked. They answer as each check wants it, as long as they are well.
 	Checks []fleet.Check
-	// Latency is the time that each provider call takes. Default: none.
+	// Latency is the time that each provider call takes, but those about the notes of hale's starts. Default: none.
 	Latency time.Duration
 	// Subnet is where the world's DHCP takes addresses from. Default 10.0.0.0/8.
 	Subnet netip.Prefix
@@ -72,6 +72,7 @@ type World struct {
 	calls     []Call
 	disks     map[volume]*Disk
 	snapshots map[fleet.SnapshotName]*Snapshot
+	notes     notes
 	written   uint64 // how many disks there ever were
 }
 
@@ -110,6 +111,7 @@ func NewWorld(o Options) *World {
 		machine:   map[fleet.MachineName]copies{},
 		disks:     map[volume]*Disk{},
 		snapshots: map[fleet.SnapshotName]*Snapshot{},
+		notes:     notes{},
 	}
 }
 

@@ -1,0 +1,84 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// StartName names one start of hale at a provider's: NUMBER-NONCE, with a nonce of lower-case letters and digits that no other start has.
+type StartName string
+
+// NameStart makes the name of a start.
+func NameStart(number uint64, nonce string) StartName {
+	return StartName(strconv.FormatUint(number, 10) + "-" + nonce)
+}
+
+// longestStart bounds the name of a start, in bytes.
+const longestStart = 40
+
+// ParseStart reads a name as NameStart made it.
+func ParseStart(text string) (StartName, error) {
+	number, nonce, _ := strings.Cut(text, "-")
+	strange := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
+	n, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || n == 0 || nonce == "" || strings.ContainsFunc(nonce, strange) || len(text) > longestStart {
+		return "", fmt.Errorf("%q is no start of hale, which is called NUMBER-NONCE", text)
+	}
+	return StartName(text), nil
+}
+
+// Number is how many starts the store knew then, this one included; 0: it is no name of a start.
+func (n StartName) Number() uint64 {
+	number, _, _ := strings.Cut(string(n), "-")
+	count, _ := strconv.ParseUint(number, 10, 64)
+	return count
+}
+
+// Compare orders names by their numbers.
+func (n StartName) Compare(other StartName) int {
+	return cmp.Or(cmp.Compare(n.Number(), other.Number()), strings.Compare(string(n), string(other)))
+}
+
+// NotedStart is a start of hale as it is noted at a provider's.
+type NotedStart struct {
+	Name StartName
+	Host HostName // one that has it; empty where hosts have no notes of their own
+}
+
+// Roll is what the notes at a provider's say of the starts of hale. The zero value: nothing is wrong.
+type Roll struct {
+	// Unknown are the starts of this installation that the store does not know: it is older than the world, or a copy of it is in use elsewhere.
+	Unknown []NotedStart
+	// Silent is why the notes cannot be read or written; empty: they can. Nothing is built or destroyed meanwhile.
+	Silent string
+}
+
+// Equal reports whether the two say the same.
+func (r Roll) Equal(other Roll) bool {
+	if r.Silent != other.Silent || len(r.Unknown) != len(other.Unknown) {
+		return false
+	}
+	for i := range r.Unknown {
+		if r.Unknown[i] != other.Unknown[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Rolled reports whether this start of hale is noted before something is built or destroyed in the fleet: not in one whose machines existed before
+// hale and must not be replaced. Of the notes that there are it is told, too.
+func (s *Spec) Rolled() bool { return !s.Adopt.Selects() || s.Adopt.Replaceable }
+
+// Rolled reports whether the operation builds or destroys, so that it is sent only when this start of hale is noted at the provider's. The
+// others leave what there is; they are sent unless the notes show a start that the store does not know.
+func (o Op) Rolled() bool {
+	switch o {
+	case OpStart, OpReboot, OpSoftReboot, OpResume, OpRun, OpSnapshot, OpCertify:
+		return false
+	case OpCreate, OpPowerOff, OpDelete, OpKeep, OpRestore, OpRebuild, OpEvacuate, OpMigrate, OpRescue, OpDropSnapshot, OpFence:
+	}
+	return true
+}

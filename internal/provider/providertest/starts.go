@@ -1,0 +1,97 @@
+package providertest
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// startsAreNoted asks for the place where starts of hale are noted: what two handles write is seen by both, nothing is overwritten, and what was
+// forgotten is gone.
+func startsAreNoted(t T, h Harness) {
+	e := begin(t, h)
+	of := fleet.Installation(Installation + e.tag)
+	other := fleet.Installation(Installation + e.tag + "x")
+	reader, noter := has[provider.StartReader](e), has[provider.StartNoter](e)
+	second, ok := h.New(t).(provider.StartNoter)
+	if !ok {
+		e.Fatalf("another handle has not what this one has")
+	}
+	one, two, ten := fleet.NameStart(1, "aaaaaaaaaaaa"), fleet.NameStart(2, "bbbbbbbbbbbb"), fleet.NameStart(10, "cccccccccccc")
+	twin := fleet.NameStart(2, "dddddddddddd") // of a copy of the store
+	e.Cleanup(func() {
+		for _, name := range []fleet.StartName{one, two, ten, twin} {
+			_ = noter.ForgetStart(e.ctx(), of, name)
+			_ = noter.ForgetStart(e.ctx(), other, name)
+		}
+	})
+	shows := func(what string, of fleet.Installation, want ...fleet.StartName) {
+		e.Helper()
+		noted, err := reader.Starts(e.ctx(), of)
+		e.do("starts", err)
+		if _, whole := noted[""]; !whole && len(noted) != len(h.Hosts()) {
+			e.Errorf("%s: of %v only %v answer", what, h.Hosts(), slices.Sorted(maps.Keys(noted)))
+		}
+		for host, names := range noted {
+			slices.SortFunc(names, fleet.StartName.Compare)
+			if !slices.Equal(names, want) {
+				e.Errorf("%s: on host %q %v are noted, want %v", what, host, names, want)
+			}
+		}
+	}
+	shows("at first", of)
+	e.do("note", noter.NoteStart(e.ctx(), of, one))
+	shows("after the first", of, one)
+	e.do("note again", noter.NoteStart(e.ctx(), of, one))
+	var both sync.WaitGroup
+	both.Go(func() { e.note("note two", noter.NoteStart(e.ctx(), of, two)) })
+	both.Go(func() { e.note("note its twin", second.NoteStart(e.ctx(), of, twin)) })
+	both.Wait()
+	e.do("note ten", second.NoteStart(e.ctx(), of, ten))
+	shows("after four", of, one, two, twin, ten)
+	shows("of another installation", other)
+	e.do("note of another", noter.NoteStart(e.ctx(), other, one))
+	e.do("forget", noter.ForgetStart(e.ctx(), of, one))
+	e.do("forget again", noter.ForgetStart(e.ctx(), of, one))
+	shows("after one was forgotten", of, two, twin, ten)
+	shows("another installation's own", other, one)
+	e.refused("note of what is no start", noter.NoteStart(e.ctx(), of, "../x"), fault.Invalid)
+}
+
+// note fails the test when the call did, and lets the case go on: for goroutines.
+func (e *exam) note(call string, err error) {
+	if err != nil {
+		e.Errorf("%s: %v", call, err)
+	}
+}
+
+// unseenStarts asks a provider that cannot be reached.
+func unseenStarts(t T, h Harness) {
+	e := begin(t, h)
+	of, one := fleet.Installation(Installation+e.tag), fleet.NameStart(1, "aaaaaaaaaaaa")
+	reader, noter := has[provider.StartReader](e), has[provider.StartNoter](e)
+	e.do("note", noter.NoteStart(e.ctx(), of, one))
+	cut := ability[Disconnecter](t, h)
+	cut.Disconnect(t)
+	if noted, err := reader.Starts(e.ctx(), of); err == nil {
+		e.Errorf("nobody answers, and %v are noted", noted)
+	}
+	if err := noter.NoteStart(e.ctx(), of, fleet.NameStart(2, "bbbbbbbbbbbb")); err == nil {
+		e.Error("nobody answers, and it was noted")
+	}
+	cut.Reconnect(t)
+	e.await("the notes", func() (string, bool) {
+		noted, err := reader.Starts(e.ctx(), of)
+		for _, names := range noted {
+			if !slices.Equal(names, []fleet.StartName{one}) {
+				return string(names[len(names)-1]), false
+			}
+		}
+		return "", err == nil && len(noted) > 0
+	})
+	e.do("forget", noter.ForgetStart(e.ctx(), of, one))
+}
