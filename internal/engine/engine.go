@@ -104,8 +104,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	if e.id, err = e.installation(ctx); err != nil {
 		return err
 	}
-	if _, err := e.begun.start(ctx); fault.Is(err, fault.NoSpace) {
-		e.opts.Logger.Warn("the store is full: this start is counted once there is space, and nothing is done before that", "err", err)
+	if _, err := e.begun.start(ctx); err != nil && !fault.Is(err, fault.Permanent) {
+		e.opts.Logger.Warn("this start could not be counted in the store yet; nothing is done before that", "err", err)
 	} else if err != nil {
 		return err
 	}

@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -169,4 +171,38 @@ func TestEachStartOfAnEngineIsCounted(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A store that does not take the count at first, because it is full or does not answer, is waited for: nothing is done before.
+func TestAStartThatCannotBeCountedYetWaits(t *testing.T) {
+	t.Parallel()
+	for name, effect := range map[string]store.Effect{"full": store.NoSpace, "does not answer": store.FailBefore} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, simulated.Options{}, web(1), func(s *story) {
+				s.grown()
+				s.kill()
+				var poor atomic.Bool
+				poor.Store(true)
+				s.faults = func(_ context.Context, c store.Call) store.Effect {
+					if poor.Load() && c.Op == store.OpCommit {
+						return effect
+					}
+					return store.Normal
+				}
+				was, calls := len(s.records()), len(s.world.Calls())
+				s.inject(simulated.Broken{Instance: s.id(1), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
+				s.start()
+				s.pass(10 * time.Minute)
+				if known, err := begun.Known(t.Context(), s.backing.Open(nil)); err != nil || len(known) != 1 || s.status().Acting == "" {
+					t.Errorf("%d starts are known, %v, and it says %q", len(known), err, s.status().Acting)
+				}
+				if len(s.records()) != was || len(s.world.Calls()) != calls {
+					t.Error("something was done")
+				}
+				poor.Store(false)
+				s.await(10*time.Minute, "it is healed", func() bool { return s.heals(1) == 1 && s.healthy(1) })
+			})
+		})
+	}
 }
