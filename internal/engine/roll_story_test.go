@@ -109,12 +109,13 @@ func TestL1OfTwoCopiesABelievedOneStopsTheOther(t *testing.T) {
 		s.dies(1)
 		s.await(10*time.Minute, "the copy is about to act", func() bool { return len(s.noted()) == 2 })
 		s.await(time.Minute, "the older one finds its note", func() bool { return s.status().Whole.Older != nil })
-		if o := s.status().Whole.Older; o.Start != s.noted()[1] || len(s.by("hale-copy", began)) != 0 {
+		known := s.noted()
+		if o := s.status().Whole.Older; o.Start != known[1] || len(s.by("hale-copy", began)) != 0 {
 			t.Fatalf("held by %+v", o)
 		}
 		s.orders(fleet.Order{Kind: fleet.OrderRecover, Believe: true})
 		s.await(time.Minute, "the copy finds that the older one goes on", func() bool { return other.status().Whole.Older != nil })
-		if s.status().Whole.Older != nil || other.status().Whole.Older.Start != s.noted()[2] {
+		if s.status().Whole.Older != nil || slices.Contains(known, other.status().Whole.Older.Start) {
 			t.Errorf("held are %+v and %+v", s.status().Whole.Older, other.status().Whole.Older)
 		}
 		s.orders(fleet.Order{Kind: fleet.OrderRelease})
