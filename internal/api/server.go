@@ -40,7 +40,8 @@ type Options struct {
 	TakeOver func(ctx context.Context, t engine.TakeOver) (engine.TakenOver, error)
 	// Fencing cuts the power of hosts; nil: nobody can.
 	Fencing Fencing
-	// Defects is what panicked since hale was started, and where it is noted when a call of this package does; nil: that is only logged.
+	// Defects is what panicked since hale was started, and where it is noted when a call of this package does; nil:
+	// that is only logged.
 	Defects *defect.Book
 }
 

@@ -171,7 +171,9 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	keep(surfaces, "tests of fences", s.fencing.run)
 	wg.Go(func() {
 		defer stopWork()
-		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "api"}, "its work", func(p *defect.Panic) { unserved = p })
+		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "api"}, "its work", func(p *defect.Panic) {
+			unserved = p
+		})
 		unserved = server.Serve(surfaces, listener)
 	})
 	log.Info("hale is up", "version", a.opts.Version, "data", a.opts.DataDir, "socket", a.opts.Socket, "fleets", len(a.opts.Config.Fleets))

@@ -152,8 +152,11 @@ func (f *fencing) Test(ctx context.Context, p fleet.ProviderName, host fleet.Hos
 
 // testSafely is test with a guard around what is not the controller's.
 func (f *fencing) testSafely(ctx context.Context, e fenced, m armed) {
-	defer f.defects.Catch(defect.Place{Part: defect.Fence, Of: string(e.provider), Name: m.Name}, "a test", func(p *defect.Panic) {
-		f.keep(e, m, api.FenceTest{At: time.Now().UTC(), Power: string(fence.PowerUnknown), Code: string(fault.Transient), Detail: p.Error()})
+	at := defect.Place{Part: defect.Fence, Of: string(e.provider), Name: m.Name}
+	defer f.defects.Catch(at, "a test", func(p *defect.Panic) {
+		f.keep(e, m, api.FenceTest{
+			At: time.Now().UTC(), Power: string(fence.PowerUnknown), Code: string(fault.Transient), Detail: p.Error(),
+		})
 	})
 	f.test(ctx, e, m)
 }

@@ -133,7 +133,8 @@ type watch struct {
 // newSite makes the adapters. The caller closes the site.
 // A provider whose address waits for a person's word is connected as it was: see connections.
 func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error) {
-	s := &site{teller: &teller{}, config: c, log: log, defects: defect.NewBook(log), network: netprobe.Network(), vantage: vantageOf(c.Vantage, log), begun: make(chan struct{})}
+	s := &site{teller: &teller{}, config: c, log: log, defects: defect.NewBook(log),
+		network: netprobe.Network(), vantage: vantageOf(c.Vantage, log), begun: make(chan struct{})}
 	s.receiver = heartbeat.New(log, s.defects.Witness(defect.Heartbeats, ""))
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
 	s.pool = poolOf(log, s.defects.Witness(defect.Probes, ""))
@@ -358,7 +359,9 @@ func (s *site) run(ctx context.Context) error {
 		ended := make(chan struct{})
 		wg.Go(func() {
 			defer close(ended)
-			defer s.defects.Catch(defect.Place{Part: defect.Probes, Of: string(w.fleet)}, "its work", func(p *defect.Panic) { failures.add(p) })
+			defer s.defects.Catch(defect.Place{Part: defect.Probes, Of: string(w.fleet)}, "its work", func(p *defect.Panic) {
+				failures.add(p)
+			})
 			failures.add(w.Run(own))
 			if w.beats != nil {
 				w.beats.Close()

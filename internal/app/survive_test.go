@@ -95,7 +95,8 @@ func (m minedController) Power(context.Context) (p fence.Power, err error) {
 
 func (minedController) Off(context.Context) error { return nil }
 
-// survivors are five fleets, each on a simulated provider of its own. What each is called is what panics there, but for calm.
+// survivors are five fleets, each on a simulated provider of its own. What each is called is what panics there, but for
+// calm.
 const survivors = `
 notify: {bell: {command: {command: [/bin/true]}}}
 fences: {power: {command: {command: [/bin/false]}, test: 1m}}
@@ -243,8 +244,9 @@ func (s *survival) await(what string, within time.Duration, holds func() bool) {
 	}
 }
 
-// TestHaleOutlivesWhatPanics runs hale with an adapter, a check, a target and the controller of a fence that panic now and then, for twenty seconds, or
-// for as long as HALE_SURVIVE says (make survive). The calm fleet is healed all the time, the others in the end, and each place is one record and one page.
+// TestHaleOutlivesWhatPanics runs hale with an adapter, a check, a target and the controller of a fence that panic now
+// and then, for twenty seconds, or for as long as HALE_SURVIVE says (make survive). The calm fleet is healed all the
+// time, the others in the end, and each place is one record and one page.
 func TestHaleOutlivesWhatPanics(t *testing.T) {
 	t.Parallel()
 	lasts := 20 * time.Second

@@ -194,7 +194,8 @@ func (p paper) defectLines(defects []api.Defect, now time.Time) []string {
 			continue
 		}
 		where := strings.Fields(d.Part + " " + d.Of + " " + d.Name)
-		lines = append(lines, p.paint(red, clip(fmt.Sprintf("a defect: %s panicked %d times, last %s ago: %s; hale's log has the place",
+		lines = append(lines, p.paint(red, clip(fmt.Sprintf(
+			"a defect: %s panicked %d times, last %s ago: %s; hale's log has the place",
 			strings.Join(where, " "), d.Count, prose.Span(max(ago, 0)), d.Said), p.width)))
 	}
 	return lines

@@ -68,7 +68,8 @@ func NewBook(log *slog.Logger) *Book { return &Book{log: log} }
 // logEvery is the least time between two lines about the same place.
 const logEvery = time.Minute
 
-// Note counts a panic, which was caught while the place did something. The first one is logged, and from then on one in logEvery.
+// Note counts a panic, which was caught while the place did something. The first one is logged, and from then on one in
+// logEvery.
 func (b *Book) Note(at Place, doing string, p *Panic) {
 	now := time.Now()
 	b.mu.Lock()
@@ -87,7 +88,8 @@ func (b *Book) Note(at Place, doing string, p *Panic) {
 	b.mu.Unlock()
 	b.revision.Add(1)
 	if due {
-		b.log.Error("a part of hale panicked; the rest goes on", "part", at.Part, "of", at.Of, "name", at.Name, "doing", doing, "panic", p.Value,
+		b.log.Error("a part of hale panicked; the rest goes on", "part", at.Part, "of", at.Of, "name", at.Name,
+			"doing", doing, "panic", p.Value,
 			"stack", p.Stack, "count", count)
 	}
 }

@@ -2,8 +2,8 @@ package defect
 
 import "net/http"
 
-// Handler returns the handler as one that does not panic: a request over which it did is answered with 500, as far as nothing was answered
-// yet. The panic by which a handler breaks off (http.ErrAbortHandler) is no defect, and goes on.
+// Handler returns the handler as one that does not panic: a request over which it did is answered with 500, as far as
+// nothing was answered yet. The panic by which a handler breaks off (http.ErrAbortHandler) is no defect, and goes on.
 func Handler(h http.Handler, told Witness, name string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

@@ -97,7 +97,9 @@ func (t *term) confirmAbsence(ctx context.Context, d picture.Doubt) {
 			}
 		}
 	}
-	t.apart(ctx, "observe", func() news { return told(t.observation(ctx, q)) }, func(*defect.Panic) news { return told(nil) })
+	t.apart(ctx, "observe", func() news { return told(t.observation(ctx, q)) }, func(*defect.Panic) news {
+		return told(nil)
+	})
 }
 
 // question is about one instance. The witnesses are other machines' instances, without which no listing is believed.

@@ -13,7 +13,8 @@ import (
 	"hale/internal/provider"
 )
 
-// guarded returns the source with a guard around whatever of it is not the engine's own: what panics there is noted, and unknown to the engine.
+// guarded returns the source with a guard around whatever of it is not the engine's own: what panics there is noted,
+// and unknown to the engine.
 func (s Source) guarded(b *defect.Book) Source {
 	of := string(s.Name)
 	told := b.Witness(defect.Provider, of)
@@ -69,8 +70,8 @@ func (g guardedFencer) Fence(ctx context.Context, host fleet.HostName, try int) 
 // place is where a panic of the owner's own is noted.
 func (o *owner) place() defect.Place { return defect.Place{Part: defect.Owner, Of: string(o.name)} }
 
-// apart does work on a goroutine of the term's own, and tells the reigning one what came of it, if anything. Where the work panics, otherwise says what
-// that means.
+// apart does work on a goroutine of the term's own, and tells the reigning one what came of it, if anything. Where the
+// work panics, otherwise says what that means.
 func (t *term) apart(ctx context.Context, doing string, work func() news, otherwise func(*defect.Panic) news) {
 	t.wg.Go(func() {
 		var n news
@@ -102,8 +103,8 @@ type telling struct {
 	told
 }
 
-// heedDefects records each place of concern that began to panic, or has been calm for long: once, however often it panicked. The records wait to be
-// stored with the next decision, which is due then.
+// heedDefects records each place of concern that began to panic, or has been calm for long: once, however often it
+// panicked. The records wait to be stored with the next decision, which is due then.
 func (t *term) heedDefects() {
 	revision := t.defects.Revision()
 	if revision == 0 || revision == t.heeded && time.Since(t.heededAt) < heartbeat {
@@ -143,8 +144,8 @@ func (t *term) toldDefects() {
 	t.telling = nil
 }
 
-// confess is how a term begins whose predecessor panicked: it has what there is to tell stored and sent, for as long as an owner rests at most, before it does
-// anything else. So a page arrives, too, when each term ends by a panic at once.
+// confess is how a term begins whose predecessor panicked: it has what there is to tell stored and sent, for as long as
+// an owner rests at most, before it does anything else. So a page arrives, too, when each term ends by a panic at once.
 func (t *term) confess(ctx context.Context) error {
 	rest := time.NewTimer(longestRest)
 	defer rest.Stop()

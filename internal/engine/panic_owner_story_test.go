@@ -49,8 +49,8 @@ func (s *story) ambush() (*trap, *memory.Target) {
 
 func panicked(r fleet.Record) bool { return strings.HasSuffix(string(r.Reason), "-panicked") }
 
-// TestAnOwnerThatPanicsBeginsAnew: the term ends, and not hale. It is told once, also where each term ends so at once; nobody is said to have taken the fleet
-// over; and when it panics no more, the fleet is healed as ever.
+// TestAnOwnerThatPanicsBeginsAnew: the term ends, and not hale. It is told once, also where each term ends so at once;
+// nobody is said to have taken the fleet over; and when it panics no more, the fleet is healed as ever.
 func TestAnOwnerThatPanicsBeginsAnew(t *testing.T) {
 	t.Parallel()
 	spec := told(time.Hour, "bell")

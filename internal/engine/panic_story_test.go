@@ -288,8 +288,9 @@ func (w *town) confessed(name fleet.Name) map[string]int {
 	return out
 }
 
-// TestWhatPanicsEndsNothingElse is ten minutes in which an adapter, a check, a target and a fencer panic now and then: hale goes on, every other fleet is
-// healed as ever, and so are those whose parts they are; each place is one record and one page, however often it panicked.
+// TestWhatPanicsEndsNothingElse is ten minutes in which an adapter, a check, a target and a fencer panic now and then:
+// hale goes on, every other fleet is healed as ever, and so are those whose parts they are; each place is one record
+// and one page, however often it panicked.
 func TestWhatPanicsEndsNothingElse(t *testing.T) {
 	t.Parallel()
 	panicking(t, func(w *town) {

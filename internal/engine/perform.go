@@ -90,7 +90,9 @@ func (t *term) lookAt(ctx context.Context, target probe.Target) (s fleet.CheckSt
 }
 
 func unprobed(target probe.Target, p *defect.Panic) fleet.CheckState {
-	return fleet.CheckState{Check: target.Check, Standing: fleet.StandingUnknown, Result: fleet.ResultPanicked, Detail: p.Value}
+	return fleet.CheckState{
+		Check: target.Check, Standing: fleet.StandingUnknown, Result: fleet.ResultPanicked, Detail: p.Value,
+	}
 }
 
 // blind is a look that panicked: nobody answered it.

@@ -101,7 +101,8 @@ type sentinel struct {
 
 func newSentinel(src Source, c *clock, b *beginning, opts Options) *sentinel {
 	s := &sentinel{
-		src: src.guarded(opts.Defects), given: src.Adapter, clock: c, store: opts.Store, log: opts.Logger.With("provider", src.Name), defects: opts.Defects,
+		src: src.guarded(opts.Defects), given: src.Adapter, clock: c, store: opts.Store,
+		log: opts.Logger.With("provider", src.Name), defects: opts.Defects,
 		poke:      make(chan struct{}, 1),
 		impatient: make(chan struct{}, 1),
 		state:     fleet.ProviderState{Standing: fleet.ProviderUnknown},

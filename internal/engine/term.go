@@ -191,7 +191,8 @@ func (t *term) load(ctx context.Context) error {
 	return t.announce(ctx)
 }
 
-// announce stores who looks after the fleet from now on. After a panic that is who did before, and what there is to say is what panicked.
+// announce stores who looks after the fleet from now on. After a panic that is who did before, and what there is to say
+// is what panicked.
 func (t *term) announce(ctx context.Context) error {
 	if t.heedDefects(); !t.stumbled {
 		return t.write(ctx, batch{records: []fleet.Record{t.about(fleet.Record{

@@ -42,7 +42,8 @@ type topic struct {
 	check fleet.CheckName
 }
 
-// New makes a receiver that listens nowhere, and knows nobody. The witness is told of each report over which it panicked.
+// New makes a receiver that listens nowhere, and knows nobody. The witness is told of each report over which it
+// panicked.
 func New(log *slog.Logger, panics defect.Witness) *Receiver {
 	return &Receiver{
 		log: log, panics: panics, attention: newAttention(), changed: make(chan struct{}, 1), tokens: map[topic]fleet.Secret{}, registers: map[*Register]struct{}{},

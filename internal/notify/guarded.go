@@ -7,8 +7,8 @@ import (
 	"hale/internal/fault"
 )
 
-// Guarded returns the target as one that does not panic, and tells the witness when the one behind it does: such a try failed, and may have
-// been taken.
+// Guarded returns the target as one that does not panic, and tells the witness when the one behind it does: such a try
+// failed, and may have been taken.
 func Guarded(t Target, name string, told defect.Witness) Target {
 	if t == nil {
 		return nil
@@ -24,6 +24,8 @@ type guarded struct {
 
 // Send implements Target.
 func (g guarded) Send(ctx context.Context, m Message) (a Answer, err error) {
-	defer g.told.Catch(g.name, "send", func(p *defect.Panic) { err = fault.New(fault.UnknownOutcome, "notify.send", g.name, p) })
+	defer g.told.Catch(g.name, "send", func(p *defect.Panic) {
+		err = fault.New(fault.UnknownOutcome, "notify.send", g.name, p)
+	})
 	return g.behind.Send(ctx, m)
 }

@@ -7,8 +7,8 @@ import (
 	"hale/internal/fault"
 )
 
-// Guarded returns the runner as one that does not panic, and tells the witness when the one behind it does: nobody knows then how far the
-// command ran (fault.UnknownOutcome).
+// Guarded returns the runner as one that does not panic, and tells the witness when the one behind it does: nobody
+// knows then how far the command ran (fault.UnknownOutcome).
 func Guarded(r Runner, told defect.Witness) Runner {
 	if r == nil {
 		return nil
@@ -23,6 +23,8 @@ type guarded struct {
 
 // Run implements Runner.
 func (g guarded) Run(ctx context.Context, job Job) (result Result, err error) {
-	defer g.told.Catch("", "run", func(p *defect.Panic) { err = fault.New(fault.UnknownOutcome, "program.run", string(job.Machine), p) })
+	defer g.told.Catch("", "run", func(p *defect.Panic) {
+		err = fault.New(fault.UnknownOutcome, "program.run", string(job.Machine), p)
+	})
 	return g.behind.Run(ctx, job)
 }

@@ -36,7 +36,8 @@ func defectFound(r fleet.Record) string {
 }
 
 func defectOver(r fleet.Record) string {
-	return fmt.Sprintf("%s: %s, which panicked %s%s, has not done so for an hour", about(r), panicked(r), timesOf(r.Size), within(r))
+	return fmt.Sprintf("%s: %s, which panicked %s%s, has not done so for an hour",
+		about(r), panicked(r), timesOf(r.Size), within(r))
 }
 
 func timesOf(n int) string {

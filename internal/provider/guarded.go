@@ -9,8 +9,9 @@ import (
 	"hale/internal/fleet"
 )
 
-// Guarded returns the provider as one that does not panic, and tells the witness when the one behind it does: a question that panicked has
-// no answer (fault.Transient), and an order has an unknown outcome. What it can do is what the one behind can.
+// Guarded returns the provider as one that does not panic, and tells the witness when the one behind it does: a
+// question that panicked has no answer (fault.Transient), and an order has an unknown outcome. What it can do is what
+// the one behind can.
 func Guarded(p Provider, told defect.Witness) Provider { return &guarded{p, told} }
 
 type guarded struct {

@@ -16,7 +16,8 @@ var unguarded = map[string]string{
 	"internal/state/memory":       "hale does not outlive its store",
 }
 
-// guards are the calls that end a panic: Catch where it is deferred, Try and Keep around what they are given (package defect).
+// guards are the calls that end a panic: Catch where it is deferred, Try and Keep around what they are given (package
+// defect).
 var guards = []string{"Try", "Keep"}
 
 // plumbing are calls that run nothing of anybody's: they end, cut, wait and look at contexts.
@@ -25,8 +26,8 @@ var plumbing = []string{
 	"cancel", "close", "cut", "delete", "end", "leave", "len", "stop", "string",
 }
 
-// checkSurvival finds goroutines in which a panic would end hale: those that neither begin with a guard nor only connect contexts and channels. What
-// a call leads to is seen as far as the same package has it.
+// checkSurvival finds goroutines in which a panic would end hale: those that neither begin with a guard nor only
+// connect contexts and channels. What a call leads to is seen as far as the same package has it.
 func checkSurvival(t Tree) []Finding {
 	functions := map[string]map[string][]*ast.FuncDecl{} // by folder and name
 	for _, f := range t.product() {
@@ -51,7 +52,8 @@ func checkSurvival(t Tree) []Finding {
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
 			if start := started(n); start != nil && !s.safe(start) {
 				found = append(found, Finding{t.at(n),
-					"a panic in this goroutine would end hale: begin it with defer …Catch(…) of package defect, or do the work by its Try or Keep"})
+					"a panic in this goroutine would end hale: begin it with defer …Catch(…) of package defect, " +
+						"or do the work by its Try or Keep"})
 			}
 			return true
 		})
@@ -95,7 +97,8 @@ func (s survivor) safe(e ast.Expr) bool {
 	return false
 }
 
-// guarded reports whether the statements are: up to the first Catch that is deferred, none of them runs anything of anybody's.
+// guarded reports whether the statements are: up to the first Catch that is deferred, none of them runs anything of
+// anybody's.
 func (s survivor) guarded(body *ast.BlockStmt, seen []string) bool {
 	for _, stmt := range body.List {
 		if d, ok := stmt.(*ast.DeferStmt); ok {
@@ -111,7 +114,8 @@ func (s survivor) guarded(body *ast.BlockStmt, seen []string) bool {
 	return true
 }
 
-// harmless reports whether every call in the node is guarded, or plumbing. Functions that are only written down there are not called.
+// harmless reports whether every call in the node is guarded, or plumbing. Functions that are only written down there
+// are not called.
 func (s survivor) harmless(n ast.Node, seen []string) bool {
 	ok := true
 	ast.Inspect(n, func(n ast.Node) bool {

@@ -7,10 +7,11 @@ import (
 	"hale/internal/defect"
 )
 
-// A turn that panics is one target's trouble, or one packet's, and not that of all targets of the shard. What the wire was doing is not to be relied upon
-// then, so the shard goes on over another one. What was in flight says nothing; how the targets stand is kept, but for the one that was at hand: that is
-// unknown at once, and left alone for a while, so that one which makes the shard panic each time costs the others little. Where this
-// is not possible the shard ends: no watermark comes from it any more, and whatever its targets' owners knew grows stale.
+// A turn that panics is one target's trouble, or one packet's, and not that of all targets of the shard. What the wire
+// was doing is not to be relied upon then, so the shard goes on over another one. What was in flight says nothing; how
+// the targets stand is kept, but for the one that was at hand: that is unknown at once, and left alone for a while, so
+// that one which makes the shard panic each time costs the others little. Where this is not possible the shard ends: no
+// watermark comes from it any more, and whatever its targets' owners knew grows stale.
 
 const (
 	// leftAlone is how long a target is not asked over which the shard panicked.

@@ -56,8 +56,8 @@ func newBrittle(n int) *brittle {
 	return b
 }
 
-// TestAShardThatPanicsGoesOn: the one target over which it does is unknown at once, and asked again a minute later; the others stay as they stand, and
-// their failures are found as soon as ever.
+// TestAShardThatPanicsGoesOn: the one target over which it does is unknown at once, and asked again a minute later; the
+// others stay as they stand, and their failures are found as soon as ever.
 func TestAShardThatPanicsGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, launches := range map[string]bool{"launching": true, "reading an answer": false} {

@@ -71,8 +71,8 @@ func newPool(o Options, mk maker) (*Pool, error) {
 	return p, nil
 }
 
-// Run probes until ctx ends. It returns nil, or an error when it was called before, or when a shard panicked and could not go on. Afterwards no watermark comes any more, so that
-// whatever the engines knew grows stale.
+// Run probes until ctx ends. It returns nil, or an error when it was called before, or when a shard panicked and could
+// not go on. Afterwards no watermark comes any more, so that whatever the engines knew grows stale.
 func (p *Pool) Run(ctx context.Context) error {
 	if !p.begun.CompareAndSwap(false, true) {
 		return errRunTwice

@@ -203,7 +203,8 @@ func (s *shard) handle() int32 {
 	return s.handles.get()
 }
 
-// obey does what it was told. An order over which it panics is not done again, and those behind it are done in the next turn.
+// obey does what it was told. An order over which it panics is not done again, and those behind it are done in the next
+// turn.
 func (s *shard) obey() {
 	for s.done < len(s.doing) || s.receive() {
 		o := &s.doing[s.done]

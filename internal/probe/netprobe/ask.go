@@ -50,10 +50,12 @@ func newAsker(transport probe.Transport, o Options) asker {
 	if o.Hearing == nil {
 		o.Hearing, _ = transport.(probe.Hearing)
 	}
-	return asker{transport: transport, agents: o.Agents, hearing: o.Hearing, roots: o.Roots, patterns: newCache[*regexp.Regexp](), authorities: newCache[*x509.CertPool](), panics: o.Panics}
+	return asker{transport: transport, agents: o.Agents, hearing: o.Hearing, roots: o.Roots,
+		patterns: newCache[*regexp.Regexp](), authorities: newCache[*x509.CertPool](), panics: o.Panics}
 }
 
-// ask probes the target once; ctx ends with the probe's timeout, which counts from started. A probe that panics says nothing of the target.
+// ask probes the target once; ctx ends with the probe's timeout, which counts from started. A probe that panics says
+// nothing of the target.
 func (k asker) ask(ctx context.Context, t probe.Target, started time.Time) (a answer) {
 	defer k.panics.Catch(string(t.Check), "probe", func(p *defect.Panic) {
 		a = answer{reason: fleet.ResultPanicked, detail: brief(p), at: time.Now()}

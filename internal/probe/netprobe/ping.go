@@ -208,8 +208,8 @@ func sockaddr(a netip.Addr) (unix.Sockaddr, error) {
 	return to, nil
 }
 
-// readReplies takes replies until the socket is closed. One over which it panics ends the socket: who waits for a reply there learns why, and the next ping opens
-// another one.
+// readReplies takes replies until the socket is closed. One over which it panics ends the socket: who waits for a reply
+// there learns why, and the next ping opens another one.
 func (s *pingSocket) readReplies() {
 	defer close(s.done)
 	if err := defect.Try(s.readAll); err != nil {

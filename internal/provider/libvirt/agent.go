@@ -106,7 +106,8 @@ func (a *agents) ask(id fleet.InstanceID, put func() error) *asking {
 	}
 	q := &asking{over: make(chan struct{})}
 	a.asking[id] = q
-	// Owned by the host: it ends with agentLimit, or when the provider is closed. A panic is the error that the one who asked gets.
+	// Owned by the host: it ends with agentLimit, or when the provider is closed. A panic is the error that the one who
+	// asked gets.
 	go func() {
 		q.err = defect.Try(put)
 		a.mu.Lock()

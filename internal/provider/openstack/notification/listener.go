@@ -157,7 +157,8 @@ func (l *Listener) attend(ctx context.Context, heard func(Notice)) (bound bool, 
 	}
 }
 
-// take reads one delivery, and lets the broker send the next one. One over which hale panics is as one that cannot be read: polls find what it told.
+// take reads one delivery, and lets the broker send the next one. One over which hale panics is as one that cannot be
+// read: polls find what it told.
 func (l *Listener) take(ctx context.Context, d delivery, heard func(Notice)) {
 	n, err := l.read(d.body)
 	if err == nil {
