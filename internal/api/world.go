@@ -17,11 +17,12 @@ import (
 
 // Older is what proves that a store is older than the world.
 type Older struct {
-	Machine    string    `json:"machine"`
-	Instance   string    `json:"instance"`
+	Machine    string    `json:"machine,omitempty"`
+	Instance   string    `json:"instance,omitempty"`
 	Host       string    `json:"host,omitempty"`
-	Generation uint64    `json:"generation"` // of the instance
-	Allotted   uint64    `json:"allotted"`   // the highest one, by the store
+	Generation uint64    `json:"generation,omitempty"` // of the instance
+	Allotted   uint64    `json:"allotted,omitempty"`   // the highest one, by the store
+	Start      string    `json:"start,omitempty"`      // of hale, instead of an instance
 	Since      time.Time `json:"since"`
 	Why        Reason    `json:"why"`
 }
@@ -41,7 +42,7 @@ func viewOlder(o *fleet.Older) *Older {
 		return nil
 	}
 	return &Older{Machine: string(o.Machine), Instance: string(o.Instance), Host: string(o.Host), Generation: uint64(o.Generation),
-		Allotted: uint64(o.Allotted), Since: o.Since, Why: ViewReason(fleet.ReasonStoreOlder, prose.Older(o))}
+		Allotted: uint64(o.Allotted), Start: string(o.Start), Since: o.Since, Why: ViewReason(fleet.ReasonStoreOlder, prose.Older(o))}
 }
 
 func viewForeign(all []fleet.Foreign) []Foreign {
@@ -60,6 +61,8 @@ type World struct {
 	// Plan names exactly this: it is another one as soon as anything of it is.
 	Plan     string  `json:"plan"`
 	Machines []Shown `json:"machines"`
+	// Starts are those of hale that are noted at the provider's, and that the store does not know.
+	Starts []string `json:"starts"`
 	// Silent are the hosts that do not answer: what is there is not known.
 	Silent []string `json:"silent"`
 }
@@ -83,7 +86,7 @@ type Shown struct {
 
 // worldOf reads the marks of the installation on the fleet's instances.
 func worldOf(f engine.FleetStatus, by fleet.Installation) World {
-	w := World{Fleet: string(f.Spec.Name), Installation: string(by), Machines: []Shown{}, Silent: []string{}}
+	w := World{Fleet: string(f.Spec.Name), Installation: string(by), Machines: []Shown{}, Starts: []string{}, Silent: []string{}}
 	for i := range f.Machines {
 		v := &f.Machines[i]
 		s, beyond := v.Beyond(by)
@@ -100,12 +103,17 @@ func worldOf(f engine.FleetStatus, by fleet.Installation) World {
 		}
 		w.Machines = append(w.Machines, m)
 	}
+	if by == f.Installation {
+		for _, n := range f.Roll.Unknown {
+			w.Starts = append(w.Starts, string(n.Name))
+		}
+	}
 	for _, h := range f.Hosts {
 		if !h.Up {
 			w.Silent = append(w.Silent, string(h.Name))
 		}
 	}
-	w.Plan = change.ID(w.Fleet, w.Installation, w.Machines, w.Silent)
+	w.Plan = change.ID(w.Fleet, w.Installation, w.Machines, w.Starts, w.Silent)
 	return w
 }
 
@@ -130,7 +138,7 @@ func unbelievable(f engine.FleetStatus) fleet.Reason {
 		return f.Acting
 	case f.Provider.Standing != fleet.ProviderUp:
 		return fleet.ReasonProviderDown
-	case f.Whole.Older == nil && len(f.Whole.Foreign) == 0 && len(worldOf(f, f.Installation).Machines) == 0:
+	case f.Whole.Older == nil && len(f.Whole.Foreign) == 0 && len(f.Roll.Unknown) == 0 && len(worldOf(f, f.Installation).Machines) == 0:
 		return fleet.ReasonNotOlder
 	}
 	return ""

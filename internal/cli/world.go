@@ -44,7 +44,10 @@ func worldLines(w api.World) []string {
 	for _, m := range w.Machines {
 		lines = append(lines, "  "+m.Text)
 	}
-	if len(w.Machines) == 0 {
+	for _, s := range w.Starts {
+		lines = append(lines, "  start "+s+" of hale, which is noted at the provider's, is known from then on; the hale that noted it must have ended")
+	}
+	if len(w.Machines) == 0 && len(w.Starts) == 0 {
 		lines = append(lines, "  its machines stay what they are; what held the fleet is not shown any more")
 	}
 	if len(w.Silent) > 0 {

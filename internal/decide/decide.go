@@ -697,7 +697,8 @@ func (w *work) advance() {
 // firstBuild says why the machine's first instance may not be built.
 func (w *work) firstBuild() fleet.Reason {
 	held := guard.NewBuild(w.M, w.Situation)
-	if held == "" && w.Rivalled() {
+	found, _ := repair.Found(w.M, w.View, w.Installation) // it is taken, and none is built
+	if held == "" && w.RivalledBeside(found.ID) {
 		return fleet.ReasonRival
 	}
 	return held

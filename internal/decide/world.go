@@ -122,7 +122,8 @@ func (r *round) openBelieved() {
 	}
 }
 
-// believes takes the order to believe the world. Each machine's own part follows when its turn comes; see work.believe. Other installations whose marks are still listed, or may be on a host that does not answer, are not believed.
+// believes takes the order to believe the world. Each machine's own part follows when its turn comes; see work.believe. Other installations
+// whose marks are still listed, or may be on a host that does not answer, are not believed.
 func (r *round) believes(o *fleet.Order) {
 	if r.s.Provider.Standing != fleet.ProviderUp {
 		r.rule(o, fleet.ReasonProviderDown)
@@ -170,8 +171,11 @@ func (w *work) believe(o *fleet.Order) {
 	if m.Repair != nil {
 		w.Overrule()
 	}
-	if shown.Serves != nil {
+	switch {
+	case shown.Serves != nil:
 		w.House(*shown.Serves)
+	case w.View.Sighting(m.Current.ID).Instance.Power == fleet.PowerGone:
+		w.Vacate() // what runs, and was not finished, is found, verified and certified as after any lost order
 	}
 	for _, i := range shown.Aside {
 		w.Shelve(*i)

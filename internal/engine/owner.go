@@ -29,6 +29,7 @@ type FleetStatus struct {
 	Detail   string       // the error behind Acting, if one is
 	Provider fleet.ProviderState
 	Hosts    []fleet.Host
+	Roll     fleet.Roll      // of hale's starts at the provider's
 	Silent   []fleet.Silence // of those that do not answer
 	Cannot   []fleet.Op      // what the provider is known not to have
 	Vantage  fleet.Vantage

@@ -249,6 +249,27 @@ func (r *roll) believe(names []fleet.StartName, acts bool) {
 	}
 }
 
+// inherit takes the starts of the installation for known that a person has this store take over: the hale that noted them is gone, they say. It
+// is so for all fleets. What cannot be read or written now holds them until a person has the world believed.
+func (r *roll) inherit(ctx context.Context, acts bool) {
+	var names []fleet.StartName
+	for _, n := range r.standing().Unknown {
+		if err := starts.Note(ctx, r.store, r.provider, n.Name); err != nil {
+			r.log.Warn("a start of the installation that was taken over stays unknown", "start", n.Name, "err", err)
+			continue
+		}
+		names = append(names, n.Name)
+	}
+	if len(names) > 0 {
+		r.say(func() {
+			for _, n := range names {
+				r.known[n] = true
+			}
+		})
+		r.believe(names, acts)
+	}
+}
+
 func (r *roll) know(names ...fleet.StartName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

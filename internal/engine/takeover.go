@@ -135,7 +135,10 @@ func (e *Engine) takeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 		}
 	}
 	for _, s := range e.sentinels {
-		s.roll.become(ctx, e.id) // before the fleets believe the world: its starts are known then, too
+		s.roll.become(ctx, e.id)
+		if e.id == t.Installation {
+			s.roll.inherit(ctx, e.builds(s))
+		}
 	}
 	for _, o := range owners {
 		o.installation = e.id
@@ -145,6 +148,14 @@ func (e *Engine) takeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 		s.nudge()
 	}
 	return out, err
+}
+
+// builds reports whether something is built or destroyed in a fleet of the sentinel's.
+func (e *Engine) builds(s *sentinel) bool {
+	return slices.ContainsFunc(*e.owners.Load(), func(o *owner) bool {
+		spec := o.told.Load().spec
+		return o.sentinel == s && spec.Mode == fleet.ModeAct && spec.Rolled()
+	})
 }
 
 // rename gives the store the other id, and posts and writes down what follows, all or nothing.

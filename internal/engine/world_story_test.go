@@ -12,6 +12,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/probe/netprobe"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
 	"hale/internal/state/memory"
@@ -20,27 +21,6 @@ import (
 // threeHosts is a world with room to move machines to.
 func threeHosts() simulated.Options {
 	return simulated.Options{Hosts: []fleet.HostName{"h1", "h2", "h3"}}
-}
-
-// backup returns another store with what this one holds now, but for what lives by a lease: as a backup does.
-func (s *story) backup() *memory.Backing {
-	s.t.Helper()
-	out := memory.New(memory.Options{})
-	entries, _, err := s.backing.Open(nil).List(s.t.Context(), "")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	entries = slices.DeleteFunc(entries, func(e state.Entry) bool { return e.Lease != 0 })
-	for some := range slices.Chunk(entries, 50) {
-		var txn state.Txn
-		for _, e := range some {
-			txn.Then = append(txn.Then, state.Put(e.Key, e.Value))
-		}
-		if _, err := out.Open(nil).Commit(s.t.Context(), txn); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	return out
 }
 
 // restored ends hale as a crash does, and starts it again on the other store.
@@ -235,7 +215,7 @@ func TestL1AStoreRestoredFromBeforeARebuildIsHeld(t *testing.T) {
 	t.Parallel()
 	tell(t, threeHosts(), ladder(web(3), fleet.StepRecreate), func(s *story) {
 		s.grown()
-		backup := s.backup()
+		backup := s.storeCopied()
 		s.generationsRise(2)
 		s.generationsRise(3)
 		newest := s.ids()
@@ -284,13 +264,13 @@ func (s *story) losesItsLast(lost time.Duration) {
 	s.grown()
 	s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
 	const step = 100 * time.Millisecond
-	began, before := time.Now(), []*memory.Backing{s.backup()}
+	began, before := time.Now(), []*memory.Backing{s.storeCopied()}
 	for len(s.calls(fleet.OpCreate, began)) == 0 {
 		if time.Since(began) > 5*time.Minute {
 			s.t.Fatal("nothing is built")
 		}
 		s.pass(step)
-		if before = append(before, s.backup()); len(before) > int(lost/step)+1 {
+		if before = append(before, s.storeCopied()); len(before) > int(lost/step)+1 {
 			before = before[1:]
 		}
 	}
@@ -319,6 +299,30 @@ func (s *story) losesItsLast(lost time.Duration) {
 	}
 }
 
+// L1: the store loses the whole first build of a fleet, right after it was ordered. What was built then is the fleet's once a person has the
+// world believed: nothing is built twice, and nothing that runs well is removed.
+func TestL1AFirstBuildThatTheStoreLostIsTaken(t *testing.T) {
+	t.Parallel()
+	options := threeHosts()
+	options.Latency = 300 * time.Millisecond
+	tell(t, options, recreating(3), func(s *story) {
+		s.start()
+		s.pass(0)
+		before := s.storeCopied()
+		s.await(time.Minute, "all are ordered", func() bool { return len(s.calls(fleet.OpCreate, time.Time{})) == 3 })
+		built := s.ids()
+		s.restored(before)
+		s.keepsStill(10*time.Minute, fleet.ReasonStoreOlder)
+		s.believes()
+		s.await(5*time.Minute, "all are healthy", s.allHealthy)
+		if is := s.ids(); !slices.Equal(is, built) || len(s.calls(fleet.OpCreate, time.Time{})) != 3 {
+			t.Errorf("they are %v, and %v were built", is, built)
+		}
+		s.generationsRise(2)
+		s.oneInstanceEach()
+	})
+}
+
 // L1: a store with machines of its own does not become another installation, nor does any become one that nothing listed names, or itself.
 func TestL1WhatHasMachinesOfItsOwnTakesNothingOver(t *testing.T) {
 	t.Parallel()
@@ -341,6 +345,45 @@ func TestL1WhatHasMachinesOfItsOwnTakesNothingOver(t *testing.T) {
 		if s.installation() != own || !s.allHealthy() || s.count(because(fleet.RecordOwner, fleet.ReasonTookOver)) != 1 {
 			t.Error("it changed something")
 		}
+	})
+}
+
+// A take-over counts for all fleets: one of which no instance bears the mark is not held for the starts that the earlier hale noted at their
+// common provider. An earlier hale that runs all the same finds the start of its heir, and does nothing any more.
+func TestATakeOverCountsForAllFleetsAndStopsAnEarlierHale(t *testing.T) {
+	t.Parallel()
+	tell(t, threeHosts(), recreating(3), func(s *story) {
+		s.grown()
+		earlier, first := s.installation(), &story{t: s.t, world: s.world, backing: s.backing, spec: s.spec, transport: s.world, hale: s.hale}
+		defer first.kill()
+		s.backing = memory.New(memory.Options{})
+		s.hale = s.controller("hale-2")
+		s.pass(time.Minute)
+		setup, db := s.hale.setup(s.spec), web(1)
+		db.Name, db.Mode = "db", fleet.ModeObserve
+		probes := netprobe.New(s.world, netprobe.Options{})
+		ctx, stop := context.WithCancel(s.t.Context())
+		defer stop()
+		go func() { _ = probes.Run(ctx) }()
+		setup.Fleets = append(setup.Fleets, engine.Fleet{Spec: db, Probes: probes})
+		if err := s.hale.engine.Reload(s.t.Context(), setup); err != nil {
+			t.Fatal(err)
+		}
+		s.pass(time.Minute)
+		if err := s.takesOver(earlier); err != nil {
+			t.Fatal(err)
+		}
+		s.await(5*time.Minute, "all are healthy", s.allHealthy)
+		s.pass(2 * time.Minute)
+		if f := s.hale.engine.Status()[1]; f.Spec.Name != "db" || f.Whole.Older != nil {
+			t.Errorf("the other fleet is held: %+v", f.Whole.Older)
+		}
+		if f := first.status(); f.Whole.Older == nil {
+			t.Error("the earlier hale, which runs, was not stopped")
+		}
+		s.generationsRise(2)
+		s.pass(10 * time.Minute)
+		s.oneInstanceEach()
 	})
 }
 

@@ -47,6 +47,9 @@ func storeNews(r fleet.Record) string {
 
 // Older says what proves that the store is older than the world.
 func Older(o *fleet.Older) string {
+	if o.Start != "" {
+		return fmt.Sprintf("start %s of hale is noted%s, and the store does not know it", o.Start, onHost(o.Host))
+	}
 	return fmt.Sprintf("instance %s of %s on %s bears generation %d, and the store gave out %d", Instance(o.Instance), o.Machine, place(o.Host), o.Generation,
 		o.Allotted)
 }

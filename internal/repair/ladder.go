@@ -617,12 +617,16 @@ func (w *Work) House(i fleet.Instance) {
 // Shelve believes that the instance was put aside by a hale whose store is not this one: it is kept as long as the policy keeps one from now on.
 func (w *Work) Shelve(i fleet.Instance) {
 	w.forget(i.ID)
-	if m := w.M; m.Current.ID == i.ID { // as the store knew it before
-		m.Current = fleet.Incarnation{}
-		m.Epoch++
-		m.Acted = w.now()
+	if w.M.Current.ID == i.ID {
+		w.Vacate()
 	}
 	w.M.Kept = append(slices.Clone(w.M.Kept), fleet.KeepFor(w.shown(i), w.Situation.Spec.Repair.KeepTime(), w.Situation.Now))
+}
+
+// Vacate believes that the machine does not have the instance any more of which the store knew.
+func (w *Work) Vacate() {
+	w.M.Current = fleet.Incarnation{}
+	w.M.Epoch++
 }
 
 // shown is the instance as the provider shows it. What it was built from is not shown: it is taken for what is in force.
