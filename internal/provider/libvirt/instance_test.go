@@ -488,7 +488,7 @@ func olderMarkCounts(t *testing.T, b *bench) {
 			t.Errorf("bears %+v, listed as %+v, want %+v", seen.Mark, l.Instances, want)
 		}
 	}
-	inscribe(fmt.Sprintf(` instance="%s"`, uuid.NewString()))
+	inscribe(` instance="` + uuid.NewString() + `"`)
 	bears(fleet.Mark{})
 	wantKind(t, "power off of a copy", p.PowerOff(t.Context(), o.Ref), fault.Conflict)
 	wantKind(t, "certify of a copy", p.Certify(t.Context(), o.Ref), fault.Conflict)

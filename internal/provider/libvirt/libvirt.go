@@ -189,7 +189,9 @@ func (p *Provider) onHosts(hosts []*host, within func(*host) (context.Context, c
 	var asked sync.WaitGroup
 	for i, h := range hosts {
 		asked.Go(func() {
-			defer p.panics.Catch("", op, func(panic *defect.Panic) { errs[i] = fault.New(fault.Transient, op, string(h.name), panic) })
+			defer p.panics.Catch("", op, func(d *defect.Panic) {
+				errs[i] = fault.New(fault.Transient, op, string(h.name), d)
+			})
 			ctx, cancel := within(h)
 			defer cancel()
 			_, s, err := h.open(ctx, p.callLimit, op, string(h.name))

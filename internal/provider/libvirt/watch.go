@@ -63,7 +63,7 @@ func (p *Provider) watchHost(ctx context.Context, h *host, changed func(provider
 
 // listen connects, subscribes and tells of events until the connection ends, and why it did. So does a panic end it.
 func (p *Provider) listen(ctx context.Context, h *host, changed func(provider.Event)) (connected bool, err error) {
-	defer p.panics.Catch("", "watch", func(panic *defect.Panic) { err = panic })
+	defer p.panics.Catch("", "watch", func(d *defect.Panic) { err = d })
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	guard := time.AfterFunc(p.keepalive, cancel) // runs while an answer is awaited
