@@ -6,10 +6,12 @@ import (
 )
 
 // Join makes one instance of all mentions of an id by hosts that each speak for themselves, as a live migration leaves them which does not
-// remove the definition where it began: the mention that runs, where one does, with Also naming another. There is one mention at least.
+// remove the definition where it began: the mention that runs, where one does, with Also naming another. Where none runs,
+// it is one that did not move on: that one says how the instance ended. There is one mention at least.
 func Join(mentions []Instance) Instance {
 	sorted := slices.SortedFunc(slices.Values(mentions), func(a, b Instance) int {
-		return cmp.Or(cmp.Compare(liveliness(a.Power), liveliness(b.Power)), cmp.Compare(a.Host, b.Host))
+		return cmp.Or(cmp.Compare(liveliness(a.Power), liveliness(b.Power)), cmp.Compare(a.moved(), b.moved()),
+			cmp.Compare(a.Host, b.Host))
 	})
 	i := sorted[0]
 	if i.Also = ""; len(sorted) > 1 {
@@ -21,6 +23,14 @@ func Join(mentions []Instance) Instance {
 // liveliness ranks power states: the smaller, the more surely something runs.
 func liveliness(p Power) int {
 	return slices.Index([]Power{PowerRunning, PowerPaused, PowerUnknown, PowerError, PowerCrashed, PowerOff}, p)
+}
+
+// moved is 1 where the instance is said to have gone on at another host.
+func (i *Instance) moved() int {
+	if i.Stop == StopMoved {
+		return 1
+	}
+	return 0
 }
 
 // Contested reports whether two hosts show the instance.
