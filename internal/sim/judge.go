@@ -212,26 +212,32 @@ func (j *judge) Acted(c *world.Call) {
 	if c.Op == world.Delete && j.leaving[c.Mark.Machine] == c.ID && j.isRemoved(c.Mark.Machine) {
 		j.leaves(c.Mark.Machine)
 	}
-	var wrong Wrong
-	switch {
-	case !c.Op.Disruptive() && c.Op != world.Run || c.Again:
-	case j.isOrdered(c):
-	case j.held[c] && c.Serving:
-		sc.WindowActs++
-		wrong = WrongWindow
-	case c.Healthy:
-		sc.HealthyDestroyed++
-		wrong = WrongHealthy
-		j.broken("harm", c.Mark.Machine, fmt.Sprintf("%s of %s although it was healthy", c.Op, j.called(c.ID)))
-	case c.Serving:
-		sc.CaughtRecovering++
-		wrong = Recovering
-	}
+	wrong := j.wronged(c)
 	delete(j.held, c)
 	if n, ok := fleet.MachineName(c.Mark.Machine).Ordinal(); ok && n <= len(j.outages) {
 		j.outages[n-1].acted = true
 	}
 	j.s.options.History.acted(c, wrong)
+}
+
+// wronged judges a call that took effect on something that served.
+func (j *judge) wronged(c *world.Call) Wrong {
+	sc := j.s.score
+	switch {
+	case !c.Op.Disruptive() && c.Op != world.Run || c.Again:
+	case j.isOrdered(c):
+	case j.held[c] && c.Serving:
+		sc.WindowActs++
+		return WrongWindow
+	case c.Healthy:
+		sc.HealthyDestroyed++
+		j.broken("harm", c.Mark.Machine, fmt.Sprintf("%s of %s although it was healthy", c.Op, j.called(c.ID)))
+		return WrongHealthy
+	case c.Serving:
+		sc.CaughtRecovering++
+		return Recovering
+	}
+	return ""
 }
 
 // tookEffect notes what a call built, and what it took from an instance that another host runs.
