@@ -180,6 +180,13 @@ func (w *work) believe(o *fleet.Order) {
 	for _, i := range shown.Aside {
 		w.Shelve(*i)
 	}
+	if m.Current.None() { // it is built, or taken, as one that never was
+		if m.Incident != nil {
+			w.endIncident(fleet.ReasonBelieved)
+		}
+		now := w.Situation.Now
+		m.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing, Since: now.Wall, SinceMono: now.Mono}
+	}
 	w.Record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Instance: m.Current.ID, Generation: m.Current.Generation,
 		Host: m.Current.Host, By: o.By})
 }
