@@ -136,13 +136,14 @@ func (s stage) seedOf(m api.Machine) string {
 	return filepath.Join(s.lab.Info().Images, fmt.Sprintf("%s-g%d-%s.iso", m.Name, m.Generation, m.Instance))
 }
 
-// noneLeft checks that the folder of disks and seeds has nothing but these files and the base image.
+// noneLeft checks that the folder of disks and seeds has nothing but these files, the base image and the note of each of hale's starts.
 func (s stage) noneLeft(files []string) {
 	s.Helper()
 	entries, err := os.ReadDir(s.lab.Info().Images)
 	s.must(err)
 	for _, e := range entries {
-		if e.Name() != "base.qcow2" && !slices.Contains(files, e.Name()) {
+		note := strings.HasPrefix(e.Name(), "hale-") && strings.Contains(e.Name(), ".start-")
+		if e.Name() != "base.qcow2" && !note && !slices.Contains(files, e.Name()) {
 			s.Errorf("file %s is left; there should be %s", e.Name(), strings.Join(files, ", "))
 		}
 	}

@@ -183,6 +183,7 @@ func All() []Case {
 		{Name: "starts are noted, and none is lost", Run: startsAreNoted, Needs: "notes of hale's starts", asked: able[Noting]},
 		{Name: "notes of starts that cannot be read are none", Run: unseenStarts, Needs: "notes of hale's starts, and a provider that is cut off",
 			asked: func(h Harness) bool { return able[Noting](h) && able[Disconnecter](h) }},
+		{Name: "a note without an answer is there or not, and can be written again", Run: unheardNotes, Needs: "notes of hale's starts", asked: able[Noting]},
 		{Name: "a cut provider is transient and comes back", Run: cutProviderComesBack, Needs: "a provider that is cut off", asked: able[Disconnecter]},
 		{Name: "a frozen provider does not hold reads", Run: frozenReads, Needs: "a provider that freezes", asked: able[Freezer]},
 		{Name: "a frozen power off has an unknown outcome", Run: frozenPowerOff, Needs: "a provider that freezes", asked: able[Freezer]},

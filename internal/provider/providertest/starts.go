@@ -1,6 +1,8 @@
 package providertest
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -60,6 +62,53 @@ func startsAreNoted(t T, h Harness) {
 	shows("after one was forgotten", of, two, twin, ten)
 	shows("another installation's own", other, one)
 	e.refused("note of what is no start", noter.NoteStart(e.ctx(), of, "../x"), fault.Invalid)
+}
+
+// noteDeeds are the calls of the port that change notes, by its methods.
+func noteDeeds() map[string]func(provider.StartNoter, context.Context, fleet.Installation, fleet.StartName) error {
+	return map[string]func(provider.StartNoter, context.Context, fleet.Installation, fleet.StartName) error{
+		"NoteStart":   provider.StartNoter.NoteStart,
+		"ForgetStart": provider.StartNoter.ForgetStart,
+	}
+}
+
+// unheardNotes: the answer to one order of a note is lost. Written or removed again it is as it should be, and another start's note still stands.
+func unheardNotes(t T, h Harness) {
+	e := begin(t, h)
+	of := fleet.Installation(Installation + e.tag)
+	one, two := fleet.NameStart(1, "aaaaaaaaaaaa"), fleet.NameStart(2, "bbbbbbbbbbbb")
+	reader, noter := has[provider.StartReader](e), has[provider.StartNoter](e)
+	e.Cleanup(func() {
+		_ = noter.ForgetStart(e.ctx(), of, one)
+		_ = noter.ForgetStart(e.ctx(), of, two)
+	})
+	e.do("note", noter.NoteStart(e.ctx(), of, one))
+	wanted := map[string][]fleet.StartName{"NoteStart": {one, two}, "ForgetStart": {one}}
+	for _, method := range []string{"NoteStart", "ForgetStart"} {
+		change := noteDeeds()[method]
+		for after := range mostOrders {
+			err := e.unheard(after, func(ctx context.Context) error { return change(noter, ctx, of, two) })
+			if err == nil && after == 0 && len(h.Hosts()) == 1 {
+				e.Errorf("%s: no answer was lost", method)
+			}
+			e.await(method+" again", func() (string, bool) {
+				err := change(noter, e.ctx(), of, two)
+				return fmt.Sprint(err), err == nil
+			})
+			e.await("the notes after "+method, func() (string, bool) {
+				noted, err := reader.Starts(e.ctx(), of)
+				as := err == nil && (len(noted) == len(h.Hosts()) || slices.Contains(slices.Collect(maps.Keys(noted)), ""))
+				for _, names := range noted {
+					slices.SortFunc(names, fleet.StartName.Compare)
+					as = as && slices.Equal(names, wanted[method])
+				}
+				return fmt.Sprint(noted, err), as
+			})
+			if err == nil || able[OneOrder](e.h) {
+				break
+			}
+		}
+	}
 }
 
 // note fails the test when the call did, and lets the case go on: for goroutines.

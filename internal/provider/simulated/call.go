@@ -33,21 +33,32 @@ func (p *Provider) read(ctx context.Context, op fleet.Op, ref provider.Ref, ask 
 		if err := p.hang(ctx, lifted); err != nil {
 			return fail(fault.Transient, err)
 		}
-	case HangsAfter, ActsLate, AnswerLost, ActsTwice, NoEffect: // these do not hit reads
+	case HangsAfter: // see below: of these calls it hits notes only
+	case ActsLate, AnswerLost, ActsTwice, NoEffect: // these do not hit reads
 	}
 	if err := p.wait(ctx, travel); err != nil {
 		return fail(fault.Transient, err)
 	}
+	if err := p.askWorld(op, ref, ask); err != nil {
+		return fail(fault.KindOf(err), cause(err))
+	}
+	if f.Effect == HangsAfter {
+		if err := p.hang(ctx, lifted); err != nil {
+			return fail(fault.UnknownOutcome, err)
+		}
+	}
+	return nil
+}
+
+// askWorld asks what is true now, unless the client is cut off.
+func (p *Provider) askWorld(op fleet.Op, ref provider.Ref, ask func(now time.Time) error) error {
 	w := p.world
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.cut(p.client) || !ofAllHosts(op) && w.unreachable(p.client, ref.Host) {
-		return fail(fault.Transient, errUnreachable)
+		return fault.New(fault.Transient, "simulated."+string(op), string(ref.ID), errUnreachable)
 	}
-	if err := ask(time.Now()); err != nil {
-		return fail(fault.KindOf(err), cause(err))
-	}
-	return nil
+	return ask(time.Now())
 }
 
 // cause returns what is behind the world's own error, so that the caller reads the operation once.

@@ -150,7 +150,15 @@ func (h *harness) Freeze(t providertest.T) {
 func (h *harness) Thaw(providertest.T) { h.mending["frozen"]() }
 
 func (h *harness) LoseAnswers(t providertest.T, _ int) <-chan struct{} {
-	h.mending["unheard"] = h.inject(t, simulated.Calls{Effect: simulated.HangsAfter})
+	var mend []func()
+	for _, op := range []fleet.Op{"", simulated.OpNoteStart, simulated.OpForgetStart} {
+		mend = append(mend, h.inject(t, simulated.Calls{Op: op, Effect: simulated.HangsAfter}))
+	}
+	h.mending["unheard"] = func() {
+		for _, m := range mend {
+			m()
+		}
+	}
 	return nil
 }
 func (h *harness) OneOrder()                  {}

@@ -61,11 +61,17 @@ func (f Calls) strike(w *World, in *injection, _ time.Time) error { //nolint:unp
 
 func (f Calls) selects(client string, op fleet.Op, ref provider.Ref) bool {
 	return (f.Op == "" || f.Op == op) &&
-		(!reads(op) || f.Effect == Fails || f.Effect == Slow || f.Effect == Hangs) &&
+		(!reads(op) || f.Effect == Fails || f.Effect == Slow || f.Effect == Hangs || f.losesNote(op)) &&
 		(f.Client == "" || f.Client == client) &&
 		(f.Host == "" || f.Host == ref.Host) &&
 		(f.Instance == "" || f.Instance == ref.ID) &&
 		(f.Machine == "" || f.Machine == ref.Mark.Machine)
+}
+
+// losesNote reports whether the answer to a note of a start is lost: to one that the fault names, so that a fault of all calls hits the call that
+// the note is written for.
+func (f Calls) losesNote(op fleet.Op) bool {
+	return f.Effect == HangsAfter && f.Op == op && (op == OpNoteStart || op == OpForgetStart)
 }
 
 func reads(op fleet.Op) bool {
