@@ -78,6 +78,8 @@ type Fleet struct {
 	Older *Older `json:"older,omitempty"`
 	// Foreign are other installations of hale that marked instances of the fleet's machines: no first instance is built.
 	Foreign []Foreign `json:"foreign,omitempty"`
+	// Unnoted is why nothing is built or destroyed: hale's starts cannot be read, or noted, at the provider's.
+	Unnoted Reason `json:"unnoted,omitzero"`
 }
 
 // OrderedSize is how many machines people ordered, beside the configuration.

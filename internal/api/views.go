@@ -29,6 +29,9 @@ func viewFleet(s engine.FleetStatus) Fleet {
 		f.Plans = append(f.Plans, ViewWaiting(p))
 	}
 	f.Older, f.Foreign = viewOlder(s.Whole.Older), viewForeign(s.Whole.Foreign)
+	if s.Roll.Silent != "" && s.Spec.Mode == fleet.ModeAct && s.Spec.Rolled() {
+		f.Unnoted = ViewReason(fleet.ReasonPlaceSilent, s.Roll.Silent)
+	}
 	for _, h := range s.Hosts {
 		f.Hosts = append(f.Hosts, Host{Name: string(h.Name), Up: h.Up,
 			Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone, Storage: h.Place.Storage})

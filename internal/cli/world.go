@@ -105,7 +105,7 @@ func takeOverLines(t api.TakeOver) []string {
 		"Nothing was done. To do it: hale take-over "+t.Installation+" --confirm")
 }
 
-// worldStory says in status that the store does not know the world.
+// worldStory says in status that the store does not know the world, or cannot know whether it does.
 func (p paper) worldStory(f api.Fleet, now time.Time) []string {
 	var lines []string
 	if o := f.Older; o != nil {
@@ -113,6 +113,9 @@ func (p paper) worldStory(f api.Fleet, now time.Time) []string {
 	}
 	for _, x := range f.Foreign {
 		lines = append(lines, p.paint(red, clip("NO FIRST BUILDS for "+prose.Span(now.Sub(x.Since))+": "+x.Why.Detail, max(0, p.width-2))))
+	}
+	if why := f.Unnoted; why.Code != "" {
+		lines = append(lines, p.paint(red, clip("NOTHING BUILT OR DESTROYED: the provider does not keep hale's note: "+why.Detail, max(0, p.width-2))))
 	}
 	return lines
 }
@@ -125,6 +128,9 @@ func worldPleas(f api.Fleet) []string {
 	}
 	for _, x := range f.Foreign {
 		lines = append(lines, fmt.Sprintf("  %s: %s, %s: %s", f.Name, x.Why.Text, x.Installation, x.Why.Advice))
+	}
+	if why := f.Unnoted; why.Code != "" {
+		lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, why.Text, why.Advice))
 	}
 	return lines
 }
