@@ -139,7 +139,12 @@ func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
 	s.pool = poolOf(log, s.defects.Witness(defect.Probes, ""))
 	for _, p := range c.Providers {
-		a, err := s.connect(c, were.inForce(p))
+		known := were.inForce(p)
+		if !p.SameAddress(known) {
+			log.Warn("the provider has another address in the configuration, which waits for a person's word: see hale apply; "+
+				"until then it is asked where it was", "provider", p.Name)
+		}
+		a, err := s.connect(c, known)
 		if err != nil {
 			s.close()
 			return nil, err

@@ -43,8 +43,8 @@ func (t *term) adoptWhole(ctx context.Context, d decide.Decision) error {
 	}
 	t.picture.AdoptBrake(d.Brake)
 	t.picture.AdoptWhole(d.Whole, t.clock.now())
+	t.pending = nil // before makeRoom, which may have more to say
 	t.makeRoom()
-	t.pending = nil
 	t.toldDefects()
 	return nil
 }
