@@ -56,6 +56,9 @@ type harness struct {
 	bus     *relay
 }
 
+// Noting implements providertest.Noting.
+func (*harness) Noting() {}
+
 func newHarness(t *testing.T, network string) *harness {
 	h := &harness{network: network, bus: relayTo(t, busHost)}
 	h.person = sync.OnceValue(func() *person { return newPerson(t, cloud.Demo) })
