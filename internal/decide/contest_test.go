@@ -44,8 +44,8 @@ func TestL01WhatTwoHostsShowIsLeftAlone(t *testing.T) {
 	tl.pass(time.Minute)
 	tl.confirm()
 	tl.pass(time.Minute)
-	if n := tl.calls(); n > 0 || tl.s.Machines[3].Machine.Waiting != fleet.ReasonTwoHosts {
-		t.Fatalf("%d calls, and it waits for %q", n, tl.s.Machines[3].Machine.Waiting)
+	if m := tl.s.Machines[3].Machine; tl.calls() > 0 || m.Repair != nil || m.Waiting != fleet.ReasonTwoHosts {
+		t.Fatalf("%d calls, repair %v, and it waits for %q", tl.calls(), m.Repair, m.Waiting)
 	}
 	tl.s.Machines[3].Seen[0].Instance.Also, tl.s.Machines[3].Due = "", true
 	tl.pass(time.Second)

@@ -132,6 +132,12 @@ func TestWhatHoldsARepair(t *testing.T) {
 		"its host down": {reason: fleet.ReasonHostDown, spoil: func(_ *fleet.Machine, s *guard.Situation) {
 			s.Hosts[0].Up = false
 		}},
+		"two hosts show it": {reason: fleet.ReasonTwoHosts, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+			s.View = &fleet.View{Seen: []fleet.Sighting{{Instance: fleet.Instance{ID: "a", Host: "h1", Also: "h2"}}}}
+		}},
+		"a silent host may have it": {reason: fleet.ReasonHostUnasked, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+			s.Silent = []fleet.Silence{{Host: "h2"}}
+		}},
 		"amnesty": {reason: fleet.ReasonAmnesty, spoil: func(_ *fleet.Machine, s *guard.Situation) {
 			s.SteadyAt = s.Now.Mono + 1
 		}},
