@@ -169,6 +169,11 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	keep(surfaces, "journal in the log", func(ctx context.Context) { narrate(ctx, store, begin, log) })
 	keep(working, "reload", func(ctx context.Context) { d.listen(ctx, a.opts.Hangups) })
 	keep(surfaces, "tests of fences", s.fencing.run)
+	systemd, err := bySystemd(s.engine.Stuck, log)
+	if err != nil {
+		log.Warn("systemd's watchdog is not fed", "err", err)
+	}
+	keep(working, "systemd", systemd.run)
 	wg.Go(func() {
 		defer stopWork()
 		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "api"}, "its work", func(p *defect.Panic) {

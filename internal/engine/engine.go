@@ -217,6 +217,18 @@ func (e *Engine) Nudge() {
 	}
 }
 
+// Stuck returns a fleet whose owner has been at one turn of its loop for longer than that: nothing is decided in it meanwhile.
+// None is stuck while it waits for a lease, for news or for a call: calls have goroutines of their own.
+func (e *Engine) Stuck(longerThan time.Duration) (fleet.Name, bool) {
+	now := e.clock.now().Mono
+	for _, o := range *e.owners.Load() {
+		if began := fleet.Instant(o.turn.Load()); began != 0 && now.Sub(began) > longerThan {
+			return o.name, true
+		}
+	}
+	return "", false
+}
+
 // Status returns the fleets as they stand, in the order of the configuration.
 func (e *Engine) Status() []FleetStatus {
 	owners := *e.owners.Load()

@@ -76,6 +76,8 @@ type owner struct {
 	confessed    map[defect.Place]told // which of them the journal has
 	stumbled     bool                  // the last term ended by a panic
 	published    atomic.Pointer[FleetStatus]
+	// turn is when the turn of its loop began that is under way, a fleet.Instant; 0: it waits for something to hear.
+	turn atomic.Int64
 }
 
 func newOwner(f Fleet, c *clock, s *sentinel, b *beginning, opts Options) *owner {
@@ -121,6 +123,7 @@ func (o *owner) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := o.soundly("a term", func() error { return o.serve(ctx) })
+		o.turn.Store(0)
 		if ctx.Err() != nil {
 			return
 		}

@@ -299,6 +299,7 @@ func (t *term) reign(ctx context.Context) error {
 				return err
 			}
 		}
+		t.turn.Store(int64(t.clock.now().Mono))
 		t.hearAll()
 		t.heedDefects()
 		next, err := t.round(ctx)
@@ -309,6 +310,7 @@ func (t *term) reign(ctx context.Context) error {
 			return err
 		}
 		timer.Reset(t.untilNext(next))
+		t.turn.Store(0)
 	}
 }
 

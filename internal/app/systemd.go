@@ -1,0 +1,66 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"hale/internal/fleet"
+)
+
+// reported is how long an owner may be at one turn before the watchdog is not fed any more, as a share of the watchdog's time: what is left is
+// enough for systemd to notice.
+const reported = 2
+
+// supervised tells systemd what sd_notify(3) describes: that hale is up, that it lives, and that it ends. Started by something else it tells
+// nobody, and costs nothing.
+type supervised struct {
+	// tell sends a state.
+	tell func(state string) error
+	// watchdog is how long systemd waits for a sign of life; 0: it does not wait for any.
+	watchdog time.Duration
+	// stuck names a fleet in which nothing is decided for longer than that.
+	stuck func(longerThan time.Duration) (fleet.Name, bool)
+	log   *slog.Logger
+}
+
+func bySystemd(stuck func(time.Duration) (fleet.Name, bool), log *slog.Logger) (supervised, error) {
+	watchdog, err := daemon.SdWatchdogEnabled(false)
+	tell := func(state string) error {
+		_, err := daemon.SdNotify(false, state)
+		return err
+	}
+	return supervised{tell: tell, watchdog: watchdog, stuck: stuck, log: log}, err
+}
+
+// run says that hale is up, and that it lives until ctx ends; then, that it ends.
+func (s supervised) run(ctx context.Context) {
+	s.say(daemon.SdNotifyReady)
+	defer s.say(daemon.SdNotifyStopping)
+	if s.watchdog <= 0 {
+		<-ctx.Done()
+		return
+	}
+	beat := time.NewTicker(s.watchdog / 4)
+	defer beat.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+		}
+		if name, stuck := s.stuck(s.watchdog / reported); stuck {
+			s.log.Error("a fleet is not looked after: systemd is not told that hale lives, and will start it again", "fleet", name)
+			continue
+		}
+		s.say(daemon.SdNotifyWatchdog)
+	}
+}
+
+func (s supervised) say(state string) {
+	if err := s.tell(state); err != nil {
+		s.log.Warn("systemd was not told", "state", state, "err", err)
+	}
+}
