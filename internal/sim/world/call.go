@@ -110,6 +110,8 @@ type Client struct {
 	twins map[string][]*VM
 	// News is called when there is some after there was none; nil: nobody listens.
 	News func()
+	// Noted is called when another caller left a note, or a host shows its notes again that did not; nil: as above.
+	Noted func()
 }
 
 // Client opens a connection for the caller.
@@ -319,7 +321,7 @@ func (w *World) actOn(vm *VM, op Op) (bool, End) {
 		w.refresh(vm)
 	case Keep, Restore:
 		return w.putAside(vm, op == Keep)
-	case Create, Delete, Run, Snapshot, DropSnapshot, Evacuate, Migrate, Rescue, Fence, get, list: // made elsewhere
+	case Create, Delete, Run, Snapshot, DropSnapshot, Evacuate, Migrate, Rescue, Fence, get, list, Notes: // made elsewhere
 	}
 	return true, Done
 }
@@ -473,6 +475,8 @@ func (c *Client) Get(id, host string, limit time.Duration, answer func(Status, E
 const (
 	get  Op = "get"
 	list Op = "list"
+	// Notes is to read the notes on all hosts, or to leave one: faults of what changes machines do not hit it.
+	Notes Op = "notes"
 )
 
 // Listing is an answer to List: equal to a complete list, told as what changed since the client's last one.

@@ -182,6 +182,9 @@ func (w *World) newsOf(h *host) {
 		for _, vm := range h.guests {
 			c.note(vm)
 		}
+		if c.Noted != nil && len(w.notes) > 0 {
+			c.Noted()
+		}
 	}
 }
 
@@ -355,7 +358,7 @@ func (w *World) fate(c *Client, call Call) fate {
 	if c.down() {
 		return fate{fails: Transient}
 	}
-	reading := call.Op == get || call.Op == list
+	reading := call.Op == get || call.Op == list || call.Op == Notes
 	for _, t := range w.trouble {
 		if t.Client != "" && t.Client != c.Name || t.Host != "" && t.Host != call.Host || t.Times > 0 && t.left == 0 ||
 			t.Op != "" && t.Op != call.Op || reading && !t.Reads {

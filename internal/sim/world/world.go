@@ -66,6 +66,7 @@ type World struct {
 	disks      map[volume]*Disk
 	diskCopies map[copyName]string // of disks: the instance that each is of
 	written    uint64              // how many disks there ever were
+	notes      []*noted            // in the order in which they came
 
 	// Watch is told of everything that the judge may want to know; nil: nobody listens.
 	Watch Watcher

@@ -1,0 +1,102 @@
+package world
+
+// noted is what a caller left on hosts for others to find.
+type noted struct {
+	name string
+	on   map[*host]bool
+}
+
+// Noted is a note, and the first host that shows it.
+type Noted struct{ Name, Host string }
+
+// Noted returns what is noted on hosts that answer, each once, in the order in which it came.
+func (w *World) Noted() []Noted {
+	var out []Noted
+	for _, n := range w.notes {
+		if h := w.shows(n); h != nil {
+			out = append(out, Noted{n.name, h.Name})
+		}
+	}
+	return out
+}
+
+// shows returns the first host that has the note and answers, or nil.
+func (w *World) shows(n *noted) *host {
+	for _, h := range w.order {
+		if n.on[h] && h.dark == 0 {
+			return h
+		}
+	}
+	return nil
+}
+
+// Notes reads what is noted on the hosts that answer, as World.Noted does; Transient: none of them answers. It takes no
+// time, and nor does Note: what can come between the two is for others to show.
+func (c *Client) Notes() ([]Noted, End) {
+	if end := c.tryNotes(); end != Done {
+		return nil, end
+	}
+	return c.w.Noted(), Done
+}
+
+// Note leaves a note on each host that answers and does not have it; Transient: none of them answers. The other callers
+// get to know that there is something new.
+func (c *Client) Note(name string) End {
+	if end := c.tryNotes(); end != Done {
+		return end
+	}
+	n := c.w.noteCalled(name)
+	for _, h := range c.w.order {
+		if h.dark == 0 {
+			n.on[h] = true
+		}
+	}
+	for _, o := range c.w.clients {
+		if o != c && o.Noted != nil {
+			o.Noted()
+		}
+	}
+	return Done
+}
+
+// Lacks reports whether a host that answers does not have the note.
+func (c *Client) Lacks(name string) bool {
+	n := c.w.noteCalled(name)
+	for _, h := range c.w.order {
+		if h.dark == 0 && !n.on[h] {
+			return true
+		}
+	}
+	return false
+}
+
+// Answers reports whether the host does.
+func (c *Client) Answers(name string) bool {
+	h := c.w.hosts[name]
+	return h != nil && h.dark == 0
+}
+
+// tryNotes says how it ends to ask all hosts for their notes.
+func (c *Client) tryNotes() End {
+	if end := c.w.fate(c, Call{Op: Notes}).fails; end != Done {
+		return end
+	}
+	for _, h := range c.w.order {
+		if h.dark == 0 {
+			return Done
+		}
+	}
+	return Transient
+}
+
+// noteCalled returns the note of the name, on no host yet if nobody ever left it.
+func (w *World) noteCalled(name string) *noted {
+	for _, n := range w.notes {
+		if n.name == name {
+			return n
+		}
+	}
+	n := &noted{name, map[*host]bool{}}
+	w.notes = append(w.notes, n)
+	return n
+}
