@@ -226,7 +226,6 @@ func (c *server) look(index int, a fleet.Action) {
 
 // call sends a stored intent, if the remaining lease covers it.
 func (c *server) call(index int, a fleet.Action) {
-	limit, covered := tenure.Cover(a.Intent, c.lease.ends(c.s.w.Now())-c.s.w.Now())
 	tell := func(o fleet.Outcome) {
 		o.Intent = a.Intent.ID
 		c.s.judge.answered(a)
@@ -234,13 +233,19 @@ func (c *server) call(index int, a fleet.Action) {
 		c.soon(eventPause, c.list)
 		c.heat()
 	}
-	if !covered {
-		c.soon(0, func() { tell(fleet.Outcome{Kind: fleet.OutcomeNotSent, Detail: string(fleet.ReasonLeaseShort)}) })
+	why := c.permit(a)
+	limit, covered := tenure.Cover(a.Intent, c.lease.ends(c.s.w.Now())-c.s.w.Now())
+	if why == "" && !covered {
+		why = string(fleet.ReasonLeaseShort)
+	}
+	if why != "" {
+		c.soon(0, func() { tell(fleet.Outcome{Kind: fleet.OutcomeNotSent, Detail: why}) })
 		return
 	}
 	life := c.life
 	send := func(limit time.Duration) {
 		c.s.judge.sends(c, a)
+		c.s.judge.noted(c, a)
 		c.client.Send(c.callOf(a), limit, func(end world.End) {
 			c.enter(life, func() {
 				tell(fenceOutcome(fleet.Outcome{Kind: outcomeOf(end), Detail: string(end)}, end))

@@ -173,6 +173,19 @@ func twofold() []crime {
 			}
 			o.judge.Sent(&world.Call{Op: world.Start, ID: "planted-1", Host: "h2", Mark: world.Mark{Machine: "web-1"}})
 		}},
+		{"L1", "an instance is built by a hale whose start is noted nowhere", func(o court, breaks bool) {
+			if !breaks {
+				o.c.readRoll(true)
+			}
+			o.judge.noted(o.c, fleet.Action{Machine: "web-1", Intent: fleet.Intent{Op: fleet.OpCreate}})
+		}},
+		{"L1", "an instance is reset by a hale whose store does not know a start", func(o court, breaks bool) {
+			o.w.Client("copy").Note("1-x")
+			if !breaks {
+				o.store.starts.know("1-x")
+			}
+			o.judge.noted(o.c, fleet.Action{Machine: "web-1", Intent: fleet.Intent{Op: fleet.OpReboot}})
+		}},
 		{"L2", "a copy of a mark is taken for a machine", func(o court, breaks bool) {
 			o.judge.Sent(&world.Call{Op: world.Start, ID: "copy", Copied: breaks, Mark: world.Mark{Machine: "web-1"}})
 		}},

@@ -15,6 +15,7 @@ type past struct {
 	overall overall
 	inbox   []fleet.Order
 	named   map[fleet.InstanceID]bool
+	starts  starts
 	plans   plans
 }
 
@@ -48,7 +49,10 @@ func (s *stage) remembers(e *Event) {
 
 // now returns what the store holds.
 func (s *store) now(j *judge) *past {
-	p := &past{overall: overall{s.overall.Brake, s.overall.Whole.Clone()}, inbox: slices.Clone(s.inbox), named: maps.Clone(s.named), plans: j.plans.clone()}
+	p := &past{
+		overall: overall{s.overall.Brake, s.overall.Whole.Clone()}, inbox: slices.Clone(s.inbox),
+		named: maps.Clone(s.named), starts: s.starts.clone(), plans: j.plans.clone(),
+	}
 	for i := range s.beliefs {
 		p.beliefs = append(p.beliefs, s.beliefs[i].Clone())
 	}
@@ -61,7 +65,7 @@ func (s *store) hold(p *past) {
 		s.beliefs[i] = p.beliefs[i].Clone()
 	}
 	s.overall = overall{p.overall.Brake, p.overall.Whole.Clone()}
-	s.inbox, s.named, s.owner = slices.Clone(p.inbox), maps.Clone(p.named), nil
+	s.inbox, s.named, s.starts, s.owner = slices.Clone(p.inbox), maps.Clone(p.named), p.starts.clone(), nil
 	s.term++ // whoever owned the fleet owns it no more
 }
 
@@ -137,8 +141,12 @@ func (s *store) name(id fleet.InstanceID) {
 	}
 }
 
-// astray reports whether there is an instance that hale built and that the store does not know, which lost its memory of it or never had it.
+// astray reports whether there is an instance that hale built, or a start of hale that is noted, and the store does not
+// know it: it lost its memory of it, or never had it.
 func (j *judge) astray() bool {
+	if len(j.s.store.starts.unknown(j.s.w.Noted())) > 0 {
+		return true
+	}
 	if !j.rolled {
 		return false
 	}

@@ -27,6 +27,7 @@ type server struct {
 	skew   time.Duration // of the wall clock
 
 	client  *world.Client
+	roll    roll
 	lease   lease
 	term    uint64 // 0: it owns nothing
 	pic     *picture.Picture
@@ -87,6 +88,7 @@ func (c *server) start() {
 	c.life++
 	c.alive, c.frozen, c.missed, c.born, c.term = true, 0, nil, c.s.w.Now(), 0
 	c.pauseFor, c.crashIn = 0, 0
+	c.roll = roll{}
 	c.s.trace.say(c.s.w.Now(), "", c.name+" starts")
 	if c.s.servers.alone() && c.s.store.owner == c {
 		c.s.store.owner = nil // it holds the data folder's lock, and revokes its own predecessor's lease
@@ -150,6 +152,7 @@ func (c *server) begin(term uint64) {
 	}
 	c.cat = picture.NewCatalogue()
 	c.state = fleet.ProviderState{Standing: fleet.ProviderUnknown}
+	c.beginRoll()
 	c.s.judge.tookOver(c)
 	c.note(fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: c.name, Size: c.pic.Spec().Size})
 	c.sayPending()
@@ -168,6 +171,7 @@ func (c *server) watch() {
 	}
 	c.client = c.s.w.Client(c.name)
 	c.client.News = func() { c.soon(eventPause, c.list) }
+	c.client.Noted = func() { c.readRollIn(rollBeat) }
 	c.probes = newProber(c.s.w, c.name, c.s.spec, max(c.s.spec.Size, len(c.s.store.beliefs)), c.hear)
 	c.probes.edges = &c.s.score.Edges
 }
@@ -190,7 +194,7 @@ func (c *server) crash() {
 		c.probes.halt()
 	}
 	if c.client != nil {
-		c.client.News = nil
+		c.client.News, c.client.Noted = nil, nil
 	}
 }
 
@@ -275,7 +279,7 @@ func (c *server) lose() {
 	c.term = 0
 	c.life++ // whatever was under way is void
 	c.probes.halt()
-	c.client.News = nil
+	c.client.News, c.client.Noted = nil, nil
 	c.soon(100*time.Millisecond, func() { c.claim(true) })
 }
 
@@ -391,6 +395,7 @@ func (c *server) adopt(d decide.Decision) refusal {
 			c.s.judge.ruled(d.Orders)
 			c.s.judge.overall(c.s.store.overall, is, records)
 			c.s.store.overall = is
+			c.s.store.starts.know(d.Believed...)
 			c.s.store.settle(d.Orders)
 		}); r != taken {
 			return r
@@ -398,6 +403,9 @@ func (c *server) adopt(d decide.Decision) refusal {
 		c.pending = nil
 		c.pic.AdoptBrake(d.Brake)
 		c.pic.AdoptWhole(d.Whole, c.now())
+		if d.Believes {
+			c.renewStart()
+		}
 		c.settled(d.Orders)
 	}
 	for _, m := range d.Machines {

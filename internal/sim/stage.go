@@ -63,6 +63,7 @@ type stage struct {
 	trace   *trace
 	rival   *rival
 	verbs   map[Verb]act
+	nonces  int          // that starts of hale were given; of the first hale's
 	disks   []string     // the template's kept disks that outlive instances
 	allUp   []fleet.Host // the hosts as a listing shows them when all answer
 }

@@ -19,8 +19,9 @@ type store struct {
 	posted  int
 	pasts   map[time.Duration]*past   // what it held at times that are brought back
 	named   map[fleet.InstanceID]bool // the instances that it ever named
-	full    int                       // how many faults keep it from taking writes
-	cut     map[*server]int           // how many faults keep a server from it
+	starts  starts
+	full    int             // how many faults keep it from taking writes
+	cut     map[*server]int // how many faults keep a server from it
 }
 
 // overall is the belief about the fleet as a whole.
@@ -32,6 +33,7 @@ type overall struct {
 func newStore(machines int) *store {
 	return &store{
 		beliefs: make([]fleet.Machine, machines), pasts: map[time.Duration]*past{}, named: map[fleet.InstanceID]bool{}, cut: map[*server]int{},
+		starts: starts{noted: map[fleet.StartName]bool{}},
 	}
 }
 

@@ -1,0 +1,126 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/sim/world"
+)
+
+// noting is a run on two hosts, of three machines that only a new instance heals.
+func noting(t *testing.T, plan ...Event) *stage {
+	t.Helper()
+	spec := Exemplar(3)
+	spec.Repair.Steps = spec.Repair.Steps[2:]
+	hosts := []world.Host{{Name: "h1"}, {Name: "h2"}}
+	s, err := newStage(Options{Spec: spec, Hosts: hosts, Horizon: 2 * time.Hour, Plan: plan})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// playsOn plays the run until then, and the laws hold.
+func (s *stage) playsOn(t *testing.T, until time.Duration) {
+	t.Helper()
+	s.w.At(until, func() {})
+	if s.w.Now() == 0 {
+		for _, c := range s.servers {
+			c.start()
+		}
+	}
+	for s.settle(); s.w.Now() < until && s.w.Step(); s.settle() {
+	}
+	if len(s.judge.broke) > 0 {
+		t.Errorf("the judge says %v", s.judge.broke)
+	}
+}
+
+// Nothing is noted while there is nothing to build or destroy, and a start stands for all that it does.
+func TestAStartIsNotedBeforeItBuilds(t *testing.T) {
+	t.Parallel()
+	s := noting(t,
+		Event{At: 10 * time.Minute, Subject: "web-1", Verb: LosesDisk},
+		Event{At: 30 * time.Minute, Subject: "web-2", Verb: LosesDisk},
+		Event{At: 50 * time.Minute, Subject: "hale-1", Verb: Dies, For: time.Minute},
+		Event{At: 60 * time.Minute, Subject: "web-3", Verb: LosesDisk})
+	for _, step := range []struct {
+		until time.Duration
+		noted int
+	}{{9 * time.Minute, 0}, {29 * time.Minute, 1}, {59 * time.Minute, 1}, {80 * time.Minute, 2}} {
+		s.playsOn(t, step.until)
+		if n := s.w.Noted(); len(n) != step.noted {
+			t.Errorf("after %s %v are noted", step.until, n)
+		}
+	}
+	if s.score.Repairs != 3 || s.judge.down != 0 {
+		t.Errorf("%d repairs, %d machines are down", s.score.Repairs, s.judge.down)
+	}
+}
+
+// L1: a start that a person has believed is a new one. So the copy of the store, which knew the one before, is held in
+// turn.
+func TestL1OfTwoCopiesABelievedOneStopsTheOther(t *testing.T) {
+	t.Parallel()
+	s := noting(t,
+		Event{At: 5 * time.Minute, Subject: "web-1", Verb: LosesDisk},
+		Event{At: 20 * time.Minute, Subject: "hale", Verb: StartedTwice, For: time.Hour},
+		Event{At: 25 * time.Minute, Subject: "operator", Verb: Holds, Arg: "web", For: time.Hour},
+		Event{At: 30 * time.Minute, Subject: "web-2", Verb: LosesDisk},
+		Event{At: 40 * time.Minute, Subject: "operator", Verb: Believes})
+	s.playsOn(t, 39*time.Minute)
+	if o := s.store.overall.Whole.Older; o == nil || s.double.store.overall.Whole.Older != nil {
+		t.Fatalf("the first is held by %+v, and the copy by %+v", o, s.double.store.overall.Whole.Older)
+	}
+	s.playsOn(t, 41*time.Minute)
+	o := s.double.store.overall.Whole.Older
+	if s.store.overall.Whole.Older != nil || o == nil || o.Start != s.servers[0].roll.own {
+		t.Errorf("the first is held by %+v, and the copy by %+v", s.store.overall.Whole.Older, o)
+	}
+}
+
+// A note that the store does not take is not written, and nothing is built or destroyed until it is.
+func TestNothingIsDestroyedWhileAStartCannotBeNoted(t *testing.T) {
+	t.Parallel()
+	s := noting(t)
+	s.playsOn(t, time.Minute)
+	c := s.servers[0]
+	a := fleet.Action{Machine: "web-1", Instance: "planted-1", Host: "h1", Intent: fleet.Intent{Op: fleet.OpPowerOff}}
+	start := a
+	start.Intent.Op = fleet.OpStart
+	for name, trouble := range map[string]func() func(){
+		"the store is full":          func() func() { s.store.full++; return func() { s.store.full-- } },
+		"the store is away":          func() func() { s.store.cut[c]++; return func() { s.store.cut[c]-- } },
+		"the provider is silent":     func() func() { return s.w.Cutoff("") },
+		"the call's host is silent":  func() func() { return s.w.Darkness(world.Domain{Kind: "host", Name: "h1"}) },
+		"all calls fail for a while": func() func() { return s.w.Upset(world.Trouble{Fails: 1, Reads: true}) },
+	} {
+		c.roll.own = s.countStart() // another one that is noted nowhere
+		lift := trouble()
+		if c.permit(a) == "" || c.permit(start) != "" {
+			t.Errorf("%s: a power-off is permitted, or a start is not", name)
+		}
+		lift()
+		if why := c.permit(a); why != "" || c.client.Lacks(string(c.roll.own)) {
+			t.Errorf("%s: after that it is not permitted: %s", name, why)
+		}
+	}
+}
+
+// A machine that fails while the notes are silent is held with that reason: no attempt is spent on it, no person is
+// called, and it is healed when they can be read again.
+func TestARepairWaitsForTheNotes(t *testing.T) {
+	t.Parallel()
+	s := noting(t, Event{At: 10 * time.Minute, Subject: "web-1", Verb: LosesDisk})
+	lift := s.w.Upset(world.Trouble{Op: world.Notes, Fails: 1, Reads: true})
+	s.playsOn(t, 40*time.Minute)
+	if m := s.store.beliefs[0]; m.Waiting != fleet.ReasonPlaceSilent || s.score.Actions+s.score.Paged != 0 {
+		t.Errorf("it waits for %q, %d actions, %d pages", m.Waiting, s.score.Actions, s.score.Paged)
+	}
+	lift()
+	s.playsOn(t, 50*time.Minute)
+	if s.score.Repairs != 1 || s.judge.down != 0 {
+		t.Errorf("%d repairs, %d machines are down", s.score.Repairs, s.judge.down)
+	}
+}
