@@ -103,6 +103,9 @@ func nights(say func(string, ...any), n sim.Nights) {
 	say("  %-24s %8s %10s %8s %8s %8s %8s %8s\n", "what could make two", "nights", "no effect", "calm", "healed", "paged", "open", "wrong")
 	for i, v := range sim.NightVerbs() {
 		e := n[i]
+		if e.Nights == 0 {
+			continue // nothing draws it, or what was drawn has none
+		}
 		say("  %-24s %8d %10d %8d %8d %8d %8d %8d\n", strings.TrimPrefix(string(v), "'s "), e.Nights, e.NoEffect, e.Calm, e.Healed, e.Paged, e.Open, e.Wrong)
 	}
 }

@@ -358,7 +358,7 @@ func (j *judge) finish() {
 		j.broken("harm", name, "its host was turned off although it was healthy")
 	}
 	for _, c := range j.r.world.Calls() {
-		if strings.HasPrefix(c.Client, "hale-") || c.Client == copyName {
+		if strings.HasPrefix(c.Client, "hale-") || isSecond(c.Client) {
 			j.call(c)
 		}
 	}
@@ -366,7 +366,7 @@ func (j *judge) finish() {
 
 // call judges one call of hale's.
 func (j *judge) call(c simulated.Call) {
-	if !c.Again && c.Op.Disruptive() && !heldUp(c.Client) && c.Client != copyName { // who owns its fleet is no question
+	if !c.Again && c.Op.Disruptive() && !heldUp(c.Client) && !isSecond(c.Client) { // who owns its fleet is no question
 		j.tenure(c)
 	}
 	j.strangers(c)

@@ -17,8 +17,8 @@ import (
 
 // What can make two of one: a definition that stays behind, a mark that is copied, a store that goes back, and a second hale.
 
-// copyName is what the server of the second hale is called, as in room A.
-const copyName = "copy-1"
+// What the server of the second hale is called, as in room A: on a copy of the store, and on one of its own.
+const copyName, otherName = "copy-1", "other-1"
 
 // staysOn has a person move the machine while it runs, and leave its definition where it was.
 func staysOn(r *room, e sim.Event) func() {
@@ -134,10 +134,23 @@ func (j *judge) rolledBack(braked bool) {
 
 // startsTwice starts a second hale on a copy of the store.
 func startsTwice(r *room, _ sim.Event) func() {
+	return r.secondHale(copyName, r.backing.Copy())
+}
+
+// installsTwice starts a second hale with the same file on an empty store.
+func installsTwice(r *room, _ sim.Event) func() {
+	return r.secondHale(otherName, memory.New(memory.Options{}))
+}
+
+// isSecond reports whether the client is the second hale.
+func isSecond(client string) bool { return client == copyName || client == otherName }
+
+// secondHale starts one beside the first, on a store of its own.
+func (r *room) secondHale(name string, on *memory.Backing) func() {
 	if r.double != nil {
 		return nil
 	}
-	d := &server{room: r, name: copyName, own: r.backing.Copy()}
+	d := &server{room: r, name: name, own: on}
 	d.start(r.wanted)
 	stop := r.judge.overhear(d.own)
 	r.double = func() {

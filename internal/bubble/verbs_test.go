@@ -40,6 +40,7 @@ func verbs() map[sim.Verb]act {
 func twofold() map[sim.Verb]act {
 	return map[sim.Verb]act{
 		sim.StaysOn: staysOn, sim.Copies: copies, sim.LosesLast: rollsBack, sim.IsRolledBack: rollsBack, sim.StartedTwice: startsTwice,
+		sim.InstalledTwice: installsTwice,
 	}
 }
 

@@ -4,23 +4,38 @@ import (
 	"slices"
 )
 
-// copyName is what the server of a second hale is called.
-const copyName = "copy-1"
+// What the server of a second hale is called, on a copy of the store and on one of its own.
+const copyName, otherName = "copy-1", "other-1"
+
+// other is the second hale's installation, where its store is its own.
+const other = "other"
 
 // startsTwice starts a second hale on a copy of the store. Each of the two believes that the fleet is its own. What the operator orders
 // goes to the first.
 func startsTwice(s *stage, e Event) (func(), error) {
+	return s.secondHale(e, s.installation, copyName, s.store.now(s.judge))
+}
+
+// installsTwice starts a second hale with the same file on a store of its own, which is empty: another installation. What
+// the operator orders goes to the first.
+func installsTwice(s *stage, e Event) (func(), error) {
+	return s.secondHale(e, other, otherName, newStore(len(s.store.beliefs)).now(s.judge))
+}
+
+// secondHale starts one beside the first, on a store that holds what is given.
+func (s *stage) secondHale(e Event, id, name string, holds *past) (func(), error) {
 	if s.rival != nil || s.double != nil {
 		return nil, nil // a rival has no store; a third hale shows nothing that the second does not
 	}
 	d := &stage{
 		options: s.options, spec: s.spec, wanted: s.wanted, w: s.w, score: s.score, trace: s.trace, verbs: s.verbs, disks: s.disks, first: s,
+		installation: id,
 	}
 	d.store = newStore(len(s.store.beliefs))
-	d.store.hold(s.store.now(s.judge))
+	d.store.hold(holds)
 	d.store.posted = s.store.posted
 	d.judge = s.judge.double(d)
-	d.servers = crew{&server{s: d, name: copyName}}
+	d.servers = crew{&server{s: d, name: name}}
 	s.double = d
 	s.judge.nightFalls(e, "")
 	d.servers[0].start()

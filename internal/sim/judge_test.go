@@ -180,7 +180,7 @@ func twofold() []crime {
 			o.judge.noted(o.c, fleet.Action{Machine: "web-1", Intent: fleet.Intent{Op: fleet.OpCreate}})
 		}},
 		{"L1", "an instance is reset by a hale whose store does not know a start", func(o court, breaks bool) {
-			o.w.Client("copy").Note("1-x")
+			o.w.Client("copy").Note(installation, "1-x")
 			if !breaks {
 				o.store.starts.know("1-x")
 			}

@@ -10,10 +10,12 @@ import (
 )
 
 // NightVerbs are what can make two instances of one: the score tells of each how its nights ended.
-func NightVerbs() []Verb { return []Verb{StaysOn, Copies, LosesLast, IsRolledBack, StartedTwice} }
+func NightVerbs() []Verb {
+	return []Verb{StaysOn, Copies, LosesLast, IsRolledBack, StartedTwice, InstalledTwice}
+}
 
 // Nights is how the nights ended that could have made two of one, in the order of NightVerbs.
-type Nights [5]Ends
+type Nights [6]Ends
 
 // Ends counts the nights of a kind by how they ended. They add up to Nights.
 type Ends struct {

@@ -28,7 +28,8 @@ func shapes() map[Verb]shape {
 		IsSilent: {subject: "provider"}, ListsStale: {"provider", "duration", true}, ListsNothing: {subject: "provider"},
 		IsBad: {subject: "template"}, IsFull: {subject: "store"}, LosesLast: {"store", "duration", true}, IsRolledBack: {"store", "time", true},
 		StaysOn: {"machine", "host", true}, Copies: {"person", "machine", true}, StartedTwice: {subject: "hale"},
-		DiesWriting: {"server", "count", true}, ClockSteps: {"server", "duration", true},
+		InstalledTwice: {subject: "hale"},
+		DiesWriting:    {"server", "count", true}, ClockSteps: {"server", "duration", true},
 	}
 	for v, s := range edits() {
 		out[v] = s

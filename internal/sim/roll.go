@@ -97,7 +97,7 @@ func (c *server) readRoll(note bool) {
 
 // readNotes reads the notes. What was read before counts on while they are silent.
 func (c *server) readNotes() {
-	seen, end := c.client.Notes()
+	seen, end := c.client.Notes(c.s.installation)
 	if c.roll.silent = string(end); end == world.Done {
 		c.roll.seen = seen
 	}
@@ -107,14 +107,14 @@ func (c *server) readNotes() {
 // before.
 func (c *server) noteStart() string {
 	own := string(c.roll.own)
-	if !c.client.Lacks(own) {
+	if !c.client.Lacks(c.s.installation, own) {
 		return ""
 	}
 	if c.s.store.cut[c] > 0 || c.s.store.full > 0 {
 		return "the store does not take it"
 	}
 	c.s.store.starts.know(c.roll.own)
-	end := c.client.Note(own)
+	end := c.client.Note(c.s.installation, own)
 	c.readNotes()
 	if slices.ContainsFunc(c.roll.seen, func(n world.Noted) bool { return n.Name == own }) {
 		return ""
@@ -163,7 +163,7 @@ func (j *judge) noted(c *server, a fleet.Action) {
 		fleet.OpStart, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpResume, fleet.OpRun, fleet.OpSnapshot, fleet.OpCertify,
 	}
 	own := slices.Contains(harmless, a.Intent.Op) || j.s.spec.Adopt.Selects() && !j.s.spec.Adopt.Replaceable
-	for _, n := range j.s.w.Noted() {
+	for _, n := range j.s.w.Noted(j.s.installation) {
 		own = own || n.Name == string(c.roll.own)
 		if !j.s.store.starts.noted[fleet.StartName(n.Name)] {
 			what := fmt.Sprintf("%s by %s, whose store does not know start %s", a.Intent.Op, c.name, n.Name)

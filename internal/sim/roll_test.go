@@ -50,7 +50,7 @@ func TestAStartIsNotedBeforeItBuilds(t *testing.T) {
 		noted int
 	}{{9 * time.Minute, 0}, {29 * time.Minute, 1}, {59 * time.Minute, 1}, {80 * time.Minute, 2}} {
 		s.playsOn(t, step.until)
-		if n := s.w.Noted(); len(n) != step.noted {
+		if n := s.w.Noted(installation); len(n) != step.noted {
 			t.Errorf("after %s %v are noted", step.until, n)
 		}
 	}
@@ -102,7 +102,7 @@ func TestNothingIsDestroyedWhileAStartCannotBeNoted(t *testing.T) {
 			t.Errorf("%s: a power-off is permitted, or a start is not", name)
 		}
 		lift()
-		if why := c.permit(a); why != "" || c.client.Lacks(string(c.roll.own)) {
+		if why := c.permit(a); why != "" || c.client.Lacks(installation, string(c.roll.own)) {
 			t.Errorf("%s: after that it is not permitted: %s", name, why)
 		}
 	}

@@ -145,7 +145,8 @@ func (c *server) begin(term uint64) {
 	c.term = term
 	c.watch()
 	c.pic = picture.New(picture.Options{
-		Spec: c.s.wanted, Installation: installation, Beliefs: beliefs, Brake: all.Brake, Whole: all.Whole, FreshID: c.freshID, Aimed: c.aimed,
+		Spec: c.s.wanted, Installation: fleet.Installation(c.s.installation), Beliefs: beliefs, Brake: all.Brake,
+		Whole: all.Whole, FreshID: c.freshID, Aimed: c.aimed,
 	}, c.now())
 	for _, o := range c.s.store.inbox {
 		c.pic.TellOrder(o)

@@ -59,13 +59,15 @@ type stage struct {
 	double  *stage // of the second hale that was started on a copy of the store; nil: there is none
 	first   *stage // of the first hale, where this is the second's; nil: it is the first
 	judge   *judge
-	score   *Score
-	trace   *trace
-	rival   *rival
-	verbs   map[Verb]act
-	nonces  int          // that starts of hale were given; of the first hale's
-	disks   []string     // the template's kept disks that outlive instances
-	allUp   []fleet.Host // the hosts as a listing shows them when all answer
+	// installation is what the marks of what this hale builds say.
+	installation string
+	score        *Score
+	trace        *trace
+	rival        *rival
+	verbs        map[Verb]act
+	nonces       int          // that starts of hale were given; of the first hale's
+	disks        []string     // the template's kept disks that outlive instances
+	allUp        []fleet.Host // the hosts as a listing shows them when all answer
 }
 
 // crew is the hale servers of a run.
@@ -173,7 +175,10 @@ func newStage(o Options) (*stage, error) {
 		o.Calm = 6 * time.Hour
 	}
 	o.Servers = max(o.Servers, 1)
-	s := &stage{options: o, spec: o.Spec, wanted: o.Spec, score: &Score{}, trace: newTrace(o.Trace, o.History), verbs: verbs()}
+	s := &stage{
+		options: o, spec: o.Spec, wanted: o.Spec, score: &Score{}, trace: newTrace(o.Trace, o.History), verbs: verbs(),
+		installation: installation,
+	}
 	s.w = world.New(world.Options{
 		Seed: o.Seed, Hosts: o.Hosts, Boot: o.Boot, BootMost: o.BootMost, Latency: o.Latency, LatencyMost: o.LatencyMost,
 		Proven: provenAfter(o.Spec),

@@ -1,7 +1,8 @@
 package world
 
-// noted is what a caller left on hosts for others to find.
+// noted is what a caller left on hosts for others of its installation to find.
 type noted struct {
+	of   string // the installation
 	name string
 	on   map[*host]bool
 }
@@ -9,11 +10,11 @@ type noted struct {
 // Noted is a note, and the first host that shows it.
 type Noted struct{ Name, Host string }
 
-// Noted returns what is noted on hosts that answer, each once, in the order in which it came.
-func (w *World) Noted() []Noted {
+// Noted returns what an installation noted on hosts that answer, each once, in the order in which it came.
+func (w *World) Noted(of string) []Noted {
 	var out []Noted
 	for _, n := range w.notes {
-		if h := w.shows(n); h != nil {
+		if h := w.shows(n); h != nil && n.of == of {
 			out = append(out, Noted{n.name, h.Name})
 		}
 	}
@@ -30,22 +31,22 @@ func (w *World) shows(n *noted) *host {
 	return nil
 }
 
-// Notes reads what is noted on the hosts that answer, as World.Noted does; Transient: none of them answers. It takes no
+// Notes reads what an installation noted on the hosts that answer, as World.Noted does; Transient: none of them answers. It takes no
 // time, and nor does Note: what can come between the two is for others to show.
-func (c *Client) Notes() ([]Noted, End) {
+func (c *Client) Notes(of string) ([]Noted, End) {
 	if end := c.tryNotes(); end != Done {
 		return nil, end
 	}
-	return c.w.Noted(), Done
+	return c.w.Noted(of), Done
 }
 
 // Note leaves a note on each host that answers and does not have it; Transient: none of them answers. The other callers
 // get to know that there is something new.
-func (c *Client) Note(name string) End {
+func (c *Client) Note(of, name string) End {
 	if end := c.tryNotes(); end != Done {
 		return end
 	}
-	n := c.w.noteCalled(name)
+	n := c.w.noteCalled(of, name)
 	for _, h := range c.w.order {
 		if h.dark == 0 {
 			n.on[h] = true
@@ -60,8 +61,8 @@ func (c *Client) Note(name string) End {
 }
 
 // Lacks reports whether a host that answers does not have the note.
-func (c *Client) Lacks(name string) bool {
-	n := c.w.noteCalled(name)
+func (c *Client) Lacks(of, name string) bool {
+	n := c.w.noteCalled(of, name)
 	for _, h := range c.w.order {
 		if h.dark == 0 && !n.on[h] {
 			return true
@@ -90,13 +91,13 @@ func (c *Client) tryNotes() End {
 }
 
 // noteCalled returns the note of the name, on no host yet if nobody ever left it.
-func (w *World) noteCalled(name string) *noted {
+func (w *World) noteCalled(of, name string) *noted {
 	for _, n := range w.notes {
-		if n.name == name {
+		if n.of == of && n.name == name {
 			return n
 		}
 	}
-	n := &noted{name, map[*host]bool{}}
+	n := &noted{of, name, map[*host]bool{}}
 	w.notes = append(w.notes, n)
 	return n
 }
