@@ -17,7 +17,7 @@ func TestAFleetIsStuckWhileItsStoreHolds(t *testing.T) {
 		var holds atomic.Bool
 		s.faults = func(_ context.Context, c memory.Call) memory.Effect {
 			if c.Op == memory.OpCommit && holds.Load() {
-				time.Sleep(3 * time.Minute)
+				<-time.After(3 * time.Minute) // deaf to its context, as a disk is
 			}
 			return memory.Normal
 		}

@@ -95,6 +95,10 @@ func sick() fleet.Machine {
 	}
 }
 
+func shownTwice(_ *fleet.Machine, s *guard.Situation) {
+	s.View = &fleet.View{Seen: []fleet.Sighting{{Instance: fleet.Instance{ID: "a", Host: "h1", Also: "h2"}}}}
+}
+
 func TestWhatHoldsARepair(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -132,9 +136,7 @@ func TestWhatHoldsARepair(t *testing.T) {
 		"its host down": {reason: fleet.ReasonHostDown, spoil: func(_ *fleet.Machine, s *guard.Situation) {
 			s.Hosts[0].Up = false
 		}},
-		"two hosts show it": {reason: fleet.ReasonTwoHosts, spoil: func(_ *fleet.Machine, s *guard.Situation) {
-			s.View = &fleet.View{Seen: []fleet.Sighting{{Instance: fleet.Instance{ID: "a", Host: "h1", Also: "h2"}}}}
-		}},
+		"two hosts show it": {reason: fleet.ReasonTwoHosts, spoil: shownTwice},
 		"a silent host may have it": {reason: fleet.ReasonHostUnasked, spoil: func(_ *fleet.Machine, s *guard.Situation) {
 			s.Silent = []fleet.Silence{{Host: "h2"}}
 		}},
