@@ -107,6 +107,9 @@ func (p paper) comparison(c replay.Comparison) []string {
 		lines = append(lines, fmt.Sprintf("  %s  %d records of fleet %s are missing, from %s to %s", p.paint(yellow, "gap"), g.Lost, g.Fleet,
 			g.After.Format(time.DateTime), g.Until.Format(time.DateTime)))
 	}
+	if n := c.Journal.Thinned; n > 0 {
+		lines = append(lines, fmt.Sprintf("  %s  hale let %d old records of machines that flap go", p.paint(faint, "thinned"), n))
+	}
 	for _, u := range c.Journal.Unknown {
 		lines = append(lines, fmt.Sprintf("  %s  %s of kind %q", p.paint(yellow, "unknown"), count(u.Times, "record"), u.Kind))
 	}

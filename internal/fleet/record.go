@@ -65,6 +65,19 @@ type Record struct {
 	Target TargetName  `json:",omitempty"`
 	Event  NotifyEvent `json:",omitempty"`
 	Tries  int         `json:",omitempty"`
+	// Thinned is how many older records of the machine the journal let go for this one.
+	Thinned uint64 `json:",omitempty"`
+}
+
+// Swings reports whether a record of the kind says no more than how a machine's health went: a machine that flaps makes thousands of them.
+// Of a repair, an order or a page it says nothing.
+func (k RecordKind) Swings() bool {
+	switch k {
+	case RecordVerdict, RecordAddress, RecordIncidentOpen, RecordIncidentClosed, RecordChildJoined, RecordChildReleased, RecordHeld, RecordLook:
+		return true
+	default:
+		return false
+	}
 }
 
 // Notifies returns what message the record is, if it is one.

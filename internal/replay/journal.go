@@ -22,6 +22,7 @@ type Journal struct {
 	From    time.Time `json:"from"`
 	To      time.Time `json:"to"`
 	Gaps    []Gap     `json:"gaps"`          // records that are missing
+	Thinned uint64    `json:"thinned"`       // of those that are missing, how many hale let go: the oldest of machines that flap
 	Unknown []Unknown `json:"unknown_kinds"` // records that this hale knows nothing of
 	Broken  []BadLine `json:"bad_lines"`     // lines that are no records
 	events  map[fleet.Name][]api.Event
@@ -112,10 +113,18 @@ func (j *Journal) order() {
 			return a.At.Compare(b.At)
 		})
 		all = slices.CompactFunc(all, func(a, b api.Event) bool { return a.Seq == b.Seq && a.Seq != 0 })
+		var gaps []Gap
+		var missing, thinned uint64
 		for i := 1; i < len(all); i++ {
+			thinned += all[i].Thinned
 			if lost := all[i].Seq - all[i-1].Seq; all[i-1].Seq != 0 && lost > 1 {
-				j.Gaps = append(j.Gaps, Gap{Fleet: string(name), After: all[i-1].At, Until: all[i].At, Lost: lost - 1})
+				gaps = append(gaps, Gap{Fleet: string(name), After: all[i-1].At, Until: all[i].At, Lost: lost - 1})
+				missing += lost - 1
 			}
+		}
+		j.Thinned += min(missing, thinned)
+		if missing > thinned { // some of them are lost, and nothing says which
+			j.Gaps = append(j.Gaps, gaps...)
 		}
 		j.events[name] = all
 	}

@@ -206,6 +206,25 @@ func TestWhatAPersonDidIsNoGapInTheJournal(t *testing.T) {
 	}
 }
 
+// What hale let go of a machine that flapped is no loss; more than that is.
+func TestWhatHaleLetGoIsNoGapInTheJournal(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	flapping := func(thinned uint64) replay.Journal {
+		var lines []string
+		for _, seq := range []uint64{1, 5, 9} {
+			lines = append(lines, line(t, api.Event{Seq: seq, At: at, Fleet: "web", Machine: "web-1", Kind: string(fleet.RecordVerdict), Thinned: thinned}))
+		}
+		return read(t, strings.Join(lines, "\n"))
+	}
+	if j := flapping(3); len(j.Gaps) != 0 || j.Thinned != 6 {
+		t.Errorf("gaps %+v, thinned %d", j.Gaps, j.Thinned)
+	}
+	if j := flapping(2); len(j.Gaps) != 2 {
+		t.Errorf("gaps %+v", j.Gaps)
+	}
+}
+
 func TestWhatAJournalLacksIsSaid(t *testing.T) {
 	t.Parallel()
 	lines := strings.Split(strings.TrimSpace(month(t)), "\n")
