@@ -127,6 +127,9 @@ func (o object[T]) read(r *reader, n node) (T, bool) {
 // unknown reports a key that is not in the table.
 func (o object[T]) unknown(r *reader, n node, p pair) {
 	s := spot{place: p.where, path: joinPath(n.path, p.key)}
+	if r.full() { // to look for what was meant takes long, and nobody would read it
+		return
+	}
 	if instead, ok := o.later[p.key]; ok {
 		r.add(s, "is not available yet", instead)
 		return

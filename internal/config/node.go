@@ -3,7 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -79,6 +79,11 @@ func (r *reader) parse(s source, top spot) (ast.Node, bool) {
 			"is nested too deeply", "use fewer levels")
 		return nil, false
 	}
+	if t := tooWide(tokens); t != nil {
+		r.add(spot{place: place{file: s.name, line: max(1, t.Position.Line), column: max(1, t.Position.Column)}},
+			fmt.Sprintf("is entry %d of one mapping", mostEntries+1), "spread it over several files in a folder")
+		return nil, false
+	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		r.syntax(err, top)
@@ -100,6 +105,42 @@ func (r *reader) parse(s source, top spot) (ast.Node, bool) {
 	r.add(spot{place: placeOf(bodies[1], top.place)}, "a second document begins here",
 		"put it into a file of its own; a folder of files is read as one")
 	return nil, false
+}
+
+// mostEntries are the entries of one mapping: the parser's time grows with their square.
+const mostEntries = 5_000
+
+// tooWide returns the token in which a mapping gets more entries than any configuration has; nil: there is none.
+func tooWide(tokens token.Tokens) *token.Token {
+	type mapping struct{ column, entries int }
+	var open []mapping // of those in flow style, the column is of no account: they lie to the right of all in block style
+	flow := 0
+	for i, t := range tokens {
+		switch t.Type {
+		case token.MappingStartType:
+			flow++
+			open = append(open, mapping{column: math.MaxInt})
+		case token.MappingEndType:
+			flow--
+			open = open[:max(0, len(open)-1)]
+		case token.MappingValueType:
+			column := math.MaxInt
+			if flow <= 0 && i > 0 {
+				column = tokens[i-1].Position.Column
+			}
+			for len(open) > 0 && open[len(open)-1].column > column {
+				open = open[:len(open)-1]
+			}
+			if len(open) == 0 || open[len(open)-1].column < column {
+				open = append(open, mapping{column: column})
+			}
+			if open[len(open)-1].entries++; open[len(open)-1].entries > mostEntries {
+				return t
+			}
+		default:
+		}
+	}
+	return nil
 }
 
 // tooDeep returns the first token that is nested deeper than any configuration; nil: there is none. The parser recurses
@@ -188,6 +229,7 @@ func (r *reader) node(n ast.Node, s spot) (node, bool) {
 // mapping reads the entries of a mapping; a key that comes twice is reported at its second place.
 func (r *reader) mapping(values []*ast.MappingValueNode, s spot) (node, bool) {
 	out := node{spot: s, form: formMapping}
+	first := make(map[string]place, len(values))
 	for _, v := range values {
 		where := placeOf(v.Key, s.place)
 		key, ok := keyText(v.Key)
@@ -195,11 +237,12 @@ func (r *reader) mapping(values []*ast.MappingValueNode, s spot) (node, bool) {
 			r.add(spot{place: where, path: s.path}, "merge keys and other special keys are not available yet", "write the entries out")
 			return out, false
 		}
-		if i := slices.IndexFunc(out.pairs, func(p pair) bool { return p.key == key }); i >= 0 {
+		if there, twice := first[key]; twice {
 			r.add(spot{place: where, path: joinPath(s.path, key)},
-				fmt.Sprintf("is there already, at line %d", out.pairs[i].where.line), "keep one of the two")
+				fmt.Sprintf("is there already, at line %d", there.line), "keep one of the two")
 			continue
 		}
+		first[key] = where
 		out.pairs = append(out.pairs, pair{key: key, where: where, value: v.Value})
 	}
 	return out, true

@@ -68,14 +68,27 @@ func joinPath(path, key string) string {
 	return path + "." + key
 }
 
+// mostProblems are told at once: who has more begins with these.
+const mostProblems = 100
+
 // finder collects problems.
-type finder struct{ found Problems }
+type finder struct {
+	found Problems
+	more  *Problem // the first one that is one too many
+}
 
 func (f *finder) add(s spot, message, hint string) {
-	f.found = append(f.found, Problem{
-		File: s.file, Line: s.line, Column: s.column, Path: s.path, Message: message, Hint: hint,
-	})
+	p := Problem{File: s.file, Line: s.line, Column: s.column, Path: s.path, Message: message, Hint: hint}
+	switch {
+	case len(f.found) < mostProblems:
+		f.found = append(f.found, p)
+	case f.more == nil:
+		f.more = &p
+	}
 }
+
+// full reports whether further problems would not be told, so that they need no hints.
+func (f *finder) full() bool { return f.more != nil }
 
 // problems returns what was found, in order of place, each once.
 func (f *finder) problems() Problems {
@@ -84,7 +97,12 @@ func (f *finder) problems() Problems {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
 			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
 	})
-	return slices.Compact(found)
+	found = slices.Compact(found)
+	if m := f.more; m != nil {
+		found = append(found, Problem{File: m.File, Line: m.Line, Column: m.Column,
+			Message: fmt.Sprintf("more is wrong than the %d problems before this line", len(found)), Hint: "mend those first"})
+	}
+	return found
 }
 
 // presence tells whether a value was written.
