@@ -1,0 +1,167 @@
+package openstack_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"hale/internal/fault"
+	"hale/internal/provider/openstack"
+)
+
+// liar is a cloud some of whose answers are lies, and the wire to everybody else, who must not be asked.
+type liar struct {
+	*twin
+	strangers atomic.Int64
+	lists     atomic.Int64 // pages of servers that were asked for
+	took      atomic.Int64 // bytes of the endless answer
+	lie       func(l *liar, q *http.Request) *http.Response
+}
+
+func (l *liar) RoundTrip(q *http.Request) (*http.Response, error) {
+	if q.URL.Host != "twin" {
+		l.strangers.Add(1)
+	}
+	if strings.HasSuffix(q.URL.Path, "/servers/detail") {
+		l.lists.Add(1)
+	}
+	if resp := l.lie(l, q); resp != nil {
+		resp.Request = q
+		sent(q)
+		return resp, nil
+	}
+	return l.twin.RoundTrip(q)
+}
+
+// Read is an answer that does not end before 600 MiB.
+func (l *liar) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	if l.took.Add(int64(len(p))) > 600<<20 {
+		return 0, io.EOF
+	}
+	return len(p), nil
+}
+
+func answer(status int, body io.Reader, location string) *http.Response {
+	h := http.Header{"Content-Type": {"application/json"}}
+	if location != "" {
+		h.Set("Location", location)
+	}
+	return &http.Response{StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Header: h, Body: io.NopCloser(body)}
+}
+
+// rewrite writes another clouds.yaml.
+func (h harness) rewrite(t *testing.T, text string) {
+	t.Helper()
+	if err := os.WriteFile(h.file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// at lies where the path ends so.
+func at(end string, say func(l *liar) *http.Response) func(*liar, *http.Request) *http.Response {
+	return func(l *liar, q *http.Request) *http.Response {
+		if !strings.HasSuffix(q.URL.Path, end) {
+			return nil
+		}
+		return say(l)
+	}
+}
+
+// TestALyingCloudGetsNothing: wherever its answers lead, no token and no password goes to anybody else, and it can make hale neither ask nor read without end.
+func TestALyingCloudGetsNothing(t *testing.T) {
+	t.Parallel()
+	away := func(*liar) *http.Response {
+		return answer(http.StatusTemporaryRedirect, strings.NewReader(""), "http://stranger/x")
+	}
+	row := func(id string) string { return fmt.Sprintf(`{"id": %q, "status": "ACTIVE"}`, id) }
+	for name, c := range map[string]struct {
+		auth string // the path of auth_url; empty: with its version
+		lie  func(*liar, *http.Request) *http.Response
+		says string
+	}{
+		"Keystone redirects": {lie: at("/auth/tokens", away), says: "refusing redirect"},
+		"Nova redirects":     {lie: at("/servers/detail", away), says: "refusing redirect"},
+		"Keystone's versions are elsewhere": {auth: "/identity", lie: at("/identity/", func(*liar) *http.Response {
+			return answer(http.StatusMultipleChoices, strings.NewReader(
+				`{"versions": {"values": [{"id": "v3.14", "status": "stable", "links": [{"rel": "self", "href": "http://stranger/v3/"}]}]}}`), "")
+		}), says: "refusing a foreign address"},
+		"a list without end": {lie: at("/servers/detail", func(l *liar) *http.Response {
+			return answer(http.StatusOK, io.MultiReader(strings.NewReader(`{"servers": [{"id": "`), l), "")
+		}), says: "refusing an answer of more than"},
+		"a refusal without end": {lie: at("/servers/detail", func(l *liar) *http.Response {
+			return answer(http.StatusBadRequest, l, "")
+		}), says: "not the service's own"},
+		"a page that leads to itself": {lie: at("/servers/detail", func(*liar) *http.Response {
+			return answer(http.StatusOK, strings.NewReader(`{"servers": [`+row("a")+`], "servers_links": [{"rel": "next", "href": "http://twin/"}]}`), "")
+		}), says: "leads in a circle"},
+		"ever further pages": {lie: at("/servers/detail", func(l *liar) *http.Response {
+			return answer(http.StatusOK, strings.NewReader(`{"servers": [`+row(fmt.Sprint(l.lists.Load()))+`], "servers_links": [{"rel": "next", "href": "http://twin/"}]}`), "")
+		}), says: "does not end within 500 pages"},
+		"a page of very many": {lie: at("/servers/detail", func(*liar) *http.Response {
+			return answer(http.StatusOK, strings.NewReader(`{"servers": [{}`+strings.Repeat(`,{}`, 1_000_000)+`]}`), "")
+		}), says: "more than 10000 rows"},
+		"a server that is none": {lie: at("/servers/detail", func(*liar) *http.Response {
+			return answer(http.StatusOK, strings.NewReader(`{"servers": [null]}`), "")
+		}), says: "a row says nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t, func(*twin) {})
+			if c.auth != "" {
+				h.rewrite(t, strings.Replace(twinClouds, "/identity/v3", c.auth, 1))
+			}
+			l := &liar{twin: h.twin, lie: c.lie}
+			o := h.options()
+			o.Wrap = func(http.RoundTripper) http.RoundTripper { return l }
+			p, err := openstack.New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			_, err = p.List(t.Context())
+			if !fault.Is(err, fault.Transient) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %.300v, want %q", err, c.says)
+			}
+			if n := l.strangers.Load(); n != 0 {
+				t.Errorf("a stranger was asked %d times", n)
+			}
+			if n := l.took.Load(); n > 100<<20 {
+				t.Errorf("%d bytes were read", n)
+			}
+		})
+	}
+}
+
+// TestARedirectedOrderIsNoSuccess: nobody knows what became of it.
+func TestARedirectedOrderIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	play(t, 1, func(s *scene) {
+		s.look(func() {
+			s.trouble = func(q *http.Request) effect {
+				if strings.HasSuffix(q.URL.Path, "/action") {
+					return effect{status: http.StatusPermanentRedirect}
+				}
+				return effect{}
+			}
+		})
+		s.want("a power off that is sent elsewhere", s.p.PowerOff(s.Context(), s.orders[0].Ref), fault.UnknownOutcome)
+	})
+}
+
+// TestATokenDoesNotGoInTheClear: of a catalogue that Keystone told by TLS, an address without it is not used.
+func TestATokenDoesNotGoInTheClear(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, func(*twin) {})
+	h.rewrite(t, strings.Replace(twinClouds, "http://twin", "https://twin", 1))
+	p := h.New(t)
+	if _, err := p.List(t.Context()); !fault.Is(err, fault.Transient) || !strings.Contains(err.Error(), "refusing a foreign address") {
+		t.Errorf("got %v", err)
+	}
+}
