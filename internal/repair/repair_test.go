@@ -74,7 +74,8 @@ func TestWhichStepFitsTheCause(t *testing.T) {
 // something else in its place.
 func TestACommandIsSentWithWhatIsKnownOnly(t *testing.T) {
 	t.Parallel()
-	for bears, sent := range map[fleet.Metadata]bool{"role=db\n": true, "": false} {
+	for bears, why := range map[fleet.Metadata]fleet.Reason{"role=db\n": "", "": fleet.ReasonNoMetadata, "role=-oProxyCommand=x\n": fleet.ReasonUnfit} {
+		sent := why == ""
 		step := fleet.Step{Kind: fleet.StepRun, Run: fleet.Command{Args: []string{"apply", "{meta.role}", "{host}"}}}
 		m := fleet.Machine{
 			Name: "web-1", Current: fleet.Incarnation{ID: "a", Host: "h1", Generation: 1, Certified: true}, Incident: &fleet.Incident{ID: "web-1/1"},
@@ -94,7 +95,7 @@ func TestACommandIsSentWithWhatIsKnownOnly(t *testing.T) {
 		if (strings.Join(args, " ") == "apply db h1") != sent || !sent && len(args) > 0 {
 			t.Errorf("bearing %q it is sent as %q", bears, args)
 		}
-		if r := w.Records[0]; !sent && (r.Reason != fleet.ReasonNoMetadata || r.Detail != "{meta.role}") {
+		if r := w.Records[0]; !sent && (r.Reason != why || r.Detail != "{meta.role}") {
 			t.Errorf("it is not said: %+v", r)
 		}
 	}
