@@ -124,6 +124,8 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonHalted:     {"it is paused, and can go on where it was", ""},
 	fleet.ReasonNoAddress:  {"nobody knows its address, which the command needs", ""},
 	fleet.ReasonNoMetadata: {"the command needs metadata that the provider does not name", ""},
+	fleet.ReasonSharedToken: {"only heartbeats speak against it whose token all machines of the fleet share: another one could have sent them, and for that alone nothing is destroyed",
+		"give the check a secret in place of the token, or the fleet a check of another kind"},
 	fleet.ReasonUnfit: {"what the instance bears there begins with \"-\" or has a control character, and would be an option of the command",
 		"set it right at the provider, or write the placeholder behind the option's name, as --name={meta.KEY}"},
 	fleet.ReasonNoProgram: {"there is no such program, or hale may not run it", "put the program of the step run in its place, then hale retry the machine"},

@@ -14,7 +14,7 @@ func (w *Work) chooseRung(from int) {
 	r.Target, r.Next = m.Current, fleet.Incarnation{}
 	r.LookAgain()
 	r.Removed, r.OffOrders, r.ClearedOrders, r.FenceAt = false, 0, 0, 0
-	if from == 0 && neverStood(m, &w.Situation.Spec) {
+	if from == 0 && neverStood(m, &w.Situation.Spec) && !hearsay(m, w.Situation) {
 		// It was never healthy: gentler steps would only repeat what its boot did. It is built anew.
 		w.takeRung(fleet.NoRung, fleet.StepRecreate)
 		return
@@ -181,11 +181,33 @@ func unfit(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
 	if s.Spec.Protects(m) && !step.Kind.Gentle() {
 		return fleet.ReasonProtected
 	}
+	if step.Kind.Builds() && hearsay(m, s) {
+		return fleet.ReasonSharedToken
+	}
 	if !concerns(m, s.View, step) {
 		return fleet.ReasonNotFor
 	}
 	reason, _ := lacks(m, s.View, step, m.Current)
 	return reason
+}
+
+// hearsay reports whether nothing speaks against the machine but heartbeats that any other machine of the fleet can send in its name, since they share the token.
+func hearsay(m *fleet.Machine, s *guard.Situation) bool {
+	if s.View == nil || m.Current.None() || m.Health.Cause.Stopped() {
+		return false
+	}
+	said := false
+	for _, state := range s.View.Checks {
+		if state.Standing != fleet.StandingDown && state.Standing != fleet.StandingFailing {
+			continue
+		}
+		i := slices.IndexFunc(s.Spec.Checks, func(c fleet.Check) bool { return c.Name == state.Check })
+		if i < 0 || !s.Spec.Checks[i].Shared() {
+			return false
+		}
+		said = true
+	}
+	return said
 }
 
 // factsOf are what is known of the machine's instance for a command.
