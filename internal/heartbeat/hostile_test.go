@@ -55,7 +55,7 @@ func TestWhoShowsNoTokenIsSentAway(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close()
+		t.Cleanup(func() { conn.Close() })
 		_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
 		if _, err := io.WriteString(conn, "POST "+beatPath+" HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nAuthorization: Bearer "+shown+"\r\n\r\n"); err != nil {
 			t.Fatal(err)

@@ -19,7 +19,15 @@ type liar struct {
 	strangers atomic.Int64
 	lists     atomic.Int64 // pages of servers that were asked for
 	took      atomic.Int64 // bytes of the endless answer
-	lie       func(l *liar, q *http.Request) *http.Response
+	at        string       // the end of the paths where it lies
+	lie       func(l *liar) said
+}
+
+// said is an answer.
+type said struct {
+	status int
+	body   io.Reader
+	to     string // where it sends hale
 }
 
 func (l *liar) RoundTrip(q *http.Request) (*http.Response, error) {
@@ -29,12 +37,16 @@ func (l *liar) RoundTrip(q *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(q.URL.Path, "/servers/detail") {
 		l.lists.Add(1)
 	}
-	if resp := l.lie(l, q); resp != nil {
-		resp.Request = q
-		sent(q)
-		return resp, nil
+	if !strings.HasSuffix(q.URL.Path, l.at) {
+		return l.twin.RoundTrip(q)
 	}
-	return l.twin.RoundTrip(q)
+	a := l.lie(l)
+	h := http.Header{"Content-Type": {"application/json"}}
+	if a.to != "" {
+		h.Set("Location", a.to)
+	}
+	sent(q)
+	return &http.Response{StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Header: h, Body: io.NopCloser(a.body), Request: q}, nil
 }
 
 // Read is an answer that does not end before 600 MiB.
@@ -48,14 +60,6 @@ func (l *liar) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func answer(status int, body io.Reader, location string) *http.Response {
-	h := http.Header{"Content-Type": {"application/json"}}
-	if location != "" {
-		h.Set("Location", location)
-	}
-	return &http.Response{StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Header: h, Body: io.NopCloser(body)}
-}
-
 // rewrite writes another clouds.yaml.
 func (h harness) rewrite(t *testing.T, text string) {
 	t.Helper()
@@ -64,52 +68,39 @@ func (h harness) rewrite(t *testing.T, text string) {
 	}
 }
 
-// at lies where the path ends so.
-func at(end string, say func(l *liar) *http.Response) func(*liar, *http.Request) *http.Response {
-	return func(l *liar, q *http.Request) *http.Response {
-		if !strings.HasSuffix(q.URL.Path, end) {
-			return nil
-		}
-		return say(l)
-	}
-}
-
 // TestALyingCloudGetsNothing: wherever its answers lead, no token and no password goes to anybody else, and it can make hale neither ask nor read without end.
 func TestALyingCloudGetsNothing(t *testing.T) {
 	t.Parallel()
-	away := func(*liar) *http.Response {
-		return answer(http.StatusTemporaryRedirect, strings.NewReader(""), "http://stranger/x")
+	const list = "/servers/detail"
+	away := func(*liar) said {
+		return said{http.StatusTemporaryRedirect, strings.NewReader(""), "http://stranger/x"}
+	}
+	says := func(text string) func(*liar) said {
+		return func(*liar) said { return said{http.StatusOK, strings.NewReader(text), ""} }
 	}
 	row := func(id string) string { return fmt.Sprintf(`{"id": %q, "status": "ACTIVE"}`, id) }
+	next := `"servers_links": [{"rel": "next", "href": "http://twin/"}]}`
 	for name, c := range map[string]struct {
 		auth string // the path of auth_url; empty: with its version
-		lie  func(*liar, *http.Request) *http.Response
+		at   string
+		lie  func(*liar) said
 		says string
 	}{
-		"Keystone redirects": {lie: at("/auth/tokens", away), says: "refusing redirect"},
-		"Nova redirects":     {lie: at("/servers/detail", away), says: "refusing redirect"},
-		"Keystone's versions are elsewhere": {auth: "/identity", lie: at("/identity/", func(*liar) *http.Response {
-			return answer(http.StatusMultipleChoices, strings.NewReader(
-				`{"versions": {"values": [{"id": "v3.14", "status": "stable", "links": [{"rel": "self", "href": "http://stranger/v3/"}]}]}}`), "")
-		}), says: "refusing a foreign address"},
-		"a list without end": {lie: at("/servers/detail", func(l *liar) *http.Response {
-			return answer(http.StatusOK, io.MultiReader(strings.NewReader(`{"servers": [{"id": "`), l), "")
-		}), says: "refusing an answer of more than"},
-		"a refusal without end": {lie: at("/servers/detail", func(l *liar) *http.Response {
-			return answer(http.StatusBadRequest, l, "")
-		}), says: "not the service's own"},
-		"a page that leads to itself": {lie: at("/servers/detail", func(*liar) *http.Response {
-			return answer(http.StatusOK, strings.NewReader(`{"servers": [`+row("a")+`], "servers_links": [{"rel": "next", "href": "http://twin/"}]}`), "")
-		}), says: "leads in a circle"},
-		"ever further pages": {lie: at("/servers/detail", func(l *liar) *http.Response {
-			return answer(http.StatusOK, strings.NewReader(`{"servers": [`+row(fmt.Sprint(l.lists.Load()))+`], "servers_links": [{"rel": "next", "href": "http://twin/"}]}`), "")
-		}), says: "does not end within 500 pages"},
-		"a page of very many": {lie: at("/servers/detail", func(*liar) *http.Response {
-			return answer(http.StatusOK, strings.NewReader(`{"servers": [{}`+strings.Repeat(`,{}`, 1_000_000)+`]}`), "")
-		}), says: "more than 10000 rows"},
-		"a server that is none": {lie: at("/servers/detail", func(*liar) *http.Response {
-			return answer(http.StatusOK, strings.NewReader(`{"servers": [null]}`), "")
-		}), says: "a row says nothing"},
+		"Keystone redirects": {at: "/auth/tokens", lie: away, says: "refusing redirect"},
+		"Nova redirects":     {at: list, lie: away, says: "refusing redirect"},
+		"Keystone's versions are elsewhere": {auth: "/identity", at: "/identity/", lie: says(
+			`{"versions": {"values": [{"id": "v3.14", "status": "stable", "links": [{"rel": "self", "href": "http://stranger/v3/"}]}]}}`,
+		), says: "refusing a foreign address"},
+		"a list without end": {at: list, lie: func(l *liar) said {
+			return said{http.StatusOK, io.MultiReader(strings.NewReader(`{"servers": [{"id": "`), l), ""}
+		}, says: "refusing an answer of more than"},
+		"a refusal without end":       {at: list, lie: func(l *liar) said { return said{http.StatusBadRequest, l, ""} }, says: "not the service's own"},
+		"a page that leads to itself": {at: list, lie: says(`{"servers": [` + row("a") + `], ` + next), says: "leads in a circle"},
+		"ever further pages": {at: list, lie: func(l *liar) said {
+			return said{http.StatusOK, strings.NewReader(`{"servers": [` + row(fmt.Sprint(l.lists.Load())) + `], ` + next), ""}
+		}, says: "does not end within 500 pages"},
+		"a page of very many":   {at: list, lie: says(`{"servers": [{}` + strings.Repeat(`,{}`, 1_000_000) + `]}`), says: "more than 10000 rows"},
+		"a server that is none": {at: list, lie: says(`{"servers": [null]}`), says: "a row says nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,7 +108,7 @@ func TestALyingCloudGetsNothing(t *testing.T) {
 			if c.auth != "" {
 				h.rewrite(t, strings.Replace(twinClouds, "/identity/v3", c.auth, 1))
 			}
-			l := &liar{twin: h.twin, lie: c.lie}
+			l := &liar{twin: h.twin, at: c.at, lie: c.lie}
 			o := h.options()
 			o.Wrap = func(http.RoundTripper) http.RoundTripper { return l }
 			p, err := openstack.New(o)
