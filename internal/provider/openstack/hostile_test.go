@@ -3,6 +3,7 @@ package openstack_test
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"strings"
@@ -146,13 +147,23 @@ func TestARedirectedOrderIsNoSuccess(t *testing.T) {
 	})
 }
 
-// TestATokenDoesNotGoInTheClear: of a catalogue that Keystone told by TLS, an address without it is not used.
-func TestATokenDoesNotGoInTheClear(t *testing.T) {
+// TestATokenThatGoesInTheClearIsToldOf, where Keystone itself is asked by TLS: the catalogue is the cloud's own word, and is used.
+func TestATokenThatGoesInTheClearIsToldOf(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(*twin) {})
 	h.rewrite(t, strings.Replace(twinClouds, "http://twin", "https://twin", 1))
-	p := h.New(t)
-	if _, err := p.List(t.Context()); !fault.Is(err, fault.Transient) || !strings.Contains(err.Error(), "refusing a foreign address") {
-		t.Errorf("got %v", err)
+	var said strings.Builder
+	o := h.options()
+	o.Logger = slog.New(slog.NewTextHandler(&said, nil))
+	p, err := openstack.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := p.List(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(said.String(), "tokens go in the clear"); n != 4 || !strings.Contains(said.String(), "service=compute") {
+		t.Errorf("it is told of %d services:\n%s", n, said.String())
 	}
 }

@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -296,8 +298,15 @@ func (p *Provider) way(tlsConfig *tls.Config, keystone *url.URL) *strict.Transpo
 	return strict.New(transport, limits, keystone)
 }
 
-// trust takes the catalogue's addresses for configured ones, since Keystone says where the services are. Where Keystone itself is asked by TLS, a token goes
-// nowhere in the clear.
+// services are those that are spoken to, by their types in catalogues.
+var services = []string{"compute", "network", "image", "volumev3", "block-storage"}
+
+func interfaceOf(where gophercloud.EndpointOpts) string {
+	return string(cmp.Or(where.Availability, gophercloud.AvailabilityPublic))
+}
+
+// trust takes the catalogue's addresses for configured ones, since Keystone says where the services are. That a token goes in the clear, which Keystone itself
+// was asked for by TLS, is the cloud's doing, and is said.
 func (p *Provider) trust(s *session, way *strict.Transport, keystone *url.URL) {
 	result, ok := s.auth.GetAuthResult().(tokens.CreateResult)
 	if !ok {
@@ -310,12 +319,12 @@ func (p *Provider) trust(s *session, way *strict.Transport, keystone *url.URL) {
 	for _, entry := range catalog.Entries {
 		for _, e := range entry.Endpoints {
 			u, err := url.Parse(e.URL)
-			switch {
-			case err != nil, u.User != nil, s.where.Region != "" && e.Region != s.where.Region && e.RegionID != s.where.Region:
-			case keystone.Scheme == "https" && u.Scheme != "https":
-				p.log.Warn("an address of the catalogue is not used: it is no https address, and Keystone's is one", "service", entry.Type, "address", e.URL)
-			default:
-				way.Trust(u)
+			if err != nil || u.User != nil || s.where.Region != "" && e.Region != s.where.Region && e.RegionID != s.where.Region {
+				continue
+			}
+			way.Trust(u)
+			if keystone.Scheme == "https" && u.Scheme != "https" && e.Interface == interfaceOf(s.where) && slices.Contains(services, entry.Type) {
+				p.log.Warn("tokens go in the clear: the cloud's catalogue has no https address here, and Keystone's is one", "service", entry.Type, "address", e.URL)
 			}
 		}
 	}
