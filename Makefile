@@ -8,7 +8,6 @@ MAKEFLAGS   += --no-print-directory
 GO       := scripts/ensure-go.sh go
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LINTER   := bin/golangci-lint
-FUZZTIME ?= 10s
 RUNS     ?= 20
 BENCH    ?= .
 MUTANTS_FLAGS ?=
@@ -65,8 +64,8 @@ cover: ## coverage of the tests without real machines, per function in bin/cover
 	@$(GO) tool cover -func=bin/cover.out >bin/cover.txt
 	@tail -n 1 bin/cover.txt
 
-fuzz: ## every fuzz test for FUZZTIME (10s) each
-	@scripts/fuzz.sh $(FUZZTIME)
+fuzz: ## every fuzz test, one after the other, for FOR (10s) each
+	@scripts/fuzz.sh $(or $(FOR),10s)
 
 bench: ## the benchmarks that match BENCH (all)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...

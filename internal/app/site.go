@@ -340,7 +340,7 @@ func (s *site) watch(name fleet.Name, a adapter, transport probe.Transport, agen
 
 // placeOf is where is listened for heartbeats.
 func placeOf(h config.Heartbeats) heartbeat.Place {
-	return heartbeat.Place{Listen: h.Listen, Certificate: h.Certificate, Key: h.Key}
+	return heartbeat.Place{Listen: h.Listen, Address: h.Address, Certificate: h.Certificate, Key: h.Key}
 }
 
 // prober makes the engine that probes over the transport: the network by the pool's shards, as far as there are any and they can ask what a

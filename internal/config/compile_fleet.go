@@ -33,6 +33,7 @@ func (c *fleetCompiler) compile() fleet.Spec {
 	}
 	checks, unhealthy := c.checks(), c.unhealthyWhen()
 	c.rise = riseOf(checks, unhealthy)
+	c.heartbeatPlaceholders(template.UserData, checks)
 	return fleet.Spec{
 		Name:          fleet.Name(c.name),
 		Provider:      c.provider(),

@@ -27,6 +27,20 @@ func (c *fleetCompiler) placeholders(s spot, text string) {
 	c.metaPlaceholders(s, text)
 }
 
+// heartbeatPlaceholders reports tokens that the user data would have, and that no check has.
+func (c *fleetCompiler) heartbeatPlaceholders(text string, checks []fleet.Check) {
+	for _, found := range heartbeatWord.FindAllStringSubmatch(text, -1) {
+		has := slices.ContainsFunc(checks, func(k fleet.Check) bool { return string(k.Name) == found[1] && k.Heartbeat.PerMachine })
+		if !has {
+			c.add(c.draft.template.value.userData.spot, fmt.Sprintf("has %s, which nothing replaces", found[0]),
+				fmt.Sprintf("write a heartbeat check %s with a secret", found[1]))
+		}
+	}
+}
+
+// heartbeatWord is a placeholder for a machine's own token.
+var heartbeatWord = regexp.MustCompile(`\{heartbeat\.([A-Za-z0-9_-]+)\}`)
+
 // nameless reports whether the fleet's provider is one host, which needs no name.
 func (c *fleetCompiler) nameless() bool {
 	return slices.ContainsFunc(c.drafts, func(n named[providerDraft]) bool {

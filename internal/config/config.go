@@ -26,6 +26,7 @@ type Config struct {
 // Heartbeats is where hale listens for heartbeats. The zero value: nowhere.
 type Heartbeats struct {
 	Listen           string // host:port, where the host may be missing
+	Address          string // host:port by which machines reach it; empty: where it listens
 	Certificate, Key string // files in PEM form, by absolute paths; empty: no TLS is spoken
 }
 

@@ -243,18 +243,18 @@ func TestHeartbeats(t *testing.T) {
 	t.Parallel()
 	got := sound(t, `
 providers: {lab: {type: libvirt, uri: qemu:///system}}
-heartbeats: {listen: "10.0.0.1:7700", tls: {certificate: cert.pem, key: /etc/ssl/key.pem}}
+heartbeats: {listen: "10.0.0.1:7700", address: "hale.example.org:7700", tls: {certificate: cert.pem, key: /etc/ssl/key.pem}}
 fleets:
   web:
     provider: lab
     size: 3
-    template: {kernel: k, initrd: i}
+    template: {kernel: k, initrd: i, user_data: "TOKEN={heartbeat.c}"}
     checks:
       a: {heartbeat: {token: {file: beat}}, every: 30s, timeout: 10s}
       b: {heartbeat: {token: {env: BEAT}}, every: 1m}
-      c: {heartbeat: {token: {env: BEAT}}}
+      c: {heartbeat: {secret: {env: BEAT}}}
 `)
-	if want := (Heartbeats{Listen: "10.0.0.1:7700", Certificate: "/etc/hale/cert.pem", Key: "/etc/ssl/key.pem"}); got.Heartbeats != want {
+	if want := (Heartbeats{Listen: "10.0.0.1:7700", Address: "hale.example.org:7700", Certificate: "/etc/hale/cert.pem", Key: "/etc/ssl/key.pem"}); got.Heartbeats != want {
 		t.Errorf("heartbeats are %+v, want %+v", got.Heartbeats, want)
 	}
 	beat := func(name fleet.CheckName, every, timeout time.Duration, token fleet.Secret) fleet.Check {
@@ -266,6 +266,7 @@ fleets:
 		beat("a", 30*time.Second, 10*time.Second, fleet.Secret{File: "/etc/hale/beat"}), beat("b", time.Minute, 30*time.Second, fleet.Secret{Env: "BEAT"}),
 		beat("c", 5*time.Second, 3*time.Second, fleet.Secret{Env: "BEAT"}),
 	}
+	want[2].Heartbeat.PerMachine = true
 	if diff := cmp.Diff(want, got.Fleets[0].Checks); diff != "" {
 		t.Errorf("checks (-want +got):\n%s", diff)
 	}

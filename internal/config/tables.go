@@ -241,7 +241,7 @@ func templateShape() object[templateDraft] {
 			key: "DISK", each: diskShape(),
 		}, func(t *templateDraft) *at[[]named[diskDraft]] { return &t.disks }).said("root: keep, with an image"),
 		may("user_data", "cloud-init user data, given to the machine as a NoCloud seed: the text, or `{file: PATH}`. "+
-			"Put no secrets here.", textShape("user data", "seed.yaml"), func(t *templateDraft) *at[textDraft] { return &t.userData }),
+			"Put no secrets here; `{heartbeat.CHECK}` becomes the machine's own token of a heartbeat check with a `secret`.", textShape("user data", "seed.yaml"), func(t *templateDraft) *at[textDraft] { return &t.userData }),
 		or("seed", false, "Add a NoCloud seed, which sets the host name, also without user_data.", boolean(),
 			func(t *templateDraft) *at[bool] { return &t.seed }),
 		may("xml", "Your own libvirt domain, a Go text/template: the text, or `{file: PATH}`.", textShape("domain XML", "web.xml"),

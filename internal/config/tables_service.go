@@ -13,7 +13,7 @@ import (
 const (
 	wayNames    = "ping, tcp, udp, http, grpc, dns, ssh, tls, exec, agent and heartbeat"
 	wayExamples = "ping: {}, tcp: {port: 22}, udp: {port: 27015, send: TEXT}, http: {}, grpc: {port: 50051}, dns: {name: www.example.org}, ssh: {}, tls: {port: 636, certificate_days: 14}, " +
-		"exec: {command: […]}, agent: {} and heartbeat: {token: {file: PATH}}"
+		"exec: {command: […]}, agent: {} and heartbeat: {secret: {file: PATH}}"
 )
 
 type sshDraft struct {

@@ -105,14 +105,19 @@ func blind(l fleet.Look, targets []probe.Target, p *defect.Panic) fleet.Look {
 
 // call sends a stored intent. A disruptive one goes out only while the lease surely covers it (L7).
 func (t *term) call(ctx context.Context, index int, a fleet.Action) {
-	order, rolled := t.orderOf(a), t.spec.Rolled()
+	order, rolled, checks := t.orderOf(a), t.spec.Rolled(), t.picture.Spec().Checks
 	told := func(o fleet.Outcome) news {
 		return func(t *term) {
 			t.picture.TellOutcome(index, o)
 			t.sentinel.nudge()
 		}
 	}
-	t.apart(ctx, "call", func() news { return told(t.send(ctx, a, order, rolled)) }, func(p *defect.Panic) news {
+	t.apart(ctx, "call", func() news {
+		if err := introduce(ctx, &order, checks); err != nil {
+			return told(fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: err.Error()})
+		}
+		return told(t.send(ctx, a, order, rolled))
+	}, func(p *defect.Panic) news {
 		return told(fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeUnknown, Detail: p.Error()})
 	})
 }

@@ -36,7 +36,20 @@ type GRPCCheck struct {
 // HeartbeatCheck is how it is known that a report is the machine's own.
 type HeartbeatCheck struct {
 	Token Secret // what the machines of the fleet show
+	// PerMachine says that each shows another token, derived from this one: see TokenOf.
+	PerMachine bool `json:",omitzero"`
 }
+
+// TokenOf is what a machine's own token is derived of.
+func (HeartbeatCheck) TokenOf(f Name, m MachineName, c CheckName) string {
+	return string(f) + "/" + string(m) + "/" + string(c)
+}
+
+// Shared reports whether any machine of the fleet can report another one by the check.
+func (c *Check) Shared() bool { return c.Kind == CheckHeartbeat && !c.Heartbeat.PerMachine }
+
+// HeartbeatPlaceholder stands in user data for the machine's own token of the check.
+func HeartbeatPlaceholder(c CheckName) string { return "{heartbeat." + string(c) + "}" }
 
 // RecordType is a type of DNS records.
 type RecordType string

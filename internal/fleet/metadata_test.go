@@ -81,3 +81,38 @@ func TestPlaceholdersAreFilledOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWouldBeAnOptionIsUnfit: only where it begins an argument; control characters are unfit everywhere.
+func TestWhatWouldBeAnOptionIsUnfit(t *testing.T) {
+	t.Parallel()
+	f := fleet.Facts{
+		Machine: "web-7", Instance: "-a", Host: "h1",
+		Metadata: fleet.MetadataOf(map[string]string{"evil": "-oProxyCommand=x", "well": "db-1", "none": "", "bell": "a\ab", "dash": "-"}),
+	}
+	for _, c := range []struct {
+		arg, want string
+	}{
+		{"{meta.well}", ""},
+		{"{meta.evil}", "{meta.evil}"},
+		{"{meta.dash}", "{meta.dash}"},
+		{"{meta.evil}.example.org", "{meta.evil}"},
+		{"{meta.none}{meta.evil}", "{meta.evil}"},
+		{"{meta.none}-x", "{meta.none}"},
+		{"{id}", "{id}"},
+		{"--peer={meta.evil}", ""},
+		{"-x", ""},
+		{"{meta.well}{meta.evil}", ""},
+		{"x{meta.bell}", "{meta.bell}"},
+		{"{other}", ""},
+	} {
+		if got := f.Unfit([]string{"/bin/x", c.arg}, nil); got != c.want {
+			t.Errorf("%s: %q, want %q", c.arg, got, c.want)
+		}
+	}
+	if got := f.Unfit([]string{"/bin/x"}, []fleet.Variable{{Name: "A", Value: "{meta.evil}"}}); got != "" {
+		t.Errorf("a variable is no option: %q", got)
+	}
+	if got := f.Unfit([]string{"/bin/x"}, []fleet.Variable{{Name: "A", Value: "{meta.bell}"}}); got != "{meta.bell}" {
+		t.Errorf("a bell in a variable: %q", got)
+	}
+}

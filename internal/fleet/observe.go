@@ -133,6 +133,7 @@ const (
 	ResultUndecided    ResultReason = "undecided"     // unknown: the program says that it cannot tell
 	ResultUnsupported  ResultReason = "unsupported"   // unknown: there is no way to ask this instance
 	ResultNoMetadata   ResultReason = "no-metadata"   // unknown: the program is to be told of the instance what nobody knows
+	ResultUnfit        ResultReason = "unfit"         // unknown: what the program is to be told of the instance would be an option, or has control characters
 	ResultNotConnected ResultReason = "not-connected" // unknown: no connection, and the check does not count that
 	ResultPanicked     ResultReason = "panicked"      // unknown: a defect in what asks
 )

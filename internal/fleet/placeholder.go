@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Facts are what placeholders stand for in an exec check and in the command of a run step.
@@ -46,7 +47,10 @@ func MetaKeys(texts ...string) []string {
 }
 
 // Filler replaces all that is known, in one pass: what comes out of one is not looked at again. See Unknown for the rest.
-func (f Facts) Filler() *strings.Replacer {
+func (f Facts) Filler() *strings.Replacer { return strings.NewReplacer(f.pairs()...) }
+
+// pairs are the placeholders, each with what it stands for after it.
+func (f Facts) pairs() []string {
 	number, ip := "", ""
 	if n, ok := f.Machine.Ordinal(); ok {
 		number = strconv.Itoa(n)
@@ -59,7 +63,48 @@ func (f Facts) Filler() *strings.Replacer {
 	for key, value := range f.Metadata.All() {
 		pairs = append(pairs, MetaPlaceholder(key), value)
 	}
-	return strings.NewReplacer(pairs...)
+	return pairs
+}
+
+// Unfit returns a placeholder that must not be filled in here, since a program would mistake its value; empty: there is none. Providers
+// and guests say what the values are, so one that begins with "-" where an argument begins would be an option of theirs, and none may have a control character.
+func (f Facts) Unfit(args []string, env []Variable) string {
+	pairs := f.pairs()
+	for _, text := range texts(args, env) {
+		for i := 0; i < len(pairs); i += 2 {
+			if strings.ContainsFunc(pairs[i+1], unicode.IsControl) && strings.Contains(text, pairs[i]) {
+				return pairs[i]
+			}
+		}
+	}
+	for _, arg := range args {
+		if p := begins(arg, pairs); p != "" {
+			return p
+		}
+	}
+	return ""
+}
+
+// begins returns the placeholder that makes the argument begin with "-"; empty: none does.
+func begins(arg string, pairs []string) string {
+	for {
+		i := 0
+		for i < len(pairs) && !strings.HasPrefix(arg, pairs[i]) {
+			i += 2
+		}
+		switch {
+		case i >= len(pairs):
+			return ""
+		case strings.HasPrefix(pairs[i+1], "-"):
+			return pairs[i]
+		case pairs[i+1] != "":
+			return ""
+		}
+		// It stands for nothing, and what follows begins the argument.
+		if arg = strings.TrimPrefix(arg, pairs[i]); strings.HasPrefix(arg, "-") {
+			return pairs[i]
+		}
+	}
 }
 
 // Unknown returns a placeholder of the texts that nobody knows what to put in place of; empty: they can be filled in. Where it is the

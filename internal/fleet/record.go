@@ -218,6 +218,8 @@ const (
 	ReasonUnsupported    Reason = "unsupported"      // the provider cannot do it
 	ReasonNoAddress      Reason = "no-address"       // run: the command needs the machine's address, and nobody knows it
 	ReasonNoMetadata     Reason = "no-metadata"      // run: the command needs something else of the instance that nobody knows
+	ReasonSharedToken    Reason = "shared-token"     // rebuild, recreate: only heartbeats that any machine of the fleet could have sent speak for it
+	ReasonUnfit          Reason = "unfit"            // run: what the command is to be told would be an option, or has control characters
 	ReasonNoProgram      Reason = "no-program"       // run: there is no such program, or it may not be run
 	ReasonNoSecret       Reason = "no-secret"        // run: a secret that the command needs cannot be read
 	ReasonRunFailed      Reason = "run-failed"       // run: another exit code than 0, or its time was over

@@ -2,9 +2,11 @@ package heartbeat
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hale/internal/defect"
@@ -18,6 +20,8 @@ const retryEvery = 2 * time.Second
 // Place is where is listened.
 type Place struct {
 	Listen string // as net.Listen has it; empty: nowhere
+	// Address is where machines reach it, as host and port; empty: where it listens.
+	Address string
 	// Certificate and Key are files in PEM form, read anew when they change; empty: no TLS is spoken.
 	Certificate, Key string
 }
@@ -31,9 +35,18 @@ type Receiver struct {
 
 	mu        sync.Mutex // never held across a call
 	place     Place
-	tokens    map[topic]fleet.Secret
+	proofs    map[topic]fleet.HeartbeatCheck
 	registers map[*Register]struct{}
 	complaint complaint
+
+	crowd crowd
+	word  *word
+}
+
+// word is by what a receiver knows itself.
+type word struct {
+	say   string
+	heard atomic.Int64 // how often
 }
 
 // topic is a check of a fleet.
@@ -46,23 +59,24 @@ type topic struct {
 // panicked.
 func New(log *slog.Logger, panics defect.Witness) *Receiver {
 	return &Receiver{
-		log: log, panics: panics, attention: newAttention(), changed: make(chan struct{}, 1), tokens: map[topic]fleet.Secret{}, registers: map[*Register]struct{}{},
+		log: log, panics: panics, attention: newAttention(), changed: make(chan struct{}, 1), proofs: map[topic]fleet.HeartbeatCheck{}, registers: map[*Register]struct{}{},
+		word: &word{say: rand.Text()},
 	}
 }
 
 // Take has it listen at the place, to the machines of the fleets. One that listens there already goes on undisturbed.
 func (r *Receiver) Take(place Place, fleets []fleet.Spec) {
-	tokens := map[topic]fleet.Secret{}
+	proofs := map[topic]fleet.HeartbeatCheck{}
 	for i := range fleets {
 		for k := range fleets[i].Checks {
 			if c := &fleets[i].Checks[k]; c.Kind == fleet.CheckHeartbeat {
-				tokens[topic{fleets[i].Name, c.Name}] = c.Heartbeat.Token
+				proofs[topic{fleets[i].Name, c.Name}] = c.Heartbeat
 			}
 		}
 	}
 	r.mu.Lock()
 	moved := r.place != place
-	r.place, r.tokens = place, tokens
+	r.place, r.proofs = place, proofs
 	r.mu.Unlock()
 	if moved {
 		select {
@@ -132,12 +146,12 @@ func (r *Receiver) stay(ctx context.Context) error {
 	return r.serve(here, place)
 }
 
-// tokenOf returns what the machines of the fleet show for the check; false: there is no such check.
-func (r *Receiver) tokenOf(t topic) (fleet.Secret, bool) {
+// proofOf returns how the machines of the fleet prove for the check who they are; false: there is no such check.
+func (r *Receiver) proofOf(t topic) (fleet.HeartbeatCheck, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	token, known := r.tokens[t]
-	return token, known
+	how, known := r.proofs[t]
+	return how, known
 }
 
 // of returns the registers of the fleet.

@@ -29,11 +29,12 @@ var errHeldUp = errors.New("hale was held up, and may have missed heartbeats")
 type self struct {
 	address string
 	secure  bool
+	word    *word
 }
 
 // attend has the receiver report to itself until ctx ends, and keeps note of whether it hears that.
 func (r *Receiver) attend(ctx context.Context, s *self) {
-	client := &http.Client{Timeout: testLimit, Transport: &http.Transport{
+	client := &http.Client{Timeout: testLimit, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: &http.Transport{
 		Proxy: nil, DisableKeepAlives: true,
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, //nolint:gosec // nothing is told to it, and all that counts is that it answers
 	}}
@@ -80,13 +81,18 @@ func (s *self) test(ctx context.Context, client *http.Client) error {
 	if err != nil {
 		return err
 	}
+	req.Header.Set("Authorization", "Bearer "+s.word.say)
+	before := s.word.heard.Load()
 	resp, err := client.Do(req)
 	if err != nil {
 		return err
 	}
 	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusNoContent {
-		return fmt.Errorf("status %d", resp.StatusCode)
+	switch {
+	case resp.StatusCode != http.StatusNoContent:
+		return fmt.Errorf("%s answers with status %d", s.address, resp.StatusCode)
+	case s.word.heard.Load() == before:
+		return fmt.Errorf("at %s somebody else answers", s.address)
 	}
 	return nil
 }

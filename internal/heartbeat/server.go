@@ -1,6 +1,7 @@
 package heartbeat
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -14,20 +15,17 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"hale/internal/defect"
 	"hale/internal/fleet"
 	"hale/internal/probe"
 	"hale/internal/secret"
 )
 
-// The bounds of what machines, and whoever else comes, may take.
+// The bounds of what machines, and whoever else comes, may take, beside those of crowd.
 const (
-	maxConnections = 8192
-	maxHead        = 16 << 10 // bytes
-	requestLimit   = 10 * time.Second
-	idleLimit      = 2 * time.Minute
+	maxHead      = 16 << 10 // bytes
+	requestLimit = 10 * time.Second
+	idleLimit    = 2 * time.Minute
 )
 
 // path is where everybody reports; it alone is where the receiver tests itself.
@@ -41,12 +39,12 @@ func (r *Receiver) serve(ctx context.Context, place Place) error {
 		return err
 	}
 	defer listener.Close()
-	bounded := netutil.LimitListener(listener, maxConnections)
+	var bounded net.Listener = door{listener, &r.crowd}
 	server := &http.Server{
 		Handler: defect.Handler(r.handler(), r.panics, ""), ReadHeaderTimeout: requestLimit, ReadTimeout: requestLimit, WriteTimeout: requestLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHead,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // what strangers do; that it does not work itself, it notices
 	}
-	self := &self{address: listener.Addr().String()}
+	self := &self{address: cmp.Or(place.Address, listener.Addr().String()), word: r.word}
 	if place.Certificate != "" {
 		pair := &keyPair{certificate: place.Certificate, key: place.Key}
 		if _, err := pair.get(time.Now()); err != nil {
@@ -59,7 +57,7 @@ func (r *Receiver) serve(ctx context.Context, place Place) error {
 	go func() { // it ends with the server's Close
 		ended <- defect.Try(func() error { return server.Serve(bounded) })
 	}()
-	r.log.Info("hale listens for heartbeats", "address", self.address)
+	r.log.Info("hale listens for heartbeats", "address", listener.Addr().String(), "tests", self.address)
 	r.attend(ctx, self)
 	r.attention.lose(errNotBegun)
 	_ = server.Close()
@@ -71,17 +69,37 @@ func (r *Receiver) serve(ctx context.Context, place Place) error {
 
 func (r *Receiver) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET "+path, r.answer)
 	mux.HandleFunc("POST "+path+"/{fleet}/{machine}/{check}", r.receive)
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Connection", "close") // until it is known who it is
+		mux.ServeHTTP(w, req)
+	})
+}
+
+// answer says that somebody listens. Only of itself does the receiver take notice: by its word, which nobody else knows.
+func (r *Receiver) answer(w http.ResponseWriter, req *http.Request) {
+	if same(req.Header.Get("Authorization"), "Bearer "+r.word.say) {
+		r.crowd.vouch(whereFrom(req.RemoteAddr), time.Now())
+		r.word.heard.Add(1)
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func same(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
 // receive takes one beat.
 func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) {
 	t := topic{fleet.Name(req.PathValue("fleet")), fleet.CheckName(req.PathValue("check"))}
-	token, code, why := r.admit(req.Context(), t, req.Header.Get("Authorization"))
+	machine := fleet.MachineName(req.PathValue("machine"))
+	token, code, why := r.admit(req.Context(), t, machine, req.Header.Get("Authorization"))
 	var body []byte
 	if why == "" {
+		r.crowd.vouch(whereFrom(req.RemoteAddr), time.Now())
+		w.Header().Del("Connection")
 		body, code, why = read(w, req)
 	}
 	ok, detail, err := parseReport(body)
@@ -94,7 +112,7 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	b := probe.Beat{At: time.Now(), OK: ok, Detail: secret.Redact(detail, token)}
-	if !r.hear(t, fleet.MachineName(req.PathValue("machine")), b) {
+	if !r.hear(t, machine, b) {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = io.WriteString(w, "heard; but this server does not watch such a machine now\n")
 		return
@@ -102,15 +120,16 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// admit checks that the report is from a machine of the fleet. A stranger does not learn which checks there are.
-func (r *Receiver) admit(ctx context.Context, t topic, authorization string) (token string, code int, why string) {
+// admit checks that the report is from a machine of the fleet, and where each has a token of its own, from this one. A stranger does not learn which checks
+// there are.
+func (r *Receiver) admit(ctx context.Context, t topic, machine fleet.MachineName, authorization string) (token string, code int, why string) {
 	const stranger = "there is no such heartbeat check, or this is not its token: send Authorization: Bearer TOKEN"
-	where, known := r.tokenOf(t)
+	how, known := r.proofOf(t)
 	shown, bearer := strings.CutPrefix(authorization, "Bearer ")
 	if !known || !bearer {
 		return "", http.StatusUnauthorized, stranger
 	}
-	token, err := secret.Read(ctx, where)
+	token, err := secret.Read(ctx, how.Token)
 	if err != nil {
 		now := time.Now()
 		for _, reg := range r.of(t.fleet) {
@@ -118,8 +137,10 @@ func (r *Receiver) admit(ctx context.Context, t topic, authorization string) (to
 		}
 		return "", http.StatusServiceUnavailable, "hale cannot read the token of this check"
 	}
-	is, should := sha256.Sum256([]byte(strings.TrimSpace(shown))), sha256.Sum256([]byte(token))
-	if subtle.ConstantTimeCompare(is[:], should[:]) != 1 {
+	if how.PerMachine {
+		token = secret.Derived(token, how.TokenOf(t.fleet, machine, t.check))
+	}
+	if !same(strings.TrimSpace(shown), token) {
 		return "", http.StatusUnauthorized, stranger
 	}
 	return token, 0, ""

@@ -54,6 +54,7 @@ var (
 		fleet.ResultUndecided:    "the program cannot tell",
 		fleet.ResultUnsupported:  "this instance has no way to be asked",
 		fleet.ResultNoMetadata:   "the provider does not name the metadata that the program needs",
+		fleet.ResultUnfit:        "what the instance bears there begins with \"-\" or has a control character, and the program is not run with it",
 		fleet.ResultNotConnected: "no connection, which this check does not count",
 		fleet.ResultPanicked:     "a defect in hale kept it from being asked",
 	}

@@ -14,7 +14,7 @@ func (w *Work) chooseRung(from int) {
 	r.Target, r.Next = m.Current, fleet.Incarnation{}
 	r.LookAgain()
 	r.Removed, r.OffOrders, r.ClearedOrders, r.FenceAt = false, 0, 0, 0
-	if from == 0 && neverStood(m, &w.Situation.Spec) {
+	if from == 0 && neverStood(m, &w.Situation.Spec) && !hearsay(m, w.Situation) {
 		// It was never healthy: gentler steps would only repeat what its boot did. It is built anew.
 		w.takeRung(fleet.NoRung, fleet.StepRecreate)
 		return
@@ -26,7 +26,8 @@ func (w *Work) chooseRung(from int) {
 			w.takeRung(rung, steps[rung].Kind)
 			return
 		}
-		w.Record(fleet.Record{Kind: fleet.RecordStepSkipped, Step: steps[rung].Kind, Reason: reason, Detail: w.lacks(steps[rung], m.Current)})
+		_, placeholder := lacks(m, w.View, steps[rung], m.Current)
+		w.Record(fleet.Record{Kind: fleet.RecordStepSkipped, Step: steps[rung].Kind, Reason: reason, Detail: placeholder})
 		if demanded(steps[rung], reason) {
 			w.quarantine(fleet.ReasonSnapshotFailed, string(reason))
 			return
@@ -180,13 +181,33 @@ func unfit(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
 	if s.Spec.Protects(m) && !step.Kind.Gentle() {
 		return fleet.ReasonProtected
 	}
+	if step.Kind.Builds() && hearsay(m, s) {
+		return fleet.ReasonSharedToken
+	}
 	if !concerns(m, s.View, step) {
 		return fleet.ReasonNotFor
 	}
-	if lacks(m, s.View, step, m.Current) != "" {
-		return fleet.ReasonNoMetadata
+	reason, _ := lacks(m, s.View, step, m.Current)
+	return reason
+}
+
+// hearsay reports whether nothing speaks against the machine but heartbeats that any other machine of the fleet can send in its name, since they share the token.
+func hearsay(m *fleet.Machine, s *guard.Situation) bool {
+	if s.View == nil || m.Current.None() || m.Health.Cause.Stopped() {
+		return false
 	}
-	return ""
+	said := false
+	for _, state := range s.View.Checks {
+		if state.Standing != fleet.StandingDown && state.Standing != fleet.StandingFailing {
+			continue
+		}
+		i := slices.IndexFunc(s.Spec.Checks, func(c fleet.Check) bool { return c.Name == state.Check })
+		if i < 0 || !s.Spec.Checks[i].Shared() {
+			return false
+		}
+		said = true
+	}
+	return said
 }
 
 // factsOf are what is known of the machine's instance for a command.
@@ -198,16 +219,19 @@ func factsOf(m *fleet.Machine, v *fleet.View, on fleet.Incarnation) fleet.Facts 
 	return f
 }
 
-// lacks returns what the step's command is to be told of the instance, and nobody knows; empty: there is nothing of the kind.
-func lacks(m *fleet.Machine, v *fleet.View, step fleet.Step, on fleet.Incarnation) string {
+// lacks returns why the step's command cannot be told of the instance what it is to be told, and the placeholder; empty: it can.
+func lacks(m *fleet.Machine, v *fleet.View, step fleet.Step, on fleet.Incarnation) (why fleet.Reason, placeholder string) {
 	if step.Kind != fleet.StepRun {
-		return ""
+		return "", ""
 	}
-	return factsOf(m, v, on).Unknown(step.Run.Texts()...)
-}
-
-func (w *Work) lacks(step fleet.Step, on fleet.Incarnation) string {
-	return lacks(w.M, w.View, step, on)
+	facts := factsOf(m, v, on)
+	if placeholder = facts.Unknown(step.Run.Texts()...); placeholder != "" {
+		return fleet.ReasonNoMetadata, placeholder
+	}
+	if placeholder = facts.Unfit(step.Run.Args, step.Run.Env); placeholder != "" {
+		return fleet.ReasonUnfit, placeholder
+	}
+	return "", ""
 }
 
 // concerns reports whether one of the checks that the step is for is down. When the provider itself says that the machine does not
@@ -352,10 +376,10 @@ func (w *Work) act(r *fleet.Repair) {
 	}
 }
 
-// run executes the step's command, unless what it is to be told of the instance is not known any more.
+// run executes the step's command, unless what it is to be told of the instance is not known any more, or would be taken for something else.
 func (w *Work) run(r *fleet.Repair) {
-	if unknown := w.lacks(fleet.CurrentStep(w.Situation.Spec, *r), r.Target); unknown != "" {
-		w.failRung(fleet.ReasonNoMetadata, unknown)
+	if why, placeholder := lacks(w.M, w.View, fleet.CurrentStep(w.Situation.Spec, *r), r.Target); why != "" {
+		w.failRung(why, placeholder)
 		return
 	}
 	w.call(r, fleet.OpRun, r.Target)

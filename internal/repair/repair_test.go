@@ -70,11 +70,48 @@ func TestWhichStepFitsTheCause(t *testing.T) {
 	}
 }
 
+// Heartbeats with a token that all machines share can be another machine's word: they let a machine be reset, and destroy nothing alone.
+func TestSharedHeartbeatsDestroyNothingAlone(t *testing.T) {
+	t.Parallel()
+	const down, failing, up = fleet.StandingDown, fleet.StandingFailing, fleet.StandingUp
+	for name, c := range map[string]struct {
+		beat, page fleet.Standing
+		perMachine bool
+		cause      fleet.Cause
+		want       fleet.StepKind
+	}{
+		"the shared heartbeat alone":    {down, up, false, fleet.CauseChecks, fleet.StepPage},
+		"and what is not known":         {down, fleet.StandingUnknown, false, fleet.CauseChecks, fleet.StepPage},
+		"another check, too":            {down, down, false, fleet.CauseChecks, fleet.StepRecreate},
+		"another check begins to fail":  {down, failing, false, fleet.CauseChecks, fleet.StepRecreate},
+		"a token of its own":            {down, up, true, fleet.CauseChecks, fleet.StepRecreate},
+		"another check alone":           {up, down, false, fleet.CauseChecks, fleet.StepRecreate},
+		"the provider's word beside it": {down, up, false, fleet.CauseCrashed, fleet.StepRecreate},
+	} {
+		m := fleet.Machine{Name: "web-1", Current: fleet.Incarnation{ID: "a", Generation: 1, Certified: true}, Health: fleet.Health{Cause: c.cause}}
+		view := &fleet.View{Machine: m, Checks: []fleet.CheckState{{Check: "beat", Standing: c.beat}, {Check: "page", Standing: c.page}}}
+		s := &guard.Situation{View: view, Spec: fleet.Spec{
+			Checks: []fleet.Check{
+				{Name: "beat", Kind: fleet.CheckHeartbeat, Heartbeat: fleet.HeartbeatCheck{PerMachine: c.perMachine}}, {Name: "page", Kind: fleet.CheckHTTP},
+			},
+			Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate}, {Kind: fleet.StepPage}}},
+		}}
+		if got, _ := repair.FirstStep(&m, s); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		s.Spec.Repair.Steps = []fleet.Step{{Kind: fleet.StepReboot}}
+		if got, _ := repair.FirstStep(&m, s); c.cause == fleet.CauseChecks && got != fleet.StepReboot {
+			t.Errorf("%s: it may not be reset: %s", name, got)
+		}
+	}
+}
+
 // A command waits for the provider after its look, and meanwhile what it is to be told was taken off the instance: it is not sent with
 // something else in its place.
 func TestACommandIsSentWithWhatIsKnownOnly(t *testing.T) {
 	t.Parallel()
-	for bears, sent := range map[fleet.Metadata]bool{"role=db\n": true, "": false} {
+	for bears, why := range map[fleet.Metadata]fleet.Reason{"role=db\n": "", "": fleet.ReasonNoMetadata, "role=-oProxyCommand=x\n": fleet.ReasonUnfit} {
+		sent := why == ""
 		step := fleet.Step{Kind: fleet.StepRun, Run: fleet.Command{Args: []string{"apply", "{meta.role}", "{host}"}}}
 		m := fleet.Machine{
 			Name: "web-1", Current: fleet.Incarnation{ID: "a", Host: "h1", Generation: 1, Certified: true}, Incident: &fleet.Incident{ID: "web-1/1"},
@@ -94,7 +131,7 @@ func TestACommandIsSentWithWhatIsKnownOnly(t *testing.T) {
 		if (strings.Join(args, " ") == "apply db h1") != sent || !sent && len(args) > 0 {
 			t.Errorf("bearing %q it is sent as %q", bears, args)
 		}
-		if r := w.Records[0]; !sent && (r.Reason != fleet.ReasonNoMetadata || r.Detail != "{meta.role}") {
+		if r := w.Records[0]; !sent && (r.Reason != why || r.Detail != "{meta.role}") {
 			t.Errorf("it is not said: %+v", r)
 		}
 	}

@@ -44,8 +44,12 @@ func serviceOf(c *fleet.Check) string {
 
 // heartbeatOf is where the token is kept. Simulated machines have none to show.
 func heartbeatOf(h *fleet.HeartbeatCheck) string {
-	if h.Token.File != "" {
-		return fmt.Sprintf("{token: {file: %s}}", quoted(h.Token.File))
+	key := "token"
+	if h.PerMachine {
+		key = "secret"
 	}
-	return fmt.Sprintf("{token: {env: %s}}", quoted(h.Token.Env))
+	if h.Token.File != "" {
+		return fmt.Sprintf("{%s: {file: %s}}", key, quoted(h.Token.File))
+	}
+	return fmt.Sprintf("{%s: {env: %s}}", key, quoted(h.Token.Env))
 }

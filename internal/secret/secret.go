@@ -7,6 +7,9 @@ package secret
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -73,6 +76,14 @@ func Read(ctx context.Context, s fleet.Secret) (string, error) {
 		err = f.Err // without the place
 	}
 	return value, err
+}
+
+// Derived is another secret that follows from one, for whom or what is named: nobody who has it learns the one that it is derived from, or another one of the kind. It
+// is the HMAC-SHA256 of the name, in hexadecimal digits, which openssl computes too.
+func Derived(from, name string) string {
+	mac := hmac.New(sha256.New, []byte(from))
+	mac.Write([]byte(name))
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // None reports whether it refers to nothing.

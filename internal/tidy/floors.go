@@ -39,6 +39,7 @@ var rooms = []room{
 	{path: "internal/accel", floor: 0, step: 9, leaf: true},
 	{path: "internal/process", floor: 0, step: 9, leaf: true},
 	{path: "internal/defect", floor: 0, step: 9, leaf: true},
+	{path: "internal/strict", floor: 0, step: 9, leaf: true},
 	{path: "internal/sim/world", floor: 0, step: 9, leaf: true},
 	{path: "internal/sim/trace", floor: 0, step: 9, leaf: true},
 	{path: "internal/sim/weather", floor: 0, step: 9, leaf: true},

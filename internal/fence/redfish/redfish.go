@@ -1,7 +1,8 @@
 // Package redfish switches a host's power by its Redfish service, as servers' controllers have one since about 2016.
 //
-// It promises that the service's certificate is checked unless Options say otherwise, that nobody is followed to another address with the credentials,
-// that the password is read anew for each call and is in no error, and that nothing but ForceOff is ever ordered. It keeps no connection open.
+// It promises that the service's certificate is checked unless Options say otherwise, that order and credentials go to the configured address only, whatever
+// links the service answers with, that a service can make it neither ask nor read without end, that the password is read anew for each call and is in no error,
+// and that nothing but ForceOff is ever ordered. It keeps no connection open.
 package redfish
 
 import (
@@ -19,6 +20,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fence"
 	"hale/internal/secret"
+	"hale/internal/strict"
 
 	"github.com/stmcginnis/gofish"
 	"github.com/stmcginnis/gofish/common"
@@ -72,7 +74,7 @@ func (c *Controller) Off(ctx context.Context) error {
 			return fault.New(fault.Unsupported, op, c.o.Name, errors.New("it cannot turn the host off at once (ForceOff)"))
 		}
 		err := s.Reset(redfish.ForceOffResetType)
-		if err != nil && !errors.As(err, new(*common.Error)) { // no answer at all: it may have been heard
+		if err != nil && !errors.As(err, new(*common.Error)) && !unsent(err) { // no answer at all: it may have been heard
 			return fault.New(fault.UnknownOutcome, op, c.o.Name, errors.New(secret.Redact(inner(err).Error(), password)))
 		}
 		return err
@@ -89,6 +91,7 @@ func (c *Controller) with(ctx context.Context, op string, do func(s *redfish.Com
 	if err != nil {
 		return fault.New(fault.Invalid, op, c.o.Name, err)
 	}
+	ctx = strict.Operation(ctx)
 	api, err := gofish.ConnectContext(ctx, gofish.ClientConfig{Endpoint: strings.TrimRight(c.o.URL, "/"), Username: c.o.User, Password: password,
 		BasicAuth: true, HTTPClient: client})
 	if err == nil {
@@ -131,7 +134,7 @@ type unfit string
 // Error implements error.
 func (u unfit) Error() string { return string(u) }
 
-// client trusts whom the options say, and follows nobody.
+// client trusts whom the options say, and goes nowhere else.
 func (c *Controller) client() (*http.Client, error) {
 	trust := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.o.Insecure} //nolint:gosec // when the operator says so, and `hale status` repeats it
 	if c.o.CA != "" {
@@ -144,12 +147,22 @@ func (c *Controller) client() (*http.Client, error) {
 			return nil, fmt.Errorf("there is no certificate in %s", c.o.CA)
 		}
 	}
-	return &http.Client{
-		Transport: &http.Transport{TLSClientConfig: trust, DisableKeepAlives: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return errors.New("it sends elsewhere, and nobody follows")
-		},
-	}, nil
+	here, err := url.Parse(c.o.URL)
+	if err != nil {
+		return nil, errors.New("its url is no web address")
+	}
+	wire := &http.Transport{TLSClientConfig: trust, DisableKeepAlives: true, MaxResponseHeaderBytes: strict.MaxHead}
+	return &http.Client{Transport: strict.New(wire, limits, here)}, nil
+}
+
+// limits are generous: a system is described in less than 100 KiB, and all systems of a chassis are read to find one.
+var limits = strict.Limits{Answer: 1 << 20, Operation: 8 << 20, Requests: 256}
+
+// unsent reports whether a request was refused before it left, or was for no address at all.
+func unsent(err error) bool {
+	var refused *strict.RefusedError
+	var address *url.Error
+	return errors.As(err, &refused) && !refused.Sent || errors.As(err, &address) && address.Op == "parse"
 }
 
 // failure classifies an error. None has the password in it.

@@ -92,7 +92,7 @@ func TestWhatGoesWrongIsToldApart(t *testing.T) {
 		"no such system":           {good, func(o *redfish.Options) { o.System = "7" }, fault.Invalid, "no system 7, but 1"},
 		"a wrong password":         {good, func(o *redfish.Options) { o.Password = password(t, "battery-staple") }, fault.Unauthorised, "who are you"},
 		"nobody there":             {good, func(o *redfish.Options) { o.URL = "https://127.0.0.1:1" }, fault.Transient, "refused"},
-		"it sends elsewhere":       {elsewhere, func(*redfish.Options) {}, fault.Transient, "nobody follows"},
+		"it sends elsewhere":       {elsewhere, func(*redfish.Options) {}, fault.Transient, "refusing redirect"},
 		"no Redfish at all":        {http.NotFoundHandler(), func(*redfish.Options) {}, fault.NotFound, "404"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,6 @@
 // Package webhook tells people by POST requests.
 //
-// It promises that only a 2xx answer is a yes; that redirects are not followed, since a secret header would go along; that each request bears
+// It promises that only a 2xx answer is a yes; that the secret headers go to the configured address only (package strict); that each request bears
 // the message's key as Idempotency-Key; that Retry-After is heeded; and that neither the address, where it is secret, nor a secret
 // header is in any answer or error. It keeps no connection open.
 package webhook
@@ -23,6 +23,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/notify"
 	"hale/internal/secret"
+	"hale/internal/strict"
 )
 
 // Options are what a Target is made of.
@@ -72,7 +73,7 @@ func (t *Target) Send(ctx context.Context, m notify.Message) (notify.Answer, err
 	if err != nil {
 		return notify.Answer{}, err
 	}
-	client, err := t.client()
+	client, err := t.client(request.URL)
 	if err != nil {
 		return notify.Answer{}, err
 	}
@@ -165,9 +166,9 @@ func (t *Target) body(m notify.Message) (contentType string, body []byte, err er
 	return "application/json", body, err
 }
 
-// client makes a client for one request: the authorities may be other ones next time.
-func (t *Target) client() (*http.Client, error) {
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true}
+// client makes a client for one request to the address: the authorities may be other ones next time.
+func (t *Target) client(address *url.URL) (*http.Client, error) {
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: strict.MaxHead}
 	if t.o.CA != "" {
 		pem, err := os.ReadFile(t.o.CA)
 		pool := x509.NewCertPool()
@@ -176,7 +177,7 @@ func (t *Target) client() (*http.Client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
+	return &http.Client{Transport: strict.New(transport, strict.Limits{Answer: 2 * longestAnswer}, address)}, nil
 }
 
 const op = "webhook.send"
@@ -187,9 +188,8 @@ func (t *Target) fail(kind fault.Kind, said string) error {
 
 // kindOf classifies a request that got no answer.
 func kindOf(ctx context.Context, err error) fault.Kind {
-	var untrusted *tls.CertificateVerificationError
 	switch {
-	case errors.As(err, &untrusted):
+	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, new(*strict.RefusedError)):
 		return fault.Permanent
 	case ctx.Err() != nil:
 		return fault.UnknownOutcome

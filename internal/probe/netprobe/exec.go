@@ -30,6 +30,9 @@ func (k asker) run(ctx context.Context, t probe.Target) (said string, err error)
 	if lacks := facts.Unknown(c.Texts()...); lacks != "" {
 		return "", failure{fleet.ResultNoMetadata, lacks}
 	}
+	if unfit := facts.Unfit(c.Command, c.Env); unfit != "" {
+		return "", failure{fleet.ResultUnfit, unfit + " of " + string(t.Machine)}
+	}
 	fill := facts.Filler()
 	p := probe.Program{Args: make([]string, len(c.Command)), Env: make([]string, len(c.Env))}
 	var secrets secrets

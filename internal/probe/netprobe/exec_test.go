@@ -108,6 +108,24 @@ func TestWhatNobodyKnowsIsNotLeftEmpty(t *testing.T) {
 	})
 }
 
+// TestWhatAnInstanceBearsIsNoOption: a value that a program would take for an option is not given to it, and that is no failure of the machine.
+func TestWhatAnInstanceBearsIsNoOption(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		x := probetest.NewTransport()
+		e := start(t, x, netprobe.Options{})
+		target := script("ssh", "{meta.peer}", "uptime")
+		target.Metadata = fleet.MetadataOf(map[string]string{"peer": "-oProxyCommand=touch /tmp/x"})
+		got := e.Look(t.Context(), target)
+		if got.Standing != fleet.StandingUnknown || got.Result != fleet.ResultUnfit || got.Detail != "{meta.peer} of web-7" {
+			t.Errorf("look says %+v", got)
+		}
+		if ran := x.Programs(); len(ran) > 0 {
+			t.Errorf("ran %+v", ran)
+		}
+	})
+}
+
 // TestAProgramIsToldWhatIsNew: another host, or other metadata, begin the check anew where its program is told them, and nowhere else.
 func TestAProgramIsToldWhatIsNew(t *testing.T) {
 	t.Parallel()

@@ -65,6 +65,9 @@ func taken(e gophercloud.ErrUnexpectedResponseCode) bool {
 	return e.Actual == http.StatusNotFound && strings.HasSuffix(pathOf(e.URL), "/auth/tokens")
 }
 
+// longestText bounds what is repeated of a service's words, in bytes.
+const longestText = 1000
+
 // answered translates an answer that is no success.
 func (c *call) answered(how manner, e gophercloud.ErrUnexpectedResponseCode) error {
 	said, own := readAnswer(e.Body)
@@ -72,7 +75,7 @@ func (c *call) answered(how manner, e gophercloud.ErrUnexpectedResponseCode) err
 	if !own {
 		text = "an answer that is not the service's own"
 	}
-	err := fmt.Errorf("%s %s: %d: %s", e.Method, pathOf(e.URL), e.Actual, text)
+	err := fmt.Errorf("%s %s: %d: %s", e.Method, pathOf(e.URL), e.Actual, text[:min(len(text), longestText)])
 	if e.Actual == http.StatusUnauthorized || own && taken(e) {
 		if c.session != nil {
 			c.p.forget(c.session)

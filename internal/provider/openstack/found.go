@@ -1,8 +1,10 @@
 package openstack
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -40,7 +42,46 @@ func listOf[T any](c *call, service *gophercloud.ServiceClient, url, name string
 
 // page is one page of a list.
 type page[T any] struct {
-	all    []T
+	all    rows[T]
 	beside map[string]json.RawMessage // the whole answer, with links and counts
 	header http.Header
+}
+
+// mostRows bounds the rows of one answer. What a row becomes takes far more memory than the few bytes that a liar writes for it.
+const mostRows = 10_000
+
+// rows are the elements of a list, each of which says something.
+type rows[T any] []T
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *rows[T]) UnmarshalJSON(data []byte) error {
+	*r = nil
+	if string(data) == "null" {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('[') {
+		return errors.New("it is no list")
+	}
+	all := rows[T]{}
+	for d.More() {
+		var raw json.RawMessage
+		var row T
+		err := d.Decode(&raw)
+		switch {
+		case err != nil:
+		case len(all) >= mostRows:
+			err = fmt.Errorf("it has more than %d rows", mostRows)
+		case string(raw) == "null":
+			err = errors.New("a row says nothing")
+		default:
+			err = json.Unmarshal(raw, &row)
+		}
+		if err != nil {
+			return err
+		}
+		all = append(all, row)
+	}
+	*r = all
+	return nil
 }

@@ -47,7 +47,7 @@ func (c *call) hypervisors() (map[string]hypervisor, error) {
 		return nil, nil
 	}
 	var got struct {
-		Services *[]hypervisor `json:"services"`
+		Services *rows[hypervisor] `json:"services"`
 	}
 	err := c.get(c.compute, c.compute.ServiceURL("os-services")+"?binary=nova-compute", &got)
 	switch {

@@ -28,11 +28,11 @@ type listing struct {
 }
 
 const (
-	pageSize = 1000
+	pageSize = 200 // of which each may have all the user data that Nova takes, see limits
 	// overlap is asked for again, since a change shows when it is committed, later than its time.
 	overlap = 30 * time.Second
-	// mostPages ends a list whose pages lead in a circle.
-	mostPages = 1000
+	// mostPages ends a list that does not end by itself.
+	mostPages = 500
 )
 
 // Identity returns the id of the project and the region, after Keystone said that the token is still for that project. Credentials that stand in clouds.yaml
@@ -206,9 +206,10 @@ func (c *call) servers(query url.Values) ([]*server, time.Time, error) {
 	query.Set("limit", fmt.Sprint(pageSize))
 	var all []*server
 	var asked time.Time
-	for range mostPages {
+	var turned turning
+	for {
 		var page struct {
-			Servers *[]*server `json:"servers"`
+			Servers *rows[*server] `json:"servers"`
 			Links   []struct {
 				Rel string `json:"rel"`
 			} `json:"servers_links"`
@@ -239,9 +240,31 @@ func (c *call) servers(query url.Values) ([]*server, time.Time, error) {
 		if !more || len(*page.Servers) == 0 {
 			return all, asked, nil
 		}
-		query.Set("marker", (*page.Servers)[len(*page.Servers)-1].ID)
+		marker := (*page.Servers)[len(*page.Servers)-1].ID
+		if err := turned.over(marker); err != nil {
+			return nil, asked, c.fault(fault.Transient, err)
+		}
+		query.Set("marker", marker)
 	}
-	return nil, asked, c.fault(fault.Transient, errors.New("the list does not end"))
+}
+
+// turning is the pages of a list that were turned.
+type turning struct {
+	to map[string]bool // their markers
+}
+
+// over turns to the page after the marker. Pages that lead in a circle, or never to an end, are no list.
+func (t *turning) over(marker string) error {
+	switch {
+	case t.to[marker]:
+		return errors.New("the list leads in a circle: a page came twice")
+	case len(t.to) >= mostPages:
+		return fmt.Errorf("the list does not end within %d pages", mostPages)
+	case t.to == nil:
+		t.to = map[string]bool{}
+	}
+	t.to[marker] = true
+	return nil
 }
 
 // listFault: "not found" for a whole list says nothing about any server.

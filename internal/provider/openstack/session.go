@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -9,7 +10,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -22,6 +25,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/provider"
+	"hale/internal/strict"
 )
 
 // The microversions of Nova that hale speaks. With the oldest a server can be made with tags (2.52); the newest is one that all of this
@@ -72,7 +76,7 @@ func (p *Provider) open(ctx context.Context, op, subject string) (*call, error) 
 		case <-ctx.Done():
 		}
 	}()
-	c := &call{Context: ctx, p: p, op: op, subject: subject, end: cancel}
+	c := &call{Context: strict.Operation(ctx), p: p, op: op, subject: subject, end: cancel}
 	var err error
 	if c.session, err = p.login(c); err != nil {
 		cancel()
@@ -147,15 +151,22 @@ func (p *Provider) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{http: p.httpClient(a.tls), account: a}
+	s := &session{account: a}
 	if s.auth, err = cloud.NewClient(a.credentials.IdentityEndpoint); err != nil {
 		return nil, fault.New(fault.Invalid, "openstack.credentials", p.options.Cloud, err)
 	}
+	keystone, err := url.Parse(a.credentials.IdentityEndpoint)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "openstack.credentials", p.options.Cloud, errors.New("auth_url is no web address"))
+	}
+	way := p.way(a.tls, keystone)
+	s.http = &http.Client{Transport: way}
 	s.auth.HTTPClient = *s.http
 	s.auth.UserAgent.Prepend("hale")
 	if err := cloud.Authenticate(ctx, s.auth, a.credentials); err != nil {
 		return nil, err
 	}
+	p.trust(s, way, keystone)
 	// The catalogue's addresses are looked at by requests without a context of their own.
 	s.auth.HTTPClient.Transport = boundTo{s.http.Transport, func(q *http.Request) *http.Request { return q.WithContext(ctx) }}
 	err = s.find(ctx)
@@ -271,15 +282,52 @@ const (
 	idleLimit = 90 * time.Second
 )
 
-func (p *Provider) httpClient(tlsConfig *tls.Config) *http.Client {
+// limits of what a cloud may make hale take. An administrator is shown 64 KiB of user data with each server beside what it is described by, and pageSize
+// of them fit. An operation lists, looks at what it lists, and waits.
+var limits = strict.Limits{Answer: 32 << 20, Operation: 256 << 20, Requests: 20_000}
+
+// way is how requests go: to Keystone, and to what is trusted later.
+func (p *Provider) way(tlsConfig *tls.Config, keystone *url.URL) *strict.Transport {
 	var transport http.RoundTripper = &http.Transport{
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: tlsConfig, ForceAttemptHTTP2: true, IdleConnTimeout: idleLimit, MaxIdleConnsPerHost: 8,
-		DialContext: (&net.Dialer{Timeout: dialLimit}).DialContext, TLSHandshakeTimeout: dialLimit,
+		DialContext: (&net.Dialer{Timeout: dialLimit}).DialContext, TLSHandshakeTimeout: dialLimit, MaxResponseHeaderBytes: strict.MaxHead,
 	}
 	if p.options.Wrap != nil {
 		transport = p.options.Wrap(transport)
 	}
-	return &http.Client{Transport: transport}
+	return strict.New(transport, limits, keystone)
+}
+
+// services are those that are spoken to, by their types in catalogues.
+var services = []string{"compute", "network", "image", "volumev3", "block-storage"}
+
+func interfaceOf(where gophercloud.EndpointOpts) string {
+	return string(cmp.Or(where.Availability, gophercloud.AvailabilityPublic))
+}
+
+// trust takes the catalogue's addresses for configured ones, since Keystone says where the services are. That a token goes in the clear, which Keystone itself
+// was asked for by TLS, is the cloud's doing, and is said.
+func (p *Provider) trust(s *session, way *strict.Transport, keystone *url.URL) {
+	result, ok := s.auth.GetAuthResult().(tokens.CreateResult)
+	if !ok {
+		return // find refuses such a cloud
+	}
+	catalog, err := result.ExtractServiceCatalog()
+	if err != nil {
+		return // and one without a catalogue
+	}
+	for _, entry := range catalog.Entries {
+		for _, e := range entry.Endpoints {
+			u, err := url.Parse(e.URL)
+			if err != nil || u.User != nil || s.where.Region != "" && e.Region != s.where.Region && e.RegionID != s.where.Region {
+				continue
+			}
+			way.Trust(u)
+			if keystone.Scheme == "https" && u.Scheme != "https" && e.Interface == interfaceOf(s.where) && slices.Contains(services, entry.Type) {
+				p.log.Warn("tokens go in the clear: the cloud's catalogue has no https address here, and Keystone's is one", "service", entry.Type, "address", e.URL)
+			}
+		}
+	}
 }
 
 // forget drops the session, so that the next call reads the credentials afresh and logs in.

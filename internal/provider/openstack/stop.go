@@ -61,13 +61,16 @@ func (c *call) stopOf(s *server, power fleet.Power) (fleet.Stop, error) {
 	return by, nil
 }
 
+// action is something that was done to a server.
+type action struct {
+	Action string `json:"action"`
+	User   string `json:"user_id"`
+}
+
 // askStop reads the newest of the server's actions that decides what it does now. They come newest first.
 func (c *call) askStop(s *server) (fleet.Stop, error) {
 	var got struct {
-		Actions *[]struct {
-			Action string `json:"action"`
-			User   string `json:"user_id"`
-		} `json:"instanceActions"`
+		Actions *rows[action] `json:"instanceActions"`
 	}
 	err := c.get(c.compute, c.compute.ServiceURL("servers", s.ID, "os-instance-actions"), &got)
 	switch {

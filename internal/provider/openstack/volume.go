@@ -91,7 +91,8 @@ func (c *call) volumesWith(metadata map[string]string) ([]volume, error) {
 	}
 	query := url.Values{"metadata": {string(filter)}, "limit": {fmt.Sprint(pageSize)}}
 	var all []volume
-	for range mostPages {
+	var turned turning
+	for {
 		page, err := listOf[volume](c, storage, storage.ServiceURL("volumes", "detail")+"?"+query.Encode(), "volumes")
 		if err != nil {
 			return nil, c.listFault(err)
@@ -107,9 +108,12 @@ func (c *call) volumesWith(metadata map[string]string) ([]volume, error) {
 		if _, more := page.beside["volumes_links"]; !more || len(page.all) == 0 { // they lead to the next page only
 			return all, nil
 		}
-		query.Set("marker", page.all[len(page.all)-1].ID)
+		marker := page.all[len(page.all)-1].ID
+		if err := turned.over(marker); err != nil {
+			return nil, c.fault(fault.Transient, err)
+		}
+		query.Set("marker", marker)
 	}
-	return nil, c.fault(fault.Transient, errors.New("the list does not end"))
 }
 
 // says reports whether all of this stands in its metadata.

@@ -61,10 +61,15 @@ func (c *call) survey(ctx context.Context) (*inventory, error) {
 	return sorted(objects)
 }
 
+// pageObjects is how many objects one answer has at most.
+const pageObjects = 250
+
 // retrieve asks the property collector, page by page.
 func (c *conn) retrieve(ctx context.Context, spec types.PropertyFilterSpec) ([]types.ObjectContent, error) {
 	collector := c.vc.ServiceContent.PropertyCollector
-	res, err := methods.RetrievePropertiesEx(ctx, c.vc, &types.RetrievePropertiesEx{This: collector, SpecSet: []types.PropertyFilterSpec{spec}})
+	res, err := methods.RetrievePropertiesEx(ctx, c.vc, &types.RetrievePropertiesEx{
+		This: collector, SpecSet: []types.PropertyFilterSpec{spec}, Options: types.RetrieveOptions{MaxObjects: pageObjects},
+	})
 	if err != nil || res.Returnval == nil {
 		return nil, err
 	}

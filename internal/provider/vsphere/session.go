@@ -18,6 +18,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/strict"
 )
 
 // conn is one session at vCenter, with what was made in it.
@@ -53,7 +54,7 @@ func (p *Provider) open(ctx context.Context, op string, id fleet.InstanceID) (co
 	if _, has := ctx.Deadline(); !has {
 		ctx, limit = context.WithTimeout(ctx, p.o.CallLimit)
 	}
-	ctx, leave := p.under.enter(ctx)
+	ctx, leave := p.under.enter(strict.Operation(ctx))
 	c.end = func() {
 		leave()
 		limit()
@@ -128,6 +129,10 @@ func (p *Provider) connected(ctx context.Context, over *conn) (*conn, error) {
 	return c, nil
 }
 
+// limits of what vCenter may make hale take. pageObjects machines fit into an answer, each with the user data of a guest (64 KiB, as base64). An operation
+// lists, and waits for tasks.
+var limits = strict.Limits{Answer: 32 << 20, Operation: 256 << 20, Requests: 10_000}
+
 // login opens a session and finds in it what never changes.
 func (p *Provider) login(ctx context.Context) (*conn, error) {
 	password, err := p.o.Password.Resolve(ctx)
@@ -145,6 +150,8 @@ func (p *Provider) login(ctx context.Context) (*conn, error) {
 	c := &conn{transport: wire.DefaultTransport()}
 	c.transport.TLSHandshakeTimeout = 10 * time.Second
 	c.transport.MaxIdleConnsPerHost = 8
+	c.transport.MaxResponseHeaderBytes = strict.MaxHead
+	wire.Transport = strict.New(c.transport, limits, p.url)
 	if c.vc, err = vim25.NewClient(ctx, wire); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"hale/internal/fault"
+	"hale/internal/strict"
 )
 
 // answered returns the fault that vCenter told, and whether it told any.
@@ -128,7 +129,8 @@ var errForgotten = errors.New("vCenter knows the task no more")
 // unsent reports whether the error shows that vCenter never heard of the order.
 func unsent(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+	var refused *strict.RefusedError
+	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &refused) && !refused.Sent
 }
 
 func (c *call) conflict(err error) error { return fault.New(fault.Conflict, c.op, c.subject, err) }

@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/provider"
+	"hale/internal/strict"
 )
 
 // watched are the properties whose change is an event.
@@ -139,7 +140,7 @@ func (e *ear) note(u types.ObjectUpdate) {
 
 // hear waits for one answer and tells of it.
 func (e *ear) hear(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, e.p.o.Keepalive+grace)
+	ctx, cancel := context.WithTimeout(strict.Operation(ctx), e.p.o.Keepalive+grace)
 	defer cancel()
 	updates, err := e.ask(ctx, int32(e.p.o.Keepalive.Seconds()))
 	if err != nil {

@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hale/internal/fleet"
+	"hale/internal/provider"
+	"hale/internal/secret"
+)
+
+// introduce fills into the order's user data by which tokens the machine reports heartbeats. The template itself, which is stored and compared, keeps the
+// placeholders.
+func introduce(ctx context.Context, order *provider.Order, checks []fleet.Check) error {
+	for i := range checks {
+		c := &checks[i]
+		placeholder := fleet.HeartbeatPlaceholder(c.Name)
+		if !c.Heartbeat.PerMachine || !strings.Contains(order.Template.UserData, placeholder) {
+			continue
+		}
+		from, err := secret.Read(ctx, c.Heartbeat.Token)
+		if err != nil {
+			return fmt.Errorf("the secret of check %s, which the user data needs, cannot be read: %w", c.Name, err)
+		}
+		machine := order.Mark.Machine
+		token := secret.Derived(from, c.Heartbeat.TokenOf(machine.Fleet(), machine, c.Name))
+		order.Template.UserData = strings.ReplaceAll(order.Template.UserData, placeholder, token)
+	}
+	return nil
+}
