@@ -20,12 +20,15 @@ const (
 	qemuProgram   = 0x20008087
 	remoteVersion = 1
 
-	procConnectOpen = 1
-	procAuthList    = 66
-	procAuthPolkit  = 70
-	procUpload      = 208
-	procDownload    = 209
-	procScreenshot  = 211
+	procConnectOpen   = 1
+	procAuthList      = 66
+	procAuthSASLInit  = 67
+	procAuthSASLStart = 68
+	procAuthSASLStep  = 69
+	procAuthPolkit    = 70
+	procUpload        = 208
+	procDownload      = 209
+	procScreenshot    = 211
 
 	typeCall   = 0
 	typeReply  = 1
@@ -35,6 +38,7 @@ const (
 	statusError    = 1
 	statusContinue = 2
 
+	authSASL   = 1
 	authPolkit = 2
 
 	// maxPiece keeps each data message below what all versions of the daemon accept.
@@ -55,7 +59,7 @@ type speaker struct {
 }
 
 // converse dials the daemon, greets it, and lets talk use the connection, which ends with ctx at the latest.
-func converse(ctx context.Context, a address, talk func(*speaker) error) error {
+func converse(ctx context.Context, a reach, talk func(*speaker) error) error {
 	conn, err := a.dial(ctx)
 	if err != nil {
 		return err

@@ -216,7 +216,7 @@ type handed struct{ w *wire }
 func (d handed) Dial() (net.Conn, error) { return d.w, nil }
 
 // connect dials the daemon and opens the hypervisor, within ctx. When ctx ends the connection is cut.
-func connect(ctx context.Context, a address) (*link, error) {
+func connect(ctx context.Context, a reach) (*link, error) {
 	c, err := a.dial(ctx)
 	if err != nil {
 		return nil, err

@@ -219,7 +219,7 @@ func TestAStreamThatComesBeforeItsCallIsBounded(t *testing.T) {
 			}
 			return b.Bytes(), true
 		})
-		_, err := download(t.Context(), addr, golibvirt.StorageVol{}, 0, 1<<20)
+		_, err := download(t.Context(), reach{address: addr}, golibvirt.StorageVol{}, 0, 1<<20)
 		if err == nil || !strings.Contains(err.Error(), "of a stream") && !strings.Contains(err.Error(), "in a stream") {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -466,7 +466,7 @@ func TestRealAnswersAreTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := addr.dial(ctx)
+	conn, err := reach{address: addr}.dial(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
