@@ -97,7 +97,7 @@ func newTLSBench(t testing.TB, a *authority, conf string, env ...string) (b *ben
 // remote opens a handle by a network.
 func (b *bench) remote(t testing.TB, uri string, proof libvirt.Proof) *libvirt.Provider {
 	t.Helper()
-	p, err := libvirt.New(libvirt.Options{Hosts: []libvirt.HostOptions{{URI: uri}}, StateDir: b.state, Proof: proof, Keepalive: 500 * time.Millisecond,
+	p, err := libvirt.New(libvirt.Options{Hosts: []libvirt.HostOptions{{URI: uri}}, StateDir: b.state, Proof: proof,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	must(t, err)
 	t.Cleanup(func() { must(t, p.Close()) })
@@ -318,17 +318,33 @@ func (s sshd) proof() libvirt.Proof {
 	return libvirt.Proof{SSH: libvirt.SSH{Key: s.key, KnownHosts: s.known}}
 }
 
-// TestSSH: a real libvirtd behind a real sshd has its machine built, healed and removed; by the forwarding of sockets, and,
-// where that is switched off, by a program on the host.
+// TestSSH: a real libvirtd behind a real sshd has its machine built, healed and removed.
 func TestSSH(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	for name, options := range map[string]string{"forwarding": "", "a program": "AllowStreamLocalForwarding no"} {
-		t.Run(name, func(t *testing.T) {
-			s := startSSHD(t, options)
-			b.healBy(t, b.remote(t, s.uri("root", b), s.proof()))
-		})
+	b, s := newBench(t), startSSHD(t, "")
+	b.healBy(t, b.remote(t, s.uri("root", b), s.proof()))
+}
+
+// TestSSHByAProgram: where the forwarding of sockets is switched off, a program on the host speaks to the daemon, and what
+// that complains of is told.
+func TestSSHByAProgram(t *testing.T) {
+	t.Parallel()
+	b, s := newBench(t), startSSHD(t, "AllowStreamLocalForwarding no")
+	p := b.remote(t, s.uri("root", b), s.proof())
+	order := b.order("far")
+	order.Template.Seed = true
+	order.Template.Accel = fleet.AccelTCG
+	must(t, p.Create(t.Context(), order))
+	destroyed(t, p, order.Ref)
+	must(t, b.KillLibvirtd(background(t)))
+	for _, says := range []string{"the program that speaks to the daemon ended: nc: ", "is libvirtd running there?"} {
+		_, err := b.remote(t, s.uri("root", b), s.proof()).List(t.Context())
+		if !fault.Is(err, fault.Transient) || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want %q", err, says)
+		}
+		_ = os.Remove(b.SocketPath()) // a killed daemon leaves it, one that ended does not
 	}
+	must(t, b.StartLibvirtd(background(t)))
 }
 
 // TestWrongSSHKeys: a wrong host key, a key that is not let in, and a user without rights are told in a sentence.
