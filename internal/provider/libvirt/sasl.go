@@ -23,7 +23,7 @@ const (
 
 // introduce logs in where the daemon asks for that. Whatever speaks over the connection afterwards finds it open. Daemons
 // offer SCRAM only where something else encrypts the connection.
-func (s SASL) introduce(conn net.Conn) error {
+func (s SASL) introduce(ctx context.Context, conn net.Conn) error {
 	u := &speaker{w: conn, r: bufio.NewReader(conn)}
 	ways, err := u.call(procAuthList, nil)
 	if err != nil || len(ways) < 8 || binary.BigEndian.Uint32(ways[4:]) != authSASL {
@@ -40,7 +40,7 @@ func (s SASL) introduce(conn net.Conn) error {
 	if err != nil {
 		return err
 	}
-	password, err := s.Password.Resolve(context.Background())
+	password, err := s.Password.Resolve(ctx)
 	if err != nil {
 		return distrustf(nil, "the password for SASL cannot be read: %v", err) // as text: a missing file is no missing machine
 	}

@@ -119,7 +119,7 @@ func (r reach) dial(ctx context.Context) (net.Conn, error) {
 	defer stop()
 	secured, err := r.secure(conn)
 	if err == nil && !r.local() {
-		err = r.proof.SASL.introduce(secured)
+		err = r.proof.SASL.introduce(ctx, secured)
 	}
 	if err != nil {
 		_ = conn.Close() // what is above it goes with it
