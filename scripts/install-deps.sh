@@ -21,7 +21,8 @@ if [ "${1:-}" = tests ]; then
   command -v ansible-playbook >/dev/null || needed="$needed ansible-core|ansible" # before the core was a package of its own
   # Agents are packages of their own, or groups of them, or all in one, by the release.
   needed="$needed openipmi ipmitool fence-agents-ipmilan|fence-agents-base|fence-agents fence-agents-redfish|fence-agents-base|fence-agents
-fence-agents-virsh|fence-agents-base|fence-agents fence-virt fence-virtd openssh-client"
+fence-agents-virsh|fence-agents-base|fence-agents fence-virt fence-virtd openssh-client
+openssh-server netcat-openbsd sasl2-bin libsasl2-modules"
 fi
 # shellcheck disable=SC2086 # lists of words
 exec scripts/apt-install.sh install-deps $needed -- $optional

@@ -115,7 +115,7 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	if err := s.restore(ctx, store); err != nil {
 		return err
 	}
-	warnOfSecrets(ctx, a.opts.Config, a.opts.Logger)
+	warnOf(ctx, a.opts.Config, a.opts.Logger)
 	s.teller = newTeller(a.opts.Config, a.opts.Version, a.server, s.defects)
 	s.fencing = newFencing(a.opts.Config, a.opts.Logger, s.defects)
 	err = s.staff(staffing{store: store, server: a.server, specs: a.opts.Config.Fleets, wrap: unwrapped, log: a.opts.Logger})

@@ -52,7 +52,7 @@ func (s *site) reload(ctx context.Context, c *config.Config, confirmed fleet.Pro
 			s.disconnect(a)
 		}
 	}
-	warnOfSecrets(ctx, c, s.log)
+	warnOf(ctx, c, s.log)
 	s.fencing.take(c)
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
 	s.config, s.adapters, s.vantage, s.watches = c, adapters, setup.Vantage, all

@@ -45,6 +45,9 @@ func (s *site) connect(c *config.Config, p config.Provider) (adapter, error) {
 	switch p.Type {
 	case config.ProviderLibvirt:
 		o := libvirt.Options{StateDir: p.StateDir, Logger: s.log.With("provider", p.Name), Panics: s.panics(p.Name)}
+		if p.Proof != nil {
+			o.Proof = *p.Proof
+		}
 		for _, h := range p.Hosts {
 			o.Hosts = append(o.Hosts, libvirt.HostOptions{Name: h.Name, URI: h.URI, Place: h.Place})
 		}

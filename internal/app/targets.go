@@ -95,8 +95,17 @@ func (t *teller) Test(ctx context.Context, name fleet.TargetName) (notify.Answer
 	return target.Send(ctx, t.words.Test(name, time.Now()))
 }
 
-// warnOfSecrets says at the start which secrets cannot be read, and which of them everybody can: not when a page is due.
-func warnOfSecrets(ctx context.Context, c *config.Config, log *slog.Logger) {
+// warnOf says at each start what the configuration allows and should not be left so, which secrets cannot be read, and which of
+// them everybody can: not when a page is due.
+func warnOf(ctx context.Context, c *config.Config, log *slog.Logger) {
+	for _, w := range c.Warnings() {
+		log.Warn("the configuration allows what should not be left so", "problem", w)
+	}
+	for _, p := range c.Providers {
+		if p.Proof != nil && !p.Proof.SASL.Password.None() {
+			warnOfSecret(ctx, p.Proof.SASL.Password, log.With("provider", p.Name))
+		}
+	}
 	for _, t := range c.Targets {
 		log := log.With("target", t.Name)
 		for _, s := range secretsOf(t) {

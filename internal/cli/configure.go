@@ -107,6 +107,9 @@ func (c *commander) validate(path string) error {
 		said += ", and whatever " + named(more) + " can adopt"
 	}
 	fmt.Fprintln(c.Out, said)
+	for _, w := range loaded.Warnings() {
+		fmt.Fprintln(c.Err, "warning:", w)
+	}
 	return nil
 }
 

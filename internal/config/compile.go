@@ -2,10 +2,8 @@ package config
 
 import (
 	"fmt"
-	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -66,6 +64,7 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 	case p.Type == ProviderLibvirt:
 		p.Hosts = compileHosts(n, f)
 		p.StateDir = stateDir(d.stateDir, f)
+		p.Proof, p.Insecure = compileProof(n, f), d.insecure.value
 		foreign(f, p.Type, d.boot, d.latency)
 		foreign(f, p.Type, d.machines)
 		foreign(f, p.Type, d.cloud)
@@ -110,6 +109,12 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 	if p.Type != ProviderOpenStack {
 		foreign(f, p.Type, d.events)
 	}
+	if p.Type != ProviderLibvirt {
+		foreign(f, p.Type, d.tls)
+		foreign(f, p.Type, d.ssh)
+		foreign(f, p.Type, d.sasl)
+		foreign(f, p.Type, d.insecure)
+	}
 	if p.Type != ProviderVSphere {
 		foreign(f, p.Type, d.vcenter)
 	}
@@ -139,7 +144,7 @@ func compileHosts(n named[providerDraft], f *finder) []Host {
 		f.add(d.hosts.spot, "comes besides uri", "write either uri or hosts")
 		return nil
 	case d.uri.written():
-		checkURI(d.uri, f)
+		checkURI(d.uri, d.insecure.value, f)
 		return []Host{{URI: d.uri.value}}
 	case !d.hosts.written():
 		f.add(n.under("uri"), "is missing", "add uri: qemu:///system, or hosts")
@@ -147,9 +152,9 @@ func compileHosts(n named[providerDraft], f *finder) []Host {
 	}
 	for _, h := range d.hosts.value {
 		if h.value.uri.how == absent && h.how == given {
-			f.add(h.under("uri"), "is missing", "add uri: qemu+tcp://h1/system")
+			f.add(h.under("uri"), "is missing", "add uri: qemu+tls://h1/system")
 		}
-		checkURI(h.value.uri, f)
+		checkURI(h.value.uri, d.insecure.value, f)
 	}
 	return hostsOf(d.hosts.value, f)
 }
@@ -205,66 +210,6 @@ func once(earlier []Host, h hostDraft, f *finder) {
 			f.add(h.uri.spot, fmt.Sprintf("is the address of host %s already", e.Name), "name each host once")
 		}
 	}
-}
-
-// uriForms is the hint for a libvirt address that hale does not speak.
-const uriForms = "write qemu:///system, qemu:///session, qemu+unix:///system?socket=/path or qemu+tcp://host/system"
-
-// checkURI judges a libvirt address. What was written is not repeated, since a password might be in it.
-func checkURI(v at[string], f *finder) {
-	if !v.known() {
-		return
-	}
-	u, err := url.Parse(v.value)
-	if err != nil || u.Scheme == "" {
-		f.add(v.spot, "is not a libvirt address", uriForms)
-		return
-	}
-	if bad := uriFlaw(u); bad != nil {
-		f.add(v.spot, bad.message, bad.hint)
-	}
-}
-
-func uriFlaw(u *url.URL) *flaw {
-	driver, transport, _ := strings.Cut(u.Scheme, "+")
-	switch {
-	case u.User != nil:
-		return flawf("take them out; let the socket or the network decide who may connect", "holds a user name or a password")
-	case driver != "qemu":
-		return flawf(uriForms, "libvirt's driver %s is not supported, only qemu", driver)
-	case transport != "" && transport != "unix" && transport != "tcp":
-		return flawf("use qemu+unix or qemu+tcp, for example through an ssh tunnel", "qemu+%s is not available yet", transport)
-	case transport == "" && u.Host != "":
-		return flawf("use qemu+tcp://"+u.Host+"/system", "qemu://host means TLS, which is not available yet")
-	case transport == "unix" && u.Host != "":
-		return flawf("write qemu+unix:///system?socket=/path", "a unix socket has no host")
-	case transport == "tcp" && u.Hostname() == "":
-		return flawf("write qemu+tcp://host/system", "names no host")
-	case u.Opaque != "" || u.Path != "/system" && (u.Path != "/session" || transport == "tcp"):
-		return flawf(uriForms, "does not end in /system")
-	}
-	return uriQueryFlaw(u, transport)
-}
-
-func uriQueryFlaw(u *url.URL, transport string) *flaw {
-	if port := u.Port(); port != "" {
-		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return flawf("choose 1 to 65535", "port %s is out of range", port)
-		}
-	}
-	query, err := url.ParseQuery(u.RawQuery)
-	if err != nil || u.Fragment != "" {
-		return flawf(uriForms, "is not a libvirt address")
-	}
-	for key := range query {
-		if key != "socket" || transport == "tcp" {
-			return flawf(uriForms, "holds an option that is not supported here")
-		}
-	}
-	if socket, ok := query["socket"]; ok && (len(socket) != 1 || !path.IsAbs(socket[0])) {
-		return flawf("write one absolute path, as ?socket=/run/libvirt/libvirt-sock", "the socket is not an absolute path")
-	}
-	return nil
 }
 
 // cloudListWithin is how long the listing of a cloud may take where nobody says otherwise: they list slower than the daemon of one host.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/provider/libvirt"
 )
 
 // Config is a whole, sound configuration.
@@ -52,6 +53,11 @@ type Provider struct {
 	Hosts []Host
 	// StateDir is the folder, on each host, for the disks and seeds of instances. ProviderLibvirt only.
 	StateDir string
+	// Proof is what hale and daemons of other hosts prove to each other; nil: what libvirt's own clients have. ProviderLibvirt only. It is not
+	// kept in the store: it refers to secrets.
+	Proof *libvirt.Proof `json:"-"`
+	// Insecure lets daemons of other hosts be spoken to in the clear. ProviderLibvirt only.
+	Insecure bool `json:",omitempty"`
 	// Poll is the time from one listing of the instances to the next; events come in between.
 	Poll time.Duration
 	// FencePriority is how much longer a host is left as it is before it is fenced on which machines of the fleet were seen last, whoever looks after them.
@@ -95,7 +101,7 @@ type Cloud struct {
 // Host is one hypervisor host.
 type Host struct {
 	Name fleet.HostName
-	// URI is its libvirt daemon, in a form that the adapter speaks: qemu:///system, qemu+unix://…?socket=…, qemu+tcp://host/system.
+	// URI is its libvirt daemon, in a form that the adapter speaks: qemu:///system, qemu+unix://…?socket=…, qemu+tls://host/system.
 	// ProviderLibvirt only.
 	URI string
 	// Place is where it stands, as far as the operator says.

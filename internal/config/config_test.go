@@ -369,10 +369,10 @@ providers:
     poll: 500ms
     state_dir: /srv/hale/
     hosts:
-      - {name: h2, uri: "qemu+tcp://h2:16509/system"}
+      - {name: h2, uri: "qemu+tls://h2:16509/system"}
       - {name: h1, uri: "qemu+unix:///system?socket=/run/h1.sock"}
       - {name: h0, uri: qemu:///session}
-      - {name: h6, uri: "qemu+tcp://[fd00::6]/system"}
+      - {name: h6, uri: "qemu+tls://[fd00::6]/system"}
   dream: {type: simulated, boot: 4s, latency: 10ms}
 `)
 	want := &Config{Providers: []Provider{
@@ -384,8 +384,8 @@ providers:
 			Name: "rack", Type: ProviderLibvirt, Poll: 500 * time.Millisecond, StateDir: "/srv/hale", Hosts: []Host{
 				{Name: "h0", URI: "qemu:///session"},
 				{Name: "h1", URI: "qemu+unix:///system?socket=/run/h1.sock"},
-				{Name: "h2", URI: "qemu+tcp://h2:16509/system"},
-				{Name: "h6", URI: "qemu+tcp://[fd00::6]/system"},
+				{Name: "h2", URI: "qemu+tls://h2:16509/system"},
+				{Name: "h6", URI: "qemu+tls://[fd00::6]/system"},
 			},
 		},
 	}}
@@ -446,7 +446,7 @@ func TestNothingToLoad(t *testing.T) {
 // A password in an address that is refused for it must not be repeated in the problem (L14).
 func TestPasswordInAddressIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	for _, uri := range []string{"qemu+tcp://admin:hunter2@h1/system", "qemu+ssh://admin:hunter2@h1/system", "://admin:hunter2@h1/%zz", "admin:hunter2@h1"} {
+	for _, uri := range []string{"qemu+tls://admin:hunter2@h1/system", "qemu+ssh://admin:hunter2@h1/system", "://admin:hunter2@h1/%zz", "admin:hunter2@h1"} {
 		_, err := Parse("hale.yaml", fmt.Appendf(nil, "providers: {lab: {type: libvirt, uri: %q}}", uri))
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", uri, err)
@@ -546,7 +546,7 @@ func TestTenLinesAdoptThreeMachines(t *testing.T) {
 func TestFleetsThatSelectKnowOfEachOther(t *testing.T) {
 	t.Parallel()
 	c := sound(t, `
-providers: {lab: {type: libvirt, uri: qemu:///system}, other: {type: libvirt, uri: qemu+tcp://h/system}}
+providers: {lab: {type: libvirt, uri: qemu:///system}, other: {type: libvirt, uri: qemu+tls://h/system}}
 fleets:
   a: {provider: lab, select: {name: "db-*"}, size: 3}
   b: {provider: lab, select: {name: "*-main", except: [db-main, db-main, a-main]}, adopt: {replaceable: true}, template: {kernel: k, initrd: i}}

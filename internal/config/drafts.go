@@ -36,6 +36,10 @@ type providerDraft struct {
 	program  programDraft
 	events   at[eventsDraft]
 	weights  at[[]named[time.Duration]]
+	tls      at[filesDraft]
+	ssh      at[loginDraft]
+	sasl     at[saslDraft]
+	insecure at[bool]
 }
 
 // sharedDraft bounds what fleets do together.

@@ -49,7 +49,7 @@ func providerShape() object[providerDraft] {
 				"proxmox": "use exec", "incus": "use exec",
 			}, ProviderLibvirt, ProviderOpenStack, ProviderVSphere, ProviderExec, ProviderSimulated), func(p *providerDraft) *at[ProviderType] { return &p.kind }),
 			may("uri", "libvirt only: the one daemon, as `qemu:///system`, `qemu:///session`, `qemu+unix:///system?socket=/path` "+
-				"or `qemu+tcp://host/system`. It needs exactly one of uri and hosts.", text("a libvirt address", "qemu:///system"),
+				"`qemu+tls://host/system`, `qemu+ssh://user@host/system` (with `?socket=/path` where it is not the usual one) or `qemu+tcp://host/system`. It needs exactly one of uri and hosts.", text("a libvirt address", "qemu:///system"),
 				func(p *providerDraft) *at[string] { return &p.uri }),
 			may("cloud", "openstack only, and needed there: which cloud, as clouds.yaml describes it; the credentials are for one project, which is the provider.",
 				cloudShape(), func(p *providerDraft) *at[cloudDraft] { return &p.cloud }),
@@ -76,10 +76,10 @@ func providerShape() object[providerDraft] {
 				func(p *providerDraft) *at[time.Duration] { return &p.latency }),
 			may("machines", "Simulated only: machines that somebody else made, by their names, to try fleets.FLEET.select.",
 				list[string]{noun: "one name", each: name()}, func(p *providerDraft) *at[[]at[string]] { return &p.machines }),
-		}, execFields()),
+		}, remoteFields(), execFields()),
 		later: map[string]string{
-			"user": "let the socket or the network decide who may connect", "username": "let the socket or the network decide who may connect",
-			"password": "let the socket or the network decide who may connect",
+			"user": "write it into sasl, or into uri with qemu+ssh", "username": "write it into sasl, or into uri with qemu+ssh",
+			"password": "write sasl: {user: …, password: {file: PATH}}",
 		},
 	}
 }
@@ -98,7 +98,7 @@ func hostShape() object[hostDraft] {
 	return object[hostDraft]{fields: []field[hostDraft]{
 		must("name", "h1", "The host's name within the provider; under openstack, the hypervisor's.", hostName(), func(h *hostDraft) *at[string] { return &h.name }),
 		may("uri", "libvirt only, and needed there: its libvirt daemon, as in uri of the provider.",
-			text("a libvirt address", "qemu+tcp://h1/system"), func(h *hostDraft) *at[string] { return &h.uri }),
+			text("a libvirt address", "qemu+tls://h1/system"), func(h *hostDraft) *at[string] { return &h.uri }),
 		may("rack", "The rack that it stands in, whose machines share a fate. See fleets.FLEET.shared_fate.", text("a rack", "r1"),
 			func(h *hostDraft) *at[string] { return &h.rack }),
 		may("room", "The room that it stands in.", text("a room", "m1"), func(h *hostDraft) *at[string] { return &h.room }),

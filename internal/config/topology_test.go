@@ -17,15 +17,15 @@ providers:
   lab:
     type: libvirt
     hosts:
-      - {name: h2, uri: qemu+tcp://h2/system, rack: R 12, room: cellar, zone: "2", storage: nas1}
-      - {name: h1, uri: qemu+tcp://h1/system}
+      - {name: h2, uri: qemu+tls://h2/system, rack: R 12, room: cellar, zone: "2", storage: nas1}
+      - {name: h1, uri: qemu+tls://h1/system}
   play:
     type: simulated
     hosts: [{name: h1, rack: r1}]
 `)
 	want := []Host{
-		{Name: "h1", URI: "qemu+tcp://h1/system"},
-		{Name: "h2", URI: "qemu+tcp://h2/system", Place: fleet.Place{Rack: "R 12", Room: "cellar", Zone: "2", Storage: "nas1"}},
+		{Name: "h1", URI: "qemu+tls://h1/system"},
+		{Name: "h2", URI: "qemu+tls://h2/system", Place: fleet.Place{Rack: "R 12", Room: "cellar", Zone: "2", Storage: "nas1"}},
 	}
 	if got := c.Providers[0].Hosts; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

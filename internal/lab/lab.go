@@ -56,6 +56,10 @@ type Options struct {
 	// Detached gives the lab a network namespace of its own and lets it outlive this program;
 	// Attach finds it again. Otherwise the lab is in the program's network and dies with it.
 	Detached bool
+	// Listen has libvirtd listen on TCP, too, as these lines of libvirtd.conf say. Empty: it does not.
+	Listen string
+	// Env are further variables of libvirtd's environment, as NAME=VALUE.
+	Env []string
 }
 
 // Info is what others need to use a lab; Start writes it to lab.json in its folder.
@@ -77,6 +81,8 @@ type Info struct {
 // Lab is a running private hypervisor. Its methods may be called concurrently.
 type Lab struct {
 	info    Info
+	listen  string
+	env     []string
 	tempDir bool
 	warden  *exec.Cmd // nil if attached
 	life    io.Closer // nil if attached or detached
@@ -162,6 +168,7 @@ func newLab(o Options) (*Lab, error) {
 		Guest:    o.Guest,
 		Detached: o.Detached,
 	}
+	l.listen, l.env = o.Listen, o.Env
 	return l, nil
 }
 
@@ -194,6 +201,8 @@ func (l *Lab) startWarden(ctx context.Context, capsCache string) error {
 		OwnNetwork: l.info.Detached,
 		Detached:   l.info.Detached,
 		TempDir:    l.tempDir,
+		Listen:     l.listen != "",
+		Env:        l.env,
 	})
 	if err != nil {
 		return err

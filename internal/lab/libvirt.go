@@ -58,7 +58,7 @@ func (l *Lab) writeFiles() error {
 	}
 	network := fmt.Sprintf(networkXML, l.info.Bridge, l.address(0, 1), l.address(1, 1), l.address(200, 250))
 	for name, text := range map[string]string{
-		"etc/libvirtd.conf":   fmt.Sprintf(libvirtdConf, uuid.NewString()),
+		"etc/libvirtd.conf":   fmt.Sprintf(libvirtdConf, uuid.NewString()) + l.listen,
 		"etc/qemu.conf":       qemuConf,
 		"etc/libvirt.conf":    "",
 		"etc/lab-network.xml": network,

@@ -32,11 +32,13 @@ const envWarden = "HALE_LAB_WARDEN"
 
 // wardenConfig travels in the environment.
 type wardenConfig struct {
-	Dir        string `json:"dir"`
-	CapsCache  string `json:"caps_cache"`  // libvirt's knowledge about QEMU, shared by all labs
-	OwnNetwork bool   `json:"own_network"` // the namespace is new and must be prepared
-	Detached   bool   `json:"detached"`    // no life pipe
-	TempDir    bool   `json:"temp_dir"`    // Dir ends with the lab
+	Dir        string   `json:"dir"`
+	CapsCache  string   `json:"caps_cache"`  // libvirt's knowledge about QEMU, shared by all labs
+	OwnNetwork bool     `json:"own_network"` // the namespace is new and must be prepared
+	Detached   bool     `json:"detached"`    // no life pipe
+	TempDir    bool     `json:"temp_dir"`    // Dir ends with the lab
+	Listen     bool     `json:"listen"`      // libvirtd listens on TCP, too
+	Env        []string `json:"env"`         // of libvirtd
 }
 
 // Inherited files: the warden writes "ok" or what went wrong to the first and closes it.
@@ -319,8 +321,12 @@ func (w *warden) spawnDaemon() error {
 	defer null.Close()
 	w.serving, w.ended = 0, 0
 	// Not os/exec: reap waits for every process, this one too.
-	w.daemon, err = syscall.ForkExec("/usr/sbin/libvirtd", []string{"libvirtd", "--pid-file", "/run/libvirt/libvirtd.pid"}, &syscall.ProcAttr{
-		Env:   append(withoutEnv(os.Environ(), "PATH"), "LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"),
+	args := []string{"libvirtd", "--pid-file", "/run/libvirt/libvirtd.pid"}
+	if w.cfg.Listen {
+		args = append(args, "--listen")
+	}
+	w.daemon, err = syscall.ForkExec("/usr/sbin/libvirtd", args, &syscall.ProcAttr{
+		Env:   slices.Concat(withoutEnv(os.Environ(), "PATH"), []string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, w.cfg.Env),
 		Files: []uintptr{null.Fd(), out.Fd(), out.Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})

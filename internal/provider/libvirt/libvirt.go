@@ -49,6 +49,8 @@ type Options struct {
 	// StateDir is the folder, on each host, for the disks and seeds of instances, and the home of base images that are
 	// named without a folder. It becomes a storage pool if it is none. Default: /var/lib/libvirt/images.
 	StateDir string
+	// Proof is for hosts that are reached by a network.
+	Proof Proof
 	// Installation, when set, is the only one whose orders and marks are accepted; others are fault.Conflict.
 	Installation fleet.Installation
 	// CallLimit ends calls whose context has no deadline of its own. Default: one minute.
@@ -64,7 +66,8 @@ type Options struct {
 // HostOptions name one hypervisor.
 type HostOptions struct {
 	Name fleet.HostName // unique; may be empty when there is only one host
-	// URI is qemu:///system, qemu:///session, qemu+unix:///system?socket=PATH or qemu+tcp://HOST[:PORT]/system.
+	// URI is qemu:///system, qemu:///session, qemu+unix:///system?socket=PATH, qemu+tls://HOST[:PORT]/system,
+	// qemu+ssh://USER@HOST[:PORT]/system[?socket=PATH], or qemu+tcp://HOST[:PORT]/system, which goes in the clear.
 	URI string
 	// Place is where the host stands. libvirt does not know it, so it is passed on as it is.
 	Place fleet.Place
@@ -128,7 +131,7 @@ func New(o Options) (*Provider, error) {
 		if slices.ContainsFunc(p.hosts, func(h *host) bool { return h.name == ho.Name }) {
 			problems = append(problems, fmt.Errorf("host %q is named twice", ho.Name))
 		}
-		p.hosts = append(p.hosts, newHost(ho, addr))
+		p.hosts = append(p.hosts, newHost(ho, reach{addr, o.Proof}))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, fault.New(fault.Invalid, "libvirt.new", "", err)

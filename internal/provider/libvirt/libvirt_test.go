@@ -43,12 +43,18 @@ var subnets atomic.Uint32
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
+	return startBench(t, lab.Options{})
+}
+
+// startBench starts a lab with the options, its guest and a network of its own.
+func startBench(t testing.TB, o lab.Options) *bench {
+	t.Helper()
 	guest, err := lab.BuildGuest(background(t), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	subnet := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(100 + subnets.Add(1)), 0, 0}), 16)
-	l, err := lab.Start(background(t), lab.Options{Guest: guest, Subnet: subnet})
+	o.Guest, o.Subnet = guest, netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(100 + subnets.Add(1)), 0, 0}), 16)
+	l, err := lab.Start(background(t), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ var (
 type host struct {
 	name  fleet.HostName
 	place fleet.Place
-	addr  address
+	addr  reach
 	facts factCache
 
 	agents agents
@@ -37,7 +37,7 @@ type host struct {
 	closed   bool
 }
 
-func newHost(o HostOptions, addr address) *host {
+func newHost(o HostOptions, addr reach) *host {
 	return &host{name: o.Name, place: o.Place, addr: addr, sessions: map[*session]bool{}}
 }
 
@@ -242,7 +242,7 @@ func kindOf(err error) (fault.Kind, bool) {
 		switch {
 		case errors.Is(err, golibvirt.ErrUnsupported):
 			return fault.Unsupported, true
-		case errors.Is(err, fs.ErrPermission):
+		case errors.Is(err, fs.ErrPermission), errors.As(err, new(*distrust)):
 			return fault.Unauthorised, false
 		}
 		return "", false

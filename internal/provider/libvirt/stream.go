@@ -17,14 +17,18 @@ import (
 // Numbers of libvirt's remote protocol.
 const (
 	remoteProgram = 0x20008086
+	qemuProgram   = 0x20008087
 	remoteVersion = 1
 
-	procConnectOpen = 1
-	procAuthList    = 66
-	procAuthPolkit  = 70
-	procUpload      = 208
-	procDownload    = 209
-	procScreenshot  = 211
+	procConnectOpen   = 1
+	procAuthList      = 66
+	procAuthSASLInit  = 67
+	procAuthSASLStart = 68
+	procAuthSASLStep  = 69
+	procAuthPolkit    = 70
+	procUpload        = 208
+	procDownload      = 209
+	procScreenshot    = 211
 
 	typeCall   = 0
 	typeReply  = 1
@@ -34,18 +38,16 @@ const (
 	statusError    = 1
 	statusContinue = 2
 
+	authSASL   = 1
 	authPolkit = 2
 
 	// maxPiece keeps each data message below what all versions of the daemon accept.
 	maxPiece = 256 << 10
-	// maxEarly bounds how many pieces are kept that come before the reply.
-	maxEarly = 128
+	// maxSpoken is four times what the daemon puts into one piece of a stream.
+	maxSpoken = 1 << 20
+	// maxEarly bounds the bytes of the pieces that are kept until the reply comes.
+	maxEarly = 32 << 20
 )
-
-// header is that of each message, after its length.
-type header struct {
-	Program, Version, Procedure, Type, Serial, Status uint32
-}
 
 // speaker speaks the protocol, one call at a time.
 type speaker struct {
@@ -53,10 +55,11 @@ type speaker struct {
 	r      *bufio.Reader
 	serial uint32
 	early  [][]byte // pieces of the stream that came before the reply to its call
+	kept   int      // the bytes of early
 }
 
 // converse dials the daemon, greets it, and lets talk use the connection, which ends with ctx at the latest.
-func converse(ctx context.Context, a address, talk func(*speaker) error) error {
+func converse(ctx context.Context, a reach, talk func(*speaker) error) error {
 	conn, err := a.dial(ctx)
 	if err != nil {
 		return err
@@ -101,8 +104,7 @@ func (u *speaker) call(procedure uint32, args []byte) ([]byte, error) {
 
 func (u *speaker) send(h header, payload []byte) error {
 	var b bytes.Buffer
-	putUint(&b, uint32(minMessage+len(payload))) //nolint:gosec // at most maxPiece and a header
-	putUint(&b, h.Program, h.Version, h.Procedure, h.Type, h.Serial, h.Status)
+	writeHeader(&b, h, uint32(len(payload))) //nolint:gosec // at most maxPiece
 	b.Write(payload)
 	_, err := u.w.Write(b.Bytes())
 	return err
@@ -117,7 +119,10 @@ func (u *speaker) reply() ([]byte, error) {
 			return nil, err
 		case h.Type == typeReply && h.Status == statusOK:
 			return payload, nil
-		case h.Type == typeStream && len(u.early) < maxEarly:
+		case h.Type == typeStream:
+			if u.kept += len(payload); u.kept > maxEarly {
+				return nil, fmt.Errorf("the daemon sent %d bytes of a stream before it took the call", u.kept)
+			}
 			u.early = append(u.early, payload)
 		}
 	}
@@ -149,18 +154,14 @@ func (u *speaker) confirmed() error {
 // next reads messages until one about the current call. The daemon's refusal is an error.
 func (u *speaker) next() (header, []byte, error) {
 	for {
-		var length uint32
-		if err := binary.Read(u.r, binary.BigEndian, &length); err != nil {
+		h, size, err := readHeader(u.r)
+		if err != nil {
 			return header{}, nil, err
 		}
-		if length < minMessage || length > maxMessage {
-			return header{}, nil, fmt.Errorf("a message of %d bytes: the peer does not speak libvirt's protocol", length)
+		if size > maxSpoken {
+			return header{}, nil, fmt.Errorf("a message of %d bytes in a stream", size)
 		}
-		var h header
-		if err := binary.Read(u.r, binary.BigEndian, &h); err != nil {
-			return header{}, nil, err
-		}
-		payload := make([]byte, length-minMessage)
+		payload := make([]byte, size)
 		if _, err := io.ReadFull(u.r, payload); err != nil {
 			return header{}, nil, err
 		}

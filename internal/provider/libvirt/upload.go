@@ -11,7 +11,7 @@ import (
 )
 
 // upload writes data into the volume. It ends with ctx. When it returns nil, the daemon confirmed that it has all.
-func upload(ctx context.Context, a address, vol golibvirt.StorageVol, data []byte) error {
+func upload(ctx context.Context, a reach, vol golibvirt.StorageVol, data []byte) error {
 	var args bytes.Buffer
 	putVolume(&args, vol)
 	putUint(&args, 0, 0)                                // offset, a 64 bit number
@@ -46,7 +46,7 @@ func (u *speaker) upload(data []byte) error {
 var errTooMuch = errors.New("it is too large")
 
 // download reads the volume's content from the offset to its end, at most limit bytes of it.
-func download(ctx context.Context, a address, vol golibvirt.StorageVol, offset uint64, limit int) ([]byte, error) {
+func download(ctx context.Context, a reach, vol golibvirt.StorageVol, offset uint64, limit int) ([]byte, error) {
 	var args bytes.Buffer
 	putVolume(&args, vol)
 	args.Write(binary.BigEndian.AppendUint64(nil, offset))
@@ -56,7 +56,7 @@ func download(ctx context.Context, a address, vol golibvirt.StorageVol, offset u
 }
 
 // fetch makes a call that is answered with a stream, and reads that. More than limit bytes are errTooMuch.
-func fetch(ctx context.Context, a address, procedure uint32, args []byte, limit int) ([]byte, error) {
+func fetch(ctx context.Context, a reach, procedure uint32, args []byte, limit int) ([]byte, error) {
 	var data []byte
 	err := converse(ctx, a, func(u *speaker) error {
 		if _, err := u.call(procedure, args); err != nil {

@@ -11,15 +11,33 @@ import (
 	golibvirt "github.com/digitalocean/go-libvirt"
 )
 
-// address is where a host's daemon listens, and what is asked of it.
+// address is where a host's daemon listens, how one comes there, and what is asked of it.
 type address struct {
 	network string   // "unix" or "tcp"
 	targets []string // sockets of which the first that exists is used, or one host:port
 	uri     golibvirt.ConnectURI
+	over    transport
+	name    string   // of the host, as its certificate has it; for overTLS
+	user    string   // on the host; for overSSH
+	sockets []string // on the host, of which the first that opens is used; for overSSH
 }
 
-// tcpPort is libvirtd's registered port for unencrypted connections.
-const tcpPort = "16509"
+// transport is what a TCP connection bears.
+type transport string
+
+// The transports.
+const (
+	overNothing transport = ""
+	overTLS     transport = "TLS"
+	overSSH     transport = "SSH"
+)
+
+// The registered ports.
+const (
+	tcpPort = "16509"
+	tlsPort = "16514"
+	sshPort = "22"
+)
 
 // parseURI understands the URIs that HostOptions lists.
 func parseURI(s string) (address, error) {
@@ -31,22 +49,34 @@ func parseURI(s string) (address, error) {
 		return address{}, fmt.Errorf("%q: the path must be /system or /session", s)
 	}
 	a := address{network: "unix", uri: golibvirt.ConnectURI("qemu://" + u.Path)}
+	sockets := socketsOf(u.Path)
+	if socket := u.Query().Get("socket"); socket != "" {
+		sockets = []string{socket}
+	}
 	switch {
 	case u.Scheme == "qemu" && u.Host == "", u.Scheme == "qemu+unix" && u.Host == "":
-		a.targets = socketsOf(u.Path)
-		if socket := u.Query().Get("socket"); socket != "" {
-			a.targets = []string{socket}
-		}
+		a.targets = sockets
+		return a, nil
 	case u.Scheme == "qemu+tcp" && u.Hostname() != "":
-		port := u.Port()
-		if port == "" {
-			port = tcpPort
-		}
-		a.network, a.targets = "tcp", []string{net.JoinHostPort(u.Hostname(), port)}
-	default:
-		return address{}, fmt.Errorf("%q: use qemu:///system, qemu:///session, qemu+unix:///system?socket=PATH or qemu+tcp://HOST/system", s)
+		return a.at(u, tcpPort), nil
+	case (u.Scheme == "qemu+tls" || u.Scheme == "qemu") && u.Hostname() != "":
+		a.over, a.name = overTLS, u.Hostname()
+		return a.at(u, tlsPort), nil
+	case u.Scheme == "qemu+ssh" && u.Hostname() != "" && u.User.Username() != "" && u.Path == "/system":
+		a.over, a.user, a.sockets = overSSH, u.User.Username(), sockets
+		return a.at(u, sshPort), nil
 	}
-	return a, nil
+	return address{}, fmt.Errorf("%q: use qemu:///system, qemu:///session, qemu+unix:///system?socket=PATH, qemu+tls://HOST/system, "+
+		"qemu+ssh://USER@HOST/system or qemu+tcp://HOST/system", s)
+}
+
+// at is the address at the URI's host.
+func (a address) at(u *url.URL, port string) address {
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	a.network, a.targets = "tcp", []string{net.JoinHostPort(u.Hostname(), port)}
+	return a
 }
 
 // socketsOf lists where the monolithic daemon (or its proxy) and the modular one listen.
@@ -65,15 +95,50 @@ func socketsOf(path string) []string {
 // local reports whether the daemon runs on this machine.
 func (a address) local() bool { return a.network == "unix" }
 
-// dial connects, within ctx.
-func (a address) dial(ctx context.Context) (net.Conn, error) {
-	target := a.targets[0]
-	for _, candidate := range a.targets {
-		if _, err := os.Stat(candidate); a.local() && err == nil {
+// reach is an address, with what proves at both ends who is there.
+type reach struct {
+	address
+	proof Proof
+}
+
+// dial connects, within ctx, and returns when both ends have taken each other for who they say they are.
+func (r reach) dial(ctx context.Context) (net.Conn, error) {
+	target := r.targets[0]
+	for _, candidate := range r.targets {
+		if _, err := os.Stat(candidate); r.local() && err == nil {
 			target = candidate
 			break
 		}
 	}
 	var d net.Dialer
-	return d.DialContext(ctx, a.network, target)
+	conn, err := d.DialContext(ctx, r.network, target)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // the handshakes know no context
+	defer stop()
+	secured, err := r.secure(conn)
+	if err == nil && !r.local() {
+		err = r.proof.SASL.introduce(ctx, secured)
+	}
+	if err != nil {
+		_ = conn.Close() // what is above it goes with it
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}
+	return secured, nil
+}
+
+// secure puts what the address asks for over the connection.
+func (r reach) secure(conn net.Conn) (net.Conn, error) {
+	switch r.over {
+	case overTLS:
+		return r.proof.TLS.shake(conn, r.name)
+	case overSSH:
+		return r.proof.SSH.tunnel(conn, r.address)
+	default:
+		return conn, nil
+	}
 }

@@ -157,6 +157,7 @@ func (s *subscription) next(tick <-chan time.Time) (*golibvirt.Domain, error) {
 		if !open {
 			return nil, errLost
 		}
+		s.wire.unread.Add(-1)
 		if dom, ok := domainOf(event); ok {
 			return &dom, nil
 		}
