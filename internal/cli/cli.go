@@ -89,6 +89,7 @@ func (u usageError) Unwrap() error { return u.err }
 
 // Execute runs one command and returns its exit code. What went wrong is said on p.Err.
 func Execute(ctx context.Context, p Program, args []string) int {
+	p.Out, p.Err = tame{p.Out}, tame{p.Err}
 	c := &commander{Program: p, args: args}
 	root := c.root()
 	root.SetArgs(args)

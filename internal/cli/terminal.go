@@ -47,6 +47,9 @@ type screen struct {
 
 // screenOf finds out what the writer is.
 func screenOf(w io.Writer, getenv func(string) string) screen {
+	if t, ok := w.(tame); ok {
+		w = t.to
+	}
 	s := screen{out: w, size: func() (int, int) { return 0, 0 }}
 	f, ok := w.(*os.File)
 	if !ok {
@@ -86,6 +89,9 @@ const (
 func (s screen) frame(lines []string) {
 	if _, height := s.size(); height > 0 && len(lines) > height-1 {
 		lines = append(lines[:max(0, height-2):max(0, height-2)], "…")
+	}
+	for i, l := range lines {
+		lines[i] = tamed(l)
 	}
 	fmt.Fprint(s.out, beginFrame+strings.Join(lines, endOfLine)+endOfLine+endFrame)
 }
