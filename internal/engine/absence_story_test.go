@@ -51,13 +51,15 @@ func (f *traffic) since() (gets, lists tally) {
 
 // Get implements provider.Reader.
 func (f *traffic) Get(ctx context.Context, ref provider.Ref) (fleet.Instance, error) {
-	defer f.count(&f.gets)()
+	end := f.count(&f.gets)
+	defer end()
 	return f.Provider.Get(ctx, ref)
 }
 
 // List implements provider.Reader.
 func (f *traffic) List(ctx context.Context) (provider.Listing, error) {
-	defer f.count(&f.list)()
+	end := f.count(&f.list)
+	defer end()
 	return f.Provider.List(ctx)
 }
 
