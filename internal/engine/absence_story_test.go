@@ -63,11 +63,14 @@ func (f *traffic) List(ctx context.Context) (provider.Listing, error) {
 	return f.Provider.List(ctx)
 }
 
-// crowded tells a story of a fleet of many machines, and of one of three beside it, on one provider that takes the time to answer.
+// crowded tells a story of a fleet of many machines, and of one of three beside it, on one provider that takes the time
+// to answer.
 func crowded(t *testing.T, o simulated.Options, tale func(s *story, asked *traffic)) {
 	t.Helper()
 	o.Latency = 200 * time.Millisecond
-	spec := only(web(many), fleet.Check{Name: "alive", Kind: fleet.CheckPing, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 1})
+	spec := only(web(many), fleet.Check{
+		Name: "alive", Kind: fleet.CheckPing, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 1,
+	})
 	spec.Limits.InBuild = many
 	tell(t, o, spec, func(s *story) {
 		beside := web(3)
@@ -89,7 +92,8 @@ func crowded(t *testing.T, o simulated.Options, tale func(s *story, asked *traff
 // well reports whether all machines of the fleet are.
 func (s *story) well(of int) bool {
 	for _, v := range s.hale.engine.Status()[of].Machines {
-		if m := v.Machine; m.Health.Verdict != fleet.VerdictHealthy || m.Repair != nil || m.Incident != nil || !m.Current.Certified {
+		m := v.Machine
+		if m.Health.Verdict != fleet.VerdictHealthy || m.Repair != nil || m.Incident != nil || !m.Current.Certified {
 			return false
 		}
 	}
@@ -123,7 +127,8 @@ func upTo(n int) []int {
 	return ns
 }
 
-// knownGone counts the machines of which it is believed that their instance is gone, or that are built anew for that already.
+// knownGone counts the machines of which it is believed that their instance is gone, or that are built anew for that
+// already.
 func (s *story) knownGone() (n int) {
 	for _, v := range s.status().Machines {
 		if v.Machine.Generation > 1 || v.Sighting(v.Machine.Current.ID).Instance.Power == fleet.PowerGone {
@@ -149,8 +154,8 @@ func TestManyAbsencesAreAskedAboutInTurns(t *testing.T) {
 	})
 }
 
-// Where nothing is left of a fleet, no listing is believed: all are asked about again and again, but not at each poll. What fails in another
-// fleet is healed as ever meanwhile.
+// Where nothing is left of a fleet, no listing is believed: all are asked about again and again, but not at each poll.
+// What fails in another fleet is healed as ever meanwhile.
 func TestAbsencesThatNobodyBelievesAreAskedAboutSeldom(t *testing.T) {
 	t.Parallel()
 	crowded(t, simulated.Options{}, func(s *story, asked *traffic) {
@@ -190,7 +195,8 @@ func TestAProviderThatIsAskedTooOftenIsAskedLess(t *testing.T) {
 	})
 }
 
-// Hosts that each speak for themselves have turns of their own: one that takes questions and does not answer keeps nobody from another.
+// Hosts that each speak for themselves have turns of their own: one that takes questions and does not answer keeps
+// nobody from another.
 func TestAHostThatIsSilentKeepsNobodyFromAskingAnother(t *testing.T) {
 	t.Parallel()
 	crowded(t, threeHosts(), func(s *story, _ *traffic) {
@@ -202,6 +208,7 @@ func TestAHostThatIsSilentKeepsNobodyFromAskingAnother(t *testing.T) {
 			}
 		}
 		s.vanish(upTo(some)...)
-		s.await(20*time.Second, "those elsewhere are known to be gone", func() bool { return s.knownGone() == elsewhere })
+		known := func() bool { return s.knownGone() == elsewhere }
+		s.await(20*time.Second, "those elsewhere are known to be gone", known)
 	})
 }

@@ -127,8 +127,9 @@ func (t *term) observation(ctx context.Context, q question) *fleet.Sighting {
 	return nil
 }
 
-// absence follows up a "not found" to what was asked then. An instance is gone only if a complete listing, by the very provider that we know and asked for later,
-// does not have it on any host either: it may have been migrated, and another provider would have none of ours.
+// absence follows up a "not found" to what was asked then. An instance is gone only if a complete listing, by the very
+// provider that we know and asked for later, does not have it on any host either: it may have been migrated, and
+// another provider would have none of ours.
 func (t *term) absence(ctx context.Context, q question, asked fleet.Instant) *fleet.Sighting {
 	w, err := t.sentinel.whole(ctx)
 	if err != nil || !w.complete {

@@ -12,9 +12,10 @@ import (
 	"hale/internal/provider"
 )
 
-// What many failures at once cost a provider: of three hundred instances that are gone each is asked for, and each is believed gone only by a complete listing. So
-// the owners' questions to one provider go through its sentinel, where they wait for their turn and share what can be shared. What changes something does not
-// wait here, nor does what a repair asks wait for the questions about what a listing lacks.
+// What many failures at once cost a provider: of three hundred instances that are gone each is asked for, and each is
+// believed gone only by a complete listing. So the owners' questions to one provider go through its sentinel, where
+// they wait for their turn and share what can be shared. What changes something does not wait here, nor does what a
+// repair asks wait for the questions about what a listing lacks.
 
 // questionsAtOnce bounds the questions about single instances that are under way in one lane.
 const questionsAtOnce = 8
@@ -88,8 +89,8 @@ func (q *questions) lane(host fleet.HostName, by asker) *lane {
 	return l
 }
 
-// slowing returns which answers slow a lane down. A repair waits only when the provider asks for it: that a single instance is not to be
-// had at the moment must not delay the others' repairs.
+// slowing returns which answers slow a lane down. A repair waits only when the provider asks for it: that a single
+// instance is not to be had at the moment must not delay the others' repairs.
 func slowing(by asker) func(error) bool {
 	if by == byRepair {
 		return func(err error) bool { return fault.Is(err, fault.Throttled) }
@@ -120,8 +121,9 @@ type whole struct {
 	complete  bool // every host answered
 }
 
-// whole returns a listing that was asked for after it was called. All who call it meanwhile share it, and the provider is left alone for as long as it took, as
-// pause does: so a storm of absences lists no more often than a storm of events.
+// whole returns a listing that was asked for after it was called. All who call it meanwhile share it, and the provider
+// is left alone for as long as it took, as pause does: so a storm of absences lists no more often than a storm of
+// events.
 func (s *sentinel) whole(ctx context.Context) (whole, error) {
 	q := s.questions
 	return q.wholes.Ask(ctx, struct{}{}, func() (whole, error) {
@@ -186,8 +188,8 @@ func rest(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// heed takes in how a question ended: after one that failed the pause is longer each time, after another one it is as given. Of those that end within a pause, since
-// they were put together with the one that began it, none counts.
+// heed takes in how a question ended: after one that failed the pause is longer each time, after another one it is as
+// given. Of those that end within a pause, since they were put together with the one that began it, none counts.
 func (p *pace) heed(failed bool, pause time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Together puts questions to a provider, so many at the same time at most. Those who ask the same thing while it waits for its turn share one answer: when many
-// machines are gone, each is believed gone only by a list of its own time, and one list does for all. Everybody gets the answer to a question that
-// was put after they asked.
+// Together puts questions to a provider, so many at the same time at most. Those who ask the same thing while it waits
+// for its turn share one answer: when many machines are gone, each is believed gone only by a list of its own time, and
+// one list does for all. Everybody gets the answer to a question that was put after they asked.
 type Together[K comparable, T any] struct {
 	turns chan struct{} // with a token for each question that is being put
 
@@ -30,8 +30,8 @@ func NewTogether[K comparable, T any](atOnce int) *Together[K, T] {
 	return &Together[K, T]{turns: make(chan struct{}, atOnce), next: make(map[K]*shared[T])}
 }
 
-// Ask puts the question, or waits for the answer to the same one that is about to be put by somebody else: with that one's context, and
-// its error where there is no answer. It returns ctx's error when that ends before there was a turn.
+// Ask puts the question, or waits for the answer to the same one that is about to be put by somebody else: with that
+// one's context, and its error where there is no answer. It returns ctx's error when that ends before there was a turn.
 func (g *Together[K, T]) Ask(ctx context.Context, what K, put func() (T, error)) (T, error) {
 	g.mu.Lock()
 	q := g.next[what]

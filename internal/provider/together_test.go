@@ -75,7 +75,8 @@ func TestOnlySoManyQuestionsAreUnderWay(t *testing.T) {
 	})
 }
 
-// TestWhoAsksTheSameSharesAnAnswerOfTheirTime: not that of the question that is under way when they come, but the next one's.
+// TestWhoAsksTheSameSharesAnAnswerOfTheirTime: not that of the question that is under way when they come, but the next
+// one's.
 func TestWhoAsksTheSameSharesAnAnswerOfTheirTime(t *testing.T) {
 	t.Parallel()
 	inCrowd(t, func(c *crowd) {
@@ -103,8 +104,10 @@ func TestWhoHasNoTimeLeftAsksNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(c.Context())
 		waits, joins := c.asks(ctx, "c"), c.asks(ctx, "c")
 		cancel()
-		if first, second := <-waits, <-joins; !errors.Is(first, context.Canceled) || !errors.Is(second, context.Canceled) {
-			c.Errorf("%v, %v", first, second)
+		for _, answer := range []<-chan error{waits, joins} {
+			if err := <-answer; !errors.Is(err, context.Canceled) {
+				c.Error(err)
+			}
 		}
 		if err := <-c.asks(c.Context(), "c"); err != nil || c.puts != 3 {
 			c.Errorf("whoever comes later: %v; %d questions were put", err, c.puts)
