@@ -9,7 +9,6 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/picture"
 	"hale/internal/probe"
-	"hale/internal/provider"
 )
 
 // deafAfter is the age of the probes' watermark beyond which nothing is known by checks.
@@ -89,6 +88,7 @@ func (t *term) see(ctx context.Context, r report) {
 // confirmAbsence asks for an instance that a complete listing does not have: only then is it gone.
 func (t *term) confirmAbsence(ctx context.Context, d picture.Doubt) {
 	q := t.question(d.Index, d.Instance.ID, d.Instance.Host)
+	q.by = byDoubt
 	told := func(s *fleet.Sighting) news {
 		return func(t *term) {
 			t.picture.Answered(d.Instance.ID)
@@ -104,58 +104,49 @@ func (t *term) confirmAbsence(ctx context.Context, d picture.Doubt) {
 
 // question is about one instance. The witnesses are other machines' instances, without which no listing is believed.
 type question struct {
-	id        fleet.InstanceID
-	host      fleet.HostName
+	subject
+	by        asker
 	witnesses []fleet.InstanceID
 }
 
+// question is what a repair asks.
 func (t *term) question(index int, id fleet.InstanceID, host fleet.HostName) question {
-	return question{id, host, t.picture.Witnesses(index)}
+	return question{subject{id, host}, byRepair, t.picture.Witnesses(index)}
 }
 
 // observation asks for one instance; a nil sighting means that nothing was learnt.
 func (t *term) observation(ctx context.Context, q question) *fleet.Sighting {
-	asked := t.clock.now().Mono
-	octx, cancel := context.WithTimeout(ctx, observeLimit)
-	defer cancel()
-	i, err := t.sentinel.src.Adapter.Get(octx, provider.Ref{ID: q.id, Host: q.host})
+	s, err := t.sentinel.instance(ctx, q.subject, q.by)
 	switch {
 	case err == nil:
-		return &fleet.Sighting{Instance: i, Asked: asked}
+		return &s
 	case fault.Is(err, fault.NotFound):
-		return t.absence(octx, q)
+		return t.absence(ctx, q, s.Asked)
 	}
 	t.log.Debug("no observation", "instance", q.id, "err", err)
 	return nil
 }
 
-// absence follows up a "not found". An instance is gone only if a complete listing, by the very provider that we know,
-// does not have it on any host either: it may have been migrated, and another provider would have none of ours.
-func (t *term) absence(ctx context.Context, q question) *fleet.Sighting {
-	asked := t.clock.now().Mono
-	if err := t.sentinel.vouch(ctx); err != nil {
-		t.log.Warn("not found, but the provider is not the one we know", "instance", q.id, "err", err)
-		return nil
+// absence follows up a "not found" to what was asked then. An instance is gone only if a complete listing, by the very
+// provider that we know and asked for later, does not have it on any host either: it may have been migrated, and
+// another provider would have none of ours.
+func (t *term) absence(ctx context.Context, q question, asked fleet.Instant) *fleet.Sighting {
+	w, err := t.sentinel.whole(ctx)
+	if err != nil || !w.complete {
+		return nil // it may be there
 	}
-	listing, err := t.sentinel.src.Adapter.List(ctx)
-	if err != nil {
-		return nil
+	if i, listed := w.instances[q.id]; listed {
+		return &fleet.Sighting{Instance: i, Asked: w.asked}
 	}
-	for _, h := range listing.Hosts {
-		if h.Err != nil {
-			return nil // it may be there
-		}
-	}
-	listed := make(map[fleet.InstanceID]bool, len(listing.Instances))
-	for _, i := range listing.Instances {
-		if i.ID == q.id {
-			return &fleet.Sighting{Instance: i, Asked: asked}
-		}
-		listed[i.ID] = true
-	}
-	if !picture.Credible(q.witnesses, func(id fleet.InstanceID) bool { return listed[id] }) {
+	shows := func(id fleet.InstanceID) bool { _, listed := w.instances[id]; return listed }
+	if !picture.Credible(q.witnesses, shows) {
 		t.log.Warn("not found, but the provider's list does not show its neighbours either", "instance", q.id)
+		if q.by == byDoubt {
+			t.disbelief.heed(true, 0)
+			_ = t.disbelief.wait(ctx) // for the next listing will lack all of them again, and raise the same doubts
+		}
 		return nil
 	}
+	t.disbelief.heed(false, 0)
 	return &fleet.Sighting{Instance: fleet.Instance{ID: q.id, Host: q.host, Power: fleet.PowerGone}, Asked: asked}
 }

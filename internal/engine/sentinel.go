@@ -78,6 +78,8 @@ type sentinel struct {
 	serves func(fleet.HostName) bool
 	// rests says on which hosts' being cut something rests; nil: nobody knows.
 	rests func() []fleet.HostName
+	// questions are the owners'.
+	questions *questions
 
 	poke chan struct{} // an event came
 	// impatient wakes the pause when hurry was set.
@@ -102,7 +104,7 @@ type sentinel struct {
 func newSentinel(src Source, c *clock, b *beginning, opts Options) *sentinel {
 	s := &sentinel{
 		src: src.guarded(opts.Defects), given: src.Adapter, clock: c, store: opts.Store,
-		log: opts.Logger.With("provider", src.Name), defects: opts.Defects,
+		log: opts.Logger.With("provider", src.Name), defects: opts.Defects, questions: newQuestions(),
 		poke:      make(chan struct{}, 1),
 		impatient: make(chan struct{}, 1),
 		state:     fleet.ProviderState{Standing: fleet.ProviderUnknown},
@@ -256,6 +258,7 @@ func (s *sentinel) look(ctx context.Context) (r report) {
 	s.note(err)
 	c := picture.NewCatalogue()
 	if err == nil {
+		s.questions.hosts(listing.Hosts)
 		s.remember(listing)
 		c.Replace(s.fenced(hostsOf(listing)), listing.Instances, asked)
 	}

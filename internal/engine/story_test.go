@@ -58,6 +58,8 @@ type story struct {
 	faults memory.Faults
 	// fuse lies between the next controller and everything outside; nil: none.
 	fuse *fuse
+	// beside are further fleets of the next controller.
+	beside []fleet.Spec
 	// began is when what is looked at began.
 	began time.Time
 	// unsure are orders whose giver got no answer.
@@ -78,6 +80,7 @@ type controller struct {
 	runner  program.Runner
 	fencer  engine.Fencer
 	within  time.Duration
+	beside  []engine.Fleet
 	store   state.Store
 	stop    func()
 }
@@ -86,7 +89,7 @@ type controller struct {
 func (c *controller) setup(spec fleet.Spec) engine.Setup {
 	return engine.Setup{
 		Sources: []engine.Source{{Name: spec.Provider, Adapter: c.adapter, Watcher: c.handle, Poll: 5 * time.Second, ListWithin: c.within, Runner: c.runner, Fencer: c.fencer}},
-		Fleets:  []engine.Fleet{{Spec: spec, Probes: c.probes}},
+		Fleets:  append([]engine.Fleet{{Spec: spec, Probes: c.probes}}, c.beside...),
 	}
 }
 
@@ -118,6 +121,11 @@ func (s *story) controller(server string) *controller {
 	handle := s.world.Open(server)
 	probes := netprobe.New(s.transport, netprobe.Options{Agents: handle})
 	c := &controller{probes: s.probesOf(probes), handle: handle, within: s.within, fencer: s.fencer}
+	asked := []*netprobe.Engine{probes}
+	for _, spec := range s.beside {
+		p := netprobe.New(s.transport, netprobe.Options{Agents: handle})
+		asked, c.beside = append(asked, p), append(c.beside, engine.Fleet{Spec: spec, Probes: p})
+	}
 	c.adapter = c.handle
 	if s.adapter != nil {
 		c.adapter = s.adapter(c.handle)
@@ -146,11 +154,13 @@ func (s *story) controller(server string) *controller {
 	c.engine = e
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		if err := probes.Run(ctx); err != nil {
-			s.t.Error(err)
-		}
-	})
+	for _, p := range asked {
+		wg.Go(func() {
+			if err := p.Run(ctx); err != nil {
+				s.t.Error(err)
+			}
+		})
+	}
 	wg.Go(func() {
 		if err := e.Run(ctx); err != nil && ctx.Err() == nil {
 			s.t.Error(err)

@@ -52,6 +52,8 @@ type term struct {
 	heard    time.Time     // the probes' watermark
 	box      postbox
 	listens  time.Time // since when the loop listens again after a round that took long
+	// disbelief keeps off the questions about absences as long as no listing is to be believed.
+	disbelief pace
 
 	mail     mailbox
 	slotsDoc stored // the book of slots, as last read or written

@@ -47,7 +47,7 @@ func (p *Provider) Identity(ctx context.Context) (map[fleet.HostName]string, err
 	if err := c.renew(); err != nil {
 		return nil, err
 	}
-	project, err := p.whose.ask(c, c.askProject)
+	project, err := p.whose.Ask(c, struct{}{}, c.askProject)
 	if err != nil {
 		return nil, c.shared(err)
 	}
@@ -92,7 +92,7 @@ func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 	}
 	defer c.end()
 	c.lane = openLane
-	out, err := p.lists.ask(c, c.listNow)
+	out, err := p.lists.Ask(c, struct{}{}, c.listNow)
 	if err != nil {
 		return provider.Listing{}, c.shared(err)
 	}

@@ -88,8 +88,8 @@ type Provider struct {
 	stops   map[string]stopSeen
 
 	list  listing
-	lists *together[provider.Listing]
-	whose *together[string]
+	lists *provider.Together[struct{}, provider.Listing]
+	whose *provider.Together[struct{}, string]
 
 	ears *notification.Listener // nil: there is nothing to hear
 }
@@ -116,7 +116,7 @@ func New(o Options) (*Provider, error) {
 	if p.ears, err = o.heard(); err != nil {
 		return nil, err
 	}
-	p.lists, p.whose = newTogether[provider.Listing](), newTogether[string]()
+	p.lists, p.whose = provider.NewTogether[struct{}, provider.Listing](1), provider.NewTogether[struct{}, string](1)
 	p.closed = make(chan struct{})
 	return p, nil
 }

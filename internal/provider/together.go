@@ -1,0 +1,70 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// Together puts questions to a provider, so many at the same time at most. Those who ask the same thing while it waits
+// for its turn share one answer: when many machines are gone, each is believed gone only by a list of its own time, and
+// one list does for all. Everybody gets the answer to a question that was put after they asked.
+type Together[K comparable, T any] struct {
+	turns chan struct{} // with a token for each question that is being put
+
+	mu   sync.Mutex
+	next map[K]*shared[T] // the questions that are about to be put
+}
+
+type shared[T any] struct {
+	done   chan struct{} // closed when there is an answer
+	answer T
+	err    error
+}
+
+// errUnanswered is what those get whose question panicked while another one put it.
+var errUnanswered = errors.New("the question that was put for several at once has no answer")
+
+// NewTogether returns one that puts so many questions at the same time. Questions of the same K are the same.
+func NewTogether[K comparable, T any](atOnce int) *Together[K, T] {
+	return &Together[K, T]{turns: make(chan struct{}, atOnce), next: make(map[K]*shared[T])}
+}
+
+// Ask puts the question, or waits for the answer to the same one that is about to be put by somebody else: with that
+// one's context, and its error where there is no answer. It returns ctx's error when that ends before there was a turn.
+func (g *Together[K, T]) Ask(ctx context.Context, what K, put func() (T, error)) (T, error) {
+	g.mu.Lock()
+	q := g.next[what]
+	if q != nil {
+		g.mu.Unlock()
+		select {
+		case <-q.done:
+			return q.answer, q.err
+		case <-ctx.Done():
+			var none T
+			return none, ctx.Err()
+		}
+	}
+	q = &shared[T]{done: make(chan struct{})}
+	g.next[what] = q
+	g.mu.Unlock()
+	defer close(q.done)
+	select {
+	case g.turns <- struct{}{}:
+		defer func() { <-g.turns }()
+		g.settle(what)
+		q.err = errUnanswered // should it panic: those who wait must not take what is not there for an answer
+		q.answer, q.err = put()
+	case <-ctx.Done():
+		g.settle(what)
+		q.err = ctx.Err()
+	}
+	return q.answer, q.err
+}
+
+// settle: whoever asks from now on needs another answer.
+func (g *Together[K, T]) settle(what K) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.next, what)
+}
