@@ -320,7 +320,7 @@ func ails(a world.Ailment) act {
 }
 
 func stoppedByPerson(s *stage, vm *world.VM) func() {
-	s.judge.wanted(vm.Mark.Machine)
+	s.judge.wanted(vm)
 	s.w.Crash(vm, world.StopExternal)
 	return func() {
 		if vm.Power != world.Running { // who finds it running leaves it so

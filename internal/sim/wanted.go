@@ -104,6 +104,7 @@ type plans struct {
 	left    map[string]bool   // machines that have gone so
 	size    int               // in force
 	asked   int               // by the file or the operator, whoever spoke last
+	most    int               // that was asked for with the orders that were taken up last, one after the other
 	going   map[string]int    // machines that the operator named, and asked as it was stated then: they go, whichever instance they have
 	stated  int               // how often a size was stated
 	away    map[string]bool   // adopted instances that the operator wants let go
@@ -128,6 +129,7 @@ func (j *judge) resized(n int) {
 
 // ruled notes which plans hale took up: what they name may go, and nothing else.
 func (j *judge) ruled(rulings []fleet.Ruling) {
+	j.most = j.asked
 	for _, r := range rulings {
 		if r.Refused != "" {
 			continue
@@ -144,6 +146,7 @@ func (j *judge) ruled(rulings []fleet.Ruling) {
 		case fleet.OrderScale:
 			if o.Size != j.asked {
 				j.resized(o.Size)
+				j.most = max(j.most, o.Size)
 			}
 		case fleet.OrderDelete:
 			j.sentAway(string(o.Machine))
@@ -189,17 +192,30 @@ func (j *judge) staying() int {
 	return n
 }
 
-// comeBack forgets which machines went: more are asked for, and their numbers are taken again.
+// comeBack forgets which machines went: more are asked for, and their numbers are taken again. What was beyond the size is looked after again.
 func (j *judge) comeBack() {
 	for machine := range j.left {
 		delete(j.leaving, machine)
 	}
 	clear(j.left)
+	j.recount()
+	for i := range j.outages {
+		if vm := j.s.w.Current(string(j.s.spec.Name.Machine(i + 1))); vm != nil && !vm.Serving() {
+			j.Serving(vm)
+		}
+	}
+}
+
+// isBeyond reports whether the machine is none of the fleet's: it left, or its number is higher than those that are in force. A store that was put
+// back to a smaller size knows of no order to have it: hale holds it and says so, and what becomes of it is for a person to say.
+func (j *judge) isBeyond(machine string) bool {
+	n, ok := fleet.MachineName(machine).Ordinal()
+	return ok && !j.s.spec.Adopt.Selects() && (j.left[machine] || n > j.size+len(j.left))
 }
 
 // grows checks that hale builds no more machines than it was asked for.
 func (j *judge) grows(size int) {
-	if size > j.asked {
+	if size > max(j.asked, j.most) { // the larger of two sizes may be in force for a moment
 		j.broken("L13", "", fmt.Sprintf("the fleet grows to %d machines, and %d are asked for", size, j.asked))
 	}
 	if size > j.size {
@@ -222,6 +238,12 @@ func (j *judge) leaves(machine string) {
 	j.left[machine] = true
 	delete(j.going, machine)
 	j.size--
+	j.recount()
+	j.unmissed(machine)
+}
+
+// unmissed ends the outage of a machine that nobody wants any more.
+func (j *judge) unmissed(machine string) {
 	n, _ := fleet.MachineName(machine).Ordinal()
 	if o := &j.outages[n-1]; o.open {
 		o.open = false
@@ -263,7 +285,7 @@ func (j *judge) changed(r fleet.Record) {
 }
 
 // orderly checks what must hold of a wanted change when it is stored.
-func (j *judge) orderly(is *fleet.Machine, records []fleet.Record) {
+func (j *judge) orderly(was, is *fleet.Machine, records []fleet.Record) {
 	r := is.Repair
 	if r == nil || !r.Wanted() {
 		return
@@ -279,7 +301,8 @@ func (j *judge) orderly(is *fleet.Machine, records []fleet.Record) {
 	if r.Kind == fleet.RepairUpdate {
 		j.tries(is)
 	}
-	if has(records, fleet.RecordIncidentOpen) {
+	begun := was.Repair != nil && was.Repair.ID == r.ID // before that nothing was done, and what failed did so by itself
+	if begun && has(records, fleet.RecordIncidentOpen) {
 		j.broken("L10", name, "a wanted change looks like a failure")
 	}
 }
