@@ -347,6 +347,23 @@ func TestL10WhatIsHeldDoesNotFail(t *testing.T) {
 	}
 }
 
+// L10: what came up after its build was given up is not even marked while a person holds it, and is as soon as the hold is over.
+func TestAHoldKeepsWhatIsHealthyFromBeingCertified(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 4)
+	tl.want("hold", tl.give(fleet.Order{Kind: fleet.OrderHold, Machine: "web-4", For: time.Hour}), "")
+	tl.s.Machines[3].Machine.Current.Certified, tl.s.Machines[3].Due = false, true
+	tl.pass(30 * time.Minute)
+	if m := tl.s.Machines[3].Machine; tl.calls() > 0 || m.Waiting != fleet.ReasonHold {
+		t.Fatalf("%d calls under a hold, and it waits for %q", tl.calls(), m.Waiting)
+	}
+	tl.pass(31 * time.Minute)
+	tl.wantOnly(fleet.OpCertify, "when the hold is over")
+	if tl.calls() != 1 {
+		t.Errorf("%d calls when the hold is over", tl.calls())
+	}
+}
+
 // A hold in the middle of a repair: the step under way finishes, the next one does not begin, and the repair keeps no place in the
 // budget from others.
 func TestAHoldLetsTheStepFinish(t *testing.T) {
