@@ -26,6 +26,7 @@ type judge struct {
 	toldBack map[string]time.Duration // when a person was last told that a second instance of the machine may write
 	personal map[string]bool          // stopped by a person, and not started again
 	unread   map[string]bool          // so soon after hale's own reset that nobody can tell the two apart
+	ignored  map[string]string        // instances that went down while their machines were beyond the fleet's size, by machine
 	reset    map[string]time.Duration // when a reset of hale's took effect last, by instance
 	pages    int                      // fleet-wide conditions that a person was told of and that last
 	steps    map[string]*rung
@@ -75,7 +76,7 @@ type rung struct {
 
 func newJudge(s *stage) *judge {
 	return &judge{
-		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{}, unread: map[string]bool{}, reset: map[string]time.Duration{},
+		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{}, unread: map[string]bool{}, reset: map[string]time.Duration{}, ignored: map[string]string{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
 		given: map[string]time.Duration{}, toldBack: map[string]time.Duration{}, afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, copies: map[copyMade]time.Duration{},
 		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]bool{}, plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
@@ -502,7 +503,10 @@ func (j *judge) verdicts(was, is *fleet.Machine, records []fleet.Record) {
 		return // the first time that it is written
 	}
 	acted := was.Epoch != is.Epoch // then the act is the record
-	if began != is.Health.Verdict && !has(records, fleet.RecordVerdict) && !acted {
+	left := slices.ContainsFunc(records, func(r fleet.Record) bool {
+		return r.Kind == fleet.RecordRepairEnded && r.Reason == fleet.ReasonRemoved // and what has left has no verdict
+	})
+	if began != is.Health.Verdict && !has(records, fleet.RecordVerdict) && !acted && !left {
 		j.broken("L11", name, fmt.Sprintf("it is %s and was %s, without a record", is.Health.Verdict, began))
 	}
 	if was.Waiting != is.Waiting && is.Waiting != "" && !has(records, fleet.RecordHeld) && is.Waiting != fleet.ReasonQuarantined {

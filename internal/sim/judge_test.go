@@ -169,6 +169,45 @@ func deeds() []crime {
 			o.judge.wanted(vm)
 			o.judge.Sent(&world.Call{Op: "start", ID: vm.ID, Mark: world.Mark{Machine: "web-1"}})
 		}},
+		{"L15", "a hold ends early, and not only by a copy's clock that is ahead", func(o court, breaks bool) {
+			hold := fleet.Order{ID: "o1", Kind: fleet.OrderHold, For: time.Minute}
+			o.judge.ordered(&hold)
+			double := &stage{first: o.stage, options: o.options, spec: o.spec, w: o.w, score: o.score, trace: o.trace}
+			double.servers = crew{{s: double, name: "copy-1"}}
+			double.store, double.judge = newStore(3), newJudge(double)
+			double.judge.wishes = o.judge.wishes
+			o.stage.double = double
+			if !breaks {
+				double.servers[0].skew = time.Minute
+			}
+			double.judge.wishes.taken = map[fleet.OrderID]time.Duration{"o1": o.w.Now()}
+			double.judge.holdsChange([]fleet.Hold{{Order: "o1"}}, nil)
+		}},
+		{"L8", "down for ever, of the fleet by its numbers and not only by its size", func(o court, breaks bool) {
+			o.judge.books(&fleet.Ledger{Size: 2, Left: []int{map[bool]int{true: 2, false: 1}[breaks]}})
+			o.judge.size = 2
+			end := o.w.Now() + o.utmost(0) + time.Minute
+			o.w.At(end, func() {})
+			o.c.crash() // nobody heals
+			o.w.Crash(o.w.Current("web-1"), world.StopCrash)
+			for o.w.Now() < end {
+				o.w.Step()
+			}
+		}},
+		{"L8", "down for ever, since it is one of the fleet again", func(o court, breaks bool) {
+			o.judge.size = 2
+			o.judge.books(&fleet.Ledger{Size: 2, Left: []int{1}})
+			end := o.w.Now() + o.utmost(0) + time.Minute
+			o.w.At(end, func() {})
+			o.c.crash()
+			o.w.Crash(o.w.Current("web-1"), world.StopCrash)
+			if breaks {
+				o.judge.books(&fleet.Ledger{Size: 2})
+			}
+			for o.w.Now() < end {
+				o.w.Step()
+			}
+		}},
 		{"L6", "a repair begins while too many of the fleet fail, and another beyond it", func(o court, breaks bool) {
 			if !breaks {
 				o.judge.left["web-3"], o.judge.size = true, 2
@@ -287,6 +326,16 @@ func thoughts() []crime {
 				said = append(said, fleet.RecordVerdict)
 			}
 			o.stores(func(_, is *fleet.Machine) { is.Health.Verdict = fleet.VerdictSuspect }, said...)
+		}},
+		{"L11", "a machine that has left has no verdict, and one that stays has", func(o court, breaks bool) {
+			was, is := o.store.beliefs[0].Clone(), o.store.beliefs[0].Clone()
+			is.Health.Verdict = fleet.VerdictUnknown
+			ended := fleet.Record{Kind: fleet.RecordRepairEnded, Reason: fleet.ReasonRemoved}
+			if breaks {
+				ended.Reason = fleet.ReasonRecovered
+			}
+			delete(o.judge.afresh, "web-1")
+			o.judge.verdicts(&was, &is, []fleet.Record{ended})
 		}},
 		{"L11", "held without a record", func(o court, breaks bool) {
 			var said []fleet.RecordKind

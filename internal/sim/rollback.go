@@ -105,6 +105,7 @@ func (j *judge) rolledBack(p *past) {
 	clear(j.steps)
 	j.tells(was)
 	j.leave(was.Whole.Ledger)
+	j.booked = was.Whole.Ledger
 	j.recount()
 	for i := range j.outages {
 		if name := string(j.s.spec.Name.Machine(i + 1)); j.isBeyond(name) {

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 
 	"hale/internal/change"
@@ -108,6 +109,7 @@ type plans struct {
 	going   map[string]int    // machines that the operator named, and asked as it was stated then: they go, whichever instance they have
 	stated  int               // how often a size was stated
 	away    map[string]bool   // adopted instances that the operator wants let go
+	booked  *fleet.Ledger     // as stored
 }
 
 func newPlans(size int) plans {
@@ -198,9 +200,26 @@ func (j *judge) comeBack() {
 		delete(j.leaving, machine)
 	}
 	clear(j.left)
+	j.lookAround()
+}
+
+// books notes what hale holds to be in force.
+func (j *judge) books(l *fleet.Ledger) {
+	if j.booked != l {
+		j.booked = l
+		j.lookAround()
+	}
+}
+
+// lookAround counts what fails anew, and looks after what has become one of the fleet's machines.
+func (j *judge) lookAround() {
 	j.recount()
 	for i := range j.outages {
-		if vm := j.s.w.Current(string(j.s.spec.Name.Machine(i + 1))); vm != nil && !vm.Serving() {
+		name := string(j.s.spec.Name.Machine(i + 1))
+		vm := j.s.w.Current(name)
+		if id := j.ignored[name]; id == "" || j.isBeyond(name) {
+			continue
+		} else if delete(j.ignored, name); vm != nil && vm.ID == id && !vm.Serving() {
 			j.Serving(vm)
 		}
 	}
@@ -210,8 +229,17 @@ func (j *judge) comeBack() {
 // back to a smaller size knows of no order to have it: hale holds it and says so, and what becomes of it is for a person to say.
 func (j *judge) isBeyond(machine string) bool {
 	n, ok := fleet.MachineName(machine).Ordinal()
-	return ok && !j.s.spec.Adopt.Selects() && (j.left[machine] || n > j.size+len(j.left))
+	switch l := j.booked; {
+	case !ok || j.s.spec.Adopt.Selects():
+		return false
+	case l != nil && l.Size == j.size && !j.left[machine]: // how many there are to be is known here; which numbers they have is hale's choice
+		return n > l.Size+len(l.Left) || slices.Contains(l.Left, n)
+	}
+	return j.left[machine] || n > j.size+len(j.left)
 }
+
+// isOfFleet reports whether the machine is one of the fleet's.
+func (j *judge) isOfFleet(machine string) bool { return !j.isBeyond(machine) }
 
 // grows checks that hale builds no more machines than it was asked for.
 func (j *judge) grows(size int) {
@@ -245,11 +273,16 @@ func (j *judge) leaves(machine string) {
 // unmissed ends the outage of a machine that nobody wants any more.
 func (j *judge) unmissed(machine string) {
 	n, _ := fleet.MachineName(machine).Ordinal()
-	if o := &j.outages[n-1]; o.open {
-		o.open = false
-		j.down--
-		j.s.options.History.up(n, o, j.s.w.Now(), false)
-		j.thin()
+	o := &j.outages[n-1]
+	if !o.open {
+		return
+	}
+	o.open = false
+	j.down--
+	j.s.options.History.up(n, o, j.s.w.Now(), false)
+	j.thin()
+	if vm := j.s.w.Current(machine); vm != nil {
+		j.ignored[machine] = vm.ID
 	}
 }
 
