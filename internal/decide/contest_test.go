@@ -324,6 +324,33 @@ func TestAnOlderStoreHoldsTheFleet(t *testing.T) {
 	}
 }
 
+// A store that was put back to a smaller size does not know that more was asked for. What runs beyond that size, and was not finished, may serve:
+// believing the world takes it in, and it is not removed as what a failed build left.
+func TestWhatRunsBeyondAnOlderSizeIsTakenIn(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 4)
+	tl.mark()
+	tl.s.Spec.Size = 3
+	v := &tl.s.Machines[3]
+	v.Machine.Current, v.Machine.Health, v.Seen = fleet.Incarnation{}, fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}, nil
+	tl.sighted(3, "unfinished", fleet.PowerRunning, fleet.Mark{Installation: ours, Generation: 2})
+	tl.decide()
+	if tl.s.Whole.Older == nil {
+		t.Fatal("nobody found that the store is older")
+	}
+	tl.want("to believe", tl.give(fleet.Order{Kind: fleet.OrderRecover, Believe: true}), "")
+	if m := tl.s.Machines[3].Machine; m.Current.ID != "unfinished" || m.Current.Certified || m.Generation != 2 {
+		t.Fatalf("believed: %+v, generation %d", m.Current, m.Generation)
+	}
+	tl.pass(time.Hour)
+	if tl.calls() > 0 {
+		t.Errorf("what may serve is touched: %+v", tl.actions)
+	}
+	tl.say(fleet.StandingUp, 3)
+	tl.pass(time.Second)
+	tl.wantOnly(fleet.OpCertify, "when it is healthy")
+}
+
 // Where another installation's instance bears a machine's mark, no first instance is built in the fleet; what the fleet has is healed.
 func TestAnotherInstallationHoldsFirstBuilds(t *testing.T) {
 	t.Parallel()

@@ -678,7 +678,9 @@ func (w *work) advance() {
 	case m.Current.Candidate():
 		w.adopt()
 	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
-		if s.Acting == "" && s.Spec.Mode == fleet.ModeAct && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)) {
+		if held := guard.HoldOn(m, s); held != nil {
+			w.Wait(fleet.ReasonHold, "")
+		} else if s.Acting == "" && s.Spec.Mode == fleet.ModeAct && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)) {
 			w.BeginCertify()
 		}
 	case m.Incident != nil:

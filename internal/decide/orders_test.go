@@ -227,6 +227,31 @@ func TestAnOrderWaitsForTheBudgetAnHour(t *testing.T) {
 	}
 }
 
+// More machines are ordered, and then one is named that is to go; hale hears of both at once. It obeys one after the other: the number of the one
+// that goes is not taken again for the larger size.
+func TestADeleteCountsOnTheSizeThatWasOrderedBefore(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 4)
+	wanted := tl.s.Spec
+	tl.s.Wanted, tl.s.Whole.Ledger = &wanted, fleet.OpenLedger(&wanted, 4)
+	tl.s.Orders = []fleet.Order{
+		{ID: "o1", Kind: fleet.OrderScale, Fleet: "web", By: "alice", Size: 6, At: tl.s.Now.Wall},
+		{ID: "o2", Kind: fleet.OrderDelete, Fleet: "web", Machine: "web-2", By: "alice", At: tl.s.Now.Wall},
+	}
+	tl.decide()
+	l := tl.s.Whole.Ledger
+	if l.Size != 6 || l.Staying() != 5 || l.Asked(&wanted) != 5 || l.Removal("web-2") == nil {
+		t.Fatalf("after both orders: %+v, and %d are asked for", l, l.Asked(&wanted))
+	}
+	i := slices.IndexFunc(tl.records, func(r fleet.Record) bool { return r.Reason == fleet.ReasonNamed })
+	if r := tl.records[i]; r.Size != 5 || r.Limit != 6 {
+		t.Errorf("a person is told that it will have %d machines, and not %d", r.Size, r.Limit)
+	}
+	if left := l.Without("web-2", tl.s.Now.Wall); left.Size != 5 || left.Asked(&wanted) != 5 || !slices.Equal(left.Left, []int{2}) {
+		t.Errorf("when it has gone: %+v", left)
+	}
+}
+
 // What failed when a person took the brake off is excused: one more engages it again, and so does a later storm.
 func TestS55TakenOffTheBrakeStaysOff(t *testing.T) {
 	t.Parallel()
@@ -319,6 +344,23 @@ func TestL10WhatIsHeldDoesNotFail(t *testing.T) {
 				t.Errorf("%d pages, %d of what lasted, holds %+v", told, blind, tl.s.Whole.Holds)
 			}
 		})
+	}
+}
+
+// L10: what came up after its build was given up is not even marked while a person holds it, and is as soon as the hold is over.
+func TestAHoldKeepsWhatIsHealthyFromBeingCertified(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 4)
+	tl.want("hold", tl.give(fleet.Order{Kind: fleet.OrderHold, Machine: "web-4", For: time.Hour}), "")
+	tl.s.Machines[3].Machine.Current.Certified, tl.s.Machines[3].Due = false, true
+	tl.pass(30 * time.Minute)
+	if m := tl.s.Machines[3].Machine; tl.calls() > 0 || m.Waiting != fleet.ReasonHold {
+		t.Fatalf("%d calls under a hold, and it waits for %q", tl.calls(), m.Waiting)
+	}
+	tl.pass(31 * time.Minute)
+	tl.wantOnly(fleet.OpCertify, "when the hold is over")
+	if tl.calls() != 1 {
+		t.Errorf("%d calls when the hold is over", tl.calls())
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"hale/internal/fleet"
+	"hale/internal/guard"
+	"hale/internal/repair"
 )
 
 // noticeContest keeps whether two hosts show one of the machine's instances. A person is told when a second listing says so, too: in the
@@ -176,6 +178,9 @@ func (w *work) believe(o *fleet.Order) {
 		w.House(*shown.Serves)
 	case w.View.Sighting(m.Current.ID).Instance.Power == fleet.PowerGone:
 		w.Vacate() // what runs, and was not finished, is found, verified and certified as after any lost order
+	}
+	if i, runs := repair.Found(m, w.View, w.Installation); runs && guard.Surplus(m, &w.Situation.Spec) {
+		w.House(i) // nobody finishes what is beyond the fleet's size, and it may serve: that it goes, a person must say
 	}
 	for _, i := range shown.Aside {
 		w.Shelve(*i)

@@ -320,7 +320,7 @@ func ails(a world.Ailment) act {
 }
 
 func stoppedByPerson(s *stage, vm *world.VM) func() {
-	s.judge.wanted(vm.Mark.Machine)
+	s.judge.wanted(vm)
 	s.w.Crash(vm, world.StopExternal)
 	return func() {
 		if vm.Power != world.Running { // who finds it running leaves it so
@@ -544,7 +544,7 @@ func (s *stage) schedule(e Event) {
 	do := s.verbs[e.Verb]
 	s.remembers(&e)
 	s.w.At(e.At, func() {
-		if d, err := domainOf(e.Subject); err == nil && s.w.Members(d) < e.Least {
+		if d, err := domainOf(e.Subject); err == nil && s.w.Members(d, s.judge.isOfFleet) < e.Least {
 			return
 		}
 		s.trace.event(s.w.Now(), &e)

@@ -21,7 +21,7 @@ func (j *judge) patrol() {
 // inspect looks at every belief, touched or not, at the truth about every instance, and at the judge's own running counts.
 func (j *judge) inspect() {
 	running := j.s.w.Running()
-	afresh := judge{s: j.s, wishes: j.wishes, given: j.given}
+	afresh := judge{s: j.s, wishes: j.wishes, given: j.given, plans: j.plans}
 	for i := range j.s.store.beliefs {
 		m := &j.s.store.beliefs[i]
 		name := string(j.s.spec.Name.Machine(i + 1))

@@ -25,6 +25,9 @@ type judge struct {
 	given    map[string]time.Duration // when a person gave a host its access back
 	toldBack map[string]time.Duration // when a person was last told that a second instance of the machine may write
 	personal map[string]bool          // stopped by a person, and not started again
+	unread   map[string]bool          // so soon after hale's own reset that nobody can tell the two apart
+	ignored  map[string]string        // instances that went down while their machines were beyond the fleet's size, by machine
+	reset    map[string]time.Duration // when a reset of hale's took effect last, by instance
 	pages    int                      // fleet-wide conditions that a person was told of and that last
 	steps    map[string]*rung
 	steady   map[*server]time.Duration // before which a server that began afresh may disrupt nothing
@@ -73,7 +76,7 @@ type rung struct {
 
 func newJudge(s *stage) *judge {
 	return &judge{
-		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{},
+		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{}, unread: map[string]bool{}, reset: map[string]time.Duration{}, ignored: map[string]string{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
 		given: map[string]time.Duration{}, toldBack: map[string]time.Duration{}, afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, copies: map[copyMade]time.Duration{},
 		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]bool{}, plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
@@ -140,7 +143,7 @@ func (j *judge) Sent(c *world.Call) {
 		return
 	}
 	j.touches(c)
-	if !j.isNamed(c.Mark.Machine, c.ID) && j.personal[c.Mark.Machine] && j.s.spec.Repair.OnExternalStop != fleet.ExternalStopHeal && j.isCurrent(c) {
+	if !j.isNamed(c.Mark.Machine, c.ID) && j.personal[c.Mark.Machine] && !j.unread[c.Mark.Machine] && j.s.spec.Repair.OnExternalStop != fleet.ExternalStopHeal && j.isCurrent(c) {
 		j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine that a person stopped", c.Op))
 	}
 }
@@ -245,6 +248,9 @@ func (j *judge) tookEffect(c *world.Call) {
 	if c.Op == world.Create {
 		j.built[c.ID] = true
 		delete(j.personal, c.Mark.Machine) // what a person stopped is gone
+	}
+	if c.Op == world.Reboot {
+		j.reset[c.ID] = j.s.w.Now()
 	}
 	if c.Robbed {
 		j.s.score.HealthyDestroyed++
@@ -456,6 +462,9 @@ func (j *judge) tally(m fleet.Machine, by int) {
 	}
 	healing := m.Repair != nil && m.Repair.Kind == fleet.RepairHeal
 	wanted := m.Repair != nil && m.Repair.Wanted()
+	if m.Repair == nil && j.isBeyond(string(m.Name)) {
+		return // it is none of the fleet's
+	}
 	if healing || wanted {
 		j.inRepair += by
 	}
@@ -494,7 +503,10 @@ func (j *judge) verdicts(was, is *fleet.Machine, records []fleet.Record) {
 		return // the first time that it is written
 	}
 	acted := was.Epoch != is.Epoch // then the act is the record
-	if began != is.Health.Verdict && !has(records, fleet.RecordVerdict) && !acted {
+	left := slices.ContainsFunc(records, func(r fleet.Record) bool {
+		return r.Kind == fleet.RecordRepairEnded && r.Reason == fleet.ReasonRemoved // and what has left has no verdict
+	})
+	if began != is.Health.Verdict && !has(records, fleet.RecordVerdict) && !acted && !left {
 		j.broken("L11", name, fmt.Sprintf("it is %s and was %s, without a record", is.Health.Verdict, began))
 	}
 	if was.Waiting != is.Waiting && is.Waiting != "" && !has(records, fleet.RecordHeld) && is.Waiting != fleet.ReasonQuarantined {
@@ -520,7 +532,7 @@ func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Recor
 			j.broken("L10", name, "a new rung is acted on while a person holds it")
 		}
 	}
-	j.orderly(is, records)
+	j.orderly(was, is, records)
 	j.letGo(was, is)
 	j.believed(is)
 	j.patience(c, was, records)
@@ -550,10 +562,11 @@ func (j *judge) begun(c *server, is *fleet.Machine) {
 	if j.inRepair > spec.Limits.InRepair {
 		j.broken("L5", name, fmt.Sprintf("%d machines are in repair, and %d may be", j.inRepair, spec.Limits.InRepair))
 	}
-	if n, _ := is.Name.Ordinal(); is.Repair.Kind == fleet.RepairBuild && (n > max(spec.Size, j.size+len(j.left)) || j.left[name]) {
+	builds := is.Repair.Kind == fleet.RepairBuild && is.Current.None() // else what stands is certified, and nothing is built
+	if n, _ := is.Name.Ordinal(); builds && (n > max(spec.Size, j.size+len(j.left)) || j.left[name]) {
 		j.broken("L13", name, "a machine beyond the fleet's size is built")
 	}
-	if is.Repair.Kind == fleet.RepairBuild && spec.Adopt.Selects() && is.Current.None() {
+	if builds && spec.Adopt.Selects() {
 		j.broken("L13", name, "a machine is built that existed never")
 	}
 }
@@ -639,8 +652,12 @@ func (j *judge) fault(e Event) {
 	}
 }
 
-// wanted notes that a person stopped the machine.
-func (j *judge) wanted(machine string) { j.personal[machine] = true }
+// wanted notes that a person stopped the machine. A reset powers it off, too: until a listing has shown it running since, a stop is taken for the
+// reset's own, which did not bring it up again.
+func (j *judge) wanted(vm *world.VM) {
+	at, reset := j.reset[vm.ID]
+	j.personal[vm.Mark.Machine], j.unread[vm.Mark.Machine] = true, reset && j.s.w.Now()-at < j.s.options.Poll
+}
 
 // shared notes that a shared fault is in force, until the returned function is called.
 func (j *judge) shared(d world.Domain) func() {

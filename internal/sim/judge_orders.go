@@ -123,6 +123,7 @@ func (j *judge) obeyed(before, after overall, records []fleet.Record) {
 		j.holdsChange(before.Whole.Holds, after.Whole.Holds)
 	}
 	j.leave(after.Whole.Ledger)
+	j.books(after.Whole.Ledger)
 	was, is := before.Brake, after.Brake
 	if is.Excused > was.Excused && !j.tookOff(records) {
 		j.broken("L6", "", fmt.Sprintf("%d failures are excused, and nobody took the brake off", is.Excused))
@@ -166,7 +167,7 @@ func (j *judge) holdsChange(before, after []fleet.Hold) {
 	}
 	for _, h := range before {
 		o, stays := j.wishes.posted[h.Order], slices.ContainsFunc(after, func(a fleet.Hold) bool { return a.Order == h.Order })
-		if lasted := now - j.wishes.taken[h.Order]; !stays && lasted < o.For-j.s.servers.apart() && !j.endedByOrder(&o) {
+		if lasted := now - j.wishes.taken[h.Order]; !stays && lasted < o.For-j.s.eldest().everybody().apart() && !j.endedByOrder(&o) {
 			j.broken("L15", string(h.Machine), fmt.Sprintf("a hold for %s ended after %s", o.For, lasted))
 		}
 	}

@@ -54,6 +54,11 @@ func (o court) stores(change func(was, is *fleet.Machine), records ...fleet.Reco
 
 func healing(id string) *fleet.Repair { return &fleet.Repair{ID: id, Kind: fleet.RepairHeal} }
 
+// builds has hale begin to build the machine.
+func builds(_, is *fleet.Machine) {
+	is.Current, is.Repair = fleet.Incarnation{}, &fleet.Repair{ID: "r1", Kind: fleet.RepairBuild}
+}
+
 // crime is a law and a way to break it.
 type crime struct {
 	law, name string
@@ -146,9 +151,72 @@ func deeds() []crime {
 			vm := o.w.Current("web-1")
 			vm.Power, vm.Stop = world.Off, world.StopExternal
 			if breaks {
-				o.judge.wanted("web-1")
+				o.judge.wanted(vm)
 			}
 			o.judge.Sent(&world.Call{Op: "start", ID: vm.ID, Mark: world.Mark{Machine: "web-1"}})
+		}},
+		{"L10", "a call to a machine that a person stopped long enough after a reset", func(o court, breaks bool) {
+			vm := o.w.Current("web-1")
+			vm.Power, vm.Stop = world.Off, world.StopExternal
+			o.judge.Acted(&world.Call{Op: world.Reboot, ID: vm.ID, Effect: true, Certified: true, Mark: world.Mark{Machine: "web-1"}})
+			if breaks {
+				until := o.w.Now() + o.options.Poll
+				o.w.At(until, func() {})
+				for o.w.Now() < until {
+					o.w.Step()
+				}
+			}
+			o.judge.wanted(vm)
+			o.judge.Sent(&world.Call{Op: "start", ID: vm.ID, Mark: world.Mark{Machine: "web-1"}})
+		}},
+		{"L15", "a hold ends early, and not only by a copy's clock that is ahead", func(o court, breaks bool) {
+			hold := fleet.Order{ID: "o1", Kind: fleet.OrderHold, For: time.Minute}
+			o.judge.ordered(&hold)
+			double := &stage{first: o.stage, options: o.options, spec: o.spec, w: o.w, score: o.score, trace: o.trace}
+			double.servers = crew{{s: double, name: "copy-1"}}
+			double.store, double.judge = newStore(3), newJudge(double)
+			double.judge.wishes = o.judge.wishes
+			o.stage.double = double
+			if !breaks {
+				double.servers[0].skew = time.Minute
+			}
+			double.judge.wishes.taken = map[fleet.OrderID]time.Duration{"o1": o.w.Now()}
+			double.judge.holdsChange([]fleet.Hold{{Order: "o1"}}, nil)
+		}},
+		{"L8", "down for ever, of the fleet by its numbers and not only by its size", func(o court, breaks bool) {
+			o.judge.books(&fleet.Ledger{Size: 2, Left: []int{map[bool]int{true: 2, false: 1}[breaks]}})
+			o.judge.size = 2
+			end := o.w.Now() + o.utmost(0) + time.Minute
+			o.w.At(end, func() {})
+			o.c.crash() // nobody heals
+			o.w.Crash(o.w.Current("web-1"), world.StopCrash)
+			for o.w.Now() < end {
+				o.w.Step()
+			}
+		}},
+		{"L8", "down for ever, since it is one of the fleet again", func(o court, breaks bool) {
+			o.judge.size = 2
+			o.judge.books(&fleet.Ledger{Size: 2, Left: []int{1}})
+			end := o.w.Now() + o.utmost(0) + time.Minute
+			o.w.At(end, func() {})
+			o.c.crash()
+			o.w.Crash(o.w.Current("web-1"), world.StopCrash)
+			if breaks {
+				o.judge.books(&fleet.Ledger{Size: 2})
+			}
+			for o.w.Now() < end {
+				o.w.Step()
+			}
+		}},
+		{"L6", "a repair begins while too many of the fleet fail, and another beyond it", func(o court, breaks bool) {
+			if !breaks {
+				o.judge.left["web-3"], o.judge.size = true, 2
+			}
+			for _, i := range []int{1, 2} {
+				o.store.beliefs[i].Health.Verdict = fleet.VerdictUnhealthy
+			}
+			o.judge.recount()
+			o.stores(func(_, is *fleet.Machine) { is.Repair = healing("r1") })
 		}},
 	}
 }
@@ -259,6 +327,16 @@ func thoughts() []crime {
 			}
 			o.stores(func(_, is *fleet.Machine) { is.Health.Verdict = fleet.VerdictSuspect }, said...)
 		}},
+		{"L11", "a machine that has left has no verdict, and one that stays has", func(o court, breaks bool) {
+			was, is := o.store.beliefs[0].Clone(), o.store.beliefs[0].Clone()
+			is.Health.Verdict = fleet.VerdictUnknown
+			ended := fleet.Record{Kind: fleet.RecordRepairEnded, Reason: fleet.ReasonRemoved}
+			if breaks {
+				ended.Reason = fleet.ReasonRecovered
+			}
+			delete(o.judge.afresh, "web-1")
+			o.judge.verdicts(&was, &is, []fleet.Record{ended})
+		}},
 		{"L11", "held without a record", func(o court, breaks bool) {
 			var said []fleet.RecordKind
 			if !breaks {
@@ -283,7 +361,16 @@ func thoughts() []crime {
 		{"L13", "a machine beyond the fleet's size is built", func(o court, breaks bool) {
 			o.spec.Size = map[bool]int{true: 0, false: 3}[breaks]
 			o.judge.size = o.spec.Size
-			o.stores(func(_, is *fleet.Machine) { is.Repair = &fleet.Repair{ID: "r1", Kind: fleet.RepairBuild} })
+			o.stores(builds)
+		}},
+		{"L13", "a machine beyond the fleet's size is built, and not only certified", func(o court, breaks bool) {
+			o.spec.Size, o.judge.size = 0, 0
+			o.stores(func(was, is *fleet.Machine) {
+				builds(was, is)
+				if !breaks {
+					is.Current = was.Current
+				}
+			})
 		}},
 		{"L15", "a step is given up before its time", func(o court, breaks bool) {
 			waited := o.spec.BuildWithin
@@ -352,8 +439,8 @@ func (o court) tries(first, second string, failed bool, stands time.Duration) {
 		vm := o.w.Current(name)
 		m := fleet.Machine{Name: fleet.MachineName(name), Repair: &fleet.Repair{Kind: fleet.RepairUpdate, Order: "o", Target: fleet.Incarnation{ID: fleet.InstanceID(vm.ID)}}}
 		o.judge.renewed[name] = vm.ID
-		o.judge.orderly(&m, nil)
-		o.judge.orderly(&m, nil) // it goes on
+		o.judge.orderly(&fleet.Machine{Name: m.Name}, &m, nil)
+		o.judge.orderly(&m, &m, nil) // it goes on
 		vm.ID, vm.Mark.Certified, vm.Born = "new-"+vm.ID, !failed, o.w.Now()-stands
 	}
 }
@@ -368,7 +455,7 @@ func orderly() []crime {
 			for _, name := range []string{"web-2", "web-3"} {
 				id := o.w.Current(name).ID
 				o.judge.trials.shown["o"], o.judge.renewed[name] = "another.qcow2", id
-				o.judge.orderly(&fleet.Machine{Name: fleet.MachineName(name), Repair: &fleet.Repair{
+				o.judge.orderly(&fleet.Machine{Name: fleet.MachineName(name)}, &fleet.Machine{Name: fleet.MachineName(name), Repair: &fleet.Repair{
 					Kind: fleet.RepairUpdate, Order: "o", Target: fleet.Incarnation{ID: fleet.InstanceID(id)},
 				}}, nil)
 			}
@@ -382,7 +469,7 @@ func orderly() []crime {
 		}},
 		{"L13", "a machine that left by order is built again", func(o court, breaks bool) {
 			o.judge.left["web-1"] = breaks
-			o.stores(func(_, is *fleet.Machine) { is.Repair = &fleet.Repair{ID: "r1", Kind: fleet.RepairBuild} })
+			o.stores(builds)
 		}},
 		{"L13", "a fleet grows beyond what is asked for", func(o court, breaks bool) {
 			o.judge.asked = o.judge.size + 1
@@ -391,6 +478,17 @@ func orderly() []crime {
 				grown.Size++
 			}
 			o.judge.changed(grown)
+		}},
+		{"L13", "a fleet grows to what was asked for before a machine was sent away", func(o court, breaks bool) {
+			larger := fleet.Order{ID: "o1", Kind: fleet.OrderScale, Size: o.judge.size + 2}
+			away := fleet.Order{ID: "o2", Kind: fleet.OrderDelete, Machine: "web-1"}
+			o.judge.ordered(&larger)
+			o.judge.ordered(&away)
+			o.judge.ruled([]fleet.Ruling{{Order: larger.ID}, {Order: away.ID}})
+			if breaks {
+				o.judge.ruled(nil) // they were taken up before
+			}
+			o.judge.changed(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeUp, Size: larger.Size})
 		}},
 		{"L13", "a machine is said to have left, and runs", func(o court, breaks bool) {
 			gone := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeDown, Machine: "web-1"}
@@ -409,11 +507,19 @@ func orderly() []crime {
 		}},
 		{"L10", "a wanted change looks like a failure", func(o court, breaks bool) {
 			o.judge.leaving["web-1"] = "a"
-			said := fleet.RecordRepairStarted
+			said := fleet.RecordIntent
 			if breaks {
 				said = fleet.RecordIncidentOpen
 			}
-			o.stores(func(_, is *fleet.Machine) { is.Repair = removal("a") }, fleet.RecordRepairStarted, said)
+			o.stores(func(was, is *fleet.Machine) { was.Repair, is.Repair = removal("a"), removal("a") }, said)
+		}},
+		{"L10", "a machine fails while it is removed, and not before", func(o court, breaks bool) {
+			o.judge.leaving["web-1"] = "a"
+			o.stores(func(was, is *fleet.Machine) {
+				if is.Repair = removal("a"); breaks {
+					was.Repair = removal("a")
+				}
+			}, fleet.RecordIncidentOpen, fleet.RecordRepairStarted)
 		}},
 		{"L13", "a change is given up that nobody confirmed", func(o court, breaks bool) {
 			if !breaks {

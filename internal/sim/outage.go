@@ -36,6 +36,8 @@ func (j *judge) Serving(vm *world.VM) {
 	o := &j.outages[n-1]
 	switch {
 	case !o.open && !vm.Serving() && j.goes(vm.Mark.Machine, vm.ID): // a person wants it to go
+	case !o.open && !vm.Serving() && j.isBeyond(vm.Machine()):
+		j.ignored[vm.Machine()] = vm.ID
 	case vm.Serving():
 		delete(j.personal, vm.Mark.Machine)
 		if o.open {

@@ -105,7 +105,13 @@ func (j *judge) rolledBack(p *past) {
 	clear(j.steps)
 	j.tells(was)
 	j.leave(was.Whole.Ledger)
+	j.booked = was.Whole.Ledger
 	j.recount()
+	for i := range j.outages {
+		if name := string(j.s.spec.Name.Machine(i + 1)); j.isBeyond(name) {
+			j.unmissed(name)
+		}
+	}
 	j.rolled = true
 	for _, d := range j.s.w.DiskCopies() {
 		if m := j.belief(d.Machine); m == nil || m.SnapshotAt(fleet.SnapshotID(d.ID)) < 0 {

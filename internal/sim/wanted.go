@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 
 	"hale/internal/change"
@@ -104,9 +105,11 @@ type plans struct {
 	left    map[string]bool   // machines that have gone so
 	size    int               // in force
 	asked   int               // by the file or the operator, whoever spoke last
+	most    int               // that was asked for with the orders that were taken up last, one after the other
 	going   map[string]int    // machines that the operator named, and asked as it was stated then: they go, whichever instance they have
 	stated  int               // how often a size was stated
 	away    map[string]bool   // adopted instances that the operator wants let go
+	booked  *fleet.Ledger     // as stored
 }
 
 func newPlans(size int) plans {
@@ -128,6 +131,7 @@ func (j *judge) resized(n int) {
 
 // ruled notes which plans hale took up: what they name may go, and nothing else.
 func (j *judge) ruled(rulings []fleet.Ruling) {
+	j.most = j.asked
 	for _, r := range rulings {
 		if r.Refused != "" {
 			continue
@@ -144,6 +148,7 @@ func (j *judge) ruled(rulings []fleet.Ruling) {
 		case fleet.OrderScale:
 			if o.Size != j.asked {
 				j.resized(o.Size)
+				j.most = max(j.most, o.Size)
 			}
 		case fleet.OrderDelete:
 			j.sentAway(string(o.Machine))
@@ -189,17 +194,56 @@ func (j *judge) staying() int {
 	return n
 }
 
-// comeBack forgets which machines went: more are asked for, and their numbers are taken again.
+// comeBack forgets which machines went: more are asked for, and their numbers are taken again. What was beyond the size is looked after again.
 func (j *judge) comeBack() {
 	for machine := range j.left {
 		delete(j.leaving, machine)
 	}
 	clear(j.left)
+	j.lookAround()
 }
+
+// books notes what hale holds to be in force.
+func (j *judge) books(l *fleet.Ledger) {
+	if j.booked != l {
+		j.booked = l
+		j.lookAround()
+	}
+}
+
+// lookAround counts what fails anew, and looks after what has become one of the fleet's machines.
+func (j *judge) lookAround() {
+	j.recount()
+	for i := range j.outages {
+		name := string(j.s.spec.Name.Machine(i + 1))
+		vm := j.s.w.Current(name)
+		if id := j.ignored[name]; id == "" || j.isBeyond(name) {
+			continue
+		} else if delete(j.ignored, name); vm != nil && vm.ID == id && !vm.Serving() {
+			j.Serving(vm)
+		}
+	}
+}
+
+// isBeyond reports whether the machine is none of the fleet's: it left, or its number is higher than those that are in force. A store that was put
+// back to a smaller size knows of no order to have it: hale holds it and says so, and what becomes of it is for a person to say.
+func (j *judge) isBeyond(machine string) bool {
+	n, ok := fleet.MachineName(machine).Ordinal()
+	switch l := j.booked; {
+	case !ok || j.s.spec.Adopt.Selects():
+		return false
+	case l != nil && l.Size == j.size && !j.left[machine]: // how many there are to be is known here; which numbers they have is hale's choice
+		return n > l.Size+len(l.Left) || slices.Contains(l.Left, n)
+	}
+	return j.left[machine] || n > j.size+len(j.left)
+}
+
+// isOfFleet reports whether the machine is one of the fleet's.
+func (j *judge) isOfFleet(machine string) bool { return !j.isBeyond(machine) }
 
 // grows checks that hale builds no more machines than it was asked for.
 func (j *judge) grows(size int) {
-	if size > j.asked {
+	if size > max(j.asked, j.most) { // the larger of two sizes may be in force for a moment
 		j.broken("L13", "", fmt.Sprintf("the fleet grows to %d machines, and %d are asked for", size, j.asked))
 	}
 	if size > j.size {
@@ -222,12 +266,23 @@ func (j *judge) leaves(machine string) {
 	j.left[machine] = true
 	delete(j.going, machine)
 	j.size--
+	j.recount()
+	j.unmissed(machine)
+}
+
+// unmissed ends the outage of a machine that nobody wants any more.
+func (j *judge) unmissed(machine string) {
 	n, _ := fleet.MachineName(machine).Ordinal()
-	if o := &j.outages[n-1]; o.open {
-		o.open = false
-		j.down--
-		j.s.options.History.up(n, o, j.s.w.Now(), false)
-		j.thin()
+	o := &j.outages[n-1]
+	if !o.open {
+		return
+	}
+	o.open = false
+	j.down--
+	j.s.options.History.up(n, o, j.s.w.Now(), false)
+	j.thin()
+	if vm := j.s.w.Current(machine); vm != nil {
+		j.ignored[machine] = vm.ID
 	}
 }
 
@@ -263,7 +318,7 @@ func (j *judge) changed(r fleet.Record) {
 }
 
 // orderly checks what must hold of a wanted change when it is stored.
-func (j *judge) orderly(is *fleet.Machine, records []fleet.Record) {
+func (j *judge) orderly(was, is *fleet.Machine, records []fleet.Record) {
 	r := is.Repair
 	if r == nil || !r.Wanted() {
 		return
@@ -279,7 +334,8 @@ func (j *judge) orderly(is *fleet.Machine, records []fleet.Record) {
 	if r.Kind == fleet.RepairUpdate {
 		j.tries(is)
 	}
-	if has(records, fleet.RecordIncidentOpen) {
+	begun := was.Repair != nil && was.Repair.ID == r.ID // before that nothing was done, and what failed did so by itself
+	if begun && has(records, fleet.RecordIncidentOpen) {
 		j.broken("L10", name, "a wanted change looks like a failure")
 	}
 }

@@ -55,6 +55,23 @@ func TestAMachineThatBootsServesAfterItsBootTime(t *testing.T) {
 	}
 }
 
+func TestACopyIsNoMoreOfADomainsMachines(t *testing.T) {
+	t.Parallel()
+	w := two(1)
+	a := planted(w, "a", "h1")
+	planted(w, "b", "h1")
+	planted(w, "c", "h2")
+	w.CopyDefinition(a)
+	planted(w, "e", "h1") // it is beyond the fleet's size
+	pass(w, time.Minute)
+	w.Crash(planted(w, "d", "h1"), StopCrash)
+	for subject, want := range map[Domain]int{{Kind: "host", Name: "h1"}: 2, {Kind: "all"}: 3} {
+		if n := w.Members(subject, func(m string) bool { return m != "e" }); n != want {
+			t.Errorf("%d machines serve in %v, and it should be %d", n, subject, want)
+		}
+	}
+}
+
 func TestTheProviderRefusesWhatWouldHarm(t *testing.T) {
 	t.Parallel()
 	w := two(2)
