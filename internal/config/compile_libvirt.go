@@ -97,10 +97,18 @@ func uriFlaw(u *url.URL) *flaw {
 		return flawf("write "+u.Scheme+"://host/system", "names no host")
 	case transport == "ssh" && u.User.Username() == "":
 		return flawf("write qemu+ssh://USER@"+u.Host+"/system", "names no user")
-	case u.Opaque != "" || u.Path != "/system" && (u.Path != "/session" || remote):
-		return flawf(uriForms, "does not end in /system")
+	}
+	if bad := uriPathFlaw(u, remote); bad != nil {
+		return bad
 	}
 	return uriQueryFlaw(u, remote && transport != "ssh")
+}
+
+func uriPathFlaw(u *url.URL, remote bool) *flaw {
+	if u.Opaque != "" || u.Path != "/system" && (u.Path != "/session" || remote) {
+		return flawf(uriForms, "does not end in /system")
+	}
+	return nil
 }
 
 func uriQueryFlaw(u *url.URL, socketless bool) *flaw {

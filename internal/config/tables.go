@@ -77,7 +77,7 @@ func providerShape() object[providerDraft] {
 			may("machines", "Simulated only: machines that somebody else made, by their names, to try fleets.FLEET.select.",
 				list[string]{noun: "one name", each: name()}, func(p *providerDraft) *at[[]at[string]] { return &p.machines }),
 		}, remoteFields(), execFields()),
-		later: map[string]string{
+		later: map[string]string{ //nolint:gosec // hints, and no passwords
 			"user": "write it into sasl, or into uri with qemu+ssh", "username": "write it into sasl, or into uri with qemu+ssh",
 			"password": "write sasl: {user: …, password: {file: PATH}}",
 		},

@@ -663,6 +663,17 @@ func (w *work) endIncident(why fleet.Reason) {
 	m.IncidentOver()
 }
 
+// certify certifies what is healthy, unless a person holds it or it is too early to try again.
+func (w *work) certify() {
+	m, s := w.M, w.Situation
+	switch {
+	case guard.HoldOn(m, s) != nil:
+		w.Wait(fleet.ReasonHold, "")
+	case s.Acting == "" && s.Spec.Mode == fleet.ModeAct && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)):
+		w.BeginCertify()
+	}
+}
+
 // advance goes on with the repair under way, or admits the one that is due.
 func (w *work) advance() {
 	m, s := w.M, w.Situation
@@ -678,11 +689,7 @@ func (w *work) advance() {
 	case m.Current.Candidate():
 		w.adopt()
 	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
-		if held := guard.HoldOn(m, s); held != nil {
-			w.Wait(fleet.ReasonHold, "")
-		} else if s.Acting == "" && s.Spec.Mode == fleet.ModeAct && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)) {
-			w.BeginCertify()
-		}
+		w.certify()
 	case m.Incident != nil:
 		w.Worsen()
 		held, step := repair.Admit(m, s)

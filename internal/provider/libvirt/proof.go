@@ -2,6 +2,7 @@ package libvirt
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -107,13 +108,13 @@ func (t TLS) config(host string) (*tls.Config, error) {
 }
 
 // shake speaks TLS with the daemon, and waits until that has said whether it takes hale's certificate: by one byte.
-func (t TLS) shake(conn net.Conn, host string) (net.Conn, error) {
+func (t TLS) shake(ctx context.Context, conn net.Conn, host string) (net.Conn, error) {
 	config, err := t.config(host)
 	if err != nil {
 		return nil, err
 	}
 	secured := tls.Client(conn, config)
-	if err := secured.Handshake(); err != nil {
+	if err := secured.HandshakeContext(ctx); err != nil {
 		return nil, t.explain(err, host)
 	}
 	var taken [1]byte

@@ -264,7 +264,7 @@ func startSSHD(t testing.TB, options string) sshd {
 	passwd := write("passwd", string(users)+"guest:x:61234:61234::/:/bin/sh\n")
 	config := write("sshd_config", fmt.Sprintf("Port %s\nListenAddress 127.0.0.1\nHostKey %s\nAuthorizedKeysFile /run/authorized\nPermitRootLogin yes\nStrictModes no\n"+
 		"PasswordAuthentication no\nUsePAM no\nPidFile none\n%s\n", port, filepath.Join(dir, "host"), options))
-	cmd := exec.Command("/bin/sh", "-c", `mount --make-rprivate / && mount --bind "$1" /etc/passwd && mount -t tmpfs tmpfs /run && mkdir /run/sshd && cp "$4" /run/authorized && exec "$2" -D -e -f "$3"`,
+	cmd := exec.Command("/bin/sh", "-c", `mount --make-rprivate / && mount --bind "$1" /etc/passwd && mount -t tmpfs none /run && mkdir /run/sshd && cp "$4" /run/authorized && exec "$2" -D -e -f "$3"`,
 		"sh", passwd, program, config, keys)
 	cmd.Stderr = t.Output()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL, Setpgid: true}

@@ -148,7 +148,7 @@ func look(client *ssh.Client, socket string) int {
 	if err != nil {
 		return -1
 	}
-	defer session.Close()
+	defer func() { _ = session.Close() }() // it says io.EOF where the command has ended
 	err = session.Run(fmt.Sprintf("test -e %[1]s || exit 3; test -w %[1]s || exit 4", quoted(socket)))
 	var code *ssh.ExitError
 	switch {

@@ -117,7 +117,7 @@ func (r reach) dial(ctx context.Context) (net.Conn, error) {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // the handshakes know no context
 	defer stop()
-	secured, err := r.secure(conn)
+	secured, err := r.secure(ctx, conn)
 	if err == nil && !r.local() {
 		err = r.proof.SASL.introduce(ctx, secured)
 	}
@@ -132,10 +132,10 @@ func (r reach) dial(ctx context.Context) (net.Conn, error) {
 }
 
 // secure puts what the address asks for over the connection.
-func (r reach) secure(conn net.Conn) (net.Conn, error) {
+func (r reach) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	switch r.over {
 	case overTLS:
-		return r.proof.TLS.shake(conn, r.name)
+		return r.proof.TLS.shake(ctx, conn, r.name)
 	case overSSH:
 		return r.proof.SSH.tunnel(conn, r.address)
 	default:
