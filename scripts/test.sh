@@ -46,7 +46,7 @@ mapfile -t without < <(grep -vxF "$with_machines" <<<"$all")
 mapfile -t with < <(grep -xF "$with_machines" <<<"$all")
 
 status=0
-"${go[@]}" test -timeout 10m "$@" "${without[@]}" || status=1
+"${go[@]}" test -timeout 20m "$@" "${without[@]}" || status=1
 if [ $which = all ] && [ ${#with[@]} -gt 0 ]; then
     "${go[@]}" test -timeout 25m -count=1 -p 1 "$@" "${with[@]}" || status=1
 fi
