@@ -217,9 +217,6 @@ func Restore(ctx context.Context, o RestoreOptions) (api.Restored, error) {
 	if err != nil || o.Check {
 		return out, err
 	}
-	if err := ours(o.DataDir); err != nil {
-		return out, err
-	}
 	out.Aside, err = etcd.Replace(ctx, etcd.Replacement{Dir: o.DataDir, Logger: o.Logger, Aside: o.Force, Fill: func(ctx context.Context, s state.Store) error {
 		err := reading(o.File, func(b *backup.Backup) error { return state.CommitAll(ctx, s, puts(b.Entries())) })
 		if err != nil {

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -30,6 +33,9 @@ func lockFolder(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fault.New(fault.Permanent, op, dir, err)
 	}
+	if err := checkRights(dir); err != nil {
+		return nil, fault.New(fault.Unauthorised, op, dir, err)
+	}
 	file, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fault.New(fault.Permanent, op, dir, err)
@@ -49,6 +55,31 @@ func lockFolder(dir string) (*os.File, error) {
 		return nil, fault.New(fault.Permanent, op, dir, err)
 	}
 	return file, nil
+}
+
+// checkRights refuses a folder of another user, who could not use what this process writes into it, and one that others may write to: what stands in
+// it decides what is destroyed.
+func checkRights(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	is, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	if int(is.Uid) != os.Geteuid() {
+		who := strconv.Itoa(int(is.Uid))
+		if known, err := user.LookupId(who); err == nil {
+			who = known.Username
+		}
+		return fmt.Errorf("it belongs to user %s, who runs hale there: do this as that user (sudo -u %s hale …)", who, who)
+	}
+	const group, others = 0o020, 0o002
+	if mode := info.Mode().Perm(); mode&others != 0 || mode&group != 0 && int(is.Gid) != os.Getegid() {
+		return fmt.Errorf("users other than the one that runs hale may write to it (mode %04o): chmod 0700 %s", mode, dir)
+	}
+	return nil
 }
 
 func writeAt(file *os.File, text string) error {
