@@ -441,7 +441,7 @@ func (m Machine) Restart(now Now, spec Spec) Machine {
 		m.Health.Cause = CauseNone // a stop is remembered, so that a start by others is noticed
 	}
 	if m.Anchor != nil {
-		m.Anchor = &Anchor{Host: m.Anchor.Host, Until: now.Mono.Add(BuildCallLimit)}
+		m.Anchor = &Anchor{Host: m.Anchor.Host, Until: now.Mono.Add(spec.BuildLimit())}
 	}
 	m.Attempts = append([]Instant(nil), m.Attempts...)
 	for i := range m.Attempts {
@@ -558,6 +558,17 @@ func CurrentStep(spec Spec, r Repair) Step {
 
 // BuildCallLimit limits each call of a build in a fleet whose ladder has no recreate step to say otherwise.
 const BuildCallLimit = 2 * time.Minute
+
+// BuildLimit is how long an order to build may take at most. One whose answer was lost may be carried out until then.
+func (s *Spec) BuildLimit() time.Duration {
+	limit := BuildCallLimit
+	for _, step := range s.Repair.Steps {
+		if step.Kind == StepRecreate {
+			limit = max(limit, step.Timeout)
+		}
+	}
+	return limit
+}
 
 // Lies returns where the machine is, or was last: in its instance, or else in the one that its repair replaces.
 func (m *Machine) Lies() Incarnation {

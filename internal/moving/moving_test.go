@@ -1,6 +1,7 @@
 package moving_test
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -147,5 +148,18 @@ func TestS70AnErrorShowsNoLineOfTheFile(t *testing.T) {
 	_, err := moving.Senlin([]moving.Source{{Name: "p.yaml", Data: []byte("type: senlin.policy.health\nadmin_pass: \"hunter2\n x: [")}})
 	if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "p.yaml") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Nine lists of nine aliases each are a few hundred bytes, and would be 400 million values.
+func TestAliasesOfAliasesAreBounded(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("a0: &a0 [1, 2, 3, 4, 5, 6, 7, 8, 9]\n")
+	for n := 1; n < 9; n++ {
+		fmt.Fprintf(&b, "a%d: &a%d [%s]\n", n, n, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", n-1), 9), ", "))
+	}
+	if _, err := moving.Healer(moving.Source{Name: "blueprint.yaml", Data: []byte(b.String())}); err == nil || !strings.Contains(err.Error(), "aliases") {
+		t.Errorf("read: %v", err)
 	}
 }

@@ -30,6 +30,9 @@ type pair struct {
 
 // parse reads a file, of which there is one document.
 func parse(s Source) (*value, error) {
+	if len(s.Data) > largest {
+		return nil, fmt.Errorf("%s: it is larger than 1 MiB", s.Name)
+	}
 	file, err := parser.ParseBytes(s.Data, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", s.Name, yaml.FormatError(err, false, false)) // without the lines: there may be a secret in them
@@ -43,15 +46,26 @@ func parse(s Source) (*value, error) {
 	if len(bodies) != 1 {
 		return nil, fmt.Errorf("%s: one document is wanted, and it has %d", s.Name, len(bodies))
 	}
-	t := tree{file: s.Name, anchors: map[string]ast.Node{}}
-	return t.value(bodies[0], "", 0), nil
+	t := tree{file: s.Name, anchors: map[string]ast.Node{}, left: new(mostValues)}
+	v := t.value(bodies[0], "", 0)
+	if *t.left <= 0 {
+		return nil, fmt.Errorf("%s: it has more than %d values, when what its aliases refer to is counted each time; write out fewer of them", s.Name, mostValues)
+	}
+	return v, nil
 }
 
 // tree follows anchors on its way through a file.
 type tree struct {
 	file    string
 	anchors map[string]ast.Node
+	left    *int // values that may still be made: aliases of aliases multiply
 }
+
+// largest is a file's size in bytes, and mostValues are its values; no blueprint or policy comes near.
+const (
+	largest    = 1 << 20
+	mostValues = 100_000
+)
 
 // deepest ends files that refer to themselves.
 const deepest = 60
@@ -61,7 +75,7 @@ func (t tree) value(n ast.Node, path string, depth int) *value {
 	if token := n.GetToken(); token != nil && token.Position != nil {
 		v.line = token.Position.Line
 	}
-	if depth > deepest {
+	if *t.left--; depth > deepest || *t.left <= 0 {
 		return v
 	}
 	switch n := n.(type) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -49,7 +50,7 @@ func Run(ctx context.Context, p Program) (code int, err error) {
 	if p.Errors != nil {
 		cmd.Stderr = p.Errors
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = attributes()
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = pipeWait
 	err = runGroup(cmd)
@@ -67,6 +68,8 @@ func Run(ctx context.Context, p Program) (code int, err error) {
 
 // runGroup runs the program and then ends what is left of its group.
 func runGroup(cmd *exec.Cmd) error {
+	runtime.LockOSThread() // with the thread that started it the program would end
+	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		return NotStarted{err}
 	}

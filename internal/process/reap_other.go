@@ -7,6 +7,9 @@ import (
 	"syscall"
 )
 
+// attributes give the program a group of its own.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
 // reap waits for the program, and ends what is left of its group, whose number nobody else gets as long as somebody is in it.
 func reap(cmd *exec.Cmd) error {
 	err := cmd.Wait()

@@ -76,7 +76,7 @@ var reasons = map[fleet.Reason]reason{
 		"free space on the disk of the data folder; hale goes on by itself"},
 	fleet.ReasonStoreDown: {"hale's store does not answer, so nothing can be written down first", "see hale's log; restart it if it says so"},
 	fleet.ReasonLateOrder: {"an order to build it, whose answer was lost, may yet be carried out",
-		"nothing needs to be done: after two minutes at most hale goes on"},
+		"nothing needs to be done: hale goes on when the order can no longer be carried out: after the timeout of recreate, or two minutes"},
 	fleet.ReasonClockStep: {"this server's clock was set, so everything is judged afresh", ""},
 
 	fleet.ReasonProviderPanicked: {"a defect in what speaks with the provider: its questions have no answer, and what was ordered is looked for before anything else is done", toReport},

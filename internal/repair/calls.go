@@ -444,7 +444,7 @@ func (w *Work) boundConflicts(r *fleet.Repair, in fleet.Intent, o fleet.Outcome)
 // lostOrder: an instance was ordered, the answer was lost, and it is not there. It may yet appear. The next one gets
 // another id on the same host, where the machine's name guards the place; and what was removed is proven off once more.
 func (w *Work) lostOrder(r *fleet.Repair) {
-	w.M.Anchor = &fleet.Anchor{Host: r.Next.Host, Until: w.now().Add(fleet.BuildCallLimit)}
+	w.M.Anchor = &fleet.Anchor{Host: r.Next.Host, Until: w.now().Add(w.Situation.Spec.BuildLimit())}
 	r.Next = fleet.Incarnation{}
 	r.LastOutcome = w.now()
 	if !r.Target.None() && !r.Proof.Meets(fleet.ProofDeleted) {
