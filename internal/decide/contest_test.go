@@ -324,6 +324,46 @@ func TestAnOlderStoreHoldsTheFleet(t *testing.T) {
 	}
 }
 
+// A backup may be made while the fleet is held by an older store, and be put back when a person had hale go on long ago. Then the store says that
+// they were told, and they were not: the start that hale noted when it went on is unknown again (L8).
+func TestABackupThatWasMadeWhileHeldIsToldOf(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.mark()
+	tl.power(fleet.PowerGone, 3)
+	tl.sighted(3, "newer", fleet.PowerRunning, fleet.Mark{Installation: ours, Generation: 2, Certified: true})
+	tl.pass(10 * time.Second)
+	told := func(what string, want int) {
+		t.Helper()
+		tl.wantCount("pages "+what, tl.count(fleet.RecordPaged, fleet.ReasonStoreOlder), want)
+	}
+	tl.s.Roll.Unknown = []fleet.NotedStart{{Name: "7-early", Host: "h01"}}
+	tl.pass(time.Minute)
+	told("of a mark, and of a start that was read a moment later", 1)
+	backup := tl.s.Whole.Clone()
+	tl.restart()
+	tl.pass(time.Hour)
+	told("after another start of the same store", 1)
+	tl.s.Roll.Unknown = nil // they are known once the world is believed
+	tl.want("to believe", tl.give(fleet.Order{Kind: fleet.OrderRecover, Believe: true}), "")
+	tl.pass(time.Hour)
+
+	tl.s.Whole = backup
+	tl.restart()
+	tl.s.Roll.Unknown = []fleet.NotedStart{{Name: "7-early", Host: "h01"}, {Name: "7-later", Host: "h02"}}
+	tl.pass(time.Minute)
+	told("of the backup", 2)
+	if o := tl.s.Whole.Older; o == nil || o.Start != "7-later" || o.Host != "h02" {
+		t.Errorf("the fleet is held by %+v", o)
+	}
+	tl.s.Roll.Unknown = tl.s.Roll.Unknown[:1] // a host that has the note falls silent, and comes back
+	tl.pass(time.Hour)
+	tl.s.Roll.Unknown = tl.s.Roll.Unknown[:2]
+	tl.restart()
+	tl.pass(time.Hour)
+	told("of the same again", 2)
+}
+
 // A store that was put back to a smaller size does not know that more was asked for. What runs beyond that size, and was not finished, may serve:
 // believing the world takes it in, and it is not removed as what a failed build left.
 func TestWhatRunsBeyondAnOlderSizeIsTakenIn(t *testing.T) {

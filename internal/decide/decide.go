@@ -607,14 +607,21 @@ func (w *work) judgeIncident() {
 		w.OpenIncident(m.Health.Cause)
 	case m.Health.Verdict == fleet.VerdictHealthy && m.Incident != nil && m.Current.Certified:
 		w.closeIncident()
-	case m.Health.Verdict == fleet.VerdictUnknown && !m.Health.Muted() && m.Incident == nil && now.Due(m.Health.SinceMono.Add(spec.BlindAfter)) &&
+	case m.Health.Verdict == fleet.VerdictUnknown && !m.Health.Muted() && untold(m) && now.Due(m.Health.SinceMono.Add(spec.BlindAfter)) &&
 		w.Situation.Whole.Doubt.Reason == "" && // of hale's own blindness a person was told once, for all machines
 		guard.HoldOn(m, w.Situation) == nil:
-		w.OpenIncident(fleet.CauseBlind)
-		w.Page(fleet.ReasonBlind)
+		if m.Incident == nil {
+			w.OpenIncident(fleet.CauseBlind)
+		}
+		w.Page(fleet.ReasonBlind) // what failed, and may do so still, is nobody's business otherwise: unknown is not healed
 	}
 	w.judgeHold()
 	w.judgeWanted()
+}
+
+// untold reports whether no person was told of the machine, by itself or with those whose fate it shares.
+func untold(m *fleet.Machine) bool {
+	return m.Incident == nil || !m.Incident.Paged && m.Incident.Parent == ""
 }
 
 // judgeWanted lets an order go that nobody could follow in time.

@@ -116,7 +116,7 @@ func (c *calendar) addMachine(m *fleet.Machine, spec *fleet.Spec) {
 			c.add(m.Repair.Deadline)
 		}
 	}
-	if m.Health.Verdict == fleet.VerdictUnknown && !m.Health.Muted() && m.Incident == nil {
+	if m.Health.Verdict == fleet.VerdictUnknown && !m.Health.Muted() && untold(m) {
 		c.add(m.Health.SinceMono.Add(spec.BlindAfter))
 	}
 	if m.Waiting == fleet.ReasonUnclear || m.Waiting == fleet.ReasonUndecided {

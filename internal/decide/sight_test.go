@@ -290,3 +290,30 @@ func TestWhatStaysSilentAfterADoubtSharesAFate(t *testing.T) {
 		t.Errorf("the doubt is left: %+v", d)
 	}
 }
+
+// A machine failed, and before it was repaired hale lost sight of it: unknown is not dead, so that nobody heals it. A person is told, once, as of one
+// that is lost from sight in good health (L8).
+func TestWhatFailedAndIsUnknownSinceIsToldOf(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.give(fleet.Order{Kind: fleet.OrderBrakeOn})
+	tl.say(fleet.StandingDown, 3)
+	tl.pass(time.Hour)
+	tl.say(fleet.StandingUnknown, 3)
+	tl.pass(tl.s.Spec.BlindAfter - time.Second)
+	tl.wantCount("pages of what was lost from sight a moment ago", tl.count(fleet.RecordPaged, fleet.ReasonBlind), 0)
+	tl.pass(2 * time.Second)
+	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonBlind), 1)
+	if i := tl.s.Machines[3].Machine.Incident; i == nil || i.Cause != fleet.CauseChecks || i.For != fleet.ReasonBlind {
+		t.Errorf("its incident is %+v", i)
+	}
+	tl.pass(time.Hour)
+	tl.wantCount("pages in the end", tl.count(fleet.RecordPaged, fleet.ReasonBlind), 1)
+	tl.wantCount("calls", tl.calls(), 0)
+
+	tl.s.Spec.Repair.Attempts, tl.s.Machines[3].Machine.Attempts = 1, []fleet.Instant{tl.s.Now.Mono}
+	tl.say(fleet.StandingDown, 3)
+	tl.give(fleet.Order{Kind: fleet.OrderBrakeOff})
+	tl.pass(time.Minute)
+	tl.wantCount("pages when it is seen to fail, and given up", tl.count(fleet.RecordPaged, fleet.ReasonAttempts), 1)
+}

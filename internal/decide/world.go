@@ -60,19 +60,39 @@ func (r *round) older(m *fleet.Machine, i *fleet.Instance) {
 	if r.sit.Whole.Older != nil {
 		return
 	}
-	r.sit.Whole.Older = &fleet.Older{Machine: m.Name, Instance: i.ID, Host: i.Host, Generation: i.Mark.Generation, Allotted: m.Generation, Since: r.s.Now.Wall}
+	r.sit.Whole.Older = &fleet.Older{
+		Machine: m.Name, Instance: i.ID, Host: i.Host, Generation: i.Mark.Generation, Allotted: m.Generation, Since: r.s.Now.Wall, SinceMono: r.s.Now.Mono,
+	}
 	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Machine: m.Name, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host,
 		Limit: int(m.Generation)}) //nolint:gosec // few
 }
 
-// readRoll finds in the starts that are noted at the provider's what proves that the store does not know the world.
+// readRoll finds in the starts that are noted at the provider's what proves that the store does not know the world. A person is told again of
+// a start of which they were not told, unless it comes so soon that it belongs to what they were told just now: a store that was put back
+// may say that they were told of what is long past.
 func (r *round) readRoll() {
-	if len(r.s.Roll.Unknown) == 0 || r.sit.Whole.Older != nil || r.believed != nil {
+	unknown, o := r.s.Roll.Unknown, r.sit.Whole.Older
+	news := slices.IndexFunc(unknown, func(n fleet.NotedStart) bool { return !o.Covers(n.Name) })
+	if news < 0 || r.believed != nil {
 		return
 	}
-	n := r.s.Roll.Unknown[0]
-	r.sit.Whole.Older = &fleet.Older{Start: n.Name, Host: n.Host, Since: r.s.Now.Wall}
-	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Host: n.Host, Detail: string(n.Name)})
+	n, now := unknown[news], r.s.Now
+	is := fleet.Older{Start: n.Name, Host: n.Host, Since: now.Wall, SinceMono: now.Mono}
+	same := o != nil && o.SinceMono != 0 && !now.Due(o.SinceMono.Add(r.s.Spec.BlindAfter))
+	if same {
+		is = *o
+	}
+	if o != nil {
+		is.Told = slices.Clone(o.Told)
+	}
+	for _, n := range unknown {
+		if !slices.Contains(is.Told, n.Name) {
+			is.Told = append(is.Told, n.Name)
+		}
+	}
+	if r.sit.Whole.Older = &is; !same {
+		r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Host: n.Host, Detail: string(n.Name)})
+	}
 }
 
 // trusted returns whether the world is to be believed, and the starts that are known from now on.

@@ -40,6 +40,25 @@ type Older struct {
 	Allotted   Generation // the highest one, by the store
 	Start      StartName  `json:",omitempty"` // that the store does not know; then there is only Host beside it
 	Since      time.Time
+	// SinceMono is Since on the owner's clock; zero: an earlier owner found it.
+	SinceMono Instant `json:",omitempty"`
+	// Told are the unknown starts that a person was told with. A store may be put back to a time when it was held already: then there is one
+	// that is not among them, that of the hale which went on meanwhile.
+	Told []StartName `json:",omitempty"`
+}
+
+// Covers reports whether a person who was told of this was told with the start, too.
+func (o *Older) Covers(n StartName) bool {
+	return o != nil && (o.Start == n || slices.Contains(o.Told, n))
+}
+
+func (o *Older) equal(other *Older) bool {
+	if o == nil || other == nil {
+		return o == other
+	}
+	return o.Machine == other.Machine && o.Instance == other.Instance && o.Host == other.Host && o.Generation == other.Generation &&
+		o.Allotted == other.Allotted && o.Start == other.Start && o.Since.Equal(other.Since) && o.SinceMono == other.SinceMono &&
+		slices.Equal(o.Told, other.Told)
 }
 
 // Foreign is another installation of hale with an instance that bears the mark of one of this fleet's machines. Until a person has hale
@@ -104,7 +123,7 @@ func (w Whole) Parent(id string) *Parent {
 func (w Whole) Equal(other Whole) bool {
 	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.Equal(w.Parents, other.Parents) && slices.Equal(w.Holds, other.Holds) &&
 		w.Ledger.Equal(other.Ledger) && w.Short == other.Short && slices.EqualFunc(w.LetGo, other.LetGo, LetGo.Equal) &&
-		slices.Equal(w.Fenced, other.Fenced) && same(w.Older, other.Older) && slices.Equal(w.Foreign, other.Foreign)
+		slices.Equal(w.Fenced, other.Fenced) && w.Older.equal(other.Older) && slices.Equal(w.Foreign, other.Foreign)
 }
 
 // Clone returns a copy that shares nothing with w.
@@ -121,6 +140,10 @@ func (w Whole) Restart(now Now) Whole {
 		w.Parents[i].Since, w.Parents[i].CalmSince = now.Mono, 0
 	}
 	w.Doubt.CalmSince = 0
+	if w.Older != nil {
+		o := *w.Older
+		o.SinceMono, w.Older = 0, &o
+	}
 	if !w.Short.Since.IsZero() {
 		w.Short.SinceMono = now.Mono
 	}

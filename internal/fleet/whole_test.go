@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -70,6 +71,31 @@ func TestTheWholeAfterARestart(t *testing.T) {
 	}
 	if is.Parent("") != nil || is.Parent("web/p2") != nil {
 		t.Error("a parent that there is not")
+	}
+}
+
+// What proves that the store is older than the world is compared whole, and is another owner's after a restart: its clock is another.
+func TestWhatProvesAnOlderStoreIsComparedWhole(t *testing.T) {
+	t.Parallel()
+	full := func() fleet.Whole {
+		return fleet.Whole{Older: &fleet.Older{
+			Machine: "web-1", Instance: "a", Host: "h1", Generation: 2, Allotted: 1, Start: "7-a", Since: time.Unix(9, 0), SinceMono: 5, Told: []fleet.StartName{"7-a"},
+		}}
+	}
+	whole := full()
+	if !whole.Equal(full()) || whole.Equal(fleet.Whole{}) || (fleet.Whole{}).Equal(whole) {
+		t.Fatal("equal proofs differ, or one equals none")
+	}
+	for i := range reflect.TypeFor[fleet.Older]().NumField() {
+		other := full()
+		reflect.ValueOf(other.Older).Elem().Field(i).SetZero()
+		if whole.Equal(other) {
+			t.Errorf("a difference in %s is overlooked", reflect.TypeFor[fleet.Older]().Field(i).Name)
+		}
+	}
+	is := whole.Restart(fleet.Now{Mono: 100})
+	if is.Older.SinceMono != 0 || !is.Older.Covers("7-a") || !whole.Equal(full()) {
+		t.Errorf("after the restart %+v, and %+v before", is.Older, whole.Older)
 	}
 }
 
