@@ -113,9 +113,9 @@ func equalHosts(a, b []fleet.Host) bool {
 	return true
 }
 
-// pollSoon plans the next regular listing.
+// pollSoon plans the next regular listing. One that is asked for in this very instant would say nothing about what was done in it.
 func (c *server) pollSoon() {
-	at := max(c.lastPoll+c.s.options.Poll, c.s.w.Now())
+	at := max(c.lastPoll+c.s.options.Poll, c.s.w.Now()+1)
 	if c.pollAt != 0 && c.pollAt <= at {
 		return
 	}

@@ -124,3 +124,22 @@ func TestARepairWaitsForTheNotes(t *testing.T) {
 		t.Errorf("%d repairs, %d machines are down", s.score.Repairs, s.judge.down)
 	}
 }
+
+// What hale believes of an instance by a person's word, the provider has to say once more, and a listing of that very instant does not: the world lets hale
+// ask again, as its polls do, though nothing in it changes. The machine crashed while the fleet was held.
+func TestWhatIsBelievedIsListedOnceMore(t *testing.T) {
+	t.Parallel()
+	s := noting(t,
+		Event{At: 10 * time.Minute, Subject: "web-1", Verb: LosesDisk},
+		Event{At: 30 * time.Minute, Subject: "store", Verb: IsRolledBack, Arg: "5m"},
+		Event{At: 40 * time.Minute, Subject: "web-1", Verb: Crashes},
+		Event{At: 60 * time.Minute, Subject: "operator", Verb: Believes})
+	s.playsOn(t, 59*time.Minute)
+	if s.store.overall.Whole.Older == nil || s.judge.down != 1 {
+		t.Fatalf("held by %+v, %d machines are down", s.store.overall.Whole.Older, s.judge.down)
+	}
+	s.playsOn(t, 70*time.Minute)
+	if s.judge.down != 0 {
+		t.Errorf("%d machines are down: %+v", s.judge.down, s.store.beliefs[0].Health)
+	}
+}
