@@ -31,6 +31,7 @@ type flags struct {
 	rivals  bool
 	size    int
 	servers int
+	only    uint64
 	trace   string
 	gap     time.Duration
 }
@@ -44,7 +45,8 @@ func main() {
 	flag.BoolVar(&f.rivals, "rivals", false, "play the naive policies, too")
 	flag.IntVar(&f.size, "size", 0, "fleets of this size only")
 	flag.IntVar(&f.servers, "servers", 1, "with -size: how many hale servers")
-	flag.StringVar(&f.trace, "trace", "", "with -size: write the first run's trace to this file")
+	flag.Uint64Var(&f.only, "only", 0, "play only the run with this seed, as a finding names it; what fleet that is follows from -seed")
+	flag.StringVar(&f.trace, "trace", "", "with -only or -size: write the first run's trace to this file")
 	flag.DurationVar(&f.gap, "gap", 8*24*time.Hour, "mean time between two faults of one machine")
 	flag.Parse()
 	if err := run(f, os.Stdout); err != nil {
@@ -117,15 +119,22 @@ func (f flags) survey(kinds []sim.Kind, rival sim.Rival) (sim.Reckoning, error) 
 		doses = []dose{{f.size, f.servers, 1}}
 	}
 	var total sim.Reckoning
+	const seedsPerDose = 1_000_000
 	for i, d := range doses {
 		const horizon = 10 * 24 * time.Hour
 		s := sim.Survey{
 			Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers, Kinds: kinds,
-			Seed: f.seed + uint64(i)*1_000_000, Horizon: horizon, Gap: f.gap, Rival: rival,
+			Seed: f.seed + uint64(i)*seedsPerDose, Horizon: horizon, Gap: f.gap, Rival: rival,
 		}
 		perRun := float64(d.size) * horizon.Hours() / 24
 		s.Runs = max(1, int(f.days*d.share/perRun))
-		if f.trace != "" && f.size > 0 {
+		if f.only != 0 {
+			if f.only < s.Seed || f.only-s.Seed >= seedsPerDose {
+				continue
+			}
+			s.Seed, s.Runs = f.only, 1
+		}
+		if f.trace != "" && (f.size > 0 || f.only != 0) {
 			if err := f.write(s.Options(0)); err != nil {
 				return total, err
 			}
@@ -136,6 +145,9 @@ func (f flags) survey(kinds []sim.Kind, rival sim.Rival) (sim.Reckoning, error) 
 		}
 		total.Score.Add(r.Score)
 		total.Found = append(total.Found, r.Found...)
+	}
+	if total.Score.Runs == 0 {
+		return total, fmt.Errorf("no run has the seed %d; they begin at %d", f.only, f.seed)
 	}
 	return total, nil
 }
