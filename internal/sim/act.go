@@ -45,7 +45,7 @@ func (c *server) listed(l world.Listing, end world.End, asked fleet.Instant) {
 	if end == world.Done {
 		c.see(l, asked, changed)
 	}
-	if c.client.Behind() || end != world.Done || len(l.Dark) > 0 || c.s.w.Moody() || c.owesWord() {
+	if c.client.Behind() || end != world.Done || len(l.Dark) > 0 || c.s.w.Moody() || c.owesWord() || c.askedTooSoon(asked) {
 		c.pollSoon()
 	}
 	c.heat()
@@ -93,6 +93,11 @@ func (c *server) owesWord() bool {
 	return false
 }
 
+// askedTooSoon reports whether the listing says nothing of a machine, since it was not asked for after the last act: one of the same instant.
+func (c *server) askedTooSoon(asked fleet.Instant) bool {
+	return slices.ContainsFunc(c.pic.Open(), func(i int) bool { return c.pic.View(i).Machine.Acted >= asked })
+}
+
 // worthSeeing returns the machines that a listing may say something new about: those that it touched, and the open ones; nil: all
 // of them.
 func (c *server) worthSeeing(touched []int, all bool) []int {
@@ -113,9 +118,9 @@ func equalHosts(a, b []fleet.Host) bool {
 	return true
 }
 
-// pollSoon plans the next regular listing. One that is asked for in this very instant would say nothing about what was done in it.
+// pollSoon plans the next regular listing.
 func (c *server) pollSoon() {
-	at := max(c.lastPoll+c.s.options.Poll, c.s.w.Now()+1)
+	at := max(c.lastPoll+c.s.options.Poll, c.s.w.Now())
 	if c.pollAt != 0 && c.pollAt <= at {
 		return
 	}
