@@ -15,7 +15,7 @@ PROBES_FLAGS ?=
 CONTROLLER_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-openstack repeat disks records survive race lint tidy cover fuzz bench bench-probes bench-controller bench-openstack mutants ssd-trace demo demo-clean clean
+.PHONY: help build test test-openstack repeat disks records survive hostile race lint tidy cover fuzz bench bench-probes bench-controller bench-openstack mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,9 @@ records: ## what guests write on a disk shared by all their instances stays in o
 
 survive: ## hale outlives an adapter, a check, a target and a fencer that panic, for FOR (10m); make test does so for 20s
 	@HALE_SURVIVE=$(or $(FOR),10m) scripts/ensure-go.sh go test -count=1 -timeout 120m -run TestHaleOutlives -v ./internal/app
+
+hostile: ## hale among a cloud, a vCenter, a libvirt daemon, a power controller and a program that lie, flood, stall and redirect, for FOR (10m)
+	@HOSTILE=$(or $(FOR),10m) scripts/ensure-go.sh go test -count=1 -timeout 120m -run TestLiars -v ./internal/app
 
 race: ## the tests without real machines, under the race detector (needs gcc)
 	@command -v gcc >/dev/null || { echo 'make race: the race detector needs gcc: apt-get install gcc libc6-dev' >&2; exit 1; }
