@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -150,7 +151,7 @@ func (l *liars) talk(c net.Conn) {
 		case 0: // an array of four thousand million
 			body := []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1}
 			binary.BigEndian.PutUint32(head, uint32(28+len(body)))
-			_, _ = c.Write(append(head, body...))
+			_, _ = c.Write(slices.Concat(head, body))
 		case 1: // a message of four thousand million bytes
 			binary.BigEndian.PutUint32(head, 0xffffffff)
 			_, _ = c.Write(head)
