@@ -136,7 +136,8 @@ func (s stage) seedOf(m api.Machine) string {
 	return filepath.Join(s.lab.Info().Images, fmt.Sprintf("%s-g%d-%s.iso", m.Name, m.Generation, m.Instance))
 }
 
-// noneLeft checks that the folder of disks and seeds has nothing but these files, the base image and the note of each of hale's starts.
+// noneLeft checks that the folder of disks and seeds has nothing but these files, the base image and the note of each
+// of hale's starts.
 func (s stage) noneLeft(files []string) {
 	s.Helper()
 	entries, err := os.ReadDir(s.lab.Info().Images)

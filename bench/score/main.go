@@ -45,7 +45,8 @@ func main() {
 	flag.BoolVar(&f.rivals, "rivals", false, "play the naive policies, too")
 	flag.IntVar(&f.size, "size", 0, "fleets of this size only")
 	flag.IntVar(&f.servers, "servers", 1, "with -size: how many hale servers")
-	flag.Uint64Var(&f.only, "only", 0, "play only the run with this seed, as a finding names it; what fleet that is follows from -seed")
+	flag.Uint64Var(&f.only, "only", 0, "play only the run with this seed, as a finding names it; what fleet that is "+
+		"follows from -seed")
 	flag.StringVar(&f.trace, "trace", "", "with -only or -size: write the first run's trace to this file")
 	flag.DurationVar(&f.gap, "gap", 8*24*time.Hour, "mean time between two faults of one machine")
 	flag.Parse()

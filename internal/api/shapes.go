@@ -354,7 +354,8 @@ type Event struct {
 	Target     string    `json:"target,omitempty"`
 	Message    string    `json:"message,omitempty"` // what kind of message the target was sent
 	Tries      int       `json:"tries,omitempty"`
-	Thinned    uint64    `json:"thinned,omitempty"` // how many older records of the machine the journal let go for this one
+	// how many older records of the machine the journal let go for this one
+	Thinned uint64 `json:"thinned,omitempty"`
 }
 
 // State is what the controller believes, as its store has it: beliefs about machines, brakes, the pinned identities of

@@ -42,7 +42,8 @@ func viewOlder(o *fleet.Older) *Older {
 		return nil
 	}
 	return &Older{Machine: string(o.Machine), Instance: string(o.Instance), Host: string(o.Host), Generation: uint64(o.Generation),
-		Allotted: uint64(o.Allotted), Start: string(o.Start), Since: o.Since, Why: ViewReason(fleet.ReasonStoreOlder, prose.Older(o))}
+		Allotted: uint64(o.Allotted), Start: string(o.Start), Since: o.Since,
+		Why: ViewReason(fleet.ReasonStoreOlder, prose.Older(o))}
 }
 
 func viewForeign(all []fleet.Foreign) []Foreign {
@@ -86,7 +87,8 @@ type Shown struct {
 
 // worldOf reads the marks of the installation on the fleet's instances.
 func worldOf(f engine.FleetStatus, by fleet.Installation) World {
-	w := World{Fleet: string(f.Spec.Name), Installation: string(by), Machines: []Shown{}, Starts: []string{}, Silent: []string{}}
+	w := World{Fleet: string(f.Spec.Name), Installation: string(by), Machines: []Shown{}, Starts: []string{},
+		Silent: []string{}}
 	for i := range f.Machines {
 		v := &f.Machines[i]
 		s, beyond := v.Beyond(by)
@@ -138,7 +140,8 @@ func unbelievable(f engine.FleetStatus) fleet.Reason {
 		return f.Acting
 	case f.Provider.Standing != fleet.ProviderUp:
 		return fleet.ReasonProviderDown
-	case f.Whole.Older == nil && len(f.Whole.Foreign) == 0 && len(f.Roll.Unknown) == 0 && len(worldOf(f, f.Installation).Machines) == 0:
+	case f.Whole.Older == nil && len(f.Whole.Foreign) == 0 && len(f.Roll.Unknown) == 0 &&
+		len(worldOf(f, f.Installation).Machines) == 0:
 		return fleet.ReasonNotOlder
 	}
 	return ""

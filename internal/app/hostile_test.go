@@ -75,10 +75,13 @@ func (l *liars) lie(w http.ResponseWriter, q *http.Request) {
 		case <-l.end:
 		}
 	case 3:
-		fmt.Fprintf(w, `{"@odata.id": %[1]q, "Members": [{"@odata.id": %[1]q}], "next": %[1]q, "servers_links": [{"rel": "next", "href": %[1]q}]}`,
+		fmt.Fprintf(w,
+			`{"@odata.id": %[1]q, "Members": [{"@odata.id": %[1]q}], "next": %[1]q, `+
+				`"servers_links": [{"rel": "next", "href": %[1]q}]}`,
 			l.stranger.URL+"/redfish/v1")
 	case 4:
-		fmt.Fprintf(w, `{"@odata.id": %[1]q, "Members": [{"@odata.id": %[1]q}], "Members@odata.nextLink": %[1]q}`, q.URL.Path)
+		fmt.Fprintf(w, `{"@odata.id": %[1]q, "Members": [{"@odata.id": %[1]q}], "Members@odata.nextLink": %[1]q}`,
+			q.URL.Path)
 	case 5:
 		_, _ = io.WriteString(w, strings.Repeat(`{"a":[`, 50_000))
 	default:
@@ -182,7 +185,8 @@ providers:
   vc:
     type: vsphere
     poll: 1s
-    vcenter: {url: "%[2]s", user: u, password: {file: %[1]s/password}, ca: %[1]s/ca.pem, datacenter: DC0, cluster: C, datastore: D}
+    vcenter: {url: "%[2]s", user: u, password: {file: %[1]s/password}, ca: %[1]s/ca.pem,
+      datacenter: DC0, cluster: C, datastore: D}
   rack: {type: libvirt, hosts: [{name: h1, uri: "qemu+tcp://%[3]s/system", fence: [bmc]}], poll: 1s}
   program: {type: exec, command: [%[1]s/liar], poll: 1s, timeout: 2s}
 fences: {bmc: {redfish: {url: "%[2]s", user: u, password: {file: %[1]s/password}, ca: %[1]s/ca.pem}, test: 1m}}
@@ -212,11 +216,14 @@ func hostileConfig(t *testing.T, l *liars) *config.Config {
 	}
 	write("password", "s3cret", 0o600)
 	write("ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})), 0o600)
-	write("clouds.yaml", fmt.Sprintf("clouds:\n  lies:\n    cacert: %s/ca.pem\n    auth: {auth_url: %q, username: u, password: p, project_name: p, user_domain_name: d, project_domain_name: d}\n",
+	write("clouds.yaml", fmt.Sprintf("clouds:\n  lies:\n    cacert: %s/ca.pem\n    auth: {auth_url: %q, username: u, "+
+		"password: p, project_name: p, user_domain_name: d, project_domain_name: d}\n",
 		dir, server.URL+"/v3"), 0o600)
-	write("liar", "#!/bin/sh\ncase $(($$ % 3)) in 0) exec cat /dev/zero ;; 1) exec sleep 100 ;; *) echo '{\"result\": {\"instances\": [{}]}}' ;; esac\n", 0o755)
+	write("liar", "#!/bin/sh\ncase $(($$ % 3)) in 0) exec cat /dev/zero ;; 1) exec sleep 100 ;; *) echo "+
+		"'{\"result\": {\"instances\": [{}]}}' ;; esac\n", 0o755)
 	text := fmt.Sprintf(hostile, dir, server.URL, l.daemon(t))
-	for name, more := range map[string]string{"cloud": ", server: {flavor: f}", "vc": "", "rack": ", memory: 64MiB", "program": ""} {
+	for name, more := range map[string]string{"cloud": ", server: {flavor: f}", "vc": "", "rack": ", memory: 64MiB",
+		"program": ""} {
 		text += fmt.Sprintf(liarFleet, name, more)
 	}
 	c, err := config.Parse("hale.yaml", []byte(text))
@@ -226,8 +233,9 @@ func hostileConfig(t *testing.T, l *liars) *config.Config {
 	return c
 }
 
-// A cloud, a vCenter, a libvirt daemon, a power controller and a program that lie, flood, stall and redirect get no order and no
-// password sent elsewhere, take no memory to speak of, and keep nobody from healing another fleet meanwhile.
+// A cloud, a vCenter, a libvirt daemon, a power controller and a program that lie, flood, stall and redirect get no
+// order and no password sent elsewhere, take no memory to speak of, and keep nobody from healing another fleet
+// meanwhile.
 func TestLiarsGetNothingAndHinderNobody(t *testing.T) {
 	t.Parallel()
 	lasts := hostileFor
@@ -245,7 +253,8 @@ func TestLiarsGetNothingAndHinderNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.site.teller, s.site.fencing = newTeller(c, "test", "here", s.site.defects), newFencing(c, log, s.site.defects)
-	err = s.site.staff(staffing{store: s.store, server: "here", specs: c.Fleets, log: log, wrap: func(p provider.Provider) provider.Provider { return p }})
+	err = s.site.staff(staffing{store: s.store, server: "here", specs: c.Fleets, log: log,
+		wrap: func(p provider.Provider) provider.Provider { return p }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +267,8 @@ func TestLiarsGetNothingAndHinderNobody(t *testing.T) {
 		s.await("the calm fleet is healed", time.Minute, s.crash("calm", heals%3+1))
 		most = max(most, taken())
 	}
-	t.Logf("%d heals in %v among %d lies; memory %d MiB, and %d MiB at most", heals, lasts, l.turns.Load(), before>>20, most>>20)
+	t.Logf("%d heals in %v among %d lies; memory %d MiB, and %d MiB at most", heals, lasts, l.turns.Load(), before>>20,
+		most>>20)
 	if most > before+mostMemory {
 		t.Errorf("memory grew from %d to %d MiB", before>>20, most>>20)
 	}

@@ -144,8 +144,8 @@ func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error
 	for _, p := range c.Providers {
 		known := were.inForce(p)
 		if !p.SameAddress(known) {
-			log.Warn("the provider has another address in the configuration, which waits for a person's word: see hale apply; "+
-				"until then it is asked where it was", "provider", p.Name)
+			log.Warn("the provider has another address in the configuration, which waits for a person's word: see "+
+				"hale apply; until then it is asked where it was", "provider", p.Name)
 		}
 		a, err := s.connect(c, known)
 		if err != nil {
@@ -367,9 +367,10 @@ func (s *site) run(ctx context.Context) error {
 		ended := make(chan struct{})
 		wg.Go(func() {
 			defer close(ended)
-			defer s.defects.Catch(defect.Place{Part: defect.Probes, Of: string(w.fleet)}, "its work", func(p *defect.Panic) {
-				failures.add(p)
-			})
+			defer s.defects.Catch(defect.Place{Part: defect.Probes, Of: string(w.fleet)}, "its work",
+				func(p *defect.Panic) {
+					failures.add(p)
+				})
 			failures.add(w.Run(own))
 			if w.beats != nil {
 				w.beats.Close()

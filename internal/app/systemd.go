@@ -10,12 +10,12 @@ import (
 	"hale/internal/fleet"
 )
 
-// reported is how long an owner may be at one turn before the watchdog is not fed any more, as a share of the watchdog's time: what is left is
-// enough for systemd to notice.
+// reported is how long an owner may be at one turn before the watchdog is not fed any more, as a share of the
+// watchdog's time: what is left is enough for systemd to notice.
 const reported = 2
 
-// supervised tells systemd what sd_notify(3) describes: that hale is up, that it lives, and that it ends. Started by something else it tells
-// nobody, and costs nothing.
+// supervised tells systemd what sd_notify(3) describes: that hale is up, that it lives, and that it ends. Started by
+// something else it tells nobody, and costs nothing.
 type supervised struct {
 	// tell sends a state.
 	tell func(state string) error
@@ -52,7 +52,8 @@ func (s supervised) run(ctx context.Context) {
 		case <-beat.C:
 		}
 		if name, stuck := s.stuck(s.watchdog / reported); stuck {
-			s.log.Error("a fleet is not looked after: systemd is not told that hale lives, and will start it again", "fleet", name)
+			s.log.Error("a fleet is not looked after: systemd is not told that hale lives, and will start it again",
+				"fleet", name)
 			continue
 		}
 		s.say(daemon.SdNotifyWatchdog)

@@ -95,8 +95,8 @@ func (t *teller) Test(ctx context.Context, name fleet.TargetName) (notify.Answer
 	return target.Send(ctx, t.words.Test(name, time.Now()))
 }
 
-// warnOf says at each start what the configuration allows and should not be left so, which secrets cannot be read, and which of
-// them everybody can: not when a page is due.
+// warnOf says at each start what the configuration allows and should not be left so, which secrets cannot be read, and
+// which of them everybody can: not when a page is due.
 func warnOf(ctx context.Context, c *config.Config, log *slog.Logger) {
 	for _, w := range c.Warnings() {
 		log.Warn("the configuration allows what should not be left so", "problem", w)

@@ -170,7 +170,8 @@ func TestAWriteThatIsHeldUp(t *testing.T) {
 					r.pass(r.now()+2*held, nil)
 					select {
 					case a := <-r.arrivals:
-						own := strings.HasPrefix(a.txn.Subject(), "noted/") // what each start notes of itself rests on no lease
+						// what each start notes of itself rests on no lease
+						own := strings.HasPrefix(a.txn.Subject(), "noted/")
 						if !own && !fault.Is(a.err, fault.Conflict) {
 							r.t.Errorf("a stale owner's write of %s was taken (%v): %s", a.txn.Subject(), a.err, c.reason)
 						}

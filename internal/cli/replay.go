@@ -108,7 +108,8 @@ func (p paper) comparison(c replay.Comparison) []string {
 			g.After.Format(time.DateTime), g.Until.Format(time.DateTime)))
 	}
 	if n := c.Journal.Thinned; n > 0 {
-		lines = append(lines, fmt.Sprintf("  %s  hale let %d old records of machines that flap go", p.paint(faint, "thinned"), n))
+		lines = append(lines, fmt.Sprintf("  %s  hale let %d old records of machines that flap go",
+			p.paint(faint, "thinned"), n))
 	}
 	for _, u := range c.Journal.Unknown {
 		lines = append(lines, fmt.Sprintf("  %s  %s of kind %q", p.paint(yellow, "unknown"), count(u.Times, "record"), u.Kind))

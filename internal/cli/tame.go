@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// tame is what all commands write to: guests, providers and programs say much of what hale prints, and none of them may command the
-// terminal of the person who reads it. Each Write is a piece of text of its own.
+// tame is what all commands write to: guests, providers and programs say much of what hale prints, and none of them
+// may command the terminal of the person who reads it. Each Write is a piece of text of its own.
 type tame struct{ to io.Writer }
 
 func (t tame) Write(text []byte) (int, error) {
@@ -24,7 +24,8 @@ var painting = regexp.MustCompile("\x1b\\[(0|1|2|31|32|33)m")
 
 // tamed returns the text with hale's own colours, lines and tabs, and with all other control characters made visible.
 func tamed(text string) string {
-	if utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' }) {
+	if utf8.ValidString(text) &&
+		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' }) {
 		return text
 	}
 	var b strings.Builder

@@ -45,7 +45,8 @@ func worldLines(w api.World) []string {
 		lines = append(lines, "  "+m.Text)
 	}
 	for _, s := range w.Starts {
-		lines = append(lines, "  start "+s+" of hale, which is noted at the provider's, is known from then on; the hale that noted it must have ended")
+		lines = append(lines, "  start "+s+" of hale, which is noted at the provider's, is known from then on; the "+
+			"hale that noted it must have ended")
 	}
 	if len(w.Machines) == 0 && len(w.Starts) == 0 {
 		lines = append(lines, "  its machines stay what they are; what held the fleet is not shown any more")
@@ -115,7 +116,9 @@ func (p paper) worldStory(f api.Fleet, now time.Time) []string {
 		lines = append(lines, p.paint(red, clip("NO FIRST BUILDS for "+prose.Span(now.Sub(x.Since))+": "+x.Why.Detail, max(0, p.width-2))))
 	}
 	if why := f.Unnoted; why.Code != "" {
-		lines = append(lines, p.paint(red, clip("NOTHING BUILT OR DESTROYED: the provider does not keep hale's note: "+why.Detail, max(0, p.width-2))))
+		lines = append(lines,
+			p.paint(red, clip("NOTHING BUILT OR DESTROYED: the provider does not keep hale's note: "+why.Detail,
+				max(0, p.width-2))))
 	}
 	return lines
 }

@@ -24,15 +24,19 @@ func TestWhatDiffersBetweenTwoConfigurations(t *testing.T) {
 		old, new string
 		want     []change.Kind
 	}{
-		"nothing":                    {"size: 3", "size: 3", nil},
-		"another address of a host":  {"qemu+tls://h1/system", "qemu+tls://h9/system", []change.Kind{change.AddressChanged}},
-		"a further host":             {`[{name: h1, uri: "qemu+tls://h1/system"}]`, `[{name: h1, uri: "qemu+tls://h1/system"}, {name: h2, uri: "qemu+tls://h2/system"}]`, []change.Kind{change.ProviderReconnected}},
+		"nothing": {"size: 3", "size: 3", nil},
+		"another address of a host": {"qemu+tls://h1/system", "qemu+tls://h9/system",
+			[]change.Kind{change.AddressChanged}},
+		"a further host": {`[{name: h1, uri: "qemu+tls://h1/system"}]`,
+			`[{name: h1, uri: "qemu+tls://h1/system"}, {name: h2, uri: "qemu+tls://h2/system"}]`,
+			[]change.Kind{change.ProviderReconnected}},
 		"another host instead":       {"name: h1,", "name: h2,", []change.Kind{change.AddressChanged}},
 		"a host that has a rack now": {"name: h1,", "name: h1, rack: r1,", []change.Kind{change.ProviderReconnected}},
 		"another provider beside it": {"providers:\n", "providers:\n  other: {type: simulated}\n", []change.Kind{change.ProviderAdded}},
 		"a canary":                   {"\nproviders:", "\nvantage: {canaries: [10.0.0.1]}\nproviders:", []change.Kind{change.VantageChanged}},
 		"fewer machines":             {"size: 3", "size: 2", []change.Kind{change.SizeDown}},
-		"another type of provider":   {`{type: libvirt, hosts: [{name: h1, uri: "qemu+tls://h1/system"}]}`, "{type: simulated}", []change.Kind{change.AddressChanged}},
+		"another type of provider": {`{type: libvirt, hosts: [{name: h1, uri: "qemu+tls://h1/system"}]}`,
+			"{type: simulated}", []change.Kind{change.AddressChanged}},
 	} {
 		was, err := config.Parse("hale.yaml", []byte(compared))
 		if err != nil {

@@ -15,7 +15,8 @@ import (
 func compileProof(n named[providerDraft], f *finder) *libvirt.Proof {
 	d := n.value
 	proof := &libvirt.Proof{
-		TLS:  libvirt.TLS{CA: resolve(d.tls.value.ca), Certificate: resolve(d.tls.value.certificate), Key: resolve(d.tls.value.key)},
+		TLS: libvirt.TLS{CA: resolve(d.tls.value.ca), Certificate: resolve(d.tls.value.certificate),
+			Key: resolve(d.tls.value.key)},
 		SSH:  libvirt.SSH{Key: resolve(d.ssh.value.key), KnownHosts: resolve(d.ssh.value.knownHosts)},
 		SASL: libvirt.SASL{User: d.sasl.value.user.value, Password: f.secret(d.sasl.value.password)},
 	}
@@ -38,7 +39,9 @@ func (c *Config) Warnings() []string {
 	for _, p := range c.Providers {
 		for _, h := range p.Hosts {
 			if u, err := url.Parse(h.URI); err == nil && p.Type == ProviderLibvirt && inTheClear(u) {
-				out = append(out, fmt.Sprintf("providers.%s: %s goes in the clear: whoever is on the way reads all and gives orders; use qemu+tls or qemu+ssh, and take insecure out", p.Name, h.URI))
+				out = append(out,
+					fmt.Sprintf("providers.%s: %s goes in the clear: whoever is on the way reads all and gives "+
+						"orders; use qemu+tls or qemu+ssh, and take insecure out", p.Name, h.URI))
 			}
 		}
 	}
@@ -55,7 +58,8 @@ func inTheClear(u *url.URL) bool {
 }
 
 // uriForms is the hint for a libvirt address that hale does not speak.
-const uriForms = "write qemu:///system, qemu:///session, qemu+unix:///system?socket=/path, qemu+tls://host/system or qemu+ssh://user@host/system"
+const uriForms = "write qemu:///system, qemu:///session, qemu+unix:///system?socket=/path, qemu+tls://host/system or " +
+	"qemu+ssh://user@host/system"
 
 // checkURI judges a libvirt address. What was written is not repeated, since a password might be in it.
 func checkURI(v at[string], insecure bool, f *finder) {
@@ -69,7 +73,8 @@ func checkURI(v at[string], insecure bool, f *finder) {
 	}
 	bad := uriFlaw(u)
 	if bad == nil && inTheClear(u) && !insecure {
-		bad = flawf(fmt.Sprintf("write qemu+tls://%[1]s/system or qemu+ssh://USER@%[1]s/system, or add insecure: true to the provider", u.Hostname()),
+		bad = flawf(fmt.Sprintf("write qemu+tls://%[1]s/system or qemu+ssh://USER@%[1]s/system, or add insecure: "+
+			"true to the provider", u.Hostname()),
 			"goes in the clear to another host")
 	}
 	if bad != nil {
@@ -86,7 +91,8 @@ func uriFlaw(u *url.URL) *flaw {
 	remote := transport == "tcp" || transport == "tls" || transport == "ssh"
 	switch {
 	case password || u.User != nil && transport != "ssh":
-		return flawf("take them out; who hale is stands in tls, ssh and sasl of the provider", "holds a user name or a password")
+		return flawf("take them out; who hale is stands in tls, ssh and sasl of the provider",
+			"holds a user name or a password")
 	case driver != "qemu":
 		return flawf(uriForms, "libvirt's driver %s is not supported, only qemu", driver)
 	case transport != "" && transport != "unix" && !remote:
@@ -127,7 +133,8 @@ func uriQueryFlaw(u *url.URL, socketless bool) *flaw {
 		}
 	}
 	if socket, ok := query["socket"]; ok && (len(socket) != 1 || !path.IsAbs(socket[0])) {
-		return flawf("write one absolute path, as ?socket=/run/libvirt/libvirt-sock", "the socket is not an absolute path")
+		return flawf("write one absolute path, as ?socket=/run/libvirt/libvirt-sock",
+			"the socket is not an absolute path")
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ func (c *fleetCompiler) placeholders(s spot, text string) {
 // heartbeatPlaceholders reports tokens that the user data would have, and that no check has.
 func (c *fleetCompiler) heartbeatPlaceholders(text string, checks []fleet.Check) {
 	for _, found := range heartbeatWord.FindAllStringSubmatch(text, -1) {
-		has := slices.ContainsFunc(checks, func(k fleet.Check) bool { return string(k.Name) == found[1] && k.Heartbeat.PerMachine })
+		has := slices.ContainsFunc(checks,
+			func(k fleet.Check) bool { return string(k.Name) == found[1] && k.Heartbeat.PerMachine })
 		if !has {
 			c.add(c.draft.template.value.userData.spot, fmt.Sprintf("has %s, which nothing replaces", found[0]),
 				fmt.Sprintf("write a heartbeat check %s with a secret", found[1]))

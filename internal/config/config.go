@@ -53,8 +53,8 @@ type Provider struct {
 	Hosts []Host
 	// StateDir is the folder, on each host, for the disks and seeds of instances. ProviderLibvirt only.
 	StateDir string
-	// Proof is what hale and daemons of other hosts prove to each other; nil: what libvirt's own clients have. ProviderLibvirt only. It is not
-	// kept in the store: it refers to secrets.
+	// Proof is what hale and daemons of other hosts prove to each other; nil: what libvirt's own clients have.
+	// ProviderLibvirt only. It is not kept in the store: it refers to secrets.
 	Proof *libvirt.Proof `json:"-"`
 	// Insecure lets daemons of other hosts be spoken to in the clear. ProviderLibvirt only.
 	Insecure bool `json:",omitempty"`
@@ -101,8 +101,8 @@ type Cloud struct {
 // Host is one hypervisor host.
 type Host struct {
 	Name fleet.HostName
-	// URI is its libvirt daemon, in a form that the adapter speaks: qemu:///system, qemu+unix://…?socket=…, qemu+tls://host/system.
-	// ProviderLibvirt only.
+	// URI is its libvirt daemon, in a form that the adapter speaks: qemu:///system, qemu+unix://…?socket=…,
+	// qemu+tls://host/system. ProviderLibvirt only.
 	URI string
 	// Place is where it stands, as far as the operator says.
 	Place fleet.Place

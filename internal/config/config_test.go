@@ -243,7 +243,8 @@ func TestHeartbeats(t *testing.T) {
 	t.Parallel()
 	got := sound(t, `
 providers: {lab: {type: libvirt, uri: qemu:///system}}
-heartbeats: {listen: "10.0.0.1:7700", address: "hale.example.org:7700", tls: {certificate: cert.pem, key: /etc/ssl/key.pem}}
+heartbeats: {listen: "10.0.0.1:7700", address: "hale.example.org:7700",
+  tls: {certificate: cert.pem, key: /etc/ssl/key.pem}}
 fleets:
   web:
     provider: lab
@@ -254,7 +255,8 @@ fleets:
       b: {heartbeat: {token: {env: BEAT}}, every: 1m}
       c: {heartbeat: {secret: {env: BEAT}}}
 `)
-	if want := (Heartbeats{Listen: "10.0.0.1:7700", Address: "hale.example.org:7700", Certificate: "/etc/hale/cert.pem", Key: "/etc/ssl/key.pem"}); got.Heartbeats != want {
+	if want := (Heartbeats{Listen: "10.0.0.1:7700", Address: "hale.example.org:7700", Certificate: "/etc/hale/cert.pem",
+		Key: "/etc/ssl/key.pem"}); got.Heartbeats != want {
 		t.Errorf("heartbeats are %+v, want %+v", got.Heartbeats, want)
 	}
 	beat := func(name fleet.CheckName, every, timeout time.Duration, token fleet.Secret) fleet.Check {
@@ -446,7 +448,8 @@ func TestNothingToLoad(t *testing.T) {
 // A password in an address that is refused for it must not be repeated in the problem (L14).
 func TestPasswordInAddressIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	for _, uri := range []string{"qemu+tls://admin:hunter2@h1/system", "qemu+ssh://admin:hunter2@h1/system", "://admin:hunter2@h1/%zz", "admin:hunter2@h1"} {
+	for _, uri := range []string{"qemu+tls://admin:hunter2@h1/system", "qemu+ssh://admin:hunter2@h1/system",
+		"://admin:hunter2@h1/%zz", "admin:hunter2@h1"} {
 		_, err := Parse("hale.yaml", fmt.Appendf(nil, "providers: {lab: {type: libvirt, uri: %q}}", uri))
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", uri, err)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A file with more mistakes than a person reads at once is refused with the first of them, and one that no person wrote is refused before it
-// is read. Each took minutes.
+// A file with more mistakes than a person reads at once is refused with the first of them, and one that no person
+// wrote is refused before it is read. Each took minutes.
 func TestS57FloodsOfMistakesAreRefused(t *testing.T) {
 	t.Parallel()
 	entries := func(n int, each, between string) string {
@@ -24,12 +24,17 @@ func TestS57FloodsOfMistakesAreRefused(t *testing.T) {
 		problems int
 		last     string
 	}{
-		"unknown keys":                {entries(400, "u%d: 1", "\n"), mostProblems + 1, "more is wrong than the 100 problems before this line"},
-		"the same key":                {"version: 1\n" + strings.Repeat("version: 1\n", 400), mostProblems + 1, "more is wrong than the 100 problems before this line"},
-		"60,000 unknown keys":         {entries(60_000, "u%d: 1", "\n"), 1, "is entry 5001 of one mapping"},
-		"60,000 keys on one line":     {"fleets: {" + entries(60_000, "u%d: 1", ", ") + "}", 1, "is entry 5001 of one mapping"},
-		"60,000 keys of one fleet":    {"fleets:\n  web:\n" + entries(60_000, "    u%d: 1", "\n"), 1, "is entry 5001 of one mapping"},
-		"mappings in a mapping, wide": {"fleets:\n" + entries(6_000, "  f%d: {a: {}, b: 1}", "\n"), 1, "is entry 5001 of one mapping"},
+		"unknown keys": {entries(400, "u%d: 1", "\n"), mostProblems + 1,
+			"more is wrong than the 100 problems before this line"},
+		"the same key": {"version: 1\n" + strings.Repeat("version: 1\n", 400), mostProblems + 1,
+			"more is wrong than the 100 problems before this line"},
+		"60,000 unknown keys": {entries(60_000, "u%d: 1", "\n"), 1, "is entry 5001 of one mapping"},
+		"60,000 keys on one line": {"fleets: {" + entries(60_000, "u%d: 1", ", ") + "}", 1,
+			"is entry 5001 of one mapping"},
+		"60,000 keys of one fleet": {"fleets:\n  web:\n" + entries(60_000, "    u%d: 1", "\n"), 1,
+			"is entry 5001 of one mapping"},
+		"mappings in a mapping, wide": {"fleets:\n" + entries(6_000, "  f%d: {a: {}, b: 1}", "\n"), 1,
+			"is entry 5001 of one mapping"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestHowHostsAreReached: by TLS, by SSH with its keys, and in the clear only where the file says that it may be, with a warning.
+// TestHowHostsAreReached: by TLS, by SSH with its keys, and in the clear only where the file says that it may be, with
+// a warning.
 func TestHowHostsAreReached(t *testing.T) {
 	t.Parallel()
 	c := sound(t, `
@@ -16,7 +17,8 @@ providers:
     hosts:
       - {name: h1, uri: qemu+tcp://h1/system}
       - {name: h2, uri: qemu+tls://h2/system}
-  here: {type: libvirt, hosts: [{name: a, uri: "qemu+tcp://127.0.0.1:99/system"}, {name: b, uri: qemu+tcp://localhost/system}, {name: c, uri: "qemu+tcp://[::1]/system"}]}
+  here: {type: libvirt, hosts: [{name: a, uri: "qemu+tcp://127.0.0.1:99/system"}, {name: b, uri: qemu+tcp://localhost/system},
+    {name: c, uri: "qemu+tcp://[::1]/system"}]}
   usual: {type: libvirt, uri: qemu://h3/system}
   far:
     type: libvirt
@@ -39,7 +41,8 @@ providers:
 			continue
 		}
 		tls, ssh, sasl := p.Proof.TLS, p.Proof.SSH, p.Proof.SASL
-		if tls.CA != "/pki/ca.pem" || tls.Key != "/etc/pki/libvirt/private/clientkey.pem" || ssh.Key != "/etc/hale/key" ||
+		if tls.CA != "/pki/ca.pem" || tls.Key != "/etc/pki/libvirt/private/clientkey.pem" ||
+			ssh.Key != "/etc/hale/key" ||
 			ssh.KnownHosts != "/etc/ssh/ssh_known_hosts" || sasl.User != "hale" || sasl.Password.None() {
 			t.Errorf("far has %+v", p.Proof)
 		}

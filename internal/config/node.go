@@ -113,7 +113,8 @@ const mostEntries = 5_000
 // tooWide returns the token in which a mapping gets more entries than any configuration has; nil: there is none.
 func tooWide(tokens token.Tokens) *token.Token {
 	type mapping struct{ column, entries int }
-	var open []mapping // of those in flow style, the column is of no account: they lie to the right of all in block style
+	// of those in flow style, the column is of no account: they lie to the right of all in block style
+	var open []mapping
 	flow := 0
 	for i, t := range tokens {
 		switch t.Type {

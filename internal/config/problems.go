@@ -100,7 +100,8 @@ func (f *finder) problems() Problems {
 	found = slices.Compact(found)
 	if m := f.more; m != nil {
 		found = append(found, Problem{File: m.File, Line: m.Line, Column: m.Column,
-			Message: fmt.Sprintf("more is wrong than the %d problems before this line", len(found)), Hint: "mend those first"})
+			Message: fmt.Sprintf("more is wrong than the %d problems before this line", len(found)),
+			Hint:    "mend those first"})
 	}
 	return found
 }

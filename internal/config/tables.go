@@ -49,7 +49,9 @@ func providerShape() object[providerDraft] {
 				"proxmox": "use exec", "incus": "use exec",
 			}, ProviderLibvirt, ProviderOpenStack, ProviderVSphere, ProviderExec, ProviderSimulated), func(p *providerDraft) *at[ProviderType] { return &p.kind }),
 			may("uri", "libvirt only: the one daemon, as `qemu:///system`, `qemu:///session`, `qemu+unix:///system?socket=/path` "+
-				"`qemu+tls://host/system`, `qemu+ssh://user@host/system` (with `?socket=/path` where it is not the usual one) or `qemu+tcp://host/system`. It needs exactly one of uri and hosts.", text("a libvirt address", "qemu:///system"),
+				"`qemu+tls://host/system`, `qemu+ssh://user@host/system` (with `?socket=/path` where it is not the "+
+				"usual one) or `qemu+tcp://host/system`. It needs exactly one of uri and hosts.",
+				text("a libvirt address", "qemu:///system"),
 				func(p *providerDraft) *at[string] { return &p.uri }),
 			may("cloud", "openstack only, and needed there: which cloud, as clouds.yaml describes it; the credentials are for one project, which is the provider.",
 				cloudShape(), func(p *providerDraft) *at[cloudDraft] { return &p.cloud }),
@@ -78,7 +80,8 @@ func providerShape() object[providerDraft] {
 				list[string]{noun: "one name", each: name()}, func(p *providerDraft) *at[[]at[string]] { return &p.machines }),
 		}, remoteFields(), execFields()),
 		later: map[string]string{ //nolint:gosec // hints, and no passwords
-			"user": "write it into sasl, or into uri with qemu+ssh", "username": "write it into sasl, or into uri with qemu+ssh",
+			"user": "write it into sasl, or into uri with qemu+ssh", "username": "write it into sasl, or into uri " +
+				"with qemu+ssh",
 			"password": "write sasl: {user: …, password: {file: PATH}}",
 		},
 	}
@@ -241,7 +244,9 @@ func templateShape() object[templateDraft] {
 			key: "DISK", each: diskShape(),
 		}, func(t *templateDraft) *at[[]named[diskDraft]] { return &t.disks }).said("root: keep, with an image"),
 		may("user_data", "cloud-init user data, given to the machine as a NoCloud seed: the text, or `{file: PATH}`. "+
-			"Put no secrets here; `{heartbeat.CHECK}` becomes the machine's own token of a heartbeat check with a `secret`.", textShape("user data", "seed.yaml"), func(t *templateDraft) *at[textDraft] { return &t.userData }),
+			"Put no secrets here; `{heartbeat.CHECK}` becomes the machine's own token of a heartbeat check with a "+
+			"`secret`.", textShape("user data", "seed.yaml"),
+			func(t *templateDraft) *at[textDraft] { return &t.userData }),
 		or("seed", false, "Add a NoCloud seed, which sets the host name, also without user_data.", boolean(),
 			func(t *templateDraft) *at[bool] { return &t.seed }),
 		may("xml", "Your own libvirt domain, a Go text/template: the text, or `{file: PATH}`.", textShape("domain XML", "web.xml"),

@@ -25,7 +25,8 @@ providers:
 `)
 	want := []Host{
 		{Name: "h1", URI: "qemu+tls://h1/system"},
-		{Name: "h2", URI: "qemu+tls://h2/system", Place: fleet.Place{Rack: "R 12", Room: "cellar", Zone: "2", Storage: "nas1"}},
+		{Name: "h2", URI: "qemu+tls://h2/system", Place: fleet.Place{Rack: "R 12", Room: "cellar", Zone: "2",
+			Storage: "nas1"}},
 	}
 	if got := c.Providers[0].Hosts; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

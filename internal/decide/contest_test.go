@@ -324,8 +324,9 @@ func TestAnOlderStoreHoldsTheFleet(t *testing.T) {
 	}
 }
 
-// A backup may be made while the fleet is held by an older store, and be put back when a person had hale go on long ago. Then the store says that
-// they were told, and they were not: the start that hale noted when it went on is unknown again (L8).
+// A backup may be made while the fleet is held by an older store, and be put back when a person had hale go on long
+// ago. Then the store says that they were told, and they were not: the start that hale noted when it went on is
+// unknown again (L8).
 func TestABackupThatWasMadeWhileHeldIsToldOf(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)
@@ -364,15 +365,16 @@ func TestABackupThatWasMadeWhileHeldIsToldOf(t *testing.T) {
 	told("of the same again", 2)
 }
 
-// A store that was put back to a smaller size does not know that more was asked for. What runs beyond that size, and was not finished, may serve:
-// believing the world takes it in, and it is not removed as what a failed build left.
+// A store that was put back to a smaller size does not know that more was asked for. What runs beyond that size, and
+// was not finished, may serve: believing the world takes it in, and it is not removed as what a failed build left.
 func TestWhatRunsBeyondAnOlderSizeIsTakenIn(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 4)
 	tl.mark()
 	tl.s.Spec.Size = 3
 	v := &tl.s.Machines[3]
-	v.Machine.Current, v.Machine.Health, v.Seen = fleet.Incarnation{}, fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}, nil
+	v.Machine.Current, v.Machine.Health, v.Seen = fleet.Incarnation{},
+		fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}, nil
 	tl.sighted(3, "unfinished", fleet.PowerRunning, fleet.Mark{Installation: ours, Generation: 2})
 	tl.decide()
 	if tl.s.Whole.Older == nil {

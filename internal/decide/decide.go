@@ -607,13 +607,15 @@ func (w *work) judgeIncident() {
 		w.OpenIncident(m.Health.Cause)
 	case m.Health.Verdict == fleet.VerdictHealthy && m.Incident != nil && m.Current.Certified:
 		w.closeIncident()
-	case m.Health.Verdict == fleet.VerdictUnknown && !m.Health.Muted() && untold(m) && now.Due(m.Health.SinceMono.Add(spec.BlindAfter)) &&
+	case m.Health.Verdict == fleet.VerdictUnknown && !m.Health.Muted() && untold(m) &&
+		now.Due(m.Health.SinceMono.Add(spec.BlindAfter)) &&
 		w.Situation.Whole.Doubt.Reason == "" && // of hale's own blindness a person was told once, for all machines
 		guard.HoldOn(m, w.Situation) == nil:
 		if m.Incident == nil {
 			w.OpenIncident(fleet.CauseBlind)
 		}
-		w.Page(fleet.ReasonBlind) // what failed, and may do so still, is nobody's business otherwise: unknown is not healed
+		// what failed, and may do so still, is nobody's business otherwise: unknown is not healed
+		w.Page(fleet.ReasonBlind)
 	}
 	w.judgeHold()
 	w.judgeWanted()

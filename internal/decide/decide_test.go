@@ -411,7 +411,8 @@ func (c *chaos) checkPlace(s fleet.Snapshot, m decide.Machine, a fleet.Action) {
 	runs := v.Sighting(a.Instance).Instance.Power == fleet.PowerRunning
 	for _, h := range s.Silent {
 		lies := m.Belief.Lies()
-		excused := v.Ran.Instance != "" && v.Ran.At > h.Answered || lies.Host == h.Host || h.Answered != 0 && a.Intent.Op == fleet.OpCreate
+		excused := v.Ran.Instance != "" && v.Ran.At > h.Answered || lies.Host == h.Host ||
+			h.Answered != 0 && a.Intent.Op == fleet.OpCreate
 		if slices.Contains(a.Excused, h.Host) && !excused {
 			c.t.Fatalf("L1: %s: %s with %s excused, which answered at %d; it ran %+v", m.Belief.Name, a.Intent.Op, h.Host, h.Answered, v.Ran)
 		}

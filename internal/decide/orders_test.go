@@ -227,8 +227,8 @@ func TestAnOrderWaitsForTheBudgetAnHour(t *testing.T) {
 	}
 }
 
-// More machines are ordered, and then one is named that is to go; hale hears of both at once. It obeys one after the other: the number of the one
-// that goes is not taken again for the larger size.
+// More machines are ordered, and then one is named that is to go; hale hears of both at once. It obeys one after the
+// other: the number of the one that goes is not taken again for the larger size.
 func TestADeleteCountsOnTheSizeThatWasOrderedBefore(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 4)
@@ -247,7 +247,8 @@ func TestADeleteCountsOnTheSizeThatWasOrderedBefore(t *testing.T) {
 	if r := tl.records[i]; r.Size != 5 || r.Limit != 6 {
 		t.Errorf("a person is told that it will have %d machines, and not %d", r.Size, r.Limit)
 	}
-	if left := l.Without("web-2", tl.s.Now.Wall); left.Size != 5 || left.Asked(&wanted) != 5 || !slices.Equal(left.Left, []int{2}) {
+	if left := l.Without("web-2", tl.s.Now.Wall); left.Size != 5 || left.Asked(&wanted) != 5 ||
+		!slices.Equal(left.Left, []int{2}) {
 		t.Errorf("when it has gone: %+v", left)
 	}
 }
@@ -347,7 +348,8 @@ func TestL10WhatIsHeldDoesNotFail(t *testing.T) {
 	}
 }
 
-// L10: what came up after its build was given up is not even marked while a person holds it, and is as soon as the hold is over.
+// L10: what came up after its build was given up is not even marked while a person holds it, and is as soon as the
+// hold is over.
 func TestAHoldKeepsWhatIsHealthyFromBeingCertified(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 4)

@@ -58,8 +58,8 @@ func (r *round) listen(l *fleet.Ledger) *fleet.Ledger {
 	return l.Order(nil)
 }
 
-// remove takes the order to remove a machine: the one that was named, whichever instance it has. A size that was asked for before is in force
-// first: else the number that the machine gives up would be taken again for it.
+// remove takes the order to remove a machine: the one that was named, whichever instance it has. A size that was asked
+// for before is in force first: else the number that the machine gives up would be taken again for it.
 func (r *round) remove(o *fleet.Order) {
 	at, _ := r.ordered(o.Machine)
 	m := &r.s.Machines[at].Machine

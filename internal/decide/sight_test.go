@@ -291,8 +291,8 @@ func TestWhatStaysSilentAfterADoubtSharesAFate(t *testing.T) {
 	}
 }
 
-// A machine failed, and before it was repaired hale lost sight of it: unknown is not dead, so that nobody heals it. A person is told, once, as of one
-// that is lost from sight in good health (L8).
+// A machine failed, and before it was repaired hale lost sight of it: unknown is not dead, so that nobody heals it. A
+// person is told, once, as of one that is lost from sight in good health (L8).
 func TestWhatFailedAndIsUnknownSinceIsToldOf(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)

@@ -61,15 +61,16 @@ func (r *round) older(m *fleet.Machine, i *fleet.Instance) {
 		return
 	}
 	r.sit.Whole.Older = &fleet.Older{
-		Machine: m.Name, Instance: i.ID, Host: i.Host, Generation: i.Mark.Generation, Allotted: m.Generation, Since: r.s.Now.Wall, SinceMono: r.s.Now.Mono,
+		Machine: m.Name, Instance: i.ID, Host: i.Host, Generation: i.Mark.Generation, Allotted: m.Generation,
+		Since: r.s.Now.Wall, SinceMono: r.s.Now.Mono,
 	}
 	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Machine: m.Name, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host,
 		Limit: int(m.Generation)}) //nolint:gosec // few
 }
 
-// readRoll finds in the starts that are noted at the provider's what proves that the store does not know the world. A person is told again of
-// a start of which they were not told, unless it comes so soon that it belongs to what they were told just now: a store that was put back
-// may say that they were told of what is long past.
+// readRoll finds in the starts that are noted at the provider's what proves that the store does not know the world. A
+// person is told again of a start of which they were not told, unless it comes so soon that it belongs to what they
+// were told just now: a store that was put back may say that they were told of what is long past.
 func (r *round) readRoll() {
 	unknown, o := r.s.Roll.Unknown, r.sit.Whole.Older
 	news := slices.IndexFunc(unknown, func(n fleet.NotedStart) bool { return !o.Covers(n.Name) })
@@ -91,7 +92,8 @@ func (r *round) readRoll() {
 		}
 	}
 	if r.sit.Whole.Older = &is; !same {
-		r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Host: n.Host, Detail: string(n.Name)})
+		r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Host: n.Host,
+			Detail: string(n.Name)})
 	}
 }
 
@@ -144,8 +146,9 @@ func (r *round) openBelieved() {
 	}
 }
 
-// believes takes the order to believe the world. Each machine's own part follows when its turn comes; see work.believe. Other installations
-// whose marks are still listed, or may be on a host that does not answer, are not believed.
+// believes takes the order to believe the world. Each machine's own part follows when its turn comes; see
+// work.believe. Other installations whose marks are still listed, or may be on a host that does not answer, are not
+// believed.
 func (r *round) believes(o *fleet.Order) {
 	if r.s.Provider.Standing != fleet.ProviderUp {
 		r.rule(o, fleet.ReasonProviderDown)
@@ -210,7 +213,8 @@ func (w *work) believe(o *fleet.Order) {
 			w.endIncident(fleet.ReasonBelieved)
 		}
 		now := w.Situation.Now
-		m.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing, Since: now.Wall, SinceMono: now.Mono}
+		m.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing, Since: now.Wall,
+			SinceMono: now.Mono}
 	}
 	w.Record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Instance: m.Current.ID, Generation: m.Current.Generation,
 		Host: m.Current.Host, By: o.By})

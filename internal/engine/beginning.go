@@ -7,7 +7,8 @@ import (
 	"hale/internal/state"
 )
 
-// beginning counts this engine's start in the store, once, before anything is done: at Run's beginning, or as soon as a store that is full or does not answer takes it.
+// beginning counts this engine's start in the store, once, before anything is done: at Run's beginning, or as soon as
+// a store that is full or does not answer takes it.
 type beginning struct {
 	store state.Store
 	turn  chan struct{} // holds one of those who ask, as a mutex would; the engine holds none across a call

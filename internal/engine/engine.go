@@ -217,8 +217,8 @@ func (e *Engine) Nudge() {
 	}
 }
 
-// Stuck returns a fleet whose owner has been at one turn of its loop for longer than that: nothing is decided in it meanwhile.
-// None is stuck while it waits for a lease, for news or for a call: calls have goroutines of their own.
+// Stuck returns a fleet whose owner has been at one turn of its loop for longer than that: nothing is decided in it
+// meanwhile. None is stuck while it waits for a lease, for news or for a call: calls have goroutines of their own.
 func (e *Engine) Stuck(longerThan time.Duration) (fleet.Name, bool) {
 	now := e.clock.now().Mono
 	for _, o := range *e.owners.Load() {

@@ -10,8 +10,8 @@ import (
 	"hale/internal/secret"
 )
 
-// introduce fills into the order's user data by which tokens the machine reports heartbeats. The template itself, which is stored and compared, keeps the
-// placeholders.
+// introduce fills into the order's user data by which tokens the machine reports heartbeats. The template itself,
+// which is stored and compared, keeps the placeholders.
 func introduce(ctx context.Context, order *provider.Order, checks []fleet.Check) error {
 	for i := range checks {
 		c := &checks[i]

@@ -29,14 +29,16 @@ func (l *listener) Create(ctx context.Context, o provider.Order) error {
 	return l.Provider.Create(ctx, o)
 }
 
-// TestEachMachineIsGivenItsOwnToken: in its user data and nowhere else (L14); and nothing is built while the secret that they are derived from cannot be read.
+// TestEachMachineIsGivenItsOwnToken: in its user data and nowhere else (L14); and nothing is built while the secret
+// that they are derived from cannot be read.
 func TestEachMachineIsGivenItsOwnToken(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "beat")
 	spec := web(3)
 	spec.Template.UserData = "TOKEN={heartbeat.beat} {heartbeat.other}"
 	spec.Checks = append(spec.Checks, fleet.Check{
-		Name: "beat", Kind: fleet.CheckHeartbeat, Every: 30 * time.Second, Timeout: 10 * time.Second, DownAfter: 3, UpAfter: 1,
+		Name: "beat", Kind: fleet.CheckHeartbeat, Every: 30 * time.Second, Timeout: 10 * time.Second, DownAfter: 3,
+		UpAfter:   1,
 		Heartbeat: fleet.HeartbeatCheck{Token: fleet.Secret{File: file}, PerMachine: true},
 	})
 	tell(t, simulated.Options{}, spec, func(s *story) {

@@ -173,7 +173,8 @@ func TestEachStartOfAnEngineIsCounted(t *testing.T) {
 	})
 }
 
-// A store that does not take the count at first, because it is full or does not answer, is waited for: nothing is done before.
+// A store that does not take the count at first, because it is full or does not answer, is waited for: nothing is done
+// before.
 func TestAStartThatCannotBeCountedYetWaits(t *testing.T) {
 	t.Parallel()
 	for name, effect := range map[string]store.Effect{"full": store.NoSpace, "does not answer": store.FailBefore} {
@@ -191,10 +192,12 @@ func TestAStartThatCannotBeCountedYetWaits(t *testing.T) {
 					return store.Normal
 				}
 				was, calls := len(s.records()), len(s.world.Calls())
-				s.inject(simulated.Broken{Instance: s.id(1), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
+				s.inject(simulated.Broken{Instance: s.id(1), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+					Cure: simulated.ByReboot}})
 				s.start()
 				s.pass(10 * time.Minute)
-				if known, err := begun.Known(t.Context(), s.backing.Open(nil)); err != nil || len(known) != 1 || s.status().Acting == "" {
+				if known, err := begun.Known(t.Context(), s.backing.Open(nil)); err != nil || len(known) != 1 ||
+					s.status().Acting == "" {
 					t.Errorf("%d starts are known, %v, and it says %q", len(known), err, s.status().Acting)
 				}
 				if len(s.records()) != was || len(s.world.Calls()) != calls {

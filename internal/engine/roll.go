@@ -249,8 +249,9 @@ func (r *roll) believe(names []fleet.StartName, acts bool) {
 	}
 }
 
-// inherit takes the starts of the installation for known that a person has this store take over: the hale that noted them is gone, they say. It
-// is so for all fleets. What cannot be read or written now holds them until a person has the world believed.
+// inherit takes the starts of the installation for known that a person has this store take over: the hale that noted
+// them is gone, they say. It is so for all fleets. What cannot be read or written now holds them until a person has
+// the world believed.
 func (r *roll) inherit(ctx context.Context, acts bool) {
 	var names []fleet.StartName
 	for _, n := range r.standing().Unknown {

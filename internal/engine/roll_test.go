@@ -65,7 +65,8 @@ func callOf(op fleet.Op, host fleet.HostName) fleet.Action {
 	return fleet.Action{Kind: fleet.ActionCall, Host: host, Intent: fleet.Intent{Op: op}}
 }
 
-// A start that was noted a moment ago by another store is found right before the call, whatever the call, and long before the next beat.
+// A start that was noted a moment ago by another store is found right before the call, whatever the call, and long
+// before the next beat.
 func TestAnUnknownStartIsFoundRightBeforeEachCall(t *testing.T) {
 	t.Parallel()
 	b := newBoard("h1", "h2")
@@ -74,8 +75,10 @@ func TestAnUnknownStartIsFoundRightBeforeEachCall(t *testing.T) {
 		t.Fatalf("the first call: %v, noted are %v", err, b.noted)
 	}
 	b.noted["h2"] = append(b.noted["h2"], "1-copy")
-	for _, op := range []fleet.Op{fleet.OpPowerOff, fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpFence, fleet.OpRun} {
-		if err := r.permit(t.Context(), callOf(op, "h1"), true); err == nil || !strings.HasPrefix(err.Error(), string(fleet.ReasonStoreOlder)) {
+	for _, op := range []fleet.Op{fleet.OpPowerOff, fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpFence,
+		fleet.OpRun} {
+		if err := r.permit(t.Context(), callOf(op, "h1"), true); err == nil ||
+			!strings.HasPrefix(err.Error(), string(fleet.ReasonStoreOlder)) {
 			t.Errorf("%s: %v", op, err)
 		}
 	}
@@ -96,7 +99,8 @@ func TestNothingIsDestroyedOnAHostWhoseNotesAreNotRead(t *testing.T) {
 		host  fleet.HostName
 		holds bool
 	}{
-		{fleet.OpCreate, "h1", false}, {fleet.OpCreate, "h2", true}, {fleet.OpPowerOff, "h2", true}, {fleet.OpStart, "h2", false},
+		{fleet.OpCreate, "h1", false}, {fleet.OpCreate, "h2", true}, {fleet.OpPowerOff, "h2", true},
+		{fleet.OpStart, "h2", false},
 		{fleet.OpFence, "h2", false}, {fleet.OpEvacuate, "h2", false},
 	} {
 		if err := r.permit(t.Context(), callOf(c.op, c.host), true); (err != nil) != c.holds {

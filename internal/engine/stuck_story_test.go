@@ -10,7 +10,8 @@ import (
 	"hale/internal/state/memory"
 )
 
-// A fleet whose store takes minutes for a write, whatever it was given, is stuck until that is done. One that has nothing to do is not.
+// A fleet whose store takes minutes for a write, whatever it was given, is stuck until that is done. One that has
+// nothing to do is not.
 func TestAFleetIsStuckWhileItsStoreHolds(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {

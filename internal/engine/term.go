@@ -402,7 +402,8 @@ func (t *term) show(now fleet.Now) fleet.Instant {
 func (t *term) publish(now fleet.Now) {
 	views, whole := t.picture.Copies(), t.picture.Whole().Clone()
 	t.published.Store(&FleetStatus{
-		Installation: t.installation, Roll: t.sentinel.roll.standing(), Spec: *t.picture.Spec(), Wanted: t.spec, Acting: t.picture.Acting(), Detail: t.trouble, Provider: t.picture.Provider(),
+		Installation: t.installation, Roll: t.sentinel.roll.standing(), Spec: *t.picture.Spec(), Wanted: t.spec,
+		Acting: t.picture.Acting(), Detail: t.trouble, Provider: t.picture.Provider(),
 		Hosts: t.picture.Hosts(), Silent: t.picture.Silent(), Cannot: t.cannot, Vantage: t.picture.Vantage(), Brake: t.picture.Brake(), Whole: whole,
 		Tally: guard.Count(*t.picture.Spec(), &whole, views), Machines: views, At: now, Slots: t.picture.Slots(),
 		Post: t.box.status(),

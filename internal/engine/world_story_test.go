@@ -299,8 +299,8 @@ func (s *story) losesItsLast(lost time.Duration) {
 	}
 }
 
-// L1: the store loses the whole first build of a fleet, right after it was ordered. What was built then is the fleet's once a person has the
-// world believed: nothing is built twice, and nothing that runs well is removed.
+// L1: the store loses the whole first build of a fleet, right after it was ordered. What was built then is the fleet's
+// once a person has the world believed: nothing is built twice, and nothing that runs well is removed.
 func TestL1AFirstBuildThatTheStoreLostIsTaken(t *testing.T) {
 	t.Parallel()
 	options := threeHosts()
@@ -348,13 +348,15 @@ func TestL1WhatHasMachinesOfItsOwnTakesNothingOver(t *testing.T) {
 	})
 }
 
-// A take-over counts for all fleets: one of which no instance bears the mark is not held for the starts that the earlier hale noted at their
-// common provider. An earlier hale that runs all the same finds the start of its heir, and does nothing any more.
+// A take-over counts for all fleets: one of which no instance bears the mark is not held for the starts that the
+// earlier hale noted at their common provider. An earlier hale that runs all the same finds the start of its heir, and
+// does nothing any more.
 func TestATakeOverCountsForAllFleetsAndStopsAnEarlierHale(t *testing.T) {
 	t.Parallel()
 	tell(t, threeHosts(), recreating(3), func(s *story) {
 		s.grown()
-		earlier, first := s.installation(), &story{t: s.t, world: s.world, backing: s.backing, spec: s.spec, transport: s.world, hale: s.hale}
+		earlier, first := s.installation(), &story{t: s.t, world: s.world, backing: s.backing, spec: s.spec,
+			transport: s.world, hale: s.hale}
 		defer first.kill()
 		s.backing = memory.New(memory.Options{})
 		s.hale = s.controller("hale-2")

@@ -6,8 +6,8 @@ import (
 )
 
 // Join makes one instance of all mentions of an id by hosts that each speak for themselves, as a live migration leaves them which does not
-// remove the definition where it began: the mention that runs, where one does, with Also naming another. Where none runs,
-// it is one that did not move on: that one says how the instance ended. There is one mention at least.
+// remove the definition where it began: the mention that runs, where one does, with Also naming another. Where none
+// runs, it is one that did not move on: that one says how the instance ended. There is one mention at least.
 func Join(mentions []Instance) Instance {
 	sorted := slices.SortedFunc(slices.Values(mentions), func(a, b Instance) int {
 		return cmp.Or(cmp.Compare(liveliness(a.Power), liveliness(b.Power)), cmp.Compare(a.moved(), b.moved()),

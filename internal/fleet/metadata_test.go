@@ -87,7 +87,8 @@ func TestWhatWouldBeAnOptionIsUnfit(t *testing.T) {
 	t.Parallel()
 	f := fleet.Facts{
 		Machine: "web-7", Instance: "-a", Host: "h1",
-		Metadata: fleet.MetadataOf(map[string]string{"evil": "-oProxyCommand=x", "well": "db-1", "none": "", "bell": "a\ab", "dash": "-"}),
+		Metadata: fleet.MetadataOf(map[string]string{"evil": "-oProxyCommand=x", "well": "db-1", "none": "",
+			"bell": "a\ab", "dash": "-"}),
 	}
 	for _, c := range []struct {
 		arg, want string

@@ -114,26 +114,27 @@ type ResultReason string
 
 // The reasons of one probe's result.
 const (
-	ResultNone         ResultReason = ""              // never probed
-	ResultOK           ResultReason = "ok"            //
-	ResultTimeout      ResultReason = "timeout"       // no answer in time
-	ResultRefused      ResultReason = "refused"       // connection refused or reset
-	ResultUnreachable  ResultReason = "unreachable"   // an ICMP error from beyond this machine
-	ResultStatus       ResultReason = "status"        // a status that the check does not accept
-	ResultBody         ResultReason = "body"          // the page, or answer, is not the one that the check wants
-	ResultProtocol     ResultReason = "protocol"      // an answer that is not what was asked for
-	ResultTLS          ResultReason = "tls"           // certificate or handshake
-	ResultExit         ResultReason = "exit"          // the program's exit code says so
-	ResultNoAddress    ResultReason = "no-address"    // unknown: the provider knows no address
-	ResultLocal        ResultReason = "local"         // unknown: no descriptor, no buffer, no route from here
-	ResultLate         ResultReason = "late"          // unknown: started or read too late to mean anything
-	ResultIsolated     ResultReason = "isolated"      // unknown: the vantage itself is cut off
-	ResultNotEvery     ResultReason = "not-every"     // unknown: it fails at hours at which it is not heeded
-	ResultDependsOn    ResultReason = "depends-on"    // unknown: it fails, and so does one on which it depends
-	ResultUndecided    ResultReason = "undecided"     // unknown: the program says that it cannot tell
-	ResultUnsupported  ResultReason = "unsupported"   // unknown: there is no way to ask this instance
-	ResultNoMetadata   ResultReason = "no-metadata"   // unknown: the program is to be told of the instance what nobody knows
-	ResultUnfit        ResultReason = "unfit"         // unknown: what the program is to be told of the instance would be an option, or has control characters
+	ResultNone        ResultReason = ""            // never probed
+	ResultOK          ResultReason = "ok"          //
+	ResultTimeout     ResultReason = "timeout"     // no answer in time
+	ResultRefused     ResultReason = "refused"     // connection refused or reset
+	ResultUnreachable ResultReason = "unreachable" // an ICMP error from beyond this machine
+	ResultStatus      ResultReason = "status"      // a status that the check does not accept
+	ResultBody        ResultReason = "body"        // the page, or answer, is not the one that the check wants
+	ResultProtocol    ResultReason = "protocol"    // an answer that is not what was asked for
+	ResultTLS         ResultReason = "tls"         // certificate or handshake
+	ResultExit        ResultReason = "exit"        // the program's exit code says so
+	ResultNoAddress   ResultReason = "no-address"  // unknown: the provider knows no address
+	ResultLocal       ResultReason = "local"       // unknown: no descriptor, no buffer, no route from here
+	ResultLate        ResultReason = "late"        // unknown: started or read too late to mean anything
+	ResultIsolated    ResultReason = "isolated"    // unknown: the vantage itself is cut off
+	ResultNotEvery    ResultReason = "not-every"   // unknown: it fails at hours at which it is not heeded
+	ResultDependsOn   ResultReason = "depends-on"  // unknown: it fails, and so does one on which it depends
+	ResultUndecided   ResultReason = "undecided"   // unknown: the program says that it cannot tell
+	ResultUnsupported ResultReason = "unsupported" // unknown: there is no way to ask this instance
+	ResultNoMetadata  ResultReason = "no-metadata" // unknown: the program wants metadata that is not known
+	// unknown: what the program is to be told of the instance would be an option, or has control characters
+	ResultUnfit        ResultReason = "unfit"
 	ResultNotConnected ResultReason = "not-connected" // unknown: no connection, and the check does not count that
 	ResultPanicked     ResultReason = "panicked"      // unknown: a defect in what asks
 )

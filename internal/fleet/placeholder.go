@@ -66,8 +66,9 @@ func (f Facts) pairs() []string {
 	return pairs
 }
 
-// Unfit returns a placeholder that must not be filled in here, since a program would mistake its value; empty: there is none. Providers
-// and guests say what the values are, so one that begins with "-" where an argument begins would be an option of theirs, and none may have a control character.
+// Unfit returns a placeholder that must not be filled in here, since a program would mistake its value; empty: there
+// is none. Providers and guests say what the values are, so one that begins with "-" where an argument begins would be
+// an option of theirs, and none may have a control character.
 func (f Facts) Unfit(args []string, env []Variable) string {
 	pairs := f.pairs()
 	for _, text := range texts(args, env) {

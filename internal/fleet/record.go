@@ -69,11 +69,12 @@ type Record struct {
 	Thinned uint64 `json:",omitempty"`
 }
 
-// Swings reports whether a record of the kind says no more than how a machine's health went: a machine that flaps makes thousands of them.
-// Of a repair, an order or a page it says nothing.
+// Swings reports whether a record of the kind says no more than how a machine's health went: a machine that flaps
+// makes thousands of them. Of a repair, an order or a page it says nothing.
 func (k RecordKind) Swings() bool {
 	switch k {
-	case RecordVerdict, RecordAddress, RecordIncidentOpen, RecordIncidentClosed, RecordChildJoined, RecordChildReleased, RecordHeld, RecordLook:
+	case RecordVerdict, RecordAddress, RecordIncidentOpen, RecordIncidentClosed, RecordChildJoined, RecordChildReleased,
+		RecordHeld, RecordLook:
 		return true
 	default:
 		return false
@@ -211,15 +212,17 @@ const (
 	ReasonInterrupted Reason = "interrupted" // hale ended while it was gathered
 
 	// Steps.
-	ReasonNotOff         Reason = "not-off"          // start: it is not off
-	ReasonNotRunning     Reason = "not-running"      // reboot: it does not run
-	ReasonNotPaused      Reason = "not-paused"       // resume: it is not paused
-	ReasonHalted         Reason = "halted"           // reboot, recreate: it is paused, and can go on where it was
-	ReasonUnsupported    Reason = "unsupported"      // the provider cannot do it
-	ReasonNoAddress      Reason = "no-address"       // run: the command needs the machine's address, and nobody knows it
-	ReasonNoMetadata     Reason = "no-metadata"      // run: the command needs something else of the instance that nobody knows
-	ReasonSharedToken    Reason = "shared-token"     // rebuild, recreate: only heartbeats that any machine of the fleet could have sent speak for it
-	ReasonUnfit          Reason = "unfit"            // run: what the command is to be told would be an option, or has control characters
+	ReasonNotOff      Reason = "not-off"     // start: it is not off
+	ReasonNotRunning  Reason = "not-running" // reboot: it does not run
+	ReasonNotPaused   Reason = "not-paused"  // resume: it is not paused
+	ReasonHalted      Reason = "halted"      // reboot, recreate: it is paused, and can go on where it was
+	ReasonUnsupported Reason = "unsupported" // the provider cannot do it
+	ReasonNoAddress   Reason = "no-address"  // run: the command needs the machine's address, and nobody knows it
+	ReasonNoMetadata  Reason = "no-metadata" // run: the command needs something else of the instance that nobody knows
+	// rebuild, recreate: only heartbeats that any machine of the fleet could have sent speak for it
+	ReasonSharedToken Reason = "shared-token"
+	// run: what the command is to be told would be an option, or has control characters
+	ReasonUnfit          Reason = "unfit"
 	ReasonNoProgram      Reason = "no-program"       // run: there is no such program, or it may not be run
 	ReasonNoSecret       Reason = "no-secret"        // run: a secret that the command needs cannot be read
 	ReasonRunFailed      Reason = "run-failed"       // run: another exit code than 0, or its time was over

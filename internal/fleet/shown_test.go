@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What is shown of a machine: the certified instance that runs, else the newest; what was put aside; and the highest generation of all. Marks
-// of other machines and of other hales count for nothing, and what is gone does not, either.
+// What is shown of a machine: the certified instance that runs, else the newest; what was put aside; and the highest
+// generation of all. Marks of other machines and of other hales count for nothing, and what is gone does not, either.
 func TestWhatMarksShowOfAMachine(t *testing.T) {
 	t.Parallel()
 	at := func(id InstanceID, g Generation, p Power, change func(*Mark)) Sighting {
@@ -23,14 +23,20 @@ func TestWhatMarksShowOfAMachine(t *testing.T) {
 		gen    Generation
 		aside  []InstanceID
 	}{
-		"nothing":                        {},
-		"the newest":                     {[]Sighting{at("a", 1, PowerOff, nil), at("b", 2, PowerOff, nil)}, "b", 2, nil},
-		"what runs, though it is older":  {[]Sighting{at("a", 1, PowerRunning, nil), at("b", 2, PowerOff, nil)}, "a", 2, nil},
-		"never what is unfinished":       {[]Sighting{at("a", 1, PowerOff, nil), at("b", 2, PowerRunning, unfinished)}, "a", 2, nil},
-		"nor what is gone":               {[]Sighting{at("a", 1, PowerOff, nil), at("b", 2, PowerGone, nil)}, "a", 1, nil},
-		"what was put aside, in order":   {[]Sighting{at("c", 2, PowerOff, kept), at("b", 1, PowerOff, kept), at("a", 3, PowerRunning, nil)}, "a", 3, []InstanceID{"b", "c"}},
-		"what was put aside, and runs":   {[]Sighting{at("c", 2, PowerRunning, kept)}, "", 2, nil},
-		"other machines and other hales": {[]Sighting{at("a", 4, PowerRunning, func(k *Mark) { k.Machine = "web-2" }), at("b", 5, PowerRunning, func(k *Mark) { k.Installation = "theirs" })}, "", 0, nil},
+		"nothing": {},
+		"the newest": {[]Sighting{at("a", 1, PowerOff, nil), at("b", 2, PowerOff, nil)}, "b", 2,
+			nil},
+		"what runs, though it is older": {[]Sighting{at("a", 1, PowerRunning, nil), at("b", 2, PowerOff, nil)}, "a", 2,
+			nil},
+		"never what is unfinished": {[]Sighting{at("a", 1, PowerOff, nil), at("b", 2, PowerRunning, unfinished)},
+			"a", 2, nil},
+		"nor what is gone": {[]Sighting{at("a", 1, PowerOff, nil), at("b", 2, PowerGone, nil)}, "a", 1,
+			nil},
+		"what was put aside, in order": {[]Sighting{at("c", 2, PowerOff, kept), at("b", 1, PowerOff, kept),
+			at("a", 3, PowerRunning, nil)}, "a", 3, []InstanceID{"b", "c"}},
+		"what was put aside, and runs": {[]Sighting{at("c", 2, PowerRunning, kept)}, "", 2, nil},
+		"other machines and other hales": {[]Sighting{at("a", 4, PowerRunning, func(k *Mark) { k.Machine = "web-2" }),
+			at("b", 5, PowerRunning, func(k *Mark) { k.Installation = "theirs" })}, "", 0, nil},
 	} {
 		v := View{Machine: Machine{Name: "web-1"}, Seen: c.seen}
 		s, beyond := v.Beyond("ours")
@@ -53,7 +59,8 @@ func TestWhatMarksShowOfAMachine(t *testing.T) {
 			t.Errorf("%s: once it is believed, there is still %+v", name, s)
 		}
 	}
-	if v := (View{Machine: Machine{Name: "web-1"}, Seen: []Sighting{at("a", 1, PowerRunning, func(k *Mark) { k.Installation = "" })}}); v.Shown("").Marked != 0 {
+	if v := (View{Machine: Machine{Name: "web-1"},
+		Seen: []Sighting{at("a", 1, PowerRunning, func(k *Mark) { k.Installation = "" })}}); v.Shown("").Marked != 0 {
 		t.Error("what bears no mark is taken for an installation's")
 	}
 }

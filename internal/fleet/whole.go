@@ -42,8 +42,8 @@ type Older struct {
 	Since      time.Time
 	// SinceMono is Since on the owner's clock; zero: an earlier owner found it.
 	SinceMono Instant `json:",omitempty"`
-	// Told are the unknown starts that a person was told with. A store may be put back to a time when it was held already: then there is one
-	// that is not among them, that of the hale which went on meanwhile.
+	// Told are the unknown starts that a person was told with. A store may be put back to a time when it was held
+	// already: then there is one that is not among them, that of the hale which went on meanwhile.
 	Told []StartName `json:",omitempty"`
 }
 
@@ -56,8 +56,10 @@ func (o *Older) equal(other *Older) bool {
 	if o == nil || other == nil {
 		return o == other
 	}
-	return o.Machine == other.Machine && o.Instance == other.Instance && o.Host == other.Host && o.Generation == other.Generation &&
-		o.Allotted == other.Allotted && o.Start == other.Start && o.Since.Equal(other.Since) && o.SinceMono == other.SinceMono &&
+	return o.Machine == other.Machine && o.Instance == other.Instance && o.Host == other.Host &&
+		o.Generation == other.Generation &&
+		o.Allotted == other.Allotted && o.Start == other.Start && o.Since.Equal(other.Since) &&
+		o.SinceMono == other.SinceMono &&
 		slices.Equal(o.Told, other.Told)
 }
 

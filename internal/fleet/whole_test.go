@@ -74,12 +74,14 @@ func TestTheWholeAfterARestart(t *testing.T) {
 	}
 }
 
-// What proves that the store is older than the world is compared whole, and is another owner's after a restart: its clock is another.
+// What proves that the store is older than the world is compared whole, and is another owner's after a restart: its
+// clock is another.
 func TestWhatProvesAnOlderStoreIsComparedWhole(t *testing.T) {
 	t.Parallel()
 	full := func() fleet.Whole {
 		return fleet.Whole{Older: &fleet.Older{
-			Machine: "web-1", Instance: "a", Host: "h1", Generation: 2, Allotted: 1, Start: "7-a", Since: time.Unix(9, 0), SinceMono: 5, Told: []fleet.StartName{"7-a"},
+			Machine: "web-1", Instance: "a", Host: "h1", Generation: 2, Allotted: 1, Start: "7-a",
+			Since: time.Unix(9, 0), SinceMono: 5, Told: []fleet.StartName{"7-a"},
 		}}
 	}
 	whole := full()

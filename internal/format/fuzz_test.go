@@ -9,9 +9,11 @@ import (
 	"hale/internal/state/memory"
 )
 
-// FuzzMark: whatever a store says of its format, it is read, or refused with a kind; one that is too new is never opened.
+// FuzzMark: whatever a store says of its format, it is read, or refused with a kind; one that is too new is never
+// opened.
 func FuzzMark(f *testing.F) {
-	for _, seed := range []string{`{"Format":1}`, `{"Format":2,"Needs":"1.2"}`, `{"Format":0}`, `{"Format":-1}`, `{"Format":1e9}`, `null`, `{}`, ``} {
+	for _, seed := range []string{`{"Format":1}`, `{"Format":2,"Needs":"1.2"}`, `{"Format":0}`, `{"Format":-1}`,
+		`{"Format":1e9}`, `null`, `{}`, ``} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -137,9 +137,10 @@ func TestWhatHoldsARepair(t *testing.T) {
 			s.Hosts[0].Up = false
 		}},
 		"two hosts show it": {reason: fleet.ReasonTwoHosts, spoil: shownTwice},
-		"a silent host may have it": {reason: fleet.ReasonHostUnasked, spoil: func(_ *fleet.Machine, s *guard.Situation) {
-			s.Silent = []fleet.Silence{{Host: "h2"}}
-		}},
+		"a silent host may have it": {reason: fleet.ReasonHostUnasked,
+			spoil: func(_ *fleet.Machine, s *guard.Situation) {
+				s.Silent = []fleet.Silence{{Host: "h2"}}
+			}},
 		"amnesty": {reason: fleet.ReasonAmnesty, spoil: func(_ *fleet.Machine, s *guard.Situation) {
 			s.SteadyAt = s.Now.Mono + 1
 		}},

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What who may take: a stranger is whose address showed no good token in the last knownFor. However many strangers come, and from however many
-// addresses, the other places are for the machines.
+// What who may take: a stranger is whose address showed no good token in the last knownFor. However many strangers
+// come, and from however many addresses, the other places are for the machines.
 const (
 	maxConnections = 8192
 	maxStrangers   = 4096

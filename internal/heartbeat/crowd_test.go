@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestPlacesOfACrowd: strangers from ever so many addresses leave half of the places; who showed a token is let in, for an hour.
+// TestPlacesOfACrowd: strangers from ever so many addresses leave half of the places; who showed a token is let in,
+// for an hour.
 func TestPlacesOfACrowd(t *testing.T) {
 	t.Parallel()
 	var c crowd

@@ -16,7 +16,8 @@ import (
 	"hale/internal/secret"
 )
 
-// TestStrangersLeaveThePlacesToMachines: whoever shows no token holds a few places, however often it comes, and machines are heard meanwhile.
+// TestStrangersLeaveThePlacesToMachines: whoever shows no token holds a few places, however often it comes, and
+// machines are heard meanwhile.
 func TestStrangersLeaveThePlacesToMachines(t *testing.T) {
 	t.Parallel()
 	h := open(t, heartbeat.Place{})
@@ -57,7 +58,8 @@ func TestWhoShowsNoTokenIsSentAway(t *testing.T) {
 		}
 		t.Cleanup(func() { conn.Close() })
 		_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
-		if _, err := io.WriteString(conn, "POST "+beatPath+" HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nAuthorization: Bearer "+shown+"\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(conn, "POST "+beatPath+" HTTP/1.1\r\nHost: x\r\nContent-Length: "+
+			"0\r\nAuthorization: Bearer "+shown+"\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -71,7 +73,8 @@ func TestWhoShowsNoTokenIsSentAway(t *testing.T) {
 	}
 }
 
-// TestAMachineReportsForItselfOnly, where each has a token of its own: neither another one's nor the secret that they are derived from opens anything.
+// TestAMachineReportsForItselfOnly, where each has a token of its own: neither another one's nor the secret that they
+// are derived from opens anything.
 func TestAMachineReportsForItselfOnly(t *testing.T) {
 	t.Parallel()
 	h := open(t, heartbeat.Place{})
@@ -88,7 +91,8 @@ func TestAMachineReportsForItselfOnly(t *testing.T) {
 		want  int
 	}{
 		"itself": {own("web-1"), http.StatusNoContent}, "a peer": {own("web-2"), http.StatusUnauthorized},
-		"with another check's": {secret.Derived(token, "web/web-1/page"), http.StatusUnauthorized}, "who has the secret": {token, http.StatusUnauthorized},
+		"with another check's": {secret.Derived(token, "web/web-1/page"), http.StatusUnauthorized},
+		"who has the secret":   {token, http.StatusUnauthorized},
 	} {
 		if code, _ := h.report(beatPath, c.shown, `{"ok": false}`); code != c.want {
 			t.Errorf("%s: status %d, want %d", who, code, c.want)
@@ -96,7 +100,8 @@ func TestAMachineReportsForItselfOnly(t *testing.T) {
 	}
 }
 
-// TestHaleTestsItselfWhereMachinesReport: nobody is to blame for silence while the address of the machines leads nowhere, or to somebody else.
+// TestHaleTestsItselfWhereMachinesReport: nobody is to blame for silence while the address of the machines leads
+// nowhere, or to somebody else.
 func TestHaleTestsItselfWhereMachinesReport(t *testing.T) {
 	t.Parallel()
 	var config net.ListenConfig
@@ -104,14 +109,16 @@ func TestHaleTestsItselfWhereMachinesReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }), ReadHeaderTimeout: time.Second}
+	says := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
+	other := &http.Server{Handler: http.HandlerFunc(says), ReadHeaderTimeout: time.Second}
 	ended := make(chan error, 1)
 	go func() { ended <- other.Serve(listener) }()
 	t.Cleanup(func() {
 		_ = other.Shutdown(context.WithoutCancel(t.Context()))
 		<-ended
 	})
-	for address, says := range map[string]string{freeAddress(t): "hale does not hear its own heartbeats", listener.Addr().String(): "somebody else answers"} {
+	for address, says := range map[string]string{freeAddress(t): "hale does not hear its own heartbeats",
+		listener.Addr().String(): "somebody else answers"} {
 		h := open(t, heartbeat.Place{Address: address})
 		h.engine.Set(h.target(1))
 		h.report(beatPath, token, "") // so that one machine of the fleet was heard

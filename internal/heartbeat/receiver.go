@@ -59,7 +59,8 @@ type topic struct {
 // panicked.
 func New(log *slog.Logger, panics defect.Witness) *Receiver {
 	return &Receiver{
-		log: log, panics: panics, attention: newAttention(), changed: make(chan struct{}, 1), proofs: map[topic]fleet.HeartbeatCheck{}, registers: map[*Register]struct{}{},
+		log: log, panics: panics, attention: newAttention(), changed: make(chan struct{}, 1),
+		proofs: map[topic]fleet.HeartbeatCheck{}, registers: map[*Register]struct{}{},
 		word: &word{say: rand.Text()},
 	}
 }

@@ -34,10 +34,13 @@ type self struct {
 
 // attend has the receiver report to itself until ctx ends, and keeps note of whether it hears that.
 func (r *Receiver) attend(ctx context.Context, s *self) {
-	client := &http.Client{Timeout: testLimit, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: &http.Transport{
-		Proxy: nil, DisableKeepAlives: true,
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, //nolint:gosec // nothing is told to it, and all that counts is that it answers
-	}}
+	client := &http.Client{Timeout: testLimit,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			Proxy: nil, DisableKeepAlives: true,
+			//nolint:gosec // nothing is told to it, and all that counts is that it answers
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12},
+		}}
 	defer client.CloseIdleConnections()
 	last := time.Now()
 	pause := time.NewTimer(0)

@@ -77,7 +77,8 @@ func (r *Receiver) handler() http.Handler {
 	})
 }
 
-// answer says that somebody listens. Only of itself does the receiver take notice: by its word, which nobody else knows.
+// answer says that somebody listens. Only of itself does the receiver take notice: by its word, which nobody else
+// knows.
 func (r *Receiver) answer(w http.ResponseWriter, req *http.Request) {
 	if same(req.Header.Get("Authorization"), "Bearer "+r.word.say) {
 		r.crowd.vouch(whereFrom(req.RemoteAddr), time.Now())
@@ -120,9 +121,10 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// admit checks that the report is from a machine of the fleet, and where each has a token of its own, from this one. A stranger does not learn which checks
-// there are.
-func (r *Receiver) admit(ctx context.Context, t topic, machine fleet.MachineName, authorization string) (token string, code int, why string) {
+// admit checks that the report is from a machine of the fleet, and where each has a token of its own, from this one. A
+// stranger does not learn which checks there are.
+func (r *Receiver) admit(ctx context.Context, t topic, machine fleet.MachineName, authorization string) (token string,
+	code int, why string) {
 	const stranger = "there is no such heartbeat check, or this is not its token: send Authorization: Bearer TOKEN"
 	how, known := r.proofOf(t)
 	shown, bearer := strings.CutPrefix(authorization, "Bearer ")

@@ -10,8 +10,8 @@ import (
 	"hale/internal/state"
 )
 
-// What is kept of a fleet; older records go as new ones come. A record is a swing if it says no more than how a machine's health
-// went (fleet.RecordKind.Swings); all others last.
+// What is kept of a fleet; older records go as new ones come. A record is a swing if it says no more than how a
+// machine's health went (fleet.RecordKind.Swings); all others last.
 const (
 	KeepLasting = 12_000
 	KeepSwings  = 8_000 // of all machines
@@ -128,7 +128,8 @@ func (b *Book) trim() []state.Write {
 	if len(b.swings) < KeepSwings+slack {
 		return nil
 	}
-	// What lasts stands between the swings, so that they go range by range; what is over the limit goes with the next records.
+	// What lasts stands between the swings, so that they go range by range; what is over the limit goes with the next
+	// records.
 	var writes []state.Write
 	last := b.swings[len(b.swings)-KeepSwings]
 	for from := b.swings[0]; from < last && len(writes) < mostRanges; {

@@ -1,8 +1,8 @@
 // Package journal keeps records in the store: in order, per fleet, up to a count.
 //
 // It promises that a record is stored in the same transaction as the belief that it explains, that readers see
-// records in the order of their numbers, and that what one machine's health does over and over again does not drive out what hale
-// and people did. It does not render records; package prose does.
+// records in the order of their numbers, and that what one machine's health does over and over again does not drive
+// out what hale and people did. It does not render records; package prose does.
 package journal
 
 import (

@@ -105,7 +105,8 @@ func TestAReaderThatFollowsSeesWhatComes(t *testing.T) {
 func flaps(t *testing.T, s state.Store, b *journal.Book, name fleet.MachineName, times int) {
 	t.Helper()
 	for range times {
-		add(t, s, b, fleet.Record{Machine: name, Kind: fleet.RecordVerdict}, fleet.Record{Machine: name, Kind: fleet.RecordVerdict})
+		add(t, s, b, fleet.Record{Machine: name, Kind: fleet.RecordVerdict},
+			fleet.Record{Machine: name, Kind: fleet.RecordVerdict})
 	}
 }
 
@@ -123,8 +124,8 @@ func count(t *testing.T, s state.Store, of func(fleet.Record) bool) (n int) {
 	return n
 }
 
-// A guest that flaps for a month leaves the last of it, and neither the others' records nor a repair of a month ago is driven out by it. It is so
-// across changes of owners, too.
+// A guest that flaps for a month leaves the last of it, and neither the others' records nor a repair of a month ago is
+// driven out by it. It is so across changes of owners, too.
 func TestAFlappingMachineLeavesTheRepairOfAMonthAgo(t *testing.T) {
 	t.Parallel()
 	s := memory.New(memory.Options{}).Open(nil)
@@ -136,7 +137,8 @@ func TestAFlappingMachineLeavesTheRepairOfAMonthAgo(t *testing.T) {
 		return b
 	}
 	b := open()
-	add(t, s, b, fleet.Record{Machine: "web-2", Kind: fleet.RecordVerdict}, fleet.Record{Machine: "web-2", Kind: fleet.RecordRepairEnded})
+	add(t, s, b, fleet.Record{Machine: "web-2", Kind: fleet.RecordVerdict},
+		fleet.Record{Machine: "web-2", Kind: fleet.RecordRepairEnded})
 	flaps(t, s, b, "web-1", 5_000)
 	b = open()
 	flaps(t, s, b, "web-1", 5_000)

@@ -326,7 +326,8 @@ func (w *warden) spawnDaemon() error {
 		args = append(args, "--listen")
 	}
 	w.daemon, err = syscall.ForkExec("/usr/sbin/libvirtd", args, &syscall.ProcAttr{
-		Env:   slices.Concat(withoutEnv(os.Environ(), "PATH"), []string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, w.cfg.Env),
+		Env: slices.Concat(withoutEnv(os.Environ(), "PATH"),
+			[]string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, w.cfg.Env),
 		Files: []uintptr{null.Fd(), out.Fd(), out.Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})

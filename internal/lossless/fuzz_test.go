@@ -10,11 +10,14 @@ import (
 	"hale/internal/lossless"
 )
 
-// FuzzBelief: whatever a store says of a machine, it is refused, or judged by the laws, begun anew, and written back with nothing lost.
+// FuzzBelief: whatever a store says of a machine, it is refused, or judged by the laws, begun anew, and written back
+// with nothing lost.
 func FuzzBelief(f *testing.F) {
 	for _, seed := range []string{
-		`{"Name": "web-1"}`, `{"Name": "web-1", "New": {"x": [1, {"y": null}]}, "Repair": {"ID": 1, "Step": "recreate", "New": 1}}`,
-		`{"Name": "web-1", "Current": {"ID": "a"}, "Incident": {"ID": 3}, "Evidence": [{"Check": "page"}], "Kept": [{"ID": "b", "New": 2}]}`,
+		`{"Name": "web-1"}`,
+		`{"Name": "web-1", "New": {"x": [1, {"y": null}]}, "Repair": {"ID": 1, "Step": "recreate", "New": 1}}`,
+		`{"Name": "web-1", "Current": {"ID": "a"}, "Incident": {"ID": 3}, ` +
+			`"Evidence": [{"Check": "page"}], "Kept": [{"ID": "b", "New": 2}]}`,
 		`{"Repair": {"Intent": {}}}`, `null`, `{}`, `[]`, `{"Name": 1}`, `{"name": "web-1", "NAME": "web-2"}`,
 	} {
 		f.Add([]byte(seed))

@@ -157,9 +157,11 @@ func TestAliasesOfAliasesAreBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [1, 2, 3, 4, 5, 6, 7, 8, 9]\n")
 	for n := 1; n < 9; n++ {
-		fmt.Fprintf(&b, "a%d: &a%d [%s]\n", n, n, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", n-1), 9), ", "))
+		fmt.Fprintf(&b, "a%d: &a%d [%s]\n", n, n, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", n-1), 9),
+			", "))
 	}
-	if _, err := moving.Healer(moving.Source{Name: "blueprint.yaml", Data: []byte(b.String())}); err == nil || !strings.Contains(err.Error(), "aliases") {
+	if _, err := moving.Healer(moving.Source{Name: "blueprint.yaml", Data: []byte(b.String())}); err == nil ||
+		!strings.Contains(err.Error(), "aliases") {
 		t.Errorf("read: %v", err)
 	}
 }

@@ -49,7 +49,8 @@ func parse(s Source) (*value, error) {
 	t := tree{file: s.Name, anchors: map[string]ast.Node{}, left: new(mostValues)}
 	v := t.value(bodies[0], "", 0)
 	if *t.left <= 0 {
-		return nil, fmt.Errorf("%s: it has more than %d values, when what its aliases refer to is counted each time; write out fewer of them", s.Name, mostValues)
+		return nil, fmt.Errorf("%s: it has more than %d values, when what its aliases refer to is counted each time; "+
+			"write out fewer of them", s.Name, mostValues)
 	}
 	return v, nil
 }

@@ -8,12 +8,13 @@ import (
 	"hale/internal/picture"
 )
 
-// An order to believe the world is not offered before the provider was asked what that is like; the others are, and nothing is decided again
-// and again for the one that waits.
+// An order to believe the world is not offered before the provider was asked what that is like; the others are, and
+// nothing is decided again and again for the one that waits.
 func TestTheWorldIsBelievedOnceItWasSeen(t *testing.T) {
 	t.Parallel()
 	now := fleet.Now{Mono: 1, Wall: time.Unix(1, 0)}
-	p := picture.New(picture.Options{Spec: spec(), Epoch: 1, FreshID: func() fleet.InstanceID { return "fresh" }, Aimed: func(int, picture.Aim) {}}, now)
+	p := picture.New(picture.Options{Spec: spec(), Epoch: 1, FreshID: func() fleet.InstanceID { return "fresh" },
+		Aimed: func(int, picture.Aim) {}}, now)
 	p.TellOrder(fleet.Order{ID: "1", Kind: fleet.OrderRecover, Fleet: "web", Believe: true})
 	p.TellOrder(fleet.Order{ID: "2", Kind: fleet.OrderBrakeOn, Fleet: "web"})
 	if o := p.Snapshot(now).Orders; len(o) != 1 || o[0].ID != "2" {

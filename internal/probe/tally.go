@@ -33,7 +33,8 @@ func MeaningOf(r fleet.ResultReason) Meaning {
 		fleet.ResultProtocol, fleet.ResultTLS, fleet.ResultExit:
 		return MeansFailure
 	case fleet.ResultNone, fleet.ResultNoAddress, fleet.ResultLocal, fleet.ResultLate, fleet.ResultIsolated, fleet.ResultUndecided,
-		fleet.ResultUnsupported, fleet.ResultNoMetadata, fleet.ResultUnfit, fleet.ResultNotConnected, fleet.ResultNotEvery, fleet.ResultDependsOn, fleet.ResultPanicked:
+		fleet.ResultUnsupported, fleet.ResultNoMetadata, fleet.ResultUnfit, fleet.ResultNotConnected,
+		fleet.ResultNotEvery, fleet.ResultDependsOn, fleet.ResultPanicked:
 	}
 	return MeansNothing
 }

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asParent) == "" {
 		os.Exit(m.Run())
 	}
-	_, err := process.Run(context.Background(), process.Program{Args: []string{"sh", "-c", "echo $$; exec sleep 1000"}, Output: os.Stdout})
+	_, err := process.Run(context.Background(), process.Program{Args: []string{"sh", "-c", "echo $$; exec sleep 1000"},
+		Output: os.Stdout})
 	if err != nil {
 		os.Exit(1)
 	}

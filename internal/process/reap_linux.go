@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes give the program a group of its own, and end it when hale is killed, which can then end nothing itself. What the program began in
-// turn is not told: what must end, watches its standard input.
+// attributes give the program a group of its own, and end it when hale is killed, which can then end nothing itself.
+// What the program began in turn is not told: what must end, watches its standard input.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -76,7 +76,8 @@ var reasons = map[fleet.Reason]reason{
 		"free space on the disk of the data folder; hale goes on by itself"},
 	fleet.ReasonStoreDown: {"hale's store does not answer, so nothing can be written down first", "see hale's log; restart it if it says so"},
 	fleet.ReasonLateOrder: {"an order to build it, whose answer was lost, may yet be carried out",
-		"nothing needs to be done: hale goes on when the order can no longer be carried out: after the timeout of recreate, or two minutes"},
+		"nothing needs to be done: hale goes on when the order can no longer be carried out: after the timeout of " +
+			"recreate, or two minutes"},
 	fleet.ReasonClockStep: {"this server's clock was set, so everything is judged afresh", ""},
 
 	fleet.ReasonProviderPanicked: {"a defect in what speaks with the provider: its questions have no answer, and what was ordered is looked for before anything else is done", toReport},
@@ -124,11 +125,14 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonHalted:     {"it is paused, and can go on where it was", ""},
 	fleet.ReasonNoAddress:  {"nobody knows its address, which the command needs", ""},
 	fleet.ReasonNoMetadata: {"the command needs metadata that the provider does not name", ""},
-	fleet.ReasonSharedToken: {"only heartbeats speak against it whose token all machines of the fleet share: another one could have sent them, and for that alone nothing is destroyed",
+	fleet.ReasonSharedToken: {"only heartbeats speak against it whose token all machines of the fleet share: another " +
+		"one could have sent them, and for that alone nothing is destroyed",
 		"give the check a secret in place of the token, or the fleet a check of another kind"},
-	fleet.ReasonUnfit: {"what the instance bears there begins with \"-\" or has a control character, and would be an option of the command",
+	fleet.ReasonUnfit: {"what the instance bears there begins with \"-\" or has a control character, and would be an " +
+		"option of the command",
 		"set it right at the provider, or write the placeholder behind the option's name, as --name={meta.KEY}"},
-	fleet.ReasonNoProgram: {"there is no such program, or hale may not run it", "put the program of the step run in its place, then hale retry the machine"},
+	fleet.ReasonNoProgram: {"there is no such program, or hale may not run it",
+		"put the program of the step run in its place, then hale retry the machine"},
 	fleet.ReasonNoSecret: {"a secret that the command needs cannot be read",
 		"put it where the configuration says, so that hale may read it, then hale retry the machine"},
 	fleet.ReasonRunFailed: {"the command failed", ""},

@@ -27,7 +27,8 @@ func (w *Work) chooseRung(from int) {
 			return
 		}
 		_, placeholder := lacks(m, w.View, steps[rung], m.Current)
-		w.Record(fleet.Record{Kind: fleet.RecordStepSkipped, Step: steps[rung].Kind, Reason: reason, Detail: placeholder})
+		w.Record(fleet.Record{Kind: fleet.RecordStepSkipped, Step: steps[rung].Kind, Reason: reason,
+			Detail: placeholder})
 		if demanded(steps[rung], reason) {
 			w.quarantine(fleet.ReasonSnapshotFailed, string(reason))
 			return
@@ -191,7 +192,8 @@ func unfit(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
 	return reason
 }
 
-// hearsay reports whether nothing speaks against the machine but heartbeats that any other machine of the fleet can send in its name, since they share the token.
+// hearsay reports whether nothing speaks against the machine but heartbeats that any other machine of the fleet can
+// send in its name, since they share the token.
 func hearsay(m *fleet.Machine, s *guard.Situation) bool {
 	if s.View == nil || m.Current.None() || m.Health.Cause.Stopped() {
 		return false
@@ -219,8 +221,10 @@ func factsOf(m *fleet.Machine, v *fleet.View, on fleet.Incarnation) fleet.Facts 
 	return f
 }
 
-// lacks returns why the step's command cannot be told of the instance what it is to be told, and the placeholder; empty: it can.
-func lacks(m *fleet.Machine, v *fleet.View, step fleet.Step, on fleet.Incarnation) (why fleet.Reason, placeholder string) {
+// lacks returns why the step's command cannot be told of the instance what it is to be told, and the placeholder;
+// empty: it can.
+func lacks(m *fleet.Machine, v *fleet.View, step fleet.Step, on fleet.Incarnation) (why fleet.Reason,
+	placeholder string) {
 	if step.Kind != fleet.StepRun {
 		return "", ""
 	}
@@ -376,7 +380,8 @@ func (w *Work) act(r *fleet.Repair) {
 	}
 }
 
-// run executes the step's command, unless what it is to be told of the instance is not known any more, or would be taken for something else.
+// run executes the step's command, unless what it is to be told of the instance is not known any more, or would be
+// taken for something else.
 func (w *Work) run(r *fleet.Repair) {
 	if why, placeholder := lacks(w.M, w.View, fleet.CurrentStep(w.Situation.Spec, *r), r.Target); why != "" {
 		w.failRung(why, placeholder)

@@ -70,7 +70,8 @@ func TestWhichStepFitsTheCause(t *testing.T) {
 	}
 }
 
-// Heartbeats with a token that all machines share can be another machine's word: they let a machine be reset, and destroy nothing alone.
+// Heartbeats with a token that all machines share can be another machine's word: they let a machine be reset, and
+// destroy nothing alone.
 func TestSharedHeartbeatsDestroyNothingAlone(t *testing.T) {
 	t.Parallel()
 	const down, failing, up = fleet.StandingDown, fleet.StandingFailing, fleet.StandingUp
@@ -88,11 +89,14 @@ func TestSharedHeartbeatsDestroyNothingAlone(t *testing.T) {
 		"another check alone":           {up, down, false, fleet.CauseChecks, fleet.StepRecreate},
 		"the provider's word beside it": {down, up, false, fleet.CauseCrashed, fleet.StepRecreate},
 	} {
-		m := fleet.Machine{Name: "web-1", Current: fleet.Incarnation{ID: "a", Generation: 1, Certified: true}, Health: fleet.Health{Cause: c.cause}}
-		view := &fleet.View{Machine: m, Checks: []fleet.CheckState{{Check: "beat", Standing: c.beat}, {Check: "page", Standing: c.page}}}
+		m := fleet.Machine{Name: "web-1", Current: fleet.Incarnation{ID: "a", Generation: 1, Certified: true},
+			Health: fleet.Health{Cause: c.cause}}
+		view := &fleet.View{Machine: m, Checks: []fleet.CheckState{{Check: "beat", Standing: c.beat},
+			{Check: "page", Standing: c.page}}}
 		s := &guard.Situation{View: view, Spec: fleet.Spec{
 			Checks: []fleet.Check{
-				{Name: "beat", Kind: fleet.CheckHeartbeat, Heartbeat: fleet.HeartbeatCheck{PerMachine: c.perMachine}}, {Name: "page", Kind: fleet.CheckHTTP},
+				{Name: "beat", Kind: fleet.CheckHeartbeat, Heartbeat: fleet.HeartbeatCheck{PerMachine: c.perMachine}},
+				{Name: "page", Kind: fleet.CheckHTTP},
 			},
 			Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate}, {Kind: fleet.StepPage}}},
 		}}
@@ -110,7 +114,8 @@ func TestSharedHeartbeatsDestroyNothingAlone(t *testing.T) {
 // something else in its place.
 func TestACommandIsSentWithWhatIsKnownOnly(t *testing.T) {
 	t.Parallel()
-	for bears, why := range map[fleet.Metadata]fleet.Reason{"role=db\n": "", "": fleet.ReasonNoMetadata, "role=-oProxyCommand=x\n": fleet.ReasonUnfit} {
+	for bears, why := range map[fleet.Metadata]fleet.Reason{"role=db\n": "", "": fleet.ReasonNoMetadata,
+		"role=-oProxyCommand=x\n": fleet.ReasonUnfit} {
 		sent := why == ""
 		step := fleet.Step{Kind: fleet.StepRun, Run: fleet.Command{Args: []string{"apply", "{meta.role}", "{host}"}}}
 		m := fleet.Machine{

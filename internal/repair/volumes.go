@@ -17,9 +17,11 @@ func (w *Work) Rivalled() bool { return w.RivalledBeside("") }
 // RivalledBeside is the same for a machine that is about to have the instance.
 func (w *Work) RivalledBeside(id fleet.InstanceID) bool {
 	mayRun := func(p fleet.Power) bool { return p != fleet.PowerOff && p != fleet.PowerGone }
-	return slices.ContainsFunc(w.M.Strays, func(s fleet.Stray) bool { return s.ID != id && mayRun(w.View.Sighting(s.ID).Instance.Power) }) ||
+	return slices.ContainsFunc(w.M.Strays,
+		func(s fleet.Stray) bool { return s.ID != id && mayRun(w.View.Sighting(s.ID).Instance.Power) }) ||
 		slices.ContainsFunc(w.View.Seen, func(s fleet.Sighting) bool {
-			return s.Instance.ID != id && !w.Away(s.Instance.ID) && mayRun(s.Instance.Power) && (IsStray(w.M, &s.Instance, w.Installation) || w.isForeign(&s.Instance))
+			return s.Instance.ID != id && !w.Away(s.Instance.ID) && mayRun(s.Instance.Power) &&
+				(IsStray(w.M, &s.Instance, w.Installation) || w.isForeign(&s.Instance))
 		})
 }
 

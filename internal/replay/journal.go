@@ -21,8 +21,9 @@ type Journal struct {
 	Records int       `json:"records"`
 	From    time.Time `json:"from"`
 	To      time.Time `json:"to"`
-	Gaps    []Gap     `json:"gaps"`          // records that are missing
-	Thinned uint64    `json:"thinned"`       // of those that are missing, how many hale let go: the oldest of machines that flap
+	Gaps    []Gap     `json:"gaps"` // records that are missing
+	// of those that are missing, how many hale let go: the oldest of machines that flap
+	Thinned uint64    `json:"thinned"`
 	Unknown []Unknown `json:"unknown_kinds"` // records that this hale knows nothing of
 	Broken  []BadLine `json:"bad_lines"`     // lines that are no records
 	events  map[fleet.Name][]api.Event

@@ -213,7 +213,9 @@ func TestWhatHaleLetGoIsNoGapInTheJournal(t *testing.T) {
 	flapping := func(thinned uint64) replay.Journal {
 		var lines []string
 		for _, seq := range []uint64{1, 5, 9} {
-			lines = append(lines, line(t, api.Event{Seq: seq, At: at, Fleet: "web", Machine: "web-1", Kind: string(fleet.RecordVerdict), Thinned: thinned}))
+			lines = append(lines,
+				line(t, api.Event{Seq: seq, At: at, Fleet: "web", Machine: "web-1", Kind: string(fleet.RecordVerdict),
+					Thinned: thinned}))
 		}
 		return read(t, strings.Join(lines, "\n"))
 	}

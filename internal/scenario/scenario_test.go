@@ -141,7 +141,8 @@ empty
 func TestHostsOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	libvirt := strings.Replace(ten, "{lab: {type: simulated}}",
-		`{lab: {type: libvirt, hosts: [{name: h1, uri: "qemu+tls://h1/system"}, {name: h2, uri: "qemu+tls://h2/system", room: m1}]}}`, 1)
+		`{lab: {type: libvirt, hosts: [{name: h1, uri: "qemu+tls://h1/system"}, `+
+			`{name: h2, uri: "qemu+tls://h2/system", room: m1}]}}`, 1)
 	s, err := Parse("f.txt", []byte("A story.\n"+libvirt+"-- world --\nhost h2 rack r2\nhost h3\n"))
 	if err != nil {
 		t.Fatal(err)

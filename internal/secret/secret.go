@@ -78,8 +78,9 @@ func Read(ctx context.Context, s fleet.Secret) (string, error) {
 	return value, err
 }
 
-// Derived is another secret that follows from one, for whom or what is named: nobody who has it learns the one that it is derived from, or another one of the kind. It
-// is the HMAC-SHA256 of the name, in hexadecimal digits, which openssl computes too.
+// Derived is another secret that follows from one, for whom or what is named: nobody who has it learns the one that it
+// is derived from, or another one of the kind. It is the HMAC-SHA256 of the name, in hexadecimal digits, which openssl
+// computes too.
 func Derived(from, name string) string {
 	mac := hmac.New(sha256.New, []byte(from))
 	mac.Write([]byte(name))

@@ -45,7 +45,8 @@ func (c *server) listed(l world.Listing, end world.End, asked fleet.Instant) {
 	if end == world.Done {
 		c.see(l, asked, changed)
 	}
-	if c.client.Behind() || end != world.Done || len(l.Dark) > 0 || c.s.w.Moody() || c.owesWord() || c.askedTooSoon(asked) {
+	if c.client.Behind() || end != world.Done || len(l.Dark) > 0 || c.s.w.Moody() || c.owesWord() ||
+		c.askedTooSoon(asked) {
 		c.pollSoon()
 	}
 	c.heat()
@@ -93,7 +94,8 @@ func (c *server) owesWord() bool {
 	return false
 }
 
-// askedTooSoon reports whether the listing says nothing of a machine, since it was not asked for after the last act: one of the same instant.
+// askedTooSoon reports whether the listing says nothing of a machine, since it was not asked for after the last act:
+// one of the same instant.
 func (c *server) askedTooSoon(asked fleet.Instant) bool {
 	return slices.ContainsFunc(c.pic.Open(), func(i int) bool { return c.pic.View(i).Machine.Acted >= asked })
 }

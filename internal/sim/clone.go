@@ -16,8 +16,8 @@ func startsTwice(s *stage, e Event) (func(), error) {
 	return s.secondHale(e, s.installation, copyName, s.store.now(s.judge))
 }
 
-// installsTwice starts a second hale with the same file on a store of its own, which is empty: another installation. What
-// the operator orders goes to the first.
+// installsTwice starts a second hale with the same file on a store of its own, which is empty: another installation.
+// What the operator orders goes to the first.
 func installsTwice(s *stage, e Event) (func(), error) {
 	return s.secondHale(e, other, otherName, newStore(len(s.store.beliefs)).now(s.judge))
 }

@@ -62,7 +62,8 @@ func TestADoseWithOperators(t *testing.T) {
 			t.Parallel()
 			s := sim.Survey{
 				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers,
-				Kinds: append(sim.Kinds(), sim.KindOperator), Seed: d.seed, Runs: d.runs, Horizon: 10 * day, Gap: 2 * day,
+				Kinds: append(sim.Kinds(), sim.KindOperator), Seed: d.seed, Runs: d.runs, Horizon: 10 * day,
+				Gap: 2 * day,
 			}
 			r, err := s.Run()
 			if err != nil {

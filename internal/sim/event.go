@@ -194,27 +194,30 @@ type act func(s *stage, e Event) (lift func(), err error)
 // verbs says how each thing happens.
 func verbs() map[Verb]act {
 	return map[Verb]act{
-		Crashes:        onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopCrash) }),
-		ShutsDown:      onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopGuest) }),
-		IsStopped:      onMachine(stoppedByPerson),
-		IsStarted:      onMachine(func(s *stage, vm *world.VM) func() { s.w.PowerOn(vm); return nil }),
-		IsPaused:       halts(world.StopUnknown),
-		IsRescued:      onMachine(func(s *stage, vm *world.VM) func() { return s.w.Rescue(vm) }),
-		IsRepaired:     onMachine(func(s *stage, vm *world.VM) func() { s.w.Unrescue(vm); return nil }),
-		Suspends:       halts(world.StopGuest),
-		DiskFull:       halts(world.StopIOError),
-		Panics:         onMachine(func(s *stage, vm *world.VM) func() { return s.w.Panic(vm) }),
-		Vanishes:       onMachine(func(s *stage, vm *world.VM) func() { s.w.Vanish(vm); return nil }),
-		Hangs:          ails(world.Ailment{Symptom: world.Hung}),
-		LosesNet:       ails(world.Ailment{Symptom: world.Unplugged}),
-		StopsApp:       ails(world.Ailment{Symptom: world.AppDead}),
-		Fails503:       ails(world.Ailment{Symptom: world.AppError}),
-		WrongPages:     ails(world.Ailment{Symptom: world.BadPage}),
-		FailsCheck:     failsCheck,
-		IsSlow:         ails(world.Ailment{Symptom: world.Slow}),
-		LosesConfig:    ails(world.Ailment{Symptom: world.AppError, Lasting: true, Config: true}),
-		LosesDisk:      onMachine(diskLost),
-		LosesData:      onMachine(func(s *stage, vm *world.VM) func() { s.w.DestroyDisks(vm.Mark.Machine); return nil }),
+		Crashes:     onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopCrash) }),
+		ShutsDown:   onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopGuest) }),
+		IsStopped:   onMachine(stoppedByPerson),
+		IsStarted:   onMachine(func(s *stage, vm *world.VM) func() { s.w.PowerOn(vm); return nil }),
+		IsPaused:    halts(world.StopUnknown),
+		IsRescued:   onMachine(func(s *stage, vm *world.VM) func() { return s.w.Rescue(vm) }),
+		IsRepaired:  onMachine(func(s *stage, vm *world.VM) func() { s.w.Unrescue(vm); return nil }),
+		Suspends:    halts(world.StopGuest),
+		DiskFull:    halts(world.StopIOError),
+		Panics:      onMachine(func(s *stage, vm *world.VM) func() { return s.w.Panic(vm) }),
+		Vanishes:    onMachine(func(s *stage, vm *world.VM) func() { s.w.Vanish(vm); return nil }),
+		Hangs:       ails(world.Ailment{Symptom: world.Hung}),
+		LosesNet:    ails(world.Ailment{Symptom: world.Unplugged}),
+		StopsApp:    ails(world.Ailment{Symptom: world.AppDead}),
+		Fails503:    ails(world.Ailment{Symptom: world.AppError}),
+		WrongPages:  ails(world.Ailment{Symptom: world.BadPage}),
+		FailsCheck:  failsCheck,
+		IsSlow:      ails(world.Ailment{Symptom: world.Slow}),
+		LosesConfig: ails(world.Ailment{Symptom: world.AppError, Lasting: true, Config: true}),
+		LosesDisk:   onMachine(diskLost),
+		LosesData: onMachine(func(s *stage, vm *world.VM) func() {
+			s.w.DestroyDisks(vm.Mark.Machine)
+			return nil
+		}),
 		LosesProbes:    losesProbes,
 		Moves:          moves,
 		StaysOn:        staysOn,
@@ -244,7 +247,9 @@ func verbs() map[Verb]act {
 		LosesAnswers:   troubles(func(p float64) world.Trouble { return world.Trouble{Lost: p} }),
 		ActsTwice:      troubles(func(p float64) world.Trouble { return world.Trouble{Twice: p} }),
 		ActsLate:       troubles(func(p float64) world.Trouble { return world.Trouble{Late: p} }),
-		Throttles:      troubles(func(p float64) world.Trouble { return world.Trouble{Fails: p, How: world.Throttled} }),
+		Throttles: troubles(func(p float64) world.Trouble {
+			return world.Trouble{Fails: p, How: world.Throttled}
+		}),
 		OverQuota: troubles(func(p float64) world.Trouble {
 			return world.Trouble{Fails: p, How: world.Quota, Op: world.Create}
 		}),

@@ -26,7 +26,8 @@ type judge struct {
 	toldBack map[string]time.Duration // when a person was last told that a second instance of the machine may write
 	personal map[string]bool          // stopped by a person, and not started again
 	unread   map[string]bool          // so soon after hale's own reset that nobody can tell the two apart
-	ignored  map[string]string        // instances that went down while their machines were beyond the fleet's size, by machine
+	// instances that went down while their machines were beyond the fleet's size, by machine
+	ignored  map[string]string
 	reset    map[string]time.Duration // when a reset of hale's took effect last, by instance
 	pages    int                      // fleet-wide conditions that a person was told of and that last
 	steps    map[string]*rung
@@ -76,7 +77,8 @@ type rung struct {
 
 func newJudge(s *stage) *judge {
 	return &judge{
-		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{}, unread: map[string]bool{}, reset: map[string]time.Duration{}, ignored: map[string]string{},
+		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{},
+		unread: map[string]bool{}, reset: map[string]time.Duration{}, ignored: map[string]string{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
 		given: map[string]time.Duration{}, toldBack: map[string]time.Duration{}, afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, copies: map[copyMade]time.Duration{},
 		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]bool{}, plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
@@ -143,7 +145,8 @@ func (j *judge) Sent(c *world.Call) {
 		return
 	}
 	j.touches(c)
-	if !j.isNamed(c.Mark.Machine, c.ID) && j.personal[c.Mark.Machine] && !j.unread[c.Mark.Machine] && j.s.spec.Repair.OnExternalStop != fleet.ExternalStopHeal && j.isCurrent(c) {
+	if !j.isNamed(c.Mark.Machine, c.ID) && j.personal[c.Mark.Machine] && !j.unread[c.Mark.Machine] &&
+		j.s.spec.Repair.OnExternalStop != fleet.ExternalStopHeal && j.isCurrent(c) {
 		j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine that a person stopped", c.Op))
 	}
 }
@@ -254,7 +257,8 @@ func (j *judge) tookEffect(c *world.Call) {
 	}
 	if c.Robbed {
 		j.s.score.HealthyDestroyed++
-		j.broken("harm", c.Mark.Machine, fmt.Sprintf("%s of %s took the disk from under the one that another host runs", c.Op, j.called(c.ID)))
+		j.broken("harm", c.Mark.Machine, fmt.Sprintf("%s of %s took the disk from under the one that another host runs",
+			c.Op, j.called(c.ID)))
 	}
 }
 
@@ -562,7 +566,8 @@ func (j *judge) begun(c *server, is *fleet.Machine) {
 	if j.inRepair > spec.Limits.InRepair {
 		j.broken("L5", name, fmt.Sprintf("%d machines are in repair, and %d may be", j.inRepair, spec.Limits.InRepair))
 	}
-	builds := is.Repair.Kind == fleet.RepairBuild && is.Current.None() // else what stands is certified, and nothing is built
+	// else what stands is certified, and nothing is built
+	builds := is.Repair.Kind == fleet.RepairBuild && is.Current.None()
 	if n, _ := is.Name.Ordinal(); builds && (n > max(spec.Size, j.size+len(j.left)) || j.left[name]) {
 		j.broken("L13", name, "a machine beyond the fleet's size is built")
 	}
@@ -652,8 +657,8 @@ func (j *judge) fault(e Event) {
 	}
 }
 
-// wanted notes that a person stopped the machine. A reset powers it off, too: until a listing has shown it running since, a stop is taken for the
-// reset's own, which did not bring it up again.
+// wanted notes that a person stopped the machine. A reset powers it off, too: until a listing has shown it running
+// since, a stop is taken for the reset's own, which did not bring it up again.
 func (j *judge) wanted(vm *world.VM) {
 	at, reset := j.reset[vm.ID]
 	j.personal[vm.Mark.Machine], j.unread[vm.Mark.Machine] = true, reset && j.s.w.Now()-at < j.s.options.Poll

@@ -167,7 +167,8 @@ func (j *judge) holdsChange(before, after []fleet.Hold) {
 	}
 	for _, h := range before {
 		o, stays := j.wishes.posted[h.Order], slices.ContainsFunc(after, func(a fleet.Hold) bool { return a.Order == h.Order })
-		if lasted := now - j.wishes.taken[h.Order]; !stays && lasted < o.For-j.s.eldest().everybody().apart() && !j.endedByOrder(&o) {
+		if lasted := now - j.wishes.taken[h.Order]; !stays && lasted < o.For-j.s.eldest().everybody().apart() &&
+			!j.endedByOrder(&o) {
 			j.broken("L15", string(h.Machine), fmt.Sprintf("a hold for %s ended after %s", o.For, lasted))
 		}
 	}

@@ -164,7 +164,8 @@ func slights() []crime {
 		{"L10", "a call to a machine that a person stopped long enough after a reset", func(o court, breaks bool) {
 			vm := o.w.Current("web-1")
 			vm.Power, vm.Stop = world.Off, world.StopExternal
-			o.judge.Acted(&world.Call{Op: world.Reboot, ID: vm.ID, Effect: true, Certified: true, Mark: world.Mark{Machine: "web-1"}})
+			o.judge.Acted(&world.Call{Op: world.Reboot, ID: vm.ID, Effect: true, Certified: true,
+				Mark: world.Mark{Machine: "web-1"}})
 			if breaks {
 				until := o.w.Now() + o.options.Poll
 				o.w.At(until, func() {})
@@ -467,9 +468,10 @@ func orderly() []crime {
 			for _, name := range []string{"web-2", "web-3"} {
 				id := o.w.Current(name).ID
 				o.judge.trials.shown["o"], o.judge.renewed[name] = "another.qcow2", id
-				o.judge.orderly(&fleet.Machine{Name: fleet.MachineName(name)}, &fleet.Machine{Name: fleet.MachineName(name), Repair: &fleet.Repair{
-					Kind: fleet.RepairUpdate, Order: "o", Target: fleet.Incarnation{ID: fleet.InstanceID(id)},
-				}}, nil)
+				o.judge.orderly(&fleet.Machine{Name: fleet.MachineName(name)},
+					&fleet.Machine{Name: fleet.MachineName(name), Repair: &fleet.Repair{
+						Kind: fleet.RepairUpdate, Order: "o", Target: fleet.Incarnation{ID: fleet.InstanceID(id)},
+					}}, nil)
 			}
 		}},
 		{"canary", "a second machine follows before the first stood for long enough", func(o court, breaks bool) {

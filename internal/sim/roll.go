@@ -160,7 +160,8 @@ func (j *judge) noted(c *server, a fleet.Action) {
 		return
 	}
 	harmless := []fleet.Op{
-		fleet.OpStart, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpResume, fleet.OpRun, fleet.OpSnapshot, fleet.OpCertify,
+		fleet.OpStart, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpResume, fleet.OpRun, fleet.OpSnapshot,
+		fleet.OpCertify,
 	}
 	own := slices.Contains(harmless, a.Intent.Op) || j.s.spec.Adopt.Selects() && !j.s.spec.Adopt.Replaceable
 	for _, n := range j.s.w.Noted(j.s.installation) {

@@ -125,8 +125,9 @@ func TestARepairWaitsForTheNotes(t *testing.T) {
 	}
 }
 
-// What hale believes of an instance by a person's word, the provider has to say once more, and a listing of that very instant does not: the world lets hale
-// ask again, as its polls do, though nothing in it changes. The machine crashed while the fleet was held.
+// What hale believes of an instance by a person's word, the provider has to say once more, and a listing of that very
+// instant does not: the world lets hale ask again, as its polls do, though nothing in it changes. The machine crashed
+// while the fleet was held.
 func TestWhatIsBelievedIsListedOnceMore(t *testing.T) {
 	t.Parallel()
 	s := noting(t,

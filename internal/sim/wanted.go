@@ -194,7 +194,8 @@ func (j *judge) staying() int {
 	return n
 }
 
-// comeBack forgets which machines went: more are asked for, and their numbers are taken again. What was beyond the size is looked after again.
+// comeBack forgets which machines went: more are asked for, and their numbers are taken again. What was beyond the
+// size is looked after again.
 func (j *judge) comeBack() {
 	for machine := range j.left {
 		delete(j.leaving, machine)
@@ -225,14 +226,16 @@ func (j *judge) lookAround() {
 	}
 }
 
-// isBeyond reports whether the machine is none of the fleet's: it left, or its number is higher than those that are in force. A store that was put
-// back to a smaller size knows of no order to have it: hale holds it and says so, and what becomes of it is for a person to say.
+// isBeyond reports whether the machine is none of the fleet's: it left, or its number is higher than those that are in
+// force. A store that was put back to a smaller size knows of no order to have it: hale holds it and says so, and what
+// becomes of it is for a person to say.
 func (j *judge) isBeyond(machine string) bool {
 	n, ok := fleet.MachineName(machine).Ordinal()
 	switch l := j.booked; {
 	case !ok || j.s.spec.Adopt.Selects():
 		return false
-	case l != nil && l.Size == j.size && !j.left[machine]: // how many there are to be is known here; which numbers they have is hale's choice
+	// how many there are to be is known here; which numbers they have is hale's choice
+	case l != nil && l.Size == j.size && !j.left[machine]:
 		return n > l.Size+len(l.Left) || slices.Contains(l.Left, n)
 	}
 	return j.left[machine] || n > j.size+len(j.left)
@@ -334,7 +337,8 @@ func (j *judge) orderly(was, is *fleet.Machine, records []fleet.Record) {
 	if r.Kind == fleet.RepairUpdate {
 		j.tries(is)
 	}
-	begun := was.Repair != nil && was.Repair.ID == r.ID // before that nothing was done, and what failed did so by itself
+	// before that nothing was done, and what failed did so by itself
+	begun := was.Repair != nil && was.Repair.ID == r.ID
 	if begun && has(records, fleet.RecordIncidentOpen) {
 		j.broken("L10", name, "a wanted change looks like a failure")
 	}

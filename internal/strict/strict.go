@@ -1,8 +1,10 @@
-// Package strict is the way of hale's orders and passwords over HTTP: a http.RoundTripper that goes to the configured addresses and nowhere else.
+// Package strict is the way of hale's orders and passwords over HTTP: a http.RoundTripper that goes to the configured
+// addresses and nowhere else.
 //
-// It promises that a request leaves for an origin (scheme, user, host and port) that it was told to trust, wherever a service's answer would lead; that
-// an answer which redirects is an error, and nobody is followed; that no answer is read beyond its limit; and that one operation makes no more requests and
-// reads no more bytes than its limits say. What it refuses is a RefusedError, which says whether the request had left.
+// It promises that a request leaves for an origin (scheme, user, host and port) that it was told to trust, wherever a
+// service's answer would lead; that an answer which redirects is an error, and nobody is followed; that no answer is
+// read beyond its limit; and that one operation makes no more requests and reads no more bytes than its limits say.
+// What it refuses is a RefusedError, which says whether the request had left.
 //
 // It does not limit time, which the caller's context does, and knows nothing of what is asked or answered.
 package strict
@@ -51,7 +53,8 @@ type Transport struct {
 	trusted map[string]bool // origins
 }
 
-// New makes a transport that goes through another one, to the origin of the configured address. What it does to answers holds for every service alike.
+// New makes a transport that goes through another one, to the origin of the configured address. What it does to
+// answers holds for every service alike.
 func New(through http.RoundTripper, limits Limits, configured *url.URL) *Transport {
 	return &Transport{through: through, limits: limits, trusted: map[string]bool{origin(configured): true}}
 }
@@ -98,9 +101,11 @@ func (t *Transport) RoundTrip(q *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	switch resp.StatusCode {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
 		_ = resp.Body.Close()
-		return nil, refuse(true, "refusing redirect: it answers %d and sends hale to %s: write the address where it leads, if you trust that",
+		return nil, refuse(true, "refusing redirect: it answers %d and sends hale to %s: write the address where it "+
+			"leads, if you trust that",
 			resp.StatusCode, place(resp.Header.Get("Location")))
 	}
 	resp.Body = &body{from: resp.Body, left: t.limits.Answer, limits: t.limits, operation: operation}
@@ -120,14 +125,16 @@ func (t *Transport) admit(q *http.Request, operation *spent) error {
 	known := t.trusted[origin(q.URL)]
 	t.mu.Unlock()
 	if !known {
-		return refuse(false, "refusing a foreign address: the service leads to %s, which is not configured; hale sends orders and passwords nowhere else",
+		return refuse(false, "refusing a foreign address: the service leads to %s, which is not configured; hale "+
+			"sends orders and passwords nowhere else",
 			place(q.URL.String()))
 	}
 	if operation == nil || t.limits.Requests == 0 {
 		return nil
 	}
 	if operation.requests.Add(1) > t.limits.Requests {
-		return refuse(false, "refusing more than %d requests for one operation: does the service lead in a circle?", t.limits.Requests)
+		return refuse(false, "refusing more than %d requests for one operation: does the service lead in a circle?",
+			t.limits.Requests)
 	}
 	return nil
 }

@@ -100,7 +100,8 @@ func TestOnlyTheConfiguredOriginIsAsked(t *testing.T) {
 	}
 }
 
-// TestNobodyIsFollowed: a redirect is an error of a request that left, and its address is named without what may be secret.
+// TestNobodyIsFollowed: a redirect is an error of a request that left, and its address is named without what may be
+// secret.
 func TestNobodyIsFollowed(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{301, 302, 303, 307, 308} {
@@ -110,14 +111,16 @@ func TestNobodyIsFollowed(t *testing.T) {
 			r.Header.Set("Location", "https://u:hush@elsewhere/hush?hush")
 			return r
 		}
-		_, err := ask(t.Context(), t, strict.New(w, strict.Limits{Answer: 100}, address(t, "https://here")), "https://here/x")
+		_, err := ask(t.Context(), t, strict.New(w, strict.Limits{Answer: 100}, address(t, "https://here")),
+			"https://here/x")
 		refused(t, err, true, `sends hale to "https://elsewhere" with a user`)
 		if len(w.asked) != 1 || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%d: asked %q, %v", status, w.asked, err)
 		}
 	}
 	w := &wire{answer: func(*http.Request) *http.Response { return says(300, "versions") }}
-	if got, err := ask(t.Context(), t, strict.New(w, strict.Limits{Answer: 100}, address(t, "https://here")), "https://here/x"); got != "versions" || err != nil {
+	if got, err := ask(t.Context(), t, strict.New(w, strict.Limits{Answer: 100}, address(t, "https://here")),
+		"https://here/x"); got != "versions" || err != nil {
 		t.Errorf("a choice that leads nowhere: %q, %v", got, err)
 	}
 }
@@ -145,7 +148,8 @@ func TestAnswersEnd(t *testing.T) {
 	}
 	for n, well := range map[int]bool{99: true, 100: true, 101: false} {
 		w := &wire{answer: func(*http.Request) *http.Response { return says(http.StatusOK, strings.Repeat("x", n)) }}
-		if _, err := ask(t.Context(), t, strict.New(w, strict.Limits{Answer: 100}, address(t, "https://here")), "https://here/x"); (err == nil) != well {
+		if _, err := ask(t.Context(), t, strict.New(w, strict.Limits{Answer: 100}, address(t, "https://here")),
+			"https://here/x"); (err == nil) != well {
 			t.Errorf("%d bytes of 100: %v", n, err)
 		}
 	}

@@ -35,11 +35,14 @@ func (l *liar) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	case q.URL.Path == "/redfish/v1/":
 		fmt.Fprint(w, `{"@odata.id": "/redfish/v1/", "Id": "root", "Systems": {"@odata.id": "/redfish/v1/Systems"}}`)
 	case q.URL.Path == "/redfish/v1/Systems":
-		fmt.Fprintf(w, `{"Members@odata.count": 1, "Members": [{"@odata.id": %q}], "Members@odata.nextLink": %q}`, l.members, l.next)
+		fmt.Fprintf(w, `{"Members@odata.count": 1, "Members": [{"@odata.id": %q}], "Members@odata.nextLink": %q}`,
+			l.members, l.next)
 	case l.system != nil:
 		l.system(w)
 	default:
-		fmt.Fprintf(w, `{"@odata.id": "/redfish/v1/Systems/1", "Id": "1", "PowerState": "On", "Actions": {"#ComputerSystem.Reset": {"target": %q}}}`, l.target)
+		fmt.Fprintf(w,
+			`{"@odata.id": "/redfish/v1/Systems/1", "Id": "1", "PowerState": "On", `+
+				`"Actions": {"#ComputerSystem.Reset": {"target": %q}}}`, l.target)
 	}
 }
 
@@ -60,8 +63,8 @@ func (l *liar) flood(w http.ResponseWriter) {
 	}
 }
 
-// TestALyingServiceGetsNothing: no link of a service leads order or password to anybody else, none of its answers is taken for a host that is off, and it can make
-// hale neither ask nor read without end.
+// TestALyingServiceGetsNothing: no link of a service leads order or password to anybody else, none of its answers is
+// taken for a host that is off, and it can make hale neither ask nor read without end.
 func TestALyingServiceGetsNothing(t *testing.T) {
 	t.Parallel()
 	stranger := &liar{members: honestMember, target: honestTarget}
@@ -72,18 +75,24 @@ func TestALyingServiceGetsNothing(t *testing.T) {
 		kind    fault.Kind
 		ordered int64
 	}{
-		"the system is elsewhere":    {func(l *liar) { l.members = "@" + elsewhere + honestMember }, "refusing a foreign address", fault.Transient, 0},
-		"the order leads elsewhere":  {func(l *liar) { l.target = "@" + elsewhere + honestTarget }, "refusing a foreign address", fault.Transient, 0},
-		"the next page is elsewhere": {func(l *liar) { l.next = "@" + elsewhere + "/redfish/v1/Systems" }, "refusing a foreign address", fault.Transient, 0},
-		"a name that goes on":        {func(l *liar) { l.target = ".example.com" + honestTarget }, "invalid port", fault.Transient, 0},
+		"the system is elsewhere": {func(l *liar) { l.members = "@" + elsewhere + honestMember },
+			"refusing a foreign address", fault.Transient, 0},
+		"the order leads elsewhere": {func(l *liar) { l.target = "@" + elsewhere + honestTarget },
+			"refusing a foreign address", fault.Transient, 0},
+		"the next page is elsewhere": {func(l *liar) { l.next = "@" + elsewhere + "/redfish/v1/Systems" },
+			"refusing a foreign address", fault.Transient, 0},
+		"a name that goes on": {func(l *liar) { l.target = ".example.com" + honestTarget }, "invalid port",
+			fault.Transient, 0},
 		"the order is redirected": {func(l *liar) {
 			l.order = func(w http.ResponseWriter) {
 				w.Header().Set("Location", "https://"+elsewhere+honestTarget)
 				w.WriteHeader(http.StatusTemporaryRedirect)
 			}
 		}, "refusing redirect", fault.UnknownOutcome, 1},
-		"a system without end":        {func(l *liar) { l.system = l.flood }, "refusing an answer of more than", fault.Transient, 0},
-		"a collection without an end": {func(l *liar) { l.next = "/redfish/v1/Systems" }, "refusing more than 256 requests", fault.Transient, 0},
+		"a system without end": {func(l *liar) { l.system = l.flood }, "refusing an answer of more than",
+			fault.Transient, 0},
+		"a collection without an end": {func(l *liar) { l.next = "/redfish/v1/Systems" },
+			"refusing more than 256 requests", fault.Transient, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,7 +126,8 @@ func unproven(t *testing.T, c fence.Controller) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	m := fence.Method{Name: "h1-bmc", Controller: c, Attempts: 1, Timeout: 2 * time.Second, Settle: time.Millisecond, Poll: 200 * time.Millisecond}
+	m := fence.Method{Name: "h1-bmc", Controller: c, Attempts: 1, Timeout: 2 * time.Second, Settle: time.Millisecond,
+		Poll: 200 * time.Millisecond}
 	if done, err := fence.Attempt(ctx, m); err == nil {
 		t.Errorf("the host counts as off: %+v", done)
 	}

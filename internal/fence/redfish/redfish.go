@@ -1,8 +1,9 @@
 // Package redfish switches a host's power by its Redfish service, as servers' controllers have one since about 2016.
 //
-// It promises that the service's certificate is checked unless Options say otherwise, that order and credentials go to the configured address only, whatever
-// links the service answers with, that a service can make it neither ask nor read without end, that the password is read anew for each call and is in no error,
-// and that nothing but ForceOff is ever ordered. It keeps no connection open.
+// It promises that the service's certificate is checked unless Options say otherwise, that order and credentials go to
+// the configured address only, whatever links the service answers with, that a service can make it neither ask nor
+// read without end, that the password is read anew for each call and is in no error, and that nothing but ForceOff is
+// ever ordered. It keeps no connection open.
 package redfish
 
 import (
@@ -74,7 +75,8 @@ func (c *Controller) Off(ctx context.Context) error {
 			return fault.New(fault.Unsupported, op, c.o.Name, errors.New("it cannot turn the host off at once (ForceOff)"))
 		}
 		err := s.Reset(redfish.ForceOffResetType)
-		if err != nil && !errors.As(err, new(*common.Error)) && !unsent(err) { // no answer at all: it may have been heard
+		// no answer at all: it may have been heard
+		if err != nil && !errors.As(err, new(*common.Error)) && !unsent(err) {
 			return fault.New(fault.UnknownOutcome, op, c.o.Name, errors.New(secret.Redact(inner(err).Error(), password)))
 		}
 		return err

@@ -1,8 +1,8 @@
 // Package webhook tells people by POST requests.
 //
-// It promises that only a 2xx answer is a yes; that the secret headers go to the configured address only (package strict); that each request bears
-// the message's key as Idempotency-Key; that Retry-After is heeded; and that neither the address, where it is secret, nor a secret
-// header is in any answer or error. It keeps no connection open.
+// It promises that only a 2xx answer is a yes; that the secret headers go to the configured address only (package
+// strict); that each request bears the message's key as Idempotency-Key; that Retry-After is heeded; and that neither
+// the address, where it is secret, nor a secret header is in any answer or error. It keeps no connection open.
 package webhook
 
 import (
@@ -168,7 +168,8 @@ func (t *Target) body(m notify.Message) (contentType string, body []byte, err er
 
 // client makes a client for one request to the address: the authorities may be other ones next time.
 func (t *Target) client(address *url.URL) (*http.Client, error) {
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: strict.MaxHead}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true,
+		MaxResponseHeaderBytes: strict.MaxHead}
 	if t.o.CA != "" {
 		pem, err := os.ReadFile(t.o.CA)
 		pool := x509.NewCertPool()

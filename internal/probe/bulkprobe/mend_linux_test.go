@@ -23,8 +23,9 @@ func openFiles(t *testing.T) int {
 	return len(all)
 }
 
-// TestAShardThatPanicsGoesOnOverFreshSockets: over real ones, time and again. After the first panic nothing that is up is said to be anything else; what is set afterwards
-// is asked, what fails afterwards is found, and the old sockets are closed.
+// TestAShardThatPanicsGoesOnOverFreshSockets: over real ones, time and again. After the first panic nothing that is up
+// is said to be anything else; what is set afterwards is asked, what fails afterwards is found, and the old sockets
+// are closed.
 func TestAShardThatPanicsGoesOnOverFreshSockets(t *testing.T) { //nolint:paralleltest // it counts descriptors
 	f := newField(t, Options{}, nil)
 	var ill atomic.Bool

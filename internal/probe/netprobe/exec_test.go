@@ -108,7 +108,8 @@ func TestWhatNobodyKnowsIsNotLeftEmpty(t *testing.T) {
 	})
 }
 
-// TestWhatAnInstanceBearsIsNoOption: a value that a program would take for an option is not given to it, and that is no failure of the machine.
+// TestWhatAnInstanceBearsIsNoOption: a value that a program would take for an option is not given to it, and that is
+// no failure of the machine.
 func TestWhatAnInstanceBearsIsNoOption(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,7 +118,8 @@ func TestWhatAnInstanceBearsIsNoOption(t *testing.T) {
 		target := script("ssh", "{meta.peer}", "uptime")
 		target.Metadata = fleet.MetadataOf(map[string]string{"peer": "-oProxyCommand=touch /tmp/x"})
 		got := e.Look(t.Context(), target)
-		if got.Standing != fleet.StandingUnknown || got.Result != fleet.ResultUnfit || got.Detail != "{meta.peer} of web-7" {
+		if got.Standing != fleet.StandingUnknown || got.Result != fleet.ResultUnfit ||
+			got.Detail != "{meta.peer} of web-7" {
 			t.Errorf("look says %+v", got)
 		}
 		if ran := x.Programs(); len(ran) > 0 {

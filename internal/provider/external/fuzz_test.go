@@ -6,13 +6,16 @@ import (
 	"hale/internal/fault"
 )
 
-// FuzzAnswer: whatever a program writes, it is a result, or an error of the kind that its operation may have; of a list nothing is there twice.
+// FuzzAnswer: whatever a program writes, it is a result, or an error of the kind that its operation may have; of a
+// list nothing is there twice.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{"result": {"instances": [{"id": "a", "name": "web-1", "power": "running", "address": "10.0.0.1"}]}}`,
 		`{"result": {"hosts": [{"name": "h1", "error": {"kind": "transient", "message": "x"}}], "instances": []}}`,
-		`{"result": {"instance": {"id": "a", "name": "web-1", "power": "off", "mark": {"installation": "i", "machine": "web-1", "generation": 1, "built": "2026-01-01T00:00:00Z"}}}}`,
-		`{"result": {"identities": {"": "x"}}}`, `{"error": {"kind": "not found", "message": "x"}}`, `{"error": {}}`, `{"result": null}`, `{"result": {}, "error": {}}`, `[]`, ``,
+		`{"result": {"instance": {"id": "a", "name": "web-1", "power": "off", ` +
+			`"mark": {"installation": "i", "machine": "web-1", "generation": 1, "built": "2026-01-01T00:00:00Z"}}}}`,
+		`{"result": {"identities": {"": "x"}}}`, `{"error": {"kind": "not found", "message": "x"}}`, `{"error": {}}`,
+		`{"result": null}`, `{"result": {}, "error": {}}`, `[]`, ``,
 	} {
 		f.Add([]byte(seed), 0)
 	}

@@ -10,9 +10,10 @@ import (
 	golibvirt "github.com/digitalocean/go-libvirt"
 )
 
-// The RPC client makes room for as many elements as an answer says that it has, before it looks for them: 284 bytes that
-// speak of 2³¹ statistics are 128 GiB. So each answer is walked along the type that the client will decode it into, and
-// is handed on only if all that it speaks of is there. What is decoded is then at most five times as long as the answer.
+// The RPC client makes room for as many elements as an answer says that it has, before it looks for them: 284 bytes
+// that speak of 2³¹ statistics are 128 GiB. So each answer is walked along the type that the client will decode it
+// into, and is handed on only if all that it speaks of is there. What is decoded is then at most five times as long as
+// the answer.
 
 // procedure is one call of one of the daemon's programs.
 type procedure struct{ program, number uint32 }
@@ -62,17 +63,18 @@ var calls = map[procedure]described{
 	{remoteProgram, 273}:             as[golibvirt.ConnectListAllDomainsRet]("ConnectListAllDomains"),
 	{remoteProgram, 282}:             as[golibvirt.StoragePoolListAllVolumesRet]("StoragePoolListAllVolumes"),
 	{remoteProgram, 298}:             as[golibvirt.DomainGetJobStatsRet]("DomainGetJobStats"),
-	{remoteProgram, 316}:             as[golibvirt.ConnectDomainEventCallbackRegisterAnyRet]("ConnectDomainEventCallbackRegisterAny"),
-	{remoteProgram, 317}:             {name: "ConnectDomainEventCallbackDeregisterAny"},
-	{remoteProgram, 341}:             as[golibvirt.NetworkGetDhcpLeasesRet]("NetworkGetDhcpLeases"),
-	{remoteProgram, 344}:             as[golibvirt.ConnectGetAllDomainStatsRet]("ConnectGetAllDomainStats"),
-	{remoteProgram, 350}:             as[golibvirt.DomainDefineXMLFlagsRet]("DomainDefineXMLFlags"),
-	{remoteProgram, 358}:             as[golibvirt.DomainRenameRet]("DomainRename"),
-	{remoteProgram, 378}:             as[golibvirt.StorageVolGetInfoFlagsRet]("StorageVolGetInfoFlags"),
-	{remoteProgram, 391}:             as[golibvirt.StoragePoolLookupByTargetPathRet]("StoragePoolLookupByTargetPath"),
-	{remoteProgram, 421}:             {name: "DomainBackupBegin"},
-	{remoteProgram, 422}:             as[golibvirt.DomainBackupGetXMLDescRet]("DomainBackupGetXMLDesc"),
-	{qemuProgram, 3}:                 as[golibvirt.QEMUDomainAgentCommandRet]("QEMUDomainAgentCommand"),
+	{remoteProgram,
+		316}: as[golibvirt.ConnectDomainEventCallbackRegisterAnyRet]("ConnectDomainEventCallbackRegisterAny"),
+	{remoteProgram, 317}: {name: "ConnectDomainEventCallbackDeregisterAny"},
+	{remoteProgram, 341}: as[golibvirt.NetworkGetDhcpLeasesRet]("NetworkGetDhcpLeases"),
+	{remoteProgram, 344}: as[golibvirt.ConnectGetAllDomainStatsRet]("ConnectGetAllDomainStats"),
+	{remoteProgram, 350}: as[golibvirt.DomainDefineXMLFlagsRet]("DomainDefineXMLFlags"),
+	{remoteProgram, 358}: as[golibvirt.DomainRenameRet]("DomainRename"),
+	{remoteProgram, 378}: as[golibvirt.StorageVolGetInfoFlagsRet]("StorageVolGetInfoFlags"),
+	{remoteProgram, 391}: as[golibvirt.StoragePoolLookupByTargetPathRet]("StoragePoolLookupByTargetPath"),
+	{remoteProgram, 421}: {name: "DomainBackupBegin"},
+	{remoteProgram, 422}: as[golibvirt.DomainBackupGetXMLDescRet]("DomainBackupGetXMLDesc"),
+	{qemuProgram, 3}:     as[golibvirt.QEMUDomainAgentCommandRet]("QEMUDomainAgentCommand"),
 }
 
 // events are those of eventKinds.

@@ -83,7 +83,8 @@ func readProof(path, what string) ([]byte, error) {
 
 // config reads the files.
 func (t TLS) config(host string) (*tls.Config, error) {
-	ca, certificate, key := cmp.Or(t.CA, DefaultCA), cmp.Or(t.Certificate, DefaultCertificate), cmp.Or(t.Key, DefaultKey)
+	ca, certificate, key := cmp.Or(t.CA, DefaultCA), cmp.Or(t.Certificate, DefaultCertificate),
+		cmp.Or(t.Key, DefaultKey)
 	authority, err := readProof(ca, "the certificate of the authority that signs the daemons'")
 	if err != nil {
 		return nil, err
@@ -104,7 +105,8 @@ func (t TLS) config(host string) (*tls.Config, error) {
 	if err != nil {
 		return nil, distrustf(err, "%s and %s are not a certificate and its key", certificate, key)
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, RootCAs: pool, Certificates: []tls.Certificate{pair}}, nil
+	return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, RootCAs: pool,
+		Certificates: []tls.Certificate{pair}}, nil
 }
 
 // shake speaks TLS with the daemon, and waits until that has said whether it takes hale's certificate: by one byte.
@@ -134,9 +136,11 @@ func (t TLS) explain(err error, host string) error {
 	var told *net.OpError
 	switch {
 	case errors.As(err, &name):
-		return distrustf(err, "the daemon at %s shows a certificate for another name: give it one with this name, as dns_name or ip_address, or write the name that it has into uri", host)
+		return distrustf(err, "the daemon at %s shows a certificate for another name: give it one with this name, as "+
+			"dns_name or ip_address, or write the name that it has into uri", host)
 	case errors.As(err, &unproven):
-		return distrustf(err, "the daemon at %s shows a certificate that hale does not trust: it must be signed by the authority in %s, and be in date", host, cmp.Or(t.CA, DefaultCA))
+		return distrustf(err, "the daemon at %s shows a certificate that hale does not trust: it must be signed by "+
+			"the authority in %s, and be in date", host, cmp.Or(t.CA, DefaultCA))
 	case errors.As(err, &told) && told.Op == "remote error", errors.Is(err, io.EOF):
 		return t.turnedAway(host, err)
 	}
@@ -144,6 +148,7 @@ func (t TLS) explain(err error, host string) error {
 }
 
 func (t TLS) turnedAway(host string, cause error) error {
-	return distrustf(cause, "the daemon at %s does not take hale's certificate, %s: it must be signed by the authority in the daemon's ca_file, be for clients, "+
-		"and be listed in its tls_allowed_dn_list if it has one; its log has the reason", host, cmp.Or(t.Certificate, DefaultCertificate))
+	return distrustf(cause, "the daemon at %s does not take hale's certificate, %s: it must be signed by the "+
+		"authority in the daemon's ca_file, be for clients, and be listed in its tls_allowed_dn_list if it has one; "+
+		"its log has the reason", host, cmp.Or(t.Certificate, DefaultCertificate))
 }

@@ -44,7 +44,8 @@ func newAuthority(t testing.TB, name string) *authority {
 	t.Helper()
 	a := &authority{dir: filepath.Join(t.TempDir(), name)}
 	must(t, os.Mkdir(a.dir, 0o755))
-	a.certificate = &x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	a.certificate = &x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign}
 	a.key, a.certificate = a.sign(t, "ca", a.certificate)
 	return a
 }
@@ -54,7 +55,8 @@ func (a *authority) sign(t testing.TB, name string, c *x509.Certificate) (*ecdsa
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
-	c.SerialNumber, c.NotBefore, c.NotAfter = big.NewInt(time.Now().UnixNano()), time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	c.SerialNumber, c.NotBefore, c.NotAfter = big.NewInt(time.Now().UnixNano()), time.Now().Add(-time.Hour),
+		time.Now().Add(time.Hour)
 	parent, signer := a.certificate, a.key
 	if signer == nil {
 		parent, signer = c, key
@@ -63,7 +65,8 @@ func (a *authority) sign(t testing.TB, name string, c *x509.Certificate) (*ecdsa
 	must(t, err)
 	private, err := x509.MarshalPKCS8PrivateKey(key)
 	must(t, err)
-	for file, block := range map[string]*pem.Block{a.file(name + ".pem"): {Type: "CERTIFICATE", Bytes: der}, a.file(name + ".key"): {Type: "PRIVATE KEY", Bytes: private}} {
+	for file, block := range map[string]*pem.Block{a.file(name + ".pem"): {Type: "CERTIFICATE", Bytes: der},
+		a.file(name + ".key"): {Type: "PRIVATE KEY", Bytes: private}} {
 		must(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
 	}
 	signed, err := x509.ParseCertificate(der)
@@ -76,22 +79,28 @@ func (a *authority) file(name string) string { return filepath.Join(a.dir, name)
 // client signs a certificate for a client, and returns it as hale's.
 func (a *authority) client(t testing.TB, name string) libvirt.TLS {
 	t.Helper()
-	a.sign(t, name, &x509.Certificate{Subject: pkix.Name{CommonName: name}, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	a.sign(t, name, &x509.Certificate{Subject: pkix.Name{CommonName: name},
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	return libvirt.TLS{CA: a.file("ca.pem"), Certificate: a.file(name + ".pem"), Key: a.file(name + ".key")}
 }
 
 // newTLSBench is a real libvirtd that listens with TLS on 127.0.0.1, where conf may ask for more.
 func newTLSBench(t testing.TB, a *authority, conf string, env ...string) (b *bench, port string) {
 	t.Helper()
-	a.sign(t, "server", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment,
+	a.sign(t, "server", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	_, port, err = net.SplitHostPort(free.Addr().String())
 	must(t, err)
 	must(t, free.Close())
-	return startBench(t, lab.Options{Env: env, Listen: fmt.Sprintf("listen_tls = 1\nlisten_tcp = 0\nlisten_addr = \"127.0.0.1\"\ntls_port = \"%s\"\n"+
-		"ca_file = \"%s\"\ncert_file = \"%s\"\nkey_file = \"%s\"\n%s\n", port, a.file("ca.pem"), a.file("server.pem"), a.file("server.key"), conf)}), port
+	return startBench(t,
+		lab.Options{Env: env,
+			Listen: fmt.Sprintf("listen_tls = 1\nlisten_tcp = 0\nlisten_addr = \"127.0.0.1\"\ntls_port = \"%s\"\n"+
+				"ca_file = \"%s\"\ncert_file = \"%s\"\nkey_file = \"%s\"\n%s\n",
+				port, a.file("ca.pem"), a.file("server.pem"), a.file("server.key"), conf)}), port
 }
 
 // remote opens a handle by a network.
@@ -104,7 +113,8 @@ func (b *bench) remote(t testing.TB, uri string, proof libvirt.Proof) *libvirt.P
 	return p
 }
 
-// TestTLS: a real libvirtd at the other end of TLS has its machine built, healed and removed, with all that goes over the connection.
+// TestTLS: a real libvirtd at the other end of TLS has its machine built, healed and removed, with all that goes over
+// the connection.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	ours := newAuthority(t, "ours")
@@ -128,13 +138,16 @@ func TestWrongCertificates(t *testing.T) {
 		tls  libvirt.TLS
 		says string
 	}{
-		"the daemon's is of another authority": {at("127.0.0.1"), libvirt.TLS{CA: theirs.file("ca.pem"), Certificate: hale.Certificate, Key: hale.Key},
-			"shows a certificate that hale does not trust: it must be signed by the authority in " + theirs.file("ca.pem")},
+		"the daemon's is of another authority": {at("127.0.0.1"),
+			libvirt.TLS{CA: theirs.file("ca.pem"), Certificate: hale.Certificate, Key: hale.Key},
+			"shows a certificate that hale does not trust: it must be signed by the authority in " +
+				theirs.file("ca.pem")},
 		"the daemon's is for another name": {at("localhost"), hale, "shows a certificate for another name"},
-		"hale's is of another authority":   {at("127.0.0.1"), libvirt.TLS{CA: hale.CA, Certificate: alien.Certificate, Key: alien.Key}, "does not take hale's certificate"},
-		"hale's has no rights":             {at("127.0.0.1"), other, "does not take hale's certificate"},
-		"hale's key is not there":          {at("127.0.0.1"), missing, "the key of hale's certificate cannot be read"},
-		"the right ones":                   {at("127.0.0.1"), hale, ""},
+		"hale's is of another authority": {at("127.0.0.1"), libvirt.TLS{CA: hale.CA, Certificate: alien.Certificate,
+			Key: alien.Key}, "does not take hale's certificate"},
+		"hale's has no rights":    {at("127.0.0.1"), other, "does not take hale's certificate"},
+		"hale's key is not there": {at("127.0.0.1"), missing, "the key of hale's certificate cannot be read"},
+		"the right ones":          {at("127.0.0.1"), hale, ""},
 	} {
 		_, err := b.remote(t, c.uri, libvirt.Proof{TLS: c.tls}).List(t.Context())
 		checkSays(t, name, err, c.says)
@@ -157,8 +170,10 @@ func TestSASL(t *testing.T) {
 	t.Parallel()
 	ours := newAuthority(t, "ours")
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "libvirt.conf"), []byte("mech_list: scram-sha-256\nsasldb_path: "+filepath.Join(dir, "db")+"\n"), 0o644))
-	save := exec.CommandContext(t.Context(), "saslpasswd2", "-p", "-f", filepath.Join(dir, "db"), "-a", "libvirt", "hale")
+	must(t, os.WriteFile(filepath.Join(dir, "libvirt.conf"),
+		[]byte("mech_list: scram-sha-256\nsasldb_path: "+filepath.Join(dir, "db")+"\n"), 0o644))
+	save := exec.CommandContext(t.Context(), "saslpasswd2", "-p", "-f", filepath.Join(dir, "db"), "-a", "libvirt",
+		"hale")
 	save.Stdin = strings.NewReader("right")
 	if out, err := save.CombinedOutput(); err != nil {
 		t.Fatalf("saslpasswd2: %v: %s", err, out)
@@ -183,7 +198,8 @@ func TestSASL(t *testing.T) {
 		"none":               {libvirt.SASL{}, "add sasl: "},
 		"a lost one":         {libvirt.SASL{User: "hale", Password: missing}, "the password for SASL cannot be read"},
 	} {
-		_, err := b.remote(t, "qemu+tls://127.0.0.1:"+port+"/system", libvirt.Proof{TLS: right.TLS, SASL: c.sasl}).List(t.Context())
+		_, err := b.remote(t, "qemu+tls://127.0.0.1:"+port+"/system",
+			libvirt.Proof{TLS: right.TLS, SASL: c.sasl}).List(t.Context())
 		checkSays(t, name, err, c.says)
 	}
 }
@@ -223,7 +239,8 @@ func (b *bench) healBy(t *testing.T, p *libvirt.Provider) {
 	if again := b.Boot(t, order.Ref); again == first {
 		t.Error("it did not boot again")
 	}
-	if printed, err := p.Console(ctx, order.Ref, 1<<16); err != nil || !strings.Contains(string(printed), "GUEST-READY") {
+	if printed, err := p.Console(ctx, order.Ref, 1<<16); err != nil ||
+		!strings.Contains(string(printed), "GUEST-READY") {
 		t.Errorf("what the guest printed is %q, %v", printed, err)
 	}
 	destroyed(t, p, order.Ref)
@@ -262,9 +279,13 @@ func startSSHD(t testing.TB, options string) sshd {
 	users, err := os.ReadFile("/etc/passwd")
 	must(t, err)
 	passwd := write("passwd", string(users)+"guest:x:61234:61234::/:/bin/sh\n")
-	config := write("sshd_config", fmt.Sprintf("Port %s\nListenAddress 127.0.0.1\nHostKey %s\nAuthorizedKeysFile /run/authorized\nPermitRootLogin yes\nStrictModes no\n"+
-		"PasswordAuthentication no\nUsePAM no\nPidFile none\n%s\n", port, filepath.Join(dir, "host"), options))
-	cmd := exec.Command("/bin/sh", "-c", `mount --make-rprivate / && mount --bind "$1" /etc/passwd && mount -t tmpfs none /run && mkdir /run/sshd && cp "$4" /run/authorized && exec "$2" -D -e -f "$3"`,
+	config := write("sshd_config",
+		fmt.Sprintf("Port %s\nListenAddress 127.0.0.1\nHostKey %s\nAuthorizedKeysFile /run/authorized\n"+
+			"PermitRootLogin yes\nStrictModes no\nPasswordAuthentication no\nUsePAM no\nPidFile none\n%s\n",
+			port, filepath.Join(dir, "host"), options))
+	cmd := exec.Command("/bin/sh", "-c",
+		`mount --make-rprivate / && mount --bind "$1" /etc/passwd && mount -t tmpfs none /run && mkdir /run/sshd && `+
+			`cp "$4" /run/authorized && exec "$2" -D -e -f "$3"`,
 		"sh", passwd, program, config, keys)
 	cmd.Stderr = t.Output()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -325,8 +346,8 @@ func TestSSH(t *testing.T) {
 	b.healBy(t, b.remote(t, s.uri("root", b), s.proof()))
 }
 
-// TestSSHByAProgram: where the forwarding of sockets is switched off, a program on the host speaks to the daemon, and what
-// that complains of is told.
+// TestSSHByAProgram: where the forwarding of sockets is switched off, a program on the host speaks to the daemon, and
+// what that complains of is told.
 func TestSSHByAProgram(t *testing.T) {
 	t.Parallel()
 	b, s := newBench(t), startSSHD(t, "AllowStreamLocalForwarding no")
@@ -358,7 +379,9 @@ func TestWrongSSHKeys(t *testing.T) {
 	line, err := os.ReadFile(other.known)
 	must(t, err)
 	swapped.SSH.KnownHosts = filepath.Join(t.TempDir(), "known_hosts")
-	must(t, os.WriteFile(swapped.SSH.KnownHosts, []byte(strings.ReplaceAll(string(line), portOf(t, other.addr), portOf(t, s.addr))), 0o600))
+	must(t,
+		os.WriteFile(swapped.SSH.KnownHosts,
+			[]byte(strings.ReplaceAll(string(line), portOf(t, other.addr), portOf(t, s.addr))), 0o600))
 	unknown := s.proof()
 	unknown.SSH.KnownHosts = other.known
 	stranger := s.proof()

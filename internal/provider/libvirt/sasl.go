@@ -21,8 +21,8 @@ const (
 	maxIterations = 1 << 20 // the daemon says how often the password is hashed
 )
 
-// introduce logs in where the daemon asks for that. Whatever speaks over the connection afterwards finds it open. Daemons
-// offer SCRAM only where something else encrypts the connection.
+// introduce logs in where the daemon asks for that. Whatever speaks over the connection afterwards finds it open.
+// Daemons offer SCRAM only where something else encrypts the connection.
 func (s SASL) introduce(ctx context.Context, conn net.Conn) error {
 	u := &speaker{w: conn, r: bufio.NewReader(conn)}
 	ways, err := u.call(procAuthList, nil)
@@ -30,7 +30,8 @@ func (s SASL) introduce(ctx context.Context, conn net.Conn) error {
 		return err
 	}
 	if s.User == "" {
-		return distrustf(nil, "the daemon asks for a name and a password, by SASL: add sasl: {user: …, password: {file: …}} to the provider")
+		return distrustf(nil, "the daemon asks for a name and a password, by SASL: add sasl: {user: …, password: "+
+			"{file: …}} to the provider")
 	}
 	offered, err := u.call(procAuthSASLInit, nil)
 	if err != nil {
@@ -42,7 +43,8 @@ func (s SASL) introduce(ctx context.Context, conn net.Conn) error {
 	}
 	password, err := s.Password.Resolve(ctx)
 	if err != nil {
-		return distrustf(nil, "the password for SASL cannot be read: %v", err) // as text: a missing file is no missing machine
+		// as text: a missing file is no missing machine
+		return distrustf(nil, "the password for SASL cannot be read: %v", err)
 	}
 	client, err := hash.NewClient(s.User, password, "")
 	if err != nil {
@@ -50,8 +52,8 @@ func (s SASL) introduce(ctx context.Context, conn net.Conn) error {
 	}
 	err = u.logIn(mechanism, client.NewConversation())
 	if code, answered := codeOf(err); answered {
-		return distrustf(err, "the daemon does not let %s in by SASL (code %d): see that user and password are those of saslpasswd2, and that sasl_allowed_username_list, "+
-			"if there is one, has the user", s.User, code)
+		return distrustf(err, "the daemon does not let %s in by SASL (code %d): see that user and password are those "+
+			"of saslpasswd2, and that sasl_allowed_username_list, if there is one, has the user", s.User, code)
 	}
 	return err
 }
@@ -71,7 +73,8 @@ func choose(offered []byte) (string, scram.HashGeneratorFcn, error) {
 			return m.name, m.hash, nil
 		}
 	}
-	return "", nil, distrustf(nil, "the daemon offers %q by SASL: let it offer scram-sha-256, by mech_list in /etc/sasl2/libvirt.conf, which it does with TLS only", list)
+	return "", nil, distrustf(nil, "the daemon offers %q by SASL: let it offer scram-sha-256, by mech_list in "+
+		"/etc/sasl2/libvirt.conf, which it does with TLS only", list)
 }
 
 // logIn converses until both ends are content.
@@ -95,7 +98,8 @@ func (u *speaker) logIn(mechanism string, talk *scram.ClientConversation) error 
 		}
 		if !talk.Done() {
 			if said, err = talk.Step(heard); err != nil {
-				return distrustf(err, "the daemon does not know the password for SASL that hale has, so it may be another than it says")
+				return distrustf(err, "the daemon does not know the password for SASL that hale has, so it may be "+
+					"another than it says")
 			}
 		}
 		if complete && talk.Valid() {
@@ -110,7 +114,8 @@ func (u *speaker) logIn(mechanism string, talk *scram.ClientConversation) error 
 	return errors.New("the login by SASL does not end")
 }
 
-// putChars writes what libvirt calls a list of characters, four bytes for each, after a word that says that it is there.
+// putChars writes what libvirt calls a list of characters, four bytes for each, after a word that says that it is
+// there.
 func putChars(b *bytes.Buffer, s string) {
 	putUint(b, 0, uint32(len(s))) //nolint:gosec // a line
 	for _, c := range []byte(s) {

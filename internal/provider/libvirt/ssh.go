@@ -33,7 +33,8 @@ func (s SSH) tunnel(conn net.Conn, a address) (net.Conn, error) {
 	switch {
 	case err == nil:
 	case known && !errors.As(err, &lost) && !errors.Is(err, io.EOF):
-		return nil, distrustf(err, "%s does not let hale in as %s: add the public half of %s to the file authorized_keys of that user", a.targets[0], a.user, s.Key)
+		return nil, distrustf(err, "%s does not let hale in as %s: add the public half of %s to the file "+
+			"authorized_keys of that user", a.targets[0], a.user, s.Key)
 	default:
 		return nil, err
 	}
@@ -56,7 +57,8 @@ func (s SSH) config(a address) (*ssh.ClientConfig, error) {
 	var locked *ssh.PassphraseMissingError
 	switch {
 	case errors.As(err, &locked):
-		return nil, distrustf(nil, "hale's SSH key %s has a passphrase, which nobody is there to type: make one without, for hale alone", s.Key)
+		return nil, distrustf(nil, "hale's SSH key %s has a passphrase, which nobody is there to type: make one "+
+			"without, for hale alone", s.Key)
 	case err != nil:
 		return nil, distrustf(err, "%s is not a private SSH key", s.Key)
 	}
@@ -72,8 +74,8 @@ func (s SSH) config(a address) (*ssh.ClientConfig, error) {
 		HostKeyAlgorithms: algorithmsOf(judge, a.targets[0])}, nil
 }
 
-// algorithmsOf lists the kinds of key that are known of the host: one that has several is to show one of these. None: all
-// are as good.
+// algorithmsOf lists the kinds of key that are known of the host: one that has several is to show one of these. None:
+// all are as good.
 func algorithmsOf(judge ssh.HostKeyCallback, host string) []string {
 	var unknown *knownhosts.KeyError
 	if !errors.As(judge(host, &net.TCPAddr{}, noKey{}), &unknown) {
@@ -108,14 +110,16 @@ func (s SSH) explain(err error, host string) error {
 	case !errors.As(err, &wrong):
 		return err
 	case len(wrong.Want) == 0:
-		return distrustf(nil, "the host key of %s is not in %s: add it with ssh-keyscan, after you compared it with the host's own", host, file)
+		return distrustf(nil, "the host key of %s is not in %s: add it with ssh-keyscan, after you compared it with "+
+			"the host's own", host, file)
 	}
-	return distrustf(nil, "%s shows another host key than %s has, line %d: either the host was installed anew, then replace the line, or somebody is in between",
+	return distrustf(nil, "%s shows another host key than %s has, line %d: either the host was installed anew, then "+
+		"replace the line, or somebody is in between",
 		host, wrong.Want[0].Filename, wrong.Want[0].Line)
 }
 
-// open opens the daemon's socket on the host. OpenSSH's server says the same of a socket that is not there, one that the
-// user may not use, and forwarding that is switched off: so the host is asked which it is.
+// open opens the daemon's socket on the host. OpenSSH's server says the same of a socket that is not there, one that
+// the user may not use, and forwarding that is switched off: so the host is asked which it is.
 func open(client *ssh.Client, a address) (io.ReadWriteCloser, error) {
 	var problems []error
 	for _, socket := range a.sockets {
@@ -130,7 +134,8 @@ func open(client *ssh.Client, a address) (io.ReadWriteCloser, error) {
 		case usable:
 			return start(client, helperCommand(a, socket))
 		case forbidden:
-			return nil, distrustf(nil, "%s may not use %s on %s: add that user to the group libvirt there", a.user, socket, a.targets[0])
+			return nil, distrustf(nil, "%s may not use %s on %s: add that user to the group libvirt there", a.user,
+				socket, a.targets[0])
 		}
 	}
 	return nil, errors.Join(append(problems, errors.New("is libvirtd running there?"))...)
@@ -160,8 +165,8 @@ func look(client *ssh.Client, socket string) int {
 	return -1
 }
 
-// helperCommand is the program on the host that speaks to the daemon: libvirt's own, unless the address names a socket, which
-// that knows nothing of; or nc.
+// helperCommand is the program on the host that speaks to the daemon: libvirt's own, unless the address names a
+// socket, which that knows nothing of; or nc.
 func helperCommand(a address, socket string) string {
 	nc := "exec nc -U " + quoted(socket)
 	if len(a.sockets) == 1 {

@@ -226,16 +226,21 @@ func TestDamagedMarkIsNone(t *testing.T) {
 func TestURIs(t *testing.T) {
 	t.Parallel()
 	for uri, want := range map[string]address{
-		"qemu:///system":                          {network: "unix", targets: []string{"/var/run/libvirt/libvirt-sock", "/var/run/libvirt/virtqemud-sock"}},
-		"qemu+unix:///system?socket=/a%20b/sock":  {network: "unix", targets: []string{"/a b/sock"}},
-		"qemu+unix:///session?socket=/run/s/sock": {network: "unix", targets: []string{"/run/s/sock"}, uri: golibvirt.QEMUSession},
-		"qemu+tcp://h1/system":                    {network: "tcp", targets: []string{"h1:16509"}},
-		"qemu+tcp://[fd00::1]:99/system":          {network: "tcp", targets: []string{"[fd00::1]:99"}},
-		"qemu+tls://h1/system":                    {network: "tcp", targets: []string{"h1:16514"}, over: overTLS, name: "h1"},
-		"qemu://h1:99/system":                     {network: "tcp", targets: []string{"h1:99"}, over: overTLS, name: "h1"},
+		"qemu:///system": {network: "unix", targets: []string{"/var/run/libvirt/libvirt-sock",
+			"/var/run/libvirt/virtqemud-sock"}},
+		"qemu+unix:///system?socket=/a%20b/sock": {network: "unix", targets: []string{"/a b/sock"}},
+		"qemu+unix:///session?socket=/run/s/sock": {network: "unix", targets: []string{"/run/s/sock"},
+			uri: golibvirt.QEMUSession},
+		"qemu+tcp://h1/system":           {network: "tcp", targets: []string{"h1:16509"}},
+		"qemu+tcp://[fd00::1]:99/system": {network: "tcp", targets: []string{"[fd00::1]:99"}},
+		"qemu+tls://h1/system": {network: "tcp", targets: []string{"h1:16514"}, over: overTLS,
+			name: "h1"},
+		"qemu://h1:99/system": {network: "tcp", targets: []string{"h1:99"}, over: overTLS,
+			name: "h1"},
 		"qemu+ssh://root@h1/system": {network: "tcp", targets: []string{"h1:22"}, over: overSSH, user: "root",
 			sockets: []string{"/var/run/libvirt/libvirt-sock", "/var/run/libvirt/virtqemud-sock"}},
-		"qemu+ssh://hale@h1:2222/system?socket=/run/s": {network: "tcp", targets: []string{"h1:2222"}, over: overSSH, user: "hale", sockets: []string{"/run/s"}},
+		"qemu+ssh://hale@h1:2222/system?socket=/run/s": {network: "tcp", targets: []string{"h1:2222"}, over: overSSH,
+			user: "hale", sockets: []string{"/run/s"}},
 	} {
 		got, err := parseURI(uri)
 		if want.uri == "" {
@@ -245,7 +250,8 @@ func TestURIs(t *testing.T) {
 			t.Errorf("%s: %v (-want +got):\n%s", uri, err, diff)
 		}
 	}
-	for _, bad := range []string{"", "/system", "qemu://", "xen:///system", "qemu+ssh://h/system", "qemu+ssh://u@h/session", "qemu+tcp:///system", "qemu+tls:///system", "qemu+libssh://u@h/system", "%"} {
+	for _, bad := range []string{"", "/system", "qemu://", "xen:///system", "qemu+ssh://h/system",
+		"qemu+ssh://u@h/session", "qemu+tcp:///system", "qemu+tls:///system", "qemu+libssh://u@h/system", "%"} {
 		if a, err := parseURI(bad); err == nil {
 			t.Errorf("%q was understood as %+v", bad, a)
 		}

@@ -66,8 +66,8 @@ func parseURI(s string) (address, error) {
 		a.over, a.user, a.sockets = overSSH, u.User.Username(), sockets
 		return a.at(u, sshPort), nil
 	}
-	return address{}, fmt.Errorf("%q: use qemu:///system, qemu:///session, qemu+unix:///system?socket=PATH, qemu+tls://HOST/system, "+
-		"qemu+ssh://USER@HOST/system or qemu+tcp://HOST/system", s)
+	return address{}, fmt.Errorf("%q: use qemu:///system, qemu:///session, qemu+unix:///system?socket=PATH, "+
+		"qemu+tls://HOST/system, qemu+ssh://USER@HOST/system or qemu+tcp://HOST/system", s)
 }
 
 // at is the address at the URI's host.

@@ -18,8 +18,8 @@ import (
 // Bounds of a message, in bytes, its length word and header included.
 const (
 	minMessage = 28
-	// maxMessage is half of what the protocol allows. The longest honest answer is the leases of a network, of which the daemon lists
-	// 65,536, each below 200 bytes.
+	// maxMessage is half of what the protocol allows. The longest honest answer is the leases of a network, of which
+	// the daemon lists 65,536, each below 200 bytes.
 	maxMessage = 16 << 20
 	// maxEvent is ample for the names that an event bears.
 	maxEvent = 64 << 10
@@ -135,7 +135,8 @@ func (w *wire) expect(h header, size uint32) (described, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if asked, ok := w.asked[h.Serial]; !ok || asked != p || h.Type != typeReply {
-		return described{}, fmt.Errorf("the daemon sent a message that nobody asked for (program %#x, procedure %d)", h.Program, h.Procedure)
+		return described{}, fmt.Errorf("the daemon sent a message that nobody asked for (program %#x, procedure %d)",
+			h.Program, h.Procedure)
 	}
 	delete(w.asked, h.Serial)
 	return calls[p], nil
@@ -194,7 +195,8 @@ func readHeader(r io.Reader) (header, uint32, error) {
 		return header{}, 0, err
 	}
 	if begin.Length < minMessage || begin.Length > maxMessage {
-		return header{}, 0, fmt.Errorf("a message of %d bytes: the peer does not speak libvirt's protocol", begin.Length)
+		return header{}, 0, fmt.Errorf("a message of %d bytes: the peer does not speak libvirt's protocol",
+			begin.Length)
 	}
 	return begin.header, begin.Length - minMessage, nil
 }

@@ -127,12 +127,16 @@ func TestAShortAnswerOfMuchIsRefused(t *testing.T) {
 		payload []byte
 		says    string
 	}{
-		"two thousand million statistics in 284 bytes": {stats, statusOK, append(words(math.MaxInt32), make([]byte, 252)...), "a list of 2147483647: "},
-		"a short list of long lists":                   {stats, statusOK, append(words(1, 0, 0, 0, 0, 0, 0), words(math.MaxInt32)...), "a list of 1: a list of 2147483647: "},
-		"a long text":                                  {stats, statusOK, words(1, math.MaxInt32), errShort.Error()},
-		"a parameter of no type":                       {stats, statusOK, words(1, 0, 0, 0, 0, 0, 0, 1, 0, 99), "unknown type 99"},
-		"a long error":                                 {stats, statusError, words(1, 1, 1, math.MaxInt32), errShort.Error()},
-		"the answer to another call":                   {xml, statusOK, nil, "nobody asked"},
+		"two thousand million statistics in 284 bytes": {stats, statusOK,
+			append(words(math.MaxInt32), make([]byte, 252)...), "a list of 2147483647: "},
+		"a short list of long lists": {stats, statusOK,
+			append(words(1, 0, 0, 0, 0, 0, 0), words(math.MaxInt32)...), "a list of 1: a list of 2147483647: "},
+		"a long text": {stats, statusOK, words(1, math.MaxInt32), errShort.Error()},
+		"a parameter of no type": {stats, statusOK, words(1, 0, 0, 0, 0, 0, 0, 1, 0, 99),
+			"unknown type 99"},
+		"a long error": {stats, statusError, words(1, 1, 1, math.MaxInt32),
+			errShort.Error()},
+		"the answer to another call": {xml, statusOK, nil, "nobody asked"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,7 +224,8 @@ func TestAStreamThatComesBeforeItsCallIsBounded(t *testing.T) {
 			return b.Bytes(), true
 		})
 		_, err := download(t.Context(), reach{address: addr}, golibvirt.StorageVol{}, 0, 1<<20)
-		if err == nil || !strings.Contains(err.Error(), "of a stream") && !strings.Contains(err.Error(), "in a stream") {
+		if err == nil || !strings.Contains(err.Error(), "of a stream") && !strings.Contains(err.Error(),
+			"in a stream") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -275,8 +280,8 @@ func provide(t *testing.T, a address) *Provider {
 	return p
 }
 
-// TestTheClientDecodesWhatIsDescribed: the table speaks of the numbers that the RPC client sends, and of the types that it
-// decodes. So what is walked over is what will be decoded.
+// TestTheClientDecodesWhatIsDescribed: the table speaks of the numbers that the RPC client sends, and of the types
+// that it decodes. So what is walked over is what will be decoded.
 func TestTheClientDecodesWhatIsDescribed(t *testing.T) {
 	t.Parallel()
 	for p, d := range calls {
@@ -405,7 +410,8 @@ func write(b *bytes.Buffer, v reflect.Value) {
 // TestEveryCallIsDescribed: a call that is not in the table would be refused where it is made.
 func TestEveryCallIsDescribed(t *testing.T) {
 	t.Parallel()
-	described := map[string]bool{"ConnectToURI": true, "SubscribeEvents": true, "Capabilities": true} // they make calls of the table
+	// they make calls of the table
+	described := map[string]bool{"ConnectToURI": true, "SubscribeEvents": true, "Capabilities": true}
 	for _, d := range calls {
 		described[d.name] = true
 	}
@@ -437,8 +443,8 @@ func TestEveryCallIsDescribed(t *testing.T) {
 	}
 }
 
-// TestRealAnswersAreTaken hears what a real daemon says, and sees that half of any of it is refused. With -update it keeps
-// that, for the fuzz test.
+// TestRealAnswersAreTaken hears what a real daemon says, and sees that half of any of it is refused. With -update it
+// keeps that, for the fuzz test.
 func TestRealAnswersAreTaken(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -505,13 +511,16 @@ func realCalls(l *link, images string) map[string]error {
 	_, _, err11 := l.StoragePoolListAllVolumes(pool, 1, 0)
 	_, _, err12 := l.NetworkGetDhcpLeases(network, nil, 1, 0)
 	_, _, _, err13 := l.StorageVolGetInfo(vol)
-	err14 := l.DomainSetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{"<x/>"}, golibvirt.OptString{"k"}, golibvirt.OptString{"urn:x"},
+	err14 := l.DomainSetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{"<x/>"},
+		golibvirt.OptString{"k"}, golibvirt.OptString{"urn:x"},
 		golibvirt.DomainAffectConfig)
 	err15 := l.DomainUndefineFlags(dom, 0)
 	_, err16 := l.ConnectGetLibVersion()
 	return map[string]error{
-		"lookup": err1, "pool": err2, "volume": err3, "network": err4, "subscribe": err5, "capabilities": err6, "xml": err7, "state": err8,
-		"stats": err9, "list": err10, "volumes": err11, "leases": err12, "info": err13, "metadata": err14, "undefine": err15, "version": err16,
+		"lookup": err1, "pool": err2, "volume": err3, "network": err4, "subscribe": err5, "capabilities": err6,
+		"xml": err7, "state": err8,
+		"stats": err9, "list": err10, "volumes": err11, "leases": err12, "info": err13, "metadata": err14,
+		"undefine": err15, "version": err16,
 	}
 }
 
@@ -584,7 +593,8 @@ func FuzzLibvirtWire(f *testing.F) {
 	for p := range events {
 		all = append(all, p)
 	}
-	slices.SortFunc(all, func(a, b procedure) int { return int(a.program) - int(b.program) + int(a.number) - int(b.number) })
+	slices.SortFunc(all,
+		func(a, b procedure) int { return int(a.program) - int(b.program) + int(a.number) - int(b.number) })
 	recorded, err := filepath.Glob(filepath.Join("testdata", "answers", "*"))
 	if err != nil || len(recorded) == 0 {
 		f.Fatal("no recorded answers", err)
@@ -599,7 +609,8 @@ func FuzzLibvirtWire(f *testing.F) {
 			f.Fatal(err)
 		}
 		i := slices.Index(all, procedure{remoteProgram, number})
-		f.Add(uint8(i), uint8(status), payload, message(header{remoteProgram, remoteVersion, 157, typeReply, 7, 0}, make([]byte, 8)))
+		f.Add(uint8(i), uint8(status), payload, message(header{remoteProgram, remoteVersion, 157, typeReply, 7, 0},
+			make([]byte, 8)))
 	}
 	f.Fuzz(func(t *testing.T, which, status uint8, payload, after []byte) {
 		p := all[int(which)%len(all)]
@@ -608,7 +619,8 @@ func FuzzLibvirtWire(f *testing.F) {
 		converseWith(t, p, uint32(status), payload, after)
 		runtime.ReadMemStats(&now)
 		if took, room := now.TotalAlloc-before.TotalAlloc, uint64(512<<10+64*(len(payload)+len(after))); took > room {
-			t.Errorf("%d bytes of memory for %d and %d bytes of %v, want at most %d", took, len(payload), len(after), p, room)
+			t.Errorf("%d bytes of memory for %d and %d bytes of %v, want at most %d", took, len(payload), len(after), p,
+				room)
 		}
 	})
 }

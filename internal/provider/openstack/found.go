@@ -47,7 +47,8 @@ type page[T any] struct {
 	header http.Header
 }
 
-// mostRows bounds the rows of one answer. What a row becomes takes far more memory than the few bytes that a liar writes for it.
+// mostRows bounds the rows of one answer. What a row becomes takes far more memory than the few bytes that a liar
+// writes for it.
 const mostRows = 10_000
 
 // rows are the elements of a list, each of which says something.

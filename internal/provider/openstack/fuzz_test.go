@@ -7,14 +7,20 @@ import (
 	"hale/internal/fleet"
 )
 
-// FuzzAnswers: whatever the services answer, it is read, or refused; nothing of it is more than the bytes that were sent.
+// FuzzAnswers: whatever the services answer, it is read, or refused; nothing of it is more than the bytes that were
+// sent.
 func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{
-		`{"servers": [{"id": "a", "status": "ACTIVE", "metadata": {"hale_id": "b"}, "image": "", "addresses": {"n": [{"addr": "10.0.0.1", "OS-EXT-IPS:type": "fixed"}]}}]}`,
-		`{"servers": [{"id": "a", "image": {"id": "i"}, "updated": "2026-01-01T00:00:00Z", "OS-EXT-STS:power_state": 4}], "servers_links": [{"rel": "next"}]}`,
-		`{"ports": [{"id": "p", "mac_address": "fa:16:3e:00:00:01", "fixed_ips": [{"ip_address": "10.0.0.1"}], "created_at": "x"}]}`,
-		`{"volumes": [{"id": "v", "status": "in-use", "metadata": {"hale_machine": "web-1"}, "attachments": [{"server_id": "a"}]}]}`,
-		`{"images": [{"id": "i", "status": "active"}]}`, `{"floatingips": [{"id": "f", "port_id": null}]}`, `{"instanceActions": [{"action": "stop"}]}`,
+		`{"servers": [{"id": "a", "status": "ACTIVE", "metadata": {"hale_id": "b"}, "image": "", ` +
+			`"addresses": {"n": [{"addr": "10.0.0.1", "OS-EXT-IPS:type": "fixed"}]}}]}`,
+		`{"servers": [{"id": "a", "image": {"id": "i"}, "updated": "2026-01-01T00:00:00Z", "OS-EXT-STS:power_state": 4}], ` +
+			`"servers_links": [{"rel": "next"}]}`,
+		`{"ports": [{"id": "p", "mac_address": "fa:16:3e:00:00:01", ` +
+			`"fixed_ips": [{"ip_address": "10.0.0.1"}], "created_at": "x"}]}`,
+		`{"volumes": [{"id": "v", "status": "in-use", "metadata": {"hale_machine": "web-1"}, ` +
+			`"attachments": [{"server_id": "a"}]}]}`,
+		`{"images": [{"id": "i", "status": "active"}]}`, `{"floatingips": [{"id": "f", "port_id": null}]}`,
+		`{"instanceActions": [{"action": "stop"}]}`,
 		`{"itemNotFound": {"code": 404, "message": "x"}}`, `{"servers": [null]}`, `{"servers": null}`, `[]`, ``,
 	} {
 		f.Add([]byte(seed))

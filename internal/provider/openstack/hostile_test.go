@@ -47,7 +47,8 @@ func (l *liar) RoundTrip(q *http.Request) (*http.Response, error) {
 		h.Set("Location", a.to)
 	}
 	sent(q)
-	return &http.Response{StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Header: h, Body: io.NopCloser(a.body), Request: q}, nil
+	return &http.Response{StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Header: h, Body: io.NopCloser(a.body),
+		Request: q}, nil
 }
 
 // Read is an answer that does not end before 600 MiB.
@@ -69,7 +70,8 @@ func (h harness) rewrite(t *testing.T, text string) {
 	}
 }
 
-// TestALyingCloudGetsNothing: wherever its answers lead, no token and no password goes to anybody else, and it can make hale neither ask nor read without end.
+// TestALyingCloudGetsNothing: wherever its answers lead, no token and no password goes to anybody else, and it can
+// make hale neither ask nor read without end.
 func TestALyingCloudGetsNothing(t *testing.T) {
 	t.Parallel()
 	const list = "/servers/detail"
@@ -90,17 +92,22 @@ func TestALyingCloudGetsNothing(t *testing.T) {
 		"Keystone redirects": {at: "/auth/tokens", lie: away, says: "refusing redirect"},
 		"Nova redirects":     {at: list, lie: away, says: "refusing redirect"},
 		"Keystone's versions are elsewhere": {auth: "/identity", at: "/identity/", lie: says(
-			`{"versions": {"values": [{"id": "v3.14", "status": "stable", "links": [{"rel": "self", "href": "http://stranger/v3/"}]}]}}`,
+			`{"versions": {"values": [{"id": "v3.14", "status": "stable", ` +
+				`"links": [{"rel": "self", "href": "http://stranger/v3/"}]}]}}`,
 		), says: "refusing a foreign address"},
 		"a list without end": {at: list, lie: func(l *liar) said {
 			return said{http.StatusOK, io.MultiReader(strings.NewReader(`{"servers": [{"id": "`), l), ""}
 		}, says: "refusing an answer of more than"},
-		"a refusal without end":       {at: list, lie: func(l *liar) said { return said{http.StatusBadRequest, l, ""} }, says: "not the service's own"},
-		"a page that leads to itself": {at: list, lie: says(`{"servers": [` + row("a") + `], ` + next), says: "leads in a circle"},
+		"a refusal without end": {at: list, lie: func(l *liar) said { return said{http.StatusBadRequest, l, ""} },
+			says: "not the service's own"},
+		"a page that leads to itself": {at: list, lie: says(`{"servers": [` + row("a") + `], ` + next),
+			says: "leads in a circle"},
 		"ever further pages": {at: list, lie: func(l *liar) said {
-			return said{http.StatusOK, strings.NewReader(`{"servers": [` + row(fmt.Sprint(l.lists.Load())) + `], ` + next), ""}
+			return said{http.StatusOK, strings.NewReader(`{"servers": [` + row(fmt.Sprint(l.lists.Load())) + `], ` +
+				next), ""}
 		}, says: "does not end within 500 pages"},
-		"a page of very many":   {at: list, lie: says(`{"servers": [{}` + strings.Repeat(`,{}`, 1_000_000) + `]}`), says: "more than 10000 rows"},
+		"a page of very many": {at: list, lie: says(`{"servers": [{}` + strings.Repeat(`,{}`, 1_000_000) + `]}`),
+			says: "more than 10000 rows"},
 		"a server that is none": {at: list, lie: says(`{"servers": [null]}`), says: "a row says nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +154,8 @@ func TestARedirectedOrderIsNoSuccess(t *testing.T) {
 	})
 }
 
-// TestATokenThatGoesInTheClearIsToldOf, where Keystone itself is asked by TLS: the catalogue is the cloud's own word, and is used.
+// TestATokenThatGoesInTheClearIsToldOf, where Keystone itself is asked by TLS: the catalogue is the cloud's own word,
+// and is used.
 func TestATokenThatGoesInTheClearIsToldOf(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(*twin) {})
@@ -163,7 +171,8 @@ func TestATokenThatGoesInTheClearIsToldOf(t *testing.T) {
 	if _, err := p.List(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(said.String(), "tokens go in the clear"); n != 4 || !strings.Contains(said.String(), "service=compute") {
+	if n := strings.Count(said.String(), "tokens go in the clear"); n != 4 ||
+		!strings.Contains(said.String(), "service=compute") {
 		t.Errorf("it is told of %d services:\n%s", n, said.String())
 	}
 }

@@ -157,7 +157,8 @@ func (p *Provider) connect(ctx context.Context) (*session, error) {
 	}
 	keystone, err := url.Parse(a.credentials.IdentityEndpoint)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "openstack.credentials", p.options.Cloud, errors.New("auth_url is no web address"))
+		return nil, fault.New(fault.Invalid, "openstack.credentials", p.options.Cloud,
+			errors.New("auth_url is no web address"))
 	}
 	way := p.way(a.tls, keystone)
 	s.http = &http.Client{Transport: way}
@@ -282,15 +283,16 @@ const (
 	idleLimit = 90 * time.Second
 )
 
-// limits of what a cloud may make hale take. An administrator is shown 64 KiB of user data with each server beside what it is described by, and pageSize
-// of them fit. An operation lists, looks at what it lists, and waits.
+// limits of what a cloud may make hale take. An administrator is shown 64 KiB of user data with each server beside
+// what it is described by, and pageSize of them fit. An operation lists, looks at what it lists, and waits.
 var limits = strict.Limits{Answer: 32 << 20, Operation: 256 << 20, Requests: 20_000}
 
 // way is how requests go: to Keystone, and to what is trusted later.
 func (p *Provider) way(tlsConfig *tls.Config, keystone *url.URL) *strict.Transport {
 	var transport http.RoundTripper = &http.Transport{
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: tlsConfig, ForceAttemptHTTP2: true, IdleConnTimeout: idleLimit, MaxIdleConnsPerHost: 8,
-		DialContext: (&net.Dialer{Timeout: dialLimit}).DialContext, TLSHandshakeTimeout: dialLimit, MaxResponseHeaderBytes: strict.MaxHead,
+		DialContext: (&net.Dialer{Timeout: dialLimit}).DialContext, TLSHandshakeTimeout: dialLimit,
+		MaxResponseHeaderBytes: strict.MaxHead,
 	}
 	if p.options.Wrap != nil {
 		transport = p.options.Wrap(transport)
@@ -305,8 +307,8 @@ func interfaceOf(where gophercloud.EndpointOpts) string {
 	return string(cmp.Or(where.Availability, gophercloud.AvailabilityPublic))
 }
 
-// trust takes the catalogue's addresses for configured ones, since Keystone says where the services are. That a token goes in the clear, which Keystone itself
-// was asked for by TLS, is the cloud's doing, and is said.
+// trust takes the catalogue's addresses for configured ones, since Keystone says where the services are. That a token
+// goes in the clear, which Keystone itself was asked for by TLS, is the cloud's doing, and is said.
 func (p *Provider) trust(s *session, way *strict.Transport, keystone *url.URL) {
 	result, ok := s.auth.GetAuthResult().(tokens.CreateResult)
 	if !ok {
@@ -319,12 +321,15 @@ func (p *Provider) trust(s *session, way *strict.Transport, keystone *url.URL) {
 	for _, entry := range catalog.Entries {
 		for _, e := range entry.Endpoints {
 			u, err := url.Parse(e.URL)
-			if err != nil || u.User != nil || s.where.Region != "" && e.Region != s.where.Region && e.RegionID != s.where.Region {
+			if err != nil || u.User != nil || s.where.Region != "" && e.Region != s.where.Region &&
+				e.RegionID != s.where.Region {
 				continue
 			}
 			way.Trust(u)
-			if keystone.Scheme == "https" && u.Scheme != "https" && e.Interface == interfaceOf(s.where) && slices.Contains(services, entry.Type) {
-				p.log.Warn("tokens go in the clear: the cloud's catalogue has no https address here, and Keystone's is one", "service", entry.Type, "address", e.URL)
+			if keystone.Scheme == "https" && u.Scheme != "https" && e.Interface == interfaceOf(s.where) &&
+				slices.Contains(services, entry.Type) {
+				p.log.Warn("tokens go in the clear: the cloud's catalogue has no https address here, and Keystone's "+
+					"is one", "service", entry.Type, "address", e.URL)
 			}
 		}
 	}

@@ -72,7 +72,8 @@ func noteDeeds() map[string]func(provider.StartNoter, context.Context, fleet.Ins
 	}
 }
 
-// unheardNotes: the answer to one order of a note is lost. Written or removed again it is as it should be, and another start's note still stands.
+// unheardNotes: the answer to one order of a note is lost. Written or removed again it is as it should be, and another
+// start's note still stands.
 func unheardNotes(t T, h Harness) {
 	e := begin(t, h)
 	of := fleet.Installation(Installation + e.tag)
@@ -97,7 +98,8 @@ func unheardNotes(t T, h Harness) {
 			})
 			e.await("the notes after "+method, func() (string, bool) {
 				noted, err := reader.Starts(e.ctx(), of)
-				as := err == nil && (len(noted) == len(h.Hosts()) || slices.Contains(slices.Collect(maps.Keys(noted)), ""))
+				as := err == nil && (len(noted) == len(h.Hosts()) || slices.Contains(slices.Collect(maps.Keys(noted)),
+					""))
 				for _, names := range noted {
 					slices.SortFunc(names, fleet.StartName.Compare)
 					as = as && slices.Equal(names, wanted[method])

@@ -68,8 +68,8 @@ func (f Calls) selects(client string, op fleet.Op, ref provider.Ref) bool {
 		(f.Machine == "" || f.Machine == ref.Mark.Machine)
 }
 
-// losesNote reports whether the answer to a note of a start is lost: to one that the fault names, so that a fault of all calls hits the call that
-// the note is written for.
+// losesNote reports whether the answer to a note of a start is lost: to one that the fault names, so that a fault of
+// all calls hits the call that the note is written for.
 func (f Calls) losesNote(op fleet.Op) bool {
 	return f.Effect == HangsAfter && f.Op == op && (op == OpNoteStart || op == OpForgetStart)
 }

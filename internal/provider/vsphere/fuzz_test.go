@@ -9,14 +9,18 @@ import (
 	"hale/internal/fleet"
 )
 
-// FuzzMark: whatever stands in a machine's extra configuration, it is a mark for that machine, or none; and what hale writes, it reads.
+// FuzzMark: whatever stands in a machine's extra configuration, it is a mark for that machine, or none; and what hale
+// writes, it reads.
 func FuzzMark(f *testing.F) {
-	f.Add("a", `{"id":"a","installation":"i","fleet":"web","machine":"web-1","generation":"1","built":"2026-01-01T00:00:00Z","shelf":["x"]}`, "v")
+	f.Add("a",
+		`{"id":"a","installation":"i","fleet":"web","machine":"web-1",`+
+			`"generation":"1","built":"2026-01-01T00:00:00Z","shelf":["x"]}`, "v")
 	f.Add("a", `{"id":"b","generation":"-1"}`, "")
 	f.Add("", `null`, "\x00")
 	f.Fuzz(func(t *testing.T, id, text, value string) {
 		entries := []types.BaseOptionValue{
-			&types.OptionValue{Key: markKey, Value: text}, &types.OptionValue{Key: metaPrefix + value, Value: value}, &types.OptionValue{Key: markKey, Value: 1},
+			&types.OptionValue{Key: markKey, Value: text}, &types.OptionValue{Key: metaPrefix + value, Value: value},
+			&types.OptionValue{Key: markKey, Value: 1},
 		}
 		s := decodeMark(fleet.InstanceID(id), entries)
 		var none fleet.Mark

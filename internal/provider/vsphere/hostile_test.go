@@ -37,7 +37,9 @@ func TestALyingVCenterGetsNothing(t *testing.T) {
 			http.Redirect(w, q, stranger.URL, http.StatusTemporaryRedirect)
 		},
 		"refusing an answer of more than": func(w http.ResponseWriter, _ *http.Request) {
-			fmt.Fprint(w, `<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body><RetrieveServiceContentResponse xmlns="urn:vim25"><returnval><rootFolder>`)
+			fmt.Fprint(w,
+				`<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body>`+
+					`<RetrieveServiceContentResponse xmlns="urn:vim25"><returnval><rootFolder>`)
 			for wrote.Load() < 600<<20 {
 				n, err := w.Write(chunk)
 				if wrote.Add(int64(n)); err != nil {

@@ -68,7 +68,8 @@ const pageObjects = 250
 func (c *conn) retrieve(ctx context.Context, spec types.PropertyFilterSpec) ([]types.ObjectContent, error) {
 	collector := c.vc.ServiceContent.PropertyCollector
 	res, err := methods.RetrievePropertiesEx(ctx, c.vc, &types.RetrievePropertiesEx{
-		This: collector, SpecSet: []types.PropertyFilterSpec{spec}, Options: types.RetrieveOptions{MaxObjects: pageObjects},
+		This: collector, SpecSet: []types.PropertyFilterSpec{spec},
+		Options: types.RetrieveOptions{MaxObjects: pageObjects},
 	})
 	if err != nil || res.Returnval == nil {
 		return nil, err

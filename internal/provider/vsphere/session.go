@@ -129,8 +129,8 @@ func (p *Provider) connected(ctx context.Context, over *conn) (*conn, error) {
 	return c, nil
 }
 
-// limits of what vCenter may make hale take. pageObjects machines fit into an answer, each with the user data of a guest (64 KiB, as base64). An operation
-// lists, and waits for tasks.
+// limits of what vCenter may make hale take. pageObjects machines fit into an answer, each with the user data of a
+// guest (64 KiB, as base64). An operation lists, and waits for tasks.
 var limits = strict.Limits{Answer: 32 << 20, Operation: 256 << 20, Requests: 10_000}
 
 // login opens a session and finds in it what never changes.

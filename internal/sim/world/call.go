@@ -321,7 +321,8 @@ func (w *World) actOn(vm *VM, op Op) (bool, End) {
 		w.refresh(vm)
 	case Keep, Restore:
 		return w.putAside(vm, op == Keep)
-	case Create, Delete, Run, Snapshot, DropSnapshot, Evacuate, Migrate, Rescue, Fence, get, list, Notes: // made elsewhere
+	// made elsewhere
+	case Create, Delete, Run, Snapshot, DropSnapshot, Evacuate, Migrate, Rescue, Fence, get, list, Notes:
 	}
 	return true, Done
 }

@@ -31,8 +31,8 @@ func (w *World) shows(n *noted) *host {
 	return nil
 }
 
-// Notes reads what an installation noted on the hosts that answer, as World.Noted does; Transient: none of them answers. It takes no
-// time, and nor does Note: what can come between the two is for others to show.
+// Notes reads what an installation noted on the hosts that answer, as World.Noted does; Transient: none of them
+// answers. It takes no time, and nor does Note: what can come between the two is for others to show.
 func (c *Client) Notes(of string) ([]Noted, End) {
 	if end := c.tryNotes(); end != Done {
 		return nil, end

@@ -178,8 +178,8 @@ func Has(hosts []Host, d Domain) bool {
 	return slices.ContainsFunc(hosts, func(h Host) bool { return (&host{Host: h}).in(d) })
 }
 
-// Members returns how many machines of those that count serve from within the domain. A copy that a person made of one is none, and what a
-// machine left behind is not the machine.
+// Members returns how many machines of those that count serve from within the domain. A copy that a person made of one
+// is none, and what a machine left behind is not the machine.
 func (w *World) Members(d Domain, counts func(machine string) bool) int {
 	n := 0
 	for _, vm := range w.within(d) {

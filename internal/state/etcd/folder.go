@@ -57,8 +57,8 @@ func lockFolder(dir string) (*os.File, error) {
 	return file, nil
 }
 
-// checkRights refuses a folder of another user, who could not use what this process writes into it, and one that others may write to: what stands in
-// it decides what is destroyed.
+// checkRights refuses a folder of another user, who could not use what this process writes into it, and one that
+// others may write to: what stands in it decides what is destroyed.
 func checkRights(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -73,11 +73,13 @@ func checkRights(dir string) error {
 		if known, err := user.LookupId(who); err == nil {
 			who = known.Username
 		}
-		return fmt.Errorf("it belongs to user %s, who runs hale there: do this as that user (sudo -u %s hale …)", who, who)
+		return fmt.Errorf("it belongs to user %s, who runs hale there: do this as that user (sudo -u %s hale …)", who,
+			who)
 	}
 	const group, others = 0o020, 0o002
 	if mode := info.Mode().Perm(); mode&others != 0 || mode&group != 0 && int(is.Gid) != os.Getegid() {
-		return fmt.Errorf("users other than the one that runs hale may write to it (mode %04o): chmod 0700 %s", mode, dir)
+		return fmt.Errorf("users other than the one that runs hale may write to it (mode %04o): chmod 0700 %s", mode,
+			dir)
 	}
 	return nil
 }

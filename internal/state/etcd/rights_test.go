@@ -10,7 +10,8 @@ import (
 	"hale/internal/fault"
 )
 
-// A folder that others may write to, or that is another user's, is not used: what stands in it decides what is destroyed.
+// A folder that others may write to, or that is another user's, is not used: what stands in it decides what is
+// destroyed.
 func TestAFolderOfOthersIsRefused(t *testing.T) {
 	t.Parallel()
 	type spoiled struct {
@@ -22,8 +23,11 @@ func TestAFolderOfOthersIsRefused(t *testing.T) {
 	}
 	const nobody = 65534
 	if os.Geteuid() == 0 { // who alone can give a folder away
-		spoils["it is another user's"] = spoiled{func(dir string) error { return os.Chown(dir, nobody, nobody) }, "sudo -u "}
-		spoils["another group may write to it"] = spoiled{func(dir string) error { return errors.Join(os.Chown(dir, -1, nobody), os.Chmod(dir, 0o770)) }, "chmod 0700"}
+		spoils["it is another user's"] = spoiled{func(dir string) error { return os.Chown(dir, nobody, nobody) },
+			"sudo -u "}
+		spoils["another group may write to it"] = spoiled{func(dir string) error {
+			return errors.Join(os.Chown(dir, -1, nobody), os.Chmod(dir, 0o770))
+		}, "chmod 0700"}
 	}
 	for name, c := range spoils {
 		t.Run(name, func(t *testing.T) {
