@@ -40,8 +40,8 @@ func (c *Config) Warnings() []string {
 		for _, h := range p.Hosts {
 			if u, err := url.Parse(h.URI); err == nil && p.Type == ProviderLibvirt && inTheClear(u) {
 				out = append(out,
-					fmt.Sprintf("providers.%s: %s goes in the clear: whoever is on the way reads all and gives "+
-						"orders; use qemu+tls or qemu+ssh, and take insecure out", p.Name, h.URI))
+					fmt.Sprintf("providers.%s: %s goes in the clear: anyone on the network between can read it and "+
+						"give orders; use qemu+tls or qemu+ssh, and take insecure out", p.Name, h.URI))
 			}
 		}
 	}
