@@ -265,11 +265,11 @@ func g(wg group, p provider) {
 	"words about how or where": {
 		rule: "words",
 		files: map[string]string{
-			"README.md":         "run `ls /work/main`\nsee /tmp/x\nqemu:///session, agentless, $dir/work/upper, mktemp\nas Claude said in issue 12\n",
+			"README.md":         "run `ls /work/main`\nsee /tmp/x\nqemu:///session, agentless, $dir/work/upper, mktemp\nas Claude said in issue 12\n<<<<<<< HEAD\n",
 			"scripts/ok.sh":     "cd /tmp/x",
 			"internal/api/a.go": "package api // made in an earlier session",
 		},
-		want: []string{"README.md:1", "README.md:2", "README.md:4", "README.md:4", "a.go:1"},
+		want: []string{"README.md:1", "README.md:2", "README.md:4", "README.md:4", "README.md:5", "a.go:1"},
 	},
 	"scripts that go on after an error": {
 		rule: "scripts",
