@@ -194,30 +194,27 @@ type act func(s *stage, e Event) (lift func(), err error)
 // verbs says how each thing happens.
 func verbs() map[Verb]act {
 	return map[Verb]act{
-		Crashes:     onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopCrash) }),
-		ShutsDown:   onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopGuest) }),
-		IsStopped:   onMachine(stoppedByPerson),
-		IsStarted:   onMachine(func(s *stage, vm *world.VM) func() { s.w.PowerOn(vm); return nil }),
-		IsPaused:    halts(world.StopUnknown),
-		IsRescued:   onMachine(func(s *stage, vm *world.VM) func() { return s.w.Rescue(vm) }),
-		IsRepaired:  onMachine(func(s *stage, vm *world.VM) func() { s.w.Unrescue(vm); return nil }),
-		Suspends:    halts(world.StopGuest),
-		DiskFull:    halts(world.StopIOError),
-		Panics:      onMachine(func(s *stage, vm *world.VM) func() { return s.w.Panic(vm) }),
-		Vanishes:    onMachine(func(s *stage, vm *world.VM) func() { s.w.Vanish(vm); return nil }),
-		Hangs:       ails(world.Ailment{Symptom: world.Hung}),
-		LosesNet:    ails(world.Ailment{Symptom: world.Unplugged}),
-		StopsApp:    ails(world.Ailment{Symptom: world.AppDead}),
-		Fails503:    ails(world.Ailment{Symptom: world.AppError}),
-		WrongPages:  ails(world.Ailment{Symptom: world.BadPage}),
-		FailsCheck:  failsCheck,
-		IsSlow:      ails(world.Ailment{Symptom: world.Slow}),
-		LosesConfig: ails(world.Ailment{Symptom: world.AppError, Lasting: true, Config: true}),
-		LosesDisk:   onMachine(diskLost),
-		LosesData: onMachine(func(s *stage, vm *world.VM) func() {
-			s.w.DestroyDisks(vm.Mark.Machine)
-			return nil
-		}),
+		Crashes:        onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopCrash) }),
+		ShutsDown:      onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopGuest) }),
+		IsStopped:      onMachine(stoppedByPerson),
+		IsStarted:      forGood((*world.World).PowerOn),
+		IsPaused:       halts(world.StopUnknown),
+		IsRescued:      onMachine(func(s *stage, vm *world.VM) func() { return s.w.Rescue(vm) }),
+		IsRepaired:     forGood((*world.World).Unrescue),
+		Suspends:       halts(world.StopGuest),
+		DiskFull:       halts(world.StopIOError),
+		Panics:         onMachine(func(s *stage, vm *world.VM) func() { return s.w.Panic(vm) }),
+		Vanishes:       forGood((*world.World).Vanish),
+		Hangs:          ails(world.Ailment{Symptom: world.Hung}),
+		LosesNet:       ails(world.Ailment{Symptom: world.Unplugged}),
+		StopsApp:       ails(world.Ailment{Symptom: world.AppDead}),
+		Fails503:       ails(world.Ailment{Symptom: world.AppError}),
+		WrongPages:     ails(world.Ailment{Symptom: world.BadPage}),
+		FailsCheck:     failsCheck,
+		IsSlow:         ails(world.Ailment{Symptom: world.Slow}),
+		LosesConfig:    ails(world.Ailment{Symptom: world.AppError, Lasting: true, Config: true}),
+		LosesDisk:      onMachine(diskLost),
+		LosesData:      forGood(func(w *world.World, vm *world.VM) { w.DestroyDisks(vm.Mark.Machine) }),
 		LosesProbes:    losesProbes,
 		Moves:          moves,
 		StaysOn:        staysOn,
@@ -228,7 +225,7 @@ func verbs() map[Verb]act {
 		InstalledTwice: installsTwice,
 		IsRestored:     leaves("backup", true),
 		LeavesBuild:    leaves("build", false),
-		Readdressed:    onMachine(func(s *stage, vm *world.VM) func() { s.w.Readdress(vm); return nil }),
+		Readdressed:    forGood((*world.World).Readdress),
 		LosesPower:     onDomain(func(s *stage, d world.Domain) func() { return s.w.PowerFailure(d) }),
 		IsCutOff:       onDomain(func(s *stage, d world.Domain) func() { return s.w.Part("", d) }),
 		GoesDark:       onDomain(func(s *stage, d world.Domain) func() { return s.w.Darkness(d) }),
@@ -269,14 +266,8 @@ func verbs() map[Verb]act {
 		},
 		Dies:        onServer(dies),
 		DiesWriting: onServer(diesWriting),
-		Freezes: onServer(func(_ *stage, c *server, e Event) (func(), error) {
-			c.freeze(e.For)
-			return nil, nil
-		}),
-		FreezesCall: onServer(func(_ *stage, c *server, e Event) (func(), error) {
-			c.pauseFor = e.For
-			return nil, nil
-		}),
+		Freezes:     stands(func(c *server, span time.Duration) { c.freeze(span) }),
+		FreezesCall: stands(func(c *server, span time.Duration) { c.pauseFor = span }),
 		ClockSteps:  onServer(clockSteps),
 		LosesStore:  onServer(losesStore),
 		LosesLease:  onServer(losesLease),
@@ -301,6 +292,14 @@ func verbs() map[Verb]act {
 // refuses lets the provider do the operation for nobody.
 func refuses(op world.Op, how world.End) act {
 	return onProvider(func(s *stage, _ Event) func() { return s.w.Upset(world.Trouble{Fails: 1, How: how, Op: op}) })
+}
+
+// forGood is what happens to one machine, and has no end of its own.
+func forGood(do func(*world.World, *world.VM)) act {
+	return onMachine(func(s *stage, vm *world.VM) func() {
+		do(s.w, vm)
+		return nil
+	})
 }
 
 func onMachine(do func(s *stage, vm *world.VM) func()) act {
@@ -476,6 +475,14 @@ func percent(text string) (float64, error) {
 		return 0, fmt.Errorf("%q is no share: write it as 5%%", text)
 	}
 	return n / 100, nil
+}
+
+// stands is a server that stands still for the event's time.
+func stands(still func(*server, time.Duration)) act {
+	return onServer(func(_ *stage, c *server, e Event) (func(), error) {
+		still(c, e.For)
+		return nil, nil
+	})
 }
 
 func onServer(do func(s *stage, c *server, e Event) (func(), error)) act {
