@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -25,6 +24,7 @@ import (
 	"hale/internal/fence/agent"
 	"hale/internal/fence/fencetest"
 	"hale/internal/lab/bmc"
+	"hale/internal/nettest"
 	"hale/internal/program/programtest"
 	"hale/internal/secret"
 )
@@ -86,7 +86,6 @@ type shells struct {
 	config   *ssh.ServerConfig
 	path     string      // of the programs that come before others in a shell
 	dead     atomic.Bool // it takes connections and says nothing
-	serving  sync.WaitGroup
 }
 
 // newShells starts one on loopback, until the test ends.
@@ -107,28 +106,11 @@ func newShells(p *plug, path string) *shells {
 	s.config.AddHostKey(signer)
 	s.listener, err = net.Listen("tcp", "127.0.0.1:0")
 	p.must(err)
-	ctx, stop := context.WithCancel(context.Background())
-	p.Cleanup(func() {
-		stop()
-		_ = s.listener.Close()
-		s.serving.Wait()
-	})
-	s.serving.Go(func() {
-		for {
-			conn, err := s.listener.Accept()
-			if err != nil {
-				return
-			}
-			s.serving.Go(func() { s.serve(ctx, conn) })
-		}
-	})
+	nettest.Serve(p, s.listener, s.serve)
 	return s
 }
 
 func (s *shells) serve(ctx context.Context, conn net.Conn) {
-	end := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer end()
-	defer conn.Close()
 	if s.dead.Load() {
 		_, _ = io.Copy(io.Discard, conn) // until the other end has enough
 		return

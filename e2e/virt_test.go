@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fence/agent"
 	"hale/internal/fence/fencetest"
+	"hale/internal/nettest"
 )
 
 // virtd is the configuration of fence_virtd: TCP in place of multicast, which needs a network that carries it.
@@ -64,7 +66,6 @@ type gate struct {
 	listener   net.Listener
 	server     string
 	dead, slow atomic.Bool
-	carriers   sync.WaitGroup
 }
 
 // newGate opens one on loopback, until the test ends.
@@ -73,25 +74,12 @@ func newGate(p *plug, server string) *gate {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	p.must(err)
 	g := &gate{listener: l, server: server}
-	g.carriers.Go(func() {
-		for {
-			near, err := l.Accept()
-			if err != nil {
-				return
-			}
-			g.carriers.Go(func() { g.carry(near) })
-		}
-	})
-	p.Cleanup(func() {
-		_ = l.Close()
-		g.carriers.Wait()
-	})
+	nettest.Serve(p, l, func(_ context.Context, near net.Conn) { g.carry(near) })
 	return g
 }
 
 // carry connects one client with the server, unless the gate is dead: then it hears nothing until it goes away.
 func (g *gate) carry(near net.Conn) {
-	defer near.Close()
 	if g.dead.Load() {
 		_, _ = io.Copy(io.Discard, near) // until it gives up
 		return

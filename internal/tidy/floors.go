@@ -122,6 +122,7 @@ var rooms = []room{
 	{path: "internal/lab", support: true, also: []string{"internal/accel"}},
 	{path: "internal/lab/bmc", support: true},
 	{path: "internal/cloud", support: true, also: []string{"internal/lab"}},
+	{path: "internal/nettest", support: true},
 	{path: "internal/rabbit", support: true, also: []string{"internal/provider/openstack/notification", "internal/secret"}},
 	{path: "internal/vcsim", support: true},
 	{path: "internal/tidy", support: true},
@@ -136,7 +137,7 @@ var forTests = []string{
 	"internal/provider/providertest", "internal/state/statetest", "internal/probe/probetest",
 	"internal/notify/notifytest", "internal/notify/memory", "internal/fence/fencetest", "internal/fence/memory", "internal/lab/bmc",
 	"internal/config/configtest", "internal/provider/simulated", "internal/state/memory", "internal/probe/netprobe", "internal/lab", "internal/cloud", "internal/accel",
-	"internal/rabbit", "internal/vcsim", "internal/program/programtest",
+	"internal/rabbit", "internal/vcsim", "internal/program/programtest", "internal/nettest",
 }
 
 // doors names, per foreign module, the only rooms whose product code may import it.

@@ -2,6 +2,7 @@ package bulkprobe
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hale/internal/fleet"
+	"hale/internal/nettest"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 )
@@ -109,16 +111,7 @@ func (f *field) listen(address string, serve func(net.Conn)) int {
 		l, err = net.Listen("tcp", net.JoinHostPort(address, "0"))
 		return err
 	})
-	f.t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go serve(c)
-		}
-	}()
+	nettest.Serve(f.t, l, func(_ context.Context, c net.Conn) { serve(c) })
 	return l.Addr().(*net.TCPAddr).Port
 }
 

@@ -57,7 +57,6 @@ func TestGRPCOnLoopback(t *testing.T) {
 	t.Cleanup(web.Close)
 	tell(t, e, portOf(t, web.Listener.Addr().String()), map[string]story{"a web server": {asksHealth(fleet.GRPCCheck{}), fleet.ResultProtocol, ""}})
 	rude := listen(t, func(conn net.Conn) {
-		defer conn.Close()
 		_, _ = conn.Read(make([]byte, 1))
 	})
 	tell(t, e, rude, map[string]story{"hangs up": {asksHealth(fleet.GRPCCheck{}), fleet.ResultRefused, ""}})
@@ -88,7 +87,6 @@ func TestGRPCOverTLS(t *testing.T) {
 		"not long enough":       {check("", "example.com", fleet.TLSCheck{CA: own, Days: left + 1}), fleet.ResultTLS, "the certificate ends in "},
 	})
 	old := listen(t, func(conn net.Conn) {
-		defer conn.Close()
 		_ = tls.Server(conn, &tls.Config{Certificates: lender.TLS.Certificates, MinVersion: tls.VersionTLS12}).HandshakeContext(t.Context())
 	})
 	tell(t, e, old, map[string]story{
@@ -102,16 +100,13 @@ func TestHealthLeavesNothingBehind(t *testing.T) { //nolint:paralleltest // it c
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 	e := start(t, network(t), netprobe.Options{})
 	hanging := listen(t, func(conn net.Conn) {
-		defer conn.Close()
 		for b := make([]byte, 1024); ; {
 			if _, err := conn.Read(b); err != nil {
 				return
 			}
 		}
 	})
-	deaf := listen(t, func(conn net.Conn) {
-		t.Cleanup(func() { conn.Close() })
-	})
+	deaf := listen(t, func(net.Conn) { <-t.Context().Done() })
 	healthy := serveGRPC(t)
 	for port, want := range map[int]fleet.ResultReason{healthy: fleet.ResultOK, hanging: fleet.ResultTimeout, deaf: fleet.ResultTimeout} {
 		target := asked(port, asksHealth(fleet.GRPCCheck{}))

@@ -1,6 +1,7 @@
 package netprobe_test
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/x509"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"hale/internal/fleet"
+	"hale/internal/nettest"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 )
@@ -55,16 +57,7 @@ func listen(t *testing.T, serve func(net.Conn)) (port int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() })
-	go func() { // it ends with the listener
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go serve(conn)
-		}
-	}()
+	nettest.Serve(t, l, func(_ context.Context, conn net.Conn) { serve(conn) })
 	return portOf(t, l.Addr().String())
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"hale/internal/nettest"
 	"hale/internal/provider/providertest"
 )
 
@@ -70,35 +71,19 @@ func relayTo(t testing.TB, daemon string) *relay {
 	r := &relay{socket: filepath.Join(t.TempDir(), "relay"), daemon: daemon}
 	l, err := net.Listen("unix", r.socket)
 	must(t, err)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var serving sync.WaitGroup
-	t.Cleanup(func() {
-		cancel()
-		l.Close()
-		serving.Wait()
-	})
-	serving.Go(func() {
-		for {
-			near, err := l.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() { r.serve(ctx, near) })
-		}
-	})
+	nettest.Serve(t, l, r.serve)
 	return r
 }
 
 func (r *relay) uri() string { return "qemu+unix:///system?socket=" + r.socket }
 
 func (r *relay) serve(ctx context.Context, near net.Conn) {
-	defer near.Close()
 	far, err := net.Dial("unix", r.daemon)
 	if err != nil {
 		return
 	}
 	defer far.Close()
-	stop := context.AfterFunc(ctx, func() { near.Close(); far.Close() })
+	stop := context.AfterFunc(ctx, func() { far.Close() })
 	defer stop()
 	var up sync.WaitGroup
 	up.Go(func() {

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"hale/internal/fault"
+	"hale/internal/nettest"
 	"hale/internal/provider"
 	"hale/internal/provider/libvirt"
 )
@@ -21,33 +22,17 @@ func forward(t testing.TB, socket string) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var serving sync.WaitGroup
-	t.Cleanup(func() {
-		cancel()
-		listener.Close()
-		serving.Wait()
-	})
-	serving.Go(func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() { join(ctx, client, socket) })
-		}
-	})
+	nettest.Serve(t, listener, func(ctx context.Context, client net.Conn) { join(ctx, client, socket) })
 	return listener.Addr().String()
 }
 
 func join(ctx context.Context, client net.Conn, socket string) {
-	defer client.Close()
 	daemon, err := net.Dial("unix", socket)
 	if err != nil {
 		return
 	}
 	defer daemon.Close()
-	stop := context.AfterFunc(ctx, func() { client.Close(); daemon.Close() })
+	stop := context.AfterFunc(ctx, func() { daemon.Close() })
 	defer stop()
 	var up sync.WaitGroup
 	up.Go(func() {

@@ -24,6 +24,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/nettest"
 	"hale/internal/provider"
 )
 
@@ -481,19 +482,10 @@ func TestStrangePeer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				for {
-					c, err := listener.Accept()
-					if err != nil {
-						return
-					}
-					io.WriteString(c, answer)
-					io.Copy(io.Discard, c)
-					c.Close()
-				}
-			}()
+			nettest.Serve(t, listener, func(_ context.Context, c net.Conn) {
+				io.WriteString(c, answer)
+				io.Copy(io.Discard, c)
+			})
 			p, err := New(Options{Hosts: []HostOptions{{URI: "qemu+unix:///system?socket=" + socket}}})
 			if err != nil {
 				t.Fatal(err)
@@ -507,8 +499,6 @@ func TestStrangePeer(t *testing.T) {
 				t.Error("the upload was confirmed")
 			}
 			p.Close()
-			listener.Close()
-			<-ended
 		})
 	}
 }

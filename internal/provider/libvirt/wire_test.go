@@ -25,6 +25,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/lab"
+	"hale/internal/nettest"
 )
 
 // puppet is a daemon at the other end of a connection that says what a test wants. What it is not told to say is the
@@ -239,32 +240,16 @@ func listen(t *testing.T, answer func(header) ([]byte, bool)) address {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var serving sync.WaitGroup
-	t.Cleanup(func() {
-		cancel()
-		listener.Close()
-		serving.Wait()
-	})
-	serving.Go(func() {
-		for {
-			c, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() {
-				defer c.Close()
-				stop := context.AfterFunc(ctx, func() { c.Close() })
-				defer stop()
-				d := newPuppet(answer)
-				serving.Go(func() {
-					io.Copy(c, d)
-					c.Close()
-				})
-				io.Copy(d, c)
-				d.Close()
-			})
-		}
+	nettest.Serve(t, listener, func(_ context.Context, c net.Conn) {
+		d := newPuppet(answer)
+		var back sync.WaitGroup
+		back.Go(func() {
+			io.Copy(c, d)
+			c.Close()
+		})
+		io.Copy(d, c)
+		d.Close()
+		back.Wait()
 	})
 	return address{network: "unix", targets: []string{socket}, uri: golibvirt.QEMUSystem}
 }
