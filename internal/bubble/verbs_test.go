@@ -112,7 +112,11 @@ func others() map[sim.Verb]act {
 		}),
 		sim.ListsNothing: onProvider(func(sim.Event) []simulated.Fault { return []simulated.Fault{simulated.EmptyLists{}} }),
 		sim.IsBad: onProvider(func(sim.Event) []simulated.Fault {
-			return []simulated.Fault{simulated.NextBuilds{Illness: simulated.Illness{Symptom: simulated.NeverBoots, Cure: simulated.ByRecreate}}}
+			var ills []simulated.Fault // as in room A: nothing comes up that would ask for an address
+			for _, symptom := range []simulated.Symptom{simulated.NeverBoots, simulated.NoAddress} {
+				ills = append(ills, simulated.NextBuilds{Illness: simulated.Illness{Symptom: symptom, Cure: simulated.ByRecreate}})
+			}
+			return ills
 		}),
 
 		sim.IsFull: func(r *room, _ sim.Event) func() {
