@@ -215,6 +215,23 @@ func slights() []crime {
 				o.w.Step()
 			}
 		}},
+		{"L8", "down for ever, since the fleet grew by its number and not by another", func(o court, breaks bool) {
+			o.judge.size, o.judge.asked = 1, 2
+			o.judge.books(&fleet.Ledger{Size: 1, Left: []int{1}})
+			end := o.w.Now() + o.utmost(0) + time.Minute
+			o.w.At(end, func() {})
+			o.c.crash()
+			o.w.Crash(o.w.Current("web-1"), world.StopCrash)
+			o.judge.changed(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeUp, Size: 2})
+			grown := &fleet.Ledger{Size: 2}
+			if !breaks {
+				grown.Left = []int{1}
+			}
+			o.judge.books(grown)
+			for o.w.Now() < end {
+				o.w.Step()
+			}
+		}},
 		{"L6", "a repair begins while too many of the fleet fail, and another beyond it", func(o court, breaks bool) {
 			if !breaks {
 				o.judge.left["web-3"], o.judge.size = true, 2

@@ -194,14 +194,13 @@ func (j *judge) staying() int {
 	return n
 }
 
-// comeBack forgets which machines went: more are asked for, and their numbers are taken again. What was beyond the
-// size is looked after again.
+// comeBack forgets which machines went: more are asked for, and their numbers are taken again. Which those are, the
+// ledger says that is booked with it.
 func (j *judge) comeBack() {
 	for machine := range j.left {
 		delete(j.leaving, machine)
 	}
 	clear(j.left)
-	j.lookAround()
 }
 
 // books notes what hale holds to be in force.
