@@ -44,6 +44,25 @@ func twofold() map[sim.Verb]act {
 	}
 }
 
+// badTemplate has nothing come up that would ask for an address, as in room A.
+func badTemplate(sim.Event) (ills []simulated.Fault) {
+	for _, symptom := range []simulated.Symptom{simulated.NeverBoots, simulated.NoAddress} {
+		ills = append(ills, simulated.NextBuilds{Illness: simulated.Illness{Symptom: symptom, Cure: simulated.ByRecreate}})
+	}
+	return ills
+}
+
+func takesAddress(r *room, e sim.Event) func() {
+	return onMachine(func(r *room, i fleet.Instance) func() {
+		of, ok := r.instance(fleet.MachineName(e.Arg))
+		if !ok {
+			return nil
+		}
+		r.inject(simulated.SameAddress{Instance: i.ID, As: of.ID})
+		return func() { r.inject(simulated.NewAddress{Instance: i.ID}) }
+	})(r, e)
+}
+
 func others() map[sim.Verb]act {
 	return map[sim.Verb]act{
 		sim.Crashes:    onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Crash{Instance: id} })),
@@ -75,6 +94,7 @@ func others() map[sim.Verb]act {
 				return nil
 			})(r, e)
 		},
+		sim.TakesAddr:   takesAddress,
 		sim.IsRestored:  leaves("backup-", true),
 		sim.LeavesBuild: leaves("build-", false),
 		sim.Readdressed: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.NewAddress{Instance: i.ID}) }),
@@ -111,13 +131,7 @@ func others() map[sim.Verb]act {
 			return []simulated.Fault{simulated.StaleLists{Age: age}}
 		}),
 		sim.ListsNothing: onProvider(func(sim.Event) []simulated.Fault { return []simulated.Fault{simulated.EmptyLists{}} }),
-		sim.IsBad: onProvider(func(sim.Event) []simulated.Fault {
-			var ills []simulated.Fault // as in room A: nothing comes up that would ask for an address
-			for _, symptom := range []simulated.Symptom{simulated.NeverBoots, simulated.NoAddress} {
-				ills = append(ills, simulated.NextBuilds{Illness: simulated.Illness{Symptom: symptom, Cure: simulated.ByRecreate}})
-			}
-			return ills
-		}),
+		sim.IsBad:        onProvider(badTemplate),
 
 		sim.IsFull: func(r *room, _ sim.Event) func() {
 			r.full.Add(1)

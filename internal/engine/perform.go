@@ -69,8 +69,8 @@ func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 		}
 		var probes sync.WaitGroup
 		for k := range targets {
-			if l.Seen.Instance.Address.IsValid() {
-				targets[k].Address = l.Seen.Instance.Address
+			if a := l.Seen.Instance.Address; a.IsValid() && a != targets[k].Address {
+				targets[k].Address, targets[k].Rival = a, "" // whether it has one there the picture knows
 			}
 			if l.Seen.Instance.Power != fleet.PowerGone && l.Seen.Instance.ID == targets[k].Instance {
 				targets[k].Host, targets[k].Metadata = l.Seen.Instance.Host, l.Seen.Instance.Metadata

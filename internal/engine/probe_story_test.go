@@ -235,18 +235,21 @@ func TestS08TwoSuccessesReArm(t *testing.T) {
 // S10: when hale or the fleet is taken away, its probes stop within an interval and no heal starts afterwards.
 func TestS10AfterTheEndNothingIsProbedOrHealed(t *testing.T) {
 	t.Parallel()
-	probed := 0
-	options := simulated.Options{Run: func(context.Context, probe.Program) (int, string, error) { probed++; return 0, "", nil }}
+	var probed atomic.Int32
+	options := simulated.Options{Run: func(context.Context, probe.Program) (int, string, error) {
+		probed.Add(1)
+		return 0, "", nil
+	}}
 	custom := fleet.Check{Name: "custom", Kind: fleet.CheckExec, Exec: fleet.ExecCheck{Command: []string{"check"}}, Every: 5 * time.Second,
 		Timeout: time.Second, DownAfter: 3, UpAfter: 1}
 	tell(t, options, only(web(3), custom), func(s *story) {
 		s.grown()
 		s.kill()
-		before, at := probed, time.Now()
+		before, at := probed.Load(), time.Now()
 		s.inject(simulated.Crash{Instance: s.id(1)})
 		s.pass(time.Hour)
-		if probed != before {
-			t.Errorf("%d probes after the end", probed-before)
+		if n := probed.Load() - before; n != 0 {
+			t.Errorf("%d probes after the end", n)
 		}
 		for _, c := range s.world.Calls() {
 			if !c.At.Before(at) {

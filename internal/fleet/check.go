@@ -57,6 +57,12 @@ const (
 // ByAddress reports whether a check of the kind must know where the machine is in the network.
 func (k CheckKind) ByAddress() bool { return k != CheckAgent && k != CheckHeartbeat }
 
+// Reaches reports whether the check's result comes from what answers at the machine's address. A program that is not told the
+// address has ways of its own.
+func (c *Check) Reaches() bool {
+	return c.Kind.ByAddress() && (c.Kind != CheckExec || c.Exec.Asks("{ip}"))
+}
+
 // HTTPCheck is what an http check asks for, and what it takes for a good answer. The zero value gets / over http and is content
 // with any 2xx.
 type HTTPCheck struct {

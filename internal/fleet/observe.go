@@ -125,14 +125,16 @@ const (
 	ResultTLS         ResultReason = "tls"         // certificate or handshake
 	ResultExit        ResultReason = "exit"        // the program's exit code says so
 	ResultNoAddress   ResultReason = "no-address"  // unknown: the provider knows no address
-	ResultLocal       ResultReason = "local"       // unknown: no descriptor, no buffer, no route from here
-	ResultLate        ResultReason = "late"        // unknown: started or read too late to mean anything
-	ResultIsolated    ResultReason = "isolated"    // unknown: the vantage itself is cut off
-	ResultNotEvery    ResultReason = "not-every"   // unknown: it fails at hours at which it is not heeded
-	ResultDependsOn   ResultReason = "depends-on"  // unknown: it fails, and so does one on which it depends
-	ResultUndecided   ResultReason = "undecided"   // unknown: the program says that it cannot tell
-	ResultUnsupported ResultReason = "unsupported" // unknown: there is no way to ask this instance
-	ResultNoMetadata  ResultReason = "no-metadata" // unknown: the program wants metadata that is not known
+	// unknown: another running instance has the address, too
+	ResultSharedAddress ResultReason = "shared-address"
+	ResultLocal         ResultReason = "local"       // unknown: no descriptor, no buffer, no route from here
+	ResultLate          ResultReason = "late"        // unknown: started or read too late to mean anything
+	ResultIsolated      ResultReason = "isolated"    // unknown: the vantage itself is cut off
+	ResultNotEvery      ResultReason = "not-every"   // unknown: it fails at hours at which it is not heeded
+	ResultDependsOn     ResultReason = "depends-on"  // unknown: it fails, and so does one on which it depends
+	ResultUndecided     ResultReason = "undecided"   // unknown: the program says that it cannot tell
+	ResultUnsupported   ResultReason = "unsupported" // unknown: there is no way to ask this instance
+	ResultNoMetadata    ResultReason = "no-metadata" // unknown: the program wants metadata that is not known
 	// unknown: what the program is to be told of the instance would be an option, or has control characters
 	ResultUnfit        ResultReason = "unfit"
 	ResultNotConnected ResultReason = "not-connected" // unknown: no connection, and the check does not count that

@@ -12,6 +12,8 @@ type Aim struct {
 	Instance fleet.InstanceID
 	Host     fleet.HostName // where the instance is; empty, too, where no check needs to know
 	Address  netip.Addr     // invalid: none is known, which the checks call unknown
+	// Rival is another running instance of the provider that has the address, too: whoever answers there speaks for neither.
+	Rival    fleet.InstanceID
 	Metadata fleet.Metadata // what it bears; none, too, where no check needs to know
 	Epoch    uint64         // the probe epoch, not the machine's
 }
@@ -36,9 +38,13 @@ func (p *Picture) aim(index int) {
 		return
 	}
 	want := aim{
-		Aim:     Aim{Instance: v.Machine.Current.ID, Host: p.hostOf(index), Address: p.addressOf(index), Metadata: p.metadataOf(index), Epoch: a.Epoch},
+		Aim: Aim{
+			Instance: v.Machine.Current.ID, Host: p.hostOf(index), Address: p.addressOf(index),
+			Metadata: p.metadataOf(index), Epoch: a.Epoch,
+		},
 		machine: v.Machine.Epoch,
 	}
+	want.Rival = p.rivalAt(want.Address, want.Instance)
 	if *a == want && a.Epoch != 0 {
 		return
 	}
@@ -69,6 +75,25 @@ func (p *Picture) addressOf(index int) netip.Addr {
 		return netip.Addr{}
 	}
 	return m.Address
+}
+
+// rivalAt returns another running instance that has the address; empty: none, or no address.
+func (p *Picture) rivalAt(a netip.Addr, owner fleet.InstanceID) fleet.InstanceID {
+	if p.catalogue == nil || !a.IsValid() {
+		return ""
+	}
+	return p.catalogue.rival(a, owner)
+}
+
+// reaim aims every machine anew while addresses are shared, or were just now: the instance whose listing changed is another one.
+func (p *Picture) reaim() {
+	if !p.shared && len(p.catalogue.shared) == 0 {
+		return
+	}
+	p.shared = len(p.catalogue.shared) > 0
+	for i := range p.views {
+		p.aim(i)
+	}
 }
 
 // needs are what the fleet's checks must be told beside an address. What none of them is told is none of their business when it changes.

@@ -20,6 +20,7 @@ type Catalogue struct {
 	fresh       map[fleet.InstanceID]bool // what the update under way has told of already; only where there are such hosts
 	marked      map[bearer][]fleet.InstanceID
 	claims      map[netip.Addr][]fleet.InstanceID // the running instances that have the address
+	shared      map[netip.Addr]bool               // the addresses that several have
 	asked       fleet.Instant
 }
 
@@ -45,7 +46,7 @@ func NewCatalogue() *Catalogue {
 		up: make(map[fleet.HostName]bool), access: make(map[fleet.HostName]fleet.Access), byID: make(map[fleet.InstanceID]fleet.Instance),
 		marked: make(map[bearer][]fleet.InstanceID), claims: make(map[netip.Addr][]fleet.InstanceID),
 		mentions: make(map[fleet.InstanceID][]fleet.Instance), independent: make(map[fleet.HostName]bool),
-		fresh: make(map[fleet.InstanceID]bool),
+		fresh: make(map[fleet.InstanceID]bool), shared: make(map[netip.Addr]bool),
 	}
 }
 
@@ -57,6 +58,7 @@ func (c *Catalogue) Replace(hosts []fleet.Host, instances []fleet.Instance, aske
 	clear(c.mentions)
 	clear(c.marked)
 	clear(c.claims)
+	clear(c.shared)
 	c.Update(hosts, instances, nil, asked)
 }
 
@@ -161,6 +163,9 @@ func (c *Catalogue) put(i fleet.Instance) {
 		c.marked[bearerOf(i)] = append(c.marked[bearerOf(i)], i.ID)
 		if a := claimOf(i); a.IsValid() {
 			c.claims[a] = append(c.claims[a], i.ID)
+			if len(c.claims[a]) > 1 {
+				c.shared[a] = true
+			}
 		}
 	}
 	c.byID[i.ID] = i
@@ -174,7 +179,10 @@ func (c *Catalogue) remove(id fleet.InstanceID) {
 	delete(c.byID, id)
 	delete(c.mentions, id)
 	strike(c.marked, bearerOf(i), id)
-	strike(c.claims, claimOf(i), id)
+	a := claimOf(i)
+	if strike(c.claims, a, id); len(c.claims[a]) < 2 {
+		delete(c.shared, a)
+	}
 }
 
 // strike takes the id off the key's list, and the key away with its last id.
@@ -188,6 +196,21 @@ func strike[K comparable](lists map[K][]fleet.InstanceID, key K, id fleet.Instan
 	default:
 		lists[key] = slices.Delete(list, at, at+1)
 	}
+}
+
+// rival returns the first running instance other than the owner that has the address and lies on a host that answers; empty: none
+// does. What lies on a silent host may have been fenced, and its address given to its successor.
+func (c *Catalogue) rival(a netip.Addr, owner fleet.InstanceID) fleet.InstanceID {
+	var found []fleet.InstanceID
+	for _, id := range c.claims[a] {
+		if _, listed := c.listed(id); listed && id != owner {
+			found = append(found, id)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return slices.Min(found)
 }
 
 // taken reports whether a running instance other than the owner has the address.

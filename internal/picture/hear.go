@@ -1,6 +1,8 @@
 package picture
 
 import (
+	"slices"
+
 	"hale/internal/fleet"
 	"hale/internal/guard"
 )
@@ -71,9 +73,25 @@ func (p *Picture) TellLook(i int, l fleet.Look) {
 	if l.Seen.Asked != 0 {
 		l.Seen.Instance = p.catalogue.joined(l.Seen.Instance)
 		p.Sight(i, l.Seen)
+		p.doubtAnswers(i, &l)
 	}
 	p.views[i].Look, p.dirty = &l, true
 	p.due(i)
+}
+
+// doubtAnswers takes back what the look heard at an address that another running instance has, too: who answered, nobody knows.
+func (p *Picture) doubtAnswers(i int, l *fleet.Look) {
+	rival := p.rivalAt(l.Seen.Instance.Address, p.views[i].Machine.Current.ID)
+	if rival == "" {
+		return
+	}
+	for k := range l.Checks {
+		s := &l.Checks[k]
+		n := slices.IndexFunc(p.spec.Checks, func(c fleet.Check) bool { return c.Name == s.Check })
+		if n >= 0 && p.spec.Checks[n].Reaches() {
+			s.Standing, s.Result, s.Detail = fleet.StandingUnknown, fleet.ResultSharedAddress, string(rival)
+		}
+	}
 }
 
 // TellOutcome takes in how a call ended.

@@ -43,6 +43,7 @@ type Options struct {
 // Picture is what is known of one fleet.
 type Picture struct {
 	providerTold fleet.ProviderStanding // the trouble that a person was told of last
+	shared       bool                   // the last listing had addresses that several running instances have
 	providerUp   fleet.Instant          // when the provider last came up again
 	// providerPaged says that a person was told of the trouble that lasts.
 	providerPaged bool

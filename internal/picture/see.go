@@ -76,6 +76,7 @@ func (p *Picture) See(c *Catalogue, indices []int) []Doubt {
 	for _, i := range indices {
 		doubts = p.seeMachine(c, i, doubts)
 	}
+	p.reaim()
 	p.offer(c)
 	p.asked = max(p.asked, c.asked)
 	return doubts

@@ -21,26 +21,31 @@ type ID struct {
 	Check   fleet.CheckName
 }
 
-// Target is what is to be probed. An invalid Address makes it unknown (ResultNoAddress) until it is set anew; an agent check and a
-// heartbeat check need none, but an Instance.
+// Target is what is to be probed. An invalid Address makes it unknown (ResultNoAddress) until it is set anew, and so does a
+// Rival (ResultSharedAddress); an agent check and a heartbeat check need no address, but an Instance.
 type Target struct {
 	ID
 	Instance fleet.InstanceID // for exec checks' {id}, and for agent checks
 	Host     fleet.HostName   // for exec checks' {host}, and for agent checks: where the instance is
 	Metadata fleet.Metadata   // for exec checks' {meta.KEY}
 	Address  netip.Addr
+	// Rival is another running instance that has the address, too: who answers there cannot be told. Empty: there is none.
+	Rival fleet.InstanceID
 	// Spec is what a fleet's targets share. Nobody changes it once it was handed to an engine.
 	Spec *fleet.Check
 	// Epoch is the owner's; results of an earlier epoch never count for a later one.
 	Epoch uint64
 }
 
-// Aimed reports whether it is known whom to ask.
-func (t *Target) Aimed() bool {
-	if t.Spec.Kind.ByAddress() {
-		return t.Address.IsValid()
+// Unaimed says why it is not known whom to ask; empty: it is.
+func (t *Target) Unaimed() fleet.ResultReason {
+	switch {
+	case t.Spec.Kind.ByAddress() && !t.Address.IsValid(), !t.Spec.Kind.ByAddress() && t.Instance == "":
+		return fleet.ResultNoAddress
+	case t.Rival != "" && t.Spec.Reaches():
+		return fleet.ResultSharedAddress
 	}
-	return t.Instance != ""
+	return fleet.ResultNone
 }
 
 // Edge is a change of a target's standing, or of the reason behind it.

@@ -203,11 +203,11 @@ func (c *server) look(index int, a fleet.Action) {
 	aim := c.pic.Aim(index)
 	c.s.judge.looks(a)
 	c.ask(index, a.Instance, a.Host, func(s fleet.Sighting, found bool) {
-		address := aim.Address
+		address, rival := aim.Address, aim.Rival
 		if found {
 			l.Seen = s
-			if s.Instance.Address.IsValid() {
-				address = s.Instance.Address
+			if a := s.Instance.Address; a.IsValid() && a != address {
+				address, rival = a, ""
 			}
 		}
 		tell := func() {
@@ -221,7 +221,7 @@ func (c *server) look(index int, a fleet.Action) {
 		l.Checks = make([]fleet.CheckState, len(c.s.spec.Checks))
 		life, left := c.life, len(c.s.spec.Checks)
 		for k := range c.s.spec.Checks {
-			c.probes.look(&c.s.spec.Checks[k], whom{address, string(aim.Instance)}, func(state fleet.CheckState) {
+			c.probes.look(&c.s.spec.Checks[k], whom{address, string(aim.Instance), rival}, func(state fleet.CheckState) {
 				l.Checks[k] = state
 				if left--; left == 0 {
 					c.enter(life, tell)

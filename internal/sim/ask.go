@@ -14,8 +14,8 @@ const lookEvery = 250 * time.Millisecond
 // look asks one check again and again until its timeout is over, and at least as often as makes it down; a success ends
 // it. A program is run once, and a check with a window has its own way.
 func (p *prober) look(c *fleet.Check, a whom, then func(fleet.CheckState)) {
-	state := fleet.CheckState{Check: c.Name, Standing: fleet.StandingUnknown, Result: fleet.ResultNoAddress}
-	if !a.known(c) {
+	state := fleet.CheckState{Check: c.Name, Standing: fleet.StandingUnknown, Result: a.unaimed(c)}
+	if state.Result != fleet.ResultNone {
 		then(state)
 		return
 	}

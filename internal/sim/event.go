@@ -55,6 +55,7 @@ const (
 	LosesDisk   Verb = "loses its disk"
 	LosesData   Verb = "loses its kept disks" // somebody deletes them
 	Moves       Verb = "moves to"
+	TakesAddr   Verb = "takes the address of" // of another machine, which keeps it
 	Readdressed Verb = "gets another address"
 	StaysOn     Verb = "'s definition stays on" // a host that it left while it runs, or left some time ago
 	IsRestored  Verb = "is restored to"         // from a backup, beside itself
@@ -217,6 +218,7 @@ func verbs() map[Verb]act {
 		LosesData:      forGood(func(w *world.World, vm *world.VM) { w.DestroyDisks(vm.Mark.Machine) }),
 		LosesProbes:    losesProbes,
 		Moves:          moves,
+		TakesAddr:      takesAddress,
 		StaysOn:        staysOn,
 		Copies:         copies,
 		LosesLast:      rollsBack(powerLoss),
@@ -360,6 +362,17 @@ func failsCheck(s *stage, e Event) (func(), error) {
 
 func moves(s *stage, e Event) (func(), error) {
 	return onMachine(func(s *stage, vm *world.VM) func() { s.w.Migrate(vm, e.Arg); return nil })(s, e)
+}
+
+func takesAddress(s *stage, e Event) (func(), error) {
+	return onMachine(func(s *stage, vm *world.VM) func() {
+		of := s.w.Current(e.Arg)
+		if of == nil {
+			return nil // it is just being replaced: it has no address
+		}
+		s.w.TakeAddress(vm, of)
+		return func() { s.w.Readdress(vm) }
+	})(s, e)
 }
 
 // leaves makes an older instance of the machine, powered off, on another host.

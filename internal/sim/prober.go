@@ -48,14 +48,21 @@ type row struct {
 type whom struct {
 	lastAddress netip.Addr
 	instance    string
+	rival       fleet.InstanceID // that has the address, too
 }
 
-// known reports whether the check can be asked at all: an agent needs no address.
-func (w whom) known(c *fleet.Check) bool {
-	if c.Kind == fleet.CheckAgent {
-		return w.instance != ""
+// known reports whether the check can be asked at all.
+func (w whom) known(c *fleet.Check) bool { return w.unaimed(c) == fleet.ResultNone }
+
+// unaimed says why the check cannot be asked; empty: it can. An agent needs no address.
+func (w whom) unaimed(c *fleet.Check) fleet.ResultReason {
+	switch {
+	case c.Kind == fleet.CheckAgent && w.instance == "", c.Kind != fleet.CheckAgent && !w.lastAddress.IsValid():
+		return fleet.ResultNoAddress
+	case w.rival != "" && c.Reaches():
+		return fleet.ResultSharedAddress
 	}
-	return w.lastAddress.IsValid()
+	return fleet.ResultNone
 }
 
 func newProber(w *world.World, vantage string, spec fleet.Spec, machines int, heard func(int, row)) *prober {
@@ -93,12 +100,12 @@ func (p *prober) aim(index int, a picture.Aim) {
 			delete(p.of, r.instance)
 		}
 		*r = row{check: r.check, index: index, phase: r.phase, stamp: r.stamp, epoch: a.Epoch, tally: probe.NewTally(),
-			next: p.w.Now(), whom: whom{a.Address, string(a.Instance)}}
+			next: p.w.Now(), whom: whom{a.Address, string(a.Instance), a.Rival}}
 		if a.Epoch == 0 {
 			continue
 		}
-		if !r.known(r.check) {
-			r.tally.Reason = fleet.ResultNoAddress
+		if why := r.unaimed(r.check); why != fleet.ResultNone {
+			r.tally.Reason, r.tally.Detail = why, string(r.rival)
 			p.tell(r, 0)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -107,13 +108,7 @@ func (c *Controller) with(ctx context.Context, op string, do func(s *redfish.Com
 
 // system returns the one that is meant.
 func (c *Controller) system(api *gofish.APIClient) (*redfish.ComputerSystem, error) {
-	systems, err := api.Service.Systems()
-	var some *common.CollectionError
-	if errors.As(err, &some) {
-		for _, why := range some.Failures {
-			return nil, why
-		}
-	}
+	systems, err := systemsOf(api)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +123,39 @@ func (c *Controller) system(api *gofish.APIClient) (*redfish.ComputerSystem, err
 		return nil, unfit(fmt.Sprintf("it has %d systems (%s): name one", len(ids), strings.Join(ids, ", ")))
 	}
 	return nil, unfit(fmt.Sprintf("it has no system %s, but %s", c.o.System, strings.Join(ids, ", ")))
+}
+
+// systemsOf lists the service's systems, one after the other. The library would ask in goroutines, which write to one map without
+// a lock when the service fails: that can end the process.
+func systemsOf(api *gofish.APIClient) (systems []*redfish.ComputerSystem, err error) {
+	link, err := systemsLink(api)
+	for link != "" && err == nil {
+		var page *common.Collection
+		if page, err = common.GetCollection(api, link); err != nil {
+			break
+		}
+		for _, item := range page.ItemLinks {
+			s, err := redfish.GetComputerSystem(api, item)
+			if err != nil {
+				return nil, err
+			}
+			systems = append(systems, s)
+		}
+		link = page.MembersNextLink
+	}
+	return systems, err
+}
+
+// systemsLink asks the service's root where its systems are; empty: it has none.
+func systemsLink(api *gofish.APIClient) (string, error) {
+	resp, err := api.Get(api.Service.ODataID)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	var root struct{ Systems common.Link }
+	err = json.NewDecoder(resp.Body).Decode(&root)
+	return root.Systems.String(), err
 }
 
 // unfit is a configuration that does not fit the service.

@@ -129,14 +129,14 @@ func (b *book) restart(want probe.Target, first, now time.Time) {
 	}
 	t.Target, t.fresh, t.due = want, true, first
 	t.tally = probe.NewTally()
-	switch {
-	case want.Aimed() && t.index < 0:
-		heap.Push(&b.due, t)
-	case want.Aimed():
-		heap.Fix(&b.due, t.index)
-	default:
-		t.tally.Reason = fleet.ResultNoAddress
+	switch why := want.Unaimed(); {
+	case why != fleet.ResultNone:
+		t.tally.Reason, t.tally.Detail = why, string(want.Rival)
 		b.unschedule(t)
+	case t.index < 0:
+		heap.Push(&b.due, t)
+	default:
+		heap.Fix(&b.due, t.index)
 	}
 	told := t.edge.Standing == t.tally.Standing && t.edge.Result == t.tally.Reason
 	if newEpoch && (t.edge.Result != fleet.ResultNone || t.pending != nil) {
@@ -161,7 +161,8 @@ func (b *book) hear(want probe.Target) {
 // same reports whether the target may go on undisturbed. Another instance is another target, whatever its address.
 func same(x, y probe.Target) bool {
 	return x.ID == y.ID && x.Instance == y.Instance && x.Epoch == y.Epoch && (x.Spec == y.Spec || reflect.DeepEqual(x.Spec, y.Spec)) &&
-		(x.Address == y.Address || !x.Spec.Kind.ByAddress()) && (x.Host == y.Host || x.Spec.Kind != fleet.CheckAgent && !x.Spec.Exec.Asks("{host}")) &&
+		(x.Address == y.Address || !x.Spec.Kind.ByAddress()) && (x.Rival == y.Rival || !x.Spec.Reaches()) &&
+		(x.Host == y.Host || x.Spec.Kind != fleet.CheckAgent && !x.Spec.Exec.Asks("{host}")) &&
 		(x.Metadata == y.Metadata || !x.Spec.Exec.AsksMetadata())
 }
 

@@ -191,8 +191,8 @@ func (e *Engine) Reports() <-chan probe.Report { return e.reports }
 
 // Look implements probe.Engine. It does not wait for a free worker. Since stays zero: it is on the owner's clock.
 func (e *Engine) Look(ctx context.Context, target probe.Target) fleet.CheckState {
-	if !target.Aimed() {
-		return looked(target, answer{reason: fleet.ResultNoAddress})
+	if why := target.Unaimed(); why != fleet.ResultNone {
+		return looked(target, answer{reason: why, detail: string(target.Rival)})
 	}
 	var before, after uint64
 	begun := e.order(ctx, func(b *book, _ time.Time) {

@@ -206,6 +206,27 @@ func (f NewAddress) strike(w *World, _ *injection, now time.Time) error {
 	return nil
 }
 
+// SameAddress gives the guest the address that another one has and keeps, as where networks of two hosts overlap: who asks there
+// reaches the other one.
+type SameAddress struct{ Instance, As fleet.InstanceID }
+
+func (f SameAddress) strike(w *World, _ *injection, now time.Time) error {
+	g, err := w.find(f.Instance)
+	if err != nil {
+		return err
+	}
+	other, err := w.find(f.As)
+	if err != nil {
+		return err
+	}
+	g.silence()
+	w.giveUp(g)
+	g.address = other.address
+	w.sharers[g.address] = append(w.sharers[g.address], g)
+	g.remember(now)
+	return nil
+}
+
 // turn changes the guest's power behind the provider's back.
 func (w *World) turn(id fleet.InstanceID, now time.Time, power fleet.Power, stop fleet.Stop) error {
 	g, err := w.find(id)

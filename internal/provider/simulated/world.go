@@ -63,10 +63,11 @@ type World struct {
 	stayed    map[fleet.InstanceID][]*guest // further definitions of an id, on other hosts
 	names     map[place]*guest
 	leases    map[netip.Addr]*guest
-	last      netip.Addr    // handed out last
-	gone      []*guest      // recently removed, for listings of the past
-	active    []*injection  // faults in force, oldest first
-	ears      []*subscriber // watching handles
+	sharers   map[netip.Addr][]*guest // who has the address, too, and is not reached there
+	last      netip.Addr              // handed out last
+	gone      []*guest                // recently removed, for listings of the past
+	active    []*injection            // faults in force, oldest first
+	ears      []*subscriber           // watching handles
 	machine   map[fleet.MachineName]copies
 	lives     []*life
 	calls     []Call
@@ -107,6 +108,7 @@ func NewWorld(o Options) *World {
 		stayed:    map[fleet.InstanceID][]*guest{},
 		names:     map[place]*guest{},
 		leases:    map[netip.Addr]*guest{},
+		sharers:   map[netip.Addr][]*guest{},
 		last:      o.Subnet.Masked().Addr(),
 		machine:   map[fleet.MachineName]copies{},
 		disks:     map[volume]*Disk{},
@@ -222,19 +224,29 @@ func (w *World) remove(g *guest, now time.Time) {
 	w.setPower(g, now, fleet.PowerGone, fleet.StopUnknown)
 	w.leaves(g)
 	delete(w.names, place{g.host, g.name})
-	if w.leases[g.address] == g {
-		delete(w.leases, g.address)
-	}
+	w.giveUp(g)
 	w.gone = append(w.gone, g)
 	w.gone = slices.DeleteFunc(w.gone, func(old *guest) bool { return now.Sub(old.last().at) > memory })
 	w.died(g, now)
 }
 
-// lease gives the guest an address that nobody has.
-func (w *World) lease(g *guest) {
+// giveUp takes the guest from its address. Another one that has it, too, is reached there from now on.
+func (w *World) giveUp(g *guest) {
+	others := slices.DeleteFunc(w.sharers[g.address], func(o *guest) bool { return o == g })
 	if w.leases[g.address] == g {
 		delete(w.leases, g.address)
+		if len(others) > 0 {
+			w.leases[g.address], others = others[0], others[1:]
+		}
 	}
+	if w.sharers[g.address] = others; len(others) == 0 {
+		delete(w.sharers, g.address)
+	}
+}
+
+// lease gives the guest an address that nobody has.
+func (w *World) lease(g *guest) {
+	w.giveUp(g)
 	for {
 		w.last = w.last.Next()
 		if !w.options.Subnet.Contains(w.last) {

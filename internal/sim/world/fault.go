@@ -92,6 +92,23 @@ func (w *World) Readdress(vm *VM) {
 	w.refresh(vm)
 }
 
+// TakeAddress gives the machine the address that another one has and keeps, as where networks of two hosts overlap: who asks there
+// hears the other one.
+func (w *World) TakeAddress(vm, of *VM) {
+	if vm.Power == Gone || of.Power == Gone || vm.lease == of.lease {
+		return
+	}
+	old := vm.lease
+	w.release(vm)
+	vm.lease = of.lease
+	w.sharers[vm.lease] = append(w.sharers[vm.lease], vm)
+	if vm.Status.Address.IsValid() {
+		vm.Status.Address = vm.lease
+	}
+	w.refresh(vm)
+	w.tellAddress(old)
+}
+
 // Migrate moves the instance to another host, if its name is free there.
 func (w *World) Migrate(vm *VM, to string) bool {
 	h := w.hosts[to]

@@ -258,15 +258,27 @@ func (w *World) define(s Status) *VM {
 }
 
 func (w *World) newLease(vm *VM) {
-	if w.leases[vm.lease] == vm {
-		delete(w.leases, vm.lease)
-	}
+	w.release(vm)
 	old := vm.lease
 	w.last = w.last.Next()
 	vm.lease = w.last
 	w.leases[vm.lease] = vm
 	w.tellAddress(old)
 	w.tellAddress(vm.lease)
+}
+
+// release takes the machine from its address. Another one that has it, too, is heard there from now on.
+func (w *World) release(vm *VM) {
+	others := slices.DeleteFunc(w.sharers[vm.lease], func(o *VM) bool { return o == vm })
+	if w.leases[vm.lease] == vm {
+		delete(w.leases, vm.lease)
+		if len(others) > 0 {
+			w.leases[vm.lease], others = others[0], others[1:]
+		}
+	}
+	if w.sharers[vm.lease] = others; len(others) == 0 {
+		delete(w.sharers, vm.lease)
+	}
 }
 
 func (w *World) tellAddress(a netip.Addr) {
@@ -395,9 +407,7 @@ func (w *World) remove(vm *VM) {
 	w.setPower(vm, Gone, StopUnknown)
 	w.forgetDefinition(vm)
 	delete(w.names, place{vm.Host, vm.Name})
-	if w.leases[vm.lease] == vm {
-		delete(w.leases, vm.lease)
-	}
+	w.release(vm)
 	h := w.hosts[vm.Host]
 	h.guests = slices.DeleteFunc(h.guests, func(g *VM) bool { return g == vm })
 	w.tellAddress(vm.lease)
