@@ -47,7 +47,7 @@ records: ## what guests write on a disk shared by all their instances stays in o
 survive: ## hale outlives an adapter, a check, a target and a fencer that panic, for FOR (10m); make test does so for 20s
 	@HALE_SURVIVE=$(or $(FOR),10m) scripts/ensure-go.sh go test -count=1 -timeout 120m -run TestHaleOutlives -v ./internal/app
 
-hostile: ## hale among a cloud, a vCenter, a libvirt daemon, a power controller and a program that lie, flood, stall and redirect, for FOR (10m)
+hostile: ## hale among a cloud, a vCenter, a libvirt daemon, a power controller, a message broker and a program that lie, flood, stall and redirect, and strangers where machines report, for FOR (10m)
 	@HOSTILE=$(or $(FOR),10m) scripts/ensure-go.sh go test -count=1 -timeout 120m -run TestLiars -v ./internal/app
 
 race: ## the tests without real machines, under the race detector (needs gcc)

@@ -1,187 +1,41 @@
 package app
 
 import (
-	"encoding/binary"
 	"encoding/pem"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"hale/internal/config"
 	"hale/internal/fleet"
 	"hale/internal/provider"
+	"hale/internal/rabbit"
 	"hale/internal/state/memory"
 )
 
 // hostileFor is how long hale stands among liars: HOSTILE=10m for longer (make hostile).
 const hostileFor = 20 * time.Second
 
+// password is what everybody is told who does not lie, and what the tokens of machines are derived from.
+const password = "s3cret"
+
 // mostMemory is what they may make hale take over what it had before, in bytes.
 const mostMemory = 300 << 20
 
-// liars answer in place of everything that hale speaks with. Each does another wrong thing with each request.
-type liars struct {
-	stranger *httptest.Server // where they send hale
-	reached  atomic.Int64     // how often it went
-	turns    atomic.Int64
-	end      chan struct{} // what stalls ends
-	stop     func()        // closes it
-}
-
-func newLiars(t *testing.T) *liars {
-	t.Helper()
-	l := &liars{end: make(chan struct{})}
-	l.stop = sync.OnceFunc(func() { close(l.end) })
-	l.stranger = l.serve(t, func(http.ResponseWriter, *http.Request) { l.reached.Add(1) })
-	return l
-}
-
-// serve starts a server over TLS that keeps quiet of what it meets.
-func (l *liars) serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
-	t.Helper()
-	s := httptest.NewUnstartedServer(h)
-	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
-	s.StartTLS()
-	t.Cleanup(func() {
-		l.stop()
-		s.CloseClientConnections()
-		s.Close()
-	})
-	return s
-}
-
-// lie answers a request over HTTP.
-func (l *liars) lie(w http.ResponseWriter, q *http.Request) {
-	switch l.turns.Add(1) % 7 {
-	case 0:
-		http.Redirect(w, q, l.stranger.URL+q.URL.Path, http.StatusTemporaryRedirect)
-	case 1:
-		l.flood(w)
-	case 2:
-		select {
-		case <-q.Context().Done():
-		case <-l.end:
-		}
-	case 3:
-		fmt.Fprintf(w,
-			`{"@odata.id": %[1]q, "Members": [{"@odata.id": %[1]q}], "next": %[1]q, `+
-				`"servers_links": [{"rel": "next", "href": %[1]q}]}`,
-			l.stranger.URL+"/redfish/v1")
-	case 4:
-		fmt.Fprintf(w, `{"@odata.id": %[1]q, "Members": [{"@odata.id": %[1]q}], "Members@odata.nextLink": %[1]q}`,
-			q.URL.Path)
-	case 5:
-		_, _ = io.WriteString(w, strings.Repeat(`{"a":[`, 50_000))
-	default:
-		w.WriteHeader(http.StatusInternalServerError)
-		l.flood(w)
-	}
-}
-
-// flood writes until nobody reads.
-func (l *liars) flood(w io.Writer) {
-	chunk := []byte(strings.Repeat(" ", 64<<10))
-	_, _ = io.WriteString(w, `{"servers": [`)
-	for sent := 0; sent < 1<<30; sent += len(chunk) {
-		if _, err := w.Write(chunk); err != nil {
-			return
-		}
-	}
-}
-
-// daemon listens as libvirtd does.
-func (l *liars) daemon(t *testing.T) (address string) {
-	t.Helper()
-	var config net.ListenConfig
-	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var talks sync.WaitGroup
-	talks.Go(func() {
-		for {
-			c, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			talks.Go(func() { l.talk(c) })
-		}
-	})
-	t.Cleanup(func() {
-		l.stop()
-		_ = listener.Close()
-		talks.Wait()
-	})
-	return listener.Addr().String()
-}
-
-// talk answers each call of a connection with a header that fits it, and with what does not.
-func (l *liars) talk(c net.Conn) {
-	defer func() { _ = c.Close() }()
-	done := make(chan struct{})
-	defer close(done)
-	go func() { // ends with the talk
-		select {
-		case <-l.end:
-			_ = c.Close()
-		case <-done:
-		}
-	}()
-	head := make([]byte, 28)
-	for {
-		if _, err := io.ReadFull(c, head); err != nil {
-			return
-		}
-		if n := int64(binary.BigEndian.Uint32(head)) - 28; n > 0 {
-			if _, err := io.CopyN(io.Discard, c, n); err != nil {
-				return
-			}
-		}
-		binary.BigEndian.PutUint32(head[16:], 1) // a reply
-		switch l.turns.Add(1) % 5 {
-		case 0: // an array of four thousand million
-			body := []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1}
-			binary.BigEndian.PutUint32(head, uint32(28+len(body)))
-			_, _ = c.Write(slices.Concat(head, body))
-		case 1: // a message of four thousand million bytes
-			binary.BigEndian.PutUint32(head, 0xffffffff)
-			_, _ = c.Write(head)
-			l.flood(c)
-		case 2: // silence
-			<-l.end
-			return
-		case 3:
-			_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
-			return
-		default: // what was not asked for
-			binary.BigEndian.PutUint32(head, 28)
-			binary.BigEndian.PutUint32(head[20:], 0x7fffffff)
-			for range 100_000 {
-				if _, err := c.Write(head); err != nil {
-					return
-				}
-			}
-		}
-	}
-}
-
-// hostile is a configuration in which everything but the calm fleet's provider is a liar.
+// hostile is a configuration in which everything but the calm fleet's provider is a liar. The machines of the fleet
+// beating are at a liar's, too; they report by themselves, to where anybody may come.
 const hostile = `
 providers:
   calms: {type: simulated, boot: 100ms, poll: 500ms}
-  cloud: {type: openstack, cloud: {name: lies, file: %[1]s/clouds.yaml}, poll: 1s}
+  cloud:
+    type: openstack
+    cloud: {name: lies, file: %[1]s/clouds.yaml}
+    poll: 1s
+    events: {brokers: ["%[4]s"], user: u, password: {file: %[1]s/password}}
   vc:
     type: vsphere
     poll: 1s
@@ -189,6 +43,7 @@ providers:
       datacenter: DC0, cluster: C, datastore: D}
   rack: {type: libvirt, hosts: [{name: h1, uri: "qemu+tcp://%[3]s/system", fence: [bmc]}], poll: 1s}
   program: {type: exec, command: [%[1]s/liar], poll: 1s, timeout: 2s}
+heartbeats: {listen: "%[5]s"}
 fences: {bmc: {redfish: {url: "%[2]s", user: u, password: {file: %[1]s/password}, ca: %[1]s/ca.pem}, test: 1m}}
 fleets:
   calm:
@@ -196,6 +51,12 @@ fleets:
     size: 3
     checks: {page: {http: {}, every: 200ms, timeout: 150ms, down_after: 2, up_after: 1}}
     repair: {attempts: 100 in 1m}
+  beating:
+    provider: program
+    size: 3
+    template: {image: x, network: n, disks: {root: ephemeral}}
+    checks:
+      beat: {heartbeat: {secret: {file: %[1]s/password}}, every: 5s, timeout: 3s, down_after: 1, up_after: 1}
 `
 
 const liarFleet = `
@@ -206,7 +67,7 @@ const liarFleet = `
     checks: {page: {http: {}}}
 `
 
-func hostileConfig(t *testing.T, l *liars) *config.Config {
+func hostileConfig(t *testing.T, l *liars, broker, listen string) *config.Config {
 	t.Helper()
 	dir, server := t.TempDir(), l.serve(t, l.lie)
 	write := func(name, text string, mode os.FileMode) {
@@ -214,14 +75,14 @@ func hostileConfig(t *testing.T, l *liars) *config.Config {
 			t.Fatal(err)
 		}
 	}
-	write("password", "s3cret", 0o600)
+	write("password", password, 0o600)
 	write("ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})), 0o600)
 	write("clouds.yaml", fmt.Sprintf("clouds:\n  lies:\n    cacert: %s/ca.pem\n    auth: {auth_url: %q, username: u, "+
 		"password: p, project_name: p, user_domain_name: d, project_domain_name: d}\n",
 		dir, server.URL+"/v3"), 0o600)
 	write("liar", "#!/bin/sh\ncase $(($$ % 3)) in 0) exec cat /dev/zero ;; 1) exec sleep 100 ;; *) echo "+
 		"'{\"result\": {\"instances\": [{}]}}' ;; esac\n", 0o755)
-	text := fmt.Sprintf(hostile, dir, server.URL, l.daemon(t))
+	text := fmt.Sprintf(hostile, dir, server.URL, l.daemon(t), broker, listen)
 	for name, more := range map[string]string{"cloud": ", server: {flavor: f}", "vc": "", "rack": ", memory: 64MiB",
 		"program": ""} {
 		text += fmt.Sprintf(liarFleet, name, more)
@@ -233,9 +94,9 @@ func hostileConfig(t *testing.T, l *liars) *config.Config {
 	return c
 }
 
-// A cloud, a vCenter, a libvirt daemon, a power controller and a program that lie, flood, stall and redirect get no
-// order and no password sent elsewhere, take no memory to speak of, and keep nobody from healing another fleet
-// meanwhile.
+// A cloud, a vCenter, a libvirt daemon, a power controller, a message broker and a program that lie, flood, stall and
+// redirect get no order and no password sent elsewhere, take no memory to speak of, and keep nobody from healing
+// another fleet meanwhile. Nor do strangers where machines report: each report is heard, and nobody is reported ill.
 func TestLiarsGetNothingAndHinderNobody(t *testing.T) {
 	t.Parallel()
 	lasts := hostileFor
@@ -245,8 +106,54 @@ func TestLiarsGetNothingAndHinderNobody(t *testing.T) {
 			t.Fatalf("HOSTILE=%s: %v; write 20s or 10m", said, err)
 		}
 	}
-	l := newLiars(t)
-	c, log := hostileConfig(t, l), slog.New(slog.DiscardHandler)
+	l, broker, listen := newLiars(t), rabbit.StartLiar(t, rabbit.Lies()...), freeAddress(t)
+	c := hostileConfig(t, l, broker.Address, listen)
+	s := amongLiars(t, c)
+	stop := s.run()
+	defer stop()
+	b := s.beating(listen)
+	defer b.stop()
+	s.await("the calm fleet stands, and the beating one was heard", time.Minute, func() bool {
+		return s.well("calm") && b.heard()
+	})
+	visitors := besiege(t, listen)
+	defer visitors.stop()
+	before, most, heals := taken(), uint64(0), 0
+	for end := time.Now().Add(lasts); time.Now().Before(end); heals++ {
+		s.site.fencing.Test(t.Context(), "bmc", "h1")
+		s.await("the calm fleet is healed", time.Minute, s.crash("calm", heals%3+1))
+		most = max(most, taken())
+	}
+	visitors.stop()
+	b.stop()
+	t.Logf("%d heals in %v among %d lies, %d of them the broker's, and %d visits of strangers; %d reports; memory %d "+
+		"MiB, and %d MiB at most", heals, lasts, l.turns.Load(), broker.Told(), visitors.count.Load(), b.reports, before>>20,
+		most>>20)
+	if most > before+mostMemory {
+		t.Errorf("memory grew from %d to %d MiB", before>>20, most>>20)
+	}
+	if n := l.reached.Load(); n != 0 {
+		t.Errorf("a stranger was asked %d times", n)
+	}
+	least := int64(lasts / time.Second / 5) // also where much else is to be done
+	if n, of, by := l.turns.Load(), broker.Told(), visitors.count.Load(); min(n, 2*of, by, b.reports) < least {
+		t.Errorf("only %d lies were told, %d by the broker; strangers came %d times, and %d reports were made", n, of, by,
+			b.reports)
+	}
+	for _, wrong := range b.wrong {
+		t.Error(wrong)
+	}
+	for _, f := range s.site.engine.Status() {
+		if f.Spec.Name != "calm" && f.Provider.Standing == fleet.ProviderUp {
+			t.Errorf("the provider of %s counts as up", f.Spec.Name)
+		}
+	}
+}
+
+// amongLiars is hale with the configuration.
+func amongLiars(t *testing.T, c *config.Config) *survival {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
 	s := &survival{t: t, store: memory.New(memory.Options{}).Open(nil)}
 	var err error
 	if s.site, err = newSite(c, nil, log); err != nil {
@@ -258,31 +165,7 @@ func TestLiarsGetNothingAndHinderNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop := s.run()
-	defer stop()
-	s.await("the calm fleet stands", time.Minute, func() bool { return s.well("calm") })
-	before, most, heals := taken(), uint64(0), 0
-	for end := time.Now().Add(lasts); time.Now().Before(end); heals++ {
-		s.site.fencing.Test(t.Context(), "bmc", "h1")
-		s.await("the calm fleet is healed", time.Minute, s.crash("calm", heals%3+1))
-		most = max(most, taken())
-	}
-	t.Logf("%d heals in %v among %d lies; memory %d MiB, and %d MiB at most", heals, lasts, l.turns.Load(), before>>20,
-		most>>20)
-	if most > before+mostMemory {
-		t.Errorf("memory grew from %d to %d MiB", before>>20, most>>20)
-	}
-	if n := l.reached.Load(); n != 0 {
-		t.Errorf("a stranger was asked %d times", n)
-	}
-	if n := l.turns.Load(); n < int64(lasts/time.Second) {
-		t.Errorf("only %d lies were told", n)
-	}
-	for _, f := range s.site.engine.Status() {
-		if f.Spec.Name != "calm" && f.Provider.Standing == fleet.ProviderUp {
-			t.Errorf("the provider of %s counts as up", f.Spec.Name)
-		}
-	}
+	return s
 }
 
 // taken is the memory in use, in bytes.

@@ -14,7 +14,7 @@ func (w *Work) chooseRung(from int) {
 	r.Target, r.Next = m.Current, fleet.Incarnation{}
 	r.LookAgain()
 	r.Removed, r.OffOrders, r.ClearedOrders, r.FenceAt = false, 0, 0, 0
-	if from == 0 && neverStood(m, &w.Situation.Spec) && !hearsay(m, w.Situation) {
+	if from == 0 && neverStood(m, w.Situation) {
 		// It was never healthy: gentler steps would only repeat what its boot did. It is built anew.
 		w.takeRung(fleet.NoRung, fleet.StepRecreate)
 		return
@@ -41,10 +41,11 @@ func (w *Work) chooseRung(from int) {
 	w.failAttempt(fleet.ReasonExhausted)
 }
 
-// neverStood reports whether the machine's only instance is a build that never became healthy, or already gone: it is built anew, unless
-// it is protected. Then it may serve somebody all the same.
-func neverStood(m *fleet.Machine, spec *fleet.Spec) bool {
-	return m.Current.Expired && !spec.Protects(m) || m.Current.None() && m.Incident != nil && m.Incident.Cause == fleet.CauseBuild
+// neverStood reports whether the machine's only instance is a build that never became healthy, or already gone: it is
+// built anew, unless it is protected, or only hearsay speaks against it. Then it may serve somebody all the same.
+func neverStood(m *fleet.Machine, s *guard.Situation) bool {
+	gone := m.Current.None() && m.Incident != nil && m.Incident.Cause == fleet.CauseBuild
+	return (gone || m.Current.Expired && !s.Spec.Protects(m)) && !hearsay(m, s)
 }
 
 func (w *Work) takeRung(rung int, kind fleet.StepKind) {
@@ -320,7 +321,7 @@ func OpOf(step fleet.Step) fleet.Op {
 
 // FirstStep returns the step that a repair of the machine would begin with, and whether there is one.
 func FirstStep(m *fleet.Machine, s *guard.Situation) (fleet.StepKind, bool) {
-	if neverStood(m, &s.Spec) {
+	if neverStood(m, s) {
 		return fleet.StepRecreate, true
 	}
 	for rung, step := range s.Spec.Repair.Steps {
@@ -332,7 +333,7 @@ func FirstStep(m *fleet.Machine, s *guard.Situation) (fleet.StepKind, bool) {
 }
 
 // Admit says why no repair may begin for a machine with an open incident, and which step one would begin with. A parent
-// incident weighs more than whatever else would pass by itself.
+// incident weighs more than whatever else would pass by itself. When the time has come to evacuate, hearsay does not do.
 func Admit(m *fleet.Machine, s *guard.Situation) (held fleet.Reason, step fleet.StepKind) {
 	step, some := FirstStep(m, s)
 	held = guard.NewRepair(m, s)
@@ -341,7 +342,11 @@ func Admit(m *fleet.Machine, s *guard.Situation) (held fleet.Reason, step fleet.
 	}
 	switch held {
 	case "", fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonUndecided, fleet.ReasonBackoff, fleet.ReasonBudget:
-		if r := guard.SharedFate(m, s, step); r != "" {
+		r := guard.SharedFate(m, s, step)
+		if r != "" && guard.Evacuating(m, guard.Parent(m, s), s) && hearsay(m, s) {
+			r = fleet.ReasonSharedToken
+		}
+		if r != "" {
 			return r, step
 		}
 	default:

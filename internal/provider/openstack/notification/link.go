@@ -39,17 +39,17 @@ const (
 	maxQueued      = 20000            // messages
 	maxQueuedBytes = 64 << 20         //
 	maxQueuedAge   = 60 * time.Second // the poll has found by then what an older one tells
-	maxUnread      = 256              // messages that hale holds in memory
 )
 
 const (
-	dialLimit  = 10 * time.Second // to connect, in all
+	dialLimit  = 10 * time.Second // to connect, in all; and for each answer later
 	closeLimit = time.Second      // for a parting word
 )
 
 // rabbit is a link to RabbitMQ.
 type rabbit struct {
 	conn  *amqp.Connection
+	wire  *wire
 	queue string
 	out   chan delivery
 	stop  chan struct{}
@@ -89,27 +89,31 @@ func kindOf(err error) fault.Kind {
 func (l *Listener) open(ctx context.Context, b door) (*rabbit, error) {
 	dctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
-	wire, err := l.wire(dctx, b.Broker)
+	socket, err := l.connect(dctx, b.Broker)
 	if err != nil {
 		return nil, err
 	}
+	wire := newWire(socket)
 	cut := context.AfterFunc(dctx, func() { _ = wire.Close() }) // the library's calls know no context
 	conn, err := amqp.Open(wire, amqp.Config{
 		SASL:  []amqp.Authentication{b.auth()},
-		Vhost: b.VHost, Heartbeat: l.o.Heartbeat, Locale: "en_US",
+		Vhost: b.VHost, Heartbeat: l.o.Heartbeat, Locale: "en_US", FrameSize: maxFrame,
 		Properties: amqp.Table{"product": "hale", "connection_name": "hale " + l.o.Name},
 	})
 	if err != nil {
 		_ = wire.Close()
+		_ = conn.CloseDeadline(time.Now()) // its reader may wait for somebody to take what came
 		return nil, err
 	}
-	r := &rabbit{conn: conn, queue: "hale." + uuid.NewString(), out: make(chan delivery), stop: make(chan struct{})}
+	r := &rabbit{conn: conn, wire: wire, queue: "hale." + uuid.NewString(), out: make(chan delivery), stop: make(chan struct{})}
 	in, err := r.consume()
 	if err != nil || !cut() {
 		_ = conn.CloseDeadline(time.Now().Add(closeLimit))
 		return nil, errors.Join(err, dctx.Err())
 	}
-	r.hurry = context.AfterFunc(ctx, func() { _ = wire.SetDeadline(time.Now().Add(closeLimit)) })
+	r.hurry = context.AfterFunc(ctx, func() {
+		_ = defect.Try(func() error { r.within(closeLimit); return nil })
+	})
 	r.passing.Go(func() {
 		defer close(r.out)
 		r.lost = errLost
@@ -128,8 +132,14 @@ func (d door) auth() amqp.Authentication {
 	return &amqp.PlainAuth{Username: d.user, Password: d.password}
 }
 
-// wire connects and, where it is asked for, encrypts.
-func (l *Listener) wire(ctx context.Context, b Broker) (net.Conn, error) {
+// within cuts the connection after the time, unless it is stopped before. A deadline would not do: the library sets
+// another one with whatever it hears.
+func (r *rabbit) within(limit time.Duration) *time.Timer {
+	return time.AfterFunc(limit, func() { _ = r.wire.Close() })
+}
+
+// connect connects and, where it is asked for, encrypts.
+func (l *Listener) connect(ctx context.Context, b Broker) (net.Conn, error) {
 	if !b.TLS {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", b.Address())
 	}
@@ -165,8 +175,12 @@ func (r *rabbit) consume() (<-chan amqp.Delivery, error) {
 func (r *rabbit) pass(in <-chan amqp.Delivery) error {
 	gone := r.conn.NotifyClose(make(chan *amqp.Error, 1))
 	for d := range in {
+		done := func() {
+			r.wire.took(len(d.Body))
+			_ = d.Ack(false) // a failed one ends the connection, too
+		}
 		select {
-		case r.out <- delivery{body: d.Body, done: func() { _ = d.Ack(false) }}: // a failed one ends the connection, too
+		case r.out <- delivery{body: d.Body, done: done}:
 		case <-r.stop:
 			return nil
 		}
@@ -190,6 +204,7 @@ func (r *rabbit) why() error { return r.lost }
 
 // bind has a channel of its own for each try: the broker closes it when the exchange is missing.
 func (r *rabbit) bind(exchange string, keys []string) error {
+	defer r.within(dialLimit).Stop()
 	ch, err := r.conn.Channel()
 	if err != nil {
 		return err
@@ -209,6 +224,7 @@ func (r *rabbit) bind(exchange string, keys []string) error {
 // close ends the connection, and with it the queue.
 func (r *rabbit) close() {
 	close(r.stop)
+	defer r.within(closeLimit).Stop()
 	_ = r.conn.CloseDeadline(time.Now().Add(closeLimit))
 	r.hurry()
 	r.passing.Wait()
