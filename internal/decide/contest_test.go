@@ -44,6 +44,7 @@ func TestL01WhatTwoHostsShowIsLeftAlone(t *testing.T) {
 	tl.pass(time.Minute)
 	tl.confirm()
 	tl.pass(time.Minute)
+	tl.wantCount("pages of one contest", tl.count(fleet.RecordPaged, fleet.ReasonTwoHosts), 1)
 	if m := tl.s.Machines[3].Machine; tl.calls() > 0 || m.Repair != nil || m.Waiting != fleet.ReasonTwoHosts {
 		t.Fatalf("%d calls, repair %v, and it waits for %q", tl.calls(), m.Repair, m.Waiting)
 	}
@@ -57,6 +58,24 @@ func TestL01WhatTwoHostsShowIsLeftAlone(t *testing.T) {
 	if tl.calls() != 1 {
 		t.Errorf("%d calls when one host shows it", tl.calls())
 	}
+}
+
+// L8: the end of a contest goes unseen while a host is silent, and so does the next migration. What two hosts show then is another
+// contest, of which a person is told.
+func TestL08AnotherContestIsToldOfAgain(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	here := tl.s.Machines[3].Machine.Current.Host
+	for _, hosts := range [][2]fleet.HostName{{here, "h9"}, {"h9", here}} {
+		seen := &tl.s.Machines[3].Seen[0]
+		seen.Instance.Host, seen.Instance.Also = hosts[0], hosts[1]
+		for range 3 {
+			tl.s.Machines[3].Due, seen.Asked = true, tl.s.Now.Mono
+			tl.decide()
+			tl.pass(time.Second)
+		}
+	}
+	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonTwoHosts), 2)
 }
 
 // What was begun does not go on either: what was ordered off is not deleted while another host shows it, too.

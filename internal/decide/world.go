@@ -24,11 +24,12 @@ func (w *work) noticeContest() {
 	rec := fleet.Record{Kind: fleet.RecordContest, Reason: fleet.ReasonTwoHosts, Instance: s.Instance.ID, Generation: s.Instance.Mark.Generation,
 		Host: s.Instance.Host, Detail: string(s.Instance.Also)}
 	switch {
-	case m.Contest == nil:
-		m.Contest = &fleet.Contest{Asked: s.Asked}
+	case m.Contest == nil || m.Contest.Host != s.Instance.Host || m.Contest.Also != s.Instance.Also:
+		m.Contest = &fleet.Contest{Asked: s.Asked, Host: s.Instance.Host, Also: s.Instance.Also}
 		w.Record(rec)
 	case !m.Contest.Paged && s.Asked > m.Contest.Asked:
-		m.Contest = &fleet.Contest{Asked: m.Contest.Asked, Paged: true}
+		told := *m.Contest
+		told.Paged, m.Contest = true, &told
 		rec.Kind = fleet.RecordPaged
 		w.Record(rec)
 	}

@@ -41,6 +41,9 @@ type Contest struct {
 	// Asked is when the listing was asked for that showed it first, on the owner's clock; it restarts with a new owner.
 	Asked Instant
 	Paged bool
+	// Host is where the instance is, and Also the other one that shows it. Others are another contest: the instance has
+	// moved since, and the end of what a person was told of may have gone unseen.
+	Host, Also HostName
 }
 
 // Silence is a host that does not answer and that alone knows what is on it: an instance that another host shows may be there, too.

@@ -452,7 +452,9 @@ func (m Machine) Restart(now Now, spec Spec) Machine {
 	}
 	m.Strays = nil
 	if m.Contest != nil {
-		m.Contest = &Contest{Asked: now.Mono, Paged: m.Contest.Paged}
+		c := *m.Contest
+		c.Asked = now.Mono
+		m.Contest = &c
 	}
 	m.Kept = slices.Clone(m.Kept)
 	for i := range m.Kept {
