@@ -11,8 +11,8 @@ import (
 	"hale/internal/lab/labtest"
 )
 
-// remoteHosts is a provider of two hosts that hale reaches by a network. Polls are rare, so that only a lifecycle event says in time that a
-// machine crashed.
+// remoteHosts is a provider of two hosts that hale reaches by a network. Polls are rare, so that only a lifecycle
+// event says in time that a machine crashed.
 const remoteHosts = `  lab:
     type: libvirt
     state_dir: %q
@@ -29,9 +29,10 @@ const remoteFleet = `      seed: true
     build_within: 1m
     repair: {attempts: 50 in 1h, backoff: 500ms, steps: [start, recreate]}`
 
-// TestMachinesOfHostsBehindTLSAndSSHAreHealed: one hale has a machine on a libvirtd that listens with TLS, and one on a libvirtd behind an sshd.
-// Each is started when its process was killed, and built anew when it is gone. Then the hosts are not who they should be, or hale has no rights
-// there: it says so, and leaves the machines alone. It goes on when it has the right files, without a restart.
+// TestMachinesOfHostsBehindTLSAndSSHAreHealed: one hale has a machine on a libvirtd that listens with TLS, and one on a
+// libvirtd behind an sshd. Each is started when its process was killed, and built anew when it is gone. Then the hosts
+// are not who they should be, or hale has no rights there: it says so, and leaves the machines alone. It goes on when
+// it has the right files, without a restart.
 func TestMachinesOfHostsBehindTLSAndSSHAreHealed(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
@@ -67,7 +68,9 @@ func newRemote(t *testing.T) remote {
 	})
 	authority := labtest.NewAuthority(t, "ours")
 	port, listen := authority.Listen(t)
-	tls := s.anotherHost(lab.Options{Subnet: netip.MustParsePrefix("10.81.0.0/16"), Listen: listen + `auth_tls = "none"`})
+	tls := s.anotherHost(lab.Options{
+		Subnet: netip.MustParsePrefix("10.81.0.0/16"), Listen: listen + `auth_tls = "none"`,
+	})
 	r := remote{
 		stage: s, labs: map[string]*lab.Lab{"tls": tls.lab, "ssh": s.lab}, sshd: labtest.StartSSHD(t, s.lab, ""),
 		ca: s.hale.path("ca.pem"), known: s.hale.path("known_hosts"),
@@ -98,7 +101,8 @@ func (r remote) trust(authority, host []byte) {
 	r.must(os.WriteFile(r.known, host, 0o600))
 }
 
-// admit lets those use the socket of libvirtd behind the sshd whom the mode names: hale's user there is one of the others.
+// admit lets those use the socket of libvirtd behind the sshd whom the mode names: hale's user there is one of the
+// others.
 func (r remote) admit(mode os.FileMode) {
 	r.Helper()
 	r.must(os.Chmod(r.labs["ssh"].SocketPath(), mode))
@@ -134,16 +138,18 @@ func (r remote) heals(host string) {
 // meetsStrangers starts hale anew where one host, the other, and then both are not to be had.
 func (r remote) meetsStrangers() {
 	r.Helper()
-	authority, impostor := r.read(labtest.NewAuthority(r.TB, "theirs").Client(r.TB, "hale").CA), r.read(r.sshd.Impostor(r.TB))
+	authority := r.read(labtest.NewAuthority(r.TB, "theirs").Client(r.TB, "hale").CA)
+	impostor := r.read(r.sshd.Impostor(r.TB))
 	for _, c := range []struct {
 		authority, host []byte
 		mode            os.FileMode
 		says            []string
 	}{
-		{authority, r.host, 0o777, []string{"provider lab answers", "host tls does not answer: ", "the daemon at 127.0.0.1 shows a certificate " +
-			"that hale does not trust: it must be signed by the authority in " + r.ca}},
-		{r.authority, r.host, 0o770, []string{"provider lab answers", "host ssh does not answer: ", labtest.Guest + " may not use ",
-			"add that user to the group libvirt there"}},
+		{authority, r.host, 0o777, []string{"provider lab answers", "host tls does not answer: ",
+			"the daemon at 127.0.0.1 shows a certificate that hale does not trust: it must be signed by the authority in " +
+				r.ca}},
+		{r.authority, r.host, 0o770, []string{"provider lab answers", "host ssh does not answer: ",
+			labtest.Guest + " may not use ", "add that user to the group libvirt there"}},
 		{authority, impostor, 0o777, []string{"provider lab does not answer", "shows another host key than " + r.known,
 			"either the host was installed anew, then replace the line, or somebody is in between"}},
 	} {

@@ -34,7 +34,8 @@ func (were connections) inForce(p config.Provider) config.Provider {
 	return p
 }
 
-// completed is a provider out of the store with what the store does not have, as the configuration has it: what refers to secrets.
+// completed is a provider out of the store with what the store does not have, as the configuration has it: what refers
+// to secrets.
 func completed(was, p config.Provider) config.Provider {
 	was.Events, was.Proof = p.Events, p.Proof
 	return was

@@ -9,8 +9,8 @@ import (
 	"hale/internal/state/memory"
 )
 
-// TestAnAddressThatWaitsLeavesHaleWhatItProvesItselfBy: over a restart with another address in the file, hale goes on where the provider was. The
-// store has the address, and no keys: without those of the file it would not get in there.
+// TestAnAddressThatWaitsLeavesHaleWhatItProvesItselfBy: over a restart with another address in the file, hale goes on
+// where the provider was. The store has the address, and no keys: without those of the file it would not get in there.
 func TestAnAddressThatWaitsLeavesHaleWhatItProvesItselfBy(t *testing.T) {
 	t.Parallel()
 	at := func(uri string) config.Provider {

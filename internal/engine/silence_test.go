@@ -17,7 +17,8 @@ func TestOfManySilentHostsAFewAreNamed(t *testing.T) {
 		"host a does not answer: no route",
 		"host a does not answer: no route; host b does not answer: no route",
 		"host a does not answer: no route; host b does not answer: no route; host c does not answer: no route",
-		"host a does not answer: no route; host b does not answer: no route; host c does not answer: no route; and 1 more",
+		"host a does not answer: no route; host b does not answer: no route; host c does not answer: no route; " +
+			"and 1 more",
 	} {
 		if got := silence(answers); got != want {
 			t.Errorf("of %d silent hosts: %q, want %q", i, got, want)

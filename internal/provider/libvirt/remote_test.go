@@ -219,8 +219,8 @@ func TestSSHByAProgram(t *testing.T) {
 	must(t, b.StartLibvirtd(background(t)))
 }
 
-// TestSSHByLibvirtsOwnProgram: where the daemon's socket is in its usual place, the program is virt-ssh-helper; there is
-// no other on this host.
+// TestSSHByLibvirtsOwnProgram: where the daemon's socket is in its usual place, the program is virt-ssh-helper; there
+// is no other on this host.
 func TestSSHByLibvirtsOwnProgram(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("virt-ssh-helper")
