@@ -143,7 +143,7 @@ type box struct {
 func twoHosts(t *testing.T, netA, netB string) (stage, *box) {
 	t.Helper()
 	s := newStage(t, netB, settings{fleet: "ha", size: 2})
-	a := s.anotherHost(netA)
+	a := s.anotherHost(lab.Options{Subnet: netip.MustParsePrefix(netA)})
 	t.Cleanup(func() {
 		if t.Failed() {
 			s.diagnose()
@@ -152,10 +152,11 @@ func twoHosts(t *testing.T, netA, netB string) (stage, *box) {
 	return s, a
 }
 
-// anotherHost starts a second lab, and has the watchman look at both.
-func (s stage) anotherHost(subnet string) *box {
+// anotherHost starts a second lab, with the same guest, and has the watchman look at both.
+func (s stage) anotherHost(o lab.Options) *box {
 	s.Helper()
-	l, err := lab.Start(s.Context(), lab.Options{Guest: s.lab.Info().Guest, Subnet: netip.MustParsePrefix(subnet)})
+	o.Guest = s.lab.Info().Guest
+	l, err := lab.Start(s.Context(), o)
 	s.must(err)
 	s.Cleanup(func() {
 		if err := l.Close(); err != nil {

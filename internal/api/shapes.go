@@ -227,7 +227,7 @@ type Provider struct {
 	Name     string    `json:"name"`
 	Standing string    `json:"standing"`
 	Since    time.Time `json:"since,omitzero"`
-	Detail   string    `json:"detail,omitempty"`
+	Detail   string    `json:"detail,omitempty"` // what is wrong; of one that is up: which hosts do not answer, and why
 }
 
 // Host is one hypervisor host.

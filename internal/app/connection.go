@@ -29,10 +29,16 @@ func connectionKey(p fleet.ProviderName) string {
 // inForce returns the provider as it is to be connected: as before where its address is another one.
 func (were connections) inForce(p config.Provider) config.Provider {
 	if was, known := were[p.Name]; known && !p.SameAddress(was) {
-		was.Events = p.Events // which the store does not have
-		return was
+		return completed(was, p)
 	}
 	return p
+}
+
+// completed is a provider out of the store with what the store does not have, as the configuration has it: what refers
+// to secrets.
+func completed(was, p config.Provider) config.Provider {
+	was.Events, was.Proof = p.Events, p.Proof
+	return was
 }
 
 func recallConnections(ctx context.Context, store state.Store) (connections, error) {
@@ -62,8 +68,7 @@ func (s *site) noteConnections(ctx context.Context, adapters []adapter) error {
 	}
 	for _, a := range adapters {
 		was, known := were[a.config.Name]
-		was.Events = a.config.Events // which the store does not have
-		if known && reflect.DeepEqual(was, a.config) {
+		if known && reflect.DeepEqual(completed(was, a.config), a.config) {
 			continue
 		}
 		data, err := json.Marshal(a.config)

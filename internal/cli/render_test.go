@@ -110,6 +110,25 @@ func TestStatusOnANarrowTerminal(t *testing.T) {
 	}
 }
 
+// TestAllThatTheProviderSaidIsShownOnANarrowTerminal: a refusal ends with what is to be done.
+func TestAllThatTheProviderSaidIsShownOnANarrowTerminal(t *testing.T) {
+	t.Parallel()
+	f := api.Fleet{Name: "web", Mode: "act", Size: 3, Acting: true, Provider: api.Provider{Name: "lab", Standing: "up",
+		Detail: "host h1 does not answer: the host key of h1 is not in " +
+			"/etc/hale/known_hosts_of_all_racks_of_this_room: add it with ssh-keyscan"}}
+	want := `web: 0 of 3 healthy, brake off, provide…
+  host h1 does not answer: the host key
+  of h1 is not in
+  /etc/hale/known_hosts_of_all_racks_of…
+  add it with ssh-keyscan`
+	wide := "web: 0 of 3 healthy, brake off, provider lab answers\n  " + f.Provider.Detail
+	for width, want := range map[int]string{40: want, 0: wide} {
+		if diff := cmp.Diff(want, strings.Join(paper{width: width}.fleet(f, noon), "\n")); diff != "" {
+			t.Errorf("at width %d: %s", width, diff)
+		}
+	}
+}
+
 func TestNothingIsWiderThanTheTerminal(t *testing.T) {
 	t.Parallel()
 	for width := 30; width < 140; width++ {

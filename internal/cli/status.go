@@ -252,7 +252,9 @@ func (p paper) fleet(f api.Fleet, now time.Time) []string {
 	}
 	lines := []string{p.headline(f.Name, parts)}
 	if f.Provider.Detail != "" {
-		lines = append(lines, "  "+p.paint(faint, clip(f.Provider.Detail, max(0, p.width-2))))
+		for _, line := range wrapped(f.Provider.Detail, max(0, p.width-2)) { // the way out is at its end
+			lines = append(lines, "  "+p.paint(faint, line))
+		}
 	}
 	for _, said := range p.worldStory(f, now) {
 		lines = append(lines, "  "+said)

@@ -124,3 +124,21 @@ func clip(text string, width int) string {
 	r := []rune(text)
 	return string(r[:width-1]) + "…"
 }
+
+// wrapped breaks the text into lines of the width, at spaces; 0: no limit. A word that is longer than a line is cut.
+func wrapped(text string, width int) []string {
+	if width <= 0 {
+		return []string{text}
+	}
+	var lines []string
+	for _, word := range strings.Fields(text) {
+		word = clip(word, width)
+		last := len(lines) - 1
+		if last >= 0 && utf8.RuneCountInString(lines[last])+1+utf8.RuneCountInString(word) <= width {
+			lines[last] += " " + word
+			continue
+		}
+		lines = append(lines, word)
+	}
+	return lines
+}

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -152,12 +153,17 @@ func holdsItsMachinesOnly(s *story, trouble simulated.Fault) {
 	}
 	lift := s.inject(trouble)
 	s.pass(10 * time.Second)
+	s.await(time.Minute, "it is said which host is silent", func() bool {
+		p := s.status().Provider
+		return p.Standing == fleet.ProviderUp && strings.HasPrefix(p.Detail, "host h1 does not answer: ")
+	})
 	s.inject(simulated.Broken{Instance: s.id(lost), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
 	s.await(2*time.Minute, "held for its host", func() bool { return s.machine(lost).Waiting == fleet.ReasonHostDown })
 	s.inject(simulated.Crash{Instance: s.id(other)})
 	s.await(2*time.Minute, "the other host's is healed", func() bool { return s.heals(other) == 1 && s.healthy(other) })
 	lift()
 	s.await(time.Minute, "all stand", s.allHealthy)
+	s.await(time.Minute, "no host is said to be silent", func() bool { return s.status().Provider.Detail == "" })
 }
 
 func TestAfterAStepOfTheClockEverythingIsJudgedAfresh(t *testing.T) {

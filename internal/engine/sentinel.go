@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -258,6 +259,7 @@ func (s *sentinel) look(ctx context.Context) (r report) {
 	s.note(err)
 	c := picture.NewCatalogue()
 	if err == nil {
+		s.state.Detail = silence(listing.Hosts)
 		s.questions.hosts(listing.Hosts)
 		s.remember(listing)
 		c.Replace(s.fenced(hostsOf(listing)), listing.Instances, asked)
@@ -289,6 +291,23 @@ func (s *sentinel) note(err error) {
 		s.log.Info("provider", "standing", next.Standing, "detail", next.Detail)
 	}
 	s.state = next
+}
+
+// fewSilent is how many silent hosts are told of before the others are only counted.
+const fewSilent = 3
+
+// silence says which hosts do not answer while the provider does, and why; empty: all answer.
+func silence(hosts []provider.HostAnswer) string {
+	var said []string
+	for _, h := range hosts {
+		if h.Err != nil {
+			said = append(said, fmt.Sprintf("host %s does not answer: %v", h.Name, h.Err))
+		}
+	}
+	if more := len(said) - fewSilent; more > 0 {
+		said = append(said[:fewSilent], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(said, "; ")
 }
 
 var errDoubtful = errors.New("another provider answers behind this address")

@@ -183,7 +183,7 @@ const (
 type ProviderState struct {
 	Standing ProviderStanding
 	Since    Instant
-	Detail   string
+	Detail   string // what is wrong with it, or, of one that is up, which of its hosts do not answer, and why
 }
 
 // ProviderStanding is whether the provider can be believed.

@@ -121,6 +121,7 @@ var rooms = []room{
 	// Support for tests and demonstrations.
 	{path: "internal/lab", support: true, also: []string{"internal/accel"}},
 	{path: "internal/lab/bmc", support: true},
+	{path: "internal/lab/labtest", support: true, also: []string{"internal/lab"}},
 	{path: "internal/cloud", support: true, also: []string{"internal/lab"}},
 	{path: "internal/nettest", support: true},
 	{path: "internal/rabbit", support: true, also: []string{"internal/provider/openstack/notification", "internal/secret"}},
@@ -135,7 +136,7 @@ var rooms = []room{
 // forTests are the packages that any test may import, whatever its floor: exams, twins and laboratories.
 var forTests = []string{
 	"internal/provider/providertest", "internal/state/statetest", "internal/probe/probetest",
-	"internal/notify/notifytest", "internal/notify/memory", "internal/fence/fencetest", "internal/fence/memory", "internal/lab/bmc",
+	"internal/notify/notifytest", "internal/notify/memory", "internal/fence/fencetest", "internal/fence/memory", "internal/lab/bmc", "internal/lab/labtest",
 	"internal/config/configtest", "internal/provider/simulated", "internal/state/memory", "internal/probe/netprobe", "internal/lab", "internal/cloud", "internal/accel",
 	"internal/rabbit", "internal/vcsim", "internal/program/programtest", "internal/nettest",
 }
