@@ -37,6 +37,8 @@ type Store struct {
 	ctx context.Context //nolint:containedctx // the store's own life, which each call joins to its caller's context
 	end context.CancelCauseFunc
 
+	revoking chan struct{} // holds one for each revocation under way
+
 	mu    sync.Mutex     // orders the start of tasks before the end of ctx
 	tasks sync.WaitGroup // calls, lease renewals and housekeeping
 }
@@ -290,6 +292,12 @@ func (s *Store) revoke(ctx context.Context, id clientv3.LeaseID) error {
 		return err
 	}
 	defer done()
+	select {
+	case s.revoking <- struct{}{}:
+		defer func() { <-s.revoking }()
+	case <-ctx.Done():
+		return s.explain(ctx, ctx.Err(), renewing, op, "")
+	}
 	_, err = await(ctx, s, func() (*clientv3.LeaseRevokeResponse, error) { return s.client.Revoke(ctx, id) })
 	if err != nil {
 		return s.explain(ctx, err, renewing, op, "")
