@@ -296,7 +296,9 @@ func (s *Store) revoke(ctx context.Context, id clientv3.LeaseID) error {
 	case s.revoking <- struct{}{}:
 		defer func() { <-s.revoking }()
 	case <-ctx.Done():
-		return s.explain(ctx, ctx.Err(), renewing, op, "")
+	}
+	if err := ctx.Err(); err != nil {
+		return s.explain(ctx, err, renewing, op, "")
 	}
 	_, err = await(ctx, s, func() (*clientv3.LeaseRevokeResponse, error) { return s.client.Revoke(ctx, id) })
 	if err != nil {
