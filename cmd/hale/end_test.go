@@ -150,9 +150,12 @@ func (e *ending) listen() (port int) {
 func (e *ending) path(name string) string { return filepath.Join(e.dir, name) }
 
 // feel sets the provider's mood.
-func (e *ending) feel(mood string) {
-	e.must(os.WriteFile(e.path("truth/mood.new"), []byte(mood+"\n"), 0o600))
-	e.must(os.Rename(e.path("truth/mood.new"), e.path("truth/mood")))
+func (e *ending) feel(mood string) { e.write(e.path("truth/mood"), mood+"\n") }
+
+// write writes a file that somebody may be reading.
+func (e *ending) write(file, text string) {
+	e.must(os.WriteFile(e.path("new"), []byte(text), 0o600))
+	e.must(os.Rename(e.path("new"), file))
 }
 
 func (e *ending) start() {
@@ -199,7 +202,11 @@ func (e *ending) prepare() {
 	if e.mood != "well" {
 		e.feel(e.mood)
 	}
-	time.Sleep(time.Duration(e.dice.IntN(1500)) * time.Millisecond)
+	select {
+	case <-time.After(time.Duration(e.dice.IntN(1500)) * time.Millisecond):
+	case <-e.ended:
+		e.Fatalf("hale ended by itself")
+	}
 }
 
 // populate has hale build what there is to be. It goes on running for repairs, which it does slowly.
@@ -223,8 +230,7 @@ func (e *ending) turnOff() {
 		name := fmt.Sprintf("f%d-1", i)
 		for file, is := range e.truth() {
 			if strings.Contains(is, `"machine":"`+name+`"`) {
-				is = strings.Replace(is, `"power":"running"`, `"power":"off"`, 1)
-				e.must(os.WriteFile(file, []byte(is), 0o600))
+				e.write(file, strings.Replace(is, `"power":"running"`, `"power":"off"`, 1))
 			}
 		}
 	}
@@ -293,7 +299,7 @@ func (e *ending) end(within time.Duration) time.Duration {
 
 func (e *ending) await(what string, holds func(api.Status) bool) {
 	e.Helper()
-	limit := time.NewTimer(patience + time.Duration(e.fleets)*time.Second)
+	limit := time.NewTimer(2*patience + time.Duration(e.fleets)*time.Second)
 	defer limit.Stop()
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()

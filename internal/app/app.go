@@ -79,7 +79,9 @@ func (a *App) Run(ctx context.Context) error { return endsSoon(ctx, a.opts.Logge
 // and as the next start takes it up. The process is expected to end.
 func endsSoon(ctx context.Context, log *slog.Logger, work func(context.Context) error) error {
 	ended := make(chan error, 1)
-	go func() { ended <- work(ctx) }() // ends with ctx, or else with the process
+	go func() { // ends with ctx, or else with the process
+		ended <- defect.Try(func() error { return work(ctx) })
+	}()
 	select {
 	case err := <-ended:
 		return err
@@ -201,6 +203,10 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 		log.Warn("systemd's watchdog is not fed", "err", err)
 	}
 	keep(working, "systemd", systemd.run)
+	keep(working, "the end in the log", func(ctx context.Context) {
+		<-ctx.Done()
+		log.Info("hale is stopping")
+	})
 	wg.Go(func() {
 		defer stopWork()
 		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "api"}, "its work", func(p *defect.Panic) {
@@ -209,7 +215,6 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 		unserved = server.Serve(surfaces, listener)
 	})
 	log.Info("hale is up", "version", a.opts.Version, "data", a.opts.DataDir, "socket", a.opts.Socket, "fleets", len(a.opts.Config.Fleets))
-	context.AfterFunc(working, func() { log.Info("hale is stopping") })
 	err = s.run(working)
 	stopSurfaces()
 	wg.Wait()

@@ -383,13 +383,15 @@ func watchesEndTogether(r *room) {
 	now := r.put("a", "1")
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	began, ended := make(chan struct{}, many), make(chan struct{}, many)
+	began, ended := make(chan struct{}, many), make(chan error, many)
 	for range many {
 		go func() {
-			for range r.Watch(ctx, r.home, now-1) {
+			var last error
+			for _, err := range r.Watch(ctx, r.home, now-1) {
+				last = err
 				began <- struct{}{}
 			}
-			ended <- struct{}{}
+			ended <- last
 		}()
 	}
 	for range many {
@@ -399,7 +401,10 @@ func watchesEndTogether(r *room) {
 	late := time.After(patience)
 	for i := range many {
 		select {
-		case <-ended:
+		case err := <-ended:
+			if err != nil {
+				r.Errorf("a watch ended with %v, want no error", err)
+			}
 		case <-late:
 			r.Fatalf("%d of %d watches have not ended", many-i, many)
 		}
