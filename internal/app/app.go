@@ -2,8 +2,8 @@
 // ordered start and stop; Plan is the same with its hands tied, on a throw-away store.
 //
 // It promises that Run returns when everything that it started has ended, or soon after it was told to end; that parts
-// stop in the reverse order of their start; that what a configuration's type names means is written in one function (connect). It does not
-// parse, render, or decide.
+// stop in the reverse order of their start; and that what a configuration's type names means is written in one function
+// (connect). It does not parse, render, or decide.
 package app
 
 import (
