@@ -34,7 +34,7 @@ case $operation in
 create)
     mark=$(printf %s "$request" | sed 's/.*"mark":\({[^}]*}\).*/\1/')
     name=$(printf %s "$request" | sed 's/.*"machine":"\([^"]*\)".*/\1/')
-    if [ -f "$file" ] || grep -rqs "\"name\":\"$name\"" "$TRUTH/instances"; then
+    if [ -f "$file" ] || grep -rqs --exclude='*.new' "\"name\":\"$name\"" "$TRUTH/instances"; then
         echo '{"error":{"kind":"conflict","message":"the name is taken"}}' && exit
     fi
     echo "{\"id\":\"$id\",\"name\":\"$name\",\"power\":\"running\",\"address\":\"127.0.0.1\",\"mark\":$mark}" >"$file.new"
