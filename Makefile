@@ -15,7 +15,7 @@ PROBES_FLAGS ?=
 CONTROLLER_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-openstack repeat disks records survive hostile race lint tidy cover fuzz bench bench-probes bench-controller bench-openstack mutants ssd-trace demo demo-clean clean
+.PHONY: help build test test-openstack repeat disks records survive hostile ends race lint tidy cover fuzz bench bench-probes bench-controller bench-openstack mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,9 @@ survive: ## hale outlives an adapter, a check, a target and a fencer that panic,
 
 hostile: ## hale among a cloud, a vCenter, a libvirt daemon, a power controller, a message broker and a program that lie, flood, stall and redirect, and strangers where machines report, for FOR (10m)
 	@HOSTILE=$(or $(FOR),10m) scripts/ensure-go.sh go test -count=1 -timeout 120m -run TestLiars -v ./internal/app
+
+ends: ## hale ends within 3 s at 1 to 1,000 fleets, with a provider that is well, silent or not able, TIMES (20) at each bad moment
+	@HALE_ENDS=$(or $(TIMES),20) scripts/ensure-go.sh go test -count=1 -timeout 240m -run TestHaleEnds -v ./cmd/hale
 
 race: ## the tests without real machines, under the race detector (needs gcc)
 	@command -v gcc >/dev/null || { echo 'make race: the race detector needs gcc: apt-get install gcc libc6-dev' >&2; exit 1; }

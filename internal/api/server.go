@@ -29,6 +29,8 @@ type Options struct {
 	Store   state.Store
 	Desk    Desk
 	Logger  *slog.Logger
+	// Stopping says whether the controller was told to end; nil: it is not.
+	Stopping func() bool
 
 	// Targets are those who are told, Test sends one of them a test message, and Nudge has the owners look for what was put into the outbox.
 	Targets func() []fleet.TargetName
@@ -137,6 +139,7 @@ func (s *Server) Handler() http.Handler {
 
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	out := Status{Version: s.opts.Version, Server: s.opts.Server, PID: os.Getpid(), Started: s.started, Now: time.Now(), Fleets: []Fleet{}}
+	out.Stopping = s.opts.Stopping != nil && s.opts.Stopping()
 	fenced := s.fenced()
 	for _, f := range s.opts.Status() {
 		v := viewFleet(f)

@@ -12,6 +12,9 @@ type Status struct {
 	Started time.Time `json:"started"`
 	Now     time.Time `json:"now"`
 	Fleets  []Fleet   `json:"fleets"`
+	// Stopping says that the controller was told to end: nothing is watched or repaired any more, and the fleets are
+	// as it saw them last.
+	Stopping bool `json:"stopping,omitempty"`
 	// Probes is what the large probe engine does: ping, tcp and plain http checks on Linux. Nil where it does not work.
 	Probes *Probes `json:"probes,omitempty"`
 	// Defects are the parts that panicked since hale was started; the rest goes on.

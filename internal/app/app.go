@@ -1,9 +1,9 @@
 // Package app puts hale together: it is the only place that knows every part. App is the controller as an object with an
 // ordered start and stop; Plan is the same with its hands tied, on a throw-away store.
 //
-// It promises that Run returns only when everything that it started has ended, that parts stop in the reverse order of
-// their start, and that what a configuration's type names means is written in one function (connect). It does not
-// parse, render, or decide.
+// It promises that Run returns when everything that it started has ended, or soon after it was told to end; that parts
+// stop in the reverse order of their start; and that what a configuration's type names means is written in one function
+// (connect). It does not parse, render, or decide.
 package app
 
 import (
@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 
 	"hale/internal/api"
 	"hale/internal/config"
@@ -67,9 +68,36 @@ func New(o Options) (*App, error) {
 	return &App{opts: o, server: server}, nil
 }
 
-// Run controls the fleets until ctx ends, and returns nil then. fault.Conflict: another controller uses the data folder
-// or the socket. Any other error says what could not be started, or failed for good.
-func (a *App) Run(ctx context.Context) error {
+// endWithin is how long Run may take to end when it was told to.
+const endWithin = 1500 * time.Millisecond
+
+// Run controls the fleets until ctx ends, and returns nil then, or soon after. fault.Conflict: another controller uses
+// the data folder or the socket. Any other error says what could not be started, or failed for good.
+func (a *App) Run(ctx context.Context) error { return endsSoon(ctx, a.opts.Logger, a.work) }
+
+// endsSoon does the work until ctx ends. What has not ended soon after that is left as it is: as a crash would leave it,
+// and as the next start takes it up. The process is expected to end.
+func endsSoon(ctx context.Context, log *slog.Logger, work func(context.Context) error) error {
+	ended := make(chan error, 1)
+	go func() { // ends with ctx, or else with the process
+		ended <- defect.Try(func() error { return work(ctx) })
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(endWithin):
+		log.Warn("hale ends without waiting any longer for a part of it; the next start goes on as after a crash")
+		return nil
+	}
+}
+
+// work opens the store, and controls the fleets until ctx ends.
+func (a *App) work(ctx context.Context) error {
 	store, err := etcd.Open(ctx, etcd.Options{Dir: a.opts.DataDir, Logger: a.opts.Logger})
 	if err != nil {
 		return err
@@ -152,12 +180,13 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 		return err
 	}
 	d := newDesk(a.opts, s)
+	working, stopWork := context.WithCancel(ctx)
+	defer stopWork()
 	server := api.NewServer(api.Options{
 		Version: a.opts.Version, Server: a.server, Status: s.engine.Status, Store: store, Desk: d, Logger: log,
 		Targets: s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge, TakeOver: s.engine.TakeOver, Fencing: s.fencing, Probes: s.probes, Defects: s.defects,
+		Stopping: func() bool { return working.Err() != nil },
 	})
-	working, stopWork := context.WithCancel(ctx)
-	defer stopWork()
 	surfaces, stopSurfaces := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSurfaces()
 	var wg sync.WaitGroup
@@ -174,6 +203,10 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 		log.Warn("systemd's watchdog is not fed", "err", err)
 	}
 	keep(working, "systemd", systemd.run)
+	keep(working, "the end in the log", func(ctx context.Context) {
+		<-ctx.Done()
+		log.Info("hale is stopping")
+	})
 	wg.Go(func() {
 		defer stopWork()
 		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "api"}, "its work", func(p *defect.Panic) {
@@ -183,7 +216,6 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	})
 	log.Info("hale is up", "version", a.opts.Version, "data", a.opts.DataDir, "socket", a.opts.Socket, "fleets", len(a.opts.Config.Fleets))
 	err = s.run(working)
-	log.Info("hale is stopping")
 	stopSurfaces()
 	wg.Wait()
 	return errors.Join(err, unserved)

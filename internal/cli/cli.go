@@ -7,7 +7,7 @@
 //	0  done
 //	1  it failed
 //	2  it was called wrongly, or the configuration is invalid
-//	3  no controller listens on the socket
+//	3  no controller listens on the socket, or it is stopping
 //	4  the order is stored, and nobody took it up yet
 //
 // It starts nothing by itself: what runs a controller and makes a plan is handed in (Program), and a running controller
@@ -113,7 +113,7 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &usage), errors.As(err, &refused) && refused.Code == api.CodeConfiguration:
 		return ExitUsage
-	case errors.As(err, &absent):
+	case errors.As(err, &absent), errors.Is(err, errStopping):
 		return ExitNotRunning
 	case errors.As(err, new(pendingError)):
 		return ExitPending
@@ -157,8 +157,8 @@ func (c *commander) root() *cobra.Command {
 		Short: "Keeps fleets of virtual machines in good health",
 		Long: "hale watches fleets of virtual machines without an agent inside, repairs them in ordered steps, and shows why it\n" +
 			"acted and why it did not.\n\n" +
-			"Exit codes: 0 done, 1 failed, 2 called wrongly or invalid configuration, 3 no controller listens on the socket,\n" +
-			"4 the order is stored, and nobody took it up yet.",
+			"Exit codes: 0 done, 1 failed, 2 called wrongly or invalid configuration, 3 no controller listens on the socket, or it is\n" +
+			"stopping, 4 the order is stored, and nobody took it up yet.",
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.NoArgs,
 		RunE: c.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),

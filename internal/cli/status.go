@@ -59,11 +59,18 @@ func (v *statusView) once(ctx context.Context) error {
 		return err
 	}
 	if v.json {
-		return printJSON(v.out, s)
+		err = printJSON(v.out, s)
+	} else {
+		fmt.Fprintln(v.out, strings.Join(v.paper().status(s, time.Now()), "\n"))
 	}
-	fmt.Fprintln(v.out, strings.Join(v.paper().status(s, time.Now()), "\n"))
-	return nil
+	if err == nil && s.Stopping {
+		err = errStopping
+	}
+	return err
 }
+
+// errStopping keeps what a controller saw last from passing for how things stand.
+var errStopping = errors.New("the controller is stopping: nothing is watched or repaired until one is started again")
 
 // watch shows the status until ctx ends, which is no error. It waits for a controller that went away, but wants one to begin
 // with.
@@ -166,6 +173,9 @@ func (p paper) status(s api.Status, now time.Time) []string {
 		return []string{"there are no fleets in the configuration"}
 	}
 	var lines []string
+	if s.Stopping {
+		lines = append(lines, p.paint(red, clip("hale is stopping: nothing is watched any more, and this is how it stood", p.width)), "")
+	}
 	for i, f := range s.Fleets {
 		if i > 0 {
 			lines = append(lines, "")

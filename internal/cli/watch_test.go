@@ -52,6 +52,26 @@ func watchFor(t *testing.T, d time.Duration, s screen, list ...func() (api.Statu
 	return out.String(), err
 }
 
+// A controller that ends answers with what it saw last, which is not how things stand.
+func TestWhatAStoppingControllerAnswersIsNoGoodNews(t *testing.T) {
+	t.Parallel()
+	for name, asJSON := range map[string]bool{"hale is stopping": false, `"stopping": true`: true} {
+		var out bytes.Buffer
+		v := &statusView{screen: screen{out: &out, size: func() (int, int) { return 0, 0 }}, json: asJSON, ask: func(context.Context) (api.Status, error) {
+			s, err := healthy(2)()
+			s.Stopping = true
+			return s, err
+		}}
+		err := v.once(t.Context())
+		if code := exitCode(err); code != ExitNotRunning {
+			t.Errorf("hale status (JSON: %v) ends with %d, want %d", asJSON, code, ExitNotRunning)
+		}
+		if !strings.Contains(out.String(), name) {
+			t.Errorf("%q is not in\n%s", name, out.String())
+		}
+	}
+}
+
 func TestWatchInAPipePrintsOnlyWhatChanged(t *testing.T) {
 	t.Parallel()
 	out, err := watchFor(t, 10500*time.Millisecond, screen{}, healthy(1), healthy(1), healthy(2), absent, absent, healthy(2))

@@ -97,6 +97,9 @@ func (s Setup) sound() error {
 	return nil
 }
 
+// slowEnd is how long an end may take until it is worth a word.
+const slowEnd = time.Second
+
 // Run works until ctx ends and everything it started has ended. It returns an error only when it cannot begin.
 func (e *Engine) Run(ctx context.Context) error {
 	defer close(e.ended)
@@ -129,7 +132,12 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 	}
 	for _, p := range e.posts {
+		slow := time.AfterFunc(slowEnd, func() {
+			defer e.opts.Defects.Catch(p.at, "its end", nil)
+			e.opts.Logger.Warn("something does not end: is a call under way that does not return?", "part", p.at.Part, "of", p.at.Of)
+		})
 		p.leave()
+		slow.Stop()
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 // post is a sentinel or an owner at work.
 type post struct {
+	at   defect.Place
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 }
@@ -21,7 +22,7 @@ type post struct {
 // keep lets somebody work until ctx ends, or he leaves his post. What panics is begun again.
 func (e *Engine) keep(ctx context.Context, who any, at defect.Place, work ...func(context.Context)) {
 	ctx, stop := context.WithCancel(ctx)
-	p := &post{stop: stop}
+	p := &post{at: at, stop: stop}
 	for _, do := range work {
 		p.wg.Go(func() { e.opts.Defects.Keep(ctx, at, do) })
 	}

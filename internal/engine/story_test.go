@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -68,6 +69,8 @@ type story struct {
 	before fleet.InstanceID
 	cure   func()
 	ops    *notified.Target
+	// log is of the next controller; nil: nobody reads it.
+	log *slog.Logger
 }
 
 // controller is one running hale.
@@ -145,7 +148,7 @@ func (s *story) controller(server string) *controller {
 	c.store = store
 	setup := c.setup(s.spec)
 	e, err := engine.New(engine.Options{
-		Store: store, Server: server, Logger: slog.New(slog.DiscardHandler),
+		Store: store, Server: server, Logger: cmp.Or(s.log, slog.New(slog.DiscardHandler)),
 		Sources: setup.Sources, Fleets: setup.Fleets, Vantage: s.vantage, Post: post,
 	})
 	if err != nil {

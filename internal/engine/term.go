@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime"
 	"slices"
 	"sync"
@@ -254,9 +255,13 @@ func (t *term) loadMachines(ctx context.Context) ([]fleet.Machine, map[fleet.Mac
 
 // end gives the fleet up: whatever still runs is told to stop and awaited, then the lease goes.
 func (t *term) end(ctx context.Context, cancel context.CancelFunc) {
+	level := slog.LevelWarn
+	if ctx.Err() != nil { // hale ends: with many fleets not all leases are given back in time, and a next start does without
+		level = slog.LevelDebug
+	}
 	defer func() { // whatever panics here: a lease that is not given back is renewed for ever
 		if err := release(ctx, t.lease); err != nil {
-			t.log.Warn("the lease was not given back; it will run out", "err", err)
+			t.log.Log(ctx, level, "the lease was not given back; it will run out", "err", err)
 		}
 	}()
 	cancel()
@@ -264,9 +269,12 @@ func (t *term) end(ctx context.Context, cancel context.CancelFunc) {
 	t.forsakeAll()
 }
 
+// releaseWithin bounds the giving back of a lease, which runs out by itself too.
+const releaseWithin = 500 * time.Millisecond
+
 // release gives a lease back, also when ctx has ended.
 func release(ctx context.Context, lease state.Lease) error {
-	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
 	defer cancel()
 	if err := lease.Revoke(rctx); err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.LeaseLost) {
 		return err

@@ -37,6 +37,10 @@ const (
 	DefaultQuota   = 2 << 30
 )
 
+// revokesAtOnce bounds the revocations under way. The server does one after the other, and syncs the disk for each:
+// more would queue up inside it, outlast who asked for them, and keep Close waiting.
+const revokesAtOnce = 16
+
 // lagBytes is more than what can be written before the database knows its new size.
 const lagBytes = 256 << 20
 
@@ -103,7 +107,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, err
 	}
 	room.used = m.etcd.Server.Backend().SizeInUse
-	s := &Store{client: m.client(), member: m, space: room, log: opts.Logger}
+	s := &Store{client: m.client(), member: m, space: room, log: opts.Logger, revoking: make(chan struct{}, revokesAtOnce)}
 	s.ctx, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	if err := errors.Join(s.revokeAll(ctx), s.noteAlarm(ctx)); err != nil {
 		return nil, fault.New(fault.Transient, op, opts.Dir, errors.Join(err, s.Close()))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -89,6 +90,40 @@ func TestALeaseThatIsGoneIsLostAtItsNextRenewal(t *testing.T) {
 	}
 	eventually(t, "the lease is lost", func() bool { return lease.Remaining() == 0 })
 	<-lease.Lost()
+}
+
+// As a controller with many fleets ends: what nobody waits for any more does not keep Close waiting.
+func TestRevocationsDoNotQueueUpInsideTheServer(t *testing.T) {
+	t.Parallel()
+	const many = 100
+	s := OpenForTest(t, Options{})
+	leases := make([]state.Lease, many)
+	for i := range leases {
+		var err error
+		if leases[i], err = s.Grant(t.Context(), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := s.member.etcd.Server
+	before := server.CommittedIndex()
+	stuck := server.Backend().BatchTx()
+	stuck.Lock() // as a disk that is slow
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, l := range leases {
+		all.Go(func() {
+			if err := l.Revoke(ctx); !fault.Is(err, fault.Transient) {
+				t.Errorf("revoke = %v, want %s", err, fault.Transient)
+			}
+		})
+	}
+	all.Wait()
+	after := server.CommittedIndex()
+	stuck.Unlock()
+	if n := after - before; n == 0 || n > revokesAtOnce {
+		t.Errorf("the server has %d revocations to do, want some, and %d at most", n, revokesAtOnce)
+	}
 }
 
 func TestCloseEndsWhatIsUnderWay(t *testing.T) {

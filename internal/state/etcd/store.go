@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
 
 	"hale/internal/fault"
 	"hale/internal/state"
@@ -34,6 +36,8 @@ type Store struct {
 	// ctx ends with Close or when the member fails, its cause being why.
 	ctx context.Context //nolint:containedctx // the store's own life, which each call joins to its caller's context
 	end context.CancelCauseFunc
+
+	revoking chan struct{} // holds one for each revocation under way
 
 	mu    sync.Mutex     // orders the start of tasks before the end of ctx
 	tasks sync.WaitGroup // calls, lease renewals and housekeeping
@@ -194,25 +198,42 @@ func (s *Store) Watch(ctx context.Context, prefix string, after int64) iter.Seq2
 			return
 		}
 		defer done()
-		changes := s.client.Watch(ctx, rangeStart(prefix),
-			clientv3.WithRange(state.PrefixEnd(prefix)), clientv3.WithRev(after+1))
-		for resp := range changes {
-			if err := resp.Err(); err != nil {
-				if caller.Err() == nil {
-					yield(state.Event{}, s.explain(ctx, err, watching, op, prefix))
-				}
-				return
+		changes, err := s.changes(ctx, prefix, after)
+		for err == nil {
+			var some mvcc.WatchResponse
+			select {
+			case some = <-changes:
+			case <-ctx.Done():
+				err = errClosed
+				continue
 			}
-			for _, e := range resp.Events {
+			if some.CompactRevision != 0 {
+				err = rpctypes.ErrCompacted
+			}
+			for _, e := range some.Events {
 				if caller.Err() != nil || !yield(event(e), nil) {
 					return
 				}
 			}
 		}
 		if caller.Err() == nil {
-			yield(state.Event{}, s.explain(ctx, errClosed, watching, op, prefix))
+			yield(state.Event{}, s.explain(ctx, err, watching, op, prefix))
 		}
 	}
+}
+
+// changes returns what the server tells of changes after the revision, until ctx ends. Each watch has a stream of its
+// own, straight from the server: etcd's client has all watches of a process share one, and inside a process, where
+// nothing buffers its messages, that stream stands still for ever when many watches end at once.
+func (s *Store) changes(ctx context.Context, prefix string, after int64) (<-chan mvcc.WatchResponse, error) {
+	stream := s.member.etcd.Server.Watchable().NewWatchStream()
+	context.AfterFunc(ctx, func() {
+		_ = s.spawn(stream.Close) // an ended store ends its streams with the server
+	})
+	return await(ctx, s, func() (<-chan mvcc.WatchResponse, error) {
+		_, err := stream.Watch(ctx, clientv3.AutoWatchID, []byte(rangeStart(prefix)), []byte(state.PrefixEnd(prefix)), after+1)
+		return stream.Chan(), err
+	})
 }
 
 // Grant implements state.Store. etcd grants whole seconds, and at least MinLease.
@@ -271,6 +292,14 @@ func (s *Store) revoke(ctx context.Context, id clientv3.LeaseID) error {
 		return err
 	}
 	defer done()
+	select {
+	case s.revoking <- struct{}{}:
+		defer func() { <-s.revoking }()
+	case <-ctx.Done():
+	}
+	if err := ctx.Err(); err != nil {
+		return s.explain(ctx, err, renewing, op, "")
+	}
 	_, err = await(ctx, s, func() (*clientv3.LeaseRevokeResponse, error) { return s.client.Revoke(ctx, id) })
 	if err != nil {
 		return s.explain(ctx, err, renewing, op, "")
@@ -396,7 +425,7 @@ func entry(kv *mvccpb.KeyValue) state.Entry {
 	}
 }
 
-func event(e *clientv3.Event) state.Event {
+func event(e *mvccpb.Event) state.Event {
 	if e.Type == mvccpb.Event_DELETE {
 		return state.Event{Entry: state.Entry{Key: string(e.Kv.Key), Revision: e.Kv.ModRevision}, Deleted: true}
 	}

@@ -377,6 +377,44 @@ func watchEnds(r *room) {
 	}
 }
 
+// watchesEndTogether is how a controller with many fleets ends.
+func watchesEndTogether(r *room) {
+	const many = 200
+	now := r.put("a", "1")
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	began, ended := make(chan struct{}, many), make(chan error, many)
+	for range many {
+		go func() {
+			var last error
+			for _, err := range r.Watch(ctx, r.home, now-1) {
+				last = err
+				began <- struct{}{}
+			}
+			ended <- last
+		}()
+	}
+	for range many {
+		<-began
+	}
+	cancel()
+	late := time.After(patience)
+	for i := range many {
+		select {
+		case err := <-ended:
+			if err != nil {
+				r.Errorf("a watch ended with %v, want no error", err)
+			}
+		case <-late:
+			r.Fatalf("%d of %d watches have not ended", many-i, many)
+		}
+	}
+	r.put("a", "later")
+	if got := r.watch(now, 1); got[0] != "a=later" {
+		r.Fatalf("a watch after them saw %q", got)
+	}
+}
+
 func watchCompacted(r *room) {
 	old := r.put("a", "1")
 	for i := range 5 {

@@ -65,6 +65,7 @@ func cases() map[string]func(*room) {
 		"a watch from an old revision sees everything in order":     watchOld,
 		"a watch after a list sees what comes later":                watchLater,
 		"a watch ends with its context":                             watchEnds,
+		"many watches that end at once end":                         watchesEndTogether,
 		"a watch from before a compaction says so":                  watchCompacted,
 		"an expired lease takes its keys along":                     leaseExpires,
 		"a lease is renewed for as long as its context lives":       leaseLives,
