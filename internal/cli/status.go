@@ -211,6 +211,20 @@ func (p paper) defectLines(defects []api.Defect, now time.Time) []string {
 	return lines
 }
 
+// brake says how the fleet's brake stands.
+func brake(f api.Fleet, now time.Time) (style, string) {
+	on := prose.Span(now.Sub(f.Brake.Since))
+	switch {
+	case f.Brake.By != "":
+		return red, fmt.Sprintf("BRAKE ON for %s by %s", on, f.Brake.By)
+	case f.Brake.Engaged:
+		return red, fmt.Sprintf("BRAKE ON for %s (%d fail, limit %d)", on, f.Failing, f.Brake.Limit)
+	case f.Brake.Excused > f.Brake.Limit:
+		return yellow, fmt.Sprintf("brake taken off (%d may fail)", f.Brake.Excused)
+	}
+	return plain, "brake off"
+}
+
 func (p paper) fleet(f api.Fleet, now time.Time) []string {
 	healthy := cell{fmt.Sprintf("%d of %d healthy", f.Healthy, f.Size), green}
 	if f.Healthy < f.Size {
@@ -232,16 +246,8 @@ func (p paper) fleet(f api.Fleet, now time.Time) []string {
 	if f.InBuild > 0 {
 		add(yellow, "%d being built", f.InBuild)
 	}
-	switch {
-	case f.Brake.By != "":
-		add(red, "BRAKE ON for %s by %s", prose.Span(now.Sub(f.Brake.Since)), f.Brake.By)
-	case f.Brake.Engaged:
-		add(red, "BRAKE ON for %s (%d fail, limit %d)", prose.Span(now.Sub(f.Brake.Since)), f.Failing, f.Brake.Limit)
-	case f.Brake.Excused > f.Brake.Limit:
-		add(yellow, "brake taken off (%d may fail)", f.Brake.Excused)
-	default:
-		add(plain, "brake off")
-	}
+	color, stands := brake(f, now)
+	add(color, "%s", stands)
 	provider := prose.Provider(fleet.ProviderStanding(f.Provider.Standing))
 	if f.Provider.Standing == string(fleet.ProviderUp) {
 		add(plain, "provider %s %s", f.Provider.Name, provider)

@@ -95,7 +95,7 @@ func (a *Authority) Listen(t testing.TB) (port, lines string) {
 // freeAddress is one of 127.0.0.1 that nobody listens at.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
 	must(t, free.Close())
 	return free.Addr().String()

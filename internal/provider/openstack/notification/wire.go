@@ -195,7 +195,7 @@ func (w *wire) judgeHeader(body []byte) error {
 	case size > maxMessage:
 		return fmt.Errorf("the broker announced a notification of %d bytes, more than the %d that hale reads", size,
 			maxMessage)
-	case w.unread.Add(1) > maxUnread || w.unreadBytes.Add(int64(size)) > maxUnreadBytes: //nolint:gosec // see above
+	case w.unread.Add(1) > maxUnread || w.unreadBytes.Add(int64(size)) > maxUnreadBytes:
 		return errors.New("the broker sent more notifications than hale asked for")
 	}
 	w.missing = size
