@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"hale/internal/api"
+	"hale/internal/nettest"
 )
 
 // ending is hale with fleets of three on an exec provider, which is told to end again and again at a bad moment.
@@ -134,16 +136,7 @@ func (e *ending) begin(page int) {
 func (e *ending) listen() (port int) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	e.must(err)
-	e.Cleanup(func() { l.Close() })
-	go func() { // ends with the listener
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			c.Close()
-		}
-	}()
+	nettest.Serve(e, l, func(context.Context, net.Conn) {})
 	return l.Addr().(*net.TCPAddr).Port
 }
 
