@@ -146,7 +146,8 @@ func (r remote) meetsStrangers() {
 		says            []string
 	}{
 		{authority, r.host, 0o777, []string{"provider lab answers", "host tls does not answer: ",
-			"the daemon at 127.0.0.1 shows a certificate that hale does not trust: it must be signed by the authority in " +
+			"the daemon at 127.0.0.1 shows a certificate that hale does not trust: it must be signed by the " +
+				"authority in " +
 				r.ca}},
 		{r.authority, r.host, 0o770, []string{"provider lab answers", "host ssh does not answer: ",
 			labtest.Guest + " may not use ", "add that user to the group libvirt there"}},

@@ -69,7 +69,8 @@ func TestHaleEndsSoon(t *testing.T) {
 		for _, fleets := range []int{1, 30, 100, 1000} {
 			for _, mood := range []string{"well", "silent", "transient"} {
 				for _, m := range []moment{builds, repairs, amnesty} {
-					combinations = append(combinations, ending{fleets: fleets, mood: mood, moment: m, goesOn: fleets <= 30})
+					combinations = append(combinations, ending{fleets: fleets, mood: mood, moment: m,
+						goesOn: fleets <= 30})
 				}
 			}
 		}
@@ -102,7 +103,8 @@ func (e *ending) repeat(times int, within time.Duration) {
 	log, err := os.ReadFile(e.path("log"))
 	e.must(err)
 	e.Logf("%d ends: %v on average, %v at most; %d times something was not waited for", times,
-		(sum / time.Duration(times)).Round(time.Millisecond), longest.Round(time.Millisecond), strings.Count(string(log), "without waiting any longer"))
+		(sum / time.Duration(times)).Round(time.Millisecond), longest.Round(time.Millisecond),
+		strings.Count(string(log), "without waiting any longer"))
 	if e.goesOn {
 		e.feel("well")
 		e.start()
@@ -112,7 +114,8 @@ func (e *ending) repeat(times int, within time.Duration) {
 	}
 }
 
-// begin makes a world without machines, and a hale that knows nothing. A folder of a short name: a socket's path is limited.
+// begin makes a world without machines, and a hale that knows nothing. A folder of a short name: a socket's path is
+// limited.
 func (e *ending) begin(page int) {
 	dir, err := os.MkdirTemp("", "hale-ends-")
 	e.must(err)
@@ -125,7 +128,8 @@ func (e *ending) begin(page int) {
 	program, err := filepath.Abs("testdata/truth.sh")
 	e.must(err)
 	var b strings.Builder
-	fmt.Fprintf(&b, "providers: {lab: {type: exec, command: [%q], env: {TRUTH: %q}, poll: 1s}}\nfleets:\n", program, e.path("truth"))
+	fmt.Fprintf(&b, "providers: {lab: {type: exec, command: [%q], env: {TRUTH: %q}, poll: 1s}}\nfleets:\n", program,
+		e.path("truth"))
 	for i := range e.fleets {
 		fmt.Fprintf(&b, "  f%d: {provider: lab, size: 3, checks: {page: {tcp: {port: %d}}}}\n", i, page)
 	}
@@ -181,7 +185,8 @@ func (e *ending) prepare() {
 	case builds:
 		e.feel("slow")
 		e.start()
-		e.await("something is built", func(s api.Status) bool { return count(s, func(f api.Fleet) int { return f.InBuild }) > 0 })
+		e.await("something is built",
+			func(s api.Status) bool { return count(s, func(f api.Fleet) int { return f.InBuild }) > 0 })
 	case repairs:
 		e.await("something is repaired", func(s api.Status) bool {
 			e.turnOff()

@@ -75,8 +75,8 @@ const endWithin = 1500 * time.Millisecond
 // the data folder or the socket. Any other error says what could not be started, or failed for good.
 func (a *App) Run(ctx context.Context) error { return endsSoon(ctx, a.opts.Logger, a.work) }
 
-// endsSoon does the work until ctx ends. What has not ended soon after that is left as it is: as a crash would leave it,
-// and as the next start takes it up. The process is expected to end.
+// endsSoon does the work until ctx ends. What has not ended soon after that is left as it is: as a crash would leave
+// it, and as the next start takes it up. The process is expected to end.
 func endsSoon(ctx context.Context, log *slog.Logger, work func(context.Context) error) error {
 	ended := make(chan error, 1)
 	go func() { // ends with ctx, or else with the process

@@ -96,7 +96,7 @@ func hostileConfig(t *testing.T, l *liars, broker, listen string) *config.Config
 
 // A cloud, a vCenter, a libvirt daemon, a power controller, a message broker and a program that lie, flood, stall and
 // redirect get no order and no password sent elsewhere, take no memory to speak of, and keep nobody from healing
-// another fleet meanwhile. Nor do strangers where machines report: each report is heard, and nobody is reported ill.
+// another fleet meanwhile. Nor do strangers where machines report: each report is heard, and no machine is reported ill.
 func TestLiarsGetNothingAndHinderNobody(t *testing.T) {
 	t.Parallel()
 	lasts := hostileFor
@@ -127,7 +127,8 @@ func TestLiarsGetNothingAndHinderNobody(t *testing.T) {
 	visitors.stop()
 	b.stop()
 	t.Logf("%d heals in %v among %d lies, %d of them the broker's, and %d visits of strangers; %d reports; memory %d "+
-		"MiB, and %d MiB at most", heals, lasts, l.turns.Load(), broker.Told(), visitors.count.Load(), b.reports, before>>20,
+		"MiB, and %d MiB at most", heals, lasts, l.turns.Load(), broker.Told(), visitors.count.Load(), b.reports,
+		before>>20,
 		most>>20)
 	if most > before+mostMemory {
 		t.Errorf("memory grew from %d to %d MiB", before>>20, most>>20)
@@ -137,7 +138,8 @@ func TestLiarsGetNothingAndHinderNobody(t *testing.T) {
 	}
 	least := int64(lasts / time.Second / 5) // also where much else is to be done
 	if n, of, by := l.turns.Load(), broker.Told(), visitors.count.Load(); min(n, 2*of, by, b.reports) < least {
-		t.Errorf("only %d lies were told, %d by the broker; strangers came %d times, and %d reports were made", n, of, by,
+		t.Errorf("only %d lies were told, %d by the broker; strangers came %d times, and %d reports were made", n, of,
+			by,
 			b.reports)
 	}
 	for _, wrong := range b.wrong {

@@ -47,7 +47,8 @@ func twofold() map[sim.Verb]act {
 // badTemplate has nothing come up that would ask for an address, as in room A.
 func badTemplate(sim.Event) (ills []simulated.Fault) {
 	for _, symptom := range []simulated.Symptom{simulated.NeverBoots, simulated.NoAddress} {
-		ills = append(ills, simulated.NextBuilds{Illness: simulated.Illness{Symptom: symptom, Cure: simulated.ByRecreate}})
+		ills = append(ills,
+			simulated.NextBuilds{Illness: simulated.Illness{Symptom: symptom, Cure: simulated.ByRecreate}})
 	}
 	return ills
 }

@@ -157,8 +157,8 @@ func (c *commander) root() *cobra.Command {
 		Short: "Keeps fleets of virtual machines in good health",
 		Long: "hale watches fleets of virtual machines without an agent inside, repairs them in ordered steps, and shows why it\n" +
 			"acted and why it did not.\n\n" +
-			"Exit codes: 0 done, 1 failed, 2 called wrongly or invalid configuration, 3 no controller listens on the socket, or it is\n" +
-			"stopping, 4 the order is stored, and nobody took it up yet.",
+			"Exit codes: 0 done, 1 failed, 2 called wrongly or invalid configuration, 3 no controller listens on the " +
+			"socket, or it is\nstopping, 4 the order is stored, and nobody took it up yet.",
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.NoArgs,
 		RunE: c.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),

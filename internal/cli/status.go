@@ -174,7 +174,8 @@ func (p paper) status(s api.Status, now time.Time) []string {
 	}
 	var lines []string
 	if s.Stopping {
-		lines = append(lines, p.paint(red, clip("hale is stopping: nothing is watched any more, and this is how it stood", p.width)), "")
+		lines = append(lines,
+			p.paint(red, clip("hale is stopping: nothing is watched any more, and this is how it stood", p.width)), "")
 	}
 	for i, f := range s.Fleets {
 		if i > 0 {

@@ -57,11 +57,12 @@ func TestWhatAStoppingControllerAnswersIsNoGoodNews(t *testing.T) {
 	t.Parallel()
 	for name, asJSON := range map[string]bool{"hale is stopping": false, `"stopping": true`: true} {
 		var out bytes.Buffer
-		v := &statusView{screen: screen{out: &out, size: func() (int, int) { return 0, 0 }}, json: asJSON, ask: func(context.Context) (api.Status, error) {
-			s, err := healthy(2)()
-			s.Stopping = true
-			return s, err
-		}}
+		v := &statusView{screen: screen{out: &out, size: func() (int, int) { return 0, 0 }}, json: asJSON,
+			ask: func(context.Context) (api.Status, error) {
+				s, err := healthy(2)()
+				s.Stopping = true
+				return s, err
+			}}
 		err := v.once(t.Context())
 		if code := exitCode(err); code != ExitNotRunning {
 			t.Errorf("hale status (JSON: %v) ends with %d, want %d", asJSON, code, ExitNotRunning)

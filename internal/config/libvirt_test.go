@@ -17,7 +17,8 @@ providers:
     hosts:
       - {name: h1, uri: qemu+tcp://h1/system}
       - {name: h2, uri: qemu+tls://h2/system}
-  here: {type: libvirt, hosts: [{name: a, uri: "qemu+tcp://127.0.0.1:99/system"}, {name: b, uri: qemu+tcp://localhost/system},
+  here: {type: libvirt, hosts: [{name: a, uri: "qemu+tcp://127.0.0.1:99/system"},
+    {name: b, uri: qemu+tcp://localhost/system},
     {name: c, uri: "qemu+tcp://[::1]/system"}]}
   usual: {type: libvirt, uri: qemu://h3/system}
   far:

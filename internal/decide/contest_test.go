@@ -60,8 +60,8 @@ func TestL01WhatTwoHostsShowIsLeftAlone(t *testing.T) {
 	}
 }
 
-// L8: the end of a contest goes unseen while a host is silent, and so does the next migration. What two hosts show then is another
-// contest, of which a person is told.
+// L8: the end of a contest goes unseen while a host is silent, and so does the next migration. What two hosts show
+// then is another contest, of which a person is told.
 func TestL08AnotherContestIsToldOfAgain(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)

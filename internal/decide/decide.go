@@ -614,7 +614,7 @@ func (w *work) judgeIncident() {
 		if m.Incident == nil {
 			w.OpenIncident(fleet.CauseBlind)
 		}
-		// what failed, and may do so still, is nobody's business otherwise: unknown is not healed
+		// what failed may do so still, and unknown is not healed: without a page it would wait for ever
 		w.Page(fleet.ReasonBlind)
 	}
 	w.judgeHold()

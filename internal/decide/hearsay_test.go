@@ -7,9 +7,9 @@ import (
 	"hale/internal/fleet"
 )
 
-// S74: whoever holds the token that all machines of a fleet share can report a whole rack ill for as long as the policy
-// waits. For that alone nobody is evacuated, and it is said why; whatever else speaks against machines counts as ever.
-func TestS74HeartbeatsWithASharedTokenEvacuateNobody(t *testing.T) {
+// S74: with a token that all machines of a fleet share, one guest can report a whole rack ill for as long as the policy
+// waits. Such reports alone evacuate no machine, and the hold says why. What else speaks against machines counts as ever.
+func TestS74HeartbeatsWithASharedTokenEvacuateNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		perMachine bool // each machine has a token of its own

@@ -291,7 +291,7 @@ func TestWhatStaysSilentAfterADoubtSharesAFate(t *testing.T) {
 	}
 }
 
-// A machine failed, and before it was repaired hale lost sight of it: unknown is not dead, so that nobody heals it. A
+// A machine failed, and before it was repaired hale lost sight of it: unknown is not dead, so it is not healed. A
 // person is told, once, as of one that is lost from sight in good health (L8).
 func TestWhatFailedAndIsUnknownSinceIsToldOf(t *testing.T) {
 	t.Parallel()

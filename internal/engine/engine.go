@@ -134,7 +134,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	for _, p := range e.posts {
 		slow := time.AfterFunc(slowEnd, func() {
 			defer e.opts.Defects.Catch(p.at, "its end", nil)
-			e.opts.Logger.Warn("something does not end: is a call under way that does not return?", "part", p.at.Part, "of", p.at.Of)
+			e.opts.Logger.Warn("something does not end: is a call under way that does not return?", "part", p.at.Part,
+				"of", p.at.Of)
 		})
 		p.leave()
 		slow.Stop()

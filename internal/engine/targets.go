@@ -34,7 +34,8 @@ func (t *term) targets(index int) []probe.Target {
 	for k := range t.spec.Checks {
 		c := &t.spec.Checks[k]
 		out[k] = probe.Target{
-			ID: probe.ID{Machine: name, Check: c.Name}, Instance: a.Instance, Host: a.Host, Address: a.Address, Rival: a.Rival,
+			ID: probe.ID{Machine: name, Check: c.Name}, Instance: a.Instance, Host: a.Host, Address: a.Address,
+			Rival:    a.Rival,
 			Metadata: a.Metadata, Spec: c, Epoch: a.Epoch,
 		}
 	}

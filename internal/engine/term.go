@@ -256,7 +256,8 @@ func (t *term) loadMachines(ctx context.Context) ([]fleet.Machine, map[fleet.Mac
 // end gives the fleet up: whatever still runs is told to stop and awaited, then the lease goes.
 func (t *term) end(ctx context.Context, cancel context.CancelFunc) {
 	level := slog.LevelWarn
-	if ctx.Err() != nil { // hale ends: with many fleets not all leases are given back in time, and a next start does without
+	// hale ends: with many fleets not all leases are given back in time, and a next start does without
+	if ctx.Err() != nil {
 		level = slog.LevelDebug
 	}
 	defer func() { // whatever panics here: a lease that is not given back is renewed for ever

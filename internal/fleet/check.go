@@ -57,8 +57,8 @@ const (
 // ByAddress reports whether a check of the kind must know where the machine is in the network.
 func (k CheckKind) ByAddress() bool { return k != CheckAgent && k != CheckHeartbeat }
 
-// Reaches reports whether the check's result comes from what answers at the machine's address. A program that is not told the
-// address has ways of its own.
+// Reaches reports whether the check's result comes from what answers at the machine's address. A program that is not
+// told the address has ways of its own.
 func (c *Check) Reaches() bool {
 	return c.Kind.ByAddress() && (c.Kind != CheckExec || c.Exec.Asks("{ip}"))
 }

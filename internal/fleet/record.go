@@ -217,8 +217,8 @@ const (
 	ReasonNotPaused   Reason = "not-paused"  // resume: it is not paused
 	ReasonHalted      Reason = "halted"      // reboot, recreate: it is paused, and can go on where it was
 	ReasonUnsupported Reason = "unsupported" // the provider cannot do it
-	ReasonNoAddress   Reason = "no-address"  // run: the command needs the machine's address, and nobody knows it
-	ReasonNoMetadata  Reason = "no-metadata" // run: the command needs something else of the instance that nobody knows
+	ReasonNoAddress   Reason = "no-address"  // run: the command needs the machine's address, which is unknown
+	ReasonNoMetadata  Reason = "no-metadata" // run: the command needs something of the instance that is unknown
 	// rebuild, recreate: only heartbeats that any machine of the fleet could have sent speak for it
 	ReasonSharedToken Reason = "shared-token"
 	// run: what the command is to be told would be an option, or has control characters

@@ -12,7 +12,8 @@ type Aim struct {
 	Instance fleet.InstanceID
 	Host     fleet.HostName // where the instance is; empty, too, where no check needs to know
 	Address  netip.Addr     // invalid: none is known, which the checks call unknown
-	// Rival is another running instance of the provider that has the address, too: whoever answers there speaks for neither.
+	// Rival is another running instance of the provider that has the address, too: an answer from there proves
+	// nothing of either.
 	Rival    fleet.InstanceID
 	Metadata fleet.Metadata // what it bears; none, too, where no check needs to know
 	Epoch    uint64         // the probe epoch, not the machine's
@@ -85,7 +86,8 @@ func (p *Picture) rivalAt(a netip.Addr, owner fleet.InstanceID) fleet.InstanceID
 	return p.catalogue.rival(a, owner)
 }
 
-// reaim aims every machine anew while addresses are shared, or were just now: the instance whose listing changed is another one.
+// reaim aims every machine anew while addresses are shared, or were just now: the instance whose listing changed is
+// another one.
 func (p *Picture) reaim() {
 	if !p.shared && len(p.catalogue.shared) == 0 {
 		return

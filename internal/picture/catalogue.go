@@ -198,8 +198,8 @@ func strike[K comparable](lists map[K][]fleet.InstanceID, key K, id fleet.Instan
 	}
 }
 
-// rival returns the first running instance other than the owner that has the address and lies on a host that answers; empty: none
-// does. What lies on a silent host may have been fenced, and its address given to its successor.
+// rival returns the first running instance other than the owner that has the address and lies on a host that answers;
+// empty: none does. What lies on a silent host may have been fenced, and its address given to its successor.
 func (c *Catalogue) rival(a netip.Addr, owner fleet.InstanceID) fleet.InstanceID {
 	var found []fleet.InstanceID
 	for _, id := range c.claims[a] {

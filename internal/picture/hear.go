@@ -79,7 +79,8 @@ func (p *Picture) TellLook(i int, l fleet.Look) {
 	p.due(i)
 }
 
-// doubtAnswers takes back what the look heard at an address that another running instance has, too: who answered, nobody knows.
+// doubtAnswers takes back what the look heard at an address that another running instance has, too: that
+// may have answered.
 func (p *Picture) doubtAnswers(i int, l *fleet.Look) {
 	rival := p.rivalAt(l.Seen.Instance.Address, p.views[i].Machine.Current.ID)
 	if rival == "" {

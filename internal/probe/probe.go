@@ -21,15 +21,15 @@ type ID struct {
 	Check   fleet.CheckName
 }
 
-// Target is what is to be probed. An invalid Address makes it unknown (ResultNoAddress) until it is set anew, and so does a
-// Rival (ResultSharedAddress); an agent check and a heartbeat check need no address, but an Instance.
+// Target is what is to be probed. An invalid Address makes it unknown (ResultNoAddress) until it is set anew, and so
+// does a Rival (ResultSharedAddress); an agent check and a heartbeat check need no address, but an Instance.
 type Target struct {
 	ID
 	Instance fleet.InstanceID // for exec checks' {id}, and for agent checks
 	Host     fleet.HostName   // for exec checks' {host}, and for agent checks: where the instance is
 	Metadata fleet.Metadata   // for exec checks' {meta.KEY}
 	Address  netip.Addr
-	// Rival is another running instance that has the address, too: who answers there cannot be told. Empty: there is none.
+	// Rival is another running instance that has the address, too, and may answer in its place. Empty: there is none.
 	Rival fleet.InstanceID
 	// Spec is what a fleet's targets share. Nobody changes it once it was handed to an engine.
 	Spec *fleet.Check
@@ -37,7 +37,7 @@ type Target struct {
 	Epoch uint64
 }
 
-// Unaimed says why it is not known whom to ask; empty: it is.
+// Unaimed says why the target cannot be asked; empty: it can.
 func (t *Target) Unaimed() fleet.ResultReason {
 	switch {
 	case t.Spec.Kind.ByAddress() && !t.Address.IsValid(), !t.Spec.Kind.ByAddress() && t.Instance == "":

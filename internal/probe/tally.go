@@ -32,7 +32,8 @@ func MeaningOf(r fleet.ResultReason) Meaning {
 	case fleet.ResultTimeout, fleet.ResultRefused, fleet.ResultUnreachable, fleet.ResultStatus, fleet.ResultBody,
 		fleet.ResultProtocol, fleet.ResultTLS, fleet.ResultExit:
 		return MeansFailure
-	case fleet.ResultNone, fleet.ResultNoAddress, fleet.ResultSharedAddress, fleet.ResultLocal, fleet.ResultLate, fleet.ResultIsolated, fleet.ResultUndecided,
+	case fleet.ResultNone, fleet.ResultNoAddress, fleet.ResultSharedAddress, fleet.ResultLocal, fleet.ResultLate,
+		fleet.ResultIsolated, fleet.ResultUndecided,
 		fleet.ResultUnsupported, fleet.ResultNoMetadata, fleet.ResultUnfit, fleet.ResultNotConnected,
 		fleet.ResultNotEvery, fleet.ResultDependsOn, fleet.ResultPanicked:
 	}

@@ -46,7 +46,7 @@ var (
 		fleet.ResultTLS:           "the certificate or the TLS handshake failed",
 		fleet.ResultExit:          "the program's exit code says so",
 		fleet.ResultNoAddress:     "the provider knows no address",
-		fleet.ResultSharedAddress: "another running instance has the same address, so it cannot be told which of them answers",
+		fleet.ResultSharedAddress: "another running instance has the same address and may answer in its place",
 		fleet.ResultLocal:         "the fault is on this server's side",
 		fleet.ResultLate:          "it was asked or read too late to mean anything",
 		fleet.ResultIsolated:      "hale itself is cut off",

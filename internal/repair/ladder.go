@@ -333,7 +333,8 @@ func FirstStep(m *fleet.Machine, s *guard.Situation) (fleet.StepKind, bool) {
 }
 
 // Admit says why no repair may begin for a machine with an open incident, and which step one would begin with. A parent
-// incident weighs more than whatever else would pass by itself. When the time has come to evacuate, hearsay does not do.
+// incident weighs more than whatever else would pass by itself. When the time has come to evacuate, hearsay does not
+// do.
 func Admit(m *fleet.Machine, s *guard.Situation) (held fleet.Reason, step fleet.StepKind) {
 	step, some := FirstStep(m, s)
 	held = guard.NewRepair(m, s)

@@ -221,12 +221,13 @@ func (c *server) look(index int, a fleet.Action) {
 		l.Checks = make([]fleet.CheckState, len(c.s.spec.Checks))
 		life, left := c.life, len(c.s.spec.Checks)
 		for k := range c.s.spec.Checks {
-			c.probes.look(&c.s.spec.Checks[k], whom{address, string(aim.Instance), rival}, func(state fleet.CheckState) {
-				l.Checks[k] = state
-				if left--; left == 0 {
-					c.enter(life, tell)
-				}
-			})
+			c.probes.look(&c.s.spec.Checks[k], whom{address, string(aim.Instance), rival},
+				func(state fleet.CheckState) {
+					l.Checks[k] = state
+					if left--; left == 0 {
+						c.enter(life, tell)
+					}
+				})
 		}
 	})
 }

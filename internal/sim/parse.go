@@ -19,7 +19,8 @@ type shape struct {
 
 func shapes() map[Verb]shape {
 	out := map[Verb]shape{
-		LosesProbes: {"machine", "share", true}, Moves: {"machine", "host", true}, TakesAddr: {"machine", "another", true}, FailsCheck: {"machine", "check", true},
+		LosesProbes: {"machine", "share", true}, Moves: {"machine", "host", true},
+		TakesAddr: {"machine", "another", true}, FailsCheck: {"machine", "check", true},
 		IsRestored: {"machine", "host", true}, LeavesBuild: {"machine", "host", true},
 		IsOutOfSight: {"domain", "server", true}, IsSilentTo: {"provider", "server", true},
 		FailsCalls: {"provider", "share", false}, LosesAnswers: {"provider", "share", false}, ActsTwice: {"provider", "share", false},
@@ -63,7 +64,8 @@ func shapes() map[Verb]shape {
 // examples are subjects and objects as they may stand in a file.
 func examples() map[string]string {
 	return map[string]string{
-		"machine": "web-2", "another": "web-1", "domain": "host h2", "provider": "provider", "template": "template", "store": "store", "server": "hale-1",
+		"machine": "web-2", "another": "web-1", "domain": "host h2", "provider": "provider", "template": "template",
+		"store": "store", "server": "hale-1",
 		"operator": "operator", "person": person, "hale": "hale", "time": "10m", "wanted": "web-2", "the host": "host h2", "image": "web-2.qcow2",
 		"share": "50%", "host": "h1", "duration": "2m", "count": "3", "check": "page",
 	}

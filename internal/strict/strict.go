@@ -2,7 +2,7 @@
 // addresses and nowhere else.
 //
 // It promises that a request leaves for an origin (scheme, user, host and port) that it was told to trust, wherever a
-// service's answer would lead; that an answer which redirects is an error, and nobody is followed; that no answer is
+// service's answer would lead; that a redirect is an error; that no answer is
 // read beyond its limit; and that one operation makes no more requests and reads no more bytes than its limits say.
 // What it refuses is a RefusedError, which says whether the request had left.
 //
@@ -180,7 +180,7 @@ func (b *body) Read(p []byte) (int, error) {
 	default:
 		return n, err
 	}
-	_ = b.from.Close() // whoever gives up on an answer may forget to
+	_ = b.from.Close() // a caller that gives up on an answer may forget to
 	return 0, b.over
 }
 

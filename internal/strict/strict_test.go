@@ -100,9 +100,9 @@ func TestOnlyTheConfiguredOriginIsAsked(t *testing.T) {
 	}
 }
 
-// TestNobodyIsFollowed: a redirect is an error of a request that left, and its address is named without what may be
+// TestRedirectsAreRefused: a redirect is an error of a request that left, and its address is named without what may be
 // secret.
-func TestNobodyIsFollowed(t *testing.T) {
+func TestRedirectsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		w := &wire{}

@@ -265,7 +265,8 @@ func g(wg group, p provider) {
 	"words about how or where": {
 		rule: "words",
 		files: map[string]string{
-			"README.md":         "run `ls /work/main`\nsee /tmp/x\nqemu:///session, agentless, $dir/work/upper, mktemp\nas Claude said in issue 12\n<<<<<<< HEAD\n",
+			"README.md": "run `ls /work/main`\nsee /tmp/x\nqemu:///session, agentless, $dir/work/upper, " +
+				"mktemp\nas Claude said in issue 12\n<<<<<<< HEAD\n",
 			"scripts/ok.sh":     "cd /tmp/x",
 			"internal/api/a.go": "package api // made in an earlier session",
 		},

@@ -136,7 +136,8 @@ var rooms = []room{
 // forTests are the packages that any test may import, whatever its floor: exams, twins and laboratories.
 var forTests = []string{
 	"internal/provider/providertest", "internal/state/statetest", "internal/probe/probetest",
-	"internal/notify/notifytest", "internal/notify/memory", "internal/fence/fencetest", "internal/fence/memory", "internal/lab/bmc", "internal/lab/labtest",
+	"internal/notify/notifytest", "internal/notify/memory", "internal/fence/fencetest", "internal/fence/memory",
+	"internal/lab/bmc", "internal/lab/labtest",
 	"internal/config/configtest", "internal/provider/simulated", "internal/state/memory", "internal/probe/netprobe", "internal/lab", "internal/cloud", "internal/accel",
 	"internal/rabbit", "internal/vcsim", "internal/program/programtest", "internal/nettest",
 }

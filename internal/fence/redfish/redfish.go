@@ -125,8 +125,8 @@ func (c *Controller) system(api *gofish.APIClient) (*redfish.ComputerSystem, err
 	return nil, unfit(fmt.Sprintf("it has no system %s, but %s", c.o.System, strings.Join(ids, ", ")))
 }
 
-// systemsOf lists the service's systems, one after the other. The library would ask in goroutines, which write to one map without
-// a lock when the service fails: that can end the process.
+// systemsOf lists the service's systems, one after the other. The library would ask in goroutines, which write to one
+// map without a lock when the service fails: that can end the process.
 func systemsOf(api *gofish.APIClient) (systems []*redfish.ComputerSystem, err error) {
 	link, err := systemsLink(api)
 	for link != "" && err == nil {

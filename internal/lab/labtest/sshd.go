@@ -69,7 +69,8 @@ func StartSSHD(t testing.TB, l *lab.Lab, options string) SSHD {
 		fmt.Sprintf("Port %s\nListenAddress 127.0.0.1\nHostKey %s\nAuthorizedKeysFile /run/authorized\n"+
 			"PermitRootLogin yes\nStrictModes no\nPasswordAuthentication no\nUsePAM no\nPidFile none\n%s\n",
 			port, filepath.Join(dir, "host"), options))
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "/bin/sh", "-c", sshdScript, "sh", passwd, program, config, keys, filepath.Dir(l.SocketPath()))
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "/bin/sh", "-c", sshdScript, "sh", passwd, program,
+		config, keys, filepath.Dir(l.SocketPath()))
 	cmd.Stderr = t.Output()
 	cmd.SysProcAttr = &syscall.SysProcAttr{ // as the first process it takes all of its logins along when it ends
 		Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL, Setpgid: true}

@@ -92,7 +92,7 @@ func (a *Authority) Listen(t testing.TB) (port, lines string) {
 		port, a.file("ca.pem"), a.file("server.pem"), a.file("server.key"))
 }
 
-// freeAddress is one of 127.0.0.1 that nobody listens at.
+// freeAddress is one of 127.0.0.1 without a listener.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -206,8 +206,8 @@ func (f NewAddress) strike(w *World, _ *injection, now time.Time) error {
 	return nil
 }
 
-// SameAddress gives the guest the address that another one has and keeps, as where networks of two hosts overlap: who asks there
-// reaches the other one.
+// SameAddress gives the guest the address that another one has and keeps, as where networks of two hosts overlap: who
+// asks there reaches the other one.
 type SameAddress struct{ Instance, As fleet.InstanceID }
 
 func (f SameAddress) strike(w *World, _ *injection, now time.Time) error {

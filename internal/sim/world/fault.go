@@ -92,8 +92,8 @@ func (w *World) Readdress(vm *VM) {
 	w.refresh(vm)
 }
 
-// TakeAddress gives the machine the address that another one has and keeps, as where networks of two hosts overlap: who asks there
-// hears the other one.
+// TakeAddress gives the machine the address that another one has and keeps, as where networks of two hosts overlap:
+// who asks there hears the other one.
 func (w *World) TakeAddress(vm, of *VM) {
 	if vm.Power == Gone || of.Power == Gone || vm.lease == of.lease {
 		return

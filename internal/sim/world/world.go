@@ -121,8 +121,9 @@ func New(o Options) *World {
 	o = o.Complete()
 	w := &World{
 		options: o, random: rand.New(rand.NewPCG(o.Seed, 0x776f726c64)), hosts: map[string]*host{}, vms: map[string]*VM{},
-		stayed: map[string][]*VM{}, names: map[place]*VM{}, leases: map[netip.Addr]*VM{}, sharers: map[netip.Addr][]*VM{},
-		last: netip.MustParseAddr("10.0.0.0"), copies: map[string]int{},
+		stayed: map[string][]*VM{}, names: map[place]*VM{}, leases: map[netip.Addr]*VM{},
+		sharers: map[netip.Addr][]*VM{},
+		last:    netip.MustParseAddr("10.0.0.0"), copies: map[string]int{},
 		diskCopies: map[copyName]string{}, disks: map[volume]*Disk{},
 	}
 	for _, h := range o.Hosts {

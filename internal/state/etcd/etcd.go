@@ -107,7 +107,8 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, err
 	}
 	room.used = m.etcd.Server.Backend().SizeInUse
-	s := &Store{client: m.client(), member: m, space: room, log: opts.Logger, revoking: make(chan struct{}, revokesAtOnce)}
+	s := &Store{client: m.client(), member: m, space: room, log: opts.Logger,
+		revoking: make(chan struct{}, revokesAtOnce)}
 	s.ctx, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	if err := errors.Join(s.revokeAll(ctx), s.noteAlarm(ctx)); err != nil {
 		return nil, fault.New(fault.Transient, op, opts.Dir, errors.Join(err, s.Close()))

@@ -231,7 +231,8 @@ func (s *Store) changes(ctx context.Context, prefix string, after int64) (<-chan
 		_ = s.spawn(stream.Close) // an ended store ends its streams with the server
 	})
 	return await(ctx, s, func() (<-chan mvcc.WatchResponse, error) {
-		_, err := stream.Watch(ctx, clientv3.AutoWatchID, []byte(rangeStart(prefix)), []byte(state.PrefixEnd(prefix)), after+1)
+		_, err := stream.Watch(ctx, clientv3.AutoWatchID, []byte(rangeStart(prefix)), []byte(state.PrefixEnd(prefix)),
+			after+1)
 		return stream.Chan(), err
 	})
 }

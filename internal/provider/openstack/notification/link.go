@@ -105,7 +105,8 @@ func (l *Listener) open(ctx context.Context, b door) (*rabbit, error) {
 		_ = conn.CloseDeadline(time.Now()) // its reader may wait for somebody to take what came
 		return nil, err
 	}
-	r := &rabbit{conn: conn, wire: wire, queue: "hale." + uuid.NewString(), out: make(chan delivery), stop: make(chan struct{})}
+	r := &rabbit{conn: conn, wire: wire, queue: "hale." + uuid.NewString(), out: make(chan delivery),
+		stop: make(chan struct{})}
 	in, err := r.consume()
 	if err != nil || !cut() {
 		_ = conn.CloseDeadline(time.Now().Add(closeLimit))

@@ -53,7 +53,8 @@ const properties = "ttF11tttt8tttt"
 
 // values are the fields of what a table holds, by kind.
 var values = map[byte]string{
-	't': "1", 'b': "1", 'B': "1", 's': "2", 'u': "2", 'I': "4", 'i': "4", 'f': "4", 'l': "8", 'd': "8", 'T': "8", 'D': "14",
+	't': "1", 'b': "1", 'B': "1", 's': "2", 'u': "2", 'I': "4", 'i': "4", 'f': "4", 'l': "8", 'd': "8", 'T': "8",
+	'D': "14",
 	'S': "T", 'x': "T", 'A': "A", 'F': "F", 'V': "",
 }
 
