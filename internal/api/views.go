@@ -146,13 +146,21 @@ func wall(now fleet.Now, at fleet.Instant) time.Time {
 	return now.Wall.Add(at.Sub(now.Mono))
 }
 
+// viewHeld translates why a machine waits.
+func viewHeld(s engine.FleetStatus, why fleet.Reason) Reason {
+	if b := s.Brake; why == fleet.ReasonBrake && b.By != "" {
+		return Reason{Code: string(why), Text: prose.ByHand(b.By, b.Words), Advice: prose.LetGo(s.Spec.Name)}
+	}
+	return ViewReason(why, "")
+}
+
 func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
 	b, h := v.Machine, v.Machine.Health
 	m := Machine{
 		Name: string(b.Name), Alias: b.Alias, Adoption: adoptionOf(b.Current), Verdict: string(h.Verdict), Cause: string(h.Cause), Check: string(h.Check), Result: string(h.Result),
 		Text: VerdictText(v), Since: h.Since,
 		Instance: string(b.Current.ID), Generation: uint64(b.Current.Generation), Certified: b.Current.Certified,
-		Host: string(b.Current.Host), Waiting: ViewReason(b.Waiting, ""), Checks: make([]Check, 0, len(v.Checks)),
+		Host: string(b.Current.Host), Waiting: viewHeld(s, b.Waiting), Checks: make([]Check, 0, len(v.Checks)),
 	}
 	if b.Address.IsValid() && !b.Current.None() {
 		m.Address = b.Address.String()

@@ -119,6 +119,11 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, m fleet.Machine) {
 	detail := ""
 	switch m.Waiting {
 	case fleet.ReasonBrake:
+		if f.Brake.By != "" {
+			e.Now = append(e.Now, fmt.Sprintf("held: %s %s ago", ByHand(f.Brake.By, f.Brake.Words), Span(f.At.Wall.Sub(f.Brake.At))))
+			e.advise(LetGo(f.Spec.Name))
+			return
+		}
 		detail = fmt.Sprintf("%d of %d machines fail", f.Tally.Failing, f.Tally.Size)
 	case fleet.ReasonBudget:
 		detail = fmt.Sprintf("%d of %d", f.Tally.InRepair, f.Spec.Limits.InRepair)
@@ -202,6 +207,14 @@ func (e *Explanation) explainPolicy(f engine.FleetStatus, p fleet.Parent) {
 func (e *Explanation) hold(r fleet.Reason, detail string) {
 	e.Now = append(e.Now, "held: "+aside(Reason(r), detail))
 	e.advise(Advice(r))
+}
+
+// ByHand says who put a fleet's brake on, and in which words.
+func ByHand(who, words string) string { return aside(who+" put the brake on", words) }
+
+// LetGo is what ends a brake that a person put on: no number of healthy machines does.
+func LetGo(name fleet.Name) string {
+	return fmt.Sprintf("hale brake off %s lets repairs begin again; nothing else does", name)
 }
 
 func (e *Explanation) advise(what string) {

@@ -187,6 +187,8 @@ func incidentClosed(r fleet.Record) string {
 func held(r fleet.Record) string {
 	why := Reason(r.Reason)
 	switch {
+	case r.Reason == fleet.ReasonBrake && r.By != "":
+		why, r.Detail = ByHand(r.By, r.Detail), ""
 	case r.Reason == fleet.ReasonBrake:
 		why = arithmetic(r)
 	case r.Scope != "":

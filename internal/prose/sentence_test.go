@@ -29,6 +29,8 @@ func TestSentences(t *testing.T) {
 		"web-2 is healthy": {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy, Was: fleet.VerdictStarting},
 		"web-2 is held: 4 of 10 machines fail, the brake engages above 2; else hale would reboot it": {Kind: fleet.RecordHeld,
 			Reason: fleet.ReasonBrake, Failing: 4, Size: 10, Limit: 2, Step: fleet.StepReboot},
+		"web-2 is held: maria put the brake on (disk swap); else hale would reboot it": {Kind: fleet.RecordHeld,
+			Reason: fleet.ReasonBrake, Failing: 1, Size: 10, Limit: 2, Step: fleet.StepReboot, By: "maria", Detail: "disk swap"},
 		"web-2 is held: somebody stopped it, and a stop by a person is not a failure": {Kind: fleet.RecordHeld, Reason: fleet.ReasonStoppedByPerson},
 		"web-2: incident web-2/3 is open: the provider says it crashed":               {Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseCrashed, Incident: inc},
 		"web-2: incident web-2/3 is closed after 35s: healed by hale":                 {Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed, Incident: inc, Took: 35 * time.Second},

@@ -728,6 +728,9 @@ func (w *Work) Wait(reason fleet.Reason, step fleet.StepKind) {
 	if full := guard.SharedBudget(w.M, w.Situation); full != nil && reason == fleet.ReasonBudget {
 		rec.Scope, rec.Detail, rec.Failing, rec.Limit = full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair
 	}
+	if b := w.Situation.Brake; b.By != "" && reason == fleet.ReasonBrake {
+		rec.By, rec.Detail = b.By, b.Words
+	}
 	if h, some := guard.Unasked(w.M, w.Situation); some && reason == fleet.ReasonHostUnasked {
 		rec.Host = h
 	}
