@@ -102,6 +102,9 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err := checkRoom(opts.Dir, room); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
+	if err := checkFiles(opts.Dir); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
 	m, err := start(ctx, opts, lock)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -12,7 +13,9 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.etcd.io/etcd/server/v3/etcdserver/cindex"
 	"go.etcd.io/raft/v3/raftpb"
+	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 
 	"hale/internal/fault"
@@ -43,6 +46,8 @@ const (
 	pollEvery   = 5 * time.Millisecond
 	quietPolls  = 3  // without progress, after which the log has been read
 	silentPolls = 10 // without any sign, after which there was nothing to read
+	// without progress of a log that ends before the database, after which its end is missing: two seconds
+	lostPolls = 400
 
 	closeWithin = 10 * time.Second
 	closeFailed = time.Second
@@ -73,11 +78,11 @@ func start(ctx context.Context, opts Options, lock *os.File) (*member, error) {
 		return nil, fault.New(fault.Transient, op, opts.Dir, ctx.Err())
 	}
 	if err := m.awaitReady(ctx); err != nil {
-		kind := fault.Permanent
+		err = errors.Join(err, m.stop())
 		if ctx.Err() != nil {
-			kind = fault.Transient
+			return nil, fault.New(fault.Transient, op, opts.Dir, err)
 		}
-		return nil, fault.New(kind, op, opts.Dir, errors.Join(err, m.stop()))
+		return nil, fault.New(fault.Permanent, op, opts.Dir, err)
 	}
 	return m, nil
 }
@@ -87,15 +92,18 @@ func start(ctx context.Context, opts Options, lock *os.File) (*member, error) {
 func boot(cfg *embed.Config, failed *failure, result chan<- *embed.Etcd) {
 	defer func() {
 		if p := recover(); p != nil {
-			failed.set(fmt.Errorf("etcd cannot start on this folder: %v", p))
+			failed.set(damage(fmt.Errorf("etcd cannot start on it: %v", p)))
 		}
 	}()
 	server, err := embed.StartEtcd(cfg)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.ENOSPC):
 		failed.set(err)
-		return
+	case err != nil: // its settings are always the same: it is what the folder holds
+		failed.set(damage(err))
+	default:
+		result <- server
 	}
-	result <- server
 }
 
 // abandon stops a server that came up after nobody waited for it any more.
@@ -116,6 +124,7 @@ func (m *member) awaitReady(ctx context.Context) error {
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
 	last, quiet := uint64(0), 0
+	stored := cindex.NewConsistentIndex(server.Backend()).ConsistentIndex()
 	for {
 		select {
 		case <-server.ReadyNotify():
@@ -135,6 +144,9 @@ func (m *member) awaitReady(ctx context.Context) error {
 		hasRead := applied > 0 && quiet >= quietPolls || quiet >= silentPolls
 		if hasRead && server.Leader() == 0 {
 			_ = server.Process(ctx, lead) // if it does not come through, the next one does
+		}
+		if quiet >= lostPolls && server.CommittedIndex() < stored {
+			return damage(errors.New("its log ends before its database does"))
 		}
 	}
 }

@@ -85,9 +85,19 @@ func TestADamagedFolderIsAnErrorAndNotACrash(t *testing.T) {
 	if !inOwnProcess(t) {
 		return
 	}
-	for name, pattern := range map[string]string{
-		"the log":      "etcd/member/wal/0*.wal",
-		"the database": "etcd/member/snap/db",
+	const log, database = "etcd/member/wal/0*.wal", "etcd/member/snap/db"
+	for name, c := range map[string]struct {
+		file   string
+		damage func(t *testing.T, file string)
+		want   string
+	}{
+		"the log":                 {log, scribble, "the store is damaged"},
+		"the log's end":           {log, cutTo(3000), "its log ends before its database does"},
+		"the log is empty":        {log, cutTo(0), "the store is damaged"},
+		"the log is missing":      {log, remove, "its log is missing"},
+		"the database":            {database, scribble, "the store is damaged"},
+		"a page of the database":  {database, scribbleAt(2 * 4096), "its database cannot be read"},
+		"the end of the database": {database, cutTo(8192), "its database cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := Options{Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)}
@@ -95,7 +105,7 @@ func TestADamagedFolderIsAnErrorAndNotACrash(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range 20 {
+			for i := range 400 {
 				if err := s.put(t.Context(), "a", i); err != nil {
 					t.Fatal(err)
 				}
@@ -103,29 +113,71 @@ func TestADamagedFolderIsAnErrorAndNotACrash(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			files, err := filepath.Glob(filepath.Join(opts.Dir, pattern))
+			files, err := filepath.Glob(filepath.Join(opts.Dir, c.file))
 			if err != nil || len(files) == 0 {
-				t.Fatalf("no files %s, %v", pattern, err)
+				t.Fatalf("no files %s, %v", c.file, err)
 			}
-			scribble(t, files[0])
+			for _, f := range files {
+				c.damage(t, f)
+			}
 			_, err = Open(t.Context(), opts)
-			if !fault.Is(err, fault.Permanent) || !strings.Contains(err.Error(), opts.Dir) {
-				t.Errorf("open = %v, want %s naming the folder", err, fault.Permanent)
+			if !fault.Is(err, fault.Permanent) || !strings.Contains(err.Error(), opts.Dir) ||
+				!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "hale restore BACKUP --force") {
+				t.Errorf("open = %v, want %s naming the folder, %q and the way out", err, fault.Permanent, c.want)
 			}
 		})
+	}
+}
+
+// A start that was killed before anything was stored leaves an empty database, or one without a log: no damage.
+func TestAStartThatWasKilledIsNoDamage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	database := filepath.Join(dir, "etcd", "member", "snap", "db")
+	if err := os.MkdirAll(filepath.Dir(database), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(database, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	OpenForTest(t, Options{Dir: dir})
+}
+
+func remove(t *testing.T, file string) {
+	t.Helper()
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cutTo leaves so many bytes of the file.
+func cutTo(bytes int64) func(*testing.T, string) {
+	return func(t *testing.T, file string) {
+		t.Helper()
+		if err := os.Truncate(file, bytes); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
 // scribble overwrites the beginning of the file, but for its first few bytes.
 func scribble(t *testing.T, file string) {
 	t.Helper()
-	f, err := os.OpenFile(file, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.WriteAt(bytes.Repeat([]byte("damage"), 1500), 64); err != nil {
-		t.Fatal(err)
+	scribbleAt(64)(t, file)
+}
+
+// scribbleAt overwrites some pages of the file.
+func scribbleAt(at int64) func(*testing.T, string) {
+	return func(t *testing.T, file string) {
+		t.Helper()
+		f, err := os.OpenFile(file, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteAt(bytes.Repeat([]byte("damage"), 1500), at); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
