@@ -61,21 +61,6 @@ func TestExplain(t *testing.T) {
 				Person:  []string{prose.Advice(fleet.ReasonBrake)},
 			},
 		},
-		"held by the brake that a person put on": {
-			change: func(s *engine.FleetStatus, v *fleet.View) {
-				fail(v)
-				v.Machine.Waiting = fleet.ReasonBrake
-				s.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: s.At.Wall.Add(-2 * time.Hour)}
-			},
-			want: prose.Explanation{
-				Because: []string{
-					"its checks are down", "check page is down for 12s: connection refused or reset (refused)",
-					"check ping is up for 1m00s", runs,
-				},
-				Now:    []string{"held: maria put the brake on (disk swap) 2h00m ago"},
-				Person: []string{"hale brake off web lets repairs begin again; nothing else does"},
-			},
-		},
 		"the old instance is fenced": {
 			change: func(s *engine.FleetStatus, v *fleet.View) {
 				fail(v)
@@ -139,6 +124,22 @@ func TestExplain(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A brake that a person put on has nothing to do with how many machines fail, and does not release by itself.
+func TestExplainABrakeThatAPersonPutOn(t *testing.T) {
+	t.Parallel()
+	s, v := scene()
+	fail(&v)
+	v.Machine.Waiting = fleet.ReasonBrake
+	s.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: s.At.Wall.Add(-2 * time.Hour)}
+	got := prose.Explain(s, v)
+	if diff := cmp.Diff([]string{"held: maria put the brake on (disk swap) 2h00m ago"}, got.Now); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"hale brake off web lets repairs begin again; nothing else does"}, got.Person); diff != "" {
+		t.Error(diff)
 	}
 }
 
