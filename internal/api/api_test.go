@@ -17,6 +17,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/inbox"
 	"hale/internal/journal"
 	"hale/internal/state"
 	"hale/internal/state/memory"
@@ -419,4 +420,43 @@ func record(machine fleet.MachineName, r fleet.Record) fleet.Record {
 		r.At = dawn
 	}
 	return r
+}
+
+// A recovery says how many machines fail, and its owner stores what follows for each of them after that. The answer has
+// all of it.
+func TestARecoveryTellsOfEachMachine(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	taken := make(chan error, 1)
+	go func() {
+		for letter, err := range inbox.Follow(t.Context(), o.store, "web", 0) {
+			if err != nil {
+				taken <- err
+				return
+			}
+			book, opened := journal.Open(t.Context(), o.store, "web")
+			id := letter.Order.ID
+			found := []fleet.Record{{Fleet: "web", Kind: fleet.RecordOrder, Command: fleet.OrderRecover, Order: id},
+				{Fleet: "web", Kind: fleet.RecordFound, Size: 5, Failing: 2, Order: id}}
+			writes, made := book.Writes(found)
+			held, take := letter.Taken()
+			_, err = o.store.Commit(t.Context(), state.Txn{If: []state.Compare{held}, Then: append(writes, take)})
+			book.Advance(found)
+			o.books["web"] = book
+			<-time.After(100 * time.Millisecond) // the client reads what there is meanwhile
+			o.write(fleet.Record{Fleet: "web", Machine: "web-1", Kind: fleet.RecordFound, Order: id},
+				fleet.Record{Fleet: "web", Machine: "web-2", Kind: fleet.RecordFound, Order: id})
+			err = errors.Join(err, opened, made)
+			taken <- err
+			return
+		}
+	}()
+	out, err := o.client().Order(t.Context(), api.OrderRequest{Kind: string(fleet.OrderRecover), Subjects: []string{"web"},
+		DryRun: true, WaitNS: int64(10 * time.Second)})
+	if err := errors.Join(err, <-taken); err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Orders) != 1 || len(out.Orders[0].Events) != 4 {
+		t.Errorf("it tells %+v, and not of the order, of what was found, and of two machines", out.Orders)
+	}
 }

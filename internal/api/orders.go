@@ -22,6 +22,8 @@ const (
 	orderBytes   = 16 << 10         // of a request's body
 	longestAwait = 30 * time.Second // for an owner to take it up
 	mostOrders   = 100              // at once, so that they fit into one transaction
+	// how long, and how often, what follows from an order that was taken up is looked for
+	followsWithin, readsAgain = 2 * time.Second, 20 * time.Millisecond
 )
 
 // orders takes a person's order, stores it, and answers when its owner took it up, or when the time to wait is over.
@@ -86,17 +88,43 @@ func (s *Server) became(ctx context.Context, o *fleet.Order, revision int64) (Or
 		return out, err
 	}
 	out.State = OrderTaken
-	records, _, err := journal.Read(context.WithoutCancel(ctx), s.opts.Store, o.Fleet)
+	records, err := s.followed(context.WithoutCancel(ctx), o)
 	for _, r := range records {
-		if r.Order != o.ID {
-			continue
-		}
 		if r.Kind == fleet.RecordOrder && r.Reason != "" {
 			out.State, out.Refused = OrderRefused, ViewReason(r.Reason, "")
 		}
 		out.Events = append(out.Events, ViewEvent(r))
 	}
 	return out, err
+}
+
+// followed returns what the journal has of the order, which was taken up. A recovery says how many machines fail, and what
+// follows for each of them is stored after that: it is waited for.
+func (s *Server) followed(ctx context.Context, o *fleet.Order) ([]fleet.Record, error) {
+	limit := time.NewTimer(followsWithin)
+	defer limit.Stop()
+	again := time.NewTicker(readsAgain)
+	defer again.Stop()
+	for {
+		records, _, err := journal.Read(ctx, s.opts.Store, o.Fleet)
+		records = slices.DeleteFunc(records, func(r fleet.Record) bool { return r.Order != o.ID })
+		failing, told := 0, map[fleet.MachineName]bool{}
+		for _, r := range records {
+			if r.Machine != "" {
+				told[r.Machine] = true
+			} else if r.Kind == fleet.RecordFound {
+				failing = r.Failing
+			}
+		}
+		if err != nil || len(told) >= failing {
+			return records, err
+		}
+		select {
+		case <-again.C:
+		case <-limit.C:
+			return records, nil
+		}
+	}
 }
 
 // wanted makes the orders of a request: one for each fleet that it concerns.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hale/internal/api"
 	"hale/internal/fleet"
@@ -68,6 +69,10 @@ func (c *commander) scale(ctx context.Context, name string, size int, plan strin
 		out.Orders = append(out.Orders, word.Orders...)
 	}
 	waiting, err := client.Pending(ctx)
+	for wait := 0; err == nil && plan == "" && !shows(waiting, out) && wait < 40; wait++ { // its owner stores the plan first, and shows it then
+		<-time.After(50 * time.Millisecond)
+		waiting, err = client.Pending(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -81,6 +86,19 @@ func (c *commander) scale(ctx context.Context, name string, size int, plan strin
 		}
 	}
 	return errors.Join(err, verdictOn(out))
+}
+
+// shows reports whether all plans are there that the orders' events speak of.
+func shows(waiting api.Changes, out api.Orders) bool {
+	for _, o := range out.Orders {
+		for _, e := range o.Events {
+			if e.Kind == string(fleet.RecordChange) && e.Reason == string(fleet.ReasonAwaitsWord) &&
+				!slices.ContainsFunc(waiting.Plans, func(w api.Waiting) bool { return w.ID == e.Detail }) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (c *commander) deleteCommand() *cobra.Command {

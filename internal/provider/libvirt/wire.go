@@ -124,6 +124,9 @@ func (w *wire) receive() error {
 func (w *wire) expect(h header, size uint32) (described, error) {
 	p := procedure{h.Program, h.Procedure}
 	if event, ok := events[p]; ok {
+		if h.Status == statusError { // the client decodes it as an event all the same
+			return described{}, fmt.Errorf("the daemon sent %s that is an error", event.name)
+		}
 		if size > maxEvent {
 			return described{}, fmt.Errorf("the daemon sent an event of %d bytes", size)
 		}
