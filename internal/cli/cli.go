@@ -172,7 +172,25 @@ func (c *commander) root() *cobra.Command {
 		c.statusCommand(), c.whyCommand(), c.evidenceCommand(), c.eventsCommand(), c.reloadCommand(), c.applyCommand(),
 		c.holdCommand(), c.releaseCommand(), c.holdsCommand(), c.retryCommand(), c.healCommand(), c.undoCommand(), c.recoverCommand(), c.takeOverCommand(), c.brakeCommand(), c.scaleCommand(), c.deleteCommand(), c.ordersCommand(),
 		c.backupCommand(), c.restoreCommand(), c.notifyCommand(), c.fenceCommand(), c.providerCommand(), c.importCommand(), c.versionCommand())
+	spell(root.Commands())
 	return root
+}
+
+// spell has each command say how it is written when it got too few arguments or too many.
+func spell(commands []*cobra.Command) {
+	for _, cmd := range commands {
+		spell(cmd.Commands())
+		fit := cmd.Args
+		if fit == nil {
+			continue
+		}
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if fit(cmd, args) == nil {
+				return nil
+			}
+			return fmt.Errorf("write %s; %s --help says more", cmd.UseLine(), cmd.CommandPath())
+		}
+	}
 }
 
 // command notes that the arguments were understood before it does its work.

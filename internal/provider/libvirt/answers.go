@@ -94,10 +94,15 @@ type refusal struct {
 // errShort is why a message that says more than it holds is refused.
 var errShort = errors.New("it speaks of more than it holds")
 
+// errNoError is why an error is refused that bears the code of none.
+var errNoError = errors.New("it is an error that says that there is none")
+
 // check reports whether all that the message speaks of is there.
 func (d described) check(message []byte, status uint32) error {
 	w := walk{message}
 	switch {
+	case status == statusError && len(message) >= 4 && binary.BigEndian.Uint32(message) == 0:
+		return errNoError // the client takes it for a success, and decodes what is no answer
 	case status == statusError:
 		return w.over(reflect.TypeFor[refusal]())
 	case d.into == nil:
