@@ -56,7 +56,7 @@ ends: ## hale ends within 3 s at 1 to 1,000 fleets, with a provider that is well
 race: ## the tests without real machines, under the race detector (needs gcc)
 	@command -v gcc >/dev/null || { echo 'make race: the race detector needs gcc: apt-get install gcc libc6-dev' >&2; exit 1; }
 	@# In these two tests govmomi's vCenter simulator, which deletes several machines at once there, races with itself.
-	@CGO_ENABLED=1 scripts/test.sh --fast -race \
+	@CGO_ENABLED=1 scripts/test.sh --fast -race -timeout 28m \
 		-skip '^(TestTheMachinesDiskGoesWithWhoeverIsTheMachine|TestAWatchOfMachinesThatComeAndGoAllTheTime)$$'
 
 lint: $(LINTER) ## the linter, pinned in tools/go.mod; and whether hale builds where it is not Linux
