@@ -451,8 +451,9 @@ func TestARecoveryTellsOfEachMachine(t *testing.T) {
 			return
 		}
 	}()
-	out, err := o.client().Order(t.Context(), api.OrderRequest{Kind: string(fleet.OrderRecover), Subjects: []string{"web"},
-		DryRun: true, WaitNS: int64(10 * time.Second)})
+	order := api.OrderRequest{Kind: string(fleet.OrderRecover), Subjects: []string{"web"}, DryRun: true}
+	order.WaitNS = int64(10 * time.Second)
+	out, err := o.client().Order(t.Context(), order)
 	if err := errors.Join(err, <-taken); err != nil {
 		t.Fatal(err)
 	}

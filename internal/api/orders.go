@@ -98,8 +98,8 @@ func (s *Server) became(ctx context.Context, o *fleet.Order, revision int64) (Or
 	return out, err
 }
 
-// followed returns what the journal has of the order, which was taken up. A recovery says how many machines fail, and what
-// follows for each of them is stored after that: it is waited for.
+// followed returns what the journal has of the order, which was taken up. A recovery says how many machines fail, and
+// what follows for each of them is stored after that: it is waited for.
 func (s *Server) followed(ctx context.Context, o *fleet.Order) ([]fleet.Record, error) {
 	limit := time.NewTimer(followsWithin)
 	defer limit.Stop()

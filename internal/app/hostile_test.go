@@ -96,7 +96,8 @@ func hostileConfig(t *testing.T, l *liars, broker, listen string) *config.Config
 
 // A cloud, a vCenter, a libvirt daemon, a power controller, a message broker and a program that lie, flood, stall and
 // redirect get no order and no password sent elsewhere, take no memory to speak of, and keep nobody from healing
-// another fleet meanwhile. Nor do strangers where machines report: each report is heard, and no machine is reported ill.
+// another fleet meanwhile. Nor do strangers where machines report: each report is heard, and no machine is reported
+// ill.
 func TestLiarsGetNothingAndHinderNobody(t *testing.T) {
 	t.Parallel()
 	lasts := hostileFor

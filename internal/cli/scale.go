@@ -69,7 +69,8 @@ func (c *commander) scale(ctx context.Context, name string, size int, plan strin
 		out.Orders = append(out.Orders, word.Orders...)
 	}
 	waiting, err := client.Pending(ctx)
-	for wait := 0; err == nil && plan == "" && !shows(waiting, out) && wait < 40; wait++ { // its owner stores the plan first, and shows it then
+	// its owner stores the plan first, and shows it then
+	for wait := 0; err == nil && plan == "" && !shows(waiting, out) && wait < 40; wait++ {
 		<-time.After(50 * time.Millisecond)
 		waiting, err = client.Pending(ctx)
 	}

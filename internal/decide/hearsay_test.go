@@ -8,7 +8,8 @@ import (
 )
 
 // S74: with a token that all machines of a fleet share, one guest can report a whole rack ill for as long as the policy
-// waits. Such reports alone evacuate no machine, and the hold says why. What else speaks against machines counts as ever.
+// waits. Such reports alone evacuate no machine, and the hold says why. What else speaks against machines counts as
+// ever.
 func TestS74HeartbeatsWithASharedTokenEvacuateNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

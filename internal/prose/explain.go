@@ -120,7 +120,8 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, m fleet.Machine) {
 	switch m.Waiting {
 	case fleet.ReasonBrake:
 		if f.Brake.By != "" {
-			e.Now = append(e.Now, fmt.Sprintf("held: %s %s ago", ByHand(f.Brake.By, f.Brake.Words), Span(f.At.Wall.Sub(f.Brake.At))))
+			e.Now = append(e.Now, fmt.Sprintf("held: %s %s ago", ByHand(f.Brake.By, f.Brake.Words),
+				Span(f.At.Wall.Sub(f.Brake.At))))
 			e.advise(LetGo(f.Spec.Name))
 			return
 		}

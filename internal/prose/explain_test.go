@@ -138,7 +138,8 @@ func TestExplainABrakeThatAPersonPutOn(t *testing.T) {
 	if diff := cmp.Diff([]string{"held: maria put the brake on (disk swap) 2h00m ago"}, got.Now); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"hale brake off web lets repairs begin again; nothing else does"}, got.Person); diff != "" {
+	out := "hale brake off web lets repairs begin again; nothing else does"
+	if diff := cmp.Diff([]string{out}, got.Person); diff != "" {
 		t.Error(diff)
 	}
 }

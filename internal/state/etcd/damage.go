@@ -18,16 +18,18 @@ import (
 
 // damage says what is wrong with the store, and the way out.
 func damage(what error) error {
-	return fmt.Errorf("the store is damaged: %w; hale restore BACKUP --force puts a backup in its place, and this one aside", what)
+	return fmt.Errorf("the store is damaged: %w; hale restore BACKUP --force puts a backup in its place, and this "+
+		"one aside", what)
 }
 
-// checkFiles reads what etcd is about to read, and says what of it is damaged. etcd meets most damage in goroutines of its
-// own, and ends the process there.
+// checkFiles reads what etcd is about to read, and says what of it is damaged. etcd meets most damage in goroutines of
+// its own, and ends the process there.
 func checkFiles(dir string) error {
 	applied, err := checkDatabase(filepath.Join(dir, dataName, "member", "snap", "db"))
 	if err == nil && applied > 0 {
 		var logs []string
-		if logs, err = filepath.Glob(filepath.Join(dir, dataName, "member", "wal", "*.wal")); err == nil && len(logs) == 0 {
+		if logs, err = filepath.Glob(filepath.Join(dir, dataName, "member", "wal", "*.wal")); err == nil &&
+			len(logs) == 0 {
 			err = errors.New("its log is missing (etcd/member/wal/*.wal)")
 		}
 	}
@@ -37,9 +39,9 @@ func checkFiles(dir string) error {
 	return nil
 }
 
-// checkDatabase reads each entry of the database, in this goroutine, so that what a damaged page or a missing end makes of
-// it is an error. It returns how far into the log the database has it; 0: nothing, or there is no database: then it follows
-// from the log.
+// checkDatabase reads each entry of the database, in this goroutine, so that what a damaged page or a missing end
+// makes of it is an error. It returns how far into the log the database has it; 0: nothing, or there is no database:
+// then it follows from the log.
 func checkDatabase(file string) (applied uint64, err error) {
 	if info, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		return 0, nil

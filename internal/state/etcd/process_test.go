@@ -122,7 +122,8 @@ func TestADamagedFolderIsAnErrorAndNotACrash(t *testing.T) {
 			}
 			_, err = Open(t.Context(), opts)
 			if !fault.Is(err, fault.Permanent) || !strings.Contains(err.Error(), opts.Dir) ||
-				!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "hale restore BACKUP --force") {
+				!strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), "hale restore BACKUP --force") {
 				t.Errorf("open = %v, want %s naming the folder, %q and the way out", err, fault.Permanent, c.want)
 			}
 		})
