@@ -181,7 +181,7 @@ func spell(commands []*cobra.Command) {
 	for _, cmd := range commands {
 		spell(cmd.Commands())
 		fit := cmd.Args
-		if fit == nil {
+		if fit == nil || cmd.HasSubCommands() { // of these it is said which command is unknown
 			continue
 		}
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
