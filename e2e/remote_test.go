@@ -101,8 +101,7 @@ func (r remote) trust(authority, host []byte) {
 	r.must(os.WriteFile(r.known, host, 0o600))
 }
 
-// admit lets those use the socket of libvirtd behind the sshd whom the mode names: hale's user there is one of the
-// others.
+// admit sets the mode of the libvirtd socket behind the sshd. hale's SSH user is neither its owner nor in its group.
 func (r remote) admit(mode os.FileMode) {
 	r.Helper()
 	r.must(os.Chmod(r.labs["ssh"].SocketPath(), mode))

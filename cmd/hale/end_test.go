@@ -149,7 +149,7 @@ func (e *ending) path(name string) string { return filepath.Join(e.dir, name) }
 // feel sets the provider's mood.
 func (e *ending) feel(mood string) { e.write(e.path("truth/mood"), mood+"\n") }
 
-// write writes a file that somebody may be reading.
+// write replaces a file in one step: the provider may be reading it.
 func (e *ending) write(file, text string) {
 	e.must(os.WriteFile(e.path("new"), []byte(text), 0o600))
 	e.must(os.Rename(e.path("new"), file))

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"hale/internal/nettest"
 )
 
 // liars answer in place of everything that hale speaks with. Each does another wrong thing with each request.
@@ -74,7 +77,7 @@ func (l *liars) lie(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// flood writes until nobody reads.
+// flood writes until the connection fails.
 func (l *liars) flood(w io.Writer) {
 	chunk := []byte(strings.Repeat(" ", 64<<10))
 	_, _ = io.WriteString(w, `{"servers": [`)
@@ -93,27 +96,13 @@ func (l *liars) daemon(t *testing.T) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var talks sync.WaitGroup
-	talks.Go(func() {
-		for {
-			c, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			talks.Go(func() { l.talk(c) })
-		}
-	})
-	t.Cleanup(func() {
-		l.stop()
-		_ = listener.Close()
-		talks.Wait()
-	})
+	nettest.Serve(t, listener, func(_ context.Context, c net.Conn) { l.talk(c) })
+	t.Cleanup(l.stop)
 	return listener.Addr().String()
 }
 
 // talk answers each call of a connection with a header that fits it, and with what does not.
 func (l *liars) talk(c net.Conn) {
-	defer func() { _ = c.Close() }()
 	done := make(chan struct{})
 	defer close(done)
 	go func() { // ends with the talk

@@ -18,7 +18,7 @@ import (
 	"hale/internal/secret"
 )
 
-// freeAddress is one on loopback at which nobody listens.
+// freeAddress is one on loopback without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -139,7 +139,7 @@ var visits = []func(c net.Conn){
 		accuse(c, "x", "Content-Length: 1099511627776\r\n")
 		drown(c, strings.Repeat("x", 64<<10))
 	},
-	func(c net.Conn) { // a machine, but one that is somebody else's by now
+	func(c net.Conn) { // with the token of a machine that the fleet does not have
 		accuse(c, secret.Derived(password, "beating/beating-9/beat"), "Transfer-Encoding: chunked\r\n")
 		drown(c, "10000\r\n"+strings.Repeat("x", 0x10000)+"\r\n")
 	},
@@ -160,7 +160,7 @@ func accuse(c net.Conn, token, header string) {
 	_, _ = fmt.Fprintf(c, ill, token, header, said)
 }
 
-// drown says the same until nobody reads.
+// drown writes the same text until the connection fails.
 func drown(c net.Conn, what string) {
 	for sent := 0; sent < 8<<20; sent += len(what) {
 		if _, err := io.WriteString(c, what); err != nil {

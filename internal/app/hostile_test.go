@@ -94,10 +94,9 @@ func hostileConfig(t *testing.T, l *liars, broker, listen string) *config.Config
 	return c
 }
 
-// A cloud, a vCenter, a libvirt daemon, a power controller, a message broker and a program that lie, flood, stall and
-// redirect get no order and no password sent elsewhere, take no memory to speak of, and keep nobody from healing
-// another fleet meanwhile. Nor do strangers where machines report: each report is heard, and no machine is reported
-// ill.
+// hale runs among a cloud, a vCenter, a libvirt daemon, a power controller, a message broker and a program that lie,
+// flood, stall and redirect. hale sends no order and no password elsewhere, stays within its memory, and heals another
+// fleet meanwhile. Strangers flood the heartbeat port: hale hears each true report, and calls no machine ill.
 func TestLiarsGetNothingAndHinderNobody(t *testing.T) {
 	t.Parallel()
 	lasts := hostileFor

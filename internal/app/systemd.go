@@ -14,8 +14,8 @@ import (
 // watchdog's time: what is left is enough for systemd to notice.
 const reported = 2
 
-// supervised tells systemd what sd_notify(3) describes: that hale is up, that it lives, and that it ends. Started by
-// something else it tells nobody, and costs nothing.
+// supervised tells systemd what sd_notify(3) describes: that hale is up, that it lives, and that it ends. Without
+// systemd it does nothing.
 type supervised struct {
 	// tell sends a state.
 	tell func(state string) error

@@ -13,7 +13,8 @@ func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{
 		`{"servers": [{"id": "a", "status": "ACTIVE", "metadata": {"hale_id": "b"}, "image": "", ` +
 			`"addresses": {"n": [{"addr": "10.0.0.1", "OS-EXT-IPS:type": "fixed"}]}}]}`,
-		`{"servers": [{"id": "a", "image": {"id": "i"}, "updated": "2026-01-01T00:00:00Z", "OS-EXT-STS:power_state": 4}], ` +
+		`{"servers": [{"id": "a", "image": {"id": "i"}, "updated": "2026-01-01T00:00:00Z", ` +
+			`"OS-EXT-STS:power_state": 4}], ` +
 			`"servers_links": [{"rel": "next"}]}`,
 		`{"ports": [{"id": "p", "mac_address": "fa:16:3e:00:00:01", ` +
 			`"fixed_ips": [{"ip_address": "10.0.0.1"}], "created_at": "x"}]}`,
