@@ -40,6 +40,8 @@ type Options struct {
 	Probes func(ctx context.Context) *Probes
 	// TakeOver has the store become another installation; see engine.Engine.TakeOver.
 	TakeOver func(ctx context.Context, t engine.TakeOver) (engine.TakenOver, error)
+	// Breaking has machines of simulated providers fail.
+	Breaking Breaking
 	// Fencing cuts the power of hosts; nil: nobody can.
 	Fencing Fencing
 	// Defects is what panicked since hale was started, and where it is noted when a call of this package does; nil:
@@ -130,6 +132,8 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/fences/test", s.testFences)
 	mux.HandleFunc("POST /v1/fences/off", s.fenceOff)
 	mux.HandleFunc("POST /v1/fences/uncut", s.fenceUncut)
+	mux.HandleFunc("GET /v1/simulated/breakages", s.breakages)
+	mux.HandleFunc("POST /v1/simulated/break", s.breakMachine)
 	// What the program itself takes, for go tool pprof. Only who may give orders reaches the socket.
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

@@ -171,7 +171,7 @@ func (c *commander) root() *cobra.Command {
 	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.adoptCommand(), c.simulateCommand(), c.replayCommand(), c.testCommand(),
 		c.statusCommand(), c.whyCommand(), c.evidenceCommand(), c.eventsCommand(), c.reloadCommand(), c.applyCommand(),
 		c.holdCommand(), c.releaseCommand(), c.holdsCommand(), c.retryCommand(), c.healCommand(), c.undoCommand(), c.recoverCommand(), c.takeOverCommand(), c.brakeCommand(), c.scaleCommand(), c.deleteCommand(), c.ordersCommand(),
-		c.backupCommand(), c.restoreCommand(), c.notifyCommand(), c.fenceCommand(), c.providerCommand(), c.importCommand(), c.versionCommand())
+		c.backupCommand(), c.restoreCommand(), c.notifyCommand(), c.fenceCommand(), c.providerCommand(), c.importCommand(), c.simCommand(), c.versionCommand())
 	spell(root.Commands())
 	return root
 }

@@ -15,20 +15,28 @@ import (
 const starterName = "hale.yaml"
 
 func (c *commander) initCommand() *cobra.Command {
-	return &cobra.Command{
+	var simulated bool
+	cmd := &cobra.Command{
 		Use: "init [FILE]", Short: "Write a commented configuration to start from (hale.yaml)", Args: cobra.MaximumNArgs(1),
+		Example: "  hale init\n  hale init --simulated try.yaml",
 		RunE: c.command(func(_ *cobra.Command, args []string) error {
 			name := starterName
 			if len(args) == 1 {
 				name = args[0]
 			}
-			if err := writeNew(name, config.Starter()); err != nil {
+			text, last := config.Starter(), ""
+			if simulated {
+				text, last = config.SimulatedStarter(), ", and beside it hale sim break web-2 crash"
+			}
+			if err := writeNew(name, text); err != nil {
 				return err
 			}
-			fmt.Fprintf(c.Out, "%s is written; next: hale validate %s, hale plan %s, hale run %s\n", name, name, name, name)
+			fmt.Fprintf(c.Out, "%s is written; next: hale validate %s, hale plan %s, hale run %s%s\n", name, name, name, name, last)
 			return nil
 		}),
 	}
+	cmd.Flags().BoolVar(&simulated, "simulated", false, "machines that exist only inside hale, to try it without a hypervisor")
+	return cmd
 }
 
 // writeNew writes a file that must not exist yet.

@@ -476,6 +476,17 @@ func TestStarterIsValidAndTouchesNothing(t *testing.T) {
 	}
 }
 
+func TestTheSimulatedStarterIsTheExampleOfTheGuide(t *testing.T) {
+	t.Parallel()
+	if _, err := Parse("hale.yaml", SimulatedStarter()); err != nil {
+		t.Error(err)
+	}
+	example, err := os.ReadFile("../../examples/simulated.yaml")
+	if err != nil || string(example) != string(SimulatedStarter()) {
+		t.Errorf("examples/simulated.yaml is not what hale init --simulated writes (%v)", err)
+	}
+}
+
 func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	for _, path := range examples(t) {

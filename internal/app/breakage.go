@@ -1,0 +1,44 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+
+	"hale/internal/api"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider/simulated"
+)
+
+// Ways implements api.Breaking.
+func (d *desk) Ways() []api.Breakage {
+	var out []api.Breakage
+	for _, b := range simulated.Breakages() {
+		out = append(out, api.Breakage{Name: b.Name, Does: b.Does})
+	}
+	return out
+}
+
+// Break implements api.Breaking.
+func (d *desk) Break(p fleet.ProviderName, id fleet.InstanceID, way string) (string, error) {
+	const op = "app.break"
+	d.mu.Lock() // a reload changes the adapters
+	a := adapterOf(d.site.adapters, p)
+	d.mu.Unlock()
+	if a.world == nil {
+		return "", fault.New(fault.Invalid, op, string(id), fmt.Errorf("is a machine of provider %s, which is %s: "+
+			"hale has machines of simulated providers fail, and no others", p, a.config.Type))
+	}
+	for _, b := range simulated.Breakages() {
+		if b.Name != way {
+			continue
+		}
+		_, err := a.world.Inject(b.Of(id))
+		if fault.Is(err, fault.NotFound) {
+			err = fault.New(fault.Conflict, op, string(id), errors.New("has no instance at its provider"))
+		}
+		return b.Does, err
+	}
+	return "", fault.New(fault.NotFound, op, way, fmt.Errorf("a simulated machine cannot fail in the way %q; "+
+		"hale sim break lists the ways", way))
+}
