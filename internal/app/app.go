@@ -185,7 +185,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	server := api.NewServer(api.Options{
 		Version: a.opts.Version, Server: a.server, Status: s.engine.Status, Store: store, Desk: d, Logger: log,
 		Breaking: d,
-		Targets: s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge, TakeOver: s.engine.TakeOver, Fencing: s.fencing, Probes: s.probes, Defects: s.defects,
+		Targets:  s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge, TakeOver: s.engine.TakeOver, Fencing: s.fencing, Probes: s.probes, Defects: s.defects,
 		Stopping: func() bool { return working.Err() != nil },
 	})
 	surfaces, stopSurfaces := context.WithCancel(context.WithoutCancel(ctx))
@@ -208,6 +208,8 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 		<-ctx.Done()
 		log.Info("hale is stopping")
 	})
+	signs := lifeSigns{teller: s.teller, idle: s.engine.Idle, log: log}
+	keep(working, "signs of life", signs.run)
 	wg.Go(func() {
 		defer stopWork()
 		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "api"}, "its work", func(p *defect.Panic) {

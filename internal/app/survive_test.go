@@ -150,7 +150,8 @@ func newSurvival(t *testing.T) *survival {
 		t.Fatal(err)
 	}
 	s.site.teller, s.site.fencing = newTeller(c, "test", "here", s.site.defects), newFencing(c, log, s.site.defects)
-	s.site.teller.targets.Store(&map[fleet.TargetName]notify.Target{"bell": minedTarget{&notified.Target{}, s.laid["target"]}})
+	bell := listed{Target: minedTarget{&notified.Target{}, s.laid["target"]}}
+	s.site.teller.targets.Store(&map[fleet.TargetName]listed{"bell": bell})
 	for i := range s.site.fencing.hosts {
 		for k := range s.site.fencing.hosts[i].methods {
 			m := &s.site.fencing.hosts[i].methods[k]

@@ -53,7 +53,13 @@ type teller struct {
 	version string
 	words   prose.Words
 	panics  defect.Witness
-	targets atomic.Pointer[map[fleet.TargetName]notify.Target]
+	targets atomic.Pointer[map[fleet.TargetName]listed]
+}
+
+// listed is one target of the configuration.
+type listed struct {
+	notify.Target
+	aliveEvery time.Duration // 0: it is sent no signs of life
 }
 
 func newTeller(c *config.Config, version, server string, defects *defect.Book) *teller {
@@ -64,16 +70,16 @@ func newTeller(c *config.Config, version, server string, defects *defect.Book) *
 
 // take makes the targets those of the configuration.
 func (t *teller) take(c *config.Config) {
-	out := make(map[fleet.TargetName]notify.Target, len(c.Targets))
+	out := make(map[fleet.TargetName]listed, len(c.Targets))
 	for _, target := range c.Targets {
 		if made := targetOf(target, t.version); made != nil {
-			out[target.Name] = notify.Guarded(made, string(target.Name), t.panics)
+			out[target.Name] = listed{notify.Guarded(made, string(target.Name), t.panics), target.AliveEvery}
 		}
 	}
 	t.targets.Store(&out)
 }
 
-func (t *teller) all() map[fleet.TargetName]notify.Target {
+func (t *teller) all() map[fleet.TargetName]listed {
 	if all := t.targets.Load(); all != nil {
 		return *all
 	}
@@ -81,7 +87,7 @@ func (t *teller) all() map[fleet.TargetName]notify.Target {
 }
 
 // find returns the target; nil: there is none such.
-func (t *teller) find(name fleet.TargetName) notify.Target { return t.all()[name] }
+func (t *teller) find(name fleet.TargetName) notify.Target { return t.all()[name].Target }
 
 // names returns the targets' names, sorted.
 func (t *teller) names() []fleet.TargetName { return slices.Sorted(maps.Keys(t.all())) }

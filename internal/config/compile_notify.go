@@ -22,7 +22,7 @@ func compileTargets(drafts []named[targetDraft], f *finder) []Target {
 	var out []Target
 	for _, n := range drafts {
 		d := n.value
-		t := Target{Name: fleet.TargetName(n.name), Timeout: d.timeout.value}
+		t := Target{Name: fleet.TargetName(n.name), Timeout: d.timeout.value, AliveEvery: d.alive.value}
 		var kinds []string
 		if d.mail.written() {
 			kinds, t.Mail = append(kinds, "mail"), compileMail(d.mail, f)
@@ -38,6 +38,8 @@ func compileTargets(drafts []named[targetDraft], f *finder) []Target {
 			f.add(n.spot, "does not say how to tell", "add one of mail: {…}, webhook: {url: …} and command: {command: […]}")
 		case len(kinds) > 1:
 			f.add(n.spot, fmt.Sprintf("is both %s and %s", kinds[0], kinds[1]), "make it two targets")
+		case d.deaf() && !d.alive.written():
+			f.add(d.events.spot, "is none: the target is told nothing", "name events, take the line out, or add alive_every: 1m")
 		}
 		out = append(out, t)
 	}
@@ -202,8 +204,10 @@ func (c *fleetCompiler) notify() fleet.Notify {
 	if d.value.to.written() {
 		names = nil
 		for _, to := range d.value.to.value {
-			switch _, known := c.targets[to.value]; {
+			switch target, known := c.targets[to.value]; {
 			case !to.known():
+			case known && target.deaf():
+				c.add(to.spot, to.value+" is sent signs of life only", "take it out, or name events in notify."+to.value)
 			case slices.Contains(names, to.value):
 				c.add(to.spot, to.value+" is named twice", "name each target once")
 			case known:
@@ -219,10 +223,15 @@ func (c *fleetCompiler) notify() fleet.Notify {
 		slices.Sort(names)
 	}
 	for _, name := range names {
-		out.To = append(out.To, recipient(name, c.targets[name]))
+		if r := recipient(name, c.targets[name]); len(r.Events) > 0 {
+			out.To = append(out.To, r)
+		}
 	}
 	return out
 }
+
+// deaf reports whether the target is told of no event.
+func (d targetDraft) deaf() bool { return d.events.written() && len(d.events.value) == 0 }
 
 func recipient(name string, t targetDraft) fleet.Recipient {
 	r := fleet.Recipient{Target: fleet.TargetName(name), Attempts: t.attempts.value.times, AttemptsIn: t.attempts.value.within}
@@ -231,7 +240,7 @@ func recipient(name string, t targetDraft) fleet.Recipient {
 			r.Events = append(r.Events, e.value)
 		}
 	}
-	if len(r.Events) == 0 {
+	if len(r.Events) == 0 && !t.deaf() {
 		r.Events = []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed}
 	}
 	slices.Sort(r.Events)

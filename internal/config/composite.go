@@ -246,6 +246,23 @@ func (l list[V]) schema() *schema {
 	return &schema{Type: "array", Items: l.each.schema(), MinItems: 1}
 }
 
+// listOrNone is a list, or the word none for an empty one.
+type listOrNone[V any] struct {
+	list[V]
+	word scalar[notifyWord]
+}
+
+func (l listOrNone[V]) read(r *reader, n node) ([]at[V], bool) {
+	if n.form == formText && n.text == string(notifyNobody) {
+		return nil, true
+	}
+	return l.list.read(r, n)
+}
+
+func (l listOrNone[V]) schema() *schema {
+	return &schema{AnyOf: []*schema{l.list.schema(), l.word.schema()}}
+}
+
 // shorthand lets one word stand for a mapping.
 type shorthand[T, V any] struct {
 	long  shape[T]

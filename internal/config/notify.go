@@ -12,6 +12,9 @@ import (
 type Target struct {
 	Name    fleet.TargetName
 	Timeout time.Duration // of one try
+	// AliveEvery is how often it is sent a sign that hale lives and acts; 0: never.
+	AliveEvery time.Duration
+
 	Mail    *Mail
 	Webhook *Webhook
 	Command *Command

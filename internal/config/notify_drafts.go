@@ -14,6 +14,7 @@ type targetDraft struct {
 	events   at[[]at[fleet.NotifyEvent]]
 	attempts at[rate]
 	timeout  at[time.Duration]
+	alive    at[time.Duration]
 }
 
 type mailDraft struct {

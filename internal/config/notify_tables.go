@@ -17,13 +17,19 @@ func targetShape() object[targetDraft] {
 		may("command", "Run a program on hale's side, with the message as JSON on its standard input; exit code 0 is a success.", commandShape(),
 			func(t *targetDraft) *at[commandDraft] { return &t.command }),
 		may("events", "What it is told of. `pages`: a person must look. `reminders`: they were told, and it is not over (see "+
-			"fleets.FLEET.notify.remind_every). `healed`: what they were told of is over.",
-			list[fleet.NotifyEvent]{noun: "one event", each: choice(nil, fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed)},
+			"fleets.FLEET.notify.remind_every). `healed`: what they were told of is over. `none`, with alive_every: nothing.",
+			listOrNone[fleet.NotifyEvent]{
+				list[fleet.NotifyEvent]{noun: "one event", each: choice(nil, fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed)},
+				choice(nil, notifyNobody),
+			},
 			func(t *targetDraft) *at[[]at[fleet.NotifyEvent]] { return &t.events }).said("all three"),
 		or("attempts", defaultNotifyAttempts, "How often, and for how long, a message is tried, with growing pauses; then it is a dead letter: `hale notify dead`.",
 			attempts(), func(t *targetDraft) *at[rate] { return &t.attempts }),
 		or("timeout", defaultNotifyTimeout, "When no answer is a failure.", duration(100*time.Millisecond, 5*time.Minute),
 			func(t *targetDraft) *at[time.Duration] { return &t.timeout }),
+		may("alive_every", "Send a sign of life this often while hale acts in every fleet, for a service that raises the alarm when signs "+
+			"stay away (a dead man's switch). With `events: none` the target gets nothing else.",
+			duration(10*time.Second, 24*time.Hour), func(t *targetDraft) *at[time.Duration] { return &t.alive }).said("none is sent"),
 	}}
 }
 

@@ -238,6 +238,20 @@ func (e *Engine) Stuck(longerThan time.Duration) (fleet.Name, bool) {
 	return "", false
 }
 
+// Idle names a fleet in which hale does not act, and says why: this server does not own it, its store takes nothing, or
+// nothing has been decided for longer than that.
+func (e *Engine) Idle(longerThan time.Duration) (name fleet.Name, why string, idle bool) {
+	if name, stuck := e.Stuck(longerThan); stuck {
+		return name, "nothing has been decided for " + longerThan.String(), true
+	}
+	for _, s := range e.Status() {
+		if s.Acting != "" {
+			return s.Spec.Name, string(s.Acting), true
+		}
+	}
+	return "", "", false
+}
+
 // Status returns the fleets as they stand, in the order of the configuration.
 func (e *Engine) Status() []FleetStatus {
 	owners := *e.owners.Load()

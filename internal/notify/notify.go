@@ -48,6 +48,7 @@ const (
 	EventReminder Event = "reminder" // a person was told, and it is not over
 	EventHealed   Event = "healed"   // what a person was told of is over
 	EventTest     Event = "test"     // somebody wants to know whether messages arrive
+	EventAlive    Event = "alive"    // hale lives, and acts in every fleet
 )
 
 // Answer is what a receiver said, in a line.

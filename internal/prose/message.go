@@ -46,6 +46,16 @@ func (w Words) Test(target fleet.TargetName, at time.Time) notify.Message {
 	}
 }
 
+// Alive is the sign that hale lives and acts, until the next one is due.
+func (w Words) Alive(target fleet.TargetName, at time.Time, every time.Duration) notify.Message {
+	return notify.Message{
+		Key: fmt.Sprintf("alive-%s-%d", target, at.UnixNano()), Event: notify.EventAlive, At: at, Server: w.Server,
+		Subject: "hale on " + w.Server + " lives and acts",
+		Text: fmt.Sprintf("hale on %s looks after all its fleets. It says so every %s: when it does not, look at that server.\n",
+			w.Server, Span(every)),
+	}
+}
+
 // MessageKind names a kind of message as those who receive them know it.
 func MessageKind(e fleet.NotifyEvent) string { return string(messageEvents[e]) }
 

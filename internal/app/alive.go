@@ -1,0 +1,102 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/notify"
+)
+
+// lifeSigns sends targets the sign that hale lives and acts, as often as each wants it. A sign is sent only while hale
+// acts in every fleet: what receives them raises the alarm when they stay away.
+type lifeSigns struct {
+	teller *teller
+	// idle names a fleet in which hale does not act, or decided nothing for longer than that.
+	idle func(longerThan time.Duration) (fleet.Name, string, bool)
+	log  *slog.Logger
+}
+
+const (
+	signsBeat = time.Second      // how often is looked whether a sign is due
+	signsIdle = 30 * time.Second // how long an owner may be at one turn
+)
+
+// run sends signs until ctx ends.
+func (l lifeSigns) run(ctx context.Context) {
+	beat := time.NewTicker(signsBeat)
+	defer beat.Stop()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	sent := map[fleet.TargetName]time.Time{} // when the last one was due
+	quiet := false
+	under := &underWay{names: map[fleet.TargetName]bool{}}
+	for {
+		name, why, idle := l.idle(signsIdle)
+		if idle != quiet {
+			l.sayQuiet(name, why, idle)
+			quiet = idle
+		}
+		now := time.Now()
+		for target, to := range l.teller.all() {
+			if idle || to.aliveEvery <= 0 || now.Sub(sent[target]) < to.aliveEvery || !under.begin(target) {
+				continue
+			}
+			sent[target] = now
+			wg.Go(func() {
+				defer under.end(target)
+				l.send(ctx, target, to, now)
+			})
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+		}
+	}
+}
+
+// sayQuiet logs that no signs are sent from now on, or that they are again, where any target wants them.
+func (l lifeSigns) sayQuiet(name fleet.Name, why string, idle bool) {
+	wanted := false
+	for _, to := range l.teller.all() {
+		wanted = wanted || to.aliveEvery > 0
+	}
+	switch {
+	case !wanted:
+	case idle:
+		l.log.Warn("no signs of life are sent: hale does not act in a fleet", "fleet", name, "why", why)
+	default:
+		l.log.Info("signs of life are sent: hale acts in every fleet")
+	}
+}
+
+func (l lifeSigns) send(ctx context.Context, name fleet.TargetName, to listed, at time.Time) {
+	_, err := to.Send(ctx, l.teller.words.Alive(name, at, to.aliveEvery))
+	if err != nil && ctx.Err() == nil {
+		l.log.Warn("a sign of life was not taken", "target", name, "err", notify.Why(err))
+	}
+}
+
+// underWay are the targets that have not answered yet: each is sent one sign at a time.
+type underWay struct {
+	mu    sync.Mutex
+	names map[fleet.TargetName]bool
+}
+
+// begin reports whether a sign may be sent to the target.
+func (u *underWay) begin(name fleet.TargetName) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	was := u.names[name]
+	u.names[name] = true
+	return !was
+}
+
+func (u *underWay) end(name fleet.TargetName) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.names, name)
+}
