@@ -34,7 +34,7 @@ func control(ctx context.Context, o cli.RunOptions) error {
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	a, err := app.New(app.Options{
-		Version: versionOf(debug.ReadBuildInfo()), Config: o.Config, DataDir: o.DataDir, Socket: o.Socket, Logger: o.Logger,
+		Version: versionOf(debug.ReadBuildInfo()), Config: o.Config, DataDir: o.DataDir, Socket: o.Socket, Readers: o.Readers, Logger: o.Logger,
 		Load: o.Load, Hangups: hangups,
 	})
 	if err != nil {

@@ -44,7 +44,7 @@ func open(t *testing.T) *office {
 	t.Helper()
 	o := &office{t: t, socket: filepath.Join(t.TempDir(), "s"), store: memory.New(memory.Options{}).Open(nil), ended: make(chan error, 1),
 		books: map[fleet.Name]*journal.Book{}}
-	l, err := api.Listen(t.Context(), o.socket)
+	l, err := api.Listen(t.Context(), o.socket, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +373,7 @@ func TestOnlyTheOwnerMayOpenTheSocket(t *testing.T) {
 func TestALiveSocketIsRefused(t *testing.T) {
 	t.Parallel()
 	o := open(t)
-	if _, err := api.Listen(t.Context(), o.socket); !fault.Is(err, fault.Conflict) {
+	if _, err := api.Listen(t.Context(), o.socket, ""); !fault.Is(err, fault.Conflict) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := o.client().Status(t.Context()); err != nil {
@@ -390,7 +390,7 @@ func TestTheSocketOfADeadProcessIsReplaced(t *testing.T) {
 	}
 	l.SetUnlinkOnClose(false)
 	l.Close()
-	next, err := api.Listen(t.Context(), socket)
+	next, err := api.Listen(t.Context(), socket, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +404,7 @@ func TestWhatCannotBeASocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{file, filepath.Join(t.TempDir(), strings.Repeat("x", 120))} {
-		if _, err := api.Listen(t.Context(), path); !fault.Is(err, fault.Invalid) {
+		if _, err := api.Listen(t.Context(), path, ""); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: got %v", path, err)
 		}
 	}

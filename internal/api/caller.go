@@ -2,13 +2,24 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"net/http"
+	"os"
 	"os/user"
+	"slices"
 	"strconv"
 )
 
 // callerKey is where the context of a request has its caller.
 type callerKey struct{}
+
+// caller is the user at the other end of a connection. The zero value: the kernel does not say.
+type caller struct {
+	name  string // or "user 1000", where it has none
+	uid   uint32
+	known bool
+}
 
 // withCaller notes who is at the other end of a connection, as the kernel says.
 func withCaller(ctx context.Context, c net.Conn) context.Context {
@@ -17,27 +28,53 @@ func withCaller(ctx context.Context, c net.Conn) context.Context {
 
 // callerOf returns the name of the user who sent the request.
 func callerOf(ctx context.Context) string {
-	name, _ := ctx.Value(callerKey{}).(string)
-	return name
+	c, _ := ctx.Value(callerKey{}).(caller)
+	return c.name
 }
 
-// peer returns the name of the user at the other end of a unix socket, or the number where it has no name; empty: nobody knows.
-func peer(c net.Conn) string {
+// peer returns the user at the other end of a unix socket.
+func peer(c net.Conn) caller {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
-		return ""
+		return caller{}
 	}
 	raw, err := u.SyscallConn()
 	if err != nil {
-		return ""
+		return caller{}
 	}
 	var uid uint32
 	if raw.Control(func(fd uintptr) { uid, err = peerUID(int(fd)) }) != nil || err != nil {
-		return ""
+		return caller{}
 	}
+	return caller{name: userName(uid), uid: uid, known: true}
+}
+
+func userName(uid uint32) string {
 	id := strconv.FormatUint(uint64(uid), 10)
 	if known, err := user.LookupId(id); err == nil {
 		return known.Username
 	}
 	return "user " + id
+}
+
+// readable are the calls that a reader may make: what monitoring shows, and nothing that holds what guests wrote.
+var readable = []string{
+	"GET /v1/status", "GET /v1/machines/{name}/why", "GET /v1/events", "GET /v1/orders", "GET /v1/fleets/{name}/world",
+	"GET /v1/pending", "GET /v1/notify/dead", "GET /v1/fences",
+}
+
+// forReaders lets root, and the user who runs hale, make all calls, and every other user those that are readable.
+// Without a group of readers the socket's mode keeps others out before this does.
+func forReaders(mux *http.ServeMux, fail func(http.ResponseWriter, int, Problem)) http.Handler {
+	owner := os.Geteuid()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, _ := r.Context().Value(callerKey{}).(caller)
+		_, pattern := mux.Handler(r)
+		if c.known && c.uid != 0 && int(c.uid) != owner && !slices.Contains(readable, pattern) {
+			fail(w, http.StatusForbidden, Problem{Code: CodeForbidden, Message: fmt.Sprintf(
+				"%s may read what hale shows, and no more: the rest is for root and %s, who runs hale", c.name, userName(uint32(owner)))})
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }

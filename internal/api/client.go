@@ -26,6 +26,7 @@ const (
 	CodeStore           = "store"
 	CodeConfiguration   = "configuration" // the file is wrong; Lines say what
 	CodeRefused         = "refused"
+	CodeForbidden       = "forbidden" // the user may read only
 )
 
 // Failure is the body of an answer that is none, and the last line of a stream that broke off.

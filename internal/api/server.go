@@ -138,7 +138,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return defect.Handler(mux, s.opts.Defects.Witness(defect.Surface, ""), "api")
+	return defect.Handler(forReaders(mux, s.fail), s.opts.Defects.Witness(defect.Surface, ""), "api")
 }
 
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {

@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -20,15 +22,20 @@ const longestSocket = 107
 // dialLimit bounds the question whether somebody listens.
 const dialLimit = time.Second
 
-// Listen opens the socket, mode 0600. What a dead controller left there is replaced; a live one is fault.Conflict.
-// A path that cannot be a socket is fault.Invalid. Closing the listener removes the socket.
-func Listen(ctx context.Context, path string) (net.Listener, error) {
+// Listen opens the socket: mode 0600, or 0660 for a group of readers, where one is named; package api lets its members
+// read. What a dead controller left there is replaced; a live one is fault.Conflict. A path that cannot be a socket, and
+// a group that does not exist, are fault.Invalid. Closing the listener removes the socket.
+func Listen(ctx context.Context, path, readers string) (net.Listener, error) {
 	const op = "api.listen"
+	admit, err := admission(readers)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, op, path, err)
+	}
 	if len(path)+len(suffix) > longestSocket {
 		return nil, fault.New(fault.Invalid, op, path,
 			fmt.Errorf("the path is longer than the %d characters that a socket may have: choose another with --socket", longestSocket-len(suffix)))
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := ownFolder(filepath.Dir(path), admit); err != nil {
 		return nil, fault.New(fault.Permanent, op, path, err)
 	}
 	if err := vacant(ctx, path); err != nil {
@@ -47,13 +54,53 @@ func Listen(ctx context.Context, path string) (net.Listener, error) {
 	if u, ok := l.(*net.UnixListener); ok {
 		u.SetUnlinkOnClose(false)
 	}
-	if err := errors.Join(os.Chmod(draft, 0o600), os.Rename(draft, path)); err != nil {
+	if err := errors.Join(admit(draft, 0o600), os.Rename(draft, path)); err != nil {
 		return nil, fault.New(fault.Permanent, op, path, errors.Join(err, l.Close()))
 	}
 	return &listener{Listener: l, path: path}, nil
 }
 
 const suffix = "~"
+
+// admission returns what gives a file its mode, and the group, where one is named, the same rights as the owner but to
+// write to a folder.
+func admission(group string) (func(path string, mode os.FileMode) error, error) {
+	if group == "" {
+		return os.Chmod, nil
+	}
+	if !knowsPeers {
+		return nil, errors.New("this system does not tell who calls: leave out --socket-group")
+	}
+	g, err := user.LookupGroup(group)
+	if err != nil {
+		return nil, fmt.Errorf("there is no group %s: make it with groupadd, or name another with --socket-group", group)
+	}
+	gid, err := strconv.Atoi(g.Gid)
+	if err != nil {
+		return nil, fmt.Errorf("group %s has no number", group)
+	}
+	return func(path string, mode os.FileMode) error {
+		if err := os.Chown(path, -1, gid); err != nil {
+			return fmt.Errorf("the user who runs hale cannot give it to group %s, whose member it must be: %w", group, err)
+		}
+		if mode&0o100 != 0 {
+			return os.Chmod(path, mode|0o050)
+		}
+		return os.Chmod(path, mode|mode>>3)
+	}, nil
+}
+
+// ownFolder makes the socket's folder, if it is not there. One that is there is left as it is.
+func ownFolder(dir string, admit func(string, os.FileMode) error) error {
+	_, err := os.Stat(dir)
+	if err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return admit(dir, 0o700)
+}
 
 // vacant reports whether the path may be taken: nothing is there, or a socket that nobody listens on.
 func vacant(ctx context.Context, path string) error {

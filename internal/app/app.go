@@ -31,6 +31,7 @@ type Options struct {
 	Config  *config.Config
 	DataDir string // made if it does not exist
 	Socket  string
+	Readers string // the group whose members may read on the socket; empty: none
 	Logger  *slog.Logger
 	// Load reads the configuration again, for a reload; nil: it cannot be.
 	Load func() (*config.Config, error)
@@ -175,7 +176,7 @@ func (a *App) recognise(ctx context.Context, store state.Store) error {
 // serve runs the site, and beside it the narrator and the API, which end after it: what stops can be watched.
 func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	log := a.opts.Logger
-	listener, err := api.Listen(ctx, a.opts.Socket)
+	listener, err := api.Listen(ctx, a.opts.Socket, a.opts.Readers)
 	if err != nil {
 		return err
 	}

@@ -63,6 +63,7 @@ type RunOptions struct {
 	Load    func() (*config.Config, error) // reads it again
 	DataDir string
 	Socket  string
+	Readers string // the group whose members may read on the socket
 	Logger  *slog.Logger
 }
 

@@ -12,6 +12,7 @@ import (
 
 func (c *commander) runCommand() *cobra.Command {
 	var log logFlags
+	var readers string
 	cmd := &cobra.Command{
 		Use: "run FILE|DIR", Short: "Run the controller, in the foreground",
 		Long: "Runs the controller until SIGINT or SIGTERM. Stopping it leaves all machines as they are.\n" +
@@ -31,11 +32,14 @@ func (c *commander) runCommand() *cobra.Command {
 				return err
 			}
 			return c.Run(cmd.Context(), RunOptions{
-				Config: loaded, Load: func() (*config.Config, error) { return config.Load(args[0]) }, DataDir: dataDir, Socket: socket, Logger: logger,
+				Config: loaded, Load: func() (*config.Config, error) { return config.Load(args[0]) }, DataDir: dataDir, Socket: socket,
+				Readers: readers, Logger: logger,
 			})
 		}),
 	}
 	log.register(cmd, "info")
+	cmd.Flags().StringVar(&readers, "socket-group", "",
+		"a group whose members may read on the socket (status, why, events), and give no orders")
 	return cmd
 }
 

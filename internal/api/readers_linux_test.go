@@ -1,0 +1,124 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"hale/internal/api"
+	"hale/internal/fault"
+	"hale/internal/state/memory"
+
+	"golang.org/x/sys/unix"
+)
+
+// A member of the readers' group sees what monitoring shows, and neither gives orders nor reads what guests wrote.
+func TestReadersReadAndGiveNoOrders(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 { // who alone can become another user
+		return
+	}
+	group, err := user.LookupGroupId("65534")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(os.TempDir(), "hale-readers-"+strings.ReplaceAll(t.TempDir(), "/", "-"))
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "s")
+	l, err := api.Listen(t.Context(), socket, group.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	server := api.NewServer(api.Options{
+		Version: "1", Server: "h", Status: standing, Store: memory.New(memory.Options{}).Open(nil), Logger: slog.New(slog.DiscardHandler),
+	})
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, l) }()
+
+	for call, want := range map[string]int{
+		"GET /v1/status": 200, "GET /v1/machines/web-2/why": 200, "GET /v1/events": 200, "GET /v1/nothing": 403,
+		"POST /v1/orders": 403, "POST /v1/reload": 403, "GET /v1/backup": 403, "GET /v1/state": 403,
+		"GET /v1/machines/web-2/evidence": 403, "GET /debug/pprof/": 403,
+	} {
+		if got, said := asReader(t, socket, call); got != want || got == 403 && !strings.Contains(said, "may read what hale shows") {
+			t.Errorf("%s by a reader: %d %s, want %d", call, got, said, want)
+		}
+	}
+	if conn, err := dialAs(socket, 12345, 12345); err == nil {
+		conn.Close()
+		t.Error("a user outside the group reached the socket")
+	}
+	mine := api.Dial(socket)
+	defer mine.Close()
+	if _, err := mine.State(t.Context()); err != nil {
+		t.Errorf("root may read the state: %v", err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAGroupOfReadersThatDoesNotExistIsRefused(t *testing.T) {
+	t.Parallel()
+	_, err := api.Listen(t.Context(), filepath.Join(t.TempDir(), "s"), "no-such-group")
+	if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "there is no group no-such-group") {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// asReader makes the call as a user who is only a member of the group 65534.
+func asReader(t *testing.T, socket, call string) (status int, said string) {
+	t.Helper()
+	method, path, _ := strings.Cut(call, " ")
+	client := http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext:       func(context.Context, string, string) (net.Conn, error) { return dialAs(socket, 12345, 65534) },
+	}}
+	request, err := http.NewRequestWithContext(t.Context(), method, "http://hale"+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+// dialAs connects as the user and the group. The kernel keeps both per thread: one takes them on, connects and ends.
+func dialAs(socket string, uid, gid uintptr) (net.Conn, error) {
+	var conn net.Conn
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		_, _, groups := unix.RawSyscall(unix.SYS_SETGROUPS, 0, 0, 0)
+		_, _, first := unix.RawSyscall(unix.SYS_SETRESGID, gid, gid, gid)
+		_, _, second := unix.RawSyscall(unix.SYS_SETRESUID, uid, uid, uid)
+		if groups != 0 || first != 0 || second != 0 {
+			done <- errors.Join(groups, first, second)
+			return
+		}
+		var err error
+		conn, err = net.Dial("unix", socket)
+		done <- err
+	}()
+	err := <-done
+	return conn, err
+}
