@@ -380,6 +380,15 @@ type Plan struct {
 	// Settled is false when time ran out before every machine had a verdict.
 	Settled bool          `json:"settled"`
 	Fleets  []PlannedWork `json:"fleets"`
+	Trials  []Trial       `json:"trials,omitempty"` // of a deep plan
+}
+
+// Trial is something that a deep plan tried without changing anything.
+type Trial struct {
+	Subject string `json:"subject"`           // as "fleet web"
+	What    string `json:"what"`              // what should be so
+	Problem string `json:"problem,omitempty"` // why it is not; empty: it is
+	Untried string `json:"untried,omitempty"` // why it could not be tried
 }
 
 // Where the beliefs behind a plan come from (Plan.State).

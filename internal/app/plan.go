@@ -27,6 +27,7 @@ type PlanOptions struct {
 	Config  *config.Config
 	DataDir string // of a controller that may have run here; it is copied, never opened
 	Socket  string // of a controller that may run now
+	Deep    bool   // also try what would be needed
 	Logger  *slog.Logger
 }
 
@@ -75,6 +76,9 @@ func Plan(ctx context.Context, o PlanOptions) (api.Plan, error) {
 		return api.Plan{}, err
 	}
 	p := api.Plan{At: time.Now(), State: from, Settled: settled, Fleets: []api.PlannedWork{}}
+	if o.Deep {
+		p.Trials = s.try(ctx)
+	}
 	for i, f := range status {
 		size, left := f.Spec.Size, f.Spec.Adopt.Left
 		f.Wanted = o.Config.Fleets[i]

@@ -72,6 +72,7 @@ type PlanOptions struct {
 	Config  *config.Config
 	DataDir string
 	Socket  string
+	Deep    bool
 	Logger  *slog.Logger
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -12,13 +13,15 @@ import (
 )
 
 func (c *commander) planCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, deep bool
 	var log logFlags
 	cmd := &cobra.Command{
 		Use: "plan FILE|DIR", Short: "Say what hale would do now, and why; touch nothing",
 		Long: "Looks at the machines (provider and checks) with the beliefs of the running controller, or else of the data\n" +
 			"folder, and says what a controller with this configuration would do. It changes nothing, anywhere.\n" +
-			"It takes as long as the slowest check needs to be sure.",
+			"It takes as long as the slowest check needs to be sure.\n\n" +
+			"--deep also tries what would be needed one day, and changes nothing either: that secrets can be read and programs run,\n" +
+			"and that a new machine of each fleet could be built (image, networks, size, names, rights). It fails when one is missing.",
 		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			logger, err := log.logger(c.Err)
@@ -33,18 +36,20 @@ func (c *commander) planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			plan, err := c.Plan(cmd.Context(), PlanOptions{Config: loaded, DataDir: dataDir, Socket: socket, Logger: logger})
+			plan, err := c.Plan(cmd.Context(), PlanOptions{Config: loaded, DataDir: dataDir, Socket: socket, Deep: deep, Logger: logger})
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return printJSON(c.Out, plan)
+				err = printJSON(c.Out, plan)
+			} else {
+				fmt.Fprintln(c.Out, strings.Join(screenOf(c.Out, c.Getenv).paper().plan(plan), "\n"))
 			}
-			fmt.Fprintln(c.Out, strings.Join(screenOf(c.Out, c.Getenv).paper().plan(plan), "\n"))
-			return nil
+			return errors.Join(err, failedTrials(plan.Trials))
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&deep, "deep", false, "also try what would be needed: secrets, programs, and what a new machine is built from")
 	log.register(cmd, "error")
 	return cmd
 }
@@ -86,7 +91,42 @@ func (p paper) plan(plan api.Plan) []string {
 		}
 		lines = append(lines, paper{colour: p.colour}.table(columns)...)
 	}
+	return append(lines, p.trials(plan.Trials)...)
+}
+
+// trials are the lines of what a deep plan tried.
+func (p paper) trials(all []api.Trial) []string {
+	if len(all) == 0 {
+		return nil
+	}
+	lines := []string{"", "Tried, without changing anything:"}
+	for _, t := range all {
+		said := t.Subject + ": " + t.What
+		switch {
+		case t.Problem != "":
+			said = p.paint(red, "FAILS    "+said+": "+t.Problem)
+		case t.Untried != "":
+			said = p.paint(faint, "untried  "+said+": "+t.Untried)
+		default:
+			said = "ok       " + said
+		}
+		lines = append(lines, "  "+said)
+	}
 	return lines
+}
+
+// failedTrials is the error of a deep plan that found something missing.
+func failedTrials(all []api.Trial) error {
+	failed := 0
+	for _, t := range all {
+		if t.Problem != "" {
+			failed++
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %s failed", failed, count(len(all), "trial"))
 }
 
 // acts say what an action of a plan is, as in "would …".

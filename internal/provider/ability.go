@@ -46,6 +46,7 @@ func Abilities() []Ability {
 		ability[GuestPinger](),
 		ability[ConsoleReader](),
 		ability[Screenshooter](),
+		ability[Rehearser](),
 		ability[StartReader](),
 		noter,
 	}

@@ -220,6 +220,15 @@ func (g *guarded) Screenshot(ctx context.Context, ref Ref, limit int) (p Picture
 	return Picture{}, absent("screenshot", ref)
 }
 
+// Rehearse implements Rehearser.
+func (g *guarded) Rehearse(ctx context.Context, order Order) (err error) {
+	defer g.question("rehearse", order.Ref, &err)
+	if able, ok := g.behind.(Rehearser); ok {
+		return able.Rehearse(ctx, order)
+	}
+	return absent("rehearse", order.Ref)
+}
+
 // Starts implements StartReader.
 func (g *guarded) Starts(ctx context.Context, of fleet.Installation) (noted map[fleet.HostName][]fleet.StartName, err error) {
 	defer g.question("starts", Ref{}, &err)

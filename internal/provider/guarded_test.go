@@ -25,12 +25,13 @@ type hollow struct {
 	provider.GuestPinger
 	provider.ConsoleReader
 	provider.Screenshooter
+	provider.Rehearser
 	provider.StartReader
 	provider.StartNoter
 }
 
 // questions are the calls that change nothing.
-var questions = []string{"Identity", "List", "Get", "PingGuest", "Console", "Screenshot", "Starts"}
+var questions = []string{"Identity", "List", "Get", "PingGuest", "Console", "Screenshot", "Rehearse", "Starts"}
 
 // TestEveryCallThatPanicsIsUnknown: a question has no answer, an order may have been carried out.
 func TestEveryCallThatPanicsIsUnknown(t *testing.T) {

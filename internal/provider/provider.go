@@ -160,6 +160,13 @@ type StartNoter interface {
 	ForgetStart(ctx context.Context, of fleet.Installation, name fleet.StartName) error
 }
 
+// Rehearser is a provider that can say whether an order could be built without building it.
+type Rehearser interface {
+	// Rehearse looks for what Create needs for the order (its image, networks, size, the place for its disks), and changes
+	// nothing. The error joins all that was found to be missing or refused; nil: nothing was. Create may still fail.
+	Rehearse(ctx context.Context, order Order) error
+}
+
 // Builder makes and removes instances. Before a Delete independent hosts are asked, as Power says.
 type Builder interface {
 	// Create builds and starts an instance with the order's id, name and mark, in which Mark.Instance is the order's

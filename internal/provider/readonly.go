@@ -71,6 +71,14 @@ func (r readOnly) Console(ctx context.Context, ref Ref, limit int) ([]byte, erro
 	return nil, absent("console", ref)
 }
 
+// Rehearse implements Rehearser.
+func (r readOnly) Rehearse(ctx context.Context, order Order) error {
+	if able, ok := r.behind.(Rehearser); ok {
+		return able.Rehearse(ctx, order)
+	}
+	return absent("rehearse", order.Ref)
+}
+
 // Starts implements StartReader.
 func (r readOnly) Starts(ctx context.Context, of fleet.Installation) (map[fleet.HostName][]fleet.StartName, error) {
 	if able, ok := r.behind.(StartReader); ok {

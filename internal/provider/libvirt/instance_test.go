@@ -122,6 +122,7 @@ func TestInstances(t *testing.T) {
 		"a stranger is seen and never touched":        strangerIsUntouched,
 		"a listing follows marks while a watch helps": listingFollowsMarks,
 		"a mark of an older hale counts":              olderMarkCounts,
+		"a rehearsal finds what a build would lack":   rehearsalFindsWhatIsLacking,
 	} {
 		t.Run(name, func(t *testing.T) { story(t, b) })
 	}

@@ -27,6 +27,7 @@ import (
 )
 
 var (
+	_ provider.Rehearser    = (*Provider)(nil)
 	_ provider.Provider     = (*Provider)(nil)
 	_ provider.Watcher      = (*Provider)(nil)
 	_ provider.Rebuilder    = (*Provider)(nil)

@@ -25,6 +25,7 @@ import (
 )
 
 var (
+	_ provider.Rehearser     = (*Provider)(nil)
 	_ provider.Provider      = (*Provider)(nil)
 	_ provider.Resumer       = (*Provider)(nil)
 	_ provider.SoftRebooter  = (*Provider)(nil)

@@ -1,0 +1,168 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"hale/internal/api"
+	"hale/internal/config"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/notify"
+	"hale/internal/provider"
+	"hale/internal/secret"
+
+	"github.com/google/uuid"
+)
+
+// trialWithin limits what is asked of one provider about one machine.
+const trialWithin = 30 * time.Second
+
+// trials are what was tried for a plan without changing anything, in the order in which it was.
+type trials struct{ done []api.Trial }
+
+func (t *trials) add(subject, what string, err error) {
+	problem := ""
+	if err != nil {
+		problem = plainly(err)
+	}
+	t.done = append(t.done, api.Trial{Subject: subject, What: what, Problem: problem})
+}
+
+// plainly is what went wrong, without hale's operations and the ids of instances that were only made up.
+func plainly(err error) string {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		var parts []string
+		for _, e := range several.Unwrap() {
+			parts = append(parts, plainly(e))
+		}
+		return strings.Join(parts, "; ")
+	}
+	if f := (*fault.Error)(nil); errors.As(err, &f) && f.Err != nil {
+		return plainly(f.Err)
+	}
+	return notify.Why(err)
+}
+
+// try looks whether what the configuration names would be there if it was needed: secrets, programs, and what a new
+// machine of each fleet would be built from.
+func (s *site) try(ctx context.Context) []api.Trial {
+	t := &trials{}
+	for _, target := range s.config.Targets {
+		t.secrets(ctx, "target "+string(target.Name), secretsOf(target))
+		if target.Command != nil {
+			t.program("target "+string(target.Name), target.Command.Command)
+		}
+	}
+	for i := range s.config.Fences {
+		t.fence(ctx, &s.config.Fences[i])
+	}
+	for i := range s.config.Fleets {
+		f := &s.config.Fleets[i]
+		t.fleet(ctx, f)
+		t.builds(ctx, f, adapterOf(s.adapters, f.Provider))
+	}
+	return t.done
+}
+
+func (t *trials) secrets(ctx context.Context, subject string, all []secret.Secret) {
+	for _, s := range all {
+		_, err := s.Resolve(ctx)
+		t.add(subject, "its secret can be read", err)
+	}
+}
+
+// program looks for one that is run on hale's side. One that is named by a placeholder is left out.
+func (t *trials) program(subject string, command []string) {
+	if len(command) == 0 || strings.Contains(command[0], "{") {
+		return
+	}
+	_, err := exec.LookPath(command[0])
+	if bad := (*exec.Error)(nil); errors.As(err, &bad) {
+		err = bad.Err
+	}
+	t.add(subject, "program "+command[0]+" can be run", err)
+}
+
+func (t *trials) fence(ctx context.Context, f *config.Fence) {
+	subject := "fence " + string(f.Name)
+	t.secrets(ctx, subject, f.Secrets())
+	switch {
+	case f.Command != nil:
+		t.program(subject, f.Command.Command)
+	case f.Cut != nil:
+		t.program(subject, f.Cut.Command.Command)
+	}
+}
+
+func (t *trials) fleet(ctx context.Context, f *fleet.Spec) {
+	for i := range f.Checks {
+		c := &f.Checks[i]
+		subject := fmt.Sprintf("fleet %s, check %s", f.Name, c.Name)
+		t.secrets(ctx, subject, secretsOfCheck(c))
+		t.program(subject, c.Exec.Command)
+	}
+	for i := range f.Repair.Steps {
+		t.program(fmt.Sprintf("fleet %s, step %s", f.Name, f.Repair.Steps[i].Kind), f.Repair.Steps[i].Run.Args)
+	}
+}
+
+// builds asks the provider, for each host that takes machines, whether another machine of the fleet could be built, and
+// whether the names of the fleet's machines are free, or its own.
+func (t *trials) builds(ctx context.Context, f *fleet.Spec, a adapter) {
+	subject := "fleet " + string(f.Name)
+	if f.Adopt.Selects() {
+		return // it builds nothing
+	}
+	ctx, cancel := context.WithTimeout(ctx, trialWithin)
+	defer cancel()
+	listing, err := a.provider.List(ctx)
+	t.add(subject, "provider "+string(f.Provider)+" lists its machines", err)
+	if err != nil {
+		return
+	}
+	t.names(subject, f, listing)
+	able, _ := provider.ReadOnly(a.provider).(provider.Rehearser)
+	for _, h := range listing.Hosts {
+		if h.Closed || h.Err != nil {
+			continue
+		}
+		order := provider.Order{
+			Ref: provider.Ref{ID: fleet.InstanceID(uuid.NewString()), Host: h.Name, Mark: fleet.Mark{
+				Installation: "trial", Fleet: f.Name, Machine: f.Name.Machine(1), Generation: 1,
+			}},
+			Name: "hale-trial-" + uuid.NewString()[:8], Template: f.Template,
+		}
+		what := "a machine of the template could be built"
+		if h.Name != "" {
+			what += " on " + string(h.Name)
+		}
+		err := able.Rehearse(ctx, order)
+		if fault.Is(err, fault.Unsupported) {
+			t.done = append(t.done, api.Trial{Subject: subject, What: what, Untried: "the provider cannot say so beforehand"})
+			return
+		}
+		t.add(subject, what, err)
+	}
+}
+
+// names finds what else has the name of a machine of the fleet.
+func (t *trials) names(subject string, f *fleet.Spec, l provider.Listing) {
+	var problems []error
+	for n := range f.Size {
+		name := f.Name.Machine(n + 1)
+		i := slices.IndexFunc(l.Instances, func(i fleet.Instance) bool {
+			return i.Name == string(name) && i.Mark.Machine != name && i.Power != fleet.PowerGone
+		})
+		if i >= 0 {
+			problems = append(problems, fmt.Errorf("%s belongs to instance %s, which does not bear hale's mark of it: rename or remove that one",
+				name, l.Instances[i].ID))
+		}
+	}
+	t.add(subject, "the names of its machines are free, or its own", errors.Join(problems...))
+}
