@@ -132,6 +132,7 @@ func newTwin() *twin {
 	})
 	w.storage(w.handle)
 	w.groups()
+	w.single()
 	w.handle("GET /network/v2.0/ports", w.listPorts)
 	w.handle("POST /network/v2.0/ports", w.makePort)
 	w.handle("PUT /network/v2.0/ports/{id}", w.changePort)
