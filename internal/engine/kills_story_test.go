@@ -51,7 +51,7 @@ type killed struct {
 
 // S71, L12: hale is killed before, in and after everything that it writes or does to the outside, in every kind of step. Whoever comes after it
 // brings the step to its end: nothing is lost, left behind or done twice, and nobody is told twice. The table of docs/safety.md is made
-// of the results. Its short form kills once in every eighth moment of a step, and makes no table.
+// of the results. Its short form kills once in every fortieth moment of a step, and makes no table.
 func TestS71KilledAtAnyPoint(t *testing.T) {
 	t.Parallel()
 	rows := make(chan row, len(ordeals()))
@@ -69,13 +69,13 @@ func TestS71KilledAtAnyPoint(t *testing.T) {
 	}
 }
 
-// fewOf takes every eighth moment of a step in the short form, and all otherwise.
+// fewOf takes every fortieth moment of a step in the short form, and all otherwise.
 func fewOf(moments []moment) []moment {
 	if !testing.Short() {
 		return moments
 	}
 	var few []moment
-	for i := 0; i < len(moments); i += 8 {
+	for i := 0; i < len(moments); i += 40 {
 		few = append(few, moments[i])
 	}
 	return few
