@@ -153,6 +153,7 @@ func others() map[sim.Verb]act {
 		sim.Resizes:     resizes,
 		sim.Retemplates: retemplates,
 		sim.Confirms:    confirms,
+		sim.Mistypes:    mistypes,
 		sim.Dies:        onServer(dies),
 		sim.DiesWriting: onServer(diesWriting),
 		sim.FreezesCall: onServer(func(_ *room, s *server, e sim.Event) func() {
@@ -440,6 +441,17 @@ func retemplates(r *room, e sim.Event) func() {
 	r.wanted.Template.Image = e.Image(r.spec)
 	r.reload()
 	return nil
+}
+
+// mistypes edits a check's port in the configuration. Its end puts it right.
+func mistypes(r *room, e sim.Event) func() {
+	right := r.wanted.Checks
+	r.wanted.Checks = e.Mistyped(right)
+	r.reload()
+	return func() {
+		r.wanted.Checks = right
+		r.reload()
+	}
 }
 
 // reload lets every server read the configuration again.

@@ -105,8 +105,15 @@ type Health struct {
 	Grace Instant
 }
 
-// Muted reports whether nothing certain is known of the machine for the only reason that checks which fail are not heeded at this time.
-func (h *Health) Muted() bool { return h.Verdict == VerdictUnknown && h.Result == ResultNotEvery }
+// Muted reports whether nothing certain is known of the machine for the only reason that checks which fail are not
+// heeded: at this time of the day, or since they never succeeded.
+func (h *Health) Muted() bool {
+	return h.Verdict == VerdictUnknown && (h.Result == ResultNotEvery || h.Result == ResultUnproven)
+}
+
+// Unproven reports whether nothing certain is known of the machine for the only reason that a check which fails
+// succeeded on no machine of the fleet since it was made or edited.
+func (h *Health) Unproven() bool { return h.Verdict == VerdictUnknown && h.Result == ResultUnproven }
 
 // Verdict is what hale thinks of a machine.
 type Verdict string

@@ -107,6 +107,8 @@ type CheckState struct {
 	Since    Instant
 	Result   ResultReason // the last result behind the standing
 	Detail   string       // short, as "503"; never a secret
+	// Found is, of a check that is unproven, the result that counts for nothing.
+	Found ResultReason `json:",omitempty"`
 }
 
 // ResultReason is why one probe succeeded, failed, or said nothing.
@@ -132,6 +134,7 @@ const (
 	ResultIsolated      ResultReason = "isolated"    // unknown: the vantage itself is cut off
 	ResultNotEvery      ResultReason = "not-every"   // unknown: it fails at hours at which it is not heeded
 	ResultDependsOn     ResultReason = "depends-on"  // unknown: it fails, and so does one on which it depends
+	ResultUnproven      ResultReason = "unproven"    // unknown: it fails, and succeeded on no machine since it was made or edited
 	ResultUndecided     ResultReason = "undecided"   // unknown: the program says that it cannot tell
 	ResultUnsupported   ResultReason = "unsupported" // unknown: there is no way to ask this instance
 	ResultNoMetadata    ResultReason = "no-metadata" // unknown: the program wants metadata that is not known

@@ -131,6 +131,7 @@ const (
 	RecordNotified       RecordKind = "notified"        // Target took the message
 	RecordUndelivered    RecordKind = "undelivered"     // it did not, and nothing more is tried: a dead letter
 	RecordRemnant        RecordKind = "remnant"         // an instance of an expired build, or a stranger with our mark
+	RecordCheck          RecordKind = "check"           // a person was told that Check does not succeed; Reason: recovered or removed
 	RecordBrake          RecordKind = "brake"           // Reason: engaged or released
 	RecordProvider       RecordKind = "provider"        // Reason: up, down or doubtful
 	RecordVantage        RecordKind = "vantage"         // Reason: vantage-isolated, vantage-doubtful or up
@@ -173,6 +174,7 @@ const (
 	ReasonQuarantined      Reason = "quarantined"          //
 	ReasonRecovering       Reason = "recovering"           // not unhealthy any more, and not healthy yet
 	ReasonNotEvery         Reason = "not-every"            // its checks are not heeded at this time of the day
+	ReasonUnproven         Reason = "unproven"             // a check succeeded on no machine since it was made or edited
 	ReasonBlind            Reason = "blind"                // nothing is known; unknown is not dead
 	ReasonProviderDown     Reason = "provider-down"        //
 	ReasonProviderDoubtful Reason = "provider-doubtful"    //

@@ -319,6 +319,8 @@ func notToHeal(m *fleet.Machine, s *Situation) fleet.Reason {
 	case Sightless(s):
 		return s.Whole.Doubt.Reason
 	case ordered:
+	case m.Health.Unproven():
+		return fleet.ReasonUnproven
 	case m.Health.Muted() && !m.Current.Expired:
 		return fleet.ReasonNotEvery
 	case m.Health.Verdict == fleet.VerdictUnknown && !m.Current.Expired:

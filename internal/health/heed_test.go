@@ -107,7 +107,7 @@ func TestOnlyTheRootSpeaks(t *testing.T) {
 			}
 		}
 		muted := rapid.Uint64Range(0, 1<<n-1).Draw(t, "muted")
-		got := health.Heed(checks, muted, states)
+		got := health.Heed(checks, health.Doubted{Muted: muted}, states)
 		reach := map[fleet.CheckName]map[fleet.CheckName]bool{}
 		for range n {
 			for _, c := range checks {
@@ -143,7 +143,7 @@ func TestACircleEndsAllTheSame(t *testing.T) {
 	t.Parallel()
 	checks := []fleet.Check{{Name: "a", DependsOn: []fleet.CheckName{"b"}}, {Name: "b", DependsOn: []fleet.CheckName{"a", "b"}}}
 	states := []fleet.CheckState{{Check: "a", Standing: down}, {Check: "b", Standing: up}}
-	if got := health.Heed(checks, 0, states); got[0].Standing != unknown {
+	if got := health.Heed(checks, health.Doubted{}, states); got[0].Standing != unknown {
 		t.Errorf("%+v: it depends on itself", got)
 	}
 }

@@ -52,6 +52,7 @@ var (
 		fleet.ResultIsolated:      "hale itself is cut off",
 		fleet.ResultNotEvery:      "it is not heeded at this time of the day",
 		fleet.ResultDependsOn:     "so is a check on which it depends",
+		fleet.ResultUnproven:      "it fails, and has succeeded on no machine since it was made or edited",
 		fleet.ResultUndecided:     "the program cannot tell",
 		fleet.ResultUnsupported:   "this instance has no way to be asked",
 		fleet.ResultNoMetadata:    "the provider does not name the metadata that the program needs",

@@ -141,6 +141,7 @@ const (
 	Resizes     Verb = "asks for a size of"
 	Retemplates Verb = "asks for the image"
 	Confirms    Verb = "confirms what waits"
+	Mistypes    Verb = "mistypes the port of check" // in the configuration; where it ends, it is put right
 )
 
 // String returns the event as scenario files write it.
@@ -288,6 +289,7 @@ func verbs() map[Verb]act {
 		Resizes:     resizes,
 		Retemplates: retemplates,
 		Confirms:    confirms,
+		Mistypes:    mistypes,
 	}
 }
 
