@@ -68,7 +68,8 @@ func others() map[sim.Verb]act {
 	return map[sim.Verb]act{
 		sim.Crashes:    onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Crash{Instance: id} })),
 		sim.ShutsDown:  onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.GuestPowersOff{Instance: id} })),
-		sim.IsStopped:  onMachine(stoppedByPerson),
+		sim.IsStopped:  onMachine(stoppedByPerson(func(id fleet.InstanceID) simulated.Fault { return simulated.PersonPowersOff{Instance: id} })),
+		sim.IsShutDown: onMachine(stoppedByPerson(func(id fleet.InstanceID) simulated.Fault { return simulated.PersonShutsDown{Instance: id} })),
 		sim.IsStarted:  onMachine(startedByPerson),
 		sim.IsPaused:   halts(fleet.StopUnknown),
 		sim.IsRescued:  onMachine(rescuedByPerson),
@@ -300,14 +301,17 @@ func losesProbes(r *room, e sim.Event) func() {
 }
 
 // stoppedByPerson lets a person stop the machine, and start it when it ends.
-func stoppedByPerson(r *room, i fleet.Instance) func() {
-	name := i.Mark.Machine
-	r.personal[name] = true
-	r.inject(simulated.PersonPowersOff{Instance: i.ID})
-	return func() {
-		delete(r.personal, name)
-		if now, ok := r.instance(name); ok && now.ID == i.ID && now.Power != fleet.PowerRunning { // who finds it running leaves it so
-			r.inject(simulated.PersonMends{Instance: i.ID})
+func stoppedByPerson(how func(fleet.InstanceID) simulated.Fault) func(r *room, i fleet.Instance) func() {
+	return func(r *room, i fleet.Instance) func() {
+		name := i.Mark.Machine
+		r.personal[name] = true
+		r.inject(how(i.ID))
+		return func() {
+			delete(r.personal, name)
+			now, ok := r.instance(name)
+			if ok && now.ID == i.ID && now.Power != fleet.PowerRunning { // who finds it running leaves it so
+				r.inject(simulated.PersonMends{Instance: i.ID})
+			}
 		}
 	}
 }

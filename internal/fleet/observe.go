@@ -27,6 +27,7 @@ const (
 	StopUnknown  Stop = ""
 	StopGuest    Stop = "guest"    // the guest powered itself off, or suspended itself
 	StopExternal Stop = "external" // somebody ordered it at the provider
+	StopShutdown Stop = "shutdown" // it shut down in order: by itself, or since it was asked to; the provider does not know
 	StopCrash    Stop = "crash"    // it died
 	StopMoved    Stop = "moved"    // it went on at another host, and its definition stayed
 	StopRescue   Stop = "rescue"   // paused instances only: another system runs in its place, for a person to repair it

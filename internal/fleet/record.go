@@ -167,6 +167,7 @@ const (
 	ReasonBackoff          Reason = "backoff"              // the last attempt failed a moment ago
 	ReasonNotUnhealthy     Reason = "not-unhealthy"        // it is suspect, starting or unknown: no order to the whole fleet has that repaired
 	ReasonStoppedByPerson  Reason = "stopped-by-person"    // a stop by a person is not a failure
+	ReasonShutDown         Reason = "shut-down"            // nor is a shutdown in order, which no one else may have wanted
 	ReasonPaused           Reason = "paused"               // a pause by a person is not a failure
 	ReasonSuspended        Reason = "suspended"            // it suspended itself, and the ladder has no step to resume it
 	ReasonRescued          Reason = "rescued"              // another system runs in its place, for a person to repair it

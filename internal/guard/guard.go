@@ -427,7 +427,7 @@ func Surplus(m *fleet.Machine, spec *fleet.Spec) bool {
 // whose disk could not be written is not resumed blindly; and what was rescued is in a person's hands, whoever put it there.
 func LeftAlone(c fleet.Cause, spec *fleet.Spec) bool {
 	switch c {
-	case fleet.CauseStopped:
+	case fleet.CauseStopped, fleet.CauseShutdown:
 		return spec.Repair.OnExternalStop != fleet.ExternalStopHeal
 	case fleet.CausePaused:
 		return spec.Repair.OnExternalStop != fleet.ExternalStopHeal || !spec.Repair.Has(fleet.StepResume)
@@ -442,6 +442,8 @@ func LeftAlone(c fleet.Cause, spec *fleet.Spec) bool {
 
 func whyLeftAlone(c fleet.Cause) fleet.Reason {
 	switch c {
+	case fleet.CauseShutdown:
+		return fleet.ReasonShutDown
 	case fleet.CausePaused:
 		return fleet.ReasonPaused
 	case fleet.CauseSuspended:

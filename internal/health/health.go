@@ -246,6 +246,8 @@ func (w word) cause() (fleet.Cause, bool) {
 		switch w.stop {
 		case fleet.StopExternal, fleet.StopMoved:
 			return fleet.CauseStopped, true
+		case fleet.StopShutdown:
+			return fleet.CauseShutdown, true
 		case fleet.StopCrash:
 			return fleet.CauseCrashed, true
 		case fleet.StopGuest, fleet.StopUnknown, fleet.StopIOError, fleet.StopRescue:
@@ -273,7 +275,7 @@ func pauseCause(by fleet.Stop) fleet.Cause {
 		return fleet.CauseIOError
 	case fleet.StopRescue:
 		return fleet.CauseRescued
-	case fleet.StopUnknown, fleet.StopExternal, fleet.StopMoved, fleet.StopCrash:
+	case fleet.StopUnknown, fleet.StopExternal, fleet.StopShutdown, fleet.StopMoved, fleet.StopCrash:
 	}
 	return fleet.CausePaused
 }

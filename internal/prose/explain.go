@@ -151,7 +151,7 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, m fleet.Machine) {
 		if known := f.Whole.Foreign; len(known) > 0 {
 			detail = Foreign(known[0])
 		}
-	case fleet.ReasonStoppedByPerson:
+	case fleet.ReasonStoppedByPerson, fleet.ReasonShutDown:
 		if i := m.Incident; i != nil && i.HoldUntil.After(f.At.Wall) {
 			detail = "a person is paged in " + Span(i.HoldUntil.Sub(f.At.Wall))
 		}

@@ -31,6 +31,8 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonNotUnhealthy: {"what is only suspect, starts, or cannot be seen is no failure yet", ""},
 	fleet.ReasonStoppedByPerson: {"somebody stopped it, and a stop by a person is not a failure",
 		"start it at the provider when it shall run again; on_external_stop: heal would make hale start it"},
+	fleet.ReasonShutDown: {"it shut down in order, which is taken for a person's doing and is no failure",
+		"start it at the provider when it shall run again; on_external_stop: heal would make hale start it"},
 	fleet.ReasonPaused: {"somebody paused it, and a pause by a person is not a failure",
 		"resume it at the provider when it shall go on; on_external_stop: heal and the step resume would make hale do it"},
 	fleet.ReasonSuspended: {"it suspended itself, and the ladder has no step to resume it",

@@ -421,7 +421,7 @@ func (w *Work) contradicts(r fleet.Repair, l fleet.Look) bool {
 
 // off reports whether the cause is that the instance is powered off, whoever or whatever did it.
 func off(c fleet.Cause) bool {
-	return c == fleet.CauseOff || c == fleet.CauseStopped || c == fleet.CauseCrashed
+	return c == fleet.CauseOff || c == fleet.CauseStopped || c == fleet.CauseShutdown || c == fleet.CauseCrashed
 }
 
 // neverAddressed reports whether the look says nothing for the one reason that is the build's own: no address. Whatever

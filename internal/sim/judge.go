@@ -181,7 +181,8 @@ func (j *judge) touches(c *world.Call) {
 
 func (j *judge) isCurrent(c *world.Call) bool {
 	vm := j.s.w.Current(c.Mark.Machine)
-	return vm != nil && vm.ID == c.ID && vm.Power == world.Off && vm.Stop == world.StopExternal
+	return vm != nil && vm.ID == c.ID && vm.Power == world.Off &&
+		(vm.Stop == world.StopExternal || vm.Stop == world.StopShutdown)
 }
 
 // takesAway reports whether the operation ends what runs, or its disks.
@@ -503,7 +504,7 @@ func (j *judge) isLeft(c fleet.Cause) bool {
 		return !heal || !resumes
 	case fleet.CauseSuspended:
 		return !resumes
-	case fleet.CauseStopped:
+	case fleet.CauseStopped, fleet.CauseShutdown:
 		return !heal
 	default:
 		return false
