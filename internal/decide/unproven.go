@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/guard"
+	"hale/internal/health"
 )
 
 // defined are the definitions of a spec's checks, worked out once.
@@ -29,7 +30,8 @@ func (r *round) definitions() []string {
 }
 
 // testChecks keeps the book of what each check was seen to do: one that succeeds on a machine of the fleet is proven
-// until it is edited. As long as it is not, its failures count for nothing: it may be the check that is wrong.
+// until it is edited. As long as it is not, its failures count for nothing: it may be the check that is wrong. One that
+// makes no machine unhealthy repairs none in any case.
 func (r *round) testChecks() {
 	was := r.sit.Whole.Book
 	next := &fleet.CheckBook{Checks: r.tested(was)}
@@ -40,7 +42,7 @@ func (r *round) testChecks() {
 	}
 	r.forgetChecks(was, next)
 	for i := range next.Checks {
-		if t := &next.Checks[i]; !t.Proven() {
+		if t := &next.Checks[i]; !t.Proven() && health.Mentions(r.s.Spec.UnhealthyWhen, t.Name) {
 			r.unproven = append(r.unproven, t.Name)
 			r.tellUnproven(t)
 		}

@@ -100,7 +100,7 @@ func find(m *fleet.Machine, e *Evidence) fleet.Health {
 		return fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}
 	}
 	word := providerWord(m, e)
-	if cause, bad := word.cause(); bad && !mentions(e.Spec.UnhealthyWhen, fleet.ProviderTerm) {
+	if cause, bad := word.cause(); bad && !Mentions(e.Spec.UnhealthyWhen, fleet.ProviderTerm) {
 		return fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: cause}
 	}
 	checks := e.Checks
