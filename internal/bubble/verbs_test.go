@@ -32,6 +32,7 @@ type act func(r *room, e sim.Event) (lift func())
 // verbs says how each thing happens here.
 func verbs() map[sim.Verb]act {
 	all := twofold()
+	maps.Copy(all, stops())
 	maps.Copy(all, others())
 	return all
 }
@@ -41,6 +42,19 @@ func twofold() map[sim.Verb]act {
 	return map[sim.Verb]act{
 		sim.StaysOn: staysOn, sim.Copies: copies, sim.LosesLast: rollsBack, sim.IsRolledBack: rollsBack, sim.StartedTwice: startsTwice,
 		sim.InstalledTwice: installsTwice,
+	}
+}
+
+// stops are those by which a person stops a machine, or starts it.
+func stops() map[sim.Verb]act {
+	return map[sim.Verb]act{
+		sim.IsStopped: onMachine(stoppedByPerson(func(id fleet.InstanceID) simulated.Fault {
+			return simulated.PersonPowersOff{Instance: id}
+		})),
+		sim.IsShutDown: onMachine(stoppedByPerson(func(id fleet.InstanceID) simulated.Fault {
+			return simulated.PersonShutsDown{Instance: id}
+		})),
+		sim.IsStarted: onMachine(startedByPerson),
 	}
 }
 
@@ -68,9 +82,6 @@ func others() map[sim.Verb]act {
 	return map[sim.Verb]act{
 		sim.Crashes:    onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Crash{Instance: id} })),
 		sim.ShutsDown:  onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.GuestPowersOff{Instance: id} })),
-		sim.IsStopped:  onMachine(stoppedByPerson(func(id fleet.InstanceID) simulated.Fault { return simulated.PersonPowersOff{Instance: id} })),
-		sim.IsShutDown: onMachine(stoppedByPerson(func(id fleet.InstanceID) simulated.Fault { return simulated.PersonShutsDown{Instance: id} })),
-		sim.IsStarted:  onMachine(startedByPerson),
 		sim.IsPaused:   halts(fleet.StopUnknown),
 		sim.IsRescued:  onMachine(rescuedByPerson),
 		sim.IsRepaired: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Unrescued{Instance: i.ID}) }),

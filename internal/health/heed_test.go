@@ -206,3 +206,27 @@ func TestMutedIsNotBlind(t *testing.T) {
 		}
 	}
 }
+
+// An unproven check that fails says nothing, and explains no other's failure; its success counts.
+func TestL08AnUnprovenCheckSaysNothing(t *testing.T) {
+	t.Parallel()
+	checks := []fleet.Check{{Name: "db"}, {Name: "page", DependsOn: []fleet.CheckName{"db"}}}
+	for name, c := range map[string]struct {
+		db, page    fleet.Standing // as they are
+		dbIs, page2 fleet.Standing // as they are heeded
+	}{
+		"down":                       {db: down, page: up, dbIs: unknown, page2: up},
+		"failing":                    {db: failing, page: up, dbIs: unknown, page2: up},
+		"up":                         {db: up, page: up, dbIs: up, page2: up},
+		"it explains no other check": {db: down, page: down, dbIs: unknown, page2: down},
+	} {
+		states := []fleet.CheckState{{Check: "db", Standing: c.db, Result: fleet.ResultRefused}, {Check: "page", Standing: c.page}}
+		got := health.Heed(checks, health.Doubted{Unproven: []fleet.CheckName{"db"}}, states)
+		if got[0].Standing != c.dbIs || got[1].Standing != c.page2 {
+			t.Errorf("%s: db is %s and page %s", name, got[0].Standing, got[1].Standing)
+		}
+		if got[0].Result == fleet.ResultUnproven != (c.dbIs == unknown) || states[0].Standing != c.db {
+			t.Errorf("%s: %+v", name, got[0])
+		}
+	}
+}
