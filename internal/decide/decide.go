@@ -268,7 +268,8 @@ func (r *round) asleep(v *fleet.View) bool {
 		return false
 	}
 	switch {
-	case r.stirred(m), r.isChanging(m), m.Wanted != nil, r.afresh, r.retested, v.Due, m.Repair != nil, m.Contest != nil, len(m.Strays) > 0, m.Health.Grace != 0,
+	case r.stirred(m), r.isChanging(m), m.Wanted != nil, r.afresh, r.retested,
+		v.Due, m.Repair != nil, m.Contest != nil, len(m.Strays) > 0, m.Health.Grace != 0,
 		r.s.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown, // what its checks said counts no more
 		len(v.Seen) > 1 || len(v.Seen) == 1 && v.Seen[0].Instance.ID != m.Current.ID:
 		return false

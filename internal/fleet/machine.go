@@ -682,7 +682,8 @@ func (m *Machine) Blame(c Cause) Cause {
 // Stopped reports whether the cause is the provider's word that the instance does not run.
 func (c Cause) Stopped() bool {
 	switch c {
-	case CauseOff, CauseStopped, CauseShutdown, CauseGone, CauseCrashed, CausePanic, CausePaused, CauseSuspended, CauseRescued, CauseIOError, CauseError:
+	case CauseOff, CauseStopped, CauseShutdown,
+		CauseGone, CauseCrashed, CausePanic, CausePaused, CauseSuspended, CauseRescued, CauseIOError, CauseError:
 		return true
 	case CauseNone, CauseMissing, CauseChecks, CauseBuild, CauseBlind, CauseOrdered, CauseDisabled:
 	}

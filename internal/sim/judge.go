@@ -83,7 +83,8 @@ func newJudge(s *stage) *judge {
 		unread: map[string]bool{}, reset: map[string]time.Duration{}, ignored: map[string]string{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
 		given: map[string]time.Duration{}, toldBack: map[string]time.Duration{}, afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, copies: map[copyMade]time.Duration{},
-		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]bool{}, mistyped: map[fleet.CheckName]bool{}, plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
+		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]bool{}, mistyped: map[fleet.CheckName]bool{},
+		plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
 	}
 }
 
@@ -467,7 +468,8 @@ func (j *judge) committed(c *server, was, is *fleet.Machine, records []fleet.Rec
 func (j *judge) believes(was, is *fleet.Machine) {
 	if was.Repair == nil && is.Repair != nil && is.Repair.Kind == fleet.RepairHeal && is.Wanted == nil &&
 		is.Health.Cause == fleet.CauseChecks && j.mistyped[is.Health.Check] {
-		j.broken("unproven", string(is.Name), "its repair begins by check "+string(is.Health.Check)+", whose port is mistyped")
+		j.broken("unproven", string(is.Name),
+			"its repair begins by check "+string(is.Health.Check)+", whose port is mistyped")
 	}
 }
 

@@ -193,8 +193,8 @@ func (p *prober) edit(checks []fleet.Check) {
 			if change.SameCheck(*was, checks[k]) {
 				continue
 			}
-			*r = row{check: r.check, index: r.index, phase: r.phase, stamp: r.stamp + 1, epoch: r.epoch, tally: probe.NewTally(),
-				next: p.w.Now(), whom: r.whom}
+			*r = row{check: r.check, index: r.index, phase: r.phase, stamp: r.stamp + 1, epoch: r.epoch,
+				tally: probe.NewTally(), next: p.w.Now(), whom: r.whom}
 			if r.epoch != 0 && r.known(r.check) {
 				p.listen(r)
 			}
