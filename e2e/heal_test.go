@@ -205,7 +205,7 @@ type stop struct {
 func stops() []stop {
 	return []stop{
 		{"the guest panics", "crashed", "start", []lab.Fault{lab.FaultPanic}},
-		{"the guest powers itself off", "off", "start", []lab.Fault{lab.FaultOff}},
+		{"the guest shuts down, and the policy says heal", "shutdown", "start", []lab.Fault{lab.FaultOff}},
 		{"its process is killed", "crashed", "start", []lab.Fault{lab.FaultKill}},
 		{"it is destroyed, and the policy says heal", "stopped", "start", []lab.Fault{lab.FaultDestroy}},
 	}

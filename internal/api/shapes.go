@@ -83,6 +83,19 @@ type Fleet struct {
 	Foreign []Foreign `json:"foreign,omitempty"`
 	// Unnoted is why nothing is built or destroyed: hale's starts cannot be read, or noted, at the provider's.
 	Unnoted Reason `json:"unnoted,omitzero"`
+	// Unproven are the checks whose failures count for nothing, since they succeeded on no machine of the fleet since
+	// they were made or edited.
+	Unproven []Unproven `json:"unproven,omitempty"`
+}
+
+// Unproven is a check that did not succeed yet as it is.
+type Unproven struct {
+	Check  string    `json:"check"`
+	Edited bool      `json:"edited,omitempty"` // there was one of the name before
+	Since  time.Time `json:"since"`            // when it was made or edited
+	// Failing says that a person was told: it is down on a machine that has had the time to start.
+	Failing bool   `json:"failing,omitempty"`
+	Text    string `json:"text"`
 }
 
 // OrderedSize is how many machines people ordered, beside the configuration.

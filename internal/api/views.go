@@ -29,6 +29,7 @@ func viewFleet(s engine.FleetStatus) Fleet {
 		f.Plans = append(f.Plans, ViewWaiting(p))
 	}
 	f.Older, f.Foreign = viewOlder(s.Whole.Older), viewForeign(s.Whole.Foreign)
+	f.Unproven = viewUnproven(s)
 	if s.Roll.Silent != "" && s.Spec.Mode == fleet.ModeAct && s.Spec.Rolled() {
 		f.Unnoted = ViewReason(fleet.ReasonPlaceSilent, s.Roll.Silent)
 	}
@@ -50,6 +51,20 @@ func viewFleet(s engine.FleetStatus) Fleet {
 		f.Machines = append(f.Machines, m)
 	}
 	return f
+}
+
+func viewUnproven(s engine.FleetStatus) []Unproven {
+	if s.Whole.Book == nil {
+		return nil
+	}
+	var out []Unproven
+	for _, t := range s.Whole.Book.Checks {
+		if !t.Proven() {
+			out = append(out, Unproven{Check: string(t.Name), Edited: t.Edited, Since: t.Since, Failing: t.Told(),
+				Text: prose.Unproven(t, s.At.Wall)})
+		}
+	}
+	return out
 }
 
 // ViewReason puts a reason into words; the zero Reason for none.

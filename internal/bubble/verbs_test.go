@@ -32,6 +32,7 @@ type act func(r *room, e sim.Event) (lift func())
 // verbs says how each thing happens here.
 func verbs() map[sim.Verb]act {
 	all := twofold()
+	maps.Copy(all, stops())
 	maps.Copy(all, others())
 	return all
 }
@@ -41,6 +42,19 @@ func twofold() map[sim.Verb]act {
 	return map[sim.Verb]act{
 		sim.StaysOn: staysOn, sim.Copies: copies, sim.LosesLast: rollsBack, sim.IsRolledBack: rollsBack, sim.StartedTwice: startsTwice,
 		sim.InstalledTwice: installsTwice,
+	}
+}
+
+// stops are those by which a person stops a machine, or starts it.
+func stops() map[sim.Verb]act {
+	return map[sim.Verb]act{
+		sim.IsStopped: onMachine(stoppedByPerson(func(id fleet.InstanceID) simulated.Fault {
+			return simulated.PersonPowersOff{Instance: id}
+		})),
+		sim.IsShutDown: onMachine(stoppedByPerson(func(id fleet.InstanceID) simulated.Fault {
+			return simulated.PersonShutsDown{Instance: id}
+		})),
+		sim.IsStarted: onMachine(startedByPerson),
 	}
 }
 
@@ -68,8 +82,6 @@ func others() map[sim.Verb]act {
 	return map[sim.Verb]act{
 		sim.Crashes:    onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Crash{Instance: id} })),
 		sim.ShutsDown:  onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.GuestPowersOff{Instance: id} })),
-		sim.IsStopped:  onMachine(stoppedByPerson),
-		sim.IsStarted:  onMachine(startedByPerson),
 		sim.IsPaused:   halts(fleet.StopUnknown),
 		sim.IsRescued:  onMachine(rescuedByPerson),
 		sim.IsRepaired: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Unrescued{Instance: i.ID}) }),
@@ -153,6 +165,7 @@ func others() map[sim.Verb]act {
 		sim.Resizes:     resizes,
 		sim.Retemplates: retemplates,
 		sim.Confirms:    confirms,
+		sim.Mistypes:    mistypes,
 		sim.Dies:        onServer(dies),
 		sim.DiesWriting: onServer(diesWriting),
 		sim.FreezesCall: onServer(func(_ *room, s *server, e sim.Event) func() {
@@ -299,14 +312,17 @@ func losesProbes(r *room, e sim.Event) func() {
 }
 
 // stoppedByPerson lets a person stop the machine, and start it when it ends.
-func stoppedByPerson(r *room, i fleet.Instance) func() {
-	name := i.Mark.Machine
-	r.personal[name] = true
-	r.inject(simulated.PersonPowersOff{Instance: i.ID})
-	return func() {
-		delete(r.personal, name)
-		if now, ok := r.instance(name); ok && now.ID == i.ID && now.Power != fleet.PowerRunning { // who finds it running leaves it so
-			r.inject(simulated.PersonMends{Instance: i.ID})
+func stoppedByPerson(how func(fleet.InstanceID) simulated.Fault) func(r *room, i fleet.Instance) func() {
+	return func(r *room, i fleet.Instance) func() {
+		name := i.Mark.Machine
+		r.personal[name] = true
+		r.inject(how(i.ID))
+		return func() {
+			delete(r.personal, name)
+			now, ok := r.instance(name)
+			if ok && now.ID == i.ID && now.Power != fleet.PowerRunning { // who finds it running leaves it so
+				r.inject(simulated.PersonMends{Instance: i.ID})
+			}
 		}
 	}
 }
@@ -440,6 +456,17 @@ func retemplates(r *room, e sim.Event) func() {
 	r.wanted.Template.Image = e.Image(r.spec)
 	r.reload()
 	return nil
+}
+
+// mistypes edits a check's port in the configuration. Its end puts it right.
+func mistypes(r *room, e sim.Event) func() {
+	right := r.wanted.Checks
+	r.wanted.Checks = e.Mistyped(right)
+	r.reload()
+	return func() {
+		r.wanted.Checks = right
+		r.reload()
+	}
 }
 
 // reload lets every server read the configuration again.

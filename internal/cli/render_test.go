@@ -274,3 +274,22 @@ func TestStatusNamesWhatPanicked(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 }
+
+func TestL08StatusNamesACheckThatNeverSucceeded(t *testing.T) {
+	t.Parallel()
+	s := api.Status{Fleets: []api.Fleet{{
+		Name: "web", Mode: "act", Size: 2, Acting: true, Provider: api.Provider{Name: "lab", Standing: "up"},
+		Unproven: []api.Unproven{
+			{Check: "page", Edited: true, Failing: true, Text: "check page was edited at 12:56 UTC and has not succeeded since"},
+			{Check: "alive", Text: "check alive was made at 12:58 UTC and has not succeeded since"}, // it had no time to
+		},
+	}}}
+	want := `web: 0 of 2 healthy, brake off, provider lab answers
+  check page was edited at 12:56 UTC and has not succeeded since, so it repairs nothing
+
+A person must look:
+  web: check page was edited at 12:56 UTC and has not succeeded since: see whether the check asks the right thing, and edit it and reload; as soon as it succeeds on one machine it counts`
+	if diff := cmp.Diff(want, strings.Join(paper{}.status(s, noon), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}

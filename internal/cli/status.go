@@ -276,6 +276,11 @@ func (p paper) fleet(f api.Fleet, now time.Time) []string {
 	for _, said := range p.worldStory(f, now) {
 		lines = append(lines, "  "+said)
 	}
+	for _, u := range f.Unproven {
+		if u.Failing {
+			lines = append(lines, "  "+p.paint(red, clip(u.Text+", so it repairs nothing", max(0, p.width-2))))
+		}
+	}
 	for _, parent := range f.Parents {
 		lines = append(lines, "  "+p.paint(red, clip(parentLine(parent, now), max(0, p.width-2))))
 	}

@@ -132,6 +132,11 @@ func worldPleas(f api.Fleet) []string {
 	for _, x := range f.Foreign {
 		lines = append(lines, fmt.Sprintf("  %s: %s, %s: %s", f.Name, x.Why.Text, x.Installation, x.Why.Advice))
 	}
+	for _, u := range f.Unproven {
+		if u.Failing {
+			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, u.Text, prose.Advice(fleet.ReasonUnproven)))
+		}
+	}
 	if why := f.Unnoted; why.Code != "" {
 		lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, why.Text, why.Advice))
 	}

@@ -175,8 +175,8 @@ func fleetShape() object[fleetDraft] {
 				func(f *fleetDraft) *at[placementDraft] { return &f.placement }),
 			part("evidence", "What is kept of a machine before the first reboot, rebuild or recreate of an instance in an incident: the last results, the end of its "+
 				"console, a screenshot. `hale evidence` shows it.", evidenceShape(), func(f *fleetDraft) *at[evidenceDraft] { return &f.evidence }),
-			may("on_external_stop", "What a stop by somebody else means. `hold`: leave the machine alone for a while, then page; "+
-				"`{hold: 30m}` says for how long. `heal`: treat it like a failure.", stopShape(),
+			may("on_external_stop", "What a stop by somebody else means, and a shutdown in order of which the provider does not know by whom. "+
+				"`hold`: leave the machine alone for a while, then page; `{hold: 30m}` says for how long. `heal`: treat it like a failure.", stopShape(),
 				func(f *fleetDraft) *at[stopDraft] { return &f.onExternalStop }).said("hold for " + formatDuration(defaultStopHold)),
 			or("on_host_disabled", fleet.HostDisabledIgnore, "What it means for a machine that somebody disabled its host, or has it in maintenance (openstack with hosts). `ignore`: nothing, it "+
 				"runs on. `heal`: treat it like a failure, which only the steps migrate and recreate mend.",

@@ -76,6 +76,7 @@ func (r *round) decide() Decision {
 	r.selectAgain()
 	r.countAdopted()
 	r.heedCanaries()
+	r.testChecks()
 	works := r.judgeAll()
 	r.findParents(works)
 	r.heedProvider(works)
@@ -118,12 +119,16 @@ type round struct {
 	loader  func() map[fleet.HostName]int // load, made once
 	muted   uint64                        // the checks that are not heeded now
 	unmuted time.Time                     // when that may change; zero: never
-	mute    int                           // machines that are no work of this round, and cannot answer
-	blind   fleet.Instant                 // when the next machine of which nothing is known becomes a blind incident
-	records []fleet.Record
-	rulings []fleet.Ruling
-	freed   []fleet.Hold // that ended in this round
-	letGo   bool         // a person took the brake off in this round
+	// unproven are the checks that succeeded on no machine since they were made or edited, and retested says that in
+	// this round there are others of these than before.
+	unproven []fleet.CheckName
+	retested bool
+	mute     int           // machines that are no work of this round, and cannot answer
+	blind    fleet.Instant // when the next machine of which nothing is known becomes a blind incident
+	records  []fleet.Record
+	rulings  []fleet.Ruling
+	freed    []fleet.Hold // that ended in this round
+	letGo    bool         // a person took the brake off in this round
 	// recovers is the order to recover the fleet that was taken up in this round; of several, the last.
 	recovers *fleet.Order
 	believed *fleet.Order        // the order to believe the world that was taken up in this round
@@ -142,6 +147,7 @@ type memory struct {
 	fates   fate.Census
 	settled settled
 	hours   hours
+	defined defined
 }
 
 func (r *round) begin(s fleet.Snapshot) {
@@ -262,7 +268,8 @@ func (r *round) asleep(v *fleet.View) bool {
 		return false
 	}
 	switch {
-	case r.stirred(m), r.isChanging(m), m.Wanted != nil, r.afresh, v.Due, m.Repair != nil, m.Contest != nil, len(m.Strays) > 0, m.Health.Grace != 0,
+	case r.stirred(m), r.isChanging(m), m.Wanted != nil, r.afresh, r.retested,
+		v.Due, m.Repair != nil, m.Contest != nil, len(m.Strays) > 0, m.Health.Grace != 0,
 		r.s.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown, // what its checks said counts no more
 		len(v.Seen) > 1 || len(v.Seen) == 1 && v.Seen[0].Instance.ID != m.Current.ID:
 		return false

@@ -26,7 +26,7 @@ func (r *round) heeded(v *fleet.View) *fleet.View {
 }
 
 func (r *round) heed(states []fleet.CheckState) []fleet.CheckState {
-	return health.Heed(r.s.Spec.Checks, r.muted, states)
+	return health.Heed(r.s.Spec.Checks, health.Doubted{Muted: r.muted, Unproven: r.unproven}, states)
 }
 
 // same reports whether the two are one and the same list.

@@ -68,6 +68,9 @@ func (r *round) addWhole(c *calendar, whole *fleet.Whole) {
 		c.add(whole.Fenced[i].Ends)
 		c.addWall(whole.Fenced[i].Until)
 	}
+	if whole.Book != nil {
+		r.addBook(c, whole.Book)
+	}
 	if v := r.s.Vantage; v.Standing == fleet.VantageUnknown && !whole.Doubt.Paged {
 		c.add(v.Since.Add(spec.BlindAfter))
 	}

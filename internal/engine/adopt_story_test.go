@@ -362,3 +362,32 @@ func TestL8AnAdoptedMachineIsNotPutAside(t *testing.T) {
 		}
 	})
 }
+
+// A person who shuts an adopted machine down in order is not known to its provider, and obeyed all the same (L10).
+func TestL10AnAdoptedMachineThatIsShutDownInOrderIsHeld(t *testing.T) {
+	t.Parallel()
+	spec := db()
+	spec.Repair.ExternalStopHold = 40 * time.Second
+	tell(t, simulated.Options{}, spec, func(s *story) {
+		s.existing("db-main", "db-one")
+		s.adopts("db-main", "db-one")
+		began := time.Now()
+		s.inject(simulated.PersonShutsDown{Instance: "db-one"})
+		s.inject(simulated.Crash{Instance: "db-main"})
+		s.pass(10 * time.Minute)
+		for _, c := range s.calls(fleet.OpStart, began) {
+			if c.Instance == "db-one" {
+				t.Error("it is started again")
+			}
+		}
+		if m := s.called("db-one"); m.Waiting != fleet.ReasonShutDown || len(m.Attempts) != 0 {
+			t.Errorf("it waits for %q after %d attempts", m.Waiting, len(m.Attempts))
+		}
+		if n := s.count(because(fleet.RecordPaged, fleet.ReasonHoldExpired)); n != 1 {
+			t.Errorf("a person is told %d times", n)
+		}
+		if v := s.called("db-main").Health.Verdict; v != fleet.VerdictHealthy {
+			t.Errorf("the one that crashed is %s", v)
+		}
+	})
+}

@@ -105,8 +105,15 @@ type Health struct {
 	Grace Instant
 }
 
-// Muted reports whether nothing certain is known of the machine for the only reason that checks which fail are not heeded at this time.
-func (h *Health) Muted() bool { return h.Verdict == VerdictUnknown && h.Result == ResultNotEvery }
+// Muted reports whether nothing certain is known of the machine for the only reason that checks which fail are not
+// heeded: at this time of the day, or since they never succeeded.
+func (h *Health) Muted() bool {
+	return h.Verdict == VerdictUnknown && (h.Result == ResultNotEvery || h.Result == ResultUnproven)
+}
+
+// Unproven reports whether nothing certain is known of the machine for the only reason that a check which fails
+// succeeded on no machine of the fleet since it was made or edited.
+func (h *Health) Unproven() bool { return h.Verdict == VerdictUnknown && h.Result == ResultUnproven }
 
 // Verdict is what hale thinks of a machine.
 type Verdict string
@@ -129,11 +136,14 @@ const (
 	CauseMissing Cause = "missing" // it was never built
 	CauseOff     Cause = "off"     // it stopped; nobody is known to have ordered it
 	CauseStopped Cause = "stopped" // somebody ordered the stop
-	CauseGone    Cause = "gone"
-	CauseCrashed Cause = "crashed"
-	CausePaused  Cause = "paused"   // somebody ordered it, or nobody knows who
-	CausePanic   Cause = "panicked" // it died, and its remains are still in place: it can be reset, not started
-	CauseError   Cause = "error"
+	// CauseShutdown is a machine that shut down in order, and of which no one can say who wanted it: that is taken for
+	// a person's stop.
+	CauseShutdown Cause = "shutdown"
+	CauseGone     Cause = "gone"
+	CauseCrashed  Cause = "crashed"
+	CausePaused   Cause = "paused"   // somebody ordered it, or nobody knows who
+	CausePanic    Cause = "panicked" // it died, and its remains are still in place: it can be reset, not started
+	CauseError    Cause = "error"
 	// CauseSuspended is a guest that suspended itself: nobody ordered it.
 	CauseSuspended Cause = "suspended"
 	// CauseRescued is an instance in whose place another system runs, for a person to repair it.
@@ -663,7 +673,7 @@ func (m *Machine) IncidentOver() {
 // Blame returns the cause as it is of this machine: what hale itself powered off, no person stopped, whatever became of the work that it
 // was done for.
 func (m *Machine) Blame(c Cause) Cause {
-	if c == CauseStopped && m.Current.PoweredOff {
+	if (c == CauseStopped || c == CauseShutdown) && m.Current.PoweredOff {
 		return CauseOff
 	}
 	return c
@@ -672,7 +682,8 @@ func (m *Machine) Blame(c Cause) Cause {
 // Stopped reports whether the cause is the provider's word that the instance does not run.
 func (c Cause) Stopped() bool {
 	switch c {
-	case CauseOff, CauseStopped, CauseGone, CauseCrashed, CausePanic, CausePaused, CauseSuspended, CauseRescued, CauseIOError, CauseError:
+	case CauseOff, CauseStopped, CauseShutdown,
+		CauseGone, CauseCrashed, CausePanic, CausePaused, CauseSuspended, CauseRescued, CauseIOError, CauseError:
 		return true
 	case CauseNone, CauseMissing, CauseChecks, CauseBuild, CauseBlind, CauseOrdered, CauseDisabled:
 	}

@@ -27,6 +27,7 @@ const (
 	StopUnknown  Stop = ""
 	StopGuest    Stop = "guest"    // the guest powered itself off, or suspended itself
 	StopExternal Stop = "external" // somebody ordered it at the provider
+	StopShutdown Stop = "shutdown" // it shut down in order, by itself or since it was asked to: no one can say
 	StopCrash    Stop = "crash"    // it died
 	StopMoved    Stop = "moved"    // it went on at another host, and its definition stayed
 	StopRescue   Stop = "rescue"   // paused instances only: another system runs in its place, for a person to repair it
@@ -107,6 +108,8 @@ type CheckState struct {
 	Since    Instant
 	Result   ResultReason // the last result behind the standing
 	Detail   string       // short, as "503"; never a secret
+	// Found is, of a check that is unproven, the result that counts for nothing.
+	Found ResultReason `json:",omitempty"`
 }
 
 // ResultReason is why one probe succeeded, failed, or said nothing.
@@ -132,6 +135,7 @@ const (
 	ResultIsolated      ResultReason = "isolated"    // unknown: the vantage itself is cut off
 	ResultNotEvery      ResultReason = "not-every"   // unknown: it fails at hours at which it is not heeded
 	ResultDependsOn     ResultReason = "depends-on"  // unknown: it fails, and so does one on which it depends
+	ResultUnproven      ResultReason = "unproven"    // unknown: it fails, and never succeeded on a machine as it is
 	ResultUndecided     ResultReason = "undecided"   // unknown: the program says that it cannot tell
 	ResultUnsupported   ResultReason = "unsupported" // unknown: there is no way to ask this instance
 	ResultNoMetadata    ResultReason = "no-metadata" // unknown: the program wants metadata that is not known

@@ -131,6 +131,7 @@ const (
 	RecordNotified       RecordKind = "notified"        // Target took the message
 	RecordUndelivered    RecordKind = "undelivered"     // it did not, and nothing more is tried: a dead letter
 	RecordRemnant        RecordKind = "remnant"         // an instance of an expired build, or a stranger with our mark
+	RecordCheck          RecordKind = "check"           // a person was told that Check does not succeed; Reason: recovered or removed
 	RecordBrake          RecordKind = "brake"           // Reason: engaged or released
 	RecordProvider       RecordKind = "provider"        // Reason: up, down or doubtful
 	RecordVantage        RecordKind = "vantage"         // Reason: vantage-isolated, vantage-doubtful or up
@@ -166,6 +167,7 @@ const (
 	ReasonBackoff          Reason = "backoff"              // the last attempt failed a moment ago
 	ReasonNotUnhealthy     Reason = "not-unhealthy"        // it is suspect, starting or unknown: no order to the whole fleet has that repaired
 	ReasonStoppedByPerson  Reason = "stopped-by-person"    // a stop by a person is not a failure
+	ReasonShutDown         Reason = "shut-down"            // nor is a shutdown in order, which no one else may have wanted
 	ReasonPaused           Reason = "paused"               // a pause by a person is not a failure
 	ReasonSuspended        Reason = "suspended"            // it suspended itself, and the ladder has no step to resume it
 	ReasonRescued          Reason = "rescued"              // another system runs in its place, for a person to repair it
@@ -173,6 +175,7 @@ const (
 	ReasonQuarantined      Reason = "quarantined"          //
 	ReasonRecovering       Reason = "recovering"           // not unhealthy any more, and not healthy yet
 	ReasonNotEvery         Reason = "not-every"            // its checks are not heeded at this time of the day
+	ReasonUnproven         Reason = "unproven"             // a check succeeded on no machine since it was made or edited
 	ReasonBlind            Reason = "blind"                // nothing is known; unknown is not dead
 	ReasonProviderDown     Reason = "provider-down"        //
 	ReasonProviderDoubtful Reason = "provider-doubtful"    //

@@ -26,6 +26,8 @@ type Whole struct {
 	Older *Older `json:",omitempty"`
 	// Foreign are other installations of hale that have marked instances of this fleet's machines, as they were found.
 	Foreign []Foreign `json:",omitempty"`
+	// Book is what the checks were seen to do; nil: an older hale kept none. It is shared by copies.
+	Book *CheckBook `json:",omitempty"`
 }
 
 // Older is what proves that the store is older than the world, as one does that was restored from a backup, or lost its last writes: an
@@ -125,7 +127,8 @@ func (w Whole) Parent(id string) *Parent {
 func (w Whole) Equal(other Whole) bool {
 	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.Equal(w.Parents, other.Parents) && slices.Equal(w.Holds, other.Holds) &&
 		w.Ledger.Equal(other.Ledger) && w.Short == other.Short && slices.EqualFunc(w.LetGo, other.LetGo, LetGo.Equal) &&
-		slices.Equal(w.Fenced, other.Fenced) && w.Older.equal(other.Older) && slices.Equal(w.Foreign, other.Foreign)
+		slices.Equal(w.Fenced, other.Fenced) && w.Older.equal(other.Older) && slices.Equal(w.Foreign, other.Foreign) &&
+		w.Book.Equal(other.Book)
 }
 
 // Clone returns a copy that shares nothing with w.
@@ -142,6 +145,7 @@ func (w Whole) Restart(now Now) Whole {
 		w.Parents[i].Since, w.Parents[i].CalmSince = now.Mono, 0
 	}
 	w.Doubt.CalmSince = 0
+	w.Book = w.Book.restart(now)
 	if w.Older != nil {
 		o := *w.Older
 		o.SinceMono, w.Older = 0, &o

@@ -319,6 +319,8 @@ func notToHeal(m *fleet.Machine, s *Situation) fleet.Reason {
 	case Sightless(s):
 		return s.Whole.Doubt.Reason
 	case ordered:
+	case m.Health.Unproven():
+		return fleet.ReasonUnproven
 	case m.Health.Muted() && !m.Current.Expired:
 		return fleet.ReasonNotEvery
 	case m.Health.Verdict == fleet.VerdictUnknown && !m.Current.Expired:
@@ -425,7 +427,7 @@ func Surplus(m *fleet.Machine, spec *fleet.Spec) bool {
 // whose disk could not be written is not resumed blindly; and what was rescued is in a person's hands, whoever put it there.
 func LeftAlone(c fleet.Cause, spec *fleet.Spec) bool {
 	switch c {
-	case fleet.CauseStopped:
+	case fleet.CauseStopped, fleet.CauseShutdown:
 		return spec.Repair.OnExternalStop != fleet.ExternalStopHeal
 	case fleet.CausePaused:
 		return spec.Repair.OnExternalStop != fleet.ExternalStopHeal || !spec.Repair.Has(fleet.StepResume)
@@ -440,6 +442,8 @@ func LeftAlone(c fleet.Cause, spec *fleet.Spec) bool {
 
 func whyLeftAlone(c fleet.Cause) fleet.Reason {
 	switch c {
+	case fleet.CauseShutdown:
+		return fleet.ReasonShutDown
 	case fleet.CausePaused:
 		return fleet.ReasonPaused
 	case fleet.CauseSuspended:

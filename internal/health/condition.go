@@ -48,12 +48,13 @@ func Evaluate(c fleet.Condition, term func(fleet.CheckName) Truth) Truth {
 	return Unknown
 }
 
-func mentions(c fleet.Condition, name fleet.CheckName) bool {
+// Mentions reports whether the condition rests on the term.
+func Mentions(c fleet.Condition, name fleet.CheckName) bool {
 	if c.Op == fleet.OpTerm {
 		return c.Term == name
 	}
 	for _, sub := range c.Of {
-		if mentions(sub, name) {
+		if Mentions(sub, name) {
 			return true
 		}
 	}

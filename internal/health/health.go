@@ -37,15 +37,34 @@ func Judge(m *fleet.Machine, e *Evidence) fleet.Health {
 	}
 	if h.Grace != 0 && !e.Now.Due(h.Grace) && forgiven(h) {
 		h.Verdict, h.Cause = fleet.VerdictStarting, fleet.CauseNone
+		h.Result = found(e.Checks, h) // that a check fails until then says nothing of it
 	}
 	if h.Verdict == fleet.VerdictHealthy || e.Now.Due(h.Grace) {
 		h.Grace = 0
 	}
 	h.Since, h.SinceMono = m.Health.Since, m.Health.SinceMono
-	if h.Verdict != m.Health.Verdict || h.Since.IsZero() || h.Muted() != m.Health.Muted() {
+	if h.Verdict != m.Health.Verdict || h.Since.IsZero() || h.Muted() != m.Health.Muted() ||
+		h.Unproven() != m.Health.Unproven() {
 		h.Since, h.SinceMono = e.Now.Wall, e.Now.Mono
 	}
 	return h
+}
+
+// found returns the result behind the verdict, also where it counts for nothing since the check is unproven.
+func found(checks []fleet.CheckState, h fleet.Health) fleet.ResultReason {
+	for i := range checks {
+		if h.Result == fleet.ResultUnproven && checks[i].Check == h.Check {
+			return checks[i].Found
+		}
+	}
+	return h.Result
+}
+
+// OnlyUnproven reports whether all that keeps the machine, which may be starting, from being healthy is that a check
+// which fails never succeeded as it is. The checks are as they are heeded.
+func OnlyUnproven(h *fleet.Health, checks []fleet.CheckState) bool {
+	return h.Unproven() || h.Verdict == fleet.VerdictStarting && !slices.ContainsFunc(checks, ails) &&
+		slices.ContainsFunc(checks, func(c fleet.CheckState) bool { return c.Result == fleet.ResultUnproven })
 }
 
 // StartedByOthers reports whether the machine, last known to be stopped, runs now although hale did not start it. It then
@@ -81,7 +100,7 @@ func find(m *fleet.Machine, e *Evidence) fleet.Health {
 		return fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}
 	}
 	word := providerWord(m, e)
-	if cause, bad := word.cause(); bad && !mentions(e.Spec.UnhealthyWhen, fleet.ProviderTerm) {
+	if cause, bad := word.cause(); bad && !Mentions(e.Spec.UnhealthyWhen, fleet.ProviderTerm) {
 		return fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: cause}
 	}
 	checks := e.Checks
@@ -117,7 +136,7 @@ func (e *Evidence) down(checks []fleet.CheckState, word word, muted Truth) Truth
 		}
 		if muted != Unknown {
 			for _, c := range checks {
-				if c.Check == name && c.Result == fleet.ResultNotEvery {
+				if c.Check == name && unheeded(c) {
 					return muted
 				}
 			}
@@ -130,15 +149,20 @@ func (e *Evidence) down(checks []fleet.CheckState, word word, muted Truth) Truth
 // nobody is blind.
 func (e *Evidence) unsure(checks []fleet.CheckState, culprit fleet.CheckState, word word) fleet.Health {
 	h := fleet.Health{Verdict: fleet.VerdictUnknown, Check: culprit.Check, Result: culprit.Result}
-	muted := slices.IndexFunc(checks, func(c fleet.CheckState) bool { return c.Result == fleet.ResultNotEvery })
+	muted := slices.IndexFunc(checks, unheeded)
 	switch {
 	case muted < 0:
 	case e.down(checks, word, False) == False:
-		h.Check, h.Result = checks[muted].Check, fleet.ResultNotEvery
-	case h.Result == fleet.ResultNotEvery:
+		h.Check, h.Result = checks[muted].Check, checks[muted].Result
+	case h.Result == fleet.ResultNotEvery, h.Result == fleet.ResultUnproven:
 		h.Check, h.Result = "", fleet.ResultNone // it is the provider's word that is wanting
 	}
 	return h
+}
+
+// unheeded reports whether the check fails, and that counts for nothing.
+func unheeded(s fleet.CheckState) bool {
+	return s.Result == fleet.ResultNotEvery || s.Result == fleet.ResultUnproven
 }
 
 // worst returns the check that stands worst: down before failing before unknown, and last what is not heeded.
@@ -162,7 +186,7 @@ func gravity(s fleet.CheckState) int {
 	case fleet.StandingFailing:
 		return 3
 	case fleet.StandingUnknown:
-		if s.Result == fleet.ResultNotEvery {
+		if unheeded(s) {
 			return 1
 		}
 		return 2
@@ -222,6 +246,8 @@ func (w word) cause() (fleet.Cause, bool) {
 		switch w.stop {
 		case fleet.StopExternal, fleet.StopMoved:
 			return fleet.CauseStopped, true
+		case fleet.StopShutdown:
+			return fleet.CauseShutdown, true
 		case fleet.StopCrash:
 			return fleet.CauseCrashed, true
 		case fleet.StopGuest, fleet.StopUnknown, fleet.StopIOError, fleet.StopRescue:
@@ -249,7 +275,7 @@ func pauseCause(by fleet.Stop) fleet.Cause {
 		return fleet.CauseIOError
 	case fleet.StopRescue:
 		return fleet.CauseRescued
-	case fleet.StopUnknown, fleet.StopExternal, fleet.StopMoved, fleet.StopCrash:
+	case fleet.StopUnknown, fleet.StopExternal, fleet.StopShutdown, fleet.StopMoved, fleet.StopCrash:
 	}
 	return fleet.CausePaused
 }

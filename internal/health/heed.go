@@ -31,10 +31,20 @@ func settleTime(c *fleet.Check) time.Duration {
 	return time.Duration(max(c.DownAfter, c.DownIn))*c.Every + c.Timeout
 }
 
-// Heed returns the standings as far as they count. A check that is down is unknown at hours at which it is not heeded, and as long as one
-// fails on which it depends, directly or not: that one speaks for both. Success counts in any case. The states are those of the
-// checks, in the same order; where nothing is to be left out, they are returned as they are.
-func Heed(checks []fleet.Check, muted uint64, states []fleet.CheckState) []fleet.CheckState {
+// Doubted are checks whose failures count for nothing now.
+type Doubted struct {
+	Muted uint64 // at this time of the day, a bit for each of the first 64
+	// Unproven succeeded on no machine of the fleet since they were made or edited.
+	Unproven []fleet.CheckName
+}
+
+// Heed returns the standings as far as they count. A check that fails is unknown as long as it is unproven; one that is
+// down at hours at which it is not heeded, too, and as long as one fails on which it depends, directly or not: that one
+// speaks for both. Success counts in any case. The states are those of the checks, in the same order; where nothing is
+// to be left out, they are returned as they are.
+func Heed(checks []fleet.Check, by Doubted, states []fleet.CheckState) []fleet.CheckState {
+	states = disbelieve(by.Unproven, states)
+	muted := by.Muted
 	var heeded []fleet.CheckState
 	for k := range states {
 		if states[k].Standing != fleet.StandingDown || k >= len(checks) || checks[k].Name != states[k].Check {
@@ -56,6 +66,21 @@ func Heed(checks []fleet.Check, muted uint64, states []fleet.CheckState) []fleet
 	}
 	if heeded == nil {
 		return states
+	}
+	return heeded
+}
+
+// disbelieve returns the standings without the failures of checks that are unproven: such a one explains no other's
+// failure, either.
+func disbelieve(unproven []fleet.CheckName, states []fleet.CheckState) []fleet.CheckState {
+	if len(unproven) == 0 {
+		return states
+	}
+	heeded := slices.Clone(states)
+	for k := range heeded {
+		if s := &heeded[k]; ails(*s) && slices.Contains(unproven, s.Check) {
+			s.Standing, s.Result, s.Found = fleet.StandingUnknown, fleet.ResultUnproven, s.Result
+		}
 	}
 	return heeded
 }

@@ -107,7 +107,7 @@ func TestOnlyTheRootSpeaks(t *testing.T) {
 			}
 		}
 		muted := rapid.Uint64Range(0, 1<<n-1).Draw(t, "muted")
-		got := health.Heed(checks, muted, states)
+		got := health.Heed(checks, health.Doubted{Muted: muted}, states)
 		reach := map[fleet.CheckName]map[fleet.CheckName]bool{}
 		for range n {
 			for _, c := range checks {
@@ -143,7 +143,7 @@ func TestACircleEndsAllTheSame(t *testing.T) {
 	t.Parallel()
 	checks := []fleet.Check{{Name: "a", DependsOn: []fleet.CheckName{"b"}}, {Name: "b", DependsOn: []fleet.CheckName{"a", "b"}}}
 	states := []fleet.CheckState{{Check: "a", Standing: down}, {Check: "b", Standing: up}}
-	if got := health.Heed(checks, 0, states); got[0].Standing != unknown {
+	if got := health.Heed(checks, health.Doubted{}, states); got[0].Standing != unknown {
 		t.Errorf("%+v: it depends on itself", got)
 	}
 }
@@ -203,6 +203,30 @@ func TestMutedIsNotBlind(t *testing.T) {
 		})
 		if h.Verdict != c.verdict || h.Muted() != c.muted {
 			t.Errorf("%s: %+v, want %s, muted %v", reason, h, c.verdict, c.muted)
+		}
+	}
+}
+
+// An unproven check that fails says nothing, and explains no other's failure; its success counts.
+func TestL08AnUnprovenCheckSaysNothing(t *testing.T) {
+	t.Parallel()
+	checks := []fleet.Check{{Name: "db"}, {Name: "page", DependsOn: []fleet.CheckName{"db"}}}
+	for name, c := range map[string]struct {
+		db, page    fleet.Standing // as they are
+		dbIs, page2 fleet.Standing // as they are heeded
+	}{
+		"down":                       {db: down, page: up, dbIs: unknown, page2: up},
+		"failing":                    {db: failing, page: up, dbIs: unknown, page2: up},
+		"up":                         {db: up, page: up, dbIs: up, page2: up},
+		"it explains no other check": {db: down, page: down, dbIs: unknown, page2: down},
+	} {
+		states := []fleet.CheckState{{Check: "db", Standing: c.db, Result: fleet.ResultRefused}, {Check: "page", Standing: c.page}}
+		got := health.Heed(checks, health.Doubted{Unproven: []fleet.CheckName{"db"}}, states)
+		if got[0].Standing != c.dbIs || got[1].Standing != c.page2 {
+			t.Errorf("%s: db is %s and page %s", name, got[0].Standing, got[1].Standing)
+		}
+		if got[0].Result == fleet.ResultUnproven != (c.dbIs == unknown) || states[0].Standing != c.db {
+			t.Errorf("%s: %+v", name, got[0])
 		}
 	}
 }

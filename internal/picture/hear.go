@@ -18,10 +18,11 @@ type Edge struct {
 	Since    fleet.Instant // when the result behind it was known
 }
 
-// Hear takes in an edge. While deaf, and about unknown machines or another aim than the present one, it is ignored.
+// Hear takes in an edge. While deaf, and about unknown machines or another aim than the present one, it is ignored, and
+// what a check found before it was edited is, too.
 func (p *Picture) Hear(e Edge) {
 	i, ok := p.byName[e.Machine]
-	if !ok || p.deaf || e.Epoch == 0 || p.aims[i].Epoch != e.Epoch {
+	if !ok || p.deaf || e.Epoch == 0 || p.aims[i].Epoch != e.Epoch || e.Since < p.made[e.Check] {
 		return
 	}
 	v := &p.views[i]

@@ -54,6 +54,8 @@ type Picture struct {
 	freshID       func() fleet.InstanceID
 	aimed         func(index int, a Aim)
 
+	made map[fleet.CheckName]fleet.Instant // when checks were made or edited in this term
+
 	views  []fleet.View
 	byName map[fleet.MachineName]int
 	aims   []aim
@@ -109,6 +111,7 @@ func New(o Options, now fleet.Now) *Picture {
 		steadyAt: now.Mono.Add(guard.SettleTime(spec) + time.Second),
 		asking:   make(map[fleet.InstanceID]bool),
 		answered: make(map[fleet.HostName]fleet.Instant),
+		made:     make(map[fleet.CheckName]fleet.Instant),
 		dirty:    true,
 		placed:   1,
 		needs:    needsOf(spec.Checks),
@@ -230,9 +233,24 @@ func (p *Picture) AdoptBrake(b fleet.Brake) { p.brake = b }
 // than before, the picture has them from now on: see Len.
 func (p *Picture) AdoptWhole(w fleet.Whole, now fleet.Now) {
 	booked := w.Ledger != p.whole.Ledger || !slices.EqualFunc(w.LetGo, p.whole.LetGo, fleet.LetGo.Equal)
+	proven := !w.Book.SameProofs(p.whole.Book)
 	p.whole = w
 	if booked {
 		p.force(now)
+	}
+	if proven {
+		p.weighAnew()
+	}
+}
+
+// weighAnew asks for a decision about the machines with a check that fails: whether that counts may be otherwise now.
+func (p *Picture) weighAnew() {
+	for i := range p.views {
+		if slices.ContainsFunc(p.views[i].Checks, func(c fleet.CheckState) bool {
+			return c.Standing == fleet.StandingDown || c.Standing == fleet.StandingFailing
+		}) {
+			p.due(i)
+		}
 	}
 }
 

@@ -23,6 +23,11 @@ func (p *Picture) Want(spec fleet.Spec, now fleet.Now) (dropped []fleet.CheckNam
 			dropped = append(dropped, c.Name)
 		}
 	}
+	for _, c := range spec.Checks {
+		if !slices.ContainsFunc(was, func(k fleet.Check) bool { return change.SameCheck(k, c) }) {
+			p.made[c.Name] = now.Mono
+		}
+	}
 	p.wanted, p.dirty = &spec, true
 	p.force(now)
 	for i := range p.views {

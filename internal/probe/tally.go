@@ -35,7 +35,7 @@ func MeaningOf(r fleet.ResultReason) Meaning {
 	case fleet.ResultNone, fleet.ResultNoAddress, fleet.ResultSharedAddress, fleet.ResultLocal, fleet.ResultLate,
 		fleet.ResultIsolated, fleet.ResultUndecided,
 		fleet.ResultUnsupported, fleet.ResultNoMetadata, fleet.ResultUnfit, fleet.ResultNotConnected,
-		fleet.ResultNotEvery, fleet.ResultDependsOn, fleet.ResultPanicked:
+		fleet.ResultNotEvery, fleet.ResultDependsOn, fleet.ResultUnproven, fleet.ResultPanicked:
 	}
 	return MeansNothing
 }

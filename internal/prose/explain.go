@@ -43,6 +43,9 @@ func (e *Explanation) explainVerdict(f engine.FleetStatus, v fleet.View) {
 	}
 	for _, c := range v.Checks {
 		e.Because = append(e.Because, standing(c, f.At))
+		if t := f.Whole.Book.Of(c.Check); t != nil && !t.Proven() && c.Standing != fleet.StandingUp {
+			e.Because = append(e.Because, Unproven(*t, f.At.Wall)+": its failures count for nothing until it does")
+		}
 	}
 	e.Because = append(e.Because, providersWord(f, v))
 	if h.Verdict == fleet.VerdictStarting && h.Grace != 0 {
@@ -97,6 +100,9 @@ func (e *Explanation) explainWork(f engine.FleetStatus, v fleet.View) {
 		return
 	}
 	e.explainWorld(f, m)
+	if m.Health.Unproven() && m.Waiting == "" {
+		e.hold(fleet.ReasonUnproven, "")
+	}
 	e.explainHolds(f, &v.Machine)
 	e.explainWaiting(f, m)
 	e.explainSize(f, m)
@@ -145,7 +151,7 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, m fleet.Machine) {
 		if known := f.Whole.Foreign; len(known) > 0 {
 			detail = Foreign(known[0])
 		}
-	case fleet.ReasonStoppedByPerson:
+	case fleet.ReasonStoppedByPerson, fleet.ReasonShutDown:
 		if i := m.Incident; i != nil && i.HoldUntil.After(f.At.Wall) {
 			detail = "a person is paged in " + Span(i.HoldUntil.Sub(f.At.Wall))
 		}

@@ -198,3 +198,24 @@ func TestExplainWhatMachinesSufferTogether(t *testing.T) {
 		})
 	}
 }
+
+func TestL08ACheckThatNeverSucceededIsExplained(t *testing.T) {
+	t.Parallel()
+	s, v := scene()
+	v.Machine.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Check: "page", Result: fleet.ResultUnproven}
+	v.Checks[0].Standing, v.Checks[0].Result = fleet.StandingDown, fleet.ResultRefused
+	s.Whole.Book = &fleet.CheckBook{Checks: []fleet.Tested{
+		{Name: "page", Definition: "b", Good: "a", Edited: true, Since: s.At.Wall.Add(-time.Hour)}}}
+	want := prose.Explanation{
+		Because: []string{"check page is down for 1m00s: connection refused or reset",
+			"check page was edited at 02:00 UTC and has not succeeded since: its failures count for nothing until it does",
+			"check ping is up for 1m00s", "the provider says the instance is running at 10.0.0.3"},
+		Now: []string{"held: a check that fails has succeeded on no machine of the fleet since it was made or edited, " +
+			"so it may be wrong itself"},
+		Person: []string{"see whether the check asks the right thing, and edit it and reload; " +
+			"as soon as it succeeds on one machine it counts"},
+	}
+	if diff := cmp.Diff(want, prose.Explain(s, v)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -146,6 +146,8 @@ func attitude(r fleet.Record, story []fleet.Record) string {
 		return "hale builds no first instance in the fleet until you say so; what it has, it heals"
 	case fleet.ReasonHoldExpired, fleet.ReasonLawBroken, fleet.ReasonSecondRunning:
 		return "hale watches it and leaves it alone"
+	case fleet.ReasonUnproven:
+		return "hale repairs no machine for what this check says until it has succeeded on one; all other checks count"
 	case fleet.ReasonCallFailed:
 		return "hale goes on trying, with growing pauses"
 	default:

@@ -53,6 +53,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordNotified:       notified,
 	fleet.RecordUndelivered:    undelivered,
 	fleet.RecordRemnant:        remnant,
+	fleet.RecordCheck:          checkNews,
 	fleet.RecordBrake:          brake,
 	fleet.RecordProvider:       providerNews,
 	fleet.RecordVantage:        vantageNews,
@@ -378,11 +379,16 @@ func quarantineOver(r fleet.Record) string {
 }
 
 func paged(r fleet.Record) string {
+	if r.Reason == fleet.ReasonUnproven {
+		return because("a person must look at "+subjectOfPage(r), whyPaged(r))
+	}
 	return because("a person must look at "+subjectOfPage(r), aside(whyPaged(r), r.Detail))
 }
 
 func whyPaged(r fleet.Record) string {
 	switch r.Reason {
+	case fleet.ReasonUnproven:
+		return Unproven(testedOf(r), r.At)
 	case fleet.ReasonBrake:
 		return arithmetic(r)
 	case fleet.ReasonSharedFate:

@@ -221,6 +221,10 @@ func (w *Work) heldBack(r *fleet.Repair) fleet.Reason {
 // others: it did nothing that it could lose, and begins anew after a while.
 func (w *Work) unclear(r *fleet.Repair) {
 	r.Look = ""
+	if r.Kind == fleet.RepairHeal && w.unproven() {
+		w.yield(r, fleet.ReasonUnproven)
+		return
+	}
 	w.retry(r)
 	w.wait(fleet.ReasonLookUnclear)
 	if r.Kind != fleet.RepairHeal || r.Retries < pageAfter {
@@ -417,7 +421,7 @@ func (w *Work) contradicts(r fleet.Repair, l fleet.Look) bool {
 
 // off reports whether the cause is that the instance is powered off, whoever or whatever did it.
 func off(c fleet.Cause) bool {
-	return c == fleet.CauseOff || c == fleet.CauseStopped || c == fleet.CauseCrashed
+	return c == fleet.CauseOff || c == fleet.CauseStopped || c == fleet.CauseShutdown || c == fleet.CauseCrashed
 }
 
 // neverAddressed reports whether the look says nothing for the one reason that is the build's own: no address. Whatever
@@ -487,10 +491,15 @@ func (w *Work) verify(r *fleet.Repair) {
 		w.failRung(fleet.ReasonNotVerified, string(h.Cause))
 	case guard.Sightless(w.Situation): // nobody could see it healthy
 		w.wait(w.Situation.Whole.Doubt.Reason)
+	case w.Situation.Now.Due(r.Deadline) && r.Kind == fleet.RepairHeal && w.unproven():
+		w.yield(r, fleet.ReasonUnproven) // a further step would be taken for that check alone
 	case w.Situation.Now.Due(r.Deadline):
 		w.failRung(fleet.ReasonNotVerified, string(h.Verdict))
 	}
 }
+
+// unproven reports whether all that keeps the machine from being healthy is a check that never succeeded as it is.
+func (w *Work) unproven() bool { return health.OnlyUnproven(&w.M.Health, w.View.Checks) }
 
 func (w *Work) freshlySeen(r *fleet.Repair) bool {
 	return w.View.Sighting(w.M.Current.ID).Asked > r.LastOutcome

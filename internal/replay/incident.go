@@ -225,7 +225,8 @@ func (i *Incident) because(e api.Event) {
 func (i *Incident) classify(patience time.Duration) {
 	r := i.Recorded
 	switch passed := len(r.Acts) == 0 && !i.To.IsZero(); {
-	case i.Cause == fleet.CauseStopped || i.Cause == fleet.CausePaused || i.Cause == fleet.CauseRescued:
+	case i.Cause == fleet.CauseStopped || i.Cause == fleet.CauseShutdown ||
+		i.Cause == fleet.CausePaused || i.Cause == fleet.CauseRescued:
 		i.Nature = Stopped
 	case i.Cause.Stopped():
 		i.Nature = Failure // the provider said so

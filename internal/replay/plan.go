@@ -73,6 +73,8 @@ func (i *Incident) verb() sim.Verb {
 	switch i.Cause {
 	case fleet.CauseStopped:
 		return sim.IsStopped
+	case fleet.CauseShutdown:
+		return sim.IsShutDown
 	case fleet.CausePaused:
 		return sim.IsPaused
 	case fleet.CauseSuspended:

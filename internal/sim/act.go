@@ -214,14 +214,15 @@ func (c *server) look(index int, a fleet.Action) {
 			c.pic.TellLook(index, l)
 			c.heat()
 		}
-		if a.Scope != fleet.LookFull || aim.Epoch == 0 || len(c.s.spec.Checks) == 0 {
+		if a.Scope != fleet.LookFull || aim.Epoch == 0 || len(c.probes.checks) == 0 {
 			tell()
 			return
 		}
-		l.Checks = make([]fleet.CheckState, len(c.s.spec.Checks))
-		life, left := c.life, len(c.s.spec.Checks)
-		for k := range c.s.spec.Checks {
-			c.probes.look(&c.s.spec.Checks[k], whom{address, string(aim.Instance), rival},
+		checks := c.probes.checks
+		l.Checks = make([]fleet.CheckState, len(checks))
+		life, left := c.life, len(checks)
+		for k := range checks {
+			c.probes.look(&checks[k], whom{address, string(aim.Instance), rival},
 				func(state fleet.CheckState) {
 					l.Checks[k] = state
 					if left--; left == 0 {

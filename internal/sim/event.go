@@ -35,6 +35,7 @@ const (
 	Crashes     Verb = "crashes"
 	ShutsDown   Verb = "shuts itself down"
 	IsStopped   Verb = "is stopped by a person"
+	IsShutDown  Verb = "is shut down by a person" // in order: the provider does not know by whom
 	IsStarted   Verb = "is started by a person"
 	IsPaused    Verb = "is paused"
 	IsRescued   Verb = "is rescued by a person"  // who has another system run in its place
@@ -141,6 +142,7 @@ const (
 	Resizes     Verb = "asks for a size of"
 	Retemplates Verb = "asks for the image"
 	Confirms    Verb = "confirms what waits"
+	Mistypes    Verb = "mistypes the port of check" // in the configuration; where it ends, it is put right
 )
 
 // String returns the event as scenario files write it.
@@ -197,7 +199,8 @@ func verbs() map[Verb]act {
 	return map[Verb]act{
 		Crashes:        onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopCrash) }),
 		ShutsDown:      onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopGuest) }),
-		IsStopped:      onMachine(stoppedByPerson),
+		IsStopped:      onMachine(stoppedByPerson(world.StopExternal)),
+		IsShutDown:     onMachine(stoppedByPerson(world.StopShutdown)),
 		IsStarted:      forGood((*world.World).PowerOn),
 		IsPaused:       halts(world.StopUnknown),
 		IsRescued:      onMachine(func(s *stage, vm *world.VM) func() { return s.w.Rescue(vm) }),
@@ -288,6 +291,7 @@ func verbs() map[Verb]act {
 		Resizes:     resizes,
 		Retemplates: retemplates,
 		Confirms:    confirms,
+		Mistypes:    mistypes,
 	}
 }
 
@@ -325,12 +329,14 @@ func ails(a world.Ailment) act {
 	return onMachine(func(s *stage, vm *world.VM) func() { return s.w.Sicken(vm, a) })
 }
 
-func stoppedByPerson(s *stage, vm *world.VM) func() {
-	s.judge.wanted(vm)
-	s.w.Crash(vm, world.StopExternal)
-	return func() {
-		if vm.Power != world.Running { // who finds it running leaves it so
-			s.w.PowerOn(vm)
+func stoppedByPerson(how world.Stop) func(s *stage, vm *world.VM) func() {
+	return func(s *stage, vm *world.VM) func() {
+		s.judge.wanted(vm)
+		s.w.Crash(vm, how)
+		return func() {
+			if vm.Power != world.Running { // who finds it running leaves it so
+				s.w.PowerOn(vm)
+			}
 		}
 	}
 }

@@ -55,6 +55,8 @@ type judge struct {
 	forgot    map[copyMade]bool // copies of disks that are not in the store any more through no fault of hale's
 	toldOlder bool              // a person was told that the store is older than the world
 	toldTwo   map[string]bool   // a person was told that the machine is on two hosts
+	// checks whose port is mistyped: they succeed nowhere
+	mistyped map[fleet.CheckName]bool
 }
 
 // Violation is a law that a run broke.
@@ -81,7 +83,8 @@ func newJudge(s *stage) *judge {
 		unread: map[string]bool{}, reset: map[string]time.Duration{}, ignored: map[string]string{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
 		given: map[string]time.Duration{}, toldBack: map[string]time.Duration{}, afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, copies: map[copyMade]time.Duration{},
-		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]bool{}, plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
+		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]bool{}, mistyped: map[fleet.CheckName]bool{},
+		plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
 	}
 }
 
@@ -179,7 +182,8 @@ func (j *judge) touches(c *world.Call) {
 
 func (j *judge) isCurrent(c *world.Call) bool {
 	vm := j.s.w.Current(c.Mark.Machine)
-	return vm != nil && vm.ID == c.ID && vm.Power == world.Off && vm.Stop == world.StopExternal
+	return vm != nil && vm.ID == c.ID && vm.Power == world.Off &&
+		(vm.Stop == world.StopExternal || vm.Stop == world.StopShutdown)
 }
 
 // takesAway reports whether the operation ends what runs, or its disks.
@@ -456,7 +460,17 @@ func (j *judge) committed(c *server, was, is *fleet.Machine, records []fleet.Rec
 	j.tally(*was, -1)
 	j.tally(*is, 1)
 	j.verdicts(was, is, records)
+	j.believes(was, is)
 	j.repairs(c, was, is, records)
+}
+
+// believes checks that no repair begins for what a check says that can succeed nowhere, since its port is mistyped.
+func (j *judge) believes(was, is *fleet.Machine) {
+	if was.Repair == nil && is.Repair != nil && is.Repair.Kind == fleet.RepairHeal && is.Wanted == nil &&
+		is.Health.Cause == fleet.CauseChecks && j.mistyped[is.Health.Check] {
+		j.broken("unproven", string(is.Name),
+			"its repair begins by check "+string(is.Health.Check)+", whose port is mistyped")
+	}
 }
 
 // tally keeps the judge's own count of what hale takes for failing, and for being repaired.
@@ -492,7 +506,7 @@ func (j *judge) isLeft(c fleet.Cause) bool {
 		return !heal || !resumes
 	case fleet.CauseSuspended:
 		return !resumes
-	case fleet.CauseStopped:
+	case fleet.CauseStopped, fleet.CauseShutdown:
 		return !heal
 	default:
 		return false

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"hale/internal/change"
 	"hale/internal/fleet"
 	"hale/internal/picture"
 	"hale/internal/probe"
@@ -20,7 +21,8 @@ type prober struct {
 	w       *world.World
 	vantage string
 	checks  []fleet.Check
-	rows    [][]*row // by machine and check
+	ports   map[fleet.CheckName]int // at which the machines listen for them
+	rows    [][]*row                // by machine and check
 	at      map[netip.Addr][]int
 	agents  bool                   // some check asks them
 	of      map[string]int         // the machine by its instance, where agents are asked
@@ -68,6 +70,10 @@ func (w whom) unaimed(c *fleet.Check) fleet.ResultReason {
 func newProber(w *world.World, vantage string, spec fleet.Spec, machines int, heard func(int, row)) *prober {
 	p := &prober{w: w, vantage: vantage, checks: spec.Checks, at: map[netip.Addr][]int{}, of: map[string]int{}, heard: heard, edges: new(int)}
 	p.agents = spec.Asks(fleet.CheckAgent)
+	p.ports = make(map[fleet.CheckName]int, len(p.checks))
+	for i := range p.checks {
+		p.ports[p.checks[i].Name] = p.checks[i].Port
+	}
 	p.rows = make([][]*row, machines)
 	for i := range p.rows {
 		p.rows[i] = make([]*row, len(p.checks))
@@ -168,7 +174,33 @@ func (p *prober) hear(c *fleet.Check, at whom) (world.Answer, float64) {
 		return p.w.HearAgent(p.vantage, at.instance, string(c.Name)), 0
 	}
 	h := p.w.Hear(p.vantage, at.lastAddress)
-	return answer(c, h), h.Loss
+	said := answer(c, h)
+	if c.Port != p.ports[c.Name] && said != world.Silence {
+		said = world.Refused // nothing listens there
+	}
+	return said, h.Loss
+}
+
+// edit asks by the checks as they are now, those that are another begin anew.
+func (p *prober) edit(checks []fleet.Check) {
+	if len(checks) == 0 || &checks[0] == &p.checks[0] {
+		return
+	}
+	for _, rows := range p.rows {
+		for k, r := range rows {
+			was := r.check
+			r.check = &checks[k]
+			if change.SameCheck(*was, checks[k]) {
+				continue
+			}
+			*r = row{check: r.check, index: r.index, phase: r.phase, stamp: r.stamp + 1, epoch: r.epoch,
+				tally: probe.NewTally(), next: p.w.Now(), whom: r.whom}
+			if r.epoch != 0 && r.known(r.check) {
+				p.listen(r)
+			}
+		}
+	}
+	p.checks = checks
 }
 
 // halt stops all probing, as when the whole process stands still; resume goes on with the next regular probes.

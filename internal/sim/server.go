@@ -175,6 +175,7 @@ func (c *server) watch() {
 	c.client.Noted = func() { c.readRollIn(rollBeat) }
 	c.probes = newProber(c.s.w, c.name, c.s.spec, max(c.s.spec.Size, len(c.s.store.beliefs)), c.hear)
 	c.probes.edges = &c.s.score.Edges
+	c.probes.edit(c.s.wanted.Checks)
 }
 
 func (c *server) aimed(index int, a picture.Aim) { c.probes.aim(index, a) }

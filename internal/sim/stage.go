@@ -151,6 +151,9 @@ func (e Event) fits(o Options) error {
 			return fmt.Errorf("%s: the servers are hale-1 to hale-%d", e, max(o.Servers, 1))
 		}
 	case "operator":
+		if e.Verb == Mistypes && !asksPort(o.Spec.Checks, e.Arg) {
+			return fmt.Errorf("%s: fleet %s has no check %s that asks at a port", e, o.Spec.Name, e.Arg)
+		}
 		if _, edit := edits()[e.Verb]; edit {
 			return nil
 		}

@@ -13,7 +13,10 @@ import (
 
 // edits are the verbs by which an operator changes the configuration, or confirms what waits.
 func edits() map[Verb]shape {
-	return map[Verb]shape{Resizes: {"operator", "count", true}, Retemplates: {"operator", "image", true}, Confirms: {subject: "operator"}}
+	return map[Verb]shape{
+		Resizes: {"operator", "count", true}, Retemplates: {"operator", "image", true}, Confirms: {subject: "operator"},
+		Mistypes: {"operator", "check", true},
+	}
 }
 
 // most returns the largest size that the fleet is ever asked to have.
@@ -61,6 +64,44 @@ func retemplates(s *stage, e Event) (func(), error) {
 	return nil, nil
 }
 
+// Mistyped returns the checks with another port in the one that the event names: nothing listens there.
+func (e Event) Mistyped(checks []fleet.Check) []fleet.Check {
+	out := slices.Clone(checks)
+	for i := range out {
+		if string(out[i].Name) == e.Arg {
+			out[i].Port = wrongPort
+		}
+	}
+	return out
+}
+
+const wrongPort = 9
+
+// mistypes edits the check's port in the configuration, which every server reads again. Its end puts it right.
+func mistypes(s *stage, e Event) (func(), error) {
+	if s.rival != nil {
+		return nil, nil
+	}
+	edit := func(checks []fleet.Check) {
+		s.wanted.Checks = checks
+		for _, c := range s.servers {
+			c.reload()
+		}
+	}
+	right := s.wanted.Checks
+	edit(e.Mistyped(right))
+	s.judge.mistyped[fleet.CheckName(e.Arg)] = true
+	return func() {
+		delete(s.judge.mistyped, fleet.CheckName(e.Arg))
+		edit(right)
+	}, nil
+}
+
+// asksPort reports whether the spec has a check of the name that asks at a port.
+func asksPort(checks []fleet.Check, name string) bool {
+	return slices.ContainsFunc(checks, func(c fleet.Check) bool { return string(c.Name) == name && c.Port != 0 })
+}
+
 // reload lets the server take the configuration in.
 func (c *server) reload() {
 	if c.term == 0 {
@@ -69,6 +110,7 @@ func (c *server) reload() {
 	c.enter(c.life, func() {
 		if c.term != 0 {
 			c.pic.Want(c.s.wanted, c.now())
+			c.probes.edit(c.s.wanted.Checks)
 			c.sayPending()
 			c.heat()
 		}

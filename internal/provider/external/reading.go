@@ -128,7 +128,7 @@ func (h hostAnswer) answer() (provider.HostAnswer, error) {
 
 var (
 	powers = []fleet.Power{fleet.PowerUnknown, fleet.PowerRunning, fleet.PowerOff, fleet.PowerPaused, fleet.PowerCrashed, fleet.PowerError}
-	stops  = []fleet.Stop{fleet.StopUnknown, fleet.StopGuest, fleet.StopExternal, fleet.StopCrash, fleet.StopIOError, fleet.StopMoved}
+	stops  = []fleet.Stop{fleet.StopUnknown, fleet.StopGuest, fleet.StopExternal, fleet.StopShutdown, fleet.StopCrash, fleet.StopIOError, fleet.StopMoved}
 )
 
 // instance reads one instance. What is not in the closed sets is an error: nobody would know what it means.

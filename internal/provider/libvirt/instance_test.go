@@ -198,7 +198,7 @@ func statesOfALife(t *testing.T, b *bench) {
 	must(t, b.Readdress(background(t), o.Name, moved))
 	must(t, b.Break(background(t), o.Name, lab.FaultOff))
 	off := awaitSeen(t, p, o.Ref, "off", func(i fleet.Instance) bool { return i.Power == fleet.PowerOff })
-	if off.Stop != fleet.StopGuest || off.Address.IsValid() {
+	if off.Stop != fleet.StopShutdown || off.Address.IsValid() {
 		t.Errorf("powered off by itself: %+v", off)
 	}
 

@@ -58,11 +58,13 @@ func resumable(reason golibvirt.DomainPausedReason) bool {
 	return false
 }
 
-// stopOf says who turned a domain off. After a restart the daemon does not know it any more.
+// stopOf says who turned a domain off. After a restart, as after one of the host, the daemon does not know it any more.
+// Of a domain that shut down in order it says no more than that, be it that the guest wanted it or that virsh shutdown
+// asked.
 func stopOf(reason golibvirt.DomainShutoffReason) fleet.Stop {
 	switch reason {
 	case golibvirt.DomainShutoffShutdown:
-		return fleet.StopGuest
+		return fleet.StopShutdown
 	case golibvirt.DomainShutoffMigrated:
 		return fleet.StopMoved
 	case golibvirt.DomainShutoffDestroyed, golibvirt.DomainShutoffSaved, golibvirt.DomainShutoffFromSnapshot:

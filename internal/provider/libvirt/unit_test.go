@@ -145,7 +145,7 @@ func TestStates(t *testing.T) {
 		"paused while it starts":  {paused, int32(golibvirt.DomainPausedStartingUp), fleet.PowerRunning, fleet.StopUnknown},
 		"paused because it died":  {paused, int32(golibvirt.DomainPausedCrashed), fleet.PowerCrashed, fleet.StopUnknown},
 		"suspended to memory":     {asleep, 0, fleet.PowerPaused, fleet.StopGuest},
-		"powered itself off":      {off, int32(golibvirt.DomainShutoffShutdown), fleet.PowerOff, fleet.StopGuest},
+		"shut down in order":      {off, int32(golibvirt.DomainShutoffShutdown), fleet.PowerOff, fleet.StopShutdown},
 		"destroyed":               {off, int32(golibvirt.DomainShutoffDestroyed), fleet.PowerOff, fleet.StopExternal},
 		"saved":                   {off, int32(golibvirt.DomainShutoffSaved), fleet.PowerOff, fleet.StopExternal},
 		"migrated away":           {off, int32(golibvirt.DomainShutoffMigrated), fleet.PowerOff, fleet.StopMoved},

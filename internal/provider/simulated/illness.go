@@ -145,6 +145,13 @@ func (f PersonPowersOff) strike(w *World, _ *injection, now time.Time) error {
 	return w.turn(f.Instance, now, fleet.PowerOff, fleet.StopExternal)
 }
 
+// PersonShutsDown is what virsh shutdown does: off, StopShutdown.
+type PersonShutsDown struct{ Instance fleet.InstanceID }
+
+func (f PersonShutsDown) strike(w *World, _ *injection, now time.Time) error {
+	return w.turn(f.Instance, now, fleet.PowerOff, fleet.StopShutdown)
+}
+
 // PersonMends is what somebody does to a guest that was left to a person: whatever ails it is gone, and it boots, off or not.
 type PersonMends struct{ Instance fleet.InstanceID }
 

@@ -26,6 +26,7 @@ const (
 	StopUnknown  Stop = ""
 	StopGuest    Stop = "guest"
 	StopExternal Stop = "external"
+	StopShutdown Stop = "shutdown" // in order, and the provider does not know by whom
 	StopCrash    Stop = "crash"
 	StopMoved    Stop = "moved"    // it went on at another host
 	StopRescue   Stop = "rescue"   // paused: another system runs in its place

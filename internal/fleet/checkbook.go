@@ -1,0 +1,124 @@
+package fleet
+
+import (
+	"hash/fnv"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// CheckBook is what each check of a fleet was seen to do since it was made or edited. It is never changed in place:
+// what books something makes another one.
+type CheckBook struct {
+	Checks []Tested `json:",omitempty"` // in the order of the spec's checks
+}
+
+// Tested is what one check was seen to do.
+type Tested struct {
+	Name CheckName
+	// Definition is the check's (Check.Definition), and Good the last one by which it succeeded on a machine of the
+	// fleet; empty: it never did.
+	Definition string
+	Good       string `json:",omitempty"`
+	// Edited says that there was a check of the name before; Since is when the check was made or edited.
+	Edited bool `json:",omitempty"`
+	Since  time.Time
+	// SinceMono is Since on the owner's clock; it restarts with a new owner (L15).
+	SinceMono Instant `json:",omitempty"`
+	// Paged is the definition by which it did not succeed when a person was told so last; empty: that is over.
+	Paged string `json:",omitempty"`
+}
+
+// Told reports whether a person was told that the check, as it is defined now, does not succeed.
+func (t *Tested) Told() bool { return t.Paged == t.Definition }
+
+// Proven reports whether the check, as it is defined now, succeeded on a machine of the fleet.
+func (t *Tested) Proven() bool { return t.Good == t.Definition }
+
+// Of returns what the check was seen to do, or nil. There may be no book.
+func (b *CheckBook) Of(name CheckName) *Tested {
+	if b == nil {
+		return nil
+	}
+	i := slices.IndexFunc(b.Checks, func(t Tested) bool { return t.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &b.Checks[i]
+}
+
+// Equal reports whether the two say the same.
+func (b *CheckBook) Equal(other *CheckBook) bool {
+	if b == nil || other == nil || b == other {
+		return b == other
+	}
+	return slices.EqualFunc(b.Checks, other.Checks, func(x, y Tested) bool {
+		same := x.Since.Equal(y.Since)
+		x.Since = y.Since
+		return same && x == y
+	})
+}
+
+// SameProofs reports whether the two agree on which checks are proven. Either may be missing.
+func (b *CheckBook) SameProofs(other *CheckBook) bool {
+	if b == nil || other == nil || b == other {
+		return b == other
+	}
+	return slices.EqualFunc(b.Checks, other.Checks, func(x, y Tested) bool {
+		return x.Name == y.Name && x.Proven() == y.Proven()
+	})
+}
+
+// restart makes the book good for a new owner.
+func (b *CheckBook) restart(now Now) *CheckBook {
+	if b == nil {
+		return nil
+	}
+	next := &CheckBook{Checks: slices.Clone(b.Checks)}
+	for i := range next.Checks {
+		next.Checks[i].SinceMono = now.Mono
+	}
+	return next
+}
+
+// Definition names what the check asks, and what it takes for a good answer, in a few letters: two checks of one
+// definition succeed together. Its name is no part of it, nor is how often it asks, how many results make it down or
+// up, and when its failures count. What a later hale adds to a check changes it only where it is used.
+func (c *Check) Definition() string {
+	d := *c
+	d.Name, d.Every, d.DownAfter, d.DownIn, d.UpAfter, d.UpIn, d.NotEvery, d.DependsOn = "", 0, 0, 0, 0, 0, nil, nil
+	h := fnv.New64a()
+	for _, part := range parts(nil, "", reflect.ValueOf(d)) {
+		h.Write([]byte(part)) // hash.Hash never fails to write
+		h.Write([]byte{0})
+	}
+	return strconv.FormatUint(h.Sum64(), 16)
+}
+
+// parts lists what of the value is not zero, each with its place.
+func parts(out []string, place string, v reflect.Value) []string {
+	if v.IsZero() {
+		return out
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			out = parts(out, place+"."+v.Type().Field(i).Name, v.Field(i))
+		}
+	case reflect.Slice:
+		out = append(out, place+"#"+strconv.Itoa(v.Len()))
+		for i := range v.Len() {
+			out = parts(out, place+"."+strconv.Itoa(i), v.Index(i))
+		}
+	case reflect.String:
+		out = append(out, place+"="+v.String())
+	case reflect.Bool:
+		out = append(out, place)
+	case reflect.Uint8:
+		out = append(out, place+"="+strconv.FormatUint(v.Uint(), 10))
+	default:
+		out = append(out, place+"="+strconv.FormatInt(v.Int(), 10))
+	}
+	return out
+}
