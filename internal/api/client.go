@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Codes of Problem.
@@ -58,7 +59,7 @@ type NotRunning struct {
 
 // Error implements error. It says how to start a controller.
 func (n NotRunning) Error() string {
-	return fmt.Sprintf("no hale controller listens on %s (%v); start one with 'hale run FILE', or name its socket with --socket or HALE_SOCKET",
+	return fmt.Sprintf("no hale controller listens on %s (%v); start one with 'hale run', or name its socket with --socket or HALE_SOCKET",
 		n.Socket, cause(n.Err))
 }
 
@@ -107,14 +108,22 @@ func (c *Client) Why(ctx context.Context, machine string) (Why, error) {
 	return get[Why](ctx, c, "/v1/machines/"+url.PathEscape(machine)+"/why")
 }
 
+// WhyFleet returns how a fleet stands, and what holds it.
+func (c *Client) WhyFleet(ctx context.Context, name string) (FleetWhy, error) {
+	return get[FleetWhy](ctx, c, "/v1/fleets/"+url.PathEscape(name)+"/why")
+}
+
 // State returns what the controller believes.
 func (c *Client) State(ctx context.Context) (State, error) { return get[State](ctx, c, "/v1/state") }
 
 // EventsQuery says which events are wanted.
 type EventsQuery struct {
-	Fleet  string // empty: all
-	Last   int    // only so many of those that there are; 0: all
-	Follow bool   // and then those to come, until ctx ends
+	Fleet   string    // empty: all
+	Machine string    // empty: all, and what is about none
+	Since   time.Time // zero: from the beginning
+	Kinds   []string  // empty: all
+	Last    int       // only so many of those that there are; 0: all
+	Follow  bool      // and then those to come, until ctx ends
 }
 
 // ErrStreamEnded is what Events yields when the controller ended the stream of a query that follows.
@@ -125,6 +134,15 @@ func (c *Client) Events(ctx context.Context, q EventsQuery) iter.Seq2[Event, err
 	v := url.Values{}
 	if q.Fleet != "" {
 		v.Set("fleet", q.Fleet)
+	}
+	if q.Machine != "" {
+		v.Set("machine", q.Machine)
+	}
+	if !q.Since.IsZero() {
+		v.Set("since", q.Since.Format(time.RFC3339Nano))
+	}
+	for _, k := range q.Kinds {
+		v.Add("kind", k)
 	}
 	if q.Last > 0 {
 		v.Set("last", strconv.Itoa(q.Last))

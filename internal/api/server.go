@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"hale/internal/defect"
@@ -18,6 +19,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/journal"
 	"hale/internal/notify"
+	"hale/internal/prose"
 	"hale/internal/state"
 )
 
@@ -120,6 +122,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/orders", s.orders)
 	mux.HandleFunc("GET /v1/orders", s.given)
 	mux.HandleFunc("GET /v1/fleets/{name}/world", s.world)
+	mux.HandleFunc("GET /v1/fleets/{name}/why", s.whyFleet)
 	mux.HandleFunc("POST /v1/take-over", s.takeOver)
 	mux.HandleFunc("POST /v1/reload", s.reload)
 	mux.HandleFunc("POST /v1/readdress", s.readdress)
@@ -167,7 +170,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 	name := fleet.MachineName(text)
 	var names []string
 	for _, f := range status {
-		names = append(names, aliases(f)...)
+		names = append(append(names, string(f.Spec.Name)), aliases(f)...)
 		for _, v := range f.Machines {
 			names = append(names, string(v.Machine.Name))
 			if v.Machine.Name != name {
@@ -182,7 +185,24 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	s.fail(w, http.StatusNotFound, Problem{Code: CodeUnknownMachine, Message: "there is no machine " + string(name), Near: near(string(name), names)})
+	s.fail(w, http.StatusNotFound, Problem{Code: CodeUnknownMachine, Message: "there is no machine or fleet " + string(name), Near: near(string(name), names)})
+}
+
+// whyFleet says what holds a fleet as a whole.
+func (s *Server) whyFleet(w http.ResponseWriter, r *http.Request) {
+	f, problem := fleetNamed(r.PathValue("name"), s.opts.Status())
+	if problem != nil {
+		s.fail(w, http.StatusNotFound, *problem)
+		return
+	}
+	e := prose.ExplainFleet(f)
+	out := FleetWhy{Now: f.At.Wall, Fleet: viewFleet(f), Holding: append([]string{}, e.Now...), Person: []string{}}
+	for _, advice := range e.Person {
+		if !slices.Contains(out.Person, advice) {
+			out.Person = append(out.Person, advice)
+		}
+	}
+	s.answer(w, http.StatusOK, out)
 }
 
 // statePrefixes are the parts of the store that a plan needs.
@@ -221,6 +241,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: err.Error()})
 		return
 	}
+	if problem := s.aboutMachine(&q); problem != nil {
+		s.fail(w, http.StatusNotFound, *problem)
+		return
+	}
 	records, revision, err := s.past(r.Context(), q)
 	if err != nil {
 		var unknown unknownFleet
@@ -234,8 +258,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	lines := stream{out: json.NewEncoder(w), flush: http.NewResponseController(w).Flush}
 	told := map[fleet.Name]uint64{}
-	for i, rec := range records {
+	for _, rec := range records {
 		told[rec.Fleet] = rec.Seq
+	}
+	records = slices.DeleteFunc(records, func(r fleet.Record) bool { return !q.wants(r) })
+	for i, rec := range records {
 		if q.last >= 0 && i < len(records)-q.last {
 			continue
 		}
@@ -244,18 +271,18 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if q.follow && lines.flushed() {
-		s.follow(r.Context(), lines, told, q.fleet, revision)
+		s.follow(r.Context(), lines, told, q, revision)
 	}
 }
 
 // follow sends what is stored after the revision, except what was told already, until ctx ends or the reader has gone.
-func (s *Server) follow(ctx context.Context, lines stream, told map[fleet.Name]uint64, name fleet.Name, revision int64) {
-	for rec, err := range journal.Follow(ctx, s.opts.Store, name, revision) {
+func (s *Server) follow(ctx context.Context, lines stream, told map[fleet.Name]uint64, q eventsQuery, revision int64) {
+	for rec, err := range journal.Follow(ctx, s.opts.Store, q.fleet, revision) {
 		if err != nil {
 			lines.send(Failure{Error: Problem{Code: CodeStore, Message: err.Error()}})
 			return
 		}
-		if rec.Seq <= told[rec.Fleet] {
+		if rec.Seq <= told[rec.Fleet] || !q.wants(rec) {
 			continue
 		}
 		if !lines.send(ViewEvent(rec)) || !lines.flushed() {
@@ -274,9 +301,17 @@ func (s stream) send(v any) bool { return s.out.Encode(v) == nil }
 func (s stream) flushed() bool   { return s.flush() == nil }
 
 type eventsQuery struct {
-	fleet  fleet.Name
-	last   int // -1: all
-	follow bool
+	fleet   fleet.Name
+	machine fleet.MachineName
+	since   time.Time
+	kinds   []fleet.RecordKind // empty: all
+	last    int                // -1: all
+	follow  bool
+}
+
+// wants reports whether the query asks for the record. Its fleet is chosen by who reads the journals.
+func (q eventsQuery) wants(r fleet.Record) bool {
+	return (q.machine == "" || r.Machine == q.machine) && !r.At.Before(q.since) && (len(q.kinds) == 0 || slices.Contains(q.kinds, r.Kind))
 }
 
 func parseEventsQuery(v map[string][]string) (eventsQuery, error) {
@@ -286,6 +321,16 @@ func parseEventsQuery(v map[string][]string) (eventsQuery, error) {
 		switch value := values[len(values)-1]; key {
 		case "fleet":
 			q.fleet = fleet.Name(value)
+		case "machine":
+			q.machine = fleet.MachineName(value)
+		case "since":
+			q.since, err = time.Parse(time.RFC3339Nano, value)
+		case "kind":
+			for _, k := range values {
+				if q.kinds = append(q.kinds, fleet.RecordKind(k)); !slices.Contains(EventKinds(), k) {
+					err = UnknownKind(k)
+				}
+			}
 		case "last":
 			q.last, err = strconv.Atoi(value)
 		case "follow":
@@ -298,6 +343,36 @@ func parseEventsQuery(v map[string][]string) (eventsQuery, error) {
 		}
 	}
 	return q, nil
+}
+
+// aboutMachine finds the machine that the query means, by its name or what its provider calls it. One that has gone is
+// still in the journal: its name is taken as it is where a fleet could have had it.
+func (s *Server) aboutMachine(q *eventsQuery) *Problem {
+	if q.machine == "" {
+		return nil
+	}
+	status := s.opts.Status()
+	text, problem := meant(string(q.machine), status)
+	if problem != nil {
+		return problem
+	}
+	q.machine = fleet.MachineName(text)
+	var names []string
+	for _, f := range status {
+		names = append(names, aliases(f)...)
+		for _, v := range f.Machines {
+			names = append(names, string(v.Machine.Name))
+		}
+		if rest, of := strings.CutPrefix(text, string(f.Spec.Name)+"-"); of {
+			if _, err := strconv.ParseUint(rest, 10, 32); err == nil {
+				return nil
+			}
+		}
+	}
+	if slices.Contains(names, text) {
+		return nil
+	}
+	return &Problem{Code: CodeUnknownMachine, Message: "there is no machine " + text, Near: near(text, names)}
 }
 
 type unknownFleet struct {

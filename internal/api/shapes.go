@@ -329,6 +329,14 @@ type Why struct {
 	Timeline []Event `json:"timeline"`
 }
 
+// FleetWhy is how a fleet stands, and what holds it as a whole.
+type FleetWhy struct {
+	Now     time.Time `json:"now"`
+	Fleet   Fleet     `json:"fleet"`
+	Holding []string  `json:"holding"` // a line for each thing that keeps hale from repairing, or that waits for a person
+	Person  []string  `json:"person"`  // what a person can do
+}
+
 // Event is one record of the journal.
 type Event struct {
 	Seq        uint64    `json:"seq"` // orders the events of one fleet

@@ -163,7 +163,13 @@ func fleetNamed(name string, status []engine.FleetStatus) (engine.FleetStatus, *
 		}
 		names = append(names, string(f.Spec.Name))
 	}
-	return engine.FleetStatus{}, &Problem{Code: CodeUnknownFleet, Message: "there is no fleet " + name, Near: near(name, names)}
+	problem := UnknownFleet(name, names)
+	return engine.FleetStatus{}, &problem
+}
+
+// UnknownFleet says that there is no fleet of the name, and which of those that there are may be meant.
+func UnknownFleet(name string, known []string) Problem {
+	return Problem{Code: CodeUnknownFleet, Message: "there is no fleet " + name, Near: near(name, known)}
 }
 
 // confirmsWorld checks the plan by which a person wants the world to be believed, and takes it out of the request: the order has none.

@@ -22,6 +22,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"hale/internal/api"
 	"hale/internal/config"
@@ -104,7 +105,13 @@ func Execute(ctx context.Context, p Program, args []string) int {
 	if !c.began { // cobra did not get as far as a command
 		err = usageError{err}
 	}
+	if ended := checkEnded(0); errors.As(err, &ended) {
+		return int(ended)
+	}
 	fmt.Fprintln(p.Err, "hale: "+message(err))
+	if slices.Contains(args, "--"+checkFlag) && slices.Contains(args, "status") { // a wrong call says nothing about hale
+		return checkUnknown
+	}
 	return exitCode(err)
 }
 

@@ -39,6 +39,18 @@ func (c *commander) initCommand() *cobra.Command {
 	return cmd
 }
 
+// configuration is the file or folder that was named, or the one that lies in the working folder.
+func configuration(args []string) (string, error) {
+	if len(args) > 0 {
+		return args[0], nil
+	}
+	if _, err := os.Stat(starterName); err != nil {
+		return "", usageError{errors.New("name a configuration file or folder: there is no " + starterName +
+			" in this folder (hale init writes one)")}
+	}
+	return starterName, nil
+}
+
 // writeNew writes a file that must not exist yet.
 func writeNew(name string, data []byte) (err error) {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a configuration has no secrets
@@ -56,20 +68,24 @@ func writeNew(name string, data []byte) (err error) {
 func (c *commander) validateCommand() *cobra.Command {
 	var schema bool
 	cmd := &cobra.Command{
-		Use: "validate FILE|DIR", Short: "Say everything that is wrong with a configuration",
-		Long: "Reads a configuration and says everything that is wrong with it, each with its place and what to do.\n" +
+		Use: "validate [FILE|DIR]", Short: "Say everything that is wrong with a configuration",
+		Long: "Reads a configuration (hale.yaml, unless another is named) and says everything that is wrong with it, each with its place and what to do.\n" +
 			"With --schema it prints the JSON Schema for editors instead.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if schema {
 				return cobra.NoArgs(cmd, args)
 			}
-			return cobra.ExactArgs(1)(cmd, args)
+			return cobra.MaximumNArgs(1)(cmd, args)
 		},
 		RunE: c.command(func(_ *cobra.Command, args []string) error {
 			if schema {
 				return c.printSchema()
 			}
-			return c.validate(args[0])
+			path, err := configuration(args)
+			if err != nil {
+				return err
+			}
+			return c.validate(path)
 		}),
 	}
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of the configuration")

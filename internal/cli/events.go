@@ -3,9 +3,11 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"hale/internal/api"
+	"hale/internal/fleet"
 	"hale/internal/prose"
 
 	"github.com/spf13/cobra"
@@ -17,12 +19,24 @@ const lastEvents = 10
 func (c *commander) eventsCommand() *cobra.Command {
 	var q api.EventsQuery
 	var asJSON bool
+	var from string
 	cmd := &cobra.Command{
 		Use: "events", Short: "Print the journal: what happened, what was decided and done, and why",
+		Example: "  hale events --machine web-2 --since 2h\n  hale events --kind paged --kind quarantined --since 2026-11-01\n" +
+			"  hale events --fleet web --follow",
 		Args: cobra.NoArgs,
 		RunE: c.command(func(cmd *cobra.Command, _ []string) error {
 			if q.Follow && !cmd.Flags().Changed("last") {
 				q.Last = lastEvents
+			}
+			for _, k := range q.Kinds {
+				if !slices.Contains(api.EventKinds(), k) {
+					return usageError{fmt.Errorf("--kind: %w", api.UnknownKind(k))}
+				}
+			}
+			var err error
+			if q.Since, err = beginning(from, time.Now()); err != nil {
+				return usageError{err}
 			}
 			client, err := c.dial()
 			if err != nil {
@@ -49,9 +63,45 @@ func (c *commander) eventsCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVarP(&q.Follow, "follow", "f", false, "print what comes, too, until interrupted")
 	cmd.Flags().StringVar(&q.Fleet, "fleet", "", "of this fleet only")
+	cmd.Flags().StringVar(&q.Machine, "machine", "", "of this machine only, by its name or what its provider calls it")
+	cmd.Flags().StringVar(&from, "since", "", "not older than this (30m, 2h, 3d), or from this time on (14:05, 2026-11-23, \"2026-11-23 14:05\")")
+	cmd.Flags().StringSliceVar(&q.Kinds, "kind", nil, "of these kinds only, as paged or step-failed")
 	cmd.Flags().IntVarP(&q.Last, "last", "n", 0, "only the last N (default all; 10 with --follow)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	complete(cmd, "fleet", c.completeFleets)
+	complete(cmd, "machine", c.completeMachines)
+	complete(cmd, "kind", cobra.FixedCompletions(api.EventKinds(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// clocks are the ways in which a time is written, in the zone of the terminal unless it names one.
+var clocks = []string{time.RFC3339, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly}
+
+// beginning is the time that a person means: so long ago, a time of the last day, or a date. Nothing: from the beginning.
+func beginning(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := fleet.ParseSpan(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	for _, layout := range clocks {
+		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return at, nil
+		}
+	}
+	for _, layout := range []string{time.TimeOnly, "15:04"} {
+		at, err := time.Parse(layout, text)
+		if err != nil {
+			continue
+		}
+		day := time.Date(now.Year(), now.Month(), now.Day(), at.Hour(), at.Minute(), at.Second(), 0, now.Location())
+		if day.After(now) {
+			day = day.AddDate(0, 0, -1) // it was yesterday
+		}
+		return day, nil
+	}
+	return time.Time{}, fmt.Errorf("--since %s: write how long ago (30m, 2h, 3d) or a time (14:05, 2026-11-23, \"2026-11-23 14:05\")", text)
 }
 
 // event renders one line, with its date: a journal is long.

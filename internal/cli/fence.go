@@ -135,7 +135,8 @@ func (c *commander) fenceConfirmCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd, c)
-	cmd.Flags().DurationVar(&lasts, "for", wordLasts, "for how long it counts")
+	lasts = wordLasts
+	cmd.Flags().Var((*span)(&lasts), "for", "for how long it counts")
 	return cmd
 }
 

@@ -145,7 +145,7 @@ func (c *commander) holdCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd, c)
-	cmd.Flags().DurationVar(&lasts, "for", 0, "how long, as 30m or 2h; needed")
+	cmd.Flags().Var((*span)(&lasts), "for", "how long, as 30m, 2h or 3d; needed")
 	return cmd
 }
 

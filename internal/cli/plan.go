@@ -16,19 +16,23 @@ func (c *commander) planCommand() *cobra.Command {
 	var asJSON, deep bool
 	var log logFlags
 	cmd := &cobra.Command{
-		Use: "plan FILE|DIR", Short: "Say what hale would do now, and why; touch nothing",
+		Use: "plan [FILE|DIR]", Short: "Say what hale would do now, and why; touch nothing",
 		Long: "Looks at the machines (provider and checks) with the beliefs of the running controller, or else of the data\n" +
 			"folder, and says what a controller with this configuration would do. It changes nothing, anywhere.\n" +
 			"It takes as long as the slowest check needs to be sure.\n\n" +
 			"--deep also tries what would be needed one day, and changes nothing either: that secrets can be read and programs run,\n" +
 			"and that a new machine of each fleet could be built (image, networks, size, names, rights). It fails when one is missing.",
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			logger, err := log.logger(c.Err)
 			if err != nil {
 				return err
 			}
-			loaded, err := load(args[0])
+			path, err := configuration(args)
+			if err != nil {
+				return err
+			}
+			loaded, err := load(path)
 			if err != nil {
 				return err
 			}

@@ -36,10 +36,10 @@ func TestStatusInFull(t *testing.T) {
 	t.Parallel()
 	want := `web: 1 of 4 healthy, 1 in repair, BRAKE ON for 1m30s (3 fail, limit 2), provider lab answers
   MACHINE  VERDICT    SINCE  DOING          WHY                            ADDRESS   INSTANCE   GEN  HOST
-  web-1    healthy    2h00m                                                10.0.0.1  af96bd2c…  1    h1
   web-2    unhealthy  12s    recreate, act  the provider says it crashed   10.0.0.2  9bf69910…  2    h2
   web-3    unhealthy  12s    held: brake    check page: no answer in time  10.0.0.3  19943812…  1    h1
   web-4    unhealthy  5m00s  quarantine     the provider says it is off              aa943812…  3    h1
+  web-1    healthy    2h00m                                                10.0.0.1  af96bd2c…  1    h1
 
 A person must look:
   web: the brake is on: look for one cause behind all of them (network, storage, host, a bad image); the brake releases by itself when enough are healthy again, or with hale brake off
@@ -91,7 +91,7 @@ A person must look:
 		t.Error(diff)
 	}
 	f.Vantage = api.Vantage{Standing: "unknown"}
-	if got := (paper{}).fleet(f, noon)[0]; !strings.Contains(got, "no canary answers") {
+	if got := (paper{}).fleet(f, noon, whole)[0]; !strings.Contains(got, "no canary answers") {
 		t.Error(got)
 	}
 }
@@ -100,11 +100,11 @@ func TestStatusOnANarrowTerminal(t *testing.T) {
 	t.Parallel()
 	want := `web: 1 of 4 healthy, 1 in repair, BRAKE ON for 1m30s (3 fai…
   MACHINE  VERDICT    SINCE  DOING         WHY
-  web-1    healthy    2h00m
   web-2    unhealthy  12s    recreate, a…  the provider say…
   web-3    unhealthy  12s    held: brake   check page: no a…
-  web-4    unhealthy  5m00s  quarantine    the provider say…`
-	got := strings.Join(paper{width: 60}.fleet(storm().Fleets[0], noon), "\n")
+  web-4    unhealthy  5m00s  quarantine    the provider say…
+  web-1    healthy    2h00m`
+	got := strings.Join(paper{width: 60}.fleet(storm().Fleets[0], noon, whole), "\n")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -123,7 +123,7 @@ func TestAllThatTheProviderSaidIsShownOnANarrowTerminal(t *testing.T) {
   add it with ssh-keyscan`
 	wide := "web: 0 of 3 healthy, brake off, provider lab answers\n  " + f.Provider.Detail
 	for width, want := range map[int]string{40: want, 0: wide} {
-		if diff := cmp.Diff(want, strings.Join(paper{width: width}.fleet(f, noon), "\n")); diff != "" {
+		if diff := cmp.Diff(want, strings.Join(paper{width: width}.fleet(f, noon, whole), "\n")); diff != "" {
 			t.Errorf("at width %d: %s", width, diff)
 		}
 	}
@@ -132,7 +132,7 @@ func TestAllThatTheProviderSaidIsShownOnANarrowTerminal(t *testing.T) {
 func TestNothingIsWiderThanTheTerminal(t *testing.T) {
 	t.Parallel()
 	for width := 30; width < 140; width++ {
-		for _, line := range (paper{width: width}).fleet(storm().Fleets[0], noon) {
+		for _, line := range (paper{width: width}).fleet(storm().Fleets[0], noon, whole) {
 			if n := utf8.RuneCountInString(line); n > width {
 				t.Errorf("at width %d a line has %d: %q", width, n, line)
 			}

@@ -14,16 +14,20 @@ func (c *commander) runCommand() *cobra.Command {
 	var log logFlags
 	var readers string
 	cmd := &cobra.Command{
-		Use: "run FILE|DIR", Short: "Run the controller, in the foreground",
-		Long: "Runs the controller until SIGINT or SIGTERM. Stopping it leaves all machines as they are.\n" +
+		Use: "run [FILE|DIR]", Short: "Run the controller, in the foreground",
+		Long: "Runs the controller (of hale.yaml, unless another file is named) until SIGINT or SIGTERM. Stopping it leaves all machines as they are.\n" +
 			"SIGHUP, or 'hale reload', makes it read the configuration again.",
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			logger, err := log.logger(c.Err)
 			if err != nil {
 				return err
 			}
-			loaded, err := load(args[0])
+			path, err := configuration(args)
+			if err != nil {
+				return err
+			}
+			loaded, err := load(path)
 			if err != nil {
 				return err
 			}
@@ -32,7 +36,7 @@ func (c *commander) runCommand() *cobra.Command {
 				return err
 			}
 			return c.Run(cmd.Context(), RunOptions{
-				Config: loaded, Load: func() (*config.Config, error) { return config.Load(args[0]) }, DataDir: dataDir, Socket: socket,
+				Config: loaded, Load: func() (*config.Config, error) { return config.Load(path) }, DataDir: dataDir, Socket: socket,
 				Readers: readers, Logger: logger,
 			})
 		}),

@@ -43,14 +43,18 @@ type simulation struct {
 func (c *commander) simulateCommand() *cobra.Command {
 	var s simulation
 	cmd := &cobra.Command{
-		Use: "simulate FILE|DIR", Short: "Play a configuration in a simulated world, and say what it would do, and what it would regret",
+		Use: "simulate [FILE|DIR]", Short: "Play a configuration in a simulated world, and say what it would do, and what it would regret",
 		Long: "Plays the fleets of a configuration in a simulated world, with hale's own judgement: a month in seconds, with faults\n" +
 			"drawn from a seed, or those of a scenario or a trace. It touches no real machine.\n\n" +
 			"Exit codes: 0 nothing wrong was done, 1 something was (a healthy machine destroyed, two instances at once, a repair\n" +
 			"lost, a machine neither healed nor in a person's hands), 2 called wrongly or invalid configuration.",
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
-			loaded, err := c.sound(args[0])
+			path, err := configuration(args)
+			if err != nil {
+				return err
+			}
+			loaded, err := c.sound(path)
 			if err != nil {
 				return usageError{err}
 			}

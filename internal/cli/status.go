@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,33 +23,57 @@ import (
 const watchEvery = time.Second
 
 func (c *commander) statusCommand() *cobra.Command {
-	var watch, asJSON bool
+	var watch, asJSON, check bool
+	var show selection
 	cmd := &cobra.Command{
-		Use: "status", Short: "Show fleets, machines, their health and repairs",
-		Long: "Shows how everything stands. With --watch it stays up to date: redrawn in place on a terminal, and elsewhere\n" +
-			"printed again whenever something has changed.",
-		Args: cobra.NoArgs,
-		RunE: c.command(func(cmd *cobra.Command, _ []string) error {
+		Use: "status [FLEET…]", Short: "Show fleets, machines, their health and repairs",
+		Long: "Shows how everything stands, what is ill first; with names, only of these fleets. Where there are more than " +
+			strconv.Itoa(manyFleets) + " fleets, it\nis a line for each, unless fleets are named, or --all is given.\n" +
+			"With --watch it stays up to date: redrawn in place on a terminal, as much as fits, and elsewhere\n" +
+			"printed again whenever something has changed.\n\n" +
+			"With --check it prints one line for a monitoring system and ends as its plugins do: 0 OK, 1 WARNING (something is not\n" +
+			"healthy, and hale is at it), 2 CRITICAL (a person must look, hale does not act, or does not answer), 3 UNKNOWN.",
+		Example: "  hale status web\n  hale status --failing\n  hale status --check",
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			show.fleets = args
 			client, err := c.dial()
 			if err != nil {
 				return err
 			}
 			defer client.Close()
-			v := &statusView{screen: screenOf(c.Out, c.Getenv), json: asJSON, ask: client.Status}
+			ask := func(ctx context.Context) (api.Status, error) {
+				s, err := client.Status(ctx)
+				if err != nil {
+					return s, err
+				}
+				return show.of(s)
+			}
+			if check {
+				return c.check(cmd.Context(), ask)
+			}
+			v := &statusView{screen: screenOf(c.Out, c.Getenv), json: asJSON, selection: show, ask: ask}
 			if watch {
 				return v.watch(cmd.Context())
 			}
 			return v.once(cmd.Context())
 		}),
+		ValidArgsFunction: c.completeFleets,
 	}
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "keep it up to date")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (with --watch, one line for each change)")
+	cmd.Flags().BoolVar(&show.failing, "failing", false, "only machines that are not healthy, and fleets that have such or are not looked after")
+	cmd.Flags().BoolVar(&show.all, "all", false, "every machine, however many fleets there are")
+	cmd.Flags().BoolVar(&check, checkFlag, false, "one line and an exit code for monitoring: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN")
+	for _, other := range []string{"watch", "json", "failing", "all"} {
+		cmd.MarkFlagsMutuallyExclusive(checkFlag, other)
+	}
 	return cmd
 }
 
 // statusView shows the answers to one question.
 type statusView struct {
 	screen
+	selection
 	json bool
 	ask  func(context.Context) (api.Status, error)
 }
@@ -61,7 +86,7 @@ func (v *statusView) once(ctx context.Context) error {
 	if v.json {
 		err = printJSON(v.out, s)
 	} else {
-		fmt.Fprintln(v.out, strings.Join(v.paper().status(s, time.Now()), "\n"))
+		fmt.Fprintln(v.out, strings.Join(v.paper().overview(s, v.selection, time.Now()), "\n"))
 	}
 	if err == nil && s.Stopping {
 		err = errStopping
@@ -119,12 +144,17 @@ func (v *statusView) watch(ctx context.Context) error {
 func (v *statusView) picture(s api.Status, err error) []string {
 	p := v.paper()
 	now := time.Now()
-	lines := []string{p.paint(faint, clip(fmt.Sprintf("hale %s on %s, %s", s.Version, s.Server, prose.Clock(now)), p.width)), ""}
+	lines := []string{p.paint(faint, clip(fmt.Sprintf("hale %s on %s, %s", s.Version, s.Server, prose.Clock(now)), p.width)),
+		p.totals(s), ""}
 	if err != nil {
 		text := fmt.Sprintf("As of %s ago: %v", prose.Span(now.Sub(s.Now)), errors.Unwrap(err))
 		lines = append(lines, p.paint(red, clip(text, p.width)), "")
 	}
-	return append(lines, p.status(s, now)...)
+	room := 0
+	if p.height > 0 {
+		room = max(1, p.height-1-len(lines)) // the cursor rests in the last line
+	}
+	return append(lines, p.fitting(s, now, room)...)
 }
 
 func (v *statusView) print(s api.Status) error {
@@ -133,7 +163,7 @@ func (v *statusView) print(s api.Status) error {
 	}
 	now := time.Now()
 	fmt.Fprintln(v.out, "--- "+prose.Clock(now))
-	fmt.Fprintln(v.out, strings.Join(v.paper().status(s, now), "\n"))
+	fmt.Fprintln(v.out, strings.Join(v.paper().overview(s, v.selection, now), "\n"))
 	return nil
 }
 
@@ -168,22 +198,17 @@ func still(m api.Machine) api.Machine {
 }
 
 // status renders everything, as of now and in now's time zone.
-func (p paper) status(s api.Status, now time.Time) []string {
-	if len(s.Fleets) == 0 {
-		return []string{"there are no fleets in the configuration"}
-	}
+func (p paper) status(s api.Status, now time.Time) []string { return p.excerpt(s, now, whole) }
+
+// excerpt renders as much as the cut leaves, with all that is not about single machines.
+func (p paper) excerpt(s api.Status, now time.Time, c cut) []string {
 	var lines []string
 	if s.Stopping {
 		lines = append(lines,
 			p.paint(red, clip("hale is stopping: nothing is watched any more, and this is how it stood", p.width)), "")
 	}
-	for i, f := range s.Fleets {
-		if i > 0 {
-			lines = append(lines, "")
-		}
-		lines = append(lines, p.fleet(f, now)...)
-	}
-	lines = append(lines, p.attention(s, now)...)
+	lines = append(lines, p.fleets(s, now, c)...)
+	lines = append(lines, p.attention(s, now, c)...)
 	if broken := p.fenceLines(s.Fleets); len(broken) > 0 {
 		lines = append(append(lines, ""), broken...)
 	}
@@ -226,7 +251,8 @@ func brake(f api.Fleet, now time.Time) (style, string) {
 	return plain, "brake off"
 }
 
-func (p paper) fleet(f api.Fleet, now time.Time) []string {
+// headParts say in a few words each how the fleet stands.
+func headParts(f api.Fleet, now time.Time) []cell {
 	healthy := cell{fmt.Sprintf("%d of %d healthy", f.Healthy, f.Size), green}
 	if f.Healthy < f.Size {
 		healthy.style = yellow
@@ -267,7 +293,11 @@ func (p paper) fleet(f api.Fleet, now time.Time) []string {
 	if !f.Acting {
 		add(red, "NOT ACTING: %s", f.NotActing.Text)
 	}
-	lines := []string{p.headline(f.Name, parts)}
+	return parts
+}
+
+func (p paper) fleet(f api.Fleet, now time.Time, c cut) []string {
+	lines := []string{p.headline(f.Name, headParts(f, now))}
 	if f.Provider.Detail != "" {
 		for _, line := range wrapped(f.Provider.Detail, max(0, p.width-2)) { // the way out is at its end
 			lines = append(lines, "  "+p.paint(faint, line))
@@ -290,7 +320,13 @@ func (p paper) fleet(f api.Fleet, now time.Time) []string {
 	for _, said := range wantedLines(f, now) {
 		lines = append(lines, "  "+p.paint(yellow, clip(said, max(0, p.width-2))))
 	}
-	return append(lines, p.table(machineColumns(f, now))...)
+	shown, left := c.machines(f.Machines)
+	f.Machines = shown
+	lines = append(lines, p.table(machineColumns(f, now))...)
+	if left != "" {
+		lines = append(lines, p.paint(faint, clip("  and "+left, p.width)))
+	}
+	return lines
 }
 
 // wantedLines tell of what people ordered beside the configuration, what waits for a person's word, and which old instances are kept.
@@ -415,7 +451,7 @@ func doing(m api.Machine) cell {
 }
 
 // attention lists what a person must look at.
-func (p paper) attention(s api.Status, now time.Time) []string {
+func (p paper) attention(s api.Status, now time.Time, c cut) []string {
 	var lines []string
 	for _, f := range s.Fleets {
 		if f.Brake.Engaged && f.Brake.By == "" {
@@ -433,10 +469,14 @@ func (p paper) attention(s api.Status, now time.Time) []string {
 			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, f.NotActing.Text, f.NotActing.Advice))
 		}
 		lines = append(lines, worldPleas(f)...)
-		for _, m := range f.Machines {
-			if m.NeedsPerson {
-				lines = append(lines, p.plea(m, now))
+		needy := slices.DeleteFunc(slices.Clone(f.Machines), func(m api.Machine) bool { return !m.NeedsPerson })
+		for i, m := range needy {
+			if i == c.ill {
+				lines = append(lines, fmt.Sprintf("  %s: %s more (hale status %s --failing)", f.Name,
+					count(len(needy)-i, "machine"), f.Name))
+				break
 			}
+			lines = append(lines, p.plea(m, now))
 		}
 	}
 	if len(lines) == 0 {

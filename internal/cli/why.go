@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -17,8 +18,8 @@ import (
 func (c *commander) whyCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "why MACHINE", Short: "Say why a machine is as it is, what was done about it, and what was not",
-		Args: cobra.ExactArgs(1),
+		Use: "why MACHINE|FLEET", Short: "Say why a machine is as it is, what was done about it, and what was not; or what holds a fleet",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeSubjects,
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			client, err := c.dial()
 			if err != nil {
@@ -26,6 +27,13 @@ func (c *commander) whyCommand() *cobra.Command {
 			}
 			defer client.Close()
 			w, err := client.Why(cmd.Context(), args[0])
+			var unknown api.Problem
+			if errors.As(err, &unknown) && unknown.Code == api.CodeUnknownMachine {
+				f, none := client.WhyFleet(cmd.Context(), args[0])
+				if none == nil {
+					return c.printFleetWhy(f, asJSON)
+				}
+			}
 			if err != nil {
 				return err
 			}
@@ -84,6 +92,62 @@ func (p paper) why(w api.Why, now time.Time) []string {
 		lines = append(lines, "  "+p.paint(faint, moment(e.At, now))+"  "+e.Text)
 	}
 	return lines
+}
+
+func (c *commander) printFleetWhy(w api.FleetWhy, asJSON bool) error {
+	if asJSON {
+		return printJSON(c.Out, w)
+	}
+	fmt.Fprintln(c.Out, strings.Join(screenOf(c.Out, c.Getenv).paper().whyFleet(w, time.Now()), "\n"))
+	return nil
+}
+
+// whyFleet renders what holds a fleet, and a line for each machine that is not healthy.
+func (p paper) whyFleet(w api.FleetWhy, now time.Time) []string {
+	lines := []string{p.headline("fleet "+w.Fleet.Name, headParts(w.Fleet, now))}
+	holding := w.Holding
+	if len(holding) == 0 {
+		holding = []string{"nothing holds it"}
+	}
+	var sick []string
+	for _, m := range w.Fleet.Machines {
+		if ill(m) {
+			sick = append(sick, sickness(m, now))
+		}
+	}
+	for _, part := range []struct {
+		title string
+		lines []string
+	}{{"Holding it:", holding}, {"Not healthy:", sick}, {"You can:", w.Person}} {
+		if len(part.lines) == 0 {
+			continue
+		}
+		lines = append(lines, "", p.paint(strong, part.title))
+		for _, l := range part.lines {
+			lines = append(lines, "  "+l)
+		}
+	}
+	return lines
+}
+
+// sickness says in a line how a machine is, and what is done about it.
+func sickness(m api.Machine, now time.Time) string {
+	said := m.Name + " is " + m.Verdict
+	if !m.Since.IsZero() {
+		said += " for " + prose.Span(max(0, now.Sub(m.Since)))
+	}
+	if m.Text != "" {
+		said += ": " + m.Text
+	}
+	switch {
+	case m.Quarantine != nil:
+		said += "; in quarantine: " + m.Quarantine.Reason.Text
+	case m.Repair != nil:
+		said += "; " + m.Repair.Text
+	case m.Waiting.Code != "":
+		said += "; held: " + m.Waiting.Text
+	}
+	return said
 }
 
 // moment renders a time of today as a time of day, and any other with its date.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hale/internal/fleet"
 )
 
 // flaw is what is wrong with a written value, and how to mend it.
@@ -15,14 +17,14 @@ func flawf(hint, format string, args ...any) *flaw {
 	return &flaw{message: fmt.Sprintf(format, args...), hint: hint}
 }
 
-// parseDuration reads a Go duration, as 1h30m.
+// parseDuration reads a length of time, as 1h30m or 2d.
 func parseDuration(text string) (time.Duration, *flaw) {
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
 		return 0, flawf("did you mean "+text+"s?", "%s has no unit", text)
 	}
-	d, err := time.ParseDuration(text)
+	d, err := fleet.ParseSpan(text)
 	if err != nil {
-		return 0, flawf("write for example 500ms, 30s, 5m or 1h30m", "%q is not a duration", text)
+		return 0, flawf("write for example 500ms, 30s, 5m, 1h30m or 2d", "%q is not a duration", text)
 	}
 	return d, nil
 }

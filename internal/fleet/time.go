@@ -1,6 +1,35 @@
 package fleet
 
-import "time"
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+// ParseSpan reads a length of time as people write it: 90s, 1h30m, 2d, 1d12h. A day has 24 hours.
+func ParseSpan(text string) (time.Duration, error) {
+	digits, rest, found := strings.Cut(text, "d")
+	if !found {
+		return time.ParseDuration(text)
+	}
+	days, err := strconv.ParseUint(digits, 10, 32)
+	if err != nil || days > uint64(math.MaxInt64/day) {
+		return 0, errors.New("it is not a length of time")
+	}
+	d := time.Duration(days) * day
+	if rest == "" {
+		return d, nil
+	}
+	more, err := time.ParseDuration(rest)
+	if err != nil || more < 0 || rest[0] < '0' || rest[0] > '9' || d > math.MaxInt64-more {
+		return 0, errors.New("it is not a length of time")
+	}
+	return d + more, nil
+}
 
 // Instant is a moment on the owner's monotonic clock: nanoseconds since the owner's process began.
 // Deadlines whose end permits harm (grace, verification, backoff) are Instants; they mean nothing to another

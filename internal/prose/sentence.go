@@ -3,6 +3,7 @@ package prose
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"hale/internal/fleet"
@@ -20,6 +21,16 @@ func Sentence(r fleet.Record) string {
 func Knows(kind fleet.RecordKind) bool {
 	_, ok := sentences[kind]
 	return ok
+}
+
+// Kinds are the kinds of record that there are, in the order of the alphabet.
+func Kinds() []string {
+	kinds := make([]string, 0, len(sentences))
+	for k := range sentences {
+		kinds = append(kinds, string(k))
+	}
+	slices.Sort(kinds)
+	return kinds
 }
 
 var sentences = map[fleet.RecordKind]func(fleet.Record) string{

@@ -1,0 +1,20 @@
+package api
+
+import (
+	"errors"
+	"strings"
+
+	"hale/internal/prose"
+)
+
+// EventKinds are the kinds of event that there are, in the order of the alphabet.
+func EventKinds() []string { return prose.Kinds() }
+
+// UnknownKind says that there is no such kind of event, and which there are.
+func UnknownKind(kind string) error {
+	said := "there is no kind of event " + kind
+	if close := near(kind, EventKinds()); len(close) > 0 {
+		said += "; did you mean " + strings.Join(close, " or ") + "?"
+	}
+	return errors.New(said + " The kinds are: " + strings.Join(EventKinds(), ", "))
+}

@@ -1,0 +1,273 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"hale/internal/api"
+	"hale/internal/fleet"
+)
+
+// manyFleets is from how many fleets on a line for each is shown, and not their machines.
+const manyFleets = 12
+
+// selection is what of the status a person wants to see.
+type selection struct {
+	fleets  []string // empty: all
+	failing bool
+	all     bool
+}
+
+// of returns what is wanted of the status. The counts of a fleet stay those of the whole fleet.
+func (w selection) of(s api.Status) (api.Status, error) {
+	var known []string
+	for _, f := range s.Fleets {
+		known = append(known, f.Name)
+	}
+	for _, name := range w.fleets {
+		if !slices.Contains(known, name) {
+			return s, api.UnknownFleet(name, known)
+		}
+	}
+	fleets := []api.Fleet{}
+	for _, f := range s.Fleets {
+		if len(w.fleets) > 0 && !slices.Contains(w.fleets, f.Name) {
+			continue
+		}
+		if w.failing {
+			f.Machines = slices.DeleteFunc(slices.Clone(f.Machines), func(m api.Machine) bool { return !ill(m) })
+			if len(f.Machines) == 0 && !unwell(f) {
+				continue
+			}
+		}
+		fleets = append(fleets, f)
+	}
+	s.Fleets = fleets
+	return s, nil
+}
+
+// ill reports whether a machine is one to look at.
+func ill(m api.Machine) bool {
+	return m.NeedsPerson || m.Quarantine != nil || m.Verdict != string(fleet.VerdictHealthy)
+}
+
+// urgency orders machines: what a person must look at and what fails, what is not healthy, what is at work, the rest.
+func urgency(m api.Machine) int {
+	switch {
+	case m.NeedsPerson, m.Verdict == string(fleet.VerdictUnhealthy):
+		return 0
+	case ill(m):
+		return 1
+	case m.Repair != nil, m.Waiting.Code != "", m.Adoption == api.AdoptionCandidate:
+		return 2
+	}
+	return 3
+}
+
+// unwell reports whether something of the fleet as a whole is to be looked at.
+func unwell(f api.Fleet) bool {
+	return f.Healthy < f.Size || f.Brake.Engaged || !f.Acting || f.Provider.Standing != string(fleet.ProviderUp) || f.Shortfall != "" ||
+		f.Vantage.Doubt.Code != "" || len(f.Parents) > 0 || len(f.Fencing) > 0 || f.Messages.Waiting+f.Messages.Dead > 0 ||
+		f.Older != nil || len(f.Foreign) > 0 || f.Unnoted.Code != "" || slices.ContainsFunc(f.Machines, ill)
+}
+
+// worstFirst returns the fleets in which something is wrong before the others.
+func worstFirst(fleets []api.Fleet) []api.Fleet {
+	rank := func(f api.Fleet) int {
+		if unwell(f) {
+			return 0
+		}
+		return 1
+	}
+	return slices.SortedStableFunc(slices.Values(fleets), func(a, b api.Fleet) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+// cut is how much is shown at most.
+type cut struct {
+	healthy, ill int  // machines of each fleet
+	summary      bool // of each fleet a line
+	fleets       int  // lines of the summary
+}
+
+// whole leaves nothing out.
+var whole = cut{healthy: math.MaxInt, ill: math.MaxInt, fleets: math.MaxInt}
+
+// machines returns those that are shown, what is ill first, and says how many are not.
+func (c cut) machines(all []api.Machine) (shown []api.Machine, left string) {
+	var sick, well int
+	for _, m := range slices.SortedStableFunc(slices.Values(all), func(a, b api.Machine) int { return cmp.Compare(urgency(a), urgency(b)) }) {
+		switch {
+		case ill(m) && sick < c.ill:
+			sick++
+		case !ill(m) && well < c.healthy:
+			well++
+		default:
+			continue
+		}
+		shown = append(shown, m)
+	}
+	hidden := len(all) - len(shown)
+	for _, m := range all {
+		if ill(m) {
+			sick--
+		}
+	}
+	switch {
+	case hidden == 0, -sick == 0 && len(shown) == 0: // the headline has the number of healthy ones
+		return shown, ""
+	case -sick == 0:
+		return shown, count(hidden, "healthy machine") + " more"
+	case -sick == hidden:
+		return shown, count(hidden, "machine") + " more, none of them healthy"
+	}
+	return shown, fmt.Sprintf("%s more, %d of them not healthy", count(hidden, "machine"), -sick)
+}
+
+// overview renders what a person asked for.
+func (p paper) overview(s api.Status, w selection, now time.Time) []string {
+	switch {
+	case w.failing && len(s.Fleets) == 0:
+		return []string{"everything that was asked for is healthy"}
+	case w.failing, w.all, len(w.fleets) > 0, len(s.Fleets) <= manyFleets:
+		return p.status(s, now)
+	}
+	c := whole
+	c.summary = true
+	lines := append([]string{p.totals(s), ""}, p.excerpt(s, now, c)...)
+	return append(lines, "", p.paint(faint, clip("hale status FLEET shows its machines, --failing those that are not healthy, --all every one", p.width)))
+}
+
+// fitting renders as much as there is room for: it leaves out healthy machines first, then ill ones, then the
+// machines altogether. room 0: everything.
+func (p paper) fitting(s api.Status, now time.Time, room int) []string {
+	lines := p.excerpt(s, now, whole)
+	if room <= 0 || len(lines) <= room {
+		return lines
+	}
+	longest := 0
+	for _, f := range s.Fleets {
+		longest = max(longest, len(f.Machines))
+	}
+	s.Fleets = worstFirst(s.Fleets)
+	for _, try := range []struct {
+		most int
+		cut  func(n int) cut
+	}{
+		{longest, func(n int) cut { return cut{healthy: n, ill: math.MaxInt} }},
+		{longest, func(n int) cut { return cut{ill: n} }},
+		{len(s.Fleets), func(n int) cut { return cut{summary: true, fleets: n, ill: 1} }},
+		{len(s.Fleets), func(n int) cut { return cut{summary: true, fleets: n} }},
+	} {
+		if lines = p.excerpt(s, now, try.cut(0)); len(lines) > room {
+			continue
+		}
+		low, high := 0, try.most // low fits
+		for low < high {
+			middle := (low + high + 1) / 2
+			if l := p.excerpt(s, now, try.cut(middle)); len(l) <= room {
+				low, lines = middle, l
+			} else {
+				high = middle - 1
+			}
+		}
+		return lines
+	}
+	return lines
+}
+
+// fleets renders them one after the other, or as a line each.
+func (p paper) fleets(s api.Status, now time.Time, c cut) []string {
+	if len(s.Fleets) == 0 {
+		return []string{"there are no fleets in the configuration"}
+	}
+	if c.summary {
+		return p.summary(s.Fleets, now, c.fleets)
+	}
+	var lines []string
+	for i, f := range s.Fleets {
+		if i > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, p.fleet(f, now, c)...)
+	}
+	return lines
+}
+
+// summary is a line for each fleet, those first in which something is wrong.
+func (p paper) summary(fleets []api.Fleet, now time.Time, most int) []string {
+	columns := []column{
+		{title: "FLEET", keep: keepAlways},
+		{title: "HEALTHY", keep: keepAlways},
+		{title: "STANDS", keep: 5, narrowest: 16},
+	}
+	sorted := worstFirst(fleets)
+	for _, f := range sorted[:min(most, len(sorted))] {
+		parts := headParts(f, now)
+		said := make([]string, 0, len(parts))
+		for _, part := range parts[1:] {
+			if part.style != plain {
+				said = append(said, part.text)
+			}
+		}
+		stands := cell{strings.Join(said, ", "), yellow}
+		healthy := cell{fmt.Sprintf("%d of %d", f.Healthy, f.Size), parts[0].style}
+		for i, c := range []cell{{f.Name, plain}, healthy, stands} {
+			columns[i].cells = append(columns[i].cells, c)
+		}
+	}
+	lines := p.table(columns)
+	if left := len(sorted) - most; left > 0 && most < len(sorted) {
+		lines = append(lines, p.paint(faint, clip("  and "+count(left, "fleet")+" more", p.width)))
+	}
+	return lines
+}
+
+// totals counts everything in one line.
+func (p paper) totals(s api.Status) string {
+	t := tally(s)
+	parts := []string{fmt.Sprintf("%d of %s healthy", t.healthy, count(t.size, "machine"))}
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{t.failing, "fail"}, {t.needy, "need you"}, {t.inRepair, "in repair"}, {t.inBuild, "being built"}} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
+		}
+	}
+	if t.braked > 0 {
+		parts = append(parts, count(t.braked, "fleet")+" braked")
+	}
+	colour := green
+	if t.healthy < t.size || t.needy > 0 {
+		colour = yellow
+	}
+	return p.paint(colour, clip(count(len(s.Fleets), "fleet")+": "+strings.Join(parts, ", "), p.width))
+}
+
+// tallied are the numbers of all fleets together.
+type tallied struct{ size, healthy, failing, suspect, needy, inRepair, inBuild, braked int }
+
+func tally(s api.Status) tallied {
+	var t tallied
+	for _, f := range s.Fleets {
+		t.size += f.Size
+		t.healthy += f.Healthy
+		t.failing += f.Failing
+		t.suspect += f.Suspect
+		t.inRepair += f.InRepair
+		t.inBuild += f.InBuild
+		if f.Brake.Engaged {
+			t.braked++
+		}
+		for _, m := range f.Machines {
+			if m.NeedsPerson {
+				t.needy++
+			}
+		}
+	}
+	return t
+}

@@ -1,0 +1,115 @@
+package prose
+
+import (
+	"fmt"
+
+	"hale/internal/engine"
+	"hale/internal/fleet"
+	"hale/internal/guard"
+)
+
+// ExplainFleet says what holds a fleet as a whole, and what a person can do about it.
+func ExplainFleet(f engine.FleetStatus) Explanation {
+	var e Explanation
+	if f.Acting != "" {
+		e.hold(f.Acting, f.Detail)
+	}
+	if f.Acting != fleet.ReasonProviderDown && f.Acting != fleet.ReasonProviderDoubtful {
+		switch f.Provider.Standing {
+		case fleet.ProviderDown:
+			e.hold(fleet.ReasonProviderDown, f.Provider.Detail)
+		case fleet.ProviderDoubtful:
+			e.hold(fleet.ReasonProviderDoubtful, f.Provider.Detail)
+		case fleet.ProviderUnknown:
+			e.Now = append(e.Now, fmt.Sprintf("provider %s was not asked yet", f.Spec.Provider))
+		case fleet.ProviderUp:
+		}
+	}
+	e.explainStore(f)
+	e.explainBrake(f)
+	if d := f.Whole.Doubt; d.Reason != "" {
+		e.hold(d.Reason, "for "+Span(max(0, f.At.Wall.Sub(d.Since))))
+	}
+	for _, p := range f.Whole.Parents {
+		e.Now = append(e.Now, fmt.Sprintf("incident %s, open for %s: %s", p.ID, Span(max(0, f.At.Wall.Sub(p.Opened))), Parent(p)))
+		e.explainPolicy(f, p)
+		e.advise(Advice(fleet.ReasonSharedFate))
+	}
+	for i := range f.Whole.Holds {
+		h := &f.Whole.Holds[i]
+		what := "the fleet"
+		if h.Machine != "" {
+			what = string(h.Machine)
+		} else if h.Host != "" {
+			what = "host " + string(h.Host)
+		}
+		e.Now = append(e.Now, fmt.Sprintf("%s is held by %s until %s (%s more): %s", what, h.By, h.Until.UTC().Format("2006-01-02 15:04:05 MST"),
+			Span(max(0, h.Until.Sub(f.At.Wall))), h.Reason))
+	}
+	e.explainMachines(f)
+	if f.Spec.Mode == fleet.ModeObserve {
+		e.hold(fleet.ReasonObserve, "")
+	}
+	if p := f.Pending(); !p.Empty() {
+		e.Now = append(e.Now, fmt.Sprintf("plan %s waits to be confirmed", p.ID))
+		e.advise("see what it would do: hale apply; have it done: hale apply --confirm " + p.ID)
+	}
+	if l := f.Whole.Ledger; !f.Wanted.Adopt.Selects() && l.Asked(&f.Wanted) != f.Wanted.Size {
+		e.Now = append(e.Now, OrderedSize(l.Ordered, l.Asked(&f.Wanted), f.At.Wall))
+	}
+	return e
+}
+
+// explainStore says that the store does not know the world, or cannot know whether it does.
+func (e *Explanation) explainStore(f engine.FleetStatus) {
+	if o := f.Whole.Older; o != nil {
+		e.hold(fleet.ReasonStoreOlder, Older(o))
+	}
+	for _, x := range f.Whole.Foreign {
+		e.hold(fleet.ReasonInstallation, Foreign(x))
+	}
+	if f.Roll.Silent != "" && f.Spec.Mode == fleet.ModeAct && f.Spec.Rolled() {
+		e.hold(fleet.ReasonPlaceSilent, f.Roll.Silent)
+	}
+}
+
+// explainBrake says who put the brake on, or what.
+func (e *Explanation) explainBrake(f engine.FleetStatus) {
+	switch {
+	case f.Brake.By != "":
+		e.Now = append(e.Now, fmt.Sprintf("held: %s %s ago", ByHand(f.Brake.By, f.Brake.Words), Span(max(0, f.At.Wall.Sub(f.Brake.At)))))
+		e.advise(LetGo(f.Spec.Name))
+	case f.Brake.On():
+		e.hold(fleet.ReasonBrake, fmt.Sprintf("%d of %d machines fail, it engages above %d", f.Tally.Failing, f.Tally.Size,
+			guard.BrakeLimit(f.Spec.Limits.Brake, f.Spec.Size)))
+	}
+}
+
+// said are what is told of the fleet as a whole already.
+var said = map[fleet.Reason]bool{
+	fleet.ReasonBrake: true, fleet.ReasonHold: true, fleet.ReasonSharedFate: true, fleet.ReasonObserve: true, fleet.ReasonStoreOlder: true,
+	fleet.ReasonInstallation: true, fleet.ReasonPlaceSilent: true, fleet.ReasonVantageIsolated: true, fleet.ReasonVantageDoubtful: true,
+	fleet.ReasonProviderDown: true, fleet.ReasonProviderDoubtful: true,
+}
+
+// explainMachines counts those that wait, by what they wait for.
+func (e *Explanation) explainMachines(f engine.FleetStatus) {
+	waiting := map[fleet.Reason]int{}
+	var order []fleet.Reason
+	for i := range f.Machines {
+		why := f.Machines[i].Machine.Waiting
+		if why == "" || said[why] || why == f.Acting {
+			continue
+		}
+		if waiting[why]++; waiting[why] == 1 {
+			order = append(order, why)
+		}
+	}
+	for _, why := range order {
+		machines := "machines wait"
+		if waiting[why] == 1 {
+			machines = "machine waits"
+		}
+		e.Now = append(e.Now, fmt.Sprintf("%d %s: %s", waiting[why], machines, Reason(why)))
+	}
+}
