@@ -46,6 +46,8 @@ type Options struct {
 	Breaking Breaking
 	// Fencing cuts the power of hosts; nil: nobody can.
 	Fencing Fencing
+	// Troubles is what hale itself lacks, and a person can give it; nil: nothing.
+	Troubles func() []Trouble
 	// Defects is what panicked since hale was started, and where it is noted when a call of this package does; nil:
 	// that is only logged.
 	Defects *defect.Book
@@ -156,6 +158,9 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	if s.opts.Probes != nil {
 		out.Probes = s.opts.Probes(r.Context())
 	}
+	if s.opts.Troubles != nil {
+		out.Troubles = s.opts.Troubles()
+	}
 	out.Defects = viewDefects(s.opts.Defects.All())
 	s.answer(w, http.StatusOK, out)
 }
@@ -168,9 +173,10 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := fleet.MachineName(text)
-	var names []string
+	var names, fleets []string
 	for _, f := range status {
-		names = append(append(names, string(f.Spec.Name)), aliases(f)...)
+		fleets = append(fleets, string(f.Spec.Name))
+		names = append(names, aliases(f)...)
 		for _, v := range f.Machines {
 			names = append(names, string(v.Machine.Name))
 			if v.Machine.Name != name {
@@ -185,7 +191,8 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	s.fail(w, http.StatusNotFound, Problem{Code: CodeUnknownMachine, Message: "there is no machine or fleet " + string(name), Near: near(string(name), names)})
+	s.fail(w, http.StatusNotFound, Problem{Code: CodeUnknownMachine, Message: "there is no machine or fleet " + string(name),
+		Near: near(string(name), append(names, fleets...))})
 }
 
 // whyFleet says what holds a fleet as a whole.

@@ -17,9 +17,31 @@ type Status struct {
 	Stopping bool `json:"stopping,omitempty"`
 	// Probes is what the large probe engine does: ping, tcp and plain http checks on Linux. Nil where it does not work.
 	Probes *Probes `json:"probes,omitempty"`
+	// Troubles are what hale itself lacks on its server, and a person can give it. The rest goes on.
+	Troubles []Trouble `json:"troubles,omitempty"`
 	// Defects are the parts that panicked since hale was started; the rest goes on.
 	Defects []Defect `json:"defects,omitempty"`
 }
+
+// Trouble is something that hale lacks on its own server: a right, a secret, a port.
+type Trouble struct {
+	Part   string    `json:"part"`           // one of the Trouble constants
+	Of     string    `json:"of,omitempty"`   // the fleet's or provider's name, where it is about one
+	Name   string    `json:"name,omitempty"` // the target's, check's or method's
+	Since  time.Time `json:"since"`
+	Text   string    `json:"text"`
+	Advice string    `json:"advice"`
+}
+
+// What a Trouble is about.
+const (
+	TroublePing       = "ping"       // there is no right to send pings
+	TroubleHeartbeats = "heartbeats" // nothing is heard where machines report
+	TroubleTarget     = "target"     // its secret cannot be read
+	TroubleCheck      = "check"
+	TroubleFence      = "fence"
+	TroubleProvider   = "provider"
+)
 
 // Defect is a part of hale that panicked. Its log has the place.
 type Defect struct {

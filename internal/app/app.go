@@ -144,7 +144,9 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	if err := s.restore(ctx, store); err != nil {
 		return err
 	}
-	warnOf(ctx, a.opts.Config, a.opts.Logger)
+	warnOf(a.opts.Config, a.opts.Logger)
+	s.troubles = newTroubles(a.opts.Config, s.receiver, a.opts.Logger)
+	s.troubles.look(ctx)
 	s.teller = newTeller(a.opts.Config, a.opts.Version, a.server, s.defects)
 	s.fencing = newFencing(a.opts.Config, a.opts.Logger, s.defects)
 	err = s.staff(staffing{store: store, server: a.server, specs: a.opts.Config.Fleets, wrap: unwrapped, log: a.opts.Logger})
@@ -187,6 +189,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 		Version: a.opts.Version, Server: a.server, Status: s.engine.Status, Store: store, Desk: d, Logger: log,
 		Breaking: d,
 		Targets:  s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge, TakeOver: s.engine.TakeOver, Fencing: s.fencing, Probes: s.probes, Defects: s.defects,
+		Troubles: s.troubles.all,
 		Stopping: func() bool { return working.Err() != nil },
 	})
 	surfaces, stopSurfaces := context.WithCancel(context.WithoutCancel(ctx))
@@ -199,6 +202,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	}
 	keep(surfaces, "journal in the log", func(ctx context.Context) { narrate(ctx, store, begin, log) })
 	keep(working, "reload", func(ctx context.Context) { d.listen(ctx, a.opts.Hangups) })
+	keep(working, "what hale lacks", s.troubles.run)
 	keep(surfaces, "tests of fences", s.fencing.run)
 	systemd, err := bySystemd(s.engine.Stuck, log)
 	if err != nil {

@@ -52,7 +52,10 @@ func (s *site) reload(ctx context.Context, c *config.Config, confirmed fleet.Pro
 			s.disconnect(a)
 		}
 	}
-	warnOf(ctx, c, s.log)
+	warnOf(c, s.log)
+	if s.troubles != nil {
+		s.troubles.take(c)
+	}
 	s.fencing.take(c)
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
 	s.config, s.adapters, s.vantage, s.watches = c, adapters, setup.Vantage, all

@@ -111,6 +111,7 @@ type site struct {
 	teller   *teller
 	fencing  *fencing // nil: nobody's power is cut
 	receiver *heartbeat.Receiver
+	troubles *troubles      // nil: nobody looks for them
 	begun    chan struct{}  // closed when launch may be called
 	launch   func(w *watch) // lets a watch work
 }

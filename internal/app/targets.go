@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hale/internal/api"
 	"hale/internal/config"
 	"hale/internal/defect"
 	"hale/internal/fault"
@@ -101,47 +102,63 @@ func (t *teller) Test(ctx context.Context, name fleet.TargetName) (notify.Answer
 	return target.Send(ctx, t.words.Test(name, time.Now()))
 }
 
-// warnOf says at each start what the configuration allows and should not be left so, which secrets cannot be read, and
-// which of them everybody can: not when a page is due.
-func warnOf(ctx context.Context, c *config.Config, log *slog.Logger) {
+// warnOf says at each start what the configuration allows and should not be left so, and which secrets everybody can
+// read: not when a page is due.
+func warnOf(c *config.Config, log *slog.Logger) {
 	for _, w := range c.Warnings() {
 		log.Warn("the configuration allows what should not be left so", "problem", w)
 	}
-	for _, p := range c.Providers {
-		if p.Proof != nil && !p.Proof.SASL.Password.None() {
-			warnOfSecret(ctx, p.Proof.SASL.Password, log.With("provider", p.Name))
-		}
-	}
-	for _, t := range c.Targets {
-		log := log.With("target", t.Name)
-		for _, s := range secretsOf(t) {
-			warnOfSecret(ctx, s, log)
-		}
-	}
-	for _, f := range c.Fences {
-		log := log.With("method", f.Name)
-		for _, s := range f.Secrets() {
-			warnOfSecret(ctx, s, log)
-		}
-	}
-	for _, f := range c.Fleets {
-		for i := range f.Checks {
-			log := log.With("fleet", f.Name, "check", f.Checks[i].Name)
-			for _, s := range secretsOfCheck(&f.Checks[i]) {
-				warnOfSecret(ctx, s, log)
-			}
+	for _, s := range secretsIn(c) {
+		if exposed := s.secret.Exposed(); exposed != "" {
+			s.log(log).Warn("a secret is not kept well", "problem", exposed)
 		}
 	}
 }
 
-// warnOfSecret leaves a target's messages in the outbox, and a check unknown, until the secret can be read.
-func warnOfSecret(ctx context.Context, s secret.Secret, log *slog.Logger) {
-	if exposed := s.Exposed(); exposed != "" {
-		log.Warn("a secret is not kept well", "problem", exposed)
+// placed is a secret with what needs it.
+type placed struct {
+	api.Trouble
+	secret secret.Secret
+}
+
+// log returns a logger that names what needs the secret.
+func (s placed) log(log *slog.Logger) *slog.Logger {
+	switch s.Part {
+	case api.TroubleProvider:
+		return log.With("provider", s.Of)
+	case api.TroubleTarget:
+		return log.With("target", s.Name)
+	case api.TroubleFence:
+		return log.With("method", s.Name)
 	}
-	if _, err := s.Resolve(ctx); err != nil {
-		log.Error("a secret cannot be read: what needs it waits until it can", "err", err)
+	return log.With("fleet", s.Of, "check", s.Name)
+}
+
+// secretsIn returns the secrets of the configuration that are read when they are needed.
+func secretsIn(c *config.Config) []placed {
+	var all []placed
+	add := func(part, of, name string, secrets ...secret.Secret) {
+		for _, s := range secrets {
+			all = append(all, placed{api.Trouble{Part: part, Of: of, Name: name}, s})
+		}
 	}
+	for _, p := range c.Providers {
+		if p.Proof != nil && !p.Proof.SASL.Password.None() {
+			add(api.TroubleProvider, string(p.Name), "", p.Proof.SASL.Password)
+		}
+	}
+	for _, t := range c.Targets {
+		add(api.TroubleTarget, "", string(t.Name), secretsOf(t)...)
+	}
+	for _, f := range c.Fences {
+		add(api.TroubleFence, "", f.Name, f.Secrets()...)
+	}
+	for _, f := range c.Fleets {
+		for i := range f.Checks {
+			add(api.TroubleCheck, string(f.Name), string(f.Checks[i].Name), secretsOfCheck(&f.Checks[i])...)
+		}
+	}
+	return all
 }
 
 func secretsOfCheck(c *fleet.Check) []secret.Secret {

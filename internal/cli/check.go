@@ -88,6 +88,9 @@ func assess(s api.Status) (int, string) {
 	if s.Stopping {
 		add(checkCritical, "hale is stopping: nothing is watched any more")
 	}
+	for _, t := range s.Troubles {
+		add(checkCritical, "%s", t.Text)
+	}
 	if len(s.Fleets) == 0 {
 		add(checkWarning, "there are no fleets")
 	}

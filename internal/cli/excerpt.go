@@ -88,9 +88,10 @@ func worstFirst(fleets []api.Fleet) []api.Fleet {
 
 // cut is how much is shown at most.
 type cut struct {
-	healthy, ill int  // machines of each fleet
-	summary      bool // of each fleet a line
-	fleets       int  // lines of the summary
+	healthy, ill int    // machines of each fleet
+	summary      bool   // of each fleet a line
+	fleets       int    // lines of the summary
+	none         string // what is said instead of no fleets
 }
 
 // whole leaves nothing out.
@@ -131,7 +132,9 @@ func (c cut) machines(all []api.Machine) (shown []api.Machine, left string) {
 func (p paper) overview(s api.Status, w selection, now time.Time) []string {
 	switch {
 	case w.failing && len(s.Fleets) == 0:
-		return []string{"everything that was asked for is healthy"}
+		c := whole
+		c.none = "every machine that was asked for is healthy"
+		return p.excerpt(s, now, c)
 	case w.failing, w.all, len(w.fleets) > 0, len(s.Fleets) <= manyFleets:
 		return p.status(s, now)
 	}
@@ -182,7 +185,7 @@ func (p paper) fitting(s api.Status, now time.Time, room int) []string {
 // fleets renders them one after the other, or as a line each.
 func (p paper) fleets(s api.Status, now time.Time, c cut) []string {
 	if len(s.Fleets) == 0 {
-		return []string{"there are no fleets in the configuration"}
+		return []string{cmp.Or(c.none, "there are no fleets in the configuration")}
 	}
 	if c.summary {
 		return p.summary(s.Fleets, now, c.fleets)

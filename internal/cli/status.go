@@ -453,6 +453,9 @@ func doing(m api.Machine) cell {
 // attention lists what a person must look at.
 func (p paper) attention(s api.Status, now time.Time, c cut) []string {
 	var lines []string
+	for _, t := range s.Troubles {
+		lines = append(lines, fmt.Sprintf("  %s (for %s): %s", t.Text, prose.Span(max(0, now.Sub(t.Since))), t.Advice))
+	}
 	for _, f := range s.Fleets {
 		if f.Brake.Engaged && f.Brake.By == "" {
 			lines = append(lines, fmt.Sprintf("  %s: the brake is on: %s", f.Name, prose.Advice(fleet.ReasonBrake)))

@@ -13,6 +13,7 @@ type attention struct {
 	mu    sync.Mutex
 	since time.Time // zero: nobody listens
 	why   error     // then
+	lost  time.Time // since when it is none, whatever the reason
 }
 
 func newAttention() *attention { return &attention{why: errNotBegun} }
@@ -22,7 +23,7 @@ func (a *attention) gain(now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.since.IsZero() {
-		a.since, a.why = now, nil
+		a.since, a.why, a.lost = now, nil, time.Time{}
 	}
 }
 
@@ -30,6 +31,9 @@ func (a *attention) gain(now time.Time) {
 func (a *attention) lose(why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.lost.IsZero() {
+		a.lost = time.Now()
+	}
 	a.since, a.why = time.Time{}, why
 }
 
@@ -38,4 +42,14 @@ func (a *attention) span() (since time.Time, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.since, a.why
+}
+
+// trouble returns why nothing is heard, and since when. No error: nobody is to listen, or it was only just begun.
+func (a *attention) trouble() (since time.Time, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if errors.Is(a.why, errNotBegun) {
+		return time.Time{}, nil
+	}
+	return a.lost, a.why
 }

@@ -118,6 +118,9 @@ func (r *Receiver) Run(ctx context.Context) {
 	}
 }
 
+// Trouble returns why no heartbeats are heard although they should be, and since when; no error: they are, or none are expected.
+func (r *Receiver) Trouble() (since time.Time, err error) { return r.attention.trouble() }
+
 // stay listens at the place as it is now, until ctx ends or there is another one.
 func (r *Receiver) stay(ctx context.Context) error {
 	select {

@@ -52,6 +52,15 @@ func familyOf(a netip.Addr) family {
 	return family6
 }
 
+// MayPing says whether this process may send pings: an error of permission (fs.ErrPermission) says that it may not.
+func MayPing(ctx context.Context) error {
+	s, err := openPingSocket(ctx, family4)
+	if err != nil {
+		return err
+	}
+	return s.close()
+}
+
 // openPingSocket opens an unprivileged ping socket where the kernel allows it, and otherwise a raw one.
 func openPingSocket(ctx context.Context, f family) (*pingSocket, error) {
 	s := &pingSocket{family: f, done: make(chan struct{}), waiting: make(map[uint64]*waitingPing)}

@@ -1,0 +1,157 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"hale/internal/api"
+	"hale/internal/config"
+	"hale/internal/fleet"
+	"hale/internal/heartbeat"
+	"hale/internal/notify"
+	"hale/internal/probe/netprobe"
+)
+
+// troubleEvery is how often is looked whether hale has what it lacked.
+const troubleEvery = 10 * time.Second
+
+// troubleWithin is how long one look may take.
+const troubleWithin = 5 * time.Second
+
+// troubles is what hale lacks on its own server: the right to ping, secrets, the port of heartbeats. It is safe for
+// concurrent use.
+type troubles struct {
+	log      *slog.Logger
+	receiver *heartbeat.Receiver
+	again    chan struct{}
+
+	mu     sync.Mutex
+	config *config.Config
+	known  []api.Trouble // of secrets and pings
+}
+
+func newTroubles(c *config.Config, r *heartbeat.Receiver, log *slog.Logger) *troubles {
+	return &troubles{log: log, receiver: r, config: c, again: make(chan struct{}, 1)}
+}
+
+// take looks for what another configuration needs.
+func (t *troubles) take(c *config.Config) {
+	t.mu.Lock()
+	t.config = c
+	t.mu.Unlock()
+	select {
+	case t.again <- struct{}{}:
+	default:
+	}
+}
+
+// run looks again and again until ctx ends.
+func (t *troubles) run(ctx context.Context) {
+	tick := time.NewTicker(troubleEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-t.again:
+		}
+		t.look(ctx)
+	}
+}
+
+// look finds out what hale lacks, and logs what it lacks from now on and what it does no more.
+func (t *troubles) look(ctx context.Context) {
+	t.mu.Lock()
+	c, before := t.config, t.known
+	t.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, troubleWithin)
+	defer cancel()
+	now := time.Now().UTC()
+	var found []api.Trouble
+	lacks := func(what api.Trouble, err error, log *slog.Logger, said string) {
+		what.Since = now
+		for _, b := range before {
+			if sameTrouble(b, what) {
+				what.Since = b.Since
+			}
+		}
+		found = append(found, what)
+		if what.Since.Equal(now) {
+			log.Error(said, "err", err)
+		}
+	}
+	if pings(c) {
+		if err := netprobe.MayPing(ctx); errors.Is(err, fs.ErrPermission) {
+			lacks(api.Trouble{Part: api.TroublePing, Text: "hale may not send pings, so every ping check is unknown and no canary is heard",
+				Advice: pingAdvice}, err, t.log, "hale may not send pings: ping checks are unknown until it may")
+		}
+	}
+	for _, s := range secretsIn(c) {
+		_, err := s.secret.Resolve(ctx)
+		if err == nil {
+			continue
+		}
+		what := s.Trouble
+		what.Text, what.Advice = waitsFor[what.Part](what)+": "+notify.Why(err), "put the secret where the configuration says, so that hale's user may read it"
+		if !slices.ContainsFunc(found, func(f api.Trouble) bool { return sameTrouble(f, what) }) {
+			lacks(what, err, s.log(t.log), "a secret cannot be read: what needs it waits until it can")
+		}
+	}
+	for _, b := range before {
+		if !slices.ContainsFunc(found, func(f api.Trouble) bool { return sameTrouble(f, b) }) {
+			t.log.Info("hale has what it lacked", "was", b.Text)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.known = found
+}
+
+const pingAdvice = "let its group send pings (sysctl -w net.ipv4.ping_group_range=\"0 2147483647\"), or give it CAP_NET_RAW " +
+	"(AmbientCapabilities=CAP_NET_RAW in its unit); hale goes on by itself when it may"
+
+// waitsFor says what does not work without a secret.
+var waitsFor = map[string]func(api.Trouble) string{
+	api.TroubleTarget: func(t api.Trouble) string {
+		return "no message reaches target " + t.Name + ": its secret cannot be read"
+	},
+	api.TroubleCheck: func(t api.Trouble) string {
+		return "check " + t.Name + " of fleet " + t.Of + " is unknown: its secret cannot be read"
+	},
+	api.TroubleFence:    func(t api.Trouble) string { return "method " + t.Name + " cuts no power: its secret cannot be read" },
+	api.TroubleProvider: func(t api.Trouble) string { return "provider " + t.Of + " has no way in: its secret cannot be read" },
+}
+
+func sameTrouble(a, b api.Trouble) bool {
+	a.Since, b.Since = time.Time{}, time.Time{}
+	return a == b
+}
+
+// all returns what hale lacks now.
+func (t *troubles) all() []api.Trouble {
+	t.mu.Lock()
+	out := slices.Clone(t.known)
+	t.mu.Unlock()
+	if since, err := t.receiver.Trouble(); err != nil {
+		out = append(out, api.Trouble{Part: api.TroubleHeartbeats, Since: since.UTC(), Text: err.Error(),
+			Advice: "see which program has the port (ss -ltnp), or give heartbeats: listen another one; hale goes on by itself when it can listen"})
+	}
+	return out
+}
+
+// pings reports whether hale itself pings anything by the configuration. Simulated machines are not pinged over the network.
+func pings(c *config.Config) bool {
+	canaries := len(c.Vantage.Canaries) > 0 || c.Vantage.Gateway
+	return slices.ContainsFunc(c.Fleets, func(f fleet.Spec) bool {
+		simulated := slices.ContainsFunc(c.Providers, func(p config.Provider) bool {
+			return p.Name == f.Provider && p.Type == config.ProviderSimulated
+		})
+		return !simulated && (canaries || slices.ContainsFunc(f.Checks, func(c fleet.Check) bool { return c.Kind == fleet.CheckPing }))
+	})
+}
