@@ -162,11 +162,22 @@ func wall(now fleet.Now, at fleet.Instant) time.Time {
 }
 
 // viewHeld translates why a machine waits.
-func viewHeld(s engine.FleetStatus, why fleet.Reason) Reason {
+func viewHeld(s engine.FleetStatus, v fleet.View) Reason {
+	why := v.Machine.Waiting
 	if b := s.Brake; why == fleet.ReasonBrake && b.By != "" {
 		return Reason{Code: string(why), Text: prose.ByHand(b.By, b.Words), Advice: prose.LetGo(s.Spec.Name)}
 	}
-	return ViewReason(why, "")
+	r := ViewReason(why, "")
+	switch why {
+	case fleet.ReasonBackoff:
+		r.Text = prose.Retry(&v.Machine, s.At)
+		if i := v.Machine.Incident; i != nil {
+			r.Advice = prose.Advice(i.Last.Why)
+		}
+	case fleet.ReasonRecovering:
+		r.Detail = prose.Lacking(v, &s.Spec)
+	}
+	return r
 }
 
 func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
@@ -175,7 +186,7 @@ func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
 		Name: string(b.Name), Alias: b.Alias, Adoption: adoptionOf(b.Current), Verdict: string(h.Verdict), Cause: string(h.Cause), Check: string(h.Check), Result: string(h.Result),
 		Text: VerdictText(v), Since: h.Since,
 		Instance: string(b.Current.ID), Generation: uint64(b.Current.Generation), Certified: b.Current.Certified,
-		Host: string(b.Current.Host), Waiting: viewHeld(s, b.Waiting), Checks: make([]Check, 0, len(v.Checks)),
+		Host: string(b.Current.Host), Waiting: viewHeld(s, v), Checks: make([]Check, 0, len(v.Checks)),
 	}
 	if b.Address.IsValid() && !b.Current.None() {
 		m.Address = b.Address.String()

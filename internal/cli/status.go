@@ -500,5 +500,8 @@ func (p paper) plea(m api.Machine, now time.Time) string {
 	} else if m.Text != "" {
 		said += ": " + m.Text
 	}
+	if m.Quarantine == nil && why.Code == string(fleet.ReasonBackoff) && why.Advice != "" {
+		said += "; " + why.Advice
+	}
 	return said + fmt.Sprintf(" (hale why %s)", m.Name)
 }

@@ -116,7 +116,7 @@ func keptOf(ctx context.Context, bytes int, err error) fleet.Kept {
 	case ctx.Err() != nil:
 		return fleet.Kept{Why: fleet.ReasonTooLate}
 	}
-	k := fleet.Kept{Why: fleet.ReasonCallFailed, Detail: err.Error()}
+	k := fleet.Kept{Why: fleet.ReasonCallFailed, Detail: fault.Plain(err)}
 	switch fault.KindOf(err) {
 	case fault.Unsupported:
 		k.Why = fleet.ReasonUnsupported
@@ -139,7 +139,7 @@ func ungathered(p *defect.Panic) fleet.Evidence {
 
 // unstored says why nothing was kept after all. Why a part was not there to be kept still counts.
 func unstored(k fleet.Evidence, err error) fleet.Evidence {
-	lost := fleet.Kept{Why: fleet.ReasonStoreDown, Detail: err.Error()}
+	lost := fleet.Kept{Why: fleet.ReasonStoreDown, Detail: fault.Plain(err)}
 	switch fault.KindOf(err) {
 	case fault.NoSpace:
 		lost = fleet.Kept{Why: fleet.ReasonStoreFull}

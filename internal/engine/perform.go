@@ -114,7 +114,7 @@ func (t *term) call(ctx context.Context, index int, a fleet.Action) {
 	}
 	t.apart(ctx, "call", func() news {
 		if err := introduce(ctx, &order, checks); err != nil {
-			return told(fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: err.Error()})
+			return told(fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: fault.Plain(err)})
 		}
 		return told(t.send(ctx, a, order, rolled))
 	}, func(p *defect.Panic) news {
@@ -135,7 +135,7 @@ func (t *term) orderOf(a fleet.Action) provider.Order {
 
 func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order, rolled bool) fleet.Outcome {
 	if err := t.sentinel.roll.permit(ctx, a, rolled); err != nil {
-		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: err.Error()}
+		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: fault.Plain(err)}
 	}
 	limit, covered := tenure.Cover(a.Intent, t.lease.Remaining())
 	if !covered {
@@ -159,7 +159,7 @@ func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order, r
 	}
 	o.Kind = outcomeOf(err)
 	if err != nil {
-		o.Detail = err.Error()
+		o.Detail = fault.Plain(err)
 	}
 	return o
 }
@@ -170,9 +170,9 @@ func (t *term) run(ctx context.Context, a fleet.Action) fleet.Outcome {
 	o := fleet.Outcome{Intent: a.Intent.ID, Kind: outcomeOf(err), Output: result.Output}
 	switch {
 	case errors.As(err, new(program.NoSecret)):
-		o.Kind, o.Detail = fleet.OutcomeNoSecret, err.Error()
+		o.Kind, o.Detail = fleet.OutcomeNoSecret, fault.Plain(err)
 	case err != nil:
-		o.Detail = err.Error()
+		o.Detail = fault.Plain(err)
 	case result.Code != 0:
 		o.Kind, o.Detail = fleet.OutcomeFailed, "exit code "+strconv.Itoa(result.Code)
 	}
@@ -189,7 +189,7 @@ func (t *term) cutPower(ctx context.Context, a fleet.Action) fleet.Outcome {
 	}
 	done, err := f.Fence(ctx, a.Host, a.Intent.Try)
 	if o.Kind, o.Already, o.Proof = outcomeOf(err), done.Already, done.Proof; err != nil {
-		o.Detail = err.Error()
+		o.Detail = fault.Plain(err)
 	}
 	return o
 }

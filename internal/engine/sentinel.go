@@ -284,7 +284,7 @@ func (s *sentinel) note(err error) {
 	case errors.Is(err, errDoubtful), errors.Is(err, provider.ErrDoubtful):
 		next.Standing, next.Detail = fleet.ProviderDoubtful, err.Error()
 	case err != nil:
-		next.Standing, next.Detail = fleet.ProviderDown, err.Error()
+		next.Standing, next.Detail = fleet.ProviderDown, fault.Plain(err)
 	}
 	if next.Standing != s.state.Standing {
 		next.Since = s.clock.now().Mono

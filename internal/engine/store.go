@@ -146,7 +146,7 @@ func (t *term) sufferStore(now fleet.Now, err error) (fleet.Instant, error) {
 		t.log.Error("the store is full: not acting until there is space", "err", err)
 	}
 	t.picture.SetActing(fleet.ReasonStoreFull)
-	t.trouble = err.Error()
+	t.trouble = fault.Plain(err)
 	t.tryAt = now.Mono + storePause
 	t.next = t.tryAt
 	t.publish(now)

@@ -62,6 +62,36 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// Plain says what went wrong, without which operation it was on what, and of which kind: for people who know that.
+func Plain(err error) string {
+	switch e := err.(type) { //nolint:errorlint // each layer is peeled off by itself
+	case nil:
+		return ""
+	case *Error:
+		if e.Err == nil {
+			return string(e.Kind)
+		}
+		return Plain(e.Err)
+	case interface{ Unwrap() error }:
+		return peeled(err.Error(), e.Unwrap())
+	case interface{ Unwrap() []error }:
+		said := err.Error()
+		for _, cause := range e.Unwrap() {
+			said = peeled(said, cause)
+		}
+		return said
+	}
+	return err.Error()
+}
+
+// peeled is what was said with its cause in plain words.
+func peeled(said string, cause error) string {
+	if cause == nil {
+		return said
+	}
+	return strings.Replace(said, cause.Error(), Plain(cause), 1)
+}
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -42,3 +42,21 @@ func TestTheKindOfAnErrorIsWhatMayBeDoneAboutIt(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+func TestPeopleAreToldTheCauseAlone(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("Network not found")
+	inner := fault.New(fault.UnknownOutcome, "libvirt.create", "c2d9", cause)
+	for want, err := range map[string]error{
+		"":                           nil,
+		"Network not found":          fault.New(fault.Invalid, "libvirt.create", "c2d9", inner),
+		"on h1: Network not found":   fault.New(fault.Invalid, "libvirt.create", "", fmt.Errorf("on h1: %w", inner)),
+		"not found":                  fault.New(fault.NotFound, "libvirt.start", "c2d9", nil),
+		"Network not found\nEOF":     errors.Join(inner, fault.New(fault.Transient, "x", "", io.EOF)),
+		"while building: it is gone": fmt.Errorf("while building: %w", errors.New("it is gone")),
+	} {
+		if got := fault.Plain(err); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -165,6 +165,8 @@ type Incident struct {
 	Opened time.Time
 	Paged  bool // a person was told; once per incident
 	Failed int  // attempts at this incident that ended without health
+	// Last is why the last of them did.
+	Last Failure `json:",omitzero"`
 	// HoldUntil is the wall time until which a stop by a person is left alone. Zero: no such hold.
 	HoldUntil time.Time
 	// Worsened says that the machine left its quarantine because more failed than what it was put there for; once per incident.
@@ -178,6 +180,12 @@ type Incident struct {
 	Freed time.Time `json:",omitzero"`
 	// Evidence is the instance on which evidence was gathered last, or is being gathered.
 	Evidence InstanceID `json:",omitempty"`
+}
+
+// Failure is why an attempt ended without health.
+type Failure struct {
+	Why    Reason
+	Detail string `json:",omitempty"` // what the provider said of it, say
 }
 
 // Known reports whether a person was ever told of the incident, perhaps before another try: they are told of its end, too.

@@ -77,11 +77,7 @@ func Later(err error) time.Duration {
 
 // Why returns what went wrong, without what hale was doing: for people who know that.
 func Why(err error) string {
-	var f *fault.Error
-	if errors.As(err, &f) && f.Err != nil {
-		return f.Err.Error()
-	}
-	return err.Error()
+	return fault.Plain(err)
 }
 
 // Refused reports whether the error says that the message will hardly be taken later either.

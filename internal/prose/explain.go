@@ -2,6 +2,7 @@ package prose
 
 import (
 	"fmt"
+	"strings"
 
 	"hale/internal/engine"
 	"hale/internal/fleet"
@@ -104,14 +105,15 @@ func (e *Explanation) explainWork(f engine.FleetStatus, v fleet.View) {
 		e.hold(fleet.ReasonUnproven, "")
 	}
 	e.explainHolds(f, &v.Machine)
-	e.explainWaiting(f, m)
+	e.explainWaiting(f, v)
 	e.explainSize(f, m)
 	if len(m.Strays) > 0 {
 		e.Now = append(e.Now, fmt.Sprintf("%d further instances bear its mark, the first is %s", len(m.Strays), Instance(m.Strays[0].ID)))
 	}
 }
 
-func (e *Explanation) explainWaiting(f engine.FleetStatus, m fleet.Machine) {
+func (e *Explanation) explainWaiting(f engine.FleetStatus, v fleet.View) {
+	m := v.Machine
 	if m.Incident != nil {
 		if p := f.Whole.Parent(m.Incident.Parent); p != nil {
 			e.Now = append(e.Now, fmt.Sprintf("it shares the fate of %s: incident %s, open for %s: %s",
@@ -138,9 +140,13 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, m fleet.Machine) {
 			detail = SharedBudget(full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair)
 		}
 	case fleet.ReasonBackoff:
-		if left := m.RetryAt.Sub(f.At.Mono); left > 0 {
-			detail = "in " + Span(left)
+		e.Now = append(e.Now, Retry(&m, f.At))
+		if m.Incident != nil {
+			e.advise(Advice(m.Incident.Last.Why))
 		}
+		return
+	case fleet.ReasonRecovering:
+		detail = Lacking(v, &f.Spec)
 	case fleet.ReasonVantageIsolated, fleet.ReasonVantageDoubtful:
 		detail = f.Vantage.Detail
 	case fleet.ReasonStoreOlder:
@@ -158,6 +164,58 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, m fleet.Machine) {
 	default:
 	}
 	e.hold(m.Waiting, detail)
+}
+
+// Retry says what the last attempt failed by, and when the next one follows.
+func Retry(m *fleet.Machine, now fleet.Now) string {
+	said := Reason(fleet.ReasonBackoff)
+	if i := m.Incident; i != nil && i.Last.Why != "" {
+		said = because(attempted(m), attemptFailed(i.Last))
+	}
+	if left := m.RetryAt.Sub(now.Mono); left > 0 {
+		said += "; next try in " + Span(left)
+	}
+	return said
+}
+
+func attempted(m *fleet.Machine) string {
+	if m.Incident.Cause == fleet.CauseBuild || m.Current.None() {
+		return "it could not be built"
+	}
+	return "the last repair failed"
+}
+
+// attemptFailed says by what: what the provider said, where it said something.
+func attemptFailed(f fleet.Failure) string {
+	switch f.Why {
+	case fleet.ReasonNameTaken, fleet.ReasonCallFailed, fleet.ReasonRefusedBy, fleet.ReasonDeleteFailed:
+		if f.Detail != "" {
+			return f.Detail
+		}
+	}
+	return aside(Reason(f.Why), f.Detail)
+}
+
+// Lacking says which checks must yet succeed, and how often, before the machine is healthy; empty: none is known.
+func Lacking(v fleet.View, spec *fleet.Spec) string {
+	var said []string
+	for _, c := range v.Checks {
+		if c.Standing == fleet.StandingUp {
+			continue
+		}
+		for i := range spec.Checks {
+			switch k := &spec.Checks[i]; {
+			case k.Name != c.Check:
+			case k.UpIn > 0:
+				said = append(said, fmt.Sprintf("check %s: %d good answers of %d", c.Check, k.UpAfter, k.UpIn))
+			case k.UpAfter == 1:
+				said = append(said, fmt.Sprintf("check %s: 1 good answer", c.Check))
+			default:
+				said = append(said, fmt.Sprintf("check %s: %d good answers in a row", c.Check, k.UpAfter))
+			}
+		}
+	}
+	return strings.Join(said, ", ")
 }
 
 // explainSize says that the machine is to go, which old instances of it are kept, and who ordered the fleet's size.

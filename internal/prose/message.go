@@ -19,7 +19,7 @@ func (w Words) Message(l outbox.Letter, story []fleet.Record) notify.Message {
 	r := l.Record
 	m := notify.Message{
 		Key: l.Key, Event: messageEvents[l.Event], At: r.At, Server: w.Server, Fleet: string(r.Fleet), Machine: string(r.Machine),
-		Incident: r.Incident, Reason: string(r.Reason), Subject: subject(l.Event, r),
+		Incident: r.Incident, Reason: string(r.Reason), Subject: subject(l.Event, r, story),
 	}
 	if m.Incident == "" {
 		m.Incident = r.Parent
@@ -66,16 +66,15 @@ var messageEvents = map[fleet.NotifyEvent]notify.Event{
 	fleet.NotifyHealed:   notify.EventHealed,
 }
 
-func subject(e fleet.NotifyEvent, r fleet.Record) string {
-	about := subjectOfPage(r)
+func subject(e fleet.NotifyEvent, r fleet.Record, story []fleet.Record) string {
 	switch e {
 	case fleet.NotifyReminder:
-		return because("hale: "+about+" still needs you"+after(r), whyPaged(r))
+		return "hale: still: " + symptom(r, story)
 	case fleet.NotifyHealed:
 		return "hale: " + wellAgain(r)
 	case fleet.NotifyPage:
 	}
-	return because("hale: "+about+" needs you", whyPaged(r))
+	return "hale: " + symptom(r, story)
 }
 
 // wellAgain says that what a person was told of is over.

@@ -27,7 +27,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonBudget: {"as many machines are in repair as the fleet allows",
 		"wait, or raise limits.in_repair"},
 	fleet.ReasonBuildBudget:  {"as many first builds run as the fleet allows", "wait, or raise limits.in_build"},
-	fleet.ReasonBackoff:      {"the last attempt was a moment ago, and the next one waits its turn", ""},
+	fleet.ReasonBackoff:      {"the last attempt failed, and the next one follows after a pause", ""},
 	fleet.ReasonNotUnhealthy: {"what is only suspect, starts, or cannot be seen is no failure yet", ""},
 	fleet.ReasonStoppedByPerson: {"somebody stopped it, and a stop by a person is not a failure",
 		"start it at the provider when it shall run again; on_external_stop: heal would make hale start it"},
@@ -42,7 +42,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonIOError: {"a write to its disk failed, so the provider paused it, and to resume it blindly would be in vain",
 		"free space on the host's storage, or mend it, then resume the machine at the provider"},
 	fleet.ReasonQuarantined: {"hale could not heal it and leaves it to a person", byHand + "; or have hale try again with hale retry"},
-	fleet.ReasonRecovering:  {"it is not unhealthy any more, and not healthy yet", ""},
+	fleet.ReasonRecovering:  {"it is getting well, and waits until its checks have succeeded often enough", ""},
 	fleet.ReasonNotEvery:    {"what its checks say is not heeded at this time of the day", "wait, or change not_every of the check"},
 	fleet.ReasonUnproven: {"a check that fails has succeeded on no machine of the fleet since it was made or edited, so it may be wrong itself",
 		"see whether the check asks the right thing, and edit it and reload; as soon as it succeeds on one machine it counts"},
@@ -272,7 +272,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonTargetGone:    {"the fleet has no such target any more", ""},
 	fleet.ReasonOutboxFull:    {"more messages wait than are kept", tellAgain},
 
-	fleet.ReasonHoldExpired: {"it was left alone for as long as the policy says", "start it at the provider, or take it out of the fleet"},
+	fleet.ReasonHoldExpired: {"somebody stopped it, and it still does not run", "start it at the provider, or take it out of the fleet"},
 }
 
 // tellAgain is for whoever finds a dead letter.

@@ -220,7 +220,7 @@ func (w *Work) undone(r *fleet.Repair, in fleet.Intent) {
 func (w *Work) conflict(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	switch in.Op {
 	case fleet.OpCreate:
-		w.failAttempt(fleet.ReasonNameTaken)
+		w.failAttempt(fleet.ReasonNameTaken, o.Detail)
 	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue:
 		if r.Retries > 0 {
 			w.failRung(fleet.ReasonCallFailed, o.Detail)
@@ -278,7 +278,7 @@ func (w *Work) failed(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	case fleet.OpRestore:
 		w.quarantine(fleet.ReasonCallFailed, o.Detail)
 	case fleet.OpCreate:
-		w.failAttempt(fleet.ReasonCallFailed)
+		w.failAttempt(fleet.ReasonCallFailed, o.Detail)
 	case fleet.OpCertify:
 		w.giveUpCertifying(fleet.ReasonCallFailed, o.Detail)
 	case fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence: // see settle
@@ -301,7 +301,7 @@ func (w *Work) refusedBy(in fleet.Intent, o fleet.Outcome) {
 // giveUp leaves the machine to a person; a remnant is only put aside.
 func (w *Work) giveUp(reason fleet.Reason, detail string) {
 	if w.M.Repair.Kind == fleet.RepairRemnant {
-		w.failAttempt(reason)
+		w.failAttempt(reason, detail)
 		return
 	}
 	if w.wantedIn() {
@@ -329,7 +329,7 @@ func (w *Work) deleteFailed(r *fleet.Repair, o fleet.Outcome) {
 		return
 	}
 	if r.Kind == fleet.RepairRemnant {
-		w.failAttempt(fleet.ReasonDeleteFailed)
+		w.failAttempt(fleet.ReasonDeleteFailed, o.Detail)
 		return
 	}
 	if w.wantedIn() {

@@ -38,7 +38,7 @@ func (w *Work) chooseRung(from int) {
 		w.quarantine(fleet.ReasonNoStep, "")
 		return
 	}
-	w.failAttempt(fleet.ReasonExhausted)
+	w.failAttempt(fleet.ReasonExhausted, "")
 }
 
 // neverStood reports whether the machine's only instance is a build that never became healthy, or already gone: it is
@@ -458,7 +458,7 @@ func (w *Work) fence(r *fleet.Repair) {
 		w.proven(r, fleet.ProofConfirmedOff)
 	case fleet.PowerRunning, fleet.PowerPaused, fleet.PowerCrashed, fleet.PowerError, fleet.PowerUnknown:
 		if w.M.KeptAt(r.Target.ID) >= 0 || w.M.LeftAt(r.Target.ID) >= 0 && !w.HeldCut(r.Target.ID) {
-			w.failAttempt(fleet.ReasonStillRunning) // somebody uses what was put aside
+			w.failAttempt(fleet.ReasonStillRunning, "") // somebody uses what was put aside
 			return
 		}
 		if r.OffOrders >= maxOffOrders {
@@ -481,7 +481,7 @@ func (w *Work) giveUpFence(why fleet.Reason) {
 		return
 	}
 	if w.M.Repair.Kind == fleet.RepairRemnant || guard.Parent(w.M, w.Situation) != nil {
-		w.failAttempt(why) // of a parent's machines a person was told already
+		w.failAttempt(why, "") // of a parent's machines a person was told already
 		return
 	}
 	w.quarantine(fleet.ReasonNoProof, string(why))
@@ -574,14 +574,14 @@ func (w *Work) build(r *fleet.Repair) {
 	}
 	switch {
 	case w.occupied():
-		w.failAttempt(fleet.ReasonDiskInUse)
+		w.failAttempt(fleet.ReasonDiskInUse, "")
 		return
 	case w.Rivalled():
-		w.failAttempt(fleet.ReasonRival)
+		w.failAttempt(fleet.ReasonRival, "")
 		return
 	}
 	if w.leftRuns() {
-		w.failAttempt(fleet.ReasonStillRunning)
+		w.failAttempt(fleet.ReasonStillRunning, "")
 		return
 	}
 	if w.stale(r) {

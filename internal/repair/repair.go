@@ -234,6 +234,7 @@ func (w *Work) unclear(r *fleet.Repair) {
 	w.uncount()
 	w.end(fleet.ReasonLookUnclear)
 	m.Incident.Failed++
+	m.Incident.Last = fleet.Failure{Why: fleet.ReasonLookUnclear}
 	m.RetryAt = w.now().Add(Backoff(policy.Backoff, m.Incident.Failed))
 }
 
@@ -273,6 +274,7 @@ func (w *Work) yield(r *fleet.Repair, reason fleet.Reason) {
 	w.end(reason)
 	if tried {
 		m.Incident.Failed++
+		m.Incident.Last = fleet.Failure{Why: reason}
 		m.RetryAt = w.now().Add(Backoff(w.Situation.Spec.Repair.Backoff, m.Incident.Failed))
 	} else {
 		w.uncount()
@@ -315,7 +317,7 @@ func lookDetail(l fleet.Look) (fleet.CheckName, fleet.ResultReason, string) {
 // refuted ends the repair: the machine is not what we thought.
 func (w *Work) refuted(r *fleet.Repair) {
 	if r.Kind == fleet.RepairRemnant && w.M.KeptAt(r.Target.ID) >= 0 && w.View.Look.Seen.Instance.Power != fleet.PowerGone {
-		w.failAttempt(fleet.ReasonStillRunning)
+		w.failAttempt(fleet.ReasonStillRunning, "")
 		return
 	}
 	if r.Kind == fleet.RepairRemnant {
@@ -574,14 +576,14 @@ func (w *Work) failRung(reason fleet.Reason, detail string) {
 	}
 	_, more := w.Situation.Spec.Repair.Step(r.Rung + 1)
 	if r.Kind != fleet.RepairHeal || r.Step == fleet.StepRecreate && (r.Rung == fleet.NoRung || !more) {
-		w.failAttempt(reason) // the last thing there is to try
+		w.failAttempt(reason, detail) // the last thing there is to try
 		return
 	}
 	w.chooseRung(r.Rung + 1)
 }
 
 // failAttempt ends the repair without health: again after a while, or quarantine when the attempts are used up.
-func (w *Work) failAttempt(reason fleet.Reason) {
+func (w *Work) failAttempt(reason fleet.Reason, detail string) {
 	m, policy := w.M, w.Situation.Spec.Repair
 	kind, target := m.Repair.Kind, m.Repair.Target.ID
 	w.end(reason)
@@ -604,6 +606,7 @@ func (w *Work) failAttempt(reason fleet.Reason) {
 		return
 	}
 	m.Incident.Failed++
+	m.Incident.Last = fleet.Failure{Why: reason, Detail: detail}
 	m.RetryAt = w.now().Add(Backoff(policy.Backoff, m.Incident.Failed))
 	w.wait(fleet.ReasonBackoff)
 }

@@ -80,7 +80,7 @@ func (s *session) rename(dom golibvirt.Domain, name string) error {
 		return nil
 	}
 	if taken, err := s.DomainLookupByName(name); err == nil {
-		return s.conflict(fmt.Errorf("the name %s belongs to %s", name, idOf(taken.UUID)))
+		return s.conflict(fmt.Errorf("the name %s belongs to VM %s", name, idOf(taken.UUID)))
 	} else if !isCode(err, golibvirt.ErrNoDomain) {
 		return s.fault(err)
 	}

@@ -144,7 +144,7 @@ func (b build) free(s *session) error {
 	}
 	taken, err := s.DomainLookupByName(b.order.Name)
 	if err == nil {
-		return s.conflict(fmt.Errorf("the name %s belongs to %s", b.order.Name, idOf(taken.UUID)))
+		return s.conflict(fmt.Errorf("the name %s belongs to VM %s", b.order.Name, idOf(taken.UUID)))
 	}
 	if !isCode(err, golibvirt.ErrNoDomain) {
 		return s.fault(err)

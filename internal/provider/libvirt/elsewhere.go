@@ -156,7 +156,7 @@ func (s *session) named(name string, mark fleet.Mark) (inTheWay, err error) {
 	if earlier && power == fleet.PowerOff {
 		return nil, nil //nolint:nilnil // see above
 	}
-	return fmt.Errorf("the name %s belongs to %s on %s, which %s", name, idOf(dom.UUID), s.host.name, does(power)), nil
+	return fmt.Errorf("the name %s belongs to VM %s on %s, which %s", name, idOf(dom.UUID), s.host.name, does(power)), nil
 }
 
 // claims are the order's id and name.

@@ -1,0 +1,106 @@
+package prose
+
+import (
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// symptom says what is wrong, as a person sees it: never which step of the ladder comes to tell them.
+func symptom(r fleet.Record, story []fleet.Record) string {
+	switch {
+	case r.Machine != "":
+		return machineSymptom(r, story)
+	case r.Reason == fleet.ReasonDown && r.Provider != "":
+		return "provider " + string(r.Provider) + " does not answer"
+	}
+	return because(subjectOfPage(r), whyPaged(r))
+}
+
+func machineSymptom(r fleet.Record, story []fleet.Record) string {
+	sick := sickening(r, story)
+	if sick.Cause == fleet.CauseBuild {
+		return because(about(r)+" could not be built", buildFailed(r, sick))
+	}
+	state, why := stateOf(sick)
+	if state == "" {
+		return because(about(r), aside(whyPaged(r), r.Detail))
+	}
+	said := about(r) + " is " + state
+	if d := r.At.Sub(sick.At); d >= time.Second {
+		said = about(r) + " has been " + state + " for " + Span(d.Round(time.Second))
+	}
+	if hides[r.Reason] {
+		return because(said, why)
+	}
+	return because(said, aside(Reason(r.Reason), r.Detail))
+}
+
+// buildFailed says by what a build failed.
+func buildFailed(r, sick fleet.Record) string {
+	if !hides[r.Reason] {
+		return aside(Reason(r.Reason), r.Detail)
+	}
+	return Finding(sick.Check, sick.Result, sick.Detail)
+}
+
+// sickening is the record from which on the machine was as it is: the last verdict that changed what is wrong with it.
+func sickening(r fleet.Record, story []fleet.Record) fleet.Record {
+	var found fleet.Record
+	for _, s := range story {
+		switch {
+		case s.Machine != r.Machine || s.Kind != fleet.RecordVerdict && s.Kind != fleet.RecordIncidentOpen:
+		case s.Kind == fleet.RecordVerdict && s.Verdict != fleet.VerdictUnhealthy && s.Verdict != fleet.VerdictUnknown:
+		case s.Cause != "" && s.Cause != found.Cause:
+			found = s
+		case s.Cause != "" && found.Check == "":
+			found.Check, found.Result, found.Detail = s.Check, s.Result, s.Detail
+		}
+	}
+	return found
+}
+
+// hides are the reasons for a page that say nothing of what is wrong, but only how hale comes to tell it.
+var hides = map[fleet.Reason]bool{
+	fleet.ReasonHoldExpired: true, fleet.ReasonStepPage: true, fleet.ReasonStepLeave: true, fleet.ReasonExhausted: true,
+	fleet.ReasonAttempts: true, fleet.ReasonBlind: true, fleet.ReasonNotVerified: true, fleet.ReasonIOError: true,
+	fleet.ReasonNoStep: true, fleet.ReasonRunFailed: true,
+}
+
+// stateOf says how a machine is, as in "it has been …", and why; empty: nothing is known of that.
+func stateOf(r fleet.Record) (state, why string) {
+	switch r.Cause {
+	case fleet.CauseOff:
+		return "off", "no one is known to have ordered that"
+	case fleet.CauseStopped:
+		return "off", "somebody stopped it"
+	case fleet.CauseGone:
+		return "gone", "the provider says its instance does not exist"
+	case fleet.CauseCrashed, fleet.CausePanic:
+		return "down", "it crashed"
+	case fleet.CausePaused:
+		return "paused", "somebody paused it"
+	case fleet.CauseError:
+		return "down", "the provider says it is broken"
+	case fleet.CauseSuspended:
+		return "suspended", "it suspended itself"
+	case fleet.CauseRescued:
+		return "in rescue", "another system runs in its place"
+	case fleet.CauseIOError:
+		return "paused", "a write to its disk failed"
+	case fleet.CauseChecks:
+		why = Finding(r.Check, r.Result, r.Detail)
+		if why == "" {
+			why = "its checks fail"
+		}
+		return "down", why
+	case fleet.CauseMissing:
+		return "missing", "no instance of it was built yet"
+	case fleet.CauseBlind:
+		return "out of sight", "nothing certain is known of it, neither by its checks nor by its provider"
+	case fleet.CauseDisabled:
+		return "on a disabled host", ""
+	case fleet.CauseNone, fleet.CauseOrdered, fleet.CauseBuild:
+	}
+	return "", ""
+}
