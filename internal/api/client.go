@@ -8,10 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -59,8 +62,24 @@ type NotRunning struct {
 
 // Error implements error. It says how to start a controller.
 func (n NotRunning) Error() string {
+	if errors.Is(n.Err, fs.ErrPermission) {
+		return fmt.Sprintf("you may not use the socket %s (%v): %s", n.Socket, cause(n.Err), mayUse(n.Socket))
+	}
 	return fmt.Sprintf("no hale controller listens on %s (%v); start one with 'hale run', or name its socket with --socket or HALE_SOCKET",
 		n.Socket, cause(n.Err))
+}
+
+// mayUse says who may use the socket, and how.
+func mayUse(socket string) string {
+	who := "the user that hale runs as may"
+	at, err := os.Stat(socket)
+	if err != nil { // the folder is closed already
+		at, err = os.Stat(filepath.Dir(socket))
+	}
+	if err == nil {
+		who = allowed(at)
+	}
+	return who + "; run the command as that user, as in: sudo -u USER hale status"
 }
 
 // Unwrap returns the cause.

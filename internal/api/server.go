@@ -46,6 +46,8 @@ type Options struct {
 	Breaking Breaking
 	// Fencing cuts the power of hosts; nil: nobody can.
 	Fencing Fencing
+	// Plans are those of providers that wait for a person's word; nil: none do.
+	Plans func() []Waiting
 	// Troubles is what hale itself lacks, and a person can give it; nil: nothing.
 	Troubles func() []Trouble
 	// Defects is what panicked since hale was started, and where it is noted when a call of this package does; nil:
@@ -157,6 +159,9 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	}
 	if s.opts.Probes != nil {
 		out.Probes = s.opts.Probes(r.Context())
+	}
+	if s.opts.Plans != nil {
+		out.Plans = s.opts.Plans()
 	}
 	if s.opts.Troubles != nil {
 		out.Troubles = s.opts.Troubles()

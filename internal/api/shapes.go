@@ -19,6 +19,8 @@ type Status struct {
 	Probes *Probes `json:"probes,omitempty"`
 	// Troubles are what hale itself lacks on its server, and a person can give it. The rest goes on.
 	Troubles []Trouble `json:"troubles,omitempty"`
+	// Plans are of providers whose address or program changed, and wait for a person's word; those of fleets are with them.
+	Plans []Waiting `json:"plans,omitempty"`
 	// Defects are the parts that panicked since hale was started; the rest goes on.
 	Defects []Defect `json:"defects,omitempty"`
 }

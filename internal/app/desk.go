@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"hale/internal/api"
 	"hale/internal/change"
@@ -23,6 +24,8 @@ type desk struct {
 	site *site
 	log  *slog.Logger
 	mu   sync.Mutex
+	// plans are those of providers, as they were when they were last asked for.
+	plans atomic.Pointer[[]api.Waiting]
 }
 
 func newDesk(o Options, s *site) *desk { return &desk{load: o.Load, site: s, log: o.Logger} }
@@ -115,6 +118,26 @@ func (d *desk) Pending(context.Context) (api.Changes, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.changes(nil, d.site.config), nil
+}
+
+// providerPlans says which providers wait for a person's word. While a reload is under way it says what it said before.
+func (d *desk) providerPlans() []api.Waiting {
+	if !d.mu.TryLock() {
+		if last := d.plans.Load(); last != nil {
+			return *last
+		}
+		return nil
+	}
+	defer d.mu.Unlock()
+	var out []api.Waiting
+	status := d.site.engine.Status()
+	for _, p := range d.site.config.Providers {
+		if w, waits := d.site.waiting(p, status); waits {
+			out = append(out, w)
+		}
+	}
+	d.plans.Store(&out)
+	return out
 }
 
 // changes puts the differences into words, and the plans for what waits under the configuration.

@@ -91,6 +91,9 @@ func assess(s api.Status) (int, string) {
 	for _, t := range s.Troubles {
 		add(checkCritical, "%s", t.Text)
 	}
+	for _, w := range s.Plans {
+		add(checkWarning, "%s: plan %s waits to be confirmed", w.Subject, w.ID)
+	}
 	if len(s.Fleets) == 0 {
 		add(checkWarning, "there are no fleets")
 	}

@@ -23,6 +23,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"hale/internal/api"
 	"hale/internal/config"
@@ -169,7 +170,7 @@ func (c *commander) root() *cobra.Command {
 			"Exit codes: 0 done, 1 failed, 2 called wrongly or invalid configuration, 3 no controller listens on the " +
 			"socket, or it is\nstopping, 4 the order is stored, and nobody took it up yet.",
 		SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.NoArgs,
+		Args: knownCommand,
 		RunE: c.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
@@ -183,6 +184,31 @@ func (c *commander) root() *cobra.Command {
 		c.backupCommand(), c.restoreCommand(), c.notifyCommand(), c.fenceCommand(), c.providerCommand(), c.importCommand(), c.simCommand(), c.versionCommand())
 	spell(root.Commands())
 	return root
+}
+
+// commandsMeant are words of other programs for what a command of hale does.
+var commandsMeant = map[string]string{
+	"restart": "heal", "reboot": "heal", "repair": "heal", "fix": "heal", "start": "run", "serve": "run", "daemon": "run", "log": "events",
+	"logs": "events", "journal": "events", "check": "validate", "lint": "validate", "list": "status", "ls": "status", "ps": "status",
+	"show": "status", "explain": "why", "pause": "hold", "unpause": "release", "resume": "release", "rollback": "undo", "remove": "delete",
+	"rm": "delete", "confirm": "apply", "diff": "plan",
+}
+
+// knownCommand refuses what is no command, and says which one may be meant.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	said := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
+	meant := cmd.SuggestionsFor(args[0])
+	if known, ok := commandsMeant[args[0]]; ok && !slices.Contains(meant, known) {
+		meant = append([]string{known}, meant...)
+	}
+	if len(meant) > 0 {
+		said += "; did you mean " + strings.Join(meant, " or ") + "?"
+	}
+	return errors.New(said)
 }
 
 // spell has each command say how it is written when it got too few arguments or too many.

@@ -66,7 +66,7 @@ func writeNew(name string, data []byte) (err error) {
 }
 
 func (c *commander) validateCommand() *cobra.Command {
-	var schema bool
+	var schema, asJSON bool
 	cmd := &cobra.Command{
 		Use: "validate [FILE|DIR]", Short: "Say everything that is wrong with a configuration",
 		Long: "Reads a configuration (hale.yaml, unless another is named) and says everything that is wrong with it, each with its place and what to do.\n" +
@@ -85,10 +85,15 @@ func (c *commander) validateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return c.validateJSON(path)
+			}
 			return c.validate(path)
 		}),
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: whether it is valid, and each problem with its file, line and key")
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of the configuration")
+	cmd.MarkFlagsMutuallyExclusive("schema", "json")
 	return cmd
 }
 
@@ -135,6 +140,45 @@ func (c *commander) validate(path string) error {
 		fmt.Fprintln(c.Err, "warning:", w)
 	}
 	return nil
+}
+
+// judgement is what is said of a configuration, for programs.
+type judgement struct {
+	File     string    `json:"file"`
+	Valid    bool      `json:"valid"`
+	Problems []problem `json:"problems"`
+	Warnings []string  `json:"warnings"`
+}
+
+type problem struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`   // from 1
+	Column  int    `json:"column,omitempty"` // from 1, in characters
+	Path    string `json:"path,omitempty"`   // of the key
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// validateJSON says all that validate says, for programs, and ends alike.
+func (c *commander) validateJSON(path string) error {
+	out := judgement{File: path, Problems: []problem{}, Warnings: []string{}}
+	loaded, err := config.Load(path)
+	var problems config.Problems
+	switch {
+	case errors.As(err, &problems):
+		for _, p := range problems {
+			out.Problems = append(out.Problems, problem(p))
+		}
+		err = fmt.Errorf("%s is not valid: %s", path, count(len(problems), "problem"))
+	case err != nil:
+		out.Problems = append(out.Problems, problem{File: path, Message: err.Error()})
+	default:
+		out.Valid, out.Warnings = true, append(out.Warnings, loaded.Warnings()...)
+	}
+	if bad := printJSON(c.Out, out); bad != nil || err == nil {
+		return bad
+	}
+	return usageError{err}
 }
 
 // count renders "1 fleet", "3 fleets".

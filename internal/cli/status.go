@@ -456,6 +456,9 @@ func (p paper) attention(s api.Status, now time.Time, c cut) []string {
 	for _, t := range s.Troubles {
 		lines = append(lines, fmt.Sprintf("  %s (for %s): %s", t.Text, prose.Span(max(0, now.Sub(t.Since))), t.Advice))
 	}
+	for _, w := range s.Plans {
+		lines = append(lines, fmt.Sprintf("  %s: %s; until plan %s is confirmed it is asked where it was (hale apply)", w.Subject, w.Text, w.ID))
+	}
 	for _, f := range s.Fleets {
 		if f.Brake.Engaged && f.Brake.By == "" {
 			lines = append(lines, fmt.Sprintf("  %s: the brake is on: %s", f.Name, prose.Advice(fleet.ReasonBrake)))

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"hale/internal/fleet"
+	"hale/internal/guard"
 	"hale/internal/provider/libvirt"
 )
 
@@ -44,6 +46,14 @@ func (c *Config) Warnings() []string {
 						"give orders; use qemu+tls or qemu+ssh, and take insecure out", p.Name, h.URI))
 			}
 		}
+	}
+	for _, f := range c.Fleets {
+		b := f.Limits.Brake
+		if f.Mode != fleet.ModeAct || f.Adopt.Selects() || f.Size == 0 || guard.BrakeLimit(b, f.Size) > 0 {
+			continue
+		}
+		out = append(out, fmt.Sprintf("fleets.%s.limits.brake: %d%% of %d machines is none, and at_least is %d: the brake engages at the "+
+			"first failure, so nothing is ever repaired; write at_least: 1 or more", f.Name, b.Percent, f.Size, b.AtLeast))
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"fmt"
 	"net/netip"
 	"os"
@@ -129,7 +130,7 @@ type source struct {
 // Parse reads one file's content. The name appears in problems, and its folder is where relative paths begin.
 // An error is of type Problems.
 func Parse(name string, data []byte) (*Config, error) {
-	return parseAll([]source{{name: name, data: data}})
+	return parseAll([]source{{name: name, data: bare(data)}})
 }
 
 // Load reads a file, or every *.yaml of a folder (not of its sub-folders) as if they were one. An error is of type
@@ -151,10 +152,13 @@ func Load(path string) (*Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read configuration: %w", err)
 		}
-		sources = append(sources, source{name: name, data: data})
+		sources = append(sources, source{name: name, data: bare(data)})
 	}
 	return parseAll(sources)
 }
+
+// bare is the file without the mark of bytes that some editors put before the text.
+func bare(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
 // yamlFiles lists the configuration files of a folder in order of their names. Hidden files are left out: editors
 // keep their copies there.

@@ -5,9 +5,21 @@ import (
 	"strings"
 )
 
+// synonyms are words that other systems have for what is meant.
+var synonyms = map[string][]string{
+	"restart": {"reboot"}, "reset": {"reboot"}, "poweron": {"start"}, "boot": {"start"}, "unpause": {"resume"}, "replace": {"recreate"},
+	"reprovision": {"recreate"}, "reinstall": {"rebuild"}, "notify": {"page"}, "alert": {"page"}, "interval": {"every"}, "replicas": {"size"},
+	"count": {"size"}, "exec": {"run"}, "command": {"run"}, "script": {"run"}, "livemigrate": {"migrate"},
+}
+
 // nearest returns the candidate that was probably meant, and whether there is one. Case, hyphens and underscores do
 // not count as differences: downAfter means down_after.
 func nearest(word string, candidates []string) (string, bool) {
+	for _, meant := range synonyms[plain(word)] {
+		if slices.Contains(candidates, meant) {
+			return meant, true
+		}
+	}
 	best, least := "", 1+max(1, min(3, len(word)/3))
 	for _, c := range candidates {
 		if d := distance(plain(word), plain(c)); d < least {

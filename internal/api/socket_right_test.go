@@ -1,0 +1,30 @@
+package api
+
+import (
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestWhoMayNotUseTheSocketLearnsWhoMay(t *testing.T) {
+	t.Parallel()
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := Listen(t.Context(), socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	denied := NotRunning{Socket: socket, Err: &net.OpError{Op: "dial", Err: &os.SyscallError{Syscall: "connect", Err: fs.ErrPermission}}}
+	if said := denied.Error(); !strings.HasPrefix(said, "you may not use the socket ") || !strings.Contains(said, " and root may; run the command as that user") {
+		t.Errorf("it is said: %s", said)
+	}
+	if err := os.Chmod(socket, 0o660); err != nil {
+		t.Fatal(err)
+	}
+	if said := denied.Error(); !strings.Contains(said, ", members of group ") {
+		t.Errorf("of a socket with a group it is said: %s", said)
+	}
+}

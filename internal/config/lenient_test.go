@@ -1,0 +1,59 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+const small = "providers:\n  lab: {type: simulated}\nfleets:\n  web:\n    provider: lab\n    size: 5\n"
+
+func TestAMarkOfBytesBeforeTheTextIsNoPartOfIt(t *testing.T) {
+	t.Parallel()
+	c, err := Parse("hale.yaml", []byte("\xef\xbb\xbf"+small))
+	if err != nil || len(c.Fleets) != 1 {
+		t.Errorf("got %v", err)
+	}
+	_, err = Parse("hale.yaml", []byte("\xef\xbb\xbfprovider: x\n"))
+	if err == nil || !strings.Contains(err.Error(), "hale.yaml:1:1: ") {
+		t.Errorf("the place is another one: %v", err)
+	}
+}
+
+func TestGraceMayBeWrittenInDays(t *testing.T) {
+	t.Parallel()
+	c, err := Parse("hale.yaml", []byte(small+"    on_external_stop: {hold: 2d}\n"))
+	if err != nil || c.Fleets[0].Repair.ExternalStopHold != 48*time.Hour {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWordsOfOtherSystemsAreTranslated(t *testing.T) {
+	t.Parallel()
+	_, err := Parse("hale.yaml", []byte(small+"    repair: {steps: [restart, recreate]}\n"))
+	if err == nil || !strings.Contains(err.Error(), "did you mean reboot?") {
+		t.Errorf("got %v", err)
+	}
+	_, err = Parse("hale.yaml", []byte(strings.Replace(small, "size:", "replicas:", 1)))
+	if err == nil || !strings.Contains(err.Error(), "did you mean size?") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestABrakeThatIsAlwaysOnIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	for limits, warned := range map[string]bool{
+		"{brake: {percent: 10%, at_least: 0}}":                    true,
+		"{brake: {percent: 20%, at_least: 0}}":                    false,
+		"{brake: {percent: 10%, at_least: 1}}":                    false,
+		"{brake: {percent: 10%, at_least: 0}}\n    mode: observe": false,
+	} {
+		c, err := Parse("hale.yaml", []byte(small+"    limits: "+limits+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := strings.Join(c.Warnings(), "\n"); strings.Contains(w, "fleets.web.limits.brake: 10% of 5 machines is none") != warned {
+			t.Errorf("%s is warned of: %q", limits, w)
+		}
+	}
+}
