@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -43,22 +44,7 @@ func (c *commander) eventsCommand() *cobra.Command {
 				return err
 			}
 			defer client.Close()
-			lines := json.NewEncoder(c.Out)
-			lines.SetEscapeHTML(false)
-			paper := screenOf(c.Out, c.Getenv).paper()
-			for e, err := range client.Events(cmd.Context(), q) {
-				switch {
-				case err != nil:
-					return err
-				case asJSON:
-					if err := lines.Encode(e); err != nil {
-						return err
-					}
-				default:
-					fmt.Fprintln(c.Out, paper.event(e, time.Local))
-				}
-			}
-			return nil
+			return c.printEvents(client.Events(cmd.Context(), q), asJSON)
 		}),
 	}
 	cmd.Flags().BoolVarP(&q.Follow, "follow", "f", false, "print what comes, too, until interrupted")
@@ -72,6 +58,25 @@ func (c *commander) eventsCommand() *cobra.Command {
 	complete(cmd, "machine", c.completeMachines)
 	complete(cmd, "kind", cobra.FixedCompletions(api.EventKinds(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+func (c *commander) printEvents(events iter.Seq2[api.Event, error], asJSON bool) error {
+	lines := json.NewEncoder(c.Out)
+	lines.SetEscapeHTML(false)
+	paper := screenOf(c.Out, c.Getenv).paper()
+	for e, err := range events {
+		switch {
+		case err != nil:
+			return err
+		case asJSON:
+			if err := lines.Encode(e); err != nil {
+				return err
+			}
+		default:
+			fmt.Fprintln(c.Out, paper.event(e, time.Local))
+		}
+	}
+	return nil
 }
 
 // clocks are the ways in which a time is written, in the zone of the terminal unless it names one.

@@ -128,9 +128,7 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, v fleet.View) {
 	switch m.Waiting {
 	case fleet.ReasonBrake:
 		if f.Brake.By != "" {
-			e.Now = append(e.Now, fmt.Sprintf("held: %s %s ago", ByHand(f.Brake.By, f.Brake.Words),
-				Span(f.At.Wall.Sub(f.Brake.At))))
-			e.advise(LetGo(f.Spec.Name))
+			e.explainBrake(f)
 			return
 		}
 		detail = fmt.Sprintf("%d of %d machines fail", f.Tally.Failing, f.Tally.Size)
@@ -140,10 +138,7 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, v fleet.View) {
 			detail = SharedBudget(full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair)
 		}
 	case fleet.ReasonBackoff:
-		e.Now = append(e.Now, Retry(&m, f.At))
-		if m.Incident != nil {
-			e.advise(Advice(m.Incident.Last.Why))
-		}
+		e.explainRetry(&m, f.At)
 		return
 	case fleet.ReasonRecovering:
 		detail = Lacking(v, &f.Spec)
@@ -164,6 +159,13 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, v fleet.View) {
 	default:
 	}
 	e.hold(m.Waiting, detail)
+}
+
+func (e *Explanation) explainRetry(m *fleet.Machine, now fleet.Now) {
+	e.Now = append(e.Now, Retry(m, now))
+	if m.Incident != nil {
+		e.advise(Advice(m.Incident.Last.Why))
+	}
 }
 
 // Retry says what the last attempt failed by, and when the next one follows.
