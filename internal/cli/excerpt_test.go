@@ -234,3 +234,24 @@ You can:
 		t.Error(diff)
 	}
 }
+
+func TestStatusNamesWhatHaleLacksAndWhichProviderWaits(t *testing.T) {
+	t.Parallel()
+	s := api.Status{
+		Fleets:   []api.Fleet{crowd("web", 1, 0)},
+		Troubles: []api.Trouble{{Part: api.TroublePing, Since: noon.Add(-time.Minute), Text: "hale may not send pings", Advice: "give it the right"}},
+		Plans:    []api.Waiting{{ID: "lab-1f", Subject: "provider lab", Text: "another address"}},
+	}
+	want := "\n\nA person must look:\n  hale may not send pings (for 1m00s): give it the right\n" +
+		"  provider lab: another address; until plan lab-1f is confirmed it is asked where it was (hale apply)"
+	if got := strings.Join(paper{}.status(s, noon), "\n"); !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s\nwant it to end with\n%s", got, want)
+	}
+	if code, out := checked(s, nil); code != checkCritical || !strings.Contains(out, "hale may not send pings; provider lab: plan lab-1f waits") {
+		t.Errorf("the check ended with %d and says %s", code, out)
+	}
+	s.Fleets = nil
+	if got := strings.Join(paper{}.overview(s, selection{failing: true}, noon), "\n"); !strings.Contains(got, "may not send pings") {
+		t.Errorf("--failing hides what hale lacks:\n%s", got)
+	}
+}
