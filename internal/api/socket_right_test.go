@@ -12,7 +12,7 @@ import (
 func TestWhoMayNotUseTheSocketLearnsWhoMay(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "s")
-	l, err := Listen(t.Context(), socket)
+	l, err := Listen(t.Context(), socket, "")
 	if err != nil {
 		t.Fatal(err)
 	}

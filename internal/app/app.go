@@ -189,7 +189,6 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 		Version: a.opts.Version, Server: a.server, Status: s.engine.Status, Store: store, Desk: d, Logger: log,
 		Breaking: d,
 		Targets:  s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge, TakeOver: s.engine.TakeOver, Fencing: s.fencing, Probes: s.probes, Defects: s.defects,
-		Troubles: s.troubles.all,
 		Troubles: s.troubles.all, Plans: d.providerPlans,
 		Stopping: func() bool { return working.Err() != nil },
 	})
