@@ -15,6 +15,7 @@ func viewFleet(s engine.FleetStatus) Fleet {
 		Name: string(s.Spec.Name), Mode: string(s.Spec.Mode), Size: s.Spec.Size,
 		Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair, InBuild: s.Tally.InBuild,
 		Acting: s.Acting == "", NotActing: ViewReason(s.Acting, s.Detail),
+		NotActingSince: s.Idle, FromMemory: s.FromMemory, AsOf: s.AsOf,
 		Brake: ViewBrake(s), Vantage: viewVantage(s), Parents: viewParents(s), Holds: viewHolds(s), Provider: ViewProvider(s),
 		Ordered: ViewOrderedSize(s), Plans: []Waiting{}, Kept: viewKept(s),
 		Hosts: make([]Host, 0, len(s.Hosts)), Machines: make([]Machine, 0, len(s.Machines)),
@@ -50,6 +51,15 @@ func viewFleet(s engine.FleetStatus) Fleet {
 		f.Machines = append(f.Machines, m)
 	}
 	return f
+}
+
+// viewStore translates how the store does; nil: well.
+func viewStore(s engine.StoreStatus) *StoreTrouble {
+	if s.Trouble == "" && s.Low == "" {
+		return nil
+	}
+	return &StoreTrouble{Takes: s.Trouble == "", Reason: ViewReason(s.Trouble, ""), Detail: s.Detail, Since: s.Since,
+		Low: s.Low, LowSince: s.LowAt}
 }
 
 // ViewReason puts a reason into words; the zero Reason for none.

@@ -177,6 +177,7 @@ func (p paper) status(s api.Status, now time.Time) []string {
 		lines = append(lines,
 			p.paint(red, clip("hale is stopping: nothing is watched any more, and this is how it stood", p.width)), "")
 	}
+	lines = append(lines, p.storeLines(s.Store, now)...)
 	for i, f := range s.Fleets {
 		if i > 0 {
 			lines = append(lines, "")
@@ -265,9 +266,17 @@ func (p paper) fleet(f api.Fleet, now time.Time) []string {
 		add(yellow, "only watched")
 	}
 	if !f.Acting {
-		add(red, "NOT ACTING: %s", f.NotActing.Text)
+		add(red, "NOT ACTING%s: %s", span(f.NotActingSince, now), f.NotActing.Text)
 	}
 	lines := []string{p.headline(f.Name, parts)}
+	switch {
+	case !f.AsOf.IsZero():
+		lines = append(lines, "  "+p.paint(red, clip(fmt.Sprintf("STALE: hale has not judged these machines for %s; they stood so at %s",
+			prose.Span(max(0, now.Sub(f.AsOf))), moment(f.AsOf, now)), max(0, p.width-2))))
+	case f.FromMemory:
+		lines = append(lines, "  "+p.paint(yellow, clip("the verdicts are what hale sees now; what changed is not written down, and "+
+			"nothing follows from it yet", max(0, p.width-2))))
+	}
 	if f.Provider.Detail != "" {
 		for _, line := range wrapped(f.Provider.Detail, max(0, p.width-2)) { // the way out is at its end
 			lines = append(lines, "  "+p.paint(faint, line))
@@ -286,6 +295,35 @@ func (p paper) fleet(f api.Fleet, now time.Time) []string {
 		lines = append(lines, "  "+p.paint(yellow, clip(said, max(0, p.width-2))))
 	}
 	return append(lines, p.table(machineColumns(f, now))...)
+}
+
+// span says for how long something has been so; nothing where that is not known.
+func span(since, now time.Time) string {
+	if since.IsZero() {
+		return ""
+	}
+	return " for " + prose.Span(max(0, now.Sub(since)))
+}
+
+// storeLines tell what is wrong with hale's store.
+func (p paper) storeLines(s *api.StoreTrouble, now time.Time) []string {
+	if s == nil {
+		return nil
+	}
+	var lines []string
+	say := func(color style, text string) {
+		for _, line := range wrapped(text, p.width) {
+			lines = append(lines, p.paint(color, line))
+		}
+	}
+	if !s.Takes {
+		say(red, fmt.Sprintf("hale's store takes nothing since %s (%s): %s. %s", moment(s.Since, now),
+			prose.Span(max(0, now.Sub(s.Since))), s.Detail, s.Reason.Advice))
+	}
+	if s.Low != "" {
+		say(yellow, fmt.Sprintf("hale's store is nearly full: %s. %s", s.Low, prose.Advice(fleet.ReasonStoreLow)))
+	}
+	return append(lines, "")
 }
 
 // wantedLines tell of what people ordered beside the configuration, what waits for a person's word, and which old instances are kept.

@@ -23,7 +23,7 @@ type Fleet struct {
 	Probes probe.Engine
 }
 
-// Options are what an Engine is made of. All are needed but Vantage, Post and Defects.
+// Options are what an Engine is made of. All are needed but Vantage, Post, Defects and Room.
 type Options struct {
 	Store   state.Store
 	Server  string // this server's name, for the owner's key
@@ -34,6 +34,8 @@ type Options struct {
 	Logger  *slog.Logger
 	// Defects is where panics are noted, also those of the parts that the engine is given; nil: in a book of its own.
 	Defects *defect.Book
+	// Room tells how much room the store has; nil: it does not say.
+	Room func() (state.Room, error)
 }
 
 // Setup is what an engine looks after: the part of its options that Reload can replace.
@@ -54,6 +56,7 @@ type Engine struct {
 	asks      chan asked
 	id        fleet.Installation // the store's, while it runs; Run's own
 	ended     chan struct{}
+	steward   *steward
 }
 
 // New makes an engine. fault.Invalid: a fleet names a provider that is not among the sources.
@@ -65,6 +68,8 @@ func New(opts Options) (*Engine, error) {
 		opts.Defects = defect.NewBook(opts.Logger)
 	}
 	opts.Post = opts.Post.guarded(opts.Defects)
+	heard := newHeardStore(opts.Store)
+	opts.Store = heard
 	e := &Engine{
 		opts: opts, clock: newClock(), begun: newBeginning(opts.Store), posts: map[any]*post{}, asks: make(chan asked), ended: make(chan struct{}),
 	}
@@ -80,6 +85,7 @@ func New(opts Options) (*Engine, error) {
 		owners = append(owners, newOwner(f, e.clock, byName[f.Spec.Provider], e.begun, opts))
 	}
 	e.owners.Store(&owners)
+	e.steward = newSteward(e, heard)
 	return e, nil
 }
 
@@ -107,9 +113,12 @@ func (e *Engine) Run(ctx context.Context) error {
 	if e.id, err = e.installation(ctx); err != nil {
 		return err
 	}
+	e.steward.id = e.id
+	e.keep(ctx, e.steward, e.steward.place(), e.steward.run)
 	if _, err := e.begun.start(ctx); err != nil && !fault.Is(err, fault.Permanent) {
 		e.opts.Logger.Warn("this start could not be counted in the store yet; nothing is done before that", "err", err)
 	} else if err != nil {
+		e.dismiss(e.steward)
 		return err
 	}
 	if err := e.noteReleased(ctx); err != nil {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"hale/internal/decide"
 	"hale/internal/fault"
@@ -144,11 +145,13 @@ func (t *term) sufferStore(now fleet.Now, err error) (fleet.Instant, error) {
 	}
 	if t.picture.Acting() != fleet.ReasonStoreFull {
 		t.log.Error("the store is full: not acting until there is space", "err", err)
+		t.idle = now.Wall
 	}
 	t.picture.SetActing(fleet.ReasonStoreFull)
 	t.trouble = err.Error()
 	t.tryAt = now.Mono + storePause
 	t.next = t.tryAt
+	t.foresee(now)
 	t.publish(now)
 	return t.tryAt, nil
 }
@@ -170,8 +173,24 @@ func (t *term) tryStore(ctx context.Context, now fleet.Now) error {
 	}
 	t.log.Info("the store has space again: acting")
 	t.picture.SetActing("")
-	t.trouble = ""
+	t.trouble, t.idle, t.foreseen = "", time.Time{}, nil
 	return nil
+}
+
+// foresee judges the machines by what is known now, although nothing of it can be written down, and so nothing follows
+// from it: people see how they stand, and not how they stood when the store took something last.
+func (t *term) foresee(now fleet.Now) {
+	was := t.foreseen
+	t.foreseen = make(map[int]fleet.Health)
+	for _, m := range t.decider.Decide(t.picture.Snapshot(now)).Machines {
+		is := m.Belief.Health
+		if old, ok := was[m.Index]; ok && old.Verdict == is.Verdict && old.Cause == is.Cause {
+			is.Since, is.SinceMono = old.Since, old.SinceMono
+		}
+		if stored := t.picture.View(m.Index).Machine.Health; stored != is {
+			t.foreseen[m.Index] = is
+		}
+	}
 }
 
 // about completes a record about the fleet.

@@ -2,6 +2,7 @@ package prose
 
 import (
 	"fmt"
+	"time"
 
 	"hale/internal/engine"
 	"hale/internal/fleet"
@@ -84,6 +85,7 @@ func (e *Explanation) explainWork(f engine.FleetStatus, v fleet.View) {
 	m := v.Machine
 	if f.Acting != "" {
 		e.hold(f.Acting, f.Detail)
+		e.explainIdle(f)
 	}
 	if m.Repair != nil {
 		e.Now = append(e.Now, Work(*m.Repair, f.At))
@@ -102,6 +104,20 @@ func (e *Explanation) explainWork(f engine.FleetStatus, v fleet.View) {
 	e.explainSize(f, m)
 	if len(m.Strays) > 0 {
 		e.Now = append(e.Now, fmt.Sprintf("%d further instances bear its mark, the first is %s", len(m.Strays), Instance(m.Strays[0].ID)))
+	}
+}
+
+// explainIdle says since when hale does nothing, and what its verdicts are worth meanwhile.
+func (e *Explanation) explainIdle(f engine.FleetStatus) {
+	if !f.Idle.IsZero() {
+		e.Now = append(e.Now, fmt.Sprintf("hale has not acted in this fleet since %s UTC", f.Idle.UTC().Format(time.DateTime)))
+	}
+	switch {
+	case !f.AsOf.IsZero():
+		e.Now = append(e.Now, fmt.Sprintf("the verdict is stale: hale saw the machine so at %s UTC, and has not judged it since",
+			f.AsOf.UTC().Format(time.DateTime)))
+	case f.Acting == fleet.ReasonStoreFull:
+		e.Now = append(e.Now, "the verdict is what hale sees now; what changed since then is not written down")
 	}
 }
 

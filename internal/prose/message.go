@@ -126,6 +126,10 @@ func attitude(r fleet.Record, story []fleet.Record) string {
 		return "no repair begins until hale trusts its own sight again"
 	case fleet.ReasonDown, fleet.ReasonProviderDoubtful:
 		return "its machines are only probed; no repair begins until it answers as before"
+	case fleet.ReasonStoreFull, fleet.ReasonStoreDown:
+		return "hale watches all machines, and repairs none until the store takes what it writes"
+	case fleet.ReasonStoreLow:
+		return "hale goes on as before, until the store is full"
 	case fleet.ReasonBlind:
 		return "hale goes on asking; of what it knows nothing it repairs nothing"
 	case fleet.ReasonTwoHosts:
@@ -151,6 +155,9 @@ func choices(r fleet.Record) []string {
 	}
 	if r.Machine != "" {
 		return append(lines, "hale why "+string(r.Machine)+"  says more")
+	}
+	if r.Fleet == "" {
+		return append(lines, "hale status  says more")
 	}
 	return append(lines, "hale status  and  hale events --fleet "+string(r.Fleet)+"  say more")
 }

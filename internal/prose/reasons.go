@@ -74,7 +74,11 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonProtected: {"it is protected, so hale does not disrupt it", "mend it by hand; hale only watches it, and starts it when it is off"},
 	fleet.ReasonStoreFull: {"the data folder's disk is full, so nothing can be written down first",
 		"free space on the disk of the data folder; hale goes on by itself"},
-	fleet.ReasonStoreDown: {"hale's store does not answer, so nothing can be written down first", "see hale's log; restart it if it says so"},
+	fleet.ReasonStoreLow: {"hale's store is nearly full; when it is, hale does nothing more",
+		"make room on the file system of the data folder, or give it a larger one"},
+	fleet.ReasonStoreTakes: {"hale's store takes what is written again", ""},
+	fleet.ReasonStoreRoom:  {"hale's store has enough room again", ""},
+	fleet.ReasonStoreDown:  {"hale's store does not answer, so nothing can be written down first", "see hale's log; restart it if it says so"},
 	fleet.ReasonLateOrder: {"an order to build it, whose answer was lost, may yet be carried out",
 		"nothing needs to be done: hale goes on when the order can no longer be carried out: after the timeout of " +
 			"recreate, or two minutes"},

@@ -26,6 +26,8 @@ func onHost(h fleet.HostName) string {
 // storeNews tells what the world showed of the store.
 func storeNews(r fleet.Record) string {
 	switch r.Reason {
+	case fleet.ReasonStoreTakes, fleet.ReasonStoreRoom:
+		return Reason(r.Reason) + after(r)
 	case fleet.ReasonStoreOlder:
 		if r.Machine == "" {
 			return fmt.Sprintf("%s: the store is older than the world, or a copy of it is in use: start %s of hale is noted%s, and the store does not know it; "+
