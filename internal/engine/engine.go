@@ -76,7 +76,7 @@ func New(opts Options) (*Engine, error) {
 	byName := make(map[fleet.ProviderName]*sentinel)
 	for _, src := range opts.Sources {
 		s := newSentinel(src, e.clock, e.begun, opts)
-		s.serves, s.rests = e.serves(src.Name), e.rests(src.Name)
+		s.serves, s.rests, s.fellows = e.serves(src.Name), e.rests(src.Name), e.fellows(src.Name)
 		byName[src.Name] = s
 		e.sentinels = append(e.sentinels, s)
 	}

@@ -79,6 +79,8 @@ type sentinel struct {
 	serves func(fleet.HostName) bool
 	// rests says on which hosts' being cut something rests; nil: nobody knows.
 	rests func() []fleet.HostName
+	// fellows are the fleets on the provider.
+	fellows func() []fleet.Spec
 	// questions are the owners'.
 	questions *questions
 

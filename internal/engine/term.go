@@ -48,6 +48,7 @@ type term struct {
 	drift    time.Duration
 	pending  []fleet.Record // about the fleet, to be stored with the next decision
 	telling  []telling      // what of defects is among them
+	claimed  bool           // people were told before this term that the provider fails
 	// heeded is how much of the defects was looked at, and when.
 	heeded   uint64
 	heededAt time.Time
@@ -174,7 +175,7 @@ func (t *term) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := t.loadPost(ctx); err != nil {
+	if err := errors.Join(t.loadPost(ctx), t.loadClaims(ctx)); err != nil {
 		return err
 	}
 	epoch := forsake(t.probes) + 1

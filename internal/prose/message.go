@@ -24,8 +24,13 @@ func (w Words) Message(l outbox.Letter, story []fleet.Record) notify.Message {
 	if m.Incident == "" {
 		m.Incident = r.Parent
 	}
+	if len(l.Fleets) > 0 {
+		m.Fleet = "" // it is about all of them
+		r.Fleet = ""
+	}
 	var b strings.Builder
 	b.WriteString(sentenceCase(Sentence(r)) + ".\n")
+	section(&b, "Fleets on it", []string{fleetsOn(l.Fleets)})
 	section(&b, "What happened (UTC)", chronicle(story))
 	if l.Event != fleet.NotifyHealed {
 		section(&b, "What hale does now", []string{attitude(r, story)})
@@ -34,6 +39,20 @@ func (w Words) Message(l outbox.Letter, story []fleet.Record) notify.Message {
 	fmt.Fprintf(&b, "\nMessage %s, from hale on %s.\n", l.Key, w.Server)
 	m.Text = b.String()
 	return m
+}
+
+// fewFleets is how many fleets are named before the others are only counted.
+const fewFleets = 20
+
+func fleetsOn(all []fleet.Name) string {
+	names := make([]string, 0, len(all))
+	for _, n := range all {
+		names = append(names, string(n))
+	}
+	if n := len(names) - fewFleets; n > 1 {
+		return strings.Join(names[:fewFleets], ", ") + fmt.Sprintf(" and %d more", n)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Test is the message by which somebody finds out whether messages arrive.
@@ -81,7 +100,7 @@ func wellAgain(r fleet.Record) string {
 }
 
 func section(b *strings.Builder, title string, lines []string) {
-	if len(lines) == 0 {
+	if len(lines) == 0 || lines[0] == "" {
 		return
 	}
 	b.WriteString("\n" + title + ":\n")
