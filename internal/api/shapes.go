@@ -19,8 +19,25 @@ type Status struct {
 	Probes *Probes `json:"probes,omitempty"`
 	// Defects are the parts that panicked since hale was started; the rest goes on.
 	Defects []Defect `json:"defects,omitempty"`
+	// Unowned are instances that bear hale's mark and that no fleet owns: nothing watches or repairs them.
+	Unowned []Unowned `json:"unowned,omitempty"`
 	// Store is what is wrong with hale's store. Nil: nothing is.
 	Store *StoreTrouble `json:"store,omitempty"`
+}
+
+// Unowned is an instance that bears hale's mark and that no fleet owns.
+type Unowned struct {
+	Provider   string    `json:"provider"`
+	Name       string    `json:"name"`
+	Instance   string    `json:"instance"`
+	Host       string    `json:"host,omitempty"`
+	Power      string    `json:"power"`
+	Fleet      string    `json:"fleet"`   // in its mark
+	Machine    string    `json:"machine"` // in its mark
+	Generation uint64    `json:"generation"`
+	Since      time.Time `json:"since"` // since when hale knows that no fleet owns it
+	// Installation is in its mark, where it is another one than this hale's.
+	Installation string `json:"installation,omitempty"`
 }
 
 // StoreTrouble is what is wrong with hale's store.

@@ -53,6 +53,20 @@ func viewFleet(s engine.FleetStatus) Fleet {
 	return f
 }
 
+func viewUnowned(all []engine.Unowned) []Unowned {
+	out := make([]Unowned, 0, len(all))
+	for _, u := range all {
+		i := u.Instance
+		v := Unowned{Provider: string(u.Provider), Name: i.Name, Instance: string(i.ID), Host: string(i.Host), Power: string(i.Power),
+			Fleet: string(i.Mark.Fleet), Machine: string(i.Mark.Machine), Generation: uint64(i.Mark.Generation), Since: u.Since}
+		if u.Foreign {
+			v.Installation = string(i.Mark.Installation)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
 // viewStore translates how the store does; nil: well.
 func viewStore(s engine.StoreStatus) *StoreTrouble {
 	if s.Trouble == "" && s.Low == "" {

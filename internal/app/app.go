@@ -186,6 +186,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 		Version: a.opts.Version, Server: a.server, Status: s.engine.Status, Store: store, Desk: d, Logger: log,
 		Targets: s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge, TakeOver: s.engine.TakeOver, Fencing: s.fencing, Probes: s.probes, Defects: s.defects,
 		Stored:   s.engine.StoreStatus,
+		Unowned:  s.engine.Unowned,
 		Stopping: func() bool { return working.Err() != nil },
 	})
 	surfaces, stopSurfaces := context.WithCancel(context.WithoutCancel(ctx))

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -170,7 +172,7 @@ func still(m api.Machine) api.Machine {
 // status renders everything, as of now and in now's time zone.
 func (p paper) status(s api.Status, now time.Time) []string {
 	if len(s.Fleets) == 0 {
-		return []string{"there are no fleets in the configuration"}
+		return append([]string{"there are no fleets in the configuration"}, p.unownedLines(s.Unowned, now)...)
 	}
 	var lines []string
 	if s.Stopping {
@@ -191,6 +193,7 @@ func (p paper) status(s api.Status, now time.Time) []string {
 	if late := p.messageLines(s.Fleets, now); len(late) > 0 {
 		lines = append(append(lines, ""), late...)
 	}
+	lines = append(lines, p.unownedLines(s.Unowned, now)...)
 	if defects := p.defectLines(s.Defects, now); len(defects) > 0 {
 		lines = append(append(lines, ""), defects...)
 	}
@@ -303,6 +306,36 @@ func span(since, now time.Time) string {
 		return ""
 	}
 	return " for " + prose.Span(max(0, now.Sub(since)))
+}
+
+// unownedLines list what bears hale's mark and no fleet owns. What is another hale's is only counted: that one lists it.
+func (p paper) unownedLines(all []api.Unowned, now time.Time) []string {
+	columns := []column{
+		{title: "NAME", keep: keepAlways}, {title: "FLEET", keep: keepAlways}, {title: "POWER", keep: 6}, {title: "SINCE", keep: 5},
+		{title: "INSTANCE", keep: 8}, {title: "HOST", keep: 7}, {title: "PROVIDER", keep: 4},
+	}
+	foreign, ours := map[string]int{}, 0
+	for _, u := range all {
+		if u.Installation != "" {
+			foreign[u.Installation]++
+			continue
+		}
+		ours++
+		for i, text := range []string{u.Name, u.Fleet, u.Power, prose.Span(max(0, now.Sub(u.Since))), u.Instance, u.Host, u.Provider} {
+			columns[i].cells = append(columns[i].cells, cell{text, plain})
+		}
+	}
+	var lines []string
+	if ours > 0 {
+		lines = append(lines, "", p.paint(yellow, "Marked by hale, owned by no fleet (nothing watches or repairs them):"))
+		lines = append(lines, p.table(columns)...)
+		lines = append(lines, "  A fleet of that name in the configuration takes its machines back; else remove them at the provider.")
+	}
+	for _, id := range slices.Sorted(maps.Keys(foreign)) {
+		lines = append(lines, "", fmt.Sprintf("%s of no fleet here: marked by another installation of hale, %s (hale status --json lists them)",
+			count(foreign[id], "instance"), id))
+	}
+	return lines
 }
 
 // storeLines tell what is wrong with hale's store.

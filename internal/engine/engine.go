@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -57,6 +58,13 @@ type Engine struct {
 	id        fleet.Installation // the store's, while it runs; Run's own
 	ended     chan struct{}
 	steward   *steward
+	watching  atomic.Pointer[[]*sentinel] // the sentinels, for those who ask
+
+	ours atomic.Pointer[fleet.Installation] // id, for those who ask
+
+	unownedMu    sync.Mutex
+	released     map[fleet.Name]time.Time       // since when fleets that are in the store are not in the configuration
+	unownedSince map[fleet.InstanceID]time.Time // since when it was seen that no fleet owns them
 }
 
 // New makes an engine. fault.Invalid: a fleet names a provider that is not among the sources.
@@ -72,6 +80,7 @@ func New(opts Options) (*Engine, error) {
 	opts.Store = heard
 	e := &Engine{
 		opts: opts, clock: newClock(), begun: newBeginning(opts.Store), posts: map[any]*post{}, asks: make(chan asked), ended: make(chan struct{}),
+		released: map[fleet.Name]time.Time{},
 	}
 	byName := make(map[fleet.ProviderName]*sentinel)
 	for _, src := range opts.Sources {
@@ -85,12 +94,22 @@ func New(opts Options) (*Engine, error) {
 		owners = append(owners, newOwner(f, e.clock, byName[f.Spec.Provider], e.begun, opts))
 	}
 	e.owners.Store(&owners)
+	e.show()
 	e.steward = newSteward(e, heard)
 	return e, nil
 }
 
 func (o Options) setup() Setup {
 	return Setup{Sources: o.Sources, Fleets: o.Fleets, Vantage: o.Vantage}
+}
+
+// recall lets those who ask see whose marks are hale's own.
+func (e *Engine) recall(id fleet.Installation) { e.ours.Store(&id) }
+
+// show lets those who ask see which sentinels there are.
+func (e *Engine) show() {
+	all := slices.Clone(e.sentinels)
+	e.watching.Store(&all)
 }
 
 // sound is fault.Invalid when a fleet names a provider that is not among the sources.
@@ -114,6 +133,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return err
 	}
 	e.steward.id = e.id
+	e.recall(e.id)
 	e.keep(ctx, e.steward, e.steward.place(), e.steward.run)
 	if _, err := e.begun.start(ctx); err != nil && !fault.Is(err, fault.Permanent) {
 		e.opts.Logger.Warn("this start could not be counted in the store yet; nothing is done before that", "err", err)
@@ -205,15 +225,18 @@ func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
 		return err
 	}
 	if n := len(records); n > 0 && records[n-1].Reason == fleet.ReasonFleetLeft {
+		e.noteUnwatched(name, records[n-1].At)
 		return nil
 	}
+	at := e.clock.now().Wall
+	e.noteUnwatched(name, at)
 	e.opts.Logger.Warn("the fleet is no longer in the configuration: it is not watched any more, and nothing was destroyed", "fleet", name)
 	book, err := journal.Open(ctx, e.opts.Store, name)
 	if err != nil {
 		return err
 	}
 	writes, err := book.Writes([]fleet.Record{{
-		At: e.clock.now().Wall, Fleet: name, Kind: fleet.RecordOwner, Reason: fleet.ReasonFleetLeft}})
+		At: at, Fleet: name, Kind: fleet.RecordOwner, Reason: fleet.ReasonFleetLeft}})
 	if err != nil {
 		return err
 	}

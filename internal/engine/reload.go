@@ -104,6 +104,10 @@ func (e *Engine) swap(ctx context.Context, s Setup) {
 		}
 	}
 	e.owners.Store(&owners)
+	e.show()
+	for _, o := range owners {
+		e.noteWatched(o.name)
+	}
 	for _, o := range before {
 		if ownerOf(owners, o.name) == nil {
 			if err := e.noteRelease(ctx, o.name); err != nil {
