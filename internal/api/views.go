@@ -29,7 +29,7 @@ func viewFleet(s engine.FleetStatus) Fleet {
 	if p := s.Pending(); !p.Empty() {
 		f.Plans = append(f.Plans, ViewWaiting(p))
 	}
-	f.Older, f.Foreign = viewOlder(s.Whole.Older), viewForeign(s.Whole.Foreign)
+	f.Older, f.Foreign = viewOlder(s.Spec.Name, s.Whole.Older), viewForeign(s.Spec.Name, s.Whole.Foreign)
 	if s.Roll.Silent != "" && s.Spec.Mode == fleet.ModeAct && s.Spec.Rolled() {
 		f.Unnoted = ViewReason(fleet.ReasonPlaceSilent, s.Roll.Silent)
 	}
@@ -185,6 +185,9 @@ func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
 		Text: VerdictText(v), Since: h.Since,
 		Instance: string(b.Current.ID), Generation: uint64(b.Current.Generation), Certified: b.Current.Certified,
 		Host: string(b.Current.Host), Waiting: viewHeld(s, b.Waiting), Checks: make([]Check, 0, len(v.Checks)),
+	}
+	if beyond := prose.MarkedBeyond(s, v); beyond != "" {
+		m.Text = beyond
 	}
 	if b.Address.IsValid() && !b.Current.None() {
 		m.Address = b.Address.String()

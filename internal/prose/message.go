@@ -166,10 +166,18 @@ func attitude(r fleet.Record, story []fleet.Record) string {
 	}
 }
 
+// foreignOf returns the other installation that the record is about; empty: none.
+func foreignOf(r fleet.Record) fleet.Installation {
+	if r.Reason != fleet.ReasonInstallation {
+		return ""
+	}
+	return fleet.Installation(r.Detail)
+}
+
 // choices are what a person can do.
 func choices(r fleet.Record) []string {
 	var lines []string
-	if a := Advice(r.Reason); a != "" {
+	if a := AdviceFor(r.Reason, r.Fleet, foreignOf(r)); a != "" {
 		lines = append(lines, a)
 	}
 	if r.Machine != "" {

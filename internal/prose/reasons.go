@@ -1,6 +1,10 @@
 package prose
 
-import "hale/internal/fleet"
+import (
+	"strings"
+
+	"hale/internal/fleet"
+)
 
 // reason is what there is to say about one fleet.Reason: a clause that says why, and what a person can do about it.
 type reason struct {
@@ -288,3 +292,15 @@ func Reason(r fleet.Reason) string {
 
 // Advice says what a person can do about the reason; empty when there is nothing to do.
 func Advice(r fleet.Reason) string { return reasons[r].advice }
+
+// AdviceFor returns the advice with the names that it is about, as far as they are known: to be typed as it stands.
+func AdviceFor(r fleet.Reason, f fleet.Name, i fleet.Installation) string {
+	said := Advice(r)
+	if f != "" {
+		said = strings.ReplaceAll(said, "recover FLEET", "recover "+string(f))
+	}
+	if i != "" {
+		said = strings.ReplaceAll(said, "take-over INSTALLATION", "take-over "+string(i))
+	}
+	return said
+}
