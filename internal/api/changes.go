@@ -14,6 +14,16 @@ import (
 type Changes struct {
 	Changes []Change  `json:"changes"`
 	Plans   []Waiting `json:"plans"`
+	// Unwatched are the machines of fleets that leave: they run on, and nothing watches or repairs them.
+	Unwatched []Unwatched `json:"unwatched,omitempty"`
+	// Passed are files of the configuration's folder that look like a part of it and are not read.
+	Passed []string `json:"passed,omitempty"`
+}
+
+// Unwatched is a fleet that leaves the configuration.
+type Unwatched struct {
+	Fleet    string   `json:"fleet"`
+	Machines []string `json:"machines"`
 }
 
 // Change is one thing that differs between two configurations.

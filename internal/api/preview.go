@@ -20,6 +20,9 @@ type PreviewedMachine struct {
 	Text     string `json:"text,omitempty"` // why the verdict is what it is
 	Left     string `json:"left,omitempty"` // why it would not be adopted all the same: one of the Left constants
 	With     string `json:"with,omitempty"` // whose it is
+	// Fleet and Installation are in its mark.
+	Fleet        string `json:"fleet,omitempty"`
+	Installation string `json:"installation,omitempty"`
 }
 
 // Why a selected machine is not adopted (PreviewedMachine.Left).

@@ -31,6 +31,10 @@ type Options struct {
 	Store   state.Store
 	Desk    Desk
 	Logger  *slog.Logger
+	// Unowned tells what bears hale's mark and no fleet owns; nil: that is not known.
+	Unowned func() []engine.Unowned
+	// Stored tells how the store does; nil: that is not known.
+	Stored func() engine.StoreStatus
 	// Stopping says whether the controller was told to end; nil: it is not.
 	Stopping func() bool
 
@@ -167,6 +171,12 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 		out.Troubles = s.opts.Troubles()
 	}
 	out.Defects = viewDefects(s.opts.Defects.All())
+	if s.opts.Unowned != nil {
+		out.Unowned = viewUnowned(s.opts.Unowned())
+	}
+	if s.opts.Stored != nil {
+		out.Store = viewStore(s.opts.Stored())
+	}
 	s.answer(w, http.StatusOK, out)
 }
 

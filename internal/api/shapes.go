@@ -23,6 +23,37 @@ type Status struct {
 	Plans []Waiting `json:"plans,omitempty"`
 	// Defects are the parts that panicked since hale was started; the rest goes on.
 	Defects []Defect `json:"defects,omitempty"`
+	// Unowned are instances that bear hale's mark and that no fleet owns: nothing watches or repairs them.
+	Unowned []Unowned `json:"unowned,omitempty"`
+	// Store is what is wrong with hale's store. Nil: nothing is.
+	Store *StoreTrouble `json:"store,omitempty"`
+}
+
+// Unowned is an instance that bears hale's mark and that no fleet owns.
+type Unowned struct {
+	Provider   string    `json:"provider"`
+	Name       string    `json:"name"`
+	Instance   string    `json:"instance"`
+	Host       string    `json:"host,omitempty"`
+	Power      string    `json:"power"`
+	Fleet      string    `json:"fleet"`   // in its mark
+	Machine    string    `json:"machine"` // in its mark
+	Generation uint64    `json:"generation"`
+	Since      time.Time `json:"since"` // since when hale knows that no fleet owns it
+	// Installation is in its mark, where it is another one than this hale's.
+	Installation string `json:"installation,omitempty"`
+}
+
+// StoreTrouble is what is wrong with hale's store.
+type StoreTrouble struct {
+	// Takes says whether it takes what is written; Reason and Detail say why not, and Since, since when.
+	Takes  bool      `json:"takes"`
+	Reason Reason    `json:"reason,omitzero"`
+	Detail string    `json:"detail,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
+	// Low is why it is nearly full, LowSince since when; empty: it is not.
+	Low      string    `json:"low,omitempty"`
+	LowSince time.Time `json:"low_since,omitzero"`
 }
 
 // Trouble is something that hale lacks on its own server: a right, a secret, a port.
@@ -82,14 +113,20 @@ type Fleet struct {
 	InRepair int    `json:"in_repair"`
 	InBuild  int    `json:"in_build"`
 	// Candidates are selected and not adopted yet; Shortfall says that another number than the expected one is adopted.
-	Candidates int      `json:"candidates,omitempty"`
-	Shortfall  string   `json:"shortfall,omitempty"`
-	Acting     bool     `json:"acting"`
-	NotActing  Reason   `json:"not_acting,omitzero"` // why not, where Acting is false
-	Brake      Brake    `json:"brake"`
-	Vantage    Vantage  `json:"vantage"`
-	Parents    []Parent `json:"parents"`
-	Holds      []Hold   `json:"holds"`
+	Candidates int    `json:"candidates,omitempty"`
+	Shortfall  string `json:"shortfall,omitempty"`
+	Acting     bool   `json:"acting"`
+	NotActing  Reason `json:"not_acting,omitzero"` // why not, where Acting is false
+	// NotActingSince is since when; zero: that is not known.
+	NotActingSince time.Time `json:"not_acting_since,omitzero"`
+	// FromMemory says that verdicts are shown which could not be written down: hale sees the machines so now.
+	FromMemory bool `json:"from_memory,omitempty"`
+	// AsOf is when hale saw the fleet so, where it has not looked at it since: the verdicts are stale. Zero: it looks.
+	AsOf    time.Time `json:"as_of,omitzero"`
+	Brake   Brake     `json:"brake"`
+	Vantage Vantage   `json:"vantage"`
+	Parents []Parent  `json:"parents"`
+	Holds   []Hold    `json:"holds"`
 	// Ordered is the size that people ordered instead of the configuration's; nil: nobody did.
 	Ordered *OrderedSize `json:"ordered,omitempty"`
 	// Plans wait for a person's word, and Kept are old instances that are kept for a while.

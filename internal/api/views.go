@@ -15,6 +15,7 @@ func viewFleet(s engine.FleetStatus) Fleet {
 		Name: string(s.Spec.Name), Mode: string(s.Spec.Mode), Size: s.Spec.Size,
 		Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair, InBuild: s.Tally.InBuild,
 		Acting: s.Acting == "", NotActing: ViewReason(s.Acting, s.Detail),
+		NotActingSince: s.Idle, FromMemory: s.FromMemory, AsOf: s.AsOf,
 		Brake: ViewBrake(s), Vantage: viewVantage(s), Parents: viewParents(s), Holds: viewHolds(s), Provider: ViewProvider(s),
 		Ordered: ViewOrderedSize(s), Plans: []Waiting{}, Kept: viewKept(s),
 		Hosts: make([]Host, 0, len(s.Hosts)), Machines: make([]Machine, 0, len(s.Machines)),
@@ -28,7 +29,7 @@ func viewFleet(s engine.FleetStatus) Fleet {
 	if p := s.Pending(); !p.Empty() {
 		f.Plans = append(f.Plans, ViewWaiting(p))
 	}
-	f.Older, f.Foreign = viewOlder(s.Whole.Older), viewForeign(s.Whole.Foreign)
+	f.Older, f.Foreign = viewOlder(s.Spec.Name, s.Whole.Older), viewForeign(s.Spec.Name, s.Whole.Foreign)
 	f.Unproven = viewUnproven(s)
 	if s.Roll.Silent != "" && s.Spec.Mode == fleet.ModeAct && s.Spec.Rolled() {
 		f.Unnoted = ViewReason(fleet.ReasonPlaceSilent, s.Roll.Silent)
@@ -65,6 +66,29 @@ func viewUnproven(s engine.FleetStatus) []Unproven {
 		}
 	}
 	return out
+}
+
+func viewUnowned(all []engine.Unowned) []Unowned {
+	out := make([]Unowned, 0, len(all))
+	for _, u := range all {
+		i := u.Instance
+		v := Unowned{Provider: string(u.Provider), Name: i.Name, Instance: string(i.ID), Host: string(i.Host), Power: string(i.Power),
+			Fleet: string(i.Mark.Fleet), Machine: string(i.Mark.Machine), Generation: uint64(i.Mark.Generation), Since: u.Since}
+		if u.Foreign {
+			v.Installation = string(i.Mark.Installation)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// viewStore translates how the store does; nil: well.
+func viewStore(s engine.StoreStatus) *StoreTrouble {
+	if s.Trouble == "" && s.Low == "" {
+		return nil
+	}
+	return &StoreTrouble{Takes: s.Trouble == "", Reason: ViewReason(s.Trouble, ""), Detail: s.Detail, Since: s.Since,
+		Low: s.Low, LowSince: s.LowAt}
 }
 
 // ViewReason puts a reason into words; the zero Reason for none.
@@ -187,6 +211,9 @@ func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
 		Text: VerdictText(v), Since: h.Since,
 		Instance: string(b.Current.ID), Generation: uint64(b.Current.Generation), Certified: b.Current.Certified,
 		Host: string(b.Current.Host), Waiting: viewHeld(s, v), Checks: make([]Check, 0, len(v.Checks)),
+	}
+	if beyond := prose.MarkedBeyond(s, v); beyond != "" {
+		m.Text = beyond
 	}
 	if b.Address.IsValid() && !b.Current.None() {
 		m.Address = b.Address.String()

@@ -37,20 +37,27 @@ type Foreign struct {
 	Why          Reason    `json:"why"`
 }
 
-func viewOlder(o *fleet.Older) *Older {
+// viewFor puts a reason into words, with advice that can be typed as it stands.
+func viewFor(r fleet.Reason, detail string, f fleet.Name, i fleet.Installation) Reason {
+	out := ViewReason(r, detail)
+	out.Advice = prose.AdviceFor(r, f, i)
+	return out
+}
+
+func viewOlder(name fleet.Name, o *fleet.Older) *Older {
 	if o == nil {
 		return nil
 	}
 	return &Older{Machine: string(o.Machine), Instance: string(o.Instance), Host: string(o.Host), Generation: uint64(o.Generation),
 		Allotted: uint64(o.Allotted), Start: string(o.Start), Since: o.Since,
-		Why: ViewReason(fleet.ReasonStoreOlder, prose.Older(o))}
+		Why: viewFor(fleet.ReasonStoreOlder, prose.Older(o), name, "")}
 }
 
-func viewForeign(all []fleet.Foreign) []Foreign {
+func viewForeign(name fleet.Name, all []fleet.Foreign) []Foreign {
 	var out []Foreign
 	for _, f := range all {
 		out = append(out, Foreign{Installation: string(f.Installation), Machine: string(f.Machine), Instance: string(f.Instance), Host: string(f.Host),
-			Since: f.Since, Why: ViewReason(fleet.ReasonInstallation, prose.Foreign(f))})
+			Since: f.Since, Why: viewFor(fleet.ReasonInstallation, prose.Foreign(f), name, f.Installation)})
 	}
 	return out
 }

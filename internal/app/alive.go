@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/defect"
 	"hale/internal/fleet"
 	"hale/internal/notify"
 )
@@ -16,7 +17,9 @@ type lifeSigns struct {
 	teller *teller
 	// idle names a fleet in which hale does not act, or decided nothing for longer than that.
 	idle func(longerThan time.Duration) (fleet.Name, string, bool)
-	log  *slog.Logger
+	// panics is told when a target panics.
+	panics defect.Witness
+	log    *slog.Logger
 }
 
 const (
@@ -46,6 +49,7 @@ func (l lifeSigns) run(ctx context.Context) {
 			}
 			sent[target] = now
 			wg.Go(func() {
+				defer l.panics.Catch(string(target), "a sign of life", nil)
 				defer under.end(target)
 				l.send(ctx, target, to, now)
 			})

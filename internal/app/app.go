@@ -190,6 +190,8 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 		Breaking: d,
 		Targets:  s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge, TakeOver: s.engine.TakeOver, Fencing: s.fencing, Probes: s.probes, Defects: s.defects,
 		Troubles: s.troubles.all, Plans: d.providerPlans,
+		Stored:   s.engine.StoreStatus,
+		Unowned:  s.engine.Unowned,
 		Stopping: func() bool { return working.Err() != nil },
 	})
 	surfaces, stopSurfaces := context.WithCancel(context.WithoutCancel(ctx))
@@ -213,7 +215,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 		<-ctx.Done()
 		log.Info("hale is stopping")
 	})
-	signs := lifeSigns{teller: s.teller, idle: s.engine.Idle, log: log}
+	signs := lifeSigns{teller: s.teller, idle: s.engine.Idle, panics: s.teller.panics, log: log}
 	keep(working, "signs of life", signs.run)
 	wg.Go(func() {
 		defer stopWork()

@@ -1,10 +1,12 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -66,12 +68,36 @@ func (d *desk) reload(ctx context.Context) (api.Changes, error) {
 	if err != nil {
 		return api.Changes{}, err
 	}
-	differences := config.Compare(d.site.config, next)
+	differences, left := config.Compare(d.site.config, next), d.unwatched(next)
 	if err := d.site.reload(ctx, next, ""); err != nil {
 		return api.Changes{}, err
 	}
 	d.log.Info("the configuration is reloaded", "differences", len(differences))
-	return d.changes(differences, next), nil
+	for _, u := range left {
+		d.log.Warn("the machines of a fleet that left the configuration run on, and nothing watches them", "fleet", u.Fleet,
+			"machines", strings.Join(u.Machines, ", "))
+	}
+	out := d.changes(differences, next)
+	out.Unwatched = left
+	return out, nil
+}
+
+// unwatched returns the machines that would run on without being watched under the next configuration.
+func (d *desk) unwatched(next *config.Config) []api.Unwatched {
+	var out []api.Unwatched
+	for _, f := range d.site.engine.Status() {
+		if slices.ContainsFunc(next.Fleets, func(s fleet.Spec) bool { return s.Name == f.Spec.Name }) {
+			continue
+		}
+		u := api.Unwatched{Fleet: string(f.Spec.Name), Machines: []string{}}
+		for i := range f.Machines {
+			if m := &f.Machines[i].Machine; !m.Current.None() {
+				u.Machines = append(u.Machines, cmp.Or(m.Alias, string(m.Name)))
+			}
+		}
+		out = append(out, u)
+	}
+	return out
 }
 
 // read reads a configuration that could follow the running one. An error is of type config.Problems or fault.Invalid.
@@ -95,7 +121,9 @@ func (d *desk) Compare(_ context.Context, path string) (api.Changes, error) {
 	if err != nil {
 		return api.Changes{}, err
 	}
-	return d.changes(config.Compare(d.site.config, next), next), nil
+	out := d.changes(config.Compare(d.site.config, next), next)
+	out.Unwatched = d.unwatched(next)
+	return out, nil
 }
 
 // Readdress implements api.Desk: the provider is connected to its new address, and whoever answers there is believed to be the right one.
@@ -142,7 +170,7 @@ func (d *desk) providerPlans() []api.Waiting {
 
 // changes puts the differences into words, and the plans for what waits under the configuration.
 func (d *desk) changes(differences []change.Difference, c *config.Config) api.Changes {
-	out := api.Changes{Changes: []api.Change{}, Plans: []api.Waiting{}}
+	out := api.Changes{Changes: []api.Change{}, Plans: []api.Waiting{}, Passed: c.Passed}
 	for _, diff := range differences {
 		out.Changes = append(out.Changes, api.Change{Subject: subject(diff), Kind: string(diff.Kind), Text: prose.Difference(diff),
 			Destructive: diff.Kind.Destructive()})

@@ -82,6 +82,7 @@ func preview(listing provider.Listing, o PreviewOptions) api.Preview {
 			m.Address = seen.Address.String()
 		}
 		m.Left, m.With = leftTo(seen, o.Fleet.Adopt)
+		m.Fleet, m.Installation = string(seen.Mark.Fleet), string(seen.Mark.Installation)
 		out.Machines = append(out.Machines, m)
 	}
 	slices.Sort(out.Others)

@@ -302,9 +302,17 @@ func (s *site) staff(how staffing) error {
 	var err error
 	s.engine, err = engine.New(engine.Options{
 		Store: how.store, Server: how.server, Vantage: setup.Vantage, Sources: setup.Sources, Fleets: setup.Fleets, Logger: how.log,
-		Post: engine.Post{Find: s.teller.find, Words: s.teller.words.Message}, Defects: s.defects,
+		Post: engine.Post{Find: s.teller.find, Words: s.teller.words.Message}, Defects: s.defects, Room: roomOf(how.store),
 	})
 	return err
+}
+
+// roomOf returns what tells how much room a store has; nil: it has no disk.
+func roomOf(s state.Store) func() (state.Room, error) {
+	if on, ok := s.(interface{ Room() (state.Room, error) }); ok {
+		return on.Room
+	}
+	return nil
 }
 
 // setup is what the engine is told to look after, and by which probe engines. A fleet that is probed in the same way as before keeps

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hale/internal/fleet"
+	"hale/internal/notify"
 	"hale/internal/scenario"
 )
 
@@ -40,10 +41,22 @@ func (j *judge) figures() map[string]float64 {
 		"healthy_destroyed": t.healthyDestroyed, "double_instances": t.doubles, "lost_repairs": t.lost, "unhealed": t.unhealed,
 		"laws_broken": len(j.broke), "repairs": t.repairs, "paged": t.paged, "brakes": t.brakes,
 		"held": t.held, "actions": t.actions, "visits": t.visits, "disks_reattached": t.reattached, "snapshots": t.snapshots,
+		"store_pages": j.r.storePages(),
 	} {
 		out[name] = float64(n)
 	}
 	return out
+}
+
+// storePages counts the pages of the store, which go out without it.
+func (r *room) storePages() int {
+	n := 0
+	for _, m := range r.pager.Taken() {
+		if m.Event == notify.EventPage && (m.Reason == string(fleet.ReasonStoreFull) || m.Reason == string(fleet.ReasonStoreDown)) {
+			n++
+		}
+	}
+	return n
 }
 
 // compare says what of the file's expectations did not come about.

@@ -13,6 +13,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/journal"
+	notified "hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim"
 	"hale/internal/state/memory"
@@ -35,6 +36,7 @@ type room struct {
 	dice    *rand.Rand
 	judge   *judge
 	powers  *powers
+	pager   notified.Target  // that all fleets' people have
 	saidOff []fleet.HostName // by a person
 	given   []fleet.HostName // their access back, by a person
 	// blindly says that healthy machines which the sender cannot see are counted when they are hit, and no broken law.

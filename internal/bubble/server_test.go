@@ -10,7 +10,9 @@ import (
 
 	"hale/internal/engine"
 	"hale/internal/fleet"
+	"hale/internal/notify"
 	"hale/internal/probe/netprobe"
+	"hale/internal/prose"
 	"hale/internal/state"
 	"hale/internal/state/memory"
 	"hale/internal/tenure"
@@ -73,6 +75,7 @@ func (s *server) start(spec fleet.Spec) {
 	e, err := engine.New(engine.Options{
 		Store: post{Store: s.store().Open(l.faults), life: l}, Server: s.name, Logger: slog.New(slog.DiscardHandler),
 		Sources: setup.Sources, Fleets: setup.Fleets,
+		Post: engine.Post{Find: func(fleet.TargetName) notify.Target { return &r.pager }, Words: prose.Words{}.Message},
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -260,6 +260,12 @@ func (f *adoptFlags) meant() string {
 
 // nobody says that there is nothing to adopt.
 func nobody(p api.Preview, name string) error {
+	if i := slices.IndexFunc(p.Machines, func(m api.PreviewedMachine) bool { return m.Left == api.LeftMarked }); i >= 0 {
+		m := p.Machines[i]
+		return fmt.Errorf("nothing to adopt: hale built %s itself, as machine %s of fleet %s; a machine that bears its mark is not adopted but taken back: "+
+			"have fleet %s in the configuration and 'hale reload'; where hale's state is lost: hale take-over %s; "+
+			"where it is older: hale recover %s --believe-the-world", m.Name, m.With, m.Fleet, m.Fleet, m.Installation, m.Fleet)
+	}
 	if len(p.Machines) > 0 {
 		return fmt.Errorf("nothing to adopt: everything called %s is somebody's already", name)
 	}

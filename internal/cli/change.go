@@ -153,6 +153,12 @@ func (p paper) changes(changes api.Changes, headline string) []string {
 		}
 		lines = append(lines, said)
 	}
+	for _, u := range changes.Unwatched {
+		lines = append(lines, p.paint(yellow, unwatchedLine(u)))
+	}
+	for _, name := range changes.Passed {
+		lines = append(lines, p.paint(yellow, "  "+name+" is not read: only files that end in .yaml are"))
+	}
 	if len(changes.Plans) == 0 && headline == "" {
 		return append(lines, "Nothing waits to be confirmed.")
 	}
@@ -169,6 +175,15 @@ func (p paper) changes(changes api.Changes, headline string) []string {
 		}
 	}
 	return lines
+}
+
+// unwatchedLine says whose machines run on while nothing watches them.
+func unwatchedLine(u api.Unwatched) string {
+	if len(u.Machines) == 0 {
+		return "  fleet " + u.Fleet + ": it has no machines that would go on without hale"
+	}
+	return fmt.Sprintf("  fleet %s: %s on, and nothing watches or repairs them without it: %s", u.Fleet,
+		map[bool]string{true: "1 machine runs", false: fmt.Sprintf("%d machines run", len(u.Machines))}[len(u.Machines) == 1], named(u.Machines))
 }
 
 // aim says what a plan is for.

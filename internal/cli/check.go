@@ -91,6 +91,12 @@ func assess(s api.Status) (int, string) {
 	for _, t := range s.Troubles {
 		add(checkCritical, "%s", t.Text)
 	}
+	if s.Store != nil && !s.Store.Takes {
+		add(checkCritical, "hale's store takes nothing: %s", s.Store.Detail)
+	}
+	if s.Store != nil && s.Store.Low != "" {
+		add(checkWarning, "hale's store is nearly full: %s", s.Store.Low)
+	}
 	for _, w := range s.Plans {
 		add(checkWarning, "%s: plan %s waits to be confirmed", w.Subject, w.ID)
 	}
@@ -158,6 +164,10 @@ func assessFleet(f api.Fleet, add func(int, string, ...any)) {
 	if len(f.Plans) > 0 {
 		add(checkWarning, "fleet %s: plan %s waits to be confirmed", f.Name, f.Plans[0].ID)
 	}
+	assessMachines(f, add)
+}
+
+func assessMachines(f api.Fleet, add func(int, string, ...any)) {
 	for _, m := range f.Machines {
 		level := checkOK
 		switch {

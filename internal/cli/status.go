@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -207,6 +208,7 @@ func (p paper) excerpt(s api.Status, now time.Time, c cut) []string {
 		lines = append(lines,
 			p.paint(red, clip("hale is stopping: nothing is watched any more, and this is how it stood", p.width)), "")
 	}
+	lines = append(lines, p.storeLines(s.Store, now)...)
 	lines = append(lines, p.fleets(s, now, c)...)
 	lines = append(lines, p.attention(s, now, c)...)
 	if broken := p.fenceLines(s.Fleets); len(broken) > 0 {
@@ -215,6 +217,7 @@ func (p paper) excerpt(s api.Status, now time.Time, c cut) []string {
 	if late := p.messageLines(s.Fleets, now); len(late) > 0 {
 		lines = append(append(lines, ""), late...)
 	}
+	lines = append(lines, p.unownedLines(s.Unowned, now)...)
 	if defects := p.defectLines(s.Defects, now); len(defects) > 0 {
 		lines = append(append(lines, ""), defects...)
 	}
@@ -291,13 +294,21 @@ func headParts(f api.Fleet, now time.Time) []cell {
 		add(yellow, "only watched")
 	}
 	if !f.Acting {
-		add(red, "NOT ACTING: %s", f.NotActing.Text)
+		add(red, "NOT ACTING%s: %s", lasting(f.NotActingSince, now), f.NotActing.Text)
 	}
 	return parts
 }
 
 func (p paper) fleet(f api.Fleet, now time.Time, c cut) []string {
 	lines := []string{p.headline(f.Name, headParts(f, now))}
+	switch {
+	case !f.AsOf.IsZero():
+		lines = append(lines, "  "+p.paint(red, clip(fmt.Sprintf("STALE: hale has not judged these machines for %s; they stood so at %s",
+			prose.Span(max(0, now.Sub(f.AsOf))), moment(f.AsOf, now)), max(0, p.width-2))))
+	case f.FromMemory:
+		lines = append(lines, "  "+p.paint(yellow, clip("the verdicts are what hale sees now; what changed is not written down, and "+
+			"nothing follows from it yet", max(0, p.width-2))))
+	}
 	if f.Provider.Detail != "" {
 		for _, line := range wrapped(f.Provider.Detail, max(0, p.width-2)) { // the way out is at its end
 			lines = append(lines, "  "+p.paint(faint, line))
@@ -327,6 +338,65 @@ func (p paper) fleet(f api.Fleet, now time.Time, c cut) []string {
 		lines = append(lines, p.paint(faint, clip("  and "+left, p.width)))
 	}
 	return lines
+}
+
+// lasting says for how long something has been so; nothing where that is not known.
+func lasting(since, now time.Time) string {
+	if since.IsZero() {
+		return ""
+	}
+	return " for " + prose.Span(max(0, now.Sub(since)))
+}
+
+// unownedLines list what bears hale's mark and no fleet owns. What is another hale's is only counted: that one lists it.
+func (p paper) unownedLines(all []api.Unowned, now time.Time) []string {
+	columns := []column{
+		{title: "NAME", keep: keepAlways}, {title: "FLEET", keep: keepAlways}, {title: "POWER", keep: 6}, {title: "SINCE", keep: 5},
+		{title: "INSTANCE", keep: 8}, {title: "HOST", keep: 7}, {title: "PROVIDER", keep: 4},
+	}
+	foreign, ours := map[string]int{}, 0
+	for _, u := range all {
+		if u.Installation != "" {
+			foreign[u.Installation]++
+			continue
+		}
+		ours++
+		for i, text := range []string{u.Name, u.Fleet, u.Power, prose.Span(max(0, now.Sub(u.Since))), u.Instance, u.Host, u.Provider} {
+			columns[i].cells = append(columns[i].cells, cell{text, plain})
+		}
+	}
+	var lines []string
+	if ours > 0 {
+		lines = append(lines, "", p.paint(yellow, "Marked by hale, owned by no fleet (nothing watches or repairs them):"))
+		lines = append(lines, p.table(columns)...)
+		lines = append(lines, "  A fleet of that name in the configuration takes its machines back; else remove them at the provider.")
+	}
+	for _, id := range slices.Sorted(maps.Keys(foreign)) {
+		lines = append(lines, "", fmt.Sprintf("%s of no fleet here: marked by another installation of hale, %s (hale status --json lists them)",
+			count(foreign[id], "instance"), id))
+	}
+	return lines
+}
+
+// storeLines tell what is wrong with hale's store.
+func (p paper) storeLines(s *api.StoreTrouble, now time.Time) []string {
+	if s == nil {
+		return nil
+	}
+	var lines []string
+	say := func(color style, text string) {
+		for _, line := range wrapped(text, p.width) {
+			lines = append(lines, p.paint(color, line))
+		}
+	}
+	if !s.Takes {
+		say(red, fmt.Sprintf("hale's store takes nothing since %s (%s): %s. %s", moment(s.Since, now),
+			prose.Span(max(0, now.Sub(s.Since))), s.Detail, s.Reason.Advice))
+	}
+	if s.Low != "" {
+		say(yellow, fmt.Sprintf("hale's store is nearly full: %s. %s", s.Low, prose.Advice(fleet.ReasonStoreLow)))
+	}
+	return append(lines, "")
 }
 
 // wantedLines tell of what people ordered beside the configuration, what waits for a person's word, and which old instances are kept.

@@ -38,6 +38,9 @@ func compileProof(n named[providerDraft], f *finder) *libvirt.Proof {
 // Warnings lists what the configuration allows and should not be left so, in sentences.
 func (c *Config) Warnings() []string {
 	var out []string
+	for _, name := range c.Passed {
+		out = append(out, name+" is not read: only files that end in .yaml are; rename it if it is a part of the configuration")
+	}
 	for _, p := range c.Providers {
 		for _, h := range p.Hosts {
 			if u, err := url.Parse(h.URI); err == nil && p.Type == ProviderLibvirt && inTheClear(u) {

@@ -23,6 +23,8 @@ type Config struct {
 	Fences    []Fence  // sorted by name
 	// Heartbeats is where machines report by themselves.
 	Heartbeats Heartbeats `json:",omitzero"`
+	// Passed are files of the folder that look like a part of the configuration and are not read.
+	Passed []string `json:"-"`
 }
 
 // Heartbeats is where hale listens for heartbeats. The zero value: nowhere.
@@ -140,9 +142,9 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	names := []string{path}
+	names, passed := []string{path}, []string(nil)
 	if info.IsDir() {
-		if names, err = yamlFiles(path); err != nil {
+		if names, passed, err = yamlFiles(path); err != nil {
 			return nil, err
 		}
 	}
@@ -154,29 +156,41 @@ func Load(path string) (*Config, error) {
 		}
 		sources = append(sources, source{name: name, data: bare(data)})
 	}
-	return parseAll(sources)
+	c, err := parseAll(sources)
+	if c != nil {
+		c.Passed = passed
+	}
+	return c, err
 }
 
 // bare is the file without the mark of bytes that some editors put before the text.
 func bare(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
-// yamlFiles lists the configuration files of a folder in order of their names. Hidden files are left out: editors
-// keep their copies there.
-func yamlFiles(folder string) ([]string, error) {
+// yamlFiles lists the configuration files of a folder in order of their names, and those that look like one and are
+// passed over, as b.yml and web.yaml.bak. Hidden files are left out: editors keep their copies there.
+func yamlFiles(folder string) (names, passed []string, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, fmt.Errorf("read configuration: %w", err)
+		return nil, nil, fmt.Errorf("read configuration: %w", err)
 	}
-	var names []string
 	for _, e := range entries {
-		if !e.IsDir() && filepath.Ext(e.Name()) == ".yaml" && !strings.HasPrefix(e.Name(), ".") {
+		lower := strings.ToLower(e.Name())
+		switch {
+		case e.IsDir() || strings.HasPrefix(e.Name(), "."):
+		case filepath.Ext(e.Name()) == ".yaml":
 			names = append(names, filepath.Join(folder, e.Name()))
+		case strings.Contains(lower, ".yml"), strings.Contains(lower, ".yaml"):
+			passed = append(passed, filepath.Join(folder, e.Name()))
 		}
 	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("read configuration: no *.yaml file in folder %s", folder)
+	if len(names) == 0 && len(passed) > 0 {
+		return nil, nil, fmt.Errorf("read configuration: no *.yaml file in folder %s: rename %s so that it ends in .yaml", folder,
+			filepath.Base(passed[0]))
 	}
-	return names, nil
+	if len(names) == 0 {
+		return nil, nil, fmt.Errorf("read configuration: no *.yaml file in folder %s", folder)
+	}
+	return names, passed, nil
 }
 
 func parseAll(sources []source) (*Config, error) {

@@ -422,6 +422,9 @@ func TestFolderIsReadAsOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(c.Passed) != 0 {
+		t.Errorf("passed over are %v", c.Passed)
+	}
 	if len(c.Providers) != 1 || len(c.Fleets) != 2 || c.Fleets[0].Name != "db" || c.Fleets[1].Name != "web" {
 		t.Fatalf("got %+v", c)
 	}
@@ -431,6 +434,26 @@ func TestFolderIsReadAsOne(t *testing.T) {
 	}
 	if c.Fleets[0].Template.Kernel != "/k" {
 		t.Errorf("an absolute path became %s", c.Fleets[0].Template.Kernel)
+	}
+}
+
+func TestFilesThatLookLikeAPartOfAFolderAndAreNotReadAreNamed(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for _, name := range []string{"C.YAML", "b.yml", "notes.txt", "web.yaml.bak"} {
+		write(t, filepath.Join(folder, name), "not read")
+	}
+	if _, err := Load(folder); err == nil || !strings.Contains(err.Error(), "rename C.YAML so that it ends in .yaml") {
+		t.Errorf("a folder without a file to read: %v", err)
+	}
+	write(t, filepath.Join(folder, "a.yaml"), "providers: {lab: {type: simulated}}")
+	c, err := Load(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{filepath.Join(folder, "C.YAML"), filepath.Join(folder, "b.yml"), filepath.Join(folder, "web.yaml.bak")}
+	if !slices.Equal(c.Passed, want) || len(c.Warnings()) != 3 {
+		t.Errorf("passed over are %v, and said is %q", c.Passed, c.Warnings())
 	}
 }
 

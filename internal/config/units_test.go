@@ -79,7 +79,7 @@ func TestNearestWord(t *testing.T) {
 	known := []string{"every", "timeout", "down_after", "up_after", "http", "ping"}
 	for word, want := range map[string]string{
 		"evry": "every", "evrey": "every", "Timeout": "timeout", "downAfter": "down_after", "up-after": "up_after", "htp": "http",
-		"downafter": "down_after", "interval": "", "x": "", "": "",
+		"downafter": "down_after", "interval": "every", "colour": "", "x": "", "": "",
 	} {
 		if got, ok := nearest(word, known); got != want || ok != (want != "") {
 			t.Errorf("%s: want %q, got %q", word, want, got)

@@ -63,6 +63,11 @@ func (w *work) recover(o *fleet.Order) {
 		Verdict: m.Health.Verdict,
 	}
 	switch why := w.unhealable(); {
+	case w.Situation.Whole.Older != nil:
+		found.Reason = fleet.ReasonStoreOlder
+	case why == fleet.ReasonNoInstance && len(w.Situation.Whole.Foreign) > 0:
+		found.Verdict, found.Cause, found.Reason = "", fleet.CauseMissing, fleet.ReasonInstallation
+		found.Detail = string(w.Situation.Whole.Foreign[0].Installation)
 	case why == fleet.ReasonNoInstance:
 		found.Verdict, found.Cause = "", fleet.CauseMissing
 		if !o.DryRun {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +24,7 @@ type Fleet struct {
 	Probes probe.Engine
 }
 
-// Options are what an Engine is made of. All are needed but Vantage, Post and Defects.
+// Options are what an Engine is made of. All are needed but Vantage, Post, Defects and Room.
 type Options struct {
 	Store   state.Store
 	Server  string // this server's name, for the owner's key
@@ -34,6 +35,8 @@ type Options struct {
 	Logger  *slog.Logger
 	// Defects is where panics are noted, also those of the parts that the engine is given; nil: in a book of its own.
 	Defects *defect.Book
+	// Room tells how much room the store has; nil: it does not say.
+	Room func() (state.Room, error)
 }
 
 // Setup is what an engine looks after: the part of its options that Reload can replace.
@@ -54,6 +57,14 @@ type Engine struct {
 	asks      chan asked
 	id        fleet.Installation // the store's, while it runs; Run's own
 	ended     chan struct{}
+	steward   *steward
+	watching  atomic.Pointer[[]*sentinel] // the sentinels, for those who ask
+
+	ours atomic.Pointer[fleet.Installation] // id, for those who ask
+
+	unownedMu    sync.Mutex
+	released     map[fleet.Name]time.Time       // since when fleets that are in the store are not in the configuration
+	unownedSince map[fleet.InstanceID]time.Time // since when it was seen that no fleet owns them
 }
 
 // New makes an engine. fault.Invalid: a fleet names a provider that is not among the sources.
@@ -65,13 +76,16 @@ func New(opts Options) (*Engine, error) {
 		opts.Defects = defect.NewBook(opts.Logger)
 	}
 	opts.Post = opts.Post.guarded(opts.Defects)
+	heard := newHeardStore(opts.Store)
+	opts.Store = heard
 	e := &Engine{
 		opts: opts, clock: newClock(), begun: newBeginning(opts.Store), posts: map[any]*post{}, asks: make(chan asked), ended: make(chan struct{}),
+		released: map[fleet.Name]time.Time{},
 	}
 	byName := make(map[fleet.ProviderName]*sentinel)
 	for _, src := range opts.Sources {
 		s := newSentinel(src, e.clock, e.begun, opts)
-		s.serves, s.rests = e.serves(src.Name), e.rests(src.Name)
+		s.serves, s.rests, s.fellows = e.serves(src.Name), e.rests(src.Name), e.fellows(src.Name)
 		byName[src.Name] = s
 		e.sentinels = append(e.sentinels, s)
 	}
@@ -80,11 +94,22 @@ func New(opts Options) (*Engine, error) {
 		owners = append(owners, newOwner(f, e.clock, byName[f.Spec.Provider], e.begun, opts))
 	}
 	e.owners.Store(&owners)
+	e.show()
+	e.steward = newSteward(e, heard)
 	return e, nil
 }
 
 func (o Options) setup() Setup {
 	return Setup{Sources: o.Sources, Fleets: o.Fleets, Vantage: o.Vantage}
+}
+
+// recall lets those who ask see whose marks are hale's own.
+func (e *Engine) recall(id fleet.Installation) { e.ours.Store(&id) }
+
+// show lets those who ask see which sentinels there are.
+func (e *Engine) show() {
+	all := slices.Clone(e.sentinels)
+	e.watching.Store(&all)
 }
 
 // sound is fault.Invalid when a fleet names a provider that is not among the sources.
@@ -107,9 +132,13 @@ func (e *Engine) Run(ctx context.Context) error {
 	if e.id, err = e.installation(ctx); err != nil {
 		return err
 	}
+	e.steward.id = e.id
+	e.recall(e.id)
+	e.keep(ctx, e.steward, e.steward.place(), e.steward.run)
 	if _, err := e.begun.start(ctx); err != nil && !fault.Is(err, fault.Permanent) {
 		e.opts.Logger.Warn("this start could not be counted in the store yet; nothing is done before that", "err", err)
 	} else if err != nil {
+		e.dismiss(e.steward)
 		return err
 	}
 	if err := e.noteReleased(ctx); err != nil {
@@ -196,15 +225,18 @@ func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
 		return err
 	}
 	if n := len(records); n > 0 && records[n-1].Reason == fleet.ReasonFleetLeft {
+		e.noteUnwatched(name, records[n-1].At)
 		return nil
 	}
+	at := e.clock.now().Wall
+	e.noteUnwatched(name, at)
 	e.opts.Logger.Warn("the fleet is no longer in the configuration: it is not watched any more, and nothing was destroyed", "fleet", name)
 	book, err := journal.Open(ctx, e.opts.Store, name)
 	if err != nil {
 		return err
 	}
 	writes, err := book.Writes([]fleet.Record{{
-		At: e.clock.now().Wall, Fleet: name, Kind: fleet.RecordOwner, Reason: fleet.ReasonFleetLeft}})
+		At: at, Fleet: name, Kind: fleet.RecordOwner, Reason: fleet.ReasonFleetLeft}})
 	if err != nil {
 		return err
 	}

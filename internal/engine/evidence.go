@@ -71,6 +71,7 @@ func (t *term) see(ctx context.Context, r report) {
 	for _, rec := range t.picture.ProviderRecords(was, r.state) {
 		t.pending = append(t.pending, t.about(rec))
 	}
+	t.endClaimed(was, r.state)
 	if r.state.Standing != fleet.ProviderUp {
 		return
 	}

@@ -23,10 +23,15 @@ type FleetStatus struct {
 	// Installation is the store's, by which instances are marked; empty: nobody looked after the fleet yet.
 	Installation fleet.Installation
 
-	Spec     fleet.Spec   // with what is in force
-	Wanted   fleet.Spec   // as configured
-	Acting   fleet.Reason // empty: hale acts
-	Detail   string       // the error behind Acting, if one is
+	Spec   fleet.Spec   // with what is in force
+	Wanted fleet.Spec   // as configured
+	Acting fleet.Reason // empty: hale acts
+	Detail string       // the error behind Acting, if one is
+	Idle   time.Time    // since when hale does not act; zero: it does, or that is not known
+	// FromMemory says that verdicts are among the machines' that could not be written down.
+	FromMemory bool
+	// AsOf is when hale saw the machines so, where it has not looked at them since; zero: it does look.
+	AsOf     time.Time
 	Provider fleet.ProviderState
 	Hosts    []fleet.Host
 	Roll     fleet.Roll      // of hale's starts at the provider's
@@ -171,6 +176,12 @@ func (o *owner) sayWhy(err error) {
 	}
 	if was := o.published.Load(); was.Acting != s.Acting || was.Detail != s.Detail {
 		o.log.Warn("not acting", "reason", s.Acting, "err", err)
+	}
+	if s.Idle.IsZero() {
+		s.Idle = o.clock.now().Wall
+	}
+	if s.AsOf.IsZero() {
+		s.AsOf = s.At.Wall
 	}
 	o.published.Store(&s)
 }

@@ -84,22 +84,35 @@ func (t *term) loadPost(ctx context.Context) error {
 	return nil
 }
 
-// enclose returns the writes that put in a letter for each record that is one.
-func (t *term) enclose(records []fleet.Record) ([]outbox.Kept[outbox.Letter], []state.Write, error) {
-	var letters []outbox.Kept[outbox.Letter]
-	var writes []state.Write
+// enclosed are letters, and what puts them in.
+type enclosed struct {
+	letters []outbox.Kept[outbox.Letter]
+	state.Txn
+}
+
+// enclose returns a letter for each record that is one, with the claims of those that are told for several fleets.
+func (t *term) enclose(ctx context.Context, records []fleet.Record) (enclosed, error) {
+	var e enclosed
 	for _, r := range records {
 		l, ok := outbox.Compose(&t.spec, t.installation, t.start.Nonce, r)
-		if !ok {
+		if _, over := aboutProvider(&r); !ok && !over {
+			continue
+		}
+		l, claims, err := t.share(ctx, l)
+		if err != nil {
+			return enclosed{}, err
+		}
+		e.If, e.Then = append(e.If, claims.If...), append(e.Then, claims.Then...)
+		if len(l.Sendings) == 0 {
 			continue
 		}
 		k, w, err := outbox.Posting(l)
 		if err != nil {
-			return nil, nil, err
+			return enclosed{}, err
 		}
-		letters, writes = append(letters, k), append(writes, w)
+		e.letters, e.Then = append(e.letters, k), append(e.Then, w)
 	}
-	return letters, writes, nil
+	return e, nil
 }
 
 // posted takes over the letters that a transaction put in.

@@ -104,6 +104,10 @@ func (e *Engine) swap(ctx context.Context, s Setup) {
 		}
 	}
 	e.owners.Store(&owners)
+	e.show()
+	for _, o := range owners {
+		e.noteWatched(o.name)
+	}
 	for _, o := range before {
 		if ownerOf(owners, o.name) == nil {
 			if err := e.noteRelease(ctx, o.name); err != nil {
@@ -133,7 +137,7 @@ func (e *Engine) hire(ctx context.Context, sources []Source) map[fleet.ProviderN
 		}
 		if s == nil {
 			s = newSentinel(src, e.clock, e.begun, e.opts)
-			s.serves, s.rests = e.serves(src.Name), e.rests(src.Name)
+			s.serves, s.rests, s.fellows = e.serves(src.Name), e.rests(src.Name), e.fellows(src.Name)
 			s.roll.installation = e.id
 			e.keep(ctx, s, s.place(), s.run, s.watch, s.roll.run)
 		}

@@ -79,6 +79,8 @@ type sentinel struct {
 	serves func(fleet.HostName) bool
 	// rests says on which hosts' being cut something rests; nil: nobody knows.
 	rests func() []fleet.HostName
+	// fellows are the fleets on the provider.
+	fellows func() []fleet.Spec
 	// questions are the owners'.
 	questions *questions
 
@@ -100,6 +102,8 @@ type sentinel struct {
 	compared fleet.Instant                             // when the identity was last compared
 	pinned   atomic.Pointer[map[fleet.HostName]string] // the identities of first sight; nil: not loaded yet
 	roll     *roll
+	// marked is what the last good listing has of hale's marks.
+	marked atomic.Pointer[listing]
 }
 
 func newSentinel(src Source, c *clock, b *beginning, opts Options) *sentinel {
@@ -252,17 +256,18 @@ func (s *sentinel) look(ctx context.Context) (r report) {
 	asked := s.clock.now().Mono
 	lctx, cancel := context.WithTimeout(ctx, time.Duration(s.within.Load()))
 	defer cancel()
-	listing, err := s.src.Adapter.List(lctx)
-	if err == nil && s.identityDue(hostsOf(listing), s.clock.now()) {
+	list, err := s.src.Adapter.List(lctx)
+	if err == nil && s.identityDue(hostsOf(list), s.clock.now()) {
 		err = s.checkIdentity(ctx)
 	}
 	s.note(err)
 	c := picture.NewCatalogue()
 	if err == nil {
-		s.state.Detail = silence(listing.Hosts)
-		s.questions.hosts(listing.Hosts)
-		s.remember(listing)
-		c.Replace(s.fenced(hostsOf(listing)), listing.Instances, asked)
+		s.state.Detail = silence(list.Hosts)
+		s.questions.hosts(list.Hosts)
+		s.remember(list)
+		s.marked.Store(&listing{marked(list.Instances), s.clock.now().Wall})
+		c.Replace(s.fenced(hostsOf(list)), list.Instances, asked)
 	}
 	return report{state: s.state, catalogue: c}
 }

@@ -2,10 +2,13 @@ package engine
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"hale/internal/decide"
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/outbox"
 	"hale/internal/starts"
 	"hale/internal/state"
 
@@ -109,16 +112,8 @@ func (t *term) write(ctx context.Context, b batch) error {
 	if err := t.settle(&txn, b.rulings); err != nil {
 		return err
 	}
-	letters, posting, err := t.enclose(b.records)
-	if err != nil {
-		return err
-	}
-	txn.Then = append(txn.Then, posting...)
-	if len(txn.Then) == 0 {
-		return nil
-	}
-	rev, err := t.store.Commit(ctx, txn)
-	if err != nil {
+	letters, rev, err := t.commit(ctx, txn, b.records)
+	if err != nil || rev == 0 {
 		return err
 	}
 	t.book.Advance(b.records)
@@ -133,6 +128,35 @@ func (t *term) write(ctx context.Context, b batch) error {
 	return nil
 }
 
+// mostClaims is how often a transaction is made anew because another fleet told people first.
+const mostClaims = 8
+
+// commit does the transaction together with the letters of the records, and returns them. 0: there was nothing to do.
+func (t *term) commit(ctx context.Context, txn state.Txn, records []fleet.Record) ([]outbox.Kept[outbox.Letter], int64, error) {
+	var tried []state.Compare
+	for n := 0; ; n++ {
+		e, err := t.enclose(ctx, records)
+		if err != nil {
+			return nil, 0, err
+		}
+		whole := state.Txn{If: slices.Concat(txn.If, e.If), Then: slices.Concat(txn.Then, e.Then)}
+		if len(whole.Then) == 0 {
+			return nil, 0, nil
+		}
+		if n > 0 && slices.Equal(e.If, tried) {
+			return nil, 0, fault.New(fault.Conflict, "engine.write", whole.Subject(), nil) // it was not about the claims
+		}
+		rev, err := t.store.Commit(ctx, whole)
+		if err == nil {
+			return e.letters, rev, nil
+		}
+		if !fault.Is(err, fault.Conflict) || len(e.If) == 0 || n == mostClaims {
+			return nil, 0, err
+		}
+		tried = e.If
+	}
+}
+
 // storePause is the wait before a full store is tried again.
 const storePause = 1_000_000_000 // one second, in Instants
 
@@ -144,11 +168,13 @@ func (t *term) sufferStore(now fleet.Now, err error) (fleet.Instant, error) {
 	}
 	if t.picture.Acting() != fleet.ReasonStoreFull {
 		t.log.Error("the store is full: not acting until there is space", "err", err)
+		t.idle = now.Wall
 	}
 	t.picture.SetActing(fleet.ReasonStoreFull)
 	t.trouble = fault.Plain(err)
 	t.tryAt = now.Mono + storePause
 	t.next = t.tryAt
+	t.foresee(now)
 	t.publish(now)
 	return t.tryAt, nil
 }
@@ -170,8 +196,24 @@ func (t *term) tryStore(ctx context.Context, now fleet.Now) error {
 	}
 	t.log.Info("the store has space again: acting")
 	t.picture.SetActing("")
-	t.trouble = ""
+	t.trouble, t.idle, t.foreseen = "", time.Time{}, nil
 	return nil
+}
+
+// foresee judges the machines by what is known now, although nothing of it can be written down, and so nothing follows
+// from it: people see how they stand, and not how they stood when the store took something last.
+func (t *term) foresee(now fleet.Now) {
+	was := t.foreseen
+	t.foreseen = make(map[int]fleet.Health)
+	for _, m := range t.decider.Decide(t.picture.Snapshot(now)).Machines {
+		is := m.Belief.Health
+		if old, ok := was[m.Index]; ok && old.Verdict == is.Verdict && old.Cause == is.Cause {
+			is.Since, is.SinceMono = old.Since, old.SinceMono
+		}
+		if stored := t.picture.View(m.Index).Machine.Health; stored != is {
+			t.foreseen[m.Index] = is
+		}
+	}
 }
 
 // about completes a record about the fleet.

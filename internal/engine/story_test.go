@@ -55,6 +55,8 @@ type story struct {
 	within time.Duration
 	// post is who is told; the zero value: nobody.
 	post engine.Post
+	// room is how much the next controller's store says that it has; nil: it does not say.
+	room func() (state.Room, error)
 	// faults of the store that the next controller opens.
 	faults memory.Faults
 	// fuse lies between the next controller and everything outside; nil: none.
@@ -149,7 +151,7 @@ func (s *story) controller(server string) *controller {
 	setup := c.setup(s.spec)
 	e, err := engine.New(engine.Options{
 		Store: store, Server: server, Logger: cmp.Or(s.log, slog.New(slog.DiscardHandler)),
-		Sources: setup.Sources, Fleets: setup.Fleets, Vantage: s.vantage, Post: post,
+		Sources: setup.Sources, Fleets: setup.Fleets, Vantage: s.vantage, Post: post, Room: s.room,
 	})
 	if err != nil {
 		s.t.Fatal(err)

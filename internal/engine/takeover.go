@@ -134,6 +134,7 @@ func (e *Engine) takeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 		case <-time.After(firstRest):
 		}
 	}
+	e.recall(e.id)
 	for _, s := range e.sentinels {
 		s.roll.become(ctx, e.id)
 		if e.id == t.Installation {

@@ -39,11 +39,16 @@ type term struct {
 	brakeDoc    stored
 	wholeDoc    stored
 
-	trouble string        // the error behind the reason for not acting
-	tryAt   fleet.Instant // when to try the store again
-	drift   time.Duration
-	pending []fleet.Record // about the fleet, to be stored with the next decision
-	telling []telling      // what of defects is among them
+	trouble string    // the error behind the reason for not acting
+	idle    time.Time // since when hale does not act; zero: it does
+	// foreseen is how machines stand that could not be written down, by their index: for people to see, and for
+	// nothing else.
+	foreseen map[int]fleet.Health
+	tryAt    fleet.Instant // when to try the store again
+	drift    time.Duration
+	pending  []fleet.Record // about the fleet, to be stored with the next decision
+	telling  []telling      // what of defects is among them
+	claimed  bool           // people were told before this term that the provider fails
 	// heeded is how much of the defects was looked at, and when.
 	heeded   uint64
 	heededAt time.Time
@@ -170,7 +175,7 @@ func (t *term) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := t.loadPost(ctx); err != nil {
+	if err := errors.Join(t.loadPost(ctx), t.loadClaims(ctx)); err != nil {
 		return err
 	}
 	epoch := forsake(t.probes) + 1
@@ -410,9 +415,14 @@ func (t *term) show(now fleet.Now) fleet.Instant {
 // publish shows the fleet as it stands to whoever asks.
 func (t *term) publish(now fleet.Now) {
 	views, whole := t.picture.Copies(), t.picture.Whole().Clone()
+	for i, h := range t.foreseen {
+		if i < len(views) {
+			views[i].Machine.Health = h
+		}
+	}
 	t.published.Store(&FleetStatus{
 		Installation: t.installation, Roll: t.sentinel.roll.standing(), Spec: *t.picture.Spec(), Wanted: t.spec,
-		Acting: t.picture.Acting(), Detail: t.trouble, Provider: t.picture.Provider(),
+		Acting: t.picture.Acting(), Detail: t.trouble, Idle: t.idle, FromMemory: len(t.foreseen) > 0, Provider: t.picture.Provider(),
 		Hosts: t.picture.Hosts(), Silent: t.picture.Silent(), Cannot: t.cannot, Vantage: t.picture.Vantage(), Brake: t.picture.Brake(), Whole: whole,
 		Tally: guard.Count(*t.picture.Spec(), &whole, views), Machines: views, At: now, Slots: t.picture.Slots(),
 		Post: t.box.status(),

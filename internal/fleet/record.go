@@ -196,6 +196,7 @@ const (
 	ReasonWindow           Reason = "window"               // repairs begin at other times
 	ReasonProtected        Reason = "protected"            // it is never disrupted; a person is told
 	ReasonStoreFull        Reason = "store-full"           // the disk is full: nothing can be written down first
+	ReasonStoreLow         Reason = "store-low"            // there is soon no room in hale's store
 	ReasonStoreDown        Reason = "store-down"           // the store does not answer
 	ReasonClockStep        Reason = "clock-step"           // wall and monotonic clock parted by more than 2 s
 
@@ -321,6 +322,8 @@ const (
 	ReasonNewAddress  Reason = "new-address"  //
 	ReasonFleetLeft   Reason = "fleet-left"   // the fleet is no longer in the file; nothing was destroyed
 	ReasonHoldExpired Reason = "hold-expired" //
+	ReasonStoreTakes  Reason = "store-takes"  // hale's store takes what is written again
+	ReasonStoreRoom   Reason = "store-room"   // hale's store, which was nearly full, has room again
 
 	// Wanted changes.
 	ReasonReloaded      Reason = "reloaded"       // an edited configuration is in force, as far as it destroys nothing

@@ -42,6 +42,8 @@ type Letter struct {
 	Since  time.Time    // when it was put in; its tries are counted from then
 	// Sendings are to the targets that have not taken it yet, sorted by name.
 	Sendings []Sending
+	// Fleets are all that it is about, where one letter tells of several; empty: the record's alone.
+	Fleets []fleet.Name `json:",omitempty"`
 }
 
 // Sending is a letter's way to one target.
@@ -63,6 +65,8 @@ type Dead struct {
 	At     time.Time // when it was given up
 	Reason fleet.Reason
 	Detail string `json:",omitempty"`
+	// Fleets are those of the letter.
+	Fleets []fleet.Name `json:",omitempty"`
 }
 
 // Compose returns the letter that a stored record is to the fleet's targets, and whether it is one. The installation's id, the nonce of the start that
@@ -145,6 +149,7 @@ func (l Letter) giveUp(i int, why fleet.Reason, now time.Time) (Letter, fleet.Re
 	l.Sendings = slices.Delete(l.Sendings, i, i+1)
 	return l, l.ending(s, fleet.RecordUndelivered, why), &Dead{
 		Key: l.Key, Event: l.Event, Record: l.Record, Target: s.Target, Tries: s.Tries, At: now, Reason: why, Detail: s.Detail,
+		Fleets: l.Fleets,
 	}
 }
 
@@ -170,7 +175,8 @@ func (s Sending) DueAt(now time.Time) time.Time {
 
 // Revived returns the letter that a dead one becomes when somebody wants it tried again: as a new one, from now.
 func (d Dead) Revived(now time.Time) Letter {
-	return Letter{Key: d.Key, Event: d.Event, Record: d.Record, Since: now, Sendings: []Sending{{Target: d.Target}}}
+	return Letter{Key: d.Key, Event: d.Event, Record: d.Record, Since: now, Sendings: []Sending{{Target: d.Target}},
+		Fleets: d.Fleets}
 }
 
 func pause(tries int) time.Duration {

@@ -3,6 +3,7 @@ package prose
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"hale/internal/engine"
 	"hale/internal/fleet"
@@ -16,18 +17,33 @@ type Explanation struct {
 	Person  []string // what a person can do
 }
 
+// explainer makes one.
+type explainer struct {
+	Explanation
+	fleet   fleet.Name
+	foreign fleet.Installation // another one whose marks the fleet's instances bear
+}
+
+func explainerOf(f engine.FleetStatus) *explainer {
+	e := &explainer{fleet: f.Spec.Name}
+	if known := f.Whole.Foreign; len(known) > 0 {
+		e.foreign = known[0].Installation
+	}
+	return e
+}
+
 // Explain says why the machine is judged as it is, what is done about it and what is not.
 func Explain(f engine.FleetStatus, v fleet.View) Explanation {
-	var e Explanation
+	e := explainerOf(f)
 	e.explainVerdict(f, v)
 	e.explainWork(f, v)
 	if len(e.Now) == 0 {
 		e.Now = []string{"nothing to do"}
 	}
-	return e
+	return e.Explanation
 }
 
-func (e *Explanation) explainVerdict(f engine.FleetStatus, v fleet.View) {
+func (e *explainer) explainVerdict(f engine.FleetStatus, v fleet.View) {
 	h := v.Machine.Health
 	if v.Machine.Vacant() && guard.Surplus(&v.Machine, &f.Spec) {
 		e.Because = append(e.Because, "the fleet has no such machine now")
@@ -35,6 +51,9 @@ func (e *Explanation) explainVerdict(f engine.FleetStatus, v fleet.View) {
 	}
 	if c := Cause(h.Cause); c != "" {
 		e.Because = append(e.Because, c)
+	}
+	if beyond := MarkedBeyond(f, v); beyond != "" {
+		e.Because = append(e.Because, beyond)
 	}
 	if v.Machine.Current.None() {
 		return
@@ -84,10 +103,11 @@ func providersWord(f engine.FleetStatus, v fleet.View) string {
 	return said
 }
 
-func (e *Explanation) explainWork(f engine.FleetStatus, v fleet.View) {
+func (e *explainer) explainWork(f engine.FleetStatus, v fleet.View) {
 	m := v.Machine
 	if f.Acting != "" {
 		e.hold(f.Acting, f.Detail)
+		e.explainIdle(f)
 	}
 	if m.Repair != nil {
 		e.Now = append(e.Now, Work(*m.Repair, f.At))
@@ -112,7 +132,21 @@ func (e *Explanation) explainWork(f engine.FleetStatus, v fleet.View) {
 	}
 }
 
-func (e *Explanation) explainWaiting(f engine.FleetStatus, v fleet.View) {
+// explainIdle says since when hale does nothing, and what its verdicts are worth meanwhile.
+func (e *explainer) explainIdle(f engine.FleetStatus) {
+	if !f.Idle.IsZero() {
+		e.Now = append(e.Now, fmt.Sprintf("hale has not acted in this fleet since %s UTC", f.Idle.UTC().Format(time.DateTime)))
+	}
+	switch {
+	case !f.AsOf.IsZero():
+		e.Now = append(e.Now, fmt.Sprintf("the verdict is stale: hale saw the machine so at %s UTC, and has not judged it since",
+			f.AsOf.UTC().Format(time.DateTime)))
+	case f.Acting == fleet.ReasonStoreFull:
+		e.Now = append(e.Now, "the verdict is what hale sees now; what changed since then is not written down")
+	}
+}
+
+func (e *explainer) explainWaiting(f engine.FleetStatus, v fleet.View) {
 	m := v.Machine
 	if m.Incident != nil {
 		if p := f.Whole.Parent(m.Incident.Parent); p != nil {
@@ -161,7 +195,7 @@ func (e *Explanation) explainWaiting(f engine.FleetStatus, v fleet.View) {
 	e.hold(m.Waiting, detail)
 }
 
-func (e *Explanation) explainRetry(m *fleet.Machine, now fleet.Now) {
+func (e *explainer) explainRetry(m *fleet.Machine, now fleet.Now) {
 	e.Now = append(e.Now, Retry(m, now))
 	if m.Incident != nil {
 		e.advise(Advice(m.Incident.Last.Why))
@@ -221,7 +255,7 @@ func Lacking(v fleet.View, spec *fleet.Spec) string {
 }
 
 // explainSize says that the machine is to go, which old instances of it are kept, and who ordered the fleet's size.
-func (e *Explanation) explainSize(f engine.FleetStatus, m fleet.Machine) {
+func (e *explainer) explainSize(f engine.FleetStatus, m fleet.Machine) {
 	l := f.Whole.Ledger
 	if r := l.Removal(m.Name); r != nil {
 		e.Now = append(e.Now, fmt.Sprintf("it is to go, by order of %s: %s", r.By, Reason(r.Why)))
@@ -237,7 +271,7 @@ func (e *Explanation) explainSize(f engine.FleetStatus, m fleet.Machine) {
 }
 
 // explainHolds says who holds the machine, and until when.
-func (e *Explanation) explainHolds(f engine.FleetStatus, m *fleet.Machine) {
+func (e *explainer) explainHolds(f engine.FleetStatus, m *fleet.Machine) {
 	for i := range f.Whole.Holds {
 		h := &f.Whole.Holds[i]
 		if !h.Covers(m) {
@@ -249,14 +283,14 @@ func (e *Explanation) explainHolds(f engine.FleetStatus, m *fleet.Machine) {
 }
 
 // explainWorld says what shows that the store does not know the world, where that holds the machine.
-func (e *Explanation) explainWorld(f engine.FleetStatus, m fleet.Machine) {
+func (e *explainer) explainWorld(f engine.FleetStatus, m fleet.Machine) {
 	if o := f.Whole.Older; o != nil && m.Waiting != fleet.ReasonStoreOlder {
 		e.hold(fleet.ReasonStoreOlder, Older(o))
 	}
 }
 
 // explainPolicy says what becomes of a parent that lasts.
-func (e *Explanation) explainPolicy(f engine.FleetStatus, p fleet.Parent) {
+func (e *explainer) explainPolicy(f engine.FleetStatus, p fleet.Parent) {
 	wait := f.Spec.SharedFate.Wait
 	switch f.Spec.SharedFate.Then {
 	case fleet.FateWait:
@@ -271,9 +305,9 @@ func (e *Explanation) explainPolicy(f engine.FleetStatus, p fleet.Parent) {
 	}
 }
 
-func (e *Explanation) hold(r fleet.Reason, detail string) {
+func (e *explainer) hold(r fleet.Reason, detail string) {
 	e.Now = append(e.Now, "held: "+aside(Reason(r), detail))
-	e.advise(Advice(r))
+	e.advise(AdviceFor(r, e.fleet, e.foreign))
 }
 
 // ByHand says who put a fleet's brake on, and in which words.
@@ -284,7 +318,7 @@ func LetGo(name fleet.Name) string {
 	return fmt.Sprintf("hale brake off %s lets repairs begin again; nothing else does", name)
 }
 
-func (e *Explanation) advise(what string) {
+func (e *explainer) advise(what string) {
 	if what != "" {
 		e.Person = append(e.Person, what)
 	}

@@ -10,9 +10,10 @@ import (
 
 // ExplainFleet says what holds a fleet as a whole, and what a person can do about it.
 func ExplainFleet(f engine.FleetStatus) Explanation {
-	var e Explanation
+	e := explainerOf(f)
 	if f.Acting != "" {
 		e.hold(f.Acting, f.Detail)
+		e.explainIdle(f)
 	}
 	if f.Acting != fleet.ReasonProviderDown && f.Acting != fleet.ReasonProviderDoubtful {
 		switch f.Provider.Standing {
@@ -57,11 +58,11 @@ func ExplainFleet(f engine.FleetStatus) Explanation {
 	if l := f.Whole.Ledger; !f.Wanted.Adopt.Selects() && l.Asked(&f.Wanted) != f.Wanted.Size {
 		e.Now = append(e.Now, OrderedSize(l.Ordered, l.Asked(&f.Wanted), f.At.Wall))
 	}
-	return e
+	return e.Explanation
 }
 
 // explainStore says that the store does not know the world, or cannot know whether it does.
-func (e *Explanation) explainStore(f engine.FleetStatus) {
+func (e *explainer) explainStore(f engine.FleetStatus) {
 	if o := f.Whole.Older; o != nil {
 		e.hold(fleet.ReasonStoreOlder, Older(o))
 	}
@@ -74,7 +75,7 @@ func (e *Explanation) explainStore(f engine.FleetStatus) {
 }
 
 // explainBrake says who put the brake on, or what.
-func (e *Explanation) explainBrake(f engine.FleetStatus) {
+func (e *explainer) explainBrake(f engine.FleetStatus) {
 	switch {
 	case f.Brake.By != "":
 		e.Now = append(e.Now, fmt.Sprintf("held: %s %s ago", ByHand(f.Brake.By, f.Brake.Words), Span(max(0, f.At.Wall.Sub(f.Brake.At)))))
@@ -93,7 +94,7 @@ var said = map[fleet.Reason]bool{
 }
 
 // explainMachines counts those that wait, by what they wait for.
-func (e *Explanation) explainMachines(f engine.FleetStatus) {
+func (e *explainer) explainMachines(f engine.FleetStatus) {
 	waiting := map[fleet.Reason]int{}
 	var order []fleet.Reason
 	for i := range f.Machines {

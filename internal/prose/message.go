@@ -24,8 +24,13 @@ func (w Words) Message(l outbox.Letter, story []fleet.Record) notify.Message {
 	if m.Incident == "" {
 		m.Incident = r.Parent
 	}
+	if len(l.Fleets) > 0 {
+		m.Fleet = "" // it is about all of them
+		r.Fleet = ""
+	}
 	var b strings.Builder
 	b.WriteString(sentenceCase(Sentence(r)) + ".\n")
+	section(&b, "Fleets on it", []string{fleetsOn(l.Fleets)})
 	section(&b, "What happened (UTC)", chronicle(story))
 	if l.Event != fleet.NotifyHealed {
 		section(&b, "What hale does now", []string{attitude(r, story)})
@@ -34,6 +39,20 @@ func (w Words) Message(l outbox.Letter, story []fleet.Record) notify.Message {
 	fmt.Fprintf(&b, "\nMessage %s, from hale on %s.\n", l.Key, w.Server)
 	m.Text = b.String()
 	return m
+}
+
+// fewFleets is how many fleets are named before the others are only counted.
+const fewFleets = 20
+
+func fleetsOn(all []fleet.Name) string {
+	names := make([]string, 0, len(all))
+	for _, n := range all {
+		names = append(names, string(n))
+	}
+	if n := len(names) - fewFleets; n > 1 {
+		return strings.Join(names[:fewFleets], ", ") + fmt.Sprintf(" and %d more", n)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Test is the message by which somebody finds out whether messages arrive.
@@ -90,7 +109,7 @@ func wellAgain(r fleet.Record) string {
 }
 
 func section(b *strings.Builder, title string, lines []string) {
-	if len(lines) == 0 {
+	if len(lines) == 0 || lines[0] == "" {
 		return
 	}
 	b.WriteString("\n" + title + ":\n")
@@ -135,6 +154,10 @@ func attitude(r fleet.Record, story []fleet.Record) string {
 		return "no repair begins until hale trusts its own sight again"
 	case fleet.ReasonDown, fleet.ReasonProviderDoubtful:
 		return "its machines are only probed; no repair begins until it answers as before"
+	case fleet.ReasonStoreFull, fleet.ReasonStoreDown:
+		return "hale watches all machines, and repairs none until the store takes what it writes"
+	case fleet.ReasonStoreLow:
+		return "hale goes on as before, until the store is full"
 	case fleet.ReasonBlind:
 		return "hale goes on asking; of what it knows nothing it repairs nothing"
 	case fleet.ReasonTwoHosts:
@@ -154,14 +177,25 @@ func attitude(r fleet.Record, story []fleet.Record) string {
 	}
 }
 
+// foreignOf returns the other installation that the record is about; empty: none.
+func foreignOf(r fleet.Record) fleet.Installation {
+	if r.Reason != fleet.ReasonInstallation {
+		return ""
+	}
+	return fleet.Installation(r.Detail)
+}
+
 // choices are what a person can do.
 func choices(r fleet.Record) []string {
 	var lines []string
-	if a := Advice(r.Reason); a != "" {
+	if a := AdviceFor(r.Reason, r.Fleet, foreignOf(r)); a != "" {
 		lines = append(lines, a)
 	}
 	if r.Machine != "" {
 		return append(lines, "hale why "+string(r.Machine)+"  says more")
+	}
+	if r.Fleet == "" {
+		return append(lines, "hale status  says more")
 	}
 	return append(lines, "hale status  and  hale events --fleet "+string(r.Fleet)+"  say more")
 }

@@ -47,11 +47,15 @@ func follows(r fleet.Record) string {
 	deed := map[bool]string{true: "repair", false: "build"}[r.Verdict != ""]
 	when := map[bool]string{true: " it now", false: " it as soon as it may"}[r.Verdict != ""]
 	check := r.Command != ""
+	why := Reason(r.Reason)
+	if r.Reason == fleet.ReasonStoreOlder || r.Reason == fleet.ReasonInstallation {
+		why += "; " + AdviceFor(r.Reason, r.Fleet, foreignOf(r))
+	}
 	switch {
 	case r.Reason != "" && check:
-		return "hale would leave it as it is: " + Reason(r.Reason)
+		return "hale would leave it as it is: " + why
 	case r.Reason != "":
-		return "hale leaves it as it is: " + Reason(r.Reason)
+		return "hale leaves it as it is: " + why
 	case check:
 		return "hale would " + deed + when
 	}

@@ -1,6 +1,10 @@
 package prose
 
-import "hale/internal/fleet"
+import (
+	"strings"
+
+	"hale/internal/fleet"
+)
 
 // reason is what there is to say about one fleet.Reason: a clause that says why, and what a person can do about it.
 type reason struct {
@@ -78,7 +82,11 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonProtected: {"it is protected, so hale does not disrupt it", "mend it by hand; hale only watches it, and starts it when it is off"},
 	fleet.ReasonStoreFull: {"the data folder's disk is full, so nothing can be written down first",
 		"free space on the disk of the data folder; hale goes on by itself"},
-	fleet.ReasonStoreDown: {"hale's store does not answer, so nothing can be written down first", "see hale's log; restart it if it says so"},
+	fleet.ReasonStoreLow: {"hale's store is nearly full; when it is, hale does nothing more",
+		"make room on the file system of the data folder, or give it a larger one"},
+	fleet.ReasonStoreTakes: {"hale's store takes what is written again", ""},
+	fleet.ReasonStoreRoom:  {"hale's store has enough room again", ""},
+	fleet.ReasonStoreDown:  {"hale's store does not answer, so nothing can be written down first", "see hale's log; restart it if it says so"},
 	fleet.ReasonLateOrder: {"an order to build it, whose answer was lost, may yet be carried out",
 		"nothing needs to be done: hale goes on when the order can no longer be carried out: after the timeout of " +
 			"recreate, or two minutes"},
@@ -288,3 +296,15 @@ func Reason(r fleet.Reason) string {
 
 // Advice says what a person can do about the reason; empty when there is nothing to do.
 func Advice(r fleet.Reason) string { return reasons[r].advice }
+
+// AdviceFor returns the advice with the names that it is about, as far as they are known: to be typed as it stands.
+func AdviceFor(r fleet.Reason, f fleet.Name, i fleet.Installation) string {
+	said := Advice(r)
+	if f != "" {
+		said = strings.ReplaceAll(said, "recover FLEET", "recover "+string(f))
+	}
+	if i != "" {
+		said = strings.ReplaceAll(said, "take-over INSTALLATION", "take-over "+string(i))
+	}
+	return said
+}

@@ -74,6 +74,8 @@ func stateOf(r fleet.Record) (state, why string) {
 		return "off", "no one is known to have ordered that"
 	case fleet.CauseStopped:
 		return "off", "somebody stopped it"
+	case fleet.CauseShutdown:
+		return "off", "it shut down in order"
 	case fleet.CauseGone:
 		return "gone", "the provider says its instance does not exist"
 	case fleet.CauseCrashed, fleet.CausePanic:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hale/internal/engine"
 	"hale/internal/fleet"
 )
 
@@ -26,6 +27,8 @@ func onHost(h fleet.HostName) string {
 // storeNews tells what the world showed of the store.
 func storeNews(r fleet.Record) string {
 	switch r.Reason {
+	case fleet.ReasonStoreTakes, fleet.ReasonStoreRoom:
+		return Reason(r.Reason) + after(r)
 	case fleet.ReasonStoreOlder:
 		if r.Machine == "" {
 			return fmt.Sprintf("%s: the store is older than the world, or a copy of it is in use: start %s of hale is noted%s, and the store does not know it; "+
@@ -65,6 +68,24 @@ func place(h fleet.HostName) string {
 		return "the only host"
 	}
 	return string(h)
+}
+
+// MarkedBeyond says which instance bears the machine's mark although the store knows it not, where the machine's own is
+// not there: it may be well, and is not what the store believes in. Empty: there is none.
+func MarkedBeyond(f engine.FleetStatus, v fleet.View) string {
+	m := &v.Machine
+	if !m.Current.None() && m.Health.Cause != fleet.CauseGone {
+		return ""
+	}
+	if s, _ := v.Beyond(f.Installation); f.Whole.Older != nil && s.Serves != nil {
+		return fmt.Sprintf("the store is older than the world: %s (generation %d) bears its mark now", Instance(s.Serves.ID), s.Serves.Mark.Generation)
+	}
+	for _, x := range f.Whole.Foreign {
+		if s, _ := v.Beyond(x.Installation); m.Current.None() && s.Serves != nil {
+			return fmt.Sprintf("%s (generation %d) bears its mark, by installation %s", Instance(s.Serves.ID), s.Serves.Mark.Generation, x.Installation)
+		}
+	}
+	return ""
 }
 
 // Beyond says what believing the world would make of the machine.

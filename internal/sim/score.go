@@ -36,6 +36,7 @@ type Score struct {
 	NeedlessBrakes int `json:"needless_brakes"`
 	Visits         int `json:"visits"`           // machines mended by the operator
 	Snapshots      int `json:"snapshots"`        // copies of disks that were made
+	StorePages     int `json:"store_pages"`      // told without the store: that it takes nothing
 	Reattached     int `json:"disks_reattached"` // kept disks that went on to the next instance, with all that is on them
 
 	MachineHoursLost float64 `json:"machine_hours_lost"`
@@ -80,6 +81,7 @@ func (s *Score) Add(o Score) {
 	s.Visits += o.Visits
 	s.Reattached += o.Reattached
 	s.Snapshots += o.Snapshots
+	s.StorePages += o.StorePages
 	s.Edges += o.Edges
 	s.Decisions += o.Decisions
 	s.Nights.add(o.Nights)

@@ -44,6 +44,8 @@ type server struct {
 	pollAt   time.Duration // when the next regular listing is planned; 0: none is
 	ids      int
 	hot      bool // in stage.hot
+	// toldOfStore says that a person was told that the store takes nothing.
+	toldOfStore bool
 	// crashIn counts the writes until the process dies: half of the times before the write is stored. 0: never.
 	crashIn  int
 	pauseFor time.Duration // before the next call is sent, after the lease was read
@@ -373,8 +375,40 @@ func (c *server) refused(r refusal) {
 	if c.pic.Acting() != fleet.ReasonStoreFull {
 		c.s.trace.say(c.s.w.Now(), "", c.name+" can write nothing down, the store is full, and so it does nothing")
 		c.pic.SetActing(fleet.ReasonStoreFull)
+		c.tellOfStore()
 	}
 	c.wakeAt(c.s.w.Now() + time.Second)
+}
+
+// storePatience is how long the store must have taken nothing, or everything again, until people are told (package
+// engine).
+const storePatience = 10 * time.Second
+
+// tellOfStore has a person told, without the store, once it has taken nothing for a while.
+func (c *server) tellOfStore() {
+	if len(c.s.spec.Notify.To) == 0 {
+		return
+	}
+	life := c.life
+	c.s.w.At(c.s.w.Now()+storePatience, func() {
+		if c.life != life || !c.alive || c.pic == nil || c.pic.Acting() != fleet.ReasonStoreFull {
+			return
+		}
+		c.s.score.StorePages++
+		c.toldOfStore = true
+		c.s.trace.say(c.s.w.Now(), "", "a person is told, without the store, that "+c.name+" can write nothing down")
+	})
+}
+
+// tellStoreTakes tells them of its end.
+func (c *server) tellStoreTakes() {
+	life := c.life
+	c.s.w.At(c.s.w.Now()+storePatience, func() {
+		if c.life == life && c.alive && c.toldOfStore && c.s.store.full == 0 {
+			c.toldOfStore = false
+			c.s.trace.say(c.s.w.Now(), "", "a person is told that the store takes what is written again")
+		}
+	})
 }
 
 // tryStore sees whether a full store has space again.
@@ -384,6 +418,7 @@ func (c *server) tryStore() refusal {
 	r := c.commit(func() { c.s.judge.record(rec) })
 	if r == taken {
 		c.pic.SetActing("")
+		c.tellStoreTakes()
 	}
 	return r
 }

@@ -9,6 +9,9 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"golang.org/x/sys/unix"
+
+	"hale/internal/fault"
+	"hale/internal/state"
 )
 
 // freeMemory is for how long a measurement of free disk space is believed.
@@ -98,4 +101,27 @@ func freeBytes(dir string) (uint64, error) {
 		return 0, err
 	}
 	return uint64(fs.Bavail) * uint64(fs.Bsize), nil //nolint:gosec,unconvert // a block has a positive size; systems differ in the types
+}
+
+// Room returns how much room there is. An error says that it cannot be told now.
+func (s *Store) Room() (state.Room, error) {
+	free, err := s.space.freeBytes()
+	if err != nil {
+		return state.Room{}, fault.New(fault.Transient, "state.room", s.space.dir, err)
+	}
+	total, err := totalBytes(s.space.dir)
+	if err != nil {
+		return state.Room{}, fault.New(fault.Transient, "state.room", s.space.dir, err)
+	}
+	return state.Room{Free: free, Total: total, Reserve: s.space.minFree, Used: s.space.used(), Quota: s.space.quota,
+		Alarmed: s.space.alarmed.Load()}, nil
+}
+
+// totalBytes returns how many bytes the file system has.
+func totalBytes(dir string) (uint64, error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return 0, err
+	}
+	return uint64(fs.Blocks) * uint64(fs.Bsize), nil //nolint:gosec,unconvert // as in freeBytes
 }

@@ -1,0 +1,425 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hale/internal/defect"
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/notify"
+	"hale/internal/outbox"
+	"hale/internal/state"
+
+	"github.com/google/uuid"
+)
+
+const (
+	// storePatience is how long the store must have taken nothing, or everything again, to be worth a word.
+	storePatience = 10 * time.Second
+	// storeCalm is how long after its end an outage that comes back is no other one yet: a store at the edge of its
+	// room tells people once, not every minute.
+	storeCalm = 10 * time.Minute
+	// stewardBeat is the time between two looks at the store.
+	stewardBeat = time.Second
+)
+
+// heardStore is a store whose answers to writes are heard: nothing else knows, before a disk is full or broken, that it
+// is.
+type heardStore struct {
+	state.Store
+	mu   sync.Mutex
+	last uint64
+	// underWay are the writes that have no answer yet, by when they began.
+	underWay map[uint64]time.Time
+	failing  time.Time // since when each write has failed; zero: the last one did not
+	well     time.Time // since when none has
+	err      error     // of the last one that failed
+}
+
+func newHeardStore(s state.Store) *heardStore {
+	return &heardStore{Store: s, underWay: map[uint64]time.Time{}}
+}
+
+// Commit implements state.Store.
+func (h *heardStore) Commit(ctx context.Context, txn state.Txn) (int64, error) {
+	n := h.begin()
+	rev, err := h.Store.Commit(ctx, txn)
+	h.hear(ctx, n, err)
+	return rev, err
+}
+
+// Grant implements state.Store.
+func (h *heardStore) Grant(ctx context.Context, ttl time.Duration) (state.Lease, error) {
+	n := h.begin()
+	lease, err := h.Store.Grant(ctx, ttl)
+	h.hear(ctx, n, err)
+	return lease, err
+}
+
+func (h *heardStore) begin() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last++
+	h.underWay[h.last] = time.Now()
+	return h.last
+}
+
+// hear takes note of how a write ended. One that was called off, or that was wrong in itself, says nothing of the store.
+func (h *heardStore) hear(ctx context.Context, n uint64, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	began := h.underWay[n]
+	delete(h.underWay, n)
+	switch {
+	case err == nil, fault.Is(err, fault.Conflict), fault.Is(err, fault.LeaseLost):
+		if !h.failing.IsZero() || h.well.IsZero() {
+			h.well = time.Now()
+		}
+		h.failing, h.err = time.Time{}, nil
+	case ctx.Err() != nil, fault.Is(err, fault.Invalid):
+	default:
+		if h.failing.IsZero() {
+			h.failing = began
+		}
+		h.err = err
+	}
+}
+
+var errNoAnswer = errors.New("it has not answered a write yet")
+
+// stands returns since when the store takes nothing, and why; or since when it takes everything.
+func (h *heardStore) stands(now time.Time) (failing, well time.Time, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	failing, err = h.failing, h.err
+	for _, began := range h.underWay {
+		if now.Sub(began) >= storePatience && (failing.IsZero() || began.Before(failing)) {
+			failing = began
+		}
+	}
+	if !failing.IsZero() && err == nil {
+		err = errNoAnswer
+	}
+	return failing, h.well, err
+}
+
+// StoreStatus is how the store does.
+type StoreStatus struct {
+	Trouble fleet.Reason // why it takes nothing; empty: it does
+	Since   time.Time    // of Trouble
+	Detail  string
+	Low     string // why there is soon no room in it; empty: there is enough
+	LowAt   time.Time
+}
+
+// steward watches the store that everything else relies on, and tells people of it without it: what cannot be written
+// down waits in no outbox. It keeps in memory what it told, so that a restart in the middle of an outage tells once more.
+type steward struct {
+	store   *heardStore
+	room    func() (state.Room, error) // nil: the store has no disk
+	post    Post
+	log     *slog.Logger
+	defects *defect.Book
+	status  func() []FleetStatus
+	shown   atomic.Pointer[StoreStatus]
+
+	id       fleet.Installation
+	nonce    string
+	seq      uint64
+	outage   *plight // nil: the store takes what is written
+	closedAt time.Time
+	low      *plight // nil: there is room
+	words    []*word
+	busy     map[fleet.TargetName]bool
+	outcomes chan func()
+	wg       sync.WaitGroup
+}
+
+// plight is an outage of the store, or that it is nearly full.
+type plight struct {
+	reason fleet.Reason
+	since  time.Time
+	detail string
+	paged  bool
+	over   bool
+	told   []fleet.Recipient // who took the page
+}
+
+// word is a message on its way to one target.
+type word struct {
+	about  *plight
+	letter outbox.Letter
+	to     fleet.Recipient
+}
+
+func newSteward(e *Engine, s *heardStore) *steward {
+	w := &steward{
+		store: s, room: e.opts.Room, post: e.opts.Post, log: e.opts.Logger, defects: e.opts.Defects, status: e.Status,
+		nonce: uuid.NewString()[:8], busy: map[fleet.TargetName]bool{}, outcomes: make(chan func()),
+	}
+	w.shown.Store(&StoreStatus{})
+	return w
+}
+
+// place is where a panic of the steward's own is noted.
+func (w *steward) place() defect.Place {
+	return defect.Place{Part: defect.Surface, Name: "what watches the store"}
+}
+
+// run watches until ctx ends.
+func (w *steward) run(ctx context.Context) {
+	defer w.wg.Wait()
+	beat := time.NewTicker(stewardBeat)
+	defer beat.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case took := <-w.outcomes:
+			took()
+		case <-beat.C:
+		}
+		now := time.Now()
+		w.heedOutage(now)
+		w.heedRoom(now)
+		w.show(now)
+		w.deliver(ctx, now)
+	}
+}
+
+// heedOutage begins or ends an outage of the store.
+func (w *steward) heedOutage(now time.Time) {
+	failing, well, err := w.store.stands(now)
+	switch {
+	case w.outage != nil && failing.IsZero() && now.Sub(well) >= storePatience:
+		w.log.Info("the store takes what is written again", "after", well.Sub(w.outage.since).Round(time.Second))
+		w.end(w.outage, well)
+		w.outage, w.closedAt = nil, now
+		return
+	case w.outage == nil && !failing.IsZero() && now.Sub(failing) >= storePatience:
+		w.outage = &plight{reason: storeTrouble(err), since: failing}
+		w.log.Error("the store takes nothing: no repair begins", "since", failing, "err", err)
+	case w.outage == nil:
+		return
+	}
+	if err != nil {
+		w.outage.detail = err.Error()
+	}
+	if !w.outage.paged && (w.closedAt.IsZero() || now.Sub(w.closedAt) >= storeCalm) {
+		w.page(w.outage, w.outage.detail+w.seen())
+	}
+}
+
+// storeTrouble names what a write of the store failed by.
+func storeTrouble(err error) fleet.Reason {
+	if fault.Is(err, fault.NoSpace) {
+		return fleet.ReasonStoreFull
+	}
+	return fleet.ReasonStoreDown
+}
+
+// heedRoom warns once, long before the store is full, and says when it is over.
+func (w *steward) heedRoom(now time.Time) {
+	if w.room == nil {
+		return
+	}
+	room, err := w.room()
+	if err != nil {
+		return // a store whose disk does not answer fails by itself
+	}
+	why := room.Low()
+	if w.low != nil {
+		why = room.StillLow()
+	}
+	switch {
+	case w.low == nil && why != "":
+		w.low = &plight{reason: fleet.ReasonStoreLow, since: now, detail: why}
+		w.log.Warn("the store is nearly full: make room before it takes nothing more", "why", why)
+		w.page(w.low, why)
+	case w.low != nil && why == "":
+		w.log.Info("the store has enough room again")
+		w.end(w.low, now)
+		w.low = nil
+	case w.low != nil:
+		w.low.detail = why
+	}
+}
+
+// show keeps what is answered to those who ask.
+func (w *steward) show(now time.Time) {
+	var s StoreStatus
+	if failing, _, err := w.store.stands(now); !failing.IsZero() {
+		s.Trouble, s.Since, s.Detail = storeTrouble(err), failing, err.Error()
+	}
+	if w.low != nil {
+		s.Low, s.LowAt = w.low.detail, w.low.since
+	}
+	w.shown.Store(&s)
+}
+
+// fewSeen is how many failing machines are named.
+const fewSeen = 5
+
+// seen says which machines fail while nothing can be written down.
+func (w *steward) seen() string {
+	var failing []string
+	fleets := 0
+	for _, s := range w.status() {
+		if s.Acting == "" {
+			continue
+		}
+		fleets++
+		for _, v := range s.Machines {
+			if v.Machine.Health.Verdict == fleet.VerdictUnhealthy {
+				failing = append(failing, string(v.Machine.Name))
+			}
+		}
+	}
+	said := fmt.Sprintf("; hale does nothing in %d of its fleets", fleets)
+	if n := len(failing); n > 0 {
+		names := strings.Join(failing[:min(n, fewSeen)], ", ")
+		if n > fewSeen {
+			names += fmt.Sprintf(" and %d more", n-fewSeen)
+		}
+		said += ", where it sees fail: " + names
+	}
+	return said
+}
+
+// page tells each target of a fleet's pages once.
+func (w *steward) page(p *plight, detail string) {
+	p.paged = true
+	rec := fleet.Record{At: p.since, Kind: fleet.RecordPaged, Reason: p.reason, Detail: detail}
+	for _, to := range w.recipients() {
+		if to.Wants(fleet.NotifyPage) {
+			w.put(p, to, rec)
+		}
+	}
+}
+
+// end tells those who took the page that it is over.
+func (w *steward) end(p *plight, at time.Time) {
+	p.over = true
+	for _, to := range p.told {
+		w.put(p, to, ending(p, at))
+	}
+}
+
+func ending(p *plight, at time.Time) fleet.Record {
+	return fleet.Record{At: at, Kind: fleet.RecordStore, Reason: overReason(p), Took: at.Sub(p.since), Paged: true}
+}
+
+// put puts one message on its way to one target.
+func (w *steward) put(p *plight, to fleet.Recipient, rec fleet.Record) {
+	event, ok := rec.Notifies()
+	if !ok || !to.Wants(event) {
+		return
+	}
+	w.seq++
+	rec.Seq = w.seq
+	rec.Fleet = "store" // in the key only
+	key := outbox.KeyOf(w.id, w.nonce, rec)
+	rec.Fleet = ""
+	w.words = append(w.words, &word{about: p, to: to, letter: outbox.Letter{
+		Key: key, Event: event, Record: rec, Since: time.Now(), Sendings: []outbox.Sending{{Target: to.Target}}}})
+}
+
+// recipients are the targets of all fleets, each with all that one of them wants told to it.
+func (w *steward) recipients() []fleet.Recipient {
+	var all []fleet.Recipient
+	for _, s := range w.status() {
+		for _, to := range s.Wanted.Notify.To {
+			i := slices.IndexFunc(all, func(r fleet.Recipient) bool { return r.Target == to.Target })
+			if i < 0 {
+				to.Events = slices.Clone(to.Events)
+				all = append(all, to)
+				continue
+			}
+			for _, event := range to.Events {
+				if !all[i].Wants(event) {
+					all[i].Events = append(all[i].Events, event)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// deliver sends what is due, one message at a time to each target.
+func (w *steward) deliver(ctx context.Context, now time.Time) {
+	w.words = slices.DeleteFunc(w.words, func(m *word) bool {
+		unheard := m.about.over && m.letter.Event == fleet.NotifyPage && !w.busy[m.to.Target]
+		return unheard || len(m.letter.Sendings) == 0
+	})
+	for _, m := range w.words {
+		target := w.post.find(m.to.Target)
+		if w.busy[m.to.Target] || now.Before(m.letter.Sendings[0].DueAt(now)) {
+			continue
+		}
+		if target == nil {
+			m.letter.Sendings = nil
+			continue
+		}
+		w.busy[m.to.Target] = true
+		w.send(ctx, m, target)
+	}
+}
+
+// send tries a message once.
+func (w *steward) send(ctx context.Context, m *word, target notify.Target) {
+	letter := m.letter
+	w.wg.Go(func() {
+		o := outbox.Outcome{Detail: "it was not tried"}
+		defer func() {
+			select {
+			case w.outcomes <- func() { w.took(m, o) }:
+			case <-ctx.Done():
+			}
+		}()
+		defer w.defects.Catch(w.place(), "tell "+string(m.to.Target), func(p *defect.Panic) {
+			o = outbox.Outcome{Detail: p.Error()}
+		})
+		sctx, cancel := context.WithTimeout(ctx, sendLimit)
+		defer cancel()
+		_, err := target.Send(sctx, w.post.Words(letter, nil))
+		o = outbox.Outcome{Taken: err == nil}
+		if err != nil {
+			o = outbox.Outcome{Refused: notify.Refused(err), Later: notify.Later(err), Detail: notify.Why(err)}
+		}
+	})
+}
+
+// took notes how a try went.
+func (w *steward) took(m *word, o outbox.Outcome) {
+	delete(w.busy, m.to.Target)
+	var dead *outbox.Dead
+	m.letter, _, dead = m.letter.After(m.to.Target, m.to, o, time.Now())
+	switch {
+	case dead != nil:
+		w.log.Error("a message about the store was given up", "target", m.to.Target, "reason", dead.Reason, "err", dead.Detail)
+	case o.Taken && m.letter.Event == fleet.NotifyPage:
+		m.about.told = append(m.about.told, m.to)
+		if m.about.over {
+			w.put(m.about, m.to, ending(m.about, time.Now()))
+		}
+	}
+}
+
+// overReason is by what a plight ends.
+func overReason(p *plight) fleet.Reason {
+	if p.reason == fleet.ReasonStoreLow {
+		return fleet.ReasonStoreRoom
+	}
+	return fleet.ReasonStoreTakes
+}
+
+// StoreStatus returns how the store does.
+func (e *Engine) StoreStatus() StoreStatus { return *e.steward.shown.Load() }

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// Unowned is an instance that bears hale's mark and that no fleet looks after: its fleet left the configuration or was
+// renamed, or it is left over. Nothing watches, repairs or removes it.
+type Unowned struct {
+	Provider fleet.ProviderName
+	Instance fleet.Instance
+	Since    time.Time // since when hale knows that
+	Foreign  bool      // the mark is another installation's
+}
+
+// marked returns the instances of a listing that bear a mark of hale's.
+func marked(all []fleet.Instance) []fleet.Instance {
+	var out []fleet.Instance
+	for i := range all {
+		if m := all[i].Mark.Of(all[i].ID); m.Fleet != "" {
+			out = append(out, all[i])
+		}
+	}
+	return out
+}
+
+// Unowned returns what each provider's last good listing shows of hale's mark and no fleet owns, by provider, fleet and
+// name. An instance on a host that does not answer is not among them.
+func (e *Engine) Unowned() []Unowned {
+	beliefs := make(map[fleet.Name]map[fleet.MachineName]bool)
+	for _, s := range e.Status() {
+		known := make(map[fleet.MachineName]bool, len(s.Machines))
+		for i := range s.Machines {
+			known[s.Machines[i].Machine.Name] = true
+		}
+		beliefs[s.Spec.Name] = known
+	}
+	e.unownedMu.Lock()
+	defer e.unownedMu.Unlock()
+	var out []Unowned
+	var ours fleet.Installation
+	if id := e.ours.Load(); id != nil {
+		ours = *id
+	}
+	seen := make(map[fleet.InstanceID]time.Time)
+	for name, listed := range e.listings() {
+		for _, i := range listed.instances {
+			known, configured := beliefs[i.Mark.Fleet]
+			if configured && (len(known) == 0 || known[i.Mark.Machine]) { // it is not loaded yet, or the machine is there
+				continue
+			}
+			since := cmp.Or(e.released[i.Mark.Fleet], e.unownedSince[i.ID], listed.at)
+			seen[i.ID] = cmp.Or(e.unownedSince[i.ID], listed.at)
+			out = append(out, Unowned{Provider: name, Instance: i, Since: since, Foreign: i.Mark.Installation != ours})
+		}
+	}
+	e.unownedSince = seen
+	slices.SortFunc(out, func(a, b Unowned) int {
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Instance.Mark.Fleet, b.Instance.Mark.Fleet),
+			cmp.Compare(a.Instance.Name, b.Instance.Name), cmp.Compare(a.Instance.ID, b.Instance.ID))
+	})
+	return out
+}
+
+// listing is what a provider listed last that bears a mark of hale's.
+type listing struct {
+	instances []fleet.Instance
+	at        time.Time
+}
+
+// listings returns the last one of each provider.
+func (e *Engine) listings() map[fleet.ProviderName]listing {
+	out := make(map[fleet.ProviderName]listing)
+	for _, s := range *e.watching.Load() {
+		if l := s.marked.Load(); l != nil {
+			out[s.src.Name] = *l
+		}
+	}
+	return out
+}
+
+// noteUnwatched remembers since when a fleet that left the configuration is looked after by none.
+func (e *Engine) noteUnwatched(name fleet.Name, at time.Time) {
+	e.unownedMu.Lock()
+	defer e.unownedMu.Unlock()
+	e.released[name] = at
+}
+
+// noteWatched forgets it again.
+func (e *Engine) noteWatched(name fleet.Name) {
+	e.unownedMu.Lock()
+	defer e.unownedMu.Unlock()
+	delete(e.released, name)
+}
