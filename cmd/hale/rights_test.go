@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func (l *lacking) starts(by []string, config string) {
 	var err error
 	l.dir, err = os.MkdirTemp("", "hale-lacks-") // a short name: a socket's path is limited
 	l.must(err)
-	l.must(os.MkdirAll(filepath.Join(l.dir, "truth/instances"), 0o755))
+	l.must(os.MkdirAll(filepath.Join(l.dir, "truth", "instances"), 0o755))
 	truth, err := filepath.Abs("testdata/truth.sh")
 	l.must(err)
 	program, err := exec.LookPath("hale")
@@ -38,7 +39,7 @@ func (l *lacking) starts(by []string, config string) {
 	config = strings.NewReplacer("PROVIDER", fmt.Sprintf("{type: exec, command: [%q], env: {TRUTH: %q}, poll: 1s}", truth, l.dir+"/truth"),
 		"DIR", l.dir).Replace(config)
 	l.must(os.WriteFile(l.dir+"/hale.yaml", []byte(config), 0o600))
-	args := append(by, program, "run", l.dir+"/hale.yaml", "--data-dir", l.dir+"/data", "--socket", l.dir+"/sock")
+	args := append(slices.Clone(by), program, "run", l.dir+"/hale.yaml", "--data-dir", l.dir+"/data", "--socket", l.dir+"/sock")
 	ctx, stop := context.WithCancel(context.WithoutCancel(l.Context()))
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

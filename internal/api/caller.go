@@ -66,13 +66,13 @@ var readable = []string{
 // forReaders lets root, and the user who runs hale, make all calls, and every other user those that are readable.
 // Without a group of readers the socket's mode keeps others out before this does.
 func forReaders(mux *http.ServeMux, fail func(http.ResponseWriter, int, Problem)) http.Handler {
-	owner := os.Geteuid()
+	owner := uint32(os.Geteuid()) //nolint:gosec // an id of 32 bits
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _ := r.Context().Value(callerKey{}).(caller)
 		_, pattern := mux.Handler(r)
-		if c.known && c.uid != 0 && int(c.uid) != owner && !slices.Contains(readable, pattern) {
+		if c.known && c.uid != 0 && c.uid != owner && !slices.Contains(readable, pattern) {
 			fail(w, http.StatusForbidden, Problem{Code: CodeForbidden, Message: fmt.Sprintf(
-				"%s may read what hale shows, and no more: the rest is for root and %s, who runs hale", c.name, userName(uint32(owner)))})
+				"%s may read what hale shows, and no more: the rest is for root and %s, who runs hale", c.name, userName(owner))})
 			return
 		}
 		mux.ServeHTTP(w, r)

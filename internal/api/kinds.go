@@ -13,8 +13,8 @@ func EventKinds() []string { return prose.Kinds() }
 // UnknownKind says that there is no such kind of event, and which there are.
 func UnknownKind(kind string) error {
 	said := "there is no kind of event " + kind
-	if close := near(kind, EventKinds()); len(close) > 0 {
-		said += "; did you mean " + strings.Join(close, " or ") + "?"
+	if meant := near(kind, EventKinds()); len(meant) > 0 {
+		said += "; did you mean " + strings.Join(meant, " or ") + "?"
 	}
 	return errors.New(said + " The kinds are: " + strings.Join(EventKinds(), ", "))
 }

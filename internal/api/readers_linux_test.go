@@ -31,9 +31,15 @@ func TestReadersReadAndGiveNoOrders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(os.TempDir(), "hale-readers-"+strings.ReplaceAll(t.TempDir(), "/", "-"))
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "s")
+	outer, err := os.MkdirTemp("/tmp", "hale-readers-") //nolint:usetesting // t.TempDir is closed to other users
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(outer) })
+	if err := os.Chmod(outer, 0o755); err != nil { //nolint:gosec // what is below is what is tested
+		t.Fatal(err)
+	}
+	socket := filepath.Join(outer, "run", "s")
 	l, err := api.Listen(t.Context(), socket, group.Name)
 	if err != nil {
 		t.Fatal(err)

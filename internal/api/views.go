@@ -192,13 +192,13 @@ func viewHeld(s engine.FleetStatus, v fleet.View) Reason {
 		return Reason{Code: string(why), Text: prose.ByHand(b.By, b.Words), Advice: prose.LetGo(s.Spec.Name)}
 	}
 	r := ViewReason(why, "")
-	switch why {
-	case fleet.ReasonBackoff:
+	if why == fleet.ReasonBackoff {
 		r.Text = prose.Retry(&v.Machine, s.At)
 		if i := v.Machine.Incident; i != nil {
 			r.Advice = prose.Advice(i.Last.Why)
 		}
-	case fleet.ReasonRecovering:
+	}
+	if why == fleet.ReasonRecovering {
 		r.Detail = prose.Lacking(v, &s.Spec)
 	}
 	return r

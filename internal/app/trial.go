@@ -90,7 +90,7 @@ func (t *trials) program(subject string, command []string) {
 }
 
 func (t *trials) fence(ctx context.Context, f *config.Fence) {
-	subject := "fence " + string(f.Name)
+	subject := "fence " + f.Name
 	t.secrets(ctx, subject, f.Secrets())
 	switch {
 	case f.Command != nil:

@@ -83,7 +83,7 @@ func (t *troubles) look(ctx context.Context) {
 		}
 		found = append(found, what)
 		if what.Since.Equal(now) {
-			log.Error(said, "err", err)
+			log.Error("hale lacks something on its own server", "what", said, "err", err)
 		}
 	}
 	if pings(c) {

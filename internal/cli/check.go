@@ -169,7 +169,7 @@ func assessFleet(f api.Fleet, add func(int, string, ...any)) {
 
 func assessMachines(f api.Fleet, add func(int, string, ...any)) {
 	for _, m := range f.Machines {
-		level := checkOK
+		var level int
 		switch {
 		case m.NeedsPerson:
 			level = checkCritical

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -505,7 +506,7 @@ func TestTheSimulatedStarterIsTheExampleOfTheGuide(t *testing.T) {
 		t.Error(err)
 	}
 	example, err := os.ReadFile("../../examples/simulated.yaml")
-	if err != nil || string(example) != string(SimulatedStarter()) {
+	if err != nil || !bytes.Equal(example, SimulatedStarter()) {
 		t.Errorf("examples/simulated.yaml is not what hale init --simulated writes (%v)", err)
 	}
 }

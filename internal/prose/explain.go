@@ -2,6 +2,7 @@ package prose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -223,11 +224,9 @@ func attempted(m *fleet.Machine) string {
 
 // attemptFailed says by what: what the provider said, where it said something.
 func attemptFailed(f fleet.Failure) string {
-	switch f.Why {
-	case fleet.ReasonNameTaken, fleet.ReasonCallFailed, fleet.ReasonRefusedBy, fleet.ReasonDeleteFailed:
-		if f.Detail != "" {
-			return f.Detail
-		}
+	says := []fleet.Reason{fleet.ReasonNameTaken, fleet.ReasonCallFailed, fleet.ReasonRefusedBy, fleet.ReasonDeleteFailed}
+	if f.Detail != "" && slices.Contains(says, f.Why) {
+		return f.Detail
 	}
 	return aside(Reason(f.Why), f.Detail)
 }
