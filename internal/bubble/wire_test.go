@@ -156,6 +156,11 @@ func (w wire) Screenshot(ctx context.Context, ref provider.Ref, limit int) (prov
 	return w.Provider.(provider.Screenshooter).Screenshot(ctx, ref, limit)
 }
 
+// Rehearse implements provider.Rehearser.
+func (w wire) Rehearse(ctx context.Context, order provider.Order) error {
+	return w.Provider.(provider.Rehearser).Rehearse(ctx, order)
+}
+
 // Starts implements provider.StartReader.
 func (w wire) Starts(ctx context.Context, of fleet.Installation) (map[fleet.HostName][]fleet.StartName, error) {
 	return w.Provider.(provider.StartReader).Starts(ctx, of)

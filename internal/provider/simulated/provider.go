@@ -33,6 +33,7 @@ var (
 	_ provider.Keeper       = (*Provider)(nil)
 	_ provider.Snapshotter  = (*Provider)(nil)
 	_ provider.Rebuilder    = (*Provider)(nil)
+	_ provider.Rehearser    = (*Provider)(nil)
 	_ provider.GuestPinger  = (*Provider)(nil)
 	_ provider.Evacuator    = (*Provider)(nil)
 	_ provider.Migrator     = (*Provider)(nil)
