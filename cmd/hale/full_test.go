@@ -46,7 +46,8 @@ func TestAFullDataFolderIsToldWithoutTheStore(t *testing.T) {
 	})
 	e.turnOff()
 	e.await("status says what hale sees", func(s api.Status) bool {
-		return e.healthy(s) == 5 && s.Fleets[0].FromMemory && !s.Fleets[0].Acting && !s.Fleets[0].NotActingSince.IsZero()
+		return e.healthy(s) == 5 && s.Fleets[0].FromMemory && !s.Fleets[0].Acting &&
+			!s.Fleets[0].NotActingSince.IsZero()
 	})
 	e.awaitTold("page store-full")
 	why := e.says("why", "f0-1")
@@ -55,12 +56,16 @@ func TestAFullDataFolderIsToldWithoutTheStore(t *testing.T) {
 			t.Errorf("why lacks %q:\n%s", want, why)
 		}
 	}
-	if said := e.says("status"); !strings.Contains(said, "takes nothing since") || !strings.Contains(said, "NOT ACTING for") {
+	if said := e.says("status"); !strings.Contains(said, "takes nothing since") ||
+		!strings.Contains(said, "NOT ACTING for") {
 		t.Errorf("status says\n%s", said)
 	}
 
 	e.must(os.Remove(e.path("data/ballast")))
-	e.await("hale goes on", func(s api.Status) bool { return e.healthy(s) == 6 && s.Store == nil && s.Fleets[0].Acting })
+	e.await(
+		"hale goes on",
+		func(s api.Status) bool { return e.healthy(s) == 6 && s.Store == nil && s.Fleets[0].Acting },
+	)
 	e.awaitTold("healed store-takes")
 	e.awaitTold("healed store-room")
 	if told := e.told(); len(told) != 4 {
@@ -75,7 +80,11 @@ func (e *ending) tells(names ...string) {
 	e.must(err)
 	text := "notify:\n"
 	for _, n := range names {
-		text += fmt.Sprintf("  %s: {command: {command: [/bin/sh, -c, %q]}}\n", n, fmt.Sprintf("cat >> %s; echo >> %[1]s", e.path("told")))
+		text += fmt.Sprintf(
+			"  %s: {command: {command: [/bin/sh, -c, %q]}}\n",
+			n,
+			fmt.Sprintf("cat >> %s; echo >> %[1]s", e.path("told")),
+		)
 	}
 	e.must(os.WriteFile(e.path("hale.yaml"), append([]byte(text), old...), 0o600))
 }

@@ -18,7 +18,10 @@ func TestALostOrOlderStateIsNoDeadEnd(t *testing.T) {
 	e.begin(e.listen())
 	e.feel("well")
 	healthy := func(s api.Status) bool { // and nothing is under way that the store could be copied in the middle of
-		done := !slices.ContainsFunc(s.Fleets[0].Machines, func(m api.Machine) bool { return !m.Certified || m.Repair != nil })
+		done := !slices.ContainsFunc(
+			s.Fleets[0].Machines,
+			func(m api.Machine) bool { return !m.Certified || m.Repair != nil },
+		)
 		return e.healthy(s) == 3 && done
 	}
 	wants := func(said string, parts ...string) {
@@ -39,17 +42,28 @@ func TestALostOrOlderStateIsNoDeadEnd(t *testing.T) {
 			e.must(os.Remove(file))
 		}
 	}
-	e.await("f0-2 is built anew", func(s api.Status) bool { return healthy(s) && s.Fleets[0].Machines[1].Generation == 2 })
+	e.await(
+		"f0-2 is built anew",
+		func(s api.Status) bool { return healthy(s) && s.Fleets[0].Machines[1].Generation == 2 },
+	)
 	e.end(lenient)
 
 	e.must(os.RemoveAll(e.path("data")))
 	e.must(os.Rename(e.path("older"), e.path("data")))
 	e.must(os.Chmod(e.path("data"), 0o700))
 	e.start()
-	e.await("the store is found to be older", func(s api.Status) bool { return s.Fleets[0].Older != nil && e.healthy(s) == 2 })
+	e.await(
+		"the store is found to be older",
+		func(s api.Status) bool { return s.Fleets[0].Older != nil && e.healthy(s) == 2 },
+	)
 	wants(e.says("status"), "the store is older than the world", "hale recover f0 --believe-the-world")
 	wants(e.says("why", "f0-2"), "(generation 2) bears its mark now", "hale recover f0 --believe-the-world")
-	wants(e.says("recover", "f0"), "f0-2 is unhealthy", "hale leaves it as it is: ", "hale recover f0 --believe-the-world")
+	wants(
+		e.says("recover", "f0"),
+		"f0-2 is unhealthy",
+		"hale leaves it as it is: ",
+		"hale recover f0 --believe-the-world",
+	)
 	plan := regexp.MustCompile(`--confirm (\S+)`).FindStringSubmatch(e.says("recover", "f0", "--believe-the-world"))
 	if plan == nil {
 		t.Fatal("no plan is named")

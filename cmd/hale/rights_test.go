@@ -37,9 +37,19 @@ func (l *lacking) starts(by []string, config string) {
 	program, err := exec.LookPath("hale")
 	l.must(err)
 	config = strings.NewReplacer("PROVIDER", fmt.Sprintf("{type: exec, command: [%q], env: {TRUTH: %q}, poll: 1s}", truth, l.dir+"/truth"),
-		"DIR", l.dir).Replace(config)
+		"DIR", l.dir).
+		Replace(config)
 	l.must(os.WriteFile(l.dir+"/hale.yaml", []byte(config), 0o600))
-	args := append(slices.Clone(by), program, "run", l.dir+"/hale.yaml", "--data-dir", l.dir+"/data", "--socket", l.dir+"/sock")
+	args := append(
+		slices.Clone(by),
+		program,
+		"run",
+		l.dir+"/hale.yaml",
+		"--data-dir",
+		l.dir+"/data",
+		"--socket",
+		l.dir+"/sock",
+	)
 	ctx, stop := context.WithCancel(context.WithoutCancel(l.Context()))
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

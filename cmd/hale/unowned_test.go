@@ -32,7 +32,10 @@ func TestWhatNoFleetOwnsIsListed(t *testing.T) {
 			}
 		}
 	}
-	wants(e.says("apply", e.path("other.yaml")), "fleet f1: 3 machines run on, and nothing watches or repairs them without it: f1-1, f1-2, f1-3")
+	wants(
+		e.says("apply", e.path("other.yaml")),
+		"fleet f1: 3 machines run on, and nothing watches or repairs them without it: f1-1, f1-2, f1-3",
+	)
 	if said := e.says("status"); strings.Contains(said, "owned by no fleet") {
 		t.Errorf("apply changed something:\n%s", said)
 	}
@@ -44,7 +47,8 @@ func TestWhatNoFleetOwnsIsListed(t *testing.T) {
 			return false
 		}
 		u := s.Unowned[0]
-		if u.Fleet != "f1" || u.Machine != "f1-1" || u.Provider != "lab" || u.Installation != "" || u.Power != "running" {
+		if u.Fleet != "f1" || u.Machine != "f1-1" || u.Provider != "lab" || u.Installation != "" ||
+			u.Power != "running" {
 			t.Errorf("listed is %+v", u)
 		}
 		since = u.Since

@@ -97,7 +97,11 @@ func (s *Server) breaks(p fleet.ProviderName, m *fleet.Machine, way string) (Bro
 		for _, b := range s.opts.Breaking.Ways() {
 			known = append(known, b.Name)
 		}
-		return Broken{}, http.StatusBadRequest, &Problem{Code: CodeBadRequest, Message: said(err), Near: near(way, known)}
+		return Broken{}, http.StatusBadRequest, &Problem{
+			Code:    CodeBadRequest,
+			Message: said(err),
+			Near:    near(way, known),
+		}
 	}
 	return Broken{}, http.StatusConflict, &Problem{Code: CodeRefused, Message: name + " " + said(err)}
 }

@@ -57,7 +57,8 @@ func TestReadersReadAndGiveNoOrders(t *testing.T) {
 		"POST /v1/orders": 403, "POST /v1/reload": 403, "GET /v1/backup": 403, "GET /v1/state": 403,
 		"GET /v1/machines/web-2/evidence": 403, "GET /debug/pprof/": 403,
 	} {
-		if got, said := asReader(t, socket, call); got != want || got == 403 && !strings.Contains(said, "may read what hale shows") {
+		if got, said := asReader(t, socket, call); got != want ||
+			got == 403 && !strings.Contains(said, "may read what hale shows") {
 			t.Errorf("%s by a reader: %d %s, want %d", call, got, said, want)
 		}
 	}

@@ -17,8 +17,12 @@ func TestWhoMayNotUseTheSocketLearnsWhoMay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	denied := NotRunning{Socket: socket, Err: &net.OpError{Op: "dial", Err: &os.SyscallError{Syscall: "connect", Err: fs.ErrPermission}}}
-	if said := denied.Error(); !strings.HasPrefix(said, "you may not use the socket ") || !strings.Contains(said, " and root may; run the command as that user") {
+	denied := NotRunning{
+		Socket: socket,
+		Err:    &net.OpError{Op: "dial", Err: &os.SyscallError{Syscall: "connect", Err: fs.ErrPermission}},
+	}
+	if said := denied.Error(); !strings.HasPrefix(said, "you may not use the socket ") ||
+		!strings.Contains(said, " and root may; run the command as that user") {
 		t.Errorf("it is said: %s", said)
 	}
 	if err := os.Chmod(socket, 0o660); err != nil {

@@ -25,7 +25,8 @@ func TestWhyOfAFleetSaysWhatHoldsIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := strings.Join(db.Holding, "\n"); !strings.Contains(text, "3 of 4 machines on host h1 fail") || !strings.Contains(text, "hale's own side") {
+	if text := strings.Join(db.Holding, "\n"); !strings.Contains(text, "3 of 4 machines on host h1 fail") ||
+		!strings.Contains(text, "hale's own side") {
 		t.Errorf("db is held by\n%s", text)
 	}
 	if _, err := c.WhyFleet(t.Context(), "dbb"); err == nil || !strings.Contains(err.Error(), "did you mean db") {
@@ -37,8 +38,14 @@ func TestEventsAreThoseThatAreAskedFor(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(
-		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy, At: dawn.Add(-time.Hour)}),
-		record("web-2", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnhealthy, At: dawn.Add(-time.Minute)}),
+		record(
+			"web-1",
+			fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy, At: dawn.Add(-time.Hour)},
+		),
+		record(
+			"web-2",
+			fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnhealthy, At: dawn.Add(-time.Minute)},
+		),
 		record("web-2", fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonStepPage, At: dawn}),
 	)
 	for name, c := range map[string]struct {

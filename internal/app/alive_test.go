@@ -24,10 +24,14 @@ func TestSignsOfLifeStayAwayWhileHaleDoesNotAct(t *testing.T) {
 			"patient": {patient, time.Minute}, "hurried": {hurried, 10 * time.Second}, "other": {other, 0},
 		})
 		began := time.Now()
-		l := lifeSigns{teller: tells, log: slog.New(slog.DiscardHandler), idle: func(time.Duration) (fleet.Name, string, bool) {
-			since := time.Since(began)
-			return "web", "store-full", since < 30*time.Second || since > 5*time.Minute && since < 8*time.Minute
-		}}
+		l := lifeSigns{
+			teller: tells,
+			log:    slog.New(slog.DiscardHandler),
+			idle: func(time.Duration) (fleet.Name, string, bool) {
+				since := time.Since(began)
+				return "web", "store-full", since < 30*time.Second || since > 5*time.Minute && since < 8*time.Minute
+			},
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute+time.Second)
 		defer cancel()
 		l.run(ctx)
@@ -36,7 +40,8 @@ func TestSignsOfLifeStayAwayWhileHaleDoesNotAct(t *testing.T) {
 			t.Errorf("%d signs in the 7 min and a half in which hale acted, want 8", len(signs))
 		}
 		for _, m := range signs {
-			if at := m.At.Sub(began); m.Event != notify.EventAlive || at < 30*time.Second || at > 5*time.Minute && at < 8*time.Minute {
+			if at := m.At.Sub(began); m.Event != notify.EventAlive || at < 30*time.Second ||
+				at > 5*time.Minute && at < 8*time.Minute {
 				t.Errorf("%s after %v: %s", m.Event, at, m.Subject)
 			}
 		}

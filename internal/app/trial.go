@@ -144,7 +144,10 @@ func (t *trials) builds(ctx context.Context, f *fleet.Spec, a adapter) {
 		}
 		err := able.Rehearse(ctx, order)
 		if fault.Is(err, fault.Unsupported) {
-			t.done = append(t.done, api.Trial{Subject: subject, What: what, Untried: "the provider cannot say so beforehand"})
+			t.done = append(
+				t.done,
+				api.Trial{Subject: subject, What: what, Untried: "the provider cannot say so beforehand"},
+			)
 			return
 		}
 		t.add(subject, what, err)
@@ -160,8 +163,14 @@ func (t *trials) names(subject string, f *fleet.Spec, l provider.Listing) {
 			return i.Name == string(name) && i.Mark.Machine != name && i.Power != fleet.PowerGone
 		})
 		if i >= 0 {
-			problems = append(problems, fmt.Errorf("%s belongs to instance %s, which does not bear hale's mark of it: rename or remove that one",
-				name, l.Instances[i].ID))
+			problems = append(
+				problems,
+				fmt.Errorf(
+					"%s belongs to instance %s, which does not bear hale's mark of it: rename or remove that one",
+					name,
+					l.Instances[i].ID,
+				),
+			)
 		}
 	}
 	t.add(subject, "the names of its machines are free, or its own", errors.Join(problems...))

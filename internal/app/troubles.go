@@ -88,8 +88,16 @@ func (t *troubles) look(ctx context.Context) {
 	}
 	if pings(c) {
 		if err := netprobe.MayPing(ctx); errors.Is(err, fs.ErrPermission) {
-			lacks(api.Trouble{Part: api.TroublePing, Text: "hale may not send pings, so every ping check is unknown and no canary is heard",
-				Advice: pingAdvice}, err, t.log, "hale may not send pings: ping checks are unknown until it may")
+			lacks(
+				api.Trouble{
+					Part:   api.TroublePing,
+					Text:   "hale may not send pings, so every ping check is unknown and no canary is heard",
+					Advice: pingAdvice,
+				},
+				err,
+				t.log,
+				"hale may not send pings: ping checks are unknown until it may",
+			)
 		}
 	}
 	for _, s := range secretsIn(c) {
@@ -98,7 +106,8 @@ func (t *troubles) look(ctx context.Context) {
 			continue
 		}
 		what := s.Trouble
-		what.Text, what.Advice = waitsFor[what.Part](what)+": "+notify.Why(err), "put the secret where the configuration says, so that hale's user may read it"
+		what.Text = waitsFor[what.Part](what) + ": " + notify.Why(err)
+		what.Advice = "put the secret where the configuration says, so that hale's user may read it"
 		if !slices.ContainsFunc(found, func(f api.Trouble) bool { return sameTrouble(f, what) }) {
 			lacks(what, err, s.log(t.log), "a secret cannot be read: what needs it waits until it can")
 		}
@@ -152,6 +161,7 @@ func pings(c *config.Config) bool {
 		simulated := slices.ContainsFunc(c.Providers, func(p config.Provider) bool {
 			return p.Name == f.Provider && p.Type == config.ProviderSimulated
 		})
-		return !simulated && (canaries || slices.ContainsFunc(f.Checks, func(c fleet.Check) bool { return c.Kind == fleet.CheckPing }))
+		return !simulated &&
+			(canaries || slices.ContainsFunc(f.Checks, func(c fleet.Check) bool { return c.Kind == fleet.CheckPing }))
 	})
 }

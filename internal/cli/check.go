@@ -44,8 +44,20 @@ func (c *commander) check(ctx context.Context, ask func(context.Context) (api.St
 	}
 	level, said := assess(s)
 	t := tally(s)
-	fmt.Fprintf(c.Out, "HALE %s - %s | machines=%d healthy=%d failing=%d suspect=%d in_repair=%d in_build=%d needs_person=%d braked=%d\n",
-		checkWords[level], singleLine(said), t.size, t.healthy, t.failing, t.suspect, t.inRepair, t.inBuild, t.needy, t.braked)
+	fmt.Fprintf(
+		c.Out,
+		"HALE %s - %s | machines=%d healthy=%d failing=%d suspect=%d in_repair=%d in_build=%d needs_person=%d braked=%d\n",
+		checkWords[level],
+		singleLine(said),
+		t.size,
+		t.healthy,
+		t.failing,
+		t.suspect,
+		t.inRepair,
+		t.inBuild,
+		t.needy,
+		t.braked,
+	)
 	if level == checkOK {
 		return nil
 	}

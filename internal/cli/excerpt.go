@@ -72,7 +72,10 @@ func urgency(m api.Machine) int {
 func unwell(f api.Fleet) bool {
 	return f.Healthy < f.Size || f.Brake.Engaged || !f.Acting || f.Provider.Standing != string(fleet.ProviderUp) || f.Shortfall != "" ||
 		f.Vantage.Doubt.Code != "" || len(f.Parents) > 0 || len(f.Fencing) > 0 || f.Messages.Waiting+f.Messages.Dead > 0 ||
-		f.Older != nil || len(f.Foreign) > 0 || f.Unnoted.Code != "" || slices.ContainsFunc(f.Machines, ill)
+		f.Older != nil ||
+		len(f.Foreign) > 0 ||
+		f.Unnoted.Code != "" ||
+		slices.ContainsFunc(f.Machines, ill)
 }
 
 // worstFirst returns the fleets in which something is wrong before the others.
@@ -83,7 +86,10 @@ func worstFirst(fleets []api.Fleet) []api.Fleet {
 		}
 		return 1
 	}
-	return slices.SortedStableFunc(slices.Values(fleets), func(a, b api.Fleet) int { return cmp.Compare(rank(a), rank(b)) })
+	return slices.SortedStableFunc(
+		slices.Values(fleets),
+		func(a, b api.Fleet) int { return cmp.Compare(rank(a), rank(b)) },
+	)
 }
 
 // cut is how much is shown at most.
@@ -141,7 +147,8 @@ func (p paper) overview(s api.Status, w selection, now time.Time) []string {
 	c := whole
 	c.summary = true
 	lines := append([]string{p.totals(s), ""}, p.excerpt(s, now, c)...)
-	return append(lines, "", p.paint(faint, clip("hale status FLEET shows its machines, --failing those that are not healthy, --all every one", p.width)))
+	const more = "hale status FLEET shows its machines, --failing those that are not healthy, --all every one"
+	return append(lines, "", p.paint(faint, clip(more, p.width)))
 }
 
 // fitting renders as much as there is room for: it leaves out healthy machines first, then ill ones, then the

@@ -102,7 +102,8 @@ func TestManyFleetsAreALineEach(t *testing.T) {
 	if !strings.HasPrefix(got, want) || strings.Contains(got, "f5-1") {
 		t.Errorf("got\n%s\nwant it to begin with\n%s", got, want)
 	}
-	if all := strings.Join(paper{}.overview(s, selection{all: true}, noon), "\n"); !strings.Contains(all, "f5-1") || !strings.Contains(all, "f12-2") {
+	if all := strings.Join(paper{}.overview(s, selection{all: true}, noon), "\n"); !strings.Contains(all, "f5-1") ||
+		!strings.Contains(all, "f12-2") {
 		t.Errorf("not all is shown:\n%s", all)
 	}
 }
@@ -216,7 +217,12 @@ func TestEventsBeginWhereAPersonMeans(t *testing.T) {
 func TestWhyOfAFleetNamesWhatHoldsItAndTheIll(t *testing.T) {
 	t.Parallel()
 	f := storm().Fleets[0]
-	w := api.FleetWhy{Now: noon, Fleet: f, Holding: []string{"held: too many fail"}, Person: []string{"look for one cause"}}
+	w := api.FleetWhy{
+		Now:     noon,
+		Fleet:   f,
+		Holding: []string{"held: too many fail"},
+		Person:  []string{"look for one cause"},
+	}
 	want := `fleet web: 1 of 4 healthy, 1 in repair, BRAKE ON for 1m30s (3 fail, limit 2), provider lab answers
 
 Holding it:
@@ -238,20 +244,31 @@ You can:
 func TestStatusNamesWhatHaleLacksAndWhichProviderWaits(t *testing.T) {
 	t.Parallel()
 	s := api.Status{
-		Fleets:   []api.Fleet{crowd("web", 1, 0)},
-		Troubles: []api.Trouble{{Part: api.TroublePing, Since: noon.Add(-time.Minute), Text: "hale may not send pings", Advice: "give it the right"}},
-		Plans:    []api.Waiting{{ID: "lab-1f", Subject: "provider lab", Text: "another address"}},
+		Fleets: []api.Fleet{crowd("web", 1, 0)},
+		Troubles: []api.Trouble{
+			{
+				Part:   api.TroublePing,
+				Since:  noon.Add(-time.Minute),
+				Text:   "hale may not send pings",
+				Advice: "give it the right",
+			},
+		},
+		Plans: []api.Waiting{{ID: "lab-1f", Subject: "provider lab", Text: "another address"}},
 	}
 	want := "\n\nA person must look:\n  hale may not send pings (for 1m00s): give it the right\n" +
 		"  provider lab: another address; until plan lab-1f is confirmed it is asked where it was (hale apply)"
 	if got := strings.Join(paper{}.status(s, noon), "\n"); !strings.HasSuffix(got, want) {
 		t.Errorf("got\n%s\nwant it to end with\n%s", got, want)
 	}
-	if code, out := checked(s, nil); code != checkCritical || !strings.Contains(out, "hale may not send pings; provider lab: plan lab-1f waits") {
+	if code, out := checked(s, nil); code != checkCritical ||
+		!strings.Contains(out, "hale may not send pings; provider lab: plan lab-1f waits") {
 		t.Errorf("the check ended with %d and says %s", code, out)
 	}
 	s.Fleets = nil
-	if got := strings.Join(paper{}.overview(s, selection{failing: true}, noon), "\n"); !strings.Contains(got, "may not send pings") {
+	if got := strings.Join(paper{}.overview(s, selection{failing: true}, noon), "\n"); !strings.Contains(
+		got,
+		"may not send pings",
+	) {
 		t.Errorf("--failing hides what hale lacks:\n%s", got)
 	}
 }

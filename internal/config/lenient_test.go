@@ -52,7 +52,10 @@ func TestABrakeThatIsAlwaysOnIsWarnedOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w := strings.Join(c.Warnings(), "\n"); strings.Contains(w, "fleets.web.limits.brake: 10% of 5 machines is none") != warned {
+		if w := strings.Join(c.Warnings(), "\n"); strings.Contains(
+			w,
+			"fleets.web.limits.brake: 10% of 5 machines is none",
+		) != warned {
 			t.Errorf("%s is warned of: %q", limits, w)
 		}
 	}

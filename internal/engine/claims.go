@@ -146,7 +146,8 @@ func (t *term) claimOf(ctx context.Context, key string) (*claim, int64, error) {
 
 // stands reports whether the claim still counts: the fleet that made it is looked after, so that it ends it.
 func (t *term) stands(ctx context.Context, c *claim) (bool, error) {
-	if c.By == t.spec.Name || slices.ContainsFunc(t.sentinel.fellows(), func(f fleet.Spec) bool { return f.Name == c.By }) {
+	if c.By == t.spec.Name ||
+		slices.ContainsFunc(t.sentinel.fellows(), func(f fleet.Spec) bool { return f.Name == c.By }) {
 		return true, nil
 	}
 	_, err := t.store.Get(ctx, ownerKey(c.By))
@@ -182,6 +183,9 @@ func (t *term) endClaimed(was, is fleet.ProviderState) {
 	}
 	t.claimed = false
 	if was.Standing == fleet.ProviderUnknown {
-		t.pending = append(t.pending, t.about(fleet.Record{Kind: fleet.RecordProvider, Reason: fleet.ReasonUp, Paged: true}))
+		t.pending = append(
+			t.pending,
+			t.about(fleet.Record{Kind: fleet.RecordProvider, Reason: fleet.ReasonUp, Paged: true}),
+		)
 	}
 }

@@ -24,7 +24,12 @@ func thirty(t *testing.T, tale func(s *story, targets map[fleet.TargetName]*noti
 	tell(t, simulated.Options{}, first, func(s *story) {
 		s.people(targets)
 		s.post.Words = func(l outbox.Letter, _ []fleet.Record) notify.Message {
-			return notify.Message{Key: l.Key, Event: notify.Event(l.Event), Reason: string(l.Record.Reason), Text: fmt.Sprint(len(l.Fleets))}
+			return notify.Message{
+				Key:    l.Key,
+				Event:  notify.Event(l.Event),
+				Reason: string(l.Record.Reason),
+				Text:   fmt.Sprint(len(l.Fleets)),
+			}
 		}
 		for i := 1; i < 30; i++ {
 			spec := web(1)
@@ -40,7 +45,10 @@ func thirty(t *testing.T, tale func(s *story, targets map[fleet.TargetName]*noti
 		}
 		s.start()
 		s.await(10*time.Minute, "all stand", func() bool {
-			return !slices.ContainsFunc(s.hale.engine.Status(), func(f engine.FleetStatus) bool { return f.Tally.Failing+f.Tally.InBuild > 0 || len(f.Machines) == 0 })
+			return !slices.ContainsFunc(
+				s.hale.engine.Status(),
+				func(f engine.FleetStatus) bool { return f.Tally.Failing+f.Tally.InBuild > 0 || len(f.Machines) == 0 },
+			)
 		})
 		s.pass(time.Minute)
 		tale(s, targets)

@@ -404,7 +404,15 @@ func (w *steward) took(m *word, o outbox.Outcome) {
 	m.letter, _, dead = m.letter.After(m.to.Target, m.to, o, time.Now())
 	switch {
 	case dead != nil:
-		w.log.Error("a message about the store was given up", "target", m.to.Target, "reason", dead.Reason, "err", dead.Detail)
+		w.log.Error(
+			"a message about the store was given up",
+			"target",
+			m.to.Target,
+			"reason",
+			dead.Reason,
+			"err",
+			dead.Detail,
+		)
 	case o.Taken && m.letter.Event == fleet.NotifyPage:
 		m.about.told = append(m.about.told, m.to)
 		if m.about.over {

@@ -25,7 +25,12 @@ func spoiled(t *testing.T, effect *atomic.Int64, tale func(s *story, ops *notifi
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.people(map[fleet.TargetName]*notified.Target{"ops": ops})
 		s.post.Words = func(l outbox.Letter, _ []fleet.Record) notify.Message {
-			return notify.Message{Key: l.Key, Event: notify.Event(l.Event), Reason: string(l.Record.Reason), Text: l.Record.Detail}
+			return notify.Message{
+				Key:    l.Key,
+				Event:  notify.Event(l.Event),
+				Reason: string(l.Record.Reason),
+				Text:   l.Record.Detail,
+			}
 		}
 		s.faults = func(_ context.Context, c memory.Call) memory.Effect {
 			if c.Op == memory.OpCommit || c.Op == memory.OpGrant {
@@ -83,7 +88,8 @@ func TestWhatFailsWhileTheStoreIsFullIsShownAndWhatRecoversToo(t *testing.T) {
 		shown := func(v fleet.Verdict) func() bool {
 			return func() bool {
 				is := s.status()
-				return s.machine(2).Health.Verdict == v && is.Acting == fleet.ReasonStoreFull && is.FromMemory == (v != fleet.VerdictHealthy)
+				return s.machine(2).Health.Verdict == v && is.Acting == fleet.ReasonStoreFull &&
+					is.FromMemory == (v != fleet.VerdictHealthy)
 			}
 		}
 		s.await(time.Minute, "web-2 is shown as unhealthy", shown(fleet.VerdictUnhealthy))
@@ -133,7 +139,8 @@ func TestAStoreThatDoesNotAnswerIsToldAndTheVerdictsAreStale(t *testing.T) {
 					t.Errorf("as of %v, idle since %v", is.AsOf, is.Idle)
 				}
 				got := reasons(ops)
-				if want := []string{"pages store-down", "healed store-takes"}; e == memory.FailBefore && !slices.Equal(got, want) {
+				if want := []string{"pages store-down", "healed store-takes"}; e == memory.FailBefore &&
+					!slices.Equal(got, want) {
 					t.Errorf("ops was told %q, want %q", got, want)
 				}
 			})

@@ -50,7 +50,8 @@ func (e *Engine) Unowned() []Unowned {
 	for name, listed := range e.listings() {
 		for _, i := range listed.instances {
 			known, configured := beliefs[i.Mark.Fleet]
-			if configured && (len(known) == 0 || known[i.Mark.Machine]) { // it is not loaded yet, or the machine is there
+			if configured &&
+				(len(known) == 0 || known[i.Mark.Machine]) { // it is not loaded yet, or the machine is there
 				continue
 			}
 			since := cmp.Or(e.released[i.Mark.Fleet], e.unownedSince[i.ID], listed.at)

@@ -99,5 +99,10 @@ func (s *story) forgetBook() {
 
 // stopsServing has the machine refuse connections until it is reset.
 func (s *story) stopsServing(n int) {
-	s.inject(simulated.Broken{Instance: s.id(n), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
+	s.inject(
+		simulated.Broken{
+			Instance: s.id(n),
+			Illness:  simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot},
+		},
+	)
 }

@@ -16,7 +16,15 @@ func TestWhatACheckFoundBeforeItWasEditedIsNotHeard(t *testing.T) {
 	edited.Checks[1].Port = 8081
 	a.Want(edited, noon(time.Minute))
 	hear := func(check fleet.CheckName, since time.Duration) fleet.Standing {
-		a.Hear(picture.Edge{Machine: "web-1", Check: check, Epoch: a.Aim(0).Epoch, Standing: fleet.StandingUp, Since: at(since)})
+		a.Hear(
+			picture.Edge{
+				Machine:  "web-1",
+				Check:    check,
+				Epoch:    a.Aim(0).Epoch,
+				Standing: fleet.StandingUp,
+				Since:    at(since),
+			},
+		)
 		for _, c := range a.View(0).Checks {
 			if c.Check == check {
 				return c.Standing

@@ -32,21 +32,14 @@ func ExplainFleet(f engine.FleetStatus) Explanation {
 		e.hold(d.Reason, "for "+Span(max(0, f.At.Wall.Sub(d.Since))))
 	}
 	for _, p := range f.Whole.Parents {
-		e.Now = append(e.Now, fmt.Sprintf("incident %s, open for %s: %s", p.ID, Span(max(0, f.At.Wall.Sub(p.Opened))), Parent(p)))
+		e.Now = append(
+			e.Now,
+			fmt.Sprintf("incident %s, open for %s: %s", p.ID, Span(max(0, f.At.Wall.Sub(p.Opened))), Parent(p)),
+		)
 		e.explainPolicy(f, p)
 		e.advise(Advice(fleet.ReasonSharedFate))
 	}
-	for i := range f.Whole.Holds {
-		h := &f.Whole.Holds[i]
-		what := "the fleet"
-		if h.Machine != "" {
-			what = string(h.Machine)
-		} else if h.Host != "" {
-			what = "host " + string(h.Host)
-		}
-		e.Now = append(e.Now, fmt.Sprintf("%s is held by %s until %s (%s more): %s", what, h.By, h.Until.UTC().Format("2006-01-02 15:04:05 MST"),
-			Span(max(0, h.Until.Sub(f.At.Wall))), h.Reason))
-	}
+	e.explainHeld(f)
 	e.explainMachines(f)
 	if f.Spec.Mode == fleet.ModeObserve {
 		e.hold(fleet.ReasonObserve, "")
@@ -59,6 +52,30 @@ func ExplainFleet(f engine.FleetStatus) Explanation {
 		e.Now = append(e.Now, OrderedSize(l.Ordered, l.Asked(&f.Wanted), f.At.Wall))
 	}
 	return e.Explanation
+}
+
+// explainHeld says what of the fleet people hold, and until when.
+func (e *explainer) explainHeld(f engine.FleetStatus) {
+	for i := range f.Whole.Holds {
+		h := &f.Whole.Holds[i]
+		what := "the fleet"
+		if h.Machine != "" {
+			what = string(h.Machine)
+		} else if h.Host != "" {
+			what = "host " + string(h.Host)
+		}
+		e.Now = append(
+			e.Now,
+			fmt.Sprintf(
+				"%s is held by %s until %s (%s more): %s",
+				what,
+				h.By,
+				h.Until.UTC().Format("2006-01-02 15:04:05 MST"),
+				Span(max(0, h.Until.Sub(f.At.Wall))),
+				h.Reason,
+			),
+		)
+	}
 }
 
 // explainStore says that the store does not know the world, or cannot know whether it does.
@@ -78,11 +95,17 @@ func (e *explainer) explainStore(f engine.FleetStatus) {
 func (e *explainer) explainBrake(f engine.FleetStatus) {
 	switch {
 	case f.Brake.By != "":
-		e.Now = append(e.Now, fmt.Sprintf("held: %s %s ago", ByHand(f.Brake.By, f.Brake.Words), Span(max(0, f.At.Wall.Sub(f.Brake.At)))))
+		e.Now = append(
+			e.Now,
+			fmt.Sprintf("held: %s %s ago", ByHand(f.Brake.By, f.Brake.Words), Span(max(0, f.At.Wall.Sub(f.Brake.At)))),
+		)
 		e.advise(LetGo(f.Spec.Name))
 	case f.Brake.On():
-		e.hold(fleet.ReasonBrake, fmt.Sprintf("%d of %d machines fail, it engages above %d", f.Tally.Failing, f.Tally.Size,
-			guard.BrakeLimit(f.Spec.Limits.Brake, f.Spec.Size)))
+		e.hold(
+			fleet.ReasonBrake,
+			fmt.Sprintf("%d of %d machines fail, it engages above %d", f.Tally.Failing, f.Tally.Size,
+				guard.BrakeLimit(f.Spec.Limits.Brake, f.Spec.Size)),
+		)
 	}
 }
 

@@ -11,9 +11,18 @@ import (
 
 func TestAMessageAboutSeveralFleetsNamesThem(t *testing.T) {
 	t.Parallel()
-	down := fleet.Record{Kind: fleet.RecordPaged, Fleet: "web", Provider: "lab", Reason: fleet.ReasonDown, Detail: "timeout"}
+	down := fleet.Record{
+		Kind:     fleet.RecordPaged,
+		Fleet:    "web",
+		Provider: "lab",
+		Reason:   fleet.ReasonDown,
+		Detail:   "timeout",
+	}
 	words := prose.Words{Server: "h"}
-	m := words.Message(outbox.Letter{Key: "k", Event: fleet.NotifyPage, Record: down, Fleets: []fleet.Name{"db", "web"}}, nil)
+	m := words.Message(
+		outbox.Letter{Key: "k", Event: fleet.NotifyPage, Record: down, Fleets: []fleet.Name{"db", "web"}},
+		nil,
+	)
 	if m.Subject != "hale: provider lab does not answer" || m.Fleet != "" ||
 		!strings.Contains(m.Text, "Fleets on it:\n  db, web\n") || strings.Contains(m.Text, "--fleet") {
 		t.Errorf("%s, %q\n%s", m.Subject, m.Fleet, m.Text)

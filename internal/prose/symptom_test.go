@@ -14,7 +14,9 @@ func TestTheSubjectOfAPageNamesTheSymptom(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	sick := func(r fleet.Record) fleet.Record {
-		r.Machine, r.Fleet, r.Kind, r.Verdict, r.At = "web-5", "web", fleet.RecordVerdict, fleet.VerdictUnhealthy, noon.Add(-15*time.Minute)
+		r.Machine, r.Fleet, r.Kind, r.Verdict, r.At = "web-5", "web", fleet.RecordVerdict, fleet.VerdictUnhealthy, noon.Add(
+			-15*time.Minute,
+		)
 		return r
 	}
 	for want, c := range map[string]struct {
@@ -52,8 +54,13 @@ func TestTheSubjectOfAPageNamesTheSymptom(t *testing.T) {
 func TestAnAttemptThatFailedSaysByWhatAndWhenTheNextOneFollows(t *testing.T) {
 	t.Parallel()
 	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)}
-	m := fleet.Machine{Name: "web-1", RetryAt: now.Mono.Add(19 * time.Second), Waiting: fleet.ReasonBackoff, Incident: &fleet.Incident{
-		Cause: fleet.CauseBuild, Failed: 1, Last: fleet.Failure{Why: fleet.ReasonNameTaken, Detail: "the name web-1 belongs to VM c2d9"}}}
+	m := fleet.Machine{
+		Name:    "web-1",
+		RetryAt: now.Mono.Add(19 * time.Second),
+		Waiting: fleet.ReasonBackoff,
+		Incident: &fleet.Incident{
+			Cause: fleet.CauseBuild, Failed: 1, Last: fleet.Failure{Why: fleet.ReasonNameTaken, Detail: "the name web-1 belongs to VM c2d9"}},
+	}
 	if got, want := Retry(&m, now), "it could not be built: the name web-1 belongs to VM c2d9; next try in 19s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -69,9 +76,20 @@ func TestAnAttemptThatFailedSaysByWhatAndWhenTheNextOneFollows(t *testing.T) {
 
 func TestWhatGetsWellSaysWhichAnswersItLacks(t *testing.T) {
 	t.Parallel()
-	spec := fleet.Spec{Checks: []fleet.Check{{Name: "page", UpAfter: 2}, {Name: "ping", UpAfter: 1}, {Name: "ssh", UpAfter: 3, UpIn: 5}}}
-	v := fleet.View{Checks: []fleet.CheckState{{Check: "page", Standing: fleet.StandingDown}, {Check: "ping", Standing: fleet.StandingUp},
-		{Check: "ssh", Standing: fleet.StandingFailing}}}
+	spec := fleet.Spec{
+		Checks: []fleet.Check{
+			{Name: "page", UpAfter: 2},
+			{Name: "ping", UpAfter: 1},
+			{Name: "ssh", UpAfter: 3, UpIn: 5},
+		},
+	}
+	v := fleet.View{
+		Checks: []fleet.CheckState{
+			{Check: "page", Standing: fleet.StandingDown},
+			{Check: "ping", Standing: fleet.StandingUp},
+			{Check: "ssh", Standing: fleet.StandingFailing},
+		},
+	}
 	if got, want := Lacking(v, &spec), "check page: 2 good answers in a row, check ssh: 3 good answers of 5"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -10,7 +10,13 @@ func TestLittleRoomIsSaidLongBeforeThereIsNone(t *testing.T) {
 	t.Parallel()
 	const mebi = 1 << 20
 	disk := func(free, total uint64) state.Room {
-		return state.Room{Free: free * mebi, Total: total * mebi, Reserve: 128 * mebi, Used: 10 * mebi, Quota: 2048 * mebi}
+		return state.Room{
+			Free:    free * mebi,
+			Total:   total * mebi,
+			Reserve: 128 * mebi,
+			Used:    10 * mebi,
+			Quota:   2048 * mebi,
+		}
 	}
 	data := func(used int64) state.Room {
 		r := disk(100_000, 200_000)

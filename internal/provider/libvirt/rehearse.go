@@ -95,7 +95,10 @@ func (s *session) seesNetworks(definition string) error {
 		case err != nil:
 			problems = append(problems, s.fault(err))
 		case active == 0:
-			problems = append(problems, s.invalid(fmt.Errorf("network %s is not active: virsh net-start %s", name, name)))
+			problems = append(
+				problems,
+				s.invalid(fmt.Errorf("network %s is not active: virsh net-start %s", name, name)),
+			)
 		}
 	}
 	return errors.Join(problems...)

@@ -25,7 +25,11 @@ func Breakages() []Breakage {
 		{"disk", "hangs and comes up no more: only a new instance helps", ill(Hung, ByRecreate)},
 		{"panic", "dies and leaves its remains", func(id fleet.InstanceID) Fault { return Panic{Instance: id} }},
 		{"shutdown", "shuts itself down", func(id fleet.InstanceID) Fault { return GuestPowersOff{id} }},
-		{"stop", "is stopped at its provider, as by a person", func(id fleet.InstanceID) Fault { return PersonPowersOff{id} }},
+		{
+			"stop",
+			"is stopped at its provider, as by a person",
+			func(id fleet.InstanceID) Fault { return PersonPowersOff{id} },
+		},
 		{"vanish", "is removed at its provider", func(id fleet.InstanceID) Fault { return Vanishes{id} }},
 	}
 }
