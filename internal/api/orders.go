@@ -234,7 +234,9 @@ func resolveHost(text, name string, status []engine.FleetStatus) ([]fleet.Order,
 			continue
 		}
 		for _, h := range f.Hosts {
-			names = append(names, hostWord+string(h.Name))
+			if name := hostWord + string(h.Name); h.Name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 		if host != "" && (len(f.Hosts) == 0 || slices.ContainsFunc(f.Hosts, func(h fleet.Host) bool { return string(h.Name) == host })) {
 			of[f.Spec.Provider] = true
@@ -243,7 +245,7 @@ func resolveHost(text, name string, status []engine.FleetStatus) ([]fleet.Order,
 	}
 	switch {
 	case len(out) == 0:
-		return nil, &Problem{Code: CodeUnknownHost, Message: "there is no host " + text, Near: near(text, names)}
+		return nil, &Problem{Code: CodeUnknownHost, Message: "there is no host " + host, Near: near(text, names)}
 	case len(of) > 1:
 		return nil, &Problem{Code: CodeBadRequest, Message: text + ": several providers have, or may have, a host of that name: write host:PROVIDER/" + host}
 	}

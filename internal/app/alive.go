@@ -34,7 +34,7 @@ func (l lifeSigns) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	sent := map[fleet.TargetName]time.Time{} // when the last one was due
-	quiet := false
+	quiet := true                            // until every fleet is looked after, which takes a moment at each start
 	under := &underWay{names: map[fleet.TargetName]bool{}}
 	for {
 		name, why, idle := l.idle(signsIdle)

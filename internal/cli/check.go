@@ -167,6 +167,11 @@ func assessFleet(f api.Fleet, add func(int, string, ...any)) {
 	if f.Messages.Target != "" || f.Messages.Dead > 0 {
 		add(checkWarning, "fleet %s: messages are not taken (hale notify dead)", f.Name)
 	}
+	for _, u := range f.Unproven {
+		if u.Failing {
+			add(checkCritical, "fleet %s: %s", f.Name, u.Text)
+		}
+	}
 	if len(f.Fencing) > 0 {
 		add(checkWarning, "fleet %s: the power of a host could not be cut", f.Name)
 	}

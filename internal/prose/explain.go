@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -115,9 +116,9 @@ func (e *explainer) explainWork(f engine.FleetStatus, v fleet.View) {
 	}
 	if q := m.Quarantine; q != nil {
 		e.Now = append(e.Now, fmt.Sprintf("in quarantine for %s: %s", Span(f.At.Wall.Sub(q.Since)), Reason(q.Reason)))
-		e.advise(Advice(q.Reason))
-		if Advice(q.Reason) == "" {
-			e.advise(Advice(fleet.ReasonQuarantined))
+		advice := cmp.Or(Advice(q.Reason), Advice(fleet.ReasonQuarantined))
+		if e.advise(advice); !strings.Contains(advice, "hale retry") {
+			e.advise("when it is mended: hale retry " + string(m.Name))
 		}
 		return
 	}

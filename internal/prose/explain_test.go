@@ -84,7 +84,7 @@ func TestExplain(t *testing.T) {
 			want: prose.Explanation{
 				Because: []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s", runs},
 				Now:     []string{"in quarantine for 5m00s: another instance at the provider has the machine's name"},
-				Person:  []string{"rename or remove the instance that has the name"},
+				Person:  []string{"rename or remove the instance that has the name", "when it is mended: hale retry web-2"},
 			},
 		},
 		"the provider is down and hale does not own the fleet": {

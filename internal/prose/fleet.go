@@ -27,6 +27,7 @@ func ExplainFleet(f engine.FleetStatus) Explanation {
 		}
 	}
 	e.explainStore(f)
+	e.explainUnproven(f)
 	e.explainBrake(f)
 	if d := f.Whole.Doubt; d.Reason != "" {
 		e.hold(d.Reason, "for "+Span(max(0, f.At.Wall.Sub(d.Since))))
@@ -88,6 +89,19 @@ func (e *explainer) explainStore(f engine.FleetStatus) {
 	}
 	if f.Roll.Silent != "" && f.Spec.Mode == fleet.ModeAct && f.Spec.Rolled() {
 		e.hold(fleet.ReasonPlaceSilent, f.Roll.Silent)
+	}
+}
+
+// explainUnproven says which checks count for nothing, since they have not succeeded as they are.
+func (e *explainer) explainUnproven(f engine.FleetStatus) {
+	if f.Whole.Book == nil {
+		return
+	}
+	for _, t := range f.Whole.Book.Checks {
+		if !t.Proven() && t.Told() {
+			e.Now = append(e.Now, Unproven(t, f.At.Wall)+": its failures count for nothing until it does")
+			e.advise(Advice(fleet.ReasonUnproven))
+		}
 	}
 }
 
