@@ -29,7 +29,7 @@ const (
 // fleets may be probed in different ways.
 func (t *term) beginCanaries(now fleet.Now, epoch uint64) {
 	t.canaries, t.canaryEpoch = picture.NewCanaries(t.vantage.Canaries, now), epoch
-	t.picture.SetVantage(t.canaries.Vantage())
+	t.own.SetVantage(t.canaries.Vantage())
 	for _, a := range t.vantage.Canaries {
 		t.probes.Set(probe.Target{ID: canaryID(a), Address: a, Epoch: epoch, Spec: &fleet.Check{
 			Name: canaryID(a).Check, Kind: fleet.CheckPing, Every: t.vantage.Every, Timeout: t.vantage.Timeout,
@@ -51,7 +51,7 @@ func (t *term) endCanaries() {
 // hearCanary takes in what a canary says.
 func (t *term) hearCanary(e probe.Edge) {
 	a, err := netip.ParseAddr(string(e.Check))
-	if err != nil || e.Epoch != t.canaryEpoch || t.picture.Deaf() {
+	if err != nil || e.Epoch != t.canaryEpoch || t.own.Deaf() {
 		return
 	}
 	t.canaries.Hear(a, e.Standing, e.Result, t.clock.now())
@@ -60,9 +60,9 @@ func (t *term) hearCanary(e probe.Edge) {
 
 // lookAround tells the picture how the vantage stands.
 func (t *term) lookAround() {
-	v, was := t.canaries.Vantage(), t.picture.Vantage()
+	v, was := t.canaries.Vantage(), t.own.Vantage()
 	if v.Standing != was.Standing {
 		t.log.Info("vantage", "standing", v.Standing, "detail", v.Detail)
 	}
-	t.picture.SetVantage(v)
+	t.own.SetVantage(v)
 }

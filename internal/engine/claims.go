@@ -170,22 +170,7 @@ func (t *term) wantsEnd(target fleet.TargetName) bool {
 }
 
 // loadClaims sees whether an earlier term, or another fleet, told people that the provider fails.
-func (t *term) loadClaims(ctx context.Context) error {
+func (t *term) loadClaims(ctx context.Context) (told bool, err error) {
 	entries, _, err := t.store.List(ctx, claimsPrefix(t.spec.Provider))
-	t.claimed = len(entries) > 0
-	return err
-}
-
-// endClaimed tells that the provider answers, where it was told that it does not and the term begins with one that does.
-func (t *term) endClaimed(was, is fleet.ProviderState) {
-	if is.Standing != fleet.ProviderUp || !t.claimed {
-		return
-	}
-	t.claimed = false
-	if was.Standing == fleet.ProviderUnknown {
-		t.pending = append(
-			t.pending,
-			t.about(fleet.Record{Kind: fleet.RecordProvider, Reason: fleet.ReasonUp, Paged: true}),
-		)
-	}
+	return len(entries) > 0, err
 }

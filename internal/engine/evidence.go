@@ -23,14 +23,14 @@ func (t *term) minds(now fleet.Now) {
 	// After a long round the watermark is old because nobody listened, not because nobody spoke.
 	deaf := time.Since(t.heard) > deafAfter && time.Since(t.listens) > deafAfter
 	switch {
-	case deaf == t.picture.Deaf():
+	case deaf == t.own.Deaf():
 	case deaf:
 		t.log.Warn("the probes' watermark is stale: what the checks said counts no more")
-		t.picture.Deafen(fleet.ResultLate)
+		t.own.Deafen(fleet.ResultLate)
 		t.canaries.Forget(fleet.ResultLate, now)
 		t.lookAround()
 	default:
-		t.picture.Listen(now)
+		t.own.Listen(now)
 		for _, e := range t.probes.Snapshot() {
 			t.hearEdge(e)
 		}
@@ -40,8 +40,7 @@ func (t *term) minds(now fleet.Now) {
 // clockSet forgets what was seen, as at a take-over (L9).
 func (t *term) clockSet(now fleet.Now) {
 	t.log.Warn("the clock was set: judging everything afresh")
-	t.pending = append(t.pending, t.about(fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonClockStep}))
-	t.picture.ClockSet(now)
+	t.own.ClockSet(now)
 }
 
 // hear takes in what the probes report.
@@ -59,7 +58,7 @@ func (t *term) hearEdge(e probe.Edge) {
 		t.hearCanary(e)
 		return
 	}
-	t.picture.Hear(picture.Edge{
+	t.own.Hear(picture.Edge{
 		Machine: e.Machine, Check: e.Check, Epoch: e.Epoch, Standing: e.Standing, Result: e.Result, Detail: e.Detail,
 		Since: t.clock.instant(e.At),
 	})
@@ -67,20 +66,16 @@ func (t *term) hearEdge(e probe.Edge) {
 
 // see takes in what the provider said of everything.
 func (t *term) see(ctx context.Context, r report) {
-	was := t.picture.SetProvider(r.state)
-	for _, rec := range t.picture.ProviderRecords(was, r.state) {
-		t.pending = append(t.pending, t.about(rec))
-	}
-	t.endClaimed(was, r.state)
+	now := t.clock.now()
+	t.own.SetProvider(r.state, now)
 	if r.state.Standing != fleet.ProviderUp {
 		return
 	}
-	for _, d := range t.picture.See(r.catalogue, nil) {
+	for _, d := range t.own.See(r.catalogue, nil, now) {
 		t.confirmAbsence(ctx, d)
 	}
-	t.makeRoom()
-	for i := range t.picture.Len() {
-		if t.picture.AwaitsAddress(i) {
+	for i := range t.own.Len() {
+		if t.own.AwaitsAddress(i) {
 			t.sentinel.hasten()
 		}
 	}
@@ -92,9 +87,9 @@ func (t *term) confirmAbsence(ctx context.Context, d picture.Doubt) {
 	q.by = byDoubt
 	told := func(s *fleet.Sighting) news {
 		return func(t *term) {
-			t.picture.Answered(d.Instance.ID)
+			t.own.Answered(d.Instance.ID)
 			if s != nil {
-				t.picture.Sight(d.Index, *s)
+				t.own.Sight(d.Index, *s)
 			}
 		}
 	}
@@ -112,7 +107,7 @@ type question struct {
 
 // question is what a repair asks.
 func (t *term) question(index int, id fleet.InstanceID, host fleet.HostName) question {
-	return question{subject{id, host}, byRepair, t.picture.Witnesses(index)}
+	return question{subject{id, host}, byRepair, t.own.Witnesses(index)}
 }
 
 // observation asks for one instance; a nil sighting means that nothing was learnt.

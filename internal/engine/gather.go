@@ -25,7 +25,7 @@ func (t *term) gather(ctx context.Context, index int, a fleet.Action) {
 	e, policy := t.exhibit(index, a), t.spec.Evidence
 	owns := []state.Compare{state.Held(ownerKey(t.spec.Name), t.ownerRev, t.lease.ID())}
 	told := func(k fleet.Evidence) news {
-		return func(t *term) { t.picture.TellGathered(index, fleet.Gathered{ID: a.Gather, Evidence: k}) }
+		return func(t *term) { t.own.TellGathered(index, fleet.Gathered{ID: a.Gather, Evidence: k}) }
 	}
 	t.apart(ctx, "gather", func() news {
 		gctx, cancel := context.WithTimeout(ctx, policy.Patience())
@@ -41,7 +41,7 @@ func (t *term) gather(ctx context.Context, index int, a fleet.Action) {
 
 // exhibit is what is known already: how the checks stand, and what the provider said last.
 func (t *term) exhibit(index int, a fleet.Action) evidence.Exhibit {
-	v := t.picture.View(index)
+	v := t.own.View(index)
 	e := evidence.Exhibit{
 		At: t.clock.now().Wall, Fleet: t.spec.Name, Machine: a.Machine, Incident: a.Incident, Instance: a.Instance,
 		Generation: a.Mark.Generation, Host: a.Host,

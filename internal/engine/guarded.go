@@ -120,19 +120,20 @@ func (t *term) heedDefects() {
 		case now == was:
 			continue
 		case now.spell > was.spell && !now.over:
-			rec := t.about(defectRecord(e))
+			rec := defectRecord(e)
 			page := rec
 			page.Kind = fleet.RecordPaged
-			t.pending = append(t.pending, rec, page)
+			t.own.Note(t.clock.now(), rec)
+			t.own.Note(t.clock.now(), page)
 		case now.spell == was.spell && now.over:
-			rec := t.about(defectRecord(e))
+			rec := defectRecord(e)
 			rec.Kind, rec.Size, rec.Took, rec.Paged = fleet.RecordDefectOver, e.Count, e.Last.Sub(e.First), true
-			t.pending = append(t.pending, rec)
+			t.own.Note(t.clock.now(), rec)
 		default: // it is over already, and the fleet did not see it
 			continue
 		}
 		t.telling = append(t.telling, telling{e.Place, now})
-		t.picture.Stir()
+		t.own.Stir()
 	}
 }
 

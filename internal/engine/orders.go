@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"hale/internal/fleet"
@@ -13,14 +12,12 @@ import (
 // mailbox is what a term knows of its fleet's inbox.
 type mailbox struct {
 	revision int64                          // up to which it was read
-	waiting  map[fleet.OrderID]inbox.Letter // told to the picture, and not taken up yet
-	settled  map[fleet.OrderID]bool         // taken up in this term; the watch may still tell of them
-	void     []inbox.Letter                 // that are no orders
+	waiting  map[fleet.OrderID]inbox.Letter // told to the owner, and not taken up yet
 }
 
 // openInbox reads what was posted while nobody owned the fleet.
 func (t *term) openInbox(ctx context.Context) error {
-	t.mail = mailbox{waiting: map[fleet.OrderID]inbox.Letter{}, settled: map[fleet.OrderID]bool{}}
+	t.mail = mailbox{waiting: map[fleet.OrderID]inbox.Letter{}}
 	if err := inbox.Trim(ctx, t.store, t.spec.Name); err != nil {
 		t.log.Warn("old dead letters were not removed", "err", err)
 	}
@@ -71,36 +68,19 @@ func (t *term) followInbox(ctx context.Context, after int64) {
 	}
 }
 
-// receive takes a letter in, once.
+// receive takes a letter in. The watch may tell of it once more, also when it is taken up.
 func (t *term) receive(l inbox.Letter) {
-	if l.Err != nil {
-		l.Order.ID = fleet.OrderID(l.Key) // whatever it says is not believed
-	}
-	if _, known := t.mail.waiting[l.Order.ID]; known || t.mail.settled[l.Order.ID] {
-		return
-	}
-	t.mail.waiting[l.Order.ID] = l
 	if l.Err == nil {
-		t.picture.TellOrder(l.Order)
+		if t.own.TellOrder(l.Order) {
+			t.mail.waiting[l.Order.ID] = l
+		}
 		return
 	}
-	t.log.Warn("a letter in the inbox is no order", "key", l.Key, "err", l.Err)
-	t.mail.void = append(t.mail.void, l)
-	t.picture.Stir()
-}
-
-// voidsAtOnce is how many letters that are no orders are put aside together, in one transaction.
-const voidsAtOnce = 16
-
-// voids returns the rulings on letters that are no orders, and the records that say so.
-func (t *term) voids() ([]fleet.Ruling, []fleet.Record) {
-	var rulings []fleet.Ruling
-	var records []fleet.Record
-	for _, l := range t.mail.void[:min(len(t.mail.void), voidsAtOnce)] {
-		rulings = append(rulings, fleet.Ruling{Order: l.Order.ID, Refused: fleet.ReasonMalformed})
-		records = append(records, t.about(fleet.Record{Kind: fleet.RecordOrder, Reason: fleet.ReasonMalformed, Detail: l.Err.Error()}))
+	l.Order.ID = fleet.OrderID(l.Key) // whatever it says is not believed
+	if t.own.TellVoid(l.Order.ID, l.Err.Error()) {
+		t.log.Warn("a letter in the inbox is no order", "key", l.Key, "err", l.Err)
+		t.mail.waiting[l.Order.ID] = l
 	}
-	return rulings, records
 }
 
 // settle adds to the transaction what takes the orders out of the inbox: each is there, and as it was read, or nothing is stored.
@@ -129,8 +109,5 @@ func (t *term) settle(txn *state.Txn, rulings []fleet.Ruling) error {
 func (t *term) settled(rulings []fleet.Ruling) {
 	for _, r := range rulings {
 		delete(t.mail.waiting, r.Order)
-		t.mail.settled[r.Order] = true
-		t.mail.void = slices.DeleteFunc(t.mail.void, func(l inbox.Letter) bool { return l.Order.ID == r.Order })
-		t.picture.OrderSettled(r.Order)
 	}
 }

@@ -49,7 +49,7 @@ func (t *term) observe(ctx context.Context, index int, id fleet.InstanceID, host
 	q := t.question(index, id, host)
 	t.apart(ctx, "observe", func() news {
 		if s := t.observation(ctx, q); s != nil {
-			return func(t *term) { t.picture.Sight(index, *s) }
+			return func(t *term) { t.own.Sight(index, *s) }
 		}
 		return nil
 	}, func(*defect.Panic) news { return nil })
@@ -60,7 +60,7 @@ func (t *term) observe(ctx context.Context, index int, id fleet.InstanceID, host
 func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 	targets, q := t.forLook(index, a.Scope), t.question(index, a.Instance, a.Host)
 	asked := fleet.Look{ID: a.Look, Started: t.clock.now().Mono}
-	told := func(l fleet.Look) news { return func(t *term) { t.picture.TellLook(index, l) } }
+	told := func(l fleet.Look) news { return func(t *term) { t.own.TellLook(index, l) } }
 	t.apart(ctx, "look", func() news {
 		l := asked
 		l.Checks = make([]fleet.CheckState, len(targets))
@@ -105,10 +105,10 @@ func blind(l fleet.Look, targets []probe.Target, p *defect.Panic) fleet.Look {
 
 // call sends a stored intent. A disruptive one goes out only while the lease surely covers it (L7).
 func (t *term) call(ctx context.Context, index int, a fleet.Action) {
-	order, rolled, checks := t.orderOf(a), t.spec.Rolled(), t.picture.Spec().Checks
+	order, rolled, checks := t.orderOf(a), t.spec.Rolled(), t.own.Spec().Checks
 	told := func(o fleet.Outcome) news {
 		return func(t *term) {
-			t.picture.TellOutcome(index, o)
+			t.own.TellOutcome(index, o)
 			t.sentinel.nudge()
 		}
 	}
@@ -126,9 +126,9 @@ func (t *term) call(ctx context.Context, index int, a fleet.Action) {
 func (t *term) orderOf(a fleet.Action) provider.Order {
 	ref := refOf(a)
 	ref.Mark.Built, ref.Mark.Instance = a.Intent.At, a.Instance
-	template := t.picture.Spec().Template
-	if l := t.picture.Whole().Ledger; l != nil {
-		template = l.TemplateOf(a.Intent.Edition, t.picture.Wanted())
+	template := t.own.Spec().Template
+	if l := t.own.Whole().Ledger; l != nil {
+		template = l.TemplateOf(a.Intent.Edition, t.own.Wanted())
 	}
 	return provider.Order{Ref: ref, Name: string(a.Machine), Template: template, Made: a.Made}
 }

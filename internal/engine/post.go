@@ -163,7 +163,7 @@ func (t *term) giveUp(l *letter, target fleet.TargetName, why fleet.Reason, now 
 func (t *term) became(l *letter, is outbox.Letter, rec fleet.Record, dead *outbox.Dead) {
 	l.is = is
 	if rec.Kind != "" {
-		l.records = append(l.records, t.about(rec))
+		l.records = append(l.records, t.own.About(t.clock.now(), rec))
 	}
 	if dead != nil {
 		l.dead = append(l.dead, *dead)

@@ -173,40 +173,37 @@ func (o *owner) mind(spec fleet.Spec, vantage Vantage) {
 
 // heed takes in what the owner was told anew: whatever did not change goes on undisturbed.
 func (t *term) heed() {
-	c, was, now := t.told.Load(), t.spec, t.clock.now()
+	c, now := t.told.Load(), t.clock.now()
 	t.spec = c.spec
-	t.aimAnew(now)
+	changes, dropped := t.own.Edit(t.spec, now)
+	t.aimAnew(dropped)
 	if !reflect.DeepEqual(t.vantage, c.vantage) {
 		t.endCanaries()
 		t.vantage = c.vantage
 		t.beginCanaries(now, t.canaryEpoch+1)
 	}
-	for _, d := range change.Specs(&was, &t.spec) {
+	for _, d := range changes {
 		t.log.Info("reloaded", "change", d.Kind, "check", d.Check, "was", d.Was, "is", d.Is)
-		t.pending = append(t.pending, t.about(change.Record(d)))
 	}
-	t.sayPending()
+	t.warnOfPlan()
+}
+
+// warnOfPlan says in the log what waits for a person's word.
+func (t *term) warnOfPlan() {
+	if p := t.own.Pending(); !p.Empty() {
+		t.log.Warn("a part of the configuration would destroy something, and waits to be confirmed", "plan", p.ID)
+	}
 }
 
 // aimAnew probes by the spec's checks as they are now. To the probe engine, one that is as it was is no news.
-func (t *term) aimAnew(now fleet.Now) {
-	dropped := t.picture.Want(t.spec, now)
-	for i := range t.picture.Len() {
-		if t.picture.Aim(i).Epoch == 0 {
+func (t *term) aimAnew(dropped []fleet.CheckName) {
+	for i := range t.own.Len() {
+		if t.own.Aim(i).Epoch == 0 {
 			continue
 		}
 		t.probes.Set(t.targets(i)...)
 		for _, check := range dropped {
-			t.probes.Remove(probe.ID{Machine: t.picture.View(i).Machine.Name, Check: check})
+			t.probes.Remove(probe.ID{Machine: t.own.View(i).Machine.Name, Check: check})
 		}
-	}
-}
-
-// sayPending records what waits for a person's word.
-func (t *term) sayPending() {
-	if p := t.picture.Pending(); !p.Empty() {
-		t.log.Warn("a part of the configuration would destroy something, and waits to be confirmed", "plan", p.ID)
-		t.pending = append(t.pending, t.about(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Detail: p.ID,
-			Size: p.To, Limit: p.From}))
 	}
 }

@@ -29,7 +29,7 @@ func (t *term) point(index int, a picture.Aim) {
 
 // targets are the machine's checks at its present aim.
 func (t *term) targets(index int) []probe.Target {
-	name, a := t.picture.View(index).Machine.Name, t.picture.Aim(index)
+	name, a := t.own.View(index).Machine.Name, t.own.Aim(index)
 	out := make([]probe.Target, len(t.spec.Checks))
 	for k := range t.spec.Checks {
 		c := &t.spec.Checks[k]
@@ -44,7 +44,7 @@ func (t *term) targets(index int) []probe.Target {
 
 // forLook returns the targets that a look asks.
 func (t *term) forLook(index int, scope fleet.LookScope) []probe.Target {
-	if scope == fleet.LookProvider || t.picture.Aim(index).Epoch == 0 {
+	if scope == fleet.LookProvider || t.own.Aim(index).Epoch == 0 {
 		return nil
 	}
 	return t.targets(index)
@@ -52,8 +52,8 @@ func (t *term) forLook(index int, scope fleet.LookScope) []probe.Target {
 
 // forsakeAll ends all probing of this term.
 func (t *term) forsakeAll() {
-	for i := range t.picture.Len() {
-		if t.picture.Aim(i).Epoch != 0 {
+	for i := range t.own.Len() {
+		if t.own.Aim(i).Epoch != 0 {
 			t.point(i, picture.Aim{})
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/decide"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/guard"
 	"hale/internal/journal"
 	"hale/internal/lossless"
+	own "hale/internal/owner"
 	"hale/internal/picture"
 	"hale/internal/starts"
 	"hale/internal/state"
@@ -30,8 +30,7 @@ type term struct {
 	start    starts.Start // of the engine
 	book     *journal.Book
 
-	picture  *picture.Picture // what is known of the fleet
-	decider  decide.Decider
+	own      *own.Owner // what is known of the fleet, and what follows
 	canaries *picture.Canaries
 	// canaryEpoch tells this term's canaries from an earlier one's.
 	canaryEpoch uint64
@@ -44,15 +43,11 @@ type term struct {
 	// foreseen is how machines stand that could not be written down, by their index: for people to see, and for
 	// nothing else.
 	foreseen map[int]fleet.Health
-	tryAt    fleet.Instant // when to try the store again
 	drift    time.Duration
-	pending  []fleet.Record // about the fleet, to be stored with the next decision
-	telling  []telling      // what of defects is among them
-	claimed  bool           // people were told before this term that the provider fails
+	telling  []telling // what of defects is noted, and not stored yet
 	// heeded is how much of the defects was looked at, and when.
 	heeded   uint64
 	heededAt time.Time
-	next     fleet.Instant // when to decide again without news
 	shown    fleet.Instant // when the fleet was last shown
 	stale    bool          // it is not shown yet as it stands
 	heard    time.Time     // the probes' watermark
@@ -63,7 +58,6 @@ type term struct {
 
 	mail     mailbox
 	slotsDoc stored // the book of slots, as last read or written
-	outdated bool   // the decision that is being stored rests on an older book: it begins nothing more that needs a place there
 	inbox    chan news
 	wg       sync.WaitGroup
 }
@@ -175,20 +169,22 @@ func (t *term) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(t.loadPost(ctx), t.loadClaims(ctx)); err != nil {
+	claimed, err := t.loadClaims(ctx)
+	if err = errors.Join(err, t.loadPost(ctx)); err != nil {
 		return err
 	}
 	epoch := forsake(t.probes) + 1
-	t.picture = picture.New(picture.Options{
+	t.own = own.New(own.Options{Claimed: claimed, Together: t.together, Options: picture.Options{
 		Spec: t.spec, Installation: t.installation, Beliefs: beliefs, Brake: brake, Whole: whole,
 		Epoch: epoch, Cannot: t.cannot, FreshID: freshID, Aimed: t.point,
-	}, now)
-	t.docs = make([]stored, t.picture.Len())
+	}}, now)
+	t.docs = make([]stored, t.own.Len())
 	for i := range t.docs {
-		t.docs[i] = docs[t.picture.View(i).Machine.Name]
+		t.docs[i] = docs[t.own.View(i).Machine.Name]
 	}
 	t.beginCanaries(now, epoch)
-	t.sayPending()
+	t.own.NotePlan(now)
+	t.warnOfPlan()
 	t.heard = time.Now()
 	if err := t.openInbox(ctx); err != nil {
 		return err
@@ -203,13 +199,13 @@ func (t *term) load(ctx context.Context) error {
 // is what panicked.
 func (t *term) announce(ctx context.Context) error {
 	if t.heedDefects(); !t.stumbled {
-		return t.write(ctx, batch{records: []fleet.Record{t.about(fleet.Record{
-			Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.picture.Spec().Size})}})
+		return t.write(ctx, own.Write{Records: []fleet.Record{t.own.About(t.clock.now(), fleet.Record{
+			Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.own.Spec().Size})}})
 	}
-	if err := t.write(ctx, batch{records: t.pending}); err != nil {
+	if err := t.write(ctx, own.Write{Records: t.own.Noted()}); err != nil {
 		return err
 	}
-	t.pending = nil
+	t.own.Said()
 	t.toldDefects()
 	return nil
 }
@@ -363,30 +359,21 @@ func (t *term) untilNext(next fleet.Instant) time.Duration {
 func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	now := t.clock.now()
 	t.minds(now)
-	t.picture.SetRoll(t.sentinel.roll.standing())
-	if !t.picture.Dirty() && !now.Due(t.next) {
+	t.own.SetRoll(t.sentinel.roll.standing())
+	if !t.own.Due(now) {
 		return t.show(now), nil
 	}
-	if t.picture.Acting() == fleet.ReasonStoreFull {
-		if err := t.tryStore(ctx, now); err != nil || t.picture.Acting() != "" {
-			return t.tryAt, err
-		}
-	}
-	d := t.decider.Decide(t.picture.Snapshot(now))
-	err := t.adopt(ctx, d)
+	t.own.Decide(now)
+	err := t.storeAll(ctx, now)
 	if t.clock.now().Mono.Sub(now.Mono) > heartbeat {
 		t.listens = time.Now()
 	}
+	if fault.Is(err, fault.NoSpace) {
+		t.storeFull(now, err)
+		return t.own.Next(), nil
+	}
 	if err != nil {
-		return t.sufferStore(now, err)
-	}
-	t.picture.Settled()
-	if t.outdated {
-		t.outdated = false
-		t.picture.Stir()
-	}
-	if t.next = d.Next; t.picture.Dirty() {
-		t.next = now.Mono
+		return 0, err
 	}
 	t.stale = true
 	return t.show(now), nil
@@ -400,31 +387,31 @@ const (
 
 // show shows the fleet as it stands, a large one not too often, and returns when the next round is due.
 func (t *term) show(now fleet.Now) fleet.Instant {
-	due := t.shown.Add(showEvery)
+	due, next := t.shown.Add(showEvery), t.own.Next()
 	switch {
 	case !t.stale:
-	case t.picture.Len() < manyMachines || now.Due(due):
+	case t.own.Len() < manyMachines || now.Due(due):
 		t.publish(now)
 		t.shown, t.stale = now.Mono, false
-	case t.next == 0 || due < t.next:
+	case next == 0 || due < next:
 		return due
 	}
-	return t.next
+	return next
 }
 
 // publish shows the fleet as it stands to whoever asks.
 func (t *term) publish(now fleet.Now) {
-	views, whole := t.picture.Copies(), t.picture.Whole().Clone()
+	views, whole := t.own.Copies(), t.own.Whole().Clone()
 	for i, h := range t.foreseen {
 		if i < len(views) {
 			views[i].Machine.Health = h
 		}
 	}
 	t.published.Store(&FleetStatus{
-		Installation: t.installation, Roll: t.sentinel.roll.standing(), Spec: *t.picture.Spec(), Wanted: t.spec,
-		Acting: t.picture.Acting(), Detail: t.trouble, Idle: t.idle, FromMemory: len(t.foreseen) > 0, Provider: t.picture.Provider(),
-		Hosts: t.picture.Hosts(), Silent: t.picture.Silent(), Cannot: t.cannot, Vantage: t.picture.Vantage(), Brake: t.picture.Brake(), Whole: whole,
-		Tally: guard.Count(*t.picture.Spec(), &whole, views), Machines: views, At: now, Slots: t.picture.Slots(),
+		Installation: t.installation, Roll: t.sentinel.roll.standing(), Spec: *t.own.Spec(), Wanted: t.spec,
+		Acting: t.own.Acting(), Detail: t.trouble, Idle: t.idle, FromMemory: len(t.foreseen) > 0, Provider: t.own.Provider(),
+		Hosts: t.own.Hosts(), Silent: t.own.Silent(), Cannot: t.cannot, Vantage: t.own.Vantage(), Brake: t.own.Brake(), Whole: whole,
+		Tally: guard.Count(*t.own.Spec(), &whole, views), Machines: views, At: now, Slots: t.own.Slots(),
 		Post: t.box.status(),
 	})
 }

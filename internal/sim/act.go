@@ -38,10 +38,7 @@ func (c *server) listed(l world.Listing, end world.End, asked fleet.Instant) {
 	}
 	changed := next.Standing != c.state.Standing
 	c.state = next
-	was := c.pic.SetProvider(next)
-	for _, r := range c.pic.ProviderRecords(was, next) {
-		c.note(r)
-	}
+	c.own.SetProvider(next, c.now())
 	if end == world.Done {
 		c.see(l, asked, changed)
 	}
@@ -61,7 +58,7 @@ func (c *server) see(l world.Listing, asked fleet.Instant, all bool) {
 	touched := []int{}
 	for i, s := range l.Changed {
 		changed[i] = instanceOf(s)
-		if n, ok := c.pic.Index(changed[i].Mark.Machine); ok {
+		if n, ok := c.own.Index(changed[i].Mark.Machine); ok {
 			touched = append(touched, n)
 		}
 		all = all || s.Mark.Unmarked // whose it is, only the beliefs know
@@ -69,13 +66,13 @@ func (c *server) see(l world.Listing, asked fleet.Instant, all bool) {
 	removed := make([]fleet.InstanceID, len(l.Removed))
 	for i, id := range l.Removed {
 		removed[i] = fleet.InstanceID(id)
-		n, ok := c.pic.Index(c.cat.Bearer(removed[i]))
+		n, ok := c.own.Index(c.cat.Bearer(removed[i]))
 		touched = append(touched, n)
 		all = all || !ok // as above
 	}
 	c.cat.Update(c.hosts, changed, removed, asked)
 	indices := c.worthSeeing(touched, all)
-	for _, d := range c.pic.See(c.cat, indices) {
+	for _, d := range c.own.See(c.cat, indices, c.now()) {
 		c.observe(d.Index, d.Instance.ID, d.Instance.Host)
 	}
 }
@@ -85,8 +82,8 @@ func (c *server) owesWord() bool {
 	if !c.client.Contested() {
 		return false
 	}
-	for i := range c.pic.Len() {
-		v := c.pic.View(i)
+	for i := range c.own.Len() {
+		v := c.own.View(i)
 		if (v.Machine.Contest == nil || !v.Machine.Contest.Paged) && slices.ContainsFunc(v.Seen, func(s fleet.Sighting) bool { return s.Instance.Contested() }) {
 			return true
 		}
@@ -97,7 +94,7 @@ func (c *server) owesWord() bool {
 // askedTooSoon reports whether the listing says nothing of a machine, since it was not asked for after the last act:
 // one of the same instant.
 func (c *server) askedTooSoon(asked fleet.Instant) bool {
-	return slices.ContainsFunc(c.pic.Open(), func(i int) bool { return c.pic.View(i).Machine.Acted >= asked })
+	return slices.ContainsFunc(c.own.Open(), func(i int) bool { return c.own.View(i).Machine.Acted >= asked })
 }
 
 // worthSeeing returns the machines that a listing may say something new about: those that it touched, and the open ones; nil: all
@@ -106,7 +103,7 @@ func (c *server) worthSeeing(touched []int, all bool) []int {
 	if all {
 		return nil
 	}
-	touched = append(touched, c.pic.Open()...)
+	touched = append(touched, c.own.Open()...)
 	slices.Sort(touched)
 	return slices.Compact(touched)
 }
@@ -169,7 +166,7 @@ func (c *server) ask(index int, id fleet.InstanceID, host fleet.HostName, then f
 // find follows up a "not found": gone is only what a complete listing does not have either, if that shows its neighbours.
 func (c *server) find(index int, id fleet.InstanceID, host fleet.HostName, then func(s fleet.Sighting, found bool)) {
 	life, asked := c.life, c.now().Mono
-	witnesses := c.pic.Witnesses(index)
+	witnesses := c.own.Witnesses(index)
 	c.client.Find(string(id), observeLimit, func(s world.Status, shows func(string) bool, end world.End) {
 		c.enter(life, func() {
 			credible := picture.Credible(witnesses, func(id fleet.InstanceID) bool { return shows(string(id)) })
@@ -187,9 +184,9 @@ func (c *server) find(index int, id fleet.InstanceID, host fleet.HostName, then 
 
 func (c *server) observe(index int, id fleet.InstanceID, host fleet.HostName) {
 	c.ask(index, id, host, func(s fleet.Sighting, found bool) {
-		c.pic.Answered(id)
+		c.own.Answered(id)
 		if found {
-			c.pic.Sight(index, s)
+			c.own.Sight(index, s)
 			c.heat()
 		} else {
 			c.pollSoon()
@@ -200,7 +197,7 @@ func (c *server) observe(index int, id fleet.InstanceID, host fleet.HostName) {
 // look asks the provider, and then each check once at the address that it named.
 func (c *server) look(index int, a fleet.Action) {
 	l := fleet.Look{ID: a.Look, Started: c.now().Mono}
-	aim := c.pic.Aim(index)
+	aim := c.own.Aim(index)
 	c.s.judge.looks(a)
 	c.ask(index, a.Instance, a.Host, func(s fleet.Sighting, found bool) {
 		address, rival := aim.Address, aim.Rival
@@ -211,7 +208,7 @@ func (c *server) look(index int, a fleet.Action) {
 			}
 		}
 		tell := func() {
-			c.pic.TellLook(index, l)
+			c.own.TellLook(index, l)
 			c.heat()
 		}
 		if a.Scope != fleet.LookFull || aim.Epoch == 0 || len(c.probes.checks) == 0 {
@@ -238,7 +235,7 @@ func (c *server) call(index int, a fleet.Action) {
 	tell := func(o fleet.Outcome) {
 		o.Intent = a.Intent.ID
 		c.s.judge.answered(a)
-		c.pic.TellOutcome(index, o)
+		c.own.TellOutcome(index, o)
 		c.soon(eventPause, c.list)
 		c.heat()
 	}
@@ -311,9 +308,9 @@ func outcomeOf(e world.End) fleet.OutcomeKind {
 
 // callOf returns the call as the provider gets it.
 func (c *server) callOf(a fleet.Action) world.Call {
-	template := c.pic.Spec().Template
-	if l := c.pic.Whole().Ledger; l != nil {
-		template = l.TemplateOf(a.Intent.Edition, c.pic.Wanted())
+	template := c.own.Spec().Template
+	if l := c.own.Whole().Ledger; l != nil {
+		template = l.TemplateOf(a.Intent.Edition, c.own.Wanted())
 	}
 	if a.Snapshot.ID != "" {
 		a.Mark.Machine = a.Machine
@@ -353,6 +350,6 @@ func instanceOf(s world.Status) fleet.Instance {
 
 // gathered says that the evidence is kept: here nothing is, since what a machine said to its console changes no decision.
 func (c *server) gathered(index int, a fleet.Action) {
-	c.pic.TellGathered(index, fleet.Gathered{ID: a.Gather})
+	c.own.TellGathered(index, fleet.Gathered{ID: a.Gather})
 	c.heat()
 }

@@ -132,7 +132,7 @@ func (c *server) learn(o fleet.Order) {
 		case c.s.store.cut[c] > 0:
 			c.soon(watchPause, func() { c.learn(o) })
 		case c.s.store.waits(o.ID):
-			c.pic.TellOrder(o)
+			c.own.TellOrder(o)
 			c.heat()
 		}
 	})
@@ -147,12 +147,5 @@ func (s *store) waits(id fleet.OrderID) bool {
 func (s *store) settle(rulings []fleet.Ruling) {
 	for _, r := range rulings {
 		s.inbox = slices.DeleteFunc(s.inbox, func(o fleet.Order) bool { return o.ID == r.Order })
-	}
-}
-
-// settled tells the picture that the orders are gone.
-func (c *server) settled(rulings []fleet.Ruling) {
-	for _, r := range rulings {
-		c.pic.OrderSettled(r.Order)
 	}
 }

@@ -88,7 +88,7 @@ func (c *server) readRoll(note bool) {
 		c.roll.unnoted = c.noteStart()
 	}
 	r := fleet.Roll{Unknown: c.s.store.starts.unknown(c.roll.seen), Silent: cmp.Or(c.roll.silent, c.roll.unnoted)}
-	c.pic.SetRoll(r)
+	c.own.SetRoll(r)
 	c.heat()
 	if r.Silent != "" {
 		c.readRollIn(rollAgain)

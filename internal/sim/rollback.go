@@ -50,7 +50,7 @@ func (s *stage) remembers(e *Event) {
 // now returns what the store holds.
 func (s *store) now(j *judge) *past {
 	p := &past{
-		overall: overall{s.overall.Brake, s.overall.Whole.Clone()}, inbox: slices.Clone(s.inbox),
+		overall: overall{s.overall.Brake, s.overall.Whole.Clone(), s.overall.Slots}, inbox: slices.Clone(s.inbox),
 		named: maps.Clone(s.named), starts: s.starts.clone(), plans: j.plans.clone(),
 	}
 	for i := range s.beliefs {
@@ -64,7 +64,7 @@ func (s *store) hold(p *past) {
 	for i := range p.beliefs {
 		s.beliefs[i] = p.beliefs[i].Clone()
 	}
-	s.overall = overall{p.overall.Brake, p.overall.Whole.Clone()}
+	s.overall = overall{p.overall.Brake, p.overall.Whole.Clone(), p.overall.Slots}
 	s.inbox, s.named, s.starts, s.owner = slices.Clone(p.inbox), maps.Clone(p.named), p.starts.clone(), nil
 	s.term++ // whoever owned the fleet owns it no more
 }

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"hale/internal/decide"
 	"hale/internal/fleet"
+	"hale/internal/owner"
 	"hale/internal/picture"
 	"hale/internal/sim/world"
 	"hale/internal/tenure"
@@ -26,18 +26,16 @@ type server struct {
 	born   time.Duration
 	skew   time.Duration // of the wall clock
 
-	client  *world.Client
-	roll    roll
-	lease   lease
-	term    uint64 // 0: it owns nothing
-	pic     *picture.Picture
-	decider decide.Decider
-	cat     *picture.Catalogue
-	probes  *prober
-	hosts   []fleet.Host
-	state   fleet.ProviderState
+	client *world.Client
+	roll   roll
+	lease  lease
+	term   uint64 // 0: it owns nothing
+	own    *owner.Owner
+	cat    *picture.Catalogue
+	probes *prober
+	hosts  []fleet.Host
+	state  fleet.ProviderState
 
-	pending  []fleet.Record
 	wake     time.Duration // when the next round is planned; 0: none is
 	polls    bool          // a listing is planned or under way
 	lastPoll time.Duration
@@ -146,19 +144,24 @@ func (c *server) begin(term uint64) {
 	}
 	c.term = term
 	c.watch()
-	c.pic = picture.New(picture.Options{
+	c.own = owner.New(owner.Options{Options: picture.Options{
 		Spec: c.s.wanted, Installation: fleet.Installation(c.s.installation), Beliefs: beliefs, Brake: all.Brake,
 		Whole: all.Whole, FreshID: c.freshID, Aimed: c.aimed,
-	}, c.now())
+	}}, c.now())
+	if !c.beginSlots(all.Slots) {
+		c.lose()
+		return
+	}
 	for _, o := range c.s.store.inbox {
-		c.pic.TellOrder(o)
+		c.own.TellOrder(o)
 	}
 	c.cat = picture.NewCatalogue()
 	c.state = fleet.ProviderState{Standing: fleet.ProviderUnknown}
 	c.beginRoll()
 	c.s.judge.tookOver(c)
-	c.note(fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: c.name, Size: c.pic.Spec().Size})
-	c.sayPending()
+	c.own.Note(c.now(),
+		fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: c.name, Size: c.own.Spec().Size})
+	c.own.NotePlan(c.now())
 	c.polls, c.pollAt, c.lastPoll = false, 0, c.s.w.Now()-c.s.options.Poll
 	c.listAfresh()
 	c.heat()
@@ -247,8 +250,8 @@ func (c *server) thaw() {
 		c.probes.resume()
 	}
 	if c.term != 0 && stood > deafAfter {
-		c.pic.Deafen(fleet.ResultLate)
-		c.pic.Listen(c.now())
+		c.own.Deafen(fleet.ResultLate)
+		c.own.Listen(c.now())
 		c.tellStandings()
 		c.s.judge.startedAfresh(c)
 	}
@@ -268,8 +271,7 @@ func (c *server) stepClock(by time.Duration) {
 	c.skew += by
 	c.soon(time.Second, func() {
 		if c.term != 0 {
-			c.note(fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonClockStep})
-			c.pic.ClockSet(c.now())
+			c.own.ClockSet(c.now())
 			c.s.judge.startedAfresh(c)
 			c.listAfresh()
 			c.heat()
@@ -291,8 +293,8 @@ func (c *server) hear(index int, r row) {
 	if c.term == 0 || !c.alive || c.frozen != 0 {
 		return
 	}
-	c.pic.Hear(picture.Edge{
-		Machine: c.pic.View(index).Machine.Name, Check: r.check.Name, Epoch: r.epoch, Standing: r.tally.Standing, Result: r.tally.Reason,
+	c.own.Hear(picture.Edge{
+		Machine: c.own.View(index).Machine.Name, Check: r.check.Name, Epoch: r.epoch, Standing: r.tally.Standing, Result: r.tally.Reason,
 		Since: c.now().Mono,
 	})
 	c.heat()
@@ -330,29 +332,25 @@ func (c *server) round() {
 		return
 	}
 	now := c.now()
-	if !c.pic.Dirty() && (c.wake == 0 || c.s.w.Now() < c.wake) {
+	if !c.own.Due(now) {
 		return
 	}
-	if c.pic.Acting() == fleet.ReasonStoreFull {
-		if r := c.tryStore(); r != taken {
+	if c.own.Acting() != fleet.ReasonStoreFull {
+		c.s.score.Decisions++
+	}
+	c.own.Decide(now)
+	for w, ok := c.own.Ready(now); ok; w, ok = c.own.Ready(now) {
+		if r := c.write(w); r != taken {
 			c.refused(r)
 			return
 		}
 	}
-	c.bookSlots()
-	d := c.decider.Decide(c.pic.Snapshot(now))
-	c.s.score.Decisions++
-	c.wake = 0
-	if r := c.adopt(d); r != taken {
-		c.refused(r)
-		return
-	}
-	c.pic.Settled()
-	if c.pic.Dirty() {
+	c.pollForRepairs()
+	if c.own.Dirty() {
 		c.heat()
 	}
-	if d.Next != 0 {
-		c.wakeAt(c.worldTime(d.Next))
+	if next := c.own.Next(); next != 0 {
+		c.wakeAt(c.worldTime(next))
 	}
 }
 
@@ -372,12 +370,12 @@ func (c *server) refused(r refusal) {
 		c.lose()
 		return
 	}
-	if c.pic.Acting() != fleet.ReasonStoreFull {
+	already := c.own.Acting() == fleet.ReasonStoreFull
+	if c.own.Full(c.now()); !already {
 		c.s.trace.say(c.s.w.Now(), "", c.name+" can write nothing down, the store is full, and so it does nothing")
-		c.pic.SetActing(fleet.ReasonStoreFull)
 		c.tellOfStore()
 	}
-	c.wakeAt(c.s.w.Now() + time.Second)
+	c.wakeAt(c.worldTime(c.own.Next()))
 }
 
 // storePatience is how long the store must have taken nothing, or everything again, until people are told (package
@@ -391,7 +389,7 @@ func (c *server) tellOfStore() {
 	}
 	life := c.life
 	c.s.w.At(c.s.w.Now()+storePatience, func() {
-		if c.life != life || !c.alive || c.pic == nil || c.pic.Acting() != fleet.ReasonStoreFull {
+		if c.life != life || !c.alive || c.own == nil || c.own.Acting() != fleet.ReasonStoreFull {
 			return
 		}
 		c.s.score.StorePages++
@@ -411,80 +409,75 @@ func (c *server) tellStoreTakes() {
 	})
 }
 
-// tryStore sees whether a full store has space again.
-func (c *server) tryStore() refusal {
-	rec := fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonActing, Detail: string(fleet.ReasonStoreFull),
-		At: c.now().Wall, Fleet: c.s.spec.Name, Provider: c.s.spec.Provider}
-	r := c.commit(func() { c.s.judge.record(rec) })
-	if r == taken {
-		c.pic.SetActing("")
-		c.tellStoreTakes()
+// write stores what is to be stored together, and lets what may follow begin.
+func (c *server) write(w owner.Write) refusal {
+	st, void := c.s.store, false
+	for i := range w.Machines {
+		m := &w.Machines[i]
+		// what was seen before says nothing any more
+		void = void || c.own.View(m.Index).Machine.Acted != m.Belief.Acted
 	}
-	return r
-}
-
-// adopt stores a decision, machine by machine, and lets each one's actions begin as soon as its belief is stored.
-func (c *server) adopt(d decide.Decision) refusal {
-	records := append(append([]fleet.Record(nil), c.pending...), d.Records...)
-	if d.Brake != c.pic.Brake() || !d.Whole.Equal(c.pic.Whole()) || len(records) > 0 || len(d.Orders) > 0 {
-		is := overall{Brake: d.Brake, Whole: d.Whole.Clone()}
-		if r := c.commit(func() {
-			c.s.judge.ruled(d.Orders)
-			c.s.judge.overall(c.s.store.overall, is, records)
-			c.s.store.overall = is
-			c.s.store.starts.know(d.Believed...)
-			c.s.store.settle(d.Orders)
-		}); r != taken {
-			return r
-		}
-		c.pending = nil
-		c.pic.AdoptBrake(d.Brake)
-		c.pic.AdoptWhole(d.Whole, c.now())
-		if d.Believes {
-			c.renewStart()
-		}
-		c.settled(d.Orders)
-	}
-	for _, m := range d.Machines {
-		if r := c.adoptMachine(m); r != taken {
+	if w.Fleet || w.Alive || w.Slots != nil || len(w.Records) > 0 || len(w.Rulings) > 0 || st.differs(w.Machines) {
+		if r := c.commit(func() { c.keep(w) }); r != taken {
 			return r
 		}
 	}
-	for _, i := range c.pic.Open() {
-		if c.pic.View(i).Machine.Repair != nil {
-			c.pollSoon()
-			break
-		}
-	}
-	return taken
-}
-
-func (c *server) adoptMachine(m decide.Machine) refusal {
-	n, _ := m.Belief.Name.Ordinal()
-	void := c.pic.View(m.Index).Machine.Acted != m.Belief.Acted // what was seen before says nothing any more
-	if !c.s.store.beliefs[n-1].Equal(&m.Belief) || len(m.Records) > 0 || len(m.Orders) > 0 {
-		if r := c.commit(func() {
-			c.s.judge.committed(c, &c.s.store.beliefs[n-1], &m.Belief, m.Records)
-			c.s.store.beliefs[n-1] = m.Belief.Clone()
-			c.s.store.names(&m.Belief)
-			c.s.store.settle(m.Orders)
-			c.s.judge.ruled(m.Orders)
-		}); r != taken {
-			return r
-		}
-	}
-	c.pic.Adopt(m)
-	c.settled(m.Orders)
-	for _, a := range m.Actions {
-		c.perform(m.Index, a)
-		if c.frozen != 0 {
+	for _, b := range c.own.Stored(c.now()) {
+		if c.perform(b.Index, b.Action); c.frozen != 0 {
 			break
 		}
 	}
 	if void {
 		c.pollSoon()
 	}
+	if w.Believes {
+		c.renewStart()
+	}
+	if w.Alive {
+		c.tellStoreTakes()
+	}
 	return taken
+}
+
+// keep is what the store holds after a write.
+func (c *server) keep(w owner.Write) {
+	st, judge := c.s.store, c.s.judge
+	switch {
+	case w.Fleet:
+		judge.ruled(w.Rulings)
+		is := overall{w.Brake, w.Whole.Clone(), st.overall.Slots}
+		judge.overall(st.overall, is, w.Records)
+		st.overall = is
+		st.starts.know(w.Believed...)
+	case len(w.Machines) == 0:
+		for _, r := range w.Records {
+			judge.record(r)
+		}
+	}
+	for i := range w.Machines {
+		m := &w.Machines[i]
+		n, _ := m.Belief.Name.Ordinal()
+		judge.committed(c, &st.beliefs[n-1], &m.Belief, m.Records)
+		st.beliefs[n-1] = m.Belief.Clone()
+		st.names(&m.Belief)
+	}
+	if w.Slots != nil {
+		st.overall.Slots = *w.Slots
+	}
+	st.settle(w.Rulings)
+	if !w.Fleet {
+		judge.ruled(w.Rulings)
+	}
+}
+
+// pollForRepairs lists soon while anything is repaired.
+func (c *server) pollForRepairs() {
+	for _, i := range c.own.Open() {
+		if c.own.View(i).Machine.Repair != nil {
+			c.pollSoon()
+			return
+		}
+	}
 }
 
 // commit writes, unless the process dies at this write.
@@ -499,10 +492,4 @@ func (c *server) commit(write func()) refusal {
 		}
 	}
 	return c.s.store.commit(c, c.term, write)
-}
-
-// note keeps a record about the fleet for the next write.
-func (c *server) note(r fleet.Record) {
-	r.At, r.Fleet, r.Provider = c.now().Wall, c.s.spec.Name, c.s.spec.Provider
-	c.pending = append(c.pending, r)
 }

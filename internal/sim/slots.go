@@ -2,25 +2,21 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"hale/internal/fleet"
-	"hale/internal/guard"
 )
 
-// bookSlots says what the fleet itself has in repair. There is no other fleet in room A: what several owners do at once is room B's, and the
-// engine's stories tell it.
-func (c *server) bookSlots() {
-	if len(c.s.spec.Limits.Shared) == 0 {
-		return
+// beginSlots makes the book of slots agree with what the server believes. There is no other fleet in room A: what
+// several owners do at once is room B's, and the engine's stories tell it. False: the store does not take it.
+func (c *server) beginSlots(book fleet.Slots) bool {
+	c.own.SetSlots(book)
+	claims := c.own.Claims()
+	if slices.Equal(claims, book) {
+		return true
 	}
-	var book fleet.Slots
-	for i := range c.pic.Len() {
-		m := &c.pic.View(i).Machine
-		if m.Repair != nil && m.Repair.Kind.Budgeted() {
-			book = book.With(guard.SlotOf(m, c.pic.Spec(), c.hosts))
-		}
-	}
-	c.pic.SetSlots(book)
+	c.own.SetSlots(claims)
+	return c.commit(func() { c.s.store.overall.Slots = claims }) == taken
 }
 
 // sharedBudgets checks the budgets of provider, hosts and what hosts stand in (L5), by the instances that are being repaired.

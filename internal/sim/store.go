@@ -3,8 +3,10 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
+	"hale/internal/decide"
 	"hale/internal/fleet"
 )
 
@@ -24,10 +26,11 @@ type store struct {
 	cut     map[*server]int // how many faults keep a server from it
 }
 
-// overall is the belief about the fleet as a whole.
+// overall is the belief about the fleet as a whole, and the book of slots.
 type overall struct {
 	Brake fleet.Brake
 	Whole fleet.Whole
+	Slots fleet.Slots
 }
 
 func newStore(machines int) *store {
@@ -60,6 +63,14 @@ func (s *store) commit(by *server, term uint64, write func()) refusal {
 	s.commits++
 	write()
 	return taken
+}
+
+// differs reports whether a belief is not what is stored.
+func (s *store) differs(all []decide.Machine) bool {
+	return slices.ContainsFunc(all, func(m decide.Machine) bool {
+		n, _ := m.Belief.Name.Ordinal()
+		return !s.beliefs[n-1].Equal(&m.Belief)
+	})
 }
 
 // load returns the beliefs as another process would read them.

@@ -109,19 +109,11 @@ func (c *server) reload() {
 	}
 	c.enter(c.life, func() {
 		if c.term != 0 {
-			c.pic.Want(c.s.wanted, c.now())
+			c.own.Edit(c.s.wanted, c.now())
 			c.probes.edit(c.s.wanted.Checks)
-			c.sayPending()
 			c.heat()
 		}
 	})
-}
-
-// sayPending records what waits for a person's word, as an owner does.
-func (c *server) sayPending() {
-	if p := c.pic.Pending(); !p.Empty() {
-		c.note(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Detail: p.ID, Size: p.To, Limit: p.From})
-	}
 }
 
 // confirms lets the operator confirm the plan that he is shown, if one waits.
@@ -129,13 +121,13 @@ func confirms(s *stage, _ Event) (func(), error) {
 	if s.rival != nil || s.store.owner == nil || s.store.owner.term == 0 {
 		return nil, nil // nobody shows him anything
 	}
-	p := s.store.owner.pic.Pending()
+	p := s.store.owner.own.Pending()
 	if p.Empty() {
 		return nil, nil
 	}
 	o := fleet.Order{Kind: fleet.OrderConfirm, Fleet: s.spec.Name, By: operator, Plan: p.ID}
 	id := s.post(o)
-	s.judge.shown[id], s.judge.trials.shown[id] = p, s.store.owner.pic.Wanted().Template.Image
+	s.judge.shown[id], s.judge.trials.shown[id] = p, s.store.owner.own.Wanted().Template.Image
 	return nil, nil
 }
 

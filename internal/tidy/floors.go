@@ -68,6 +68,7 @@ var rooms = []room{
 	{path: "internal/fence/fencetest", floor: 1, step: 2},
 	// What the drivers of floor 2 share; it knows nothing but the core.
 	{path: "internal/picture", floor: 1},
+	{path: "internal/owner", floor: 1, step: 1},
 	// Floor 2, the owners of goroutines.
 	{path: "internal/engine", floor: 2},
 	// Floor 3, the adapters: none knows another.

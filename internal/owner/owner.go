@@ -1,0 +1,109 @@
+package owner
+
+import (
+	"hale/internal/change"
+	"hale/internal/decide"
+	"hale/internal/fleet"
+	"hale/internal/picture"
+)
+
+// Options are what a term begins with.
+type Options struct {
+	picture.Options
+	// Together returns how many of the beliefs, from the first on, fit into one transaction; nil: each has its own.
+	Together func([]decide.Machine) int
+	// Claimed says that people were told before this term that the provider fails.
+	Claimed bool
+}
+
+// Owner looks after one fleet for one term. What is heard of machines is told to its Picture. It is not safe for
+// concurrent use.
+type Owner struct {
+	*picture.Picture
+
+	options Options
+	decider decide.Decider
+	pending []fleet.Record // about the fleet, to be stored with the next decision
+	claimed bool
+	mail    mailbox
+	round   round
+	next    fleet.Instant // when to decide again without news; 0: not before there is some
+	tryAt   fleet.Instant // when to try a full store again
+}
+
+// New begins a term.
+func New(o Options, now fleet.Now) *Owner {
+	return &Owner{Picture: picture.New(o.Options, now), options: o, claimed: o.Claimed, mail: newMailbox()}
+}
+
+// Note keeps a record about the fleet for the next decision's write.
+func (o *Owner) Note(now fleet.Now, r fleet.Record) { o.pending = append(o.pending, o.About(now, r)) }
+
+// Noted returns the records that wait to be stored.
+func (o *Owner) Noted() []fleet.Record { return o.pending }
+
+// About completes a record about the fleet.
+func (o *Owner) About(now fleet.Now, r fleet.Record) fleet.Record {
+	r.At, r.Fleet, r.Provider = now.Wall, o.Wanted().Name, o.Wanted().Provider
+	return r
+}
+
+// ClockSet forgets what was seen, as at a take-over (L9).
+func (o *Owner) ClockSet(now fleet.Now) {
+	o.Note(now, fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonClockStep})
+	o.Picture.ClockSet(now)
+}
+
+// Edit takes in an edited spec, as Picture.Want does, and notes what is new in it and what of it waits.
+func (o *Owner) Edit(spec fleet.Spec, now fleet.Now) (changes []change.Difference, dropped []fleet.CheckName) {
+	was := *o.Wanted()
+	dropped = o.Want(spec, now)
+	changes = change.Specs(&was, &spec)
+	for _, d := range changes {
+		o.Note(now, change.Record(d))
+	}
+	o.NotePlan(now)
+	return changes, dropped
+}
+
+// NotePlan notes what waits for a person's word, and returns it.
+func (o *Owner) NotePlan(now fleet.Now) change.Plan {
+	p := o.Pending()
+	if !p.Empty() {
+		o.Note(now, fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Detail: p.ID, Size: p.To, Limit: p.From})
+	}
+	return p
+}
+
+// SetProvider takes in how the provider stands, and notes what there is to say of it: a term that begins with one that
+// answers says so where people were told before that it does not.
+func (o *Owner) SetProvider(s fleet.ProviderState, now fleet.Now) {
+	was := o.Picture.SetProvider(s)
+	for _, r := range o.ProviderRecords(was, s) {
+		o.Note(now, r)
+	}
+	if !o.claimed || s.Standing != fleet.ProviderUp {
+		return
+	}
+	o.claimed = false
+	if was.Standing == fleet.ProviderUnknown {
+		o.Note(now, fleet.Record{Kind: fleet.RecordProvider, Reason: fleet.ReasonUp, Paged: true})
+	}
+}
+
+// See takes in a listing, as Picture.See does.
+func (o *Owner) See(c *picture.Catalogue, indices []int, now fleet.Now) []picture.Doubt {
+	doubts := o.Picture.See(c, indices)
+	o.hearNews(now)
+	return doubts
+}
+
+// hearNews notes what the picture has to say.
+func (o *Owner) hearNews(now fleet.Now) {
+	for _, r := range o.News() {
+		o.Note(now, r)
+	}
+}
+
+// Said says that the noted records are stored.
+func (o *Owner) Said() { o.pending = nil }
