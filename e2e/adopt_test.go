@@ -71,15 +71,18 @@ func TestS68MachinesThatExistedBeforeAreAdopted(t *testing.T) {
 }
 
 // makeByHand defines a machine, starts it, and waits until it serves.
-func (s stage) makeByHand(name string) {
+func (s stage) makeByHand(name string) { s.Helper(); s.makeOn(s.lab, lab.DomainSpec{Name: name}) }
+
+// makeOn does so on the host.
+func (s stage) makeOn(host *lab.Lab, spec lab.DomainSpec) {
 	s.Helper()
-	file := filepath.Join(s.TempDir(), name+".xml")
-	s.must(os.WriteFile(file, []byte(s.lab.DomainXML(lab.DomainSpec{Name: name})), 0o600))
-	for _, args := range [][]string{{"define", file}, {"start", name}} {
-		_, err := s.lab.Virsh(s.within(patience), args...)
+	file := filepath.Join(s.TempDir(), spec.Name+".xml")
+	s.must(os.WriteFile(file, []byte(host.DomainXML(spec)), 0o600))
+	for _, args := range [][]string{{"define", file}, {"start", spec.Name}} {
+		_, err := host.Virsh(s.within(patience), args...)
 		s.must(err)
 	}
-	_, err := s.lab.AwaitPage(s.within(patience), name)
+	_, err := host.AwaitPage(s.within(patience), spec.Name)
 	s.must(err)
 }
 

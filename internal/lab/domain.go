@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/xml"
@@ -21,6 +22,7 @@ const GuestMemoryMiB = 96
 // DomainSpec describes a domain for tests of the lab itself.
 type DomainSpec struct {
 	Name  string
+	MAC   string        // hardware address; empty: one that follows from the name. DHCP gives equal ones equal addresses
 	Disk  string        // path of a qcow2 file, may be empty
 	Seed  string        // path of a NoCloud ISO image, may be empty
 	Sick  string        // fault from boot on: nohttp, http503, slow, hang, nonet, panic, off, deaf, nodhcp; empty for none
@@ -65,7 +67,7 @@ func (l *Lab) DomainXML(s DomainSpec) string {
 		Type, Cmdline, MAC string
 		Memory             int
 		Guest              Guest
-	}{s, l.info.Accel.DomainType(), cmdline, macOf(s.Name), GuestMemoryMiB, l.info.Guest})
+	}{s, l.info.Accel.DomainType(), cmdline, cmp.Or(s.MAC, macOf(s.Name)), GuestMemoryMiB, l.info.Guest})
 	if err != nil {
 		panic(err) // the template is a constant, writing to memory does not fail
 	}

@@ -56,6 +56,9 @@ type Options struct {
 	// Detached gives the lab a network namespace of its own and lets it outlive this program;
 	// Attach finds it again. Otherwise the lab is in the program's network and dies with it.
 	Detached bool
+	// OwnNetwork gives the lab a network namespace of its own, as a host has one: its guests are not reached from the
+	// program's network, and their addresses may be those of another lab's guests. A detached lab always has one.
+	OwnNetwork bool
 	// Listen has libvirtd listen on TCP, too, as these lines of libvirtd.conf say. Empty: it does not.
 	Listen string
 	// Env are further variables of libvirtd's environment, as NAME=VALUE.
@@ -82,6 +85,7 @@ type Info struct {
 type Lab struct {
 	info    Info
 	listen  string
+	ownNet  bool
 	env     []string
 	tempDir bool
 	warden  *exec.Cmd // nil if attached
@@ -168,7 +172,7 @@ func newLab(o Options) (*Lab, error) {
 		Guest:    o.Guest,
 		Detached: o.Detached,
 	}
-	l.listen, l.env = o.Listen, o.Env
+	l.listen, l.env, l.ownNet = o.Listen, o.Env, o.OwnNetwork || o.Detached
 	return l, nil
 }
 
@@ -198,7 +202,7 @@ func (l *Lab) startWarden(ctx context.Context, capsCache string) error {
 	cfg, err := json.Marshal(wardenConfig{
 		Dir:        l.info.Dir,
 		CapsCache:  capsCache,
-		OwnNetwork: l.info.Detached,
+		OwnNetwork: l.ownNet,
 		Detached:   l.info.Detached,
 		TempDir:    l.tempDir,
 		Listen:     l.listen != "",
@@ -230,7 +234,7 @@ func (l *Lab) startWarden(ctx context.Context, capsCache string) error {
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = []*os.File{readyW, lifeR} // readyFD, lifeFD
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID, Setsid: true}
-	if l.info.Detached {
+	if l.ownNet {
 		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWNET
 	}
 	if err := cmd.Start(); err != nil {

@@ -89,7 +89,7 @@ func (r *register) set(targets []probe.Target, now time.Time) {
 	for k := range targets {
 		want := &targets[k]
 		switch i := r.index.find(want.ID); {
-		case !r.numbered || !Takes(want.Spec):
+		case !r.numbered || !Takes(want.Spec) || want.Unaimed() == fleet.ResultSharedAddress:
 			others = append(others, want)
 		case i == none || !r.same(r.records.at(i), want):
 			changed = append(changed, want)

@@ -429,6 +429,43 @@ func lookDeaf(s *stage) {
 	s.pass(2 * time.Hour) // the transport lets go at last
 }
 
+// sharedAddress has another instance come to the target's address and leave it: what answers meanwhile says nothing of
+// the target.
+func sharedAddress(s *stage) {
+	a, rival := pinged(1), fleet.InstanceID("the-other")
+	s.net.Script(a.Address, answers("o")...)
+	s.listen()
+	s.engine.Set(a)
+	s.pass(time.Minute)
+	a.Rival, a.Epoch = rival, a.Epoch+1
+	s.engine.Set(a)
+	s.pass(time.Minute)
+	if e := s.now(a.ID); e.Standing != fleet.StandingUnknown || e.Result != fleet.ResultSharedAddress || e.Detail != string(rival) {
+		s.t.Errorf("with another instance at its address: %+v", e)
+	}
+	probed := len(s.net.Starts(a.Address))
+	s.pass(time.Minute)
+	if n := len(s.net.Starts(a.Address)); n != probed {
+		s.t.Errorf("an address that two instances have was probed %d times", n-probed)
+	}
+	a.Rival, a.Epoch = "", a.Epoch+1
+	s.engine.Set(a)
+	s.pass(time.Minute)
+	if e := s.now(a.ID); e.Standing != fleet.StandingUp {
+		s.t.Errorf("alone at its address again: %+v", e)
+	}
+}
+
+func lookSharedAddress(s *stage) {
+	a := pinged(1)
+	a.Rival = "the-other"
+	s.net.Script(a.Address, answers("o")...)
+	got := s.engine.Look(s.t.Context(), a)
+	if got.Standing != fleet.StandingUnknown || got.Result != fleet.ResultSharedAddress {
+		s.t.Errorf("look says %+v, want unknown, shared-address", got)
+	}
+}
+
 func lookNoAddress(s *stage) {
 	a := pinged(1)
 	a.Address = netip.Addr{}

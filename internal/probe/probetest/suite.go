@@ -48,6 +48,7 @@ var stories = map[string]func(s *stage){
 	"S05 a program gets its arguments and its exit counts": programArguments,
 	"S05 what exit codes mean":                             exitCodes,
 	"S06 no address is unknown and said so":                noAddress,
+	"an address that two instances have is unknown":        sharedAddress,
 	"S08 two successes to be up again":                     upAfterTwo,
 	"S10 what is removed falls silent":                     removed,
 	"S19 a changed address is followed at once":            movedAddress,
@@ -69,4 +70,5 @@ var stories = map[string]func(s *stage){
 	"a look that was cut short is unknown":                 lookCutShort,
 	"a look ends even when the transport does not":         lookDeaf,
 	"a look without an address is unknown":                 lookNoAddress,
+	"a look at an address that two have is unknown":        lookSharedAddress,
 }
