@@ -152,11 +152,7 @@ func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order, r
 	}
 	o := fleet.Outcome{Intent: a.Intent.ID}
 	var err error
-	if a.Intent.Op == fleet.OpSnapshot {
-		o.Copy, err = copyDisks(cctx, t.sentinel.src.Adapter, a)
-	} else {
-		err = t.dispatch(cctx, a, order)
-	}
+	o.Copy, err = provider.Do(cctx, t.sentinel.src.Adapter, provider.Call{Op: a.Intent.Op, Ref: refOf(a), Order: order, Snapshot: a.Snapshot})
 	o.Kind = outcomeOf(err)
 	if err != nil {
 		o.Detail = fault.Plain(err)
@@ -192,87 +188,6 @@ func (t *term) cutPower(ctx context.Context, a fleet.Action) fleet.Outcome {
 		o.Detail = fault.Plain(err)
 	}
 	return o
-}
-
-func (t *term) dispatch(ctx context.Context, a fleet.Action, order provider.Order) error {
-	p, ref := t.sentinel.src.Adapter, refOf(a)
-	switch a.Intent.Op {
-	case fleet.OpCreate:
-		return p.Create(ctx, order)
-	case fleet.OpStart:
-		return p.Start(ctx, ref)
-	case fleet.OpReboot:
-		return p.Reboot(ctx, ref)
-	case fleet.OpResume:
-		if able, ok := p.(provider.Resumer); ok {
-			return able.Resume(ctx, ref)
-		}
-		return lacking(a)
-	case fleet.OpSoftReboot:
-		if able, ok := p.(provider.SoftRebooter); ok {
-			return able.RebootSoft(ctx, ref)
-		}
-		return lacking(a)
-	case fleet.OpKeep, fleet.OpRestore:
-		return setAside(ctx, p, a, order)
-	case fleet.OpRebuild:
-		if able, ok := p.(provider.Rebuilder); ok {
-			return able.Rebuild(ctx, order)
-		}
-		return lacking(a)
-	case fleet.OpEvacuate, fleet.OpMigrate:
-		return elsewhere(ctx, p, a)
-	case fleet.OpRescue:
-		if able, ok := p.(provider.Rescuer); ok {
-			return able.Rescue(ctx, ref)
-		}
-		return lacking(a)
-	case fleet.OpPowerOff:
-		return p.PowerOff(ctx, ref)
-	case fleet.OpDelete:
-		return p.Delete(ctx, ref)
-	case fleet.OpCertify:
-		return p.Certify(ctx, ref)
-	case fleet.OpDropSnapshot:
-		if able, ok := p.(provider.Snapshotter); ok {
-			return able.DropSnapshot(ctx, a.Snapshot)
-		}
-		return lacking(a)
-	case fleet.OpRun, fleet.OpSnapshot, fleet.OpFence: // no provider's business; see copyDisks
-	}
-	return fault.New(fault.Invalid, "engine.call", string(a.Intent.Op), nil)
-}
-
-// copyDisks makes a copy of an instance's disks.
-func copyDisks(ctx context.Context, p provider.Provider, a fleet.Action) (fleet.Copy, error) {
-	able, ok := p.(provider.Snapshotter)
-	if !ok {
-		return fleet.Copy{}, lacking(a)
-	}
-	return able.Snapshot(ctx, refOf(a), a.Snapshot)
-}
-
-// elsewhere lets an instance go on at another host.
-func elsewhere(ctx context.Context, p provider.Provider, a fleet.Action) error {
-	if able, ok := p.(provider.Evacuator); ok && a.Intent.Op == fleet.OpEvacuate {
-		return able.Evacuate(ctx, refOf(a))
-	}
-	if able, ok := p.(provider.Migrator); ok && a.Intent.Op == fleet.OpMigrate {
-		return able.Migrate(ctx, refOf(a))
-	}
-	return lacking(a)
-}
-
-// setAside puts an instance aside, or brings it back.
-func setAside(ctx context.Context, p provider.Provider, a fleet.Action, order provider.Order) error {
-	able, ok := p.(provider.Keeper)
-	switch {
-	case !ok:
-		return lacking(a)
-	case a.Intent.Op == fleet.OpKeep:
-		return able.Keep(ctx, order.Ref, order.Name)
-	}
-	return able.Restore(ctx, order.Ref, order.Name)
 }
 
 // lacking says that the provider does not have the operation.

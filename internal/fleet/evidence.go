@@ -62,13 +62,3 @@ func NoEvidence(why Reason) Evidence {
 	none := Kept{Why: why}
 	return Evidence{Console: none, Screenshot: none, Findings: none}
 }
-
-// Destroys reports whether the step may destroy the signs of what ails the machine.
-func (k StepKind) Destroys() bool {
-	switch k {
-	case StepReboot, StepRebuild, StepRecreate, StepEvacuate, StepRescue:
-		return true
-	case StepStart, StepResume, StepRun, StepMigrate, StepPage, StepQuarantine, StepSnapshot:
-	}
-	return false
-}

@@ -382,50 +382,6 @@ type Intent struct {
 	Unknown bool
 }
 
-// Op is an operation at the provider.
-type Op string
-
-// The operations.
-const (
-	OpCreate   Op = "create"
-	OpStart    Op = "start"
-	OpReboot   Op = "reboot"
-	OpPowerOff Op = "power-off"
-	OpDelete   Op = "delete"
-	OpCertify  Op = "certify"
-	OpResume   Op = "resume"
-	// OpSoftReboot asks the guest to reboot. It may not listen.
-	OpSoftReboot Op = "soft-reboot"
-	// OpRun executes a command on hale's side. No provider takes part in it.
-	OpRun Op = "run"
-	// OpKeep puts an instance that is off aside: it gives up the machine's name and its kept disks.
-	OpKeep Op = "keep"
-	// OpRestore gives them back to one that was put aside.
-	OpRestore Op = "restore"
-	// OpRebuild gives an instance that is off a new disk from the template's image, and starts it.
-	OpRebuild Op = "rebuild"
-	// OpEvacuate starts an instance on another host, whose own is off; OpMigrate moves one there while it runs.
-	OpEvacuate Op = "evacuate"
-	OpMigrate  Op = "migrate"
-	// OpRescue starts another system in an instance's place, with its disk beside, for a person to repair it.
-	OpRescue Op = "rescue"
-	// OpSnapshot copies an instance's disks so that the copy outlives it; OpDropSnapshot removes the copy.
-	OpSnapshot     Op = "snapshot"
-	OpDropSnapshot Op = "drop-snapshot"
-	// OpFence turns the whole host of an instance off, by a power controller. No provider takes part in it.
-	OpFence Op = "fence"
-)
-
-// Disruptive reports whether the operation can interrupt or destroy a running machine (L3, L7).
-func (o Op) Disruptive() bool {
-	return o == OpReboot || o == OpSoftReboot || o == OpPowerOff || o == OpDelete || o == OpRebuild || o == OpFence || o == OpEvacuate || o == OpRescue
-}
-
-// Destroys reports whether the operation destroys an instance, or is the first call towards that (L2).
-func (o Op) Destroys() bool {
-	return o == OpPowerOff || o == OpDelete || o == OpRebuild || o == OpFence || o == OpEvacuate
-}
-
 // Brake is the belief about one fleet's brake.
 type Brake struct {
 	Engaged bool

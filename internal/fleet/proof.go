@@ -85,15 +85,3 @@ func (f Fence) Enough(p Proof) bool {
 	}
 	return p.Off() && (p.Meets(f.Proof) || f.Word && p == ProofWord)
 }
-
-// Needs returns the proof that the step needs before its first call that cannot be taken back.
-func (k StepKind) Needs(f Fence) Proof {
-	switch k {
-	case StepRebuild:
-		return ProofConfirmedOff // by the provider itself: it is to work on the instance
-	case StepRecreate, StepEvacuate:
-		return f.Proof
-	case StepStart, StepResume, StepReboot, StepRun, StepMigrate, StepRescue, StepSnapshot, StepPage, StepQuarantine:
-	}
-	return ProofNone
-}

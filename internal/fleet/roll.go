@@ -71,14 +71,3 @@ func (r Roll) Equal(other Roll) bool {
 // Rolled reports whether this start of hale is noted before something is built or destroyed in the fleet: not in one whose machines existed before
 // hale and must not be replaced. Of the notes that there are it is told, too.
 func (s *Spec) Rolled() bool { return !s.Adopt.Selects() || s.Adopt.Replaceable }
-
-// Rolled reports whether the operation builds or destroys, so that it is sent only when this start of hale is noted at the provider's. The
-// others leave what there is; they are sent unless the notes show a start that the store does not know.
-func (o Op) Rolled() bool {
-	switch o {
-	case OpStart, OpReboot, OpSoftReboot, OpResume, OpRun, OpSnapshot, OpCertify:
-		return false
-	case OpCreate, OpPowerOff, OpDelete, OpKeep, OpRestore, OpRebuild, OpEvacuate, OpMigrate, OpRescue, OpDropSnapshot, OpFence:
-	}
-	return true
-}

@@ -186,30 +186,6 @@ const (
 	DeleteFailureContinue OnDeleteFailure = "continue"
 )
 
-// StepKind names a recovery step.
-type StepKind string
-
-// The steps.
-const (
-	StepStart    StepKind = "start"    // power on; applies when the provider says it is off
-	StepResume   StepKind = "resume"   // go on where it was; applies when it is paused or suspended
-	StepReboot   StepKind = "reboot"   // applies when it runs
-	StepRebuild  StepKind = "rebuild"  // fence, then the same instance with a new disk from the template
-	StepRecreate StepKind = "recreate" // fence, delete, create anew from the template
-	// StepEvacuate lets the instance go on elsewhere when its host does not answer, and is proven off.
-	StepEvacuate StepKind = "evacuate"
-	// StepMigrate moves the running instance to another host when its own is disabled.
-	StepMigrate StepKind = "migrate"
-	// StepRescue has another system run in the instance's place, with its disk beside, and leaves it to a person. It ends the ladder.
-	StepRescue StepKind = "rescue"
-	StepRun    StepKind = "run" // execute a command on hale's side; applies when it runs
-	// StepSnapshot copies the instance's disks before a later step that would lose them. It heals nothing.
-	StepSnapshot StepKind = "snapshot"
-	StepPage     StepKind = "page" // tell a person, and give them VerifyWithin before the next step
-	// StepQuarantine leaves it to a person.
-	StepQuarantine StepKind = "quarantine"
-)
-
 // Limits bound what hale does to the fleet at once.
 type Limits struct {
 	InRepair int // machines in repair at once
@@ -325,27 +301,6 @@ func (s *Spec) Protects(m *Machine) bool {
 	}
 	n, _ := m.Name.Ordinal()
 	return slices.Contains(s.Protected, n)
-}
-
-// Gentle reports whether the step takes nothing away from a machine that turns out to run.
-func (k StepKind) Gentle() bool {
-	switch k {
-	case StepStart, StepResume, StepPage, StepQuarantine:
-		return true
-	case StepReboot, StepRebuild, StepRecreate, StepRun, StepEvacuate, StepMigrate, StepRescue:
-	case StepSnapshot: // it takes nothing away, and is of no use without a step that does
-	}
-	return false
-}
-
-// Builds reports whether what the step leaves boots from a new disk, and has the time of a build to become healthy.
-func (k StepKind) Builds() bool {
-	switch k {
-	case StepRecreate, StepRebuild, StepEvacuate:
-		return true
-	case StepStart, StepResume, StepReboot, StepRun, StepMigrate, StepRescue, StepSnapshot, StepPage, StepQuarantine:
-	}
-	return false
 }
 
 // Step returns the ladder's step at the rung, and whether there is one.

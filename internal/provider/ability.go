@@ -1,16 +1,19 @@
 package provider
 
 import (
+	"context"
 	"reflect"
+	"slices"
 
+	"hale/internal/fault"
 	"hale/internal/fleet"
 )
 
 // Ability is something that a provider may have beyond what every one has: one of this package's further interfaces.
 type Ability struct {
 	Name string // the interface's
-	// Ops are the operations that need it. None: it only reads, or is hale's own, as the notes of its starts are.
-	Ops []fleet.Op
+	// operations are those that need it. None: it only reads, or is hale's own, as the notes of its starts are.
+	operations []operation
 	// keeps says that it changes what only hale reads.
 	keeps bool
 	has   func(Provider) bool
@@ -22,7 +25,7 @@ type Ability struct {
 func (a Ability) Methods() []string { return a.methods }
 
 // Reads reports whether it changes nothing, so that it is passed on by whoever lets reads pass.
-func (a Ability) Reads() bool { return len(a.Ops) == 0 && !a.keeps }
+func (a Ability) Reads() bool { return len(a.operations) == 0 && !a.keeps }
 
 // Of reports whether the provider has it, as far as it knows.
 func (a Ability) Of(p Provider) bool {
@@ -31,18 +34,29 @@ func (a Ability) Of(p Provider) bool {
 }
 
 // Abilities returns all that there are. A type that wraps a provider, and does not pass one of them on, hides it.
-func Abilities() []Ability {
+func Abilities() []Ability { return slices.Clone(abilities) }
+
+var abilities = allAbilities()
+
+func allAbilities() []Ability {
 	noter := ability[StartNoter]()
 	noter.keeps = true
 	return []Ability{
-		ability[Resumer](fleet.OpResume),
-		ability[SoftRebooter](fleet.OpSoftReboot),
-		ability[Keeper](fleet.OpKeep, fleet.OpRestore),
-		ability[Rebuilder](fleet.OpRebuild),
-		ability[Evacuator](fleet.OpEvacuate),
-		ability[Migrator](fleet.OpMigrate),
-		ability[Rescuer](fleet.OpRescue),
-		ability[Snapshotter](fleet.OpSnapshot, fleet.OpDropSnapshot),
+		ability[Resumer](byRef(fleet.OpResume, Resumer.Resume)),
+		ability[SoftRebooter](byRef(fleet.OpSoftReboot, SoftRebooter.RebootSoft)),
+		ability[Keeper](byName(fleet.OpKeep, Keeper.Keep), byName(fleet.OpRestore, Keeper.Restore)),
+		ability[Rebuilder](byOrder(fleet.OpRebuild, Rebuilder.Rebuild)),
+		ability[Evacuator](byRef(fleet.OpEvacuate, Evacuator.Evacuate)),
+		ability[Migrator](byRef(fleet.OpMigrate, Migrator.Migrate)),
+		ability[Rescuer](byRef(fleet.OpRescue, Rescuer.Rescue)),
+		ability[Snapshotter](
+			operation{fleet.OpSnapshot, func(ctx context.Context, p Provider, c Call) (fleet.Copy, error) {
+				return p.(Snapshotter).Snapshot(ctx, c.Ref, c.Snapshot)
+			}},
+			operation{fleet.OpDropSnapshot, func(ctx context.Context, p Provider, c Call) (fleet.Copy, error) {
+				return fleet.Copy{}, p.(Snapshotter).DropSnapshot(ctx, c.Snapshot)
+			}},
+		),
 		ability[GuestPinger](),
 		ability[ConsoleReader](),
 		ability[Screenshooter](),
@@ -53,9 +67,9 @@ func Abilities() []Ability {
 }
 
 // ability describes the interface.
-func ability[T any](ops ...fleet.Op) Ability {
+func ability[T any](ops ...operation) Ability {
 	t := reflect.TypeFor[T]()
-	a := Ability{Name: t.Name(), Ops: ops, has: able[T]}
+	a := Ability{Name: t.Name(), operations: ops, has: able[T]}
 	for i := range t.NumMethod() {
 		a.methods = append(a.methods, t.Method(i).Name)
 	}
@@ -78,8 +92,78 @@ func Cannot(p Provider) []fleet.Op {
 	var lacks []fleet.Op
 	for _, a := range Abilities() {
 		if !a.Of(p) {
-			lacks = append(lacks, a.Ops...)
+			for _, o := range a.operations {
+				lacks = append(lacks, o.op)
+			}
 		}
 	}
 	return lacks
+}
+
+// Call is an operation that is ordered of a provider.
+type Call struct {
+	Op  fleet.Op
+	Ref Ref // the instance
+	// Order is the instance as it is or was built: of those operations that build it, or change its name.
+	Order    Order
+	Snapshot fleet.SnapshotName // of the operations on copies
+}
+
+// operation is how a provider is told to do something.
+type operation struct {
+	op fleet.Op
+	do func(ctx context.Context, p Provider, c Call) (fleet.Copy, error)
+}
+
+// byRef is an operation that takes the instance.
+func byRef[T any](op fleet.Op, do func(T, context.Context, Ref) error) operation {
+	return operation{op, func(ctx context.Context, p Provider, c Call) (fleet.Copy, error) {
+		return fleet.Copy{}, do(p.(T), ctx, c.Ref)
+	}}
+}
+
+// byName is one that takes the machine's name, too.
+func byName[T any](op fleet.Op, do func(T, context.Context, Ref, string) error) operation {
+	return operation{op, func(ctx context.Context, p Provider, c Call) (fleet.Copy, error) {
+		return fleet.Copy{}, do(p.(T), ctx, c.Order.Ref, c.Order.Name)
+	}}
+}
+
+// byOrder is one that takes what is to be built.
+func byOrder[T any](op fleet.Op, do func(T, context.Context, Order) error) operation {
+	return operation{op, func(ctx context.Context, p Provider, c Call) (fleet.Copy, error) {
+		return fleet.Copy{}, do(p.(T), ctx, c.Order)
+	}}
+}
+
+// everyone is what each provider can do.
+var everyone = []operation{
+	byOrder(fleet.OpCreate, Provider.Create),
+	byRef(fleet.OpStart, Provider.Start),
+	byRef(fleet.OpReboot, Provider.Reboot),
+	byRef(fleet.OpPowerOff, Provider.PowerOff),
+	byRef(fleet.OpDelete, Provider.Delete),
+	byRef(fleet.OpCertify, Provider.Certify),
+}
+
+// Do has the provider do what is ordered. The copy is that of a snapshot. Errors are the operation's; fault.Unsupported:
+// the provider does not have it; fault.Invalid: it is no provider's business.
+func Do(ctx context.Context, p Provider, c Call) (fleet.Copy, error) {
+	for _, o := range everyone {
+		if o.op == c.Op {
+			return o.do(ctx, p, c)
+		}
+	}
+	for _, a := range abilities {
+		for _, o := range a.operations {
+			switch {
+			case o.op != c.Op:
+			case a.has(p):
+				return o.do(ctx, p, c)
+			default:
+				return fleet.Copy{}, fault.New(fault.Unsupported, "provider.do", string(c.Ref.ID), nil)
+			}
+		}
+	}
+	return fleet.Copy{}, fault.New(fault.Invalid, "provider.do", string(c.Op), nil)
 }

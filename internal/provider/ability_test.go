@@ -1,12 +1,15 @@
 package provider_test
 
 import (
+	"context"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"slices"
 	"testing"
 
+	"hale/internal/fault"
+	"hale/internal/fleet"
 	"hale/internal/provider"
 )
 
@@ -34,5 +37,24 @@ func TestEveryAbilityIsListed(t *testing.T) {
 	slices.Sort(want)
 	if !slices.Equal(found, want) {
 		t.Errorf("the port has %q, and listed are %q", found, want)
+	}
+}
+
+// plain has what every provider has.
+type plain struct{ provider.Provider }
+
+func (plain) Start(_ context.Context, ref provider.Ref) error {
+	return fault.New(fault.Transient, "start", string(ref.ID), nil)
+}
+
+func TestWhatAProviderCannotDoIsNotOrderedOfIt(t *testing.T) {
+	t.Parallel()
+	ref := provider.Ref{ID: "i-1"}
+	for op, want := range map[fleet.Op]fault.Kind{
+		fleet.OpStart: fault.Transient, fleet.OpRescue: fault.Unsupported, fleet.OpFence: fault.Invalid, "": fault.Invalid,
+	} {
+		if _, err := provider.Do(t.Context(), plain{}, provider.Call{Op: op, Ref: ref}); fault.KindOf(err) != want {
+			t.Errorf("%q ends with %v, not with %s", op, err, want)
+		}
 	}
 }

@@ -133,64 +133,30 @@ func (w *Work) recordOutput(in fleet.Intent, output string) {
 }
 
 func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
-	switch in.Op {
-	case fleet.OpSnapshot:
-		w.settleSnapshot(r, in, o)
+	op := operationOf(in.Op)
+	if apart, ok := op.(settler); ok {
+		apart.settle(w, r, in, o)
 		return
-	case fleet.OpDropSnapshot:
-		w.settleDrop(in, o)
-		return
-	case fleet.OpFence:
-		w.settleFence(r, o)
-		return
-	default:
 	}
 	if in.Op == fleet.OpCreate && o.Kind != fleet.OutcomeDone {
 		w.unbind()
 	}
 	switch o.Kind {
 	case fleet.OutcomeDone:
-		w.done(r, in)
+		op.done(w, r)
 	case fleet.OutcomeRetry, fleet.OutcomeNotSent:
-		w.undone(r, in)
-		w.retry(r)
-		w.boundTries(r, in)
+		w.repeat(r, in)
 	case fleet.OutcomeRefused:
-		w.refusedBy(in, o)
+		op.refused(w, o.Detail)
 	case fleet.OutcomeNoSecret:
 		w.giveUp(fleet.ReasonNoSecret, o.Detail)
 	case fleet.OutcomeConflict:
-		w.conflict(r, in, o)
+		op.conflict(w, r, in, o)
 	case fleet.OutcomeNotFound:
-		w.notFound(r, in)
+		op.notFound(w, r, in)
 	case fleet.OutcomeUnsupported, fleet.OutcomeFailed:
-		w.failed(r, in, o)
+		op.failed(w, r, o)
 	case fleet.OutcomeUnknown: // resolved by observation
-	}
-}
-
-// done is the one place where a call's effect enters the belief.
-func (w *Work) done(r *fleet.Repair, in fleet.Intent) {
-	m := w.M
-	switch in.Op {
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue:
-		w.verifyFrom() // at the last known address, until the provider names another
-	case fleet.OpCreate:
-		m.Current, r.Next = r.Next, fleet.Incarnation{}
-		w.stands()
-		m.Address = w.View.Sighting(m.Current.ID).Instance.Address
-		w.verifyFrom()
-	case fleet.OpPowerOff: // the proof is a sighting of its own
-	case fleet.OpDelete:
-		w.removed(r)
-	case fleet.OpKeep:
-		w.setAside(r)
-	case fleet.OpRestore:
-		w.isBack(r)
-	case fleet.OpCertify:
-		m.Current.Certified, m.Current.Expired = true, false
-		w.Record(fleet.Record{Kind: fleet.RecordCertified, Instance: m.Current.ID, Generation: m.Current.Generation})
-	case fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence: // see settle
 	}
 }
 
@@ -199,103 +165,6 @@ func (w *Work) verifyFrom() {
 	w.M.Acted = w.now()
 	w.M.Health.Verdict, w.M.Health.Cause = fleet.VerdictStarting, fleet.CauseNone
 	w.enter(fleet.PhaseVerify)
-}
-
-// undone: the call surely had no effect. What it rested on is old by now, so a disruptive one needs its look again.
-func (w *Work) undone(r *fleet.Repair, in fleet.Intent) {
-	switch in.Op {
-	case fleet.OpReboot, fleet.OpSoftReboot, fleet.OpPowerOff, fleet.OpStart, fleet.OpResume, fleet.OpRun:
-		if r.Next.None() {
-			r.LookAgain()
-		}
-	case fleet.OpDelete, fleet.OpRebuild, fleet.OpKeep, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue:
-		r.LookAgain()
-	case fleet.OpCreate:
-		r.Next = fleet.Incarnation{}
-	case fleet.OpCertify, fleet.OpRestore, fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence:
-	}
-}
-
-// conflict: the provider's truth is not what the call took for granted.
-func (w *Work) conflict(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
-	switch in.Op {
-	case fleet.OpCreate:
-		w.failAttempt(fleet.ReasonNameTaken, o.Detail)
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue:
-		if r.Retries > 0 {
-			w.failRung(fleet.ReasonCallFailed, o.Detail)
-			return
-		}
-		r.LookAgain() // it changed while it was asked: another step may fit better now, also a gentler one
-		w.retry(r)
-	case fleet.OpDelete, fleet.OpRebuild, fleet.OpKeep:
-		r.LookAgain() // it runs again, or is not ours
-		w.retry(r)
-		w.boundConflicts(r, in, o)
-	case fleet.OpRestore:
-		w.quarantine(fleet.ReasonNameTaken, o.Detail)
-	case fleet.OpPowerOff:
-		w.giveUp(fleet.ReasonMarkChanged, o.Detail)
-	case fleet.OpCertify:
-		w.giveUpCertifying(fleet.ReasonMarkChanged, o.Detail)
-	case fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence: // see settle
-	}
-}
-
-func (w *Work) notFound(r *fleet.Repair, in fleet.Intent) {
-	switch in.Op {
-	case fleet.OpDelete, fleet.OpKeep:
-		w.removed(r)
-	case fleet.OpRestore:
-		w.M.LetGo(r.Back.ID)
-		w.quarantine(fleet.ReasonNoInstance, string(in.Op))
-	case fleet.OpPowerOff: // the fence looks again and finds it gone
-	case fleet.OpCertify:
-		w.M.RetryAt = w.now().Add(w.Situation.Spec.Repair.Backoff)
-		w.end(fleet.ReasonNoInstance) // what became of it is the provider's word to judge
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpCreate, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue:
-		w.failRung(fleet.ReasonNoInstance, string(in.Op))
-	case fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence: // see settle
-	}
-}
-
-func (w *Work) failed(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
-	switch in.Op {
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpRebuild, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue:
-		reason := fleet.ReasonCallFailed
-		switch {
-		case o.Kind == fleet.OutcomeUnsupported:
-			reason = fleet.ReasonUnsupported
-		case in.Op == fleet.OpRun:
-			reason = fleet.ReasonRunFailed
-		}
-		w.failRung(reason, o.Detail)
-	case fleet.OpPowerOff: // the fence counts its orders and gives up without proof
-	case fleet.OpDelete:
-		w.deleteFailed(r, o)
-	case fleet.OpKeep:
-		w.keepFailed(o.Detail)
-	case fleet.OpRestore:
-		w.quarantine(fleet.ReasonCallFailed, o.Detail)
-	case fleet.OpCreate:
-		w.failAttempt(fleet.ReasonCallFailed, o.Detail)
-	case fleet.OpCertify:
-		w.giveUpCertifying(fleet.ReasonCallFailed, o.Detail)
-	case fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence: // see settle
-	}
-}
-
-// refusedBy: quota, permission or an invalid request. Trying again is of no use, a person must act.
-func (w *Work) refusedBy(in fleet.Intent, o fleet.Outcome) {
-	if in.Op == fleet.OpCertify {
-		w.giveUpCertifying(fleet.ReasonRefusedBy, o.Detail)
-		return
-	}
-	if in.Op == fleet.OpRun {
-		w.giveUp(fleet.ReasonNoProgram, o.Detail)
-		return
-	}
-	w.giveUp(fleet.ReasonRefusedBy, o.Detail)
 }
 
 // giveUp leaves the machine to a person; a remnant is only put aside.
@@ -347,26 +216,10 @@ func (w *Work) deleteFailed(r *fleet.Repair, o fleet.Outcome) {
 
 // resolve finds out by observation whether a call whose answer was lost took effect.
 func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
-	if in.Op == fleet.OpReboot || in.Op == fleet.OpSoftReboot {
-		// A reset cannot be observed; whether it happened or not, what counts is whether the machine becomes healthy.
-		r.Intent = nil
-		w.done(r, in)
+	op := operationOf(in.Op)
+	if unseen, ok := op.(resolver); ok {
+		unseen.resolve(w, r, in)
 		return
-	}
-	switch in.Op {
-	case fleet.OpRun:
-		w.resolveRun(r, in)
-		return
-	case fleet.OpEvacuate, fleet.OpMigrate:
-		w.movedUnheard(r, in)
-		return
-	case fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence: // the same order again finds out
-		r.Intent = nil
-		w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance, Generation: in.Generation,
-			Host: in.Host, Detail: "it can be ordered again"})
-		w.settle(r, in, fleet.Outcome{Intent: in.ID, Kind: fleet.OutcomeUnknown})
-		return
-	default:
 	}
 	seen, known := w.seenSince(r, in.Instance, in.Host)
 	if !known {
@@ -377,30 +230,20 @@ func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
 	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
 		Generation: in.Generation, Host: in.Host, Detail: "observed " + string(power)})
 	switch {
-	case tookEffect(in.Op, seen):
-		w.done(r, in)
+	case op.took(seen):
+		op.done(w, r)
 	case in.Op == fleet.OpCreate && power == fleet.PowerGone:
 		w.lostOrder(r)
 	case in.Op == fleet.OpCreate:
 		w.halfMade(r)
 	default:
-		w.undone(r, in)
-		w.retry(r)
-		w.boundTries(r, in)
+		w.repeat(r, in)
 	}
 }
 
-// resolveRun: nobody can observe how far a command came whose hale died. It is run again if it was declared to bear that, and
-// else a person must look (L12).
-func (w *Work) resolveRun(r *fleet.Repair, in fleet.Intent) {
-	r.Intent = nil
-	if !in.Repeatable {
-		w.giveUp(fleet.ReasonRunUnclear, "")
-		return
-	}
-	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance, Generation: in.Generation,
-		Host: in.Host, Detail: "it is declared idempotent"})
-	w.undone(r, in)
+// repeat tries a call again that surely had no effect.
+func (w *Work) repeat(r *fleet.Repair, in fleet.Intent) {
+	operationOf(in.Op).undone(r)
 	w.retry(r)
 	w.boundTries(r, in)
 }
@@ -422,7 +265,7 @@ func (w *Work) boundTries(r *fleet.Repair, in fleet.Intent) {
 	case r.Retries < pageAfter:
 	case w.wantedIn():
 		w.giveUpChange(fleet.ReasonCallFailed, "tried in vain")
-	case onTheSpot(in.Op), in.Op == fleet.OpRebuild:
+	case operationOf(in.Op).ofStep():
 		w.failRung(fleet.ReasonCallFailed, "tried in vain")
 	}
 }
@@ -450,36 +293,4 @@ func (w *Work) lostOrder(r *fleet.Repair) {
 	if !r.Target.None() && !r.Proof.Meets(fleet.ProofDeleted) {
 		r.Proof = fleet.ProofNone
 	}
-}
-
-func tookEffect(op fleet.Op, i fleet.Instance) bool {
-	switch op {
-	case fleet.OpCreate, fleet.OpStart, fleet.OpResume, fleet.OpRebuild:
-		return i.Power == fleet.PowerRunning
-	case fleet.OpRescue:
-		return i.Power == fleet.PowerPaused && i.Stop == fleet.StopRescue
-	case fleet.OpPowerOff:
-		return i.Power == fleet.PowerOff || i.Power == fleet.PowerGone
-	case fleet.OpDelete:
-		return i.Power == fleet.PowerGone
-	case fleet.OpCertify:
-		return i.Mark.Certified
-	case fleet.OpKeep:
-		return i.Mark.Kept
-	case fleet.OpRestore:
-		return !i.Mark.Kept && i.Power == fleet.PowerOff
-	case fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence, fleet.OpEvacuate, fleet.OpMigrate:
-	}
-	return false
-}
-
-// onTheSpot reports whether the operation is the whole of its step and leaves the instance in place.
-func onTheSpot(op fleet.Op) bool {
-	switch op {
-	case fleet.OpStart, fleet.OpResume, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpRun, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue:
-		return true
-	case fleet.OpCreate, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpRebuild, fleet.OpKeep, fleet.OpRestore,
-		fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpFence:
-	}
-	return false
 }

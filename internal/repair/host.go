@@ -50,27 +50,11 @@ func goesElsewhere(step fleet.StepKind) bool {
 	return step == fleet.StepRecreate || step == fleet.StepEvacuate
 }
 
-// toLeave says why the step is not for the machine, as its host stands: whoever leaves a disabled one, must get away from there, and nobody leaves one
-// that is as it should be.
+// toLeave says why the step is not for the machine, as its host stands: whoever leaves a disabled one, must get away
+// from there, and nobody leaves one that is as it should be.
 func toLeave(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
-	disabled := m.Health.Cause == fleet.CauseDisabled
-	switch step.Kind {
-	case fleet.StepMigrate:
-		if !disabled {
-			return fleet.ReasonHostEnabled
-		}
-	case fleet.StepEvacuate:
-		if _, dead := guard.DeadHost(m.Current.Host, s); !dead {
-			return fleet.ReasonHostUp
-		}
-	case fleet.StepRecreate, fleet.StepPage, fleet.StepQuarantine:
-	case fleet.StepSnapshot: // before what comes then
-	case fleet.StepStart, fleet.StepResume, fleet.StepReboot, fleet.StepRebuild, fleet.StepRun, fleet.StepRescue:
-		if disabled {
-			return fleet.ReasonHostDisabled
-		}
-	}
-	return ""
+	_, dead := guard.DeadHost(m.Current.Host, s)
+	return rungOf(step.Kind).leaves(m.Health.Cause == fleet.CauseDisabled, dead)
 }
 
 // leavesDisabled says whether a look confirms that the instance is on a host that is to be left.
@@ -99,9 +83,9 @@ func (w *Work) evacuate(r *fleet.Repair) {
 // movedAgain is how often a move whose answer was lost is looked for before it is ordered again.
 const movedAgain = 5
 
-// movedUnheard deals with a move whose answer was lost. Whoever is seen on another host has moved. As long as the provider says nothing, it may be on its way;
+// resolve deals with a move whose answer was lost. Whoever is seen on another host has moved. As long as the provider says nothing, it may be on its way;
 // after a while the same order finds out, if another look still wants it: what has left its host is not moved again.
-func (w *Work) movedUnheard(r *fleet.Repair, in fleet.Intent) {
+func (moving) resolve(w *Work, r *fleet.Repair, in fleet.Intent) {
 	seen := w.View.Sighting(in.Instance)
 	known := seen.Known() && seen.Asked > r.LastOutcome
 	away := known && seen.Instance.Host != in.Host
@@ -117,12 +101,10 @@ func (w *Work) movedUnheard(r *fleet.Repair, in fleet.Intent) {
 	w.Record(rec)
 	if away {
 		r.RetryAt, r.AskAt = 0, 0
-		w.done(r, in)
+		moving{}.done(w, r)
 		return
 	}
-	w.undone(r, in)
-	w.retry(r)
-	w.boundTries(r, in)
+	w.repeat(r, in)
 }
 
 // deadHost returns the host of the instance if it does not answer.
@@ -359,4 +341,39 @@ func (w *Work) leftRuns() bool {
 	return w.M.Rivalled() || slices.ContainsFunc(w.M.Left, func(l fleet.LeftBehind) bool {
 		return !w.Away(l.ID) && w.View.Sighting(l.ID).Instance.Power == fleet.PowerRunning
 	})
+}
+
+// moving is the operation of the steps evacuate and migrate.
+type moving struct{ onTheSpot }
+
+func (moving) undone(r *fleet.Repair) { r.LookAgain() }
+
+// evacuate is the step away from a host that does not answer.
+type evacuate struct{}
+
+func (evacuate) op(fleet.Step) fleet.Op { return fleet.OpEvacuate }
+
+func (evacuate) applies(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Reason {
+	return rebuild{}.applies(m, spec, step)
+}
+
+func (evacuate) leaves(_, dead bool) fleet.Reason {
+	if !dead {
+		return fleet.ReasonHostUp
+	}
+	return ""
+}
+
+// migrate is the step away from a host that is disabled.
+type migrate struct{}
+
+func (migrate) op(fleet.Step) fleet.Op { return fleet.OpMigrate }
+
+func (migrate) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reason { return idle(m) }
+
+func (migrate) leaves(disabled, _ bool) fleet.Reason {
+	if !disabled {
+		return fleet.ReasonHostEnabled
+	}
+	return ""
 }

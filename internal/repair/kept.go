@@ -165,3 +165,31 @@ func (w *Work) stopUpdate() {
 		w.M.Change = &fleet.Change{Order: l.Update.Order, Ended: fleet.ReasonUndone}
 	}
 }
+
+// keeping puts the old instance aside.
+type keeping struct{ ofTheOld }
+
+func (keeping) done(w *Work, r *fleet.Repair)                     { w.setAside(r) }
+func (keeping) notFound(w *Work, r *fleet.Repair, _ fleet.Intent) { w.removed(r) }
+func (keeping) failed(w *Work, _ *fleet.Repair, o fleet.Outcome)  { w.keepFailed(o.Detail) }
+func (keeping) took(i fleet.Instance) bool                        { return i.Mark.Kept }
+
+// restoring gives a kept instance its name back.
+type restoring struct{ nothing }
+
+func (restoring) done(w *Work, r *fleet.Repair) { w.isBack(r) }
+
+func (restoring) conflict(w *Work, _ *fleet.Repair, _ fleet.Intent, o fleet.Outcome) {
+	w.quarantine(fleet.ReasonNameTaken, o.Detail)
+}
+
+func (restoring) notFound(w *Work, r *fleet.Repair, in fleet.Intent) {
+	w.M.LetGo(r.Back.ID)
+	w.quarantine(fleet.ReasonNoInstance, string(in.Op))
+}
+
+func (restoring) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) {
+	w.quarantine(fleet.ReasonCallFailed, o.Detail)
+}
+
+func (restoring) took(i fleet.Instance) bool { return !i.Mark.Kept && i.Power == fleet.PowerOff }

@@ -62,63 +62,14 @@ func (w *Work) takeRung(rung int, kind fleet.StepKind) {
 	w.enter(fleet.PhaseLook)
 }
 
-// Precondition says why the step does not apply to the machine as it stands; empty when it applies. Whatever stands still with
-// its memory intact can go on where it was: it is resumed, or left alone, and never reset or replaced.
+// Precondition says why the step does not apply to the machine as it stands; empty when it applies. Whatever stands
+// still with its memory intact can go on where it was: it is resumed, or left alone, and never reset or replaced.
 func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Reason {
-	cause := m.Health.Cause
-	missing := m.Current.None() || cause == fleet.CauseGone
-	switch step.Kind {
-	case fleet.StepStart:
-		switch {
-		case missing:
-			return fleet.ReasonNoInstance
-		case off(cause):
-			return ""
-		}
-		return fleet.ReasonNotOff
-	case fleet.StepResume:
-		return resumable(cause, missing)
-	case fleet.StepReboot:
-		return idle(m)
-	case fleet.StepRun:
-		if r := idle(m); r != "" {
-			return r
-		}
-		if !m.Address.IsValid() && step.Run.Asks("{ip}") {
-			return fleet.ReasonNoAddress
-		}
-	case fleet.StepRecreate:
-		return replaceable(m, spec, step)
-	case fleet.StepMigrate:
-		return idle(m)
-	case fleet.StepRescue:
-		return rescuable(m, missing)
-	case fleet.StepRebuild, fleet.StepEvacuate:
-		if missing {
-			return fleet.ReasonNoInstance
-		}
-		return replaceable(m, spec, step)
-	case fleet.StepSnapshot:
-		return copyable(m, missing)
-	case fleet.StepPage, fleet.StepQuarantine: // whatever there is
-	}
-	return ""
+	return rungOf(step.Kind).applies(m, spec, step)
 }
 
-// resumable says why the instance cannot go on where it was.
-func resumable(cause fleet.Cause, missing bool) fleet.Reason {
-	switch {
-	case missing:
-		return fleet.ReasonNoInstance
-	case cause == fleet.CauseIOError:
-		return fleet.ReasonIOError
-	case cause == fleet.CauseRescued:
-		return fleet.ReasonRescued
-	case cause.Halted():
-		return ""
-	}
-	return fleet.ReasonNotPaused
-}
+// missing reports whether the machine has no instance.
+func missing(m *fleet.Machine) bool { return m.Current.None() || m.Health.Cause == fleet.CauseGone }
 
 // replaceable says why nothing may be put in the place of the instance or of its disk.
 func replaceable(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Reason {
@@ -289,35 +240,7 @@ func (w *Work) Worsen() {
 }
 
 // OpOf returns the operation that the step needs the provider to have; empty: none.
-func OpOf(step fleet.Step) fleet.Op {
-	switch step.Kind {
-	case fleet.StepStart:
-		return fleet.OpStart
-	case fleet.StepResume:
-		return fleet.OpResume
-	case fleet.StepReboot:
-		if step.Mode == fleet.RebootSoft {
-			return fleet.OpSoftReboot
-		}
-		return fleet.OpReboot
-	case fleet.StepRecreate:
-		return fleet.OpCreate
-	case fleet.StepRun:
-		return fleet.OpRun
-	case fleet.StepRebuild:
-		return fleet.OpRebuild
-	case fleet.StepSnapshot:
-		return fleet.OpSnapshot
-	case fleet.StepEvacuate:
-		return fleet.OpEvacuate
-	case fleet.StepMigrate:
-		return fleet.OpMigrate
-	case fleet.StepRescue:
-		return fleet.OpRescue
-	case fleet.StepPage, fleet.StepQuarantine:
-	}
-	return ""
-}
+func OpOf(step fleet.Step) fleet.Op { return rungOf(step.Kind).op(step) }
 
 // FirstStep returns the step that a repair of the machine would begin with, and whether there is one.
 func FirstStep(m *fleet.Machine, s *guard.Situation) (fleet.StepKind, bool) {

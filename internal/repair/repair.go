@@ -137,12 +137,8 @@ func (w *Work) pass(r *fleet.Repair) {
 
 // rolled reports whether the rung may build or destroy, if it does, and says why not.
 func (w *Work) rolled(r *fleet.Repair) bool {
-	if r.Kind == fleet.RepairHeal || r.Kind == "" {
-		switch r.Step {
-		case fleet.StepStart, fleet.StepReboot, fleet.StepResume, fleet.StepRun, fleet.StepSnapshot, fleet.StepPage, fleet.StepQuarantine:
-			return true
-		case fleet.StepRecreate, fleet.StepRebuild, fleet.StepEvacuate, fleet.StepMigrate, fleet.StepRescue:
-		}
+	if (r.Kind == fleet.RepairHeal || r.Kind == "") && !r.Step.Rolled() {
+		return true
 	}
 	held := guard.AnyRolled(w.Situation)
 	if held != "" {

@@ -2,10 +2,23 @@ package repair
 
 import "hale/internal/fleet"
 
-// rescuable says why there is nothing that another system could run in the place of.
-func rescuable(m *fleet.Machine, missing bool) fleet.Reason {
+// rescuing is the operation of the step rescue.
+type rescuing struct{ onTheSpot }
+
+func (rescuing) undone(r *fleet.Repair) { r.LookAgain() }
+
+func (rescuing) took(i fleet.Instance) bool {
+	return i.Power == fleet.PowerPaused && i.Stop == fleet.StopRescue
+}
+
+// rescue is the step.
+type rescue struct{ staying }
+
+func (rescue) op(fleet.Step) fleet.Op { return fleet.OpRescue }
+
+func (rescue) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reason {
 	switch {
-	case missing:
+	case missing(m):
 		return fleet.ReasonNoInstance
 	case m.Health.Cause.Halted():
 		return fleet.ReasonHalted

@@ -12,10 +12,37 @@ import (
 // snapshotTries are the orders of one copy whose answers say nothing, or that nothing was done, before it counts as failed.
 const snapshotTries = 3
 
-// copyable says why there is nothing to copy, or why it must not be.
-func copyable(m *fleet.Machine, missing bool) fleet.Reason {
+// copying is the operation of the step snapshot, and dropping removes a copy.
+type (
+	copying  struct{ orderedAgain }
+	dropping struct{ orderedAgain }
+)
+
+func (copying) settle(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
+	w.settleSnapshot(r, in, o)
+}
+
+func (c copying) resolve(w *Work, r *fleet.Repair, in fleet.Intent) {
+	c.settle(w, r, in, c.resolved(w, r, in))
+}
+
+func (dropping) settle(w *Work, _ *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
+	w.settleDrop(in, o)
+}
+
+func (d dropping) resolve(w *Work, r *fleet.Repair, in fleet.Intent) {
+	d.settle(w, r, in, d.resolved(w, r, in))
+}
+
+// snapshot is the step.
+type snapshot struct{ anywhere }
+
+func (snapshot) op(fleet.Step) fleet.Op { return fleet.OpSnapshot }
+
+// applies says why there is nothing to copy, or why it must not be.
+func (snapshot) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reason {
 	switch {
-	case missing:
+	case missing(m):
 		return fleet.ReasonNoInstance
 	case m.Health.Cause == fleet.CauseIOError: // its storage is full, or broken
 		return fleet.ReasonIOError

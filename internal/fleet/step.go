@@ -1,0 +1,151 @@
+package fleet
+
+// StepKind names a recovery step.
+type StepKind string
+
+// The steps.
+const (
+	StepStart    StepKind = "start"    // power on; applies when the provider says it is off
+	StepResume   StepKind = "resume"   // go on where it was; applies when it is paused or suspended
+	StepReboot   StepKind = "reboot"   // applies when it runs
+	StepRebuild  StepKind = "rebuild"  // fence, then the same instance with a new disk from the template
+	StepRecreate StepKind = "recreate" // fence, delete, create anew from the template
+	// StepEvacuate lets the instance go on elsewhere when its host does not answer, and is proven off.
+	StepEvacuate StepKind = "evacuate"
+	// StepMigrate moves the running instance to another host when its own is disabled.
+	StepMigrate StepKind = "migrate"
+	// StepRescue has another system run in the instance's place, with its disk beside, and leaves it to a person. It
+	// ends the ladder.
+	StepRescue StepKind = "rescue"
+	StepRun    StepKind = "run" // execute a command on hale's side; applies when it runs
+	// StepSnapshot copies the instance's disks before a later step that would lose them. It heals nothing.
+	StepSnapshot StepKind = "snapshot"
+	StepPage     StepKind = "page" // tell a person, and give them VerifyWithin before the next step
+	// StepQuarantine leaves it to a person.
+	StepQuarantine StepKind = "quarantine"
+)
+
+// risk is what a step or an operation may take away.
+type risk struct {
+	gentle     bool // nothing of a machine that turns out to run
+	erases     bool // the signs of what ails the machine
+	builds     bool // what the step leaves boots from a new disk, and has the time of a build to become healthy
+	rolled     bool // builds or destroys: this start of hale is noted at the provider's before
+	disruptive bool // can interrupt or destroy a running machine (L3, L7)
+	destroys   bool // destroys an instance, or is the first call towards that (L2)
+	// fenced says that the policy's proof is needed before the first call that cannot be taken back; seenOff, that the
+	// provider itself must have seen it off, which is to work on the instance.
+	fenced, seenOff bool
+}
+
+// steps is the row of each step.
+var steps = map[StepKind]risk{
+	StepStart:      {gentle: true},
+	StepResume:     {gentle: true},
+	StepReboot:     {erases: true},
+	StepRun:        {},
+	StepSnapshot:   {}, // it takes nothing away, and is of no use without a step that does
+	StepRebuild:    {erases: true, builds: true, rolled: true, seenOff: true},
+	StepRecreate:   {erases: true, builds: true, rolled: true, fenced: true},
+	StepEvacuate:   {erases: true, builds: true, rolled: true, fenced: true},
+	StepMigrate:    {rolled: true},
+	StepRescue:     {erases: true, rolled: true},
+	StepPage:       {gentle: true},
+	StepQuarantine: {gentle: true},
+}
+
+// Gentle reports whether the step takes nothing away from a machine that turns out to run.
+func (k StepKind) Gentle() bool { return steps[k].gentle }
+
+// Builds reports whether what the step leaves boots from a new disk, and has the time of a build to become healthy.
+func (k StepKind) Builds() bool { return steps[k].builds }
+
+// Destroys reports whether the step may destroy the signs of what ails the machine.
+func (k StepKind) Destroys() bool { return steps[k].erases }
+
+// Rolled reports whether the step may build or destroy. What is no step may.
+func (k StepKind) Rolled() bool {
+	row, known := steps[k]
+	return row.rolled || !known
+}
+
+// Needs returns the proof that the step needs before its first call that cannot be taken back.
+func (k StepKind) Needs(f Fence) Proof {
+	switch row := steps[k]; {
+	case row.seenOff:
+		return ProofConfirmedOff
+	case row.fenced:
+		return f.Proof
+	}
+	return ProofNone
+}
+
+// Op is an operation at the provider.
+type Op string
+
+// The operations.
+const (
+	OpCreate   Op = "create"
+	OpStart    Op = "start"
+	OpReboot   Op = "reboot"
+	OpPowerOff Op = "power-off"
+	OpDelete   Op = "delete"
+	OpCertify  Op = "certify"
+	OpResume   Op = "resume"
+	// OpSoftReboot asks the guest to reboot. It may not listen.
+	OpSoftReboot Op = "soft-reboot"
+	// OpRun executes a command on hale's side. No provider takes part in it.
+	OpRun Op = "run"
+	// OpKeep puts an instance that is off aside: it gives up the machine's name and its kept disks.
+	OpKeep Op = "keep"
+	// OpRestore gives them back to one that was put aside.
+	OpRestore Op = "restore"
+	// OpRebuild gives an instance that is off a new disk from the template's image, and starts it.
+	OpRebuild Op = "rebuild"
+	// OpEvacuate starts an instance on another host, whose own is off; OpMigrate moves one there while it runs.
+	OpEvacuate Op = "evacuate"
+	OpMigrate  Op = "migrate"
+	// OpRescue starts another system in an instance's place, with its disk beside, for a person to repair it.
+	OpRescue Op = "rescue"
+	// OpSnapshot copies an instance's disks so that the copy outlives it; OpDropSnapshot removes the copy.
+	OpSnapshot     Op = "snapshot"
+	OpDropSnapshot Op = "drop-snapshot"
+	// OpFence turns the whole host of an instance off, by a power controller. No provider takes part in it.
+	OpFence Op = "fence"
+)
+
+// operations is the row of each operation.
+var operations = map[Op]risk{
+	OpCreate:       {rolled: true},
+	OpStart:        {},
+	OpResume:       {},
+	OpReboot:       {disruptive: true},
+	OpSoftReboot:   {disruptive: true},
+	OpPowerOff:     {rolled: true, disruptive: true, destroys: true},
+	OpDelete:       {rolled: true, disruptive: true, destroys: true},
+	OpCertify:      {},
+	OpRun:          {},
+	OpKeep:         {rolled: true},
+	OpRestore:      {rolled: true},
+	OpRebuild:      {rolled: true, disruptive: true, destroys: true},
+	OpEvacuate:     {rolled: true, disruptive: true, destroys: true},
+	OpMigrate:      {rolled: true},
+	OpRescue:       {rolled: true, disruptive: true},
+	OpSnapshot:     {},
+	OpDropSnapshot: {rolled: true},
+	OpFence:        {rolled: true, disruptive: true, destroys: true},
+}
+
+// Disruptive reports whether the operation can interrupt or destroy a running machine (L3, L7).
+func (o Op) Disruptive() bool { return operations[o].disruptive }
+
+// Destroys reports whether the operation destroys an instance, or is the first call towards that (L2).
+func (o Op) Destroys() bool { return operations[o].destroys }
+
+// Rolled reports whether the operation builds or destroys, so that it is sent only when this start of hale is noted at
+// the provider's. The others leave what there is; they are sent unless the notes show a start that the store does not
+// know. What is no operation counts as one that builds.
+func (o Op) Rolled() bool {
+	row, known := operations[o]
+	return row.rolled || !known
+}
