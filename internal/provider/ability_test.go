@@ -40,10 +40,10 @@ func TestEveryAbilityIsListed(t *testing.T) {
 	}
 }
 
-// plain has what every provider has.
-type plain struct{ provider.Provider }
+// bare has what every provider has.
+type bare struct{ provider.Provider }
 
-func (plain) Start(_ context.Context, ref provider.Ref) error {
+func (bare) Start(_ context.Context, ref provider.Ref) error {
 	return fault.New(fault.Transient, "start", string(ref.ID), nil)
 }
 
@@ -53,7 +53,7 @@ func TestWhatAProviderCannotDoIsNotOrderedOfIt(t *testing.T) {
 	for op, want := range map[fleet.Op]fault.Kind{
 		fleet.OpStart: fault.Transient, fleet.OpRescue: fault.Unsupported, fleet.OpFence: fault.Invalid, "": fault.Invalid,
 	} {
-		if _, err := provider.Do(t.Context(), plain{}, provider.Call{Op: op, Ref: ref}); fault.KindOf(err) != want {
+		if _, err := provider.Do(t.Context(), bare{}, provider.Call{Op: op, Ref: ref}); fault.KindOf(err) != want {
 			t.Errorf("%q ends with %v, not with %s", op, err, want)
 		}
 	}
