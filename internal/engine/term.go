@@ -170,7 +170,7 @@ func (t *term) load(ctx context.Context) error {
 		return err
 	}
 	claimed, err := t.loadClaims(ctx)
-	if err = errors.Join(err, t.loadPost(ctx)); err != nil {
+	if err := errors.Join(err, t.loadPost(ctx)); err != nil {
 		return err
 	}
 	epoch := forsake(t.probes) + 1

@@ -50,12 +50,12 @@ func allAbilities() []Ability {
 		ability[Migrator](byRef(fleet.OpMigrate, Migrator.Migrate)),
 		ability[Rescuer](byRef(fleet.OpRescue, Rescuer.Rescue)),
 		ability[Snapshotter](
-			operation{fleet.OpSnapshot, func(ctx context.Context, p Provider, c Call) (fleet.Copy, error) {
-				return p.(Snapshotter).Snapshot(ctx, c.Ref, c.Snapshot)
-			}},
-			operation{fleet.OpDropSnapshot, func(ctx context.Context, p Provider, c Call) (fleet.Copy, error) {
-				return fleet.Copy{}, p.(Snapshotter).DropSnapshot(ctx, c.Snapshot)
-			}},
+			by(fleet.OpSnapshot, func(p Snapshotter, ctx context.Context, c Call) (fleet.Copy, error) {
+				return p.Snapshot(ctx, c.Ref, c.Snapshot)
+			}),
+			by(fleet.OpDropSnapshot, func(p Snapshotter, ctx context.Context, c Call) (fleet.Copy, error) {
+				return fleet.Copy{}, p.DropSnapshot(ctx, c.Snapshot)
+			}),
 		),
 		ability[GuestPinger](),
 		ability[ConsoleReader](),
@@ -115,25 +115,32 @@ type operation struct {
 	do func(ctx context.Context, p Provider, c Call) (fleet.Copy, error)
 }
 
-// byRef is an operation that takes the instance.
-func byRef[T any](op fleet.Op, do func(T, context.Context, Ref) error) operation {
+// by is an operation of the interface.
+func by[T any](op fleet.Op, do func(T, context.Context, Call) (fleet.Copy, error)) operation {
 	return operation{op, func(ctx context.Context, p Provider, c Call) (fleet.Copy, error) {
-		return fleet.Copy{}, do(p.(T), ctx, c.Ref)
+		able, ok := p.(T)
+		if !ok {
+			return fleet.Copy{}, fault.New(fault.Unsupported, "provider.do", string(c.Ref.ID), nil)
+		}
+		return do(able, ctx, c)
 	}}
+}
+
+// byRef is one that takes the instance.
+func byRef[T any](op fleet.Op, do func(T, context.Context, Ref) error) operation {
+	return by(op, func(p T, ctx context.Context, c Call) (fleet.Copy, error) { return fleet.Copy{}, do(p, ctx, c.Ref) })
 }
 
 // byName is one that takes the machine's name, too.
 func byName[T any](op fleet.Op, do func(T, context.Context, Ref, string) error) operation {
-	return operation{op, func(ctx context.Context, p Provider, c Call) (fleet.Copy, error) {
-		return fleet.Copy{}, do(p.(T), ctx, c.Order.Ref, c.Order.Name)
-	}}
+	return by(op, func(p T, ctx context.Context, c Call) (fleet.Copy, error) {
+		return fleet.Copy{}, do(p, ctx, c.Order.Ref, c.Order.Name)
+	})
 }
 
 // byOrder is one that takes what is to be built.
 func byOrder[T any](op fleet.Op, do func(T, context.Context, Order) error) operation {
-	return operation{op, func(ctx context.Context, p Provider, c Call) (fleet.Copy, error) {
-		return fleet.Copy{}, do(p.(T), ctx, c.Order)
-	}}
+	return by(op, func(p T, ctx context.Context, c Call) (fleet.Copy, error) { return fleet.Copy{}, do(p, ctx, c.Order) })
 }
 
 // everyone is what each provider can do.
@@ -149,21 +156,13 @@ var everyone = []operation{
 // Do has the provider do what is ordered. The copy is that of a snapshot. Errors are the operation's; fault.Unsupported:
 // the provider does not have it; fault.Invalid: it is no provider's business.
 func Do(ctx context.Context, p Provider, c Call) (fleet.Copy, error) {
-	for _, o := range everyone {
-		if o.op == c.Op {
-			return o.do(ctx, p, c)
-		}
-	}
+	all := slices.Clone(everyone)
 	for _, a := range abilities {
-		for _, o := range a.operations {
-			switch {
-			case o.op != c.Op:
-			case a.has(p):
-				return o.do(ctx, p, c)
-			default:
-				return fleet.Copy{}, fault.New(fault.Unsupported, "provider.do", string(c.Ref.ID), nil)
-			}
-		}
+		all = append(all, a.operations...)
 	}
-	return fleet.Copy{}, fault.New(fault.Invalid, "provider.do", string(c.Op), nil)
+	at := slices.IndexFunc(all, func(o operation) bool { return o.op == c.Op })
+	if at < 0 {
+		return fleet.Copy{}, fault.New(fault.Invalid, "provider.do", string(c.Op), nil)
+	}
+	return all[at].do(ctx, p, c)
 }
