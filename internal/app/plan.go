@@ -43,15 +43,11 @@ func Plan(ctx context.Context, o PlanOptions) (api.Plan, error) {
 	if err := fill(ctx, store, believed); err != nil {
 		return api.Plan{}, err
 	}
-	underWay, err := setAside(ctx, store, o.Config.Fleets)
+	was, err := setAside(ctx, store, o.Config.Fleets)
 	if err != nil {
 		return api.Plan{}, err
 	}
 	were, err := recallConnections(ctx, store)
-	if err != nil {
-		return api.Plan{}, err
-	}
-	adopted, err := adoptedIn(ctx, store, o.Config.Fleets)
 	if err != nil {
 		return api.Plan{}, err
 	}
@@ -71,10 +67,6 @@ func Plan(ctx context.Context, o PlanOptions) (api.Plan, error) {
 	if err != nil {
 		return api.Plan{}, err
 	}
-	installation, err := engine.Installation(ctx, store)
-	if err != nil {
-		return api.Plan{}, err
-	}
 	p := api.Plan{At: time.Now(), State: from, Settled: settled, Fleets: []api.PlannedWork{}}
 	if o.Deep {
 		p.Trials = s.try(ctx)
@@ -85,7 +77,7 @@ func Plan(ctx context.Context, o PlanOptions) (api.Plan, error) {
 		if f.Spec = f.Whole.Ledger.Force(f.Wanted); f.Spec.Adopt.Selects() {
 			f.Spec.Size, f.Spec.Adopt.Left = size, left // what is there
 		}
-		p.Fleets = append(p.Fleets, planFleet(f, beforehand{underWay, adopted, installation}))
+		p.Fleets = append(p.Fleets, planFleet(f, was))
 	}
 	return p, nil
 }
@@ -131,48 +123,32 @@ func fill(ctx context.Context, store state.Store, believed api.State) error {
 	})
 }
 
-// setAside takes the repairs under way out of the beliefs, and returns them: the controller goes on with them, and a
+// setAside notes which instances are adopted, and takes the repairs under way out of the beliefs: the controller goes on with them, and a
 // plan must not.
-func setAside(ctx context.Context, store state.Store, specs []fleet.Spec) (map[fleet.MachineName]fleet.Repair, error) {
-	underWay := map[fleet.MachineName]fleet.Repair{}
+func setAside(ctx context.Context, store state.Store, specs []fleet.Spec) (beforehand, error) {
+	was := beforehand{underWay: map[fleet.MachineName]fleet.Repair{}, adopted: map[fleet.InstanceID]bool{}}
 	for _, spec := range specs {
 		beliefs, err := engine.Beliefs(ctx, store, spec.Name)
 		if err != nil {
-			return nil, err
+			return was, err
 		}
 		for _, b := range beliefs {
+			was.adopted[b.Machine.Current.ID] = b.Machine.Current.Adopted && !b.Machine.Current.Candidate()
 			if b.Machine.Repair == nil {
 				continue
 			}
-			underWay[b.Machine.Name] = *b.Machine.Repair
+			was.underWay[b.Machine.Name] = *b.Machine.Repair
 			b.Machine.Repair = nil
 			data, err := json.Marshal(b.Machine)
 			if err != nil {
-				return nil, fault.New(fault.Invalid, "app.plan", b.Key, err)
+				return was, fault.New(fault.Invalid, "app.plan", b.Key, err)
 			}
 			if _, err := store.Commit(ctx, state.Txn{Then: []state.Write{state.Put(b.Key, data)}}); err != nil {
-				return nil, err
+				return was, err
 			}
 		}
 	}
-	return underWay, nil
-}
-
-// adoptedIn returns the instances that are adopted already.
-func adoptedIn(ctx context.Context, store state.Store, specs []fleet.Spec) (map[fleet.InstanceID]bool, error) {
-	adopted := map[fleet.InstanceID]bool{}
-	for _, spec := range specs {
-		beliefs, err := engine.Beliefs(ctx, store, spec.Name)
-		if err != nil {
-			return nil, err
-		}
-		for _, b := range beliefs {
-			if i := b.Machine.Current; i.Adopted && !i.Candidate() {
-				adopted[i.ID] = true
-			}
-		}
-	}
-	return adopted, nil
+	return was, nil
 }
 
 // watchedOnly returns the specifications with nothing allowed.

@@ -3,8 +3,10 @@ package app
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"hale/internal/api"
+	"hale/internal/decide"
 	"hale/internal/engine"
 	"hale/internal/fleet"
 	"hale/internal/guard"
@@ -19,22 +21,25 @@ const settledAt = fleet.Instant(1)
 type beforehand struct {
 	underWay map[fleet.MachineName]fleet.Repair
 	adopted  map[fleet.InstanceID]bool
-	ours     fleet.Installation
 }
 
-// planFleet says what would be done in the order of the machines, each seeing what was planned before it.
+// planFleet says what would be done: what decide begins in this picture, which is not carried out, and why it holds the rest.
 func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
-	s := guard.Situation{
-		Spec: f.Spec, Now: f.At, SteadyAt: settledAt, Acting: f.Acting, Provider: f.Provider, Hosts: f.Hosts, Silent: f.Silent, Cannot: f.Cannot,
-		Vantage: f.Vantage, Brake: f.Brake, Whole: f.Whole, Slots: f.Slots,
-		Tally: withWork(f, was.underWay),
+	s := pictured(f, was.underWay)
+	d := decide.Decide(s)
+	begun := outlook{d: d, was: was, spec: &f.Spec, tally: guard.Tally{Size: f.Spec.Size, Rest: &d.Whole}}
+	for i := range d.Machines {
+		begun.tally.Add(&d.Machines[i].Belief, begun.spec)
 	}
-	s.Closed, _ = f.Spec.Repair.Closed(f.At.Wall)
-	s.Brake = guard.StepBrake(s.Brake, f.Spec.Limits.Brake, s.Tally, s.Now)
-	f.Brake = s.Brake
+	otherwise := begun
+	if s.Spec.Mode == fleet.ModeObserve { // what is left without a word, since hale only watches
+		s.Spec.Mode, s.Wanted.Mode = fleet.ModeAct, fleet.ModeAct
+		otherwise.d = decide.Decide(s)
+	}
+	f.Brake = d.Brake
 	w := api.PlannedWork{
 		Fleet: string(f.Spec.Name), Mode: string(f.Spec.Mode), Brake: api.ViewBrake(f), Provider: api.ViewProvider(f),
-		Failing: s.Tally.Failing, Size: f.Spec.Size, Machines: []api.PlannedStep{}, Ordered: api.ViewOrderedSize(f),
+		Failing: begun.tally.Failing, Size: f.Spec.Size, Machines: []api.PlannedStep{}, Ordered: api.ViewOrderedSize(f),
 		Plans: []api.Waiting{},
 	}
 	if p := f.Pending(); !p.Empty() {
@@ -45,109 +50,108 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 			w.Unsupported = append(w.Unsupported, string(step.Kind))
 		}
 	}
-	for _, v := range f.Machines {
-		if v.Machine.Vacant() && guard.Surplus(&v.Machine, &f.Spec) && !remnant(v, was.ours) {
+	for i := range d.Machines { // all of them, since all are due
+		m, v := &d.Machines[i], s.Machines[d.Machines[i].Index]
+		action, held := begun.of(&v.Machine, m)
+		if action == api.ActionNone && held.Code == "" && f.Spec.Mode == fleet.ModeObserve {
+			if action, _ = otherwise.of(&v.Machine, &otherwise.d.Machines[i]); action != api.ActionNone && action != api.ActionAdopt {
+				held = api.ViewReason(fleet.ReasonObserve, "")
+			}
+		}
+		if action == api.ActionNone && m.Belief.Vacant() && guard.Surplus(&m.Belief, &f.Spec) {
 			continue // nobody has the place, or it was given up
 		}
+		v.Machine = m.Belief
 		p := api.PlannedStep{
 			Machine: string(v.Machine.Name), Alias: v.Machine.Alias, Verdict: string(v.Machine.Health.Verdict), Since: v.Machine.Health.Since,
-			Text: api.VerdictText(v), Action: api.ActionNone,
+			Text: api.VerdictText(v), Action: action, Held: held,
 		}
-		if r, busy := was.underWay[v.Machine.Name]; busy {
-			p.Action, p.Repair = api.ActionGoOn, fmt.Sprintf("%s, step %s, phase %s", r.ID, r.Step, r.Phase)
-		} else {
-			planMachine(&p, v, &s, was)
+		if r, busy := was.underWay[v.Machine.Name]; busy && action == api.ActionGoOn {
+			p.Repair = fmt.Sprintf("%s, step %s, phase %s", r.ID, r.Step, r.Phase)
 		}
 		w.Machines = append(w.Machines, p)
 	}
 	return w
 }
 
-// withWork counts the repairs that were set aside.
-func withWork(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair) guard.Tally {
-	t := guard.Tally{Size: f.Spec.Size, Rest: &f.Whole}
-	for _, v := range f.Machines {
-		m := v.Machine
-		if r, busy := underWay[m.Name]; busy {
-			m.Repair = &r
-		}
-		t.Add(&m, &f.Spec)
+// pictured is what decide is asked about: every machine, all that the watch found, and the repairs that were set aside. These stand still.
+func pictured(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair) fleet.Snapshot {
+	s := fleet.Snapshot{
+		Now: f.At, Installation: f.Installation, Spec: f.Spec, Wanted: &f.Wanted, Acting: f.Acting, SteadyAt: settledAt, Provider: f.Provider,
+		Roll: f.Roll, Hosts: f.Hosts, Silent: f.Silent, Cannot: f.Cannot, Vantage: f.Vantage, Brake: f.Brake, Whole: f.Whole, Slots: f.Slots,
+		Machines: slices.Clone(f.Machines),
 	}
-	return t
+	for i := range s.Machines {
+		v := &s.Machines[i]
+		v.Due, v.Machine.Waiting = true, "" // so that it is said again what holds it
+		if r, busy := underWay[v.Machine.Name]; busy {
+			r.Intent, r.RetryAt = nil, f.At.Mono.Add(standstill)
+			v.Machine.Repair = &r
+		}
+	}
+	return s
 }
 
-// planMachine asks the guard and the ladder what follows for one machine, and books what would begin.
-func planMachine(p *api.PlannedStep, v fleet.View, s *guard.Situation, was beforehand) {
-	m := v.Machine
-	s.View = &v
-	held := fleet.Reason("")
-	switch {
-	case remnant(v, was.ours):
-		p.Action, held = api.ActionRemnant, guard.ClearUp(&m, s)
-	case m.Current.Adopted && !was.adopted[m.Current.ID]:
-		p.Action = api.ActionAdopt
-		if m.Health.Verdict != fleet.VerdictHealthy {
-			held = fleet.ReasonCandidate
-		}
-	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
-		p.Action = api.ActionCertify
-		if s.Spec.Mode == fleet.ModeObserve {
-			held = fleet.ReasonObserve
-		}
-	case m.Incident != nil:
-		p.Action, held = planRepair(&m, s)
-		if held == "" {
-			s.Tally.InRepair++
-			guard.TakeSlot(&m, s)
-		}
-	case m.Current.None():
-		p.Action, held = api.ActionBuild, guard.NewBuild(&m, s)
-		if held == "" {
-			s.Tally.InBuild++
-		}
-	}
-	p.Held = api.ViewReason(held, figures(held, &m, *s))
+// standstill is how long a repair under way is left alone: longer than a plan takes.
+const standstill = 24 * time.Hour
+
+// outlook is a decision that is told and not carried out.
+type outlook struct {
+	d     decide.Decision
+	was   beforehand
+	spec  *fleet.Spec
+	tally guard.Tally // with what is begun
 }
 
-func planRepair(m *fleet.Machine, s *guard.Situation) (action string, held fleet.Reason) {
-	held, step := repair.Admit(m, s)
-	switch {
-	case step != "":
-		return string(step), held
-	case held == "":
-		held = fleet.ReasonNoStep
+// of says what is begun for one machine, or what is held, and why.
+func (o *outlook) of(was *fleet.Machine, m *decide.Machine) (action string, held api.Reason) {
+	is, r, why, rec := &m.Belief, m.Belief.Repair, m.Belief.Waiting, fleet.Record{}
+	for _, said := range m.Records {
+		if said.Kind == fleet.RecordHeld {
+			rec = said
+		}
 	}
-	return api.ActionNone, held
+	action = api.ActionNone
+	switch {
+	case r != nil && was.Repair != nil && was.Repair.ID == r.ID:
+		action = api.ActionGoOn
+	case r != nil && r.Kind == fleet.RepairHeal:
+		action = string(r.Step)
+	case r != nil && r.Kind == fleet.RepairRemnant:
+		action = api.ActionRemnant
+	case r != nil && r.Kind == fleet.RepairBuild && !was.Current.None():
+		action = api.ActionCertify
+	case r != nil:
+		action = string(r.Kind)
+	case is.Quarantine != nil && was.Quarantine == nil: // nothing on the ladder helps, or it was tried too often
+		why = is.Quarantine.Reason
+	case is.Current.Candidate(), is.Current.Adopted && !o.was.adopted[is.Current.ID] && why == "":
+		action = api.ActionAdopt
+	case rec.Step != "" && is.Incident == nil:
+		action = api.ActionBuild
+	case rec.Step != "":
+		action = string(rec.Step)
+	case why != "" && is.Health.Verdict == fleet.VerdictHealthy && !is.Current.Certified:
+		action = api.ActionCertify
+	}
+	return action, api.ViewReason(why, o.figures(why, is, &rec))
 }
 
 // figures is the arithmetic behind a reason.
-func figures(held fleet.Reason, m *fleet.Machine, s guard.Situation) string {
-	switch held {
-	case fleet.ReasonBrake:
-		return fmt.Sprintf("%d of %d machines fail", s.Tally.Failing, s.Tally.Size)
-	case fleet.ReasonSharedFate:
-		if p := guard.Parent(m, &s); p != nil {
+func (o *outlook) figures(held fleet.Reason, m *fleet.Machine, rec *fleet.Record) string {
+	switch {
+	case held == fleet.ReasonBrake:
+		return fmt.Sprintf("%d of %d machines fail", rec.Failing, rec.Size)
+	case held == fleet.ReasonSharedFate && m.Incident != nil:
+		if p := o.d.Whole.Parent(m.Incident.Parent); p != nil {
 			return p.ID + ", " + prose.Parent(*p)
 		}
-		return ""
-	case fleet.ReasonBudget:
-		if full := guard.SharedBudget(m, &s); full != nil {
-			return prose.SharedBudget(full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair)
-		}
-		return fmt.Sprintf("%d of %d", s.Tally.InRepair, s.Spec.Limits.InRepair)
-	case fleet.ReasonBuildBudget:
-		return fmt.Sprintf("%d of %d", s.Tally.InBuild, s.Spec.Limits.InBuild)
-	default:
-		return ""
+	case held == fleet.ReasonBudget && rec.Scope != "":
+		return prose.SharedBudget(rec.Scope, rec.Detail, rec.Failing, rec.Limit)
+	case held == fleet.ReasonBudget:
+		return fmt.Sprintf("%d of %d", o.tally.InRepair, o.spec.Limits.InRepair)
+	case held == fleet.ReasonBuildBudget:
+		return fmt.Sprintf("%d of %d", o.tally.InBuild, o.spec.Limits.InBuild)
 	}
-}
-
-// remnant reports whether an unfinished build of the machine left an instance that would be removed first.
-func remnant(v fleet.View, ours fleet.Installation) bool {
-	for _, stray := range v.Machine.Strays {
-		if repair.IsRemnant(v.Machine, v.Sighting(stray.ID).Instance, ours) {
-			return true
-		}
-	}
-	return false
+	return ""
 }

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,23 +18,44 @@ func beliefs(n int) engine.FleetStatus {
 	f := engine.FleetStatus{
 		Spec: fleet.Spec{
 			Name: "web", Provider: "lab", Size: n, Mode: fleet.ModeAct,
-			Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepStart}, {Kind: fleet.StepReboot}, {Kind: fleet.StepRecreate}}},
+			Checks:        []fleet.Check{{Name: "page", Every: time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 1}},
+			UnhealthyWhen: fleet.Condition{Op: fleet.OpTerm, Term: "page"},
+			Repair: fleet.RepairPolicy{
+				Steps: []fleet.Step{{Kind: fleet.StepStart, Timeout: time.Minute}, {Kind: fleet.StepReboot, Timeout: time.Minute},
+					{Kind: fleet.StepRecreate, Timeout: time.Minute}},
+				Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, OnExternalStop: fleet.ExternalStopHeal,
+			},
+			BuildWithin: time.Minute, BlindAfter: 2 * time.Hour,
 			Limits: fleet.Limits{InRepair: 1, InBuild: 1, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: time.Minute}},
 		},
-		Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, At: now,
+		Installation: "ours", Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, At: now,
+		Hosts: []fleet.Host{{Name: "h0", Up: true}},
 	}
 	for i := 1; i <= n; i++ {
 		f.Machines = append(f.Machines, fleet.View{Machine: fleet.Machine{
 			Name: f.Spec.Name.Machine(i), Generation: 1, Current: fleet.Incarnation{ID: fleet.InstanceID(f.Spec.Name.Machine(i)), Generation: 1, Certified: true},
 			Health: fleet.Health{Verdict: fleet.VerdictHealthy, SinceMono: 1},
-		}})
+		}, Checks: []fleet.CheckState{{Check: "page", Standing: fleet.StandingUp, Since: 1}}, FreshID: fleet.InstanceID(fmt.Sprintf("new-%d", i))})
+		v := &f.Machines[i-1]
+		v.Seen = []fleet.Sighting{{Asked: now.Mono, Instance: fleet.Instance{ID: v.Machine.Current.ID, Power: fleet.PowerRunning,
+			Mark: fleet.Mark{Installation: "ours", Fleet: "web", Machine: v.Machine.Name, Generation: 1, Certified: true}}}}
 	}
+	f.Wanted = f.Spec
 	return f
 }
 
 // sicken makes a machine unhealthy for the cause.
 func sicken(f engine.FleetStatus, ordinal int, cause fleet.Cause) *fleet.Machine {
-	m := &f.Machines[ordinal-1].Machine
+	v := &f.Machines[ordinal-1]
+	switch cause {
+	case fleet.CauseOff:
+		v.Seen[0].Instance.Power = fleet.PowerOff
+	case fleet.CauseGone:
+		v.Seen[0].Instance.Power = fleet.PowerGone
+	default:
+		v.Checks[0].Standing = fleet.StandingDown
+	}
+	m := &v.Machine
 	m.Health.Verdict, m.Health.Cause = fleet.VerdictUnhealthy, cause
 	m.Incident = &fleet.Incident{ID: string(m.Name) + "/1", Cause: cause}
 	return m
@@ -73,6 +96,7 @@ func TestPlanFleet(t *testing.T) {
 				for i := range 2 {
 					f.Machines[i].Machine = fleet.Machine{Name: f.Machines[i].Machine.Name,
 						Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
+					f.Machines[i].Seen = nil
 				}
 			},
 			want: []string{"build", "build build-budget", "none", "none", "none"},
@@ -114,15 +138,70 @@ func TestPlanFleet(t *testing.T) {
 			t.Parallel()
 			f := beliefs(5)
 			c.change(&f)
-			var got []string
-			for _, m := range planFleet(f, beforehand{underWay: c.underWay, ours: "ours"}).Machines {
-				said := m.Action
-				if m.Held.Code != "" {
-					said += " " + m.Held.Code
-				}
-				got = append(got, said)
+			if diff := cmp.Diff(c.want, planned(f, c.underWay)); diff != "" {
+				t.Error(diff)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
+		})
+	}
+}
+
+// planned is the plan of the fleet, as "action reason".
+func planned(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair) (said []string) {
+	f.Wanted = f.Spec
+	for _, m := range planFleet(f, beforehand{underWay: underWay}).Machines {
+		is := m.Action
+		if m.Held.Code != "" {
+			is += " " + m.Held.Code
+		}
+		said = append(said, is)
+	}
+	return said
+}
+
+func TestAPlanAnnouncesNothingThatWouldBeHeld(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(f *engine.FleetStatus)
+		want   []string
+	}{
+		"somebody answers on the lost host, which is not turned off": {
+			change: func(f *engine.FleetStatus) {
+				f.Hosts = append(f.Hosts, fleet.Host{Name: "h1", Fence: fleet.Means{Tries: 2}})
+				f.Spec.Repair.Fence.Hosts = true
+				sicken(*f, 1, fleet.CauseChecks).Current.Host = "h1"
+				f.Machines[1].Machine.Current.Host = "h1"
+				f.Machines[0].Seen, f.Machines[1].Seen = nil, nil
+			},
+			want: []string{"reboot host-down", "none", "none", "none", "none"},
+		},
+		"suspects around it may yet show that the host failed": {
+			change: func(f *engine.FleetStatus) {
+				*f = beliefs(12)
+				f.Spec.SharedFate, f.Spec.Limits.Brake.AtLeast = fleet.SharedFate{AtLeast: 3, Wait: time.Minute, Then: fleet.FateWait}, 4
+				f.Hosts = append(f.Hosts, fleet.Host{Name: "h1", Up: true})
+				for i := range f.Machines {
+					host := f.Hosts[i/9].Name
+					f.Machines[i].Machine.Current.Host, f.Machines[i].Seen[0].Instance.Host = host, host
+				}
+				sicken(*f, 10, fleet.CauseChecks).Health.SinceMono = f.At.Mono
+				for i := 10; i < 12; i++ {
+					f.Machines[i].Machine.Health.Verdict, f.Machines[i].Checks[0].Standing = fleet.VerdictSuspect, fleet.StandingFailing
+				}
+			},
+			want: append(slices.Repeat([]string{"none"}, 9), "reboot picture-unclear", "none", "none"),
+		},
+		"what is only watched is not certified": {
+			change: func(f *engine.FleetStatus) {
+				f.Spec.Mode, f.Machines[0].Machine.Current.Certified = fleet.ModeObserve, false
+			},
+			want: []string{"certify observe", "none", "none", "none", "none"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := beliefs(5)
+			c.change(&f)
+			if diff := cmp.Diff(c.want, planned(f, nil)); diff != "" {
 				t.Error(diff)
 			}
 		})

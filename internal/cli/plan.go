@@ -150,7 +150,11 @@ var acts = map[string]string{
 	api.ActionBuild:              "build it",
 	api.ActionCertify:            "certify its instance",
 	api.ActionAdopt:              "adopt it as it is",
-	api.ActionRemnant:            "remove what an unfinished build left",
+	api.ActionRemnant:            "remove what an earlier build or repair left",
+	string(fleet.RepairRemove):   "remove the machine, as a person ordered",
+	string(fleet.RepairUpdate):   "build it from another template, as a person ordered",
+	string(fleet.RepairUndo):     "bring its kept instance back, as a person ordered",
+	string(fleet.RepairTidy):     "remove a copy of its disks whose time is over",
 }
 
 // would says what would be done about one machine.
