@@ -103,7 +103,12 @@ func (a *App) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.guard(ctx, store), store.Close())
+	err = errors.Join(a.guard(ctx, store), store.Close())
+	if lost := store.Err(); errors.Is(lost, etcd.ErrMoved) { // all else that failed is for that
+		a.opts.Logger.Debug("what ended for the data folder", "err", err)
+		return lost
+	}
+	return err
 }
 
 // guard runs what lives on the store, and ends it when the store fails.
@@ -175,6 +180,22 @@ func (a *App) recognise(ctx context.Context, store state.Store) error {
 	return err
 }
 
+// lostWithin is how long the page about a lost store may hold up the end.
+const lostWithin = 10 * time.Second
+
+// tellLost waits for ctx to end, and pages when it did because the store failed for good: the store is what keeps all
+// other messages.
+func tellLost(ctx context.Context, store state.Store, e *engine.Engine) {
+	<-ctx.Done()
+	may, ok := store.(interface{ Err() error })
+	if !ok || may.Err() == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lostWithin)
+	defer cancel()
+	e.TellStoreLost(ctx, may.Err())
+}
+
 // serve runs the site, and beside it the narrator and the API, which end after it: what stops can be watched.
 func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	log := a.opts.Logger
@@ -224,6 +245,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 		})
 		unserved = server.Serve(surfaces, listener)
 	})
+	wg.Go(func() { tellLost(working, store, s.engine) })
 	log.Info("hale is up", "version", a.opts.Version, "data", a.opts.DataDir, "socket", a.opts.Socket, "fleets", len(a.opts.Config.Fleets))
 	err = s.run(working)
 	stopSurfaces()

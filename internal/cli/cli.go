@@ -144,6 +144,8 @@ func message(err error) string {
 		return fmt.Sprintf("a controller uses data folder %s, but does not listen on the socket: name its socket with --socket", f.Subject)
 	case f.Op == "state.replace" && f.Kind == fault.Conflict:
 		return fmt.Sprintf("data folder %s: %v; put it aside with --force, or name another folder with --data-dir", f.Subject, f.Err)
+	case f.Op == "state.moved":
+		return f.Err.Error()
 	case f.Op == "format.open", f.Op == "backup.read", f.Op == "app.backup", f.Op == "app.restore":
 		return fmt.Sprintf("%s: %v", f.Subject, f.Err)
 	case f.Op == "api.listen":

@@ -164,7 +164,7 @@ func (o *owner) serve(ctx context.Context) error {
 
 func (o *owner) sayWhy(err error) {
 	s := *o.published.Load()
-	s.Acting, s.Detail = fleet.ReasonStoreDown, err.Error()
+	s.Acting, s.Detail = fleet.ReasonStoreDown, fault.Plain(err)
 	if fault.Is(err, fault.Conflict) || fault.Is(err, fault.LeaseLost) {
 		s.Acting = fleet.ReasonNotOwner
 	}
@@ -175,7 +175,7 @@ func (o *owner) sayWhy(err error) {
 		s.Acting = fleet.ReasonOwnerPanicked
 	}
 	if was := o.published.Load(); was.Acting != s.Acting || was.Detail != s.Detail {
-		o.log.Warn("not acting", "reason", s.Acting, "err", err)
+		o.log.Warn("not acting", "reason", s.Acting, "err", s.Detail)
 	}
 	if s.Idle.IsZero() {
 		s.Idle = o.clock.now().Wall

@@ -206,12 +206,12 @@ func (w *steward) heedOutage(now time.Time) {
 		return
 	case w.outage == nil && !failing.IsZero() && now.Sub(failing) >= storePatience:
 		w.outage = &plight{reason: storeTrouble(err), since: failing}
-		w.log.Error("the store takes nothing: no repair begins", "since", failing, "err", err)
+		w.log.Error("the store takes nothing: no repair begins", "since", failing, "err", fault.Plain(err))
 	case w.outage == nil:
 		return
 	}
 	if err != nil {
-		w.outage.detail = err.Error()
+		w.outage.detail = fault.Plain(err)
 	}
 	if !w.outage.paged && (w.closedAt.IsZero() || now.Sub(w.closedAt) >= storeCalm) {
 		w.page(w.outage, w.outage.detail+w.seen())
@@ -257,7 +257,7 @@ func (w *steward) heedRoom(now time.Time) {
 func (w *steward) show(now time.Time) {
 	var s StoreStatus
 	if failing, _, err := w.store.stands(now); !failing.IsZero() {
-		s.Trouble, s.Since, s.Detail = storeTrouble(err), failing, err.Error()
+		s.Trouble, s.Since, s.Detail = storeTrouble(err), failing, fault.Plain(err)
 	}
 	if w.low != nil {
 		s.Low, s.LowAt = w.low.detail, w.low.since
@@ -427,6 +427,46 @@ func overReason(p *plight) fleet.Reason {
 		return fleet.ReasonStoreRoom
 	}
 	return fleet.ReasonStoreTakes
+}
+
+// lastTry is the time between two tries to tell a target that the store is lost.
+const lastTry = time.Second
+
+// TellStoreLost pages that the store cannot go on and hale ends, and returns when each target took it, refused it, or ctx
+// ended.
+func (e *Engine) TellStoreLost(ctx context.Context, why error) {
+	w := e.steward
+	rec := fleet.Record{At: time.Now(), Kind: fleet.RecordPaged, Reason: fleet.ReasonStoreLost, Detail: fault.Plain(why),
+		Fleet: "store"}
+	letter := outbox.Letter{Event: fleet.NotifyPage, Since: rec.At}
+	var id fleet.Installation
+	if ours := e.ours.Load(); ours != nil {
+		id = *ours
+	}
+	letter.Key = outbox.KeyOf(id, uuid.NewString()[:8], rec)
+	letter.Record, letter.Record.Fleet = rec, ""
+	var wg sync.WaitGroup
+	for _, to := range w.recipients() {
+		target := w.post.find(to.Target)
+		if !to.Wants(fleet.NotifyPage) || target == nil {
+			continue
+		}
+		wg.Go(func() {
+			defer w.defects.Catch(w.place(), "tell "+string(to.Target), nil)
+			for ctx.Err() == nil {
+				_, err := target.Send(ctx, w.post.Words(letter, nil))
+				if err == nil || notify.Refused(err) {
+					return
+				}
+				w.log.Error("a message about the store was not taken", "target", to.Target, "err", notify.Why(err))
+				select {
+				case <-ctx.Done():
+				case <-time.After(lastTry):
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // StoreStatus returns how the store does.

@@ -167,7 +167,7 @@ const storePause = 1_000_000_000
 // storeFull deals with a store that has no space: people see how things stand, and nothing is done until it has.
 func (t *term) storeFull(now fleet.Now, err error) {
 	if t.own.Acting() != fleet.ReasonStoreFull {
-		t.log.Error("the store is full: not acting until there is space", "err", err)
+		t.log.Error("the store is full: not acting until there is space", "err", fault.Plain(err))
 		t.idle = now.Wall
 	}
 	t.own.Full(now)

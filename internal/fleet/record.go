@@ -198,6 +198,7 @@ const (
 	ReasonStoreFull        Reason = "store-full"           // the disk is full: nothing can be written down first
 	ReasonStoreLow         Reason = "store-low"            // there is soon no room in hale's store
 	ReasonStoreDown        Reason = "store-down"           // the store does not answer
+	ReasonStoreLost        Reason = "store-lost"           // the store cannot go on, so hale ends
 	ReasonClockStep        Reason = "clock-step"           // wall and monotonic clock parted by more than 2 s
 
 	// Looks.

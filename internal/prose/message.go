@@ -156,6 +156,8 @@ func attitude(r fleet.Record, story []fleet.Record) string {
 		return "its machines are only probed; no repair begins until it answers as before"
 	case fleet.ReasonStoreFull, fleet.ReasonStoreDown:
 		return "hale watches all machines, and repairs none until the store takes what it writes"
+	case fleet.ReasonStoreLost:
+		return "hale has ended: it watches and touches no machine until it is started again"
 	case fleet.ReasonStoreLow:
 		return "hale goes on as before, until the store is full"
 	case fleet.ReasonBlind:

@@ -450,7 +450,8 @@ func subjectOfPage(r fleet.Record) string {
 	if r.Machine == "" && r.Provider != "" && (r.Reason == fleet.ReasonDown || r.Reason == fleet.ReasonProviderDoubtful) {
 		return "provider " + string(r.Provider)
 	}
-	if r.Reason == fleet.ReasonStoreFull || r.Reason == fleet.ReasonStoreDown || r.Reason == fleet.ReasonStoreLow {
+	if r.Reason == fleet.ReasonStoreFull || r.Reason == fleet.ReasonStoreDown || r.Reason == fleet.ReasonStoreLow ||
+		r.Reason == fleet.ReasonStoreLost {
 		return "hale's store"
 	}
 	return about(r)

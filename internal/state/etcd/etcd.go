@@ -15,6 +15,7 @@
 //     whole and for good, calls under way return fault.UnknownOutcome or fault.Transient, all
 //     leases are lost, and Failed tells the application, which should say so and exit: the
 //     folder may stay locked until it does. A crash of the Go runtime inside etcd is not caught.
+//   - It fails as a whole within moments, too, when its folder is moved away, removed or replaced under it (ErrMoved).
 //
 // It is for a lone server: it does not form clusters.
 //
@@ -116,7 +117,12 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err := errors.Join(s.revokeAll(ctx), s.noteAlarm(ctx)); err != nil {
 		return nil, fault.New(fault.Transient, op, opts.Dir, errors.Join(err, s.Close()))
 	}
+	places, err := placesOf(opts.Dir)
+	if err != nil {
+		return nil, fault.New(fault.Permanent, op, opts.Dir, errors.Join(err, s.Close()))
+	}
 	s.tasks.Go(s.keepHouse)
+	s.tasks.Go(func() { s.keepPlace(places) })
 	s.tasks.Go(s.keepWatch)
 	return s, nil
 }
@@ -125,6 +131,10 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 func (s *Store) keepWatch() {
 	err := s.member.watch(s.ctx)
 	if err == nil {
+		return
+	}
+	if errors.Is(err, ErrMoved) { // which says what to do
+		s.finish(fault.New(fault.Permanent, "state.moved", s.space.dir, err))
 		return
 	}
 	s.log.Error("state engine: it cannot go on and accepts nothing more; restart hale once the cause is removed", "error", err)
