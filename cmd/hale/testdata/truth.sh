@@ -37,7 +37,9 @@ create)
     if [ -f "$file" ] || grep -rqs --exclude='*.new' "\"name\":\"$name\"" "$TRUTH/instances"; then
         echo '{"error":{"kind":"conflict","message":"the name is taken"}}' && exit
     fi
-    echo "{\"id\":\"$id\",\"name\":\"$name\",\"power\":\"running\",\"address\":\"127.0.0.1\",\"mark\":$mark}" >"$file.new"
+    # What two instances have as an address says nothing of either: each has its own.
+    address=127$(printf '.%d' $(printf %s "$id" | sed 's/^\(..\)\(..\)\(..\).*/0x\1 0x\2 0x\3/'))
+    echo "{\"id\":\"$id\",\"name\":\"$name\",\"power\":\"running\",\"address\":\"$address\",\"mark\":$mark}" >"$file.new"
     mv "$file.new" "$file"
     ;;
 start) change 's/"power":"off"/"power":"running"/' ;;
