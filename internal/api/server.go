@@ -206,6 +206,10 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if gone, is, err := s.releasedWith(r.Context(), text); err == nil && is {
+		s.fail(w, http.StatusNotFound, gone.problem(text))
+		return
+	}
 	s.fail(w, http.StatusNotFound, Problem{Code: CodeUnknownMachine, Message: "there is no machine or fleet " + string(name),
 		Near: near(string(name), append(names, fleets...))})
 }
@@ -263,7 +267,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: err.Error()})
 		return
 	}
-	if problem := s.aboutMachine(&q); problem != nil {
+	if problem := s.aboutMachine(r.Context(), &q); problem != nil {
 		s.fail(w, http.StatusNotFound, *problem)
 		return
 	}
@@ -369,7 +373,7 @@ func parseEventsQuery(v map[string][]string) (eventsQuery, error) {
 
 // aboutMachine finds the machine that the query means, by its name or what its provider calls it. One that has gone is
 // still in the journal: its name is taken as it is where a fleet could have had it.
-func (s *Server) aboutMachine(q *eventsQuery) *Problem {
+func (s *Server) aboutMachine(ctx context.Context, q *eventsQuery) *Problem {
 	if q.machine == "" {
 		return nil
 	}
@@ -392,6 +396,13 @@ func (s *Server) aboutMachine(q *eventsQuery) *Problem {
 		}
 	}
 	if slices.Contains(names, text) {
+		return nil
+	}
+	if _, is, err := s.releasedFleet(ctx, q.fleet); err == nil && is {
+		return nil
+	}
+	if gone, is, err := s.releasedWith(ctx, text); q.fleet == "" && err == nil && is {
+		q.fleet = gone.name
 		return nil
 	}
 	return &Problem{Code: CodeUnknownMachine, Message: "there is no machine " + text, Near: near(text, names)}
@@ -424,7 +435,14 @@ func (s *Server) past(ctx context.Context, q eventsQuery) ([]fleet.Record, int64
 		all = merge(all, records)
 	}
 	if q.fleet != "" && !slices.Contains(known, string(q.fleet)) {
-		return nil, 0, unknownFleet{q.fleet, known}
+		gone, is, err := s.releasedFleet(ctx, q.fleet)
+		if err != nil {
+			return nil, 0, err
+		}
+		if !is {
+			return nil, 0, unknownFleet{q.fleet, known}
+		}
+		return gone.records, gone.revision, nil
 	}
 	return all, from, nil
 }

@@ -245,7 +245,10 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 		})
 		unserved = server.Serve(surfaces, listener)
 	})
-	wg.Go(func() { tellLost(working, store, s.engine) })
+	wg.Go(func() {
+		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "page of a lost store"}, "its work", nil)
+		tellLost(working, store, s.engine)
+	})
 	log.Info("hale is up", "version", a.opts.Version, "data", a.opts.DataDir, "socket", a.opts.Socket, "fleets", len(a.opts.Config.Fleets))
 	err = s.run(working)
 	stopSurfaces()

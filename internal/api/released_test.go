@@ -1,0 +1,45 @@
+package api_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"hale/internal/api"
+	"hale/internal/fleet"
+)
+
+// The journal of a fleet that left the configuration can be read, by the fleet and by a machine, and why says since when
+// nothing looks after it.
+func TestTheJournalOfAReleasedFleetCanBeRead(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	o.write(
+		record("old-2", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
+		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
+		fleet.Record{Fleet: "old", Kind: fleet.RecordOwner, Reason: fleet.ReasonFleetLeft, At: dawn},
+	)
+	for _, q := range []struct {
+		api.EventsQuery
+		want int
+	}{{api.EventsQuery{Fleet: "old"}, 2}, {api.EventsQuery{Fleet: "old", Machine: "old-2"}, 1}, {api.EventsQuery{Machine: "old-2"}, 1}} {
+		n := 0
+		for e, err := range o.client().Events(t.Context(), q.EventsQuery) {
+			if err != nil || e.Fleet != "old" {
+				t.Errorf("%+v: %+v, %v", q, e, err)
+			}
+			n++
+		}
+		if n != q.want {
+			t.Errorf("%+v: %d events, want %d", q.EventsQuery, n, q.want)
+		}
+	}
+	since := dawn.UTC().Format("2006-01-02 15:04")
+	for name, events := range map[string]string{"old": "--fleet old", "old-2": "--fleet old --machine old-2"} {
+		_, err := o.client().Why(t.Context(), name)
+		var p api.Problem
+		if !errors.As(err, &p) || !strings.Contains(p.Message, "was let go at "+since) || !strings.HasSuffix(p.Message, events) {
+			t.Errorf("why %s: %v", name, err)
+		}
+	}
+}
