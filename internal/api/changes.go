@@ -50,6 +50,9 @@ type Waiting struct {
 	Blocked  Reason    `json:"blocked,omitzero"`
 }
 
+// SubjectConfiguration is the subject of a plan of the whole configuration: fleets in it look renamed.
+const SubjectConfiguration = "configuration"
+
 // Touched is a machine that a plan would destroy or replace.
 type Touched struct {
 	Machine  string `json:"machine"`

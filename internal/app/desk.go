@@ -26,6 +26,8 @@ type desk struct {
 	site *site
 	log  *slog.Logger
 	mu   sync.Mutex
+	// next is the configuration that waits for a person's word, since fleets in it look renamed; nil: none does.
+	next *config.Config
 	// plans are those of providers, as they were when they were last asked for.
 	plans atomic.Pointer[[]api.Waiting]
 }
@@ -68,18 +70,41 @@ func (d *desk) reload(ctx context.Context) (api.Changes, error) {
 	if err != nil {
 		return api.Changes{}, err
 	}
-	differences, left := config.Compare(d.site.config, next), d.unwatched(next)
-	if err := d.site.reload(ctx, next, ""); err != nil {
+	renamed := change.Renamings(d.site.config.Fleets, next.Fleets)
+	inForce := withheld(next, renamed)
+	differences, left := config.Compare(d.site.config, inForce), d.unwatched(inForce)
+	if err := d.site.reload(ctx, inForce, ""); err != nil {
 		return api.Changes{}, err
 	}
+	d.await(next, renamed)
 	d.log.Info("the configuration is reloaded", "differences", len(differences))
 	for _, u := range left {
 		d.log.Warn("the machines of a fleet that left the configuration run on, and nothing watches them", "fleet", u.Fleet,
 			"machines", strings.Join(u.Machines, ", "))
 	}
-	out := d.changes(differences, next)
+	out := d.changes(differences, inForce)
 	out.Unwatched = left
 	return out, nil
+}
+
+// await notes that the configuration waits for a person's word, if fleets in it look renamed.
+func (d *desk) await(next *config.Config, renamed []change.Renaming) {
+	waited := d.next != nil
+	d.next = nil
+	if w, waits := renamings(renamed, d.site.engine.Status()); waits {
+		d.next = next
+		d.log.Warn("fleets look renamed, and stay as they are until that is confirmed", "plan", w.ID, "why", w.Text)
+	} else if waited {
+		d.log.Info("the plan that waited is withdrawn: the file names the fleets that are in force, or others")
+	}
+}
+
+// renaming is the plan of the configuration that waits, if one does.
+func (d *desk) renaming() (api.Waiting, bool) {
+	if d.next == nil {
+		return api.Waiting{}, false
+	}
+	return renamings(change.Renamings(d.site.config.Fleets, d.next.Fleets), d.site.engine.Status())
 }
 
 // unwatched returns the machines that would run on without being watched under the next configuration.
@@ -121,8 +146,13 @@ func (d *desk) Compare(_ context.Context, path string) (api.Changes, error) {
 	if err != nil {
 		return api.Changes{}, err
 	}
-	out := d.changes(config.Compare(d.site.config, next), next)
-	out.Unwatched = d.unwatched(next)
+	renamed := change.Renamings(d.site.config.Fleets, next.Fleets)
+	inForce := withheld(next, renamed)
+	out := d.changes(config.Compare(d.site.config, inForce), inForce)
+	if w, waits := renamings(renamed, d.site.engine.Status()); waits && !slices.ContainsFunc(out.Plans, func(p api.Waiting) bool { return p.ID == w.ID }) {
+		out.Plans = append(out.Plans, w)
+	}
+	out.Unwatched = d.unwatched(inForce)
 	return out, nil
 }
 
@@ -131,6 +161,14 @@ func (d *desk) Compare(_ context.Context, path string) (api.Changes, error) {
 func (d *desk) Readdress(ctx context.Context, plan, by string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if w, waits := d.renaming(); waits && w.ID == plan {
+		d.log.Warn("the renamed fleets are confirmed", "plan", plan, "by", by, "what", w.Text)
+		err := d.site.reload(ctx, d.next, "")
+		if err == nil {
+			d.next = nil
+		}
+		return err
+	}
 	status := d.site.engine.Status()
 	for _, p := range d.site.config.Providers {
 		if w, waits := d.site.waiting(p, status); waits && w.ID == plan {
@@ -164,6 +202,9 @@ func (d *desk) providerPlans() []api.Waiting {
 			out = append(out, w)
 		}
 	}
+	if w, waits := d.renaming(); waits {
+		out = append(out, w)
+	}
 	d.plans.Store(&out)
 	return out
 }
@@ -190,6 +231,9 @@ func (d *desk) changes(differences []change.Difference, c *config.Config) api.Ch
 		if w, waits := d.site.waiting(p, status); waits {
 			out.Plans = append(out.Plans, w)
 		}
+	}
+	if w, waits := d.renaming(); waits {
+		out.Plans = append(out.Plans, w)
 	}
 	return out
 }

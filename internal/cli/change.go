@@ -103,6 +103,13 @@ func (c *commander) confirm(ctx context.Context, plan string, f orderFlags) erro
 		return err
 	}
 	for _, w := range waiting.Plans {
+		if w.Subject == api.SubjectConfiguration && w.ID == plan {
+			if err := client.Readdress(ctx, plan); err != nil {
+				return err
+			}
+			fmt.Fprintln(c.Out, "the configuration is in force with the renamed fleets")
+			return nil
+		}
 		if name, ok := strings.CutPrefix(w.Subject, "provider "); ok && w.ID == plan {
 			if err := client.Readdress(ctx, plan); err != nil {
 				return err

@@ -527,6 +527,10 @@ func (p paper) attention(s api.Status, now time.Time, c cut) []string {
 		lines = append(lines, fmt.Sprintf("  %s (for %s): %s", t.Text, prose.Span(max(0, now.Sub(t.Since))), t.Advice))
 	}
 	for _, w := range s.Plans {
+		if w.Subject == api.SubjectConfiguration {
+			lines = append(lines, fmt.Sprintf("  %s: %s; until plan %s is confirmed the fleets stay as they were (hale apply)", w.Subject, w.Text, w.ID))
+			continue
+		}
 		lines = append(lines, fmt.Sprintf("  %s: %s; until plan %s is confirmed it is asked where it was (hale apply)", w.Subject, w.Text, w.ID))
 	}
 	for _, f := range s.Fleets {

@@ -1,0 +1,60 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hale/internal/api"
+	"hale/internal/change"
+	"hale/internal/config"
+	"hale/internal/engine"
+	"hale/internal/fleet"
+)
+
+// withheld is the configuration in which fleets that look renamed are as they were: the new ones are not built, and the
+// old ones are looked after, until a person confirms that.
+func withheld(next *config.Config, all []change.Renaming) *config.Config {
+	if len(all) == 0 {
+		return next
+	}
+	out := *next
+	out.Fleets = slices.DeleteFunc(slices.Clone(next.Fleets), func(s fleet.Spec) bool {
+		return slices.ContainsFunc(all, func(r change.Renaming) bool { return r.To.Name == s.Name })
+	})
+	for _, r := range all {
+		out.Fleets = append(out.Fleets, r.From)
+	}
+	slices.SortFunc(out.Fleets, func(a, b fleet.Spec) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	return &out
+}
+
+// renamings are the plan for the fleets that look renamed in the next configuration; false: there are none.
+func renamings(all []change.Renaming, status []engine.FleetStatus) (api.Waiting, bool) {
+	if len(all) == 0 {
+		return api.Waiting{}, false
+	}
+	w := api.Waiting{Subject: api.SubjectConfiguration, Remove: []api.Touched{}, Replace: []api.Touched{}, Doubted: []api.Touched{}}
+	var said []string
+	var facts []any
+	for _, r := range all {
+		facts = append(facts, r.From.Name, r.To.Name)
+		n := 0
+		for _, f := range status {
+			if f.Spec.Name != r.From.Name {
+				continue
+			}
+			for _, v := range f.Machines {
+				if !v.Machine.Current.None() {
+					n++
+					facts = append(facts, v.Machine.Name, v.Machine.Current.ID)
+				}
+			}
+		}
+		said = append(said, fmt.Sprintf("fleet %s is gone and fleet %s is new, with the same provider, size and template: %d machines of %s "+
+			"would be let go (they run on, and nothing watches them), and %d new ones built", r.From.Name, r.To.Name, n, r.From.Name,
+			r.To.Size))
+	}
+	w.Text, w.ID = strings.Join(said, "; "), change.ID("renamed", facts...)
+	return w, true
+}
