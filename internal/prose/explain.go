@@ -10,6 +10,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fleet"
 	"hale/internal/guard"
+	"hale/internal/repair"
 )
 
 // Explanation is the present state of one machine in words. Each line is a clause of its own.
@@ -160,6 +161,9 @@ func (e *explainer) explainWaiting(f engine.FleetStatus, v fleet.View) {
 	if m.Waiting == "" || m.Waiting == f.Acting {
 		return
 	}
+	if m.Waiting != fleet.ReasonProtected && spared(f, &v) {
+		e.hold(fleet.ReasonProtected, "")
+	}
 	detail := ""
 	switch m.Waiting {
 	case fleet.ReasonBrake:
@@ -195,6 +199,20 @@ func (e *explainer) explainWaiting(f engine.FleetStatus, v fleet.View) {
 	default:
 	}
 	e.hold(m.Waiting, detail)
+}
+
+// spared reports whether the machine is protected, and no step is gentle enough for it as it stands: then it is not healed
+// when what else holds it has passed, either.
+func spared(f engine.FleetStatus, v *fleet.View) bool {
+	m := &v.Machine
+	if m.Incident == nil || m.Repair != nil || m.Health.Verdict != fleet.VerdictUnhealthy || !f.Spec.Protects(m) {
+		return false
+	}
+	_, some := repair.FirstStep(m, &guard.Situation{
+		Spec: f.Spec, Now: f.At, Provider: f.Provider, Hosts: f.Hosts, Vantage: f.Vantage, Brake: f.Brake, Whole: f.Whole,
+		Tally: f.Tally, Slots: f.Slots, View: v,
+	})
+	return !some
 }
 
 func (e *explainer) explainRetry(m *fleet.Machine, now fleet.Now) {

@@ -144,6 +144,26 @@ func TestExplainABrakeThatAPersonPutOn(t *testing.T) {
 	}
 }
 
+// That a protected machine is not healed at all weighs more than a budget or a brake, which pass.
+func TestExplainAProtectedMachineFirst(t *testing.T) {
+	t.Parallel()
+	protected := "held: it is protected, so hale does not disrupt it"
+	for _, waiting := range []fleet.Reason{fleet.ReasonBudget, fleet.ReasonBrake} {
+		s, v := scene()
+		fail(&v)
+		v.Machine.Waiting, v.Machine.Incident = waiting, &fleet.Incident{ID: "i1", Cause: fleet.CauseChecks}
+		s.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: s.At.Wall.Add(-2 * time.Hour)}
+		s.Spec.Repair.Steps = []fleet.Step{{Kind: fleet.StepReboot}}
+		if got := prose.Explain(s, v); len(got.Now) != 1 || got.Now[0] == protected {
+			t.Errorf("unprotected, %s: %q", waiting, got.Now)
+		}
+		s.Spec.Protected = []int{2}
+		if got := prose.Explain(s, v); len(got.Now) != 2 || got.Now[0] != protected {
+			t.Errorf("protected, %s: %q", waiting, got.Now)
+		}
+	}
+}
+
 // fail takes the machine's page down.
 func fail(v *fleet.View) {
 	v.Machine.Health.Verdict, v.Machine.Health.Cause, v.Machine.Health.Check = fleet.VerdictUnhealthy, fleet.CauseChecks, "page"
