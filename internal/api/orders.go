@@ -15,6 +15,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/inbox"
 	"hale/internal/journal"
+	"hale/internal/prose"
 )
 
 // Limits of an order over the API.
@@ -91,11 +92,27 @@ func (s *Server) became(ctx context.Context, o *fleet.Order, revision int64) (Or
 	records, err := s.followed(context.WithoutCancel(ctx), o)
 	for _, r := range records {
 		if r.Kind == fleet.RecordOrder && r.Reason != "" {
-			out.State, out.Refused = OrderRefused, ViewReason(r.Reason, "")
+			out.State, out.Refused = OrderRefused, s.refusal(r.Reason, o.Fleet)
 		}
 		out.Events = append(out.Events, ViewEvent(r))
 	}
 	return out, err
+}
+
+// refusal says why an order is refused. A brake that a person put on does not release by itself: it is said who put it on,
+// when, and what ends it.
+func (s *Server) refusal(why fleet.Reason, name fleet.Name) Reason {
+	out := ViewReason(why, "")
+	if why != fleet.ReasonBrake {
+		return out
+	}
+	for _, f := range s.opts.Status() {
+		if b := f.Brake; f.Spec.Name == name && b.By != "" {
+			out.Text = prose.ByHand(b.By, b.Words) + " " + prose.Span(max(0, f.At.Wall.Sub(b.At))) + " ago"
+			out.Advice = prose.LetGo(name)
+		}
+	}
+	return out
 }
 
 // followed returns what the journal has of the order, which was taken up. A recovery says how many machines fail, and

@@ -1,0 +1,30 @@
+package api
+
+import (
+	"testing"
+	"time"
+
+	"hale/internal/engine"
+	"hale/internal/fleet"
+)
+
+func TestAnOrderRefusedUnderAPersonsBrakeSaysWhoPutItOn(t *testing.T) {
+	t.Parallel()
+	f := engine.FleetStatus{Spec: fleet.Spec{Name: "web"}}
+	f.At.Wall = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	f.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: f.At.Wall.Add(-2 * time.Hour)}
+	s := &Server{}
+	s.opts.Status = func() []engine.FleetStatus { return []engine.FleetStatus{f} }
+	got := s.refusal(fleet.ReasonBrake, "web")
+	want := Reason{
+		Code: "brake", Text: "maria put the brake on (disk swap) 2h00m ago",
+		Advice: "hale brake off web lets repairs begin again; nothing else does",
+	}
+	if got != want {
+		t.Errorf("%+v", got)
+	}
+	f.Brake = fleet.Brake{}
+	if got := s.refusal(fleet.ReasonBrake, "web"); got != ViewReason(fleet.ReasonBrake, "") {
+		t.Errorf("the brake of its own: %+v", got)
+	}
+}
