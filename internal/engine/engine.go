@@ -51,7 +51,7 @@ type Engine struct {
 	opts      Options
 	clock     *clock
 	sentinels []*sentinel // while it runs, Run's own
-	owners    atomic.Pointer[[]*owner]
+	owners    atomic.Pointer[[]*holder]
 	begun     *beginning
 	posts     map[any]*post // of sentinels and owners; Run's own
 	asks      chan asked
@@ -89,9 +89,9 @@ func New(opts Options) (*Engine, error) {
 		byName[src.Name] = s
 		e.sentinels = append(e.sentinels, s)
 	}
-	var owners []*owner
+	var owners []*holder
 	for _, f := range opts.Fleets {
-		owners = append(owners, newOwner(f, e.clock, byName[f.Spec.Provider], e.begun, opts))
+		owners = append(owners, newHolder(f, e.clock, byName[f.Spec.Provider], e.begun, opts))
 	}
 	e.owners.Store(&owners)
 	e.show()

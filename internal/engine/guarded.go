@@ -68,7 +68,7 @@ func (g guardedFencer) Fence(ctx context.Context, host fleet.HostName, try int) 
 }
 
 // place is where a panic of the owner's own is noted.
-func (o *owner) place() defect.Place { return defect.Place{Part: defect.Owner, Of: string(o.name)} }
+func (o *holder) place() defect.Place { return defect.Place{Part: defect.Owner, Of: string(o.name)} }
 
 // apart does work on a goroutine of the term's own, and tells the reigning one what came of it, if anything. Where the
 // work panics, otherwise says what that means.
@@ -86,7 +86,7 @@ func (t *term) apart(ctx context.Context, doing string, work func() news, otherw
 }
 
 // soundly does what is the owner's own. A panic becomes an error.
-func (o *owner) soundly(doing string, do func() error) (err error) {
+func (o *holder) soundly(doing string, do func() error) (err error) {
 	defer o.defects.Catch(o.place(), doing, func(p *defect.Panic) { err = p })
 	return do()
 }

@@ -81,8 +81,8 @@ func (e *Engine) Reload(ctx context.Context, s Setup) error {
 func (e *Engine) swap(ctx context.Context, s Setup) {
 	was, before := e.sentinels, *e.owners.Load()
 	byName := e.hire(ctx, s.Sources)
-	kept := make(map[*owner]bool)
-	owners := make([]*owner, 0, len(s.Fleets))
+	kept := make(map[*holder]bool)
+	owners := make([]*holder, 0, len(s.Fleets))
 	opts := e.opts
 	opts.Vantage = s.Vantage
 	for _, f := range s.Fleets {
@@ -93,7 +93,7 @@ func (e *Engine) swap(ctx context.Context, s Setup) {
 			continue
 		}
 		e.release(old)
-		o := newOwner(f, e.clock, byName[f.Spec.Provider], e.begun, opts)
+		o := newHolder(f, e.clock, byName[f.Spec.Provider], e.begun, opts)
 		o.installation = e.id
 		e.keep(ctx, o, o.place(), o.run)
 		owners = append(owners, o)
@@ -148,14 +148,14 @@ func (e *Engine) hire(ctx context.Context, sources []Source) map[fleet.ProviderN
 }
 
 // release ends an owner's work. There may be none.
-func (e *Engine) release(o *owner) {
+func (e *Engine) release(o *holder) {
 	if o != nil {
 		e.dismiss(o)
 		o.sentinel.unsubscribe(o.reports)
 	}
 }
 
-func ownerOf(owners []*owner, name fleet.Name) *owner {
+func ownerOf(owners []*holder, name fleet.Name) *holder {
 	for _, o := range owners {
 		if o.name == name {
 			return o
@@ -165,7 +165,7 @@ func ownerOf(owners []*owner, name fleet.Name) *owner {
 }
 
 // mind gives the owner another charge, if it is another one.
-func (o *owner) mind(spec fleet.Spec, vantage Vantage) {
+func (o *holder) mind(spec fleet.Spec, vantage Vantage) {
 	if c := o.told.Load(); !change.Same(&c.spec, &spec) || !reflect.DeepEqual(c.vantage, vantage) {
 		o.tell(charge{spec, vantage})
 	}

@@ -8,7 +8,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/lossless"
-	own "hale/internal/owner"
+	"hale/internal/owner"
 	"hale/internal/state"
 )
 
@@ -34,7 +34,7 @@ func (t *term) loadSlots(ctx context.Context) error {
 		if slices.Equal(claims, book) {
 			return nil
 		}
-		if err = t.write(ctx, own.Write{Slots: &claims}); err == nil {
+		if err = t.write(ctx, owner.Write{Slots: &claims}); err == nil {
 			t.own.SetSlots(claims)
 			return nil
 		}

@@ -9,7 +9,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/outbox"
-	own "hale/internal/owner"
+	"hale/internal/owner"
 	"hale/internal/starts"
 	"hale/internal/state"
 
@@ -66,7 +66,7 @@ type document struct {
 }
 
 // documents are the values of a write, with the keys under which they are stored.
-func (t *term) documents(ctx context.Context, w *own.Write) []document {
+func (t *term) documents(ctx context.Context, w *owner.Write) []document {
 	var docs []document
 	if w.Fleet {
 		docs = append(docs, document{brakeKey(t.spec.Name), w.Brake, &t.brakeDoc},
@@ -90,7 +90,7 @@ func (t *term) documents(ctx context.Context, w *own.Write) []document {
 
 // write stores what is to be stored together in one transaction that also compares the owner's lease. What is unchanged
 // is not written.
-func (t *term) write(ctx context.Context, w own.Write) error {
+func (t *term) write(ctx context.Context, w owner.Write) error {
 	docs := t.documents(ctx, &w)
 	txn := state.Txn{If: []state.Compare{state.Held(ownerKey(t.spec.Name), t.ownerRev, t.lease.ID())}}
 	fresh := make([]stored, len(docs))

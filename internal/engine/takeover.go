@@ -153,7 +153,7 @@ func (e *Engine) takeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 
 // builds reports whether something is built or destroyed in a fleet of the sentinel's.
 func (e *Engine) builds(s *sentinel) bool {
-	return slices.ContainsFunc(*e.owners.Load(), func(o *owner) bool {
+	return slices.ContainsFunc(*e.owners.Load(), func(o *holder) bool {
 		spec := o.told.Load().spec
 		return o.sentinel == s && spec.Mode == fleet.ModeAct && spec.Rolled()
 	})

@@ -14,7 +14,7 @@ import (
 	"hale/internal/guard"
 	"hale/internal/journal"
 	"hale/internal/lossless"
-	own "hale/internal/owner"
+	"hale/internal/owner"
 	"hale/internal/picture"
 	"hale/internal/starts"
 	"hale/internal/state"
@@ -24,13 +24,13 @@ import (
 // term is one uninterrupted ownership of a fleet. Everything in it is touched by the reigning goroutine only; others
 // send it news.
 type term struct {
-	*owner
+	*holder
 	lease    state.Lease
 	ownerRev int64
 	start    starts.Start // of the engine
 	book     *journal.Book
 
-	own      *own.Owner // what is known of the fleet, and what follows
+	own      *owner.Owner // what is known of the fleet, and what follows
 	canaries *picture.Canaries
 	// canaryEpoch tells this term's canaries from an earlier one's.
 	canaryEpoch uint64
@@ -73,7 +73,7 @@ type stored struct {
 }
 
 // begin waits for the fleet to be free, takes it, and loads what was believed of it.
-func (o *owner) begin(ctx context.Context) (*term, error) {
+func (o *holder) begin(ctx context.Context) (*term, error) {
 	start, err := o.begun.start(ctx)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (o *owner) begin(ctx context.Context) (*term, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &term{owner: o, start: start, lease: lease, inbox: make(chan news, 64)}
+	t := &term{holder: o, start: start, lease: lease, inbox: make(chan news, 64)}
 	err = o.soundly("the beginning of a term", func() error {
 		if err := t.claim(ctx); err != nil {
 			return err
@@ -174,7 +174,7 @@ func (t *term) load(ctx context.Context) error {
 		return err
 	}
 	epoch := forsake(t.probes) + 1
-	t.own = own.New(own.Options{Claimed: claimed, Together: t.together, Options: picture.Options{
+	t.own = owner.New(owner.Options{Claimed: claimed, Together: t.together, Options: picture.Options{
 		Spec: t.spec, Installation: t.installation, Beliefs: beliefs, Brake: brake, Whole: whole,
 		Epoch: epoch, Cannot: t.cannot, FreshID: freshID, Aimed: t.point,
 	}}, now)
@@ -199,10 +199,10 @@ func (t *term) load(ctx context.Context) error {
 // is what panicked.
 func (t *term) announce(ctx context.Context) error {
 	if t.heedDefects(); !t.stumbled {
-		return t.write(ctx, own.Write{Records: []fleet.Record{t.own.About(t.clock.now(), fleet.Record{
+		return t.write(ctx, owner.Write{Records: []fleet.Record{t.own.About(t.clock.now(), fleet.Record{
 			Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.own.Spec().Size})}})
 	}
-	if err := t.write(ctx, own.Write{Records: t.own.Noted()}); err != nil {
+	if err := t.write(ctx, owner.Write{Records: t.own.Noted()}); err != nil {
 		return err
 	}
 	t.own.Said()

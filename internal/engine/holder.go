@@ -58,8 +58,8 @@ type charge struct {
 	vantage Vantage
 }
 
-// owner holds one fleet for as long as it can: term after term.
-type owner struct {
+// holder holds one fleet for as long as it can: term after term.
+type holder struct {
 	name         fleet.Name
 	told         atomic.Pointer[charge] // the last one
 	edited       chan struct{}          // there is another one than was taken
@@ -85,8 +85,8 @@ type owner struct {
 	turn atomic.Int64
 }
 
-func newOwner(f Fleet, c *clock, s *sentinel, b *beginning, opts Options) *owner {
-	o := &owner{
+func newHolder(f Fleet, c *clock, s *sentinel, b *beginning, opts Options) *holder {
+	o := &holder{
 		name: f.Spec.Name, edited: make(chan struct{}, 1), probes: f.Probes, clock: c, sentinel: s, reports: s.subscribe(), store: opts.Store,
 		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: s.src.cannot(),
 		begun: b, tells: opts.Post, nudged: make(chan struct{}, 1), defects: opts.Defects, confessed: map[defect.Place]told{},
@@ -98,7 +98,7 @@ func newOwner(f Fleet, c *clock, s *sentinel, b *beginning, opts Options) *owner
 }
 
 // tell gives the owner another charge, of the same fleet. It takes it when it is ready to.
-func (o *owner) tell(c charge) {
+func (o *holder) tell(c charge) {
 	o.told.Store(&c)
 	select {
 	case o.edited <- struct{}{}:
@@ -107,7 +107,7 @@ func (o *owner) tell(c charge) {
 }
 
 // take begins to look after what the owner was told last.
-func (o *owner) take() {
+func (o *holder) take() {
 	c := o.told.Load()
 	o.spec, o.vantage = c.spec, c.vantage
 	for _, step := range o.spec.Repair.Steps {
@@ -123,7 +123,7 @@ const (
 	longestRest = 5 * time.Second
 )
 
-func (o *owner) run(ctx context.Context) {
+func (o *holder) run(ctx context.Context) {
 	rest := firstRest
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -146,7 +146,7 @@ func (o *owner) run(ctx context.Context) {
 }
 
 // serve wins the fleet and reigns until the lease, the store or ctx ends.
-func (o *owner) serve(ctx context.Context) error {
+func (o *holder) serve(ctx context.Context) error {
 	tctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t, err := o.begin(tctx)
@@ -162,7 +162,7 @@ func (o *owner) serve(ctx context.Context) error {
 	return t.reign(tctx)
 }
 
-func (o *owner) sayWhy(err error) {
+func (o *holder) sayWhy(err error) {
 	s := *o.published.Load()
 	s.Acting, s.Detail = fleet.ReasonStoreDown, fault.Plain(err)
 	if fault.Is(err, fault.Conflict) || fault.Is(err, fault.LeaseLost) {
