@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -154,7 +155,15 @@ func inspect(path string) (api.Backup, error) {
 				return err
 			}
 			out.Entries++
-			if m, ok := engine.MachineOf(e.Key); ok {
+			m, ok := engine.MachineOf(e.Key)
+			if !ok {
+				continue
+			}
+			var belief fleet.Machine
+			if err := json.Unmarshal(e.Value, &belief); err != nil {
+				return fault.New(fault.Permanent, "app.backup", e.Key, err)
+			}
+			if !belief.Vacant() { // of one that was removed the number is kept
 				machines[m.Fleet()]++
 			}
 		}

@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -169,10 +170,18 @@ func TestAStoppedControllerIsBackedUpFromItsFolder(t *testing.T) {
 	stop := h.run()
 	h.await("built", allWell)
 	stop()
+	size := 0
+	h.inStore(func(s state.Store) error {
+		all, err := engine.Beliefs(t.Context(), s, "web")
+		size = len(all)
+		gone, err2 := json.Marshal(fleet.Machine{Name: "web-9", Generation: 4}) // removed; its number is kept
+		_, err3 := s.Commit(t.Context(), state.Txn{Then: []state.Write{state.Put("fleets/web/machines/web-9", gone)}})
+		return errors.Join(err, err2, err3)
+	})
 	file := filepath.Join(dir, "b")
 	b, err := h.backup(file)
-	if err != nil || b.From != api.FromDataFolder || len(b.Fleets) != 1 {
-		t.Fatalf("%+v, %v", b, err)
+	if err != nil || b.From != api.FromDataFolder || len(b.Fleets) != 1 || b.Fleets[0].Machines != size {
+		t.Fatalf("%d machines: %+v, %v", size, b, err)
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
 		t.Errorf("something else is left beside the backup: %v, %v", files, err)

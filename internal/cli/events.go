@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -22,11 +23,21 @@ func (c *commander) eventsCommand() *cobra.Command {
 	var asJSON bool
 	var from string
 	cmd := &cobra.Command{
-		Use: "events", Short: "Print the journal: what happened, what was decided and done, and why",
-		Example: "  hale events --machine web-2 --since 2h\n  hale events --kind paged --kind quarantined --since 2026-11-01\n" +
-			"  hale events --fleet web --follow",
-		Args: cobra.NoArgs,
-		RunE: c.command(func(cmd *cobra.Command, _ []string) error {
+		Use: "events [FLEET|MACHINE]", Short: "Print the journal: what happened, what was decided and done, and why",
+		Example: "  hale events web-2 --since 2h\n  hale events --kind paged --kind quarantined --since 2026-11-01\n" +
+			"  hale events web --follow",
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: c.completeSubjects,
+		RunE: c.command(func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && q.Fleet+q.Machine != "" {
+				return usageError{errors.New("name the fleet or machine once: as hale events " + args[0])}
+			}
+			for _, subject := range args {
+				if _, numbered := fleet.MachineName(subject).Ordinal(); numbered {
+					q.Machine = subject
+				} else {
+					q.Fleet = subject
+				}
+			}
 			if q.Follow && !cmd.Flags().Changed("last") {
 				q.Last = lastEvents
 			}

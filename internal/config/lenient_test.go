@@ -60,3 +60,16 @@ func TestABrakeThatIsAlwaysOnIsWarnedOf(t *testing.T) {
 		}
 	}
 }
+
+func TestAProtectedMachineBeyondTheSizeIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	for name, warned := range map[string]bool{"web-5": false, "web-9": true} {
+		c, err := Parse("hale.yaml", []byte(small+"    protect: ["+name+"]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := strings.Join(c.Warnings(), "\n"); strings.Contains(w, "fleets.web.protect: web-9 is beyond the size of 5") != warned {
+			t.Errorf("protect %s: %q", name, w)
+		}
+	}
+}

@@ -97,7 +97,8 @@ func findHomes() keyHomes {
 	return homes
 }
 
-// of returns where a key belongs that was written under path: the one object around it or below it that knows the key.
+// of returns where a key belongs that was written under path: the one object around it or below it that knows the key; of
+// several, the one that is nearest to the top alone.
 func (h keyHomes) of(key, path string) (string, bool) {
 	var found []string
 	for _, home := range h[key] {
@@ -105,8 +106,10 @@ func (h keyHomes) of(key, path string) (string, bool) {
 			found = append(found, home)
 		}
 	}
+	depth := func(path string) int { return strings.Count(path, ".") }
+	slices.SortStableFunc(found, func(a, b string) int { return depth(a) - depth(b) })
 	switch {
-	case len(found) != 1:
+	case len(found) == 0, len(found) > 1 && depth(found[0]) == depth(found[1]):
 		return "", false
 	case found[0] == "":
 		return "the top of the file", true
