@@ -196,6 +196,19 @@ func tellLost(ctx context.Context, store state.Store, e *engine.Engine) {
 	e.TellStoreLost(ctx, may.Err())
 }
 
+// surface is what people and tools ask; it says that hale stops when working ends.
+func (a *App) surface(working context.Context, store state.Store, s *site, d *desk) *api.Server {
+	return api.NewServer(api.Options{
+		Version: a.opts.Version, Server: a.server, Status: s.engine.Status, Store: store, Desk: d, Logger: a.opts.Logger,
+		Breaking: d,
+		Targets:  s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge, TakeOver: s.engine.TakeOver, Fencing: s.fencing, Probes: s.probes, Defects: s.defects,
+		Troubles: s.troubles.all, Plans: d.providerPlans,
+		Stored:   s.engine.StoreStatus,
+		Unowned:  s.engine.Unowned,
+		Stopping: func() bool { return working.Err() != nil },
+	})
+}
+
 // serve runs the site, and beside it the narrator and the API, which end after it: what stops can be watched.
 func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	log := a.opts.Logger
@@ -206,15 +219,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 	d := newDesk(a.opts, s)
 	working, stopWork := context.WithCancel(ctx)
 	defer stopWork()
-	server := api.NewServer(api.Options{
-		Version: a.opts.Version, Server: a.server, Status: s.engine.Status, Store: store, Desk: d, Logger: log,
-		Breaking: d,
-		Targets:  s.teller.names, Test: s.teller.Test, Nudge: s.engine.Nudge, TakeOver: s.engine.TakeOver, Fencing: s.fencing, Probes: s.probes, Defects: s.defects,
-		Troubles: s.troubles.all, Plans: d.providerPlans,
-		Stored:   s.engine.StoreStatus,
-		Unowned:  s.engine.Unowned,
-		Stopping: func() bool { return working.Err() != nil },
-	})
+	server := a.surface(working, store, s, d)
 	surfaces, stopSurfaces := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSurfaces()
 	var wg sync.WaitGroup

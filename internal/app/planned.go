@@ -113,16 +113,8 @@ func (o *outlook) of(was *fleet.Machine, m *decide.Machine) (action string, held
 	}
 	action = api.ActionNone
 	switch {
-	case r != nil && was.Repair != nil && was.Repair.ID == r.ID:
-		action = api.ActionGoOn
-	case r != nil && r.Kind == fleet.RepairHeal:
-		action = string(r.Step)
-	case r != nil && r.Kind == fleet.RepairRemnant:
-		action = api.ActionRemnant
-	case r != nil && r.Kind == fleet.RepairBuild && !was.Current.None():
-		action = api.ActionCertify
 	case r != nil:
-		action = string(r.Kind)
+		action = workOf(was, r)
 	case is.Quarantine != nil && was.Quarantine == nil: // nothing on the ladder helps, or it was tried too often
 		why = is.Quarantine.Reason
 	case is.Current.Candidate(), is.Current.Adopted && !o.was.adopted[is.Current.ID] && why == "":
@@ -135,6 +127,21 @@ func (o *outlook) of(was *fleet.Machine, m *decide.Machine) (action string, held
 		action = api.ActionCertify
 	}
 	return action, api.ViewReason(why, o.figures(why, is, &rec))
+}
+
+// workOf names the work that a machine is in.
+func workOf(was *fleet.Machine, r *fleet.Repair) string {
+	switch {
+	case was.Repair != nil && was.Repair.ID == r.ID:
+		return api.ActionGoOn
+	case r.Kind == fleet.RepairHeal:
+		return string(r.Step)
+	case r.Kind == fleet.RepairRemnant:
+		return api.ActionRemnant
+	case r.Kind == fleet.RepairBuild && !was.Current.None():
+		return api.ActionCertify
+	}
+	return string(r.Kind)
 }
 
 // figures is the arithmetic behind a reason.

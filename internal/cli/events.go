@@ -28,15 +28,8 @@ func (c *commander) eventsCommand() *cobra.Command {
 			"  hale events web --follow",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: c.completeSubjects,
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 && q.Fleet+q.Machine != "" {
-				return usageError{errors.New("name the fleet or machine once: as hale events " + args[0])}
-			}
-			for _, subject := range args {
-				if _, numbered := fleet.MachineName(subject).Ordinal(); numbered {
-					q.Machine = subject
-				} else {
-					q.Fleet = subject
-				}
+			if err := about(&q, args); err != nil {
+				return err
 			}
 			if q.Follow && !cmd.Flags().Changed("last") {
 				q.Last = lastEvents
@@ -69,6 +62,22 @@ func (c *commander) eventsCommand() *cobra.Command {
 	complete(cmd, "machine", c.completeMachines)
 	complete(cmd, "kind", cobra.FixedCompletions(api.EventKinds(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// about has the query ask for the fleet or machine that is named without a flag.
+func about(q *api.EventsQuery, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if q.Fleet+q.Machine != "" {
+		return usageError{errors.New("name the fleet or machine once: as hale events " + args[0])}
+	}
+	if _, numbered := fleet.MachineName(args[0]).Ordinal(); numbered {
+		q.Machine = args[0]
+	} else {
+		q.Fleet = args[0]
+	}
+	return nil
 }
 
 func (c *commander) printEvents(events iter.Seq2[api.Event, error], asJSON bool) error {

@@ -151,13 +151,7 @@ func (e *explainer) explainIdle(f engine.FleetStatus) {
 
 func (e *explainer) explainWaiting(f engine.FleetStatus, v fleet.View) {
 	m := v.Machine
-	if m.Incident != nil {
-		if p := f.Whole.Parent(m.Incident.Parent); p != nil {
-			e.Now = append(e.Now, fmt.Sprintf("it shares the fate of %s: incident %s, open for %s: %s",
-				Domain(p.Domain), p.ID, Span(f.At.Wall.Sub(p.Opened)), Parent(*p)))
-			e.explainPolicy(f, *p)
-		}
-	}
+	e.explainFate(f, &m)
 	if m.Waiting == "" || m.Waiting == f.Acting {
 		return
 	}
@@ -199,6 +193,18 @@ func (e *explainer) explainWaiting(f engine.FleetStatus, v fleet.View) {
 	default:
 	}
 	e.hold(m.Waiting, detail)
+}
+
+// explainFate says which common cause the machine's incident hangs under.
+func (e *explainer) explainFate(f engine.FleetStatus, m *fleet.Machine) {
+	if m.Incident == nil {
+		return
+	}
+	if p := f.Whole.Parent(m.Incident.Parent); p != nil {
+		e.Now = append(e.Now, fmt.Sprintf("it shares the fate of %s: incident %s, open for %s: %s",
+			Domain(p.Domain), p.ID, Span(f.At.Wall.Sub(p.Opened)), Parent(*p)))
+		e.explainPolicy(f, *p)
+	}
 }
 
 // spared reports whether the machine is protected, and no step is gentle enough for it as it stands: then it is not healed

@@ -49,7 +49,7 @@ func placesOf(dir string) ([]place, error) {
 func moved(dir string, places []place) error {
 	for _, p := range places {
 		is, err := os.Stat(p.path)
-		how := ""
+		var how string
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
 			how = "was moved away or removed"
