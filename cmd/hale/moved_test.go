@@ -10,8 +10,8 @@ import (
 	"hale/internal/api"
 )
 
-// TestAMovedDataFolderIsToldAndEndsHale moves the data folder away under a running hale: it pages, ends soon with one line
-// that names the folder and what to do, and goes on where it was once the folder is back.
+// TestAMovedDataFolderIsToldAndEndsHale moves the data folder away under a running hale: it pages, ends soon with one
+// line that names the folder and what to do, and goes on where it was once the folder is back.
 func TestAMovedDataFolderIsToldAndEndsHale(t *testing.T) {
 	t.Parallel()
 	e := &ending{T: t, fleets: 1}

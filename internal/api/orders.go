@@ -99,8 +99,8 @@ func (s *Server) became(ctx context.Context, o *fleet.Order, revision int64) (Or
 	return out, err
 }
 
-// refusal says why an order is refused. A brake that a person put on does not release by itself: it is said who put it on,
-// when, and what ends it.
+// refusal says why an order is refused. A brake that a person put on does not release by itself: it is said who put it
+// on, when, and what ends it.
 func (s *Server) refusal(why fleet.Reason, name fleet.Name) Reason {
 	out := ViewReason(why, "")
 	if why != fleet.ReasonBrake {

@@ -9,8 +9,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// The journal of a fleet that left the configuration can be read, by the fleet and by a machine, and why says since when
-// nothing looks after it.
+// The journal of a fleet that left the configuration can be read, by the fleet and by a machine, and why says since
+// when nothing looks after it.
 func TestTheJournalOfAReleasedFleetCanBeRead(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -38,7 +38,8 @@ func TestTheJournalOfAReleasedFleetCanBeRead(t *testing.T) {
 	for name, events := range map[string]string{"old": "--fleet old", "old-2": "--fleet old --machine old-2"} {
 		_, err := o.client().Why(t.Context(), name)
 		var p api.Problem
-		if !errors.As(err, &p) || !strings.Contains(p.Message, "was let go at "+since) || !strings.HasSuffix(p.Message, events) {
+		if !errors.As(err, &p) || !strings.Contains(p.Message, "was let go at "+since) ||
+			!strings.HasSuffix(p.Message, events) {
 			t.Errorf("why %s: %v", name, err)
 		}
 	}

@@ -149,7 +149,8 @@ func (d *desk) Compare(_ context.Context, path string) (api.Changes, error) {
 	renamed := change.Renamings(d.site.config.Fleets, next.Fleets)
 	inForce := withheld(next, renamed)
 	out := d.changes(config.Compare(d.site.config, inForce), inForce)
-	if w, waits := renamings(renamed, d.site.engine.Status()); waits && !slices.ContainsFunc(out.Plans, func(p api.Waiting) bool { return p.ID == w.ID }) {
+	w, waits := renamings(renamed, d.site.engine.Status())
+	if waits && !slices.ContainsFunc(out.Plans, func(p api.Waiting) bool { return p.ID == w.ID }) {
 		out.Plans = append(out.Plans, w)
 	}
 	out.Unwatched = d.unwatched(inForce)

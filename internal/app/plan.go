@@ -123,8 +123,8 @@ func fill(ctx context.Context, store state.Store, believed api.State) error {
 	})
 }
 
-// setAside notes which instances are adopted, and takes the repairs under way out of the beliefs: the controller goes on with them, and a
-// plan must not.
+// setAside notes which instances are adopted, and takes the repairs under way out of the beliefs: the controller goes
+// on with them, and a plan must not.
 func setAside(ctx context.Context, store state.Store, specs []fleet.Spec) (beforehand, error) {
 	was := beforehand{underWay: map[fleet.MachineName]fleet.Repair{}, adopted: map[fleet.InstanceID]bool{}}
 	for _, spec := range specs {

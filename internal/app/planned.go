@@ -23,7 +23,8 @@ type beforehand struct {
 	adopted  map[fleet.InstanceID]bool
 }
 
-// planFleet says what would be done: what decide begins in this picture, which is not carried out, and why it holds the rest.
+// planFleet says what would be done: what decide begins in this picture, which is not carried out, and why it holds the
+// rest.
 func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 	s := pictured(f, was.underWay)
 	d := decide.Decide(s)
@@ -54,7 +55,8 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 		m, v := &d.Machines[i], s.Machines[d.Machines[i].Index]
 		action, held := begun.of(&v.Machine, m)
 		if action == api.ActionNone && held.Code == "" && f.Spec.Mode == fleet.ModeObserve {
-			if action, _ = otherwise.of(&v.Machine, &otherwise.d.Machines[i]); action != api.ActionNone && action != api.ActionAdopt {
+			action, _ = otherwise.of(&v.Machine, &otherwise.d.Machines[i])
+			if action != api.ActionNone && action != api.ActionAdopt {
 				held = api.ViewReason(fleet.ReasonObserve, "")
 			}
 		}
@@ -74,12 +76,26 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 	return w
 }
 
-// pictured is what decide is asked about: every machine, all that the watch found, and the repairs that were set aside. These stand still.
+// pictured is what decide is asked about: every machine, all that the watch found, and the repairs that were set aside.
+// These stand still.
 func pictured(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair) fleet.Snapshot {
 	s := fleet.Snapshot{
-		Now: f.At, Installation: f.Installation, Spec: f.Spec, Wanted: &f.Wanted, Acting: f.Acting, SteadyAt: settledAt, Provider: f.Provider,
-		Roll: f.Roll, Hosts: f.Hosts, Silent: f.Silent, Cannot: f.Cannot, Vantage: f.Vantage, Brake: f.Brake, Whole: f.Whole, Slots: f.Slots,
-		Machines: slices.Clone(f.Machines),
+		Now:          f.At,
+		Installation: f.Installation,
+		Spec:         f.Spec,
+		Wanted:       &f.Wanted,
+		Acting:       f.Acting,
+		SteadyAt:     settledAt,
+		Provider:     f.Provider,
+		Roll:         f.Roll,
+		Hosts:        f.Hosts,
+		Silent:       f.Silent,
+		Cannot:       f.Cannot,
+		Vantage:      f.Vantage,
+		Brake:        f.Brake,
+		Whole:        f.Whole,
+		Slots:        f.Slots,
+		Machines:     slices.Clone(f.Machines),
 	}
 	for i := range s.Machines {
 		v := &s.Machines[i]

@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// anyFleet is a fleet of which anything may be known, as a watch leaves it: on hosts that answer or not, with machines that fail, stop,
-// vanish, were never built, or left something behind.
+// anyFleet is a fleet of which anything may be known, as a watch leaves it: on hosts that answer or not, with machines
+// that fail, stop, vanish, were never built, or left something behind.
 func anyFleet(t *rapid.T) engine.FleetStatus {
 	size := rapid.IntRange(1, 8).Draw(t, "size")
 	f := beliefs(size)
@@ -23,13 +23,29 @@ func anyFleet(t *rapid.T) engine.FleetStatus {
 	f.Spec.Limits.Brake.AtLeast = rapid.IntRange(1, 6).Draw(t, "limit")
 	f.Spec.Repair.Fence = fleet.Fence{Proof: fleet.ProofConfirmedOff, Hosts: rapid.Bool().Draw(t, "fences")}
 	f.Spec.Repair.Attempts, f.Spec.Repair.AttemptsIn = rapid.IntRange(0, 2).Draw(t, "attempts"), time.Hour
-	f.Spec.SharedFate = fleet.SharedFate{AtLeast: rapid.SampledFrom([]int{0, 3}).Draw(t, "together"), Wait: time.Minute, Then: fleet.FateWait}
+	f.Spec.SharedFate = fleet.SharedFate{
+		AtLeast: rapid.SampledFrom([]int{0, 3}).Draw(t, "together"),
+		Wait:    time.Minute,
+		Then:    fleet.FateWait,
+	}
 	f.Spec.Grace = time.Minute
 	f.Provider.Standing = rapid.SampledFrom([]fleet.ProviderStanding{
-		fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderDoubtful, fleet.ProviderDown}).Draw(t, "provider")
+		fleet.ProviderUp,
+		fleet.ProviderUp,
+		fleet.ProviderUp,
+		fleet.ProviderDoubtful,
+		fleet.ProviderDown,
+	}).Draw(t, "provider")
 	f.Hosts = nil
 	for n := range 3 {
-		f.Hosts = append(f.Hosts, fleet.Host{Name: hostNumber(n), Up: n > 0 || rapid.Bool().Draw(t, "first host answers"), Fence: fleet.Means{Tries: 2}})
+		f.Hosts = append(
+			f.Hosts,
+			fleet.Host{
+				Name:  hostNumber(n),
+				Up:    n > 0 || rapid.Bool().Draw(t, "first host answers"),
+				Fence: fleet.Means{Tries: 2},
+			},
+		)
 	}
 	for i := range f.Machines {
 		anyMachine(t, &f.Machines[i], f.At.Mono)
@@ -48,8 +64,10 @@ func anyMachine(t *rapid.T, v *fleet.View, now fleet.Instant) {
 		*m = fleet.Machine{Name: m.Name}
 	}
 	v.Epoch = m.Epoch
-	v.Checks = []fleet.CheckState{{Check: "page", Since: 1, Standing: rapid.SampledFrom([]fleet.Standing{fleet.StandingUp, fleet.StandingUp,
-		fleet.StandingDown, fleet.StandingFailing, fleet.StandingUnknown}).Draw(t, "page")}}
+	v.Checks = []fleet.CheckState{
+		{Check: "page", Since: 1, Standing: rapid.SampledFrom([]fleet.Standing{fleet.StandingUp, fleet.StandingUp,
+			fleet.StandingDown, fleet.StandingFailing, fleet.StandingUnknown}).Draw(t, "page")},
+	}
 	if rapid.IntRange(0, 4).Draw(t, "tried") == 0 {
 		m.Attempts = []fleet.Instant{now - 1}
 	}
@@ -63,19 +81,43 @@ func anyMachine(t *rapid.T, v *fleet.View, now fleet.Instant) {
 	}
 }
 
-func anySighting(t *rapid.T, m *fleet.Machine, id fleet.InstanceID, g fleet.Generation, now fleet.Instant) fleet.Sighting {
+func anySighting(
+	t *rapid.T,
+	m *fleet.Machine,
+	id fleet.InstanceID,
+	g fleet.Generation,
+	now fleet.Instant,
+) fleet.Sighting {
 	return fleet.Sighting{Asked: now, Instance: fleet.Instance{
-		ID: id, Host: m.Current.Host,
-		Power: rapid.SampledFrom([]fleet.Power{fleet.PowerRunning, fleet.PowerRunning, fleet.PowerOff, fleet.PowerGone, fleet.PowerPaused}).Draw(t, "power"),
-		Mark:  fleet.Mark{Installation: "ours", Fleet: "web", Machine: m.Name, Generation: g, Certified: m.Current.Certified},
+		ID:   id,
+		Host: m.Current.Host,
+		Power: rapid.SampledFrom([]fleet.Power{fleet.PowerRunning, fleet.PowerRunning, fleet.PowerOff, fleet.PowerGone, fleet.PowerPaused}).
+			Draw(t, "power"),
+		Mark: fleet.Mark{
+			Installation: "ours",
+			Fleet:        "web",
+			Machine:      m.Name,
+			Generation:   g,
+			Certified:    m.Current.Certified,
+		},
 	}}
 }
 
 // pictureOf is what an owner that acts would decide on.
 func pictureOf(f engine.FleetStatus) fleet.Snapshot {
 	return fleet.Snapshot{
-		Now: f.At, Installation: "ours", Spec: f.Spec, Wanted: &f.Wanted, SteadyAt: settledAt, Provider: f.Provider, Hosts: f.Hosts, Silent: f.Silent,
-		Brake: f.Brake, Whole: f.Whole, Slots: f.Slots, Machines: f.Machines,
+		Now:          f.At,
+		Installation: "ours",
+		Spec:         f.Spec,
+		Wanted:       &f.Wanted,
+		SteadyAt:     settledAt,
+		Provider:     f.Provider,
+		Hosts:        f.Hosts,
+		Silent:       f.Silent,
+		Brake:        f.Brake,
+		Whole:        f.Whole,
+		Slots:        f.Slots,
+		Machines:     f.Machines,
 	}
 }
 
@@ -118,7 +160,8 @@ func done(was fleet.Machine, is *fleet.Machine) string {
 	return string(r.Kind)
 }
 
-// S73: what a plan announces for each machine is what the owner would begin at that moment, or the reason for which it would hold.
+// S73: what a plan announces for each machine is what the owner would begin at that moment, or the reason for which it
+// would hold.
 func TestS73APlanAnnouncesWhatIsDecided(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

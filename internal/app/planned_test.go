@@ -17,13 +17,22 @@ func beliefs(n int) engine.FleetStatus {
 	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)}
 	f := engine.FleetStatus{
 		Spec: fleet.Spec{
-			Name: "web", Provider: "lab", Size: n, Mode: fleet.ModeAct,
-			Checks:        []fleet.Check{{Name: "page", Every: time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 1}},
+			Name:     "web",
+			Provider: "lab",
+			Size:     n,
+			Mode:     fleet.ModeAct,
+			Checks: []fleet.Check{
+				{Name: "page", Every: time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 1},
+			},
 			UnhealthyWhen: fleet.Condition{Op: fleet.OpTerm, Term: "page"},
 			Repair: fleet.RepairPolicy{
-				Steps: []fleet.Step{{Kind: fleet.StepStart, Timeout: time.Minute}, {Kind: fleet.StepReboot, Timeout: time.Minute},
-					{Kind: fleet.StepRecreate, Timeout: time.Minute}},
-				Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, OnExternalStop: fleet.ExternalStopHeal,
+				Steps: []fleet.Step{
+					{Kind: fleet.StepStart, Timeout: time.Minute},
+					{Kind: fleet.StepReboot, Timeout: time.Minute},
+					{Kind: fleet.StepRecreate, Timeout: time.Minute},
+				},
+				Fence:          fleet.Fence{Proof: fleet.ProofConfirmedOff},
+				OnExternalStop: fleet.ExternalStopHeal,
 			},
 			BuildWithin: time.Minute, BlindAfter: 2 * time.Hour,
 			Limits: fleet.Limits{InRepair: 1, InBuild: 1, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: time.Minute}},
@@ -37,8 +46,19 @@ func beliefs(n int) engine.FleetStatus {
 			Health: fleet.Health{Verdict: fleet.VerdictHealthy, SinceMono: 1},
 		}, Checks: []fleet.CheckState{{Check: "page", Standing: fleet.StandingUp, Since: 1}}, FreshID: fleet.InstanceID(fmt.Sprintf("new-%d", i))})
 		v := &f.Machines[i-1]
-		v.Seen = []fleet.Sighting{{Asked: now.Mono, Instance: fleet.Instance{ID: v.Machine.Current.ID, Power: fleet.PowerRunning,
-			Mark: fleet.Mark{Installation: "ours", Fleet: "web", Machine: v.Machine.Name, Generation: 1, Certified: true}}}}
+		v.Seen = []fleet.Sighting{
+			{Asked: now.Mono, Instance: fleet.Instance{
+				ID:    v.Machine.Current.ID,
+				Power: fleet.PowerRunning,
+				Mark: fleet.Mark{
+					Installation: "ours",
+					Fleet:        "web",
+					Machine:      v.Machine.Name,
+					Generation:   1,
+					Certified:    true,
+				},
+			}},
+		}
 	}
 	f.Wanted = f.Spec
 	return f

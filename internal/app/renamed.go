@@ -34,7 +34,12 @@ func renamings(all []change.Renaming, status []engine.FleetStatus) (api.Waiting,
 	if len(all) == 0 {
 		return api.Waiting{}, false
 	}
-	w := api.Waiting{Subject: api.SubjectConfiguration, Remove: []api.Touched{}, Replace: []api.Touched{}, Doubted: []api.Touched{}}
+	w := api.Waiting{
+		Subject: api.SubjectConfiguration,
+		Remove:  []api.Touched{},
+		Replace: []api.Touched{},
+		Doubted: []api.Touched{},
+	}
 	var said []string
 	var facts []any
 	for _, r := range all {
@@ -51,9 +56,18 @@ func renamings(all []change.Renaming, status []engine.FleetStatus) (api.Waiting,
 				}
 			}
 		}
-		said = append(said, fmt.Sprintf("fleet %s is gone and fleet %s is new, with the same provider, size and template: %d machines of %s "+
-			"would be let go (they run on, and nothing watches them), and %d new ones built", r.From.Name, r.To.Name, n, r.From.Name,
-			r.To.Size))
+		said = append(
+			said,
+			fmt.Sprintf(
+				"fleet %s is gone and fleet %s is new, with the same provider, size and template: %d machines of %s "+
+					"would be let go (they run on, and nothing watches them), and %d new ones built",
+				r.From.Name,
+				r.To.Name,
+				n,
+				r.From.Name,
+				r.To.Size,
+			),
+		)
 	}
 	w.Text, w.ID = strings.Join(said, "; "), change.ID("renamed", facts...)
 	return w, true

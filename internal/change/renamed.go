@@ -2,8 +2,8 @@ package change
 
 import "hale/internal/fleet"
 
-// Renaming is a fleet that is gone, and one like it that is new: to a person the same fleet by another name, to hale machines
-// that are let go beside others that are built.
+// Renaming is a fleet that is gone, and one like it that is new: to a person the same fleet by another name, to hale
+// machines that are let go beside others that are built.
 type Renaming struct{ From, To fleet.Spec }
 
 // Renamings returns the fleets that look as if they were given another name. A fleet is taken for one other at most.

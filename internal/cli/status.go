@@ -528,7 +528,15 @@ func (p paper) attention(s api.Status, now time.Time, c cut) []string {
 	}
 	for _, w := range s.Plans {
 		if w.Subject == api.SubjectConfiguration {
-			lines = append(lines, fmt.Sprintf("  %s: %s; until plan %s is confirmed the fleets stay as they were (hale apply)", w.Subject, w.Text, w.ID))
+			lines = append(
+				lines,
+				fmt.Sprintf(
+					"  %s: %s; until plan %s is confirmed the fleets stay as they were (hale apply)",
+					w.Subject,
+					w.Text,
+					w.ID,
+				),
+			)
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("  %s: %s; until plan %s is confirmed it is asked where it was (hale apply)", w.Subject, w.Text, w.ID))

@@ -53,8 +53,11 @@ func (c *Config) Warnings() []string {
 	for _, f := range c.Fleets {
 		for _, n := range f.Protected {
 			if !f.Adopt.Selects() && n > f.Size {
-				out = append(out, fmt.Sprintf("fleets.%s.protect: %s is beyond the size of %d: nothing is protected by it",
-					f.Name, f.Name.Machine(n), f.Size))
+				out = append(
+					out,
+					fmt.Sprintf("fleets.%s.protect: %s is beyond the size of %d: nothing is protected by it",
+						f.Name, f.Name.Machine(n), f.Size),
+				)
 			}
 		}
 		b := f.Limits.Brake

@@ -68,7 +68,8 @@ func TestAProtectedMachineBeyondTheSizeIsWarnedOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w := strings.Join(c.Warnings(), "\n"); strings.Contains(w, "fleets.web.protect: web-9 is beyond the size of 5") != warned {
+		w := strings.Join(c.Warnings(), "\n")
+		if strings.Contains(w, "fleets.web.protect: web-9 is beyond the size of 5") != warned {
 			t.Errorf("protect %s: %q", name, w)
 		}
 	}

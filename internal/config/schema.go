@@ -97,8 +97,8 @@ func findHomes() keyHomes {
 	return homes
 }
 
-// of returns where a key belongs that was written under path: the one object around it or below it that knows the key; of
-// several, the one that is nearest to the top alone.
+// of returns where a key belongs that was written under path: the one object around it or below it that knows the key;
+// of several, the one that is nearest to the top alone.
 func (h keyHomes) of(key, path string) (string, bool) {
 	var found []string
 	for _, home := range h[key] {

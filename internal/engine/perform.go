@@ -152,7 +152,8 @@ func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order, r
 	}
 	o := fleet.Outcome{Intent: a.Intent.ID}
 	var err error
-	o.Copy, err = provider.Do(cctx, t.sentinel.src.Adapter, provider.Call{Op: a.Intent.Op, Ref: refOf(a), Order: order, Snapshot: a.Snapshot})
+	call := provider.Call{Op: a.Intent.Op, Ref: refOf(a), Order: order, Snapshot: a.Snapshot}
+	o.Copy, err = provider.Do(cctx, t.sentinel.src.Adapter, call)
 	o.Kind = outcomeOf(err)
 	if err != nil {
 		o.Detail = fault.Plain(err)

@@ -432,12 +432,17 @@ func overReason(p *plight) fleet.Reason {
 // lastTry is the time between two tries to tell a target that the store is lost.
 const lastTry = time.Second
 
-// TellStoreLost pages that the store cannot go on and hale ends, and returns when each target took it, refused it, or ctx
-// ended.
+// TellStoreLost pages that the store cannot go on and hale ends, and returns when each target took it, refused it, or
+// ctx ended.
 func (e *Engine) TellStoreLost(ctx context.Context, why error) {
 	w := e.steward
-	rec := fleet.Record{At: time.Now(), Kind: fleet.RecordPaged, Reason: fleet.ReasonStoreLost, Detail: fault.Plain(why),
-		Fleet: "store"}
+	rec := fleet.Record{
+		At:     time.Now(),
+		Kind:   fleet.RecordPaged,
+		Reason: fleet.ReasonStoreLost,
+		Detail: fault.Plain(why),
+		Fleet:  "store",
+	}
 	letter := outbox.Letter{Event: fleet.NotifyPage, Since: rec.At}
 	var id fleet.Installation
 	if ours := e.ours.Load(); ours != nil {

@@ -408,10 +408,25 @@ func (t *term) publish(now fleet.Now) {
 		}
 	}
 	t.published.Store(&FleetStatus{
-		Installation: t.installation, Roll: t.sentinel.roll.standing(), Spec: *t.own.Spec(), Wanted: t.spec,
-		Acting: t.own.Acting(), Detail: t.trouble, Idle: t.idle, FromMemory: len(t.foreseen) > 0, Provider: t.own.Provider(),
-		Hosts: t.own.Hosts(), Silent: t.own.Silent(), Cannot: t.cannot, Vantage: t.own.Vantage(), Brake: t.own.Brake(), Whole: whole,
-		Tally: guard.Count(*t.own.Spec(), &whole, views), Machines: views, At: now, Slots: t.own.Slots(),
-		Post: t.box.status(),
+		Installation: t.installation,
+		Roll:         t.sentinel.roll.standing(),
+		Spec:         *t.own.Spec(),
+		Wanted:       t.spec,
+		Acting:       t.own.Acting(),
+		Detail:       t.trouble,
+		Idle:         t.idle,
+		FromMemory:   len(t.foreseen) > 0,
+		Provider:     t.own.Provider(),
+		Hosts:        t.own.Hosts(),
+		Silent:       t.own.Silent(),
+		Cannot:       t.cannot,
+		Vantage:      t.own.Vantage(),
+		Brake:        t.own.Brake(),
+		Whole:        whole,
+		Tally:        guard.Count(*t.own.Spec(), &whole, views),
+		Machines:     views,
+		At:           now,
+		Slots:        t.own.Slots(),
+		Post:         t.box.status(),
 	})
 }

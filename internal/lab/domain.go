@@ -22,7 +22,7 @@ const GuestMemoryMiB = 96
 // DomainSpec describes a domain for tests of the lab itself.
 type DomainSpec struct {
 	Name  string
-	MAC   string        // hardware address; empty: one that follows from the name. DHCP gives equal ones equal addresses
+	MAC   string        // hardware address, by which DHCP gives the address; empty: one that follows from the name
 	Disk  string        // path of a qcow2 file, may be empty
 	Seed  string        // path of a NoCloud ISO image, may be empty
 	Sick  string        // fault from boot on: nohttp, http503, slow, hang, nonet, panic, off, deaf, nodhcp; empty for none

@@ -49,7 +49,8 @@ const voidsAtOnce = 16
 func (o *Owner) voids(now fleet.Now) (rulings []fleet.Ruling, records []fleet.Record) {
 	for _, v := range o.mail.void[:min(len(o.mail.void), voidsAtOnce)] {
 		rulings = append(rulings, fleet.Ruling{Order: v.id, Refused: fleet.ReasonMalformed})
-		records = append(records, o.About(now, fleet.Record{Kind: fleet.RecordOrder, Reason: fleet.ReasonMalformed, Detail: v.why}))
+		r := fleet.Record{Kind: fleet.RecordOrder, Reason: fleet.ReasonMalformed, Detail: v.why}
+		records = append(records, o.About(now, r))
 	}
 	return rulings, records
 }

@@ -70,7 +70,9 @@ func (o *Owner) Edit(spec fleet.Spec, now fleet.Now) (changes []change.Differenc
 func (o *Owner) NotePlan(now fleet.Now) change.Plan {
 	p := o.Pending()
 	if !p.Empty() {
-		o.Note(now, fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Detail: p.ID, Size: p.To, Limit: p.From})
+		o.Note(now, fleet.Record{
+			Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Detail: p.ID, Size: p.To, Limit: p.From,
+		})
 	}
 	return p
 }

@@ -52,11 +52,21 @@ func drive(t *testing.T, change func(*owner.Options)) *driver {
 	}
 	for n := 1; n <= o.Spec.Size; n++ {
 		name, id := fleet.Name("web").Machine(n), fleet.InstanceID(fmt.Sprintf("id-%d", n))
-		mark := fleet.Mark{Installation: "here", Fleet: "web", Machine: name, Generation: 1, Certified: true, Instance: id}
+		mark := fleet.Mark{
+			Installation: "here",
+			Fleet:        "web",
+			Machine:      name,
+			Generation:   1,
+			Certified:    true,
+			Instance:     id,
+		}
 		address := netip.AddrFrom4([4]byte{10, 0, 0, byte(n)})
 		d.list = append(d.list, fleet.Instance{ID: id, Power: fleet.PowerRunning, Mark: mark, Address: address})
 		o.Beliefs = append(o.Beliefs, fleet.Machine{
-			Name: name, Generation: 1, Address: address, Current: fleet.Incarnation{ID: id, Generation: 1, Certified: true},
+			Name:       name,
+			Generation: 1,
+			Address:    address,
+			Current:    fleet.Incarnation{ID: id, Generation: 1, Certified: true},
 		})
 	}
 	d.Owner = owner.New(o, d.at())
@@ -228,7 +238,15 @@ func TestAnOrderLeavesTheInboxWithWhatFollowsFromIt(t *testing.T) {
 	t.Parallel()
 	d := drive(t, nil)
 	d.stored = nil
-	o := fleet.Order{ID: "1", Kind: fleet.OrderBrakeOn, Fleet: "web", By: "ann", Reason: "a look", At: d.at().Wall, Expires: d.at().Wall.Add(time.Hour)}
+	o := fleet.Order{
+		ID:      "1",
+		Kind:    fleet.OrderBrakeOn,
+		Fleet:   "web",
+		By:      "ann",
+		Reason:  "a look",
+		At:      d.at().Wall,
+		Expires: d.at().Wall.Add(time.Hour),
+	}
 	if !d.TellOrder(o) || d.TellOrder(o) || !d.TellVoid("2", "no JSON") || d.TellVoid("2", "no JSON") {
 		t.Error("a letter is taken in twice")
 	}
@@ -244,7 +262,9 @@ func TestAnOrderLeavesTheInboxWithWhatFollowsFromIt(t *testing.T) {
 		}
 		rulings = append(rulings, w.Rulings...)
 	}
-	if len(rulings) != 2 || rulings[0] != (fleet.Ruling{Order: "2", Refused: fleet.ReasonMalformed}) || rulings[1].Order != "1" || rulings[1].Refused != "" {
+	if len(rulings) != 2 || rulings[0] != (fleet.Ruling{Order: "2", Refused: fleet.ReasonMalformed}) ||
+		rulings[1].Order != "1" ||
+		rulings[1].Refused != "" {
 		t.Errorf("the rulings are %+v", rulings)
 	}
 	if b := d.Brake(); !b.On() {

@@ -207,16 +207,24 @@ func (e *explainer) explainFate(f engine.FleetStatus, m *fleet.Machine) {
 	}
 }
 
-// spared reports whether the machine is protected, and no step is gentle enough for it as it stands: then it is not healed
-// when what else holds it has passed, either.
+// spared reports whether the machine is protected, and no step is gentle enough for it as it stands: then it is not
+// healed when what else holds it has passed, either.
 func spared(f engine.FleetStatus, v *fleet.View) bool {
 	m := &v.Machine
 	if m.Incident == nil || m.Repair != nil || m.Health.Verdict != fleet.VerdictUnhealthy || !f.Spec.Protects(m) {
 		return false
 	}
 	_, some := repair.FirstStep(m, &guard.Situation{
-		Spec: f.Spec, Now: f.At, Provider: f.Provider, Hosts: f.Hosts, Vantage: f.Vantage, Brake: f.Brake, Whole: f.Whole,
-		Tally: f.Tally, Slots: f.Slots, View: v,
+		Spec:     f.Spec,
+		Now:      f.At,
+		Provider: f.Provider,
+		Hosts:    f.Hosts,
+		Vantage:  f.Vantage,
+		Brake:    f.Brake,
+		Whole:    f.Whole,
+		Tally:    f.Tally,
+		Slots:    f.Slots,
+		View:     v,
 	})
 	return !some
 }

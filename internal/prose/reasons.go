@@ -86,8 +86,14 @@ var reasons = map[fleet.Reason]reason{
 		"make room on the file system of the data folder, or give it a larger one"},
 	fleet.ReasonStoreTakes: {"hale's store takes what is written again", ""},
 	fleet.ReasonStoreRoom:  {"hale's store has enough room again", ""},
-	fleet.ReasonStoreDown:  {"hale's store does not answer, so nothing can be written down first", "see hale's log; restart it if it says so"},
-	fleet.ReasonStoreLost:  {"hale's store cannot go on, so hale has ended", "put right what the detail names, then start hale again"},
+	fleet.ReasonStoreDown: {
+		"hale's store does not answer, so nothing can be written down first",
+		"see hale's log; restart it if it says so",
+	},
+	fleet.ReasonStoreLost: {
+		"hale's store cannot go on, so hale has ended",
+		"put right what the detail names, then start hale again",
+	},
 	fleet.ReasonLateOrder: {"an order to build it, whose answer was lost, may yet be carried out",
 		"nothing needs to be done: hale goes on when the order can no longer be carried out: after the timeout of " +
 			"recreate, or two minutes"},

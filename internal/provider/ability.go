@@ -140,7 +140,9 @@ func byName[T any](op fleet.Op, do func(T, context.Context, Ref, string) error) 
 
 // byOrder is one that takes what is to be built.
 func byOrder[T any](op fleet.Op, do func(T, context.Context, Order) error) operation {
-	return by(op, func(p T, ctx context.Context, c Call) (fleet.Copy, error) { return fleet.Copy{}, do(p, ctx, c.Order) })
+	return by(op, func(p T, ctx context.Context, c Call) (fleet.Copy, error) {
+		return fleet.Copy{}, do(p, ctx, c.Order)
+	})
 }
 
 // everyone is what each provider can do.
@@ -153,8 +155,8 @@ var everyone = []operation{
 	byRef(fleet.OpCertify, Provider.Certify),
 }
 
-// Do has the provider do what is ordered. The copy is that of a snapshot. Errors are the operation's; fault.Unsupported:
-// the provider does not have it; fault.Invalid: it is no provider's business.
+// Do has the provider do what is ordered. The copy is that of a snapshot. Errors are the operation's;
+// fault.Unsupported: the provider does not have it; fault.Invalid: it is no provider's business.
 func Do(ctx context.Context, p Provider, c Call) (fleet.Copy, error) {
 	all := slices.Clone(everyone)
 	for _, a := range abilities {

@@ -83,8 +83,9 @@ func (w *Work) evacuate(r *fleet.Repair) {
 // movedAgain is how often a move whose answer was lost is looked for before it is ordered again.
 const movedAgain = 5
 
-// resolve deals with a move whose answer was lost. Whoever is seen on another host has moved. As long as the provider says nothing, it may be on its way;
-// after a while the same order finds out, if another look still wants it: what has left its host is not moved again.
+// resolve deals with a move whose answer was lost. What is seen on another host has moved. As long as the provider
+// says nothing, it may be on its way; after a while the same order finds out, if another look still wants it: what has
+// left its host is not moved again.
 func (moving) resolve(w *Work, r *fleet.Repair, in fleet.Intent) {
 	seen := w.View.Sighting(in.Instance)
 	known := seen.Known() && seen.Asked > r.LastOutcome

@@ -294,8 +294,12 @@ func (c *server) hear(index int, r row) {
 		return
 	}
 	c.own.Hear(picture.Edge{
-		Machine: c.own.View(index).Machine.Name, Check: r.check.Name, Epoch: r.epoch, Standing: r.tally.Standing, Result: r.tally.Reason,
-		Since: c.now().Mono,
+		Machine:  c.own.View(index).Machine.Name,
+		Check:    r.check.Name,
+		Epoch:    r.epoch,
+		Standing: r.tally.Standing,
+		Result:   r.tally.Reason,
+		Since:    c.now().Mono,
 	})
 	c.heat()
 }

@@ -440,7 +440,8 @@ func sharedAddress(s *stage) {
 	a.Rival, a.Epoch = rival, a.Epoch+1
 	s.engine.Set(a)
 	s.pass(time.Minute)
-	if e := s.now(a.ID); e.Standing != fleet.StandingUnknown || e.Result != fleet.ResultSharedAddress || e.Detail != string(rival) {
+	e := s.now(a.ID)
+	if e.Standing != fleet.StandingUnknown || e.Result != fleet.ResultSharedAddress || e.Detail != string(rival) {
 		s.t.Errorf("with another instance at its address: %+v", e)
 	}
 	probed := len(s.net.Starts(a.Address))

@@ -58,8 +58,10 @@ func moved(dir string, places []place) error {
 		default:
 			continue // an error of the disk ends the store by itself, where it must
 		}
-		return movedError(fmt.Sprintf("the data folder %s is lost: %s %s while hale ran, so hale ends and touches no machine; "+
-			"put the folder back and start hale, or bring the state back with hale restore", dir, p.path, how))
+		return movedError(
+			fmt.Sprintf("the data folder %s is lost: %s %s while hale ran, so hale ends and touches no machine; "+
+				"put the folder back and start hale, or bring the state back with hale restore", dir, p.path, how),
+		)
 	}
 	return nil
 }

@@ -42,8 +42,12 @@ func (s *space) check(n int) error {
 		return fmt.Errorf("free space of %s: %w", s.dir, err)
 	}
 	if free < s.minFree {
-		return fmt.Errorf("the data folder %s is full: %d MiB free, below the reserve of %d MiB; make room on its file system",
-			s.dir, free>>20, s.minFree>>20)
+		return fmt.Errorf(
+			"the data folder %s is full: %d MiB free, below the reserve of %d MiB; make room on its file system",
+			s.dir,
+			free>>20,
+			s.minFree>>20,
+		)
 	}
 	if n == 0 {
 		return nil
@@ -56,7 +60,12 @@ func (s *space) check(n int) error {
 		s.askForRelief()
 	}
 	if used := s.used(); used+int64(n) > s.quota {
-		return fmt.Errorf("the data folder %s is full: the database holds %d MiB, quota %d MiB", s.dir, used>>20, s.quota>>20)
+		return fmt.Errorf(
+			"the data folder %s is full: the database holds %d MiB, quota %d MiB",
+			s.dir,
+			used>>20,
+			s.quota>>20,
+		)
 	}
 	return nil
 }
