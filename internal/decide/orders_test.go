@@ -449,3 +449,31 @@ func TestOutsideTheWindowNothingBegins(t *testing.T) {
 		t.Errorf("what was never built is not built: %+v", r)
 	}
 }
+
+// The answer to a delete is lost, and the instance is gone. Its disks may be there still, so it is deleted once more
+// before its successor is built.
+func TestADeleteWhoseAnswerIsLostIsOrderedAgain(t *testing.T) {
+	t.Parallel()
+	tl := street(t, 1)
+	tl.power(fleet.PowerOff, 3)
+	tl.pass(time.Second)
+	deletes := 0
+	for range 60 {
+		r := tl.s.Machines[3].Machine.Repair
+		switch {
+		case r == nil || r.Intent == nil || r.Intent.Unknown:
+		case r.Intent.Op == fleet.OpDelete:
+			deletes++
+			tl.power(fleet.PowerGone, 3)
+			tl.answer(fleet.OutcomeUnknown)
+		case r.Intent.Op != fleet.OpCreate:
+			tl.answer(fleet.OutcomeUnsupported)
+		}
+		tl.confirm()
+		tl.pass(time.Second)
+	}
+	tl.wantCount("deletes", deletes, 2)
+	if r := tl.s.Machines[3].Machine.Repair; r == nil || r.Next.None() {
+		t.Errorf("no successor is built: %+v", r)
+	}
+}

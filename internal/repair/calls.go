@@ -221,24 +221,32 @@ func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
 		unseen.resolve(w, r, in)
 		return
 	}
-	seen, known := w.seenSince(r, in.Instance, in.Host)
+	seen, known := w.observed(r, in)
 	if !known {
 		return
 	}
-	r.Intent, r.AskAt = nil, 0
-	power := seen.Power
-	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
-		Generation: in.Generation, Host: in.Host, Detail: "observed " + string(power)})
 	switch {
 	case op.took(seen):
 		op.done(w, r)
-	case in.Op == fleet.OpCreate && power == fleet.PowerGone:
+	case in.Op == fleet.OpCreate && seen.Power == fleet.PowerGone:
 		w.lostOrder(r)
 	case in.Op == fleet.OpCreate:
 		w.halfMade(r)
 	default:
 		w.repeat(r, in)
 	}
+}
+
+// observed returns the instance as it was seen after a call whose answer was lost; then the call is over.
+func (w *Work) observed(r *fleet.Repair, in fleet.Intent) (fleet.Instance, bool) {
+	seen, known := w.seenSince(r, in.Instance, in.Host)
+	if !known {
+		return fleet.Instance{}, false
+	}
+	r.Intent, r.AskAt = nil, 0
+	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
+		Generation: in.Generation, Host: in.Host, Detail: "observed " + string(seen.Power)})
+	return seen, true
 }
 
 // repeat tries a call again that surely had no effect.

@@ -49,7 +49,21 @@ type deleting struct{ ofTheOld }
 func (deleting) done(w *Work, r *fleet.Repair)                     { w.removed(r) }
 func (deleting) notFound(w *Work, r *fleet.Repair, _ fleet.Intent) { w.removed(r) }
 func (deleting) failed(w *Work, r *fleet.Repair, o fleet.Outcome)  { w.deleteFailed(r, o) }
-func (deleting) took(i fleet.Instance) bool                        { return i.Power == fleet.PowerGone }
+
+// resolve: that the instance is gone does not show that its files went, too. A delete finds those that are left, so it
+// is ordered once more.
+func (deleting) resolve(w *Work, r *fleet.Repair, in fleet.Intent) {
+	seen, known := w.observed(r, in)
+	switch {
+	case !known:
+	case seen.Power != fleet.PowerGone:
+		w.repeat(r, in)
+	case !r.Proof.Meets(fleet.ProofDeleted):
+		w.proven(r, fleet.ProofDeleted)
+	default:
+		w.removed(r)
+	}
+}
 
 // certifying writes into an instance's mark that it was healthy.
 type certifying struct{ nothing }
