@@ -14,8 +14,8 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 	r.Calls++
 	step := fleet.CurrentStep(w.Situation.Spec, *r)
 	r.Intent = &fleet.Intent{
-		ID: r.ID + "/call" + strconv.Itoa(r.Calls), Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host, Edition: on.Edition,
-		Limit: step.Timeout, At: w.Situation.Now.Wall, Repeatable: op == fleet.OpRun && step.Run.Idempotent || op == fleet.OpSnapshot || op == fleet.OpDropSnapshot,
+		ID: r.ID + "/call" + strconv.Itoa(r.Calls), Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host,
+		Edition: on.Edition, Limit: step.Timeout, At: w.Situation.Now.Wall, Repeatable: repeatable(op, step),
 		Snapshot: copyOf(w.M, r, op),
 	}
 	w.M.Waiting = ""
@@ -24,7 +24,8 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 	}
 	w.Record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host})
 	a := fleet.Action{
-		Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.mark(on), Adopted: on.Adopted, Intent: *r.Intent,
+		Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.mark(on),
+		Adopted: on.Adopted, Intent: *r.Intent,
 		Excused: guard.Excused(w.M, w.Situation),
 		ForGood: op == fleet.OpDelete && r.Kind == fleet.RepairRemove,
 	}
@@ -32,12 +33,18 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 		a.Made = w.made()
 	}
 	if r.Intent.Snapshot != "" {
-		a.Snapshot = fleet.SnapshotName{Installation: w.Installation, Machine: w.M.Name, Host: on.Host, ID: r.Intent.Snapshot}
+		a.Snapshot = fleet.SnapshotName{Installation: w.Installation, Machine: w.M.Name, Host: on.Host,
+			ID: r.Intent.Snapshot}
 	}
 	if op == fleet.OpRun {
 		a.Args, a.Env = step.Run.Fill(factsOf(w.M, w.View, on).Filler())
 	}
 	w.Actions = append(w.Actions, a)
+}
+
+// repeatable reports whether the call may be sent again though its answer was lost.
+func repeatable(op fleet.Op, step fleet.Step) bool {
+	return op == fleet.OpRun && step.Run.Idempotent || op == fleet.OpSnapshot || op == fleet.OpDropSnapshot
 }
 
 // mayCall reports whether the provider may be called at all, and says why not. Guards of new rungs come on top of it.
@@ -49,7 +56,8 @@ func (w *Work) mayCall() bool {
 	return held == ""
 }
 
-// mayAct reports whether something may be done to the machine's instance, and says why not. What is on two hosts is asked about, and nothing more.
+// mayAct reports whether something may be done to the machine's instance, and says why not. What is on two hosts is
+// asked about, and nothing more.
 func (w *Work) mayAct() bool {
 	if !w.mayCall() {
 		return false
@@ -61,7 +69,8 @@ func (w *Work) mayAct() bool {
 	return held == ""
 }
 
-// observe asks the provider for one instance. Unanswered, it is asked again after a while; a wanted change that only asks in vain is given up.
+// observe asks the provider for one instance. Unanswered, it is asked again after a while; a wanted change that only
+// asks in vain is given up.
 func (w *Work) observe(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName) {
 	if r.AskAt != 0 && !w.Situation.Now.Due(r.AskAt) {
 		return
@@ -74,7 +83,8 @@ func (w *Work) observe(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName
 	w.Actions = append(w.Actions, fleet.Action{Kind: fleet.ActionObserve, Machine: w.M.Name, Instance: id, Host: host})
 }
 
-// seenSince returns what the provider said of the instance after the last call ended. As long as it said nothing, it is asked.
+// seenSince returns what the provider said of the instance after the last call ended. As long as it said nothing, it is
+// asked.
 func (w *Work) seenSince(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName) (i fleet.Instance, known bool) {
 	seen := w.View.Sighting(id)
 	if !seen.Known() || seen.Asked <= r.LastOutcome {
@@ -89,8 +99,9 @@ func (w *Work) settleIntent(r *fleet.Repair) {
 	in := *r.Intent
 	o := w.View.Outcome
 	if o != nil && o.Intent == in.ID && !in.Unknown {
-		w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: o.Kind, Detail: o.Detail, Instance: in.Instance,
-			Generation: in.Generation, Host: in.Host, Took: w.Situation.Now.Wall.Sub(in.At), Proof: o.Proof})
+		w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: o.Kind, Detail: o.Detail,
+			Instance: in.Instance, Generation: in.Generation, Host: in.Host, Took: w.Situation.Now.Wall.Sub(in.At),
+			Proof: o.Proof})
 		w.recordOutput(in, o.Output)
 		r.LastOutcome, r.RetryAt, r.AskAt = w.now(), 0, 0
 		if o.Kind == fleet.OutcomeUnknown {
@@ -127,7 +138,8 @@ func (w *Work) recordOutput(in fleet.Intent, output string) {
 				n--
 			}
 		}
-		w.Record(fleet.Record{Kind: fleet.RecordOutput, Op: in.Op, Instance: in.Instance, Generation: in.Generation, Detail: output[:n]})
+		w.Record(fleet.Record{Kind: fleet.RecordOutput, Op: in.Op, Instance: in.Instance, Generation: in.Generation,
+			Detail: output[:n]})
 		output = strings.TrimLeft(output[n:], "\n")
 	}
 }
@@ -182,36 +194,14 @@ func (w *Work) giveUp(reason fleet.Reason, detail string) {
 
 // giveUpCertifying: the machine is healthy, but its mark could not be written. It is tried again much later.
 func (w *Work) giveUpCertifying(reason fleet.Reason, detail string) {
-	w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: reason, Op: fleet.OpCertify, Detail: detail, Instance: w.M.Current.ID})
+	w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: reason, Op: fleet.OpCertify, Detail: detail,
+		Instance: w.M.Current.ID})
 	w.end(reason)
 	if w.M.Incident == nil {
 		w.OpenIncident(fleet.CauseBuild)
 	}
 	w.Page(reason)
 	w.M.RetryAt = w.now().Add(longestBackoff)
-}
-
-// deleteFailed: the old instance is proven off but will not go. The policy says whether its successor may stand beside it.
-func (w *Work) deleteFailed(r *fleet.Repair, o fleet.Outcome) {
-	if r.Proof == fleet.ProofDeleted {
-		w.removed(r) // there was nothing left but what it may have had around it
-		return
-	}
-	if r.Kind == fleet.RepairRemnant {
-		w.failAttempt(fleet.ReasonDeleteFailed, o.Detail)
-		return
-	}
-	if w.wantedIn() {
-		w.giveUpChange(fleet.ReasonDeleteFailed, o.Detail)
-		return
-	}
-	step := fleet.CurrentStep(w.Situation.Spec, *r)
-	if step.OnDeleteFailure == fleet.DeleteFailureContinue && w.M.Volumes == nil && r.Proof.Meets(w.Situation.Spec.Repair.Fence.Proof) {
-		w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: fleet.ReasonDeleteFailed, Detail: o.Detail, Instance: r.Target.ID})
-		w.removed(r)
-		return
-	}
-	w.quarantine(fleet.ReasonDeleteFailed, o.Detail)
 }
 
 // resolve finds out by observation whether a call whose answer was lost took effect.
@@ -222,16 +212,10 @@ func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
 		return
 	}
 	seen, known := w.observed(r, in)
-	if !known {
-		return
-	}
 	switch {
+	case !known:
 	case op.took(seen):
 		op.done(w, r)
-	case in.Op == fleet.OpCreate && seen.Power == fleet.PowerGone:
-		w.lostOrder(r)
-	case in.Op == fleet.OpCreate:
-		w.halfMade(r)
 	default:
 		w.repeat(r, in)
 	}
@@ -256,17 +240,6 @@ func (w *Work) repeat(r *fleet.Repair, in fleet.Intent) {
 	w.boundTries(r, in)
 }
 
-// halfMade: an instance was ordered and exists, but does not run. Nobody knows how far it was made, so it is not started; it
-// is an expired build of our own, to be removed and built anew.
-func (w *Work) halfMade(r *fleet.Repair) {
-	w.M.Current, r.Next = r.Next, fleet.Incarnation{}
-	w.M.Address = w.View.Sighting(w.M.Current.ID).Instance.Address
-	w.M.Current.Expired = true
-	w.M.Epoch++
-	r.Target, r.Removed, r.OffOrders, r.ClearedOrders = w.M.Current, false, 0, 0
-	r.LookAgain()
-}
-
 // boundTries gives a step up that was tried in vain too often.
 func (w *Work) boundTries(r *fleet.Repair, in fleet.Intent) {
 	switch {
@@ -278,27 +251,16 @@ func (w *Work) boundTries(r *fleet.Repair, in fleet.Intent) {
 	}
 }
 
-// boundConflicts gives a change of the old instance up that the provider's truth stood against too often. What only failed for a while, as
-// under a provider that throttles, is tried on: a person was told.
+// boundConflicts gives a change of the old instance up that the provider's truth stood against too often. What only
+// failed for a while, as under a provider that throttles, is tried on: a person was told.
 func (w *Work) boundConflicts(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 	switch {
 	case r.Retries < pageAfter:
 	case in.Op == fleet.OpKeep:
-		w.keepFailed(o.Detail)
+		exchange{w, w.M.Repair}.keepFailed(o.Detail)
 	case in.Op == fleet.OpDelete:
-		w.deleteFailed(r, o)
+		exchange{w, r}.deleteFailed(o)
 	default:
 		w.boundTries(r, in)
-	}
-}
-
-// lostOrder: an instance was ordered, the answer was lost, and it is not there. It may yet appear. The next one gets
-// another id on the same host, where the machine's name guards the place; and what was removed is proven off once more.
-func (w *Work) lostOrder(r *fleet.Repair) {
-	w.M.Anchor = &fleet.Anchor{Host: r.Next.Host, Until: w.now().Add(w.Situation.Spec.BuildLimit())}
-	r.Next = fleet.Incarnation{}
-	r.LastOutcome = w.now()
-	if !r.Target.None() && !r.Proof.Meets(fleet.ProofDeleted) {
-		r.Proof = fleet.ProofNone
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// BeginChange opens the work that a person ordered. The guard has admitted it. Healing pauses meanwhile: it goes on when the work ends,
-// however it does.
+// BeginChange opens the work that a person ordered. The guard has admitted it. Healing pauses meanwhile: it goes on
+// when the work ends, however it does.
 func (w *Work) BeginChange(kind fleet.RepairKind, by *fleet.Removal) {
 	m := w.M
 	m.Waiting, m.Quarantine, m.Change = "", nil, nil
@@ -16,14 +16,14 @@ func (w *Work) BeginChange(kind fleet.RepairKind, by *fleet.Removal) {
 	if m.Current.None() {
 		r.Removed, r.Proof = true, fleet.ProofDeleted
 	}
-	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Order: by.Order, By: by.By, Instance: m.Current.ID,
-		Generation: m.Current.Generation, Host: m.Current.Host, Detail: string(by.Why)})
+	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Order: by.Order, By: by.By,
+		Instance: m.Current.ID, Generation: m.Current.Generation, Host: m.Current.Host, Detail: string(by.Why)})
 	w.enter(fleet.PhaseAct)
 	w.Advance()
 }
 
-// mayChange reports whether a wanted change may go on. Until the old instance is removed, the order must stand, and what forbids a new
-// step forbids it, too; only a step under way finishes, whatever the brake says (L6).
+// mayChange reports whether a wanted change may go on. Until the old instance is removed, the order must stand, and
+// what forbids a new step forbids it, too; only a step under way finishes, whatever the brake says (L6).
 func (w *Work) mayChange(r *fleet.Repair) bool {
 	if !r.Wanted() || r.Removed {
 		return true
@@ -32,7 +32,8 @@ func (w *Work) mayChange(r *fleet.Repair) bool {
 		w.giveUpChange(fleet.ReasonWithdrawn, "")
 		return false
 	}
-	if why := keepable(w.M, w.Situation, fleet.CurrentStep(w.Situation.Spec, *r)); why != "" && r.Kind == fleet.RepairUpdate && w.keeps(r) {
+	if why := keepable(w.M, w.Situation, fleet.CurrentStep(w.Situation.Spec, *r)); why != "" &&
+		r.Kind == fleet.RepairUpdate && w.keeps(r) {
 		w.giveUpChange(why, "")
 		return false
 	}
@@ -44,41 +45,29 @@ func (w *Work) mayChange(r *fleet.Repair) bool {
 	return false
 }
 
-// gone ends the removal of a machine that is not there any more.
-func (w *Work) gone(r *fleet.Repair) {
-	m, order := w.M, r.Order
-	w.end(fleet.ReasonRemoved)
-	if m.Incident != nil {
-		w.Record(fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonRemoved, Cause: m.Incident.Cause,
-			Took: w.Situation.Now.Wall.Sub(m.Incident.Opened)})
-	}
-	m.IncidentOver()
-	m.Attempts = nil
-	m.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing, Since: w.Situation.Now.Wall, SinceMono: w.now()}
-	m.Change = &fleet.Change{Order: order, Ended: fleet.ReasonRemoved}
-}
-
-// giveUpChange ends a wanted change that failed, or is wanted no more: from here on the machine is healed as any other. Of a failure a
-// person is told.
+// giveUpChange ends a wanted change that failed, or is wanted no more: from here on the machine is healed as any other.
+// Of a failure a person is told.
 func (w *Work) giveUpChange(why fleet.Reason, detail string) {
 	m, r := w.M, w.M.Repair
 	order := r.Order
 	if why != fleet.ReasonWithdrawn {
-		w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Order: order, Detail: detail, Instance: r.Target.ID})
+		w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Order: order, Detail: detail,
+			Instance: r.Target.ID})
 	}
 	w.end(why)
 	m.Change = &fleet.Change{Order: order, Ended: why}
 	m.Waiting = ""
 	if why != fleet.ReasonWithdrawn {
-		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why), Instance: m.Current.ID})
+		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why),
+			Instance: m.Current.ID})
 	}
 }
 
 // wantedIn reports whether the work under way is a wanted change that did not remove anything yet: it can be given up.
-func (w *Work) wantedIn() bool { return w.M.Repair.Wanted() && !w.M.Repair.Removed }
+func (w *Chart) wantedIn() bool { return w.M.Repair.Wanted() && !w.M.Repair.Removed }
 
 // orderStands reports whether the order that the work carries out is still in the ledger.
-func (w *Work) orderStands(r *fleet.Repair) bool {
+func (w *Chart) orderStands(r *fleet.Repair) bool {
 	l := w.Situation.Whole.Ledger
 	if r.Kind == fleet.RepairUndo {
 		return true // it was taken up once and for all
@@ -93,9 +82,9 @@ func (w *Work) orderStands(r *fleet.Repair) bool {
 	return o != nil && o.Order == r.Order
 }
 
-// edition returns which template the next instance is built from: the one in force, as long as another one did not prove itself, unless
-// the machine is to try that, or stood on it.
-func (w *Work) edition(r *fleet.Repair) uint64 {
+// edition returns which template the next instance is built from: the one in force, as long as another one did not
+// prove itself, unless the machine is to try that, or stood on it.
+func (w *Chart) edition(r *fleet.Repair) uint64 {
 	l := w.Situation.Whole.Ledger
 	if l == nil {
 		return 0

@@ -9,7 +9,8 @@ import (
 	"hale/internal/repair"
 )
 
-// The proof that a host is off is good as long as the host does not answer, and a word as long as it counts: whatever is built afterwards needs another one (L1).
+// The proof that a host is off is good as long as the host does not answer, and a word as long as it counts: whatever
+// is built afterwards needs another one (L1).
 func TestTheProofOfAHostIsNotKept(t *testing.T) {
 	t.Parallel()
 	now := fleet.Now{Mono: 1000, Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
@@ -38,18 +39,23 @@ func TestTheProofOfAHostIsNotKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			target := fleet.Incarnation{ID: "old", Host: "h1", Generation: 2, Certified: true}
-			m := fleet.Machine{Name: "web-1", Generation: 2, Incident: &fleet.Incident{ID: "web-1/1"}, Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseGone}}
+			m := fleet.Machine{Name: "web-1", Generation: 2, Incident: &fleet.Incident{ID: "web-1/1"},
+				Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseGone}}
 			m.Leave(fleet.Incarnation{ID: "older", Host: "h0", Generation: 1, Certified: true}, fleet.ProofHostOff, now)
 			m.Leave(target, c.proof, now)
-			m.Repair = &fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepRecreate, Phase: fleet.PhaseAct, Confirmed: true, Removed: true,
-				Target: target, Proof: c.proof}
-			view := &fleet.View{Machine: m, FreshID: "new", Seen: []fleet.Sighting{{Asked: 999, Instance: fleet.Instance{ID: "older", Power: c.older}}}}
-			w := repair.Work{M: &m, View: view, Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }, Situation: &guard.Situation{
-				Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate, Timeout: time.Minute}}, Attempts: 3, AttemptsIn: time.Hour,
-					Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff, Word: true}}},
-				Now: now, View: view, Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, Whole: fleet.Whole{Fenced: c.known},
-				Hosts: []fleet.Host{{Name: "h0", Up: true}, {Name: "h1", Up: c.up}, {Name: "h2", Up: true}},
-			}}
+			m.Repair = &fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepRecreate,
+				Phase: fleet.PhaseAct, Confirmed: true, Removed: true, Target: target, Proof: c.proof}
+			view := &fleet.View{Machine: m, FreshID: "new", Seen: []fleet.Sighting{{Asked: 999,
+				Instance: fleet.Instance{ID: "older", Power: c.older}}}}
+			w := repair.Work{Chart: repair.Chart{M: &m, View: view,
+				Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }, Situation: &guard.Situation{
+					Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate,
+						Timeout: time.Minute}}, Attempts: 3, AttemptsIn: time.Hour,
+						Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff, Word: true}}},
+					Now: now, View: view, Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+					Whole: fleet.Whole{Fenced: c.known},
+					Hosts: []fleet.Host{{Name: "h0", Up: true}, {Name: "h1", Up: c.up}, {Name: "h2", Up: true}},
+				}}}
 			w.Advance()
 			built := false
 			for _, a := range w.Actions {
@@ -65,7 +71,8 @@ func TestTheProofOfAHostIsNotKept(t *testing.T) {
 	}
 }
 
-// A cut is built upon only right after it was seen, on a host that does not answer, by whom the policy lets; or it is seen once more (L1).
+// A cut is built upon only right after it was seen, on a host that does not answer, by whom the policy lets; or it is
+// seen once more (L1).
 func TestL1ACutIsBuiltUponOnlyAtOnce(t *testing.T) {
 	t.Parallel()
 	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
@@ -90,10 +97,12 @@ func TestL1ACutIsBuiltUponOnlyAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			target := fleet.Incarnation{ID: "old", Host: "h1", Generation: 2, Certified: true}
-			m := fleet.Machine{Name: "web-1", Generation: 2, Incident: &fleet.Incident{ID: "web-1/1"}, Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseGone}}
+			m := fleet.Machine{Name: "web-1", Generation: 2, Incident: &fleet.Incident{ID: "web-1/1"},
+				Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseGone}}
 			m.Leave(target, fleet.ProofAccessCut, now)
-			m.Repair = &fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepRecreate, Phase: fleet.PhaseAct, Confirmed: true, Removed: true,
-				Target: target, Proof: fleet.ProofAccessCut, ProvenAt: now.Mono.Add(-c.seen), OffOrders: 2}
+			m.Repair = &fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepRecreate,
+				Phase: fleet.PhaseAct, Confirmed: true, Removed: true, Target: target, Proof: fleet.ProofAccessCut,
+				ProvenAt: now.Mono.Add(-c.seen), OffOrders: 2}
 			if c.seen < 0 {
 				m.Repair.ProvenAt = 0
 			}
@@ -104,13 +113,15 @@ func TestL1ACutIsBuiltUponOnlyAtOnce(t *testing.T) {
 				c.demand = fleet.ProofAccessCut
 			}
 			view := &fleet.View{Machine: m, FreshID: "new"}
-			w := repair.Work{M: &m, View: view, Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }, Situation: &guard.Situation{
-				Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate, Timeout: time.Minute}}, Attempts: 3, AttemptsIn: time.Hour,
-					Fence: fleet.Fence{Proof: c.demand, Hosts: true}}},
-				Now: now, View: view, Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
-				Hosts: []fleet.Host{{Name: "h1", Up: c.up, Fence: c.means}, {Name: "h2", Up: c.place},
-					{Name: "h3", Up: true, Fence: fleet.Means{Access: fleet.AccessCut}}},
-			}}
+			w := repair.Work{Chart: repair.Chart{M: &m, View: view,
+				Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }, Situation: &guard.Situation{
+					Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate,
+						Timeout: time.Minute}}, Attempts: 3, AttemptsIn: time.Hour, Fence: fleet.Fence{Proof: c.demand,
+						Hosts: true}}},
+					Now: now, View: view, Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+					Hosts: []fleet.Host{{Name: "h1", Up: c.up, Fence: c.means}, {Name: "h2", Up: c.place},
+						{Name: "h3", Up: true, Fence: fleet.Means{Access: fleet.AccessCut}}},
+				}}}
 			w.Advance()
 			got := fleet.Op("")
 			for _, a := range w.Actions {

@@ -144,7 +144,9 @@ func (orderedAgain) resolved(w *Work, r *fleet.Repair, in fleet.Intent) fleet.Ou
 // fencing cuts the power of the host.
 type fencing struct{ orderedAgain }
 
-func (fencing) settle(w *Work, r *fleet.Repair, _ fleet.Intent, o fleet.Outcome) { w.settleFence(r, o) }
+func (fencing) settle(w *Work, r *fleet.Repair, _ fleet.Intent, o fleet.Outcome) {
+	exchange{w, r}.settleFence(o)
+}
 
 func (f fencing) resolve(w *Work, r *fleet.Repair, in fleet.Intent) {
 	f.settle(w, r, in, f.resolved(w, r, in))

@@ -8,32 +8,53 @@ import (
 	"hale/internal/guard"
 )
 
-// place chooses the host for a new instance: of those that are allowed, in the domain with the fewest of the fleet's, the one with the
-// fewest; equals are told apart by a hash of the repair's id. A host in a domain that fails as a whole is taken only when there is no other,
-// and never for a machine that is moved out of it; one where another instance bears the machine's mark, and so most likely its name, only
-// when there is no other at all.
-func (w *Work) place(id string) (fleet.HostName, bool) {
-	free := func(h fleet.Host) bool {
-		return !slices.ContainsFunc(w.M.Strays, func(s fleet.Stray) bool { return s.Host == h.Name })
-	}
-	if host, ok := w.leastLoaded(id, func(h fleet.Host) bool { return w.outside(h) && free(h) }); ok {
-		return host, ok
-	}
-	if host, ok := w.leastLoaded(id, w.outside); ok || w.evacuated() {
-		return host, ok
-	}
-	return w.leastLoaded(id, func(fleet.Host) bool { return true })
+// placement chooses the host for a new instance of the machine.
+type placement struct {
+	*Chart
+	// inDomain counts the instances of the fleet's other machines in each domain that it is spread over, and onHost
+	// those of all, the one that is just replaced among them.
+	inDomain map[string]int
+	onHost   map[fleet.HostName]int
 }
 
-func (w *Work) leastLoaded(id string, fit func(fleet.Host) bool) (fleet.HostName, bool) {
-	best, found := (*fleet.Host)(nil), false
-	inDomain, onHost := w.crowd()
+func newPlacement(w *Chart) placement {
+	p := placement{Chart: w, inDomain: make(map[string]int), onHost: w.Load()}
+	by := w.Situation.Spec.Placement.By()
 	for i := range w.Situation.Hosts {
 		h := &w.Situation.Hosts[i]
-		if !w.usable(h) || !w.M.Reaches(*h) || !w.allowed(h, inDomain) || !fit(*h) {
+		p.inDomain[h.Within(by)] += p.onHost[h.Name]
+		if was, somewhere := w.View.Machine.Takes(); somewhere && was == h.Name {
+			p.inDomain[h.Within(by)]--
+		}
+	}
+	return p
+}
+
+// choose returns the host for a new instance: of those that are allowed, in the domain with the fewest of the fleet's,
+// the one with the fewest; equals are told apart by a hash of the repair's id. A host in a domain that fails as a whole
+// is taken only when there is no other, and never for a machine that is moved out of it; one where another instance
+// bears the machine's mark, and so most likely its name, only when there is no other at all.
+func (p placement) choose(id string) (fleet.HostName, bool) {
+	free := func(h fleet.Host) bool {
+		return !slices.ContainsFunc(p.M.Strays, func(s fleet.Stray) bool { return s.Host == h.Name })
+	}
+	if host, ok := p.leastLoaded(id, func(h fleet.Host) bool { return p.outside(h) && free(h) }); ok {
+		return host, ok
+	}
+	if host, ok := p.leastLoaded(id, p.outside); ok || p.evacuated() {
+		return host, ok
+	}
+	return p.leastLoaded(id, func(fleet.Host) bool { return true })
+}
+
+func (p placement) leastLoaded(id string, fit func(fleet.Host) bool) (fleet.HostName, bool) {
+	best, found := (*fleet.Host)(nil), false
+	for i := range p.Situation.Hosts {
+		h := &p.Situation.Hosts[i]
+		if !p.usable(h) || !p.M.Reaches(*h) || !p.allowed(h) || !fit(*h) {
 			continue
 		}
-		if !found || w.emptier(id, h, best, inDomain, onHost) {
+		if !found || p.emptier(id, h, best) {
 			best, found = h, true
 		}
 	}
@@ -43,63 +64,48 @@ func (w *Work) leastLoaded(id string, fit func(fleet.Host) bool) (fleet.HostName
 	return best.Name, true
 }
 
-func (w *Work) emptier(id string, a, b *fleet.Host, inDomain map[string]int, onHost map[fleet.HostName]int) bool {
-	if by := w.Situation.Spec.Placement.Spread; by != "" {
-		if x, y := inDomain[a.Within(by)], inDomain[b.Within(by)]; x != y {
+func (p placement) emptier(id string, a, b *fleet.Host) bool {
+	if by := p.Situation.Spec.Placement.Spread; by != "" {
+		if x, y := p.inDomain[a.Within(by)], p.inDomain[b.Within(by)]; x != y {
 			return x < y
 		}
 	}
-	if x, y := onHost[a.Name], onHost[b.Name]; x != y {
+	if x, y := p.onHost[a.Name], p.onHost[b.Name]; x != y {
 		return x < y
 	}
 	return rank(id, a.Name) < rank(id, b.Name)
 }
 
-// crowd counts the instances of the fleet's other machines in each domain that it is spread over, and those of all, the one that is just
-// replaced among them, on each host.
-func (w *Work) crowd() (inDomain map[string]int, onHost map[fleet.HostName]int) {
-	inDomain, onHost = make(map[string]int), w.Load()
-	by := w.Situation.Spec.Placement.By()
-	for i := range w.Situation.Hosts {
-		h := &w.Situation.Hosts[i]
-		inDomain[h.Within(by)] += onHost[h.Name]
-		if was, somewhere := w.View.Machine.Takes(); somewhere && was == h.Name {
-			inDomain[h.Within(by)]--
-		}
-	}
-	return inDomain, onHost
-}
-
 // allowed reports whether the fleet's placement lets an instance of it be built there.
-func (w *Work) allowed(h *fleet.Host, inDomain map[string]int) bool {
-	p := &w.Situation.Spec.Placement
-	return p.Allows(*h) && (!p.Apart || inDomain[h.Within(p.By())] == 0)
+func (p placement) allowed(h *fleet.Host) bool {
+	policy := &p.Situation.Spec.Placement
+	return policy.Allows(*h) && (!policy.Apart || p.inDomain[h.Within(policy.By())] == 0)
 }
 
-// usable reports whether something may be ordered there: the host answers, nobody wants it to be empty, or holds it, and what is built there could write.
-func (w *Work) usable(h *fleet.Host) bool {
+// usable reports whether something may be ordered there: the host answers, nobody wants it to be empty, or holds it,
+// and what is built there could write.
+func (w *Chart) usable(h *fleet.Host) bool {
 	return h.Up && !h.Closed && !h.Disabled && h.Fence.Access != fleet.AccessCut && !guard.HostHeld(h.Name, w.Situation)
 }
 
 // buildsOn reports whether the host of that name is usable.
-func (w *Work) buildsOn(name fleet.HostName) bool {
+func (w *Chart) buildsOn(name fleet.HostName) bool {
 	return slices.ContainsFunc(w.Situation.Hosts, func(h fleet.Host) bool { return h.Name == name && w.usable(&h) })
 }
 
 // nowhere says why there is no host to build on.
-func (w *Work) nowhere() fleet.Reason {
-	inDomain, _ := w.crowd()
+func (p placement) nowhere() fleet.Reason {
 	up, reached, allowed := false, false, false
-	for i := range w.Situation.Hosts {
-		h := &w.Situation.Hosts[i]
+	for i := range p.Situation.Hosts {
+		h := &p.Situation.Hosts[i]
 		if !h.Up || h.Closed || h.Disabled {
 			continue
 		}
-		if guard.HostHeld(h.Name, w.Situation) {
+		if guard.HostHeld(h.Name, p.Situation) {
 			return fleet.ReasonHold
 		}
-		reaches := w.M.Reaches(*h)
-		up, reached, allowed = true, reached || reaches, allowed || reaches && w.allowed(h, inDomain)
+		reaches := p.M.Reaches(*h)
+		up, reached, allowed = true, reached || reaches, allowed || reaches && p.allowed(h)
 	}
 	switch {
 	case up && !reached:
@@ -111,14 +117,14 @@ func (w *Work) nowhere() fleet.Reason {
 }
 
 // outside reports whether the host lies in no domain with an open parent incident.
-func (w *Work) outside(h fleet.Host) bool {
-	return !slices.ContainsFunc(w.Situation.Whole.Parents, func(p fleet.Parent) bool { return !p.Domain.Spares(h) })
+func (p placement) outside(h fleet.Host) bool {
+	return !slices.ContainsFunc(p.Situation.Whole.Parents, func(p fleet.Parent) bool { return !p.Domain.Spares(h) })
 }
 
 // evacuated reports whether the machine is being moved out of a domain: its instance stood, and was not gone.
-func (w *Work) evacuated() bool {
-	p := guard.Parent(w.M, w.Situation)
-	return p != nil && guard.Leaving(p, w.Situation)
+func (p placement) evacuated() bool {
+	parent := guard.Parent(p.M, p.Situation)
+	return parent != nil && guard.Leaving(parent, p.Situation)
 }
 
 func rank(id string, host fleet.HostName) uint64 {

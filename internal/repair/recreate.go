@@ -27,7 +27,18 @@ func (creating) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) {
 	w.failAttempt(fleet.ReasonCallFailed, o.Detail)
 }
 
-func (creating) took(i fleet.Instance) bool { return i.Power == fleet.PowerRunning }
+func (c creating) resolve(w *Work, r *fleet.Repair, in fleet.Intent) {
+	seen, known := w.observed(r, in)
+	switch {
+	case !known:
+	case seen.Power == fleet.PowerRunning:
+		c.done(w, r)
+	case seen.Power == fleet.PowerGone:
+		exchange{w, r}.lostOrder()
+	default:
+		exchange{w, r}.halfMade()
+	}
+}
 
 // poweringOff is the fence by the provider: the proof is a sighting of its own, orders are counted there, and it is
 // given up there without proof.
@@ -46,9 +57,9 @@ func (poweringOff) took(i fleet.Instance) bool {
 // deleting removes the old instance.
 type deleting struct{ ofTheOld }
 
-func (deleting) done(w *Work, r *fleet.Repair)                     { w.removed(r) }
-func (deleting) notFound(w *Work, r *fleet.Repair, _ fleet.Intent) { w.removed(r) }
-func (deleting) failed(w *Work, r *fleet.Repair, o fleet.Outcome)  { w.deleteFailed(r, o) }
+func (deleting) done(w *Work, r *fleet.Repair)                     { exchange{w, r}.removed() }
+func (deleting) notFound(w *Work, r *fleet.Repair, _ fleet.Intent) { exchange{w, r}.removed() }
+func (deleting) failed(w *Work, r *fleet.Repair, o fleet.Outcome)  { exchange{w, r}.deleteFailed(o) }
 
 // resolve: that the instance is gone does not show that its files went, too. A delete finds those that are left, so it
 // is ordered once more.
@@ -59,9 +70,9 @@ func (deleting) resolve(w *Work, r *fleet.Repair, in fleet.Intent) {
 	case seen.Power != fleet.PowerGone:
 		w.repeat(r, in)
 	case !r.Proof.Meets(fleet.ProofDeleted):
-		w.proven(r, fleet.ProofDeleted)
+		exchange{w, r}.proven(fleet.ProofDeleted)
 	default:
-		w.removed(r)
+		exchange{w, r}.removed()
 	}
 }
 

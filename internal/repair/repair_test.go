@@ -12,7 +12,8 @@ import (
 
 func TestBackoffDoublesUpToHalfAnHour(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int]time.Duration{0: 10 * time.Second, 1: 10 * time.Second, 2: 20 * time.Second, 3: 40 * time.Second, 20: 30 * time.Minute, 1000: 30 * time.Minute} {
+	for n, want := range map[int]time.Duration{0: 10 * time.Second, 1: 10 * time.Second, 2: 20 * time.Second,
+		3: 40 * time.Second, 20: 30 * time.Minute, 1000: 30 * time.Minute} {
 		if got := repair.Backoff(10*time.Second, n); got != want {
 			t.Errorf("after %d attempts %v, want %v", n, got, want)
 		}
@@ -22,9 +23,10 @@ func TestBackoffDoublesUpToHalfAnHour(t *testing.T) {
 // L2: only what bears our mark, was never certified, and is neither current nor being built may be taken for a remnant.
 func TestWhatARemnantIs(t *testing.T) {
 	t.Parallel()
-	m := fleet.Machine{Name: "web-1", Generation: 3, Current: fleet.Incarnation{ID: "current", Generation: 2, Certified: true},
-		Repair: &fleet.Repair{Next: fleet.Incarnation{ID: "next", Generation: 3}}}
-	remnant := fleet.Instance{ID: "left", Mark: fleet.Mark{Installation: "ours", Fleet: "web", Machine: "web-1", Generation: 1}}
+	m := fleet.Machine{Name: "web-1", Generation: 3, Current: fleet.Incarnation{ID: "current", Generation: 2,
+		Certified: true}, Repair: &fleet.Repair{Next: fleet.Incarnation{ID: "next", Generation: 3}}}
+	remnant := fleet.Instance{ID: "left", Mark: fleet.Mark{Installation: "ours", Fleet: "web", Machine: "web-1",
+		Generation: 1}}
 	if !repair.IsRemnant(m, remnant, "ours") {
 		t.Fatal("a remnant was not recognised")
 	}
@@ -50,7 +52,8 @@ func TestWhatARemnantIs(t *testing.T) {
 
 func TestWhichStepFitsTheCause(t *testing.T) {
 	t.Parallel()
-	spec := fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepStart}, {Kind: fleet.StepReboot}, {Kind: fleet.StepRecreate}}}}
+	spec := fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepStart}, {Kind: fleet.StepReboot},
+		{Kind: fleet.StepRecreate}}}}
 	current := fleet.Incarnation{ID: "a", Generation: 1, Certified: true}
 	for cause, want := range map[fleet.Cause]fleet.StepKind{
 		fleet.CauseOff: fleet.StepStart, fleet.CauseCrashed: fleet.StepStart, fleet.CauseStopped: fleet.StepStart,
@@ -110,8 +113,8 @@ func TestSharedHeartbeatsDestroyNothingAlone(t *testing.T) {
 	}
 }
 
-// A command waits for the provider after its look, and meanwhile what it is to be told was taken off the instance: it is not sent with
-// something else in its place.
+// A command waits for the provider after its look, and meanwhile what it is to be told was taken off the instance: it
+// is not sent with something else in its place.
 func TestACommandIsSentWithWhatIsKnownOnly(t *testing.T) {
 	t.Parallel()
 	for bears, why := range map[fleet.Metadata]fleet.Reason{"role=db\n": "", "": fleet.ReasonNoMetadata,
@@ -119,15 +122,19 @@ func TestACommandIsSentWithWhatIsKnownOnly(t *testing.T) {
 		sent := why == ""
 		step := fleet.Step{Kind: fleet.StepRun, Run: fleet.Command{Args: []string{"apply", "{meta.role}", "{host}"}}}
 		m := fleet.Machine{
-			Name: "web-1", Current: fleet.Incarnation{ID: "a", Host: "h1", Generation: 1, Certified: true}, Incident: &fleet.Incident{ID: "web-1/1"},
-			Health: fleet.Health{Verdict: fleet.VerdictSuspect, Cause: fleet.CauseChecks},
+			Name: "web-1", Current: fleet.Incarnation{ID: "a", Host: "h1", Generation: 1, Certified: true},
+			Incident: &fleet.Incident{ID: "web-1/1"},
+			Health:   fleet.Health{Verdict: fleet.VerdictSuspect, Cause: fleet.CauseChecks},
 		}
-		m.Repair = &fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepRun, Phase: fleet.PhaseAct, Confirmed: true, Target: m.Current}
-		view := &fleet.View{Machine: m, Seen: []fleet.Sighting{{Asked: 1, Instance: fleet.Instance{ID: "a", Power: fleet.PowerRunning, Metadata: bears}}}}
-		w := repair.Work{M: &m, View: view, Situation: &guard.Situation{
-			Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{step, {Kind: fleet.StepPage}}}}, Now: fleet.Now{Mono: 10}, View: view,
+		m.Repair = &fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepRun, Phase: fleet.PhaseAct,
+			Confirmed: true, Target: m.Current}
+		view := &fleet.View{Machine: m, Seen: []fleet.Sighting{{Asked: 1, Instance: fleet.Instance{ID: "a",
+			Power: fleet.PowerRunning, Metadata: bears}}}}
+		w := repair.Work{Chart: repair.Chart{M: &m, View: view, Situation: &guard.Situation{
+			Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{step, {Kind: fleet.StepPage}}}},
+			Now:  fleet.Now{Mono: 10}, View: view,
 			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
-		}}
+		}}}
 		w.Advance()
 		var args []string
 		for _, a := range w.Actions {

@@ -26,8 +26,10 @@ func (rescue) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reaso
 	return ""
 }
 
-// rescued ends the step when the provider says that the machine is in a person's hands, who is told so, also if they were told of the failure before, and if the order
-// took effect only after it was believed lost. It is left alone from here on (guard.LeftAlone), until the provider says that it runs again by itself: then it is judged as any other that a person started.
+// rescued ends the step when the provider says that the machine is in a person's hands, who is told so, also if they
+// were told of the failure before, and if the order took effect only after it was believed lost. It is left alone from
+// here on (guard.LeftAlone), until the provider says that it runs again by itself: then it is judged as any other that
+// a person started.
 func (w *Work) rescued() bool {
 	m := w.M
 	if m.Repair.Step != fleet.StepRescue || m.Repair.Kind != fleet.RepairHeal || m.Health.Cause != fleet.CauseRescued {

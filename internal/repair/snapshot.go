@@ -9,7 +9,8 @@ import (
 	"hale/internal/guard"
 )
 
-// snapshotTries are the orders of one copy whose answers say nothing, or that nothing was done, before it counts as failed.
+// snapshotTries are the orders of one copy whose answers say nothing, or that nothing was done, before it counts as
+// failed.
 const snapshotTries = 3
 
 // copying is the operation of the step snapshot, and dropping removes a copy.
@@ -68,11 +69,13 @@ func passedOver(m *fleet.Machine, s *guard.Situation, rung int) fleet.Reason {
 
 // demanded reports whether the ladder must not go on without the copy that cannot be made.
 func demanded(step fleet.Step, why fleet.Reason) bool {
-	return step.Kind == fleet.StepSnapshot && step.OnFailure != fleet.OnFailureContinue && why == fleet.ReasonUnsupported
+	return step.Kind == fleet.StepSnapshot && step.OnFailure != fleet.OnFailureContinue &&
+		why == fleet.ReasonUnsupported
 }
 
-// copyOf names the copy that the operation of the machine's repair is about: of a ladder there is one, named after the repair, and after when that began. The
-// number alone may be given a second time, by an older store that was restored: the copy that lies under it at the provider would be taken for a new one.
+// copyOf names the copy that the operation of the machine's repair is about: of a ladder there is one, named after the
+// repair, and after when that began. The number alone may be given a second time, by an older store that was restored:
+// the copy that lies under it at the provider would be taken for a new one.
 func copyOf(m *fleet.Machine, r *fleet.Repair, op fleet.Op) fleet.SnapshotID {
 	switch op {
 	case fleet.OpSnapshot:
@@ -88,11 +91,13 @@ func copyOf(m *fleet.Machine, r *fleet.Repair, op fleet.Op) fleet.SnapshotID {
 	}
 }
 
-// snapshot writes down that the target's disks are copied, and orders it. An order that is repeated is for the same copy.
+// snapshot writes down that the target's disks are copied, and orders it. An order that is repeated is for the same
+// copy.
 func (w *Work) snapshot(r *fleet.Repair) {
 	id := copyOf(w.M, r, fleet.OpSnapshot)
 	if w.M.SnapshotAt(id) < 0 {
-		d := fleet.DiskSnapshot{ID: id, Instance: r.Target.ID, Generation: r.Target.Generation, Host: r.Target.Host, At: w.Situation.Now.Wall}
+		d := fleet.DiskSnapshot{ID: id, Instance: r.Target.ID, Generation: r.Target.Generation, Host: r.Target.Host,
+			At: w.Situation.Now.Wall}
 		if w.M.Incident != nil {
 			d.Incident = w.M.Incident.ID
 		}
@@ -131,16 +136,18 @@ func (w *Work) taken(r *fleet.Repair, in fleet.Intent, c fleet.Copy) {
 	d := &w.M.Snapshots[w.M.SnapshotAt(in.Snapshot)]
 	d.Whole, d.At, d.Where, d.Bytes = true, now.Wall, c.Where, c.Bytes
 	d.Until, d.Ends = now.Wall.Add(step.KeepFor), now.Mono.Add(step.KeepFor)
-	w.Record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonTaken, Snapshot: d.ID, Instance: d.Instance, Generation: d.Generation,
-		Host: d.Host, Detail: d.Where, Bytes: d.Bytes, Took: step.KeepFor})
+	w.Record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonTaken, Snapshot: d.ID, Instance: d.Instance,
+		Generation: d.Generation, Host: d.Host, Detail: d.Where, Bytes: d.Bytes, Took: step.KeepFor})
 	w.M.Outdate(max(1, step.Keep), now)
 	w.chooseRung(r.Rung + 1)
 }
 
-// snapshotFailed: nothing was done to the machine. The policy says whether the next step, which may lose what was to be copied, is tried.
+// snapshotFailed: nothing was done to the machine. The policy says whether the next step, which may lose what was to be
+// copied, is tried.
 func (w *Work) snapshotFailed(why fleet.Reason, detail string) {
 	r := w.M.Repair
-	w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Step: r.Step, Detail: detail, Instance: r.Target.ID})
+	w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Step: r.Step, Detail: detail,
+		Instance: r.Target.ID})
 	if fleet.CurrentStep(w.Situation.Spec, *r).OnFailure == fleet.OnFailureContinue {
 		w.chooseRung(r.Rung + 1)
 		return
@@ -148,8 +155,9 @@ func (w *Work) snapshotFailed(why fleet.Reason, detail string) {
 	w.quarantine(fleet.ReasonSnapshotFailed, cmp.Or(detail, string(why)))
 }
 
-// Overdue returns the first copy of disks whose time is over, or that was given up, and that lies on no host that is held.
-func (w *Work) Overdue() (fleet.DiskSnapshot, bool) {
+// Overdue returns the first copy of disks whose time is over, or that was given up, and that lies on no host that is
+// held.
+func (w *Chart) Overdue() (fleet.DiskSnapshot, bool) {
 	for _, d := range w.M.Snapshots {
 		if d.MayGo(w.Situation.Now) && !guard.HostHeld(d.Host, w.Situation) {
 			return d, true
@@ -161,20 +169,22 @@ func (w *Work) Overdue() (fleet.DiskSnapshot, bool) {
 // BeginDrop opens the removal of a copy of disks.
 func (w *Work) BeginDrop(d fleet.DiskSnapshot) {
 	w.M.Waiting = ""
-	w.open(fleet.Repair{Kind: fleet.RepairTidy, Drop: d.ID, Target: fleet.Incarnation{ID: d.Instance, Generation: d.Generation, Host: d.Host}})
-	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairTidy), Snapshot: d.ID, Instance: d.Instance,
-		Generation: d.Generation, Host: d.Host, Took: w.Situation.Now.Wall.Sub(d.At)})
+	w.open(fleet.Repair{Kind: fleet.RepairTidy, Drop: d.ID, Target: fleet.Incarnation{ID: d.Instance,
+		Generation: d.Generation, Host: d.Host}})
+	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairTidy), Snapshot: d.ID,
+		Instance: d.Instance, Generation: d.Generation, Host: d.Host, Took: w.Situation.Now.Wall.Sub(d.At)})
 	w.enter(fleet.PhaseAct)
 	w.Advance()
 }
 
-// settleDrop ends the removal. What would not go is tried again later: the order can be repeated, whatever became of it.
+// settleDrop ends the removal. What would not go is tried again later: the order can be repeated, whatever became of
+// it.
 func (w *Work) settleDrop(in fleet.Intent, o fleet.Outcome) {
 	at := w.M.SnapshotAt(in.Snapshot)
 	d := &w.M.Snapshots[at]
 	if o.Kind == fleet.OutcomeDone {
-		w.Record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonRemoved, Snapshot: d.ID, Instance: d.Instance, Generation: d.Generation,
-			Host: d.Host, Detail: d.Where})
+		w.Record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonRemoved, Snapshot: d.ID,
+			Instance: d.Instance, Generation: d.Generation, Host: d.Host, Detail: d.Where})
 		w.M.Snapshots = append(w.M.Snapshots[:at], w.M.Snapshots[at+1:]...)
 		w.end(fleet.ReasonRemoved)
 		return
@@ -183,7 +193,8 @@ func (w *Work) settleDrop(in fleet.Intent, o fleet.Outcome) {
 	lasting := o.Kind == fleet.OutcomeRefused || o.Kind == fleet.OutcomeUnsupported || o.Kind == fleet.OutcomeFailed
 	if lasting && !d.Paged {
 		d.Paged = true
-		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonSnapshotStays, Snapshot: d.ID, Host: d.Host, Detail: o.Detail})
+		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonSnapshotStays, Snapshot: d.ID, Host: d.Host,
+			Detail: o.Detail})
 	}
 	w.end(fleet.ReasonPutOff)
 }

@@ -6,16 +6,16 @@ import (
 	"hale/internal/fleet"
 )
 
-// occupied reports whether an instance with the machine's mark, beside the one that is replaced, may hold on to its kept disks: no two
-// may ever write to them.
-func (w *Work) occupied() bool { return w.M.Volumes != nil && w.Rivalled() }
+// occupied reports whether an instance with the machine's mark, beside the one that is replaced, may hold on to its
+// kept disks: no two may ever write to them.
+func (w *Chart) occupied() bool { return w.M.Volumes != nil && w.Rivalled() }
 
-// Rivalled reports whether another instance with the machine's mark may run, beside its own and the one that is replaced; whichever
-// installation of hale marked it.
-func (w *Work) Rivalled() bool { return w.RivalledBeside("") }
+// Rivalled reports whether another instance with the machine's mark may run, beside its own and the one that is
+// replaced; whichever installation of hale marked it.
+func (w *Chart) Rivalled() bool { return w.RivalledBeside("") }
 
 // RivalledBeside is the same for a machine that is about to have the instance.
-func (w *Work) RivalledBeside(id fleet.InstanceID) bool {
+func (w *Chart) RivalledBeside(id fleet.InstanceID) bool {
 	mayRun := func(p fleet.Power) bool { return p != fleet.PowerOff && p != fleet.PowerGone }
 	return slices.ContainsFunc(w.M.Strays,
 		func(s fleet.Stray) bool { return s.ID != id && mayRun(w.View.Sighting(s.ID).Instance.Power) }) ||
@@ -26,12 +26,13 @@ func (w *Work) RivalledBeside(id fleet.InstanceID) bool {
 }
 
 // isForeign reports whether another installation of hale marked the instance as this very machine's.
-func (w *Work) isForeign(i *fleet.Instance) bool {
-	return i.Mark.Machine == w.M.Name && i.Mark.Installation != "" && i.Mark.Installation != w.Installation && i.ID != w.M.Current.ID
+func (w *Chart) isForeign(i *fleet.Instance) bool {
+	return i.Mark.Machine == w.M.Name && i.Mark.Installation != "" && i.Mark.Installation != w.Installation &&
+		i.ID != w.M.Current.ID
 }
 
 // bind writes down where the kept disks of the instance lie that is about to be ordered, before it is.
-func (w *Work) bind(host fleet.HostName) {
+func (w *Chart) bind(host fleet.HostName) {
 	if w.M.Volumes == nil && !w.Situation.Spec.Template.HasAttached() {
 		return
 	}
@@ -42,17 +43,17 @@ func (w *Work) bind(host fleet.HostName) {
 }
 
 // stands: an instance with all of its kept disks was there.
-func (w *Work) stands() { w.M.Volumes = w.M.Volumes.With(&w.Situation.Spec.Template) }
+func (w *Chart) stands() { w.M.Volumes = w.M.Volumes.With(&w.Situation.Spec.Template) }
 
 // unbind: the create surely had no effect, so that the first instance with kept disks may be built elsewhere.
-func (w *Work) unbind() {
+func (w *Chart) unbind() {
 	if w.M.Volumes.Unused() {
 		w.M.Volumes = nil
 	}
 }
 
 // made returns the kept disks that earlier instances had.
-func (w *Work) made() []string {
+func (w *Chart) made() []string {
 	if w.M.Volumes == nil {
 		return nil
 	}
