@@ -133,33 +133,25 @@ func failedTrials(all []api.Trial) error {
 	return fmt.Errorf("%d of %s failed", failed, count(len(all), "trial"))
 }
 
-// acts say what an action of a plan is, as in "would …".
+// acts say what an action of a plan is that is no step of the ladder, as in "would …".
 var acts = map[string]string{
-	string(fleet.StepStart):      "start it (step start)",
-	string(fleet.StepResume):     "resume it (step resume)",
-	string(fleet.StepReboot):     "reboot it (step reboot)",
-	string(fleet.StepSnapshot):   "copy its disks (step snapshot)",
-	string(fleet.StepRebuild):    "give it a new disk (step rebuild)",
-	string(fleet.StepRecreate):   "replace it with a new instance (step recreate)",
-	string(fleet.StepEvacuate):   "start it on another host (step evacuate)",
-	string(fleet.StepMigrate):    "move it to another host (step migrate)",
-	string(fleet.StepRescue):     "start a rescue system in its place (step rescue)",
-	string(fleet.StepRun):        "run a command for it (step run)",
-	string(fleet.StepPage):       "tell a person (step page)",
-	string(fleet.StepQuarantine): "leave it to a person (step quarantine)",
-	api.ActionBuild:              "build it",
-	api.ActionCertify:            "certify its instance",
-	api.ActionAdopt:              "adopt it as it is",
-	api.ActionRemnant:            "remove what an earlier build or repair left",
-	string(fleet.RepairRemove):   "remove the machine, as a person ordered",
-	string(fleet.RepairUpdate):   "build it from another template, as a person ordered",
-	string(fleet.RepairUndo):     "bring its kept instance back, as a person ordered",
-	string(fleet.RepairTidy):     "remove a copy of its disks whose time is over",
+	api.ActionBuild:            "build it",
+	api.ActionCertify:          "certify its instance",
+	api.ActionAdopt:            "adopt it as it is",
+	api.ActionRemnant:          "remove what an earlier build or repair left",
+	string(fleet.RepairRemove): "remove the machine, as a person ordered",
+	string(fleet.RepairUpdate): "build it from another template, as a person ordered",
+	string(fleet.RepairUndo):   "bring its kept instance back, as a person ordered",
+	string(fleet.RepairTidy):   "remove a copy of its disks whose time is over",
 }
 
 // would says what would be done about one machine.
 func would(m api.PlannedStep) string {
-	switch act, acting := acts[m.Action]; {
+	act, acting := acts[m.Action]
+	if step := fleet.StepKind(m.Action); step.Known() {
+		act, acting = fmt.Sprintf("%s (step %s)", prose.Step(step), step), true
+	}
+	switch {
 	case m.Action == api.ActionGoOn:
 		return "the repair under way goes on: " + m.Repair
 	case acting && m.Held.Code == "":

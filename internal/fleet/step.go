@@ -54,6 +54,12 @@ var steps = map[StepKind]risk{
 	StepQuarantine: {gentle: true},
 }
 
+// Known reports whether there is such a step.
+func (k StepKind) Known() bool {
+	_, known := steps[k]
+	return known
+}
+
 // Gentle reports whether the step takes nothing away from a machine that turns out to run.
 func (k StepKind) Gentle() bool { return steps[k].gentle }
 
@@ -65,8 +71,7 @@ func (k StepKind) Destroys() bool { return steps[k].erases }
 
 // Rolled reports whether the step may build or destroy. What is no step may.
 func (k StepKind) Rolled() bool {
-	row, known := steps[k]
-	return row.rolled || !known
+	return steps[k].rolled || !k.Known()
 }
 
 // Needs returns the proof that the step needs before its first call that cannot be taken back.

@@ -32,42 +32,6 @@ type settler interface {
 	settle(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outcome)
 }
 
-func operationOf(op fleet.Op) operation {
-	switch op {
-	case fleet.OpStart, fleet.OpResume:
-		return starting{}
-	case fleet.OpReboot, fleet.OpSoftReboot:
-		return rebooting{}
-	case fleet.OpRun:
-		return running{}
-	case fleet.OpRebuild:
-		return rebuilding{}
-	case fleet.OpEvacuate, fleet.OpMigrate:
-		return moving{}
-	case fleet.OpRescue:
-		return rescuing{}
-	case fleet.OpCreate:
-		return creating{}
-	case fleet.OpPowerOff:
-		return poweringOff{}
-	case fleet.OpDelete:
-		return deleting{}
-	case fleet.OpCertify:
-		return certifying{}
-	case fleet.OpKeep:
-		return keeping{}
-	case fleet.OpRestore:
-		return restoring{}
-	case fleet.OpSnapshot:
-		return copying{}
-	case fleet.OpDropSnapshot:
-		return dropping{}
-	case fleet.OpFence:
-		return fencing{}
-	}
-	return nothing{}
-}
-
 // nothing is what an operation means that means nothing else.
 type nothing struct{}
 

@@ -13,31 +13,56 @@ type rung interface {
 	leaves(disabled, dead bool) fleet.Reason
 }
 
+// rungs has the steps. Each lies in a file of its own.
+var rungs = map[fleet.StepKind]rung{
+	fleet.StepStart:      start{},
+	fleet.StepResume:     resume{},
+	fleet.StepReboot:     reboot{},
+	fleet.StepRun:        run{},
+	fleet.StepRebuild:    rebuild{},
+	fleet.StepRecreate:   recreate{},
+	fleet.StepEvacuate:   evacuate{},
+	fleet.StepMigrate:    migrate{},
+	fleet.StepRescue:     rescue{},
+	fleet.StepSnapshot:   snapshot{},
+	fleet.StepPage:       toPerson{},
+	fleet.StepQuarantine: toPerson{},
+}
+
 func rungOf(k fleet.StepKind) rung {
-	switch k {
-	case fleet.StepStart:
-		return start{}
-	case fleet.StepResume:
-		return resume{}
-	case fleet.StepReboot:
-		return reboot{}
-	case fleet.StepRun:
-		return run{}
-	case fleet.StepRebuild:
-		return rebuild{}
-	case fleet.StepRecreate:
-		return recreate{}
-	case fleet.StepEvacuate:
-		return evacuate{}
-	case fleet.StepMigrate:
-		return migrate{}
-	case fleet.StepRescue:
-		return rescue{}
-	case fleet.StepSnapshot:
-		return snapshot{}
-	case fleet.StepPage, fleet.StepQuarantine:
+	if r, known := rungs[k]; known {
+		return r
 	}
 	return toPerson{}
+}
+
+// operations has what the ends of each call mean. Each lies in the file of its step.
+var operations = map[fleet.Op]operation{
+	fleet.OpStart:        starting{},
+	fleet.OpResume:       starting{},
+	fleet.OpReboot:       rebooting{},
+	fleet.OpSoftReboot:   rebooting{},
+	fleet.OpRun:          running{},
+	fleet.OpRebuild:      rebuilding{},
+	fleet.OpEvacuate:     moving{},
+	fleet.OpMigrate:      moving{},
+	fleet.OpRescue:       rescuing{},
+	fleet.OpCreate:       creating{},
+	fleet.OpPowerOff:     poweringOff{},
+	fleet.OpDelete:       deleting{},
+	fleet.OpCertify:      certifying{},
+	fleet.OpKeep:         keeping{},
+	fleet.OpRestore:      restoring{},
+	fleet.OpSnapshot:     copying{},
+	fleet.OpDropSnapshot: dropping{},
+	fleet.OpFence:        fencing{},
+}
+
+func operationOf(op fleet.Op) operation {
+	if o, known := operations[op]; known {
+		return o
+	}
+	return nothing{}
 }
 
 // staying is a step after which the machine is where it was: of no use on a host that is to be left.

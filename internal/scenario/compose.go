@@ -149,8 +149,6 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 	line(3, "steps:")
 	for _, step := range r.Steps {
 		switch step.Kind {
-		case fleet.StepStart, fleet.StepResume, fleet.StepMigrate, fleet.StepRescue:
-			line(4, "- %s: {timeout: %s, verify_within: %s%s}", step.Kind, step.Timeout, step.VerifyWithin, onlyFor(step))
 		case fleet.StepRun:
 			line(4, "- run: {command: %s, %sidempotent: %v, timeout: %s, verify_within: %s%s}", quotedList(step.Run.Args), environment(step.Run.Env),
 				step.Run.Idempotent, step.Timeout, step.VerifyWithin, onlyFor(step))
@@ -170,7 +168,10 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 			if step.KeepOld > 0 {
 				keep = fmt.Sprintf(", keep_old: %s", step.KeepOld)
 			}
-			line(4, "- %s: {timeout: %s, on_delete_failure: %s%s%s}", step.Kind, step.Timeout, step.OnDeleteFailure, keep, onlyFor(step))
+			line(4, "- %s: {timeout: %s, on_delete_failure: %s%s%s}", step.Kind, step.Timeout, step.OnDeleteFailure, keep,
+				onlyFor(step))
+		default:
+			line(4, "- %s: {timeout: %s, verify_within: %s%s}", step.Kind, step.Timeout, step.VerifyWithin, onlyFor(step))
 		}
 	}
 	line(3, "fence: {proof: %s%s}", r.Fence.Proof, fencing(r.Fence))

@@ -1,0 +1,192 @@
+package fleet
+
+import "time"
+
+// Repair is the durable execution of a ladder for one incident, of a first build, or of a remnant's removal.
+type Repair struct {
+	ID      string
+	Kind    RepairKind
+	Started time.Time
+	Rung    int // index into the ladder; meaningless for builds and removals
+	Step    StepKind
+	Phase   Phase
+	Since   Instant // when the phase began
+	// Deadline ends PhaseVerify.
+	Deadline Instant
+	// Look is the id of the look that the rung waits for or has taken.
+	Look string
+	// Gather is the id of the evidence that the rung waits for until GatherBy; without GatherBy, nobody gathers it any more.
+	Gather   string  `json:",omitempty"`
+	GatherBy Instant `json:",omitempty"`
+	// Confirmed says that a look confirmed the failure for this rung (L3).
+	Confirmed bool
+	// LastOutcome is when the last call ended: a look, or an observation, must begin after it.
+	LastOutcome Instant
+	// Target is the instance that the rung acts on.
+	Target Incarnation
+	// Proof is what is known of Target's end.
+	Proof Proof
+	// ProvenAt is when that was learnt; zero: before a restart.
+	ProvenAt Instant `json:",omitempty"`
+	// OffOrders counts the orders to power Target off on this rung.
+	OffOrders int
+	// ClearedOrders is OffOrders at the moment of the last confirming look: a further order needs a further look.
+	ClearedOrders int
+	// Removed says that Target was deleted, or is to be left where it is.
+	Removed bool
+	// Next is the instance being built, from its intent until it is Machine.Current.
+	Next Incarnation
+	// Back is the kept instance that is brought back (RepairUndo).
+	Back Incarnation `json:",omitzero"`
+	// Drop is the copy of disks that is removed (RepairTidy).
+	Drop SnapshotID `json:",omitempty"`
+	// Intent is the call under way, or whose outcome is unknown.
+	Intent *Intent `json:",omitempty"`
+	// RetryAt is when a call that did nothing is sent again.
+	RetryAt Instant
+	// AskAt is when an observation that was not answered is asked for again.
+	AskAt Instant
+	// Retries counts the fruitless calls and questions of this phase.
+	Retries int
+	// Order is the person's that it carries out; empty: it mends.
+	Order OrderID `json:",omitempty"`
+	// FenceAt is when the time is over for which the target's host is left as it is before it is fenced: only a look that begins then lets hale do
+	// so. Zero: it has not begun.
+	FenceAt Instant `json:",omitempty"`
+	// Struck says that an order to fence the target's host may have been carried out, whose end nobody heard of.
+	Struck bool `json:",omitempty"`
+	// Stranded says that the rung was chosen while the target's host did not answer.
+	Stranded bool `json:",omitempty"`
+	// Looks and Calls number the looks and calls of this repair.
+	Looks, Calls int
+}
+
+// RepairKind says what the work is for.
+type RepairKind string
+
+// The kinds of repair.
+const (
+	RepairHeal    RepairKind = "heal"
+	RepairBuild   RepairKind = "build"   // the first instance of a machine
+	RepairRemnant RepairKind = "remnant" // removal of what an expired build left
+	RepairUndo    RepairKind = "undo"    // brings a kept instance back, by a person's order
+	RepairRemove  RepairKind = "remove"  // of the machine, by a person's order
+	RepairUpdate  RepairKind = "update"  // to another template, by a person's order
+	RepairTidy    RepairKind = "tidy"    // removal of a copy of disks whose time is over
+)
+
+// Ordered reports whether work of the kind carries out a person's order, and mends nothing.
+func (k RepairKind) Ordered() bool { return k == RepairRemove || k == RepairUpdate || k == RepairUndo }
+
+// Budgeted reports whether work of the kind takes a place in the budgets of machines in repair, the fleet's own and the shared ones (L5):
+// all that takes a machine away from those that it serves.
+func (k RepairKind) Budgeted() bool { return k == RepairHeal || k.Ordered() }
+
+// Phase is where the work on a rung stands.
+type Phase string
+
+// The phases of a rung, in order.
+const (
+	PhaseLook    Phase = "look"    // waiting for the look that confirms the failure
+	PhaseAct     Phase = "act"     // calls
+	PhaseVerify  Phase = "verify"  // waiting for health
+	PhaseCertify Phase = "certify" // writing the mark
+)
+
+// Intent is a call that was decided and stored before it is sent.
+type Intent struct {
+	ID         string
+	Op         Op
+	Instance   InstanceID
+	Generation Generation
+	Host       HostName
+	Edition    uint64        `json:",omitempty"` // OpCreate: of the template
+	Limit      time.Duration // the call's time limit
+	Try        int           `json:",omitempty"` // OpFence: of those that the host has, from 1
+	At         time.Time
+	// Snapshot is the copy that it makes or removes.
+	Snapshot SnapshotID `json:",omitempty"`
+	// Repeatable says that it may be sent again though nobody knows whether it took effect.
+	Repeatable bool `json:",omitempty"`
+	// Unknown says that nobody knows whether it took effect: the answer was lost, or the sender died.
+	Unknown bool
+}
+
+func (r Repair) restart(now Now, spec Spec) *Repair {
+	r.Since, r.LastOutcome, r.RetryAt, r.AskAt, r.GatherBy, r.ProvenAt, r.FenceAt = now.Mono, now.Mono, 0, 0, 0, 0, 0
+	if r.Phase == PhaseVerify {
+		r.Deadline = now.Mono.Add(VerifyTime(spec, r))
+	}
+	if r.Intent != nil {
+		in := *r.Intent
+		in.Unknown = true
+		r.Intent = &in
+		return &r
+	}
+	switch {
+	case r.Phase != PhaseLook && r.Phase != PhaseAct:
+	case r.Removed:
+		r.Proof = ProofNone // to be shown again before anything is built
+	case r.Next.None():
+		r.LookAgain()
+	}
+	return &r
+}
+
+// Wanted reports whether it carries out a person's order, and mends nothing.
+func (r *Repair) Wanted() bool { return r.Order != "" }
+
+// Aside reports whether it is about something beside the machine's instance, and makes room for whatever is about that.
+func (r *Repair) Aside() bool { return r.Kind == RepairRemnant || r.Kind == RepairTidy }
+
+// LookAgain sends the rung back to its look: whatever was confirmed or proven before no longer counts.
+//
+// Of a wanted change a person's order confirms what no look could: only the proof begins anew.
+func (r *Repair) LookAgain() {
+	if r.Wanted() {
+		r.Phase, r.Proof = PhaseAct, ProofNone
+		return
+	}
+	r.Phase, r.Look, r.Confirmed = PhaseLook, "", false
+	r.Proof = ProofNone
+}
+
+// VerifyTime is how long the machine may take to be healthy after the step.
+func VerifyTime(spec Spec, r Repair) time.Duration {
+	step := CurrentStep(spec, r)
+	if step.Kind.Builds() {
+		return spec.BuildWithin
+	}
+	return step.VerifyWithin
+}
+
+// NoRung is the Repair.Rung of work that is not on the ladder: first builds, rebuilds of a build that never
+// became healthy, and removals.
+const NoRung = -1
+
+// CurrentStep returns the step that the repair is at.
+func CurrentStep(spec Spec, r Repair) Step {
+	if step, ok := spec.Repair.Step(r.Rung); ok {
+		return step
+	}
+	for _, step := range spec.Repair.Steps {
+		if step.Kind == StepRecreate {
+			return step
+		}
+	}
+	return Step{Kind: StepRecreate, Timeout: BuildCallLimit, OnDeleteFailure: DeleteFailureStop}
+}
+
+// BuildCallLimit limits each call of a build in a fleet whose ladder has no recreate step to say otherwise.
+const BuildCallLimit = 2 * time.Minute
+
+// BuildLimit is how long an order to build may take at most. One whose answer was lost may be carried out until then.
+func (s *Spec) BuildLimit() time.Duration {
+	limit := BuildCallLimit
+	for _, step := range s.Repair.Steps {
+		if step.Kind == StepRecreate {
+			limit = max(limit, step.Timeout)
+		}
+	}
+	return limit
+}
