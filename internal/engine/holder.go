@@ -13,6 +13,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/guard"
+	"hale/internal/outbox"
 	"hale/internal/probe"
 	"hale/internal/repair"
 	"hale/internal/state"
@@ -44,7 +45,7 @@ type FleetStatus struct {
 	Slots    fleet.Slots // machines in repair of all fleets
 	Machines []fleet.View
 	At       fleet.Now
-	Post     PostStatus
+	Post     outbox.Standing
 }
 
 // Pending returns what of the configuration waits for a person's word, because it would destroy something.

@@ -122,7 +122,7 @@ func (t *term) write(ctx context.Context, w owner.Write) error {
 	}
 	t.book.Advance(w.Records)
 	t.settled(w.Rulings)
-	t.posted(letters, rev)
+	t.box.Posted(letters, rev)
 	for i, d := range docs {
 		if fresh[i].value != d.was.value {
 			fresh[i].revision = rev

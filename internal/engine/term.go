@@ -14,6 +14,7 @@ import (
 	"hale/internal/guard"
 	"hale/internal/journal"
 	"hale/internal/lossless"
+	"hale/internal/outbox"
 	"hale/internal/owner"
 	"hale/internal/picture"
 	"hale/internal/starts"
@@ -51,8 +52,10 @@ type term struct {
 	shown    fleet.Instant // when the fleet was last shown
 	stale    bool          // it is not shown yet as it stands
 	heard    time.Time     // the probes' watermark
-	box      postbox
-	listens  time.Time // since when the loop listens again after a round that took long
+	box      *outbox.Box
+	// tale is the journal as it was read last, for the stories of the messages that wait.
+	tale    []fleet.Record
+	listens time.Time // since when the loop listens again after a round that took long
 	// disbelief keeps off the questions about absences as long as no listing is to be believed.
 	disbelief pace
 
@@ -83,6 +86,7 @@ func (o *holder) begin(ctx context.Context) (*term, error) {
 		return nil, err
 	}
 	t := &term{holder: o, start: start, lease: lease, inbox: make(chan news, 64)}
+	t.box = outbox.NewBox(func(now fleet.Now, r fleet.Record) fleet.Record { return t.own.About(now, r) })
 	err = o.soundly("the beginning of a term", func() error {
 		if err := t.claim(ctx); err != nil {
 			return err
@@ -427,6 +431,6 @@ func (t *term) publish(now fleet.Now) {
 		Machines:     views,
 		At:           now,
 		Slots:        t.own.Slots(),
-		Post:         t.box.status(),
+		Post:         t.box.Standing(),
 	})
 }
