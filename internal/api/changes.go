@@ -18,6 +18,8 @@ type Changes struct {
 	Unwatched []Unwatched `json:"unwatched,omitempty"`
 	// Passed are files of the configuration's folder that look like a part of it and are not read.
 	Passed []string `json:"passed,omitempty"`
+	// Warnings are what does no harm yet, and will one day.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Unwatched is a fleet that leaves the configuration.

@@ -147,6 +147,8 @@ type Fleet struct {
 	// Unproven are the checks whose failures count for nothing, since they succeeded on no machine of the fleet since
 	// they were made or edited.
 	Unproven []Unproven `json:"unproven,omitempty"`
+	// Warnings are what does no harm yet, and will one day.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Unproven is a check that did not succeed yet as it is.
@@ -503,6 +505,7 @@ type PlannedWork struct {
 	Plans    []Waiting     `json:"plans"`             // what waits for a person's word
 	// Unsupported are the steps of the ladder that are skipped, because the provider cannot do them.
 	Unsupported []string `json:"unsupported,omitempty"`
+	Warnings    []string `json:"warnings,omitempty"` // what does no harm yet, and will one day
 }
 
 // PlannedStep is the plan for one machine.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"time"
 
 	"hale/internal/engine"
@@ -30,7 +31,7 @@ func viewFleet(s engine.FleetStatus) Fleet {
 		f.Plans = append(f.Plans, ViewWaiting(p))
 	}
 	f.Older, f.Foreign = viewOlder(s.Spec.Name, s.Whole.Older), viewForeign(s.Spec.Name, s.Whole.Foreign)
-	f.Unproven = viewUnproven(s)
+	f.Unproven, f.Warnings = viewUnproven(s), ViewWarnings(s)
 	if s.Roll.Silent != "" && s.Spec.Mode == fleet.ModeAct && s.Spec.Rolled() {
 		f.Unnoted = ViewReason(fleet.ReasonPlaceSilent, s.Roll.Silent)
 	}
@@ -66,6 +67,21 @@ func viewUnproven(s engine.FleetStatus) []Unproven {
 		}
 	}
 	return out
+}
+
+// ViewWarnings say what does no harm in the fleet yet, and will one day.
+func ViewWarnings(s engine.FleetStatus) []string {
+	var names []string
+	for i := range s.Machines {
+		v := &s.Machines[i]
+		if c := v.Machine.Current; c.Adopted && v.Sighting(c.ID).Instance.Transient {
+			names = append(names, cmp.Or(v.Machine.Alias, string(v.Machine.Name)))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{prose.Transient(names)}
 }
 
 func viewUnowned(all []engine.Unowned) []Unowned {

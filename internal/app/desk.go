@@ -223,6 +223,9 @@ func (d *desk) changes(differences []change.Difference, c *config.Config) api.Ch
 			if f.Spec.Name != spec.Name {
 				continue
 			}
+			for _, said := range api.ViewWarnings(f) {
+				out.Warnings = append(out.Warnings, "fleet "+string(spec.Name)+": "+said)
+			}
 			if p := change.Pending(&spec, f.Whole.Ledger, f.Machines); !p.Empty() {
 				out.Plans = append(out.Plans, api.ViewWaiting(p))
 			}

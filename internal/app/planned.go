@@ -41,7 +41,7 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 	w := api.PlannedWork{
 		Fleet: string(f.Spec.Name), Mode: string(f.Spec.Mode), Brake: api.ViewBrake(f), Provider: api.ViewProvider(f),
 		Failing: begun.tally.Failing, Size: f.Spec.Size, Machines: []api.PlannedStep{}, Ordered: api.ViewOrderedSize(f),
-		Plans: []api.Waiting{},
+		Plans: []api.Waiting{}, Warnings: api.ViewWarnings(f),
 	}
 	if p := f.Pending(); !p.Empty() {
 		w.Plans = append(w.Plans, api.ViewWaiting(p))

@@ -166,6 +166,9 @@ func (p paper) changes(changes api.Changes, headline string) []string {
 	for _, name := range changes.Passed {
 		lines = append(lines, p.paint(yellow, "  "+name+" is not read: only files that end in .yaml are"))
 	}
+	for _, said := range changes.Warnings {
+		lines = append(lines, p.paint(yellow, "  warning: "+said))
+	}
 	if len(changes.Plans) == 0 && headline == "" {
 		return append(lines, "Nothing waits to be confirmed.")
 	}

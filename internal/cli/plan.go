@@ -87,6 +87,9 @@ func (p paper) plan(plan api.Plan) []string {
 		for _, said := range wantedLines(api.Fleet{Ordered: f.Ordered, Plans: f.Plans}, plan.At) {
 			lines = append(lines, "  "+p.paint(yellow, said))
 		}
+		for _, said := range f.Warnings {
+			lines = append(lines, "  "+p.paint(yellow, said))
+		}
 		columns := []column{{title: "MACHINE", keep: keepAlways}, {title: "VERDICT", keep: keepAlways}, {title: "PLAN", keep: keepAlways}}
 		for _, m := range f.Machines {
 			columns[0].cells = append(columns[0].cells, cell{prose.Called(fleet.MachineName(m.Machine), m.Alias), plain})

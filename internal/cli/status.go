@@ -322,6 +322,11 @@ func (p paper) fleet(f api.Fleet, now time.Time, c cut) []string {
 			lines = append(lines, "  "+p.paint(red, clip(u.Text+", so it repairs nothing", max(0, p.width-2))))
 		}
 	}
+	for _, said := range f.Warnings {
+		for _, line := range wrapped(said, max(0, p.width-2)) { // the way out is at its end
+			lines = append(lines, "  "+p.paint(yellow, line))
+		}
+	}
 	for _, parent := range f.Parents {
 		lines = append(lines, "  "+p.paint(red, clip(parentLine(parent, now), max(0, p.width-2))))
 	}

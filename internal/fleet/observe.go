@@ -71,6 +71,8 @@ type Instance struct {
 	Network string     // that its first interface is on; empty: not known
 	Storage string     // that its disks lie on, where instances of several hosts share it; empty: not known, or shared by none
 	Mark    Mark       // zero: not hale's
+	// Transient says that the provider keeps no definition of it: once it is off, it is gone for ever.
+	Transient bool `json:",omitempty"`
 	// Metadata is what it bears beside the mark.
 	Metadata Metadata `json:",omitempty"`
 	// Tags are those of a provider that has such.

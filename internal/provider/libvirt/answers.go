@@ -51,6 +51,7 @@ var calls = map[procedure]described{
 	{remoteProgram, 99}:              as[golibvirt.StorageVolGetXMLDescRet]("StorageVolGetXMLDesc"),
 	{remoteProgram, 125}:             as[golibvirt.StorageVolCreateXMLFromRet]("StorageVolCreateXMLFrom"),
 	{remoteProgram, 150}:             as[golibvirt.DomainIsActiveRet]("DomainIsActive"),
+	{remoteProgram, 151}:             as[golibvirt.DomainIsPersistentRet]("DomainIsPersistent"),
 	{remoteProgram, 152}:             as[golibvirt.NetworkIsActiveRet]("NetworkIsActive"),
 	{remoteProgram, 157}:             as[golibvirt.ConnectGetLibVersionRet]("ConnectGetLibVersion"),
 	{remoteProgram, 160}:             {name: "DomainAttachDeviceFlags"},

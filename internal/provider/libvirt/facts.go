@@ -11,13 +11,15 @@ import (
 	"hale/internal/fleet"
 )
 
-// facts are what a listing needs of a domain's XML: they change only when somebody redefines the domain.
+// facts are what a listing needs of a domain's definition: they change only when somebody defines or undefines the domain.
 type facts struct {
 	mark    fleet.Mark
 	bears   fleet.Metadata
 	nics    []nic
 	network string // of the first interface; empty: it has none, or its other end has no name
 	storage string // of the first disk that lies on a network; empty: none does
+	// transient: the daemon keeps no definition of it.
+	transient bool
 }
 
 // nic is one interface on a libvirt network.

@@ -121,6 +121,7 @@ func TestInstances(t *testing.T) {
 		"what cannot be built is refused":             impossibleIsRefused,
 		"a stranger is seen and never touched":        strangerIsUntouched,
 		"a listing follows marks while a watch helps": listingFollowsMarks,
+		"a domain without a definition says so":       transientSaysSo,
 		"a mark of an older hale counts":              olderMarkCounts,
 		"a rehearsal finds what a build would lack":   rehearsalFindsWhatIsLacking,
 	} {
@@ -459,6 +460,41 @@ func listingFollowsMarks(t *testing.T, b *bench) {
 	cancel()
 	must(t, <-ended)
 	destroyed(t, p, o.Ref)
+}
+
+// transientSaysSo: a running domain that is undefined is gone for ever once it is off, and listings say so; also while they
+// remember what they read.
+func transientSaysSo(t *testing.T, b *bench) {
+	p := b.handle(t)
+	ref := b.Stranger(t, "", "fleeting")
+	ctx, cancel := context.WithCancel(t.Context())
+	connected, ended := make(chan provider.Event, 64), make(chan error, 1)
+	go func() {
+		ended <- p.Watch(ctx, func(e provider.Event) {
+			select {
+			case connected <- e:
+			default:
+			}
+		})
+	}()
+	<-connected
+	listed := func(transient bool) func(context.Context) (any, bool) {
+		return func(ctx context.Context) (any, bool) {
+			l, err := p.List(ctx)
+			return l, err == nil && len(l.Instances) == 1 && l.Instances[0].Transient == transient
+		}
+	}
+	await(t, "a definition in the listing", listed(false))
+	definition := b.definition(t, ref.ID)
+	must(t, b.Undefine(background(t), "fleeting"))
+	await(t, "no definition in the listing", listed(true))
+	if seen, err := p.Get(t.Context(), ref); err != nil || !seen.Transient {
+		t.Errorf("asked by its id: got %+v, %v", seen, err)
+	}
+	b.define(t, definition)
+	await(t, "a definition again in the listing", listed(false))
+	cancel()
+	must(t, <-ended)
 }
 
 // olderMarkCounts: a mark that does not name its domain is hale's, and comes to name it; one that names another is

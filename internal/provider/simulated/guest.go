@@ -27,6 +27,8 @@ type guest struct {
 	disks    []*Disk // kept ones that are attached to it
 	shelf    []*Disk // those that it gave up when it was put aside
 	writes   bool    // it is among its machine's copies
+	// transient: nothing defines it, and it is gone once it is off.
+	transient bool
 }
 
 // state is what changes about a guest. The ills are replaced, never changed in place.
@@ -91,7 +93,7 @@ func (g *guest) bears() fleet.Mark { return g.mark.Of(g.id) }
 
 // report is what the provider says about the guest in the state, at a time when it was so.
 func (g *guest) report(s state, now time.Time) fleet.Instance {
-	i := fleet.Instance{ID: g.id, Name: g.name, Host: g.host, Network: g.network, Power: s.power, Stop: s.stop, Mark: s.mark.Of(g.id), Metadata: g.metadata, Tags: g.tags}
+	i := fleet.Instance{ID: g.id, Name: g.name, Host: g.host, Network: g.network, Power: s.power, Stop: s.stop, Mark: s.mark.Of(g.id), Metadata: g.metadata, Tags: g.tags, Transient: g.transient}
 	if s.on() && !now.Before(s.addressAt) && !s.has(NoAddress) {
 		i.Address = s.address
 	}
@@ -134,6 +136,9 @@ func (w *World) setPower(g *guest, now time.Time, power fleet.Power, stop fleet.
 	}
 	g.remember(now)
 	w.tell(g)
+	if g.transient && power == fleet.PowerOff {
+		w.remove(g, now)
+	}
 }
 
 // powerOn begins a boot. Ills that a reboot cures are gone.

@@ -52,6 +52,19 @@ func (w *World) leftOff(g *guest, by fleet.Stop) {
 	w.setPower(g, now, fleet.PowerOff, by)
 }
 
+// Undefine has the instance bear no definition any more, as `virsh undefine` of one that runs: it is gone once it is off.
+func (w *World) Undefine(id fleet.InstanceID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := w.guests[id]
+	if g == nil || g.power == fleet.PowerOff {
+		return false
+	}
+	g.transient = true
+	w.tell(g)
+	return true
+}
+
 // TakeAway removes what the host has of the id, behind everybody's back.
 func (w *World) TakeAway(id fleet.InstanceID, host fleet.HostName) {
 	w.mu.Lock()

@@ -3,6 +3,7 @@ package simulated_test
 import (
 	"testing"
 
+	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
@@ -49,5 +50,20 @@ func TestWhatStayedCountsWhenItRunsAndACopyDoesNot(t *testing.T) {
 		left.Excused = nil
 		s.must(s.p.PowerOff(s.Context(), left))
 		s.must(s.p.Delete(s.Context(), left))
+	})
+}
+
+// As libvirt's transient domains: without a definition an instance is seen as such, and is gone once it is off.
+func TestWhatHasNoDefinitionIsGoneOnceItIsOff(t *testing.T) {
+	play(t, simulated.Options{}, func(s *stage) {
+		o := order("a", 1)
+		s.must(s.p.Create(s.Context(), o))
+		if s.see(o.Ref).Transient || !s.world.Undefine("a") || !s.see(o.Ref).Transient {
+			s.Error("it is transient from when it is undefined")
+		}
+		s.must(s.p.PowerOff(s.Context(), o.Ref))
+		if seen, err := s.p.Get(s.Context(), o.Ref); !fault.Is(err, fault.NotFound) {
+			s.Errorf("got %+v and %v, and it is to be gone", seen, err)
+		}
 	})
 }
