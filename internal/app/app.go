@@ -141,7 +141,12 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	if err := unmoved(ctx, store, a.opts.Config); err != nil {
 		return err
 	}
-	s, err := newSite(a.opts.Config, were, a.opts.Logger)
+	renamed, err := sinceLast(ctx, store, a.opts.Config)
+	if err != nil {
+		return err
+	}
+	c := withheld(a.opts.Config, renamed)
+	s, err := newSite(c, were, a.opts.Logger)
 	if err != nil {
 		return err
 	}
@@ -149,19 +154,21 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	if err := s.restore(ctx, store); err != nil {
 		return err
 	}
-	warnOf(a.opts.Config, a.opts.Logger)
-	s.troubles = newTroubles(a.opts.Config, s.receiver, a.opts.Logger)
+	warnOf(c, a.opts.Logger)
+	s.troubles = newTroubles(c, s.receiver, a.opts.Logger)
 	s.troubles.look(ctx)
-	s.teller = newTeller(a.opts.Config, a.opts.Version, a.server, s.defects)
-	s.fencing = newFencing(a.opts.Config, a.opts.Logger, s.defects)
-	err = s.staff(staffing{store: store, server: a.server, specs: a.opts.Config.Fleets, wrap: unwrapped, log: a.opts.Logger})
+	s.teller = newTeller(c, a.opts.Version, a.server, s.defects)
+	s.fencing = newFencing(c, a.opts.Logger, s.defects)
+	err = s.staff(staffing{store: store, server: a.server, specs: c.Fleets, wrap: unwrapped, log: a.opts.Logger})
 	if err == nil {
 		err = s.noteConnections(ctx, s.adapters)
 	}
 	if err != nil {
 		return err
 	}
-	return a.serve(ctx, store, s)
+	d := newDesk(a.opts, s)
+	d.begin(a.opts, renamed)
+	return a.serve(ctx, store, s, d)
 }
 
 // recognise makes sure that the store is one that this version can use, and says if it came out of a backup since the last start.
@@ -222,13 +229,12 @@ func (a *App) surface(working context.Context, store state.Store, s *site, d *de
 }
 
 // serve runs the site, and beside it the narrator and the API, which end after it: what stops can be watched.
-func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
+func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) error {
 	log := a.opts.Logger
 	listener, err := api.Listen(ctx, a.opts.Socket, a.opts.Readers)
 	if err != nil {
 		return err
 	}
-	d := newDesk(a.opts, s)
 	working, stopWork := context.WithCancel(ctx)
 	defer stopWork()
 	server := a.surface(working, store, s, d)
@@ -266,7 +272,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site) error {
 		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "page of a lost store"}, "its work", nil)
 		tellLost(working, store, s.engine)
 	})
-	log.Info("hale is up", "version", a.opts.Version, "data", a.opts.DataDir, "socket", a.opts.Socket, "fleets", len(a.opts.Config.Fleets))
+	log.Info("hale is up", "version", a.opts.Version, "data", a.opts.DataDir, "socket", a.opts.Socket, "fleets", len(s.config.Fleets))
 	err = s.run(working)
 	stopSurfaces()
 	wg.Wait()

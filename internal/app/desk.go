@@ -87,6 +87,15 @@ func (d *desk) reload(ctx context.Context) (api.Changes, error) {
 	return out, nil
 }
 
+// begin notes that the configuration of this start waits for a person's word, if fleets in it look renamed since the last one.
+func (d *desk) begin(o Options, renamed []change.Renaming) {
+	for _, r := range renamed {
+		d.next = o.Config
+		d.log.Warn("a fleet looks renamed since hale ran last; both stay as they were until that is confirmed: see hale apply",
+			"fleet", r.From.Name, "is", r.To.Name)
+	}
+}
+
 // await notes that the configuration waits for a person's word, if fleets in it look renamed.
 func (d *desk) await(next *config.Config, renamed []change.Renaming) {
 	waited := d.next != nil

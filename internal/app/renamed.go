@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/engine"
 	"hale/internal/fleet"
+	"hale/internal/state"
 )
 
 // withheld is the configuration in which fleets that look renamed are as they were: the new ones are not built, and the
@@ -71,4 +73,19 @@ func renamings(all []change.Renaming, status []engine.FleetStatus) (api.Waiting,
 	}
 	w.Text, w.ID = strings.Join(said, "; "), change.ID("renamed", facts...)
 	return w, true
+}
+
+// sinceLast returns the fleets that look as if they were given another name since hale ran last on the store.
+func sinceLast(ctx context.Context, store state.Store, next *config.Config) ([]change.Renaming, error) {
+	names, err := engine.LookedAfter(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	before := map[fleet.Name]*fleet.Ledger{}
+	for _, name := range names {
+		if before[name], err = engine.InForce(ctx, store, name); err != nil {
+			return nil, err
+		}
+	}
+	return change.RenamedSince(before, next.Fleets), nil
 }

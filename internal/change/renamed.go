@@ -1,6 +1,11 @@
 package change
 
-import "hale/internal/fleet"
+import (
+	"maps"
+	"slices"
+
+	"hale/internal/fleet"
+)
 
 // Renaming is a fleet that is gone, and one like it that is new: to a person the same fleet by another name, to hale
 // machines that are let go beside others that are built.
@@ -40,4 +45,40 @@ func named(all []fleet.Spec, name string) fleet.Spec {
 		}
 	}
 	return fleet.Spec{}
+}
+
+// RenamedSince returns the fleets that look as if they were given another name, where nothing but the ledgers and the names
+// of those that were looked after before is left. The old one is as the new one says, but for its name.
+func RenamedSince(before map[fleet.Name]*fleet.Ledger, is []fleet.Spec) []Renaming {
+	var was []fleet.Spec
+	for _, s := range is {
+		if before[s.Name] != nil {
+			was = append(was, s)
+		}
+	}
+	taken := map[fleet.Name]bool{}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		l := before[name]
+		if l == nil || named(is, string(name)).Name != "" {
+			continue
+		}
+		for _, s := range is {
+			if before[s.Name] == nil && !taken[s.Name] && s.Provider == l.Provider && s.Size == configured(l) &&
+				s.Template.Builds(l.Template) {
+				taken[s.Name] = true
+				s.Name = name
+				was = append(was, s)
+				break
+			}
+		}
+	}
+	return Renamings(was, is)
+}
+
+// configured is the size that the configuration had when the ledger was written.
+func configured(l *fleet.Ledger) int {
+	if l.Ordered != nil {
+		return l.Ordered.File
+	}
+	return l.Size
 }

@@ -30,3 +30,34 @@ func TestAFleetThatIsGoneAndOneLikeItThatIsNewIsARenaming(t *testing.T) {
 		}
 	}
 }
+
+func TestAFleetThatWasRenamedBetweenTwoRunsIsARenaming(t *testing.T) {
+	t.Parallel()
+	ledger := func(size int) *fleet.Ledger { return &fleet.Ledger{Size: size, Provider: "lab"} }
+	ordered := ledger(5)
+	ordered.Ordered = &fleet.OrderedSize{File: 3}
+	spec := func(name fleet.Name, size int) fleet.Spec { return fleet.Spec{Name: name, Size: size, Provider: "lab"} }
+	for name, c := range map[string]struct {
+		before map[fleet.Name]*fleet.Ledger
+		is     []fleet.Spec
+		want   int
+	}{
+		"another name":              {map[fleet.Name]*fleet.Ledger{"web": ledger(3)}, []fleet.Spec{spec("www", 3)}, 1},
+		"people ordered a size":     {map[fleet.Name]*fleet.Ledger{"web": ordered}, []fleet.Spec{spec("www", 3)}, 1},
+		"another size":              {map[fleet.Name]*fleet.Ledger{"web": ledger(3)}, []fleet.Spec{spec("www", 4)}, 0},
+		"it was let go before":      {nil, []fleet.Spec{spec("www", 3)}, 0},
+		"there were both":           {map[fleet.Name]*fleet.Ledger{"web": ledger(3), "www": ledger(3)}, []fleet.Spec{spec("www", 3)}, 0},
+		"nothing of it is in force": {map[fleet.Name]*fleet.Ledger{"web": nil}, []fleet.Spec{spec("www", 3)}, 0},
+		"two, and one new":          {map[fleet.Name]*fleet.Ledger{"a": ledger(3), "b": ledger(3)}, []fleet.Spec{spec("www", 3)}, 1},
+	} {
+		got := change.RenamedSince(c.before, c.is)
+		if len(got) != c.want {
+			t.Errorf("%s: %d renamings, want %d", name, len(got), c.want)
+		}
+		for _, r := range got {
+			if r.To.Name != "www" || r.From.Name == "www" || r.From.Size != r.To.Size {
+				t.Errorf("%s: from %+v to %+v", name, r.From, r.To)
+			}
+		}
+	}
+}

@@ -3,9 +3,11 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/journal"
 	"hale/internal/state"
 )
 
@@ -46,6 +48,42 @@ func InForce(ctx context.Context, s state.Store, name fleet.Name) (*fleet.Ledger
 		return nil, fault.New(fault.KindOf(err), "engine.ledger", wholeKey(name), err)
 	}
 	return whole.Ledger, nil
+}
+
+// LookedAfter returns the fleets that the engine on the store looked after last: those that were let go since are not among
+// them.
+func LookedAfter(ctx context.Context, s state.Store) ([]fleet.Name, error) {
+	entries, _, err := s.List(ctx, fleetsPrefix)
+	if err != nil {
+		return nil, err
+	}
+	var out []fleet.Name
+	known := make(map[fleet.Name]bool)
+	for _, entry := range entries {
+		name, ok := fleetOf(entry.Key)
+		if !ok || known[name] {
+			continue
+		}
+		known[name] = true
+		left, _, err := letGo(ctx, s, name)
+		if err != nil {
+			return nil, err
+		}
+		if !left {
+			out = append(out, name)
+		}
+	}
+	return out, nil
+}
+
+// letGo reports whether the fleet's journal ends by saying that it was let go, and when that was.
+func letGo(ctx context.Context, s state.Store, name fleet.Name) (left bool, at time.Time, err error) {
+	records, _, err := journal.Read(ctx, s, name)
+	n := len(records)
+	if err != nil || n == 0 || records[n-1].Reason != fleet.ReasonFleetLeft {
+		return false, time.Time{}, err
+	}
+	return true, records[n-1].At, nil
 }
 
 // ForgetIdentity is the write by which a provider's pinned identity is forgotten: whoever answers at its address next is believed to be

@@ -220,12 +220,12 @@ func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
 	if err := freeSlots(ctx, e.opts.Store, name); err != nil {
 		return err
 	}
-	records, _, err := journal.Read(ctx, e.opts.Store, name)
+	left, since, err := letGo(ctx, e.opts.Store, name)
 	if err != nil {
 		return err
 	}
-	if n := len(records); n > 0 && records[n-1].Reason == fleet.ReasonFleetLeft {
-		e.noteUnwatched(name, records[n-1].At)
+	if left {
+		e.noteUnwatched(name, since)
 		return nil
 	}
 	at := e.clock.now().Wall
