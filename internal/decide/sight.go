@@ -164,8 +164,8 @@ func (r *round) calmDown() {
 	case d.Reason == "":
 	case d.CalmSince == 0:
 		d.CalmSince, r.afresh = r.s.Now.Mono, true
+	case r.s.Now.Due(r.doubtEnds()): // until now it held repairs, and could come back
 		r.record(fleet.Record{Kind: fleet.RecordVantage, Reason: fleet.ReasonUp, Took: r.s.Now.Wall.Sub(d.Since), Paged: d.Paged})
-	case r.s.Now.Due(r.doubtEnds()):
 		*d = fleet.Doubt{}
 	}
 }

@@ -100,6 +100,35 @@ func TestAfterIsolationEverythingIsJudgedAfresh(t *testing.T) {
 	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
 }
 
+// What status calls a doubt and what the journal does begin and end together, however often its reason ceases for a moment.
+func TestTheJournalEndsADoubtWhenItEnds(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	told := func(when string, ends int) {
+		t.Helper()
+		tl.wantCount("ends in the journal "+when, tl.count(fleet.RecordVantage, fleet.ReasonUp), ends)
+		if in := tl.s.Whole.Doubt.Reason != ""; in == (ends > 0) {
+			t.Errorf("%s: in doubt is %v", when, in)
+		}
+	}
+	tl.see(fleet.VantageIsolated)
+	tl.pass(time.Hour)
+	for range 3 {
+		tl.see(fleet.VantageOK)
+		tl.say(fleet.StandingUp, all(10)...)
+		tl.pass(time.Second)
+		told("as soon as a canary answers", 0)
+		tl.see(fleet.VantageIsolated)
+		tl.pass(time.Second)
+		told("when it fell silent again", 0)
+	}
+	tl.see(fleet.VantageOK)
+	tl.say(fleet.StandingUp, all(10)...)
+	tl.pass(time.Minute)
+	told("once everything is judged afresh", 1)
+	tl.wantCount("beginnings in the journal", tl.count(fleet.RecordVantage, fleet.ReasonVantageIsolated), 1)
+}
+
 func (tl *tale) unhealthy() int {
 	n := 0
 	for i := range tl.s.Machines {

@@ -506,7 +506,7 @@ func vantageNews(r fleet.Record) string {
 	case fleet.ReasonVantageDoubtful:
 		return because(about(r)+": hale doubts its own sight, and no repair begins", aside(silence(r), r.Detail))
 	default:
-		return about(r) + ": hale trusts its own sight again" + after(r) + " and judges everything afresh"
+		return about(r) + ": hale trusts its own sight again" + after(r) + ", and has judged everything afresh"
 	}
 }
 

@@ -114,7 +114,7 @@ func TestSentencesAboutTheWhole(t *testing.T) {
 			Kind: fleet.RecordVantage, Reason: fleet.ReasonVantageDoubtful, Failing: 3, Size: 5},
 		"a person must look at fleet web: 3 of 5 machines fall silent at once, while the provider says that they run": {
 			Kind: fleet.RecordPaged, Reason: fleet.ReasonVantageDoubtful, Failing: 3, Size: 5},
-		"fleet web: hale trusts its own sight again after 1m30s and judges everything afresh": {
+		"fleet web: hale trusts its own sight again after 1m30s, and has judged everything afresh": {
 			Kind: fleet.RecordVantage, Reason: fleet.ReasonUp, Took: 90 * time.Second},
 		"a person must look at fleet web: hale itself is cut off: no canary answers it (10.0.0.1: timeout)": {
 			Kind: fleet.RecordPaged, Reason: fleet.ReasonVantageIsolated, Detail: "10.0.0.1: timeout"},
