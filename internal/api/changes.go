@@ -14,6 +14,8 @@ import (
 type Changes struct {
 	Changes []Change  `json:"changes"`
 	Plans   []Waiting `json:"plans"`
+	// Withdrawn are plans that waited for a person's word and are not in the configuration any more.
+	Withdrawn []Waiting `json:"withdrawn,omitempty"`
 	// Unwatched are the machines of fleets that leave: they run on, and nothing watches or repairs them.
 	Unwatched []Unwatched `json:"unwatched,omitempty"`
 	// Passed are files of the configuration's folder that look like a part of it and are not read.

@@ -73,6 +73,7 @@ func (d *desk) reload(ctx context.Context) (api.Changes, error) {
 	renamed := change.Renamings(d.site.config.Fleets, next.Fleets)
 	inForce := withheld(next, renamed)
 	differences, left := config.Compare(d.site.config, inForce), d.unwatched(inForce)
+	waited := d.changes(nil, d.site.config).Plans
 	if err := d.site.reload(ctx, inForce, ""); err != nil {
 		return api.Changes{}, err
 	}
@@ -83,8 +84,18 @@ func (d *desk) reload(ctx context.Context) (api.Changes, error) {
 			"machines", strings.Join(u.Machines, ", "))
 	}
 	out := d.changes(differences, inForce)
-	out.Unwatched = left
+	out.Unwatched, out.Withdrawn = left, withdrawn(waited, out.Plans)
+	for _, w := range out.Withdrawn {
+		d.log.Info("a plan that waited is taken back: it is not in the configuration any more", "plan", w.ID, "of", w.Subject)
+	}
 	return out, nil
+}
+
+// withdrawn returns the plans about whose subjects nothing waits any more.
+func withdrawn(waited, waits []api.Waiting) []api.Waiting {
+	return slices.DeleteFunc(waited, func(was api.Waiting) bool {
+		return slices.ContainsFunc(waits, func(w api.Waiting) bool { return w.Subject == was.Subject })
+	})
 }
 
 // begin notes that the configuration of this start waits for a person's word, if fleets in it look renamed since the last one.
@@ -98,13 +109,10 @@ func (d *desk) begin(o Options, renamed []change.Renaming) {
 
 // await notes that the configuration waits for a person's word, if fleets in it look renamed.
 func (d *desk) await(next *config.Config, renamed []change.Renaming) {
-	waited := d.next != nil
 	d.next = nil
 	if w, waits := renamings(renamed, d.site.engine.Status()); waits {
 		d.next = next
 		d.log.Warn("fleets look renamed, and stay as they are until that is confirmed", "plan", w.ID, "why", w.Text)
-	} else if waited {
-		d.log.Info("the plan that waited is withdrawn: the file names the fleets that are in force, or others")
 	}
 }
 
@@ -158,11 +166,11 @@ func (d *desk) Compare(_ context.Context, path string) (api.Changes, error) {
 	renamed := change.Renamings(d.site.config.Fleets, next.Fleets)
 	inForce := withheld(next, renamed)
 	out := d.changes(config.Compare(d.site.config, inForce), inForce)
-	w, waits := renamings(renamed, d.site.engine.Status())
-	if waits && !slices.ContainsFunc(out.Plans, func(p api.Waiting) bool { return p.ID == w.ID }) {
+	out.Plans = slices.DeleteFunc(out.Plans, func(p api.Waiting) bool { return p.Subject == api.SubjectConfiguration })
+	if w, waits := renamings(renamed, d.site.engine.Status()); waits {
 		out.Plans = append(out.Plans, w)
 	}
-	out.Unwatched = d.unwatched(inForce)
+	out.Unwatched, out.Withdrawn = d.unwatched(inForce), withdrawn(d.changes(nil, d.site.config).Plans, out.Plans)
 	return out, nil
 }
 

@@ -160,6 +160,9 @@ func (p paper) changes(changes api.Changes, headline string) []string {
 		}
 		lines = append(lines, said)
 	}
+	for _, w := range changes.Withdrawn {
+		lines = append(lines, "  plan "+w.ID+" waits no more: the configuration does not ask for it any longer ("+aim(w)+")")
+	}
 	for _, u := range changes.Unwatched {
 		lines = append(lines, p.paint(yellow, unwatchedLine(u)))
 	}

@@ -339,6 +339,7 @@ const (
 	ReasonUpdateStopped Reason = "update-stopped" // a machine of another template failed: the others keep theirs
 	ReasonSizeDown      Reason = "size-down"      // the machine has gone: Size are left of Limit
 	ReasonGivenUp       Reason = "given-up"       // the change failed, and the machine is healed as before
+	ReasonTakenBack     Reason = "taken-back"     // what waited for a person's word is not in the configuration any more
 	ReasonWithdrawn     Reason = "withdrawn"      // the order was taken back
 	ReasonStalePlan     Reason = "stale-plan"     // what it would destroy is no longer what the person was shown
 	ReasonNothingWaits  Reason = "nothing-waits"  // there is no plan to confirm

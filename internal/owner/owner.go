@@ -56,13 +56,17 @@ func (o *Owner) ClockSet(now fleet.Now) {
 
 // Edit takes in an edited spec, as Picture.Want does, and notes what is new in it and what of it waits.
 func (o *Owner) Edit(spec fleet.Spec, now fleet.Now) (changes []change.Difference, dropped []fleet.CheckName) {
-	was := *o.Wanted()
+	was, waited := *o.Wanted(), o.Pending()
 	dropped = o.Want(spec, now)
 	changes = change.Specs(&was, &spec)
 	for _, d := range changes {
 		o.Note(now, change.Record(d))
 	}
-	o.NotePlan(now)
+	if o.NotePlan(now).Empty() && !waited.Empty() {
+		o.Note(now, fleet.Record{
+			Kind: fleet.RecordChange, Reason: fleet.ReasonTakenBack, Detail: waited.ID, Size: waited.To, Limit: waited.From,
+		})
+	}
 	return changes, dropped
 }
 

@@ -269,6 +269,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonSizeDown: {"the fleet shrinks", ""},
 	fleet.ReasonGivenUp: {"the change failed, so it was given up, and the machine is healed as before",
 		"see with 'hale why' what failed, mend it, and confirm the plan that waits again"},
+	fleet.ReasonTakenBack: {"the edit that waited for a person's word was taken back, so nothing of it waits any more", ""},
 	fleet.ReasonWithdrawn: {"the order was taken back", ""},
 	fleet.ReasonStalePlan: {"it is not the plan that waits: what would be destroyed has changed since",
 		"read the present plan with 'hale apply', and confirm that"},
