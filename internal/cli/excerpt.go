@@ -158,24 +158,27 @@ func (p paper) fitting(s api.Status, now time.Time, room int) []string {
 	if room <= 0 || len(lines) <= room {
 		return lines
 	}
-	longest := 0
+	longest, unwellFleets := 0, 0
 	for _, f := range s.Fleets {
 		longest = max(longest, len(f.Machines))
+		if unwell(f) {
+			unwellFleets++
+		}
 	}
 	s.Fleets = worstFirst(s.Fleets)
 	for _, try := range []struct {
-		most int
-		cut  func(n int) cut
+		least, most int
+		cut         func(n int) cut
 	}{
-		{longest, func(n int) cut { return cut{healthy: n, ill: math.MaxInt} }},
-		{longest, func(n int) cut { return cut{ill: n} }},
-		{len(s.Fleets), func(n int) cut { return cut{summary: true, fleets: n, ill: 1} }},
-		{len(s.Fleets), func(n int) cut { return cut{summary: true, fleets: n} }},
+		{0, longest, func(n int) cut { return cut{healthy: n, ill: math.MaxInt} }},
+		{0, longest, func(n int) cut { return cut{ill: n} }},
+		{unwellFleets, len(s.Fleets), func(n int) cut { return cut{summary: true, fleets: n, ill: 1} }},
+		{unwellFleets, len(s.Fleets), func(n int) cut { return cut{summary: true, fleets: n} }},
 	} {
-		if lines = p.excerpt(s, now, try.cut(0)); len(lines) > room {
+		if lines = p.excerpt(s, now, try.cut(try.least)); len(lines) > room {
 			continue
 		}
-		low, high := 0, try.most // low fits
+		low, high := try.least, try.most // low fits
 		for low < high {
 			middle := (low + high + 1) / 2
 			if l := p.excerpt(s, now, try.cut(middle)); len(l) <= room {
@@ -185,6 +188,17 @@ func (p paper) fitting(s api.Status, now time.Time, room int) []string {
 			}
 		}
 		return lines
+	}
+	return p.cramped(s, now, room, max(1, min(unwellFleets, room/2)))
+}
+
+// cramped renders what comes first where there is no room for all that is ill: so many fleets, the worst first, then as
+// many remarks as fit, without empty lines, and how many lines are left out.
+func (p paper) cramped(s api.Status, now time.Time, room, fleets int) []string {
+	lines := append(p.storeLines(s.Store, now), p.fleets(s, now, cut{summary: true, fleets: fleets})...)
+	lines = slices.DeleteFunc(append(lines, p.remarks(s, now, cut{ill: 1})...), func(l string) bool { return l == "" })
+	if left := len(lines) - room + 1; left > 1 {
+		lines = append(lines[:len(lines)-left], p.paint(faint, clip(fmt.Sprintf("  and %d lines more (hale status)", left), p.width)))
 	}
 	return lines
 }

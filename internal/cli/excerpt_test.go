@@ -88,6 +88,33 @@ func TestTheFrameOfAShortTerminalCountsEverything(t *testing.T) {
 	}
 }
 
+func TestOnAScreenOfTenRowsTheIllFleetIsInSight(t *testing.T) {
+	t.Parallel()
+	for _, others := range []int{1, 4, 40} {
+		var s api.Status
+		for i := range others {
+			s.Fleets = append(s.Fleets, crowd(fmt.Sprintf("f%d", i), 3, 0))
+		}
+		sick := crowd("sick", 3, 3)
+		for i := range sick.Machines {
+			sick.Machines[i].NeedsPerson = true
+		}
+		sick.Brake = api.Brake{Engaged: true, Since: noon}
+		s.Fleets = append(s.Fleets, sick)
+		for _, height := range []int{8, 9, 10, 12} {
+			v := &statusView{screen: screen{size: func() (int, int) { return 80, height }}}
+			lines := v.picture(s, nil)
+			text := strings.Join(lines, "\n")
+			if len(lines) > height-1 || !strings.Contains(text, "\n  sick ") && !strings.Contains(text, "\nsick: ") {
+				t.Errorf("%d others, %d rows: sick is not in sight:\n%s", others, height, text)
+			}
+			if want := fmt.Sprintf("%d of %d machines healthy, 3 fail, 3 need you", 3*others, 3*others+3); !strings.Contains(lines[1], want) {
+				t.Errorf("%d others, %d rows: the counts are %q, want %q", others, height, lines[1], want)
+			}
+		}
+	}
+}
+
 func TestManyFleetsAreALineEach(t *testing.T) {
 	t.Parallel()
 	var s api.Status

@@ -210,7 +210,12 @@ func (p paper) excerpt(s api.Status, now time.Time, c cut) []string {
 	}
 	lines = append(lines, p.storeLines(s.Store, now)...)
 	lines = append(lines, p.fleets(s, now, c)...)
-	lines = append(lines, p.attention(s, now, c)...)
+	return append(lines, p.remarks(s, now, c)...)
+}
+
+// remarks are what there is to say below the fleets.
+func (p paper) remarks(s api.Status, now time.Time, c cut) []string {
+	lines := p.attention(s, now, c)
 	if broken := p.fenceLines(s.Fleets); len(broken) > 0 {
 		lines = append(append(lines, ""), broken...)
 	}
