@@ -517,5 +517,6 @@ type PlannedStep struct {
 	Action  string    `json:"action"`         // a step of the ladder, or one of the Action constants
 	Held    Reason    `json:"held,omitzero"`  // why the action would wait
 	Repair  string    `json:"repair,omitempty"`
+	Kind    string    `json:"kind,omitempty"` // of the repair: a build is none that anything is mended by
 	Since   time.Time `json:"since,omitzero"`
 }

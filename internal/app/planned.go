@@ -69,7 +69,10 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 			Text: api.VerdictText(v), Action: action, Held: held,
 		}
 		if r, busy := was.underWay[v.Machine.Name]; busy && action == api.ActionGoOn {
-			p.Repair = fmt.Sprintf("%s, step %s, phase %s", r.ID, r.Step, r.Phase)
+			p.Repair, p.Kind = fmt.Sprintf("%s, step %s, phase %s", r.ID, r.Step, r.Phase), string(r.Kind)
+			if r.Kind == fleet.RepairBuild {
+				p.Repair, p.Held = fmt.Sprintf("%s, phase %s", r.ID, r.Phase), api.Reason{} // nothing else is wanted
+			}
 		}
 		w.Machines = append(w.Machines, p)
 	}

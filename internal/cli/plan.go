@@ -155,6 +155,8 @@ func would(m api.PlannedStep) string {
 		act, acting = fmt.Sprintf("%s (step %s)", prose.Step(step), step), true
 	}
 	switch {
+	case m.Action == api.ActionGoOn && m.Kind == string(fleet.RepairBuild):
+		return "it is being built: " + m.Repair
 	case m.Action == api.ActionGoOn:
 		return "the repair under way goes on: " + m.Repair
 	case acting && m.Held.Code == "":
