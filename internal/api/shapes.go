@@ -321,27 +321,29 @@ type Host struct {
 
 // Machine is one machine as hale believes it to be.
 type Machine struct {
-	Name        string      `json:"name"`
-	Alias       string      `json:"alias,omitempty"`    // what its provider calls it, if hale did not build it
-	Adoption    string      `json:"adoption,omitempty"` // candidate, kept or replaceable, if hale did not build it
-	Verdict     string      `json:"verdict"`
-	Cause       string      `json:"cause,omitempty"`
-	Check       string      `json:"check,omitempty"`
-	Result      string      `json:"result,omitempty"`
-	Text        string      `json:"text,omitempty"` // why the verdict is what it is
-	Since       time.Time   `json:"since,omitzero"`
-	Instance    string      `json:"instance,omitempty"`
-	Generation  uint64      `json:"generation,omitempty"`
-	Certified   bool        `json:"certified"`
-	Host        string      `json:"host,omitempty"`
-	Address     string      `json:"address,omitempty"`
-	Checks      []Check     `json:"checks"`
-	Incident    *Incident   `json:"incident,omitempty"`
-	Repair      *Repair     `json:"repair,omitempty"`
-	Quarantine  *Quarantine `json:"quarantine,omitempty"`
-	Waiting     Reason      `json:"waiting,omitzero"` // why nothing is done although something could be
-	Strays      []string    `json:"strays,omitempty"` // instances that bear its mark and should not be there
-	NeedsPerson bool        `json:"needs_person"`     // a person was paged
+	Name       string      `json:"name"`
+	Alias      string      `json:"alias,omitempty"`    // what its provider calls it, if hale did not build it
+	Adoption   string      `json:"adoption,omitempty"` // candidate, kept or replaceable, if hale did not build it
+	Verdict    string      `json:"verdict"`
+	Cause      string      `json:"cause,omitempty"`
+	Check      string      `json:"check,omitempty"`
+	Result     string      `json:"result,omitempty"`
+	Text       string      `json:"text,omitempty"` // why the verdict is what it is
+	Since      time.Time   `json:"since,omitzero"`
+	Instance   string      `json:"instance,omitempty"`
+	Generation uint64      `json:"generation,omitempty"`
+	Certified  bool        `json:"certified"`
+	Host       string      `json:"host,omitempty"`
+	Address    string      `json:"address,omitempty"`
+	Checks     []Check     `json:"checks"`
+	Incident   *Incident   `json:"incident,omitempty"`
+	Repair     *Repair     `json:"repair,omitempty"`
+	Quarantine *Quarantine `json:"quarantine,omitempty"`
+	Waiting    Reason      `json:"waiting,omitzero"` // why nothing is done although something could be
+	Strays     []string    `json:"strays,omitempty"` // instances that bear its mark and should not be there
+	// Leaving says that a person ordered it away: that begins when what is under way with it lets it.
+	Leaving     bool `json:"leaving,omitempty"`
+	NeedsPerson bool `json:"needs_person"` // a person was paged
 }
 
 // Check is how one check stands.

@@ -249,6 +249,7 @@ func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
 		m.Repair = &Repair{ID: r.ID, Kind: string(r.Kind), Step: string(r.Step), Phase: string(r.Phase), Started: r.Started,
 			Text: prose.Work(*r, s.At)}
 	}
+	m.Leaving = s.Whole.Ledger.Removal(b.Name) != nil
 	if q := b.Quarantine; q != nil {
 		m.Quarantine = &Quarantine{Since: q.Since, Reason: ViewReason(q.Reason, "")}
 		m.NeedsPerson = true

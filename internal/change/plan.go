@@ -128,8 +128,8 @@ func kept(removed []Touched, machines []fleet.View, old func(*fleet.Machine) boo
 	return out
 }
 
-// blocked says what forbids the plan: a disk that is to be kept, or an instance that hale may not destroy.
-func blocked(p Plan, spec, wanted *fleet.Spec, machines []fleet.View) fleet.Reason {
+// blocked says what forbids the plan: a disk that is to be kept, or an instance that hale may not destroy, or not yet.
+func blocked(p Plan, spec, wanted *fleet.Spec, machines []fleet.View) (being fleet.Reason) {
 	_, loses := spec.Template.DiskLost()
 	_, would := wanted.Template.DiskLost()
 	touched := slices.Concat(p.Remove, p.Replace)
@@ -142,11 +142,15 @@ func blocked(p Plan, spec, wanted *fleet.Spec, machines []fleet.View) fleet.Reas
 			return fleet.ReasonProtected
 		}
 		named := slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name && t.Instance != "" })
-		if named && !m.Current.Replaceable() {
+		switch {
+		case !named || m.Current.Replaceable():
+		case m.Repair != nil && m.Repair.Kind == fleet.RepairBuild:
+			being = fleet.ReasonBeingBuilt // what will not pass goes before it
+		default:
 			return fleet.ReasonNotCertified
 		}
 	}
-	return ""
+	return being
 }
 
 // Unremovable says why the machine may not be removed; empty: it may. What is being built for it is hale's own, and may go.

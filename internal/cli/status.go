@@ -519,6 +519,9 @@ func doing(m api.Machine) cell {
 		if m.Repair.Kind != string(fleet.RepairHeal) {
 			step = m.Repair.Kind // not on the ladder
 		}
+		if m.Leaving && m.Repair.Kind != string(fleet.RepairRemove) {
+			return cell{step + ", then remove", yellow}
+		}
 		return cell{step + ", " + m.Repair.Phase, yellow}
 	case m.Adoption == api.AdoptionCandidate:
 		return cell{"candidate", yellow}

@@ -29,7 +29,7 @@ func (r *round) scale(o *fleet.Order) {
 		return
 	}
 	l := r.ledger()
-	was := l.Asked(r.s.Wanted)
+	was, waited := l.Asked(r.s.Wanted), change.Pending(r.s.Wanted, l, r.s.Machines)
 	r.rule(o, "")
 	rec := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeOrdered, Order: o.ID, By: o.By, Size: o.Size, Limit: was}
 	if was == o.Size {
@@ -38,14 +38,19 @@ func (r *round) scale(o *fleet.Order) {
 		r.enforce(l.Order(&fleet.OrderedSize{Size: o.Size, File: r.s.Wanted.Size, Order: o.ID, By: o.By, Reason: o.Reason, At: r.s.Now.Wall}))
 	}
 	r.record(rec)
-	r.sayPending(o)
+	if r.sayPending(o).From == 0 && waited.From != 0 && l.Ordered != nil {
+		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonTakenBack, Order: l.Ordered.Order, By: o.By, Detail: waited.ID,
+			Size: waited.To, Limit: waited.From})
+	}
 }
 
-// sayPending records what waits for a person's word, where it follows from an order.
-func (r *round) sayPending(o *fleet.Order) {
-	if p := change.Pending(r.s.Wanted, r.sit.Whole.Ledger, r.s.Machines); p.From != p.To {
+// sayPending records what waits for a person's word, where it follows from an order, and returns the plan.
+func (r *round) sayPending(o *fleet.Order) change.Plan {
+	p := change.Pending(r.s.Wanted, r.sit.Whole.Ledger, r.s.Machines)
+	if p.From != p.To {
 		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID, Size: p.To, Limit: p.From})
 	}
+	return p
 }
 
 // listen lets the configuration have the last word on a size that people ordered, when it asks for another one than it did then.

@@ -248,6 +248,7 @@ const (
 	ReasonDiskElsewhere  Reason = "disk-elsewhere"   // no host that has the machine's kept disks can be built on
 	ReasonNoHost         Reason = "no-host"          // no host that could take it answers
 	ReasonNoPlace        Reason = "no-place"         // no host that answers is one where the fleet's placement lets it be built
+	ReasonBeingBuilt     Reason = "being-built"      // a plan would remove or replace what is still being built
 	ReasonNotCertified   Reason = "not-certified"    // recreate: hale did not finish building it
 	ReasonHostFenced     Reason = "host-fenced"      // hale turned the host off, which did not answer
 	ReasonHostCut        Reason = "host-cut"         // hale cut the host's access to storage or network, which did not answer

@@ -85,6 +85,12 @@ func wantedChange(r fleet.Record) string {
 			return because(about(r), aside(Reason(r.Reason), r.Detail))
 		}
 		return aside(fmt.Sprintf("%s: to go from %d to %s would destroy something, so it waits for a person's word", about(r), r.Limit, machines(r.Size)), r.Detail)
+	case fleet.ReasonTakenBack:
+		if r.Order == "" {
+			return because(about(r), aside(Reason(r.Reason), r.Detail))
+		}
+		return aside(fmt.Sprintf("%s: to go from %d to %s waits no more, since %s ordered another size", about(r), r.Limit,
+			machines(r.Size), somebody(r)), r.Detail)
 	case fleet.ReasonReloaded:
 		return because(about(r)+" is edited", Difference(change.Recorded(r)))
 	default:

@@ -183,6 +183,8 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonNoHost: {"no host that could take it answers", "bring a host back"},
 	fleet.ReasonNoPlace: {"the fleet's placement lets it be built on no host that answers",
 		"bring a host back where it may be built, or change placement"},
+	fleet.ReasonBeingBuilt: {"a machine in it is still being built",
+		"confirm it once that is built (hale status); a machine that is to go at once can be named: hale delete MACHINE"},
 	fleet.ReasonNotCertified: {"hale did not finish building the instance, so it may not destroy it", byHand},
 	fleet.ReasonAdoptedKept: {"it existed before hale and is not to be replaced",
 		byHand + "; adopt: {replaceable: true} and a template would let hale replace it"},
