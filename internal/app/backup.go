@@ -78,7 +78,7 @@ func pour(ctx context.Context, w io.Writer, o BackupOptions) (from string, err e
 		_, err = io.Copy(w, body)
 		return api.FromController, errors.Join(err, body.Close())
 	}
-	if absent := (api.NotRunning{}); !errors.As(err, &absent) {
+	if absent := (api.NotRunning{}); !errors.As(err, &absent) || errors.Is(err, fs.ErrPermission) {
 		return "", err
 	}
 	running := err

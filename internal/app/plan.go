@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"slices"
 	"sync"
@@ -90,7 +91,7 @@ func recall(ctx context.Context, o PlanOptions) (api.State, string, error) {
 	if err == nil {
 		return believed, api.FromController, nil
 	}
-	if absent := (api.NotRunning{}); !errors.As(err, &absent) {
+	if absent := (api.NotRunning{}); !errors.As(err, &absent) || errors.Is(err, fs.ErrPermission) {
 		return api.State{}, "", err
 	}
 	believed, err = readCopy(ctx, o)
