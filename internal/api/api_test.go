@@ -36,6 +36,7 @@ type office struct {
 	socket string
 	store  state.Store
 	books  map[fleet.Name]*journal.Book
+	kept   journal.Keep
 	stop   context.CancelFunc
 	ended  chan error
 }
@@ -87,7 +88,7 @@ func (o *office) write(records ...fleet.Record) {
 			o.books[r.Fleet] = book
 		}
 		batch := []fleet.Record{r}
-		writes, err := book.Writes(batch)
+		writes, err := book.Writes(batch, o.kept)
 		if err != nil {
 			o.t.Fatal(err)
 		}
@@ -438,7 +439,7 @@ func TestARecoveryTellsOfEachMachine(t *testing.T) {
 			id := letter.Order.ID
 			found := []fleet.Record{{Fleet: "web", Kind: fleet.RecordOrder, Command: fleet.OrderRecover, Order: id},
 				{Fleet: "web", Kind: fleet.RecordFound, Size: 5, Failing: 2, Order: id}}
-			writes, made := book.Writes(found)
+			writes, made := book.Writes(found, journal.Keep{})
 			held, take := letter.Taken()
 			_, err = o.store.Commit(t.Context(), state.Txn{If: []state.Compare{held}, Then: append(writes, take)})
 			book.Advance(found)

@@ -143,6 +143,9 @@ type EventsQuery struct {
 	Kinds   []string  // empty: all
 	Last    int       // only so many of those that there are; 0: all
 	Follow  bool      // and then those to come, until ctx ends
+	// Begins is called, if it is not nil, before the first event when older ones were asked for and are gone: with the time from
+	// which on the journals are whole at their beginnings.
+	Begins func(time.Time)
 }
 
 // ErrStreamEnded is what Events yields when the controller ended the stream of a query that follows.
@@ -170,12 +173,15 @@ func (c *Client) Events(ctx context.Context, q EventsQuery) iter.Seq2[Event, err
 		v.Set("follow", "true")
 	}
 	return func(yield func(Event, error) bool) {
-		body, err := c.open(ctx, "/v1/events?"+v.Encode())
+		body, header, err := c.exchange(ctx, http.MethodGet, "/v1/events?"+v.Encode(), nil)
 		if err != nil {
 			yield(Event{}, err)
 			return
 		}
 		defer body.Close()
+		if begins, err := time.Parse(time.RFC3339Nano, header.Get(headerBegins)); err == nil && q.Begins != nil {
+			q.Begins(begins)
+		}
 		err = readEvents(body, yield)
 		switch {
 		case ctx.Err() != nil || errors.Is(err, errEnough):
@@ -269,24 +275,30 @@ func (c *Client) open(ctx context.Context, path string) (io.ReadCloser, error) {
 
 // send sends a request and returns the body of a good answer.
 func (c *Client) send(ctx context.Context, method, path string, body []byte) (io.ReadCloser, error) {
+	answer, _, err := c.exchange(ctx, method, path, body)
+	return answer, err
+}
+
+// exchange is send, and returns the header of the answer, too.
+func (c *Client) exchange(ctx context.Context, method, path string, body []byte) (io.ReadCloser, http.Header, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://hale"+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		}
-		return nil, NotRunning{Socket: c.socket, Err: err}
+		return nil, nil, NotRunning{Socket: c.socket, Err: err}
 	}
 	if response.StatusCode == http.StatusOK {
-		return response.Body, nil
+		return response.Body, response.Header, nil
 	}
 	defer response.Body.Close()
 	var f Failure
 	if err := json.NewDecoder(response.Body).Decode(&f); err != nil || f.Error.Message == "" {
-		return nil, Problem{Code: CodeBadRequest, Message: "the controller answered " + response.Status}
+		return nil, nil, Problem{Code: CodeBadRequest, Message: "the controller answered " + response.Status}
 	}
-	return nil, f.Error
+	return nil, nil, f.Error
 }

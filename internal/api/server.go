@@ -287,7 +287,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	for _, rec := range records {
 		told[rec.Fleet] = rec.Seq
 	}
+	begins := beginning(records)
 	records = slices.DeleteFunc(records, func(r fleet.Record) bool { return !q.wants(r) })
+	if q.reaches(begins, len(records)) {
+		w.Header().Set(headerBegins, begins.UTC().Format(time.RFC3339Nano))
+	}
 	for i, rec := range records {
 		if q.last >= 0 && i < len(records)-q.last {
 			continue
@@ -299,6 +303,28 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	if q.follow && lines.flushed() {
 		s.follow(r.Context(), lines, told, q, revision)
 	}
+}
+
+// headerBegins is the header of an answer that asks for older events than there are: from its time on nothing was removed for its age,
+// or to make room.
+const headerBegins = "Hale-Events-Begin"
+
+// beginning returns from when on the journals are whole at their beginnings; zero: nothing older was ever removed.
+func beginning(records []fleet.Record) time.Time {
+	var begins time.Time
+	seen := map[fleet.Name]bool{}
+	for _, r := range records {
+		if !seen[r.Fleet] && r.Seq > 1 && r.At.After(begins) {
+			begins = r.At
+		}
+		seen[r.Fleet] = true
+	}
+	return begins
+}
+
+// reaches reports whether the query asks for more than there is, where so many of the records are wanted.
+func (q eventsQuery) reaches(begins time.Time, wanted int) bool {
+	return !begins.IsZero() && q.since.Before(begins) && (q.last < 0 || wanted < q.last)
 }
 
 // follow sends what is stored after the revision, except what was told already, until ctx ends or the reader has gone.

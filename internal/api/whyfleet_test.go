@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/fleet"
+	"hale/internal/journal"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -79,6 +80,45 @@ func TestEventsAreThoseThatAreAskedFor(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), said) {
 				t.Errorf("got %v, want %q", err, said)
 			}
+		}
+	}
+}
+
+// Who asks for older events than there are is told where they begin, and only then.
+func TestEventsSayWhereTheirBeginningIsCut(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	verdict := func(name fleet.MachineName, at time.Time) fleet.Record {
+		return record(name, fleet.Record{Kind: fleet.RecordOrder, At: at})
+	}
+	o.write(verdict("web-1", dawn.Add(-72*time.Hour)), verdict("db-1", dawn.Add(-2*time.Hour)))
+	o.kept = journal.Keep{Now: dawn, For: 24 * time.Hour}
+	o.write(verdict("web-1", dawn.Add(-time.Hour)), verdict("web-2", dawn))
+	for name, c := range map[string]struct {
+		query api.EventsQuery
+		cut   bool
+	}{
+		"all of them":                  {api.EventsQuery{}, true},
+		"a fleet":                      {api.EventsQuery{Fleet: "web"}, true},
+		"a fleet of which nothing was": {api.EventsQuery{Fleet: "db"}, false},
+		"since before":                 {api.EventsQuery{Since: dawn.Add(-48 * time.Hour)}, true},
+		"since after":                  {api.EventsQuery{Since: dawn.Add(-time.Hour)}, false},
+		"the last, which there are":    {api.EventsQuery{Fleet: "web", Last: 2}, false},
+		"more than there are":          {api.EventsQuery{Fleet: "web", Last: 3}, true},
+	} {
+		var begins time.Time
+		c.query.Begins = func(at time.Time) { begins = at }
+		for _, err := range o.client().Events(t.Context(), c.query) {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		want := time.Time{}
+		if c.cut {
+			want = dawn.Add(-time.Hour)
+		}
+		if !begins.Equal(want) {
+			t.Errorf("%s: they begin at %s, want %s", name, begins, want)
 		}
 	}
 }

@@ -48,6 +48,7 @@ func (c *commander) eventsCommand() *cobra.Command {
 				return err
 			}
 			defer client.Close()
+			q.Begins = func(at time.Time) { fmt.Fprintln(c.Err, begins(q, at.In(time.Local))) }
 			return c.printEvents(client.Events(cmd.Context(), q), asJSON)
 		}),
 	}
@@ -97,6 +98,15 @@ func (c *commander) printEvents(events iter.Seq2[api.Event, error], asJSON bool)
 		}
 	}
 	return nil
+}
+
+// begins says that older events than were asked for are gone.
+func begins(q api.EventsQuery, at time.Time) string {
+	said := "older events than " + at.Format("2006-01-02 15:04:05 MST") + " are gone"
+	if q.Fleet+q.Machine == "" {
+		said += " in at least one fleet"
+	}
+	return said + ": the journal keeps them for the time that the fleet's history says, as long as there is room"
 }
 
 // clocks are the ways in which a time is written, in the zone of the terminal unless it names one.

@@ -54,6 +54,7 @@ func (c *fleetCompiler) compile() fleet.Spec {
 		BlindAfter:    d.blindAfter.value,
 		Notify:        c.notify(),
 		Evidence:      c.evidence(),
+		History:       d.history.value,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/journal"
 )
 
 // The defaults, in one place: the reader fills them in, the schema and the reference page state them.
@@ -68,6 +69,7 @@ const (
 	defaultGrace       = time.Minute
 	defaultBuildWithin = 5 * time.Minute
 	defaultBlindAfter  = 5 * time.Minute
+	defaultHistory     = journal.KeepFor
 )
 
 // defaultAttempts are the repairs that a machine gets before it goes into quarantine.

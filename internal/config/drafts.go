@@ -79,6 +79,7 @@ type fleetDraft struct {
 	grace          at[time.Duration]
 	buildWithin    at[time.Duration]
 	blindAfter     at[time.Duration]
+	history        at[time.Duration]
 	notify         at[notifyDraft]
 	evidence       at[evidenceDraft]
 }

@@ -80,13 +80,16 @@ func span[V any](low, high V, format func(V) string) string {
 	return format(low) + " to " + format(high)
 }
 
+// spanPattern is how a length of time is written: days, what time.ParseDuration reads, or both.
+const spanPattern = `([0-9]+d)?([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+|[0-9]+d`
+
 func duration(low, high time.Duration) scalar[time.Duration] {
 	return scalar[time.Duration]{
 		noun: "a duration", example: "30s", forms: []form{formText, formNumber},
 		parse:  bounded(parseDuration, low, high, formatDuration),
 		format: func(d time.Duration) any { return formatDuration(d) },
 		json: schema{
-			Type: "string", Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`, noun: "duration",
+			Type: "string", Pattern: "^(" + spanPattern + ")$", noun: "duration",
 			bounds: span(low, high, formatDuration),
 		},
 	}
@@ -125,7 +128,7 @@ func attempts() scalar[rate] {
 		noun: "a number within a time", example: "3 in 1h", forms: []form{formText, formNumber}, parse: parseRate,
 		format: func(r rate) any { return formatRate(r) },
 		json: schema{
-			Type: "string", Pattern: `^[0-9]+ +in +([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`, noun: "number in time",
+			Type: "string", Pattern: "^[0-9]+ +in +(" + spanPattern + ")$", noun: "number in time",
 			bounds: fmt.Sprintf("%d to %d in %s", minAttempts, maxAttempts, span(minAttemptsIn, maxAttemptsIn, formatDuration)),
 		},
 	}

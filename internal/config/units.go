@@ -31,6 +31,9 @@ func parseDuration(text string) (time.Duration, *flaw) {
 
 // formatDuration writes a duration as people do: 1m, not 1m0s.
 func formatDuration(d time.Duration) string {
+	if days := d / (24 * time.Hour); days > 1 && d%(24*time.Hour) == 0 {
+		return strconv.Itoa(int(days)) + "d"
+	}
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

@@ -91,7 +91,9 @@ func New(opts Options) (*Engine, error) {
 	}
 	var owners []*holder
 	for _, f := range opts.Fleets {
-		owners = append(owners, newHolder(f, e.clock, byName[f.Spec.Provider], e.begun, opts))
+		o := newHolder(f, e.clock, byName[f.Spec.Provider], e.begun, opts)
+		o.fleets = e.fleets
+		owners = append(owners, o)
 	}
 	e.owners.Store(&owners)
 	e.show()
@@ -102,6 +104,9 @@ func New(opts Options) (*Engine, error) {
 func (o Options) setup() Setup {
 	return Setup{Sources: o.Sources, Fleets: o.Fleets, Vantage: o.Vantage}
 }
+
+// fleets returns how many fleets share the store.
+func (e *Engine) fleets() int { return len(*e.owners.Load()) }
 
 // recall lets those who ask see whose marks are hale's own.
 func (e *Engine) recall(id fleet.Installation) { e.ours.Store(&id) }
@@ -236,7 +241,7 @@ func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
 		return err
 	}
 	writes, err := book.Writes([]fleet.Record{{
-		At: at, Fleet: name, Kind: fleet.RecordOwner, Reason: fleet.ReasonFleetLeft}})
+		At: at, Fleet: name, Kind: fleet.RecordOwner, Reason: fleet.ReasonFleetLeft}}, journal.Keep{})
 	if err != nil {
 		return err
 	}

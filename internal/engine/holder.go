@@ -71,6 +71,7 @@ type holder struct {
 	sentinel     *sentinel
 	reports      <-chan report
 	store        state.Store
+	fleets       func() int // that share the store
 	server       string
 	log          *slog.Logger
 	tells        Post

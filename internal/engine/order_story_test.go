@@ -218,3 +218,22 @@ func TestL10WhatLiesOnAHeldHostIsLeftAlone(t *testing.T) {
 		})
 	}
 }
+
+// A fleet in which nothing happens loses its old records all the same, when their time is over.
+func TestAQuietFleetsOldRecordsFade(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.spec.History = 10 * time.Minute
+		s.grown()
+		s.pass(time.Hour)
+		if len(s.records()) == 0 {
+			t.Fatal("there is nothing to lose")
+		}
+		s.pass(12 * time.Minute)
+		if left := s.records(); len(left) != 0 {
+			t.Errorf("%d records are left, the first is %+v", len(left), left[0])
+		}
+		s.inject(simulated.Crash{Instance: s.id(2)})
+		s.await(time.Minute, "web-2 is healed", func() bool { return s.healthy(2) && s.heals(2) == 1 })
+	})
+}

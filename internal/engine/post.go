@@ -171,7 +171,7 @@ func (t *term) settlePost(ctx context.Context, now fleet.Now) error {
 func (t *term) settleLetter(ctx context.Context, s outbox.Settlement) error {
 	txn := s.Txn
 	txn.If = append(txn.If, state.Held(ownerKey(t.spec.Name), t.ownerRev, t.lease.ID()))
-	records, err := t.book.Writes(s.Records)
+	records, err := t.book.Writes(s.Records, t.keep())
 	if err != nil {
 		return err
 	}

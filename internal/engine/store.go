@@ -8,6 +8,7 @@ import (
 	"hale/internal/decide"
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/journal"
 	"hale/internal/outbox"
 	"hale/internal/owner"
 	"hale/internal/starts"
@@ -105,7 +106,7 @@ func (t *term) write(ctx context.Context, w owner.Write) error {
 		txn.If = append(txn.If, state.At(d.key, d.was.revision))
 		txn.Then = append(txn.Then, state.Put(d.key, data))
 	}
-	writes, err := t.book.Writes(w.Records)
+	writes, err := t.book.Writes(w.Records, t.keep())
 	if err != nil {
 		return err
 	}
@@ -130,6 +131,19 @@ func (t *term) write(ctx context.Context, w owner.Write) error {
 		}
 	}
 	return nil
+}
+
+// keep says which of the fleet's records are kept.
+func (t *term) keep() journal.Keep {
+	return journal.Keep{Now: t.clock.now().Wall, For: t.spec.History, Bytes: journal.Share(t.fleets())}
+}
+
+// fade removes the records that have outlived their time, where nothing new is written that would do it.
+func (t *term) fade(ctx context.Context) error {
+	if keep := t.keep(); !t.book.Overdue(keep) {
+		return nil
+	}
+	return t.write(ctx, owner.Write{})
 }
 
 // mostClaims is how often a transaction is made anew because another fleet told people first.

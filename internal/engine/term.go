@@ -322,6 +322,9 @@ func (t *term) reign(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if err := t.fade(ctx); err != nil && !fault.Is(err, fault.NoSpace) {
+			return err
+		}
 		if err := t.post(ctx); err != nil {
 			return err
 		}

@@ -35,6 +35,8 @@ type Spec struct {
 	BlindAfter time.Duration
 	Notify     Notify
 	Evidence   EvidencePolicy
+	// History is how long the fleet's records are kept, as far as there is room. Zero: as long as there is room.
+	History time.Duration `json:",omitempty"`
 }
 
 // UpdatePolicy says how another template goes through the fleet.

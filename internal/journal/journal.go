@@ -1,4 +1,4 @@
-// Package journal keeps records in the store: in order, per fleet, up to a count.
+// Package journal keeps records in the store: in order, per fleet, for a time and within a bound of bytes.
 //
 // It promises that a record is stored in the same transaction as the belief that it explains, that readers see
 // records in the order of their numbers, and that what one machine's health does over and over again does not drive

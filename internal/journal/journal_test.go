@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,9 +13,16 @@ import (
 	"hale/internal/state/memory"
 )
 
+var dawn = time.Date(2026, 11, 1, 6, 0, 0, 0, time.UTC)
+
 func add(t *testing.T, s state.Store, b *journal.Book, records ...fleet.Record) {
 	t.Helper()
-	writes, err := b.Writes(records)
+	addKeeping(t, s, b, journal.Keep{Bytes: journal.Share(1)}, records...)
+}
+
+func addKeeping(t *testing.T, s state.Store, b *journal.Book, keep journal.Keep, records ...fleet.Record) {
+	t.Helper()
+	writes, err := b.Writes(records, keep)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,26 +56,119 @@ func TestRecordsKeepTheirOrderOverARestart(t *testing.T) {
 	}
 }
 
-func TestOldRecordsAreTrimmed(t *testing.T) {
+func read(t *testing.T, s state.Store) []fleet.Record {
+	t.Helper()
+	records, _, err := journal.Read(t.Context(), s, "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
+// A busy fleet keeps its month although that is more than 12,000 records, and a quiet one loses what is older.
+func TestWhatLastsIsKeptForItsTimeHoweverMuchOrLittleItIs(t *testing.T) {
+	t.Parallel()
+	const days, ofADay = 40, 600
+	s := memory.New(memory.Options{}).Open(nil)
+	b, err := journal.Open(t.Context(), s, "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep := journal.Keep{For: 30 * 24 * time.Hour, Bytes: journal.Share(1)}
+	for n := range days * 6 {
+		keep.Now = dawn.Add(time.Duration(n) * 4 * time.Hour)
+		batch := make([]fleet.Record, ofADay/6)
+		for i := range batch {
+			batch[i] = fleet.Record{Machine: "web-1", Kind: fleet.RecordOrder, At: keep.Now}
+		}
+		addKeeping(t, s, b, keep, batch...)
+	}
+	records := read(t, s)
+	if n := len(records); n < 30*ofADay || n > 31*ofADay {
+		t.Errorf("%d records are kept of %d a day", n, ofADay)
+	}
+	if first := records[0].At; first.Before(keep.Now.Add(-keep.For - 5*time.Hour)) {
+		t.Errorf("the first one is of %s, now is %s", first, keep.Now)
+	}
+
+	keep.Now = keep.Now.Add(keep.For + time.Hour + time.Second)
+	if b, err = journal.Open(t.Context(), s, "web"); err != nil { // the next owner knows it, too
+		t.Fatal(err)
+	}
+	if !b.Overdue(keep) {
+		t.Error("nothing has outlived its time a month later")
+	}
+	addKeeping(t, s, b, keep)
+	if records := read(t, s); len(records) != 0 || b.Overdue(keep) {
+		t.Errorf("%d records of a month ago are left", len(records))
+	}
+	addKeeping(t, s, b, keep, fleet.Record{At: keep.Now})
+	if records := read(t, s); len(records) != 1 || records[0].Seq != days*ofADay+1 {
+		t.Errorf("%d records are left, want the new one", len(records))
+	}
+}
+
+// A clock that was put back makes young records look old, and none of them drives out what is older by its number.
+func TestAClockThatIsPutBackLosesNothingThatIsYoung(t *testing.T) {
 	t.Parallel()
 	s := memory.New(memory.Options{}).Open(nil)
 	b, err := journal.Open(t.Context(), s, "web")
 	if err != nil {
 		t.Fatal(err)
 	}
-	batch := make([]fleet.Record, 100)
-	for range (journal.KeepLasting + 3000) / len(batch) {
-		add(t, s, b, batch...)
+	keep := journal.Keep{Now: dawn, For: 24 * time.Hour, Bytes: journal.Share(1)}
+	for _, at := range []time.Duration{0, -48 * time.Hour, time.Hour} {
+		addKeeping(t, s, b, keep, fleet.Record{At: dawn.Add(at)})
 	}
-	records, _, err := journal.Read(t.Context(), s, "web")
+	if records := read(t, s); len(records) != 3 {
+		t.Errorf("%d records are left of 3", len(records))
+	}
+}
+
+// Whatever floods the journal takes no more than the fleet's part, swings a quarter of it; the newest stay, and all that
+// goes goes in transactions that the store takes.
+func TestAFloodTakesNoMoreThanTheFleetsPart(t *testing.T) {
+	t.Parallel()
+	const share = 400_000
+	s := memory.New(memory.Options{}).Open(nil)
+	b, err := journal.Open(t.Context(), s, "web")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(records); n < journal.KeepLasting || n > journal.KeepLasting+1100 {
-		t.Errorf("%d records are kept", n)
+	keep := journal.Keep{Now: dawn, For: journal.KeepFor, Bytes: share}
+	for n := range 3_000 {
+		addKeeping(t, s, b, keep, fleet.Record{Machine: "web-1", Kind: fleet.RecordOrder, At: dawn, Detail: strings.Repeat("x", 400)},
+			fleet.Record{Machine: fleet.MachineName(fmt.Sprint("web-", n%9)), Kind: fleet.RecordVerdict, At: dawn, Detail: strings.Repeat("x", 400)})
 	}
-	if last := records[len(records)-1].Seq; last != journal.KeepLasting+3000 {
+	entries, _, err := s.List(t.Context(), journal.Prefix("web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := 0
+	for _, e := range entries {
+		stored += len(e.Key) + len(e.Value)
+	}
+	if stored > share || stored < share/4 {
+		t.Errorf("%d bytes are stored of %d", stored, share)
+	}
+	records := read(t, s)
+	if last := records[len(records)-1].Seq; last != 6_000 {
 		t.Errorf("the last one is %d", last)
+	}
+	for _, kind := range []fleet.RecordKind{fleet.RecordOrder, fleet.RecordVerdict} {
+		if n := count(t, s, func(r fleet.Record) bool { return r.Kind == kind }); n < 80 {
+			t.Errorf("%d records of kind %s are left", n, kind)
+		}
+	}
+}
+
+// All fleets together take no more than half of what the store does, however many they are.
+func TestAllFleetsTogetherFitIntoTheStore(t *testing.T) {
+	t.Parallel()
+	for _, fleets := range []int{0, 1, 10, 33, 1_000, 10_000} {
+		if all := fleets * journal.Share(fleets); all > journal.AllBytes || journal.Share(fleets) > journal.KeepBytes || journal.Share(fleets) <= 0 {
+			t.Errorf("%d fleets take %d bytes", fleets, all)
+		}
 	}
 }
 
