@@ -266,6 +266,8 @@ type Brake struct {
 	Reason string `json:"reason,omitempty"` // in that person's words
 	// Excused is how many machines may fail since a person took it off.
 	Excused int `json:"excused,omitempty"`
+	// Ends says when it releases by itself.
+	Ends string `json:"ends,omitempty"`
 }
 
 // Vantage is how hale's own sight of the fleet stands.

@@ -118,7 +118,7 @@ func ViewReason(r fleet.Reason, detail string) Reason {
 // ViewBrake translates a fleet's brake.
 func ViewBrake(s engine.FleetStatus) Brake {
 	b := Brake{Engaged: s.Brake.On(), Since: s.Brake.Since, Limit: guard.BrakeLimit(s.Spec.Limits.Brake, s.Spec.Size),
-		By: s.Brake.By, Reason: s.Brake.Words, Excused: s.Brake.Excused}
+		By: s.Brake.By, Reason: s.Brake.Words, Excused: s.Brake.Excused, Ends: prose.BrakeEnds(s)}
 	if b.Since.IsZero() {
 		b.Since = s.Brake.At
 	}
@@ -214,6 +214,13 @@ func viewHeld(s engine.FleetStatus, v fleet.View) Reason {
 			r.Advice = prose.Advice(i.Last.Why)
 		}
 	}
+	switch why {
+	case fleet.ReasonAmnesty:
+		r.Detail = prose.AmnestyLeft(s)
+	case fleet.ReasonBrake:
+		r.Detail = prose.BrakeEnds(s)
+	default:
+	}
 	if why == fleet.ReasonRecovering {
 		r.Detail = prose.Lacking(v, &s.Spec)
 	}
@@ -227,6 +234,12 @@ func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
 		Text: VerdictText(v), Since: h.Since,
 		Instance: string(b.Current.ID), Generation: uint64(b.Current.Generation), Certified: b.Current.Certified,
 		Host: string(b.Current.Host), Waiting: viewHeld(s, v), Checks: make([]Check, 0, len(v.Checks)),
+	}
+	if left := prose.GraceLeft(&b, s.At); left != "" {
+		m.Text = left
+		if why := VerdictText(v); why != "" {
+			m.Text = why + "; " + left
+		}
 	}
 	if beyond := prose.MarkedBeyond(s, v); beyond != "" {
 		m.Text = beyond

@@ -527,6 +527,8 @@ func doing(m api.Machine) cell {
 		return cell{"candidate", yellow}
 	case m.Waiting.Code == string(fleet.ReasonSharedFate) && m.Incident != nil && m.Incident.Parent != "":
 		return cell{"held: " + m.Incident.Parent, yellow}
+	case m.Waiting.Code == string(fleet.ReasonAmnesty) && m.Waiting.Detail != "":
+		return cell{"held: " + m.Waiting.Code + " " + m.Waiting.Detail, yellow}
 	case m.Waiting.Code != "":
 		return cell{"held: " + m.Waiting.Code, yellow}
 	}
@@ -556,7 +558,11 @@ func (p paper) attention(s api.Status, now time.Time, c cut) []string {
 	}
 	for _, f := range s.Fleets {
 		if f.Brake.Engaged && f.Brake.By == "" {
-			lines = append(lines, fmt.Sprintf("  %s: the brake is on: %s", f.Name, prose.Advice(fleet.ReasonBrake)))
+			on := "the brake is on"
+			if f.Brake.Ends != "" {
+				on += ", " + f.Brake.Ends
+			}
+			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, on, prose.Advice(fleet.ReasonBrake)))
 		}
 		for _, i := range f.Parents {
 			if i.Paged {

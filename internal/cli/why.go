@@ -146,6 +146,9 @@ func sickness(m api.Machine, now time.Time) string {
 		said += "; " + m.Repair.Text
 	case m.Waiting.Code != "":
 		said += "; held: " + m.Waiting.Text
+		if m.Waiting.Detail != "" {
+			said += " (" + m.Waiting.Detail + ")"
+		}
 	}
 	return said
 }

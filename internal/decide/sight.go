@@ -172,7 +172,7 @@ func (r *round) calmDown() {
 
 // doubtEnds returns when a doubt that calmed down is over.
 func (r *round) doubtEnds() fleet.Instant {
-	return r.sit.Whole.Doubt.CalmSince.Add(max(guard.SettleTime(r.s.Spec), r.s.Spec.Limits.Brake.ReleaseAfter))
+	return guard.DoubtUntil(&r.sit.Whole.Doubt, &r.s.Spec)
 }
 
 // judgeAfresh forgets what was heard of a machine that is not well, and judges it by what is left.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/guard"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"
 )
@@ -349,6 +350,19 @@ func TestAMachineThatCannotBeHealedGoesIntoQuarantineWithOnePage(t *testing.T) {
 		}
 		if !s.healthy(1) || !s.healthy(3) {
 			t.Error("the others suffer")
+		}
+	})
+}
+
+// Who looks while hale has only just begun sees for how long it still judges afresh before it acts.
+func TestTheFleetShowsHowLongTheAmnestyLasts(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.start()
+		s.await(2*time.Second, "hale looks after the fleet", func() bool { return s.status().Acting == "" })
+		at, now := s.status().SteadyAt, s.status().At.Mono
+		if left := at.Sub(now); left <= 0 || left > guard.SettleTime(s.spec)+time.Second {
+			t.Errorf("the amnesty lasts for another %s", left)
 		}
 	})
 }

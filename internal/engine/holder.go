@@ -40,6 +40,7 @@ type FleetStatus struct {
 	Cannot   []fleet.Op      // what the provider is known not to have
 	Vantage  fleet.Vantage
 	Brake    fleet.Brake
+	SteadyAt fleet.Instant // ends the amnesty
 	Whole    fleet.Whole
 	Tally    guard.Tally
 	Slots    fleet.Slots // machines in repair of all fleets

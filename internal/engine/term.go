@@ -429,6 +429,7 @@ func (t *term) publish(now fleet.Now) {
 		Cannot:       t.cannot,
 		Vantage:      t.own.Vantage(),
 		Brake:        t.own.Brake(),
+		SteadyAt:     t.own.SteadyAt(),
 		Whole:        whole,
 		Tally:        guard.Count(*t.own.Spec(), &whole, views),
 		Machines:     views,

@@ -68,6 +68,11 @@ func CalmUntil(b *fleet.Brake, p fleet.BrakePolicy) fleet.Instant {
 	return b.CalmSince.Add(max(p.ReleaseAfter, leastExcuse))
 }
 
+// DoubtUntil returns when a doubt that calmed down is over.
+func DoubtUntil(d *fleet.Doubt, spec *fleet.Spec) fleet.Instant {
+	return d.CalmSince.Add(max(SettleTime(*spec), spec.Limits.Brake.ReleaseAfter))
+}
+
 // TakeOff returns the brake after a person took it off: what fails now is excused, and one more engages it again.
 func TakeOff(p fleet.BrakePolicy, t Tally) fleet.Brake {
 	var b fleet.Brake

@@ -71,8 +71,8 @@ func (e *explainer) explainVerdict(f engine.FleetStatus, v fleet.View) {
 		}
 	}
 	e.Because = append(e.Because, providersWord(f, v))
-	if h.Verdict == fleet.VerdictStarting && h.Grace != 0 {
-		e.Because = append(e.Because, fmt.Sprintf("it was just started and has %s more to become healthy", Span(h.Grace.Sub(f.At.Mono))))
+	if left := GraceLeft(&v.Machine, f.At); left != "" {
+		e.Because = append(e.Because, left)
 	}
 }
 
@@ -165,7 +165,9 @@ func (e *explainer) explainWaiting(f engine.FleetStatus, v fleet.View) {
 			e.explainBrake(f)
 			return
 		}
-		detail = fmt.Sprintf("%d of %d machines fail", f.Tally.Failing, f.Tally.Size)
+		detail = because(fmt.Sprintf("%d of %d machines fail", f.Tally.Failing, f.Tally.Size), BrakeEnds(f))
+	case fleet.ReasonAmnesty:
+		detail = AmnestyLeft(f)
 	case fleet.ReasonBudget:
 		detail = fmt.Sprintf("%d of %d", f.Tally.InRepair, f.Spec.Limits.InRepair)
 		if full := guard.SharedBudget(&m, &guard.Situation{Spec: f.Spec, Hosts: f.Hosts, Slots: f.Slots}); full != nil {

@@ -61,6 +61,32 @@ func TestExplain(t *testing.T) {
 				Person:  []string{prose.Advice(fleet.ReasonBrake)},
 			},
 		},
+		"held by the brake, which has begun to release": {
+			change: func(s *engine.FleetStatus, v *fleet.View) {
+				fail(v)
+				v.Machine.Waiting = fleet.ReasonBrake
+				s.Spec.Limits.Brake = fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 5 * time.Minute}
+				s.Tally.Failing = 1
+				s.Brake = fleet.Brake{Engaged: true, CalmSince: s.At.Mono.Add(-100 * time.Second)}
+			},
+			want: prose.Explanation{
+				Because: []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s", runs},
+				Now: []string{"held: too many machines fail at once, so the brake is on (1 of 10 machines fail: " +
+					"it releases in 3m20s if no more than 1 of 10 machines fail until then)"},
+				Person: []string{prose.Advice(fleet.ReasonBrake)},
+			},
+		},
+		"held by the amnesty after a start": {
+			change: func(s *engine.FleetStatus, v *fleet.View) {
+				fail(v)
+				v.Machine.Waiting = fleet.ReasonAmnesty
+				s.SteadyAt = s.At.Mono.Add(200 * time.Second)
+			},
+			want: prose.Explanation{
+				Because: []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s", runs},
+				Now:     []string{"held: hale has only just begun to look, and judges everything afresh before it acts (for another 3m20s)"},
+			},
+		},
 		"the old instance is fenced": {
 			change: func(s *engine.FleetStatus, v *fleet.View) {
 				fail(v)
@@ -237,5 +263,41 @@ func TestL08ACheckThatNeverSucceededIsExplained(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, prose.Explain(s, v)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What ends by itself says when, or what ends it.
+func TestTimeLeftIsSaid(t *testing.T) {
+	t.Parallel()
+	policy := fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second}
+	for name, c := range map[string]struct {
+		change func(s *engine.FleetStatus)
+		brake  string
+		left   string
+	}{
+		"neither": {change: func(*engine.FleetStatus) {}},
+		"too many fail": {change: func(s *engine.FleetStatus) { s.Brake.Engaged = true; s.Tally.Failing = 4 },
+			brake: "it releases when no more than 1 of 10 machines fail for 30s"},
+		"of so few that none may fail": {change: func(s *engine.FleetStatus) {
+			s.Brake.Engaged, s.Tally.Size, s.Spec.Limits.Brake.AtLeast = true, 3, 1
+		}, brake: "it releases when no machine fails for 30s"},
+		"calm for 10s": {change: func(s *engine.FleetStatus) { s.Brake = fleet.Brake{Engaged: true, CalmSince: s.At.Mono.Add(-10 * time.Second)} },
+			brake: "it releases in 20s if no more than 1 of 10 machines fail until then"},
+		"by hand": {change: func(s *engine.FleetStatus) { s.Brake = fleet.Brake{Engaged: true, By: "alice"} }},
+		"a provider that was not asked": {change: func(s *engine.FleetStatus) { s.Provider.Standing = fleet.ProviderUnknown },
+			left: "until provider lab answers for the first time"},
+		"after a doubt": {change: func(s *engine.FleetStatus) {
+			s.Whole.Doubt = fleet.Doubt{Reason: fleet.ReasonVantageDoubtful, CalmSince: s.At.Mono.Add(-10 * time.Second)}
+		}, left: "for another 20s"},
+	} {
+		s, _ := scene()
+		s.Spec.Limits.Brake = policy
+		c.change(&s)
+		if got := prose.BrakeEnds(s); got != c.brake {
+			t.Errorf("%s: of the brake it says %q", name, got)
+		}
+		if got := prose.AmnestyLeft(s); got != c.left {
+			t.Errorf("%s: of the amnesty it says %q", name, got)
+		}
 	}
 }

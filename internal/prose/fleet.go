@@ -117,8 +117,8 @@ func (e *explainer) explainBrake(f engine.FleetStatus) {
 	case f.Brake.On():
 		e.hold(
 			fleet.ReasonBrake,
-			fmt.Sprintf("%d of %d machines fail, it engages above %d", f.Tally.Failing, f.Tally.Size,
-				guard.BrakeLimit(f.Spec.Limits.Brake, f.Spec.Size)),
+			because(fmt.Sprintf("%d of %d machines fail, it engages above %d", f.Tally.Failing, f.Tally.Size,
+				guard.BrakeLimit(f.Spec.Limits.Brake, f.Spec.Size)), BrakeEnds(f)),
 		)
 	}
 }
@@ -148,6 +148,10 @@ func (e *explainer) explainMachines(f engine.FleetStatus) {
 		if waiting[why] == 1 {
 			machines = "machine waits"
 		}
-		e.Now = append(e.Now, fmt.Sprintf("%d %s: %s", waiting[why], machines, Reason(why)))
+		said := Reason(why)
+		if why == fleet.ReasonAmnesty {
+			said = aside(said, AmnestyLeft(f))
+		}
+		e.Now = append(e.Now, fmt.Sprintf("%d %s: %s", waiting[why], machines, said))
 	}
 }

@@ -1,0 +1,50 @@
+package prose
+
+import (
+	"fmt"
+
+	"hale/internal/engine"
+	"hale/internal/fleet"
+	"hale/internal/guard"
+)
+
+// AmnestyLeft says how long the amnesty still lasts, or what ends it.
+func AmnestyLeft(f engine.FleetStatus) string {
+	left := f.SteadyAt.Sub(f.At.Mono)
+	if d := f.Whole.Doubt; d.Reason != "" && d.CalmSince != 0 {
+		left = max(left, guard.DoubtUntil(&d, &f.Spec).Sub(f.At.Mono))
+	}
+	switch {
+	case f.Provider.Standing == fleet.ProviderUnknown:
+		return fmt.Sprintf("until provider %s answers for the first time", f.Spec.Provider)
+	case left > 0:
+		return "for another " + Span(left)
+	}
+	return ""
+}
+
+// BrakeEnds says when the brake releases by itself; empty: it is off, or a person put it on.
+func BrakeEnds(f engine.FleetStatus) string {
+	b, p := f.Brake, f.Spec.Limits.Brake
+	if b.By != "" || !b.Engaged {
+		return ""
+	}
+	most := guard.BrakeLimit(p, f.Tally.Size) / 2
+	calm := fmt.Sprintf("no more than %d of %d machines fail", most, f.Tally.Size)
+	if most == 0 {
+		calm = "no machine fails"
+	}
+	if b.CalmSince != 0 && f.Tally.Failing <= most {
+		return fmt.Sprintf("it releases in %s if %s until then", Span(max(0, guard.CalmUntil(&b, p).Sub(f.At.Mono))), calm)
+	}
+	return fmt.Sprintf("it releases when %s for %s", calm, Span(p.ReleaseAfter))
+}
+
+// GraceLeft says how long a machine that was just started still has; empty: it was not, or that is not known.
+func GraceLeft(m *fleet.Machine, now fleet.Now) string {
+	h := m.Health
+	if left := h.Grace.Sub(now.Mono); h.Verdict == fleet.VerdictStarting && h.Grace != 0 && left > 0 {
+		return "it was just started and has " + Span(left) + " more to become healthy"
+	}
+	return ""
+}
