@@ -53,7 +53,8 @@ type Difference struct {
 	// Subject is the fleet's or provider's name; empty for the vantage.
 	Subject string
 	Check   fleet.CheckName // the Check kinds
-	// Was and Is are the two values, where they can be said in a word.
+	// Was and Is are the two values, where they can be said in a word; of CheckChanged and PolicyChanged, Is names all that
+	// differs: "mode: act → observe".
 	Was, Is string
 }
 
@@ -94,7 +95,7 @@ func Specs(was, is *fleet.Spec) []Difference {
 		out = append(out, Difference{Kind: kind, Subject: string(is.Name), Was: from, Is: to})
 	}
 	if !samePolicy(was, is) {
-		say(PolicyChanged, "", "")
+		say(PolicyChanged, "", told(parts(policyOf(*was)), parts(policyOf(*is))))
 	}
 	if was.Size != is.Size {
 		kind := SizeUp
@@ -119,7 +120,8 @@ func checks(was, is *fleet.Spec) []Difference {
 		case i < 0:
 			out = append(out, Difference{Kind: CheckRemoved, Subject: string(is.Name), Check: c.Name})
 		case !SameCheck(c, is.Checks[i]):
-			out = append(out, Difference{Kind: CheckChanged, Subject: string(is.Name), Check: c.Name})
+			out = append(out, Difference{Kind: CheckChanged, Subject: string(is.Name), Check: c.Name,
+				Is: told(partsOfCheck(c), partsOfCheck(is.Checks[i]))})
 		}
 	}
 	for _, c := range is.Checks {

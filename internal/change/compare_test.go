@@ -38,9 +38,13 @@ func TestWhatDiffersBetweenTwoSpecsAndWhatOfItDestroys(t *testing.T) {
 		"a check is gone": {is: edited(func(s *fleet.Spec) { s.Checks = s.Checks[1:] }),
 			want: []change.Difference{{Kind: change.CheckRemoved, Subject: "web", Check: "alive"}}},
 		"a check asks more often": {is: edited(func(s *fleet.Spec) { s.Checks[1].Every = time.Minute }),
-			want: []change.Difference{{Kind: change.CheckChanged, Subject: "web", Check: "page"}}},
+			want: []change.Difference{{Kind: change.CheckChanged, Subject: "web", Check: "page", Is: "every: 1s → 1m"}}},
 		"the budget": {is: edited(func(s *fleet.Spec) { s.Limits.InRepair = 2 }),
-			want: []change.Difference{{Kind: change.PolicyChanged, Subject: "web"}}},
+			want: []change.Difference{{Kind: change.PolicyChanged, Subject: "web", Is: "limits.in_repair: 1 → 2"}}},
+		"the ladder, and when": {is: edited(func(s *fleet.Spec) {
+			s.Repair.Steps = []fleet.Step{{Kind: fleet.StepStart}, {Kind: fleet.StepReboot}}
+			s.Repair.Windows = []fleet.Window{{At: "0 3 * * *"}}
+		}), want: []change.Difference{{Kind: change.PolicyChanged, Subject: "web", Is: "repair.steps: none → start, reboot; repair.windows"}}},
 		"more machines": {is: edited(func(s *fleet.Spec) { s.Size = 5 }),
 			want: []change.Difference{{Kind: change.SizeUp, Subject: "web", Was: "3", Is: "5"}}},
 		"fewer machines": {is: edited(func(s *fleet.Spec) { s.Size = 2 }), destroys: true,
@@ -48,7 +52,7 @@ func TestWhatDiffersBetweenTwoSpecsAndWhatOfItDestroys(t *testing.T) {
 		"another image": {is: edited(func(s *fleet.Spec) { s.Template.Image = "v2" }), destroys: true,
 			want: []change.Difference{{Kind: change.TemplateChanged, Subject: "web"}}},
 		"a disk is to be kept": {is: edited(func(s *fleet.Spec) { s.Template.Disks = []fleet.Disk{{Name: "root"}} }),
-			want: []change.Difference{{Kind: change.PolicyChanged, Subject: "web"}}},
+			want: []change.Difference{{Kind: change.PolicyChanged, Subject: "web", Is: "template.disks"}}},
 		"another provider": {is: edited(func(s *fleet.Spec) { s.Provider = "cloud" }), destroys: true,
 			want: []change.Difference{{Kind: change.ProviderChanged, Subject: "web", Was: "lab", Is: "cloud"}}},
 	} {
@@ -61,6 +65,68 @@ func TestWhatDiffersBetweenTwoSpecsAndWhatOfItDestroys(t *testing.T) {
 			t.Errorf("%s: destroys is %v", name, destroys)
 		}
 	}
+}
+
+// What the journal keeps of a difference is the difference.
+func TestADifferenceComesBackFromItsRecord(t *testing.T) {
+	t.Parallel()
+	for _, d := range []change.Difference{
+		{Kind: change.PolicyChanged, Subject: "web", Is: "repair.steps: none → start, reboot; mode: act → observe"},
+		{Kind: change.CheckChanged, Subject: "web", Check: "page", Is: "port: 80 → 81"},
+		{Kind: change.SizeUp, Subject: "web", Was: "3", Is: "5"},
+		{Kind: change.TemplateChanged, Subject: "web"},
+	} {
+		r := change.Record(d)
+		r.Fleet = "web"
+		if got := change.Recorded(r); got != d {
+			t.Errorf("%+v comes back as %+v", d, got)
+		}
+	}
+}
+
+// Whatever field a policy or check comes to have, a difference in it is named.
+func TestNoPartOfAPolicyOrCheckIsUnnamed(t *testing.T) {
+	t.Parallel()
+	for path, set := range leaves(reflect.TypeFor[fleet.Spec]()) {
+		if path == "Name" { // another fleet
+			continue
+		}
+		was, is := web(), web()
+		fill(t, set(reflect.ValueOf(&is).Elem()))
+		for _, d := range change.Specs(&was, &is) {
+			if d.Kind == change.PolicyChanged && d.Is == "" {
+				t.Errorf("what differs in %s is not named", path)
+			}
+		}
+	}
+	for path, set := range leaves(reflect.TypeFor[fleet.Check]()) {
+		was, is := web(), edited(func(*fleet.Spec) {})
+		fill(t, set(reflect.ValueOf(&is.Checks[0]).Elem()))
+		for _, d := range change.Specs(&was, &is) {
+			if d.Kind == change.CheckChanged && d.Is == "" {
+				t.Errorf("what differs in check.%s is not named", path)
+			}
+		}
+	}
+}
+
+// leaves returns the fields of a struct and of those in it, by their paths.
+func leaves(of reflect.Type) map[string]func(reflect.Value) reflect.Value {
+	out := map[string]func(reflect.Value) reflect.Value{}
+	for i := range of.NumField() {
+		f := of.Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		if f.Type.Kind() != reflect.Struct {
+			out[f.Name] = func(v reflect.Value) reflect.Value { return v.Field(i) }
+			continue
+		}
+		for path, inner := range leaves(f.Type) {
+			out[f.Name+"."+path] = func(v reflect.Value) reflect.Value { return inner(v.Field(i)) }
+		}
+	}
+	return out
 }
 
 // Whatever field a spec comes to have, a difference in it is told.
@@ -87,6 +153,8 @@ func fill(t *testing.T, v reflect.Value) {
 		v.SetString(v.String() + "x")
 	case reflect.Int, reflect.Int64:
 		v.SetInt(v.Int() + 1)
+	case reflect.Uint64:
+		v.SetUint(v.Uint() + 1)
 	case reflect.Bool:
 		v.SetBool(!v.Bool())
 	case reflect.Slice:

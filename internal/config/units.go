@@ -29,20 +29,8 @@ func parseDuration(text string) (time.Duration, *flaw) {
 	return d, nil
 }
 
-// formatDuration writes a duration as people do: 1m, not 1m0s.
-func formatDuration(d time.Duration) string {
-	if days := d / (24 * time.Hour); days > 1 && d%(24*time.Hour) == 0 {
-		return strconv.Itoa(int(days)) + "d"
-	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
+// formatDuration writes a duration as people do.
+func formatDuration(d time.Duration) string { return fleet.WriteSpan(d) }
 
 // sizeUnits are the units of a size in bytes, largest first.
 var sizeUnits = []struct {

@@ -31,6 +31,21 @@ func ParseSpan(text string) (time.Duration, error) {
 	return d + more, nil
 }
 
+// WriteSpan writes a length of time as people do: 1m and 30d, not 1m0s and 720h.
+func WriteSpan(d time.Duration) string {
+	if d > day && d%day == 0 {
+		return strconv.Itoa(int(d/day)) + "d"
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
 // Instant is a moment on the owner's monotonic clock: nanoseconds since the owner's process began.
 // Deadlines whose end permits harm (grace, verification, backoff) are Instants; they mean nothing to another
 // process and start anew at take-over (law L15). Zero means "not set".

@@ -15,8 +15,8 @@ var changes = map[change.Kind]string{
 	change.FleetRemoved:        "it is not in the configuration any more: it is let go, and nothing is destroyed",
 	change.CheckAdded:          "check %s is new",
 	change.CheckRemoved:        "check %s is gone",
-	change.CheckChanged:        "check %s is another one, and begins anew",
-	change.PolicyChanged:       "its policy is another one",
+	change.CheckChanged:        "check %s changed, and begins anew",
+	change.PolicyChanged:       "its policy changed",
 	change.SizeUp:              "it grows from %s to %s machines",
 	change.SizeDown:            "it shrinks from %s to %s machines",
 	change.TemplateChanged:     "its template is another one, and its machines are to be built anew",
@@ -36,6 +36,11 @@ func Difference(d change.Difference) string {
 	switch {
 	case !known:
 		return string(d.Kind)
+	case d.Kind == change.PolicyChanged || d.Kind == change.CheckChanged: // and what of it
+		if d.Check != "" {
+			said = fmt.Sprintf(said, d.Check)
+		}
+		return aside(said, d.Is)
 	case d.Check != "":
 		return fmt.Sprintf(said, d.Check)
 	case d.Was != "" || d.Is != "":

@@ -281,7 +281,9 @@ func TestTimeLeftIsSaid(t *testing.T) {
 		"of so few that none may fail": {change: func(s *engine.FleetStatus) {
 			s.Brake.Engaged, s.Tally.Size, s.Spec.Limits.Brake.AtLeast = true, 3, 1
 		}, brake: "it releases when no machine fails for 30s"},
-		"calm for 10s": {change: func(s *engine.FleetStatus) { s.Brake = fleet.Brake{Engaged: true, CalmSince: s.At.Mono.Add(-10 * time.Second)} },
+		"calm for 10s": {change: func(s *engine.FleetStatus) {
+			s.Brake = fleet.Brake{Engaged: true, CalmSince: s.At.Mono.Add(-10 * time.Second)}
+		},
 			brake: "it releases in 20s if no more than 1 of 10 machines fail until then"},
 		"by hand": {change: func(s *engine.FleetStatus) { s.Brake = fleet.Brake{Engaged: true, By: "alice"} }},
 		"a provider that was not asked": {change: func(s *engine.FleetStatus) { s.Provider.Standing = fleet.ProviderUnknown },
