@@ -51,8 +51,9 @@ func parts(s fleet.Spec) []part {
 
 // partsOfCheck returns a check key by key.
 func partsOfCheck(c fleet.Check) []part {
+	path, _, _ := strings.Cut(c.HTTP.Path, "?") // what follows may be secret
 	return []part{
-		one("kind", c.Kind), one("port", c.Port), one("path", c.HTTP.Path), span("every", c.Every), span("timeout", c.Timeout),
+		one("kind", c.Kind), one("port", c.Port), part{"path", c.HTTP.Path, path}, span("every", c.Every), span("timeout", c.Timeout),
 		part{"down_after", [2]int{c.DownAfter, c.DownIn}, often(c.DownAfter, c.DownIn)}, part{"up_after", [2]int{c.UpAfter, c.UpIn}, often(c.UpAfter, c.UpIn)},
 		one("full", c.Full), bare("not_every", c.NotEvery), bare("depends_on", c.DependsOn),
 		bare("what it asks", []any{c.HTTP, c.Exec, c.SSH, c.UDP, c.DNS, c.GRPC, c.Heartbeat, c.Certificate}),

@@ -244,7 +244,7 @@ func TestPlan(t *testing.T) {
 			{Machine: "web-4", Verdict: "unknown", Text: "no instance of it was built yet", Action: api.ActionBuild},
 			{Machine: "web-5", Verdict: "unhealthy", Action: api.ActionGoOn, Repair: "web-5/r2, step recreate, phase verify"},
 			{Machine: "web-6", Verdict: "starting", Action: api.ActionGoOn, Kind: "build", Repair: "web-6/r1, phase verify"},
-			{Machine: "web-6", Verdict: "unhealthy", Text: "it is paused", Action: api.ActionNone, Held: api.Reason{Code: "paused", Text: "somebody paused it"}},
+			{Machine: "web-6", Verdict: "unhealthy", Text: "it is paused", Action: api.ActionNone, Held: api.Reason{Code: "paused", Text: "it was paused from outside"}},
 		},
 	}}}
 	want := `Planned with what the running controller believes.
@@ -258,7 +258,7 @@ web: 3 of 6 fail, provider lab answers, hale acts
   web-4    unknown    would build it, because no instance of it was built yet
   web-5    unhealthy  the repair under way goes on: web-5/r2, step recreate, phase verify
   web-6    starting   it is being built: web-6/r1, phase verify
-  web-6    unhealthy  held: somebody paused it, because it is paused`
+  web-6    unhealthy  held: it was paused from outside, because it is paused`
 	if diff := cmp.Diff(want, strings.Join(paper{}.plan(p), "\n")); diff != "" {
 		t.Error(diff)
 	}

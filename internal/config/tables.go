@@ -419,7 +419,7 @@ func runShape() shape[stepDraft] {
 		may("env", envSaid, mapping[valueDraft]{
 			key: "VARIABLE", names: variableNames, each: valueShape("the variable's value", "production"),
 		}, func(s *stepDraft) *at[[]named[valueDraft]] { return &s.env }),
-		or("idempotent", false, "It may be run again at any time. Else, when hale dies while it runs, nobody knows how far it came, and the machine is left to a person.",
+		or("idempotent", false, "It may be run again at any time. Else, when hale dies while it runs, it is unknown how far it came, and the machine is left to a person.",
 			boolean(), func(s *stepDraft) *at[bool] { return &s.idempotent }),
 		or("timeout", defaultRunTimeout, "When it is killed, and the step has failed.", duration(time.Second, time.Hour),
 			func(s *stepDraft) *at[time.Duration] { return &s.timeout }),
@@ -459,7 +459,7 @@ func startShape() shape[stepDraft] {
 
 func resumeShape() shape[stepDraft] {
 	return kindOf{kind: fleet.StepResume, doc: "Let it go on where it was. Tried when it suspended itself, and, with on_external_stop: heal, when " +
-		"somebody paused it. One that was paused because its disk cannot be written is left to a person in any case.",
+		"it was paused from outside. One that was paused because its disk cannot be written is left to a person in any case.",
 		object: object[stepDraft]{fields: []field[stepDraft]{verifyWithin(), callTimeout(defaultCallTimeout), onlyFor()}}}
 }
 

@@ -14,7 +14,7 @@ import (
 	"hale/internal/fleet"
 )
 
-// untold are the closed sets that nobody is told of in words of their own, with the reason.
+// untold are the closed sets that have no words of their own, with the reason.
 var untold = map[string]string{
 	"Access":          "between a method and the decision",
 	"ActionKind":      "between decision and engine",

@@ -49,10 +49,10 @@ func Difference(d change.Difference) string {
 	return said
 }
 
-// somebody names who gave the order.
-func somebody(r fleet.Record) string {
+// giver names who gave the order.
+func giver(r fleet.Record) string {
 	if r.By == "" {
-		return "somebody"
+		return "a person"
 	}
 	return r.By
 }
@@ -63,7 +63,7 @@ func wantedChange(r fleet.Record) string {
 	case fleet.ReasonSizeUp:
 		return fmt.Sprintf("%s grows from %d to %d machines", about(r), r.Limit, r.Size)
 	case fleet.ReasonConfirmedPlan:
-		return strings.TrimSuffix(about(r)+": what waited is to be carried out, by order of "+somebody(r)+": plan "+r.Detail, ": plan ")
+		return strings.TrimSuffix(about(r)+": what waited is to be carried out, by order of "+giver(r)+": plan "+r.Detail, ": plan ")
 	case fleet.ReasonUpdated:
 		return fmt.Sprintf("%s: the other template is in force now, and all machines (%d) are built from it", about(r), r.Size)
 	case fleet.ReasonWithdrawn:
@@ -74,11 +74,11 @@ func wantedChange(r fleet.Record) string {
 	case fleet.ReasonSizeDown:
 		return fmt.Sprintf("%s has left: fleet %s has %d machines, and had %d", about(r), r.Fleet, r.Size, r.Limit)
 	case fleet.ReasonSizeOrdered:
-		return fmt.Sprintf("%s is to have %s, by order of %s, and not %d", about(r), machines(r.Size), somebody(r), r.Limit)
+		return fmt.Sprintf("%s is to have %s, by order of %s, and not %d", about(r), machines(r.Size), giver(r), r.Limit)
 	case fleet.ReasonSizeFromFile:
-		return fmt.Sprintf("%s is to have %s, as the edited configuration says: the order of %d by %s is over", about(r), machines(r.Size), r.Limit, somebody(r))
+		return fmt.Sprintf("%s is to have %s, as the edited configuration says: the order of %d by %s is over", about(r), machines(r.Size), r.Limit, giver(r))
 	case fleet.ReasonNamed:
-		return fmt.Sprintf("%s is to go, by order of %s: fleet %s will have %s, and not %d", about(r), somebody(r), r.Fleet, machines(r.Size), r.Limit)
+		return fmt.Sprintf("%s is to go, by order of %s: fleet %s will have %s, and not %d", about(r), giver(r), r.Fleet, machines(r.Size), r.Limit)
 	case fleet.ReasonAlready:
 		return already(r)
 	case fleet.ReasonDisksStay:
@@ -95,7 +95,7 @@ func wantedChange(r fleet.Record) string {
 			return because(about(r), aside(Reason(r.Reason), r.Detail))
 		}
 		return aside(fmt.Sprintf("%s: to go from %d to %s waits no more, since %s ordered another size", about(r), r.Limit,
-			machines(r.Size), somebody(r)), r.Detail)
+			machines(r.Size), giver(r)), r.Detail)
 	case fleet.ReasonReloaded:
 		return because(about(r)+" is edited", Difference(change.Recorded(r)))
 	default:

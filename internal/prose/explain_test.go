@@ -98,7 +98,7 @@ func TestExplain(t *testing.T) {
 			want: prose.Explanation{
 				Because: []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s", runs},
 				Now: []string{"repair web-2/r3, begun 4s ago, step recreate: acting; " +
-					"nobody knows yet whether power off of 3f2a1b2c… took effect"},
+					"it is not known yet whether power off of 3f2a1b2c… took effect"},
 			},
 		},
 		"in quarantine": {

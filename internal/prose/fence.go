@@ -21,9 +21,9 @@ func hostProof(r fleet.Record) string {
 
 // hostCut tells how it ended that a person had a host's power cut.
 func hostCut(r fleet.Record) string {
-	said := "nothing proved that " + hostOf(r) + " is off, whose power was to be cut"
+	said := "the power of " + hostOf(r) + " was to be cut, and nothing proved it off"
 	if r.Proof == fleet.ProofHostOff {
-		said = hostOf(r) + " is off, its power controller says, which proves nothing later"
+		said = "its power controller says that " + hostOf(r) + " is off; a later repair asks it again"
 	}
 	return because(aside(about(r)+": "+said, r.By), r.Detail)
 }
@@ -32,7 +32,7 @@ func hostCut(r fleet.Record) string {
 func hostUncut(r fleet.Record) string {
 	said := hostOf(r) + " has its access to storage and network back"
 	if r.Proof == fleet.ProofAccessCut {
-		said = hostOf(r) + " is cut still, as far as anybody says, which was to have its access back"
+		said = hostOf(r) + " was to have its access to storage and network back, and nothing says that it has"
 	}
 	return because(aside(about(r)+": "+said, r.By), r.Detail)
 }
@@ -40,7 +40,7 @@ func hostUncut(r fleet.Record) string {
 // fenceOutcomes are how a try to cut a host's power ends. The others are said as of any call.
 var fenceOutcomes = map[fleet.OutcomeKind]string{
 	fleet.OutcomeDone:        "it is off, its power controller says",
-	fleet.OutcomeUnknown:     "nobody knows whether it took effect, so the power controller is asked again",
+	fleet.OutcomeUnknown:     "it is unknown whether it took effect, so the power controller is asked again",
 	fleet.OutcomeRetry:       "its power controller did not answer",
 	fleet.OutcomeFailed:      "its power controller does not say that it is off",
 	fleet.OutcomeNotSent:     "it was not sent",

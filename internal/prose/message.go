@@ -55,12 +55,12 @@ func fleetsOn(all []fleet.Name) string {
 	return strings.Join(names, ", ")
 }
 
-// Test is the message by which somebody finds out whether messages arrive.
+// Test is the message by which a person finds out whether messages arrive.
 func (w Words) Test(target fleet.TargetName, at time.Time) notify.Message {
 	return notify.Message{
 		Key: fmt.Sprintf("test-%s-%d", target, at.UnixNano()), Event: notify.EventTest, At: at, Server: w.Server,
 		Subject: "hale: a test message",
-		Text: fmt.Sprintf("Somebody on %s wants to know whether messages to %s arrive (hale notify test %s). This one did; there is nothing to do.\n",
+		Text: fmt.Sprintf("A person on %s tests whether messages to %s arrive (hale notify test %s). This one did; there is nothing to do.\n",
 			w.Server, target, target),
 	}
 }

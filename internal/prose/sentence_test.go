@@ -32,7 +32,7 @@ func TestSentences(t *testing.T) {
 		"web-2 is held: maria put the brake on (disk swap); else hale would reboot it": {Kind: fleet.RecordHeld,
 			Reason: fleet.ReasonBrake, Failing: 1, Size: 10, Limit: 2, Step: fleet.StepReboot, By: "maria",
 			Detail: "disk swap"},
-		"web-2 is held: somebody stopped it, and a stop by a person is not a failure": {Kind: fleet.RecordHeld, Reason: fleet.ReasonStoppedByPerson},
+		"web-2 is held: a person, or a program other than hale, stopped it, and that is no failure": {Kind: fleet.RecordHeld, Reason: fleet.ReasonStoppedByPerson},
 		"web-2: incident web-2/3 is open: the provider says it crashed":               {Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseCrashed, Incident: inc},
 		"web-2: incident web-2/3 is closed after 35s: healed by hale":                 {Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed, Incident: inc, Took: 35 * time.Second},
 		"web-2: repair web-2/r3 begins: the provider says it crashed": {Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairHeal),

@@ -23,6 +23,9 @@ func machineSymptom(r fleet.Record, story []fleet.Record) string {
 		return because(about(r)+" could not be built", buildFailed(r, sick))
 	}
 	state, why := stateOf(sick)
+	if state == "" && ladder[r.Reason] {
+		return about(r) + " is not healthy"
+	}
 	if state == "" {
 		return because(about(r), aside(whyPaged(r), r.Detail))
 	}
@@ -67,13 +70,18 @@ var hides = map[fleet.Reason]bool{
 	fleet.ReasonNoStep: true, fleet.ReasonRunFailed: true,
 }
 
+// ladder are those of them that name a step of the ladder, or the whole of it.
+var ladder = map[fleet.Reason]bool{
+	fleet.ReasonStepPage: true, fleet.ReasonStepLeave: true, fleet.ReasonExhausted: true, fleet.ReasonNoStep: true,
+}
+
 // stateOf says how a machine is, as in "it has been …", and why; empty: nothing is known of that.
 func stateOf(r fleet.Record) (state, why string) {
 	switch r.Cause {
 	case fleet.CauseOff:
-		return "off", "no one is known to have ordered that"
+		return "off", "the provider does not say what turned it off"
 	case fleet.CauseStopped:
-		return "off", "somebody stopped it"
+		return "off", "it was stopped from outside"
 	case fleet.CauseShutdown:
 		return "off", "it shut down in order"
 	case fleet.CauseGone:
@@ -81,7 +89,7 @@ func stateOf(r fleet.Record) (state, why string) {
 	case fleet.CauseCrashed, fleet.CausePanic:
 		return "down", "it crashed"
 	case fleet.CausePaused:
-		return "paused", "somebody paused it"
+		return "paused", "it was paused from outside"
 	case fleet.CauseError:
 		return "down", "the provider says it is broken"
 	case fleet.CauseSuspended:

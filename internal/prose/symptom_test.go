@@ -24,9 +24,9 @@ func TestTheSubjectOfAPageNamesTheSymptom(t *testing.T) {
 		page    fleet.Record
 		event   fleet.NotifyEvent
 	}{
-		"hale: web-5 has been off for 15m00s: somebody stopped it": {
+		"hale: web-5 has been off for 15m00s: it was stopped from outside": {
 			sick(fleet.Record{Cause: fleet.CauseStopped}), fleet.Record{Reason: fleet.ReasonHoldExpired}, fleet.NotifyPage},
-		"hale: still: web-5 has been off for 15m00s: somebody stopped it": {
+		"hale: still: web-5 has been off for 15m00s: it was stopped from outside": {
 			sick(fleet.Record{Cause: fleet.CauseStopped}), fleet.Record{Reason: fleet.ReasonHoldExpired}, fleet.NotifyReminder},
 		"hale: web-5 has been down for 15m00s: check page: no answer in time": {
 			sick(fleet.Record{Cause: fleet.CauseChecks, Check: "page", Result: fleet.ResultTimeout}), fleet.Record{Reason: fleet.ReasonStepPage}, fleet.NotifyPage},
@@ -36,6 +36,8 @@ func TestTheSubjectOfAPageNamesTheSymptom(t *testing.T) {
 			sick(fleet.Record{Cause: fleet.CauseCrashed}), fleet.Record{Reason: fleet.ReasonNoProof}, fleet.NotifyPage},
 		"hale: web-5 could not be built: check page: connection refused or reset": {
 			sick(fleet.Record{Cause: fleet.CauseBuild, Check: "page", Result: fleet.ResultRefused}), fleet.Record{Reason: fleet.ReasonAttempts}, fleet.NotifyPage},
+		"hale: web-5 is not healthy": {
+			sick(fleet.Record{Cause: fleet.CauseOrdered}), fleet.Record{Reason: fleet.ReasonStepPage}, fleet.NotifyPage},
 		"hale: web-5: two certified instances of the machine exist": {
 			fleet.Record{}, fleet.Record{Reason: fleet.ReasonSecondRunning}, fleet.NotifyPage},
 	} {

@@ -18,8 +18,8 @@ var (
 	causes = map[fleet.Cause]string{
 		fleet.CauseNone:      "",
 		fleet.CauseMissing:   "no instance of it was built yet",
-		fleet.CauseOff:       "the provider says it is off, and nobody is known to have ordered that",
-		fleet.CauseStopped:   "the provider says somebody stopped it",
+		fleet.CauseOff:       "the provider says it is off, and not what turned it off",
+		fleet.CauseStopped:   "the provider says it was stopped from outside",
 		fleet.CauseShutdown:  "the provider says it shut down in order, and not who wanted that",
 		fleet.CauseGone:      "the provider says its instance does not exist",
 		fleet.CauseCrashed:   "the provider says it crashed",
@@ -57,8 +57,8 @@ var (
 		fleet.ResultUndecided:     "the program cannot tell",
 		fleet.ResultUnsupported:   "this instance has no way to be asked",
 		fleet.ResultNoMetadata:    "the provider does not name the metadata that the program needs",
-		fleet.ResultUnfit: "what the instance bears there begins with \"-\" or has a control character, and " +
-			"the program is not run with it",
+		fleet.ResultUnfit: "the value taken from the instance begins with \"-\" or has a control character, so " +
+			"the program is not run",
 		fleet.ResultNotConnected: "no connection, which this check does not count",
 		fleet.ResultPanicked:     "a defect in hale kept it from being asked",
 	}
@@ -80,7 +80,7 @@ var (
 	stops = map[fleet.Stop]string{
 		fleet.StopUnknown:  "",
 		fleet.StopGuest:    "it powered itself off",
-		fleet.StopExternal: "somebody ordered it",
+		fleet.StopExternal: "it was stopped from outside",
 		fleet.StopShutdown: "it shut down in order",
 		fleet.StopCrash:    "it died",
 		fleet.StopMoved:    "it went on at another host",
@@ -109,7 +109,7 @@ var (
 	}
 	outcomes = map[fleet.OutcomeKind]string{
 		fleet.OutcomeDone:        "done",
-		fleet.OutcomeUnknown:     "nobody knows whether it took effect, so the provider is asked",
+		fleet.OutcomeUnknown:     "it is unknown whether it took effect, so the provider is asked",
 		fleet.OutcomeRetry:       "the provider did nothing; it is asked again",
 		fleet.OutcomeConflict:    "the provider has something else there",
 		fleet.OutcomeNotFound:    "the provider has no such instance",
