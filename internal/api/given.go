@@ -107,11 +107,11 @@ func toldOf(records []fleet.Record) []GivenOrder {
 			at[r.Order] = len(out)
 			g := viewOrder(r.Fleet, &fleet.Order{ID: r.Order, Kind: r.Command, Machine: r.Machine, Host: r.Host, By: r.By, Reason: r.Detail}, r.At)
 			if g.State, g.Text = OrderTaken, "taken up"; r.Reason != "" {
-				g.refuse(r.Reason, "")
+				g.refuseFor(r)
 			}
 			out = append(out, g)
 		case known && r.Kind == fleet.RecordOrder && string(r.Machine) == out[i].Machine: // nobody could follow it in time
-			out[i].refuse(r.Reason, "")
+			out[i].refuseFor(r)
 		case known:
 			e := ViewEvent(r)
 			out[i].Last, out[i].Text = &e, e.Text
@@ -123,7 +123,16 @@ func toldOf(records []fleet.Record) []GivenOrder {
 func viewOrder(name fleet.Name, o *fleet.Order, at time.Time) GivenOrder {
 	return GivenOrder{
 		ID: string(o.ID), At: at, Fleet: string(name), Machine: string(o.Machine), Host: string(o.Host), Kind: string(o.Kind), By: o.By,
-		Reason: o.Reason, State: OrderPending, Text: "waits: nobody took it up yet",
+		Reason: o.Reason, State: OrderPending, Text: "waits: no server has taken it up yet",
+	}
+}
+
+// refuseFor is refuse, and names the person who put the brake on, where that is why.
+func (g *GivenOrder) refuseFor(r fleet.Record) {
+	g.refuse(r.Reason, "")
+	if r.Braker != "" {
+		g.Refused.Text, g.Refused.Advice = prose.ByHand(r.Braker, ""), prose.LetGo(r.Fleet)
+		g.Text = "refused: " + g.Refused.Text
 	}
 }
 

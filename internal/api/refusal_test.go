@@ -28,3 +28,21 @@ func TestAnOrderRefusedUnderAPersonsBrakeSaysWhoPutItOn(t *testing.T) {
 		t.Errorf("the brake of its own: %+v", got)
 	}
 }
+
+// hale orders says it later, too, when the brake may be off.
+func TestARefusedOrderOfThePastNamesWhoPutTheBrakeOn(t *testing.T) {
+	t.Parallel()
+	told := toldOf([]fleet.Record{
+		{Fleet: "web", Machine: "web-2", Kind: fleet.RecordOrder, Order: "1", Command: fleet.OrderHeal, By: "bob", Reason: fleet.ReasonBrake, Braker: "maria"},
+		{Fleet: "web", Machine: "web-3", Kind: fleet.RecordOrder, Order: "2", Command: fleet.OrderHeal, By: "bob", Reason: fleet.ReasonBrake},
+	})
+	if got, want := told[0].Text, "refused: maria put the brake on"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := told[0].Refused.Advice, "hale brake off web lets repairs begin again; nothing else does"; got != want {
+		t.Errorf("the advice is %q, want %q", got, want)
+	}
+	if got, want := told[1].Text, "refused: too many machines fail at once, so the brake is on"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -447,6 +447,8 @@ type Event struct {
 	Tries      int       `json:"tries,omitempty"`
 	// how many older records of the machine the journal let go for this one
 	Thinned uint64 `json:"thinned,omitempty"`
+	// who put the brake on for which an order is refused
+	Braker string `json:"braker,omitempty"`
 }
 
 // State is what the controller believes, as its store has it: beliefs about machines, brakes, the pinned identities of

@@ -77,7 +77,7 @@ func (r *round) knowsHost(name fleet.HostName) bool {
 // rule says what became of an order to the whole.
 func (r *round) rule(o *fleet.Order, refused fleet.Reason) {
 	r.rulings = append(r.rulings, fleet.Ruling{Order: o.ID, Refused: refused})
-	r.record(aboutOrder(o, refused))
+	r.record(withBraker(aboutOrder(o, refused), &r.s.Brake))
 }
 
 // aboutOrder is the record of what became of an order.
@@ -86,6 +86,14 @@ func aboutOrder(o *fleet.Order, refused fleet.Reason) fleet.Record {
 		Kind: fleet.RecordOrder, Reason: refused, Machine: o.Machine, Host: o.Host, Order: o.ID, Command: o.Kind, By: o.By,
 		Detail: o.Reason, Took: o.For, Size: o.Size,
 	}
+}
+
+// withBraker names the person who put the brake on, where that is the record's reason.
+func withBraker(rec fleet.Record, b *fleet.Brake) fleet.Record {
+	if rec.Reason == fleet.ReasonBrake {
+		rec.Braker = b.By
+	}
+	return rec
 }
 
 // hold places a hold. One that the same person has on the same subject gives way to it.
@@ -210,7 +218,7 @@ func (w *work) obey(o *fleet.Order) {
 
 func (w *work) refuse(o *fleet.Order, why fleet.Reason) {
 	w.rulings = append(w.rulings, fleet.Ruling{Order: o.ID, Refused: why})
-	w.Record(aboutOrder(o, why))
+	w.Record(withBraker(aboutOrder(o, why), &w.Situation.Brake))
 }
 
 // take does what the order wants of the machine's belief, or says why not.

@@ -164,6 +164,36 @@ func TestHealIsRefusedWhereItWouldDoNothingOrHarm(t *testing.T) {
 	}
 }
 
+// What is refused for a brake names the person who put it on; the brake's own doing names none.
+func TestARefusalForABrakeNamesWhoPutItOn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		brake func(*tale)
+		want  string
+	}{
+		"by hand":   {func(tl *tale) { tl.give(fleet.Order{Kind: fleet.OrderBrakeOn}); tl.say(fleet.StandingDown, 3) }, "alice"},
+		"by itself": {func(tl *tale) { tl.say(fleet.StandingDown, 0, 1, 3); tl.pass(time.Minute) }, ""},
+	} {
+		tl := few(t, 10)
+		tl.s.Spec.SharedFate.AtLeast = 0
+		c.brake(tl)
+		tl.want(name, tl.give(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-4", By: "bob"}), fleet.ReasonBrake)
+		tl.want(name, tl.give(fleet.Order{Kind: fleet.OrderRecover, By: "bob"}), "")
+		told := 0
+		for _, r := range tl.records {
+			if r.Reason == fleet.ReasonBrake && (r.Kind == fleet.RecordOrder || r.Kind == fleet.RecordFound) {
+				told++
+				if r.Braker != c.want {
+					t.Errorf("%s: the record of kind %s names %q", name, r.Kind, r.Braker)
+				}
+			}
+		}
+		if told < 2 {
+			t.Errorf("%s: %d records tell of the refusal", name, told)
+		}
+	}
+}
+
 // A machine of which nothing is known is left alone, and a person was told. That person's order stands for the look that says nothing,
 // for every rung, and for an hour.
 func TestL03AnOrderStandsForALookThatSaysNothing(t *testing.T) {

@@ -85,5 +85,5 @@ func (w *work) recover(o *fleet.Order) {
 	if o.DryRun {
 		found.Command = fleet.OrderRecover // and nothing more
 	}
-	w.Record(found)
+	w.Record(withBraker(found, &w.Situation.Brake))
 }

@@ -67,6 +67,8 @@ type Record struct {
 	Tries  int         `json:",omitempty"`
 	// Thinned is how many older records of the machine the journal let go for this one.
 	Thinned uint64 `json:",omitempty"`
+	// Braker is who put the brake on for which an order is refused or a machine left as it is. Empty: no person did.
+	Braker string `json:",omitempty"`
 }
 
 // Swings reports whether a record of the kind says no more than how a machine's health went: a machine that flaps

@@ -22,7 +22,7 @@ func order(r fleet.Record) string {
 		return aside(subjectOfOrder(r)+": another order takes the place of "+wants+", ordered by "+r.By, r.Detail)
 	}
 	if r.Reason != "" {
-		return because(subjectOfOrder(r)+": "+r.By+" ordered "+wants+", which is refused", Reason(r.Reason))
+		return because(subjectOfOrder(r)+": "+r.By+" ordered "+wants+", which is refused", refusedFor(r))
 	}
 	return aside(subjectOfOrder(r)+": "+r.By+" orders "+wants, r.Detail)
 }
@@ -47,7 +47,7 @@ func follows(r fleet.Record) string {
 	deed := map[bool]string{true: "repair", false: "build"}[r.Verdict != ""]
 	when := map[bool]string{true: " it now", false: " it as soon as it may"}[r.Verdict != ""]
 	check := r.Command != ""
-	why := Reason(r.Reason)
+	why := refusedFor(r)
 	if r.Reason == fleet.ReasonStoreOlder || r.Reason == fleet.ReasonInstallation {
 		why += "; " + AdviceFor(r.Reason, r.Fleet, foreignOf(r))
 	}
@@ -60,6 +60,14 @@ func follows(r fleet.Record) string {
 		return "hale would " + deed + when
 	}
 	return "hale " + deed + "s" + when
+}
+
+// refusedFor says why an order, or a part of it, is refused: of a brake that a person put on, who did.
+func refusedFor(r fleet.Record) string {
+	if r.Reason == fleet.ReasonBrake && r.Braker != "" {
+		return ByHand(r.Braker, "")
+	}
+	return Reason(r.Reason)
 }
 
 func holdEnded(r fleet.Record) string {

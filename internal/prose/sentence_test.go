@@ -33,8 +33,8 @@ func TestSentences(t *testing.T) {
 			Reason: fleet.ReasonBrake, Failing: 1, Size: 10, Limit: 2, Step: fleet.StepReboot, By: "maria",
 			Detail: "disk swap"},
 		"web-2 is held: a person, or a program other than hale, stopped it, and that is no failure": {Kind: fleet.RecordHeld, Reason: fleet.ReasonStoppedByPerson},
-		"web-2: incident web-2/3 is open: the provider says it crashed":               {Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseCrashed, Incident: inc},
-		"web-2: incident web-2/3 is closed after 35s: healed by hale":                 {Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed, Incident: inc, Took: 35 * time.Second},
+		"web-2: incident web-2/3 is open: the provider says it crashed":                             {Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseCrashed, Incident: inc},
+		"web-2: incident web-2/3 is closed after 35s: healed by hale":                               {Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed, Incident: inc, Took: 35 * time.Second},
 		"web-2: repair web-2/r3 begins: the provider says it crashed": {Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairHeal),
 			Cause: fleet.CauseCrashed, Incident: inc, Repair: rep},
 		"web-2: hale builds its instance (web-2/r3)":                          {Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairBuild), Repair: rep},
@@ -65,6 +65,10 @@ func TestSentences(t *testing.T) {
 		"web-2 is held: it failed together with others of its domain, so the common cause comes first " +
 			"(incident web/p1, 20 of 20 machines on rack r1 fail); else hale would reboot it": {
 			Kind: fleet.RecordHeld, Reason: fleet.ReasonSharedFate, Parent: "web/p1", Domain: rack, Failing: 20, Size: 20, Step: fleet.StepReboot},
+		"web-2: bob ordered a repair now, which is refused: alice put the brake on": {Kind: fleet.RecordOrder, Reason: fleet.ReasonBrake,
+			Order: "1", Command: fleet.OrderHeal, By: "bob", Braker: "alice"},
+		"web-2 is unhealthy: the provider says it crashed; hale leaves it as it is: alice put the brake on": {Kind: fleet.RecordFound, Reason: fleet.ReasonBrake,
+			Order: "1", By: "bob", Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseCrashed, Braker: "alice"},
 		"web-2 is unknown: check page: hale itself is cut off": {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnknown, Check: "page", Result: fleet.ResultIsolated},
 	} {
 		r.Fleet, r.Machine = "web", "web-2"
