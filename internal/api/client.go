@@ -143,8 +143,8 @@ type EventsQuery struct {
 	Kinds   []string  // empty: all
 	Last    int       // only so many of those that there are; 0: all
 	Follow  bool      // and then those to come, until ctx ends
-	// Begins is called, if it is not nil, before the first event when older ones were asked for and are gone: with the time from
-	// which on the journals are whole at their beginnings.
+	// Begins is called, if it is not nil, before the first event when older ones were asked for and are gone: with the
+	// time from which on the journals are whole at their beginnings.
 	Begins func(time.Time)
 }
 

@@ -33,8 +33,10 @@ func TestAnOrderRefusedUnderAPersonsBrakeSaysWhoPutItOn(t *testing.T) {
 func TestARefusedOrderOfThePastNamesWhoPutTheBrakeOn(t *testing.T) {
 	t.Parallel()
 	told := toldOf([]fleet.Record{
-		{Fleet: "web", Machine: "web-2", Kind: fleet.RecordOrder, Order: "1", Command: fleet.OrderHeal, By: "bob", Reason: fleet.ReasonBrake, Braker: "maria"},
-		{Fleet: "web", Machine: "web-3", Kind: fleet.RecordOrder, Order: "2", Command: fleet.OrderHeal, By: "bob", Reason: fleet.ReasonBrake},
+		{Fleet: "web", Machine: "web-2", Kind: fleet.RecordOrder, Order: "1", Command: fleet.OrderHeal, By: "bob",
+			Reason: fleet.ReasonBrake, Braker: "maria"},
+		{Fleet: "web", Machine: "web-3", Kind: fleet.RecordOrder, Order: "2", Command: fleet.OrderHeal, By: "bob",
+			Reason: fleet.ReasonBrake},
 	})
 	if got, want := told[0].Text, "refused: maria put the brake on"; got != want {
 		t.Errorf("got %q, want %q", got, want)

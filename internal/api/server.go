@@ -305,8 +305,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// headerBegins is the header of an answer that asks for older events than there are: from its time on nothing was removed for its age,
-// or to make room.
+// headerBegins is the header of the answer to who asks for older events than there are: from its time on nothing was
+// removed for its age, or to make room.
 const headerBegins = "Hale-Events-Begin"
 
 // beginning returns from when on the journals are whole at their beginnings; zero: nothing older was ever removed.

@@ -1,14 +1,17 @@
 package change
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"hale/internal/fleet"
 )
+
+// What differs is told in the configuration's own words, as data: the keys with their values. Package prose makes the
+// sentence.
 
 // mostParts is how much of what differs within a policy or check is named one by one.
 const mostParts = 6
@@ -20,7 +23,11 @@ type part struct {
 	said  string
 }
 
-func one[T any](key string, value T) part { return part{key, value, fmt.Sprint(value)} }
+func word[T ~string](key string, value T) part { return part{key, value, string(value)} }
+
+func number(key string, n int) part { return part{key, n, strconv.Itoa(n)} }
+
+func flag(key string, is bool) part { return part{key, is, strconv.FormatBool(is)} }
 
 func span(key string, d time.Duration) part { return part{key, d, fleet.WriteSpan(d)} }
 
@@ -31,20 +38,28 @@ func bare(key string, value any) part { return part{key: key, value: value} }
 func parts(s fleet.Spec) []part {
 	r, l, e := &s.Repair, &s.Limits, &s.Evidence
 	return []part{
-		one("mode", s.Mode), steps(r.Steps), bare("repair.steps, their options", r.Steps),
-		one("repair.fence.proof", r.Fence.Proof), bare("repair.fence", r.Fence),
-		part{"repair.attempts", [2]any{r.Attempts, r.AttemptsIn}, fmt.Sprintf("%d in %s", r.Attempts, fleet.WriteSpan(r.AttemptsIn))},
+		word("mode", s.Mode), steps(r.Steps), bare("repair.steps, their options", r.Steps),
+		word("repair.fence.proof", r.Fence.Proof), bare("repair.fence", r.Fence),
+		part{"repair.attempts", [2]any{r.Attempts, r.AttemptsIn}, strconv.Itoa(r.Attempts) + " in " + fleet.WriteSpan(r.AttemptsIn)},
 		span("repair.backoff", r.Backoff), bare("repair.windows", r.Windows), bare("repair.not_every", r.NotEvery),
-		one("on_external_stop", r.OnExternalStop), span("on_external_stop.hold", r.ExternalStopHold), one("on_host_disabled", r.OnHostDisabled),
-		one("limits.in_repair", l.InRepair), one("limits.in_build", l.InBuild), one("limits.brake.at_least", l.Brake.AtLeast),
-		part{"limits.brake.percent", l.Brake.Percent, fmt.Sprintf("%d%%", l.Brake.Percent)}, span("limits.brake.release_after", l.Brake.ReleaseAfter),
+		word("on_external_stop", r.OnExternalStop), span("on_external_stop.hold", r.ExternalStopHold),
+		word("on_host_disabled", r.OnHostDisabled),
+		number("limits.in_repair", l.InRepair), number("limits.in_build", l.InBuild),
+		number("limits.brake.at_least", l.Brake.AtLeast),
+		part{"limits.brake.percent", l.Brake.Percent, strconv.Itoa(l.Brake.Percent) + "%"},
+		span("limits.brake.release_after", l.Brake.ReleaseAfter),
 		bare("limits shared with other fleets", l.Shared),
-		one("shared_fate.then", s.SharedFate.Then), one("shared_fate.at_least", s.SharedFate.AtLeast), span("shared_fate.wait", s.SharedFate.Wait),
+		word("shared_fate.then", s.SharedFate.Then), number("shared_fate.at_least", s.SharedFate.AtLeast),
+		span("shared_fate.wait", s.SharedFate.Wait),
 		bare("unhealthy_when", s.UnhealthyWhen), bare("protect", s.Protected), bare("placement", s.Placement),
-		one("update.canary", s.Update.Canary), span("update.soak", s.Update.Soak), one("adopt.replaceable", s.Adopt.Replaceable),
-		bare("select", s.Adopt.Select), one("size", s.Adopt.Expected), bare("select of other fleets", s.Adopt.Rivals), bare("machines that were let go", s.Adopt.Left),
-		span("grace", s.Grace), span("build_within", s.BuildWithin), span("blind_after", s.BlindAfter), span("history", s.History),
-		span("notify.remind_every", s.Notify.RemindEvery), bare("notify", s.Notify.To), one("evidence.console", e.Console),
+		number("update.canary", s.Update.Canary), span("update.soak", s.Update.Soak),
+		flag("adopt.replaceable", s.Adopt.Replaceable),
+		bare("select", s.Adopt.Select), number("size", s.Adopt.Expected),
+		bare("select of other fleets", s.Adopt.Rivals), bare("machines that were let go", s.Adopt.Left),
+		span("grace", s.Grace), span("build_within", s.BuildWithin), span("blind_after", s.BlindAfter),
+		span("history", s.History),
+		span("notify.remind_every", s.Notify.RemindEvery), bare("notify", s.Notify.To),
+		number("evidence.console", e.Console),
 		bare("evidence", s.Evidence), bare("template.disks", s.Template.Disks),
 	}
 }
@@ -53,18 +68,20 @@ func parts(s fleet.Spec) []part {
 func partsOfCheck(c fleet.Check) []part {
 	path, _, _ := strings.Cut(c.HTTP.Path, "?") // what follows may be secret
 	return []part{
-		one("kind", c.Kind), one("port", c.Port), part{"path", c.HTTP.Path, path}, span("every", c.Every), span("timeout", c.Timeout),
-		part{"down_after", [2]int{c.DownAfter, c.DownIn}, often(c.DownAfter, c.DownIn)}, part{"up_after", [2]int{c.UpAfter, c.UpIn}, often(c.UpAfter, c.UpIn)},
-		one("full", c.Full), bare("not_every", c.NotEvery), bare("depends_on", c.DependsOn),
+		word("kind", c.Kind), number("port", c.Port), part{"path", c.HTTP.Path, path}, span("every", c.Every),
+		span("timeout", c.Timeout),
+		part{"down_after", [2]int{c.DownAfter, c.DownIn}, often(c.DownAfter, c.DownIn)},
+		part{"up_after", [2]int{c.UpAfter, c.UpIn}, often(c.UpAfter, c.UpIn)},
+		flag("full", c.Full), bare("not_every", c.NotEvery), bare("depends_on", c.DependsOn),
 		bare("what it asks", []any{c.HTTP, c.Exec, c.SSH, c.UDP, c.DNS, c.GRPC, c.Heartbeat, c.Certificate}),
 	}
 }
 
 func often(after, in int) string {
 	if in > after {
-		return fmt.Sprintf("%d of %d", after, in)
+		return strconv.Itoa(after) + " of " + strconv.Itoa(in)
 	}
-	return fmt.Sprint(after)
+	return strconv.Itoa(after)
 }
 
 func steps(ladder []fleet.Step) part {
@@ -75,7 +92,8 @@ func steps(ladder []fleet.Step) part {
 	return part{"repair.steps", kinds, strings.Join(kinds, ", ")}
 }
 
-// told says what differs: "mode: act → observe; repair.windows". What a part that was named already explains is not named again.
+// told says what differs: "mode: act → observe; repair.windows". What a part that was named already explains is not
+// named again.
 func told(was, is []part) string {
 	var said []string
 	more := 0
@@ -91,10 +109,10 @@ func told(was, is []part) string {
 			said = append(said, w.key)
 			continue
 		}
-		said = append(said, fmt.Sprintf("%s: %s → %s", w.key, orNone(w.said), orNone(is[i].said)))
+		said = append(said, w.key+": "+orNone(w.said)+" → "+orNone(is[i].said))
 	}
 	if more > 0 {
-		said = append(said, fmt.Sprintf("and %d more", more))
+		said = append(said, "and "+strconv.Itoa(more)+" more")
 	}
 	return strings.Join(said, "; ")
 }
@@ -103,7 +121,8 @@ func told(was, is []part) string {
 func explained(said []string, key string) bool {
 	key, _, _ = strings.Cut(key, ", ")
 	return slices.ContainsFunc(said, func(s string) bool {
-		return strings.HasPrefix(s, key+".") || strings.HasPrefix(s, key+":") || key == "what it asks" && strings.HasPrefix(s, "path:")
+		return strings.HasPrefix(s, key+".") || strings.HasPrefix(s, key+":") ||
+			key == "what it asks" && strings.HasPrefix(s, "path:")
 	})
 }
 

@@ -176,7 +176,8 @@ func TestSchemaAcceptsWhatIsValid(t *testing.T) {
 	j := newJudge(t)
 	texts := map[string]string{
 		"starter": starter,
-		"days":    "fleets:\n  web:\n    provider: lab\n    size: 1\n    history: 90d\n    grace: 1d\n    repair:\n      attempts: 3 in 2d12h\n",
+		"days": "fleets:\n  web:\n    provider: lab\n    size: 1\n    history: 90d\n    grace: 1d\n" +
+			"    repair:\n      attempts: 3 in 2d12h\n",
 		"bare words": "fleets:\n  web:\n    provider: lab\n    size: 1\n    unhealthy_when: a\n    checks:\n      a:\n        ping:\n" +
 			"    repair:\n      steps:\n        - start\n        - reboot:\n        - recreate: {}\n",
 		"nothing": "providers:\nfleets:\n",

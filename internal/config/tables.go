@@ -191,9 +191,11 @@ func fleetShape() object[fleetDraft] {
 			or("blind_after", defaultBlindAfter, "How long nothing may be known of a machine before a person is paged. "+
 				"Blindness never repairs.", duration(time.Second, 24*time.Hour),
 				func(f *fleetDraft) *at[time.Duration] { return &f.blindAfter }),
-			or("history", defaultHistory, "How long the journal keeps the fleet's events (repairs, orders, pages and so on), as `hale events` prints "+
-				"them. All fleets share 1 GiB of the store, and one takes 32 MiB at most: where that does not suffice, the oldest events go earlier.",
-				duration(24*time.Hour, 3650*24*time.Hour), func(f *fleetDraft) *at[time.Duration] { return &f.history }),
+			or("history", defaultHistory, "How long the journal keeps the fleet's events (repairs, orders, pages and so "+
+				"on), as `hale events` prints them. All fleets share 1 GiB of the store, and one takes 32 MiB at most: where "+
+				"that does not suffice, the oldest events go earlier.",
+				duration(24*time.Hour, 3650*24*time.Hour),
+				func(f *fleetDraft) *at[time.Duration] { return &f.history }),
 			may("notify", "Who is told when a person must look at the fleet: names of targets, a mapping with more, or `none`.", fleetNotifyShape(),
 				func(f *fleetDraft) *at[notifyDraft] { return &f.notify }).said("all targets under notify"),
 		},

@@ -135,10 +135,11 @@ func TestAFloodTakesNoMoreThanTheFleetsPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keep := journal.Keep{Now: dawn, For: journal.KeepFor, Bytes: share}
+	keep, long := journal.Keep{Now: dawn, For: journal.KeepFor, Bytes: share}, strings.Repeat("x", 400)
 	for n := range 3_000 {
-		addKeeping(t, s, b, keep, fleet.Record{Machine: "web-1", Kind: fleet.RecordOrder, At: dawn, Detail: strings.Repeat("x", 400)},
-			fleet.Record{Machine: fleet.MachineName(fmt.Sprint("web-", n%9)), Kind: fleet.RecordVerdict, At: dawn, Detail: strings.Repeat("x", 400)})
+		flapping := fleet.MachineName(fmt.Sprint("web-", n%9))
+		addKeeping(t, s, b, keep, fleet.Record{Machine: "web-1", Kind: fleet.RecordOrder, At: dawn, Detail: long},
+			fleet.Record{Machine: flapping, Kind: fleet.RecordVerdict, At: dawn, Detail: long})
 	}
 	entries, _, err := s.List(t.Context(), journal.Prefix("web"))
 	if err != nil {
@@ -166,8 +167,9 @@ func TestAFloodTakesNoMoreThanTheFleetsPart(t *testing.T) {
 func TestAllFleetsTogetherFitIntoTheStore(t *testing.T) {
 	t.Parallel()
 	for _, fleets := range []int{0, 1, 10, 33, 1_000, 10_000} {
-		if all := fleets * journal.Share(fleets); all > journal.AllBytes || journal.Share(fleets) > journal.KeepBytes || journal.Share(fleets) <= 0 {
-			t.Errorf("%d fleets take %d bytes", fleets, all)
+		share := journal.Share(fleets)
+		if fleets*share > journal.AllBytes || share > journal.KeepBytes || share <= 0 {
+			t.Errorf("each of %d fleets takes %d bytes", fleets, share)
 		}
 	}
 }

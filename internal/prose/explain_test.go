@@ -61,32 +61,6 @@ func TestExplain(t *testing.T) {
 				Person:  []string{prose.Advice(fleet.ReasonBrake)},
 			},
 		},
-		"held by the brake, which has begun to release": {
-			change: func(s *engine.FleetStatus, v *fleet.View) {
-				fail(v)
-				v.Machine.Waiting = fleet.ReasonBrake
-				s.Spec.Limits.Brake = fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 5 * time.Minute}
-				s.Tally.Failing = 1
-				s.Brake = fleet.Brake{Engaged: true, CalmSince: s.At.Mono.Add(-100 * time.Second)}
-			},
-			want: prose.Explanation{
-				Because: []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s", runs},
-				Now: []string{"held: too many machines fail at once, so the brake is on (1 of 10 machines fail: " +
-					"it releases in 3m20s if no more than 1 of 10 machines fail until then)"},
-				Person: []string{prose.Advice(fleet.ReasonBrake)},
-			},
-		},
-		"held by the amnesty after a start": {
-			change: func(s *engine.FleetStatus, v *fleet.View) {
-				fail(v)
-				v.Machine.Waiting = fleet.ReasonAmnesty
-				s.SteadyAt = s.At.Mono.Add(200 * time.Second)
-			},
-			want: prose.Explanation{
-				Because: []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s", runs},
-				Now:     []string{"held: hale has only just begun to look, and judges everything afresh before it acts (for another 3m20s)"},
-			},
-		},
 		"the old instance is fenced": {
 			change: func(s *engine.FleetStatus, v *fleet.View) {
 				fail(v)
@@ -300,6 +274,33 @@ func TestTimeLeftIsSaid(t *testing.T) {
 		}
 		if got := prose.AmnestyLeft(s); got != c.left {
 			t.Errorf("%s: of the amnesty it says %q", name, got)
+		}
+	}
+}
+
+// What holds a machine for a time says in its line how much of it is left.
+func TestAHeldMachineSaysForHowLong(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(s *engine.FleetStatus, v *fleet.View){
+		"held: too many machines fail at once, so the brake is on (1 of 10 machines fail: " +
+			"it releases in 3m20s if no more than 1 of 10 machines fail until then)": func(s *engine.FleetStatus, v *fleet.View) {
+			v.Machine.Waiting = fleet.ReasonBrake
+			s.Spec.Limits.Brake = fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 5 * time.Minute}
+			s.Tally.Failing = 1
+			s.Brake = fleet.Brake{Engaged: true, CalmSince: s.At.Mono.Add(-100 * time.Second)}
+		},
+		"held: hale has only just begun to look, and judges everything afresh before it acts (for another 3m20s)": func(
+			s *engine.FleetStatus, v *fleet.View,
+		) {
+			v.Machine.Waiting = fleet.ReasonAmnesty
+			s.SteadyAt = s.At.Mono.Add(200 * time.Second)
+		},
+	} {
+		s, v := scene()
+		fail(&v)
+		change(&s, &v)
+		if got := prose.Explain(s, v).Now; len(got) != 1 || got[0] != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }
