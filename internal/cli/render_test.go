@@ -295,3 +295,17 @@ A person must look:
 		t.Error(diff)
 	}
 }
+
+// What ends by itself says so in the table, and not only which code holds the machine.
+func TestDoingSaysWhatIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for want, r := range map[string]api.Reason{
+		"held: amnesty for another 20s":                  {Code: "amnesty", Detail: "for another 20s"},
+		"held: check page needs 2 good answers in a row": {Code: "recovering", Detail: "check page needs 2 good answers in a row"},
+		"held: budget": {Code: "budget", Detail: "1 of 1"},
+	} {
+		if got := doing(api.Machine{Waiting: r}).text; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -529,6 +529,8 @@ func doing(m api.Machine) cell {
 		return cell{"held: " + m.Incident.Parent, yellow}
 	case m.Waiting.Code == string(fleet.ReasonAmnesty) && m.Waiting.Detail != "":
 		return cell{"held: " + m.Waiting.Code + " " + m.Waiting.Detail, yellow}
+	case m.Waiting.Code == string(fleet.ReasonRecovering) && m.Waiting.Detail != "":
+		return cell{"held: " + m.Waiting.Detail, yellow}
 	case m.Waiting.Code != "":
 		return cell{"held: " + m.Waiting.Code, yellow}
 	}

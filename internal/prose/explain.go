@@ -277,11 +277,11 @@ func Lacking(v fleet.View, spec *fleet.Spec) string {
 			switch k := &spec.Checks[i]; {
 			case k.Name != c.Check:
 			case k.UpIn > 0:
-				said = append(said, fmt.Sprintf("check %s: %d good answers of %d", c.Check, k.UpAfter, k.UpIn))
+				said = append(said, fmt.Sprintf("check %s needs %d good answers of %d", c.Check, k.UpAfter, k.UpIn))
 			case k.UpAfter == 1:
-				said = append(said, fmt.Sprintf("check %s: 1 good answer", c.Check))
+				said = append(said, fmt.Sprintf("check %s needs 1 good answer", c.Check))
 			default:
-				said = append(said, fmt.Sprintf("check %s: %d good answers in a row", c.Check, k.UpAfter))
+				said = append(said, fmt.Sprintf("check %s needs %d good answers in a row", c.Check, k.UpAfter))
 			}
 		}
 	}

@@ -46,7 +46,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonIOError: {"a write to its disk failed, so the provider paused it, and to resume it blindly would be in vain",
 		"free space on the host's storage, or mend it, then resume the machine at the provider"},
 	fleet.ReasonQuarantined: {"hale could not heal it and leaves it to a person", byHand + "; or have hale try again with hale retry"},
-	fleet.ReasonRecovering:  {"it is getting well, and waits until its checks have succeeded often enough", ""},
+	fleet.ReasonRecovering:  {"it is not unhealthy any more, and is healthy after enough good answers", ""},
 	fleet.ReasonNotEvery:    {"what its checks say is not heeded at this time of the day", "wait, or change not_every of the check"},
 	fleet.ReasonUnproven: {"a check that fails has succeeded on no machine of the fleet since it was made or edited, so it may be wrong itself",
 		"see whether the check asks the right thing, and edit it and reload; as soon as it succeeds on one machine it counts"},

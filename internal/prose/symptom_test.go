@@ -92,7 +92,7 @@ func TestWhatGetsWellSaysWhichAnswersItLacks(t *testing.T) {
 			{Check: "ssh", Standing: fleet.StandingFailing},
 		},
 	}
-	if got, want := Lacking(v, &spec), "check page: 2 good answers in a row, check ssh: 3 good answers of 5"; got != want {
+	if got, want := Lacking(v, &spec), "check page needs 2 good answers in a row, check ssh needs 3 good answers of 5"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
