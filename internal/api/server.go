@@ -28,9 +28,11 @@ type Options struct {
 	Version string
 	Server  string // this server's name
 	Status  func() []engine.FleetStatus
-	Store   state.Store
-	Desk    Desk
-	Logger  *slog.Logger
+	// Count completes a fleet's status with what its recovering machines lack; nil: that is not known.
+	Count  func(ctx context.Context, f *engine.FleetStatus)
+	Store  state.Store
+	Desk   Desk
+	Logger *slog.Logger
 	// Unowned tells what bears hale's mark and no fleet owns; nil: that is not known.
 	Unowned func() []engine.Unowned
 	// Stored tells how the store does; nil: that is not known.
@@ -152,11 +154,19 @@ func (s *Server) Handler() http.Handler {
 	return defect.Handler(forReaders(mux, s.fail), s.opts.Defects.Witness(defect.Surface, ""), "api")
 }
 
+// countWithin is how long is waited for all fleets' counts of good answers.
+const countWithin = 300 * time.Millisecond
+
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	out := Status{Version: s.opts.Version, Server: s.opts.Server, PID: os.Getpid(), Started: s.started, Now: time.Now(), Fleets: []Fleet{}}
 	out.Stopping = s.opts.Stopping != nil && s.opts.Stopping()
 	fenced := s.fenced()
+	counting, cancel := context.WithTimeout(r.Context(), countWithin)
+	defer cancel()
 	for _, f := range s.opts.Status() {
+		if s.opts.Count != nil {
+			s.opts.Count(counting, &f)
+		}
 		v := viewFleet(f)
 		v.Fencing = fenceProblems(string(f.Spec.Provider), fenced)
 		out.Fleets = append(out.Fleets, v)
@@ -201,6 +211,9 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 			if err != nil {
 				s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
 				return
+			}
+			if s.opts.Count != nil {
+				s.opts.Count(r.Context(), &f)
 			}
 			s.answer(w, http.StatusOK, viewWhy(f, v, records))
 			return

@@ -222,7 +222,7 @@ func viewHeld(s engine.FleetStatus, v fleet.View) Reason {
 	default:
 	}
 	if why == fleet.ReasonRecovering {
-		r.Detail = prose.Lacking(v, &s.Spec)
+		r.Detail = prose.Lacking(&s, v)
 	}
 	return r
 }

@@ -209,6 +209,7 @@ func (a *App) surface(working context.Context, store state.Store, s *site, d *de
 		Version:  a.opts.Version,
 		Server:   a.server,
 		Status:   s.engine.Status,
+		Count:    s.engine.Count,
 		Store:    store,
 		Desk:     d,
 		Logger:   a.opts.Logger,

@@ -45,8 +45,10 @@ type FleetStatus struct {
 	Tally    guard.Tally
 	Slots    fleet.Slots // machines in repair of all fleets
 	Machines []fleet.View
-	At       fleet.Now
-	Post     outbox.Standing
+	// Good is how many good answers count towards making a check up, of recovering machines, where Count asked.
+	Good map[probe.ID]int
+	At   fleet.Now
+	Post outbox.Standing
 }
 
 // Pending returns what of the configuration waits for a person's word, because it would destroy something.

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -330,4 +331,20 @@ func TestS46GraceForgivesFailingChecks(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Of a machine that gets well, those who ask learn how many good answers its checks have; the others are left out.
+func TestARecoveringMachinesGoodAnswersAreCounted(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		s.pass(time.Minute)
+		f := s.status()
+		f.Machines = slices.Clone(f.Machines)
+		f.Machines[1].Machine.Waiting = fleet.ReasonRecovering
+		s.hale.engine.Count(s.t.Context(), &f)
+		if n := f.Good[probe.ID{Machine: "web-2", Check: "page"}]; n < 2 || len(f.Good) != len(s.spec.Checks) {
+			t.Errorf("the good answers are %v", f.Good)
+		}
+	})
 }

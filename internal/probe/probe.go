@@ -92,6 +92,13 @@ type Engine interface {
 	Reports() <-chan Report
 }
 
+// Counter is an engine that says how near its targets are to being up.
+type Counter interface {
+	// Good returns how many good answers count towards making each target up, of those that it watches. It probes
+	// nothing, and leaves out what it does not know before ctx ends.
+	Good(ctx context.Context, ids ...ID) map[ID]int
+}
+
 // Transport is how an engine reaches its targets: the network, or a simulated one in tests and for simulated providers.
 type Transport interface {
 	// Ping sends one echo request and waits for the reply. An error that is a LocalError is unknown, any other a failure.

@@ -153,6 +153,14 @@ func (t Tally) failure(r Result, c *fleet.Check) Tally {
 	return t
 }
 
+// TowardsUp returns how many good answers count towards making it up.
+func (t Tally) TowardsUp(c *fleet.Check) int {
+	if c.UpIn <= c.UpAfter {
+		return int(t.oks)
+	}
+	return bits.OnesCount64(t.good & (^uint64(0) >> (MostInWindow - min(c.UpIn, MostInWindow))))
+}
+
 // enough reports whether there are so many in a row, or so many among the last of a window.
 func enough(row int32, recent uint64, after, in int) bool {
 	if in <= after {

@@ -10,6 +10,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fleet"
 	"hale/internal/guard"
+	"hale/internal/probe"
 	"hale/internal/repair"
 )
 
@@ -177,7 +178,7 @@ func (e *explainer) explainWaiting(f engine.FleetStatus, v fleet.View) {
 		e.explainRetry(&m, f.At)
 		return
 	case fleet.ReasonRecovering:
-		detail = Lacking(v, &f.Spec)
+		detail = Lacking(&f, v)
 	case fleet.ReasonVantageIsolated, fleet.ReasonVantageDoubtful:
 		detail = f.Vantage.Detail
 	case fleet.ReasonStoreOlder:
@@ -267,25 +268,39 @@ func attemptFailed(f fleet.Failure) string {
 }
 
 // Lacking says which checks must yet succeed, and how often, before the machine is healthy; empty: none is known.
-func Lacking(v fleet.View, spec *fleet.Spec) string {
+func Lacking(f *engine.FleetStatus, v fleet.View) string {
+	spec := &f.Spec
 	var said []string
 	for _, c := range v.Checks {
 		if c.Standing == fleet.StandingUp {
 			continue
 		}
 		for i := range spec.Checks {
-			switch k := &spec.Checks[i]; {
-			case k.Name != c.Check:
-			case k.UpIn > 0:
-				said = append(said, fmt.Sprintf("check %s needs %d good answers of %d", c.Check, k.UpAfter, k.UpIn))
-			case k.UpAfter == 1:
-				said = append(said, fmt.Sprintf("check %s needs 1 good answer", c.Check))
-			default:
-				said = append(said, fmt.Sprintf("check %s needs %d good answers in a row", c.Check, k.UpAfter))
+			if k := &spec.Checks[i]; k.Name == c.Check {
+				said = append(said, aside(needs(k), soFar(f, v.Machine.Name, c.Check)))
 			}
 		}
 	}
 	return strings.Join(said, ", ")
+}
+
+func needs(c *fleet.Check) string {
+	switch {
+	case c.UpIn > 0:
+		return fmt.Sprintf("check %s needs %d good answers of %d", c.Name, c.UpAfter, c.UpIn)
+	case c.UpAfter == 1:
+		return fmt.Sprintf("check %s needs 1 good answer", c.Name)
+	}
+	return fmt.Sprintf("check %s needs %d good answers in a row", c.Name, c.UpAfter)
+}
+
+// soFar says how many of them there are; empty: that is not known.
+func soFar(f *engine.FleetStatus, m fleet.MachineName, c fleet.CheckName) string {
+	n, known := f.Good[probe.ID{Machine: m, Check: c}]
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf("%d so far", n)
 }
 
 // explainSize says that the machine is to go, which old instances of it are kept, and who ordered the fleet's size.

@@ -7,6 +7,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fleet"
 	"hale/internal/outbox"
+	"hale/internal/probe"
 )
 
 // A page's subject says what is wrong, and never which step of the ladder came to say so.
@@ -92,7 +93,8 @@ func TestWhatGetsWellSaysWhichAnswersItLacks(t *testing.T) {
 			{Check: "ssh", Standing: fleet.StandingFailing},
 		},
 	}
-	if got, want := Lacking(v, &spec), "check page needs 2 good answers in a row, check ssh needs 3 good answers of 5"; got != want {
+	f := engine.FleetStatus{Spec: spec, Good: map[probe.ID]int{{Check: "page"}: 1}}
+	if got, want := Lacking(&f, v), "check page needs 2 good answers in a row (1 so far), check ssh needs 3 good answers of 5"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -185,6 +185,19 @@ func (e *Engine) Snapshot() []probe.Edge {
 	return edges
 }
 
+// Good implements probe.Counter.
+func (e *Engine) Good(ctx context.Context, ids ...probe.ID) map[probe.ID]int {
+	out := map[probe.ID]int{}
+	e.order(ctx, func(b *book, _ time.Time) {
+		for _, id := range ids {
+			if t, ok := b.targets[id]; ok {
+				out[id] = t.tally.TowardsUp(t.Spec)
+			}
+		}
+	})
+	return out
+}
+
 // Reports implements probe.Engine. Edges that wait are merged per target: the latest stands for all, and its Seq shows
 // the gap.
 func (e *Engine) Reports() <-chan probe.Report { return e.reports }

@@ -292,6 +292,31 @@ func upAfterTwo(s *stage) {
 	}
 }
 
+// goodAnswers: between down and up, an engine that counts says how many of the good answers are there.
+func goodAnswers(s *stage) {
+	able, ok := s.engine.(probe.Counter)
+	if !ok {
+		return
+	}
+	a, unknown := pinged(1), pinged(2).ID
+	a.Spec.UpAfter = 3
+	s.net.Script(a.Address, answers("fffoofooo")...)
+	s.listen()
+	s.engine.Set(a)
+	var got []int
+	for s.pass(a.Spec.Every / 2); len(got) < 9; s.pass(a.Spec.Every) {
+		counted := able.Good(s.t.Context(), a.ID, unknown)
+		if _, known := counted[unknown]; known {
+			s.t.Error("a target that is not watched is counted")
+		}
+		got = append(got, counted[a.ID])
+	}
+	// The first probe may be as late as its interval.
+	if want := []int{0, 0, 0, 1, 2, 0, 1, 2, 3}; !slices.Equal(got, want) && !slices.Equal(got[1:], want[:8]) {
+		s.t.Errorf("good answers %v, want %v", got, want)
+	}
+}
+
 func removed(s *stage) {
 	a, b := pinged(1), pinged(2)
 	s.net.Script(a.Address, answers("of")...)

@@ -50,6 +50,7 @@ var stories = map[string]func(s *stage){
 	"S06 no address is unknown and said so":                noAddress,
 	"an address that two instances have is unknown":        sharedAddress,
 	"S08 two successes to be up again":                     upAfterTwo,
+	"good answers are counted until it is up":              goodAnswers,
 	"S10 what is removed falls silent":                     removed,
 	"S19 a changed address is followed at once":            movedAddress,
 	"from unknown, every row counts in full":               fromUnknown,
