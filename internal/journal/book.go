@@ -16,6 +16,7 @@ import (
 // (fleet.RecordKind.Swings); all others last.
 const (
 	KeepFor    = 30 * 24 * time.Hour // of what lasts, where the configuration names no other time
+	KeepLeast  = 1_000               // of what lasts, whatever its age: a clock set wrong does not empty the journal
 	KeepSwings = 8_000               // of all machines
 	KeepOfOne  = 128                 // swings of one machine: one that flaps does not drive out the others'
 	KeepBytes  = 32 << 20            // of one fleet, a quarter of it for swings
@@ -193,7 +194,18 @@ func (b *Book) crowded(r *fleet.Record) crowd {
 
 // Overdue reports whether a record has outlived its time, so that Writes has something to remove although nothing is new.
 func (b *Book) Overdue(keep Keep) bool {
-	return keep.outlived(&b.lasting, lateness) || keep.outlived(&b.swings, lateness)
+	return (keep.outlived(&b.lasting, lateness) || keep.outlived(&b.swings, lateness)) && b.due(keep) > b.oldest()
+}
+
+// oldest returns the first number that there is.
+func (b *Book) oldest() uint64 {
+	seq := b.next
+	for _, s := range []*sort{&b.lasting, &b.swings} {
+		if len(s.all) > 0 {
+			seq = min(seq, s.all[0].seq)
+		}
+	}
+	return seq
 }
 
 func (k Keep) outlived(s *sort, late time.Duration) bool {
@@ -229,10 +241,13 @@ func (b *Book) trim(keep Keep) []state.Write {
 	return writes
 }
 
-// due returns the number of the first record that has not outlived its time. Numbers tell what is older: a clock that
-// was put back does not.
+// due returns the number of the first record that stays: it has not outlived its time, or is one of the last that
+// stay in any case. Numbers tell what is older: a clock that was put back does not.
 func (b *Book) due(keep Keep) uint64 {
 	seq := b.next
+	if n := len(b.lasting.all); n > 0 {
+		seq = b.lasting.all[max(0, n-KeepLeast)].seq
+	}
 	for _, s := range []*sort{&b.lasting, &b.swings} {
 		for _, e := range s.all {
 			if !e.at.Before(keep.Now.Add(-keep.For)) {

@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -99,12 +100,32 @@ func TestWhatLastsIsKeptForItsTimeHoweverMuchOrLittleItIs(t *testing.T) {
 		t.Error("nothing has outlived its time a month later")
 	}
 	addKeeping(t, s, b, keep)
-	if records := read(t, s); len(records) != 0 || b.Overdue(keep) {
-		t.Errorf("%d records of a month ago are left", len(records))
+	if records := read(t, s); len(records) != journal.KeepLeast || b.Overdue(keep) {
+		t.Errorf("%d records of a month ago are left, want the last %d", len(records), journal.KeepLeast)
 	}
 	addKeeping(t, s, b, keep, fleet.Record{At: keep.Now})
-	if records := read(t, s); len(records) != 1 || records[0].Seq != days*ofADay+1 {
-		t.Errorf("%d records are left, want the new one", len(records))
+	if records := read(t, s); records[len(records)-1].Seq != days*ofADay+1 {
+		t.Errorf("the new one has the number %d", records[len(records)-1].Seq)
+	}
+}
+
+// A clock far ahead makes everything look old. When it is right again, what happened last is still there to be read.
+func TestAClockFarAheadLeavesTheLastRecords(t *testing.T) {
+	t.Parallel()
+	s := memory.New(memory.Options{}).Open(nil)
+	b, err := journal.Open(t.Context(), s, "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep := journal.Keep{Now: dawn, For: 24 * time.Hour, Bytes: journal.Share(1)}
+	for n := range 10 {
+		addKeeping(t, s, b, keep, fleet.Record{Machine: "web-1", Kind: fleet.RecordVerdict, At: dawn},
+			fleet.Record{Machine: "web-1", Kind: fleet.RecordOrder, At: dawn.Add(time.Duration(n))})
+	}
+	keep.Now = dawn.Add(10 * 365 * 24 * time.Hour)
+	addKeeping(t, s, b, keep, fleet.Record{Machine: "web-1", Kind: fleet.RecordOrder, At: keep.Now})
+	if n := len(slices.DeleteFunc(read(t, s), func(r fleet.Record) bool { return r.Kind != fleet.RecordOrder })); n != 11 {
+		t.Errorf("%d orders are left, want 11", n)
 	}
 }
 
