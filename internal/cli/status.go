@@ -5,15 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/defect"
 	"hale/internal/fleet"
 	"hale/internal/prose"
 
@@ -213,38 +210,6 @@ func (p paper) excerpt(s api.Status, now time.Time, c cut) []string {
 	return append(lines, p.remarks(s, now, c)...)
 }
 
-// remarks are what there is to say below the fleets.
-func (p paper) remarks(s api.Status, now time.Time, c cut) []string {
-	lines := p.attention(s, now, c)
-	if broken := p.fenceLines(s.Fleets); len(broken) > 0 {
-		lines = append(append(lines, ""), broken...)
-	}
-	if late := p.messageLines(s.Fleets, now); len(late) > 0 {
-		lines = append(append(lines, ""), late...)
-	}
-	lines = append(lines, p.unownedLines(s.Unowned, now)...)
-	if defects := p.defectLines(s.Defects, now); len(defects) > 0 {
-		lines = append(append(lines, ""), defects...)
-	}
-	return lines
-}
-
-// defectLines name what panicked within the last hour.
-func (p paper) defectLines(defects []api.Defect, now time.Time) []string {
-	var lines []string
-	for _, d := range defects {
-		ago := now.Sub(d.Last)
-		if ago > defect.Calm {
-			continue
-		}
-		where := strings.Fields(d.Part + " " + d.Of + " " + d.Name)
-		lines = append(lines, p.paint(red, clip(fmt.Sprintf(
-			"a defect: %s panicked %d times, last %s ago: %s; hale's log has the place",
-			strings.Join(where, " "), d.Count, prose.Span(max(ago, 0)), d.Said), p.width)))
-	}
-	return lines
-}
-
 // brake says how the fleet's brake stands.
 func brake(f api.Fleet, now time.Time) (style, string) {
 	on := prose.Span(now.Sub(f.Brake.Since))
@@ -358,96 +323,6 @@ func lasting(since, now time.Time) string {
 	return " for " + prose.Span(max(0, now.Sub(since)))
 }
 
-// unownedLines list what bears hale's mark and no fleet owns. What is another hale's is only counted: that one lists it.
-func (p paper) unownedLines(all []api.Unowned, now time.Time) []string {
-	columns := []column{
-		{title: "NAME", keep: keepAlways}, {title: "FLEET", keep: keepAlways}, {title: "POWER", keep: 6}, {title: "SINCE", keep: 5},
-		{title: "INSTANCE", keep: 8}, {title: "HOST", keep: 7}, {title: "PROVIDER", keep: 4},
-	}
-	foreign, ours := map[string]int{}, 0
-	for _, u := range all {
-		if u.Installation != "" {
-			foreign[u.Installation]++
-			continue
-		}
-		ours++
-		for i, text := range []string{u.Name, u.Fleet, u.Power, prose.Span(max(0, now.Sub(u.Since))), u.Instance, u.Host, u.Provider} {
-			columns[i].cells = append(columns[i].cells, cell{text, plain})
-		}
-	}
-	var lines []string
-	if ours > 0 {
-		lines = append(lines, "", p.paint(yellow, "Marked by hale, owned by no fleet (nothing watches or repairs them):"))
-		lines = append(lines, p.table(columns)...)
-		lines = append(lines, "  A fleet of that name in the configuration takes its machines back; else remove them at the provider.")
-	}
-	for _, id := range slices.Sorted(maps.Keys(foreign)) {
-		lines = append(lines, "", fmt.Sprintf("%s of no fleet here: marked by another installation of hale, %s (hale status --json lists them)",
-			count(foreign[id], "instance"), id))
-	}
-	return lines
-}
-
-// storeLines tell what is wrong with hale's store.
-func (p paper) storeLines(s *api.StoreTrouble, now time.Time) []string {
-	if s == nil {
-		return nil
-	}
-	var lines []string
-	say := func(color style, text string) {
-		for _, line := range wrapped(text, p.width) {
-			lines = append(lines, p.paint(color, line))
-		}
-	}
-	if !s.Takes {
-		say(red, fmt.Sprintf("hale's store takes nothing since %s (%s): %s. %s", moment(s.Since, now),
-			prose.Span(max(0, now.Sub(s.Since))), s.Detail, s.Reason.Advice))
-	}
-	if s.Low != "" {
-		say(yellow, fmt.Sprintf("hale's store is nearly full: %s. %s", s.Low, prose.Advice(fleet.ReasonStoreLow)))
-	}
-	return append(lines, "")
-}
-
-// wantedLines tell of what people ordered beside the configuration, what waits for a person's word, and which old instances are kept.
-func wantedLines(f api.Fleet, now time.Time) []string {
-	var lines []string
-	if f.Ordered != nil {
-		lines = append(lines, f.Ordered.Text)
-	}
-	for _, w := range f.Plans {
-		lines = append(lines, fmt.Sprintf("plan %s waits to be confirmed: %s (hale apply)", w.ID, strings.TrimPrefix(aim(w), w.Subject+": ")))
-	}
-	for _, k := range f.Kept {
-		back := "hale undo " + k.Machine
-		if k.Orphan {
-			back = "its machine has gone"
-		}
-		lines = append(lines, fmt.Sprintf("%s: old instance %s is kept until %s (%s more; %s)", k.Machine, prose.Instance(fleet.InstanceID(k.Instance)),
-			moment(k.Until, now), prose.Span(max(0, k.Until.Sub(now))), back))
-	}
-	return lines
-}
-
-// parentLine tells of the incident of a domain, and of the machines under it.
-func parentLine(i api.Parent, now time.Time) string {
-	said := fmt.Sprintf("incident %s for %s: %s", i.ID, prose.Span(now.Sub(i.Opened)), i.Text)
-	if n := len(i.Children); n > 0 {
-		said += fmt.Sprintf("; %d held together: %s", n, named(i.Children))
-	}
-	return said
-}
-
-// fewNames is how many machines are named before the others are only counted.
-const fewNames = 5
-
-func named(names []string) string {
-	if len(names) <= fewNames+1 {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:fewNames], ", "), len(names)-fewNames)
-}
-
 // headline joins the parts behind the name; where it is too narrow, without colours and cut.
 func (p paper) headline(name string, parts []cell) string {
 	bare, painted := name, p.paint(strong, name)
@@ -535,79 +410,4 @@ func doing(m api.Machine) cell {
 		return cell{"held: " + m.Waiting.Code, yellow}
 	}
 	return cell{}
-}
-
-// attention lists what a person must look at.
-func (p paper) attention(s api.Status, now time.Time, c cut) []string {
-	var lines []string
-	for _, t := range s.Troubles {
-		lines = append(lines, fmt.Sprintf("  %s (for %s): %s", t.Text, prose.Span(max(0, now.Sub(t.Since))), t.Advice))
-	}
-	for _, w := range s.Plans {
-		if w.Subject == api.SubjectConfiguration {
-			lines = append(
-				lines,
-				fmt.Sprintf(
-					"  %s: %s; until plan %s is confirmed the fleets stay as they were (hale apply)",
-					w.Subject,
-					w.Text,
-					w.ID,
-				),
-			)
-			continue
-		}
-		lines = append(lines, fmt.Sprintf("  %s: %s; until plan %s is confirmed it is asked where it was (hale apply)", w.Subject, w.Text, w.ID))
-	}
-	for _, f := range s.Fleets {
-		if f.Brake.Engaged && f.Brake.By == "" {
-			on := "the brake is on"
-			if f.Brake.Ends != "" {
-				on += ", " + f.Brake.Ends
-			}
-			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, on, prose.Advice(fleet.ReasonBrake)))
-		}
-		for _, i := range f.Parents {
-			if i.Paged {
-				lines = append(lines, fmt.Sprintf("  %s: %s (incident %s): %s", f.Name, i.Text, i.ID, prose.Advice(fleet.ReasonSharedFate)))
-			}
-		}
-		if d := f.Vantage.Doubt; d.Code != "" {
-			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, d.Text, d.Advice))
-		}
-		if !f.Acting && f.NotActing.Advice != "" {
-			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, f.NotActing.Text, f.NotActing.Advice))
-		}
-		lines = append(lines, worldPleas(f)...)
-		needy := slices.DeleteFunc(slices.Clone(f.Machines), func(m api.Machine) bool { return !m.NeedsPerson })
-		for i, m := range needy {
-			if i == c.ill {
-				lines = append(lines, fmt.Sprintf("  %s: %s more (hale status %s --failing)", f.Name,
-					count(len(needy)-i, "machine"), f.Name))
-				break
-			}
-			lines = append(lines, p.plea(m, now))
-		}
-	}
-	if len(lines) == 0 {
-		return nil
-	}
-	return append([]string{"", p.paint(red, "A person must look:")}, lines...)
-}
-
-func (p paper) plea(m api.Machine, now time.Time) string {
-	why := m.Waiting
-	since := m.Since
-	if m.Quarantine != nil {
-		why, since = m.Quarantine.Reason, m.Quarantine.Since
-	}
-	said := fmt.Sprintf("  %s for %s", m.Name, prose.Span(now.Sub(since)))
-	if text := why.Text; text != "" {
-		said += ": " + text
-	} else if m.Text != "" {
-		said += ": " + m.Text
-	}
-	if m.Quarantine == nil && why.Code == string(fleet.ReasonBackoff) && why.Advice != "" {
-		said += "; " + why.Advice
-	}
-	return said + fmt.Sprintf(" (hale why %s)", m.Name)
 }

@@ -1,5 +1,10 @@
 package tidy
 
+import (
+	"fmt"
+	"strings"
+)
+
 // fixture is a small bad tree for one rule, and a part of each finding that the rule must make of it, in any order.
 // What the good files hold must not be found.
 type fixture struct {
@@ -43,6 +48,29 @@ var fixtures = map[string]fixture{
 			"internal/sim/a.go":   "package sim\nimport _ \"hale/internal/state/etcd\"",
 		},
 		want: []string{"may not import internal/lab (support for tests)", "internal/accel", "internal/sim (floor 2.1) may not import internal/state/etcd"},
+	},
+	"a file is too long": {
+		rule: "file length",
+		files: map[string]string{
+			"internal/engine/a.go":      "package engine\n" + strings.Repeat("\n", 599) + "var a int\n",
+			"internal/engine/ok.go":     "package engine\n" + strings.Repeat("\n", 598) + "var b int\n",
+			"internal/engine/a_test.go": "package engine\n" + strings.Repeat("\n", 700) + "var c int\n",
+		},
+		want: []string{"internal/engine/a.go: 601 lines; the limit is 600"},
+	},
+	"a type of the core has too many methods": {
+		rule: "methods",
+		files: map[string]string{
+			"internal/decide/a.go":  "package decide\ntype T struct{}\n" + methodsOf("*T", 61),
+			"internal/decide/ok.go": "package decide\ntype U struct{}\n" + methodsOf("U", 60),
+			"internal/engine/ok.go": "package engine\ntype T struct{}\n" + methodsOf("T", 61),
+		},
+		want: []string{"internal/decide.T: 61 methods; the limit is 60"},
+	},
+	"too many files name a step": {
+		rule:  "namings",
+		files: namersOf("StepTick", namingLimit+1, "OpTick", namingLimit),
+		want:  []string{"StepTick is named in 13 files, and may be in 12"},
 	},
 	"a goroutine can end hale": {
 		rule: "survival",
@@ -282,4 +310,31 @@ func g(wg group, p provider) {
 		},
 		want: []string{"scripts/bad.sh: add a line", "scripts/bad.sh: run chmod", "demo/ok: run chmod"},
 	},
+}
+
+// methodsOf writes n methods of the type.
+func methodsOf(kind string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "func (%s) m%d() {}\n", kind, i)
+	}
+	return b.String()
+}
+
+// namersOf writes files, of which n name the step, and m the operation.
+func namersOf(step string, n int, op string, m int) map[string]string {
+	files := map[string]string{
+		stepsFile: fmt.Sprintf("package fleet\nconst (\n%s = 1\n%s = 2\n)\n", step, op),
+	}
+	for i := 1; i < max(n, m); i++ { // that file is the first
+		text := "package engine\n"
+		if i < n {
+			text += "var _ = fleet." + step + "\n"
+		}
+		if i < m {
+			text += "var _ = fleet." + op + "\n"
+		}
+		files[fmt.Sprintf("internal/engine/a%d.go", i)] = text
+	}
+	return files
 }
