@@ -314,7 +314,8 @@ func ViewEvent(r fleet.Record) Event {
 		Outcome: string(r.Outcome), Proof: string(r.Proof), Instance: string(r.Instance), Generation: uint64(r.Generation),
 		Host: string(r.Host), Provider: string(r.Provider), Detail: r.Detail, Failing: r.Failing, Size: r.Size, Limit: r.Limit,
 		Chance: r.Chance, TookNS: int64(r.Took), Order: string(r.Order), Command: string(r.Command), By: r.By,
-		Paged: r.Paged, Target: string(r.Target), Message: string(r.Event), Tries: r.Tries, Thinned: r.Thinned, Braker: r.Braker,
+		Paged: r.Paged, Target: string(r.Target), Message: string(r.Event), Tries: r.Tries, Thinned: r.Thinned,
+		Braker: r.Braker,
 	}
 	if r.Address.IsValid() {
 		e.Address = r.Address.String()

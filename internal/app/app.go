@@ -273,7 +273,8 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "page of a lost store"}, "its work", nil)
 		tellLost(working, store, s.engine)
 	})
-	log.Info("hale is up", "version", a.opts.Version, "data", a.opts.DataDir, "socket", a.opts.Socket, "fleets", len(s.config.Fleets))
+	log.Info("hale is up", "version", a.opts.Version, "data", a.opts.DataDir, "socket", a.opts.Socket, "fleets",
+		len(s.config.Fleets))
 	err = s.run(working)
 	stopSurfaces()
 	wg.Wait()

@@ -86,7 +86,8 @@ func (d *desk) reload(ctx context.Context) (api.Changes, error) {
 	out := d.changes(differences, inForce)
 	out.Unwatched, out.Withdrawn = left, withdrawn(waited, out.Plans)
 	for _, w := range out.Withdrawn {
-		d.log.Info("a plan that waited is taken back: it is not in the configuration any more", "plan", w.ID, "of", w.Subject)
+		d.log.Info("a plan that waited is taken back: it is not in the configuration any more", "plan", w.ID, "of",
+			w.Subject)
 	}
 	return out, nil
 }
@@ -98,7 +99,8 @@ func withdrawn(waited, waits []api.Waiting) []api.Waiting {
 	})
 }
 
-// begin notes that the configuration of this start waits for a person's word, if fleets in it look renamed since the last one.
+// begin notes that the configuration of this start waits for a person's word, if fleets in it look renamed since the
+// last one.
 func (d *desk) begin(o Options, renamed []change.Renaming) {
 	for _, r := range renamed {
 		d.next = o.Config

@@ -53,8 +53,8 @@ type Difference struct {
 	// Subject is the fleet's or provider's name; empty for the vantage.
 	Subject string
 	Check   fleet.CheckName // the Check kinds
-	// Was and Is are the two values, where they can be said in a word; of CheckChanged and PolicyChanged, Is names all that
-	// differs: "mode: act → observe".
+	// Was and Is are the two values, where they can be said in a word; of CheckChanged and PolicyChanged, Is names all
+	// that differs: "mode: act → observe".
 	Was, Is string
 }
 

@@ -38,13 +38,15 @@ func TestWhatDiffersBetweenTwoSpecsAndWhatOfItDestroys(t *testing.T) {
 		"a check is gone": {is: edited(func(s *fleet.Spec) { s.Checks = s.Checks[1:] }),
 			want: []change.Difference{{Kind: change.CheckRemoved, Subject: "web", Check: "alive"}}},
 		"a check asks more often": {is: edited(func(s *fleet.Spec) { s.Checks[1].Every = time.Minute }),
-			want: []change.Difference{{Kind: change.CheckChanged, Subject: "web", Check: "page", Is: "every: 1s → 1m"}}},
+			want: []change.Difference{{Kind: change.CheckChanged, Subject: "web", Check: "page",
+				Is: "every: 1s → 1m"}}},
 		"the budget": {is: edited(func(s *fleet.Spec) { s.Limits.InRepair = 2 }),
 			want: []change.Difference{{Kind: change.PolicyChanged, Subject: "web", Is: "limits.in_repair: 1 → 2"}}},
 		"the ladder, and when": {is: edited(func(s *fleet.Spec) {
 			s.Repair.Steps = []fleet.Step{{Kind: fleet.StepStart}, {Kind: fleet.StepReboot}}
 			s.Repair.Windows = []fleet.Window{{At: "0 3 * * *"}}
-		}), want: []change.Difference{{Kind: change.PolicyChanged, Subject: "web", Is: "repair.steps: none → start, reboot; repair.windows"}}},
+		}), want: []change.Difference{{Kind: change.PolicyChanged, Subject: "web",
+			Is: "repair.steps: none → start, reboot; repair.windows"}}},
 		"more machines": {is: edited(func(s *fleet.Spec) { s.Size = 5 }),
 			want: []change.Difference{{Kind: change.SizeUp, Subject: "web", Was: "3", Is: "5"}}},
 		"fewer machines": {is: edited(func(s *fleet.Spec) { s.Size = 2 }), destroys: true,

@@ -40,7 +40,8 @@ func parts(s fleet.Spec) []part {
 	return []part{
 		word("mode", s.Mode), steps(r.Steps), bare("repair.steps, their options", r.Steps),
 		word("repair.fence.proof", r.Fence.Proof), bare("repair.fence", r.Fence),
-		part{"repair.attempts", [2]any{r.Attempts, r.AttemptsIn}, strconv.Itoa(r.Attempts) + " in " + fleet.WriteSpan(r.AttemptsIn)},
+		part{"repair.attempts", [2]any{r.Attempts, r.AttemptsIn},
+			strconv.Itoa(r.Attempts) + " in " + fleet.WriteSpan(r.AttemptsIn)},
 		span("repair.backoff", r.Backoff), bare("repair.windows", r.Windows), bare("repair.not_every", r.NotEvery),
 		word("on_external_stop", r.OnExternalStop), span("on_external_stop.hold", r.ExternalStopHold),
 		word("on_host_disabled", r.OnHostDisabled),

@@ -42,13 +42,15 @@ func TestAFleetThatWasRenamedBetweenTwoRunsIsARenaming(t *testing.T) {
 		is     []fleet.Spec
 		want   int
 	}{
-		"another name":              {map[fleet.Name]*fleet.Ledger{"web": ledger(3)}, []fleet.Spec{spec("www", 3)}, 1},
-		"people ordered a size":     {map[fleet.Name]*fleet.Ledger{"web": ordered}, []fleet.Spec{spec("www", 3)}, 1},
-		"another size":              {map[fleet.Name]*fleet.Ledger{"web": ledger(3)}, []fleet.Spec{spec("www", 4)}, 0},
-		"it was let go before":      {nil, []fleet.Spec{spec("www", 3)}, 0},
-		"there were both":           {map[fleet.Name]*fleet.Ledger{"web": ledger(3), "www": ledger(3)}, []fleet.Spec{spec("www", 3)}, 0},
+		"another name":          {map[fleet.Name]*fleet.Ledger{"web": ledger(3)}, []fleet.Spec{spec("www", 3)}, 1},
+		"people ordered a size": {map[fleet.Name]*fleet.Ledger{"web": ordered}, []fleet.Spec{spec("www", 3)}, 1},
+		"another size":          {map[fleet.Name]*fleet.Ledger{"web": ledger(3)}, []fleet.Spec{spec("www", 4)}, 0},
+		"it was let go before":  {nil, []fleet.Spec{spec("www", 3)}, 0},
+		"there were both": {map[fleet.Name]*fleet.Ledger{"web": ledger(3), "www": ledger(3)},
+			[]fleet.Spec{spec("www", 3)}, 0},
 		"nothing of it is in force": {map[fleet.Name]*fleet.Ledger{"web": nil}, []fleet.Spec{spec("www", 3)}, 0},
-		"two, and one new":          {map[fleet.Name]*fleet.Ledger{"a": ledger(3), "b": ledger(3)}, []fleet.Spec{spec("www", 3)}, 1},
+		"two, and one new": {map[fleet.Name]*fleet.Ledger{"a": ledger(3), "b": ledger(3)},
+			[]fleet.Spec{spec("www", 3)}, 1},
 	} {
 		got := change.RenamedSince(c.before, c.is)
 		if len(got) != c.want {

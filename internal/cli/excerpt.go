@@ -198,7 +198,8 @@ func (p paper) cramped(s api.Status, now time.Time, room, fleets int) []string {
 	lines := append(p.storeLines(s.Store, now), p.fleets(s, now, cut{summary: true, fleets: fleets})...)
 	lines = slices.DeleteFunc(append(lines, p.remarks(s, now, cut{ill: 1})...), func(l string) bool { return l == "" })
 	if left := len(lines) - room + 1; left > 1 {
-		lines = append(lines[:len(lines)-left], p.paint(faint, clip(fmt.Sprintf("  and %d lines more (hale status)", left), p.width)))
+		lines = append(lines[:len(lines)-left], p.paint(faint, clip(fmt.Sprintf("  and %d lines more (hale status)",
+			left), p.width)))
 	}
 	return lines
 }

@@ -108,7 +108,8 @@ func TestOnAScreenOfTenRowsTheIllFleetIsInSight(t *testing.T) {
 			if len(lines) > height-1 || !strings.Contains(text, "\n  sick ") && !strings.Contains(text, "\nsick: ") {
 				t.Errorf("%d others, %d rows: sick is not in sight:\n%s", others, height, text)
 			}
-			if want := fmt.Sprintf("%d of %d machines healthy, 3 fail, 3 need you", 3*others, 3*others+3); !strings.Contains(lines[1], want) {
+			if want := fmt.Sprintf("%d of %d machines healthy, 3 fail, 3 need you", 3*others,
+				3*others+3); !strings.Contains(lines[1], want) {
 				t.Errorf("%d others, %d rows: the counts are %q, want %q", others, height, lines[1], want)
 			}
 		}

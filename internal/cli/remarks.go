@@ -45,10 +45,12 @@ func (p paper) defectLines(defects []api.Defect, now time.Time) []string {
 	return lines
 }
 
-// unownedLines list what bears hale's mark and no fleet owns. What is another hale's is only counted: that one lists it.
+// unownedLines list what bears hale's mark and no fleet owns. What is another hale's is only counted: that one lists
+// it.
 func (p paper) unownedLines(all []api.Unowned, now time.Time) []string {
 	columns := []column{
-		{title: "NAME", keep: keepAlways}, {title: "FLEET", keep: keepAlways}, {title: "POWER", keep: 6}, {title: "SINCE", keep: 5},
+		{title: "NAME", keep: keepAlways}, {title: "FLEET", keep: keepAlways}, {title: "POWER", keep: 6},
+		{title: "SINCE", keep: 5},
 		{title: "INSTANCE", keep: 8}, {title: "HOST", keep: 7}, {title: "PROVIDER", keep: 4},
 	}
 	foreign, ours := map[string]int{}, 0
@@ -58,7 +60,8 @@ func (p paper) unownedLines(all []api.Unowned, now time.Time) []string {
 			continue
 		}
 		ours++
-		for i, text := range []string{u.Name, u.Fleet, u.Power, prose.Span(max(0, now.Sub(u.Since))), u.Instance, u.Host, u.Provider} {
+		for i, text := range []string{u.Name, u.Fleet, u.Power, prose.Span(max(0, now.Sub(u.Since))), u.Instance,
+			u.Host, u.Provider} {
 			columns[i].cells = append(columns[i].cells, cell{text, plain})
 		}
 	}
@@ -96,21 +99,24 @@ func (p paper) storeLines(s *api.StoreTrouble, now time.Time) []string {
 	return append(lines, "")
 }
 
-// wantedLines tell of what people ordered beside the configuration, what waits for a person's word, and which old instances are kept.
+// wantedLines tell of what people ordered beside the configuration, what waits for a person's word, and which old
+// instances are kept.
 func wantedLines(f api.Fleet, now time.Time) []string {
 	var lines []string
 	if f.Ordered != nil {
 		lines = append(lines, f.Ordered.Text)
 	}
 	for _, w := range f.Plans {
-		lines = append(lines, fmt.Sprintf("plan %s waits to be confirmed: %s (hale apply)", w.ID, strings.TrimPrefix(aim(w), w.Subject+": ")))
+		lines = append(lines, fmt.Sprintf("plan %s waits to be confirmed: %s (hale apply)", w.ID,
+			strings.TrimPrefix(aim(w), w.Subject+": ")))
 	}
 	for _, k := range f.Kept {
 		back := "hale undo " + k.Machine
 		if k.Orphan {
 			back = "its machine has gone"
 		}
-		lines = append(lines, fmt.Sprintf("%s: old instance %s is kept until %s (%s more; %s)", k.Machine, prose.Instance(fleet.InstanceID(k.Instance)),
+		lines = append(lines, fmt.Sprintf("%s: old instance %s is kept until %s (%s more; %s)", k.Machine,
+			prose.Instance(fleet.InstanceID(k.Instance)),
 			moment(k.Until, now), prose.Span(max(0, k.Until.Sub(now))), back))
 	}
 	return lines
@@ -154,7 +160,8 @@ func (p paper) attention(s api.Status, now time.Time, c cut) []string {
 			)
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("  %s: %s; until plan %s is confirmed it is asked where it was (hale apply)", w.Subject, w.Text, w.ID))
+		lines = append(lines, fmt.Sprintf("  %s: %s; until plan %s is confirmed it is asked where it was (hale apply)",
+			w.Subject, w.Text, w.ID))
 	}
 	for _, f := range s.Fleets {
 		if f.Brake.Engaged && f.Brake.By == "" {
@@ -166,7 +173,8 @@ func (p paper) attention(s api.Status, now time.Time, c cut) []string {
 		}
 		for _, i := range f.Parents {
 			if i.Paged {
-				lines = append(lines, fmt.Sprintf("  %s: %s (incident %s): %s", f.Name, i.Text, i.ID, prose.Advice(fleet.ReasonSharedFate)))
+				lines = append(lines, fmt.Sprintf("  %s: %s (incident %s): %s", f.Name, i.Text, i.ID,
+					prose.Advice(fleet.ReasonSharedFate)))
 			}
 		}
 		if d := f.Vantage.Doubt; d.Code != "" {

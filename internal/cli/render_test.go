@@ -243,8 +243,10 @@ func TestPlan(t *testing.T) {
 			{Machine: "web-3", Verdict: "unhealthy", Text: "its checks are down", Action: "reboot", Held: api.Reason{Code: "budget", Text: "as many are in repair", Detail: "1 of 1"}},
 			{Machine: "web-4", Verdict: "unknown", Text: "no instance of it was built yet", Action: api.ActionBuild},
 			{Machine: "web-5", Verdict: "unhealthy", Action: api.ActionGoOn, Repair: "web-5/r2, step recreate, phase verify"},
-			{Machine: "web-6", Verdict: "starting", Action: api.ActionGoOn, Kind: "build", Repair: "web-6/r1, phase verify"},
-			{Machine: "web-6", Verdict: "unhealthy", Text: "it is paused", Action: api.ActionNone, Held: api.Reason{Code: "paused", Text: "it was paused from outside"}},
+			{Machine: "web-6", Verdict: "starting", Action: api.ActionGoOn, Kind: "build",
+				Repair: "web-6/r1, phase verify"},
+			{Machine: "web-6", Verdict: "unhealthy", Text: "it is paused", Action: api.ActionNone,
+				Held: api.Reason{Code: "paused", Text: "it was paused from outside"}},
 		},
 	}}}
 	want := `Planned with what the running controller believes.
@@ -300,8 +302,9 @@ A person must look:
 func TestDoingSaysWhatIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]api.Reason{
-		"held: amnesty for another 20s":                  {Code: "amnesty", Detail: "for another 20s"},
-		"held: check page needs 2 good answers in a row": {Code: "recovering", Detail: "check page needs 2 good answers in a row"},
+		"held: amnesty for another 20s": {Code: "amnesty", Detail: "for another 20s"},
+		"held: check page needs 2 good answers in a row": {Code: "recovering",
+			Detail: "check page needs 2 good answers in a row"},
 		"held: budget": {Code: "budget", Detail: "1 of 1"},
 	} {
 		if got := doing(api.Machine{Waiting: r}).text; got != want {

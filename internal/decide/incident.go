@@ -69,7 +69,8 @@ func (w *work) judgeHold() {
 	}
 }
 
-// rescueHold is how long a person may repair a machine before another one is told, where the policy has no time for that since it heals every other stop.
+// rescueHold is how long a person may repair a machine before another one is told, where the policy has no time for
+// that since it heals every other stop.
 const rescueHold = 15 * time.Minute
 
 func holdTime(m *fleet.Machine, spec *fleet.Spec) time.Duration {

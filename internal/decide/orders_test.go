@@ -171,7 +171,8 @@ func TestARefusalForABrakeNamesWhoPutItOn(t *testing.T) {
 		brake func(*tale)
 		want  string
 	}{
-		"by hand":   {func(tl *tale) { tl.give(fleet.Order{Kind: fleet.OrderBrakeOn}); tl.say(fleet.StandingDown, 3) }, "alice"},
+		"by hand": {func(tl *tale) { tl.give(fleet.Order{Kind: fleet.OrderBrakeOn}); tl.say(fleet.StandingDown, 3) },
+			"alice"},
 		"by itself": {func(tl *tale) { tl.say(fleet.StandingDown, 0, 1, 3); tl.pass(time.Minute) }, ""},
 	} {
 		tl := few(t, 10)

@@ -39,8 +39,8 @@ func (r *round) scale(o *fleet.Order) {
 	}
 	r.record(rec)
 	if r.sayPending(o).From == 0 && waited.From != 0 && l.Ordered != nil {
-		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonTakenBack, Order: l.Ordered.Order, By: o.By, Detail: waited.ID,
-			Size: waited.To, Limit: waited.From})
+		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonTakenBack, Order: l.Ordered.Order, By: o.By,
+			Detail: waited.ID, Size: waited.To, Limit: waited.From})
 	}
 }
 

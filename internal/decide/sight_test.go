@@ -100,7 +100,8 @@ func TestAfterIsolationEverythingIsJudgedAfresh(t *testing.T) {
 	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
 }
 
-// What status calls a doubt and what the journal does begin and end together, however often its reason ceases for a moment.
+// What status calls a doubt and what the journal does begin and end together, however often its reason ceases for a
+// moment.
 func TestTheJournalEndsADoubtWhenItEnds(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)

@@ -23,7 +23,8 @@ func (w *work) judge() {
 	w.judgeIncident()
 }
 
-// judgeHealth brings the verdict up to date, unless the instance is being replaced: what it looks like then is our own doing.
+// judgeHealth brings the verdict up to date, unless the instance is being replaced: what it looks like then is our own
+// doing.
 func (w *work) judgeHealth() bool {
 	m, s := w.M, w.Situation
 	was := m.Health
@@ -46,8 +47,9 @@ func (w *work) judgeHealth() bool {
 		return true // it has left: there is nothing to tell of
 	}
 	if h := m.Health; h.Verdict != was.Verdict || h.Cause != was.Cause || (nothingKnown(h) && h.Result != was.Result) {
-		w.Record(fleet.Record{Kind: fleet.RecordVerdict, Verdict: h.Verdict, Was: was.Verdict, Cause: h.Cause, Check: h.Check,
-			Result: h.Result, Instance: m.Current.ID, Generation: m.Current.Generation, Detail: detailOf(evidence.Checks, h.Check)})
+		w.Record(fleet.Record{Kind: fleet.RecordVerdict, Verdict: h.Verdict, Was: was.Verdict, Cause: h.Cause,
+			Check: h.Check, Result: h.Result, Instance: m.Current.ID, Generation: m.Current.Generation,
+			Detail: detailOf(evidence.Checks, h.Check)})
 	}
 	return true
 }
@@ -69,7 +71,8 @@ func beingReplaced(m *fleet.Machine) bool {
 	if r != nil && r.Wanted() {
 		return r.Phase == fleet.PhaseAct
 	}
-	return r != nil && r.Kind == fleet.RepairHeal && r.Phase == fleet.PhaseAct && (r.Step == fleet.StepRecreate || r.Step == fleet.StepRebuild)
+	return r != nil && r.Kind == fleet.RepairHeal && r.Phase == fleet.PhaseAct &&
+		(r.Step == fleet.StepRecreate || r.Step == fleet.StepRebuild)
 }
 
 // nothingKnown reports whether the verdict is for want of results: then the reason for the want is news, too.
@@ -86,7 +89,8 @@ func detailOf(checks []fleet.CheckState, name fleet.CheckName) string {
 	return ""
 }
 
-// followPlace keeps the belief of where instances are: somebody may migrate them, and where one was last counts when it is gone.
+// followPlace keeps the belief of where instances are: somebody may migrate them, and where one was last counts when it
+// is gone.
 func (w *work) followPlace() {
 	follow := func(i *fleet.Incarnation) {
 		s := w.View.Sighting(i.ID)
@@ -126,7 +130,8 @@ func (w *work) followAddress(seen fleet.Sighting) {
 		return
 	}
 	m.Address = a
-	w.Record(fleet.Record{Kind: fleet.RecordAddress, Reason: fleet.ReasonNewAddress, Address: a, Instance: m.Current.ID})
+	w.Record(fleet.Record{Kind: fleet.RecordAddress, Reason: fleet.ReasonNewAddress, Address: a,
+		Instance: m.Current.ID})
 }
 
 // noticeStrays keeps the list of instances that bear the machine's mark and should not be there.
@@ -161,7 +166,8 @@ func (w *work) noticeStrays() {
 func (w *work) knownStray(s fleet.Stray, i *fleet.Instance) fleet.Stray {
 	if w.M.LeftAt(i.ID) >= 0 && !w.HeldCut(i.ID) && i.Power == fleet.PowerRunning && !s.Paged {
 		s.Paged = true
-		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonSecondRunning, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})
+		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonSecondRunning, Instance: i.ID,
+			Generation: i.Mark.Generation, Host: i.Host})
 	}
 	return s
 }
@@ -173,6 +179,7 @@ func (w *work) newStray(i *fleet.Instance) fleet.Stray {
 		s.Paged, reason = true, fleet.ReasonSecondRunning
 		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation})
 	}
-	w.Record(fleet.Record{Kind: fleet.RecordRemnant, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host})
+	w.Record(fleet.Record{Kind: fleet.RecordRemnant, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation,
+		Host: i.Host})
 	return s
 }

@@ -50,8 +50,8 @@ func InForce(ctx context.Context, s state.Store, name fleet.Name) (*fleet.Ledger
 	return whole.Ledger, nil
 }
 
-// LookedAfter returns the fleets that the engine on the store looked after last: those that were let go since are not among
-// them.
+// LookedAfter returns the fleets that the engine on the store looked after last: those that were let go since are not
+// among them.
 func LookedAfter(ctx context.Context, s state.Store) ([]fleet.Name, error) {
 	entries, _, err := s.List(ctx, fleetsPrefix)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// goodWithin is how long the probes are waited for that count, and mostCounted how many machines of a fleet are asked for.
+	// goodWithin is how long the probes are waited for that count, and mostCounted how many machines of a fleet are
+	// asked for.
 	goodWithin  = 200 * time.Millisecond
 	mostCounted = 20
 )

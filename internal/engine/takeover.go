@@ -191,7 +191,8 @@ func (e *Engine) rename(ctx context.Context, t TakeOver, marked []fleet.Name) (T
 			return TakenOver{}, err
 		}
 		told, err := book.Writes([]fleet.Record{{
-			At: now, Fleet: name, Kind: fleet.RecordStore, Reason: fleet.ReasonTakenOver, Order: o.ID, By: t.By, Detail: string(t.Installation)}}, journal.Keep{})
+			At: now, Fleet: name, Kind: fleet.RecordStore, Reason: fleet.ReasonTakenOver, Order: o.ID, By: t.By,
+			Detail: string(t.Installation)}}, journal.Keep{})
 		if err != nil {
 			return TakenOver{}, err
 		}

@@ -63,7 +63,8 @@ const (
 	CauseChecks  Cause = "checks" // its checks are down
 	CauseBuild   Cause = "build"  // its first instance never became healthy
 	CauseBlind   Cause = "blind"  // nothing is known, for too long
-	// CauseDisabled is an instance on a host that whoever runs the provider wants to be empty, where the policy is to follow. It may serve as ever.
+	// CauseDisabled is an instance on a host that whoever runs the provider wants to be empty, where the policy is to
+	// follow. It may serve as ever.
 	CauseDisabled Cause = "host-disabled"
 	CauseOrdered  Cause = "ordered" // a person wants it repaired, whatever it looks like
 )
@@ -79,7 +80,8 @@ func (c Cause) Stopped() bool {
 	return false
 }
 
-// Halted reports whether the cause is that the instance stands still, or is set aside for a person, with all that it has: it can go on.
+// Halted reports whether the cause is that the instance stands still, or is set aside for a person, with all that it
+// has: it can go on.
 func (c Cause) Halted() bool {
 	return c == CausePaused || c == CauseSuspended || c == CauseRescued || c == CauseIOError
 }

@@ -15,7 +15,8 @@ type Repair struct {
 	Deadline Instant
 	// Look is the id of the look that the rung waits for or has taken.
 	Look string
-	// Gather is the id of the evidence that the rung waits for until GatherBy; without GatherBy, nobody gathers it any more.
+	// Gather is the id of the evidence that the rung waits for until GatherBy; without GatherBy, nobody gathers it any
+	// more.
 	Gather   string  `json:",omitempty"`
 	GatherBy Instant `json:",omitempty"`
 	// Confirmed says that a look confirmed the failure for this rung (L3).
@@ -50,8 +51,8 @@ type Repair struct {
 	Retries int
 	// Order is the person's that it carries out; empty: it mends.
 	Order OrderID `json:",omitempty"`
-	// FenceAt is when the time is over for which the target's host is left as it is before it is fenced: only a look that begins then lets hale do
-	// so. Zero: it has not begun.
+	// FenceAt is when the time is over for which the target's host is left as it is before it is fenced: only a look
+	// that begins then lets hale do so. Zero: it has not begun.
 	FenceAt Instant `json:",omitempty"`
 	// Struck says that an order to fence the target's host may have been carried out, whose end nobody heard of.
 	Struck bool `json:",omitempty"`
@@ -78,8 +79,8 @@ const (
 // Ordered reports whether work of the kind carries out a person's order, and mends nothing.
 func (k RepairKind) Ordered() bool { return k == RepairRemove || k == RepairUpdate || k == RepairUndo }
 
-// Budgeted reports whether work of the kind takes a place in the budgets of machines in repair, the fleet's own and the shared ones (L5):
-// all that takes a machine away from those that it serves.
+// Budgeted reports whether work of the kind takes a place in the budgets of machines in repair, the fleet's own and the
+// shared ones (L5): all that takes a machine away from those that it serves.
 func (k RepairKind) Budgeted() bool { return k == RepairHeal || k.Ordered() }
 
 // Phase is where the work on a rung stands.

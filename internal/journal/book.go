@@ -192,7 +192,8 @@ func (b *Book) crowded(r *fleet.Record) crowd {
 	return crowd{machine: r.Machine, seqs: all[:min(2, len(all))]}
 }
 
-// Overdue reports whether a record has outlived its time, so that Writes has something to remove although nothing is new.
+// Overdue reports whether a record has outlived its time, so that Writes has something to remove although nothing is
+// new.
 func (b *Book) Overdue(keep Keep) bool {
 	return (keep.outlived(&b.lasting, lateness) || keep.outlived(&b.swings, lateness)) && b.due(keep) > b.oldest()
 }

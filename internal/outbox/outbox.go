@@ -1,10 +1,11 @@
 // Package outbox keeps messages in the store until whoever they are for has taken them.
 //
-// It promises that a message is put in by the same transaction that stores the record it tells of; that it has a key of its own, which
-// never changes, so that what comes twice can be told from two things, and which no other message ever has, also when an old store was restored; and that nothing is forgotten: a message ends taken, or as a dead letter with the reason.
-// It bounds itself: see MaxWaiting, MaxDead and KeepDead. When and how often a message is tried is a pure function (Letter.After), and
-// what one fleet's owner does next about all of them is a state machine (Box). It sends nothing by itself: the engine
-// does.
+// It promises that a message is put in by the same transaction that stores the record it tells of; that it has a key of
+// its own, which never changes, so that what comes twice can be told from two things, and which no other message ever
+// has, also when an old store was restored; and that nothing is forgotten: a message ends taken, or as a dead letter
+// with the reason. It bounds itself: see MaxWaiting, MaxDead and KeepDead. When and how often a message is tried is a
+// pure function (Letter.After), and what one fleet's owner does next about all of them is a state machine (Box). It
+// sends nothing by itself: the engine does.
 package outbox
 
 import (

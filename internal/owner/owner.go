@@ -64,7 +64,8 @@ func (o *Owner) Edit(spec fleet.Spec, now fleet.Now) (changes []change.Differenc
 	}
 	if o.NotePlan(now).Empty() && !waited.Empty() {
 		o.Note(now, fleet.Record{
-			Kind: fleet.RecordChange, Reason: fleet.ReasonTakenBack, Detail: waited.ID, Size: waited.To, Limit: waited.From,
+			Kind: fleet.RecordChange, Reason: fleet.ReasonTakenBack, Detail: waited.ID, Size: waited.To,
+			Limit: waited.From,
 		})
 	}
 	return changes, dropped

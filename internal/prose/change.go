@@ -74,11 +74,14 @@ func wantedChange(r fleet.Record) string {
 	case fleet.ReasonSizeDown:
 		return fmt.Sprintf("%s has left: fleet %s has %d machines, and had %d", about(r), r.Fleet, r.Size, r.Limit)
 	case fleet.ReasonSizeOrdered:
-		return fmt.Sprintf("%s is to have %s, by order of %s, and not %d", about(r), machines(r.Size), giver(r), r.Limit)
+		return fmt.Sprintf("%s is to have %s, by order of %s, and not %d", about(r), machines(r.Size), giver(r),
+			r.Limit)
 	case fleet.ReasonSizeFromFile:
-		return fmt.Sprintf("%s is to have %s, as the edited configuration says: the order of %d by %s is over", about(r), machines(r.Size), r.Limit, giver(r))
+		return fmt.Sprintf("%s is to have %s, as the edited configuration says: the order of %d by %s is over",
+			about(r), machines(r.Size), r.Limit, giver(r))
 	case fleet.ReasonNamed:
-		return fmt.Sprintf("%s is to go, by order of %s: fleet %s will have %s, and not %d", about(r), giver(r), r.Fleet, machines(r.Size), r.Limit)
+		return fmt.Sprintf("%s is to go, by order of %s: fleet %s will have %s, and not %d", about(r), giver(r),
+			r.Fleet, machines(r.Size), r.Limit)
 	case fleet.ReasonAlready:
 		return already(r)
 	case fleet.ReasonDisksStay:
@@ -94,7 +97,8 @@ func wantedChange(r fleet.Record) string {
 		if r.Order == "" {
 			return because(about(r), aside(Reason(r.Reason), r.Detail))
 		}
-		return aside(fmt.Sprintf("%s: to go from %d to %s waits no more, since %s ordered another size", about(r), r.Limit,
+		return aside(fmt.Sprintf("%s: to go from %d to %s waits no more, since %s ordered another size", about(r),
+			r.Limit,
 			machines(r.Size), giver(r)), r.Detail)
 	case fleet.ReasonReloaded:
 		return because(about(r)+" is edited", Difference(change.Recorded(r)))

@@ -389,7 +389,8 @@ func Work(r fleet.Repair, now fleet.Now) string {
 	if in := r.Intent; in != nil {
 		call := fmt.Sprintf("%s of %s is under way", word(ops, in.Op), Instance(in.Instance))
 		if in.Unknown {
-			call = fmt.Sprintf("it is not known yet whether %s of %s took effect", word(ops, in.Op), Instance(in.Instance))
+			call = fmt.Sprintf("it is not known yet whether %s of %s took effect", word(ops, in.Op),
+				Instance(in.Instance))
 		}
 		said += "; " + call
 	}

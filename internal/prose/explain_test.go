@@ -263,7 +263,8 @@ func TestTimeLeftIsSaid(t *testing.T) {
 		"a provider that was not asked": {change: func(s *engine.FleetStatus) { s.Provider.Standing = fleet.ProviderUnknown },
 			left: "until provider lab answers for the first time"},
 		"after a doubt": {change: func(s *engine.FleetStatus) {
-			s.Whole.Doubt = fleet.Doubt{Reason: fleet.ReasonVantageDoubtful, CalmSince: s.At.Mono.Add(-10 * time.Second)}
+			s.Whole.Doubt = fleet.Doubt{Reason: fleet.ReasonVantageDoubtful,
+				CalmSince: s.At.Mono.Add(-10 * time.Second)}
 		}, left: "for another 20s"},
 	} {
 		s, _ := scene()
@@ -283,7 +284,8 @@ func TestAHeldMachineSaysForHowLong(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(s *engine.FleetStatus, v *fleet.View){
 		"held: too many machines fail at once, so the brake is on (1 of 10 machines fail: " +
-			"it releases in 3m20s if no more than 1 of 10 machines fail until then)": func(s *engine.FleetStatus, v *fleet.View) {
+			"it releases in 3m20s if no more than 1 of 10 machines fail until then)": func(s *engine.FleetStatus,
+			v *fleet.View) {
 			v.Machine.Waiting = fleet.ReasonBrake
 			s.Spec.Limits.Brake = fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 5 * time.Minute}
 			s.Tally.Failing = 1

@@ -35,7 +35,8 @@ func BrakeEnds(f engine.FleetStatus) string {
 		calm = "no machine fails"
 	}
 	if b.CalmSince != 0 && f.Tally.Failing <= most {
-		return fmt.Sprintf("it releases in %s if %s until then", Span(max(0, guard.CalmUntil(&b, p).Sub(f.At.Mono))), calm)
+		return fmt.Sprintf("it releases in %s if %s until then", Span(max(0, guard.CalmUntil(&b, p).Sub(f.At.Mono))),
+			calm)
 	}
 	return fmt.Sprintf("it releases when %s for %s", calm, Span(p.ReleaseAfter))
 }

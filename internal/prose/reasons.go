@@ -26,8 +26,9 @@ var reasons = map[fleet.Reason]reason{
 		"see whether this server's own network works; what the checks say counts again when a canary answers"},
 	fleet.ReasonVantageDoubtful: {"the fault may be on hale's own side",
 		"see whether this server reaches the machines' network; canaries (vantage.canaries) would let hale tell"},
-	fleet.ReasonUnclear:   {"other machines are suspect too, so it must first be clear whether they fail together", ""},
-	fleet.ReasonUndecided: {"the next step depends on which of its checks fail, and not all of them have a result yet", ""},
+	fleet.ReasonUnclear: {"other machines are suspect too, so it must first be clear whether they fail together", ""},
+	fleet.ReasonUndecided: {"the next step depends on which of its checks fail, and not all of them have a result yet",
+		""},
 	fleet.ReasonBudget: {"as many machines are in repair as the fleet allows",
 		"wait, or raise limits.in_repair"},
 	fleet.ReasonBuildBudget:  {"as many first builds run as the fleet allows", "wait, or raise limits.in_build"},
@@ -155,8 +156,9 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonNoSecret: {"a secret that the command needs cannot be read",
 		"put it where the configuration says, so that hale may read it, then hale retry the machine"},
 	fleet.ReasonRunFailed: {"the command failed", ""},
-	fleet.ReasonRunUnclear: {"hale was stopped while the command ran, so it is unknown how far the command came", "see what the command left undone, then hale retry the machine; " +
-		"a command that may be run again at any time can be declared idempotent"},
+	fleet.ReasonRunUnclear: {"hale was stopped while the command ran, so it is unknown how far the command came",
+		"see what the command left undone, then hale retry the machine; " +
+			"a command that may be run again at any time can be declared idempotent"},
 	fleet.ReasonNotFor:      {"it is for other checks than those that are down", ""},
 	fleet.ReasonStepPage:    {"the ladder tells a person at this step", byHand},
 	fleet.ReasonStepLeave:   {"the ladder leaves it to a person at this step", byHand},
@@ -194,10 +196,12 @@ var reasons = map[fleet.Reason]reason{
 		"turn off the one that is wrong, or have the access cut again"},
 	fleet.ReasonHostFenced: {"its host did not answer, and hale cut the host's power", "see what is wrong with the host before you turn it on again"},
 	fleet.ReasonHostBack:   {"its old host is back, on which it left an instance", ""},
-	fleet.ReasonFenceDelay: {"hale waits before it cuts the power of its host, so that another hale can be first", "nothing needs to be done: hale looks once more when fence_delay is over"},
+	fleet.ReasonFenceDelay: {"hale waits before it cuts the power of its host, so that another hale can be first",
+		"nothing needs to be done: hale looks once more when fence_delay is over"},
 	fleet.ReasonFenceFailed: {"nothing proved its host off: no power controller did, however often it was tried",
 		"make sure that the host is off, and say so: hale fence confirm HOST; hale fence test says what is wrong with the controllers"},
-	fleet.ReasonAnswers: {"its host is said to be off, and the machine answers", "see which host the power controller really cuts; it may be another one than the configuration says"},
+	fleet.ReasonAnswers: {"its host is said to be off, and the machine answers",
+		"see which host the power controller really cuts; it may be another one than the configuration says"},
 	fleet.ReasonWordRefused: {"the policy takes no person's word that a host is off",
 		"set word: take in repair.fence and reload, if you are sure"},
 	fleet.ReasonHostEnabled:  {"its host is not disabled", ""},
@@ -271,7 +275,8 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonSizeDown: {"the fleet shrinks", ""},
 	fleet.ReasonGivenUp: {"the change failed, so it was given up, and the machine is healed as before",
 		"see with 'hale why' what failed, mend it, and confirm the plan that waits again"},
-	fleet.ReasonTakenBack: {"the edit that waited for a person's word was taken back, so nothing of it waits any more", ""},
+	fleet.ReasonTakenBack: {"the edit that waited for a person's word was taken back, so nothing of it waits any more",
+		""},
 	fleet.ReasonWithdrawn: {"the order was taken back", ""},
 	fleet.ReasonStalePlan: {"it is not the plan that waits: what would be destroyed has changed since",
 		"read the present plan with 'hale apply', and confirm that"},
@@ -290,7 +295,8 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonTargetGone:    {"the fleet has no such target any more", ""},
 	fleet.ReasonOutboxFull:    {"more messages wait than are kept", tellAgain},
 
-	fleet.ReasonHoldExpired: {"a person, or a program other than hale, stopped it, and it still does not run", "start it at the provider, or take it out of the fleet"},
+	fleet.ReasonHoldExpired: {"a person, or a program other than hale, stopped it, and it still does not run",
+		"start it at the provider, or take it out of the fleet"},
 }
 
 // tellAgain is the advice for a dead letter.

@@ -285,9 +285,11 @@ func repairStarted(r fleet.Record) string {
 	case fleet.RepairBuild:
 		return fmt.Sprintf("%s: hale builds its instance (%s)", about(r), r.Repair)
 	case fleet.RepairRemove:
-		return because(fmt.Sprintf("%s: hale removes the machine, by order of %s (%s)", about(r), giver(r), r.Repair), Reason(fleet.Reason(r.Detail)))
+		return because(fmt.Sprintf("%s: hale removes the machine, by order of %s (%s)", about(r), giver(r), r.Repair),
+			Reason(fleet.Reason(r.Detail)))
 	case fleet.RepairUpdate:
-		return fmt.Sprintf("%s: hale builds the machine anew from another template, by order of %s (%s)", about(r), giver(r), r.Repair)
+		return fmt.Sprintf("%s: hale builds the machine anew from another template, by order of %s (%s)", about(r),
+			giver(r), r.Repair)
 	case fleet.RepairTidy:
 		return fmt.Sprintf("%s: hale removes the copy %s of the disks of %s (%s)", about(r), r.Snapshot, instance(r), r.Repair)
 	case fleet.RepairRemnant:

@@ -65,8 +65,8 @@ func TestSentences(t *testing.T) {
 		"web-2 is held: it failed together with others of its domain, so the common cause comes first " +
 			"(incident web/p1, 20 of 20 machines on rack r1 fail); else hale would reboot it": {
 			Kind: fleet.RecordHeld, Reason: fleet.ReasonSharedFate, Parent: "web/p1", Domain: rack, Failing: 20, Size: 20, Step: fleet.StepReboot},
-		"web-2: bob ordered a repair now, which is refused: alice put the brake on": {Kind: fleet.RecordOrder, Reason: fleet.ReasonBrake,
-			Order: "1", Command: fleet.OrderHeal, By: "bob", Braker: "alice"},
+		"web-2: bob ordered a repair now, which is refused: alice put the brake on": {Kind: fleet.RecordOrder,
+			Reason: fleet.ReasonBrake, Order: "1", Command: fleet.OrderHeal, By: "bob", Braker: "alice"},
 		"web-2 is unhealthy: the provider says it crashed; hale leaves it as it is: alice put the brake on": {Kind: fleet.RecordFound, Reason: fleet.ReasonBrake,
 			Order: "1", By: "bob", Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseCrashed, Braker: "alice"},
 		"web-2 is unknown: check page: hale itself is cut off": {Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnknown, Check: "page", Result: fleet.ResultIsolated},

@@ -38,7 +38,8 @@ func TestTheSubjectOfAPageNamesTheSymptom(t *testing.T) {
 		"hale: web-5 could not be built: check page: connection refused or reset": {
 			sick(fleet.Record{Cause: fleet.CauseBuild, Check: "page", Result: fleet.ResultRefused}), fleet.Record{Reason: fleet.ReasonAttempts}, fleet.NotifyPage},
 		"hale: web-5 is not healthy": {
-			sick(fleet.Record{Cause: fleet.CauseOrdered}), fleet.Record{Reason: fleet.ReasonStepPage}, fleet.NotifyPage},
+			sick(fleet.Record{Cause: fleet.CauseOrdered}), fleet.Record{Reason: fleet.ReasonStepPage},
+			fleet.NotifyPage},
 		"hale: web-5: two certified instances of the machine exist": {
 			fleet.Record{}, fleet.Record{Reason: fleet.ReasonSecondRunning}, fleet.NotifyPage},
 	} {

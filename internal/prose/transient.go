@@ -13,5 +13,6 @@ func Transient(machines []string) string {
 			"Define it: virsh dumpxml %s > %s.xml && virsh define %s.xml", first, first, first, first)
 	}
 	return fmt.Sprintf("%s are transient: libvirt keeps no definition of them, so they are gone for ever once they are shut off. "+
-		"Define each: virsh dumpxml %s > %s.xml && virsh define %s.xml", strings.Join(machines, ", "), first, first, first)
+		"Define each: virsh dumpxml %s > %s.xml && virsh define %s.xml", strings.Join(machines, ", "), first, first,
+		first)
 }

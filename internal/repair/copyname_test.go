@@ -25,7 +25,8 @@ func TestTheNameOfACopyDoesNotRepeat(t *testing.T) {
 		},
 		"another repair of the same moment": {m, fleet.Repair{ID: "web-2/r6", Started: began}, false},
 		"one that an older version had begun": {
-			&fleet.Machine{Snapshots: []fleet.DiskSnapshot{{ID: "r5"}}}, fleet.Repair{ID: "web-2/r5", Started: began}, false,
+			&fleet.Machine{Snapshots: []fleet.DiskSnapshot{{ID: "r5"}}}, fleet.Repair{ID: "web-2/r5", Started: began},
+			false,
 		},
 	} {
 		if got := copyOf(c.m, &c.r, fleet.OpSnapshot); (got == first) != c.same || got == "" {

@@ -168,10 +168,12 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 			if step.KeepOld > 0 {
 				keep = fmt.Sprintf(", keep_old: %s", step.KeepOld)
 			}
-			line(4, "- %s: {timeout: %s, on_delete_failure: %s%s%s}", step.Kind, step.Timeout, step.OnDeleteFailure, keep,
+			line(4, "- %s: {timeout: %s, on_delete_failure: %s%s%s}", step.Kind, step.Timeout, step.OnDeleteFailure,
+				keep,
 				onlyFor(step))
 		default:
-			line(4, "- %s: {timeout: %s, verify_within: %s%s}", step.Kind, step.Timeout, step.VerifyWithin, onlyFor(step))
+			line(4, "- %s: {timeout: %s, verify_within: %s%s}", step.Kind, step.Timeout, step.VerifyWithin,
+				onlyFor(step))
 		}
 	}
 	line(3, "fence: {proof: %s%s}", r.Fence.Proof, fencing(r.Fence))

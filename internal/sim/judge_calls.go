@@ -21,7 +21,8 @@ func (j *judge) Sent(c *world.Call) {
 	j.strangers(c)
 	j.untouched(c)
 	if c.Copied && c.Op != world.Create {
-		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which a person copied, mark and all", c.Op, j.called(c.ID)))
+		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which a person copied, mark and all", c.Op,
+			j.called(c.ID)))
 	} else if c.Op.Disruptive() && c.Stranger {
 		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which is somebody else's", c.Op, j.called(c.ID)))
 	}
@@ -35,9 +36,9 @@ func (j *judge) Sent(c *world.Call) {
 	}
 }
 
-// touches checks what is done to an instance that stands still with its memory intact, and did so before the last look at it: it
-// may go on where it was, if nobody ordered the pause, or if the policy takes such an order for a failure, and never when a
-// write to its disk would fail again. Only an unfinished build may go.
+// touches checks what is done to an instance that stands still with its memory intact, and did so before the last look
+// at it: it may go on where it was, if nobody ordered the pause, or if the policy takes such an order for a failure,
+// and never when a write to its disk would fail again. Only an unfinished build may go.
 func (j *judge) touches(c *world.Call) {
 	vm, heal := j.s.w.Definition(c.ID, c.Host), j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal
 	if vm == nil || j.s.rival != nil || !vm.Mark.Certified || j.isNamed(c.Mark.Machine, c.ID) {
@@ -176,7 +177,8 @@ func (j *judge) mayDestroy(c *world.Call) {
 	}
 	m := j.s.store.beliefs[n-1]
 	if string(m.Current.ID) == c.ID && !m.Current.Expired && !m.Current.Certified {
-		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which is neither certified nor expired", c.Op, j.called(c.ID)))
+		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which is neither certified nor expired", c.Op,
+			j.called(c.ID)))
 	}
 }
 
@@ -188,7 +190,8 @@ func (j *judge) sends(c *server, a fleet.Action) {
 	}
 	j.spares(a)
 	r := j.rungOf(string(a.Machine))
-	if vm := j.s.w.Definition(string(a.Instance), string(a.Host)); op != fleet.OpPowerOff && takesAway(world.Op(op)) && (vm == nil || vm.Power == world.Off) {
+	if vm := j.s.w.Definition(string(a.Instance), string(a.Host)); op != fleet.OpPowerOff && takesAway(world.Op(op)) &&
+		(vm == nil || vm.Power == world.Off) {
 		return // the proof that it is off stands in for the look
 	}
 	if !r.disrupted && !j.windowOpen && j.unlooked(r, a) {
@@ -214,13 +217,15 @@ func (j *judge) spares(a fleet.Action) {
 	n, _ := a.Machine.Ordinal()
 	its := a.Mark.Certified || j.s.store.beliefs[n-1].Current.ID == a.Instance // and nothing that was left beside it
 	if slices.Contains(j.s.spec.Protected, n) && its && !j.isNamed(string(a.Machine), string(a.Instance)) {
-		j.broken("protect", string(a.Machine), fmt.Sprintf("%s of a machine that is never to be disrupted", a.Intent.Op))
+		j.broken("protect", string(a.Machine), fmt.Sprintf("%s of a machine that is never to be disrupted",
+			a.Intent.Op))
 	}
 }
 
 // unlooked reports whether neither a look since the last outcome nor a person's order stands behind the call.
 func (j *judge) unlooked(r *rung, a fleet.Action) bool {
-	return !j.isNamed(string(a.Machine), string(a.Instance)) && !j.swaps(string(a.Machine), string(a.Instance)) && (r.looked == 0 || r.looked < r.answered)
+	return !j.isNamed(string(a.Machine), string(a.Instance)) && !j.swaps(string(a.Machine), string(a.Instance)) &&
+		(r.looked == 0 || r.looked < r.answered)
 }
 
 // documented reports whether evidence was gathered on what is healed, or tried to be.

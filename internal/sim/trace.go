@@ -35,7 +35,8 @@ func (t *trace) record(at time.Duration, r fleet.Record) {
 	if r.Instance != "" {
 		r.Instance = t.name(r.Instance)
 	}
-	if r.Reason == fleet.ReasonAwaitsWord || r.Reason == fleet.ReasonTakenBack || r.Reason == fleet.ReasonConfirmedPlan {
+	if r.Reason == fleet.ReasonAwaitsWord || r.Reason == fleet.ReasonTakenBack ||
+		r.Reason == fleet.ReasonConfirmedPlan {
 		r.Detail = "" // a plan's name depends on where the template's files lie
 	}
 	if t.history != nil {

@@ -49,7 +49,8 @@ func checkMethods(t Tree) []Finding {
 	}
 	var found []Finding
 	for _, name := range names {
-		found = append(found, Finding{name, fmt.Sprintf("%d methods; the limit is %d", methods[name], max(methodLimit, crowded[name]))})
+		found = append(found, Finding{name, fmt.Sprintf("%d methods; the limit is %d", methods[name],
+			max(methodLimit, crowded[name]))})
 	}
 	return found
 }

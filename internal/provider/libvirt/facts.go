@@ -11,7 +11,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// facts are what a listing needs of a domain's definition: they change only when somebody defines or undefines the domain.
+// facts are what a listing needs of a domain's definition: they change only when somebody defines or undefines the
+// domain.
 type facts struct {
 	mark    fleet.Mark
 	bears   fleet.Metadata

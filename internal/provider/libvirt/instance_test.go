@@ -462,8 +462,8 @@ func listingFollowsMarks(t *testing.T, b *bench) {
 	destroyed(t, p, o.Ref)
 }
 
-// transientSaysSo: a running domain that is undefined is gone for ever once it is off, and listings say so; also while they
-// remember what they read.
+// transientSaysSo: a running domain that is undefined is gone for ever once it is off, and listings say so; also while
+// they remember what they read.
 func transientSaysSo(t *testing.T, b *bench) {
 	p := b.handle(t)
 	ref := b.Stranger(t, "", "fleeting")

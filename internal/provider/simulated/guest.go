@@ -93,7 +93,8 @@ func (g *guest) bears() fleet.Mark { return g.mark.Of(g.id) }
 
 // report is what the provider says about the guest in the state, at a time when it was so.
 func (g *guest) report(s state, now time.Time) fleet.Instance {
-	i := fleet.Instance{ID: g.id, Name: g.name, Host: g.host, Network: g.network, Power: s.power, Stop: s.stop, Mark: s.mark.Of(g.id), Metadata: g.metadata, Tags: g.tags, Transient: g.transient}
+	i := fleet.Instance{ID: g.id, Name: g.name, Host: g.host, Network: g.network, Power: s.power, Stop: s.stop,
+		Mark: s.mark.Of(g.id), Metadata: g.metadata, Tags: g.tags, Transient: g.transient}
 	if s.on() && !now.Before(s.addressAt) && !s.has(NoAddress) {
 		i.Address = s.address
 	}

@@ -52,7 +52,8 @@ func (w *World) leftOff(g *guest, by fleet.Stop) {
 	w.setPower(g, now, fleet.PowerOff, by)
 }
 
-// Undefine has the instance bear no definition any more, as `virsh undefine` of one that runs: it is gone once it is off.
+// Undefine has the instance bear no definition any more, as `virsh undefine` of one that runs: it is gone once it is
+// off.
 func (w *World) Undefine(id fleet.InstanceID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
