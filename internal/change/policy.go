@@ -40,14 +40,14 @@ func parts(s fleet.Spec) []part {
 	return []part{
 		word("mode", s.Mode), steps(r.Steps), bare("repair.steps, their options", r.Steps),
 		word("repair.fence.proof", r.Fence.Proof), bare("repair.fence", r.Fence),
-		part{"repair.attempts", [2]any{r.Attempts, r.AttemptsIn},
+		{"repair.attempts", [2]any{r.Attempts, r.AttemptsIn},
 			strconv.Itoa(r.Attempts) + " in " + fleet.WriteSpan(r.AttemptsIn)},
 		span("repair.backoff", r.Backoff), bare("repair.windows", r.Windows), bare("repair.not_every", r.NotEvery),
 		word("on_external_stop", r.OnExternalStop), span("on_external_stop.hold", r.ExternalStopHold),
 		word("on_host_disabled", r.OnHostDisabled),
 		number("limits.in_repair", l.InRepair), number("limits.in_build", l.InBuild),
 		number("limits.brake.at_least", l.Brake.AtLeast),
-		part{"limits.brake.percent", l.Brake.Percent, strconv.Itoa(l.Brake.Percent) + "%"},
+		{"limits.brake.percent", l.Brake.Percent, strconv.Itoa(l.Brake.Percent) + "%"},
 		span("limits.brake.release_after", l.Brake.ReleaseAfter),
 		bare("limits shared with other fleets", l.Shared),
 		word("shared_fate.then", s.SharedFate.Then), number("shared_fate.at_least", s.SharedFate.AtLeast),
@@ -69,10 +69,10 @@ func parts(s fleet.Spec) []part {
 func partsOfCheck(c fleet.Check) []part {
 	path, _, _ := strings.Cut(c.HTTP.Path, "?") // what follows may be secret
 	return []part{
-		word("kind", c.Kind), number("port", c.Port), part{"path", c.HTTP.Path, path}, span("every", c.Every),
+		word("kind", c.Kind), number("port", c.Port), {"path", c.HTTP.Path, path}, span("every", c.Every),
 		span("timeout", c.Timeout),
-		part{"down_after", [2]int{c.DownAfter, c.DownIn}, often(c.DownAfter, c.DownIn)},
-		part{"up_after", [2]int{c.UpAfter, c.UpIn}, often(c.UpAfter, c.UpIn)},
+		{"down_after", [2]int{c.DownAfter, c.DownIn}, often(c.DownAfter, c.DownIn)},
+		{"up_after", [2]int{c.UpAfter, c.UpIn}, often(c.UpAfter, c.UpIn)},
 		flag("full", c.Full), bare("not_every", c.NotEvery), bare("depends_on", c.DependsOn),
 		bare("what it asks", []any{c.HTTP, c.Exec, c.SSH, c.UDP, c.DNS, c.GRPC, c.Heartbeat, c.Certificate}),
 	}

@@ -146,8 +146,8 @@ func TestAClockThatIsPutBackLosesNothingThatIsYoung(t *testing.T) {
 	}
 }
 
-// Whatever floods the journal takes no more than the fleet's part, swings a quarter of it; the newest stay, and all
-// that goes goes in transactions that the store takes.
+// Whatever floods the journal takes no more than the fleet's part, swings a quarter of it; the newest stay, and the
+// rest goes in transactions that the store takes.
 func TestAFloodTakesNoMoreThanTheFleetsPart(t *testing.T) {
 	t.Parallel()
 	const share = 400_000

@@ -159,43 +159,48 @@ func (e *explainer) explainWaiting(f engine.FleetStatus, v fleet.View) {
 	if m.Waiting != fleet.ReasonProtected && spared(f, &v) {
 		e.hold(fleet.ReasonProtected, "")
 	}
-	detail := ""
+	switch {
+	case m.Waiting == fleet.ReasonBrake && f.Brake.By != "":
+		e.explainBrake(f)
+	case m.Waiting == fleet.ReasonBackoff:
+		e.explainRetry(&m, f.At)
+	default:
+		e.hold(m.Waiting, waitingFor(f, v))
+	}
+}
+
+// waitingFor says what ends the machine's waiting, or how much of it there is, where that is known.
+func waitingFor(f engine.FleetStatus, v fleet.View) string {
+	m := v.Machine
 	switch m.Waiting {
 	case fleet.ReasonBrake:
-		if f.Brake.By != "" {
-			e.explainBrake(f)
-			return
-		}
-		detail = because(fmt.Sprintf("%d of %d machines fail", f.Tally.Failing, f.Tally.Size), BrakeEnds(f))
+		return because(fmt.Sprintf("%d of %d machines fail", f.Tally.Failing, f.Tally.Size), BrakeEnds(f))
 	case fleet.ReasonAmnesty:
-		detail = AmnestyLeft(f)
+		return AmnestyLeft(f)
 	case fleet.ReasonBudget:
-		detail = fmt.Sprintf("%d of %d", f.Tally.InRepair, f.Spec.Limits.InRepair)
 		if full := guard.SharedBudget(&m, &guard.Situation{Spec: f.Spec, Hosts: f.Hosts, Slots: f.Slots}); full != nil {
-			detail = SharedBudget(full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair)
+			return SharedBudget(full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair)
 		}
-	case fleet.ReasonBackoff:
-		e.explainRetry(&m, f.At)
-		return
+		return fmt.Sprintf("%d of %d", f.Tally.InRepair, f.Spec.Limits.InRepair)
 	case fleet.ReasonRecovering:
-		detail = Lacking(&f, v)
+		return Lacking(&f, v)
 	case fleet.ReasonVantageIsolated, fleet.ReasonVantageDoubtful:
-		detail = f.Vantage.Detail
+		return f.Vantage.Detail
 	case fleet.ReasonStoreOlder:
 		if o := f.Whole.Older; o != nil {
-			detail = Older(o)
+			return Older(o)
 		}
 	case fleet.ReasonInstallation:
 		if known := f.Whole.Foreign; len(known) > 0 {
-			detail = Foreign(known[0])
+			return Foreign(known[0])
 		}
 	case fleet.ReasonStoppedByPerson, fleet.ReasonShutDown:
 		if i := m.Incident; i != nil && i.HoldUntil.After(f.At.Wall) {
-			detail = "a person is paged in " + Span(i.HoldUntil.Sub(f.At.Wall))
+			return "a person is paged in " + Span(i.HoldUntil.Sub(f.At.Wall))
 		}
 	default:
 	}
-	e.hold(m.Waiting, detail)
+	return ""
 }
 
 // explainFate says which common cause the machine's incident hangs under.
