@@ -93,7 +93,10 @@ func TestEventsSayWhereTheirBeginningIsCut(t *testing.T) {
 	}
 	o.write(verdict("web-1", dawn.Add(-72*time.Hour)), verdict("db-1", dawn.Add(-2*time.Hour)))
 	o.kept = journal.Keep{Now: dawn, For: 24 * time.Hour}
-	o.write(verdict("web-1", dawn.Add(-time.Hour)), verdict("web-2", dawn))
+	for range journal.KeepLeast {
+		o.write(verdict("web-1", dawn.Add(-time.Hour)))
+	}
+	o.write(verdict("web-2", dawn))
 	for name, c := range map[string]struct {
 		query api.EventsQuery
 		cut   bool
@@ -103,8 +106,8 @@ func TestEventsSayWhereTheirBeginningIsCut(t *testing.T) {
 		"a fleet of which nothing was": {api.EventsQuery{Fleet: "db"}, false},
 		"since before":                 {api.EventsQuery{Since: dawn.Add(-48 * time.Hour)}, true},
 		"since after":                  {api.EventsQuery{Since: dawn.Add(-time.Hour)}, false},
-		"the last, which there are":    {api.EventsQuery{Fleet: "web", Last: 2}, false},
-		"more than there are":          {api.EventsQuery{Fleet: "web", Last: 3}, true},
+		"the last, which there are":    {api.EventsQuery{Fleet: "web", Last: journal.KeepLeast}, false},
+		"more than there are":          {api.EventsQuery{Fleet: "web", Last: journal.KeepLeast + 2}, true},
 	} {
 		var begins time.Time
 		c.query.Begins = func(at time.Time) { begins = at }
