@@ -19,6 +19,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/inbox"
 	"hale/internal/journal"
+	"hale/internal/starts"
 	"hale/internal/state"
 	"hale/internal/state/memory"
 
@@ -343,6 +344,30 @@ func TestStateHasBeliefsButNeitherJournalNorLeases(t *testing.T) {
 	}
 	if string(s.Entries[0].Value) != "x" {
 		t.Errorf("the value came as %q", s.Entries[0].Value)
+	}
+}
+
+// A plan reads the notes of the starts at the provider, too. A start that this hale noted itself must not prove to the plan that the store is older.
+func TestS73StateHasTheStartsThatWereNotedAtProviders(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	name := fleet.NameStart(4, "3qgiyblzlxol")
+	if err := starts.Note(t.Context(), o.store, "lab", name); err != nil {
+		t.Fatal(err)
+	}
+	s, err := o.client().State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned := memory.New(memory.Options{}).Open(nil)
+	for _, e := range s.Entries {
+		if _, err := planned.Commit(t.Context(), state.Txn{Then: []state.Write{state.Put(e.Key, e.Value)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	noted, err := starts.Noted(t.Context(), planned)
+	if diff := cmp.Diff(map[fleet.StartName][]fleet.ProviderName{name: {"lab"}}, noted); diff != "" || err != nil {
+		t.Errorf("%v: %s", err, diff)
 	}
 }
 

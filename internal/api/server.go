@@ -20,6 +20,7 @@ import (
 	"hale/internal/journal"
 	"hale/internal/notify"
 	"hale/internal/prose"
+	"hale/internal/starts"
 	"hale/internal/state"
 )
 
@@ -244,8 +245,9 @@ func (s *Server) whyFleet(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, http.StatusOK, out)
 }
 
-// statePrefixes are the parts of the store that a plan needs.
-var statePrefixes = []string{"installation", "fleets/", "providers/"}
+// statePrefixes are the parts of the store that a plan needs. Without the starts that were noted, those of this very hale would prove to it that
+// the store is older than the world.
+var statePrefixes = []string{"installation", "fleets/", "providers/", starts.NotedPrefix}
 
 func (s *Server) state(w http.ResponseWriter, r *http.Request) {
 	dump, err := Dump(r.Context(), s.opts.Store)

@@ -9,9 +9,10 @@ import (
 	"hale/internal/state"
 )
 
-const notedPrefix = "noted/"
+// NotedPrefix is where in the store the starts lie that were noted.
+const NotedPrefix = "noted/"
 
-func notedUnder(p fleet.ProviderName) string { return notedPrefix + string(p) + "/" }
+func notedUnder(p fleet.ProviderName) string { return NotedPrefix + string(p) + "/" }
 
 // Noting is the write that lets the store know a start that stands, or is about to, at the provider's.
 func Noting(p fleet.ProviderName, name fleet.StartName) state.Write {
@@ -27,13 +28,13 @@ func Note(ctx context.Context, s state.Store, p fleet.ProviderName, name fleet.S
 // Noted returns the starts that the store knows to have been noted, by the provider. Two providers' names may mean one place, so that what is
 // known of any is known of all.
 func Noted(ctx context.Context, s state.Store) (map[fleet.StartName][]fleet.ProviderName, error) {
-	entries, _, err := s.List(ctx, notedPrefix)
+	entries, _, err := s.List(ctx, NotedPrefix)
 	if err != nil {
 		return nil, err
 	}
 	noted := make(map[fleet.StartName][]fleet.ProviderName, len(entries))
 	for _, e := range entries {
-		p, text, _ := strings.Cut(strings.TrimPrefix(e.Key, notedPrefix), "/")
+		p, text, _ := strings.Cut(strings.TrimPrefix(e.Key, NotedPrefix), "/")
 		name, err := fleet.ParseStart(text)
 		if err != nil {
 			return nil, fault.New(fault.Permanent, "starts.noted", e.Key, err)
