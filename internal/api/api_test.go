@@ -114,6 +114,7 @@ func standing() []engine.FleetStatus {
 	sick.Machine.Incident = &fleet.Incident{ID: "web-2/2", Cause: fleet.CauseCrashed, Opened: dawn.Add(-time.Minute)}
 	sick.Machine.Waiting = fleet.ReasonBudget
 	child := view("db-1")
+	child.Machine.Alias = "main"
 	child.Machine.Incident = &fleet.Incident{ID: "db-1/1", Cause: fleet.CauseChecks, Opened: dawn, Parent: "db/p1"}
 	whole := fleet.Whole{
 		Parents: []fleet.Parent{{ID: "db/p1", Domain: fleet.Domain{Kind: fleet.DomainHost, Name: "h1"}, Opened: dawn, Failing: 3, Members: 4, Chance: 0.004}},
@@ -344,6 +345,24 @@ func TestStateHasBeliefsButNeitherJournalNorLeases(t *testing.T) {
 	}
 	if string(s.Entries[0].Value) != "x" {
 		t.Errorf("the value came as %q", s.Entries[0].Value)
+	}
+}
+
+func TestEventsOfAMachineAreFoundByWhatItsProviderCallsIt(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	o.write(record("web-1", fleet.Record{Kind: fleet.RecordVerdict}), record("db-1", fleet.Record{Kind: fleet.RecordVerdict}))
+	for _, q := range []api.EventsQuery{{Machine: "main"}, {Fleet: "main"}} { // a name that is given without a flag may be a fleet's
+		var about []string
+		for e, err := range o.client().Events(t.Context(), q) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			about = append(about, e.Machine)
+		}
+		if diff := cmp.Diff([]string{"db-1"}, about); diff != "" {
+			t.Errorf("%+v: %s", q, diff)
+		}
 	}
 }
 

@@ -72,7 +72,12 @@ func (c *Client) Evidence(ctx context.Context, machine, incident string) (Eviden
 
 // evidence answers also for a machine that is no more.
 func (s *Server) evidence(w http.ResponseWriter, r *http.Request) {
-	machine := fleet.MachineName(r.PathValue("name"))
+	text, problem := meant(r.PathValue("name"), s.opts.Status())
+	if problem != nil {
+		s.fail(w, http.StatusBadRequest, *problem)
+		return
+	}
+	machine := fleet.MachineName(text)
 	kept, err := evidence.Of(r.Context(), s.opts.Store, machine)
 	if err != nil {
 		s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
@@ -117,6 +122,7 @@ func (s *Server) evidence(w http.ResponseWriter, r *http.Request) {
 func (s *Server) knows(machine fleet.MachineName) (known bool, names []string, copies []DiskCopy) {
 	copies = []DiskCopy{}
 	for _, f := range s.opts.Status() {
+		names = append(names, aliases(f)...)
 		for _, v := range f.Machines {
 			names = append(names, string(v.Machine.Name))
 			if v.Machine.Name != machine {

@@ -412,13 +412,17 @@ func parseEventsQuery(v map[string][]string) (eventsQuery, error) {
 	return q, nil
 }
 
-// aboutMachine finds the machine that the query means, by its name or what its provider calls it. One that has gone is
-// still in the journal: its name is taken as it is where a fleet could have had it.
+// aboutMachine finds the machine that the query means, by its name or what its provider calls it; it may stand in the place of a fleet. One that
+// has gone is still in the journal: its name is taken as it is where a fleet could have had it.
 func (s *Server) aboutMachine(ctx context.Context, q *eventsQuery) *Problem {
-	if q.machine == "" {
-		return nil
-	}
 	status := s.opts.Status()
+	if q.machine == "" {
+		text, problem := meant(string(q.fleet), status)
+		if problem == nil && text != string(q.fleet) {
+			q.fleet, q.machine = "", fleet.MachineName(text)
+		}
+		return problem
+	}
 	text, problem := meant(string(q.machine), status)
 	if problem != nil {
 		return problem

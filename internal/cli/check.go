@@ -11,6 +11,7 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/fleet"
+	"hale/internal/prose"
 )
 
 // checkFlag asks for the answer that a monitoring system understands.
@@ -199,7 +200,7 @@ func assessMachines(f api.Fleet, add func(int, string, ...any)) {
 		if m.Quarantine != nil {
 			why = m.Quarantine.Reason.Text
 		}
-		said := m.Name + " is " + m.Verdict
+		said := prose.Called(fleet.MachineName(m.Name), m.Alias) + " is " + m.Verdict
 		if why != "" {
 			said += ": " + why
 		}

@@ -205,6 +205,7 @@ func TestACheckEndsAsAPluginDoes(t *testing.T) {
 		"does not act":       {status: with(func(f *api.Fleet) { f.Acting = false }), code: 2, says: "does not act"},
 		"provider down":      {status: with(func(f *api.Fleet) { f.Provider.Standing = "down" }), code: 2, says: "provider lab does not answer"},
 		"a plan waits":       {status: with(func(f *api.Fleet) { f.Plans = []api.Waiting{{ID: "web-1f"}} }), code: 1, says: "web-1f waits"},
+		"adopted":            {status: with(func(f *api.Fleet) { sick(f); f.Machines[2].Alias = "main" }), code: 1, says: "web-3 (main) is unhealthy: "},
 		"stopping":           {status: stopping, code: 2, says: "hale is stopping"},
 		"no fleets":          {code: 1, says: "there are no fleets"},
 		"hale does not run":  {trouble: absent(errors.New("connection refused")), code: 2, says: "HALE CRITICAL - no hale controller listens on s"},

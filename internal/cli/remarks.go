@@ -206,7 +206,7 @@ func (p paper) plea(m api.Machine, now time.Time) string {
 	if m.Quarantine != nil {
 		why, since = m.Quarantine.Reason, m.Quarantine.Since
 	}
-	said := fmt.Sprintf("  %s for %s", m.Name, prose.Span(now.Sub(since)))
+	said := fmt.Sprintf("  %s for %s", prose.Called(fleet.MachineName(m.Name), m.Alias), prose.Span(now.Sub(since)))
 	if text := why.Text; text != "" {
 		said += ": " + text
 	} else if m.Text != "" {

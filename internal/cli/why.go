@@ -132,7 +132,7 @@ func (p paper) whyFleet(w api.FleetWhy, now time.Time) []string {
 
 // sickness says in a line how a machine is, and what is done about it.
 func sickness(m api.Machine, now time.Time) string {
-	said := m.Name + " is " + m.Verdict
+	said := prose.Called(fleet.MachineName(m.Name), m.Alias) + " is " + m.Verdict
 	if !m.Since.IsZero() {
 		said += " for " + prose.Span(max(0, now.Sub(m.Since)))
 	}
