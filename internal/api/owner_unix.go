@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os/user"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -22,13 +23,20 @@ func allowed(f fs.FileInfo) string {
 	if u, err := user.LookupId(who); err == nil {
 		who = u.Username
 	}
-	said := "user " + who + " and root may"
+	may := []string{"user " + who}
 	if !f.IsDir() && f.Mode()&groupMay != 0 {
 		group := strconv.Itoa(int(owner.Gid))
 		if g, err := user.LookupGroupId(group); err == nil {
 			group = g.Name
 		}
-		said = "user " + who + ", members of group " + group + " and root may"
+		may = append(may, "members of group "+group)
 	}
-	return said
+	if owner.Uid != 0 {
+		may = append(may, "root")
+	}
+	last := len(may) - 1
+	if last == 0 {
+		return may[0] + " may"
+	}
+	return strings.Join(may[:last], ", ") + " and " + may[last] + " may"
 }

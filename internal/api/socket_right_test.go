@@ -22,13 +22,13 @@ func TestWhoMayNotUseTheSocketLearnsWhoMay(t *testing.T) {
 		Err:    &net.OpError{Op: "dial", Err: &os.SyscallError{Syscall: "connect", Err: fs.ErrPermission}},
 	}
 	if said := denied.Error(); !strings.HasPrefix(said, "you may not use the socket ") ||
-		!strings.Contains(said, " and root may; run the command as that user") {
+		!strings.Contains(said, " may; run the command as that user") || strings.Count(said, "root") != 1 {
 		t.Errorf("it is said: %s", said)
 	}
 	if err := os.Chmod(socket, 0o660); err != nil {
 		t.Fatal(err)
 	}
-	if said := denied.Error(); !strings.Contains(said, ", members of group ") {
+	if said := denied.Error(); !strings.Contains(said, " members of group ") {
 		t.Errorf("of a socket with a group it is said: %s", said)
 	}
 }
