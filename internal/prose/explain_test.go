@@ -297,6 +297,12 @@ func TestAHeldMachineSaysForHowLong(t *testing.T) {
 			v.Machine.Waiting = fleet.ReasonAmnesty
 			s.SteadyAt = s.At.Mono.Add(200 * time.Second)
 		},
+		"held: a person, or a program other than hale, paused it, and that is no failure (a person is paged in 3m20s)": func(
+			s *engine.FleetStatus, v *fleet.View,
+		) {
+			v.Machine.Waiting = fleet.ReasonPaused
+			v.Machine.Incident = &fleet.Incident{Cause: fleet.CausePaused, HoldUntil: s.At.Wall.Add(200 * time.Second)}
+		},
 	} {
 		s, v := scene()
 		fail(&v)

@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func (w Words) Message(l outbox.Letter, story []fleet.Record) notify.Message {
 	section(&b, "What happened (UTC)", chronicle(story))
 	if l.Event != fleet.NotifyHealed {
 		section(&b, "What hale does now", []string{attitude(r, story)})
-		section(&b, "What you can do", choices(r))
+		section(&b, "What you can do", choices(r, story))
 	}
 	fmt.Fprintf(&b, "\nMessage %s, from hale on %s.\n", l.Key, w.Server)
 	m.Text = b.String()
@@ -142,7 +143,7 @@ func chronicle(story []fleet.Record) []string {
 
 // attitude says what hale will do by itself about what a person is told of.
 func attitude(r fleet.Record, story []fleet.Record) string {
-	if slices.ContainsFunc(story, func(s fleet.Record) bool { return s.Kind == fleet.RecordQuarantined }) {
+	if quarantinedIn(story) {
 		return "it is in quarantine: hale watches it, and touches it no more until it is healthy by itself"
 	}
 	switch r.Reason {
@@ -188,10 +189,17 @@ func foreignOf(r fleet.Record) fleet.Installation {
 }
 
 // choices are what a person can do.
-func choices(r fleet.Record) []string {
+func choices(r fleet.Record, story []fleet.Record) []string {
 	var lines []string
-	if a := AdviceFor(r.Reason, r.Fleet, foreignOf(r)); a != "" {
+	a := AdviceFor(r.Reason, r.Fleet, foreignOf(r))
+	if r.Machine != "" && hides[r.Reason] {
+		a = cmp.Or(adviceOn(r, sickening(r, story).Cause), a)
+	}
+	if a != "" {
 		lines = append(lines, a)
+	}
+	if r.Machine != "" && quarantinedIn(story) && !strings.Contains(a, "hale retry") {
+		lines = append(lines, "when it is mended: hale retry "+string(r.Machine))
 	}
 	if r.Machine != "" {
 		return append(lines, "hale why "+string(r.Machine)+"  says more")
@@ -200,6 +208,25 @@ func choices(r fleet.Record) []string {
 		return append(lines, "hale status  says more")
 	}
 	return append(lines, "hale status  and  hale events --fleet "+string(r.Fleet)+"  say more")
+}
+
+// adviceOn is what helps a machine for how it is, where the reason for the page says only how hale comes to tell it; empty: nothing of its own.
+func adviceOn(r fleet.Record, c fleet.Cause) string {
+	switch {
+	case c == fleet.CauseGone && r.Alias != "":
+		return "make it anew at the provider, called " + r.Alias + " as before; hale takes it back into its place as soon as it is healthy"
+	case r.Reason != fleet.ReasonHoldExpired:
+		return ""
+	case c == fleet.CausePaused || c == fleet.CauseSuspended:
+		return "resume it at the provider, or take it out of the fleet"
+	case c == fleet.CauseRescued:
+		return Advice(fleet.ReasonRescued)
+	}
+	return ""
+}
+
+func quarantinedIn(story []fleet.Record) bool {
+	return slices.ContainsFunc(story, func(s fleet.Record) bool { return s.Kind == fleet.RecordQuarantined })
 }
 
 func sentenceCase(s string) string {

@@ -45,3 +45,33 @@ func TestAMessageAboutTheStoreNamesNoFleet(t *testing.T) {
 		t.Errorf("%s\n%s\n%s", full.Subject, full.Text, over.Subject)
 	}
 }
+
+// The page of a machine that nothing heals says what helps it: a paused one is resumed, not started, and one that is gone is made anew.
+func TestAPageSaysWhatHelpsTheMachineAsItIs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cause  fleet.Cause
+		reason fleet.Reason
+		alias  string
+		story  fleet.RecordKind
+		says   string
+	}{
+		"L10 paused":       {cause: fleet.CausePaused, reason: fleet.ReasonHoldExpired, says: "resume it at the provider, or"},
+		"L10 shut down":    {cause: fleet.CauseShutdown, reason: fleet.ReasonHoldExpired, says: "start it at the provider, or"},
+		"rescued":          {cause: fleet.CauseRescued, reason: fleet.ReasonHoldExpired, says: "end the rescue"},
+		"adopted and gone": {cause: fleet.CauseGone, reason: fleet.ReasonStepPage, alias: "db-two", says: "make it anew at the provider, called db-two as before"},
+		"its own and gone": {cause: fleet.CauseGone, reason: fleet.ReasonStepPage, says: "mend it by hand at the provider"},
+		"in quarantine":    {cause: fleet.CauseCrashed, reason: fleet.ReasonAttempts, story: fleet.RecordQuarantined, says: "when it is mended: hale retry db-3\n"},
+	} {
+		sick := fleet.Record{Kind: fleet.RecordVerdict, Fleet: "db", Machine: "db-3", Alias: c.alias, Verdict: fleet.VerdictUnhealthy, Cause: c.cause}
+		page := fleet.Record{Kind: fleet.RecordPaged, Fleet: "db", Machine: "db-3", Alias: c.alias, Reason: c.reason}
+		m := prose.Words{}.Message(outbox.Letter{Key: "k", Event: fleet.NotifyPage, Record: page},
+			[]fleet.Record{sick, {Kind: c.story, Fleet: "db", Machine: "db-3", Reason: c.reason}})
+		if _, help, _ := strings.Cut(m.Text, "What you can do:\n"); !strings.Contains(help, c.says) {
+			t.Errorf("%s: %q is missing in\n%s", name, c.says, help)
+		}
+		if c.reason == fleet.ReasonHoldExpired && strings.Contains(m.Text, "a person, or a program") {
+			t.Errorf("%s: it is said who did it, which is unknown:\n%s", name, m.Text)
+		}
+	}
+}

@@ -295,7 +295,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonTargetGone:    {"the fleet has no such target any more", ""},
 	fleet.ReasonOutboxFull:    {"more messages wait than are kept", tellAgain},
 
-	fleet.ReasonHoldExpired: {"a person, or a program other than hale, stopped it, and it still does not run",
+	fleet.ReasonHoldExpired: {"it was left alone as long as on_external_stop says, and it still does not run",
 		"start it at the provider, or take it out of the fleet"},
 }
 
