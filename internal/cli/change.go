@@ -31,7 +31,7 @@ func (c *commander) reloadCommand() *cobra.Command {
 			if err != nil {
 				return c.sayLines(err)
 			}
-			return c.printChanges(changes, "The configuration was read again.", asJSON)
+			return c.printChanges(changes, "The configuration was read again.", true, asJSON)
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -66,7 +66,7 @@ func (c *commander) applyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.printChanges(changes, "", f.json)
+			return c.printChanges(changes, "", true, f.json)
 		}),
 	}
 	f.add(cmd, c)
@@ -88,7 +88,7 @@ func (c *commander) compare(ctx context.Context, file string, asJSON bool) error
 	if err != nil {
 		return c.sayLines(err)
 	}
-	return c.printChanges(changes, "Reading "+file+" would change this; nothing was changed.", asJSON)
+	return c.printChanges(changes, "Reading "+file+" would change this; nothing was changed.", false, asJSON)
 }
 
 // confirm gives a person's word for a plan: of a provider to the controller itself, of a fleet to whoever owns it.
@@ -136,16 +136,16 @@ func (c *commander) sayLines(err error) error {
 	return err
 }
 
-func (c *commander) printChanges(changes api.Changes, headline string, asJSON bool) error {
+func (c *commander) printChanges(changes api.Changes, headline string, wait, asJSON bool) error {
 	if asJSON {
 		return printJSON(c.Out, changes)
 	}
-	fmt.Fprintln(c.Out, strings.Join(screenOf(c.Out, c.Getenv).paper().changes(changes, headline), "\n"))
+	fmt.Fprintln(c.Out, strings.Join(screenOf(c.Out, c.Getenv).paper().changes(changes, headline, wait), "\n"))
 	return nil
 }
 
-// changes renders differences, and the plans that wait.
-func (p paper) changes(changes api.Changes, headline string) []string {
+// changes renders differences, and the plans. If these wait, and not only would, the command that confirms them stands with them.
+func (p paper) changes(changes api.Changes, headline string, wait bool) []string {
 	var lines []string
 	if headline != "" {
 		lines = append(lines, headline)
@@ -183,8 +183,11 @@ func (p paper) changes(changes api.Changes, headline string) []string {
 		lines = append(lines, p.touched("remove", w.Remove)...)
 		lines = append(lines, p.touched("replace", w.Replace)...)
 		lines = append(lines, p.touched("take for gone, if it is not found there,", w.Doubted)...)
-		if w.Blocked.Code != "" {
+		switch {
+		case w.Blocked.Code != "":
 			lines = append(lines, p.paint(red, "  it cannot be confirmed: "+w.Blocked.Text), "  "+w.Blocked.Advice)
+		case wait:
+			lines = append(lines, "  to do it: hale apply --confirm "+w.ID)
 		}
 	}
 	return lines

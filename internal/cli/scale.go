@@ -83,7 +83,7 @@ func (c *commander) scale(ctx context.Context, name string, size int, plan strin
 	} else {
 		c.printOrders(out)
 		if len(waiting.Plans) > 0 {
-			fmt.Fprintln(c.Out, strings.Join(screenOf(c.Out, c.Getenv).paper().changes(waiting, ""), "\n"))
+			fmt.Fprintln(c.Out, strings.Join(screenOf(c.Out, c.Getenv).paper().changes(waiting, "", true), "\n"))
 		}
 	}
 	return errors.Join(err, verdictOn(out))
