@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 
 	"hale/internal/api"
 	"hale/internal/config"
 	"hale/internal/engine"
+	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider"
 	"hale/internal/state/memory"
@@ -40,7 +42,7 @@ func Preview(ctx context.Context, o PreviewOptions) (api.Preview, error) {
 	}
 	listing, err := adapterOf(s.adapters, o.Fleet.Provider).provider.List(ctx)
 	if err != nil {
-		return api.Preview{}, err
+		return api.Preview{}, fmt.Errorf("provider %s does not answer: %s", o.Fleet.Provider, fault.Plain(err))
 	}
 	out := preview(listing, o)
 	if !slices.ContainsFunc(out.Machines, func(m api.PreviewedMachine) bool { return m.Left == "" }) {

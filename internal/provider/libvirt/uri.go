@@ -2,11 +2,14 @@ package libvirt
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 )
@@ -113,7 +116,7 @@ func (r reach) dial(ctx context.Context) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, r.network, target)
 	if err != nil {
-		return nil, err
+		return nil, r.unheard(target, err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // the handshakes know no context
 	defer stop()
@@ -129,6 +132,23 @@ func (r reach) dial(ctx context.Context) (net.Conn, error) {
 		return nil, err
 	}
 	return secured, nil
+}
+
+// unheard says what is wrong with a socket of this machine that did not open, and the way out.
+func (r reach) unheard(socket string, err error) error {
+	cause := err
+	if op := new(net.OpError); errors.As(err, &op) {
+		cause = op.Err
+	}
+	switch {
+	case !r.local():
+		return err
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("hale's user may not use %s (%w): add that user to the group libvirt", socket, cause)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("no libvirt daemon listens on %s (%w): is it started, and is the provider's uri right?", socket, cause)
+	}
+	return err
 }
 
 // secure puts what the address asks for over the connection.
