@@ -7,6 +7,8 @@ type Preview struct {
 	Machines []PreviewedMachine `json:"machines"`
 	Others   []string           `json:"others"`           // what else the provider has, by name
 	Unseen   string             `json:"unseen,omitempty"` // hosts that did not answer, and why
+	// Warnings name what a person should mend first, though nothing is held for it.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // PreviewedMachine is one that is selected.

@@ -13,6 +13,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/prose"
 	"hale/internal/provider"
 	"hale/internal/state/memory"
 )
@@ -67,6 +68,7 @@ func Preview(ctx context.Context, o PreviewOptions) (api.Preview, error) {
 func preview(listing provider.Listing, o PreviewOptions) api.Preview {
 	out := api.Preview{Provider: string(o.Fleet.Provider), Machines: []api.PreviewedMachine{}, Others: []string{}}
 	var silent []error
+	var transient []string
 	for _, h := range listing.Hosts {
 		silent = append(silent, h.Err)
 	}
@@ -84,8 +86,14 @@ func preview(listing provider.Listing, o PreviewOptions) api.Preview {
 			m.Address = seen.Address.String()
 		}
 		m.Left, m.With = leftTo(seen, o.Fleet.Adopt)
+		if seen.Transient && m.Left == "" {
+			transient = append(transient, seen.Name)
+		}
 		m.Fleet, m.Installation = string(seen.Mark.Fleet), string(seen.Mark.Installation)
 		out.Machines = append(out.Machines, m)
+	}
+	if slices.Sort(transient); len(transient) > 0 {
+		out.Warnings = []string{prose.Transient(transient)}
 	}
 	slices.Sort(out.Others)
 	slices.SortFunc(out.Machines, func(a, b api.PreviewedMachine) int {

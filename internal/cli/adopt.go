@@ -290,7 +290,7 @@ func (c *commander) handOver(text string, f adoptFlags) error {
 	if !f.json {
 		next := fmt.Sprintf("a hale that runs on %s takes it in by hale reload", filepath.Dir(f.write))
 		if f.uri != "" {
-			next = fmt.Sprintf("next: hale plan %s, hale run %s", f.write, f.write)
+			next = fmt.Sprintf("next: hale plan %s, hale run %s, which repairs what fails; with mode: observe in the fleet it only watches", f.write, f.write)
 		}
 		fmt.Fprintf(c.Out, "\n%s is written; %s\n", f.write, next)
 	}
@@ -326,7 +326,11 @@ func (p paper) preview(v api.Preview, pattern string) []string {
 	if v.Unseen != "" {
 		lines = append(lines, p.paint(yellow, "There may be more: "+v.Unseen))
 	}
-	return append(lines, p.table(columns)...)
+	lines = append(lines, p.table(columns)...)
+	for _, said := range v.Warnings {
+		lines = append(lines, p.paint(yellow, "warning: "+said))
+	}
+	return lines
 }
 
 // prospects says what would become of the machine.
