@@ -22,14 +22,14 @@ func (h *healer) add(at *value, checks yaml.MapSlice) {
 	steps := []yaml.MapSlice{{{Key: "start", Value: yaml.MapSlice{}}}}
 	if strings.Contains(strings.ToLower(kind), "openstack") {
 		h.clouds["cloud"] = true
-		f = append(f, mapOf("provider", "cloud", "size", size, "template", h.template(name, node.get("properties")))...)
+		f = append(f, mapOf("provider", "cloud", "mode", observe, "size", size, "template", h.template(name, node.get("properties")))...)
 		steps = append(steps, mapOf("recreate", yaml.MapSlice{}))
 		h.note(Differs, node, "a machine that is off is started first; the heal workflow built it anew at once")
 	} else {
 		h.clouds["hosts"] = true
 		h.note(Missing, node, "fleets.%s: of a node of type %s hale knows only the name: it takes machines that exist, by their names (select)", name, kind)
 		h.note(Missing, node, "fleets.%s.template: add one, and adopt: {replaceable: true}, and the ladder may recreate, as the heal workflow did", name)
-		f = append(f, mapOf("provider", "hosts", "select", mapOf("name", at.str()+"*"))...)
+		f = append(f, mapOf("provider", "hosts", "mode", observe, "select", mapOf("name", at.str()+"*"))...)
 		steps = append(steps, mapOf("reboot", yaml.MapSlice{}), mapOf("page", yaml.MapSlice{}))
 	}
 	f = append(f, mapOf("checks", checks, "repair", mapOf("steps", steps), "on_external_stop", "heal")...)

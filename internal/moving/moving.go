@@ -65,6 +65,9 @@ func (m *mover) note(kind Kind, at *value, format string, args ...any) {
 	m.notes = append(m.notes, n)
 }
 
+// observe is the mode of each fleet: the other healer still runs, and two of them would repair the same machines.
+const observe = "observe"
+
 // write renders the configuration below the notes.
 func (m *mover) write(from string, sources []Source, config yaml.MapSlice) (Result, error) {
 	slices.SortStableFunc(m.notes, func(a, b Note) int {
@@ -75,7 +78,7 @@ func (m *mover) write(from string, sources []Source, config yaml.MapSlice) (Resu
 	for _, s := range sources {
 		names = append(names, s.Name)
 	}
-	fmt.Fprintf(&b, "# From %s: %s. Read the notes, then: hale validate, hale simulate, and hale run with mode: observe for a while.\n", from, strings.Join(names, ", "))
+	fmt.Fprintf(&b, "# From %s: %s. Read the notes, then: hale validate, hale simulate, and hale run.\n# It only watches (mode: observe) until you take that out.\n", from, strings.Join(names, ", "))
 	for _, kind := range []Kind{Missing, Lost, Differs} {
 		if !slices.ContainsFunc(m.notes, func(n Note) bool { return n.Kind == kind }) {
 			continue

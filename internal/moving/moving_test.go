@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"hale/internal/config"
+	"hale/internal/fleet"
 	"hale/internal/moving"
 )
 
@@ -132,8 +133,14 @@ func TestS70WhatIsMadeIsValid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := config.Parse("hale.yaml", r.Config); err != nil {
-				t.Errorf("%v\n%s", err, r.Config)
+			c, err := config.Parse("hale.yaml", r.Config)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, r.Config)
+			}
+			for _, f := range c.Fleets { // the other healer still runs
+				if f.Mode != fleet.ModeObserve {
+					t.Errorf("fleet %s is in mode %s, and not only watched at first:\n%s", f.Name, f.Mode, r.Config)
+				}
 			}
 			if strings.Contains(string(r.Config), "hunter2") {
 				t.Errorf("a secret is repeated:\n%s", r.Config)

@@ -79,7 +79,7 @@ func (s *senlin) config() yaml.MapSlice {
 	provider := mapOf("type", "openstack", "cloud", mapOf("name", "default", "region", s.profile.get("properties", "context", "region_name").str()), "poll", interval)
 	s.note(Missing, nil, "providers.cloud.cloud.name: the entry of clouds.yaml whose credentials are those of the cluster's project")
 	built := s.population(name)
-	f := append(yaml.MapSlice{{Key: "provider", Value: "cloud"}}, built...)
+	f := append(mapOf("provider", "cloud", "mode", observe), built...)
 	f = append(f, mapOf("checks", checks, "unhealthy_when", condition, "repair", mapOf("steps", steps, "fence", fence), "on_external_stop", "heal",
 		"grace", seconds(s.number(s.policy.get("properties", "detection", "node_update_timeout"), 300)))...)
 	s.differences()
