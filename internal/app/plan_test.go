@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"strings"
 	"testing"
 
 	"hale/internal/api"
@@ -104,5 +105,22 @@ func TestAPlanDoesNotReadBehindAControllersBack(t *testing.T) {
 	_, err := app.Plan(t.Context(), app.PlanOptions{Config: h.config, DataDir: h.dir, Socket: h.socket + "2", Logger: slog.New(slog.DiscardHandler)})
 	if !fault.Is(err, fault.Conflict) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A plan asks a provider whose address is edited where hale is connected, as hale does until a person confirms; it must not pass for the new one's answer.
+func TestS73APlanSaysThatItAskedWhereAProviderWas(t *testing.T) {
+	t.Parallel()
+	const two = "hosts: [{name: h1}, {name: h2}]"
+	h := newHouse(t, strings.Replace(quick, "poll: 500ms", "poll: 500ms, "+two, 1))
+	h.run()
+	h.await("built", allWell)
+	if p, _ := h.plan(); len(p.Fleets[0].Warnings) != 0 {
+		t.Errorf("nothing is edited, and it warns: %q", p.Fleets[0].Warnings)
+	}
+	h.config = newHouse(t, strings.Replace(quick, "poll: 500ms", "poll: 500ms, hosts: [{name: h1}]", 1)).config
+	p, _ := h.plan()
+	if w := p.Fleets[0].Warnings; len(w) != 1 || !strings.HasPrefix(w[0], "provider lab has another address in this configuration: ") {
+		t.Errorf("got %q", w)
 	}
 }
