@@ -225,7 +225,11 @@ func spell(commands []*cobra.Command) {
 			if fit(cmd, args) == nil {
 				return nil
 			}
-			return fmt.Errorf("write %s; %s --help says more", cmd.UseLine(), cmd.CommandPath())
+			said := fmt.Sprintf("write %s; %s --help says more", cmd.UseLine(), cmd.CommandPath())
+			if strings.Contains(cmd.Use, "FILE|DIR") && len(args) > 1 {
+				said += "; several files are one configuration when they lie in a folder: name that"
+			}
+			return errors.New(said)
 		}
 	}
 }
