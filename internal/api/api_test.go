@@ -351,8 +351,10 @@ func TestStateHasBeliefsButNeitherJournalNorLeases(t *testing.T) {
 func TestEventsOfAMachineAreFoundByWhatItsProviderCallsIt(t *testing.T) {
 	t.Parallel()
 	o := open(t)
-	o.write(record("web-1", fleet.Record{Kind: fleet.RecordVerdict}), record("db-1", fleet.Record{Kind: fleet.RecordVerdict}))
-	for _, q := range []api.EventsQuery{{Machine: "main"}, {Fleet: "main"}} { // a name that is given without a flag may be a fleet's
+	verdict := fleet.Record{Kind: fleet.RecordVerdict}
+	o.write(record("web-1", verdict), record("db-1", verdict))
+	// A name that is given without a flag may be a fleet's.
+	for _, q := range []api.EventsQuery{{Machine: "main"}, {Fleet: "main"}} {
 		var about []string
 		for e, err := range o.client().Events(t.Context(), q) {
 			if err != nil {
@@ -366,7 +368,8 @@ func TestEventsOfAMachineAreFoundByWhatItsProviderCallsIt(t *testing.T) {
 	}
 }
 
-// A plan reads the notes of the starts at the provider, too. A start that this hale noted itself must not prove to the plan that the store is older.
+// A plan reads the notes of the starts at the provider, too. A start that this hale noted itself must not prove to the
+// plan that the store is older.
 func TestS73StateHasTheStartsThatWereNotedAtProviders(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -380,7 +383,8 @@ func TestS73StateHasTheStartsThatWereNotedAtProviders(t *testing.T) {
 	}
 	planned := memory.New(memory.Options{}).Open(nil)
 	for _, e := range s.Entries {
-		if _, err := planned.Commit(t.Context(), state.Txn{Then: []state.Write{state.Put(e.Key, e.Value)}}); err != nil {
+		put := state.Txn{Then: []state.Write{state.Put(e.Key, e.Value)}}
+		if _, err := planned.Commit(t.Context(), put); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -245,8 +245,8 @@ func (s *Server) whyFleet(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, http.StatusOK, out)
 }
 
-// statePrefixes are the parts of the store that a plan needs. Without the starts that were noted, those of this very hale would prove to it that
-// the store is older than the world.
+// statePrefixes are the parts of the store that a plan needs. Without the starts that were noted, those of this very
+// hale would prove to it that the store is older than the world.
 var statePrefixes = []string{"installation", "fleets/", "providers/", starts.NotedPrefix}
 
 func (s *Server) state(w http.ResponseWriter, r *http.Request) {
@@ -412,8 +412,9 @@ func parseEventsQuery(v map[string][]string) (eventsQuery, error) {
 	return q, nil
 }
 
-// aboutMachine finds the machine that the query means, by its name or what its provider calls it; it may stand in the place of a fleet. One that
-// has gone is still in the journal: its name is taken as it is where a fleet could have had it.
+// aboutMachine finds the machine that the query means, by its name or what its provider calls it; it may stand in the
+// place of a fleet. One that has gone is still in the journal: its name is taken as it is where a fleet could have had
+// it.
 func (s *Server) aboutMachine(ctx context.Context, q *eventsQuery) *Problem {
 	status := s.opts.Status()
 	if q.machine == "" {

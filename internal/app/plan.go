@@ -80,22 +80,21 @@ func Plan(ctx context.Context, o PlanOptions) (api.Plan, error) {
 			f.Spec.Size, f.Spec.Adopt.Left = size, left // what is there
 		}
 		w := planFleet(f, was)
-		if said := s.askedElsewhere(f.Wanted.Provider); said != "" {
-			w.Warnings = append(w.Warnings, said)
-		}
+		w.Warnings = append(w.Warnings, s.askedElsewhere(f.Wanted.Provider)...)
 		p.Fleets = append(p.Fleets, w)
 	}
 	return p, nil
 }
 
-// askedElsewhere says that the plan comes from another place than the configuration names, which waits for a person's word; empty: it does not.
-func (s *site) askedElsewhere(p fleet.ProviderName) string {
+// askedElsewhere warns where the plan comes from another place than the configuration names: the edit waits for a
+// person's word.
+func (s *site) askedElsewhere(p fleet.ProviderName) []string {
 	wanted := slices.IndexFunc(s.config.Providers, func(c config.Provider) bool { return c.Name == p })
 	if wanted < 0 || s.config.Providers[wanted].SameAddress(adapterOf(s.adapters, p).config) {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("provider %s has another address in this configuration: once hale has read it, that waits for a person's word (hale apply), "+
-		"and until then hale asks where it is connected now, as this plan did", p)
+	return []string{fmt.Sprintf("provider %s has another address in this configuration: once hale has read it, "+
+		"that waits for a person's word (hale apply); until then hale asks where it is connected now, as this plan did", p)}
 }
 
 // recall finds what is believed: by the running controller, else by the last one that ran on the data folder.

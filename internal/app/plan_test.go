@@ -108,7 +108,8 @@ func TestAPlanDoesNotReadBehindAControllersBack(t *testing.T) {
 	}
 }
 
-// A plan asks a provider whose address is edited where hale is connected, as hale does until a person confirms; it must not pass for the new one's answer.
+// A plan asks a provider whose address is edited where hale is connected, as hale does until a person confirms; it must
+// not pass for the new one's answer.
 func TestS73APlanSaysThatItAskedWhereAProviderWas(t *testing.T) {
 	t.Parallel()
 	const two = "hosts: [{name: h1}, {name: h2}]"
@@ -120,7 +121,8 @@ func TestS73APlanSaysThatItAskedWhereAProviderWas(t *testing.T) {
 	}
 	h.config = newHouse(t, strings.Replace(quick, "poll: 500ms", "poll: 500ms, hosts: [{name: h1}]", 1)).config
 	p, _ := h.plan()
-	if w := p.Fleets[0].Warnings; len(w) != 1 || !strings.HasPrefix(w[0], "provider lab has another address in this configuration: ") {
+	w := p.Fleets[0].Warnings
+	if len(w) != 1 || !strings.HasPrefix(w[0], "provider lab has another address in this configuration: ") {
 		t.Errorf("got %q", w)
 	}
 }

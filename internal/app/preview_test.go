@@ -8,12 +8,14 @@ import (
 	"hale/internal/provider"
 )
 
-// A transient domain is gone for ever once it is off: who is about to adopt it hears so at once, and of those that are not taken nothing is said.
+// A transient domain is gone for ever once it is off: who is about to adopt it hears so at once, and of those that are
+// not taken nothing is said.
 func TestS68APreviewWarnsOfTransientMachinesThatItWouldAdopt(t *testing.T) {
 	t.Parallel()
 	listing := []fleet.Instance{
 		{ID: "1", Name: "db-main"}, {ID: "2", Name: "db-two", Transient: true},
-		{ID: "3", Name: "db-three", Transient: true, Mark: fleet.Mark{Installation: "another", Fleet: "db"}}, {ID: "4", Name: "mail", Transient: true},
+		{ID: "3", Name: "db-three", Transient: true, Mark: fleet.Mark{Installation: "another", Fleet: "db"}},
+		{ID: "4", Name: "mail", Transient: true},
 	}
 	spec := fleet.Spec{Name: "db", Provider: "lab", Adopt: fleet.Adoption{Select: fleet.Selector{Name: "db-*"}}}
 	got := preview(provider.Listing{Instances: listing}, PreviewOptions{Fleet: spec}).Warnings

@@ -290,7 +290,8 @@ func (c *commander) handOver(text string, f adoptFlags) error {
 	if !f.json {
 		next := fmt.Sprintf("a hale that runs on %s takes it in by hale reload", filepath.Dir(f.write))
 		if f.uri != "" {
-			next = fmt.Sprintf("next: hale plan %s, hale run %s, which repairs what fails; with mode: observe in the fleet it only watches", f.write, f.write)
+			next = fmt.Sprintf("next: hale plan %s, hale run %s, which repairs what fails; "+
+				"with mode: observe in the fleet it only watches", f.write, f.write)
 		}
 		fmt.Fprintf(c.Out, "\n%s is written; %s\n", f.write, next)
 	}

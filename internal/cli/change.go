@@ -144,7 +144,8 @@ func (c *commander) printChanges(changes api.Changes, headline string, wait, asJ
 	return nil
 }
 
-// changes renders differences, and the plans. If these wait, and not only would, the command that confirms them stands with them.
+// changes renders differences, and the plans. If these wait, and not only would, the command that confirms them stands
+// with them.
 func (p paper) changes(changes api.Changes, headline string, wait bool) []string {
 	var lines []string
 	if headline != "" {

@@ -316,7 +316,8 @@ func TestDoingSaysWhatIsWaitedFor(t *testing.T) {
 
 func TestAPlanThatWaitsNamesTheCommandThatConfirmsIt(t *testing.T) {
 	t.Parallel()
-	shrink := api.Waiting{ID: "web-1f3a", Subject: "fleet web", From: 3, To: 2, Remove: []api.Touched{{Machine: "web-3", Instance: "5d0c"}}}
+	shrink := api.Waiting{ID: "web-1f3a", Subject: "fleet web", From: 3, To: 2,
+		Remove: []api.Touched{{Machine: "web-3", Instance: "5d0c"}}}
 	blocked := shrink
 	blocked.Blocked = api.Reason{Code: "keeps-disk", Text: "a disk would be lost", Advice: "see disks"}
 	const confirm = "  to do it: hale apply --confirm web-1f3a"
@@ -331,7 +332,7 @@ func TestAPlanThatWaitsNamesTheCommandThatConfirmsIt(t *testing.T) {
 	} {
 		lines := paper{}.changes(api.Changes{Plans: []api.Waiting{c.plan}}, "", c.wait)
 		if got := slices.Contains(lines, confirm); got != c.want {
-			t.Errorf("%s: the command that confirms it is said: %v, want %v\n%s", name, got, c.want, strings.Join(lines, "\n"))
+			t.Errorf("%s: the command that confirms it is said: %v, want %v, in %q", name, got, c.want, lines)
 		}
 	}
 }

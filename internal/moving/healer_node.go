@@ -22,7 +22,8 @@ func (h *healer) add(at *value, checks yaml.MapSlice) {
 	steps := []yaml.MapSlice{{{Key: "start", Value: yaml.MapSlice{}}}}
 	if strings.Contains(strings.ToLower(kind), "openstack") {
 		h.clouds["cloud"] = true
-		f = append(f, mapOf("provider", "cloud", "mode", observe, "size", size, "template", h.template(name, node.get("properties")))...)
+		template := h.template(name, node.get("properties"))
+		f = append(f, mapOf("provider", "cloud", "mode", observe, "size", size, "template", template)...)
 		steps = append(steps, mapOf("recreate", yaml.MapSlice{}))
 		h.note(Differs, node, "a machine that is off is started first; the heal workflow built it anew at once")
 	} else {

@@ -78,7 +78,8 @@ func (m *mover) write(from string, sources []Source, config yaml.MapSlice) (Resu
 	for _, s := range sources {
 		names = append(names, s.Name)
 	}
-	fmt.Fprintf(&b, "# From %s: %s. Read the notes, then: hale validate, hale simulate, and hale run.\n# It only watches (mode: observe) until you take that out.\n", from, strings.Join(names, ", "))
+	fmt.Fprintf(&b, "# From %s: %s. Read the notes, then: hale validate, hale simulate, and hale run.\n", from, strings.Join(names, ", "))
+	b.WriteString("# It only watches (mode: observe) until you take that out.\n")
 	for _, kind := range []Kind{Missing, Lost, Differs} {
 		if !slices.ContainsFunc(m.notes, func(n Note) bool { return n.Kind == kind }) {
 			continue

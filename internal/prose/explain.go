@@ -194,7 +194,8 @@ func waitingFor(f engine.FleetStatus, v fleet.View) string {
 		if known := f.Whole.Foreign; len(known) > 0 {
 			return Foreign(known[0])
 		}
-	case fleet.ReasonStoppedByPerson, fleet.ReasonShutDown, fleet.ReasonPaused, fleet.ReasonSuspended, fleet.ReasonRescued:
+	case fleet.ReasonStoppedByPerson, fleet.ReasonShutDown, fleet.ReasonPaused, fleet.ReasonSuspended,
+		fleet.ReasonRescued:
 		if i := m.Incident; i != nil && i.HoldUntil.After(f.At.Wall) {
 			return "a person is paged in " + Span(i.HoldUntil.Sub(f.At.Wall))
 		}

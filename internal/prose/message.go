@@ -210,11 +210,13 @@ func choices(r fleet.Record, story []fleet.Record) []string {
 	return append(lines, "hale status  and  hale events --fleet "+string(r.Fleet)+"  say more")
 }
 
-// adviceOn is what helps a machine for how it is, where the reason for the page says only how hale comes to tell it; empty: nothing of its own.
+// adviceOn is what helps a machine for how it is, where the reason for the page says only how hale comes to tell it;
+// empty: nothing of its own.
 func adviceOn(r fleet.Record, c fleet.Cause) string {
 	switch {
 	case c == fleet.CauseGone && r.Alias != "":
-		return "make it anew at the provider, called " + r.Alias + " as before; hale takes it back into its place as soon as it is healthy"
+		return "make it anew at the provider, called " + r.Alias +
+			" as before; hale takes it back into its place as soon as it is healthy"
 	case r.Reason != fleet.ReasonHoldExpired:
 		return ""
 	case c == fleet.CausePaused || c == fleet.CauseSuspended:

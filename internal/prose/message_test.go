@@ -46,9 +46,11 @@ func TestAMessageAboutTheStoreNamesNoFleet(t *testing.T) {
 	}
 }
 
-// The page of a machine that nothing heals says what helps it: a paused one is resumed, not started, and one that is gone is made anew.
+// The page of a machine that nothing heals says what helps it: a paused one is resumed, not started, and one that is
+// gone is made anew.
 func TestAPageSaysWhatHelpsTheMachineAsItIs(t *testing.T) {
 	t.Parallel()
+	const expired = fleet.ReasonHoldExpired
 	for name, c := range map[string]struct {
 		cause  fleet.Cause
 		reason fleet.Reason
@@ -56,14 +58,18 @@ func TestAPageSaysWhatHelpsTheMachineAsItIs(t *testing.T) {
 		story  fleet.RecordKind
 		says   string
 	}{
-		"L10 paused":       {cause: fleet.CausePaused, reason: fleet.ReasonHoldExpired, says: "resume it at the provider, or"},
-		"L10 shut down":    {cause: fleet.CauseShutdown, reason: fleet.ReasonHoldExpired, says: "start it at the provider, or"},
-		"rescued":          {cause: fleet.CauseRescued, reason: fleet.ReasonHoldExpired, says: "end the rescue"},
-		"adopted and gone": {cause: fleet.CauseGone, reason: fleet.ReasonStepPage, alias: "db-two", says: "make it anew at the provider, called db-two as before"},
-		"its own and gone": {cause: fleet.CauseGone, reason: fleet.ReasonStepPage, says: "mend it by hand at the provider"},
-		"in quarantine":    {cause: fleet.CauseCrashed, reason: fleet.ReasonAttempts, story: fleet.RecordQuarantined, says: "when it is mended: hale retry db-3\n"},
+		"L10 paused":    {cause: fleet.CausePaused, reason: expired, says: "resume it at the provider, or"},
+		"L10 shut down": {cause: fleet.CauseShutdown, reason: expired, says: "start it at the provider, or"},
+		"rescued":       {cause: fleet.CauseRescued, reason: expired, says: "end the rescue"},
+		"adopted and gone": {cause: fleet.CauseGone, reason: fleet.ReasonStepPage, alias: "db-two",
+			says: "make it anew at the provider, called db-two as before"},
+		"its own and gone": {cause: fleet.CauseGone, reason: fleet.ReasonStepPage,
+			says: "mend it by hand at the provider"},
+		"in quarantine": {cause: fleet.CauseCrashed, reason: fleet.ReasonAttempts, story: fleet.RecordQuarantined,
+			says: "when it is mended: hale retry db-3\n"},
 	} {
-		sick := fleet.Record{Kind: fleet.RecordVerdict, Fleet: "db", Machine: "db-3", Alias: c.alias, Verdict: fleet.VerdictUnhealthy, Cause: c.cause}
+		sick := fleet.Record{Kind: fleet.RecordVerdict, Fleet: "db", Machine: "db-3", Alias: c.alias,
+			Verdict: fleet.VerdictUnhealthy, Cause: c.cause}
 		page := fleet.Record{Kind: fleet.RecordPaged, Fleet: "db", Machine: "db-3", Alias: c.alias, Reason: c.reason}
 		m := prose.Words{}.Message(outbox.Letter{Key: "k", Event: fleet.NotifyPage, Record: page},
 			[]fleet.Record{sick, {Kind: c.story, Fleet: "db", Machine: "db-3", Reason: c.reason}})

@@ -467,7 +467,8 @@ func TestErrorsOfCalls(t *testing.T) {
 	}
 }
 
-// TestASocketThatDoesNotOpenNamesTheWayOut: what dial says of it is read by a person who mistyped it, or has no right to it.
+// TestASocketThatDoesNotOpenNamesTheWayOut: what dial says of it is read by a person who mistyped it, or has no right
+// to it.
 func TestASocketThatDoesNotOpenNamesTheWayOut(t *testing.T) {
 	t.Parallel()
 	addr, err := parseURI("qemu+unix:///system?socket=" + filepath.Join(t.TempDir(), "sock"))
@@ -475,11 +476,13 @@ func TestASocketThatDoesNotOpenNamesTheWayOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, missing := reach{address: addr}.dial(t.Context())
-	denied := reach{address: addr}.unheard("sock", &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", syscall.EACCES)})
+	refusal := &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", syscall.EACCES)}
+	denied := reach{address: addr}.unheard("sock", refusal)
 	for want, c := range map[string]struct{ said, kind error }{
-		"no libvirt daemon listens on " + addr.targets[0] + " (connect: no such file or directory): is it started, and is the provider's uri right?": {
-			missing, fs.ErrNotExist},
-		"hale's user may not use sock (connect: permission denied): add that user to the group libvirt": {denied, fs.ErrPermission},
+		"no libvirt daemon listens on " + addr.targets[0] + " (connect: no such file or directory): " +
+			"is it started, and is the provider's uri right?": {missing, fs.ErrNotExist},
+		"hale's user may not use sock (connect: permission denied): add that user to the group libvirt": {
+			denied, fs.ErrPermission},
 	} {
 		if c.said == nil || c.said.Error() != want || !errors.Is(c.said, c.kind) {
 			t.Errorf("got %v, want %s", c.said, want)

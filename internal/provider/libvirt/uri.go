@@ -146,7 +146,8 @@ func (r reach) unheard(socket string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("hale's user may not use %s (%w): add that user to the group libvirt", socket, cause)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("no libvirt daemon listens on %s (%w): is it started, and is the provider's uri right?", socket, cause)
+		return fmt.Errorf("no libvirt daemon listens on %s (%w): is it started, and is the provider's uri right?",
+			socket, cause)
 	}
 	return err
 }
