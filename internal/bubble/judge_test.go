@@ -29,6 +29,8 @@ type judge struct {
 	owner   string
 	terms   []term
 	healing map[fleet.MachineName]string // the repair under way, by its id
+	// reviving are the machines in a repair that has done no more yet than to set going what does not run.
+	reviving map[fleet.MachineName]bool
 	repairs map[fleet.MachineName]string
 	outages map[fleet.MachineName]*outage
 	adopted map[fleet.InstanceID]time.Time // strangers, when they were
@@ -86,7 +88,8 @@ type outage struct {
 
 func newJudge(r *room) *judge {
 	return &judge{
-		r: r, seen: map[string]bool{}, healing: map[fleet.MachineName]string{}, repairs: map[fleet.MachineName]string{},
+		r: r, seen: map[string]bool{}, healing: map[fleet.MachineName]string{}, reviving: map[fleet.MachineName]bool{},
+		repairs: map[fleet.MachineName]string{},
 		outages: map[fleet.MachineName]*outage{}, disks: map[heldDisk]attached{}, adopted: map[fleet.InstanceID]time.Time{},
 	}
 }
@@ -177,9 +180,14 @@ func (j *judge) record(h hearing) {
 		}
 	case fleet.RecordRepairStarted:
 		j.begun(rec)
+	case fleet.RecordIntent:
+		if j.reviving[rec.Machine] && rec.Op != fleet.OpStart && rec.Op != fleet.OpResume {
+			j.takesPlace(rec)
+		}
 	case fleet.RecordRepairEnded:
 		delete(j.repairs, rec.Machine)
 		delete(j.healing, rec.Machine)
+		delete(j.reviving, rec.Machine)
 	default: // the rest says why, and is room A's business
 	}
 }
@@ -210,6 +218,14 @@ func (j *judge) begun(rec fleet.Record) {
 		return
 	}
 	j.tally.repairs++
+	if j.reviving[rec.Machine] = rec.Cause.Stopped(); !rec.Cause.Stopped() {
+		j.takesPlace(rec)
+	}
+}
+
+// takesPlace checks that a repair may take a place in the budget: when it begins, or when it goes on to more than a start.
+func (j *judge) takesPlace(rec fleet.Record) {
+	delete(j.reviving, rec.Machine)
 	j.healing[rec.Machine] = rec.Repair
 	if j.braked {
 		j.broken("L6", rec.Machine, "a repair begins while the brake is on")

@@ -129,6 +129,7 @@ func rollsBack(r *room, e sim.Event) func() {
 func (j *judge) rolledBack(braked bool) {
 	clear(j.repairs)
 	clear(j.healing)
+	clear(j.reviving)
 	j.braked = braked
 }
 

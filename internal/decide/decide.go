@@ -362,7 +362,7 @@ func (r *round) brake(works []*work) fleet.Brake {
 		r.record(rec)
 		rec.Paged = false
 	}
-	if b.Engaged && !b.Paged && !r.explained(works) {
+	if b.Engaged && !b.Paged && !r.s.Now.Wall.Before(b.Since.Add(pagePause)) && !r.explained(works) {
 		b.Paged = true
 		rec.Kind, rec.Reason = fleet.RecordPaged, fleet.ReasonBrake
 		r.record(rec)

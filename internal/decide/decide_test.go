@@ -315,12 +315,19 @@ func (c *chaos) restart() {
 	clear(c.calls)
 }
 
-// checkParents: a parent without a page is young (L8), and its silent children are left alone until it is time to evacuate.
+// checkParents: a parent without a page is young (L8), or all that fails there passes by itself, and its silent children are left alone until it is time to evacuate.
 func (c *chaos) checkParents(s fleet.Snapshot, d decide.Decision) {
 	policy := s.Spec.SharedFate
 	for _, p := range d.Whole.Parents {
-		if !p.Paged && !s.Now.Wall.Before(p.Opened.Add(policy.Wait)) {
-			c.t.Fatalf("L8: parent %s is open since %s without a page", p.ID, p.Opened)
+		if p.Paged || s.Now.Wall.Before(p.Opened.Add(max(policy.Wait, 2*time.Minute))) {
+			continue
+		}
+		for _, v := range c.s.Machines {
+			m, i := &v.Machine, v.Machine.Incident
+			lasts := i != nil && i.Parent == p.ID && !s.Now.Wall.Before(i.Opened.Add(fleet.HostBoot)) && guard.Counts(m, &s.Spec)
+			if lasts && m.Health.Cause == fleet.CauseChecks && m.Waiting != fleet.ReasonStarts && !m.Repair.Starts() {
+				c.t.Fatalf("L8: parent %s is open since %s without a page, and %s fails", p.ID, p.Opened, m.Name)
+			}
 		}
 	}
 	for _, m := range d.Machines {

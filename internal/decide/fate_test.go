@@ -279,10 +279,10 @@ func TestS74WhatTheCauseLeftStoppedIsStarted(t *testing.T) {
 	tl.s.Hosts[8].Up = true
 	tl.power(fleet.PowerOff, host...)
 	tl.pass(time.Second)
-	tl.wantCount("repairs within the budget", tl.repairs(), tl.s.Spec.Limits.InRepair)
+	tl.wantCount("repairs, as many as a host may start at once", tl.repairs(), 4)
 	tl.confirm()
 	tl.pass(time.Second)
-	tl.wantCount("starts", tl.calls(), tl.s.Spec.Limits.InRepair)
+	tl.wantCount("starts", tl.calls(), 4)
 	for _, a := range tl.actions {
 		if a.Kind == fleet.ActionCall && a.Intent.Op != fleet.OpStart {
 			t.Errorf("%s of %s", a.Intent.Op, a.Machine)
@@ -373,7 +373,7 @@ func (tl *tale) restart() {
 func TestS74WhenToPageIsThePolicys(t *testing.T) {
 	t.Parallel()
 	for then, within := range map[fleet.FateAnswer]time.Duration{
-		fleet.FatePage: 0, fleet.FateWait: 10 * time.Minute, fleet.FateEvacuate: 10 * time.Minute,
+		fleet.FatePage: 2 * time.Minute, fleet.FateWait: 10 * time.Minute, fleet.FateEvacuate: 10 * time.Minute,
 	} {
 		tl := street(t, 10)
 		tl.s.Spec.SharedFate.Then = then
@@ -549,7 +549,7 @@ func TestS74TwoRacksAreTwoIncidents(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 20)
 	tl.say(fleet.StandingDown, append(tl.rack(4), tl.rack(9)...)...)
-	tl.pass(time.Minute)
+	tl.pass(3 * time.Minute)
 	tl.wantCount("open parents", len(tl.s.Whole.Parents), 2)
 	tl.wantCount("children", tl.children(), 40)
 	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonSharedFate), 2)
@@ -560,7 +560,7 @@ func TestTheParentsPageSparesTheBrakes(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 4) // the brake's limit is 16 of 80
 	tl.say(fleet.StandingDown, tl.rack(1)...)
-	tl.pass(time.Minute)
+	tl.pass(3 * time.Minute)
 	if !tl.s.Brake.Engaged {
 		t.Fatal("the brake does not count the children")
 	}

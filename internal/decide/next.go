@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"slices"
 	"time"
 
 	"hale/internal/fleet"
@@ -17,6 +18,9 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 	if d.Brake.CalmSince != 0 {
 		c.add(guard.CalmUntil(&d.Brake, r.s.Spec.Limits.Brake))
 	}
+	if b := d.Brake; b.Engaged && !b.Paged {
+		c.addWall(b.Since.Add(pagePause))
+	}
 	r.addWhole(&c, &d.Whole)
 	c.add(r.blind)
 	if !r.unmuted.IsZero() {
@@ -28,8 +32,12 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 	if r.again {
 		c.add(r.s.Now.Mono + 1)
 	}
+	untold := d.Brake.Engaged && !d.Brake.Paged || slices.ContainsFunc(d.Whole.Parents, func(p fleet.Parent) bool { return !p.Paged })
 	for _, w := range works {
 		c.addMachine(w.M, &r.s.Spec)
+		if i := w.M.Incident; untold && i != nil {
+			c.addWall(i.Opened.Add(fleet.HostBoot))
+		}
 	}
 	return c.earliest
 }
@@ -42,6 +50,7 @@ func (r *round) addWhole(c *calendar, whole *fleet.Whole) {
 		if !p.Paged {
 			c.add(p.Since.Add(guard.SettleTime(*spec)))
 			c.addWall(p.Opened.Add(spec.SharedFate.Wait))
+			c.addWall(p.Opened.Add(pagePause))
 		}
 		if at, ok := remindOf(&p, spec); ok {
 			c.addWall(at)
@@ -49,6 +58,9 @@ func (r *round) addWhole(c *calendar, whole *fleet.Whole) {
 		if p.CalmSince != 0 {
 			c.add(p.CalmSince.Add(spec.Limits.Brake.ReleaseAfter))
 		}
+	}
+	if d := whole.Doubt; d.Reason != "" && !d.Paged {
+		c.addWall(d.Since.Add(pagePause))
 	}
 	if whole.Doubt.CalmSince != 0 {
 		c.add(r.doubtEnds())

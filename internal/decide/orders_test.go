@@ -73,7 +73,8 @@ func (c *chaos) checkOrders(before fleet.Snapshot, d decide.Decision) {
 	c.checkHolds(before, d)
 }
 
-// checkBeginnings: nothing begins on what is held, and no repair while the brake is on.
+// checkBeginnings: nothing begins on what is held, and no repair while the brake is on, unless it only starts what is off
+// and no person put the brake on.
 func (c *chaos) checkBeginnings(before fleet.Snapshot, d decide.Decision) {
 	for _, m := range d.Machines {
 		was := &before.Machines[m.Index].Machine
@@ -82,7 +83,8 @@ func (c *chaos) checkBeginnings(before fleet.Snapshot, d decide.Decision) {
 			m.Belief.Repair.Phase != fleet.PhaseCertify {
 			c.t.Fatalf("a repair of %s begins while it is held: %+v", was.Name, d.Whole.Holds)
 		}
-		if begins && m.Belief.Repair.Kind == fleet.RepairHeal && d.Brake.On() {
+		only := begins && m.Belief.Repair.Starts() && d.Brake.By == ""
+		if begins && m.Belief.Repair.Kind == fleet.RepairHeal && d.Brake.On() && !only {
 			c.t.Fatalf("L6: a repair of %s begins while the brake is on", was.Name)
 		}
 	}
@@ -234,9 +236,10 @@ func TestAnOrderWaitsForTheBudgetAnHour(t *testing.T) {
 		tl := few(t, 10)
 		tl.s.Spec.SharedFate.AtLeast = 0
 		tl.s.Spec.Limits.InRepair, tl.s.Spec.Repair.OnExternalStop, tl.s.Spec.Repair.ExternalStopHold = 1, fleet.ExternalStopHoldThenPage, 5*time.Hour
-		tl.power(fleet.PowerOff, 0)
-		tl.pass(time.Second) // in repair, waiting for its look
-		tl.power(fleet.PowerOff, 3)
+		tl.say(fleet.StandingDown, 0)
+		tl.pass(time.Minute) // in repair, waiting for its look
+		tl.s.Spec.Repair.Steps = slices.DeleteFunc(slices.Clone(tl.s.Spec.Repair.Steps), func(s fleet.Step) bool { return s.Kind.Revives() })
+		tl.power(fleet.PowerOff, 3) // and is to be built anew
 		tl.s.Machines[3].Seen[0].Instance.Stop = fleet.StopExternal
 		tl.want("heal", tl.give(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-4"}), "")
 		if m := tl.s.Machines[3].Machine; m.Waiting != fleet.ReasonBudget {
@@ -289,8 +292,8 @@ func TestS55TakenOffTheBrakeStaysOff(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)
 	tl.s.Spec.SharedFate.AtLeast = 0
-	tl.power(fleet.PowerOff, 0, 1, 2)
-	tl.pass(time.Minute)
+	tl.say(fleet.StandingDown, 0, 1, 2)
+	tl.pass(3 * time.Minute)
 	if !tl.s.Brake.Engaged || tl.repairs() != 0 {
 		t.Fatalf("%+v, %d repairs", tl.s.Brake, tl.repairs())
 	}
@@ -300,8 +303,8 @@ func TestS55TakenOffTheBrakeStaysOff(t *testing.T) {
 	if tl.s.Brake.On() {
 		t.Error("it engaged again for what was excused")
 	}
-	tl.power(fleet.PowerOff, 3)
-	tl.pass(time.Minute)
+	tl.say(fleet.StandingDown, 3)
+	tl.pass(3 * time.Minute)
 	if !tl.s.Brake.Engaged || tl.s.Brake.Excused != 0 {
 		t.Errorf("one more failure: %+v", tl.s.Brake)
 	}

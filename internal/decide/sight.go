@@ -2,6 +2,7 @@ package decide
 
 import (
 	"slices"
+	"time"
 
 	"hale/internal/fleet"
 	"hale/internal/guard"
@@ -17,10 +18,10 @@ func (r *round) heedCanaries() {
 	v := r.s.Vantage
 	switch v.Standing {
 	case fleet.VantageIsolated:
-		r.doubt(fleet.ReasonVantageIsolated, v.Detail, 0)
+		r.doubt(fleet.ReasonVantageIsolated, v.Detail, 0, 0)
 	case fleet.VantageUnknown:
 		if r.s.Now.Due(v.Since.Add(r.s.Spec.BlindAfter)) {
-			r.doubt(fleet.ReasonVantageDoubtful, v.Detail, 0)
+			r.doubt(fleet.ReasonVantageDoubtful, v.Detail, 0, 0)
 		}
 		r.sit.Whole.Doubt.CalmSince = 0
 	case fleet.VantageOK:
@@ -44,13 +45,16 @@ func (r *round) heedProvider(works []*work) {
 		silent, together := r.silent(works)
 		switch {
 		case most(together, r.s.Spec.Size), r.everyone(silent, works):
-			r.doubt(fleet.ReasonVantageDoubtful, "", silent)
+			r.doubt(fleet.ReasonVantageDoubtful, "", silent, pagePause)
 		case r.everyone(silent+r.tally.Suspect, works): // first see whether the suspects fail, too
 			for _, w := range works {
 				w.fated = true
 			}
 		}
-	case most(r.missing(works), r.s.Spec.Size), r.everyone(r.missing(works), works), r.nobodyAnswers(works):
+	case most(r.missing(works, every), r.s.Spec.Size), r.everyone(r.missing(works, every), works), r.nobodyAnswers(works):
+		if lasting := r.missing(works, r.lasting); lasting > 0 {
+			r.doubt(d.Reason, "", lasting, pagePause)
+		}
 		d.CalmSince = 0
 	case d.Reason == fleet.ReasonVantageDoubtful && d.CalmSince == 0:
 		r.calmDown()
@@ -67,7 +71,7 @@ func (r *round) heedProvider(works []*work) {
 func (r *round) silent(works []*work) (all, together int) {
 	var fell []fleet.Instant
 	for _, w := range works {
-		if w.runsAndFails(&r.s.Spec) && r.parentOf(w) == nil && !guard.AtRest(w.M, &r.sit.Whole) {
+		if w.runsAndFails(&r.s.Spec) && !r.silentPlace(w.M) && r.parentOf(w) == nil && !guard.AtRest(w.M, &r.sit.Whole) {
 			fell = append(fell, w.M.Health.SinceMono)
 		}
 	}
@@ -80,17 +84,22 @@ func (r *round) silent(works []*work) (all, together int) {
 
 // missing counts the machines that nobody saw healthy since they failed by their checks, whatever was done to them meanwhile, or that
 // failed otherwise and run again: a doubt ends when machines answer, and by nothing else.
-func (r *round) missing(works []*work) int {
+func (r *round) missing(works []*work, counts func(*work) bool) int {
 	n := 0
 	for _, w := range works {
 		i := w.M.Incident
-		if i != nil && w.M.Health.Verdict != fleet.VerdictHealthy && (i.Cause == fleet.CauseChecks || w.runsAgain()) && r.parentOf(w) == nil &&
+		if i != nil && counts(w) && w.M.Health.Verdict != fleet.VerdictHealthy && (i.Cause == fleet.CauseChecks || w.runsAgain()) && r.parentOf(w) == nil &&
 			!guard.Surplus(w.M, &r.s.Spec) && !guard.AtRest(w.M, &r.sit.Whole) {
 			n++
 		}
 	}
 	return n
 }
+
+func every(*work) bool { return true }
+
+// lasting reports whether the machine fails in a way that does not pass by itself.
+func (r *round) lasting(w *work) bool { return !r.passing(w) }
 
 // runsAgain reports whether the machine was off, and the provider says that it runs.
 func (w *work) runsAgain() bool {
@@ -138,8 +147,8 @@ func (w *work) runsAndFails(spec *fleet.Spec) bool {
 		w.View.Sighting(m.Current.ID).Instance.Power == fleet.PowerRunning && !guard.Surplus(m, spec)
 }
 
-// doubt begins a doubt, or keeps it up, and tells a person once.
-func (r *round) doubt(why fleet.Reason, detail string, failing int) {
+// doubt begins a doubt, or keeps it up, and tells a person once, when it has lasted for the pause.
+func (r *round) doubt(why fleet.Reason, detail string, failing int, pause time.Duration) {
 	d := &r.sit.Whole.Doubt
 	rec := fleet.Record{Kind: fleet.RecordVantage, Reason: why, Detail: detail, Failing: failing, Size: r.s.Spec.Size}
 	if d.Reason != why {
@@ -150,7 +159,7 @@ func (r *round) doubt(why fleet.Reason, detail string, failing int) {
 		r.record(rec)
 	}
 	d.CalmSince = 0
-	if !d.Paged {
+	if !d.Paged && !r.s.Now.Wall.Before(d.Since.Add(pause)) {
 		d.Paged = true
 		rec.Kind = fleet.RecordPaged
 		r.record(rec)

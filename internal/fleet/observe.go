@@ -185,6 +185,9 @@ const (
 	OutcomeNotSent     OutcomeKind = "not-sent"    // held back on our side (lease too short, shutting down): surely not done
 )
 
+// HostBoot is how long a host, or a provider on one, may take to come back before a person is told that it does not answer.
+const HostBoot = 5 * time.Minute
+
 // ProviderState is how the provider as a whole stands.
 type ProviderState struct {
 	Standing ProviderStanding

@@ -56,6 +56,9 @@ type Repair struct {
 	FenceAt Instant `json:",omitempty"`
 	// Struck says that an order to fence the target's host may have been carried out, whose end nobody heard of.
 	Struck bool `json:",omitempty"`
+	// Revives says that so far it only sets going what does not run. It takes a place among the starts then, and none in
+	// the budgets of machines in repair.
+	Revives bool `json:",omitempty"`
 	// Stranded says that the rung was chosen while the target's host did not answer.
 	Stranded bool `json:",omitempty"`
 	// Looks and Calls number the looks and calls of this repair.
@@ -136,6 +139,12 @@ func (r Repair) restart(now Now, spec Spec) *Repair {
 
 // Wanted reports whether it carries out a person's order, and mends nothing.
 func (r *Repair) Wanted() bool { return r.Order != "" }
+
+// Starts reports whether it takes a place among the starts.
+func (r *Repair) Starts() bool { return r != nil && r.Revives && r.Step.Revives() }
+
+// Budgeted reports whether it takes a place in the budgets of machines in repair (L5).
+func (r *Repair) Budgeted() bool { return r != nil && r.Kind.Budgeted() && !r.Revives }
 
 // Aside reports whether it is about something beside the machine's instance, and makes room for whatever is about that.
 func (r *Repair) Aside() bool { return r.Kind == RepairRemnant || r.Kind == RepairTidy }

@@ -10,6 +10,8 @@ type Slot struct {
 	Machine  MachineName
 	Repair   string
 	Provider ProviderName
+	// Start says that its repair only sets going what does not run: it counts among the starts, and not in the budgets.
+	Start bool `json:",omitempty"`
 	// Host and Place are where the machine lay when its repair began.
 	Host  HostName `json:",omitempty"`
 	Place Place    `json:",omitzero"`
@@ -56,6 +58,12 @@ const (
 type SharedLimit struct {
 	Scope    ScopeKind
 	InRepair int
+}
+
+// StartLimits bound how many machines that are off are started at once, whoever's they are: when a host or a rack is
+// back, its machines are not all to boot in one moment.
+func StartLimits() []SharedLimit {
+	return []SharedLimit{{ScopeHost, 4}, {ScopeProvider, 20}, {ScopeInstallation, 40}}
 }
 
 // In returns which scope of the kind the slot lies in; empty: in none that anybody named.

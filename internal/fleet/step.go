@@ -28,6 +28,7 @@ const (
 // risk is what a step or an operation may take away.
 type risk struct {
 	gentle     bool // nothing of a machine that turns out to run
+	revives    bool // sets going what its provider says does not run, and can double nothing
 	erases     bool // the signs of what ails the machine
 	builds     bool // what the step leaves boots from a new disk, and has the time of a build to become healthy
 	rolled     bool // builds or destroys: this start of hale is noted at the provider's before
@@ -40,8 +41,8 @@ type risk struct {
 
 // steps is the row of each step.
 var steps = map[StepKind]risk{
-	StepStart:      {gentle: true},
-	StepResume:     {gentle: true},
+	StepStart:      {gentle: true, revives: true},
+	StepResume:     {gentle: true, revives: true},
 	StepReboot:     {erases: true},
 	StepRun:        {},
 	StepSnapshot:   {}, // it takes nothing away, and is of no use without a step that does
@@ -62,6 +63,10 @@ func (k StepKind) Known() bool {
 
 // Gentle reports whether the step takes nothing away from a machine that turns out to run.
 func (k StepKind) Gentle() bool { return steps[k].gentle }
+
+// Revives reports whether the step sets going what its provider says does not run: it destroys nothing and can double
+// nothing, so that neither the brake nor the budget holds it.
+func (k StepKind) Revives() bool { return steps[k].revives }
 
 // Builds reports whether what the step leaves boots from a new disk, and has the time of a build to become healthy.
 func (k StepKind) Builds() bool { return steps[k].builds }

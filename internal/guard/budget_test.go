@@ -42,7 +42,7 @@ func TestSharedBudgetsToTheLastPlace(t *testing.T) {
 					if (full != nil) != (taken >= limit) || full != nil && (full.Taken != taken || full.Limit.InRepair != limit) {
 						t.Errorf("%+v", full)
 					}
-					if why := guard.NewRepair(&m, &s); (why == fleet.ReasonBudget) != (taken >= limit) {
+					if why := guard.NewRepair(&m, &s, fleet.StepReboot); (why == fleet.ReasonBudget) != (taken >= limit) {
 						t.Errorf("held: %q", why)
 					}
 				})
@@ -58,7 +58,7 @@ func TestAFleetsBudgetsToTheLastPlace(t *testing.T) {
 		for taken := range 5 {
 			m, s := sick(), situation()
 			s.Spec.Limits.InRepair, s.Tally.InRepair = limit, taken
-			if why := guard.NewRepair(&m, &s); (why == fleet.ReasonBudget) != (taken >= limit) {
+			if why := guard.NewRepair(&m, &s, fleet.StepReboot); (why == fleet.ReasonBudget) != (taken >= limit) {
 				t.Errorf("repair, %d of %d: held: %q", taken, limit, why)
 			}
 			s = situation()
@@ -92,15 +92,15 @@ func TestAPersonsOrderHealsInClosedHours(t *testing.T) {
 	t.Parallel()
 	m, s := sick(), situation()
 	s.Closed = true
-	if why := guard.NewRepair(&m, &s); why != fleet.ReasonWindow {
+	if why := guard.NewRepair(&m, &s, fleet.StepReboot); why != fleet.ReasonWindow {
 		t.Errorf("without an order: %q", why)
 	}
 	m.Wanted = &fleet.Wanted{Order: "o", By: "alice", Until: s.Now.Wall.Add(time.Nanosecond)}
-	if why := guard.NewRepair(&m, &s); why != "" {
+	if why := guard.NewRepair(&m, &s, fleet.StepReboot); why != "" {
 		t.Errorf("by order: %q", why)
 	}
 	m.Wanted.Until = s.Now.Wall
-	if why := guard.NewRepair(&m, &s); why != fleet.ReasonWindow {
+	if why := guard.NewRepair(&m, &s, fleet.StepReboot); why != fleet.ReasonWindow {
 		t.Errorf("by an order whose time is over: %q", why)
 	}
 }

@@ -151,7 +151,11 @@ func AnyRolled(s *Situation) fleet.Reason {
 
 // AnyStep says why no rung may begin for the machine, whatever its repair: for new rungs and new repairs alike.
 func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason {
-	if r := anyStep(m, s, Surplus(m, &s.Spec)); r != "" || !m.Rivalled() {
+	return rivalStep(m, s, m.Repair != nil && m.Repair.Revives && Revives(m, s, m.Repair.Step))
+}
+
+func rivalStep(m *fleet.Machine, s *Situation, revives bool) fleet.Reason {
+	if r := anyStep(m, s, Surplus(m, &s.Spec), revives); r != "" || !m.Rivalled() {
 		return r
 	}
 	return fleet.ReasonAccessBack // which of the two is the right one, a person must say
@@ -160,16 +164,16 @@ func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason {
 // ClearUp says why nothing may be removed that lies beside the machine's instance. What a machine left behind that has gone is nobody's
 // else to remove.
 func ClearUp(m *fleet.Machine, s *Situation) fleet.Reason {
-	return anyStep(m, s, Surplus(m, &s.Spec) && !m.Current.None())
+	return anyStep(m, s, Surplus(m, &s.Spec) && !m.Current.None(), false)
 }
 
 // Unfinished says why not even a step under way may go on, which a hold, the brake or the time of day lets finish.
 func Unfinished(m *fleet.Machine, s *Situation) fleet.Reason {
-	return unsafe(m, s, Surplus(m, &s.Spec) && !m.Current.None())
+	return unsafe(m, s, Surplus(m, &s.Spec) && !m.Current.None(), false)
 }
 
-// unsafe says what of the picture forbids to act on it.
-func unsafe(m *fleet.Machine, s *Situation, surplus bool) fleet.Reason {
+// unsafe says what of the picture forbids to act on it. What sets a machine going rests on nothing that hale sees by itself.
+func unsafe(m *fleet.Machine, s *Situation, surplus, revives bool) fleet.Reason {
 	switch {
 	case m.Current.Candidate():
 		return fleet.ReasonCandidate
@@ -181,7 +185,7 @@ func unsafe(m *fleet.Machine, s *Situation, surplus bool) fleet.Reason {
 	if r := Untouchable(m, s); r != "" {
 		return r
 	}
-	if r := sightReason(m, s); r != "" {
+	if r := sightReason(m, s); r != "" && !(revives && mayBeOff(s)) {
 		return r
 	}
 	if !s.Now.Due(s.SteadyAt) {
@@ -190,18 +194,18 @@ func unsafe(m *fleet.Machine, s *Situation, surplus bool) fleet.Reason {
 	return ""
 }
 
-func anyStep(m *fleet.Machine, s *Situation, surplus bool) fleet.Reason {
+func anyStep(m *fleet.Machine, s *Situation, surplus, revives bool) fleet.Reason {
 	if r := AnyCall(s); r != "" {
 		return r
 	}
 	if HoldOn(m, s) != nil {
 		return fleet.ReasonHold
 	}
-	if r := unsafe(m, s, surplus); r != "" {
+	if r := unsafe(m, s, surplus, revives); r != "" {
 		return r
 	}
 	switch {
-	case s.Brake.On():
+	case s.Brake.On() && (s.Brake.By != "" || !revives):
 		return fleet.ReasonBrake
 	case s.Closed && !m.Ordered(s.Now):
 		return fleet.ReasonWindow
@@ -211,6 +215,10 @@ func anyStep(m *fleet.Machine, s *Situation, surplus bool) fleet.Reason {
 
 // Sightless reports whether the fault is, or may be, hale's own: what the checks say of the machines counts for nothing.
 func Sightless(s *Situation) bool { return s.Whole.Doubt.Reason != "" && s.Whole.Doubt.CalmSince == 0 }
+
+// mayBeOff reports whether hale's sight is in doubt only since machines are silent: what is off, as the provider says, is
+// started all the same. Where canaries say that hale is cut off, nothing could be seen healthy again.
+func mayBeOff(s *Situation) bool { return s.Whole.Doubt.Reason != fleet.ReasonVantageIsolated }
 
 // sightReason says why hale does not trust its own eyes. After a doubt, everything is judged afresh first.
 func sightReason(m *fleet.Machine, s *Situation) fleet.Reason {
@@ -283,16 +291,32 @@ func strandedOn(m *fleet.Machine, s *Situation) bool {
 	return dead && !m.Current.None()
 }
 
-// NewRepair says why no repair may begin for a machine with an open incident.
-func NewRepair(m *fleet.Machine, s *Situation) fleet.Reason {
-	if r := notToHeal(m, s); r != "" {
+// Revives reports whether the step sets the machine going, which does not run: its provider says so, on a host that
+// answers. There is nothing that it could harm, so that neither what hale sees nor how much fails at once speaks against it.
+func Revives(m *fleet.Machine, s *Situation, step fleet.StepKind) bool {
+	return step.Revives() && m.Health.Cause.Stopped() && !m.Current.None() && !strandedOn(m, s)
+}
+
+// Place says why the machine's repair may not go on to a step that is more than a start: only now does it need a place in
+// the budgets.
+func Place(m *fleet.Machine, s *Situation) fleet.Reason {
+	if s.Tally.InRepair >= s.Spec.Limits.InRepair || SharedBudget(m, s) != nil {
+		return fleet.ReasonBudget
+	}
+	return ""
+}
+
+// NewRepair says why no repair may begin for a machine with an open incident, which would begin with the step.
+func NewRepair(m *fleet.Machine, s *Situation, step fleet.StepKind) fleet.Reason {
+	revives := Revives(m, s, step)
+	if r := notToHeal(m, s, revives); r != "" {
 		return r
 	}
-	if r := AnyStep(m, s); r != "" {
+	if r := rivalStep(m, s, revives); r != "" {
 		return r
 	}
 	switch {
-	case unclear(m, s):
+	case !revives && unclear(m, s):
 		return fleet.ReasonUnclear
 	case undecided(m, s):
 		return fleet.ReasonUndecided
@@ -302,17 +326,17 @@ func NewRepair(m *fleet.Machine, s *Situation) fleet.Reason {
 	case m.RetryAt != 0 && !s.Now.Due(m.RetryAt):
 		return fleet.ReasonBackoff
 	}
-	if s.Tally.InRepair >= s.Spec.Limits.InRepair {
-		return fleet.ReasonBudget
-	}
-	if SharedBudget(m, s) != nil {
-		return fleet.ReasonBudget
+	switch {
+	case !revives:
+		return Place(m, s)
+	case Starting(m, s) != nil:
+		return fleet.ReasonStarts
 	}
 	return ""
 }
 
 // notToHeal says why the machine as it stands is no case for a repair, unless a person's order says that it is.
-func notToHeal(m *fleet.Machine, s *Situation) fleet.Reason {
+func notToHeal(m *fleet.Machine, s *Situation, revives bool) fleet.Reason {
 	ordered := m.Ordered(s.Now)
 	switch {
 	case m.Quarantine != nil:
@@ -321,7 +345,7 @@ func notToHeal(m *fleet.Machine, s *Situation) fleet.Reason {
 		return fleet.ReasonBlind
 	case !ordered && LeftAlone(m.Health.Cause, &s.Spec):
 		return whyLeftAlone(m.Health.Cause)
-	case Sightless(s):
+	case Sightless(s) && !(revives && mayBeOff(s)):
 		return s.Whole.Doubt.Reason
 	case ordered:
 	case m.Health.Unproven():
@@ -505,7 +529,7 @@ func (t *Tally) count(m *fleet.Machine, spec *fleet.Spec, by int) {
 	if m.Repair == nil {
 		return
 	}
-	if m.Repair.Kind.Budgeted() {
+	if m.Repair.Budgeted() {
 		t.InRepair += by
 	}
 	if m.Repair.Kind.Ordered() {

@@ -193,7 +193,7 @@ func TestWhatHoldsARepair(t *testing.T) {
 			t.Parallel()
 			m, s := sick(), situation()
 			c.spoil(&m, &s)
-			if got := guard.NewRepair(&m, &s); got != c.reason {
+			if got := guard.NewRepair(&m, &s, fleet.StepReboot); got != c.reason {
 				t.Errorf("held for %q, want %q", got, c.reason)
 			}
 		})
@@ -218,7 +218,7 @@ func TestAMachineThatHadAllItsRepairs(t *testing.T) {
 			s.Spec.Repair.Attempts, s.Spec.Repair.AttemptsIn = 2, time.Minute
 			s.Whole.Parents = []fleet.Parent{{ID: "web/p1"}}
 			m.Attempts, m.Incident.Parent = []fleet.Instant{s.Now.Mono.Add(-c.first), s.Now.Mono.Add(-time.Second)}, c.parent
-			if got := guard.NewRepair(&m, &s); got != c.reason {
+			if got := guard.NewRepair(&m, &s, fleet.StepReboot); got != c.reason {
 				t.Errorf("held by %q, want %q", got, c.reason)
 			}
 		})

@@ -6,7 +6,7 @@ import "hale/internal/fleet"
 func SlotOf(m *fleet.Machine, spec *fleet.Spec, hosts []fleet.Host) fleet.Slot {
 	s := fleet.Slot{Machine: m.Name, Provider: spec.Provider, Host: m.Lies().Host}
 	if m.Repair != nil {
-		s.Repair = m.Repair.ID
+		s.Repair, s.Start = m.Repair.ID, m.Repair.Starts()
 	}
 	for i := range hosts {
 		if hosts[i].Name == s.Host {
@@ -25,14 +25,21 @@ type Full struct {
 
 // SharedBudget returns the first budget shared with other fleets that leaves the machine no repair; nil when there is none such.
 func SharedBudget(m *fleet.Machine, s *Situation) *Full {
-	if len(s.Spec.Limits.Shared) == 0 {
+	return full(m, s, s.Spec.Limits.Shared, false)
+}
+
+// Starting returns the limit of starts at once that leaves the machine none; nil when there is none such.
+func Starting(m *fleet.Machine, s *Situation) *Full { return full(m, s, fleet.StartLimits(), true) }
+
+func full(m *fleet.Machine, s *Situation, limits []fleet.SharedLimit, start bool) *Full {
+	if len(limits) == 0 || len(s.Slots) == 0 {
 		return nil
 	}
 	own := SlotOf(m, &s.Spec, s.Hosts)
-	for _, limit := range s.Spec.Limits.Shared {
+	for _, limit := range limits {
 		taken := 0
 		for i := range s.Slots {
-			if o := &s.Slots[i]; o.Machine != m.Name && own.Shares(limit.Scope, o) {
+			if o := &s.Slots[i]; o.Start == start && o.Machine != m.Name && own.Shares(limit.Scope, o) {
 				taken++
 			}
 		}
@@ -43,12 +50,17 @@ func SharedBudget(m *fleet.Machine, s *Situation) *Full {
 	return nil
 }
 
+// TakesSlot reports whether the machine's repair is to stand in the book of slots.
+func TakesSlot(m *fleet.Machine, spec *fleet.Spec) bool {
+	return m.Repair.Starts() || m.Repair.Budgeted() && len(spec.Limits.Shared) > 0
+}
+
 // TakeSlot books the repair of the machine, if it just began, for those that are decided after it in the same round.
 func TakeSlot(m *fleet.Machine, s *Situation) {
-	if len(s.Spec.Limits.Shared) == 0 || m.Repair == nil || !m.Repair.Kind.Budgeted() {
+	if !TakesSlot(m, &s.Spec) {
 		return
 	}
-	if old, has := s.Slots.Of(m.Name); !has || old.Repair != m.Repair.ID {
+	if old, has := s.Slots.Of(m.Name); !has || old.Repair != m.Repair.ID || old.Start != m.Repair.Starts() {
 		s.Slots = s.Slots.With(SlotOf(m, &s.Spec, s.Hosts))
 	}
 }

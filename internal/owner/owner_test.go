@@ -279,7 +279,11 @@ func TestALastPlaceThatAnotherFleetTookIsNotTakenTwice(t *testing.T) {
 	d := drive(t, func(o *owner.Options) {
 		o.Spec.Limits.Shared = []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 1}}
 	})
-	other := fleet.Slots{{Machine: "db-1", Repair: "db-1/r1", Provider: "lab"}}
+	var other fleet.Slots
+	for n := range 40 { // as many starts as there may be
+		name := fleet.Name("db").Machine(n + 1)
+		other = other.With(fleet.Slot{Machine: name, Repair: string(name) + "/r1", Provider: "lab", Start: true})
+	}
 	refused, overtaken := 0, false
 	d.taken = func(w owner.Write) bool {
 		if w.Slots == nil {
@@ -303,7 +307,7 @@ func TestALastPlaceThatAnotherFleetTookIsNotTakenTwice(t *testing.T) {
 	if refused != 1 || d.View(1).Machine.Repair != nil || d.calls() > 0 {
 		t.Fatalf("%d writes came too late, %d calls; web-2 is %+v", refused, d.calls(), d.View(1).Machine)
 	}
-	if m := d.View(1).Machine; m.Waiting != fleet.ReasonBudget {
+	if m := d.View(1).Machine; m.Waiting != fleet.ReasonStarts {
 		t.Errorf("web-2 waits for %q", m.Waiting)
 	}
 

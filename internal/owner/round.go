@@ -78,6 +78,9 @@ func (o *Owner) Decide(now fleet.Now) {
 }
 
 func (o *Owner) decide(now fleet.Now) {
+	if at, due := o.ProviderPage(); due && now.Due(at) {
+		o.Note(now, o.ProviderPaged())
+	}
 	o.round = round{stage: stageFleet, decision: o.decider.Decide(o.Snapshot(now))}
 	d := &o.round.decision
 	rulings, records := o.voids(now)
@@ -221,6 +224,9 @@ func (o *Owner) Foresee(now fleet.Now) []decide.Machine {
 func (o *Owner) settle(now fleet.Now) {
 	outdated := o.round.outdated
 	o.next = o.round.decision.Next
+	if at, due := o.ProviderPage(); due && (o.next == 0 || at < o.next) {
+		o.next = at
+	}
 	o.round = round{}
 	o.Settled()
 	if outdated {

@@ -13,10 +13,10 @@ import (
 // slot returns what the book is to say of the machine; nil: nothing.
 func (o *Owner) slot(m *fleet.Machine) *fleet.Slot {
 	spec := o.Spec()
-	if len(spec.Limits.Shared) == 0 || m.Repair == nil || !m.Repair.Kind.Budgeted() {
+	if !guard.TakesSlot(m, spec) {
 		return nil
 	}
-	if old, ok := o.Slots().Of(m.Name); ok && old.Repair == m.Repair.ID {
+	if old, ok := o.Slots().Of(m.Name); ok && old.Repair == m.Repair.ID && old.Start == m.Repair.Starts() {
 		return &old // where it lay when the repair began
 	}
 	s := guard.SlotOf(m, spec, o.Hosts())
@@ -37,10 +37,11 @@ func (o *Owner) entered(m *fleet.Machine) (book fleet.Slots, differs bool) {
 	return now.With(*want), true
 }
 
-// begins reports whether the decision begins a repair that needs a place in the book.
+// begins reports whether the decision begins a repair that needs a place in the book, or goes on to a step that needs
+// another one.
 func (o *Owner) begins(m *decide.Machine) bool {
-	was := o.View(m.Index).Machine.Repair
-	return o.slot(&m.Belief) != nil && (was == nil || was.ID != m.Belief.Repair.ID)
+	was, is := o.View(m.Index).Machine.Repair, m.Belief.Repair
+	return o.slot(&m.Belief) != nil && (was == nil || was.ID != is.ID || was.Starts() != is.Starts())
 }
 
 // Claims returns the book as it agrees with what this owner believes: repairs that ended without it, as when hale died

@@ -42,6 +42,8 @@ type Options struct {
 
 // Picture is what is known of one fleet.
 type Picture struct {
+	// providerFails is when the trouble began that lasts, or that was over for a moment only.
+	providerFails fleet.Instant
 	providerTold fleet.ProviderStanding // the trouble that a person was told of last
 	shared       bool                   // the last listing had addresses that several running instances have
 	providerUp   fleet.Instant          // when the provider last came up again

@@ -32,7 +32,8 @@ func (p *Picture) SetProvider(s fleet.ProviderState) (was fleet.ProviderState) {
 const providerCalm = 10 * time.Minute
 
 // ProviderRecords returns what is to be recorded when a provider that stood as was stands as now: nothing when its standing is the
-// same, or at the ordinary beginning. At, Fleet and Provider are left to the caller. Since says when the standing began.
+// same, or at the ordinary beginning. At, Fleet and Provider are left to the caller. Since says when the standing began. A person is told
+// at once of one that shows something else, and of one that does not answer when that lasts: see ProviderPage.
 func (p *Picture) ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
 	if was.Standing == now.Standing || was.Standing == fleet.ProviderUnknown && now.Standing == fleet.ProviderUp {
 		return nil
@@ -49,14 +50,30 @@ func (p *Picture) ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
 		rec.Reason = fleet.ReasonProviderDoubtful
 	case fleet.ProviderUnknown:
 	}
-	told := p.providerTold == now.Standing && now.Since.Sub(p.providerUp) < providerCalm
-	if p.providerTold = now.Standing; told {
+	stood := was.Standing == fleet.ProviderUp || was.Standing == fleet.ProviderUnknown
+	if stood && (p.providerFails == 0 || now.Since.Sub(p.providerUp) >= providerCalm) {
+		p.providerFails, p.providerTold = now.Since, ""
+	}
+	if now.Standing == fleet.ProviderDown || p.providerTold == now.Standing {
 		return []fleet.Record{rec}
 	}
-	p.providerPaged = true
+	p.providerTold, p.providerPaged = now.Standing, true
 	page := rec
 	page.Kind = fleet.RecordPaged
 	return []fleet.Record{rec, page}
+}
+
+// ProviderPage returns when a person is to be told that the provider does not answer: when it has failed for as long as a
+// host may take to boot, a moment of which it may have answered. False: it answers, or a person was told.
+func (p *Picture) ProviderPage() (at fleet.Instant, due bool) {
+	due = p.provider.Standing == fleet.ProviderDown && p.providerTold != fleet.ProviderDown
+	return p.providerFails.Add(fleet.HostBoot), due
+}
+
+// ProviderPaged returns the page about the provider, as one that is told.
+func (p *Picture) ProviderPaged() fleet.Record {
+	p.providerTold, p.providerPaged = fleet.ProviderDown, true
+	return fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonDown, Detail: p.provider.Detail}
 }
 
 // See takes in a listing for the machines with the indices; nil means all of them. It returns the instances whose absence must be

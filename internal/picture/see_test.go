@@ -186,8 +186,8 @@ func TestAProvidersTurnsAreRecorded(t *testing.T) {
 		"the ordinary beginning": {fleet.ProviderUnknown, fleet.ProviderUp, ""},
 		"nothing new":            {fleet.ProviderDown, fleet.ProviderDown, ""},
 		"back":                   {fleet.ProviderDown, fleet.ProviderUp, "provider/up "},
-		"lost":                   {fleet.ProviderUp, fleet.ProviderDown, "provider/down paged/down "},
-		"never there":            {fleet.ProviderUnknown, fleet.ProviderDown, "provider/down paged/down "},
+		"lost":                   {fleet.ProviderUp, fleet.ProviderDown, "provider/down "},
+		"never there":            {fleet.ProviderUnknown, fleet.ProviderDown, "provider/down "},
 		"somebody else":          {fleet.ProviderUp, fleet.ProviderDoubtful, "provider/provider-doubtful paged/provider-doubtful "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -210,6 +210,32 @@ func TestAProvidersTurnsAreRecorded(t *testing.T) {
 	}
 }
 
+// A person is told that a provider does not answer when that lasts for as long as a host may take to boot.
+func TestAProviderThatIsSilentForAMomentIsToldToNobody(t *testing.T) {
+	t.Parallel()
+	a := open(t, nil)
+	stand := func(d time.Duration, to fleet.ProviderStanding) []fleet.Record {
+		now := fleet.ProviderState{Standing: to, Since: at(d), Detail: "why"}
+		return a.ProviderRecords(a.SetProvider(now), now)
+	}
+	stand(0, fleet.ProviderUp)
+	stand(time.Minute, fleet.ProviderDown)
+	if due, is := a.ProviderPage(); !is || due != at(time.Minute+fleet.HostBoot) {
+		t.Errorf("it is told at %v: %v", due, is)
+	}
+	back := stand(3*time.Minute, fleet.ProviderUp)
+	if _, is := a.ProviderPage(); is || len(back) != 1 || back[0].Paged {
+		t.Errorf("told of a provider that answers: %v; %+v", is, back)
+	}
+	stand(time.Hour, fleet.ProviderDown)
+	if page := a.ProviderPaged(); page.Kind != fleet.RecordPaged || page.Detail != "why" {
+		t.Errorf("told: %+v", page)
+	}
+	if back = stand(2*time.Hour, fleet.ProviderUp); len(back) != 1 || !back[0].Paged {
+		t.Errorf("its end: %+v", back)
+	}
+}
+
 func TestAProviderThatFlapsIsToldOfOnce(t *testing.T) {
 	t.Parallel()
 	a := open(t, nil)
@@ -220,6 +246,10 @@ func TestAProviderThatFlapsIsToldOfOnce(t *testing.T) {
 			if r.Kind == fleet.RecordPaged {
 				pages++
 			}
+		}
+		if due, is := a.ProviderPage(); is && due <= now.Since {
+			a.ProviderPaged()
+			pages++
 		}
 	}
 	for n := range 100 {
@@ -232,6 +262,7 @@ func TestAProviderThatFlapsIsToldOfOnce(t *testing.T) {
 	}
 	turn(time.Hour, fleet.ProviderDown)
 	turn(time.Hour+time.Second, fleet.ProviderDoubtful)
+	turn(time.Hour+fleet.HostBoot, fleet.ProviderDown)
 	if pages != 3 {
 		t.Errorf("after it was calm, and for another trouble, a person is told anew: %d pages", pages)
 	}

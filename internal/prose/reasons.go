@@ -31,6 +31,7 @@ var reasons = map[fleet.Reason]reason{
 		""},
 	fleet.ReasonBudget: {"as many machines are in repair as the fleet allows",
 		"wait, or raise limits.in_repair"},
+	fleet.ReasonStarts:       {"as many machines are being started at once as may be, lest all boot in one moment", ""},
 	fleet.ReasonBuildBudget:  {"as many first builds run as the fleet allows", "wait, or raise limits.in_build"},
 	fleet.ReasonBackoff:      {"the last attempt failed, and the next one follows after a pause", ""},
 	fleet.ReasonNotUnhealthy: {"it is suspect, starting or unknown, and that is no failure yet", ""},

@@ -227,12 +227,13 @@ func FirstStep(m *fleet.Machine, s *guard.Situation) (fleet.StepKind, bool) {
 // do.
 func Admit(m *fleet.Machine, s *guard.Situation) (held fleet.Reason, step fleet.StepKind) {
 	step, some := FirstStep(m, s)
-	held = guard.NewRepair(m, s)
+	held = guard.NewRepair(m, s, step)
 	if held == "" && !some && s.Spec.Protects(m) {
 		held = fleet.ReasonProtected
 	}
 	switch held {
-	case "", fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonUndecided, fleet.ReasonBackoff, fleet.ReasonBudget:
+	case "", fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonUndecided, fleet.ReasonBackoff, fleet.ReasonBudget,
+		fleet.ReasonStarts:
 		r := guard.SharedFate(m, s, step)
 		if r != "" && guard.Evacuating(m, guard.Parent(m, s), s) && hearsay(m, s) {
 			r = fleet.ReasonSharedToken

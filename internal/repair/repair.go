@@ -40,7 +40,8 @@ func (w *Work) open(r fleet.Repair) *fleet.Repair {
 func (w *Work) Begin(kind fleet.RepairKind) {
 	m := w.M
 	m.Waiting, m.RetryAt = "", 0
-	w.open(fleet.Repair{Kind: kind})
+	first, _ := FirstStep(m, w.Situation)
+	w.open(fleet.Repair{Kind: kind, Revives: kind == fleet.RepairHeal && guard.Revives(m, w.Situation, first)})
 	if kind != fleet.RepairRemnant {
 		m.Attempts = append(guard.Recent(m, w.Situation), w.now())
 	}
@@ -103,7 +104,7 @@ func (w *Work) pass(r *fleet.Repair) {
 		w.settleIntent(r)
 		return
 	}
-	if r.RetryAt != 0 && !w.Situation.Now.Due(r.RetryAt) {
+	if r.RetryAt != 0 && !w.Situation.Now.Due(r.RetryAt) || !w.placed(r) {
 		return
 	}
 	switch r.Phase {
@@ -120,6 +121,27 @@ func (w *Work) pass(r *fleet.Repair) {
 			w.certify(r)
 		}
 	}
+}
+
+// placed reports whether the repair has the place that its rung needs. One that began by setting the machine going takes
+// a place in the budgets when it goes on to more than that.
+func (w *Work) placed(r *fleet.Repair) bool {
+	if !r.Revives || r.Phase != fleet.PhaseLook && r.Phase != fleet.PhaseAct || r.Step.Revives() && w.M.Health.Cause.Stopped() || r.Step == fleet.StepPage || r.Step == fleet.StepQuarantine {
+		return true
+	}
+	held := guard.AnyStep(w.M, w.Situation)
+	if held != "" && r.Phase == fleet.PhaseLook {
+		return true // it waits there, or makes room
+	}
+	if held == "" {
+		held = guard.Place(w.M, w.Situation)
+	}
+	if held != "" {
+		w.wait(held)
+		return false
+	}
+	r.Revives = false
+	return true
 }
 
 // rolled reports whether the rung may build or destroy, if it does, and says why not.

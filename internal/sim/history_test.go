@@ -46,7 +46,7 @@ func TestAHistoryTellsWhatStruckAndWhoEndedIt(t *testing.T) {
 		"slowness passes":                    {"10m web-2 is too slow for 15s", nil, sim.EndedByItself, false},
 		"a lost disk needs a person":         {"10m web-2 loses its disk", noCure, sim.EndedByPerson, true},
 		"without a person it stays as it is": {"10m web-2 loses its disk", func(o *sim.Options) { noCure(o); o.Operator = 0 }, sim.NotEnded, true},
-		"all at once are a person's":         {"10m all loses power for 1m", func(o *sim.Options) { o.Operator = 30 * time.Minute }, sim.EndedByPerson, true},
+		"all at once are started by hale":    {"10m all loses power for 1m", nil, sim.EndedByHale, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

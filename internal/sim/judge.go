@@ -260,7 +260,7 @@ func (j *judge) tally(m fleet.Machine, by int) {
 	if m.Repair == nil && j.isBeyond(string(m.Name)) {
 		return // it is none of the fleet's
 	}
-	if healing || wanted {
+	if (healing || wanted) && !m.Repair.Revives {
 		j.inRepair += by
 	}
 	if wanted {
@@ -319,8 +319,12 @@ func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Recor
 	if is.Repair != nil && (was.Repair == nil || is.Repair.ID != was.Repair.ID) {
 		j.begun(c, is)
 	}
+	if was.Repair != nil && was.Repair.Revives && is.Repair != nil && !ended && !is.Repair.Revives {
+		j.takesPlace(is)
+	}
+	j.revives(is)
 	if was.Repair != nil && is.Repair != nil && !ended && was.Repair.Rung != is.Repair.Rung && is.Repair.Phase == fleet.PhaseAct {
-		if j.s.store.overall.Brake.On() {
+		if j.s.store.overall.Brake.On() && !is.Repair.Revives {
 			j.broken("L6", name, "a new rung is acted on while the brake is on")
 		}
 		if j.isHeld(was) {
@@ -338,24 +342,13 @@ func (j *judge) begun(c *server, is *fleet.Machine) {
 	name, spec := string(is.Name), j.s.spec
 	if is.Repair.Kind == fleet.RepairHeal {
 		j.s.score.Repairs++
-		if j.s.store.overall.Brake.On() {
-			j.broken("L6", name, "a repair begins while the brake is on")
-		}
-		if most := max(j.brakeLimit(), j.s.store.overall.Brake.Excused); j.failing > most {
-			j.broken("L6", name, fmt.Sprintf("a repair begins while %d machines fail, and %d are allowed to", j.failing, most))
-		}
 	}
-	if is.Repair.Kind == fleet.RepairHeal || is.Repair.Wanted() {
-		j.sharedBudgets(is)
-	}
+	j.takesPlace(is)
 	if j.isHeld(is) || j.isHostHeld(is.Repair.Target.Host) || j.isHostHeld(is.Repair.Back.Host) {
 		j.broken("L10", name, "a repair begins while a person holds it")
 	}
 	if is.Repair.Kind == fleet.RepairHeal && is.Wanted == nil && j.outOfHours(c.now().Wall) {
 		j.broken("windows", name, "a repair begins at a time when none may")
-	}
-	if j.inRepair > spec.Limits.InRepair {
-		j.broken("L5", name, fmt.Sprintf("%d machines are in repair, and %d may be", j.inRepair, spec.Limits.InRepair))
 	}
 	// else what stands is certified, and nothing is built
 	builds := is.Repair.Kind == fleet.RepairBuild && is.Current.None()
@@ -366,6 +359,56 @@ func (j *judge) begun(c *server, is *fleet.Machine) {
 		j.broken("L13", name, "a machine is built that existed never")
 	}
 }
+
+// takesPlace checks that a repair may take a place in the budgets: when it begins, or when it goes on to more than a start.
+func (j *judge) takesPlace(is *fleet.Machine) {
+	name, brake := string(is.Name), j.s.store.overall.Brake
+	if is.Repair.Kind == fleet.RepairHeal && brake.On() && (brake.By != "" || !is.Repair.Revives) {
+		j.broken("L6", name, "a repair begins while the brake is on")
+	}
+	if is.Repair.Revives {
+		return
+	}
+	if most := max(j.brakeLimit(), brake.Excused); is.Repair.Kind == fleet.RepairHeal && j.failing > most {
+		j.broken("L6", name, fmt.Sprintf("a repair begins while %d machines fail, and %d are allowed to", j.failing, most))
+	}
+	if is.Repair.Kind == fleet.RepairHeal || is.Repair.Wanted() {
+		j.sharedBudgets(is)
+	}
+	if most := j.s.spec.Limits.InRepair; j.inRepair > most {
+		j.broken("L5", name, fmt.Sprintf("%d machines are in repair, and %d may be", j.inRepair, most))
+	}
+}
+
+// revives checks that a repair which takes no place in the budgets does no more than to set going what does not run, and
+// that not too many do so at once.
+func (j *judge) revives(is *fleet.Machine) {
+	r := is.Repair
+	if r == nil || !r.Revives {
+		return
+	}
+	if in := r.Intent; in != nil && in.Op != fleet.OpStart && in.Op != fleet.OpResume {
+		j.broken("L5", string(is.Name), fmt.Sprintf("%s without a place in the budget", in.Op))
+	}
+	here, all := 1, 1
+	for i := range j.s.store.beliefs {
+		o := &j.s.store.beliefs[i]
+		if o.Name == is.Name || o.Repair == nil || !o.Repair.Revives || !slices.Contains(reviving, o.Repair.Step) {
+			continue
+		}
+		if all++; o.Repair.Target.Host == r.Target.Host {
+			here++
+		}
+	}
+	if slices.Contains(reviving, r.Step) && (here > startsOfHost || all > startsOfAll) {
+		j.broken("L5", string(is.Name), fmt.Sprintf("%d are started at once, %d on its host", all, here))
+	}
+}
+
+// What the judge allows at once of the steps that set machines going.
+const startsOfHost, startsOfAll = 4, 20
+
+var reviving = []fleet.StepKind{fleet.StepStart, fleet.StepResume}
 
 // patience checks that no time whose end permits harm was cut short (L15): a step gets its whole time from its outcome, or
 // from the take-over.
