@@ -88,9 +88,14 @@ func TestPlanFleet(t *testing.T) {
 		underWay map[fleet.MachineName]fleet.Repair
 		want     []string
 	}{
-		"one is off, one fails its checks: the second waits for the budget": {
-			change: func(f *engine.FleetStatus) { sicken(*f, 2, fleet.CauseOff); sicken(*f, 4, fleet.CauseChecks) },
-			want:   []string{"none", "start", "none", "reboot budget", "none"},
+		"one is off, two fail their checks: the last one waits for the budget": {
+			change: func(f *engine.FleetStatus) {
+				sicken(*f, 2, fleet.CauseOff)
+				sicken(*f, 3, fleet.CauseChecks)
+				sicken(*f, 4, fleet.CauseChecks)
+				f.Spec.Limits.Brake.AtLeast = 4
+			},
+			want: []string{"none", "start", "reboot", "reboot budget", "none"},
 		},
 		"too many fail": {
 			change: func(f *engine.FleetStatus) {
@@ -122,9 +127,11 @@ func TestPlanFleet(t *testing.T) {
 			want: []string{"build", "build build-budget", "none", "none", "none"},
 		},
 		"a repair is under way, and takes the budget": {
-			change:   func(f *engine.FleetStatus) { sicken(*f, 1, fleet.CauseOff); sicken(*f, 2, fleet.CauseOff) },
-			underWay: map[fleet.MachineName]fleet.Repair{"web-1": {ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepStart}},
-			want:     []string{"go-on", "start budget", "none", "none", "none"},
+			change: func(f *engine.FleetStatus) { sicken(*f, 1, fleet.CauseChecks); sicken(*f, 2, fleet.CauseChecks) },
+			underWay: map[fleet.MachineName]fleet.Repair{
+				"web-1": {ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepReboot},
+			},
+			want: []string{"go-on", "reboot budget", "none", "none", "none"},
 		},
 		"in quarantine": {
 			change: func(f *engine.FleetStatus) {

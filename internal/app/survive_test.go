@@ -262,7 +262,9 @@ func TestHaleOutlivesWhatPanics(t *testing.T) {
 	defer stop()
 	s.await("the fleets stand", time.Minute, func() bool { return s.well("calm") && s.well("target") })
 	world := adapterOf(s.site.adapters, "targets").world
-	lift, err := world.Inject(simulated.Outage{Client: "hale"}) // which a person is told of
+	first, _ := world.Instance("target-1")
+	full := simulated.Paused{Instance: first.ID, By: fleet.StopIOError} // which a person is told of
+	lift, err := world.Inject(full)
 	if err != nil {
 		t.Fatal(err)
 	}

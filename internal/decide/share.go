@@ -368,7 +368,7 @@ func (r *round) passing(w *work) bool {
 	switch {
 	case i == nil:
 		return false
-	case m.Repair.Starts(), m.Waiting == fleet.ReasonStarts:
+	case m.Repair.Starts() && m.Waiting == "", m.Waiting == fleet.ReasonStarts:
 		return true
 	case r.silentPlace(m):
 		return r.s.Now.Wall.Before(i.Opened.Add(fleet.HostBoot))

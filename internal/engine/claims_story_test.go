@@ -78,7 +78,7 @@ func TestAProviderThatFailsIsOnePageForAllItsFleets(t *testing.T) {
 		s.pass(time.Hour)
 		wantEach(t, targets, "pages down", "healed up")
 		s.inject(simulated.Outage{}) // another outage is told again
-		s.pass(5 * time.Minute)
+		s.pass(6 * time.Minute)
 		wantEach(t, targets, "pages down", "healed up", "pages down")
 	})
 }
@@ -90,7 +90,7 @@ func TestAProvidersOutageIsToldOnceAlsoWhenHaleIsStartedAnew(t *testing.T) {
 			t.Parallel()
 			thirty(t, func(s *story, targets map[fleet.TargetName]*notified.Target) {
 				lift := s.inject(simulated.Outage{})
-				s.pass(5 * time.Minute)
+				s.pass(6 * time.Minute)
 				s.kill()
 				if !during {
 					lift()
@@ -109,7 +109,7 @@ func TestAClaimOfAFleetThatLeftKeepsNoPageBack(t *testing.T) {
 	t.Parallel()
 	thirty(t, func(s *story, targets map[fleet.TargetName]*notified.Target) {
 		lift := s.inject(simulated.Outage{})
-		s.pass(5 * time.Minute)
+		s.pass(6 * time.Minute)
 		s.kill()
 		lift()
 		all := s.beside
@@ -122,7 +122,7 @@ func TestAClaimOfAFleetThatLeftKeepsNoPageBack(t *testing.T) {
 		s.start()
 		s.pass(5 * time.Minute)
 		s.inject(simulated.Outage{})
-		s.pass(5 * time.Minute)
+		s.pass(6 * time.Minute)
 		if got := reasons(targets["lone"]); !slices.Contains(got[1:], "pages down") {
 			t.Errorf("lone was told %q", got)
 		}

@@ -109,7 +109,7 @@ func (s *street) inRepair(hosts ...fleet.HostName) int {
 	s.t.Helper()
 	n := 0
 	for _, m := range s.beliefs() {
-		if m.Repair != nil && m.Repair.Kind.Budgeted() && (len(hosts) == 0 || m.Repair.Target.Host == hosts[0]) {
+		if m.Repair.Budgeted() && (len(hosts) == 0 || m.Repair.Target.Host == hosts[0]) {
 			n++
 		}
 	}
@@ -160,8 +160,16 @@ func (s *street) await(within time.Duration, what string, cond func() bool, chec
 	}
 }
 
-// crash lets machines of every fleet crash at once.
-func (s *street) crash(ordinals ...int) {
+// hang lets machines of every fleet hang at once.
+func (s *street) hang(ordinals ...int) {
+	s.t.Helper()
+	s.strike(func(id fleet.InstanceID) simulated.Fault {
+		return simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.Hung}}
+	}, ordinals...)
+}
+
+// strike lets the fault happen to machines of every fleet at once.
+func (s *street) strike(by func(fleet.InstanceID) simulated.Fault, ordinals ...int) {
 	s.t.Helper()
 	for name := range s.specs {
 		for _, n := range ordinals {
@@ -169,7 +177,7 @@ func (s *street) crash(ordinals ...int) {
 			if !ok {
 				s.t.Fatalf("no instance of %s", name.Machine(n))
 			}
-			if _, err := s.world.Inject(simulated.Crash{Instance: i.ID}); err != nil {
+			if _, err := s.world.Inject(by(i.ID)); err != nil {
 				s.t.Fatal(err)
 			}
 		}
@@ -194,7 +202,7 @@ func TestL05FleetsShareBudgets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			together(t, c.shared, []fleet.Name{"app", "db", "web"}, func(s *street) {
-				s.crash(1, 3, 5)
+				s.hang(1, 3, 5)
 				s.await(time.Minute, "it is seen", func() bool { return !s.well() })
 				most := 0
 				s.await(time.Hour, "all are healed", s.well, func() {
@@ -219,6 +227,33 @@ func TestL05FleetsShareBudgets(t *testing.T) {
 	}
 }
 
+// Two hosts are back after a loss of power, with the machines of three fleets off: whatever each fleet's budget, never
+// more than four are started at once on a host, and all are soon.
+func TestS74FleetsShareTheirStarts(t *testing.T) {
+	t.Parallel()
+	one := []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 1}}
+	together(t, one, []fleet.Name{"app", "db", "web"}, func(s *street) {
+		s.strike(func(id fleet.InstanceID) simulated.Fault { return simulated.Crash{Instance: id} }, 1, 2, 3, 4, 5, 6)
+		s.await(time.Minute, "it is seen", func() bool { return !s.well() })
+		most := 0
+		s.await(5*time.Minute, "all are started", s.well, func() {
+			starts := map[fleet.HostName]int{}
+			for _, m := range s.beliefs() {
+				if m.Repair.Starts() {
+					starts[m.Repair.Target.Host]++
+				}
+			}
+			most = max(most, starts["h1"], starts["h2"])
+		})
+		if most != 4 {
+			t.Errorf("at most %d were started at once on a host, and 4 may be", most)
+		}
+		if len(s.book()) != 0 {
+			t.Errorf("left in the book: %+v", s.book())
+		}
+	})
+}
+
 // An owner that dies in the middle of a repair keeps its place until it is back, and gives it back when the repair ends; a fleet that leaves the
 // configuration gives its places back at once.
 func TestL05AnOwnersPlacesAreGivenBack(t *testing.T) {
@@ -226,7 +261,7 @@ func TestL05AnOwnersPlacesAreGivenBack(t *testing.T) {
 	for _, returns := range []bool{true, false} {
 		one := []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 1}}
 		together(t, one, []fleet.Name{"db", "web"}, func(s *street) {
-			s.crash(2)
+			s.hang(2)
 			s.await(time.Minute, "a repair begins", func() bool { return len(s.book()) == 1 })
 			dead := s.book()[0].Machine.Fleet()
 			other := fleet.Name("db")
@@ -276,7 +311,7 @@ func TestL05AnUpdateTakesASharedPlace(t *testing.T) {
 		if len(s.status().Slots) != 1 {
 			t.Errorf("the book has %+v while web-4 is being replaced", s.status().Slots)
 		}
-		s.inject(simulated.Crash{Instance: s.id(1)})
+		s.inject(simulated.Broken{Instance: s.id(1), Illness: simulated.Illness{Symptom: simulated.Hung}})
 		s.oneAtATime(30*time.Minute, "all have it", func() bool { return s.built("v2") == 4 && s.allHealthy() })
 	})
 }

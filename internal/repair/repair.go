@@ -126,8 +126,15 @@ func (w *Work) pass(r *fleet.Repair) {
 // placed reports whether the repair has the place that its rung needs. One that began by setting the machine going takes
 // a place in the budgets when it goes on to more than that.
 func (w *Work) placed(r *fleet.Repair) bool {
-	if !r.Revives || r.Phase != fleet.PhaseLook && r.Phase != fleet.PhaseAct || r.Step.Revives() && w.M.Health.Cause.Stopped() || r.Step == fleet.StepPage || r.Step == fleet.StepQuarantine {
+	stopped := w.M.Health.Cause.Stopped()
+	switch {
+	case !r.Revives, r.Phase != fleet.PhaseLook && r.Phase != fleet.PhaseAct, rungOf(r.Step) == toPerson{}:
 		return true
+	case r.Step.Revives() && stopped:
+		return true
+	case r.Step.Revives() && r.Phase == fleet.PhaseLook && w.M.Health.Verdict == fleet.VerdictUnhealthy:
+		w.chooseRung(0) // it runs by now, and fails all the same
+		return false
 	}
 	held := guard.AnyStep(w.M, w.Situation)
 	if held != "" && r.Phase == fleet.PhaseLook {
