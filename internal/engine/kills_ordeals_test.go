@@ -225,7 +225,7 @@ func otherOrdeals() []ordeal {
 	return []ordeal{
 		{step: "build of a fleet", spec: bare(2, rung(fleet.StepRecreate)), fresh: true, begin: starts, ends: stands},
 		{step: "adoption", spec: bareDB(), fresh: true, before: exist, begin: starts, ends: areAdopted},
-		{step: "the brake engages", spec: bare(4, rung(fleet.StepStart)), begin: threeAil, ends: func(s *story) bool { return s.braked() },
+		{step: "the brake engages", spec: bare(4, rung(fleet.StepStart)), begin: threeAil, ends: func(s *story) bool { return s.braked() && s.count(kind(fleet.RecordPaged)) == 1 },
 			incidents: 3, pages: 1, after: nil},
 		fateOrdeal(),
 		{step: "take-over in the middle of a reboot", spec: bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate)), fresh: true,
@@ -244,7 +244,7 @@ func fateOrdeal() ordeal {
 		step: "a parent of many incidents", spec: spec, world: simulated.Options{Hosts: []fleet.HostName{"h1", "h2", "h3"}}, incidents: 4, pages: 1,
 		begin: func(s *story) {
 			lift := s.inject(simulated.HostLosesPower{Host: "h2"})
-			time.AfterFunc(3*time.Minute, lift)
+			time.AfterFunc(7*time.Minute, lift) // longer than a host takes to boot
 		},
 		ends: func(s *story) bool {
 			return s.allHealthy() && s.count(kind(fleet.RecordParentClosed)) == 1 && s.count(kind(fleet.RecordIncidentClosed)) == 4

@@ -116,6 +116,8 @@ func find(m *fleet.Machine, e *Evidence) fleet.Health {
 		return fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: cause}
 	case down == True:
 		blamed.Verdict, blamed.Cause = fleet.VerdictUnhealthy, fleet.CauseChecks
+	case down == Unknown && e.suspect(checks, culprit, word):
+		blamed.Verdict = fleet.VerdictSuspect
 	case down == Unknown:
 		blamed = e.unsure(checks, culprit, word)
 	case bad, culprit.Standing == fleet.StandingDown, culprit.Standing == fleet.StandingFailing:
@@ -143,6 +145,20 @@ func (e *Evidence) down(checks []fleet.CheckState, word word, muted Truth) Truth
 		}
 		return downTruth(checks, name)
 	})
+}
+
+// suspect reports whether all that is unknown depends on a check which fails, and may be down soon or up again: then
+// nobody is blind, and the machine may turn out to fail.
+func (e *Evidence) suspect(checks []fleet.CheckState, culprit fleet.CheckState, word word) bool {
+	return culprit.Standing == fleet.StandingFailing && Evaluate(e.Spec.UnhealthyWhen, func(name fleet.CheckName) Truth {
+		if name == fleet.ProviderTerm {
+			return word.truth()
+		}
+		if slices.ContainsFunc(checks, func(c fleet.CheckState) bool { return c.Check == name && c.Result == fleet.ResultDependsOn }) {
+			return False
+		}
+		return downTruth(checks, name)
+	}) == False
 }
 
 // unsure is the verdict when nothing certain is known. Whether that is only so because a check is not heeded now makes a difference: then
