@@ -147,6 +147,17 @@ const (
 	ResultPanicked     ResultReason = "panicked"      // unknown: a defect in what asks
 )
 
+// Speaks reports whether the failure is an answer: whoever gave it is reached from here. What a program says of a machine
+// may be its silence.
+func (r ResultReason) Speaks() bool {
+	switch r {
+	case ResultRefused, ResultStatus, ResultBody, ResultProtocol, ResultTLS:
+		return true
+	default:
+		return false
+	}
+}
+
 // Look is the outcome of one look taken on demand: one probe of each check, one question to the provider.
 type Look struct {
 	ID      string  // the Repair.Look that asked for it

@@ -31,6 +31,8 @@ var reasons = map[fleet.Reason]reason{
 		""},
 	fleet.ReasonBudget: {"as many machines are in repair as the fleet allows",
 		"wait, or raise limits.in_repair"},
+	fleet.ReasonNoWitness: {"it is silent, and so are all others on its host, so hale cannot tell whether only the way there is broken",
+		"see whether they serve their users, and whether this server reaches the host's network; hale heal has one repaired all the same"},
 	fleet.ReasonStarts:       {"as many machines are being started at once as may be, lest all boot in one moment", ""},
 	fleet.ReasonBuildBudget:  {"as many first builds run as the fleet allows", "wait, or raise limits.in_build"},
 	fleet.ReasonBackoff:      {"the last attempt failed, and the next one follows after a pause", ""},

@@ -181,7 +181,8 @@ func (w *Work) leftAlone() bool {
 
 // makesRoom reports whether a repair that is held before its next step ends, since that may take as long as it likes.
 func makesRoom(held fleet.Reason) bool {
-	return held == fleet.ReasonHold || held == fleet.ReasonWindow || held == fleet.ReasonHostDown
+	return held == fleet.ReasonHold || held == fleet.ReasonWindow || held == fleet.ReasonHostDown ||
+		held == fleet.ReasonNoWitness
 }
 
 // yield ends a repair that a parent incident, a person, the time of day or a lost host holds: waiting would keep its
