@@ -140,10 +140,11 @@ func (r *round) cannotAnswer(m *fleet.Machine) bool {
 	return away && !guard.Surplus(m, &r.s.Spec)
 }
 
-// runsAndFails reports whether the machine fails by its checks alone, while the provider says that it runs.
+// runsAndFails reports whether nothing is heard of the machine, while the provider says that it runs. One that refuses
+// connections, or answers with a wrong page, is reached.
 func (w *work) runsAndFails(spec *fleet.Spec) bool {
 	m := w.M
-	return m.Incident != nil && m.Health.Verdict == fleet.VerdictUnhealthy && m.Health.Cause == fleet.CauseChecks &&
+	return m.Incident != nil && m.Health.Verdict == fleet.VerdictUnhealthy && m.Health.Cause == fleet.CauseChecks && !guard.Speaks(w.View) &&
 		w.View.Sighting(m.Current.ID).Instance.Power == fleet.PowerRunning && !guard.Surplus(m, spec)
 }
 

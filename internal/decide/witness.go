@@ -45,6 +45,5 @@ func (r *round) seekWitnesses(works []*work) {
 
 // heard reports whether the machine answers, well or not.
 func heard(m *fleet.Machine, v *fleet.View) bool {
-	return m.Health.Verdict == fleet.VerdictHealthy ||
-		slices.ContainsFunc(v.Checks, func(c fleet.CheckState) bool { return c.Standing == fleet.StandingDown && c.Result.Speaks() })
+	return m.Health.Verdict == fleet.VerdictHealthy || guard.Speaks(v)
 }

@@ -13,7 +13,12 @@ func Silent(m *fleet.Machine, v *fleet.View, s *Situation) bool {
 		m.Health.Cause != fleet.CauseChecks || v == nil || strandedOn(m, s) {
 		return false
 	}
-	return !slices.ContainsFunc(v.Checks, func(c fleet.CheckState) bool { return c.Standing == fleet.StandingDown && c.Result.Speaks() })
+	return !Speaks(v)
+}
+
+// Speaks reports whether one of the machine's checks is down by an answer: the machine is reached from here.
+func Speaks(v *fleet.View) bool {
+	return slices.ContainsFunc(v.Checks, func(c fleet.CheckState) bool { return c.Standing == fleet.StandingDown && c.Result.Speaks() })
 }
 
 // noWitness reports whether the machine is silent, and so are all others on its host that should be heard: as long as none
