@@ -490,14 +490,18 @@ func whyLeftAlone(c fleet.Cause) fleet.Reason {
 	}
 }
 
-// Counts reports whether the machine counts as failing: a person's stop that is left alone does not (L10), a machine in
-// repair does (L5), and one whose disk cannot be written, or that failed and was rescued, fails, although only a person can mend it.
+// Counts reports whether the machine counts as failing: a person's stop that is left alone does not (L10), nor does one in
+// quarantine, which a person was told of and which would hold all others for as long as it lies there; a machine in repair
+// does (L5), and one whose disk cannot be written, or that failed and was rescued, fails, although only a person can mend it.
 func Counts(m *fleet.Machine, spec *fleet.Spec) bool {
 	if m.Repair != nil && m.Repair.Kind == fleet.RepairHeal {
 		return true
 	}
 	if m.Repair != nil && m.Repair.Wanted() {
 		return false // what it looks like is our own doing
+	}
+	if m.Quarantine != nil {
+		return false
 	}
 	return m.Health.Verdict == fleet.VerdictUnhealthy &&
 		(m.Health.Cause == fleet.CauseIOError || m.Rescued() || !LeftAlone(m.Health.Cause, spec))

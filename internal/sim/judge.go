@@ -267,7 +267,7 @@ func (j *judge) tally(m fleet.Machine, by int) {
 		return // it is no failure (L10)
 	}
 	alone := j.isLeft(m.Health.Cause) || m.Health.Cause == fleet.CauseRescued && (m.Incident == nil || m.Incident.Cause == fleet.CauseRescued) || m.Repair == nil && (j.isHeld(&m) || j.wishes.leaving[m.Name])
-	if healing || m.Health.Verdict == fleet.VerdictUnhealthy && !alone {
+	if healing || m.Health.Verdict == fleet.VerdictUnhealthy && !alone && m.Quarantine == nil {
 		j.failing += by
 	}
 }
