@@ -31,13 +31,13 @@ type judge struct {
 	healing map[fleet.MachineName]string // the repair under way, by its id
 	// reviving are the machines in a repair that has done no more yet than to set going what does not run.
 	reviving map[fleet.MachineName]bool
-	repairs map[fleet.MachineName]string
-	outages map[fleet.MachineName]*outage
-	adopted map[fleet.InstanceID]time.Time // strangers, when they were
-	braked  bool                           // hale says so
-	silent  bool                           // a person was told that the provider does not answer
-	tally   tally
-	disks   map[heldDisk]attached
+	repairs  map[fleet.MachineName]string
+	outages  map[fleet.MachineName]*outage
+	adopted  map[fleet.InstanceID]time.Time // strangers, when they were
+	braked   bool                           // hale says so
+	silent   bool                           // a person was told that the provider does not answer
+	tally    tally
+	disks    map[heldDisk]attached
 }
 
 // attached is what was first written to a kept disk, and which instance has it.
@@ -223,7 +223,8 @@ func (j *judge) begun(rec fleet.Record) {
 	}
 }
 
-// takesPlace checks that a repair may take a place in the budget: when it begins, or when it goes on to more than a start.
+// takesPlace checks that a repair may take a place in the budget: when it begins, or when it goes on to more than a
+// start.
 func (j *judge) takesPlace(rec fleet.Record) {
 	delete(j.reviving, rec.Machine)
 	j.healing[rec.Machine] = rec.Repair

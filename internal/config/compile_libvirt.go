@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"hale/internal/fleet"
-	"hale/internal/guard"
 	"hale/internal/provider/libvirt"
 )
 
@@ -33,41 +31,6 @@ func compileProof(n named[providerDraft], f *finder) *libvirt.Proof {
 		return nil
 	}
 	return proof
-}
-
-// Warnings lists what the configuration allows and should not be left so, in sentences.
-func (c *Config) Warnings() []string {
-	var out []string
-	for _, name := range c.Passed {
-		out = append(out, name+" is not read: only files that end in .yaml are; rename it if it is a part of the configuration")
-	}
-	for _, p := range c.Providers {
-		for _, h := range p.Hosts {
-			if u, err := url.Parse(h.URI); err == nil && p.Type == ProviderLibvirt && inTheClear(u) {
-				out = append(out,
-					fmt.Sprintf("providers.%s: %s goes in the clear: anyone on the network between can read it and "+
-						"give orders; use qemu+tls or qemu+ssh, and take insecure out", p.Name, h.URI))
-			}
-		}
-	}
-	for _, f := range c.Fleets {
-		for _, n := range f.Protected {
-			if !f.Adopt.Selects() && n > f.Size {
-				out = append(
-					out,
-					fmt.Sprintf("fleets.%s.protect: %s is beyond the size of %d: nothing is protected by it",
-						f.Name, f.Name.Machine(n), f.Size),
-				)
-			}
-		}
-		b := f.Limits.Brake
-		if f.Mode != fleet.ModeAct || f.Adopt.Selects() || f.Size == 0 || guard.BrakeLimit(b, f.Size) > 0 {
-			continue
-		}
-		out = append(out, fmt.Sprintf("fleets.%s.limits.brake: %d%% of %d machines is none, and at_least is %d: the brake engages at the "+
-			"first failure, so nothing is ever repaired; write at_least: 1 or more", f.Name, b.Percent, f.Size, b.AtLeast))
-	}
-	return out
 }
 
 // inTheClear reports whether others can listen.

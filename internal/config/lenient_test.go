@@ -74,3 +74,21 @@ func TestAProtectedMachineBeyondTheSizeIsWarnedOf(t *testing.T) {
 		}
 	}
 }
+
+func TestOneLostPacketThatDecidesIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	for checks, warned := range map[string]bool{
+		"{alive: {ping: {}, every: 5s, timeout: 1s, down_after: 1}}":                    true,
+		"{alive: {ping: {}, every: 5s, timeout: 1s, down_after: 2}}":                    false,
+		"{alive: {ping: {}, every: 5s, timeout: 1s, down_after: 1}}\n    mode: observe": false,
+	} {
+		c, err := Parse("hale.yaml", []byte(small+"    checks: "+checks+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := strings.Join(c.Warnings(), "\n"); strings.Contains(w,
+			"fleets.web.checks.alive.down_after: 1: a single") != warned {
+			t.Errorf("%s is warned of: %q", checks, w)
+		}
+	}
+}

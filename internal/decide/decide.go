@@ -84,7 +84,7 @@ func (r *round) decide() Decision {
 		r.findParents(works) // hale trusts its eyes again, and nothing may begin before this is known
 	}
 	r.shareFates(works)
-	r.seekWitnesses(works)
+	r.sit.Mute = mute(works, r.s.Machines, &r.sit, r.cannotAnswer)
 	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole, Machines: r.decided}
 	r.sit.Brake = d.Brake
 	for _, w := range works {
@@ -294,7 +294,8 @@ func pageAt(m *fleet.Machine, spec *fleet.Spec) (time.Time, bool) {
 
 // unreachable reports whether the machine is held since no host can be asked, or none be built on.
 func unreachable(held fleet.Reason) bool {
-	return slices.Contains([]fleet.Reason{fleet.ReasonHostDown, fleet.ReasonHostUnasked, fleet.ReasonNoHost, fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere,
+	return slices.Contains([]fleet.Reason{fleet.ReasonHostDown, fleet.ReasonHostUnasked, fleet.ReasonNoHost,
+		fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere,
 		fleet.ReasonNoWitness}, held)
 }
 

@@ -315,7 +315,8 @@ func (c *chaos) restart() {
 	clear(c.calls)
 }
 
-// checkParents: a parent without a page is young (L8), or all that fails there passes by itself, and its silent children are left alone until it is time to evacuate.
+// checkParents: a parent without a page is young (L8), or all that fails there passes by itself, and its silent
+// children are left alone until it is time to evacuate.
 func (c *chaos) checkParents(s fleet.Snapshot, d decide.Decision) {
 	policy := s.Spec.SharedFate
 	for _, p := range d.Whole.Parents {
@@ -324,7 +325,8 @@ func (c *chaos) checkParents(s fleet.Snapshot, d decide.Decision) {
 		}
 		for _, v := range c.s.Machines {
 			m, i := &v.Machine, v.Machine.Incident
-			lasts := i != nil && i.Parent == p.ID && !s.Now.Wall.Before(i.Opened.Add(fleet.HostBoot)) && guard.Counts(m, &s.Spec)
+			lasts := i != nil && i.Parent == p.ID && !s.Now.Wall.Before(i.Opened.Add(fleet.HostBoot)) &&
+				guard.Counts(m, &s.Spec)
 			if lasts && m.Health.Cause == fleet.CauseChecks && m.Waiting != fleet.ReasonStarts && !m.Repair.Starts() {
 				c.t.Fatalf("L8: parent %s is open since %s without a page, and %s fails", p.ID, p.Opened, m.Name)
 			}
@@ -435,7 +437,8 @@ func (c *chaos) checkRecords(d decide.Decision, was fleet.Machine, m decide.Mach
 			c.t.Fatalf("%s: %s", was.Name, r.Detail)
 		}
 		only := r.Cause.Stopped() // then it only starts it
-		if d.Brake.Engaged && r.Kind == fleet.RecordRepairStarted && r.Reason == fleet.Reason(fleet.RepairHeal) && !only {
+		if d.Brake.Engaged && r.Kind == fleet.RecordRepairStarted && r.Reason == fleet.Reason(fleet.RepairHeal) &&
+			!only {
 			c.t.Fatalf("L6: %s: a repair began under the brake", was.Name)
 		}
 	}

@@ -32,7 +32,8 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 	if r.again {
 		c.add(r.s.Now.Mono + 1)
 	}
-	untold := d.Brake.Engaged && !d.Brake.Paged || slices.ContainsFunc(d.Whole.Parents, func(p fleet.Parent) bool { return !p.Paged })
+	untold := d.Brake.Engaged && !d.Brake.Paged || slices.ContainsFunc(d.Whole.Parents,
+		func(p fleet.Parent) bool { return !p.Paged })
 	for _, w := range works {
 		c.addMachine(w.M, &r.s.Spec)
 		if i := w.M.Incident; untold && i != nil {

@@ -73,8 +73,8 @@ func (c *chaos) checkOrders(before fleet.Snapshot, d decide.Decision) {
 	c.checkHolds(before, d)
 }
 
-// checkBeginnings: nothing begins on what is held, and no repair while the brake is on, unless it only starts what is off
-// and no person put the brake on.
+// checkBeginnings: nothing begins on what is held, and no repair while the brake is on, unless it only starts what is
+// off and no person put the brake on.
 func (c *chaos) checkBeginnings(before fleet.Snapshot, d decide.Decision) {
 	for _, m := range d.Machines {
 		was := &before.Machines[m.Index].Machine
@@ -238,7 +238,8 @@ func TestAnOrderWaitsForTheBudgetAnHour(t *testing.T) {
 		tl.s.Spec.Limits.InRepair, tl.s.Spec.Repair.OnExternalStop, tl.s.Spec.Repair.ExternalStopHold = 1, fleet.ExternalStopHoldThenPage, 5*time.Hour
 		tl.say(fleet.StandingDown, 0)
 		tl.pass(time.Minute) // in repair, waiting for its look
-		tl.s.Spec.Repair.Steps = slices.DeleteFunc(slices.Clone(tl.s.Spec.Repair.Steps), func(s fleet.Step) bool { return s.Kind.Revives() })
+		tl.s.Spec.Repair.Steps = slices.DeleteFunc(slices.Clone(tl.s.Spec.Repair.Steps),
+			func(s fleet.Step) bool { return s.Kind.Revives() })
 		tl.power(fleet.PowerOff, 3) // and is to be built anew
 		tl.s.Machines[3].Seen[0].Instance.Stop = fleet.StopExternal
 		tl.want("heal", tl.give(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-4"}), "")

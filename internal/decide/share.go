@@ -3,12 +3,10 @@ package decide
 import (
 	"slices"
 	"strconv"
-	"time"
 
 	"hale/internal/fate"
 	"hale/internal/fleet"
 	"hale/internal/guard"
-	"hale/internal/repair"
 )
 
 // findParents opens a parent incident where failures concentrate in one domain beyond chance, and closes those that are over.
@@ -252,7 +250,10 @@ func (r *round) pageParents(works []*work) {
 		if spec.SharedFate.Then == fleet.FatePage {
 			due = due || r.tally.Suspect == 0 || now.Due(p.Since.Add(guard.SettleTime(*spec)))
 		}
-		due = due && !now.Wall.Before(p.Opened.Add(min(pagePause, spec.SharedFate.Wait))) && r.lasts(works, p)
+		due = due && !now.Wall.Before(p.Opened.Add(min(pagePause, spec.SharedFate.Wait))) &&
+			slices.ContainsFunc(works, func(w *work) bool {
+				return r.census.Within(w.site, p.Domain) && r.stateOf(w) == fate.Failing && !passing(w.M, &r.sit)
+			})
 		if p.Paged || !due {
 			r.remindOfParent(p)
 			continue
@@ -262,13 +263,6 @@ func (r *round) pageParents(works []*work) {
 		rec.Kind, rec.Reason = fleet.RecordPaged, fleet.ReasonSharedFate
 		r.record(rec)
 	}
-}
-
-// lasts reports whether a machine of the parent's fails in a way that does not pass by itself.
-func (r *round) lasts(works []*work, p *fleet.Parent) bool {
-	return slices.ContainsFunc(works, func(w *work) bool {
-		return r.census.Within(w.site, p.Domain) && r.stateOf(w) == fate.Failing && !r.passing(w)
-	})
 }
 
 // foresee marks the machines that would share a fate if the suspects around them turned out to fail.
@@ -348,39 +342,10 @@ func (r *round) explained(works []*work) bool {
 		case guard.Surplus(w.M, &r.s.Spec), !guard.Counts(w.M, &r.s.Spec):
 		case w.M.Incident != nil && r.sit.Whole.Parent(w.M.Incident.Parent) != nil:
 			shared++
-		case r.passing(w):
+		case passing(w.M, &r.sit):
 			lasting--
 		}
 	}
 	limit := guard.BrakeLimit(r.s.Spec.Limits.Brake, r.tally.Size)
 	return lasting <= limit/2 || shared > 0 && lasting-shared <= limit // at half the limit it is about to release
-}
-
-// pagePause is for how long what many machines have in common must last before a person is told: by then it is known
-// which of their hosts answer, and whether it was a moment's trouble of the network.
-const pagePause = 2 * time.Minute
-
-// passing reports whether the machine's failure may be over without a person: its host, or its provider, may only be
-// booting, or it is off and is being started, or will be.
-func (r *round) passing(w *work) bool {
-	m := w.M
-	i := m.Incident
-	switch {
-	case i == nil:
-		return false
-	case m.Repair.Starts() && m.Waiting == "", m.Waiting == fleet.ReasonStarts:
-		return true
-	case r.silentPlace(m):
-		return r.s.Now.Wall.Before(i.Opened.Add(fleet.HostBoot))
-	case m.Repair != nil, m.Quarantine != nil, i.Failed > 0, guard.LeftAlone(m.Health.Cause, &r.s.Spec):
-		return false
-	}
-	step, some := repair.FirstStep(m, &r.sit)
-	return some && guard.Revives(m, &r.sit, step)
-}
-
-// silentPlace reports whether the machine's host does not answer, or its whole provider does not.
-func (r *round) silentPlace(m *fleet.Machine) bool {
-	_, dead := guard.DeadHost(m.Lies().Host, &r.sit)
-	return dead || r.s.Provider.Standing == fleet.ProviderDown
 }

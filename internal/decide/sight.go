@@ -51,8 +51,9 @@ func (r *round) heedProvider(works []*work) {
 				w.fated = true
 			}
 		}
-	case most(r.missing(works, every), r.s.Spec.Size), r.everyone(r.missing(works, every), works), r.nobodyAnswers(works):
-		if lasting := r.missing(works, r.lasting); lasting > 0 {
+	case most(r.missing(works, every), r.s.Spec.Size), r.everyone(r.missing(works, every), works),
+		r.nobodyAnswers(works):
+		if lasting := r.missing(works, func(w *work) bool { return !passing(w.M, &r.sit) }); lasting > 0 {
 			r.doubt(d.Reason, "", lasting, pagePause)
 		}
 		d.CalmSince = 0
@@ -71,7 +72,8 @@ func (r *round) heedProvider(works []*work) {
 func (r *round) silent(works []*work) (all, together int) {
 	var fell []fleet.Instant
 	for _, w := range works {
-		if w.runsAndFails(&r.s.Spec) && !r.silentPlace(w.M) && r.parentOf(w) == nil && !guard.AtRest(w.M, &r.sit.Whole) {
+		if w.runsAndFails(&r.s.Spec) && !silentPlace(w.M, &r.sit) && r.parentOf(w) == nil &&
+			!guard.AtRest(w.M, &r.sit.Whole) {
 			fell = append(fell, w.M.Health.SinceMono)
 		}
 	}
@@ -88,7 +90,8 @@ func (r *round) missing(works []*work, counts func(*work) bool) int {
 	n := 0
 	for _, w := range works {
 		i := w.M.Incident
-		if i != nil && counts(w) && w.M.Health.Verdict != fleet.VerdictHealthy && (i.Cause == fleet.CauseChecks || w.runsAgain()) && r.parentOf(w) == nil &&
+		if i != nil && counts(w) && w.M.Health.Verdict != fleet.VerdictHealthy &&
+			(i.Cause == fleet.CauseChecks || w.runsAgain()) && r.parentOf(w) == nil &&
 			!guard.Surplus(w.M, &r.s.Spec) && !guard.AtRest(w.M, &r.sit.Whole) {
 			n++
 		}
@@ -97,9 +100,6 @@ func (r *round) missing(works []*work, counts func(*work) bool) int {
 }
 
 func every(*work) bool { return true }
-
-// lasting reports whether the machine fails in a way that does not pass by itself.
-func (r *round) lasting(w *work) bool { return !r.passing(w) }
 
 // runsAgain reports whether the machine was off, and the provider says that it runs.
 func (w *work) runsAgain() bool {
@@ -144,7 +144,8 @@ func (r *round) cannotAnswer(m *fleet.Machine) bool {
 // connections, or answers with a wrong page, is reached.
 func (w *work) runsAndFails(spec *fleet.Spec) bool {
 	m := w.M
-	return m.Incident != nil && m.Health.Verdict == fleet.VerdictUnhealthy && m.Health.Cause == fleet.CauseChecks && !guard.Speaks(w.View) &&
+	return m.Incident != nil && m.Health.Verdict == fleet.VerdictUnhealthy && m.Health.Cause == fleet.CauseChecks &&
+		!guard.Speaks(w.View) &&
 		w.View.Sighting(m.Current.ID).Instance.Power == fleet.PowerRunning && !guard.Surplus(m, spec)
 }
 

@@ -225,7 +225,8 @@ func otherOrdeals() []ordeal {
 	return []ordeal{
 		{step: "build of a fleet", spec: bare(2, rung(fleet.StepRecreate)), fresh: true, begin: starts, ends: stands},
 		{step: "adoption", spec: bareDB(), fresh: true, before: exist, begin: starts, ends: areAdopted},
-		{step: "the brake engages", spec: bare(4, rung(fleet.StepStart)), begin: threeAil, ends: func(s *story) bool { return s.braked() && s.count(kind(fleet.RecordPaged)) == 1 },
+		{step: "the brake engages", spec: bare(4, rung(fleet.StepStart)), begin: threeAil,
+			ends:      func(s *story) bool { return s.braked() && s.count(kind(fleet.RecordPaged)) == 1 },
 			incidents: 3, pages: 1, after: nil},
 		fateOrdeal(),
 		{step: "take-over in the middle of a reboot", spec: bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate)), fresh: true,

@@ -147,8 +147,8 @@ const (
 	ResultPanicked     ResultReason = "panicked"      // unknown: a defect in what asks
 )
 
-// Speaks reports whether the failure is an answer: whoever gave it is reached from here. What a program says of a machine
-// may be its silence.
+// Speaks reports whether the failure is an answer: whoever gave it is reached from here. What a program says of a
+// machine may be its silence.
 func (r ResultReason) Speaks() bool {
 	switch r {
 	case ResultRefused, ResultStatus, ResultBody, ResultProtocol, ResultTLS:
@@ -196,7 +196,8 @@ const (
 	OutcomeNotSent     OutcomeKind = "not-sent"    // held back on our side (lease too short, shutting down): surely not done
 )
 
-// HostBoot is how long a host, or a provider on one, may take to come back before a person is told that it does not answer.
+// HostBoot is how long a host, or a provider on one, may take to come back before a person is told that it does not
+// answer.
 const HostBoot = 5 * time.Minute
 
 // ProviderState is how the provider as a whole stands.

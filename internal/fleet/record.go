@@ -165,7 +165,7 @@ const (
 	ReasonUnclear          Reason = "picture-unclear"      // others are suspect too: first see whether it is one cause
 	ReasonUndecided        Reason = "undecided"            // which of its checks fail decides on the step, and they have not all spoken
 	ReasonBudget           Reason = "budget"               // as many machines are in repair as may be
-	ReasonNoWitness        Reason = "no-witness"           // it is silent, and so is all else on its host: that is no proof
+	ReasonNoWitness        Reason = "no-witness"           // it is silent, and so is all else on its host
 	ReasonStarts           Reason = "starts"               // as many machines are being started as may be
 	ReasonBuildBudget      Reason = "build-budget"         // as many first builds run as may
 	ReasonBackoff          Reason = "backoff"              // the last attempt failed a moment ago

@@ -56,8 +56,8 @@ type Repair struct {
 	FenceAt Instant `json:",omitempty"`
 	// Struck says that an order to fence the target's host may have been carried out, whose end nobody heard of.
 	Struck bool `json:",omitempty"`
-	// Revives says that so far it only sets going what does not run. It takes a place among the starts then, and none in
-	// the budgets of machines in repair.
+	// Revives says that so far it only sets going what does not run. It takes a place among the starts then, and none
+	// in the budgets of machines in repair.
 	Revives bool `json:",omitempty"`
 	// Stranded says that the rung was chosen while the target's host did not answer.
 	Stranded bool `json:",omitempty"`

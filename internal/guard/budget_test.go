@@ -42,7 +42,8 @@ func TestSharedBudgetsToTheLastPlace(t *testing.T) {
 					if (full != nil) != (taken >= limit) || full != nil && (full.Taken != taken || full.Limit.InRepair != limit) {
 						t.Errorf("%+v", full)
 					}
-					if why := guard.NewRepair(&m, &s, fleet.StepReboot); (why == fleet.ReasonBudget) != (taken >= limit) {
+					if why := guard.NewRepair(&m, &s,
+						fleet.StepReboot); (why == fleet.ReasonBudget) != (taken >= limit) {
 						t.Errorf("held: %q", why)
 					}
 				})

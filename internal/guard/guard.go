@@ -174,7 +174,8 @@ func Unfinished(m *fleet.Machine, s *Situation) fleet.Reason {
 	return unsafe(m, s, Surplus(m, &s.Spec) && !m.Current.None(), false)
 }
 
-// unsafe says what of the picture forbids to act on it. What sets a machine going rests on nothing that hale sees by itself.
+// unsafe says what of the picture forbids to act on it. What sets a machine going rests on nothing that hale sees by
+// itself.
 func unsafe(m *fleet.Machine, s *Situation, surplus, revives bool) fleet.Reason {
 	switch {
 	case m.Current.Candidate():
@@ -220,8 +221,8 @@ func anyStep(m *fleet.Machine, s *Situation, surplus, revives bool) fleet.Reason
 // Sightless reports whether the fault is, or may be, hale's own: what the checks say of the machines counts for nothing.
 func Sightless(s *Situation) bool { return s.Whole.Doubt.Reason != "" && s.Whole.Doubt.CalmSince == 0 }
 
-// mayBeOff reports whether hale's sight is in doubt only since machines are silent: what is off, as the provider says, is
-// started all the same. Where canaries say that hale is cut off, nothing could be seen healthy again.
+// mayBeOff reports whether hale's sight is in doubt only since machines are silent: what is off, as the provider says,
+// is started all the same. Where canaries say that hale is cut off, nothing could be seen healthy again.
 func mayBeOff(s *Situation) bool { return s.Whole.Doubt.Reason != fleet.ReasonVantageIsolated }
 
 // sightReason says why hale does not trust its own eyes. After a doubt, everything is judged afresh first.
@@ -296,13 +297,14 @@ func strandedOn(m *fleet.Machine, s *Situation) bool {
 }
 
 // Revives reports whether the step sets the machine going, which does not run: its provider says so, on a host that
-// answers. There is nothing that it could harm, so that neither what hale sees nor how much fails at once speaks against it.
+// answers. There is nothing that it could harm, so that neither what hale sees nor how much fails at once speaks
+// against it.
 func Revives(m *fleet.Machine, s *Situation, step fleet.StepKind) bool {
 	return step.Revives() && m.Health.Cause.Stopped() && !m.Current.None() && !strandedOn(m, s)
 }
 
-// Place says why the machine's repair may not go on to a step that is more than a start: only now does it need a place in
-// the budgets.
+// Place says why the machine's repair may not go on to a step that is more than a start: only now does it need a place
+// in the budgets.
 func Place(m *fleet.Machine, s *Situation) fleet.Reason {
 	if s.Tally.InRepair >= s.Spec.Limits.InRepair || SharedBudget(m, s) != nil {
 		return fleet.ReasonBudget
@@ -490,9 +492,10 @@ func whyLeftAlone(c fleet.Cause) fleet.Reason {
 	}
 }
 
-// Counts reports whether the machine counts as failing: a person's stop that is left alone does not (L10), nor does one in
-// quarantine, which a person was told of and which would hold all others for as long as it lies there; a machine in repair
-// does (L5), and one whose disk cannot be written, or that failed and was rescued, fails, although only a person can mend it.
+// Counts reports whether the machine counts as failing: a person's stop that is left alone does not (L10), nor does one
+// in quarantine, which a person was told of and which would hold all others for as long as it lies there; a machine in
+// repair does (L5), and one whose disk cannot be written, or that failed and was rescued, fails, although only a person
+// can mend it.
 func Counts(m *fleet.Machine, spec *fleet.Spec) bool {
 	if m.Repair != nil && m.Repair.Kind == fleet.RepairHeal {
 		return true

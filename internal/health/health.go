@@ -150,15 +150,19 @@ func (e *Evidence) down(checks []fleet.CheckState, word word, muted Truth) Truth
 // suspect reports whether all that is unknown depends on a check which fails, and may be down soon or up again: then
 // nobody is blind, and the machine may turn out to fail.
 func (e *Evidence) suspect(checks []fleet.CheckState, culprit fleet.CheckState, word word) bool {
-	return culprit.Standing == fleet.StandingFailing && Evaluate(e.Spec.UnhealthyWhen, func(name fleet.CheckName) Truth {
-		if name == fleet.ProviderTerm {
-			return word.truth()
-		}
-		if slices.ContainsFunc(checks, func(c fleet.CheckState) bool { return c.Check == name && c.Result == fleet.ResultDependsOn }) {
-			return False
-		}
-		return downTruth(checks, name)
-	}) == False
+	return culprit.Standing == fleet.StandingFailing && Evaluate(e.Spec.UnhealthyWhen,
+		func(name fleet.CheckName) Truth {
+			if name == fleet.ProviderTerm {
+				return word.truth()
+			}
+			if slices.ContainsFunc(checks, func(c fleet.CheckState) bool {
+				return c.Check == name &&
+					c.Result == fleet.ResultDependsOn
+			}) {
+				return False
+			}
+			return downTruth(checks, name)
+		}) == False
 }
 
 // unsure is the verdict when nothing certain is known. Whether that is only so because a check is not heeded now makes a difference: then

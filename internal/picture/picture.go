@@ -44,9 +44,9 @@ type Options struct {
 type Picture struct {
 	// providerFails is when the trouble began that lasts, or that was over for a moment only.
 	providerFails fleet.Instant
-	providerTold fleet.ProviderStanding // the trouble that a person was told of last
-	shared       bool                   // the last listing had addresses that several running instances have
-	providerUp   fleet.Instant          // when the provider last came up again
+	providerTold  fleet.ProviderStanding // the trouble that a person was told of last
+	shared        bool                   // the last listing had addresses that several running instances have
+	providerUp    fleet.Instant          // when the provider last came up again
 	// providerPaged says that a person was told of the trouble that lasts.
 	providerPaged bool
 	wanted        *fleet.Spec // as configured

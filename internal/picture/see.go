@@ -31,9 +31,10 @@ func (p *Picture) SetProvider(s fleet.ProviderState) (was fleet.ProviderState) {
 // other call is one incident, not hundreds.
 const providerCalm = 10 * time.Minute
 
-// ProviderRecords returns what is to be recorded when a provider that stood as was stands as now: nothing when its standing is the
-// same, or at the ordinary beginning. At, Fleet and Provider are left to the caller. Since says when the standing began. A person is told
-// at once of one that shows something else, and of one that does not answer when that lasts: see ProviderPage.
+// ProviderRecords returns what is to be recorded when a provider that stood as was stands as now: nothing when its
+// standing is the same, or at the ordinary beginning. At, Fleet and Provider are left to the caller. Since says when
+// the standing began. A person is told at once of one that shows something else, and of one that does not answer when
+// that lasts: see ProviderPage.
 func (p *Picture) ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
 	if was.Standing == now.Standing || was.Standing == fleet.ProviderUnknown && now.Standing == fleet.ProviderUp {
 		return nil
@@ -63,8 +64,8 @@ func (p *Picture) ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
 	return []fleet.Record{rec, page}
 }
 
-// ProviderPage returns when a person is to be told that the provider does not answer: when it has failed for as long as a
-// host may take to boot, a moment of which it may have answered. False: it answers, or a person was told.
+// ProviderPage returns when a person is to be told that the provider does not answer: when it has failed for as long as
+// a host may take to boot, a moment of which it may have answered. False: it answers, or a person was told.
 func (p *Picture) ProviderPage() (at fleet.Instant, due bool) {
 	due = p.provider.Standing == fleet.ProviderDown && p.providerTold != fleet.ProviderDown
 	return p.providerFails.Add(fleet.HostBoot), due

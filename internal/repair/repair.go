@@ -123,8 +123,8 @@ func (w *Work) pass(r *fleet.Repair) {
 	}
 }
 
-// placed reports whether the repair has the place that its rung needs. One that began by setting the machine going takes
-// a place in the budgets when it goes on to more than that.
+// placed reports whether the repair has the place that its rung needs. One that began by setting the machine going
+// takes a place in the budgets when it goes on to more than that.
 func (w *Work) placed(r *fleet.Repair) bool {
 	stopped := w.M.Health.Cause.Stopped()
 	switch {

@@ -360,7 +360,8 @@ func (j *judge) begun(c *server, is *fleet.Machine) {
 	}
 }
 
-// takesPlace checks that a repair may take a place in the budgets: when it begins, or when it goes on to more than a start.
+// takesPlace checks that a repair may take a place in the budgets: when it begins, or when it goes on to more than a
+// start.
 func (j *judge) takesPlace(is *fleet.Machine) {
 	name, brake := string(is.Name), j.s.store.overall.Brake
 	if is.Repair.Kind == fleet.RepairHeal && brake.On() && (brake.By != "" || !is.Repair.Revives) {
@@ -370,7 +371,8 @@ func (j *judge) takesPlace(is *fleet.Machine) {
 		return
 	}
 	if most := max(j.brakeLimit(), brake.Excused); is.Repair.Kind == fleet.RepairHeal && j.failing > most {
-		j.broken("L6", name, fmt.Sprintf("a repair begins while %d machines fail, and %d are allowed to", j.failing, most))
+		j.broken("L6", name, fmt.Sprintf("a repair begins while %d machines fail, and %d are allowed to", j.failing,
+			most))
 	}
 	if is.Repair.Kind == fleet.RepairHeal || is.Repair.Wanted() {
 		j.sharedBudgets(is)
@@ -380,8 +382,8 @@ func (j *judge) takesPlace(is *fleet.Machine) {
 	}
 }
 
-// revives checks that a repair which takes no place in the budgets does no more than to set going what does not run, and
-// that not too many do so at once.
+// revives checks that a repair which takes no place in the budgets does no more than to set going what does not run,
+// and that not too many do so at once.
 func (j *judge) revives(is *fleet.Machine) {
 	r := is.Repair
 	if r == nil || !r.Revives {

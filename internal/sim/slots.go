@@ -36,7 +36,8 @@ func (j *judge) sharedBudgets(is *fleet.Machine) {
 		name, n := places[is.Repair.Target.Host][limit.Scope], 1
 		for i := range j.s.store.beliefs {
 			m := &j.s.store.beliefs[i]
-			if m.Name != is.Name && m.Repair != nil && !m.Repair.Revives && (m.Repair.Kind == fleet.RepairHeal || m.Repair.Wanted()) && name != "" && places[m.Repair.Target.Host][limit.Scope] == name {
+			if m.Name != is.Name && m.Repair != nil && !m.Repair.Revives && (m.Repair.Kind == fleet.RepairHeal ||
+				m.Repair.Wanted()) && name != "" && places[m.Repair.Target.Host][limit.Scope] == name {
 				n++
 			}
 		}

@@ -1,0 +1,57 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+
+	"hale/internal/fleet"
+	"hale/internal/guard"
+)
+
+// Warnings lists what the configuration allows and should not be left so, in sentences.
+func (c *Config) Warnings() []string {
+	var out []string
+	for _, name := range c.Passed {
+		out = append(out, name+" is not read: only files that end in .yaml are; rename it if it is a part of the configuration")
+	}
+	for _, p := range c.Providers {
+		for _, h := range p.Hosts {
+			if u, err := url.Parse(h.URI); err == nil && p.Type == ProviderLibvirt && inTheClear(u) {
+				out = append(out,
+					fmt.Sprintf("providers.%s: %s goes in the clear: anyone on the network between can read it and "+
+						"give orders; use qemu+tls or qemu+ssh, and take insecure out", p.Name, h.URI))
+			}
+		}
+	}
+	for i := range c.Fleets {
+		out = append(out, fleetWarnings(&c.Fleets[i])...)
+	}
+	return out
+}
+
+// fleetWarnings are those about one fleet.
+func fleetWarnings(f *fleet.Spec) []string {
+	var out []string
+	for _, n := range f.Protected {
+		if !f.Adopt.Selects() && n > f.Size {
+			out = append(
+				out,
+				fmt.Sprintf("fleets.%s.protect: %s is beyond the size of %d: nothing is protected by it",
+					f.Name, f.Name.Machine(n), f.Size),
+			)
+		}
+	}
+	for i := range f.Checks {
+		if k := &f.Checks[i]; f.Mode == fleet.ModeAct && k.DownAfter == 1 && k.Reaches() {
+			out = append(out, fmt.Sprintf("fleets.%s.checks.%s.down_after: 1: a single lost packet makes a machine unhealthy, "+
+				"and it is repaired for it; write 2 or more", f.Name, k.Name))
+		}
+	}
+	b := f.Limits.Brake
+	if f.Mode != fleet.ModeAct || f.Adopt.Selects() || f.Size == 0 || guard.BrakeLimit(b, f.Size) > 0 {
+		return out
+	}
+	out = append(out, fmt.Sprintf("fleets.%s.limits.brake: %d%% of %d machines is none, and at_least is %d: the brake engages at the "+
+		"first failure, so nothing is ever repaired; write at_least: 1 or more", f.Name, b.Percent, f.Size, b.AtLeast))
+	return out
+}
