@@ -201,7 +201,7 @@ func TestAPlanAnnouncesNothingThatWouldBeHeld(t *testing.T) {
 			},
 			want: []string{"reboot host-down", "none", "none", "none", "none"},
 		},
-		"suspects around it may yet show that the host failed": {
+		"nobody on its host is heard": {
 			change: func(f *engine.FleetStatus) {
 				*f = beliefs(12)
 				f.Spec.SharedFate, f.Spec.Limits.Brake.AtLeast = fleet.SharedFate{AtLeast: 3, Wait: time.Minute, Then: fleet.FateWait}, 4
@@ -215,7 +215,7 @@ func TestAPlanAnnouncesNothingThatWouldBeHeld(t *testing.T) {
 					f.Machines[i].Machine.Health.Verdict, f.Machines[i].Checks[0].Standing = fleet.VerdictSuspect, fleet.StandingFailing
 				}
 			},
-			want: append(slices.Repeat([]string{"none"}, 9), "reboot picture-unclear", "none", "none"),
+			want: append(slices.Repeat([]string{"none"}, 9), "reboot no-witness", "none", "none"),
 		},
 		"what is only watched is not certified": {
 			change: func(f *engine.FleetStatus) {

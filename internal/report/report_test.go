@@ -137,7 +137,7 @@ func TestTheReportShowsWhatHappened(t *testing.T) {
 
 func TestAWrongActIsShownWithItsLinesAndTheLeastThatDoesItAgain(t *testing.T) {
 	t.Parallel()
-	out := rehearsed(t, 2, 10*day, nil, sim.KindPartition)
+	out := rehearsed(t, 1, 10*day, nil, sim.KindPartition)
 	out.Found = out.Find(nil)
 	page := written(t, report.Page{Outcome: out})
 	all := elements(t, page)
