@@ -315,6 +315,13 @@ func (c *chaos) restart() {
 	clear(c.calls)
 }
 
+// lasts reports whether the machine fails under the parent for longer than a host boots, and nothing has begun for it.
+func lasts(m *fleet.Machine, parent string, s *fleet.Snapshot) bool {
+	i := m.Incident
+	return i != nil && i.Parent == parent && !s.Now.Wall.Before(i.Opened.Add(fleet.HostBoot)) && guard.Counts(m, &s.Spec) &&
+		m.Health.Cause == fleet.CauseChecks && m.Waiting != fleet.ReasonStarts && !m.Repair.Starts()
+}
+
 // checkParents: a parent without a page is young (L8), or all that fails there passes by itself, and its silent
 // children are left alone until it is time to evacuate.
 func (c *chaos) checkParents(s fleet.Snapshot, d decide.Decision) {
@@ -323,13 +330,8 @@ func (c *chaos) checkParents(s fleet.Snapshot, d decide.Decision) {
 		if p.Paged || s.Now.Wall.Before(p.Opened.Add(max(policy.Wait, 2*time.Minute))) {
 			continue
 		}
-		for _, v := range c.s.Machines {
-			m, i := &v.Machine, v.Machine.Incident
-			lasts := i != nil && i.Parent == p.ID && !s.Now.Wall.Before(i.Opened.Add(fleet.HostBoot)) &&
-				guard.Counts(m, &s.Spec)
-			if lasts && m.Health.Cause == fleet.CauseChecks && m.Waiting != fleet.ReasonStarts && !m.Repair.Starts() {
-				c.t.Fatalf("L8: parent %s is open since %s without a page, and %s fails", p.ID, p.Opened, m.Name)
-			}
+		if n := slices.IndexFunc(c.s.Machines, func(v fleet.View) bool { return lasts(&v.Machine, p.ID, &s) }); n >= 0 {
+			c.t.Fatalf("L8: parent %s is open since %s without a page, and %s fails", p.ID, p.Opened, c.s.Machines[n].Machine.Name)
 		}
 	}
 	for _, m := range d.Machines {

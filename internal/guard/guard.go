@@ -188,7 +188,7 @@ func unsafe(m *fleet.Machine, s *Situation, surplus, revives bool) fleet.Reason 
 	if r := Untouchable(m, s); r != "" {
 		return r
 	}
-	if r := sightReason(m, s); r != "" && !(revives && mayBeOff(s)) {
+	if r := sightReason(m, s); r != "" && (!revives || cutOff(s)) {
 		return r
 	}
 	if !s.Now.Due(s.SteadyAt) {
@@ -221,9 +221,9 @@ func anyStep(m *fleet.Machine, s *Situation, surplus, revives bool) fleet.Reason
 // Sightless reports whether the fault is, or may be, hale's own: what the checks say of the machines counts for nothing.
 func Sightless(s *Situation) bool { return s.Whole.Doubt.Reason != "" && s.Whole.Doubt.CalmSince == 0 }
 
-// mayBeOff reports whether hale's sight is in doubt only since machines are silent: what is off, as the provider says,
-// is started all the same. Where canaries say that hale is cut off, nothing could be seen healthy again.
-func mayBeOff(s *Situation) bool { return s.Whole.Doubt.Reason != fleet.ReasonVantageIsolated }
+// cutOff reports whether canaries say that hale itself is cut off: then nothing could be seen healthy again. Where its sight
+// is in doubt only since machines are silent, what is off, as the provider says, is started all the same.
+func cutOff(s *Situation) bool { return s.Whole.Doubt.Reason == fleet.ReasonVantageIsolated }
 
 // sightReason says why hale does not trust its own eyes. After a doubt, everything is judged afresh first.
 func sightReason(m *fleet.Machine, s *Situation) fleet.Reason {
@@ -351,7 +351,7 @@ func notToHeal(m *fleet.Machine, s *Situation, revives bool) fleet.Reason {
 		return fleet.ReasonBlind
 	case !ordered && LeftAlone(m.Health.Cause, &s.Spec):
 		return whyLeftAlone(m.Health.Cause)
-	case Sightless(s) && !(revives && mayBeOff(s)):
+	case Sightless(s) && (!revives || cutOff(s)):
 		return s.Whole.Doubt.Reason
 	case ordered:
 	case m.Health.Unproven():

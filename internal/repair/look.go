@@ -23,8 +23,7 @@ func (p looking) look() {
 		return
 	}
 	reason := p.heldBack(p.r)
-	started := reason == fleet.ReasonBrake && p.r.Revives // and in vain: what comes next, the brake holds for long
-	if (makesRoom(reason) || started) && p.r.Kind == fleet.RepairHeal && p.r.OffOrders == 0 {
+	if makesRoom(reason, p.r) && p.r.Kind == fleet.RepairHeal && p.r.OffOrders == 0 {
 		p.yield(p.r, reason)
 		return
 	}

@@ -180,9 +180,16 @@ func (w *Work) leftAlone() bool {
 }
 
 // makesRoom reports whether a repair that is held before its next step ends, since that may take as long as it likes.
-func makesRoom(held fleet.Reason) bool {
-	return held == fleet.ReasonHold || held == fleet.ReasonWindow || held == fleet.ReasonHostDown ||
-		held == fleet.ReasonNoWitness
+// What comes after a start in vain, the brake holds for long.
+func makesRoom(held fleet.Reason, r *fleet.Repair) bool {
+	switch held {
+	case fleet.ReasonHold, fleet.ReasonWindow, fleet.ReasonHostDown, fleet.ReasonNoWitness:
+		return true
+	case fleet.ReasonBrake:
+		return r.Revives
+	default:
+		return false
+	}
 }
 
 // yield ends a repair that a parent incident, a person, the time of day or a lost host holds: waiting would keep its

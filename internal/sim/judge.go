@@ -266,10 +266,16 @@ func (j *judge) tally(m fleet.Machine, by int) {
 	if wanted {
 		return // it is no failure (L10)
 	}
-	alone := j.isLeft(m.Health.Cause) || m.Health.Cause == fleet.CauseRescued && (m.Incident == nil || m.Incident.Cause == fleet.CauseRescued) || m.Repair == nil && (j.isHeld(&m) || j.wishes.leaving[m.Name])
-	if healing || m.Health.Verdict == fleet.VerdictUnhealthy && !alone && m.Quarantine == nil {
+	if healing || m.Health.Verdict == fleet.VerdictUnhealthy && !j.isAlone(&m) {
 		j.failing += by
 	}
+}
+
+// isAlone works out once more whether a machine that is not being repaired is left to a person, and counts as no failure.
+func (j *judge) isAlone(m *fleet.Machine) bool {
+	rescued := m.Health.Cause == fleet.CauseRescued && (m.Incident == nil || m.Incident.Cause == fleet.CauseRescued)
+	apart := m.Repair == nil && (j.isHeld(m) || j.wishes.leaving[m.Name])
+	return j.isLeft(m.Health.Cause) || rescued || m.Quarantine != nil || apart
 }
 
 // isLeft works out once more which causes the policy leaves to a person and takes for no failure.
@@ -323,6 +329,16 @@ func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Recor
 		j.takesPlace(is)
 	}
 	j.revives(is)
+	j.newRung(was, is)
+	j.orderly(was, is, records)
+	j.letGo(was, is)
+	j.believed(is)
+	j.patience(c, was, records)
+}
+
+// newRung checks that no further rung begins while the brake is on, or a person holds the machine.
+func (j *judge) newRung(was, is *fleet.Machine) {
+	name, ended := string(is.Name), was.Repair != nil && (is.Repair == nil || is.Repair.ID != was.Repair.ID)
 	if was.Repair != nil && is.Repair != nil && !ended && was.Repair.Rung != is.Repair.Rung && is.Repair.Phase == fleet.PhaseAct {
 		if j.s.store.overall.Brake.On() && !is.Repair.Revives {
 			j.broken("L6", name, "a new rung is acted on while the brake is on")
@@ -331,10 +347,6 @@ func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Recor
 			j.broken("L10", name, "a new rung is acted on while a person holds it")
 		}
 	}
-	j.orderly(was, is, records)
-	j.letGo(was, is)
-	j.believed(is)
-	j.patience(c, was, records)
 }
 
 // begun checks that a repair may begin.
