@@ -46,15 +46,21 @@ func TestEvidenceOfTheLastIncidentOrOfTheOneNamed(t *testing.T) {
 	if e, err = client.Evidence(t.Context(), "web-9", ""); err != nil || len(e.Exhibits) != 1 {
 		t.Errorf("%v %+v", err, e)
 	}
-	o.keep("db-1/1", dawn, "of one that has a name of its own at the provider")
-	if e, err = client.Evidence(t.Context(), "main", ""); err != nil || e.Machine != "db-1" || len(e.Exhibits) != 1 {
-		t.Errorf("%v %+v", err, e)
-	}
 	if _, err = client.Evidence(t.Context(), "web-2", "web-2/3"); err == nil || !strings.Contains(err.Error(), "did you mean web-2/") {
 		t.Errorf("%v", err)
 	}
 	if _, err = client.Evidence(t.Context(), "web-7", ""); err == nil || !strings.Contains(err.Error(), "there is no machine web-7") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestEvidenceOfAnAdoptedMachineGoesByItsProvidersName(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	o.keep("db-1/1", dawn, "of one that has a name of its own at the provider")
+	e, err := o.client().Evidence(t.Context(), "main", "")
+	if err != nil || e.Machine != "db-1" || len(e.Exhibits) != 1 {
+		t.Errorf("%v %+v", err, e)
 	}
 }
 
