@@ -2,6 +2,7 @@ package decide
 
 import (
 	"hale/internal/fleet"
+	"hale/internal/guard"
 )
 
 // followSelection keeps a machine that existed before hale in step with what the fleet selects: it is taken as a candidate, or let go.
@@ -11,12 +12,32 @@ func (w *work) followSelection() {
 	if m.Current.Adopted {
 		m.Keep(a)
 		w.followAlias()
+		w.followClaims()
 	}
 	if a.Selects() && m.Vacant() {
 		if i, ok := w.offered(""); ok {
 			m.Consider(&i, a, w.Situation.Now)
 			w.recordAdoption(fleet.ReasonCandidate, "")
 		}
+	}
+}
+
+// followClaims keeps whether another installation adopted the instance first: a person is told once, and when that is over.
+func (w *work) followClaims() {
+	m := w.M
+	c, claimed := guard.Elsewhere(m, w.Situation)
+	switch {
+	case w.Situation.Spec.Mode == fleet.ModeObserve || m.Current.Candidate():
+	case claimed && (m.Elsewhere == nil || m.Elsewhere.By != c.By):
+		m.Elsewhere = &c
+		rec := fleet.Record{Kind: fleet.RecordAdoption, Reason: fleet.ReasonElsewhere, Instance: m.Current.ID, Generation: m.Current.Generation,
+			Host: m.Current.Host, Detail: c.String()}
+		w.Record(rec)
+		rec.Kind = fleet.RecordPaged
+		w.Record(rec)
+	case !claimed && m.Elsewhere != nil && w.Situation.Roll.Claims:
+		w.recordAdoption(fleet.ReasonClaimOver, m.Elsewhere.String())
+		m.Elsewhere = nil
 	}
 }
 

@@ -86,6 +86,7 @@ func New(opts Options) (*Engine, error) {
 	for _, src := range opts.Sources {
 		s := newSentinel(src, e.clock, e.begun, opts)
 		s.serves, s.rests, s.fellows = e.serves(src.Name), e.rests(src.Name), e.fellows(src.Name)
+		s.adopters.cares = e.cares(src.Name)
 		byName[src.Name] = s
 		e.sentinels = append(e.sentinels, s)
 	}
@@ -151,7 +152,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	for _, s := range e.sentinels {
 		s.roll.installation = e.id
-		e.keep(ctx, s, s.place(), s.run, s.watch, s.roll.run)
+		s.adopters.become(ctx, e.id)
+		e.keep(ctx, s, s.place(), s.run, s.watch, s.roll.run, s.adopters.run)
 	}
 	for _, o := range *e.owners.Load() {
 		o.installation = e.id

@@ -137,6 +137,9 @@ func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order, r
 	if err := t.sentinel.roll.permit(ctx, a, rolled); err != nil {
 		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: fault.Plain(err)}
 	}
+	if err := t.sentinel.adopters.permit(ctx, a); err != nil {
+		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: fault.Plain(err)}
+	}
 	limit, covered := tenure.Cover(a.Intent, t.lease.Remaining())
 	if !covered {
 		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: string(fleet.ReasonLeaseShort)}

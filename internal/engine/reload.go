@@ -138,8 +138,9 @@ func (e *Engine) hire(ctx context.Context, sources []Source) map[fleet.ProviderN
 		if s == nil {
 			s = newSentinel(src, e.clock, e.begun, e.opts)
 			s.serves, s.rests, s.fellows = e.serves(src.Name), e.rests(src.Name), e.fellows(src.Name)
-			s.roll.installation = e.id
-			e.keep(ctx, s, s.place(), s.run, s.watch, s.roll.run)
+			s.roll.installation, s.adopters.cares = e.id, e.cares(src.Name)
+			s.adopters.become(ctx, e.id)
+			e.keep(ctx, s, s.place(), s.run, s.watch, s.roll.run, s.adopters.run)
 		}
 		byName[src.Name] = s
 		e.sentinels = append(e.sentinels, s)

@@ -102,6 +102,7 @@ type sentinel struct {
 	compared fleet.Instant                             // when the identity was last compared
 	pinned   atomic.Pointer[map[fleet.HostName]string] // the identities of first sight; nil: not loaded yet
 	roll     *roll
+	adopters *adopters
 	// marked is what the last good listing has of hale's marks.
 	marked atomic.Pointer[listing]
 }
@@ -116,9 +117,13 @@ func newSentinel(src Source, c *clock, b *beginning, opts Options) *sentinel {
 		seen:      map[fleet.HostName][]fleet.Name{},
 	}
 	s.roll = newRoll(s.src, opts.Store, b, s.log, s.nudge)
+	s.adopters = newAdopters(s.src, s.log, s.nudge)
 	s.pace(src)
 	return s
 }
+
+// notes is what hale's notes at the provider's say.
+func (s *sentinel) notes() fleet.Roll { return s.adopters.tell(s.roll.standing()) }
 
 // pace sets how often the provider is listed, and how long that may take.
 func (s *sentinel) pace(src Source) {

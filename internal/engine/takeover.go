@@ -137,6 +137,7 @@ func (e *Engine) takeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 	e.recall(e.id)
 	for _, s := range e.sentinels {
 		s.roll.become(ctx, e.id)
+		s.adopters.become(ctx, e.id)
 		if e.id == t.Installation {
 			s.roll.inherit(ctx, e.builds(s))
 		}

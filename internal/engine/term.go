@@ -366,7 +366,7 @@ func (t *term) untilNext(next fleet.Instant) time.Duration {
 func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	now := t.clock.now()
 	t.minds(now)
-	t.own.SetRoll(t.sentinel.roll.standing())
+	t.own.SetRoll(t.sentinel.notes())
 	if !t.own.Due(now) {
 		return t.show(now), nil
 	}
@@ -416,7 +416,7 @@ func (t *term) publish(now fleet.Now) {
 	}
 	t.published.Store(&FleetStatus{
 		Installation: t.installation,
-		Roll:         t.sentinel.roll.standing(),
+		Roll:         t.sentinel.notes(),
 		Spec:         *t.own.Spec(),
 		Wanted:       t.spec,
 		Acting:       t.own.Acting(),

@@ -137,7 +137,7 @@ func (i *Incarnation) keep(a *Adoption) { i.Kept = i.Adopted && !a.Replaceable }
 // Vacate takes the machine's instance out of hale's care. What was learnt of it is forgotten; its numbers are not used again.
 func (m *Machine) Vacate(now Now) {
 	m.IncidentOver()
-	m.Current, m.Alias, m.Attempts, m.Anchor = Incarnation{}, "", nil, nil
+	m.Current, m.Alias, m.Attempts, m.Anchor, m.Elsewhere = Incarnation{}, "", nil, nil, nil
 	m.Health = Health{Verdict: VerdictUnknown, Cause: CauseMissing, Since: now.Wall, SinceMono: now.Mono}
 	m.Epoch++
 }

@@ -21,6 +21,7 @@ func full() fleet.Machine {
 		Attempts: []fleet.Instant{now}, Strays: []fleet.Stray{{ID: "s"}}, RetryAt: now, Kept: []fleet.Shelved{{Leaving: fleet.Leaving{RetryAt: 1}}}, Volumes: &fleet.Volumes{Host: "h1", Made: []string{"data"}},
 		Snapshots: []fleet.DiskSnapshot{{ID: "r1"}}, Left: []fleet.LeftBehind{{Proof: fleet.ProofHostOff}},
 		Contest:   &fleet.Contest{Asked: now},
+		Elsewhere: &fleet.Claim{By: "a", Since: 1},
 		Incidents: 1, Repairs: 1, Address: netip.MustParseAddr("10.0.0.1"), Alias: "main",
 	}
 }

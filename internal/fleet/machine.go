@@ -22,6 +22,8 @@ type Machine struct {
 
 	// Contest is what is known of the instance's being on two hosts; nil: it is not. It is never changed in place, so that copies share it.
 	Contest *Contest `json:",omitempty"`
+	// Elsewhere is the claim of another installation for which the instance is left to that; nil: there is none. It is never changed in place.
+	Elsewhere *Claim `json:",omitempty"`
 
 	// Generation is the highest one ever allotted; the next instance gets Generation+1.
 	Generation Generation

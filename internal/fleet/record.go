@@ -185,6 +185,7 @@ const (
 	ReasonProviderDoubtful Reason = "provider-doubtful"    //
 	ReasonHostDown         Reason = "host-down"            //
 	ReasonTwoHosts         Reason = "two-hosts"            // two hosts show its instance: until one does, nothing is called but questions
+	ReasonElsewhere        Reason = "claimed-elsewhere"    // another installation looks after the adopted instance, too, and claimed it first
 	ReasonHostUnasked      Reason = "host-unasked"         // a host that does not answer may have it, too
 	ReasonRival            Reason = "rival"                // another instance with its mark may run: none is built beside it
 	ReasonStoreOlder       Reason = "store-older"          // a mark that the store never allotted, or a start that it does not know: it is older than the world
@@ -286,6 +287,7 @@ const (
 	ReasonAdopted     Reason = "adopted"      // it was seen healthy: hale looks after it from now on
 	ReasonRenamed     Reason = "renamed"      // its provider calls it otherwise now
 	ReasonContested   Reason = "contested"    // another fleet selects it, too
+	ReasonClaimOver   Reason = "claim-over"   // no other installation claims it any more
 	ReasonNotSelected Reason = "not-selected" // the fleet does not select it any more: it is let go
 	ReasonSucceeded   Reason = "succeeded"    // it is gone, and another instance has its name: that one is the candidate now
 	ReasonShort       Reason = "short"        // fewer, or more, machines than the fleet's size says

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 )
@@ -53,11 +54,15 @@ type Roll struct {
 	Unknown []NotedStart
 	// Silent is why the notes cannot be read or written; empty: they can. Nothing is built or destroyed meanwhile.
 	Silent string
+	// Elsewhere are the adopted instances that another installation claimed before this one: they are its business.
+	Elsewhere map[InstanceID]Claim
+	// Claims says that the claims were read once at least.
+	Claims bool
 }
 
 // Equal reports whether the two say the same.
 func (r Roll) Equal(other Roll) bool {
-	if r.Silent != other.Silent || len(r.Unknown) != len(other.Unknown) {
+	if r.Silent != other.Silent || r.Claims != other.Claims || len(r.Unknown) != len(other.Unknown) || !maps.Equal(r.Elsewhere, other.Elsewhere) {
 		return false
 	}
 	for i := range r.Unknown {

@@ -56,7 +56,7 @@ type View struct {
 // and count for anything in a tally.
 func (v *View) Open() bool {
 	m := &v.Machine
-	return v.Due || m.Health.Verdict != VerdictHealthy || m.Incident != nil || m.Repair != nil || m.Waiting != "" || len(m.Strays) > 0 || m.Contest != nil ||
+	return v.Due || m.Health.Verdict != VerdictHealthy || m.Incident != nil || m.Repair != nil || m.Waiting != "" || len(m.Strays) > 0 || m.Contest != nil || m.Elsewhere != nil ||
 		len(m.Kept) > 0 || len(m.Snapshots) > 0
 }
 

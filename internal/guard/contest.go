@@ -11,10 +11,20 @@ func Contested(v *fleet.View) bool {
 	return v != nil && slices.ContainsFunc(v.Seen, func(s fleet.Sighting) bool { return s.Instance.Contested() })
 }
 
-// Untouchable says why nothing may be done to the machine's instance, whatever was begun: nobody knows for certain on which host it is.
+// Elsewhere returns the claim of another installation that adopted the machine's instance first; false: there is none.
+func Elsewhere(m *fleet.Machine, s *Situation) (fleet.Claim, bool) {
+	c, claimed := s.Roll.Elsewhere[m.Current.ID]
+	return c, claimed && m.Current.Adopted
+}
+
+// Untouchable says why nothing may be done to the machine's instance, whatever was begun: it is unknown on which host it is, or it is
+// another installation's to repair.
 func Untouchable(m *fleet.Machine, s *Situation) fleet.Reason {
 	if Contested(s.View) {
 		return fleet.ReasonTwoHosts
+	}
+	if _, claimed := Elsewhere(m, s); claimed {
+		return fleet.ReasonElsewhere
 	}
 	if _, some := Unasked(m, s); some && !strandedOn(m, s) {
 		return fleet.ReasonHostUnasked // a lost host can be fenced all the same; only what follows that has to wait

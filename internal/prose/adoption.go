@@ -27,6 +27,10 @@ func adoption(r fleet.Record) string {
 			return fmt.Sprintf("fleet %s: %s is selected by fleet %s, too, so neither adopts it", r.Fleet, r.Alias, r.Detail)
 		}
 		return fmt.Sprintf("%s: fleet %s selects it, too, so neither adopts it", about(r), r.Detail)
+	case fleet.ReasonElsewhere:
+		return aside(fmt.Sprintf("%s: %s is looked after by another hale, so this one leaves it alone", about(r), instance(r)), r.Detail)
+	case fleet.ReasonClaimOver:
+		return aside(about(r)+": no other hale claims it any more, so this one looks after it", "before: "+r.Detail)
 	case fleet.ReasonNotSelected:
 		return letGo(r, aside(Reason(r.Reason), renamed(r)))
 	case fleet.ReasonShort:

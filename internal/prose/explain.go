@@ -190,6 +190,10 @@ func waitingFor(f engine.FleetStatus, v fleet.View) string {
 		if o := f.Whole.Older; o != nil {
 			return Older(o)
 		}
+	case fleet.ReasonElsewhere:
+		if c := m.Elsewhere; c != nil {
+			return c.String()
+		}
 	case fleet.ReasonInstallation:
 		if known := f.Whole.Foreign; len(known) > 0 {
 			return Foreign(known[0])

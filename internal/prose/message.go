@@ -165,6 +165,8 @@ func attitude(r fleet.Record, story []fleet.Record) string {
 		return "hale goes on asking; of what it knows nothing it repairs nothing"
 	case fleet.ReasonTwoHosts:
 		return "hale asks, and does nothing else to it, until one host shows it"
+	case fleet.ReasonElsewhere:
+		return "hale watches it and leaves it alone until the other hale's claim ends"
 	case fleet.ReasonStoreOlder:
 		return "hale watches the fleet and does nothing in it until you say so"
 	case fleet.ReasonInstallation:

@@ -120,7 +120,7 @@ func (p *Provider) startFile(op string, of fleet.Installation, name fleet.StartN
 	if _, err := fleet.ParseStart(string(name)); err != nil {
 		return "", fault.New(fault.Invalid, op, string(name), err)
 	}
-	if of == "" || strings.Contains(string(of), "/") || p.installation != "" && of != p.installation {
+	if of == "" || strings.Contains(string(of), "/") || p.installation != "" && of != p.installation && of != fleet.ClaimPlace {
 		return "", fault.New(fault.Invalid, op, string(name), fmt.Errorf("the start is of another installation, %q", of))
 	}
 	return startPrefix(of) + string(name), nil

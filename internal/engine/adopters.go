@@ -1,0 +1,254 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"hale/internal/fault"
+	"hale/internal/fleet"
+	"hale/internal/provider"
+)
+
+// adopters notes at one provider's which instances this installation adopted, and reads which ones others did. The notes are of the kind that starts
+// are noted by (see roll), under one name for all hales.
+//
+// Its rule is: a call to an adopted instance is sent only after this installation's claim on it had stood for a while, and after a look that began
+// later and found no claim that goes before it. Where notes cannot be read or written, what was read last counts, and no more: a hale that is alone must heal.
+type adopters struct {
+	reader provider.StartReader
+	noter  provider.StartNoter // nil: there is no such place, or it cannot be written
+	cares  func() cares
+	log    *slog.Logger
+	nudge  func()
+
+	turn chan struct{} // holds one of those who look, as a mutex would
+	by   string        // this installation, in its claims; of the one whose turn it is
+
+	mu       sync.Mutex // guards what follows; held for no call
+	book     fleet.ClaimBook
+	verdict  map[fleet.InstanceID]fleet.Claim
+	read     bool
+	unwanted error // why the last claim could not be noted
+}
+
+// cares is what an engine adopted at a provider.
+type cares struct {
+	selects bool               // there is a fleet that adopts
+	whole   bool               // all such fleets are looked after here, so that nothing is left out
+	ids     []fleet.InstanceID // sorted
+}
+
+func newAdopters(src Source, log *slog.Logger, nudge func()) *adopters {
+	a := &adopters{log: log, nudge: nudge, turn: make(chan struct{}, 1), cares: func() cares { return cares{} }}
+	a.reader, _ = src.Adapter.(provider.StartReader)
+	a.noter, _ = src.Adapter.(provider.StartNoter)
+	return a
+}
+
+// cares returns what the engine's fleets on the provider adopted, of those that may act.
+func (e *Engine) cares(of fleet.ProviderName) func() cares {
+	return func() cares {
+		c := cares{whole: true}
+		for _, o := range *e.owners.Load() {
+			f := o.published.Load()
+			if f.Spec.Provider != of || !f.Spec.Adopt.Selects() {
+				continue
+			}
+			c.selects = true
+			if f.Acting != "" {
+				c.whole = false
+				continue
+			}
+			for i := range f.Machines {
+				m := &f.Machines[i].Machine
+				if f.Spec.Mode == fleet.ModeAct && m.Current.Adopted && m.Current.Certified {
+					c.ids = append(c.ids, m.Current.ID)
+				}
+			}
+		}
+		slices.Sort(c.ids)
+		return c
+	}
+}
+
+// become begins to claim for the installation. What an earlier one of this engine's claimed is over.
+func (a *adopters) become(ctx context.Context, id fleet.Installation) {
+	select {
+	case a.turn <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-a.turn }()
+	was := a.by
+	if a.by = fleet.Claimant(id); was == "" || was == a.by || a.noter == nil {
+		return
+	}
+	a.mu.Lock()
+	stale := a.book.Stale(was, nil, true, time.Now())
+	a.mu.Unlock()
+	a.forget(ctx, stale)
+}
+
+// run looks on a beat.
+func (a *adopters) run(ctx context.Context) {
+	for a.reader != nil && a.noter != nil && ctx.Err() == nil {
+		beat := rollBeat
+		if c := a.cares(); c.selects {
+			if err := a.look(ctx); err != nil && !fault.Is(err, fault.Unsupported) {
+				beat = rollAgain
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(beat):
+		}
+	}
+}
+
+// look reads the claims, and notes and removes what is to be.
+func (a *adopters) look(ctx context.Context) error {
+	select {
+	case a.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-a.turn }()
+	c := a.cares()
+	found, err := a.reads(ctx)
+	if err != nil {
+		return err
+	}
+	book := bookOf(found)
+	a.forget(ctx, book.Stale(a.by, c.ids, c.whole, time.Now()))
+	changed, err := a.stake(ctx, &book, found, c)
+	if changed {
+		again, unread := a.reads(ctx)
+		if unread != nil {
+			return unread
+		}
+		book = bookOf(again)
+	}
+	a.take(book, c, err)
+	return err
+}
+
+func (a *adopters) reads(ctx context.Context) (map[fleet.HostName][]fleet.StartName, error) {
+	ctx, cancel := context.WithTimeout(ctx, rollLimit)
+	defer cancel()
+	return a.reader.Starts(ctx, fleet.ClaimPlace)
+}
+
+// bookOf reads what any host has.
+func bookOf(found map[fleet.HostName][]fleet.StartName) fleet.ClaimBook {
+	var all []fleet.StartName
+	for _, names := range found {
+		all = append(all, names...)
+	}
+	slices.Sort(all)
+	return fleet.ReadClaims(slices.Compact(all))
+}
+
+// stake notes the claims that are wanted wherever they are not, and that they stand, which comes first. It reports whether it noted anything.
+func (a *adopters) stake(ctx context.Context, book *fleet.ClaimBook, found map[fleet.HostName][]fleet.StartName, c cares) (bool, error) {
+	if len(c.ids) == 0 {
+		return false, nil
+	}
+	var names []fleet.StartName
+	now := time.Now()
+	renewal := fleet.RenewalName(a.by, now)
+	if at := book.Renewed(a.by); now.Before(at.Add(fleet.ClaimRenew)) {
+		renewal = fleet.RenewalName(a.by, at)
+	}
+	names = append(names, renewal)
+	for _, id := range c.ids {
+		claim, has := book.Own(a.by, id, now)
+		if !has {
+			claim = book.Stake(a.by, id, now)
+		}
+		names = append(names, fleet.ClaimName(claim, id))
+	}
+	var errs []error
+	noted := false
+	for _, name := range names {
+		lacks := func(there []fleet.StartName) bool { return !slices.Contains(there, name) }
+		if !slices.ContainsFunc(slices.Collect(maps.Values(found)), lacks) {
+			continue
+		}
+		err := a.within(ctx, func(ctx context.Context) error { return a.noter.NoteStart(ctx, fleet.ClaimPlace, name) })
+		if errs = append(errs, err); err != nil && ctx.Err() != nil {
+			break
+		}
+		noted = true
+	}
+	return noted, errors.Join(errs...)
+}
+
+func (a *adopters) forget(ctx context.Context, names []fleet.StartName) {
+	for _, name := range names {
+		if err := a.within(ctx, func(ctx context.Context) error { return a.noter.ForgetStart(ctx, fleet.ClaimPlace, name) }); err != nil {
+			a.log.Debug("an old claim was not removed", "claim", name, "err", err)
+		}
+	}
+}
+
+func (*adopters) within(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, rollLimit)
+	defer cancel()
+	return do(ctx)
+}
+
+// take takes in what was read, and wakes the owners when it says something else than before.
+func (a *adopters) take(book fleet.ClaimBook, c cares, err error) {
+	verdict := make(map[fleet.InstanceID]fleet.Claim)
+	for _, id := range c.ids {
+		if claim, elsewhere := book.Elsewhere(a.by, id, time.Now()); elsewhere {
+			verdict[id] = claim
+		}
+	}
+	a.mu.Lock()
+	changed := !a.read || !maps.Equal(verdict, a.verdict)
+	a.book, a.verdict, a.read, a.unwanted = book, verdict, true, err
+	a.mu.Unlock()
+	if changed {
+		a.nudge()
+	}
+}
+
+// tell says in what the notes say of starts what the claims say.
+func (a *adopters) tell(r fleet.Roll) fleet.Roll {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r.Claims = a.read
+	if len(a.verdict) > 0 {
+		r.Elsewhere = a.verdict // it is never changed in place
+	}
+	return r
+}
+
+// permit says why the call may not be sent; nil: it may.
+func (a *adopters) permit(ctx context.Context, call fleet.Action) error {
+	if a.reader == nil || a.noter == nil {
+		return nil
+	}
+	if _, adopted := slices.BinarySearch(a.cares().ids, call.Instance); !adopted {
+		return nil
+	}
+	began := time.Now()
+	unread := a.look(ctx)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c, elsewhere := a.verdict[call.Instance]; elsewhere {
+		return fmt.Errorf("%s: %s", fleet.ReasonElsewhere, c)
+	}
+	own, has := a.book.Own(a.by, call.Instance, began)
+	if unread == nil && a.unwanted == nil && (!has || began.Before(own.At().Add(fleet.ClaimSettle))) {
+		return errors.New("the claim on the adopted instance was noted at the provider a moment ago")
+	}
+	return nil
+}
