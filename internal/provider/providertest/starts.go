@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
@@ -61,7 +62,30 @@ func startsAreNoted(t T, h Harness) {
 	e.do("forget again", noter.ForgetStart(e.ctx(), of, one))
 	shows("after one was forgotten", of, two, twin, ten)
 	shows("another installation's own", other, one)
+	claimsAreRead(e, reader, noter, second)
 	e.refused("note of what is no start", noter.NoteStart(e.ctx(), of, "../x"), fault.Invalid)
+}
+
+// claimsAreRead asks that two installations read each other's claims, which lie under one name for all. Other hales may have claims there.
+func claimsAreRead(e *exam, reader provider.StartReader, one, two provider.StartNoter) {
+	e.Helper()
+	var claims []fleet.StartName
+	for i, n := range []provider.StartNoter{one, two} {
+		c := fleet.Claim{By: fleet.Claimant(fleet.Installation(fmt.Sprint(Installation, e.tag, i))), Since: time.Now().Unix()}
+		name := fleet.ClaimName(c, fleet.InstanceID("adopted-"+e.tag))
+		claims = append(claims, name)
+		e.Cleanup(func() { _ = one.ForgetStart(e.ctx(), fleet.ClaimPlace, name) })
+		e.do("note a claim", n.NoteStart(e.ctx(), fleet.ClaimPlace, name))
+	}
+	noted, err := reader.Starts(e.ctx(), fleet.ClaimPlace)
+	e.do("claims", err)
+	for host, names := range noted {
+		for _, c := range claims {
+			if !slices.Contains(names, c) {
+				e.Errorf("on host %q the claim %s is not noted: %v", host, c, names)
+			}
+		}
+	}
 }
 
 // noteDeeds are the calls of the port that change notes, by its methods.
