@@ -12,7 +12,7 @@ func (w *work) followSelection() {
 	if m.Current.Adopted {
 		m.Keep(a)
 		w.followAlias()
-		w.followClaims()
+		followClaims(w)
 	}
 	if a.Selects() && m.Vacant() {
 		if i, ok := w.offered(""); ok {
@@ -23,7 +23,7 @@ func (w *work) followSelection() {
 }
 
 // followClaims keeps whether another installation adopted the instance first: a person is told once, and when that is over.
-func (w *work) followClaims() {
+func followClaims(w *work) {
 	m := w.M
 	c, claimed := guard.Elsewhere(m, w.Situation)
 	switch {

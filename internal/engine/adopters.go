@@ -39,9 +39,8 @@ type adopters struct {
 
 // cares is what an engine adopted at a provider.
 type cares struct {
-	selects bool               // there is a fleet that adopts
-	whole   bool               // all such fleets are looked after here, so that nothing is left out
-	ids     []fleet.InstanceID // sorted
+	fleet.Cared      // sorted; whole where all fleets that adopt are looked after here
+	selects     bool // there is a fleet that adopts
 }
 
 func newAdopters(src Source, log *slog.Logger, nudge func()) *adopters {
@@ -54,7 +53,7 @@ func newAdopters(src Source, log *slog.Logger, nudge func()) *adopters {
 // cares returns what the engine's fleets on the provider adopted, of those that may act.
 func (e *Engine) cares(of fleet.ProviderName) func() cares {
 	return func() cares {
-		c := cares{whole: true}
+		c := cares{Cared: fleet.Cared{Whole: true}}
 		for _, o := range *e.owners.Load() {
 			f := o.published.Load()
 			if f.Spec.Provider != of || !f.Spec.Adopt.Selects() {
@@ -62,17 +61,17 @@ func (e *Engine) cares(of fleet.ProviderName) func() cares {
 			}
 			c.selects = true
 			if f.Acting != "" {
-				c.whole = false
+				c.Whole = false
 				continue
 			}
 			for i := range f.Machines {
 				m := &f.Machines[i].Machine
 				if f.Spec.Mode == fleet.ModeAct && m.Current.Adopted && m.Current.Certified {
-					c.ids = append(c.ids, m.Current.ID)
+					c.IDs = append(c.IDs, m.Current.ID)
 				}
 			}
 		}
-		slices.Sort(c.ids)
+		slices.Sort(c.IDs)
 		return c
 	}
 }
@@ -90,7 +89,7 @@ func (a *adopters) become(ctx context.Context, id fleet.Installation) {
 		return
 	}
 	a.mu.Lock()
-	stale := a.book.Stale(was, nil, true, time.Now())
+	stale := a.book.Stale(was, fleet.Cared{Whole: true}, time.Now())
 	a.mu.Unlock()
 	a.forget(ctx, stale)
 }
@@ -125,7 +124,7 @@ func (a *adopters) look(ctx context.Context) error {
 		return err
 	}
 	book := bookOf(found)
-	a.forget(ctx, book.Stale(a.by, c.ids, c.whole, time.Now()))
+	a.forget(ctx, book.Stale(a.by, c.Cared, time.Now()))
 	changed, err := a.stake(ctx, &book, found, c)
 	if changed {
 		again, unread := a.reads(ctx)
@@ -156,7 +155,7 @@ func bookOf(found map[fleet.HostName][]fleet.StartName) fleet.ClaimBook {
 
 // stake notes the claims that are wanted wherever they are not, and that they stand, which comes first. It reports whether it noted anything.
 func (a *adopters) stake(ctx context.Context, book *fleet.ClaimBook, found map[fleet.HostName][]fleet.StartName, c cares) (bool, error) {
-	if len(c.ids) == 0 {
+	if len(c.IDs) == 0 {
 		return false, nil
 	}
 	var names []fleet.StartName
@@ -166,7 +165,7 @@ func (a *adopters) stake(ctx context.Context, book *fleet.ClaimBook, found map[f
 		renewal = fleet.RenewalName(a.by, at)
 	}
 	names = append(names, renewal)
-	for _, id := range c.ids {
+	for _, id := range c.IDs {
 		claim, has := book.Own(a.by, id, now)
 		if !has {
 			claim = book.Stake(a.by, id, now)
@@ -206,7 +205,7 @@ func (*adopters) within(ctx context.Context, do func(context.Context) error) err
 // take takes in what was read, and wakes the owners when it says something else than before.
 func (a *adopters) take(book fleet.ClaimBook, c cares, err error) {
 	verdict := make(map[fleet.InstanceID]fleet.Claim)
-	for _, id := range c.ids {
+	for _, id := range c.IDs {
 		if claim, elsewhere := book.Elsewhere(a.by, id, time.Now()); elsewhere {
 			verdict[id] = claim
 		}
@@ -236,7 +235,7 @@ func (a *adopters) permit(ctx context.Context, call fleet.Action) error {
 	if a.reader == nil || a.noter == nil {
 		return nil
 	}
-	if _, adopted := slices.BinarySearch(a.cares().ids, call.Instance); !adopted {
+	if _, adopted := slices.BinarySearch(a.cares().IDs, call.Instance); !adopted {
 		return nil
 	}
 	began := time.Now()

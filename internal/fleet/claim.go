@@ -2,15 +2,14 @@ package fleet
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/base32"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
 // ClaimPlace is the installation under which the claims of all hales are noted at a provider's, so that each reads those of the others.
-const ClaimPlace Installation = "adopters"
+const ClaimPlace = "adopters"
 
 const (
 	// ClaimRenew is how often an installation says that its claims stand, and ClaimOver how long they stand without that.
@@ -57,9 +56,15 @@ func Claimant(of Installation) string {
 	return text[:claimText]
 }
 
+// hashed is 51 bits of the text's hash (FNV-1a), as claimText letters and digits.
 func hashed(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:]))[:claimText]
+	const offset, prime, letters, most = 14695981039346656037, 1099511628211, 36, 3656158440062976 // the last is letters^claimText
+	sum := uint64(offset)
+	for i := range len(text) {
+		sum = (sum ^ uint64(text[i])) * prime
+	}
+	short := strconv.FormatUint(sum%most, letters)
+	return strings.Repeat("0", claimText-len(short)) + short
 }
 
 // ClaimName is the note of a claim on the instance.
@@ -147,11 +152,17 @@ func (b *ClaimBook) Stake(by string, id InstanceID, now time.Time) Claim {
 	return is
 }
 
+// Cared is what an installation looks after, of what it adopted.
+type Cared struct {
+	IDs   []InstanceID
+	Whole bool // that is all: nothing else is
+}
+
 // Stale returns the notes that the installation is to remove: its own claims on what it does not look after, where that is known for all it has; all of its own
 // once they are over, for then another one may have begun; renewals before its last; and what others left long ago.
-func (b *ClaimBook) Stale(by string, wanted []InstanceID, whole bool, now time.Time) []StartName {
-	kept := make(map[string]bool, len(wanted))
-	for _, id := range wanted {
+func (b *ClaimBook) Stale(by string, c Cared, now time.Time) []StartName {
+	kept := make(map[string]bool, len(c.IDs))
+	for _, id := range c.IDs {
 		kept[hashed(string(id))] = true
 	}
 	return slices.DeleteFunc(slices.Clone(b.names), func(name StartName) bool {
@@ -166,6 +177,6 @@ func (b *ClaimBook) Stale(by string, wanted []InstanceID, whole bool, now time.T
 		case !b.Alive(by, now):
 			return false
 		}
-		return !whole || kept[text[claimText:]]
+		return !c.Whole || kept[text[claimText:]]
 	})
 }

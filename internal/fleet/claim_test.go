@@ -83,7 +83,7 @@ func TestAnInstallationRemovesWhatItsClaimsLeaveBehind(t *testing.T) {
 		"not all are known":        {false, 0, []fleet.StartName{was, left}},
 		"its claims are over":      {false, 25 * time.Hour, []fleet.StartName{kept, let, was, left}},
 	} {
-		if got := book.Stale(a, []fleet.InstanceID{db}, x.whole, now.Add(x.later)); !slices.Equal(got, x.want) {
+		if got := book.Stale(a, fleet.Cared{IDs: []fleet.InstanceID{db}, Whole: x.whole}, now.Add(x.later)); !slices.Equal(got, x.want) {
 			t.Errorf("%s: %v are removed, want %v", what, got, x.want)
 		}
 	}
