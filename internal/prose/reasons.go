@@ -63,7 +63,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonTwoHosts: {"two hosts show its instance, as after a live migration that left its definition on the first host",
 		"see on which of the two it runs, and undefine it on the other: virsh undefine, without removing its disks; hale goes on when one host shows it"},
 	fleet.ReasonElsewhere: {"it is looked after by another hale, which claimed it first, so this one leaves it alone",
-		"remove it from one of the two: from select of a fleet here, or there; if that hale is gone for good, hale take-over INSTALLATION, or wait for a day"},
+		"remove it from one of the two: from select of a fleet here, or there; a hale that is gone for good loses its claims a day after it renewed them last"},
 	fleet.ReasonHostUnasked: {"a host that does not answer may have it, too",
 		"bring that host back, or make sure that it is off and say so with hale fence confirm HOST"},
 	fleet.ReasonRival: {"another instance bears its mark and may run, and no second one is built beside it",
