@@ -140,7 +140,7 @@ const (
 	RecordOwner          RecordKind = "owner"           // Reason: took over, stopped acting, resumed
 	RecordOrder          RecordKind = "order"           // a person's order was taken up; with a Reason: it was refused
 	RecordFound          RecordKind = "found"           // what an order to recover found: of the fleet, or of a machine, which is repaired; with a Reason: left as it is
-	RecordAdoption       RecordKind = "adoption"        // Reason: candidate, adopted, renamed, contested, short, or why one was let go
+	RecordAdoption       RecordKind = "adoption"        // Reason: candidate, adopted, renamed, contested, claimed-elsewhere, claim-over, short, or why one was let go
 	RecordHoldEnded      RecordKind = "hold-ended"      // Reason: expired, released or superseded
 	RecordHostProof      RecordKind = "host-proof"      // what is known of a host that does not answer; with a Reason: it counts no more
 	RecordHostCut        RecordKind = "host-cut"        // how it ended that a person had a host's power cut; Proof says what is known. No proof for later

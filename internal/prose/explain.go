@@ -343,6 +343,9 @@ func (e *explainer) explainHolds(f engine.FleetStatus, m *fleet.Machine) {
 
 // explainWorld says what shows that the store does not know the world, where that holds the machine.
 func (e *explainer) explainWorld(f engine.FleetStatus, m fleet.Machine) {
+	if c := m.Elsewhere; c != nil && m.Waiting != fleet.ReasonElsewhere {
+		e.hold(fleet.ReasonElsewhere, c.String())
+	}
 	if o := f.Whole.Older; o != nil && m.Waiting != fleet.ReasonStoreOlder {
 		e.hold(fleet.ReasonStoreOlder, Older(o))
 	}

@@ -1,0 +1,26 @@
+package prose_test
+
+import (
+	"strings"
+	"testing"
+
+	"hale/internal/engine"
+	"hale/internal/fleet"
+	"hale/internal/prose"
+)
+
+// A machine that another hale looks after says so while it is healthy, too: before it fails is the time to take it out of one of the two.
+func TestAMachineThatAnotherHaleClaimedFirstSaysWhich(t *testing.T) {
+	t.Parallel()
+	m := fleet.Machine{
+		Name: "db-1", Alias: "db-main", Health: fleet.Health{Verdict: fleet.VerdictHealthy}, Elsewhere: &fleet.Claim{By: "4f00aa11bb", Since: 1764000000},
+		Current: fleet.Incarnation{ID: "0b6f", Generation: 1, Adopted: true, Certified: true},
+	}
+	for _, waiting := range []fleet.Reason{"", fleet.ReasonElsewhere} {
+		m.Waiting = waiting
+		said := strings.Join(prose.Explain(engine.FleetStatus{}, fleet.View{Machine: m}).Now, "\n")
+		if want := "(installation 4f00aa11bb…, since 2025-11-24 16:00 UTC)"; strings.Count(said, want) != 1 {
+			t.Errorf("waiting for %q it says:\n%s\nwant %q once", waiting, said, want)
+		}
+	}
+}
