@@ -215,6 +215,10 @@ func viewHeld(s engine.FleetStatus, v fleet.View) Reason {
 		}
 	}
 	switch why {
+	case fleet.ReasonElsewhere:
+		if c := v.Machine.Elsewhere; c != nil {
+			r.Detail = c.String()
+		}
 	case fleet.ReasonAmnesty:
 		r.Detail = prose.AmnestyLeft(s)
 	case fleet.ReasonBrake:
