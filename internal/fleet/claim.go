@@ -12,9 +12,10 @@ import (
 const ClaimPlace = "adopters"
 
 const (
-	// ClaimRenew is how often an installation says that its claims stand, and ClaimOver how long they stand without that.
+	// ClaimRenew is how often an installation says that its claims stand.
 	ClaimRenew = time.Hour
-	ClaimOver  = 24 * time.Hour
+	// ClaimOver is how long claims stand that nobody renews.
+	ClaimOver = 24 * time.Hour
 	// ClaimSettle is how long a claim must have stood before a call relies on it: by then a claim that was made at the same time is there to be read.
 	ClaimSettle = 30 * time.Second
 	// claimLitter is how long notes of an installation that says nothing more are left where they are.
@@ -69,12 +70,12 @@ func hashed(text string) string {
 
 // ClaimName is the note of a claim on the instance.
 func ClaimName(c Claim, id InstanceID) StartName {
-	return NameStart(uint64(max(1, c.Since)), c.By+hashed(string(id))) //nolint:gosec // not negative
+	return NameStart(uint64(max(1, c.Since)), c.By+hashed(string(id)))
 }
 
 // RenewalName is the note that says that the installation's claims stood then.
 func RenewalName(by string, at time.Time) StartName {
-	return NameStart(uint64(max(1, at.Unix())), by) //nolint:gosec // not negative
+	return NameStart(uint64(max(1, at.Unix())), by)
 }
 
 // ClaimBook is what the notes at a provider's say of adopted instances. The zero value: nothing.
