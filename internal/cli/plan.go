@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hale/internal/api"
@@ -19,7 +20,7 @@ func (c *commander) planCommand() *cobra.Command {
 		Use: "plan [FILE|DIR]", Short: "Say what hale would do now, and why; touch nothing",
 		Long: "Looks at the machines (provider and checks) with the beliefs of the running controller, or else of the data\n" +
 			"folder, and says what a controller with this configuration would do. It changes nothing, anywhere.\n" +
-			"It takes as long as the slowest check needs to be sure.\n\n" +
+			"It takes as long as the slowest check needs to be sure. It fails when a provider cannot be asked: the plan is a guess then.\n\n" +
 			"--deep also tries what would be needed one day, and changes nothing either: that secrets can be read and programs run,\n" +
 			"and that a new machine of each fleet could be built (image, networks, size, names, rights). It fails when one is missing.",
 		Args: cobra.MaximumNArgs(1),
@@ -49,7 +50,7 @@ func (c *commander) planCommand() *cobra.Command {
 			} else {
 				fmt.Fprintln(c.Out, strings.Join(screenOf(c.Out, c.Getenv).paper().plan(plan), "\n"))
 			}
-			return errors.Join(err, failedTrials(plan.Trials))
+			return errors.Join(err, unheard(plan.Fleets), failedTrials(plan.Trials))
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -120,6 +121,28 @@ func (p paper) trials(all []api.Trial) []string {
 		lines = append(lines, "  "+said)
 	}
 	return lines
+}
+
+// unheard is the error of a plan that was made without the word of a provider, each of which it names once.
+func unheard(fleets []api.PlannedWork) error {
+	var said []string
+	for _, f := range fleets {
+		standing := fleet.ProviderStanding(f.Provider.Standing)
+		if standing == fleet.ProviderUp {
+			continue
+		}
+		why := fmt.Sprintf("provider %s %s", f.Provider.Name, prose.Provider(standing))
+		if standing == fleet.ProviderUnknown {
+			why = fmt.Sprintf("provider %s did not answer in time", f.Provider.Name)
+		}
+		if !slices.Contains(said, why) {
+			said = append(said, why)
+		}
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(said, ", ") + ": hale cannot say what it would do with the machines there")
 }
 
 // failedTrials is the error of a deep plan that found something missing.
