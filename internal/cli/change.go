@@ -75,6 +75,9 @@ func (c *commander) applyCommand() *cobra.Command {
 }
 
 func (c *commander) compare(ctx context.Context, file string, asJSON bool) error {
+	if err := present(file); err != nil {
+		return err
+	}
 	client, err := c.dial()
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -292,9 +293,25 @@ func (c *commander) dial() (*api.Client, error) {
 
 // load reads a configuration; all that is wrong with it is a usage error.
 func load(path string) (*config.Config, error) {
-	loaded, err := config.Load(path)
+	loaded, err := read(path)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	return loaded, nil
+}
+
+// read reads the configuration that a person named.
+func read(path string) (*config.Config, error) {
+	if err := present(path); err != nil {
+		return nil, err
+	}
+	return config.Load(path)
+}
+
+// present says of a configuration that is not there how to get a first one.
+func present(path string) error {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return usageError{fmt.Errorf(`no file %s; "hale init" writes a first one`, path)}
+	}
+	return nil
 }

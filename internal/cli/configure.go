@@ -108,7 +108,7 @@ func (c *commander) printSchema() error {
 
 // sound reads a configuration and says everything that is wrong with it, a line each, so that programs find the places.
 func (c *commander) sound(path string) (*config.Config, error) {
-	loaded, err := config.Load(path)
+	loaded, err := read(path)
 	var problems config.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems {
@@ -162,7 +162,7 @@ type problem struct {
 // validateJSON says all that validate says, for programs, and ends alike.
 func (c *commander) validateJSON(path string) error {
 	out := judgement{File: path, Problems: []problem{}, Warnings: []string{}}
-	loaded, err := config.Load(path)
+	loaded, err := read(path)
 	var problems config.Problems
 	switch {
 	case errors.As(err, &problems):
