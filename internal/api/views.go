@@ -32,8 +32,8 @@ func viewFleet(s engine.FleetStatus) Fleet {
 	}
 	f.Older, f.Foreign = viewOlder(s.Spec.Name, s.Whole.Older), viewForeign(s.Spec.Name, s.Whole.Foreign)
 	f.Unproven, f.Warnings = viewUnproven(s), ViewWarnings(s)
-	if s.Roll.Silent != "" && s.Spec.Mode == fleet.ModeAct && s.Spec.Rolled() {
-		f.Unnoted = ViewReason(fleet.ReasonPlaceSilent, s.Roll.Silent)
+	if why := s.Unnoted(); why != "" {
+		f.Unnoted = ViewReason(fleet.ReasonPlaceSilent, why)
 	}
 	for _, h := range s.Hosts {
 		f.Hosts = append(f.Hosts, Host{Name: string(h.Name), Up: h.Up,

@@ -56,6 +56,15 @@ func (s *FleetStatus) Pending() change.Plan {
 	return change.Pending(&s.Wanted, s.Whole.Ledger, s.Machines)
 }
 
+// Unnoted is why hale's starts cannot be read or noted at the provider's, where something waits for that; empty: they
+// can, or the provider does not answer at all, which says it.
+func (s *FleetStatus) Unnoted() string {
+	if s.Provider.Standing == fleet.ProviderDown || s.Spec.Mode != fleet.ModeAct || !s.Spec.Rolled() {
+		return ""
+	}
+	return s.Roll.Silent
+}
+
 // charge is what an owner is told to look after. It may be told anew.
 type charge struct {
 	spec    fleet.Spec

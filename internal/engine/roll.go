@@ -184,7 +184,7 @@ func (r *roll) take(l look) {
 		case fault.Is(l.err, fault.Unsupported):
 			r.seen = nil
 		case l.err != nil:
-			r.silent = l.err.Error() // what was seen before counts on
+			r.silent = fault.Plain(l.err) // what was seen before counts on
 		default:
 			r.seen = seenIn(l.found)
 		}
@@ -197,10 +197,16 @@ func (r *roll) say(change func()) {
 	r.mu.Lock()
 	change()
 	r.mu.Unlock()
-	if is := r.standing(); !is.Equal(was) {
-		r.log.Info("the starts noted at the provider's", "unknown", is.Unknown, "silent", is.Silent)
-		r.nudge()
+	is := r.standing()
+	if is.Equal(was) {
+		return
 	}
+	say := r.log.Info
+	if slices.Equal(is.Unknown, was.Unknown) { // only its silence is another, which records tell where it matters
+		say = r.log.Debug
+	}
+	say("the starts noted at the provider's", "unknown", is.Unknown, "silent", is.Silent)
+	r.nudge()
 }
 
 // seenIn lists each start once, oldest first, with one host that has it.
@@ -327,7 +333,7 @@ func (r *roll) noted(ctx context.Context, l look) look {
 	l = r.tryNote(ctx, l)
 	why := ""
 	if r.wanted.Store(l.err != nil); l.err != nil {
-		why = l.err.Error()
+		why = fault.Plain(l.err)
 	}
 	r.say(func() { r.unnoted = why })
 	return l

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"strings"
@@ -23,6 +25,8 @@ type board struct {
 	dark              map[fleet.HostName]bool
 }
 
+var errDark = errors.New("nobody listens there")
+
 func newBoard(hosts ...fleet.HostName) *board {
 	b := &board{noted: map[fleet.HostName][]fleet.StartName{}, dark: map[fleet.HostName]bool{}}
 	for _, h := range hosts {
@@ -37,7 +41,7 @@ func (b *board) Starts(context.Context, fleet.Installation) (map[fleet.HostName]
 	found := maps.Clone(b.noted)
 	maps.DeleteFunc(found, func(h fleet.HostName, _ []fleet.StartName) bool { return b.dark[h] })
 	if len(found) == 0 {
-		return nil, fault.New(fault.Transient, "board.starts", "", nil)
+		return nil, fault.New(fault.Transient, "board.starts", "", errDark)
 	}
 	return found, nil
 }
@@ -112,6 +116,28 @@ func TestNothingIsDestroyedOnAHostWhoseNotesAreNotRead(t *testing.T) {
 		if err := r.permit(t.Context(), callOf(op, "h1"), true); (err != nil) != holds {
 			t.Errorf("%s while nobody answers: %v", op, err)
 		}
+	}
+}
+
+// A provider that does not answer is one thing that is wrong, told in the same words wherever it is met.
+func TestThePlaceOfStartsIsSilentInThePlainWordsOfItsProvider(t *testing.T) {
+	t.Parallel()
+	b := newBoard("h1")
+	b.dark["h1"] = true
+	r := rollOn(b)
+	var log bytes.Buffer
+	r.log = slog.New(slog.NewTextHandler(&log, nil))
+	if err := r.look(t.Context()); err == nil {
+		t.Fatal("nobody answered")
+	}
+	s := FleetStatus{Roll: r.standing(), Provider: fleet.ProviderState{Standing: fleet.ProviderDown}}
+	s.Spec.Mode = fleet.ModeAct
+	if why := s.Unnoted(); why != "" || log.Len() != 0 {
+		t.Errorf("the provider is down, and there is more that is wrong: %q\n%s", why, log.String())
+	}
+	s.Provider.Standing = fleet.ProviderUp
+	if why := s.Unnoted(); why != errDark.Error() {
+		t.Errorf("the provider answers, and the place of starts is silent: %q", why)
 	}
 }
 

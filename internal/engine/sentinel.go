@@ -311,7 +311,7 @@ func silence(hosts []provider.HostAnswer) string {
 	var said []string
 	for _, h := range hosts {
 		if h.Err != nil {
-			said = append(said, fmt.Sprintf("host %s does not answer: %v", h.Name, h.Err))
+			said = append(said, fmt.Sprintf("host %s does not answer: %s", h.Name, fault.Plain(h.Err)))
 		}
 	}
 	if more := len(said) - fewSilent; more > 0 {

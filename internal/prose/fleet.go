@@ -87,8 +87,8 @@ func (e *explainer) explainStore(f engine.FleetStatus) {
 	for _, x := range f.Whole.Foreign {
 		e.hold(fleet.ReasonInstallation, Foreign(x))
 	}
-	if f.Roll.Silent != "" && f.Spec.Mode == fleet.ModeAct && f.Spec.Rolled() {
-		e.hold(fleet.ReasonPlaceSilent, f.Roll.Silent)
+	if why := f.Unnoted(); why != "" {
+		e.hold(fleet.ReasonPlaceSilent, why)
 	}
 }
 

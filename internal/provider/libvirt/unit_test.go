@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	golibvirt "github.com/digitalocean/go-libvirt"
@@ -491,6 +493,26 @@ func TestASocketThatDoesNotOpenNamesTheWayOut(t *testing.T) {
 }
 
 // TestStrangePeer: something else listens at the address. It must not be believed, nor take memory, nor hang.
+// A daemon that is not there is found by the listing, which says so once; the watch, which tries again and again, adds
+// nothing to that.
+func TestAWatchThatNeverBeganIsNotSaidToBeInterrupted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		p, err := New(Options{StateDir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Hosts: []HostOptions{{URI: "qemu+unix:///system?socket=" + filepath.Join(t.TempDir(), "none")}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := p.Watch(ctx, func(provider.Event) {}); err != nil || log.Len() != 0 {
+			t.Errorf("%v; the log says\n%s", err, log.String())
+		}
+	})
+}
+
 func TestStrangePeer(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{

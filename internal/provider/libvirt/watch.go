@@ -10,6 +10,7 @@ import (
 	golibvirt "github.com/digitalocean/go-libvirt"
 
 	"hale/internal/defect"
+	"hale/internal/fault"
 	"hale/internal/provider"
 )
 
@@ -50,7 +51,11 @@ func (p *Provider) watchHost(ctx context.Context, h *host, changed func(provider
 		if ctx.Err() != nil {
 			return
 		}
-		p.log.LogAttrs(ctx, slog.LevelInfo, "watch interrupted", slog.String("host", string(h.name)), slog.Any("error", err))
+		level := slog.LevelInfo
+		if !connected { // the listing says who does not answer
+			level = slog.LevelDebug
+		}
+		p.log.LogAttrs(ctx, level, "watch interrupted", slog.String("host", string(h.name)), slog.String("error", fault.Plain(err)))
 		wait := time.NewTimer(backoff)
 		select {
 		case <-wait.C:
