@@ -72,6 +72,20 @@ func TestAHeldMachineIsHealedWhenTheHoldIsOver(t *testing.T) {
 	})
 }
 
+// Status shows since when a machine starts: from the order to start it, however long it was ill before.
+func TestAMachineIsStartingSinceItsStartBegan(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		s.holds(fleet.Order{Machine: "web-2"}, time.Hour)
+		s.inject(simulated.Crash{Instance: s.id(2)})
+		s.await(2*time.Hour, "it starts", func() bool { return s.machine(2).Health.Verdict == fleet.VerdictStarting })
+		if ago := time.Since(s.machine(2).Health.Since); ago > time.Minute {
+			t.Errorf("it is starting for %v", ago)
+		}
+	})
+}
+
 // A hold that was given while nobody owned the fleet, and one that the owner took up before it died, both stand, for their whole
 // time by the owner's clock.
 func TestHoldsOutliveOwners(t *testing.T) {

@@ -175,7 +175,8 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
 func (w *Work) verifyFrom() {
 	w.M.Epoch++
 	w.M.Acted = w.now()
-	w.M.Health.Verdict, w.M.Health.Cause = fleet.VerdictStarting, fleet.CauseNone
+	h := &w.M.Health
+	h.Verdict, h.Cause, h.Since, h.SinceMono = fleet.VerdictStarting, fleet.CauseNone, w.Situation.Now.Wall, w.now()
 	w.enter(fleet.PhaseVerify)
 }
 
