@@ -30,7 +30,7 @@ func (w Words) Message(l outbox.Letter, story []fleet.Record) notify.Message {
 		r.Fleet = ""
 	}
 	var b strings.Builder
-	b.WriteString(sentenceCase(Sentence(r)) + ".\n")
+	b.WriteString(sentenceCase(opening(l.Event, r, story)) + ".\n")
 	section(&b, "Fleets on it", []string{fleetsOn(l.Fleets)})
 	section(&b, "What happened (UTC)", chronicle(story))
 	if l.Event != fleet.NotifyHealed {
@@ -84,6 +84,21 @@ var messageEvents = map[fleet.NotifyEvent]notify.Event{
 	fleet.NotifyPage:     notify.EventPage,
 	fleet.NotifyReminder: notify.EventReminder,
 	fleet.NotifyHealed:   notify.EventHealed,
+}
+
+// opening is the first line of the text: of a machine, how it is and since when, and then why a person is told now.
+func opening(e fleet.NotifyEvent, r fleet.Record, story []fleet.Record) string {
+	if r.Machine == "" || e == fleet.NotifyHealed {
+		return Sentence(r)
+	}
+	said := symptom(r, story)
+	if why := Reason(r.Reason); hides[r.Reason] && !strings.Contains(said, why) {
+		said += "; " + aside(why, r.Detail)
+	}
+	if e == fleet.NotifyReminder {
+		return "still: " + said
+	}
+	return said
 }
 
 func subject(e fleet.NotifyEvent, r fleet.Record, story []fleet.Record) string {

@@ -165,8 +165,8 @@ var reasons = map[fleet.Reason]reason{
 		"see what the command left undone, then hale retry the machine; " +
 			"a command that may be run again at any time can be declared idempotent"},
 	fleet.ReasonNotFor:      {"it is for other checks than those that are down", ""},
-	fleet.ReasonStepPage:    {"the ladder tells a person at this step", byHand},
-	fleet.ReasonStepLeave:   {"the ladder leaves it to a person at this step", byHand},
+	fleet.ReasonStepPage:    {"the ladder asks for a person now", byHand},
+	fleet.ReasonStepLeave:   {"the ladder leaves it to a person", byHand},
 	fleet.ReasonWorsened:    {"more fails now than what it was put into quarantine for", ""},
 	fleet.ReasonUnsupported: {"the provider cannot do that", ""},
 	fleet.ReasonNoInstance:  {"there is no instance to act on", ""},

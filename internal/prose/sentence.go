@@ -395,7 +395,11 @@ func paged(r fleet.Record) string {
 	if r.Reason == fleet.ReasonUnproven {
 		return because("a person must look at "+subjectOfPage(r), whyPaged(r))
 	}
-	return because("a person must look at "+subjectOfPage(r), aside(whyPaged(r), r.Detail))
+	why := aside(whyPaged(r), r.Detail)
+	if sick := Cause(r.Cause); sick != "" && ladder[r.Reason] {
+		why = sick + "; " + why
+	}
+	return because("a person must look at "+subjectOfPage(r), why)
 }
 
 func whyPaged(r fleet.Record) string {

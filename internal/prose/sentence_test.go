@@ -58,6 +58,8 @@ func TestSentences(t *testing.T) {
 			Took: 2300 * time.Millisecond, Address: netip.MustParseAddr("10.0.0.3"), Incident: inc},
 		"web-2 is in quarantine, hale does not touch it: another instance at the provider has the machine's name (web-2)": {
 			Kind: fleet.RecordQuarantined, Reason: fleet.ReasonNameTaken, Detail: "web-2", Incident: inc},
+		"a person must look at web-2: its checks are down; the ladder asks for a person now": {
+			Kind: fleet.RecordPaged, Reason: fleet.ReasonStepPage, Cause: fleet.CauseChecks},
 		"a person must look at web-2: as many repairs as the policy allows did not heal it for good":     {Kind: fleet.RecordPaged, Reason: fleet.ReasonAttempts, Incident: inc},
 		"web-2: instance 3f2a1b2c… (generation 2) is what an unfinished build left, and will be removed": {Kind: fleet.RecordRemnant, Instance: old, Generation: 2},
 		"web-2 shares the fate of rack r1: its incident belongs to web/p1":                               {Kind: fleet.RecordChildJoined, Incident: inc, Parent: "web/p1", Domain: rack},

@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +53,31 @@ func TestTheSubjectOfAPageNamesTheSymptom(t *testing.T) {
 	down := fleet.Record{Kind: fleet.RecordPaged, Fleet: "web", Provider: "lab", Reason: fleet.ReasonDown, At: noon}
 	if got := (Words{}).Message(outbox.Letter{Event: fleet.NotifyPage, Record: down}, nil).Subject; got != "hale: provider lab does not answer" {
 		t.Errorf("the subject is %q", got)
+	}
+}
+
+// The first line of a page's text says how the machine is before it says why a person is told.
+func TestThePagesFirstLineNamesTheSymptomBeforeTheRung(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	story := []fleet.Record{{Kind: fleet.RecordVerdict, Fleet: "web", Machine: "web-2", Verdict: fleet.VerdictUnhealthy,
+		Cause: fleet.CauseChecks, Check: "page", Result: fleet.ResultTimeout, At: noon.Add(-3 * time.Minute)}}
+	for _, c := range []struct {
+		event  fleet.NotifyEvent
+		reason fleet.Reason
+		want   string
+	}{
+		{fleet.NotifyPage, fleet.ReasonStepPage,
+			"web-2 has been down for 3m00s: check page: no answer in time; the ladder asks for a person now.\n"},
+		{fleet.NotifyReminder, fleet.ReasonExhausted,
+			"Still: web-2 has been down for 3m00s: check page: no answer in time; every step of the ladder was tried.\n"},
+		{fleet.NotifyPage, fleet.ReasonNoProof,
+			"web-2 has been down for 3m00s: the old instance could not be proven off, and two must never run.\n"},
+	} {
+		page := fleet.Record{Kind: fleet.RecordPaged, Fleet: "web", Machine: "web-2", Reason: c.reason, At: noon}
+		if got := (Words{}).Message(outbox.Letter{Event: c.event, Record: page}, story).Text; !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: it begins otherwise than with %q:\n%s", c.reason, c.want, got)
+		}
 	}
 }
 
