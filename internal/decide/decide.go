@@ -7,8 +7,10 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"hale/internal/fate"
@@ -367,10 +369,25 @@ func (r *round) brake(works []*work) fleet.Brake {
 	}
 	if b.Engaged && !b.Paged && !r.s.Now.Wall.Before(b.Since.Add(pagePause)) && !r.explained(works) {
 		b.Paged = true
-		rec.Kind, rec.Reason = fleet.RecordPaged, fleet.ReasonBrake
+		rec.Kind, rec.Reason, rec.Detail = fleet.RecordPaged, fleet.ReasonBrake, failing(works, r.tally.Rest, &r.s.Spec)
 		r.record(rec)
 	}
 	return b
+}
+
+// fewNamed is how many machines are named before the others are only counted.
+const fewNamed = 10
+
+// failing names the first few of the machines that the brake counts, each as its provider calls it.
+func failing(works []*work, rest *fleet.Whole, spec *fleet.Spec) string {
+	var names []string
+	for _, w := range works {
+		counted := guard.Tally{Rest: rest}
+		if counted.Add(w.M, spec); counted.Failing > 0 && len(names) < fewNamed {
+			names = append(names, cmp.Or(w.M.Alias, string(w.M.Name)))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // record adds a record about the fleet.

@@ -61,7 +61,8 @@ type Record struct {
 	// Snapshot is the copy of disks that it is about, and Bytes what that takes.
 	Snapshot SnapshotID `json:",omitempty"`
 	Bytes    uint64     `json:",omitempty"`
-	// Target, Event and Tries are a message's: whom it was for, what it was about, and how often it was tried.
+	// Target, Event and Tries are a message's: whom it was for, what it was about, and how often it was tried. Of a
+	// quarantine, Tries are the repairs that came before it, within the policy's window.
 	Target TargetName  `json:",omitempty"`
 	Event  NotifyEvent `json:",omitempty"`
 	Tries  int         `json:",omitempty"`

@@ -34,6 +34,7 @@ func (w Words) Message(l outbox.Letter, story []fleet.Record) notify.Message {
 	section(&b, "Fleets on it", []string{fleetsOn(l.Fleets)})
 	section(&b, "What happened (UTC)", chronicle(story))
 	if l.Event != fleet.NotifyHealed {
+		section(&b, "What hale tried", tried(r, story))
 		section(&b, "What hale does now", []string{attitude(r, story)})
 		section(&b, "What you can do", choices(r, story))
 	}

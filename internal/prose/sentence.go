@@ -395,12 +395,19 @@ func paged(r fleet.Record) string {
 	if r.Reason == fleet.ReasonUnproven {
 		return because("a person must look at "+subjectOfPage(r), whyPaged(r))
 	}
-	why := aside(whyPaged(r), r.Detail)
+	detail := r.Detail
+	if n := r.Failing - named(detail); r.Reason == fleet.ReasonBrake && detail != "" && n > 0 {
+		detail += fmt.Sprintf(" and %d more", n)
+	}
+	why := aside(whyPaged(r), detail)
 	if sick := Cause(r.Cause); sick != "" && ladder[r.Reason] {
 		why = sick + "; " + why
 	}
 	return because("a person must look at "+subjectOfPage(r), why)
 }
+
+// named counts the names in a list.
+func named(list string) int { return strings.Count(list, ",") + 1 }
 
 func whyPaged(r fleet.Record) string {
 	switch r.Reason {

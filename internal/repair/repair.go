@@ -388,7 +388,8 @@ func (w *Work) quarantine(reason fleet.Reason, detail string) {
 	}
 	m.Quarantine = &fleet.Quarantine{Since: w.Situation.Now.Wall, Reason: reason, Spared: w.spared()}
 	m.RetryAt = 0
-	w.Record(fleet.Record{Kind: fleet.RecordQuarantined, Reason: reason, Detail: detail, Instance: m.Current.ID})
+	w.Record(fleet.Record{Kind: fleet.RecordQuarantined, Reason: reason, Detail: detail, Instance: m.Current.ID,
+		Tries: len(guard.Recent(m, w.Situation))})
 	if told := m.Incident.For; told == fleet.ReasonHostFenced || told == fleet.ReasonHostCut ||
 		told == fleet.ReasonBlind {
 		m.Incident.Paged = false // that was about the host, or that nothing was known, while hale went on by itself

@@ -1,0 +1,53 @@
+package prose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hale/internal/fleet"
+)
+
+// tried says of a machine that was given to a person how often hale tried, and what: a line for each attempt of which
+// the story tells.
+func tried(r fleet.Record, story []fleet.Record) []string {
+	at := slices.IndexFunc(story, func(s fleet.Record) bool { return s.Kind == fleet.RecordQuarantined })
+	if at < 0 || story[at].Tries == 0 {
+		return nil
+	}
+	lines := []string{times(story[at].Tries) + ", and none of that made it healthy for good"}
+	attempts := attemptsIn(story[:at])
+	if n := story[at].Tries - len(attempts); n > 0 {
+		lines = append(lines, fmt.Sprintf("%s before this: hale events %s", times(n), r.Machine))
+	}
+	return append(lines, attempts...)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// attemptsIn lists what was tried in each attempt, and why it failed.
+func attemptsIn(story []fleet.Record) []string {
+	var attempts [][]string
+	for _, s := range story {
+		switch kind := fleet.RepairKind(s.Reason); {
+		case s.Kind == fleet.RecordRepairStarted && (kind == fleet.RepairHeal || kind == fleet.RepairBuild):
+			attempts = append(attempts, nil)
+		case s.Kind == fleet.RecordStepFailed && len(attempts) > 0:
+			last := &attempts[len(attempts)-1]
+			*last = append(*last, because(stepName(s), aside(Reason(s.Reason), s.Detail)))
+		}
+	}
+	lines := make([]string, 0, len(attempts))
+	for _, steps := range attempts {
+		if len(steps) == 0 {
+			steps = []string{"no step ended"}
+		}
+		lines = append(lines, strings.Join(steps, "; "))
+	}
+	return lines
+}
