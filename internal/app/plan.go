@@ -181,13 +181,18 @@ const (
 	settlePoll   = 50 * time.Millisecond
 )
 
-// contemplate runs the site until there is a verdict on every machine, or time is over.
-func (s *site) contemplate(ctx context.Context) (status []engine.FleetStatus, settled bool, err error) {
+// patience is how long the site is looked at, at most.
+func (s *site) patience() time.Duration {
 	limit := settleMargin
 	for _, spec := range s.config.Fleets {
 		limit = max(limit, guard.SettleTime(spec)+settleMargin)
 	}
-	watching, stop := context.WithTimeout(ctx, limit)
+	return limit
+}
+
+// contemplate runs the site until there is a verdict on every machine, or time is over.
+func (s *site) contemplate(ctx context.Context) (status []engine.FleetStatus, settled bool, err error) {
+	watching, stop := context.WithTimeout(ctx, s.patience())
 	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() {

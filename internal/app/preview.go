@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"hale/internal/api"
 	"hale/internal/config"
@@ -23,8 +24,10 @@ type PreviewOptions struct {
 	// Config has the provider, and the fleets that there are already.
 	Config *config.Config
 	// Fleet is the one that would select.
-	Fleet  fleet.Spec
-	Logger *slog.Logger
+	Fleet fleet.Spec
+	// Waiting is told before the machines are looked at, and how long that may take.
+	Waiting func(atMost time.Duration)
+	Logger  *slog.Logger
 }
 
 // Preview says which machines a fleet would adopt, how they are, and what it would leave alone. It looks at the provider and probes once
@@ -53,6 +56,7 @@ func Preview(ctx context.Context, o PreviewOptions) (api.Preview, error) {
 	if err != nil {
 		return api.Preview{}, err
 	}
+	o.Waiting(s.patience())
 	status, settled, err := s.contemplate(ctx)
 	if err != nil {
 		return api.Preview{}, err

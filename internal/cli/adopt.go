@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hale/internal/api"
 	"hale/internal/config"
@@ -47,7 +48,7 @@ func (c *commander) adoptCommand() *cobra.Command {
 				return err
 			}
 			spec := loaded.Fleets[slices.IndexFunc(loaded.Fleets, func(s fleet.Spec) bool { return string(s.Name) == f.fleet })]
-			found, err := c.Preview(cmd.Context(), PreviewOptions{Config: loaded, Fleet: spec, Logger: logger})
+			found, err := c.Preview(cmd.Context(), PreviewOptions{Config: loaded, Fleet: spec, Waiting: c.waiting, Logger: logger})
 			if err != nil {
 				return err
 			}
@@ -74,6 +75,11 @@ func (c *commander) adoptCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	log.register(cmd, "error")
 	return cmd
+}
+
+// waiting says what a command waits for.
+func (c *commander) waiting(atMost time.Duration) {
+	fmt.Fprintf(c.Err, "waiting for hale to see the machines (up to %s)\n", prose.Span(atMost))
 }
 
 // adopting returns the configuration with the new fleet, and what is to be added to the file for it.

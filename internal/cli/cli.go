@@ -25,6 +25,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"hale/internal/api"
 	"hale/internal/config"
@@ -81,9 +82,10 @@ type PlanOptions struct {
 
 // PreviewOptions are what a preview of an adoption is made from.
 type PreviewOptions struct {
-	Config *config.Config
-	Fleet  fleet.Spec
-	Logger *slog.Logger
+	Config  *config.Config
+	Fleet   fleet.Spec
+	Waiting func(atMost time.Duration) // is told before the machines are looked at
+	Logger  *slog.Logger
 }
 
 // usageError is a mistake in how hale was called or configured.
