@@ -116,9 +116,6 @@ func (t *trials) fleet(ctx context.Context, f *fleet.Spec) {
 // whether the names of the fleet's machines are free, or its own.
 func (t *trials) builds(ctx context.Context, f *fleet.Spec, a adapter) {
 	subject := "fleet " + string(f.Name)
-	if f.Adopt.Selects() {
-		return // it builds nothing
-	}
 	ctx, cancel := context.WithTimeout(ctx, trialWithin)
 	defer cancel()
 	listing, err := a.provider.List(ctx)
@@ -126,7 +123,14 @@ func (t *trials) builds(ctx context.Context, f *fleet.Spec, a adapter) {
 	if err != nil {
 		return
 	}
-	t.names(subject, f, listing)
+	if !f.Rolled() {
+		t.done = append(t.done, api.Trial{Subject: subject, What: "a new machine could be built",
+			Untried: "it adopts machines and builds none, so there is nothing to try"})
+		return
+	}
+	if !f.Adopt.Selects() {
+		t.names(subject, f, listing)
+	}
 	able, _ := provider.ReadOnly(a.provider).(provider.Rehearser)
 	for _, h := range listing.Hosts {
 		if h.Closed || h.Err != nil {
