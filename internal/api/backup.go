@@ -38,6 +38,8 @@ type Restored struct {
 	// Done says that it was restored; else it was only checked. Aside is where the state that was there before is now.
 	Done  bool   `json:"done"`
 	Aside string `json:"aside,omitempty"`
+	// InUseBy is the process that uses the data folder, so that nothing can be restored there now. Empty: none does.
+	InUseBy string `json:"in_use_by,omitempty"`
 }
 
 // Backup returns a backup of the state, as package backup reads it. The caller closes it.

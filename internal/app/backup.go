@@ -224,6 +224,7 @@ func Restore(ctx context.Context, o RestoreOptions) (api.Restored, error) {
 	b, err := inspect(o.File)
 	out := api.Restored{Backup: b, DataDir: o.DataDir}
 	if err != nil || o.Check {
+		out.InUseBy = etcd.UserOf(o.DataDir)
 		return out, err
 	}
 	out.Aside, err = etcd.Replace(ctx, etcd.Replacement{Dir: o.DataDir, Logger: o.Logger, Aside: o.Force, Fill: func(ctx context.Context, s state.Store) error {

@@ -134,7 +134,12 @@ func backupLines(b api.Backup, now time.Time) []string {
 
 func restoreLines(r api.Restored, now time.Time) []string {
 	if !r.Done {
-		return append([]string{r.File + " is whole, and can be restored. It is a backup:"}, contentLines(r.Backup, now)...)
+		lines := append([]string{r.File + " is whole, and can be restored. It is a backup:"}, contentLines(r.Backup, now)...)
+		if r.InUseBy != "" {
+			lines = append(lines, fmt.Sprintf("Data folder %s is in use by process %s: stop the hale that runs there before you restore.",
+				r.DataDir, r.InUseBy))
+		}
+		return lines
 	}
 	lines := append([]string{fmt.Sprintf("Restored into %s from %s:", r.DataDir, r.File)}, contentLines(r.Backup, now)...)
 	if r.Aside != "" {

@@ -68,6 +68,7 @@ func TestMessageKeysDoNotRepeatOnAnOlderStore(t *testing.T) {
 				s.kill()
 				before, made := s.stored(), time.Now()
 				for page := range 2 {
+					mark(s, s.refill(before), made)
 					s.start()
 					s.await(5*time.Minute, "the fleet stands", s.allHealthy)
 					s.pass(time.Minute)
@@ -77,7 +78,6 @@ func TestMessageKeysDoNotRepeatOnAnOlderStore(t *testing.T) {
 					lift()
 					s.inject(simulated.PersonMends{Instance: s.id(2)})
 					s.pass(time.Minute)
-					mark(s, s.refill(before), made)
 				}
 				first, second := ops.Taken()[0], ops.Taken()[1]
 				if numberOf(first.Key) != numberOf(second.Key) {
@@ -143,6 +143,9 @@ func TestNumbersLeapAtARestore(t *testing.T) {
 		}
 		if len(nonces) != 2 {
 			t.Error("two restores have one nonce")
+		}
+		if n := s.count(because(fleet.RecordStore, fleet.ReasonRestored)); n != 1 {
+			t.Errorf("the journal tells of the restore %d times", n)
 		}
 		s.start()
 		s.await(5*time.Minute, "the fleet stands", s.allHealthy)

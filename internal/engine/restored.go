@@ -5,11 +5,14 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/journal"
 	"hale/internal/lossless"
 	"hale/internal/state"
 )
@@ -29,19 +32,56 @@ const leap = 1000
 
 func leapt(n uint64) uint64 { return (n/leap + 1) * leap }
 
-// MarkRestored notes in a store that it came out of a backup made then, before anything runs on it, and lets its numbers leap. Where that
-// fails, the store is of no use.
+// MarkRestored notes in a store, and in the journal of each of its fleets, that it came out of a backup made then, before anything runs on it, and
+// lets its numbers leap. Where that fails, the store is of no use.
 func MarkRestored(ctx context.Context, s state.Store, made time.Time) error {
+	r := Restored{At: time.Now(), Made: made, Nonce: strings.ToLower(rand.Text())}
+	told, err := restoreTold(ctx, s, r)
+	if err != nil {
+		return err
+	}
 	writes := func(yield func(state.Write, error) bool) {
 		for w, err := range leaps(ctx, s) {
 			if !yield(w, err) {
 				return
 			}
 		}
-		data, err := json.Marshal(Restored{At: time.Now(), Made: made, Nonce: strings.ToLower(rand.Text())})
+		for _, w := range told {
+			if !yield(w, nil) {
+				return
+			}
+		}
+		data, err := json.Marshal(r)
 		yield(state.Put(restoredKey, data), err)
 	}
 	return state.CommitAll(ctx, s, writes)
+}
+
+// restoreTold are the writes that tell of a restore in the journal of each fleet.
+func restoreTold(ctx context.Context, s state.Store, r Restored) ([]state.Write, error) {
+	names := map[fleet.Name]bool{}
+	for e, err := range state.Scan(ctx, s, fleetsPrefix) {
+		if err != nil {
+			return nil, err
+		}
+		if name, ok := fleetOf(e.Key); ok {
+			names[name] = true
+		}
+	}
+	var told []state.Write
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		book, err := journal.Open(ctx, s, name)
+		if err != nil {
+			return nil, err
+		}
+		writes, err := book.Writes([]fleet.Record{{
+			At: r.At.UTC(), Fleet: name, Kind: fleet.RecordStore, Reason: fleet.ReasonRestored, Took: r.At.Sub(r.Made)}}, journal.Keep{})
+		if err != nil {
+			return nil, err
+		}
+		told = append(told, writes...)
+	}
+	return told, nil
 }
 
 // leaps yields the writes by which the numbers of all fleets leap.

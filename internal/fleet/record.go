@@ -110,7 +110,7 @@ const (
 	RecordParentClosed   RecordKind = "parent-closed"   // Reason: released or superseded
 	RecordChildJoined    RecordKind = "child-joined"    // the machine's incident hangs under Parent from now on
 	RecordContest        RecordKind = "contest"         // Instance is on two hosts, Host and the one in Detail; Reason released: it is on one again
-	RecordStore          RecordKind = "store"           // Reason: store-older, another-installation, taken-over or believed
+	RecordStore          RecordKind = "store"           // Reason: store-older, another-installation, taken-over, restored or believed
 	RecordChildReleased  RecordKind = "child-released"  // it does not any more, and the machine is judged afresh
 	RecordHeld           RecordKind = "held"            // something could be done and is not; Reason says why
 	RecordRepairStarted  RecordKind = "repair-started"  //
@@ -285,6 +285,7 @@ const (
 	ReasonCandidate   Reason = "candidate"    // it is selected, and not seen healthy yet: it is watched and never touched
 	ReasonBelieved    Reason = "believed"     // a person had hale believe the world, of which the store knew too little
 	ReasonTakenOver   Reason = "taken-over"   // a person had this store become the installation in Detail
+	ReasonRestored    Reason = "restored"     // the store came out of a backup, which was made Took before
 	ReasonAdopted     Reason = "adopted"      // it was seen healthy: hale looks after it from now on
 	ReasonRenamed     Reason = "renamed"      // its provider calls it otherwise now
 	ReasonContested   Reason = "contested"    // another fleet selects it, too

@@ -237,6 +237,7 @@ var reasons = map[fleet.Reason]reason{
 		"bring it to health; hale adopts it as soon as all of its checks succeed"},
 	fleet.ReasonBelieved:    {"hale believes what the provider shows", ""},
 	fleet.ReasonTakenOver:   {"this hale took over another installation", ""},
+	fleet.ReasonRestored:    {"the state was restored from a backup", ""},
 	fleet.ReasonNotOlder:    {"nothing shows that the store is older than the world", ""},
 	fleet.ReasonAdopted:     {"it was seen healthy, and hale looks after it", ""},
 	fleet.ReasonRenamed:     {"its provider calls it otherwise now", ""},

@@ -12,6 +12,19 @@ import (
 	"hale/internal/fault"
 )
 
+// UserOf returns the process that has the folder's store open; empty: none has, or it cannot be known.
+func UserOf(dir string) string {
+	lock, err := os.Open(filepath.Join(dir, lockName))
+	if err != nil {
+		return ""
+	}
+	defer lock.Close()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_SH|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
+		return ""
+	}
+	return holderOf(lock)
+}
+
 // CopyFolder copies a store that nobody has open, so that the copy can be opened and the original stays untouched. No
 // store can be opened on the original meanwhile.
 //

@@ -42,10 +42,9 @@ func lockFolder(dir string) (*os.File, error) {
 	}
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		owner, _ := io.ReadAll(io.LimitReader(file, 20)) // only to say more
+		err := fmt.Errorf("the folder is in use by process %s", holderOf(file))
 		_ = file.Close()
-		return nil, fault.New(fault.Conflict, op, dir,
-			fmt.Errorf("the folder is in use by process %s", strings.TrimSpace(string(owner))))
+		return nil, fault.New(fault.Conflict, op, dir, err)
 	}
 	if err == nil {
 		err = errors.Join(file.Truncate(0), writeAt(file, fmt.Sprintln(os.Getpid())))
@@ -55,6 +54,12 @@ func lockFolder(dir string) (*os.File, error) {
 		return nil, fault.New(fault.Permanent, op, dir, err)
 	}
 	return file, nil
+}
+
+// holderOf returns the process that has the lock, as it wrote it down itself.
+func holderOf(lock *os.File) string {
+	id, _ := io.ReadAll(io.LimitReader(lock, 20)) // only to say more
+	return strings.TrimSpace(string(id))
 }
 
 // checkRights refuses a folder of another user, who could not use what this process writes into it, and one that
