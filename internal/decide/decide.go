@@ -77,6 +77,7 @@ func (r *round) decide() Decision {
 	r.countAdopted()
 	r.heedCanaries()
 	r.testChecks()
+	r.losePatience()
 	works := r.judgeAll()
 	r.findParents(works)
 	r.heedProvider(works)
@@ -101,6 +102,7 @@ func (r *round) decide() Decision {
 			Index: w.index, Belief: *w.M, Actions: w.Actions, Records: w.Records, Orders: w.rulings,
 		})
 	}
+	r.tellJointly(&d)
 	d.Believes, d.Believed = r.trusted()
 	d.Records, d.Orders, r.decided = r.records, r.rulings, d.Machines[:0]
 	d.Next = r.next(d, works)
@@ -149,6 +151,7 @@ type memory struct {
 	settled settled
 	hours   hours
 	defined defined
+	telling []fleet.Reason // for which a person is told of a machine in this round, since its time is over
 }
 
 func (r *round) begin(s fleet.Snapshot) {
@@ -195,12 +198,13 @@ type work struct {
 	repair.Work
 	index   int
 	rulings []fleet.Ruling
-	asleep  bool // it is held as before: its belief is the snapshot's own, to be read only; see wake
-	broken  bool // it broke a law; nothing more is done with it
-	decided bool // its belief is in the decision
-	site    int  // in the census
-	chosen  bool // it is to be built from another template now
-	fated   bool // suspects may yet show that it shares its fate with them
+	asleep  bool           // it is held as before: its belief is the snapshot's own, to be read only; see wake
+	broken  bool           // it broke a law; nothing more is done with it
+	decided bool           // its belief is in the decision
+	site    int            // in the census
+	chosen  bool           // it is to be built from another template now
+	telling []fleet.Reason // the round's
+	fated   bool           // suspects may yet show that it shares its fate with them
 }
 
 // nothingFollows reports whether the machine was looked at for nothing: no evidence waits to be taken note of, and all stays as it is.
@@ -262,7 +266,7 @@ func earlier(a, b fleet.Instant) fleet.Instant {
 // machines do.
 func (r *round) asleep(v *fleet.View) bool {
 	m := &v.Machine
-	if at, ok := pageAt(m, &r.s.Spec); ok && !r.s.Now.Wall.Before(at) {
+	if r.isLost(m) {
 		return false
 	}
 	if at, ok := remindAt(m, &r.s.Spec); ok && !r.s.Now.Wall.Before(at) {
@@ -276,7 +280,7 @@ func (r *round) asleep(v *fleet.View) bool {
 		return false
 	case m.Incident == nil:
 		return m.Waiting == "" && !m.Current.None() && (m.Health.Verdict == fleet.VerdictSuspect ||
-			m.Health.Verdict == fleet.VerdictUnknown && (m.Health.Muted() || !r.s.Now.Due(m.Health.SinceMono.Add(r.s.Spec.BlindAfter))))
+			m.Health.Verdict == fleet.VerdictUnknown)
 	}
 	return m.Health.Verdict == fleet.VerdictUnhealthy && m.Incident.HoldUntil.IsZero() &&
 		!guard.LeftAlone(m.Health.Cause, &r.s.Spec) && m.Waiting != "" && m.Waiting != fleet.ReasonLawBroken
@@ -347,6 +351,7 @@ func (r *round) own(w *work) {
 	own := &r.owned[len(r.owned)-1]
 	w.M.CopyTo(own)
 	w.M, w.Situation, w.Installation, w.Load = own, &r.sit, r.s.Installation, r.loader
+	w.telling = r.telling
 	w.chosen = len(r.chosen) > 0 && r.isChosen(own)
 }
 
@@ -416,7 +421,7 @@ func (w *work) advanceSafely(r *round, orders []*fleet.Order) (err error) {
 		w.recover(r.recovers)
 	}
 	w.advance()
-	if at, ok := pageAt(w.M, &w.Situation.Spec); ok && !w.Situation.Now.Wall.Before(at) {
+	if w.lost(withHeld) {
 		w.Page(w.M.Waiting)
 	}
 	w.remind()

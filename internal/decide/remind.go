@@ -40,7 +40,8 @@ func (w *work) remind() {
 	}
 	i := w.M.Incident
 	i.Told = now
-	w.Record(fleet.Record{Kind: fleet.RecordReminded, Reason: i.For, Cause: i.Cause, Instance: w.M.Current.ID, Took: now.Sub(i.Opened)})
+	w.Record(fleet.Record{Kind: fleet.RecordReminded, Reason: i.For, Cause: i.Cause, Instance: w.M.Current.ID,
+		Took: now.Sub(i.Opened), Joint: i.Joint})
 }
 
 // remindOfParent does so of a parent incident.

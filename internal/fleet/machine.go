@@ -110,6 +110,8 @@ type Incident struct {
 	// Told is the wall time at which a person was told last, and For is why they were told first.
 	Told time.Time `json:",omitzero"`
 	For  Reason    `json:",omitempty"`
+	// Joint names the page by which they were told of other machines of the fleet, too; empty: they were told of this one alone.
+	Joint string `json:",omitempty"`
 	// Parent is the open incident of the domain whose fate the machine shares; empty: it has one of its own.
 	Parent string `json:",omitempty"`
 	// Freed is when a hold of the machine last ended: what a person is told of because it lasts, lasts from then on.

@@ -61,6 +61,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordQuarantineOver: quarantineOver,
 	fleet.RecordPaged:          paged,
 	fleet.RecordReminded:       reminded,
+	fleet.RecordJointOver:      jointOver,
 	fleet.RecordNotified:       notified,
 	fleet.RecordUndelivered:    undelivered,
 	fleet.RecordRemnant:        remnant,
@@ -392,6 +393,9 @@ func quarantineOver(r fleet.Record) string {
 }
 
 func paged(r fleet.Record) string {
+	if r.Joint != "" {
+		return pagedJointly(r, "a person must look at ")
+	}
 	if r.Reason == fleet.ReasonUnproven {
 		return because("a person must look at "+subjectOfPage(r), whyPaged(r))
 	}
@@ -418,6 +422,9 @@ func whyPaged(r fleet.Record) string {
 }
 
 func reminded(r fleet.Record) string {
+	if r.Joint != "" {
+		return pagedJointly(r, "a person must still look at ")
+	}
 	return because("a person must still look at "+subjectOfPage(r)+after(r), whyPaged(r))
 }
 

@@ -106,6 +106,7 @@ func (w *Chart) Page(reason fleet.Reason) {
 		return
 	}
 	w.M.Incident.Paged, w.M.Incident.Told, w.M.Incident.For = true, w.Situation.Now.Wall, reason
+	w.M.Incident.Joint = ""
 	w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Cause: w.M.Incident.Cause, Instance: w.M.Current.ID})
 }
 

@@ -459,12 +459,15 @@ func (j *judge) record(r fleet.Record) {
 		j.heldBack(r)
 	}
 	if r.Kind == fleet.RecordPaged {
-		sc.Paged++
+		if !r.Joined() {
+			sc.Paged++
+		}
 		j.warned(r)
 		if r.Reason == fleet.ReasonAccessBack || r.Reason == fleet.ReasonSecondRunning {
 			j.toldBack[string(r.Machine)] = j.s.w.Now()
 		}
 		switch told := j.s.eldest().judge; {
+		case r.Joint != "" && r.Machine == "": // the records of its machines say whom it is about
 		case r.Reason == fleet.ReasonStoreOlder, r.Reason == fleet.ReasonInstallation: // until a person says what is
 		case r.Machine != "", r.Reason == fleet.ReasonBrake, r.Reason == fleet.ReasonVantageIsolated, r.Reason == fleet.ReasonVantageDoubtful:
 			told.page(string(r.Machine))

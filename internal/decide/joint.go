@@ -1,0 +1,207 @@
+package decide
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/guard"
+)
+
+// mostNamed is how many machines a page about several names; the others are only counted.
+const mostNamed = 10
+
+// patience is why a person is told of a machine if nothing else happens, how long it is until then, and how long all of
+// that time is.
+type patience struct {
+	why       fleet.Reason
+	left, all time.Duration
+}
+
+// patiences are those that hale can have with a machine.
+var patiences = [...]func(*fleet.Machine, *fleet.Spec, fleet.Now) (patience, bool){withHeld, withStopped, withUnknown}
+
+// withHeld is the patience with a machine that is held because no host answers that is needed.
+func withHeld(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, bool) {
+	at, ok := pageAt(m, spec)
+	return patience{m.Waiting, at.Sub(now.Wall), spec.BlindAfter}, ok
+}
+
+// withStopped is that with one that a person stopped.
+func withStopped(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, bool) {
+	i := m.Incident
+	if i == nil || i.HoldUntil.IsZero() || i.Paged || m.Repair != nil {
+		return patience{}, false
+	}
+	return patience{fleet.ReasonHoldExpired, i.HoldUntil.Sub(now.Wall), holdTime(m, spec)}, true
+}
+
+// withUnknown is that with one of which nothing is known.
+func withUnknown(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, bool) {
+	if m.Health.Verdict != fleet.VerdictUnknown || m.Health.Muted() || !untold(m) || m.Current.None() ||
+		m.Repair != nil && !m.Repair.Aside() {
+		return patience{}, false
+	}
+	left := m.Health.SinceMono.Add(spec.BlindAfter).Sub(now.Mono)
+	return patience{fleet.ReasonBlind, left, spec.BlindAfter}, true
+}
+
+// losePatience finds for which reasons a person is told of a machine in this round, since its time is over.
+func (r *round) losePatience() {
+	r.telling = r.telling[:0]
+	for _, i := range r.s.Open {
+		m := &r.s.Machines[i].Machine
+		for _, with := range patiences {
+			p, ok := with(m, &r.s.Spec, r.s.Now)
+			if !ok || p.left > 0 || slices.Contains(r.telling, p.why) || guard.HoldOn(m, &r.sit) != nil ||
+				p.why == fleet.ReasonBlind && r.sit.Whole.Doubt.Reason != "" {
+				continue
+			}
+			r.telling = append(r.telling, p.why)
+		}
+	}
+}
+
+// isOver reports whether the time is over; or nearly so, while another machine's for the same reason is: what one hand
+// did to forty machines within a minute is one page.
+func (p patience) isOver(telling []fleet.Reason) bool {
+	return p.left <= 0 || p.left <= min(pagePause, p.all/5) && slices.Contains(telling, p.why)
+}
+
+// lost reports whether a person is to be told of the machine now.
+func (w *work) lost(with func(*fleet.Machine, *fleet.Spec, fleet.Now) (patience, bool)) bool {
+	p, ok := with(w.M, &w.Situation.Spec, w.Situation.Now)
+	return ok && p.isOver(w.telling)
+}
+
+// isLost reports whether a person is to be told of a machine of which nothing else was heard.
+func (r *round) isLost(m *fleet.Machine) bool {
+	for _, with := range patiences {
+		if p, ok := with(m, &r.s.Spec, r.s.Now); ok && p.isOver(r.telling) {
+			return true
+		}
+	}
+	return false
+}
+
+// tellJointly makes one page of those for the same reason that this round has, one reminder of those that were one page,
+// and says when all that it told of is over. What is about one of the machines stays as a record, and is no message.
+func (r *round) tellJointly(d *Decision) {
+	var pages, reminders []*joint
+	for i := range d.Machines {
+		m := &d.Machines[i]
+		for k := range m.Records {
+			switch rec := &m.Records[k]; {
+			case rec.Kind == fleet.RecordPaged && isPageOf(m.Belief.Incident, rec):
+				pages = gather(pages, m, rec, func(j *joint) bool { return j.page.Reason == rec.Reason })
+			case rec.Kind == fleet.RecordReminded && rec.Joined():
+				reminders = gather(reminders, m, rec, func(j *joint) bool { return j.page.Joint == rec.Joint })
+			}
+		}
+	}
+	for _, j := range pages {
+		if len(j.records) > 1 {
+			r.sit.Whole.Opened++
+			j.name(string(r.s.Spec.Name) + "/j" + strconv.FormatUint(r.sit.Whole.Opened, 10))
+			r.record(j.page)
+		}
+	}
+	for _, j := range reminders {
+		r.record(j.page)
+	}
+	r.endJoints(d)
+	d.Whole.Opened = r.sit.Whole.Opened
+}
+
+// isPageOf reports whether the record is the page of the incident, and not of something else that concerns the machine.
+func isPageOf(i *fleet.Incident, rec *fleet.Record) bool {
+	return i != nil && i.Paged && i.Joint == "" && i.For == rec.Reason && i.Told.Equal(rec.At) && rec.Detail == ""
+}
+
+// joint is a page, or a reminder, about several machines.
+type joint struct {
+	page     fleet.Record
+	machines []*Machine
+	records  []*fleet.Record // one of each machine's
+}
+
+// gather adds the machine's record to the one that it belongs to.
+func gather(all []*joint, m *Machine, rec *fleet.Record, belongs func(*joint) bool) []*joint {
+	at := slices.IndexFunc(all, belongs)
+	if at < 0 {
+		at, all = len(all), append(all, &joint{page: fleet.Record{
+			Kind: rec.Kind, Reason: rec.Reason, Cause: rec.Cause, Joint: rec.Joint, Provider: rec.Provider,
+			Host: m.Belief.Current.Host,
+		}})
+	}
+	j := all[at]
+	j.machines, j.records = append(j.machines, m), append(j.records, rec)
+	if j.page.Failing++; j.page.Failing <= mostNamed {
+		j.page.Of = append(j.page.Of, fleet.Member{Machine: rec.Machine, Alias: rec.Alias})
+	}
+	if j.page.Cause != rec.Cause {
+		j.page.Cause = ""
+	}
+	if j.page.Host != m.Belief.Current.Host {
+		j.page.Host = "" // they share no host
+	}
+	j.page.Took = max(j.page.Took, rec.Took)
+	return all
+}
+
+// name gives the page its name, by which its reminders and its end are known.
+func (j *joint) name(id string) {
+	j.page.Joint = id
+	for k, m := range j.machines {
+		j.records[k].Joint, m.Belief.Incident.Joint = id, id
+	}
+}
+
+// endJoints says that what a page told of several machines is over, when it is so of the last of them: be it that it is
+// well, or that a person is told something else of it from now on.
+func (r *round) endJoints(d *Decision) {
+	var over []fleet.Record
+	for i := range d.Machines {
+		m := &d.Machines[i]
+		was, is := r.s.Machines[m.Index].Machine.Incident, m.Belief.Incident
+		if was == nil || was.Joint == "" || is != nil && is.Joint == was.Joint {
+			continue
+		}
+		at := slices.IndexFunc(over, func(rec fleet.Record) bool { return rec.Joint == was.Joint })
+		if at < 0 {
+			at, over = len(over), append(over, fleet.Record{Kind: fleet.RecordJointOver, Reason: was.For, Joint: was.Joint,
+				Paged: true})
+		}
+		over[at].Took = max(over[at].Took, r.s.Now.Wall.Sub(was.Opened))
+	}
+	if len(over) == 0 {
+		return
+	}
+	open := r.openJoints(d)
+	for _, rec := range over {
+		if !slices.Contains(open, rec.Joint) {
+			r.record(rec)
+		}
+	}
+}
+
+// openJoints returns the pages about several machines of which one still has the incident, when the round is over.
+func (r *round) openJoints(d *Decision) (open []string) {
+	changed := make(map[int]bool, len(d.Machines))
+	note := func(i *fleet.Incident) {
+		if i != nil && i.Joint != "" && !slices.Contains(open, i.Joint) {
+			open = append(open, i.Joint)
+		}
+	}
+	for i := range d.Machines {
+		changed[d.Machines[i].Index] = true
+		note(d.Machines[i].Belief.Incident)
+	}
+	for i := range r.s.Machines {
+		if !changed[i] {
+			note(r.s.Machines[i].Machine.Incident)
+		}
+	}
+	return open
+}
