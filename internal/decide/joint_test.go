@@ -154,3 +154,27 @@ func TestBlindMachinesAreOnePage(t *testing.T) {
 	tl.pass(time.Second)
 	tl.wantMessages("when something is known of all again", "pages of 5", "healed")
 }
+
+// For half an hour each second listing fails, and between them the budget holds the machine: that is written down twice
+// for each reason, and the repair that begins at last says how often it was.
+func TestReasonsThatComeAndGoAreCounted(t *testing.T) {
+	t.Parallel()
+	tl := few(t, 10)
+	tl.s.Spec.Limits.InRepair = 0
+	tl.say(fleet.StandingDown, 0)
+	tl.pass(10 * time.Second)
+	for range 180 {
+		tl.s.Provider.Standing = fleet.ProviderDown
+		tl.pass(5 * time.Second)
+		tl.s.Provider.Standing = fleet.ProviderUp
+		tl.pass(5 * time.Second)
+	}
+	tl.wantCount("holds for the provider", tl.count(fleet.RecordHeld, fleet.ReasonProviderDown), 2)
+	tl.wantCount("holds for the budget", tl.count(fleet.RecordHeld, fleet.ReasonBudget), 2)
+	tl.s.Spec.Limits.InRepair = 1
+	tl.pass(time.Second)
+	last := tl.records[slices.IndexFunc(tl.records, func(r fleet.Record) bool { return r.Kind == fleet.RecordRepairStarted })]
+	if last.Again != 2*180+1-4 || len(tl.s.Machines[0].Machine.Swings) != 0 {
+		t.Errorf("%d times more, and %+v is remembered", last.Again, tl.s.Machines[0].Machine.Swings)
+	}
+}

@@ -17,6 +17,8 @@ type Machine struct {
 	Quarantine *Quarantine `json:",omitempty"`
 	// Waiting says why nothing is done although something could be; empty when nothing waits.
 	Waiting Reason `json:",omitempty"`
+	// Swings are the reasons for which it was held since its repair last began or ended, oldest first: at most MaxSwings.
+	Swings []Swing `json:",omitempty"`
 	// Strays are instances that bear this machine's mark but are neither current nor being built, since when seen.
 	Strays []Stray `json:",omitempty"`
 
@@ -335,7 +337,7 @@ func (m Machine) Clone() Machine {
 func (m *Machine) CopyTo(c *Machine) {
 	attempts, strays, anchor, incident, quarantine, repair, kept := c.Attempts, c.Strays, c.Anchor, c.Incident, c.Quarantine, c.Repair, c.Kept
 	wanted := c.Wanted
-	change, snapshots := c.Change, c.Snapshots
+	change, snapshots, swings := c.Change, c.Snapshots, c.Swings
 	var intent *Intent
 	if repair != nil {
 		intent = repair.Intent
@@ -343,6 +345,7 @@ func (m *Machine) CopyTo(c *Machine) {
 	*c = *m
 	c.Attempts = refill(attempts, m.Attempts)
 	c.Strays = refill(strays, m.Strays)
+	c.Swings = refill(swings, m.Swings)
 	c.Kept = refill(kept, m.Kept)
 	c.Snapshots = refill(snapshots, m.Snapshots)
 	c.Anchor = copyTo(anchor, m.Anchor)

@@ -70,6 +70,9 @@ type Record struct {
 	// they share one.
 	Joint string   `json:",omitempty"`
 	Of    []Member `json:",omitempty"`
+	// Again is how often the machine was held before this, without a record, for reasons that are written down: of a
+	// record that it is held, for that one.
+	Again int `json:",omitempty"`
 	// Thinned is how many older records of the machine the journal let go for this one.
 	Thinned uint64 `json:",omitempty"`
 	// Braker is who put the brake on for which an order is refused or a machine left as it is. Empty: no person did.

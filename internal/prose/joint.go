@@ -16,6 +16,24 @@ func pagedJointly(r fleet.Record, must string) string {
 	return because(aside(must+severalOf(r), named(r))+after(r)+", each for the same reason", whyPaged(r))
 }
 
+// again says how often a machine was held without a record of its own, since the reasons came and went.
+func again(r fleet.Record) string {
+	switch {
+	case r.Again == 0:
+		return ""
+	case r.Kind == fleet.RecordHeld:
+		return fmt.Sprintf(" (%s more since it was written down last)", times(r.Again))
+	}
+	return fmt.Sprintf(" (before this it was held %s more, for reasons that came and went)", times(r.Again))
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
 func jointOver(r fleet.Record) string {
 	return about(r) + ": " + aside("what a person was told of several machines together is over"+after(r), r.Joint)
 }

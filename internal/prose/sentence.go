@@ -12,7 +12,7 @@ import (
 // Sentence says what the record says, in one line without a full stop.
 func Sentence(r fleet.Record) string {
 	if tell, ok := sentences[r.Kind]; ok {
-		return tell(r)
+		return tell(r) + again(r)
 	}
 	return about(r) + ": " + string(r.Kind)
 }

@@ -310,7 +310,12 @@ func (j *judge) verdicts(was, is *fleet.Machine, records []fleet.Record) {
 	if began != is.Health.Verdict && !has(records, fleet.RecordVerdict) && !acted && !left {
 		j.broken("L11", name, fmt.Sprintf("it is %s and was %s, without a record", is.Health.Verdict, began))
 	}
-	if was.Waiting != is.Waiting && is.Waiting != "" && !has(records, fleet.RecordHeld) && is.Waiting != fleet.ReasonQuarantined {
+	counted := is.Swung()
+	for i := range records {
+		counted += records[i].Again
+	}
+	if was.Waiting != is.Waiting && is.Waiting != "" && !has(records, fleet.RecordHeld) && counted <= was.Swung() &&
+		is.Waiting != fleet.ReasonQuarantined {
 		j.broken("L11", name, fmt.Sprintf("it is held (%s) without a record", is.Waiting))
 	}
 }
