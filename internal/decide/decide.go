@@ -84,6 +84,7 @@ func (r *round) decide() Decision {
 	if r.s.Whole.Doubt.Reason != "" && r.sit.Whole.Doubt.Reason == "" {
 		r.findParents(works) // hale trusts its eyes again, and nothing may begin before this is known
 	}
+	r.remindOfDoubt()
 	r.shareFates(works)
 	r.sit.Mute = mute(works, r.s.Machines, &r.sit, r.cannotAnswer)
 	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole, Machines: r.decided}
@@ -371,10 +372,11 @@ func (r *round) brake(works []*work) fleet.Brake {
 		rec.Paged = false
 	}
 	if b.Engaged && !b.Paged && !r.s.Now.Wall.Before(b.Since.Add(pagePause)) && !r.explained(works) {
-		b.Paged = true
+		b.Paged, b.Told = true, r.s.Now.Wall
 		rec.Kind, rec.Reason = fleet.RecordPaged, fleet.ReasonBrake
 		r.record(rec)
 	}
+	r.remindOfBrake(&b, rec)
 	return b
 }
 

@@ -21,6 +21,9 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 	if b := d.Brake; b.Engaged && !b.Paged {
 		c.addWall(b.Since.Add(pagePause))
 	}
+	if at, ok := remindOfBrakeAt(&d.Brake, &r.s.Spec); ok {
+		c.addWall(at)
+	}
 	r.addWhole(&c, &d.Whole)
 	c.add(r.blind)
 	if !r.unmuted.IsZero() {
@@ -62,6 +65,9 @@ func (r *round) addWhole(c *calendar, whole *fleet.Whole) {
 	}
 	if d := whole.Doubt; d.Reason != "" && !d.Paged {
 		c.addWall(d.Since.Add(pagePause))
+	}
+	if at, ok := remindOfDoubtAt(&whole.Doubt, spec); ok {
+		c.addWall(at)
 	}
 	if whole.Doubt.CalmSince != 0 {
 		c.add(r.doubtEnds())

@@ -55,3 +55,54 @@ func (r *round) remindOfParent(p *fleet.Parent) {
 	rec.Kind, rec.Reason, rec.Took = fleet.RecordReminded, fleet.ReasonSharedFate, r.s.Now.Wall.Sub(p.Opened)
 	r.record(rec)
 }
+
+// remindOfBrakeAt returns when a person is told again that the brake is on, and whether one is to be: they were told of
+// it, or another person put it on.
+func remindOfBrakeAt(b *fleet.Brake, spec *fleet.Spec) (time.Time, bool) {
+	if spec.Notify.RemindEvery <= 0 || b.By == "" && (!b.Engaged || !b.Paged) {
+		return time.Time{}, false
+	}
+	since := b.Since
+	if b.By != "" {
+		since = b.At
+	}
+	if b.Told.After(since) {
+		since = b.Told
+	}
+	return since.Add(spec.Notify.RemindEvery), true
+}
+
+// remindOfBrake tells a person again that nothing is repaired. While nothing fails, a brake that a person put on holds
+// nothing.
+func (r *round) remindOfBrake(b *fleet.Brake, rec fleet.Record) {
+	at, ok := remindOfBrakeAt(b, &r.s.Spec)
+	if !ok || r.s.Now.Wall.Before(at) || r.tally.Failing == 0 {
+		return
+	}
+	b.Told = r.s.Now.Wall
+	rec.Kind, rec.Reason, rec.Took = fleet.RecordReminded, fleet.ReasonBrake, r.s.Now.Wall.Sub(b.Since)
+	if b.By != "" {
+		rec.By, rec.Detail, rec.Took = b.By, b.Words, r.s.Now.Wall.Sub(b.At)
+	}
+	r.record(rec)
+}
+
+// remindOfDoubtAt returns when a person is told again that hale doubts its own sight, and whether one is to be.
+func remindOfDoubtAt(d *fleet.Doubt, spec *fleet.Spec) (time.Time, bool) {
+	if d.Reason == "" || !d.Paged || d.CalmSince != 0 || spec.Notify.RemindEvery <= 0 {
+		return time.Time{}, false
+	}
+	return again(d.Told, d.Since, spec), true
+}
+
+// remindOfDoubt does so.
+func (r *round) remindOfDoubt() {
+	d := &r.sit.Whole.Doubt
+	at, ok := remindOfDoubtAt(d, &r.s.Spec)
+	if !ok || r.s.Now.Wall.Before(at) {
+		return
+	}
+	d.Told = r.s.Now.Wall
+	r.record(fleet.Record{Kind: fleet.RecordReminded, Reason: d.Reason, Size: r.s.Spec.Size,
+		Took: r.s.Now.Wall.Sub(d.Since)})
+}

@@ -220,6 +220,8 @@ type Brake struct {
 	CalmSince Instant
 	// Paged says that a person was told, of the brake or of what else explains the failures.
 	Paged bool
+	// Told is the wall time at which a person was told last.
+	Told time.Time `json:",omitzero"`
 	// By is who put it on by hand, and Words are why: so it stays on until somebody takes it off. Empty: nobody did.
 	By    string    `json:",omitempty"`
 	Words string    `json:",omitempty"`

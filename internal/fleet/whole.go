@@ -108,6 +108,8 @@ type Doubt struct {
 	// CalmSince is when the reason for it ceased; zero while there is one.
 	CalmSince Instant
 	Paged     bool
+	// Told is the wall time at which a person was told last.
+	Told time.Time `json:",omitzero"`
 }
 
 // Parent returns the open parent incident with the id, or nil.

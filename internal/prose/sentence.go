@@ -407,6 +407,9 @@ func whyPaged(r fleet.Record) string {
 	case fleet.ReasonUnproven:
 		return Unproven(testedOf(r), r.At)
 	case fleet.ReasonBrake:
+		if r.By != "" {
+			return ByHand(r.By, r.Detail)
+		}
 		return arithmetic(r)
 	case fleet.ReasonSharedFate:
 		return share(r)
