@@ -358,7 +358,7 @@ func (r *round) own(w *work) {
 
 func (r *round) brake(works []*work) fleet.Brake {
 	policy := r.s.Spec.Limits.Brake
-	b := guard.StepBrake(r.s.Brake, policy, r.tally, r.s.Now)
+	b := guard.StepBrake(r.s.Brake, &r.s.Spec, r.tally, r.s.Now)
 	b = r.heedBrakeOrders(b)
 	rec := fleet.Record{
 		Kind: fleet.RecordBrake, Reason: fleet.ReasonEngaged,

@@ -18,6 +18,9 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 	if d.Brake.CalmSince != 0 {
 		c.add(guard.CalmUntil(&d.Brake, r.s.Spec.Limits.Brake))
 	}
+	if d.Brake.SteadySince != 0 {
+		c.add(guard.SteadyUntil(&d.Brake, &r.s.Spec))
+	}
 	if b := d.Brake; b.Engaged && !b.Paged {
 		c.addWall(b.Since.Add(pagePause))
 	}

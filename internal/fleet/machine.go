@@ -218,6 +218,10 @@ type Brake struct {
 	Since   time.Time
 	// CalmSince is when failures last fell to the release level; zero while they are above it.
 	CalmSince Instant
+	// SteadySince is since when no more machines failed than the limit, and no further one did; zero: more do, or the
+	// brake is not engaged. Steady is how many fail.
+	SteadySince Instant `json:",omitempty"`
+	Steady      int     `json:",omitempty"`
 	// Paged says that a person was told, of the brake or of what else explains the failures.
 	Paged bool
 	// Told is the wall time at which a person was told last.
