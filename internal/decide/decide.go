@@ -77,14 +77,14 @@ func (r *round) decide() Decision {
 	r.countAdopted()
 	r.heedCanaries()
 	r.testChecks()
-	r.losePatience()
+	r.telling = losePatience(&r.s, &r.sit, r.telling[:0])
 	works := r.judgeAll()
 	r.findParents(works)
 	r.heedProvider(works)
 	if r.s.Whole.Doubt.Reason != "" && r.sit.Whole.Doubt.Reason == "" {
 		r.findParents(works) // hale trusts its eyes again, and nothing may begin before this is known
 	}
-	r.remindOfDoubt()
+	r.record(remindOfDoubt(&r.sit.Whole.Doubt, &r.s)...)
 	r.shareFates(works)
 	r.sit.Mute = mute(works, r.s.Machines, &r.sit, r.cannotAnswer)
 	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole, Machines: r.decided}
@@ -103,7 +103,7 @@ func (r *round) decide() Decision {
 			Index: w.index, Belief: *w.M, Actions: w.Actions, Records: w.Records, Orders: w.rulings,
 		})
 	}
-	r.tellJointly(&d)
+	r.record(tellJointly(&r.s, &d)...)
 	d.Believes, d.Believed = r.trusted()
 	d.Records, d.Orders, r.decided = r.records, r.rulings, d.Machines[:0]
 	d.Next = r.next(d, works)
@@ -267,7 +267,7 @@ func earlier(a, b fleet.Instant) fleet.Instant {
 // machines do.
 func (r *round) asleep(v *fleet.View) bool {
 	m := &v.Machine
-	if r.isLost(m) {
+	if isLost(m, &r.s, r.telling) {
 		return false
 	}
 	if at, ok := remindAt(m, &r.s.Spec); ok && !r.s.Now.Wall.Before(at) {
@@ -376,14 +376,16 @@ func (r *round) brake(works []*work) fleet.Brake {
 		rec.Kind, rec.Reason = fleet.RecordPaged, fleet.ReasonBrake
 		r.record(rec)
 	}
-	r.remindOfBrake(&b, rec)
+	r.record(remindOfBrake(&b, &r.s, rec)...)
 	return b
 }
 
-// record adds a record about the fleet.
-func (r *round) record(rec fleet.Record) {
-	rec.At, rec.Fleet = r.s.Now.Wall, r.s.Spec.Name
-	r.records = append(r.records, rec)
+// record adds records about the fleet.
+func (r *round) record(all ...fleet.Record) {
+	for _, rec := range all {
+		rec.At, rec.Fleet = r.s.Now.Wall, r.s.Spec.Name
+		r.records = append(r.records, rec)
+	}
 }
 
 // proceed takes the machine's work as far as evidence and guard allow.
@@ -423,7 +425,7 @@ func (w *work) advanceSafely(r *round, orders []*fleet.Order) (err error) {
 		w.recover(r.recovers)
 	}
 	w.advance()
-	if w.lost(withHeld) {
+	if lost(w, withHeld) {
 		w.Page(w.M.Waiting)
 	}
 	w.remind()

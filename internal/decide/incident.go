@@ -24,7 +24,7 @@ func (w *work) judgeIncident() {
 		w.OpenIncident(m.Health.Cause)
 	case m.Health.Verdict == fleet.VerdictHealthy && m.Incident != nil && m.Current.Certified:
 		w.closeIncident()
-	case w.lost(withUnknown) &&
+	case lost(w, withUnknown) &&
 		w.Situation.Whole.Doubt.Reason == "" && // of hale's own blindness a person was told once, for all machines
 		guard.HoldOn(m, w.Situation) == nil:
 		if m.Incident == nil {
@@ -63,7 +63,7 @@ func (w *work) judgeHold() {
 		w.Page(fleet.ReasonIOError)
 	case i.HoldUntil.IsZero():
 		i.HoldUntil = now.Wall.Add(holdTime(m, spec))
-	case w.lost(withStopped):
+	case lost(w, withStopped):
 		w.Page(fleet.ReasonHoldExpired)
 	}
 }

@@ -48,19 +48,19 @@ func withUnknown(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, b
 }
 
 // losePatience finds for which reasons a person is told of a machine in this round, since its time is over.
-func (r *round) losePatience() {
-	r.telling = r.telling[:0]
-	for _, i := range r.s.Open {
-		m := &r.s.Machines[i].Machine
+func losePatience(s *fleet.Snapshot, sit *guard.Situation, telling []fleet.Reason) []fleet.Reason {
+	for _, i := range s.Open {
+		m := &s.Machines[i].Machine
 		for _, with := range patiences {
-			p, ok := with(m, &r.s.Spec, r.s.Now)
-			if !ok || p.left > 0 || slices.Contains(r.telling, p.why) || guard.HoldOn(m, &r.sit) != nil ||
-				p.why == fleet.ReasonBlind && r.sit.Whole.Doubt.Reason != "" {
+			p, ok := with(m, &s.Spec, s.Now)
+			if !ok || p.left > 0 || slices.Contains(telling, p.why) || guard.HoldOn(m, sit) != nil ||
+				p.why == fleet.ReasonBlind && sit.Whole.Doubt.Reason != "" {
 				continue
 			}
-			r.telling = append(r.telling, p.why)
+			telling = append(telling, p.why)
 		}
 	}
+	return telling
 }
 
 // isOver reports whether the time is over; or nearly so, while another machine's for the same reason is: what one hand
@@ -70,15 +70,15 @@ func (p patience) isOver(telling []fleet.Reason) bool {
 }
 
 // lost reports whether a person is to be told of the machine now.
-func (w *work) lost(with func(*fleet.Machine, *fleet.Spec, fleet.Now) (patience, bool)) bool {
+func lost(w *work, with func(*fleet.Machine, *fleet.Spec, fleet.Now) (patience, bool)) bool {
 	p, ok := with(w.M, &w.Situation.Spec, w.Situation.Now)
 	return ok && p.isOver(w.telling)
 }
 
 // isLost reports whether a person is to be told of a machine of which nothing else was heard.
-func (r *round) isLost(m *fleet.Machine) bool {
+func isLost(m *fleet.Machine, s *fleet.Snapshot, telling []fleet.Reason) bool {
 	for _, with := range patiences {
-		if p, ok := with(m, &r.s.Spec, r.s.Now); ok && p.isOver(r.telling) {
+		if p, ok := with(m, &s.Spec, s.Now); ok && p.isOver(telling) {
 			return true
 		}
 	}
@@ -87,7 +87,7 @@ func (r *round) isLost(m *fleet.Machine) bool {
 
 // tellJointly makes one page of those for the same reason that this round has, one reminder of those that were one page,
 // and says when all that it told of is over. What is about one of the machines stays as a record, and is no message.
-func (r *round) tellJointly(d *Decision) {
+func tellJointly(s *fleet.Snapshot, d *Decision) (said []fleet.Record) {
 	var pages, reminders []*joint
 	for i := range d.Machines {
 		m := &d.Machines[i]
@@ -102,16 +102,15 @@ func (r *round) tellJointly(d *Decision) {
 	}
 	for _, j := range pages {
 		if len(j.records) > 1 {
-			r.sit.Whole.Opened++
-			j.name(string(r.s.Spec.Name) + "/j" + strconv.FormatUint(r.sit.Whole.Opened, 10))
-			r.record(j.page)
+			d.Whole.Opened++
+			j.name(string(s.Spec.Name) + "/j" + strconv.FormatUint(d.Whole.Opened, 10))
+			said = append(said, j.page)
 		}
 	}
 	for _, j := range reminders {
-		r.record(j.page)
+		said = append(said, j.page)
 	}
-	r.endJoints(d)
-	d.Whole.Opened = r.sit.Whole.Opened
+	return append(said, endJoints(s, d)...)
 }
 
 // isPageOf reports whether the record is the page of the incident, and not of something else that concerns the machine.
@@ -160,11 +159,10 @@ func (j *joint) name(id string) {
 
 // endJoints says that what a page told of several machines is over, when it is so of the last of them: be it that it is
 // well, or that a person is told something else of it from now on.
-func (r *round) endJoints(d *Decision) {
-	var over []fleet.Record
+func endJoints(s *fleet.Snapshot, d *Decision) (over []fleet.Record) {
 	for i := range d.Machines {
 		m := &d.Machines[i]
-		was, is := r.s.Machines[m.Index].Machine.Incident, m.Belief.Incident
+		was, is := s.Machines[m.Index].Machine.Incident, m.Belief.Incident
 		if was == nil || was.Joint == "" || is != nil && is.Joint == was.Joint {
 			continue
 		}
@@ -173,21 +171,17 @@ func (r *round) endJoints(d *Decision) {
 			at, over = len(over), append(over, fleet.Record{Kind: fleet.RecordJointOver, Reason: was.For, Joint: was.Joint,
 				Paged: true})
 		}
-		over[at].Took = max(over[at].Took, r.s.Now.Wall.Sub(was.Opened))
+		over[at].Took = max(over[at].Took, s.Now.Wall.Sub(was.Opened))
 	}
 	if len(over) == 0 {
-		return
+		return nil
 	}
-	open := r.openJoints(d)
-	for _, rec := range over {
-		if !slices.Contains(open, rec.Joint) {
-			r.record(rec)
-		}
-	}
+	open := openJoints(s, d)
+	return slices.DeleteFunc(over, func(rec fleet.Record) bool { return slices.Contains(open, rec.Joint) })
 }
 
 // openJoints returns the pages about several machines of which one still has the incident, when the round is over.
-func (r *round) openJoints(d *Decision) (open []string) {
+func openJoints(s *fleet.Snapshot, d *Decision) (open []string) {
 	changed := make(map[int]bool, len(d.Machines))
 	note := func(i *fleet.Incident) {
 		if i != nil && i.Joint != "" && !slices.Contains(open, i.Joint) {
@@ -198,9 +192,9 @@ func (r *round) openJoints(d *Decision) (open []string) {
 		changed[d.Machines[i].Index] = true
 		note(d.Machines[i].Belief.Incident)
 	}
-	for i := range r.s.Machines {
+	for i := range s.Machines {
 		if !changed[i] {
-			note(r.s.Machines[i].Machine.Incident)
+			note(s.Machines[i].Machine.Incident)
 		}
 	}
 	return open

@@ -72,19 +72,20 @@ func remindOfBrakeAt(b *fleet.Brake, spec *fleet.Spec) (time.Time, bool) {
 	return since.Add(spec.Notify.RemindEvery), true
 }
 
-// remindOfBrake tells a person again that nothing is repaired. While nothing fails, a brake that a person put on holds
-// nothing.
-func (r *round) remindOfBrake(b *fleet.Brake, rec fleet.Record) {
-	at, ok := remindOfBrakeAt(b, &r.s.Spec)
-	if !ok || r.s.Now.Wall.Before(at) || r.tally.Failing == 0 {
-		return
+// remindOfBrake tells a person again that nothing is repaired, if it is time. While nothing fails, a brake that a person
+// put on holds nothing. The record has the brake's arithmetic.
+func remindOfBrake(b *fleet.Brake, s *fleet.Snapshot, rec fleet.Record) []fleet.Record {
+	at, ok := remindOfBrakeAt(b, &s.Spec)
+	now := s.Now.Wall
+	if !ok || now.Before(at) || rec.Failing == 0 {
+		return nil
 	}
-	b.Told = r.s.Now.Wall
-	rec.Kind, rec.Reason, rec.Took = fleet.RecordReminded, fleet.ReasonBrake, r.s.Now.Wall.Sub(b.Since)
+	b.Told = now
+	rec.Kind, rec.Reason, rec.Took = fleet.RecordReminded, fleet.ReasonBrake, now.Sub(b.Since)
 	if b.By != "" {
-		rec.By, rec.Detail, rec.Took = b.By, b.Words, r.s.Now.Wall.Sub(b.At)
+		rec.By, rec.Detail, rec.Took = b.By, b.Words, now.Sub(b.At)
 	}
-	r.record(rec)
+	return []fleet.Record{rec}
 }
 
 // remindOfDoubtAt returns when a person is told again that hale doubts its own sight, and whether one is to be.
@@ -96,13 +97,11 @@ func remindOfDoubtAt(d *fleet.Doubt, spec *fleet.Spec) (time.Time, bool) {
 }
 
 // remindOfDoubt does so.
-func (r *round) remindOfDoubt() {
-	d := &r.sit.Whole.Doubt
-	at, ok := remindOfDoubtAt(d, &r.s.Spec)
-	if !ok || r.s.Now.Wall.Before(at) {
-		return
+func remindOfDoubt(d *fleet.Doubt, s *fleet.Snapshot) []fleet.Record {
+	at, ok := remindOfDoubtAt(d, &s.Spec)
+	if !ok || s.Now.Wall.Before(at) {
+		return nil
 	}
-	d.Told = r.s.Now.Wall
-	r.record(fleet.Record{Kind: fleet.RecordReminded, Reason: d.Reason, Size: r.s.Spec.Size,
-		Took: r.s.Now.Wall.Sub(d.Since)})
+	d.Told = s.Now.Wall
+	return []fleet.Record{{Kind: fleet.RecordReminded, Reason: d.Reason, Size: s.Spec.Size, Took: s.Now.Wall.Sub(d.Since)}}
 }
