@@ -319,7 +319,10 @@ func ViewEvent(r fleet.Record) Event {
 		Host: string(r.Host), Provider: string(r.Provider), Detail: r.Detail, Failing: r.Failing, Size: r.Size, Limit: r.Limit,
 		Chance: r.Chance, TookNS: int64(r.Took), Order: string(r.Order), Command: string(r.Command), By: r.By,
 		Paged: r.Paged, Target: string(r.Target), Message: string(r.Event), Tries: r.Tries, Thinned: r.Thinned,
-		Braker: r.Braker,
+		Braker: r.Braker, Joint: r.Joint, Again: r.Again,
+	}
+	for _, m := range r.Of {
+		e.Of = append(e.Of, string(m.Machine))
 	}
 	if r.Address.IsValid() {
 		e.Address = r.Address.String()

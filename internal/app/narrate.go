@@ -50,7 +50,7 @@ func narrate(ctx context.Context, store state.Store, after int64, log *slog.Logg
 
 func tell(ctx context.Context, log *slog.Logger, r fleet.Record) {
 	level := slog.LevelInfo
-	if r.Kind == fleet.RecordPaged {
+	if r.Kind == fleet.RecordPaged && !r.Joined() {
 		level = slog.LevelWarn
 	}
 	attrs := []slog.Attr{slog.String("text", prose.Sentence(r)), slog.String("kind", string(r.Kind)), slog.String("fleet", string(r.Fleet))}

@@ -238,7 +238,12 @@ func (j *judge) takesPlace(rec fleet.Record) {
 
 // page notes that a person was told, and sends them where somebody comes.
 func (j *judge) page(rec fleet.Record) {
-	j.tally.paged++
+	if !rec.Joined() {
+		j.tally.paged++
+	}
+	if rec.Joint != "" && rec.Machine == "" {
+		return // the records of its machines say whom it is about
+	}
 	j.silent = j.silent || rec.Machine == "" && rec.Reason != fleet.ReasonBrake
 	for name, o := range j.outages {
 		o.paged = o.paged || rec.Machine == "" || rec.Machine == name

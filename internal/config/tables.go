@@ -547,7 +547,9 @@ func limitsShape() object[limitsDraft] {
 				or("percent", defaultBrakePercent, "Of the size, rounded down.", percent(), func(b *brakeDraft) *at[int] { return &b.percent }),
 				or("at_least", defaultBrakeAtLeast, "In machines.", integer(0, maxSize),
 					func(b *brakeDraft) *at[int] { return &b.atLeast }),
-				or("release_after", defaultBrakeReleaseAfter, "How long it must be calm before the brake releases by itself.",
+				or("release_after", defaultBrakeReleaseAfter,
+					"How long it must be calm before the brake releases by itself. While as many fail as may, no further "+
+						"one may for ten times as long.",
 					duration(0, 24*time.Hour), func(b *brakeDraft) *at[time.Duration] { return &b.releaseAfter }),
 			},
 		}, func(l *limitsDraft) *at[brakeDraft] { return &l.brake }),

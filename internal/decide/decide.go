@@ -7,10 +7,8 @@
 package decide
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"hale/internal/fate"
@@ -79,12 +77,14 @@ func (r *round) decide() Decision {
 	r.countAdopted()
 	r.heedCanaries()
 	r.testChecks()
+	r.telling = losePatience(&r.s, &r.sit, r.telling[:0])
 	works := r.judgeAll()
 	r.findParents(works)
 	r.heedProvider(works)
 	if r.s.Whole.Doubt.Reason != "" && r.sit.Whole.Doubt.Reason == "" {
 		r.findParents(works) // hale trusts its eyes again, and nothing may begin before this is known
 	}
+	r.record(remindOfDoubt(&r.sit.Whole.Doubt, &r.s)...)
 	r.shareFates(works)
 	r.sit.Mute = mute(works, r.s.Machines, &r.sit, r.cannotAnswer)
 	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole, Machines: r.decided}
@@ -103,6 +103,7 @@ func (r *round) decide() Decision {
 			Index: w.index, Belief: *w.M, Actions: w.Actions, Records: w.Records, Orders: w.rulings,
 		})
 	}
+	r.record(tellJointly(&r.s, &d)...)
 	d.Believes, d.Believed = r.trusted()
 	d.Records, d.Orders, r.decided = r.records, r.rulings, d.Machines[:0]
 	d.Next = r.next(d, works)
@@ -151,6 +152,7 @@ type memory struct {
 	settled settled
 	hours   hours
 	defined defined
+	telling []fleet.Reason // for which a person is told of a machine in this round, since its time is over
 }
 
 func (r *round) begin(s fleet.Snapshot) {
@@ -197,12 +199,13 @@ type work struct {
 	repair.Work
 	index   int
 	rulings []fleet.Ruling
-	asleep  bool // it is held as before: its belief is the snapshot's own, to be read only; see wake
-	broken  bool // it broke a law; nothing more is done with it
-	decided bool // its belief is in the decision
-	site    int  // in the census
-	chosen  bool // it is to be built from another template now
-	fated   bool // suspects may yet show that it shares its fate with them
+	asleep  bool           // it is held as before: its belief is the snapshot's own, to be read only; see wake
+	broken  bool           // it broke a law; nothing more is done with it
+	decided bool           // its belief is in the decision
+	site    int            // in the census
+	chosen  bool           // it is to be built from another template now
+	telling []fleet.Reason // the round's
+	fated   bool           // suspects may yet show that it shares its fate with them
 }
 
 // nothingFollows reports whether the machine was looked at for nothing: no evidence waits to be taken note of, and all stays as it is.
@@ -264,7 +267,7 @@ func earlier(a, b fleet.Instant) fleet.Instant {
 // machines do.
 func (r *round) asleep(v *fleet.View) bool {
 	m := &v.Machine
-	if at, ok := pageAt(m, &r.s.Spec); ok && !r.s.Now.Wall.Before(at) {
+	if isLost(m, &r.s, r.telling) {
 		return false
 	}
 	if at, ok := remindAt(m, &r.s.Spec); ok && !r.s.Now.Wall.Before(at) {
@@ -278,7 +281,7 @@ func (r *round) asleep(v *fleet.View) bool {
 		return false
 	case m.Incident == nil:
 		return m.Waiting == "" && !m.Current.None() && (m.Health.Verdict == fleet.VerdictSuspect ||
-			m.Health.Verdict == fleet.VerdictUnknown && (m.Health.Muted() || !r.s.Now.Due(m.Health.SinceMono.Add(r.s.Spec.BlindAfter))))
+			m.Health.Verdict == fleet.VerdictUnknown)
 	}
 	return m.Health.Verdict == fleet.VerdictUnhealthy && m.Incident.HoldUntil.IsZero() &&
 		!guard.LeftAlone(m.Health.Cause, &r.s.Spec) && m.Waiting != "" && m.Waiting != fleet.ReasonLawBroken
@@ -349,12 +352,13 @@ func (r *round) own(w *work) {
 	own := &r.owned[len(r.owned)-1]
 	w.M.CopyTo(own)
 	w.M, w.Situation, w.Installation, w.Load = own, &r.sit, r.s.Installation, r.loader
+	w.telling = r.telling
 	w.chosen = len(r.chosen) > 0 && r.isChosen(own)
 }
 
 func (r *round) brake(works []*work) fleet.Brake {
 	policy := r.s.Spec.Limits.Brake
-	b := guard.StepBrake(r.s.Brake, policy, r.tally, r.s.Now)
+	b := guard.StepBrake(r.s.Brake, &r.s.Spec, r.tally, r.s.Now)
 	b = r.heedBrakeOrders(b)
 	rec := fleet.Record{
 		Kind: fleet.RecordBrake, Reason: fleet.ReasonEngaged,
@@ -368,32 +372,32 @@ func (r *round) brake(works []*work) fleet.Brake {
 		rec.Paged = false
 	}
 	if b.Engaged && !b.Paged && !r.s.Now.Wall.Before(b.Since.Add(pagePause)) && !r.explained(works) {
-		b.Paged = true
-		rec.Kind, rec.Reason, rec.Detail = fleet.RecordPaged, fleet.ReasonBrake, failing(works, r.tally.Rest, &r.s.Spec)
+		b.Paged, b.Told = true, r.s.Now.Wall
+		rec.Kind, rec.Reason, rec.Of = fleet.RecordPaged, fleet.ReasonBrake, failing(works, r.tally.Rest, &r.s.Spec)
 		r.record(rec)
 	}
+	r.record(remindOfBrake(&b, &r.s, rec)...)
 	return b
 }
 
-// fewNamed is how many machines are named before the others are only counted.
-const fewNamed = 10
-
-// failing names the first few of the machines that the brake counts, each as its provider calls it.
-func failing(works []*work, rest *fleet.Whole, spec *fleet.Spec) string {
-	var names []string
+// failing lists the first few of the machines that the brake counts.
+func failing(works []*work, rest *fleet.Whole, spec *fleet.Spec) []fleet.Member {
+	var of []fleet.Member
 	for _, w := range works {
 		counted := guard.Tally{Rest: rest}
-		if counted.Add(w.M, spec); counted.Failing > 0 && len(names) < fewNamed {
-			names = append(names, cmp.Or(w.M.Alias, string(w.M.Name)))
+		if counted.Add(w.M, spec); counted.Failing > 0 && len(of) < mostNamed {
+			of = append(of, fleet.Member{Machine: w.M.Name, Alias: w.M.Alias})
 		}
 	}
-	return strings.Join(names, ", ")
+	return of
 }
 
-// record adds a record about the fleet.
-func (r *round) record(rec fleet.Record) {
-	rec.At, rec.Fleet = r.s.Now.Wall, r.s.Spec.Name
-	r.records = append(r.records, rec)
+// record adds records about the fleet.
+func (r *round) record(all ...fleet.Record) {
+	for _, rec := range all {
+		rec.At, rec.Fleet = r.s.Now.Wall, r.s.Spec.Name
+		r.records = append(r.records, rec)
+	}
 }
 
 // proceed takes the machine's work as far as evidence and guard allow.
@@ -433,7 +437,7 @@ func (w *work) advanceSafely(r *round, orders []*fleet.Order) (err error) {
 		w.recover(r.recovers)
 	}
 	w.advance()
-	if at, ok := pageAt(w.M, &w.Situation.Spec); ok && !w.Situation.Now.Wall.Before(at) {
+	if lost(w, withHeld) {
 		w.Page(w.M.Waiting)
 	}
 	w.remind()

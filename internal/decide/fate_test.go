@@ -359,7 +359,7 @@ func TestS74ARestartKeepsTheParent(t *testing.T) {
 // restart lets another owner take over.
 func (tl *tale) restart() {
 	tl.s.Whole = tl.s.Whole.Restart(tl.s.Now)
-	tl.s.Brake.CalmSince = 0
+	tl.s.Brake.CalmSince, tl.s.Brake.SteadySince = 0, 0
 	tl.s.SteadyAt = tl.s.Now.Mono.Add(guard.SettleTime(tl.s.Spec))
 	for i := range tl.s.Machines {
 		v := &tl.s.Machines[i]

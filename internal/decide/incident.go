@@ -10,7 +10,7 @@ import (
 
 // judgeIncident opens and closes what the verdict calls for.
 func (w *work) judgeIncident() {
-	m, now, spec := w.M, w.Situation.Now, &w.Situation.Spec
+	m := w.M
 	idle := m.Repair == nil || m.Repair.Aside()
 	if m.Current.Candidate() {
 		return // it is nobody's business yet
@@ -24,8 +24,7 @@ func (w *work) judgeIncident() {
 		w.OpenIncident(m.Health.Cause)
 	case m.Health.Verdict == fleet.VerdictHealthy && m.Incident != nil && m.Current.Certified:
 		w.closeIncident()
-	case m.Health.Verdict == fleet.VerdictUnknown && !m.Health.Muted() && untold(m) &&
-		now.Due(m.Health.SinceMono.Add(spec.BlindAfter)) &&
+	case lost(w, withUnknown) &&
 		w.Situation.Whole.Doubt.Reason == "" && // of hale's own blindness a person was told once, for all machines
 		guard.HoldOn(m, w.Situation) == nil:
 		if m.Incident == nil {
@@ -64,7 +63,7 @@ func (w *work) judgeHold() {
 		w.Page(fleet.ReasonIOError)
 	case i.HoldUntil.IsZero():
 		i.HoldUntil = now.Wall.Add(holdTime(m, spec))
-	case !now.Wall.Before(i.HoldUntil):
+	case lost(w, withStopped):
 		w.Page(fleet.ReasonHoldExpired)
 	}
 }
@@ -85,7 +84,7 @@ func (w *work) closeIncident() { w.endIncident(fleet.ReasonRecovered) }
 func (w *work) endIncident(why fleet.Reason) {
 	m := w.M
 	w.Record(fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: why, Cause: m.Incident.Cause,
-		Took: w.Situation.Now.Wall.Sub(m.Incident.Opened), Instance: m.Current.ID,
+		Took: w.Situation.Now.Wall.Sub(m.Incident.Opened), Instance: m.Current.ID, Joint: m.Incident.Joint,
 		Paged: m.Incident.Known() && m.Health.Verdict == fleet.VerdictHealthy}) // else another incident follows
 	m.IncidentOver()
 }

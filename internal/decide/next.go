@@ -18,8 +18,14 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 	if d.Brake.CalmSince != 0 {
 		c.add(guard.CalmUntil(&d.Brake, r.s.Spec.Limits.Brake))
 	}
+	if d.Brake.SteadySince != 0 {
+		c.add(guard.SteadyUntil(&d.Brake, &r.s.Spec))
+	}
 	if b := d.Brake; b.Engaged && !b.Paged {
 		c.addWall(b.Since.Add(pagePause))
+	}
+	if at, ok := remindOfBrakeAt(&d.Brake, &r.s.Spec); ok {
+		c.addWall(at)
 	}
 	r.addWhole(&c, &d.Whole)
 	c.add(r.blind)
@@ -62,6 +68,9 @@ func (r *round) addWhole(c *calendar, whole *fleet.Whole) {
 	}
 	if d := whole.Doubt; d.Reason != "" && !d.Paged {
 		c.addWall(d.Since.Add(pagePause))
+	}
+	if at, ok := remindOfDoubtAt(&whole.Doubt, spec); ok {
+		c.addWall(at)
 	}
 	if whole.Doubt.CalmSince != 0 {
 		c.add(r.doubtEnds())

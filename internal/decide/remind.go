@@ -40,7 +40,8 @@ func (w *work) remind() {
 	}
 	i := w.M.Incident
 	i.Told = now
-	w.Record(fleet.Record{Kind: fleet.RecordReminded, Reason: i.For, Cause: i.Cause, Instance: w.M.Current.ID, Took: now.Sub(i.Opened)})
+	w.Record(fleet.Record{Kind: fleet.RecordReminded, Reason: i.For, Cause: i.Cause, Instance: w.M.Current.ID,
+		Took: now.Sub(i.Opened), Joint: i.Joint})
 }
 
 // remindOfParent does so of a parent incident.
@@ -53,4 +54,54 @@ func (r *round) remindOfParent(p *fleet.Parent) {
 	rec := about(*p)
 	rec.Kind, rec.Reason, rec.Took = fleet.RecordReminded, fleet.ReasonSharedFate, r.s.Now.Wall.Sub(p.Opened)
 	r.record(rec)
+}
+
+// remindOfBrakeAt returns when a person is told again that the brake is on, and whether one is to be: they were told of
+// it, or another person put it on.
+func remindOfBrakeAt(b *fleet.Brake, spec *fleet.Spec) (time.Time, bool) {
+	if spec.Notify.RemindEvery <= 0 || b.By == "" && (!b.Engaged || !b.Paged) {
+		return time.Time{}, false
+	}
+	since := b.Since
+	if b.By != "" {
+		since = b.At
+	}
+	if b.Told.After(since) {
+		since = b.Told
+	}
+	return since.Add(spec.Notify.RemindEvery), true
+}
+
+// remindOfBrake tells a person again that nothing is repaired, if it is time. While nothing fails, a brake that a person
+// put on holds nothing. The record has the brake's arithmetic.
+func remindOfBrake(b *fleet.Brake, s *fleet.Snapshot, rec fleet.Record) []fleet.Record {
+	at, ok := remindOfBrakeAt(b, &s.Spec)
+	now := s.Now.Wall
+	if !ok || now.Before(at) || rec.Failing == 0 {
+		return nil
+	}
+	b.Told = now
+	rec.Kind, rec.Reason, rec.Took = fleet.RecordReminded, fleet.ReasonBrake, now.Sub(b.Since)
+	if b.By != "" {
+		rec.By, rec.Detail, rec.Took = b.By, b.Words, now.Sub(b.At)
+	}
+	return []fleet.Record{rec}
+}
+
+// remindOfDoubtAt returns when a person is told again that hale doubts its own sight, and whether one is to be.
+func remindOfDoubtAt(d *fleet.Doubt, spec *fleet.Spec) (time.Time, bool) {
+	if d.Reason == "" || !d.Paged || d.CalmSince != 0 || spec.Notify.RemindEvery <= 0 {
+		return time.Time{}, false
+	}
+	return again(d.Told, d.Since, spec), true
+}
+
+// remindOfDoubt does so.
+func remindOfDoubt(d *fleet.Doubt, s *fleet.Snapshot) []fleet.Record {
+	at, ok := remindOfDoubtAt(d, &s.Spec)
+	if !ok || s.Now.Wall.Before(at) {
+		return nil
+	}
+	d.Told = s.Now.Wall
+	return []fleet.Record{{Kind: fleet.RecordReminded, Reason: d.Reason, Size: s.Spec.Size, Took: s.Now.Wall.Sub(d.Since)}}
 }

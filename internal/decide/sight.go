@@ -162,7 +162,7 @@ func (r *round) doubt(why fleet.Reason, detail string, failing int, pause time.D
 	}
 	d.CalmSince = 0
 	if !d.Paged && !r.s.Now.Wall.Before(d.Since.Add(pause)) {
-		d.Paged = true
+		d.Paged, d.Told = true, r.s.Now.Wall
 		rec.Kind = fleet.RecordPaged
 		r.record(rec)
 	}

@@ -93,7 +93,9 @@ func TestABlindMachinePagesAndIsNeverTouched(t *testing.T) {
 		at := time.Now()
 		vantage.local.Store(true) // our own network is gone: every probe is a local error
 		s.pass(10 * time.Minute)
-		if n := s.count(because(fleet.RecordPaged, fleet.ReasonBlind)); n != 3 {
+		if n := s.count(func(r fleet.Record) bool {
+			return r.Kind == fleet.RecordPaged && r.Reason == fleet.ReasonBlind && r.Machine != ""
+		}); n != 3 {
 			t.Errorf("%d pages for three blind machines", n)
 		}
 		s.pass(time.Hour)

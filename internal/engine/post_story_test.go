@@ -128,6 +128,40 @@ func TestS24TheEndIsToldAfterAnotherTry(t *testing.T) {
 	}
 }
 
+// A person stops all machines, one after the other: the others are told by one message, reminded by one, and told once
+// that it is over.
+func TestS25ManyStoppedAtOnceAreOneMessage(t *testing.T) {
+	t.Parallel()
+	ops := &memory.Target{}
+	tell(t, simulated.Options{}, told(30*time.Minute, "ops"), func(s *story) {
+		s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+		s.grown()
+		for n := 1; n <= 3; n++ {
+			s.inject(simulated.PersonPowersOff{Instance: s.id(n)})
+			s.pass(5 * time.Second)
+		}
+		s.pass(20 * time.Minute)
+		if got := happened(ops); !slices.Equal(got, []string{"pages"}) {
+			t.Fatalf("ops was told %v", got)
+		}
+		for n := 1; n <= 3; n++ {
+			if i := s.machine(n).Incident; i == nil || !i.Paged || i.Joint != "web/j1" {
+				t.Errorf("web-%d: %+v", n, i)
+			}
+		}
+		s.pass(30 * time.Minute)
+		for n := 1; n <= 3; n++ {
+			s.inject(simulated.PersonMends{Instance: s.id(n)})
+			s.pass(5 * time.Second)
+		}
+		s.await(10*time.Minute, "all are well", s.allHealthy)
+		s.pass(time.Hour)
+		if got, want := happened(ops), []string{"pages", "reminders", "healed"}; !slices.Equal(got, want) {
+			t.Errorf("ops was told %v", got)
+		}
+	})
+}
+
 // Nobody is told of the end of what they were not told of.
 func TestWhatHealsByItselfIsNotTold(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,8 @@ func (m *Machine) Equal(o *Machine) bool {
 
 // sameBusiness compares what there is to do with the two.
 func (m *Machine) sameBusiness(o *Machine) bool {
-	return slices.Equal(m.Strays, o.Strays) && slices.Equal(m.Attempts, o.Attempts) &&
+	return slices.Equal(m.Swings, o.Swings) && slices.Equal(m.Strays, o.Strays) &&
+		slices.Equal(m.Attempts, o.Attempts) &&
 		same(m.Incident, o.Incident) && same(m.Quarantine, o.Quarantine) && same(m.Wanted, o.Wanted) && same(m.Anchor, o.Anchor) &&
 		same(m.Change, o.Change) && m.Repair.equal(o.Repair) && m.Volumes.equal(o.Volumes) && slices.Equal(m.Kept, o.Kept) &&
 		slices.Equal(m.Snapshots, o.Snapshots) && slices.Equal(m.Left, o.Left) &&

@@ -17,6 +17,8 @@ type Machine struct {
 	Quarantine *Quarantine `json:",omitempty"`
 	// Waiting says why nothing is done although something could be; empty when nothing waits.
 	Waiting Reason `json:",omitempty"`
+	// Swings are the reasons for which it was held since its repair last began or ended, oldest first: at most MaxSwings.
+	Swings []Swing `json:",omitempty"`
 	// Strays are instances that bear this machine's mark but are neither current nor being built, since when seen.
 	Strays []Stray `json:",omitempty"`
 
@@ -110,6 +112,8 @@ type Incident struct {
 	// Told is the wall time at which a person was told last, and For is why they were told first.
 	Told time.Time `json:",omitzero"`
 	For  Reason    `json:",omitempty"`
+	// Joint names the page by which they were told of other machines of the fleet, too; empty: they were told of this one alone.
+	Joint string `json:",omitempty"`
 	// Parent is the open incident of the domain whose fate the machine shares; empty: it has one of its own.
 	Parent string `json:",omitempty"`
 	// Freed is when a hold of the machine last ended: what a person is told of because it lasts, lasts from then on.
@@ -214,8 +218,14 @@ type Brake struct {
 	Since   time.Time
 	// CalmSince is when failures last fell to the release level; zero while they are above it.
 	CalmSince Instant
+	// SteadySince is since when no more machines failed than the limit, and no further one did; zero: more do, or the
+	// brake is not engaged. Steady is how many fail.
+	SteadySince Instant `json:",omitempty"`
+	Steady      int     `json:",omitempty"`
 	// Paged says that a person was told, of the brake or of what else explains the failures.
 	Paged bool
+	// Told is the wall time at which a person was told last.
+	Told time.Time `json:",omitzero"`
 	// By is who put it on by hand, and Words are why: so it stays on until somebody takes it off. Empty: nobody did.
 	By    string    `json:",omitempty"`
 	Words string    `json:",omitempty"`
@@ -333,7 +343,7 @@ func (m Machine) Clone() Machine {
 func (m *Machine) CopyTo(c *Machine) {
 	attempts, strays, anchor, incident, quarantine, repair, kept := c.Attempts, c.Strays, c.Anchor, c.Incident, c.Quarantine, c.Repair, c.Kept
 	wanted := c.Wanted
-	change, snapshots := c.Change, c.Snapshots
+	change, snapshots, swings := c.Change, c.Snapshots, c.Swings
 	var intent *Intent
 	if repair != nil {
 		intent = repair.Intent
@@ -341,6 +351,7 @@ func (m *Machine) CopyTo(c *Machine) {
 	*c = *m
 	c.Attempts = refill(attempts, m.Attempts)
 	c.Strays = refill(strays, m.Strays)
+	c.Swings = refill(swings, m.Swings)
 	c.Kept = refill(kept, m.Kept)
 	c.Snapshots = refill(snapshots, m.Snapshots)
 	c.Anchor = copyTo(anchor, m.Anchor)

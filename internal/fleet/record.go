@@ -66,11 +66,28 @@ type Record struct {
 	Target TargetName  `json:",omitempty"`
 	Event  NotifyEvent `json:",omitempty"`
 	Tries  int         `json:",omitempty"`
+	// Joint names the page that is about several machines of the fleet. The record about one of them is no message: a
+	// person is told by the one about the fleet, which says Of which machines, the first of Failing, and their Host, if
+	// they share one.
+	Joint string   `json:",omitempty"`
+	Of    []Member `json:",omitempty"`
+	// Again is how often the machine was held before this, without a record, for reasons that are written down: of a
+	// record that it is held, for that one.
+	Again int `json:",omitempty"`
 	// Thinned is how many older records of the machine the journal let go for this one.
 	Thinned uint64 `json:",omitempty"`
 	// Braker is who put the brake on for which an order is refused or a machine left as it is. Empty: no person did.
 	Braker string `json:",omitempty"`
 }
+
+// Member is one of the machines that a record about a fleet names.
+type Member struct {
+	Machine MachineName
+	Alias   string `json:",omitempty"` // as in Record
+}
+
+// Joined reports whether a person is told of it by another record, together with other machines.
+func (r *Record) Joined() bool { return r.Joint != "" && r.Machine != "" }
 
 // Swings reports whether a record of the kind says no more than how a machine's health went: a machine that flaps
 // makes thousands of them. Of a repair, an order or a page it says nothing.
@@ -87,6 +104,8 @@ func (k RecordKind) Swings() bool {
 // Notifies returns what message the record is, if it is one.
 func (r *Record) Notifies() (NotifyEvent, bool) {
 	switch {
+	case r.Joined():
+		return "", false
 	case r.Kind == RecordPaged:
 		return NotifyPage, true
 	case r.Kind == RecordReminded:
@@ -131,6 +150,7 @@ const (
 	RecordQuarantineOver RecordKind = "quarantine-over" // Reason: worsened
 	RecordPaged          RecordKind = "paged"           // a person must look; once per incident
 	RecordReminded       RecordKind = "reminded"        // a person was told of the incident, and it is still open
+	RecordJointOver      RecordKind = "joint-over"      // of all machines that Joint told of, what it told is over
 	RecordNotified       RecordKind = "notified"        // Target took the message
 	RecordUndelivered    RecordKind = "undelivered"     // it did not, and nothing more is tried: a dead letter
 	RecordRemnant        RecordKind = "remnant"         // an instance of an expired build, or a stranger with our mark

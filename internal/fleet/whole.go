@@ -9,7 +9,7 @@ import (
 type Whole struct {
 	// Parents are the open parent incidents, oldest first.
 	Parents []Parent `json:",omitempty"`
-	// Opened counts the parents that there ever were, so that ids are never reused.
+	// Opened counts the parents, and the pages about several machines, that there ever were, so that ids are never reused.
 	Opened uint64
 	Doubt  Doubt `json:",omitzero"`
 	// Holds are what people hold now, in the order in which they were placed.
@@ -108,6 +108,8 @@ type Doubt struct {
 	// CalmSince is when the reason for it ceased; zero while there is one.
 	CalmSince Instant
 	Paged     bool
+	// Told is the wall time at which a person was told last.
+	Told time.Time `json:",omitzero"`
 }
 
 // Parent returns the open parent incident with the id, or nil.

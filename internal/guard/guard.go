@@ -35,25 +35,58 @@ func BrakeLimit(p fleet.BrakePolicy, size int) int {
 }
 
 // StepBrake returns the brake after this round. It engages at once, and releases after the failures stayed at or below half
-// the limit for the policy's time.
-func StepBrake(b fleet.Brake, p fleet.BrakePolicy, t Tally, now fleet.Now) fleet.Brake {
+// the limit for the policy's time; or, above that, at or below the limit, and none came to them, for much longer: what
+// fails then fails for itself, and would be repaired had the brake never engaged.
+func StepBrake(b fleet.Brake, spec *fleet.Spec, t Tally, now fleet.Now) fleet.Brake {
+	p := spec.Limits.Brake
 	limit := BrakeLimit(p, t.Size)
+	switch {
+	case t.Failing > limit || !b.Engaged:
+		b.SteadySince, b.Steady = 0, 0
+	case b.SteadySince == 0 || t.Failing > b.Steady:
+		b.SteadySince, b.Steady = now.Mono, t.Failing
+	default:
+		b.Steady = t.Failing
+	}
 	switch {
 	case t.Failing > max(limit, b.Excused):
 		if !b.Engaged {
 			b.Engaged, b.Since = true, now.Wall
 		}
 		b.CalmSince, b.Excused = 0, 0
+	case b.SteadySince != 0 && now.Due(SteadyUntil(&b, spec)):
+		b = release(b)
 	case !b.Engaged && b.Excused == 0:
 	case t.Failing > limit/2:
 		b.CalmSince = 0
 	case b.CalmSince == 0:
 		b.CalmSince = now.Mono
 	case now.Due(CalmUntil(&b, p)):
-		b.Engaged, b.Since, b.Paged = false, time.Time{}, false
-		b.CalmSince, b.Excused = 0, 0
+		b = release(b)
 	}
 	return b
+}
+
+func release(b fleet.Brake) fleet.Brake {
+	b.Engaged, b.Since, b.Paged = false, time.Time{}, false
+	b.CalmSince, b.Excused = 0, 0
+	b.SteadySince, b.Steady = 0, 0
+	return b
+}
+
+// steadyTimes is how many times as long as it must be calm no further machine may fail, for the brake to release while
+// more fail than that.
+const steadyTimes = 10
+
+// SteadyFor is for how long no further machine may fail for the brake to release although it is not calm: as long as the
+// checks need to tell, at least.
+func SteadyFor(spec *fleet.Spec) time.Duration {
+	return max(steadyTimes*spec.Limits.Brake.ReleaseAfter, SettleTime(*spec))
+}
+
+// SteadyUntil returns until when no further machine may fail for the brake to release.
+func SteadyUntil(b *fleet.Brake, spec *fleet.Spec) fleet.Instant {
+	return b.SteadySince.Add(SteadyFor(spec))
 }
 
 // leastExcuse is how long at least it must have been calm before what was excused is so no more: nobody is known to fail for a while

@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -83,7 +84,7 @@ func TestS29TwoFailuresAndThenItIsTaken(t *testing.T) {
 	}
 	l, rec, dead := l.After("hook", to, outbox.Outcome{Taken: true}, now)
 	want := fleet.Record{Kind: fleet.RecordNotified, Machine: "web-2", Incident: "web-2/1", Target: "hook", Event: fleet.NotifyPage, Tries: 3}
-	if rec != want || dead != nil || len(l.Sendings) != 0 {
+	if !reflect.DeepEqual(rec, want) || dead != nil || len(l.Sendings) != 0 {
 		t.Errorf("%+v %+v %+v", rec, dead, l)
 	}
 }

@@ -118,7 +118,7 @@ func New(o Options, now fleet.Now) *Picture {
 		placed:   1,
 		needs:    needsOf(spec.Checks),
 	}
-	p.brake.CalmSince = 0
+	p.brake.CalmSince, p.brake.SteadySince = 0, 0
 	beliefs := make(map[int]fleet.Machine, len(o.Beliefs))
 	top := spec.Top() // none, of a fleet that selects
 	for _, m := range o.Beliefs {

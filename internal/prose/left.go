@@ -38,7 +38,16 @@ func BrakeEnds(f engine.FleetStatus) string {
 		return fmt.Sprintf("it releases in %s if %s until then", Span(max(0, guard.CalmUntil(&b, p).Sub(f.At.Mono))),
 			calm)
 	}
-	return fmt.Sprintf("it releases when %s for %s", calm, Span(p.ReleaseAfter))
+	limit := guard.BrakeLimit(p, f.Tally.Size)
+	switch {
+	case limit == most:
+		return fmt.Sprintf("it releases when %s for %s", calm, Span(p.ReleaseAfter))
+	case b.SteadySince != 0 && f.Tally.Failing <= limit:
+		return fmt.Sprintf("it releases when %s for %s, or in %s if no further one fails until then", calm,
+			Span(p.ReleaseAfter), Span(max(0, guard.SteadyUntil(&b, &f.Spec).Sub(f.At.Mono))))
+	}
+	return fmt.Sprintf("it releases when %s for %s, or no more than %d and no further one for %s", calm,
+		Span(p.ReleaseAfter), limit, Span(guard.SteadyFor(&f.Spec)))
 }
 
 // GraceLeft says how long a machine that was just started still has; empty: it was not, or that is not known.

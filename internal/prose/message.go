@@ -20,11 +20,9 @@ func (w Words) Message(l outbox.Letter, story []fleet.Record) notify.Message {
 	r := l.Record
 	m := notify.Message{
 		Key: l.Key, Event: messageEvents[l.Event], At: r.At, Server: w.Server, Fleet: string(r.Fleet), Machine: string(r.Machine),
-		Incident: r.Incident, Reason: string(r.Reason), Subject: subject(l.Event, r, story),
+		Reason: string(r.Reason), Subject: subject(l.Event, r, story),
 	}
-	if m.Incident == "" {
-		m.Incident = r.Parent
-	}
+	m.Incident = cmp.Or(r.Incident, r.Joint, r.Parent)
 	if len(l.Fleets) > 0 {
 		m.Fleet = "" // it is about all of them
 		r.Fleet = ""
@@ -210,8 +208,8 @@ func foreignOf(r fleet.Record) fleet.Installation {
 func choices(r fleet.Record, story []fleet.Record) []string {
 	var lines []string
 	a := AdviceFor(r.Reason, r.Fleet, foreignOf(r))
-	if r.Machine != "" && hides[r.Reason] {
-		a = cmp.Or(adviceOn(r, sickening(r, story).Cause), a)
+	if cause := sickening(r, story).Cause; (r.Machine != "" || r.Joint != "") && hides[r.Reason] {
+		a = cmp.Or(adviceOn(r, cmp.Or(cause, r.Cause)), a)
 	}
 	if a != "" {
 		lines = append(lines, a)

@@ -112,3 +112,39 @@ func TestThePageOfAQuarantineSaysWhatWasTried(t *testing.T) {
 		}
 	}
 }
+
+// A page about several machines names the first ten of them, says how they are, and has the same incident in its
+// reminders and in its end.
+func TestAPageAboutSeveralMachinesNamesThem(t *testing.T) {
+	t.Parallel()
+	page := fleet.Record{Kind: fleet.RecordPaged, Fleet: "db", Joint: "db/j3", Failing: 12, Reason: fleet.ReasonHoldExpired,
+		Cause: fleet.CausePaused}
+	for n := 1; n <= 10; n++ {
+		page.Of = append(page.Of, fleet.Member{Machine: page.Fleet.Machine(n)})
+	}
+	page.Of[1].Alias = "db-two"
+	const names = "db-1, db-2 (db-two), db-3, db-4, db-5, db-6, db-7, db-8, db-9, db-10 and 2 more"
+	words := prose.Words{Server: "h"}
+	m := words.Message(outbox.Letter{Key: "k", Event: fleet.NotifyPage, Record: page}, nil)
+	if m.Subject != "hale: 12 machines of fleet db are paused: "+names || m.Incident != "db/j3" || m.Fleet != "db" {
+		t.Errorf("%+v", m)
+	}
+	for _, says := range []string{
+		"A person must look at 12 machines of fleet db (" + names + "), each for the same reason: it was left alone",
+		"resume it at the provider", "hale events --fleet db",
+	} {
+		if !strings.Contains(m.Text, says) {
+			t.Errorf("%q is missing in\n%s", says, m.Text)
+		}
+	}
+	over := fleet.Record{Kind: fleet.RecordJointOver, Fleet: "db", Joint: "db/j3", Paged: true}
+	end := words.Message(outbox.Letter{Key: "k", Event: fleet.NotifyHealed, Record: over}, nil)
+	if end.Incident != "db/j3" ||
+		end.Subject != "hale: fleet db: what a person was told of several machines together is over (db/j3)" {
+		t.Errorf("%+v", end)
+	}
+	page.Kind, page.Machine, page.Of, page.Failing = fleet.RecordPaged, "db-1", nil, 0
+	if _, some := page.Notifies(); some {
+		t.Error("what is about one of them is a message, too")
+	}
+}

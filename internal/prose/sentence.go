@@ -12,7 +12,7 @@ import (
 // Sentence says what the record says, in one line without a full stop.
 func Sentence(r fleet.Record) string {
 	if tell, ok := sentences[r.Kind]; ok {
-		return tell(r)
+		return tell(r) + again(r)
 	}
 	return about(r) + ": " + string(r.Kind)
 }
@@ -61,6 +61,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordQuarantineOver: quarantineOver,
 	fleet.RecordPaged:          paged,
 	fleet.RecordReminded:       reminded,
+	fleet.RecordJointOver:      jointOver,
 	fleet.RecordNotified:       notified,
 	fleet.RecordUndelivered:    undelivered,
 	fleet.RecordRemnant:        remnant,
@@ -392,12 +393,15 @@ func quarantineOver(r fleet.Record) string {
 }
 
 func paged(r fleet.Record) string {
+	if r.Joint != "" {
+		return pagedJointly(r, "a person must look at ")
+	}
 	if r.Reason == fleet.ReasonUnproven {
 		return because("a person must look at "+subjectOfPage(r), whyPaged(r))
 	}
 	detail := r.Detail
-	if n := r.Failing - named(detail); r.Reason == fleet.ReasonBrake && detail != "" && n > 0 {
-		detail += fmt.Sprintf(" and %d more", n)
+	if len(r.Of) > 0 {
+		detail = named(r)
 	}
 	why := aside(whyPaged(r), detail)
 	if sick := Cause(r.Cause); sick != "" && ladder[r.Reason] {
@@ -406,14 +410,14 @@ func paged(r fleet.Record) string {
 	return because("a person must look at "+subjectOfPage(r), why)
 }
 
-// named counts the names in a list.
-func named(list string) int { return strings.Count(list, ",") + 1 }
-
 func whyPaged(r fleet.Record) string {
 	switch r.Reason {
 	case fleet.ReasonUnproven:
 		return Unproven(testedOf(r), r.At)
 	case fleet.ReasonBrake:
+		if r.By != "" {
+			return ByHand(r.By, r.Detail)
+		}
 		return arithmetic(r)
 	case fleet.ReasonSharedFate:
 		return share(r)
@@ -429,6 +433,9 @@ func whyPaged(r fleet.Record) string {
 }
 
 func reminded(r fleet.Record) string {
+	if r.Joint != "" {
+		return pagedJointly(r, "a person must still look at ")
+	}
 	return because("a person must still look at "+subjectOfPage(r)+after(r), whyPaged(r))
 }
 

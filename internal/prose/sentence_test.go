@@ -96,9 +96,9 @@ func TestSentencesAboutTheWhole(t *testing.T) {
 		"a person must look at fleet web: 4 of 10 machines fail, the brake engages above 2": {Kind: fleet.RecordPaged, Reason: fleet.ReasonBrake,
 			Failing: 4, Size: 10, Limit: 2},
 		"a person must look at fleet web: 4 of 10 machines fail, the brake engages above 2 (web-1, web-3, web-4, web-9)": {
-			Kind: fleet.RecordPaged, Reason: fleet.ReasonBrake, Failing: 4, Size: 10, Limit: 2, Detail: "web-1, web-3, web-4, web-9"},
+			Kind: fleet.RecordPaged, Reason: fleet.ReasonBrake, Failing: 4, Size: 10, Limit: 2, Of: members("web", 1, 3, 4, 9)},
 		"a person must look at fleet web: 7 of 10 machines fail, the brake engages above 2 (web-1, web-3 and 5 more)": {
-			Kind: fleet.RecordPaged, Reason: fleet.ReasonBrake, Failing: 7, Size: 10, Limit: 2, Detail: "web-1, web-3"},
+			Kind: fleet.RecordPaged, Reason: fleet.ReasonBrake, Failing: 7, Size: 10, Limit: 2, Of: members("web", 1, 3)},
 		"provider lab does not answer; its machines are only probed (connection refused)": {Kind: fleet.RecordProvider, Reason: fleet.ReasonDown,
 			Detail: "connection refused"},
 		"provider lab: it answers again":                                {Kind: fleet.RecordProvider, Reason: fleet.ReasonUp},
@@ -124,6 +124,13 @@ func TestSentencesAboutTheWhole(t *testing.T) {
 			Kind: fleet.RecordVantage, Reason: fleet.ReasonVantageDoubtful, Failing: 3, Size: 5},
 		"a person must look at fleet web: 3 of 5 machines fall silent at once, while the provider says that they run": {
 			Kind: fleet.RecordPaged, Reason: fleet.ReasonVantageDoubtful, Failing: 3, Size: 5},
+		"a person must still look at fleet web after 2h00m: 2 of 8 machines fail, and the brake is still on": {
+			Kind: fleet.RecordReminded, Reason: fleet.ReasonBrake, Failing: 2, Size: 8, Limit: 2, Took: 2 * time.Hour},
+		"a person must still look at fleet web after 2h00m: alice put the brake on (the switch is replaced)": {
+			Kind: fleet.RecordReminded, Reason: fleet.ReasonBrake, By: "alice", Detail: "the switch is replaced",
+			Failing: 2, Size: 8, Limit: 2, Took: 2 * time.Hour},
+		"web-2 is held: the provider does not answer (12 times more since it was written down last)": {
+			Machine: "web-2", Kind: fleet.RecordHeld, Reason: fleet.ReasonProviderDown, Again: 12},
 		"fleet web: hale trusts its own sight again after 1m30s, and has judged everything afresh": {
 			Kind: fleet.RecordVantage, Reason: fleet.ReasonUp, Took: 90 * time.Second},
 		"a person must look at fleet web: hale itself is cut off: no canary answers it (10.0.0.1: timeout)": {
@@ -147,4 +154,12 @@ func TestSpan(t *testing.T) {
 			t.Errorf("%v: got %s, want %s", d, got, want)
 		}
 	}
+}
+
+// members are machines of a fleet by their numbers.
+func members(f fleet.Name, numbers ...int) (of []fleet.Member) {
+	for _, n := range numbers {
+		of = append(of, fleet.Member{Machine: f.Machine(n)})
+	}
+	return of
 }

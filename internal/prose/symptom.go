@@ -11,6 +11,8 @@ func symptom(r fleet.Record, story []fleet.Record) string {
 	switch {
 	case r.Machine != "":
 		return machineSymptom(r, story)
+	case r.Joint != "":
+		return jointSymptom(r)
 	case r.Reason == fleet.ReasonDown && r.Provider != "":
 		return "provider " + string(r.Provider) + " does not answer"
 	}

@@ -23,13 +23,6 @@ func tried(r fleet.Record, story []fleet.Record) []string {
 	return append(lines, attempts...)
 }
 
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
-}
-
 // attemptsIn lists what was tried in each attempt, and why it failed.
 func attemptsIn(story []fleet.Record) []string {
 	var attempts [][]string

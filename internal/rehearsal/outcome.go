@@ -215,7 +215,7 @@ func actions(h *sim.History) []Count {
 func tell(h *sim.History, kind fleet.RecordKind) []Count {
 	c := newCounter()
 	for _, m := range h.Moments {
-		if m.Record != nil && m.Record.Kind == kind {
+		if m.Record != nil && m.Record.Kind == kind && !m.Record.Joined() {
 			c.add(string(m.Record.Reason), m.Machine)
 		}
 	}

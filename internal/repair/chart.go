@@ -33,6 +33,10 @@ func (w *Chart) Record(rec fleet.Record) {
 	if rec.Order == "" {
 		rec.Order = w.Order
 	}
+	if rec.Kind == fleet.RecordRepairStarted || rec.Kind == fleet.RecordRepairEnded ||
+		rec.Kind == fleet.RecordIncidentClosed {
+		rec.Again, m.Swings = m.Swung(), nil // from now on the same reasons say something new
+	}
 	if m.Repair != nil {
 		rec.Repair = m.Repair.ID
 		if rec.Step == "" && !m.Repair.Aside() && m.Repair.Kind != fleet.RepairRemove &&
@@ -61,7 +65,8 @@ func (w *Chart) mark(i fleet.Incarnation) fleet.Mark {
 // wait records once why nothing is done.
 func (w *Chart) wait(reason fleet.Reason) { w.Wait(reason, "") }
 
-// Wait records once why nothing is done, and which step would be.
+// Wait records once why nothing is done, and which step would be. A reason that comes and goes is counted; see
+// fleet.Machine.Swings.
 func (w *Chart) Wait(reason fleet.Reason, step fleet.StepKind) {
 	if w.M.Waiting == reason {
 		return
@@ -70,8 +75,12 @@ func (w *Chart) Wait(reason fleet.Reason, step fleet.StepKind) {
 	if reason == "" {
 		return
 	}
+	again, write := w.M.Swing(reason, w.Situation.Now.Wall)
+	if !write {
+		return
+	}
 	t := w.Situation.Tally
-	rec := fleet.Record{Kind: fleet.RecordHeld, Reason: reason, Cause: w.M.Health.Cause, Step: step,
+	rec := fleet.Record{Kind: fleet.RecordHeld, Again: again, Reason: reason, Cause: w.M.Health.Cause, Step: step,
 		Instance: w.M.Current.ID, Failing: t.Failing, Size: t.Size,
 		Limit: guard.BrakeLimit(w.Situation.Spec.Limits.Brake, t.Size)}
 	if p := guard.Parent(w.M, w.Situation); p != nil && reason == fleet.ReasonSharedFate {
@@ -106,6 +115,7 @@ func (w *Chart) Page(reason fleet.Reason) {
 		return
 	}
 	w.M.Incident.Paged, w.M.Incident.Told, w.M.Incident.For = true, w.Situation.Now.Wall, reason
+	w.M.Incident.Joint = ""
 	w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Cause: w.M.Incident.Cause, Instance: w.M.Current.ID})
 }
 

@@ -267,7 +267,7 @@ func (w *Work) finish() {
 	rec := fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed}
 	if m.Incident != nil {
 		rec.Incident, rec.Took = m.Incident.ID, w.Situation.Now.Wall.Sub(m.Incident.Opened)
-		rec.Cause, rec.Paged = m.Incident.Cause, m.Incident.Known()
+		rec.Cause, rec.Paged, rec.Joint = m.Incident.Cause, m.Incident.Known(), m.Incident.Joint
 	}
 	w.end(reason)
 	if m.Incident != nil {

@@ -99,7 +99,9 @@ func (h *history) overall(e api.Event) {
 	reason := fleet.Reason(e.Reason)
 	switch fleet.RecordKind(e.Kind) {
 	case fleet.RecordPaged:
-		h.pages++
+		if e.Joint == "" { // else it is about machines
+			h.pages++
+		}
 	case fleet.RecordProvider:
 		h.provider = stretch(h.provider, e.At, reason == fleet.ReasonDown)
 	case fleet.RecordVantage:

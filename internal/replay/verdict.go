@@ -113,7 +113,7 @@ func (i *Incident) became(healed bool) Became {
 func (v *verdicts) pages() int {
 	n := 0
 	for _, m := range v.h.Moments {
-		if m.Record != nil && m.Machine == "" && m.Record.Kind == fleet.RecordPaged {
+		if m.Record != nil && m.Machine == "" && m.Record.Kind == fleet.RecordPaged && m.Record.Joint == "" {
 			n++
 		}
 	}

@@ -33,6 +33,7 @@ type judge struct {
 	steady   map[*server]time.Duration // before which a server that began afresh may disrupt nothing
 	inRepair int
 	failing  int
+	restless time.Duration // when more machines last came to fail, or more did than the brake allows
 	// windowOpen says that the call being sent was held up between the reading of the lease and the sending.
 	windowOpen bool
 	held       map[*world.Call]bool // calls that were
@@ -188,11 +189,26 @@ func (j *judge) overall(before, after overall, records []fleet.Record) {
 	case is.Engaged && !was.Engaged:
 		j.s.score.Brakes++
 	case was.Engaged && !is.Engaged:
-		if 2*j.failing > j.brakeLimit()+1 && !j.tookOff(records) {
+		if 2*j.failing > j.brakeLimit()+1 && !j.isSteady() && !j.tookOff(records) {
 			j.broken("L6", "", fmt.Sprintf("the brake released with %d machines failing", j.failing))
 		}
 	}
 }
+
+// noteRise notes when more machines came to fail, or more did than the brake allows.
+func (j *judge) noteRise(failed int) {
+	if j.failing > failed || failed > j.brakeLimit() && j.failing != failed {
+		j.restless = j.s.w.Now()
+	}
+}
+
+// isSteady reports whether as many machines fail as may, and no further one has for as long as the brake waits for that.
+func (j *judge) isSteady() bool {
+	return j.failing <= j.brakeLimit() && j.s.w.Now()-j.restless >= steadyTimes*j.s.spec.Limits.Brake.ReleaseAfter
+}
+
+// steadyTimes is how many times release_after no further machine may fail.
+const steadyTimes = 10
 
 // tells keeps count of what a person was told of that explains all outages: the brake and doubts, as long as they last.
 func (j *judge) tells(o overall) {
@@ -234,8 +250,10 @@ func (j *judge) committed(c *server, was, is *fleet.Machine, records []fleet.Rec
 	for i := range records {
 		j.record(records[i])
 	}
+	failed := j.failing
 	j.tally(*was, -1)
 	j.tally(*is, 1)
+	j.noteRise(failed)
 	j.verdicts(was, is, records)
 	j.believes(was, is)
 	j.repairs(c, was, is, records)
@@ -310,7 +328,12 @@ func (j *judge) verdicts(was, is *fleet.Machine, records []fleet.Record) {
 	if began != is.Health.Verdict && !has(records, fleet.RecordVerdict) && !acted && !left {
 		j.broken("L11", name, fmt.Sprintf("it is %s and was %s, without a record", is.Health.Verdict, began))
 	}
-	if was.Waiting != is.Waiting && is.Waiting != "" && !has(records, fleet.RecordHeld) && is.Waiting != fleet.ReasonQuarantined {
+	counted := is.Swung()
+	for i := range records {
+		counted += records[i].Again
+	}
+	if was.Waiting != is.Waiting && is.Waiting != "" && !has(records, fleet.RecordHeld) && counted <= was.Swung() &&
+		is.Waiting != fleet.ReasonQuarantined {
 		j.broken("L11", name, fmt.Sprintf("it is held (%s) without a record", is.Waiting))
 	}
 }
@@ -459,12 +482,15 @@ func (j *judge) record(r fleet.Record) {
 		j.heldBack(r)
 	}
 	if r.Kind == fleet.RecordPaged {
-		sc.Paged++
+		if !r.Joined() {
+			sc.Paged++
+		}
 		j.warned(r)
 		if r.Reason == fleet.ReasonAccessBack || r.Reason == fleet.ReasonSecondRunning {
 			j.toldBack[string(r.Machine)] = j.s.w.Now()
 		}
 		switch told := j.s.eldest().judge; {
+		case r.Joint != "" && r.Machine == "": // the records of its machines say whom it is about
 		case r.Reason == fleet.ReasonStoreOlder, r.Reason == fleet.ReasonInstallation: // until a person says what is
 		case r.Machine != "", r.Reason == fleet.ReasonBrake, r.Reason == fleet.ReasonVantageIsolated, r.Reason == fleet.ReasonVantageDoubtful:
 			told.page(string(r.Machine))

@@ -200,6 +200,8 @@ func (j *judge) excuse() {
 
 // recount counts what fails anew: with a hold, what counts has changed.
 func (j *judge) recount() {
+	failed := j.failing
+	defer func() { j.noteRise(failed) }()
 	j.failing, j.inRepair = 0, 0
 	for i := range j.s.store.beliefs {
 		j.tally(j.s.store.beliefs[i], 1)
