@@ -1,8 +1,10 @@
 package decide_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -327,7 +329,11 @@ func TestThePageOfTheBrakeNamesTheMachinesThatFail(t *testing.T) {
 		tl.say(fleet.StandingDown, failing...)
 		tl.pass(3 * time.Minute)
 		at := slices.IndexFunc(tl.records, func(r fleet.Record) bool { return r.Kind == fleet.RecordPaged && r.Reason == fleet.ReasonBrake })
-		if at < 0 || tl.records[at].Detail != want || tl.records[at].Failing != len(failing) {
+		var named []string
+		for _, m := range tl.records[max(at, 0)].Of {
+			named = append(named, cmp.Or(m.Alias, string(m.Machine)))
+		}
+		if got := strings.Join(named, ", "); at < 0 || got != want || tl.records[at].Failing != len(failing) {
 			t.Errorf("%d fail, and the page is %+v", len(failing), tl.records[max(at, 0)])
 		}
 	}
