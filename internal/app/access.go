@@ -41,6 +41,29 @@ func (f fencer) Access(host fleet.HostName) (fleet.Access, time.Time) {
 	return access, at
 }
 
+// Off implements engine.Fencer.
+func (f fencer) Off(host fleet.HostName) time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var at time.Time
+	for _, e := range f.hosts {
+		if e.provider != f.provider || e.host != host {
+			continue
+		}
+		for _, m := range e.methods {
+			t, tested := f.tested[fencedMethod{e.provider, e.host, m.Name}]
+			switch {
+			case m.uncut != nil || !tested || !t.OK:
+			case t.Power == string(fence.PowerOn):
+				return time.Time{} // of two that disagree, the host runs
+			case t.Power == string(fence.PowerOff):
+				at = t.At
+			}
+		}
+	}
+	return at
+}
+
 // Watch implements engine.Fencer.
 func (f fencer) Watch(hosts []fleet.HostName) {
 	f.mu.Lock()

@@ -26,7 +26,7 @@ type fencing struct {
 	mu     sync.Mutex
 	hosts  []fenced
 	tested map[fencedMethod]api.FenceTest
-	// watched are the hosts on whose being cut something rests.
+	// watched are the hosts on whose being cut something rests, and those that do not answer.
 	watched map[fencedHost]bool
 }
 
@@ -251,9 +251,11 @@ func (f *fencing) due(e fenced, m armed) time.Duration {
 	}
 	every := m.every
 	switch {
-	case m.uncut == nil:
 	case f.watched[fencedHost{e.provider, e.host}]:
-		every = watchEvery
+		if every = watchEvery; m.uncut == nil {
+			every = cutEvery
+		}
+	case m.uncut == nil:
 	case t.Power == string(fence.PowerOff): // until it has its access again, nothing is built there
 		every = min(every, cutEvery)
 	}

@@ -44,7 +44,7 @@ func parts(s fleet.Spec) []part {
 			strconv.Itoa(r.Attempts) + " in " + fleet.WriteSpan(r.AttemptsIn)},
 		span("repair.backoff", r.Backoff), bare("repair.windows", r.Windows), bare("repair.not_every", r.NotEvery),
 		word("on_external_stop", r.OnExternalStop), span("on_external_stop.hold", r.ExternalStopHold),
-		word("on_host_disabled", r.OnHostDisabled),
+		word("on_host_disabled", r.OnHostDisabled), word("silence", r.Silence),
 		number("limits.in_repair", l.InRepair), number("limits.in_build", l.InBuild),
 		number("limits.brake.at_least", l.Brake.AtLeast),
 		{"limits.brake.percent", l.Brake.Percent, strconv.Itoa(l.Brake.Percent) + "%"},

@@ -141,10 +141,19 @@ func (c *fleetCompiler) repair(loss *flaw) fleet.RepairPolicy {
 		Backoff:          d.backoff.value,
 		OnExternalStop:   stop,
 		OnHostDisabled:   c.hostDisabled(),
+		Silence:          c.silence(),
 		ExternalStopHold: hold,
 		Windows:          c.windows(d.windows),
 		NotEvery:         c.windows(d.notEvery),
 	}
+}
+
+// silence returns what silence without a witness means, as nothing when it is the usual.
+func (c *fleetCompiler) silence() fleet.SilencePolicy {
+	if v := c.draft.silence.value; v != fleet.SilenceHolds {
+		return v
+	}
+	return ""
 }
 
 // hostDisabled returns what a disabled host means. What can follow from it is for the ladder: without a step that leaves the host, only a person could.

@@ -75,6 +75,7 @@ type fleetDraft struct {
 	placement      at[placementDraft]
 	onExternalStop at[stopDraft]
 	onHostDisabled at[fleet.HostDisabled]
+	silence        at[fleet.SilencePolicy]
 	mode           at[fleet.Mode]
 	grace          at[time.Duration]
 	buildWithin    at[time.Duration]

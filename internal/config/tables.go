@@ -181,6 +181,11 @@ func fleetShape() object[fleetDraft] {
 			or("on_host_disabled", fleet.HostDisabledIgnore, "What it means for a machine that somebody disabled its host, or has it in maintenance (openstack with hosts). `ignore`: nothing, it "+
 				"runs on. `heal`: treat it like a failure, which only the steps migrate and recreate mend.",
 				choice(nil, fleet.HostDisabledIgnore, fleet.HostDisabledHeal), func(f *fleetDraft) *at[fleet.HostDisabled] { return &f.onHostDisabled }),
+			or("silence", fleet.SilenceHolds, "What it means that a machine does not answer, while its provider says that it runs, "+
+				"and nothing bears witness that hale would hear it: no other machine on its host, not the host's own address, "+
+				"not its guest's agent. `hold`: only the way there may be broken, so a person is told. `act`: it has failed.",
+				choice(nil, fleet.SilenceHolds, fleet.SilenceActs),
+				func(f *fleetDraft) *at[fleet.SilencePolicy] { return &f.silence }),
 			or("mode", defaultMode, "`observe`: watch and record what would be done, but do nothing.",
 				choice(nil, fleet.ModeAct, fleet.ModeObserve), func(f *fleetDraft) *at[fleet.Mode] { return &f.mode }),
 			or("grace", defaultGrace, "How long a machine that was just started may fail its checks.",

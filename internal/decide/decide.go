@@ -86,7 +86,7 @@ func (r *round) decide() Decision {
 	}
 	r.record(remindOfDoubt(&r.sit.Whole.Doubt, &r.s)...)
 	r.shareFates(works)
-	r.sit.Mute = mute(works, r.s.Machines, &r.sit, r.cannotAnswer)
+	r.sit.Sights = r.sights(works)
 	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole, Machines: r.decided}
 	r.sit.Brake = d.Brake
 	for _, w := range works {
@@ -178,7 +178,8 @@ func (r *round) begin(s fleet.Snapshot) {
 	r.tally = guard.Tally{Size: s.Spec.Size}
 	r.sit = guard.Situation{
 		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider, Roll: s.Roll,
-		Hosts: s.Hosts, Silent: s.Silent, Cannot: s.Cannot, Vantage: s.Vantage, Brake: s.Brake, Whole: s.Whole.Clone(), Slots: s.Slots,
+		Hosts: s.Hosts, Silent: s.Silent, Cannot: s.Cannot, Vantage: s.Vantage, Answers: s.Answers, Brake: s.Brake,
+		Whole: s.Whole.Clone(), Slots: s.Slots,
 	}
 }
 

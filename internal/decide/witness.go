@@ -1,49 +1,61 @@
 package decide
 
 import (
-	"slices"
+	"iter"
 
 	"hale/internal/fleet"
 	"hale/internal/guard"
 )
 
-// mute returns the hosts on which a machine is silent, and none is heard of several that should be. A machine alone on
-// its host has no other to bear witness.
-func mute(works []*work, all []fleet.View, s *guard.Situation, away func(*fleet.Machine) bool) []fleet.HostName {
-	var silent []fleet.HostName
+// sights returns what is heard, by this fleet and others, in the neighbourhoods in which a machine is silent.
+func (r *round) sights(works []*work) guard.Sights {
+	var silent map[fleet.Neighbourhood]bool
 	for _, w := range works {
-		if h := w.M.Current.Host; guard.Silent(w.M, w.View, s) && !slices.Contains(silent, h) {
-			silent = append(silent, h)
+		if guard.Silent(w.M, w.View, &r.sit) {
+			if silent == nil {
+				silent = map[fleet.Neighbourhood]bool{}
+			}
+			silent[w.M.Current.Neighbourhood()] = true
 		}
 	}
-	if len(silent) == 0 {
+	if silent == nil {
 		return nil
 	}
-	now := make(map[int]*work, len(works))
-	for _, w := range works {
-		now[w.index] = w
-	}
-	expected := map[fleet.HostName]int{}
-	for i := range all {
-		m, v := &all[i].Machine, &all[i]
-		if !slices.Contains(silent, m.Current.Host) {
-			continue
-		}
-		if w := now[i]; w != nil {
-			m, v = w.M, w.View
-		}
-		switch {
-		case m.Quarantine != nil, away(m), guard.Surplus(m, &s.Spec):
-		case heard(m, v):
-			silent = slices.DeleteFunc(silent, func(h fleet.HostName) bool { return h == m.Current.Host })
-		default:
-			expected[m.Current.Host]++
+	wanted := func(n fleet.Neighbourhood) bool { return silent[n] }
+	all := guard.Sights{}
+	all.Hear(&r.s.Spec, r.judged(works), wanted)
+	for _, h := range r.s.Others {
+		if wanted(h.Neighbourhood) {
+			all.Add(h)
 		}
 	}
-	return slices.DeleteFunc(silent, func(h fleet.HostName) bool { return expected[h] < 2 })
+	return all
 }
 
-// heard reports whether the machine answers, well or not.
-func heard(m *fleet.Machine, v *fleet.View) bool {
-	return m.Health.Verdict == fleet.VerdictHealthy || guard.Speaks(v)
+// judged returns all machines as this round judged them.
+func (r *round) judged(works []*work) iter.Seq2[*fleet.Machine, *fleet.View] {
+	return func(yield func(*fleet.Machine, *fleet.View) bool) {
+		next := 0 // of the works, which are in the machines' order
+		for i := range r.s.Machines {
+			v := &r.s.Machines[i]
+			m := &v.Machine
+			if next < len(works) && works[next].index == i {
+				m, v = works[next].M, works[next].View
+				next++
+			}
+			if !yield(m, v) {
+				return
+			}
+		}
+	}
+}
+
+// addWitness notes when the witnesses to a machine's silence are as good as they need be.
+func (r *round) addWitness(c *calendar, w *work) {
+	if w.M.Waiting != fleet.ReasonUnclear {
+		return
+	}
+	if h, known := r.sit.Sights[w.M.Current.Neighbourhood()]; known {
+		c.add(guard.WitnessedAt(w.M, w.View, &r.s.Spec, h.Delay))
+	}
 }

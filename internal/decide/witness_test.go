@@ -3,63 +3,136 @@ package decide
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"hale/internal/fleet"
 	"hale/internal/guard"
 )
 
-// TestL04SilenceNeedsAWitness: a host is mute when several of the fleet's machines should be heard there, and none is.
+// onHost is a machine on host h1 with a check that stands so, by such a result.
+func onHost(v fleet.Verdict, s fleet.Standing, r fleet.ResultReason) fleet.View {
+	view := fleet.View{
+		Machine: fleet.Machine{
+			Current: fleet.Incarnation{ID: "i", Host: "h1"},
+			Health:  fleet.Health{Verdict: v, SinceMono: fleet.Instant(time.Hour)},
+		},
+		Checks: []fleet.CheckState{{Check: "alive", Standing: s, Result: r}, {Check: "inside"}},
+	}
+	if v == fleet.VerdictUnhealthy {
+		view.Machine.Health.Cause = fleet.CauseChecks
+	}
+	return view
+}
+
+// silenceSpec pings every five seconds, and asks the agent.
+func silenceSpec(size int) fleet.Spec {
+	return fleet.Spec{Name: "web", Size: size, Mode: fleet.ModeAct, Checks: []fleet.Check{
+		{Name: "alive", Kind: fleet.CheckPing, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 2},
+		{Name: "inside", Kind: fleet.CheckAgent, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 2},
+	}}
+}
+
+// TestL04SilenceNeedsAWitness: what a silent machine has for a witness, and what it has not.
 func TestL04SilenceNeedsAWitness(t *testing.T) {
 	t.Parallel()
 	down := func(r fleet.ResultReason) fleet.View {
-		return fleet.View{
-			Machine: fleet.Machine{
-				Current: fleet.Incarnation{ID: "i", Host: "h1"},
-				Health:  fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks},
-			},
-			Checks: []fleet.CheckState{{Check: "alive", Standing: fleet.StandingDown, Result: r}},
-		}
+		return onHost(fleet.VerdictUnhealthy, fleet.StandingDown, r)
 	}
-	silent, refuses, well, suspect, off, away, elsewhere := down(fleet.ResultTimeout), down(fleet.ResultRefused),
-		down(""), down(""), down(""), down(fleet.ResultTimeout), down("")
-	well.Machine.Health, well.Checks = fleet.Health{Verdict: fleet.VerdictHealthy}, nil
-	suspect.Machine.Health.Verdict, suspect.Checks[0].Standing = fleet.VerdictSuspect, fleet.StandingFailing
+	silent, refuses, off, away, dead := down(fleet.ResultTimeout), down(fleet.ResultRefused), down(""),
+		down(fleet.ResultTimeout), down(fleet.ResultTimeout)
+	well := onHost(fleet.VerdictHealthy, fleet.StandingUp, fleet.ResultOK)
+	suspect := onHost(fleet.VerdictSuspect, fleet.StandingFailing, fleet.ResultTimeout)
+	inside := onHost(fleet.VerdictHealthy, fleet.StandingUnknown, "")
 	off.Machine.Health.Cause, off.Checks = fleet.CauseCrashed, nil
 	away.Machine.Quarantine = &fleet.Quarantine{}
-	elsewhere.Machine, elsewhere.Checks = well.Machine, nil
+	dead.Checks[1] = fleet.CheckState{Check: "inside", Standing: fleet.StandingDown, Result: fleet.ResultTimeout}
+	inside.Checks[1].Standing = fleet.StandingUp
+	elsewhere := well
 	elsewhere.Machine.Current.Host = "h2"
+	h1 := fleet.Neighbourhood{Host: "h1"}
+	hears := func(expected, n int) []fleet.Hearing {
+		return []fleet.Hearing{{Neighbourhood: h1, Expected: expected, Heard: n, Delay: 6 * time.Second}}
+	}
 	for name, c := range map[string]struct {
-		on   []fleet.View
-		mute bool
+		on      []fleet.View // the first of them is the one in question
+		others  []fleet.Hearing
+		answers bool
+		act     bool
+		want    fleet.Reason
 	}{
-		"one alone has no witness":            {[]fleet.View{silent}, false},
-		"two are silent":                      {[]fleet.View{silent, silent}, true},
-		"one is silent, and one not heard":    {[]fleet.View{silent, suspect}, true},
-		"one is well":                         {[]fleet.View{silent, silent, well}, false},
-		"one refuses connections":             {[]fleet.View{silent, silent, refuses}, false},
-		"both refuse connections":             {[]fleet.View{refuses, refuses}, false},
-		"the other is off":                    {[]fleet.View{silent, off}, false},
-		"the other is in quarantine":          {[]fleet.View{silent, away}, false},
-		"who is well elsewhere is no witness": {[]fleet.View{silent, silent, elsewhere}, true},
+		"alone, and nothing bears witness":         {on: []fleet.View{silent}, want: fleet.ReasonNoWitness},
+		"alone, and its host answers":              {on: []fleet.View{silent}, answers: true},
+		"alone, and the policy acts":               {on: []fleet.View{silent}, act: true},
+		"alone, and its agent is dead, too":        {on: []fleet.View{dead}},
+		"alone, and refuses connections":           {on: []fleet.View{refuses}},
+		"two are silent":                           {on: []fleet.View{silent, silent}, want: fleet.ReasonNoWitness},
+		"two are silent, and their host answers":   {on: []fleet.View{silent, silent}, answers: true, want: fleet.ReasonNoWitness},
+		"one is silent, and one not heard":         {on: []fleet.View{silent, suspect}, want: fleet.ReasonNoWitness},
+		"the other is well":                        {on: []fleet.View{silent, well}},
+		"the other refuses connections":            {on: []fleet.View{silent, refuses}},
+		"the other is off, and the host answers":   {on: []fleet.View{silent, off}, answers: true},
+		"the other is in quarantine, host answers": {on: []fleet.View{silent, away}, answers: true},
+		"the other is well elsewhere":              {on: []fleet.View{silent, elsewhere}, want: fleet.ReasonNoWitness},
+		"only the other's agent answers":           {on: []fleet.View{silent, inside}, want: fleet.ReasonNoWitness},
+		"another fleet's machine is heard":         {on: []fleet.View{silent}, others: hears(1, 1)},
+		"another fleet's machine is silent, too": {on: []fleet.View{silent}, others: hears(1, 0), answers: true,
+			want: fleet.ReasonNoWitness},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			views := slices.Clone(c.on)
-			var r round
-			var works []*work
+			r := round{s: fleet.Snapshot{Spec: silenceSpec(len(views)), Machines: views, Others: c.others}}
 			for i := range views {
 				views[i].Machine.Name = fleet.Name("web").Machine(i + 1)
-				if views[i].Machine.Health.Verdict != fleet.VerdictHealthy {
-					w := &work{index: i}
-					w.M, w.View = &views[i].Machine, &views[i]
-					works = append(works, w)
-				}
 			}
-			r.s.Spec.Size = len(views)
-			s := guard.Situation{Spec: r.s.Spec, Hosts: []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}}}
-			if got := mute(works, views, &s, r.cannotAnswer); (len(got) == 1 && got[0] == "h1") != c.mute || len(got) > 1 {
-				t.Errorf("mute: %v", got)
+			r.sit = guard.Situation{
+				Spec: r.s.Spec, Now: fleet.Now{Mono: fleet.Instant(time.Hour + time.Second)},
+				Hosts:    []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}},
+				Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, View: &views[0],
+			}
+			if c.answers {
+				r.sit.Answers = []fleet.HostName{"h1"}
+			}
+			if c.act {
+				r.sit.Spec.Repair.Silence = fleet.SilenceActs
+			}
+			w := &work{}
+			w.M, w.View = &views[0].Machine, &views[0]
+			r.sit.Sights = r.sights([]*work{w})
+			if got := guard.AnyStep(w.M, &r.sit); got != c.want {
+				t.Errorf("held: %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestL04AWitnessIsHeardAfterTheSilenceBegan: with one failure that is enough, the witness has not been asked since.
+func TestL04AWitnessIsHeardAfterTheSilenceBegan(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		downAfter int
+		wait      time.Duration // after the verdict, until the witness counts
+	}{{1, 6 * time.Second}, {2, time.Second}, {3, 0}} {
+		views := []fleet.View{
+			onHost(fleet.VerdictUnhealthy, fleet.StandingDown, fleet.ResultTimeout),
+			onHost(fleet.VerdictHealthy, fleet.StandingUp, fleet.ResultOK),
+		}
+		spec := silenceSpec(2)
+		spec.Checks[0].DownAfter = c.downAfter
+		r := round{s: fleet.Snapshot{Spec: spec, Machines: views}}
+		r.sit = guard.Situation{
+			Spec: spec, Hosts: []fleet.Host{{Name: "h1", Up: true}}, View: &views[0],
+			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+		}
+		w := &work{}
+		w.M, w.View = &views[0].Machine, &views[0]
+		r.sit.Sights = r.sights([]*work{w})
+		since := views[0].Machine.Health.SinceMono
+		if r.sit.Now.Mono = since.Add(c.wait); guard.AnyStep(w.M, &r.sit) != "" {
+			t.Errorf("down after %d: held %v after the verdict", c.downAfter, c.wait)
+		}
+		if r.sit.Now.Mono = since.Add(c.wait - 1); c.wait > 0 && guard.AnyStep(w.M, &r.sit) != fleet.ReasonUnclear {
+			t.Errorf("down after %d: not held before %v", c.downAfter, c.wait)
+		}
 	}
 }

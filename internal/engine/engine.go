@@ -93,7 +93,7 @@ func New(opts Options) (*Engine, error) {
 	var owners []*holder
 	for _, f := range opts.Fleets {
 		o := newHolder(f, e.clock, byName[f.Spec.Provider], e.begun, opts)
-		o.fleets = e.fleets
+		o.fleets, o.others = e.fleets, e.others
 		owners = append(owners, o)
 	}
 	e.owners.Store(&owners)

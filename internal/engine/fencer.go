@@ -16,7 +16,9 @@ type Fencer interface {
 	Means(host fleet.HostName, seen []fleet.Name) fleet.Means
 	// Access is what was last said of the host's access, and when.
 	Access(host fleet.HostName) (fleet.Access, time.Time)
-	// Watch has the access of these hosts asked for often from now on, and of no others.
+	// Off is when the host's power controller said last that it is off; zero: it says that it is on, or nothing.
+	Off(host fleet.HostName) time.Time
+	// Watch has the controllers of these hosts asked often from now on, and of no others.
 	Watch(hosts []fleet.HostName)
 	// Fence makes one of these tries, from 1. Without an error the host is proven off, or cut. fault.UnknownOutcome: something was ordered, and nobody
 	// knows what became of it. It may be tried again after any error.
@@ -59,11 +61,16 @@ func (s *sentinel) fenced(hosts []fleet.Host) []fleet.Host {
 	}
 	now := s.clock.now().Mono
 	cuts := false
+	var silent []fleet.HostName
 	for i := range hosts {
 		h := &hosts[i]
 		h.Fence = f.Means(h.Name, s.seen[h.Name])
 		if !h.Up && h.Fence.Tries+h.Fence.Cuts > 0 {
 			h.Serves = s.serves == nil || s.serves(h.Name)
+			silent = append(silent, h.Name)
+			if at := f.Off(h.Name); !at.IsZero() {
+				h.Fence.OffAt = now.Add(-time.Since(at))
+			}
 		}
 		if h.Fence.Cuts > 0 {
 			cuts = true
@@ -73,8 +80,9 @@ func (s *sentinel) fenced(hosts []fleet.Host) []fleet.Host {
 		}
 	}
 	if cuts && s.rests != nil {
-		f.Watch(s.rests())
+		silent = append(silent, s.rests()...)
 	}
+	f.Watch(silent)
 	return hosts
 }
 

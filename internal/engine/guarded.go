@@ -53,6 +53,12 @@ func (g guardedFencer) Access(host fleet.HostName) (a fleet.Access, at time.Time
 	return g.behind.Access(host)
 }
 
+// Off implements Fencer. Of a host of which nobody can say it, it is not off.
+func (g guardedFencer) Off(host fleet.HostName) (at time.Time) {
+	defer g.told.Catch("", "off", func(*defect.Panic) { at = time.Time{} })
+	return g.behind.Off(host)
+}
+
 // Watch implements Fencer.
 func (g guardedFencer) Watch(hosts []fleet.HostName) {
 	defer g.told.Catch("", "watch", nil)

@@ -73,17 +73,19 @@ type charge struct {
 
 // holder holds one fleet for as long as it can: term after term.
 type holder struct {
-	name         fleet.Name
-	told         atomic.Pointer[charge] // the last one
-	edited       chan struct{}          // there is another one than was taken
-	spec         fleet.Spec             // as configured; of the charge that was taken, as the vantage
-	vantage      Vantage
-	probes       probe.Engine
-	clock        *clock
-	sentinel     *sentinel
-	reports      <-chan report
-	store        state.Store
-	fleets       func() int // that share the store
+	name     fleet.Name
+	told     atomic.Pointer[charge] // the last one
+	edited   chan struct{}          // there is another one than was taken
+	spec     fleet.Spec             // as configured; of the charge that was taken, as the vantage
+	vantage  Vantage
+	probes   probe.Engine
+	clock    *clock
+	sentinel *sentinel
+	reports  <-chan report
+	store    state.Store
+	fleets   func() int // that share the store
+	// others says what other fleets on the provider hear; see Engine.others.
+	others       func(fleet.ProviderName, fleet.Name, []fleet.Neighbourhood) []fleet.Hearing
 	server       string
 	log          *slog.Logger
 	tells        Post
@@ -97,6 +99,8 @@ type holder struct {
 	published    atomic.Pointer[FleetStatus]
 	// turn is when the turn of its loop began that is under way, a fleet.Instant; 0: it waits for something to hear.
 	turn atomic.Int64
+	// lived is when the last turn began, a fleet.Instant.
+	lived atomic.Int64
 }
 
 func newHolder(f Fleet, c *clock, s *sentinel, b *beginning, opts Options) *holder {

@@ -46,6 +46,16 @@ func (m *mains) Access(host fleet.HostName) (fleet.Access, time.Time) {
 	return fleet.AccessOpen, time.Now()
 }
 
+// Off implements engine.Fencer.
+func (m *mains) Off(host fleet.HostName) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.off[host] {
+		return time.Time{}
+	}
+	return time.Now()
+}
+
 // Watch implements engine.Fencer: the truth is at hand each time.
 func (m *mains) Watch([]fleet.HostName) {}
 

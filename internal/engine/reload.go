@@ -94,7 +94,7 @@ func (e *Engine) swap(ctx context.Context, s Setup) {
 		}
 		e.release(old)
 		o := newHolder(f, e.clock, byName[f.Spec.Provider], e.begun, opts)
-		o.installation, o.fleets = e.id, e.fleets
+		o.installation, o.fleets, o.others = e.id, e.fleets, e.others
 		e.keep(ctx, o, o.place(), o.run)
 		owners = append(owners, o)
 	}

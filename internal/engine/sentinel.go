@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/netip"
 	"slices"
 	"sort"
 	"strings"
@@ -281,7 +282,16 @@ func hostsOf(l provider.Listing) []fleet.Host {
 	hosts := make([]fleet.Host, 0, len(l.Hosts))
 	for _, h := range l.Hosts {
 		hosts = append(hosts, fleet.Host{Name: h.Name, Up: h.Err == nil, Place: h.Place, Closed: h.Closed, Disabled: h.Disabled,
-			Independent: h.Independent})
+			Independent: h.Independent, Address: h.Address})
+	}
+	bear := map[netip.Addr]int{}
+	for i := range hosts {
+		bear[hosts[i].Address]++
+	}
+	for i := range hosts {
+		if bear[hosts[i].Address] > 1 { // what two have is a sign of neither
+			hosts[i].Address = netip.Addr{}
+		}
 	}
 	sort.Slice(hosts, func(i, j int) bool { return hosts[i].Name < hosts[j].Name })
 	return hosts

@@ -58,4 +58,5 @@ func (t *term) forsakeAll() {
 		}
 	}
 	t.endCanaries()
+	t.askHosts(nil)
 }

@@ -33,6 +33,7 @@ type term struct {
 
 	own      *owner.Owner // what is known of the fleet, and what follows
 	canaries *picture.Canaries
+	beside   witnesses
 	// canaryEpoch tells this term's canaries from an earlier one's.
 	canaryEpoch uint64
 	docs        []stored // the beliefs in the store, by the picture's index
@@ -316,6 +317,7 @@ func (t *term) reign(ctx context.Context) error {
 			}
 		}
 		t.turn.Store(int64(t.clock.now().Mono))
+		t.lived.Store(t.turn.Load())
 		t.hearAll()
 		t.heedDefects()
 		next, err := t.round(ctx)
@@ -366,6 +368,7 @@ func (t *term) untilNext(next fleet.Instant) time.Duration {
 func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	now := t.clock.now()
 	t.minds(now)
+	t.lookBeside()
 	t.own.SetRoll(t.sentinel.notes())
 	if !t.own.Due(now) {
 		return t.show(now), nil

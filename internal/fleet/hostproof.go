@@ -17,7 +17,15 @@ type Means struct {
 	// Access is what whoever cuts it said of the host's access last, and AccessAt when.
 	Access   Access  `json:",omitempty"`
 	AccessAt Instant `json:",omitempty"`
+	// OffAt is when its power controller said last that the host is off; zero: it says that it is on, or nothing.
+	OffAt Instant `json:",omitempty"`
 }
+
+// offHolds is for how long a controller's word that a host is off says something.
+const offHolds = time.Minute
+
+// SaidOff reports whether the host's power controller says that it is off.
+func (m Means) SaidOff(now Now) bool { return m.OffAt != 0 && now.Mono.Sub(m.OffAt) <= offHolds }
 
 // Access says whether a host reaches storage and network.
 type Access string

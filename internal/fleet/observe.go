@@ -230,6 +230,8 @@ type Host struct {
 	// Fence is how its power can be cut, and Serves says that machines of other fleets are known to answer on it.
 	Fence  Means
 	Serves bool
+	// Address is the host's own; invalid: not known, or two hosts have it.
+	Address netip.Addr
 }
 
 // Vantage is how the place stands from which the checks are made. The zero value: nobody watches it.

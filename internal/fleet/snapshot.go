@@ -19,6 +19,10 @@ type Snapshot struct {
 	// Cannot are the operations that the provider is known not to have.
 	Cannot  []Op
 	Vantage Vantage
+	// Others are what the other fleets on the provider hear, in the neighbourhoods in which a machine of this one is
+	// silent, and Answers the hosts of those whose own address answers. What is stale is left out.
+	Others  []Hearing
+	Answers []HostName
 	Brake   Brake
 	Whole   Whole
 	// Slots are the machines in repair of all fleets. They count only under Spec.Limits.Shared.

@@ -95,6 +95,9 @@ type RepairPolicy struct {
 	ExternalStopHold time.Duration
 	// OnHostDisabled says what it means that whoever runs the provider wants a host to be empty. Zero: nothing.
 	OnHostDisabled HostDisabled `json:",omitempty"`
+	// Silence says what it means that a machine is silent and nothing bears witness. Zero: only the way there may be
+	// broken.
+	Silence SilencePolicy `json:",omitempty"`
 }
 
 // HostDisabled is the meaning of a host that is disabled, or in maintenance, and on which machines run on.

@@ -148,8 +148,10 @@ type Situation struct {
 	View *fleet.View
 	// Answering are the hosts of which somebody in the fleet is not known to fail, where that matters.
 	Answering []fleet.HostName
-	// Mute are the hosts on which several machines of the fleet should be heard, and none is.
-	Mute []fleet.HostName
+	// Sights are what is heard, by this fleet and others, in the neighbourhoods in which a machine is silent, and Answers
+	// the hosts of those whose own address answers.
+	Sights  Sights
+	Answers []fleet.HostName
 	// Fated says that the machine may yet turn out to share its fate with others, which are suspect.
 	Fated bool
 }
@@ -245,8 +247,8 @@ func anyStep(m *fleet.Machine, s *Situation, surplus, revives bool) fleet.Reason
 		return fleet.ReasonBrake
 	case s.Closed && !m.Ordered(s.Now):
 		return fleet.ReasonWindow
-	case !revives && noWitness(m, s):
-		return fleet.ReasonNoWitness
+	case !revives:
+		return noWitness(m, s)
 	}
 	return ""
 }

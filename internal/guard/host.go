@@ -43,5 +43,13 @@ func Fenceable(h fleet.Host, s *Situation) bool {
 // MayFence reports whether hale may turn the host off by itself, or cut its access where that is all that is demanded.
 func MayFence(h fleet.Host, s *Situation) bool {
 	policy := s.Spec.Repair.Fence
-	return policy.Hosts && h.Fence.Enough(policy) > 0 && !h.Serves && !slices.Contains(s.Answering, h.Name)
+	return policy.Hosts && h.Fence.Enough(policy) > 0 && agreed(h, s) && !h.Serves &&
+		!slices.Contains(s.Answering, h.Name)
+}
+
+// agreed reports whether anything but hale's own sight says that the host is dead (L4): the control plane of its
+// cloud, which hale reaches, or its power controller; or the policy, that silence is enough.
+func agreed(h fleet.Host, s *Situation) bool {
+	said := !h.Independent && len(s.Hosts) > 1
+	return said || h.Fence.SaidOff(s.Now) || s.Spec.Repair.Silence == fleet.SilenceActs
 }

@@ -1,7 +1,9 @@
 package guard
 
 import (
+	"iter"
 	"slices"
+	"time"
 
 	"hale/internal/fleet"
 )
@@ -9,27 +11,139 @@ import (
 // Silent reports whether nothing speaks against the machine but that it does not answer, while its provider says that
 // it runs, on a host that answers: that is as true of one that nobody reaches from here, and serves its users.
 func Silent(m *fleet.Machine, v *fleet.View, s *Situation) bool {
-	if m.Current.None() || m.Current.Host == "" || m.Health.Verdict != fleet.VerdictUnhealthy ||
-		m.Health.Cause != fleet.CauseChecks || v == nil || strandedOn(m, s) {
+	if m.Current.None() || m.Health.Verdict != fleet.VerdictUnhealthy || m.Health.Cause != fleet.CauseChecks ||
+		v == nil || strandedOn(m, s) {
 		return false
 	}
-	return !Speaks(v)
+	return !Speaks(v) && !agentDown(v, &s.Spec) && !cutApart(m.Current.Host, s)
+}
+
+// cutApart reports whether the host's access is cut, as whoever cuts it says: what is on it serves nobody.
+func cutApart(host fleet.HostName, s *Situation) bool {
+	return slices.ContainsFunc(s.Hosts, func(h fleet.Host) bool {
+		return h.Fence.Access == fleet.AccessCut && h.Name == host
+	})
 }
 
 // Speaks reports whether one of the machine's checks is down by an answer: the machine is reached from here.
 func Speaks(v *fleet.View) bool {
 	return slices.ContainsFunc(v.Checks, func(c fleet.CheckState) bool {
-		return c.Standing == fleet.StandingDown &&
-			c.Result.Speaks()
+		return c.Standing == fleet.StandingDown && c.Result.Speaks()
 	})
 }
 
-// noWitness reports whether the machine is silent, and so are all others on its host that should be heard: as long as
-// none of them bears witness to the way there, silence is no proof (L4). A policy that has a silent domain evacuated
-// says that it is, once the time for that has come.
-func noWitness(m *fleet.Machine, s *Situation) bool {
-	if p := Parent(m, s); p != nil && Leaving(p, s) {
-		return false
+// agentDown reports whether the guest's agent has answered, and does not any more: it is asked by way of the provider,
+// over no network.
+func agentDown(v *fleet.View, spec *fleet.Spec) bool {
+	for i := range v.Checks {
+		if v.Checks[i].Standing == fleet.StandingDown && i < len(spec.Checks) && spec.Checks[i].Kind == fleet.CheckAgent {
+			return true
+		}
 	}
-	return slices.Contains(s.Mute, m.Current.Host) && !m.Ordered(s.Now) && Silent(m, s.View, s)
+	return false
+}
+
+// Sights is what is heard, by all fleets, neighbourhood by neighbourhood.
+type Sights map[fleet.Neighbourhood]fleet.Hearing
+
+// Add takes in what one more fleet hears in a neighbourhood.
+func (s Sights) Add(h fleet.Hearing) {
+	if all, known := s[h.Neighbourhood]; known {
+		h = all.Join(h)
+	}
+	s[h.Neighbourhood] = h
+}
+
+// Hear counts what is heard of a fleet's machines where wanted says so. Machines that are off are not expected to be
+// heard, nor are those in quarantine; those that a person holds are.
+func (s Sights) Hear(
+	spec *fleet.Spec, views iter.Seq2[*fleet.Machine, *fleet.View], wanted func(fleet.Neighbourhood) bool,
+) {
+	delay, some := spec.HearsWithin()
+	if !some {
+		return
+	}
+	for m, v := range views {
+		n := m.Current.Neighbourhood()
+		if !mayBeHeard(m, spec) || !wanted(n) {
+			continue
+		}
+		h := fleet.Hearing{Neighbourhood: n, Expected: 1, Delay: delay}
+		if heard(v, spec) {
+			h.Heard = 1
+		}
+		s.Add(h)
+	}
+}
+
+func mayBeHeard(m *fleet.Machine, spec *fleet.Spec) bool {
+	return !m.Current.None() && m.Quarantine == nil && !m.Health.Cause.Stopped() && !Surplus(m, spec)
+}
+
+// heard reports whether the machine answers, well or not. One that is silent to the quicker of two checks may still
+// seem to answer the slower one.
+func heard(v *fleet.View, spec *fleet.Spec) bool {
+	answers := false
+	for i := range v.Checks {
+		c := &v.Checks[i]
+		if i < len(spec.Checks) && spec.Checks[i].Kind == fleet.CheckAgent {
+			continue
+		}
+		switch c.Standing {
+		case fleet.StandingUp:
+			answers = true
+		case fleet.StandingFailing, fleet.StandingDown:
+			if !c.Result.Speaks() {
+				return false
+			}
+			answers = true
+		case fleet.StandingUnknown:
+			if c.Result == fleet.ResultDependsOn {
+				return false // it fails, and so does another
+			}
+		}
+	}
+	return answers
+}
+
+// noWitness says why nothing disruptive may begin on the machine's silence alone (L4). A machine in its neighbourhood
+// that is heard bears witness to the way there once it has had the time to fall silent, too. A machine alone on its
+// host has the host's own address for a witness; of several that are all silent, that one does not show the way to
+// them.
+func noWitness(m *fleet.Machine, s *Situation) fleet.Reason {
+	if s.Spec.Repair.Silence == fleet.SilenceActs || m.Ordered(s.Now) || !Silent(m, s.View, s) {
+		return ""
+	}
+	n := m.Current.Neighbourhood()
+	sight := s.Sights[n]
+	switch {
+	case sight.Expected <= 1 && slices.Contains(s.Answers, n.Host):
+	case sight.Heard == 0:
+		return fleet.ReasonNoWitness
+	case !s.Now.Due(WitnessedAt(m, s.View, &s.Spec, sight.Delay)):
+		return fleet.ReasonUnclear
+	}
+	return ""
+}
+
+// WitnessedAt returns when the machine's silence is older than the answer of a witness can be, which would fall silent
+// within the delay.
+func WitnessedAt(m *fleet.Machine, v *fleet.View, spec *fleet.Spec, delay time.Duration) fleet.Instant {
+	return silentSince(m, v, spec).Add(delay)
+}
+
+// silentSince returns when the machine fell silent at the latest: a check that is down failed as often as its policy
+// demands.
+func silentSince(m *fleet.Machine, v *fleet.View, spec *fleet.Spec) fleet.Instant {
+	least := time.Duration(-1)
+	for i := range v.Checks {
+		if v.Checks[i].Standing != fleet.StandingDown || i >= len(spec.Checks) {
+			continue
+		}
+		c := &spec.Checks[i]
+		if took := time.Duration(c.DownAfter-1) * c.Every; least < 0 || took < least {
+			least = took
+		}
+	}
+	return m.Health.SinceMono.Add(-max(least, 0))
 }

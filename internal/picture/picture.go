@@ -68,6 +68,8 @@ type Picture struct {
 	slots     fleet.Slots
 	orders    []fleet.Order // not taken up yet, sorted by id
 	vantage   fleet.Vantage
+	others    []fleet.Hearing
+	answers   []fleet.HostName
 	provider  fleet.ProviderState
 	roll      fleet.Roll
 	catalogue *Catalogue // as last seen; nil: never
@@ -186,7 +188,8 @@ func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	orders := p.offered()
 	return fleet.Snapshot{
 		Now: now, Installation: p.installation, Spec: p.spec, Wanted: p.wanted, Acting: p.acting, SteadyAt: p.steadyAt,
-		Provider: p.provider, Roll: p.roll, Hosts: p.hosts, Silent: p.silent, Cannot: p.cannot, Vantage: p.vantage, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
+		Provider: p.provider, Roll: p.roll, Hosts: p.hosts, Silent: p.silent, Cannot: p.cannot, Vantage: p.vantage,
+		Others: p.others, Answers: p.answers, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
 		Orders: orders[:min(len(orders), ordersAtOnce)], Placed: p.placed, Slots: p.slots,
 	}
 }

@@ -8,6 +8,7 @@ package provider
 import (
 	"context"
 	"errors"
+	"net/netip"
 
 	"hale/internal/fleet"
 )
@@ -257,6 +258,8 @@ type HostAnswer struct {
 	Independent bool
 	// Disabled says that whoever runs the provider wants nothing to be on it, such as for maintenance. What is there runs on.
 	Disabled bool
+	// Address is the host's own, at which it answers pings to whoever reaches the machines on it; invalid: not known.
+	Address netip.Addr
 }
 
 // ErrDoubtful is in an error of List or Get that says: this may not be the provider that we know, or it has lost its memory. Nothing of

@@ -182,6 +182,9 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 	if r.OnHostDisabled != "" {
 		line(2, "on_host_disabled: %s", r.OnHostDisabled)
 	}
+	if r.Silence != "" {
+		line(2, "silence: %s", r.Silence)
+	}
 	if r.OnExternalStop == fleet.ExternalStopHeal {
 		line(2, "on_external_stop: %s", r.OnExternalStop)
 	} else {

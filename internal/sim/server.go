@@ -41,7 +41,8 @@ type server struct {
 	lastPoll time.Duration
 	pollAt   time.Duration // when the next regular listing is planned; 0: none is
 	ids      int
-	hot      bool // in stage.hot
+	hot      bool          // in stage.hot
+	beside   time.Duration // when the hosts are asked next on which a machine is silent
 	// toldOfStore says that a person was told that the store takes nothing.
 	toldOfStore bool
 	// crashIn counts the writes until the process dies: half of the times before the write is stored. 0: never.
@@ -336,6 +337,7 @@ func (c *server) round() {
 		return
 	}
 	now := c.now()
+	c.lookBeside()
 	if !c.own.Due(now) {
 		return
 	}

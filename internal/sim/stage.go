@@ -306,6 +306,9 @@ func (s *stage) fleetHosts(dark map[string]bool, now fleet.Instant) []fleet.Host
 		if slices.ContainsFunc(s.store.beliefs, func(m fleet.Machine) bool { return !m.Current.None() && string(m.Current.Host) == h.Name }) {
 			out[i].Fence.Delay += h.Heavier
 		}
+		if s.w.SaidOff(h.Name) {
+			out[i].Fence.OffAt = now
+		}
 		if open, known := s.w.Access(h.Name); known {
 			cuts, out[i].Fence.AccessAt, out[i].Fence.Access = true, now, fleet.AccessCut
 			if open {

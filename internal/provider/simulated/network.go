@@ -64,6 +64,9 @@ func (v vantage) answers(address netip.Addr) bool {
 	if slices.Contains(v.options.Canaries, address) {
 		return true
 	}
+	if host, of := v.hostAt(address); of {
+		return !v.unreachable(v.client, host) && !v.severed(host) && !v.outOfSight(v.client, host)
+	}
 	g, ok := v.leases[address]
 	return ok && g.reachable(time.Now()) && !v.missed(v.client, g) && !v.ignores(g)
 }

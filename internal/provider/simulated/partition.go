@@ -84,7 +84,12 @@ func (w *World) sever(host fleet.HostName, now time.Time) {
 
 // hidden reports whether the client's probes cannot reach the guest.
 func (w *World) hidden(client string, g *guest) bool {
-	_, out := inForce(w, func(f OutOfSight) bool { return f.Host == g.host && f.Client == client })
+	return w.outOfSight(client, g.host)
+}
+
+// outOfSight reports whether nothing that is on the host can be reached by the client's probes.
+func (w *World) outOfSight(client string, host fleet.HostName) bool {
+	_, out := inForce(w, func(f OutOfSight) bool { return f.Host == host && f.Client == client })
 	return out
 }
 

@@ -352,9 +352,9 @@ func (w *World) listing(client string, now time.Time) provider.Listing {
 	var l provider.Listing
 	shown := map[fleet.HostName]bool{}
 	_, empty := inForce(w, func(EmptyLists) bool { return true })
-	for _, host := range w.options.Hosts {
+	for i, host := range w.options.Hosts {
 		answer := provider.HostAnswer{Name: host, Place: w.options.Places[host], Disabled: w.disabled(host),
-			Independent: len(w.options.Hosts) > 1}
+			Independent: len(w.options.Hosts) > 1, Address: hostAddress(i)}
 		if w.unreachable(client, host) {
 			answer.Err = fault.New(fault.Transient, "simulated.list", string(host), errUnreachable)
 		}

@@ -117,6 +117,21 @@ func NewWorld(o Options) *World {
 	}
 }
 
+// hostAddress is the own address of the host with the index: beside those of the guests, as a network of its own.
+func hostAddress(index int) netip.Addr {
+	return netip.AddrFrom4([4]byte{100, 64, byte(index >> 8), byte(index)}) //nolint:gosec // no world has so many
+}
+
+// hostAt returns the host whose own address it is.
+func (w *World) hostAt(address netip.Addr) (fleet.HostName, bool) {
+	for i, host := range w.options.Hosts {
+		if hostAddress(i) == address {
+			return host, true
+		}
+	}
+	return "", false
+}
+
 // Serve makes machines answer other checks, and further addresses beside them answer pings: those who watch may come to ask for
 // something else. They still listen where they did.
 func (w *World) Serve(checks []fleet.Check, canaries []netip.Addr) {

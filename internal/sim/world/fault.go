@@ -319,6 +319,17 @@ func (w *World) Hear(vantage string, a netip.Addr) Hears {
 	return h
 }
 
+// HearHost reports whether the host answers at its own address.
+func (w *World) HearHost(vantage, name string) bool {
+	h := w.hosts[name]
+	if h == nil || h.dark > 0 || h.apart {
+		return false
+	}
+	return !slices.ContainsFunc(w.cuts, func(c *cut) bool {
+		return (c.vantage == "" || c.vantage == vantage) && h.in(c.domain)
+	})
+}
+
 // Chance draws true with the probability.
 func (w *World) Chance(p float64) bool { return p > 0 && w.random.Float64() < p }
 

@@ -56,6 +56,12 @@ func (w *World) takePower(h *host) (effect bool, end End) {
 	return true, Done
 }
 
+// SaidOff reports whether the host's power controller says that it is off.
+func (w *World) SaidOff(name string) bool {
+	h := w.hosts[name]
+	return h != nil && h.Fence > 0 && h.dead+h.mute == 0 && h.cut
+}
+
 // TurnOff turns the domain's hosts off at their power controllers, as somebody does who is not the caller. When it is lifted they are on again, and what
 // was on them stays off.
 func (w *World) TurnOff(d Domain) (lift func()) {

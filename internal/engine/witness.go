@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/guard"
+	"hale/internal/probe"
+)
+
+// While a machine is silent, who else is heard near it matters: machines of other fleets, and the host's own address, which
+// is asked for as long as that.
+
+// hostMachine stands for a host where a target names a machine; no machine has such a name.
+const hostMachine = fleet.MachineName("host")
+
+// A host is asked often and believed quickly: what depends on it waits, and a look follows in any case.
+const (
+	hostEvery   = time.Second
+	hostTimeout = 900 * time.Millisecond
+	hostDown    = 2
+)
+
+// hearingLag is how old what an owner shows may be beside what it knows.
+const hearingLag = time.Second
+
+// witnesses are what one owner asks beside its machines.
+type witnesses struct {
+	epoch   uint64
+	asked   map[fleet.HostName]netip.Addr
+	answers map[fleet.HostName]bool
+}
+
+// lookBeside learns what there is to learn near the machines that are silent.
+func (t *term) lookBeside() {
+	silenced := t.own.Silenced()
+	t.own.SetOthers(t.others(t.spec.Provider, t.spec.Name, silenced))
+	t.askHosts(silenced)
+}
+
+// askHosts has the hosts asked on which a machine is silent, and no others.
+func (t *term) askHosts(silenced []fleet.Neighbourhood) {
+	w := &t.beside
+	wanted := map[fleet.HostName]netip.Addr{}
+	for _, h := range t.own.Hosts() {
+		on := func(n fleet.Neighbourhood) bool { return n.Host == h.Name }
+		if h.Address.IsValid() && slices.ContainsFunc(silenced, on) {
+			wanted[h.Name] = h.Address
+		}
+	}
+	for h, a := range w.asked {
+		if wanted[h] != a {
+			t.probes.Remove(hostID(h))
+			delete(w.asked, h)
+			delete(w.answers, h)
+		}
+	}
+	for h, a := range wanted {
+		if _, already := w.asked[h]; already {
+			continue
+		}
+		if w.asked == nil {
+			w.asked, w.answers = map[fleet.HostName]netip.Addr{}, map[fleet.HostName]bool{}
+		}
+		w.epoch++
+		w.asked[h] = a
+		t.probes.Set(probe.Target{ID: hostID(h), Address: a, Epoch: w.epoch, Spec: &fleet.Check{
+			Name: hostID(h).Check, Kind: fleet.CheckPing, Every: hostEvery, Timeout: hostTimeout,
+			DownAfter: hostDown, UpAfter: 1,
+		}})
+	}
+	t.tellAnswers()
+}
+
+func hostID(h fleet.HostName) probe.ID {
+	return probe.ID{Machine: hostMachine, Check: fleet.CheckName(h)}
+}
+
+// hearHost takes in what a host says.
+func (t *term) hearHost(e probe.Edge) {
+	host := fleet.HostName(e.Check)
+	if _, asked := t.beside.asked[host]; !asked || t.own.Deaf() {
+		return
+	}
+	t.beside.answers[host] = e.Standing == fleet.StandingUp
+	t.tellAnswers()
+}
+
+func (t *term) tellAnswers() {
+	var up []fleet.HostName
+	for h, answers := range t.beside.answers {
+		if answers {
+			up = append(up, h)
+		}
+	}
+	slices.Sort(up)
+	t.own.SetAnswers(up)
+}
+
+// others returns what the fleets on the provider hear in the neighbourhoods, but the one that asks. An owner that has not
+// looked at its probes of late is no witness.
+func (e *Engine) others(of fleet.ProviderName, asks fleet.Name, silenced []fleet.Neighbourhood) []fleet.Hearing {
+	if len(silenced) == 0 {
+		return nil
+	}
+	wanted := func(n fleet.Neighbourhood) bool { return slices.Contains(silenced, n) }
+	all, now := guard.Sights{}, e.clock.now().Mono
+	for _, o := range *e.owners.Load() {
+		f := o.published.Load()
+		if f.Spec.Provider != of || f.Spec.Name == asks || f.Acting == fleet.ReasonNotOwner {
+			continue
+		}
+		late := now.Sub(fleet.Instant(o.lived.Load())) > deafAfter
+		hears := guard.Sights{}
+		hears.Hear(&f.Spec, f.believed(), wanted)
+		for _, h := range hears {
+			if h.Delay += hearingLag; late {
+				h.Heard = 0
+			}
+			all.Add(h)
+		}
+	}
+	out := make([]fleet.Hearing, 0, len(all))
+	for _, n := range silenced {
+		if h, known := all[n]; known {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// believed returns the machines with what is known of each.
+func (s *FleetStatus) believed() func(yield func(*fleet.Machine, *fleet.View) bool) {
+	return func(yield func(*fleet.Machine, *fleet.View) bool) {
+		for i := range s.Machines {
+			if !yield(&s.Machines[i].Machine, &s.Machines[i]) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// besideEvery is how often hosts are asked on which a machine is silent (package engine).
+const besideEvery = time.Second
+
+// lookBeside asks the hosts themselves on which machines are silent, for as long as they are. There is no other fleet in
+// room A: what fleets hear for one another, the stories of the engine show.
+func (c *server) lookBeside() {
+	silenced := c.own.Silenced()
+	var answers []fleet.HostName
+	for _, n := range silenced {
+		if !slices.Contains(answers, n.Host) && c.s.w.HearHost(c.name, string(n.Host)) {
+			answers = append(answers, n.Host)
+		}
+	}
+	slices.Sort(answers)
+	c.own.SetAnswers(answers)
+	if len(silenced) == 0 || c.beside > c.s.w.Now() {
+		return
+	}
+	c.beside = c.s.w.Now() + besideEvery
+	c.soon(besideEvery, c.heat)
+}
