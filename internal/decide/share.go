@@ -156,7 +156,7 @@ func (r *round) closeParents() {
 		f := r.census.Look(p.Domain, r.question())
 		p.Failing, p.Members, p.Chance = f.Failing, f.Members, f.Chance
 		switch {
-		case least > 0 && 2*f.Failing >= least && f.Beyond():
+		case least > 0 && 2*f.Failing >= least && f.Stands():
 			p.CalmSince = 0
 		case p.CalmSince == 0:
 			p.CalmSince = r.s.Now.Mono
@@ -192,11 +192,13 @@ func (r *round) openParents() {
 		for _, p := range r.sit.Whole.Parents {
 			rest.Without = append(rest.Without, p.Domain)
 		}
-		f := r.census.Blame(rest)
-		if !f.Concentrated {
+		causes := r.census.Causes(rest)
+		if len(causes) == 0 {
 			return
 		}
-		r.openParent(f, nil)
+		for _, f := range causes {
+			r.openParent(f, nil)
+		}
 	}
 }
 

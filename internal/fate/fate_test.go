@@ -192,7 +192,7 @@ func TestAMachineThatLiesNowhereSharesNoFate(t *testing.T) {
 	if site := c.Add(&fleet.Incarnation{}); site != -1 || c.Within(site, host("h1")) {
 		t.Errorf("it lies at site %d", site)
 	}
-	if f := c.Look(host("h1"), fate.Question{}); f.Members != 0 || f.Beyond() {
+	if f := c.Look(host("h1"), fate.Question{}); f.Members != 0 || f.Stands() {
 		t.Errorf("an empty domain looks like %+v", f)
 	}
 }

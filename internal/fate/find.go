@@ -24,6 +24,8 @@ type Finding struct {
 	Chance float64
 	// Concentrated says that this is beyond chance, and the domain to blame.
 	Concentrated bool
+	// Alone is the chance if nobody else failed at all.
+	Alone float64
 }
 
 // tally is the count of one domain.
@@ -82,9 +84,11 @@ func (c *Census) numbersOf(domains []fleet.Domain) []int {
 
 // judge says how one domain's failures look.
 func (n *count) judge(d fleet.Domain, t tally, q Question) Finding {
-	f := Finding{Domain: d, Failing: t.failing, Members: t.members, Chance: 1}
+	f := Finding{Domain: d, Failing: t.failing, Members: t.members, Chance: 1, Alone: 1}
 	if t.members < n.whole.members {
-		f.Chance = min(1, Chance(n.whole.members, n.whole.failing, t.members, t.failing)*float64(max(1, n.rivals)))
+		rivals := float64(max(1, n.rivals))
+		f.Chance = min(1, Chance(n.whole.members, n.whole.failing, t.members, t.failing)*rivals)
+		f.Alone = min(1, Chance(n.whole.members, t.failing, t.members, t.failing)*rivals)
 	}
 	f.Concentrated = q.remarkable(t) && f.Chance <= threshold
 	return f
@@ -142,11 +146,15 @@ func (c *Census) Look(d fleet.Domain, q Question) Finding {
 	if k, known := c.numbers[d]; known && n.domains[k].members > 0 {
 		return n.judge(d, n.domains[k], q)
 	}
-	return Finding{Domain: d, Chance: 1}
+	return Finding{Domain: d, Chance: 1, Alone: 1}
 }
 
-// Beyond reports whether the failures are still more than chance explains, whatever their share of the domain.
-func (f Finding) Beyond() bool { return f.Chance <= threshold }
+// Stands reports whether a domain that was blamed is so still: by its own failures, whatever fails elsewhere meanwhile.
+// What was told is not taken back as easily as it is told.
+func (f Finding) Stands() bool { return f.Alone <= lenience*threshold }
+
+// lenience is how much likelier by chance a concentration may become until it is no more taken for one.
+const lenience = 10
 
 // Covers reports whether every failure in the inner domain is one of the outer, which has others besides.
 func (c *Census) Covers(outer, inner fleet.Domain) bool {

@@ -1,0 +1,88 @@
+package fate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"hale/internal/fleet"
+)
+
+// mostCauses bounds how many domains are blamed together, and severally is how much less likely by chance it must be
+// than what one domain is blamed for: there are many ways to choose several.
+const (
+	mostCauses = 40
+	severally  = 0.1
+)
+
+// leastOfEach is how many machines must fail in each of several domains that are blamed together.
+const leastOfEach = 2
+
+// Causes returns the domains that explain the failures best: one, or the fewest of a kind that fail at the same time. Each
+// would be tested against a background in which the others fail; together, they are tested against what is left. There are
+// none where chance explains the failures.
+func (c *Census) Causes(q Question) []Finding {
+	one := c.Blame(q)
+	several, chance := c.together(q)
+	switch {
+	case len(several) > 0 && (!one.Concentrated || chance < one.Chance):
+		return several
+	case one.Concentrated:
+		return []Finding{one}
+	}
+	return nil
+}
+
+// together returns the domains of one kind, two or more, that are least likely to fail together by chance.
+func (c *Census) together(q Question) (best []Finding, chance float64) {
+	n := c.count(q)
+	if n.whole.failing < max(q.AtLeast, 2*leastOfEach) {
+		return nil, 1
+	}
+	chance = severally * threshold
+	for _, kind := range [kinds]fleet.DomainKind{
+		fleet.DomainHost, fleet.DomainRack, fleet.DomainRoom, fleet.DomainZone, fleet.DomainNetwork, fleet.DomainStorage,
+	} {
+		worst, rivals := n.worst(c.domains, kind)
+		var sum tally
+		for k, d := range worst[:min(len(worst), mostCauses)] {
+			sum.add(n.domains[d])
+			if k == 0 || sum.members >= n.whole.members {
+				continue
+			}
+			ways := math.Exp(choose(rivals, k+1)) * float64(k*(k+1)) // of choosing so many, and of how many to choose
+			p := Chance(n.whole.members, n.whole.failing, sum.members, sum.failing) * ways
+			if p >= chance {
+				continue
+			}
+			chance, best = p, best[:0]
+			for _, d := range worst[:k+1] {
+				t := n.domains[d]
+				f := n.judge(c.domains[d], t, q)
+				f.Chance, f.Concentrated = p, true
+				best = append(best, f)
+			}
+		}
+	}
+	return best, chance
+}
+
+// worst returns the numbers of the kind's domains in which enough machines fail, those that fail most first, and how many
+// domains of the kind there are that could be among them.
+func (n *count) worst(domains []fleet.Domain, kind fleet.DomainKind) (worst []int, rivals int) {
+	for d, t := range n.domains {
+		if domains[d].Kind != kind || t.members < leastOfEach {
+			continue
+		}
+		rivals++
+		if t.failing >= leastOfEach && 2*t.failing >= t.members {
+			worst = append(worst, d)
+		}
+	}
+	slices.SortFunc(worst, func(a, b int) int {
+		x, y := n.domains[a], n.domains[b]
+		return cmp.Or(cmp.Compare(y.failing*x.members, x.failing*y.members), cmp.Compare(y.failing, x.failing),
+			cmp.Compare(domains[a].Name, domains[b].Name))
+	})
+	return worst, rivals
+}
