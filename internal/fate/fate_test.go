@@ -197,6 +197,62 @@ func TestAMachineThatLiesNowhereSharesNoFate(t *testing.T) {
 	}
 }
 
+// Hosts that fail at the same moment hide each other where each is held against the others; together they stand out.
+func TestSeveralDomainsAtOnceDoNotHideEachOther(t *testing.T) {
+	t.Parallel()
+	e := newEstate(1, 1, 20, 3) // 60 machines on 20 hosts
+	few := newEstate(1, 1, 6, 5)
+	pairs := newEstate(1, 1, 20, 2)
+	for reason, c := range map[string]struct {
+		estate estate
+		failed []string
+		more   []int // that fail besides
+		want   []string
+	}{
+		"one of twenty":                 {e, []string{"h003"}, nil, []string{"h003"}},
+		"three of twenty":               {e, []string{"h003", "h007", "h0011"}, nil, []string{"h0011", "h003", "h007"}},
+		"three of twenty, and a fourth": {e, []string{"h003", "h007", "h0011"}, []int{0}, []string{"h0011", "h003", "h007"}},
+		"two of six":                    {few, []string{"h001", "h004"}, nil, []string{"h001", "h004"}},
+		"four pairs of twenty":          {pairs, []string{"h001", "h004", "h006", "h009"}, nil, []string{"h001", "h004", "h006", "h009"}},
+		"one pair is too few":           {pairs, []string{"h001"}, nil, nil},
+		"five of six":                   {few, []string{"h000", "h001", "h002", "h003", "h004"}, nil, []string{"h000", "h001", "h002", "h003", "h004"}},
+	} {
+		var all [][]int
+		for _, h := range c.failed {
+			all = append(all, c.estate.in(host(h)))
+		}
+		var got []string
+		for _, f := range c.estate.census(failing(append(all, c.more)...)).Causes(fate.Question{AtLeast: 3}) {
+			got = append(got, f.Domain.Name)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: blamed %v, want %v", reason, got, c.want)
+		}
+	}
+}
+
+// What is blamed stays so for as long as its own machines say so, whatever fails elsewhere.
+func TestWhatFailsElsewhereChangesNoMind(t *testing.T) {
+	t.Parallel()
+	e := newEstate(1, 1, 6, 5)
+	dead := e.in(host("h001"))
+	for more := range 20 {
+		var others []int
+		for i := range e.machines {
+			if len(others) < more && !slices.Contains(dead, i) {
+				others = append(others, i)
+			}
+		}
+		if f := e.census(failing(dead, others)).Look(host("h001"), fate.Question{AtLeast: 3}); !f.Stands() {
+			t.Errorf("with %d failures elsewhere, the dead host is blamed no more: %+v", more, f)
+		}
+	}
+	if f := e.census(failing(dead[:2])).Look(host("h001"), fate.Question{AtLeast: 3}); f.Stands() {
+		t.Errorf("two of five are left, and the host is blamed still: %+v", f)
+	}
+}
+
 // The promise of the package, counted: failures that are scattered at random are blamed on a domain in at most one of a
 // hundred draws, whatever the estate looks like.
 func TestChanceIsHardlyEverBlamed(t *testing.T) {
@@ -210,7 +266,7 @@ func TestChanceIsHardlyEverBlamed(t *testing.T) {
 		const draws = 600
 		blamed := 0
 		for range draws {
-			if e.census(failing(scatter(&die, size, count))).Blame(fate.Question{AtLeast: 3}).Concentrated {
+			if len(e.census(failing(scatter(&die, size, count))).Causes(fate.Question{AtLeast: 3})) > 0 {
 				blamed++
 			}
 		}
