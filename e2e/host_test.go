@@ -35,6 +35,7 @@ const spreadFleet = `      seed: true
     checks:
       alive: {ping: {}, every: 500ms, timeout: 450ms, down_after: 3}
     build_within: 1m
+    silence: act
     repair: {attempts: 50 in 1h, backoff: 500ms, %s}`
 
 // TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff cuts hale off from a host whose machine runs on. As long as the host's power

@@ -142,8 +142,22 @@ func field(events []api.Event, m match, of func(api.Event) string) []string {
 	return out
 }
 
+// calls lists what was asked of the provider, but what hale held back by itself: the claim on an adopted machine must have
+// stood for a while first.
 func calls(events []api.Event) []string {
-	return field(events, kind("intent"), func(e api.Event) string { return e.Op })
+	var out []string
+	under := map[string]int{} // the machine's last call, by its place in the list
+	for _, e := range events {
+		switch at, asked := under[e.Machine]; {
+		case e.Kind == "intent":
+			under[e.Machine] = len(out)
+			out = append(out, e.Op)
+		case e.Kind == "outcome" && e.Outcome == "not-sent" && asked:
+			out[at] = ""
+			delete(under, e.Machine)
+		}
+	}
+	return slices.DeleteFunc(out, func(op string) bool { return op == "" })
 }
 
 func steps(events []api.Event) []string {

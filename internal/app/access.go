@@ -41,8 +41,8 @@ func (f fencer) Access(host fleet.HostName) (fleet.Access, time.Time) {
 	return access, at
 }
 
-// Off implements engine.Fencer.
-func (f fencer) Off(host fleet.HostName) time.Time {
+// SaidOff implements engine.Fencer.
+func (f fencer) SaidOff(host fleet.HostName) time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var at time.Time

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"sync"
 
@@ -315,13 +316,27 @@ func roomOf(s state.Store) func() (state.Room, error) {
 	return nil
 }
 
+// addresses returns those that the operator names.
+func addresses(hosts []config.Host) map[fleet.HostName]netip.Addr {
+	out := map[fleet.HostName]netip.Addr{}
+	for _, h := range hosts {
+		if h.Address.IsValid() {
+			out[h.Name] = h.Address
+		}
+	}
+	return out
+}
+
 // setup is what the engine is told to look after, and by which probe engines. A fleet that is probed in the same way as before keeps
 // its own.
 func (s *site) setup(c *config.Config, adapters []adapter, specs []fleet.Spec) (engine.Setup, watches) {
 	var setup engine.Setup
 	for _, p := range c.Providers {
 		a := adapterOf(adapters, p.Name)
-		setup.Sources = append(setup.Sources, engine.Source{Name: p.Name, Adapter: s.how.wrap(a.provider), Watcher: a.watcher, Poll: p.Poll, ListWithin: p.ListWithin, Runner: a.runner, Fencer: s.fencing.of(p.Name)})
+		setup.Sources = append(setup.Sources, engine.Source{
+			Name: p.Name, Adapter: s.how.wrap(a.provider), Watcher: a.watcher, Poll: p.Poll, ListWithin: p.ListWithin,
+			Runner: a.runner, Fencer: s.fencing.of(p.Name), Addresses: addresses(p.Hosts),
+		})
 	}
 	all := watches{}
 	for _, spec := range specs {

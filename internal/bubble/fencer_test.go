@@ -73,8 +73,8 @@ func (p *powers) Access(host fleet.HostName) (fleet.Access, time.Time) {
 	return fleet.AccessOpen, time.Now()
 }
 
-// Off implements engine.Fencer.
-func (p *powers) Off(host fleet.HostName) time.Time {
+// SaidOff implements engine.Fencer.
+func (p *powers) SaidOff(host fleet.HostName) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.host(host).Fence == 0 || p.dead[host]+p.mute[host] > 0 || !p.cut[host] {

@@ -90,6 +90,9 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 			p.Simulated.Machines = append(p.Simulated.Machines, m.value)
 		}
 		p.Hosts = compilePlaces(d.hosts.value, p.Type, f)
+		for _, h := range d.hosts.value { // its hosts have addresses of their own
+			foreign(f, p.Type, h.value.address)
+		}
 		foreign(f, p.Type, d.uri, d.stateDir)
 		foreign(f, p.Type, d.cloud)
 	case p.Type == ProviderExec:
@@ -172,7 +175,8 @@ func hostsOf(drafts []at[hostDraft], f *finder) []Host {
 	for _, h := range drafts {
 		d := h.value
 		once(hosts, d, f)
-		hosts = append(hosts, Host{Name: fleet.HostName(d.name.value), URI: d.uri.value, Place: d.place(), FenceDelay: d.fenceDelay.value})
+		hosts = append(hosts, Host{Name: fleet.HostName(d.name.value), URI: d.uri.value, Place: d.place(),
+			Address: d.address.value, FenceDelay: d.fenceDelay.value})
 	}
 	slices.SortFunc(hosts, func(a, b Host) int { return strings.Compare(string(a.Name), string(b.Name)) })
 	return hosts

@@ -109,6 +109,8 @@ type Host struct {
 	URI string
 	// Place is where it stands, as far as the operator says.
 	Place fleet.Place
+	// Address is its own, at which it answers pings; invalid: as the provider says.
+	Address netip.Addr `json:",omitzero"`
 	// Fence are the names of the methods that cut its power, in the order in which they are tried.
 	Fence []string
 	// FenceDelay is for how long it is left as it is before it is fenced.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -105,16 +106,19 @@ fleets:
 			History: 30 * 24 * time.Hour,
 		}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, addresses); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
 }
+
+// addresses compares those, whose fields are their own.
+var addresses = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 
 func TestDisksWithASize(t *testing.T) {
 	t.Parallel()
 	got := one(t, "template: {image: a.qcow2, disks: {scratch: {size: 2GiB, keep: false}, root: ephemeral, data: {size: 512MiB}}}").Template.Disks
 	want := []fleet.Disk{{Name: "data", Size: 512 << 20}, {Name: "root", Ephemeral: true}, {Name: "scratch", Ephemeral: true, Size: 2 << 30}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, addresses); diff != "" {
 		t.Errorf("disks (-want +got):\n%s", diff)
 	}
 }
@@ -306,7 +310,7 @@ func TestChecksOfServices(t *testing.T) {
 	i, j := check("i", fleet.CheckGRPC, 50051), check("j", fleet.CheckGRPC, 443)
 	j.GRPC = fleet.GRPCCheck{Service: "shop.v1.Orders", Host: "orders.example.org:443", Secure: true, TLS: fleet.TLSCheck{Days: 14}}
 	want = append(want, e, f, g, h, i, j)
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, addresses); diff != "" {
 		t.Errorf("checks (-want +got):\n%s", diff)
 	}
 }
@@ -393,7 +397,7 @@ providers:
 			},
 		},
 	}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, addresses); diff != "" {
 		t.Errorf("providers (-want +got):\n%s", diff)
 	}
 }

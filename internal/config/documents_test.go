@@ -91,7 +91,7 @@ fleets:
 	full := text(presets(provider), presets(web.Properties["template"]), presets(check), presets(check.Properties["http"]),
 		step("start"), step("reboot"), step("recreate"), repair, fleetKeys)
 	bare := text("", "", "", "", "", "", "", "", "")
-	if diff := cmp.Diff(sound(t, bare), sound(t, full)); diff != "" {
+	if diff := cmp.Diff(sound(t, bare), sound(t, full), addresses); diff != "" {
 		t.Errorf("with the defaults written out (-bare +full):\n%s\n%s", diff, full)
 	}
 	if n := strings.Count(full, ":") - strings.Count(bare, ":"); n < 28 {

@@ -50,6 +50,7 @@ type sharedDraft struct {
 type hostDraft struct {
 	name, uri                 at[string]
 	rack, room, zone, storage at[string]
+	address                   at[netip.Addr]
 	fence                     at[[]at[string]]
 	fenceDelay                at[time.Duration]
 }

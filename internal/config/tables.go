@@ -108,6 +108,9 @@ func hostShape() object[hostDraft] {
 		may("zone", "The zone that it stands in.", text("a zone", "z1"), func(h *hostDraft) *at[string] { return &h.zone }),
 		may("storage", "What its machines' disks lie on, where several hosts share it.", text("a storage", "nas1"),
 			func(h *hostDraft) *at[string] { return &h.storage }),
+		may("address", "Its own address, which answers pings as long as hale reaches what is on it: a machine that is silent "+
+			"and alone there has no other witness. Under libvirt it need not be said. See fleets.FLEET.silence.", address(),
+			func(h *hostDraft) *at[netip.Addr] { return &h.address }).said("the host of uri, under libvirt"),
 		hostFences(),
 		hostFenceDelay(),
 	}}

@@ -133,10 +133,13 @@ func TestS74AHostLosesPowerAndComesBack(t *testing.T) {
 	})
 }
 
-// S74, S43: the policy is to evacuate, and the host's control plane still answers: after the wait its machines are built anew elsewhere.
+// S74, S43: the policy is to evacuate, on silence, too, and the host's control plane still answers: after the wait its
+// machines are built anew elsewhere.
 func TestS74AHostThatStaysCutOffIsEvacuated(t *testing.T) {
 	t.Parallel()
-	tell(t, halls(), crowd(fleet.FateEvacuate), func(s *story) {
+	spec := crowd(fleet.FateEvacuate)
+	spec.Repair.Silence = fleet.SilenceActs
+	tell(t, halls(), spec, func(s *story) {
 		s.grown()
 		at := time.Now()
 		lift := s.inject(simulated.CutOff{Host: "h05"})

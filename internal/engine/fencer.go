@@ -16,8 +16,8 @@ type Fencer interface {
 	Means(host fleet.HostName, seen []fleet.Name) fleet.Means
 	// Access is what was last said of the host's access, and when.
 	Access(host fleet.HostName) (fleet.Access, time.Time)
-	// Off is when the host's power controller said last that it is off; zero: it says that it is on, or nothing.
-	Off(host fleet.HostName) time.Time
+	// SaidOff is when the host's power controller said last that it is off; zero: it says that it is on, or nothing.
+	SaidOff(host fleet.HostName) time.Time
 	// Watch has the controllers of these hosts asked often from now on, and of no others.
 	Watch(hosts []fleet.HostName)
 	// Fence makes one of these tries, from 1. Without an error the host is proven off, or cut. fault.UnknownOutcome: something was ordered, and nobody
@@ -68,7 +68,7 @@ func (s *sentinel) fenced(hosts []fleet.Host) []fleet.Host {
 		if !h.Up && h.Fence.Tries+h.Fence.Cuts > 0 {
 			h.Serves = s.serves == nil || s.serves(h.Name)
 			silent = append(silent, h.Name)
-			if at := f.Off(h.Name); !at.IsZero() {
+			if at := f.SaidOff(h.Name); !at.IsZero() {
 				h.Fence.OffAt = now.Add(-time.Since(at))
 			}
 		}

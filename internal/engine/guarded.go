@@ -53,10 +53,10 @@ func (g guardedFencer) Access(host fleet.HostName) (a fleet.Access, at time.Time
 	return g.behind.Access(host)
 }
 
-// Off implements Fencer. Of a host of which nobody can say it, it is not off.
-func (g guardedFencer) Off(host fleet.HostName) (at time.Time) {
+// SaidOff implements Fencer. Of a host of which nobody can say it, it is not off.
+func (g guardedFencer) SaidOff(host fleet.HostName) (at time.Time) {
 	defer g.told.Catch("", "off", func(*defect.Panic) { at = time.Time{} })
-	return g.behind.Off(host)
+	return g.behind.SaidOff(host)
 }
 
 // Watch implements Fencer.

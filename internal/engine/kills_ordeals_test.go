@@ -78,7 +78,7 @@ func hostOrdeals() []ordeal {
 	two := simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}
 	lost := func(step fleet.StepKind, proof fleet.Proof) fleet.Spec {
 		spec := bare(5, rung(step))
-		spec.Repair.Fence = fleet.Fence{Proof: proof, Hosts: true}
+		spec.Repair.Fence, spec.Repair.Silence = fleet.Fence{Proof: proof, Hosts: true}, fleet.SilenceActs
 		return spec
 	}
 	leaves := bare(5, rung(fleet.StepMigrate))

@@ -46,8 +46,8 @@ func (m *mains) Access(host fleet.HostName) (fleet.Access, time.Time) {
 	return fleet.AccessOpen, time.Now()
 }
 
-// Off implements engine.Fencer.
-func (m *mains) Off(host fleet.HostName) time.Time {
+// SaidOff implements engine.Fencer.
+func (m *mains) SaidOff(host fleet.HostName) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.off[host] {

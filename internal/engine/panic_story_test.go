@@ -192,7 +192,7 @@ func (w *town) open() (stop func()) {
 			spec = told(time.Hour, "bell")
 			spec.Name, spec.Provider, spec.Size = name, of, 5
 		case fencer:
-			spec.Repair.Fence.Hosts = true
+			spec.Repair.Fence.Hosts, spec.Repair.Silence = true, fleet.SilenceActs
 			src.Fencer = shaky{newMains(world, fleet.Means{Tries: 4, Limit: 15 * time.Second}), w.bombs[name]}
 		}
 		probes := netprobe.New(transport, netprobe.Options{Agents: handle, Panics: w.book.Witness(defect.Check, string(name))})

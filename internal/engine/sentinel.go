@@ -38,6 +38,8 @@ type Source struct {
 	Runner program.Runner
 	// Fencer cuts the power of the provider's hosts; nil: nobody can.
 	Fencer Fencer
+	// Addresses are the hosts' own, where the operator names them.
+	Addresses map[fleet.HostName]netip.Addr
 }
 
 // DefaultListWithin is the limit of a listing that nobody gave another one.
@@ -263,7 +265,7 @@ func (s *sentinel) look(ctx context.Context) (r report) {
 	lctx, cancel := context.WithTimeout(ctx, time.Duration(s.within.Load()))
 	defer cancel()
 	list, err := s.src.Adapter.List(lctx)
-	if err == nil && s.identityDue(hostsOf(list), s.clock.now()) {
+	if err == nil && s.identityDue(s.hostsOf(list), s.clock.now()) {
 		err = s.checkIdentity(ctx)
 	}
 	s.note(err)
@@ -273,12 +275,12 @@ func (s *sentinel) look(ctx context.Context) (r report) {
 		s.questions.hosts(list.Hosts)
 		s.remember(list)
 		s.marked.Store(&listing{marked(list.Instances), s.clock.now().Wall})
-		c.Replace(s.fenced(hostsOf(list)), list.Instances, asked)
+		c.Replace(s.fenced(s.hostsOf(list)), list.Instances, asked)
 	}
 	return report{state: s.state, catalogue: c}
 }
 
-func hostsOf(l provider.Listing) []fleet.Host {
+func (s *sentinel) hostsOf(l provider.Listing) []fleet.Host {
 	hosts := make([]fleet.Host, 0, len(l.Hosts))
 	for _, h := range l.Hosts {
 		hosts = append(hosts, fleet.Host{Name: h.Name, Up: h.Err == nil, Place: h.Place, Closed: h.Closed, Disabled: h.Disabled,
@@ -286,6 +288,9 @@ func hostsOf(l provider.Listing) []fleet.Host {
 	}
 	bear := map[netip.Addr]int{}
 	for i := range hosts {
+		if named, ok := s.src.Addresses[hosts[i].Name]; ok {
+			hosts[i].Address = named
+		}
 		bear[hosts[i].Address]++
 	}
 	for i := range hosts {

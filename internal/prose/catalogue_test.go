@@ -25,6 +25,7 @@ var untold = map[string]string{
 	"ConditionOp":     "configuration: the person wrote it",
 	"ExternalStop":    "configuration: the person wrote it",
 	"HostDisabled":    "configuration: the person wrote it",
+	"SilencePolicy":   "configuration: the person wrote it",
 	"FateAnswer":      "configuration: the person wrote it",
 	"OnDeleteFailure": "configuration: the person wrote it",
 	"OnFailure":       "configuration: the person wrote it",

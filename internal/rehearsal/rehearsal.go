@@ -178,13 +178,14 @@ func (f Faults) Title() string {
 // smallest is the size from which on a fleet has a brake.
 const smallest = 3
 
-// befall draws the plan. A fleet without a brake is spared the partitions unless they were asked for: that it then takes its
-// machines for dead is known (docs/safety.md), and would hide everything else.
+// befall draws the plan. A fleet without a brake whose policy takes silence for death is spared the partitions unless
+// they were asked for: what it then does is as it was ordered, and would hide everything else.
 func (f Faults) befall(o *sim.Options) (unfit []string) {
 	drawn := slices.Clone(f.Kinds)
-	if f.usual && o.Spec.Size < smallest {
+	if f.usual && o.Spec.Size < smallest && o.Spec.Repair.Silence == fleet.SilenceActs {
 		drawn = slices.DeleteFunc(drawn, func(k sim.Kind) bool { return k == sim.KindPartition })
-		unfit = append(unfit, fmt.Sprintf("a fleet of %d has no brake, so partitions are left out; --faults %s plays them", o.Spec.Size, sim.KindPartition))
+		unfit = append(unfit, fmt.Sprintf("a fleet of %d has no brake and takes silence for death, so partitions are left out; --faults %s plays them",
+			o.Spec.Size, sim.KindPartition))
 	}
 	o.Plan = sim.Forecast{Seed: o.Seed, Kinds: drawn, Horizon: o.Horizon}.Draw(o.Spec, o.Hosts, o.Servers)
 	return unfit

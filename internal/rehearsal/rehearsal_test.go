@@ -128,7 +128,7 @@ func TestAFleetWithoutABrakeIsSparedPartitionsUnlessTheyAreAskedFor(t *testing.T
 	parted := func(out rehearsal.Outcome) bool {
 		return slices.ContainsFunc(out.Fleets[0].Faults, func(f rehearsal.Fault) bool { return strings.HasSuffix(f.Kind, string(sim.IsOutOfSight)) })
 	}
-	order := rehearsal.Order{Config: configtest.Parse(t, "size: 1", page), Seed: 1, Horizon: 20 * day, Weather: rehearsal.Usual()}
+	order := rehearsal.Order{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1, Horizon: 20 * day, Weather: rehearsal.Usual()}
 	out := rehearse(t, order)
 	if parted(out) || len(out.DidNotFit) != 1 || !strings.Contains(out.DidNotFit[0], "--faults partition") {
 		t.Errorf("parted: %v; did not fit: %v", parted(out), out.DidNotFit)
@@ -152,7 +152,7 @@ func TestWhatARunShowsAboutThePolicyIsSaid(t *testing.T) {
 		"a kept disk":     {[]string{"size: 5", page, "template: {image: x, disks: {root: keep}}"}, disk, "has no recreate (disk root is kept, which forbids it)"},
 		"only pinged":     {[]string{"size: 5", "checks: {alive: {ping: {}, every: 5s}}"}, "1m web-2 answers 503", "no check asks for what was lost, or unhealthy_when wants more (answers 503"},
 		"a storm":         {[]string{"size: 10", page}, storm, "the brake engaged 1 time"},
-		"no brake":        {[]string{"size: 1", page}, "1m web-1 crashes", "a fleet of 1 has no brake"},
+		"no brake":        {[]string{"size: 1", page, "silence: act"}, "1m web-1 crashes", "a fleet of 1 has no brake"},
 		"one at a time":   {[]string{"size: 40", page, "limits: {in_repair: 1, brake: {percent: 90%}}"}, strings.ReplaceAll(storm, "crashes", "stops serving"), "of 4 repairs waited for their turn (limits.in_repair: 1)"},
 		"nobody mends it": {[]string{"size: 4", page, "repair: {steps: [start]}"}, disk, "1 machine was still down at the end: web-2"},
 		"a quiet policy":  {[]string{"size: 3", page}, disk, ""},
@@ -198,10 +198,10 @@ func TestFaultsAreSummedUpByWhatCameOfThem(t *testing.T) {
 
 func TestWrongActsComeWithTheLinesAroundThem(t *testing.T) {
 	t.Parallel()
-	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 1", page), Seed: 1, Horizon: 10 * day,
+	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1, Horizon: 10 * day,
 		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindPartition}}})
 	if out.OK() || len(out.Fleets[0].Wrong) == 0 {
-		t.Fatal("a machine out of sight was let alone: then the safety notes are out of date")
+		t.Fatal("a machine out of sight was let alone, although the policy takes silence for death")
 	}
 	m := out.Fleets[0].Wrong[0]
 	around := strings.Join(m.Around, "\n")
@@ -243,7 +243,7 @@ func fleetName(s string) fleet.Name { return fleet.Name(s) }
 
 func TestTheLeastThatDoesItAgainIsFoundAndIsAScenarioFile(t *testing.T) {
 	t.Parallel()
-	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 1", page), Seed: 1, Horizon: 20 * day,
+	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1, Horizon: 20 * day,
 		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine, sim.KindPartition, sim.KindController}}})
 	found := out.Find(nil)
 	if len(found) != 1 || found[0].Events != 1 || found[0].Of < 20 || !found[0].Whole {

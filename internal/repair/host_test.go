@@ -117,7 +117,7 @@ func TestL1ACutIsBuiltUponOnlyAtOnce(t *testing.T) {
 				Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }, Situation: &guard.Situation{
 					Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate,
 						Timeout: time.Minute}}, Attempts: 3, AttemptsIn: time.Hour, Fence: fleet.Fence{Proof: c.demand,
-						Hosts: true}}},
+						Hosts: true}, Silence: fleet.SilenceActs}},
 					Now: now, View: view, Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
 					Hosts: []fleet.Host{{Name: "h1", Up: c.up, Fence: c.means}, {Name: "h2", Up: c.place},
 						{Name: "h3", Up: true, Fence: fleet.Means{Access: fleet.AccessCut}}},

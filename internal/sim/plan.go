@@ -248,9 +248,15 @@ func (d *drawing) partition(at time.Duration) {
 	if d.random.IntN(4) > 0 {
 		subject = d.domain()
 	}
-	d.add(at, subject, IsOutOfSight, d.server(), d.lasting(10*time.Second, time.Hour))
-	// From one vantage, one or two machines out of sight look exactly as if they were dead (docs/safety.md).
-	d.plan[len(d.plan)-1].Least = min(3, d.spec.Size)
+	if subject != "all" && d.random.IntN(4) == 0 {
+		d.add(at, subject, IsParted, "", d.lasting(10*time.Second, time.Hour))
+	} else {
+		d.add(at, subject, IsOutOfSight, d.server(), d.lasting(10*time.Second, time.Hour))
+	}
+	if d.spec.Repair.Silence == fleet.SilenceActs {
+		// One or two machines out of sight look exactly as if they were dead, and the policy takes them to be.
+		d.plan[len(d.plan)-1].Least = min(3, d.spec.Size)
+	}
 }
 
 func (d *drawing) provider(at time.Duration) {

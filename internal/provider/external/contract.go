@@ -295,6 +295,8 @@ type hostAnswer struct {
 	Error   *trouble `json:"error"`
 	// Independent hosts keep neither ids nor names apart.
 	Independent bool `json:"independent"`
+	// Address is the host's own.
+	Address string `json:"address"`
 }
 
 // got is the result of get.

@@ -119,6 +119,13 @@ func (l listed) listing() (provider.Listing, error) {
 func (h hostAnswer) answer() (provider.HostAnswer, error) {
 	place := fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage}
 	a := provider.HostAnswer{Name: fleet.HostName(h.Name), Place: place, Independent: h.Independent}
+	if h.Address != "" {
+		address, err := netip.ParseAddr(h.Address)
+		if err != nil {
+			return a, fmt.Errorf("host %q: %w", h.Name, err)
+		}
+		a.Address = address.Unmap()
+	}
 	if h.Error == nil {
 		return a, nil
 	}

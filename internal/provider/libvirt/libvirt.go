@@ -132,7 +132,7 @@ func New(o Options) (*Provider, error) {
 		if slices.ContainsFunc(p.hosts, func(h *host) bool { return h.name == ho.Name }) {
 			problems = append(problems, fmt.Errorf("host %q is named twice", ho.Name))
 		}
-		p.hosts = append(p.hosts, newHost(ho, reach{addr, o.Proof}))
+		p.hosts = append(p.hosts, newHost(ho, reach{address: addr, proof: o.Proof}))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, fault.New(fault.Invalid, "libvirt.new", "", err)

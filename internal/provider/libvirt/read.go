@@ -64,7 +64,7 @@ func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 	var l provider.Listing
 	for i, h := range p.hosts {
 		l.Hosts = append(l.Hosts, provider.HostAnswer{
-			Name: h.name, Place: h.place, Err: errs[i], Independent: len(p.hosts) > 1,
+			Name: h.name, Place: h.place, Err: errs[i], Independent: len(p.hosts) > 1, Address: h.address(),
 		})
 		if errs[i] == nil {
 			l.Instances = append(l.Instances, found[i]...)

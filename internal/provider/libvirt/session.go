@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/netip"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,6 +32,8 @@ type host struct {
 	facts factCache
 
 	agents agents
+	// own is the host's address, as it was last connected to.
+	own atomic.Pointer[netip.Addr]
 
 	mu       sync.Mutex
 	idle     []*link
@@ -38,7 +42,17 @@ type host struct {
 }
 
 func newHost(o HostOptions, addr reach) *host {
-	return &host{name: o.Name, place: o.Place, addr: addr, sessions: map[*session]bool{}}
+	h := &host{name: o.Name, place: o.Place, addr: addr, sessions: map[*session]bool{}}
+	h.addr.met = func(a netip.Addr) { h.own.Store(&a) }
+	return h
+}
+
+// address returns the host's own; invalid: nobody connected to it yet.
+func (h *host) address() netip.Addr {
+	if a := h.own.Load(); a != nil {
+		return *a
+	}
+	return netip.Addr{}
 }
 
 // session is one operation under way on a host. It has a connection for itself, so cutting it when the operation's

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -102,6 +103,23 @@ func (a address) local() bool { return a.network == "unix" }
 type reach struct {
 	address
 	proof Proof
+	met   func(netip.Addr) // is told the daemon's address; nil: nobody wants to know
+}
+
+// meet tells of the address that was connected to. The host of a daemon on this machine is this one.
+func (r reach) meet(conn net.Conn) {
+	if r.met == nil {
+		return
+	}
+	a := netip.MustParseAddr("127.0.0.1")
+	if !r.local() {
+		to, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+		if err != nil {
+			return
+		}
+		a = to.Addr().Unmap()
+	}
+	r.met(a)
 }
 
 // dial connects, within ctx, and returns when both ends have taken each other for who they say they are.
@@ -118,6 +136,7 @@ func (r reach) dial(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, r.unheard(target, err)
 	}
+	r.meet(conn)
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // the handshakes know no context
 	defer stop()
 	secured, err := r.secure(ctx, conn)
