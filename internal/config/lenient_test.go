@@ -92,3 +92,25 @@ func TestOneLostPacketThatDecidesIsWarnedOf(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsNotDoneOnSilenceAloneIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	const base = "fences: {bmc: {command: {command: [/bin/off, \"{host}\"]}}}\nproviders:\n  lab: {type: simulated, hosts: " +
+		"[{name: h1, fence: [bmc]}, {name: h2, fence: [bmc]}]}\nfleets:\n  web:\n    provider: lab\n    size: 5\n" +
+		"    checks: {alive: {ping: {}}}\n"
+	for lines, says := range map[string]string{
+		"    shared_fate: {then: evacuate}\n":                    "fleets.web.shared_fate.then: evacuate: machines",
+		"    repair: {fence: {hosts: off}}\n":                    "fleets.web.repair.fence.hosts: off: a host that",
+		"    shared_fate: {then: evacuate}\n    silence: act\n":  "",
+		"    repair: {fence: {hosts: off}}\n    silence: act\n":  "",
+		"    repair: {fence: {hosts: off}}\n    mode: observe\n": "",
+	} {
+		c, err := Parse("hale.yaml", []byte(base+lines))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := strings.Join(c.Warnings(), "\n"); !strings.Contains(w, says) || says == "" && w != "" {
+			t.Errorf("%q is warned of: %q", lines, w)
+		}
+	}
+}

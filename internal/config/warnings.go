@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"slices"
 
 	"hale/internal/fleet"
 	"hale/internal/guard"
@@ -24,7 +25,34 @@ func (c *Config) Warnings() []string {
 		}
 	}
 	for i := range c.Fleets {
-		out = append(out, fleetWarnings(&c.Fleets[i])...)
+		f := &c.Fleets[i]
+		out = append(out, fleetWarnings(f)...)
+		for k := range c.Providers {
+			if p := &c.Providers[k]; p.Name == f.Provider && f.Mode == fleet.ModeAct && f.Repair.Silence == "" {
+				out = append(out, silenceWarnings(f, p)...)
+			}
+		}
+	}
+	return out
+}
+
+// silenceWarnings are about what the fleet is told to do, and does not do on silence alone.
+func silenceWarnings(f *fleet.Spec, p *Provider) []string {
+	var out []string
+	if f.SharedFate.Then == fleet.FateEvacuate {
+		out = append(out, fmt.Sprintf("fleets.%s.shared_fate.then: evacuate: machines that are merely silent are not "+
+			"evacuated; write silence: act if silence is enough", f.Name))
+	}
+	if f.Repair.Fence.Hosts && p.Type != ProviderOpenStack && p.Type != ProviderVSphere {
+		out = append(out, fmt.Sprintf("fleets.%s.repair.fence.hosts: off: a host that is merely silent is not turned off, but "+
+			"one whose power controller says that it is off counts as such; write silence: act if silence is enough", f.Name))
+	}
+	told := func(h Host) bool { return h.Address.IsValid() }
+	cloud := p.Type == ProviderOpenStack || p.Type == ProviderVSphere
+	if f.Size == 1 && cloud && !slices.ContainsFunc(p.Hosts, told) && !f.Asks(fleet.CheckAgent) {
+		out = append(out, fmt.Sprintf("fleets.%s: where its only machine is alone on its host, nothing bears witness when it is "+
+			"silent, and a person is told instead; give the hosts their address, check the guest's agent, or write silence: act",
+			f.Name))
 	}
 	return out
 }

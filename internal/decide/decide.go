@@ -86,7 +86,7 @@ func (r *round) decide() Decision {
 	}
 	r.record(remindOfDoubt(&r.sit.Whole.Doubt, &r.s)...)
 	r.shareFates(works)
-	r.sit.Sights = r.sights(works)
+	r.sit.Sights = sights(r, works)
 	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole, Machines: r.decided}
 	r.sit.Brake = d.Brake
 	for _, w := range works {

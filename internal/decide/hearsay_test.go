@@ -27,7 +27,7 @@ func TestS74HeartbeatsWithASharedTokenEvacuateNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tl := street(t, 10)
-			tl.s.Spec.SharedFate.Then = fleet.FateEvacuate
+			tl.s.Spec.SharedFate.Then, tl.s.Spec.Repair.Silence = fleet.FateEvacuate, fleet.SilenceActs
 			if k := &tl.s.Spec.Checks[0]; !c.page {
 				k.Kind, k.Heartbeat.PerMachine = fleet.CheckHeartbeat, c.perMachine
 			}

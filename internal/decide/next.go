@@ -42,7 +42,7 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 		func(p fleet.Parent) bool { return !p.Paged })
 	for _, w := range works {
 		c.addMachine(w.M, &r.s.Spec)
-		r.addWitness(&c, w)
+		c.addWitness(r, w)
 		if i := w.M.Incident; untold && i != nil {
 			c.addWall(i.Opened.Add(fleet.HostBoot))
 		}

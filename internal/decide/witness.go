@@ -8,7 +8,7 @@ import (
 )
 
 // sights returns what is heard, by this fleet and others, in the neighbourhoods in which a machine is silent.
-func (r *round) sights(works []*work) guard.Sights {
+func sights(r *round, works []*work) guard.Sights {
 	var silent map[fleet.Neighbourhood]bool
 	for _, w := range works {
 		if guard.Silent(w.M, w.View, &r.sit) {
@@ -23,7 +23,7 @@ func (r *round) sights(works []*work) guard.Sights {
 	}
 	wanted := func(n fleet.Neighbourhood) bool { return silent[n] }
 	all := guard.Sights{}
-	all.Hear(&r.s.Spec, r.judged(works), wanted)
+	all.Hear(&r.s.Spec, judged(r.s.Machines, works), wanted)
 	for _, h := range r.s.Others {
 		if wanted(h.Neighbourhood) {
 			all.Add(h)
@@ -33,11 +33,11 @@ func (r *round) sights(works []*work) guard.Sights {
 }
 
 // judged returns all machines as this round judged them.
-func (r *round) judged(works []*work) iter.Seq2[*fleet.Machine, *fleet.View] {
+func judged(all []fleet.View, works []*work) iter.Seq2[*fleet.Machine, *fleet.View] {
 	return func(yield func(*fleet.Machine, *fleet.View) bool) {
 		next := 0 // of the works, which are in the machines' order
-		for i := range r.s.Machines {
-			v := &r.s.Machines[i]
+		for i := range all {
+			v := &all[i]
 			m := &v.Machine
 			if next < len(works) && works[next].index == i {
 				m, v = works[next].M, works[next].View
@@ -51,7 +51,7 @@ func (r *round) judged(works []*work) iter.Seq2[*fleet.Machine, *fleet.View] {
 }
 
 // addWitness notes when the witnesses to a machine's silence are as good as they need be.
-func (r *round) addWitness(c *calendar, w *work) {
+func (c *calendar) addWitness(r *round, w *work) {
 	if w.M.Waiting != fleet.ReasonUnclear {
 		return
 	}

@@ -98,7 +98,7 @@ func TestL04SilenceNeedsAWitness(t *testing.T) {
 			}
 			w := &work{}
 			w.M, w.View = &views[0].Machine, &views[0]
-			r.sit.Sights = r.sights([]*work{w})
+			r.sit.Sights = sights(&r, []*work{w})
 			if got := guard.AnyStep(w.M, &r.sit); got != c.want {
 				t.Errorf("held: %q, want %q", got, c.want)
 			}
@@ -126,7 +126,7 @@ func TestL04AWitnessIsHeardAfterTheSilenceBegan(t *testing.T) {
 		}
 		w := &work{}
 		w.M, w.View = &views[0].Machine, &views[0]
-		r.sit.Sights = r.sights([]*work{w})
+		r.sit.Sights = sights(&r, []*work{w})
 		since := views[0].Machine.Health.SinceMono
 		if r.sit.Now.Mono = since.Add(c.wait); guard.AnyStep(w.M, &r.sit) != "" {
 			t.Errorf("down after %d: held %v after the verdict", c.downAfter, c.wait)
