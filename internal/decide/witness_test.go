@@ -86,7 +86,7 @@ func TestL04SilenceNeedsAWitness(t *testing.T) {
 				views[i].Machine.Name = fleet.Name("web").Machine(i + 1)
 			}
 			r.sit = guard.Situation{
-				Spec: r.s.Spec, Now: fleet.Now{Mono: fleet.Instant(time.Hour + time.Second)},
+				SteadyAt: 1, Spec: r.s.Spec, Now: fleet.Now{Mono: fleet.Instant(time.Hour + time.Second)},
 				Hosts:    []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}},
 				Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, View: &views[0],
 			}
@@ -121,7 +121,7 @@ func TestL04AWitnessIsHeardAfterTheSilenceBegan(t *testing.T) {
 		spec.Checks[0].DownAfter = c.downAfter
 		r := round{s: fleet.Snapshot{Spec: spec, Machines: views}}
 		r.sit = guard.Situation{
-			Spec: spec, Hosts: []fleet.Host{{Name: "h1", Up: true}}, View: &views[0],
+			SteadyAt: 1, Spec: spec, Hosts: []fleet.Host{{Name: "h1", Up: true}}, View: &views[0],
 			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
 		}
 		w := &work{}
