@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hale/internal/fleet"
+)
+
+// What another fleet hears counts for as long as its owner looks at its probes, on the same provider, and not of one's own.
+func TestL04AnOwnerThatStandsStillIsNoWitness(t *testing.T) {
+	t.Parallel()
+	h1 := fleet.Neighbourhood{Host: "h1"}
+	for name, c := range map[string]struct {
+		asks     fleet.Name
+		of       fleet.ProviderName
+		acting   fleet.Reason
+		still    time.Duration
+		silenced []fleet.Neighbourhood
+		want     []fleet.Hearing
+	}{
+		"it looks": {silenced: []fleet.Neighbourhood{h1},
+			want: []fleet.Hearing{{Neighbourhood: h1, Expected: 1, Heard: 1, Delay: 7 * time.Second}}},
+		"it stands still": {still: time.Minute, silenced: []fleet.Neighbourhood{h1},
+			want: []fleet.Hearing{{Neighbourhood: h1, Expected: 1, Delay: 7 * time.Second}}},
+		"it owns nothing":                   {acting: fleet.ReasonNotOwner, silenced: []fleet.Neighbourhood{h1}},
+		"it is the one that asks":           {asks: "db", silenced: []fleet.Neighbourhood{h1}},
+		"it is on another provider":         {of: "cloud", silenced: []fleet.Neighbourhood{h1}},
+		"nobody is silent where it looks":   {silenced: []fleet.Neighbourhood{{Host: "h2"}}},
+		"nobody is silent, so nobody asks":  {},
+		"it owns nothing, and stands still": {acting: fleet.ReasonNotOwner, still: time.Minute, silenced: []fleet.Neighbourhood{h1}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			if c.asks == "" {
+				c.asks = "web"
+			}
+			if c.of == "" {
+				c.of = "lab"
+			}
+			e := &Engine{clock: newClock()}
+			time.Sleep(time.Minute)
+			o := &holder{name: "db"}
+			o.lived.Store(int64(e.clock.now().Mono))
+			time.Sleep(c.still)
+			o.published.Store(&FleetStatus{
+				Acting: c.acting,
+				Spec: fleet.Spec{Name: "db", Provider: "lab", Size: 1, Checks: []fleet.Check{
+					{Name: "alive", Kind: fleet.CheckPing, Every: 5 * time.Second, Timeout: time.Second},
+				}},
+				Machines: []fleet.View{{
+					Machine: fleet.Machine{Name: "db-1", Current: fleet.Incarnation{ID: "i", Host: "h1"},
+						Health: fleet.Health{Verdict: fleet.VerdictHealthy}},
+					Checks: []fleet.CheckState{{Check: "alive", Standing: fleet.StandingUp, Result: fleet.ResultOK}},
+				}},
+			})
+			e.owners.Store(&[]*holder{o})
+			if got := e.others(c.of, c.asks, c.silenced); !slices.Equal(got, c.want) {
+				t.Errorf("%s: %+v, want %+v", name, got, c.want)
+			}
+		})
+	}
+}
