@@ -6,13 +6,14 @@ import (
 	"hale/internal/fleet"
 )
 
-// Silenced returns the neighbourhoods in which machines fail by their checks, or may: it matters who else is heard there.
+// Silenced returns the neighbourhoods in which machines fail by their checks, or may, or are in repair and not well yet: it
+// matters who else is heard there.
 func (p *Picture) Silenced() []fleet.Neighbourhood {
 	var out []fleet.Neighbourhood
 	for _, i := range p.Open() {
 		m := &p.views[i].Machine
-		fails := m.Health.Verdict == fleet.VerdictUnhealthy && m.Health.Cause == fleet.CauseChecks
-		if !fails && m.Health.Verdict != fleet.VerdictSuspect || m.Current.None() {
+		ill := m.Incident != nil && m.Health.Verdict != fleet.VerdictHealthy || m.Health.Verdict == fleet.VerdictSuspect
+		if !ill || m.Health.Cause.Stopped() || m.Current.None() {
 			continue
 		}
 		if n := m.Current.Neighbourhood(); !slices.Contains(out, n) {
