@@ -86,9 +86,10 @@ func (r *round) decide() Decision {
 	}
 	r.record(remindOfDoubt(&r.sit.Whole.Doubt, &r.s)...)
 	r.shareFates(works)
-	r.sit.Sights = sights(r, works)
 	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole, Machines: r.decided}
-	r.sit.Brake = d.Brake
+	if r.sit.Brake = d.Brake; !d.Brake.On() { // else nothing disruptive begins
+		r.sit.Sights = sights(r, works)
+	}
 	for _, w := range works {
 		if r.sleepsOn(w) {
 			continue

@@ -392,7 +392,7 @@ func TestS74WhenToPageIsThePolicys(t *testing.T) {
 func TestS74AnEvacuationAvoidsTheDomain(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 10)
-	tl.s.Spec.SharedFate.Then = fleet.FateEvacuate
+	tl.s.Spec.SharedFate.Then, tl.s.Spec.Repair.Silence = fleet.FateEvacuate, fleet.SilenceActs
 	rack := tl.rack(4)
 	tl.say(fleet.StandingDown, rack...)
 	tl.pass(9 * time.Minute)

@@ -368,7 +368,7 @@ func (t *term) untilNext(next fleet.Instant) time.Duration {
 func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	now := t.clock.now()
 	t.minds(now)
-	t.lookBeside()
+	t.lookBeside(now)
 	t.own.SetRoll(t.sentinel.notes())
 	if !t.own.Due(now) {
 		return t.show(now), nil

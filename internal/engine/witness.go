@@ -28,13 +28,21 @@ const hearingLag = time.Second
 
 // witnesses are what one owner asks beside its machines.
 type witnesses struct {
+	next    fleet.Instant // when to look again
 	epoch   uint64
 	asked   map[fleet.HostName]netip.Addr
 	answers map[fleet.HostName]bool
 }
 
+// besideEvery is how often it is asked who is heard near machines that are silent: there may be thousands.
+const besideEvery = 200 * time.Millisecond
+
 // lookBeside learns what there is to learn near the machines that are silent.
-func (t *term) lookBeside() {
+func (t *term) lookBeside(now fleet.Now) {
+	if now.Mono < t.beside.next {
+		return
+	}
+	t.beside.next = now.Mono.Add(besideEvery)
 	silenced := t.own.Silenced()
 	t.own.SetOthers(t.others(t.spec.Provider, t.spec.Name, silenced))
 	t.askHosts(silenced)
@@ -44,9 +52,12 @@ func (t *term) lookBeside() {
 func (t *term) askHosts(silenced []fleet.Neighbourhood) {
 	w := &t.beside
 	wanted := map[fleet.HostName]netip.Addr{}
+	on := make(map[fleet.HostName]bool, len(silenced))
+	for _, n := range silenced {
+		on[n.Host] = true
+	}
 	for _, h := range t.own.Hosts() {
-		on := func(n fleet.Neighbourhood) bool { return n.Host == h.Name }
-		if h.Address.IsValid() && slices.ContainsFunc(silenced, on) {
+		if h.Address.IsValid() && on[h.Name] {
 			wanted[h.Name] = h.Address
 		}
 	}
@@ -105,7 +116,11 @@ func (e *Engine) others(of fleet.ProviderName, asks fleet.Name, silenced []fleet
 	if len(silenced) == 0 {
 		return nil
 	}
-	wanted := func(n fleet.Neighbourhood) bool { return slices.Contains(silenced, n) }
+	some := make(map[fleet.Neighbourhood]bool, len(silenced))
+	for _, n := range silenced {
+		some[n] = true
+	}
+	wanted := func(n fleet.Neighbourhood) bool { return some[n] }
 	all, now := guard.Sights{}, e.clock.now().Mono
 	for _, o := range *e.owners.Load() {
 		f := o.published.Load()

@@ -15,9 +15,6 @@ const (
 	severally  = 0.1
 )
 
-// leastOfEach is how many machines must fail in each of several domains that are blamed together.
-const leastOfEach = 2
-
 // Causes returns the domains that explain the failures best: one, or the fewest of a kind that fail at the same time. Each
 // would be tested against a background in which the others fail; together, they are tested against what is left. There are
 // none where chance explains the failures.
@@ -36,14 +33,14 @@ func (c *Census) Causes(q Question) []Finding {
 // together returns the domains of one kind, two or more, that are least likely to fail together by chance.
 func (c *Census) together(q Question) (best []Finding, chance float64) {
 	n := c.count(q)
-	if n.whole.failing < max(q.AtLeast, 2*leastOfEach) {
+	if n.whole.failing < 2*q.AtLeast {
 		return nil, 1
 	}
 	chance = severally * threshold
 	for _, kind := range [kinds]fleet.DomainKind{
 		fleet.DomainHost, fleet.DomainRack, fleet.DomainRoom, fleet.DomainZone, fleet.DomainNetwork, fleet.DomainStorage,
 	} {
-		worst, rivals := n.worst(c.domains, kind)
+		worst, rivals := n.worst(c.domains, kind, q)
 		var sum tally
 		for k, d := range worst[:min(len(worst), mostCauses)] {
 			sum.add(n.domains[d])
@@ -69,13 +66,13 @@ func (c *Census) together(q Question) (best []Finding, chance float64) {
 
 // worst returns the numbers of the kind's domains in which enough machines fail, those that fail most first, and how many
 // domains of the kind there are that could be among them.
-func (n *count) worst(domains []fleet.Domain, kind fleet.DomainKind) (worst []int, rivals int) {
+func (n *count) worst(domains []fleet.Domain, kind fleet.DomainKind, q Question) (worst []int, rivals int) {
 	for d, t := range n.domains {
-		if domains[d].Kind != kind || t.members < leastOfEach {
+		if domains[d].Kind != kind || t.members < max(1, q.AtLeast) {
 			continue
 		}
 		rivals++
-		if t.failing >= leastOfEach && 2*t.failing >= t.members {
+		if q.remarkable(t) {
 			worst = append(worst, d)
 		}
 	}

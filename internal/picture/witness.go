@@ -1,25 +1,34 @@
 package picture
 
 import (
+	"cmp"
 	"slices"
 
 	"hale/internal/fleet"
 )
 
-// Silenced returns the neighbourhoods in which machines fail by their checks, or may, or are in repair and not well yet: it
-// matters who else is heard there.
+// Silenced returns the neighbourhoods, sorted, in which machines fail by their checks, or may, or are in repair and not well
+// yet: it matters who else is heard there.
 func (p *Picture) Silenced() []fleet.Neighbourhood {
-	var out []fleet.Neighbourhood
+	var found map[fleet.Neighbourhood]bool
 	for _, i := range p.Open() {
 		m := &p.views[i].Machine
 		ill := m.Incident != nil && m.Health.Verdict != fleet.VerdictHealthy || m.Health.Verdict == fleet.VerdictSuspect
 		if !ill || m.Health.Cause.Stopped() || m.Current.None() {
 			continue
 		}
-		if n := m.Current.Neighbourhood(); !slices.Contains(out, n) {
-			out = append(out, n)
+		if found == nil {
+			found = map[fleet.Neighbourhood]bool{}
 		}
+		found[m.Current.Neighbourhood()] = true
 	}
+	out := make([]fleet.Neighbourhood, 0, len(found))
+	for n := range found {
+		out = append(out, n)
+	}
+	slices.SortFunc(out, func(a, b fleet.Neighbourhood) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Network, b.Network))
+	})
 	return out
 }
 
