@@ -130,6 +130,9 @@ func (c *calendar) addMachine(m *fleet.Machine, spec *fleet.Spec) {
 		c.add(m.Snapshots[i].Ends)
 		c.addWall(m.Snapshots[i].Until)
 	}
+	if m.Contest != nil && !m.Contest.Paged {
+		c.add(max(m.Contest.Asked.Add(contestLasts), c.now.Mono+1))
+	}
 	if m.Anchor != nil {
 		c.add(m.Anchor.Until)
 	}

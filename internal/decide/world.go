@@ -2,14 +2,19 @@ package decide
 
 import (
 	"slices"
+	"time"
 
 	"hale/internal/fleet"
 	"hale/internal/guard"
 	"hale/internal/repair"
 )
 
-// noticeContest keeps whether two hosts show one of the machine's instances. A person is told when a second listing says so, too: in the
-// middle of a migration the first one may.
+// contestLasts is for how long two hosts show an instance until a person is told, where no further listing said so: what
+// is told of changes only was told.
+const contestLasts = time.Minute
+
+// noticeContest keeps whether two hosts show one of the machine's instances. A person is told when a second listing says so,
+// too, or nobody said otherwise for a while: in the middle of a migration the first one may.
 func (w *work) noticeContest() {
 	m := w.M
 	at := slices.IndexFunc(w.View.Seen, func(s fleet.Sighting) bool { return s.Instance.Contested() })
@@ -27,7 +32,7 @@ func (w *work) noticeContest() {
 	case m.Contest == nil || m.Contest.Host != s.Instance.Host || m.Contest.Also != s.Instance.Also:
 		m.Contest = &fleet.Contest{Asked: s.Asked, Host: s.Instance.Host, Also: s.Instance.Also}
 		w.Record(rec)
-	case !m.Contest.Paged && s.Asked > m.Contest.Asked:
+	case !m.Contest.Paged && (s.Asked > m.Contest.Asked || w.Situation.Now.Due(m.Contest.Asked.Add(contestLasts))):
 		told := *m.Contest
 		told.Paged, m.Contest = true, &told
 		rec.Kind = fleet.RecordPaged
