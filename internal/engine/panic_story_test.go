@@ -282,7 +282,7 @@ func (w *town) confessed(name fleet.Name) map[string]int {
 	out := map[string]int{}
 	for _, r := range w.records(name) {
 		if r.Kind == fleet.RecordDefect || r.Kind == fleet.RecordDefectOver || r.Kind == fleet.RecordPaged && strings.HasSuffix(string(r.Reason), "-panicked") {
-			out[fmt.Sprintf("%s %s", r.Kind, r.Reason)]++
+			out[fmt.Sprintf("%s %s %s", r.Kind, r.Reason, r.Check)]++
 		}
 	}
 	return out
@@ -339,9 +339,13 @@ func TestWhatPanicsEndsNothingElse(t *testing.T) {
 func (w *town) wantConfessed(want map[fleet.Name]string) {
 	w.t.Helper()
 	for name := range w.worlds {
-		got := w.confessed(name)
-		if why := want[name]; why == "" && len(got) > 0 || why != "" && (len(got) != 2 || got["defect "+why] != 1 || got["paged "+why] != 1) {
-			w.t.Errorf("%s: %v, want one record and one page of %q", name, got, why)
+		got, why := w.confessed(name), want[name]
+		wrong := (why == "") != (len(got) == 0) || len(got)%2 != 0
+		for key, n := range got { // a check is a place, and so is the host that it is asked on
+			wrong = wrong || n != 1 || !strings.HasPrefix(key, "defect "+why+" ") && !strings.HasPrefix(key, "paged "+why+" ")
+		}
+		if wrong {
+			w.t.Errorf("%s: %v, want one record and one page of %q for each place", name, got, why)
 		}
 	}
 }
