@@ -33,6 +33,7 @@ fleets:
     checks:
       page: {http: {path: /healthz}, every: 1s, timeout: 900ms}
     build_within: 1m
+    silence: act
     repair: {steps: [start, reboot, recreate], attempts: 50 in 1h, backoff: 500ms}
 `
 

@@ -137,7 +137,8 @@ func TestTheReportShowsWhatHappened(t *testing.T) {
 
 func TestAWrongActIsShownWithItsLinesAndTheLeastThatDoesItAgain(t *testing.T) {
 	t.Parallel()
-	out := rehearsed(t, 1, 10*day, nil, sim.KindPartition)
+	acts := func(c *config.Config) { c.Fleets[0].Repair.Silence = fleet.SilenceActs }
+	out := rehearsed(t, 1, 10*day, acts, sim.KindPartition)
 	out.Found = out.Find(nil)
 	page := written(t, report.Page{Outcome: out})
 	all := elements(t, page)
