@@ -184,6 +184,10 @@ func about(p fleet.Parent) fleet.Record {
 // openParents blames domains as long as there are any to blame: first a wider one than is blamed already, then others, beside it.
 func (r *round) openParents() {
 	q := r.question()
+	unplaced := func(p fleet.Parent) bool { return !r.census.Knows(p.Domain) }
+	if slices.ContainsFunc(r.sit.Whole.Parents, unplaced) {
+		return // as before the first listing: whose failures are explained already, nobody knows
+	}
 	for q.AtLeast > 0 {
 		if f := r.census.Blame(q); f.Concentrated && r.widen(f) {
 			continue

@@ -172,6 +172,9 @@ func (c *Census) numberOf(d fleet.Domain) int {
 	return n
 }
 
+// Knows reports whether anybody lies in the domain.
+func (c *Census) Knows(d fleet.Domain) bool { return c.numbers[d] != 0 }
+
 // Within reports whether the site lies in the domain.
 func (c *Census) Within(site int, d fleet.Domain) bool {
 	n, known := c.numbers[d]
