@@ -131,7 +131,7 @@ func (c *calendar) addMachine(m *fleet.Machine, spec *fleet.Spec) {
 		c.addWall(m.Snapshots[i].Until)
 	}
 	if m.Contest != nil && !m.Contest.Paged {
-		c.add(max(m.Contest.Asked.Add(contestLasts), c.now.Mono+1))
+		c.add(m.Contest.Asked.Add(contestLasts))
 	}
 	if m.Anchor != nil {
 		c.add(m.Anchor.Until)

@@ -28,11 +28,12 @@ func (w *work) noticeContest() {
 	s := &w.View.Seen[at]
 	rec := fleet.Record{Kind: fleet.RecordContest, Reason: fleet.ReasonTwoHosts, Instance: s.Instance.ID, Generation: s.Instance.Mark.Generation,
 		Host: s.Instance.Host, Detail: string(s.Instance.Also)}
-	switch {
-	case m.Contest == nil || m.Contest.Host != s.Instance.Host || m.Contest.Also != s.Instance.Also:
+	if m.Contest == nil || m.Contest.Host != s.Instance.Host || m.Contest.Also != s.Instance.Also {
 		m.Contest = &fleet.Contest{Asked: s.Asked, Host: s.Instance.Host, Also: s.Instance.Also}
 		w.Record(rec)
-	case !m.Contest.Paged && (s.Asked > m.Contest.Asked || w.Situation.Now.Due(m.Contest.Asked.Add(contestLasts))):
+	}
+	lasts := w.Situation.Now.Due(m.Contest.Asked.Add(contestLasts)) // it may be heard of late, as when the store was full
+	if !m.Contest.Paged && (s.Asked > m.Contest.Asked || lasts) {
 		told := *m.Contest
 		told.Paged, m.Contest = true, &told
 		rec.Kind = fleet.RecordPaged
