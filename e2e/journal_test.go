@@ -142,8 +142,8 @@ func field(events []api.Event, m match, of func(api.Event) string) []string {
 	return out
 }
 
-// calls lists what was asked of the provider, but what hale held back by itself: the claim on an adopted machine must have
-// stood for a while first.
+// calls lists what was asked of the provider, but what hale held back by itself: the claim on an adopted machine must
+// have stood for a while first.
 func calls(events []api.Event) []string {
 	var out []string
 	under := map[string]int{} // the machine's last call, by its place in the list

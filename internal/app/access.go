@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"time"
 
@@ -23,19 +24,13 @@ func (f fencer) Access(host fleet.HostName) (fleet.Access, time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	access, at := fleet.AccessUnknown, time.Time{}
-	for _, e := range f.hosts {
-		if e.provider != f.provider || e.host != host {
-			continue
-		}
-		for _, m := range e.methods {
-			t, tested := f.tested[fencedMethod{e.provider, e.host, m.Name}]
-			switch {
-			case m.uncut == nil || !tested || !t.OK:
-			case t.Power == string(fence.PowerOff):
-				return fleet.AccessCut, t.At
-			case t.Power == string(fence.PowerOn):
-				access, at = fleet.AccessOpen, t.At
-			}
+	for m, t := range f.answers(host) {
+		switch {
+		case m.uncut == nil:
+		case t.Power == string(fence.PowerOff):
+			return fleet.AccessCut, t.At
+		case t.Power == string(fence.PowerOn):
+			access, at = fleet.AccessOpen, t.At
 		}
 	}
 	return access, at
@@ -46,22 +41,34 @@ func (f fencer) SaidOff(host fleet.HostName) time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var at time.Time
-	for _, e := range f.hosts {
-		if e.provider != f.provider || e.host != host {
-			continue
-		}
-		for _, m := range e.methods {
-			t, tested := f.tested[fencedMethod{e.provider, e.host, m.Name}]
-			switch {
-			case m.uncut != nil || !tested || !t.OK:
-			case t.Power == string(fence.PowerOn):
-				return time.Time{} // of two that disagree, the host runs
-			case t.Power == string(fence.PowerOff):
-				at = t.At
-			}
+	for m, t := range f.answers(host) {
+		switch {
+		case m.uncut != nil:
+		case t.Power == string(fence.PowerOn):
+			return time.Time{} // of two that disagree, the host runs
+		case t.Power == string(fence.PowerOff):
+			at = t.At
 		}
 	}
 	return at
+}
+
+// answers are those of a host's fence methods that could say how the host is when they were last asked. The caller
+// holds the lock.
+func (f fencer) answers(host fleet.HostName) iter.Seq2[armed, api.FenceTest] {
+	return func(yield func(armed, api.FenceTest) bool) {
+		for _, e := range f.hosts {
+			if e.provider != f.provider || e.host != host {
+				continue
+			}
+			for _, m := range e.methods {
+				t, tested := f.tested[fencedMethod{e.provider, e.host, m.Name}]
+				if tested && t.OK && !yield(m, t) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Watch implements engine.Fencer.

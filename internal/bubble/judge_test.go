@@ -242,7 +242,7 @@ func (j *judge) page(rec fleet.Record) {
 		j.tally.paged++
 	}
 	if rec.Joint != "" && rec.Machine == "" {
-		return // the records of its machines say whom it is about
+		return // the machines' own records name them
 	}
 	j.silent = j.silent || rec.Machine == "" && rec.Reason != fleet.ReasonBrake
 	for name, o := range j.outages {

@@ -48,7 +48,8 @@ func (c *commander) adoptCommand() *cobra.Command {
 				return err
 			}
 			spec := loaded.Fleets[slices.IndexFunc(loaded.Fleets, func(s fleet.Spec) bool { return string(s.Name) == f.fleet })]
-			found, err := c.Preview(cmd.Context(), PreviewOptions{Config: loaded, Fleet: spec, Waiting: c.waiting, Logger: logger})
+			options := PreviewOptions{Config: loaded, Fleet: spec, Waiting: c.waiting, Logger: logger}
+			found, err := c.Preview(cmd.Context(), options)
 			if err != nil {
 				return err
 			}

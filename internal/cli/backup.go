@@ -134,9 +134,11 @@ func backupLines(b api.Backup, now time.Time) []string {
 
 func restoreLines(r api.Restored, now time.Time) []string {
 	if !r.Done {
-		lines := append([]string{r.File + " is whole, and can be restored. It is a backup:"}, contentLines(r.Backup, now)...)
+		lines := []string{r.File + " is whole, and can be restored. It is a backup:"}
+		lines = append(lines, contentLines(r.Backup, now)...)
 		if r.InUseBy != "" {
-			lines = append(lines, fmt.Sprintf("Data folder %s is in use by process %s: stop the hale that runs there before you restore.",
+			lines = append(lines, fmt.Sprintf(
+				"Data folder %s is in use by process %s: stop the hale that runs there before you restore.",
 				r.DataDir, r.InUseBy))
 		}
 		return lines

@@ -20,7 +20,8 @@ func (c *commander) planCommand() *cobra.Command {
 		Use: "plan [FILE|DIR]", Short: "Say what hale would do now, and why; touch nothing",
 		Long: "Looks at the machines (provider and checks) with the beliefs of the running controller, or else of the data\n" +
 			"folder, and says what a controller with this configuration would do. It changes nothing, anywhere.\n" +
-			"It takes as long as the slowest check needs to be sure. It fails when a provider cannot be asked: the plan is a guess then.\n\n" +
+			"It takes as long as the slowest check needs to be sure.\n" +
+			"It fails when a provider cannot be asked: the plan is a guess then.\n\n" +
 			"--deep also tries what would be needed one day, and changes nothing either: that secrets can be read and programs run,\n" +
 			"and that a new machine of each fleet could be built (image, networks, size, names, rights). It fails when one is missing.",
 		Args: cobra.MaximumNArgs(1),
@@ -123,7 +124,7 @@ func (p paper) trials(all []api.Trial) []string {
 	return lines
 }
 
-// unheard is the error of a plan that was made without the word of a provider, each of which it names once.
+// unheard is the error of a plan for which a provider did not answer. It names each such provider once.
 func unheard(fleets []api.PlannedWork) error {
 	var said []string
 	for _, f := range fleets {

@@ -95,9 +95,9 @@ func TestOneLostPacketThatDecidesIsWarnedOf(t *testing.T) {
 
 func TestWhatIsNotDoneOnSilenceAloneIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	const base = "fences: {bmc: {command: {command: [/bin/off, \"{host}\"]}}}\nproviders:\n  lab: {type: simulated, hosts: " +
-		"[{name: h1, fence: [bmc]}, {name: h2, fence: [bmc]}]}\nfleets:\n  web:\n    provider: lab\n    size: 5\n" +
-		"    checks: {alive: {ping: {}}}\n"
+	const base = "fences: {bmc: {command: {command: [/bin/off, \"{host}\"]}}}\nproviders:\n" +
+		"  lab: {type: simulated, hosts: [{name: h1, fence: [bmc]}, {name: h2, fence: [bmc]}]}\n" +
+		"fleets:\n  web:\n    provider: lab\n    size: 5\n    checks: {alive: {ping: {}}}\n"
 	for lines, says := range map[string]string{
 		"    shared_fate: {then: evacuate}\n":                    "fleets.web.shared_fate.then: evacuate: machines",
 		"    repair: {fence: {hosts: off}}\n":                    "fleets.web.repair.fence.hosts: off: a host that",

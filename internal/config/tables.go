@@ -108,8 +108,9 @@ func hostShape() object[hostDraft] {
 		may("zone", "The zone that it stands in.", text("a zone", "z1"), func(h *hostDraft) *at[string] { return &h.zone }),
 		may("storage", "What its machines' disks lie on, where several hosts share it.", text("a storage", "nas1"),
 			func(h *hostDraft) *at[string] { return &h.storage }),
-		may("address", "Its own address, which answers pings as long as hale reaches what is on it: a machine that is silent "+
-			"and alone there has no other witness. Under libvirt it need not be said. See fleets.FLEET.silence.", address(),
+		may("address", "Its own address, which answers pings as long as hale reaches what is on it: a machine that "+
+			"is silent and alone there has no other witness. Under libvirt it need not be said. See "+
+			"fleets.FLEET.silence.", address(),
 			func(h *hostDraft) *at[netip.Addr] { return &h.address }).said("the host of uri, under libvirt"),
 		hostFences(),
 		hostFenceDelay(),
@@ -184,9 +185,10 @@ func fleetShape() object[fleetDraft] {
 			or("on_host_disabled", fleet.HostDisabledIgnore, "What it means for a machine that somebody disabled its host, or has it in maintenance (openstack with hosts). `ignore`: nothing, it "+
 				"runs on. `heal`: treat it like a failure, which only the steps migrate and recreate mend.",
 				choice(nil, fleet.HostDisabledIgnore, fleet.HostDisabledHeal), func(f *fleetDraft) *at[fleet.HostDisabled] { return &f.onHostDisabled }),
-			or("silence", fleet.SilenceHolds, "What it means that a machine does not answer, while its provider says that it runs, "+
-				"and nothing bears witness that hale would hear it: no other machine on its host, not the host's own address, "+
-				"not its guest's agent. `hold`: only the way there may be broken, so a person is told. `act`: it has failed.",
+			or("silence", fleet.SilenceHolds, "What it means that a machine does not answer, while its provider "+
+				"says that it runs, and nothing bears witness that hale would hear it: no other machine on its "+
+				"host, not the host's own address, not its guest's agent. `hold`: only the way there may be broken, "+
+				"so a person is told. `act`: it has failed.",
 				choice(nil, fleet.SilenceHolds, fleet.SilenceActs),
 				func(f *fleetDraft) *at[fleet.SilencePolicy] { return &f.silence }),
 			or("mode", defaultMode, "`observe`: watch and record what would be done, but do nothing.",
@@ -556,8 +558,8 @@ func limitsShape() object[limitsDraft] {
 				or("at_least", defaultBrakeAtLeast, "In machines.", integer(0, maxSize),
 					func(b *brakeDraft) *at[int] { return &b.atLeast }),
 				or("release_after", defaultBrakeReleaseAfter,
-					"How long it must be calm before the brake releases by itself. While as many fail as may, no further "+
-						"one may for ten times as long.",
+					"How long it must be calm before the brake releases by itself. While as many fail as may, no "+
+						"further one may for ten times as long.",
 					duration(0, 24*time.Hour), func(b *brakeDraft) *at[time.Duration] { return &b.releaseAfter }),
 			},
 		}, func(l *limitsDraft) *at[brakeDraft] { return &l.brake }),

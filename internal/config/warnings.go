@@ -44,14 +44,16 @@ func silenceWarnings(f *fleet.Spec, p *Provider) []string {
 			"evacuated; write silence: act if silence is enough", f.Name))
 	}
 	if f.Repair.Fence.Hosts && p.Type != ProviderOpenStack && p.Type != ProviderVSphere {
-		out = append(out, fmt.Sprintf("fleets.%s.repair.fence.hosts: off: a host that is merely silent is not turned off, but "+
-			"one whose power controller says that it is off counts as such; write silence: act if silence is enough", f.Name))
+		out = append(out, fmt.Sprintf("fleets.%s.repair.fence.hosts: off: a host that is merely silent is not "+
+			"turned off, but one whose power controller says that it is off counts as such; write silence: act if "+
+			"silence is enough", f.Name))
 	}
 	told := func(h Host) bool { return h.Address.IsValid() }
 	cloud := p.Type == ProviderOpenStack || p.Type == ProviderVSphere
 	if f.Size == 1 && cloud && !slices.ContainsFunc(p.Hosts, told) && !f.Asks(fleet.CheckAgent) {
-		out = append(out, fmt.Sprintf("fleets.%s: where its only machine is alone on its host, nothing bears witness when it is "+
-			"silent, and a person is told instead; give the hosts their address, check the guest's agent, or write silence: act",
+		out = append(out, fmt.Sprintf("fleets.%s: where its only machine is alone on its host, nothing bears "+
+			"witness when it is silent, and a person is told instead; give the hosts their address, check the "+
+			"guest's agent, or write silence: act",
 			f.Name))
 	}
 	return out

@@ -28,7 +28,7 @@ func withHeld(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, bool
 	return patience{m.Waiting, at.Sub(now.Wall), spec.BlindAfter}, ok
 }
 
-// withStopped is that with one that a person stopped.
+// withStopped is the patience with a machine that a person stopped.
 func withStopped(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, bool) {
 	i := m.Incident
 	if i == nil || i.HoldUntil.IsZero() || i.Paged || m.Repair != nil {
@@ -37,7 +37,7 @@ func withStopped(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, b
 	return patience{fleet.ReasonHoldExpired, i.HoldUntil.Sub(now.Wall), holdTime(m, spec)}, true
 }
 
-// withUnknown is that with one of which nothing is known.
+// withUnknown is the patience with a machine of which nothing is known.
 func withUnknown(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, bool) {
 	if m.Health.Verdict != fleet.VerdictUnknown || m.Health.Muted() || !untold(m) || m.Current.None() ||
 		m.Repair != nil && !m.Repair.Aside() {
@@ -75,7 +75,7 @@ func lost(w *work, with func(*fleet.Machine, *fleet.Spec, fleet.Now) (patience, 
 	return ok && p.isOver(w.telling)
 }
 
-// isLost reports whether a person is to be told of a machine of which nothing else was heard.
+// isLost reports whether hale has lost its patience with a machine, for whichever reason, so that a person is told.
 func isLost(m *fleet.Machine, s *fleet.Snapshot, telling []fleet.Reason) bool {
 	for _, with := range patiences {
 		if p, ok := with(m, &s.Spec, s.Now); ok && p.isOver(telling) {
@@ -85,8 +85,9 @@ func isLost(m *fleet.Machine, s *fleet.Snapshot, telling []fleet.Reason) bool {
 	return false
 }
 
-// tellJointly makes one page of those for the same reason that this round has, one reminder of those that were one page,
-// and says when all that it told of is over. What is about one of the machines stays as a record, and is no message.
+// tellJointly makes one page of those for the same reason that this round has, one reminder of those that were one
+// page, and says when all that it told of is over. What is about one of the machines stays as a record, and is no
+// message.
 func tellJointly(s *fleet.Snapshot, d *Decision) (said []fleet.Record) {
 	var pages, reminders []*joint
 	for i := range d.Machines {
@@ -168,8 +169,10 @@ func endJoints(s *fleet.Snapshot, d *Decision) (over []fleet.Record) {
 		}
 		at := slices.IndexFunc(over, func(rec fleet.Record) bool { return rec.Joint == was.Joint })
 		if at < 0 {
-			at, over = len(over), append(over, fleet.Record{Kind: fleet.RecordJointOver, Reason: was.For, Joint: was.Joint,
-				Paged: true})
+			at = len(over)
+			over = append(over, fleet.Record{
+				Kind: fleet.RecordJointOver, Reason: was.For, Joint: was.Joint, Paged: true,
+			})
 		}
 		over[at].Took = max(over[at].Took, s.Now.Wall.Sub(was.Opened))
 	}

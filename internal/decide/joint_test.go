@@ -75,8 +75,11 @@ func TestOneHandIsOnePage(t *testing.T) {
 			t.Errorf("machine %d: %+v", i+1, in)
 		}
 	}
-	at := slices.IndexFunc(tl.records, func(r fleet.Record) bool { return r.Kind == fleet.RecordPaged && r.Machine == "" })
-	if page := tl.records[at]; len(page.Of) != 10 || page.Of[9].Machine != "web-10" || page.Cause != fleet.CauseStopped ||
+	at := slices.IndexFunc(tl.records, func(r fleet.Record) bool {
+		return r.Kind == fleet.RecordPaged && r.Machine == ""
+	})
+	if page := tl.records[at]; len(page.Of) != 10 || page.Of[9].Machine != "web-10" ||
+		page.Cause != fleet.CauseStopped ||
 		page.Reason != fleet.ReasonHoldExpired || page.Host != "" {
 		t.Errorf("the page: %+v", page)
 	}
@@ -173,7 +176,9 @@ func TestReasonsThatComeAndGoAreCounted(t *testing.T) {
 	tl.wantCount("holds for the budget", tl.count(fleet.RecordHeld, fleet.ReasonBudget), 2)
 	tl.s.Spec.Limits.InRepair = 1
 	tl.pass(time.Second)
-	last := tl.records[slices.IndexFunc(tl.records, func(r fleet.Record) bool { return r.Kind == fleet.RecordRepairStarted })]
+	last := tl.records[slices.IndexFunc(tl.records, func(r fleet.Record) bool {
+		return r.Kind == fleet.RecordRepairStarted
+	})]
 	if last.Again != 2*180+1-4 || len(tl.s.Machines[0].Machine.Swings) != 0 {
 		t.Errorf("%d times more, and %+v is remembered", last.Again, tl.s.Machines[0].Machine.Swings)
 	}

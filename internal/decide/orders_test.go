@@ -321,14 +321,18 @@ func TestThePageOfTheBrakeNamesTheMachinesThatFail(t *testing.T) {
 	t.Parallel()
 	for want, failing := range map[string][]int{
 		"web-1, web-2, db-main": {0, 1, 2},
-		"web-1, web-2, db-main, web-4, web-5, web-6, web-7, web-8, web-9, web-10": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+		"web-1, web-2, db-main, web-4, web-5, web-6, web-7, web-8, web-9, web-10": {
+			0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+		},
 	} {
 		tl := street(t, 3)
 		tl.s.Spec.SharedFate.AtLeast, tl.s.Spec.Limits.Brake = 0, fleet.BrakePolicy{AtLeast: 2}
 		tl.s.Machines[2].Machine.Alias = "db-main"
 		tl.say(fleet.StandingDown, failing...)
 		tl.pass(3 * time.Minute)
-		at := slices.IndexFunc(tl.records, func(r fleet.Record) bool { return r.Kind == fleet.RecordPaged && r.Reason == fleet.ReasonBrake })
+		at := slices.IndexFunc(tl.records, func(r fleet.Record) bool {
+			return r.Kind == fleet.RecordPaged && r.Reason == fleet.ReasonBrake
+		})
 		var named []string
 		for _, m := range tl.records[max(at, 0)].Of {
 			named = append(named, cmp.Or(m.Alias, string(m.Machine)))

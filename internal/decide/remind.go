@@ -72,8 +72,8 @@ func remindOfBrakeAt(b *fleet.Brake, spec *fleet.Spec) (time.Time, bool) {
 	return since.Add(spec.Notify.RemindEvery), true
 }
 
-// remindOfBrake tells a person again that nothing is repaired, if it is time. While nothing fails, a brake that a person
-// put on holds nothing. The record has the brake's arithmetic.
+// remindOfBrake tells a person again that nothing is repaired, if it is time. While nothing fails, a brake that a
+// person put on holds nothing. The record has the brake's arithmetic.
 func remindOfBrake(b *fleet.Brake, s *fleet.Snapshot, rec fleet.Record) []fleet.Record {
 	at, ok := remindOfBrakeAt(b, &s.Spec)
 	now := s.Now.Wall
@@ -103,5 +103,6 @@ func remindOfDoubt(d *fleet.Doubt, s *fleet.Snapshot) []fleet.Record {
 		return nil
 	}
 	d.Told = s.Now.Wall
-	return []fleet.Record{{Kind: fleet.RecordReminded, Reason: d.Reason, Size: s.Spec.Size, Took: s.Now.Wall.Sub(d.Since)}}
+	took := s.Now.Wall.Sub(d.Since)
+	return []fleet.Record{{Kind: fleet.RecordReminded, Reason: d.Reason, Size: s.Spec.Size, Took: took}}
 }

@@ -59,7 +59,8 @@ func TestWhateverHoldsForLongIsToldAgain(t *testing.T) {
 			tl.pass(75 * time.Minute)
 			n := 0
 			for i := range tl.records {
-				if event, some := tl.records[i].Notifies(); some && event == fleet.NotifyReminder && tl.records[i].Reason == c.reason {
+				event, some := tl.records[i].Notifies()
+				if some && event == fleet.NotifyReminder && tl.records[i].Reason == c.reason {
 					n++
 				}
 			}

@@ -60,13 +60,14 @@ func TestL04SilenceNeedsAWitness(t *testing.T) {
 		act     bool
 		want    fleet.Reason
 	}{
-		"alone, and nothing bears witness":         {on: []fleet.View{silent}, want: fleet.ReasonNoWitness},
-		"alone, and its host answers":              {on: []fleet.View{silent}, answers: true},
-		"alone, and the policy acts":               {on: []fleet.View{silent}, act: true},
-		"alone, and its agent is dead, too":        {on: []fleet.View{dead}},
-		"alone, and refuses connections":           {on: []fleet.View{refuses}},
-		"two are silent":                           {on: []fleet.View{silent, silent}, want: fleet.ReasonNoWitness},
-		"two are silent, and their host answers":   {on: []fleet.View{silent, silent}, answers: true, want: fleet.ReasonNoWitness},
+		"alone, and nothing bears witness":  {on: []fleet.View{silent}, want: fleet.ReasonNoWitness},
+		"alone, and its host answers":       {on: []fleet.View{silent}, answers: true},
+		"alone, and the policy acts":        {on: []fleet.View{silent}, act: true},
+		"alone, and its agent is dead, too": {on: []fleet.View{dead}},
+		"alone, and refuses connections":    {on: []fleet.View{refuses}},
+		"two are silent":                    {on: []fleet.View{silent, silent}, want: fleet.ReasonNoWitness},
+		"two are silent, and their host answers": {on: []fleet.View{silent, silent}, answers: true,
+			want: fleet.ReasonNoWitness},
 		"one is silent, and one not heard":         {on: []fleet.View{silent, suspect}, want: fleet.ReasonNoWitness},
 		"the other is well":                        {on: []fleet.View{silent, well}},
 		"the other refuses connections":            {on: []fleet.View{silent, refuses}},

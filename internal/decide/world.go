@@ -9,12 +9,12 @@ import (
 	"hale/internal/repair"
 )
 
-// contestLasts is for how long two hosts show an instance until a person is told, where no further listing said so: what
-// is told of changes only was told.
+// contestLasts is for how long two hosts show an instance until a person is told, where no further listing said so:
+// what is told of changes only was told.
 const contestLasts = time.Minute
 
-// noticeContest keeps whether two hosts show one of the machine's instances. A person is told when a second listing says so,
-// too, or nobody said otherwise for a while: in the middle of a migration the first one may.
+// noticeContest keeps whether two hosts show one of the machine's instances. A person is told when a second listing
+// says so, too, or nobody said otherwise for a while: in the middle of a migration the first one may.
 func (w *work) noticeContest() {
 	m := w.M
 	at := slices.IndexFunc(w.View.Seen, func(s fleet.Sighting) bool { return s.Instance.Contested() })
@@ -32,7 +32,8 @@ func (w *work) noticeContest() {
 		m.Contest = &fleet.Contest{Asked: s.Asked, Host: s.Instance.Host, Also: s.Instance.Also}
 		w.Record(rec)
 	}
-	lasts := w.Situation.Now.Due(m.Contest.Asked.Add(contestLasts)) // it may be heard of late, as when the store was full
+	// it may be heard of late, as when the store was full
+	lasts := w.Situation.Now.Due(m.Contest.Asked.Add(contestLasts))
 	if !m.Contest.Paged && (s.Asked > m.Contest.Asked || lasts) {
 		told := *m.Contest
 		told.Paged, m.Contest = true, &told

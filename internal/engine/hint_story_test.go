@@ -89,19 +89,13 @@ func overhear(t *testing.T, takes, every time.Duration, tale func(w *tower)) {
 		handle := w.world.Open("hale-1")
 		w.lister = &slowLister{Provider: handle, takes: takes}
 		setup := engine.Setup{Sources: []engine.Source{{Name: "lab", Adapter: w.lister, Watcher: din{handle, every}, Poll: 30 * time.Minute}}}
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
+		var asked []*netprobe.Engine
 		for i := range 10 {
 			spec := only(web(4), fleet.Check{Name: "alive", Kind: fleet.CheckPing, Every: time.Minute, Timeout: time.Second, DownAfter: 3, UpAfter: 1})
 			spec.Name = fleet.Name(fmt.Sprintf("team-%d", i))
 			w.names = append(w.names, spec.Name)
 			probes := netprobe.New(w.world, netprobe.Options{})
-			setup.Fleets = append(setup.Fleets, engine.Fleet{Spec: spec, Probes: probes})
-			wg.Go(func() {
-				if err := probes.Run(ctx); err != nil {
-					t.Error(err)
-				}
-			})
+			setup.Fleets, asked = append(setup.Fleets, engine.Fleet{Spec: spec, Probes: probes}), append(asked, probes)
 		}
 		var err error
 		w.engine, err = engine.New(engine.Options{
@@ -110,18 +104,7 @@ func overhear(t *testing.T, takes, every time.Duration, tale func(w *tower)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wg.Go(func() {
-			if err := w.engine.Run(ctx); err != nil && ctx.Err() == nil {
-				t.Error(err)
-			}
-		})
-		defer func() {
-			cancel()
-			wg.Wait()
-			if err := handle.Close(); err != nil {
-				t.Error(err)
-			}
-		}()
+		defer serve(t, w.engine, handle, asked...)()
 		w.await(10*time.Minute, "the fleets stand", w.well)
 		time.Sleep(5 * time.Minute) // no amnesty, nobody in a hurry
 		tale(w)

@@ -342,7 +342,8 @@ func (w *town) wantConfessed(want map[fleet.Name]string) {
 		got, why := w.confessed(name), want[name]
 		wrong := (why == "") != (len(got) == 0) || len(got)%2 != 0
 		for key, n := range got { // a check is a place, and so is the host that it is asked on
-			wrong = wrong || n != 1 || !strings.HasPrefix(key, "defect "+why+" ") && !strings.HasPrefix(key, "paged "+why+" ")
+			known := strings.HasPrefix(key, "defect "+why+" ") || strings.HasPrefix(key, "paged "+why+" ")
+			wrong = wrong || n != 1 || !known
 		}
 		if wrong {
 			w.t.Errorf("%s: %v, want one record and one page of %q for each place", name, got, why)

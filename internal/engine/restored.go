@@ -32,8 +32,8 @@ const leap = 1000
 
 func leapt(n uint64) uint64 { return (n/leap + 1) * leap }
 
-// MarkRestored notes in a store, and in the journal of each of its fleets, that it came out of a backup made then, before anything runs on it, and
-// lets its numbers leap. Where that fails, the store is of no use.
+// MarkRestored notes in a store, and in the journal of each of its fleets, that it came out of a backup made then,
+// before anything runs on it, and lets its numbers leap. Where that fails, the store is of no use.
 func MarkRestored(ctx context.Context, s state.Store, made time.Time) error {
 	r := Restored{At: time.Now(), Made: made, Nonce: strings.ToLower(rand.Text())}
 	told, err := restoreTold(ctx, s, r)
@@ -74,8 +74,10 @@ func restoreTold(ctx context.Context, s state.Store, r Restored) ([]state.Write,
 		if err != nil {
 			return nil, err
 		}
-		writes, err := book.Writes([]fleet.Record{{
-			At: r.At.UTC(), Fleet: name, Kind: fleet.RecordStore, Reason: fleet.ReasonRestored, Took: r.At.Sub(r.Made)}}, journal.Keep{})
+		restored := fleet.Record{
+			At: r.At.UTC(), Fleet: name, Kind: fleet.RecordStore, Reason: fleet.ReasonRestored, Took: r.At.Sub(r.Made),
+		}
+		writes, err := book.Writes([]fleet.Record{restored}, journal.Keep{})
 		if err != nil {
 			return nil, err
 		}

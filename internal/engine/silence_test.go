@@ -24,6 +24,7 @@ func TestOfManySilentHostsAFewAreNamed(t *testing.T) {
 		if got := silence(answers); got != want {
 			t.Errorf("of %d silent hosts: %q, want %q", i, got, want)
 		}
-		answers = append(answers, provider.HostAnswer{Name: fleet.HostName(rune('a' + i)), Err: fault.New(fault.Transient, "libvirt.list", "", errors.New("no route"))})
+		err := fault.New(fault.Transient, "libvirt.list", "", errors.New("no route"))
+		answers = append(answers, provider.HostAnswer{Name: fleet.HostName(rune('a' + i)), Err: err})
 	}
 }

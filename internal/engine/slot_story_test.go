@@ -1,10 +1,8 @@
 package engine_test
 
 import (
-	"context"
 	"encoding/json"
 	"log/slog"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,25 +65,7 @@ func (s *street) start(name fleet.Name) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(s.t.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		if err := probes.Run(ctx); err != nil {
-			s.t.Error(err)
-		}
-	})
-	wg.Go(func() {
-		if err := e.Run(ctx); err != nil && ctx.Err() == nil {
-			s.t.Error(err)
-		}
-	})
-	s.servers[name] = &controller{engine: e, stop: func() {
-		cancel()
-		wg.Wait()
-		if err := handle.Close(); err != nil {
-			s.t.Error(err)
-		}
-	}}
+	s.servers[name] = &controller{engine: e, stop: serve(s.t, e, handle, probes)}
 }
 
 // beliefs returns what is stored of all machines.

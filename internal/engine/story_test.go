@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -156,29 +157,33 @@ func (s *story) controller(server string) *controller {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	c.engine = e
-	ctx, cancel := context.WithCancel(s.t.Context())
+	c.engine, c.stop = e, serve(s.t, e, handle, asked...)
+	return c
+}
+
+// serve runs an engine and what probes for it. The returned function ends both, and lets go of the provider.
+func serve(t *testing.T, e *engine.Engine, handle io.Closer, probes ...*netprobe.Engine) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	for _, p := range asked {
+	for _, p := range probes {
 		wg.Go(func() {
 			if err := p.Run(ctx); err != nil {
-				s.t.Error(err)
+				t.Error(err)
 			}
 		})
 	}
 	wg.Go(func() {
 		if err := e.Run(ctx); err != nil && ctx.Err() == nil {
-			s.t.Error(err)
+			t.Error(err)
 		}
 	})
-	c.stop = func() {
+	return func() {
 		cancel()
 		wg.Wait()
-		if err := c.handle.Close(); err != nil {
-			s.t.Error(err)
+		if err := handle.Close(); err != nil {
+			t.Error(err)
 		}
 	}
-	return c
 }
 
 // probesOf returns what the controller takes for its probes.

@@ -10,8 +10,8 @@ import (
 	"hale/internal/probe"
 )
 
-// While a machine is silent, who else is heard near it matters: machines of other fleets, and the host's own address, which
-// is asked for as long as that.
+// While a machine is silent, who else is heard near it matters: machines of other fleets, and the host's own address,
+// which is asked for as long as that.
 
 // hostMachine stands for a host where a target names a machine; no machine has such a name.
 const hostMachine = fleet.MachineName("host")
@@ -110,8 +110,8 @@ func (t *term) tellAnswers() {
 	t.own.SetAnswers(up)
 }
 
-// others returns what the fleets on the provider hear in the neighbourhoods, but the one that asks. An owner that has not
-// looked at its probes of late is no witness.
+// others returns what the fleets on the provider hear in the neighbourhoods, but the one that asks. An owner that has
+// not looked at its probes of late is no witness.
 func (e *Engine) others(of fleet.ProviderName, asks fleet.Name, silenced []fleet.Neighbourhood) []fleet.Hearing {
 	if len(silenced) == 0 {
 		return nil

@@ -1,9 +1,7 @@
 package engine_test
 
 import (
-	"context"
 	"log/slog"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,43 +27,22 @@ func dwell(t *testing.T, tale func(h *house)) {
 			Hosts: []fleet.HostName{"h1"}, Latency: 50 * time.Millisecond, Ports: []uint16{80},
 		})}
 		handle := h.world.Open("hale")
-		probes := netprobe.New(h.world.Vantage("hale"), netprobe.Options{})
 		o := engine.Options{
 			Store: memory.New(memory.Options{}).Open(nil), Server: "hale", Logger: slog.New(slog.DiscardHandler),
 			Sources: []engine.Source{{Name: "lab", Adapter: handle, Watcher: handle, Poll: 5 * time.Second}},
 		}
-		engines := map[fleet.Name]*netprobe.Engine{"app": probes, "db": netprobe.New(h.world.Vantage("hale"), netprobe.Options{})}
-		for name, probes := range engines {
-			spec := web(1)
+		var asked []*netprobe.Engine
+		for _, name := range []fleet.Name{"app", "db"} {
+			spec, probes := web(1), netprobe.New(h.world.Vantage("hale"), netprobe.Options{})
 			spec.Name = name
-			o.Fleets = append(o.Fleets, engine.Fleet{Spec: spec, Probes: probes})
+			o.Fleets, asked = append(o.Fleets, engine.Fleet{Spec: spec, Probes: probes}), append(asked, probes)
 		}
 		e, err := engine.New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.engine = e
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		for _, probes := range engines {
-			wg.Go(func() {
-				if err := probes.Run(ctx); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Go(func() {
-			if err := e.Run(ctx); err != nil && ctx.Err() == nil {
-				t.Error(err)
-			}
-		})
-		defer func() {
-			cancel()
-			wg.Wait()
-			if err := handle.Close(); err != nil {
-				t.Error(err)
-			}
-		}()
+		defer serve(t, e, handle, asked...)()
 		h.await(5*time.Minute, "both stand", h.well)
 		time.Sleep(time.Minute)
 		tale(h)
@@ -134,8 +111,8 @@ func TestL04AnotherFleetBearsWitness(t *testing.T) {
 	})
 }
 
-// Both machines of a host are silent, each the only one of its fleet: together they are no proof, though the host itself
-// answers.
+// Both machines of a host are silent, each the only one of its fleet: together they are no proof, though the host
+// itself answers.
 func TestL04TheSilenceOfAnotherFleetCounts(t *testing.T) {
 	t.Parallel()
 	dwell(t, func(h *house) {
@@ -148,7 +125,9 @@ func TestL04TheSilenceOfAnotherFleetCounts(t *testing.T) {
 		if !h.held() {
 			t.Error("one was touched")
 		}
-		h.await(time.Second, "both are as they were", func() bool { return h.ids()["app"] == ids["app"] && h.ids()["db"] == ids["db"] })
+		h.await(time.Second, "both are as they were", func() bool {
+			return h.ids()["app"] == ids["app"] && h.ids()["db"] == ids["db"]
+		})
 	})
 }
 

@@ -9,7 +9,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// What another fleet hears counts for as long as its owner looks at its probes, on the same provider, and not of one's own.
+// What another fleet hears counts for as long as its owner looks at its probes, on the same provider, and not of
+// one's own.
 func TestL04AnOwnerThatStandsStillIsNoWitness(t *testing.T) {
 	t.Parallel()
 	h1 := fleet.Neighbourhood{Host: "h1"}
@@ -25,12 +26,13 @@ func TestL04AnOwnerThatStandsStillIsNoWitness(t *testing.T) {
 			want: []fleet.Hearing{{Neighbourhood: h1, Expected: 1, Heard: 1, Delay: 7 * time.Second}}},
 		"it stands still": {still: time.Minute, silenced: []fleet.Neighbourhood{h1},
 			want: []fleet.Hearing{{Neighbourhood: h1, Expected: 1, Delay: 7 * time.Second}}},
-		"it owns nothing":                   {acting: fleet.ReasonNotOwner, silenced: []fleet.Neighbourhood{h1}},
-		"it is the one that asks":           {asks: "db", silenced: []fleet.Neighbourhood{h1}},
-		"it is on another provider":         {of: "cloud", silenced: []fleet.Neighbourhood{h1}},
-		"nobody is silent where it looks":   {silenced: []fleet.Neighbourhood{{Host: "h2"}}},
-		"nobody is silent, so nobody asks":  {},
-		"it owns nothing, and stands still": {acting: fleet.ReasonNotOwner, still: time.Minute, silenced: []fleet.Neighbourhood{h1}},
+		"it owns nothing":                  {acting: fleet.ReasonNotOwner, silenced: []fleet.Neighbourhood{h1}},
+		"it is the one that asks":          {asks: "db", silenced: []fleet.Neighbourhood{h1}},
+		"it is on another provider":        {of: "cloud", silenced: []fleet.Neighbourhood{h1}},
+		"nobody is silent where it looks":  {silenced: []fleet.Neighbourhood{{Host: "h2"}}},
+		"nobody is silent, so nobody asks": {},
+		"it owns nothing, and stands still": {acting: fleet.ReasonNotOwner, still: time.Minute,
+			silenced: []fleet.Neighbourhood{h1}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			if c.asks == "" {

@@ -15,9 +15,9 @@ const (
 	severally  = 0.1
 )
 
-// Causes returns the domains that explain the failures best: one, or the fewest of a kind that fail at the same time. Each
-// would be tested against a background in which the others fail; together, they are tested against what is left. There are
-// none where chance explains the failures.
+// Causes returns the domains that explain the failures best: one, or the fewest of a kind that fail at the same time.
+// Each would be tested against a background in which the others fail; together, they are tested against what is left.
+// There are none where chance explains the failures.
 func (c *Census) Causes(q Question) []Finding {
 	one := c.Blame(q)
 	several, chance := c.together(q)
@@ -38,7 +38,8 @@ func (c *Census) together(q Question) (best []Finding, chance float64) {
 	}
 	chance = severally * threshold
 	for _, kind := range [kinds]fleet.DomainKind{
-		fleet.DomainHost, fleet.DomainRack, fleet.DomainRoom, fleet.DomainZone, fleet.DomainNetwork, fleet.DomainStorage,
+		fleet.DomainHost, fleet.DomainRack, fleet.DomainRoom,
+		fleet.DomainZone, fleet.DomainNetwork, fleet.DomainStorage,
 	} {
 		worst, rivals := n.worst(c.domains, kind, q)
 		var sum tally
@@ -64,8 +65,8 @@ func (c *Census) together(q Question) (best []Finding, chance float64) {
 	return best, chance
 }
 
-// worst returns the numbers of the kind's domains in which enough machines fail, those that fail most first, and how many
-// domains of the kind there are that could be among them.
+// worst returns the numbers of the kind's domains in which enough machines fail, those that fail most first, and how
+// many domains of the kind there are that could be among them.
 func (n *count) worst(domains []fleet.Domain, kind fleet.DomainKind, q Question) (worst []int, rivals int) {
 	for d, t := range n.domains {
 		if domains[d].Kind != kind || t.members < max(1, q.AtLeast) {

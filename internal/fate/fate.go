@@ -1,10 +1,10 @@
 // Package fate finds out whether machines that fail share a cause: whether failures concentrate in one domain (a host, a
 // rack, a network) beyond chance.
 //
-// It promises that failures which fall at random are taken for a shared fate in hardly more than one of a hundred draws,
-// however many domains there are (the bound is divided among them, after Bonferroni); that of several domains the least
-// probable is blamed, of equals the most specific; that several domains which fail at once do not hide each other; and
-// that equal counts give equal findings. It is pure counting: it knows neither
+// It promises that failures which fall at random are taken for a shared fate in hardly more than one of a hundred
+// draws, however many domains there are (the bound is divided among them, after Bonferroni); that of several domains
+// the least probable is blamed, of equals the most specific; that several domains which fail at once do not hide each
+// other; and that equal counts give equal findings. It is pure counting: it knows neither
 // time nor policy, and holds nobody; packages decide and guard do.
 package fate
 

@@ -209,13 +209,15 @@ func TestSeveralDomainsAtOnceDoNotHideEachOther(t *testing.T) {
 		more   []int // that fail besides
 		want   []string
 	}{
-		"one of twenty":                 {e, []string{"h003"}, nil, []string{"h003"}},
-		"three of twenty":               {e, []string{"h003", "h007", "h0011"}, nil, []string{"h0011", "h003", "h007"}},
-		"three of twenty, and a fourth": {e, []string{"h003", "h007", "h0011"}, []int{0}, []string{"h0011", "h003", "h007"}},
-		"two of six":                    {few, []string{"h001", "h004"}, nil, []string{"h001", "h004"}},
-		"pairs are too few for each":    {pairs, []string{"h001", "h004", "h006", "h009"}, nil, nil},
-		"one pair is too few":           {pairs, []string{"h001"}, nil, nil},
-		"five of six":                   {few, []string{"h000", "h001", "h002", "h003", "h004"}, nil, []string{"h000", "h001", "h002", "h003", "h004"}},
+		"one of twenty":   {e, []string{"h003"}, nil, []string{"h003"}},
+		"three of twenty": {e, []string{"h003", "h007", "h0011"}, nil, []string{"h0011", "h003", "h007"}},
+		"three of twenty, and a fourth": {e, []string{"h003", "h007", "h0011"}, []int{0},
+			[]string{"h0011", "h003", "h007"}},
+		"two of six":                 {few, []string{"h001", "h004"}, nil, []string{"h001", "h004"}},
+		"pairs are too few for each": {pairs, []string{"h001", "h004", "h006", "h009"}, nil, nil},
+		"one pair is too few":        {pairs, []string{"h001"}, nil, nil},
+		"five of six": {few, []string{"h000", "h001", "h002", "h003", "h004"}, nil,
+			[]string{"h000", "h001", "h002", "h003", "h004"}},
 	} {
 		var all [][]int
 		for _, h := range c.failed {

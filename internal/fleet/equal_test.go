@@ -13,12 +13,16 @@ import (
 func full() fleet.Machine {
 	now := fleet.Instant(time.Minute)
 	return fleet.Machine{
-		Name: "web-1", Generation: 2, Epoch: 3, Acted: now, Current: fleet.Incarnation{ID: "a", Generation: 2}, Waiting: fleet.ReasonBrake,
+		Name: "web-1", Generation: 2, Epoch: 3, Acted: now, Current: fleet.Incarnation{ID: "a", Generation: 2},
+		Waiting:  fleet.ReasonBrake,
 		Health:   fleet.Health{Verdict: fleet.VerdictUnhealthy},
-		Incident: &fleet.Incident{ID: "web-1/1"}, Quarantine: &fleet.Quarantine{Reason: fleet.ReasonAttempts}, Anchor: &fleet.Anchor{Host: "h1"}, Wanted: &fleet.Wanted{By: "alice"},
+		Incident: &fleet.Incident{ID: "web-1/1"}, Quarantine: &fleet.Quarantine{Reason: fleet.ReasonAttempts},
+		Anchor: &fleet.Anchor{Host: "h1"}, Wanted: &fleet.Wanted{By: "alice"},
 		Change:   &fleet.Change{Order: "o"},
 		Repair:   &fleet.Repair{ID: "web-1/r1", Intent: &fleet.Intent{ID: "web-1/r1/call1"}},
-		Attempts: []fleet.Instant{now}, Strays: []fleet.Stray{{ID: "s"}}, Swings: []fleet.Swing{{Written: 1}}, RetryAt: now, Kept: []fleet.Shelved{{Leaving: fleet.Leaving{RetryAt: 1}}}, Volumes: &fleet.Volumes{Host: "h1", Made: []string{"data"}},
+		Attempts: []fleet.Instant{now}, Strays: []fleet.Stray{{ID: "s"}}, Swings: []fleet.Swing{{Written: 1}},
+		RetryAt: now, Kept: []fleet.Shelved{{Leaving: fleet.Leaving{RetryAt: 1}}},
+		Volumes:   &fleet.Volumes{Host: "h1", Made: []string{"data"}},
 		Snapshots: []fleet.DiskSnapshot{{ID: "r1"}}, Left: []fleet.LeftBehind{{Proof: fleet.ProofHostOff}},
 		Contest:   &fleet.Contest{Asked: now},
 		Elsewhere: &fleet.Claim{By: "a", Since: 1},

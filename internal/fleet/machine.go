@@ -17,7 +17,8 @@ type Machine struct {
 	Quarantine *Quarantine `json:",omitempty"`
 	// Waiting says why nothing is done although something could be; empty when nothing waits.
 	Waiting Reason `json:",omitempty"`
-	// Swings are the reasons for which it was held since its repair last began or ended, oldest first: at most MaxSwings.
+	// Swings are the reasons for which it was held since its repair last began or ended, oldest first: at most
+	// MaxSwings.
 	Swings []Swing `json:",omitempty"`
 	// Strays are instances that bear this machine's mark but are neither current nor being built, since when seen.
 	Strays []Stray `json:",omitempty"`
@@ -112,7 +113,8 @@ type Incident struct {
 	// Told is the wall time at which a person was told last, and For is why they were told first.
 	Told time.Time `json:",omitzero"`
 	For  Reason    `json:",omitempty"`
-	// Joint names the page by which they were told of other machines of the fleet, too; empty: they were told of this one alone.
+	// Joint names the page by which they were told of other machines of the fleet, too; empty: they were told of this
+	// one alone.
 	Joint string `json:",omitempty"`
 	// Parent is the open incident of the domain whose fate the machine shares; empty: it has one of its own.
 	Parent string `json:",omitempty"`

@@ -129,7 +129,8 @@ const (
 	RecordParentClosed   RecordKind = "parent-closed"   // Reason: released or superseded
 	RecordChildJoined    RecordKind = "child-joined"    // the machine's incident hangs under Parent from now on
 	RecordContest        RecordKind = "contest"         // Instance is on two hosts, Host and the one in Detail; Reason released: it is on one again
-	RecordStore          RecordKind = "store"           // Reason: store-older, another-installation, taken-over, restored or believed
+	// Reason: store-older, another-installation, taken-over, restored or believed
+	RecordStore          RecordKind = "store"
 	RecordChildReleased  RecordKind = "child-released"  // it does not any more, and the machine is judged afresh
 	RecordHeld           RecordKind = "held"            // something could be done and is not; Reason says why
 	RecordRepairStarted  RecordKind = "repair-started"  //

@@ -9,7 +9,8 @@ import (
 type Whole struct {
 	// Parents are the open parent incidents, oldest first.
 	Parents []Parent `json:",omitempty"`
-	// Opened counts the parents, and the pages about several machines, that there ever were, so that ids are never reused.
+	// Opened counts the parents, and the pages about several machines, that there ever were, so that ids are never
+	// reused.
 	Opened uint64
 	Doubt  Doubt `json:",omitzero"`
 	// Holds are what people hold now, in the order in which they were placed.

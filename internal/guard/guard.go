@@ -78,8 +78,8 @@ func release(b fleet.Brake) fleet.Brake {
 // more fail than that.
 const steadyTimes = 10
 
-// SteadyFor is for how long no further machine may fail for the brake to release although it is not calm: as long as the
-// checks need to tell, at least.
+// SteadyFor is for how long no further machine may fail for the brake to release although it is not calm: as long as
+// the checks need to tell, at least.
 func SteadyFor(spec *fleet.Spec) time.Duration {
 	return max(steadyTimes*spec.Limits.Brake.ReleaseAfter, SettleTime(*spec))
 }
@@ -148,8 +148,8 @@ type Situation struct {
 	View *fleet.View
 	// Answering are the hosts of which somebody in the fleet is not known to fail, where that matters.
 	Answering []fleet.HostName
-	// Sights are what is heard, by this fleet and others, in the neighbourhoods in which a machine is silent, and Answers
-	// the hosts of those whose own address answers.
+	// Sights are what is heard, by this fleet and others, in the neighbourhoods in which a machine is silent, and
+	// Answers the hosts of those whose own address answers.
 	Sights  Sights
 	Answers []fleet.HostName
 	// Fated says that the machine may yet turn out to share its fate with others, which are suspect.

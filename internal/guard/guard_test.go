@@ -25,7 +25,8 @@ func TestBrakeTable(t *testing.T) {
 		t.Run(fmt.Sprintf("fleet of %d", c.size), func(t *testing.T) {
 			t.Parallel()
 			for failing := 0; failing <= c.size; failing++ {
-				b := guard.StepBrake(fleet.Brake{}, braked(policy), guard.Tally{Size: c.size, Failing: failing}, now(time.Minute))
+				b := guard.StepBrake(fleet.Brake{}, braked(policy), guard.Tally{Size: c.size, Failing: failing},
+					now(time.Minute))
 				want := c.engagesAt != 0 && failing >= c.engagesAt
 				if b.Engaged != want {
 					t.Errorf("%d of %d failing: engaged = %v, want %v", failing, c.size, b.Engaged, want)
@@ -70,8 +71,8 @@ func TestBrakeReleasesOnlyAfterItStayedCalm(t *testing.T) {
 
 func braked(p fleet.BrakePolicy) *fleet.Spec { return &fleet.Spec{Limits: fleet.Limits{Brake: p}} }
 
-// Three of eight fail, and then two for good: above half of the limit, so that it never is calm. When no further machine
-// has failed for ten times as long, they are repaired as two would be that failed without a brake.
+// Three of eight fail, and then two for good: above half of the limit, so that it never is calm. When no further
+// machine has failed for ten times as long, they are repaired as two would be that failed without a brake.
 func TestL06BrakeReleasesWhenNoFurtherMachineFailsForLong(t *testing.T) {
 	t.Parallel()
 	spec := braked(policy)

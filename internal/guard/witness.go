@@ -36,7 +36,8 @@ func Speaks(v *fleet.View) bool {
 // over no network.
 func agentDown(v *fleet.View, spec *fleet.Spec) bool {
 	for i := range v.Checks {
-		if v.Checks[i].Standing == fleet.StandingDown && i < len(spec.Checks) && spec.Checks[i].Kind == fleet.CheckAgent {
+		if v.Checks[i].Standing == fleet.StandingDown && i < len(spec.Checks) &&
+			spec.Checks[i].Kind == fleet.CheckAgent {
 			return true
 		}
 	}

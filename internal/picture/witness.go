@@ -7,8 +7,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// Silenced returns the neighbourhoods, sorted, in which machines fail by their checks, or may, or are in repair and not well
-// yet: it matters who else is heard there.
+// Silenced returns the neighbourhoods, sorted, in which machines fail by their checks, or may, or are in repair and
+// not well yet: it matters who else is heard there.
 func (p *Picture) Silenced() []fleet.Neighbourhood {
 	var found map[fleet.Neighbourhood]bool
 	for _, i := range p.Open() {

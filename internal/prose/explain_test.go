@@ -251,12 +251,14 @@ func TestTimeLeftIsSaid(t *testing.T) {
 	}{
 		"neither": {change: func(*engine.FleetStatus) {}},
 		"too many fail": {change: func(s *engine.FleetStatus) { s.Brake.Engaged = true; s.Tally.Failing = 4 },
-			brake: "it releases when no more than 1 of 10 machines fail for 30s, or no more than 2 and no further one for 5m00s"},
+			brake: "it releases when no more than 1 of 10 machines fail for 30s, or no more than 2 and no " +
+				"further one for 5m00s"},
 		"two fail for a minute": {change: func(s *engine.FleetStatus) {
 			s.Brake = fleet.Brake{Engaged: true, SteadySince: s.At.Mono.Add(-time.Minute), Steady: 2}
 			s.Tally.Failing = 2
 		},
-			brake: "it releases when no more than 1 of 10 machines fail for 30s, or in 4m00s if no further one fails until then"},
+			brake: "it releases when no more than 1 of 10 machines fail for 30s, or in 4m00s if no further one " +
+				"fails until then"},
 		"of so few that none may fail": {change: func(s *engine.FleetStatus) {
 			s.Brake.Engaged, s.Tally.Size, s.Spec.Limits.Brake.AtLeast = true, 3, 1
 		}, brake: "it releases when no machine fails for 30s, or no more than 1 and no further one for 5m00s"},

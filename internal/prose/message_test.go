@@ -86,7 +86,8 @@ func TestAPageSaysWhatHelpsTheMachineAsItIs(t *testing.T) {
 func TestThePageOfAQuarantineSaysWhatWasTried(t *testing.T) {
 	t.Parallel()
 	told := func(k fleet.RecordKind, why fleet.Reason, step fleet.StepKind, tries int) fleet.Record {
-		return fleet.Record{Kind: k, Fleet: "web", Machine: "web-2", Incident: "web-2/4", Reason: why, Step: step, Tries: tries}
+		return fleet.Record{Kind: k, Fleet: "web", Machine: "web-2", Incident: "web-2/4", Reason: why, Step: step,
+			Tries: tries}
 	}
 	begun, failed := fleet.Reason(fleet.RepairHeal), fleet.ReasonNotVerified
 	last := []fleet.Record{
@@ -99,15 +100,18 @@ func TestThePageOfAQuarantineSaysWhatWasTried(t *testing.T) {
 	}
 	const both = "  reboot: it did not become healthy in time; recreate: it did not become healthy in time\n"
 	for want, story := range map[string][]fleet.Record{
-		"What hale tried:\n  once, and none of that made it healthy for good\n" + both: append(last[:3:3], quarantined(1)),
+		"What hale tried:\n  once, and none of that made it healthy for good\n" + both: append(
+			last[:3:3], quarantined(1)),
 		"What hale tried:\n  3 times, and none of that made it healthy for good\n" +
 			"  2 times before this: hale events web-2\n" + both: append(last[:3:3], quarantined(3)),
 	} {
 		page := told(fleet.RecordPaged, fleet.ReasonAttempts, "", 0)
-		if m := (prose.Words{}).Message(outbox.Letter{Event: fleet.NotifyPage, Record: page}, story); !strings.Contains(m.Text, want) {
+		m := (prose.Words{}).Message(outbox.Letter{Event: fleet.NotifyPage, Record: page}, story)
+		if !strings.Contains(m.Text, want) {
 			t.Errorf("%q is missing in\n%s", want, m.Text)
 		}
-		if m := (prose.Words{}).Message(outbox.Letter{Event: fleet.NotifyPage, Record: page}, last); strings.Contains(m.Text, "hale tried") {
+		m = (prose.Words{}).Message(outbox.Letter{Event: fleet.NotifyPage, Record: page}, last)
+		if strings.Contains(m.Text, "hale tried") {
 			t.Errorf("nobody gave it to a person:\n%s", m.Text)
 		}
 	}
@@ -117,8 +121,8 @@ func TestThePageOfAQuarantineSaysWhatWasTried(t *testing.T) {
 // reminders and in its end.
 func TestAPageAboutSeveralMachinesNamesThem(t *testing.T) {
 	t.Parallel()
-	page := fleet.Record{Kind: fleet.RecordPaged, Fleet: "db", Joint: "db/j3", Failing: 12, Reason: fleet.ReasonHoldExpired,
-		Cause: fleet.CausePaused}
+	page := fleet.Record{Kind: fleet.RecordPaged, Fleet: "db", Joint: "db/j3", Failing: 12,
+		Reason: fleet.ReasonHoldExpired, Cause: fleet.CausePaused}
 	for n := 1; n <= 10; n++ {
 		page.Of = append(page.Of, fleet.Member{Machine: page.Fleet.Machine(n)})
 	}

@@ -31,9 +31,10 @@ var reasons = map[fleet.Reason]reason{
 		""},
 	fleet.ReasonBudget: {"as many machines are in repair as the fleet allows",
 		"wait, or raise limits.in_repair"},
-	fleet.ReasonNoWitness: {"it does not answer, and neither does anything near it, so only the way there may be broken",
-		"see whether it serves its users, and whether this server reaches its host; hale heal has it repaired all the " +
-			"same; a check of the guest's agent would tell, and silence: act does without"},
+	fleet.ReasonNoWitness: {
+		"it does not answer, and neither does anything near it, so only the way there may be broken",
+		"see whether it serves its users, and whether this server reaches its host; hale heal has it repaired " +
+			"all the same; a check of the guest's agent would tell, and silence: act does without"},
 	fleet.ReasonStarts:       {"as many machines are being started at once as may be, lest all boot in one moment", ""},
 	fleet.ReasonBuildBudget:  {"as many first builds run as the fleet allows", "wait, or raise limits.in_build"},
 	fleet.ReasonBackoff:      {"the last attempt failed, and the next one follows after a pause", ""},

@@ -95,10 +95,13 @@ func TestSentencesAboutTheWhole(t *testing.T) {
 		"fleet web: the brake is released: 1 of 10 machines fail": {Kind: fleet.RecordBrake, Reason: fleet.ReasonReleased, Failing: 1, Size: 10},
 		"a person must look at fleet web: 4 of 10 machines fail, the brake engages above 2": {Kind: fleet.RecordPaged, Reason: fleet.ReasonBrake,
 			Failing: 4, Size: 10, Limit: 2},
-		"a person must look at fleet web: 4 of 10 machines fail, the brake engages above 2 (web-1, web-3, web-4, web-9)": {
-			Kind: fleet.RecordPaged, Reason: fleet.ReasonBrake, Failing: 4, Size: 10, Limit: 2, Of: members("web", 1, 3, 4, 9)},
+		"a person must look at fleet web: 4 of 10 machines fail, the brake engages above 2 (web-1, web-3, web-4, " +
+			"web-9)": {
+			Kind: fleet.RecordPaged, Reason: fleet.ReasonBrake, Failing: 4, Size: 10, Limit: 2,
+			Of: members("web", 1, 3, 4, 9)},
 		"a person must look at fleet web: 7 of 10 machines fail, the brake engages above 2 (web-1, web-3 and 5 more)": {
-			Kind: fleet.RecordPaged, Reason: fleet.ReasonBrake, Failing: 7, Size: 10, Limit: 2, Of: members("web", 1, 3)},
+			Kind: fleet.RecordPaged, Reason: fleet.ReasonBrake, Failing: 7, Size: 10, Limit: 2,
+			Of: members("web", 1, 3)},
 		"provider lab does not answer; its machines are only probed (connection refused)": {Kind: fleet.RecordProvider, Reason: fleet.ReasonDown,
 			Detail: "connection refused"},
 		"provider lab: it answers again":                                {Kind: fleet.RecordProvider, Reason: fleet.ReasonUp},

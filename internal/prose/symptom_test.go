@@ -70,12 +70,14 @@ func TestThePagesFirstLineNamesTheSymptomBeforeTheRung(t *testing.T) {
 		{fleet.NotifyPage, fleet.ReasonStepPage,
 			"web-2 has been down for 3m00s: check page: no answer in time; the ladder asks for a person now.\n"},
 		{fleet.NotifyReminder, fleet.ReasonExhausted,
-			"Still: web-2 has been down for 3m00s: check page: no answer in time; every step of the ladder was tried.\n"},
+			"Still: web-2 has been down for 3m00s: check page: no answer in time; every step of the ladder was " +
+				"tried.\n"},
 		{fleet.NotifyPage, fleet.ReasonNoProof,
 			"web-2 has been down for 3m00s: the old instance could not be proven off, and two must never run.\n"},
 	} {
 		page := fleet.Record{Kind: fleet.RecordPaged, Fleet: "web", Machine: "web-2", Reason: c.reason, At: noon}
-		if got := (Words{}).Message(outbox.Letter{Event: c.event, Record: page}, story).Text; !strings.HasPrefix(got, c.want) {
+		got := (Words{}).Message(outbox.Letter{Event: c.event, Record: page}, story).Text
+		if !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: it begins otherwise than with %q:\n%s", c.reason, c.want, got)
 		}
 	}

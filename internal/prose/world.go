@@ -39,7 +39,8 @@ func storeNews(r fleet.Record) string {
 	case fleet.ReasonTakenOver:
 		return aside(fmt.Sprintf("%s: this hale takes over installation %s: what bears that mark is its own from now on", about(r), r.Detail), r.By)
 	case fleet.ReasonRestored:
-		return fmt.Sprintf("%s: the state was restored from a backup, made %s before; what happened since then is not in it", about(r), Span(r.Took))
+		return fmt.Sprintf("%s: the state was restored from a backup, made %s before; what happened since then is "+
+			"not in it", about(r), Span(r.Took))
 	case fleet.ReasonInstallation:
 		return fmt.Sprintf("%s: %s bears the mark of another installation of hale, %s; no first instance is built in the fleet", about(r), instance(r), r.Detail)
 	default:

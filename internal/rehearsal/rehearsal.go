@@ -184,7 +184,8 @@ func (f Faults) befall(o *sim.Options) (unfit []string) {
 	drawn := slices.Clone(f.Kinds)
 	if f.usual && o.Spec.Size < smallest && o.Spec.Repair.Silence == fleet.SilenceActs {
 		drawn = slices.DeleteFunc(drawn, func(k sim.Kind) bool { return k == sim.KindPartition })
-		unfit = append(unfit, fmt.Sprintf("a fleet of %d has no brake and takes silence for death, so partitions are left out; --faults %s plays them",
+		unfit = append(unfit, fmt.Sprintf("a fleet of %d has no brake and takes silence for death, so partitions "+
+			"are left out; --faults %s plays them",
 			o.Spec.Size, sim.KindPartition))
 	}
 	o.Plan = sim.Forecast{Seed: o.Seed, Kinds: drawn, Horizon: o.Horizon}.Draw(o.Spec, o.Hosts, o.Servers)

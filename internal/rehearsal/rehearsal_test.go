@@ -128,7 +128,8 @@ func TestAFleetWithoutABrakeIsSparedPartitionsUnlessTheyAreAskedFor(t *testing.T
 	parted := func(out rehearsal.Outcome) bool {
 		return slices.ContainsFunc(out.Fleets[0].Faults, func(f rehearsal.Fault) bool { return strings.HasSuffix(f.Kind, string(sim.IsOutOfSight)) })
 	}
-	order := rehearsal.Order{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1, Horizon: 20 * day, Weather: rehearsal.Usual()}
+	order := rehearsal.Order{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1,
+		Horizon: 20 * day, Weather: rehearsal.Usual()}
 	out := rehearse(t, order)
 	if parted(out) || len(out.DidNotFit) != 1 || !strings.Contains(out.DidNotFit[0], "--faults partition") {
 		t.Errorf("parted: %v; did not fit: %v", parted(out), out.DidNotFit)
@@ -198,7 +199,8 @@ func TestFaultsAreSummedUpByWhatCameOfThem(t *testing.T) {
 
 func TestWrongActsComeWithTheLinesAroundThem(t *testing.T) {
 	t.Parallel()
-	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1, Horizon: 10 * day,
+	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1,
+		Horizon: 10 * day,
 		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindPartition}}})
 	if out.OK() || len(out.Fleets[0].Wrong) == 0 {
 		t.Fatal("a machine out of sight was let alone, although the policy takes silence for death")
@@ -243,7 +245,8 @@ func fleetName(s string) fleet.Name { return fleet.Name(s) }
 
 func TestTheLeastThatDoesItAgainIsFoundAndIsAScenarioFile(t *testing.T) {
 	t.Parallel()
-	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1, Horizon: 20 * day,
+	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1,
+		Horizon: 20 * day,
 		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine, sim.KindPartition, sim.KindController}}})
 	found := out.Find(nil)
 	if len(found) != 1 || found[0].Events != 1 || found[0].Of < 20 || !found[0].Whole {

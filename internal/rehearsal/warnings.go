@@ -143,8 +143,8 @@ func noBrake(f Fleet) []string {
 	if f.Size > 2 || f.Options.Spec.Repair.Silence != fleet.SilenceActs {
 		return nil
 	}
-	return []string{fmt.Sprintf("a fleet of %d has no brake, and silence: act: when hale's own network fails in a way that "+
-		"looks like its machines', they are repaired, one at a time, after a look", f.Size)}
+	return []string{fmt.Sprintf("a fleet of %d has no brake, and silence: act: when hale's own network fails in a "+
+		"way that looks like its machines', they are repaired, one at a time, after a look", f.Size)}
 }
 
 // waiting tells of repairs that waited for their turn.

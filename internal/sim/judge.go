@@ -202,7 +202,8 @@ func (j *judge) noteRise(failed int) {
 	}
 }
 
-// isSteady reports whether as many machines fail as may, and no further one has for as long as the brake waits for that.
+// isSteady reports whether as many machines fail as may, and no further one has for as long as the brake waits for
+// that.
 func (j *judge) isSteady() bool {
 	return j.failing <= j.brakeLimit() && j.s.w.Now()-j.restless >= steadyTimes*j.s.spec.Limits.Brake.ReleaseAfter
 }
@@ -490,7 +491,7 @@ func (j *judge) record(r fleet.Record) {
 			j.toldBack[string(r.Machine)] = j.s.w.Now()
 		}
 		switch told := j.s.eldest().judge; {
-		case r.Joint != "" && r.Machine == "": // the records of its machines say whom it is about
+		case r.Joint != "" && r.Machine == "": // the machines' own records name them
 		case r.Reason == fleet.ReasonStoreOlder, r.Reason == fleet.ReasonInstallation: // until a person says what is
 		case r.Machine != "", r.Reason == fleet.ReasonBrake, r.Reason == fleet.ReasonVantageIsolated, r.Reason == fleet.ReasonVantageDoubtful:
 			told.page(string(r.Machine))

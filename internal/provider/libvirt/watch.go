@@ -55,7 +55,8 @@ func (p *Provider) watchHost(ctx context.Context, h *host, changed func(provider
 		if !connected { // the listing says who does not answer
 			level = slog.LevelDebug
 		}
-		p.log.LogAttrs(ctx, level, "watch interrupted", slog.String("host", string(h.name)), slog.String("error", fault.Plain(err)))
+		p.log.LogAttrs(ctx, level, "watch interrupted",
+			slog.String("host", string(h.name)), slog.String("error", fault.Plain(err)))
 		wait := time.NewTimer(backoff)
 		select {
 		case <-wait.C:
