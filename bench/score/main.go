@@ -90,15 +90,29 @@ func row(say func(string, ...any), name string, r sim.Reckoning) {
 	say("\n%s: %.0f machine-days, %d runs, %d faults, %d outages, %d edges, %d decisions\n", name, s.MachineDays, s.Runs, s.Faults, s.Outages, s.Edges, s.Decisions)
 	say("  healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d\n",
 		s.HealthyDestroyed, s.DoubleInstances, s.LostRepairs, s.Unhealed, s.LawsBroken)
-	say("  healable %d, healed alone %.3f %%, paged %d of them, late %d; caught recovering %d, window acts %d\n",
-		s.Healable, 100*s.HealedShare(), s.HealablePaged, s.LateHeals, s.CaughtRecovering, s.WindowActs)
+	say("  a step could heal %d, whatever held it: healed without a page %.3f %%; of %d that it could within 5 min %.3f %%\n",
+		s.Curable, 100*s.CurableShare(), s.Prompt, 100*s.PromptShare())
+	say("  machine-hours lost beside the oracle's: %.1f and %.1f (%.2f) of those, %.1f and %.1f (%.2f) of all outages\n",
+		s.HoursAlone, s.OracleAlone, times(s.HoursAlone, s.OracleAlone), s.MachineHoursLost, s.OracleHours, times(s.MachineHoursLost, s.OracleHours))
+	say("  causes that need a person %d, pages %d (%.2f for each); brake on for %.1f h\n", s.Causes, s.Paged, times(float64(s.Paged), float64(s.Causes)), s.BrakeHours)
+	say("  not held by hale's brake, nor in a fault of host, network or provider: %d, healed without a page of their own %.3f %%, late %d\n",
+		s.Healable, 100*s.HealedShare(), s.LateHeals)
+	say("  caught recovering %d, window acts %d\n", s.CaughtRecovering, s.WindowActs)
 	say("  repairs %d, actions %d, held %d (needless %d), paged %d, brakes %d (needless %d), mended by a person %d\n",
 		s.Repairs, s.Actions, s.Held, s.NeedlessHolds, s.Paged, s.Brakes, s.NeedlessBrakes, s.Visits)
 	nights(say, s.Nights)
-	say("  machine-hours lost %.1f, healed after %.0f s (median), %.0f s (99th percentile)\n", s.MachineHoursLost, s.HealP50, s.HealP99)
+	say("  healed after %.0f s (median), %.0f s (99th percentile)\n", s.HealP50, s.HealP99)
 	for _, v := range r.Found {
 		say("  seed %d: after %s law %s, %s: %s\n", v.Seed, v.At, v.Law, v.Machine, v.What)
 	}
+}
+
+// times returns how many times the one is the other; 1 where both are none.
+func times(a, b float64) float64 {
+	if b == 0 && a == 0 {
+		return 1
+	}
+	return a / b
 }
 
 // nights prints how those ended that could have made two instances of one.

@@ -421,10 +421,6 @@ func givesAccess(s *stage, d world.Domain) func() {
 	return func() {}
 }
 
-func spoils(s *stage, _ Event) (func(), error) {
-	return s.w.SpoilBuilds("", world.Ailment{Symptom: world.NoBoot, Lasting: true}), nil
-}
-
 // parts breaks all ways between hale and hosts, and no others.
 func parts(s *stage, d world.Domain) func() {
 	lifts := []func(){s.w.Darkness(d)}

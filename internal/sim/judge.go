@@ -55,6 +55,11 @@ type judge struct {
 	forgot    map[copyMade]bool // copies of disks that are not in the store any more through no fault of hale's
 	toldOlder bool              // a person was told that the store is older than the world
 	toldTwo   map[string]bool   // a person was told that the machine is on two hosts
+	waiting   []int             // the machines that are down and that no step could cure so far
+	moved     bool              // something changed since they were looked at
+	stormy    bool              // the failure of many at once was counted as a cause
+	spoiled   bool              // so was the template, where something needs to be built
+	brakedAt  time.Duration     // when hale put its own brake on; negative: it is not on
 	// checks whose port is mistyped: they succeed nowhere
 	mistyped map[fleet.CheckName]bool
 }
@@ -84,7 +89,7 @@ func newJudge(s *stage) *judge {
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
 		given: map[string]time.Duration{}, toldBack: map[string]time.Duration{}, afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, copies: map[copyMade]time.Duration{},
 		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]bool{}, mistyped: map[fleet.CheckName]bool{},
-		plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
+		brakedAt: -1, plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
 	}
 }
 
@@ -111,7 +116,10 @@ func (j *judge) broken(law, machine, what string) {
 func (j *judge) called(id string) fleet.InstanceID { return j.s.trace.name(fleet.InstanceID(id)) }
 
 // Address implements world.Watcher.
-func (j *judge) Address(a netip.Addr) { j.s.addressChanged(a) }
+func (j *judge) Address(a netip.Addr) {
+	j.moved = true
+	j.s.addressChanged(a)
+}
 
 // Guest implements world.Watcher.
 func (j *judge) Guest(id string) { j.s.guestChanged(id) }
@@ -179,6 +187,7 @@ func (j *judge) overall(before, after overall, records []fleet.Record) {
 	j.tells(after)
 	j.obeyed(before, after, records)
 	was, is := before.Brake, after.Brake
+	j.braking(is, j.s.w.Now())
 	if was.Engaged != is.Engaged && !has(records, fleet.RecordBrake) {
 		j.broken("L11", "", "the brake changed without a record")
 	}
@@ -487,6 +496,9 @@ func (j *judge) record(r fleet.Record) {
 			sc.Paged++
 		}
 		j.warned(r)
+		if r.Joint == "" || r.Machine != "" {
+			j.s.eldest().judge.tell(string(r.Machine), r.Parent)
+		}
 		if r.Reason == fleet.ReasonAccessBack || r.Reason == fleet.ReasonSecondRunning {
 			j.toldBack[string(r.Machine)] = j.s.w.Now()
 		}
@@ -527,6 +539,7 @@ func (j *judge) heldBack(r fleet.Record) {
 // fault counts what the plan does.
 func (j *judge) fault(e Event) {
 	j.s.score.Faults++
+	j.cause(e)
 	if n, ok := fleet.MachineName(e.Subject).Ordinal(); ok && n <= len(j.outages) {
 		j.outages[n-1].strike(e)
 	}
@@ -545,6 +558,7 @@ func (j *judge) shared(d world.Domain) func() {
 	j.stirred = j.s.w.Now()
 	j.isShared[d]++
 	return func() {
+		j.moved = true
 		j.domains--
 		j.stirred = j.s.w.Now()
 		j.isShared[d]--

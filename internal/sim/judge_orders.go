@@ -118,6 +118,7 @@ func (j *judge) restsByOrder(n int) bool {
 
 // obeyed judges how holds and the hand on the brake change.
 func (j *judge) obeyed(before, after overall, records []fleet.Record) {
+	j.moved = true
 	defer j.resume(j.resting())
 	if len(before.Whole.Holds) > 0 || len(after.Whole.Holds) > 0 {
 		j.holdsChange(before.Whole.Holds, after.Whole.Holds)

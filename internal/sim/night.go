@@ -72,6 +72,9 @@ func (j *judge) dawn(n *night) {
 	j.nights = slices.DeleteFunc(j.nights, func(o *night) bool { return o == n })
 	ends := &j.s.score.Nights[slices.Index(NightVerbs(), n.verb)]
 	ends.Nights++
+	if n.verb != Copies && n.verb != LosesLast {
+		j.s.score.Causes++ // a person has to put it in order, whether or not a machine fails meanwhile
+	}
 	switch {
 	case n.wrong:
 		ends.Wrong++

@@ -22,6 +22,7 @@ type outage struct {
 	acted    bool          // a call of hale's took effect since
 	visited  bool          // the operator mended it
 	freed    time.Duration // until when it rested by a person's order
+	truth
 }
 
 // strike notes what was done to the machine last.
@@ -46,8 +47,9 @@ func (j *judge) Serving(vm *world.VM) {
 	case !o.open:
 		*o = outage{
 			open: true, from: j.s.w.Now(), struck: o.struck, struckAt: o.struckAt, queue: j.down,
-			healable: j.healable(vm, o), unseen: !j.s.sees(vm),
+			healable: j.healable(vm, o), unseen: !j.s.sees(vm), truth: truth{told: j.pages > 0, toldAt: j.s.w.Now()},
 		}
+		j.moved, j.waiting = true, append(j.waiting, n)
 		j.s.options.History.down(n, o)
 		j.down++
 		j.each(vm.Machine(), func(n *night) { n.down = true })
@@ -74,6 +76,7 @@ func (j *judge) crowd() {
 		return
 	}
 	j.mass = true
+	j.storms()
 	for i := range j.outages {
 		if o := &j.outages[i]; o.open && o.healable {
 			o.healable = false
@@ -90,7 +93,7 @@ func (j *judge) thin() {
 	crowds := j.crowds
 	j.s.w.After(j.s.spec.Limits.Brake.ReleaseAfter+j.s.detection(), func() {
 		if j.crowds == crowds {
-			j.mass = false
+			j.mass, j.stormy = false, false
 		}
 	})
 }
@@ -119,15 +122,11 @@ func (j *judge) cured(struck Verb) bool {
 	for _, step := range j.s.spec.Repair.Steps {
 		cures[step.Kind] = true
 	}
-	if cures[fleet.StepRecreate] {
-		_, lost := j.s.spec.Template.DiskLost()
-		keeps := slices.ContainsFunc(j.s.spec.Repair.Steps, func(s fleet.Step) bool { return s.KeepOld > 0 })
-		cures[fleet.StepRecreate] = !lost || keeps
-	}
-	anew := cures[fleet.StepRecreate] || cures[fleet.StepRebuild]
+	rebuilds, recreates := j.makesAnew()
+	anew := rebuilds || recreates
 	switch struck {
 	case Vanishes:
-		return cures[fleet.StepRecreate]
+		return recreates
 	case LosesDisk:
 		return anew
 	default:
@@ -139,6 +138,13 @@ func (j *judge) cured(struck Verb) bool {
 		return cures[fleet.StepStart] || anew
 	}
 	return cures[fleet.StepReboot] || anew
+}
+
+// makesAnew reports whether the ladder gives an instance another disk, and whether it makes another instance in spite of what is on its disks.
+func (j *judge) makesAnew() (rebuilds, recreates bool) {
+	_, lost := j.s.spec.Template.DiskLost()
+	keeps := slices.ContainsFunc(j.s.spec.Repair.Steps, func(s fleet.Step) bool { return s.KeepOld > 0 })
+	return j.s.spec.Repair.Has(fleet.StepRebuild), j.s.spec.Repair.Has(fleet.StepRecreate) && (!lost || keeps)
 }
 
 // resumable reports whether the policy is to let the paused machine go on.
@@ -157,6 +163,7 @@ func (j *judge) over(n int, o *outage) {
 	sc.lost += took
 	j.down--
 	o.open = false
+	j.measure(n, o, j.s.w.Now())
 	j.s.options.History.up(n, o, j.s.w.Now(), late)
 	j.thin()
 	if !o.healable {
@@ -296,12 +303,14 @@ func (j *judge) finish(end time.Duration) {
 	for _, n := range slices.Clone(j.nights) {
 		j.dawn(n)
 	}
+	j.braking(fleet.Brake{}, end)
 	for i := range j.outages {
 		o := &j.outages[i]
 		if !o.open {
 			continue
 		}
 		sc.lost += end - o.from
+		j.measure(i+1, o, end)
 		j.s.options.History.up(i+1, o, end, false)
 		if o.healable {
 			sc.HealablePaged++

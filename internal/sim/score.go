@@ -13,7 +13,8 @@ type Score struct {
 	Outages     int     `json:"outages"` // times a machine stopped serving
 	// Unseen outages are none to the policy: no check asks for what was lost, or its condition wants more.
 	Unseen int `json:"unseen"`
-	// Healable outages are of one machine alone, curable by the ladder, and within what the brake allows.
+	// Healable outages are of one machine alone, curable by the ladder, and within what the brake allows: not what hale's own brake, or a fault of
+	// host, network or provider, held. Measure.Curable has those, too.
 	Healable int `json:"healable"`
 
 	HealthyDestroyed int `json:"healthy_destroyed"` // disruptive calls sent to a machine that would have passed its checks
@@ -42,6 +43,8 @@ type Score struct {
 	MachineHoursLost float64 `json:"machine_hours_lost"`
 	HealP50          float64 `json:"heal_seconds_p50"` // of the healable, from the fault until it serves
 	HealP99          float64 `json:"heal_seconds_p99"`
+
+	Measure
 
 	Edges     int `json:"edges"`
 	Decisions int `json:"decisions"`
@@ -85,6 +88,7 @@ func (s *Score) Add(o Score) {
 	s.Edges += o.Edges
 	s.Decisions += o.Decisions
 	s.Nights.add(o.Nights)
+	s.Measure.add(o.Measure)
 	s.heals = append(s.heals, o.heals...)
 	s.lost += o.lost
 	s.close()
@@ -95,6 +99,7 @@ func (s *Score) close() {
 	slices.Sort(s.heals)
 	s.HealP50, s.HealP99 = quantile(s.heals, 0.50).Seconds(), quantile(s.heals, 0.99).Seconds()
 	s.MachineHoursLost = s.lost.Hours()
+	s.Measure.close()
 }
 
 // quantile returns the q-th quantile of sorted durations, by the nearest rank.

@@ -266,6 +266,7 @@ func (s *stage) play() {
 		for t, ok := s.w.Next(); ok && t == s.w.Now(); t, ok = s.w.Next() {
 			s.w.Step()
 		}
+		s.judge.weighAll()
 	}
 	s.judge.finish(end)
 }

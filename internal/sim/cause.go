@@ -1,0 +1,82 @@
+package sim
+
+import (
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/sim/world"
+)
+
+// What a person need not know of before it has lasted for so long, whoever sees the truth.
+const (
+	fateLasts  = 2 * time.Minute  // machines that are out of reach together
+	deafLasts  = 5 * time.Minute  // hosts and providers that carry out nothing
+	spoilLasts = 10 * time.Minute // a template from which nothing comes up, while something is to be built
+)
+
+// cause counts what only a person can end, or is to know of, once for each: a domain that is out of reach, dark or without power, and a provider that
+// carries out nothing, for longer than one waits for such a thing; and what a person stopped, and did not start again in the time that the policy
+// gives them. Counted where they become clear are the failure of more machines at once than the brake lets pass, unless all that they lack is a
+// start (storms); a bad template from which a machine is to be built (spoils); and what makes two of one machine (dawn).
+// What lasts shorter, what a step cures, and what has no machine of the fleet is no cause.
+func (j *judge) cause(e Event) {
+	least := deafLasts
+	switch e.Verb {
+	case IsCutOff, IsOutOfSight, IsParted:
+		least = fateLasts
+	case LosesPower, GoesDark, IsSilent, Throttles, ListsNothing:
+	case IsStopped, IsShutDown, IsPaused, IsRescued:
+		least = j.s.spec.Repair.ExternalStopHold
+		if j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal {
+			return
+		}
+	default:
+		return
+	}
+	if d, err := domainOf(e.Subject); err == nil && j.s.w.Members(d, j.isOfFleet) == 0 {
+		return
+	}
+	if e.For == 0 || e.For > least {
+		j.s.score.Causes++
+	}
+}
+
+// storms counts a cause where more machines are down at once than the brake lets pass, and lack more than a start.
+func (j *judge) storms() {
+	if j.stormy || j.domains > 0 {
+		return
+	}
+	n := 0
+	for i := range j.outages {
+		name := string(j.s.spec.Name.Machine(i + 1))
+		if j.outages[i].open && !j.personal[name] && j.s.w.Needs(j.s.w.Current(name)) != world.NeedsPower {
+			n++
+		}
+	}
+	if n > j.brakeLimit() {
+		j.stormy = true
+		j.s.score.Causes++
+	}
+}
+
+// spoils counts a bad template as a cause when something is still to be built from it some time later.
+func (j *judge) spoils() {
+	if j.spoiled {
+		return
+	}
+	j.spoiled = true
+	j.s.w.After(spoilLasts, func() {
+		if j.spoiled {
+			j.s.score.Causes++
+		}
+	})
+}
+
+// spoils lets nothing come up that is built from the template.
+func spoils(s *stage, _ Event) (func(), error) {
+	good := s.w.SpoilBuilds("", world.Ailment{Symptom: world.NoBoot, Lasting: true})
+	return func() {
+		good()
+		s.judge.moved, s.judge.spoiled = true, false
+	}, nil
+}

@@ -1,0 +1,205 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/sim/world"
+)
+
+// Measure is a run beside the truth: what could have been healed at all, whatever held it, and how soon.
+//
+// The oracle knows the truth and has the ladder's steps, at the world's mean speeds. For an outage that lasts from F to T it needs
+//
+//	min(T - F, R - F + S, T - P)
+//
+// where R is the first moment at which some step of the ladder could be begun that would set the machine right (its host and the provider
+// carry out orders, the network to it is whole, a template that is asked for is good, no person keeps it down), S is what the cheapest such
+// step takes in this world (its calls, and the boot), and T - P is what a person needed who was told at P and mended it: the oracle tells
+// the same person at F. Where there is no R, it is T - F: until the fault, or a person, ends it. Nothing that happens between R + S and
+// T is charged to it. An outage that was not over when the run was ends there.
+type Measure struct {
+	// Curable are the outages with an R: some step could heal them, whatever held it. CurableAlone of them were over without a page, and without a
+	// page about anything that explains them.
+	Curable      int `json:"curable"`
+	CurableAlone int `json:"curable_alone"`
+	// Prompt are those of them whose R came within promptly: what stood against a step passed before a person is due.
+	Prompt      int `json:"prompt"`
+	PromptAlone int `json:"prompt_alone"`
+	// Causes are what only a person could end, or was to know of (judge.cause). Paged / Causes is what a cause costs in pages.
+	Causes int `json:"causes"`
+	// HoursAlone and OracleAlone are the machine-hours of CurableAlone; OracleHours are those of all outages.
+	HoursAlone  float64 `json:"hours_alone"`
+	OracleAlone float64 `json:"oracle_hours_alone"`
+	OracleHours float64 `json:"oracle_hours"`
+	// BrakeHours are the hours for which hale's own brake was on, those that a person put on apart.
+	BrakeHours float64 `json:"brake_hours"`
+
+	alone, oracleAlone, oracle, braked time.Duration
+}
+
+// promptly is how long what stands against a step may last so that hale is to wait for its end without a page: a host reboots in less.
+const promptly = 5 * time.Minute
+
+func (m *Measure) add(o Measure) {
+	m.Curable += o.Curable
+	m.CurableAlone += o.CurableAlone
+	m.Prompt += o.Prompt
+	m.PromptAlone += o.PromptAlone
+	m.Causes += o.Causes
+	m.alone += o.alone
+	m.oracleAlone += o.oracleAlone
+	m.oracle += o.oracle
+	m.braked += o.braked
+}
+
+func (m *Measure) close() {
+	m.HoursAlone, m.OracleAlone, m.OracleHours, m.BrakeHours = m.alone.Hours(), m.oracleAlone.Hours(), m.oracle.Hours(), m.braked.Hours()
+}
+
+// CurableShare is the share of what a step could heal that was healed without a page; 1 when there was nothing.
+func (m *Measure) CurableShare() float64 { return part(m.CurableAlone, m.Curable) }
+
+// PromptShare is that of what a step could heal soon.
+func (m *Measure) PromptShare() float64 { return part(m.PromptAlone, m.Prompt) }
+
+func part(n, of int) float64 {
+	if of == 0 {
+		return 1
+	}
+	return float64(n) / float64(of)
+}
+
+// truth is what is known of an outage from its truth alone.
+type truth struct {
+	told    bool // a person was told of it, or of what explains it
+	toldAt  time.Duration
+	curable bool // there was a moment at which a step could be begun that cures it
+	ready   time.Duration
+	step    time.Duration // what the cheapest such step takes
+}
+
+// weigh looks for the first moment at which a step could be begun that cures the open outage of the machine.
+func (j *judge) weigh(n int) {
+	o := &j.outages[n-1]
+	if !o.open || o.curable || o.unseen {
+		return
+	}
+	if takes, ok := j.remedy(n); ok {
+		o.curable, o.ready, o.step = true, j.s.w.Now(), takes
+	}
+}
+
+// weighAll does so for all, after something changed.
+func (j *judge) weighAll() {
+	if !j.moved {
+		return
+	}
+	j.moved = false
+	j.waiting = slices.DeleteFunc(j.waiting, func(n int) bool {
+		j.weigh(n)
+		return !j.outages[n-1].open || j.outages[n-1].curable
+	})
+}
+
+// remedy returns how long the cheapest step takes that would set the machine right if it were begun now, if there is one.
+func (j *judge) remedy(n int) (time.Duration, bool) {
+	name := string(j.s.spec.Name.Machine(n))
+	if j.s.spec.Mode == fleet.ModeObserve || j.personal[name] || j.restsByOrder(n) || j.isBeyond(name) {
+		return 0, false
+	}
+	vm, host := j.s.w.Current(name), ""
+	if vm != nil {
+		host = vm.Host
+	}
+	can := func(has bool, ops ...world.Op) bool {
+		return has && !slices.ContainsFunc(ops, func(op world.Op) bool { return !j.s.w.Obeys(host, op) })
+	}
+	has, need := j.s.spec.Repair.Has, j.s.w.Needs(vm)
+	call, boot := j.s.w.Pace()
+	rebuilds, recreates := j.makesAnew()
+	switch {
+	case need == world.NeedsPower && can(has(fleet.StepStart), world.Start), need == world.NeedsReset && can(has(fleet.StepReboot), world.Reboot):
+		return call + boot, true
+	case need == world.NeedsResume:
+		return call, j.resumable(vm) && can(true, world.Resume)
+	case need == world.NeedsConfig && has(fleet.StepRun):
+		return call, true
+	case need == world.NeedsNothing, need == world.NeedsWay, need == world.NeedsSomebody:
+		return 0, false
+	case j.s.w.Spoiled(name):
+		j.spoils()
+		return 0, false
+	case need == world.NeedsInstance:
+		return call + boot, can(recreates, world.Create)
+	case can(rebuilds, world.PowerOff, world.Rebuild):
+		return 2*call + boot, true
+	}
+	return 3*call + boot, can(recreates, world.PowerOff, world.Delete, world.Create)
+}
+
+// measure books an outage that lasted until the time, beside the oracle.
+func (j *judge) measure(n int, o *outage, to time.Duration) {
+	m := &j.s.score.Measure
+	took := to - o.from
+	oracle := took
+	if o.curable {
+		oracle = min(oracle, o.ready-o.from+o.step)
+	}
+	if o.visited && o.told {
+		oracle = min(oracle, to-o.toldAt)
+	}
+	m.oracle += oracle
+	if !o.curable {
+		return
+	}
+	alone := !o.open && !o.told && !j.isTold(n)
+	m.Curable++
+	if o.ready-o.from <= promptly {
+		m.Prompt++
+		if alone {
+			m.PromptAlone++
+		}
+	}
+	if alone {
+		m.CurableAlone++
+		m.alone += took
+		m.oracleAlone += oracle
+	}
+}
+
+// isTold reports whether a person was told of the machine's incident, or of the one that it is part of.
+func (j *judge) isTold(n int) bool {
+	m := &j.s.store.beliefs[n-1]
+	if m.Incident == nil {
+		return false
+	}
+	p := j.s.store.overall.Whole.Parent(m.Incident.Parent)
+	return m.Incident.Paged || p != nil && p.Paged
+}
+
+// tell notes that a person was told: of the machine, of a parent's children, or of something that may explain all that is down.
+func (j *judge) tell(machine, parent string) {
+	for i := range j.outages {
+		o, m := &j.outages[i], &j.s.store.beliefs[i]
+		if !o.open || o.told {
+			continue
+		}
+		if machine == string(j.s.spec.Name.Machine(i+1)) || machine == "" && (parent == "" || m.Incident != nil && m.Incident.Parent == parent) {
+			o.told, o.toldAt = true, j.s.w.Now()
+		}
+	}
+}
+
+// braking keeps count of how long hale's own brake is on.
+func (j *judge) braking(is fleet.Brake, now time.Duration) {
+	on := is.Engaged && is.By == ""
+	if j.brakedAt >= 0 && !on {
+		j.s.score.braked += now - j.brakedAt
+		j.brakedAt = -1
+	}
+	if on && j.brakedAt < 0 {
+		j.brakedAt = now
+	}
+}

@@ -1,0 +1,88 @@
+package sim_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"hale/internal/sim"
+	"hale/internal/sim/world"
+)
+
+// sure makes all calls take a second, and all boots twenty.
+func sure(o *sim.Options) {
+	o.Boot, o.BootMost, o.Latency, o.LatencyMost = 20*time.Second, 20*time.Second, time.Second, time.Second
+	o.Hosts = []world.Host{{Name: "h1"}, {Name: "h2"}}
+}
+
+// What a step could heal is counted whatever held it, and the oracle takes what the step takes.
+func TestTheOracleTakesWhatTheCheapestStepTakes(t *testing.T) {
+	t.Parallel()
+	slow := func(o *sim.Options) { o.Operator = 30 * time.Minute }
+	for name, c := range map[string]struct {
+		lines                                 []string
+		change                                func(*sim.Options)
+		curable, alone, prompt, promptA, need int
+		oracle                                time.Duration // of all outages
+	}{
+		"a crash takes a start":          {[]string{"10m web-2 crashes"}, nil, 1, 1, 1, 1, 0, 21 * time.Second},
+		"a hang takes a reset":           {[]string{"10m web-2 hangs"}, nil, 1, 1, 1, 1, 0, 21 * time.Second},
+		"a lost disk takes a new one":    {[]string{"10m web-2 loses its disk"}, nil, 1, 1, 1, 1, 0, 23 * time.Second},
+		"what is gone is made":           {[]string{"10m web-2 vanishes"}, nil, 1, 1, 1, 1, 0, 21 * time.Second},
+		"slowness passes before a reset": {[]string{"10m web-2 is too slow for 5s"}, nil, 1, 1, 1, 1, 0, 5 * time.Second},
+		"a host is waited for": {
+			[]string{"10m host h2 loses power for 2m"}, nil, 2, 2, 2, 2, 0, 2 * (2*time.Minute + 21*time.Second),
+		},
+		"a host that is away for long needs a person, and a step after that": {
+			[]string{"10m host h2 loses power for 20m"}, nil, 2, 0, 0, 0, 1, 2 * (20*time.Minute + 21*time.Second),
+		},
+		"no step cures a network": {[]string{"10m host h2 is cut off for 1m"}, nil, 0, 0, 0, 0, 0, 2 * time.Minute},
+		"a person's stop is none": {[]string{"10m web-2 is stopped by a person for 30m"}, nil, 0, 0, 0, 0, 1, 30*time.Minute + 20*time.Second},
+		"the brake holds it, and a step could heal": {
+			[]string{"10m web-1 hangs", "10m web-2 hangs", "10m web-3 hangs"}, slow, 3, 0, 3, 0, 1, 3 * 21 * time.Second,
+		},
+		"a step that the ladder does not have": {
+			[]string{"10m web-2 loses its disk"}, func(o *sim.Options) { o.Spec.Repair.Steps = o.Spec.Repair.Steps[:2] }, 0, 0, 0, 0, 0,
+			3*time.Hour + 6*time.Hour - 10*time.Minute, // nobody comes
+		},
+		"from a bad template nothing comes up": {
+			[]string{"9m template is bad for 31m", "10m web-2 loses its disk"}, slow, 1, 0, 0, 0, 1, 30*time.Minute + 23*time.Second,
+		},
+		"a person's hold is obeyed": {
+			[]string{"5m operator holds web-2 for 15m", "10m web-2 crashes"}, nil, 1, 1, 0, 0, 0, 10*time.Minute + 21*time.Second,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, s := remembered(t, func(o *sim.Options) {
+				sure(o)
+				if c.change != nil {
+					c.change(o)
+				}
+			}, c.lines...)
+			if s.Curable != c.curable || s.CurableAlone != c.alone || s.Prompt != c.prompt || s.PromptAlone != c.promptA || s.Causes != c.need {
+				t.Errorf("a step could heal %d (alone %d), promptly %d (alone %d), and %d need a person; want %d (%d), %d (%d), %d",
+					s.Curable, s.CurableAlone, s.Prompt, s.PromptAlone, s.Causes, c.curable, c.alone, c.prompt, c.promptA, c.need)
+			}
+			if off := s.OracleHours - c.oracle.Hours(); math.Abs(off) > (2 * time.Second).Hours() {
+				t.Errorf("the oracle loses %.4f h, want %.4f", s.OracleHours, c.oracle.Hours())
+			}
+			if s.OracleHours > s.MachineHoursLost+1e-9 || s.OracleAlone > s.HoursAlone+1e-9 {
+				t.Errorf("the oracle loses %.4f and %.4f h, hale %.4f and %.4f", s.OracleHours, s.OracleAlone, s.MachineHoursLost, s.HoursAlone)
+			}
+		})
+	}
+}
+
+// The brake's hours are those that hale's own was on.
+func TestHoursOfTheBrake(t *testing.T) {
+	t.Parallel()
+	_, s := remembered(t, sure, "10m operator puts the brake on", "2h operator takes the brake off")
+	if s.BrakeHours != 0 {
+		t.Errorf("a person's brake counts for %.2f h", s.BrakeHours)
+	}
+	_, s = remembered(t, sure, "10m web-1 hangs", "10m web-2 hangs", "10m web-3 hangs", "1h operator takes the brake off")
+	if s.BrakeHours < 0.8 || s.BrakeHours > 0.84 {
+		t.Errorf("it was on for %.2f h, and should have been for some 50 min", s.BrakeHours)
+	}
+}
