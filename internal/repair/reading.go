@@ -1,6 +1,8 @@
 package repair
 
 import (
+	"slices"
+
 	"hale/internal/fleet"
 	"hale/internal/guard"
 	"hale/internal/health"
@@ -56,7 +58,7 @@ func (s reading) truth() health.Truth {
 	if truth == health.True && s.contradicts() {
 		return health.Unknown
 	}
-	if truth == health.Unknown && s.r.Target.Expired && s.l.Seen.Known() && neverAddressed(*s.l) {
+	if truth == health.Unknown && s.r.Target.Expired && s.l.Seen.Known() && s.neverAddressed() {
 		return health.True // its time ran out, and the provider still knows no address of it
 	}
 	return truth
@@ -80,15 +82,20 @@ func off(c fleet.Cause) bool {
 	return c == fleet.CauseOff || c == fleet.CauseStopped || c == fleet.CauseShutdown || c == fleet.CauseCrashed
 }
 
-// neverAddressed reports whether the look says nothing for the one reason that is the build's own: no address. Whatever
-// else keeps us from seeing is our own trouble (L4).
-func neverAddressed(l fleet.Look) bool {
-	for _, c := range l.Checks {
-		if c.Result != fleet.ResultNoAddress {
+// neverAddressed reports whether the look says nothing for the one reason that is the build's own: no address. An agent needs
+// none, and its silence says no more. Whatever else keeps us from seeing is our own trouble (L4).
+func (s reading) neverAddressed() bool {
+	some := false
+	for _, c := range s.l.Checks {
+		isAgent := slices.ContainsFunc(s.Situation.Spec.Checks, func(k fleet.Check) bool { return k.Name == c.Check && k.Kind == fleet.CheckAgent })
+		switch {
+		case c.Result == fleet.ResultNoAddress:
+			some = true
+		case !isAgent || c.Standing == fleet.StandingUp:
 			return false
 		}
 	}
-	return len(l.Checks) > 0
+	return some
 }
 
 // leavesDisabled says whether a look confirms that the instance is on a host that is to be left.
