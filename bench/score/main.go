@@ -6,8 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +23,14 @@ type dose struct {
 	share         float64 // of the machine-days
 }
 
+// small are the fleets of today's plans: their policies and hosts vary with the seed.
+var small = []dose{{1, 1, 0.005}, {2, 1, 0.005}, {3, 1, 0.01}, {5, 3, 0.01}, {12, 1, 0.02}, {60, 1, 0.05}, {200, 3, 0.1}}
+
 // mixture is what the machine-days consist of: many small fleets, where each machine counts, and few large ones.
-var mixture = []dose{{3, 1, 0.01}, {3, 3, 0.01}, {12, 1, 0.03}, {12, 3, 0.03}, {100, 1, 0.12}, {100, 3, 0.10}, {1000, 1, 0.50}, {1000, 3, 0.20}}
+var mixture = []dose{{3, 1, 0.01}, {3, 3, 0.01}, {12, 1, 0.03}, {12, 3, 0.03}, {100, 1, 0.12}, {100, 3, 0.10}, {1000, 1, 0.30}, {1000, 3, 0.20}}
+
+// answers is the mean time after which the simulated operator comes who was paged: twenty minutes to an hour.
+const answers = 40 * time.Minute
 
 type flags struct {
 	days    float64
@@ -34,6 +42,8 @@ type flags struct {
 	only    uint64
 	trace   string
 	gap     time.Duration
+	why     bool
+	vary    bool
 }
 
 func main() {
@@ -49,6 +59,8 @@ func main() {
 		"follows from -seed")
 	flag.StringVar(&f.trace, "trace", "", "with -only or -size: write the first run's trace to this file")
 	flag.DurationVar(&f.gap, "gap", 8*24*time.Hour, "mean time between two faults of one machine")
+	flag.BoolVar(&f.why, "why", false, "say what the outages were put down to, and what the pages were about")
+	flag.BoolVar(&f.vary, "vary", false, "with -size: let policy and hosts vary with the seed")
 	flag.Parse()
 	if err := run(f, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "score:", err)
@@ -78,6 +90,9 @@ func run(f flags, out io.Writer) error {
 			name, wrong = "hale", r.Score.Wrong()
 		}
 		row(say, name, r)
+		if f.why {
+			why(say, r.Score.Measure)
+		}
 	}
 	if wrong > 0 {
 		return fmt.Errorf("hale did what it must never do, %d times", wrong)
@@ -107,6 +122,19 @@ func row(say func(string, ...any), name string, r sim.Reckoning) {
 	}
 }
 
+// why prints what the outages were put down to that a step could heal, and what the pages were about.
+func why(say func(string, ...any), m sim.Measure) {
+	say("  %-32s %8s %8s %10s %10s %8s %12s\n", "a step could heal, struck by", "outages", "alone", "hours", "oracle's", "times", "longest, h")
+	for _, k := range slices.Sorted(maps.Keys(m.Why)) {
+		b := m.Why[k]
+		say("  %-32s %8d %8d %10.2f %10.2f %8.2f %12.2f\n", k, b.Outages, b.Alone, b.AloneLost.Hours(), b.AloneOracle.Hours(),
+			times(b.AloneLost.Hours(), b.AloneOracle.Hours()), b.Longest.Hours())
+	}
+	for _, k := range slices.Sorted(maps.Keys(m.Pages)) {
+		say("  pages: %-32s %8d\n", k, m.Pages[k])
+	}
+}
+
 // times returns how many times the one is the other; 1 where both are none.
 func times(a, b float64) float64 {
 	if b == 0 && a == 0 {
@@ -129,9 +157,13 @@ func nights(say func(string, ...any), n sim.Nights) {
 
 // survey plays the mixture, or the one size that was asked for.
 func (f flags) survey(kinds []sim.Kind, rival sim.Rival) (sim.Reckoning, error) {
-	doses := mixture
+	doses := slices.Concat(mixture, small)
+	plain := len(mixture)
 	if f.size > 0 {
 		doses = []dose{{f.size, f.servers, 1}}
+		if f.vary {
+			plain = 0
+		}
 	}
 	var total sim.Reckoning
 	const seedsPerDose = 1_000_000
@@ -140,6 +172,7 @@ func (f flags) survey(kinds []sim.Kind, rival sim.Rival) (sim.Reckoning, error) 
 		s := sim.Survey{
 			Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers, Kinds: kinds,
 			Seed: f.seed + uint64(i)*seedsPerDose, Horizon: horizon, Gap: f.gap, Rival: rival,
+			Operator: answers, Unbrakes: true, Vary: i >= plain,
 		}
 		perRun := float64(d.size) * horizon.Hours() / 24
 		s.Runs = max(1, int(f.days*d.share/perRun))

@@ -28,7 +28,7 @@ func TestTheScoreOfADose(t *testing.T) {
 			t.Parallel()
 			s := sim.Survey{
 				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers,
-				Kinds: sim.Kinds(), Seed: 1, Runs: d.runs, Horizon: 10 * day, Gap: d.gap,
+				Kinds: sim.FirstKinds(), Seed: 1, Runs: d.runs, Horizon: 10 * day, Gap: d.gap,
 			}
 			r, err := s.Run()
 			if err != nil {
@@ -62,7 +62,7 @@ func TestADoseWithOperators(t *testing.T) {
 			t.Parallel()
 			s := sim.Survey{
 				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers,
-				Kinds: append(sim.Kinds(), sim.KindOperator), Seed: d.seed, Runs: d.runs, Horizon: 10 * day,
+				Kinds: append(sim.FirstKinds(), sim.KindOperator), Seed: d.seed, Runs: d.runs, Horizon: 10 * day,
 				Gap: 2 * day,
 			}
 			r, err := s.Run()
@@ -121,7 +121,7 @@ func TestNaivePoliciesAreFoundOut(t *testing.T) {
 		t.Run(string(rival), func(t *testing.T) {
 			t.Parallel()
 			s := sim.Survey{
-				Spec: func() fleet.Spec { return sim.Exemplar(12) }, Hosts: sim.Town(3, 3, 4), Kinds: sim.Kinds(), Seed: 1, Runs: 3,
+				Spec: func() fleet.Spec { return sim.Exemplar(12) }, Hosts: sim.Town(3, 3, 4), Kinds: sim.FirstKinds(), Seed: 1, Runs: 3,
 				Horizon: 3 * day, Gap: day, Rival: rival,
 			}
 			r, err := s.Run()

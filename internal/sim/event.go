@@ -58,9 +58,11 @@ const (
 	Moves       Verb = "moves to"
 	TakesAddr   Verb = "takes the address of" // of another machine, which keeps it
 	Readdressed Verb = "gets another address"
-	StaysOn     Verb = "'s definition stays on" // a host that it left while it runs, or left some time ago
-	IsRestored  Verb = "is restored to"         // from a backup, beside itself
-	LeavesBuild Verb = "leaves a dead build on" // which nobody remembers
+	AgentSilent Verb = "'s agent falls silent"         // and the machine is well
+	AgentLies   Verb = "'s agent answers in any state" // as long as the machine is on
+	StaysOn     Verb = "'s definition stays on"        // a host that it left while it runs, or left some time ago
+	IsRestored  Verb = "is restored to"                // from a backup, beside itself
+	LeavesBuild Verb = "leaves a dead build on"        // which nobody remembers
 )
 
 // What can happen to a domain of machines: a host, rack, room, zone, network, storage, or all.
@@ -215,6 +217,8 @@ func verbs() map[Verb]act {
 		Fails503:       ails(world.Ailment{Symptom: world.AppError}),
 		WrongPages:     ails(world.Ailment{Symptom: world.BadPage}),
 		FailsCheck:     failsCheck,
+		AgentSilent:    ails(world.Ailment{Symptom: world.AgentMute}),
+		AgentLies:      ails(world.Ailment{Symptom: world.AgentLies}),
 		IsSlow:         ails(world.Ailment{Symptom: world.Slow}),
 		LosesConfig:    ails(world.Ailment{Symptom: world.AppError, Lasting: true, Config: true}),
 		LosesDisk:      onMachine(diskLost),
@@ -249,9 +253,7 @@ func verbs() map[Verb]act {
 		LosesAnswers:   troubles(func(p float64) world.Trouble { return world.Trouble{Lost: p} }),
 		ActsTwice:      troubles(func(p float64) world.Trouble { return world.Trouble{Twice: p} }),
 		ActsLate:       troubles(func(p float64) world.Trouble { return world.Trouble{Late: p} }),
-		Throttles: troubles(func(p float64) world.Trouble {
-			return world.Trouble{Fails: p, How: world.Throttled}
-		}),
+		Throttles:      troubles(func(p float64) world.Trouble { return world.Trouble{Fails: p, How: world.Throttled} }),
 		OverQuota: troubles(func(p float64) world.Trouble {
 			return world.Trouble{Fails: p, How: world.Quota, Op: world.Create}
 		}),

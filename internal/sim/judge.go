@@ -55,11 +55,13 @@ type judge struct {
 	forgot    map[copyMade]bool // copies of disks that are not in the store any more through no fault of hale's
 	toldOlder bool              // a person was told that the store is older than the world
 	toldTwo   map[string]bool   // a person was told that the machine is on two hosts
-	waiting   []int             // the machines that are down and that no step could cure so far
-	moved     bool              // something changed since they were looked at
-	stormy    bool              // the failure of many at once was counted as a cause
-	spoiled   bool              // so was the template, where something needs to be built
-	brakedAt  time.Duration     // when hale put its own brake on; negative: it is not on
+	struck    string            // the plan's last event
+	struckAt  time.Duration
+	waiting   []int         // the machines that are down and that no step could cure so far
+	moved     bool          // something changed since they were looked at
+	stormy    bool          // the failure of many at once was counted as a cause
+	spoiled   bool          // so was the template, where something needs to be built
+	brakedAt  time.Duration // when hale put its own brake on; negative: it is not on
 	// checks whose port is mistyped: they succeed nowhere
 	mistyped map[fleet.CheckName]bool
 }
@@ -494,6 +496,7 @@ func (j *judge) record(r fleet.Record) {
 	if r.Kind == fleet.RecordPaged {
 		if !r.Joined() {
 			sc.Paged++
+			sc.page(string(r.Reason), 1)
 		}
 		j.warned(r)
 		if r.Joint == "" || r.Machine != "" {
@@ -540,6 +543,7 @@ func (j *judge) heldBack(r fleet.Record) {
 func (j *judge) fault(e Event) {
 	j.s.score.Faults++
 	j.cause(e)
+	j.struck, j.struckAt = e.Class(), j.s.w.Now()
 	if n, ok := fleet.MachineName(e.Subject).Ordinal(); ok && n <= len(j.outages) {
 		j.outages[n-1].strike(e)
 	}

@@ -36,7 +36,41 @@ type Measure struct {
 	// BrakeHours are the hours for which hale's own brake was on, those that a person put on apart.
 	BrakeHours float64 `json:"brake_hours"`
 
+	// Why are the outages that a step could heal, by what struck first, and Pages the pages, by their reason.
+	Why   map[string]Beside `json:"-"`
+	Pages map[string]int    `json:"-"`
+
 	alone, oracleAlone, oracle, braked time.Duration
+}
+
+// Beside is what outages of one cause came to, beside the oracle.
+type Beside struct {
+	Outages, Alone         int
+	Lost, Oracle, Longest  time.Duration
+	AloneLost, AloneOracle time.Duration
+}
+
+func (b Beside) plus(o Beside) Beside {
+	return Beside{
+		b.Outages + o.Outages, b.Alone + o.Alone, b.Lost + o.Lost, b.Oracle + o.Oracle, max(b.Longest, o.Longest),
+		b.AloneLost + o.AloneLost, b.AloneOracle + o.AloneOracle,
+	}
+}
+
+// book counts an outage under what struck.
+func (m *Measure) book(why string, b Beside) {
+	if m.Why == nil {
+		m.Why = map[string]Beside{}
+	}
+	m.Why[why] = m.Why[why].plus(b)
+}
+
+// page counts a page under its reason.
+func (m *Measure) page(reason string, n int) {
+	if m.Pages == nil {
+		m.Pages = map[string]int{}
+	}
+	m.Pages[reason] += n
 }
 
 // promptly is how long what stands against a step may last so that hale is to wait for its end without a page: a host reboots in less.
@@ -52,6 +86,12 @@ func (m *Measure) add(o Measure) {
 	m.oracleAlone += o.oracleAlone
 	m.oracle += o.oracle
 	m.braked += o.braked
+	for why, b := range o.Why {
+		m.book(why, b)
+	}
+	for reason, n := range o.Pages {
+		m.page(reason, n)
+	}
 }
 
 func (m *Measure) close() {
@@ -78,6 +118,7 @@ type truth struct {
 	curable bool // there was a moment at which a step could be begun that cures it
 	ready   time.Duration
 	step    time.Duration // what the cheapest such step takes
+	why     string        // what struck
 }
 
 // weigh looks for the first moment at which a step could be begun that cures the open outage of the machine.
@@ -155,6 +196,11 @@ func (j *judge) measure(n int, o *outage, to time.Duration) {
 		return
 	}
 	alone := !o.open && !o.told && !j.isTold(n)
+	b := Beside{Outages: 1, Lost: took, Oracle: oracle, Longest: took}
+	if alone {
+		b.Alone, b.AloneLost, b.AloneOracle = 1, took, oracle
+	}
+	m.book(o.why, b)
 	m.Curable++
 	if o.ready-o.from <= promptly {
 		m.Prompt++
@@ -167,6 +213,17 @@ func (j *judge) measure(n int, o *outage, to time.Duration) {
 		m.alone += took
 		m.oracleAlone += oracle
 	}
+}
+
+// why returns what the outage that begins now is put down to.
+func (j *judge) why(o *outage) string {
+	switch now := j.s.w.Now(); {
+	case j.struckAt == now && j.struck != "":
+		return j.struck
+	case o.struckAt == now && o.struck != "":
+		return string(o.struck)
+	}
+	return "else"
 }
 
 // isTold reports whether a person was told of the machine's incident, or of the one that it is part of.

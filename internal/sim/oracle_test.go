@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/fleet"
 	"hale/internal/sim"
 	"hale/internal/sim/world"
 )
@@ -84,5 +85,51 @@ func TestHoursOfTheBrake(t *testing.T) {
 	_, s = remembered(t, sure, "10m web-1 hangs", "10m web-2 hangs", "10m web-3 hangs", "1h operator takes the brake off")
 	if s.BrakeHours < 0.8 || s.BrakeHours > 0.84 {
 		t.Errorf("it was on for %.2f h, and should have been for some 50 min", s.BrakeHours)
+	}
+}
+
+// The night kinds are drawn, and what was drawn before them is drawn as it was.
+func TestNightsAreDrawnBesideWhatWasDrawnBefore(t *testing.T) {
+	t.Parallel()
+	hosts := sim.Town(6, 5, 4)
+	spec, few := sim.Vary(sim.Exemplar(5), hosts, 3)
+	if !spec.Asks(fleet.CheckAgent) || len(few) != 6 {
+		t.Fatalf("seed 3 asks agents on six hosts, and here %v on %d", spec.Checks, len(few))
+	}
+	draw := func(kinds []sim.Kind) []sim.Event {
+		return sim.Forecast{Seed: 1, Kinds: kinds, Horizon: 100 * day}.Draw(spec, hosts, 1)
+	}
+	before, now := draw(sim.FirstKinds()), draw(sim.Kinds())
+	verbs, left := map[sim.Verb]bool{}, before
+	for _, e := range now {
+		verbs[e.Verb] = true
+		if len(left) > 0 && left[0] == e {
+			left = left[1:]
+		}
+	}
+	if len(left) > 0 || len(now) < len(before)*5/4 {
+		t.Errorf("%d of %d events are drawn otherwise than before, and %d now", len(left), len(before), len(now))
+	}
+	for _, v := range []sim.Verb{sim.IsCutOff, sim.AgentSilent, sim.AgentLies, sim.Retries, sim.Unbrakes, sim.Releases} {
+		if !verbs[v] {
+			t.Errorf("%q is never drawn", v)
+		}
+	}
+}
+
+// Agents lie in both directions, and their machines serve all the same, or not.
+func TestAgentsLie(t *testing.T) {
+	t.Parallel()
+	asks := func(o *sim.Options) {
+		sure(o)
+		o.Spec, _ = sim.Vary(o.Spec, nil, 3)
+	}
+	_, s := remembered(t, asks, "10m web-2's agent falls silent for 1h")
+	if s.Outages != 0 || s.Actions != 0 {
+		t.Errorf("%d outages and %d acts by an agent alone", s.Outages, s.Actions)
+	}
+	_, s = remembered(t, asks, "10m web-2's agent answers in any state for 1h", "20m web-2 hangs")
+	if s.CurableAlone != 1 {
+		t.Errorf("a machine that hangs under an agent that answers is not healed: %+v", s.Measure)
 	}
 }

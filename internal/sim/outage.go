@@ -47,7 +47,7 @@ func (j *judge) Serving(vm *world.VM) {
 	case !o.open:
 		*o = outage{
 			open: true, from: j.s.w.Now(), struck: o.struck, struckAt: o.struckAt, queue: j.down,
-			healable: j.healable(vm, o), unseen: !j.s.sees(vm), truth: truth{told: j.pages > 0, toldAt: j.s.w.Now()},
+			healable: j.healable(vm, o), unseen: !j.s.sees(vm), truth: truth{told: j.pages > 0 || j.knowsOfTwo(vm.Machine()), toldAt: j.s.w.Now(), why: j.why(o)},
 		}
 		j.moved, j.waiting = true, append(j.waiting, n)
 		j.s.options.History.down(n, o)
@@ -259,7 +259,22 @@ func (j *judge) page(machine string) {
 		}
 	}
 	if j.s.options.Operator > 0 {
-		j.s.w.After(j.s.between(j.s.options.Operator/2, j.s.options.Operator*3/2), func() { j.visit(machine) })
+		j.s.w.After(j.s.between(j.s.options.Operator/2, j.s.options.Operator*3/2), func() {
+			j.visit(machine)
+			j.unbrake()
+		})
+	}
+}
+
+// unbrake lets the person who came take hale's own brake off.
+func (j *judge) unbrake() {
+	b := j.s.store.overall.Brake
+	if !j.s.options.Unbrakes || !b.Engaged || b.By != "" {
+		return
+	}
+	if o, err := (Event{Subject: operator, Verb: Unbrakes}).Order(j.s.spec.Name, j.s.options.Hosts); err == nil {
+		j.s.trace.say(j.s.w.Now(), "", "! operator "+string(Unbrakes))
+		j.s.post(o)
 	}
 }
 

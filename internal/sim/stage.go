@@ -30,6 +30,8 @@ type Options struct {
 	Plan []Event // what happens, sorted by time
 	// Operator is the mean time after which a person who was paged mends what hale left to them; zero: nobody comes.
 	Operator time.Duration
+	// Unbrakes has that person take a brake of hale's own off, too, when they come for it.
+	Unbrakes bool
 	// Empty begins with nothing built; else every machine runs, certified, at the start.
 	Empty bool
 	Trace io.Writer // a line per event and record; nil: none

@@ -25,6 +25,10 @@ type Survey struct {
 	Rival   Rival
 	// Operator is as in Options. Default 1 h.
 	Operator time.Duration
+	// Vary gives each run another policy and another number of hosts, as Vary does by its seed.
+	Vary bool
+	// Unbrakes is as in Options.
+	Unbrakes bool
 	// Keep is how many violations are kept. Default 20.
 	Keep int
 }
@@ -48,10 +52,14 @@ func (s Survey) Options(i int) Options {
 	if operator == 0 {
 		operator = time.Hour
 	}
+	hosts := s.Hosts
+	if s.Vary {
+		spec, hosts = Vary(spec, hosts, seed)
+	}
 	f := Forecast{Seed: seed, Kinds: s.Kinds, Horizon: s.Horizon, MachineGap: s.Gap, Gap: s.Rate}
 	return Options{
-		Spec: spec, Hosts: s.Hosts, Servers: s.Servers, Seed: seed, Horizon: s.Horizon, Operator: operator, Rival: s.Rival,
-		Plan: f.Draw(spec, s.Hosts, s.Servers),
+		Spec: spec, Hosts: hosts, Servers: s.Servers, Seed: seed, Horizon: s.Horizon, Operator: operator, Rival: s.Rival,
+		Plan: f.Draw(spec, hosts, s.Servers), Unbrakes: s.Unbrakes,
 	}
 }
 

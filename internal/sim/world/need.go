@@ -42,10 +42,15 @@ func (w *World) Needs(vm *VM) Need {
 		return NeedsConfig
 	case vm.Power == Off:
 		return NeedsPower
-	case vm.Power == Crashed || slices.ContainsFunc(vm.ills, func(i *illness) bool { return i.Symptom != Lossy }):
+	case vm.Power == Crashed || slices.ContainsFunc(vm.ills, harms):
 		return NeedsReset
 	}
 	return NeedsNothing
+}
+
+// harms reports whether a machine with the ailment does not serve.
+func harms(i *illness) bool {
+	return i.Symptom != Lossy && i.Symptom != AgentMute && i.Symptom != AgentLies
 }
 
 // Obeys reports whether the host, or any if it is empty and there are others, carries out what everybody orders: its control plane

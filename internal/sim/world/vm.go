@@ -118,6 +118,8 @@ const (
 	NoBoot     Symptom = "no-boot"     // comes up no more once it is down or reset
 	BadPage    Symptom = "bad-page"    // answers requests with a page that says something else
 	CheckFails Symptom = "check-fails" // one of its checks fails, Ailment.Check
+	AgentMute  Symptom = "agent-mute"  // its agent answers nothing, and all else is well
+	AgentLies  Symptom = "agent-lies"  // its agent answers as long as the machine is on, whatever else is wrong
 	Lossy      Symptom = "lossy"       // loses some of the probes and serves its users all the same
 )
 
@@ -161,7 +163,10 @@ func (vm *VM) pings() bool {
 }
 
 // answersAgent reports whether the agent inside answers: as long as the guest lives, whatever its network does.
-func (vm *VM) answersAgent() bool { return vm.listens() && vm.Power == Running && !vm.ails(Slow) }
+func (vm *VM) answersAgent() bool {
+	lives := vm.listens() && !vm.ails(Slow) || vm.ails(AgentLies)
+	return lives && vm.Power == Running && !vm.ails(AgentMute)
+}
 
 // Halted returns since when the instance is paused, if it is.
 func (vm *VM) Halted() (since time.Duration, is bool) { return vm.halted, vm.Power == Paused }
