@@ -266,6 +266,11 @@ type Brake struct {
 	Reason string `json:"reason,omitempty"` // in that person's words
 	// Excused is how many machines may fail since a person took it off.
 	Excused int `json:"excused,omitempty"`
+	// Scope is installation or provider, where several fleets share it: then Failing of Size machines fail in all of
+	// them. Empty: it is the fleet's own.
+	Scope   string `json:"scope,omitempty"`
+	Failing int    `json:"failing,omitempty"`
+	Size    int    `json:"size,omitempty"`
 	// Ends says when it releases by itself.
 	Ends string `json:"ends,omitempty"`
 }

@@ -117,10 +117,14 @@ func ViewReason(r fleet.Reason, detail string) Reason {
 
 // ViewBrake translates a fleet's brake.
 func ViewBrake(s engine.FleetStatus) Brake {
-	b := Brake{Engaged: s.Brake.On(), Since: s.Brake.Since, Limit: guard.BrakeLimit(s.Spec.Limits.Brake, s.Spec.Size),
-		By: s.Brake.By, Reason: s.Brake.Words, Excused: s.Brake.Excused, Ends: prose.BrakeEnds(s)}
+	is, policy, t := s.Braked()
+	b := Brake{Engaged: is.On(), Since: is.Since, Limit: guard.BrakeLimit(policy, t.Size), By: is.By,
+		Reason: is.Words, Excused: is.Excused, Scope: string(is.Scope), Ends: prose.BrakeEnds(s)}
+	if is.Scope != "" {
+		b.Failing, b.Size = t.Failing, t.Size
+	}
 	if b.Since.IsZero() {
-		b.Since = s.Brake.At
+		b.Since = is.At
 	}
 	return b
 }

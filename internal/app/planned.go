@@ -37,7 +37,7 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 		s.Spec.Mode, s.Wanted.Mode = fleet.ModeAct, fleet.ModeAct
 		otherwise.d = decide.Decide(s)
 	}
-	f.Brake = d.Brake
+	f.Brake, f.Whole.Brakes = d.Brake, d.Whole.Brakes
 	w := api.PlannedWork{
 		Fleet: string(f.Spec.Name), Mode: string(f.Spec.Mode), Brake: api.ViewBrake(f), Provider: api.ViewProvider(f),
 		Failing: begun.tally.Failing, Size: f.Spec.Size, Machines: []api.PlannedStep{}, Ordered: api.ViewOrderedSize(f),
@@ -96,6 +96,7 @@ func pictured(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair)
 		Cannot:       f.Cannot,
 		Vantage:      f.Vantage,
 		Brake:        f.Brake,
+		Tolls:        f.Tolls,
 		Whole:        f.Whole,
 		Slots:        f.Slots,
 		Machines:     slices.Clone(f.Machines),
@@ -167,7 +168,7 @@ func workOf(was *fleet.Machine, r *fleet.Repair) string {
 func (o *outlook) figures(held fleet.Reason, m *fleet.Machine, rec *fleet.Record) string {
 	switch {
 	case held == fleet.ReasonBrake:
-		return fmt.Sprintf("%d of %d machines fail", rec.Failing, rec.Size)
+		return prose.BrakeFigures(*rec)
 	case held == fleet.ReasonSharedFate && m.Incident != nil:
 		if p := o.d.Whole.Parent(m.Incident.Parent); p != nil {
 			return p.ID + ", " + prose.Parent(*p)

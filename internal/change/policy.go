@@ -50,6 +50,7 @@ func parts(s fleet.Spec) []part {
 		{"limits.brake.percent", l.Brake.Percent, strconv.Itoa(l.Brake.Percent) + "%"},
 		span("limits.brake.release_after", l.Brake.ReleaseAfter),
 		bare("limits shared with other fleets", l.Shared),
+		bare("brakes shared with other fleets", l.Brakes),
 		word("shared_fate.then", s.SharedFate.Then), number("shared_fate.at_least", s.SharedFate.AtLeast),
 		span("shared_fate.wait", s.SharedFate.Wait),
 		bare("unhealthy_when", s.UnhealthyWhen), bare("protect", s.Protected), bare("placement", s.Placement),

@@ -150,6 +150,8 @@ func assessFleet(f api.Fleet, add func(int, string, ...any)) {
 	switch {
 	case f.Brake.By != "":
 		add(checkWarning, "fleet %s: %s put the brake on", f.Name, f.Brake.By)
+	case f.Brake.Scope != "" && f.Brake.Engaged:
+		add(checkCritical, "fleet %s: a brake that it shares is on, %d of %d fail", f.Name, f.Brake.Failing, f.Brake.Size)
 	case f.Brake.Engaged:
 		add(checkCritical, "fleet %s: the brake is on, %d fail", f.Name, f.Failing)
 	}

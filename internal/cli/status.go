@@ -216,6 +216,9 @@ func brake(f api.Fleet, now time.Time) (style, string) {
 	switch {
 	case f.Brake.By != "":
 		return red, fmt.Sprintf("BRAKE ON for %s by %s", on, f.Brake.By)
+	case f.Brake.Scope != "" && f.Brake.Engaged:
+		return red, fmt.Sprintf("SHARED BRAKE ON for %s (%d of %d fail, limit %d)", on, f.Brake.Failing, f.Brake.Size,
+			f.Brake.Limit)
 	case f.Brake.Engaged:
 		return red, fmt.Sprintf("BRAKE ON for %s (%d fail, limit %d)", on, f.Failing, f.Brake.Limit)
 	case f.Brake.Excused > f.Brake.Limit:

@@ -37,7 +37,7 @@ func compile(doc document, f *finder) *Config {
 		fc := fleetCompiler{finder: f, draft: n.value, name: n.name, spot: n.under("size"), providers: known, drafts: doc.providers.value, targets: targets, listens: doc.heartbeats.how != absent}
 		spec := fc.compile()
 		fc.cutsEnough(&spec, c)
-		spec.Limits.Shared = sharedLimits(doc, n.value.provider.value)
+		shareLimits(&spec.Limits, doc, n.value.provider.value)
 		c.Fleets = append(c.Fleets, spec)
 	}
 	slices.SortFunc(c.Providers, func(a, b Provider) int { return strings.Compare(string(a.Name), string(b.Name)) })

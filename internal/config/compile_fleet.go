@@ -104,11 +104,7 @@ func (c *fleetCompiler) limits() fleet.Limits {
 	return fleet.Limits{
 		InRepair: d.inRepair.value,
 		InBuild:  d.inBuild.value,
-		Brake: fleet.BrakePolicy{
-			AtLeast:      d.brake.value.atLeast.value,
-			Percent:      d.brake.value.percent.value,
-			ReleaseAfter: d.brake.value.releaseAfter.value,
-		},
+		Brake:    brakePolicy(d.brake),
 	}
 }
 

@@ -2,23 +2,32 @@ package config
 
 import "hale/internal/fleet"
 
-// sharedLimits returns the budgets that a fleet on the provider shares with others, the widest first.
-func sharedLimits(doc document, provider string) []fleet.SharedLimit {
-	var out []fleet.SharedLimit
+// shareLimits sets the budgets and the brakes that a fleet on the provider shares with others, the widest first.
+func shareLimits(l *fleet.Limits, doc document, provider string) {
 	add := func(scope fleet.ScopeKind, n at[int]) {
-		if n.given() {
-			out = append(out, fleet.SharedLimit{Scope: scope, InRepair: n.value})
+		if n.known() {
+			l.Shared = append(l.Shared, fleet.SharedLimit{Scope: scope, InRepair: n.value})
 		}
 	}
-	add(fleet.ScopeInstallation, doc.limits.value.inRepair)
+	all := doc.limits.value
+	add(fleet.ScopeInstallation, all.inRepair)
+	l.Brakes = append(l.Brakes, fleet.SharedBrake{Scope: fleet.ScopeInstallation, BrakePolicy: brakePolicy(all.brake)})
 	for _, p := range doc.providers.value {
-		if l := p.value.limits.value; p.name == provider {
-			add(fleet.ScopeProvider, l.inRepair)
-			add(fleet.ScopeZone, l.perZone)
-			add(fleet.ScopeRoom, l.perRoom)
-			add(fleet.ScopeRack, l.perRack)
-			add(fleet.ScopeHost, l.perHost)
+		if of := p.value.limits.value; p.name == provider {
+			add(fleet.ScopeProvider, of.inRepair)
+			add(fleet.ScopeZone, of.perZone)
+			add(fleet.ScopeRoom, of.perRoom)
+			add(fleet.ScopeRack, of.perRack)
+			add(fleet.ScopeHost, of.perHost)
+			l.Brakes = append(l.Brakes, fleet.SharedBrake{Scope: fleet.ScopeProvider, BrakePolicy: brakePolicy(of.brake)})
 		}
 	}
-	return out
+}
+
+func brakePolicy(d at[brakeDraft]) fleet.BrakePolicy {
+	return fleet.BrakePolicy{
+		AtLeast:      d.value.atLeast.value,
+		Percent:      d.value.percent.value,
+		ReleaseAfter: d.value.releaseAfter.value,
+	}
 }

@@ -219,9 +219,9 @@ func (d *document) merge(other document, f *finder) {
 	d.notify = mergeNamed(d.notify, other.notify, f)
 	d.fences = mergeNamed(d.fences, other.fences, f)
 	switch {
-	case d.limits.how == absent:
+	case !d.limits.written():
 		d.limits = other.limits
-	case other.limits.how != absent:
+	case other.limits.written():
 		f.add(other.limits.spot, fmt.Sprintf("is there already, at %s", d.limits.place), "keep one of the two")
 	}
 	switch {

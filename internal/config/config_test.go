@@ -69,6 +69,7 @@ fleets:
     limits: {in_repair: 1, brake: {percent: 20%, at_least: 2}}
     on_external_stop: heal
 `)
+	half := fleet.BrakePolicy{AtLeast: 10, Percent: 50, ReleaseAfter: 30 * time.Second}
 	want := &Config{
 		Providers: []Provider{{
 			Name: "lab", Type: ProviderLibvirt, Hosts: []Host{{URI: "qemu:///system"}},
@@ -99,6 +100,10 @@ fleets:
 			},
 			Limits: fleet.Limits{
 				InRepair: 1, InBuild: 3, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second},
+				Shared: []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 40}, {Scope: fleet.ScopeProvider, InRepair: 20}},
+				Brakes: []fleet.SharedBrake{
+					{Scope: fleet.ScopeInstallation, BrakePolicy: half}, {Scope: fleet.ScopeProvider, BrakePolicy: half},
+				},
 			},
 			SharedFate: fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute},
 			Mode:       fleet.ModeAct,

@@ -58,6 +58,12 @@ const (
 	defaultBrakeAtLeast      = 2
 	defaultBrakeReleaseAfter = 30 * time.Second
 
+	// What fleets share bounds what goes wrong with all of them at once, and leaves each its own policy until then.
+	defaultSharedBrakePercent = 50
+	defaultSharedBrakeAtLeast = 10
+	defaultSharedInRepair     = 40
+	defaultProviderInRepair   = 20
+
 	defaultFateThen    = fleet.FatePage
 	defaultFateAtLeast = 3
 	defaultFateWait    = 10 * time.Minute

@@ -45,6 +45,7 @@ type providerDraft struct {
 // sharedDraft bounds what fleets do together.
 type sharedDraft struct {
 	inRepair, perHost, perRack, perRoom, perZone at[int]
+	brake                                        at[brakeDraft]
 }
 
 type hostDraft struct {

@@ -19,9 +19,11 @@ func documentShape() object[document] {
 			may("fleets", "The fleets, by name. A fleet's machines are called after it: `web-1`, `web-2` and so on.",
 				mapping[fleetDraft]{key: "FLEET", each: fleetShape()},
 				func(d *document) *at[[]named[fleetDraft]] { return &d.fleets }),
-			may("limits", "How much may be done at once in all fleets together. What a fleet may do by itself is in fleets.FLEET.limits.",
+			part("limits", "How much may be done at once in all fleets together. What a fleet may do by itself is in fleets.FLEET.limits.",
 				object[sharedDraft]{fields: []field[sharedDraft]{
-					may("in_repair", "Machines in repair at once, of all fleets.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.inRepair }).said("no limit"),
+					or("in_repair", defaultSharedInRepair, "Machines in repair at once, of all fleets.", integer(1, maxSize),
+						func(l *sharedDraft) *at[int] { return &l.inRepair }),
+					sharedBrake("all fleets together"),
 				}}, func(d *document) *at[sharedDraft] { return &d.limits }),
 			may("vantage", "How hale finds out whether the fault is on its own side. Without it, only the provider's word helps: when more than "+
 				"half of a fleet, and at least three machines, fall silent at once although they run, hale holds and pages.", vantageShape(),
@@ -72,7 +74,7 @@ func providerShape() object[providerDraft] {
 				func(p *providerDraft) *at[time.Duration] { return &p.within }).said("30s of openstack and vsphere, 10s of others"),
 			or("boot", defaultBoot, "Simulated only: the time from power on until the checks are answered.",
 				duration(0, time.Hour), func(p *providerDraft) *at[time.Duration] { return &p.boot }),
-			may("limits", "How many machines of all fleets may be in repair at once on this provider, and in each domain of it.", providerLimitsShape(),
+			part("limits", "How many machines of all fleets may be in repair at once on this provider, and in each domain of it.", providerLimitsShape(),
 				func(p *providerDraft) *at[sharedDraft] { return &p.limits }),
 			or("latency", defaultLatency, "Simulated only: how long each call takes.", duration(0, time.Minute),
 				func(p *providerDraft) *at[time.Duration] { return &p.latency }),
@@ -89,11 +91,12 @@ func providerShape() object[providerDraft] {
 
 func providerLimitsShape() object[sharedDraft] {
 	return object[sharedDraft]{fields: []field[sharedDraft]{
-		may("in_repair", "On the whole provider.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.inRepair }).said("no limit"),
+		or("in_repair", defaultProviderInRepair, "On the whole provider.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.inRepair }),
 		may("per_host", "On each host.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perHost }).said("no limit"),
 		may("per_rack", "In each rack, as the hosts' labels say.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perRack }).said("no limit"),
 		may("per_room", "In each room.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perRoom }).said("no limit"),
 		may("per_zone", "In each zone.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perZone }).said("no limit"),
+		sharedBrake("all fleets on it together"),
 	}}
 }
 
@@ -552,18 +555,26 @@ func limitsShape() object[limitsDraft] {
 			func(l *limitsDraft) *at[int] { return &l.inRepair }),
 		or("in_build", defaultInBuild, "First builds at once.", integer(1, maxSize),
 			func(l *limitsDraft) *at[int] { return &l.inBuild }),
-		part("brake", "While more machines fail than the larger of percent and at_least, or all of three or more, no new repair starts.", object[brakeDraft]{
-			fields: []field[brakeDraft]{
-				or("percent", defaultBrakePercent, "Of the size, rounded down.", percent(), func(b *brakeDraft) *at[int] { return &b.percent }),
-				or("at_least", defaultBrakeAtLeast, "In machines.", integer(0, maxSize),
-					func(b *brakeDraft) *at[int] { return &b.atLeast }),
-				or("release_after", defaultBrakeReleaseAfter,
-					"How long it must be calm before the brake releases by itself. While as many fail as may, no "+
-						"further one may for ten times as long.",
-					duration(0, 24*time.Hour), func(b *brakeDraft) *at[time.Duration] { return &b.releaseAfter }),
-			},
-		}, func(l *limitsDraft) *at[brakeDraft] { return &l.brake }),
+		part("brake", "While more machines fail than the larger of percent and at_least, or all of three or more, no new repair starts.",
+			brakeShape(defaultBrakePercent, defaultBrakeAtLeast), func(l *limitsDraft) *at[brakeDraft] { return &l.brake }),
 	}}
+}
+
+func brakeShape(share, atLeast int) object[brakeDraft] {
+	return object[brakeDraft]{fields: []field[brakeDraft]{
+		or("percent", share, "Of the size, rounded down.", percent(), func(b *brakeDraft) *at[int] { return &b.percent }),
+		or("at_least", atLeast, "In machines.", integer(0, maxSize), func(b *brakeDraft) *at[int] { return &b.atLeast }),
+		or("release_after", defaultBrakeReleaseAfter,
+			"How long it must be calm before the brake releases by itself. While as many fail as may, no further one may "+
+				"for ten times as long.",
+			duration(0, 24*time.Hour), func(b *brakeDraft) *at[time.Duration] { return &b.releaseAfter }),
+	}}
+}
+
+// sharedBrake is a brake of several fleets.
+func sharedBrake(of string) field[sharedDraft] {
+	return part("brake", "While more machines of "+of+" fail than the larger of percent and at_least, no new repair starts in any of them.",
+		brakeShape(defaultSharedBrakePercent, defaultSharedBrakeAtLeast), func(l *sharedDraft) *at[brakeDraft] { return &l.brake })
 }
 
 func stopShape() shorthand[stopDraft, fleet.ExternalStop] {

@@ -86,8 +86,9 @@ func (r *round) decide() Decision {
 	}
 	r.record(remindOfDoubt(&r.sit.Whole.Doubt, &r.s)...)
 	r.shareFates(works)
-	d := Decision{Brake: r.brake(works), Whole: r.sit.Whole, Machines: r.decided}
-	if r.sit.Brake = d.Brake; !d.Brake.On() { // else nothing disruptive begins
+	brake := r.brake(works)
+	d := Decision{Brake: brake, Whole: r.sit.Whole, Machines: r.decided}
+	if r.sit.Brake = guard.Braked(brake, &d.Whole); !r.sit.Brake.On() { // else nothing disruptive begins
 		r.sit.Sights = sights(r, works)
 	}
 	for _, w := range works {
@@ -179,8 +180,8 @@ func (r *round) begin(s fleet.Snapshot) {
 	r.tally = guard.Tally{Size: s.Spec.Size}
 	r.sit = guard.Situation{
 		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider, Roll: s.Roll,
-		Hosts: s.Hosts, Silent: s.Silent, Cannot: s.Cannot, Vantage: s.Vantage, Answers: s.Answers, Brake: s.Brake,
-		Whole: s.Whole.Clone(), Slots: s.Slots,
+		Hosts: s.Hosts, Silent: s.Silent, Cannot: s.Cannot, Vantage: s.Vantage, Answers: s.Answers, Tolls: s.Tolls,
+		Brake: guard.Braked(s.Brake, &s.Whole), Whole: s.Whole.Clone(), Slots: s.Slots,
 	}
 }
 
@@ -356,42 +357,6 @@ func (r *round) own(w *work) {
 	w.M, w.Situation, w.Installation, w.Load = own, &r.sit, r.s.Installation, r.loader
 	w.telling = r.telling
 	w.chosen = len(r.chosen) > 0 && r.isChosen(own)
-}
-
-func (r *round) brake(works []*work) fleet.Brake {
-	policy := r.s.Spec.Limits.Brake
-	b := guard.StepBrake(r.s.Brake, &r.s.Spec, r.tally, r.s.Now)
-	b = r.heedBrakeOrders(b)
-	rec := fleet.Record{
-		Kind: fleet.RecordBrake, Reason: fleet.ReasonEngaged,
-		Failing: r.tally.Failing, Size: r.tally.Size, Limit: guard.BrakeLimit(policy, r.tally.Size),
-	}
-	if b.Engaged != r.s.Brake.Engaged && (b.Engaged || !r.letGo) {
-		if !b.Engaged {
-			rec.Reason, rec.Paged = fleet.ReasonReleased, r.s.Brake.Paged
-		}
-		r.record(rec)
-		rec.Paged = false
-	}
-	if b.Engaged && !b.Paged && !r.s.Now.Wall.Before(b.Since.Add(pagePause)) && !r.explained(works) {
-		b.Paged, b.Told = true, r.s.Now.Wall
-		rec.Kind, rec.Reason, rec.Of = fleet.RecordPaged, fleet.ReasonBrake, failing(works, r.tally.Rest, &r.s.Spec)
-		r.record(rec)
-	}
-	r.record(remindOfBrake(&b, &r.s, rec)...)
-	return b
-}
-
-// failing lists the first few of the machines that the brake counts.
-func failing(works []*work, rest *fleet.Whole, spec *fleet.Spec) []fleet.Member {
-	var of []fleet.Member
-	for _, w := range works {
-		counted := guard.Tally{Rest: rest}
-		if counted.Add(w.M, spec); counted.Failing > 0 && len(of) < mostNamed {
-			of = append(of, fleet.Member{Machine: w.M.Name, Alias: w.M.Alias})
-		}
-	}
-	return of
 }
 
 // record adds records about the fleet.

@@ -15,17 +15,9 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 	if r.s.Spec.Repair.Windowed() {
 		c.addWall(r.hours.until)
 	}
-	if d.Brake.CalmSince != 0 {
-		c.add(guard.CalmUntil(&d.Brake, r.s.Spec.Limits.Brake))
-	}
-	if d.Brake.SteadySince != 0 {
-		c.add(guard.SteadyUntil(&d.Brake, &r.s.Spec))
-	}
-	if b := d.Brake; b.Engaged && !b.Paged {
-		c.addWall(b.Since.Add(pagePause))
-	}
-	if at, ok := remindOfBrakeAt(&d.Brake, &r.s.Spec); ok {
-		c.addWall(at)
+	c.addBrake(&d.Brake, &r.s.Spec)
+	for i := range d.Whole.Brakes {
+		c.addBrake(&d.Whole.Brakes[i], &r.s.Spec)
 	}
 	r.addWhole(&c, &d.Whole)
 	c.add(r.blind)
@@ -38,8 +30,9 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 	if r.again {
 		c.add(r.s.Now.Mono + 1)
 	}
-	untold := d.Brake.Engaged && !d.Brake.Paged || slices.ContainsFunc(d.Whole.Parents,
-		func(p fleet.Parent) bool { return !p.Paged })
+	untold := slices.ContainsFunc(append(slices.Clone(d.Whole.Brakes), d.Brake), func(b fleet.Brake) bool { return b.Engaged && !b.Paged }) ||
+		slices.ContainsFunc(d.Whole.Parents,
+			func(p fleet.Parent) bool { return !p.Paged })
 	for _, w := range works {
 		c.addMachine(w.M, &r.s.Spec)
 		c.addWitness(r, w)
@@ -48,6 +41,23 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 		}
 	}
 	return c.earliest
+}
+
+// addBrake notes when a brake releases, and when a person is told of it.
+func (c *calendar) addBrake(b *fleet.Brake, spec *fleet.Spec) {
+	policy := guard.BrakePolicy(b, &spec.Limits)
+	if b.CalmSince != 0 {
+		c.add(guard.CalmUntil(b, policy))
+	}
+	if b.SteadySince != 0 {
+		c.add(guard.SteadyUntil(b, policy, guard.SettleTime(*spec)))
+	}
+	if b.Engaged && !b.Paged {
+		c.addWall(b.Since.Add(pagePause))
+	}
+	if at, ok := remindOfBrakeAt(b, spec); ok {
+		c.addWall(at)
+	}
 }
 
 // addWhole notes the deadlines of parent incidents and doubts.

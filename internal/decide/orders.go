@@ -77,7 +77,7 @@ func (r *round) knowsHost(name fleet.HostName) bool {
 // rule says what became of an order to the whole.
 func (r *round) rule(o *fleet.Order, refused fleet.Reason) {
 	r.rulings = append(r.rulings, fleet.Ruling{Order: o.ID, Refused: refused})
-	r.record(withBraker(aboutOrder(o, refused), &r.s.Brake))
+	r.record(withBraker(aboutOrder(o, refused), &r.sit.Brake))
 }
 
 // aboutOrder is the record of what became of an order.
@@ -340,30 +340,4 @@ func (w *work) free() {
 	if m.Health.Verdict == fleet.VerdictUnknown {
 		m.Health.SinceMono = now.Mono
 	}
-}
-
-// heedBrakeOrders puts the brake on or takes it off, as people want.
-func (r *round) heedBrakeOrders(b fleet.Brake) fleet.Brake {
-	for i := range r.s.Orders {
-		o := &r.s.Orders[i]
-		rec := fleet.Record{Kind: fleet.RecordBrake, Order: o.ID, By: o.By, Detail: o.Reason, Failing: r.tally.Failing, Size: r.tally.Size}
-		switch {
-		case o.Due(r.s.Now):
-			continue
-		case o.Kind == fleet.OrderBrakeOn:
-			b.By, b.Words, b.At = o.By, o.Reason, r.s.Now.Wall
-			rec.Reason = fleet.ReasonEngaged
-		case o.Kind != fleet.OrderBrakeOff:
-			continue
-		case !b.On():
-			r.rule(o, fleet.ReasonNotBraked)
-			continue
-		default:
-			b, r.letGo = guard.TakeOff(r.s.Spec.Limits.Brake, r.tally), true
-			rec.Reason = fleet.ReasonReleased
-		}
-		r.rule(o, "")
-		r.record(rec)
-	}
-	return b
 }

@@ -112,7 +112,7 @@ func (r *round) unremovable(m *fleet.Machine) fleet.Reason {
 		return fleet.ReasonHold
 	case held != "":
 		return held
-	case r.s.Brake.On():
+	case r.sit.Brake.On():
 		return fleet.ReasonBrake
 	case l.Staying() <= 1:
 		return fleet.ReasonLastMachine

@@ -337,8 +337,9 @@ func (r *round) parentOf(w *work) *fleet.Parent {
 }
 
 // explained reports whether a person is told of the failures by something better than the brake: a doubt, or parent incidents
-// that leave no more of them than the brake allows; or that they pass without a person.
-func (r *round) explained(works []*work) bool {
+// that leave no more of them than the brake allows; or that they pass without a person. The limit is the brake's, and 0
+// of a brake that several fleets share: what fails in this one is explained, or not.
+func (r *round) explained(works []*work, limit int) bool {
 	if d := r.sit.Whole.Doubt; d.Paged || d.Reason != "" && r.s.Now.Wall.Before(d.Since.Add(pagePause)) {
 		return true
 	}
@@ -352,6 +353,5 @@ func (r *round) explained(works []*work) bool {
 			lasting--
 		}
 	}
-	limit := guard.BrakeLimit(r.s.Spec.Limits.Brake, r.tally.Size)
 	return lasting <= limit/2 || shared > 0 && lasting-shared <= limit // at half the limit it is about to release
 }

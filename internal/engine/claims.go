@@ -12,60 +12,85 @@ import (
 	"hale/internal/state"
 )
 
-// claim says that a target was told of a provider's outage: by the owner of the fleet that came first, for all fleets
-// on the provider. It is made with the message and deleted with the message of the end, each by one transaction that
+// claim says that a target was told of a provider's outage, or of a brake that fleets share: by the owner of the fleet
+// that came first, for all of them. It is made with the message and deleted with the message of the end, each by one transaction that
 // only the first one wins.
 type claim struct {
 	By      fleet.Name
-	Reasons []fleet.Reason // how the provider stood, as far as it was told
+	Reasons []fleet.Reason // what was told of it
 	Since   time.Time
 	Owed    bool // the end is to be told, too
 }
 
 func claimsPrefix(p fleet.ProviderName) string { return "providers/" + string(p) + "/told/" }
-func claimKey(p fleet.ProviderName, t fleet.TargetName) string {
-	return claimsPrefix(p) + string(t)
+
+func brakeClaims(k fleet.ScopeKind, p fleet.ProviderName) string {
+	if k == fleet.ScopeInstallation {
+		return "brake/told/"
+	}
+	return "providers/" + string(p) + "/brake/told/"
 }
 
-// aboutProvider reports whether the record tells people that the provider fails, and whether it tells them that this is
-// over: that is the same for all fleets on it.
-func aboutProvider(r *fleet.Record) (fails, over bool) {
-	if r.Machine != "" || r.Provider == "" {
-		return false, false
+// common is what a record says that is the same for several fleets: one of them tells people.
+type common struct {
+	claims  string       // the prefix of the claims under which it is told
+	fellows []fleet.Spec // the fleets that it is about, as this engine knows them
+	over    bool         // what it tells is that it is over
+	remind  bool         // it is told once more
+}
+
+// inCommon returns what the record has to say for several fleets; false: it is about its own.
+func (t *term) inCommon(r *fleet.Record) (common, bool) {
+	if r.Machine != "" {
+		return common{}, false
 	}
-	fails = r.Kind == fleet.RecordPaged && (r.Reason == fleet.ReasonDown || r.Reason == fleet.ReasonProviderDoubtful)
-	return fails, r.Kind == fleet.RecordProvider && r.Reason == fleet.ReasonUp && r.Paged
+	c := common{remind: r.Kind == fleet.RecordReminded}
+	paged := r.Kind == fleet.RecordPaged || c.remind
+	switch {
+	case r.Scope != "" && (paged || r.Kind == fleet.RecordBrake && r.Paged):
+		c.claims, c.over = brakeClaims(r.Scope, t.spec.Provider), r.Kind == fleet.RecordBrake
+		if c.fellows = t.sentinel.fellows(); r.Scope == fleet.ScopeInstallation {
+			c.fellows = t.everyone("")
+		}
+		return c, true
+	case r.Provider == "":
+		return common{}, false
+	case paged && (r.Reason == fleet.ReasonDown || r.Reason == fleet.ReasonProviderDoubtful),
+		r.Kind == fleet.RecordProvider && r.Reason == fleet.ReasonUp && r.Paged:
+		c.claims, c.fellows = claimsPrefix(t.spec.Provider), t.sentinel.fellows()
+		c.over = r.Kind == fleet.RecordProvider
+		return c, true
+	}
+	return common{}, false
 }
 
 // fellows are the fleets on the provider, as this engine was told.
 func (e *Engine) fellows(of fleet.ProviderName) func() []fleet.Spec {
-	return func() []fleet.Spec {
-		var all []fleet.Spec
-		for _, o := range *e.owners.Load() {
-			if spec := o.told.Load().spec; spec.Provider == of {
-				all = append(all, spec)
-			}
-		}
-		return all
-	}
+	return func() []fleet.Spec { return e.everyone(of) }
 }
 
-// share leaves of a letter about the provider the targets that no other fleet has told, and returns the claims to be
-// made or deleted with it, if they are still as they were read.
-func (t *term) share(ctx context.Context, l outbox.Letter) (outbox.Letter, state.Txn, error) {
-	var txn state.Txn
-	fails, over := aboutProvider(&l.Record)
-	if !fails && !over {
-		return l, txn, nil
+// everyone is all fleets, or those on the provider, as this engine was told.
+func (e *Engine) everyone(on fleet.ProviderName) []fleet.Spec {
+	var all []fleet.Spec
+	for _, o := range *e.owners.Load() {
+		if spec := o.told.Load().spec; on == "" || spec.Provider == on {
+			all = append(all, spec)
+		}
 	}
-	fellows := t.sentinel.fellows()
-	if len(fellows) > 1 {
-		for i := range fellows {
-			l.Fleets = append(l.Fleets, fellows[i].Name)
+	return all
+}
+
+// share leaves of a letter about several fleets the targets that no other one has told, and returns the claims to be
+// made or deleted with it, if they are still as they were read.
+func (t *term) share(ctx context.Context, l outbox.Letter, c common) (outbox.Letter, state.Txn, error) {
+	var txn state.Txn
+	if len(c.fellows) > 1 {
+		for i := range c.fellows {
+			l.Fleets = append(l.Fleets, c.fellows[i].Name)
 		}
 		slices.Sort(l.Fleets)
 	}
-	if over {
+	if c.over {
 		l.Sendings = nil
 		for _, to := range t.spec.Notify.To {
 			l.Sendings = append(l.Sendings, outbox.Sending{Target: to.Target})
@@ -73,12 +98,12 @@ func (t *term) share(ctx context.Context, l outbox.Letter) (outbox.Letter, state
 	}
 	var mine []outbox.Sending
 	for _, s := range l.Sendings {
-		key := claimKey(t.spec.Provider, s.Target)
+		key := c.claims + string(s.Target)
 		was, revision, err := t.claimOf(ctx, key)
 		if err != nil {
 			return l, txn, err
 		}
-		told, write, err := t.decideClaim(ctx, key, was, l.Record, s.Target)
+		told, write, err := t.decideClaim(ctx, key, was, &c, l.Record, s.Target)
 		if err != nil {
 			return l, txn, err
 		}
@@ -96,19 +121,20 @@ func (t *term) share(ctx context.Context, l outbox.Letter) (outbox.Letter, state
 
 // decideClaim reports whether the target need not be told of the record, and returns what becomes of the claim; nil:
 // it stays as it is.
-func (t *term) decideClaim(ctx context.Context, key string, was *claim, r fleet.Record, target fleet.TargetName) (
-	told bool, _ *state.Write, _ error) {
-	_, over := aboutProvider(&r)
+func (t *term) decideClaim(ctx context.Context, key string, was *claim, c *common, r fleet.Record,
+	target fleet.TargetName) (told bool, _ *state.Write, _ error) {
 	switch {
-	case over && was == nil:
+	case c.over && was == nil:
 		return true, nil, nil
-	case over:
+	case c.over:
 		gone := state.Delete(key)
 		return !was.Owed, &gone, nil
+	case c.remind:
+		return was != nil && was.By != t.spec.Name, nil, nil
 	}
-	is := claim{By: t.spec.Name, Since: r.At, Owed: t.wantsEnd(target)}
+	is := claim{By: t.spec.Name, Since: r.At, Owed: t.wantsEnd(c, target)}
 	if was != nil {
-		stands, err := t.stands(ctx, was)
+		stands, err := t.stands(ctx, was, c)
 		if err != nil {
 			return false, nil, err
 		}
@@ -145,21 +171,21 @@ func (t *term) claimOf(ctx context.Context, key string) (*claim, int64, error) {
 }
 
 // stands reports whether the claim still counts: the fleet that made it is looked after, so that it ends it.
-func (t *term) stands(ctx context.Context, c *claim) (bool, error) {
-	if c.By == t.spec.Name ||
-		slices.ContainsFunc(t.sentinel.fellows(), func(f fleet.Spec) bool { return f.Name == c.By }) {
+func (t *term) stands(ctx context.Context, was *claim, c *common) (bool, error) {
+	if was.By == t.spec.Name ||
+		slices.ContainsFunc(c.fellows, func(f fleet.Spec) bool { return f.Name == was.By }) {
 		return true, nil
 	}
-	_, err := t.store.Get(ctx, ownerKey(c.By))
+	_, err := t.store.Get(ctx, ownerKey(was.By))
 	if fault.Is(err, fault.NotFound) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// wantsEnd reports whether a fleet on the provider wants the target told of the end.
-func (t *term) wantsEnd(target fleet.TargetName) bool {
-	for _, f := range append(t.sentinel.fellows(), t.spec) {
+// wantsEnd reports whether one of the fleets wants the target told of the end.
+func (t *term) wantsEnd(c *common, target fleet.TargetName) bool {
+	for _, f := range append(slices.Clone(c.fellows), t.spec) {
 		for _, to := range f.Notify.To {
 			if to.Target == target && to.Wants(fleet.NotifyHealed) {
 				return true

@@ -16,7 +16,7 @@ import (
 
 // thirty is a story of 30 fleets on one provider: all of them tell ops, every third one tells hook, too, and the last
 // one tells lone alone.
-func thirty(t *testing.T, tale func(s *story, targets map[fleet.TargetName]*notified.Target)) {
+func thirty(t *testing.T, tale func(s *story, targets map[fleet.TargetName]*notified.Target), edits ...func(*fleet.Spec)) {
 	t.Helper()
 	targets := map[fleet.TargetName]*notified.Target{"ops": {}, "hook": {}, "lone": {}}
 	first := web(1)
@@ -42,6 +42,12 @@ func thirty(t *testing.T, tale func(s *story, targets map[fleet.TargetName]*noti
 				spec.Notify = told(0, "hook", "ops").Notify
 			}
 			s.beside = append(s.beside, spec)
+		}
+		for _, edit := range edits {
+			edit(&s.spec)
+			for i := range s.beside {
+				edit(&s.beside[i])
+			}
 		}
 		s.start()
 		s.await(10*time.Minute, "all stand", func() bool {

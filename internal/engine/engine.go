@@ -52,6 +52,7 @@ type Engine struct {
 	clock     *clock
 	sentinels []*sentinel // while it runs, Run's own
 	owners    atomic.Pointer[[]*holder]
+	tolls     *tolls
 	begun     *beginning
 	posts     map[any]*post // of sentinels and owners; Run's own
 	asks      chan asked
@@ -80,7 +81,7 @@ func New(opts Options) (*Engine, error) {
 	opts.Store = heard
 	e := &Engine{
 		opts: opts, clock: newClock(), begun: newBeginning(opts.Store), posts: map[any]*post{}, asks: make(chan asked), ended: make(chan struct{}),
-		released: map[fleet.Name]time.Time{},
+		released: map[fleet.Name]time.Time{}, tolls: newTolls(),
 	}
 	byName := make(map[fleet.ProviderName]*sentinel)
 	for _, src := range opts.Sources {
@@ -93,7 +94,7 @@ func New(opts Options) (*Engine, error) {
 	var owners []*holder
 	for _, f := range opts.Fleets {
 		o := newHolder(f, e.clock, byName[f.Spec.Provider], e.begun, opts)
-		o.fleets, o.others = e.fleets, e.others
+		o.fleets, o.others, o.tolls, o.everyone = e.fleets, e.others, e.tolls, e.everyone
 		owners = append(owners, o)
 	}
 	e.owners.Store(&owners)

@@ -43,12 +43,19 @@ type FleetStatus struct {
 	SteadyAt fleet.Instant // ends the amnesty
 	Whole    fleet.Whole
 	Tally    guard.Tally
-	Slots    fleet.Slots // machines in repair of all fleets
+	Tolls    []fleet.Toll // the other fleets, where they share a brake
+	Slots    fleet.Slots  // machines in repair of all fleets
 	Machines []fleet.View
 	// Good is how many good answers count towards making a check up, of recovering machines, where Count asked.
 	Good map[probe.ID]int
 	At   fleet.Now
 	Post outbox.Standing
+}
+
+// Braked returns the brake under which the fleet stands, its own or a shared one, with its policy and its arithmetic.
+func (s *FleetStatus) Braked() (fleet.Brake, fleet.BrakePolicy, guard.Tally) {
+	b := guard.Braked(s.Brake, &s.Whole)
+	return b, guard.BrakePolicy(&b, &s.Spec.Limits), guard.Among(&b, s.Tally, s.Tolls)
 }
 
 // Pending returns what of the configuration waits for a person's word, because it would destroy something.
@@ -86,6 +93,8 @@ type holder struct {
 	fleets   func() int // that share the store
 	// others says what other fleets on the provider hear; see Engine.others.
 	others       func(fleet.ProviderName, fleet.Name, []fleet.Neighbourhood) []fleet.Hearing
+	tolls        *tolls
+	everyone     func(on fleet.ProviderName) []fleet.Spec // see Engine.everyone
 	server       string
 	log          *slog.Logger
 	tells        Post

@@ -54,14 +54,18 @@ func (t *term) enclose(ctx context.Context, records []fleet.Record) (enclosed, e
 	var e enclosed
 	for _, r := range records {
 		l, ok := outbox.Compose(&t.spec, t.installation, t.start.Nonce, r)
-		if _, over := aboutProvider(&r); !ok && !over {
+		c, several := t.inCommon(&r)
+		if !ok && !c.over {
 			continue
 		}
-		l, claims, err := t.share(ctx, l)
-		if err != nil {
-			return enclosed{}, err
+		if several {
+			var claims state.Txn
+			var err error
+			if l, claims, err = t.share(ctx, l, c); err != nil {
+				return enclosed{}, err
+			}
+			e.If, e.Then = append(e.If, claims.If...), append(e.Then, claims.Then...)
 		}
-		e.If, e.Then = append(e.If, claims.If...), append(e.Then, claims.Then...)
 		if len(l.Sendings) == 0 {
 			continue
 		}

@@ -94,7 +94,8 @@ func (e *Engine) swap(ctx context.Context, s Setup) {
 		}
 		e.release(old)
 		o := newHolder(f, e.clock, byName[f.Spec.Provider], e.begun, opts)
-		o.installation, o.fleets, o.others = e.id, e.fleets, e.others
+		o.installation, o.fleets, o.others, o.tolls = e.id, e.fleets, e.others, e.tolls
+		o.everyone = e.everyone
 		e.keep(ctx, o, o.place(), o.run)
 		owners = append(owners, o)
 	}

@@ -272,6 +272,7 @@ func (t *term) end(ctx context.Context, cancel context.CancelFunc) {
 		}
 	}()
 	cancel()
+	t.tolls.leave(t.spec.Name)
 	t.wg.Wait()
 	t.forsakeAll()
 }
@@ -369,6 +370,7 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	now := t.clock.now()
 	t.minds(now)
 	t.lookBeside(now)
+	t.own.SetTolls(t.tolls.beside(t.own.Spec()))
 	t.own.SetRoll(t.sentinel.notes())
 	if !t.own.Due(now) {
 		return t.show(now), nil
@@ -417,6 +419,8 @@ func (t *term) publish(now fleet.Now) {
 			views[i].Machine.Health = h
 		}
 	}
+	tally := guard.Count(*t.own.Spec(), &whole, views)
+	t.tolls.pay(t.spec.Name, t.spec.Provider, tally)
 	t.published.Store(&FleetStatus{
 		Installation: t.installation,
 		Roll:         t.sentinel.notes(),
@@ -434,7 +438,8 @@ func (t *term) publish(now fleet.Now) {
 		Brake:        t.own.Brake(),
 		SteadyAt:     t.own.SteadyAt(),
 		Whole:        whole,
-		Tally:        guard.Count(*t.own.Spec(), &whole, views),
+		Tally:        tally,
+		Tolls:        t.own.Tolls(),
 		Machines:     views,
 		At:           now,
 		Slots:        t.own.Slots(),

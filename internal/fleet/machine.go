@@ -214,31 +214,6 @@ type Anchor struct {
 	Until Instant
 }
 
-// Brake is the belief about one fleet's brake.
-type Brake struct {
-	Engaged bool
-	Since   time.Time
-	// CalmSince is when failures last fell to the release level; zero while they are above it.
-	CalmSince Instant
-	// SteadySince is since when no more machines failed than the limit, and no further one did; zero: more do, or the
-	// brake is not engaged. Steady is how many fail.
-	SteadySince Instant `json:",omitempty"`
-	Steady      int     `json:",omitempty"`
-	// Paged says that a person was told, of the brake or of what else explains the failures.
-	Paged bool
-	// Told is the wall time at which a person was told last.
-	Told time.Time `json:",omitzero"`
-	// By is who put it on by hand, and Words are why: so it stays on until somebody takes it off. Empty: nobody did.
-	By    string    `json:",omitempty"`
-	Words string    `json:",omitempty"`
-	At    time.Time `json:",omitzero"` // when By did
-	// Excused is how many machines failed when a person took the brake off: so many may, until it was calm for a while.
-	Excused int `json:",omitempty"`
-}
-
-// On reports whether the brake is on, by itself or by hand.
-func (b *Brake) On() bool { return b.Engaged || b.By != "" }
-
 // Restart makes the belief good for a new owner: its clock is another, and what was seen before is old (L9, L15).
 // Deadlines that permit harm begin anew with their full length only when the owner sets them; here they restart from now.
 // A call that was under way has an unknown outcome.

@@ -23,8 +23,10 @@ type Snapshot struct {
 	// silent, and Answers the hosts of those whose own address answers. What is stale is left out.
 	Others  []Hearing
 	Answers []HostName
-	Brake   Brake
-	Whole   Whole
+	// Tolls count the other fleets, in each scope of Spec.Limits.Brakes.
+	Tolls []Toll
+	Brake Brake
+	Whole Whole
 	// Slots are the machines in repair of all fleets. They count only under Spec.Limits.Shared.
 	Slots Slots
 	// Orders are those in the inbox that were not taken up yet, sorted by id.

@@ -198,6 +198,8 @@ type Limits struct {
 	// Shared bounds what is in repair at once in scopes that other fleets lie in, too.
 	Shared []SharedLimit
 	Brake  BrakePolicy
+	// Brakes are those that the fleet shares with others, the widest first.
+	Brakes []SharedBrake
 }
 
 // BrakePolicy says when the brake engages: when more machines fail than max(AtLeast, floor(Percent x size / 100)),

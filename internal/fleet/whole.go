@@ -13,6 +13,8 @@ type Whole struct {
 	// reused.
 	Opened uint64
 	Doubt  Doubt `json:",omitzero"`
+	// Brakes are those shared with other fleets that are engaged, or were taken off, the widest first.
+	Brakes []Brake `json:",omitempty"`
 	// Holds are what people hold now, in the order in which they were placed.
 	Holds []Hold `json:",omitempty"`
 	// Ledger is what is in force; nil: what the configuration says. It is shared by copies.
@@ -126,9 +128,20 @@ func (w Whole) Parent(id string) *Parent {
 	return nil
 }
 
+// Brake returns the brake of the scope, which is off when nothing is known of it.
+func (w Whole) Brake(k ScopeKind) Brake {
+	for _, b := range w.Brakes {
+		if b.Scope == k {
+			return b
+		}
+	}
+	return Brake{Scope: k}
+}
+
 // Equal reports whether the two say the same.
 func (w Whole) Equal(other Whole) bool {
-	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.Equal(w.Parents, other.Parents) && slices.Equal(w.Holds, other.Holds) &&
+	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.Equal(w.Parents, other.Parents) &&
+		slices.Equal(w.Brakes, other.Brakes) && slices.Equal(w.Holds, other.Holds) &&
 		w.Ledger.Equal(other.Ledger) && w.Short == other.Short && slices.EqualFunc(w.LetGo, other.LetGo, LetGo.Equal) &&
 		slices.Equal(w.Fenced, other.Fenced) && w.Older.equal(other.Older) && slices.Equal(w.Foreign, other.Foreign) &&
 		w.Book.Equal(other.Book)
@@ -137,7 +150,7 @@ func (w Whole) Equal(other Whole) bool {
 // Clone returns a copy that shares nothing with w.
 func (w Whole) Clone() Whole {
 	w.Parents, w.Holds, w.LetGo = slices.Clone(w.Parents), slices.Clone(w.Holds), slices.Clone(w.LetGo)
-	w.Fenced, w.Foreign = slices.Clone(w.Fenced), slices.Clone(w.Foreign)
+	w.Fenced, w.Foreign, w.Brakes = slices.Clone(w.Fenced), slices.Clone(w.Foreign), slices.Clone(w.Brakes)
 	return w
 }
 
@@ -146,6 +159,9 @@ func (w Whole) Restart(now Now) Whole {
 	w = w.Clone()
 	for i := range w.Parents {
 		w.Parents[i].Since, w.Parents[i].CalmSince = now.Mono, 0
+	}
+	for i := range w.Brakes {
+		w.Brakes[i].CalmSince, w.Brakes[i].SteadySince = 0, 0
 	}
 	w.Doubt.CalmSince = 0
 	w.Book = w.Book.restart(now)

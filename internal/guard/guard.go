@@ -24,95 +24,9 @@ type Tally struct {
 	Changing int // by a person's order: in repair, and not failing (L10)
 }
 
-// BrakeLimit returns how many machines may fail before the brake engages: max(at_least, floor(percent x size / 100)),
-// and never so many that all of three or more could fail.
-func BrakeLimit(p fleet.BrakePolicy, size int) int {
-	limit := max(p.AtLeast, p.Percent*size/100)
-	if size >= 3 {
-		limit = min(limit, size-1)
-	}
-	return limit
-}
-
-// StepBrake returns the brake after this round. It engages at once, and releases after the failures stayed at or below half
-// the limit for the policy's time; or, above that, at or below the limit, and none came to them, for much longer: what
-// fails then fails for itself, and would be repaired had the brake never engaged.
-func StepBrake(b fleet.Brake, spec *fleet.Spec, t Tally, now fleet.Now) fleet.Brake {
-	p := spec.Limits.Brake
-	limit := BrakeLimit(p, t.Size)
-	switch {
-	case t.Failing > limit || !b.Engaged:
-		b.SteadySince, b.Steady = 0, 0
-	case b.SteadySince == 0 || t.Failing > b.Steady:
-		b.SteadySince, b.Steady = now.Mono, t.Failing
-	default:
-		b.Steady = t.Failing
-	}
-	switch {
-	case t.Failing > max(limit, b.Excused):
-		if !b.Engaged {
-			b.Engaged, b.Since = true, now.Wall
-		}
-		b.CalmSince, b.Excused = 0, 0
-	case b.SteadySince != 0 && now.Due(SteadyUntil(&b, spec)):
-		b = release(b)
-	case !b.Engaged && b.Excused == 0:
-	case t.Failing > limit/2:
-		b.CalmSince = 0
-	case b.CalmSince == 0:
-		b.CalmSince = now.Mono
-	case now.Due(CalmUntil(&b, p)):
-		b = release(b)
-	}
-	return b
-}
-
-func release(b fleet.Brake) fleet.Brake {
-	b.Engaged, b.Since, b.Paged = false, time.Time{}, false
-	b.CalmSince, b.Excused = 0, 0
-	b.SteadySince, b.Steady = 0, 0
-	return b
-}
-
-// steadyTimes is how many times as long as it must be calm no further machine may fail, for the brake to release while
-// more fail than that.
-const steadyTimes = 10
-
-// SteadyFor is for how long no further machine may fail for the brake to release although it is not calm: as long as
-// the checks need to tell, at least.
-func SteadyFor(spec *fleet.Spec) time.Duration {
-	return max(steadyTimes*spec.Limits.Brake.ReleaseAfter, SettleTime(*spec))
-}
-
-// SteadyUntil returns until when no further machine may fail for the brake to release.
-func SteadyUntil(b *fleet.Brake, spec *fleet.Spec) fleet.Instant {
-	return b.SteadySince.Add(SteadyFor(spec))
-}
-
-// leastExcuse is how long at least it must have been calm before what was excused is so no more: nobody is known to fail for a while
-// after a change of owner, too.
-const leastExcuse = 10 * time.Minute
-
-// CalmUntil returns until when it must stay calm for the brake to release, or for an excuse to lapse.
-func CalmUntil(b *fleet.Brake, p fleet.BrakePolicy) fleet.Instant {
-	if b.Engaged {
-		return b.CalmSince.Add(p.ReleaseAfter)
-	}
-	return b.CalmSince.Add(max(p.ReleaseAfter, leastExcuse))
-}
-
 // DoubtUntil returns when a doubt that calmed down is over.
 func DoubtUntil(d *fleet.Doubt, spec *fleet.Spec) fleet.Instant {
 	return d.CalmSince.Add(max(SettleTime(*spec), spec.Limits.Brake.ReleaseAfter))
-}
-
-// TakeOff returns the brake after a person took it off: what fails now is excused, and one more engages it again.
-func TakeOff(p fleet.BrakePolicy, t Tally) fleet.Brake {
-	var b fleet.Brake
-	if t.Failing > BrakeLimit(p, t.Size) {
-		b.Excused = t.Failing
-	}
-	return b
 }
 
 // SettleTime is how long the checks need to tell of all machines that failed at one moment.
@@ -137,9 +51,11 @@ type Situation struct {
 	Silent   []fleet.Silence
 	Cannot   []fleet.Op // what the provider is known not to have
 	Vantage  fleet.Vantage
-	Brake    fleet.Brake
-	Whole    fleet.Whole
-	Tally    Tally
+	// Brake is the one under which the fleet stands, its own or a shared one; see Braked.
+	Brake fleet.Brake
+	Whole fleet.Whole
+	Tally Tally
+	Tolls []fleet.Toll
 	// Slots are the machines in repair of all fleets, those included that this round began to repair.
 	Slots fleet.Slots
 	// Closed says that the policy's windows let no repair begin now.

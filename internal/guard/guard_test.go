@@ -25,7 +25,7 @@ func TestBrakeTable(t *testing.T) {
 		t.Run(fmt.Sprintf("fleet of %d", c.size), func(t *testing.T) {
 			t.Parallel()
 			for failing := 0; failing <= c.size; failing++ {
-				b := guard.StepBrake(fleet.Brake{}, braked(policy), guard.Tally{Size: c.size, Failing: failing},
+				b := guard.StepBrake(fleet.Brake{}, policy, 0, guard.Tally{Size: c.size, Failing: failing},
 					now(time.Minute))
 				want := c.engagesAt != 0 && failing >= c.engagesAt
 				if b.Engaged != want {
@@ -40,7 +40,7 @@ func TestBrakeAlwaysEngagesWhenAllOfThreeOrMoreFail(t *testing.T) {
 	t.Parallel()
 	generous := fleet.BrakePolicy{AtLeast: 50, Percent: 100}
 	for size := 3; size <= 40; size++ {
-		b := guard.StepBrake(fleet.Brake{}, braked(generous), guard.Tally{Size: size, Failing: size}, now(time.Minute))
+		b := guard.StepBrake(fleet.Brake{}, generous, 0, guard.Tally{Size: size, Failing: size}, now(time.Minute))
 		if !b.Engaged {
 			t.Errorf("all %d failing: the brake did not engage", size)
 		}
@@ -51,7 +51,7 @@ func TestBrakeReleasesOnlyAfterItStayedCalm(t *testing.T) {
 	t.Parallel()
 	const size = 10 // engages at 3, calm at 1
 	step := func(b fleet.Brake, failing int, at time.Duration) fleet.Brake {
-		return guard.StepBrake(b, braked(policy), guard.Tally{Size: size, Failing: failing}, now(at))
+		return guard.StepBrake(b, policy, 0, guard.Tally{Size: size, Failing: failing}, now(at))
 	}
 	b := step(fleet.Brake{}, 3, 0)
 	b = step(b, 2, 10*time.Second)
@@ -69,15 +69,13 @@ func TestBrakeReleasesOnlyAfterItStayedCalm(t *testing.T) {
 	}
 }
 
-func braked(p fleet.BrakePolicy) *fleet.Spec { return &fleet.Spec{Limits: fleet.Limits{Brake: p}} }
-
 // Three of eight fail, and then two for good: above half of the limit, so that it never is calm. When no further
 // machine has failed for ten times as long, they are repaired as two would be that failed without a brake.
 func TestL06BrakeReleasesWhenNoFurtherMachineFailsForLong(t *testing.T) {
 	t.Parallel()
-	spec := braked(policy)
+	settle := time.Duration(0)
 	step := func(b fleet.Brake, failing int, at time.Duration) fleet.Brake {
-		return guard.StepBrake(b, spec, guard.Tally{Size: 8, Failing: failing}, now(at))
+		return guard.StepBrake(b, policy, settle, guard.Tally{Size: 8, Failing: failing}, now(at))
 	}
 	engaged := step(step(fleet.Brake{}, 3, 0), 2, time.Minute)
 	at := time.Minute + 10*policy.ReleaseAfter
@@ -103,7 +101,7 @@ func TestL06BrakeReleasesWhenNoFurtherMachineFailsForLong(t *testing.T) {
 	if b := step(step(engaged, 3, at-time.Second), 3, time.Hour); !b.Engaged {
 		t.Error("released while more fail than may")
 	}
-	spec.Checks = []fleet.Check{{Every: 10 * time.Minute, DownAfter: 3}}
+	settle = 30 * time.Minute
 	if b := step(engaged, 2, 31*time.Minute-1); !b.Engaged {
 		t.Error("released before the checks could tell of another one")
 	}

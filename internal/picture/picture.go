@@ -70,6 +70,7 @@ type Picture struct {
 	vantage   fleet.Vantage
 	others    []fleet.Hearing
 	answers   []fleet.HostName
+	tolls     []fleet.Toll
 	provider  fleet.ProviderState
 	roll      fleet.Roll
 	catalogue *Catalogue // as last seen; nil: never
@@ -189,7 +190,7 @@ func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	return fleet.Snapshot{
 		Now: now, Installation: p.installation, Spec: p.spec, Wanted: p.wanted, Acting: p.acting, SteadyAt: p.steadyAt,
 		Provider: p.provider, Roll: p.roll, Hosts: p.hosts, Silent: p.silent, Cannot: p.cannot, Vantage: p.vantage,
-		Others: p.others, Answers: p.answers, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
+		Others: p.others, Answers: p.answers, Tolls: p.tolls, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
 		Orders: orders[:min(len(orders), ordersAtOnce)], Placed: p.placed, Slots: p.slots,
 	}
 }
@@ -293,6 +294,9 @@ func (p *Picture) Hosts() []fleet.Host { return p.hosts }
 
 // Silent returns the hosts that do not answer and that each speak for themselves, to be read only.
 func (p *Picture) Silent() []fleet.Silence { return p.silent }
+
+// Tolls returns how many machines fail in the other fleets. It is not to be changed.
+func (p *Picture) Tolls() []fleet.Toll { return p.tolls }
 
 // Brake returns the brake as believed.
 func (p *Picture) Brake() fleet.Brake { return p.brake }

@@ -39,6 +39,15 @@ func (p *Picture) SetOthers(all []fleet.Hearing) {
 	}
 }
 
+// SetTolls takes in how many machines fail in the other fleets, for the brakes that they share. The picture keeps it.
+func (p *Picture) SetTolls(all []fleet.Toll) {
+	if slices.Equal(p.tolls, all) {
+		return
+	}
+	p.tolls = all
+	p.dirty = p.dirty || len(p.whole.Brakes) > 0 || len(p.Open()) > 0 // else nothing waits that could begin
+}
+
 // SetAnswers takes in which hosts of the neighbourhoods that are Silenced answer at their own address, sorted.
 func (p *Picture) SetAnswers(hosts []fleet.HostName) {
 	if !slices.Equal(p.answers, hosts) {

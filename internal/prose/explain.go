@@ -174,7 +174,7 @@ func waitingFor(f engine.FleetStatus, v fleet.View) string {
 	m := v.Machine
 	switch m.Waiting {
 	case fleet.ReasonBrake:
-		return because(fmt.Sprintf("%d of %d machines fail", f.Tally.Failing, f.Tally.Size), BrakeEnds(f))
+		return because(Braked(f), BrakeEnds(f))
 	case fleet.ReasonAmnesty:
 		return AmnestyLeft(f)
 	case fleet.ReasonBudget:
@@ -233,7 +233,8 @@ func spared(f engine.FleetStatus, v *fleet.View) bool {
 		Provider: f.Provider,
 		Hosts:    f.Hosts,
 		Vantage:  f.Vantage,
-		Brake:    f.Brake,
+		Brake:    guard.Braked(f.Brake, &f.Whole),
+		Tolls:    f.Tolls,
 		Whole:    f.Whole,
 		Tally:    f.Tally,
 		Slots:    f.Slots,

@@ -114,13 +114,19 @@ func (e *explainer) explainBrake(f engine.FleetStatus) {
 			fmt.Sprintf("held: %s %s ago", ByHand(f.Brake.By, f.Brake.Words), Span(max(0, f.At.Wall.Sub(f.Brake.At)))),
 		)
 		e.advise(LetGo(f.Spec.Name))
-	case f.Brake.On():
-		e.hold(
-			fleet.ReasonBrake,
-			because(fmt.Sprintf("%d of %d machines fail, it engages above %d", f.Tally.Failing, f.Tally.Size,
-				guard.BrakeLimit(f.Spec.Limits.Brake, f.Spec.Size)), BrakeEnds(f)),
-		)
+	default:
+		b, p, t := f.Braked()
+		if b.On() {
+			above := fmt.Sprintf("%s, it engages above %d", Braked(f), guard.BrakeLimit(p, t.Size))
+			e.hold(fleet.ReasonBrake, because(above, BrakeEnds(f)))
+		}
 	}
+}
+
+// Braked says how many machines fail, of those that the brake counts under which the fleet stands.
+func Braked(f engine.FleetStatus) string {
+	b, _, t := f.Braked()
+	return failing(t.Failing, t.Size, b.Scope, string(f.Spec.Provider))
 }
 
 // said are what is told of the fleet as a whole already.

@@ -25,29 +25,29 @@ func AmnestyLeft(f engine.FleetStatus) string {
 
 // BrakeEnds says when the brake releases by itself; empty: it is off, or a person put it on.
 func BrakeEnds(f engine.FleetStatus) string {
-	b, p := f.Brake, f.Spec.Limits.Brake
+	b, p, t := f.Braked()
 	if b.By != "" || !b.Engaged {
 		return ""
 	}
-	most := guard.BrakeLimit(p, f.Tally.Size) / 2
-	calm := fmt.Sprintf("no more than %d of %d machines fail", most, f.Tally.Size)
+	limit, settle := guard.BrakeLimit(p, t.Size), guard.SettleTime(f.Spec)
+	most := limit / 2
+	calm := fmt.Sprintf("no more than %d of %d machines fail", most, t.Size)
 	if most == 0 {
 		calm = "no machine fails"
 	}
-	if b.CalmSince != 0 && f.Tally.Failing <= most {
+	if b.CalmSince != 0 && t.Failing <= most {
 		return fmt.Sprintf("it releases in %s if %s until then", Span(max(0, guard.CalmUntil(&b, p).Sub(f.At.Mono))),
 			calm)
 	}
-	limit := guard.BrakeLimit(p, f.Tally.Size)
 	switch {
 	case limit == most:
 		return fmt.Sprintf("it releases when %s for %s", calm, Span(p.ReleaseAfter))
-	case b.SteadySince != 0 && f.Tally.Failing <= limit:
+	case b.SteadySince != 0 && t.Failing <= limit:
 		return fmt.Sprintf("it releases when %s for %s, or in %s if no further one fails until then", calm,
-			Span(p.ReleaseAfter), Span(max(0, guard.SteadyUntil(&b, &f.Spec).Sub(f.At.Mono))))
+			Span(p.ReleaseAfter), Span(max(0, guard.SteadyUntil(&b, p, settle).Sub(f.At.Mono))))
 	}
 	return fmt.Sprintf("it releases when %s for %s, or no more than %d and no further one for %s", calm,
-		Span(p.ReleaseAfter), limit, Span(guard.SteadyFor(&f.Spec)))
+		Span(p.ReleaseAfter), limit, Span(guard.SteadyFor(p, settle)))
 }
 
 // GraceLeft says how long a machine that was just started still has; empty: it was not, or that is not known.

@@ -203,7 +203,7 @@ func held(r fleet.Record) string {
 	case r.Reason == fleet.ReasonBrake && r.By != "":
 		why, r.Detail = ByHand(r.By, r.Detail), ""
 	case r.Reason == fleet.ReasonBrake:
-		why = arithmetic(r)
+		why, r.Detail = arithmetic(r), ""
 	case r.Scope != "":
 		why, r.Detail = "as many machines are in repair as may be", SharedBudget(r.Scope, r.Detail, r.Failing, r.Limit)
 	case r.Reason == fleet.ReasonSharedFate && r.Parent != "":
@@ -267,9 +267,9 @@ func childReleased(r fleet.Record) string {
 // arithmetic is the brake's.
 func arithmetic(r fleet.Record) string {
 	if r.Failing <= r.Limit {
-		return fmt.Sprintf("%d of %d machines fail, and the brake is still on", r.Failing, r.Size)
+		return failing(r.Failing, r.Size, r.Scope, r.Detail) + ", and the brake is still on"
 	}
-	return fmt.Sprintf("%d of %d machines fail, the brake engages above %d", r.Failing, r.Size, r.Limit)
+	return fmt.Sprintf("%s, the brake engages above %d", failing(r.Failing, r.Size, r.Scope, r.Detail), r.Limit)
 }
 
 func repairStarted(r fleet.Record) string {
@@ -400,6 +400,9 @@ func paged(r fleet.Record) string {
 		return because("a person must look at "+subjectOfPage(r), whyPaged(r))
 	}
 	detail := r.Detail
+	if r.Scope != "" {
+		detail = "" // it is the scope's name, which is said
+	}
 	if len(r.Of) > 0 {
 		detail = named(r)
 	}
@@ -467,6 +470,9 @@ func subjectOfPage(r fleet.Record) string {
 	if r.Machine == "" && !r.Domain.None() {
 		return Domain(r.Domain)
 	}
+	if r.Machine == "" && r.Reason == fleet.ReasonBrake && r.Scope != "" {
+		return scope(r.Scope, r.Detail)
+	}
 	if r.Machine == "" && r.Provider != "" && (r.Reason == fleet.ReasonDown || r.Reason == fleet.ReasonProviderDoubtful) {
 		return "provider " + string(r.Provider)
 	}
@@ -495,7 +501,7 @@ func brake(r fleet.Record) string {
 		return aside(fmt.Sprintf("%s: %s puts the brake on: no repair begins", about(r), r.By), r.Detail)
 	}
 	if r.Reason == fleet.ReasonReleased {
-		return fmt.Sprintf("%s: the brake is released: %d of %d machines fail", about(r), r.Failing, r.Size)
+		return fmt.Sprintf("%s: the brake is released: %s", about(r), failing(r.Failing, r.Size, r.Scope, r.Detail))
 	}
 	return fmt.Sprintf("%s: the brake is on: %s; no repair begins", about(r), arithmetic(r))
 }

@@ -8,9 +8,26 @@ import (
 
 // SharedBudget says how much of a budget that fleets share is used.
 func SharedBudget(k fleet.ScopeKind, name string, taken, limit int) string {
+	return fmt.Sprintf("%s: %d of %d", scope(k, name), taken, limit)
+}
+
+// scope names one of the scopes that fleets share.
+func scope(k fleet.ScopeKind, name string) string {
 	where := word(scopes, k)
 	if k != fleet.ScopeInstallation && name != "" {
 		where += " " + name
 	}
-	return fmt.Sprintf("%s: %d of %d", where, taken, limit)
+	return where
+}
+
+// BrakeFigures is the arithmetic of the brake that a record is about.
+func BrakeFigures(r fleet.Record) string { return failing(r.Failing, r.Size, r.Scope, r.Detail) }
+
+// failing counts the machines that a brake goes by.
+func failing(n, size int, k fleet.ScopeKind, name string) string {
+	said := fmt.Sprintf("%d of %d machines", n, size)
+	if k != "" {
+		said += " of " + scope(k, name)
+	}
+	return said + " fail"
 }

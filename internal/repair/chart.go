@@ -65,6 +65,20 @@ func (w *Chart) mark(i fleet.Incarnation) fleet.Mark {
 // wait records once why nothing is done.
 func (w *Chart) wait(reason fleet.Reason) { w.Wait(reason, "") }
 
+// braked has the arithmetic of the brake that holds a machine, and who put it on.
+func braked(rec fleet.Record, b *fleet.Brake, s *guard.Situation) fleet.Record {
+	if rec.By, rec.Detail = b.By, b.Words; b.Scope == "" {
+		return rec
+	}
+	t := guard.Among(b, s.Tally, s.Tolls)
+	rec.Scope, rec.Failing, rec.Size = b.Scope, t.Failing, t.Size
+	rec.Limit = guard.BrakeLimit(guard.BrakePolicy(b, &s.Spec.Limits), t.Size)
+	if b.Scope == fleet.ScopeProvider {
+		rec.Detail = string(s.Spec.Provider)
+	}
+	return rec
+}
+
 // Wait records once why nothing is done, and which step would be. A reason that comes and goes is counted; see
 // fleet.Machine.Swings.
 func (w *Chart) Wait(reason fleet.Reason, step fleet.StepKind) {
@@ -89,8 +103,8 @@ func (w *Chart) Wait(reason fleet.Reason, step fleet.StepKind) {
 	if full := guard.SharedBudget(w.M, w.Situation); full != nil && reason == fleet.ReasonBudget {
 		rec.Scope, rec.Detail, rec.Failing, rec.Limit = full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair
 	}
-	if b := w.Situation.Brake; b.By != "" && reason == fleet.ReasonBrake {
-		rec.By, rec.Detail = b.By, b.Words
+	if b := w.Situation.Brake; reason == fleet.ReasonBrake {
+		rec = braked(rec, &b, w.Situation)
 	}
 	if h, some := guard.Unasked(w.M, w.Situation); some && reason == fleet.ReasonHostUnasked {
 		rec.Host = h

@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"sync"
+
+	"hale/internal/fleet"
+	"hale/internal/guard"
+)
+
+// tolls count the machines of all fleets that this engine looks after, and those that fail, for the brakes that fleets
+// share. What an owner reads of the others may be a moment old. Fleets that another server looks after are not in it.
+type tolls struct {
+	mu        sync.Mutex
+	fleets    map[fleet.Name]paid
+	all       fleet.Toll
+	providers map[fleet.ProviderName]fleet.Toll
+}
+
+// paid is what one fleet adds.
+type paid struct {
+	provider fleet.ProviderName
+	fleet.Toll
+}
+
+func newTolls() *tolls {
+	return &tolls{fleets: map[fleet.Name]paid{}, providers: map[fleet.ProviderName]fleet.Toll{}}
+}
+
+// pay sets what the fleet adds.
+func (t *tolls) pay(name fleet.Name, provider fleet.ProviderName, is guard.Tally) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.add(t.fleets[name], -1)
+	t.fleets[name] = paid{provider, fleet.Toll{Size: is.Size, Failing: is.Failing}}
+	t.add(t.fleets[name], 1)
+}
+
+// leave takes the fleet out, which nobody here looks after any more.
+func (t *tolls) leave(name fleet.Name) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.add(t.fleets[name], -1)
+	delete(t.fleets, name)
+}
+
+func (t *tolls) add(p paid, times int) {
+	of := t.providers[p.provider]
+	for _, sum := range []*fleet.Toll{&of, &t.all} {
+		sum.Size += times * p.Size
+		sum.Failing += times * p.Failing
+	}
+	t.providers[p.provider] = of
+}
+
+// beside returns what the others add to the brakes that the fleet shares.
+func (t *tolls) beside(spec *fleet.Spec) []fleet.Toll {
+	if len(spec.Limits.Brakes) == 0 {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	own := t.fleets[spec.Name]
+	out := make([]fleet.Toll, 0, len(spec.Limits.Brakes))
+	for _, b := range spec.Limits.Brakes {
+		sum := t.all
+		if b.Scope == fleet.ScopeProvider {
+			sum = t.providers[spec.Provider]
+		}
+		out = append(out, fleet.Toll{Scope: b.Scope, Size: sum.Size - own.Size, Failing: sum.Failing - own.Failing})
+	}
+	return out
+}
