@@ -176,7 +176,7 @@ func (o *outlook) figures(held fleet.Reason, m *fleet.Machine, rec *fleet.Record
 	case held == fleet.ReasonBudget && rec.Scope != "":
 		return prose.SharedBudget(rec.Scope, rec.Detail, rec.Failing, rec.Limit)
 	case held == fleet.ReasonBudget:
-		return fmt.Sprintf("%d of %d", o.tally.InRepair, o.spec.Limits.InRepair)
+		return fmt.Sprintf("%d of %d", o.tally.InRepair, o.spec.Places())
 	case held == fleet.ReasonBuildBudget:
 		return fmt.Sprintf("%d of %d", o.tally.InBuild, o.spec.Limits.InBuild)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,10 +151,8 @@ func assessFleet(f api.Fleet, add func(int, string, ...any)) {
 	switch {
 	case f.Brake.By != "":
 		add(checkWarning, "fleet %s: %s put the brake on", f.Name, f.Brake.By)
-	case f.Brake.Scope != "" && f.Brake.Engaged:
-		add(checkCritical, "fleet %s: a brake that it shares is on, %d of %d fail", f.Name, f.Brake.Failing, f.Brake.Size)
 	case f.Brake.Engaged:
-		add(checkCritical, "fleet %s: the brake is on, %d fail", f.Name, f.Failing)
+		add(checkCritical, "fleet %s: the brake is on, %d fail", f.Name, cmp.Or(f.Brake.Failing, f.Failing))
 	}
 	if d := f.Vantage.Doubt; d.Code != "" {
 		add(checkCritical, "fleet %s: %s", f.Name, d.Text)

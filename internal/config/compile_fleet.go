@@ -98,13 +98,16 @@ func (c *fleetCompiler) evidence() fleet.EvidencePolicy {
 func (c *fleetCompiler) limits() fleet.Limits {
 	d := c.draft.limits.value
 	size := c.draft.size
-	if d.inRepair.known() && size.known() && d.inRepair.value > size.value {
-		c.add(d.inRepair.spot, fmt.Sprintf("%d is more than the size, %d", d.inRepair.value, size.value), "lower in_repair")
+	if n := d.inRepair.value.number; d.inRepair.known() && size.known() && n > size.value {
+		c.add(d.inRepair.spot, fmt.Sprintf("%d is more than the size, %d", n, size.value), "lower in_repair")
 	}
 	return fleet.Limits{
-		InRepair: d.inRepair.value,
-		InBuild:  d.inBuild.value,
-		Brake:    brakePolicy(d.brake),
+		InRepair:        d.inRepair.value.number,
+		InRepairPercent: d.inRepair.value.percent,
+		Repairs:         d.repairs.value.times,
+		RepairsIn:       d.repairs.value.within,
+		InBuild:         d.inBuild.value,
+		Brake:           brakePolicy(d.brake),
 	}
 }
 

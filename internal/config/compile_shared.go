@@ -11,7 +11,7 @@ func shareLimits(l *fleet.Limits, doc document, provider string) {
 	}
 	all := doc.limits.value
 	add(fleet.ScopeInstallation, all.inRepair)
-	l.Brakes = append(l.Brakes, fleet.SharedBrake{Scope: fleet.ScopeInstallation, BrakePolicy: brakePolicy(all.brake)})
+	l.Brakes = append(l.Brakes, fleet.SharedBrake{Scope: fleet.ScopeInstallation, BrakePolicy: sharedPolicy(all.brake)})
 	for _, p := range doc.providers.value {
 		if of := p.value.limits.value; p.name == provider {
 			add(fleet.ScopeProvider, of.inRepair)
@@ -19,9 +19,16 @@ func shareLimits(l *fleet.Limits, doc document, provider string) {
 			add(fleet.ScopeRoom, of.perRoom)
 			add(fleet.ScopeRack, of.perRack)
 			add(fleet.ScopeHost, of.perHost)
-			l.Brakes = append(l.Brakes, fleet.SharedBrake{Scope: fleet.ScopeProvider, BrakePolicy: brakePolicy(of.brake)})
+			l.Brakes = append(l.Brakes, fleet.SharedBrake{Scope: fleet.ScopeProvider, BrakePolicy: sharedPolicy(of.brake)})
 		}
 	}
+}
+
+// sharedPolicy lets all of a few machines fail: whether they do is each fleet's own question.
+func sharedPolicy(d at[brakeDraft]) fleet.BrakePolicy {
+	p := brakePolicy(d)
+	p.All = true
+	return p
 }
 
 func brakePolicy(d at[brakeDraft]) fleet.BrakePolicy {

@@ -69,7 +69,7 @@ fleets:
     limits: {in_repair: 1, brake: {percent: 20%, at_least: 2}}
     on_external_stop: heal
 `)
-	half := fleet.BrakePolicy{AtLeast: 10, Percent: 50, ReleaseAfter: 30 * time.Second}
+	half := fleet.BrakePolicy{AtLeast: 10, Percent: 50, ReleaseAfter: 30 * time.Second, All: true}
 	want := &Config{
 		Providers: []Provider{{
 			Name: "lab", Type: ProviderLibvirt, Hosts: []Host{{URI: "qemu:///system"}},

@@ -182,7 +182,8 @@ type stepDraft struct {
 }
 
 type limitsDraft struct {
-	inRepair at[int]
+	inRepair at[portion]
+	repairs  at[rate]
 	inBuild  at[int]
 	brake    at[brakeDraft]
 }

@@ -551,8 +551,11 @@ func updateShape() object[updateDraft] {
 
 func limitsShape() object[limitsDraft] {
 	return object[limitsDraft]{fields: []field[limitsDraft]{
-		or("in_repair", defaultInRepair, "Machines in repair at once; at most the size.", integer(1, maxSize),
-			func(l *limitsDraft) *at[int] { return &l.inRepair }),
+		or("in_repair", portion{number: defaultInRepair}, "Machines in repair at once: a number, at most the size, or a part of the "+
+			"size as `5%`, which is one machine at least.", portionShape(), func(l *limitsDraft) *at[portion] { return &l.inRepair }),
+		may("repairs", "So many repairs may begin within the time, beyond starts of what is off. A person is told of a "+
+			"machine that waits for that for blind_after.", attempts(),
+			func(l *limitsDraft) *at[rate] { return &l.repairs }).said("no limit"),
 		or("in_build", defaultInBuild, "First builds at once.", integer(1, maxSize),
 			func(l *limitsDraft) *at[int] { return &l.inBuild }),
 		part("brake", "While more machines fail than the larger of percent and at_least, or all of three or more, no new repair starts.",

@@ -23,6 +23,7 @@ func (r *round) brake(works []*work) fleet.Brake {
 		told = told || b.Engaged
 	}
 	tellBrake(r, &own, r.s.Brake, works, told)
+	r.sit.Brake = guard.Braked(own, &r.sit.Whole)
 	return own
 }
 

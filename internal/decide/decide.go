@@ -86,11 +86,8 @@ func (r *round) decide() Decision {
 	}
 	r.record(remindOfDoubt(&r.sit.Whole.Doubt, &r.s)...)
 	r.shareFates(works)
-	brake := r.brake(works)
-	d := Decision{Brake: brake, Whole: r.sit.Whole, Machines: r.decided}
-	if r.sit.Brake = guard.Braked(brake, &d.Whole); !r.sit.Brake.On() { // else nothing disruptive begins
-		r.sit.Sights = sights(r, works)
-	}
+	d := Decision{Brake: r.brake(works), Machines: r.decided}
+	r.sit.Sights = sights(r, works)
 	for _, w := range works {
 		if r.sleepsOn(w) {
 			continue
@@ -105,6 +102,7 @@ func (r *round) decide() Decision {
 			Index: w.index, Belief: *w.M, Actions: w.Actions, Records: w.Records, Orders: w.rulings,
 		})
 	}
+	d.Whole = r.sit.Whole
 	r.record(tellJointly(&r.s, &d)...)
 	d.Believes, d.Believed = r.trusted()
 	d.Records, d.Orders, r.decided = r.records, r.rulings, d.Machines[:0]
@@ -302,7 +300,7 @@ func pageAt(m *fleet.Machine, spec *fleet.Spec) (time.Time, bool) {
 
 // unreachable reports whether the machine is held since no host can be asked, or none be built on.
 func unreachable(held fleet.Reason) bool {
-	return slices.Contains([]fleet.Reason{fleet.ReasonHostDown, fleet.ReasonHostUnasked, fleet.ReasonNoHost,
+	return slices.Contains([]fleet.Reason{fleet.ReasonHostDown, fleet.ReasonRepairRate, fleet.ReasonHostUnasked, fleet.ReasonNoHost,
 		fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere,
 		fleet.ReasonNoWitness}, held)
 }
@@ -385,6 +383,7 @@ func (r *round) proceed(w *work) {
 	}
 	r.tally.Add(w.M, &r.s.Spec)
 	guard.TakeSlot(w.M, &r.sit)
+	guard.CountRepair(r.before.Repair, w.M.Repair, &r.sit)
 }
 
 // advanceSafely advances the machine and checks the laws. A defect that panics is one machine's trouble, not everybody's.

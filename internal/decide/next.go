@@ -20,6 +20,7 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 		c.addBrake(&d.Whole.Brakes[i], &r.s.Spec)
 	}
 	r.addWhole(&c, &d.Whole)
+	c.add(guard.RepairsFrom(&d.Whole, &r.s.Spec))
 	c.add(r.blind)
 	if !r.unmuted.IsZero() {
 		c.addWall(r.unmuted)

@@ -108,7 +108,7 @@ func (r *round) bookUpdate(l *fleet.Ledger) *fleet.Ledger {
 // has room for. One that failed on yet another template goes first, then those with the highest numbers.
 func (r *round) chooseNext(l *fleet.Ledger) {
 	p := r.progress(l)
-	room := r.s.Spec.Limits.InRepair - p.under
+	room := r.s.Spec.Places() - p.under
 	if !l.Update.Proven {
 		room = min(room, r.canaries()-p.on)
 	}

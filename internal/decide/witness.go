@@ -9,6 +9,9 @@ import (
 
 // sights returns what is heard, by this fleet and others, in the neighbourhoods in which a machine is silent.
 func sights(r *round, works []*work) guard.Sights {
+	if r.sit.Brake.On() {
+		return nil // nothing disruptive begins
+	}
 	var silent map[fleet.Neighbourhood]bool
 	for _, w := range works {
 		if guard.Silent(w.M, w.View, &r.sit) {

@@ -189,6 +189,7 @@ const (
 	ReasonBudget           Reason = "budget"               // as many machines are in repair as may be
 	ReasonNoWitness        Reason = "no-witness"           // it is silent, and so is all else on its host
 	ReasonStarts           Reason = "starts"               // as many machines are being started as may be
+	ReasonRepairRate       Reason = "repair-rate"          // as many repairs began of late as may
 	ReasonBuildBudget      Reason = "build-budget"         // as many first builds run as may
 	ReasonBackoff          Reason = "backoff"              // the last attempt failed a moment ago
 	ReasonNotUnhealthy     Reason = "not-unhealthy"        // it is suspect, starting or unknown: no order to the whole fleet has that repaired

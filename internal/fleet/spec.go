@@ -193,13 +193,26 @@ const (
 
 // Limits bound what hale does to the fleet at once.
 type Limits struct {
-	InRepair int // machines in repair at once
-	InBuild  int // first builds at once
+	InRepair int // machines in repair at once; see Spec.Places
+	// InRepairPercent says it of the size instead, 1 to 100; 0: InRepair does.
+	InRepairPercent int
+	// Repairs may begin within RepairsIn, beyond those that only start what is off; 0: as many as will.
+	Repairs   int
+	RepairsIn time.Duration
+	InBuild   int // first builds at once
 	// Shared bounds what is in repair at once in scopes that other fleets lie in, too.
 	Shared []SharedLimit
 	Brake  BrakePolicy
 	// Brakes are those that the fleet shares with others, the widest first.
 	Brakes []SharedBrake
+}
+
+// Places is how many machines may be in repair at once: one at least.
+func (s *Spec) Places() int {
+	if share := s.Limits.InRepairPercent; share > 0 {
+		return max(1, share*s.Size/100)
+	}
+	return s.Limits.InRepair
 }
 
 // BrakePolicy says when the brake engages: when more machines fail than max(AtLeast, floor(Percent x size / 100)),
@@ -208,6 +221,8 @@ type BrakePolicy struct {
 	AtLeast      int
 	Percent      int           // 0 to 100
 	ReleaseAfter time.Duration // how long it must have been calm before the brake releases by itself
+	// All says that as many as AtLeast may fail even where that is all of them.
+	All bool
 }
 
 // SharedFate says what follows when failures concentrate in one domain beyond chance. The zero value: nothing is looked for.

@@ -15,6 +15,8 @@ type Whole struct {
 	Doubt  Doubt `json:",omitzero"`
 	// Brakes are those shared with other fleets that are engaged, or were taken off, the widest first.
 	Brakes []Brake `json:",omitempty"`
+	// Begun are the last repairs that count for Limits.Repairs, by when each began, oldest first: no more than may.
+	Begun []Instant `json:",omitempty"`
 	// Holds are what people hold now, in the order in which they were placed.
 	Holds []Hold `json:",omitempty"`
 	// Ledger is what is in force; nil: what the configuration says. It is shared by copies.
@@ -141,7 +143,8 @@ func (w Whole) Brake(k ScopeKind) Brake {
 // Equal reports whether the two say the same.
 func (w Whole) Equal(other Whole) bool {
 	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.Equal(w.Parents, other.Parents) &&
-		slices.Equal(w.Brakes, other.Brakes) && slices.Equal(w.Holds, other.Holds) &&
+		slices.Equal(w.Brakes, other.Brakes) && slices.Equal(w.Begun, other.Begun) &&
+		slices.Equal(w.Holds, other.Holds) &&
 		w.Ledger.Equal(other.Ledger) && w.Short == other.Short && slices.EqualFunc(w.LetGo, other.LetGo, LetGo.Equal) &&
 		slices.Equal(w.Fenced, other.Fenced) && w.Older.equal(other.Older) && slices.Equal(w.Foreign, other.Foreign) &&
 		w.Book.Equal(other.Book)
@@ -151,6 +154,7 @@ func (w Whole) Equal(other Whole) bool {
 func (w Whole) Clone() Whole {
 	w.Parents, w.Holds, w.LetGo = slices.Clone(w.Parents), slices.Clone(w.Holds), slices.Clone(w.LetGo)
 	w.Fenced, w.Foreign, w.Brakes = slices.Clone(w.Fenced), slices.Clone(w.Foreign), slices.Clone(w.Brakes)
+	w.Begun = slices.Clone(w.Begun)
 	return w
 }
 
@@ -162,6 +166,9 @@ func (w Whole) Restart(now Now) Whole {
 	}
 	for i := range w.Brakes {
 		w.Brakes[i].CalmSince, w.Brakes[i].SteadySince = 0, 0
+	}
+	for i := range w.Begun {
+		w.Begun[i] = now.Mono
 	}
 	w.Doubt.CalmSince = 0
 	w.Book = w.Book.restart(now)

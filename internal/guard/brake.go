@@ -7,10 +7,10 @@ import (
 )
 
 // BrakeLimit returns how many machines may fail before the brake engages: max(at_least, floor(percent x size / 100)),
-// and never so many that all of three or more could fail.
+// and, but where the policy says so, never so many that all of three or more could fail.
 func BrakeLimit(p fleet.BrakePolicy, size int) int {
 	limit := max(p.AtLeast, p.Percent*size/100)
-	if size >= 3 {
+	if size >= 3 && !p.All {
 		limit = min(limit, size-1)
 	}
 	return limit

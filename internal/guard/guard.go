@@ -257,10 +257,34 @@ func Revives(m *fleet.Machine, s *Situation, step fleet.StepKind) bool {
 // Place says why the machine's repair may not go on to a step that is more than a start: only now does it need a place
 // in the budgets.
 func Place(m *fleet.Machine, s *Situation) fleet.Reason {
-	if s.Tally.InRepair >= s.Spec.Limits.InRepair || SharedBudget(m, s) != nil {
+	switch {
+	case s.Tally.InRepair >= s.Spec.Places() || SharedBudget(m, s) != nil:
 		return fleet.ReasonBudget
+	case m.Ordered(s.Now):
+	case RepairsFrom(&s.Whole, &s.Spec) > s.Now.Mono:
+		return fleet.ReasonRepairRate
 	}
 	return ""
+}
+
+// RepairsFrom returns when as few repairs have begun within the policy's time that another one may; zero: now.
+func RepairsFrom(w *fleet.Whole, spec *fleet.Spec) fleet.Instant {
+	l := spec.Limits
+	if l.Repairs == 0 || len(w.Begun) < l.Repairs {
+		return 0
+	}
+	return w.Begun[len(w.Begun)-l.Repairs].Add(l.RepairsIn)
+}
+
+// CountRepair counts a repair that just began to be more than a start, for the policy's rate.
+func CountRepair(was, is *fleet.Repair, s *Situation) {
+	counts := func(r *fleet.Repair) bool { return r != nil && r.Kind == fleet.RepairHeal && r.Budgeted() }
+	l := &s.Spec.Limits
+	if l.Repairs == 0 || !counts(is) || counts(was) && was.ID == is.ID {
+		return
+	}
+	begun := append(s.Whole.Begun, s.Now.Mono)
+	s.Whole.Begun = begun[max(0, len(begun)-l.Repairs):]
 }
 
 // NewRepair says why no repair may begin for a machine with an open incident, which would begin with the step.
@@ -392,7 +416,7 @@ func NewChange(m *fleet.Machine, s *Situation) fleet.Reason {
 	}
 	own := Tally{Rest: s.Tally.Rest}
 	own.Add(m, &s.Spec)
-	if s.Tally.Failing+s.Tally.Changing-own.Failing-own.Changing >= s.Spec.Limits.InRepair || SharedBudget(m, s) != nil {
+	if s.Tally.Failing+s.Tally.Changing-own.Failing-own.Changing >= s.Spec.Places() || SharedBudget(m, s) != nil {
 		return fleet.ReasonBudget
 	}
 	return ""

@@ -181,7 +181,7 @@ func waitingFor(f engine.FleetStatus, v fleet.View) string {
 		if full := guard.SharedBudget(&m, &guard.Situation{Spec: f.Spec, Hosts: f.Hosts, Slots: f.Slots}); full != nil {
 			return SharedBudget(full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair)
 		}
-		return fmt.Sprintf("%d of %d", f.Tally.InRepair, f.Spec.Limits.InRepair)
+		return fmt.Sprintf("%d of %d", f.Tally.InRepair, f.Spec.Places())
 	case fleet.ReasonRecovering:
 		return Lacking(&f, v)
 	case fleet.ReasonVantageIsolated, fleet.ReasonVantageDoubtful:

@@ -233,7 +233,7 @@ func Admit(m *fleet.Machine, s *guard.Situation) (held fleet.Reason, step fleet.
 	}
 	switch held {
 	case "", fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonUndecided, fleet.ReasonBackoff, fleet.ReasonBudget,
-		fleet.ReasonStarts, fleet.ReasonNoWitness:
+		fleet.ReasonStarts, fleet.ReasonNoWitness, fleet.ReasonRepairRate:
 		r := guard.SharedFate(m, s, step)
 		if r != "" && guard.Evacuating(m, guard.Parent(m, s), s) && hearsay(m, s) {
 			r = fleet.ReasonSharedToken

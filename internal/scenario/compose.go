@@ -122,7 +122,11 @@ func Policy(o sim.Options) []byte {
 	}
 	repairOf(line, s.Repair)
 	l := s.Limits
-	line(2, "limits: {in_repair: %d, in_build: %d, brake: {at_least: %d, percent: %d%%, release_after: %s}}", l.InRepair, l.InBuild,
+	repairs := ""
+	if l.Repairs > 0 {
+		repairs = fmt.Sprintf(", repairs: %d in %s", l.Repairs, l.RepairsIn)
+	}
+	line(2, "limits: {in_repair: %s%s, in_build: %d, brake: {at_least: %d, percent: %d%%, release_after: %s}}", places(l), repairs, l.InBuild,
 		l.Brake.AtLeast, l.Brake.Percent, l.Brake.ReleaseAfter)
 	f := s.SharedFate
 	line(2, "shared_fate: {then: %s, at_least: %d, wait: %s}", cmp.Or(f.Then, fleet.FatePage), f.AtLeast, f.Wait)
@@ -273,6 +277,14 @@ func condition(c fleet.Condition) string {
 		return fmt.Sprintf("{at_least: %d, of: %s}", c.N, of)
 	}
 	return fmt.Sprintf("{%s: %s}", c.Op, of)
+}
+
+// places writes how many machines may be in repair.
+func places(l fleet.Limits) string {
+	if l.InRepairPercent > 0 {
+		return strconv.Itoa(l.InRepairPercent) + "%"
+	}
+	return strconv.Itoa(l.InRepair)
 }
 
 // only writes the domains as the key of a placement, kind by kind.

@@ -424,7 +424,7 @@ func (j *judge) takesPlace(is *fleet.Machine) {
 	if is.Repair.Kind == fleet.RepairHeal || is.Repair.Wanted() {
 		j.sharedBudgets(is)
 	}
-	if most := j.s.spec.Limits.InRepair; j.inRepair > most {
+	if most := j.s.spec.Places(); j.inRepair > most {
 		j.broken("L5", name, fmt.Sprintf("%d machines are in repair, and %d may be", j.inRepair, most))
 	}
 }

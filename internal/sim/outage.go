@@ -225,7 +225,7 @@ func (s *stage) onePass(queue int) time.Duration {
 			ladder += step.VerifyWithin
 		}
 	}
-	turns := 1 + queue/max(s.spec.Limits.InRepair, 1)
+	turns := 1 + queue/max(s.spec.Places(), 1)
 	return 2*s.detection() + time.Duration(turns)*ladder
 }
 
