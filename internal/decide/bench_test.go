@@ -1,7 +1,9 @@
 package decide_test
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -22,6 +24,46 @@ func BenchmarkDecide(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkNight judges ten thousand machines in the round in which three thousand of them are found down, in 40 racks of
+// 100; and the rounds after that, while they are held.
+func BenchmarkNight(b *testing.B) {
+	s := crowd(10_000, 0)
+	s.Spec.SharedFate = fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute}
+	s.Hosts = nil
+	for h := range 400 {
+		s.Hosts = append(s.Hosts, fleet.Host{Name: hostNamed(h), Up: true, Place: fleet.Place{Rack: "r" + strconv.Itoa(h/4)}})
+	}
+	slices.SortFunc(s.Hosts, func(a, b fleet.Host) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range s.Machines {
+		v := &s.Machines[i]
+		v.Machine.Current.Host, v.Seen[0].Instance.Host = hostNamed(i/25), hostNamed(i/25)
+		if i/100 < 40 && i%4 != 3 { // three quarters of each of their hosts
+			v.Checks[0] = fleet.CheckState{Check: "page", Standing: fleet.StandingDown, Result: fleet.ResultTimeout}
+			v.Due = true
+		}
+	}
+	b.Run("found down", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			decide.Decide(s)
+		}
+	})
+	d := decide.Decide(s)
+	s.Brake, s.Whole = d.Brake, d.Whole
+	for _, m := range d.Machines {
+		s.Machines[m.Index].Machine, s.Machines[m.Index].Due = m.Belief, false
+	}
+	if n := len(d.Whole.Parents); n != 40 {
+		b.Fatalf("%d racks are blamed, want 40", n)
+	}
+	b.Run("held", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			decide.Decide(s)
+		}
+	})
 }
 
 // crowd is a fleet that stands, but for as many machines as are open: they are down by their checks and wait for their turn.

@@ -20,9 +20,9 @@ const (
 // There are none where chance explains the failures.
 func (c *Census) Causes(q Question) []Finding {
 	one := c.Blame(q)
-	several, chance := c.together(q)
+	several, odds := c.together(q)
 	switch {
-	case len(several) > 0 && (!one.Concentrated || chance < one.Chance):
+	case len(several) > 0 && (!one.Concentrated || odds < one.odds):
 		return several
 	case one.Concentrated:
 		return []Finding{one}
@@ -30,13 +30,14 @@ func (c *Census) Causes(q Question) []Finding {
 	return nil
 }
 
-// together returns the domains of one kind, two or more, that are least likely to fail together by chance.
-func (c *Census) together(q Question) (best []Finding, chance float64) {
+// together returns the domains of one kind, two or more, that are least likely to fail together by chance, and the
+// logarithm of that chance.
+func (c *Census) together(q Question) (best []Finding, odds float64) {
 	n := c.count(q)
 	if n.whole.failing < 2*q.AtLeast {
-		return nil, 1
+		return nil, 0
 	}
-	chance = severally * threshold
+	odds = math.Log(severally * threshold)
 	for _, kind := range [kinds]fleet.DomainKind{
 		fleet.DomainHost, fleet.DomainRack, fleet.DomainRoom,
 		fleet.DomainZone, fleet.DomainNetwork, fleet.DomainStorage,
@@ -48,21 +49,21 @@ func (c *Census) together(q Question) (best []Finding, chance float64) {
 			if k == 0 || sum.members >= n.whole.members {
 				continue
 			}
-			ways := math.Exp(choose(rivals, k+1)) * float64(k*(k+1)) // of choosing so many, and of how many to choose
-			p := Chance(n.whole.members, n.whole.failing, sum.members, sum.failing) * ways
-			if p >= chance {
+			ways := choose(rivals, k+1) + math.Log(float64(k*(k+1))) // of choosing so many, and of how many to choose
+			p := logChance(n.whole.members, n.whole.failing, sum.members, sum.failing) + ways
+			if p >= odds {
 				continue
 			}
-			chance, best = p, best[:0]
+			odds, best = p, best[:0]
 			for _, d := range worst[:k+1] {
 				t := n.domains[d]
 				f := n.judge(c.domains[d], t, q)
-				f.Chance, f.Concentrated = p, true
+				f.Chance, f.odds, f.Concentrated = math.Exp(p), p, true
 				best = append(best, f)
 			}
 		}
 	}
-	return best, chance
+	return best, odds
 }
 
 // worst returns the numbers of the kind's domains in which enough machines fail, those that fail most first, and how

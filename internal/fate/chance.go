@@ -14,14 +14,35 @@ func Chance(population, failures, members, hits int) float64 {
 	case hits > most:
 		return 0
 	}
-	sound := population - failures
-	term := math.Exp(choose(failures, hits) + choose(sound, members-hits) - choose(population, members))
-	sum := term
+	term := math.Exp(first(population, failures, members, hits))
+	return min(1, term*tail(population, failures, members, hits))
+}
+
+// logChance is the natural logarithm of Chance, which tells apart what is too improbable for a float64.
+func logChance(population, failures, members, hits int) float64 {
+	most, least := min(members, failures), max(0, members+failures-population)
+	switch {
+	case hits <= least:
+		return 0
+	case hits > most:
+		return math.Inf(-1)
+	}
+	return first(population, failures, members, hits) + math.Log(tail(population, failures, members, hits))
+}
+
+// first is the logarithm of the first term of the sum, and tail what the whole sum is beside it.
+func first(population, failures, members, hits int) float64 {
+	return choose(failures, hits) + choose(population-failures, members-hits) - choose(population, members)
+}
+
+func tail(population, failures, members, hits int) float64 {
+	sound, most := population-failures, min(members, failures)
+	term, sum := 1.0, 1.0
 	for i := hits; i < most; i++ {
 		term *= float64(failures-i) * float64(members-i) / (float64(i+1) * float64(sound-members+i+1))
 		sum += term
 	}
-	return min(1, sum)
+	return sum
 }
 
 // choose returns the logarithm of the number of ways to take k of n.

@@ -295,3 +295,33 @@ func scatter(die *uint64, size, count int) []int {
 	}
 	return all[:count]
 }
+
+// Three quarters of the machines in forty of a hundred racks: the racks are blamed, all of them and nothing else, though
+// each of their hosts would be too improbable for a float64 as well.
+func TestManyRacksAreBlamedRatherThanTheirHosts(t *testing.T) {
+	t.Parallel()
+	e := newEstate(1, 100, 4, 25)
+	var failed []int
+	want := map[fleet.Domain]bool{}
+	for n := range 40 {
+		in := e.in(rack(fmt.Sprintf("r0%d", n)))
+		want[rack(fmt.Sprintf("r0%d", n))] = true
+		for i, m := range in {
+			if i%4 != 3 {
+				failed = append(failed, m)
+			}
+		}
+	}
+	if len(failed) != 3000 {
+		t.Fatalf("%d fail, want 3000", len(failed))
+	}
+	got := e.census(failing(failed)).Causes(fate.Question{AtLeast: 3})
+	for _, f := range got {
+		if !want[f.Domain] {
+			t.Errorf("%v is blamed", f.Domain)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d domains are blamed, want %d", len(got), len(want))
+	}
+}

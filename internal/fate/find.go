@@ -1,6 +1,7 @@
 package fate
 
 import (
+	"math"
 	"slices"
 
 	"hale/internal/fleet"
@@ -26,6 +27,8 @@ type Finding struct {
 	Concentrated bool
 	// Alone is the chance if nobody else failed at all.
 	Alone float64
+
+	odds float64 // the logarithm of Chance
 }
 
 // tally is the count of one domain.
@@ -88,6 +91,7 @@ func (n *count) judge(d fleet.Domain, t tally, q Question) Finding {
 	if t.members < n.whole.members {
 		rivals := float64(max(1, n.rivals))
 		f.Chance = min(1, Chance(n.whole.members, n.whole.failing, t.members, t.failing)*rivals)
+		f.odds = logChance(n.whole.members, n.whole.failing, t.members, t.failing) + math.Log(rivals)
 		f.Alone = min(1, Chance(n.whole.members, t.failing, t.members, t.failing)*rivals)
 	}
 	f.Concentrated = q.remarkable(t) && f.Chance <= threshold
@@ -104,6 +108,8 @@ func (f Finding) before(other Finding) bool {
 	switch {
 	case f.Chance != other.Chance:
 		return f.Chance < other.Chance
+	case f.Chance == 0 && f.odds != other.odds:
+		return f.odds < other.odds
 	case f.Domain.Kind != other.Domain.Kind:
 		return f.Domain.Kind.MoreSpecific(other.Domain.Kind)
 	}
