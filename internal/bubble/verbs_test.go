@@ -117,6 +117,7 @@ func others() map[sim.Verb]act {
 		sim.GoesDark:    untilMended(onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostUnreachable{Host: h} })),
 		sim.IsParted:    untilMended(parts),
 		sim.TurnedOff:   untilMended(onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostUnreachable{Host: h} }), turnsOff),
+		sim.ShutsGuests: onHosts(shutsDown),
 		sim.NoFence:     controllers(deadControllers),
 		sim.MuteFence:   controllers(muteControllers),
 		sim.IsDisabled:  onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostDisabled{Host: h} }),
@@ -203,6 +204,10 @@ func leaves(what fleet.InstanceID, certified bool) act {
 			return nil
 		})(r, e)
 	}
+}
+
+func shutsDown(h fleet.HostName, _ sim.Event) simulated.Fault {
+	return simulated.HostShutsDown{Host: h}
 }
 
 // changing are the provider's changing calls.

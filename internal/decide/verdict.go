@@ -31,6 +31,7 @@ func (w *work) judgeHealth() bool {
 	evidence := health.Evidence{
 		Spec: &s.Spec, Now: s.Now, Checks: w.checks(), Epoch: w.View.Epoch, Seen: w.View.Sighting(m.Current.ID),
 		ProviderUp: s.Provider.Standing == fleet.ProviderUp, Leave: guard.Leaves(w.View.Sighting(m.Current.ID), s),
+		Ended: w.View.Ran.Ended && w.View.Ran.Instance == m.Current.ID,
 	}
 	if health.StartedByOthers(m, &evidence) {
 		m.Epoch++

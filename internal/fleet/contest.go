@@ -60,4 +60,6 @@ type Ran struct {
 	Instance InstanceID
 	Host     HostName
 	At       Instant // when that was asked for
+	// Ended says that its host shut it down with most of what ran there, and then fell silent.
+	Ended bool
 }

@@ -80,6 +80,9 @@ func (c Cause) Stopped() bool {
 	return false
 }
 
+// Personal reports whether the cause is what a person did, or is taken for that.
+func (c Cause) Personal() bool { return c == CauseStopped || c == CauseShutdown || c == CausePaused }
+
 // Halted reports whether the cause is that the instance stands still, or is set aside for a person, with all that it
 // has: it can go on.
 func (c Cause) Halted() bool {

@@ -370,10 +370,17 @@ func (m *Machine) IncidentOver() {
 }
 
 // Blame returns the cause as it is of this machine: what hale itself powered off, no person stopped, whatever became of the work that it
-// was done for.
-func (m *Machine) Blame(c Cause) Cause {
-	if (c == CauseStopped || c == CauseShutdown) && m.Current.PoweredOff {
+// was done for; and what a person stopped stays so when its provider, which says that it is off, has forgotten who did
+// it, as after a reboot of its host.
+func (m *Machine) Blame(c Cause, by Stop) Cause {
+	switch {
+	case m.Current.PoweredOff && (c == CauseStopped || c == CauseShutdown):
 		return CauseOff
+	case m.Current.PoweredOff || c != CauseOff || by != StopUnknown || !m.Health.Cause.Personal():
+	case m.Health.Cause == CausePaused:
+		return CauseStopped // it cannot go on any more
+	default:
+		return m.Health.Cause
 	}
 	return c
 }

@@ -23,6 +23,8 @@ type Evidence struct {
 	Seen fleet.Sighting
 	// ProviderUp says that the provider can be believed now.
 	ProviderUp bool
+	// Ended says that the machine shut down with its host, in order, and nobody has heard of that since.
+	Ended bool
 	// Leave says that the policy is to leave hosts that are disabled, and the instance, as last seen, is on one.
 	Leave bool
 }
@@ -30,10 +32,10 @@ type Evidence struct {
 // Judge returns the machine's health as the evidence shows it.
 func Judge(m *fleet.Machine, e *Evidence) fleet.Health {
 	h := find(m, e)
-	h.Cause = m.Blame(h.Cause)
+	h.Cause = m.Blame(h.Cause, e.Seen.Instance.Stop)
 	h.Grace = m.Health.Grace
-	if h.Verdict == fleet.VerdictUnknown && m.Health.Cause.Stopped() && providerWord(m, e).power == fleet.PowerUnknown {
-		h.Cause = m.Health.Cause // until the provider speaks again
+	if providerWord(m, e).power == fleet.PowerUnknown {
+		e.recall(m, &h)
 	}
 	if h.Grace != 0 && !e.Now.Due(h.Grace) && forgiven(h) {
 		h.Verdict, h.Cause = fleet.VerdictStarting, fleet.CauseNone
@@ -49,6 +51,42 @@ func Judge(m *fleet.Machine, e *Evidence) fleet.Health {
 	}
 	return h
 }
+
+// recall has what the provider said last of a machine that does not run stand until it speaks again. Of what a person
+// stopped, the checks say no more than that.
+func (e *Evidence) recall(m *fleet.Machine, h *fleet.Health) {
+	last := m.Health.Cause
+	if last == fleet.CauseShutdown && e.Ended {
+		last = fleet.CauseOff
+	}
+	holds := last.Personal() && e.Spec.Repair.OnExternalStop != fleet.ExternalStopHeal
+	switch {
+	case holds && e.silent() && !e.contradicted(m, h):
+		*h = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: last, Grace: h.Grace}
+	case h.Verdict == fleet.VerdictUnknown && last.Stopped():
+		h.Cause = last
+	}
+}
+
+// contradicted reports whether the verdict says more than that a machine was stopped: that it answers, and not only
+// that it answered before that.
+func (e *Evidence) contradicted(m *fleet.Machine, h *fleet.Health) bool {
+	switch h.Verdict {
+	case fleet.VerdictHealthy:
+		return slices.ContainsFunc(e.Checks, func(c fleet.CheckState) bool {
+			return c.Standing == fleet.StandingUp && c.Since > m.Health.SinceMono
+		})
+	case fleet.VerdictUnknown:
+		return h.Grace == 0 // nothing is known, and nothing is forgotten either
+	case fleet.VerdictUnhealthy:
+		return h.Cause != fleet.CauseChecks
+	case fleet.VerdictSuspect, fleet.VerdictStarting:
+	}
+	return false
+}
+
+// silent reports whether the provider says nothing of the instance.
+func (e *Evidence) silent() bool { return !e.ProviderUp || !e.Seen.Known() }
 
 // found returns the result behind the verdict, also where it counts for nothing since the check is unproven.
 func found(checks []fleet.CheckState, h fleet.Health) fleet.ResultReason {

@@ -148,3 +148,87 @@ func TestStartedByOthers(t *testing.T) {
 		t.Error("a provider that is down was believed")
 	}
 }
+
+// What a person stopped stays so: also when the host has forgotten it, and as long as nobody can be asked.
+func TestL10WhatAPersonStoppedStaysStopped(t *testing.T) {
+	t.Parallel()
+	forgotten, silent := seen(fleet.PowerOff, fleet.StopUnknown), fleet.Sighting{}
+	const bad, unknownYet = fleet.VerdictUnhealthy, fleet.VerdictUnknown
+	for name, c := range map[string]struct {
+		last    fleet.Cause
+		seen    fleet.Sighting
+		checks  fleet.Standing
+		since   fleet.Instant // of the checks' standing; the stop is an hour old
+		heal    bool
+		ended   bool // with its host
+		ours    bool
+		verdict fleet.Verdict
+		cause   fleet.Cause
+	}{
+		"its host has forgotten it": {
+			last: fleet.CauseStopped, seen: forgotten, checks: down, verdict: bad, cause: fleet.CauseStopped,
+		},
+		"or that it shut down": {
+			last: fleet.CauseShutdown, seen: forgotten, checks: down, verdict: bad, cause: fleet.CauseShutdown,
+		},
+		"or that it was paused": {
+			last: fleet.CausePaused, seen: forgotten, checks: down, verdict: bad, cause: fleet.CauseStopped,
+		},
+		"hale itself turned it off": {
+			last: fleet.CauseStopped, seen: forgotten, checks: down, ours: true, verdict: bad, cause: fleet.CauseOff,
+		},
+		"it had crashed": {
+			last: fleet.CauseCrashed, seen: forgotten, checks: down, verdict: bad, cause: fleet.CauseOff,
+		},
+		"it was started, and crashed": {
+			last: fleet.CauseStopped, seen: seen(fleet.PowerOff, fleet.StopCrash), checks: down,
+			verdict: bad, cause: fleet.CauseCrashed,
+		},
+		"nobody can be asked": {
+			last: fleet.CauseStopped, seen: silent, checks: down, verdict: bad, cause: fleet.CauseStopped,
+		},
+		"nor have the checks told yet": {
+			last: fleet.CauseStopped, seen: silent, checks: failing, verdict: bad, cause: fleet.CauseStopped,
+		},
+		"they are older than the stop": {
+			last: fleet.CauseStopped, seen: silent, checks: up, since: 1, verdict: bad, cause: fleet.CauseStopped,
+		},
+		"they answer again": {
+			last: fleet.CauseStopped, seen: silent, checks: up, since: now.Mono, verdict: fleet.VerdictHealthy,
+		},
+		"nothing is known": {
+			last: fleet.CauseStopped, seen: silent, checks: unknown, verdict: unknownYet, cause: fleet.CauseStopped,
+		},
+		"a stop is a failure": {
+			last: fleet.CauseStopped, seen: silent, checks: down, heal: true, verdict: bad, cause: fleet.CauseChecks,
+		},
+		"it went down with its host": {
+			last: fleet.CauseShutdown, seen: silent, checks: down, ended: true, verdict: bad, cause: fleet.CauseChecks,
+		},
+		"and nothing is known of it": {
+			last: fleet.CauseShutdown, seen: silent, checks: unknown, ended: true,
+			verdict: unknownYet, cause: fleet.CauseOff,
+		},
+		"a person's order, whatever ended": {
+			last: fleet.CauseStopped, seen: silent, checks: down, ended: true, verdict: bad, cause: fleet.CauseStopped,
+		},
+	} {
+		m := machine()
+		m.Health = fleet.Health{Verdict: bad, Cause: c.last, SinceMono: fleet.Instant(time.Minute)}
+		m.Current.PoweredOff = c.ours
+		spec := fleet.Spec{UnhealthyWhen: any3("page", "alive")}
+		if c.heal {
+			spec.Repair.OnExternalStop = fleet.ExternalStopHeal
+		}
+		heard := checks(c.checks, c.checks)
+		for i := range heard {
+			heard[i].Since = c.since
+		}
+		h := health.Judge(&m, &health.Evidence{
+			Spec: &spec, Now: now, ProviderUp: true, Seen: c.seen, Checks: heard, Epoch: m.Epoch, Ended: c.ended,
+		})
+		if h.Verdict != c.verdict || h.Cause != c.cause {
+			t.Errorf("%s: %s, %q; want %s, %q", name, h.Verdict, h.Cause, c.verdict, c.cause)
+		}
+	}
+}

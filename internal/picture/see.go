@@ -19,6 +19,9 @@ type Doubt struct {
 func (p *Picture) SetProvider(s fleet.ProviderState) (was fleet.ProviderState) {
 	was = p.provider
 	p.provider, p.dirty = s, true
+	if was.Standing == fleet.ProviderUp && s.Standing == fleet.ProviderDown {
+		p.fell(p.hosts)
+	}
 	if was.Standing != s.Standing {
 		for i := range p.views {
 			p.due(i) // what the provider's word was worth has changed
@@ -105,11 +108,17 @@ func (p *Picture) hearSilence(now []fleet.Host) {
 	if len(now) > 0 && len(p.hosts) > 0 && &now[0] == &p.hosts[0] {
 		return
 	}
+	var fallen []fleet.Host
 	for _, h := range p.hosts {
-		if h.Up {
-			p.answered[h.Name] = p.asked
+		if !h.Up {
+			continue
+		}
+		p.answered[h.Name] = p.asked
+		if !slices.ContainsFunc(now, func(n fleet.Host) bool { return n.Name == h.Name && n.Up }) {
+			fallen = append(fallen, h)
 		}
 	}
+	p.fell(fallen)
 	var silent []fleet.Silence
 	for _, h := range now {
 		if !h.Up && h.Independent {
@@ -122,6 +131,33 @@ func (p *Picture) hearSilence(now []fleet.Host) {
 		}
 	}
 	p.silent = silent
+}
+
+// fell tells, of hosts that answered until now, those that were shut down in order from those that died: the former
+// shuts down what runs there before it falls silent, be it that one machine or the other does not listen.
+func (p *Picture) fell(hosts []fleet.Host) {
+	late := func(r fleet.Ran) bool { return p.asked.Sub(r.At) <= fleet.HostBoot }
+	for _, h := range hosts {
+		var ended []*fleet.View
+		run := 0
+		for i := range p.views {
+			v := &p.views[i]
+			seen := v.Sighting(v.Machine.Lies().ID).Instance
+			switch {
+			case seen.ID == "" || seen.Host != h.Name:
+			case seen.Power == fleet.PowerRunning:
+				run++
+			case seen.Stop == fleet.StopShutdown && v.Ran.Instance == seen.ID && late(v.Ran):
+				ended = append(ended, v)
+			}
+		}
+		if len(ended) <= run {
+			continue
+		}
+		for _, v := range ended {
+			v.Ran.Ended = true
+		}
+	}
 }
 
 // ranUntil notes where the machine's instance was seen running last, when it is not seen running any more. Where the last listing had it as it

@@ -441,3 +441,45 @@ func TestTheFirstWordThatCountsIsJudged(t *testing.T) {
 		t.Error("it says the same again, and is judged once more")
 	}
 }
+
+// A host that is started anew shuts most of what it has down before it falls silent; a person shuts down one machine,
+// and the host falls silent for other reasons.
+func TestAHostShutsDownWithMostOfItsMachines(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ended    int           // of three
+		later    time.Duration // from then until the host falls silent
+		provider bool          // which falls silent as a whole
+		want     bool
+	}{
+		"all of them":           {ended: 3, later: time.Second, want: true},
+		"most of them":          {ended: 2, later: time.Minute, want: true},
+		"with the provider":     {ended: 2, later: time.Minute, provider: true, want: true},
+		"one of them":           {ended: 1, later: time.Second},
+		"long before":           {ended: 3, later: fleet.HostBoot + time.Second},
+		"none, and all are off": {later: time.Second},
+	} {
+		a := shown(t)
+		a.independent()
+		for i := range a.list {
+			a.list[i].Host = "b"
+		}
+		a.see(2 * time.Second)
+		for i := range c.ended {
+			a.list[i].Power, a.list[i].Stop = fleet.PowerOff, fleet.StopShutdown
+		}
+		a.see(3 * time.Second)
+		a.see(3*time.Second + c.later)
+		if c.provider {
+			a.SetProvider(fleet.ProviderState{Standing: fleet.ProviderDown})
+		} else {
+			a.hosts[1].Up = false
+			a.see(4*time.Second + c.later)
+		}
+		for i := range a.list {
+			if got := a.View(i).Ran.Ended; got != (c.want && i < c.ended) {
+				t.Errorf("%s: %s was shut down with its host: %v", name, a.View(i).Machine.Name, got)
+			}
+		}
+	}
+}

@@ -68,7 +68,7 @@ func (s reading) truth() health.Truth {
 // meanwhile, and the listings do not say so yet. What it means, and what to do then, is for the next verdict.
 func (s reading) contradicts() bool {
 	cause, stopped := health.PowerCause(s.l.Seen.Instance)
-	cause = s.M.Blame(cause)
+	cause = s.M.Blame(cause, s.l.Seen.Instance.Stop)
 	if !stopped || s.r.OffOrders > 0 || s.r.Target.Expired {
 		return false // or it is our own doing, or a build that is to go in any case
 	}

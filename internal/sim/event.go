@@ -79,6 +79,8 @@ const (
 	IsParted     Verb = "is parted from hale"  // which sees neither their control planes nor their machines; all others do
 	TurnedOff    Verb = "is turned off"        // at their power controllers, by somebody else
 	NoCut        Verb = "cannot be cut"        // whoever cuts its hosts' access does not answer
+
+	ShutsGuests Verb = "shuts its machines down" // in order, as before a reboot
 )
 
 // What can happen to the provider, and to what is built.
@@ -245,6 +247,7 @@ func verbs() map[Verb]act {
 		GivesAccess:    onDomain(givesAccess),
 		IsParted:       onDomain(parts),
 		TurnedOff:      onDomain(func(s *stage, d world.Domain) func() { return s.w.TurnOff(d) }),
+		ShutsGuests:    onDomain(func(s *stage, d world.Domain) func() { s.w.ShutDown(d); return nil }),
 		NoCut:          onDomain(func(s *stage, d world.Domain) func() { return s.w.DeafCut(d) }),
 		IsOutOfSight:   outOfSight,
 		IsSilent:       onProvider(func(s *stage, _ Event) func() { return s.w.Cutoff("") }),

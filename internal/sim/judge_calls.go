@@ -64,8 +64,8 @@ func (j *judge) touches(c *world.Call) {
 
 func (j *judge) isCurrent(c *world.Call) bool {
 	vm := j.s.w.Current(c.Mark.Machine)
-	return vm != nil && vm.ID == c.ID && vm.Power == world.Off &&
-		(vm.Stop == world.StopExternal || vm.Stop == world.StopShutdown)
+	return vm != nil && vm.ID == c.ID && vm.Power == world.Off && // by whom, its host forgets when it boots
+		(vm.Stop == world.StopExternal || vm.Stop == world.StopShutdown || vm.Stop == world.StopUnknown)
 }
 
 // takesAway reports whether the operation ends what runs, or its disks.

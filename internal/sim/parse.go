@@ -52,7 +52,8 @@ func shapes() map[Verb]shape {
 	} {
 		out[v] = shape{subject: "machine"}
 	}
-	for _, v := range []Verb{LosesPower, IsCutOff, GoesDark, NoFence, MuteFence, IsDisabled, CutsAccess, GivesAccess, NoCut, IsParted, TurnedOff} {
+	for _, v := range []Verb{LosesPower, IsCutOff, GoesDark, NoFence, MuteFence, IsDisabled, CutsAccess, GivesAccess, NoCut, IsParted, TurnedOff,
+		ShutsGuests} {
 		out[v] = shape{subject: "domain"}
 	}
 	for _, v := range []Verb{Dies, Freezes, FreezesCall, LosesStore, LosesLease} {

@@ -142,7 +142,8 @@ func (f HostHangs) strike(w *World, in *injection, now time.Time) error {
 	return HostUnreachable{Host: f.Host}.strike(w, in, now)
 }
 
-// HostLosesPower lets all guests of the host die with it. When lifted, the host is back and its guests are off.
+// HostLosesPower lets all guests of the host die with it. When lifted, the host is back and its guests are off, and
+// nobody knows any more who or what stopped them.
 type HostLosesPower struct{ Host fleet.HostName }
 
 func (f HostLosesPower) strike(w *World, in *injection, now time.Time) error {
@@ -150,8 +151,20 @@ func (f HostLosesPower) strike(w *World, in *injection, now time.Time) error {
 		return err
 	}
 	for _, g := range w.sorted() {
+		if g.host == f.Host && (g.on() || g.power == fleet.PowerOff) {
+			w.setPower(g, now, fleet.PowerOff, fleet.StopUnknown)
+		}
+	}
+	return nil
+}
+
+// HostShutsDown lets the host shut down all its guests in order, as before it is started anew.
+type HostShutsDown struct{ Host fleet.HostName }
+
+func (f HostShutsDown) strike(w *World, _ *injection, now time.Time) error {
+	for _, g := range w.sorted() {
 		if g.host == f.Host && g.on() {
-			w.setPower(g, now, fleet.PowerOff, fleet.StopCrash)
+			w.setPower(g, now, fleet.PowerOff, fleet.StopShutdown)
 		}
 	}
 	return nil

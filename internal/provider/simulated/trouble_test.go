@@ -195,7 +195,7 @@ func TestHostLosesPowerWithItsGuests(t *testing.T) {
 			s.Errorf("start on a dead host: %v, want transient", err)
 		}
 		repair()
-		if seen := s.see(there.Ref); seen.Power != fleet.PowerOff || seen.Stop != fleet.StopCrash {
+		if seen := s.see(there.Ref); seen.Power != fleet.PowerOff || seen.Stop != fleet.StopUnknown {
 			s.Errorf("after the repair: %+v", seen)
 		}
 	})

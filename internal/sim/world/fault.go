@@ -165,11 +165,20 @@ func (w *World) PowerFailure(d Domain) (lift func()) {
 		dark()
 	}
 	for _, vm := range w.within(d) {
-		if vm.on() {
-			w.setPower(vm, Off, StopCrash)
+		if vm.on() || vm.Power == Off {
+			w.setPower(vm, Off, StopUnknown) // a host that boots has forgotten what became of its machines, and why
 		}
 	}
 	return lift
+}
+
+// ShutDown shuts the machines of the domain's hosts down in order, as hosts do before they go off.
+func (w *World) ShutDown(d Domain) {
+	for _, vm := range w.within(d) {
+		if vm.on() {
+			w.setPower(vm, Off, StopShutdown)
+		}
+	}
 }
 
 // Darkness cuts everybody from the control planes of the domain's hosts. Their machines run on.

@@ -50,7 +50,7 @@ func (w *World) takePower(h *host) (effect bool, end End) {
 	h.cut = true
 	for _, vm := range slices.Clone(h.guests) {
 		if vm.on() {
-			w.setPower(vm, Off, StopCrash)
+			w.setPower(vm, Off, StopUnknown)
 		}
 	}
 	return true, Done
