@@ -80,6 +80,7 @@ func Plan(ctx context.Context, o PlanOptions) (api.Plan, error) {
 			f.Spec.Size, f.Spec.Adopt.Left = size, left // what is there
 		}
 		w := planFleet(f, was)
+		w.Warnings = append(w.Warnings, unwitnessed(f, status)...)
 		w.Warnings = append(w.Warnings, s.askedElsewhere(f.Wanted.Provider)...)
 		p.Fleets = append(p.Fleets, w)
 	}

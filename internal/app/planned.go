@@ -182,3 +182,24 @@ func (o *outlook) figures(held fleet.Reason, m *fleet.Machine, rec *fleet.Record
 	}
 	return ""
 }
+
+// unwitnessed warns of the machines of one fleet to whose silence nothing will bear witness.
+func unwitnessed(f engine.FleetStatus, all []engine.FleetStatus) []string {
+	sights := guard.Sights{}
+	for i := range all {
+		o := &all[i]
+		if o.Spec.Provider == f.Spec.Provider {
+			sights.Hear(&o.Spec, o.Believed(), func(fleet.Neighbourhood) bool { return true })
+		}
+	}
+	var alone []string
+	for m := range f.Believed() {
+		if guard.Unwitnessed(m, &f.Spec, sights, f.Hosts) {
+			alone = append(alone, prose.Called(m.Name, m.Alias))
+		}
+	}
+	if len(alone) == 0 {
+		return nil
+	}
+	return []string{prose.Unwitnessed(alone)}
+}

@@ -1,10 +1,12 @@
 package app
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
 	"hale/internal/api"
+	"hale/internal/engine"
 	"hale/internal/fleet"
 )
 
@@ -35,5 +37,57 @@ func TestAPlanSaysThatAMachineIsBeingBuilt(t *testing.T) {
 	if step.Action != api.ActionGoOn || step.Kind != "build" || step.Repair != "web-1/r1, phase verify" ||
 		step.Held != (api.Reason{}) {
 		t.Errorf("got %+v, want that it is being built and nothing that a person could mend", step)
+	}
+}
+
+// A plan names the machines to whose silence nothing will bear witness, and what to add.
+func TestAPlanNamesTheMachinesThatHaveNoWitness(t *testing.T) {
+	t.Parallel()
+	fleets := func(change func(web, db *engine.FleetStatus)) []string {
+		web, db := beliefs(3), beliefs(1)
+		db.Spec.Name = "db"
+		for i, host := range []fleet.HostName{"h1", "h2", "h2"} {
+			web.Machines[i].Machine.Current.Host = host
+		}
+		db.Machines[0].Machine.Current.Host = "h3"
+		web.Hosts = []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}, {Name: "h3", Up: true}}
+		change(&web, &db)
+		return unwitnessed(web, []engine.FleetStatus{web, db})
+	}
+	for name, c := range map[string]struct {
+		change func(web, db *engine.FleetStatus)
+		quiet  bool
+	}{
+		"it is alone on its host": {change: func(_, _ *engine.FleetStatus) {}},
+		"beside it is one of another fleet": {
+			change: func(_, db *engine.FleetStatus) { db.Machines[0].Machine.Current.Host = "h1" }, quiet: true,
+		},
+		"which is on another provider": {
+			change: func(_, db *engine.FleetStatus) {
+				db.Machines[0].Machine.Current.Host, db.Spec.Provider = "h1", "far"
+			},
+		},
+		"its host's address is known": {
+			change: func(web, _ *engine.FleetStatus) { web.Hosts[0].Address = netip.MustParseAddr("192.0.2.1") },
+			quiet:  true,
+		},
+		"its guest's agent is asked": {
+			change: func(web, _ *engine.FleetStatus) { web.Spec.Checks[0].Kind = fleet.CheckAgent }, quiet: true,
+		},
+		"silence is enough": {
+			change: func(web, _ *engine.FleetStatus) { web.Spec.Repair.Silence = fleet.SilenceActs }, quiet: true,
+		},
+		"hale only watches": {
+			change: func(web, _ *engine.FleetStatus) { web.Spec.Mode = fleet.ModeObserve }, quiet: true,
+		},
+		"it is off, and nobody expects more": {
+			change: func(web, _ *engine.FleetStatus) { sicken(*web, 1, fleet.CauseStopped) }, quiet: true,
+		},
+	} {
+		got := fleets(c.change)
+		if c.quiet != (len(got) == 0) || !c.quiet && (!strings.Contains(got[0], "hale does not know: web-1. ") ||
+			!strings.Contains(got[0], "silence: act")) {
+			t.Errorf("%s: it warns %q", name, got)
+		}
 	}
 }

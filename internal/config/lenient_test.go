@@ -114,3 +114,28 @@ func TestWhatIsNotDoneOnSilenceAloneIsWarnedOf(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatCanHaveNoWitnessIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	const small = "size: 1, template: {image: web.qcow2, disks: {root: ephemeral}}"
+	for _, c := range []struct{ provider, fleet, says string }{
+		{"type: exec, command: [/bin/mine]", "size: 1", "where its only machine is alone on its host"},
+		{"type: exec, command: [/bin/mine]", "size: 3", ""},
+		{"type: exec, command: [/bin/mine]", "size: 3, placement: {apart: true}", "where a machine is alone on"},
+		{"type: exec, command: [/bin/mine]", "size: 1, silence: act", ""},
+		{"type: exec, command: [/bin/mine]", "size: 1, mode: observe", ""},
+		{"type: libvirt, uri: \"qemu:///system\"", small, ""},
+	} {
+		text := "providers: {lab: {" + c.provider + "}}\n" +
+			"fleets: {web: {provider: lab, checks: {alive: {ping: {}}}, " + c.fleet + "}}\n"
+		parsed, err := Parse("hale.yaml", []byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		w := strings.Join(parsed.Warnings(), "\n")
+		if !strings.Contains(w, c.says) || c.says == "" && strings.Contains(w, "bears witness") {
+			t.Errorf("%s is warned of: %q", text, w)
+		}
+	}
+}

@@ -49,12 +49,18 @@ func silenceWarnings(f *fleet.Spec, p *Provider) []string {
 			"silence is enough", f.Name))
 	}
 	told := func(h Host) bool { return h.Address.IsValid() }
-	cloud := p.Type == ProviderOpenStack || p.Type == ProviderVSphere
-	if f.Size == 1 && cloud && !slices.ContainsFunc(p.Hosts, told) && !f.Asks(fleet.CheckAgent) {
-		out = append(out, fmt.Sprintf("fleets.%s: where its only machine is alone on its host, nothing bears "+
-			"witness when it is silent, and a person is told instead; give the hosts their address, check the "+
-			"guest's agent, or write silence: act",
-			f.Name))
+	knows := p.Type == ProviderLibvirt || p.Type == ProviderSimulated // its hosts' addresses, without being told
+	knows = knows || slices.ContainsFunc(p.Hosts, told) || f.Asks(fleet.CheckAgent)
+	if (f.Size == 1 || f.Placement.Apart) && !knows {
+		which, add := "its only machine", "give the hosts their address, check"
+		if f.Size > 1 {
+			which = "a machine"
+		}
+		if p.Type == ProviderExec {
+			add = "check" // its hosts are in no file of ours
+		}
+		out = append(out, fmt.Sprintf("fleets.%s: where %s is alone on its host, nothing bears witness when it is "+
+			"silent, and a person is told instead; %s the guest's agent, or write silence: act", f.Name, which, add))
 	}
 	return out
 }

@@ -129,7 +129,7 @@ func (e *Engine) others(of fleet.ProviderName, asks fleet.Name, silenced []fleet
 		}
 		late := now.Sub(fleet.Instant(o.lived.Load())) > deafAfter
 		hears := guard.Sights{}
-		hears.Hear(&f.Spec, f.believed(), wanted)
+		hears.Hear(&f.Spec, f.Believed(), wanted)
 		for _, h := range hears {
 			if h.Delay += hearingLag; late {
 				h.Heard = 0
@@ -146,8 +146,8 @@ func (e *Engine) others(of fleet.ProviderName, asks fleet.Name, silenced []fleet
 	return out
 }
 
-// believed returns the machines with what is known of each.
-func (s *FleetStatus) believed() func(yield func(*fleet.Machine, *fleet.View) bool) {
+// Believed returns the machines with what is known of each.
+func (s *FleetStatus) Believed() func(yield func(*fleet.Machine, *fleet.View) bool) {
 	return func(yield func(*fleet.Machine, *fleet.View) bool) {
 		for i := range s.Machines {
 			if !yield(&s.Machines[i].Machine, &s.Machines[i]) {

@@ -127,6 +127,17 @@ func noWitness(m *fleet.Machine, s *Situation) fleet.Reason {
 	return ""
 }
 
+// Unwitnessed reports whether nothing will bear witness when the machine falls silent: among all that is expected to be
+// heard it is alone in its neighbourhood, and neither its host's own address nor its guest's agent can be asked.
+func Unwitnessed(m *fleet.Machine, spec *fleet.Spec, all Sights, hosts []fleet.Host) bool {
+	n := m.Current.Neighbourhood()
+	if spec.Mode != fleet.ModeAct || spec.Repair.Silence == fleet.SilenceActs || spec.Asks(fleet.CheckAgent) ||
+		!mayBeHeard(m, spec) || all[n].Expected != 1 {
+		return false
+	}
+	return !slices.ContainsFunc(hosts, func(h fleet.Host) bool { return h.Name == n.Host && h.Address.IsValid() })
+}
+
 // WitnessedAt returns when the machine's silence is older than the answer of a witness can be, which would fall silent
 // within the delay.
 func WitnessedAt(m *fleet.Machine, v *fleet.View, spec *fleet.Spec, delay time.Duration) fleet.Instant {

@@ -16,3 +16,16 @@ func Transient(machines []string) string {
 		"Define each: virsh dumpxml %s > %s.xml && virsh define %s.xml", strings.Join(machines, ", "), first, first,
 		first)
 }
+
+// Unwitnessed says that nothing will bear witness when these machines fall silent, and what to add. Of several, the
+// rest is only counted.
+func Unwitnessed(machines []string) string {
+	few := min(len(machines), fewFleets)
+	who := strings.Join(machines[:few], ", ")
+	if more := len(machines) - few; more > 0 {
+		who += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("alone on their host, whose own address hale does not know: %s. When one is silent, nothing "+
+		"bears witness that hale would hear it, and a person is told instead: give the hosts their address "+
+		"(providers.NAME.hosts), check the guest's agent, or write silence: act", who)
+}
