@@ -17,7 +17,8 @@ import (
 
 // controller is hale, as a process.
 type controller struct {
-	dir    string // its folder: data, socket, configuration, log
+	dir    string   // its folder: data, socket, configuration, log
+	inside []string // the command that starts another one where hale is to run; empty: here
 	client *api.Client
 	cmd    *exec.Cmd     // the last one that was started
 	ended  chan struct{} // closed when it has ended
@@ -46,7 +47,9 @@ func (c *controller) start() error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(os.Getenv(envHale), c.arguments("run", c.path("hale.yaml"))...)
+	words := append(append([]string{}, c.inside...), os.Getenv(envHale))
+	words = append(words, c.arguments("run", c.path("hale.yaml"))...)
+	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what is sent to the tests' group is not for it
 	c.began = time.Now()

@@ -38,7 +38,7 @@ func TestS51AMachineIsBuiltAnewWhenItsHostIsCutFromTheNetwork(t *testing.T) {
 	parted, ports := s.wall(a, "parted"), s.wall(a, "cut")
 	program := s.hale.path("ports")
 	s.must(programtest.Write(program, fmt.Sprintf(cutProgram, ports.table)))
-	s.must(os.WriteFile(program+".rules", []byte(ports.rules()), 0o600))
+	s.must(os.WriteFile(program+".rules", []byte(ports.text), 0o600))
 	s.spread(a, fmt.Sprintf(cutFences, program), "steps: [recreate], fence: {proof: access-cut, hosts: off}")
 	old := s.on("a")
 	if err := s.reaches(old); err != nil {
@@ -126,13 +126,21 @@ func (s stage) reaches(m api.Machine) error {
 // switch does.
 type wall struct {
 	stage
-	table, bridge string
+	table, text string
 }
 
 func (s stage) wall(b *box, name string) wall {
 	s.Helper()
 	bridge := b.lab.Info().Bridge
-	w := wall{s, name + "_" + strings.ReplaceAll(bridge, "-", "_"), bridge}
+	return s.wallOf(name+"_"+bridge, fmt.Sprintf(`
+	chain in { type filter hook input priority 0; iifname %[1]q drop; }
+	chain through { type filter hook forward priority 0; iifname %[1]q drop; oifname %[1]q drop; }`, bridge))
+}
+
+// wallOf is a wall of these chains.
+func (s stage) wallOf(name, chains string) wall {
+	s.Helper()
+	w := wall{s, name, fmt.Sprintf("table inet %s {%s\n}\n", name, chains)}
 	s.Cleanup(func() {
 		if w.closed() {
 			w.open()
@@ -141,15 +149,7 @@ func (s stage) wall(b *box, name string) wall {
 	return w
 }
 
-func (w wall) rules() string {
-	return fmt.Sprintf(`table inet %[1]s {
-	chain in { type filter hook input priority 0; iifname %[2]q drop; }
-	chain through { type filter hook forward priority 0; iifname %[2]q drop; oifname %[2]q drop; }
-}
-`, w.table, w.bridge)
-}
-
-func (w wall) close() { w.Helper(); w.nft(w.rules(), "-f", "-") }
+func (w wall) close() { w.Helper(); w.nft(w.text, "-f", "-") }
 
 func (w wall) open() { w.Helper(); w.nft("", "delete", "table", "inet", w.table) }
 

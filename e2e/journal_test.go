@@ -13,7 +13,8 @@ import (
 type journal struct {
 	mu      sync.Mutex
 	events  []api.Event
-	changed chan struct{} // closed with the next event
+	last    map[string]uint64 // of each fleet, the number of its last event
+	changed chan struct{}     // closed with the next event
 	wg      sync.WaitGroup
 	cancel  context.CancelFunc
 }
@@ -24,7 +25,7 @@ const retryStream = 20 * time.Millisecond
 // follow begins to collect; end ends it.
 func follow(client *api.Client) *journal {
 	ctx, cancel := context.WithCancel(context.Background())
-	j := &journal{changed: make(chan struct{}), cancel: cancel}
+	j := &journal{last: map[string]uint64{}, changed: make(chan struct{}), cancel: cancel}
 	j.wg.Go(func() {
 		tick := time.NewTicker(retryStream)
 		defer tick.Stop()
@@ -52,9 +53,10 @@ func (j *journal) end() {
 func (j *journal) add(e api.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if n := len(j.events); n > 0 && j.events[n-1].Seq >= e.Seq {
+	if j.last[e.Fleet] >= e.Seq {
 		return // told before
 	}
+	j.last[e.Fleet] = e.Seq
 	j.events = append(j.events, e)
 	close(j.changed)
 	j.changed = make(chan struct{})

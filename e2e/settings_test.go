@@ -14,6 +14,7 @@ import (
 // settings are what a scene's configuration says; the rest is the same for all.
 type settings struct {
 	fleet  string
+	also   []string // further fleets, the same in all but their name
 	size   int
 	checks []string // names of knownChecks
 	// downAfter is how many failures in a row make a check down; 0 means three.
@@ -62,7 +63,20 @@ func (s settings) render(l *lab.Lab, initrd string) string {
 		p("  lab: {type: libvirt, uri: %q, state_dir: %q%s}", l.URI(), cmp.Or(s.state, l.Info().Images), s.poll())
 	}
 	p("fleets:")
-	p("  %s:", s.fleet)
+	for _, name := range s.fleets() {
+		p("  %s:", name)
+		p("%s", s.renderFleet(l, initrd))
+	}
+	return b.String()
+}
+
+// fleets are the names of all fleets.
+func (s settings) fleets() []string { return append([]string{s.fleet}, s.also...) }
+
+// renderFleet writes all of a fleet but its name.
+func (s settings) renderFleet(l *lab.Lab, initrd string) string {
+	var b strings.Builder
+	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	p("    provider: lab")
 	p("    size: %d", s.size)
 	p("    template:")

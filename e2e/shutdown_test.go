@@ -8,8 +8,8 @@ import (
 )
 
 // TestL10AnAdoptedMachineThatIsShutDownInOrderIsHeld shuts one down as people do, by virsh shutdown: hale leaves it
-// alone for as long as the policy says, and tells a person then. One whose process dies is started at once, and so is
-// one that its host shut down.
+// alone for as long as the policy says, and tells a person then, also when the daemon is started anew and has forgotten
+// what it was. One whose process dies is started at once.
 func TestL10AnAdoptedMachineThatIsShutDownInOrderIsHeld(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "10.107.0.0/16", settings{fleet: "db", size: 3})
@@ -41,11 +41,18 @@ func TestL10AnAdoptedMachineThatIsShutDownInOrderIsHeld(t *testing.T) {
 		t.Errorf("db-one is %+v", m)
 	}
 
-	// Its host is started anew: then no one can say any more that a person wanted it off.
 	mark = s.journal.mark()
 	s.must(s.lab.KillLibvirtd(s.within(moment)))
+	s.event("the provider is down", mark, because("provider", "down"))
 	s.must(s.lab.StartLibvirtd(s.within(patience)))
-	s.wantCalls(s.healed("db-2", mark), "start")
+	s.event("the provider is up", mark, because("provider", "up"))
+	s.idle(quiet)
+	s.untouched(mark)
+	if m := s.machine("db-2"); m.Cause != "shutdown" || m.Repair != nil {
+		t.Errorf("db-one is %+v", m)
+	}
+	_, err = s.lab.Virsh(s.within(moment), "start", "db-one")
+	s.must(err)
 	s.stands()
 	s.lawful()
 }

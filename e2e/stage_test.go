@@ -122,11 +122,13 @@ func (s stage) within(d time.Duration) context.Context {
 	return ctx
 }
 
-// machines lists the fleet's machines.
+// machines lists the machines of all fleets.
 func (s stage) machines() map[string]bool {
 	all := map[string]bool{}
-	for n := range s.settings.size {
-		all[fmt.Sprintf("%s-%d", s.settings.fleet, n+1)] = true
+	for _, name := range s.settings.fleets() {
+		for n := range s.settings.size {
+			all[fmt.Sprintf("%s-%d", name, n+1)] = true
+		}
 	}
 	return all
 }
@@ -171,11 +173,17 @@ func (s stage) raise() {
 	s.Helper()
 	mark := s.journal.mark()
 	s.must(s.hale.start())
-	s.event("hale owns the fleet", mark, because("owner", "took-over"))
+	for _, name := range s.settings.fleets() {
+		s.event("hale owns fleet "+name, mark, func(e api.Event) bool {
+			return e.Fleet == name && because("owner", "took-over")(e)
+		})
+	}
 	s.await("hale shows its machines", func() error {
-		f, err := s.fleet()
-		if err == nil && len(f.Machines) < s.settings.size {
-			err = fmt.Errorf("%d machines", len(f.Machines))
+		fleets, err := s.fleets()
+		for _, f := range fleets {
+			if len(f.Machines) < s.settings.size {
+				return fmt.Errorf("%d machines of %s", len(f.Machines), f.Name)
+			}
 		}
 		return err
 	})
@@ -226,30 +234,44 @@ func (s stage) await(what string, try func() error) {
 	}
 }
 
-// fleet returns the fleet as hale sees it.
-func (s stage) fleet() (api.Fleet, error) {
+// fleets returns the fleets as hale sees them.
+func (s stage) fleets() ([]api.Fleet, error) {
 	ctx, cancel := context.WithTimeout(s.Context(), moment)
 	defer cancel()
 	status, err := s.hale.client.Status(ctx)
-	if err == nil && len(status.Fleets) != 1 {
+	if err == nil && len(status.Fleets) != len(s.settings.fleets()) {
 		err = fmt.Errorf("%d fleets", len(status.Fleets))
 	}
+	return status.Fleets, err
+}
+
+// fleet returns the fleet as hale sees it: the first one, where there are several.
+func (s stage) fleet() (api.Fleet, error) {
+	fleets, err := s.fleets()
 	if err != nil {
 		return api.Fleet{}, err
 	}
-	return status.Fleets[0], nil
+	i := slices.IndexFunc(fleets, func(f api.Fleet) bool { return f.Name == s.settings.fleet })
+	if i < 0 {
+		return api.Fleet{}, fmt.Errorf("there is no fleet %s", s.settings.fleet)
+	}
+	return fleets[i], nil
 }
 
 // machine returns one machine as hale sees it.
 func (s stage) machine(name string) api.Machine {
 	s.Helper()
-	f, err := s.fleet()
+	fleets, err := s.fleets()
 	s.must(err)
-	i := slices.IndexFunc(f.Machines, func(m api.Machine) bool { return m.Name == name })
-	if i < 0 {
-		s.Fatalf("hale knows no %s", name)
+	for _, f := range fleets {
+		for _, m := range f.Machines {
+			if m.Name == name {
+				return m
+			}
+		}
 	}
-	return f.Machines[i]
+	s.Fatalf("hale knows no %s", name)
+	return api.Machine{}
 }
 
 // freeze freezes libvirtd, and makes sure that it is thawed at the scene's end.
@@ -269,11 +291,11 @@ func (s stage) freeze() {
 func (s stage) stands() {
 	s.Helper()
 	s.await("the fleet stands", func() error {
-		f, err := s.fleet()
-		if err != nil {
-			return err
+		fleets, err := s.fleets()
+		for _, f := range fleets {
+			err = errors.Join(err, unsettled(f))
 		}
-		return unsettled(f)
+		return err
 	})
 }
 
