@@ -361,7 +361,12 @@ func Spent(m *fleet.Machine, s *Situation) bool {
 // unclear reports whether suspects may yet engage the brake, or show that the machine shares its fate with others. They get
 // the time that their checks need to decide.
 func unclear(m *fleet.Machine, s *Situation) bool {
-	storm := s.Tally.Failing+s.Tally.Suspect > max(BrakeLimit(s.Spec.Limits.Brake, s.Tally.Size), s.Brake.Excused)
+	most := max(BrakeLimit(s.Spec.Limits.Brake, s.Tally.Size), s.Brake.Excused)
+	own := Tally{Rest: s.Tally.Rest}
+	if own.Add(m, &s.Spec); own.Failing == 0 && s.Tally.Failing+1 > most {
+		return true // a dead build counts for nothing until it is in repair: with it, more would fail than may (L6)
+	}
+	storm := s.Tally.Failing+s.Tally.Suspect > most
 	fated := s.Fated && !m.Health.Cause.Stopped()
 	return (storm || fated) && !s.Now.Due(m.Health.SinceMono.Add(SettleTime(s.Spec)))
 }

@@ -263,3 +263,18 @@ func TestAMachineThatHadAllItsRepairs(t *testing.T) {
 		})
 	}
 }
+
+// A dead build counts for nothing until it is in repair: it waits where that would be one failure more than the brake allows.
+func TestL06ADeadBuildWaitsForTheBrake(t *testing.T) {
+	t.Parallel()
+	m, s := sick(), situation()
+	m.Health.Verdict, m.Current.Expired, m.Health.SinceMono = fleet.VerdictUnknown, true, 1
+	s.Tally.Failing = guard.BrakeLimit(s.Spec.Limits.Brake, s.Tally.Size)
+	if got := guard.NewRepair(&m, &s, fleet.StepReboot); got != fleet.ReasonUnclear {
+		t.Errorf("held for %q", got)
+	}
+	s.Tally.Failing--
+	if got := guard.NewRepair(&m, &s, fleet.StepReboot); got != "" {
+		t.Errorf("with one failure less it is held for %q", got)
+	}
+}

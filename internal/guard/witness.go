@@ -11,11 +11,16 @@ import (
 // Silent reports whether nothing speaks against the machine but that it does not answer, while its provider says that
 // it runs, on a host that answers: that is as true of one that nobody reaches from here, and serves its users.
 func Silent(m *fleet.Machine, v *fleet.View, s *Situation) bool {
+	return mute(m, v, s) && !agentDown(v, &s.Spec)
+}
+
+// mute is Silent without what the guest's agent says.
+func mute(m *fleet.Machine, v *fleet.View, s *Situation) bool {
 	if m.Current.None() || m.Health.Verdict != fleet.VerdictUnhealthy || m.Health.Cause != fleet.CauseChecks ||
 		v == nil || strandedOn(m, s) {
 		return false
 	}
-	return !Speaks(v) && !agentDown(v, &s.Spec) && !cutApart(m.Current.Host, s)
+	return !Speaks(v) && !cutApart(m.Current.Host, s)
 }
 
 // cutApart reports whether the host's access is cut, as whoever cuts it says: what is on it serves nobody.
@@ -115,6 +120,17 @@ func noWitness(m *fleet.Machine, s *Situation) fleet.Reason {
 	if s.Spec.Repair.Silence == fleet.SilenceActs || m.Ordered(s.Now) || !Silent(m, s.View, s) {
 		return ""
 	}
+	return unwitnessed(m, s)
+}
+
+// OnlyItsAgent reports whether nothing bears witness to the machine's silence but that its agent is silent, too. An agent that answers
+// meanwhile takes that back.
+func OnlyItsAgent(m *fleet.Machine, s *Situation) bool {
+	return s.Spec.Repair.Silence != fleet.SilenceActs && !m.Ordered(s.Now) && mute(m, s.View, s) && unwitnessed(m, s) != ""
+}
+
+// unwitnessed says what is missing that would bear witness to the silence of the machine.
+func unwitnessed(m *fleet.Machine, s *Situation) fleet.Reason {
 	n := m.Current.Neighbourhood()
 	sight := s.Sights[n]
 	switch {

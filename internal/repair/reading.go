@@ -55,7 +55,7 @@ func (s reading) truth() health.Truth {
 	if truth == health.Unknown {
 		truth = s.confirmSilent()
 	}
-	if truth == health.True && s.contradicts() {
+	if truth == health.True && (s.contradicts() || s.agentSpeaks()) {
 		return health.Unknown
 	}
 	if truth == health.Unknown && s.r.Target.Expired && s.l.Seen.Known() && s.neverAddressed() {
@@ -87,15 +87,24 @@ func off(c fleet.Cause) bool {
 func (s reading) neverAddressed() bool {
 	some := false
 	for _, c := range s.l.Checks {
-		isAgent := slices.ContainsFunc(s.Situation.Spec.Checks, func(k fleet.Check) bool { return k.Name == c.Check && k.Kind == fleet.CheckAgent })
 		switch {
 		case c.Result == fleet.ResultNoAddress:
 			some = true
-		case !isAgent || c.Standing == fleet.StandingUp:
+		case !s.isAgent(c) || c.Standing == fleet.StandingUp:
 			return false
 		}
 	}
 	return some
+}
+
+func (s reading) isAgent(c fleet.CheckState) bool {
+	return slices.ContainsFunc(s.Situation.Spec.Checks, func(k fleet.Check) bool { return k.Name == c.Check && k.Kind == fleet.CheckAgent })
+}
+
+// agentSpeaks reports whether the look finds the agent answering whose silence was all that bore witness to the machine's (L4).
+func (s reading) agentSpeaks() bool {
+	answers := func(c fleet.CheckState) bool { return s.isAgent(c) && c.Standing == fleet.StandingUp }
+	return s.r.Kind == fleet.RepairHeal && slices.ContainsFunc(s.l.Checks, answers) && guard.OnlyItsAgent(s.M, s.Situation)
 }
 
 // leavesDisabled says whether a look confirms that the instance is on a host that is to be left.

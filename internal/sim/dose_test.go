@@ -42,6 +42,48 @@ func TestTheScoreOfADose(t *testing.T) {
 	}
 }
 
+// The common nights, and several things at once: hosts reboot, networks die, agents lie, an operator holds and takes brakes off, while the policy
+// depends on the ping, or takes one lost ping for a failure, on one to three hosts.
+func TestADoseOfNights(t *testing.T) {
+	t.Parallel()
+	for name, d := range map[string]struct {
+		size, servers, runs int
+		seed                uint64
+	}{
+		"one machine":                        {size: 1, servers: 1, runs: 60, seed: 31},
+		"two machines":                       {size: 2, servers: 1, runs: 50, seed: 21},
+		"three, with a seed that broke L6":   {size: 3, servers: 1, runs: 33, seed: 21},
+		"three under three servers":          {size: 3, servers: 3, runs: 20, seed: 21},
+		"five, with two seeds that broke L6": {size: 5, servers: 1, runs: 20, seed: 21},
+		"a dozen":                            {size: 12, servers: 1, runs: 6, seed: 21},
+		"sixty":                              {size: 60, servers: 1, runs: 1, seed: 21},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := sim.Survey{
+				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers,
+				Kinds: sim.Kinds(), Seed: d.seed, Runs: d.runs, Horizon: 10 * day, Gap: 8 * day, Operator: 40 * time.Minute,
+				Vary: true, Unbrakes: true,
+			}.Run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range r.Found {
+				t.Errorf("seed %d, after %s: law %s, %s: %s", f.Seed, f.At, f.Law, f.Machine, f.What)
+			}
+			s := r.Score
+			if s.Wrong() > 0 {
+				t.Errorf("healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d",
+					s.HealthyDestroyed, s.DoubleInstances, s.LostRepairs, s.Unhealed, s.LawsBroken)
+			}
+			if s.Curable < 50 || s.PromptShare() < 0.85 || float64(s.Paged) > 1.3*float64(s.Causes) || s.OracleAlone > s.HoursAlone {
+				t.Errorf("of %d that a step could heal %.1f %% were healed without a page, of %d soon %.1f %%; %d pages for %d causes",
+					s.Curable, 100*s.CurableShare(), s.Prompt, 100*s.PromptShare(), s.Paged, s.Causes)
+			}
+		})
+	}
+}
+
 // Under the same faults, operators have their hands in: they hold, heal, scale and delete, and hale dies in the middle of it. No law is broken,
 // and nothing is lost.
 func TestADoseWithOperators(t *testing.T) {
