@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,10 +30,11 @@ func (s stage) apart() {
 	s.await("it is in a network of its own", func() error {
 		here, err := os.Readlink("/proc/self/ns/net")
 		s.must(err)
-		if there, err := os.Readlink("/proc/" + pid + "/ns/net"); err != nil || there == here {
-			return fmt.Errorf("it is in %s: %v", there, err)
+		there, err := os.Readlink("/proc/" + pid + "/ns/net")
+		if err == nil && there == here {
+			err = errors.New("it is in " + there)
 		}
-		return nil
+		return err
 	})
 	s.runs("ip", "link", "add", outlet, "type", "veth", "peer", "name", "hale", "netns", pid)
 	s.runs("ip", "address", "add", "10.64.0.1/30", "dev", outlet)
@@ -50,7 +52,7 @@ func (s stage) apart() {
 	s.hale.inside = inside
 }
 
-// runs runs a command that must succeed.
+// runs has a command run, which must succeed.
 func (s stage) runs(words ...string) {
 	s.Helper()
 	if out, err := exec.CommandContext(s.Context(), words[0], words[1:]...).CombinedOutput(); err != nil {

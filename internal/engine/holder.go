@@ -55,7 +55,8 @@ type FleetStatus struct {
 // Braked returns the brake under which the fleet stands, its own or a shared one, with its policy and its arithmetic.
 func (s *FleetStatus) Braked() (fleet.Brake, fleet.BrakePolicy, guard.Tally) {
 	b := guard.Braked(s.Brake, &s.Whole)
-	return b, guard.BrakePolicy(&b, &s.Spec.Limits), guard.Among(&b, s.Tally, s.Tolls)
+	policy, tally := guard.BrakePolicy(&b, &s.Spec.Limits), guard.Among(&b, s.Tally, s.Tolls)
+	return b, policy, tally
 }
 
 // Pending returns what of the configuration waits for a person's word, because it would destroy something.

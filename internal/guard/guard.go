@@ -283,8 +283,8 @@ func CountRepair(was, is *fleet.Repair, s *Situation) {
 	if l.Repairs == 0 || !counts(is) || counts(was) && was.ID == is.ID {
 		return
 	}
-	begun := append(s.Whole.Begun, s.Now.Mono)
-	s.Whole.Begun = begun[max(0, len(begun)-l.Repairs):]
+	s.Whole.Begun = append(s.Whole.Begun, s.Now.Mono)
+	s.Whole.Begun = s.Whole.Begun[max(0, len(s.Whole.Begun)-l.Repairs):]
 }
 
 // NewRepair says why no repair may begin for a machine with an open incident, which would begin with the step.

@@ -162,6 +162,9 @@ func (f HostLosesPower) strike(w *World, in *injection, now time.Time) error {
 type HostShutsDown struct{ Host fleet.HostName }
 
 func (f HostShutsDown) strike(w *World, _ *injection, now time.Time) error {
+	if err := w.hostExists(f.Host); err != nil {
+		return err
+	}
 	for _, g := range w.sorted() {
 		if g.host == f.Host && g.on() {
 			w.setPower(g, now, fleet.PowerOff, fleet.StopShutdown)
