@@ -33,8 +33,17 @@ type act func(r *room, e sim.Event) (lift func())
 func verbs() map[sim.Verb]act {
 	all := twofold()
 	maps.Copy(all, stops())
+	maps.Copy(all, agents())
 	maps.Copy(all, others())
 	return all
+}
+
+// agents are those that befall a guest's agent.
+func agents() map[sim.Verb]act {
+	return map[sim.Verb]act{
+		sim.AgentSilent: ails(simulated.Illness{Symptom: simulated.AgentMute}),
+		sim.AgentLies:   ails(simulated.Illness{Symptom: simulated.AgentLies}),
+	}
 }
 
 // twofold are those that can make two of one.

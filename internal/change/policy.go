@@ -52,6 +52,7 @@ func parts(s fleet.Spec) []part {
 		number("limits.brake.at_least", l.Brake.AtLeast),
 		{"limits.brake.percent", l.Brake.Percent, strconv.Itoa(l.Brake.Percent) + "%"},
 		span("limits.brake.release_after", l.Brake.ReleaseAfter),
+		bare("limits.brake.all", l.Brake.All),
 		bare("limits shared with other fleets", l.Shared),
 		bare("brakes shared with other fleets", l.Brakes),
 		word("shared_fate.then", s.SharedFate.Then), number("shared_fate.at_least", s.SharedFate.AtLeast),

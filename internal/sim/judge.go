@@ -54,14 +54,15 @@ type judge struct {
 	rolled    bool              // the store has not always held what it held a moment before
 	forgot    map[copyMade]bool // copies of disks that are not in the store any more through no fault of hale's
 	toldOlder bool              // a person was told that the store is older than the world
-	toldTwo   map[string]bool   // a person was told that the machine is on two hosts
-	struck    string            // the plan's last event
-	struckAt  time.Duration
-	waiting   []int         // the machines that are down and that no step could cure so far
-	moved     bool          // something changed since they were looked at
-	stormy    bool          // the failure of many at once was counted as a cause
-	spoiled   bool          // so was the template, where something needs to be built
-	brakedAt  time.Duration // when hale put its own brake on; negative: it is not on
+	// toldTwo are the hosts of which a person was told that they show the machine; not since hale said that it is over.
+	toldTwo  map[string]string
+	struck   string // the plan's last event
+	struckAt time.Duration
+	waiting  []int         // the machines that are down and that no step could cure so far
+	moved    bool          // something changed since they were looked at
+	stormy   bool          // the failure of many at once was counted as a cause
+	spoiled  bool          // so was the template, where something needs to be built
+	brakedAt time.Duration // when hale put its own brake on; negative: it is not on
 	// checks whose port is mistyped: they succeed nowhere
 	mistyped map[fleet.CheckName]bool
 }
@@ -90,7 +91,7 @@ func newJudge(s *stage) *judge {
 		unread: map[string]bool{}, reset: map[string]time.Duration{}, ignored: map[string]string{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
 		given: map[string]time.Duration{}, toldBack: map[string]time.Duration{}, afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, copies: map[copyMade]time.Duration{},
-		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]bool{}, mistyped: map[fleet.CheckName]bool{},
+		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]string{}, mistyped: map[fleet.CheckName]bool{},
 		brakedAt: -1, plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
 	}
 }
@@ -486,8 +487,11 @@ func (j *judge) patience(c *server, was *fleet.Machine, records []fleet.Record) 
 func (j *judge) record(r fleet.Record) {
 	sc := j.s.score
 	j.s.trace.record(j.s.w.Now(), r)
-	if r.Kind == fleet.RecordChange {
+	switch {
+	case r.Kind == fleet.RecordChange:
 		j.changed(r)
+	case r.Kind == fleet.RecordContest && r.Reason == fleet.ReasonReleased:
+		delete(j.s.eldest().judge.toldTwo, string(r.Machine))
 	}
 	if r.Kind == fleet.RecordHeld {
 		sc.Held++

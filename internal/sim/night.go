@@ -129,7 +129,9 @@ func (j *judge) warned(r fleet.Record) {
 	case !ofTwo(r.Reason):
 		return
 	case r.Reason == fleet.ReasonTwoHosts:
-		first.toldTwo[string(r.Machine)] = true
+		if vm := first.s.w.Current(string(r.Machine)); vm != nil {
+			first.toldTwo[string(r.Machine)] = first.s.w.ShownBy(vm.ID)
+		}
 	case r.Reason != fleet.ReasonSecondRunning:
 		j.toldOlder = true
 	}
@@ -179,7 +181,7 @@ func (j *judge) inTwo(vm *world.VM) bool {
 func (j *judge) untouched(c *world.Call) {
 	first := j.s.eldest().judge
 	shown := first.domains == 0 && j.s.w.Now()-first.stirred > seenWithin && j.s.w.Contested(c.ID)
-	if shown && first.toldTwo[c.Mark.Machine] && c.Op != world.Run {
+	if shown && first.toldTwo[c.Mark.Machine] != "" && c.Op != world.Run {
 		j.broken("L1", c.Mark.Machine, fmt.Sprintf("%s of %s, which two hosts show", c.Op, j.called(c.ID)))
 	}
 }
@@ -195,7 +197,7 @@ const tellTwoWithin = 5
 func (j *judge) tellsOfTwo(machine, id string, seen int) {
 	j.s.w.After(time.Minute, func() {
 		switch {
-		case j.toldTwo[machine] || !j.s.w.Contested(id) || j.s.rival != nil:
+		case j.toldTwo[machine] != "" || !j.s.w.Contested(id) || j.s.rival != nil:
 			return
 		case !j.s.looksOn():
 			seen = 0
@@ -219,7 +221,7 @@ func (j *judge) knowsOfTwo(machine string) bool {
 		return true
 	}
 	vm := j.s.w.Current(machine)
-	return vm != nil && j.toldTwo[machine] && j.s.w.Contested(vm.ID)
+	return vm != nil && j.toldTwo[machine] != "" && j.s.w.Contested(vm.ID)
 }
 
 // staysOn has a person move the machine while it runs and leave its definition behind.
@@ -232,7 +234,7 @@ func staysOn(s *stage, e Event) (func(), error) {
 			s.judge.nothingToDo(e)
 			return nil
 		}
-		if !was {
+		if !was && s.judge.toldTwo[vm.Machine()] != s.w.ShownBy(vm.ID) { // else that page has not been taken back
 			delete(s.judge.toldTwo, vm.Machine())
 		}
 		s.judge.tellsOfTwo(vm.Machine(), vm.ID, 0)

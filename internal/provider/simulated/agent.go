@@ -21,7 +21,8 @@ func (p *Provider) PingGuest(ctx context.Context, ref provider.Ref) error {
 		if err != nil {
 			return err
 		}
-		answers = g.lives(now) && !p.world.muted(g)
+		lives := g.lives(now) || g.power == fleet.PowerRunning && g.has(AgentLies)
+		answers = lives && !g.has(AgentMute) && !p.world.muted(g)
 		return nil
 	})
 	if err != nil || answers {

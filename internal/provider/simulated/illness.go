@@ -22,6 +22,8 @@ const (
 	WrongPage   Symptom = "wrong-page"   // its pages say something else
 	CheckFails  Symptom = "check-fails"  // it fails the check named Illness.Check, of Options.Checks: its port refuses, its program ends with 2
 	LosesProbes Symptom = "loses-probes" // Illness.Share of the probes is lost; it serves its users all the same
+	AgentMute   Symptom = "agent-mute"   // its agent answers nothing, and all else is well
+	AgentLies   Symptom = "agent-lies"   // its agent answers in whatever state the guest is, as long as that is on
 )
 
 // Cure is what makes a guest well again.

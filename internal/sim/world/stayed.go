@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -192,6 +193,16 @@ func (w *World) recently(definitions []*VM) bool {
 
 // Contested reports whether several hosts have a definition of the instance.
 func (w *World) Contested(id string) bool { return len(w.stayed[id]) > 0 }
+
+// ShownBy names the hosts that show the instance, in the order of their names.
+func (w *World) ShownBy(id string) string {
+	var hosts []string
+	for _, vm := range w.definitions(id) {
+		hosts = append(hosts, vm.Host)
+	}
+	slices.Sort(hosts)
+	return strings.Join(hosts, ", ")
+}
 
 // Undefine has a person remove what stayed behind of the instance and is off, and reports whether there was any.
 func (w *World) Undefine(id string) bool {
