@@ -24,10 +24,12 @@ type dose struct {
 }
 
 // small are the fleets of today's plans: their policies and hosts vary with the seed.
-var small = []dose{{1, 1, 0.005}, {2, 1, 0.005}, {3, 1, 0.01}, {5, 3, 0.01}, {12, 1, 0.02}, {60, 1, 0.05}, {200, 3, 0.1}}
+var small = []dose{{1, 1, 0.005}, {2, 1, 0.005}, {3, 1, 0.01}, {5, 3, 0.01}, {12, 1, 0.02}, {60, 1, 0.05},
+	{200, 3, 0.1}}
 
 // mixture is what the machine-days consist of: many small fleets, where each machine counts, and few large ones.
-var mixture = []dose{{3, 1, 0.01}, {3, 3, 0.01}, {12, 1, 0.03}, {12, 3, 0.03}, {100, 1, 0.12}, {100, 3, 0.10}, {1000, 1, 0.30}, {1000, 3, 0.20}}
+var mixture = []dose{{3, 1, 0.01}, {3, 3, 0.01}, {12, 1, 0.03}, {12, 3, 0.03}, {100, 1, 0.12}, {100, 3, 0.10},
+	{1000, 1, 0.30}, {1000, 3, 0.20}}
 
 // answers is the mean time after which the simulated operator comes who was paged: twenty minutes to an hour.
 const answers = 40 * time.Minute
@@ -105,12 +107,17 @@ func row(say func(string, ...any), name string, r sim.Reckoning) {
 	say("\n%s: %.0f machine-days, %d runs, %d faults, %d outages, %d edges, %d decisions\n", name, s.MachineDays, s.Runs, s.Faults, s.Outages, s.Edges, s.Decisions)
 	say("  healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d\n",
 		s.HealthyDestroyed, s.DoubleInstances, s.LostRepairs, s.Unhealed, s.LawsBroken)
-	say("  a step could heal %d, whatever held it: healed without a page %.3f %%; of %d that it could within 5 min %.3f %%\n",
+	say("  a step could heal %d, whatever held it: healed without a page %.3f %%; "+
+		"of %d that it could within 5 min %.3f %%\n",
 		s.Curable, 100*s.CurableShare(), s.Prompt, 100*s.PromptShare())
-	say("  machine-hours lost beside the oracle's: %.1f and %.1f (%.2f) of those, %.1f and %.1f (%.2f) of all outages\n",
-		s.HoursAlone, s.OracleAlone, times(s.HoursAlone, s.OracleAlone), s.MachineHoursLost, s.OracleHours, times(s.MachineHoursLost, s.OracleHours))
-	say("  causes that need a person %d, pages %d (%.2f for each); brake on for %.1f h\n", s.Causes, s.Paged, times(float64(s.Paged), float64(s.Causes)), s.BrakeHours)
-	say("  not held by hale's brake, nor in a fault of host, network or provider: %d, healed without a page of their own %.3f %%, late %d\n",
+	say("  machine-hours lost beside the oracle's: %.1f and %.1f (%.2f) of those, "+
+		"%.1f and %.1f (%.2f) of all outages\n",
+		s.HoursAlone, s.OracleAlone, times(s.HoursAlone, s.OracleAlone), s.MachineHoursLost, s.OracleHours,
+		times(s.MachineHoursLost, s.OracleHours))
+	say("  causes that need a person %d, pages %d (%.2f for each); brake on for %.1f h\n", s.Causes, s.Paged,
+		times(float64(s.Paged), float64(s.Causes)), s.BrakeHours)
+	say("  not held by hale's brake, nor in a fault of host, network or provider: %d, "+
+		"healed without a page of their own %.3f %%, late %d\n",
 		s.Healable, 100*s.HealedShare(), s.LateHeals)
 	say("  caught recovering %d, window acts %d\n", s.CaughtRecovering, s.WindowActs)
 	say("  repairs %d, actions %d, held %d (needless %d), paged %d, brakes %d (needless %d), mended by a person %d\n",
@@ -124,10 +131,12 @@ func row(say func(string, ...any), name string, r sim.Reckoning) {
 
 // why prints what the outages were put down to that a step could heal, and what the pages were about.
 func why(say func(string, ...any), m sim.Measure) {
-	say("  %-32s %8s %8s %10s %10s %8s %12s\n", "a step could heal, struck by", "outages", "alone", "hours", "oracle's", "times", "longest, h")
+	say("  %-32s %8s %8s %10s %10s %8s %12s\n", "a step could heal, struck by", "outages", "alone", "hours",
+		"oracle's", "times", "longest, h")
 	for _, k := range slices.Sorted(maps.Keys(m.Why)) {
 		b := m.Why[k]
-		say("  %-32s %8d %8d %10.2f %10.2f %8.2f %12.2f\n", k, b.Outages, b.Alone, b.AloneLost.Hours(), b.AloneOracle.Hours(),
+		say("  %-32s %8d %8d %10.2f %10.2f %8.2f %12.2f\n", k, b.Outages, b.Alone, b.AloneLost.Hours(),
+			b.AloneOracle.Hours(),
 			times(b.AloneLost.Hours(), b.AloneOracle.Hours()), b.Longest.Hours())
 	}
 	for _, k := range slices.Sorted(maps.Keys(m.Pages)) {

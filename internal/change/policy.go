@@ -47,7 +47,8 @@ func parts(s fleet.Spec) []part {
 		word("on_host_disabled", r.OnHostDisabled), word("silence", r.Silence),
 		number("limits.in_repair", l.InRepair),
 		{"limits.in_repair", l.InRepairPercent, strconv.Itoa(l.InRepairPercent) + "%"},
-		{"limits.repairs", [2]any{l.Repairs, l.RepairsIn}, strconv.Itoa(l.Repairs) + " in " + fleet.WriteSpan(l.RepairsIn)},
+		{"limits.repairs", [2]any{l.Repairs, l.RepairsIn}, strconv.Itoa(l.Repairs) + " in " +
+			fleet.WriteSpan(l.RepairsIn)},
 		number("limits.in_build", l.InBuild),
 		number("limits.brake.at_least", l.Brake.AtLeast),
 		{"limits.brake.percent", l.Brake.Percent, strconv.Itoa(l.Brake.Percent) + "%"},

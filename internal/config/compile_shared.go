@@ -19,7 +19,8 @@ func shareLimits(l *fleet.Limits, doc document, provider string) {
 			add(fleet.ScopeRoom, of.perRoom)
 			add(fleet.ScopeRack, of.perRack)
 			add(fleet.ScopeHost, of.perHost)
-			l.Brakes = append(l.Brakes, fleet.SharedBrake{Scope: fleet.ScopeProvider, BrakePolicy: sharedPolicy(of.brake)})
+			l.Brakes = append(l.Brakes, fleet.SharedBrake{Scope: fleet.ScopeProvider,
+				BrakePolicy: sharedPolicy(of.brake)})
 		}
 	}
 }

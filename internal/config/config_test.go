@@ -100,9 +100,11 @@ fleets:
 			},
 			Limits: fleet.Limits{
 				InRepair: 1, InBuild: 3, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second},
-				Shared: []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 40}, {Scope: fleet.ScopeProvider, InRepair: 20}},
+				Shared: []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 40},
+					{Scope: fleet.ScopeProvider, InRepair: 20}},
 				Brakes: []fleet.SharedBrake{
-					{Scope: fleet.ScopeInstallation, BrakePolicy: half}, {Scope: fleet.ScopeProvider, BrakePolicy: half},
+					{Scope: fleet.ScopeInstallation, BrakePolicy: half},
+					{Scope: fleet.ScopeProvider, BrakePolicy: half},
 				},
 			},
 			SharedFate: fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute},

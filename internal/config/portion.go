@@ -22,7 +22,8 @@ func portionShape() scalar[portion] {
 			return s.number
 		},
 		json: schema{Type: []string{"integer", "string"}, Minimum: number.json.Minimum, Maximum: number.json.Maximum,
-			Pattern: `^(100|[1-9][0-9]?)%$`, noun: "whole number or percentage", bounds: number.json.bounds + ", or 1% to 100%"},
+			Pattern: `^(100|[1-9][0-9]?)%$`, noun: "whole number or percentage", bounds: number.json.bounds +
+				", or 1% to 100%"},
 	}
 }
 

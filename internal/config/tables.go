@@ -19,9 +19,11 @@ func documentShape() object[document] {
 			may("fleets", "The fleets, by name. A fleet's machines are called after it: `web-1`, `web-2` and so on.",
 				mapping[fleetDraft]{key: "FLEET", each: fleetShape()},
 				func(d *document) *at[[]named[fleetDraft]] { return &d.fleets }),
-			part("limits", "How much may be done at once in all fleets together. What a fleet may do by itself is in fleets.FLEET.limits.",
+			part("limits", "How much may be done at once in all fleets together. "+
+				"What a fleet may do by itself is in fleets.FLEET.limits.",
 				object[sharedDraft]{fields: []field[sharedDraft]{
-					or("in_repair", defaultSharedInRepair, "Machines in repair at once, of all fleets.", integer(1, maxSize),
+					or("in_repair", defaultSharedInRepair, "Machines in repair at once, of all fleets.",
+						integer(1, maxSize),
 						func(l *sharedDraft) *at[int] { return &l.inRepair }),
 					sharedBrake("all fleets together"),
 				}}, func(d *document) *at[sharedDraft] { return &d.limits }),
@@ -74,7 +76,8 @@ func providerShape() object[providerDraft] {
 				func(p *providerDraft) *at[time.Duration] { return &p.within }).said("30s of openstack and vsphere, 10s of others"),
 			or("boot", defaultBoot, "Simulated only: the time from power on until the checks are answered.",
 				duration(0, time.Hour), func(p *providerDraft) *at[time.Duration] { return &p.boot }),
-			part("limits", "How many machines of all fleets may be in repair at once on this provider, and in each domain of it.", providerLimitsShape(),
+			part("limits", "How many machines of all fleets may be in repair at once on this "+
+				"provider, and in each domain of it.", providerLimitsShape(),
 				func(p *providerDraft) *at[sharedDraft] { return &p.limits }),
 			or("latency", defaultLatency, "Simulated only: how long each call takes.", duration(0, time.Minute),
 				func(p *providerDraft) *at[time.Duration] { return &p.latency }),
@@ -87,17 +90,6 @@ func providerShape() object[providerDraft] {
 			"password": "write sasl: {user: …, password: {file: PATH}}",
 		},
 	}
-}
-
-func providerLimitsShape() object[sharedDraft] {
-	return object[sharedDraft]{fields: []field[sharedDraft]{
-		or("in_repair", defaultProviderInRepair, "On the whole provider.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.inRepair }),
-		may("per_host", "On each host.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perHost }).said("no limit"),
-		may("per_rack", "In each rack, as the hosts' labels say.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perRack }).said("no limit"),
-		may("per_room", "In each room.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perRoom }).said("no limit"),
-		may("per_zone", "In each zone.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perZone }).said("no limit"),
-		sharedBrake("all fleets on it together"),
-	}}
 }
 
 func hostShape() object[hostDraft] {
@@ -547,37 +539,6 @@ func updateShape() object[updateDraft] {
 		or("soak", defaultSoak, "For so long all of these must be healthy before the others follow, as many at once as `in_repair` allows.",
 			duration(0, 7*24*time.Hour), func(u *updateDraft) *at[time.Duration] { return &u.soak }),
 	}}
-}
-
-func limitsShape() object[limitsDraft] {
-	return object[limitsDraft]{fields: []field[limitsDraft]{
-		or("in_repair", portion{number: defaultInRepair}, "Machines in repair at once: a number, at most the size, or a part of the "+
-			"size as `5%`, which is one machine at least.", portionShape(), func(l *limitsDraft) *at[portion] { return &l.inRepair }),
-		may("repairs", "So many repairs may begin within the time, beyond starts of what is off. A person is told of a "+
-			"machine that waits for that for blind_after.", attempts(),
-			func(l *limitsDraft) *at[rate] { return &l.repairs }).said("no limit"),
-		or("in_build", defaultInBuild, "First builds at once.", integer(1, maxSize),
-			func(l *limitsDraft) *at[int] { return &l.inBuild }),
-		part("brake", "While more machines fail than the larger of percent and at_least, or all of three or more, no new repair starts.",
-			brakeShape(defaultBrakePercent, defaultBrakeAtLeast), func(l *limitsDraft) *at[brakeDraft] { return &l.brake }),
-	}}
-}
-
-func brakeShape(share, atLeast int) object[brakeDraft] {
-	return object[brakeDraft]{fields: []field[brakeDraft]{
-		or("percent", share, "Of the size, rounded down.", percent(), func(b *brakeDraft) *at[int] { return &b.percent }),
-		or("at_least", atLeast, "In machines.", integer(0, maxSize), func(b *brakeDraft) *at[int] { return &b.atLeast }),
-		or("release_after", defaultBrakeReleaseAfter,
-			"How long it must be calm before the brake releases by itself. While as many fail as may, no further one may "+
-				"for ten times as long.",
-			duration(0, 24*time.Hour), func(b *brakeDraft) *at[time.Duration] { return &b.releaseAfter }),
-	}}
-}
-
-// sharedBrake is a brake of several fleets.
-func sharedBrake(of string) field[sharedDraft] {
-	return part("brake", "While more machines of "+of+" fail than the larger of percent and at_least, no new repair starts in any of them.",
-		brakeShape(defaultSharedBrakePercent, defaultSharedBrakeAtLeast), func(l *sharedDraft) *at[brakeDraft] { return &l.brake })
 }
 
 func stopShape() shorthand[stopDraft, fleet.ExternalStop] {

@@ -26,14 +26,15 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// BenchmarkNight judges ten thousand machines in the round in which three thousand of them are found down, in 40 racks of
-// 100; and the rounds after that, while they are held.
+// BenchmarkNight judges ten thousand machines in the round in which three thousand of them are found down, in 40 racks
+// of 100; and the rounds after that, while they are held.
 func BenchmarkNight(b *testing.B) {
 	s := crowd(10_000, 0)
 	s.Spec.SharedFate = fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute}
 	s.Hosts = nil
 	for h := range 400 {
-		s.Hosts = append(s.Hosts, fleet.Host{Name: hostNamed(h), Up: true, Place: fleet.Place{Rack: "r" + strconv.Itoa(h/4)}})
+		s.Hosts = append(s.Hosts, fleet.Host{Name: hostNamed(h), Up: true,
+			Place: fleet.Place{Rack: "r" + strconv.Itoa(h/4)}})
 	}
 	slices.SortFunc(s.Hosts, func(a, b fleet.Host) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range s.Machines {

@@ -300,7 +300,8 @@ func pageAt(m *fleet.Machine, spec *fleet.Spec) (time.Time, bool) {
 
 // unreachable reports whether the machine is held since no host can be asked, or none be built on.
 func unreachable(held fleet.Reason) bool {
-	return slices.Contains([]fleet.Reason{fleet.ReasonHostDown, fleet.ReasonRepairRate, fleet.ReasonHostUnasked, fleet.ReasonNoHost,
+	return slices.Contains([]fleet.Reason{fleet.ReasonHostDown, fleet.ReasonRepairRate, fleet.ReasonHostUnasked,
+		fleet.ReasonNoHost,
 		fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere,
 		fleet.ReasonNoWitness}, held)
 }

@@ -31,7 +31,8 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 	if r.again {
 		c.add(r.s.Now.Mono + 1)
 	}
-	untold := slices.ContainsFunc(append(slices.Clone(d.Whole.Brakes), d.Brake), func(b fleet.Brake) bool { return b.Engaged && !b.Paged }) ||
+	untold := slices.ContainsFunc(append(slices.Clone(d.Whole.Brakes), d.Brake),
+		func(b fleet.Brake) bool { return b.Engaged && !b.Paged }) ||
 		slices.ContainsFunc(d.Whole.Parents,
 			func(p fleet.Parent) bool { return !p.Paged })
 	for _, w := range works {

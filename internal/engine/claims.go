@@ -13,8 +13,8 @@ import (
 )
 
 // claim says that a target was told of a provider's outage, or of a brake that fleets share: by the owner of the fleet
-// that came first, for all of them. It is made with the message and deleted with the message of the end, each by one transaction that
-// only the first one wins.
+// that came first, for all of them. It is made with the message and deleted with the message of the end, each by one
+// transaction that only the first one wins.
 type claim struct {
 	By      fleet.Name
 	Reasons []fleet.Reason // what was told of it

@@ -16,7 +16,8 @@ import (
 
 // thirty is a story of 30 fleets on one provider: all of them tell ops, every third one tells hook, too, and the last
 // one tells lone alone.
-func thirty(t *testing.T, tale func(s *story, targets map[fleet.TargetName]*notified.Target), edits ...func(*fleet.Spec)) {
+func thirty(t *testing.T, tale func(s *story, targets map[fleet.TargetName]*notified.Target),
+	edits ...func(*fleet.Spec)) {
 	t.Helper()
 	targets := map[fleet.TargetName]*notified.Target{"ops": {}, "hook": {}, "lone": {}}
 	first := web(1)

@@ -55,7 +55,8 @@ func TestL06ManySmallFleetsThatFailAtOnceAreHeldByTheBrakeThatTheyShare(t *testi
 			lifts[name]()
 		}
 		s.await(30*time.Minute, "all are healed", func() bool {
-			return !slices.ContainsFunc(s.hale.engine.Status(), func(f engine.FleetStatus) bool { return f.Tally.Failing > 0 })
+			return !slices.ContainsFunc(s.hale.engine.Status(),
+				func(f engine.FleetStatus) bool { return f.Tally.Failing > 0 })
 		})
 		s.pass(5 * time.Minute)
 		for _, name := range []fleet.TargetName{"ops", "hook"} {

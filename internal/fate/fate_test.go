@@ -296,8 +296,8 @@ func scatter(die *uint64, size, count int) []int {
 	return all[:count]
 }
 
-// Three quarters of the machines in forty of a hundred racks: the racks are blamed, all of them and nothing else, though
-// each of their hosts would be too improbable for a float64 as well.
+// Three quarters of the machines in forty of a hundred racks: the racks are blamed, all of them and nothing else,
+// though each of their hosts would be too improbable for a float64 as well.
 func TestManyRacksAreBlamedRatherThanTheirHosts(t *testing.T) {
 	t.Parallel()
 	e := newEstate(1, 100, 4, 25)

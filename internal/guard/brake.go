@@ -16,9 +16,9 @@ func BrakeLimit(p fleet.BrakePolicy, size int) int {
 	return limit
 }
 
-// StepBrake returns the brake after this round. It engages at once, and releases after the failures stayed at or below half
-// the limit for the policy's time; or, above that, at or below the limit, and none came to them, for much longer: what
-// fails then fails for itself, and would be repaired had the brake never engaged.
+// StepBrake returns the brake after this round. It engages at once, and releases after the failures stayed at or below
+// half the limit for the policy's time; or, above that, at or below the limit, and none came to them, for much longer:
+// what fails then fails for itself, and would be repaired had the brake never engaged.
 func StepBrake(b fleet.Brake, p fleet.BrakePolicy, settle time.Duration, t Tally, now fleet.Now) fleet.Brake {
 	limit := BrakeLimit(p, t.Size)
 	switch {
@@ -70,8 +70,8 @@ func SteadyUntil(b *fleet.Brake, p fleet.BrakePolicy, settle time.Duration) flee
 	return b.SteadySince.Add(SteadyFor(p, settle))
 }
 
-// leastExcuse is how long at least it must have been calm before what was excused is so no more: nobody is known to fail for a while
-// after a change of owner, too.
+// leastExcuse is how long at least it must have been calm before what was excused is so no more: nobody is known to
+// fail for a while after a change of owner, too.
 const leastExcuse = 10 * time.Minute
 
 // CalmUntil returns until when it must stay calm for the brake to release, or for an excuse to lapse.

@@ -264,7 +264,8 @@ func TestAMachineThatHadAllItsRepairs(t *testing.T) {
 	}
 }
 
-// A dead build counts for nothing until it is in repair: it waits where that would be one failure more than the brake allows.
+// A dead build counts for nothing until it is in repair: it waits where that would be one failure more than the brake
+// allows.
 func TestL06ADeadBuildWaitsForTheBrake(t *testing.T) {
 	t.Parallel()
 	m, s := sick(), situation()

@@ -123,10 +123,11 @@ func noWitness(m *fleet.Machine, s *Situation) fleet.Reason {
 	return unwitnessed(m, s)
 }
 
-// OnlyItsAgent reports whether nothing bears witness to the machine's silence but that its agent is silent, too. An agent that answers
-// meanwhile takes that back.
+// OnlyItsAgent reports whether nothing bears witness to the machine's silence but that its agent is silent, too. An
+// agent that answers meanwhile takes that back.
 func OnlyItsAgent(m *fleet.Machine, s *Situation) bool {
-	return s.Spec.Repair.Silence != fleet.SilenceActs && !m.Ordered(s.Now) && mute(m, s.View, s) && unwitnessed(m, s) != ""
+	return s.Spec.Repair.Silence != fleet.SilenceActs && !m.Ordered(s.Now) && mute(m, s.View, s) &&
+		unwitnessed(m, s) != ""
 }
 
 // unwitnessed says what is missing that would bear witness to the silence of the machine.

@@ -190,7 +190,8 @@ func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	return fleet.Snapshot{
 		Now: now, Installation: p.installation, Spec: p.spec, Wanted: p.wanted, Acting: p.acting, SteadyAt: p.steadyAt,
 		Provider: p.provider, Roll: p.roll, Hosts: p.hosts, Silent: p.silent, Cannot: p.cannot, Vantage: p.vantage,
-		Others: p.others, Answers: p.answers, Tolls: p.tolls, Brake: p.brake, Whole: p.whole, Machines: p.views, Open: p.Open(),
+		Others: p.others, Answers: p.answers, Tolls: p.tolls, Brake: p.brake, Whole: p.whole, Machines: p.views,
+		Open:   p.Open(),
 		Orders: orders[:min(len(orders), ordersAtOnce)], Placed: p.placed, Slots: p.slots,
 	}
 }

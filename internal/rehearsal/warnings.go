@@ -151,7 +151,8 @@ func noBrake(f Fleet) []string {
 func waiting(f Fleet) []string {
 	for _, c := range f.Held {
 		if c.What == string(fleet.ReasonBudget) && 4*c.Times > f.Score.Repairs {
-			return []string{fmt.Sprintf("%s waited for %s (limits.in_repair: %d)", of(c.Times, f.Score.Repairs, "repair"), "their turn", f.Options.Spec.Places())}
+			return []string{fmt.Sprintf("%s waited for %s (limits.in_repair: %d)",
+				of(c.Times, f.Score.Repairs, "repair"), "their turn", f.Options.Spec.Places())}
 		}
 	}
 	return nil

@@ -82,8 +82,8 @@ func off(c fleet.Cause) bool {
 	return c == fleet.CauseOff || c == fleet.CauseStopped || c == fleet.CauseShutdown || c == fleet.CauseCrashed
 }
 
-// neverAddressed reports whether the look says nothing for the one reason that is the build's own: no address. An agent needs
-// none, and its silence says no more. Whatever else keeps us from seeing is our own trouble (L4).
+// neverAddressed reports whether the look says nothing for the one reason that is the build's own: no address. An agent
+// needs none, and its silence says no more. Whatever else keeps us from seeing is our own trouble (L4).
 func (s reading) neverAddressed() bool {
 	some := false
 	for _, c := range s.l.Checks {
@@ -98,13 +98,16 @@ func (s reading) neverAddressed() bool {
 }
 
 func (s reading) isAgent(c fleet.CheckState) bool {
-	return slices.ContainsFunc(s.Situation.Spec.Checks, func(k fleet.Check) bool { return k.Name == c.Check && k.Kind == fleet.CheckAgent })
+	return slices.ContainsFunc(s.Situation.Spec.Checks,
+		func(k fleet.Check) bool { return k.Name == c.Check && k.Kind == fleet.CheckAgent })
 }
 
-// agentSpeaks reports whether the look finds the agent answering whose silence was all that bore witness to the machine's (L4).
+// agentSpeaks reports whether the look finds the agent answering whose silence was all that bore witness to the
+// machine's (L4).
 func (s reading) agentSpeaks() bool {
 	answers := func(c fleet.CheckState) bool { return s.isAgent(c) && c.Standing == fleet.StandingUp }
-	return s.r.Kind == fleet.RepairHeal && slices.ContainsFunc(s.l.Checks, answers) && guard.OnlyItsAgent(s.M, s.Situation)
+	return s.r.Kind == fleet.RepairHeal && slices.ContainsFunc(s.l.Checks, answers) &&
+		guard.OnlyItsAgent(s.M, s.Situation)
 }
 
 // leavesDisabled says whether a look confirms that the instance is on a host that is to be left.

@@ -126,7 +126,8 @@ func Policy(o sim.Options) []byte {
 	if l.Repairs > 0 {
 		repairs = fmt.Sprintf(", repairs: %d in %s", l.Repairs, l.RepairsIn)
 	}
-	line(2, "limits: {in_repair: %s%s, in_build: %d, brake: {at_least: %d, percent: %d%%, release_after: %s}}", places(l), repairs, l.InBuild,
+	line(2, "limits: {in_repair: %s%s, in_build: %d, brake: {at_least: %d, percent: %d%%, release_after: %s}}",
+		places(l), repairs, l.InBuild,
 		l.Brake.AtLeast, l.Brake.Percent, l.Brake.ReleaseAfter)
 	f := s.SharedFate
 	line(2, "shared_fate: {then: %s, at_least: %d, wait: %s}", cmp.Or(f.Then, fleet.FatePage), f.AtLeast, f.Wait)

@@ -127,7 +127,8 @@ func TestAFilePlaysTheRunAgainLineForLine(t *testing.T) {
 	for _, o := range policies(t) {
 		o.Hosts, o.Horizon, o.Calm = sim.Town(4, 2, 1), 2*24*time.Hour, time.Hour
 		o.Spec.Template = fleet.Template{Disks: o.Spec.Template.Disks}
-		o.Plan = sim.Forecast{Seed: 3, Kinds: sim.FirstKinds(), Horizon: o.Horizon, MachineGap: 24 * time.Hour}.Draw(o.Spec, o.Hosts, o.Servers)
+		o.Plan = sim.Forecast{Seed: 3, Kinds: sim.FirstKinds(), Horizon: o.Horizon,
+			MachineGap: 24 * time.Hour}.Draw(o.Spec, o.Hosts, o.Servers)
 		var played bytes.Buffer
 		o.Trace = &played
 		if _, err := sim.Run(o); err != nil {

@@ -14,11 +14,12 @@ const (
 	spoilLasts = 10 * time.Minute // a template from which nothing comes up, while something is to be built
 )
 
-// cause counts what only a person can end, or is to know of, once for each: a domain that is out of reach, dark or without power, and a provider that
-// carries out nothing, for longer than one waits for such a thing; and what a person stopped, and did not start again in the time that the policy
-// gives them. Counted where they become clear are the failure of more machines at once than the brake lets pass, unless all that they lack is a
-// start (storms); a bad template from which a machine is to be built (spoils); and what makes two of one machine (dawn).
-// What lasts shorter, what a step cures, and what has no machine of the fleet is no cause.
+// cause counts what only a person can end, or is to know of, once for each: a domain that is out of reach, dark or
+// without power, and a provider that carries out nothing, for longer than one waits for such a thing; and what a person
+// stopped, and did not start again in the time that the policy gives them. Counted where they become clear are the
+// failure of more machines at once than the brake lets pass, unless all that they lack is a start (storms); a bad
+// template from which a machine is to be built (spoils); and what makes two of one machine (dawn). What lasts shorter,
+// what a step cures, and what has no machine of the fleet is no cause.
 func (j *judge) cause(e Event) {
 	least := deafLasts
 	switch e.Verb {

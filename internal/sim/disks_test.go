@@ -42,7 +42,8 @@ func TestADiskWithDataSurvivesFiftyRandomHeals(t *testing.T) {
 					spec.SharedFate.Then = s.then
 					return spec
 				},
-				Hosts: s.hosts, Servers: s.servers, Kinds: sim.FirstKinds(), Seed: 1, Runs: s.runs, Horizon: 10 * day, Gap: day,
+				Hosts: s.hosts, Servers: s.servers, Kinds: sim.FirstKinds(), Seed: 1, Runs: s.runs, Horizon: 10 * day,
+				Gap: day,
 			}
 			r, err := survey.Run()
 			if err != nil {

@@ -42,8 +42,8 @@ func TestTheScoreOfADose(t *testing.T) {
 	}
 }
 
-// The common nights, and several things at once: hosts reboot, networks die, agents lie, an operator holds and takes brakes off, while the policy
-// depends on the ping, or takes one lost ping for a failure, on one to three hosts.
+// The common nights, and several things at once: hosts reboot, networks die, agents lie, an operator holds and takes
+// brakes off, while the policy depends on the ping, or takes one lost ping for a failure, on one to three hosts.
 func TestADoseOfNights(t *testing.T) {
 	t.Parallel()
 	for name, d := range map[string]struct {
@@ -61,9 +61,11 @@ func TestADoseOfNights(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, err := sim.Survey{
-				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers,
-				Kinds: sim.Kinds(), Seed: d.seed, Runs: d.runs, Horizon: 10 * day, Gap: 8 * day, Operator: 40 * time.Minute,
-				Vary: true, Unbrakes: true,
+				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4),
+				Servers: d.servers,
+				Kinds:   sim.Kinds(), Seed: d.seed, Runs: d.runs, Horizon: 10 * day, Gap: 8 * day,
+				Operator: 40 * time.Minute,
+				Vary:     true, Unbrakes: true,
 			}.Run()
 			if err != nil {
 				t.Fatal(err)
@@ -76,8 +78,10 @@ func TestADoseOfNights(t *testing.T) {
 				t.Errorf("healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d",
 					s.HealthyDestroyed, s.DoubleInstances, s.LostRepairs, s.Unhealed, s.LawsBroken)
 			}
-			if s.Curable < 50 || s.PromptShare() < 0.85 || float64(s.Paged) > 1.3*float64(s.Causes) || s.OracleAlone > s.HoursAlone {
-				t.Errorf("of %d that a step could heal %.1f %% were healed without a page, of %d soon %.1f %%; %d pages for %d causes",
+			if s.Curable < 50 || s.PromptShare() < 0.85 || float64(s.Paged) > 1.3*float64(s.Causes) ||
+				s.OracleAlone > s.HoursAlone {
+				t.Errorf("of %d that a step could heal %.1f %% were healed without a page, of %d soon %.1f %%; "+
+					"%d pages for %d causes",
 					s.Curable, 100*s.CurableShare(), s.Prompt, 100*s.PromptShare(), s.Paged, s.Causes)
 			}
 		})
@@ -163,7 +167,8 @@ func TestNaivePoliciesAreFoundOut(t *testing.T) {
 		t.Run(string(rival), func(t *testing.T) {
 			t.Parallel()
 			s := sim.Survey{
-				Spec: func() fleet.Spec { return sim.Exemplar(12) }, Hosts: sim.Town(3, 3, 4), Kinds: sim.FirstKinds(), Seed: 1, Runs: 3,
+				Spec: func() fleet.Spec { return sim.Exemplar(12) }, Hosts: sim.Town(3, 3, 4),
+				Kinds: sim.FirstKinds(), Seed: 1, Runs: 3,
 				Horizon: 3 * day, Gap: day, Rival: rival,
 			}
 			r, err := s.Run()

@@ -256,14 +256,12 @@ func verbs() map[Verb]act {
 		LosesAnswers:   troubles(func(p float64) world.Trouble { return world.Trouble{Lost: p} }),
 		ActsTwice:      troubles(func(p float64) world.Trouble { return world.Trouble{Twice: p} }),
 		ActsLate:       troubles(func(p float64) world.Trouble { return world.Trouble{Late: p} }),
-		Throttles:      troubles(func(p float64) world.Trouble { return world.Trouble{Fails: p, How: world.Throttled} }),
-		OverQuota: troubles(func(p float64) world.Trouble {
-			return world.Trouble{Fails: p, How: world.Quota, Op: world.Create}
-		}),
-		KeepsOn:      refuses(world.PowerOff, world.Permanent),
-		KeepsAll:     refuses(world.Delete, world.Permanent),
-		MarksNothing: refuses(world.Certify, world.Permanent),
-		CopiesNone:   refuses(world.Snapshot, world.Quota),
+		Throttles:      troubles(throttled),
+		OverQuota:      troubles(overQuota),
+		KeepsOn:        refuses(world.PowerOff, world.Permanent),
+		KeepsAll:       refuses(world.Delete, world.Permanent),
+		MarksNothing:   refuses(world.Certify, world.Permanent),
+		CopiesNone:     refuses(world.Snapshot, world.Quota),
 		ListsStale: onProvider(func(s *stage, e Event) func() {
 			age, _ := time.ParseDuration(e.Arg)
 			return s.w.Upset(world.Trouble{Stale: age})

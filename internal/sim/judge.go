@@ -91,7 +91,8 @@ func newJudge(s *stage) *judge {
 		unread: map[string]bool{}, reset: map[string]time.Duration{}, ignored: map[string]string{},
 		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
 		given: map[string]time.Duration{}, toldBack: map[string]time.Duration{}, afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, copies: map[copyMade]time.Duration{},
-		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]string{}, mistyped: map[fleet.CheckName]bool{},
+		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]string{},
+		mistyped: map[fleet.CheckName]bool{},
 		brakedAt: -1, plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
 	}
 }

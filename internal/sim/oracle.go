@@ -10,24 +10,27 @@ import (
 
 // Measure is a run beside the truth: what could have been healed at all, whatever held it, and how soon.
 //
-// The oracle knows the truth and has the ladder's steps, at the world's mean speeds. For an outage that lasts from F to T it needs
+// The oracle knows the truth and has the ladder's steps, at the world's mean speeds. For an outage that lasts from F to
+// T it needs
 //
 //	min(T - F, R - F + S, T - P)
 //
-// where R is the first moment at which some step of the ladder could be begun that would set the machine right (its host and the provider
-// carry out orders, the network to it is whole, a template that is asked for is good, no person keeps it down), S is what the cheapest such
-// step takes in this world (its calls, and the boot), and T - P is what a person needed who was told at P and mended it: the oracle tells
-// the same person at F. Where there is no R, it is T - F: until the fault, or a person, ends it. Nothing that happens between R + S and
-// T is charged to it. An outage that was not over when the run was ends there.
+// where R is the first moment at which some step of the ladder could be begun that would set the machine right (its
+// host and the provider carry out orders, the network to it is whole, a template that is asked for is good, no person
+// keeps it down), S is what the cheapest such step takes in this world (its calls, and the boot), and T - P is what a
+// person needed who was told at P and mended it: the oracle tells the same person at F. Where there is no R, it is T -
+// F: until the fault, or a person, ends it. Nothing that happens between R + S and T is charged to it. An outage that
+// was not over when the run was ends there.
 type Measure struct {
-	// Curable are the outages with an R: some step could heal them, whatever held it. CurableAlone of them were over without a page, and without a
-	// page about anything that explains them.
+	// Curable are the outages with an R: some step could heal them, whatever held it. CurableAlone of them were over
+	// without a page, and without a page about anything that explains them.
 	Curable      int `json:"curable"`
 	CurableAlone int `json:"curable_alone"`
 	// Prompt are those of them whose R came within promptly: what stood against a step passed before a person is due.
 	Prompt      int `json:"prompt"`
 	PromptAlone int `json:"prompt_alone"`
-	// Causes are what only a person could end, or was to know of (judge.cause). Paged / Causes is what a cause costs in pages.
+	// Causes are what only a person could end, or was to know of (judge.cause). Paged / Causes is what a cause costs in
+	// pages.
 	Causes int `json:"causes"`
 	// HoursAlone and OracleAlone are the machine-hours of CurableAlone; OracleHours are those of all outages.
 	HoursAlone  float64 `json:"hours_alone"`
@@ -73,7 +76,8 @@ func (m *Measure) page(reason string, n int) {
 	m.Pages[reason] += n
 }
 
-// promptly is how long what stands against a step may last so that hale is to wait for its end without a page: a host reboots in less.
+// promptly is how long what stands against a step may last so that hale is to wait for its end without a page: a host
+// reboots in less.
 const promptly = 5 * time.Minute
 
 func (m *Measure) add(o Measure) {
@@ -95,7 +99,8 @@ func (m *Measure) add(o Measure) {
 }
 
 func (m *Measure) close() {
-	m.HoursAlone, m.OracleAlone, m.OracleHours, m.BrakeHours = m.alone.Hours(), m.oracleAlone.Hours(), m.oracle.Hours(), m.braked.Hours()
+	m.HoursAlone, m.OracleAlone, m.OracleHours, m.BrakeHours = m.alone.Hours(), m.oracleAlone.Hours(),
+		m.oracle.Hours(), m.braked.Hours()
 }
 
 // CurableShare is the share of what a step could heal that was healed without a page; 1 when there was nothing.
@@ -144,7 +149,8 @@ func (j *judge) weighAll() {
 	})
 }
 
-// remedy returns how long the cheapest step takes that would set the machine right if it were begun now, if there is one.
+// remedy returns how long the cheapest step takes that would set the machine right if it were begun now, if there is
+// one.
 func (j *judge) remedy(n int) (time.Duration, bool) {
 	name := string(j.s.spec.Name.Machine(n))
 	if j.s.spec.Mode == fleet.ModeObserve || j.personal[name] || j.restsByOrder(n) || j.isBeyond(name) {
@@ -161,7 +167,8 @@ func (j *judge) remedy(n int) (time.Duration, bool) {
 	call, boot := j.s.w.Pace()
 	rebuilds, recreates := j.makesAnew()
 	switch {
-	case need == world.NeedsPower && can(has(fleet.StepStart), world.Start), need == world.NeedsReset && can(has(fleet.StepReboot), world.Reboot):
+	case need == world.NeedsPower && can(has(fleet.StepStart), world.Start), need == world.NeedsReset &&
+		can(has(fleet.StepReboot), world.Reboot):
 		return call + boot, true
 	case need == world.NeedsResume:
 		return call, j.resumable(vm) && can(true, world.Resume)
@@ -236,14 +243,16 @@ func (j *judge) isTold(n int) bool {
 	return m.Incident.Paged || p != nil && p.Paged
 }
 
-// tell notes that a person was told: of the machine, of a parent's children, or of something that may explain all that is down.
+// tell notes that a person was told: of the machine, of a parent's children, or of something that may explain all that
+// is down.
 func (j *judge) tell(machine, parent string) {
 	for i := range j.outages {
 		o, m := &j.outages[i], &j.s.store.beliefs[i]
 		if !o.open || o.told {
 			continue
 		}
-		if machine == string(j.s.spec.Name.Machine(i+1)) || machine == "" && (parent == "" || m.Incident != nil && m.Incident.Parent == parent) {
+		if machine == string(j.s.spec.Name.Machine(i+1)) || machine == "" &&
+			(parent == "" || m.Incident != nil && m.Incident.Parent == parent) {
 			o.told, o.toldAt = true, j.s.w.Now()
 		}
 	}

@@ -26,11 +26,12 @@ func TestTheOracleTakesWhatTheCheapestStepTakes(t *testing.T) {
 		curable, alone, prompt, promptA, need int
 		oracle                                time.Duration // of all outages
 	}{
-		"a crash takes a start":          {[]string{"10m web-2 crashes"}, nil, 1, 1, 1, 1, 0, 21 * time.Second},
-		"a hang takes a reset":           {[]string{"10m web-2 hangs"}, nil, 1, 1, 1, 1, 0, 21 * time.Second},
-		"a lost disk takes a new one":    {[]string{"10m web-2 loses its disk"}, nil, 1, 1, 1, 1, 0, 23 * time.Second},
-		"what is gone is made":           {[]string{"10m web-2 vanishes"}, nil, 1, 1, 1, 1, 0, 21 * time.Second},
-		"slowness passes before a reset": {[]string{"10m web-2 is too slow for 5s"}, nil, 1, 1, 1, 1, 0, 5 * time.Second},
+		"a crash takes a start":       {[]string{"10m web-2 crashes"}, nil, 1, 1, 1, 1, 0, 21 * time.Second},
+		"a hang takes a reset":        {[]string{"10m web-2 hangs"}, nil, 1, 1, 1, 1, 0, 21 * time.Second},
+		"a lost disk takes a new one": {[]string{"10m web-2 loses its disk"}, nil, 1, 1, 1, 1, 0, 23 * time.Second},
+		"what is gone is made":        {[]string{"10m web-2 vanishes"}, nil, 1, 1, 1, 1, 0, 21 * time.Second},
+		"slowness passes before a reset": {[]string{"10m web-2 is too slow for 5s"}, nil, 1, 1, 1, 1, 0,
+			5 * time.Second},
 		"a host is waited for": {
 			[]string{"10m host h2 loses power for 2m"}, nil, 2, 2, 2, 2, 0, 2 * (2*time.Minute + 21*time.Second),
 		},
@@ -38,19 +39,24 @@ func TestTheOracleTakesWhatTheCheapestStepTakes(t *testing.T) {
 			[]string{"10m host h2 loses power for 20m"}, nil, 2, 0, 0, 0, 1, 2 * (20*time.Minute + 21*time.Second),
 		},
 		"no step cures a network": {[]string{"10m host h2 is cut off for 1m"}, nil, 0, 0, 0, 0, 0, 2 * time.Minute},
-		"a person's stop is none": {[]string{"10m web-2 is stopped by a person for 30m"}, nil, 0, 0, 0, 0, 1, 30*time.Minute + 20*time.Second},
+		"a person's stop is none": {[]string{"10m web-2 is stopped by a person for 30m"}, nil, 0, 0, 0, 0, 1,
+			30*time.Minute + 20*time.Second},
 		"the brake holds it, and a step could heal": {
-			[]string{"10m web-1 hangs", "10m web-2 hangs", "10m web-3 hangs"}, slow, 3, 0, 3, 0, 1, 3 * 21 * time.Second,
+			[]string{"10m web-1 hangs", "10m web-2 hangs", "10m web-3 hangs"}, slow, 3, 0, 3, 0, 1,
+			3 * 21 * time.Second,
 		},
 		"a step that the ladder does not have": {
-			[]string{"10m web-2 loses its disk"}, func(o *sim.Options) { o.Spec.Repair.Steps = o.Spec.Repair.Steps[:2] }, 0, 0, 0, 0, 0,
+			[]string{"10m web-2 loses its disk"},
+			func(o *sim.Options) { o.Spec.Repair.Steps = o.Spec.Repair.Steps[:2] }, 0, 0, 0, 0, 0,
 			3*time.Hour + 6*time.Hour - 10*time.Minute, // nobody comes
 		},
 		"from a bad template nothing comes up": {
-			[]string{"9m template is bad for 31m", "10m web-2 loses its disk"}, slow, 1, 0, 0, 0, 1, 30*time.Minute + 23*time.Second,
+			[]string{"9m template is bad for 31m", "10m web-2 loses its disk"}, slow, 1, 0, 0, 0, 1, 30*time.Minute +
+				23*time.Second,
 		},
 		"a person's hold is obeyed": {
-			[]string{"5m operator holds web-2 for 15m", "10m web-2 crashes"}, nil, 1, 1, 0, 0, 0, 10*time.Minute + 21*time.Second,
+			[]string{"5m operator holds web-2 for 15m", "10m web-2 crashes"}, nil, 1, 1, 0, 0, 0, 10*time.Minute +
+				21*time.Second,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,15 +67,19 @@ func TestTheOracleTakesWhatTheCheapestStepTakes(t *testing.T) {
 					c.change(o)
 				}
 			}, c.lines...)
-			if s.Curable != c.curable || s.CurableAlone != c.alone || s.Prompt != c.prompt || s.PromptAlone != c.promptA || s.Causes != c.need {
-				t.Errorf("a step could heal %d (alone %d), promptly %d (alone %d), and %d need a person; want %d (%d), %d (%d), %d",
-					s.Curable, s.CurableAlone, s.Prompt, s.PromptAlone, s.Causes, c.curable, c.alone, c.prompt, c.promptA, c.need)
+			if s.Curable != c.curable || s.CurableAlone != c.alone || s.Prompt != c.prompt ||
+				s.PromptAlone != c.promptA || s.Causes != c.need {
+				t.Errorf("a step could heal %d (alone %d), promptly %d (alone %d), and %d need a person; "+
+					"want %d (%d), %d (%d), %d",
+					s.Curable, s.CurableAlone, s.Prompt, s.PromptAlone, s.Causes, c.curable, c.alone, c.prompt,
+					c.promptA, c.need)
 			}
 			if off := s.OracleHours - c.oracle.Hours(); math.Abs(off) > (2 * time.Second).Hours() {
 				t.Errorf("the oracle loses %.4f h, want %.4f", s.OracleHours, c.oracle.Hours())
 			}
 			if s.OracleHours > s.MachineHoursLost+1e-9 || s.OracleAlone > s.HoursAlone+1e-9 {
-				t.Errorf("the oracle loses %.4f and %.4f h, hale %.4f and %.4f", s.OracleHours, s.OracleAlone, s.MachineHoursLost, s.HoursAlone)
+				t.Errorf("the oracle loses %.4f and %.4f h, hale %.4f and %.4f", s.OracleHours, s.OracleAlone,
+					s.MachineHoursLost, s.HoursAlone)
 			}
 		})
 	}
@@ -82,7 +92,8 @@ func TestHoursOfTheBrake(t *testing.T) {
 	if s.BrakeHours != 0 {
 		t.Errorf("a person's brake counts for %.2f h", s.BrakeHours)
 	}
-	_, s = remembered(t, sure, "10m web-1 hangs", "10m web-2 hangs", "10m web-3 hangs", "1h operator takes the brake off")
+	_, s = remembered(t, sure, "10m web-1 hangs", "10m web-2 hangs", "10m web-3 hangs",
+		"1h operator takes the brake off")
 	if s.BrakeHours < 0.8 || s.BrakeHours > 0.84 {
 		t.Errorf("it was on for %.2f h, and should have been for some 50 min", s.BrakeHours)
 	}
@@ -110,7 +121,8 @@ func TestNightsAreDrawnBesideWhatWasDrawnBefore(t *testing.T) {
 	if len(left) > 0 || len(now) < len(before)*5/4 {
 		t.Errorf("%d of %d events are drawn otherwise than before, and %d now", len(left), len(before), len(now))
 	}
-	for _, v := range []sim.Verb{sim.IsCutOff, sim.AgentSilent, sim.AgentLies, sim.Retries, sim.Unbrakes, sim.Releases} {
+	for _, v := range []sim.Verb{sim.IsCutOff, sim.AgentSilent, sim.AgentLies, sim.Retries, sim.Unbrakes,
+		sim.Releases} {
 		if !verbs[v] {
 			t.Errorf("%q is never drawn", v)
 		}

@@ -47,7 +47,8 @@ func (j *judge) Serving(vm *world.VM) {
 	case !o.open:
 		*o = outage{
 			open: true, from: j.s.w.Now(), struck: o.struck, struckAt: o.struckAt, queue: j.down,
-			healable: j.healable(vm, o), unseen: !j.s.sees(vm), truth: truth{told: j.pages > 0 || j.knowsOfTwo(vm.Machine()), toldAt: j.s.w.Now(), why: j.why(o)},
+			healable: j.healable(vm, o), unseen: !j.s.sees(vm),
+			truth: truth{told: j.pages > 0 || j.knowsOfTwo(vm.Machine()), toldAt: j.s.w.Now(), why: j.why(o)},
 		}
 		j.moved, j.waiting = true, append(j.waiting, n)
 		j.s.options.History.down(n, o)
@@ -140,7 +141,8 @@ func (j *judge) cured(struck Verb) bool {
 	return cures[fleet.StepReboot] || anew
 }
 
-// makesAnew reports whether the ladder gives an instance another disk, and whether it makes another instance in spite of what is on its disks.
+// makesAnew reports whether the ladder gives an instance another disk, and whether it makes another instance in spite
+// of what is on its disks.
 func (j *judge) makesAnew() (rebuilds, recreates bool) {
 	_, lost := j.s.spec.Template.DiskLost()
 	keeps := slices.ContainsFunc(j.s.spec.Repair.Steps, func(s fleet.Step) bool { return s.KeepOld > 0 })

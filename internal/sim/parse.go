@@ -48,11 +48,14 @@ func shapes() map[Verb]shape {
 		}
 	}
 	for _, v := range []Verb{
-		Crashes, ShutsDown, IsStopped, IsShutDown, IsStarted, IsPaused, IsRescued, IsRepaired, Suspends, DiskFull, Panics, Vanishes, Hangs, LosesNet, StopsApp, Fails503, WrongPages, IsSlow, LosesConfig, LosesDisk, LosesData, Readdressed, AgentSilent, AgentLies,
+		Crashes, ShutsDown, IsStopped, IsShutDown, IsStarted, IsPaused, IsRescued, IsRepaired, Suspends, DiskFull,
+		Panics, Vanishes, Hangs, LosesNet, StopsApp, Fails503, WrongPages, IsSlow, LosesConfig, LosesDisk,
+		LosesData, Readdressed, AgentSilent, AgentLies,
 	} {
 		out[v] = shape{subject: "machine"}
 	}
-	for _, v := range []Verb{LosesPower, IsCutOff, GoesDark, NoFence, MuteFence, IsDisabled, CutsAccess, GivesAccess, NoCut, IsParted, TurnedOff,
+	for _, v := range []Verb{LosesPower, IsCutOff, GoesDark, NoFence, MuteFence, IsDisabled, CutsAccess, GivesAccess,
+		NoCut, IsParted, TurnedOff,
 		ShutsGuests} {
 		out[v] = shape{subject: "domain"}
 	}

@@ -61,12 +61,13 @@ func TestAnEventMayAskForMachines(t *testing.T) {
 func TestWhatNoEventIs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ line, says string }{
-		"no time":                    {"web-2 crashes", "begin with the time since the start, as 10m"},
-		"a time before the start":    {"-1m web-2 crashes", "begin with the time"},
-		"nothing but a time":         {"1m", "says nothing that can happen"},
-		"no verb of a server":        {"1m hale-1 explodes", "a server: dies, dies at write 3, "},
-		"no verb of a domain":        {"1m host h2 explodes", "a domain: cannot be cut, cannot be fenced, "},
-		"a verb that is none":        {"1m web-2 explodes", "a machine: 's agent answers in any state, 's agent falls silent, answers 503, "},
+		"no time":                 {"web-2 crashes", "begin with the time since the start, as 10m"},
+		"a time before the start": {"-1m web-2 crashes", "begin with the time"},
+		"nothing but a time":      {"1m", "says nothing that can happen"},
+		"no verb of a server":     {"1m hale-1 explodes", "a server: dies, dies at write 3, "},
+		"no verb of a domain":     {"1m host h2 explodes", "a domain: cannot be cut, cannot be fenced, "},
+		"a verb that is none": {"1m web-2 explodes",
+			"a machine: 's agent answers in any state, 's agent falls silent, answers 503, "},
 		"no subject":                 {"1m crashes", "says nothing that can happen"},
 		"a server as a machine":      {"1m hale-1 crashes", "the subject is a server, and this happens to a machine"},
 		"a machine as a domain":      {"1m web-2 loses power", "the subject is a machine, and this happens to a domain"},

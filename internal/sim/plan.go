@@ -32,7 +32,8 @@ const (
 	KindPerson     Kind = "person"     // somebody stops, pauses, moves or removes a machine
 	KindDefinition Kind = "definition" // somebody leaves a definition on a host, or copies one, mark and all
 	KindPast       Kind = "past"       // the store loses its last moments, or is restored from a backup, or started twice
-	KindReboot     Kind = "reboot"     // a host is without power for one to five minutes, and its machines are off when it is back
+	// a host is without power for one to five minutes, and its machines are off when it is back
+	KindReboot     Kind = "reboot"
 	KindSeveral    Kind = "several"    // two or three hosts at once, or within five minutes
 	KindGateway    Kind = "gateway"    // a gateway or switch dies, for seconds or for minutes
 	KindAgent      Kind = "agent"      // the agents in guests lie, where they are asked
@@ -50,7 +51,8 @@ func Kinds() []Kind {
 // streams are the kinds in the order of their streams of chance: who comes new is last, so that all else stays as it is.
 func streams() []Kind {
 	return []Kind{KindMachine, KindStorm, KindPartition, KindPower, KindProvider, KindController, KindClock, KindStore, KindTemplate, KindPerson,
-		KindOperator, KindDefinition, KindPast, KindReboot, KindSeveral, KindGateway, KindAgent, KindQuarantine, KindHands}
+		KindOperator, KindDefinition, KindPast, KindReboot, KindSeveral, KindGateway, KindAgent, KindQuarantine,
+		KindHands}
 }
 
 // ParseKinds reads a list as "storm,partition"; "all" means every kind.
@@ -96,7 +98,8 @@ func rates() map[Kind]time.Duration {
 		KindStorm: 10 * day, KindPartition: 4 * day, KindPower: 10 * day, KindProvider: 2 * day, KindController: day / 2,
 		KindClock: 3 * day, KindStore: 5 * day, KindTemplate: 10 * day, KindPerson: day,
 		KindOperator: day / 3, KindDefinition: 2 * day, KindPast: 4 * day,
-		KindReboot: 2 * day, KindSeveral: 5 * day, KindGateway: 3 * day, KindAgent: 3 * day, KindQuarantine: 8 * day, KindHands: 2 * day,
+		KindReboot: 2 * day, KindSeveral: 5 * day, KindGateway: 3 * day, KindAgent: 3 * day, KindQuarantine: 8 * day,
+		KindHands: 2 * day,
 	}
 }
 

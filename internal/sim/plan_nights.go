@@ -9,7 +9,8 @@ import (
 	"hale/internal/sim/world"
 )
 
-// Nights are the kinds of faults that came after the others: what happens to a small installation, and several things at once.
+// Nights are the kinds of faults that came after the others: what happens to a small installation, and several things
+// at once.
 func nightKinds() []Kind {
 	return []Kind{KindReboot, KindSeveral, KindGateway, KindAgent, KindQuarantine, KindHands}
 }
@@ -54,7 +55,8 @@ func (d *drawing) several(at time.Duration) {
 	}
 }
 
-// gateway draws what a gateway or switch does that dies, and one that does so for a few seconds only: to a network, to all, or to one machine.
+// gateway draws what a gateway or switch does that dies, and one that does so for a few seconds only: to a network, to
+// all, or to one machine.
 func (d *drawing) gateway(at time.Duration) {
 	lasts := d.lasting(10*time.Second, 30*time.Minute)
 	if d.random.IntN(2) == 0 {
@@ -74,7 +76,8 @@ func (d *drawing) gateway(at time.Duration) {
 	}
 }
 
-// agent draws agents that lie: they fall silent in guests that are well, and answer in those that hang. A fleet that asks none is spared.
+// agent draws agents that lie: they fall silent in guests that are well, and answer in those that hang. A fleet that
+// asks none is spared.
 func (d *drawing) agent(at time.Duration) {
 	name, lasts := d.machine(), d.lasting(time.Minute, 6*time.Hour)
 	later := at + d.lasting(time.Second, 10*time.Minute)
@@ -113,8 +116,9 @@ func (d *drawing) hands(at time.Duration) {
 	}
 }
 
-// Vary returns the exemplar's policy as a seed has it: as it is, with a page that depends on the ping, with pings of which a single lost one is
-// a failure, with an agent that is asked, too; and on how many of the hosts its fleet stands.
+// Vary returns the exemplar's policy as a seed has it: as it is, with a page that depends on the ping, with pings of
+// which a single lost one is a failure, with an agent that is asked, too; and on how many of the hosts its fleet
+// stands.
 func Vary(spec fleet.Spec, hosts []world.Host, seed uint64) (fleet.Spec, []world.Host) {
 	spec.Checks = slices.Clone(spec.Checks)
 	words := [...]string{"", "depends", "one", "agent", "depends agent", "one agent"}
@@ -127,7 +131,8 @@ func Vary(spec fleet.Spec, hosts []world.Host, seed uint64) (fleet.Spec, []world
 	}
 	if strings.Contains(how, "agent") {
 		spec.Checks = append(spec.Checks, fleet.Check{
-			Name: "agent", Kind: fleet.CheckAgent, Every: spec.Checks[0].Every, Timeout: spec.Checks[0].Timeout, DownAfter: 3, UpAfter: 2,
+			Name: "agent", Kind: fleet.CheckAgent, Every: spec.Checks[0].Every, Timeout: spec.Checks[0].Timeout,
+			DownAfter: 3, UpAfter: 2,
 		})
 	}
 	if n := uint64(len(hosts)); n > 0 {

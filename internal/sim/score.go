@@ -13,8 +13,8 @@ type Score struct {
 	Outages     int     `json:"outages"` // times a machine stopped serving
 	// Unseen outages are none to the policy: no check asks for what was lost, or its condition wants more.
 	Unseen int `json:"unseen"`
-	// Healable outages are of one machine alone, curable by the ladder, and within what the brake allows: not what hale's own brake, or a fault of
-	// host, network or provider, held. Measure.Curable has those, too.
+	// Healable outages are of one machine alone, curable by the ladder, and within what the brake allows: not what
+	// hale's own brake, or a fault of host, network or provider, held. Measure.Curable has those, too.
 	Healable int `json:"healable"`
 
 	HealthyDestroyed int `json:"healthy_destroyed"` // disruptive calls sent to a machine that would have passed its checks

@@ -27,7 +27,8 @@ func broken(t *testing.T, o sim.Options, law string) sim.Violation {
 func defective() sim.Options {
 	o := sim.Options{Spec: sim.Exemplar(30), Hosts: sim.Town(6, 3, 2), Servers: 1, Seed: 1, Horizon: 6 * day, Operator: time.Hour,
 		Rival: sim.RestartOnPing}
-	o.Plan = sim.Forecast{Seed: 1, Kinds: sim.FirstKinds(), Horizon: o.Horizon, MachineGap: day}.Draw(o.Spec, o.Hosts, 1)
+	o.Plan = sim.Forecast{Seed: 1, Kinds: sim.FirstKinds(), Horizon: o.Horizon, MachineGap: day}.Draw(o.Spec, o.Hosts,
+		1)
 	return o
 }
 

@@ -58,8 +58,9 @@ func (s Survey) Options(i int) Options {
 	}
 	f := Forecast{Seed: seed, Kinds: s.Kinds, Horizon: s.Horizon, MachineGap: s.Gap, Gap: s.Rate}
 	return Options{
-		Spec: spec, Hosts: hosts, Servers: s.Servers, Seed: seed, Horizon: s.Horizon, Operator: operator, Rival: s.Rival,
-		Plan: f.Draw(spec, hosts, s.Servers), Unbrakes: s.Unbrakes,
+		Spec: spec, Hosts: hosts, Servers: s.Servers, Seed: seed, Horizon: s.Horizon, Operator: operator,
+		Rival: s.Rival,
+		Plan:  f.Draw(spec, hosts, s.Servers), Unbrakes: s.Unbrakes,
 	}
 }
 

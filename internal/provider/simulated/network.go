@@ -189,7 +189,8 @@ func (w *World) answer(c *conn, path string) (status int, body string) {
 		case WrongPage:
 			status, _ = w.page(g, c.port, path)
 			return status, "another page\n"
-		case CheckFails, NeverBoots, BootsSlowly, NoAddress, NoNetwork, Hung, NoHTTP, LosesProbes, AgentMute, AgentLies: // whoever gets through gets the page
+		// whoever gets through gets the page
+		case CheckFails, NeverBoots, BootsSlowly, NoAddress, NoNetwork, Hung, NoHTTP, LosesProbes, AgentMute, AgentLies:
 		}
 	}
 	return w.page(g, c.port, path)

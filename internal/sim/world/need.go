@@ -53,15 +53,16 @@ func harms(i *illness) bool {
 	return i.Symptom != Lossy && i.Symptom != AgentMute && i.Symptom != AgentLies
 }
 
-// Obeys reports whether the host, or any if it is empty and there are others, carries out what everybody orders: its control plane
-// answers, and the provider lets calls of the kind through.
+// Obeys reports whether the host, or any if it is empty and there are others, carries out what everybody orders: its
+// control plane answers, and the provider lets calls of the kind through.
 func (w *World) Obeys(name string, op Op) bool {
 	if slices.ContainsFunc(w.cutoffs, func(o *cutoff) bool { return o.client == "" }) {
 		return false
 	}
 	refused := func(h *host) bool {
 		return h.dark > 0 || h.apart || slices.ContainsFunc(w.trouble, func(t *troubled) bool {
-			return t.Fails >= 1 && t.Client == "" && t.Times == 0 && (t.Host == "" || t.Host == h.Name) && (t.Op == "" || t.Op == op)
+			return t.Fails >= 1 && t.Client == "" && t.Times == 0 && (t.Host == "" || t.Host == h.Name) &&
+				(t.Op == "" || t.Op == op)
 		})
 	}
 	if h := w.hosts[name]; h != nil {
