@@ -61,11 +61,10 @@ func TestADoseOfNights(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, err := sim.Survey{
-				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4),
-				Servers: d.servers,
-				Kinds:   sim.Kinds(), Seed: d.seed, Runs: d.runs, Horizon: 10 * day, Gap: 8 * day,
-				Operator: 40 * time.Minute,
-				Vary:     true, Unbrakes: true,
+				Spec:  func() fleet.Spec { return sim.Exemplar(d.size) },
+				Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers,
+				Kinds: sim.Kinds(), Seed: d.seed, Runs: d.runs, Horizon: 10 * day, Gap: 8 * day,
+				Operator: 40 * time.Minute, Vary: true, Unbrakes: true,
 			}.Run()
 			if err != nil {
 				t.Fatal(err)
