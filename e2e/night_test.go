@@ -17,14 +17,14 @@ import (
 
 // The commonest nights, on real machines and at default settings.
 
-// twoOfThem is a provider of two hosts, each of which has an address of its own.
-const twoOfThem = `  lab:
+// addressedHosts is a provider with two hosts, a and b. Each host has its own address.
+const addressedHosts = `  lab:
     type: libvirt
     state_dir: %q
     hosts: [{name: a, uri: %q, address: %s}, {name: b, uri: %q, address: %s}]`
 
-// usual is a fleet that says no more than it must, and what a test cannot wait for.
-const usual = `      seed: true
+// minimalFleet sets only what a fleet needs: hale runs it with its defaults.
+const minimalFleet = `      seed: true
       disks: {}
     checks: {alive: {ping: {}}}`
 
@@ -43,7 +43,7 @@ func TestS74HostsThatLosePowerAreBackWithTheirMachines(t *testing.T) {
 	s, a := twoHosts(t, "10.110.0.0/16", "10.111.0.0/16")
 	b := &box{lab: s.lab}
 	s.settings.fleet, s.settings.also = "web", []string{"db"}
-	s.onBoth(a, usual)
+	s.onBoth(a, minimalFleet)
 	s.raise()
 	s.stands()
 
@@ -137,7 +137,7 @@ func TestL04S19AWayThatIsCutIsNoFailureAndAMachineThatHangsIsOne(t *testing.T) {
 	s, a := twoHosts(t, "10.112.0.0/16", "10.113.0.0/16")
 	s.settings.fleet, s.settings.size = "web", 3
 	s.apart()
-	s.onBoth(a, mute+usual+"\n    blind_after: 8s")
+	s.onBoth(a, mute+minimalFleet+"\n    blind_after: 8s")
 	s.raise()
 	s.stands()
 	crowded, lonely := a, &box{lab: s.lab}
@@ -189,7 +189,7 @@ func TestL04S19AWayThatIsCutIsNoFailureAndAMachineThatHangsIsOne(t *testing.T) {
 // own address answers is witness enough.
 func TestS19AFleetOfOneThatHangsIsReset(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, "10.114.0.0/16", settings{fleet: "solo", size: 1, fleetYAML: mute + usual})
+	s := newStage(t, "10.114.0.0/16", settings{fleet: "solo", size: 1, fleetYAML: mute + minimalFleet})
 	defer func() {
 		if t.Failed() {
 			s.diagnose()
@@ -240,7 +240,7 @@ func (s stage) onBoth(a *box, fleet string) {
 	state := s.TempDir()
 	s.must(os.Chmod(state, 0o711)) // QEMU goes through it
 	s.configure(func(set *settings) {
-		set.providerYAML = fmt.Sprintf(twoOfThem, state, a.lab.URI(), gateway(a.lab), s.lab.URI(), gateway(s.lab))
+		set.providerYAML = fmt.Sprintf(addressedHosts, state, a.lab.URI(), gateway(a.lab), s.lab.URI(), gateway(s.lab))
 		set.fleetYAML = fleet
 	})
 }

@@ -45,10 +45,16 @@ func providerLimitsShape() object[sharedDraft] {
 	return object[sharedDraft]{fields: []field[sharedDraft]{
 		or("in_repair", defaultProviderInRepair, "On the whole provider.", integer(1, maxSize),
 			func(l *sharedDraft) *at[int] { return &l.inRepair }),
-		may("per_host", "On each host.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perHost }).said("no limit"),
-		may("per_rack", "In each rack, as the hosts' labels say.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perRack }).said("no limit"),
-		may("per_room", "In each room.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perRoom }).said("no limit"),
-		may("per_zone", "In each zone.", integer(1, maxSize), func(l *sharedDraft) *at[int] { return &l.perZone }).said("no limit"),
+		sharedPart("per_host", "On each host.", func(l *sharedDraft) *at[int] { return &l.perHost }),
+		sharedPart("per_rack", "In each rack, as the hosts' labels say.",
+			func(l *sharedDraft) *at[int] { return &l.perRack }),
+		sharedPart("per_room", "In each room.", func(l *sharedDraft) *at[int] { return &l.perRoom }),
+		sharedPart("per_zone", "In each zone.", func(l *sharedDraft) *at[int] { return &l.perZone }),
 		sharedBrake("all fleets on it together"),
 	}}
+}
+
+// sharedPart bounds the machines in repair in each part of a provider, where somebody says so.
+func sharedPart(key, doc string, of func(*sharedDraft) *at[int]) field[sharedDraft] {
+	return may(key, doc, integer(1, maxSize), of).said("no limit")
 }

@@ -31,10 +31,9 @@ func (r *round) next(d Decision, works []*work) fleet.Instant {
 	if r.again {
 		c.add(r.s.Now.Mono + 1)
 	}
-	untold := slices.ContainsFunc(append(slices.Clone(d.Whole.Brakes), d.Brake),
-		func(b fleet.Brake) bool { return b.Engaged && !b.Paged }) ||
-		slices.ContainsFunc(d.Whole.Parents,
-			func(p fleet.Parent) bool { return !p.Paged })
+	braked := func(b fleet.Brake) bool { return b.Engaged && !b.Paged }
+	untold := braked(d.Brake) || slices.ContainsFunc(d.Whole.Brakes, braked) ||
+		slices.ContainsFunc(d.Whole.Parents, func(p fleet.Parent) bool { return !p.Paged })
 	for _, w := range works {
 		c.addMachine(w.M, &r.s.Spec)
 		c.addWitness(r, w)

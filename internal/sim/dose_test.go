@@ -34,9 +34,7 @@ func TestTheScoreOfADose(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, f := range r.Found {
-				t.Errorf("seed %d, after %s: law %s, %s: %s", f.Seed, f.At, f.Law, f.Machine, f.What)
-			}
+			harmless(t, r)
 			sound(t, r.Score)
 		})
 	}
@@ -44,6 +42,8 @@ func TestTheScoreOfADose(t *testing.T) {
 
 // The common nights, and several things at once: hosts reboot, networks die, agents lie, an operator holds and takes
 // brakes off, while the policy depends on the ping, or takes one lost ping for a failure, on one to three hosts.
+//
+// The seeds of one machine leave out known wrong acts: bench/score -size 1 -vary -seed 21 finds them (docs/safety.md).
 func TestADoseOfNights(t *testing.T) {
 	t.Parallel()
 	for name, d := range map[string]struct {
@@ -69,14 +69,8 @@ func TestADoseOfNights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, f := range r.Found {
-				t.Errorf("seed %d, after %s: law %s, %s: %s", f.Seed, f.At, f.Law, f.Machine, f.What)
-			}
+			harmless(t, r)
 			s := r.Score
-			if s.Wrong() > 0 {
-				t.Errorf("healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d",
-					s.HealthyDestroyed, s.DoubleInstances, s.LostRepairs, s.Unhealed, s.LawsBroken)
-			}
 			if s.Curable < 50 || s.PromptShare() < 0.85 || float64(s.Paged) > 1.3*float64(s.Causes) ||
 				s.OracleAlone > s.HoursAlone {
 				t.Errorf("of %d that a step could heal %.1f %% were healed without a page, of %d soon %.1f %%; "+
@@ -114,25 +108,27 @@ func TestADoseWithOperators(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, f := range r.Found {
-				t.Errorf("seed %d, after %s: law %s, %s: %s", f.Seed, f.At, f.Law, f.Machine, f.What)
-			}
-			if s := r.Score; s.Wrong() > 0 {
-				t.Errorf("healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d",
-					s.HealthyDestroyed, s.DoubleInstances, s.LostRepairs, s.Unhealed, s.LawsBroken)
-			}
+			harmless(t, r)
 			t.Logf("%d faults and orders, %d outages, %d repairs, %d acts", r.Score.Faults, r.Score.Outages, r.Score.Repairs, r.Score.Actions)
 		})
+	}
+}
+
+// harmless asks that hale did nothing that it must never do.
+func harmless(t *testing.T, r sim.Reckoning) {
+	t.Helper()
+	for _, f := range r.Found {
+		t.Errorf("seed %d, after %s: law %s, %s: %s", f.Seed, f.At, f.Law, f.Machine, f.What)
+	}
+	if s := r.Score; s.Wrong() > 0 {
+		t.Errorf("healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d",
+			s.HealthyDestroyed, s.DoubleInstances, s.LostRepairs, s.Unhealed, s.LawsBroken)
 	}
 }
 
 // sound asks of a score what an operator would.
 func sound(t *testing.T, s sim.Score) {
 	t.Helper()
-	if s.Wrong() > 0 {
-		t.Errorf("healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d",
-			s.HealthyDestroyed, s.DoubleInstances, s.LostRepairs, s.Unhealed, s.LawsBroken)
-	}
 	for _, c := range []struct {
 		what        string
 		count, most float64
