@@ -86,7 +86,7 @@ func (r *round) decide() Decision {
 	}
 	r.record(remindOfDoubt(&r.sit.Whole.Doubt, &r.s)...)
 	r.shareFates(works)
-	d := Decision{Brake: r.brake(works), Machines: r.decided}
+	d := Decision{Brake: r.brake(works), Machines: slices.Grow(r.decided, r.awake(works))}
 	r.sit.Sights = sights(r, works)
 	for _, w := range works {
 		if r.sleepsOn(w) {
@@ -108,6 +108,17 @@ func (r *round) decide() Decision {
 	d.Records, d.Orders, r.decided = r.records, r.rulings, d.Machines[:0]
 	d.Next = r.next(d, works)
 	return d
+}
+
+// awake counts the works from which something may follow.
+func (r *round) awake(works []*work) int {
+	n := 0
+	for _, w := range works {
+		if !w.asleep {
+			n++
+		}
+	}
+	return n
 }
 
 // round is the state of one Decide.
@@ -150,6 +161,8 @@ type memory struct {
 	decided []Machine // the last decision's
 	fates   fate.Census
 	settled settled
+	domains []fleet.Domain // of the parents
+	first   []int          // by site, the first of these that it lies in
 	hours   hours
 	defined defined
 	telling []fleet.Reason // for which a person is told of a machine in this round, since its time is over
@@ -178,7 +191,7 @@ func (r *round) begin(s fleet.Snapshot) {
 	r.tally = guard.Tally{Size: s.Spec.Size}
 	r.sit = guard.Situation{
 		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider, Roll: s.Roll,
-		Hosts: s.Hosts, Silent: s.Silent, Cannot: s.Cannot, Vantage: s.Vantage, Answers: s.Answers, Tolls: s.Tolls,
+		Hosts: s.Hosts, Struck: guard.Struck(s.Hosts), Silent: s.Silent, Cannot: s.Cannot, Vantage: s.Vantage, Answers: s.Answers, Tolls: s.Tolls,
 		Brake: guard.Braked(s.Brake, &s.Whole), Whole: s.Whole.Clone(), Slots: s.Slots,
 	}
 }

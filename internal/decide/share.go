@@ -20,6 +20,11 @@ func (r *round) findParents(works []*work) {
 		r.closeParents()
 		r.openParents()
 	}
+	r.domains = r.domains[:0]
+	for _, p := range r.sit.Whole.Parents {
+		r.domains = append(r.domains, p.Domain)
+	}
+	r.first = r.census.First(r.domains, r.first)
 }
 
 // shareFates tells of the parents, and hangs the machines' incidents under them.
@@ -325,15 +330,10 @@ func (r *round) followParent(w *work) {
 
 // parentOf returns the open parent whose fate the machine shares, or nil.
 func (r *round) parentOf(w *work) *fleet.Parent {
-	if r.census == nil || r.stateOf(w) != fate.Failing {
+	if r.census == nil || w.site < 0 || r.first[w.site] < 0 || r.stateOf(w) != fate.Failing {
 		return nil
 	}
-	for i := range r.sit.Whole.Parents {
-		if p := &r.sit.Whole.Parents[i]; r.census.Within(w.site, p.Domain) {
-			return p
-		}
-	}
-	return nil
+	return &r.sit.Whole.Parents[r.first[w.site]]
 }
 
 // explained reports whether a person is told of the failures by something better than the brake: a doubt, or parent incidents

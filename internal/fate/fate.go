@@ -181,6 +181,22 @@ func (c *Census) Within(site int, d fleet.Domain) bool {
 	return site >= 0 && known && c.sites[site].within(n)
 }
 
+// First returns, for each site, the index of the first of the domains that it lies in; -1: it lies in none. It takes the
+// place of what was returned before.
+func (c *Census) First(domains []fleet.Domain, before []int) []int {
+	first := before[:0]
+	for i := range c.sites {
+		at := -1
+		for _, n := range c.sites[i].in {
+			if d := slices.Index(domains, c.domains[n]); n != 0 && d >= 0 && (at < 0 || d < at) {
+				at = d
+			}
+		}
+		first = append(first, at)
+	}
+	return first
+}
+
 func (s *site) within(domain int) bool {
 	for _, own := range s.in {
 		if own == domain {

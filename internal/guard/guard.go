@@ -48,6 +48,7 @@ type Situation struct {
 	Provider fleet.ProviderState
 	Roll     fleet.Roll
 	Hosts    []fleet.Host
+	Struck   []int // Struck(Hosts), made once for all machines; nil: it is not made
 	Silent   []fleet.Silence
 	Cannot   []fleet.Op // what the provider is known not to have
 	Vantage  fleet.Vantage

@@ -6,12 +6,35 @@ import (
 	"hale/internal/fleet"
 )
 
+// Struck returns the indices of the hosts that do not answer, or whose access is cut: hardly any, never nil.
+func Struck(hosts []fleet.Host) []int {
+	struck := []int{}
+	for i := range hosts {
+		if !hosts[i].Up || hosts[i].Fence.Access == fleet.AccessCut {
+			struck = append(struck, i)
+		}
+	}
+	return struck
+}
+
+// struckHost returns the host if it is known and struck; nil: it is not.
+func struckHost(name fleet.HostName, s *Situation) *fleet.Host {
+	struck := s.Struck
+	if struck == nil {
+		struck = Struck(s.Hosts)
+	}
+	for _, i := range struck {
+		if h := &s.Hosts[i]; h.Name == name {
+			return h
+		}
+	}
+	return nil
+}
+
 // DeadHost returns the host if it is known and does not answer.
 func DeadHost(name fleet.HostName, s *Situation) (fleet.Host, bool) {
-	for i := range s.Hosts {
-		if h := &s.Hosts[i]; !h.Up && h.Name == name { // hardly any is down
-			return *h, true
-		}
+	if h := struckHost(name, s); h != nil && !h.Up {
+		return *h, true
 	}
 	return fleet.Host{}, false
 }

@@ -25,9 +25,8 @@ func mute(m *fleet.Machine, v *fleet.View, s *Situation) bool {
 
 // cutApart reports whether the host's access is cut, as whoever cuts it says: what is on it serves nobody.
 func cutApart(host fleet.HostName, s *Situation) bool {
-	return slices.ContainsFunc(s.Hosts, func(h fleet.Host) bool {
-		return h.Fence.Access == fleet.AccessCut && h.Name == host
-	})
+	h := struckHost(host, s)
+	return h != nil && h.Fence.Access == fleet.AccessCut
 }
 
 // Speaks reports whether one of the machine's checks is down by an answer: the machine is reached from here.

@@ -25,6 +25,9 @@ type Chart struct {
 
 func (w *Chart) now() fleet.Instant { return w.Situation.Now.Mono }
 
+// fewRecords is how many a machine has in a round in which it fails: room for them is made once, since thousands may.
+const fewRecords = 4
+
 // Record adds a record about the machine.
 func (w *Chart) Record(rec fleet.Record) {
 	m := w.M
@@ -49,6 +52,9 @@ func (w *Chart) Record(rec fleet.Record) {
 	}
 	if m.Incident != nil && rec.Parent == "" {
 		rec.Parent = m.Incident.Parent
+	}
+	if w.Records == nil {
+		w.Records = make([]fleet.Record, 0, fewRecords)
 	}
 	w.Records = append(w.Records, rec)
 }
