@@ -1,9 +1,15 @@
 #!/bin/sh
-# An exec provider for tests of hale's end: a file for each instance, and a mood in which calls are answered.
+# An exec provider for tests of hale's end: a file for each instance, a link for each name, and a mood in which calls are
+# answered.
 #   well: at once; slow: a second later, where something is changed; silent: never; transient: "not now"
+# Of thousands of machines each call counts, so that it does by itself what it can: a process costs more than all else.
 read -r request
-field() { printf %s "$request" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
-operation=$(field operation)
+# after sets $value to what follows the text up to the next quote; empty: the request has no such text.
+after() {
+    value=${request#*"$1"}
+    [ "$value" = "$request" ] && value= || value=${value%%'"'*}
+}
+after '"operation":"' && operation=$value
 read -r mood <"$TRUTH/mood"
 case $operation in
 describe) echo '{"result":{"contract":1,"name":"truth","abilities":[]}}' && exit ;;
@@ -12,7 +18,7 @@ case $mood in
 silent) exec sleep 600 ;;
 transient) echo '{"error":{"kind":"transient","message":"not now"}}' && exit ;;
 esac
-id=$(printf %s "$request" | sed -n 's/.*"instance":{"id":"\([^"]*\)".*/\1/p')
+after '"instance":{"id":"' && id=$value
 file=$TRUTH/instances/$id
 case $operation in
 identity) echo '{"result":{"identities":{"":"truth"}}}' && exit ;;
@@ -21,31 +27,38 @@ list)
     echo "{\"result\":{\"instances\":[$all]}}" && exit
     ;;
 esac
-if [ "$operation" != create ] && [ ! -f "$file" ]; then
+[ -f "$file" ] && read -r instance <"$file"
+if [ "$operation" != create ] && [ -z "$instance" ]; then
     echo '{"error":{"kind":"not found","message":""}}' && exit
 fi
 if [ "$operation" = get ]; then
-    read -r instance <"$file"
     echo "{\"result\":{\"instance\":$instance}}" && exit
 fi
 [ "$mood" = slow ] && sleep 1
-change() { sed "$1" "$file" >"$file.new" && mv "$file.new" "$file"; }
+write() { printf '%s\n' "$1" >"$file.new" && mv "$file.new" "$file"; }
+# change writes the instance with the second text in place of the first, if that is in it.
+change() {
+    case $instance in *"$1"*) write "${instance%%"$1"*}$2${instance#*"$1"}" ;; esac
+}
 case $operation in
 create)
-    mark=$(printf %s "$request" | sed 's/.*"mark":\({[^}]*}\).*/\1/')
-    name=$(printf %s "$request" | sed 's/.*"machine":"\([^"]*\)".*/\1/')
-    if [ -f "$file" ] || grep -rqs --exclude='*.new' "\"name\":\"$name\"" "$TRUTH/instances"; then
+    after '"machine":"' && name=$value
+    mark=${request#*'"mark":{'} mark="{${mark%%'}'*}}"
+    # A name that leads to no instance is free: that one was deleted, or never made.
+    [ -d "$TRUTH/names" ] || mkdir -p "$TRUTH/names"
+    if [ -f "$file" ] || [ -e "$TRUTH/names/$name" ]; then
         echo '{"error":{"kind":"conflict","message":"the name is taken"}}' && exit
     fi
+    ln -sfn "../instances/$id" "$TRUTH/names/$name"
     # What two instances have as an address says nothing of either: each has its own.
-    address=127$(printf '.%d' $(printf %s "$id" | sed 's/^\(..\)\(..\)\(..\).*/0x\1 0x\2 0x\3/'))
-    echo "{\"id\":\"$id\",\"name\":\"$name\",\"power\":\"running\",\"address\":\"$address\",\"mark\":$mark}" >"$file.new"
-    mv "$file.new" "$file"
+    rest=${id#??} last=${rest#??}
+    address=127.$((0x${id%"$rest"})).$((0x${rest%"$last"})).$((0x${last%"${last#??}"}))
+    write "{\"id\":\"$id\",\"name\":\"$name\",\"power\":\"running\",\"address\":\"$address\",\"mark\":$mark}"
     ;;
-start) change 's/"power":"off"/"power":"running"/' ;;
-power-off) change 's/"power":"running"/"power":"off"/' ;;
+start) change '"power":"off"' '"power":"running"' ;;
+power-off) change '"power":"running"' '"power":"off"' ;;
 reboot) ;;
-certify) change 's/"certified":false/"certified":true/' ;;
+certify) change '"certified":false' '"certified":true' ;;
 delete) rm -f "$file" ;;
 *) echo '{"error":{"kind":"unsupported","message":""}}' && exit ;;
 esac
