@@ -50,9 +50,16 @@ create)
         echo '{"error":{"kind":"conflict","message":"the name is taken"}}' && exit
     fi
     ln -sfn "../instances/$id" "$TRUTH/names/$name"
-    # What two instances have as an address says nothing of either: each has its own.
+    # What two instances have as an address says nothing of either, so each has its own: the first that is free, from
+    # one on that its id says. It is not given back.
+    mkdir -p "$TRUTH/addresses"
     rest=${id#??} last=${rest#??}
-    address=127.$((0x${id%"$rest"})).$((0x${rest%"$last"})).$((0x${last%"${last#??}"}))
+    n=$((0x${id%"$rest"} << 16 | 0x${rest%"$last"} << 8 | 0x${last%"${last#??}"}))
+    address=127.$((n >> 16)).$((n >> 8 & 255)).$((n & 255))
+    until mkdir "$TRUTH/addresses/$address" 2>/dev/null; do
+        n=$(((n + 1) & 0xffffff))
+        address=127.$((n >> 16)).$((n >> 8 & 255)).$((n & 255))
+    done
     write "{\"id\":\"$id\",\"name\":\"$name\",\"power\":\"running\",\"address\":\"$address\",\"mark\":$mark}"
     ;;
 start) change '"power":"off"' '"power":"running"' ;;
