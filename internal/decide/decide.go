@@ -86,7 +86,7 @@ func (r *round) decide() Decision {
 	}
 	r.record(remindOfDoubt(&r.sit.Whole.Doubt, &r.s)...)
 	r.shareFates(works)
-	d := Decision{Brake: r.brake(works), Machines: slices.Grow(r.decided, r.awake(works))}
+	d := Decision{Brake: r.brake(works), Machines: slices.Grow(r.decided, awake(works))}
 	r.sit.Sights = sights(r, works)
 	for _, w := range works {
 		if r.sleepsOn(w) {
@@ -111,7 +111,7 @@ func (r *round) decide() Decision {
 }
 
 // awake counts the works from which something may follow.
-func (r *round) awake(works []*work) int {
+func awake(works []*work) int {
 	n := 0
 	for _, w := range works {
 		if !w.asleep {
@@ -163,6 +163,7 @@ type memory struct {
 	settled settled
 	domains []fleet.Domain // of the parents
 	first   []int          // by site, the first of these that it lies in
+	lots    []fleet.Lot    // of the other fleets, that were counted last
 	hours   hours
 	defined defined
 	telling []fleet.Reason // for which a person is told of a machine in this round, since its time is over

@@ -40,6 +40,13 @@ func (r *round) shareFates(works []*work) {
 
 func (r *round) question() fate.Question { return fate.Question{AtLeast: r.s.Spec.SharedFate.AtLeast} }
 
+// alone asks of this fleet only: what others say may be old, and must not hide what it sees itself.
+func alone(r *round) fate.Question {
+	q := r.question()
+	q.Alone = true
+	return q
+}
+
 // anybodysFate reports whether it is worth counting: there are parents, or enough machines that fail or may.
 func (r *round) anybodysFate(works []*work) bool {
 	if len(r.sit.Whole.Parents) > 0 {
@@ -56,13 +63,17 @@ func (r *round) anybodysFate(works []*work) bool {
 		}
 	}
 	least := r.s.Spec.SharedFate.AtLeast
+	for i := range r.s.Lots {
+		suspect += r.s.Lots[i].Failing + r.s.Lots[i].Suspect
+	}
 	return least > 0 && failing > 0 && failing+suspect >= least
 }
 
 // countedBefore reports whether a census would find what the last one found: no parent to look after, no suspect whose machines
 // might share a fate yet, and nobody whose failing or place is news.
 func (r *round) countedBefore(works []*work) bool {
-	if len(r.sit.Whole.Parents) > 0 || r.s.Whole.Doubt.Reason != "" || r.tally.Suspect > 0 || len(r.freed) > 0 {
+	if len(r.sit.Whole.Parents) > 0 || r.s.Whole.Doubt.Reason != "" || r.tally.Suspect > 0 || len(r.freed) > 0 ||
+		!slices.Equal(r.lots, r.s.Lots) {
 		return false
 	}
 	for _, w := range works {
@@ -95,10 +106,20 @@ func (r *round) state(m *fleet.Machine) fate.State {
 	case m.Incident != nil && r.sit.Whole.Parent(m.Incident.Parent) != nil && m.Health.Verdict != fleet.VerdictHealthy &&
 		!guard.LeftAlone(m.Health.Cause, &r.s.Spec):
 		return fate.Failing
-	case m.Health.Verdict == fleet.VerdictSuspect:
+	case m.Health.Verdict == fleet.VerdictSuspect, m.Health.Result == fleet.ResultDependsOn:
 		return fate.Suspect
 	}
 	return fate.Sound
+}
+
+// shows says what the machine shows of its place. One that a person holds shows it, too: its silence is no failure of its
+// own, and may be the place's.
+func shows(r *round, w *work) fate.State {
+	if m := w.M; guard.AtRest(m, &r.sit.Whole) && m.Health.Verdict == fleet.VerdictUnhealthy &&
+		m.Health.Cause == fleet.CauseChecks && !guard.Speaks(w.View) {
+		return fate.Failing
+	}
+	return r.stateOf(w)
 }
 
 // takeCensus counts every machine where it lies. Those without work are well.
@@ -115,8 +136,10 @@ func (r *round) takeCensus(works []*work) {
 			w.site = r.census.Move(w.site, &is)
 			r.settled.census = 0
 		}
-		r.census.Mark(w.site, r.stateOf(w))
+		r.census.Mark(w.site, shows(r, w))
 	}
+	r.census.Beside(r.s.Lots)
+	r.lots = r.s.Lots
 }
 
 // settled is the population of the census, and what it was counted from.
@@ -161,7 +184,7 @@ func (r *round) closeParents() {
 		f := r.census.Look(p.Domain, r.question())
 		p.Failing, p.Members, p.Chance = f.Failing, f.Members, f.Chance
 		switch {
-		case least > 0 && 2*f.Failing >= least && f.Stands():
+		case least > 0 && (stands(r, f) || isLeft(r, &p) || stands(r, r.census.Look(p.Domain, alone(r)))):
 			p.CalmSince = 0
 		case p.CalmSince == 0:
 			p.CalmSince = r.s.Now.Mono
@@ -173,6 +196,18 @@ func (r *round) closeParents() {
 		kept = append(kept, p)
 	}
 	r.sit.Whole.Parents = kept
+}
+
+// isLeft reports whether the machines leave the domain, and none that is still there is well: that they become fewer
+// contradicts nothing.
+func isLeft(r *round, p *fleet.Parent) bool {
+	f := r.census.Look(p.Domain, alone(r))
+	return guard.Leaving(p, &r.sit) && f.Failing > 0 && f.Failing == f.Members
+}
+
+// stands reports whether nothing contradicts what was told of the domain.
+func stands(r *round, f fate.Finding) bool {
+	return 2*f.Failing >= r.s.Spec.SharedFate.AtLeast && f.Stands()
 }
 
 func (r *round) closeParent(p fleet.Parent, why fleet.Reason) {
@@ -193,22 +228,35 @@ func (r *round) openParents() {
 	if slices.ContainsFunc(r.sit.Whole.Parents, unplaced) {
 		return // as before the first listing: whose failures are explained already, nobody knows
 	}
+	var others []fleet.Domain // that explain failures of other fleets only
 	for q.AtLeast > 0 {
 		if f := r.census.Blame(q); f.Concentrated && r.widen(f) {
 			continue
 		}
-		rest := q
-		for _, p := range r.sit.Whole.Parents {
-			rest.Without = append(rest.Without, p.Domain)
+		causes := r.census.Causes(besides(r, q, others))
+		if len(causes) == 0 {
+			causes = r.census.Causes(besides(r, alone(r), others))
 		}
-		causes := r.census.Causes(rest)
 		if len(causes) == 0 {
 			return
 		}
 		for _, f := range causes {
-			r.openParent(f, nil)
+			if r.census.Concerns(f.Domain) {
+				r.openParent(f, nil)
+			} else {
+				others = append(others, f.Domain)
+			}
 		}
 	}
+}
+
+// besides asks about what neither the open parents explain nor these domains do.
+func besides(r *round, q fate.Question, others []fleet.Domain) fate.Question {
+	q.Without = slices.Clone(others)
+	for _, p := range r.sit.Whole.Parents {
+		q.Without = append(q.Without, p.Domain)
+	}
+	return q
 }
 
 // widen opens a parent for a domain in which all the failures of open parents lie, and more, in their place.
@@ -279,14 +327,14 @@ func (r *round) pageParents(works []*work) {
 // foresee marks the machines that would share a fate if the suspects around them turned out to fail.
 func (r *round) foresee(works []*work) {
 	q := r.question()
-	if q.AtLeast == 0 || r.tally.Suspect == 0 {
+	if q.AtLeast == 0 || !r.census.Unsure() {
 		return
 	}
+	q = besides(r, q, nil)
 	q.Suspects = true
-	for _, p := range r.sit.Whole.Parents {
-		q.Without = append(q.Without, p.Domain)
-	}
-	for _, f := range r.census.Suspicions(q) {
+	suspicions := r.census.Suspicions(q)
+	q.Alone = true
+	for _, f := range append(suspicions, r.census.Suspicions(q)...) {
 		for _, w := range works {
 			w.fated = w.fated || r.census.Within(w.site, f.Domain)
 		}

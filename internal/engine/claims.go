@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 	"hale/internal/state"
 )
 
-// claim says that a target was told of a provider's outage, or of a brake that fleets share: by the owner of the fleet
+// claim says that a target was told of a provider's outage, of a brake that fleets share, or of a fate: by the owner of the fleet
 // that came first, for all of them. It is made with the message and deleted with the message of the end, each by one
 // transaction that only the first one wins.
 type claim struct {
@@ -31,11 +32,16 @@ func brakeClaims(k fleet.ScopeKind, p fleet.ProviderName) string {
 	return "providers/" + string(p) + "/brake/told/"
 }
 
+func fateClaims(p fleet.ProviderName, d fleet.Domain) string {
+	return "providers/" + string(p) + "/fate/" + string(d.Kind) + "/" + url.PathEscape(d.Name) + "/told/"
+}
+
 // common is what a record says that is the same for several fleets: one of them tells people.
 type common struct {
 	claims  string       // the prefix of the claims under which it is told
 	fellows []fleet.Spec // the fleets that it is about, as this engine knows them
 	over    bool         // what it tells is that it is over
+	silent  bool         // and nobody need be told, since something wider goes on
 	remind  bool         // it is told once more
 }
 
@@ -52,6 +58,11 @@ func (t *term) inCommon(r *fleet.Record) (common, bool) {
 		if c.fellows = t.sentinel.fellows(); r.Scope == fleet.ScopeInstallation {
 			c.fellows = t.everyone("")
 		}
+		return c, true
+	case !r.Domain.None() && (paged && r.Reason == fleet.ReasonSharedFate ||
+		r.Kind == fleet.RecordParentClosed && r.Paged):
+		c.claims, c.fellows = fateClaims(t.spec.Provider, r.Domain), t.struck(t.spec.Provider, r.Domain)
+		c.over, c.silent = r.Kind == fleet.RecordParentClosed, r.Reason == fleet.ReasonSuperseded
 		return c, true
 	case r.Provider == "":
 		return common{}, false
@@ -115,7 +126,9 @@ func (t *term) share(ctx context.Context, l outbox.Letter, c common) (outbox.Let
 			mine = append(mine, s)
 		}
 	}
-	l.Sendings = mine
+	if l.Sendings = mine; c.silent {
+		l.Sendings = nil
+	}
 	return l, txn, nil
 }
 

@@ -19,10 +19,16 @@ import (
 func thirty(t *testing.T, tale func(s *story, targets map[fleet.TargetName]*notified.Target),
 	edits ...func(*fleet.Spec)) {
 	t.Helper()
+	thirtyOn(t, simulated.Options{}, tale, edits...)
+}
+
+func thirtyOn(t *testing.T, world simulated.Options,
+	tale func(s *story, targets map[fleet.TargetName]*notified.Target), edits ...func(*fleet.Spec)) {
+	t.Helper()
 	targets := map[fleet.TargetName]*notified.Target{"ops": {}, "hook": {}, "lone": {}}
 	first := web(1)
 	first.Notify = told(0, "ops").Notify
-	tell(t, simulated.Options{}, first, func(s *story) {
+	tell(t, world, first, func(s *story) {
 		s.people(targets)
 		s.post.Words = func(l outbox.Letter, _ []fleet.Record) notify.Message {
 			return notify.Message{

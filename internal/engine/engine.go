@@ -53,6 +53,7 @@ type Engine struct {
 	sentinels []*sentinel // while it runs, Run's own
 	owners    atomic.Pointer[[]*holder]
 	tolls     *tolls
+	lots      lots
 	begun     *beginning
 	posts     map[any]*post // of sentinels and owners; Run's own
 	asks      chan asked
@@ -82,6 +83,7 @@ func New(opts Options) (*Engine, error) {
 	e := &Engine{
 		opts: opts, clock: newClock(), begun: newBeginning(opts.Store), posts: map[any]*post{}, asks: make(chan asked), ended: make(chan struct{}),
 		released: map[fleet.Name]time.Time{}, tolls: newTolls(),
+		lots: lots{last: map[fleet.ProviderName]*gathering{}},
 	}
 	byName := make(map[fleet.ProviderName]*sentinel)
 	for _, src := range opts.Sources {
@@ -95,6 +97,7 @@ func New(opts Options) (*Engine, error) {
 	for _, f := range opts.Fleets {
 		o := newHolder(f, e.clock, byName[f.Spec.Provider], e.begun, opts)
 		o.fleets, o.others, o.tolls, o.everyone = e.fleets, e.others, e.tolls, e.everyone
+		o.lotsBeside, o.struck = e.lotsBeside, e.struck
 		owners = append(owners, o)
 	}
 	e.owners.Store(&owners)

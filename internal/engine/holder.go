@@ -44,6 +44,7 @@ type FleetStatus struct {
 	Whole    fleet.Whole
 	Tally    guard.Tally
 	Tolls    []fleet.Toll // the other fleets, where they share a brake
+	Lots     []fleet.Lot  // how the machines fare, place by place
 	Slots    fleet.Slots  // machines in repair of all fleets
 	Machines []fleet.View
 	// Good is how many good answers count towards making a check up, of recovering machines, where Count asked.
@@ -94,6 +95,8 @@ type holder struct {
 	fleets   func() int // that share the store
 	// others says what other fleets on the provider hear; see Engine.others.
 	others       func(fleet.ProviderName, fleet.Name, []fleet.Neighbourhood) []fleet.Hearing
+	lotsBeside   func(fleet.ProviderName, fleet.Name) []fleet.Lot    // see Engine.lotsBeside
+	struck       func(fleet.ProviderName, fleet.Domain) []fleet.Spec // see Engine.struck
 	tolls        *tolls
 	everyone     func(on fleet.ProviderName) []fleet.Spec // see Engine.everyone
 	server       string

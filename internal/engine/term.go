@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/decide"
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/guard"
@@ -440,6 +441,7 @@ func (t *term) publish(now fleet.Now) {
 		Whole:        whole,
 		Tally:        tally,
 		Tolls:        t.own.Tolls(),
+		Lots:         decide.Lots(t.own.Spec(), &whole, views),
 		Machines:     views,
 		At:           now,
 		Slots:        t.own.Slots(),

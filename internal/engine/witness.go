@@ -29,6 +29,7 @@ const hearingLag = time.Second
 // witnesses are what one owner asks beside its machines.
 type witnesses struct {
 	next    fleet.Instant // when to look again
+	open    bool          // a machine was open when it was looked last
 	epoch   uint64
 	asked   map[fleet.HostName]netip.Addr
 	answers map[fleet.HostName]bool
@@ -39,10 +40,14 @@ const besideEvery = 200 * time.Millisecond
 
 // lookBeside learns what there is to learn near the machines that are silent.
 func (t *term) lookBeside(now fleet.Now) {
-	if now.Mono < t.beside.next {
+	open := len(t.own.Open()) > 0 || len(t.own.Whole().Parents) > 0
+	if now.Mono < t.beside.next && (t.beside.open || !open) {
 		return
 	}
-	t.beside.next = now.Mono.Add(besideEvery)
+	t.beside.next, t.beside.open = now.Mono.Add(besideEvery), open
+	if open { // before anything is decided about a machine that fails first
+		t.own.SetLots(t.lotsBeside(t.spec.Provider, t.spec.Name))
+	}
 	silenced := t.own.Silenced()
 	t.own.SetOthers(t.others(t.spec.Provider, t.spec.Name, silenced))
 	t.askHosts(silenced)

@@ -51,7 +51,8 @@ type site struct {
 	where
 	in                         [kinds]int // the numbers of its domains, the most specific first
 	members, failing, suspects int
-	next                       int // the site that was counted after this one the last time
+	beside                     fleet.Lot // the machines of other fleets
+	next                       int       // the site that was counted after this one the last time
 }
 
 // kinds is how many domains a machine lies in at most: one of each kind.
@@ -112,8 +113,40 @@ func (c *Census) Mark(site int, is State) {
 // Unmark keeps the population and takes it to be sound.
 func (c *Census) Unmark() {
 	for i := range c.sites {
-		c.sites[i].failing, c.sites[i].suspects = 0, 0
+		c.sites[i].failing, c.sites[i].suspects, c.sites[i].beside = 0, 0, fleet.Lot{}
 	}
+}
+
+// Beside counts the machines of other fleets, too, where they lie.
+func (c *Census) Beside(lots []fleet.Lot) {
+	for _, l := range lots {
+		at := &c.sites[c.siteOf(where{l.Host, l.Network, l.Storage})].beside
+		at.Members, at.Failing, at.Suspect = at.Members+l.Members, at.Failing+l.Failing, at.Suspect+l.Suspect
+	}
+}
+
+// Lots returns what was counted of this fleet, sorted by place.
+func (c *Census) Lots() []fleet.Lot {
+	lots := make([]fleet.Lot, 0, len(c.sites))
+	for i := range c.sites {
+		if s := &c.sites[i]; s.members > 0 {
+			lots = append(lots, fleet.Lot{Host: s.host, Network: s.network, Storage: s.storage,
+				Members: s.members, Failing: s.failing, Suspect: s.suspects})
+		}
+	}
+	slices.SortFunc(lots, fleet.Lot.Compare)
+	return lots
+}
+
+// Unsure reports whether any machine, of whichever fleet, may turn out to fail.
+func (c *Census) Unsure() bool {
+	return slices.ContainsFunc(c.sites, func(s site) bool { return s.suspects+s.beside.Suspect > 0 })
+}
+
+// Concerns reports whether a machine of this fleet fails in the domain.
+func (c *Census) Concerns(d fleet.Domain) bool {
+	n, known := c.numbers[d]
+	return known && slices.ContainsFunc(c.sites, func(s site) bool { return s.failing > 0 && s.within(n) })
 }
 
 // siteOf finds the site. It looks first where the order of the machines before leads: they were placed side by side or in turn.
@@ -172,7 +205,7 @@ func (c *Census) numberOf(d fleet.Domain) int {
 	return n
 }
 
-// Knows reports whether anybody lies in the domain.
+// Knows reports whether anybody lies in the domain, of whichever fleet.
 func (c *Census) Knows(d fleet.Domain) bool { return c.numbers[d] != 0 }
 
 // Within reports whether the site lies in the domain.

@@ -13,6 +13,8 @@ type Question struct {
 	AtLeast int
 	// Suspects counts those, too, that may yet turn out to fail.
 	Suspects bool
+	// Alone counts this fleet only, and not the others that it was told of.
+	Alone bool
 	// Without leaves the machines of these domains out: their fate is known already.
 	Without []fleet.Domain
 }
@@ -54,6 +56,12 @@ func (c *Census) count(q Question) count {
 		here := tally{members: s.members, failing: s.failing}
 		if q.Suspects {
 			here.failing += s.suspects
+		}
+		if !q.Alone {
+			here.add(tally{members: s.beside.Members, failing: s.beside.Failing})
+		}
+		if !q.Alone && q.Suspects {
+			here.failing += s.beside.Suspect
 		}
 		n.whole.add(here)
 		for _, d := range s.in {
@@ -166,7 +174,7 @@ const lenience = 10
 func (c *Census) Covers(outer, inner fleet.Domain) bool {
 	more := false
 	for i := range c.sites {
-		if c.sites[i].failing == 0 {
+		if c.sites[i].failing+c.sites[i].beside.Failing == 0 {
 			continue
 		}
 		switch in, out := c.Within(i, inner), c.Within(i, outer); {

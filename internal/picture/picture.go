@@ -71,6 +71,7 @@ type Picture struct {
 	others    []fleet.Hearing
 	answers   []fleet.HostName
 	tolls     []fleet.Toll
+	lots      []fleet.Lot
 	provider  fleet.ProviderState
 	roll      fleet.Roll
 	catalogue *Catalogue // as last seen; nil: never
@@ -190,7 +191,7 @@ func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	return fleet.Snapshot{
 		Now: now, Installation: p.installation, Spec: p.spec, Wanted: p.wanted, Acting: p.acting, SteadyAt: p.steadyAt,
 		Provider: p.provider, Roll: p.roll, Hosts: p.hosts, Silent: p.silent, Cannot: p.cannot, Vantage: p.vantage,
-		Others: p.others, Answers: p.answers, Tolls: p.tolls, Brake: p.brake, Whole: p.whole, Machines: p.views,
+		Others: p.others, Answers: p.answers, Lots: p.lots, Tolls: p.tolls, Brake: p.brake, Whole: p.whole, Machines: p.views,
 		Open:   p.Open(),
 		Orders: orders[:min(len(orders), ordersAtOnce)], Placed: p.placed, Slots: p.slots,
 	}

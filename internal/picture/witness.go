@@ -48,6 +48,15 @@ func (p *Picture) SetTolls(all []fleet.Toll) {
 	p.dirty = p.dirty || len(p.whole.Brakes) > 0 || len(p.Open()) > 0 // else nothing waits that could begin
 }
 
+// SetLots takes in how the machines of the other fleets on the provider fare, sorted by place. The picture keeps it.
+func (p *Picture) SetLots(all []fleet.Lot) {
+	if slices.Equal(p.lots, all) {
+		return
+	}
+	p.lots = all
+	p.dirty = p.dirty || len(p.whole.Parents) > 0 || len(p.Open()) > 0 // else nothing waits that could begin
+}
+
 // SetAnswers takes in which hosts of the neighbourhoods that are Silenced answer at their own address, sorted.
 func (p *Picture) SetAnswers(hosts []fleet.HostName) {
 	if !slices.Equal(p.answers, hosts) {

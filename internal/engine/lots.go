@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"hale/internal/fleet"
+)
+
+// lots are how the machines of all fleets fare, provider by provider, as their owners showed them last. They are put
+// together for all that ask within a moment. Fleets that another server looks after are not in it.
+type lots struct {
+	mu   sync.Mutex
+	last map[fleet.ProviderName]*gathering
+}
+
+// gathering is what all fleets on a provider showed at one time. It is never changed.
+type gathering struct {
+	at  fleet.Instant
+	by  map[fleet.Name][]fleet.Lot
+	sum []fleet.Lot // of all, sorted by place
+}
+
+// beside returns what the others than the fleet show; nil: there is no other one.
+func (g *gathering) beside(name fleet.Name) []fleet.Lot {
+	own, some := g.by[name]
+	if len(g.by) == 0 || some && len(g.by) == 1 {
+		return nil
+	}
+	out := make([]fleet.Lot, 0, len(g.sum))
+	for _, l := range g.sum {
+		if len(own) > 0 && own[0].Compare(l) == 0 {
+			l.Members, l.Failing, l.Suspect = l.Members-own[0].Members, l.Failing-own[0].Failing,
+				l.Suspect-own[0].Suspect
+			own = own[1:]
+		}
+		if l.Members > 0 {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// lotsBeside returns how the machines fare of the fleets on the provider, but the one that asks. Of what an owner shows
+// that has not looked at its probes of late, only what failed counts for sure.
+func (e *Engine) lotsBeside(of fleet.ProviderName, asks fleet.Name) []fleet.Lot {
+	e.lots.mu.Lock()
+	g := e.lots.last[of]
+	if now := e.clock.now().Mono; g == nil || now.Sub(g.at) >= besideEvery {
+		g = e.gatherLots(of, now)
+		e.lots.last[of] = g
+	}
+	e.lots.mu.Unlock()
+	return g.beside(asks)
+}
+
+func (e *Engine) gatherLots(of fleet.ProviderName, now fleet.Instant) *gathering {
+	g := &gathering{at: now, by: map[fleet.Name][]fleet.Lot{}}
+	for _, o := range *e.owners.Load() {
+		f := o.published.Load()
+		if f.Spec.Provider != of || f.Acting == fleet.ReasonNotOwner {
+			continue
+		}
+		shown := f.Lots
+		if now.Sub(fleet.Instant(o.lived.Load())) > deafAfter {
+			shown = slices.Clone(shown)
+			for i := range shown {
+				shown[i] = shown[i].Outdated()
+			}
+		}
+		g.by[f.Spec.Name] = shown
+		g.sum = append(g.sum, shown...)
+	}
+	slices.SortFunc(g.sum, fleet.Lot.Compare)
+	at := 0
+	for i := range g.sum {
+		switch {
+		case i == 0:
+		case g.sum[at].Compare(g.sum[i]) != 0:
+			at++
+			g.sum[at] = g.sum[i]
+		default:
+			l := &g.sum[at]
+			l.Members, l.Failing, l.Suspect = l.Members+g.sum[i].Members, l.Failing+g.sum[i].Failing,
+				l.Suspect+g.sum[i].Suspect
+		}
+	}
+	g.sum = g.sum[:min(len(g.sum), at+1)]
+	return g
+}
+
+// struck returns the fleets on the provider that have an incident of the domain.
+func (e *Engine) struck(of fleet.ProviderName, d fleet.Domain) []fleet.Spec {
+	var all []fleet.Spec
+	for _, o := range *e.owners.Load() {
+		f := o.published.Load()
+		is := func(p fleet.Parent) bool { return p.Domain == d }
+		if f.Spec.Provider == of && slices.ContainsFunc(f.Whole.Parents, is) {
+			all = append(all, f.Spec)
+		}
+	}
+	slices.SortFunc(all, func(a, b fleet.Spec) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
