@@ -2,6 +2,7 @@ package bubble
 
 import (
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/scenario"
 	"hale/internal/sim"
+	"hale/internal/sim/world"
 )
 
 // folders hold the scenario files that both rooms play.
@@ -60,6 +62,9 @@ func unplayable(o sim.Options) string {
 		if why := onlyRoomA[e.Verb]; why != "" {
 			return e.String() + ": " + why
 		}
+	}
+	if slices.ContainsFunc(o.Hosts, func(h world.Host) bool { return h.Beside > 0 }) {
+		return "other fleets play in the stories of the engine"
 	}
 	var perSecond float64
 	for _, c := range o.Spec.Checks {

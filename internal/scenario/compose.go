@@ -57,6 +57,9 @@ func worldOf(o sim.Options) []byte {
 		if h.Delay > 0 {
 			fmt.Fprintf(&b, " fence_delay %s", h.Delay)
 		}
+		if h.Beside > 0 {
+			fmt.Fprintf(&b, " beside %d", h.Beside)
+		}
 		b.WriteByte('\n')
 	}
 	for i, host := range o.Homes {

@@ -91,6 +91,7 @@ func place(o *sim.Options, h world.Host) {
 		k.Rack, k.Room, k.Zone = cmp.Or(h.Rack, k.Rack), cmp.Or(h.Room, k.Room), cmp.Or(h.Zone, k.Zone)
 		k.Network, k.Storage = cmp.Or(h.Network, k.Network), cmp.Or(h.Storage, k.Storage)
 		k.Fence, k.Cut, k.Delay = cmp.Or(h.Fence, k.Fence), cmp.Or(h.Cut, k.Cut), cmp.Or(h.Delay, k.Delay)
+		k.Beside = cmp.Or(h.Beside, k.Beside)
 		return
 	}
 	o.Hosts = append(o.Hosts, h)
@@ -165,7 +166,7 @@ func stretch(take func(o *sim.Options, least, most time.Duration)) set {
 	}
 }
 
-// mostFences bounds the tries to cut a host's power.
+// mostFences bounds the tries to cut a host's power, and the machines of other fleets on it.
 const mostFences = 100
 
 func parseHost(words []string) (world.Host, error) {
@@ -173,12 +174,16 @@ func parseHost(words []string) (world.Host, error) {
 	into := map[string]*string{
 		"host": &h.Name, "rack": &h.Rack, "room": &h.Room, "zone": &h.Zone, "network": &h.Network, "storage": &h.Storage,
 	}
-	counts := map[string]*int{"fence": &h.Fence, "cut": &h.Cut}
+	counts := map[string]*int{"fence": &h.Fence, "cut": &h.Cut, "beside": &h.Beside}
 	for i := 0; i < len(words); i += 2 {
 		if n := counts[words[i]]; n != nil && i+1 < len(words) {
 			var err error
 			if *n, err = strconv.Atoi(words[i+1]); err != nil || *n < 0 || *n > mostFences {
-				return h, fmt.Errorf("%s %s: say how often that can be tried, 0 to %d", words[i], words[i+1], mostFences)
+				what := "how often that can be tried"
+				if words[i] == "beside" {
+					what = "how many machines of other fleets stand there"
+				}
+				return h, fmt.Errorf("%s %s: say %s, 0 to %d", words[i], words[i+1], what, mostFences)
 			}
 			continue
 		}

@@ -10,8 +10,8 @@ import (
 // besideEvery is how often hosts are asked on which a machine is silent (package engine).
 const besideEvery = time.Second
 
-// lookBeside asks the hosts themselves on which machines are silent, for as long as they are. There is no other fleet
-// in room A: what fleets hear for one another, the stories of the engine show.
+// lookBeside asks the hosts themselves on which machines are silent, for as long as they are, and what other fleets
+// show.
 func (c *server) lookBeside() {
 	silenced := c.own.Silenced()
 	var answers []fleet.HostName
@@ -22,6 +22,7 @@ func (c *server) lookBeside() {
 	}
 	slices.Sort(answers)
 	c.own.SetAnswers(answers)
+	c.neighbours.show(c, silenced)
 	if len(silenced) == 0 || c.beside > c.s.w.Now() {
 		return
 	}

@@ -45,6 +45,7 @@ type server struct {
 	beside   time.Duration // when the hosts are asked next on which a machine is silent
 	// toldOfStore says that a person was told that the store takes nothing.
 	toldOfStore bool
+	neighbours  neighbours
 	// crashIn counts the writes until the process dies: half of the times before the write is stored. 0: never.
 	crashIn  int
 	pauseFor time.Duration // before the next call is sent, after the lease was read
@@ -182,6 +183,7 @@ func (c *server) watch() {
 	c.probes = newProber(c.s.w, c.name, c.s.spec, max(c.s.spec.Size, len(c.s.store.beliefs)), c.hear)
 	c.probes.edges = &c.s.score.Edges
 	c.probes.edit(c.s.wanted.Checks)
+	c.neighbours.watch(c)
 }
 
 func (c *server) aimed(index int, a picture.Aim) { c.probes.aim(index, a) }
@@ -309,6 +311,9 @@ func (c *server) hear(index int, r row) {
 func (c *server) answersChanged(a netip.Addr) {
 	if c.alive && c.frozen == 0 && c.probes != nil {
 		c.probes.changed(a)
+	}
+	if c.neighbours.probes != nil {
+		c.neighbours.probes.changed(a)
 	}
 }
 

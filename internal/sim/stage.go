@@ -70,6 +70,7 @@ type stage struct {
 	nonces       int          // that starts of hale were given; of the first hale's
 	disks        []string     // the template's kept disks that outlive instances
 	allUp        []fleet.Host // the hosts as a listing shows them when all answer
+	beside       []*world.VM  // machines of other fleets
 }
 
 // crew is the hale servers of a run.
@@ -204,6 +205,7 @@ func newStage(o Options) (*stage, error) {
 	default:
 		s.plant()
 	}
+	s.plantNeighbours()
 	for i := range o.Servers {
 		s.servers = append(s.servers, &server{s: s, name: "hale-" + strconv.Itoa(i+1)})
 	}

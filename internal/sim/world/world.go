@@ -28,6 +28,8 @@ type Host struct {
 	Delay time.Duration
 	// Heavier is how much longer, where one of the fleet's machines was seen on it last.
 	Heavier time.Duration
+	// Beside is how many machines of other fleets stand on it.
+	Beside int
 }
 
 // Options describe a world. Durations of zero take the defaults named with them.
