@@ -28,6 +28,8 @@ type Decision struct {
 	Believes bool
 	Believed []fleet.StartName
 	Machines []Machine // those for which something follows, in the snapshot's order; all the others stay as they are
+	// Asks are the machines, by Snapshot.Machines, that are to be asked on demand; nothing of that is stored.
+	Asks []int
 	// Next is when to decide again at the latest, without new evidence. Zero: not before there is some.
 	Next fleet.Instant
 }
@@ -105,6 +107,7 @@ func (r *round) decide() Decision {
 	d.Whole = r.sit.Whole
 	r.record(tellJointly(&r.s, &d)...)
 	d.Believes, d.Believed = r.trusted()
+	d.Asks = r.asks
 	d.Records, d.Orders, r.decided = r.records, r.rulings, d.Machines[:0]
 	d.Next = r.next(d, works)
 	return d
@@ -148,6 +151,7 @@ type round struct {
 	recovers *fleet.Order
 	believed *fleet.Order        // the order to believe the world that was taken up in this round
 	chosen   []fleet.MachineName // that are to be built from another template next
+	asks     []int               // the machines that are to be asked on demand
 	again    bool                // another round is to follow at once: what is booked in this one has consequences
 	memory
 }
@@ -221,6 +225,7 @@ type work struct {
 	chosen  bool           // it is to be built from another template now
 	telling []fleet.Reason // the round's
 	fated   bool           // suspects may yet show that it shares its fate with them
+	unasked bool           // not every machine near it was asked since it failed
 }
 
 // nothingFollows reports whether the machine was looked at for nothing: no evidence waits to be taken note of, and all stays as it is.
@@ -328,7 +333,7 @@ func (r *round) sleepsOn(w *work) bool {
 	if r.sit.Provider.Standing == fleet.ProviderUnknown || w.M.Incident == nil {
 		return true
 	}
-	r.sit.Tally, r.sit.Fated, r.sit.View = r.tally, w.fated, w.View
+	r.sit.Tally, r.sit.Fated, r.sit.Unasked, r.sit.View = r.tally, w.fated, w.unasked, w.View
 	if held, _ := repair.Admit(w.M, &r.sit); held == w.M.Waiting && held != "" {
 		return true
 	}
@@ -388,7 +393,7 @@ func (r *round) proceed(w *work) {
 	}
 	w.M.CopyTo(&r.before)
 	judged := len(w.Records)
-	r.sit.Tally, r.sit.Fated, r.sit.View = r.tally, w.fated, w.View // the guard sees the machine itself, too
+	r.sit.Tally, r.sit.Fated, r.sit.Unasked, r.sit.View = r.tally, w.fated, w.unasked, w.View // the guard sees the machine itself, too
 	r.tally.Remove(w.M, &r.s.Spec)
 	if err := w.advanceSafely(r, r.orders(w)); err != nil {
 		*w.M = r.before.Clone()

@@ -19,6 +19,8 @@ type tale struct {
 	records []fleet.Record
 	actions []fleet.Action
 	rulings []fleet.Ruling
+	asked   []int // on demand
+	unheard bool  // nothing comes of those questions
 }
 
 // street is a fleet of healthy machines, ten on each host and two hosts in each rack.
@@ -95,7 +97,24 @@ func (tl *tale) decide() fleet.Instant {
 		tl.records, tl.actions = append(tl.records, m.Records...), append(tl.actions, m.Actions...)
 	}
 	tl.s.Orders = nil
+	tl.ask(d.Asks)
 	return d.Next
+}
+
+// ask has machines say on demand at once what their check hears by now, suspect or not.
+func (tl *tale) ask(machines []int) {
+	tl.asked, tl.s.InVain = append(tl.asked, machines...), slices.Clone(tl.s.InVain)
+	for _, i := range machines {
+		v := &tl.s.Machines[i]
+		if v.Asking = tl.s.Now.Mono; tl.unheard {
+			continue
+		}
+		is := v.Checks[0].Standing
+		v.Asked = fleet.Asked{At: v.Asking, Down: is == fleet.StandingFailing || is == fleet.StandingDown}
+		if v.Asking = 0; v.Asked.Down {
+			tl.s.InVain = append(tl.s.InVain, i)
+		}
+	}
 }
 
 // say sets what the page check says of machines.

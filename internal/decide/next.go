@@ -125,6 +125,12 @@ func (c *calendar) add(at fleet.Instant) {
 // addWall notes a deadline in wall time.
 func (c *calendar) addWall(at time.Time) { c.add(c.now.Mono.Add(at.Sub(c.now.Wall))) }
 
+// addClear notes when it is clear whether the machine fails alone.
+func (c *calendar) addClear(m *fleet.Machine, spec *fleet.Spec) {
+	c.add(m.Health.SinceMono.Add(guard.SettleTime(*spec)))
+	c.add(guard.AskedUntil(m, spec))
+}
+
 func (c *calendar) addMachine(m *fleet.Machine, spec *fleet.Spec) {
 	c.add(m.Health.Grace)
 	c.add(m.RetryAt)
@@ -160,7 +166,7 @@ func (c *calendar) addMachine(m *fleet.Machine, spec *fleet.Spec) {
 		c.add(m.Health.SinceMono.Add(spec.BlindAfter))
 	}
 	if m.Waiting == fleet.ReasonUnclear || m.Waiting == fleet.ReasonUndecided {
-		c.add(m.Health.SinceMono.Add(guard.SettleTime(*spec)))
+		c.addClear(m, spec)
 	}
 	if i := m.Incident; i != nil && !i.HoldUntil.IsZero() && !i.Paged {
 		c.addWall(i.HoldUntil)

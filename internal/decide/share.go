@@ -32,6 +32,7 @@ func (r *round) shareFates(works []*work) {
 	if r.census != nil {
 		r.pageParents(works)
 		r.foresee(works)
+		askAround(r, works)
 	}
 	for _, w := range works {
 		r.followParent(w)
@@ -66,14 +67,14 @@ func (r *round) anybodysFate(works []*work) bool {
 	for i := range r.s.Lots {
 		suspect += r.s.Lots[i].Failing + r.s.Lots[i].Suspect
 	}
-	return least > 0 && failing > 0 && failing+suspect >= least
+	return least > 0 && failing > 0 && (suspect > 0 || failing >= least)
 }
 
 // countedBefore reports whether a census would find what the last one found: no parent to look after, no suspect whose machines
 // might share a fate yet, and nobody whose failing or place is news.
 func (r *round) countedBefore(works []*work) bool {
 	if len(r.sit.Whole.Parents) > 0 || r.s.Whole.Doubt.Reason != "" || r.tally.Suspect > 0 || len(r.freed) > 0 ||
-		!slices.Equal(r.lots, r.s.Lots) {
+		!slices.Equal(r.lots, r.s.Lots) || slices.ContainsFunc(r.lots, func(l fleet.Lot) bool { return l.Suspect > 0 }) {
 		return false
 	}
 	for _, w := range works {
@@ -115,6 +116,9 @@ func (r *round) state(m *fleet.Machine) fate.State {
 // shows says what the machine shows of its place. One that a person holds shows it, too: its silence is no failure of its
 // own, and may be the place's.
 func shows(r *round, w *work) fate.State {
+	if inVain(r, w.View) {
+		return fate.Failing
+	}
 	if m := w.M; guard.AtRest(m, &r.sit.Whole) && m.Health.Verdict == fleet.VerdictUnhealthy &&
 		m.Health.Cause == fleet.CauseChecks && !guard.Speaks(w.View) {
 		return fate.Failing
@@ -137,6 +141,11 @@ func (r *round) takeCensus(works []*work) {
 			r.settled.census = 0
 		}
 		r.census.Mark(w.site, shows(r, w))
+	}
+	for _, i := range r.s.InVain { // also where its checks have noticed nothing yet
+		if v := &r.s.Machines[i]; !v.Open() && inVain(r, v) {
+			r.census.Mark(r.settled.sites[i], fate.Failing)
+		}
 	}
 	r.census.Beside(r.s.Lots)
 	r.lots = r.s.Lots

@@ -82,6 +82,21 @@ func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 	}, func(p *defect.Panic) news { return told(blind(asked, targets, p)) })
 }
 
+// ask probes a machine once, on demand, at the address that is known.
+func (t *term) ask(ctx context.Context, index int) {
+	targets := t.forLook(index, fleet.LookFull)
+	told := func(checks []fleet.CheckState) news { return func(t *term) { t.own.TellAsked(index, checks) } }
+	t.apart(ctx, "ask", func() news {
+		checks := make([]fleet.CheckState, len(targets))
+		var probes sync.WaitGroup
+		for k := range targets {
+			probes.Go(func() { checks[k] = t.lookAt(ctx, targets[k]) })
+		}
+		probes.Wait()
+		return told(checks)
+	}, func(*defect.Panic) news { return told(nil) })
+}
+
 // lookAt probes one target now. A probe that panics says nothing.
 func (t *term) lookAt(ctx context.Context, target probe.Target) (s fleet.CheckState) {
 	at := defect.Place{Part: defect.Probes, Of: string(t.name)}

@@ -388,6 +388,9 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	if err != nil {
 		return 0, err
 	}
+	for _, i := range t.own.Asks(t.clock.now()) {
+		t.ask(ctx, i)
+	}
 	t.stale = true
 	return t.show(now), nil
 }

@@ -154,6 +154,33 @@ func (c *Census) Suspicions(q Question) []Finding {
 	return out
 }
 
+// Unclear returns, by the numbers of the domains, where some machines fail and others may: on a host, in a rack, and
+// wherever all that may fail would be beyond chance with those that do.
+func (c *Census) Unclear(q Question) []bool {
+	failing, suspect := make([]int, len(c.domains)), make([]int, len(c.domains))
+	for i := range c.sites {
+		s := &c.sites[i]
+		for _, d := range s.in {
+			failing[d] += s.failing + s.beside.Failing
+			suspect[d] += s.suspects + s.beside.Suspect
+		}
+	}
+	unclear := make([]bool, len(c.domains))
+	for d, is := range c.domains {
+		near := is.Kind == fleet.DomainHost || is.Kind == fleet.DomainRack
+		unclear[d] = near && failing[d] > 0 && suspect[d] > 0
+	}
+	q.Suspects = true
+	for _, f := range c.Suspicions(q) {
+		d := c.numbers[f.Domain]
+		unclear[d] = suspect[d] > 0
+	}
+	return unclear
+}
+
+// In returns the numbers of the domains that the site lies in; 0 stands for none.
+func (c *Census) In(site int) []int { return c.sites[site].in[:] }
+
 // Look says how the failures of one domain look, be they remarkable or not.
 func (c *Census) Look(d fleet.Domain, q Question) Finding {
 	n := c.count(q)

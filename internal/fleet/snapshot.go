@@ -36,6 +36,8 @@ type Snapshot struct {
 	Machines []View // sorted by ordinal
 	// Open are the indices of the machines that are open, ascending. Nil: whoever took the snapshot did not keep count.
 	Open []int
+	// InVain are the indices of the machines that did not answer when they were asked on demand last.
+	InVain []int
 	// Placed rises whenever one of these very Machines is believed to lie elsewhere than before. Zero: nobody kept count.
 	Placed uint64
 }
@@ -55,9 +57,19 @@ type View struct {
 	Ran     Ran
 	Look    *Look    // the look that just ended, if one did
 	Outcome *Outcome // the call that just ended, if one did
+	// Asked is how the machine answered when it was asked on demand last, beside its regular checks; Asking is when the
+	// question began that is under way. Zero: it was not, none is.
+	Asked  Asked
+	Asking Instant
 	// Gathered is how the gathering of evidence ended that just did, if one did.
 	Gathered *Gathered
 	FreshID  InstanceID // a random id that was never used
+}
+
+// Asked is what a question on demand came to: when it was asked, and whether a check was down by it.
+type Asked struct {
+	At   Instant
+	Down bool
 }
 
 // Open reports whether the machine has business that may go on without new evidence of its own. Only open machines are decided,

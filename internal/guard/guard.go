@@ -71,6 +71,8 @@ type Situation struct {
 	Answers []fleet.HostName
 	// Fated says that the machine may yet turn out to share its fate with others, which are suspect.
 	Fated bool
+	// Unasked says that some of the machines near it, of which others may fail, were not asked since it failed.
+	Unasked bool
 }
 
 // AnyCall says why the provider may not be called at all.
@@ -359,6 +361,12 @@ func Spent(m *fleet.Machine, s *Situation) bool {
 	return s.Spec.Repair.Attempts > 0 && len(Recent(m, s)) >= s.Spec.Repair.Attempts
 }
 
+// AskedUntil returns until when it is waited for those near a machine that are asked since it failed. An answer that never
+// comes holds nothing for ever (L8).
+func AskedUntil(m *fleet.Machine, spec *fleet.Spec) fleet.Instant {
+	return m.Health.SinceMono.Add(2 * SettleTime(*spec))
+}
+
 // unclear reports whether suspects may yet engage the brake, or show that the machine shares its fate with others. They get
 // the time that their checks need to decide.
 func unclear(m *fleet.Machine, s *Situation) bool {
@@ -369,6 +377,9 @@ func unclear(m *fleet.Machine, s *Situation) bool {
 	}
 	storm := s.Tally.Failing+s.Tally.Suspect > most
 	fated := s.Fated && !m.Health.Cause.Stopped()
+	if s.Unasked && !m.Health.Cause.Stopped() && !s.Now.Due(AskedUntil(m, &s.Spec)) {
+		return true
+	}
 	return (storm || fated) && !s.Now.Due(m.Health.SinceMono.Add(SettleTime(s.Spec)))
 }
 

@@ -27,6 +27,7 @@ type Owner struct {
 	claimed bool
 	mail    mailbox
 	round   round
+	asks    []int         // who is to be asked on demand
 	next    fleet.Instant // when to decide again without news; 0: not before there is some
 	tryAt   fleet.Instant // when to try a full store again
 }

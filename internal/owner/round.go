@@ -83,6 +83,7 @@ func (o *Owner) decide(now fleet.Now) {
 	}
 	o.round = round{stage: stageFleet, decision: o.decider.Decide(o.Snapshot(now))}
 	d := &o.round.decision
+	o.asks = d.Asks
 	rulings, records := o.voids(now)
 	o.round.write = Write{
 		Fleet: true, Brake: d.Brake, Whole: d.Whole, Believes: d.Believes, Believed: d.Believed,
@@ -218,6 +219,17 @@ func (o *Owner) Full(now fleet.Now) {
 // from it: people see how they stand, and not how they stood when the store took something last.
 func (o *Owner) Foresee(now fleet.Now) []decide.Machine {
 	return o.decider.Decide(o.Snapshot(now)).Machines
+}
+
+// Asks returns the machines that are to be asked on demand since the last decision, and takes them to be. Tell the
+// answers to TellAsked.
+func (o *Owner) Asks(now fleet.Now) []int {
+	asks := o.asks
+	o.asks = nil
+	for _, i := range asks {
+		o.Ask(i, now)
+	}
+	return asks
 }
 
 // settle ends the round: all that was decided is stored.

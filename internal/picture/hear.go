@@ -80,6 +80,20 @@ func (p *Picture) TellLook(i int, l fleet.Look) {
 	p.due(i)
 }
 
+// Ask says that the machine is asked on demand from now on.
+func (p *Picture) Ask(i int, now fleet.Now) { p.views[i].Asking = now.Mono }
+
+// TellAsked takes in what came of it: nothing, of a machine that cannot be asked now.
+func (p *Picture) TellAsked(i int, checks []fleet.CheckState) {
+	v := &p.views[i]
+	down := slices.ContainsFunc(checks, func(c fleet.CheckState) bool { return c.Standing == fleet.StandingDown })
+	v.Asked, v.Asking, p.dirty = fleet.Asked{At: v.Asking, Down: down}, 0, true
+	p.inVain = slices.DeleteFunc(slices.Clone(p.inVain), func(n int) bool { return n == i })
+	if down {
+		p.inVain = append(p.inVain, i)
+	}
+}
+
 // doubtAnswers takes back what the look heard at an address that another running instance has, too: that
 // may have answered.
 func (p *Picture) doubtAnswers(i int, l *fleet.Look) {

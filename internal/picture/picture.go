@@ -72,6 +72,7 @@ type Picture struct {
 	answers   []fleet.HostName
 	tolls     []fleet.Toll
 	lots      []fleet.Lot
+	inVain    []int // Snapshot.InVain
 	provider  fleet.ProviderState
 	roll      fleet.Roll
 	catalogue *Catalogue // as last seen; nil: never
@@ -193,7 +194,7 @@ func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 		Provider: p.provider, Roll: p.roll, Hosts: p.hosts, Silent: p.silent, Cannot: p.cannot, Vantage: p.vantage,
 		Others: p.others, Answers: p.answers, Lots: p.lots, Tolls: p.tolls, Brake: p.brake, Whole: p.whole, Machines: p.views,
 		Open:   p.Open(),
-		Orders: orders[:min(len(orders), ordersAtOnce)], Placed: p.placed, Slots: p.slots,
+		Orders: orders[:min(len(orders), ordersAtOnce)], Placed: p.placed, InVain: p.inVain, Slots: p.slots,
 	}
 }
 

@@ -230,6 +230,33 @@ func (c *server) look(index int, a fleet.Action) {
 	})
 }
 
+// askOnDemand asks a machine's checks once, beside the regular ones.
+func (c *server) askOnDemand(index int) {
+	aim, life, left := c.own.Aim(index), c.life, 0
+	var said []fleet.CheckState
+	if aim.Epoch != 0 {
+		said = make([]fleet.CheckState, len(c.probes.checks))
+		left = len(said)
+	}
+	tell := func() {
+		c.own.TellAsked(index, said)
+		c.heat()
+	}
+	if left == 0 {
+		c.soon(time.Millisecond, tell)
+		return
+	}
+	for k := range said {
+		c.probes.look(&c.probes.checks[k], whom{aim.Address, string(aim.Instance), aim.Rival},
+			func(state fleet.CheckState) {
+				said[k] = state
+				if left--; left == 0 {
+					c.enter(life, tell)
+				}
+			})
+	}
+}
+
 // call sends a stored intent, if the remaining lease covers it.
 func (c *server) call(index int, a fleet.Action) {
 	tell := func(o fleet.Outcome) {

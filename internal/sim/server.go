@@ -356,6 +356,9 @@ func (c *server) round() {
 			return
 		}
 	}
+	for _, i := range c.own.Asks(c.now()) {
+		c.askOnDemand(i)
+	}
 	c.pollForRepairs()
 	if c.own.Dirty() {
 		c.heat()
