@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -138,6 +139,14 @@ func why(say func(string, ...any), m sim.Measure) {
 		say("  %-32s %8d %8d %10.2f %10.2f %8.2f %12.2f\n", k, b.Outages, b.Alone, b.AloneLost.Hours(),
 			b.AloneOracle.Hours(),
 			times(b.AloneLost.Hours(), b.AloneOracle.Hours()), b.Longest.Hours())
+	}
+	most := func(a, b sim.Miss) int {
+		x, y := m.Misses[a], m.Misses[b]
+		return cmp.Or(y.Prompt-x.Prompt, y.Later-x.Later, cmp.Compare(a.Why, b.Why), cmp.Compare(a.Told, b.Told))
+	}
+	say("  %-32s %-26s %8s %8s\n", "a step could heal, struck by", "but a person was told", "promptly", "later")
+	for _, k := range slices.SortedFunc(maps.Keys(m.Misses), most) {
+		say("  %-32s %-26s %8d %8d\n", k.Why, k.Told, m.Misses[k].Prompt, m.Misses[k].Later)
 	}
 	for _, k := range slices.Sorted(maps.Keys(m.Pages)) {
 		say("  pages: %-32s %8d\n", k, m.Pages[k])

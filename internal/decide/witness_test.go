@@ -38,14 +38,21 @@ func TestL04SilenceNeedsAWitness(t *testing.T) {
 	down := func(r fleet.ResultReason) fleet.View {
 		return onHost(fleet.VerdictUnhealthy, fleet.StandingDown, r)
 	}
-	silent, refuses, off, away, dead := down(fleet.ResultTimeout), down(fleet.ResultRefused), down(""),
-		down(fleet.ResultTimeout), down(fleet.ResultTimeout)
+	silent, refuses, off, away := down(fleet.ResultTimeout), down(fleet.ResultRefused), down(""),
+		down(fleet.ResultTimeout)
 	well := onHost(fleet.VerdictHealthy, fleet.StandingUp, fleet.ResultOK)
 	suspect := onHost(fleet.VerdictSuspect, fleet.StandingFailing, fleet.ResultTimeout)
 	inside := onHost(fleet.VerdictHealthy, fleet.StandingUnknown, "")
 	off.Machine.Health.Cause, off.Checks = fleet.CauseCrashed, nil
 	away.Machine.Quarantine = &fleet.Quarantine{}
-	dead.Checks[1] = fleet.CheckState{Check: "inside", Standing: fleet.StandingDown, Result: fleet.ResultTimeout}
+	lost := func(alive, agent time.Duration) fleet.View { // when each of the two checks last answered
+		v := down(fleet.ResultTimeout)
+		v.Checks[0].Answered = fleet.Instant(alive)
+		v.Checks[1] = fleet.CheckState{Check: "inside", Standing: fleet.StandingDown, Result: fleet.ResultTimeout,
+			Answered: fleet.Instant(agent)}
+		return v
+	}
+	const at, apart = time.Minute, 7 * time.Second
 	inside.Checks[1].Standing = fleet.StandingUp
 	elsewhere := well
 	elsewhere.Machine.Current.Host = "h2"
@@ -60,12 +67,16 @@ func TestL04SilenceNeedsAWitness(t *testing.T) {
 		act     bool
 		want    fleet.Reason
 	}{
-		"alone, and nothing bears witness":  {on: []fleet.View{silent}, want: fleet.ReasonNoWitness},
-		"alone, and its host answers":       {on: []fleet.View{silent}, answers: true},
-		"alone, and the policy acts":        {on: []fleet.View{silent}, act: true},
-		"alone, and its agent is dead, too": {on: []fleet.View{dead}},
-		"alone, and refuses connections":    {on: []fleet.View{refuses}},
-		"two are silent":                    {on: []fleet.View{silent, silent}, want: fleet.ReasonNoWitness},
+		"alone, and nothing bears witness":         {on: []fleet.View{silent}, want: fleet.ReasonNoWitness},
+		"alone, and its host answers":              {on: []fleet.View{silent}, answers: true},
+		"alone, and the policy acts":               {on: []fleet.View{silent}, act: true},
+		"alone, and its agent fell silent with it": {on: []fleet.View{lost(at, at+apart-time.Second)}},
+		"alone, and its agent fell silent later":   {on: []fleet.View{lost(at, at+apart)}, want: fleet.ReasonNoWitness},
+		"alone, and its agent fell silent before":  {on: []fleet.View{lost(at, at-apart)}, want: fleet.ReasonNoWitness},
+		"alone, and its agent was never heard":     {on: []fleet.View{lost(at, 0)}, want: fleet.ReasonNoWitness},
+		"alone, and only its agent was ever heard": {on: []fleet.View{lost(0, at)}, want: fleet.ReasonNoWitness},
+		"alone, and refuses connections":           {on: []fleet.View{refuses}},
+		"two are silent":                           {on: []fleet.View{silent, silent}, want: fleet.ReasonNoWitness},
 		"two are silent, and their host answers": {on: []fleet.View{silent, silent}, answers: true,
 			want: fleet.ReasonNoWitness},
 		"one is silent, and one not heard":         {on: []fleet.View{silent, suspect}, want: fleet.ReasonNoWitness},

@@ -190,6 +190,24 @@ func (r *round) outgrown() bool {
 	})
 }
 
+// stoppedByHand returns the only instance with the machine's mark, if the store did not know of its generation and it
+// was stopped from outside: hale, which knew nothing of it, did not do that.
+func (w *work) stoppedByHand(known fleet.Generation) (fleet.Instance, bool) {
+	var found []fleet.Instance
+	for k := range w.View.Seen {
+		i := w.View.Seen[k].Instance
+		if i.Power != fleet.PowerGone && i.Mark.Installation == w.Installation && i.Mark.Machine == w.M.Name {
+			found = append(found, i)
+		}
+	}
+	if len(found) != 1 {
+		return fleet.Instance{}, false
+	}
+	i := found[0]
+	byHand := i.Stop == fleet.StopExternal || i.Stop == fleet.StopShutdown
+	return i, i.Mark.Generation > known && !i.Mark.Kept && i.Power == fleet.PowerOff && byHand
+}
+
 // believe takes what the provider shows of the machine for what is: no generation that was ever marked is allotted again, the newest
 // certified instance is the machine's, and what was put aside is kept. What was under way rested on an older world, and begins anew.
 func (w *work) believe(o *fleet.Order) {
@@ -200,6 +218,7 @@ func (w *work) believe(o *fleet.Order) {
 	if !beyond {
 		return
 	}
+	stopped, hand := w.stoppedByHand(m.Generation)
 	m.Generation = max(m.Generation, shown.Generation)
 	if m.Repair != nil {
 		w.Overrule()
@@ -209,6 +228,9 @@ func (w *work) believe(o *fleet.Order) {
 		w.House(*shown.Serves)
 	case w.View.Sighting(m.Current.ID).Instance.Power == fleet.PowerGone:
 		w.Vacate() // what runs, and was not finished, is found, verified and certified as after any lost order
+		if hand {
+			w.House(stopped) // and what a person stopped meanwhile waits for them
+		}
 	}
 	if i, runs := repair.Found(m, w.View, w.Installation); runs && guard.Surplus(m, &w.Situation.Spec) {
 		w.House(i) // nobody finishes what is beyond the fleet's size, and it may serve: that it goes, a person must say

@@ -108,6 +108,8 @@ type CheckState struct {
 	Check    CheckName
 	Standing Standing
 	Since    Instant
+	// Answered is when it last ceased to be up, as long as nothing was missed since; 0: that is not known.
+	Answered Instant
 	Result   ResultReason // the last result behind the standing
 	Detail   string       // short, as "503"; never a secret
 	// Found is, of a check that is unproven, the result that counts for nothing.

@@ -36,17 +36,35 @@ func Speaks(v *fleet.View) bool {
 	})
 }
 
-// agentDown reports whether the guest's agent has answered, and does not any more: it is asked by way of the provider,
-// over no network.
+// agentDown reports whether the guest's agent answered, and fell silent when the machine did: it is asked by way of the
+// provider, over no network. One that fell silent long before the machine, or after it, fails for itself; one that was
+// never heard says nothing. Where no other check is silent, its own silence is all that there is to judge by.
 func agentDown(v *fleet.View, spec *fleet.Spec) bool {
+	var lastHeard fleet.Instant
+	var within time.Duration
+	silent := false
 	for i := range v.Checks {
-		if v.Checks[i].Standing == fleet.StandingDown && i < len(spec.Checks) &&
-			spec.Checks[i].Kind == fleet.CheckAgent {
+		if i >= len(spec.Checks) || spec.Checks[i].Kind == fleet.CheckAgent || v.Checks[i].Standing == fleet.StandingUp {
+			continue
+		}
+		silent, lastHeard = true, max(lastHeard, v.Checks[i].Answered)
+		within = max(within, tellsWithin(&spec.Checks[i]))
+	}
+	for i := range v.Checks {
+		c := &v.Checks[i]
+		if c.Standing != fleet.StandingDown || i >= len(spec.Checks) || spec.Checks[i].Kind != fleet.CheckAgent {
+			continue
+		}
+		apart := max(c.Answered.Sub(lastHeard), lastHeard.Sub(c.Answered))
+		if !silent || c.Answered != 0 && lastHeard != 0 && apart <= max(within, tellsWithin(&spec.Checks[i])) {
 			return true
 		}
 	}
 	return false
 }
+
+// tellsWithin is how long it takes at most until the check begins to fail.
+func tellsWithin(c *fleet.Check) time.Duration { return c.Every + c.Timeout }
 
 // Sights is what is heard, by all fleets, neighbourhood by neighbourhood.
 type Sights map[fleet.Neighbourhood]fleet.Hearing

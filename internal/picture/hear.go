@@ -31,6 +31,9 @@ func (p *Picture) Hear(e Edge) {
 		if c.Check != e.Check {
 			continue
 		}
+		if c.Standing == fleet.StandingUp && e.Standing != c.Standing {
+			c.Answered = e.Since
+		}
 		if c.Standing != e.Standing {
 			c.Since = e.Since
 		}
@@ -63,9 +66,15 @@ func (p *Picture) forgetChecks(why fleet.ResultReason) {
 	}
 }
 
+// forget takes back what the checks say. When one of them that is up will cease to be so is not known from then on;
+// when one ceased that is not up stays true.
 func forget(v *fleet.View, why fleet.ResultReason) {
 	for k := range v.Checks {
-		v.Checks[k].Standing, v.Checks[k].Result, v.Checks[k].Detail = fleet.StandingUnknown, why, ""
+		c := &v.Checks[k]
+		if c.Standing == fleet.StandingUp {
+			c.Answered = 0
+		}
+		c.Standing, c.Result, c.Detail = fleet.StandingUnknown, why, ""
 	}
 }
 

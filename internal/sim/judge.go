@@ -505,7 +505,7 @@ func (j *judge) record(r fleet.Record) {
 		}
 		j.warned(r)
 		if r.Joint == "" || r.Machine != "" {
-			j.s.eldest().judge.tell(string(r.Machine), r.Parent)
+			j.s.eldest().judge.tell(string(r.Machine), r.Parent, r.Reason)
 		}
 		if r.Reason == fleet.ReasonAccessBack || r.Reason == fleet.ReasonSecondRunning {
 			j.toldBack[string(r.Machine)] = j.s.w.Now()
@@ -517,7 +517,7 @@ func (j *judge) record(r fleet.Record) {
 			told.page(string(r.Machine))
 		case r.Reason == fleet.ReasonSharedFate:
 			told.call(r.Parent)
-		default:
+		case !j.provider: // told twice of it, and once that it is over
 			j.provider = true
 			j.pages++
 		}

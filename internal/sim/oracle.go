@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -42,6 +43,8 @@ type Measure struct {
 	// Why are the outages that a step could heal, by what struck first, and Pages the pages, by their reason.
 	Why   map[string]Beside `json:"-"`
 	Pages map[string]int    `json:"-"`
+	// Misses are those that were not healed without a page.
+	Misses map[Miss]Missed `json:"-"`
 
 	alone, oracleAlone, oracle, braked time.Duration
 }
@@ -58,6 +61,22 @@ func (b Beside) plus(o Beside) Beside {
 		b.Outages + o.Outages, b.Alone + o.Alone, b.Lost + o.Lost, b.Oracle + o.Oracle, max(b.Longest, o.Longest),
 		b.AloneLost + o.AloneLost, b.AloneOracle + o.AloneOracle,
 	}
+}
+
+// Miss is why a person was told of an outage that a step could heal: what struck, and what the page was about, or what
+// was known by a page before.
+type Miss struct{ Why, Told string }
+
+// Missed counts those: a step could heal so many of them promptly, and others later.
+type Missed struct{ Prompt, Later int }
+
+// miss counts one.
+func (m *Measure) miss(of Miss, prompt, later int) {
+	if m.Misses == nil {
+		m.Misses = map[Miss]Missed{}
+	}
+	n := m.Misses[of]
+	m.Misses[of] = Missed{n.Prompt + prompt, n.Later + later}
 }
 
 // book counts an outage under what struck.
@@ -96,6 +115,9 @@ func (m *Measure) add(o Measure) {
 	for reason, n := range o.Pages {
 		m.page(reason, n)
 	}
+	for of, n := range o.Misses {
+		m.miss(of, n.Prompt, n.Later)
+	}
 }
 
 func (m *Measure) close() {
@@ -119,6 +141,7 @@ func part(n, of int) float64 {
 // truth is what is known of an outage from its truth alone.
 type truth struct {
 	told    bool // a person was told of it, or of what explains it
+	about   string
 	toldAt  time.Duration
 	curable bool // there was a moment at which a step could be begun that cures it
 	ready   time.Duration
@@ -209,7 +232,9 @@ func (j *judge) measure(n int, o *outage, to time.Duration) {
 	}
 	m.book(o.why, b)
 	m.Curable++
+	prompt := 0
 	if o.ready-o.from <= promptly {
+		prompt = 1
 		m.Prompt++
 		if alone {
 			m.PromptAlone++
@@ -219,7 +244,27 @@ func (j *judge) measure(n int, o *outage, to time.Duration) {
 		m.CurableAlone++
 		m.alone += took
 		m.oracleAlone += oracle
+	} else {
+		m.miss(Miss{o.why, cmp.Or(o.about, j.about(n))}, prompt, 1-prompt)
 	}
+}
+
+// about returns what a person knows that explains the machine's outage, if nothing was said of it since it began.
+func (j *judge) about(n int) string {
+	switch {
+	case j.provider:
+		return "before: provider"
+	case j.told > 0:
+		return "before: brake or doubt"
+	case j.knowsOfTwo(string(j.s.spec.Name.Machine(n))):
+		return "before: two of one"
+	case j.isTold(n):
+		return "before: its incident"
+	}
+	if j.outages[n-1].open {
+		return "not over"
+	}
+	return "before"
 }
 
 // why returns what the outage that begins now is put down to.
@@ -245,7 +290,7 @@ func (j *judge) isTold(n int) bool {
 
 // tell notes that a person was told: of the machine, of a parent's children, or of something that may explain all that
 // is down.
-func (j *judge) tell(machine, parent string) {
+func (j *judge) tell(machine, parent string, about fleet.Reason) {
 	for i := range j.outages {
 		o, m := &j.outages[i], &j.s.store.beliefs[i]
 		if !o.open || o.told {
@@ -253,7 +298,7 @@ func (j *judge) tell(machine, parent string) {
 		}
 		if machine == string(j.s.spec.Name.Machine(i+1)) || machine == "" &&
 			(parent == "" || m.Incident != nil && m.Incident.Parent == parent) {
-			o.told, o.toldAt = true, j.s.w.Now()
+			o.told, o.toldAt, o.about = true, j.s.w.Now(), string(about)
 		}
 	}
 }

@@ -50,6 +50,9 @@ func (j *judge) Serving(vm *world.VM) {
 			healable: j.healable(vm, o), unseen: !j.s.sees(vm),
 			truth: truth{told: j.pages > 0 || j.knowsOfTwo(vm.Machine()), toldAt: j.s.w.Now(), why: j.why(o)},
 		}
+		if o.told {
+			o.about = j.about(n)
+		}
 		j.moved, j.waiting = true, append(j.waiting, n)
 		j.s.options.History.down(n, o)
 		j.down++
