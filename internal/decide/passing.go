@@ -19,7 +19,8 @@ func passing(m *fleet.Machine, s *guard.Situation) bool {
 	switch {
 	case i == nil:
 		return false
-	case m.Repair.Starts() && m.Waiting == "", m.Waiting == fleet.ReasonStarts:
+	case m.Repair.Starts() && (m.Waiting == "" || m.Waiting == fleet.ReasonProviderDown),
+		m.Waiting == fleet.ReasonStarts:
 		return true
 	case silentPlace(m, s):
 		return s.Now.Wall.Before(i.Opened.Add(fleet.HostBoot))

@@ -51,8 +51,8 @@ func (r *round) heedProvider(works []*work) {
 				w.fated = true
 			}
 		}
-	case most(r.missing(works, every), r.s.Spec.Size), r.everyone(r.missing(works, every), works),
-		r.nobodyAnswers(works):
+	case !noneMayRun(works, &r.s.Spec) && (most(r.missing(works, every), r.s.Spec.Size) ||
+		r.everyone(r.missing(works, every), works) || r.nobodyAnswers(works)):
 		if lasting := r.missing(works, func(w *work) bool { return !passing(w.M, &r.sit) }); lasting > 0 {
 			r.doubt(d.Reason, "", lasting, pagePause)
 		}
@@ -73,7 +73,7 @@ func (r *round) silent(works []*work) (all, together int) {
 	var fell []fleet.Instant
 	for _, w := range works {
 		if w.runsAndFails(&r.s.Spec) && !silentPlace(w.M, &r.sit) && r.parentOf(w) == nil &&
-			!guard.AtRest(w.M, &r.sit.Whole) {
+			!guard.AtRest(w.M, &r.sit.Whole) && !isBeingStarted(w.M) {
 			fell = append(fell, w.M.Health.SinceMono)
 		}
 	}
@@ -84,8 +84,14 @@ func (r *round) silent(works []*work) (all, together int) {
 	return all, len(slices.DeleteFunc(fell, func(at fleet.Instant) bool { return latest.Sub(at) > guard.SettleTime(r.s.Spec) }))
 }
 
+// isBeingStarted reports whether hale starts the machine just now: it was off until then, and silent for that reason.
+func isBeingStarted(m *fleet.Machine) bool {
+	return m.Repair != nil && m.Repair.Starts() && m.Repair.Intent != nil
+}
+
 // missing counts the machines that nobody saw healthy since they failed by their checks, whatever was done to them meanwhile, or that
-// failed otherwise and run again: a doubt ends when machines answer, and by nothing else.
+// failed otherwise and run again: a doubt ends when machines answer, or when their provider says that none of them
+// runs.
 func (r *round) missing(works []*work, counts func(*work) bool) int {
 	n := 0
 	for _, w := range works {
@@ -100,6 +106,15 @@ func (r *round) missing(works []*work, counts func(*work) bool) int {
 }
 
 func every(*work) bool { return true }
+
+// noneMayRun reports whether the provider says of every machine that is not well that it does not run: there is none
+// that hale could fail to see.
+func noneMayRun(works []*work, spec *fleet.Spec) bool {
+	return !slices.ContainsFunc(works, func(w *work) bool {
+		return w.M.Health.Verdict != fleet.VerdictHealthy && !guard.Surplus(w.M, spec) && !w.M.Current.None() &&
+			!w.M.Health.Cause.Stopped()
+	})
+}
 
 // runsAgain reports whether the machine was off, and the provider says that it runs.
 func (w *work) runsAgain() bool {

@@ -192,11 +192,11 @@ func (r *round) outgrown() bool {
 
 // stoppedByHand returns the only instance with the machine's mark, if the store did not know of its generation and it
 // was stopped from outside: hale, which knew nothing of it, did not do that.
-func (w *work) stoppedByHand(known fleet.Generation) (fleet.Instance, bool) {
+func stoppedByHand(v *fleet.View, ours fleet.Installation) (fleet.Instance, bool) {
 	var found []fleet.Instance
-	for k := range w.View.Seen {
-		i := w.View.Seen[k].Instance
-		if i.Power != fleet.PowerGone && i.Mark.Installation == w.Installation && i.Mark.Machine == w.M.Name {
+	for k := range v.Seen {
+		i := v.Seen[k].Instance
+		if i.Power != fleet.PowerGone && i.Mark.Installation == ours && i.Mark.Machine == v.Machine.Name {
 			found = append(found, i)
 		}
 	}
@@ -205,7 +205,7 @@ func (w *work) stoppedByHand(known fleet.Generation) (fleet.Instance, bool) {
 	}
 	i := found[0]
 	byHand := i.Stop == fleet.StopExternal || i.Stop == fleet.StopShutdown
-	return i, i.Mark.Generation > known && !i.Mark.Kept && i.Power == fleet.PowerOff && byHand
+	return i, i.Mark.Generation > v.Machine.Generation && !i.Mark.Kept && i.Power == fleet.PowerOff && byHand
 }
 
 // believe takes what the provider shows of the machine for what is: no generation that was ever marked is allotted again, the newest
@@ -218,7 +218,7 @@ func (w *work) believe(o *fleet.Order) {
 	if !beyond {
 		return
 	}
-	stopped, hand := w.stoppedByHand(m.Generation)
+	stopped, hand := stoppedByHand(w.View, w.Installation)
 	m.Generation = max(m.Generation, shown.Generation)
 	if m.Repair != nil {
 		w.Overrule()

@@ -61,6 +61,8 @@ type Repair struct {
 	Revives bool `json:",omitempty"`
 	// Stranded says that the rung was chosen while the target's host did not answer.
 	Stranded bool `json:",omitempty"`
+	// Dark says that the host of what the rung was done to, or its provider, did not answer since.
+	Dark bool `json:",omitempty"`
 	// Looks and Calls number the looks and calls of this repair.
 	Looks, Calls int
 }

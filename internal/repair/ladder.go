@@ -52,6 +52,7 @@ func (w *Work) takeRung(rung int, kind fleet.StepKind) {
 	r := w.M.Repair
 	r.Rung, r.Step = rung, kind
 	_, r.Stranded = w.deadHost(r.Target)
+	r.Dark = false
 	w.Record(fleet.Record{Kind: fleet.RecordStepChosen, Step: kind, Cause: w.M.Health.Cause, Instance: r.Target.ID,
 		Generation: r.Target.Generation})
 	if r.Target.None() {

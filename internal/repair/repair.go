@@ -214,6 +214,7 @@ func (w *Work) verify(r *fleet.Repair) {
 		return
 	}
 	h := w.M.Health
+	r.Dark = r.Dark || w.dark()
 	switch {
 	case h.Verdict == fleet.VerdictHealthy:
 		step := r.Step
@@ -227,15 +228,32 @@ func (w *Work) verify(r *fleet.Repair) {
 			return
 		}
 		w.enter(fleet.PhaseCertify)
+	case w.undone(r):
+		w.chooseRung(0)
 	case h.Cause.Stopped() && w.freshlySeen(r) && r.Step != fleet.StepPage: // a person takes their time
 		w.failRung(fleet.ReasonNotVerified, string(h.Cause))
 	case guard.Sightless(w.Situation): // nobody could see it healthy
 		w.wait(w.Situation.Whole.Doubt.Reason)
+	case w.Situation.Provider.Standing == fleet.ProviderDown: // no other step could be taken, either
+		w.wait(fleet.ReasonProviderDown)
 	case w.Situation.Now.Due(r.Deadline) && r.Kind == fleet.RepairHeal && w.unproven():
 		w.yield(r, fleet.ReasonUnproven) // a further step would be taken for that check alone
 	case w.Situation.Now.Due(r.Deadline):
 		w.failRung(fleet.ReasonNotVerified, string(h.Verdict))
 	}
+}
+
+// dark reports whether nothing can be known of the machine's host now.
+func (w *Work) dark() bool {
+	_, dead := w.deadHost(w.M.Current)
+	return dead || w.Situation.Provider.Standing == fleet.ProviderDown
+}
+
+// undone reports whether the host took the machine along before it could be healthy: it did not answer since, and knows
+// that the machine is off, and not why. That says nothing of the step, and what is off is started.
+func (w *Work) undone(r *fleet.Repair) bool {
+	return r.Dark && r.Kind == fleet.RepairHeal && w.M.Health.Cause == fleet.CauseOff && w.M.Current.Certified &&
+		w.freshlySeen(r) && !w.dark()
 }
 
 func (w *Work) certify(r *fleet.Repair) {
