@@ -68,7 +68,7 @@ func (c *commander) simulateCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&s.scenario, "scenario", "", "play the events of this scenario file instead of drawn faults")
 	f.StringVar(&s.trace, "trace", "", "play the outages of this CSV file: start, node, and optionally end, rack, room and cause")
-	f.StringVar(&s.faults, "faults", "", "kinds of faults to draw: all, or some of "+kinds()+" (default the usual ones)")
+	f.StringVar(&s.faults, "faults", "", "kinds of faults to draw: all, or some of "+kinds()+" (default the usual ones; with --trace: none)")
 	f.Float64Var(&s.days, "days", 0, "how long faults may begin (default 30, or as long as the scenario or trace is)")
 	f.Uint64Var(&s.seed, "seed", 1, "what the faults are drawn from; 0 draws a seed, too")
 	f.StringVar(&s.fleet, "fleet", "", "this fleet only")
@@ -79,7 +79,8 @@ func (c *commander) simulateCommand() *cobra.Command {
 	f.StringVar(&s.found, "found", "", "write what was found so to this file, to be played by hale test, instead of printing it")
 	f.StringVar(&s.html, "html", "", "write a report with a timeline to this file: one page that stands alone")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
-	cmd.MarkFlagsMutuallyExclusive("scenario", "trace", "faults")
+	cmd.MarkFlagsMutuallyExclusive("scenario", "trace")
+	cmd.MarkFlagsMutuallyExclusive("scenario", "faults")
 	return cmd
 }
 
@@ -153,6 +154,14 @@ func (s simulation) order(loaded *config.Config, chosen func(flag string) bool) 
 
 // weather puts what goes wrong into the order.
 func (s simulation) weather(order rehearsal.Order, chosen func(flag string) bool) (rehearsal.Order, error) {
+	var drawn rehearsal.Faults
+	if s.faults != "" {
+		list, err := sim.ParseKinds(s.faults)
+		if err != nil {
+			return order, fmt.Errorf("--faults: %w", err)
+		}
+		drawn.Kinds = list
+	}
 	switch {
 	case s.scenario != "":
 		script, err := scenario.LoadScript(s.scenario)
@@ -168,15 +177,14 @@ func (s simulation) weather(order rehearsal.Order, chosen func(flag string) bool
 			return order, err
 		}
 		order.Weather = recorded
+		if s.faults != "" {
+			order.Weather = rehearsal.Both{Recorded: recorded, Faults: drawn}
+		}
 		if !chosen("days") {
 			order.Horizon = recorded.Span()
 		}
 	case s.faults != "":
-		list, err := sim.ParseKinds(s.faults)
-		if err != nil {
-			return order, fmt.Errorf("--faults: %w", err)
-		}
-		order.Weather = rehearsal.Faults{Kinds: list}
+		order.Weather = drawn
 	}
 	return order, nil
 }

@@ -216,9 +216,10 @@ func (p *placing) groups() [][]world.Host {
 // plan makes events of the outages that have a machine.
 func (p *placing) plan(t trace.Trace) {
 	strange := map[string]int{}
+	part := p.together(t)
 	for i, o := range t {
 		n, ok := p.of[i]
-		if !ok {
+		if !ok || part[i] {
 			continue
 		}
 		verb, known := verbOf(o)

@@ -283,6 +283,18 @@ func (j *judge) unbrake() {
 	}
 }
 
+// retry lets the person who came have hale build once more what it gave up: there is nothing that they could start.
+func (j *judge) retry(machine string) {
+	if !j.s.options.Unbrakes {
+		return
+	}
+	o, err := (Event{Subject: operator, Verb: Retries, Arg: machine}).Order(j.s.spec.Name, j.s.options.Hosts)
+	if err == nil {
+		j.s.trace.say(j.s.w.Now(), machine, "! operator "+string(Retries)+" "+machine)
+		j.s.post(o)
+	}
+}
+
 // call notes that a person was told of a parent incident: some time later he mends its children.
 func (j *judge) call(parent string) {
 	if j.s.options.Operator <= 0 {
@@ -306,6 +318,9 @@ func (j *judge) visit(machine string) {
 		}
 		m := j.s.store.beliefs[i]
 		vm := j.s.w.Current(name)
+		if vm == nil && m.Quarantine != nil {
+			j.retry(name)
+		}
 		if vm == nil || m.Repair != nil || j.personal[name] {
 			continue
 		}
