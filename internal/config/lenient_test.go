@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +137,23 @@ func TestWhatCanHaveNoWitnessIsWarnedOf(t *testing.T) {
 		w := strings.Join(parsed.Warnings(), "\n")
 		if !strings.Contains(w, c.says) || c.says == "" && strings.Contains(w, "bears witness") {
 			t.Errorf("%s is warned of: %q", text, w)
+		}
+	}
+}
+
+// TestABootLongerThanGraceIsWarnedOf: a machine that boots would be taken for failed each time.
+func TestABootLongerThanGraceIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	const file = "providers: {lab: {type: simulated, boot: %s}}\nfleets:\n  web:\n    provider: lab\n    size: 3\n" +
+		"    template: {image: a.qcow2, disks: {root: ephemeral}}\n    checks: {alive: {ping: {}}}\n    grace: 1m\n%s"
+	for boot, more := range map[string]string{"61s": "", "60s": "quiet", "2m": "    mode: observe\n"} {
+		c, err := Parse("hale.yaml", []byte(fmt.Sprintf(file, boot, strings.TrimPrefix(more, "quiet"))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := strings.Join(c.Warnings(), "\n")
+		if said := strings.Contains(w, "fleets.web.grace: 1m is less than the"); said != (more == "") {
+			t.Errorf("boot %s: it says %q", boot, w)
 		}
 	}
 }

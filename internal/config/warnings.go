@@ -28,8 +28,17 @@ func (c *Config) Warnings() []string {
 		f := &c.Fleets[i]
 		out = append(out, fleetWarnings(f)...)
 		for k := range c.Providers {
-			if p := &c.Providers[k]; p.Name == f.Provider && f.Mode == fleet.ModeAct && f.Repair.Silence == "" {
+			p := &c.Providers[k]
+			if p.Name != f.Provider || f.Mode != fleet.ModeAct {
+				continue
+			}
+			if f.Repair.Silence == "" {
 				out = append(out, silenceWarnings(f, p)...)
+			}
+			if boot := p.Simulated.Boot; p.Type == ProviderSimulated && boot > f.Grace {
+				out = append(out, fmt.Sprintf("fleets.%s.grace: %s is less than the %s that provider %s takes to boot a "+
+					"machine: it is taken for failed, and repaired, before it is up; write more", f.Name,
+					formatDuration(f.Grace), formatDuration(boot), p.Name))
 			}
 		}
 	}

@@ -11,12 +11,13 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/prose"
 	"hale/internal/sim"
+	"hale/internal/sim/world"
 )
 
 // warnings says in plain words what the run shows about the policy: where it left machines down, and what it cost.
 func warnings(f Fleet) []string {
 	out := []string{}
-	for _, look := range []func(Fleet) []string{watching, quarantines, unseen, braking, noBrake, waiting, recovering, late, left} {
+	for _, look := range []func(Fleet) []string{watching, slowBoots, quarantines, unseen, braking, noBrake, waiting, recovering, late, left} {
 		out = append(out, look(f)...)
 	}
 	return out
@@ -27,6 +28,17 @@ func watching(f Fleet) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("hale only watched (mode: observe): it healed none of %s; under held stands what it would have done", times(f.Score.Outages, "outage"))}
+}
+
+// slowBoots tells of machines that take longer to boot than the policy gives them: they are taken for failed meanwhile.
+func slowBoots(f Fleet) []string {
+	o := f.Options
+	w := world.Options{Boot: o.Boot, BootMost: o.BootMost, Latency: o.Latency, LatencyMost: o.LatencyMost}.Complete()
+	if o.Spec.Mode != fleet.ModeAct || w.BootMost <= o.Spec.Grace {
+		return nil
+	}
+	return []string{fmt.Sprintf("machines take up to %s to boot here, and grace is %s: one that boots is taken for failed, and "+
+		"repaired, before it is up; write a longer grace", prose.Span(w.BootMost), prose.Span(o.Spec.Grace))}
 }
 
 // quarantines tells of the machines that were left to a person, by the reason.
