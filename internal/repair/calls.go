@@ -10,7 +10,7 @@ import (
 )
 
 // call stores an intent and asks for the call to be sent.
-func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
+func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) onward {
 	r.Calls++
 	step := fleet.CurrentStep(w.Situation.Spec, *r)
 	r.Intent = &fleet.Intent{
@@ -40,6 +40,7 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) {
 		a.Args, a.Env = step.Run.Fill(factsOf(w.M, w.View, on).Filler())
 	}
 	w.Actions = append(w.Actions, a)
+	return waits
 }
 
 // repeatable reports whether the call may be sent again though its answer was lost.
@@ -71,55 +72,48 @@ func (w *Work) mayAct() bool {
 
 // observe asks the provider for one instance. Unanswered, it is asked again after a while; a wanted change that only
 // asks in vain is given up.
-func (w *Work) observe(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName) {
+func (w *Work) observe(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName) onward {
 	if r.AskAt != 0 && !w.Situation.Now.Due(r.AskAt) {
-		return
+		return waits
 	}
 	if r.Intent == nil && r.Retries >= pageAfter && w.wantedIn() {
-		w.giveUpChange(fleet.ReasonCallFailed, "asked in vain")
-		return
+		return w.giveUpChange(fleet.ReasonCallFailed, "asked in vain")
 	}
 	r.AskAt = w.now().Add(w.patience(r))
 	w.Actions = append(w.Actions, fleet.Action{Kind: fleet.ActionObserve, Machine: w.M.Name, Instance: id, Host: host})
+	return waits
 }
 
 // seenSince returns what the provider said of the instance after the last call ended. As long as it said nothing, it is
-// asked.
-func (w *Work) seenSince(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName) (i fleet.Instance, known bool) {
+// to be asked.
+func (w *Work) seenSince(r *fleet.Repair, id fleet.InstanceID) (i fleet.Instance, known bool) {
 	seen := w.View.Sighting(id)
 	if !seen.Known() || seen.Asked <= r.LastOutcome {
-		w.observe(r, id, host)
 		return fleet.Instance{}, false
 	}
 	return seen.Instance, true
 }
 
 // settleIntent deals with the call under way: its outcome arrived, or is unknown and must be observed.
-func (w *Work) settleIntent(r *fleet.Repair) {
-	in := *r.Intent
-	o := w.View.Outcome
+func (w *Work) settleIntent(r *fleet.Repair) onward {
+	in, o := *r.Intent, w.View.Outcome
 	if o != nil && o.Intent == in.ID && !in.Unknown {
 		w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: o.Kind, Detail: o.Detail,
 			Instance: in.Instance, Generation: in.Generation, Host: in.Host, Took: w.Situation.Now.Wall.Sub(in.At),
 			Proof: o.Proof})
 		w.recordOutput(in, o.Output)
 		r.LastOutcome, r.RetryAt, r.AskAt = w.now(), 0, 0
-		if o.Kind == fleet.OutcomeUnknown {
-			marked := in
-			marked.Unknown = true
-			r.Intent = &marked
-			if w.mayCall() {
-				w.resolve(r, marked)
-			}
-			return
+		if o.Kind != fleet.OutcomeUnknown {
+			r.Intent = nil
+			return w.settle(r, in, *o)
 		}
-		r.Intent = nil
-		w.settle(r, in, *o)
-		return
+		in.Unknown = true
+		r.Intent = &in
 	}
 	if in.Unknown && w.mayCall() {
-		w.resolve(r, in)
+		return w.resolve(r, in)
 	}
+	return waits
 }
 
 // outputPiece is how much of a command's output goes into one record, in bytes.
@@ -144,57 +138,55 @@ func (w *Work) recordOutput(in fleet.Intent, output string) {
 	}
 }
 
-func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
+func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
 	op := operationOf(in.Op)
 	if apart, ok := op.(settler); ok {
-		apart.settle(w, r, in, o)
-		return
+		return apart.settle(w, r, in, o)
 	}
 	if in.Op == fleet.OpCreate && o.Kind != fleet.OutcomeDone {
 		w.unbind()
 	}
 	switch o.Kind {
 	case fleet.OutcomeDone:
-		op.done(w, r)
+		return op.done(w, r)
 	case fleet.OutcomeRetry, fleet.OutcomeNotSent:
-		w.repeat(r, in)
+		return w.repeat(r, in)
 	case fleet.OutcomeRefused:
-		op.refused(w, o.Detail)
+		return op.refused(w, o.Detail)
 	case fleet.OutcomeNoSecret:
-		w.giveUp(fleet.ReasonNoSecret, o.Detail)
+		return w.giveUp(fleet.ReasonNoSecret, o.Detail)
 	case fleet.OutcomeConflict:
-		op.conflict(w, r, in, o)
+		return op.conflict(w, r, in, o)
 	case fleet.OutcomeNotFound:
-		op.notFound(w, r, in)
+		return op.notFound(w, r, in)
 	case fleet.OutcomeUnsupported, fleet.OutcomeFailed:
-		op.failed(w, r, o)
+		return op.failed(w, r, o)
 	case fleet.OutcomeUnknown: // resolved by observation
 	}
+	return again
 }
 
-func (w *Work) verifyFrom() {
+func (w *Work) verifyFrom() onward {
 	w.M.Epoch++
 	w.M.Acted = w.now()
 	h := &w.M.Health
 	h.Verdict, h.Cause, h.Since, h.SinceMono = fleet.VerdictStarting, fleet.CauseNone, w.Situation.Now.Wall, w.now()
-	w.enter(fleet.PhaseVerify)
+	return w.enter(fleet.PhaseVerify)
 }
 
 // giveUp leaves the machine to a person; a remnant is only put aside.
-func (w *Work) giveUp(reason fleet.Reason, detail string) {
+func (w *Work) giveUp(reason fleet.Reason, detail string) onward {
 	if w.M.Repair.Kind == fleet.RepairRemnant {
-		w.failAttempt(reason, detail)
-		return
+		return w.failAttempt(reason, detail)
 	}
 	if w.wantedIn() {
-		w.giveUpChange(reason, detail)
-		return
+		return w.giveUpChange(reason, detail)
 	}
-	w.quarantine(reason, detail)
+	return w.quarantine(reason, detail)
 }
 
 // giveUpCertifying: the machine is healthy, but its mark could not be written. It is tried again much later.
-func (w *Work) giveUpCertifying(reason fleet.Reason, detail string) {
+func (w *Work) giveUpCertifying(reason fleet.Reason, detail string) onward {
 	w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: reason, Op: fleet.OpCertify, Detail: detail,
 		Instance: w.M.Current.ID})
 	w.end(reason)
@@ -203,28 +195,28 @@ func (w *Work) giveUpCertifying(reason fleet.Reason, detail string) {
 	}
 	w.Page(reason)
 	w.M.RetryAt = w.now().Add(longestBackoff)
+	return over
 }
 
 // resolve finds out by observation whether a call whose answer was lost took effect.
-func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) {
+func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) onward {
 	op := operationOf(in.Op)
 	if unseen, ok := op.(resolver); ok {
-		unseen.resolve(w, r, in)
-		return
+		return unseen.resolve(w, r, in)
 	}
 	seen, known := w.observed(r, in)
 	switch {
 	case !known:
+		return w.observe(r, in.Instance, in.Host)
 	case op.took(seen):
-		op.done(w, r)
-	default:
-		w.repeat(r, in)
+		return op.done(w, r)
 	}
+	return w.repeat(r, in)
 }
 
 // observed returns the instance as it was seen after a call whose answer was lost; then the call is over.
 func (w *Work) observed(r *fleet.Repair, in fleet.Intent) (fleet.Instance, bool) {
-	seen, known := w.seenSince(r, in.Instance, in.Host)
+	seen, known := w.seenSince(r, in.Instance)
 	if !known {
 		return fleet.Instance{}, false
 	}
@@ -235,33 +227,34 @@ func (w *Work) observed(r *fleet.Repair, in fleet.Intent) (fleet.Instance, bool)
 }
 
 // repeat tries a call again that surely had no effect.
-func (w *Work) repeat(r *fleet.Repair, in fleet.Intent) {
+func (w *Work) repeat(r *fleet.Repair, in fleet.Intent) onward {
 	operationOf(in.Op).undone(r)
 	w.retry(r)
-	w.boundTries(r, in)
+	return w.boundTries(r, in)
 }
 
 // boundTries gives a step up that was tried in vain too often.
-func (w *Work) boundTries(r *fleet.Repair, in fleet.Intent) {
+func (w *Work) boundTries(r *fleet.Repair, in fleet.Intent) onward {
 	switch {
 	case r.Retries < pageAfter:
 	case w.wantedIn():
-		w.giveUpChange(fleet.ReasonCallFailed, "tried in vain")
+		return w.giveUpChange(fleet.ReasonCallFailed, "tried in vain")
 	case operationOf(in.Op).ofStep():
-		w.failRung(fleet.ReasonCallFailed, "tried in vain")
+		return w.failRung(fleet.ReasonCallFailed, "tried in vain")
 	}
+	return again
 }
 
 // boundConflicts gives a change of the old instance up that the provider's truth stood against too often. What only
 // failed for a while, as under a provider that throttles, is tried on: a person was told.
-func (w *Work) boundConflicts(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
+func (w *Work) boundConflicts(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
 	switch {
 	case r.Retries < pageAfter:
+		return again
 	case in.Op == fleet.OpKeep:
-		exchange{w, w.M.Repair}.keepFailed(o.Detail)
+		return exchange{w, r}.keepFailed(o.Detail)
 	case in.Op == fleet.OpDelete:
-		exchange{w, r}.deleteFailed(o)
-	default:
-		w.boundTries(r, in)
+		return exchange{w, r}.deleteFailed(o)
 	}
+	return w.boundTries(r, in)
 }

@@ -22,32 +22,36 @@ func (w *Work) BeginChange(kind fleet.RepairKind, by *fleet.Removal) {
 	w.Advance()
 }
 
-// mayChange reports whether a wanted change may go on. Until the old instance is removed, the order must stand, and
-// what forbids a new step forbids it, too; only a step under way finishes, whatever the brake says (L6).
+// spoilt says why a wanted change is given up before the old instance is removed: its order does not stand any more, or
+// what it is to keep cannot be kept.
+func (w *Work) spoilt(r *fleet.Repair) fleet.Reason {
+	switch {
+	case !r.Wanted() || r.Removed:
+		return ""
+	case !w.orderStands(r):
+		return fleet.ReasonWithdrawn
+	case r.Kind == fleet.RepairUpdate && w.keeps(r):
+		return keepable(w.M, w.Situation, fleet.CurrentStep(w.Situation.Spec, *r))
+	}
+	return ""
+}
+
+// mayChange reports whether a wanted change may go on. Until the old instance is removed, what forbids a new step
+// forbids it, too; only a step under way finishes, whatever the brake says (L6).
 func (w *Work) mayChange(r *fleet.Repair) bool {
 	if !r.Wanted() || r.Removed {
 		return true
 	}
-	if !w.orderStands(r) {
-		w.giveUpChange(fleet.ReasonWithdrawn, "")
-		return false
-	}
-	if why := keepable(w.M, w.Situation, fleet.CurrentStep(w.Situation.Spec, *r)); why != "" &&
-		r.Kind == fleet.RepairUpdate && w.keeps(r) {
-		w.giveUpChange(why, "")
-		return false
-	}
 	reason := w.heldBack(r)
-	if reason == "" {
-		return true
+	if reason != "" {
+		w.wait(reason)
 	}
-	w.wait(reason)
-	return false
+	return reason == ""
 }
 
 // giveUpChange ends a wanted change that failed, or is wanted no more: from here on the machine is healed as any other.
 // Of a failure a person is told.
-func (w *Work) giveUpChange(why fleet.Reason, detail string) {
+func (w *Work) giveUpChange(why fleet.Reason, detail string) onward {
 	m, r := w.M, w.M.Repair
 	order := r.Order
 	if why != fleet.ReasonWithdrawn {
@@ -61,6 +65,7 @@ func (w *Work) giveUpChange(why fleet.Reason, detail string) {
 		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why),
 			Instance: m.Current.ID})
 	}
+	return over
 }
 
 // wantedIn reports whether the work under way is a wanted change that did not remove anything yet: it can be given up.

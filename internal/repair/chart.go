@@ -69,7 +69,10 @@ func (w *Chart) mark(i fleet.Incarnation) fleet.Mark {
 }
 
 // wait records once why nothing is done.
-func (w *Chart) wait(reason fleet.Reason) { w.Wait(reason, "") }
+func (w *Chart) wait(reason fleet.Reason) onward {
+	w.Wait(reason, "")
+	return waits
+}
 
 // braked has the arithmetic of the brake that holds a machine, and who put it on.
 func braked(rec fleet.Record, b *fleet.Brake, s *guard.Situation) fleet.Record {

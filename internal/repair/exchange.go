@@ -14,204 +14,190 @@ type exchange struct {
 }
 
 // replace fences the target, removes it, and builds its successor; each only if it is still to be done.
-func (x exchange) replace() {
+func (x exchange) replace() onward {
 	policy := x.Situation.Spec.Repair.Fence
 	if x.lapsed() {
 		x.disprove()
 	}
 	switch {
 	case !x.r.Target.None() && !x.r.Removed && !x.holds(policy):
-		x.fence()
+		return x.fence()
 	case x.strands(policy):
-		x.leave()
+		return x.leave()
 	case !x.r.Target.None() && !x.r.Removed && x.keeps(x.r):
-		x.call(x.r, fleet.OpKeep, x.r.Target)
+		return x.call(x.r, fleet.OpKeep, x.r.Target)
 	case !x.r.Target.None() && !x.r.Removed:
-		x.call(x.r, fleet.OpDelete, x.r.Target) // also of one that is gone: its files may be left
+		return x.call(x.r, fleet.OpDelete, x.r.Target) // also of one that is gone: its files may be left
 	case x.r.Kind == fleet.RepairRemnant:
 		x.forget(x.r.Target.ID)
-		x.end(fleet.ReasonRemoved)
+		return x.end(fleet.ReasonRemoved)
 	case x.r.Kind == fleet.RepairRemove:
-		x.gone()
+		return x.gone()
 	case !x.r.Target.None() && !x.holds(policy):
-		x.proveAgain()
+		return x.proveAgain()
 	case !x.r.Target.None() && !policy.Enough(x.r.Proof):
-		x.proveDeleted()
-	default:
-		x.build()
+		return x.proveDeleted()
 	}
+	return x.build()
 }
 
 // rebuild fences the target and gives it a new disk.
-func (x exchange) rebuild() {
+func (x exchange) rebuild() onward {
 	switch {
 	case !x.r.Proof.Meets(fleet.StepRebuild.Needs(x.Situation.Spec.Repair.Fence)):
-		x.fence()
+		return x.fence()
 	case x.r.Proof.Meets(fleet.ProofDeleted):
-		x.failRung(fleet.ReasonNoInstance, "") // it went meanwhile
-	default:
-		x.call(x.r, fleet.OpRebuild, x.r.Target)
+		return x.failRung(fleet.ReasonNoInstance, "") // it went meanwhile
 	}
+	return x.call(x.r, fleet.OpRebuild, x.r.Target)
 }
 
+// ask asks the provider for the target.
+func (x exchange) ask() onward { return x.observe(x.r, x.r.Target.ID, x.r.Target.Host) }
+
 // fence makes sure that the target cannot run: ordered off, then seen off.
-func (x exchange) fence() {
+func (x exchange) fence() onward {
 	if h, dead := x.deadHost(x.r.Target); dead && x.r.Kind == fleet.RepairHeal && goesElsewhere(x.r.Step) {
-		x.fenceHost(h)
-		return
+		return x.fenceHost(h)
 	}
 	if x.r.Stranded && x.r.Confirmed {
-		x.r.LookAgain() // its host is back: what was confirmed without it counts no more
-		return
+		return lookAgain(x.r) // its host is back: what was confirmed without it counts no more
 	}
-	i, known := x.seenSince(x.r, x.r.Target.ID, x.r.Target.Host)
-	if !known {
-		return
+	i, known := x.seenSince(x.r, x.r.Target.ID)
+	switch used := x.M.KeptAt(x.r.Target.ID) >= 0 || x.M.LeftAt(x.r.Target.ID) >= 0 && !x.HeldCut(x.r.Target.ID); {
+	case !known:
+		return x.ask()
+	case i.Power == fleet.PowerGone:
+		return x.proven(fleet.ProofDeleted)
+	case i.Power == fleet.PowerOff:
+		return x.proven(fleet.ProofConfirmedOff)
+	case used:
+		return x.failAttempt(fleet.ReasonStillRunning, "") // somebody uses what was put aside
+	case x.r.OffOrders >= maxOffOrders:
+		return x.giveUpFence(fleet.ReasonStillRunning)
+	case !x.r.Wanted() && x.r.OffOrders != x.r.ClearedOrders:
+		return lookAgain(x.r) // it was ordered off and runs: perhaps somebody mended it meanwhile
 	}
-	switch i.Power {
-	case fleet.PowerGone:
-		x.proven(fleet.ProofDeleted)
-	case fleet.PowerOff:
-		x.proven(fleet.ProofConfirmedOff)
-	case fleet.PowerRunning, fleet.PowerPaused, fleet.PowerCrashed, fleet.PowerError, fleet.PowerUnknown:
-		if x.M.KeptAt(x.r.Target.ID) >= 0 || x.M.LeftAt(x.r.Target.ID) >= 0 && !x.HeldCut(x.r.Target.ID) {
-			x.failAttempt(fleet.ReasonStillRunning, "") // somebody uses what was put aside
-			return
-		}
-		if x.r.OffOrders >= maxOffOrders {
-			x.giveUpFence(fleet.ReasonStillRunning)
-			return
-		}
-		if !x.r.Wanted() && x.r.OffOrders != x.r.ClearedOrders {
-			x.r.LookAgain() // it was ordered off and runs: perhaps somebody mended it meanwhile
-			return
-		}
-		x.r.OffOrders++
-		x.call(x.r, fleet.OpPowerOff, x.r.Target)
-	}
+	x.r.OffOrders++
+	return x.call(x.r, fleet.OpPowerOff, x.r.Target)
+}
+
+// lookAgain sends the rung back to its look.
+func lookAgain(r *fleet.Repair) onward {
+	r.LookAgain()
+	return again
 }
 
 // giveUpFence: without proof there is no replacement (L1). A person must look.
-func (x exchange) giveUpFence(why fleet.Reason) {
+func (x exchange) giveUpFence(why fleet.Reason) onward {
 	if x.wantedIn() {
-		x.giveUpChange(fleet.ReasonNoProof, string(why))
-		return
+		return x.giveUpChange(fleet.ReasonNoProof, string(why))
 	}
 	if x.M.Repair.Kind == fleet.RepairRemnant || guard.Parent(x.M, x.Situation) != nil {
-		x.failAttempt(why, "") // of a parent's machines a person was told already
-		return
+		return x.failAttempt(why, "") // of a parent's machines a person was told already
 	}
-	x.quarantine(fleet.ReasonNoProof, string(why))
+	return x.quarantine(fleet.ReasonNoProof, string(why))
 }
 
-func (x exchange) proven(p fleet.Proof) {
+func (x exchange) proven(p fleet.Proof) onward {
 	x.r.Proof, x.r.ProvenAt = p, 0
 	if p == fleet.ProofAccessCut {
 		x.r.ProvenAt = x.now()
 	}
 	x.Record(fleet.Record{Kind: fleet.RecordProof, Proof: p, Instance: x.r.Target.ID,
 		Generation: x.r.Target.Generation})
+	return again
 }
 
 // proveAgain shows once more, after a restart or a lost order, that what was removed still does not run.
-func (x exchange) proveAgain() {
+func (x exchange) proveAgain() onward {
 	if h, dead := x.deadHost(x.r.Target); dead && x.M.LeftAt(x.r.Target.ID) >= 0 {
-		x.fenceHost(h)
-		return
+		return x.fenceHost(h)
 	}
-	i, known := x.seenSince(x.r, x.r.Target.ID, x.r.Target.Host)
+	i, known := x.seenSince(x.r, x.r.Target.ID)
 	switch {
 	case !known:
+		return x.ask()
 	case i.Power == fleet.PowerGone:
-		x.proven(fleet.ProofDeleted)
 		x.M.Retrieve(x.r.Target.ID)
+		return x.proven(fleet.ProofDeleted)
 	case i.Power == fleet.PowerOff:
-		x.proven(fleet.ProofConfirmedOff)
-	case x.M.KeptAt(x.r.Target.ID) >= 0:
-		x.quarantine(fleet.ReasonNoProof, string(fleet.ReasonStillRunning)) // under another name, and without its disks
-	default:
-		x.M.Current = x.r.Target
-		x.M.Retrieve(x.r.Target.ID)
-		x.M.Epoch++
-		x.end(fleet.ReasonRefuted)
+		return x.proven(fleet.ProofConfirmedOff)
+	case x.M.KeptAt(x.r.Target.ID) >= 0: // under another name, and without its disks
+		return x.quarantine(fleet.ReasonNoProof, string(fleet.ReasonStillRunning))
 	}
+	x.M.Current = x.r.Target
+	x.M.Retrieve(x.r.Target.ID)
+	x.M.Epoch++
+	return x.end(fleet.ReasonRefuted)
 }
 
 // proveDeleted asks for the stricter proof after a delete.
-func (x exchange) proveDeleted() {
-	i, known := x.seenSince(x.r, x.r.Target.ID, x.r.Target.Host)
+func (x exchange) proveDeleted() onward {
+	i, known := x.seenSince(x.r, x.r.Target.ID)
 	switch {
 	case !known:
+		return x.ask()
 	case i.Power == fleet.PowerGone:
-		x.proven(fleet.ProofDeleted)
-	default:
-		x.giveUpFence(fleet.ReasonDeleteFailed)
+		return x.proven(fleet.ProofDeleted)
 	}
+	return x.giveUpFence(fleet.ReasonDeleteFailed)
 }
 
 // removed clears the machine's place: from here on it has no instance until its successor stands.
-func (x exchange) removed() {
+func (x exchange) removed() onward {
 	x.r.Removed = true
 	if x.M.Current.ID == x.r.Target.ID {
 		x.M.Current = fleet.Incarnation{}
 		x.M.Epoch++
 		x.M.Acted = x.now()
 	}
+	return again
 }
 
 // build allots the next generation and orders it.
-func (x exchange) build() {
+func (x exchange) build() onward {
 	if o := x.Situation.Whole.Ledger.Removal(x.M.Name); o != nil && o.Named && !x.r.Wanted() {
-		x.Overrule() // it is to go
-		return
+		return x.end(fleet.ReasonOverruled) // it is to go
 	}
 	if found, ok := Found(x.M, x.View, x.Installation); ok {
-		x.take(found)
-		return
+		x.house(found)
+		return x.verifyFrom()
 	}
 	if a := x.M.Anchor; a != nil && x.Situation.Now.Due(a.Until) {
 		x.M.Anchor = nil
 	}
 	if held := x.heldWaiting(x.r); held != "" {
-		x.wait(held)
-		return
+		return x.wait(held)
 	}
 	if _, some := guard.Unasked(x.M, x.Situation); some {
-		x.wait(fleet.ReasonHostUnasked)
 		x.retry(x.r)
-		return
+		return x.wait(fleet.ReasonHostUnasked)
 	}
 	places := newPlacement(&x.Chart)
 	host, ok := places.choose(x.r.ID)
 	if a := x.M.Anchor; a != nil {
 		host, ok = a.Host, x.buildsOn(a.Host)
 	}
-	if !ok {
+	switch {
+	case !ok:
 		x.wait(places.nowhere())
 		x.retry(x.r)
-		return
-	}
-	switch {
+		return waits
 	case x.occupied():
-		x.failAttempt(fleet.ReasonDiskInUse, "")
-		return
+		return x.failAttempt(fleet.ReasonDiskInUse, "")
 	case x.Rivalled():
-		x.failAttempt(fleet.ReasonRival, "")
-		return
-	}
-	if x.leftRuns() {
-		x.failAttempt(fleet.ReasonStillRunning, "")
-		return
-	}
-	if x.stale() {
-		x.proveAgain()
-		return
+		return x.failAttempt(fleet.ReasonRival, "")
+	case x.leftRuns():
+		return x.failAttempt(fleet.ReasonStillRunning, "")
+	case x.stale():
+		return x.proveAgain()
 	}
 	x.bind(host)
 	x.Load()[host]++ // whoever is placed next in this round sees it
 	x.M.Generation++
 	x.r.Next = fleet.Incarnation{ID: x.View.FreshID, Generation: x.M.Generation, Host: host, Edition: x.edition(x.r)}
-	x.call(x.r, fleet.OpCreate, x.r.Next)
+	return x.call(x.r, fleet.OpCreate, x.r.Next)
 }
 
 // heldWaiting says why a build that waits, as for a host or a place, does not go on: what a person ordered meanwhile
@@ -237,80 +223,71 @@ func (w *Chart) heldWaiting(r *fleet.Repair) fleet.Reason {
 	return ""
 }
 
-func (x exchange) take(i fleet.Instance) {
-	x.house(i)
-	x.verifyFrom()
-}
-
 // setAside: the target is off and bears another name. It is kept from now on.
-func (x exchange) setAside() {
+func (x exchange) setAside() onward {
 	d := fleet.CurrentStep(x.Situation.Spec, *x.r).KeepOld
 	if x.r.Kind == fleet.RepairUndo {
 		d = x.Situation.Spec.Repair.KeepTime()
 	}
 	x.removed()
 	x.M.Kept = append(slices.Clone(x.M.Kept), fleet.KeepFor(x.r.Target, d, x.Situation.Now))
+	return again
 }
 
 // keepFailed: the target is off, and nothing may take its place. A person must look.
-func (x exchange) keepFailed(detail string) {
+func (x exchange) keepFailed(detail string) onward {
 	if x.wantedIn() {
-		x.giveUpChange(fleet.ReasonKeepFailed, detail)
-		return
+		return x.giveUpChange(fleet.ReasonKeepFailed, detail)
 	}
-	x.quarantine(fleet.ReasonKeepFailed, detail)
+	return x.quarantine(fleet.ReasonKeepFailed, detail)
 }
 
 // deleteFailed: the old instance is proven off but will not go. The policy says whether its successor may stand beside
 // it.
-func (x exchange) deleteFailed(o fleet.Outcome) {
-	if x.r.Proof == fleet.ProofDeleted {
-		x.removed() // there was nothing left but what it may have had around it
-		return
-	}
-	if x.r.Kind == fleet.RepairRemnant {
-		x.failAttempt(fleet.ReasonDeleteFailed, o.Detail)
-		return
-	}
-	if x.wantedIn() {
-		x.giveUpChange(fleet.ReasonDeleteFailed, o.Detail)
-		return
+func (x exchange) deleteFailed(o fleet.Outcome) onward {
+	switch {
+	case x.r.Proof == fleet.ProofDeleted:
+		return x.removed() // there was nothing left but what it may have had around it
+	case x.r.Kind == fleet.RepairRemnant:
+		return x.failAttempt(fleet.ReasonDeleteFailed, o.Detail)
+	case x.wantedIn():
+		return x.giveUpChange(fleet.ReasonDeleteFailed, o.Detail)
 	}
 	step := fleet.CurrentStep(x.Situation.Spec, *x.r)
 	if step.OnDeleteFailure == fleet.DeleteFailureContinue && x.M.Volumes == nil &&
 		x.r.Proof.Meets(x.Situation.Spec.Repair.Fence.Proof) {
 		x.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: fleet.ReasonDeleteFailed, Detail: o.Detail,
 			Instance: x.r.Target.ID})
-		x.removed()
-		return
+		return x.removed()
 	}
-	x.quarantine(fleet.ReasonDeleteFailed, o.Detail)
+	return x.quarantine(fleet.ReasonDeleteFailed, o.Detail)
 }
 
 // halfMade: an instance was ordered and exists, but does not run. Nobody knows how far it was made, so it is not
 // started; it is an expired build of our own, to be removed and built anew.
-func (x exchange) halfMade() {
+func (x exchange) halfMade() onward {
 	x.M.Current, x.r.Next = x.r.Next, fleet.Incarnation{}
 	x.M.Address = x.View.Sighting(x.M.Current.ID).Instance.Address
 	x.M.Current.Expired = true
 	x.M.Epoch++
 	x.r.Target, x.r.Removed, x.r.OffOrders, x.r.ClearedOrders = x.M.Current, false, 0, 0
-	x.r.LookAgain()
+	return lookAgain(x.r)
 }
 
 // lostOrder: an instance was ordered, the answer was lost, and it is not there. It may yet appear. The next one gets
 // another id on the same host, where the machine's name guards the place; and what was removed is proven off once more.
-func (x exchange) lostOrder() {
+func (x exchange) lostOrder() onward {
 	x.M.Anchor = &fleet.Anchor{Host: x.r.Next.Host, Until: x.now().Add(x.Situation.Spec.BuildLimit())}
 	x.r.Next = fleet.Incarnation{}
 	x.r.LastOutcome = x.now()
 	if !x.r.Target.None() && !x.r.Proof.Meets(fleet.ProofDeleted) {
 		x.r.Proof = fleet.ProofNone
 	}
+	return again
 }
 
 // gone ends the removal of a machine that is not there any more.
-func (x exchange) gone() {
+func (x exchange) gone() onward {
 	m, order := x.M, x.r.Order
 	x.end(fleet.ReasonRemoved)
 	if m.Incident != nil {
@@ -322,4 +299,5 @@ func (x exchange) gone() {
 	m.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing, Since: x.Situation.Now.Wall,
 		SinceMono: x.now()}
 	m.Change = &fleet.Change{Order: order, Ended: fleet.ReasonRemoved}
+	return over
 }

@@ -39,12 +39,11 @@ func (w *Work) forbidden(r *fleet.Repair) fleet.Reason {
 
 // desist ends the work that the configuration forbids by now. What it leaves is judged anew: a gentler step may fit, or
 // a person is told.
-func (w *Work) desist(r *fleet.Repair, reason fleet.Reason) {
+func (w *Work) desist(r *fleet.Repair, reason fleet.Reason) onward {
 	if r.Wanted() {
-		w.giveUpChange(reason, "")
-		return
+		return w.giveUpChange(reason, "")
 	}
-	w.yield(r, reason)
+	return w.yield(r, reason)
 }
 
 // RefuseChange ends a wanted change of the machine before it begins, and tells a person.

@@ -58,15 +58,14 @@ func toLeave(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason
 }
 
 // evacuate makes sure that the target's host is off, and lets the target go on elsewhere.
-func (x exchange) evacuate() {
+func (x exchange) evacuate() onward {
 	switch _, dead := x.deadHost(x.r.Target); {
 	case !dead || x.lapsed():
-		x.r.LookAgain() // it is back, or nobody says any more that it is off
+		return lookAgain(x.r) // it is back, or nobody says any more that it is off
 	case !x.r.Proof.OfHost() || !x.Situation.Spec.Repair.Fence.Enough(x.r.Proof):
-		x.fence()
-	default:
-		x.call(x.r, fleet.OpEvacuate, x.r.Target)
+		return x.fence()
 	}
+	return x.call(x.r, fleet.OpEvacuate, x.r.Target)
 }
 
 // movedAgain is how often a move whose answer was lost is looked for before it is ordered again.
@@ -75,13 +74,12 @@ const movedAgain = 5
 // resolve deals with a move whose answer was lost. What is seen on another host has moved. As long as the provider
 // says nothing, it may be on its way; after a while the same order finds out, if another look still wants it: what has
 // left its host is not moved again.
-func (moving) resolve(w *Work, r *fleet.Repair, in fleet.Intent) {
+func (moving) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 	seen := w.View.Sighting(in.Instance)
 	known := seen.Known() && seen.Asked > r.LastOutcome
 	away := known && seen.Instance.Host != in.Host
 	if !known && r.Retries < movedAgain {
-		w.observe(r, in.Instance, in.Host)
-		return
+		return w.observe(r, in.Instance, in.Host)
 	}
 	r.Intent = nil
 	rec := fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
@@ -92,10 +90,9 @@ func (moving) resolve(w *Work, r *fleet.Repair, in fleet.Intent) {
 	w.Record(rec)
 	if away {
 		r.RetryAt, r.AskAt = 0, 0
-		moving{}.done(w, r)
-		return
+		return moving{}.done(w, r)
 	}
-	w.repeat(r, in)
+	return w.repeat(r, in)
 }
 
 // deadHost returns the host of the instance if it does not answer.
@@ -119,49 +116,46 @@ func (w *Chart) Away(id fleet.InstanceID) bool {
 
 // fenceHost makes sure that the target's host is off, which does not answer: somebody knows that it is, or its power is
 // cut.
-func (x exchange) fenceHost(h fleet.Host) {
+func (x exchange) fenceHost(h fleet.Host) onward {
 	known := x.Situation.Whole.ProofOf(h.Name, x.Situation.Now)
 	switch {
 	case x.Situation.Spec.Repair.Fence.Enough(known):
-		x.proven(known)
+		return x.proven(known)
 	case x.r.Kind != fleet.RepairHeal || !guard.MayFence(h, x.Situation) && x.r.Removed:
-		x.wait(fleet.ReasonHostDown)
+		return x.wait(fleet.ReasonHostDown)
 	case !guard.MayFence(h, x.Situation):
-		x.yield(x.r, fleet.ReasonHostDown)
+		return x.yield(x.r, fleet.ReasonHostDown)
 	case x.r.OffOrders >= x.mostTries(h):
-		x.giveUpHost()
+		return x.giveUpHost()
 	case !x.r.Removed && !x.r.Wanted() && x.r.OffOrders != x.r.ClearedOrders:
-		x.r.LookAgain() // it could not be proven off: perhaps it answers again meanwhile
-	case x.bides(h):
-	default:
-		x.r.OffOrders++
-		x.call(x.r, fleet.OpFence, x.r.Target)
-		x.r.Intent.Limit, x.r.Intent.Try = h.Fence.Limit, x.r.OffOrders
-		if x.r.Intent.Try > h.Fence.Tries {
-			x.Records[len(x.Records)-1].Proof = fleet.ProofAccessCut
-		}
-		x.Actions[len(x.Actions)-1].Intent = *x.r.Intent
+		return lookAgain(x.r) // it could not be proven off: perhaps it answers again meanwhile
+	case h.Fence.Delay > 0 && !x.Situation.Now.Due(x.r.FenceAt):
+		return x.bide(h)
 	}
+	x.r.OffOrders++
+	x.call(x.r, fleet.OpFence, x.r.Target)
+	x.r.Intent.Limit, x.r.Intent.Try = h.Fence.Limit, x.r.OffOrders
+	if x.r.Intent.Try > h.Fence.Tries {
+		x.Records[len(x.Records)-1].Proof = fleet.ProofAccessCut
+	}
+	x.Actions[len(x.Actions)-1].Intent = *x.r.Intent
+	return waits
 }
 
-// bides reports whether the host is left as it is for a while yet, so that of two hales that take each other's side for
-// dead one is quicker. Whoever was shot meanwhile does not come back to it, and whoever sees the host answer again does
-// not shoot: the time over, the failure is looked at once more.
-func (x exchange) bides(h fleet.Host) bool {
-	switch {
-	case h.Fence.Delay <= 0:
-		return false
-	case x.r.FenceAt == 0:
+// bide leaves the host as it is for a while yet, so that of two hales that take each other's side for dead one is
+// quicker. The other does not come back to it, and the one that sees the host answer again does not shoot: the time
+// over, the failure is looked at once more.
+func (x exchange) bide(h fleet.Host) onward {
+	if x.r.FenceAt == 0 {
 		x.r.FenceAt = x.now().Add(h.Fence.Delay)
-	case x.Situation.Now.Due(x.r.FenceAt):
-		return false
-	}
-	if x.r.RetryAt = x.r.FenceAt; !x.r.Removed { // there, nothing is left to look at
-		x.r.RetryAt = 0
-		x.r.LookAgain()
 	}
 	x.wait(fleet.ReasonFenceDelay)
-	return true
+	if x.r.Removed { // nothing is left to look at
+		x.r.RetryAt = x.r.FenceAt
+		return waits
+	}
+	x.r.RetryAt = 0
+	return lookAgain(x.r)
 }
 
 // mostTries is how often the host can be tried to be fenced for the step. What is to go on elsewhere, and not to be
@@ -179,7 +173,7 @@ const hostBackoff = 2 * time.Minute
 
 // giveUpHost: nothing proved the host off, so nothing takes the machine's place (L1). A person is told, and it is tried
 // again later, unless the host is back by then.
-func (x exchange) giveUpHost() {
+func (x exchange) giveUpHost() onward {
 	m := x.M
 	x.uncount()
 	x.end(fleet.ReasonFenceFailed)
@@ -187,34 +181,33 @@ func (x exchange) giveUpHost() {
 	m.RetryAt = x.now().Add(min(Backoff(x.Situation.Spec.Repair.Backoff, m.Incident.Failed), hostBackoff))
 	x.wait(fleet.ReasonFenceFailed)
 	x.Page(fleet.ReasonFenceFailed)
+	return over
 }
 
 // settleFence takes in how a try to cut the host's power ended.
-func (x exchange) settleFence(o fleet.Outcome) {
+func (x exchange) settleFence(o fleet.Outcome) onward {
 	switch {
 	case o.Kind == fleet.OutcomeNotSent:
 		x.r.OffOrders--
 	case o.Kind == fleet.OutcomeUnknown:
 		x.r.Struck = true
 	case o.Kind == fleet.OutcomeDone && x.answersStill():
-		x.giveUpFence(fleet.ReasonAnswers) // whoever says off, it is not
-		return
+		return x.giveUpFence(fleet.ReasonAnswers) // whoever says off, it is not
 	case o.Kind == fleet.OutcomeDone && o.Proof == fleet.ProofAccessCut:
-		x.fencedBy(o, fleet.ProofAccessCut, fleet.ReasonHostCut)
-		return
+		return x.fencedBy(o, fleet.ProofAccessCut, fleet.ReasonHostCut)
 	case o.Kind == fleet.OutcomeDone:
-		x.fencedBy(o, fleet.ProofHostOff, fleet.ReasonHostFenced)
-		return
+		return x.fencedBy(o, fleet.ProofHostOff, fleet.ReasonHostFenced)
 	}
 	if !x.r.Removed {
 		x.r.LookAgain()
 	}
 	x.retry(x.r)
+	return again
 }
 
 // fencedBy: the host is proven off, or cut. Where hale did that, somebody must see to the host, and give it back what
 // was taken.
-func (x exchange) fencedBy(o fleet.Outcome, p fleet.Proof, told fleet.Reason) {
+func (x exchange) fencedBy(o fleet.Outcome, p fleet.Proof, told fleet.Reason) onward {
 	if x.Situation.Spec.Repair.Fence.Enough(p) {
 		x.proven(p)
 	} else {
@@ -223,6 +216,7 @@ func (x exchange) fencedBy(o fleet.Outcome, p fleet.Proof, told fleet.Reason) {
 	if !o.Already || x.r.Struck {
 		x.Page(told)
 	}
+	return again
 }
 
 // answersStill reports whether one of the machine's checks succeeds at this very moment.
@@ -245,11 +239,11 @@ func (x exchange) strands(policy fleet.Fence) bool {
 }
 
 // leave gives the target's place up: it stays on its host, which is off, until that is back.
-func (x exchange) leave() {
+func (x exchange) leave() onward {
 	x.M.Leave(x.r.Target, x.r.Proof, x.Situation.Now)
 	x.Record(fleet.Record{Kind: fleet.RecordLeftBehind, Instance: x.r.Target.ID, Generation: x.r.Target.Generation,
 		Host: x.r.Target.Host, Proof: x.r.Proof})
-	x.removed()
+	return x.removed()
 }
 
 // cutCounts is for how long a host that was seen cut may be built upon: whoever cut it knows better than what hale

@@ -91,52 +91,53 @@ func (w *Work) BeginUndo(o *fleet.Wanted) {
 
 // undo looks whether what is to be brought back is as it was left, fences the present instance, puts it aside, and lets
 // the other one take its place; each only if it is still to be done.
-func (x exchange) undo() {
+func (x exchange) undo() onward {
 	switch {
 	case !x.r.Confirmed:
-		x.seeBack()
+		return x.seeBack()
 	case !x.r.Removed && !x.r.Proof.Meets(fleet.ProofConfirmedOff):
-		x.fence()
+		return x.fence()
 	case !x.r.Removed && x.r.Proof == fleet.ProofDeleted:
-		x.call(x.r, fleet.OpDelete, x.r.Target) // it is gone: its files may be left
+		return x.call(x.r, fleet.OpDelete, x.r.Target) // it is gone: its files may be left
 	case !x.r.Removed:
-		x.call(x.r, fleet.OpKeep, x.r.Target)
+		return x.call(x.r, fleet.OpKeep, x.r.Target)
 	case !x.r.Proof.Meets(fleet.ProofConfirmedOff):
-		x.proveAgain()
+		return x.proveAgain()
 	case x.Rivalled():
-		x.quarantine(fleet.ReasonSecondRunning, "")
+		return x.quarantine(fleet.ReasonSecondRunning, "")
 	case x.M.Current.ID != x.r.Back.ID:
-		x.call(x.r, fleet.OpRestore, x.r.Back)
-	default:
-		x.call(x.r, fleet.OpStart, x.r.Back)
+		return x.call(x.r, fleet.OpRestore, x.r.Back)
 	}
+	return x.call(x.r, fleet.OpStart, x.r.Back)
 }
 
 // seeBack sees what is to be brought back.
-func (x exchange) seeBack() {
-	i, known := x.seenSince(x.r, x.r.Back.ID, x.r.Back.Host)
+func (x exchange) seeBack() onward {
+	i, known := x.seenSince(x.r, x.r.Back.ID)
 	switch {
 	case !known:
+		return x.observe(x.r, x.r.Back.ID, x.r.Back.Host)
 	case i.Power == fleet.PowerGone:
 		x.M.LetGo(x.r.Back.ID)
-		x.giveUpChange(fleet.ReasonNoInstance, "")
+		return x.giveUpChange(fleet.ReasonNoInstance, "")
 	case !x.aside(i):
-		x.giveUpChange(fleet.ReasonMarkChanged, string(i.Power))
+		return x.giveUpChange(fleet.ReasonMarkChanged, string(i.Power))
 	case x.Rivalled():
-		x.giveUpChange(fleet.ReasonSecondRunning, "")
-	default:
-		x.r.Confirmed = true
+		return x.giveUpChange(fleet.ReasonSecondRunning, "")
 	}
+	x.r.Confirmed = true
+	return again
 }
 
 // isBack: the old instance has its name again. Whatever was known of the machine is of the other one.
-func (x exchange) isBack() {
+func (x exchange) isBack() onward {
 	m := x.M
 	m.LetGo(x.r.Back.ID)
 	m.Current = x.r.Back
 	m.Epoch++
 	m.Acted = x.now()
 	x.stopUpdate()
+	return again
 }
 
 // stopUpdate: a person wants the instance of another template back while an update goes on. It must not take the
@@ -151,29 +152,34 @@ func (x exchange) stopUpdate() {
 // keeping puts the old instance aside.
 type keeping struct{ ofTheOld }
 
-func (keeping) done(w *Work, r *fleet.Repair)                     { exchange{w, r}.setAside() }
-func (keeping) notFound(w *Work, r *fleet.Repair, _ fleet.Intent) { exchange{w, r}.removed() }
-func (keeping) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) {
-	exchange{w, w.M.Repair}.keepFailed(o.Detail)
+func (keeping) done(w *Work, r *fleet.Repair) onward { return exchange{w, r}.setAside() }
+
+func (keeping) notFound(w *Work, r *fleet.Repair, _ fleet.Intent) onward {
+	return exchange{w, r}.removed()
 }
+
+func (keeping) failed(w *Work, r *fleet.Repair, o fleet.Outcome) onward {
+	return exchange{w, r}.keepFailed(o.Detail)
+}
+
 func (keeping) took(i fleet.Instance) bool { return i.Mark.Kept }
 
 // restoring gives a kept instance its name back.
 type restoring struct{ nothing }
 
-func (restoring) done(w *Work, r *fleet.Repair) { exchange{w, r}.isBack() }
+func (restoring) done(w *Work, r *fleet.Repair) onward { return exchange{w, r}.isBack() }
 
-func (restoring) conflict(w *Work, _ *fleet.Repair, _ fleet.Intent, o fleet.Outcome) {
-	w.quarantine(fleet.ReasonNameTaken, o.Detail)
+func (restoring) conflict(w *Work, _ *fleet.Repair, _ fleet.Intent, o fleet.Outcome) onward {
+	return w.quarantine(fleet.ReasonNameTaken, o.Detail)
 }
 
-func (restoring) notFound(w *Work, r *fleet.Repair, in fleet.Intent) {
+func (restoring) notFound(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 	w.M.LetGo(r.Back.ID)
-	w.quarantine(fleet.ReasonNoInstance, string(in.Op))
+	return w.quarantine(fleet.ReasonNoInstance, string(in.Op))
 }
 
-func (restoring) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) {
-	w.quarantine(fleet.ReasonCallFailed, o.Detail)
+func (restoring) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) onward {
+	return w.quarantine(fleet.ReasonCallFailed, o.Detail)
 }
 
 func (restoring) took(i fleet.Instance) bool { return !i.Mark.Kept && i.Power == fleet.PowerOff }

@@ -8,7 +8,7 @@ import (
 )
 
 // chooseRung takes the first rung from the given one whose precondition holds.
-func (w *Work) chooseRung(from int) {
+func (w *Work) chooseRung(from int) onward {
 	m, r := w.M, w.M.Repair
 	w.takeBack(r)
 	r.Target, r.Next = m.Current, fleet.Incarnation{}
@@ -16,29 +16,25 @@ func (w *Work) chooseRung(from int) {
 	r.Removed, r.OffOrders, r.ClearedOrders, r.FenceAt = false, 0, 0, 0
 	if from == 0 && neverStood(m, w.Situation) {
 		// It was never healthy: gentler steps would only repeat what its boot did. It is built anew.
-		w.takeRung(fleet.NoRung, fleet.StepRecreate)
-		return
+		return w.takeRung(fleet.NoRung, fleet.StepRecreate)
 	}
 	steps := w.Situation.Spec.Repair.Steps
 	for rung := max(from, 0); rung < len(steps); rung++ {
 		reason := passedOver(m, w.Situation, rung)
 		if reason == "" {
-			w.takeRung(rung, steps[rung].Kind)
-			return
+			return w.takeRung(rung, steps[rung].Kind)
 		}
 		_, placeholder := lacks(m, w.View, steps[rung], m.Current)
 		w.Record(fleet.Record{Kind: fleet.RecordStepSkipped, Step: steps[rung].Kind, Reason: reason,
 			Detail: placeholder})
 		if demanded(steps[rung], reason) {
-			w.quarantine(fleet.ReasonSnapshotFailed, string(reason))
-			return
+			return w.quarantine(fleet.ReasonSnapshotFailed, string(reason))
 		}
 	}
 	if len(steps) == 0 || from == 0 {
-		w.quarantine(fleet.ReasonNoStep, "")
-		return
+		return w.quarantine(fleet.ReasonNoStep, "")
 	}
-	w.failAttempt(fleet.ReasonExhausted, "")
+	return w.failAttempt(fleet.ReasonExhausted, "")
 }
 
 // neverStood reports whether the machine's only instance is a build that never became healthy, or already gone: it is
@@ -48,7 +44,7 @@ func neverStood(m *fleet.Machine, s *guard.Situation) bool {
 	return (gone || m.Current.Expired && !s.Spec.Protects(m)) && !hearsay(m, s)
 }
 
-func (w *Work) takeRung(rung int, kind fleet.StepKind) {
+func (w *Work) takeRung(rung int, kind fleet.StepKind) onward {
 	r := w.M.Repair
 	r.Rung, r.Step = rung, kind
 	_, r.Stranded = w.deadHost(r.Target)
@@ -57,10 +53,9 @@ func (w *Work) takeRung(rung int, kind fleet.StepKind) {
 		Generation: r.Target.Generation})
 	if r.Target.None() {
 		r.Removed, r.Proof = true, fleet.ProofDeleted // there is nothing to fence
-		w.enter(fleet.PhaseAct)
-		return
+		return w.enter(fleet.PhaseAct)
 	}
-	w.enter(fleet.PhaseLook)
+	return w.enter(fleet.PhaseLook)
 }
 
 // Precondition says why the step does not apply to the machine as it stands; empty when it applies. Whatever stands
@@ -248,42 +243,39 @@ func Admit(m *fleet.Machine, s *guard.Situation) (held fleet.Reason, step fleet.
 }
 
 // act decides the rung's next call. Steps already true are no-ops.
-func (w *Work) act(r *fleet.Repair) {
+func (w *Work) act(r *fleet.Repair) onward {
 	switch {
 	case r.Kind == fleet.RepairUndo:
-		exchange{w, r}.undo()
+		return exchange{w, r}.undo()
 	case r.Kind == fleet.RepairTidy:
-		w.call(r, fleet.OpDropSnapshot, r.Target)
+		return w.call(r, fleet.OpDropSnapshot, r.Target)
 	case r.Step == fleet.StepSnapshot:
-		w.snapshot(r)
+		return w.snapshot(r)
 	case r.Kind == fleet.RepairRemnant || r.Step == fleet.StepRecreate:
-		exchange{w, r}.replace()
+		return exchange{w, r}.replace()
 	case r.Step == fleet.StepRebuild:
-		exchange{w, r}.rebuild()
+		return exchange{w, r}.rebuild()
 	case r.Step == fleet.StepEvacuate:
-		exchange{w, r}.evacuate()
+		return exchange{w, r}.evacuate()
 	case r.Step == fleet.StepPage:
 		w.Page(fleet.ReasonStepPage)
 		if fleet.VerifyTime(w.Situation.Spec, *r) > 0 {
-			w.enter(fleet.PhaseVerify)
-		} else {
-			w.chooseRung(r.Rung + 1)
+			return w.enter(fleet.PhaseVerify)
 		}
+		return w.chooseRung(r.Rung + 1)
 	case r.Step == fleet.StepQuarantine:
-		w.quarantine(fleet.ReasonStepLeave, "")
+		return w.quarantine(fleet.ReasonStepLeave, "")
 	case r.Step == fleet.StepRun:
-		w.run(r)
-	default:
-		w.call(r, OpOf(fleet.CurrentStep(w.Situation.Spec, *r)), r.Target)
+		return w.run(r)
 	}
+	return w.call(r, OpOf(fleet.CurrentStep(w.Situation.Spec, *r)), r.Target)
 }
 
 // run executes the step's command, unless what it is to be told of the instance is not known any more, or would be
 // taken for something else.
-func (w *Work) run(r *fleet.Repair) {
+func (w *Work) run(r *fleet.Repair) onward {
 	if why, placeholder := lacks(w.M, w.View, fleet.CurrentStep(w.Situation.Spec, *r), r.Target); why != "" {
-		w.failRung(why, placeholder)
-		return
+		return w.failRung(why, placeholder)
 	}
-	w.call(r, fleet.OpRun, r.Target)
+	return w.call(r, fleet.OpRun, r.Target)
 }

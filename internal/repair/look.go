@@ -14,37 +14,33 @@ type looking struct {
 }
 
 // look waits for the look that confirms the failure, having asked for it.
-func (p looking) look() {
+func (p looking) look() onward {
 	if p.leftAlone() || p.overtaken() {
-		return
+		return over
 	}
 	if p.fated(*p.r, p.r.Step) {
-		p.yield(p.r, fleet.ReasonSharedFate)
-		return
+		return p.yield(p.r, fleet.ReasonSharedFate)
 	}
 	reason := p.heldBack(p.r)
 	if makesRoom(reason, p.r) && p.r.Kind == fleet.RepairHeal && p.r.OffOrders == 0 {
-		p.yield(p.r, reason)
-		return
+		return p.yield(p.r, reason)
 	}
 	if reason != "" {
-		p.wait(reason)
 		p.r.Look = ""
-		return
+		return p.wait(reason)
 	}
 	if p.outdated() || p.cameBack() {
-		p.chooseRung(0)
-		return
+		return p.chooseRung(0)
 	}
 	if p.r.FenceAt != 0 && !p.Situation.Now.Due(p.r.FenceAt) {
-		return // what is looked at now says nothing of then
+		return waits // what is looked at now says nothing of then
 	}
 	l := p.View.Look
 	if l == nil || p.r.Look == "" || l.ID != p.r.Look {
 		if p.gathered() {
 			p.askLook()
 		}
-		return
+		return waits
 	}
 	truth, reason := reading{&p.Chart, p.r, l}.judge()
 	rec := fleet.Record{Kind: fleet.RecordLook, Reason: reason, Instance: p.r.Target.ID, Took: p.now().Sub(l.Started)}
@@ -57,11 +53,12 @@ func (p looking) look() {
 		tries := p.r.Retries
 		p.enter(fleet.PhaseAct)
 		p.r.Retries = tries // what was in vain before the look still counts
+		return again
 	case health.False:
-		p.refuted()
+		return p.refuted()
 	case health.Unknown:
-		p.unclear()
 	}
+	return p.unclear()
 }
 
 // outdated reports whether the rung no longer fits: the cause changed, or the ladder was edited since it was chosen.
@@ -86,16 +83,15 @@ func (p looking) overtaken() bool {
 
 // unclear takes the look again later. When that was in vain too often, a person is told and the repair makes room for
 // others: it did nothing that it could lose, and begins anew after a while.
-func (p looking) unclear() {
+func (p looking) unclear() onward {
 	p.r.Look = ""
 	if p.r.Kind == fleet.RepairHeal && p.unproven() {
-		p.yield(p.r, fleet.ReasonUnproven)
-		return
+		return p.yield(p.r, fleet.ReasonUnproven)
 	}
 	p.retry(p.r)
 	p.wait(fleet.ReasonLookUnclear)
 	if p.r.Kind != fleet.RepairHeal || p.r.Retries < pageAfter {
-		return
+		return waits
 	}
 	m, policy := p.M, p.Situation.Spec.Repair
 	p.uncount()
@@ -103,23 +99,22 @@ func (p looking) unclear() {
 	m.Incident.Failed++
 	m.Incident.Last = fleet.Failure{Why: fleet.ReasonLookUnclear}
 	m.RetryAt = p.now().Add(Backoff(policy.Backoff, m.Incident.Failed))
+	return over
 }
 
 // refuted ends the repair: the machine is not what we thought.
-func (p looking) refuted() {
+func (p looking) refuted() onward {
 	if p.r.Kind == fleet.RepairRemnant && p.M.KeptAt(p.r.Target.ID) >= 0 &&
 		p.View.Look.Seen.Instance.Power != fleet.PowerGone {
-		p.failAttempt(fleet.ReasonStillRunning, "")
-		return
+		return p.failAttempt(fleet.ReasonStillRunning, "")
 	}
 	if p.r.Kind == fleet.RepairRemnant {
 		p.forget(p.r.Target.ID)
-		p.end(fleet.ReasonVanished)
-		return
+		return p.end(fleet.ReasonVanished)
 	}
 	p.uncount()
 	p.M.RetryAt = p.now().Add(p.Situation.Spec.Repair.Backoff)
-	p.end(fleet.ReasonRefuted)
+	return p.end(fleet.ReasonRefuted)
 }
 
 func (p looking) askLook() {

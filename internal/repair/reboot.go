@@ -6,9 +6,9 @@ import "hale/internal/fleet"
 type rebooting struct{ onTheSpot }
 
 // resolve: a reset cannot be observed; whether it happened or not, what counts is whether the machine becomes healthy.
-func (o rebooting) resolve(w *Work, r *fleet.Repair, _ fleet.Intent) {
+func (o rebooting) resolve(w *Work, r *fleet.Repair, _ fleet.Intent) onward {
 	r.Intent = nil
-	o.done(w, r)
+	return o.done(w, r)
 }
 
 // reboot is the step.

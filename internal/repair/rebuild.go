@@ -7,14 +7,14 @@ type rebuilding struct{ ofTheOld }
 
 func (rebuilding) ofStep() bool { return true }
 
-func (rebuilding) done(w *Work, _ *fleet.Repair) { w.verifyFrom() }
+func (rebuilding) done(w *Work, _ *fleet.Repair) onward { return w.verifyFrom() }
 
-func (rebuilding) notFound(w *Work, _ *fleet.Repair, in fleet.Intent) {
-	w.failRung(fleet.ReasonNoInstance, string(in.Op))
+func (rebuilding) notFound(w *Work, _ *fleet.Repair, in fleet.Intent) onward {
+	return w.failRung(fleet.ReasonNoInstance, string(in.Op))
 }
 
-func (rebuilding) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) {
-	w.failRung(failureOf(o), o.Detail)
+func (rebuilding) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) onward {
+	return w.failRung(failureOf(o), o.Detail)
 }
 
 func (rebuilding) took(i fleet.Instance) bool { return i.Power == fleet.PowerRunning }

@@ -21,6 +21,7 @@ const (
 	firstRetry     = 500 * time.Millisecond // after a call that did nothing; doubles
 	longestRetry   = 30 * time.Second
 	longestBackoff = 30 * time.Minute
+	mostPasses     = 100 // at once; the longest way through a ladder takes a dozen
 )
 
 // Work is one machine's repair in one round.
@@ -75,66 +76,77 @@ func (w *Work) BeginCertify() {
 	w.Advance()
 }
 
-// Advance takes the repair as far as it gets without new evidence.
+// onward says what comes after a pass.
+type onward int
+
+const (
+	waits onward = iota // for news, or until a time: there is no more to do
+	again               // another pass goes on from where it stands now
+	over                // the repair has ended
+)
+
+// Advance takes the repair as far as it gets without new evidence. Passes without an end are a defect: it panics, and
+// decide holds the machine.
 func (w *Work) Advance() {
-	for range 16 { // each pass changes phase or rung; the ladder is short
-		r := w.M.Repair
-		if r == nil {
-			return // given to a person before it went anywhere
-		}
-		if reason := w.forbidden(r); reason != "" {
-			w.desist(r, reason)
-			return
-		}
-		before := *r
-		w.pass(r)
-		if w.M.Repair == nil || r.Intent != nil || sameSpot(before, *w.M.Repair) {
-			return
+	if w.M.Repair == nil {
+		return // given to a person before it went anywhere
+	}
+	for left := mostPasses; w.pass(w.M.Repair) == again; left-- {
+		if left == 0 {
+			panic("the passes of a repair go round in circles")
 		}
 	}
 }
 
-func sameSpot(a, b fleet.Repair) bool {
-	return a.Phase == b.Phase && a.Rung == b.Rung && a.Step == b.Step && a.Proof == b.Proof && a.Removed == b.Removed &&
-		a.Intent == b.Intent && a.Look == b.Look && a.Next == b.Next && a.Confirmed == b.Confirmed
-}
-
-func (w *Work) pass(r *fleet.Repair) {
-	if r.Intent != nil {
-		w.settleIntent(r)
-		return
+func (w *Work) pass(r *fleet.Repair) onward {
+	if reason := w.forbidden(r); reason != "" {
+		return w.desist(r, reason)
 	}
-	if r.RetryAt != 0 && !w.Situation.Now.Due(r.RetryAt) || !w.placed(r) {
-		return
+	switch {
+	case r.Intent != nil:
+		return w.settleIntent(r)
+	case r.RetryAt != 0 && !w.Situation.Now.Due(r.RetryAt):
+		return waits
+	case w.outgrown(r):
+		return w.chooseRung(0)
+	case !w.placed(r):
+		return waits
 	}
 	switch r.Phase {
 	case fleet.PhaseLook:
-		looking{w, r}.look()
+		return looking{w, r}.look()
 	case fleet.PhaseVerify:
-		w.verify(r)
-	case fleet.PhaseAct:
-		if w.mayAct() && w.mayChange(r) && w.rolled(r) {
-			w.act(r)
-		}
-	case fleet.PhaseCertify:
-		if w.mayAct() {
-			w.certify(r)
-		}
+		return w.verify(r)
+	case fleet.PhaseAct, fleet.PhaseCertify:
 	}
+	if !w.mayAct() {
+		return waits
+	}
+	if r.Phase == fleet.PhaseCertify {
+		return w.certify(r)
+	}
+	if why := w.spoilt(r); why != "" {
+		return w.giveUpChange(why, "")
+	}
+	if w.mayChange(r) && w.rolled(r) {
+		return w.act(r)
+	}
+	return waits
+}
+
+// outgrown reports whether the rung was to set the machine going, which runs by now, and fails all the same.
+func (w *Work) outgrown(r *fleet.Repair) bool {
+	return r.Revives && r.Phase == fleet.PhaseLook && r.Step.Revives() && !w.M.Health.Cause.Stopped() &&
+		w.M.Health.Verdict == fleet.VerdictUnhealthy
 }
 
 // placed reports whether the repair has the place that its rung needs. One that began by setting the machine going
 // takes a place in the budgets when it goes on to more than that.
 func (w *Work) placed(r *fleet.Repair) bool {
-	stopped := w.M.Health.Cause.Stopped()
 	switch {
-	case !r.Revives, r.Phase != fleet.PhaseLook && r.Phase != fleet.PhaseAct, rungOf(r.Step) == toPerson{}:
+	case !r.Revives, r.Phase != fleet.PhaseLook && r.Phase != fleet.PhaseAct, rungOf(r.Step) == toPerson{},
+		r.Step.Revives() && w.M.Health.Cause.Stopped():
 		return true
-	case r.Step.Revives() && stopped:
-		return true
-	case r.Step.Revives() && r.Phase == fleet.PhaseLook && w.M.Health.Verdict == fleet.VerdictUnhealthy:
-		w.chooseRung(0) // it runs by now, and fails all the same
-		return false
 	}
 	held := guard.AnyStep(w.M, w.Situation)
 	if held != "" && r.Phase == fleet.PhaseLook {
@@ -194,7 +206,7 @@ func makesRoom(held fleet.Reason, r *fleet.Repair) bool {
 
 // yield ends a repair that a parent incident, a person, the time of day or a lost host holds: waiting would keep its
 // place from others. If it tried something in vain, the next try waits, ever longer.
-func (w *Work) yield(r *fleet.Repair, reason fleet.Reason) {
+func (w *Work) yield(r *fleet.Repair, reason fleet.Reason) onward {
 	m := w.M
 	tried := r.Calls > 0
 	w.end(reason)
@@ -206,12 +218,13 @@ func (w *Work) yield(r *fleet.Repair, reason fleet.Reason) {
 		w.uncount()
 	}
 	w.wait(reason)
+	return over
 }
 
 // verify waits for health after a step.
-func (w *Work) verify(r *fleet.Repair) {
+func (w *Work) verify(r *fleet.Repair) onward {
 	if w.leftAlone() {
-		return
+		return over
 	}
 	h := w.M.Health
 	r.Dark = r.Dark || w.dark()
@@ -224,23 +237,23 @@ func (w *Work) verify(r *fleet.Repair) {
 		w.Record(fleet.Record{Kind: fleet.RecordVerified, Verdict: h.Verdict, Step: step, Instance: w.M.Current.ID,
 			Took: w.now().Sub(r.Since), Address: w.M.Address})
 		if w.M.Current.Certified {
-			w.finish()
-			return
+			return w.finish()
 		}
-		w.enter(fleet.PhaseCertify)
+		return w.enter(fleet.PhaseCertify)
 	case w.undone(r):
-		w.chooseRung(0)
+		return w.chooseRung(0)
 	case h.Cause.Stopped() && w.freshlySeen(r) && r.Step != fleet.StepPage: // a person takes their time
-		w.failRung(fleet.ReasonNotVerified, string(h.Cause))
+		return w.failRung(fleet.ReasonNotVerified, string(h.Cause))
 	case guard.Sightless(w.Situation): // nobody could see it healthy
-		w.wait(w.Situation.Whole.Doubt.Reason)
+		return w.wait(w.Situation.Whole.Doubt.Reason)
 	case w.Situation.Provider.Standing == fleet.ProviderDown: // no other step could be taken, either
-		w.wait(fleet.ReasonProviderDown)
+		return w.wait(fleet.ReasonProviderDown)
 	case w.Situation.Now.Due(r.Deadline) && r.Kind == fleet.RepairHeal && w.unproven():
-		w.yield(r, fleet.ReasonUnproven) // a further step would be taken for that check alone
+		return w.yield(r, fleet.ReasonUnproven) // a further step would be taken for that check alone
 	case w.Situation.Now.Due(r.Deadline):
-		w.failRung(fleet.ReasonNotVerified, string(h.Verdict))
+		return w.failRung(fleet.ReasonNotVerified, string(h.Verdict))
 	}
+	return waits
 }
 
 // dark reports whether nothing can be known of the machine's host now.
@@ -256,19 +269,18 @@ func (w *Work) undone(r *fleet.Repair) bool {
 		w.freshlySeen(r) && !w.dark()
 }
 
-func (w *Work) certify(r *fleet.Repair) {
+func (w *Work) certify(r *fleet.Repair) onward {
 	switch {
 	case w.M.Current.Certified:
-		w.finish()
+		return w.finish()
 	case w.M.Health.Verdict != fleet.VerdictHealthy:
-		w.enter(fleet.PhaseVerify)
-	default:
-		w.call(r, fleet.OpCertify, w.M.Current)
+		return w.enter(fleet.PhaseVerify)
 	}
+	return w.call(r, fleet.OpCertify, w.M.Current)
 }
 
 // finish ends the repair, and its incident, in health.
-func (w *Work) finish() {
+func (w *Work) finish() onward {
 	m := w.M
 	reason := fleet.ReasonHealed
 	if m.Repair.Kind == fleet.RepairUndo {
@@ -292,10 +304,11 @@ func (w *Work) finish() {
 		w.Record(rec)
 	}
 	m.IncidentOver()
+	return over
 }
 
 // end closes the repair's book. The incident stays.
-func (w *Work) end(reason fleet.Reason) {
+func (w *Work) end(reason fleet.Reason) onward {
 	w.Record(fleet.Record{Kind: fleet.RecordRepairEnded, Reason: reason, Instance: w.M.Current.ID,
 		Generation: w.M.Current.Generation, Took: w.Situation.Now.Wall.Sub(w.M.Repair.Started)})
 	switch r := w.M.Repair; {
@@ -310,10 +323,11 @@ func (w *Work) end(reason fleet.Reason) {
 	}
 	w.takeBack(w.M.Repair)
 	w.M.Repair = nil
+	return over
 }
 
 // failRung goes on to the next rung, or gives the attempt up.
-func (w *Work) failRung(reason fleet.Reason, detail string) {
+func (w *Work) failRung(reason fleet.Reason, detail string) onward {
 	r := w.M.Repair
 	w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: reason, Step: r.Step, Detail: detail,
 		Instance: w.M.Current.ID})
@@ -321,29 +335,26 @@ func (w *Work) failRung(reason fleet.Reason, detail string) {
 		w.M.Current.Expired = true
 	}
 	if r.Kind == fleet.RepairUndo { // what to do now is for the person who wanted it
-		w.quarantine(reason, detail)
-		return
+		return w.quarantine(reason, detail)
 	}
 	_, more := w.Situation.Spec.Repair.Step(r.Rung + 1)
 	if r.Kind != fleet.RepairHeal || r.Step == fleet.StepRecreate && (r.Rung == fleet.NoRung || !more) {
-		w.failAttempt(reason, detail) // the last thing there is to try
-		return
+		return w.failAttempt(reason, detail) // the last thing there is to try
 	}
-	w.chooseRung(r.Rung + 1)
+	return w.chooseRung(r.Rung + 1)
 }
 
 // failAttempt ends the repair without health: again after a while, or quarantine when the attempts are used up.
-func (w *Work) failAttempt(reason fleet.Reason, detail string) {
+func (w *Work) failAttempt(reason fleet.Reason, detail string) onward {
 	m, policy := w.M, w.Situation.Spec.Repair
 	kind, target := m.Repair.Kind, m.Repair.Target.ID
 	w.end(reason)
 	if kind == fleet.RepairUpdate && !m.Current.None() {
-		w.quarantine(fleet.ReasonCanaryFailed, string(reason)) // it shows what is wrong with the template
-		return
+		return w.quarantine(fleet.ReasonCanaryFailed, string(reason)) // it shows what is wrong with the template
 	}
 	if kind == fleet.RepairRemnant {
 		w.putAside(target, reason)
-		return
+		return over
 	}
 	if m.Incident == nil {
 		w.OpenIncident(fleet.CauseBuild)
@@ -352,13 +363,13 @@ func (w *Work) failAttempt(reason fleet.Reason, detail string) {
 		w.Page(fleet.ReasonUpdateStopped) // there is not even a sick instance to look at: it is healed as any other
 	}
 	if guard.Spent(m, w.Situation) && guard.Parent(m, w.Situation) == nil {
-		w.quarantine(fleet.ReasonAttempts, string(reason))
-		return
+		return w.quarantine(fleet.ReasonAttempts, string(reason))
 	}
 	m.Incident.Failed++
 	m.Incident.Last = fleet.Failure{Why: reason, Detail: detail}
 	m.RetryAt = w.now().Add(Backoff(policy.Backoff, m.Incident.Failed))
 	w.wait(fleet.ReasonBackoff)
+	return over
 }
 
 // putAside leaves a remnant that would not go for later, and tells a person once.
@@ -396,7 +407,7 @@ func Backoff(first time.Duration, n int) time.Duration {
 func (w *Work) LeaveToPerson(reason fleet.Reason) { w.quarantine(reason, "") }
 
 // quarantine gives the machine to a person.
-func (w *Work) quarantine(reason fleet.Reason, detail string) {
+func (w *Work) quarantine(reason fleet.Reason, detail string) onward {
 	m := w.M
 	if m.Repair != nil {
 		w.end(reason)
@@ -414,10 +425,11 @@ func (w *Work) quarantine(reason fleet.Reason, detail string) {
 	}
 	w.Page(reason)
 	m.Waiting = fleet.ReasonQuarantined
+	return over
 }
 
 // enter starts a phase of the current rung.
-func (w *Work) enter(p fleet.Phase) {
+func (w *Work) enter(p fleet.Phase) onward {
 	r := w.M.Repair
 	r.Phase, r.Since, r.RetryAt, r.AskAt, r.Retries = p, w.now(), 0, 0, 0
 	if p == fleet.PhaseVerify {
@@ -426,6 +438,7 @@ func (w *Work) enter(p fleet.Phase) {
 			w.M.Health.Grace = r.Deadline
 		}
 	}
+	return again
 }
 
 // retry sends the same thing again later, since nothing was done.

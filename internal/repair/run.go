@@ -5,27 +5,28 @@ import "hale/internal/fleet"
 // running is the operation of the step run: a command on hale's side.
 type running struct{ onTheSpot }
 
-func (running) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) {
+func (running) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) onward {
 	reason := fleet.ReasonRunFailed
 	if o.Kind == fleet.OutcomeUnsupported {
 		reason = fleet.ReasonUnsupported
 	}
-	w.failRung(reason, o.Detail)
+	return w.failRung(reason, o.Detail)
 }
 
-func (running) refused(w *Work, detail string) { w.giveUp(fleet.ReasonNoProgram, detail) }
+func (running) refused(w *Work, detail string) onward {
+	return w.giveUp(fleet.ReasonNoProgram, detail)
+}
 
 // resolve: nobody can observe how far a command came whose hale died. It is run again if it was declared to bear that,
 // and else a person must look (L12).
-func (running) resolve(w *Work, r *fleet.Repair, in fleet.Intent) {
+func (running) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 	r.Intent = nil
 	if !in.Repeatable {
-		w.giveUp(fleet.ReasonRunUnclear, "")
-		return
+		return w.giveUp(fleet.ReasonRunUnclear, "")
 	}
 	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
 		Generation: in.Generation, Host: in.Host, Detail: "it is declared idempotent"})
-	w.repeat(r, in)
+	return w.repeat(r, in)
 }
 
 // run is the step.

@@ -19,20 +19,20 @@ type (
 	dropping struct{ orderedAgain }
 )
 
-func (copying) settle(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
-	w.settleSnapshot(r, in, o)
+func (copying) settle(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
+	return w.settleSnapshot(r, in, o)
 }
 
-func (c copying) resolve(w *Work, r *fleet.Repair, in fleet.Intent) {
-	c.settle(w, r, in, c.resolved(w, r, in))
+func (c copying) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
+	return c.settle(w, r, in, c.resolved(w, r, in))
 }
 
-func (dropping) settle(w *Work, _ *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
-	w.settleDrop(in, o)
+func (dropping) settle(w *Work, _ *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
+	return w.settleDrop(in, o)
 }
 
-func (d dropping) resolve(w *Work, r *fleet.Repair, in fleet.Intent) {
-	d.settle(w, r, in, d.resolved(w, r, in))
+func (d dropping) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
+	return d.settle(w, r, in, d.resolved(w, r, in))
 }
 
 // snapshot is the step.
@@ -93,7 +93,7 @@ func copyOf(m *fleet.Machine, r *fleet.Repair, op fleet.Op) fleet.SnapshotID {
 
 // snapshot writes down that the target's disks are copied, and orders it. An order that is repeated is for the same
 // copy.
-func (w *Work) snapshot(r *fleet.Repair) {
+func (w *Work) snapshot(r *fleet.Repair) onward {
 	id := copyOf(w.M, r, fleet.OpSnapshot)
 	if w.M.SnapshotAt(id) < 0 {
 		d := fleet.DiskSnapshot{ID: id, Instance: r.Target.ID, Generation: r.Target.Generation, Host: r.Target.Host,
@@ -105,33 +105,34 @@ func (w *Work) snapshot(r *fleet.Repair) {
 	}
 	d, late := &w.M.Snapshots[w.M.SnapshotAt(id)], fleet.CurrentStep(w.Situation.Spec, *r).Timeout+fleet.BuildCallLimit
 	d.Until, d.Ends = w.Situation.Now.Wall.Add(late), w.now().Add(late)
-	w.call(r, fleet.OpSnapshot, r.Target)
+	return w.call(r, fleet.OpSnapshot, r.Target)
 }
 
 // settleSnapshot goes on after the copy, or says what follows from its failure.
-func (w *Work) settleSnapshot(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) {
+func (w *Work) settleSnapshot(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
 	switch o.Kind {
 	case fleet.OutcomeDone:
-		w.taken(r, in, o.Copy)
-	case fleet.OutcomeUnknown, fleet.OutcomeRetry, fleet.OutcomeNotSent, fleet.OutcomeConflict:
-		r.LookAgain() // perhaps it is well by now
-		w.retry(r)
-		if r.Retries >= snapshotTries {
-			w.snapshotFailed(fleet.ReasonCallFailed, o.Detail)
-		}
+		return w.taken(r, in, o.Copy)
 	case fleet.OutcomeNotFound:
-		w.failRung(fleet.ReasonNoInstance, string(in.Op))
+		return w.failRung(fleet.ReasonNoInstance, string(in.Op))
 	case fleet.OutcomeRefused:
-		w.snapshotFailed(fleet.ReasonRefusedBy, o.Detail)
+		return w.snapshotFailed(fleet.ReasonRefusedBy, o.Detail)
 	case fleet.OutcomeUnsupported:
-		w.snapshotFailed(fleet.ReasonUnsupported, o.Detail)
+		return w.snapshotFailed(fleet.ReasonUnsupported, o.Detail)
 	case fleet.OutcomeFailed, fleet.OutcomeNoSecret:
-		w.snapshotFailed(fleet.ReasonCallFailed, o.Detail)
+		return w.snapshotFailed(fleet.ReasonCallFailed, o.Detail)
+	case fleet.OutcomeUnknown, fleet.OutcomeRetry, fleet.OutcomeNotSent, fleet.OutcomeConflict:
 	}
+	r.LookAgain() // perhaps it is well by now
+	w.retry(r)
+	if r.Retries >= snapshotTries {
+		return w.snapshotFailed(fleet.ReasonCallFailed, o.Detail)
+	}
+	return again
 }
 
 // taken: the copy is whole. It is none of the instance's any more.
-func (w *Work) taken(r *fleet.Repair, in fleet.Intent, c fleet.Copy) {
+func (w *Work) taken(r *fleet.Repair, in fleet.Intent, c fleet.Copy) onward {
 	step, now := fleet.CurrentStep(w.Situation.Spec, *r), w.Situation.Now
 	d := &w.M.Snapshots[w.M.SnapshotAt(in.Snapshot)]
 	d.Whole, d.At, d.Where, d.Bytes = true, now.Wall, c.Where, c.Bytes
@@ -139,20 +140,19 @@ func (w *Work) taken(r *fleet.Repair, in fleet.Intent, c fleet.Copy) {
 	w.Record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonTaken, Snapshot: d.ID, Instance: d.Instance,
 		Generation: d.Generation, Host: d.Host, Detail: d.Where, Bytes: d.Bytes, Took: step.KeepFor})
 	w.M.Outdate(max(1, step.Keep), now)
-	w.chooseRung(r.Rung + 1)
+	return w.chooseRung(r.Rung + 1)
 }
 
 // snapshotFailed: nothing was done to the machine. The policy says whether the next step, which may lose what was to be
 // copied, is tried.
-func (w *Work) snapshotFailed(why fleet.Reason, detail string) {
+func (w *Work) snapshotFailed(why fleet.Reason, detail string) onward {
 	r := w.M.Repair
 	w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Step: r.Step, Detail: detail,
 		Instance: r.Target.ID})
 	if fleet.CurrentStep(w.Situation.Spec, *r).OnFailure == fleet.OnFailureContinue {
-		w.chooseRung(r.Rung + 1)
-		return
+		return w.chooseRung(r.Rung + 1)
 	}
-	w.quarantine(fleet.ReasonSnapshotFailed, cmp.Or(detail, string(why)))
+	return w.quarantine(fleet.ReasonSnapshotFailed, cmp.Or(detail, string(why)))
 }
 
 // Overdue returns the first copy of disks whose time is over, or that was given up, and that lies on no host that is
@@ -179,15 +179,14 @@ func (w *Work) BeginDrop(d fleet.DiskSnapshot) {
 
 // settleDrop ends the removal. What would not go is tried again later: the order can be repeated, whatever became of
 // it.
-func (w *Work) settleDrop(in fleet.Intent, o fleet.Outcome) {
+func (w *Work) settleDrop(in fleet.Intent, o fleet.Outcome) onward {
 	at := w.M.SnapshotAt(in.Snapshot)
 	d := &w.M.Snapshots[at]
 	if o.Kind == fleet.OutcomeDone {
 		w.Record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonRemoved, Snapshot: d.ID,
 			Instance: d.Instance, Generation: d.Generation, Host: d.Host, Detail: d.Where})
 		w.M.Snapshots = append(w.M.Snapshots[:at], w.M.Snapshots[at+1:]...)
-		w.end(fleet.ReasonRemoved)
-		return
+		return w.end(fleet.ReasonRemoved)
 	}
 	d.RetryAt = w.now().Add(longestBackoff)
 	lasting := o.Kind == fleet.OutcomeRefused || o.Kind == fleet.OutcomeUnsupported || o.Kind == fleet.OutcomeFailed
@@ -196,5 +195,5 @@ func (w *Work) settleDrop(in fleet.Intent, o fleet.Outcome) {
 		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonSnapshotStays, Snapshot: d.ID, Host: d.Host,
 			Detail: o.Detail})
 	}
-	w.end(fleet.ReasonPutOff)
+	return w.end(fleet.ReasonPutOff)
 }
