@@ -37,15 +37,6 @@ func (w *Work) forbidden(r *fleet.Repair) fleet.Reason {
 	return against(w.M, &w.Situation.Spec, r.Target, w.keeps(r) || !r.Wanted() && r.Target.Expired)
 }
 
-// desist ends the work that the configuration forbids by now. What it leaves is judged anew: a gentler step may fit, or
-// a person is told.
-func (w *Work) desist(r *fleet.Repair, reason fleet.Reason) onward {
-	if r.Wanted() {
-		return w.giveUpChange(reason, "")
-	}
-	return w.yield(r, reason)
-}
-
 // RefuseChange ends a wanted change of the machine before it begins, and tells a person.
 func (w *Chart) RefuseChange(order fleet.OrderID, why fleet.Reason) {
 	w.M.Change = &fleet.Change{Order: order, Ended: why}

@@ -99,10 +99,11 @@ func (w *Work) Advance() {
 }
 
 func (w *Work) pass(r *fleet.Repair) onward {
-	if reason := w.forbidden(r); reason != "" {
-		return w.desist(r, reason)
-	}
-	switch {
+	switch reason := w.forbidden(r); {
+	case reason != "" && r.Wanted():
+		return w.giveUpChange(reason, "")
+	case reason != "": // what it leaves is judged anew: a gentler step may fit, or a person is told
+		return w.yield(r, reason)
 	case r.Intent != nil:
 		return w.settleIntent(r)
 	case r.RetryAt != 0 && !w.Situation.Now.Due(r.RetryAt):
