@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +25,34 @@ import (
 
 // computes is how many hypervisors these questions need.
 const computes = 3
+
+// TestL04HypervisorsTellTheirAddresses: Nova tells an administrator the hypervisors' own addresses, and a member
+// nothing, whose listing is good all the same.
+func TestL04HypervisorsTellTheirAddresses(t *testing.T) {
+	newHarness(t, cloud.Shared)
+	for user, want := range map[string]bool{cloud.Admin: true, cloud.Demo: false} {
+		p, err := openstack.New(openstack.Options{
+			Cloud: user, CloudsFile: cloud.Running().CloudsFile(), Hypervisors: user == cloud.Admin,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Close() })
+		l, err := p.List(t.Context())
+		if err != nil {
+			t.Fatalf("%s lists: %v", user, err)
+		}
+		for _, h := range l.Hosts {
+			addr := netip.Addr{}
+			if n, named := strings.CutPrefix(string(h.Name), "compute"); want && named {
+				addr = netip.MustParseAddr("192.0.2." + n)
+			}
+			if h.Address != addr {
+				t.Errorf("%s sees host %q at %v, want %v", user, h.Name, h.Address, addr)
+			}
+		}
+	}
+}
 
 // TestS43Hypervisors: an administrator's hale sees hypervisors. A server leaves one that is disabled while it runs, and one that is silent by an evacuation, with the same id, mark, address and
 // volume; an order whose answer is lost moves it once.

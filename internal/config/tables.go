@@ -104,9 +104,9 @@ func hostShape() object[hostDraft] {
 		may("storage", "What its machines' disks lie on, where several hosts share it.", text("a storage", "nas1"),
 			func(h *hostDraft) *at[string] { return &h.storage }),
 		may("address", "Its own address, which answers pings as long as hale reaches what is on it: a machine that "+
-			"is silent and alone there has no other witness. Under libvirt it need not be said. See "+
-			"fleets.FLEET.silence.", address(),
-			func(h *hostDraft) *at[netip.Addr] { return &h.address }).said("the host of uri, under libvirt"),
+			"is silent and alone there has no other witness. It need not be said under libvirt, under vSphere (the "+
+			"management card's), and where Nova tells it (os-hypervisors). See fleets.FLEET.silence.", address(),
+			func(h *hostDraft) *at[netip.Addr] { return &h.address }).said("what the provider says"),
 		hostFences(),
 		hostFenceDelay(),
 	}}

@@ -262,6 +262,11 @@ type HostAnswer struct {
 	Address netip.Addr
 }
 
+// HostsOwn reports whether the address can be a host's own, seen from another one.
+func HostsOwn(a netip.Addr) bool {
+	return a.IsValid() && !a.IsUnspecified() && !a.IsLoopback() && !a.IsMulticast() && !a.IsLinkLocalUnicast()
+}
+
 // ErrDoubtful is in an error of List or Get that says: this may not be the provider that we know, or it has lost its memory. Nothing of
 // what it says is believed.
 var ErrDoubtful = errors.New("the provider's word is not to be believed")

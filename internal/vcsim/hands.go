@@ -160,6 +160,25 @@ func (v *VCenter) Maintain(host string) {
 	}
 }
 
+// Address gives the host's management card an address.
+func (v *VCenter) Address(host, address string) {
+	const key = "management.vmk0"
+	for _, o := range v.model.Map().All("HostSystem") {
+		h, ok := o.(*simulator.HostSystem)
+		if !ok || h.Name != host {
+			continue
+		}
+		config := *h.Config
+		config.VirtualNicManagerInfo = &types.HostVirtualNicManagerInfo{NetConfig: []types.VirtualNicManagerNetConfig{{
+			NicType: string(types.HostVirtualNicManagerNicTypeManagement), SelectedVnic: []string{key},
+			CandidateVnic: []types.HostVirtualNic{{
+				Device: "vmk0", Key: key, Spec: types.HostVirtualNicSpec{Ip: &types.HostIpConfig{IpAddress: address}},
+			}},
+		}}}
+		v.set(h.Self, types.PropertyChange{Name: "config", Val: &config})
+	}
+}
+
 // Set changes a property of a machine behind everybody's back.
 func (v *VCenter) Set(t T, id, property string, value any) {
 	t.Helper()

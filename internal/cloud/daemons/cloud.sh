@@ -187,13 +187,13 @@ END
     credentials nova cinder
     checks_tokens cinder
 }
-# configure_nova HOST LOG [LINE]: notification_format both means the versioned ones and the old ones.
+# configure_nova HOST LOG [LINE [ADDRESS]]: notification_format both means the versioned ones and the old ones.
 configure_nova() {
     cat <<END
 [DEFAULT]
 ${3:-}
 host = $1
-my_ip = 127.0.0.1
+my_ip = ${4:-127.0.0.1}
 log_file = $log/$2.log
 state_path = $dir/state
 transport_url = $rabbit
@@ -261,7 +261,7 @@ configure() {
     configure_nova controller nova-api-soft "reclaim_instance_interval = 3600" >"$etc/nova-soft/nova.conf"
     for part in nova nova-soft; do cp /usr/share/nova-common/api-paste.ini "$etc/$part/"; done
     for part in conductor scheduler; do configure_nova controller nova-$part >"$etc/nova/$part.conf"; done
-    for ((n = 1; n <= computes; n++)); do configure_nova "compute$n" "nova-compute$n" >"$etc/nova/compute$n.conf"; done
+    for ((n = 1; n <= computes; n++)); do configure_nova "compute$n" "nova-compute$n" "" "192.0.2.$n" >"$etc/nova/compute$n.conf"; done
     # Neutron finds its drivers by what packages announce.
     mkdir -p "$dir/python/bindsall-1.dist-info"
     printf 'Metadata-Version: 2.1\nName: bindsall\nVersion: 1\n' >"$dir/python/bindsall-1.dist-info/METADATA"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"hale/internal/fault"
@@ -67,13 +68,14 @@ func (c *call) hypervisors() (map[string]hypervisor, error) {
 
 // answers says of each host how it answered. What is ordered, is ordered of the project, whose name is empty: Nova's scheduler chooses the
 // hypervisor.
-func (p *Provider) answers(hosts map[string]hypervisor) []provider.HostAnswer {
+func (p *Provider) answers(hosts map[string]hypervisor, at map[string]netip.Addr) []provider.HostAnswer {
 	out := []provider.HostAnswer{{}}
 	for name, h := range hosts {
 		place := p.options.Places[fleet.HostName(name)]
 		place.Zone = cmp.Or(place.Zone, h.Zone)
 		out = append(out, provider.HostAnswer{
 			Name: fleet.HostName(name), Place: place, Err: h.trouble(), Closed: true, Disabled: h.Status == "disabled",
+			Address: at[name],
 		})
 	}
 	slices.SortFunc(out, func(a, b provider.HostAnswer) int { return cmp.Compare(a.Name, b.Name) })

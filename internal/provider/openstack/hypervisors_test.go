@@ -1,8 +1,11 @@
 package openstack_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,6 +82,53 @@ func TestHypervisorsAreHosts(t *testing.T) {
 		w.look(func() { w.hosts["compute1"].disabled = true })
 		if l, err = p.List(t.Context()); err != nil || len(l.Instances) != 1 || !hostOf(l, "compute1").Disabled || hostOf(l, "compute1").Err != nil {
 			t.Errorf("disabled: %+v, %v", l, err)
+		}
+	})
+}
+
+// TestL04HypervisorsHaveAddresses: a hypervisor's own address is a witness where Nova tells it, and only one; credentials
+// that may not read it list all the same, and it is said once.
+func TestL04HypervisorsHaveAddresses(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, func(w *twin) {
+		w.hosts["compute1"].addresses = []string{"192.0.2.11"}
+		w.hosts["compute2"].addresses = []string{"192.0.2.12", "192.0.2.13"}
+		w.hosts["compute3"].addresses = []string{"127.0.0.1"}
+	})
+	var said bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		o := h.options()
+		o.Hypervisors, o.Logger = true, slog.New(slog.NewTextHandler(&said, nil))
+		p, err := openstack.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		at := func(want ...netip.Addr) {
+			t.Helper()
+			l, err := p.List(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, name := range []fleet.HostName{"compute1", "compute2", "compute3"} {
+				if got := hostOf(l, name).Address; got != want[i] {
+					t.Errorf("%s is at %v, want %v", name, got, want[i])
+				}
+			}
+		}
+		none, one := netip.Addr{}, netip.MustParseAddr("192.0.2.11")
+		at(one, none, none)
+		h.twin.look(func() { h.twin.hosts["compute1"].addresses = []string{"192.0.2.21"} })
+		at(one, none, none)
+		time.Sleep(11 * time.Minute)
+		at(netip.MustParseAddr("192.0.2.21"), none, none)
+		h.twin.look(func() { h.twin.hidesAddresses = true })
+		for range 3 {
+			time.Sleep(11 * time.Minute)
+			at(none, none, none)
+		}
+		if n := strings.Count(said.String(), "may not read the addresses"); n != 1 {
+			t.Errorf("it is said %d times: %s", n, said.String())
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -25,6 +26,8 @@ type listing struct {
 	full    time.Time          // when the last full list was asked for
 	since   time.Time          // by Nova's clock: what changed later is not in servers yet
 	who     string             // whose servers these are: a session's who
+	// addresses are the hypervisors' own.
+	addresses addresses
 }
 
 const (
@@ -116,7 +119,11 @@ func (c *call) listNow() (provider.Listing, error) {
 	if err != nil {
 		return provider.Listing{}, err
 	}
-	return c.listed(l, hosts), nil
+	var at map[string]netip.Addr
+	if len(hosts) > 0 {
+		at = c.addresses()
+	}
+	return c.listed(l, hosts, at), nil
 }
 
 // refresh brings what is known up to date.
@@ -288,7 +295,7 @@ func dateOf(h http.Header) time.Time {
 const asksAtOnce = 8
 
 // listed translates what is known. Of a server on a hypervisor that does not answer Nova goes on telling what it knew last: it is left out. A server of which nobody can say now who stopped it is one whose state is not known; that says nothing of the others.
-func (c *call) listed(l *listing, hosts map[string]hypervisor) provider.Listing {
+func (c *call) listed(l *listing, hosts map[string]hypervisor, at map[string]netip.Addr) provider.Listing {
 	var known []*server
 	for _, id := range slices.Sorted(maps.Keys(l.servers)) {
 		s := l.servers[id]
@@ -296,7 +303,7 @@ func (c *call) listed(l *listing, hosts map[string]hypervisor) provider.Listing 
 			known = append(known, s)
 		}
 	}
-	out := provider.Listing{Hosts: c.p.answers(hosts), Instances: make([]fleet.Instance, len(known))}
+	out := provider.Listing{Hosts: c.p.answers(hosts, at), Instances: make([]fleet.Instance, len(known))}
 	ids := make(map[fleet.InstanceID]string, len(known))
 	var asking sync.WaitGroup
 	gate := make(chan struct{}, asksAtOnce)

@@ -11,6 +11,7 @@ import (
 type twinHost struct {
 	silent, forced, disabled bool
 	full                     bool // the scheduler finds no room on it
+	addresses                []string
 }
 
 func (h *twinHost) down() bool { return h.silent || h.forced }
@@ -32,6 +33,20 @@ func (w *twin) listHosts(http.ResponseWriter, *http.Request) (int, any) {
 		list = append(list, map[string]any{"id": name, "binary": "nova-compute", "host": name, "zone": "nova", "state": state, "status": status, "forced_down": h.forced})
 	}
 	return 200, map[string]any{"services": list}
+}
+
+// listHostAddresses is what Nova tells administrators of the hypervisors behind its services.
+func (w *twin) listHostAddresses(http.ResponseWriter, *http.Request) (int, any) {
+	if !w.admin || w.hidesAddresses {
+		return 403, mistake("forbidden", 403, "Policy doesn't allow os_compute_api:os-hypervisors:list-detail to be performed.")
+	}
+	list := []any{}
+	for _, name := range slices.Sorted(maps.Keys(w.hosts)) {
+		for _, a := range w.hosts[name].addresses {
+			list = append(list, map[string]any{"host_ip": a, "service": map[string]any{"host": name}})
+		}
+	}
+	return 200, map[string]any{"hypervisors": list}
 }
 
 func (w *twin) hostStatus(name string) string {

@@ -24,31 +24,32 @@ import (
 type twin struct {
 	mux *http.ServeMux
 
-	mu        sync.Mutex
-	project   string
-	logins    int
-	tokens    map[string]bool // those that are good
-	lists     map[string]int  // by what was asked for
-	servers   map[string]*twinServer
-	ports     map[string]*twinPort
-	hosts     map[string]*twinHost // shown to an administrator
-	copies    map[string]*twinCopy // Glance's images of servers' disks
-	addrs     map[string]*twinFloating
-	groupTags []string // of the project's default security group
-	allotted  int      // addresses, ever
-	mostAddrs int      // the project's quota
-	noRouter  bool     // between the networks
-	fullStore bool     // of Glance
-	admin     bool
-	owner     bool // whether the network is the project's own
-	pageSize  int
-	boot      time.Duration
-	shutdown  time.Duration // of a server that runs; 0: a second
-	rescued   string        // the status in which a rescue ends; empty: RESCUE
-	softly    bool          // what is deleted is only set aside
-	oldest    string        // microversion, and the newest
-	newest    string
-	trouble   func(*http.Request) effect
+	mu             sync.Mutex
+	project        string
+	logins         int
+	tokens         map[string]bool // those that are good
+	lists          map[string]int  // by what was asked for
+	servers        map[string]*twinServer
+	ports          map[string]*twinPort
+	hosts          map[string]*twinHost // shown to an administrator
+	copies         map[string]*twinCopy // Glance's images of servers' disks
+	addrs          map[string]*twinFloating
+	groupTags      []string // of the project's default security group
+	allotted       int      // addresses, ever
+	mostAddrs      int      // the project's quota
+	noRouter       bool     // between the networks
+	fullStore      bool     // of Glance
+	admin          bool
+	hidesAddresses bool // of hypervisors, from administrators, too
+	owner          bool // whether the network is the project's own
+	pageSize       int
+	boot           time.Duration
+	shutdown       time.Duration // of a server that runs; 0: a second
+	rescued        string        // the status in which a rescue ends; empty: RESCUE
+	softly         bool          // what is deleted is only set aside
+	oldest         string        // microversion, and the newest
+	newest         string
+	trouble        func(*http.Request) effect
 	twinStorage
 }
 
@@ -111,6 +112,7 @@ func newTwin() *twin {
 		admin: true, hosts: map[string]*twinHost{"compute1": {}, "compute2": {}, "compute3": {}},
 	}
 	w.handle("GET /compute/v2.1/os-services", w.listHosts)
+	w.handle("GET /compute/v2.1/os-hypervisors/detail", w.listHostAddresses)
 	w.handle("GET /compute/v2.1/os-migrations", w.listMigrations)
 	w.handle("POST /identity/v3/auth/tokens", w.login)
 	w.handle("GET /identity/v3/auth/tokens", w.whose)

@@ -2,6 +2,7 @@ package vsphere
 
 import (
 	"context"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"hale/internal/fleet"
+	"hale/internal/provider"
 )
 
 // What is asked of each kind. Of a machine's configuration only what is short; the mark is read when it may have changed.
@@ -18,7 +20,8 @@ var (
 		"name", "config.instanceUuid", "config.changeVersion", "config.template", "config.files.vmPathName", "summary.config.instanceUuid",
 		"runtime.powerState", "runtime.connectionState", "runtime.host", "runtime.cleanPowerOff", "guest.ipAddress", "guest.net", "network", "datastore",
 	}
-	ofHost = []string{"name", "parent", "runtime.connectionState", "runtime.inMaintenanceMode", "runtime.powerState", "datastore"}
+	ofHost = []string{"name", "parent", "runtime.connectionState", "runtime.inMaintenanceMode", "runtime.powerState", "datastore",
+		"config.virtualNicManagerInfo.netConfig"}
 	asked  = []types.PropertySpec{
 		{Type: kindVM, PathSet: ofVM}, {Type: kindHost, PathSet: ofHost}, {Type: kindCompute, PathSet: []string{"name"}},
 		{Type: kindDatastore, PathSet: []string{"name", "summary.multipleHostAccess"}}, {Type: kindNetwork, PathSet: []string{"name"}},
@@ -210,3 +213,27 @@ func (p *Provider) place(inv *inventory, h mo.HostSystem) fleet.Place {
 
 // storeName is a datastore's name, whose path may lead through folders.
 func storeName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// management is what vSphere calls the network card by which a host is managed.
+const management = string(types.HostVirtualNicManagerNicTypeManagement)
+
+// ownAddress is where the host itself answers: the first of its management cards. Invalid: vCenter tells of none.
+func ownAddress(h mo.HostSystem) netip.Addr {
+	if h.Config == nil || h.Config.VirtualNicManagerInfo == nil {
+		return netip.Addr{}
+	}
+	for _, n := range h.Config.VirtualNicManagerInfo.NetConfig {
+		if n.NicType != management {
+			continue
+		}
+		for _, card := range n.CandidateVnic {
+			if !slices.Contains(n.SelectedVnic, card.Key) || card.Spec.Ip == nil {
+				continue
+			}
+			if a, err := netip.ParseAddr(card.Spec.Ip.IpAddress); err == nil && provider.HostsOwn(a) {
+				return a
+			}
+		}
+	}
+	return netip.Addr{}
+}

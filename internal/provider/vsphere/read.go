@@ -60,7 +60,9 @@ func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 	var l provider.Listing
 	for _, h := range inv.hosts {
 		if c.conn.hosted(h) && inv.offered(h) {
-			l.Hosts = append(l.Hosts, provider.HostAnswer{Name: fleet.HostName(h.Name), Place: p.place(inv, h), Err: hostTrouble(h)})
+			l.Hosts = append(l.Hosts, provider.HostAnswer{
+				Name: fleet.HostName(h.Name), Place: p.place(inv, h), Err: hostTrouble(h), Address: ownAddress(h),
+			})
 		}
 	}
 	if len(l.Hosts) == 0 {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -474,4 +475,25 @@ func TestAWatchOfMachinesThatComeAndGoAllTheTime(t *testing.T) {
 	}
 	cancel()
 	must(t, <-ended)
+}
+
+// The address of a host's management card is the host's own (L04). The one that vcsim's hosts begin with is that of
+// hale's own machine, and is none.
+func TestL04HostsHaveTheAddressOfTheirManagementCard(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	p := b.handle(t, func(*vsphere.Options) {})
+	first := b.Hosts()[0]
+	b.Address(string(first), "192.0.2.11")
+	l, err := p.List(t.Context())
+	must(t, err)
+	for _, h := range l.Hosts {
+		want := netip.Addr{}
+		if h.Name == first {
+			want = netip.MustParseAddr("192.0.2.11")
+		}
+		if h.Address != want {
+			t.Errorf("%s is at %v, want %v", h.Name, h.Address, want)
+		}
+	}
 }
