@@ -100,6 +100,7 @@ func others() map[sim.Verb]act {
 		sim.Vanishes:   onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Vanishes{Instance: i.ID}) }),
 		// A machine without a network and one that is too slow are one to its probes.
 		sim.Hangs:       ails(simulated.Illness{Symptom: simulated.Hung}),
+		sim.Halts:       ails(simulated.Illness{Symptom: simulated.Halted}),
 		sim.LosesNet:    ails(simulated.Illness{Symptom: simulated.NoNetwork}),
 		sim.IsSlow:      ails(simulated.Illness{Symptom: simulated.NoNetwork}),
 		sim.StopsApp:    ails(simulated.Illness{Symptom: simulated.NoHTTP}),

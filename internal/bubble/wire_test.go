@@ -141,6 +141,11 @@ func (w wire) Migrate(ctx context.Context, ref provider.Ref) error {
 	})
 }
 
+// Meter implements provider.MeterReader.
+func (w wire) Meter(ctx context.Context, ref provider.Ref) (provider.Meter, error) {
+	return w.Provider.(provider.MeterReader).Meter(ctx, ref)
+}
+
 // PingGuest implements provider.GuestPinger.
 func (w wire) PingGuest(ctx context.Context, ref provider.Ref) error {
 	return w.Provider.(provider.GuestPinger).PingGuest(ctx, ref)

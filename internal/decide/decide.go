@@ -196,7 +196,8 @@ func (r *round) begin(s fleet.Snapshot) {
 	r.tally = guard.Tally{Size: s.Spec.Size}
 	r.sit = guard.Situation{
 		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider, Roll: s.Roll,
-		Hosts: s.Hosts, Struck: guard.Struck(s.Hosts), Silent: s.Silent, Cannot: s.Cannot, Vantage: s.Vantage, Answers: s.Answers, Tolls: s.Tolls,
+		Hosts: s.Hosts, Struck: guard.Struck(s.Hosts), Silent: s.Silent, Cannot: s.Cannot, Vantage: s.Vantage,
+		Answers: s.Answers, Still: s.Still, Tolls: s.Tolls,
 		Brake: guard.Braked(s.Brake, &s.Whole), Whole: s.Whole.Clone(), Slots: s.Slots,
 	}
 }

@@ -59,6 +59,7 @@ func (t *term) observe(ctx context.Context, index int, id fleet.InstanceID, host
 // machine that moved is not dead.
 func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 	targets, q := t.forLook(index, a.Scope), t.question(index, a.Instance, a.Host)
+	stood := t.stood(a.Instance)
 	asked := fleet.Look{ID: a.Look, Started: t.clock.now().Mono}
 	told := func(l fleet.Look) news { return func(t *term) { t.own.TellLook(index, l) } }
 	t.apart(ctx, "look", func() news {
@@ -77,6 +78,7 @@ func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 			}
 			probes.Go(func() { l.Checks[k] = t.lookAt(ctx, targets[k]) })
 		}
+		l.Moves = t.moves(ctx, q.subject, stood)
 		probes.Wait()
 		return told(l)
 	}, func(p *defect.Panic) news { return told(blind(asked, targets, p)) })

@@ -370,7 +370,7 @@ func (t *term) untilNext(next fleet.Instant) time.Duration {
 func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	now := t.clock.now()
 	t.minds(now)
-	t.lookBeside(now)
+	t.lookBeside(ctx, now)
 	t.own.SetTolls(t.tolls.beside(t.own.Spec()))
 	t.own.SetRoll(t.sentinel.notes())
 	if !t.own.Due(now) {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"net/netip"
 	"slices"
 	"time"
@@ -33,13 +34,14 @@ type witnesses struct {
 	epoch   uint64
 	asked   map[fleet.HostName]netip.Addr
 	answers map[fleet.HostName]bool
+	meters  map[fleet.InstanceID]*metered
 }
 
 // besideEvery is how often it is asked who is heard near machines that are silent: there may be thousands.
 const besideEvery = 200 * time.Millisecond
 
 // lookBeside learns what there is to learn near the machines that are silent.
-func (t *term) lookBeside(now fleet.Now) {
+func (t *term) lookBeside(ctx context.Context, now fleet.Now) {
 	open := len(t.own.Open()) > 0 || len(t.own.Whole().Parents) > 0
 	if now.Mono < t.beside.next && (t.beside.open || !open) {
 		return
@@ -51,6 +53,8 @@ func (t *term) lookBeside(now fleet.Now) {
 	silenced := t.own.Silenced()
 	t.own.SetOthers(t.others(t.spec.Provider, t.spec.Name, silenced))
 	t.askHosts(silenced)
+	t.readMeters(ctx, now, t.own.Mute())
+	t.tellStill()
 }
 
 // askHosts has the hosts asked on which a machine is silent, and no others.

@@ -9,6 +9,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fleet"
 	"hale/internal/probe/netprobe"
+	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"
 )
@@ -143,5 +144,48 @@ func TestL04AHostOutOfSightIsLeftAlone(t *testing.T) {
 		}
 		lift()
 		h.await(time.Minute, "both are well", h.well)
+	})
+}
+
+// Both machines of a host are silent, and nothing bears witness. The processors of one stand still, as its provider
+// counts: it is reset, and why is said. Those of the other spin, which proves nothing: it is left alone.
+func TestL04OneThatStandsStillIsDead(t *testing.T) {
+	t.Parallel()
+	dwell(t, func(h *house) {
+		ids := h.ids()
+		h.inject(simulated.Broken{Instance: ids["db"], Illness: simulated.Illness{Symptom: simulated.Hung}})
+		h.inject(simulated.Broken{Instance: ids["app"], Illness: simulated.Illness{Symptom: simulated.Halted}})
+		h.await(time.Minute, "both are held", h.held)
+		app := func() (m fleet.Machine) {
+			for _, f := range h.engine.Status() {
+				if f.Spec.Name == "app" {
+					m = f.Machines[0].Machine
+				}
+			}
+			return m
+		}
+		time.Sleep(provider.StillAfter / 2)
+		if !h.held() {
+			t.Error("one reading was enough")
+		}
+		h.await(5*time.Minute, "the one is healed", func() bool {
+			return app().Health.Verdict == fleet.VerdictHealthy && app().Repair == nil
+		})
+		if h.ids()["app"] != ids["app"] || h.ids()["db"] != ids["db"] {
+			t.Error("one was built anew")
+		}
+	})
+}
+
+// hale alone does not see a host, on which both machines work: their counters move, and nothing is done.
+func TestL04WhatMovesIsNotDead(t *testing.T) {
+	t.Parallel()
+	dwell(t, func(h *house) {
+		h.inject(simulated.OutOfSight{Client: "hale", Host: "h1"})
+		h.await(time.Minute, "both are held", h.held)
+		time.Sleep(10 * provider.StillAfter)
+		if !h.held() {
+			t.Error("one was touched")
+		}
 	})
 }

@@ -166,6 +166,9 @@ type Look struct {
 	Started Instant // when it began
 	Checks  []CheckState
 	Seen    Sighting
+	// Moves says that the processors of an instance that stood still (Snapshot.Still) do something again, or that it is
+	// not known any more.
+	Moves bool
 }
 
 // Outcome is how a call ended.

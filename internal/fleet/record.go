@@ -188,6 +188,7 @@ const (
 	ReasonUndecided        Reason = "undecided"            // which of its checks fail decides on the step, and they have not all spoken
 	ReasonBudget           Reason = "budget"               // as many machines are in repair as may be
 	ReasonNoWitness        Reason = "no-witness"           // it is silent, and so is all else on its host
+	ReasonStandsStill      Reason = "stands-still"         // its processors do nothing, as its provider counts
 	ReasonStarts           Reason = "starts"               // as many machines are being started as may be
 	ReasonRepairRate       Reason = "repair-rate"          // as many repairs began of late as may
 	ReasonBuildBudget      Reason = "build-budget"         // as many first builds run as may

@@ -23,6 +23,8 @@ type Snapshot struct {
 	// silent, and Answers the hosts of those whose own address answers. What is stale is left out.
 	Others  []Hearing
 	Answers []HostName
+	// Still are the instances that were read twice while they were silent, and whose processors stood still meanwhile.
+	Still []InstanceID
 	// Lots are how the machines of the other fleets on the provider fare, sorted by place.
 	Lots []Lot
 	// Tolls count the other fleets, in each scope of Spec.Limits.Brakes.

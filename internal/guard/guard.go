@@ -69,6 +69,8 @@ type Situation struct {
 	// Answers the hosts of those whose own address answers.
 	Sights  Sights
 	Answers []fleet.HostName
+	// Still are the silent instances whose processors stand still.
+	Still []fleet.InstanceID
 	// Fated says that the machine may yet turn out to share its fate with others, which are suspect.
 	Fated bool
 	// Unasked says that some of the machines near it, of which others may fail, were not asked since it failed.

@@ -147,8 +147,24 @@ func OnlyItsAgent(m *fleet.Machine, s *Situation) bool {
 		unwitnessed(m, s) != ""
 }
 
-// unwitnessed says what is missing that would bear witness to the silence of the machine.
+// OnlyItsCounters reports whether nothing bears witness to the machine's silence but that its processors stand still,
+// as its provider counts. Counters that move, or that cannot be read, meanwhile take that back.
+func OnlyItsCounters(m *fleet.Machine, s *Situation) bool {
+	return slices.Contains(s.Still, m.Current.ID) && s.Spec.Repair.Silence != fleet.SilenceActs && !m.Ordered(s.Now) &&
+		Silent(m, s.View, s) && unheard(m, s) != ""
+}
+
+// unwitnessed says what is missing that would bear witness to the silence of the machine. One whose processors stand
+// still is dead, whatever is heard near it.
 func unwitnessed(m *fleet.Machine, s *Situation) fleet.Reason {
+	if slices.Contains(s.Still, m.Current.ID) {
+		return ""
+	}
+	return unheard(m, s)
+}
+
+// unheard is unwitnessed by what is heard.
+func unheard(m *fleet.Machine, s *Situation) fleet.Reason {
 	n := m.Current.Neighbourhood()
 	sight := s.Sights[n]
 	switch {

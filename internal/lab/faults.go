@@ -21,6 +21,7 @@ const (
 	FaultHang    Fault = "hang"      // the web server takes connections and never answers
 	FaultNoNet   Fault = "nonet"     // the network interface is down inside; only a reboot helps
 	FaultPanic   Fault = "panic"     // the kernel panics and stays so
+	FaultHalt    Fault = "halt"      // the guest halts its processors for good, and stays on
 	FaultOff     Fault = "off"       // the guest powers itself off
 	FaultReboot  Fault = "reboot"    // the guest reboots itself
 	FaultSleep   Fault = "sleep"     // the guest suspends itself to memory, until it is woken from outside
@@ -47,7 +48,7 @@ const (
 // Faults lists every fault, cures included.
 func Faults() []Fault {
 	return []Fault{
-		FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultOff, FaultReboot, FaultSleep, FaultWrite, FaultDeaf, FaultNoAgent, FaultMute, FaultAgent, FaultHTTP,
+		FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultHalt, FaultOff, FaultReboot, FaultSleep, FaultWrite, FaultDeaf, FaultNoAgent, FaultMute, FaultAgent, FaultHTTP,
 		FaultKill, FaultDestroy, FaultUndefine, FaultSuspend, FaultReset, FaultLinkDown, FaultResume, FaultLinkUp,
 	}
 }
@@ -80,7 +81,7 @@ func (l *Lab) Break(ctx context.Context, domain string, f Fault) error {
 		return l.setLink(ctx, domain, "down")
 	case FaultLinkUp:
 		return l.setLink(ctx, domain, "up")
-	case FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultOff, FaultReboot, FaultSleep, FaultWrite, FaultDeaf, FaultNoAgent, FaultMute, FaultAgent, FaultHTTP:
+	case FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultHalt, FaultOff, FaultReboot, FaultSleep, FaultWrite, FaultDeaf, FaultNoAgent, FaultMute, FaultAgent, FaultHTTP:
 		return l.breakInside(ctx, domain, f)
 	}
 	_, err := ParseFault(string(f))

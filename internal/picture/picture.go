@@ -70,6 +70,7 @@ type Picture struct {
 	vantage   fleet.Vantage
 	others    []fleet.Hearing
 	answers   []fleet.HostName
+	still     []fleet.InstanceID
 	tolls     []fleet.Toll
 	lots      []fleet.Lot
 	inVain    []int // Snapshot.InVain
@@ -192,7 +193,8 @@ func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	return fleet.Snapshot{
 		Now: now, Installation: p.installation, Spec: p.spec, Wanted: p.wanted, Acting: p.acting, SteadyAt: p.steadyAt,
 		Provider: p.provider, Roll: p.roll, Hosts: p.hosts, Silent: p.silent, Cannot: p.cannot, Vantage: p.vantage,
-		Others: p.others, Answers: p.answers, Lots: p.lots, Tolls: p.tolls, Brake: p.brake, Whole: p.whole, Machines: p.views,
+		Others: p.others, Answers: p.answers, Still: p.still, Lots: p.lots, Tolls: p.tolls,
+		Brake: p.brake, Whole: p.whole, Machines: p.views,
 		Open:   p.Open(),
 		Orders: orders[:min(len(orders), ordersAtOnce)], Placed: p.placed, InVain: p.inVain, Slots: p.slots,
 	}

@@ -63,3 +63,24 @@ func (p *Picture) SetAnswers(hosts []fleet.HostName) {
 		p.answers, p.dirty = hosts, true
 	}
 }
+
+// Mute returns the instances, and where they are, of the machines that are held since nothing bears witness to their
+// silence, or were and are not well yet: it matters whether their processors do anything.
+func (p *Picture) Mute() []fleet.Instance {
+	var found []fleet.Instance
+	for _, i := range p.Open() {
+		m := &p.views[i].Machine
+		held := m.Waiting == fleet.ReasonNoWitness || slices.Contains(p.still, m.Current.ID)
+		if held && !m.Current.None() && m.Health.Verdict == fleet.VerdictUnhealthy {
+			found = append(found, fleet.Instance{ID: m.Current.ID, Host: m.Current.Host})
+		}
+	}
+	return found
+}
+
+// SetStill takes in which of those that are Mute stand still, sorted.
+func (p *Picture) SetStill(all []fleet.InstanceID) {
+	if !slices.Equal(p.still, all) {
+		p.still, p.dirty = all, true
+	}
+}

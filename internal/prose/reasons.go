@@ -35,7 +35,8 @@ var reasons = map[fleet.Reason]reason{
 		"it does not answer, and neither does anything near it, so only the way there may be broken",
 		"see whether it serves its users, and whether this server reaches its host; hale heal has it repaired " +
 			"all the same; a check of the guest's agent would tell, and silence: act does without"},
-	fleet.ReasonStarts: {"as many machines are being started at once as may be, lest all boot in one moment", ""},
+	fleet.ReasonStandsStill: {"its processors stand still, as its provider counts", ""},
+	fleet.ReasonStarts:      {"as many machines are being started at once as may be, lest all boot in one moment", ""},
 	fleet.ReasonRepairRate: {"as many repairs began of late as the fleet allows",
 		"see why so many fail; limits.repairs says how many may begin"},
 	fleet.ReasonBuildBudget:  {"as many first builds run as the fleet allows", "wait, or raise limits.in_build"},

@@ -296,6 +296,10 @@ func repairStarted(r fleet.Record) string {
 	case fleet.RepairRemnant:
 		return fmt.Sprintf("%s: hale removes what an unfinished build left (%s)", about(r), r.Repair)
 	case fleet.RepairHeal:
+		if r.Detail == string(fleet.ReasonStandsStill) {
+			return because(fmt.Sprintf("%s: repair %s begins", about(r), r.Repair), Cause(r.Cause)) + "; " +
+				Reason(fleet.ReasonStandsStill)
+		}
 	}
 	return because(fmt.Sprintf("%s: %s %s begins", about(r), word(repairs, kind), r.Repair), Cause(r.Cause))
 }

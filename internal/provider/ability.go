@@ -58,6 +58,7 @@ func allAbilities() []Ability {
 			}),
 		),
 		ability[GuestPinger](),
+		ability[MeterReader](),
 		ability[ConsoleReader](),
 		ability[Screenshooter](),
 		ability[Rehearser](),

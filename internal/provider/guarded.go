@@ -193,6 +193,15 @@ func (g *guarded) DropSnapshot(ctx context.Context, name fleet.SnapshotName) (er
 	return absent("drop-snapshot", Ref{})
 }
 
+// Meter implements MeterReader.
+func (g *guarded) Meter(ctx context.Context, ref Ref) (m Meter, err error) {
+	defer g.question("meter", ref, &err)
+	if able, ok := g.behind.(MeterReader); ok {
+		return able.Meter(ctx, ref)
+	}
+	return "", absent("meter", ref)
+}
+
 // PingGuest implements GuestPinger.
 func (g *guarded) PingGuest(ctx context.Context, ref Ref) (err error) {
 	defer g.question("ping-guest", ref, &err)

@@ -23,6 +23,7 @@ type hollow struct {
 	provider.Rescuer
 	provider.Snapshotter
 	provider.GuestPinger
+	provider.MeterReader
 	provider.ConsoleReader
 	provider.Screenshooter
 	provider.Rehearser
@@ -31,7 +32,7 @@ type hollow struct {
 }
 
 // questions are the calls that change nothing.
-var questions = []string{"Identity", "List", "Get", "PingGuest", "Console", "Screenshot", "Rehearse", "Starts"}
+var questions = []string{"Identity", "List", "Get", "PingGuest", "Meter", "Console", "Screenshot", "Rehearse", "Starts"}
 
 // TestEveryCallThatPanicsIsUnknown: a question has no answer, an order may have been carried out.
 func TestEveryCallThatPanicsIsUnknown(t *testing.T) {

@@ -55,6 +55,14 @@ func (r readOnly) Has(ability string) bool {
 // Close implements Provider.
 func (r readOnly) Close() error { return r.behind.Close() }
 
+// Meter implements MeterReader.
+func (r readOnly) Meter(ctx context.Context, ref Ref) (Meter, error) {
+	if able, ok := r.behind.(MeterReader); ok {
+		return able.Meter(ctx, ref)
+	}
+	return "", absent("meter", ref)
+}
+
 // PingGuest implements GuestPinger.
 func (r readOnly) PingGuest(ctx context.Context, ref Ref) error {
 	if able, ok := r.behind.(GuestPinger); ok {

@@ -55,7 +55,7 @@ func (s reading) truth() health.Truth {
 	if truth == health.Unknown {
 		truth = s.confirmSilent()
 	}
-	if truth == health.True && (s.contradicts() || s.agentSpeaks()) {
+	if truth == health.True && (s.contradicts() || s.agentSpeaks() || s.countersMove()) {
 		return health.Unknown
 	}
 	if truth == health.Unknown && s.r.Target.Expired && s.l.Seen.Known() && s.neverAddressed() {
@@ -108,6 +108,12 @@ func (s reading) agentSpeaks() bool {
 	answers := func(c fleet.CheckState) bool { return s.isAgent(c) && c.Standing == fleet.StandingUp }
 	return s.r.Kind == fleet.RepairHeal && slices.ContainsFunc(s.l.Checks, answers) &&
 		guard.OnlyItsAgent(s.M, s.Situation)
+}
+
+// countersMove reports whether the look finds that the machine does something whose standing still was all that bore
+// witness to its silence (L4).
+func (s reading) countersMove() bool {
+	return s.r.Kind == fleet.RepairHeal && s.l.Moves && guard.OnlyItsCounters(s.M, s.Situation)
 }
 
 // leavesDisabled says whether a look confirms that the instance is on a host that is to be left.

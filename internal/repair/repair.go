@@ -50,7 +50,11 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 	if kind == fleet.RepairRemnant && m.LeftAt(m.Strays[0].ID) >= 0 {
 		why = fleet.ReasonHostBack
 	}
-	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: why, Cause: m.Health.Cause})
+	rec := fleet.Record{Kind: fleet.RecordRepairStarted, Reason: why, Cause: m.Health.Cause}
+	if kind == fleet.RepairHeal && guard.OnlyItsCounters(m, w.Situation) {
+		rec.Detail = string(fleet.ReasonStandsStill)
+	}
+	w.Record(rec)
 	switch kind {
 	case fleet.RepairHeal:
 		w.chooseRung(0)

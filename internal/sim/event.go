@@ -45,6 +45,7 @@ const (
 	Panics      Verb = "panics"
 	Vanishes    Verb = "vanishes"
 	Hangs       Verb = "hangs"
+	Halts       Verb = "halts"
 	LosesNet    Verb = "loses its network"
 	StopsApp    Verb = "stops serving"
 	Fails503    Verb = "answers 503"
@@ -214,6 +215,7 @@ func verbs() map[Verb]act {
 		Panics:         onMachine(func(s *stage, vm *world.VM) func() { return s.w.Panic(vm) }),
 		Vanishes:       forGood((*world.World).Vanish),
 		Hangs:          ails(world.Ailment{Symptom: world.Hung}),
+		Halts:          ails(world.Ailment{Symptom: world.Halts}),
 		LosesNet:       ails(world.Ailment{Symptom: world.Unplugged}),
 		StopsApp:       ails(world.Ailment{Symptom: world.AppDead}),
 		Fails503:       ails(world.Ailment{Symptom: world.AppError}),

@@ -49,7 +49,7 @@ func shapes() map[Verb]shape {
 	}
 	for _, v := range []Verb{
 		Crashes, ShutsDown, IsStopped, IsShutDown, IsStarted, IsPaused, IsRescued, IsRepaired, Suspends, DiskFull,
-		Panics, Vanishes, Hangs, LosesNet, StopsApp, Fails503, WrongPages, IsSlow, LosesConfig, LosesDisk,
+		Panics, Vanishes, Hangs, Halts, LosesNet, StopsApp, Fails503, WrongPages, IsSlow, LosesConfig, LosesDisk,
 		LosesData, Readdressed, AgentSilent, AgentLies,
 	} {
 		out[v] = shape{subject: "machine"}

@@ -36,6 +36,7 @@ case "$1" in
   agent) /bin/agent </dev/null >/dev/null 2>&1 & echo $! >/run/agent.pid ;;
   deaf) kill -9 "$(cat /run/button.pid)" ;;
   panic) echo c >/proc/sysrq-trigger ;;
+  halt) halt -f ;;
   off) quiesce; poweroff -f ;;
   reboot) quiesce; reboot -f ;;
   write) for d in /dev/vd?; do [ "$(cat "/sys/block/${d#/dev/}/ro")" = 1 ] || dd if=/dev/zero "of=$d" bs=65536 seek=16 count=48 conv=notrunc,fsync; done ;;

@@ -34,6 +34,7 @@ var (
 	_ provider.Resumer      = (*Provider)(nil)
 	_ provider.SoftRebooter = (*Provider)(nil)
 	_ provider.GuestPinger  = (*Provider)(nil)
+	_ provider.MeterReader  = (*Provider)(nil)
 	_ provider.Keeper       = (*Provider)(nil)
 	_ provider.Snapshotter  = (*Provider)(nil)
 

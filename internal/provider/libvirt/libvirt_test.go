@@ -220,6 +220,11 @@ func (b *bench) Stranger(t providertest.T, _ fleet.HostName, name string) provid
 	return provider.Ref{ID: fleet.InstanceID(id)}
 }
 
+func (b *bench) Halt(t providertest.T, id fleet.InstanceID) {
+	t.Helper()
+	must(t, b.Break(t.Context(), b.nameOf(t, id), lab.FaultHalt))
+}
+
 func (b *bench) Mute(t providertest.T, id fleet.InstanceID) {
 	t.Helper()
 	must(t, b.Break(t.Context(), b.nameOf(t, id), lab.FaultMute))

@@ -36,6 +36,12 @@ type Speaker interface {
 	Mute(t T, id fleet.InstanceID)
 }
 
+// Halter is a harness whose provider is a provider.MeterReader.
+type Halter interface {
+	// Halt lets the processors of the instance's guest do nothing any more, until it is reset, while it runs on.
+	Halt(t T, id fleet.InstanceID)
+}
+
 // has returns the provider with the further ability that the harness says it has.
 func has[A any](e *exam) A {
 	e.Helper()
@@ -182,4 +188,63 @@ func frozenSaysNothing(t T, h Harness) {
 		err := e.ping(able, order.Ref)
 		return fmt.Sprint(err), err == nil
 	})
+}
+
+// meter reads the counters, and bears no mark.
+func (e *exam) meter(able provider.MeterReader, ref provider.Ref) (provider.Meter, error) {
+	e.Helper()
+	return able.Meter(e.ctx(), provider.Ref{ID: ref.ID, Host: ref.Host})
+}
+
+// metersTell: the counters of a guest that idles move within less than StillAfter, those of one that halted do not.
+func metersTell(t T, h Harness) {
+	e := begin(t, h)
+	order, able := e.built(1), has[provider.MeterReader](e)
+	e.awaitInstance("an address", order.Ref, func(i fleet.Instance) bool { return i.Address.IsValid() })
+	moves := func() {
+		t.Helper()
+		first, err := e.meter(able, order.Ref)
+		e.do("reading", err)
+		e.rest(provider.StillAfter / 2)
+		second, err := e.meter(able, order.Ref)
+		e.do("reading again", err)
+		if first == second {
+			t.Errorf("a guest that idles seems to stand still: %s", first)
+		}
+	}
+	moves()
+	ability[Halter](t, h).Halt(t, order.ID)
+	var last provider.Meter
+	e.await("it to stand still", func() (string, bool) {
+		was := last
+		e.rest(time.Second)
+		var err error
+		last, err = e.meter(able, order.Ref)
+		return fmt.Sprint(last, err), err == nil && last == was
+	})
+	e.rest(provider.StillAfter)
+	if now, err := e.meter(able, order.Ref); err != nil || now != last {
+		t.Errorf("a guest that halted moves from %s to %s, %v", last, now, err)
+	}
+	e.same("power", fleet.PowerRunning, e.get(order.Ref).Power)
+	e.untouched(order)
+	e.do("reboot", e.p.Reboot(e.ctx(), order.Ref))
+	e.awaitPower(order.Ref, fleet.PowerRunning)
+	moves()
+
+	e.off(order.Ref)
+	_, err := e.meter(able, order.Ref)
+	e.refused("reading one that is off", err, fault.Conflict)
+	_, err = e.meter(able, e.order(2).Ref)
+	e.refused("reading nobody", err, fault.NotFound)
+}
+
+// rest lets the time pass.
+func (e *exam) rest(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-e.Context().Done():
+	}
 }

@@ -174,6 +174,7 @@ func All() []Case {
 		{Name: "a guest is asked to reboot, and may not listen", Run: askedToReboot, Needs: "soft-reboot, and a guest that shows its boots and can be deafened", asked: able[Listener]},
 		{Name: "a rebuild is the same instance on a new disk", Run: rebuiltOnANewDisk, Needs: "rebuild, and a guest that counts the boots of its disk", asked: able[DiskTeller]},
 		{Name: "a guest's agent is asked, and may be silent", Run: agentIsAsked, Needs: "ping-guest, and an agent that can be muted", asked: able[Speaker]},
+		{Name: "counters tell what stands still from what idles", Run: metersTell, Needs: "meters, and a guest that can be halted", asked: able[Halter]},
 		{Name: "a frozen provider says nothing of a guest's agent", Run: frozenSaysNothing, Needs: "ping-guest, and a provider that freezes", asked: func(h Harness) bool { return able[Speaker](h) && able[Freezer](h) }},
 		{Name: "what a guest wrote to its console is read", Run: consoleIsRead, Needs: "console, and a guest that writes something known", asked: able[Printer]},
 		{Name: "what is on a screen is shown", Run: screenIsShown, Needs: "screenshot, and a template with a screen", asked: able[Viewer]},

@@ -138,6 +138,10 @@ func (h *harness) Deafen(t providertest.T, id fleet.InstanceID) {
 	h.inject(t, simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.Hung}})
 }
 
+func (h *harness) Halt(t providertest.T, id fleet.InstanceID) {
+	h.inject(t, simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.Halted}})
+}
+
 // Mute hangs the guest: its agent lives as long as it does.
 func (h *harness) Mute(t providertest.T, id fleet.InstanceID) { h.Deafen(t, id) }
 

@@ -16,6 +16,7 @@ const (
 	NoAddress   Symptom = "no-address"   // it has none, so nothing reaches it
 	NoNetwork   Symptom = "no-network"   // pings and connections are lost
 	Hung        Symptom = "hung"         // the same, and it does not listen to its provider either
+	Halted      Symptom = "halted"       // the same, and its processors stand still
 	NoHTTP      Symptom = "no-http"      // connections are refused; pings are answered
 	HTTPStatus  Symptom = "http-status"  // it answers with Illness.Status
 	HTTPHangs   Symptom = "http-hangs"   // it accepts connections and never answers

@@ -190,7 +190,7 @@ func (w *World) answer(c *conn, path string) (status int, body string) {
 			status, _ = w.page(g, c.port, path)
 			return status, "another page\n"
 		// whoever gets through gets the page
-		case CheckFails, NeverBoots, BootsSlowly, NoAddress, NoNetwork, Hung, NoHTTP, LosesProbes, AgentMute, AgentLies:
+		case CheckFails, NeverBoots, BootsSlowly, NoAddress, NoNetwork, Hung, Halted, NoHTTP, LosesProbes, AgentMute, AgentLies:
 		}
 	}
 	return w.page(g, c.port, path)

@@ -35,6 +35,7 @@ var (
 	_ provider.Rebuilder    = (*Provider)(nil)
 	_ provider.Rehearser    = (*Provider)(nil)
 	_ provider.GuestPinger  = (*Provider)(nil)
+	_ provider.MeterReader  = (*Provider)(nil)
 	_ provider.Evacuator    = (*Provider)(nil)
 	_ provider.Migrator     = (*Provider)(nil)
 
@@ -178,7 +179,7 @@ func (p *Provider) RebootSoft(ctx context.Context, ref provider.Ref) error {
 			return false, err
 		case g.power != fleet.PowerRunning:
 			return false, conflict(ref, fmt.Errorf("it is %s", g.power))
-		case g.has(Hung) || g.has(NeverBoots) || now.Before(g.bootsAt):
+		case g.hangs() || g.has(NeverBoots) || now.Before(g.bootsAt):
 			return false, nil
 		}
 		w.powerOn(g, now)

@@ -15,6 +15,7 @@ const (
 	OpList     fleet.Op = "list"
 	OpGet      fleet.Op = "get"
 	OpPing     fleet.Op = "ping-guest"
+	OpMeter    fleet.Op = "meter"
 	OpRehearse fleet.Op = "rehearse"
 
 	OpConsole    fleet.Op = "console"
@@ -76,7 +77,7 @@ func (f Calls) losesNote(op fleet.Op) bool {
 }
 
 func reads(op fleet.Op) bool {
-	return op == OpGet || op == OpPing || op == OpRehearse || op == OpConsole || op == OpScreenshot || ofAllHosts(op)
+	return op == OpGet || op == OpPing || op == OpMeter || op == OpRehearse || op == OpConsole || op == OpScreenshot || ofAllHosts(op)
 }
 
 // ofAllHosts reports whether the call goes to every host: those that do not answer are left out.

@@ -22,7 +22,7 @@ var (
 	}
 	ofHost = []string{"name", "parent", "runtime.connectionState", "runtime.inMaintenanceMode", "runtime.powerState", "datastore",
 		"config.virtualNicManagerInfo.netConfig"}
-	asked  = []types.PropertySpec{
+	asked = []types.PropertySpec{
 		{Type: kindVM, PathSet: ofVM}, {Type: kindHost, PathSet: ofHost}, {Type: kindCompute, PathSet: []string{"name"}},
 		{Type: kindDatastore, PathSet: []string{"name", "summary.multipleHostAccess"}}, {Type: kindNetwork, PathSet: []string{"name"}},
 	}

@@ -13,6 +13,13 @@ func (w *World) HearAgent(client, id, check string) Answer {
 	return Well
 }
 
+// StandsStill reports whether the processors of the instance do nothing, as its provider counts and tells the client. One
+// that hangs otherwise spins.
+func (w *World) StandsStill(client, id string) bool {
+	vm := w.vms[id]
+	return vm != nil && w.hosts[vm.Host].dark == 0 && !w.mute(client, vm.Host) && vm.Power == Running && vm.ails(Halts)
+}
+
 // mute reports whether no question of the client gets through to the host.
 func (w *World) mute(client, host string) bool {
 	if (&Client{Name: client, w: w}).down() {

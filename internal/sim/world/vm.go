@@ -111,6 +111,7 @@ type Symptom string
 // The symptoms.
 const (
 	Hung       Symptom = "hung"        // answers nothing
+	Halts      Symptom = "halts"       // answers nothing, and its processors stand still
 	Unplugged  Symptom = "no-network"  // lives, and nobody reaches it
 	AppDead    Symptom = "app-dead"    // answers pings, refuses connections
 	AppError   Symptom = "app-error"   // answers requests with status 503
@@ -159,7 +160,7 @@ func (vm *VM) loss() float64 {
 
 // pings reports whether it would answer a ping from next door.
 func (vm *VM) pings() bool {
-	return vm.Power == Running && vm.booted && !vm.ails(Hung) && !vm.ails(Unplugged) && !vm.ails(Slow)
+	return vm.Power == Running && vm.booted && !vm.hangs() && !vm.ails(Unplugged) && !vm.ails(Slow)
 }
 
 // answersAgent reports whether the agent inside answers: as long as the guest lives, whatever its network does.
@@ -172,7 +173,10 @@ func (vm *VM) answersAgent() bool {
 func (vm *VM) Halted() (since time.Duration, is bool) { return vm.halted, vm.Power == Paused }
 
 // listens reports whether the guest does what its power button says.
-func (vm *VM) listens() bool { return vm.booted && !vm.ails(Hung) && !vm.ails(NoBoot) }
+func (vm *VM) listens() bool { return vm.booted && !vm.hangs() && !vm.ails(NoBoot) }
+
+// hangs reports whether the guest does nothing any more, spinning or not.
+func (vm *VM) hangs() bool { return vm.ails(Hung) || vm.ails(Halts) }
 
 func (vm *VM) works() bool {
 	return vm.pings() && !vm.ails(AppDead) && !vm.ails(AppError) && !vm.ails(BadPage) && !vm.ails(CheckFails)
