@@ -372,7 +372,7 @@ func (j *judge) finish() {
 	}
 	for _, d := range j.r.world.Disks() {
 		if d.Most > 1 {
-			j.broken("disk", d.Machine, "%d instances wrote to its disk %s at once", d.Most, d.Name)
+			j.broken("disk", fleet.MachineName(d.Machine), "%d instances wrote to its disk %s at once", d.Most, d.Name)
 		}
 	}
 	for _, name := range j.r.powers.hit { // no server runs any more

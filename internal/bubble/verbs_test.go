@@ -308,7 +308,7 @@ func ails(ill simulated.Illness) act {
 
 // failsCheck makes one of the machine's checks fail.
 func failsCheck(r *room, e sim.Event) func() {
-	return ails(simulated.Illness{Symptom: simulated.CheckFails, Check: fleet.CheckName(e.Arg)})(r, e)
+	return ails(simulated.Illness{Symptom: simulated.CheckFails, Check: e.Arg})(r, e)
 }
 
 // losesData deletes the machine's kept disks.

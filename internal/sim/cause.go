@@ -75,7 +75,7 @@ func (j *judge) spoils() {
 
 // spoils lets nothing come up that is built from the template.
 func spoils(s *stage, _ Event) (func(), error) {
-	good := s.w.SpoilBuilds("", world.Ailment{Symptom: world.NoBoot, Lasting: true})
+	good := s.w.SpoilBuilds(world.Builds{}, world.Ailment{Symptom: world.NoBoot, Cure: world.ByRecreate})
 	return func() {
 		good()
 		s.judge.moved, s.judge.spoiled = true, false

@@ -224,7 +224,7 @@ func verbs() map[Verb]act {
 		AgentSilent:    ails(world.Ailment{Symptom: world.AgentMute}),
 		AgentLies:      ails(world.Ailment{Symptom: world.AgentLies}),
 		IsSlow:         ails(world.Ailment{Symptom: world.Slow}),
-		LosesConfig:    ails(world.Ailment{Symptom: world.AppError, Lasting: true, Config: true}),
+		LosesConfig:    ails(world.Ailment{Symptom: world.AppError, Cure: world.ByCommand}),
 		LosesDisk:      onMachine(diskLost),
 		LosesData:      forGood(func(w *world.World, vm *world.VM) { w.DestroyDisks(vm.Mark.Machine) }),
 		LosesProbes:    losesProbes,
@@ -348,7 +348,7 @@ func stoppedByPerson(how world.Stop) func(s *stage, vm *world.VM) func() {
 
 // diskLost: it stands still and comes up no more, until it is built anew, or somebody puts another disk in.
 func diskLost(s *stage, vm *world.VM) func() {
-	bootable := s.w.Sicken(vm, world.Ailment{Symptom: world.NoBoot, Lasting: true})
+	bootable := s.w.Sicken(vm, world.Ailment{Symptom: world.NoBoot, Cure: world.ByRecreate})
 	awake := s.w.Sicken(vm, world.Ailment{Symptom: world.Hung})
 	return func() {
 		bootable()
@@ -363,7 +363,7 @@ func losesProbes(s *stage, e Event) (func(), error) {
 		return nil, err
 	}
 	return onMachine(func(s *stage, vm *world.VM) func() {
-		return s.w.Sicken(vm, world.Ailment{Symptom: world.Lossy, Loss: p})
+		return s.w.Sicken(vm, world.Ailment{Symptom: world.Lossy, Share: p})
 	})(s, e)
 }
 

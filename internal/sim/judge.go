@@ -125,6 +125,9 @@ func (j *judge) Address(a netip.Addr) {
 	j.s.addressChanged(a)
 }
 
+// Power implements world.Watcher.
+func (j *judge) Power(*world.VM) {}
+
 // Guest implements world.Watcher.
 func (j *judge) Guest(id string) { j.s.guestChanged(id) }
 

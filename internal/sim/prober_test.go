@@ -110,4 +110,5 @@ func (nobody) Serving(*world.VM)  {}
 func (nobody) Copies(string, int) {}
 func (nobody) Guest(string)       {}
 
+func (watcher) Power(*world.VM)        {}
 func (w watcher) Address(a netip.Addr) { w.address.changed(a) }

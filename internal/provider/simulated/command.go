@@ -10,6 +10,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/program"
 	"hale/internal/provider"
+	"hale/internal/sim/world"
 )
 
 // Commands executes commands for the world's guests, none of them for real: a guest that can be reached gets its configuration
@@ -35,31 +36,15 @@ func (c commands) Run(ctx context.Context, job program.Job) (program.Result, err
 	if err := c.p.wait(ctx, commandTime); err != nil {
 		return fail(err)
 	}
-	err := c.p.change(ctx, fleet.OpRun, ref, func(w *World, now time.Time) (bool, error) {
-		g, exists := w.guests[ref.ID]
-		if !exists || !g.reachable(now) {
-			r = program.Result{Code: unreachableCode, Output: said + ": unreachable"}
-			return false, nil
-		}
-		r.Output = fmt.Sprintf("%s: ok, at %s", said, g.address)
-		return w.configure(g, now), nil
-	})
-	if err != nil {
+	if err := c.p.change(ctx, fleet.OpRun, ref, func(call *world.Call) { call.Op = world.Configure }); err != nil {
 		return fail(err)
 	}
-	return r, nil
-}
-
-// configure applies the guest's configuration, and reports whether that cured anything.
-func (w *World) configure(g *guest, now time.Time) bool {
-	var left []Illness
-	for _, ill := range g.ills {
-		if ill.Cure != ByCommand {
-			left = append(left, ill)
+	r = program.Result{Code: unreachableCode, Output: said + ": unreachable"}
+	c.p.world.onVM(ref.ID, ref.Host, func(t *world.World, vm *world.VM) bool {
+		if t.Hear("", vm.Lease()).Ping == world.Well {
+			r = program.Result{Output: fmt.Sprintf("%s: ok, at %s", said, vm.Lease())}
 		}
-	}
-	cured := len(left) < len(g.ills)
-	g.ills = left
-	g.remember(now)
-	return cured
+		return true
+	})
+	return r, nil
 }

@@ -8,37 +8,32 @@ import (
 	"image"
 	"image/color"
 	"image/png"
-	"time"
 
 	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/provider"
+	"hale/internal/sim/world"
 )
 
 // Console implements provider.ConsoleReader: a line for each boot, and one for each illness.
 func (p *Provider) Console(ctx context.Context, ref provider.Ref, limit int) ([]byte, error) {
 	var said []byte
-	err := p.read(ctx, OpConsole, ref, func(now time.Time) error {
-		g, err := p.world.at(ref)
-		if err != nil {
-			return err
-		}
-		said = g.console(now)
-		return nil
+	err := p.readVM(ctx, OpConsole, ref, func(vm *world.VM) world.End {
+		said = console(vm)
+		return world.Done
 	})
 	return said[max(0, len(said)-limit):], err
 }
 
 // console is what the guest wrote so far.
-func (g *guest) console(now time.Time) []byte {
+func console(vm *world.VM) []byte {
 	var b bytes.Buffer
-	for boot := 1; boot <= g.life.Boots; boot++ {
-		fmt.Fprintf(&b, "[    0.000000] %s: boot %d\r\n", g.name, boot)
+	for boot := 1; boot <= vm.Boots; boot++ {
+		fmt.Fprintf(&b, "[    0.000000] %s: boot %d\r\n", vm.Name, boot)
 	}
-	if g.power == fleet.PowerRunning && !now.Before(g.bootsAt) && !g.has(NeverBoots) {
-		fmt.Fprintf(&b, "\r\n%s login: ", g.name)
+	if vm.Lives() {
+		fmt.Fprintf(&b, "\r\n%s login: ", vm.Name)
 	}
-	for _, ill := range g.ills {
+	for _, ill := range vm.Ills() {
 		fmt.Fprintf(&b, "\r\n\x1b[31mfailure\x1b[0m: %s\r\n", ill.Symptom)
 	}
 	return b.Bytes()
@@ -47,17 +42,14 @@ func (g *guest) console(now time.Time) []byte {
 // Screenshot implements provider.Screenshooter: a small field, white where the guest is healthy.
 func (p *Provider) Screenshot(ctx context.Context, ref provider.Ref, limit int) (provider.Picture, error) {
 	shade := color.Gray{}
-	err := p.read(ctx, OpScreenshot, ref, func(now time.Time) error {
-		g, err := p.world.at(ref)
+	err := p.readVM(ctx, OpScreenshot, ref, func(vm *world.VM) world.End {
 		switch {
-		case err != nil:
-			return err
-		case !g.on():
-			return conflict(ref, fmt.Errorf("it is %s", g.power))
-		case g.healthy(now):
+		case vm.Power != world.Running && vm.Power != world.Paused:
+			return world.Conflict
+		case vm.Serving():
 			shade = color.Gray{Y: 0xff}
 		}
-		return nil
+		return world.Done
 	})
 	if err != nil {
 		return provider.Picture{}, err

@@ -1,78 +1,417 @@
 package simulated
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/sim/world"
 )
 
-// Fault is something that goes wrong: with a guest, with calls, or with the provider. The types of this file are all
-// there are.
+// Fault is something that goes wrong: with a guest, with calls, or with the provider. What it is and what follows from
+// it is the world's, whose own words are world.World's methods; here are the names by which tests and people call it.
 type Fault interface {
-	// strike does what happens at once. A fault that lasts adds the injection to w.active or sets its undo.
-	strike(w *World, in *injection, now time.Time) error
-}
-
-// injection is one fault in force.
-type injection struct {
-	fault  Fault
-	left   int           // calls or builds that it still hits; negative: no limit
-	lifted chan struct{} // closed by lift
-	undo   func(now time.Time)
+	// strike makes it happen at once, and returns what ends it, if anything does.
+	strike(w *World) (lift func(), err error)
 }
 
 // Inject makes the fault happen now. The returned function ends a fault that lasts; it may be called more than once.
 // fault.NotFound: the fault names an instance that does not exist.
 func (w *World) Inject(f Fault) (lift func(), err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	in := &injection{fault: f, left: -1, lifted: make(chan struct{})}
-	if err := f.strike(w, in, time.Now()); err != nil {
+	lift = w.Strike(func(*world.World) (over func()) {
+		over, err = f.strike(w)
+		return over
+	})
+	if err != nil {
 		return nil, err
 	}
-	return func() { w.lift(in) }, nil
+	return lift, nil
 }
 
-func (w *World) lift(in *injection) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	select {
-	case <-in.lifted:
-		return
-	default:
+// onGuest is a fault of one instance.
+func (w *World) onGuest(id fleet.InstanceID, strike func(vm *world.VM) (lift func())) (func(), error) {
+	vm, err := w.find(id)
+	if err != nil {
+		return nil, err
 	}
-	close(in.lifted)
-	w.active = slices.DeleteFunc(w.active, func(other *injection) bool { return other == in })
-	if in.undo != nil {
-		in.undo(time.Now())
-	}
+	return strike(vm), nil
 }
 
-// inForce returns the newest lasting fault of the type that the condition accepts, and whether there is one.
-func inForce[F Fault](w *World, accepts func(F) bool) (F, bool) {
-	for _, in := range slices.Backward(w.active) {
-		if f, ok := in.fault.(F); ok && accepts(f) {
-			return f, true
+// once is a fault of one instance that does not last.
+func (w *World) once(id fleet.InstanceID, strike func(vm *world.VM)) (func(), error) {
+	return w.onGuest(id, func(vm *world.VM) func() {
+		strike(vm)
+		return nil
+	})
+}
+
+// onHost is a fault of one host; client is who notices when it ends, everybody if it is empty.
+func (w *World) onHost(host fleet.HostName, client string, strike func(world.Domain) (lift func())) (func(), error) {
+	if err := w.hostExists(host); err != nil {
+		return nil, err
+	}
+	lift := strike(world.Domain{Kind: "host", Name: string(host)})
+	return func() {
+		lift()
+		w.lookAgain(host, client)
+	}, nil
+}
+
+// Illness is what is wrong with a guest.
+type (
+	Illness = world.Ailment
+	Symptom = world.Symptom
+	Cure    = world.Cure
+)
+
+// The symptoms. The provider reports such a guest as running.
+const (
+	NeverBoots  = world.Hung // to those who ask
+	BootsSlowly = world.SlowBoot
+	NoAddress   = world.NoAddress
+	NoNetwork   = world.Unplugged
+	Hung        = world.Hung
+	Halted      = world.Halts
+	NoHTTP      = world.AppDead
+	HTTPStatus  = world.AppError
+	HTTPHangs   = world.AppHangs
+	WrongPage   = world.BadPage
+	CheckFails  = world.CheckFails
+	LosesProbes = world.Lossy
+	AgentMute   = world.AgentMute
+	AgentLies   = world.AgentLies
+
+	ByReboot   = world.ByReboot
+	ByRecreate = world.ByRecreate
+	ByCommand  = world.ByCommand
+)
+
+// Broken makes a guest ill until it is cured or the fault is lifted.
+type Broken struct {
+	Instance fleet.InstanceID
+	Illness
+}
+
+func (f Broken) strike(w *World) (func(), error) {
+	return w.onGuest(f.Instance, func(vm *world.VM) func() { return w.truth.Sicken(vm, f.Illness) })
+}
+
+// NextBuilds makes instances ill from their creation on, as a bad template does. Those built stay ill when it is
+// lifted.
+type NextBuilds struct {
+	Machine fleet.MachineName // empty: any
+	Image   string            // of the template that they are built from; empty: any
+	Times   int               // how many; 0: until lifted
+	Illness
+}
+
+func (f NextBuilds) strike(w *World) (func(), error) {
+	return w.truth.SpoilBuilds(world.Builds{Machine: string(f.Machine), Image: f.Image, Times: f.Times},
+		f.Illness), nil
+}
+
+// Crash ends the guest as a killed process does: off, StopCrash.
+type Crash struct{ Instance fleet.InstanceID }
+
+func (f Crash) strike(w *World) (func(), error) { return w.stop(f.Instance, world.StopCrash) }
+
+// stop turns the guest off behind the provider's back.
+func (w *World) stop(id fleet.InstanceID, by world.Stop) (func(), error) {
+	return w.once(id, func(vm *world.VM) { w.truth.Crash(vm, by) })
+}
+
+// Panic ends the guest's kernel. Remains says what the provider makes of it: PowerCrashed (the default) keeps the
+// remains, PowerOff removes them, PowerRunning boots the guest again.
+type Panic struct {
+	Instance fleet.InstanceID
+	Remains  fleet.Power
+}
+
+func (f Panic) strike(w *World) (func(), error) {
+	return w.once(f.Instance, func(vm *world.VM) {
+		switch f.Remains {
+		case fleet.PowerRunning:
+			w.truth.Reset(vm)
+		case fleet.PowerOff:
+			w.truth.Crash(vm, world.StopCrash)
+		default:
+			w.truth.Panic(vm)
 		}
-	}
-	var none F
-	return none, false
+	})
 }
 
-func (w *World) find(id fleet.InstanceID) (*guest, error) {
-	g, ok := w.guests[id]
-	if !ok {
-		return nil, fault.New(fault.NotFound, "simulated.inject", string(id), nil)
-	}
-	return g, nil
+// GuestPowersOff is a shutdown from within: off, StopGuest.
+type GuestPowersOff struct{ Instance fleet.InstanceID }
+
+func (f GuestPowersOff) strike(w *World) (func(), error) { return w.stop(f.Instance, world.StopGuest) }
+
+// PersonPowersOff is a stop that somebody else than hale ordered at the provider: off, StopExternal.
+type PersonPowersOff struct{ Instance fleet.InstanceID }
+
+func (f PersonPowersOff) strike(w *World) (func(), error) {
+	return w.stop(f.Instance, world.StopExternal)
 }
 
-// keep puts the fault in force for a number of times; 0: until it is lifted.
-func (w *World) keep(in *injection, times int) {
-	if times > 0 {
-		in.left = times
+// PersonShutsDown is what virsh shutdown does: off, StopShutdown.
+type PersonShutsDown struct{ Instance fleet.InstanceID }
+
+func (f PersonShutsDown) strike(w *World) (func(), error) {
+	return w.stop(f.Instance, world.StopShutdown)
+}
+
+// PersonMends is what somebody does to a guest that was left to a person: whatever ails it is gone, and it boots, off
+// or not.
+type PersonMends struct{ Instance fleet.InstanceID }
+
+func (f PersonMends) strike(w *World) (func(), error) { return w.once(f.Instance, w.truth.PowerOn) }
+
+// Paused suspends the guest; when lifted it goes on, if it is still suspended.
+type Paused struct {
+	Instance fleet.InstanceID
+	// By says who did it: a person (StopExternal, or StopUnknown), the guest (StopGuest), or the provider, because a
+	// write to the disk failed (StopIOError).
+	By fleet.Stop
+}
+
+func (f Paused) strike(w *World) (func(), error) {
+	return w.onGuest(f.Instance, func(vm *world.VM) func() { return w.truth.Suspend(vm, world.Stop(f.By)) })
+}
+
+// Rescued is a person who has another system run in the guest's place.
+type Rescued struct{ Instance fleet.InstanceID }
+
+func (f Rescued) strike(w *World) (func(), error) {
+	return w.once(f.Instance, func(vm *world.VM) { w.truth.Rescue(vm) })
+}
+
+// Unrescued is a person who has mended the guest, and has it boot from its own disk again.
+type Unrescued struct{ Instance fleet.InstanceID }
+
+func (f Unrescued) strike(w *World) (func(), error) { return w.once(f.Instance, w.truth.Unrescue) }
+
+// Vanishes removes the guest with all that it had, as an undefine by somebody else does.
+type Vanishes struct{ Instance fleet.InstanceID }
+
+func (f Vanishes) strike(w *World) (func(), error) { return w.once(f.Instance, w.truth.Vanish) }
+
+// NewAddress gives the guest another address from the DHCP at once.
+type NewAddress struct{ Instance fleet.InstanceID }
+
+func (f NewAddress) strike(w *World) (func(), error) { return w.once(f.Instance, w.truth.Readdress) }
+
+// SameAddress gives the guest the address that another one has and keeps, as where networks of two hosts overlap: who
+// asks there reaches the other one.
+type SameAddress struct{ Instance, As fleet.InstanceID }
+
+func (f SameAddress) strike(w *World) (func(), error) {
+	other, err := w.find(f.As)
+	if err != nil {
+		return nil, err
 	}
-	w.active = append(w.active, in)
+	return w.once(f.Instance, func(vm *world.VM) { w.truth.TakeAddress(vm, other) })
+}
+
+// Calls makes provider calls go wrong. Empty selectors select all; the newest fault that selects a call hits it.
+type Calls struct {
+	Op       fleet.Op
+	Client   string
+	Host     fleet.HostName // selects no call that asks all hosts
+	Instance fleet.InstanceID
+	Machine  fleet.MachineName // by the reference's mark
+	Times    int               // how many are hit; 0: until lifted
+	Chance   float64           // how likely a selected call is hit; 0: certainly
+	Effect   Effect
+	Kind     fault.Kind    // of Fails; default Transient
+	Delay    time.Duration // of Slow, ActsLate and ActsTwice
+}
+
+// Effect is what happens to a call that is hit. Only Fails, Slow and Hangs hit reads.
+type Effect string
+
+// The effects.
+const (
+	Fails      Effect = "fails"       // it ends with Calls.Kind; nothing was done
+	Slow       Effect = "slow"        // it takes Calls.Delay longer
+	Hangs      Effect = "hangs"       // nothing happens until the caller gives up, or it goes on when the fault is lifted
+	HangsAfter Effect = "hangs-after" // it takes effect, then hangs
+	ActsLate   Effect = "acts-late"   // it hangs and takes effect Calls.Delay later, caller or no caller
+	AnswerLost Effect = "answer-lost" // it takes effect, and the caller gets UnknownOutcome
+	ActsTwice  Effect = "acts-twice"  // it takes effect, and once more Calls.Delay later
+	NoEffect   Effect = "no-effect"   // it is accepted, and nothing follows
+)
+
+func (f Calls) strike(w *World) (func(), error) {
+	op := world.Op(f.Op)
+	if op == world.Run {
+		op = world.Configure
+	}
+	t := world.Trouble{
+		Op: op, Client: f.Client, Host: string(f.Host), ID: string(f.Instance), Machine: string(f.Machine),
+		Times: f.Times, First: true,
+		How: endOf(f.Kind), Delay: f.Delay, Reads: f.Effect == Fails || f.Effect == Slow || f.Effect == Hangs,
+	}
+	share := map[Effect]*float64{
+		Fails: &t.Fails, Slow: &t.Slow, Hangs: &t.Hangs, HangsAfter: &t.Unheard, ActsLate: &t.Late,
+		AnswerLost: &t.Dropped, ActsTwice: &t.Twice,
+		NoEffect: &t.Vain,
+	}
+	*share[f.Effect] = cmp.Or(f.Chance, 1)
+	if f.Effect == HangsAfter && (f.Op == OpNoteStart || f.Op == OpForgetStart) {
+		t.Reads = true // a fault of all calls hits the call that the note is written for
+	}
+	return w.truth.Upset(t), nil
+}
+
+// Outage cuts a client, or with an empty name all of them, from the provider: calls fail as transient, nothing is
+// heard.
+type Outage struct{ Client string }
+
+func (f Outage) strike(w *World) (func(), error) {
+	lift := w.truth.Cutoff(f.Client)
+	return func() {
+		lift()
+		w.lookAgain("", f.Client)
+	}, nil
+}
+
+// HostUnreachable cuts a client, or with an empty name everybody, from one host's control plane. Its guests run on.
+type HostUnreachable struct {
+	Host   fleet.HostName
+	Client string
+}
+
+func (f HostUnreachable) strike(w *World) (func(), error) {
+	return w.onHost(f.Host, f.Client, func(d world.Domain) func() { return w.truth.DarknessTo(f.Client, d) })
+}
+
+// HostHangs is HostUnreachable with a host that takes what it is told and never answers: whoever asks all hosts at
+// once waits for it as long as there is time, and then has the others' answers.
+type HostHangs struct{ Host fleet.HostName }
+
+func (f HostHangs) strike(w *World) (func(), error) {
+	return w.onHost(f.Host, "", func(d world.Domain) func() {
+		w.hanging++
+		lift := w.truth.Darkness(d)
+		return func() {
+			w.hanging--
+			lift()
+		}
+	})
+}
+
+// HostLosesPower lets all guests of the host die with it. When lifted, the host is back and its guests are off, and
+// nobody knows any more who or what stopped them.
+type HostLosesPower struct{ Host fleet.HostName }
+
+func (f HostLosesPower) strike(w *World) (func(), error) {
+	return w.onHost(f.Host, "", w.truth.PowerFailure)
+}
+
+// HostShutsDown lets the host shut down all its guests in order, as before it is started anew.
+type HostShutsDown struct{ Host fleet.HostName }
+
+func (f HostShutsDown) strike(w *World) (func(), error) {
+	if err := w.hostExists(f.Host); err != nil {
+		return nil, err
+	}
+	w.truth.ShutDown(world.Domain{Kind: "host", Name: string(f.Host)})
+	return nil, nil
+}
+
+// HostDisabled says that whoever runs the provider wants the host to be empty. Its guests run on.
+type HostDisabled struct{ Host fleet.HostName }
+
+func (f HostDisabled) strike(w *World) (func(), error) {
+	w.lookAgain(f.Host, "")
+	return w.onHost(f.Host, "", w.truth.Disable)
+}
+
+// CutOff parts the host's guests from everybody, their peers too: they run, and serve nobody.
+type CutOff struct{ Host fleet.HostName }
+
+func (f CutOff) strike(w *World) (func(), error) { return OutOfSight{Host: f.Host}.strike(w) }
+
+// OutOfSight parts one client's probes from the host's guests, which serve everybody else. Its calls to the provider
+// pass.
+type OutOfSight struct {
+	Client string
+	Host   fleet.HostName
+}
+
+func (f OutOfSight) strike(w *World) (func(), error) {
+	if err := w.hostExists(f.Host); err != nil {
+		return nil, err
+	}
+	return w.truth.Part(f.Client, world.Domain{Kind: "host", Name: string(f.Host)}), nil
+}
+
+// AccessCut parts the host's guests from all that they could write to, as a switched port or a storage system does
+// that is told to: they run, and neither write nor serve.
+type AccessCut struct{ Host fleet.HostName }
+
+func (f AccessCut) strike(w *World) (func(), error) {
+	if err := w.hostExists(f.Host); err != nil {
+		return nil, err
+	}
+	return w.truth.CutAccess(world.Domain{Kind: "host", Name: string(f.Host)}), nil
+}
+
+// OtherIdentity puts another, empty provider behind the host's address: it has another identity and knows no instance.
+// What it is told to build appears nowhere in this world.
+type OtherIdentity struct{ Host fleet.HostName }
+
+func (f OtherIdentity) strike(w *World) (func(), error) {
+	if err := w.hostExists(f.Host); err != nil {
+		return nil, err
+	}
+	return w.truth.Supplant(world.Domain{Kind: "host", Name: string(f.Host)}), nil
+}
+
+// StaleLists lets List answer with what was true some time ago, at most ten minutes.
+type StaleLists struct{ Age time.Duration }
+
+func (f StaleLists) strike(w *World) (func(), error) {
+	return w.truth.Upset(world.Trouble{Stale: f.Age}), nil
+}
+
+// EmptyLists lets List answer that there is nothing, completely and without error, as a proxy without its backend does.
+// Add Calls{Op: OpGet, Effect: Fails, Kind: fault.NotFound} for one that lies throughout.
+type EmptyLists struct{}
+
+func (f EmptyLists) strike(w *World) (func(), error) {
+	return w.truth.Upset(world.Trouble{Empty: true}), nil
+}
+
+// Misreported lets the provider say something about an instance's power that is not so. Only the words are wrong:
+// changing calls meet the truth.
+type Misreported struct {
+	Instance fleet.InstanceID
+	Op       fleet.Op // OpList or OpGet; empty: both
+	Power    fleet.Power
+	Stop     fleet.Stop
+}
+
+func (f Misreported) strike(w *World) (func(), error) {
+	return w.onGuest(f.Instance, func(*world.VM) func() {
+		w.lies = append(w.lies, &f)
+		return func() { w.lies = slices.DeleteFunc(w.lies, func(o *Misreported) bool { return o == &f }) }
+	})
+}
+
+// RepeatedEvents delivers each event several times (S26: five events for one failure, one heal).
+type RepeatedEvents struct{ Times int }
+
+func (f RepeatedEvents) strike(w *World) (func(), error) {
+	w.repeats = append(w.repeats, f.Times)
+	return func() { w.repeats = w.repeats[:len(w.repeats)-1] }, nil
+}
+
+// LostEvents delivers no event about instances.
+type LostEvents struct{}
+
+func (LostEvents) strike(w *World) (func(), error) {
+	w.deaf++
+	return func() { w.deaf-- }, nil
 }

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"hale/internal/fleet"
+	"hale/internal/sim/world"
 )
 
 // tellsHealth has the guest answer as a gRPC server, where a check asks that at the port, and reports whether one does.
@@ -46,7 +47,7 @@ func (w *World) tellsHealth(c *conn) bool {
 func (w *World) asksHealth(c *conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, asked := w.checkAt(fleet.CheckGRPC, c.port)
+	_, asked := w.checkAt(fleet.CheckGRPC, c.at.Port())
 	return asked
 }
 
@@ -59,13 +60,13 @@ var (
 // answerHealth says how the guest is, unless that says nothing.
 func (w *World) answerHealth(c *conn, f *http2.Framer, stream uint32) error {
 	w.mu.Lock()
-	hangs, ill := c.guest.has(HTTPHangs), c.guest.has(HTTPStatus)
+	h := w.heard(c)
 	w.mu.Unlock()
-	if hangs {
+	if h.HTTP == world.Silence {
 		return nil
 	}
 	answer := answerServing
-	if ill {
+	if h.HTTP == world.Status5 {
 		answer = answerNotServing
 	}
 	var head bytes.Buffer

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/probe"
+	"hale/internal/sim/world"
 )
 
 var (
@@ -39,11 +40,9 @@ func (v vantage) Await(ctx context.Context, t probe.Target) (probe.Beat, error) 
 }
 
 func (v vantage) report(t probe.Target, now time.Time) (probe.Beat, bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	g, ok := v.leases[t.Address]
-	if !ok || !g.reachable(now) || v.missed(v.client, g) || g.has(NoHTTP) || g.has(HTTPHangs) || g.fails(t.Check) {
+	h := v.hear(t.Address)
+	if h.TCP != world.Well || h.HTTP == world.Silence || h.Fails(string(t.Check)) {
 		return probe.Beat{}, false
 	}
-	return probe.Beat{At: now, OK: !g.has(HTTPStatus), Detail: "simulated"}, true
+	return probe.Beat{At: now, OK: h.HTTP != world.Status5, Detail: "simulated"}, true
 }

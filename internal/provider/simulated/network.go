@@ -16,6 +16,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/probe"
+	"hale/internal/sim/world"
 )
 
 var (
@@ -60,15 +61,31 @@ func (v vantage) Ping(ctx context.Context, address netip.Addr) error {
 
 func (v vantage) answers(address netip.Addr) bool {
 	v.mu.Lock()
-	defer v.mu.Unlock()
-	if slices.Contains(v.options.Canaries, address) {
+	canary := slices.Contains(v.options.Canaries, address)
+	v.mu.Unlock()
+	if canary {
 		return true
 	}
+	answers := false
 	if host, of := v.hostAt(address); of {
-		return !v.unreachable(v.client, host) && !v.severed(host) && !v.outOfSight(v.client, host)
+		v.do(func(t *world.World) { answers = t.HearHost(v.client, string(host)) })
+		return answers
 	}
-	g, ok := v.leases[address]
-	return ok && g.reachable(time.Now()) && !v.missed(v.client, g) && !v.ignores(g)
+	h := v.hear(address)
+	v.do(func(*world.World) {
+		answers = h.Ping == world.Well && !v.fails(h, func(c *fleet.Check) bool { return c.Kind == fleet.CheckPing })
+	})
+	return answers
+}
+
+// hear returns what one probe hears.
+func (v vantage) hear(address netip.Addr) (h world.Hears) {
+	v.do(func(t *world.World) {
+		if h = t.Hear(v.client, address); t.Chance(h.Loss) {
+			h = world.Hears{Ping: world.Silence, TCP: world.Silence, HTTP: world.Silence}
+		}
+	})
+	return h
 }
 
 // Dial implements probe.Transport, as World.Dial.
@@ -111,21 +128,31 @@ const (
 
 // connect opens a connection if the address and port take it.
 func (v vantage) connect(to netip.AddrPort) (net.Conn, handshake) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	g, ok := v.leases[to.Addr()]
-	switch {
-	case !ok || !g.reachable(time.Now()) || v.missed(v.client, g):
-		return nil, unanswered
-	case g.has(NoHTTP) || !v.options.serves(to.Port()) || v.refuses(g, to.Port()):
-		return nil, refused
-	}
-	near, far := net.Pipe()
-	c := &conn{Conn: far, guest: g, port: to.Port()}
-	g.conns[c] = struct{}{}
-	// The connection owns it: the caller's Close, or the guest's end (silence, hangUp), ends it.
-	go v.serve(c)
-	return wire{Conn: near, remote: net.TCPAddrFromAddrPort(to)}, accepted
+	h := v.hear(to.Addr())
+	var near net.Conn
+	how := unanswered
+	v.do(func(t *world.World) {
+		guest := t.Answering(to.Addr())
+		switch {
+		case guest == nil || h.Ping != world.Well:
+			return
+		case h.TCP != world.Well, !v.options.serves(to.Port()),
+			v.fails(h, func(c *fleet.Check) bool { return c.Port == int(to.Port()) }):
+			how = refused
+			return
+		}
+		how = accepted
+		one, far := net.Pipe()
+		c := &conn{Conn: far, guest: guest, at: to}
+		if v.conns[to.Addr()] == nil {
+			v.conns[to.Addr()] = map[*conn]struct{}{}
+		}
+		v.conns[to.Addr()][c] = struct{}{}
+		// The connection owns it: the caller's Close, or the guest's end (witness.Address), ends it.
+		go v.serve(c)
+		near = wire{Conn: one, remote: net.TCPAddrFromAddrPort(to)}
+	})
+	return near, how
 }
 
 // wire is the caller's end of a connection.
@@ -140,8 +167,8 @@ func (c wire) RemoteAddr() net.Addr { return c.remote }
 // conn is the guest's end of a connection.
 type conn struct {
 	net.Conn
-	guest *guest
-	port  uint16
+	guest *world.VM
+	at    netip.AddrPort
 }
 
 // abandon ends the goroutine behind the connection and leaves the caller's end open: it hears nothing any more.
@@ -179,22 +206,21 @@ func (w *World) serve(c *conn) {
 func (w *World) answer(c *conn, path string) (status int, body string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	g := c.guest
-	for _, ill := range g.ills {
-		switch ill.Symptom {
-		case HTTPHangs:
-			return 0, ""
-		case HTTPStatus:
-			return ill.Status, fmt.Sprintf("%s %s %d\n", g.name, g.id, ill.Status)
-		case WrongPage:
-			status, _ = w.page(g, c.port, path)
-			return status, "another page\n"
-		// whoever gets through gets the page
-		case CheckFails, NeverBoots, BootsSlowly, NoAddress, NoNetwork, Hung, Halted, NoHTTP, LosesProbes, AgentMute, AgentLies:
-		}
+	switch h := w.heard(c); h.HTTP {
+	case world.Silence:
+		return 0, ""
+	case world.Status5:
+		return h.Status, fmt.Sprintf("%s %s %d\n", c.guest.Name, c.guest.ID, h.Status)
+	case world.WrongPage:
+		status, _ = w.page(c.guest, c.at.Port(), path)
+		return status, "another page\n"
+	default:
+		return w.page(c.guest, c.at.Port(), path)
 	}
-	return w.page(g, c.port, path)
 }
+
+// heard returns what a probe from next door hears of the guest. The caller holds the world's lock.
+func (w *World) heard(c *conn) world.Hears { return w.truth.Hear("", c.at.Addr()) }
 
 // show writes a page.
 func show(c *conn, request *http.Request, status int, body string) error {
@@ -210,10 +236,18 @@ func show(c *conn, request *http.Request, status int, body string) error {
 func (w *World) release(c *conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, open := c.guest.conns[c]; open {
-		delete(c.guest.conns, c)
+	if w.forget(c) {
 		_ = c.Close() // a pipe's Close cannot fail
 	}
+}
+
+// forget takes the connection off the books, and reports whether it was there. The caller holds the world's lock.
+func (w *World) forget(c *conn) bool {
+	_, open := w.conns[c.at.Addr()][c]
+	if delete(w.conns[c.at.Addr()], c); len(w.conns[c.at.Addr()]) == 0 {
+		delete(w.conns, c.at.Addr())
+	}
+	return open
 }
 
 // Run implements probe.Transport. Without Options.Run it judges instead of running: exit code 2 when a machine fails the check whose
@@ -227,37 +261,29 @@ func (w *World) Run(ctx context.Context, p probe.Program) (int, string, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, "", err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	now, named := time.Now(), 0
-	for _, arg := range p.Args {
-		g, ok := w.named(arg)
-		if !ok {
-			continue
+	named, code, said := 0, 0, ""
+	w.do(func(t *world.World) {
+		for _, arg := range p.Args {
+			vm := t.VM(arg)
+			if vm == nil {
+				address, _ := netip.ParseAddr(arg)
+				vm = t.Answering(address)
+			}
+			if vm == nil || code > 0 {
+				continue
+			}
+			named++
+			h := t.Hear("", vm.Lease())
+			switch {
+			case w.fails(vm.Heard(), func(c *fleet.Check) bool { return isProgram(c, p) }):
+				code, said = 2, vm.Name+" fails this check\n"
+			case h.HTTP != world.Well && h.HTTP != world.WrongPage:
+				code, said = 1, vm.Name+" is not healthy\n"
+			}
 		}
-		named++
-		if w.dislikes(g, p) {
-			return 2, g.name + " fails this check\n", nil
-		}
-		if !g.works(now) {
-			return 1, g.name + " is not healthy\n", nil
-		}
-	}
+	})
 	if named == 0 {
 		return 0, "", probe.LocalError{Err: fmt.Errorf("a simulated program must name a simulated machine: %q", p.Args)}
 	}
-	return 0, "", nil
-}
-
-// named returns the guest whose id or address the text is.
-func (w *World) named(text string) (*guest, bool) {
-	if g, ok := w.guests[fleet.InstanceID(text)]; ok {
-		return g, true
-	}
-	address, err := netip.ParseAddr(text)
-	if err != nil {
-		return nil, false
-	}
-	g, ok := w.leases[address]
-	return g, ok
+	return code, said, nil
 }

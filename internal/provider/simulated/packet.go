@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"hale/internal/fleet"
+	"hale/internal/sim/world"
 )
 
 // maxDatagram is more than any question of a check has, in bytes.
@@ -41,8 +42,8 @@ func (w *World) packets(c *conn) bool {
 func (w *World) asksPackets(c *conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, udp := w.checkAt(fleet.CheckUDP, c.port)
-	_, dns := w.checkAt(fleet.CheckDNS, c.port)
+	_, udp := w.checkAt(fleet.CheckUDP, c.at.Port())
+	_, dns := w.checkAt(fleet.CheckDNS, c.at.Port())
 	return udp || dns
 }
 
@@ -50,11 +51,12 @@ func (w *World) asksPackets(c *conn) bool {
 func (w *World) answerPacket(c *conn, packet []byte) ([]byte, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c.guest.has(HTTPHangs) {
+	h := w.heard(c)
+	if h.HTTP == world.Silence {
 		return nil, false
 	}
-	ill, other := c.guest.has(HTTPStatus), c.guest.has(WrongPage)
-	if _, dns := w.checkAt(fleet.CheckDNS, c.port); dns {
+	ill, other := h.HTTP == world.Status5, h.HTTP == world.WrongPage
+	if _, dns := w.checkAt(fleet.CheckDNS, c.at.Port()); dns {
 		var m dnsmessage.Message
 		framed := len(packet) > 2 && int(packet[0])<<8|int(packet[1]) == len(packet)-2
 		question := packet
@@ -62,14 +64,14 @@ func (w *World) answerPacket(c *conn, packet []byte) ([]byte, bool) {
 			question = packet[2:]
 		}
 		if m.Unpack(question) == nil && len(m.Questions) == 1 {
-			answer, err := w.zone(c.port, m, ill, other).Pack()
+			answer, err := w.zone(c.at.Port(), m, ill, other).Pack()
 			if framed {
 				answer = append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...) //nolint:gosec // a few hundred bytes
 			}
 			return answer, err == nil
 		}
 	}
-	check, udp := w.checkAt(fleet.CheckUDP, c.port)
+	check, udp := w.checkAt(fleet.CheckUDP, c.at.Port())
 	switch {
 	case !udp:
 		return nil, false

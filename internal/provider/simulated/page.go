@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/probe"
+	"hale/internal/sim/world"
 )
 
 // serves reports whether machines listen on the port: one of Options.Ports, or one that a check asks.
@@ -16,30 +17,28 @@ func (o *Options) serves(port uint16) bool {
 	return slices.Contains(o.Ports, port) || slices.ContainsFunc(o.Checks, func(c fleet.Check) bool { return c.Port == int(port) })
 }
 
-// refuses reports whether the guest fails a check of its own on the port. The caller holds the world's lock.
-func (w *World) refuses(g *guest, port uint16) bool {
-	return slices.ContainsFunc(w.options.Checks, func(c fleet.Check) bool { return c.Port == int(port) && g.fails(c.Name) })
+// fails reports whether one of those checks fails, although others may succeed. The caller holds the world's lock.
+func (w *World) fails(h world.Hears, of func(c *fleet.Check) bool) bool {
+	for i := range w.options.Checks {
+		if c := &w.options.Checks[i]; of(c) && h.Fails(string(c.Name)) {
+			return true
+		}
+	}
+	return false
 }
 
-// ignores reports whether the guest fails a check by ping. The caller holds the world's lock.
-func (w *World) ignores(g *guest) bool {
-	return slices.ContainsFunc(w.options.Checks, func(c fleet.Check) bool { return c.Kind == fleet.CheckPing && g.fails(c.Name) })
+// failsKind reports whether the guest fails a check of the kind. The caller holds the world's lock.
+func (w *World) failsKind(vm *world.VM, kind fleet.CheckKind) bool {
+	return w.fails(vm.Heard(), func(c *fleet.Check) bool { return c.Kind == kind })
 }
 
-// muted reports whether the guest fails a check by its agent. The caller holds the world's lock.
-func (w *World) muted(g *guest) bool {
-	return slices.ContainsFunc(w.options.Checks, func(c fleet.Check) bool { return c.Kind == fleet.CheckAgent && g.fails(c.Name) })
-}
-
-// dislikes reports whether the program is that of a check which the guest fails. The caller holds the world's lock.
-func (w *World) dislikes(g *guest, p probe.Program) bool {
-	return slices.ContainsFunc(w.options.Checks, func(c fleet.Check) bool {
-		return c.Kind == fleet.CheckExec && g.fails(c.Name) && len(c.Exec.Command) == len(p.Args) && c.Exec.Command[0] == p.Args[0]
-	})
+// isProgram reports whether the program is the check's.
+func isProgram(c *fleet.Check, p probe.Program) bool {
+	return c.Kind == fleet.CheckExec && len(c.Exec.Command) == len(p.Args) && c.Exec.Command[0] == p.Args[0]
 }
 
 // page is what a healthy guest answers at the path: what the checks that ask there want to see, and its name and id.
-func (w *World) page(g *guest, port uint16, path string) (status int, body string) {
+func (w *World) page(vm *world.VM, port uint16, path string) (status int, body string) {
 	var b strings.Builder
 	status = http.StatusOK
 	for _, c := range w.options.Checks {
@@ -55,7 +54,7 @@ func (w *World) page(g *guest, port uint16, path string) (status int, body strin
 		}
 	}
 	if b.Len() == 0 {
-		fmt.Fprintf(&b, "%s %s %d\n", g.name, g.id, status)
+		fmt.Fprintf(&b, "%s %s %d\n", vm.Name, vm.ID, status)
 	}
 	return status, b.String()
 }

@@ -1,24 +1,25 @@
 package simulated
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider"
+	"hale/internal/sim/world"
 )
 
 // Provider is one client's handle on a world.
 type Provider struct {
 	world  *World
-	client string
+	client *world.Client
 	close  sync.Once
 	closed chan struct{}
 }
@@ -46,10 +47,8 @@ var (
 )
 
 var (
-	errInjected    = errors.New("injected fault")
 	errUnreachable = errors.New("unreachable")
 	errForeign     = errors.New("it bears another mark")
-	errAside       = errors.New("it was put aside")
 )
 
 // Close implements provider.Provider. The world goes on.
@@ -58,35 +57,174 @@ func (p *Provider) Close() error {
 	return nil
 }
 
+// The reading operations, for Calls.Op and Misreported.Op beside fleet's changing ones.
+const (
+	OpIdentity fleet.Op = "identity"
+	OpList     fleet.Op = "list"
+	OpGet      fleet.Op = "get"
+	OpPing     fleet.Op = "ping-guest"
+	OpMeter    fleet.Op = "meter"
+	OpRehearse fleet.Op = "rehearse"
+
+	OpConsole    fleet.Op = "console"
+	OpScreenshot fleet.Op = "screenshot"
+
+	// Of the notes of hale's starts. No fault has them take effect without an answer, but for one that names them.
+	OpStarts      fleet.Op = "starts"
+	OpNoteStart   fleet.Op = "note-start"
+	OpForgetStart fleet.Op = "forget-start"
+)
+
+// ofAllHosts reports whether the call goes to every host: those that do not answer are left out.
+func ofAllHosts(op fleet.Op) bool { return op == OpIdentity || op == OpList || ofNotes(op) }
+
+// ofNotes reports whether the call is about the notes of hale's starts.
+func ofNotes(op fleet.Op) bool { return op == OpStarts || op == OpNoteStart || op == OpForgetStart }
+
+// read carries a question to the world and the answer back. ask runs with the world locked.
+func (p *Provider) read(ctx context.Context, op fleet.Op, ref provider.Ref,
+	ask func(t *world.World) world.End) error {
+	// Notes are asked for right before other calls, whose time the world's latency is.
+	call := world.Call{Op: world.Op(op), ID: string(ref.ID), Host: string(ref.Host), Mark: markOf(ref.Mark),
+		Swift: ofNotes(op)}
+	lost := fault.Transient
+	if op == OpNoteStart || op == OpForgetStart {
+		lost = fault.UnknownOutcome
+	}
+	return p.send(ctx, call, lost, func(t *world.World, answer func(world.End)) func() {
+		return world.Ask(p.client, call, world.Patient, func(_ struct{}, e world.End) { answer(e) },
+			func() (struct{}, world.End) {
+				if t.Cut(p.client.Name) || !ofAllHosts(op) && !t.Reaches(p.client.Name, string(ref.Host)) {
+					return struct{}{}, world.Transient
+				}
+				return struct{}{}, ask(t)
+			})
+	})
+}
+
+// change carries an order to the world and the answer back. Once the order was sent, whatever ends the wait for the
+// answer leaves its outcome unknown. more says what the order is beside its reference.
+func (p *Provider) change(ctx context.Context, op fleet.Op, ref provider.Ref, more func(c *world.Call)) error {
+	call := world.Call{
+		Op: world.Op(op), ID: string(ref.ID), Host: string(ref.Host), Mark: markOf(ref.Mark), Adopted: ref.Adopted,
+		ForGood: ref.ForGood, Asks: true,
+	}
+	for _, h := range ref.Excused {
+		call.Excused = append(call.Excused, string(h))
+	}
+	if more != nil {
+		more(&call)
+	}
+	if ref.Adopted && ref.Mark != (fleet.Mark{}) {
+		return fault.New(fault.Conflict, "simulated."+string(op), string(ref.ID), errForeign)
+	}
+	return p.send(ctx, call, fault.UnknownOutcome, func(_ *world.World, answer func(world.End)) func() {
+		return p.client.Send(call, world.Patient, answer)
+	})
+}
+
+// send sends a call and waits for its answer, as long as there is a context and a handle. lost says what it is without
+// an answer.
+func (p *Provider) send(ctx context.Context, call world.Call, lost fault.Kind,
+	send func(t *world.World, answer func(world.End)) (giveUp func())) error {
+	op := fleet.Op(call.Op)
+	fail := func(kind fault.Kind, err error) error { return fault.New(kind, "simulated."+string(op), call.ID, err) }
+	if err := p.over(ctx); err != nil {
+		return fail(fault.Transient, err)
+	}
+	if !ofAllHosts(op) {
+		if err := p.world.hostExists(fleet.HostName(call.Host)); err != nil {
+			return fail(fault.Invalid, errors.Unwrap(err))
+		}
+	}
+	var giveUp func()
+	ended := make(chan error, 1)
+	p.world.do(func(t *world.World) {
+		giveUp = send(t, func(e world.End) {
+			if e == world.Done {
+				ended <- nil
+				return
+			}
+			ended <- fail(kindOf(e), p.why(e, &call))
+		})
+	})
+	select { // an answer that is there counts, whatever else has ended
+	case err := <-ended:
+		return err
+	default:
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	case <-p.closed:
+	}
+	p.world.do(func(*world.World) { giveUp() })
+	return fail(lost, p.over(ctx))
+}
+
+// why says why a call ended so, as far as that can be seen. The caller holds the world's lock.
+func (p *Provider) why(e world.End, call *world.Call) error {
+	t := p.world.truth
+	vm := t.Definition(call.ID, call.Host)
+	var silent []string
+	for _, host := range p.world.options.Hosts {
+		switch h := string(host); {
+		case !t.Reaches(p.client.Name, h):
+			silent = append(silent, h)
+		case e == world.Conflict && h != call.Host && (t.Definition(call.ID, h) != nil || !t.Vacant(h, call.Name)):
+			return fmt.Errorf("host %s has it, too, or its name", h)
+		}
+	}
+	switch {
+	case e == world.Transient && len(silent) > 0:
+		return fmt.Errorf("%s did not answer, and may have it, too", strings.Join(silent, " and "))
+	case e != world.Conflict || vm == nil:
+		return nil
+	case vm.Mark.Generation != call.Mark.Generation:
+		return errForeign
+	}
+	return fmt.Errorf("it is %s %s", vm.Power, vm.Stop)
+}
+
 // Identity implements provider.Reader.
 func (p *Provider) Identity(ctx context.Context) (map[fleet.HostName]string, error) {
 	ids := map[fleet.HostName]string{}
-	err := p.read(ctx, OpIdentity, provider.Ref{}, func(time.Time) error {
-		w := p.world
-		for _, host := range w.options.Hosts {
-			switch {
-			case w.unreachable(p.client, host):
-			case w.replaced(host):
-				ids[host] = "other-than-" + w.identity(host)
-			default:
-				ids[host] = w.identity(host)
-			}
+	err := p.onHosts(ctx, OpIdentity, func(t *world.World, host fleet.HostName) {
+		if ids[host] = p.world.identity(host); t.Supplanted(string(host)) {
+			ids[host] = "other-than-" + ids[host]
 		}
-		if len(ids) == 0 {
-			return fault.New(fault.Transient, "simulated.identity", "", errUnreachable)
-		}
-		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	p.waitForAll(ctx)
 	return ids, nil
+}
+
+// onHosts lets something happen on each host that answers.
+func (p *Provider) onHosts(ctx context.Context, op fleet.Op, do func(t *world.World, host fleet.HostName)) error {
+	err := p.read(ctx, op, provider.Ref{}, func(t *world.World) world.End {
+		end := world.Transient
+		for _, host := range p.world.options.Hosts {
+			if t.Reaches(p.client.Name, string(host)) {
+				do(t, host)
+				end = world.Done
+			}
+		}
+		return end
+	})
+	if err == nil {
+		p.waitForAll(ctx)
+	}
+	return err
 }
 
 // waitForAll takes the caller's time while a host hangs.
 func (p *Provider) waitForAll(ctx context.Context) {
-	if _, bounded := ctx.Deadline(); bounded && p.world.hangs() {
+	p.world.mu.Lock()
+	hangs := p.world.hanging > 0
+	p.world.mu.Unlock()
+	if _, bounded := ctx.Deadline(); bounded && hangs {
 		<-ctx.Done()
 	}
 }
@@ -94,12 +232,17 @@ func (p *Provider) waitForAll(ctx context.Context) {
 // List implements provider.Reader. Instances are sorted by host, name and id.
 func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 	var l provider.Listing
-	err := p.read(ctx, OpList, provider.Ref{}, func(now time.Time) error {
-		l = p.world.listing(p.client, now)
-		if !slices.ContainsFunc(l.Hosts, func(a provider.HostAnswer) bool { return a.Err == nil }) {
-			return fault.New(fault.Transient, "simulated.list", "", errUnreachable)
+	err := p.read(ctx, OpList, provider.Ref{}, func(*world.World) world.End {
+		for i := range p.world.options.Hosts {
+			l.Hosts = append(l.Hosts, p.world.hostAnswer(i, p.client.Name))
 		}
-		return nil
+		for _, s := range p.client.Survey() {
+			l.Instances = append(l.Instances, p.world.said(OpList, instanceOf(s)))
+		}
+		if !slices.ContainsFunc(l.Hosts, func(a provider.HostAnswer) bool { return a.Err == nil }) {
+			return world.Transient
+		}
+		return world.Done
 	})
 	if err != nil {
 		return provider.Listing{}, err
@@ -111,280 +254,222 @@ func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 // Get implements provider.Reader.
 func (p *Provider) Get(ctx context.Context, ref provider.Ref) (fleet.Instance, error) {
 	var seen fleet.Instance
-	err := p.read(ctx, OpGet, ref, func(now time.Time) error {
-		g, err := p.world.at(ref)
-		if err != nil {
-			return err
-		}
-		seen = p.world.said(OpGet, g.report(g.state, now))
-		return nil
+	err := p.readVM(ctx, OpGet, ref, func(vm *world.VM) world.End {
+		seen = p.world.said(OpGet, instanceOf(vm.Status))
+		return world.Done
 	})
 	return seen, err
 }
 
+// readVM asks something about one instance.
+func (p *Provider) readVM(ctx context.Context, op fleet.Op, ref provider.Ref,
+	ask func(vm *world.VM) world.End) error {
+	return p.read(ctx, op, ref, func(t *world.World) world.End {
+		vm := t.Definition(string(ref.ID), string(ref.Host))
+		if vm == nil || t.Supplanted(string(ref.Host)) {
+			return world.NotFound
+		}
+		return ask(vm)
+	})
+}
+
 // Start implements provider.Power. A paused instance goes on; the remains of a crashed one, and what was put aside, are a Conflict.
 func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
-	return p.change(ctx, fleet.OpStart, ref, func(w *World, now time.Time) (bool, error) {
-		g, err := w.at(ref)
-		if err == nil {
-			err = w.sole(p.client, g, ref)
-		}
-		switch {
-		case err != nil:
-			return false, err
-		case g.bears().Kept:
-			return false, conflict(ref, errAside)
-		}
-		switch g.power {
-		case fleet.PowerRunning:
-			return false, nil
-		case fleet.PowerPaused:
-			if g.stop == fleet.StopRescue {
-				return false, conflict(ref, errRescued)
-			}
-			w.setPower(g, now, fleet.PowerRunning, fleet.StopUnknown)
-		case fleet.PowerCrashed:
-			return false, conflict(ref, errors.New("its remains must be powered off first"))
-		default:
-			w.powerOn(g, now)
-		}
-		return true, nil
-	})
+	return p.change(ctx, fleet.OpStart, ref, nil)
 }
 
 // Resume implements provider.Resumer.
 func (p *Provider) Resume(ctx context.Context, ref provider.Ref) error {
-	return p.change(ctx, fleet.OpResume, ref, func(w *World, now time.Time) (bool, error) {
-		g, err := w.at(ref)
-		switch {
-		case err != nil || g.power == fleet.PowerRunning:
-			return false, err
-		case g.power != fleet.PowerPaused || g.stop == fleet.StopIOError || g.stop == fleet.StopRescue:
-			return false, conflict(ref, fmt.Errorf("it is %s %s", g.power, g.stop))
-		}
-		if err := w.sole(p.client, g, ref); err != nil {
-			return false, err
-		}
-		w.setPower(g, now, fleet.PowerRunning, fleet.StopUnknown)
-		return true, nil
-	})
+	return p.change(ctx, fleet.OpResume, ref, nil)
 }
 
 // RebootSoft implements provider.SoftRebooter. A guest that hangs, or never came up, does not listen.
 func (p *Provider) RebootSoft(ctx context.Context, ref provider.Ref) error {
-	return p.change(ctx, fleet.OpSoftReboot, ref, func(w *World, now time.Time) (bool, error) {
-		g, err := w.mine(ref)
-		switch {
-		case err != nil:
-			return false, err
-		case g.power != fleet.PowerRunning:
-			return false, conflict(ref, fmt.Errorf("it is %s", g.power))
-		case g.hangs() || g.has(NeverBoots) || now.Before(g.bootsAt):
-			return false, nil
-		}
-		w.powerOn(g, now)
-		return true, nil
-	})
+	return p.change(ctx, fleet.OpSoftReboot, ref, nil)
 }
 
 // Reboot implements provider.Power. An instance that is off is a Conflict.
 func (p *Provider) Reboot(ctx context.Context, ref provider.Ref) error {
-	return p.change(ctx, fleet.OpReboot, ref, func(w *World, now time.Time) (bool, error) {
-		g, err := w.mine(ref)
-		if err != nil {
-			return false, err
-		}
-		if g.power == fleet.PowerOff {
-			return false, conflict(ref, errors.New("it is off"))
-		}
-		if err := w.sole(p.client, g, ref); err != nil {
-			return false, err
-		}
-		w.powerOn(g, now)
-		return true, nil
-	})
+	return p.change(ctx, fleet.OpReboot, ref, nil)
 }
 
 // PowerOff implements provider.Power.
 func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
-	return p.change(ctx, fleet.OpPowerOff, ref, func(w *World, now time.Time) (bool, error) {
-		g, err := w.mine(ref)
-		if err == nil {
-			err = w.sole(p.client, g, ref)
-		}
-		if err != nil || g.power == fleet.PowerOff {
-			return false, err
-		}
-		w.setPower(g, now, fleet.PowerOff, fleet.StopExternal)
-		return true, nil
-	})
+	return p.change(ctx, fleet.OpPowerOff, ref, nil)
 }
 
 // Create implements provider.Builder. Of the template the network, the metadata and the kept disks are looked at, and the image is remembered.
 func (p *Provider) Create(ctx context.Context, order provider.Order) error {
-	return p.change(ctx, fleet.OpCreate, order.Ref, func(w *World, now time.Time) (bool, error) {
-		if w.replaced(order.Host) {
-			return false, nil
+	order.Mark.Instance = order.ID
+	return p.change(ctx, fleet.OpCreate, order.Ref, func(c *world.Call) {
+		t := order.Template
+		c.Name, c.Made, c.Network, c.Metadata, c.Image = order.Name, order.Made, t.Network, string(t.Metadata),
+			t.Image
+		for _, d := range t.Disks {
+			if d.Attached() {
+				c.Disks = append(c.Disks, d.Name)
+			}
 		}
-		if err := w.alone(p.client, claim{order.Ref, order.Name}); err != nil {
-			return false, err
-		}
-		if err := w.vacant(order.ID, order.Host, order.Name); err != nil {
-			return false, err
-		}
-		if err := w.missing(order); err != nil {
-			return false, err
-		}
-		order.Mark.Instance = order.ID
-		g := w.add(now, order.ID, order.Host, order.Name, order.Mark)
-		w.attach(g, order.Template)
-		g.network, g.metadata, g.life.Image = order.Template.Network, order.Template.Metadata, order.Template.Image
-		w.powerOn(g, now)
-		w.infect(g, now)
-		return true, nil
 	})
 }
 
 // Rebuild implements provider.Rebuilder.
 func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
-	return p.change(ctx, fleet.OpRebuild, order.Ref, func(w *World, now time.Time) (bool, error) {
-		g, err := w.mine(order.Ref)
-		switch {
-		case err != nil:
-			return false, err
-		case g.power != fleet.PowerOff:
-			return false, conflict(order.Ref, fmt.Errorf("it is %s", g.power))
-		case g.mark.Kept:
-			return false, conflict(order.Ref, errAside)
+	return p.change(ctx, fleet.OpRebuild, order.Ref, nil)
+}
+
+// Rehearse implements provider.Rehearser. A simulated machine needs nothing but a name.
+func (p *Provider) Rehearse(ctx context.Context, order provider.Order) error {
+	return p.read(ctx, OpRehearse, order.Ref, func(t *world.World) world.End {
+		if !t.Vacant(string(order.Host), order.Name) {
+			return world.Conflict
 		}
-		if err := w.alone(p.client, claim{Ref: order.Ref}); err != nil {
-			return false, err
-		}
-		g.ills, g.life.DiskBoots = nil, 0
-		w.powerOn(g, now)
-		w.infect(g, now)
-		return true, nil
+		return world.Done
 	})
 }
 
 // Delete implements provider.Builder.
 func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
-	return p.change(ctx, fleet.OpDelete, ref, func(w *World, now time.Time) (bool, error) {
-		g, err := w.mine(ref)
-		there := !fault.Is(err, fault.NotFound)
-		switch {
-		case there && err != nil:
-			return false, err
-		case there && g.power != fleet.PowerOff:
-			return false, conflict(ref, fmt.Errorf("it is %s", g.power))
-		}
-		if err := w.alone(p.client, claim{Ref: ref}); err != nil || !there {
-			return false, err
-		}
-		w.remove(g, now)
-		return true, nil
-	})
+	return p.change(ctx, fleet.OpDelete, ref, nil)
 }
 
 // Certify implements provider.Builder.
 func (p *Provider) Certify(ctx context.Context, ref provider.Ref) error {
 	ref.Adopted = false // it has no mark to be written on
-	return p.change(ctx, fleet.OpCertify, ref, func(w *World, now time.Time) (bool, error) {
-		g, err := w.mine(ref)
-		if err != nil || g.mark.Certified && g.mark.Instance != "" {
-			return false, err
+	return p.change(ctx, fleet.OpCertify, ref, nil)
+}
+
+// Keep implements provider.Keeper.
+func (p *Provider) Keep(ctx context.Context, ref provider.Ref, name string) error {
+	return p.change(ctx, fleet.OpKeep, ref, func(c *world.Call) { c.Name = name })
+}
+
+// Restore implements provider.Keeper.
+func (p *Provider) Restore(ctx context.Context, ref provider.Ref, name string) error {
+	return p.change(ctx, fleet.OpRestore, ref, func(c *world.Call) { c.Name = name })
+}
+
+// Evacuate implements provider.Evacuator. The guest begins anew, on the host with the fewest.
+func (p *Provider) Evacuate(ctx context.Context, ref provider.Ref) error {
+	return p.change(ctx, fleet.OpEvacuate, ref, nil)
+}
+
+// Migrate implements provider.Migrator.
+func (p *Provider) Migrate(ctx context.Context, ref provider.Ref) error {
+	return p.change(ctx, fleet.OpMigrate, ref, nil)
+}
+
+// Rescue implements provider.Rescuer. Unrescued ends it.
+func (p *Provider) Rescue(ctx context.Context, ref provider.Ref) error {
+	return p.change(ctx, fleet.OpRescue, ref, nil)
+}
+
+// snapshotBytes is what each copy takes.
+const snapshotBytes = 1 << 20
+
+// Snapshot implements provider.Snapshotter.
+func (p *Provider) Snapshot(ctx context.Context, ref provider.Ref, name fleet.SnapshotName) (fleet.Copy, error) {
+	if name.Host != ref.Host {
+		return fleet.Copy{}, fault.New(fault.Invalid, "simulated.snapshot", string(ref.ID),
+			fmt.Errorf("a copy on host %q", name.Host))
+	}
+	if err := p.change(ctx, fleet.OpSnapshot, ref,
+		func(c *world.Call) { c.Snapshot = snapshotID(name) }); err != nil {
+		return fleet.Copy{}, err
+	}
+	return fleet.Copy{Where: fmt.Sprintf("%s.%s.snapshot", name.Machine, name.ID), Bytes: snapshotBytes}, nil
+}
+
+// DropSnapshot implements provider.Snapshotter.
+func (p *Provider) DropSnapshot(ctx context.Context, name fleet.SnapshotName) error {
+	ref := provider.Ref{ID: fleet.InstanceID(name.ID), Host: name.Host, Mark: fleet.Mark{Machine: name.Machine}}
+	return p.change(ctx, fleet.OpDropSnapshot, ref, func(c *world.Call) { c.Snapshot = snapshotID(name) })
+}
+
+var errNoAgent = errors.New("the guest's agent does not answer")
+
+// PingGuest implements provider.GuestPinger. The agent answers as long as the guest lives, whatever its network does.
+// Where it does not, the answer comes when ctx ends.
+func (p *Provider) PingGuest(ctx context.Context, ref provider.Ref) error {
+	answers := false
+	err := p.readVM(ctx, OpPing, ref, func(vm *world.VM) world.End {
+		answers = vm.AnswersAgent() && !p.world.failsKind(vm, fleet.CheckAgent)
+		return world.Done
+	})
+	if err != nil || answers {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case <-p.closed:
+	}
+	return fault.New(fault.Conflict, "simulated."+string(OpPing), string(ref.ID), errNoAgent)
+}
+
+// Meter implements provider.MeterReader. The processors of a guest that hangs spin; those of one that has halted stand
+// still.
+func (p *Provider) Meter(ctx context.Context, ref provider.Ref) (provider.Meter, error) {
+	var m provider.Meter
+	err := p.readVM(ctx, OpMeter, ref, func(vm *world.VM) world.End {
+		switch {
+		case vm.Power != world.Running:
+			return world.Conflict
+		case vm.StandsStill():
+			m = "halted"
+		default:
+			m = provider.Meter(time.Now().String())
 		}
-		g.mark.Certified, g.mark.Instance = true, g.id
-		g.remember(now)
-		return true, nil
+		return world.Done
+	})
+	return m, err
+}
+
+// Starts implements provider.StartReader. Each host keeps notes of its own.
+func (p *Provider) Starts(ctx context.Context, of fleet.Installation) (map[fleet.HostName][]fleet.StartName, error) {
+	found := make(map[fleet.HostName][]fleet.StartName)
+	err := p.onHosts(ctx, OpStarts, func(t *world.World, host fleet.HostName) {
+		found[host] = startsOf(t.OnHost(string(host), string(of)))
+	})
+	return found, err
+}
+
+// NoteStart implements provider.StartNoter. Notes are no instance's, so that they are not among the world's calls.
+func (p *Provider) NoteStart(ctx context.Context, of fleet.Installation, name fleet.StartName) error {
+	if _, err := fleet.ParseStart(string(name)); err != nil {
+		return fault.New(fault.Invalid, "simulated.note-start", string(name), err)
+	}
+	return p.onHosts(ctx, OpNoteStart, func(t *world.World, host fleet.HostName) {
+		t.NoteOn(string(host),
+			string(of), string(name))
 	})
 }
 
-func conflict(ref provider.Ref, why error) error {
-	return fault.New(fault.Conflict, "simulated.find", string(ref.ID), why)
-}
-
-// at returns the guest that the reference names, whatever its mark.
-func (w *World) at(ref provider.Ref) (*guest, error) {
-	if err := w.hostExists(ref.Host); err != nil {
-		return nil, err
-	}
-	g := w.definition(ref.ID, ref.Host)
-	if g == nil || w.replaced(ref.Host) {
-		return nil, fault.New(fault.NotFound, "simulated.find", string(ref.ID), nil)
-	}
-	return g, nil
-}
-
-// mine returns the guest that the reference names if it bears the reference's mark.
-func (w *World) mine(ref provider.Ref) (*guest, error) {
-	g, err := w.at(ref)
-	if err != nil {
-		return nil, err
-	}
-	has := g.bears()
-	if ref.Adopted {
-		if has != (fleet.Mark{}) || ref.Mark != (fleet.Mark{}) {
-			return nil, conflict(ref, errForeign)
-		}
-		return g, nil
-	}
-	if has == (fleet.Mark{}) || has.Installation != ref.Mark.Installation || has.Machine != ref.Mark.Machine ||
-		has.Generation != ref.Mark.Generation {
-		return nil, conflict(ref, errForeign)
-	}
-	return g, nil
-}
-
-// said returns what the provider says for what is so.
-func (w *World) said(op fleet.Op, i fleet.Instance) fleet.Instance {
-	f, lies := inForce(w, func(f Misreported) bool { return f.Instance == i.ID && (f.Op == "" || f.Op == op) })
-	if lies {
-		i.Power, i.Stop = f.Power, f.Stop
-	}
-	if network, fixed := w.options.Networks[i.Host]; fixed {
-		i.Network = network
-	}
-	return i
-}
-
-// listing is the provider's answer to the client's List.
-func (w *World) listing(client string, now time.Time) provider.Listing {
-	var l provider.Listing
-	shown := map[fleet.HostName]bool{}
-	_, empty := inForce(w, func(EmptyLists) bool { return true })
-	for i, host := range w.options.Hosts {
-		answer := provider.HostAnswer{Name: host, Place: w.options.Places[host], Disabled: w.disabled(host),
-			Independent: len(w.options.Hosts) > 1, Address: hostAddress(i)}
-		if w.unreachable(client, host) {
-			answer.Err = fault.New(fault.Transient, "simulated.list", string(host), errUnreachable)
-		}
-		shown[host] = answer.Err == nil && !empty && !w.replaced(host)
-		l.Hosts = append(l.Hosts, answer)
-	}
-	stale, _ := inForce(w, func(StaleLists) bool { return true })
-	then := now.Add(-stale.Age)
-	for _, g := range w.sorted() {
-		if s, existed := g.stateAt(then); existed && shown[g.host] {
-			l.Instances = append(l.Instances, w.said(OpList, g.report(s, then)))
-		}
-	}
-	return l
-}
-
-// sorted returns every guest, those lately removed included.
-func (w *World) sorted() []*guest {
-	all := slices.Clone(w.gone)
-	for _, g := range w.guests {
-		all = append(all, g)
-	}
-	for _, some := range w.stayed {
-		all = append(all, some...)
-	}
-	slices.SortFunc(all, func(a, b *guest) int {
-		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id))
+// ForgetStart implements provider.StartNoter.
+func (p *Provider) ForgetStart(ctx context.Context, of fleet.Installation, name fleet.StartName) error {
+	return p.onHosts(ctx, OpForgetStart, func(t *world.World, host fleet.HostName) {
+		t.ForgetOn(string(host),
+			string(of), string(name))
 	})
-	return all
+}
+
+// Noted returns the starts of the installation that hosts have been told of, each once, oldest first.
+func (w *World) Noted(of fleet.Installation) (names []fleet.StartName) {
+	w.do(func(t *world.World) {
+		for _, host := range w.options.Hosts {
+			names = union(names, startsOf(t.OnHost(string(host), string(of))))
+		}
+	})
+	slices.SortFunc(names, fleet.StartName.Compare)
+	return names
+}
+
+func startsOf(notes []string) []fleet.StartName {
+	var names []fleet.StartName
+	for _, n := range notes {
+		names = append(names, fleet.StartName(n))
+	}
+	slices.SortFunc(names, fleet.StartName.Compare)
+	return names
 }
 
 // over reports why the handle cannot send: its context or the handle itself ended.
@@ -395,4 +480,17 @@ func (p *Provider) over(ctx context.Context) error {
 	default:
 		return ctx.Err()
 	}
+}
+
+// wait lets the time pass. It ends early, with the reason, with the context or the handle.
+func (p *Provider) wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+	case <-p.closed:
+	}
+	return p.over(ctx)
 }

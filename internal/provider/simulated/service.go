@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hale/internal/fleet"
+	"hale/internal/sim/world"
 )
 
 // introduces has the guest introduce itself as an SSH server, where a check wants to hear that from the port, and reports whether one does.
@@ -22,7 +23,7 @@ func (w *World) introduces(c *conn) bool {
 func (w *World) introduction(c *conn) (line string, hangs, asked bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	check, asked := w.checkAt(fleet.CheckSSH, c.port)
+	check, asked := w.checkAt(fleet.CheckSSH, c.at.Port())
 	if !asked {
 		return "", false, false
 	}
@@ -33,7 +34,7 @@ func (w *World) introduction(c *conn) (line string, hangs, asked bool) {
 	} else {
 		line = strings.TrimSpace("simulated " + line)
 	}
-	return version + line + "\r\n", c.guest.has(HTTPHangs), true
+	return version + line + "\r\n", w.heard(c).HTTP == world.Silence, true
 }
 
 // checkAt returns the first check of the kind that asks the port. The caller holds the world's lock.

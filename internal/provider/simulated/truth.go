@@ -1,11 +1,14 @@
 package simulated
 
 import (
+	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/sim/world"
 )
 
 // Life is one instance from creation to removal.
@@ -55,57 +58,128 @@ type Call struct {
 	Kind fault.Kind
 }
 
-type life = Life
+// life is a Life under way.
+type life struct {
+	Life
+	of *world.VM
+}
 
-// copies counts a machine's running instances that can write.
-type copies struct{ now, most int }
+// witness writes down what becomes true. The world is locked meanwhile.
+type witness struct{ w *World }
+
+// Sent implements world.Watcher.
+func (witness) Sent(*world.Call) {}
+
+// Acted implements world.Watcher.
+func (o witness) Acted(c *world.Call) {
+	w := o.w
+	if c.Op != world.Evacuate && !w.truth.Reaches(c.Client, c.Host) {
+		return
+	}
+	op := fleet.Op(c.Op)
+	if c.Op == world.Configure {
+		op = fleet.Op(world.Run)
+	}
+	w.calls = append(w.calls, Call{
+		At: w.at(c.At), Sent: w.at(c.Sent), Client: c.Client, Op: op, ForGood: c.ForGood,
+		Instance: fleet.InstanceID(c.ID),
+		Host:     fleet.HostName(c.Host), Machine: fleet.MachineName(c.Mark.Machine),
+		Effect: c.Effect, Healthy: c.Works,
+		Power: fleet.Power(c.Power), Served: c.Served, Unseen: c.Unseen, Again: c.Again, Kind: kindOf(c.End),
+	})
+}
+
+// Serving implements world.Watcher.
+func (witness) Serving(*world.VM) {}
+
+// Guest implements world.Watcher.
+func (witness) Guest(string) {}
+
+// Copies implements world.Watcher.
+func (o witness) Copies(machine string, n int) {
+	m := fleet.MachineName(machine)
+	o.w.most[m] = max(o.w.most[m], n)
+}
+
+// Power implements world.Watcher.
+func (o witness) Power(vm *world.VM) {
+	w := o.w
+	now := w.at(w.truth.Now())
+	l := w.living[vm]
+	if l == nil {
+		i := instanceOf(vm.Status)
+		l = &life{Life{ID: i.ID, Host: i.Host, Name: i.Name, Mark: i.Mark, Image: vm.Image, Created: now}, vm}
+		w.living[vm] = l
+		w.lives = append(w.lives, l)
+	}
+	runs := len(l.Runs) > 0 && l.Runs[len(l.Runs)-1].To.IsZero()
+	switch on := vm.Power == world.Running || vm.Power == world.Paused; {
+	case on && !runs:
+		l.Runs = append(l.Runs, Run{From: now})
+	case !on && runs:
+		l.Runs[len(l.Runs)-1].To = now
+	}
+	if vm.Power == world.Gone {
+		l.Removed = now
+		delete(w.living, vm)
+	}
+	w.tell(vm)
+}
+
+// Address implements world.Watcher: connections end with what they lead to.
+func (o witness) Address(a netip.Addr) {
+	for c := range o.w.conns[a] {
+		switch h := o.w.truth.Hear("", a); {
+		case h.Ping != world.Well || c.guest.Lease() != a:
+			o.w.forget(c)
+			c.abandon()
+		case h.TCP == world.Refused:
+			o.w.forget(c)
+			_ = c.Close() // a pipe's Close cannot fail
+		}
+	}
+}
 
 // RunningCopies returns how many instances of the machine are powered on and can write, paused ones included (L1).
-func (w *World) RunningCopies(m fleet.MachineName) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.machine[m].now
+func (w *World) RunningCopies(m fleet.MachineName) (n int) {
+	w.do(func(t *world.World) { n = t.Running()[string(m)] })
+	return n
 }
 
 // MaxRunningCopies returns the greatest number that RunningCopies ever had. Law L1 holds when it is at most 1.
-func (w *World) MaxRunningCopies(m fleet.MachineName) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.machine[m].most
+func (w *World) MaxRunningCopies(m fleet.MachineName) (n int) {
+	w.do(func(*world.World) { n = w.most[m] })
+	return n
 }
 
 // Machines returns every machine that ever had a running instance with a mark, sorted.
-func (w *World) Machines() []fleet.MachineName {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var names []fleet.MachineName
-	for name := range w.machine {
-		if name != "" {
+func (w *World) Machines() (names []fleet.MachineName) {
+	w.do(func(*world.World) {
+		for name := range w.most {
 			names = append(names, name)
 		}
-	}
+	})
 	slices.Sort(names)
 	return names
 }
 
 // Lives returns every instance that ever was, in order of creation.
 func (w *World) Lives() []Life {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	lives := make([]Life, 0, len(w.lives))
-	for _, l := range w.lives {
-		c := *l
-		c.Runs = slices.Clone(l.Runs)
-		lives = append(lives, c)
-	}
+	lives := []Life{}
+	w.do(func(*world.World) {
+		for _, l := range w.lives {
+			c := l.Life
+			c.Runs, c.Boots, c.DiskBoots = slices.Clone(l.Runs), l.of.Boots, l.of.DiskBoots
+			lives = append(lives, c)
+		}
+	})
 	return lives
 }
 
 // Calls returns every changing call that reached the provider, oldest first.
-func (w *World) Calls() []Call {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.calls)
+func (w *World) Calls() (calls []Call) {
+	w.do(func(*world.World) { calls = slices.Clone(w.calls) })
+	return calls
 }
 
 // Harm returns the disruptive calls that hit an instance that was healthy by truth: outside wanted changes, none may.
@@ -115,71 +189,94 @@ func (w *World) Harm() []Call {
 
 // Healthy reports whether the instance is healthy by truth: it booted, is on the network and serves HTTP.
 func (w *World) Healthy(id fleet.InstanceID) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	g, ok := w.guests[id]
-	return ok && g.healthy(time.Now())
+	return w.onVM(id, "", func(_ *world.World, vm *world.VM) bool { return vm.Serving() })
 }
 
 // Instance returns the machine's instance as it truly is, and whether there is one; of several, the latest generation. One that was put
 // aside is none.
-func (w *World) Instance(m fleet.MachineName) (fleet.Instance, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var best *guest
-	for _, g := range w.guests {
-		if g.bears().Machine == m && !g.mark.Kept && (best == nil || g.mark.Generation > best.mark.Generation) {
-			best = g
+func (w *World) Instance(m fleet.MachineName) (i fleet.Instance, ok bool) {
+	w.do(func(t *world.World) {
+		var best *world.VM
+		for _, vm := range t.All(string(m)) {
+			if !vm.Mark.Kept && t.VM(vm.ID) == vm && (best == nil || vm.Mark.Generation > best.Mark.Generation) {
+				best = vm
+			}
 		}
-	}
-	if best == nil {
-		return fleet.Instance{}, false
-	}
-	return best.report(best.state, time.Now()), true
+		if ok = best != nil; ok {
+			i = instanceOf(best.Status)
+		}
+	})
+	return i, ok
 }
 
 // Guest returns the instance as it truly is, and whether there is one.
-func (w *World) Guest(id fleet.InstanceID) (fleet.Instance, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	g, ok := w.guests[id]
-	if !ok {
-		return fleet.Instance{}, false
-	}
-	return g.report(g.state, time.Now()), true
+func (w *World) Guest(id fleet.InstanceID) (i fleet.Instance, ok bool) {
+	ok = w.onVM(id, "", func(_ *world.World, vm *world.VM) bool {
+		i = instanceOf(vm.Status)
+		return true
+	})
+	return i, ok
 }
 
-func (w *World) born(g *guest, now time.Time) {
-	g.life = &life{ID: g.id, Host: g.host, Name: g.name, Mark: g.mark, Created: now}
-	w.lives = append(w.lives, g.life)
+// Disks returns the kept disks that there are, by machine and name.
+func (w *World) Disks() (disks []world.Disk) {
+	w.do(func(t *world.World) { disks = t.KeptDisks() })
+	return disks
 }
 
-func (w *World) died(g *guest, now time.Time) { g.life.Removed = now }
-
-// count books that the guest was powered on or off.
-func (w *World) count(g *guest, now time.Time) {
-	if g.on() {
-		g.life.Runs = append(g.life.Runs, Run{From: now})
-	} else {
-		g.life.Runs[len(g.life.Runs)-1].To = now
-	}
-	w.recount(g)
+// Attached returns the contents of the kept disks that the instance has, by name.
+func (w *World) Attached(id fleet.InstanceID) map[string]uint64 {
+	out := map[string]uint64{}
+	w.onVM(id, "", func(_ *world.World, vm *world.VM) bool {
+		for _, d := range vm.Disks() {
+			out[d.Name] = d.Content
+		}
+		return true
+	})
+	return out
 }
 
-// recount books that the guest can write, or can no more: it is powered on, and its host is not cut from all there is.
-func (w *World) recount(g *guest) {
-	if writes := g.on() && !w.apart(g.host); writes == g.writes {
-		return
+// DestroyDisks removes the machine's kept disks behind everybody's back.
+func (w *World) DestroyDisks(machine fleet.MachineName) {
+	w.do(func(t *world.World) { t.DestroyDisks(string(machine)) })
+}
+
+// Snapshot is a copy of an instance's disk, as it truly is: it belongs to no instance.
+type Snapshot struct {
+	fleet.SnapshotName
+	Instance fleet.InstanceID
+	// Boots is how often the disk had been booted from.
+	Boots int
+}
+
+// snapshotID is the name that the truth has for the copy: two installations may name theirs alike.
+func snapshotID(name fleet.SnapshotName) string {
+	return string(name.Installation) + "/" + string(name.ID)
+}
+
+// Snapshots returns the copies that there are, by machine and name.
+func (w *World) Snapshots() (copies []Snapshot) {
+	w.do(func(t *world.World) {
+		for _, c := range t.DiskCopies() {
+			installation, id, _ := strings.Cut(c.ID, "/")
+			copies = append(copies, Snapshot{
+				fleet.SnapshotName{
+					Installation: fleet.Installation(installation), Machine: fleet.MachineName(c.Machine),
+					Host: fleet.HostName(c.Host),
+					ID:   fleet.SnapshotID(id),
+				},
+				fleet.InstanceID(c.Instance), c.Boots,
+			})
+		}
+	})
+	return copies
+}
+
+// find is the instance of a fault. The caller holds the world's lock.
+func (w *World) find(id fleet.InstanceID) (*world.VM, error) {
+	vm := w.truth.VM(string(id))
+	if vm == nil {
+		return nil, fault.New(fault.NotFound, "simulated.inject", string(id), nil)
 	}
-	machine := g.bears().Machine
-	c := w.machine[machine]
-	if g.writes = !g.writes; g.writes {
-		c.now++
-		g.write(1)
-	} else {
-		c.now--
-		g.write(-1)
-	}
-	c.most = max(c.most, c.now)
-	w.machine[machine] = c
+	return vm, nil
 }

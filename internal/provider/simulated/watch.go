@@ -8,6 +8,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider"
+	"hale/internal/sim/world"
 )
 
 // crowded is the number of waiting events from which on they are replaced by one that says: look at everything.
@@ -22,7 +23,7 @@ type subscriber struct {
 
 // Watch implements provider.Watcher.
 func (p *Provider) Watch(ctx context.Context, changed func(provider.Event)) error {
-	s := p.world.subscribe(p.client)
+	s := p.world.subscribe(p.client.Name)
 	defer p.world.unsubscribe(s)
 	for {
 		select {
@@ -40,13 +41,13 @@ func (p *Provider) Watch(ctx context.Context, changed func(provider.Event)) erro
 
 // subscribe registers a watch; it is connected at once unless its client is cut.
 func (w *World) subscribe(client string) *subscriber {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	s := &subscriber{client: client, bell: make(chan struct{}, 1)}
-	w.ears = append(w.ears, s)
-	if !w.cut(client) {
-		s.post(provider.Event{})
-	}
+	w.do(func(t *world.World) {
+		w.ears = append(w.ears, s)
+		if !t.Cut(client) {
+			s.post(provider.Event{})
+		}
+	})
 	return s
 }
 
@@ -76,17 +77,17 @@ func (s *subscriber) post(event provider.Event) {
 }
 
 // tell sends an event about the guest to everybody who can hear it.
-func (w *World) tell(g *guest) {
-	if _, lost := inForce(w, func(LostEvents) bool { return true }); lost || w.replaced(g.host) {
+func (w *World) tell(vm *world.VM) {
+	if w.deaf > 0 || w.truth.Supplanted(vm.Host) {
 		return
 	}
-	repeated, _ := inForce(w, func(RepeatedEvents) bool { return true })
+	times := 1
+	if n := len(w.repeats); n > 0 {
+		times = w.repeats[n-1]
+	}
 	for _, s := range w.ears {
-		if w.cut(s.client) || w.unreachable(s.client, g.host) {
-			continue
-		}
-		for range max(repeated.Times, 1) {
-			s.post(provider.Event{Host: g.host, Instance: g.id})
+		for i := 0; i < times && w.truth.Reaches(s.client, vm.Host); i++ {
+			s.post(provider.Event{Host: fleet.HostName(vm.Host), Instance: fleet.InstanceID(vm.ID)})
 		}
 	}
 }
@@ -94,7 +95,7 @@ func (w *World) tell(g *guest) {
 // lookAgain tells a client, or with an empty name all, that a connection to the host is back.
 func (w *World) lookAgain(host fleet.HostName, client string) {
 	for _, s := range w.ears {
-		if (client == "" || s.client == client) && !w.cut(s.client) {
+		if (client == "" || s.client == client) && !w.truth.Cut(s.client) {
 			s.post(provider.Event{Host: host})
 		}
 	}

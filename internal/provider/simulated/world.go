@@ -1,8 +1,9 @@
 // Package simulated is a provider without a hypervisor: a World of hosts and virtual machines that exists in memory, to
 // try hale without one (`type: simulated`) and as the twin of the real providers in tests.
 //
-// It promises that machines boot, get addresses, answer pings and serve HTTP as real ones do, in package time's time, so
-// also within a testing/synctest bubble; that everything that goes wrong in the field can be made to go wrong by
+// It is internal/sim/world, which knows what is true and what follows from what, with a clock and a lock. It promises
+// that machines boot, get addresses, answer pings and serve HTTP as real ones do, in package time's time, so also
+// within a testing/synctest bubble; that everything that goes wrong in the field can be made to go wrong by
 // World.Inject; and that the world remembers the truth (who ran when, which call did what to a healthy machine), so a
 // test can assert hale's laws instead of its words. Controllers come and go (Open, Close); the world outlives them.
 //
@@ -12,17 +13,20 @@ package simulated
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
-	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/probe"
+	"hale/internal/provider"
+	"hale/internal/sim/world"
 )
 
 // Options describe a world. The zero value is one host whose machines boot in two seconds.
@@ -45,8 +49,6 @@ type Options struct {
 	Checks []fleet.Check
 	// Latency is the time that each provider call takes, but those about the notes of hale's starts. Default: none.
 	Latency time.Duration
-	// Subnet is where the world's DHCP takes addresses from. Default 10.0.0.0/8.
-	Subnet netip.Prefix
 	// Seed decides whatever is left to chance, and tells this world's identity from another's.
 	Seed uint64
 	// Run answers exec checks. Default: see World.Run.
@@ -57,30 +59,20 @@ type Options struct {
 type World struct {
 	options Options
 
-	mu        sync.Mutex
-	random    *rand.Rand
-	guests    map[fleet.InstanceID]*guest
-	stayed    map[fleet.InstanceID][]*guest // further definitions of an id, on other hosts
-	names     map[place]*guest
-	leases    map[netip.Addr]*guest
-	sharers   map[netip.Addr][]*guest // who has the address, too, and is not reached there
-	last      netip.Addr              // handed out last
-	gone      []*guest                // recently removed, for listings of the past
-	active    []*injection            // faults in force, oldest first
-	ears      []*subscriber           // watching handles
-	machine   map[fleet.MachineName]copies
-	lives     []*life
-	calls     []Call
-	disks     map[volume]*Disk
-	snapshots map[fleet.SnapshotName]*Snapshot
-	notes     notes
-	written   uint64 // how many disks there ever were
-}
-
-// place is where a name is taken.
-type place struct {
-	host fleet.HostName
-	name string
+	mu      sync.Mutex
+	truth   *world.World
+	began   time.Time   // when the truth's time began; zero: not yet
+	alarm   *time.Timer // at what happens next by itself
+	conns   map[netip.Addr]map[*conn]struct{}
+	ears    []*subscriber // watching handles
+	deaf    int           // how many faults lose all events
+	repeats []int         // how often each event is delivered
+	hanging int           // how many faults keep those waiting who ask all hosts
+	lies    []*Misreported
+	lives   []*life
+	living  map[*world.VM]*life
+	most    map[fleet.MachineName]int // running instances at once
+	calls   []Call
 }
 
 // NewWorld makes a world without machines.
@@ -92,28 +84,68 @@ func NewWorld(o Options) *World {
 	if o.Boot == 0 {
 		o.Boot = 2 * time.Second
 	}
-	if o.AddressAfter == 0 {
-		o.AddressAfter = o.Boot / 2
-	}
 	if len(o.Ports) == 0 && len(o.Checks) == 0 {
 		o.Ports = []uint16{80}
 	}
-	if !o.Subnet.IsValid() {
-		o.Subnet = netip.MustParsePrefix("10.0.0.0/8")
+	w := &World{
+		options: o, conns: map[netip.Addr]map[*conn]struct{}{}, living: map[*world.VM]*life{},
+		most: map[fleet.MachineName]int{},
 	}
-	return &World{
-		options:   o,
-		random:    rand.New(rand.NewPCG(o.Seed, 0x68616c65)),
-		guests:    map[fleet.InstanceID]*guest{},
-		stayed:    map[fleet.InstanceID][]*guest{},
-		names:     map[place]*guest{},
-		leases:    map[netip.Addr]*guest{},
-		sharers:   map[netip.Addr][]*guest{},
-		last:      o.Subnet.Masked().Addr(),
-		machine:   map[fleet.MachineName]copies{},
-		disks:     map[volume]*Disk{},
-		snapshots: map[fleet.SnapshotName]*Snapshot{},
-		notes:     notes{},
+	w.truth = world.New(world.Options{
+		Seed: o.Seed, Hosts: o.hosts(), Boot: o.Boot, BootMost: o.Boot, AddressAfter: o.AddressAfter,
+		Swift:   o.Latency == 0,
+		Latency: o.Latency, LatencyMost: o.Latency,
+	})
+	w.truth.Watch = witness{w}
+	return w
+}
+
+// hosts are the options' as the truth wants them.
+func (o *Options) hosts() []world.Host {
+	var out []world.Host
+	for _, name := range o.Hosts {
+		p := o.Places[name]
+		out = append(out, world.Host{Name: string(name), Rack: p.Rack, Room: p.Room, Zone: p.Zone,
+			Storage: p.Storage, Network: o.Networks[name]})
+	}
+	return out
+}
+
+// do lets something happen now, after all that is due.
+func (w *World) do(what func(t *world.World)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.began.IsZero() {
+		w.began = time.Now()
+	}
+	now := time.Since(w.began)
+	w.truth.Until(now)
+	what(w.truth)
+	w.truth.Until(now)
+	next, some := w.truth.Next()
+	switch {
+	case !some:
+	case w.alarm == nil:
+		w.alarm = time.AfterFunc(next-now, func() { w.do(func(*world.World) {}) })
+	default:
+		w.alarm.Reset(next - now)
+	}
+}
+
+// at is the time of the truth's.
+func (w *World) at(t time.Duration) time.Time { return w.began.Add(t) }
+
+// Strike lets something happen to the truth that lasts. The returned function ends it; it may be called more than once.
+func (w *World) Strike(strike func(t *world.World) (lift func())) (lift func()) {
+	var over func()
+	w.do(func(t *world.World) { over = strike(t) })
+	return func() {
+		w.do(func(*world.World) {
+			if over != nil {
+				over()
+			}
+			over = nil
+		})
 	}
 }
 
@@ -159,120 +191,39 @@ func union[T comparable](a, b []T) []T {
 
 // Open returns a handle on the world's provider for the client, whose name the log of calls and some faults use.
 func (w *World) Open(client string) *Provider {
-	return &Provider{world: w, client: client, closed: make(chan struct{})}
+	return &Provider{world: w, client: w.truth.Caller(client), closed: make(chan struct{})}
 }
 
 // Plant adds a machine that runs, has long booted and was not ordered from this provider by hale: something to adopt,
 // or somebody else's. Host, ID, Name, Network, Metadata and Tags are taken from the instance, and its Mark, which may be zero.
-func (w *World) Plant(i fleet.Instance) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.vacant(i.ID, i.Host, i.Name); err != nil {
-		return fault.New(fault.KindOf(err), "simulated.plant", i.Name, cause(err))
-	}
-	now := time.Now()
-	g := w.add(now, i.ID, i.Host, i.Name, i.Mark)
-	g.network, g.metadata, g.tags = i.Network, i.Metadata, i.Tags
-	w.powerOn(g, now)
-	g.bootsAt, g.addressAt = now, now
-	g.remember(now)
-	return nil
+func (w *World) Plant(i fleet.Instance) (err error) {
+	w.do(func(t *world.World) {
+		if err = w.vacant(i.ID, i.Host); err == nil && !t.Vacant(string(i.Host), i.Name) {
+			err = fault.New(fault.Conflict, "simulated.plant", i.Name, errors.New("the name is taken"))
+		}
+		if err == nil {
+			t.Plant(statusOf(i))
+		}
+	})
+	return err
 }
 
-// vacant returns a Conflict when the id, or the name on the host, is taken, and Invalid for an unknown host.
-func (w *World) vacant(id fleet.InstanceID, host fleet.HostName, name string) error {
+// vacant returns a Conflict when the id is taken, and Invalid for an unknown host.
+func (w *World) vacant(id fleet.InstanceID, host fleet.HostName) error {
 	if err := w.hostExists(host); err != nil {
 		return err
 	}
-	if _, taken := w.guests[id]; taken {
-		return fault.New(fault.Conflict, "simulated.vacant", string(id), fmt.Errorf("the id exists"))
-	}
-	if g, taken := w.names[place{host, name}]; taken {
-		return fault.New(fault.Conflict, "simulated.vacant", name, fmt.Errorf("the name is taken by %s", g.id))
+	if w.truth.VM(string(id)) != nil {
+		return fault.New(fault.Conflict, "simulated.plant", string(id), errors.New("the id exists"))
 	}
 	return nil
 }
 
 func (w *World) hostExists(host fleet.HostName) error {
 	if !slices.Contains(w.options.Hosts, host) {
-		return fault.New(fault.Invalid, "simulated.host", string(host), fmt.Errorf("there is no such host"))
+		return fault.New(fault.Invalid, "simulated.host", string(host), errors.New("there is no such host"))
 	}
 	return nil
-}
-
-// add makes a guest that is off.
-func (w *World) add(now time.Time, id fleet.InstanceID, host fleet.HostName, name string, mark fleet.Mark) *guest {
-	g := &guest{id: id, host: host, name: name, state: state{mark: mark}}
-	w.enter(now, g)
-	return g
-}
-
-// enter puts the guest, which is off, into the world.
-func (w *World) enter(now time.Time, g *guest) {
-	g.conns, g.power, g.severed = map[*conn]struct{}{}, fleet.PowerOff, w.severed(g.host)
-	if w.guests[g.id] == nil {
-		w.guests[g.id] = g
-	} else {
-		w.stayed[g.id] = append(w.stayed[g.id], g)
-	}
-	w.names[place{g.host, g.name}] = g
-	w.lease(g)
-	w.born(g, now)
-}
-
-// leaves takes the guest out of those of its id.
-func (w *World) leaves(g *guest) {
-	others := slices.DeleteFunc(w.stayed[g.id], func(other *guest) bool { return other == g })
-	if w.guests[g.id] == g {
-		delete(w.guests, g.id)
-		if len(others) > 0 {
-			w.guests[g.id], others = others[0], others[1:]
-		}
-	}
-	if w.stayed[g.id] = others; len(others) == 0 {
-		delete(w.stayed, g.id)
-	}
-}
-
-// remove takes the guest out of the world.
-func (w *World) remove(g *guest, now time.Time) {
-	w.setPower(g, now, fleet.PowerGone, fleet.StopUnknown)
-	w.leaves(g)
-	delete(w.names, place{g.host, g.name})
-	w.giveUp(g)
-	w.gone = append(w.gone, g)
-	w.gone = slices.DeleteFunc(w.gone, func(old *guest) bool { return now.Sub(old.last().at) > memory })
-	w.died(g, now)
-}
-
-// giveUp takes the guest from its address. Another one that has it, too, is reached there from now on.
-func (w *World) giveUp(g *guest) {
-	others := slices.DeleteFunc(w.sharers[g.address], func(o *guest) bool { return o == g })
-	if w.leases[g.address] == g {
-		delete(w.leases, g.address)
-		if len(others) > 0 {
-			w.leases[g.address], others = others[0], others[1:]
-		}
-	}
-	if w.sharers[g.address] = others; len(others) == 0 {
-		delete(w.sharers, g.address)
-	}
-}
-
-// lease gives the guest an address that nobody has.
-func (w *World) lease(g *guest) {
-	w.giveUp(g)
-	for {
-		w.last = w.last.Next()
-		if !w.options.Subnet.Contains(w.last) {
-			w.last = w.options.Subnet.Masked().Addr().Next()
-		}
-		if _, taken := w.leases[w.last]; !taken {
-			break
-		}
-	}
-	g.address = w.last
-	w.leases[g.address] = g
 }
 
 // identity is the host's own, the same for as long as the world exists.
@@ -282,48 +233,143 @@ func (w *World) identity(host fleet.HostName) string {
 	return fmt.Sprintf("simulated-%016x", h.Sum64())
 }
 
+// onVM does something to what the host has of the instance, of any host if there is none of it there, and reports what
+// came of it; false: there is no such instance.
+func (w *World) onVM(id fleet.InstanceID, host fleet.HostName, do func(t *world.World,
+	vm *world.VM) bool) (done bool) {
+	w.do(func(t *world.World) {
+		vm := t.Definition(string(id), string(host))
+		if vm == nil {
+			vm = t.VM(string(id))
+		}
+		done = vm != nil && do(t, vm)
+	})
+	return done
+}
+
 // Migrate moves a running guest to another host, as an administrator does. It reports false, and moves nothing, when the guest's
 // name is taken there.
 func (w *World) Migrate(id fleet.InstanceID, host fleet.HostName) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	g := w.guests[id]
-	if _, taken := w.names[place{host, g.name}]; taken {
-		return false
-	}
-	w.transfer(g, host, time.Now())
-	return true
-}
-
-// transfer puts the guest on another host, on which its name is free.
-func (w *World) transfer(g *guest, host fleet.HostName, now time.Time) {
-	delete(w.names, place{g.host, g.name})
-	g.host = host
-	w.names[place{host, g.name}] = g
-	g.severed = w.severed(host)
-	w.carry(g)
-	w.recount(g)
-	g.remember(now)
+	return w.onVM(id, "", func(t *world.World, vm *world.VM) bool { return t.Migrate(vm, string(host)) })
 }
 
 // Bear lets somebody write other metadata on a guest, of which no watcher is told.
 func (w *World) Bear(id fleet.InstanceID, m fleet.Metadata) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.guests[id].metadata = m
+	w.onVM(id, "", func(t *world.World, vm *world.VM) bool { t.Bear(vm, string(m)); return true })
 }
 
 // Leave makes an instance that is off, behind everybody's back: its id, host, name and mark are taken from i. It reports false, and makes
 // nothing, when the id or the name is taken.
-func (w *World) Leave(i fleet.Instance) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.vacant(i.ID, i.Host, i.Name) != nil {
-		return false
+func (w *World) Leave(i fleet.Instance) (left bool) {
+	w.do(func(t *world.World) { left = w.vacant(i.ID, i.Host) == nil && t.Leave(statusOf(i)) })
+	return left
+}
+
+// Hosts are independent where there are several: what one has of an id or a name, another may have, too. So an order
+// about what is off asks the others first, as provider.Ref.Excused says.
+
+// Stay leaves the instance's definition on another host, off, as a migration does that does not remove it. It reports
+// false, and leaves nothing, where the instance or its name is on that host.
+func (w *World) Stay(id fleet.InstanceID, host fleet.HostName) bool {
+	return w.onVM(id, "", func(t *world.World, vm *world.VM) bool {
+		_, ok := t.Redefine(vm, string(host))
+		return ok
+	})
+}
+
+// Copy makes another instance of the instance's definition, mark included, on the same host, off, as a person does.
+// It reports false, and makes nothing, when the id or the name is taken.
+func (w *World) Copy(of, id fleet.InstanceID, name string) bool {
+	return w.onVM(of, "", func(t *world.World, vm *world.VM) bool {
+		s := vm.Status
+		s.ID, s.Name = string(id), name
+		return t.VM(s.ID) == nil && t.Leave(s)
+	})
+}
+
+// Undefine has the instance bear no definition any more, as `virsh undefine` of one that runs: it is gone once it is
+// off.
+func (w *World) Undefine(id fleet.InstanceID) bool {
+	return w.onVM(id, "", func(t *world.World, vm *world.VM) bool {
+		if vm.Power == world.Off {
+			return false
+		}
+		t.Forsake(vm)
+		return true
+	})
+}
+
+// TakeAway removes what the host has of the id, behind everybody's back.
+func (w *World) TakeAway(id fleet.InstanceID, host fleet.HostName) {
+	w.do(func(t *world.World) {
+		if vm := t.Definition(string(id), string(host)); vm != nil {
+			t.Vanish(vm)
+		}
+	})
+}
+
+// statusOf translates an instance for the truth, and instanceOf what the truth's provider says of one, unless a fault
+// lets it lie.
+
+func statusOf(i fleet.Instance) world.Status {
+	return world.Status{
+		ID: string(i.ID), Name: i.Name, Host: string(i.Host), Network: i.Network, Mark: markOf(i.Mark),
+		Metadata: string(i.Metadata), Tags: string(i.Tags),
 	}
-	now := time.Now()
-	g := w.add(now, i.ID, i.Host, i.Name, i.Mark)
-	g.network = i.Network
-	w.setPower(g, now, fleet.PowerOff, fleet.StopUnknown)
-	return true
+}
+
+func instanceOf(s world.Status) fleet.Instance {
+	i := fleet.Instance{
+		ID: fleet.InstanceID(s.ID), Name: s.Name, Host: fleet.HostName(s.Host), Network: s.Network,
+		Power: fleet.Power(s.Power),
+		Stop:  fleet.Stop(s.Stop), Address: s.Address, Metadata: fleet.Metadata(s.Metadata),
+		Tags: fleet.Tags(s.Tags), Transient: s.Transient,
+	}
+	if !s.Mark.Unmarked {
+		i.Mark = fleet.Mark{
+			Installation: fleet.Installation(s.Mark.Installation), Fleet: fleet.Name(s.Mark.Fleet),
+			Machine:    fleet.MachineName(s.Mark.Machine),
+			Generation: fleet.Generation(s.Mark.Generation), Certified: s.Mark.Certified, Built: s.Mark.Built,
+			Kept:     s.Mark.Kept,
+			Instance: fleet.InstanceID(s.Mark.Instance),
+		}.Of(i.ID)
+	}
+	return i
+}
+
+func markOf(m fleet.Mark) world.Mark {
+	return world.Mark{
+		Installation: string(m.Installation), Fleet: string(m.Fleet), Machine: string(m.Machine),
+		Generation: uint64(m.Generation),
+		Certified:  m.Certified, Built: m.Built, Kept: m.Kept, Instance: string(m.Instance),
+		Unmarked: m == (fleet.Mark{}),
+	}
+}
+
+// kindOf and endOf translate how a call ends: the same words, but for what stands between them.
+
+func kindOf(e world.End) fault.Kind { return fault.Kind(strings.ReplaceAll(string(e), "-", " ")) }
+
+func endOf(k fault.Kind) world.End { return world.End(strings.ReplaceAll(string(k), " ", "-")) }
+
+// said returns what the provider says for what is so. The caller holds the world's lock.
+func (w *World) said(op fleet.Op, i fleet.Instance) fleet.Instance {
+	for _, l := range slices.Backward(w.lies) {
+		if l.Instance == i.ID && (l.Op == "" || l.Op == op) {
+			i.Power, i.Stop = l.Power, l.Stop
+			break
+		}
+	}
+	return i
+}
+
+// hostAnswer is what the listing says of the host, and unheard the error of one that does not answer the client.
+func (w *World) hostAnswer(i int, client string) provider.HostAnswer {
+	host := w.options.Hosts[i]
+	a := provider.HostAnswer{Name: host, Place: w.options.Places[host], Disabled: w.truth.Disabled(string(host)),
+		Independent: len(w.options.Hosts) > 1, Address: hostAddress(i)}
+	if !w.truth.Reaches(client, string(host)) {
+		a.Err = fault.New(fault.Transient, "simulated.list", string(host), errUnreachable)
+	}
+	return a
 }

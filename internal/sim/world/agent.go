@@ -4,10 +4,10 @@ package world
 // the name is said to fail. Unheard: the provider itself is not heard.
 func (w *World) HearAgent(client, id, check string) Answer {
 	vm := w.vms[id]
-	if vm == nil || w.hosts[vm.Host].dark > 0 || w.mute(client, vm.Host) {
+	if vm == nil || w.hosts[vm.Host].silentTo(client) || w.mute(client, vm.Host) {
 		return Unheard
 	}
-	if !vm.answersAgent() || (Hears{ills: vm.ills}).Fails(check) {
+	if !vm.AnswersAgent() || (Hears{ills: vm.ills}).Fails(check) {
 		return Silence
 	}
 	return Well
@@ -17,7 +17,7 @@ func (w *World) HearAgent(client, id, check string) Answer {
 // that hangs otherwise spins.
 func (w *World) StandsStill(client, id string) bool {
 	vm := w.vms[id]
-	return vm != nil && w.hosts[vm.Host].dark == 0 && !w.mute(client, vm.Host) && vm.Power == Running && vm.ails(Halts)
+	return vm != nil && w.hosts[vm.Host].dark == 0 && !w.mute(client, vm.Host) && vm.StandsStill()
 }
 
 // mute reports whether no question of the client gets through to the host.

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -26,6 +27,8 @@ const (
 	Rebuild Op = "rebuild"
 	// Run executes a command at the caller's, which applies the instance's configuration again.
 	Run Op = "run"
+	// Configure is the same of a caller that executes the command by itself: what comes of it when it is through.
+	Configure Op = "configure"
 	// Snapshot copies an instance's disks, and DropSnapshot removes a copy.
 	Snapshot     Op = "snapshot"
 	DropSnapshot Op = "drop-snapshot"
@@ -72,8 +75,8 @@ type Call struct {
 	Mark           Mark
 	// Disks are the kept ones that a created instance is to have; Made are those that there must be already.
 	Disks, Made []string
-	// Metadata is what a created instance is to bear.
-	Metadata string
+	// Metadata is what a created instance is to bear; Network and Image are its template's.
+	Metadata, Network, Image string
 	// Snapshot names the copy of disks.
 	Snapshot string
 	// Try counts those of a host that is to be fenced, from 1.
@@ -83,11 +86,22 @@ type Call struct {
 	// Asks says that the caller asks the other hosts first, of which it excuses some from answering.
 	Asks    bool
 	Excused []string
+	// ForGood says of a delete that the machine is given up with its instance.
+	ForGood bool
+	// Swift says that it takes no time.
+	Swift    bool
+	question bool // it changes nothing
 	// Sent is when it left the caller, At when it reached the provider.
 	Sent, At time.Duration
 	// Healthy says that the instance was healthy, and Serving that it served, when the call was sent. Both may be untrue
 	// by the time it arrives.
 	Healthy, Serving bool
+	// Served is for how long it had served then, and Unseen says that the caller's probes could not reach it.
+	Served time.Duration
+	Unseen bool
+	// Works says that it served when the call arrived, and Power is what it was then; empty: there was none.
+	Works bool
+	Power Power
 	// Stranger says that the instance bears no mark, or another's, and Copied that the mark is a copy.
 	Stranger, Copied bool
 	// Certified is the instance's mark as it truly was.
@@ -114,6 +128,12 @@ type Client struct {
 	Noted func()
 }
 
+// Patient is the limit of a caller that gives up by itself.
+const Patient time.Duration = math.MaxInt64
+
+// Caller returns a connection for a caller who is told no news.
+func (w *World) Caller(name string) *Client { return &Client{Name: name, w: w} }
+
 // Client opens a connection for the caller.
 func (w *World) Client(name string) *Client {
 	c := &Client{Name: name, w: w, noted: map[*VM]bool{}, twins: map[string][]*VM{}}
@@ -127,27 +147,6 @@ func (w *World) Client(name string) *Client {
 	}
 	w.clients = append(w.clients, c)
 	return c
-}
-
-// Find looks for the instance in a complete listing, and says whether that shows other instances. It ends Transient when a
-// host is silent: the instance may be there.
-func (c *Client) Find(id string, limit time.Duration, answer func(s Status, shows func(id string) bool, e End)) {
-	w := c.w
-	shows := func(id string) bool { return w.vms[id] != nil && !w.emptied() }
-	question(c, Call{Op: list}, limit, func(s Status, e End) { answer(s, shows, e) }, func() (Status, End) {
-		silent := c.down()
-		for _, h := range w.order {
-			silent = silent || h.dark > 0
-		}
-		switch vm := w.vms[id]; {
-		case silent:
-			return Status{}, Transient
-		case vm == nil || w.emptied():
-			return Status{}, NotFound
-		default:
-			return vm.Status, Done
-		}
-	})
 }
 
 // Close ends the connection. Calls under way go on without anybody to answer.
@@ -169,11 +168,15 @@ func (c *Client) note(vm *VM) {
 // Behind reports whether something changed since this client last heard of everything.
 func (c *Client) Behind() bool { return len(c.news) > 0 }
 
-// Send sends a changing call that the caller waits for at most limit; answer is called once.
-func (c *Client) Send(call Call, limit time.Duration, answer func(End)) {
+// Send sends a changing call that the caller waits for at most limit; answer is called once. Who gives up before takes
+// a call back that did not arrive yet, unless it is one that is carried out late.
+func (c *Client) Send(call Call, limit time.Duration, answer func(End)) (giveUp func()) {
 	w := c.w
 	call.Client, call.Sent = c.Name, w.now
 	if vm := w.victim(call.ID, call.Host); vm != nil {
+		if call.Unseen = w.cutFrom(c.Name, vm) && !w.severed(vm); vm.serving {
+			call.Served = w.now - vm.since
+		}
 		call.Healthy, call.Serving = w.Healthy(vm), vm.serving
 		call.Stranger, call.Copied = vm.Machine() == "" || !vm.knows(&call), vm.Copied()
 		call.Certified = vm.Mark.Certified
@@ -187,54 +190,82 @@ func (c *Client) Send(call Call, limit time.Duration, answer func(End)) {
 	switch call.Op {
 	case Run:
 		w.command(c, call, limit, answer)
-		return
+		return func() {}
 	case Fence:
 		w.cutPower(call, limit, answer)
-		return
+		return func() {}
 	default:
 	}
+	return c.order(&call, limit, answer)
+}
+
+// order sends a call that goes by the provider.
+func (c *Client) order(call *Call, limit time.Duration, answer func(End)) (giveUp func()) {
+	w := c.w
 	once := func(e End) {
 		if answer != nil {
 			answer(e)
 			answer = nil
 		}
 	}
-	w.After(limit, func() { once(Lost) })
-	fate := w.fate(c, call)
+	if limit != Patient {
+		w.After(limit, func() { once(Lost) })
+	}
+	takenBack := false
+	giveUp = func() { answer, takenBack = nil, true }
+	fate := w.fate(c, *call)
 	call.Late = fate.delay > 0
 	took := w.between(w.options.Latency, w.options.LatencyMost) + fate.delay
 	if fate.fails != Done {
 		w.After(took, func() { once(fate.fails) })
-		return
+		return giveUp
 	}
 	var refused End
 	if call.Asks && call.Late { // what is carried out late was asked for in time
-		w.After((took-fate.delay)/2, func() { refused = w.elsewhere(c, &call) })
+		w.After((took-fate.delay)/2, func() { refused = w.elsewhere(c, call) })
 	}
-	w.After(took/2, func() {
-		if call.Asks && !call.Late {
-			refused = w.elsewhere(c, &call)
+	arrive := func() {
+		if takenBack && !fate.mute {
+			return
 		}
-		end := w.carryOut(c, &call, refused)
+		if call.Asks && !call.Late {
+			refused = w.elsewhere(c, call)
+		}
+		end := Done
+		if !fate.vain {
+			end = w.carryOut(c, call, refused)
+		}
 		if fate.twice {
-			again := call
+			again := *call
 			again.Again = true
 			w.After(fate.again, func() { w.carryOut(c, &again, refused) })
 		}
-		if !fate.mute {
-			w.After(took-took/2, func() { once(end) })
+		switch {
+		case fate.dropped:
+			once(Lost)
+		case !fate.mute:
+			fate.after.when(func() { w.After(took-took/2, func() { once(end) }) })
 		}
-	})
+	}
+	w.After(took/2+fate.later, func() { fate.before.when(arrive) })
+	return giveUp
 }
 
 // carryOut lets the call reach the provider, unless its sender was refused before.
 func (w *World) carryOut(c *Client, call *Call, refused End) End {
 	call.At = w.now
-	switch {
+	if vm := w.victim(call.ID, call.Host); vm != nil {
+		call.Works, call.Power = vm.serving, vm.Power
+	}
+	switch h := w.hosts[call.Host]; {
 	case refused != Done:
 		call.End = refused
-	case c.down() || w.hosts[call.Host] == nil || w.hosts[call.Host].dark > 0 && call.Op != Evacuate:
+	case c.down() || h == nil || h.silentTo(c.Name) && call.Op != Evacuate:
 		call.End = Transient
+	case h.supplanted > 0:
+		if call.Op != Create && call.Op != Delete {
+			call.End = NotFound
+		}
 	default:
 		call.Effect, call.End = w.do(call)
 	}
@@ -252,6 +283,13 @@ func (w *World) do(call *Call) (bool, End) {
 	if call.Op == DropSnapshot {
 		return w.dropCopy(call)
 	}
+	if call.Op == Configure {
+		if vm := w.vms[call.ID]; vm != nil {
+			effect, _ := w.configure(vm)
+			return effect, Done
+		}
+		return false, Done
+	}
 	vm := w.Definition(call.ID, call.Host)
 	if vm == nil && w.vms[call.ID] != nil && (call.Op == Evacuate || call.Op == Migrate) {
 		return false, Done // it has left
@@ -262,7 +300,8 @@ func (w *World) do(call *Call) (bool, End) {
 		}
 		return false, NotFound
 	}
-	if !vm.knows(call) || !vm.Mark.Unmarked && (vm.Mark.Machine != call.Mark.Machine || vm.Mark.Generation != call.Mark.Generation) {
+	if !vm.knows(call) || !vm.unmarked() && (vm.Mark.Machine != call.Mark.Machine ||
+		vm.Mark.Generation != call.Mark.Generation) {
 		return false, Conflict
 	}
 	switch call.Op {
@@ -278,25 +317,28 @@ func (w *World) do(call *Call) (bool, End) {
 		return w.deleteDefinition(vm, call)
 	default:
 	}
-	return w.actOn(vm, call.Op)
+	return w.actOn(vm, call)
 }
 
 // knows reports whether the caller is one who may touch the instance: of the installation that marked it, or who adopted what nobody marked.
 func (vm *VM) knows(call *Call) bool {
-	if vm.Mark.Unmarked {
+	if vm.unmarked() {
 		return call.Adopted && call.Op != Certify
 	}
 	return !call.Adopted && vm.Mark.Installation == call.Mark.Installation
 }
 
+// unmarked reports whether no mark counts on the instance.
+func (vm *VM) unmarked() bool { return vm.Mark.Unmarked || vm.Copied() }
+
 // actOn executes an operation on an instance.
-func (w *World) actOn(vm *VM, op Op) (bool, End) {
-	switch op {
+func (w *World) actOn(vm *VM, call *Call) (bool, End) {
+	switch call.Op {
 	case Start:
 		switch {
-		case vm.Mark.Kept, vm.Power == Paused && vm.Stop == StopRescue:
+		case vm.Mark.Kept, vm.Power == Crashed, vm.Power == Paused && vm.Stop == StopRescue:
 			return false, Conflict
-		case vm.on():
+		case vm.Power == Running:
 			return false, Done
 		}
 		w.setPower(vm, Running, StopUnknown)
@@ -317,12 +359,12 @@ func (w *World) actOn(vm *VM, op Op) (bool, End) {
 	case Rebuild:
 		return w.rebuild(vm)
 	case Certify:
-		vm.Mark.Certified = true
+		vm.Mark.Certified, vm.Mark.Instance = true, vm.ID
 		w.refresh(vm)
 	case Keep, Restore:
-		return w.putAside(vm, op == Keep)
+		return w.putAside(vm, call)
 	// made elsewhere
-	case Create, Delete, Run, Snapshot, DropSnapshot, Evacuate, Migrate, Rescue, Fence, get, list, Notes:
+	case Create, Delete, Run, Configure, Snapshot, DropSnapshot, Evacuate, Migrate, Rescue, Fence, Get, List, Notes:
 	}
 	return true, Done
 }
@@ -338,19 +380,27 @@ func (w *World) command(c *Client, call Call, limit time.Duration, answer func(E
 	w.After(took, func() {
 		call.At = w.now
 		vm := w.vms[call.ID]
-		if vm == nil || !vm.pings() || w.cutFrom(c.Name, vm) || w.severed(vm) {
+		if vm == nil || w.cutFrom(c.Name, vm) {
 			call.End = Permanent
 		} else {
-			n := len(vm.ills)
-			vm.ills = slices.DeleteFunc(vm.ills, func(i *illness) bool { return i.Config })
-			call.Effect = len(vm.ills) < n
-			w.refresh(vm)
+			call.Effect, call.End = w.configure(vm)
 		}
 		if w.Watch != nil {
 			w.Watch.Acted(&call)
 		}
 		answer(call.End)
 	})
+}
+
+// configure applies the instance's configuration again, where the network gets to it.
+func (w *World) configure(vm *VM) (bool, End) {
+	if !vm.pings() || w.severed(vm) {
+		return false, Permanent
+	}
+	n := len(vm.ills)
+	vm.ills = slices.DeleteFunc(vm.ills, func(i *illness) bool { return i.Cure == ByCommand })
+	w.refresh(vm)
+	return len(vm.ills) < n, Done
 }
 
 // How long a command takes.
@@ -364,7 +414,7 @@ func (w *World) rebuild(vm *VM) (bool, End) {
 	if vm.Power != Off || vm.Mark.Kept {
 		return false, Conflict
 	}
-	vm.ills = nil
+	vm.ills, vm.DiskBoots = nil, 0
 	w.spoil(vm)
 	w.setPower(vm, Running, StopUnknown)
 	return true, Done
@@ -373,8 +423,10 @@ func (w *World) rebuild(vm *VM) (bool, End) {
 // spoil makes a new instance, or one with a new disk, as ill as its template is bad.
 func (w *World) spoil(vm *VM) {
 	for _, b := range w.builds {
-		if b.machine == "" || b.machine == vm.Mark.Machine {
-			vm.ills = append(vm.ills, &illness{Ailment: b.ailment})
+		if (b.Machine == "" || b.Machine == vm.Mark.Machine) && (b.Image == "" || b.Image == vm.Image) &&
+			(b.Times == 0 || b.left > 0) {
+			b.left--
+			vm.ills = append(vm.ills, &illness{Ailment: b.ailment, inborn: true})
 		}
 	}
 }
@@ -424,142 +476,11 @@ func (w *World) create(call *Call) (bool, End) {
 	if w.missing(call) {
 		return false, Invalid
 	}
-	vm := w.add(Status{ID: call.ID, Name: call.Name, Host: call.Host, Mark: call.Mark, Metadata: call.Metadata})
+	vm := w.add(Status{ID: call.ID, Name: call.Name, Host: call.Host, Mark: call.Mark, Metadata: call.Metadata,
+		Network: call.Network})
+	vm.Image = call.Image
 	w.attach(vm, call.Disks)
 	w.spoil(vm)
 	w.setPower(vm, Running, StopUnknown)
 	return true, Done
-}
-
-// question is one that changes nothing: find answers it when it reached the provider, unless the caller gave up before. The answer
-// comes once; Transient after limit.
-func question[T any](c *Client, call Call, limit time.Duration, answer func(T, End), find func() (T, End)) {
-	w := c.w
-	var none T
-	over := false
-	once := func(v T, e End) {
-		if !over {
-			over = true
-			answer(v, e)
-		}
-	}
-	w.After(limit, func() { once(none, Transient) })
-	fate := w.fate(c, call)
-	w.After(w.between(w.options.Latency, w.options.LatencyMost)+fate.delay, func() {
-		switch {
-		case over:
-		case fate.fails != Done:
-			once(none, fate.fails)
-		default:
-			once(find())
-		}
-	})
-}
-
-// Get asks for one instance. It is not found when the host answered and has none.
-func (c *Client) Get(id, host string, limit time.Duration, answer func(Status, End)) {
-	w := c.w
-	question(c, Call{Op: get, ID: id, Host: host}, limit, answer, func() (Status, End) {
-		h, vm := w.hosts[host], w.Definition(id, host)
-		switch {
-		case c.down() || h == nil || h.dark > 0:
-			return Status{}, Transient
-		case vm == nil:
-			return Status{}, NotFound
-		default:
-			return vm.Status, Done
-		}
-	})
-}
-
-// The reading operations, for faults that select by operation.
-const (
-	get  Op = "get"
-	list Op = "list"
-	// Notes is to read the notes on all hosts, or to leave one: faults of what changes machines do not hit it.
-	Notes Op = "notes"
-)
-
-// Listing is an answer to List: equal to a complete list, told as what changed since the client's last one.
-type Listing struct {
-	Dark map[string]bool // hosts that did not answer
-	// Changed has all mentions of each id that changed, one per host that shows it; Removed the ids that no host shows any more.
-	Changed []Status
-	Removed []string
-}
-
-// List asks for everything.
-func (c *Client) List(limit time.Duration, answer func(Listing, End)) {
-	question(c, Call{Op: list}, limit, answer, c.listing)
-}
-
-// listing composes the answer. What lies on silent hosts, and what a stale answer hides, stays news.
-func (c *Client) listing() (Listing, End) {
-	w := c.w
-	l := Listing{Dark: map[string]bool{}}
-	for _, h := range w.order {
-		if h.dark > 0 {
-			l.Dark[h.Name] = true
-		}
-	}
-	if c.down() || len(l.Dark) == len(w.order) {
-		return Listing{}, Transient
-	}
-	if w.emptied() {
-		return c.emptyListing(l), Done
-	}
-	as := w.now - w.staleness()
-	if as < w.now {
-		w.forget()
-		for _, vm := range w.recent {
-			c.note(vm)
-		}
-	}
-	var later []*VM
-	for _, vm := range c.news {
-		s, there := vm.asOf(as)
-		switch {
-		case l.Dark[vm.Host]:
-			later = append(later, vm)
-			continue
-		case there:
-			l.Changed = append(l.Changed, s)
-		default:
-			l.Removed = append(l.Removed, vm.ID)
-		}
-		if as < w.now && vm.history[len(vm.history)-1].at > as {
-			later = append(later, vm)
-		}
-	}
-	c.news = later
-	clear(c.noted)
-	for _, vm := range later {
-		c.noted[vm] = true
-	}
-	if len(c.twins) > 0 {
-		c.mention(&l, as)
-	}
-	return l, Done
-}
-
-// emptyListing is a lie in which nothing exists.
-func (c *Client) emptyListing(l Listing) Listing {
-	for _, h := range c.w.order {
-		for _, vm := range h.guests {
-			l.Removed = append(l.Removed, vm.ID)
-			c.note(vm)
-		}
-	}
-	return l
-}
-
-// forget drops from recent what no stale listing can still be wrong about.
-func (w *World) forget() {
-	w.recent = slices.DeleteFunc(w.recent, func(vm *VM) bool {
-		old := w.now-vm.history[len(vm.history)-1].at > memory
-		if old {
-			vm.listed = false
-		}
-		return old
-	})
 }

@@ -7,11 +7,13 @@ import (
 
 // Copy is one of an instance's disks: it belongs to no instance.
 type Copy struct {
-	Machine, ID string
-	Instance    string
+	copyName
+	Instance string
+	// Boots is how often the disk had been booted from.
+	Boots int
 }
 
-type copyName struct{ host, machine, id string }
+type copyName struct{ Host, Machine, ID string }
 
 func (c *Call) copyName() copyName { return copyName{c.Host, c.Mark.Machine, c.Snapshot} }
 
@@ -20,7 +22,7 @@ func (w *World) copyDisks(vm *VM, call *Call) (bool, End) {
 	if _, there := w.diskCopies[call.copyName()]; there {
 		return false, Done
 	}
-	w.diskCopies[call.copyName()] = vm.ID
+	w.diskCopies[call.copyName()] = Copy{call.copyName(), vm.ID, vm.DiskBoots}
 	return true, Done
 }
 
@@ -33,8 +35,8 @@ func (w *World) dropCopy(call *Call) (bool, End) {
 // DiskCopies returns the copies of disks that there are, by machine and name.
 func (w *World) DiskCopies() []Copy {
 	var out []Copy
-	for at, instance := range w.diskCopies {
-		out = append(out, Copy{at.machine, at.id, instance})
+	for _, c := range w.diskCopies {
+		out = append(out, c)
 	}
 	slices.SortFunc(out, func(a, b Copy) int { return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.ID, b.ID)) })
 	return out

@@ -1,17 +1,18 @@
 package world
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 )
 
 // Disk is a kept disk of a machine: it belongs to no instance, and outlives them all.
 type Disk struct {
-	Name string
+	Machine, Name string
 	// Content is what was first written to it, another for each disk that there ever was.
 	Content uint64
-	// Writers counts the instances that are powered on and have it.
-	Writers int
+	// Writers counts the instances that are powered on and have it; Most is the greatest number that it ever was.
+	Writers, Most int
 }
 
 // volume is where a kept disk is found: on its host, or on what hosts share.
@@ -37,15 +38,16 @@ func (w *World) attach(vm *VM, names []string) {
 		at := w.volume(vm.Host, vm.Mark.Machine, name)
 		if w.disks[at] == nil {
 			w.written++
-			w.disks[at] = &Disk{Name: name, Content: w.written}
+			w.disks[at] = &Disk{Machine: vm.Mark.Machine, Name: name, Content: w.written}
 		}
 		vm.disks = append(vm.disks, w.disks[at])
 	}
 }
 
 // putAside puts an instance that is off aside, or takes it back.
-func (w *World) putAside(vm *VM, kept bool) (bool, End) {
-	name := vm.Mark.Machine
+func (w *World) putAside(vm *VM, call *Call) (bool, End) {
+	kept := call.Op == Keep
+	name := cmp.Or(call.Name, vm.Mark.Machine)
 	if kept {
 		name += "-kept-g" + strconv.FormatUint(vm.Mark.Generation, 10)
 	}
@@ -56,7 +58,7 @@ func (w *World) putAside(vm *VM, kept bool) (bool, End) {
 		return false, Conflict
 	}
 	delete(w.names, place{vm.Host, vm.Name})
-	vm.Name, vm.Mark.Kept = name, kept
+	vm.Name, vm.Mark.Kept, vm.Mark.Instance = name, kept, vm.ID
 	w.names[place{vm.Host, name}] = vm
 	vm.disks, vm.shelf = vm.shelf, vm.disks
 	w.refresh(vm)
@@ -86,6 +88,19 @@ func (w *World) All(machine string) []*VM { return w.within(Domain{Kind: "machin
 
 // Disks returns the kept disks that the instance has.
 func (vm *VM) Disks() []*Disk { return vm.disks }
+
+// KeptDisks returns the kept disks that there are, by machine and name.
+func (w *World) KeptDisks() []Disk {
+	var out []Disk
+	for _, d := range w.disks {
+		out = append(out, *d)
+	}
+	slices.SortFunc(out, func(a, b Disk) int {
+		return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Name,
+			b.Name))
+	})
+	return out
+}
 
 // DestroyDisks removes the machine's kept disks behind everybody's back. Who has one open writes into nothing.
 func (w *World) DestroyDisks(machine string) {

@@ -39,7 +39,7 @@ func (w *World) evacuate(vm *VM) (bool, End) {
 		w.Watch.Copies(vm.Mark.Machine, w.copies[vm.Mark.Machine]+1)
 	}
 	w.Migrate(vm, to.Name)
-	vm.ills = nil
+	vm.ills, vm.DiskBoots = nil, 0
 	w.spoil(vm)
 	w.setPower(vm, Running, StopUnknown)
 	return true, Done

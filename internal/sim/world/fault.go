@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"time"
@@ -33,6 +34,22 @@ func (w *World) comeback(vm *VM) func() {
 			w.setPower(vm, Running, StopUnknown)
 		}
 	}
+}
+
+// Reset boots the instance anew, as a guest does that falls over and is set up so.
+func (w *World) Reset(vm *VM) { w.reset(vm) }
+
+// Bear has somebody write other metadata on the instance.
+func (w *World) Bear(vm *VM, metadata string) {
+	vm.Metadata = metadata
+	w.refresh(vm)
+}
+
+// Forsake removes the instance's definition while it runs: it is gone once it is off.
+func (w *World) Forsake(vm *VM) {
+	vm.Transient = true
+	w.refresh(vm)
+	w.tellPower(vm)
 }
 
 // Revive boots an instance that is powered on and could not come up, if it can now.
@@ -86,9 +103,6 @@ func (w *World) Readdress(vm *VM) {
 		return
 	}
 	w.newLease(vm)
-	if vm.Status.Address.IsValid() {
-		vm.Status.Address = vm.lease
-	}
 	w.refresh(vm)
 }
 
@@ -102,9 +116,6 @@ func (w *World) TakeAddress(vm, of *VM) {
 	w.release(vm)
 	vm.lease = of.lease
 	w.sharers[vm.lease] = append(w.sharers[vm.lease], vm)
-	if vm.Status.Address.IsValid() {
-		vm.Status.Address = vm.lease
-	}
 	w.refresh(vm)
 	w.tellAddress(old)
 }
@@ -121,7 +132,7 @@ func (w *World) Migrate(vm *VM, to string) bool {
 	old := w.hosts[vm.Host]
 	old.guests = slices.DeleteFunc(old.guests, func(g *VM) bool { return g == vm })
 	delete(w.names, place{vm.Host, vm.Name})
-	vm.Host, vm.Network, vm.Storage = to, h.Network, h.Storage
+	vm.Host, vm.Network, vm.Storage = to, cmp.Or(h.Network, vm.Network), h.Storage
 	h.guests = append(h.guests, vm)
 	w.names[place{to, vm.Name}] = vm
 	w.carry(vm)
@@ -145,13 +156,20 @@ func (w *World) Sicken(vm *VM, a Ailment) (lift func()) {
 
 // badBuilds makes new instances ill from birth.
 type badBuilds struct {
-	machine string // empty: all
+	Builds
 	ailment Ailment
+	left    int
 }
 
-// SpoilBuilds makes every instance built from now on ail, as a bad template does.
-func (w *World) SpoilBuilds(machine string, a Ailment) (lift func()) {
-	b := &badBuilds{machine, a}
+// Builds are those of a machine or from an image, all where these are empty, and so many of them; 0: no end.
+type Builds struct {
+	Machine, Image string
+	Times          int
+}
+
+// SpoilBuilds makes instances that are built from now on ail, as a bad template does.
+func (w *World) SpoilBuilds(of Builds, a Ailment) (lift func()) {
+	b := &badBuilds{of, a, of.Times}
 	w.builds = append(w.builds, b)
 	return func() { w.builds = slices.DeleteFunc(w.builds, func(o *badBuilds) bool { return o == b }) }
 }
@@ -179,6 +197,39 @@ func (w *World) ShutDown(d Domain) {
 			w.setPower(vm, Off, StopShutdown)
 		}
 	}
+}
+
+// DarknessTo cuts one client from the control planes of the domain's hosts, everybody if it is empty.
+func (w *World) DarknessTo(client string, d Domain) (lift func()) {
+	if client == "" {
+		return w.Darkness(d)
+	}
+	return w.controllers(d, func(h *host, by int) {
+		if h.darkTo == nil {
+			h.darkTo = map[string]int{}
+		}
+		h.darkTo[client] += by
+	})
+}
+
+// silentTo reports whether the host's control plane does not answer the client.
+func (h *host) silentTo(client string) bool { return h.dark > 0 || h.darkTo[client] > 0 }
+
+// Reaches reports whether what the client sends gets to the host's control plane.
+func (w *World) Reaches(client, host string) bool {
+	h := w.hosts[host]
+	return h != nil && !h.silentTo(client) && !w.Cut(client)
+}
+
+// Supplant puts another, empty provider behind the addresses of the domain's hosts: it knows no instance, and what it
+// is told to build appears nowhere in this world.
+func (w *World) Supplant(d Domain) (lift func()) {
+	return w.controllers(d, func(h *host, by int) { h.supplanted += by })
+}
+
+// Supplanted reports whether another provider answers in the host's place.
+func (w *World) Supplanted(host string) bool {
+	return w.hosts[host] != nil && w.hosts[host].supplanted > 0
 }
 
 // Darkness cuts everybody from the control planes of the domain's hosts. Their machines run on.
@@ -275,8 +326,11 @@ func (w *World) Cutoff(client string) (lift func()) {
 type cutoff struct{ client string }
 
 // down reports whether the client does not reach the provider.
-func (c *Client) down() bool {
-	return slices.ContainsFunc(c.w.cutoffs, func(o *cutoff) bool { return o.client == "" || o.client == c.Name })
+func (c *Client) down() bool { return c.w.Cut(c.Name) }
+
+// Cut reports whether the client does not reach the provider at all.
+func (w *World) Cut(client string) bool {
+	return slices.ContainsFunc(w.cutoffs, func(o *cutoff) bool { return o.client == "" || o.client == client })
 }
 
 // Hears is what a probe from the vantage to the address hears now.
@@ -284,6 +338,8 @@ type Hears struct {
 	Ping Answer
 	TCP  Answer
 	HTTP Answer
+	// Status is the code of a page, where the answer is Status5.
+	Status int
 	// Loss is the share of probes that hear nothing in spite of the answers above.
 	Loss float64
 	ills []*illness
@@ -309,6 +365,12 @@ const (
 	Critical  Answer = "critical"
 )
 
+// Answering returns the instance that has the address, of several the one that is heard there, or nil.
+func (w *World) Answering(a netip.Addr) *VM { return w.leases[a] }
+
+// Heard is what is heard of the instance's own troubles, whatever way it is asked.
+func (vm *VM) Heard() Hears { return Hears{ills: vm.ills} }
+
 // Hear tells what probes hear. It changes only when Watcher.Address says so.
 func (w *World) Hear(vantage string, a netip.Addr) Hears {
 	silent := Hears{Ping: Silence, TCP: Silence, HTTP: Silence}
@@ -320,8 +382,10 @@ func (w *World) Hear(vantage string, a netip.Addr) Hears {
 	switch {
 	case vm.ails(AppDead):
 		h.TCP, h.HTTP = Refused, Refused
+	case vm.ails(AppHangs):
+		h.HTTP = Silence
 	case vm.ails(AppError):
-		h.HTTP = Status5
+		h.HTTP, h.Status = Status5, vm.status()
 	case vm.ails(BadPage):
 		h.HTTP = WrongPage
 	}
@@ -331,7 +395,7 @@ func (w *World) Hear(vantage string, a netip.Addr) Hears {
 // HearHost reports whether the host answers at its own address.
 func (w *World) HearHost(vantage, name string) bool {
 	h := w.hosts[name]
-	if h == nil || h.dark > 0 || h.apart {
+	if h == nil || h.silentTo(vantage) || h.apart {
 		return false
 	}
 	return !slices.ContainsFunc(w.cuts, func(c *cut) bool {
@@ -347,24 +411,44 @@ func (w *World) Random(n int) int { return w.random.IntN(n) }
 
 // Trouble makes provider calls go wrong, each with its chance, while it lasts.
 type Trouble struct {
-	Client string // empty: everybody's
-	Op     Op     // empty: all that change something
-	Host   string // empty: all
-	Reads  bool   // reads fail, too, with the chance of Fails
+	Client  string // empty: everybody's
+	Op      Op     // empty: all that change something
+	Host    string // empty: all
+	ID      string // of the instance; empty: all
+	Machine string // by the caller's word; empty: all
+	Reads   bool   // reads fail, too, with the chance of Fails, Slow, Hangs and Unheard
+	First   bool   // it comes before the trouble that there is
 
-	Fails float64 // ends with How and does nothing
-	How   End     // default Transient
-	Lost  float64 // takes effect, the answer is lost
-	Twice float64 // takes effect, and again within a minute
-	Late  float64 // takes effect only after the caller gave up, within two minutes
-	Empty bool    // listings are complete, successful and empty
-	Stale time.Duration
-	Times int // how many calls are hit; 0: all while it lasts
+	Fails   float64 // ends with How and does nothing
+	How     End     // default Transient
+	Slow    float64 // takes Delay longer
+	Hangs   float64 // does not get through until the trouble is over
+	Unheard float64 // takes effect, and is answered when the trouble is over
+	Dropped float64 // takes effect, and the caller is told at once that nobody knows
+	Vain    float64 // succeeds, and nothing follows
+	Lost    float64 // takes effect, the answer is lost
+	Twice   float64 // takes effect, and again after Delay; default: within a minute
+	Late    float64 // takes effect after Delay, whatever the caller does; default: within two minutes
+	Delay   time.Duration
+	Empty   bool // listings are complete, successful and empty
+	Stale   time.Duration
+	Times   int // how many calls are hit; 0: all while it lasts
 }
 
 type troubled struct {
 	Trouble
-	left int
+	left  int
+	over  bool
+	holds []func() // what goes on when it is over
+}
+
+// when lets it happen once the trouble is over; now, where there is none.
+func (t *troubled) when(do func()) {
+	if t == nil || t.over {
+		do()
+		return
+	}
+	t.holds = append(t.holds, do)
 }
 
 // Upset puts trouble between the callers and the provider.
@@ -373,10 +457,19 @@ func (w *World) Upset(t Trouble) (lift func()) {
 		t.How = Transient
 	}
 	in := &troubled{Trouble: t, left: t.Times}
-	w.trouble = append(w.trouble, in)
+	if t.First {
+		w.trouble = slices.Insert(w.trouble, 0, in)
+	} else {
+		w.trouble = append(w.trouble, in)
+	}
 	w.tellGuests()
 	return func() {
 		w.trouble = slices.DeleteFunc(w.trouble, func(o *troubled) bool { return o == in })
+		in.over = true
+		for _, do := range in.holds {
+			do()
+		}
+		in.holds = nil
 		w.tellGuests()
 		for _, h := range w.order {
 			w.newsOf(h)
@@ -389,19 +482,23 @@ type fate struct {
 	fails        End
 	mute, twice  bool
 	delay, again time.Duration
+	vain         bool          // it is said to be done, and is not
+	dropped      bool          // the caller is told at once that the outcome is unknown
+	later        time.Duration // by which it arrives later
+	before       *troubled     // after which it arrives
+	after        *troubled     // after which it is answered
 }
 
 func (w *World) fate(c *Client, call Call) fate {
 	if c.down() {
 		return fate{fails: Transient}
 	}
-	reading := call.Op == get || call.Op == list || call.Op == Notes
+	reading := call.reads()
 	for _, t := range w.trouble {
-		if t.Client != "" && t.Client != c.Name || t.Host != "" && t.Host != call.Host || t.Times > 0 && t.left == 0 ||
-			t.Op != "" && t.Op != call.Op || reading && !t.Reads {
+		if !t.hits(c, &call, reading) {
 			continue
 		}
-		if f, hit := w.draw(t.Trouble, reading); hit {
+		if f, hit := w.draw(t, reading); hit {
 			t.left--
 			return f
 		}
@@ -409,11 +506,33 @@ func (w *World) fate(c *Client, call Call) fate {
 	return fate{}
 }
 
-func (w *World) draw(t Trouble, reading bool) (fate, bool) {
+// hits reports whether the call is one that the trouble selects.
+func (t *troubled) hits(c *Client, call *Call, reading bool) bool {
+	return (t.Client == "" || t.Client == c.Name) && (t.Host == "" || t.Host == call.Host) && (t.Times == 0 ||
+		t.left > 0) &&
+		(t.Op == "" || t.Op == call.Op) && (t.Reads || !reading) && (t.ID == "" || t.ID == call.ID) &&
+		(t.Machine == "" || t.Machine == call.Mark.Machine)
+}
+
+func (w *World) draw(t *troubled, reading bool) (fate, bool) {
 	switch {
 	case w.Chance(t.Fails):
 		return fate{fails: t.How}, true
+	case w.Chance(t.Slow):
+		return fate{later: t.Delay}, true
+	case w.Chance(t.Hangs):
+		return fate{before: t}, true
+	case w.Chance(t.Unheard):
+		return fate{after: t}, true
 	case reading:
+	case w.Chance(t.Dropped):
+		return fate{dropped: true}, true
+	case w.Chance(t.Vain):
+		return fate{vain: true}, true
+	case t.Delay > 0 && w.Chance(t.Twice):
+		return fate{twice: true, again: t.Delay}, true
+	case t.Delay > 0 && w.Chance(t.Late):
+		return fate{mute: true, later: t.Delay}, true
 	case w.Chance(t.Lost):
 		return fate{mute: true}, true
 	case w.Chance(t.Twice):

@@ -23,8 +23,8 @@ const (
 
 // Needs returns what the machine's instance lacks; nil: there is none.
 func (w *World) Needs(vm *VM) Need {
-	lasting := func(i *illness) bool { return i.Lasting && !i.Config }
-	config := func(i *illness) bool { return i.Lasting && i.Config }
+	lasting := func(i *illness) bool { return i.lasting() && i.Cure != ByCommand }
+	config := func(i *illness) bool { return i.Cure == ByCommand }
 	switch {
 	case vm == nil || vm.Power == Gone:
 		return NeedsInstance
@@ -73,7 +73,7 @@ func (w *World) Obeys(name string, op Op) bool {
 
 // Spoiled reports whether what is built of the machine now comes up ill.
 func (w *World) Spoiled(machine string) bool {
-	return slices.ContainsFunc(w.builds, func(b *badBuilds) bool { return b.machine == "" || b.machine == machine })
+	return slices.ContainsFunc(w.builds, func(b *badBuilds) bool { return b.Machine == "" || b.Machine == machine })
 }
 
 // Pace returns how long a call and a boot take on average.

@@ -60,6 +60,23 @@ func (c *Client) Note(of, name string) End {
 	return Done
 }
 
+// NoteOn leaves a note on the host.
+func (w *World) NoteOn(host, of, name string) { w.noteCalled(of, name).on[w.hosts[host]] = true }
+
+// ForgetOn removes it.
+func (w *World) ForgetOn(host, of, name string) { delete(w.noteCalled(of, name).on, w.hosts[host]) }
+
+// OnHost returns what the installation noted on the host.
+func (w *World) OnHost(host, of string) []string {
+	var names []string
+	for _, n := range w.notes {
+		if n.of == of && n.on[w.hosts[host]] {
+			names = append(names, n.name)
+		}
+	}
+	return names
+}
+
 // Lacks reports whether a host that answers does not have the note.
 func (c *Client) Lacks(of, name string) bool {
 	n := c.w.noteCalled(of, name)

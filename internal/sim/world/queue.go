@@ -49,6 +49,14 @@ func (q *queue) Step() bool {
 	return true
 }
 
+// Until lets everything happen that is due until then, and the time be t.
+func (q *queue) Until(t time.Duration) {
+	for len(q.events) > 0 && q.events[0].at <= t {
+		q.Step()
+	}
+	q.now = max(q.now, t)
+}
+
 type eventHeap []*event // pointers, which heap.Interface takes as they are
 
 func (h eventHeap) Len() int { return len(h) }

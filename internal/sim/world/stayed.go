@@ -40,10 +40,20 @@ func (w *World) definitions(id string) []*VM {
 // StayBehind has a person move the instance while it runs, away from the host if that is where it is, and leave its definition there. It reports
 // whether that could be; the returned function is the person who removes the definition, if nobody started it meanwhile.
 func (w *World) StayBehind(vm *VM, host string) (lift func(), ok bool) {
-	if w.hosts[host] == nil || !vm.on() || vm.Host == host && !w.leave(vm) || w.names[place{host, vm.Name}] != nil {
+	if !vm.on() || w.hosts[host] == nil || vm.Host == host && !w.leave(vm) {
 		return func() {}, false
 	}
-	left := w.define(Status{ID: vm.ID, Name: vm.Name, Host: host, Mark: vm.Mark, Metadata: vm.Metadata, Tags: vm.Tags})
+	return w.Redefine(vm, host)
+}
+
+// Redefine leaves the instance's definition on the host, off, where its name is free; the returned function is as
+// StayBehind's.
+func (w *World) Redefine(vm *VM, host string) (lift func(), ok bool) {
+	if w.hosts[host] == nil || w.names[place{host, vm.Name}] != nil {
+		return func() {}, false
+	}
+	left := w.define(Status{ID: vm.ID, Name: vm.Name, Host: host, Mark: vm.Mark, Network: vm.Network,
+		Metadata: vm.Metadata, Tags: vm.Tags})
 	left.stayed, left.Stop = true, StopMoved
 	if left.Storage != "" && left.Storage == vm.Storage {
 		left.disks = slices.Clone(vm.disks) // it names the same files
@@ -53,6 +63,7 @@ func (w *World) StayBehind(vm *VM, host string) (lift func(), ok bool) {
 		c.twins[vm.ID] = append(c.twins[vm.ID], vm, left)
 	}
 	w.refresh(left)
+	w.tellPower(left)
 	return func() {
 		if left.Power == Off && left.stayed {
 			w.remove(left)
@@ -93,7 +104,7 @@ func (w *World) deleteDefinition(vm *VM, call *Call) (bool, End) {
 	for _, o := range w.definitions(vm.ID) {
 		if o.on() && o.Storage != "" && o.Storage == vm.Storage {
 			call.Robbed = true
-			w.Sicken(o, Ailment{Symptom: NoBoot, Lasting: true})
+			w.Sicken(o, Ailment{Symptom: NoBoot, Cure: ByRecreate})
 			w.Sicken(o, Ailment{Symptom: Hung})
 		}
 	}
@@ -104,18 +115,19 @@ func (w *World) deleteDefinition(vm *VM, call *Call) (bool, End) {
 // that another host shows is left alone (Conflict), and so is one that a host may have which does not answer (Transient).
 func (w *World) elsewhere(c *Client, call *Call) End {
 	vm := w.Definition(call.ID, call.Host)
-	if c.down() || !call.claims() || vm == nil && call.Op != Create || vm != nil && vm.Power == Running {
+	if c.down() || !call.claims() || vm == nil && call.Op != Create && call.Op != Delete || vm != nil &&
+		vm.Power == Running {
 		return Done
 	}
 	end := Done
 	for _, h := range w.order {
 		switch {
-		case h.Name == call.Host:
-		case h.dark > 0:
+		case h.Name == call.Host, h.supplanted > 0:
+		case h.silentTo(c.Name):
 			if (vm == nil || vm.Power == Off) && !slices.Contains(call.Excused, h.Name) { // what is paused has its process here
 				end = Transient
 			}
-		case w.Definition(call.ID, h.Name) != nil, call.Op == Create && w.holdsName(h, call):
+		case w.Definition(call.ID, h.Name) != nil, (call.Op == Create || call.Op == Restore) && w.holdsName(h, call):
 			return Conflict
 		}
 	}

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"time"
@@ -43,6 +44,7 @@ type Mark struct {
 	Kept     bool // it was put aside
 	// Instance is the one that it was written on; empty: nobody said so. Whoever copies an instance copies its mark.
 	Instance string
+	Built    time.Time // in its builder's word
 }
 
 // Status is an instance in the provider's word.
@@ -56,17 +58,23 @@ type Status struct {
 	Mark           Mark
 	Metadata       string // what it bears beside the mark
 	Tags           string // what it is tagged with
+	Transient      bool   // nothing defines it: it is gone once it is off
 }
 
 // VM is one instance as it truly is.
 type VM struct {
 	Status
-	Born   time.Duration
-	boots  uint64 // counts power-ons, so that an old boot's end is not taken for the new one's
-	booted bool
-	ills   []*illness
-	// lease is the address that it uses; Status.Address is what the provider knows of it.
+	Born  time.Duration
+	Image string // what it was built from, where the caller said so
+	// Boots counts how often it began to boot, and DiskBoots how often from its present disk.
+	Boots, DiskBoots int
+	boots            uint64 // counts power-ons, so that an old boot's end is not taken for the new one's
+	booted           bool
+	ills             []*illness
+	// lease is the address that it uses; Status.Address is what the provider knows of it, which learns it some time
+	// after each boot.
 	lease   netip.Addr
+	learnt  bool
 	serving bool
 	since   time.Duration // since when it serves, or does not
 	history []moment      // oldest first, back to memory before now
@@ -90,19 +98,32 @@ const memory = 10 * time.Minute
 // illness is one thing that keeps a machine from serving.
 type illness struct {
 	Ailment
+	inborn bool // and its first boot is still to come
 }
 
 // Ailment is what can be wrong inside a machine that its provider calls running.
 type Ailment struct {
 	Symptom Symptom
-	// Lasting ailments survive a reset: only a new instance is free of them.
-	Lasting bool
-	// Config says that the ailment is of the configuration: a command that applies it again is a cure.
-	Config bool
-	// Loss is the share of probes that are lost, for Lossy.
-	Loss float64
-	// Check is the one that fails, for CheckFails.
-	Check string
+	Cure    Cure          // default: ByReboot; of SlowBoot ByRecreate
+	Share   float64       // of Lossy: how many of the probes are lost, 0 to 1
+	Check   string        // of CheckFails: the one
+	Status  int           // of AppError: the code; default 503
+	Delay   time.Duration // of SlowBoot: by how much
+}
+
+// Cure is what makes a machine well again.
+type Cure string
+
+// The cures. A new instance is well, unless builds are spoilt.
+const (
+	ByReboot   Cure = "reboot"   // the next boot
+	ByRecreate Cure = "recreate" // nothing but a new instance, or a new disk
+	ByCommand  Cure = "command"  // a command that applies its configuration again, or a new instance
+)
+
+// lasting reports whether the ailment survives a reset.
+func (a *Ailment) lasting() bool {
+	return a.Cure != ByReboot && (a.Cure != "" || a.Symptom == SlowBoot)
 }
 
 // Symptom is how an ailing machine looks from outside.
@@ -114,9 +135,12 @@ const (
 	Halts      Symptom = "halts"       // answers nothing, and its processors stand still
 	Unplugged  Symptom = "no-network"  // lives, and nobody reaches it
 	AppDead    Symptom = "app-dead"    // answers pings, refuses connections
-	AppError   Symptom = "app-error"   // answers requests with status 503
+	AppError   Symptom = "app-error"   // answers requests with a status, Ailment.Status
+	AppHangs   Symptom = "app-hangs"   // takes requests, and answers none
 	Slow       Symptom = "slow"        // answers everything too late
 	NoBoot     Symptom = "no-boot"     // comes up no more once it is down or reset
+	NoAddress  Symptom = "no-address"  // has none, so that nothing reaches it
+	SlowBoot   Symptom = "slow-boot"   // its boots, and its addresses, take Ailment.Delay longer
 	BadPage    Symptom = "bad-page"    // answers requests with a page that says something else
 	CheckFails Symptom = "check-fails" // one of its checks fails, Ailment.Check
 	AgentMute  Symptom = "agent-mute"  // its agent answers nothing, and all else is well
@@ -126,6 +150,21 @@ const (
 
 // Copied reports whether the instance is somebody's copy of the one that its mark was written on.
 func (vm *VM) Copied() bool { return vm.Mark.Instance != "" && vm.Mark.Instance != vm.ID }
+
+// Lease is the address that the instance uses, whatever its provider knows.
+func (vm *VM) Lease() netip.Addr { return vm.lease }
+
+// Ills are what ails it, in the order in which it came.
+func (vm *VM) Ills() []Ailment {
+	out := make([]Ailment, len(vm.ills))
+	for i, ill := range vm.ills {
+		out[i] = ill.Ailment
+	}
+	return out
+}
+
+// Lives reports whether the guest's system runs, reachable or not.
+func (vm *VM) Lives() bool { return vm.Power == Running && vm.listens() }
 
 // Machine returns the machine that the instance is one of, by truth; empty: of none, whatever mark was copied with it.
 func (vm *VM) Machine() string {
@@ -152,19 +191,30 @@ func (vm *VM) loss() float64 {
 	var most float64
 	for _, i := range vm.ills {
 		if i.Symptom == Lossy {
-			most = max(most, i.Loss)
+			most = max(most, i.Share)
 		}
 	}
 	return most
 }
 
-// pings reports whether it would answer a ping from next door.
-func (vm *VM) pings() bool {
-	return vm.Power == Running && vm.booted && !vm.hangs() && !vm.ails(Unplugged) && !vm.ails(Slow)
+// status is the code that it answers requests with.
+func (vm *VM) status() int {
+	for _, i := range vm.ills {
+		if i.Symptom == AppError && i.Status != 0 {
+			return i.Status
+		}
+	}
+	return 503
 }
 
-// answersAgent reports whether the agent inside answers: as long as the guest lives, whatever its network does.
-func (vm *VM) answersAgent() bool {
+// pings reports whether it would answer a ping from next door.
+func (vm *VM) pings() bool {
+	return vm.Power == Running && vm.booted && !vm.hangs() && !vm.ails(Unplugged) && !vm.ails(Slow) &&
+		!vm.ails(NoAddress)
+}
+
+// AnswersAgent reports whether the agent inside answers: as long as the guest lives, whatever its network does.
+func (vm *VM) AnswersAgent() bool {
 	lives := vm.listens() && !vm.ails(Slow) || vm.ails(AgentLies)
 	return lives && vm.Power == Running && !vm.ails(AgentMute)
 }
@@ -175,11 +225,15 @@ func (vm *VM) Halted() (since time.Duration, is bool) { return vm.halted, vm.Pow
 // listens reports whether the guest does what its power button says.
 func (vm *VM) listens() bool { return vm.booted && !vm.hangs() && !vm.ails(NoBoot) }
 
+// StandsStill reports whether it is said to run, and its processors do nothing.
+func (vm *VM) StandsStill() bool { return vm.Power == Running && vm.ails(Halts) }
+
 // hangs reports whether the guest does nothing any more, spinning or not.
 func (vm *VM) hangs() bool { return vm.ails(Hung) || vm.ails(Halts) }
 
 func (vm *VM) works() bool {
-	return vm.pings() && !vm.ails(AppDead) && !vm.ails(AppError) && !vm.ails(BadPage) && !vm.ails(CheckFails)
+	return vm.pings() && !vm.ails(AppDead) && !vm.ails(AppError) && !vm.ails(AppHangs) && !vm.ails(BadPage) &&
+		!vm.ails(CheckFails)
 }
 
 // Healthy reports whether the instance would pass its own checks now, asked by its peers.
@@ -234,7 +288,7 @@ func (w *World) Running() map[string]int {
 func (w *World) Plant(s Status) *VM {
 	vm := w.add(s)
 	w.setPower(vm, Running, StopUnknown)
-	vm.booted, vm.Status.Address = true, vm.lease
+	vm.booted, vm.learnt = true, true
 	w.refresh(vm)
 	vm.since = w.now - w.options.Proven - time.Hour
 	return vm
@@ -245,7 +299,9 @@ func (w *World) Leave(s Status) bool {
 	if w.hosts[s.Host] == nil || w.names[place{s.Host, s.Name}] != nil {
 		return false
 	}
-	w.refresh(w.add(s))
+	vm := w.add(s)
+	w.refresh(vm)
+	w.tellPower(vm)
 	return true
 }
 
@@ -259,7 +315,7 @@ func (w *World) add(s Status) *VM {
 // define makes a definition that is off. Its place is free.
 func (w *World) define(s Status) *VM {
 	h := w.hosts[s.Host]
-	s.Power, s.Stop, s.Network, s.Storage = Off, StopUnknown, h.Network, h.Storage
+	s.Power, s.Stop, s.Network, s.Storage = Off, StopUnknown, cmp.Or(h.Network, s.Network), h.Storage
 	vm := &VM{Status: s, Born: w.now, since: w.now}
 	w.names[place{s.Host, s.Name}] = vm
 	h.guests = append(h.guests, vm)
@@ -291,6 +347,12 @@ func (w *World) release(vm *VM) {
 	}
 }
 
+func (w *World) tellPower(vm *VM) {
+	if w.Watch != nil {
+		w.Watch.Power(vm)
+	}
+}
+
 func (w *World) tellAddress(a netip.Addr) {
 	if w.Watch != nil && a.IsValid() {
 		w.Watch.Address(a)
@@ -303,6 +365,7 @@ func (w *World) setPower(vm *VM, p Power, why Stop) {
 	if p == Running && vm.Power == Paused {
 		vm.Power, vm.Stop = p, why // it goes on where it was
 		w.refresh(vm)
+		w.tellPower(vm)
 		return
 	}
 	vm.Power, vm.Stop = p, why
@@ -312,13 +375,19 @@ func (w *World) setPower(vm *VM, p Power, why Stop) {
 	if p == Running {
 		w.boot(vm)
 	} else if p != Paused {
-		vm.booted, vm.Status.Address = false, netip.Addr{}
+		vm.booted, vm.learnt = false, false
 		vm.boots++
 	}
 	if vm.on() != was {
 		w.count(vm)
 	}
 	w.refresh(vm)
+	if p != Running {
+		w.tellPower(vm)
+	}
+	if p == Off && vm.Transient {
+		w.remove(vm)
+	}
 }
 
 // Writes reports whether the instance can change anything outside of itself: it is powered on, and not cut from all there is.
@@ -336,6 +405,7 @@ func (w *World) count(vm *VM) {
 	w.copies[m] += by
 	for _, d := range vm.disks {
 		d.Writers += by
+		d.Most = max(d.Most, d.Writers)
 	}
 	if w.Watch != nil && m != "" {
 		w.Watch.Copies(m, w.copies[m])
@@ -344,16 +414,27 @@ func (w *World) count(vm *VM) {
 
 // boot lets the instance come up, with a fresh mind: what a reset cures is cured.
 func (w *World) boot(vm *VM) {
-	vm.ills = slices.DeleteFunc(vm.ills, func(i *illness) bool { return !i.Lasting })
-	vm.booted, vm.Status.Address = false, netip.Addr{}
+	vm.ills = slices.DeleteFunc(vm.ills, func(i *illness) bool {
+		cured := !i.inborn && !i.lasting()
+		i.inborn = false
+		return cured
+	})
+	vm.booted, vm.learnt = false, false
 	vm.boots++
+	vm.Boots++
+	vm.DiskBoots++
+	w.tellPower(vm)
 	if vm.ails(NoBoot) {
 		return
 	}
 	boot, took := vm.boots, w.between(w.options.Boot, w.options.BootMost)
-	w.After(took/2, func() {
+	addressed := cmp.Or(w.options.AddressAfter, took/2)
+	for _, i := range vm.ills {
+		took, addressed = took+i.Delay, addressed+i.Delay
+	}
+	w.After(addressed, func() {
 		if vm.boots == boot {
-			vm.Status.Address = vm.lease
+			vm.learnt = true
 			w.refresh(vm)
 		}
 	})
@@ -367,6 +448,10 @@ func (w *World) boot(vm *VM) {
 
 // refresh lets the world notice that something about the instance changed.
 func (w *World) refresh(vm *VM) {
+	vm.Status.Address = netip.Addr{}
+	if vm.learnt && !vm.ails(NoAddress) {
+		vm.Status.Address = vm.lease
+	}
 	w.remember(vm)
 	serving := vm.works() && !w.severed(vm)
 	if serving != vm.serving {

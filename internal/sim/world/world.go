@@ -38,8 +38,12 @@ type Options struct {
 	Hosts []Host // default: one host with an empty name
 	// Boot is the time from power on until a machine serves, drawn evenly between Boot and BootMost. Default 20 s to 40 s.
 	Boot, BootMost time.Duration
+	// AddressAfter is the time from power on until the provider knows the address. Default: half of the boot.
+	AddressAfter time.Duration
 	// Latency is the time that a provider call takes, drawn evenly between Latency and LatencyMost. Default 50 ms to 500 ms.
 	Latency, LatencyMost time.Duration
+	// Swift says that provider calls take no time.
+	Swift bool
 	// Proven is how long a machine must have served before it counts as healthy: the time in which its own checks would
 	// call it up. Default: at once.
 	Proven time.Duration
@@ -67,9 +71,9 @@ type World struct {
 	trouble    []*troubled
 	builds     []*badBuilds
 	disks      map[volume]*Disk
-	diskCopies map[copyName]string // of disks: the instance that each is of
-	written    uint64              // how many disks there ever were
-	notes      []*noted            // in the order in which they came
+	diskCopies map[copyName]Copy // of disks: the instance that each is of
+	written    uint64            // how many disks there ever were
+	notes      []*noted          // in the order in which they came
 
 	// Watch is told of everything that the judge may want to know; nil: nobody listens.
 	Watch Watcher
@@ -83,6 +87,8 @@ type Watcher interface {
 	Acted(c *Call)
 	// Serving is told when a machine's instance begins or ceases to serve.
 	Serving(vm *VM)
+	// Power is told when an instance was turned on or off, began to boot or went on, or is gone.
+	Power(vm *VM)
 	// Copies is told when the number of powered-on instances of a machine changes.
 	Copies(machine string, n int)
 	// Address is told when what a probe to the address would hear may have changed.
@@ -96,14 +102,16 @@ type place struct{ host, name string }
 // host is one hypervisor as it truly is.
 type host struct {
 	Host
-	dark     int  // how many faults keep its control plane silent
-	dead     int  // how many keep its power controller silent
-	mute     int  // how many lose what that answers
-	disabled int  // how many want it to be empty
-	cut      bool // somebody had its power cut, and nobody turned it on again
-	deaf     int  // how many keep silent whoever can cut its access
-	apart    bool // somebody had its access to storage and network cut, and nobody gave it back
-	guests   []*VM
+	dark       int            // how many faults keep its control plane silent
+	darkTo     map[string]int // and to one client alone
+	supplanted int            // how many put another provider in its place
+	dead       int            // how many keep its power controller silent
+	mute       int            // how many lose what that answers
+	disabled   int            // how many want it to be empty
+	cut        bool           // somebody had its power cut, and nobody turned it on again
+	deaf       int            // how many keep silent whoever can cut its access
+	apart      bool           // somebody had its access to storage and network cut, and nobody gave it back
+	guests     []*VM
 }
 
 // Complete returns the options with the defaults of what is zero.
@@ -112,6 +120,9 @@ func (o Options) Complete() Options {
 	o.BootMost = max(o.Boot, cmp.Or(o.BootMost, 2*o.Boot))
 	o.Latency = cmp.Or(o.Latency, 50*time.Millisecond)
 	o.LatencyMost = max(o.Latency, cmp.Or(o.LatencyMost, 10*o.Latency))
+	if o.Swift {
+		o.Latency, o.LatencyMost = 0, 0
+	}
 	return o
 }
 
@@ -126,7 +137,7 @@ func New(o Options) *World {
 		stayed: map[string][]*VM{}, names: map[place]*VM{}, leases: map[netip.Addr]*VM{},
 		sharers: map[netip.Addr][]*VM{},
 		last:    netip.MustParseAddr("10.0.0.0"), copies: map[string]int{},
-		diskCopies: map[copyName]string{}, disks: map[volume]*Disk{},
+		diskCopies: map[copyName]Copy{}, disks: map[volume]*Disk{},
 	}
 	for _, h := range o.Hosts {
 		w.hosts[h.Name] = &host{Host: h}
@@ -135,6 +146,9 @@ func New(o Options) *World {
 	slices.SortFunc(w.order, func(a, b *host) int { return cmp.Compare(a.Name, b.Name) })
 	return w
 }
+
+// Vacant reports whether nothing bears the name on the host.
+func (w *World) Vacant(host, name string) bool { return w.names[place{host, name}] == nil }
 
 // Hosts returns the hosts, sorted by name.
 func (w *World) Hosts() []Host {

@@ -152,7 +152,7 @@ func TestAResetCuresWhatDoesNotLast(t *testing.T) {
 	w := two(4)
 	hung, broken := planted(w, "web-1", "h1"), planted(w, "web-2", "h1")
 	w.Sicken(hung, Ailment{Symptom: Hung})
-	w.Sicken(broken, Ailment{Symptom: NoBoot, Lasting: true})
+	w.Sicken(broken, Ailment{Symptom: NoBoot, Cure: ByRecreate})
 	c := w.Client("hale")
 	for _, vm := range []*VM{hung, broken} {
 		if end := send(w, c, Call{Op: Reboot, ID: vm.ID, Host: "h1", Mark: vm.Mark}); end != Done {
