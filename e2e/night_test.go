@@ -130,7 +130,8 @@ func (s stage) nobodyTold(mark int) {
 
 // TestL04S19AWayThatIsCutIsNoFailureAndAMachineThatHangsIsOne has hale in a network of its own. Its way to a host with
 // two machines is cut, while all others reach them: nothing is touched, a person is told once, and it is over when the
-// way is back. Then one machine hangs beside another one, and one that is alone on its host, of which only the host's
+// way is back. It is cut once more, and one of the two halts: its processors stand still, so it is reset, and the other
+// one is left alone. Then one machine hangs beside another one, and one that is alone on its host, of which only the host's
 // own address answers: both are reset.
 func TestL04S19AWayThatIsCutIsNoFailureAndAMachineThatHangsIsOne(t *testing.T) {
 	t.Parallel()
@@ -179,6 +180,8 @@ func TestL04S19AWayThatIsCutIsNoFailureAndAMachineThatHangsIsOne(t *testing.T) {
 	}
 
 	run.scene()
+	s.haltsOutOfSight(crowded, two[0], two[1])
+	run.scene()
 	s.hangsAndIsReset(crowded.lab, two[0])
 	run.scene()
 	s.hangsAndIsReset(lonely.lab, one[0])
@@ -200,6 +203,24 @@ func TestS19AFleetOfOneThatHangsIsReset(t *testing.T) {
 	run.scene()
 	s.hangsAndIsReset(s.lab, s.machine("solo-1"))
 	s.lawful()
+}
+
+// haltsOutOfSight cuts hale's way to a host and has one of its two machines halt.
+func (s stage) haltsOutOfSight(on *box, halts, lives api.Machine) {
+	s.Helper()
+	mark, way := s.journal.mark(), s.cutFrom(on)
+	way.close()
+	for _, m := range []api.Machine{halts, lives} {
+		s.event("it is held", mark, of(m.Name, because("held", "no-witness")))
+	}
+	s.must(on.lab.Break(s.within(moment), halts.Name, lab.FaultHalt))
+	s.event("it is reset", mark, of(halts.Name, intent("reboot")))
+	way.open()
+	s.wantCalls(s.healed(halts.Name, mark), "reboot")
+	s.stands()
+	if n := count(s.after(mark), of(lives.Name, kind("intent"))); n != 0 {
+		s.Errorf("%d calls went to %s, which lived", n, lives.Name)
+	}
 }
 
 // hangsAndIsReset has the machine's kernel stand still, of which nobody hears, and checks that hale resets it, and in

@@ -2,6 +2,7 @@ package repair_test
 
 import (
 	"cmp"
+	"fmt"
 	"testing"
 	"time"
 
@@ -53,6 +54,23 @@ func TestWhatALookDecides(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// L4: that its processors stand still was all that bore witness to a machine's silence. Those that move in the look take
+// that back.
+func TestALookInWhichProcessorsMoveDisruptsNothing(t *testing.T) {
+	t.Parallel()
+	for moves, want := range map[bool]string{
+		false: "look confirmed; CALL reboot old; act",
+		true:  "look look-unclear; held look-unclear; look in 500ms",
+	} {
+		st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+		st.s.Spec.Repair.Silence, st.s.Still = "", []fleet.InstanceID{st.m.Current.ID}
+		st.view.Checks[0].Result = fleet.ResultTimeout
+		st.answer(fleet.PowerRunning, fleet.StandingDown)
+		st.view.Look.Moves, st.view.Look.Checks[0].Result = moves, fleet.ResultTimeout
+		st.want(fmt.Sprint("they move: ", moves), st.round(), want)
 	}
 }
 
