@@ -90,10 +90,10 @@ func TestALookThatSaysNothingForLong(t *testing.T) {
 	for n := 1; n <= 10; n++ {
 		st.answer("", fleet.StandingUnknown)
 		got := st.round()
-		switch {
-		case n == 1:
+		switch n {
+		case 1:
 			st.want("first", got, "look look-unclear; held look-unclear; look in 500ms")
-		case n == 10:
+		case 10:
 			st.want("last", got, "look look-unclear; paged call-failed; repair-ended look-unclear; over, again in 5s")
 			return
 		}

@@ -14,15 +14,22 @@ import (
 // it is the world's, whose own words are world.World's methods; here are the names by which tests and people call it.
 type Fault interface {
 	// strike makes it happen at once, and returns what ends it, if anything does.
-	strike(w *World) (lift func(), err error)
+	strike(w *World) struck
+}
+
+// struck is what became of a fault: what ends it, if anything does, or why it cannot happen.
+type struck struct {
+	lift func()
+	err  error
 }
 
 // Inject makes the fault happen now. The returned function ends a fault that lasts; it may be called more than once.
 // fault.NotFound: the fault names an instance that does not exist.
 func (w *World) Inject(f Fault) (lift func(), err error) {
-	lift = w.Strike(func(*world.World) (over func()) {
-		over, err = f.strike(w)
-		return over
+	lift = w.Strike(func(*world.World) func() {
+		is := f.strike(w)
+		err = is.err
+		return is.lift
 	})
 	if err != nil {
 		return nil, err
@@ -31,16 +38,16 @@ func (w *World) Inject(f Fault) (lift func(), err error) {
 }
 
 // onGuest is a fault of one instance.
-func (w *World) onGuest(id fleet.InstanceID, strike func(vm *world.VM) (lift func())) (func(), error) {
+func (w *World) onGuest(id fleet.InstanceID, strike func(vm *world.VM) (lift func())) struck {
 	vm, err := w.find(id)
 	if err != nil {
-		return nil, err
+		return struck{err: err}
 	}
-	return strike(vm), nil
+	return struck{lift: strike(vm)}
 }
 
 // once is a fault of one instance that does not last.
-func (w *World) once(id fleet.InstanceID, strike func(vm *world.VM)) (func(), error) {
+func (w *World) once(id fleet.InstanceID, strike func(vm *world.VM)) struck {
 	return w.onGuest(id, func(vm *world.VM) func() {
 		strike(vm)
 		return nil
@@ -48,22 +55,25 @@ func (w *World) once(id fleet.InstanceID, strike func(vm *world.VM)) (func(), er
 }
 
 // onHost is a fault of one host; client is who notices when it ends, everybody if it is empty.
-func (w *World) onHost(host fleet.HostName, client string, strike func(world.Domain) (lift func())) (func(), error) {
+func (w *World) onHost(host fleet.HostName, client string, strike func(world.Domain) (lift func())) struck {
 	if err := w.hostExists(host); err != nil {
-		return nil, err
+		return struck{err: err}
 	}
 	lift := strike(world.Domain{Kind: "host", Name: string(host)})
-	return func() {
+	return struck{lift: func() {
 		lift()
 		w.lookAgain(host, client)
-	}, nil
+	}}
 }
 
-// Illness is what is wrong with a guest.
+// Of what is wrong with a guest.
 type (
+	// Illness is what is wrong.
 	Illness = world.Ailment
+	// Symptom is how it shows.
 	Symptom = world.Symptom
-	Cure    = world.Cure
+	// Cure is what makes the guest well again.
+	Cure = world.Cure
 )
 
 // The symptoms. The provider reports such a guest as running.
@@ -94,7 +104,7 @@ type Broken struct {
 	Illness
 }
 
-func (f Broken) strike(w *World) (func(), error) {
+func (f Broken) strike(w *World) struck {
 	return w.onGuest(f.Instance, func(vm *world.VM) func() { return w.truth.Sicken(vm, f.Illness) })
 }
 
@@ -107,18 +117,18 @@ type NextBuilds struct {
 	Illness
 }
 
-func (f NextBuilds) strike(w *World) (func(), error) {
-	return w.truth.SpoilBuilds(world.Builds{Machine: string(f.Machine), Image: f.Image, Times: f.Times},
-		f.Illness), nil
+func (f NextBuilds) strike(w *World) struck {
+	return struck{lift: w.truth.SpoilBuilds(world.Builds{Machine: string(f.Machine), Image: f.Image, Times: f.Times},
+		f.Illness)}
 }
 
 // Crash ends the guest as a killed process does: off, StopCrash.
 type Crash struct{ Instance fleet.InstanceID }
 
-func (f Crash) strike(w *World) (func(), error) { return w.stop(f.Instance, world.StopCrash) }
+func (f Crash) strike(w *World) struck { return w.stop(f.Instance, world.StopCrash) }
 
 // stop turns the guest off behind the provider's back.
-func (w *World) stop(id fleet.InstanceID, by world.Stop) (func(), error) {
+func (w *World) stop(id fleet.InstanceID, by world.Stop) struck {
 	return w.once(id, func(vm *world.VM) { w.truth.Crash(vm, by) })
 }
 
@@ -129,7 +139,7 @@ type Panic struct {
 	Remains  fleet.Power
 }
 
-func (f Panic) strike(w *World) (func(), error) {
+func (f Panic) strike(w *World) struck {
 	return w.once(f.Instance, func(vm *world.VM) {
 		switch f.Remains {
 		case fleet.PowerRunning:
@@ -145,19 +155,19 @@ func (f Panic) strike(w *World) (func(), error) {
 // GuestPowersOff is a shutdown from within: off, StopGuest.
 type GuestPowersOff struct{ Instance fleet.InstanceID }
 
-func (f GuestPowersOff) strike(w *World) (func(), error) { return w.stop(f.Instance, world.StopGuest) }
+func (f GuestPowersOff) strike(w *World) struck { return w.stop(f.Instance, world.StopGuest) }
 
 // PersonPowersOff is a stop that somebody else than hale ordered at the provider: off, StopExternal.
 type PersonPowersOff struct{ Instance fleet.InstanceID }
 
-func (f PersonPowersOff) strike(w *World) (func(), error) {
+func (f PersonPowersOff) strike(w *World) struck {
 	return w.stop(f.Instance, world.StopExternal)
 }
 
 // PersonShutsDown is what virsh shutdown does: off, StopShutdown.
 type PersonShutsDown struct{ Instance fleet.InstanceID }
 
-func (f PersonShutsDown) strike(w *World) (func(), error) {
+func (f PersonShutsDown) strike(w *World) struck {
 	return w.stop(f.Instance, world.StopShutdown)
 }
 
@@ -165,7 +175,7 @@ func (f PersonShutsDown) strike(w *World) (func(), error) {
 // or not.
 type PersonMends struct{ Instance fleet.InstanceID }
 
-func (f PersonMends) strike(w *World) (func(), error) { return w.once(f.Instance, w.truth.PowerOn) }
+func (f PersonMends) strike(w *World) struck { return w.once(f.Instance, w.truth.PowerOn) }
 
 // Paused suspends the guest; when lifted it goes on, if it is still suspended.
 type Paused struct {
@@ -175,40 +185,40 @@ type Paused struct {
 	By fleet.Stop
 }
 
-func (f Paused) strike(w *World) (func(), error) {
+func (f Paused) strike(w *World) struck {
 	return w.onGuest(f.Instance, func(vm *world.VM) func() { return w.truth.Suspend(vm, world.Stop(f.By)) })
 }
 
 // Rescued is a person who has another system run in the guest's place.
 type Rescued struct{ Instance fleet.InstanceID }
 
-func (f Rescued) strike(w *World) (func(), error) {
+func (f Rescued) strike(w *World) struck {
 	return w.once(f.Instance, func(vm *world.VM) { w.truth.Rescue(vm) })
 }
 
 // Unrescued is a person who has mended the guest, and has it boot from its own disk again.
 type Unrescued struct{ Instance fleet.InstanceID }
 
-func (f Unrescued) strike(w *World) (func(), error) { return w.once(f.Instance, w.truth.Unrescue) }
+func (f Unrescued) strike(w *World) struck { return w.once(f.Instance, w.truth.Unrescue) }
 
 // Vanishes removes the guest with all that it had, as an undefine by somebody else does.
 type Vanishes struct{ Instance fleet.InstanceID }
 
-func (f Vanishes) strike(w *World) (func(), error) { return w.once(f.Instance, w.truth.Vanish) }
+func (f Vanishes) strike(w *World) struck { return w.once(f.Instance, w.truth.Vanish) }
 
 // NewAddress gives the guest another address from the DHCP at once.
 type NewAddress struct{ Instance fleet.InstanceID }
 
-func (f NewAddress) strike(w *World) (func(), error) { return w.once(f.Instance, w.truth.Readdress) }
+func (f NewAddress) strike(w *World) struck { return w.once(f.Instance, w.truth.Readdress) }
 
 // SameAddress gives the guest the address that another one has and keeps, as where networks of two hosts overlap: who
 // asks there reaches the other one.
 type SameAddress struct{ Instance, As fleet.InstanceID }
 
-func (f SameAddress) strike(w *World) (func(), error) {
+func (f SameAddress) strike(w *World) struck {
 	other, err := w.find(f.As)
 	if err != nil {
-		return nil, err
+		return struck{err: err}
 	}
 	return w.once(f.Instance, func(vm *world.VM) { w.truth.TakeAddress(vm, other) })
 }
@@ -242,7 +252,7 @@ const (
 	NoEffect   Effect = "no-effect"   // it is accepted, and nothing follows
 )
 
-func (f Calls) strike(w *World) (func(), error) {
+func (f Calls) strike(w *World) struck {
 	op := world.Op(f.Op)
 	if op == world.Run {
 		op = world.Configure
@@ -261,19 +271,19 @@ func (f Calls) strike(w *World) (func(), error) {
 	if f.Effect == HangsAfter && (f.Op == OpNoteStart || f.Op == OpForgetStart) {
 		t.Reads = true // a fault of all calls hits the call that the note is written for
 	}
-	return w.truth.Upset(t), nil
+	return struck{lift: w.truth.Upset(t)}
 }
 
 // Outage cuts a client, or with an empty name all of them, from the provider: calls fail as transient, nothing is
 // heard.
 type Outage struct{ Client string }
 
-func (f Outage) strike(w *World) (func(), error) {
+func (f Outage) strike(w *World) struck {
 	lift := w.truth.Cutoff(f.Client)
-	return func() {
+	return struck{lift: func() {
 		lift()
 		w.lookAgain("", f.Client)
-	}, nil
+	}}
 }
 
 // HostUnreachable cuts a client, or with an empty name everybody, from one host's control plane. Its guests run on.
@@ -282,7 +292,7 @@ type HostUnreachable struct {
 	Client string
 }
 
-func (f HostUnreachable) strike(w *World) (func(), error) {
+func (f HostUnreachable) strike(w *World) struck {
 	return w.onHost(f.Host, f.Client, func(d world.Domain) func() { return w.truth.DarknessTo(f.Client, d) })
 }
 
@@ -290,7 +300,7 @@ func (f HostUnreachable) strike(w *World) (func(), error) {
 // once waits for it as long as there is time, and then has the others' answers.
 type HostHangs struct{ Host fleet.HostName }
 
-func (f HostHangs) strike(w *World) (func(), error) {
+func (f HostHangs) strike(w *World) struck {
 	return w.onHost(f.Host, "", func(d world.Domain) func() {
 		w.hanging++
 		lift := w.truth.Darkness(d)
@@ -305,25 +315,25 @@ func (f HostHangs) strike(w *World) (func(), error) {
 // nobody knows any more who or what stopped them.
 type HostLosesPower struct{ Host fleet.HostName }
 
-func (f HostLosesPower) strike(w *World) (func(), error) {
+func (f HostLosesPower) strike(w *World) struck {
 	return w.onHost(f.Host, "", w.truth.PowerFailure)
 }
 
 // HostShutsDown lets the host shut down all its guests in order, as before it is started anew.
 type HostShutsDown struct{ Host fleet.HostName }
 
-func (f HostShutsDown) strike(w *World) (func(), error) {
+func (f HostShutsDown) strike(w *World) struck {
 	if err := w.hostExists(f.Host); err != nil {
-		return nil, err
+		return struck{err: err}
 	}
 	w.truth.ShutDown(world.Domain{Kind: "host", Name: string(f.Host)})
-	return nil, nil
+	return struck{}
 }
 
 // HostDisabled says that whoever runs the provider wants the host to be empty. Its guests run on.
 type HostDisabled struct{ Host fleet.HostName }
 
-func (f HostDisabled) strike(w *World) (func(), error) {
+func (f HostDisabled) strike(w *World) struck {
 	w.lookAgain(f.Host, "")
 	return w.onHost(f.Host, "", w.truth.Disable)
 }
@@ -331,7 +341,7 @@ func (f HostDisabled) strike(w *World) (func(), error) {
 // CutOff parts the host's guests from everybody, their peers too: they run, and serve nobody.
 type CutOff struct{ Host fleet.HostName }
 
-func (f CutOff) strike(w *World) (func(), error) { return OutOfSight{Host: f.Host}.strike(w) }
+func (f CutOff) strike(w *World) struck { return OutOfSight{Host: f.Host}.strike(w) }
 
 // OutOfSight parts one client's probes from the host's guests, which serve everybody else. Its calls to the provider
 // pass.
@@ -340,48 +350,48 @@ type OutOfSight struct {
 	Host   fleet.HostName
 }
 
-func (f OutOfSight) strike(w *World) (func(), error) {
+func (f OutOfSight) strike(w *World) struck {
 	if err := w.hostExists(f.Host); err != nil {
-		return nil, err
+		return struck{err: err}
 	}
-	return w.truth.Part(f.Client, world.Domain{Kind: "host", Name: string(f.Host)}), nil
+	return struck{lift: w.truth.Part(f.Client, world.Domain{Kind: "host", Name: string(f.Host)})}
 }
 
 // AccessCut parts the host's guests from all that they could write to, as a switched port or a storage system does
 // that is told to: they run, and neither write nor serve.
 type AccessCut struct{ Host fleet.HostName }
 
-func (f AccessCut) strike(w *World) (func(), error) {
+func (f AccessCut) strike(w *World) struck {
 	if err := w.hostExists(f.Host); err != nil {
-		return nil, err
+		return struck{err: err}
 	}
-	return w.truth.CutAccess(world.Domain{Kind: "host", Name: string(f.Host)}), nil
+	return struck{lift: w.truth.CutAccess(world.Domain{Kind: "host", Name: string(f.Host)})}
 }
 
 // OtherIdentity puts another, empty provider behind the host's address: it has another identity and knows no instance.
 // What it is told to build appears nowhere in this world.
 type OtherIdentity struct{ Host fleet.HostName }
 
-func (f OtherIdentity) strike(w *World) (func(), error) {
+func (f OtherIdentity) strike(w *World) struck {
 	if err := w.hostExists(f.Host); err != nil {
-		return nil, err
+		return struck{err: err}
 	}
-	return w.truth.Supplant(world.Domain{Kind: "host", Name: string(f.Host)}), nil
+	return struck{lift: w.truth.Supplant(world.Domain{Kind: "host", Name: string(f.Host)})}
 }
 
 // StaleLists lets List answer with what was true some time ago, at most ten minutes.
 type StaleLists struct{ Age time.Duration }
 
-func (f StaleLists) strike(w *World) (func(), error) {
-	return w.truth.Upset(world.Trouble{Stale: f.Age}), nil
+func (f StaleLists) strike(w *World) struck {
+	return struck{lift: w.truth.Upset(world.Trouble{Stale: f.Age})}
 }
 
 // EmptyLists lets List answer that there is nothing, completely and without error, as a proxy without its backend does.
 // Add Calls{Op: OpGet, Effect: Fails, Kind: fault.NotFound} for one that lies throughout.
 type EmptyLists struct{}
 
-func (f EmptyLists) strike(w *World) (func(), error) {
-	return w.truth.Upset(world.Trouble{Empty: true}), nil
+func (f EmptyLists) strike(w *World) struck {
+	return struck{lift: w.truth.Upset(world.Trouble{Empty: true})}
 }
 
 // Misreported lets the provider say something about an instance's power that is not so. Only the words are wrong:
@@ -393,7 +403,7 @@ type Misreported struct {
 	Stop     fleet.Stop
 }
 
-func (f Misreported) strike(w *World) (func(), error) {
+func (f Misreported) strike(w *World) struck {
 	return w.onGuest(f.Instance, func(*world.VM) func() {
 		w.lies = append(w.lies, &f)
 		return func() { w.lies = slices.DeleteFunc(w.lies, func(o *Misreported) bool { return o == &f }) }
@@ -403,15 +413,15 @@ func (f Misreported) strike(w *World) (func(), error) {
 // RepeatedEvents delivers each event several times (S26: five events for one failure, one heal).
 type RepeatedEvents struct{ Times int }
 
-func (f RepeatedEvents) strike(w *World) (func(), error) {
+func (f RepeatedEvents) strike(w *World) struck {
 	w.repeats = append(w.repeats, f.Times)
-	return func() { w.repeats = w.repeats[:len(w.repeats)-1] }, nil
+	return struck{lift: func() { w.repeats = w.repeats[:len(w.repeats)-1] }}
 }
 
 // LostEvents delivers no event about instances.
 type LostEvents struct{}
 
-func (LostEvents) strike(w *World) (func(), error) {
+func (LostEvents) strike(w *World) struck {
 	w.deaf++
-	return func() { w.deaf-- }, nil
+	return struck{lift: func() { w.deaf-- }}
 }

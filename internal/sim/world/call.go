@@ -284,11 +284,7 @@ func (w *World) do(call *Call) (bool, End) {
 		return w.dropCopy(call)
 	}
 	if call.Op == Configure {
-		if vm := w.vms[call.ID]; vm != nil {
-			effect, _ := w.configure(vm)
-			return effect, Done
-		}
-		return false, Done
+		return w.mend(call.ID), Done
 	}
 	vm := w.Definition(call.ID, call.Host)
 	if vm == nil && w.vms[call.ID] != nil && (call.Op == Evacuate || call.Op == Migrate) {
@@ -359,6 +355,9 @@ func (w *World) actOn(vm *VM, call *Call) (bool, End) {
 	case Rebuild:
 		return w.rebuild(vm)
 	case Certify:
+		if vm.Mark.Certified && vm.Mark.Instance == vm.ID {
+			return false, Done
+		}
 		vm.Mark.Certified, vm.Mark.Instance = true, vm.ID
 		w.refresh(vm)
 	case Keep, Restore:
@@ -390,6 +389,16 @@ func (w *World) command(c *Client, call Call, limit time.Duration, answer func(E
 		}
 		answer(call.End)
 	})
+}
+
+// mend applies an instance's configuration again, if there is one, and reports whether that cured anything.
+func (w *World) mend(id string) bool {
+	vm := w.vms[id]
+	if vm == nil {
+		return false
+	}
+	effect, _ := w.configure(vm)
+	return effect
 }
 
 // configure applies the instance's configuration again, where the network gets to it.
