@@ -188,7 +188,8 @@ func (f flags) survey(kinds []sim.Kind, rival sim.Rival) (sim.Reckoning, error) 
 	for i, d := range doses {
 		const horizon = 10 * 24 * time.Hour
 		s := sim.Survey{
-			Spec: func() fleet.Spec { return sim.Defaults(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers, Kinds: kinds,
+			Spec:  func() fleet.Spec { return sim.Defaults(d.size) },
+			Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers, Kinds: kinds,
 			Seed: f.seed + uint64(i)*seedsPerDose, Horizon: horizon, Gap: f.gap, Rival: rival,
 			Operator: answers, Unbrakes: true, Vary: i >= plain,
 		}

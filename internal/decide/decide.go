@@ -394,7 +394,8 @@ func (r *round) proceed(w *work) {
 	}
 	w.M.CopyTo(&r.before)
 	judged := len(w.Records)
-	r.sit.Tally, r.sit.Fated, r.sit.Unasked, r.sit.View = r.tally, w.fated, w.unasked, w.View // the guard sees the machine itself, too
+	// the guard sees the machine itself, too
+	r.sit.Tally, r.sit.Fated, r.sit.Unasked, r.sit.View = r.tally, w.fated, w.unasked, w.View
 	r.tally.Remove(w.M, &r.s.Spec)
 	if err := w.advanceSafely(r, r.orders(w)); err != nil {
 		*w.M = r.before.Clone()

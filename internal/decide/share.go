@@ -74,7 +74,8 @@ func (r *round) anybodysFate(works []*work) bool {
 // might share a fate yet, and nobody whose failing or place is news.
 func (r *round) countedBefore(works []*work) bool {
 	if len(r.sit.Whole.Parents) > 0 || r.s.Whole.Doubt.Reason != "" || r.tally.Suspect > 0 || len(r.freed) > 0 ||
-		!slices.Equal(r.lots, r.s.Lots) || slices.ContainsFunc(r.lots, func(l fleet.Lot) bool { return l.Suspect > 0 }) {
+		!slices.Equal(r.lots, r.s.Lots) ||
+		slices.ContainsFunc(r.lots, func(l fleet.Lot) bool { return l.Suspect > 0 }) {
 		return false
 	}
 	for _, w := range works {
@@ -113,8 +114,8 @@ func (r *round) state(m *fleet.Machine) fate.State {
 	return fate.Sound
 }
 
-// shows says what the machine shows of its place. One that a person holds shows it, too: its silence is no failure of its
-// own, and may be the place's.
+// shows says what the machine shows of its place. One that a person holds shows it, too: its silence is no failure of
+// its own, and may be the place's.
 func shows(r *round, w *work) fate.State {
 	if inVain(r, w.View) {
 		return fate.Failing

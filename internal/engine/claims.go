@@ -13,9 +13,9 @@ import (
 	"hale/internal/state"
 )
 
-// claim says that a target was told of a provider's outage, of a brake that fleets share, or of a fate: by the owner of the fleet
-// that came first, for all of them. It is made with the message and deleted with the message of the end, each by one
-// transaction that only the first one wins.
+// claim says that a target was told of a provider's outage, of a brake that fleets share, or of a fate: by the owner
+// of the fleet that came first, for all of them. It is made with the message and deleted with the message of the end,
+// each by one transaction that only the first one wins.
 type claim struct {
 	By      fleet.Name
 	Reasons []fleet.Reason // what was told of it

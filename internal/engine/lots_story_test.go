@@ -11,8 +11,8 @@ import (
 	"hale/internal/provider/simulated"
 )
 
-// S74: the only machine of a fleet lies behind a switch that dies, and so do those of ten other fleets. None is touched,
-// each fleet knows why, and people are told once, with the fleets that it is about.
+// S74: the only machine of a fleet lies behind a switch that dies, and so do those of ten other fleets. None is
+// touched, each fleet knows why, and people are told once, with the fleets that it is about.
 func TestS74TheFleetsBehindADeadSwitchAreTold(t *testing.T) {
 	t.Parallel()
 	shared := func(spec *fleet.Spec) {

@@ -214,8 +214,8 @@ func (c *Census) Within(site int, d fleet.Domain) bool {
 	return site >= 0 && known && c.sites[site].within(n)
 }
 
-// First returns, for each site, the index of the first of the domains that it lies in; -1: it lies in none. It takes the
-// place of what was returned before.
+// First returns, for each site, the index of the first of the domains that it lies in; -1: it lies in none. It takes
+// the place of what was returned before.
 func (c *Census) First(domains []fleet.Domain, before []int) []int {
 	first := before[:0]
 	for i := range c.sites {

@@ -2,8 +2,8 @@ package fleet
 
 import "cmp"
 
-// Lot is how the machines of a fleet fare that lie in the same place: what its owner shows to the others on its provider,
-// so that each of them looks for the causes of all failures together. It may be a moment old.
+// Lot is how the machines of a fleet fare that lie in the same place: what its owner shows to the others on its
+// provider, so that each of them looks for the causes of all failures together. It may be a moment old.
 type Lot struct {
 	Host             HostName
 	Network, Storage string

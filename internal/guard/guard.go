@@ -363,8 +363,8 @@ func Spent(m *fleet.Machine, s *Situation) bool {
 	return s.Spec.Repair.Attempts > 0 && len(Recent(m, s)) >= s.Spec.Repair.Attempts
 }
 
-// AskedUntil returns until when it is waited for those near a machine that are asked since it failed. An answer that never
-// comes holds nothing for ever (L8).
+// AskedUntil returns until when it is waited for those near a machine that are asked since it failed. An answer that
+// never comes holds nothing for ever (L8).
 func AskedUntil(m *fleet.Machine, spec *fleet.Spec) fleet.Instant {
 	return m.Health.SinceMono.Add(2 * SettleTime(*spec))
 }

@@ -44,7 +44,8 @@ func agentDown(v *fleet.View, spec *fleet.Spec) bool {
 	var within time.Duration
 	silent := false
 	for i := range v.Checks {
-		if i >= len(spec.Checks) || spec.Checks[i].Kind == fleet.CheckAgent || v.Checks[i].Standing == fleet.StandingUp {
+		if i >= len(spec.Checks) || spec.Checks[i].Kind == fleet.CheckAgent ||
+			v.Checks[i].Standing == fleet.StandingUp {
 			continue
 		}
 		silent, lastHeard = true, max(lastHeard, v.Checks[i].Answered)

@@ -129,9 +129,9 @@ type GuestPinger interface {
 type MeterReader interface {
 	// Meter reads the counters of an instance. They move whenever one of its processors does anything at all, were it
 	// only that the kernel's timer goes off: an instance whose counters read the same StillAfter later has stood still,
-	// whatever its network does. What spins moves them, too, so that moving proves nothing. It changes nothing and may be
-	// asked of any instance. fault.Conflict: it does not run. fault.Unsupported: they are not counted, or so coarsely that
-	// one which idles may seem to stand still. An error says nothing about the guest.
+	// whatever its network does. What spins moves them, too, so that moving proves nothing. It changes nothing and
+	// may be asked of any instance. fault.Conflict: it does not run. fault.Unsupported: they are not counted, or so
+	// coarsely that one which idles may seem to stand still. An error says nothing about the guest.
 	Meter(ctx context.Context, ref Ref) (Meter, error)
 }
 

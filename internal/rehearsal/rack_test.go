@@ -11,7 +11,8 @@ import (
 	"hale/internal/sim"
 )
 
-// rackOf are rows of four nodes in each of two racks; those of the first rack fail as told, one of the second by itself.
+// rackOf are rows of four nodes in each of two racks; those of the first rack fail as told, one of the second by
+// itself.
 func rackOf(cause string, at ...int) []string {
 	rows := []string{"start,end,node,rack,cause"}
 	for i, start := range at {

@@ -33,7 +33,8 @@ func TestWhatFollowsFromEachEndOfEachCall(t *testing.T) {
 	}
 }
 
-// L8: what only fails for a while is not tried for ever: a person is told, and the next step follows where there is one.
+// L8: what only fails for a while is not tried for ever: a person is told, and the next step follows where there is
+// one.
 func TestWhatIsTriedInVainComesToAnEnd(t *testing.T) {
 	t.Parallel()
 	for op, set := range calling {

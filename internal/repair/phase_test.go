@@ -57,8 +57,8 @@ func TestWhatALookDecides(t *testing.T) {
 	}
 }
 
-// L4: that its processors stand still was all that bore witness to a machine's silence. Those that move in the look take
-// that back.
+// L4: that its processors stand still was all that bore witness to a machine's silence. Those that move in the look
+// take that back.
 func TestALookInWhichProcessorsMoveDisruptsNothing(t *testing.T) {
 	t.Parallel()
 	for moves, want := range map[bool]string{

@@ -15,7 +15,8 @@ import (
 
 var (
 	errNotRunning = errors.New("it does not run")
-	errCoarse     = errors.New("the host does not tell for how long its processors waited, so one that idles may seem to stand still")
+	errCoarse     = errors.New("the host does not tell for how long its processors waited, " +
+		"so one that idles may seem to stand still")
 )
 
 // Meter implements provider.MeterReader by the time for which each virtual processor ran and waited for its turn. The
@@ -48,8 +49,9 @@ func (p *Provider) Meter(ctx context.Context, ref provider.Ref) (provider.Meter,
 	return m, nil
 }
 
-// meterOf reads the counters of all virtual processors. Their time counts in steps of a hundredth of a second, and their
-// delay in nanoseconds: without that, what idles might do less than a step. A processor that never waited is not counted.
+// meterOf reads the counters of all virtual processors. Their time counts in steps of a hundredth of a second, and
+// their delay in nanoseconds: without that, what idles might do less than a step. A processor that never waited is
+// not counted.
 func meterOf(params []golibvirt.TypedParam) (provider.Meter, error) {
 	var read []string
 	times, delays := 0, 0

@@ -6,8 +6,8 @@ import (
 	golibvirt "github.com/digitalocean/go-libvirt"
 )
 
-// TestL04CountersThatAreTooCoarseProveNothing: what was read of a real QEMU is told apart to the nanosecond; without the
-// time that processors waited, nothing is.
+// TestL04CountersThatAreTooCoarseProveNothing: what was read of a real QEMU is told apart to the nanosecond; without
+// the time that processors waited, nothing is.
 func TestL04CountersThatAreTooCoarseProveNothing(t *testing.T) {
 	t.Parallel()
 	param := func(name string, v any) golibvirt.TypedParam {

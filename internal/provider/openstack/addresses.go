@@ -54,8 +54,8 @@ func (c *call) addresses() map[string]netip.Addr {
 	return a.of
 }
 
-// hostAddresses reads them, of as many hypervisors as Nova tells of in one answer (a thousand, by default). Of a compute
-// service with several hypervisors none counts: which of them a server is on, it does not say.
+// hostAddresses reads them, of as many hypervisors as Nova tells of in one answer (a thousand, by default). Of a
+// compute service with several hypervisors none counts: which of them a server is on, it does not say.
 func (c *call) hostAddresses() (map[string]netip.Addr, error) {
 	found, err := listOf[struct {
 		Address string `json:"host_ip"`

@@ -86,8 +86,8 @@ func TestHypervisorsAreHosts(t *testing.T) {
 	})
 }
 
-// TestL04HypervisorsHaveAddresses: a hypervisor's own address is a witness where Nova tells it, and only one; credentials
-// that may not read it list all the same, and it is said once.
+// TestL04HypervisorsHaveAddresses: a hypervisor's own address is a witness where Nova tells it, and only one;
+// credentials that may not read it list all the same, and it is said once.
 func TestL04HypervisorsHaveAddresses(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(w *twin) {

@@ -273,7 +273,8 @@ func (p *Provider) readVM(ctx context.Context, op fleet.Op, ref provider.Ref,
 	})
 }
 
-// Start implements provider.Power. A paused instance goes on; the remains of a crashed one, and what was put aside, are a Conflict.
+// Start implements provider.Power. A paused instance goes on; the remains of a crashed one, and what was put aside,
+// are a Conflict.
 func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
 	return p.change(ctx, fleet.OpStart, ref, nil)
 }

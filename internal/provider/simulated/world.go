@@ -247,8 +247,8 @@ func (w *World) onVM(id fleet.InstanceID, host fleet.HostName, do func(t *world.
 	return done
 }
 
-// Migrate moves a running guest to another host, as an administrator does. It reports false, and moves nothing, when the guest's
-// name is taken there.
+// Migrate moves a running guest to another host, as an administrator does. It reports false, and moves nothing, when
+// the guest's name is taken there.
 func (w *World) Migrate(id fleet.InstanceID, host fleet.HostName) bool {
 	return w.onVM(id, "", func(t *world.World, vm *world.VM) bool { return t.Migrate(vm, string(host)) })
 }
@@ -258,8 +258,8 @@ func (w *World) Bear(id fleet.InstanceID, m fleet.Metadata) {
 	w.onVM(id, "", func(t *world.World, vm *world.VM) bool { t.Bear(vm, string(m)); return true })
 }
 
-// Leave makes an instance that is off, behind everybody's back: its id, host, name and mark are taken from i. It reports false, and makes
-// nothing, when the id or the name is taken.
+// Leave makes an instance that is off, behind everybody's back: its id, host, name and mark are taken from i. It
+// reports false, and makes nothing, when the id or the name is taken.
 func (w *World) Leave(i fleet.Instance) (left bool) {
 	w.do(func(t *world.World) { left = w.vacant(i.ID, i.Host) == nil && t.Leave(statusOf(i)) })
 	return left

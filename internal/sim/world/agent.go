@@ -13,8 +13,8 @@ func (w *World) HearAgent(client, id, check string) Answer {
 	return Well
 }
 
-// StandsStill reports whether the processors of the instance do nothing, as its provider counts and tells the client. One
-// that hangs otherwise spins.
+// StandsStill reports whether the processors of the instance do nothing, as its provider counts and tells the client.
+// One that hangs otherwise spins.
 func (w *World) StandsStill(client, id string) bool {
 	vm := w.vms[id]
 	return vm != nil && w.hosts[vm.Host].dark == 0 && !w.mute(client, vm.Host) && vm.StandsStill()

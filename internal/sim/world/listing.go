@@ -72,7 +72,8 @@ const (
 // Listing is an answer to List: equal to a complete list, told as what changed since the client's last one.
 type Listing struct {
 	Dark map[string]bool // hosts that did not answer
-	// Changed has all mentions of each id that changed, one per host that shows it; Removed the ids that no host shows any more.
+	// Changed has all mentions of each id that changed, one per host that shows it; Removed the ids that no host
+	// shows any more.
 	Changed []Status
 	Removed []string
 }
@@ -179,8 +180,8 @@ func (w *World) forget() {
 	})
 }
 
-// Find looks for the instance in a complete listing, and says whether that shows other instances. It ends Transient when a
-// host is silent: the instance may be there.
+// Find looks for the instance in a complete listing, and says whether that shows other instances. It ends Transient
+// when a host is silent: the instance may be there.
 func (c *Client) Find(id string, limit time.Duration, answer func(s Status, shows func(id string) bool, e End)) {
 	w := c.w
 	shows := func(id string) bool { return w.vms[id] != nil && !w.emptied() }
