@@ -130,8 +130,8 @@ func (s stage) nobodyTold(mark int) {
 
 // TestL04S19AWayThatIsCutIsNoFailureAndAMachineThatHangsIsOne has hale in a network of its own. Its way to a host with
 // two machines is cut, while all others reach them: nothing is touched, a person is told once, and it is over when the
-// way is back. It is cut once more, and one of the two halts: its processors stand still, so it is reset, and the other
-// one is left alone. Then one machine hangs beside another one, and one that is alone on its host, of which only the
+// way is back. It is cut once more, and one of the two halts: its processors stand still, so hale resets it, and leaves
+// the other one alone. Then one machine hangs beside another one, and one that is alone on its host, of which only the
 // host's own address answers: both are reset.
 func TestL04S19AWayThatIsCutIsNoFailureAndAMachineThatHangsIsOne(t *testing.T) {
 	t.Parallel()

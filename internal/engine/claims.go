@@ -41,7 +41,7 @@ type common struct {
 	claims  string       // the prefix of the claims under which it is told
 	fellows []fleet.Spec // the fleets that it is about, as this engine knows them
 	over    bool         // what it tells is that it is over
-	silent  bool         // and nobody need be told, since something wider goes on
+	silent  bool         // no person is told: a wider incident is open
 	remind  bool         // it is told once more
 }
 

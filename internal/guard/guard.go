@@ -73,7 +73,7 @@ type Situation struct {
 	Still []fleet.InstanceID
 	// Fated says that the machine may yet turn out to share its fate with others, which are suspect.
 	Fated bool
-	// Unasked says that some of the machines near it, of which others may fail, were not asked since it failed.
+	// Unasked says that machines near it are suspect or unknown, and were not asked since it failed.
 	Unasked bool
 }
 

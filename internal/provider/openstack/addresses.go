@@ -9,8 +9,7 @@ import (
 	"hale/internal/provider"
 )
 
-// addresses are those of the hypervisors themselves, by the names of their compute services. They belong to whoever
-// lists, which one does at a time.
+// addresses are the hypervisors' own, by the names of their compute services. Only List uses them, one call at a time.
 type addresses struct {
 	of   map[string]netip.Addr
 	next time.Time // when to ask again

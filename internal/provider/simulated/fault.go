@@ -157,7 +157,7 @@ type GuestPowersOff struct{ Instance fleet.InstanceID }
 
 func (f GuestPowersOff) strike(w *World) struck { return w.stop(f.Instance, world.StopGuest) }
 
-// PersonPowersOff is a stop that somebody else than hale ordered at the provider: off, StopExternal.
+// PersonPowersOff is a stop that a person ordered at the provider: off, StopExternal.
 type PersonPowersOff struct{ Instance fleet.InstanceID }
 
 func (f PersonPowersOff) strike(w *World) struck {
@@ -171,8 +171,7 @@ func (f PersonShutsDown) strike(w *World) struck {
 	return w.stop(f.Instance, world.StopShutdown)
 }
 
-// PersonMends is what somebody does to a guest that was left to a person: whatever ails it is gone, and it boots, off
-// or not.
+// PersonMends is a person's repair of a guest that was left to them: all that ailed it is gone, and it boots.
 type PersonMends struct{ Instance fleet.InstanceID }
 
 func (f PersonMends) strike(w *World) struck { return w.once(f.Instance, w.truth.PowerOn) }
