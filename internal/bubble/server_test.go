@@ -64,7 +64,7 @@ func (s *server) start(spec fleet.Spec) {
 	l := &life{server: s}
 	handle := r.world.Open(s.name)
 	probes := netprobe.New(r.world.Vantage(s.name), netprobe.Options{Agents: handle})
-	adapter := wire{Provider: handle, late: r.world.Open(s.name + lateSuffix), server: s}
+	adapter := newWire(handle, r.world.Open(s.name+lateSuffix), s)
 	l.setup = func(spec fleet.Spec) engine.Setup {
 		return engine.Setup{
 			Sources: []engine.Source{{Name: spec.Provider, Adapter: adapter, Watcher: handle, Poll: r.o.Poll, Runner: handle.Commands(), Fencer: r.powers}},

@@ -181,7 +181,7 @@ func TestAbsencesThatNobodyBelievesAreAskedAboutSeldom(t *testing.T) {
 func TestAProviderThatIsAskedTooOftenIsAskedLess(t *testing.T) {
 	t.Parallel()
 	crowded(t, simulated.Options{}, func(s *story, asked *traffic) {
-		lift := s.inject(simulated.Calls{Op: simulated.OpGet, Effect: simulated.Fails, Kind: fault.Throttled})
+		lift := s.inject(simulated.Calls{Op: provider.OpGet, Effect: simulated.Fails, Kind: fault.Throttled})
 		s.vanish(upTo(some)...)
 		s.pass(time.Minute)
 		first, _ := asked.since()
@@ -200,7 +200,7 @@ func TestAProviderThatIsAskedTooOftenIsAskedLess(t *testing.T) {
 func TestAHostThatIsSilentKeepsNobodyFromAskingAnother(t *testing.T) {
 	t.Parallel()
 	crowded(t, threeHosts(), func(s *story, _ *traffic) {
-		s.inject(simulated.Calls{Op: simulated.OpGet, Host: "h1", Effect: simulated.Hangs})
+		s.inject(simulated.Calls{Op: provider.OpGet, Host: "h1", Effect: simulated.Hangs})
 		elsewhere := 0
 		for _, v := range s.status().Machines[:some] {
 			if v.Machine.Current.Host != "h1" {

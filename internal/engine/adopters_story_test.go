@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"
 )
@@ -118,7 +119,7 @@ func TestAHaleThatWatchesOrLetsGoClaimsNothing(t *testing.T) {
 // A hale that is alone heals although the place for its notes is silent.
 func TestAnAdoptedMachineIsHealedWhileNotesFail(t *testing.T) {
 	t.Parallel()
-	for _, op := range []fleet.Op{simulated.OpStarts, simulated.OpNoteStart} {
+	for _, op := range []fleet.Op{provider.OpStarts, provider.OpNoteStart} {
 		t.Run(string(op), func(t *testing.T) {
 			t.Parallel()
 			tell(t, simulated.Options{}, db(), func(s *story) {

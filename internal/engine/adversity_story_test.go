@@ -228,8 +228,8 @@ func TestAnOldConfirmationIsWorthNothingAfterAnOutage(t *testing.T) {
 			r := s.machine(2).Repair
 			return r != nil && r.Intent != nil && r.Intent.Op == fleet.OpPowerOff
 		})
-		g := s.inject(simulated.Calls{Op: simulated.OpGet, Client: "hale-1", Effect: simulated.Fails})
-		l := s.inject(simulated.Calls{Op: simulated.OpList, Client: "hale-1", Effect: simulated.Fails})
+		g := s.inject(simulated.Calls{Op: provider.OpGet, Client: "hale-1", Effect: simulated.Fails})
+		l := s.inject(simulated.Calls{Op: provider.OpList, Client: "hale-1", Effect: simulated.Fails})
 		lifted = func() { g(); l() }
 		s.pass(time.Minute)
 		end()
@@ -415,7 +415,7 @@ func TestAnEditedPolicyIsObeyedInTheMiddleOfARepair(t *testing.T) {
 			tell(t, simulated.Options{}, spec, func(s *story) {
 				s.spec.Template.Disks = []fleet.Disk{{Name: "root", Ephemeral: true}}
 				s.grown()
-				s.inject(simulated.Calls{Op: simulated.OpGet, Effect: simulated.Hangs, Times: 1})
+				s.inject(simulated.Calls{Op: provider.OpGet, Effect: simulated.Hangs, Times: 1})
 				s.inject(broken(s.id(2)))
 				s.await(time.Minute, "look", func() bool { r := s.machine(2).Repair; return r != nil && r.Phase == fleet.PhaseLook })
 				s.kill()

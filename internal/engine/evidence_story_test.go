@@ -112,8 +112,8 @@ func TestARepairDoesNotWaitLongForEvidence(t *testing.T) {
 	t.Parallel()
 	calls := func(e simulated.Effect, k fault.Kind) func(s *story) {
 		return func(s *story) {
-			s.inject(simulated.Calls{Op: simulated.OpConsole, Effect: e, Kind: k})
-			s.inject(simulated.Calls{Op: simulated.OpScreenshot, Effect: e, Kind: k})
+			s.inject(simulated.Calls{Op: provider.OpConsole, Effect: e, Kind: k})
+			s.inject(simulated.Calls{Op: provider.OpScreenshot, Effect: e, Kind: k})
 		}
 	}
 	for name, c := range map[string]struct {
@@ -188,7 +188,7 @@ func TestS71KilledWhileEvidenceIsGathered(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, ladder(web(3), fleet.StepReboot), func(s *story) {
 		s.grown()
-		s.inject(simulated.Calls{Op: simulated.OpConsole, Effect: simulated.Hangs})
+		s.inject(simulated.Calls{Op: provider.OpConsole, Effect: simulated.Hangs})
 		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
 		s.await(time.Minute, "evidence is gathered", func() bool { r := s.machine(2).Repair; return r != nil && r.Gather != "" })
 		s.kill()
@@ -212,7 +212,7 @@ func TestEvidenceIsKeptAsThePolicySays(t *testing.T) {
 		if rec := s.kept(); rec.Evidence.Console.Bytes != 7 || rec.Evidence.Screenshot.Why != fleet.ReasonNotWanted {
 			t.Errorf("%+v", rec.Evidence)
 		}
-		s.inject(simulated.Calls{Op: simulated.OpConsole, Effect: simulated.Hangs})
+		s.inject(simulated.Calls{Op: provider.OpConsole, Effect: simulated.Hangs})
 		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
 		s.await(5*time.Minute, "web-2 is healed again", func() bool { return s.heals(2) == 2 && s.healthy(2) })
 		var last fleet.Record

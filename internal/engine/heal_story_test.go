@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 )
 
@@ -298,7 +299,7 @@ func TestS42WhatTheProviderSaysIsRecovered(t *testing.T) {
 		t.Parallel()
 		tell(t, simulated.Options{}, web(3), func(s *story) {
 			s.grown()
-			s.inject(simulated.Calls{Op: simulated.OpList, Effect: simulated.Fails, Kind: fault.Unauthorised})
+			s.inject(simulated.Calls{Op: provider.OpList, Effect: simulated.Fails, Kind: fault.Unauthorised})
 			s.pass(10 * time.Minute)
 			if s.count(kind(fleet.RecordIncidentOpen)) != 0 || s.count(because(fleet.RecordProvider, fleet.ReasonDown)) != 1 {
 				t.Error("an API error must be reported, once, and judge nobody")

@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 )
 
@@ -120,7 +121,7 @@ func TestL8AnUndoThatIsNotAnsweredEnds(t *testing.T) {
 	tell(t, simulated.Options{}, keeper(3), func(s *story) {
 		s.grown()
 		old := s.replaced(2)
-		s.inject(simulated.Calls{Op: simulated.OpGet, Instance: old, Effect: simulated.Fails})
+		s.inject(simulated.Calls{Op: provider.OpGet, Instance: old, Effect: simulated.Fails})
 		s.inject(simulated.StaleLists{Age: time.Hour})
 		s.orders(fleet.Order{Kind: fleet.OrderUndo, Machine: "web-2"})
 		s.await(10*time.Minute, "it is given up", func() bool { return s.has(fleet.ReasonGivenUp) && s.machine(2).Repair == nil })

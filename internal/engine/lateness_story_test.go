@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"
 )
@@ -111,7 +112,7 @@ func TestAMachineStartedWhileItsRepairWaitsHasItsGrace(t *testing.T) {
 	tell(t, simulated.Options{}, ladder(web(3), fleet.StepRecreate), func(s *story) {
 		s.grown()
 		old := s.id(2)
-		lift := s.inject(simulated.Calls{Op: simulated.OpGet, Effect: simulated.Fails})
+		lift := s.inject(simulated.Calls{Op: provider.OpGet, Effect: simulated.Fails})
 		s.inject(simulated.Crash{Instance: old})
 		s.await(time.Minute, "look", func() bool { r := s.machine(2).Repair; return r != nil && r.Phase == fleet.PhaseLook })
 		s.pass(2 * time.Minute)

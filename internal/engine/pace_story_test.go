@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 )
 
@@ -23,7 +24,7 @@ func TestAListingMayTakeAsLongAsTheConfigurationSays(t *testing.T) {
 				s.within = c.within
 				s.existing("db-main", "db-one", "db-two")
 				s.adopts("db-main", "db-one", "db-two")
-				s.inject(simulated.Calls{Op: simulated.OpList, Effect: simulated.Slow, Delay: 15 * time.Second})
+				s.inject(simulated.Calls{Op: provider.OpList, Effect: simulated.Slow, Delay: 15 * time.Second})
 				s.pass(time.Minute)
 				s.inject(simulated.Crash{Instance: "db-one"})
 				s.pass(10 * time.Minute)

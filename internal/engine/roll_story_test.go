@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
 	"hale/internal/state/memory"
@@ -169,7 +170,7 @@ func TestL1ARestoredStoreActsOnlyWhenAPersonSaysSo(t *testing.T) {
 // the place is back.
 func TestL1WhileThePlaceOfStartsIsSilentNothingIsBuiltOrDestroyed(t *testing.T) {
 	t.Parallel()
-	for name, op := range map[string]fleet.Op{"it is not read": simulated.OpStarts, "it is not written": simulated.OpNoteStart} {
+	for name, op := range map[string]fleet.Op{"it is not read": provider.OpStarts, "it is not written": provider.OpNoteStart} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			spec := ladder(web(3), fleet.StepStart, fleet.StepRecreate)
@@ -189,7 +190,7 @@ func TestL1WhileThePlaceOfStartsIsSilentNothingIsBuiltOrDestroyed(t *testing.T) 
 						t.Errorf("%s of %s all the same", c.Op, c.Machine)
 					}
 				}
-				if m := s.machine(2); m.Waiting != fleet.ReasonPlaceSilent && op == simulated.OpStarts {
+				if m := s.machine(2); m.Waiting != fleet.ReasonPlaceSilent && op == provider.OpStarts {
 					t.Errorf("it waits for %q", m.Waiting)
 				}
 				if s.olderPages() != 0 {

@@ -143,7 +143,7 @@ func (s *story) controller(server string) *controller {
 	if s.fuse != nil {
 		late := s.world.Open(server + "-late")
 		store, post.Find = fusedStore{store, s.fuse, s.backing.Open(nil)}, s.fuse.find(post.Find)
-		c.adapter, c.runner = fusedProvider{handle, s.fuse, late}, fusedRunner{c.runner, s.fuse, late.Commands()}
+		c.adapter, c.runner = fused(handle, late, s.fuse), fusedRunner{c.runner, s.fuse, late.Commands()}
 		if c.fencer != nil {
 			c.fencer = fusedFencer{c.fencer, s.fuse}
 		}

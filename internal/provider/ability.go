@@ -33,7 +33,16 @@ func (a Ability) Of(p Provider) bool {
 	return a.has(p) && (!chooses || c.Has(a.Name))
 }
 
-// Abilities returns all that there are. A type that wraps a provider, and does not pass one of them on, hides it.
+func abilityNamed(name string) (Ability, bool) {
+	i := slices.IndexFunc(abilities, func(a Ability) bool { return a.Name == name })
+	if i < 0 {
+		return Ability{}, false
+	}
+	return abilities[i], true
+}
+
+// Abilities returns all that there are. A type that wraps a provider, and does not pass one of them on, hides it: Relay
+// passes all of them on.
 func Abilities() []Ability { return slices.Clone(abilities) }
 
 var abilities = allAbilities()
@@ -121,7 +130,7 @@ func by[T any](op fleet.Op, do func(T, context.Context, Call) (fleet.Copy, error
 	return operation{op, func(ctx context.Context, p Provider, c Call) (fleet.Copy, error) {
 		able, ok := p.(T)
 		if !ok {
-			return fleet.Copy{}, fault.New(fault.Unsupported, "provider.do", string(c.Ref.ID), nil)
+			return fleet.Copy{}, c.absent()
 		}
 		return do(able, ctx, c)
 	}}

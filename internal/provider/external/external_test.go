@@ -270,14 +270,17 @@ func TestWhatAProgramDoesNotHaveItIsNotAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := open(t, external.Options{Command: plain, Env: []external.Variable{{Name: "DIR", Plain: dir}}})
-	wordless := []fleet.Op{fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue} // the contract has no word for them
-	if lacks := provider.Cannot(p); !slices.Equal(lacks, wordless) {
-		t.Errorf("before it is asked nobody knows that it lacks %q", lacks)
+	worded := []string{"resume", "soft-reboot", "rebuild", "keep", "restore", "snapshot", "drop-snapshot"}
+	wordless := provider.Cannot(p) // the contract has no word for these
+	for _, op := range worded {
+		if slices.Contains(wordless, fleet.Op(op)) {
+			t.Errorf("before it is asked it is said to lack %q", op)
+		}
 	}
 	if err := p.Start(t.Context(), ref); err != nil {
 		t.Error(err)
 	}
-	for _, op := range []string{"resume", "soft-reboot", "rebuild", "keep", "restore", "snapshot", "drop-snapshot"} {
+	for _, op := range worded {
 		if err := changes(p)[op](t.Context()); !fault.Is(err, fault.Unsupported) {
 			t.Errorf("%s: %v", op, err)
 		}
@@ -287,7 +290,7 @@ func TestWhatAProgramDoesNotHaveItIsNotAskedFor(t *testing.T) {
 	if err := p.Create(t.Context(), with); !fault.Is(err, fault.Unsupported) {
 		t.Errorf("a disk with data: %v", err)
 	}
-	if lacks := provider.Cannot(p); len(lacks) != 7+len(wordless) {
+	if lacks := provider.Cannot(p); len(lacks) != len(worded)+len(wordless) {
 		t.Errorf("it lacks %q", lacks)
 	}
 	if asked := lines(t, filepath.Join(dir, "asked")); len(asked) != 1 || asked[0] != "start" {

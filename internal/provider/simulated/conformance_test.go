@@ -155,7 +155,7 @@ func (h *harness) Thaw(providertest.T) { h.mending["frozen"]() }
 
 func (h *harness) LoseAnswers(t providertest.T, _ int) <-chan struct{} {
 	var mend []func()
-	for _, op := range []fleet.Op{"", simulated.OpNoteStart, simulated.OpForgetStart} {
+	for _, op := range []fleet.Op{"", provider.OpNoteStart, provider.OpForgetStart} {
 		mend = append(mend, h.inject(t, simulated.Calls{Op: op, Effect: simulated.HangsAfter}))
 	}
 	h.mending["unheard"] = func() {

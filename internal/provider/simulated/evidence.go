@@ -17,7 +17,7 @@ import (
 // Console implements provider.ConsoleReader: a line for each boot, and one for each illness.
 func (p *Provider) Console(ctx context.Context, ref provider.Ref, limit int) ([]byte, error) {
 	var said []byte
-	err := p.readVM(ctx, OpConsole, ref, func(vm *world.VM) world.End {
+	err := p.readVM(ctx, provider.OpConsole, ref, func(vm *world.VM) world.End {
 		said = console(vm)
 		return world.Done
 	})
@@ -42,7 +42,7 @@ func console(vm *world.VM) []byte {
 // Screenshot implements provider.Screenshooter: a small field, white where the guest is healthy.
 func (p *Provider) Screenshot(ctx context.Context, ref provider.Ref, limit int) (provider.Picture, error) {
 	shade := color.Gray{}
-	err := p.readVM(ctx, OpScreenshot, ref, func(vm *world.VM) world.End {
+	err := p.readVM(ctx, provider.OpScreenshot, ref, func(vm *world.VM) world.End {
 		switch {
 		case vm.Power != world.Running && vm.Power != world.Paused:
 			return world.Conflict

@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/provider"
 	"hale/internal/sim/world"
 )
 
@@ -267,7 +268,7 @@ func (f Calls) strike(w *World) struck {
 		NoEffect: &t.Vain,
 	}
 	*share[f.Effect] = cmp.Or(f.Chance, 1)
-	if f.Effect == HangsAfter && (f.Op == OpNoteStart || f.Op == OpForgetStart) {
+	if f.Effect == HangsAfter && (f.Op == provider.OpNoteStart || f.Op == provider.OpForgetStart) {
 		t.Reads = true // a fault of all calls hits the call that the note is written for
 	}
 	return struck{lift: w.truth.Upset(t)}
@@ -386,7 +387,7 @@ func (f StaleLists) strike(w *World) struck {
 }
 
 // EmptyLists lets List answer that there is nothing, completely and without error, as a proxy without its backend does.
-// Add Calls{Op: OpGet, Effect: Fails, Kind: fault.NotFound} for one that lies throughout.
+// Add Calls{Op: provider.OpGet, Effect: Fails, Kind: fault.NotFound} for one that lies throughout.
 type EmptyLists struct{}
 
 func (f EmptyLists) strike(w *World) struck {
@@ -397,7 +398,7 @@ func (f EmptyLists) strike(w *World) struck {
 // changing calls meet the truth.
 type Misreported struct {
 	Instance fleet.InstanceID
-	Op       fleet.Op // OpList or OpGet; empty: both
+	Op       fleet.Op // provider.OpList or provider.OpGet; empty: both
 	Power    fleet.Power
 	Stop     fleet.Stop
 }

@@ -57,29 +57,15 @@ func (p *Provider) Close() error {
 	return nil
 }
 
-// The reading operations, for Calls.Op and Misreported.Op beside fleet's changing ones.
-const (
-	OpIdentity fleet.Op = "identity"
-	OpList     fleet.Op = "list"
-	OpGet      fleet.Op = "get"
-	OpPing     fleet.Op = "ping-guest"
-	OpMeter    fleet.Op = "meter"
-	OpRehearse fleet.Op = "rehearse"
-
-	OpConsole    fleet.Op = "console"
-	OpScreenshot fleet.Op = "screenshot"
-
-	// Of the notes of hale's starts. No fault has them take effect without an answer, but for one that names them.
-	OpStarts      fleet.Op = "starts"
-	OpNoteStart   fleet.Op = "note-start"
-	OpForgetStart fleet.Op = "forget-start"
-)
-
 // ofAllHosts reports whether the call goes to every host: those that do not answer are left out.
-func ofAllHosts(op fleet.Op) bool { return op == OpIdentity || op == OpList || ofNotes(op) }
+func ofAllHosts(op fleet.Op) bool {
+	return op == provider.OpIdentity || op == provider.OpList || ofNotes(op)
+}
 
 // ofNotes reports whether the call is about the notes of hale's starts.
-func ofNotes(op fleet.Op) bool { return op == OpStarts || op == OpNoteStart || op == OpForgetStart }
+func ofNotes(op fleet.Op) bool {
+	return op == provider.OpStarts || op == provider.OpNoteStart || op == provider.OpForgetStart
+}
 
 // read carries a question to the world and the answer back. ask runs with the world locked.
 func (p *Provider) read(ctx context.Context, op fleet.Op, ref provider.Ref,
@@ -88,7 +74,7 @@ func (p *Provider) read(ctx context.Context, op fleet.Op, ref provider.Ref,
 	call := world.Call{Op: world.Op(op), ID: string(ref.ID), Host: string(ref.Host), Mark: markOf(ref.Mark),
 		Swift: ofNotes(op)}
 	lost := fault.Transient
-	if op == OpNoteStart || op == OpForgetStart {
+	if op == provider.OpNoteStart || op == provider.OpForgetStart {
 		lost = fault.UnknownOutcome
 	}
 	return p.send(ctx, call, lost, func(t *world.World, answer func(world.End)) func() {
@@ -190,7 +176,7 @@ func (p *Provider) why(e world.End, call *world.Call) error {
 // Identity implements provider.Reader.
 func (p *Provider) Identity(ctx context.Context) (map[fleet.HostName]string, error) {
 	ids := map[fleet.HostName]string{}
-	err := p.onHosts(ctx, OpIdentity, func(t *world.World, host fleet.HostName) {
+	err := p.onHosts(ctx, provider.OpIdentity, func(t *world.World, host fleet.HostName) {
 		if ids[host] = p.world.identity(host); t.Supplanted(string(host)) {
 			ids[host] = "other-than-" + ids[host]
 		}
@@ -232,12 +218,12 @@ func (p *Provider) waitForAll(ctx context.Context) {
 // List implements provider.Reader. Instances are sorted by host, name and id.
 func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 	var l provider.Listing
-	err := p.read(ctx, OpList, provider.Ref{}, func(*world.World) world.End {
+	err := p.read(ctx, provider.OpList, provider.Ref{}, func(*world.World) world.End {
 		for i := range p.world.options.Hosts {
 			l.Hosts = append(l.Hosts, p.world.hostAnswer(i, p.client.Name))
 		}
 		for _, s := range p.client.Survey() {
-			l.Instances = append(l.Instances, p.world.said(OpList, instanceOf(s)))
+			l.Instances = append(l.Instances, p.world.said(provider.OpList, instanceOf(s)))
 		}
 		if !slices.ContainsFunc(l.Hosts, func(a provider.HostAnswer) bool { return a.Err == nil }) {
 			return world.Transient
@@ -254,8 +240,8 @@ func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 // Get implements provider.Reader.
 func (p *Provider) Get(ctx context.Context, ref provider.Ref) (fleet.Instance, error) {
 	var seen fleet.Instance
-	err := p.readVM(ctx, OpGet, ref, func(vm *world.VM) world.End {
-		seen = p.world.said(OpGet, instanceOf(vm.Status))
+	err := p.readVM(ctx, provider.OpGet, ref, func(vm *world.VM) world.End {
+		seen = p.world.said(provider.OpGet, instanceOf(vm.Status))
 		return world.Done
 	})
 	return seen, err
@@ -321,7 +307,7 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
 
 // Rehearse implements provider.Rehearser. A simulated machine needs nothing but a name.
 func (p *Provider) Rehearse(ctx context.Context, order provider.Order) error {
-	return p.read(ctx, OpRehearse, order.Ref, func(t *world.World) world.End {
+	return p.read(ctx, provider.OpRehearse, order.Ref, func(t *world.World) world.End {
 		if !t.Vacant(string(order.Host), order.Name) {
 			return world.Conflict
 		}
@@ -393,7 +379,7 @@ var errNoAgent = errors.New("the guest's agent does not answer")
 // Where it does not, the answer comes when ctx ends.
 func (p *Provider) PingGuest(ctx context.Context, ref provider.Ref) error {
 	answers := false
-	err := p.readVM(ctx, OpPing, ref, func(vm *world.VM) world.End {
+	err := p.readVM(ctx, provider.OpPingGuest, ref, func(vm *world.VM) world.End {
 		answers = vm.AnswersAgent() && !p.world.failsKind(vm, fleet.CheckAgent)
 		return world.Done
 	})
@@ -404,14 +390,14 @@ func (p *Provider) PingGuest(ctx context.Context, ref provider.Ref) error {
 	case <-ctx.Done():
 	case <-p.closed:
 	}
-	return fault.New(fault.Conflict, "simulated."+string(OpPing), string(ref.ID), errNoAgent)
+	return fault.New(fault.Conflict, "simulated."+string(provider.OpPingGuest), string(ref.ID), errNoAgent)
 }
 
 // Meter implements provider.MeterReader. The processors of a guest that hangs spin; those of one that has halted stand
 // still.
 func (p *Provider) Meter(ctx context.Context, ref provider.Ref) (provider.Meter, error) {
 	var m provider.Meter
-	err := p.readVM(ctx, OpMeter, ref, func(vm *world.VM) world.End {
+	err := p.readVM(ctx, provider.OpMeter, ref, func(vm *world.VM) world.End {
 		switch {
 		case vm.Power != world.Running:
 			return world.Conflict
@@ -428,7 +414,7 @@ func (p *Provider) Meter(ctx context.Context, ref provider.Ref) (provider.Meter,
 // Starts implements provider.StartReader. Each host keeps notes of its own.
 func (p *Provider) Starts(ctx context.Context, of fleet.Installation) (map[fleet.HostName][]fleet.StartName, error) {
 	found := make(map[fleet.HostName][]fleet.StartName)
-	err := p.onHosts(ctx, OpStarts, func(t *world.World, host fleet.HostName) {
+	err := p.onHosts(ctx, provider.OpStarts, func(t *world.World, host fleet.HostName) {
 		found[host] = startsOf(t.OnHost(string(host), string(of)))
 	})
 	return found, err
@@ -439,7 +425,7 @@ func (p *Provider) NoteStart(ctx context.Context, of fleet.Installation, name fl
 	if _, err := fleet.ParseStart(string(name)); err != nil {
 		return fault.New(fault.Invalid, "simulated.note-start", string(name), err)
 	}
-	return p.onHosts(ctx, OpNoteStart, func(t *world.World, host fleet.HostName) {
+	return p.onHosts(ctx, provider.OpNoteStart, func(t *world.World, host fleet.HostName) {
 		t.NoteOn(string(host),
 			string(of), string(name))
 	})
@@ -447,7 +433,7 @@ func (p *Provider) NoteStart(ctx context.Context, of fleet.Installation, name fl
 
 // ForgetStart implements provider.StartNoter.
 func (p *Provider) ForgetStart(ctx context.Context, of fleet.Installation, name fleet.StartName) error {
-	return p.onHosts(ctx, OpForgetStart, func(t *world.World, host fleet.HostName) {
+	return p.onHosts(ctx, provider.OpForgetStart, func(t *world.World, host fleet.HostName) {
 		t.ForgetOn(string(host),
 			string(of), string(name))
 	})

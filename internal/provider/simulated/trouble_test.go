@@ -89,7 +89,7 @@ func TestChanceIsSeeded(t *testing.T) {
 	run := func(seed uint64) (failed []int) {
 		w := simulated.NewWorld(simulated.Options{Seed: seed})
 		p := w.Open("hale-1")
-		if _, err := w.Inject(simulated.Calls{Op: simulated.OpList, Chance: 0.3, Effect: simulated.Fails}); err != nil {
+		if _, err := w.Inject(simulated.Calls{Op: provider.OpList, Chance: 0.3, Effect: simulated.Fails}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 100 {
@@ -130,7 +130,7 @@ func TestListsLie(t *testing.T) {
 			}
 		}
 		o := s.build("a")
-		lift := s.inject(simulated.Misreported{Instance: "a", Op: simulated.OpList, Power: fleet.PowerOff})
+		lift := s.inject(simulated.Misreported{Instance: "a", Op: provider.OpList, Power: fleet.PowerOff})
 		want("split", fleet.PowerOff, fleet.PowerRunning)
 		if !s.world.Healthy("a") {
 			s.Error("a misreport changed the truth")
