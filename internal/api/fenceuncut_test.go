@@ -59,10 +59,14 @@ func TestACutStaysAsLongAsSomethingRestsOnIt(t *testing.T) {
 		"of another provider's":           {"h1", func(f *engine.FleetStatus) { left("h1", fleet.ProofAccessCut)(f); f.Spec.Provider = "other" }, ""},
 		"another server looks after them": {"h1", func(f *engine.FleetStatus) { f.Acting = fleet.ReasonNotOwner }, "another server looks after fleet web"},
 		"a build is to rest on it": {"h1", func(f *engine.FleetStatus) {
-			f.Machines[0].Machine.Repair = &fleet.Repair{Target: old, Proof: fleet.ProofAccessCut}
+			f.Machines[0].Machine.Repair = &fleet.Repair{
+				Climb: fleet.Climb{Aim: fleet.Aim{Target: old, Finding: fleet.Finding{Proof: fleet.ProofAccessCut}}},
+			}
 		}, "an old instance of web-1 may run there"},
 		"it is being cut": {"h1", func(f *engine.FleetStatus) {
-			f.Machines[0].Machine.Repair = &fleet.Repair{Target: old, Intent: &fleet.Intent{Op: fleet.OpFence}}
+			f.Machines[0].Machine.Repair = &fleet.Repair{
+				Intent: &fleet.Intent{Op: fleet.OpFence}, Climb: fleet.Climb{Aim: fleet.Aim{Target: old}},
+			}
 		}, "an old instance of web-1 may run there"},
 		"nothing can cut it": {"h2", func(*engine.FleetStatus) {}, "host h2 has no method that cuts its access"},
 		"no such host":       {"h9", func(*engine.FleetStatus) {}, "h9"},

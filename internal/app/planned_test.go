@@ -129,7 +129,7 @@ func TestPlanFleet(t *testing.T) {
 		"a repair is under way, and takes the budget": {
 			change: func(f *engine.FleetStatus) { sicken(*f, 1, fleet.CauseChecks); sicken(*f, 2, fleet.CauseChecks) },
 			underWay: map[fleet.MachineName]fleet.Repair{
-				"web-1": {ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepReboot},
+				"web-1": {ID: "web-1/r1", Kind: fleet.RepairHeal, Climb: fleet.Climb{Step: fleet.StepReboot}},
 			},
 			want: []string{"go-on", "reboot budget", "none", "none", "none"},
 		},

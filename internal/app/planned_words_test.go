@@ -32,7 +32,11 @@ func TestAPlanSaysThatAMachineIsBeingBuilt(t *testing.T) {
 	m := sicken(f, 1, fleet.CauseChecks) // its page does not answer yet
 	m.Current.Certified, m.Incident, m.Waiting = false, nil, fleet.ReasonNotCertified
 	f.Machines[0].Seen[0].Instance.Mark.Certified = false
-	build := fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairBuild, Step: fleet.StepRecreate, Phase: fleet.PhaseVerify}
+	build := fleet.Repair{
+		ID:    "web-1/r1",
+		Kind:  fleet.RepairBuild,
+		Climb: fleet.Climb{Step: fleet.StepRecreate, Stage: fleet.Stage{Phase: fleet.PhaseVerify}},
+	}
 	step := planFleet(f, beforehand{underWay: map[fleet.MachineName]fleet.Repair{"web-1": build}}).Machines[0]
 	if step.Action != api.ActionGoOn || step.Kind != "build" || step.Repair != "web-1/r1, phase verify" ||
 		step.Held != (api.Reason{}) {

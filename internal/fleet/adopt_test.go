@@ -122,8 +122,11 @@ func TestL2TheLawKnowsWhatIsKept(t *testing.T) {
 	sound := func() fleet.Machine {
 		is := fleet.Incarnation{ID: "x", Generation: 1, Certified: true, Adopted: true}
 		return fleet.Machine{Name: "db-1", Generation: 1, Current: is, Incident: &fleet.Incident{}, Repair: &fleet.Repair{
-			Kind: fleet.RepairHeal, Confirmed: true, Proof: fleet.ProofConfirmedOff, Target: is,
+			Kind:   fleet.RepairHeal,
 			Intent: &fleet.Intent{ID: "c", Op: fleet.OpDelete, Instance: "x", Limit: 1},
+			Climb: fleet.Climb{
+				Aim: fleet.Aim{Target: is, Finding: fleet.Finding{Confirmed: true, Proof: fleet.ProofConfirmedOff}},
+			},
 		}}
 	}
 	for name, c := range map[string]struct {

@@ -50,8 +50,14 @@ func replacing() fleet.Machine {
 		Name: "web-1", Generation: 1, Current: old,
 		Incident: &fleet.Incident{ID: "web-1/1", Cause: fleet.CauseChecks},
 		Repair: &fleet.Repair{
-			ID: "web-1/r2", Kind: fleet.RepairHeal, Step: fleet.StepRecreate, Phase: fleet.PhaseAct, Confirmed: true, Target: old,
-			Proof: fleet.ProofConfirmedOff, Intent: &fleet.Intent{ID: "c1", Op: fleet.OpDelete, Instance: "old", Limit: time.Second},
+			ID:     "web-1/r2",
+			Kind:   fleet.RepairHeal,
+			Intent: &fleet.Intent{ID: "c1", Op: fleet.OpDelete, Instance: "old", Limit: time.Second},
+			Climb: fleet.Climb{
+				Step:  fleet.StepRecreate,
+				Aim:   fleet.Aim{Target: old, Finding: fleet.Finding{Confirmed: true, Proof: fleet.ProofConfirmedOff}},
+				Stage: fleet.Stage{Phase: fleet.PhaseAct},
+			},
 		},
 	}
 }
@@ -115,7 +121,7 @@ func TestARestartForgetsWhatTimeMayHaveChanged(t *testing.T) {
 	}
 	between := replacing()
 	between.Repair.Intent = nil
-	if r := between.Restart(now, spec).Repair; r.Phase != fleet.PhaseLook || r.Confirmed || r.Proof != fleet.ProofNone {
+	if r := between.Restart(now, spec).Repair; r.Phase != fleet.PhaseLook || r.Confirmed || r.Proof != "" {
 		t.Errorf("an old proof still counts: %+v", r)
 	}
 	verifying := replacing()

@@ -52,7 +52,13 @@ func TestL1ACutThatWasUndoneIsNotForgotten(t *testing.T) {
 // Whoever takes over has other clocks, and counts only what it sees itself.
 func TestARestartCountsNoCutThatOthersSaw(t *testing.T) {
 	t.Parallel()
-	m := fleet.Machine{Repair: &fleet.Repair{Phase: fleet.PhaseAct, Proof: fleet.ProofAccessCut, ProvenAt: 5000, Intent: &fleet.Intent{Op: fleet.OpCreate}}}
+	m := fleet.Machine{Repair: &fleet.Repair{
+		Intent: &fleet.Intent{Op: fleet.OpCreate},
+		Climb: fleet.Climb{
+			Aim:   fleet.Aim{Finding: fleet.Finding{Proof: fleet.ProofAccessCut, ProvenAt: 5000}},
+			Stage: fleet.Stage{Phase: fleet.PhaseAct},
+		},
+	}}
 	m.Leave(fleet.Incarnation{ID: "old", Host: "h1"}, fleet.ProofAccessCut, fleet.Now{Mono: 5000})
 	was := m.Left
 	m = m.Restart(fleet.Now{Mono: 10}, fleet.Spec{})

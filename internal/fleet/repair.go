@@ -2,69 +2,102 @@ package fleet
 
 import "time"
 
-// Repair is the durable execution of a ladder for one incident, of a first build, or of a remnant's removal.
+// Repair is the durable execution of a ladder for one incident, of a first build, or of a remnant's removal. What lasts
+// no longer than its rung, its target, what was found of that, or its phase, lies in a part that is made anew with it,
+// as a whole. It is stored as one flat document.
 type Repair struct {
 	ID      string
 	Kind    RepairKind
 	Started time.Time
-	Rung    int // index into the ladder; meaningless for builds and removals
-	Step    StepKind
-	Phase   Phase
-	Since   Instant // when the phase began
-	// Deadline ends PhaseVerify.
-	Deadline Instant
-	// Look is the id of the look that the rung waits for or has taken.
-	Look string
-	// Gather is the id of the evidence that the rung waits for until GatherBy; without GatherBy, nobody gathers it any
-	// more.
-	Gather   string  `json:",omitempty"`
-	GatherBy Instant `json:",omitempty"`
-	// Confirmed says that a look confirmed the failure for this rung (L3).
-	Confirmed bool
-	// LastOutcome is when the last call ended: a look, or an observation, must begin after it.
-	LastOutcome Instant
-	// Target is the instance that the rung acts on.
-	Target Incarnation
-	// Proof is what is known of Target's end.
-	Proof Proof
-	// ProvenAt is when that was learnt; zero: before a restart.
-	ProvenAt Instant `json:",omitempty"`
-	// OffOrders counts the orders to power Target off on this rung.
-	OffOrders int
-	// ClearedOrders is OffOrders at the moment of the last confirming look: a further order needs a further look.
-	ClearedOrders int
-	// Removed says that Target was deleted, or is to be left where it is.
-	Removed bool
-	// Next is the instance being built, from its intent until it is Machine.Current.
-	Next Incarnation
+	// Order is the person's that it carries out; empty: it mends.
+	Order OrderID `json:",omitempty"`
 	// Back is the kept instance that is brought back (RepairUndo).
 	Back Incarnation `json:",omitzero"`
 	// Drop is the copy of disks that is removed (RepairTidy).
 	Drop SnapshotID `json:",omitempty"`
+	// Revives says that so far it only sets going what does not run. It takes a place among the starts then, and none
+	// in the budgets of machines in repair.
+	Revives bool `json:",omitempty"`
+	// Struck says that an order to fence the target's host may have been carried out, whose end nobody heard of.
+	Struck bool `json:",omitempty"`
 	// Intent is the call under way, or whose outcome is unknown.
 	Intent *Intent `json:",omitempty"`
+	// LastOutcome is when the last call ended: a look, or an observation, must begin after it.
+	LastOutcome Instant
+	// Looks and Calls number the looks and calls of this repair.
+	Looks, Calls int
+	Gathering
+	Climb
+}
+
+// Gathering is the evidence that a rung waits for before it destroys what it is about.
+type Gathering struct {
+	// Gather is its id, and GatherBy is until when the rung waits; without GatherBy, nobody gathers it any more.
+	Gather   string  `json:",omitempty"`
+	GatherBy Instant `json:",omitempty"`
+}
+
+// Climb is the work on one rung.
+type Climb struct {
+	Rung int // index into the ladder; meaningless for builds and removals
+	Step StepKind
+	// Stranded says that the rung was chosen while the target's host did not answer.
+	Stranded bool `json:",omitempty"`
+	// Next is the instance being built, from its intent until it is Machine.Current.
+	Next Incarnation
+	Aim
+	Stage
+}
+
+// Aim is the instance that a rung acts on, and what was done to it. The zero value is that of a first build.
+type Aim struct {
+	Target Incarnation
+	// Removed says that Target was deleted, or is to be left where it is.
+	Removed bool
+	// OffOrders counts the orders to power Target off on this rung.
+	OffOrders int
+	// ClearedOrders is OffOrders at the moment of the last confirming look: a further order needs a further look.
+	ClearedOrders int
+	// FenceAt is when the time is over for which the target's host is left as it is before it is fenced: only a look
+	// that begins then lets hale do so. Zero: it has not begun.
+	FenceAt Instant `json:",omitempty"`
+	Finding
+}
+
+// AimAt returns the aim at the instance. Of none, nothing is left to be removed.
+func AimAt(i Incarnation) Aim {
+	if i.None() {
+		return Aim{Removed: true, Finding: Finding{Proof: ProofDeleted}}
+	}
+	return Aim{Target: i}
+}
+
+// Finding is what was found of the target since a rung looks at it.
+type Finding struct {
+	// Look is the id of the look that the rung waits for or has taken.
+	Look string
+	// Confirmed says that a look confirmed the failure for this rung (L3).
+	Confirmed bool
+	// Proof is what is known of Target's end; empty: nothing.
+	Proof Proof
+	// ProvenAt is when that was learnt; zero: before a restart.
+	ProvenAt Instant `json:",omitempty"`
+}
+
+// Stage is where a rung stands.
+type Stage struct {
+	Phase Phase
+	Since Instant // when the phase began
 	// RetryAt is when a call that did nothing is sent again.
 	RetryAt Instant
 	// AskAt is when an observation that was not answered is asked for again.
 	AskAt Instant
-	// Retries counts the fruitless calls and questions of this phase.
+	// Retries counts the fruitless calls and questions.
 	Retries int
-	// Order is the person's that it carries out; empty: it mends.
-	Order OrderID `json:",omitempty"`
-	// FenceAt is when the time is over for which the target's host is left as it is before it is fenced: only a look
-	// that begins then lets hale do so. Zero: it has not begun.
-	FenceAt Instant `json:",omitempty"`
-	// Struck says that an order to fence the target's host may have been carried out, whose end nobody heard of.
-	Struck bool `json:",omitempty"`
-	// Revives says that so far it only sets going what does not run. It takes a place among the starts then, and none
-	// in the budgets of machines in repair.
-	Revives bool `json:",omitempty"`
-	// Stranded says that the rung was chosen while the target's host did not answer.
-	Stranded bool `json:",omitempty"`
-	// Dark says that the host of what the rung was done to, or its provider, did not answer since.
+	// Deadline ends PhaseVerify.
+	Deadline Instant
+	// Dark says that the host of what is verified, or its provider, did not answer since the phase began.
 	Dark bool `json:",omitempty"`
-	// Looks and Calls number the looks and calls of this repair.
-	Looks, Calls int
 }
 
 // RepairKind says what the work is for.
@@ -132,7 +165,7 @@ func (r Repair) restart(now Now, spec Spec) *Repair {
 	switch {
 	case r.Phase != PhaseLook && r.Phase != PhaseAct:
 	case r.Removed:
-		r.Proof = ProofNone // to be shown again before anything is built
+		r.Proof = "" // to be shown again before anything is built
 	case r.Next.None():
 		r.LookAgain()
 	}
@@ -156,11 +189,10 @@ func (r *Repair) Aside() bool { return r.Kind == RepairRemnant || r.Kind == Repa
 // Of a wanted change a person's order confirms what no look could: only the proof begins anew.
 func (r *Repair) LookAgain() {
 	if r.Wanted() {
-		r.Phase, r.Proof = PhaseAct, ProofNone
+		r.Phase, r.Finding = PhaseAct, Finding{Confirmed: r.Confirmed}
 		return
 	}
-	r.Phase, r.Look, r.Confirmed = PhaseLook, "", false
-	r.Proof = ProofNone
+	r.Phase, r.Finding = PhaseLook, Finding{}
 }
 
 // VerifyTime is how long the machine may take to be healthy after the step.

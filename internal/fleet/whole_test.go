@@ -108,9 +108,11 @@ func TestAMachineLiesWhereItWasLast(t *testing.T) {
 		machine fleet.Machine
 		want    fleet.Incarnation
 	}{
-		"it has an instance":  {fleet.Machine{Current: old}, old},
-		"it is being rebuilt": {fleet.Machine{Repair: &fleet.Repair{Target: old}}, old},
-		"it never had one":    {fleet.Machine{}, fleet.Incarnation{}},
+		"it has an instance": {fleet.Machine{Current: old}, old},
+		"it is being rebuilt": {
+			fleet.Machine{Repair: &fleet.Repair{Climb: fleet.Climb{Aim: fleet.Aim{Target: old}}}}, old,
+		},
+		"it never had one": {fleet.Machine{}, fleet.Incarnation{}},
 	} {
 		if got := c.machine.Lies(); got != c.want {
 			t.Errorf("%s: %+v", reason, got)
@@ -122,7 +124,9 @@ func TestAMachineThatIsJudgedAfreshGetsItsTimeAgain(t *testing.T) {
 	t.Parallel()
 	spec := fleet.Spec{Grace: time.Minute, BuildWithin: time.Hour, Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepStart, VerifyWithin: 30 * time.Second}}}}
 	now := fleet.Now{Mono: fleet.Instant(time.Hour)}
-	m := fleet.Machine{Epoch: 3, Repair: &fleet.Repair{Phase: fleet.PhaseVerify, Deadline: 5, Step: fleet.StepStart}}
+	m := fleet.Machine{Epoch: 3, Repair: &fleet.Repair{
+		Climb: fleet.Climb{Step: fleet.StepStart, Stage: fleet.Stage{Phase: fleet.PhaseVerify, Deadline: 5}},
+	}}
 	m.Afresh(now, spec)
 	if m.Epoch != 4 || m.Acted != now.Mono || m.Repair.Deadline != now.Mono.Add(30*time.Second) {
 		t.Errorf("%+v", m)

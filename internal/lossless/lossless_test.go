@@ -159,8 +159,12 @@ func belief() fleet.Machine {
 		Name: "web-2", Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Check: "page"}, Incidents: 3, Repairs: 5,
 		Current:  fleet.Incarnation{ID: "i-2", Generation: 2, Host: "h1", Certified: true},
 		Incident: &fleet.Incident{ID: "web-2/3", Cause: fleet.CauseChecks},
-		Repair: &fleet.Repair{ID: "web-2/r5", Kind: fleet.RepairHeal, Target: fleet.Incarnation{ID: "i-2"},
-			Intent: &fleet.Intent{ID: "web-2/r5/call1", Op: fleet.OpReboot}},
+		Repair: &fleet.Repair{
+			ID:     "web-2/r5",
+			Kind:   fleet.RepairHeal,
+			Intent: &fleet.Intent{ID: "web-2/r5/call1", Op: fleet.OpReboot},
+			Climb:  fleet.Climb{Aim: fleet.Aim{Target: fleet.Incarnation{ID: "i-2"}}},
+		},
 		Kept: []fleet.Shelved{{Incarnation: fleet.Incarnation{ID: "i-1"}}}, Attempts: []fleet.Instant{1, 2},
 	}
 }

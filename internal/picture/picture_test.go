@@ -155,7 +155,7 @@ func TestAFreshIDIsUsedOnce(t *testing.T) {
 		t.Error("an id that nobody took was thrown away")
 	}
 	m := a.View(0).Machine.Clone()
-	m.Repair = &fleet.Repair{Next: fleet.Incarnation{ID: before, Generation: 2}}
+	m.Repair = &fleet.Repair{Climb: fleet.Climb{Next: fleet.Incarnation{ID: before, Generation: 2}}}
 	a.Adopt(decide.Machine{Index: 0, Belief: m})
 	if a.View(0).FreshID == before {
 		t.Error("an id that was taken is offered again")

@@ -125,8 +125,11 @@ func TestEveryInstanceOfARepairIsAskedFor(t *testing.T) {
 	m := a.View(1).Machine.Clone()
 	m.Current = fleet.Incarnation{}
 	m.Repair = &fleet.Repair{
-		Target: fleet.Incarnation{ID: "id-2", Host: "b"}, Next: fleet.Incarnation{ID: "new", Host: "c"},
 		Intent: &fleet.Intent{Op: fleet.OpCreate, Instance: "new", Host: "c"},
+		Climb: fleet.Climb{
+			Next: fleet.Incarnation{ID: "new", Host: "c"},
+			Aim:  fleet.Aim{Target: fleet.Incarnation{ID: "id-2", Host: "b"}},
+		},
 	}
 	a.Adopt(decide.Machine{Index: 1, Belief: m})
 	a.list = a.list[:1]
@@ -165,7 +168,7 @@ func TestAReplacementsAddressIsAwaited(t *testing.T) {
 	t.Parallel()
 	a := shown(t)
 	m := a.View(1).Machine.Clone()
-	m.Repair = &fleet.Repair{Phase: fleet.PhaseVerify}
+	m.Repair = &fleet.Repair{Climb: fleet.Climb{Stage: fleet.Stage{Phase: fleet.PhaseVerify}}}
 	a.Adopt(decide.Machine{Index: 1, Belief: m})
 	if a.AwaitsAddress(0) || a.AwaitsAddress(1) {
 		t.Error("the provider named every address")

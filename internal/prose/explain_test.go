@@ -65,8 +65,11 @@ func TestExplain(t *testing.T) {
 			change: func(s *engine.FleetStatus, v *fleet.View) {
 				fail(v)
 				v.Machine.Repair = &fleet.Repair{
-					ID: "web-2/r3", Kind: fleet.RepairHeal, Step: fleet.StepRecreate, Phase: fleet.PhaseAct, Started: s.At.Wall.Add(-4 * time.Second),
-					Intent: &fleet.Intent{Op: fleet.OpPowerOff, Instance: v.Machine.Current.ID, Unknown: true},
+					ID:      "web-2/r3",
+					Kind:    fleet.RepairHeal,
+					Started: s.At.Wall.Add(-4 * time.Second),
+					Intent:  &fleet.Intent{Op: fleet.OpPowerOff, Instance: v.Machine.Current.ID, Unknown: true},
+					Climb:   fleet.Climb{Step: fleet.StepRecreate, Stage: fleet.Stage{Phase: fleet.PhaseAct}},
 				}
 			},
 			want: prose.Explanation{

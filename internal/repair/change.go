@@ -12,10 +12,7 @@ func (w *Work) BeginChange(kind fleet.RepairKind, by *fleet.Removal) {
 	if by.Named && !m.Current.Certified && !m.Current.Adopted {
 		m.Current.Expired = true // its build is given up
 	}
-	r := w.open(fleet.Repair{Kind: kind, Order: by.Order, Target: m.Current})
-	if m.Current.None() {
-		r.Removed, r.Proof = true, fleet.ProofDeleted
-	}
+	w.open(fleet.Repair{Kind: kind, Order: by.Order}, fleet.AimAt(m.Current))
 	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Order: by.Order, By: by.By,
 		Instance: m.Current.ID, Generation: m.Current.Generation, Host: m.Current.Host, Detail: string(by.Why)})
 	w.enter(fleet.PhaseAct)

@@ -270,7 +270,7 @@ func (x exchange) halfMade() onward {
 	x.M.Address = x.View.Sighting(x.M.Current.ID).Instance.Address
 	x.M.Current.Expired = true
 	x.M.Epoch++
-	x.r.Target, x.r.Removed, x.r.OffOrders, x.r.ClearedOrders = x.M.Current, false, 0, 0
+	x.r.Aim = fleet.AimAt(x.M.Current)
 	return lookAgain(x.r)
 }
 
@@ -281,7 +281,7 @@ func (x exchange) lostOrder() onward {
 	x.r.Next = fleet.Incarnation{}
 	x.r.LastOutcome = x.now()
 	if !x.r.Target.None() && !x.r.Proof.Meets(fleet.ProofDeleted) {
-		x.r.Proof = fleet.ProofNone
+		x.r.Proof = ""
 	}
 	return again
 }

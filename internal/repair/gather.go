@@ -43,5 +43,5 @@ func (p looking) keep(e fleet.Evidence) {
 		rec.Reason = fleet.ReasonNotKept
 	}
 	p.Record(rec)
-	p.r.Gather, p.r.GatherBy = "", 0
+	p.r.Gathering = fleet.Gathering{}
 }

@@ -265,7 +265,7 @@ func (x exchange) disprove() {
 	if x.r.Proof == fleet.ProofAccessCut {
 		x.r.OffOrders, x.r.ClearedOrders = 0, 0
 	}
-	x.r.Proof = fleet.ProofNone
+	x.r.Proof = ""
 }
 
 // lapsed reports whether the proof rests on the host's being off, and the host answers by now, or the word that it is

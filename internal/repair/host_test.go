@@ -43,8 +43,19 @@ func TestTheProofOfAHostIsNotKept(t *testing.T) {
 				Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseGone}}
 			m.Leave(fleet.Incarnation{ID: "older", Host: "h0", Generation: 1, Certified: true}, fleet.ProofHostOff, now)
 			m.Leave(target, c.proof, now)
-			m.Repair = &fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepRecreate,
-				Phase: fleet.PhaseAct, Confirmed: true, Removed: true, Target: target, Proof: c.proof}
+			m.Repair = &fleet.Repair{
+				ID:   "web-1/r1",
+				Kind: fleet.RepairHeal,
+				Climb: fleet.Climb{
+					Step: fleet.StepRecreate,
+					Aim: fleet.Aim{
+						Removed: true,
+						Target:  target,
+						Finding: fleet.Finding{Confirmed: true, Proof: c.proof},
+					},
+					Stage: fleet.Stage{Phase: fleet.PhaseAct},
+				},
+			}
 			view := &fleet.View{Machine: m, FreshID: "new", Seen: []fleet.Sighting{{Asked: 999,
 				Instance: fleet.Instance{ID: "older", Power: c.older}}}}
 			w := repair.Work{Chart: repair.Chart{M: &m, View: view,
@@ -100,9 +111,22 @@ func TestL1ACutIsBuiltUponOnlyAtOnce(t *testing.T) {
 			m := fleet.Machine{Name: "web-1", Generation: 2, Incident: &fleet.Incident{ID: "web-1/1"},
 				Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseGone}}
 			m.Leave(target, fleet.ProofAccessCut, now)
-			m.Repair = &fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepRecreate,
-				Phase: fleet.PhaseAct, Confirmed: true, Removed: true, Target: target, Proof: fleet.ProofAccessCut,
-				ProvenAt: now.Mono.Add(-c.seen), OffOrders: 2}
+			m.Repair = &fleet.Repair{
+				ID:   "web-1/r1",
+				Kind: fleet.RepairHeal,
+				Climb: fleet.Climb{
+					Step: fleet.StepRecreate,
+					Aim: fleet.Aim{
+						Removed:   true,
+						Target:    target,
+						OffOrders: 2,
+						Finding: fleet.Finding{
+							Confirmed: true, Proof: fleet.ProofAccessCut, ProvenAt: now.Mono.Add(-c.seen),
+						},
+					},
+					Stage: fleet.Stage{Phase: fleet.PhaseAct},
+				},
+			}
 			if c.seen < 0 {
 				m.Repair.ProvenAt = 0
 			}

@@ -34,7 +34,7 @@ func (w *Chart) keeps(r *fleet.Repair) bool {
 // it off, and put aside.
 func (w *Work) BeginExpire(k fleet.Shelved) {
 	w.M.Waiting = ""
-	w.open(fleet.Repair{Kind: fleet.RepairRemnant, Target: k.Incarnation})
+	w.open(fleet.Repair{Kind: fleet.RepairRemnant}, fleet.AimAt(k.Incarnation))
 	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.ReasonKeepOver, Instance: k.ID,
 		Generation: k.Generation, Host: k.Host, Took: w.Situation.Now.Wall.Sub(k.Since)})
 	w.enter(fleet.PhaseLook)
@@ -72,18 +72,15 @@ func (w *Work) BeginUndo(o *fleet.Wanted) {
 	back := m.KeptFor(o).Incarnation
 	m.Waiting, m.Wanted, m.Quarantine, m.Change, m.RetryAt = "", nil, nil, nil, 0
 	r := w.open(fleet.Repair{
-		Kind: fleet.RepairUndo, Order: o.Order, Target: m.Current, Back: back,
+		Kind: fleet.RepairUndo, Order: o.Order, Back: back,
 		LastOutcome: w.now(), // what it looked like before counts for nothing
-	})
+	}, fleet.AimAt(m.Current))
 	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairUndo), Order: o.Order,
 		By: o.By, Instance: r.Back.ID, Generation: r.Back.Generation, Host: r.Back.Host})
 	if late, ok := Found(m, w.View, w.Installation); ok { // it is the machine by now, and makes way as any other
 		w.house(late)
 		m.Current.Expired = true
-		r.Target = m.Current
-	}
-	if m.Current.None() {
-		r.Removed, r.Proof = true, fleet.ProofDeleted
+		r.Aim = fleet.AimAt(m.Current)
 	}
 	w.enter(fleet.PhaseAct)
 	w.Advance()

@@ -9,11 +9,8 @@ import (
 
 // chooseRung takes the first rung from the given one whose precondition holds.
 func (w *Work) chooseRung(from int) onward {
-	m, r := w.M, w.M.Repair
-	w.takeBack(r)
-	r.Target, r.Next = m.Current, fleet.Incarnation{}
-	r.LookAgain()
-	r.Removed, r.OffOrders, r.ClearedOrders, r.FenceAt = false, 0, 0, 0
+	m := w.M
+	w.takeBack(m.Repair)
 	if from == 0 && neverStood(m, w.Situation) {
 		// It was never healthy: gentler steps would only repeat what its boot did. It is built anew.
 		return w.takeRung(fleet.NoRung, fleet.StepRecreate)
@@ -45,14 +42,12 @@ func neverStood(m *fleet.Machine, s *guard.Situation) bool {
 }
 
 func (w *Work) takeRung(rung int, kind fleet.StepKind) onward {
-	r := w.M.Repair
-	r.Rung, r.Step = rung, kind
-	_, r.Stranded = w.deadHost(r.Target)
-	r.Dark = false
-	w.Record(fleet.Record{Kind: fleet.RecordStepChosen, Step: kind, Cause: w.M.Health.Cause, Instance: r.Target.ID,
-		Generation: r.Target.Generation})
-	if r.Target.None() {
-		r.Removed, r.Proof = true, fleet.ProofDeleted // there is nothing to fence
+	r, target := w.M.Repair, w.M.Current
+	_, dead := w.deadHost(target)
+	r.Climb = fleet.Climb{Rung: rung, Step: kind, Stranded: dead, Aim: fleet.AimAt(target)}
+	w.Record(fleet.Record{Kind: fleet.RecordStepChosen, Step: kind, Cause: w.M.Health.Cause, Instance: target.ID,
+		Generation: target.Generation})
+	if target.None() { // there is nothing to fence
 		return w.enter(fleet.PhaseAct)
 	}
 	return w.enter(fleet.PhaseLook)

@@ -65,9 +65,18 @@ var calling = map[fleet.Op]func(*testing.T) *stage{
 		back := st.m.Current
 		st.m.Kept = []fleet.Shelved{fleet.KeepFor(back, time.Hour, st.s.Now)}
 		st.m.Current = fleet.Incarnation{}
-		r := fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairUndo, Order: "o1", Rung: fleet.NoRung,
-			Phase: fleet.PhaseAct, Confirmed: true, Removed: true, Proof: fleet.ProofDeleted, Back: back,
-			Step: fleet.StepRecreate}
+		r := fleet.Repair{
+			ID:    "web-1/r1",
+			Kind:  fleet.RepairUndo,
+			Order: "o1",
+			Back:  back,
+			Climb: fleet.Climb{
+				Rung:  fleet.NoRung,
+				Step:  fleet.StepRecreate,
+				Aim:   fleet.Aim{Removed: true, Finding: fleet.Finding{Confirmed: true, Proof: fleet.ProofDeleted}},
+				Stage: fleet.Stage{Phase: fleet.PhaseAct},
+			},
+		}
 		st.underWay(fleet.OpRestore, r)
 		return st
 	},
@@ -88,8 +97,17 @@ var calling = map[fleet.Op]func(*testing.T) *stage{
 	},
 	fleet.OpDropSnapshot: func(t *testing.T) *stage {
 		st := newStage(t, ladder[fleet.StepPage])
-		st.underWay(fleet.OpDropSnapshot, fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairTidy, Rung: fleet.NoRung,
-			Step: fleet.StepRecreate, Phase: fleet.PhaseAct, Drop: "r1", Target: st.m.Current})
+		st.underWay(fleet.OpDropSnapshot, fleet.Repair{
+			ID:   "web-1/r1",
+			Kind: fleet.RepairTidy,
+			Drop: "r1",
+			Climb: fleet.Climb{
+				Rung:  fleet.NoRung,
+				Step:  fleet.StepRecreate,
+				Aim:   fleet.Aim{Target: st.m.Current},
+				Stage: fleet.Stage{Phase: fleet.PhaseAct},
+			},
+		})
 		st.m.Incident, st.m.Health = nil, fleet.Health{Verdict: fleet.VerdictHealthy}
 		st.copied()
 		return st
@@ -98,8 +116,17 @@ var calling = map[fleet.Op]func(*testing.T) *stage{
 
 // healing is a repair that acts on the step, which is the first of the ladder.
 func (st *stage) healing(step fleet.StepKind) fleet.Repair {
-	return fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairHeal, Started: st.s.Now.Wall, Step: step,
-		Phase: fleet.PhaseAct, Since: hour, Confirmed: true, Target: st.m.Current, Proof: fleet.ProofNone, Calls: 1}
+	return fleet.Repair{
+		ID:      "web-1/r1",
+		Kind:    fleet.RepairHeal,
+		Started: st.s.Now.Wall,
+		Calls:   1,
+		Climb: fleet.Climb{
+			Step:  step,
+			Aim:   fleet.Aim{Target: st.m.Current, Finding: fleet.Finding{Confirmed: true, Proof: fleet.ProofNone}},
+			Stage: fleet.Stage{Phase: fleet.PhaseAct, Since: hour},
+		},
+	}
 }
 
 // copied has the copy of the disks written down that the call is about.

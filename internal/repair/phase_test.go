@@ -172,7 +172,7 @@ func TestANewOwnerLooksAgain(t *testing.T) {
 			st.m = st.m.Restart(st.s.Now, st.s.Spec)
 			st.m.Health.Verdict, st.m.Health.Cause = fleet.VerdictUnhealthy, fleet.CauseChecks
 			st.want(string(step)+" "+string(phase), st.round(), "LOOK; look")
-			if r := st.m.Repair; r.Confirmed || r.Proof != fleet.ProofNone {
+			if r := st.m.Repair; r.Confirmed || r.Proof != "" {
 				t.Errorf("%s in %s: confirmed %t, proof %s", step, phase, r.Confirmed, r.Proof)
 			}
 		}
@@ -191,5 +191,38 @@ func TestANewOwnerProvesAgainBeforeItBuilds(t *testing.T) {
 		st.seen(fleet.Instance{ID: "old", Host: "h1", Power: p})
 		c := "removed, and " + string(p)
 		st.want(c, st.round(), seen[c])
+	}
+}
+
+// An instance that came of a lost order does not run. It is the rung's target from then on, of which nothing is known
+// yet: neither the proof nor the orders were about it, nor the time for which its host was left as it is.
+func TestL1WhatIsKnownOfOneTargetIsNotOfTheNext(t *testing.T) {
+	t.Parallel()
+	st := calling[fleet.OpCreate](t)
+	r := st.m.Repair
+	r.Aim = fleet.Aim{Target: fleet.Incarnation{ID: "old", Host: "h1", Certified: true}, Removed: true, OffOrders: 2,
+		ClearedOrders: 2, FenceAt: hour, Finding: fleet.Finding{Look: "web-1/r1/look1", Confirmed: true,
+			Proof: fleet.ProofConfirmedOff}}
+	r.Intent.Unknown = true
+	st.seen(fleet.Instance{ID: "new", Host: "h2", Power: fleet.PowerOff,
+		Mark: fleet.Mark{Installation: "ours", Fleet: "web", Machine: "web-1", Generation: 2}})
+	st.want("half made", st.round(), "LOOK; look")
+	if at := st.m.Repair.Aim; at.Look == "" || at.Target != st.m.Current || at.Target.ID != "new" || at.Removed ||
+		at.OffOrders+at.ClearedOrders != 0 || at.FenceAt != 0 || at.Confirmed || at.Proof != "" {
+		t.Errorf("of the new target is known: %+v", at)
+	}
+}
+
+// A phase begins with nothing of the one before, but what it is about.
+func TestAPhaseBeginsWithItsOwnData(t *testing.T) {
+	t.Parallel()
+	st := inAct(t, fleet.OpReboot, fleet.StepReboot, fleet.CauseChecks)
+	st.m.Repair.Stage = fleet.Stage{Phase: fleet.PhaseAct, Since: 1, RetryAt: 2, AskAt: 3, Retries: 4,
+		Deadline: 5, Dark: true}
+	st.view.Outcome = &fleet.Outcome{Intent: st.m.Repair.Intent.ID, Kind: fleet.OutcomeDone}
+	st.want("rebooted", st.round(), "verify")
+	want := fleet.Stage{Phase: fleet.PhaseVerify, Since: st.s.Now.Mono, Deadline: st.s.Now.Mono.Add(10 * time.Second)}
+	if got := st.m.Repair.Stage; got != want {
+		t.Errorf("it verifies with %+v", got)
 	}
 }

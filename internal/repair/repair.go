@@ -28,11 +28,11 @@ const (
 type Work struct{ Chart }
 
 // open numbers the work and puts it on the machine. Until it climbs the ladder it is on no rung.
-func (w *Work) open(r fleet.Repair) *fleet.Repair {
+func (w *Work) open(r fleet.Repair, at fleet.Aim) *fleet.Repair {
 	m := w.M
 	m.Repairs++
 	r.ID, r.Started = string(m.Name)+"/r"+strconv.FormatUint(m.Repairs, 10), w.Situation.Now.Wall
-	r.Rung, r.Step, r.Proof = fleet.NoRung, fleet.StepRecreate, fleet.ProofNone
+	r.Climb = fleet.Climb{Rung: fleet.NoRung, Step: fleet.StepRecreate, Aim: at}
 	m.Repair = &r
 	return m.Repair
 }
@@ -42,7 +42,8 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 	m := w.M
 	m.Waiting, m.RetryAt = "", 0
 	first, _ := FirstStep(m, w.Situation)
-	w.open(fleet.Repair{Kind: kind, Revives: kind == fleet.RepairHeal && guard.Revives(m, w.Situation, first)})
+	w.open(fleet.Repair{Kind: kind, Revives: kind == fleet.RepairHeal && guard.Revives(m, w.Situation, first)},
+		fleet.Aim{})
 	if kind != fleet.RepairRemnant {
 		m.Attempts = append(guard.Recent(m, w.Situation), w.now())
 	}
@@ -63,7 +64,8 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 	case fleet.RepairRemnant:
 		s := m.Strays[0] // the caller put it there
 		seen := w.View.Sighting(s.ID).Instance
-		m.Repair.Target = fleet.Incarnation{ID: s.ID, Host: s.Host, Generation: seen.Mark.Generation, Expired: true}
+		m.Repair.Aim = fleet.AimAt(fleet.Incarnation{ID: s.ID, Host: s.Host, Generation: seen.Mark.Generation,
+			Expired: true})
 		w.enter(fleet.PhaseLook)
 	case fleet.RepairRemove, fleet.RepairUpdate, fleet.RepairUndo, fleet.RepairTidy:
 		// BeginChange, BeginUndo and BeginDrop open them
@@ -74,7 +76,7 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 // BeginCertify opens the short work that certifies an instance whose build took longer than it was given.
 func (w *Work) BeginCertify() {
 	w.M.Quarantine = nil // it became healthy by itself
-	w.open(fleet.Repair{Kind: fleet.RepairBuild})
+	w.open(fleet.Repair{Kind: fleet.RepairBuild}, fleet.Aim{})
 	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairBuild)})
 	w.enter(fleet.PhaseCertify)
 	w.Advance()
@@ -436,7 +438,7 @@ func (w *Work) quarantine(reason fleet.Reason, detail string) onward {
 // enter starts a phase of the current rung.
 func (w *Work) enter(p fleet.Phase) onward {
 	r := w.M.Repair
-	r.Phase, r.Since, r.RetryAt, r.AskAt, r.Retries = p, w.now(), 0, 0, 0
+	r.Stage = fleet.Stage{Phase: p, Since: w.now()}
 	if p == fleet.PhaseVerify {
 		r.Deadline = w.now().Add(fleet.VerifyTime(w.Situation.Spec, *r))
 		if r.Step != fleet.StepPage { // to tell a person is no start

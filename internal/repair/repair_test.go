@@ -24,7 +24,7 @@ func TestBackoffDoublesUpToHalfAnHour(t *testing.T) {
 func TestWhatARemnantIs(t *testing.T) {
 	t.Parallel()
 	m := fleet.Machine{Name: "web-1", Generation: 3, Current: fleet.Incarnation{ID: "current", Generation: 2,
-		Certified: true}, Repair: &fleet.Repair{Next: fleet.Incarnation{ID: "next", Generation: 3}}}
+		Certified: true}, Repair: &fleet.Repair{Climb: fleet.Climb{Next: fleet.Incarnation{ID: "next", Generation: 3}}}}
 	remnant := fleet.Instance{ID: "left", Mark: fleet.Mark{Installation: "ours", Fleet: "web", Machine: "web-1",
 		Generation: 1}}
 	if !repair.IsRemnant(m, remnant, "ours") {
@@ -126,8 +126,15 @@ func TestACommandIsSentWithWhatIsKnownOnly(t *testing.T) {
 			Incident: &fleet.Incident{ID: "web-1/1"},
 			Health:   fleet.Health{Verdict: fleet.VerdictSuspect, Cause: fleet.CauseChecks},
 		}
-		m.Repair = &fleet.Repair{ID: "web-1/r1", Kind: fleet.RepairHeal, Step: fleet.StepRun, Phase: fleet.PhaseAct,
-			Confirmed: true, Target: m.Current}
+		m.Repair = &fleet.Repair{
+			ID:   "web-1/r1",
+			Kind: fleet.RepairHeal,
+			Climb: fleet.Climb{
+				Step:  fleet.StepRun,
+				Aim:   fleet.Aim{Target: m.Current, Finding: fleet.Finding{Confirmed: true}},
+				Stage: fleet.Stage{Phase: fleet.PhaseAct},
+			},
+		}
 		view := &fleet.View{Machine: m, Seen: []fleet.Sighting{{Asked: 1, Instance: fleet.Instance{ID: "a",
 			Power: fleet.PowerRunning, Metadata: bears}}}}
 		w := repair.Work{Chart: repair.Chart{M: &m, View: view, Situation: &guard.Situation{

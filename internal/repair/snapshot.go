@@ -169,8 +169,8 @@ func (w *Chart) Overdue() (fleet.DiskSnapshot, bool) {
 // BeginDrop opens the removal of a copy of disks.
 func (w *Work) BeginDrop(d fleet.DiskSnapshot) {
 	w.M.Waiting = ""
-	w.open(fleet.Repair{Kind: fleet.RepairTidy, Drop: d.ID, Target: fleet.Incarnation{ID: d.Instance,
-		Generation: d.Generation, Host: d.Host}})
+	w.open(fleet.Repair{Kind: fleet.RepairTidy, Drop: d.ID}, fleet.AimAt(fleet.Incarnation{ID: d.Instance,
+		Generation: d.Generation, Host: d.Host}))
 	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairTidy), Snapshot: d.ID,
 		Instance: d.Instance, Generation: d.Generation, Host: d.Host, Took: w.Situation.Now.Wall.Sub(d.At)})
 	w.enter(fleet.PhaseAct)

@@ -408,7 +408,13 @@ func accounts() []crime {
 				waited -= time.Second
 			}
 			was := fleet.Machine{Name: "web-1", Repair: &fleet.Repair{
-				ID: "r1", Kind: fleet.RepairHeal, Step: fleet.StepRecreate, Phase: fleet.PhaseVerify, Since: o.c.now().Mono.Add(-waited)}}
+				ID:   "r1",
+				Kind: fleet.RepairHeal,
+				Climb: fleet.Climb{
+					Step:  fleet.StepRecreate,
+					Stage: fleet.Stage{Phase: fleet.PhaseVerify, Since: o.c.now().Mono.Add(-waited)},
+				},
+			}}
 			o.judge.patience(o.c, &was, []fleet.Record{{Kind: fleet.RecordStepFailed, Reason: fleet.ReasonNotVerified}})
 		}},
 		{"judge", "a count that went wrong", func(o court, breaks bool) {
@@ -467,7 +473,11 @@ func (o court) tries(first, second string, failed bool, stands time.Duration) {
 	o.judge.trials.shown["o"] = "another.qcow2"
 	for _, name := range []string{first, second} {
 		vm := o.w.Current(name)
-		m := fleet.Machine{Name: fleet.MachineName(name), Repair: &fleet.Repair{Kind: fleet.RepairUpdate, Order: "o", Target: fleet.Incarnation{ID: fleet.InstanceID(vm.ID)}}}
+		m := fleet.Machine{Name: fleet.MachineName(name), Repair: &fleet.Repair{
+			Kind:  fleet.RepairUpdate,
+			Order: "o",
+			Climb: fleet.Climb{Aim: fleet.Aim{Target: fleet.Incarnation{ID: fleet.InstanceID(vm.ID)}}},
+		}}
 		o.judge.renewed[name] = vm.ID
 		o.judge.orderly(&fleet.Machine{Name: m.Name}, &m, nil)
 		o.judge.orderly(&m, &m, nil) // it goes on
@@ -487,7 +497,9 @@ func orderly() []crime {
 				o.judge.trials.shown["o"], o.judge.renewed[name] = "another.qcow2", id
 				o.judge.orderly(&fleet.Machine{Name: fleet.MachineName(name)},
 					&fleet.Machine{Name: fleet.MachineName(name), Repair: &fleet.Repair{
-						Kind: fleet.RepairUpdate, Order: "o", Target: fleet.Incarnation{ID: fleet.InstanceID(id)},
+						Kind:  fleet.RepairUpdate,
+						Order: "o",
+						Climb: fleet.Climb{Aim: fleet.Aim{Target: fleet.Incarnation{ID: fleet.InstanceID(id)}}},
 					}}, nil)
 			}
 		}},
@@ -563,6 +575,14 @@ func orderly() []crime {
 
 // removal is the work on a machine that is to go by a person's order.
 func removal(id fleet.InstanceID) *fleet.Repair {
-	return &fleet.Repair{ID: "r1", Kind: fleet.RepairRemove, Order: "o1", Rung: fleet.NoRung, Phase: fleet.PhaseAct,
-		Target: fleet.Incarnation{ID: id, Generation: 1, Certified: true}}
+	return &fleet.Repair{
+		ID:    "r1",
+		Kind:  fleet.RepairRemove,
+		Order: "o1",
+		Climb: fleet.Climb{
+			Rung:  fleet.NoRung,
+			Aim:   fleet.Aim{Target: fleet.Incarnation{ID: id, Generation: 1, Certified: true}},
+			Stage: fleet.Stage{Phase: fleet.PhaseAct},
+		},
+	}
 }
