@@ -49,6 +49,23 @@ type killed struct {
 	result string
 }
 
+// No step of the ladder is left out.
+func TestS71KillsInEveryStep(t *testing.T) {
+	t.Parallel()
+	missing := map[fleet.StepKind]bool{}
+	for _, step := range fleet.Steps() {
+		missing[step] = true
+	}
+	for _, o := range ordeals() {
+		for _, step := range o.spec.Repair.Steps {
+			delete(missing, step.Kind)
+		}
+	}
+	for step := range missing {
+		t.Errorf("add an ordeal for the step %s", step)
+	}
+}
+
 // S71, L12: hale is killed before, in and after everything that it writes or does to the outside, in every kind of step. Whoever comes after it
 // brings the step to its end: nothing is lost, left behind or done twice, and nobody is told twice. The table of docs/safety.md is made
 // of the results. Its short form kills once in every fortieth moment of a step, and makes no table.

@@ -1,5 +1,10 @@
 package fleet
 
+import (
+	"maps"
+	"slices"
+)
+
 // StepKind names a recovery step.
 type StepKind string
 
@@ -54,6 +59,9 @@ var steps = map[StepKind]risk{
 	StepPage:       {gentle: true},
 	StepQuarantine: {gentle: true},
 }
+
+// Steps returns the steps by name.
+func Steps() []StepKind { return slices.Sorted(maps.Keys(steps)) }
 
 // Known reports whether there is such a step.
 func (k StepKind) Known() bool {
@@ -145,6 +153,9 @@ var operations = map[Op]risk{
 	OpDropSnapshot: {rolled: true},
 	OpFence:        {rolled: true, disruptive: true, destroys: true},
 }
+
+// Ops returns the operations by name.
+func Ops() []Op { return slices.Sorted(maps.Keys(operations)) }
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine (L3, L7).
 func (o Op) Disruptive() bool { return operations[o].disruptive }

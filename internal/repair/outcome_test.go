@@ -13,6 +13,21 @@ var outcomes = []fleet.OutcomeKind{
 	fleet.OutcomeNotFound, fleet.OutcomeRefused, fleet.OutcomeNoSecret, fleet.OutcomeUnsupported, fleet.OutcomeFailed,
 }
 
+// A new step, and a new operation, is asked all that the others are asked here.
+func TestEveryStepAndOperationIsOnTheStage(t *testing.T) {
+	t.Parallel()
+	for _, step := range fleet.Steps() {
+		if _, there := ladder[step]; !there && step != fleet.StepQuarantine {
+			t.Errorf("ladder lacks the step %s", step)
+		}
+	}
+	for _, op := range fleet.Ops() {
+		if calling[op] == nil {
+			t.Errorf("calling lacks the operation %s", op)
+		}
+	}
+}
+
 // calling sets the stage for each operation: its call is under way.
 var calling = map[fleet.Op]func(*testing.T) *stage{
 	fleet.OpStart:      func(t *testing.T) *stage { return inAct(t, fleet.OpStart, fleet.StepStart, fleet.CauseOff) },

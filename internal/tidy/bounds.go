@@ -67,9 +67,9 @@ const stepsFile = "internal/fleet/step.go"
 
 // namings is in how many files of the product one step or one operation may be named: a new one costs as many. Lower
 // what is higher here when it has fallen, never raise it.
-var namings = map[string]int{"StepRecreate": 19, "OpRun": 15, "OpSnapshot": 13}
+var namings = map[string]int{"StepRecreate": 19, "OpRun": 14}
 
-const namingLimit = 12
+const namingLimit = 11
 
 // checkNamings finds steps and operations that too many files know by name.
 func checkNamings(t Tree) []Finding {

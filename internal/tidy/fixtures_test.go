@@ -70,7 +70,7 @@ var fixtures = map[string]fixture{
 	"too many files name a step": {
 		rule:  "namings",
 		files: namersOf("StepTick", namingLimit+1, "OpTick", namingLimit),
-		want:  []string{"StepTick is named in 13 files, and may be in 12"},
+		want:  []string{"StepTick is named in 12 files, and may be in 11"},
 	},
 	"a goroutine can end hale": {
 		rule: "survival",
