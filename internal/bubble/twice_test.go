@@ -37,7 +37,7 @@ func staysOn(r *room, e sim.Event) func() {
 
 // silences notes which hosts nobody can migrate to while the event lasts, and returns what ends it.
 func (r *room) silences(e sim.Event, lift func()) func() {
-	if lift == nil || !slices.Contains([]sim.Verb{sim.GoesDark, sim.LosesPower, sim.IsParted, sim.TurnedOff}, e.Verb) {
+	if lift == nil || !slices.Contains([]sim.Verb{world.GoesDark, world.LosesPower, world.IsParted, world.TurnedOff}, e.Verb) {
 		return lift
 	}
 	for _, h := range r.hosts(e) {

@@ -41,15 +41,15 @@ func verbs() map[sim.Verb]act {
 // agents are those that befall a guest's agent.
 func agents() map[sim.Verb]act {
 	return map[sim.Verb]act{
-		sim.AgentSilent: ails(simulated.Illness{Symptom: simulated.AgentMute}),
-		sim.AgentLies:   ails(simulated.Illness{Symptom: simulated.AgentLies}),
+		world.AgentSilent:  ails(simulated.Illness{Symptom: simulated.AgentMute}),
+		world.AgentAnswers: ails(simulated.Illness{Symptom: simulated.AgentLies}),
 	}
 }
 
 // twofold are those that can make two of one.
 func twofold() map[sim.Verb]act {
 	return map[sim.Verb]act{
-		sim.StaysOn: staysOn, sim.Copies: copies, sim.LosesLast: rollsBack, sim.IsRolledBack: rollsBack, sim.StartedTwice: startsTwice,
+		world.StaysOn: staysOn, world.Copies: copies, sim.LosesLast: rollsBack, sim.IsRolledBack: rollsBack, sim.StartedTwice: startsTwice,
 		sim.InstalledTwice: installsTwice,
 	}
 }
@@ -57,13 +57,13 @@ func twofold() map[sim.Verb]act {
 // stops are those by which a person stops a machine, or starts it.
 func stops() map[sim.Verb]act {
 	return map[sim.Verb]act{
-		sim.IsStopped: onMachine(stoppedByPerson(func(id fleet.InstanceID) simulated.Fault {
+		world.IsStopped: onMachine(stoppedByPerson(func(id fleet.InstanceID) simulated.Fault {
 			return simulated.PersonPowersOff{Instance: id}
 		})),
-		sim.IsShutDown: onMachine(stoppedByPerson(func(id fleet.InstanceID) simulated.Fault {
+		world.IsShutDown: onMachine(stoppedByPerson(func(id fleet.InstanceID) simulated.Fault {
 			return simulated.PersonShutsDown{Instance: id}
 		})),
-		sim.IsStarted: onMachine(startedByPerson),
+		world.IsStarted: onMachine(startedByPerson),
 	}
 }
 
@@ -89,73 +89,73 @@ func takesAddress(r *room, e sim.Event) func() {
 
 func others() map[sim.Verb]act {
 	return map[sim.Verb]act{
-		sim.Crashes:    onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Crash{Instance: id} })),
-		sim.ShutsDown:  onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.GuestPowersOff{Instance: id} })),
-		sim.IsPaused:   halts(fleet.StopUnknown),
-		sim.IsRescued:  onMachine(rescuedByPerson),
-		sim.IsRepaired: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Unrescued{Instance: i.ID}) }),
-		sim.Suspends:   halts(fleet.StopGuest),
-		sim.DiskFull:   halts(fleet.StopIOError),
-		sim.Panics:     onMachine(ifRunning(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Panic{Instance: id} }))),
-		sim.Vanishes:   onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Vanishes{Instance: i.ID}) }),
+		world.Crashes:    onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Crash{Instance: id} })),
+		world.ShutsDown:  onMachine(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.GuestPowersOff{Instance: id} })),
+		world.IsPaused:   halts(fleet.StopUnknown),
+		world.IsRescued:  onMachine(rescuedByPerson),
+		world.IsRepaired: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Unrescued{Instance: i.ID}) }),
+		world.Suspends:   halts(fleet.StopGuest),
+		world.DiskFull:   halts(fleet.StopIOError),
+		world.Panics:     onMachine(ifRunning(goesDown(func(id fleet.InstanceID) simulated.Fault { return simulated.Panic{Instance: id} }))),
+		world.Vanishes:   onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.Vanishes{Instance: i.ID}) }),
 		// A machine without a network and one that is too slow are one to its probes.
-		sim.Hangs:       ails(simulated.Illness{Symptom: simulated.Hung}),
-		sim.Halts:       ails(simulated.Illness{Symptom: simulated.Halted}),
-		sim.LosesNet:    ails(simulated.Illness{Symptom: simulated.NoNetwork}),
-		sim.IsSlow:      ails(simulated.Illness{Symptom: simulated.NoNetwork}),
-		sim.StopsApp:    ails(simulated.Illness{Symptom: simulated.NoHTTP}),
-		sim.Fails503:    ails(simulated.Illness{Symptom: simulated.HTTPStatus, Status: 503}),
-		sim.WrongPages:  ails(simulated.Illness{Symptom: simulated.WrongPage}),
-		sim.FailsCheck:  failsCheck,
-		sim.LosesConfig: ails(simulated.Illness{Symptom: simulated.HTTPStatus, Status: 503, Cure: simulated.ByCommand}),
-		sim.LosesDisk:   ails(simulated.Illness{Symptom: simulated.NeverBoots, Cure: simulated.ByRecreate}),
-		sim.LosesData:   losesData,
-		sim.LosesProbes: losesProbes,
-		sim.Moves: func(r *room, e sim.Event) func() {
+		world.Hangs:       ails(simulated.Illness{Symptom: simulated.Hung}),
+		world.Halts:       ails(simulated.Illness{Symptom: simulated.Halted}),
+		world.LosesNet:    ails(simulated.Illness{Symptom: simulated.NoNetwork}),
+		world.IsSlow:      ails(simulated.Illness{Symptom: simulated.NoNetwork}),
+		world.StopsApp:    ails(simulated.Illness{Symptom: simulated.NoHTTP}),
+		world.Fails503:    ails(simulated.Illness{Symptom: simulated.HTTPStatus, Status: 503}),
+		world.WrongPages:  ails(simulated.Illness{Symptom: simulated.WrongPage}),
+		world.FailsCheck:  failsCheck,
+		world.LosesConfig: ails(simulated.Illness{Symptom: simulated.HTTPStatus, Status: 503, Cure: simulated.ByCommand}),
+		world.LosesDisk:   ails(simulated.Illness{Symptom: simulated.NeverBoots, Cure: simulated.ByRecreate}),
+		world.LosesData:   losesData,
+		world.LosesProbes: losesProbes,
+		world.Moves: func(r *room, e sim.Event) func() {
 			return onMachine(func(r *room, i fleet.Instance) func() {
 				r.world.Migrate(i.ID, fleet.HostName(e.Arg))
 				return nil
 			})(r, e)
 		},
-		sim.TakesAddr:   takesAddress,
-		sim.IsRestored:  leaves("backup-", true),
-		sim.LeavesBuild: leaves("build-", false),
-		sim.Readdressed: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.NewAddress{Instance: i.ID}) }),
-		sim.LosesPower: untilMended(controllers(deadControllers),
+		world.TakesAddr:   takesAddress,
+		world.IsRestored:  leaves("backup-", true),
+		world.LeavesBuild: leaves("build-", false),
+		world.Readdressed: onMachine(func(r *room, i fleet.Instance) func() { return r.inject(simulated.NewAddress{Instance: i.ID}) }),
+		world.LosesPower: untilMended(controllers(deadControllers),
 			onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostLosesPower{Host: h} })),
-		sim.IsCutOff:    onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.CutOff{Host: h} }),
-		sim.GoesDark:    untilMended(onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostUnreachable{Host: h} })),
-		sim.IsParted:    untilMended(parts),
-		sim.TurnedOff:   untilMended(onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostUnreachable{Host: h} }), turnsOff),
-		sim.ShutsGuests: onHosts(shutsDown),
-		sim.NoFence:     controllers(deadControllers),
-		sim.MuteFence:   controllers(muteControllers),
-		sim.IsDisabled:  onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostDisabled{Host: h} }),
-		sim.CutsAccess:  cutsAccess,
-		sim.GivesAccess: givesAccess,
-		sim.NoCut:       controllers(deafCuts),
-		sim.IsOutOfSight: onHosts(func(h fleet.HostName, e sim.Event) simulated.Fault {
+		world.IsCutOff:    onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.CutOff{Host: h} }),
+		world.GoesDark:    untilMended(onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostUnreachable{Host: h} })),
+		world.IsParted:    untilMended(parts),
+		world.TurnedOff:   untilMended(onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostUnreachable{Host: h} }), turnsOff),
+		world.ShutsGuests: onHosts(shutsDown),
+		world.NoFence:     controllers(deadControllers),
+		world.MuteFence:   controllers(muteControllers),
+		world.IsDisabled:  onHosts(func(h fleet.HostName, _ sim.Event) simulated.Fault { return simulated.HostDisabled{Host: h} }),
+		world.CutsAccess:  cutsAccess,
+		world.GivesAccess: givesAccess,
+		world.NoCut:       controllers(deafCuts),
+		world.IsOutOfSight: onHosts(func(h fleet.HostName, e sim.Event) simulated.Fault {
 			return simulated.OutOfSight{Client: e.Arg, Host: h}
 		}),
 
-		sim.IsSilent:     onProvider(func(sim.Event) []simulated.Fault { return []simulated.Fault{simulated.Outage{}} }),
-		sim.IsSilentTo:   onProvider(func(e sim.Event) []simulated.Fault { return []simulated.Fault{simulated.Outage{Client: e.Arg}} }),
-		sim.FailsCalls:   onCalls(simulated.Calls{Effect: simulated.Fails}),
-		sim.LosesAnswers: onCalls(simulated.Calls{Effect: simulated.HangsAfter}),
-		sim.ActsTwice:    onCalls(simulated.Calls{Effect: simulated.ActsTwice, Delay: 30 * time.Second}),
-		sim.ActsLate:     onCalls(simulated.Calls{Effect: simulated.ActsLate, Delay: time.Minute}),
-		sim.Throttles:    onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Throttled}, changing...),
-		sim.OverQuota:    onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Quota}, fleet.OpCreate),
-		sim.KeepsOn:      onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpPowerOff),
-		sim.KeepsAll:     onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpDelete),
-		sim.MarksNothing: onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpCertify),
-		sim.CopiesNone:   onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.NoSpace}, fleet.OpSnapshot),
-		sim.ListsStale: onProvider(func(e sim.Event) []simulated.Fault {
+		world.IsSilent:     onProvider(func(sim.Event) []simulated.Fault { return []simulated.Fault{simulated.Outage{}} }),
+		world.IsSilentTo:   onProvider(func(e sim.Event) []simulated.Fault { return []simulated.Fault{simulated.Outage{Client: e.Arg}} }),
+		world.FailsCalls:   onCalls(simulated.Calls{Effect: simulated.Fails}),
+		world.LosesAnswers: onCalls(simulated.Calls{Effect: simulated.HangsAfter}),
+		world.ActsTwice:    onCalls(simulated.Calls{Effect: simulated.ActsTwice, Delay: 30 * time.Second}),
+		world.ActsLate:     onCalls(simulated.Calls{Effect: simulated.ActsLate, Delay: time.Minute}),
+		world.Throttles:    onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Throttled}, changing...),
+		world.OverQuota:    onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Quota}, fleet.OpCreate),
+		world.KeepsOn:      onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpPowerOff),
+		world.KeepsAll:     onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpDelete),
+		world.MarksNothing: onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.Permanent}, fleet.OpCertify),
+		world.CopiesNone:   onCalls(simulated.Calls{Effect: simulated.Fails, Kind: fault.NoSpace}, fleet.OpSnapshot),
+		world.ListsStale: onProvider(func(e sim.Event) []simulated.Fault {
 			age, _ := time.ParseDuration(e.Arg)
 			return []simulated.Fault{simulated.StaleLists{Age: age}}
 		}),
-		sim.ListsNothing: onProvider(func(sim.Event) []simulated.Fault { return []simulated.Fault{simulated.EmptyLists{}} }),
-		sim.IsBad:        onProvider(badTemplate),
+		world.ListsNothing: onProvider(func(sim.Event) []simulated.Fault { return []simulated.Fault{simulated.EmptyLists{}} }),
+		world.IsBad:        onProvider(badTemplate),
 
 		sim.IsFull: func(r *room, _ sim.Event) func() {
 			r.full.Add(1)

@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/sim"
 	"hale/internal/sim/trace"
+	"hale/internal/sim/world"
 )
 
 const (
@@ -28,7 +29,7 @@ func (p *placing) together(t trace.Trace) map[int]bool {
 	for i := range p.o.Spec.Size {
 		members[p.domainOf(i)]++
 	}
-	for _, verb := range []sim.Verb{sim.LosesPower, sim.IsCutOff} {
+	for _, verb := range []sim.Verb{world.LosesPower, world.IsCutOff} {
 		byDomain := map[string][]int{}
 		var domains []string
 		for i, o := range t {
@@ -89,9 +90,9 @@ func (p *placing) domainOf(machine int) string {
 func commonVerb(o trace.Outage) sim.Verb {
 	switch strings.ToLower(o.Cause) {
 	case "", "power":
-		return sim.LosesPower
-	case "network", string(sim.LosesNet):
-		return sim.IsCutOff
+		return world.LosesPower
+	case "network", string(world.LosesNet):
+		return world.IsCutOff
 	}
 	return ""
 }

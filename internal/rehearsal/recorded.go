@@ -239,8 +239,8 @@ func (p *placing) plan(t trace.Trace) {
 // Causes are the words that a trace may use for what happened to a machine, beside the verbs of scenario files.
 func Causes() map[string]sim.Verb {
 	return map[string]sim.Verb{
-		"crash": sim.Crashes, "power": sim.Crashes, "hang": sim.Hangs, "disk": sim.LosesDisk, "network": sim.LosesNet, "panic": sim.Panics,
-		"application": sim.StopsApp, "slow": sim.IsSlow, "shutdown": sim.ShutsDown, "stopped": sim.IsStopped, "paused": sim.IsPaused,
+		"crash": world.Crashes, "power": world.Crashes, "hang": world.Hangs, "disk": world.LosesDisk, "network": world.LosesNet, "panic": world.Panics,
+		"application": world.StopsApp, "slow": world.IsSlow, "shutdown": world.ShutsDown, "stopped": world.IsStopped, "paused": world.IsPaused,
 	}
 }
 
@@ -257,15 +257,15 @@ func verbOf(o trace.Outage) (verb sim.Verb, known bool) {
 		}
 	}
 	switch word {
-	case string(sim.Fails503):
-		return sim.Fails503, true
-	case string(sim.Vanishes):
-		return sim.Vanishes, true
+	case string(world.Fails503):
+		return world.Fails503, true
+	case string(world.Vanishes):
+		return world.Vanishes, true
 	}
 	h := fnv.New32a()
 	h.Write([]byte(o.Node + o.Start.String())) // hash.Hash never fails to write
 	mixture := []sim.Verb{
-		sim.Crashes, sim.Crashes, sim.Crashes, sim.Crashes, sim.Hangs, sim.Hangs, sim.Hangs, sim.LosesDisk,
+		world.Crashes, world.Crashes, world.Crashes, world.Crashes, world.Hangs, world.Hangs, world.Hangs, world.LosesDisk,
 	}
 	return mixture[int(h.Sum32()>>1)%len(mixture)], word == ""
 }

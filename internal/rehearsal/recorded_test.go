@@ -12,6 +12,7 @@ import (
 	"hale/internal/rehearsal"
 	"hale/internal/sim"
 	"hale/internal/sim/trace"
+	"hale/internal/sim/world"
 )
 
 func recorded(t *testing.T, rows ...string) rehearsal.Recorded {
@@ -108,7 +109,7 @@ func TestWithoutACauseMachinesFailInOneOfThreeWaysAndEndOneDay(t *testing.T) {
 			t.Errorf("%s has no end", e)
 		}
 	}
-	if n[sim.Crashes] < 150 || n[sim.Crashes] > 250 || n[sim.Hangs] < 100 || n[sim.Hangs] > 200 || n[sim.LosesDisk] < 20 || n[sim.LosesDisk] > 80 {
+	if n[world.Crashes] < 150 || n[world.Crashes] > 250 || n[world.Hangs] < 100 || n[world.Hangs] > 200 || n[world.LosesDisk] < 20 || n[world.LosesDisk] > 80 {
 		t.Errorf("the mixture is %v", n)
 	}
 	if !out.OK() {

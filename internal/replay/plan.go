@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/world"
 )
 
 // lead is how long nothing happens at first, so that the simulated hale has seen every machine.
@@ -40,10 +41,10 @@ func newPlan(h *history, spec fleet.Spec, from, to time.Time) *plan {
 		p.unfit = append(p.unfit, fmt.Sprintf("%d machines of the journal are beyond the fleet's size, %d", len(beyond), p.size))
 	}
 	for _, s := range h.provider {
-		p.shared(s, "provider", sim.IsSilent, "")
+		p.shared(s, "provider", world.IsSilent, "")
 	}
 	for _, s := range h.isolated {
-		p.shared(s, "all", sim.IsOutOfSight, "hale-1")
+		p.shared(s, "all", world.IsOutOfSight, "hale-1")
 	}
 	return p
 }
@@ -72,43 +73,43 @@ func (p *plan) event(i *Incident, n int) sim.Event {
 func (i *Incident) verb() sim.Verb {
 	switch i.Cause {
 	case fleet.CauseStopped:
-		return sim.IsStopped
+		return world.IsStopped
 	case fleet.CauseShutdown:
-		return sim.IsShutDown
+		return world.IsShutDown
 	case fleet.CausePaused:
-		return sim.IsPaused
+		return world.IsPaused
 	case fleet.CauseSuspended:
-		return sim.Suspends
+		return world.Suspends
 	case fleet.CauseIOError:
-		return sim.DiskFull
+		return world.DiskFull
 	case fleet.CauseRescued:
-		return sim.IsRescued
+		return world.IsRescued
 	case fleet.CauseCrashed:
-		return sim.Crashes
+		return world.Crashes
 	case fleet.CauseOff:
-		return sim.ShutsDown
+		return world.ShutsDown
 	case fleet.CauseGone:
-		return sim.Vanishes
+		return world.Vanishes
 	case fleet.CausePanic, fleet.CauseError:
-		return sim.Panics
+		return world.Panics
 	case fleet.CauseNone, fleet.CauseChecks, fleet.CauseMissing, fleet.CauseBuild, fleet.CauseBlind, fleet.CauseOrdered, fleet.CauseDisabled:
 	}
 	if slices.Contains(i.failed, fleet.StepReboot) || slices.Contains(i.failed, fleet.StepRecreate) {
-		return sim.LosesDisk // a reset did not help
+		return world.LosesDisk // a reset did not help
 	}
 	switch i.result {
 	case fleet.ResultRefused:
-		return sim.StopsApp
+		return world.StopsApp
 	case fleet.ResultStatus, fleet.ResultBody, fleet.ResultProtocol, fleet.ResultTLS, fleet.ResultExit:
-		return sim.Fails503
+		return world.Fails503
 	case fleet.ResultUnreachable:
-		return sim.LosesNet
+		return world.LosesNet
 	default:
 	}
 	if i.Nature == Transient {
-		return sim.IsSlow
+		return world.IsSlow
 	}
-	return sim.Hangs
+	return world.Hangs
 }
 
 // run sets the simulated run up.

@@ -126,8 +126,8 @@ empty
 		Servers: 3, Seed: 7, Horizon: 20 * time.Minute, Calm: 5 * time.Minute, Boot: 9 * time.Second, BootMost: 9 * time.Second,
 		Latency: 80 * time.Millisecond, LatencyMost: 80 * time.Millisecond, Poll: 5 * time.Second, Operator: 30 * time.Minute, Empty: true,
 		Plan: []sim.Event{
-			{At: 2 * time.Minute, Subject: "host h2", Verb: sim.LosesPower, For: 5 * time.Minute},
-			{At: time.Minute, Subject: "web-1", Verb: sim.Crashes},
+			{At: 2 * time.Minute, Subject: "host h2", Verb: world.LosesPower, For: 5 * time.Minute},
+			{At: time.Minute, Subject: "web-1", Verb: world.Crashes},
 		},
 	}
 	if diff := cmp.Diff(want, o); diff != "" {

@@ -382,9 +382,3 @@ func (c *server) gathered(index int, a fleet.Action) {
 	c.own.TellGathered(index, fleet.Gathered{ID: a.Gather})
 	c.heat()
 }
-
-func throttled(p float64) world.Trouble { return world.Trouble{Fails: p, How: world.Throttled} }
-
-func overQuota(p float64) world.Trouble {
-	return world.Trouble{Fails: p, How: world.Quota, Op: world.Create}
-}

@@ -23,10 +23,10 @@ const (
 func (j *judge) cause(e Event) {
 	least := deafLasts
 	switch e.Verb {
-	case IsCutOff, IsOutOfSight, IsParted:
+	case world.IsCutOff, world.IsOutOfSight, world.IsParted:
 		least = fateLasts
-	case LosesPower, GoesDark, IsSilent, Throttles, ListsNothing:
-	case IsStopped, IsShutDown, IsPaused, IsRescued:
+	case world.LosesPower, world.GoesDark, world.IsSilent, world.Throttles, world.ListsNothing:
+	case world.IsStopped, world.IsShutDown, world.IsPaused, world.IsRescued:
 		least = j.s.spec.Repair.ExternalStopHold
 		if j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal {
 			return
@@ -34,7 +34,7 @@ func (j *judge) cause(e Event) {
 	default:
 		return
 	}
-	if d, err := domainOf(e.Subject); err == nil && j.s.w.Members(d, j.isOfFleet) == 0 {
+	if d, err := world.ParseDomain(e.Subject); err == nil && j.s.w.Members(d, j.isOfFleet) == 0 {
 		return
 	}
 	if e.For == 0 || e.For > least {
@@ -71,13 +71,4 @@ func (j *judge) spoils() {
 			j.s.score.Causes++
 		}
 	})
-}
-
-// spoils lets nothing come up that is built from the template.
-func spoils(s *stage, _ Event) (func(), error) {
-	good := s.w.SpoilBuilds(world.Builds{}, world.Ailment{Symptom: world.NoBoot, Cure: world.ByRecreate})
-	return func() {
-		good()
-		s.judge.moved, s.judge.spoiled = true, false
-	}, nil
 }

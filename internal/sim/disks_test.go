@@ -68,7 +68,7 @@ func TestALostDiskIsFoundOut(t *testing.T) {
 	t.Parallel()
 	o := sim.Options{
 		Spec: database(3), Hosts: sim.Town(3, 3, 1), Seed: 1, Horizon: 10 * time.Minute, Calm: time.Hour, Rival: sim.Sequential,
-		Plan: []sim.Event{{At: time.Minute, Subject: "web-2", Verb: sim.LosesDisk}},
+		Plan: []sim.Event{{At: time.Minute, Subject: "web-2", Verb: world.LosesDisk}},
 	}
 	r, err := sim.Run(o)
 	if err != nil {

@@ -1,14 +1,12 @@
 package sim
 
 import (
-	"errors"
 	"fmt"
-	"slices"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
 
-	"hale/internal/fleet"
 	"hale/internal/sim/world"
 )
 
@@ -27,93 +25,18 @@ type Event struct {
 	Least int
 }
 
-// Verb is what happens.
-type Verb string
+// Verb is what happens. What befalls machines, domains, the provider and what is built are the world's own verbs
+// (world.Rows); here are those of hale itself, and of who looks after it.
+type Verb = world.Verb
 
-// What can happen to a machine.
+// What can happen to the store, and to hale as a whole.
 const (
-	Crashes     Verb = "crashes"
-	ShutsDown   Verb = "shuts itself down"
-	IsStopped   Verb = "is stopped by a person"
-	IsShutDown  Verb = "is shut down by a person" // in order: the provider does not know by whom
-	IsStarted   Verb = "is started by a person"
-	IsPaused    Verb = "is paused"
-	IsRescued   Verb = "is rescued by a person"  // who has another system run in its place
-	IsRepaired  Verb = "is repaired by a person" // in that system, and runs by itself again
-	Suspends    Verb = "suspends itself"
-	DiskFull    Verb = "cannot write to its disk" // so its provider pauses it
-	Panics      Verb = "panics"
-	Vanishes    Verb = "vanishes"
-	Hangs       Verb = "hangs"
-	Halts       Verb = "halts"
-	LosesNet    Verb = "loses its network"
-	StopsApp    Verb = "stops serving"
-	Fails503    Verb = "answers 503"
-	WrongPages  Verb = "shows a wrong page"
-	FailsCheck  Verb = "fails check" // one of several
-	IsSlow      Verb = "is too slow"
-	LosesConfig Verb = "loses its configuration"
-	LosesProbes Verb = "loses probes"
-	LosesDisk   Verb = "loses its disk"
-	LosesData   Verb = "loses its kept disks" // somebody deletes them
-	Moves       Verb = "moves to"
-	TakesAddr   Verb = "takes the address of" // of another machine, which keeps it
-	Readdressed Verb = "gets another address"
-	AgentSilent Verb = "'s agent falls silent"         // and the machine is well
-	AgentLies   Verb = "'s agent answers in any state" // as long as the machine is on
-	StaysOn     Verb = "'s definition stays on"        // a host that it left while it runs, or left some time ago
-	IsRestored  Verb = "is restored to"                // from a backup, beside itself
-	LeavesBuild Verb = "leaves a dead build on"        // which nobody remembers
-)
-
-// What can happen to a domain of machines: a host, rack, room, zone, network, storage, or all.
-const (
-	LosesPower   Verb = "loses power"
-	IsCutOff     Verb = "is cut off" // nobody reaches its machines
-	IsOutOfSight Verb = "is out of sight of"
-	GoesDark     Verb = "goes dark"        // its hosts' control planes are silent
-	NoFence      Verb = "cannot be fenced" // its hosts' power controllers do not answer
-	MuteFence    Verb = "is fenced without an answer"
-	IsDisabled   Verb = "is disabled"          // whoever runs the provider wants its hosts to be empty
-	CutsAccess   Verb = "has its access cut"   // to storage and network, by hand
-	GivesAccess  Verb = "gets its access back" // behind hale's back
-	IsParted     Verb = "is parted from hale"  // which sees neither their control planes nor their machines; all others do
-	TurnedOff    Verb = "is turned off"        // at their power controllers, by somebody else
-	NoCut        Verb = "cannot be cut"        // whoever cuts its hosts' access does not answer
-
-	ShutsGuests Verb = "shuts its machines down" // in order, as before a reboot
-)
-
-// What can happen to the provider, and to what is built.
-const (
-	IsSilent     Verb = "does not answer"
-	IsSilentTo   Verb = "does not answer to"
-	FailsCalls   Verb = "fails calls"
-	LosesAnswers Verb = "loses answers"
-	ActsTwice    Verb = "acts twice"
-	ActsLate     Verb = "acts late"
-	Throttles    Verb = "throttles"
-	OverQuota    Verb = "is over quota"
-	KeepsOn      Verb = "cannot power off" // it says so; the machine runs on
-	KeepsAll     Verb = "cannot delete"
-	MarksNothing Verb = "cannot mark" // nothing gets certified
-	CopiesNone   Verb = "cannot copy" // disks: it says that there is no room
-	ListsStale   Verb = "lists what was"
-	ListsNothing Verb = "lists nothing"
-	IsBad        Verb = "is bad"  // the template
-	IsFull       Verb = "is full" // the store
-)
-
-// What can happen to the store, beside that it is full, and to hale as a whole.
-const (
+	IsFull         Verb = "is full"            // the store
 	LosesLast      Verb = "loses its last"     // writes before a loss of power, which hale survives
 	IsRolledBack   Verb = "is restored from"   // what it held at a time since the start, while hale does not run
 	StartedTwice   Verb = "is started twice"   // by a copy of its store, beside itself
 	InstalledTwice Verb = "is installed twice" // with the same file and an empty store, beside itself
 )
-
-// Copies is what a person does to a machine: the copy bears the mark of the original, too.
-const Copies Verb = "copies"
 
 // What can happen to a server.
 const (
@@ -152,7 +75,7 @@ const (
 
 // String returns the event as scenario files write it.
 func (e Event) String() string {
-	said := e.Subject + e.Verb.join() + string(e.Verb)
+	said := e.Subject + join(e.Verb) + string(e.Verb)
 	if e.Arg != "" {
 		said += " " + e.Arg
 	}
@@ -166,7 +89,7 @@ func (e Event) String() string {
 }
 
 // join is what stands between the subject and the verb: "web-2's definition" is one word.
-func (v Verb) join() string {
+func join(v Verb) string {
 	if strings.HasPrefix(string(v), "'") {
 		return ""
 	}
@@ -199,270 +122,117 @@ func (e Event) OfServer() bool { return subjectKind(e.Subject) == "server" }
 // act makes the event happen now, and returns what ends it, if anything does.
 type act func(s *stage, e Event) (lift func(), err error)
 
-// verbs says how each thing happens.
-func verbs() map[Verb]act {
-	return map[Verb]act{
-		Crashes:        onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopCrash) }),
-		ShutsDown:      onMachine(func(s *stage, vm *world.VM) func() { return s.w.Crash(vm, world.StopGuest) }),
-		IsStopped:      onMachine(stoppedByPerson(world.StopExternal)),
-		IsShutDown:     onMachine(stoppedByPerson(world.StopShutdown)),
-		IsStarted:      forGood((*world.World).PowerOn),
-		IsPaused:       halts(world.StopUnknown),
-		IsRescued:      onMachine(func(s *stage, vm *world.VM) func() { return s.w.Rescue(vm) }),
-		IsRepaired:     forGood((*world.World).Unrescue),
-		Suspends:       halts(world.StopGuest),
-		DiskFull:       halts(world.StopIOError),
-		Panics:         onMachine(func(s *stage, vm *world.VM) func() { return s.w.Panic(vm) }),
-		Vanishes:       forGood((*world.World).Vanish),
-		Hangs:          ails(world.Ailment{Symptom: world.Hung}),
-		Halts:          ails(world.Ailment{Symptom: world.Halts}),
-		LosesNet:       ails(world.Ailment{Symptom: world.Unplugged}),
-		StopsApp:       ails(world.Ailment{Symptom: world.AppDead}),
-		Fails503:       ails(world.Ailment{Symptom: world.AppError}),
-		WrongPages:     ails(world.Ailment{Symptom: world.BadPage}),
-		FailsCheck:     failsCheck,
-		AgentSilent:    ails(world.Ailment{Symptom: world.AgentMute}),
-		AgentLies:      ails(world.Ailment{Symptom: world.AgentLies}),
-		IsSlow:         ails(world.Ailment{Symptom: world.Slow}),
-		LosesConfig:    ails(world.Ailment{Symptom: world.AppError, Cure: world.ByCommand}),
-		LosesDisk:      onMachine(diskLost),
-		LosesData:      forGood(func(w *world.World, vm *world.VM) { w.DestroyDisks(vm.Mark.Machine) }),
-		LosesProbes:    losesProbes,
-		Moves:          moves,
-		TakesAddr:      takesAddress,
-		StaysOn:        staysOn,
-		Copies:         copies,
-		LosesLast:      rollsBack(powerLoss),
-		IsRolledBack:   rollsBack(restoration),
-		StartedTwice:   startsTwice,
-		InstalledTwice: installsTwice,
-		IsRestored:     leaves("backup", true),
-		LeavesBuild:    leaves("build", false),
-		Readdressed:    forGood((*world.World).Readdress),
-		LosesPower:     onDomain(func(s *stage, d world.Domain) func() { return s.w.PowerFailure(d) }),
-		IsCutOff:       onDomain(func(s *stage, d world.Domain) func() { return s.w.Part("", d) }),
-		GoesDark:       onDomain(func(s *stage, d world.Domain) func() { return s.w.Darkness(d) }),
-		NoFence:        onDomain(func(s *stage, d world.Domain) func() { return s.w.DeadController(d) }),
-		IsDisabled:     onDomain(func(s *stage, d world.Domain) func() { return s.w.Disable(d) }),
-		MuteFence:      onDomain(func(s *stage, d world.Domain) func() { return s.w.MuteController(d) }),
-		CutsAccess:     onDomain(func(s *stage, d world.Domain) func() { return s.w.CutAccess(d) }),
-		GivesAccess:    onDomain(givesAccess),
-		IsParted:       onDomain(parts),
-		TurnedOff:      onDomain(func(s *stage, d world.Domain) func() { return s.w.TurnOff(d) }),
-		ShutsGuests:    onDomain(func(s *stage, d world.Domain) func() { s.w.ShutDown(d); return nil }),
-		NoCut:          onDomain(func(s *stage, d world.Domain) func() { return s.w.DeafCut(d) }),
-		IsOutOfSight:   outOfSight,
-		IsSilent:       onProvider(func(s *stage, _ Event) func() { return s.w.Cutoff("") }),
-		IsSilentTo:     onProvider(func(s *stage, e Event) func() { return s.w.Cutoff(e.Arg) }),
-		FailsCalls:     troubles(func(p float64) world.Trouble { return world.Trouble{Fails: p, Reads: true} }),
-		LosesAnswers:   troubles(func(p float64) world.Trouble { return world.Trouble{Lost: p} }),
-		ActsTwice:      troubles(func(p float64) world.Trouble { return world.Trouble{Twice: p} }),
-		ActsLate:       troubles(func(p float64) world.Trouble { return world.Trouble{Late: p} }),
-		Throttles:      troubles(throttled),
-		OverQuota:      troubles(overQuota),
-		KeepsOn:        refuses(world.PowerOff, world.Permanent),
-		KeepsAll:       refuses(world.Delete, world.Permanent),
-		MarksNothing:   refuses(world.Certify, world.Permanent),
-		CopiesNone:     refuses(world.Snapshot, world.Quota),
-		ListsStale: onProvider(func(s *stage, e Event) func() {
-			age, _ := time.ParseDuration(e.Arg)
-			return s.w.Upset(world.Trouble{Stale: age})
-		}),
-		ListsNothing: onProvider(func(s *stage, _ Event) func() { return s.w.Upset(world.Trouble{Empty: true}) }),
-		IsBad:        spoils,
-		IsFull: func(s *stage, _ Event) (func(), error) {
-			s.store.full++
-			return func() { s.store.full-- }, nil
-		},
-		Dies:        onServer(dies),
-		DiesWriting: onServer(diesWriting),
-		Freezes:     stands(func(c *server, span time.Duration) { c.freeze(span) }),
-		FreezesCall: stands(func(c *server, span time.Duration) { c.pauseFor = span }),
-		ClockSteps:  onServer(clockSteps),
-		LosesStore:  onServer(losesStore),
-		LosesLease:  onServer(losesLease),
-		Holds:       orders(fleet.OrderHold),
-		Releases:    orders(fleet.OrderRelease),
-		Retries:     orders(fleet.OrderRetry),
-		Heals:       orders(fleet.OrderHeal),
-		Undoes:      orders(fleet.OrderUndo),
-		Recovers:    orders(fleet.OrderRecover),
-		Believes:    orders(fleet.OrderRecover),
-		Brakes:      orders(fleet.OrderBrakeOn),
-		Unbrakes:    orders(fleet.OrderBrakeOff),
-		Scales:      orders(fleet.OrderScale),
-		Deletes:     orders(fleet.OrderDelete),
-		Vouches:     orders(fleet.OrderFenced),
-		Resizes:     resizes,
-		Retemplates: retemplates,
-		Confirms:    confirms,
-		Mistypes:    mistypes,
+// way is how a verb is written, and how it happens.
+type way struct {
+	shape
+	play act
+}
+
+// ways is the table: the world's, which happen there, and those of hale and of who looks after it.
+func ways() map[Verb]way {
+	out := map[Verb]way{
+		IsFull:         {shape{subject: "store"}, fills},
+		LosesLast:      {shape{"store", "duration", true}, rollsBack(powerLoss)},
+		IsRolledBack:   {shape{"store", "time", true}, rollsBack(restoration)},
+		StartedTwice:   {shape{subject: "hale"}, startsTwice},
+		InstalledTwice: {shape{subject: "hale"}, installsTwice},
+		Dies:           {shape{subject: "server"}, onServer(dies)},
+		DiesWriting:    {shape{"server", "count", true}, onServer(diesWriting)},
+		Freezes:        {shape{subject: "server"}, stands(func(c *server, span time.Duration) { c.freeze(span) })},
+		FreezesCall:    {shape{subject: "server"}, stands(func(c *server, span time.Duration) { c.pauseFor = span })},
+		ClockSteps:     {shape{"server", "duration", true}, onServer(clockSteps)},
+		LosesStore:     {shape{subject: "server"}, onServer(losesStore)},
+		LosesLease:     {shape{subject: "server"}, onServer(losesLease)},
 	}
+	for _, r := range world.Rows() {
+		out[r.Verb] = way{shape{string(r.Of), string(r.Takes), r.Must}, befalls(r.Of)}
+	}
+	for v := range ordered() {
+		out[v] = way{shape{"operator", "wanted", true}, orders}
+	}
+	for _, v := range []Verb{Brakes, Unbrakes, Recovers, Believes} {
+		out[v] = way{shape{subject: "operator"}, orders}
+	}
+	out[Scales] = way{shape{"operator", "count", true}, orders}
+	out[Vouches] = way{shape{"operator", "the host", true}, orders}
+	maps.Copy(out, edits())
+	return out
 }
 
-// refuses lets the provider do the operation for nobody.
-func refuses(op world.Op, how world.End) act {
-	return onProvider(func(s *stage, _ Event) func() { return s.w.Upset(world.Trouble{Fails: 1, How: how, Op: op}) })
-}
-
-// forGood is what happens to one machine, and has no end of its own.
-func forGood(do func(*world.World, *world.VM)) act {
-	return onMachine(func(s *stage, vm *world.VM) func() {
-		do(s.w, vm)
-		return nil
-	})
-}
-
-func onMachine(do func(s *stage, vm *world.VM) func()) act {
+// befalls lets the world play the event, and the judge and the servers know of it.
+func befalls(kind world.Kind) act {
 	return func(s *stage, e Event) (func(), error) {
-		if !strings.HasPrefix(e.Subject, string(s.spec.Name)+"-") {
-			return nil, fmt.Errorf("%q is no machine of fleet %s", e.Subject, s.spec.Name)
+		after := s.judge.strikes(e, kind)
+		var hale []string
+		for _, c := range s.servers {
+			hale = append(hale, c.name)
 		}
-		vm := s.w.Current(e.Subject)
-		if vm == nil {
-			return nil, nil // it is just being replaced: it has nothing to break
-		}
-		return do(s, vm), nil
-	}
-}
-
-func halts(by world.Stop) act {
-	return onMachine(func(s *stage, vm *world.VM) func() { return s.w.Suspend(vm, by) })
-}
-
-func ails(a world.Ailment) act {
-	return onMachine(func(s *stage, vm *world.VM) func() { return s.w.Sicken(vm, a) })
-}
-
-func stoppedByPerson(how world.Stop) func(s *stage, vm *world.VM) func() {
-	return func(s *stage, vm *world.VM) func() {
-		s.judge.wanted(vm)
-		s.w.Crash(vm, how)
-		return func() {
-			if vm.Power != world.Running { // who finds it running leaves it so
-				s.w.PowerOn(vm)
-			}
-		}
-	}
-}
-
-// diskLost: it stands still and comes up no more, until it is built anew, or somebody puts another disk in.
-func diskLost(s *stage, vm *world.VM) func() {
-	bootable := s.w.Sicken(vm, world.Ailment{Symptom: world.NoBoot, Cure: world.ByRecreate})
-	awake := s.w.Sicken(vm, world.Ailment{Symptom: world.Hung})
-	return func() {
-		bootable()
-		awake()
-		s.w.Revive(vm)
-	}
-}
-
-func losesProbes(s *stage, e Event) (func(), error) {
-	p, err := percent(e.Arg)
-	if err != nil {
-		return nil, err
-	}
-	return onMachine(func(s *stage, vm *world.VM) func() {
-		return s.w.Sicken(vm, world.Ailment{Symptom: world.Lossy, Share: p})
-	})(s, e)
-}
-
-func failsCheck(s *stage, e Event) (func(), error) {
-	return ails(world.Ailment{Symptom: world.CheckFails, Check: e.Arg})(s, e)
-}
-
-func moves(s *stage, e Event) (func(), error) {
-	return onMachine(func(s *stage, vm *world.VM) func() { s.w.Migrate(vm, e.Arg); return nil })(s, e)
-}
-
-func takesAddress(s *stage, e Event) (func(), error) {
-	return onMachine(func(s *stage, vm *world.VM) func() {
-		of := s.w.Current(e.Arg)
-		if of == nil {
-			return nil // it is just being replaced: it has no address
-		}
-		s.w.TakeAddress(vm, of)
-		return func() { s.w.Readdress(vm) }
-	})(s, e)
-}
-
-// leaves makes an older instance of the machine, powered off, on another host.
-func leaves(what string, certified bool) act {
-	return func(s *stage, e Event) (func(), error) {
-		var taken error
-		lift, err := onMachine(func(s *stage, vm *world.VM) func() {
-			left := world.Status{ID: what + "-" + vm.ID, Host: e.Arg, Name: vm.Name, Mark: vm.Mark}
-			left.Mark.Generation, left.Mark.Certified, left.Mark.Instance = vm.Mark.Generation-1, certified, left.ID
-			if !s.w.Leave(left) {
-				taken = fmt.Errorf("%s %s %s: there is no such host, or the machine's name is taken there; name another host", e.Subject, e.Verb, e.Arg)
-			}
-			return nil
-		})(s, e)
-		return lift, errors.Join(err, taken)
-	}
-}
-
-func onDomain(do func(s *stage, d world.Domain) func()) act {
-	return func(s *stage, e Event) (func(), error) {
-		d, err := domainOf(e.Subject)
+		lift, err := s.w.Play(e.Subject, e.Verb, e.Arg, hale...)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", e, err)
 		}
-		lower := s.judge.shared(d)
-		lift := do(s, d)
-		s.pollSoon()
+		if after != nil {
+			lift = after(lift)
+		}
+		if kind == world.OfDomain || kind == world.OfProvider {
+			s.pollSoon()
+		}
+		return lift, nil
+	}
+}
+
+// strikes has the judge know what is about to happen in the world. What it returns is to be asked afterwards: it takes what
+// ends the event, and returns that with what the judge does then; nil: nothing.
+func (j *judge) strikes(e Event, kind world.Kind) func(lift func()) func() {
+	switch kind {
+	case world.OfDomain, world.OfProvider:
+		return j.strikesMany(e)
+	case world.OfTemplate:
+		return func(lift func()) func() {
+			return func() {
+				lift()
+				j.moved, j.spoiled = true, false
+			}
+		}
+	case world.OfPerson:
+		return func(lift func()) func() {
+			if lift == nil {
+				j.nothingToDo(e)
+			} else {
+				j.nightFalls(e, e.Arg)
+			}
+			return lift
+		}
+	case world.OfMachine:
+	}
+	switch vm := j.s.w.Current(e.Subject); {
+	case e.Verb == world.StaysOn:
+		return j.staysOn(e, vm)
+	case vm != nil && (e.Verb == world.IsStopped || e.Verb == world.IsShutDown):
+		j.wanted(vm)
+	}
+	return nil
+}
+
+// strikesMany is the same of what a domain or all share.
+func (j *judge) strikesMany(e Event) func(lift func()) func() {
+	d, err := world.ParseDomain(e.Subject)
+	if err != nil {
+		d = world.Domain{Kind: "all"} // the provider's
+	}
+	lower := j.shared(d)
+	gives := e.Verb == world.GivesAccess
+	if gives {
+		j.restores(d)
+	}
+	return func(lift func()) func() {
+		if gives {
+			j.restored()
+		}
 		return func() {
 			lift()
 			lower()
-		}, nil
-	}
-}
-
-// givesAccess gives hosts what was cut, whoever rests on that.
-func givesAccess(s *stage, d world.Domain) func() {
-	s.judge.restores(d)
-	s.w.GiveAccess(d)
-	s.judge.restored()
-	return func() {}
-}
-
-// parts breaks all ways between hale and hosts, and no others.
-func parts(s *stage, d world.Domain) func() {
-	lifts := []func(){s.w.Darkness(d)}
-	for _, c := range s.servers {
-		lifts = append(lifts, s.w.Part(c.name, d))
-	}
-	return func() {
-		for _, lift := range lifts {
-			lift()
 		}
-	}
-}
-
-func outOfSight(s *stage, e Event) (func(), error) {
-	return onDomain(func(s *stage, d world.Domain) func() { return s.w.Part(e.Arg, d) })(s, e)
-}
-
-func domainOf(subject string) (world.Domain, error) {
-	if subject == "all" {
-		return world.Domain{Kind: "all"}, nil
-	}
-	kind, name, ok := strings.Cut(subject, " ")
-	if !ok || !slices.Contains([]string{"host", "rack", "room", "zone", "network", "storage"}, kind) {
-		return world.Domain{}, fmt.Errorf("%q is no domain: write host, rack, room, zone, network or storage and its name, or all", subject)
-	}
-	return world.Domain{Kind: kind, Name: name}, nil
-}
-
-func onProvider(do func(s *stage, e Event) func()) act {
-	return func(s *stage, e Event) (func(), error) {
-		lower := s.judge.shared(world.Domain{Kind: "all"})
-		lift := do(s, e)
-		s.pollSoon()
-		return func() {
-			lift()
-			lower()
-		}, nil
 	}
 }
 
@@ -475,26 +245,10 @@ func (s *stage) pollSoon() {
 	}
 }
 
-// troubles are provider troubles that hit a share of the calls, all of them if the event does not say how many.
-func troubles(of func(p float64) world.Trouble) act {
-	return func(s *stage, e Event) (func(), error) {
-		p := 1.0
-		if e.Arg != "" {
-			var err error
-			if p, err = percent(e.Arg); err != nil {
-				return nil, err
-			}
-		}
-		return onProvider(func(s *stage, _ Event) func() { return s.w.Upset(of(p)) })(s, e)
-	}
-}
-
-func percent(text string) (float64, error) {
-	n, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
-	if err != nil || n < 0 || n > 100 {
-		return 0, fmt.Errorf("%q is no share: write it as 5%%", text)
-	}
-	return n / 100, nil
+// fills has the store take nothing.
+func fills(s *stage, _ Event) (func(), error) {
+	s.store.full++
+	return func() { s.store.full-- }, nil
 }
 
 // stands is a server that stands still for the event's time.
@@ -573,10 +327,10 @@ func losesLease(s *stage, c *server, _ Event) (func(), error) {
 
 // schedule puts an event on the calendar.
 func (s *stage) schedule(e Event) {
-	do := s.verbs[e.Verb]
+	do := s.ways[e.Verb].play
 	s.remembers(&e)
 	s.w.At(e.At, func() {
-		if d, err := domainOf(e.Subject); err == nil && s.w.Members(d, s.judge.isOfFleet) < e.Least {
+		if d, err := world.ParseDomain(e.Subject); err == nil && s.w.Members(d, s.judge.isOfFleet) < e.Least {
 			return
 		}
 		s.trace.event(s.w.Now(), &e)

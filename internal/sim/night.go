@@ -11,7 +11,7 @@ import (
 
 // NightVerbs are what can make two instances of one: the score tells of each how its nights ended.
 func NightVerbs() []Verb {
-	return []Verb{StaysOn, Copies, LosesLast, IsRolledBack, StartedTwice, InstalledTwice}
+	return []Verb{world.StaysOn, world.Copies, LosesLast, IsRolledBack, StartedTwice, InstalledTwice}
 }
 
 // Nights is how the nights ended that could have made two of one, in the order of NightVerbs.
@@ -72,7 +72,7 @@ func (j *judge) dawn(n *night) {
 	j.nights = slices.DeleteFunc(j.nights, func(o *night) bool { return o == n })
 	ends := &j.s.score.Nights[slices.Index(NightVerbs(), n.verb)]
 	ends.Nights++
-	if n.verb != Copies && n.verb != LosesLast {
+	if n.verb != world.Copies && n.verb != LosesLast {
 		j.s.score.Causes++ // a person has to put it in order, whether or not a machine fails meanwhile
 	}
 	switch {
@@ -224,34 +224,21 @@ func (j *judge) knowsOfTwo(machine string) bool {
 	return vm != nil && j.toldTwo[machine] != "" && j.s.w.Contested(vm.ID)
 }
 
-// staysOn has a person move the machine while it runs and leave its definition behind.
-func staysOn(s *stage, e Event) (func(), error) {
-	lift := func() {}
-	_, err := onMachine(func(s *stage, vm *world.VM) func() {
-		was := s.w.Contested(vm.ID)
-		undefine, ok := s.w.StayBehind(vm, e.Arg)
-		if !ok {
-			s.judge.nothingToDo(e)
-			return nil
+// staysOn follows what becomes of an instance that a person moves while it runs, and whose definition stays behind.
+func (j *judge) staysOn(e Event, vm *world.VM) func(lift func()) func() {
+	was := vm != nil && j.s.w.Contested(vm.ID)
+	return func(lift func()) func() {
+		switch {
+		case vm == nil:
+			return func() {}
+		case lift == nil:
+			j.nothingToDo(e)
+			return func() {}
+		case !was && j.toldTwo[vm.Machine()] != j.s.w.ShownBy(vm.ID): // else that page has not been taken back
+			delete(j.toldTwo, vm.Machine())
 		}
-		if !was && s.judge.toldTwo[vm.Machine()] != s.w.ShownBy(vm.ID) { // else that page has not been taken back
-			delete(s.judge.toldTwo, vm.Machine())
-		}
-		s.judge.tellsOfTwo(vm.Machine(), vm.ID, 0)
-		s.judge.nightFalls(e, vm.Machine())
-		lift = undefine
-		return nil
-	})(s, e)
-	return lift, err
-}
-
-// copies has a person copy the machine's instance, mark and all.
-func copies(s *stage, e Event) (func(), error) {
-	vm := s.w.Current(e.Arg)
-	if vm == nil || !vm.Serving() && vm.Power != world.Running {
-		s.judge.nothingToDo(e)
-		return nil, nil
+		j.tellsOfTwo(vm.Machine(), vm.ID, 0)
+		j.nightFalls(e, vm.Machine())
+		return lift
 	}
-	s.judge.nightFalls(e, e.Arg)
-	return s.w.CopyDefinition(vm), nil
 }

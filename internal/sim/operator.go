@@ -55,7 +55,7 @@ func (e Event) Order(name fleet.Name, hosts []world.Host) (fleet.Order, error) {
 		o.Host = fleet.HostName(host)
 	case m.Fleet() == name:
 		o.Machine = m
-	case e.Arg != string(name) && shapes()[e.Verb].arg != "":
+	case e.Arg != string(name) && ways()[e.Verb].arg != "":
 		return o, fmt.Errorf("%s: write a machine of fleet %s, host and its name, or the fleet", e, name)
 	}
 	o.ID = "check"
@@ -90,16 +90,14 @@ func (e Event) Of(name fleet.Name) Event {
 	return e
 }
 
-// orders posts an order of the kind, as a command does.
-func orders(fleet.OrderKind) act {
-	return func(s *stage, e Event) (func(), error) {
-		o, err := e.Order(s.spec.Name, s.options.Hosts)
-		if err != nil || s.rival != nil {
-			return nil, err // a rival has no inbox
-		}
-		s.post(o)
-		return nil, nil
+// orders posts an operator's order, as a command does.
+func orders(s *stage, e Event) (func(), error) {
+	o, err := e.Order(s.spec.Name, s.options.Hosts)
+	if err != nil || s.rival != nil {
+		return nil, err // a rival has no inbox
 	}
+	s.post(o)
+	return nil, nil
 }
 
 // post puts the order into the inbox, and returns its id.

@@ -121,7 +121,7 @@ func TestNightsAreDrawnBesideWhatWasDrawnBefore(t *testing.T) {
 	if len(left) > 0 || len(now) < len(before)*5/4 {
 		t.Errorf("%d of %d events are drawn otherwise than before, and %d now", len(left), len(before), len(now))
 	}
-	for _, v := range []sim.Verb{sim.IsCutOff, sim.AgentSilent, sim.AgentLies, sim.Retries, sim.Unbrakes,
+	for _, v := range []sim.Verb{world.IsCutOff, world.AgentSilent, world.AgentAnswers, sim.Retries, sim.Unbrakes,
 		sim.Releases} {
 		if !verbs[v] {
 			t.Errorf("%q is never drawn", v)

@@ -129,16 +129,16 @@ func (j *judge) cured(struck Verb) bool {
 	rebuilds, recreates := j.makesAnew()
 	anew := rebuilds || recreates
 	switch struck {
-	case Vanishes:
+	case world.Vanishes:
 		return recreates
-	case LosesDisk:
+	case world.LosesDisk:
 		return anew
 	default:
 	}
-	if struck == LosesConfig {
+	if struck == world.LosesConfig {
 		return cures[fleet.StepRun] || anew
 	}
-	if struck == Crashes || struck == ShutsDown {
+	if struck == world.Crashes || struck == world.ShutsDown {
 		return cures[fleet.StepStart] || anew
 	}
 	return cures[fleet.StepReboot] || anew

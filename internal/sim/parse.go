@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hale/internal/sim/world"
 )
 
 // shape says what a verb goes with.
@@ -15,54 +17,6 @@ type shape struct {
 	subject string // machine, domain, provider, template, store or server
 	arg     string // what Arg is, or empty: it takes none
 	must    bool   // Arg may not be left out
-}
-
-func shapes() map[Verb]shape {
-	out := map[Verb]shape{
-		LosesProbes: {"machine", "share", true}, Moves: {"machine", "host", true},
-		TakesAddr: {"machine", "another", true}, FailsCheck: {"machine", "check", true},
-		IsRestored: {"machine", "host", true}, LeavesBuild: {"machine", "host", true},
-		IsOutOfSight: {"domain", "server", true}, IsSilentTo: {"provider", "server", true},
-		FailsCalls: {"provider", "share", false}, LosesAnswers: {"provider", "share", false}, ActsTwice: {"provider", "share", false},
-		ActsLate: {"provider", "share", false}, Throttles: {"provider", "share", false}, OverQuota: {"provider", "share", false},
-		KeepsOn: {subject: "provider"}, KeepsAll: {subject: "provider"}, MarksNothing: {subject: "provider"}, CopiesNone: {subject: "provider"},
-		IsSilent: {subject: "provider"}, ListsStale: {"provider", "duration", true}, ListsNothing: {subject: "provider"},
-		IsBad: {subject: "template"}, IsFull: {subject: "store"}, LosesLast: {"store", "duration", true}, IsRolledBack: {"store", "time", true},
-		StaysOn: {"machine", "host", true}, Copies: {"person", "machine", true}, StartedTwice: {subject: "hale"},
-		InstalledTwice: {subject: "hale"},
-		DiesWriting:    {"server", "count", true}, ClockSteps: {"server", "duration", true},
-	}
-	for v, s := range edits() {
-		out[v] = s
-	}
-	for v := range ordered() {
-		out[v] = shape{"operator", "wanted", true}
-		if v == Brakes || v == Unbrakes || v == Recovers || v == Believes {
-			out[v] = shape{subject: "operator"}
-		}
-		if v == Scales {
-			out[v] = shape{"operator", "count", true}
-		}
-		if v == Vouches {
-			out[v] = shape{"operator", "the host", true}
-		}
-	}
-	for _, v := range []Verb{
-		Crashes, ShutsDown, IsStopped, IsShutDown, IsStarted, IsPaused, IsRescued, IsRepaired, Suspends, DiskFull,
-		Panics, Vanishes, Hangs, Halts, LosesNet, StopsApp, Fails503, WrongPages, IsSlow, LosesConfig, LosesDisk,
-		LosesData, Readdressed, AgentSilent, AgentLies,
-	} {
-		out[v] = shape{subject: "machine"}
-	}
-	for _, v := range []Verb{LosesPower, IsCutOff, GoesDark, NoFence, MuteFence, IsDisabled, CutsAccess, GivesAccess,
-		NoCut, IsParted, TurnedOff,
-		ShutsGuests} {
-		out[v] = shape{subject: "domain"}
-	}
-	for _, v := range []Verb{Dies, Freezes, FreezesCall, LosesStore, LosesLease} {
-		out[v] = shape{subject: "server"}
-	}
-	return out
 }
 
 // examples are subjects and objects as they may stand in a file.
@@ -78,15 +32,15 @@ func examples() map[string]string {
 // Verbs lists everything that can happen, as lines of a scenario file without their time.
 func Verbs() []string {
 	var out []string
-	for v, s := range shapes() {
-		out = append(out, examples()[s.subject]+v.join()+v.with(s))
+	for v, s := range ways() {
+		out = append(out, examples()[s.subject]+join(v)+with(v, s.shape))
 	}
 	slices.Sort(out)
 	return out
 }
 
 // with returns the verb with an object, if it takes one.
-func (v Verb) with(s shape) string {
+func with(v Verb, s shape) string {
 	return strings.TrimSpace(string(v) + " " + examples()[s.arg])
 }
 
@@ -98,9 +52,9 @@ func verbsOf(text string) string {
 		kind = both
 	}
 	var out []string
-	for v, s := range shapes() {
+	for v, s := range ways() {
 		if s.subject == kind {
-			out = append(out, v.with(s))
+			out = append(out, with(v, s.shape))
 		}
 	}
 	slices.SortFunc(out, func(a, b string) int { return cmp.Compare(strings.TrimPrefix(a, "'s "), strings.TrimPrefix(b, "'s ")) })
@@ -141,7 +95,7 @@ const least = " if at least "
 
 // findVerb returns the longest verb in the text, and where it begins.
 func findVerb(text string) (Verb, int) {
-	all := slices.SortedFunc(maps.Keys(shapes()), func(a, b Verb) int {
+	all := slices.SortedFunc(maps.Keys(ways()), func(a, b Verb) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 	})
 	padded := text + " "
@@ -155,7 +109,7 @@ func findVerb(text string) (Verb, int) {
 
 // check says what is wrong with the event, as far as it can be told without a fleet.
 func (e Event) check() error {
-	s := shapes()[e.Verb]
+	s := ways()[e.Verb]
 	if kind := subjectKind(e.Subject); kind != s.subject {
 		return fmt.Errorf("%q %s: the subject is a %s, and this happens to a %s", e.Subject, e.Verb, kind, s.subject)
 	}
@@ -192,7 +146,7 @@ func (e Event) checkArg(kind string) error {
 	var err error
 	switch kind {
 	case "share":
-		_, err = percent(e.Arg)
+		_, err = world.ParseShare(e.Arg)
 	case "duration":
 		_, err = time.ParseDuration(e.Arg)
 	case "count":
@@ -216,7 +170,7 @@ func subjectKind(subject string) string {
 	case strings.HasPrefix(subject, "hale-"):
 		return "server"
 	}
-	if _, err := domainOf(subject); err == nil {
+	if _, err := world.ParseDomain(subject); err == nil {
 		return "domain"
 	}
 	return "machine"

@@ -24,7 +24,7 @@ func FirstKinds() []Kind {
 func (d *drawing) night(k Kind, at time.Duration) {
 	switch k {
 	case KindReboot:
-		d.add(at, "host "+pick(d.random, d.hosts...).Name, LosesPower, "", d.lasting(time.Minute, 5*time.Minute))
+		d.add(at, "host "+pick(d.random, d.hosts...).Name, world.LosesPower, "", d.lasting(time.Minute, 5*time.Minute))
 	case KindSeveral:
 		d.several(at)
 	case KindGateway:
@@ -32,9 +32,9 @@ func (d *drawing) night(k Kind, at time.Duration) {
 	case KindAgent:
 		d.agent(at)
 	case KindQuarantine:
-		d.add(at, "template", IsBad, "", d.lasting(30*time.Minute, 3*time.Hour))
+		d.add(at, "template", world.IsBad, "", d.lasting(30*time.Minute, 3*time.Hour))
 		for range 1 + d.random.IntN(2) {
-			d.add(at+d.lasting(time.Second, 10*time.Minute), d.machine(), LosesDisk, "", 0)
+			d.add(at+d.lasting(time.Second, 10*time.Minute), d.machine(), world.LosesDisk, "", 0)
 		}
 	case KindHands:
 		d.hands(at)
@@ -44,11 +44,11 @@ func (d *drawing) night(k Kind, at time.Duration) {
 
 // several lets two or three hosts fail at once, or within five minutes, in the same way.
 func (d *drawing) several(at time.Duration) {
-	verb := pick(d.random, LosesPower, LosesPower, IsCutOff, IsOutOfSight, IsOutOfSight, GoesDark, IsParted)
+	verb := pick(d.random, world.LosesPower, world.LosesPower, world.IsCutOff, world.IsOutOfSight, world.IsOutOfSight, world.GoesDark, world.IsParted)
 	spread := pick(d.random, time.Second, 5*time.Minute)
 	for _, i := range d.random.Perm(len(d.hosts))[:min(len(d.hosts), 2+d.random.IntN(2))] {
 		arg := ""
-		if verb == IsOutOfSight {
+		if verb == world.IsOutOfSight {
 			arg = d.server()
 		}
 		d.add(at+d.lasting(0, spread), "host "+d.hosts[i].Name, verb, arg, d.lasting(time.Minute, time.Hour))
@@ -68,11 +68,11 @@ func (d *drawing) gateway(at time.Duration) {
 	}
 	switch d.random.IntN(3) {
 	case 0:
-		d.add(at, subject, IsCutOff, "", lasts)
+		d.add(at, subject, world.IsCutOff, "", lasts)
 	case 1:
-		d.add(at, subject, IsOutOfSight, d.server(), lasts)
+		d.add(at, subject, world.IsOutOfSight, d.server(), lasts)
 	case 2:
-		d.add(at, d.machine(), LosesNet, "", lasts)
+		d.add(at, d.machine(), world.LosesNet, "", lasts)
 	}
 }
 
@@ -86,13 +86,13 @@ func (d *drawing) agent(at time.Duration) {
 	}
 	switch d.random.IntN(3) {
 	case 0:
-		d.add(at, name, AgentSilent, "", lasts)
+		d.add(at, name, world.AgentSilent, "", lasts)
 	case 1:
-		d.add(at, name, AgentSilent, "", lasts)
+		d.add(at, name, world.AgentSilent, "", lasts)
 		d.ail(later, name)
 	case 2:
-		d.add(at, name, AgentLies, "", lasts)
-		d.add(later, name, Hangs, "", 0)
+		d.add(at, name, world.AgentAnswers, "", lasts)
+		d.add(later, name, world.Hangs, "", 0)
 	}
 }
 

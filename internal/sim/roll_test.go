@@ -41,10 +41,10 @@ func (s *stage) playsOn(t *testing.T, until time.Duration) {
 func TestAStartIsNotedBeforeItBuilds(t *testing.T) {
 	t.Parallel()
 	s := noting(t,
-		Event{At: 10 * time.Minute, Subject: "web-1", Verb: LosesDisk},
-		Event{At: 30 * time.Minute, Subject: "web-2", Verb: LosesDisk},
+		Event{At: 10 * time.Minute, Subject: "web-1", Verb: world.LosesDisk},
+		Event{At: 30 * time.Minute, Subject: "web-2", Verb: world.LosesDisk},
 		Event{At: 50 * time.Minute, Subject: "hale-1", Verb: Dies, For: time.Minute},
-		Event{At: 60 * time.Minute, Subject: "web-3", Verb: LosesDisk})
+		Event{At: 60 * time.Minute, Subject: "web-3", Verb: world.LosesDisk})
 	for _, step := range []struct {
 		until time.Duration
 		noted int
@@ -64,10 +64,10 @@ func TestAStartIsNotedBeforeItBuilds(t *testing.T) {
 func TestL1OfTwoCopiesABelievedOneStopsTheOther(t *testing.T) {
 	t.Parallel()
 	s := noting(t,
-		Event{At: 5 * time.Minute, Subject: "web-1", Verb: LosesDisk},
+		Event{At: 5 * time.Minute, Subject: "web-1", Verb: world.LosesDisk},
 		Event{At: 20 * time.Minute, Subject: "hale", Verb: StartedTwice, For: time.Hour},
 		Event{At: 25 * time.Minute, Subject: "operator", Verb: Holds, Arg: "web", For: time.Hour},
-		Event{At: 30 * time.Minute, Subject: "web-2", Verb: LosesDisk},
+		Event{At: 30 * time.Minute, Subject: "web-2", Verb: world.LosesDisk},
 		Event{At: 40 * time.Minute, Subject: "operator", Verb: Believes})
 	s.playsOn(t, 39*time.Minute)
 	if o := s.store.overall.Whole.Older; o == nil || s.double.store.overall.Whole.Older != nil {
@@ -112,7 +112,7 @@ func TestNothingIsDestroyedWhileAStartCannotBeNoted(t *testing.T) {
 // called, and it is healed when they can be read again.
 func TestARepairWaitsForTheNotes(t *testing.T) {
 	t.Parallel()
-	s := noting(t, Event{At: 10 * time.Minute, Subject: "web-1", Verb: LosesDisk})
+	s := noting(t, Event{At: 10 * time.Minute, Subject: "web-1", Verb: world.LosesDisk})
 	lift := s.w.Upset(world.Trouble{Op: world.Notes, Fails: 1, Reads: true})
 	s.playsOn(t, 40*time.Minute)
 	if m := s.store.beliefs[0]; m.Waiting != fleet.ReasonPlaceSilent || s.score.Actions+s.score.Paged != 0 {
@@ -131,9 +131,9 @@ func TestARepairWaitsForTheNotes(t *testing.T) {
 func TestWhatIsBelievedIsListedOnceMore(t *testing.T) {
 	t.Parallel()
 	s := noting(t,
-		Event{At: 10 * time.Minute, Subject: "web-1", Verb: LosesDisk},
+		Event{At: 10 * time.Minute, Subject: "web-1", Verb: world.LosesDisk},
 		Event{At: 30 * time.Minute, Subject: "store", Verb: IsRolledBack, Arg: "5m"},
-		Event{At: 40 * time.Minute, Subject: "web-1", Verb: Crashes},
+		Event{At: 40 * time.Minute, Subject: "web-1", Verb: world.Crashes},
 		Event{At: 60 * time.Minute, Subject: "operator", Verb: Believes})
 	s.playsOn(t, 59*time.Minute)
 	if s.store.overall.Whole.Older == nil || s.judge.down != 1 {

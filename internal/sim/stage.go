@@ -66,7 +66,7 @@ type stage struct {
 	score        *Score
 	trace        *trace
 	rival        *rival
-	verbs        map[Verb]act
+	ways         map[Verb]way
 	nonces       int          // that starts of hale were given; of the first hale's
 	disks        []string     // the template's kept disks that outlive instances
 	allUp        []fleet.Host // the hosts as a listing shows them when all answer
@@ -140,13 +140,13 @@ func (e Event) fits(o Options) error {
 	switch subjectKind(e.Subject) {
 	case "machine", "person":
 		m := fleet.MachineName(e.Subject)
-		if e.Verb == Copies {
+		if e.Verb == world.Copies {
 			m = fleet.MachineName(e.Arg)
 		}
 		if n, ok := m.Ordinal(); !ok || m.Fleet() != o.Spec.Name || n > o.Spec.Size {
 			return fmt.Errorf("%s: fleet %s has machines %s to %s", e, o.Spec.Name, o.Spec.Name.Machine(1), o.Spec.Name.Machine(o.Spec.Size))
 		}
-		if e.Verb == FailsCheck && !slices.ContainsFunc(o.Spec.Checks, func(c fleet.Check) bool { return string(c.Name) == e.Arg }) {
+		if e.Verb == world.FailsCheck && !slices.ContainsFunc(o.Spec.Checks, func(c fleet.Check) bool { return string(c.Name) == e.Arg }) {
 			return fmt.Errorf("%s: fleet %s has no check %s", e, o.Spec.Name, e.Arg)
 		}
 	case "server":
@@ -163,7 +163,7 @@ func (e Event) fits(o Options) error {
 		_, err := e.Order(o.Spec.Name, o.Hosts)
 		return err
 	case "domain":
-		if d, err := domainOf(e.Subject); err != nil || d.Kind != "all" && !world.Has(o.Hosts, d) {
+		if d, err := world.ParseDomain(e.Subject); err != nil || d.Kind != "all" && !world.Has(o.Hosts, d) {
 			return fmt.Errorf("%s: no host lies in %s", e, e.Subject)
 		}
 	}
@@ -182,7 +182,7 @@ func newStage(o Options) (*stage, error) {
 	}
 	o.Servers = max(o.Servers, 1)
 	s := &stage{
-		options: o, spec: o.Spec, wanted: o.Spec, score: &Score{}, trace: newTrace(o.Trace, o.History), verbs: verbs(),
+		options: o, spec: o.Spec, wanted: o.Spec, score: &Score{}, trace: newTrace(o.Trace, o.History), ways: ways(),
 		installation: installation,
 	}
 	s.w = world.New(world.Options{

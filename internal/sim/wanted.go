@@ -12,10 +12,12 @@ import (
 )
 
 // edits are the verbs by which an operator changes the configuration, or confirms what waits.
-func edits() map[Verb]shape {
-	return map[Verb]shape{
-		Resizes: {"operator", "count", true}, Retemplates: {"operator", "image", true}, Confirms: {subject: "operator"},
-		Mistypes: {"operator", "check", true},
+func edits() map[Verb]way {
+	return map[Verb]way{
+		Resizes:     {shape{"operator", "count", true}, resizes},
+		Retemplates: {shape{"operator", "image", true}, retemplates},
+		Confirms:    {shape{subject: "operator"}, confirms},
+		Mistypes:    {shape{"operator", "check", true}, mistypes},
 	}
 }
 

@@ -84,7 +84,7 @@ const (
 	NoAddress   = world.NoAddress
 	NoNetwork   = world.Unplugged
 	Hung        = world.Hung
-	Halted      = world.Halts
+	Halted      = world.Halted
 	NoHTTP      = world.AppDead
 	HTTPStatus  = world.AppError
 	HTTPHangs   = world.AppHangs

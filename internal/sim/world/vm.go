@@ -132,7 +132,7 @@ type Symptom string
 // The symptoms.
 const (
 	Hung       Symptom = "hung"        // answers nothing
-	Halts      Symptom = "halts"       // answers nothing, and its processors stand still
+	Halted     Symptom = "halts"       // answers nothing, and its processors stand still
 	Unplugged  Symptom = "no-network"  // lives, and nobody reaches it
 	AppDead    Symptom = "app-dead"    // answers pings, refuses connections
 	AppError   Symptom = "app-error"   // answers requests with a status, Ailment.Status
@@ -226,10 +226,10 @@ func (vm *VM) Halted() (since time.Duration, is bool) { return vm.halted, vm.Pow
 func (vm *VM) listens() bool { return vm.booted && !vm.hangs() && !vm.ails(NoBoot) }
 
 // StandsStill reports whether it is said to run, and its processors do nothing.
-func (vm *VM) StandsStill() bool { return vm.Power == Running && vm.ails(Halts) }
+func (vm *VM) StandsStill() bool { return vm.Power == Running && vm.ails(Halted) }
 
 // hangs reports whether the guest does nothing any more, spinning or not.
-func (vm *VM) hangs() bool { return vm.ails(Hung) || vm.ails(Halts) }
+func (vm *VM) hangs() bool { return vm.ails(Hung) || vm.ails(Halted) }
 
 func (vm *VM) works() bool {
 	return vm.pings() && !vm.ails(AppDead) && !vm.ails(AppError) && !vm.ails(AppHangs) && !vm.ails(BadPage) &&

@@ -1,0 +1,430 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Verb is what happens to something in the world, in the words of scenario files.
+type Verb string
+
+// What can happen to a machine.
+const (
+	Crashes      Verb = "crashes"
+	ShutsDown    Verb = "shuts itself down"
+	IsStopped    Verb = "is stopped by a person"
+	IsShutDown   Verb = "is shut down by a person" // in order: the provider does not know by whom
+	IsStarted    Verb = "is started by a person"
+	IsPaused     Verb = "is paused"
+	IsRescued    Verb = "is rescued by a person"  // who has another system run in its place
+	IsRepaired   Verb = "is repaired by a person" // in that system, and runs by itself again
+	Suspends     Verb = "suspends itself"
+	DiskFull     Verb = "cannot write to its disk" // so its provider pauses it
+	Panics       Verb = "panics"
+	Vanishes     Verb = "vanishes"
+	Hangs        Verb = "hangs"
+	Halts        Verb = "halts"
+	LosesNet     Verb = "loses its network"
+	StopsApp     Verb = "stops serving"
+	Fails503     Verb = "answers 503"
+	WrongPages   Verb = "shows a wrong page"
+	FailsCheck   Verb = "fails check" // one of several
+	IsSlow       Verb = "is too slow"
+	LosesConfig  Verb = "loses its configuration"
+	LosesProbes  Verb = "loses probes"
+	LosesDisk    Verb = "loses its disk"
+	LosesData    Verb = "loses its kept disks" // somebody deletes them
+	Moves        Verb = "moves to"
+	TakesAddr    Verb = "takes the address of" // of another machine, which keeps it
+	Readdressed  Verb = "gets another address"
+	AgentSilent  Verb = "'s agent falls silent"         // and the machine is well
+	AgentAnswers Verb = "'s agent answers in any state" // as long as the machine is on
+	StaysOn      Verb = "'s definition stays on"        // a host that it left while it runs, or left some time ago
+	IsRestored   Verb = "is restored to"                // from a backup, beside itself
+	LeavesBuild  Verb = "leaves a dead build on"        // which nobody remembers
+)
+
+// Copies is what a person does to a machine: the copy bears the mark of the original, too.
+const Copies Verb = "copies"
+
+// What can happen to a domain of machines: a host, rack, room, zone, network, storage, or all.
+const (
+	LosesPower   Verb = "loses power"
+	IsCutOff     Verb = "is cut off" // nobody reaches its machines
+	IsOutOfSight Verb = "is out of sight of"
+	GoesDark     Verb = "goes dark"        // its hosts' control planes are silent
+	NoFence      Verb = "cannot be fenced" // its hosts' power controllers do not answer
+	MuteFence    Verb = "is fenced without an answer"
+	IsDisabled   Verb = "is disabled"          // whoever runs the provider wants its hosts to be empty
+	CutsAccess   Verb = "has its access cut"   // to storage and network, by hand
+	GivesAccess  Verb = "gets its access back" // behind the caller's back
+	IsParted     Verb = "is parted from hale"  // which sees neither their control planes nor their machines; all others do
+	TurnedOff    Verb = "is turned off"        // at their power controllers, by somebody else
+	NoCut        Verb = "cannot be cut"        // whoever cuts its hosts' access does not answer
+
+	ShutsGuests Verb = "shuts its machines down" // in order, as before a reboot
+)
+
+// What can happen to the provider, and to what is built.
+const (
+	IsSilent     Verb = "does not answer"
+	IsSilentTo   Verb = "does not answer to"
+	FailsCalls   Verb = "fails calls"
+	LosesAnswers Verb = "loses answers"
+	ActsTwice    Verb = "acts twice"
+	ActsLate     Verb = "acts late"
+	Throttles    Verb = "throttles"
+	OverQuota    Verb = "is over quota"
+	KeepsOn      Verb = "cannot power off" // it says so; the machine runs on
+	KeepsAll     Verb = "cannot delete"
+	MarksNothing Verb = "cannot mark" // nothing gets certified
+	CopiesNone   Verb = "cannot copy" // disks: it says that there is no room
+	ListsStale   Verb = "lists what was"
+	ListsNothing Verb = "lists nothing"
+	IsBad        Verb = "is bad" // the template
+)
+
+// Row is all that there is to say about a verb: this table is the only place that knows it.
+type Row struct {
+	Verb Verb
+	Of   Kind
+	// Takes is what its object is, and empty where it takes none; Must says that it may not be left out.
+	Takes Object
+	Must  bool
+	// Do makes it happen, and returns what ends it; nil: nothing happened, or nothing ends it.
+	Do func(w *World, c Case) (lift func(), err error)
+}
+
+// Kind is what a verb happens to.
+type Kind string
+
+// The kinds.
+const (
+	OfMachine  Kind = "machine"
+	OfDomain   Kind = "domain"
+	OfProvider Kind = "provider"
+	OfTemplate Kind = "template"
+	OfPerson   Kind = "person" // who acts on a machine, which is the object
+)
+
+// Object is what a verb takes.
+type Object string
+
+// The objects.
+const (
+	AShare    Object = "share" // of calls or probes, as "5%"
+	ADuration Object = "duration"
+	AHost     Object = "host"
+	AClient   Object = "server" // a caller of the provider's, or where probes come from
+	ACheck    Object = "check"
+	AMachine  Object = "machine"
+	Another   Object = "another" // machine
+)
+
+// Case is what one happening is about, as far as its verb asks for it.
+type Case struct {
+	VM     *VM
+	Domain Domain
+	Arg    string
+	// Hale are the clients that are hale's.
+	Hale []string
+}
+
+// Rows is the table.
+func Rows() []Row {
+	return slices.Concat(of(OfMachine, machineRows()), of(OfDomain, domainRows()), of(OfProvider, providerRows()), []Row{
+		{Verb: IsBad, Of: OfTemplate, Do: anyway(func(w *World, _ string) func() {
+			return w.SpoilBuilds(Builds{}, Ailment{Symptom: NoBoot, Cure: ByRecreate})
+		})},
+		{Verb: Copies, Of: OfPerson, Takes: AMachine, Must: true, Do: toOne(func(w *World, vm *VM) func() {
+			if !vm.serving && vm.Power != Running {
+				return nil
+			}
+			return w.CopyDefinition(vm)
+		})},
+	})
+}
+
+// of says of rows what they happen to.
+func of(k Kind, rows []Row) []Row {
+	for i := range rows {
+		rows[i].Of = k
+	}
+	return rows
+}
+
+// RowOf returns the verb's row; false: it is none of the world's.
+func RowOf(v Verb) (Row, bool) {
+	all := Rows()
+	i := slices.IndexFunc(all, func(r Row) bool { return r.Verb == v })
+	if i < 0 {
+		return Row{}, false
+	}
+	return all[i], true
+}
+
+// Play makes the verb happen to the subject, as scenario files name it, and returns what ends it; nil: it had nothing that
+// it could happen to, or nothing ends it.
+func (w *World) Play(subject string, v Verb, arg string, hale ...string) (lift func(), err error) {
+	r, known := RowOf(v)
+	if !known {
+		return nil, fmt.Errorf("%s: no such thing happens in the world", v)
+	}
+	c := Case{Arg: arg, Hale: hale}
+	switch r.Of {
+	case OfMachine:
+		c.VM = w.Current(subject)
+	case OfPerson:
+		c.VM = w.Current(arg)
+	case OfDomain:
+		c.Domain, err = ParseDomain(subject)
+	case OfProvider, OfTemplate:
+	}
+	if err != nil || c.VM == nil && (r.Of == OfMachine || r.Of == OfPerson) {
+		return nil, err // it is just being replaced: it has nothing to break
+	}
+	return r.Do(w, c)
+}
+
+func machineRows() []Row {
+	return []Row{
+		{Verb: Crashes, Do: goesDown(StopCrash)},
+		{Verb: ShutsDown, Do: goesDown(StopGuest)},
+		{Verb: IsStopped, Do: stoppedByPerson(StopExternal)},
+		{Verb: IsShutDown, Do: stoppedByPerson(StopShutdown)},
+		{Verb: IsStarted, Do: forGood((*World).PowerOn)},
+		{Verb: IsPaused, Do: pauses(StopUnknown)},
+		{Verb: IsRescued, Do: toOne((*World).Rescue)},
+		{Verb: IsRepaired, Do: forGood((*World).Unrescue)},
+		{Verb: Suspends, Do: pauses(StopGuest)},
+		{Verb: DiskFull, Do: pauses(StopIOError)},
+		{Verb: Panics, Do: toOne((*World).Panic)},
+		{Verb: Vanishes, Do: forGood((*World).Vanish)},
+		{Verb: Hangs, Do: ails(Ailment{Symptom: Hung})},
+		{Verb: Halts, Do: ails(Ailment{Symptom: Halted})},
+		{Verb: LosesNet, Do: ails(Ailment{Symptom: Unplugged})},
+		{Verb: StopsApp, Do: ails(Ailment{Symptom: AppDead})},
+		{Verb: Fails503, Do: ails(Ailment{Symptom: AppError})},
+		{Verb: WrongPages, Do: ails(Ailment{Symptom: BadPage})},
+		{Verb: IsSlow, Do: ails(Ailment{Symptom: Slow})},
+		{Verb: LosesConfig, Do: ails(Ailment{Symptom: AppError, Cure: ByCommand})},
+		{Verb: AgentSilent, Do: ails(Ailment{Symptom: AgentMute})},
+		{Verb: AgentAnswers, Do: ails(Ailment{Symptom: AgentLies})},
+		{Verb: LosesDisk, Do: toOne(diskLost)},
+		{Verb: LosesData, Do: forGood(func(w *World, vm *VM) { w.DestroyDisks(vm.Mark.Machine) })},
+		{Verb: Readdressed, Do: forGood((*World).Readdress)},
+		{Verb: FailsCheck, Takes: ACheck, Must: true, Do: func(w *World, c Case) (func(), error) {
+			return w.Sicken(c.VM, Ailment{Symptom: CheckFails, Check: c.Arg}), nil
+		}},
+		{Verb: LosesProbes, Takes: AShare, Must: true, Do: func(w *World, c Case) (func(), error) {
+			p, err := ParseShare(c.Arg)
+			if err != nil {
+				return nil, err
+			}
+			return w.Sicken(c.VM, Ailment{Symptom: Lossy, Share: p}), nil
+		}},
+		{Verb: Moves, Takes: AHost, Must: true, Do: func(w *World, c Case) (func(), error) {
+			w.Migrate(c.VM, c.Arg)
+			return nil, nil
+		}},
+		{Verb: TakesAddr, Takes: Another, Must: true, Do: takesAddress},
+		{Verb: StaysOn, Takes: AHost, Must: true, Do: func(w *World, c Case) (func(), error) {
+			lift, ok := w.StayBehind(c.VM, c.Arg)
+			if !ok {
+				return nil, nil
+			}
+			return lift, nil
+		}},
+		{Verb: IsRestored, Takes: AHost, Must: true, Do: leaves("backup", true)},
+		{Verb: LeavesBuild, Takes: AHost, Must: true, Do: leaves("build", false)},
+	}
+}
+
+func domainRows() []Row {
+	return []Row{
+		{Verb: LosesPower, Do: toAll((*World).PowerFailure)},
+		{Verb: IsCutOff, Do: toAll(func(w *World, d Domain) func() { return w.Part("", d) })},
+		{Verb: IsOutOfSight, Takes: AClient, Must: true, Do: func(w *World, c Case) (func(), error) {
+			return w.Part(c.Arg, c.Domain), nil
+		}},
+		{Verb: GoesDark, Do: toAll((*World).Darkness)},
+		{Verb: NoFence, Do: toAll((*World).DeadController)},
+		{Verb: MuteFence, Do: toAll((*World).MuteController)},
+		{Verb: NoCut, Do: toAll((*World).DeafCut)},
+		{Verb: IsDisabled, Do: toAll((*World).Disable)},
+		{Verb: CutsAccess, Do: toAll((*World).CutAccess)},
+		{Verb: GivesAccess, Do: toAll(func(w *World, d Domain) func() {
+			w.GiveAccess(d)
+			return func() {}
+		})},
+		{Verb: IsParted, Do: func(w *World, c Case) (func(), error) {
+			lifts := []func(){w.Darkness(c.Domain)}
+			for _, client := range c.Hale {
+				lifts = append(lifts, w.Part(client, c.Domain))
+			}
+			return func() {
+				for _, lift := range lifts {
+					lift()
+				}
+			}, nil
+		}},
+		{Verb: TurnedOff, Do: toAll((*World).TurnOff)},
+		{Verb: ShutsGuests, Do: toAll(func(w *World, d Domain) func() {
+			w.ShutDown(d)
+			return func() {}
+		})},
+	}
+}
+
+func providerRows() []Row {
+	return []Row{
+		{Verb: IsSilent, Do: anyway(func(w *World, _ string) func() { return w.Cutoff("") })},
+		{Verb: IsSilentTo, Takes: AClient, Must: true, Do: anyway((*World).Cutoff)},
+		{Verb: FailsCalls, Takes: AShare, Do: troubles(func(p float64) Trouble { return Trouble{Fails: p, Reads: true} })},
+		{Verb: LosesAnswers, Takes: AShare, Do: troubles(func(p float64) Trouble { return Trouble{Lost: p} })},
+		{Verb: ActsTwice, Takes: AShare, Do: troubles(func(p float64) Trouble { return Trouble{Twice: p} })},
+		{Verb: ActsLate, Takes: AShare, Do: troubles(func(p float64) Trouble { return Trouble{Late: p} })},
+		{Verb: Throttles, Takes: AShare, Do: troubles(func(p float64) Trouble { return Trouble{Fails: p, How: Throttled} })},
+		{Verb: OverQuota, Takes: AShare, Do: troubles(func(p float64) Trouble {
+			return Trouble{Fails: p, How: Quota, Op: Create}
+		})},
+		{Verb: KeepsOn, Do: refuses(PowerOff, Permanent)},
+		{Verb: KeepsAll, Do: refuses(Delete, Permanent)},
+		{Verb: MarksNothing, Do: refuses(Certify, Permanent)},
+		{Verb: CopiesNone, Do: refuses(Snapshot, Quota)},
+		{Verb: ListsStale, Takes: ADuration, Must: true, Do: func(w *World, c Case) (func(), error) {
+			age, err := time.ParseDuration(c.Arg)
+			return w.Upset(Trouble{Stale: age}), err
+		}},
+		{Verb: ListsNothing, Do: anyway(func(w *World, _ string) func() { return w.Upset(Trouble{Empty: true}) })},
+	}
+}
+
+// doing is how a row happens.
+type doing = func(w *World, c Case) (lift func(), err error)
+
+// toOne is what happens to one instance.
+func toOne(do func(w *World, vm *VM) func()) doing {
+	return func(w *World, c Case) (func(), error) { return do(w, c.VM), nil }
+}
+
+// forGood is the same of what has no end.
+func forGood(do func(w *World, vm *VM)) doing {
+	return toOne(func(w *World, vm *VM) func() {
+		do(w, vm)
+		return nil
+	})
+}
+
+// toAll is what happens to a domain.
+func toAll(do func(w *World, d Domain) func()) doing {
+	return func(w *World, c Case) (func(), error) { return do(w, c.Domain), nil }
+}
+
+// anyway is what happens to the provider, whatever there is.
+func anyway(do func(w *World, arg string) func()) doing {
+	return func(w *World, c Case) (func(), error) { return do(w, c.Arg), nil }
+}
+
+func goesDown(why Stop) doing {
+	return toOne(func(w *World, vm *VM) func() { return w.Crash(vm, why) })
+}
+
+func pauses(by Stop) doing {
+	return toOne(func(w *World, vm *VM) func() { return w.Suspend(vm, by) })
+}
+
+func ails(a Ailment) doing {
+	return toOne(func(w *World, vm *VM) func() { return w.Sicken(vm, a) })
+}
+
+// stoppedByPerson is started by that person at its end.
+func stoppedByPerson(how Stop) doing {
+	return toOne(func(w *World, vm *VM) func() {
+		w.Crash(vm, how)
+		return func() {
+			if vm.Power != Running { // who finds it running leaves it so
+				w.PowerOn(vm)
+			}
+		}
+	})
+}
+
+// diskLost: it stands still and comes up no more, until it is built anew, or somebody puts another disk in.
+func diskLost(w *World, vm *VM) func() {
+	bootable := w.Sicken(vm, Ailment{Symptom: NoBoot, Cure: ByRecreate})
+	awake := w.Sicken(vm, Ailment{Symptom: Hung})
+	return func() {
+		bootable()
+		awake()
+		w.Revive(vm)
+	}
+}
+
+func takesAddress(w *World, c Case) (func(), error) {
+	other := w.Current(c.Arg)
+	if other == nil {
+		return nil, nil // it is just being replaced: it has no address
+	}
+	w.TakeAddress(c.VM, other)
+	return func() { w.Readdress(c.VM) }, nil
+}
+
+var errNoPlace = errors.New("there is no such host, or the machine's name is taken there; name another host")
+
+// leaves makes an older instance of the machine, powered off, on another host.
+func leaves(what string, certified bool) doing {
+	return func(w *World, c Case) (func(), error) {
+		left := Status{ID: what + "-" + c.VM.ID, Host: c.Arg, Name: c.VM.Name, Mark: c.VM.Mark}
+		left.Mark.Generation, left.Mark.Certified, left.Mark.Instance = left.Mark.Generation-1, certified, left.ID
+		if !w.Leave(left) {
+			return nil, errNoPlace
+		}
+		return nil, nil
+	}
+}
+
+// troubles hit a share of the calls, all of them if the case does not say how many.
+func troubles(of func(p float64) Trouble) doing {
+	return func(w *World, c Case) (func(), error) {
+		p := 1.0
+		if c.Arg != "" {
+			var err error
+			if p, err = ParseShare(c.Arg); err != nil {
+				return nil, err
+			}
+		}
+		return w.Upset(of(p)), nil
+	}
+}
+
+// refuses lets the provider do the operation for nobody.
+func refuses(op Op, how End) doing {
+	return anyway(func(w *World, _ string) func() { return w.Upset(Trouble{Fails: 1, How: how, Op: op}) })
+}
+
+// ParseShare reads "5%".
+func ParseShare(text string) (float64, error) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
+	if err != nil || n < 0 || n > 100 {
+		return 0, fmt.Errorf("%q is no share: write it as 5%%", text)
+	}
+	return n / 100, nil
+}
+
+// ParseDomain reads "host h2", or "all".
+func ParseDomain(text string) (Domain, error) {
+	if text == "all" {
+		return Domain{Kind: "all"}, nil
+	}
+	kind, name, ok := strings.Cut(text, " ")
+	if !ok || !slices.Contains([]string{"host", "rack", "room", "zone", "network", "storage"}, kind) {
+		return Domain{}, fmt.Errorf("%q is no domain: write host, rack, room, zone, network or storage and its name, or all",
+			text)
+	}
+	return Domain{Kind: kind, Name: name}, nil
+}
