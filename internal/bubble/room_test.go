@@ -16,6 +16,7 @@ import (
 	notified "hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim"
+	"hale/internal/sim/world"
 	"hale/internal/state/memory"
 )
 
@@ -31,11 +32,8 @@ type room struct {
 	servers []*server
 	double  func()                    // ends the second hale; nil: there is none
 	pasts   map[time.Duration]holding // what the store held, where that is brought back
-	copied  map[fleet.InstanceID]bool // by a person
-	silent  map[fleet.HostName]int    // hosts whose control planes are, by how many faults
 	dice    *rand.Rand
 	judge   *judge
-	powers  *powers
 	pager   notified.Target  // that all fleets' people have
 	saidOff []fleet.HostName // by a person
 	given   []fleet.HostName // their access back, by a person
@@ -91,32 +89,25 @@ func newRoom(t *testing.T, o sim.Options) *room {
 	t.Helper()
 	o.Poll, o.Servers = cmp.Or(o.Poll, usualPoll), max(o.Servers, 1)
 	if len(o.Hosts) == 0 {
-		o.Hosts = append(o.Hosts, noHost)
+		o.Hosts = append(o.Hosts, world.Host{}) // the single one of a world that names none
 	}
-	world := simulated.Options{
-		Boot: usualBoot, Latency: usualLatency, Seed: o.Seed, Checks: o.Spec.Checks,
-		Places: map[fleet.HostName]fleet.Place{}, Networks: map[fleet.HostName]string{},
+	options := simulated.Options{
+		Boot: usualBoot, Latency: usualLatency, Seed: o.Seed, Checks: o.Spec.Checks, Ground: o.Hosts,
 	}
 	if o.Boot != 0 {
-		world.Boot = (o.Boot + max(o.Boot, o.BootMost)) / 2
+		options.Boot = (o.Boot + max(o.Boot, o.BootMost)) / 2
 	}
 	if o.Latency != 0 {
-		world.Latency = (o.Latency + max(o.Latency, o.LatencyMost)) / 2
-	}
-	for _, h := range o.Hosts {
-		name := fleet.HostName(h.Name)
-		world.Hosts = append(world.Hosts, name)
-		world.Places[name] = fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage}
-		world.Networks[name] = h.Network
+		options.Latency = (o.Latency + max(o.Latency, o.LatencyMost)) / 2
 	}
 	r := &room{
-		t: t, o: o, spec: o.Spec, wanted: o.Spec, world: simulated.NewWorld(world), backing: memory.New(memory.Options{}),
+		t: t, o: o, spec: o.Spec, wanted: o.Spec, world: simulated.NewWorld(options), backing: memory.New(memory.Options{}),
 		dice:  rand.New(rand.NewPCG(o.Seed, 0x62)),
 		lifts: map[int]func(){}, deaths: make(chan *server, 9), arrivals: make(chan arrival, 9), personal: map[fleet.MachineName]bool{},
 		named: map[fleet.InstanceID]fleet.MachineName{}, renewed: map[fleet.InstanceID]bool{}, swapped: map[fleet.MachineName]bool{},
-		leaving: map[fleet.MachineName]bool{}, pasts: map[time.Duration]holding{}, copied: map[fleet.InstanceID]bool{}, silent: map[fleet.HostName]int{},
+		leaving: map[fleet.MachineName]bool{}, pasts: map[time.Duration]holding{},
 	}
-	r.judge, r.powers = newJudge(r), newPowers(r)
+	r.judge = newJudge(r)
 	return r
 }
 
@@ -184,6 +175,14 @@ func (r *room) close() {
 	if r.t.Failed() {
 		r.printJournal()
 	}
+}
+
+// truth looks at the world as it is.
+func (r *room) truth(look func(t *world.World)) {
+	r.world.Strike(func(t *world.World) func() {
+		look(t)
+		return nil
+	})
 }
 
 func (r *room) now() time.Duration { return time.Since(r.began) }

@@ -6,6 +6,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim"
+	"hale/internal/sim/world"
 )
 
 // passerBy is a machine that the fleet does not select.
@@ -16,21 +17,25 @@ func (r *room) plantStrangers() {
 	r.t.Helper()
 	r.must(r.world.Plant(fleet.Instance{ID: passerBy, Name: string(passerBy), Host: r.home(1)}))
 	for n := 1; n <= r.spec.Size; n++ {
-		name := sim.StrangerName(r.spec.Adopt.Select, n, r.spec.Size)
-		r.must(r.world.Plant(fleet.Instance{ID: planted(n), Name: name, Host: r.home(n), Metadata: r.spec.Adopt.Select.Metadata, Tags: fleet.TagsOf(r.spec.Adopt.Select.Tags)}))
+		name, sel := r.spec.Name.Machine(n), r.spec.Adopt.Select
+		r.truth(func(t *world.World) {
+			t.Plant(world.Status{ID: fmt.Sprintf("planted-%d", n), Name: sim.StrangerName(sel, n, r.spec.Size), Host: string(r.home(n)),
+				Metadata: string(sel.Metadata), Tags: string(fleet.TagsOf(sel.Tags)),
+				Mark: world.Mark{Installation: "nobody", Machine: string(name), Generation: 1, Unmarked: true}})
+		})
 	}
 }
 
-func planted(n int) fleet.InstanceID { return fleet.InstanceID(fmt.Sprintf("planted-%d", n)) }
-
 // instance returns the machine's instance as it truly is: of one that existed before, the one that was there from the beginning, until hale
 // has built another.
-func (r *room) instance(name fleet.MachineName) (fleet.Instance, bool) {
-	i, ok := r.world.Instance(name)
-	if n, _ := name.Ordinal(); !ok && r.spec.Adopt.Selects() {
-		return r.world.Guest(planted(n))
-	}
-	return i, ok
+func (r *room) instance(name fleet.MachineName) (i fleet.Instance, ok bool) {
+	var id string
+	r.truth(func(t *world.World) {
+		if vm := t.Current(string(name)); vm != nil {
+			id = vm.ID
+		}
+	})
+	return r.world.Guest(fleet.InstanceID(id))
 }
 
 // strangers checks what is done to an instance that existed before hale (L2): nothing before it was adopted, nobody writes on it, and it is

@@ -2,14 +2,12 @@ package bubble
 
 import (
 	"context"
-	"fmt"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"hale/internal/fleet"
 	"hale/internal/journal"
-	"hale/internal/provider/simulated"
 	"hale/internal/sim"
 	"hale/internal/sim/world"
 	"hale/internal/state/memory"
@@ -19,59 +17,6 @@ import (
 
 // What the server of the second hale is called, as in room A: on a copy of the store, and on one of its own.
 const copyName, otherName = "copy-1", "other-1"
-
-// staysOn has a person move the machine while it runs, and leave its definition where it was.
-func staysOn(r *room, e sim.Event) func() {
-	return onMachine(func(r *room, i fleet.Instance) func() {
-		host := fleet.HostName(e.Arg)
-		if i.Host == host && !r.moveAway(i) || !r.world.Stay(i.ID, host) {
-			return nil
-		}
-		return func() {
-			if now, there := r.world.Guest(i.ID); there && now.Host != host {
-				r.world.TakeAway(i.ID, host)
-			}
-		}
-	})(r, e)
-}
-
-// silences notes which hosts nobody can migrate to while the event lasts, and returns what ends it.
-func (r *room) silences(e sim.Event, lift func()) func() {
-	if lift == nil || !slices.Contains([]sim.Verb{world.GoesDark, world.LosesPower, world.IsParted, world.TurnedOff}, e.Verb) {
-		return lift
-	}
-	for _, h := range r.hosts(e) {
-		r.silent[h]++
-	}
-	return func() {
-		for _, h := range r.hosts(e) {
-			r.silent[h]--
-		}
-		lift()
-	}
-}
-
-// moveAway migrates the instance to another host that takes it.
-func (r *room) moveAway(i fleet.Instance) bool {
-	return slices.ContainsFunc(r.o.Hosts, func(h world.Host) bool {
-		return fleet.HostName(h.Name) != i.Host && r.silent[fleet.HostName(h.Name)] == 0 && r.world.Migrate(i.ID, fleet.HostName(h.Name))
-	})
-}
-
-// copies has a person copy the machine's instance, mark and all, and start the copy.
-func copies(r *room, e sim.Event) func() {
-	i, ok := r.instance(fleet.MachineName(e.Arg))
-	if !ok || i.Power != fleet.PowerRunning {
-		return nil
-	}
-	id := fleet.InstanceID(fmt.Sprintf("copy-%d-of-%s", len(r.copied)+1, i.ID))
-	if !r.world.Copy(i.ID, id, fmt.Sprintf("%s-copy-%d", i.Name, len(r.copied)+1)) {
-		return nil
-	}
-	r.copied[id] = true
-	r.inject(simulated.PersonMends{Instance: id})
-	return func() { r.world.TakeAway(id, i.Host) }
-}
 
 // past is what the event brings back: when the store held it, and how long hale does not run then.
 func past(e sim.Event) (since, down time.Duration, is bool) {
@@ -173,11 +118,7 @@ func (r *room) endDouble() {
 func (r *room) putsInOrder(rec fleet.Record) {
 	r.endDouble()
 	if i, ok := r.instance(rec.Machine); ok {
-		for _, h := range r.o.Hosts {
-			if host := fleet.HostName(h.Name); host != i.Host {
-				r.world.TakeAway(i.ID, host)
-			}
-		}
+		r.truth(func(t *world.World) { t.Undefine(string(i.ID)) })
 	}
 	if rec.Reason == fleet.ReasonStoreOlder {
 		r.judge.note("operator " + string(sim.Believes))
@@ -225,7 +166,7 @@ func (j *judge) overhear(b *memory.Backing) (stop func()) {
 
 // copied checks that nothing is done to a copy that a person made (L2).
 func (j *judge) copied(id fleet.InstanceID, op fleet.Op) {
-	if j.r.copied[id] {
+	if strings.HasPrefix(string(id), "copy-") {
 		j.broken("L2", "", "%s of %s, which a person copied, mark and all", op, id)
 	}
 }

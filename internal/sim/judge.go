@@ -13,6 +13,7 @@ import (
 // judge watches a run from the side of the truth. It shares no code with the judgement that it judges: what it needs to
 // know of budgets, brakes and times it works out by itself, from the policy and from the world.
 type judge struct {
+	world.Deaf
 	s        *stage
 	outages  []outage      // by ordinal-1
 	down     int           // machines that do not serve now
@@ -124,9 +125,6 @@ func (j *judge) Address(a netip.Addr) {
 	j.moved = true
 	j.s.addressChanged(a)
 }
-
-// Power implements world.Watcher.
-func (j *judge) Power(*world.VM) {}
 
 // Guest implements world.Watcher.
 func (j *judge) Guest(id string) { j.s.guestChanged(id) }

@@ -69,7 +69,7 @@ func TestProbesThatAreCountedEqualProbesThatArePlayed(t *testing.T) {
 
 // watcher tells a prober which addresses changed.
 type watcher struct {
-	nobody
+	world.Deaf
 	address *prober
 }
 
@@ -101,14 +101,4 @@ func (d *dumb) play(r *row) {
 	})
 }
 
-// nobody hears the truth and does nothing.
-type nobody struct{}
-
-func (nobody) Sent(*world.Call)   {}
-func (nobody) Acted(*world.Call)  {}
-func (nobody) Serving(*world.VM)  {}
-func (nobody) Copies(string, int) {}
-func (nobody) Guest(string)       {}
-
-func (watcher) Power(*world.VM)        {}
 func (w watcher) Address(a netip.Addr) { w.address.changed(a) }

@@ -55,16 +55,12 @@ func (w *World) once(id fleet.InstanceID, strike func(vm *world.VM)) struck {
 	})
 }
 
-// onHost is a fault of one host; client is who notices when it ends, everybody if it is empty.
-func (w *World) onHost(host fleet.HostName, client string, strike func(world.Domain) (lift func())) struck {
+// onHost is a fault of one host.
+func (w *World) onHost(host fleet.HostName, strike func(world.Domain) (lift func())) struck {
 	if err := w.hostExists(host); err != nil {
 		return struck{err: err}
 	}
-	lift := strike(world.Domain{Kind: "host", Name: string(host)})
-	return struck{lift: func() {
-		lift()
-		w.lookAgain(host, client)
-	}}
+	return struck{lift: strike(world.Domain{Kind: "host", Name: string(host)})}
 }
 
 // Of what is wrong with a guest.
@@ -211,18 +207,6 @@ type NewAddress struct{ Instance fleet.InstanceID }
 
 func (f NewAddress) strike(w *World) struck { return w.once(f.Instance, w.truth.Readdress) }
 
-// SameAddress gives the guest the address that another one has and keeps, as where networks of two hosts overlap: who
-// asks there reaches the other one.
-type SameAddress struct{ Instance, As fleet.InstanceID }
-
-func (f SameAddress) strike(w *World) struck {
-	other, err := w.find(f.As)
-	if err != nil {
-		return struck{err: err}
-	}
-	return w.once(f.Instance, func(vm *world.VM) { w.truth.TakeAddress(vm, other) })
-}
-
 // Calls makes provider calls go wrong. Empty selectors select all; the newest fault that selects a call hits it.
 type Calls struct {
 	Op       fleet.Op
@@ -279,11 +263,7 @@ func (f Calls) strike(w *World) struck {
 type Outage struct{ Client string }
 
 func (f Outage) strike(w *World) struck {
-	lift := w.truth.Cutoff(f.Client)
-	return struck{lift: func() {
-		lift()
-		w.lookAgain("", f.Client)
-	}}
+	return struck{lift: w.truth.Cutoff(f.Client)}
 }
 
 // HostUnreachable cuts a client, or with an empty name everybody, from one host's control plane. Its guests run on.
@@ -293,7 +273,7 @@ type HostUnreachable struct {
 }
 
 func (f HostUnreachable) strike(w *World) struck {
-	return w.onHost(f.Host, f.Client, func(d world.Domain) func() { return w.truth.DarknessTo(f.Client, d) })
+	return w.onHost(f.Host, func(d world.Domain) func() { return w.truth.DarknessTo(f.Client, d) })
 }
 
 // HostHangs is HostUnreachable with a host that takes what it is told and never answers: whoever asks all hosts at
@@ -301,7 +281,7 @@ func (f HostUnreachable) strike(w *World) struck {
 type HostHangs struct{ Host fleet.HostName }
 
 func (f HostHangs) strike(w *World) struck {
-	return w.onHost(f.Host, "", func(d world.Domain) func() {
+	return w.onHost(f.Host, func(d world.Domain) func() {
 		w.hanging++
 		lift := w.truth.Darkness(d)
 		return func() {
@@ -316,26 +296,14 @@ func (f HostHangs) strike(w *World) struck {
 type HostLosesPower struct{ Host fleet.HostName }
 
 func (f HostLosesPower) strike(w *World) struck {
-	return w.onHost(f.Host, "", w.truth.PowerFailure)
-}
-
-// HostShutsDown lets the host shut down all its guests in order, as before it is started anew.
-type HostShutsDown struct{ Host fleet.HostName }
-
-func (f HostShutsDown) strike(w *World) struck {
-	if err := w.hostExists(f.Host); err != nil {
-		return struck{err: err}
-	}
-	w.truth.ShutDown(world.Domain{Kind: "host", Name: string(f.Host)})
-	return struck{}
+	return w.onHost(f.Host, w.truth.PowerFailure)
 }
 
 // HostDisabled says that whoever runs the provider wants the host to be empty. Its guests run on.
 type HostDisabled struct{ Host fleet.HostName }
 
 func (f HostDisabled) strike(w *World) struck {
-	w.lookAgain(f.Host, "")
-	return w.onHost(f.Host, "", w.truth.Disable)
+	return w.onHost(f.Host, w.truth.Disable)
 }
 
 // CutOff parts the host's guests from everybody, their peers too: they run, and serve nobody.
@@ -351,33 +319,20 @@ type OutOfSight struct {
 }
 
 func (f OutOfSight) strike(w *World) struck {
-	if err := w.hostExists(f.Host); err != nil {
-		return struck{err: err}
-	}
-	return struck{lift: w.truth.Part(f.Client, world.Domain{Kind: "host", Name: string(f.Host)})}
+	return w.onHost(f.Host, func(d world.Domain) func() { return w.truth.Part(f.Client, d) })
 }
 
 // AccessCut parts the host's guests from all that they could write to, as a switched port or a storage system does
 // that is told to: they run, and neither write nor serve.
 type AccessCut struct{ Host fleet.HostName }
 
-func (f AccessCut) strike(w *World) struck {
-	if err := w.hostExists(f.Host); err != nil {
-		return struck{err: err}
-	}
-	return struck{lift: w.truth.CutAccess(world.Domain{Kind: "host", Name: string(f.Host)})}
-}
+func (f AccessCut) strike(w *World) struck { return w.onHost(f.Host, w.truth.CutAccess) }
 
 // OtherIdentity puts another, empty provider behind the host's address: it has another identity and knows no instance.
 // What it is told to build appears nowhere in this world.
 type OtherIdentity struct{ Host fleet.HostName }
 
-func (f OtherIdentity) strike(w *World) struck {
-	if err := w.hostExists(f.Host); err != nil {
-		return struck{err: err}
-	}
-	return struck{lift: w.truth.Supplant(world.Domain{Kind: "host", Name: string(f.Host)})}
-}
+func (f OtherIdentity) strike(w *World) struck { return w.onHost(f.Host, w.truth.Supplant) }
 
 // StaleLists lets List answer with what was true some time ago, at most ten minutes.
 type StaleLists struct{ Age time.Duration }

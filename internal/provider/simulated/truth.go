@@ -65,10 +65,10 @@ type life struct {
 }
 
 // witness writes down what becomes true. The world is locked meanwhile.
-type witness struct{ w *World }
-
-// Sent implements world.Watcher.
-func (witness) Sent(*world.Call) {}
+type witness struct {
+	world.Deaf
+	w *World
+}
 
 // Acted implements world.Watcher.
 func (o witness) Acted(c *world.Call) {
@@ -89,11 +89,8 @@ func (o witness) Acted(c *world.Call) {
 	})
 }
 
-// Serving implements world.Watcher.
-func (witness) Serving(*world.VM) {}
-
-// Guest implements world.Watcher.
-func (witness) Guest(string) {}
+// Host implements world.Watcher: those who watch look again.
+func (o witness) Host(name, client string) { o.w.lookAgain(fleet.HostName(name), client) }
 
 // Copies implements world.Watcher.
 func (o witness) Copies(machine string, n int) {

@@ -37,6 +37,8 @@ type Options struct {
 	Places map[fleet.HostName]fleet.Place
 	// Networks are what a host's guests are on, whatever their template says.
 	Networks map[fleet.HostName]string
+	// Ground is the hosts with all that the world knows of one, in the place of Hosts, Places and Networks.
+	Ground []world.Host
 	// Canaries are addresses beside the machines that answer pings.
 	Canaries []netip.Addr
 	// Boot is the time from power on until a machine answers pings and serves HTTP. Default 2 s.
@@ -77,6 +79,13 @@ type World struct {
 
 // NewWorld makes a world without machines.
 func NewWorld(o Options) *World {
+	if len(o.Ground) > 0 {
+		o.Hosts, o.Places = nil, map[fleet.HostName]fleet.Place{}
+	}
+	for _, h := range o.Ground {
+		o.Hosts = append(o.Hosts, fleet.HostName(h.Name))
+		o.Places[fleet.HostName(h.Name)] = fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage}
+	}
 	if len(o.Hosts) == 0 {
 		o.Hosts = []fleet.HostName{""}
 	}
@@ -96,12 +105,15 @@ func NewWorld(o Options) *World {
 		Swift:   o.Latency == 0,
 		Latency: o.Latency, LatencyMost: o.Latency,
 	})
-	w.truth.Watch = witness{w}
+	w.truth.Watch = witness{w: w}
 	return w
 }
 
 // hosts are the options' as the truth wants them.
 func (o *Options) hosts() []world.Host {
+	if len(o.Ground) > 0 {
+		return o.Ground
+	}
 	var out []world.Host
 	for _, name := range o.Hosts {
 		p := o.Places[name]

@@ -33,17 +33,11 @@ func (w *World) mute(client, host string) bool {
 	return false
 }
 
-func (w *World) tellGuest(vm *VM) {
-	if w.Watch != nil {
-		w.Watch.Guest(vm.ID)
-	}
-}
-
 // tellGuests lets the world notice that the way to all agents may have changed.
 func (w *World) tellGuests() {
 	for _, h := range w.order {
 		for _, vm := range h.guests {
-			w.tellGuest(vm)
+			w.Watch.Guest(vm.ID)
 		}
 	}
 }

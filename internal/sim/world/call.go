@@ -184,9 +184,7 @@ func (c *Client) Send(call Call, limit time.Duration, answer func(End)) (giveUp 
 	if call.Op == Fence {
 		call.Healthy = call.Healthy || w.healthyOn(call.Host) // everybody there is hit
 	}
-	if w.Watch != nil {
-		w.Watch.Sent(&call)
-	}
+	w.Watch.Sent(&call)
 	switch call.Op {
 	case Run:
 		w.command(c, call, limit, answer)
@@ -269,9 +267,7 @@ func (w *World) carryOut(c *Client, call *Call, refused End) End {
 	default:
 		call.Effect, call.End = w.do(call)
 	}
-	if w.Watch != nil {
-		w.Watch.Acted(call)
-	}
+	w.Watch.Acted(call)
 	return call.End
 }
 
@@ -384,9 +380,7 @@ func (w *World) command(c *Client, call Call, limit time.Duration, answer func(E
 		} else {
 			call.Effect, call.End = w.configure(vm)
 		}
-		if w.Watch != nil {
-			w.Watch.Acted(&call)
-		}
+		w.Watch.Acted(&call)
 		answer(call.End)
 	})
 }

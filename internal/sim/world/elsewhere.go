@@ -4,7 +4,10 @@ import "slices"
 
 // Disable has the provider's people want the domain's hosts to be empty. What is there runs on.
 func (w *World) Disable(d Domain) (lift func()) {
-	return w.controllers(d, func(h *host, by int) { h.disabled += by })
+	return w.controllers(d, func(h *host, by int) {
+		h.disabled += by
+		w.Watch.Host(h.Name, "")
+	})
 }
 
 // Disabled reports whether the host is to be empty.
@@ -35,7 +38,7 @@ func (w *World) evacuate(vm *VM) (bool, End) {
 	case to == nil:
 		return false, Permanent
 	}
-	if vm.on() && w.Watch != nil {
+	if vm.on() {
 		w.Watch.Copies(vm.Mark.Machine, w.copies[vm.Mark.Machine]+1)
 	}
 	w.Migrate(vm, to.Name)

@@ -49,7 +49,7 @@ func (w *World) Bear(vm *VM, metadata string) {
 func (w *World) Forsake(vm *VM) {
 	vm.Transient = true
 	w.refresh(vm)
-	w.tellPower(vm)
+	w.Watch.Power(vm)
 }
 
 // Revive boots an instance that is powered on and could not come up, if it can now.
@@ -208,7 +208,9 @@ func (w *World) DarknessTo(client string, d Domain) (lift func()) {
 		if h.darkTo == nil {
 			h.darkTo = map[string]int{}
 		}
-		h.darkTo[client] += by
+		if h.darkTo[client] += by; by < 0 {
+			w.Watch.Host(h.Name, client)
+		}
 	})
 }
 
@@ -248,6 +250,7 @@ func (w *World) Darkness(d Domain) (lift func()) {
 				h.cut = false // whoever mends it turns it on
 			}
 			w.newsOf(h)
+			w.Watch.Host(h.Name, "")
 		}
 		w.tellGuests()
 	}
@@ -319,6 +322,7 @@ func (w *World) Cutoff(client string) (lift func()) {
 	return func() {
 		w.cutoffs = slices.DeleteFunc(w.cutoffs, func(other *cutoff) bool { return other == o })
 		w.tellGuests()
+		w.Watch.Host("", client)
 	}
 }
 

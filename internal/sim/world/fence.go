@@ -31,9 +31,7 @@ func (w *World) cutPower(call Call, limit time.Duration, answer func(End)) {
 		} else {
 			call.Effect, call.End = w.takePower(h)
 		}
-		if w.Watch != nil {
-			w.Watch.Acted(&call)
-		}
+		w.Watch.Acted(&call)
 		if h.mute == 0 && took < limit {
 			answer(call.End)
 		}

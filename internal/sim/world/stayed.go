@@ -63,7 +63,7 @@ func (w *World) Redefine(vm *VM, host string) (lift func(), ok bool) {
 		c.twins[vm.ID] = append(c.twins[vm.ID], vm, left)
 	}
 	w.refresh(left)
-	w.tellPower(left)
+	w.Watch.Power(left)
 	return func() {
 		if left.Power == Off && left.stayed {
 			w.remove(left)

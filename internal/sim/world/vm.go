@@ -301,7 +301,7 @@ func (w *World) Leave(s Status) bool {
 	}
 	vm := w.add(s)
 	w.refresh(vm)
-	w.tellPower(vm)
+	w.Watch.Power(vm)
 	return true
 }
 
@@ -347,14 +347,8 @@ func (w *World) release(vm *VM) {
 	}
 }
 
-func (w *World) tellPower(vm *VM) {
-	if w.Watch != nil {
-		w.Watch.Power(vm)
-	}
-}
-
 func (w *World) tellAddress(a netip.Addr) {
-	if w.Watch != nil && a.IsValid() {
+	if a.IsValid() {
 		w.Watch.Address(a)
 	}
 }
@@ -365,7 +359,7 @@ func (w *World) setPower(vm *VM, p Power, why Stop) {
 	if p == Running && vm.Power == Paused {
 		vm.Power, vm.Stop = p, why // it goes on where it was
 		w.refresh(vm)
-		w.tellPower(vm)
+		w.Watch.Power(vm)
 		return
 	}
 	vm.Power, vm.Stop = p, why
@@ -383,7 +377,7 @@ func (w *World) setPower(vm *VM, p Power, why Stop) {
 	}
 	w.refresh(vm)
 	if p != Running {
-		w.tellPower(vm)
+		w.Watch.Power(vm)
 	}
 	if p == Off && vm.Transient {
 		w.remove(vm)
@@ -407,7 +401,7 @@ func (w *World) count(vm *VM) {
 		d.Writers += by
 		d.Most = max(d.Most, d.Writers)
 	}
-	if w.Watch != nil && m != "" {
+	if m != "" {
 		w.Watch.Copies(m, w.copies[m])
 	}
 }
@@ -423,7 +417,7 @@ func (w *World) boot(vm *VM) {
 	vm.boots++
 	vm.Boots++
 	vm.DiskBoots++
-	w.tellPower(vm)
+	w.Watch.Power(vm)
 	if vm.ails(NoBoot) {
 		return
 	}
@@ -456,12 +450,10 @@ func (w *World) refresh(vm *VM) {
 	serving := vm.works() && !w.severed(vm)
 	if serving != vm.serving {
 		vm.serving, vm.since = serving, w.now
-		if w.Watch != nil {
-			w.Watch.Serving(vm)
-		}
+		w.Watch.Serving(vm)
 	}
 	w.tellAddress(vm.lease)
-	w.tellGuest(vm)
+	w.Watch.Guest(vm.ID)
 }
 
 // remember keeps what the provider would say, for listings of now and of the past.

@@ -75,7 +75,7 @@ type World struct {
 	written    uint64            // how many disks there ever were
 	notes      []*noted          // in the order in which they came
 
-	// Watch is told of everything that the judge may want to know; nil: nobody listens.
+	// Watch is told of everything that the judge may want to know.
 	Watch Watcher
 }
 
@@ -95,7 +95,37 @@ type Watcher interface {
 	Address(a netip.Addr)
 	// Guest is told when what the agent inside an instance would say may have changed.
 	Guest(id string)
+	// Host is told when a client, everybody if it is empty, has to look at a host anew, at all of them if that is empty: it
+	// answers again, or whether it is to be empty has changed.
+	Host(name, client string)
 }
+
+// Deaf listens to nothing. Who wants to hear some of it alone has it in.
+type Deaf struct{}
+
+// Sent implements Watcher.
+func (Deaf) Sent(*Call) {}
+
+// Acted implements Watcher.
+func (Deaf) Acted(*Call) {}
+
+// Serving implements Watcher.
+func (Deaf) Serving(*VM) {}
+
+// Power implements Watcher.
+func (Deaf) Power(*VM) {}
+
+// Copies implements Watcher.
+func (Deaf) Copies(string, int) {}
+
+// Address implements Watcher.
+func (Deaf) Address(netip.Addr) {}
+
+// Guest implements Watcher.
+func (Deaf) Guest(string) {}
+
+// Host implements Watcher.
+func (Deaf) Host(string, string) {}
 
 type place struct{ host, name string }
 
@@ -133,7 +163,7 @@ func New(o Options) *World {
 	}
 	o = o.Complete()
 	w := &World{
-		options: o, random: rand.New(rand.NewPCG(o.Seed, 0x776f726c64)), hosts: map[string]*host{}, vms: map[string]*VM{},
+		Watch: Deaf{}, options: o, random: rand.New(rand.NewPCG(o.Seed, 0x776f726c64)), hosts: map[string]*host{}, vms: map[string]*VM{},
 		stayed: map[string][]*VM{}, names: map[place]*VM{}, leases: map[netip.Addr]*VM{},
 		sharers: map[netip.Addr][]*VM{},
 		last:    netip.MustParseAddr("10.0.0.0"), copies: map[string]int{},
