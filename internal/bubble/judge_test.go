@@ -4,21 +4,23 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"hale/internal/fleet"
 	"hale/internal/journal"
 	"hale/internal/provider/simulated"
+	"hale/internal/sim/law"
+	"hale/internal/sim/world"
 	"hale/internal/tenure"
 )
 
-// judge watches a play from the side of the truth and of the store: it follows the journal in the store's own order, asks
-// the world on every beat, and goes through the provider's log when the play is over.
+// judge watches a play from the side of the truth and of the store: it follows the journal in the store's own order, and lets
+// the judge of the truth, which is room A's too, know of what a bystander saw.
 type judge struct {
-	r    *room
-	stop func() // nil: all is judged
+	r     *room
+	truth *law.Judge
+	stop  func() // nil: all is judged
 
 	mu    sync.Mutex
 	heard []hearing // not taken in yet
@@ -37,28 +39,13 @@ type judge struct {
 	braked   bool                           // hale says so
 	silent   bool                           // a person was told that the provider does not answer
 	tally    tally
-	disks    map[heldDisk]attached
-}
-
-// attached is what was first written to a kept disk, and which instance has it.
-type attached struct {
-	content uint64
-	to      fleet.InstanceID
-}
-
-// heldDisk names a kept disk of a machine.
-type heldDisk struct {
-	machine fleet.MachineName
-	name    string
 }
 
 // tally is what can be counted here as in room A.
 type tally struct {
-	healthyDestroyed, caughtRecovering, windowActs, doubles, lost, unhealed int
-	repairs, paged, held, brakes, visits, actions                           int
-	reattached                                                              int // kept disks that another instance has than at the last look
-	snapshots                                                               int // copies of disks that were made
-	unseen                                                                  int // of healthyDestroyed: out of its sender's sight
+	law.Tally
+	lost, unhealed, repairs, paged, held, brakes, visits int
+	unseen                                               int // of HealthyDestroyed: out of its sender's sight
 }
 
 // hearing is a record, and when it was stored.
@@ -87,11 +74,13 @@ type outage struct {
 }
 
 func newJudge(r *room) *judge {
-	return &judge{
+	j := &judge{
 		r: r, seen: map[string]bool{}, healing: map[fleet.MachineName]string{}, reviving: map[fleet.MachineName]bool{},
 		repairs: map[fleet.MachineName]string{},
-		outages: map[fleet.MachineName]*outage{}, disks: map[heldDisk]attached{}, adopted: map[fleet.InstanceID]time.Time{},
+		outages: map[fleet.MachineName]*outage{}, adopted: map[fleet.InstanceID]time.Time{},
 	}
+	j.truth = law.New(j, &r.spec, r.o.Poll, &j.tally.Tally)
+	return j
 }
 
 // listen follows the journal from now on.
@@ -132,8 +121,8 @@ func (j *judge) broken(law string, machine fleet.MachineName, format string, arg
 	j.said = append(j.said, b)
 }
 
-// look takes in what was recorded, and judges beliefs and machines as they are. Nothing is in motion while it runs.
-func (j *judge) look() {
+// take takes in what was recorded and what was seen since it was asked last.
+func (j *judge) take() {
 	j.mu.Lock()
 	heard := j.heard
 	j.heard = nil
@@ -141,10 +130,24 @@ func (j *judge) look() {
 	for _, h := range heard {
 		j.record(h)
 	}
+	for _, judge := range j.r.seen() {
+		judge()
+	}
+}
+
+// look judges beliefs and machines as they are, and what led to that. Nothing is in motion while it runs.
+func (j *judge) look() {
+	j.take()
 	for n := 1; n <= j.r.spec.Size; n++ {
-		j.believed(n)
+		if m, known := j.r.machine(n); known {
+			j.truth.Believed(&m)
+		}
 		j.serving(n)
-		j.equipped(n)
+	}
+	var crowds []*law.Crowd
+	j.r.truth(func(t *world.World) { crowds = law.Crowds(t) })
+	for _, c := range crowds {
+		j.truth.Stands(c)
 	}
 	for _, d := range j.r.world.Snapshots() {
 		n, _ := d.Machine.Ordinal()
@@ -166,7 +169,7 @@ func (j *judge) record(h hearing) {
 	case fleet.RecordHeld:
 		j.tally.held++
 	case fleet.RecordPaged:
-		j.page(rec)
+		j.page(h)
 	case fleet.RecordProvider:
 		j.silent = j.silent && rec.Reason != fleet.ReasonUp
 	case fleet.RecordBrake:
@@ -237,7 +240,11 @@ func (j *judge) takesPlace(rec fleet.Record) {
 }
 
 // page notes that a person was told, and sends them where somebody comes.
-func (j *judge) page(rec fleet.Record) {
+func (j *judge) page(h hearing) {
+	rec := h.record
+	if rec.Reason == fleet.ReasonAccessBack || rec.Reason == fleet.ReasonSecondRunning {
+		j.truth.Told(string(rec.Machine), h.at.Sub(j.r.epoch))
+	}
 	if !rec.Joined() {
 		j.tally.paged++
 	}
@@ -262,7 +269,7 @@ func (j *judge) page(rec fleet.Record) {
 func (j *judge) visit(name fleet.MachineName) {
 	for n := 1; n <= j.r.spec.Size; n++ {
 		m, _ := j.r.machine(n)
-		if own := j.r.spec.Name.Machine(n); (name == "" || name == own) && m.Repair == nil && !j.r.personal[own] {
+		if own := j.r.spec.Name.Machine(n); (name == "" || name == own) && m.Repair == nil && !j.truth.Personal(string(own)) {
 			j.mend(n)
 		}
 	}
@@ -279,23 +286,6 @@ func (j *judge) mend(n int) {
 	j.r.inject(simulated.PersonMends{Instance: i.ID})
 }
 
-// believed checks the laws that a belief can break by itself.
-func (j *judge) believed(n int) {
-	m, known := j.r.machine(n)
-	if !known {
-		return
-	}
-	if err := m.Check(); err != nil {
-		j.broken("belief", m.Name, "%v", err)
-	}
-	if m.Waiting == fleet.ReasonLawBroken {
-		j.broken("belief", m.Name, "hale itself found a law broken and stopped touching it")
-	}
-	if m.Quarantine != nil && (m.Incident == nil || !m.Incident.Paged) {
-		j.broken("L8", m.Name, "in quarantine, and nobody was told")
-	}
-}
-
 // serving follows the outages, and notices one that lasts longer than the policy may take, without a person who knows.
 func (j *judge) serving(n int) {
 	name := j.r.spec.Name.Machine(n)
@@ -303,7 +293,6 @@ func (j *judge) serving(n int) {
 	switch {
 	case j.r.serves(n) || j.r.left(n):
 		delete(j.outages, name)
-		delete(j.r.personal, name)
 	case o == nil:
 		j.outages[name] = &outage{since: j.r.now()}
 	case !o.judged && j.r.now()-o.since > j.r.patience() && !j.covered(n):
@@ -317,40 +306,7 @@ func (j *judge) serving(n int) {
 func (j *judge) covered(n int) bool {
 	m, known := j.r.machine(n)
 	o := j.outages[j.r.spec.Name.Machine(n)]
-	return known && (m.Current.Candidate() || m.Incident != nil && m.Incident.Paged) || o != nil && o.paged || j.braked || j.silent || j.r.personal[j.r.spec.Name.Machine(n)]
-}
-
-// equipped checks that the machine's instance has every disk that is to be kept, with what was ever written to it.
-func (j *judge) equipped(n int) {
-	i, ok := j.r.world.Instance(j.r.spec.Name.Machine(n))
-	if !ok || !j.r.spec.Template.HasAttached() {
-		return
-	}
-	has := j.r.world.Attached(i.ID)
-	for _, d := range j.r.spec.Template.Disks {
-		k := heldDisk{i.Mark.Machine, d.Name}
-		switch content := has[d.Name]; {
-		case !d.Attached():
-		case content == 0:
-			j.broken("disk", k.machine, "was built without its disk %s", d.Name)
-		case j.disks[k].content == 0:
-			j.disks[k] = attached{content, i.ID}
-		case j.disks[k].content != content:
-			j.broken("disk", k.machine, "has another disk %s, without the data", d.Name)
-		case j.disks[k].to != i.ID:
-			j.disks[k] = attached{content, i.ID}
-			j.tally.reattached++
-		}
-	}
-}
-
-// vouched reports whether the machine had an instance on a host that a person said to be off, in a word that the policy takes: then it may have been wrong;
-// or on one that a person gave its access back.
-func (j *judge) vouched(machine fleet.MachineName) bool {
-	return slices.ContainsFunc(j.r.world.Lives(), func(l simulated.Life) bool {
-		said := j.r.spec.Repair.Fence.Word && slices.Contains(j.r.saidOff, l.Host)
-		return l.Mark.Machine == machine && (said || slices.Contains(j.r.given, l.Host))
-	})
+	return known && (m.Current.Candidate() || m.Incident != nil && m.Incident.Paged) || o != nil && o.paged || j.braked || j.silent || j.truth.Personal(string(j.r.spec.Name.Machine(n)))
 }
 
 // finish judges what can be judged only when all is over.
@@ -361,121 +317,26 @@ func (j *judge) finish() {
 	j.look()
 	j.stop()
 	j.stop = nil
-	for n := 1; n <= j.r.spec.Size; n++ {
-		name := j.r.spec.Name.Machine(n)
-		if most := j.r.world.MaxRunningCopies(name); most > 1 {
-			j.tally.doubles++
-			if !j.vouched(name) {
-				j.broken("L1", name, "%d instances ran at once", most)
-			}
-		}
-	}
-	for _, d := range j.r.world.Disks() {
-		if d.Most > 1 {
-			j.broken("disk", fleet.MachineName(d.Machine), "%d instances wrote to its disk %s at once", d.Most, d.Name)
-		}
-	}
-	for _, c := range j.r.world.Calls() {
-		if strings.HasPrefix(c.Client, "hale-") || isSecond(c.Client) {
-			j.call(c)
-		}
-	}
-}
-
-// call judges one call of hale's.
-func (j *judge) call(c simulated.Call) {
-	if !c.Again && c.Op.Disruptive() && !heldUp(c.Client) && !isSecond(c.Client) { // who owns its fleet is no question
-		j.tenure(c)
-	}
-	j.strangers(c)
-	j.copied(c.Instance, c.Op)
-	if !c.Effect {
-		return
-	}
-	if c.Op == fleet.OpSnapshot {
-		j.tally.snapshots++
-	}
-	j.tally.actions++
-	if c.Op.Disruptive() && c.Power == fleet.PowerPaused {
-		j.broken("L10", c.Machine, "%s of %s, which was paused", c.Op, c.Instance)
-	}
-	switch {
-	case c.Again || !c.Op.Disruptive() || c.Served == 0:
-	case j.r.isOrdered(c):
-	case heldUp(c.Client):
-		j.tally.windowActs++
-	case c.Served >= proven(j.r.spec):
-		j.tally.healthyDestroyed++
-		if c.Unseen {
-			j.tally.unseen++
-			if j.r.blindly {
-				break
-			}
-		}
-		j.broken("harm", c.Machine, "%s of %s, sent at %v although it was healthy", c.Op, c.Instance, c.Sent.Sub(j.r.began))
-	default:
-		j.tally.caughtRecovering++
-	}
-}
-
-// isOrdered reports whether a person's order has the call in it: a confirmed plan, or the old instance that is wanted back.
-func (r *room) isOrdered(c simulated.Call) bool {
-	planned := r.named[c.Instance] == c.Machine || r.renewed[c.Instance] || r.leaving[c.Machine] && !r.spec.Adopt.Selects()
-	return planned && (c.Op == fleet.OpPowerOff || c.Op == fleet.OpDelete) || c.Op == fleet.OpPowerOff && r.swapped[c.Machine]
 }
 
 // tenure checks that a disruptive call was sent by the owner (L7), and not before it could know anything (L9).
-func (j *judge) tenure(c simulated.Call) {
-	i := slices.IndexFunc(j.terms, func(t term) bool { return t.from.After(c.Sent) })
+func (j *judge) tenure(d *law.Deed) {
+	sent, machine := j.r.epoch.Add(d.Sent), fleet.MachineName(d.Machine)
+	i := slices.IndexFunc(j.terms, func(t term) bool { return t.from.After(sent) })
 	if i < 0 {
 		i = len(j.terms)
 	}
-	if i == 0 || j.terms[i-1].server != c.Client && (i < 2 || j.terms[i-1].from != c.Sent || j.terms[i-2].server != c.Client) {
-		j.broken("L7", c.Machine, "%s by %s, which does not own the fleet", c.Op, c.Client)
+	if i == 0 || j.terms[i-1].server != d.Client && (i < 2 || !j.terms[i-1].from.Equal(sent) || j.terms[i-2].server != d.Client) {
+		j.broken("L7", machine, "%s by %s, which does not own the fleet", d.Op, d.Client)
 		return
 	}
-	if c.Op == fleet.OpDelete || c.Op == fleet.OpRebuild {
+	if d.Op == world.Delete || d.Op == world.Rebuild {
 		return // nothing is deleted that runs: the proof that it is off stands in for a verdict
 	}
-	quickest := time.Hour
-	for _, k := range j.r.spec.Checks {
-		quickest = min(quickest, time.Duration(max(k.DownAfter-1, 0))*k.Every)
-	}
-	if known := c.Sent.Sub(j.terms[i-1].from); len(j.r.spec.Checks) > 0 && known < quickest {
-		j.broken("L9", c.Machine, "%s by %s, which had owned the fleet for %v", c.Op, c.Client, known)
+	if known := sent.Sub(j.terms[i-1].from); known < law.Steady(&j.r.spec) {
+		j.broken("L9", machine, "%s by %s, which had owned the fleet for %v", d.Op, d.Client, known)
 	}
 }
 
-// proven is how long a machine's own checks need to call it up: before, it was only caught recovering.
-func proven(spec fleet.Spec) time.Duration {
-	var longest time.Duration
-	for _, c := range spec.Checks {
-		longest = max(longest, time.Duration(max(c.UpAfter-1, 0))*c.Every)
-	}
-	return longest
-}
-
-// patience is how long the policy may take until a machine is healed or a person told, worked out from the policy alone.
-func (r *room) patience() time.Duration {
-	detect := r.o.Poll
-	for _, c := range r.spec.Checks {
-		detect = max(detect, time.Duration(c.DownAfter+1)*c.Every+c.Timeout)
-	}
-	pass := 2 * detect
-	for _, step := range r.spec.Repair.Steps {
-		pass += 2*step.Timeout + step.VerifyWithin
-		if step.Kind == fleet.StepRecreate || step.Kind == fleet.StepRebuild {
-			pass += r.spec.BuildWithin
-		}
-	}
-	total := r.spec.BlindAfter + r.spec.Repair.ExternalStopHold + time.Hour
-	backoff := r.spec.Repair.Backoff
-	for range max(r.spec.Repair.Attempts, 1) {
-		for range 1 + r.spec.Size/max(r.spec.Limits.InRepair, 1) { // one after the other
-			total += pass
-		}
-		total += min(backoff, 30*time.Minute)
-		backoff *= 2
-	}
-	return total
-}
+// patience is how long the policy may take until a machine is healed or a person told.
+func (r *room) patience() time.Duration { return law.Utmost(&r.spec, r.o.Poll, r.spec.Size) }

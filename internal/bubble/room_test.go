@@ -16,6 +16,7 @@ import (
 	notified "hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim"
+	"hale/internal/sim/law"
 	"hale/internal/sim/world"
 	"hale/internal/state/memory"
 )
@@ -36,7 +37,10 @@ type room struct {
 	judge   *judge
 	pager   notified.Target  // that all fleets' people have
 	saidOff []fleet.HostName // by a person
-	given   []fleet.HostName // their access back, by a person
+	epoch   time.Time        // when the world's time began
+	// Guarded by the world's lock: what was seen and is still to be judged, and when hale last asked for an instance.
+	unjudged []func()
+	looked   map[fleet.InstanceID]time.Duration
 	// blindly says that healthy machines which the sender cannot see are counted when they are hit, and no broken law.
 	blindly bool
 
@@ -47,7 +51,6 @@ type room struct {
 	full     atomic.Int32 // how many faults keep the store from taking writes
 	deaths   chan *server
 	arrivals chan arrival                           // of writes that were held up
-	personal map[fleet.MachineName]bool             // stopped by a person, and not started again
 	renewed  map[fleet.InstanceID]bool              // by such a plan: these are replaced
 	swapped  map[fleet.MachineName]bool             // whose old instance a person wanted back
 	leaving  map[fleet.MachineName]bool             // that a person ordered removed, whichever instance they have
@@ -92,7 +95,7 @@ func newRoom(t *testing.T, o sim.Options) *room {
 		o.Hosts = append(o.Hosts, world.Host{}) // the single one of a world that names none
 	}
 	options := simulated.Options{
-		Boot: usualBoot, Latency: usualLatency, Seed: o.Seed, Checks: o.Spec.Checks, Ground: o.Hosts,
+		Boot: usualBoot, Latency: usualLatency, Seed: o.Seed, Checks: o.Spec.Checks, Ground: o.Hosts, Proven: law.Proven(&o.Spec),
 	}
 	if o.Boot != 0 {
 		options.Boot = (o.Boot + max(o.Boot, o.BootMost)) / 2
@@ -103,7 +106,7 @@ func newRoom(t *testing.T, o sim.Options) *room {
 	r := &room{
 		t: t, o: o, spec: o.Spec, wanted: o.Spec, world: simulated.NewWorld(options), backing: memory.New(memory.Options{}),
 		dice:  rand.New(rand.NewPCG(o.Seed, 0x62)),
-		lifts: map[int]func(){}, deaths: make(chan *server, 9), arrivals: make(chan arrival, 9), personal: map[fleet.MachineName]bool{},
+		lifts: map[int]func(){}, deaths: make(chan *server, 9), arrivals: make(chan arrival, 9), looked: map[fleet.InstanceID]time.Duration{},
 		named: map[fleet.InstanceID]fleet.MachineName{}, renewed: map[fleet.InstanceID]bool{}, swapped: map[fleet.MachineName]bool{},
 		leaving: map[fleet.MachineName]bool{}, pasts: map[time.Duration]holding{},
 	}
@@ -149,6 +152,7 @@ func (r *room) open() {
 	time.Sleep(untilItsDay())
 	r.began = time.Now()
 	r.judge.listen()
+	r.watch()
 	for _, s := range r.servers {
 		s.start(r.wanted)
 		synctest.Wait()
@@ -208,6 +212,7 @@ func (r *room) pass(until time.Duration, enough func() bool) bool {
 		for len(r.agenda) > 0 && r.agenda[0].at <= r.now() {
 			due := r.agenda[0]
 			r.agenda = r.agenda[1:]
+			r.judge.take()
 			due.do()
 			synctest.Wait()
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"hale/internal/fleet"
-	"hale/internal/provider/simulated"
 	"hale/internal/sim"
 	"hale/internal/sim/world"
 )
@@ -36,20 +35,4 @@ func (r *room) instance(name fleet.MachineName) (i fleet.Instance, ok bool) {
 		}
 	})
 	return r.world.Guest(fleet.InstanceID(id))
-}
-
-// strangers checks what is done to an instance that existed before hale (L2): nothing before it was adopted, nobody writes on it, and it is
-// destroyed only where the policy says so.
-func (j *judge) strangers(c simulated.Call) {
-	if !j.r.spec.Adopt.Selects() || c.Machine != "" {
-		return
-	}
-	adopted, ours := j.adopted[c.Instance]
-	destroys := c.Op.Destroys()
-	switch {
-	case !ours || c.Sent.Before(adopted):
-		j.broken("L2", "", "%s of %s, which was not adopted", c.Op, c.Instance)
-	case c.Op == fleet.OpCertify || destroys && !j.r.spec.Adopt.Replaceable:
-		j.broken("L2", "", "%s of %s, which existed before hale", c.Op, c.Instance)
-	}
 }

@@ -2,7 +2,6 @@ package bubble
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -161,12 +160,5 @@ func (j *judge) overhear(b *memory.Backing) (stop func()) {
 	return func() {
 		cancel()
 		wg.Wait()
-	}
-}
-
-// copied checks that nothing is done to a copy that a person made (L2).
-func (j *judge) copied(id fleet.InstanceID, op fleet.Op) {
-	if strings.HasPrefix(string(id), "copy-") {
-		j.broken("L2", "", "%s of %s, which a person copied, mark and all", op, id)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"hale/internal/inbox"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim"
+	"hale/internal/sim/law"
 	"hale/internal/sim/world"
 	"hale/internal/state/memory"
 )
@@ -49,23 +50,34 @@ func befalls(r *room, e sim.Event) func() {
 	for _, s := range r.servers {
 		hale = append(hale, s.name)
 	}
-	if e.Verb == world.IsStopped || e.Verb == world.IsShutDown {
-		r.personal[fleet.MachineName(e.Subject)] = true
-	}
-	if d, err := world.ParseDomain(e.Subject); err == nil && e.Verb == world.GivesAccess {
-		for _, h := range r.o.Hosts {
-			if world.Has([]world.Host{h}, d) {
-				r.given = append(r.given, fleet.HostName(h.Name))
-			}
-		}
-	}
 	return r.world.Strike(func(t *world.World) func() {
+		r.judge.strikes(t, e)
 		lift, err := t.Play(e.Subject, e.Verb, e.Arg, hale...)
 		if err != nil {
 			r.t.Errorf("%s: %v", e, err)
 		}
 		return lift
 	})
+}
+
+// strikes has the judge know what is about to happen in the world.
+func (j *judge) strikes(t *world.World, e sim.Event) {
+	switch vm := t.Current(e.Subject); e.Verb {
+	case world.IsStopped, world.IsShutDown:
+		if vm != nil {
+			j.truth.Stopped(e.Subject, vm.ID, t.Now())
+		}
+	case world.GivesAccess:
+		d, err := world.ParseDomain(e.Subject)
+		j.r.must(err)
+		since := t.Now()
+		j.truth.Gives(t.Hosts(), d, since)
+		t.After(law.TellWithin, func() {
+			crowds := law.Crowds(t)
+			j.r.unjudged = append(j.r.unjudged, func() { j.truth.Gave(crowds, since) })
+		})
+	default:
+	}
 }
 
 // fills has the store take nothing.
@@ -222,6 +234,8 @@ func orders(r *room, e sim.Event) func() {
 	o, err := e.Order(r.spec.Name, r.o.Hosts)
 	r.must(err)
 	switch o.Kind {
+	case fleet.OrderHeal:
+		r.judge.truth.WantedOn(string(o.Machine))
 	case fleet.OrderUndo:
 		r.swapped[o.Machine] = true
 	case fleet.OrderDelete:

@@ -131,8 +131,8 @@ func (r *room) recover(op fleet.Op) {
 	for _, b := range r.judge.broke {
 		r.t.Errorf("after %v: %s", b.at, b.what)
 	}
-	if acts := r.judge.tally.windowActs; acts > 1 || r.judge.tally.doubles > 0 {
-		r.t.Errorf("%d acts in the window, %d double instances", acts, r.judge.tally.doubles)
+	if acts := r.judge.tally.WindowActs; acts > 1 || r.judge.tally.DoubleInstances > 0 {
+		r.t.Errorf("%d acts in the window, %d double instances", acts, r.judge.tally.DoubleInstances)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
+	"hale/internal/sim/world"
 	"hale/internal/tenure"
 )
 
@@ -30,8 +31,13 @@ type wire struct {
 	server     *server
 }
 
-// carry sends a call. What changes no instance is sent as it is.
+// carry sends a call. What changes no instance is sent as it is; what was true of an instance that is asked for, hale can have
+// known from then on.
 func (w wire) carry(ctx context.Context, c provider.Call, do func(context.Context, provider.Provider) error) error {
+	if c.Op == provider.OpGet {
+		r := w.server.room
+		r.truth(func(t *world.World) { r.looked[c.Ref.ID] = t.Now() })
+	}
 	if c.Asks() || c.Op == provider.OpNoteStart || c.Op == provider.OpForgetStart {
 		return do(ctx, w.near)
 	}

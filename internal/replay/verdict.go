@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/law"
 	"hale/internal/sim/world"
 )
 
@@ -29,7 +30,7 @@ func (v *verdicts) judge(incidents []*Incident) {
 		v.one(i, e, v.until(incidents[n+1:], i), claimed)
 	}
 	for n, a := range v.h.Acts {
-		if !claimed[n] && a.Wrong == sim.WrongHealthy {
+		if !claimed[n] && a.Wrong == law.WrongHealthy {
 			v.elsewhere++
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/rehearsal"
 	"hale/internal/sim"
+	"hale/internal/sim/law"
 )
 
 // The drawing's measures, in units of its own.
@@ -266,7 +267,7 @@ func (c *canvas) wrongs() {
 		c.mark(c.lanes[v.Machine], v.At, "wrong", fmt.Sprintf("%s  law %s is broken: %s", sim.Stamp(v.At), v.Law, v.What))
 	}
 	for _, a := range c.h.Acts {
-		if a.Wrong == sim.WrongHealthy {
+		if a.Wrong == law.WrongHealthy {
 			c.mark(c.lanes[a.Machine], a.At, "wrong", fmt.Sprintf("%s  %s although it was healthy", sim.Stamp(a.At), a.Op))
 		}
 	}

@@ -50,7 +50,7 @@ func (j *judge) storms() {
 	n := 0
 	for i := range j.outages {
 		name := string(j.s.spec.Name.Machine(i + 1))
-		if j.outages[i].open && !j.personal[name] && j.s.w.Needs(j.s.w.Current(name)) != world.NeedsPower {
+		if j.outages[i].open && !j.truth.Personal(name) && j.s.w.Needs(j.s.w.Current(name)) != world.NeedsPower {
 			n++
 		}
 	}

@@ -55,7 +55,7 @@ func (s *stage) endDouble() {
 // double returns a judge of the second hale: it knows its beliefs, and the same truth. What machines are to their users is for the first judge.
 func (j *judge) double(d *stage) *judge {
 	o := newJudge(d)
-	o.personal, o.given, o.toldBack, o.contents, o.shelf, o.copies, o.built, o.forgot = j.personal, j.given, j.toldBack, j.contents, j.shelf, j.copies, j.built, j.forgot
+	o.truth, o.copies, o.built, o.forgot = j.truth, j.copies, j.built, j.forgot
 	o.wishes.posted, o.wishes.taken = j.wishes.posted, j.wishes.taken
 	o.rolledBack(d.store.now(j))
 	o.domains = 1 // whether a brake is needless is for the first

@@ -18,7 +18,6 @@ func (j *judge) copied(c *world.Call) {
 	switch c.Op {
 	case world.Snapshot:
 		j.copies[made] = j.s.w.Now()
-		j.s.score.Snapshots++
 	case world.DropSnapshot:
 		at := j.copies[made]
 		delete(j.copies, made)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/sim/law"
 	"hale/internal/sim/world"
 )
 
@@ -209,7 +210,7 @@ func (j *judge) strikes(e Event, kind world.Kind) func(lift func()) func() {
 	case e.Verb == world.StaysOn:
 		return j.staysOn(e, vm)
 	case vm != nil && (e.Verb == world.IsStopped || e.Verb == world.IsShutDown):
-		j.wanted(vm)
+		j.truth.Stopped(vm.Mark.Machine, vm.ID, j.s.w.Now())
 	}
 	return nil
 }
@@ -221,14 +222,12 @@ func (j *judge) strikesMany(e Event) func(lift func()) func() {
 		d = world.Domain{Kind: "all"} // the provider's
 	}
 	lower := j.shared(d)
-	gives := e.Verb == world.GivesAccess
-	if gives {
-		j.restores(d)
+	if e.Verb == world.GivesAccess {
+		since := j.s.w.Now()
+		j.truth.Gives(j.s.w.Hosts(), d, since)
+		j.s.w.After(law.TellWithin, func() { j.truth.Gave(law.Crowds(j.s.w), since) })
 	}
 	return func(lift func()) func() {
-		if gives {
-			j.restored()
-		}
 		return func() {
 			lift()
 			lower()

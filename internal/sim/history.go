@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/prose"
+	"hale/internal/sim/law"
 	"hale/internal/sim/world"
 )
 
@@ -83,14 +84,7 @@ type Act struct {
 }
 
 // Wrong is what was wrong with an act, or nearly so.
-type Wrong string
-
-// What can be wrong with an act.
-const (
-	WrongHealthy Wrong = "healthy" // it was sent to a machine that would have passed its checks
-	WrongWindow  Wrong = "window"  // so it was, by a process that stood still between the reading of its lease and the sending
-	Recovering   Wrong = "recovering"
-)
+type Wrong = law.Wrong
 
 // Around returns the moments about the machine, or about the whole, from before the time until after it, the last most of
 // them.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/sim/law"
 )
 
 // inspectEvery is how often the judge looks at the whole fleet, besides at the end.
@@ -20,18 +20,16 @@ func (j *judge) patrol() {
 
 // inspect looks at every belief, touched or not, at the truth about every instance, and at the judge's own running counts.
 func (j *judge) inspect() {
-	running := j.s.w.Running()
-	afresh := judge{s: j.s, wishes: j.wishes, given: j.given, plans: j.plans}
+	for _, c := range law.Crowds(j.s.w) {
+		j.truth.Stands(c)
+	}
+	afresh := judge{s: j.s, wishes: j.wishes, plans: j.plans}
 	for i := range j.s.store.beliefs {
 		m := &j.s.store.beliefs[i]
-		name := string(j.s.spec.Name.Machine(i + 1))
-		if n := running[name]; n > 1 && !j.vouched(name) {
-			j.broken("L1", name, fmt.Sprintf("%d instances run at once", n))
-		}
 		if m.Name == "" {
 			continue // never written
 		}
-		j.believed(m)
+		j.truth.Believed(m)
 		afresh.tally(*m, 1)
 	}
 	j.unknownCopies()
@@ -41,19 +39,5 @@ func (j *judge) inspect() {
 	if afresh.failing != j.failing || afresh.inRepair != j.inRepair {
 		j.broken("judge", "", fmt.Sprintf("it counted %d failing and %d in repair, and there are %d and %d",
 			j.failing, j.inRepair, afresh.failing, afresh.inRepair))
-	}
-}
-
-// believed checks what must hold of each belief by itself.
-func (j *judge) believed(m *fleet.Machine) {
-	name := string(m.Name)
-	if err := m.Check(); err != nil {
-		j.broken("belief", name, err.Error())
-	}
-	if m.Waiting == fleet.ReasonLawBroken {
-		j.broken("belief", name, "hale itself found a law broken and stopped touching it")
-	}
-	if m.Quarantine != nil && (m.Incident == nil || !m.Incident.Paged) {
-		j.broken("L8", name, "in quarantine, and nobody was told")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/sim/law"
 	"hale/internal/sim/world"
 )
 
@@ -15,6 +16,7 @@ import (
 type judge struct {
 	world.Deaf
 	s        *stage
+	truth    *law.Judge    // of machines and calls; one for both hales
 	outages  []outage      // by ordinal-1
 	down     int           // machines that do not serve now
 	domains  int           // shared faults in force
@@ -22,14 +24,9 @@ type judge struct {
 	mass     bool          // so many are down, or were a moment ago, that the policy forbids to act
 	crowds   int           // how often there were too many for the brake to be let go
 	isShared map[world.Domain]int
-	given    map[string]time.Duration // when a person gave a host its access back
-	toldBack map[string]time.Duration // when a person was last told that a second instance of the machine may write
-	personal map[string]bool          // stopped by a person, and not started again
-	unread   map[string]bool          // so soon after hale's own reset that nobody can tell the two apart
 	// instances that went down while their machines were beyond the fleet's size, by machine
 	ignored  map[string]string
-	reset    map[string]time.Duration // when a reset of hale's took effect last, by instance
-	pages    int                      // fleet-wide conditions that a person was told of and that last
+	pages    int // fleet-wide conditions that a person was told of and that last
 	steps    map[string]*rung
 	steady   map[*server]time.Duration // before which a server that began afresh may disrupt nothing
 	inRepair int
@@ -42,8 +39,6 @@ type judge struct {
 	broke      []Violation
 	plans
 	trials   trials
-	contents map[heldDisk]uint64
-	shelf    map[string]time.Duration // when instances were put aside, by id
 	copies   map[copyMade]time.Duration
 	provider bool            // a person was told that the provider does not answer
 	told     int             // how many of brake and doubt a person was told of
@@ -87,15 +82,18 @@ type rung struct {
 }
 
 func newJudge(s *stage) *judge {
-	return &judge{
-		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{}, personal: map[string]bool{},
-		unread: map[string]bool{}, reset: map[string]time.Duration{}, ignored: map[string]string{},
-		steps: map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
-		given: map[string]time.Duration{}, toldBack: map[string]time.Duration{}, afresh: map[string]bool{}, contents: map[heldDisk]uint64{}, shelf: map[string]time.Duration{}, copies: map[copyMade]time.Duration{},
+	j := &judge{
+		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{},
+		ignored: map[string]string{},
+		steps:   map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
+		afresh: map[string]bool{}, copies: map[copyMade]time.Duration{},
 		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]string{},
 		mistyped: map[fleet.CheckName]bool{},
 		brakedAt: -1, plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
 	}
+	j.truth = law.New(room{j}, &s.spec, s.options.Poll, &s.score.Tally)
+	j.truth.Naive = s.options.Rival != ""
+	return j
 }
 
 // broken books a broken law, each once per machine.
@@ -130,30 +128,14 @@ func (j *judge) Address(a netip.Addr) {
 func (j *judge) Guest(id string) { j.s.guestChanged(id) }
 
 // Copies implements world.Watcher.
-func (j *judge) Copies(machine string, n int) {
-	if n > 1 {
-		j.s.score.DoubleInstances++
-		if j.vouched(machine) {
-			return
-		}
-		j.broken("L1", machine, fmt.Sprintf("%d instances run at once", n))
-		j.shares(machine)
-	}
-}
+func (j *judge) Copies(machine string, n int) { j.truth.Crowded(law.Count(j.s.w, machine, n)) }
 
 // tookOver notes that a server owns the fleet now.
 func (j *judge) tookOver(c *server) { j.startedAfresh(c) }
 
 // startedAfresh notes that a server knows nothing any more: until its checks could speak it may disrupt nothing (L9).
 func (j *judge) startedAfresh(c *server) {
-	quickest := time.Hour
-	for _, k := range j.s.spec.Checks {
-		quickest = min(quickest, time.Duration(max(k.DownAfter-1, 0))*k.Every)
-	}
-	if len(j.s.spec.Checks) == 0 {
-		quickest = 0
-	}
-	j.steady[c] = j.s.w.Now() + quickest
+	j.steady[c] = j.s.w.Now() + law.Steady(&j.s.spec)
 	for i := range j.s.store.beliefs {
 		j.afresh[string(j.s.spec.Name.Machine(i+1))] = true
 	}
@@ -370,7 +352,7 @@ func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Recor
 	j.newRung(was, is)
 	j.orderly(was, is, records)
 	j.letGo(was, is)
-	j.believed(is)
+	j.truth.Believed(is)
 	j.patience(c, was, records)
 }
 
@@ -509,7 +491,7 @@ func (j *judge) record(r fleet.Record) {
 			j.s.eldest().judge.tell(string(r.Machine), r.Parent, r.Reason)
 		}
 		if r.Reason == fleet.ReasonAccessBack || r.Reason == fleet.ReasonSecondRunning {
-			j.toldBack[string(r.Machine)] = j.s.w.Now()
+			j.truth.Told(string(r.Machine), j.s.w.Now())
 		}
 		switch told := j.s.eldest().judge; {
 		case r.Joint != "" && r.Machine == "": // the machines' own records name them
@@ -553,13 +535,6 @@ func (j *judge) fault(e Event) {
 	if n, ok := fleet.MachineName(e.Subject).Ordinal(); ok && n <= len(j.outages) {
 		j.outages[n-1].strike(e)
 	}
-}
-
-// wanted notes that a person stopped the machine. A reset powers it off, too: until a listing has shown it running
-// since, a stop is taken for the reset's own, which did not bring it up again.
-func (j *judge) wanted(vm *world.VM) {
-	at, reset := j.reset[vm.ID]
-	j.personal[vm.Mark.Machine], j.unread[vm.Mark.Machine] = true, reset && j.s.w.Now()-at < j.s.options.Poll
 }
 
 // shared notes that a shared fault is in force, until the returned function is called.

@@ -3,8 +3,10 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/sim/law"
 	"hale/internal/sim/world"
 	"hale/internal/tenure"
 )
@@ -18,54 +20,12 @@ func (j *judge) Sent(c *world.Call) {
 	if j.windowOpen {
 		j.held[c] = true
 	}
-	j.strangers(c)
 	j.untouched(c)
-	if c.Copied && c.Op != world.Create {
-		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which a person copied, mark and all", c.Op,
-			j.called(c.ID)))
-	} else if c.Op.Disruptive() && c.Stranger {
-		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which is somebody else's", c.Op, j.called(c.ID)))
+	d := law.Saw(j.s.w, c)
+	if c.Op != world.Create && j.s.rival == nil {
+		d.Looked = j.rungOf(d.Machine).looked
 	}
-	if c.Op == world.Create || c.Op == world.Certify || c.Op == world.DropSnapshot {
-		return
-	}
-	j.touches(c)
-	if !j.isNamed(c.Mark.Machine, c.ID) && j.personal[c.Mark.Machine] && !j.unread[c.Mark.Machine] &&
-		j.s.spec.Repair.OnExternalStop != fleet.ExternalStopHeal && j.isCurrent(c) {
-		j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine that a person stopped", c.Op))
-	}
-}
-
-// touches checks what is done to an instance that stands still with its memory intact, and did so before the last look
-// at it: it may go on where it was, if nobody ordered the pause, or if the policy takes such an order for a failure,
-// and never when a write to its disk would fail again. Only an unfinished build may go.
-func (j *judge) touches(c *world.Call) {
-	vm, heal := j.s.w.Definition(c.ID, c.Host), j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal
-	if vm == nil || j.s.rival != nil || !vm.Mark.Certified || j.isNamed(c.Mark.Machine, c.ID) {
-		return
-	}
-	since, halted := vm.Halted()
-	if !halted || since >= j.rungOf(c.Mark.Machine).looked {
-		return
-	}
-	switch {
-	case vm.Stop == world.StopIOError:
-		j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine whose disk cannot be written", c.Op))
-	case vm.Stop == world.StopRescue:
-		if c.Op != world.Rescue {
-			j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine that a person repairs", c.Op))
-		}
-	case c.Op != world.Resume:
-		j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine that is paused", c.Op))
-	case vm.Stop != world.StopGuest && !heal:
-		j.broken("L10", c.Mark.Machine, fmt.Sprintf("%s of a machine that a person paused", c.Op))
-	}
-}
-
-func (j *judge) isCurrent(c *world.Call) bool {
-	vm := j.s.w.Current(c.Mark.Machine)
-	return vm != nil && vm.ID == c.ID && vm.Power == world.Off && // by whom, its host forgets when it boots
-		(vm.Stop == world.StopExternal || vm.Stop == world.StopShutdown || vm.Stop == world.StopUnknown)
+	j.truth.Sent(d)
 }
 
 // takesAway reports whether the operation ends what runs, or its disks.
@@ -79,23 +39,19 @@ func (j *judge) Acted(c *world.Call) {
 		o.Acted(c)
 		return
 	}
-	sc := j.s.score
 	j.tellOdd(c)
-	if c.Op == world.Fence && c.Effect {
-		delete(j.given, c.Host)
-	}
+	d := law.Saw(j.s.w, c)
+	d.Held = j.held[c]
+	delete(j.held, c)
 	if !c.Effect {
-		delete(j.held, c)
 		return
 	}
-	sc.Actions++
-	j.tookEffect(c)
+	j.built[c.ID] = j.built[c.ID] || c.Op == world.Create
 	if c.Op == world.Snapshot || c.Op == world.DropSnapshot {
+		j.truth.Acted(d)
 		j.copied(c)
 		return
 	}
-	j.disksOf(c)
-	j.shelved(c)
 	j.uncopied(c)
 	if takesAway(c.Op) {
 		j.mayDestroy(c)
@@ -104,49 +60,45 @@ func (j *judge) Acted(c *world.Call) {
 	if c.Op == world.Delete && j.leaving[c.Mark.Machine] == c.ID && j.isRemoved(c.Mark.Machine) {
 		j.leaves(c.Mark.Machine)
 	}
-	wrong := j.wronged(c)
-	delete(j.held, c)
+	wrong := j.truth.Acted(d)
 	if n, ok := fleet.MachineName(c.Mark.Machine).Ordinal(); ok && n <= len(j.outages) {
 		j.outages[n-1].acted = true
 	}
 	j.s.options.History.acted(c, wrong)
 }
 
-// wronged judges a call that took effect on something that served.
-func (j *judge) wronged(c *world.Call) Wrong {
-	sc := j.s.score
-	switch {
-	case !c.Op.Disruptive() && c.Op != world.Run || c.Again:
-	case j.isOrdered(c):
-	case j.held[c] && c.Serving:
-		sc.WindowActs++
-		return WrongWindow
-	case c.Healthy:
-		sc.HealthyDestroyed++
-		j.broken("harm", c.Mark.Machine, fmt.Sprintf("%s of %s although it was healthy", c.Op, j.called(c.ID)))
-		return WrongHealthy
-	case c.Serving:
-		sc.CaughtRecovering++
-		return Recovering
-	}
-	return ""
-}
+// room tells the judge of the truth what only this room knows.
+type room struct{ j *judge }
 
-// tookEffect notes what a call built, and what it took from an instance that another host runs.
-func (j *judge) tookEffect(c *world.Call) {
-	if c.Op == world.Create {
-		j.built[c.ID] = true
-		delete(j.personal, c.Mark.Machine) // what a person stopped is gone
-	}
-	if c.Op == world.Reboot {
-		j.reset[c.ID] = j.s.w.Now()
-	}
-	if c.Robbed {
-		j.s.score.HealthyDestroyed++
-		j.broken("harm", c.Mark.Machine, fmt.Sprintf("%s of %s took the disk from under the one that another host runs",
-			c.Op, j.called(c.ID)))
-	}
-}
+// of is the judge of the hale that sent the deed's call.
+func (r room) of(d *law.Deed) *judge { return r.j.of(d.Client) }
+
+// Broken implements law.Room.
+func (r room) Broken(law, machine, what string) { r.j.broken(law, machine, what) }
+
+// Called implements law.Room.
+func (r room) Called(id string) string { return string(r.j.called(id)) }
+
+// Named implements law.Room.
+func (r room) Named(d *law.Deed) bool { return r.of(d).isNamed(d.Machine, d.ID) }
+
+// Swapped implements law.Room.
+func (r room) Swapped(d *law.Deed) bool { return r.of(d).swaps(d.Machine, d.ID) }
+
+// Undone implements law.Room.
+func (r room) Undone(d *law.Deed) bool { return r.of(d).undoing(d.Machine) }
+
+// InCare implements law.Room.
+func (r room) InCare(d *law.Deed) bool { return r.of(d).s.inCare(d.Machine, d.ID) }
+
+// SaidOff implements law.Room.
+func (r room) SaidOff(host string) bool { return r.j.saidOff(host) }
+
+// Apart implements law.Room.
+func (r room) Apart(d *law.Deed) time.Duration { return r.of(d).s.servers.apart() }
+
+// Excused implements law.Room.
+func (room) Excused(*law.Deed) bool { return false }
 
 // tellOdd tells of calls that the caller cannot know of: those that come late, or are carried out twice.
 func (j *judge) tellOdd(c *world.Call) {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"hale/internal/fleet"
-	"hale/internal/sim/world"
 )
 
 // wishes is what the judge knows of the operator's orders, from the side of those who gave them.
@@ -26,34 +25,8 @@ func (j *judge) ordered(o *fleet.Order) {
 	}
 	j.wishes.posted[o.ID] = *o
 	if o.Kind == fleet.OrderHeal {
-		delete(j.personal, string(o.Machine))
+		j.truth.WantedOn(string(o.Machine))
 	}
-}
-
-// vouched reports whether all instances of the machine that can write, but one, are on hosts that a person said to be off: the policy took the word, and it
-// was wrong; or on hosts that a person gave their access back when the others were there already.
-func (j *judge) vouched(machine string) bool {
-	others, excused := 0, 0
-	var writers []*world.VM
-	for _, vm := range j.s.w.All(machine) {
-		if j.s.w.Writes(vm) {
-			writers = append(writers, vm)
-		}
-	}
-	for _, vm := range writers {
-		if j.s.spec.Repair.Fence.Word && j.saidOff(vm.Host) || j.wasGiven(vm, writers) {
-			excused++
-		} else {
-			others++
-		}
-	}
-	return others <= 1 && excused > 0
-}
-
-// wasGiven reports whether a person gave the instance's host its access back, beside all the others.
-func (j *judge) wasGiven(vm *world.VM, beside []*world.VM) bool {
-	at, given := j.given[vm.Host]
-	return given && !slices.ContainsFunc(beside, func(o *world.VM) bool { return o.Born > at })
 }
 
 // saidOff reports whether a person ever took the host for off.
@@ -64,30 +37,6 @@ func (j *judge) saidOff(host string) bool {
 		}
 	}
 	return false
-}
-
-// tellWithin is how long hale may take to tell a person that something which was left behind cut can write again.
-const tellWithin = time.Minute
-
-// restores notes that a person gives hosts of the domain what was cut.
-func (j *judge) restores(d world.Domain) {
-	for _, h := range j.s.w.Hosts() {
-		if world.Has([]world.Host{h}, d) {
-			j.given[h.Name] = j.s.w.Now()
-		}
-	}
-}
-
-// restored sees that hale tells of whatever can write since then beside another (L1).
-func (j *judge) restored() {
-	since := j.s.w.Now()
-	j.s.w.After(tellWithin, func() {
-		for machine, n := range j.s.w.Running() {
-			if told, ever := j.toldBack[machine]; n > 1 && j.vouched(machine) && (!ever || told < since) {
-				j.broken("L1", machine, "two can write since a host got its access back, and nobody was told")
-			}
-		}
-	})
 }
 
 // isHeld reports whether a hold in force covers the machine.

@@ -176,7 +176,7 @@ func (j *judge) weighAll() {
 // one.
 func (j *judge) remedy(n int) (time.Duration, bool) {
 	name := string(j.s.spec.Name.Machine(n))
-	if j.s.spec.Mode == fleet.ModeObserve || j.personal[name] || j.restsByOrder(n) || j.isBeyond(name) {
+	if j.s.spec.Mode == fleet.ModeObserve || j.truth.Personal(name) || j.restsByOrder(n) || j.isBeyond(name) {
 		return 0, false
 	}
 	vm, host := j.s.w.Current(name), ""

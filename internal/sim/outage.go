@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/sim/law"
 	"hale/internal/sim/world"
 )
 
@@ -40,7 +41,7 @@ func (j *judge) Serving(vm *world.VM) {
 	case !o.open && !vm.Serving() && j.isBeyond(vm.Machine()):
 		j.ignored[vm.Machine()] = vm.ID
 	case vm.Serving():
-		delete(j.personal, vm.Mark.Machine)
+		j.truth.WantedOn(vm.Mark.Machine)
 		if o.open {
 			j.over(n, o)
 		}
@@ -95,7 +96,7 @@ func (j *judge) thin() {
 		return
 	}
 	crowds := j.crowds
-	j.s.w.After(j.s.spec.Limits.Brake.ReleaseAfter+j.s.detection(), func() {
+	j.s.w.After(j.s.spec.Limits.Brake.ReleaseAfter+law.Detection(&j.s.spec, j.s.options.Poll), func() {
 		if j.crowds == crowds {
 			j.mass, j.stormy = false, false
 		}
@@ -108,7 +109,7 @@ func (j *judge) healable(vm *world.VM, o *outage) bool {
 	if n, _ := fleet.MachineName(vm.Mark.Machine).Ordinal(); j.restsByOrder(n) {
 		return false
 	}
-	if j.inTwo(vm) || j.swaps(vm.Mark.Machine, vm.ID) || j.domains > 0 || j.mass || j.isNamed(vm.Mark.Machine, vm.ID) || j.personal[vm.Mark.Machine] || j.s.spec.Mode == fleet.ModeObserve || !j.s.sees(vm) {
+	if j.inTwo(vm) || j.swaps(vm.Mark.Machine, vm.ID) || j.domains > 0 || j.mass || j.isNamed(vm.Mark.Machine, vm.ID) || j.truth.Personal(vm.Mark.Machine) || j.s.spec.Mode == fleet.ModeObserve || !j.s.sees(vm) {
 		return false
 	}
 	if vm.Power == world.Paused {
@@ -211,48 +212,16 @@ func (j *judge) covered(n int) bool {
 		return true
 	}
 	m := j.s.store.beliefs[n-1]
-	if j.personal[string(m.Name)] || m.Incident == nil {
-		return j.personal[string(m.Name)]
+	if j.truth.Personal(string(m.Name)) || m.Incident == nil {
+		return j.truth.Personal(string(m.Name))
 	}
 	p := j.s.store.overall.Whole.Parent(m.Incident.Parent)
 	return m.Incident.Paged || p != nil && p.Paged
 }
 
-// onePass is how long the policy may take to detect a failure and to go up the whole ladder once, with as many machines
-// before this one as there were.
-func (s *stage) onePass(queue int) time.Duration {
-	var ladder time.Duration
-	for _, step := range s.spec.Repair.Steps {
-		ladder += 2 * step.Timeout
-		if step.Kind.Builds() {
-			ladder += s.spec.BuildWithin
-		} else {
-			ladder += step.VerifyWithin
-		}
-	}
-	turns := 1 + queue/max(s.spec.Places(), 1)
-	return 2*s.detection() + time.Duration(turns)*ladder
-}
-
-// detection is how long the checks, or the provider's listings, need to tell of a failure.
-func (s *stage) detection() time.Duration {
-	detect := s.options.Poll
-	for _, c := range s.spec.Checks {
-		detect = max(detect, time.Duration(c.DownAfter+1)*c.Every+c.Timeout)
-	}
-	return detect
-}
-
-// utmost is how long the policy may take until a machine is healed, or a person told: every attempt with its wait.
-func (s *stage) utmost(queue int) time.Duration {
-	total := s.spec.BlindAfter + s.spec.Repair.ExternalStopHold + time.Hour
-	backoff := s.spec.Repair.Backoff
-	for range max(s.spec.Repair.Attempts, 1) {
-		total += s.onePass(queue) + min(backoff, 30*time.Minute)
-		backoff *= 2
-	}
-	return total
-}
+// onePass is law.OnePass, and utmost law.Utmost.
+func (s *stage) onePass(queue int) time.Duration { return law.OnePass(&s.spec, s.options.Poll, queue) }
+func (s *stage) utmost(queue int) time.Duration  { return law.Utmost(&s.spec, s.options.Poll, queue) }
 
 // page notes that a person was told: of a machine, or of the whole fleet.
 func (j *judge) page(machine string) {
@@ -321,7 +290,7 @@ func (j *judge) visit(machine string) {
 		if vm == nil && m.Quarantine != nil {
 			j.retry(name)
 		}
-		if vm == nil || m.Repair != nil || j.personal[name] {
+		if vm == nil || m.Repair != nil || j.truth.Personal(name) {
 			continue
 		}
 		j.s.score.Visits++

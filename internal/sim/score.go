@@ -3,6 +3,8 @@ package sim
 import (
 	"slices"
 	"time"
+
+	"hale/internal/sim/law"
 )
 
 // Score is what a run, or many, came to. All of it is counted by the judge, from the truth.
@@ -17,14 +19,11 @@ type Score struct {
 	// hale's own brake, or a fault of host, network or provider, held. Measure.Curable has those, too.
 	Healable int `json:"healable"`
 
-	HealthyDestroyed int `json:"healthy_destroyed"` // disruptive calls sent to a machine that would have passed its checks
-	CaughtRecovering int `json:"caught_recovering"` // sent to one that served again, for less time than its checks need
-	WindowActs       int `json:"window_acts"`       // sent late by a process that stood still after it read its lease
-	DoubleInstances  int `json:"double_instances"`
-	LostRepairs      int `json:"lost_repairs"`
-	Unhealed         int `json:"unhealed"`   // neither healed nor in a person's hands within the policy's time
-	LateHeals        int `json:"late_heals"` // healed, later than one pass of the ladder takes
-	LawsBroken       int `json:"laws_broken"`
+	law.Tally
+	LostRepairs int `json:"lost_repairs"`
+	Unhealed    int `json:"unhealed"`   // neither healed nor in a person's hands within the policy's time
+	LateHeals   int `json:"late_heals"` // healed, later than one pass of the ladder takes
+	LawsBroken  int `json:"laws_broken"`
 
 	HealedAlone    int `json:"healed_alone"`   // of the healable: healed without a page
 	HealablePaged  int `json:"healable_paged"` // of the healable: a person was needed
@@ -32,13 +31,10 @@ type Score struct {
 	NeedlessHolds  int `json:"needless_holds"` // a healable machine was held although nothing else was wrong
 	Paged          int `json:"paged"`
 	Repairs        int `json:"repairs"`
-	Actions        int `json:"actions"` // changing calls that took effect
 	Brakes         int `json:"brakes"`
 	NeedlessBrakes int `json:"needless_brakes"`
-	Visits         int `json:"visits"`           // machines mended by the operator
-	Snapshots      int `json:"snapshots"`        // copies of disks that were made
-	StorePages     int `json:"store_pages"`      // told without the store: that it takes nothing
-	Reattached     int `json:"disks_reattached"` // kept disks that went on to the next instance, with all that is on them
+	Visits         int `json:"visits"`      // machines mended by the operator
+	StorePages     int `json:"store_pages"` // told without the store: that it takes nothing
 
 	MachineHoursLost float64 `json:"machine_hours_lost"`
 	HealP50          float64 `json:"heal_seconds_p50"` // of the healable, from the fault until it serves
@@ -64,10 +60,7 @@ func (s *Score) Add(o Score) {
 	s.Outages += o.Outages
 	s.Unseen += o.Unseen
 	s.Healable += o.Healable
-	s.HealthyDestroyed += o.HealthyDestroyed
-	s.CaughtRecovering += o.CaughtRecovering
-	s.WindowActs += o.WindowActs
-	s.DoubleInstances += o.DoubleInstances
+	s.Tally.Add(o.Tally)
 	s.LostRepairs += o.LostRepairs
 	s.Unhealed += o.Unhealed
 	s.LateHeals += o.LateHeals
@@ -78,12 +71,9 @@ func (s *Score) Add(o Score) {
 	s.NeedlessHolds += o.NeedlessHolds
 	s.Paged += o.Paged
 	s.Repairs += o.Repairs
-	s.Actions += o.Actions
 	s.Brakes += o.Brakes
 	s.NeedlessBrakes += o.NeedlessBrakes
 	s.Visits += o.Visits
-	s.Reattached += o.Reattached
-	s.Snapshots += o.Snapshots
 	s.StorePages += o.StorePages
 	s.Edges += o.Edges
 	s.Decisions += o.Decisions

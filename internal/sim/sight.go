@@ -10,7 +10,7 @@ import (
 // dead web server is no failure to a fleet that is only pinged. It works that out by itself, from the world and the
 // policy, as the judge does with everything.
 func (s *stage) sees(vm *world.VM) bool {
-	if vm.Mark.Unmarked && !s.inCare(vm) {
+	if vm.Mark.Unmarked && !s.inCare(vm.Mark.Machine, vm.ID) {
 		return false
 	}
 	stands := vm.Power != world.Running // in the provider's word

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/sim/law"
 	"hale/internal/sim/world"
 )
 
@@ -187,7 +188,7 @@ func newStage(o Options) (*stage, error) {
 	}
 	s.w = world.New(world.Options{
 		Seed: o.Seed, Hosts: o.Hosts, Boot: o.Boot, BootMost: o.BootMost, Latency: o.Latency, LatencyMost: o.LatencyMost,
-		Proven: provenAfter(o.Spec),
+		Proven: law.Proven(&o.Spec),
 	})
 	for _, d := range o.Spec.Template.Disks {
 		if d.Attached() {
@@ -215,15 +216,6 @@ func newStage(o Options) (*stage, error) {
 	return s, nil
 }
 
-// provenAfter is how long a machine's own checks need to call it up.
-func provenAfter(spec fleet.Spec) time.Duration {
-	var longest time.Duration
-	for _, c := range spec.Checks {
-		longest = max(longest, time.Duration(max(c.UpAfter-1, 0))*c.Every)
-	}
-	return longest
-}
-
 // plant gives every machine an instance that hale built and certified long ago.
 func (s *stage) plant() {
 	for i, h := range s.options.Standing() {
@@ -243,7 +235,7 @@ func (s *stage) plant() {
 		if len(s.disks) > 0 {
 			s.w.Equip(vm, s.disks)
 			s.store.beliefs[n-1].Volumes = &fleet.Volumes{Host: fleet.HostName(h), Storage: vm.Storage, Made: s.disks}
-			s.judge.equipped(vm)
+			s.judge.truth.Equipped(string(name), law.Disks(vm))
 		}
 	}
 }

@@ -61,28 +61,11 @@ func (o Options) named() error {
 }
 
 // inCare reports whether hale has adopted the instance: until then nothing that happens to it is a failure to hale.
-func (s *stage) inCare(vm *world.VM) bool {
-	n, ok := fleet.MachineName(vm.Mark.Machine).Ordinal()
+func (s *stage) inCare(machine, id string) bool {
+	n, ok := fleet.MachineName(machine).Ordinal()
 	if !ok || n > len(s.store.beliefs) {
 		return false
 	}
 	m := &s.store.beliefs[n-1]
-	return string(m.Current.ID) == vm.ID && m.Current.Certified
-}
-
-// strangers checks what is done to an instance that existed before hale (L2): nothing before it was adopted, nobody writes on it, and it is
-// destroyed only where the policy says so.
-func (j *judge) strangers(c *world.Call) {
-	vm := j.s.w.VM(c.ID)
-	if vm == nil || !vm.Mark.Unmarked || j.s.rival != nil {
-		return
-	}
-	switch destroys := c.Op == world.PowerOff || c.Op == world.Delete || c.Op == world.Rebuild; {
-	case !j.s.inCare(vm):
-		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s before it was adopted", c.Op, j.called(c.ID)))
-	case c.Op == world.Certify:
-		j.broken("L2", c.Mark.Machine, fmt.Sprintf("a mark is written on %s, which hale did not build", j.called(c.ID)))
-	case destroys && !j.s.spec.Adopt.Replaceable:
-		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which existed before and is not replaceable", c.Op, j.called(c.ID)))
-	}
+	return string(m.Current.ID) == id && m.Current.Certified
 }

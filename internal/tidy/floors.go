@@ -93,6 +93,7 @@ var rooms = []room{
 	{path: "internal/fence/command", floor: 3},
 	{path: "internal/fence/memory", floor: 3},
 	// The wing: a simulated world for floors 0 to 2, furnished with the two adapters that are made for it.
+	{path: "internal/sim/law", floor: 1}, // the one judge of both rooms
 	{path: "internal/sim", floor: 2, step: 1, also: []string{"internal/prose", "internal/state/memory", "internal/provider/simulated"}},
 	// Floor 4, the surfaces.
 	{path: "internal/prose", floor: 4},

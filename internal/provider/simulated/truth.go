@@ -70,9 +70,16 @@ type witness struct {
 	w *World
 }
 
+// Sent implements world.Watcher.
+func (o witness) Sent(c *world.Call) { o.w.judge.Sent(c) }
+
+// Serving implements world.Watcher.
+func (o witness) Serving(vm *world.VM) { o.w.judge.Serving(vm) }
+
 // Acted implements world.Watcher.
 func (o witness) Acted(c *world.Call) {
 	w := o.w
+	w.judge.Acted(c)
 	if c.Op != world.Evacuate && !w.truth.Reaches(c.Client, c.Host) {
 		return
 	}
@@ -94,6 +101,7 @@ func (o witness) Host(name, client string) { o.w.lookAgain(fleet.HostName(name),
 
 // Copies implements world.Watcher.
 func (o witness) Copies(machine string, n int) {
+	o.w.judge.Copies(machine, n)
 	m := fleet.MachineName(machine)
 	o.w.most[m] = max(o.w.most[m], n)
 }

@@ -51,6 +51,8 @@ type Options struct {
 	Checks []fleet.Check
 	// Latency is the time that each provider call takes, but those about the notes of hale's starts. Default: none.
 	Latency time.Duration
+	// Proven is how long a machine must have served before a call to it counts as sent to a healthy one. Default: at once.
+	Proven time.Duration
 	// Seed decides whatever is left to chance, and tells this world's identity from another's.
 	Seed uint64
 	// Run answers exec checks. Default: see World.Run.
@@ -75,6 +77,7 @@ type World struct {
 	living  map[*world.VM]*life
 	most    map[fleet.MachineName]int // running instances at once
 	calls   []Call
+	judge   world.Watcher // who hears the truth, too
 }
 
 // NewWorld makes a world without machines.
@@ -98,11 +101,11 @@ func NewWorld(o Options) *World {
 	}
 	w := &World{
 		options: o, conns: map[netip.Addr]map[*conn]struct{}{}, living: map[*world.VM]*life{},
-		most: map[fleet.MachineName]int{},
+		most: map[fleet.MachineName]int{}, judge: world.Deaf{},
 	}
 	w.truth = world.New(world.Options{
 		Seed: o.Seed, Hosts: o.hosts(), Boot: o.Boot, BootMost: o.Boot, AddressAfter: o.AddressAfter,
-		Swift:   o.Latency == 0,
+		Swift: o.Latency == 0, Proven: o.Proven,
 		Latency: o.Latency, LatencyMost: o.Latency,
 	})
 	w.truth.Watch = witness{w: w}
@@ -159,6 +162,11 @@ func (w *World) Strike(strike func(t *world.World) (lift func())) (lift func()) 
 			over = nil
 		})
 	}
+}
+
+// Judged has another hear the truth, too, from now on. The world is locked meanwhile.
+func (w *World) Judged(by func(t *world.World) world.Watcher) {
+	w.do(func(t *world.World) { w.judge = by(t) })
 }
 
 // hostAddress is the own address of the host with the index: beside those of the guests, as a network of its own.

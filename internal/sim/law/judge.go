@@ -1,0 +1,353 @@
+// Package law judges what is done to the machines of a simulated world, and what becomes of them, by the truth alone. It is
+// the one judge of both rooms: of room A as it happens, of room B when what was seen can be told in order.
+//
+// It promises to share no code with the judgement that it judges, and to change nothing in the world. What only a room can
+// know it asks the room for (Room): what a person ordered, and what hale had seen. What hale believes, and what it writes
+// down, is for the rooms' own judges.
+package law
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"hale/internal/fleet"
+	"hale/internal/sim/world"
+)
+
+// Room is what the judge asks the room in which it sits.
+type Room interface {
+	// Broken is told of a broken law, again and again.
+	Broken(law, machine, what string)
+	// Called is the instance's name in what is said.
+	Called(id string) string
+	// Named reports whether a person's order has the instance of the deed go, or be replaced.
+	Named(d *Deed) bool
+	// Swapped reports whether it gives way to an older one of its machine, as a person ordered.
+	Swapped(d *Deed) bool
+	// Undone reports whether a person ever wanted an older instance of the deed's machine back.
+	Undone(d *Deed) bool
+	// InCare reports whether hale had adopted the instance, which existed before.
+	InCare(d *Deed) bool
+	// SaidOff reports whether a person ever took the host for off.
+	SaidOff(host string) bool
+	// Apart is how far the clocks of the deed's servers are apart.
+	Apart(d *Deed) time.Duration
+	// Excused reports whether the room cannot hold it against hale that the deed hit a healthy machine.
+	Excused(d *Deed) bool
+}
+
+// Judge knows the truth of a play, as far as it was told.
+type Judge struct {
+	// Naive says that the one who is judged promises no more than what is true of machines: a rival.
+	Naive bool
+
+	room  Room
+	spec  *fleet.Spec
+	poll  time.Duration
+	tally *Tally
+
+	personal map[string]bool          // stopped by a person, and not started again
+	unread   map[string]bool          // so soon after a reset that the two cannot be told apart
+	reset    map[string]time.Duration // when a reset took effect last, by instance
+	given    map[string]time.Duration // when a person gave a host its access back
+	told     map[string]time.Duration // when a person was last told that a second instance may write
+	shelf    map[string]time.Duration // when instances were put aside, by id
+	contents map[heldDisk]uint64      // what was first written to the disks that are kept
+}
+
+// heldDisk names a kept disk of a machine.
+type heldDisk struct{ machine, name string }
+
+// Tally counts what must never happen, and what nearly did.
+type Tally struct {
+	HealthyDestroyed int `json:"healthy_destroyed"` // disruptive calls sent to a machine that would have passed its checks
+	CaughtRecovering int `json:"caught_recovering"` // sent to one that served again, for less time than its checks need
+	WindowActs       int `json:"window_acts"`       // sent late by a process that stood still after it read its lease
+	DoubleInstances  int `json:"double_instances"`
+	Actions          int `json:"actions"`          // changing calls that took effect
+	Snapshots        int `json:"snapshots"`        // copies of disks that were made
+	Reattached       int `json:"disks_reattached"` // kept disks that went on to the next instance, with all that is on them
+}
+
+// Add adds another tally.
+func (t *Tally) Add(o Tally) {
+	t.HealthyDestroyed += o.HealthyDestroyed
+	t.CaughtRecovering += o.CaughtRecovering
+	t.WindowActs += o.WindowActs
+	t.DoubleInstances += o.DoubleInstances
+	t.Actions += o.Actions
+	t.Snapshots += o.Snapshots
+	t.Reattached += o.Reattached
+}
+
+// New returns a judge of the fleet, who counts in the tally. poll is how often hale asks the provider for everything.
+func New(room Room, spec *fleet.Spec, poll time.Duration, t *Tally) *Judge {
+	return &Judge{
+		room: room, spec: spec, poll: poll, tally: t, personal: map[string]bool{}, unread: map[string]bool{},
+		reset: map[string]time.Duration{}, given: map[string]time.Duration{}, told: map[string]time.Duration{},
+		shelf: map[string]time.Duration{}, contents: map[heldDisk]uint64{},
+	}
+}
+
+// Stopped notes that a person stops the machine's instance. A reset powers it off, too: until a listing has shown it
+// running since, a stop is taken for the reset's own, which did not bring it up again.
+func (j *Judge) Stopped(machine, id string, now time.Duration) {
+	at, reset := j.reset[id]
+	j.personal[machine], j.unread[machine] = true, reset && now-at < j.poll
+}
+
+// WantedOn notes that the machine is to run, whatever a person wanted before: it serves, or they said so.
+func (j *Judge) WantedOn(machine string) { delete(j.personal, machine) }
+
+// Personal reports whether a person stopped the machine, and it was not started again.
+func (j *Judge) Personal(machine string) bool { return j.personal[machine] }
+
+// Sent judges a call as it leaves its sender.
+func (j *Judge) Sent(d *Deed) {
+	j.strangers(d)
+	if d.Copied && d.Op != world.Create {
+		j.broken("L2", d, "which a person copied, mark and all")
+	} else if d.Op.Disruptive() && d.Stranger {
+		j.broken("L2", d, "which is of another owner")
+	}
+	if d.Op == world.Create || d.Op == world.Certify || d.Op == world.DropSnapshot {
+		return
+	}
+	j.touches(d)
+	if !j.room.Named(d) && j.personal[d.Machine] && !j.unread[d.Machine] && !j.heals() && d.current {
+		j.broken("L10", d, "which a person stopped")
+	}
+}
+
+// heals reports whether the policy takes what a person did for a failure.
+func (j *Judge) heals() bool { return j.spec.Repair.OnExternalStop == fleet.ExternalStopHeal }
+
+// strangers checks what is done to an instance that existed before hale (L2): nothing before it was adopted, nothing is
+// written on it, and it is destroyed only where the policy says so.
+func (j *Judge) strangers(d *Deed) {
+	if !d.unmarked || j.Naive {
+		return
+	}
+	switch destroys := d.Op == world.PowerOff || d.Op == world.Delete || d.Op == world.Rebuild; {
+	case !j.room.InCare(d):
+		j.broken("L2", d, "before it was adopted")
+	case d.Op == world.Certify:
+		j.broken("L2", d, "a mark on what hale did not build")
+	case destroys && !j.spec.Adopt.Replaceable:
+		j.broken("L2", d, "which existed before and is not replaceable")
+	}
+}
+
+// touches checks what is done to an instance that stands still with its memory intact, and did so when hale last looked: it
+// may go on where it was, if no person ordered the pause, or if the policy takes such an order for a failure, and never when a
+// write to its disk would fail again. Only an unfinished build may go.
+func (j *Judge) touches(d *Deed) {
+	if !d.there || j.Naive || !d.Status.Mark.Certified || d.Status.Power != world.Paused || j.room.Named(d) ||
+		d.halted >= d.Looked {
+		return
+	}
+	switch by := d.Status.Stop; {
+	case by == world.StopIOError:
+		j.broken("L10", d, "whose disk cannot be written")
+	case by == world.StopRescue:
+		if d.Op != world.Rescue {
+			j.broken("L10", d, "which a person repairs")
+		}
+	case d.Op != world.Resume:
+		j.broken("L10", d, "which is paused")
+	case by != world.StopGuest && !j.heals():
+		j.broken("L10", d, "which a person paused")
+	}
+}
+
+// Acted judges a call that reached the provider, and says whether it was wrong.
+func (j *Judge) Acted(d *Deed) Wrong {
+	if !d.Effect {
+		return ""
+	}
+	j.tally.Actions++
+	switch d.Op {
+	case world.Create:
+		j.WantedOn(d.Machine) // what a person stopped is gone
+		j.Equipped(d.Machine, d.disks)
+	case world.Restore:
+		j.Equipped(d.Machine, d.disks)
+	case world.Reboot:
+		j.reset[d.ID] = d.now
+	case world.Fence:
+		delete(j.given, d.Host)
+	case world.Snapshot:
+		j.tally.Snapshots++
+		return ""
+	case world.DropSnapshot:
+		return ""
+	default:
+	}
+	if d.Robbed {
+		j.tally.HealthyDestroyed++
+		j.broken("harm", d, "took the disk from under the one that another host runs")
+	}
+	j.shelved(d)
+	return j.wronged(d)
+}
+
+// Wrong is what was wrong with an act, or nearly so.
+type Wrong string
+
+// What can be wrong with an act.
+const (
+	WrongHealthy Wrong = "healthy" // it was sent to a machine that would have passed its checks
+	WrongWindow  Wrong = "window"  // so it was, by a process that stood still between the reading of its lease and the sending
+	Recovering   Wrong = "recovering"
+)
+
+// wronged judges a call that took effect on something that served.
+func (j *Judge) wronged(d *Deed) Wrong {
+	switch {
+	case !d.Op.Disruptive() && d.Op != world.Run || d.Again, j.isOrdered(d):
+	case d.Held && d.Serving:
+		j.tally.WindowActs++
+		return WrongWindow
+	case d.Healthy:
+		j.tally.HealthyDestroyed++
+		if !j.room.Excused(d) {
+			j.broken("harm", d, "although it was healthy")
+		}
+		return WrongHealthy
+	case d.Serving:
+		j.tally.CaughtRecovering++
+		return Recovering
+	}
+	return ""
+}
+
+// isOrdered reports whether a person's order has the call in it: a confirmed plan, or the old instance that is wanted back.
+func (j *Judge) isOrdered(d *Deed) bool {
+	return (d.Op == world.PowerOff || d.Op == world.Delete) && j.room.Named(d) ||
+		d.Op == world.PowerOff && j.room.Swapped(d)
+}
+
+// shelved checks that an instance that was put aside stays so for its whole time, unless a person wants it back.
+func (j *Judge) shelved(d *Deed) {
+	at, kept := j.shelf[d.ID]
+	switch {
+	case d.Op == world.Keep:
+		j.shelf[d.ID] = d.now
+	case !kept:
+	case d.Op == world.Restore:
+		delete(j.shelf, d.ID)
+		if !j.room.Undone(d) {
+			j.broken("L3", d, "which no person wanted back")
+		}
+	case d.Op == world.Delete:
+		delete(j.shelf, d.ID)
+		if lasted, whole := d.now-at, j.spec.Repair.KeepTime(); lasted < whole-j.room.Apart(d) {
+			j.broken("L15", d, fmt.Sprintf("which was to be kept for %s, after %s", whole, lasted))
+		}
+	default:
+		j.broken("L2", d, "which was put aside")
+	}
+}
+
+// Equipped checks that an instance has every disk that its machine is to keep, with what was ever written to it.
+func (j *Judge) Equipped(machine string, disks map[string]uint64) {
+	for _, d := range j.spec.Template.Disks {
+		if !d.Attached() {
+			continue
+		}
+		k := heldDisk{machine, d.Name}
+		switch content := disks[d.Name]; {
+		case content == 0:
+			j.room.Broken("disk", machine, "it was built without its disk "+d.Name)
+		case j.contents[k] == 0:
+			j.contents[k] = content
+		case j.contents[k] != content:
+			j.room.Broken("disk", machine, fmt.Sprintf("its disk %s is another one, without the data", d.Name))
+		default:
+			j.tally.Reattached++
+		}
+	}
+}
+
+// Crowded judges that the number of a machine's instances that run has changed (L1).
+func (j *Judge) Crowded(c *Crowd) {
+	if c.N < 2 {
+		return
+	}
+	j.tally.DoubleInstances++
+	j.Stands(c)
+}
+
+// Stands judges the same of how it is, whenever that came about.
+func (j *Judge) Stands(c *Crowd) {
+	if c.N < 2 || j.vouched(c) {
+		return
+	}
+	j.room.Broken("L1", c.Machine, fmt.Sprintf("%d instances run at once", c.N))
+	if c.shares != "" {
+		j.room.Broken("disk", c.Machine, "several instances write to its disk "+c.shares)
+	}
+}
+
+// vouched reports whether all instances of the machine that can write, but one, are on hosts that a person said to be off: the
+// policy took the word, and it was wrong; or on hosts that a person gave their access back when the others were there already.
+func (j *Judge) vouched(c *Crowd) bool {
+	others, excused := 0, 0
+	for _, w := range c.writers {
+		if j.spec.Repair.Fence.Word && j.room.SaidOff(w.host) || j.wasGiven(w, c.writers) {
+			excused++
+		} else {
+			others++
+		}
+	}
+	return others <= 1 && excused > 0
+}
+
+// wasGiven reports whether a person gave the writer's host its access back, beside all the others.
+func (j *Judge) wasGiven(w writer, beside []writer) bool {
+	at, given := j.given[w.host]
+	return given && !slices.ContainsFunc(beside, func(o writer) bool { return o.born > at })
+}
+
+// TellWithin is how long hale may take to tell a person that something which was left behind cut can write again.
+const TellWithin = time.Minute
+
+// Gives notes that a person gives hosts of the domain back what was cut. Gave is to be asked TellWithin later.
+func (j *Judge) Gives(hosts []world.Host, d world.Domain, now time.Duration) {
+	for _, h := range hosts {
+		if world.Has([]world.Host{h}, d) {
+			j.given[h.Name] = now
+		}
+	}
+}
+
+// Told notes that a person was told that a second instance of the machine may write.
+func (j *Judge) Told(machine string, now time.Duration) { j.told[machine] = now }
+
+// Gave sees that hale told of whatever can write beside another since hosts got their access back (L1).
+func (j *Judge) Gave(crowds []*Crowd, since time.Duration) {
+	for _, c := range crowds {
+		if told, ever := j.told[c.Machine]; c.N > 1 && j.vouched(c) && (!ever || told < since) {
+			j.room.Broken("L1", c.Machine, "two can write since a host got its access back, and no person was told")
+		}
+	}
+}
+
+// Believed checks what must hold of each belief by itself.
+func (j *Judge) Believed(m *fleet.Machine) {
+	name := string(m.Name)
+	if err := m.Check(); err != nil {
+		j.room.Broken("belief", name, err.Error())
+	}
+	if m.Waiting == fleet.ReasonLawBroken {
+		j.room.Broken("belief", name, "hale itself found a law broken and stopped touching it")
+	}
+	if m.Quarantine != nil && (m.Incident == nil || !m.Incident.Paged) {
+		j.room.Broken("L8", name, "in quarantine, and no person was told")
+	}
+}
+
+func (j *Judge) broken(law string, d *Deed, why string) {
+	j.room.Broken(law, d.Machine, fmt.Sprintf("%s of %s, %s", d.Op, j.room.Called(d.ID), why))
+}
