@@ -3,7 +3,7 @@ package config
 import (
 	"crypto/x509"
 	"fmt"
-	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -78,15 +78,15 @@ func (c *fleetCompiler) check(n named[checkDraft]) fleet.Check {
 	out.UpAfter, out.UpIn = c.decisive("up", d.upAfter, d.up)
 	out.NotEvery, out.DependsOn = c.hours(d.notEvery.value), c.dependsOn(d.dependsOn.value)
 	var kinds []fleet.CheckKind
-	for _, w := range c.ways(&out, d) {
-		if w.written {
+	for _, w := range ways {
+		if w.written(&d) {
 			kinds = append(kinds, w.kind)
-			w.compile()
+			w.compile(c, &d, &out)
 		}
 	}
 	switch len(kinds) {
 	case 0:
-		c.add(n.spot, "does not say what to check", "add one of "+wayExamples)
+		c.add(n.spot, "does not say what to check", "add one of "+wayExamples())
 	case 1:
 		out.Kind = kinds[0]
 	default:
@@ -112,7 +112,7 @@ func (c *fleetCompiler) decisive(key string, row at[int], window at[share]) (n, 
 // timeout returns the check's timeout, which is shorter than every.
 func (c *fleetCompiler) timeout(d checkDraft) time.Duration {
 	switch {
-	case d.heartbeat.written():
+	case heartbeatWay.written(&d):
 		return c.beatTimeout(d)
 	case d.timeout.how == absent:
 		return min(defaultTimeout, d.every.value/2)
@@ -127,81 +127,6 @@ func (c *fleetCompiler) timeout(d checkDraft) time.Duration {
 			formatDuration(d.timeout.value), formatDuration(defaultEvery)), "add a longer every or lower timeout")
 	}
 	return d.timeout.value
-}
-
-func (c *fleetCompiler) http(d httpDraft) (int, fleet.HTTPCheck) {
-	if p := d.path; p.known() && (!strings.HasPrefix(p.value, "/") || strings.ContainsAny(p.value, " #\t\r\n")) {
-		c.add(p.spot, fmt.Sprintf("%q is not a path", p.value), "begin it with / and escape blanks as %20")
-	}
-	c.hostName(d.host)
-	port := d.port.value
-	if !d.port.written() {
-		port = defaultHTTPPort
-		if d.scheme.value == "https" {
-			port = defaultHTTPSPort
-		}
-	}
-	out := fleet.HTTPCheck{
-		Scheme: d.scheme.value, Path: d.path.value, Host: d.host.value, Headers: c.headers(d.headers.value), Body: c.body(d),
-		Redirects: d.redirects.value, TLS: c.tls(d), KeepAlive: d.keepAlive.value,
-	}
-	if out.KeepAlive && (out.Scheme == "https" || out.Body != "" || out.Redirects > 0 || len(out.Headers) > 0) {
-		c.add(d.keepAlive.spot, "is for pages by plain http of which only the status counts", "take keep_alive out, or https, body, redirects and headers")
-	}
-	if d.method.given() && d.method.value != http.MethodGet {
-		out.Method = d.method.value
-	}
-	if d.noConnection.given() && d.noConnection.value != fleet.NoConnectionFails {
-		out.NoConnection = d.noConnection.value
-	}
-	for _, s := range d.status.value {
-		out.Status = append(out.Status, s.value)
-	}
-	return port, out
-}
-
-// ownHeaders are those that follow from other keys, or from how the request is sent.
-var ownHeaders = map[string]string{
-	"Host": "use host", "Connection": "take it out; each probe has a connection of its own", "Content-Length": "take it out; a probe sends no body",
-	"Transfer-Encoding": "take it out; a probe sends no body", "Accept-Encoding": "take it out; body looks at the page as it is sent",
-}
-
-func (c *fleetCompiler) headers(all []named[valueDraft]) []fleet.Header {
-	var out []fleet.Header
-	for _, n := range all {
-		name := http.CanonicalHeaderKey(n.name)
-		if instead, ok := ownHeaders[name]; ok {
-			c.add(n.spot, "is not for you to set", instead)
-		}
-		value, kept := c.kept(n)
-		if hushed(n.name) && n.value.plain.written() {
-			c.add(n.spot, "is a secret by its name, and is written here", "keep it in a file or in the environment, and write {file: PATH} or {env: NAME}")
-		}
-		if strings.ContainsAny(value, "\r\n") {
-			c.add(n.spot, "has more than one line", "write it in one line")
-		}
-		if slices.ContainsFunc(out, func(h fleet.Header) bool { return h.Name == name }) {
-			c.add(n.spot, "is there already, in other letters", "take one of the two out")
-		}
-		out = append(out, fleet.Header{Name: name, Value: value, Secret: kept})
-	}
-	slices.SortFunc(out, func(a, b fleet.Header) int { return strings.Compare(a.Name, b.Name) })
-	return out
-}
-
-func (c *fleetCompiler) body(d httpDraft) string {
-	pattern := c.pattern(d.body)
-	if pattern != "" && d.method.given() && d.method.value == http.MethodHead {
-		c.add(d.body.spot, "comes with method HEAD, which is answered without a page", "take body out, or use GET")
-	}
-	return pattern
-}
-
-func (c *fleetCompiler) tls(d httpDraft) fleet.TLSCheck {
-	if d.scheme.known() && d.scheme.value != "https" {
-		c.plain("https", "scheme: https", d.ca, d.certificateDays, d.insecure)
-	}
-	return c.demand(d.ca, d.certificateDays, d.insecure)
 }
 
 // plain reports what is demanded of a certificate where nobody shows one.
@@ -231,24 +156,6 @@ func (c *fleetCompiler) authorities(path at[string]) string {
 	return pem
 }
 
-func (c *fleetCompiler) exec(d execDraft) fleet.ExecCheck {
-	var out fleet.ExecCheck
-	for _, word := range d.command.value {
-		c.placeholders(word.spot, word.value)
-		out.Command = append(out.Command, word.value)
-	}
-	for _, n := range d.env.value {
-		value, kept := c.kept(n)
-		c.placeholders(n.spot, value)
-		out.Env = append(out.Env, fleet.Variable{Name: n.name, Value: value, Secret: kept})
-	}
-	slices.SortFunc(out.Env, func(a, b fleet.Variable) int { return strings.Compare(a.Name, b.Name) })
-	if d.warning.given() && d.warning.value != fleet.WarningFails {
-		out.Warning = d.warning.value
-	}
-	return out
-}
-
 // kept returns the text of a header or variable, or where its secret is kept.
 func (c *fleetCompiler) kept(n named[valueDraft]) (string, fleet.Secret) {
 	d := n.value
@@ -262,4 +169,30 @@ func (c *fleetCompiler) kept(n named[valueDraft]) (string, fleet.Secret) {
 		return "", fleet.Secret{File: resolve(d.secret.file)}
 	}
 	return "", fleet.Secret{Env: d.secret.env.value}
+}
+
+// demand is what a certificate must be.
+func (c *fleetCompiler) demand(ca at[string], days at[int], insecure at[bool]) fleet.TLSCheck {
+	if ca.written() && insecure.value {
+		c.add(insecure.spot, "comes beside ca", "take insecure out: ca says whom to trust")
+	}
+	return fleet.TLSCheck{CA: c.authorities(ca), Days: days.value, Insecure: insecure.value}
+}
+
+// pattern returns a regular expression as it is written.
+func (c *fleetCompiler) pattern(p at[string]) string {
+	if !p.given() {
+		return ""
+	}
+	if _, err := regexp.Compile(p.value); err != nil {
+		c.add(p.spot, strings.TrimPrefix(err.Error(), "error parsing regexp: "), "write a regular expression of RE2's kind; \\. stands for a dot")
+	}
+	return p.value
+}
+
+// hostName reports what is no name of a host.
+func (c *fleetCompiler) hostName(h at[string]) {
+	if h.known() && strings.ContainsAny(h.value, "/ @\t\r\n") {
+		c.add(h.spot, fmt.Sprintf("%q is not a host name", h.value), "write for example www.example.org")
+	}
 }

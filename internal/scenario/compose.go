@@ -3,12 +3,12 @@ package scenario
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"hale/internal/config"
 	"hale/internal/fleet"
 	"hale/internal/sim"
 	"hale/internal/sim/world"
@@ -119,7 +119,7 @@ func Policy(o sim.Options) []byte {
 	if !s.Adopt.Selects() || s.Adopt.Replaceable {
 		line(2, "template: {disks: {%s}}", disks(s.Template))
 	}
-	line(2, "checks: {%s}", strings.Join(checks(s.Checks), ",\n      "))
+	line(2, "checks: {%s}", strings.Join(config.WriteChecks(s.Checks), ",\n      "))
 	if len(s.Checks) > 0 {
 		line(2, "unhealthy_when: %s", condition(s.UnhealthyWhen))
 	}
@@ -257,15 +257,6 @@ func disks(t fleet.Template) string {
 		words = append(words, d.Name+": "+fate)
 	}
 	return strings.Join(words, ", ")
-}
-
-// quoted writes a text so that YAML reads it as it is: JSON is YAML.
-func quoted(text string) string {
-	data, err := json.Marshal(text)
-	if err != nil {
-		return `""` // a string always can be marshalled
-	}
-	return string(data)
 }
 
 func condition(c fleet.Condition) string {

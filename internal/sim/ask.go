@@ -118,7 +118,7 @@ func answer(c *fleet.Check, h world.Hears) world.Answer {
 		if heard == world.Refused {
 			heard = world.Silence // nobody is asked
 		}
-	case fleet.CheckHTTP, fleet.CheckExec, fleet.CheckAgent, fleet.CheckSSH, fleet.CheckTLS, fleet.CheckUDP, fleet.CheckDNS, fleet.CheckGRPC:
+	default:
 	}
 	if heard != world.Well || !h.Fails(string(c.Name)) {
 		return heard
@@ -128,9 +128,9 @@ func answer(c *fleet.Check, h world.Hears) world.Answer {
 		return world.Silence
 	case fleet.CheckExec:
 		return world.Critical
-	case fleet.CheckTCP, fleet.CheckHTTP, fleet.CheckAgent, fleet.CheckSSH, fleet.CheckTLS, fleet.CheckUDP, fleet.CheckDNS, fleet.CheckGRPC:
+	default:
+		return world.Refused
 	}
-	return world.Refused
 }
 
 // resultOf is what the check makes of the answer.
@@ -155,8 +155,8 @@ func resultOf(c *fleet.Check, a world.Answer) fleet.ResultReason {
 	return fleet.ResultTimeout
 }
 
-// poor is what the check makes of an answer that a machine gives whose service is ill: an error, or another page. Checks that do not look at what is said
-// do not notice.
+// poor is what the check makes of an answer that a machine gives whose service is ill: an error, or another page.
+// Checks that do not look at what is said do not notice.
 func poor(c *fleet.Check, a world.Answer) fleet.ResultReason {
 	refused := a == world.Status5
 	switch c.Kind {
@@ -166,10 +166,6 @@ func poor(c *fleet.Check, a world.Answer) fleet.ResultReason {
 			return fleet.ResultStatus
 		case !refused && c.HTTP.Body != "":
 			return fleet.ResultBody
-		}
-	case fleet.CheckExec, fleet.CheckAgent, fleet.CheckPing, fleet.CheckTCP, fleet.CheckGRPC, fleet.CheckHeartbeat:
-		if refused {
-			return fleet.ResultStatus
 		}
 	case fleet.CheckUDP:
 		if c.UDP.Answer != "" {
@@ -183,6 +179,10 @@ func poor(c *fleet.Check, a world.Answer) fleet.ResultReason {
 			return fleet.ResultBody
 		}
 	case fleet.CheckSSH, fleet.CheckTLS: // another service than the one that is ill
+	default:
+		if refused {
+			return fleet.ResultStatus
+		}
 	}
 	return fleet.ResultOK
 }
