@@ -9,7 +9,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// Compare says what differs between two configurations: providers first, then fleets, each in order of their names, then the vantage.
+// Compare says what differs between two configurations: providers first, then fleets, each in order of their names,
+// then the vantage.
 func Compare(was, is *Config) []change.Difference {
 	var out []change.Difference
 	for _, p := range is.Providers {
@@ -77,10 +78,12 @@ func find(all []Provider, like Provider) (Provider, bool) {
 	return all[i], true
 }
 
-// SameAddress reports whether whatever answered at the other one's addresses is asked at this one's, too: it may have more hosts, and
-// other options. Another address may be another hypervisor, whose machines are others; a host that is left out may still run some.
+// SameAddress reports whether whatever answered at the other one's addresses is asked at this one's, too: it may have
+// more hosts, and other options. Another address may be another hypervisor, whose machines are others; a host that is
+// left out may still run some.
 func (p Provider) SameAddress(other Provider) bool {
-	if p.Type != other.Type || p.Cloud != other.Cloud || !p.VCenter.sameAddress(other.VCenter) || !p.Exec.sameAddress(other.Exec) {
+	if p.Type != other.Type || p.Cloud != other.Cloud || !p.VCenter.sameAddress(other.VCenter) ||
+		!p.Exec.sameAddress(other.Exec) {
 		return false
 	}
 	if p.Type == ProviderVSphere || p.Type == ProviderOpenStack {

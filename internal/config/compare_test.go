@@ -32,9 +32,11 @@ func TestWhatDiffersBetweenTwoConfigurations(t *testing.T) {
 			[]change.Kind{change.ProviderReconnected}},
 		"another host instead":       {"name: h1,", "name: h2,", []change.Kind{change.AddressChanged}},
 		"a host that has a rack now": {"name: h1,", "name: h1, rack: r1,", []change.Kind{change.ProviderReconnected}},
-		"another provider beside it": {"providers:\n", "providers:\n  other: {type: simulated}\n", []change.Kind{change.ProviderAdded}},
-		"a canary":                   {"\nproviders:", "\nvantage: {canaries: [10.0.0.1]}\nproviders:", []change.Kind{change.VantageChanged}},
-		"fewer machines":             {"size: 3", "size: 2", []change.Kind{change.SizeDown}},
+		"another provider beside it": {"providers:\n", "providers:\n  other: {type: simulated}\n",
+			[]change.Kind{change.ProviderAdded}},
+		"a canary": {"\nproviders:", "\nvantage: {canaries: [10.0.0.1]}\nproviders:",
+			[]change.Kind{change.VantageChanged}},
+		"fewer machines": {"size: 3", "size: 2", []change.Kind{change.SizeDown}},
 		"another type of provider": {`{type: libvirt, hosts: [{name: h1, uri: "qemu+tls://h1/system"}]}`,
 			"{type: simulated}", []change.Kind{change.AddressChanged}},
 	} {
@@ -60,9 +62,12 @@ func TestWhatDiffersBetweenTwoConfigurations(t *testing.T) {
 func TestEvidenceIsBoundedOrSwitchedOff(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]fleet.EvidencePolicy{
-		"{}": {}, "{gather: false}": {Off: true}, "{screenshot: false, wait: 2s}": {NoScreenshot: true, Wait: 2 * time.Second}, "{console: 64KiB}": {Console: 64 << 10},
+		"{}": {}, "{gather: false}": {Off: true}, "{screenshot: false, wait: 2s}": {NoScreenshot: true,
+			Wait: 2 * time.Second},
+		"{console: 64KiB}": {Console: 64 << 10},
 	} {
-		c, err := config.Parse("hale.yaml", []byte("providers: {lab: {type: simulated}}\nfleets:\n  web: {provider: lab, size: 3, template: {image: x, disks: {root: ephemeral}}, evidence: "+text+
+		c, err := config.Parse("hale.yaml", []byte("providers: {lab: {type: simulated}}\nfleets:\n  web: {provider: "+
+			"lab, size: 3, template: {image: x, disks: {root: ephemeral}}, evidence: "+text+
 			", checks: {alive: {ping: {}}}}\n"))
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)

@@ -34,7 +34,8 @@ func compile(doc document, f *finder) *Config {
 	}
 	for _, n := range doc.fleets.value {
 		mistaken(n, fleets, f)
-		fc := fleetCompiler{finder: f, draft: n.value, name: n.name, spot: n.under("size"), providers: known, drafts: doc.providers.value, targets: targets, listens: doc.heartbeats.how != absent}
+		fc := fleetCompiler{finder: f, draft: n.value, name: n.name, spot: n.under("size"), providers: known,
+			drafts: doc.providers.value, targets: targets, listens: doc.heartbeats.how != absent}
 		spec := fc.compile()
 		fc.cutsEnough(&spec, c)
 		shareLimits(&spec.Limits, doc, n.value.provider.value)
@@ -58,7 +59,8 @@ func mistaken(n named[fleetDraft], fleets map[string]bool, f *finder) {
 
 func compileProvider(n named[providerDraft], f *finder) Provider {
 	d := n.value
-	p := Provider{Name: fleet.ProviderName(n.name), Type: d.kind.value, Poll: d.poll.value, ListWithin: listWithin(d), FencePriority: weights(d, f)}
+	p := Provider{Name: fleet.ProviderName(n.name), Type: d.kind.value, Poll: d.poll.value, ListWithin: listWithin(d),
+		FencePriority: weights(d, f)}
 	switch {
 	case !d.kind.known():
 	case p.Type == ProviderLibvirt:
@@ -135,7 +137,8 @@ func stateDir(v at[string], f *finder) string {
 func foreign[V any](f *finder, kind ProviderType, keys ...at[V]) {
 	for _, k := range keys {
 		if k.written() {
-			f.add(k.spot, fmt.Sprintf("does not belong to a provider of type %s", kind), "take it out, or choose another type")
+			f.add(k.spot, fmt.Sprintf("does not belong to a provider of type %s", kind),
+				"take it out, or choose another type")
 		}
 	}
 }
@@ -196,7 +199,8 @@ func compileVantage(v at[vantageDraft], f *finder) Vantage {
 	}
 	switch {
 	case d.timeout.known() && d.every.known() && d.timeout.value >= d.every.value:
-		f.add(d.timeout.spot, fmt.Sprintf("%s is not shorter than every, %s", formatDuration(d.timeout.value), formatDuration(d.every.value)),
+		f.add(d.timeout.spot, fmt.Sprintf("%s is not shorter than every, %s", formatDuration(d.timeout.value),
+			formatDuration(d.every.value)),
 			"raise every or lower timeout")
 	case !out.Watched() && !d.canaries.written():
 		f.add(v.spot, "names nobody to ask", "add canaries: [10.0.0.1], or gateway: true")
@@ -216,7 +220,8 @@ func once(earlier []Host, h hostDraft, f *finder) {
 	}
 }
 
-// cloudListWithin is how long the listing of a cloud may take where nobody says otherwise: they list slower than the daemon of one host.
+// cloudListWithin is how long the listing of a cloud may take where nobody says otherwise: they list slower than the
+// daemon of one host.
 const cloudListWithin = 30 * time.Second
 
 // listWithin is how long a listing may take; 0: as long as is usual.

@@ -25,7 +25,8 @@ func (c *fleetCompiler) adoption() fleet.Adoption {
 		c.add(d.template.spot, "builds nothing: select takes machines that exist already",
 			"take it out, or add adopt: {replaceable: true} to let hale replace them")
 	case !d.template.written() && replaceable:
-		c.add(d.adopt.value.replaceable.spot, "needs a template to build the new machine from", "add template, or take it out")
+		c.add(d.adopt.value.replaceable.spot, "needs a template to build the new machine from",
+			"add template, or take it out")
 	}
 	return fleet.Adoption{Select: c.selector(), Replaceable: replaceable, Expected: d.size.value}
 }
@@ -78,8 +79,8 @@ func (c *fleetCompiler) size() int {
 var unreplaceable = flawf("add adopt: {replaceable: true} and a template, or take the step out",
 	"would destroy machines that existed before hale")
 
-// rivals tells each fleet that selects of the others on its provider. What two would always select is a problem; what they may both come to
-// select is seen when it is there, and adopted by neither.
+// rivals tells each fleet that selects of the others on its provider. What two would always select is a problem; what
+// they may both come to select is seen when it is there, and adopted by neither.
 func rivals(c *Config, drafts []named[fleetDraft], f *finder) {
 	for i := range c.Fleets {
 		a := &c.Fleets[i]
@@ -94,7 +95,8 @@ func rivals(c *Config, drafts []named[fleetDraft], f *finder) {
 			a.Adopt.Rivals = append(a.Adopt.Rivals, fleet.Rival{Fleet: b.Name, Select: b.Adopt.Select})
 			if k < i && collide(&a.Adopt.Select, &b.Adopt.Select) {
 				at := slices.IndexFunc(drafts, func(n named[fleetDraft]) bool { return n.name == string(a.Name) })
-				f.add(drafts[at].value.selects.spot, fmt.Sprintf("selects what fleet %s selects, too: neither would adopt it", b.Name),
+				f.add(drafts[at].value.selects.spot,
+					fmt.Sprintf("selects what fleet %s selects, too: neither would adopt it", b.Name),
 					fmt.Sprintf("leave it out of fleet %s or of fleet %s, by except", a.Name, b.Name))
 			}
 		}

@@ -57,7 +57,8 @@ func (c *fleetCompiler) acyclic() {
 			begin := slices.Index(path, d.value)
 			switch {
 			case begin >= 0:
-				c.add(d.spot, "goes in a circle: "+strings.Join(append(slices.Clone(path[begin:]), d.value), " → "), "let a check depend only on what is below it")
+				c.add(d.spot, "goes in a circle: "+strings.Join(append(slices.Clone(path[begin:]), d.value),
+					" → "), "let a check depend only on what is below it")
 			case !done[d.value]:
 				walk(d.value, path)
 			}
@@ -118,10 +119,12 @@ func (c *fleetCompiler) timeout(d checkDraft) time.Duration {
 		return min(defaultTimeout, d.every.value/2)
 	case !d.timeout.known() || !d.every.known() || d.timeout.value < d.every.value:
 	case d.every.given() && d.every.value < d.timeout.value:
-		c.add(d.every.spot, fmt.Sprintf("%s is shorter than timeout %s", formatDuration(d.every.value), formatDuration(d.timeout.value)),
+		c.add(d.every.spot, fmt.Sprintf("%s is shorter than timeout %s", formatDuration(d.every.value),
+			formatDuration(d.timeout.value)),
 			"raise every or lower timeout")
 	case d.every.given():
-		c.add(d.every.spot, fmt.Sprintf("%s is no longer than timeout", formatDuration(d.every.value)), "raise every or lower timeout")
+		c.add(d.every.spot, fmt.Sprintf("%s is no longer than timeout", formatDuration(d.every.value)),
+			"raise every or lower timeout")
 	default:
 		c.add(d.timeout.spot, fmt.Sprintf("%s is not shorter than every, which is %s by default",
 			formatDuration(d.timeout.value), formatDuration(defaultEvery)), "add a longer every or lower timeout")
@@ -185,7 +188,8 @@ func (c *fleetCompiler) pattern(p at[string]) string {
 		return ""
 	}
 	if _, err := regexp.Compile(p.value); err != nil {
-		c.add(p.spot, strings.TrimPrefix(err.Error(), "error parsing regexp: "), "write a regular expression of RE2's kind; \\. stands for a dot")
+		c.add(p.spot, strings.TrimPrefix(err.Error(), "error parsing regexp: "),
+			"write a regular expression of RE2's kind; \\. stands for a dot")
 	}
 	return p.value
 }

@@ -57,7 +57,8 @@ func (c *fleetCompiler) condition(s spot, d conditionDraft) fleet.Condition {
 	case 1:
 		out.Op = ways[0]
 	default:
-		c.add(s, fmt.Sprintf("says both %s and %s", ways[0], ways[1]), "put one inside the other, as any: [page, {all: [alive, ssh]}]")
+		c.add(s, fmt.Sprintf("says both %s and %s", ways[0], ways[1]),
+			"put one inside the other, as any: [page, {all: [alive, ssh]}]")
 	}
 	return out
 }

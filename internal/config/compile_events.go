@@ -32,7 +32,8 @@ func compileEvents(v at[eventsDraft], f *finder) *Events {
 	e := &Events{
 		User: d.user.value, Password: f.secret(d.password), TransportURL: f.secret(d.transportURL), CA: resolve(d.ca),
 		Certificate: resolve(d.certificate), Key: resolve(d.key), Heartbeat: d.heartbeat.value,
-		Exchanges: wordsOf(d.exchanges, notification.DefaultExchanges()), Topics: wordsOf(d.topics, notification.DefaultTopics()),
+		Exchanges: wordsOf(d.exchanges, notification.DefaultExchanges()),
+		Topics:    wordsOf(d.topics, notification.DefaultTopics()),
 	}
 	encrypted := d.transportURL.written() // as it says itself
 	for _, address := range d.brokers.value {
@@ -41,13 +42,15 @@ func compileEvents(v at[eventsDraft], f *finder) *Events {
 		}
 		b, err := notification.ParseBroker(address.value)
 		if err != nil {
-			f.add(address.spot, "is no broker's address: "+err.Error(), "write for example amqps://rabbit.example.org; user and password are keys of their own")
+			f.add(address.spot, "is no broker's address: "+err.Error(), "write for example "+
+				"amqps://rabbit.example.org; user and password are keys of their own")
 		}
 		e.Brokers = append(e.Brokers, b)
 		encrypted = encrypted || b.TLS || err != nil
 	}
 	if d.heartbeat.known() && e.Heartbeat%time.Second != 0 {
-		f.add(d.heartbeat.spot, fmt.Sprintf("%s is not in whole seconds", e.Heartbeat), "write for example "+formatDuration(notification.DefaultHeartbeat))
+		f.add(d.heartbeat.spot, fmt.Sprintf("%s is not in whole seconds", e.Heartbeat),
+			"write for example "+formatDuration(notification.DefaultHeartbeat))
 	}
 	d.whoIs(v, f)
 	d.proof(encrypted, f)
@@ -57,16 +60,19 @@ func compileEvents(v at[eventsDraft], f *finder) *Events {
 // whoIs judges how hale says who it is to the broker.
 func (d eventsDraft) whoIs(v at[eventsDraft], f *finder) {
 	if d.transportURL.written() {
-		for _, k := range []at[string]{d.user, {spot: d.password.spot, how: d.password.how}, {spot: d.brokers.spot, how: d.brokers.how}} {
+		for _, k := range []at[string]{d.user, {spot: d.password.spot, how: d.password.how},
+			{spot: d.brokers.spot, how: d.brokers.how}} {
 			if k.written() {
-				f.add(k.spot, "comes besides transport_url", "write either transport_url, or brokers, user and password")
+				f.add(k.spot, "comes besides transport_url",
+					"write either transport_url, or brokers, user and password")
 			}
 		}
 		return
 	}
 	switch {
 	case !d.brokers.written():
-		f.add(v.under("brokers"), "is missing", "add brokers: [amqps://rabbit.example.org], or transport_url: {file: PATH}")
+		f.add(v.under("brokers"), "is missing",
+			"add brokers: [amqps://rabbit.example.org], or transport_url: {file: PATH}")
 	case d.user.written() && !d.password.written():
 		f.add(d.user.spot, "comes without a password", "add password: {file: PATH}, or take user out")
 	case d.password.written() && !d.user.written():
@@ -81,7 +87,8 @@ func (d eventsDraft) proof(encrypted bool, f *finder) {
 	if !encrypted {
 		for _, k := range []at[string]{d.ca, d.certificate, d.key} {
 			if k.written() {
-				f.add(k.spot, "has nothing to do without TLS", "write amqps:// before the broker's name, or take it out")
+				f.add(k.spot, "has nothing to do without TLS",
+					"write amqps:// before the broker's name, or take it out")
 			}
 		}
 	}

@@ -19,14 +19,16 @@ func compileFences(drafts []named[methodDraft], f *finder) []Fence {
 	var out []Fence
 	for _, n := range drafts {
 		d := n.value
-		m := Fence{Name: n.name, Attempts: d.attempts.value, Timeout: d.timeout.value, Settle: d.settle.value, Test: d.test.value}
+		m := Fence{Name: n.name, Attempts: d.attempts.value, Timeout: d.timeout.value, Settle: d.settle.value,
+			Test: d.test.value}
 		var kinds []string
 		if d.redfish.written() {
 			kinds, m.Redfish = append(kinds, "redfish"), compileRedfish(d.redfish, f)
 		}
 		if d.ipmi.written() {
 			i := d.ipmi.value
-			kinds, m.IPMI = append(kinds, "ipmi"), &IPMIFence{Host: i.host.value, User: i.user.value, Password: f.secret(i.password), Port: i.port.value,
+			kinds, m.IPMI = append(kinds, "ipmi"), &IPMIFence{Host: i.host.value, User: i.user.value,
+				Password: f.secret(i.password), Port: i.port.value,
 				Cipher: i.cipher.value, Privilege: i.privilege.value}
 		}
 		if d.agent.written() {
@@ -37,16 +39,20 @@ func compileFences(drafts []named[methodDraft], f *finder) []Fence {
 		}
 		if d.cut.written() {
 			kinds = append(kinds, "cut")
-			m.Cut = &CutFence{Command: *compileCommand(at[commandDraft]{value: d.cut.value.commandDraft}, f), Of: d.cut.value.of.value}
+			m.Cut = &CutFence{Command: *compileCommand(at[commandDraft]{value: d.cut.value.commandDraft}, f),
+				Of: d.cut.value.of.value}
 		}
 		switch {
 		case len(kinds) == 0 && n.ok:
-			f.add(n.spot, "does not say how", "add one of redfish: {…}, ipmi: {…}, agent: {program: …}, command: {command: […]} and cut: {command: […], of: …}")
+			f.add(n.spot, "does not say how", "add one of redfish: {…}, ipmi: {…}, agent: {program: …}, command: "+
+				"{command: […]} and cut: {command: […], of: …}")
 		case len(kinds) > 1:
-			f.add(n.spot, fmt.Sprintf("is both %s and %s", kinds[0], kinds[1]), "make it two methods, and name both for the host")
+			f.add(n.spot, fmt.Sprintf("is both %s and %s", kinds[0], kinds[1]),
+				"make it two methods, and name both for the host")
 		}
 		if d.settle.known() && d.timeout.known() && d.settle.value*2 > d.timeout.value {
-			f.add(d.settle.spot, fmt.Sprintf("%s leaves no time to turn off within %s", formatDuration(d.settle.value), formatDuration(d.timeout.value)),
+			f.add(d.settle.spot, fmt.Sprintf("%s leaves no time to turn off within %s", formatDuration(d.settle.value),
+				formatDuration(d.timeout.value)),
 				"lower settle, or raise timeout to twice as much at least")
 		}
 		out = append(out, m)
@@ -65,7 +71,8 @@ func compileRedfish(v at[redfishDraft], f *finder) *RedfishFence {
 	if d.ca.written() && d.verify.known() && !d.verify.value {
 		f.add(d.ca.spot, "has nothing to check with verify: false", "take one of the two out")
 	}
-	return &RedfishFence{URL: d.url.value, User: d.user.value, Password: f.secret(d.password), System: d.system.value, CA: resolve(d.ca), Insecure: !d.verify.value}
+	return &RedfishFence{URL: d.url.value, User: d.user.value, Password: f.secret(d.password), System: d.system.value,
+		CA: resolve(d.ca), Insecure: !d.verify.value}
 }
 
 // controllerFlaw judges a controller's address. What was written is not repeated, since a password might be in it.
@@ -75,7 +82,8 @@ func controllerFlaw(text string) *flaw {
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
 		return flawf("write for example https://h1-bmc.example.org", "is not a web address")
 	case u.Scheme == "http":
-		return flawf("write https; where the certificate cannot be checked, add verify: false", "would send the password in the clear")
+		return flawf("write https; where the certificate cannot be checked, add verify: false",
+			"would send the password in the clear")
 	case u.User != nil:
 		return flawf("write user: NAME and password: {file: PATH}", "holds a user name or a password")
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
@@ -85,7 +93,8 @@ func controllerFlaw(text string) *flaw {
 }
 
 // secretOptions are those of agents whose value is one.
-var secretOptions = []string{"password", "passwd", "passphrase", "token", "snmp_auth_prot_passwd", "snmp_priv_passwd", "hexadecimal_kg", "secret_key", "login_passwd"}
+var secretOptions = []string{"password", "passwd", "passphrase", "token", "snmp_auth_prot_passwd",
+	"snmp_priv_passwd", "hexadecimal_kg", "secret_key", "login_passwd"}
 
 func compileAgent(v at[agentDraft], f *finder) *AgentFence {
 	d := v.value
@@ -101,14 +110,17 @@ func compileAgent(v at[agentDraft], f *finder) *AgentFence {
 		case o.name == "action":
 			f.add(o.spot, "is hale's own to set", "take it out")
 		case slices.Contains(secretOptions, o.name) && plain.written():
-			f.add(o.spot, "is a secret by its name, and is written here", "keep it in a file or in the environment, and write {file: PATH} or {env: NAME}")
+			f.add(o.spot, "is a secret by its name, and is written here",
+				"keep it in a file or in the environment, and write {file: PATH} or {env: NAME}")
 		case strings.ContainsAny(plain.value, "\r\n"):
 			f.add(o.spot, "has more than one line", "write it on one")
 		}
 		a.Options = append(a.Options, NamedValue{o.name, f.value(o.value)})
 	}
-	if d.program.known() && agent.Leaks(d.program.value) && slices.ContainsFunc(a.Options, func(o NamedValue) bool { return !o.Secret.None() }) {
-		f.add(d.program.spot, d.program.value+" hands the password to ipmitool in its arguments, where everybody on the server can read it",
+	if d.program.known() && agent.Leaks(d.program.value) && slices.ContainsFunc(a.Options,
+		func(o NamedValue) bool { return !o.Secret.None() }) {
+		f.add(d.program.spot, d.program.value+" hands the password to ipmitool in its arguments, where everybody on "+
+			"the server can read it",
 			"write ipmi: {host: …, user: …, password: …}, which does the same without that")
 	}
 	slices.SortFunc(a.Options, func(x, y NamedValue) int { return cmp.Compare(x.Name, y.Name) })
@@ -118,8 +130,8 @@ func compileAgent(v at[agentDraft], f *finder) *AgentFence {
 // optionNames are those of agents' options.
 var optionNames = keyForm{noun: "the name of an option", pattern: "^[A-Za-z0-9_-]+$"}
 
-// assignFences gives the hosts of a provider their methods. One that cannot tell hosts apart belongs to one host only: it would cut the power of the
-// wrong one.
+// assignFences gives the hosts of a provider their methods. One that cannot tell hosts apart belongs to one host only:
+// it would cut the power of the wrong one.
 func assignFences(n named[providerDraft], hosts []Host, methods []Fence, taken map[string]string, f *finder) {
 	delays(n.value.hosts.value, f)
 	for _, h := range n.value.hosts.value {
@@ -144,10 +156,13 @@ func assignFences(n named[providerDraft], hosts []Host, methods []Fence, taken m
 				}
 				f.add(m.spot, "there is no method "+m.value, hint)
 			case taken[m.value] != "" && !methods[i].tells():
-				f.add(m.spot, fmt.Sprintf("%s cuts the power of host %s already, and would do so for this one, too", m.value, taken[m.value]),
-					"give this host a method of its own, or put "+hostWord+" into the method's address, or into the option that names the outlet")
+				f.add(m.spot, fmt.Sprintf("%s cuts the power of host %s already, and would do so for this one, too",
+					m.value, taken[m.value]),
+					"give this host a method of its own, or put "+hostWord+" into the method's address, or into the "+
+						"option that names the outlet")
 			case methods[i].Cut == nil && len(before) > 0 && cuts(methods, before[len(before)-1]):
-				f.add(m.spot, m.value+" proves more than "+before[len(before)-1]+", which only cuts access", "name it before that one")
+				f.add(m.spot, m.value+" proves more than "+before[len(before)-1]+", which only cuts access",
+					"name it before that one")
 			default:
 				taken[m.value] = place
 			}
@@ -162,7 +177,8 @@ func delays(hosts []at[hostDraft], f *finder) {
 		d := h.value.fenceDelay
 		if len(h.value.fence.value) == 0 {
 			if d.written() {
-				f.add(d.spot, "has nothing to delay: nothing cuts the host's power", "add fence: [METHOD], or take it out")
+				f.add(d.spot, "has nothing to delay: nothing cuts the host's power",
+					"add fence: [METHOD], or take it out")
 			}
 			continue
 		}
@@ -172,12 +188,14 @@ func delays(hosts []at[hostDraft], f *finder) {
 		}
 	}
 	if len(alike) > 1 && len(alike) == len(fenced) {
-		f.add(alike[1].spot, formatDuration(alike[1].value)+" is what every host has: of two hales that turn off each other's host none would be quicker",
+		f.add(alike[1].spot, formatDuration(alike[1].value)+" is what every host has: of two hales that turn off "+
+			"each other's host none would be quicker",
 			"give the host that matters less no fence_delay")
 	}
 }
 
-// weights returns whose hosts are fenced later. One that is no longer than what tells hosts apart could make two hales equally quick.
+// weights returns whose hosts are fenced later. One that is no longer than what tells hosts apart could make two hales
+// equally quick.
 func weights(d providerDraft, f *finder) map[fleet.Name]time.Duration {
 	var longest time.Duration
 	for _, h := range d.hosts.value {
@@ -186,7 +204,8 @@ func weights(d providerDraft, f *finder) map[fleet.Name]time.Duration {
 	out := map[fleet.Name]time.Duration{}
 	for _, w := range d.weights.value {
 		if w.ok && w.value > 0 && w.value <= 2*longest {
-			f.add(w.spot, fmt.Sprintf("%s is not more than twice the longest fence_delay, %s: two hales could be equally quick", formatDuration(w.value), formatDuration(longest)),
+			f.add(w.spot, fmt.Sprintf("%s is not more than twice the longest fence_delay, %s: two hales could be "+
+				"equally quick", formatDuration(w.value), formatDuration(longest)),
 				"raise it, or lower fence_delay")
 		}
 		out[fleet.Name(w.name)] = w.value
@@ -202,7 +221,8 @@ func cuts(methods []Fence, name string) bool {
 	return slices.ContainsFunc(methods, func(m Fence) bool { return m.Name == name && m.Cut != nil })
 }
 
-// cutsEnough reports methods that leave a host's machines something to write to, where the fleet demands no more than that they are cut.
+// cutsEnough reports methods that leave a host's machines something to write to, where the fleet demands no more than
+// that they are cut.
 func (c *fleetCompiler) cutsEnough(spec *fleet.Spec, so *Config) {
 	if spec.Repair.Fence.Proof != fleet.ProofAccessCut {
 		return
@@ -217,33 +237,40 @@ func (c *fleetCompiler) cutsEnough(spec *fleet.Spec, so *Config) {
 				}
 				some = true
 				if m.Cut.Of != "" && !m.Cut.Of.covers(keeps) {
-					c.add(spot, fmt.Sprintf("the fleet's machines on host %s could write on: %s cuts it from %s only", h.Name, m.Name, m.Cut.Of), "have it cut both, or demand confirmed-off")
+					c.add(spot, fmt.Sprintf("the fleet's machines on host %s could write on: %s cuts it from %s only",
+						h.Name, m.Name, m.Cut.Of),
+						"have it cut both, or demand confirmed-off")
 					return
 				}
 			}
 		}
 	}
 	if !some {
-		c.add(spot, "no host of provider "+string(spec.Provider)+" has a method that cuts its access", "add one with cut: {…}, or demand confirmed-off")
+		c.add(spot, "no host of provider "+string(spec.Provider)+" has a method that cuts its access",
+			"add one with cut: {…}, or demand confirmed-off")
 	}
 }
 
-// fence returns the demand on proof. A person's word is never taken where two writers would spoil something that is kept.
+// fence returns the demand on proof. A person's word is never taken where two writers would spoil something that is
+// kept.
 func (c *fleetCompiler) fence(d fenceDraft) fleet.Fence {
 	f := fleet.Fence{Proof: d.proof.value, Hosts: d.hosts.value == hostsOff, Word: d.word.value == wordTake}
 	c.strands(d.hosts)
 	gone := d.proof.known() && d.proof.value == fleet.ProofDeleted
 	if f.Hosts && gone {
-		c.add(d.hosts.spot, "what is on a host that is off cannot be confirmed-deleted", "choose hold, or demand confirmed-off")
+		c.add(d.hosts.spot, "what is on a host that is off cannot be confirmed-deleted",
+			"choose hold, or demand confirmed-off")
 	}
 	if f.Proof == fleet.ProofAccessCut && !f.Hosts {
-		c.add(d.proof.spot, "nobody cuts a host's access as long as hosts is hold", "add hosts: off, or demand confirmed-off")
+		c.add(d.proof.spot, "nobody cuts a host's access as long as hosts is hold",
+			"add hosts: off, or demand confirmed-off")
 	}
 	switch {
 	case f.Word && gone:
 		c.add(d.word.spot, "a person's word is less than confirmed-deleted", "choose refuse, or demand confirmed-off")
 	case f.Word && c.keepsDisks():
-		c.add(d.word.spot, "the machines have disks that are kept, and a wrong word would have two of them write to one", "choose refuse")
+		c.add(d.word.spot, "the machines have disks that are kept, and a wrong word would have two of them write to one",
+			"choose refuse")
 	}
 	return f
 }

@@ -111,7 +111,8 @@ func (c *fleetCompiler) limits() fleet.Limits {
 	}
 }
 
-// sharedFate judges the policy for parent incidents. An evacuation needs a recreate step; a loss is what is wrong with one.
+// sharedFate judges the policy for parent incidents. An evacuation needs a recreate step; a loss is what is wrong with
+// one.
 func (c *fleetCompiler) sharedFate(loss *flaw) fleet.SharedFate {
 	d := c.draft.sharedFate.value
 	if d.then.given() && d.then.value == fleet.FateEvacuate && !c.recreates(loss) {
@@ -155,7 +156,8 @@ func (c *fleetCompiler) silence() fleet.SilencePolicy {
 	return ""
 }
 
-// hostDisabled returns what a disabled host means. What can follow from it is for the ladder: without a step that leaves the host, only a person could.
+// hostDisabled returns what a disabled host means. What can follow from it is for the ladder: without a step that
+// leaves the host, only a person could.
 func (c *fleetCompiler) hostDisabled() fleet.HostDisabled {
 	d := c.draft.onHostDisabled
 	if d.value != fleet.HostDisabledHeal {
@@ -201,8 +203,10 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 		}
 		steps = append(steps, fleet.Step{
 			Kind: s.value.kind, Timeout: s.value.timeout.value, VerifyWithin: wait,
-			OnDeleteFailure: s.value.onDeleteFailure.value, KeepOld: s.value.keepOld.value, Mode: s.value.mode.value, For: c.onlyFor(s.value.only),
-			Run: c.command(s.value), Keep: s.value.keep.value, KeepFor: s.value.keepFor.value, OnFailure: s.value.onFailure.value,
+			OnDeleteFailure: s.value.onDeleteFailure.value, KeepOld: s.value.keepOld.value, Mode: s.value.mode.value,
+			For: c.onlyFor(s.value.only),
+			Run: c.command(s.value), Keep: s.value.keep.value, KeepFor: s.value.keepFor.value,
+			OnFailure: s.value.onFailure.value,
 		})
 		c.order(d.value[:i], s)
 		c.unmoved(s)
@@ -210,16 +214,22 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 		c.uncopied(s)
 		c.prepares(s, d.value[i+1:])
 		if s.value.keepOld.written() && c.selects() {
-			c.add(s.value.keepOld.spot, "a machine that existed before hale bears no mark, so that it cannot be kept aside", "take it out")
+			c.add(s.value.keepOld.spot,
+				"a machine that existed before hale bears no mark, so that it cannot be kept aside",
+				"take it out")
 		}
 		if s.value.keepOld.written() && c.draft.repair.value.fence.value.proof.value == fleet.ProofDeleted {
-			c.add(s.value.keepOld.spot, "an instance that is kept cannot be confirmed-deleted", "take it out, or demand confirmed-off in repair.fence")
+			c.add(s.value.keepOld.spot, "an instance that is kept cannot be confirmed-deleted",
+				"take it out, or demand confirmed-off in repair.fence")
 		}
 		if s.value.onDeleteFailure.value == fleet.DeleteFailureContinue && c.keepsDisks() {
-			c.add(s.value.onDeleteFailure.spot, "an instance that is left behind would hold on to the machine's kept disks", "choose stop")
+			c.add(s.value.onDeleteFailure.spot,
+				"an instance that is left behind would hold on to the machine's kept disks",
+				"choose stop")
 		}
 		if s.value.kind.Builds() && loss != nil && !s.value.keepOld.written() {
-			c.add(s.spot, strings.Replace(loss.message, "recreate", string(s.value.kind), 1), strings.Replace(loss.hint, "take recreate", "take "+string(s.value.kind), 1))
+			c.add(s.spot, strings.Replace(loss.message, "recreate", string(s.value.kind), 1), strings.Replace(loss.hint,
+				"take recreate", "take "+string(s.value.kind), 1))
 		}
 	}
 	return steps
@@ -231,18 +241,20 @@ func (c *fleetCompiler) command(d stepDraft) fleet.Command {
 	return fleet.Command{Args: program.Command, Env: program.Env, Idempotent: d.idempotent.value}
 }
 
-// defaultSteps are those of a fleet whose ladder is not written. Machines that existed before hale may have been paused, or suspended, by
-// whoever had them; and a person is told where nothing gentle helps.
+// defaultSteps are those of a fleet whose ladder is not written. Machines that existed before hale may have been
+// paused, or suspended, by whoever had them; and a person is told where nothing gentle helps.
 func (c *fleetCompiler) defaultSteps(loss *flaw) []fleet.Step {
 	wait := c.patience(at[time.Duration]{value: defaultVerifyWithin, how: preset})
 	steps := []fleet.Step{{Kind: fleet.StepStart, Timeout: defaultCallTimeout, VerifyWithin: wait}}
 	if c.selects() {
 		steps = append(steps, fleet.Step{Kind: fleet.StepResume, Timeout: defaultCallTimeout, VerifyWithin: wait})
 	}
-	steps = append(steps, fleet.Step{Kind: fleet.StepReboot, Timeout: defaultCallTimeout, VerifyWithin: wait, Mode: defaultRebootMode})
+	steps = append(steps, fleet.Step{Kind: fleet.StepReboot, Timeout: defaultCallTimeout, VerifyWithin: wait,
+		Mode: defaultRebootMode})
 	switch {
 	case loss == nil:
-		steps = append(steps, fleet.Step{Kind: fleet.StepRecreate, Timeout: defaultRecreateTimeout, OnDeleteFailure: defaultOnDeleteFailure})
+		steps = append(steps, fleet.Step{Kind: fleet.StepRecreate, Timeout: defaultRecreateTimeout,
+			OnDeleteFailure: defaultOnDeleteFailure})
 	case c.selects():
 		steps = append(steps, fleet.Step{Kind: fleet.StepPage})
 	}
@@ -273,7 +285,8 @@ func (c *fleetCompiler) prepares(s at[stepDraft], later []at[stepDraft]) {
 		return l.how == given && (l.value.kind == fleet.StepRecreate || l.value.kind == fleet.StepRebuild)
 	}
 	if s.value.kind == fleet.StepSnapshot && !slices.ContainsFunc(later, loses) {
-		c.add(s.spot, "snapshot is pointless: no later step would lose the disks", "put it before rebuild or recreate, or take it out")
+		c.add(s.spot, "snapshot is pointless: no later step would lose the disks",
+			"put it before rebuild or recreate, or take it out")
 	}
 }
 
@@ -282,19 +295,25 @@ func (c *fleetCompiler) order(earlier []at[stepDraft], s at[stepDraft]) {
 	for _, e := range earlier {
 		switch {
 		case e.how != given:
-		case e.value.kind == s.value.kind && e.value.mode.value == s.value.mode.value && !s.value.only.written() && !e.value.only.written() &&
+		case e.value.kind == s.value.kind && e.value.mode.value == s.value.mode.value && !s.value.only.written() &&
+			!e.value.only.written() &&
 			s.value.kind != fleet.StepRun:
-			c.add(s.spot, fmt.Sprintf("%s is in the ladder already, at line %d", s.value.kind, e.line), "take one of the two out")
+			c.add(s.spot, fmt.Sprintf("%s is in the ladder already, at line %d", s.value.kind, e.line),
+				"take one of the two out")
 			return
 		case e.value.kind == fleet.StepQuarantine && !e.value.only.written():
-			c.add(s.spot, fmt.Sprintf("%s after quarantine is pointless: nothing touches the machine any more", s.value.kind), "make quarantine the last step")
+			c.add(s.spot, fmt.Sprintf("%s after quarantine is pointless: nothing touches the machine any more",
+				s.value.kind),
+				"make quarantine the last step")
 			return
 		case s.value.kind == fleet.StepPage || s.value.kind == fleet.StepQuarantine:
 		case e.value.kind == fleet.StepRescue && !e.value.only.written():
-			c.add(s.spot, fmt.Sprintf("%s after rescue would disturb the person who repairs the machine", s.value.kind), "make rescue the last step")
+			c.add(s.spot, fmt.Sprintf("%s after rescue would disturb the person who repairs the machine", s.value.kind),
+				"make rescue the last step")
 			return
 		case e.value.kind == fleet.StepRecreate && !e.value.only.written():
-			c.add(s.spot, fmt.Sprintf("%s after recreate is pointless: the machine is new by then", s.value.kind), "make recreate the last step")
+			c.add(s.spot, fmt.Sprintf("%s after recreate is pointless: the machine is new by then", s.value.kind),
+				"make recreate the last step")
 			return
 		}
 	}

@@ -35,11 +35,13 @@ func compileTargets(drafts []named[targetDraft], f *finder) []Target {
 		}
 		switch {
 		case len(kinds) == 0 && n.ok:
-			f.add(n.spot, "does not say how to tell", "add one of mail: {…}, webhook: {url: …} and command: {command: […]}")
+			f.add(n.spot, "does not say how to tell",
+				"add one of mail: {…}, webhook: {url: …} and command: {command: […]}")
 		case len(kinds) > 1:
 			f.add(n.spot, fmt.Sprintf("is both %s and %s", kinds[0], kinds[1]), "make it two targets")
 		case d.deaf() && !d.alive.written():
-			f.add(d.events.spot, "is none: the target is told nothing", "name events, take the line out, or add alive_every: 1m")
+			f.add(d.events.spot, "is none: the target is told nothing",
+				"name events, take the line out, or add alive_every: 1m")
 		}
 		out = append(out, t)
 	}
@@ -98,10 +100,12 @@ func compileWebhook(v at[webhookDraft], f *finder) *Webhook {
 		value := h.value.plain
 		switch {
 		case hushed(h.name) && value.written():
-			f.add(h.spot, "is a secret by its name, and is written here", "keep it in a file or in the environment, and write {file: PATH} or {env: NAME}")
+			f.add(h.spot, "is a secret by its name, and is written here",
+				"keep it in a file or in the environment, and write {file: PATH} or {env: NAME}")
 		case strings.ContainsAny(value.value, "\r\n"):
 			f.add(h.spot, "has more than one line", "write it on one")
-		case slices.Contains([]string{"Content-Type", "Content-Length", "Host", "Idempotency-Key"}, http.CanonicalHeaderKey(h.name)):
+		case slices.Contains([]string{"Content-Type", "Content-Length", "Host", "Idempotency-Key"},
+			http.CanonicalHeaderKey(h.name)):
 			f.add(h.spot, "is set by hale", "take it out")
 		}
 		w.Headers = append(w.Headers, NamedValue{http.CanonicalHeaderKey(h.name), f.value(h.value)})
@@ -122,7 +126,8 @@ func hookFlaw(text string) *flaw {
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
 		return flawf("write for example https://example.org/hale", "is not a web address")
 	case u.User != nil:
-		return flawf("take them out; use headers: {Authorization: {file: PATH}}, or url: {file: PATH}", "holds a user name or a password")
+		return flawf("take them out; use headers: {Authorization: {file: PATH}}, or url: {file: PATH}",
+			"holds a user name or a password")
 	case u.Fragment != "":
 		return flawf("take it out", "holds a fragment, which nobody is sent")
 	}
@@ -132,7 +137,8 @@ func hookFlaw(text string) *flaw {
 // hushed reports whether a header's name says that its value is secret.
 func hushed(name string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "signature"},
+	return slices.ContainsFunc([]string{"authorization", "cookie", "token", "secret", "password",
+		"api-key", "apikey", "signature"},
 		func(part string) bool { return strings.Contains(name, part) })
 }
 
@@ -141,7 +147,8 @@ func compileCommand(v at[commandDraft], f *finder) *Command {
 	for _, word := range v.value.command.value {
 		c.Command = append(c.Command, word.value)
 	}
-	if words := v.value.command.value; len(words) > 0 && words[0].known() && words[0].value != "" && !filepath.IsAbs(words[0].value) {
+	if words := v.value.command.value; len(words) > 0 && words[0].known() && words[0].value != "" &&
+		!filepath.IsAbs(words[0].value) {
 		if strings.ContainsRune(words[0].value, filepath.Separator) {
 			c.Command[0] = resolve(words[0])
 		} else if found, err := exec.LookPath(words[0].value); err == nil {
@@ -207,7 +214,8 @@ func (c *fleetCompiler) notify() fleet.Notify {
 			switch target, known := c.targets[to.value]; {
 			case !to.known():
 			case known && target.deaf():
-				c.add(to.spot, to.value+" is sent signs of life only", "take it out, or name events in notify."+to.value)
+				c.add(to.spot, to.value+" is sent signs of life only",
+					"take it out, or name events in notify."+to.value)
 			case slices.Contains(names, to.value):
 				c.add(to.spot, to.value+" is named twice", "name each target once")
 			case known:
@@ -234,7 +242,8 @@ func (c *fleetCompiler) notify() fleet.Notify {
 func (d targetDraft) deaf() bool { return d.events.written() && len(d.events.value) == 0 }
 
 func recipient(name string, t targetDraft) fleet.Recipient {
-	r := fleet.Recipient{Target: fleet.TargetName(name), Attempts: t.attempts.value.times, AttemptsIn: t.attempts.value.within}
+	r := fleet.Recipient{Target: fleet.TargetName(name), Attempts: t.attempts.value.times,
+		AttemptsIn: t.attempts.value.within}
 	for _, e := range t.events.value {
 		if !slices.Contains(r.Events, e.value) {
 			r.Events = append(r.Events, e.value)

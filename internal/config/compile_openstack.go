@@ -23,7 +23,8 @@ func (c *fleetCompiler) server() *fleet.Server {
 	t := c.draft.template.value
 	if !c.providerIs(ProviderOpenStack) {
 		if t.server.written() && c.providerKnown() {
-			c.add(t.server.spot, "does not belong to the fleet's provider, which is no cloud", "take it out, or choose another provider")
+			c.add(t.server.spot, "does not belong to the fleet's provider, which is no cloud",
+				"take it out, or choose another provider")
 		}
 		return nil
 	}
@@ -59,11 +60,13 @@ func (c *fleetCompiler) server() *fleet.Server {
 // wholeGiB reports a size that no volume has.
 func (c *fleetCompiler) wholeGiB(size at[uint64]) {
 	if size.known() && size.value%(1<<30) != 0 {
-		c.add(size.spot, "is no whole number of GiB, in which Cinder counts", fmt.Sprintf("write %dGiB", size.value>>30+1))
+		c.add(size.spot, "is no whole number of GiB, in which Cinder counts",
+			fmt.Sprintf("write %dGiB", size.value>>30+1))
 	}
 }
 
-// unseen says what to do where hale does not see whether hosts are disabled, and cannot have machines moved; empty: it does, or nobody knows the provider.
+// unseen says what to do where hale does not see whether hosts are disabled, and cannot have machines moved; empty: it
+// does, or nobody knows the provider.
 func (c *fleetCompiler) unseen() string {
 	i := slices.IndexFunc(c.drafts, func(n named[providerDraft]) bool { return n.name == c.draft.provider.value })
 	switch {
@@ -83,39 +86,49 @@ func (c *fleetCompiler) unmoved(s at[stepDraft]) {
 		return
 	}
 	if hint := c.unseen(); hint != "" {
-		c.add(s.spot, fmt.Sprintf("%s is not available: hale does not see the hosts of this provider, or cannot have it move machines", s.value.kind), hint)
+		c.add(s.spot, fmt.Sprintf("%s is not available: hale does not see the hosts of this provider, or cannot have "+
+			"it move machines", s.value.kind), hint)
 	}
 }
 
 // unrescued reports a step that puts another system in a machine's place, where the provider does not do that.
 func (c *fleetCompiler) unrescued(s at[stepDraft]) {
-	if s.value.kind == fleet.StepRescue && c.providerKnown() && !c.providerIs(ProviderOpenStack) && !c.providerIs(ProviderSimulated) {
-		c.add(s.spot, "rescue is not available: the provider has no rescue system", "take it out, or use quarantine, which leaves the machine to a person as it is")
+	if s.value.kind == fleet.StepRescue && c.providerKnown() && !c.providerIs(ProviderOpenStack) &&
+		!c.providerIs(ProviderSimulated) {
+		c.add(s.spot, "rescue is not available: the provider has no rescue system",
+			"take it out, or use quarantine, which leaves the machine to a person as it is")
 	}
 }
 
 // uncopied reports a step that copies the disk of a server which has none but a volume.
 func (c *fleetCompiler) uncopied(s at[stepDraft]) {
 	if s.value.kind == fleet.StepSnapshot && c.draft.template.value.server.value.bootVolume.written() {
-		c.add(s.spot, "snapshot is not available for a server that boots from a volume: what Nova makes of that does not outlive it", "take it out, or take boot_volume out of the template")
+		c.add(s.spot, "snapshot is not available for a server that boots from a volume: what Nova makes of that does "+
+			"not outlive it", "take it out, or take boot_volume out of the template")
 	}
 }
 
-// strands reports the wish to cut the power of hosts where nothing follows from that: a server keeps its name and its port while its host is off.
+// strands reports the wish to cut the power of hosts where nothing follows from that: a server keeps its name and its
+// port while its host is off.
 func (c *fleetCompiler) strands(hosts at[hostsWord]) {
 	steps := c.draft.repair.value.steps
 	evacuates := func(s at[stepDraft]) bool { return s.value.kind == fleet.StepEvacuate }
-	if hosts.value == hostsOff && c.providerIs(ProviderOpenStack) && (steps.how == absent || !slices.ContainsFunc(steps.value, evacuates)) {
-		c.add(hosts.spot, "leads to nothing in a cloud without the step evacuate: a server keeps its name and its port while its host is off", "add evacuate to repair.steps")
+	if hosts.value == hostsOff && c.providerIs(ProviderOpenStack) && (steps.how == absent ||
+		!slices.ContainsFunc(steps.value, evacuates)) {
+		c.add(hosts.spot, "leads to nothing in a cloud without the step evacuate: a server keeps its name and its "+
+			"port while its host is off", "add evacuate to repair.steps")
 	}
 }
 
 func serverOf(d serverDraft) *fleet.Server {
 	return &fleet.Server{
-		Flavor: d.flavor.value, Networks: values(d.networks), SecurityGroups: values(d.securityGroups), KeepPort: d.keepPort.value,
+		Flavor: d.flavor.value, Networks: values(d.networks), SecurityGroups: values(d.securityGroups),
+		KeepPort:    d.keepPort.value,
 		FloatingIP:  d.floatingIP.value,
-		ServerGroup: d.serverGroup.value, KeyPair: d.keyPair.value, Zone: d.zone.value, ConfigDrive: d.configDrive.value,
-		BootVolume: fleet.BootVolume{Size: d.bootVolume.value.size.value, Type: d.bootVolume.value.made.value}, VolumeZone: d.volumeZone.value,
+		ServerGroup: d.serverGroup.value, KeyPair: d.keyPair.value, Zone: d.zone.value,
+		ConfigDrive: d.configDrive.value,
+		BootVolume:  fleet.BootVolume{Size: d.bootVolume.value.size.value, Type: d.bootVolume.value.made.value},
+		VolumeZone:  d.volumeZone.value,
 	}
 }
 

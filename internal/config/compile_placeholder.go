@@ -12,7 +12,8 @@ import (
 // braced is what could be meant as a placeholder.
 var braced = regexp.MustCompile(`\{[A-Za-z_-]+\}`)
 
-// placeholders reports what was probably meant as one, and one that could never be filled in. Other braces are the program's own.
+// placeholders reports what was probably meant as one, and one that could never be filled in. Other braces are the
+// program's own.
 func (c *fleetCompiler) placeholders(s spot, text string) {
 	known := fleet.Placeholders()
 	for _, word := range braced.FindAllString(text, -1) {
@@ -21,7 +22,8 @@ func (c *fleetCompiler) placeholders(s spot, text string) {
 		}
 	}
 	if strings.Contains(text, "{host}") && c.nameless() {
-		c.add(s, fmt.Sprintf("{host} is not replaced by anything: provider %s has no hosts with names", c.draft.provider.value),
+		c.add(s, fmt.Sprintf("{host} is not replaced by anything: provider %s has no hosts with names",
+			c.draft.provider.value),
 			fmt.Sprintf("name its hosts under providers.%s.hosts, or take it out", c.draft.provider.value))
 	}
 	c.metaPlaceholders(s, text)
@@ -49,7 +51,8 @@ func (c *fleetCompiler) nameless() bool {
 	})
 }
 
-// metaPlaceholders reports metadata that the fleet's template does not have. What machines bear that existed before, nobody knows here.
+// metaPlaceholders reports metadata that the fleet's template does not have. What machines bear that existed before,
+// nobody knows here.
 func (c *fleetCompiler) metaPlaceholders(s spot, text string) {
 	t := c.draft.template
 	if c.selects() && !t.written() || t.how == broken || t.value.metadata.how == broken {
@@ -69,7 +72,8 @@ func (c *fleetCompiler) metaPlaceholders(s spot, text string) {
 		if hint == "" {
 			hint = fmt.Sprintf("add template.metadata: {%s: …}", key)
 		}
-		c.add(s, fmt.Sprintf("%s is not replaced by anything: the template's metadata have no %s", fleet.MetaPlaceholder(key), key), hint)
+		c.add(s, fmt.Sprintf("%s is not replaced by anything: the template's metadata have no %s",
+			fleet.MetaPlaceholder(key), key), hint)
 	}
 }
 
@@ -85,7 +89,8 @@ func (c *fleetCompiler) metadata() fleet.Metadata {
 			c.add(n.spot, "has more than one line", "write it in one line")
 		}
 		if hushed(n.name) {
-			c.add(n.spot, "is a secret by its name; what an instance bears everybody can read at its provider", "take it out")
+			c.add(n.spot, "is a secret by its name; what an instance bears everybody can read at its provider",
+				"take it out")
 		}
 		texts[n.name], size = n.value, size+len(n.name)+len(n.value)+2
 	}

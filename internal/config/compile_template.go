@@ -98,14 +98,18 @@ func (c *fleetCompiler) disks() []fleet.Disk {
 		case made && d.image.written() && n.name == "root":
 			c.add(n.spot, "root is made from the image and has its size", "write root: ephemeral or root: keep")
 		case made && len(n.name) > longestDisk:
-			c.add(n.spot, fmt.Sprintf("%q is too long for a serial number", n.name), fmt.Sprintf("choose a name of at most %d letters", longestDisk))
+			c.add(n.spot, fmt.Sprintf("%q is too long for a serial number", n.name),
+				fmt.Sprintf("choose a name of at most %d letters", longestDisk))
 		case made:
 		case d.kernel.written():
-			c.add(n.spot, "a machine booted from kernel and initrd has no disk but those that are made", "give it a size, or take it out")
+			c.add(n.spot, "a machine booted from kernel and initrd has no disk but those that are made",
+				"give it a size, or take it out")
 		case d.image.written() && n.name != "root":
-			c.add(n.spot, "an image makes only the disk root", "give it a size, take it out, or describe the machine by xml")
+			c.add(n.spot, "an image makes only the disk root",
+				"give it a size, take it out, or describe the machine by xml")
 		}
-		disk := fleet.Disk{Name: n.name, Ephemeral: n.value.kind.value == diskEphemeral, Size: n.value.size.value, Type: n.value.made.value}
+		disk := fleet.Disk{Name: n.name, Ephemeral: n.value.kind.value == diskEphemeral, Size: n.value.size.value,
+			Type: n.value.made.value}
 		if n.value.made.written() && !c.providerIs(ProviderOpenStack) && c.providerKnown() {
 			c.add(n.value.made.spot, "does not belong to the fleet's provider, which is no cloud", "take it out")
 		}
@@ -138,7 +142,8 @@ func (c *fleetCompiler) loss(t fleet.Template) *flaw {
 	case badly || d.disks.how == broken:
 		return nil
 	case d.xml.written() && !d.disks.written():
-		return flawf("declare template.disks, each ephemeral or keep ({} when there is none), or take recreate out of the ladder",
+		return flawf("declare template.disks, each ephemeral or keep ({} when there is none), or take recreate out "+
+			"of the ladder",
 			"recreate might lose a disk of your xml")
 	case lost:
 		return flawf(fmt.Sprintf("declare disks: {%s: ephemeral} or take recreate out of the ladder", name),
@@ -209,6 +214,7 @@ func (c *fleetCompiler) goTemplate(xml string) {
 	t := parse.New("xml")
 	t.Mode = parse.SkipFuncCheck
 	if _, err := t.Parse(xml, "", "", map[string]*parse.Tree{}); err != nil {
-		c.add(c.draft.template.value.xml.spot, "is not a Go template: "+strings.TrimPrefix(err.Error(), "template: xml:"), "")
+		c.add(c.draft.template.value.xml.spot, "is not a Go template: "+strings.TrimPrefix(err.Error(),
+			"template: xml:"), "")
 	}
 }

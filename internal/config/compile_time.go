@@ -10,13 +10,15 @@ import (
 	"hale/internal/health"
 )
 
-// rise is how long after a step the checks need to say that a machine is healthy, and the last one that is needed for it.
+// rise is how long after a step the checks need to say that a machine is healthy, and the last one that is needed for
+// it.
 type rise struct {
 	check fleet.CheckName
 	takes time.Duration
 }
 
-// riseOf finds the moment from which on the condition is surely false, when all checks succeed and the provider has nothing to object.
+// riseOf finds the moment from which on the condition is surely false, when all checks succeed and the provider has
+// nothing to object.
 func riseOf(checks []fleet.Check, unhealthy fleet.Condition) rise {
 	rises := make([]rise, len(checks))
 	for i := range checks {
@@ -39,15 +41,18 @@ func riseOf(checks []fleet.Check, unhealthy fleet.Condition) rise {
 	return rise{}
 }
 
-// patience returns how long to wait for health. A wait that is over before the checks can have spoken is a mistake: such a step would
-// fail each time, also when it helped, and a harder one would follow. Where none is written it is the default, or twice what the checks need.
+// patience returns how long to wait for health. A wait that is over before the checks can have spoken is a mistake:
+// such a step would fail each time, also when it helped, and a harder one would follow. Where none is written it is the
+// default, or twice what the checks need.
 func (c *fleetCompiler) patience(wait at[time.Duration]) time.Duration {
 	switch {
 	case wait.how == preset:
 		return max(wait.value, 2*c.rise.takes)
 	case wait.given() && wait.value < c.rise.takes:
-		c.add(wait.spot, fmt.Sprintf("%s is over before check %s can say that a machine is healthy: it needs %s (every, as often as up_after, and timeout)",
-			formatDuration(wait.value), c.rise.check, formatDuration(c.rise.takes)), "allow more time, or let the check be asked more often")
+		c.add(wait.spot, fmt.Sprintf("%s is over before check %s can say that a machine is healthy: it needs %s "+
+			"(every, as often as up_after, and timeout)",
+			formatDuration(wait.value), c.rise.check, formatDuration(c.rise.takes)),
+			"allow more time, or let the check be asked more often")
 	}
 	return wait.value
 }

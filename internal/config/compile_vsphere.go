@@ -41,9 +41,11 @@ func compileVCenter(n named[providerDraft], f *finder) (VCenter, []Host) {
 	d := n.value.vcenter.value
 	f.secret(d.password) // finds what is wrong with it
 	v := VCenter{
-		URL: d.url.value, User: d.user.value, PasswordFile: resolve(d.password.value.file), PasswordEnv: d.password.value.env.value, CA: resolve(d.ca),
-		Thumbprint: strings.ToUpper(d.thumbprint.value), Insecure: d.insecure.value, Datacenter: d.datacenter.value, Cluster: d.cluster.value,
-		Folder: d.folder.value, Pool: d.pool.value, Datastore: d.datastore.value, AntiAffinity: d.antiAffinity.value,
+		URL: d.url.value, User: d.user.value, PasswordFile: resolve(d.password.value.file),
+		PasswordEnv: d.password.value.env.value, CA: resolve(d.ca),
+		Thumbprint: strings.ToUpper(d.thumbprint.value), Insecure: d.insecure.value, Datacenter: d.datacenter.value,
+		Cluster: d.cluster.value,
+		Folder:  d.folder.value, Pool: d.pool.value, Datastore: d.datastore.value, AntiAffinity: d.antiAffinity.value,
 	}
 	vcenterURL(d.url, f)
 	for _, path := range []at[string]{d.datacenter, d.cluster, d.folder, d.pool, d.datastore} {
@@ -53,7 +55,8 @@ func compileVCenter(n named[providerDraft], f *finder) (VCenter, []Host) {
 	}
 	switch {
 	case d.thumbprint.given() && !thumbprintLike.MatchString(v.Thumbprint):
-		f.add(d.thumbprint.spot, "is no thumbprint", "write the 32 bytes of the SHA-256 in hex, with colons between them")
+		f.add(d.thumbprint.spot, "is no thumbprint",
+			"write the 32 bytes of the SHA-256 in hex, with colons between them")
 	case d.insecure.value && (d.thumbprint.written() || d.ca.written()):
 		f.add(d.insecure.spot, "believes any certificate, whatever ca and thumbprint say", "take it out")
 	}
@@ -92,12 +95,14 @@ func vcenterURL(v at[string], f *finder) {
 	}
 }
 
-// cloned judges a template that vCenter clones, and returns what is cloned: sizes that nobody wrote are the template's own.
+// cloned judges a template that vCenter clones, and returns what is cloned: sizes that nobody wrote are the template's
+// own.
 func (c *fleetCompiler) cloned(t fleet.Template) fleet.Template {
 	d := c.draft.template.value
 	other := func(s spot, written bool) {
 		if written {
-			c.add(s, "does not belong to a machine of vSphere, which is cloned from a template", "take it out, and name the template by image")
+			c.add(s, "does not belong to a machine of vSphere, which is cloned from a template",
+				"take it out, and name the template by image")
 		}
 	}
 	for _, s := range []at[string]{d.kernel, d.initrd, d.cmdline} {
@@ -108,10 +113,12 @@ func (c *fleetCompiler) cloned(t fleet.Template) fleet.Template {
 	if d.memory.given() && d.memory.value%(4<<20) != 0 {
 		c.add(d.memory.spot, "is no multiple of 4MiB, as vCenter wants it", "round it")
 	}
-	if i := slices.IndexFunc(c.drafts, func(p named[providerDraft]) bool { return p.name == c.draft.provider.value }); i >= 0 {
+	if i := slices.IndexFunc(c.drafts,
+		func(p named[providerDraft]) bool { return p.name == c.draft.provider.value }); i >= 0 {
 		for _, n := range d.disks.value {
 			if n.value.size.written() && !c.drafts[i].value.vcenter.value.datastore.written() {
-				c.add(n.spot, "is made by hale, and nobody says where", fmt.Sprintf("add providers.%s.vcenter.datastore", c.drafts[i].name))
+				c.add(n.spot, "is made by hale, and nobody says where",
+					fmt.Sprintf("add providers.%s.vcenter.datastore", c.drafts[i].name))
 			}
 		}
 	}

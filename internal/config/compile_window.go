@@ -34,7 +34,8 @@ func (c *fleetCompiler) window(d windowDraft) (fleet.Window, bool) {
 	}
 	var err error
 	if out.Zone, err = time.LoadLocation(d.zone.value); err != nil {
-		c.add(d.zone.spot, fmt.Sprintf("there is no time zone %q", d.zone.value), "write one as Europe/Berlin, UTC or Local")
+		c.add(d.zone.spot, fmt.Sprintf("there is no time zone %q", d.zone.value),
+			"write one as Europe/Berlin, UTC or Local")
 		return out, false
 	}
 	parser := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
@@ -62,7 +63,8 @@ func (c *fleetCompiler) protected() []int {
 		n, ok := m.Ordinal()
 		switch {
 		case !ok || string(m.Fleet()) != c.name:
-			c.add(p.spot, fmt.Sprintf("%s is no machine of fleet %s", p.value, c.name), fmt.Sprintf("write %s-1, %s-2 and so on", c.name, c.name))
+			c.add(p.spot, fmt.Sprintf("%s is no machine of fleet %s", p.value, c.name),
+				fmt.Sprintf("write %s-1, %s-2 and so on", c.name, c.name))
 		case slices.Contains(out, n):
 			c.add(p.spot, p.value+" is protected already", "take one of the two out")
 		default:

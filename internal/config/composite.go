@@ -209,7 +209,8 @@ func (m mapping[V]) read(r *reader, n node) ([]named[V], bool) {
 }
 
 func (m mapping[V]) schema() *schema {
-	return &schema{Type: []string{"object", "null"}, AdditionalProperties: m.each.schema(), eachKey: m.key, PropertyNames: &schema{Pattern: cmp.Or(m.names.pattern, namePattern)}}
+	return &schema{Type: []string{"object", "null"}, AdditionalProperties: m.each.schema(), eachKey: m.key,
+		PropertyNames: &schema{Pattern: cmp.Or(m.names.pattern, namePattern)}}
 }
 
 // list is a list of values of one shape.
@@ -230,7 +231,8 @@ func (l list[V]) read(r *reader, n node) ([]at[V], bool) {
 	sound := true
 	var out []at[V]
 	for i, item := range n.items {
-		v := at[V]{spot: spot{place: placeOf(item, n.place), path: joinPath(n.path, "["+strconv.Itoa(i)+"]")}, how: broken}
+		v := at[V]{spot: spot{place: placeOf(item, n.place), path: joinPath(n.path, "["+strconv.Itoa(i)+"]")},
+			how: broken}
 		if c, ok := r.node(item, v.spot); ok {
 			if v.value, ok = l.each.read(r, c); ok {
 				v.how = given
@@ -328,7 +330,8 @@ func (o oneOf[T]) flaw(word string) *flaw {
 
 func (o oneOf[T]) schema() *schema {
 	one := 1
-	long := &schema{Type: "object", Properties: map[string]*schema{}, AdditionalProperties: false, later: o.later, MinProperties: &one, MaxProperties: &one}
+	long := &schema{Type: "object", Properties: map[string]*schema{}, AdditionalProperties: false, later: o.later,
+		MinProperties: &one, MaxProperties: &one}
 	for _, w := range o.words() {
 		long.Properties[w] = o.kinds[w].schema()
 		long.order = append(long.order, w)

@@ -51,8 +51,9 @@ func (v Vantage) Watched() bool { return v.Gateway || len(v.Canaries) > 0 }
 type Provider struct {
 	Name fleet.ProviderName
 	Type ProviderType
-	// Hosts are sorted by name; of a provider that knows its hosts itself, those whose place the file says. Under libvirt there is at least one, and one given by a bare uri has an empty name; a simulated
-	// provider without any has a single host with an empty name.
+	// Hosts are sorted by name; of a provider that knows its hosts itself, those whose place the file says. Under
+	// libvirt there is at least one, and one given by a bare uri has an empty name; a simulated provider without any
+	// has a single host with an empty name.
 	Hosts []Host
 	// StateDir is the folder, on each host, for the disks and seeds of instances. ProviderLibvirt only.
 	StateDir string
@@ -63,7 +64,8 @@ type Provider struct {
 	Insecure bool `json:",omitempty"`
 	// Poll is the time from one listing of the instances to the next; events come in between.
 	Poll time.Duration
-	// FencePriority is how much longer a host is left as it is before it is fenced on which machines of the fleet were seen last, whoever looks after them.
+	// FencePriority is how much longer a host is left as it is before it is fenced on which machines of the fleet were
+	// seen last, whoever looks after them.
 	FencePriority map[fleet.Name]time.Duration `json:",omitempty"`
 	// ListWithin is how long one of them may take until the provider counts as down; 0: as long as is usual.
 	ListWithin time.Duration
@@ -75,7 +77,8 @@ type Provider struct {
 	VCenter VCenter `json:",omitzero"`
 	// Exec is for ProviderExec only.
 	Exec Exec `json:",omitzero"`
-	// Events is for ProviderOpenStack only; nil: its message bus is not listened to. It is not kept in the store: it refers to secrets.
+	// Events is for ProviderOpenStack only; nil: its message bus is not listened to. It is not kept in the store: it
+	// refers to secrets.
 	Events *Events `json:"-"`
 }
 
@@ -186,7 +189,8 @@ func yamlFiles(folder string) (names, passed []string, err error) {
 		}
 	}
 	if len(names) == 0 && len(passed) > 0 {
-		return nil, nil, fmt.Errorf("read configuration: no *.yaml file in folder %s: rename %s so that it ends in .yaml", folder,
+		return nil, nil, fmt.Errorf(
+			"read configuration: no *.yaml file in folder %s: rename %s so that it ends in .yaml", folder,
 			filepath.Base(passed[0]))
 	}
 	if len(names) == 0 {

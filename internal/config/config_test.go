@@ -82,24 +82,28 @@ fleets:
 				Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}, Accel: fleet.AccelAuto,
 			},
 			Checks: []fleet.Check{
-				{Name: "alive", Kind: fleet.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3, UpAfter: 2},
+				{Name: "alive", Kind: fleet.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond,
+					DownAfter: 3, UpAfter: 2},
 				{
-					Name: "page", Kind: fleet.CheckHTTP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 2,
-					Port: 80, HTTP: fleet.HTTPCheck{Scheme: "http", Path: "/"},
+					Name: "page", Kind: fleet.CheckHTTP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 3,
+					UpAfter: 2,
+					Port:    80, HTTP: fleet.HTTPCheck{Scheme: "http", Path: "/"},
 				},
 			},
 			UnhealthyWhen: fleet.Condition{Op: fleet.OpAll, Of: []fleet.Condition{term("page"), term("alive")}},
 			Repair: fleet.RepairPolicy{
 				Steps: []fleet.Step{
 					{Kind: fleet.StepStart, Timeout: 30 * time.Second, VerifyWithin: time.Minute},
-					{Kind: fleet.StepReboot, Timeout: 30 * time.Second, VerifyWithin: 30 * time.Second, Mode: fleet.RebootHard},
+					{Kind: fleet.StepReboot, Timeout: 30 * time.Second, VerifyWithin: 30 * time.Second,
+						Mode: fleet.RebootHard},
 					{Kind: fleet.StepRecreate, Timeout: 2 * time.Minute, OnDeleteFailure: fleet.DeleteFailureStop},
 				},
 				Fence:    fleet.Fence{Proof: fleet.ProofConfirmedOff},
 				Attempts: 3, AttemptsIn: time.Hour, Backoff: 10 * time.Second, OnExternalStop: fleet.ExternalStopHeal,
 			},
 			Limits: fleet.Limits{
-				InRepair: 1, InBuild: 3, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second},
+				InRepair: 1, InBuild: 3, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20,
+					ReleaseAfter: 30 * time.Second},
 				Shared: []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 40},
 					{Scope: fleet.ScopeProvider, InRepair: 20}},
 				Brakes: []fleet.SharedBrake{
@@ -109,7 +113,8 @@ fleets:
 			},
 			SharedFate: fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute},
 			Mode:       fleet.ModeAct,
-			Update:     fleet.UpdatePolicy{Canary: 1, Soak: 2 * time.Minute}, Grace: time.Minute, BuildWithin: 5 * time.Minute, BlindAfter: 5 * time.Minute,
+			Update:     fleet.UpdatePolicy{Canary: 1, Soak: 2 * time.Minute}, Grace: time.Minute,
+			BuildWithin: 5 * time.Minute, BlindAfter: 5 * time.Minute,
 			History: 30 * 24 * time.Hour,
 		}},
 	}
@@ -123,8 +128,10 @@ var addresses = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 
 func TestDisksWithASize(t *testing.T) {
 	t.Parallel()
-	got := one(t, "template: {image: a.qcow2, disks: {scratch: {size: 2GiB, keep: false}, root: ephemeral, data: {size: 512MiB}}}").Template.Disks
-	want := []fleet.Disk{{Name: "data", Size: 512 << 20}, {Name: "root", Ephemeral: true}, {Name: "scratch", Ephemeral: true, Size: 2 << 30}}
+	got := one(t, "template: {image: a.qcow2, disks: {scratch: {size: 2GiB, keep: false}, root: ephemeral, data: "+
+		"{size: 512MiB}}}").Template.Disks
+	want := []fleet.Disk{{Name: "data", Size: 512 << 20}, {Name: "root", Ephemeral: true},
+		{Name: "scratch", Ephemeral: true, Size: 2 << 30}}
 	if diff := cmp.Diff(want, got, addresses); diff != "" {
 		t.Errorf("disks (-want +got):\n%s", diff)
 	}
@@ -142,14 +149,15 @@ func TestDefaultLadderLosesNoDisk(t *testing.T) {
 		"kept by declaration":                        {"{image: a.qcow2, disks: {root: keep}}", gentle},
 		"ephemeral by declaration":                   {"{image: a.qcow2, disks: {root: ephemeral}}", all},
 		"an empty declaration keeps the image's one": {"{image: a.qcow2, disks: {}}", gentle},
-		"a disk that goes from instance to instance": {"{image: a.qcow2, disks: {root: ephemeral, data: {size: 1GiB}}}", all},
-		"beside one that is kept":                    {"{image: a.qcow2, disks: {data: {size: 1GiB}}}", gentle},
-		"of a kernel":                                {"{kernel: k, initrd: i, disks: {data: {size: 1GiB}}}", all},
-		"of an own domain":                           {"{xml: <domain/>, disks: {data: {size: 1GiB}}}", all},
-		"kernel and initrd have no disk":             {"{kernel: k, initrd: i}", all},
-		"nobody knows the disks of an own domain":    {"{xml: <domain/>}", gentle},
-		"an own domain without disks":                {"{xml: <domain/>, disks: {}}", all},
-		"an own domain with one kept of two":         {"{xml: <domain/>, disks: {a: ephemeral, b: keep}}", gentle},
+		"a disk that goes from instance to instance": {"{image: a.qcow2, disks: {root: ephemeral, data: {size: 1GiB}}}",
+			all},
+		"beside one that is kept":                 {"{image: a.qcow2, disks: {data: {size: 1GiB}}}", gentle},
+		"of a kernel":                             {"{kernel: k, initrd: i, disks: {data: {size: 1GiB}}}", all},
+		"of an own domain":                        {"{xml: <domain/>, disks: {data: {size: 1GiB}}}", all},
+		"kernel and initrd have no disk":          {"{kernel: k, initrd: i}", all},
+		"nobody knows the disks of an own domain": {"{xml: <domain/>}", gentle},
+		"an own domain without disks":             {"{xml: <domain/>, disks: {}}", all},
+		"an own domain with one kept of two":      {"{xml: <domain/>, disks: {a: ephemeral, b: keep}}", gentle},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
@@ -193,14 +201,17 @@ func TestConditions(t *testing.T) {
 	t.Parallel()
 	checks := "checks: {page: {http: {}}, alive: {ping: {}}}"
 	for text, want := range map[string]fleet.Condition{
-		"{}":                            {Op: fleet.OpAny, Of: []fleet.Condition{term("alive"), term("page")}}, // the line is left out
+		// the line is left out
+		"{}":                            {Op: fleet.OpAny, Of: []fleet.Condition{term("alive"), term("page")}},
 		"unhealthy_when: page":          term("page"),
 		"unhealthy_when: provider":      term(fleet.ProviderTerm),
 		"unhealthy_when: {any: [page]}": {Op: fleet.OpAny, Of: []fleet.Condition{term("page")}},
-		"unhealthy_when: {at_least: 2, of: [page, alive]}": {Op: fleet.OpAtLeast, N: 2, Of: []fleet.Condition{term("page"), term("alive")}},
+		"unhealthy_when: {at_least: 2, of: [page, alive]}": {Op: fleet.OpAtLeast, N: 2,
+			Of: []fleet.Condition{term("page"), term("alive")}},
 		"unhealthy_when: {all: [page, {any: [{all: [alive]}, provider]}]}": {Op: fleet.OpAll, Of: []fleet.Condition{
 			term("page"),
-			{Op: fleet.OpAny, Of: []fleet.Condition{{Op: fleet.OpAll, Of: []fleet.Condition{term("alive")}}, term(fleet.ProviderTerm)}},
+			{Op: fleet.OpAny, Of: []fleet.Condition{{Op: fleet.OpAll, Of: []fleet.Condition{term("alive")}},
+				term(fleet.ProviderTerm)}},
 		}},
 	} {
 		lines := []string{"template: {kernel: k, initrd: i}", checks}
@@ -219,10 +230,13 @@ func TestConditions(t *testing.T) {
 func TestExternalStop(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]fleet.RepairPolicy{
-		"mode: act":                     {OnExternalStop: fleet.ExternalStopHoldThenPage, ExternalStopHold: 15 * time.Minute},
-		"on_external_stop: hold":        {OnExternalStop: fleet.ExternalStopHoldThenPage, ExternalStopHold: 15 * time.Minute},
-		"on_external_stop: {hold: 30m}": {OnExternalStop: fleet.ExternalStopHoldThenPage, ExternalStopHold: 30 * time.Minute},
-		"on_external_stop: heal":        {OnExternalStop: fleet.ExternalStopHeal},
+		"mode: act": {OnExternalStop: fleet.ExternalStopHoldThenPage,
+			ExternalStopHold: 15 * time.Minute},
+		"on_external_stop: hold": {OnExternalStop: fleet.ExternalStopHoldThenPage,
+			ExternalStopHold: 15 * time.Minute},
+		"on_external_stop: {hold: 30m}": {OnExternalStop: fleet.ExternalStopHoldThenPage,
+			ExternalStopHold: 30 * time.Minute},
+		"on_external_stop: heal": {OnExternalStop: fleet.ExternalStopHeal},
 	} {
 		got := one(t, "template: {kernel: k, initrd: i}", text).Repair
 		if got.OnExternalStop != want.OnExternalStop || got.ExternalStopHold != want.ExternalStopHold {
@@ -240,9 +254,11 @@ func TestKindsOfCheck(t *testing.T) {
       d: {http: {scheme: https, port: 8443}}
       e: {exec: {command: [probe, "{ip}", "80"]}}`).Checks
 	check := func(name fleet.CheckName, kind fleet.CheckKind) fleet.Check {
-		return fleet.Check{Name: name, Kind: kind, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 2}
+		return fleet.Check{Name: name, Kind: kind, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3,
+			UpAfter: 2}
 	}
-	a, b, c, d, e := check("a", fleet.CheckPing), check("b", fleet.CheckTCP), check("c", fleet.CheckHTTP), check("d", fleet.CheckHTTP), check("e", fleet.CheckExec)
+	a, b, c, d, e := check("a", fleet.CheckPing), check("b", fleet.CheckTCP), check("c", fleet.CheckHTTP),
+		check("d", fleet.CheckHTTP), check("e", fleet.CheckExec)
 	b.Port = 22
 	c.Port, c.HTTP = 443, fleet.HTTPCheck{Scheme: "https", Host: "www.example.org", Path: "/healthz?deep=1"}
 	d.Port, d.HTTP = 8443, fleet.HTTPCheck{Scheme: "https", Path: "/"}
@@ -274,11 +290,13 @@ fleets:
 	}
 	beat := func(name fleet.CheckName, every, timeout time.Duration, token fleet.Secret) fleet.Check {
 		return fleet.Check{
-			Name: name, Kind: fleet.CheckHeartbeat, Every: every, Timeout: timeout, DownAfter: 3, UpAfter: 2, Heartbeat: fleet.HeartbeatCheck{Token: token},
+			Name: name, Kind: fleet.CheckHeartbeat, Every: every, Timeout: timeout, DownAfter: 3, UpAfter: 2,
+			Heartbeat: fleet.HeartbeatCheck{Token: token},
 		}
 	}
 	want := []fleet.Check{
-		beat("a", 30*time.Second, 10*time.Second, fleet.Secret{File: "/etc/hale/beat"}), beat("b", time.Minute, 30*time.Second, fleet.Secret{Env: "BEAT"}),
+		beat("a", 30*time.Second, 10*time.Second, fleet.Secret{File: "/etc/hale/beat"}),
+		beat("b", time.Minute, 30*time.Second, fleet.Secret{Env: "BEAT"}),
 		beat("c", 5*time.Second, 3*time.Second, fleet.Secret{Env: "BEAT"}),
 	}
 	want[2].Heartbeat.PerMachine = true
@@ -301,21 +319,26 @@ func TestChecksOfServices(t *testing.T) {
       j: {grpc: {port: 443, service: shop.v1.Orders, host: "orders.example.org:443", tls: true, certificate_days: 14}}
       h: {dns: {name: example.org., type: MX, answer: ["10 mail.example.org"], port: 5353, tcp: true}}`).Checks
 	check := func(name fleet.CheckName, kind fleet.CheckKind, port int) fleet.Check {
-		return fleet.Check{Name: name, Kind: kind, Port: port, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 2}
+		return fleet.Check{Name: name, Kind: kind, Port: port, Every: 5 * time.Second, Timeout: time.Second,
+			DownAfter: 3, UpAfter: 2}
 	}
 	want := []fleet.Check{
-		check("a", fleet.CheckSSH, 22), check("b", fleet.CheckSSH, 2222), check("c", fleet.CheckTLS, 636), check("d", fleet.CheckTLS, 5671),
+		check("a", fleet.CheckSSH, 22), check("b", fleet.CheckSSH, 2222), check("c", fleet.CheckTLS, 636),
+		check("d", fleet.CheckTLS, 5671),
 	}
 	want[1].SSH.Banner = "OpenSSH_(9|10)"
 	want[2].Certificate = fleet.CertificateCheck{Host: "ldap.example.org", TLSCheck: fleet.TLSCheck{Days: 14}}
 	want[3].Certificate.Insecure = true
-	e, f, g, h := check("e", fleet.CheckUDP, 27015), check("f", fleet.CheckUDP, 123), check("g", fleet.CheckDNS, 53), check("h", fleet.CheckDNS, 5353)
+	e, f, g, h := check("e", fleet.CheckUDP, 27015), check("f", fleet.CheckUDP, 123), check("g", fleet.CheckDNS, 53),
+		check("h", fleet.CheckDNS, 5353)
 	e.UDP = fleet.UDPCheck{Send: []byte("getinfo"), Answer: "^info"}
 	f.UDP.Send = []byte{0xe3, 0, 4, 0xfa}
 	g.DNS = fleet.DNSCheck{Name: "www.example.org", Type: fleet.RecordA}
-	h.DNS = fleet.DNSCheck{Name: "example.org.", Type: fleet.RecordMX, Answer: []string{"10 mail.example.org"}, TCP: true}
+	h.DNS = fleet.DNSCheck{Name: "example.org.", Type: fleet.RecordMX, Answer: []string{"10 mail.example.org"},
+		TCP: true}
 	i, j := check("i", fleet.CheckGRPC, 50051), check("j", fleet.CheckGRPC, 443)
-	j.GRPC = fleet.GRPCCheck{Service: "shop.v1.Orders", Host: "orders.example.org:443", Secure: true, TLS: fleet.TLSCheck{Days: 14}}
+	j.GRPC = fleet.GRPCCheck{Service: "shop.v1.Orders", Host: "orders.example.org:443", Secure: true,
+		TLS: fleet.TLSCheck{Days: 14}}
 	want = append(want, e, f, g, h, i, j)
 	if diff := cmp.Diff(want, got, addresses); diff != "" {
 		t.Errorf("checks (-want +got):\n%s", diff)
@@ -325,8 +348,10 @@ func TestChecksOfServices(t *testing.T) {
 // TestRemindersInCycles: a cycle is as long as the slowest check needs to be made once more.
 func TestRemindersInCycles(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "10 cycles": 5 * time.Minute, "2 cycles": time.Minute, "86400 cycles": 720 * time.Hour} {
-		got := one(t, "template: {kernel: k, initrd: i}", "notify: {remind_every: "+text+"}", "checks: {slow: {ping: {}, every: 30s}, fast: {ping: {}, every: 1s}}").Notify
+	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "10 cycles": 5 * time.Minute,
+		"2 cycles": time.Minute, "86400 cycles": 720 * time.Hour} {
+		got := one(t, "template: {kernel: k, initrd: i}", "notify: {remind_every: "+text+"}",
+			"checks: {slow: {ping: {}, every: 30s}, fast: {ping: {}, every: 1s}}").Notify
 		if got.RemindEvery != want {
 			t.Errorf("%s is %v, want %v", text, got.RemindEvery, want)
 		}
@@ -370,7 +395,8 @@ providers:
 	for _, p := range c.Providers {
 		got[p.Name] = p.ListWithin
 	}
-	if want := (map[fleet.ProviderName]time.Duration{"cloud": 30 * time.Second, "large": 2 * time.Minute, "host": 0}); !maps.Equal(got, want) {
+	if want := (map[fleet.ProviderName]time.Duration{"cloud": 30 * time.Second, "large": 2 * time.Minute,
+		"host": 0}); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -419,14 +445,16 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// A folder's files are one configuration: a fleet may live on a provider of another file, and paths begin at the folder.
+// A folder's files are one configuration: a fleet may live on a provider of another file, and paths begin at the
+// folder.
 func TestFolderIsReadAsOne(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "20-web.yaml"),
 		"fleets: {web: {provider: lab, size: 1, template: {image: img/web.qcow2, user_data: {file: seed.cfg}}}}")
 	write(t, filepath.Join(folder, "10-lab.yaml"), "providers: {lab: {type: libvirt, uri: qemu:///system}}")
-	write(t, filepath.Join(folder, "30-db.yaml"), "fleets: {db: {provider: lab, size: 1, template: {kernel: /k, initrd: /i}}}")
+	write(t, filepath.Join(folder, "30-db.yaml"),
+		"fleets: {db: {provider: lab, size: 1, template: {kernel: /k, initrd: /i}}}")
 	write(t, filepath.Join(folder, "seed.cfg"), "#cloud-config\n")
 	write(t, filepath.Join(folder, ".20-web.yaml"), "an editor's copy")
 	write(t, filepath.Join(folder, "notes.txt"), "no configuration")
@@ -464,7 +492,8 @@ func TestFilesThatLookLikeAPartOfAFolderAndAreNotReadAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{filepath.Join(folder, "C.YAML"), filepath.Join(folder, "b.yml"), filepath.Join(folder, "web.yaml.bak")}
+	want := []string{filepath.Join(folder, "C.YAML"), filepath.Join(folder, "b.yml"), filepath.Join(folder,
+		"web.yaml.bak")}
 	if !slices.Equal(c.Passed, want) || len(c.Warnings()) != 3 {
 		t.Errorf("passed over are %v, and said is %q", c.Passed, c.Warnings())
 	}
@@ -505,7 +534,8 @@ func TestStarterIsValidAndTouchesNothing(t *testing.T) {
 		}
 	}
 	// What its comments offer works as well.
-	bold := strings.NewReplacer("# - recreate", "- recreate", "root: keep", "root: ephemeral", "mode: observe", "mode: act").Replace(starter)
+	bold := strings.NewReplacer("# - recreate", "- recreate", "root: keep", "root: ephemeral",
+		"mode: observe", "mode: act").Replace(starter)
 	c, err = Parse("hale.yaml", []byte(bold))
 	if err != nil || len(c.Fleets[0].Repair.Steps) != 3 {
 		t.Errorf("with recreate: %v", err)
@@ -545,12 +575,13 @@ func examples(t *testing.T) []string {
 func TestMonstersAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	for reason, c := range map[string]struct{ text, want string }{
-		"brackets":        {strings.Repeat("[", 100_000), "hale.yaml:1:101: is nested too deeply: use fewer levels"},
-		"braces":          {strings.Repeat("{a: ", 100_000), "hale.yaml:1:401: is nested too deeply: use fewer levels"},
-		"dashes":          {strings.Repeat("- ", 100_000), "hale.yaml:1:1001: is nested too deeply: use fewer levels"},
-		"tags":            {strings.Repeat("!!a ", 100_000), "hale.yaml:1:13: is nested too deeply: use fewer levels"},
-		"a very long one": {strings.Repeat("# \n", 400_000), "hale.yaml:1:1: is larger than 1MiB: spread it over several files in a folder"},
-		"not text":        {"providers: \xff", "hale.yaml:1:1: is not UTF-8 text: save it as UTF-8"},
+		"brackets": {strings.Repeat("[", 100_000), "hale.yaml:1:101: is nested too deeply: use fewer levels"},
+		"braces":   {strings.Repeat("{a: ", 100_000), "hale.yaml:1:401: is nested too deeply: use fewer levels"},
+		"dashes":   {strings.Repeat("- ", 100_000), "hale.yaml:1:1001: is nested too deeply: use fewer levels"},
+		"tags":     {strings.Repeat("!!a ", 100_000), "hale.yaml:1:13: is nested too deeply: use fewer levels"},
+		"a very long one": {strings.Repeat("# \n", 400_000),
+			"hale.yaml:1:1: is larger than 1MiB: spread it over several files in a folder"},
+		"not text": {"providers: \xff", "hale.yaml:1:1: is not UTF-8 text: save it as UTF-8"},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
@@ -561,7 +592,8 @@ func TestMonstersAreRefusedAtOnce(t *testing.T) {
 	}
 	// A long line is no depth: a list of a thousand words is fine.
 	words := "[" + strings.Repeat("word, ", 1000) + "word]"
-	if got := one(t, "template: {kernel: k, initrd: i}", "checks: {a: {exec: {command: "+words+"}}}").Checks[0].Exec.Command; len(got) != 1001 {
+	if got := one(t, "template: {kernel: k, initrd: i}",
+		"checks: {a: {exec: {command: "+words+"}}}").Checks[0].Exec.Command; len(got) != 1001 {
 		t.Errorf("%d words", len(got))
 	}
 }
@@ -585,10 +617,12 @@ func TestTenLinesAdoptThreeMachines(t *testing.T) {
 	for _, s := range db.Repair.Steps {
 		kinds = append(kinds, s.Kind)
 	}
-	if want := []fleet.StepKind{fleet.StepStart, fleet.StepResume, fleet.StepReboot, fleet.StepPage}; !slices.Equal(kinds, want) {
+	if want := []fleet.StepKind{fleet.StepStart, fleet.StepResume, fleet.StepReboot,
+		fleet.StepPage}; !slices.Equal(kinds, want) {
 		t.Errorf("the ladder is %v, want %v", kinds, want)
 	}
-	if !reflect.DeepEqual(db.Template, fleet.Template{}) || db.Size != 0 || db.Adopt.Replaceable || !db.Adopt.Select.Means("db-main") {
+	if !reflect.DeepEqual(db.Template, fleet.Template{}) || db.Size != 0 || db.Adopt.Replaceable ||
+		!db.Adopt.Select.Means("db-main") {
 		t.Errorf("it is %+v", db)
 	}
 }
@@ -618,7 +652,8 @@ fleets:
 	}
 }
 
-// Where no wait for health is written, it is long enough for the checks that there are; those that health does not depend on do not count.
+// Where no wait for health is written, it is long enough for the checks that there are; those that health does not
+// depend on do not count.
 func TestTheWaitForHealthFitsTheChecks(t *testing.T) {
 	t.Parallel()
 	template := "template: {image: web.qcow2, disks: {root: ephemeral}}"
@@ -628,14 +663,17 @@ func TestTheWaitForHealthFitsTheChecks(t *testing.T) {
 		lines         []string
 		verify, build time.Duration
 	}{
-		"quick checks":           {[]string{template}, defaultVerifyWithin, defaultBuildWithin},
-		"a slow one":             {[]string{template, slow}, 2 * need, max(defaultBuildWithin, 2*need)},
-		"a slow one, two of all": {[]string{template, slow, "unhealthy_when: {at_least: 2, of: [alive, page, queue]}"}, defaultVerifyWithin, defaultBuildWithin},
-		"written":                {[]string{template, slow, "repair: {steps: [reboot: {verify_within: 9m}]}", "build_within: 9m"}, 9 * time.Minute, 9 * time.Minute},
+		"quick checks": {[]string{template}, defaultVerifyWithin, defaultBuildWithin},
+		"a slow one":   {[]string{template, slow}, 2 * need, max(defaultBuildWithin, 2*need)},
+		"a slow one, two of all": {[]string{template, slow, "unhealthy_when: {at_least: 2, of: [alive, page, queue]}"},
+			defaultVerifyWithin, defaultBuildWithin},
+		"written": {[]string{template, slow, "repair: {steps: [reboot: {verify_within: 9m}]}",
+			"build_within: 9m"}, 9 * time.Minute, 9 * time.Minute},
 	} {
 		s := one(t, c.lines...)
 		if got := s.Repair.Steps[0].VerifyWithin; got != c.verify || s.BuildWithin != c.build {
-			t.Errorf("%s: %s for a step and %s for a build, want %s and %s", name, got, s.BuildWithin, c.verify, c.build)
+			t.Errorf("%s: %s for a step and %s for a build, want %s and %s", name, got, s.BuildWithin, c.verify,
+				c.build)
 		}
 	}
 }

@@ -65,7 +65,8 @@ func TestStatedDefaultsAreTheRealOnes(t *testing.T) {
 	for _, key := range []string{"boot", "latency", "timeout", "parallel"} {
 		delete(provider.Properties, key) // of the other type
 	}
-	text := func(providerKeys, templateKeys, checkKeys, httpKeys, startKeys, rebootKeys, recreateKeys, repairKeys, fleetKeys string) string {
+	text := func(providerKeys, templateKeys, checkKeys, httpKeys, startKeys, rebootKeys, recreateKeys, repairKeys,
+		fleetKeys string) string {
 		return fmt.Sprintf(`
 providers: {lab: {type: libvirt, uri: qemu:///system%s}}
 fleets:
@@ -88,7 +89,8 @@ fleets:
 	fleetKeys += "\n    shared_fate: {" + strings.TrimPrefix(presets(web.Properties["shared_fate"]), ", ") + "}"
 	repair := presets(web.Properties["repair"]) +
 		", fence: {" + strings.TrimPrefix(presets(web.Properties["repair"].Properties["fence"]), ", ") + "}"
-	full := text(presets(provider), presets(web.Properties["template"]), presets(check), presets(check.Properties["http"]),
+	full := text(presets(provider), presets(web.Properties["template"]), presets(check),
+		presets(check.Properties["http"]),
 		step("start"), step("reboot"), step("recreate"), repair, fleetKeys)
 	bare := text("", "", "", "", "", "", "", "", "")
 	if diff := cmp.Diff(sound(t, bare), sound(t, full), addresses); diff != "" {
@@ -139,10 +141,14 @@ for editors is [hale.schema.json](../hale.schema.json).
 		b.WriteString("| key | type | default | meaning |\n|---|---|---|---|\n")
 		for _, key := range object.order {
 			p := object.Properties[key]
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", key, typeOf(p), defaultOf(object, key), strings.ReplaceAll(p.Description, "|", `\|`))
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", key, typeOf(p), defaultOf(object, key),
+				strings.ReplaceAll(p.Description,
+					"|", `\|`))
 		}
 		if len(object.later) > 0 {
-			fmt.Fprintf(&b, "\nNot available yet, and refused: `%s`.\n", strings.Join(slices.Sorted(maps.Keys(object.later)), "`, `"))
+			fmt.Fprintf(&b, "\nNot available yet, and refused: `%s`.\n",
+				strings.Join(slices.Sorted(maps.Keys(object.later)),
+					"`, `"))
 		}
 	})
 	return b.String()

@@ -23,7 +23,8 @@ fleets:
 		t.Fatal(err)
 	}
 	e := c.Providers[0].Events
-	if len(e.Brokers) != 2 || e.Brokers[0].Address() != "rabbit-1:5671" || !e.Brokers[0].TLS || e.Brokers[0].VHost != "/" {
+	if len(e.Brokers) != 2 || e.Brokers[0].Address() != "rabbit-1:5671" || !e.Brokers[0].TLS ||
+		e.Brokers[0].VHost != "/" {
 		t.Errorf("brokers %+v", e.Brokers)
 	}
 	if b := e.Brokers[1]; b.Address() != "rabbit-2:5673" || b.TLS || b.VHost != "nova" {

@@ -14,8 +14,8 @@ type Exec struct {
 	Parallel int
 }
 
-// ExecVariable is one variable of the program's environment. It says where a secret is kept, so that it can be stored: at most one of Value, File
-// and Env is there.
+// ExecVariable is one variable of the program's environment. It says where a secret is kept, so that it can be stored:
+// at most one of Value, File and Env is there.
 type ExecVariable struct {
 	Name, Value string
 	File        string `json:",omitempty"` // an absolute path

@@ -8,8 +8,8 @@ import (
 	"hale/internal/secret"
 )
 
-// Fence is one way to cut the power of hosts, or their access to storage or network: exactly one of Redfish, IPMI, Agent, Command and Cut is there. Texts
-// may have {host} in them.
+// Fence is one way to cut the power of hosts, or their access to storage or network: exactly one of Redfish, IPMI,
+// Agent, Command and Cut is there. Texts may have {host} in them.
 type Fence struct {
 	Name     string
 	Attempts int

@@ -15,12 +15,14 @@ func hoursShape() shorthand[hoursDraft, clock] {
 	return shorthand[hoursDraft, clock]{
 		short: clockTimes(),
 		long: object[hoursDraft]{fields: []field[hoursDraft]{
-			must("at", "\"02:00-04:00\"", "From when until when, as a clock on the wall shows it. Over midnight, too: `\"23:00-01:00\"`.", clockTimes(),
+			must("at", "\"02:00-04:00\"", "From when until when, as a clock on the wall shows it. Over midnight, "+
+				"too: `\"23:00-01:00\"`.", clockTimes(),
 				func(h *hoursDraft) *at[clock] { return &h.times }),
 			may("days", "The days on which it begins.", list[time.Weekday]{noun: "one day", each: weekday()},
 				func(h *hoursDraft) *at[[]at[time.Weekday]] { return &h.days }).said("every day"),
-			or("zone", defaultZone, "Whose clock: a name of the time zone database. Its summer time counts: an hour that comes twice is meant twice, and one that "+
-				"is left out does not come.", text("a time zone", "Europe/Berlin"), func(h *hoursDraft) *at[string] { return &h.zone }),
+			or("zone", defaultZone, "Whose clock: a name of the time zone database. Its summer time counts: an hour "+
+				"that comes twice is meant twice, and one that is left out does not come.", text("a time zone",
+				"Europe/Berlin"), func(h *hoursDraft) *at[string] { return &h.zone }),
 		}},
 		take: func(v at[clock]) hoursDraft {
 			return hoursDraft{times: v, zone: at[string]{value: defaultZone, how: preset}}
@@ -70,7 +72,8 @@ func formatClock(d time.Duration) string {
 }
 
 var weekdays = map[string]time.Weekday{
-	"mon": time.Monday, "tue": time.Tuesday, "wed": time.Wednesday, "thu": time.Thursday, "fri": time.Friday, "sat": time.Saturday, "sun": time.Sunday,
+	"mon": time.Monday, "tue": time.Tuesday, "wed": time.Wednesday, "thu": time.Thursday,
+	"fri": time.Friday, "sat": time.Saturday, "sun": time.Sunday,
 }
 
 func weekday() scalar[time.Weekday] {
@@ -100,7 +103,8 @@ func (c *fleetCompiler) hours(all []at[hoursDraft]) []fleet.Hours {
 		if d.zone.known() && d.zone.value != defaultZone {
 			zone, err := time.LoadLocation(d.zone.value)
 			if err != nil || d.zone.value == "Local" {
-				c.add(d.zone.spot, fmt.Sprintf("there is no time zone %s", d.zone.value), "write for example Europe/Berlin or UTC")
+				c.add(d.zone.spot, fmt.Sprintf("there is no time zone %s", d.zone.value),
+					"write for example Europe/Berlin or UTC")
 				continue
 			}
 			hours.Zone = zone

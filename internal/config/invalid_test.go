@@ -14,7 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write the generated documents and the expected problems anew")
 
-// TestS57InvalidConfigurations reads each story in testdata/invalid: what is written, and exactly what is said about it.
+// TestS57InvalidConfigurations reads each story in testdata/invalid: what is written, and exactly what is said about
+// it.
 func TestS57InvalidConfigurations(t *testing.T) {
 	t.Parallel()
 	stories, err := filepath.Glob("testdata/invalid/*.txtar")

@@ -235,7 +235,8 @@ func (r *reader) mapping(values []*ast.MappingValueNode, s spot) (node, bool) {
 		where := placeOf(v.Key, s.place)
 		key, ok := keyText(v.Key)
 		if !ok { // what a merge key would add is not known, so nothing can be said of the rest
-			r.add(spot{place: where, path: s.path}, "merge keys and other special keys are not available yet", "write the entries out")
+			r.add(spot{place: where, path: s.path}, "merge keys and other special keys are not available yet",
+				"write the entries out")
 			return out, false
 		}
 		if there, twice := first[key]; twice {

@@ -7,8 +7,8 @@ import (
 	"hale/internal/secret"
 )
 
-// Target is one place where people are told: exactly one of Mail, Webhook and Command is there. Which events it wants, and how often
-// a message is tried, stands with each fleet (fleet.Recipient).
+// Target is one place where people are told: exactly one of Mail, Webhook and Command is there. Which events it wants,
+// and how often a message is tried, stands with each fleet (fleet.Recipient).
 type Target struct {
 	Name    fleet.TargetName
 	Timeout time.Duration // of one try

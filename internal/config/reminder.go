@@ -28,14 +28,16 @@ const cyclesWord = "cycles"
 func reminderShape() scalar[reminder] {
 	of := duration(minRemindEvery, maxRemindEvery)
 	return scalar[reminder]{
-		noun: "a duration or a number of cycles", example: "30m", forms: []form{formText, formNumber}, parse: parseReminder,
+		noun: "a duration or a number of cycles", example: "30m", forms: []form{formText, formNumber},
+		parse: parseReminder,
 		format: func(r reminder) any {
 			if r.cycles > 0 {
 				return fmt.Sprintf("%d %s", r.cycles, cyclesWord)
 			}
 			return formatDuration(r.every)
 		},
-		json: schema{Type: "string", Pattern: strings.TrimSuffix(of.json.Pattern, "$") + `$|^[0-9]+ +cycles?$`, noun: "duration or number of cycles",
+		json: schema{Type: "string", Pattern: strings.TrimSuffix(of.json.Pattern, "$") + `$|^[0-9]+ +cycles?$`,
+			noun:   "duration or number of cycles",
 			bounds: of.json.bounds},
 	}
 }
@@ -53,7 +55,8 @@ func parseReminder(text string) (reminder, *flaw) {
 	return reminder{cycles: n}, bad
 }
 
-// remindEvery returns the time between reminders. A cycle is the time in which each of the fleet's checks is made once more: the longest every.
+// remindEvery returns the time between reminders. A cycle is the time in which each of the fleet's checks is made once
+// more: the longest every.
 func (c *fleetCompiler) remindEvery() time.Duration {
 	r := c.draft.notify.value.remindEvery
 	if r.value.cycles == 0 {
@@ -71,10 +74,12 @@ func (c *fleetCompiler) remindEvery() time.Duration {
 	case cycle == 0:
 		c.add(r.spot, "counts cycles of the fleet's checks, and it has none", "write a duration, as 30m")
 	case every < minRemindEvery:
-		c.add(r.spot, fmt.Sprintf("%d cycles of %s are %s, and a person is reminded every %s at most", r.value.cycles, formatDuration(cycle), formatDuration(every),
+		c.add(r.spot, fmt.Sprintf("%d cycles of %s are %s, and a person is reminded every %s at most", r.value.cycles,
+			formatDuration(cycle), formatDuration(every),
 			formatDuration(minRemindEvery)), fmt.Sprintf("write at least %d cycles", (minRemindEvery+cycle-1)/cycle))
 	case every > maxRemindEvery:
-		c.add(r.spot, fmt.Sprintf("%d cycles of %s are %s, longer than %s", r.value.cycles, formatDuration(cycle), formatDuration(every), formatDuration(maxRemindEvery)),
+		c.add(r.spot, fmt.Sprintf("%d cycles of %s are %s, longer than %s", r.value.cycles, formatDuration(cycle),
+			formatDuration(every), formatDuration(maxRemindEvery)),
 			fmt.Sprintf("write at most %d cycles", maxRemindEvery/cycle))
 	}
 	return every

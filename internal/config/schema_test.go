@@ -178,7 +178,8 @@ func TestSchemaAcceptsWhatIsValid(t *testing.T) {
 		"starter": starter,
 		"days": "fleets:\n  web:\n    provider: lab\n    size: 1\n    history: 90d\n    grace: 1d\n" +
 			"    repair:\n      attempts: 3 in 2d12h\n",
-		"bare words": "fleets:\n  web:\n    provider: lab\n    size: 1\n    unhealthy_when: a\n    checks:\n      a:\n        ping:\n" +
+		"bare words": "fleets:\n  web:\n    provider: lab\n    size: 1\n    unhealthy_when: a\n    checks:\n      " +
+			"a:\n        ping:\n" +
 			"    repair:\n      steps:\n        - start\n        - reboot:\n        - recreate: {}\n",
 		"nothing": "providers:\nfleets:\n",
 	}
@@ -201,10 +202,14 @@ func TestSchemaRefusesWhatIsWrongInForm(t *testing.T) {
 	t.Parallel()
 	j := newJudge(t)
 	for _, story := range []string{
-		"attempts", "check-exec", "check-not-a-mapping", "check-tcp-without-port", "condition-empty", "duration-empty", "duration-not-one",
-		"duration-without-unit", "external-stop", "fence-proof", "integer-forms", "later-keys", "limits", "names", "not-a-mapping",
-		"percent", "provider-credentials", "provider-type", "several-at-once", "size", "size-of-memory", "steps-empty", "steps-forms",
-		"steps-later", "steps-unknown", "unknown-key-elsewhere", "unknown-key-far", "unknown-key-near", "unknown-key-none-known",
+		"attempts", "check-exec", "check-not-a-mapping", "check-tcp-without-port", "condition-empty",
+		"duration-empty", "duration-not-one",
+		"duration-without-unit", "external-stop", "fence-proof", "integer-forms", "later-keys",
+		"limits", "names", "not-a-mapping",
+		"percent", "provider-credentials", "provider-type", "several-at-once", "size", "size-of-memory",
+		"steps-empty", "steps-forms",
+		"steps-later", "steps-unknown", "unknown-key-elsewhere", "unknown-key-far", "unknown-key-near",
+		"unknown-key-none-known",
 		"unknown-key-too-high", "unknown-key-top", "wrong-forms",
 	} {
 		archive, err := txtar.ParseFile(fmt.Sprintf("testdata/invalid/%s.txtar", story))

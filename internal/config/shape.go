@@ -66,7 +66,8 @@ func (s scalar[V]) wrongForm(n node) *flaw {
 func (s scalar[V]) schema() *schema { j := s.json; return &j }
 
 // bounded adds a range, both ends allowed, to a parser.
-func bounded[V int | uint64 | time.Duration](parse func(string) (V, *flaw), low, high V, format func(V) string) func(string) (V, *flaw) {
+func bounded[V int | uint64 | time.Duration](parse func(string) (V, *flaw), low, high V,
+	format func(V) string) func(string) (V, *flaw) {
 	return func(text string) (V, *flaw) {
 		v, bad := parse(text)
 		if bad != nil {
@@ -111,7 +112,8 @@ func integer(low, high int) scalar[int] {
 		noun: "a whole number", example: strconv.Itoa(max(low, min(high, 1))), forms: []form{formNumber},
 		parse:  bounded(parseInteger, low, high, strconv.Itoa),
 		format: func(n int) any { return n },
-		json:   schema{Type: "integer", Minimum: &low, Maximum: &high, noun: "whole number", bounds: span(low, high, strconv.Itoa)},
+		json: schema{Type: "integer", Minimum: &low, Maximum: &high, noun: "whole number",
+			bounds: span(low, high, strconv.Itoa)},
 	}
 }
 
@@ -129,7 +131,8 @@ func attempts() scalar[rate] {
 		format: func(r rate) any { return formatRate(r) },
 		json: schema{
 			Type: "string", Pattern: "^[0-9]+ +in +(" + spanPattern + ")$", noun: "number in time",
-			bounds: fmt.Sprintf("%d to %d in %s", minAttempts, maxAttempts, span(minAttemptsIn, maxAttemptsIn, formatDuration)),
+			bounds: fmt.Sprintf("%d to %d in %s", minAttempts, maxAttempts,
+				span(minAttemptsIn, maxAttemptsIn, formatDuration)),
 		},
 	}
 }
@@ -174,7 +177,8 @@ func address() scalar[netip.Addr] {
 		parse: func(text string) (netip.Addr, *flaw) {
 			a, err := netip.ParseAddr(text)
 			if err != nil || a.IsUnspecified() || a.IsMulticast() {
-				return netip.Addr{}, flawf("write for example 10.0.0.1 or fd00::1", "%q is not the IP address of a machine", text)
+				return netip.Addr{}, flawf("write for example 10.0.0.1 or fd00::1",
+					"%q is not the IP address of a machine", text)
 			}
 			return a.Unmap(), nil
 		},

@@ -7,8 +7,10 @@ import (
 
 // synonyms are words that other systems have for what is meant.
 var synonyms = map[string][]string{
-	"restart": {"reboot"}, "reset": {"reboot"}, "poweron": {"start"}, "boot": {"start"}, "unpause": {"resume"}, "replace": {"recreate"},
-	"reprovision": {"recreate"}, "reinstall": {"rebuild"}, "notify": {"page"}, "alert": {"page"}, "interval": {"every"}, "replicas": {"size"},
+	"restart": {"reboot"}, "reset": {"reboot"}, "poweron": {"start"}, "boot": {"start"}, "unpause": {"resume"},
+	"replace":     {"recreate"},
+	"reprovision": {"recreate"}, "reinstall": {"rebuild"}, "notify": {"page"}, "alert": {"page"},
+	"interval": {"every"}, "replicas": {"size"},
 	"count": {"size"}, "exec": {"run"}, "command": {"run"}, "script": {"run"}, "livemigrate": {"migrate"},
 }
 

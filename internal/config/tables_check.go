@@ -11,7 +11,8 @@ import (
 func checkShape() object[checkDraft] {
 	return object[checkDraft]{
 		fields: append(wayFields(), []field[checkDraft]{
-			or("every", defaultEvery, "The time from one probe to the next.", duration(100*time.Millisecond, 24*time.Hour),
+			or("every", defaultEvery, "The time from one probe to the next.",
+				duration(100*time.Millisecond, 24*time.Hour),
 				func(c *checkDraft) *at[time.Duration] { return &c.every }),
 			may("timeout", "When no answer is a failure; shorter than every.", duration(10*time.Millisecond, time.Hour),
 				func(c *checkDraft) *at[time.Duration] { return &c.timeout }).
@@ -20,15 +21,20 @@ func checkShape() object[checkDraft] {
 				func(c *checkDraft) *at[int] { return &c.downAfter }),
 			or("up_after", defaultUpAfter, "So many successes in a row make it up again.", integer(1, 1000),
 				func(c *checkDraft) *at[int] { return &c.upAfter }),
-			may("down", "Instead of down_after: so many failures within so many results make the check down, as `3 in 5`, though they need not follow each "+
-				"other. A look before a repair asks as often, too.", shareOfResults(), func(c *checkDraft) *at[share] { return &c.down }),
-			may("up", "Instead of up_after: so many successes within so many results make it up again.", shareOfResults(),
+			may("down", "Instead of down_after: so many failures within so many results make the check down, as `3 "+
+				"in 5`, though they need not follow each other. A look before a repair asks as often, too.",
+				shareOfResults(), func(c *checkDraft) *at[share] { return &c.down }),
+			may("up", "Instead of up_after: so many successes within so many results make it up again.",
+				shareOfResults(),
 				func(c *checkDraft) *at[share] { return &c.up }),
-			may("not_every", "Times of the day at which its failures count for nothing, as `\"02:00-04:00\"`, and until it had the time to speak afresh. It is asked all "+
-				"the same, and its success counts. What the provider says counts, too.", list[hoursDraft]{noun: "one time", each: hoursShape()},
+			may("not_every", "Times of the day at which its failures count for nothing, as `\"02:00-04:00\"`, and "+
+				"until it had the time to speak afresh. It is asked all the same, and its success counts. What the "+
+				"provider says counts, too.", list[hoursDraft]{noun: "one time", each: hoursShape()},
 				func(c *checkDraft) *at[[]at[hoursDraft]] { return &c.notEvery }),
-			may("depends_on", "Checks that explain its failures: while one of them fails, or one on which that depends, this one is unknown, and only that "+
-				"one speaks.", list[string]{noun: "one check", each: name()}, func(c *checkDraft) *at[[]at[string]] { return &c.dependsOn }),
+			may("depends_on", "Checks that explain its failures: while one of them fails, or one on which that "+
+				"depends, this one is unknown, and only that one speaks.",
+				list[string]{noun: "one check", each: name()},
+				func(c *checkDraft) *at[[]at[string]] { return &c.dependsOn }),
 		}...),
 		later: map[string]string{
 			"from": "take it out; checks run where hale runs", "agree": "take it out; checks run where hale runs",
@@ -40,9 +46,11 @@ func checkShape() object[checkDraft] {
 var variableNames = keyForm{noun: "the name of a variable", pattern: "^[A-Za-z_][A-Za-z0-9_]*$"}
 
 // What is said of the programs of checks and of run steps.
-var placeholdersSaid = "`" + strings.Join(fleet.Placeholders(), "`, `") + "` are replaced, and `{meta.KEY}` by what the instance bears under the key. "
+var placeholdersSaid = "`" + strings.Join(fleet.Placeholders(),
+	"`, `") + "` are replaced, and `{meta.KEY}` by what the instance bears under the key. "
 
-const envSaid = "Its environment, beside a PATH: a text, in which the same is replaced, or `{file: PATH}` or `{env: NAME}` for what is secret: that is read " +
+const envSaid = "Its environment, beside a PATH: a text, in which the same is replaced, or `{file: PATH}` or `{env: " +
+	"NAME}` for what is secret: that is read " +
 	"anew each time, and hidden in what the program says."
 
 // share is so many of the last results.
@@ -55,7 +63,8 @@ func shareOfResults() scalar[share] {
 	return scalar[share]{
 		noun: "a number of results", example: "3 in 5", forms: []form{formText}, parse: parseShare,
 		format: func(s share) any { return fmt.Sprintf("%d in %d", s.n, s.of) },
-		json:   schema{Type: "string", Pattern: `^[0-9]+ +in +[0-9]+$`, noun: "number of results", bounds: fmt.Sprintf("1 in 1 to %d in %d", mostResults, mostResults)},
+		json: schema{Type: "string", Pattern: `^[0-9]+ +in +[0-9]+$`, noun: "number of results",
+			bounds: fmt.Sprintf("1 in 1 to %d in %d", mostResults, mostResults)},
 	}
 }
 

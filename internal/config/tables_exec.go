@@ -25,24 +25,31 @@ const (
 
 func execFields() []field[providerDraft] {
 	return []field[providerDraft]{
-		may("command", "exec only, and needed there: the program and its arguments, without a shell. What it reads and writes is in [the contract](exec-provider.md). "+
-			"A relative path begins at the folder of this file. Put no secrets here: everybody on the server can read them.",
+		may("command", "exec only, and needed there: the program and its arguments, without a shell. What it reads "+
+			"and writes is in [the contract](exec-provider.md). A relative path begins at the folder of this file. "+
+			"Put no secrets here: everybody on the server can read them.",
 			list[string]{noun: "the program", each: text("a word of the command", "/usr/local/lib/hale/my-cloud")},
 			func(p *providerDraft) *at[[]at[string]] { return &p.program.command }),
-		may("env", "exec only: the program's environment, beside a PATH: a text, or `{file: PATH}` or `{env: NAME}` for what is secret, which is read for each call.",
-			mapping[valueDraft]{key: "VARIABLE", each: valueShape("a text", "https://cloud.example.org"), names: variableNames},
+		may("env", "exec only: the program's environment, beside a PATH: a text, or `{file: PATH}` or `{env: NAME}` "+
+			"for what is secret, which is read for each call.",
+			mapping[valueDraft]{key: "VARIABLE", each: valueShape("a text", "https://cloud.example.org"),
+				names: variableNames},
 			func(p *providerDraft) *at[[]named[valueDraft]] { return &p.program.env }),
-		or("timeout", defaultExecTimeout, "exec only: when a program is killed whose call has no limit by its step.", duration(time.Second, time.Hour),
+		or("timeout", defaultExecTimeout, "exec only: when a program is killed whose call has no limit by its step.",
+			duration(time.Second, time.Hour),
 			func(p *providerDraft) *at[time.Duration] { return &p.program.timeout }),
-		or("parallel", defaultExecParallel, "exec only: how many programs run at once to change something, and how many to read.", integer(1, 256),
+		or("parallel", defaultExecParallel,
+			"exec only: how many programs run at once to change something, and how many to read.", integer(1, 256),
 			func(p *providerDraft) *at[int] { return &p.program.parallel }),
 	}
 }
 
 func templateOptions() field[templateDraft] {
-	return may("options", "exec only: whatever else the provider's program wants to know, by its own names.", mapping[string]{
-		key: "OPTION", each: text("the option's value", "ssd"), names: keyForm{noun: "the name of an option", pattern: "^[A-Za-z0-9_.-]+$"},
-	}, func(t *templateDraft) *at[[]named[string]] { return &t.options })
+	return may("options", "exec only: whatever else the provider's program wants to know, by its own names.",
+		mapping[string]{
+			key: "OPTION", each: text("the option's value", "ssd"), names: keyForm{noun: "the name of an option",
+				pattern: "^[A-Za-z0-9_.-]+$"},
+		}, func(t *templateDraft) *at[[]named[string]] { return &t.options })
 }
 
 // compileExec judges an exec provider.
@@ -57,7 +64,8 @@ func compileExec(n named[providerDraft], f *finder) Exec {
 		x := ExecVariable{Name: v.name, Value: v.value.plain.value}
 		f.value(v.value) // finds what is wrong with a reference
 		if hushed(v.name) && v.value.plain.written() {
-			f.add(v.spot, "is a secret by its name, and is written here", "keep it in a file or in the environment, and write {file: PATH} or {env: NAME}")
+			f.add(v.spot, "is a secret by its name, and is written here",
+				"keep it in a file or in the environment, and write {file: PATH} or {env: NAME}")
 		}
 		if s := v.value.secret; s.file.given() {
 			x.File = resolve(s.file)

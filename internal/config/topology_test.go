@@ -42,10 +42,12 @@ func TestTheVantageIsWatchedWhereAskedFor(t *testing.T) {
 		"fleets: {}":               {},
 		"vantage: {gateway: true}": {Gateway: true, Every: time.Second, Timeout: 500 * time.Millisecond},
 		"vantage: {canaries: [\"10.0.0.1\", \"fd00::1\"], every: 5s, timeout: 2s}": {
-			Canaries: []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1")}, Every: 5 * time.Second, Timeout: 2 * time.Second},
+			Canaries: []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1")},
+			Every:    5 * time.Second, Timeout: 2 * time.Second},
 	} {
 		got := sound(t, text).Vantage
-		if !slices.Equal(got.Canaries, want.Canaries) || got.Gateway != want.Gateway || got.Every != want.Every || got.Timeout != want.Timeout ||
+		if !slices.Equal(got.Canaries, want.Canaries) || got.Gateway != want.Gateway || got.Every != want.Every ||
+			got.Timeout != want.Timeout ||
 			got.Watched() != (text != "fleets: {}") {
 			t.Errorf("%s: %+v, want %+v", text, got, want)
 		}

@@ -10,7 +10,8 @@ import (
 func TestDurationsRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		unit := rapid.SampledFrom([]time.Duration{1, time.Millisecond, time.Second, time.Minute, time.Hour}).Draw(t, "unit")
+		unit := rapid.SampledFrom([]time.Duration{1, time.Millisecond, time.Second, time.Minute, time.Hour}).Draw(t,
+			"unit")
 		d := time.Duration(rapid.Int64Range(-100_000, 100_000).Draw(t, "count")) * unit
 		got, bad := parseDuration(formatDuration(d))
 		if bad != nil || got != d {
@@ -56,8 +57,9 @@ func TestRatesRoundTrip(t *testing.T) {
 func TestDurationsAreWrittenAsPeopleDo(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]time.Duration{
-		"0s": 0, "500ms": 500 * time.Millisecond, "1s": time.Second, "1m": time.Minute, "1m30s": 90 * time.Second, "10m": 10 * time.Minute,
-		"1h": time.Hour, "1h20m": 80 * time.Minute, "20h": 20 * time.Hour, "1h0m5s": time.Hour + 5*time.Second,
+		"0s": 0, "500ms": 500 * time.Millisecond, "1s": time.Second, "1m": time.Minute, "1m30s": 90 * time.Second,
+		"10m": 10 * time.Minute,
+		"1h":  time.Hour, "1h20m": 80 * time.Minute, "20h": 20 * time.Hour, "1h0m5s": time.Hour + 5*time.Second,
 	} {
 		if got := formatDuration(d); got != want {
 			t.Errorf("want %s, got %s", want, got)
@@ -67,7 +69,8 @@ func TestDurationsAreWrittenAsPeopleDo(t *testing.T) {
 
 func TestSizesThatAreNone(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "MiB", "256", "256MB", "256mib", "256 MiB", "1.5GiB", "-1MiB", "0x10MiB", "99999999999999TiB", "256MiBs", "256B"} {
+	for _, text := range []string{"", "MiB", "256", "256MB", "256mib", "256 MiB", "1.5GiB",
+		"-1MiB", "0x10MiB", "99999999999999TiB", "256MiBs", "256B"} {
 		if n, bad := parseSize(text); bad == nil {
 			t.Errorf("%q is read as %d", text, n)
 		}
@@ -78,7 +81,8 @@ func TestNearestWord(t *testing.T) {
 	t.Parallel()
 	known := []string{"every", "timeout", "down_after", "up_after", "http", "ping"}
 	for word, want := range map[string]string{
-		"evry": "every", "evrey": "every", "Timeout": "timeout", "downAfter": "down_after", "up-after": "up_after", "htp": "http",
+		"evry": "every", "evrey": "every", "Timeout": "timeout", "downAfter": "down_after",
+		"up-after": "up_after", "htp": "http",
 		"downafter": "down_after", "interval": "every", "colour": "", "x": "", "": "",
 	} {
 		if got, ok := nearest(word, known); got != want || ok != (want != "") {

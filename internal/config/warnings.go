@@ -13,7 +13,8 @@ import (
 func (c *Config) Warnings() []string {
 	var out []string
 	for _, name := range c.Passed {
-		out = append(out, name+" is not read: only files that end in .yaml are; rename it if it is a part of the configuration")
+		out = append(out, name+" is not read: only files that end in .yaml are; rename it if it is a part of the "+
+			"configuration")
 	}
 	for _, p := range c.Providers {
 		for _, h := range p.Hosts {
@@ -36,8 +37,8 @@ func (c *Config) Warnings() []string {
 				out = append(out, silenceWarnings(f, p)...)
 			}
 			if boot := p.Simulated.Boot; p.Type == ProviderSimulated && boot > f.Grace {
-				out = append(out, fmt.Sprintf("fleets.%s.grace: %s is less than the %s that provider %s takes to boot a "+
-					"machine: it is taken for failed, and repaired, before it is up; write more", f.Name,
+				out = append(out, fmt.Sprintf("fleets.%s.grace: %s is less than the %s that provider %s takes to "+
+					"boot a machine: it is taken for failed, and repaired, before it is up; write more", f.Name,
 					formatDuration(f.Grace), formatDuration(boot), p.Name))
 			}
 		}
@@ -88,15 +89,16 @@ func fleetWarnings(f *fleet.Spec) []string {
 	}
 	for i := range f.Checks {
 		if k := &f.Checks[i]; f.Mode == fleet.ModeAct && k.DownAfter == 1 && k.Reaches() {
-			out = append(out, fmt.Sprintf("fleets.%s.checks.%s.down_after: 1: a single lost packet makes a machine unhealthy, "+
-				"and it is repaired for it; write 2 or more", f.Name, k.Name))
+			out = append(out, fmt.Sprintf("fleets.%s.checks.%s.down_after: 1: a single lost packet makes a machine "+
+				"unhealthy, and it is repaired for it; write 2 or more", f.Name, k.Name))
 		}
 	}
 	b := f.Limits.Brake
 	if f.Mode != fleet.ModeAct || f.Adopt.Selects() || f.Size == 0 || guard.BrakeLimit(b, f.Size) > 0 {
 		return out
 	}
-	out = append(out, fmt.Sprintf("fleets.%s.limits.brake: %d%% of %d machines is none, and at_least is %d: the brake engages at the "+
-		"first failure, so nothing is ever repaired; write at_least: 1 or more", f.Name, b.Percent, f.Size, b.AtLeast))
+	out = append(out, fmt.Sprintf("fleets.%s.limits.brake: %d%% of %d machines is none, and at_least is %d: the "+
+		"brake engages at the first failure, so nothing is ever repaired; write at_least: 1 or more", f.Name, b.Percent,
+		f.Size, b.AtLeast))
 	return out
 }

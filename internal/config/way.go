@@ -51,7 +51,8 @@ func wayFields() []field[checkDraft] {
 	for _, w := range ways {
 		fields = append(fields, w.key)
 	}
-	fields[0].doc += " A check asks in one way: one of " + enumerated(ways, func(w way) string { return string(w.kind) }) + "."
+	fields[0].doc += " A check asks in one way: one of " + enumerated(ways,
+		func(w way) string { return string(w.kind) }) + "."
 	return fields
 }
 

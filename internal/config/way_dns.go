@@ -17,33 +17,42 @@ type dnsDraft struct {
 	tcp    at[bool]
 }
 
-var dnsWay = wayOf(fleet.CheckDNS, "name: www.example.org", "Ask the name server on the machine itself for a record.", dnsShape(),
+var dnsWay = wayOf(fleet.CheckDNS, "name: www.example.org", "Ask the name server on the machine itself for a record.",
+	dnsShape(),
 	func(c *fleetCompiler, d at[dnsDraft], out *fleet.Check) {
 		out.Port, out.DNS = d.value.port.value, c.dns(d.value)
 	}, writeDNS)
 
 func dnsShape() object[dnsDraft] {
 	return object[dnsDraft]{fields: []field[dnsDraft]{
-		must("name", "www.example.org", "The name that is asked for.", text("a name", "www.example.org"), func(d *dnsDraft) *at[string] { return &d.name }),
-		or("type", defaultRecord, "The type of record. That there is none is a failure.", choice(nil, fleet.RecordA, fleet.RecordAAAA, fleet.RecordCNAME, fleet.RecordMX,
-			fleet.RecordTXT, fleet.RecordSRV, fleet.RecordNS, fleet.RecordSOA, fleet.RecordPTR), func(d *dnsDraft) *at[fleet.RecordType] { return &d.record }),
-		may("answer", "What the records must say, all of it, as `[192.0.2.1]`, `[\"10 mail.example.org\"]` for MX, `[\"0 5 5060 sip.example.org\"]` for SRV; of SOA the primary server. "+
-			"Further records are no failure.", list[string]{noun: "one record", each: text("a record", "192.0.2.1")}, func(d *dnsDraft) *at[[]at[string]] { return &d.answer }).
+		must("name", "www.example.org", "The name that is asked for.", text("a name", "www.example.org"),
+			func(d *dnsDraft) *at[string] { return &d.name }),
+		or("type", defaultRecord, "The type of record. That there is none is a failure.",
+			choice(nil, fleet.RecordA, fleet.RecordAAAA, fleet.RecordCNAME, fleet.RecordMX,
+				fleet.RecordTXT, fleet.RecordSRV, fleet.RecordNS, fleet.RecordSOA, fleet.RecordPTR),
+			func(d *dnsDraft) *at[fleet.RecordType] { return &d.record }),
+		may("answer", "What the records must say, all of it, as `[192.0.2.1]`, `[\"10 mail.example.org\"]` for MX, "+
+			"`[\"0 5 5060 sip.example.org\"]` for SRV; of SOA the primary server. Further records are no failure.",
+			list[string]{noun: "one record", each: text("a record",
+				"192.0.2.1")}, func(d *dnsDraft) *at[[]at[string]] { return &d.answer }).
 			said("anything"),
 		or("port", defaultDNSPort, "The port.", integer(1, 65535), func(d *dnsDraft) *at[int] { return &d.port }),
-		or("tcp", false, "Ask by TCP at once. Otherwise only what is too long for a datagram is asked for by it.", boolean(), func(d *dnsDraft) *at[bool] { return &d.tcp }),
+		or("tcp", false, "Ask by TCP at once. Otherwise only what is too long for a datagram is asked for by it.",
+			boolean(), func(d *dnsDraft) *at[bool] { return &d.tcp }),
 	}}
 }
 
 func (c *fleetCompiler) dns(d dnsDraft) fleet.DNSCheck {
 	out := fleet.DNSCheck{Name: d.name.value, Type: d.record.value, TCP: d.tcp.value}
 	if d.name.given() && !domainName(d.name.value) {
-		c.add(d.name.spot, fmt.Sprintf("%q is not a name in DNS", d.name.value), "write for example www.example.org, and xn--… for what is not ASCII")
+		c.add(d.name.spot, fmt.Sprintf("%q is not a name in DNS", d.name.value),
+			"write for example www.example.org, and xn--… for what is not ASCII")
 	}
 	for _, a := range d.answer.value {
 		if a.given() && d.record.known() {
 			if example, bad := recordFlaw(d.record.value, a.value); bad {
-				c.add(a.spot, fmt.Sprintf("%q is not what a record of type %s says", a.value, d.record.value), "write for example "+example)
+				c.add(a.spot, fmt.Sprintf("%q is not what a record of type %s says", a.value, d.record.value),
+					"write for example "+example)
 			}
 		}
 		out.Answer = append(out.Answer, a.value)
@@ -55,7 +64,8 @@ func (c *fleetCompiler) dns(d dnsDraft) fleet.DNSCheck {
 func domainName(text string) bool {
 	text = strings.TrimSuffix(text, ".")
 	for label := range strings.SplitSeq(text, ".") {
-		if label == "" || len(label) > 63 || strings.ContainsFunc(label, func(r rune) bool { return r <= ' ' || r > '~' || r == '/' || r == ':' || r == '@' }) {
+		if label == "" || len(label) > 63 || strings.ContainsFunc(label,
+			func(r rune) bool { return r <= ' ' || r > '~' || r == '/' || r == ':' || r == '@' }) {
 			return false
 		}
 	}

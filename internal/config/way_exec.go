@@ -14,23 +14,25 @@ type execDraft struct {
 }
 
 var execWay = wayOf(fleet.CheckExec, "command: […]",
-	"Run a program on hale's side: a script of your own, or a monitoring plugin. Exit code 0 is a success; 3, and what a shell says "+
-		"that cannot run it (126, 127), count neither way; every other one is a failure.", execShape(),
+	"Run a program on hale's side: a script of your own, or a monitoring plugin. Exit code 0 is a success; 3, and "+
+		"what a shell says that cannot run it (126, 127), count neither way; every other one is a failure.", execShape(),
 	func(c *fleetCompiler, d at[execDraft], out *fleet.Check) { out.Exec = c.exec(d.value) }, writeExec)
 
 func execShape() object[execDraft] {
 	return object[execDraft]{fields: []field[execDraft]{
 		must("command", "[/usr/lib/hale/probe, \"{ip}\"]", "The program and its arguments, without a shell. "+
-			placeholdersSaid+"When its time is over, it is killed with everything that it started. "+
-			"The first line that it says is kept with the result. Put no secrets here: everybody on the server can read them.",
+			placeholdersSaid+"When its time is over, it is killed with everything that it started. The first line "+
+			"that it says is kept with the result. Put no secrets here: everybody on the server can read them.",
 			list[string]{noun: "the program", each: text("a word of the command", "/usr/lib/hale/probe")},
 			func(e *execDraft) *at[[]at[string]] { return &e.command }),
 		may("env", envSaid,
 			mapping[valueDraft]{
 				key: "VARIABLE", names: variableNames, each: valueShape("the variable's value", "production"),
 			}, func(e *execDraft) *at[[]named[valueDraft]] { return &e.env }),
-		or("warning", fleet.WarningFails, "What exit code 1 means. `fail`: a failure, as with most programs. `ok`: a success, as fits monitoring plugins, for which it "+
-			"is a warning.", choice(nil, fleet.WarningFails, fleet.WarningOK), func(e *execDraft) *at[fleet.Warning] { return &e.warning }),
+		or("warning", fleet.WarningFails, "What exit code 1 means. `fail`: a failure, as with most programs. `ok`: a "+
+			"success, as fits monitoring plugins, for which it is a warning.",
+			choice(nil, fleet.WarningFails, fleet.WarningOK),
+			func(e *execDraft) *at[fleet.Warning] { return &e.warning }),
 	}}
 }
 

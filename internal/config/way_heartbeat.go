@@ -11,8 +11,9 @@ import (
 type heartbeatDraft struct{ token, secret at[secretDraft] }
 
 var heartbeatWay = wayOf(fleet.CheckHeartbeat, "secret: {file: PATH}",
-	"The machine reports by itself, at least once in every `every`, and has `timeout` more; see heartbeats. Until its first report it is unknown, for "+
-		"as long as would make it down. Here timeout is half of every by default, and 3s at least.", heartbeatShape(),
+	"The machine reports by itself, at least once in every `every`, and has `timeout` more; see heartbeats. Until "+
+		"its first report it is unknown, for as long as would make it down. Here timeout is half of every by default, "+
+		"and 3s at least.", heartbeatShape(),
 	func(c *fleetCompiler, d at[heartbeatDraft], out *fleet.Check) { out.Heartbeat = c.heartbeat(d) }, writeHeartbeat)
 
 func heartbeatShape() object[heartbeatDraft] {
@@ -29,7 +30,8 @@ func heartbeatShape() object[heartbeatDraft] {
 
 func (c *fleetCompiler) heartbeat(d at[heartbeatDraft]) fleet.HeartbeatCheck {
 	if simulated := c.providers[c.draft.provider.value].value == ProviderSimulated; !c.listens && !simulated {
-		c.add(d.spot, "needs a place where machines report", "add heartbeats: {listen: \":7700\"} at the top of the file")
+		c.add(d.spot, "needs a place where machines report",
+			"add heartbeats: {listen: \":7700\"} at the top of the file")
 	}
 	token, own := d.value.token, d.value.secret.written()
 	switch {
@@ -51,18 +53,22 @@ func (c *fleetCompiler) heartbeat(d at[heartbeatDraft]) fleet.HeartbeatCheck {
 	return fleet.HeartbeatCheck{}
 }
 
-// beatTimeout returns how long after its time a report may come: half of every by default. It is so long at least that hale knows by then whether it could hear it.
+// beatTimeout returns how long after its time a report may come: half of every by default. It is so long at least that
+// hale knows by then whether it could hear it.
 func (c *fleetCompiler) beatTimeout(d checkDraft) time.Duration {
 	least := heartbeat.MinTimeout
 	switch {
 	case d.every.known() && d.every.value <= least:
-		c.add(d.every.spot, fmt.Sprintf("%s is too short for a heartbeat", formatDuration(d.every.value)), "write 5s or more")
+		c.add(d.every.spot, fmt.Sprintf("%s is too short for a heartbeat", formatDuration(d.every.value)),
+			"write 5s or more")
 	case d.timeout.how == absent:
 		return max(least, d.every.value/2)
 	case d.timeout.known() && d.timeout.value < least:
-		c.add(d.timeout.spot, fmt.Sprintf("%s is too short for a heartbeat", formatDuration(d.timeout.value)), fmt.Sprintf("write %s or more", formatDuration(least)))
+		c.add(d.timeout.spot, fmt.Sprintf("%s is too short for a heartbeat", formatDuration(d.timeout.value)),
+			fmt.Sprintf("write %s or more", formatDuration(least)))
 	case d.timeout.known() && d.every.known() && d.timeout.value >= d.every.value:
-		c.add(d.timeout.spot, fmt.Sprintf("%s is not shorter than every", formatDuration(d.timeout.value)), "raise every or lower timeout")
+		c.add(d.timeout.spot, fmt.Sprintf("%s is not shorter than every", formatDuration(d.timeout.value)),
+			"raise every or lower timeout")
 	}
 	return d.timeout.value
 }

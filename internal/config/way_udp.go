@@ -14,8 +14,9 @@ type udpDraft struct {
 	answer        at[string]
 }
 
-var udpWay = wayOf(fleet.CheckUDP, "port: 27015, send: TEXT", "Send one datagram and wait for the answer. A closed port is a failure at once, as far as the machine says so; a datagram that is lost is "+
-	"one without an answer: let down_after be more than 1.", udpShape(),
+var udpWay = wayOf(fleet.CheckUDP, "port: 27015, send: TEXT", "Send one datagram and wait for the answer. A closed "+
+	"port is a failure at once, as far as the machine says so; a datagram that is lost is one without an answer: let "+
+	"down_after be more than 1.", udpShape(),
 	func(c *fleetCompiler, d at[udpDraft], out *fleet.Check) {
 		out.Port, out.UDP = d.value.port.value, c.udp(d)
 	}, writeUDP)
@@ -23,9 +24,12 @@ var udpWay = wayOf(fleet.CheckUDP, "port: 27015, send: TEXT", "Send one datagram
 func udpShape() object[udpDraft] {
 	return object[udpDraft]{fields: []field[udpDraft]{
 		must("port", "27015", "The port.", integer(1, 65535), func(u *udpDraft) *at[int] { return &u.port }),
-		may("send", "What is sent, as text. One of send and send_hex is needed.", text("a text", "ping"), func(u *udpDraft) *at[string] { return &u.send }),
-		may("send_hex", "What is sent, as bytes in hexadecimal digits, with blanks between them or not.", hexadecimal(), func(u *udpDraft) *at[string] { return &u.sendHex }),
-		may("answer", "A regular expression (RE2) that the answer must match, else it is a failure; `\\xNN` stands for a byte below 80. Any answer will do where nothing is written.",
+		may("send", "What is sent, as text. One of send and send_hex is needed.", text("a text",
+			"ping"), func(u *udpDraft) *at[string] { return &u.send }),
+		may("send_hex", "What is sent, as bytes in hexadecimal digits, with blanks between them or not.", hexadecimal(),
+			func(u *udpDraft) *at[string] { return &u.sendHex }),
+		may("answer", "A regular expression (RE2) that the answer must match, else it is a failure; `\\xNN` stands "+
+			"for a byte below 80. Any answer will do where nothing is written.",
 			text("a regular expression", "^pong"), func(u *udpDraft) *at[string] { return &u.answer }),
 	}}
 }
@@ -37,12 +41,14 @@ func hexadecimal() scalar[string] {
 		parse: func(text string) (string, *flaw) {
 			b, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
 			if err != nil || len(b) == 0 {
-				return "", flawf("write two digits for each, for example \"ff 00 1a\"", "%q are not bytes in hexadecimal digits", text)
+				return "", flawf("write two digits for each, for example \"ff 00 1a\"",
+					"%q are not bytes in hexadecimal digits", text)
 			}
 			return string(b), nil
 		},
 		format: func(s string) any { return hex.EncodeToString([]byte(s)) },
-		json:   schema{Type: "string", Pattern: `^\s*[0-9A-Fa-f]{2}(\s*[0-9A-Fa-f]{2})*\s*$`, noun: "bytes in hexadecimal digits"},
+		json: schema{Type: "string", Pattern: `^\s*[0-9A-Fa-f]{2}(\s*[0-9A-Fa-f]{2})*\s*$`,
+			noun: "bytes in hexadecimal digits"},
 	}
 }
 
@@ -61,7 +67,8 @@ func (c *fleetCompiler) udp(at at[udpDraft]) fleet.UDPCheck {
 		c.add(at.under("send"), "is missing", "say what the machine answers to: add send: ping, or send_hex: \"ff ff\"")
 	}
 	if len(out.Send) > maxSend {
-		c.add(at.spot, fmt.Sprintf("sends %d bytes", len(out.Send)), fmt.Sprintf("send %d at most, which is one packet", maxSend))
+		c.add(at.spot, fmt.Sprintf("sends %d bytes", len(out.Send)), fmt.Sprintf("send %d at most, which is one packet",
+			maxSend))
 	}
 	return out
 }
