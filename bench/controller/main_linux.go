@@ -1,6 +1,7 @@
-// Command controller measures a whole hale with very many machines: how soon it knows them all, what it takes at rest, and how soon it finds those
-// that fall silent, every one and no other. The machines are addresses of this network namespace, the provider is a program that lists them (an
-// exec provider, so that nothing in hale knows of this), the probes are real.
+// Command controller measures a whole hale with very many machines: how soon it knows them all, what it takes at rest,
+// and how soon it finds those that fall silent, every one and no other. The machines are addresses of this network
+// namespace, the provider is a program that lists them (an exec provider, so that nothing in hale knows of this), the
+// probes are real.
 //
 //	controller [-n 50000] [-fleets 10] [-every 1s] [-dead 0.1] [-hale bin/hale] [-out FILE]
 //

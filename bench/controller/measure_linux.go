@@ -69,7 +69,9 @@ func measure(ctx context.Context, o options) error {
 			t.program.end()
 		}
 	}()
-	for _, step := range []func(context.Context) error{t.configure, t.list, t.start, t.rest, t.fail, t.mend, t.restart} {
+	for _, step := range []func(context.Context) error{
+		t.configure, t.list, t.start, t.rest, t.fail, t.mend, t.restart,
+	} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("%w\n%s", err, tail(filepath.Join(dir, "log")))
 		}
@@ -100,10 +102,14 @@ func (t *trial) configure(context.Context) error {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "providers:\n  field: {type: exec, command: [%s, provider, \"%d\", \"%d\"], poll: 1m, timeout: 1m}\nfleets:\n", self, t.machines, t.fleets)
+	fmt.Fprintf(&b,
+		"providers:\n  field: {type: exec, command: [%s, provider, \"%d\", \"%d\"], poll: 1m, timeout: 1m}\nfleets:\n",
+		self, t.machines, t.fleets)
 	for i := range t.fleets {
 		f := fleetOf(i, t.fleets)
-		fmt.Fprintf(&b, "  %s:\n    provider: field\n    mode: observe\n    select: {name: \"%s-*\"}\n    checks: {alive: {ping: {}, every: %s, timeout: %s, down_after: 3, up_after: 1}}\n",
+		fmt.Fprintf(&b,
+			"  %s:\n    provider: field\n    mode: observe\n    select: {name: \"%s-*\"}\n    checks: {alive: {ping: "+
+				"{}, every: %s, timeout: %s, down_after: 3, up_after: 1}}\n",
 			f, f, t.every, min(t.every*9/10, 2*time.Second))
 	}
 	return os.WriteFile(filepath.Join(t.dir, "hale.yaml"), []byte(b.String()), 0o600)

@@ -25,7 +25,8 @@ func begin(hale, dir string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(context.Background(), hale, "run", filepath.Join(dir, "hale.yaml"), "--data-dir", filepath.Join(dir, "data"))
+	cmd := exec.CommandContext(context.Background(), hale, "run", filepath.Join(dir, "hale.yaml"), "--data-dir",
+		filepath.Join(dir, "data"))
 	cmd.Stdout, cmd.Stderr = log, log
 	p, err := rig.Start(cmd)
 	if err != nil {
@@ -63,7 +64,8 @@ func silence(ctx context.Context, dir string, addresses []string) error {
 	if len(addresses) > 0 {
 		b.WriteString("    elements = { " + strings.Join(addresses, ", ") + " }\n")
 	}
-	b.WriteString("  }\n  chain in { type filter hook input priority 0; ip daddr @silent icmp type echo-request drop; }\n}\n")
+	b.WriteString("  }\n  chain in { type filter hook input priority 0; ip daddr @silent icmp type echo-request " +
+		"drop; }\n}\n")
 	file := filepath.Join(dir, "silent.nft")
 	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 		return err

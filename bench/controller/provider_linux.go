@@ -27,7 +27,8 @@ func nameOf(i, fleets int) string { return fmt.Sprintf("%s-%06d", fleetOf(i, fle
 
 func fleetOf(i, fleets int) string { return fmt.Sprintf("f%d", i%fleets) }
 
-// provide answers one call of the contract (docs/reference/exec-provider.md): machines that run, and nothing that could be done to them.
+// provide answers one call of the contract (docs/reference/exec-provider.md): machines that run, and nothing that could
+// be done to them.
 func provide(machines, fleets string, in io.Reader, out io.Writer) error {
 	n, err := strconv.Atoi(machines)
 	if err != nil {
@@ -80,5 +81,6 @@ func answer(w io.Writer, n, fleets int, operation, id string) {
 }
 
 func instance(w io.Writer, i, fleets int) {
-	fmt.Fprintf(w, `{"id":"%d","name":%q,"power":"running","address":%q,"mark":null}`, i, nameOf(i, fleets), addressOf(i))
+	fmt.Fprintf(w, `{"id":"%d","name":%q,"power":"running","address":%q,"mark":null}`, i, nameOf(i, fleets),
+		addressOf(i))
 }

@@ -127,7 +127,8 @@ func (c *campaign) judge(ctx context.Context, mutants []mutant) ([]result, cost,
 		return nil, cost{}, err
 	}
 	limit := limitFor(baseline, c.limit)
-	fmt.Fprintf(c.say, "the baseline passes in %.1fs, with %.1fs of processor time; each mutant gets %v of that, and %v by the clock\n",
+	fmt.Fprintf(c.say, "the baseline passes in %.1fs, with %.1fs of processor time; "+
+		"each mutant gets %v of that, and %v by the clock\n",
 		baseline.wall.Seconds(), baseline.cpu.Seconds(), limit.cpu.Round(time.Second), limit.wall.Round(time.Second))
 	if c.cover {
 		reached, err := s.cover(ctx, c.sources, base)
@@ -157,7 +158,8 @@ func (c *campaign) progress(total int) func(result) {
 	n := 0
 	return func(r result) {
 		n++
-		fmt.Fprintf(c.say, "%4d/%d  %-13s build %4.1fs run %5.1fs  %s  [%s]\n", n, total, r.Outcome, r.Built, r.Ran, r.ID, r.By)
+		fmt.Fprintf(c.say, "%4d/%d  %-13s build %4.1fs run %5.1fs  %s  [%s]\n",
+			n, total, r.Outcome, r.Built, r.Ran, r.ID, r.By)
 	}
 }
 
@@ -197,8 +199,14 @@ func (c *campaign) report(out io.Writer, results []result, baseline cost) error 
 	rows := tally(results)
 	share, some := rows[len(rows)-1].share()
 	if c.json != "" {
-		d := document{Command: c.command, Sample: c.sample, Seed: c.seed, Baseline: baseline.wall.Seconds(), Work: baseline.cpu.Seconds(),
-			Share: share, AtLeast: c.atLeast, Table: rows}
+		d := document{
+			Command:  c.command,
+			Sample:   c.sample,
+			Seed:     c.seed,
+			Baseline: baseline.wall.Seconds(),
+			Work:     baseline.cpu.Seconds(),
+			Share:    share, AtLeast: c.atLeast, Table: rows,
+		}
 		for _, r := range results {
 			d.Mutants = append(d.Mutants, judged{r, c.why[r.key()]})
 		}
@@ -224,7 +232,8 @@ func (c *campaign) report(out io.Writer, results []result, baseline cost) error 
 	case !some:
 		return errors.New("nothing was judged")
 	case share < c.atLeast:
-		return fmt.Errorf("%w: %.1f %% of the mutants, and at least %.1f %% are wanted", errTooFew, 100*share, 100*c.atLeast)
+		return fmt.Errorf("%w: %.1f %% of the mutants, and at least %.1f %% are wanted",
+			errTooFew, 100*share, 100*c.atLeast)
 	}
 	return nil
 }

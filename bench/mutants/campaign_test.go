@@ -18,8 +18,15 @@ import (
 // small are the options of a campaign over the fixture.
 func small(only string) options {
 	return options{
-		packages: []string{"./internal/gate"}, command: "go test -count=1 -failfast ./...", workers: 2, only: regexp.MustCompile(only),
-		hand: "hand.yaml", explained: "explained.txt", atLeast: 0.9, json: "-", memory: 2048,
+		packages:  []string{"./internal/gate"},
+		command:   "go test -count=1 -failfast ./...",
+		workers:   2,
+		only:      regexp.MustCompile(only),
+		hand:      "hand.yaml",
+		explained: "explained.txt",
+		atLeast:   0.9,
+		json:      "-",
+		memory:    2048,
 	}
 }
 
@@ -101,7 +108,8 @@ func TestWithoutAPassingBaselineNothingIsJudged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			results, _, err := campaignOver(t, fixture(t, map[string]string{"internal/gate/gate_test.go": text}), small("^hand:"))
+			results, _, err := campaignOver(t, fixture(t, map[string]string{"internal/gate/gate_test.go": text}),
+				small("^hand:"))
 			if !errors.Is(err, errBaseline) || len(results) > 0 {
 				t.Errorf("%d results, and %v", len(results), err)
 			}
@@ -149,7 +157,9 @@ func TestTheReportNamesSurvivors(t *testing.T) {
 		"Survivors without an explanation: 1\n", "internal/gate/gate.go:26:12 == → != (survived)\n",
 		"explained by: internal/gate/gate.go Gate.Refuses equality | wait == 0 → wait != 0\n",
 		"-\tcase wait == 0, wait > Patience:\n+\tcase wait != 0, wait > Patience:\n",
-		"Survivors with an explanation: 1\n", "reason: a note is for people\n", "of no use any more: no mutant: gate.go Gone boundary: x\n",
+		"Survivors with an explanation: 1\n",
+		"reason: a note is for people\n",
+		"of no use any more: no mutant: gate.go Gone boundary: x\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, out.String())
@@ -157,8 +167,8 @@ func TestTheReportNamesSurvivors(t *testing.T) {
 	}
 }
 
-// TestTheListsOfTheTreeHold keeps the mutants made by hand in step with the source: each applies, and compiles where that
-// can be told without a build.
+// TestTheListsOfTheTreeHold keeps the mutants made by hand in step with the source: each applies, and compiles where
+// that can be told without a build.
 func TestTheListsOfTheTreeHold(t *testing.T) {
 	t.Parallel()
 	tr, err := loadTree(t.Context(), ".")
@@ -192,8 +202,9 @@ func TestTheListsOfTheTreeHold(t *testing.T) {
 func TestHandMadeMutantsThatDoNotApplyAreErrors(t *testing.T) {
 	t.Parallel()
 	for name, list := range map[string]string{
-		"the old text is gone":        "- {name: a, edits: [{file: internal/gate/gate.go, old: nowhere, new: x}]}",
-		"the old text is there twice": "- {name: a, edits: [{file: internal/gate/gate.go, old: return Full, new: return}]}",
+		"the old text is gone": "- {name: a, edits: [{file: internal/gate/gate.go, old: nowhere, new: x}]}",
+		"the old text is there twice": "- {name: a, edits: [{file: internal/gate/gate.go, old: return Full, new: " +
+			"return}]}",
 		"no file":                     "- {name: a, edits: [{file: gone.go, old: a, new: b}]}",
 		"no name":                     "- {edits: [{file: internal/gate/gate.go, old: max, new: min}]}",
 		"a field that does not exist": "- {name: a, edits: [{file: internal/gate/gate.go, old: max, with: min}]}",
@@ -215,7 +226,11 @@ func TestAMirrorLooksLikeTheTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{"testdata/old/a.txt": "old", "../other/b.txt": "other", "../../explained.txt": ""} {
+	for file, want := range map[string]string{
+		"testdata/old/a.txt":  "old",
+		"../other/b.txt":      "other",
+		"../../explained.txt": "",
+	} {
 		// Not filepath.Join: it would take the dots out before the links are followed.
 		if got, err := os.ReadFile(place + "/" + file); err != nil || string(got) != want {
 			t.Errorf("%s holds %q: %v", file, got, err)

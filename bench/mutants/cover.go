@@ -46,7 +46,8 @@ func (s *suite) cover(ctx context.Context, sources []*source, dir string) (cover
 	for _, src := range sources {
 		paths = append(paths, s.importPath(src.dir))
 	}
-	if err := s.compile(ctx, s.packages, dir, "-cover", "-covermode=set", "-coverpkg="+strings.Join(paths, ",")); err != nil {
+	if err := s.compile(ctx, s.packages, dir, "-cover", "-covermode=set",
+		"-coverpkg="+strings.Join(paths, ",")); err != nil {
 		return nil, err
 	}
 	c := coverage{}

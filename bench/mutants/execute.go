@@ -33,7 +33,8 @@ type execution struct {
 
 // run executes the binary. It is killed with all its children when the context ends.
 func (x execution) run(ctx context.Context) (trial, error) {
-	cmd := exec.CommandContext(ctx, "/bin/sh", slices.Concat([]string{"-c", x.limits() + `exec "$0" "$@"`, x.binary}, x.flags)...)
+	cmd := exec.CommandContext(ctx, "/bin/sh",
+		slices.Concat([]string{"-c", x.limits() + `exec "$0" "$@"`, x.binary}, x.flags)...)
 	cmd.Dir = x.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return killGroup(cmd) }
@@ -64,7 +65,8 @@ func (x execution) run(ctx context.Context) (trial, error) {
 	return t, nil
 }
 
-// limits is what a shell does before it becomes the binary: whoever limits a process that runs already may come too late.
+// limits is what a shell does before it becomes the binary: whoever limits a process that runs already may come too
+// late.
 func (x execution) limits() string {
 	var b strings.Builder
 	if x.memory > 0 {

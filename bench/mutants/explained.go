@@ -10,8 +10,8 @@ import (
 // explanations maps the keys of mutants that survive, and may, to the reasons.
 type explanations map[string]string
 
-// loadExplained reads explanations. Each is a paragraph: file, function and operator; the change; and the reason, over as
-// many lines as it takes. Lines that begin with # are comments.
+// loadExplained reads explanations. Each is a paragraph: file, function and operator; the change; and the reason, over
+// as many lines as it takes. Lines that begin with # are comments.
 func loadExplained(file string) (explanations, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -55,7 +55,8 @@ func loadExplained(file string) (explanations, error) {
 	return all, nil
 }
 
-// outdated lists the explanations that explain nothing any more: no mutant has their key, or all that have it are caught.
+// outdated lists the explanations that explain nothing any more: no mutant has their key, or all that have it are
+// caught.
 func (x explanations) outdated(results []result) []string {
 	known, needed := map[string]bool{}, map[string]bool{}
 	for _, r := range results {

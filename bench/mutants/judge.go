@@ -106,7 +106,8 @@ func (s *suite) judge(ctx context.Context, m mutant, dir string, limit cost) (re
 // judgeAll judges the mutants with some workers, each in a folder of its own below dir, and tells each result as it
 // comes. It returns them in the mutants' order. When the context ends, the rest is not run; any other trouble ends it
 // with an error.
-func (s *suite) judgeAll(ctx context.Context, mutants []mutant, dir string, workers int, limit cost, tell func(result)) ([]result, error) {
+func (s *suite) judgeAll(ctx context.Context, mutants []mutant, dir string, workers int, limit cost,
+	tell func(result)) ([]result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	results := make([]result, len(mutants))

@@ -1,5 +1,6 @@
-// Command mutants asks whether the tests would notice. It changes the source of some packages in one small, mechanical way
-// at a time, runs the tests on each changed version, and reports which versions pass: those show what no test holds.
+// Command mutants asks whether the tests would notice. It changes the source of some packages in one small, mechanical
+// way at a time, runs the tests on each changed version, and reports which versions pass: those show what no test
+// holds.
 //
 //	mutants [flags] [packages]
 //
@@ -7,8 +8,8 @@
 // bench/README.md.
 //
 // It promises that the tree is never touched (the changed files are an overlay of the build), that nothing is judged
-// before the tests pass on the source as it stands, and that equal sources, flags and seeds give the same mutants. What a
-// mutant that survives means, it leaves to a person: see explained.txt.
+// before the tests pass on the source as it stands, and that equal sources, flags and seeds give the same mutants. What
+// a mutant that survives means, it leaves to a person: see explained.txt.
 //
 // It needs Linux, for the limit on a run's memory.
 package main
@@ -48,18 +49,23 @@ func parse(args []string, complain io.Writer) (options, error) {
 	var o options
 	f := flag.NewFlagSet("mutants", flag.ContinueOnError)
 	f.SetOutput(complain)
-	f.StringVar(&o.command, "cmd", "go test -count=1 -failfast ./internal/sim/...", "the `tests` that must fail; flags as -name=value")
+	f.StringVar(&o.command, "cmd", "go test -count=1 -failfast ./internal/sim/...",
+		"the `tests` that must fail; flags as -name=value")
 	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "mutants judged side by side")
-	f.IntVar(&o.sample, "sample", 0, "judge only so many, spread over packages and operators; those made by hand come on top (0: all)")
+	f.IntVar(&o.sample, "sample", 0,
+		"judge only so many, spread over packages and operators; those made by hand come on top (0: all)")
 	f.Uint64Var(&o.seed, "seed", 1, "what the sample is chosen by")
 	only := f.String("only", "", "judge only those whose id matches the `expression`")
 	f.StringVar(&o.hand, "hand", "bench/mutants/hand.yaml", "the `file` of mutants made by hand (empty: none)")
-	f.StringVar(&o.explained, "explained", "bench/mutants/explained.txt", "the `file` of explained survivors (empty: none)")
-	f.DurationVar(&o.limit.cpu, "limit", 0, "the processor time that one mutant's tests get, in whole seconds (0: four times the baseline's, at least 20s)")
+	f.StringVar(&o.explained, "explained", "bench/mutants/explained.txt",
+		"the `file` of explained survivors (empty: none)")
+	f.DurationVar(&o.limit.cpu, "limit", 0,
+		"the processor time that one mutant's tests get, in whole seconds (0: four times the baseline's, at least 20s)")
 	f.DurationVar(&o.limit.wall, "wall", 0, "the time by the clock that they get (0: three times -limit)")
 	f.Uint64Var(&o.memory, "memory", 2048, "the MiB that one mutant's tests get (0: any)")
 	f.Float64Var(&o.atLeast, "at-least", 0.90, "the share that must be caught")
-	f.StringVar(&o.json, "json", "", "write all results as one object to the `file` (-: standard output, in place of the report)")
+	f.StringVar(&o.json, "json", "",
+		"write all results as one object to the `file` (-: standard output, in place of the report)")
 	f.BoolVar(&o.cover, "cover", false, "find out first what the tests never reach, and do not run those mutants")
 	f.BoolVar(&o.list, "list", false, "list the mutants, run nothing")
 	if err := f.Parse(args); err != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// mirror makes a folder that looks like the tree from within one package: what a test reads by a relative path is there,
-// as links, and what it writes beside itself, such as an input that made it fail, stays in the mirror, where no later
-// run finds it. It returns the package's folder in the mirror.
+// mirror makes a folder that looks like the tree from within one package: what a test reads by a relative path is
+// there, as links, and what it writes beside itself, such as an input that made it fail, stays in the mirror, where no
+// later run finds it. It returns the package's folder in the mirror.
 func mirror(root, pkg, to string) (string, error) {
 	rel, err := filepath.Rel(root, pkg)
 	if err != nil {
@@ -47,7 +47,8 @@ func linkAll(from, to, but string) error {
 	return nil
 }
 
-// copyFolders makes the folder to with folders where from has folders, and links to all else. Hidden folders are linked.
+// copyFolders makes the folder to with folders where from has folders, and links to all else. Hidden folders are
+// linked.
 func copyFolders(from, to string) error {
 	if err := os.MkdirAll(to, 0o750); err != nil {
 		return err

@@ -103,7 +103,8 @@ func (w *walker) scaled(e ast.Expr) bool {
 	}
 	text := w.text(e)
 	for _, factor := range []string{"*2", "/2"} {
-		w.add(opDuration, e.Pos(), brief(text)+" → "+factor, text+" → ("+text+")"+factor, w.replace(e, "("+text+")"+factor))
+		w.add(opDuration, e.Pos(), brief(text)+" → "+factor,
+			text+" → ("+text+")"+factor, w.replace(e, "("+text+")"+factor))
 	}
 	return true
 }
@@ -159,7 +160,9 @@ func (w *walker) logic(b *ast.BinaryExpr) {
 	to := swaps[b.Op].to
 	edits := []edit{{w.offset(b.OpPos), w.offset(b.OpPos) + len(b.Op.String()), to.String()}}
 	wrap := func(n ast.Expr) {
-		edits = append(edits, edit{w.offset(n.Pos()), w.offset(n.Pos()), "("}, edit{w.offset(n.End()), w.offset(n.End()), ")"})
+		edits = append(edits, edit{w.offset(n.Pos()), w.offset(n.Pos()), "("}, edit{
+			w.offset(n.End()), w.offset(n.End()), ")",
+		})
 	}
 	if to == token.LOR { // it binds less than what may stand around it
 		wrap(b)
@@ -201,7 +204,8 @@ func (w *walker) boolean(id *ast.Ident) {
 	if opposite == "" || w.info.Uses[id] != types.Universe.Lookup(id.Name) {
 		return
 	}
-	w.add(opBoolean, id.Pos(), id.Name+" → "+opposite, w.inLine(id.Pos())+": "+id.Name+" → "+opposite, w.replace(id, opposite))
+	w.add(opBoolean, id.Pos(), id.Name+" → "+opposite,
+		w.inLine(id.Pos())+": "+id.Name+" → "+opposite, w.replace(id, opposite))
 }
 
 // inLine is the line that the place lies in: a literal alone says too little about itself.
@@ -221,7 +225,8 @@ func (w *walker) number(lit *ast.BasicLit) {
 		if m < 0 {
 			text = "(" + to + ")" // x--1 would be another thing
 		}
-		w.add(opNumber, lit.Pos(), lit.Value+" → "+to, w.inLine(lit.Pos())+": "+lit.Value+" → "+to, w.replace(lit, text))
+		w.add(opNumber, lit.Pos(), lit.Value+" → "+to,
+			w.inLine(lit.Pos())+": "+lit.Value+" → "+to, w.replace(lit, text))
 	}
 }
 

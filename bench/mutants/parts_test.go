@@ -60,7 +60,8 @@ func TestSamplesAreSpread(t *testing.T) {
 	for _, m := range got {
 		counts[stratum{m.Package, m.Operator}]++
 	}
-	if len(got) != 11 || counts[stratum{"guard", opNumber}] != 7 || counts[stratum{"repair", opNumber}] != 3 || counts[stratum{"repair", opLogic}] != 1 {
+	if len(got) != 11 || counts[stratum{"guard", opNumber}] != 7 || counts[stratum{"repair", opNumber}] != 3 ||
+		counts[stratum{"repair", opLogic}] != 1 {
 		t.Errorf("60, 30 and 10 of a hundred give %v of eleven", counts)
 	}
 	same := func(a, b []mutant) bool {
@@ -84,8 +85,11 @@ func TestExplanationsAreRead(t *testing.T) {
 		want    int
 		refused bool
 	}{
-		"comments and nothing":    {text: "# a\n\n# b\n", want: 0},
-		"two":                     {text: "a.go f boundary\nx → y\nwhy\n\n# c\na.go g boundary\n x → y\n why\n so\n", want: 2},
+		"comments and nothing": {text: "# a\n\n# b\n", want: 0},
+		"two": {
+			text: "a.go f boundary\nx → y\nwhy\n\n# c\na.go g boundary\n x → y\n why\n so\n",
+			want: 2,
+		},
 		"no reason":               {text: "a.go f boundary\nx → y\n", refused: true},
 		"a head that is too long": {text: "a.go f of boundary\nx → y\nwhy\n", refused: true},
 		"the same again":          {text: "a.go f boundary\nx\nwhy\n\na.go f boundary\nx\nso\n", refused: true},
@@ -109,7 +113,12 @@ func TestExplanationsAreRead(t *testing.T) {
 
 func TestExplanationsGrowOld(t *testing.T) {
 	t.Parallel()
-	a, b := mutant{File: "a.go", Function: "f", Operator: opCase, Change: "x"}, mutant{File: "a.go", Function: "f", Operator: opCase, Change: "y"}
+	a, b := mutant{
+		File:     "a.go",
+		Function: "f",
+		Operator: opCase,
+		Change:   "x",
+	}, mutant{File: "a.go", Function: "f", Operator: opCase, Change: "y"}
 	x := explanations{a.key(): "why", b.key(): "why", "gone": "why"}
 	got := x.outdated([]result{{mutant: a, Outcome: caught}, {mutant: b, Outcome: survived}})
 	if want := []string{"caught: a.go f case: x", "no mutant: gone"}; !slices.Equal(got, want) {
@@ -139,7 +148,8 @@ func TestCoverageTellsWhatIsReached(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if err := c.read("m/a.go:7.10,9.2 2 1\n", "m/"); err != nil || !c.reaches(mutant{File: "a.go", runs: position{8, 1}}) {
+	if err := c.read("m/a.go:7.10,9.2 2 1\n", "m/"); err != nil ||
+		!c.reaches(mutant{File: "a.go", runs: position{8, 1}}) {
 		t.Errorf("what another package's tests reach is reached: %v", err)
 	}
 	if err := c.read("nonsense\n", "m/"); err == nil {
@@ -170,7 +180,8 @@ func TestTheFirstFailureIsSeenAtOnce(t *testing.T) {
 					t.Fatal(n, err)
 				}
 			}
-			if w.culprit != c.culprit || w.crash != c.crash || killed != c.killed || string(w.tail) != strings.Join(c.chunks, "") {
+			if w.culprit != c.culprit || w.crash != c.crash || killed != c.killed ||
+				string(w.tail) != strings.Join(c.chunks, "") {
 				t.Errorf("culprit %q, crash %q, killed %d times, tail %q", w.culprit, w.crash, killed, w.tail)
 			}
 		})
@@ -210,11 +221,23 @@ func TestSharesCountWhatWasRun(t *testing.T) {
 func TestLimitsFollowTheBaseline(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ baseline, set, want cost }{
-		"a short one":                 {cost{time.Second, time.Second}, cost{}, cost{time.Minute, 20 * time.Second}},
-		"a long one":                  {cost{time.Minute, time.Minute}, cost{}, cost{12 * time.Minute, 4 * time.Minute}},
-		"one that mostly waited":      {cost{time.Hour, time.Second}, cost{}, cost{4 * time.Hour, 20 * time.Second}},
-		"what is set is kept":         {cost{time.Minute, time.Minute}, cost{cpu: time.Second, wall: time.Minute}, cost{time.Minute, time.Second}},
-		"the clock follows the limit": {cost{time.Second, time.Second}, cost{cpu: time.Minute}, cost{3 * time.Minute, time.Minute}},
+		"a short one": {cost{time.Second, time.Second}, cost{}, cost{time.Minute, 20 * time.Second}},
+		"a long one": {
+			cost{time.Minute, time.Minute},
+			cost{},
+			cost{12 * time.Minute, 4 * time.Minute},
+		},
+		"one that mostly waited": {cost{time.Hour, time.Second}, cost{}, cost{4 * time.Hour, 20 * time.Second}},
+		"what is set is kept": {
+			cost{time.Minute, time.Minute},
+			cost{cpu: time.Second, wall: time.Minute},
+			cost{time.Minute, time.Second},
+		},
+		"the clock follows the limit": {
+			cost{time.Second, time.Second},
+			cost{cpu: time.Minute},
+			cost{3 * time.Minute, time.Minute},
+		},
 	} {
 		if got := limitFor(c.baseline, c.set); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

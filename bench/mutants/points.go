@@ -56,7 +56,13 @@ func apply(text []byte, edits []edit) []byte {
 func enumerate(s *source) ([]mutant, error) {
 	var all []mutant
 	for _, f := range s.files {
-		w := &walker{source: s, file: f, at: s.fset.File(f.syntax.FileStart), lasts: map[ast.Stmt]bool{}, seen: map[string]bool{}}
+		w := &walker{
+			source: s,
+			file:   f,
+			at:     s.fset.File(f.syntax.FileStart),
+			lasts:  map[ast.Stmt]bool{},
+			seen:   map[string]bool{},
+		}
 		w.seen[squeeze(f.text)] = true
 		for _, decl := range f.syntax.Decls {
 			w.walk(decl)

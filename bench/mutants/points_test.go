@@ -66,7 +66,9 @@ func TestPointsOfTheFixture(t *testing.T) {
 		if slices.ContainsFunc(broken, func(r result) bool { return r.ID == m.ID }) {
 			compiles = " (does not compile)"
 		}
-		got = append(got, fmt.Sprintf("%s %s: %s%s", m.Function, m.Operator, strings.TrimPrefix(m.ID, "internal/gate/gate.go:"), compiles))
+		got = append(got,
+			fmt.Sprintf("%s %s: %s%s", m.Function, m.Operator, strings.TrimPrefix(m.ID, "internal/gate/gate.go:"),
+				compiles))
 		if len(m.patch) != 1 || string(m.patch[m.File]) == gate {
 			t.Errorf("%s changes nothing", m.ID)
 		}
@@ -120,10 +122,16 @@ func TestWhatBecomesOfAFunction(t *testing.T) {
 		},
 		"a condition that == decides is negated once": {
 			"func f(a int) bool", "if a == 1 {\nreturn a > 2\n}\nreturn !(a < 0)", []string{opEquality, opCondition},
-			[]string{"if a != 1 { return a > 2 } return !(a < 0)", "if a == 1 { return !(a > 2) } return !(a < 0)", "if a == 1 { return a > 2 } return (a < 0)"},
+			[]string{
+				"if a != 1 { return a > 2 } return !(a < 0)",
+				"if a == 1 { return !(a > 2) } return !(a < 0)",
+				"if a == 1 { return a > 2 } return (a < 0)",
+			},
 		},
 		"what else in a switch takes over decides whether removing differs from emptying": {
-			"func f(a int) (n int)", "switch a {\ncase 1:\nn = 3\ndefault:\nn = 4\n}\nreturn n", []string{opCase, opCaseBody},
+			"func f(a int) (n int)",
+			"switch a {\ncase 1:\nn = 3\ndefault:\nn = 4\n}\nreturn n",
+			[]string{opCase, opCaseBody},
 			[]string{
 				"switch a { default: n = 4 } return n", "switch a { case 1: default: n = 4 } return n",
 				"switch a { case 1: n = 3 default: } return n",
@@ -189,7 +197,10 @@ func f(a int) {
 			got = append(got, m.Change)
 		}
 	}
-	want := []string{"without return (after: if a > 1 {)", "without return (after: if a > 2 {)", "without return (after: if a > 2 {) (2)"}
+	want := []string{
+		"without return (after: if a > 1 {)", "without return (after: if a > 2 {)",
+		"without return (after: if a > 2 {) (2)",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

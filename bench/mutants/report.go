@@ -97,13 +97,15 @@ func tally(results []result) []count {
 
 func printTable(w io.Writer, rows []count) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "package\toperator\tmade\tnot compiling\tnot run\tcaught\ttimed out\tsurvived\tnot reached\tshare\t")
+	fmt.Fprintln(t,
+		"package\toperator\tmade\tnot compiling\tnot run\tcaught\ttimed out\tsurvived\tnot reached\tshare\t")
 	for _, c := range rows {
 		share := "-"
 		if s, ok := c.share(); ok {
 			share = fmt.Sprintf("%.1f %%", 100*s)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t\n", path.Base(c.Package), c.Operator, c.Made, c.NotCompiling, c.NotRun,
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t\n", path.Base(c.Package), c.Operator, c.Made,
+			c.NotCompiling, c.NotRun,
 			c.Caught, c.TimedOut, c.Survived, c.NotReached, share)
 	}
 	return t.Flush()
@@ -140,7 +142,8 @@ func (t tree) printSurvivors(w io.Writer, results []result, why explanations) er
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "\n%s (%s)\n  explained by: %s\n  line: %s\n%s", r.ID, r.Outcome, strings.ReplaceAll(r.key(), "\n", " | "), r.Source, patch)
+		fmt.Fprintf(w, "\n%s (%s)\n  explained by: %s\n  line: %s\n%s",
+			r.ID, r.Outcome, strings.ReplaceAll(r.key(), "\n", " | "), r.Source, patch)
 	}
 	fmt.Fprintf(w, "\nSurvivors with an explanation: %d\n", len(explained))
 	for _, r := range explained {

@@ -111,7 +111,8 @@ func (t tree) list(ctx context.Context, args ...string) ([]listed, error) {
 
 // load parses and type-checks the packages that the patterns name. What they import is built, and read as export data.
 func (t tree) load(ctx context.Context, patterns []string) ([]*source, error) {
-	all, err := t.list(ctx, append([]string{"-export", "-deps", "-json=ImportPath,Dir,Name,GoFiles,Export,DepOnly", "--"}, patterns...)...)
+	all, err := t.list(ctx,
+		append([]string{"-export", "-deps", "-json=ImportPath,Dir,Name,GoFiles,Export,DepOnly", "--"}, patterns...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,8 @@ func (w *walker) leaveOut(operator string, s ast.Stmt) {
 	w.add(operator, s.Pos(), "without "+brief(text), "without "+text, w.replace(s, ""))
 }
 
-// assigned leaves out one part of an assignment of several, by giving it the value that it has, and turns += and its like round.
+// assigned leaves out one part of an assignment of several, by giving it the value that it has, and turns += and its
+// like round.
 func (w *walker) assigned(a *ast.AssignStmt) {
 	if a.Tok != token.ASSIGN && a.Tok != token.DEFINE && w.numeric(a.Lhs[0]) {
 		w.swap(a.Tok, a.TokPos, a)
@@ -81,7 +82,8 @@ func (w *walker) emptied(c *ast.CaseClause) {
 		return
 	}
 	first, last := w.offset(c.Body[0].Pos()), w.offset(c.Body[len(c.Body)-1].End())
-	w.add(opCaseBody, c.Body[0].Pos(), brief(w.headOf(c))+" emptied", w.headOf(c)+" emptied: "+w.bodyOf(c), edit{first, last, ""})
+	w.add(opCaseBody, c.Body[0].Pos(), brief(w.headOf(c))+" emptied",
+		w.headOf(c)+" emptied: "+w.bodyOf(c), edit{first, last, ""})
 }
 
 // bodyOf names a case by how its body begins: the same head may stand in several switches of a function.
@@ -110,6 +112,7 @@ func (w *walker) removed(c *ast.CaseClause, takenOver bool) {
 		} else {
 			cut.start, cut.end = w.offset(c.List[i-1].End()), w.offset(e.End())
 		}
-		w.add(opCase, e.Pos(), "case without "+brief(w.text(e)), w.headOf(c)+" without "+w.text(e)+": "+w.bodyOf(c), cut)
+		w.add(opCase, e.Pos(), "case without "+brief(w.text(e)),
+			w.headOf(c)+" without "+w.text(e)+": "+w.bodyOf(c), cut)
 	}
 }

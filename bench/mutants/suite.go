@@ -37,7 +37,10 @@ type testPackage struct {
 func (p testPackage) binary() string { return path.Base(p.path) + ".test" }
 
 // buildFlags are the flags of go test that are about the build; the others are the test binary's.
-var buildFlags = []string{"tags", "race", "p", "mod", "modfile", "gcflags", "asmflags", "ldflags", "trimpath", "buildvcs", "msan", "asan", "a"}
+var buildFlags = []string{
+	"tags", "race", "p", "mod", "modfile", "gcflags", "asmflags", "ldflags", "trimpath", "buildvcs", "msan", "asan",
+	"a",
+}
 
 // testFlags are those that a test binary knows by another name.
 var testFlags = []string{
@@ -68,7 +71,8 @@ func parseCommand(command string) (parsedCommand, error) {
 		case !isFlag:
 			c.packages = append(c.packages, word)
 		case bare == "vet" || bare == "c" || bare == "o" || bare == "json" || bare == "overlay" || bare == "exec":
-			return parsedCommand{}, fmt.Errorf("-%s has no place in the command: mutants are built and run one by one", bare)
+			return parsedCommand{}, fmt.Errorf("-%s has no place in the command: mutants are built and run one by one",
+				bare)
 		case slices.Contains(buildFlags, bare):
 			c.build = append(c.build, "-"+name)
 		case slices.Contains(testFlags, bare):
@@ -137,7 +141,9 @@ var complaint = regexp.MustCompile(`(?m)^.*\.go:\d+:\d+: .*$`)
 
 // compile builds the packages' test binaries into a folder.
 func (s *suite) compile(ctx context.Context, packages []testPackage, dir string, flags ...string) error {
-	args := []string{"test", "-c", "-o", dir + string(filepath.Separator), "-ldflags=-w -s", "-p=" + strconv.Itoa(max(1, s.jobs))}
+	args := []string{
+		"test", "-c", "-o", dir + string(filepath.Separator), "-ldflags=-w -s", "-p=" + strconv.Itoa(max(1, s.jobs)),
+	}
 	args = append(append(args, s.build...), flags...)
 	for _, p := range packages {
 		args = append(args, p.path)
@@ -167,7 +173,8 @@ type trial struct {
 type cost struct{ wall, cpu time.Duration }
 
 // try runs test binaries that were built into a folder, until the first that fails or until a limit is reached.
-func (s *suite) try(ctx context.Context, packages []testPackage, dir string, limit cost, p patience, flags ...string) (trial, error) {
+func (s *suite) try(ctx context.Context, packages []testPackage, dir string, limit cost, p patience,
+	flags ...string) (trial, error) {
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, limit.wall)
 	defer cancel()

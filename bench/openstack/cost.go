@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// cost measures what the cloud pays for being watched: its processor time while hale watches healthy servers, without what it needs when
-// nobody watches.
+// cost measures what the cloud pays for being watched: its processor time while hale watches healthy servers, without
+// what it needs when nobody watches.
 func (h *hale) cost(ctx context.Context, window time.Duration, out *results) error {
 	say("the cost of watching %d", h.size)
 	h.stop(syscall.SIGTERM)
@@ -46,7 +46,8 @@ func (h *hale) cost(ctx context.Context, window time.Duration, out *results) err
 	}
 	for service, s := range busy {
 		if service != own {
-			c.Cloud += max(s-idle[service], 0) // what one needed less, by chance, is not set off against what another needed more
+			// what one needed less, by chance, is not set off against what another needed more
+			c.Cloud += max(s-idle[service], 0)
 		}
 	}
 	if c.Polls == 0 {
@@ -63,7 +64,8 @@ const own = "hale"
 // ticks are the kernel's unit of processor time, per second. It has been 100 for all programs since Linux 2.6.
 const ticks = 100
 
-// used returns the seconds of processor time that each service of the cloud used in the window, and the program with the pid.
+// used returns the seconds of processor time that each service of the cloud used in the window, and the program with
+// the pid.
 func used(ctx context.Context, window time.Duration, pid int) (map[string]float64, error) {
 	before, err := processes(pid)
 	if err != nil {
@@ -89,9 +91,13 @@ type process struct {
 }
 
 // known are the services, told by a word of their command lines.
-var known = []string{"keystone", "placement", "glance", "neutron", "nova-api", "nova-conductor", "nova-scheduler", "computer.py", "mariadbd", "rabbit", "memcached"}
+var known = []string{
+	"keystone", "placement", "glance", "neutron", "nova-api", "nova-conductor", "nova-scheduler", "computer.py",
+	"mariadbd", "rabbit", "memcached",
+}
 
-// processes returns those of the cloud, which live in this program's network but in a process namespace of their own, and the one with the pid.
+// processes returns those of the cloud, which live in this program's network but in a process namespace of their own,
+// and the one with the pid.
 func processes(pid int) (map[string]process, error) {
 	network, err := os.Readlink("/proc/thread-self/ns/net")
 	if err != nil {

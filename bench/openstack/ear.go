@@ -10,7 +10,8 @@ import (
 	"hale/internal/secret"
 )
 
-// ear hears on the message bus when Nova itself has done what was asked of it: a stop and a delete only begin with the request.
+// ear hears on the message bus when Nova itself has done what was asked of it: a stop and a delete only begin with the
+// request.
 type ear struct {
 	end     context.CancelFunc
 	ending  sync.WaitGroup
@@ -21,7 +22,11 @@ type ear struct {
 }
 
 func newEar(ctx context.Context, url secret.Secret) (*ear, error) {
-	l, err := notification.New(notification.Options{Name: "bench", TransportURL: url, Logger: slog.New(slog.DiscardHandler)})
+	l, err := notification.New(notification.Options{
+		Name:         "bench",
+		TransportURL: url,
+		Logger:       slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +70,11 @@ func (e *ear) forget() {
 func (e *ear) first(fault, id string) time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.last[id][map[string]notification.Kind{"error": notification.Failed, "delete": notification.Deleted, "stop": notification.Stopped}[fault]]
+	return e.last[id][map[string]notification.Kind{
+		"error":  notification.Failed,
+		"delete": notification.Deleted,
+		"stop":   notification.Stopped,
+	}[fault]]
 }
 
 func (e *ear) close() {

@@ -27,7 +27,8 @@ const (
 // poll is the time from one listing to the next.
 const poll = 5 * time.Second
 
-// atOnce is how many machines are in repair at once, at most, and twice as many as are built: what more than that asks of a small cloud, it does no sooner.
+// atOnce is how many machines are in repair at once, at most, and twice as many as are built: what more than that asks
+// of a small cloud, it does no sooner.
 const atOnce = 10
 
 // hale is one hale with one fleet.
@@ -201,7 +202,8 @@ func (h *hale) await(ctx context.Context, within time.Duration, what string, con
 		if time.Now().After(deadline) || h.over() {
 			tail, _ := os.ReadFile(h.log.Name()) // it says more than the error, if it can be read
 			lines := strings.Split(strings.TrimSpace(string(tail)), "\n")
-			return fmt.Errorf("%s: not within %s, or hale ended; its log ends with\n%s", what, within, strings.Join(lines[max(len(lines)-15, 0):], "\n"))
+			return fmt.Errorf("%s: not within %s, or hale ended; its log ends with\n%s",
+				what, within, strings.Join(lines[max(len(lines)-15, 0):], "\n"))
 		}
 		if err := pause(ctx, 250*time.Millisecond); err != nil {
 			return err

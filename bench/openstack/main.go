@@ -1,7 +1,9 @@
-// Command openstack measures hale on a real OpenStack that it starts itself: how soon a failed server is recovered, by event and by poll,
-// what the cloud pays for being watched, and what hale does when the cloud's own API fails, or hale is killed.
+// Command openstack measures hale on a real OpenStack that it starts itself: how soon a failed server is recovered, by
+// event and by poll, what the cloud pays for being watched, and what hale does when the cloud's own API fails, or hale
+// is killed.
 //
-// It prints a table beside the figures of the retired Senlin on the same kind of cloud, and writes everything as JSON. As root.
+// It prints a table beside the figures of the retired Senlin on the same kind of cloud, and writes everything as JSON.
+// As root.
 package main
 
 import (
@@ -38,9 +40,11 @@ func main() {
 	flag.StringVar(&c.hale, "hale", "bin/hale", "the program to measure")
 	flag.StringVar(&c.out, "out", "bench/out/openstack.json", "where the results go")
 	flag.StringVar(&sizes, "sizes", "10,50,200", "sizes of the fleets; of ten one server fails, of more 20 % at once")
-	flag.StringVar(&faults, "faults", "error,delete,stop", "how servers fail; of more than 10, only the first by poll, and of more than 50 by event, too")
+	flag.StringVar(&faults, "faults", "error,delete,stop",
+		"how servers fail; of more than 10, only the first by poll, and of more than 50 by event, too")
 	flag.StringVar(&ways, "ways", "event,poll", "how hale hears of it")
-	flag.StringVar(&parts, "parts", "recovery,cost,away,404,kill", "what is measured; cost on the fleets of more than 10, away, 404 and kill on the first of 50 or less")
+	flag.StringVar(&parts, "parts", "recovery,cost,away,404,kill",
+		"what is measured; cost on the fleets of more than 10, away, 404 and kill on the first of 50 or less")
 	flag.DurationVar(&c.window, "window", time.Minute, "how long the cost of watching is measured")
 	flag.StringVar(&c.keep, "keep", "", "a folder for hale's logs")
 	flag.Parse()

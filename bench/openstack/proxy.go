@@ -64,14 +64,17 @@ func (p *proxy) open(ctx context.Context) error {
 		ModifyResponse: p.look,
 		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // that hale gave up is no news
 	}
-	p.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p.count(r)
-		if mood(p.mood.Load()) == lost {
-			http.NotFound(w, r)
-			return
-		}
-		forward.ServeHTTP(w, r)
-	})}
+	p.server = &http.Server{
+		ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			p.count(r)
+			if mood(p.mood.Load()) == lost {
+				http.NotFound(w, r)
+				return
+			}
+			forward.ServeHTTP(w, r)
+		}),
+	}
 	server := p.server
 	p.serving.Go(func() { _ = server.Serve(listener) }) // it ends with close, and says so
 	return nil
@@ -112,7 +115,8 @@ func (p *proxy) counted() map[string]int {
 
 // look sees the answers. One that says that a server will be made may be the moment for something.
 func (p *proxy) look(resp *http.Response) error {
-	if resp.Request.Method != http.MethodPost || !strings.HasSuffix(resp.Request.URL.Path, "/servers") || resp.StatusCode != http.StatusAccepted {
+	if resp.Request.Method != http.MethodPost || !strings.HasSuffix(resp.Request.URL.Path, "/servers") ||
+		resp.StatusCode != http.StatusAccepted {
 		return nil
 	}
 	if do := p.created.Swap(nil); do != nil {

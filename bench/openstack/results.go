@@ -44,8 +44,10 @@ type recovery struct {
 }
 
 func (r recovery) String() string {
-	return fmt.Sprintf("%d of %d by %s, %s: told after %s, decided after %s, first order after %s (since told %s), healthy after %s, wrong %d",
-		r.Failed, r.Size, r.By, r.Fault, span(r.Told), span(r.Decided), span(r.Started), span(r.Since), span(r.Healthy), r.Wrong)
+	return fmt.Sprintf("%d of %d by %s, %s: told after %s, decided after %s, first order after %s (since told %s), "+
+		"healthy after %s, wrong %d",
+		r.Failed, r.Size, r.By, r.Fault, span(r.Told), span(r.Decided), span(r.Started), span(r.Since), span(r.Healthy),
+		r.Wrong)
 }
 
 type cost struct {
@@ -88,7 +90,8 @@ func (r *results) done(part string) bool {
 // conditions say on what the figures were taken.
 func conditions() string {
 	load, _ := os.ReadFile("/proc/loadavg") // without it they say less
-	return fmt.Sprintf("%d cores, load at the beginning %s; Nova with its fake driver, one compute host for each", runtime.NumCPU(), strings.Join(strings.Fields(string(load))[:1], ""))
+	return fmt.Sprintf("%d cores, load at the beginning %s; Nova with its fake driver, one compute host for each",
+		runtime.NumCPU(), strings.Join(strings.Fields(string(load))[:1], ""))
 }
 
 // span writes the smallest, the middle and the largest of sorted figures.
@@ -128,16 +131,19 @@ func (r *results) print(to io.Writer) {
 	line("Senlin 14, by poll", "", "", senlinStarted, "", senlinHealthy, "")
 	line("Senlin 14, by event", "", "never", "", "", "", "")
 	for _, t := range r.Recoveries {
-		line(fmt.Sprintf("%d of %d, %s, by %s", t.Failed, t.Size, t.Fault, t.By), span(t.Told), span(t.Decided), span(t.Started), span(t.Since), span(t.Healthy), fmt.Sprint(t.Wrong))
+		line(fmt.Sprintf("%d of %d, %s, by %s", t.Failed, t.Size, t.Fault, t.By), span(t.Told), span(t.Decided),
+			span(t.Started), span(t.Since), span(t.Healthy), fmt.Sprint(t.Wrong))
 	}
 	line("")
-	line("cost of watching", "CPU s per server and poll", "Senlin 14: "+fmt.Sprint(senlinCost), "times less", "calls per poll")
+	line("cost of watching",
+		"CPU s per server and poll", "Senlin 14: "+fmt.Sprint(senlinCost), "times less", "calls per poll")
 	for _, c := range r.Costs {
 		calls := 0
 		for _, n := range c.Calls {
 			calls += n
 		}
-		line(fmt.Sprintf("%d servers, %d polls", c.Size, c.Polls), fmt.Sprintf("%.5f", c.PerServerPoll), "", fmt.Sprintf("%.0f", senlinCost/max(c.PerServerPoll, 1e-6)),
+		line(fmt.Sprintf("%d servers, %d polls", c.Size, c.Polls), fmt.Sprintf("%.5f", c.PerServerPoll), "",
+			fmt.Sprintf("%.0f", senlinCost/max(c.PerServerPoll, 1e-6)),
 			fmt.Sprintf("%.2f", float64(calls)/float64(c.Polls)))
 	}
 	line("")
@@ -152,7 +158,8 @@ func (r *results) print(to io.Writer) {
 	line("")
 	line("killed in a create", "restart to healthy", "orphans", "orphan ports", "Senlin 14")
 	for _, k := range r.Kills {
-		line("", fmt.Sprintf("%.2f", k.Healthy), fmt.Sprint(k.Orphans), fmt.Sprint(k.OrphanPorts), "142 to 206 s, an orphan")
+		line("", fmt.Sprintf("%.2f", k.Healthy), fmt.Sprint(k.Orphans), fmt.Sprint(k.OrphanPorts),
+			"142 to 206 s, an orphan")
 	}
 	_ = w.Flush() // a terminal that is gone
 }

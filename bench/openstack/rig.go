@@ -94,7 +94,8 @@ func (r *rig) listen(ctx context.Context) (*ear, error) {
 }
 
 func login(ctx context.Context, who string) (*gophercloud.ProviderClient, error) {
-	credentials, _, _, err := clouds.Parse(clouds.WithCloudName(who), clouds.WithLocations(cloud.Running().CloudsFile()))
+	credentials, _, _, err := clouds.Parse(clouds.WithCloudName(who),
+		clouds.WithLocations(cloud.Running().CloudsFile()))
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,10 @@ func (r *rig) publish(ctx context.Context, keys *gophercloud.ServiceClient) erro
 		return err
 	}
 	urls := map[string]string{
-		"identity": cloud.Keystone + "/", "compute": r.proxy.url + "/v2.1", "network": "http://127.0.0.1:9696", "image": "http://127.0.0.1:9292",
+		"identity":  cloud.Keystone + "/",
+		"compute":   r.proxy.url + "/v2.1",
+		"network":   "http://127.0.0.1:9696",
+		"image":     "http://127.0.0.1:9292",
 		"placement": "http://127.0.0.1:8778",
 	}
 	for _, s := range all {
@@ -121,8 +125,15 @@ func (r *rig) publish(ctx context.Context, keys *gophercloud.ServiceClient) erro
 		if !known {
 			continue
 		}
-		for _, face := range []gophercloud.Availability{gophercloud.AvailabilityPublic, gophercloud.AvailabilityInternal, gophercloud.AvailabilityAdmin} {
-			if err := endpoints.Create(ctx, keys, endpoints.CreateOpts{Availability: face, Region: r.region, URL: url, ServiceID: s.ID}).Err; err != nil {
+		for _, face := range []gophercloud.Availability{
+			gophercloud.AvailabilityPublic, gophercloud.AvailabilityInternal, gophercloud.AvailabilityAdmin,
+		} {
+			if err := endpoints.Create(ctx, keys, endpoints.CreateOpts{
+				Availability: face,
+				Region:       r.region,
+				URL:          url,
+				ServiceID:    s.ID,
+			}).Err; err != nil {
 				return fmt.Errorf("an endpoint of %s: %w", s.Type, err)
 			}
 		}

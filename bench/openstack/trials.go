@@ -103,7 +103,8 @@ func (h *hale) failAtOnce(ctx context.Context, from int, r *recovery) error {
 }
 
 // strike lets the victims fail, several at a time, and notes when each was asked to.
-func (h *hale) strike(ctx context.Context, fault string, all map[string]servers.Server, victims map[string]time.Time) error {
+func (h *hale) strike(ctx context.Context, fault string, all map[string]servers.Server,
+	victims map[string]time.Time) error {
 	var mu sync.Mutex
 	var errs []error
 	var wg sync.WaitGroup
@@ -140,7 +141,8 @@ func trace(events []api.Event) map[string]outcome {
 		switch {
 		case e.Kind == "repair-started" && o.decided.IsZero():
 			o.decided = e.At
-		case e.Kind == "intent" && e.Op != "certify" && o.started.IsZero(): // what hale writes on a new server disturbs nobody
+		case e.Kind == "intent" && e.Op != "certify" &&
+			o.started.IsZero(): // what hale writes on a new server disturbs nobody
 			o.started = e.At
 		case e.Kind == "incident-closed":
 			o.healthy = e.At
@@ -170,7 +172,8 @@ func (h *hale) wrong(ctx context.Context, since time.Time) (int, error) {
 // settling is how long hale is watched after a fault of the API: six polls.
 const settling = 6 * poll
 
-// apiFault lets Nova's API be away for a minute, or answer 404 to everything for 40 seconds, while all servers are well.
+// apiFault lets Nova's API be away for a minute, or answer 404 to everything for 40 seconds, while all servers are
+// well.
 func (h *hale) apiFault(ctx context.Context, kind string, out *results) error {
 	say("Nova's API: %s", kind)
 	before, err := h.servers(ctx)

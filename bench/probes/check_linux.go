@@ -86,7 +86,15 @@ func check(ctx context.Context, args []string) error {
 }
 
 func specOf(kind string, port int, every, timeout time.Duration) *fleet.Check {
-	c := &fleet.Check{Name: "c", Kind: fleet.CheckKind(kind), Port: port, Every: every, Timeout: timeout, DownAfter: 3, UpAfter: 1}
+	c := &fleet.Check{
+		Name:      "c",
+		Kind:      fleet.CheckKind(kind),
+		Port:      port,
+		Every:     every,
+		Timeout:   timeout,
+		DownAfter: 3,
+		UpAfter:   1,
+	}
 	if kind == "keep" {
 		c.Kind, c.HTTP.KeepAlive = fleet.CheckHTTP, true
 	}
@@ -100,7 +108,10 @@ func set(engine probe.Engine, n int, at func(i int) netip.Addr, spec func(i int)
 	targets := make([]probe.Target, 0, portion)
 	for i := range n {
 		targets = append(targets, probe.Target{
-			ID: probe.ID{Machine: fleet.Name("web").Machine(i + 1), Check: "c"}, Address: at(i), Spec: spec(i), Epoch: 1,
+			ID:      probe.ID{Machine: fleet.Name("web").Machine(i + 1), Check: "c"},
+			Address: at(i),
+			Spec:    spec(i),
+			Epoch:   1,
 		})
 		if len(targets) == portion || i == n-1 {
 			engine.Set(targets...)

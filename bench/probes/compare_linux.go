@@ -129,7 +129,11 @@ func (b *bout) measure(ctx context.Context, c contestant) (cost, error) {
 	if done == 0 || spent <= 0 {
 		return cost{}, errIdle
 	}
-	return cost{Micros: float64(spent.Nanoseconds()) / 1e3 / float64(done), Rate: float64(done) / took.Seconds(), RSS: p.Memory("VmRSS")}, nil
+	return cost{
+		Micros: float64(spent.Nanoseconds()) / 1e3 / float64(done),
+		Rate:   float64(done) / took.Seconds(),
+		RSS:    p.Memory("VmRSS"),
+	}, nil
 }
 
 var errIdle = errors.New("it does nothing")

@@ -41,7 +41,8 @@ const (
 	leaves = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n"
 )
 
-// field is the target of all checks: field PORT COUNTERS answers on every address of the namespace. After SIGUSR1 it is deaf to what is new.
+// field is the target of all checks: field PORT COUNTERS answers on every address of the namespace. After SIGUSR1 it is
+// deaf to what is new.
 func field(ctx context.Context, args []string) error {
 	if len(args) != 2 {
 		return fmt.Errorf("field PORT COUNTERS, not %q", args)
@@ -69,7 +70,10 @@ func field(ctx context.Context, args []string) error {
 		for range deaf {
 			drop := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K}}
 			for _, fd := range listeners {
-				_ = unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &drop[0]})
+				_ = unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{
+					Len:    1,
+					Filter: &drop[0],
+				})
 			}
 		}
 	}()
@@ -101,7 +105,10 @@ func serve(ctx context.Context, listeners []int, seen counters) error {
 		return err
 	}
 	watch := func(fd int) {
-		_ = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP, Fd: int32(fd)})
+		_ = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{
+			Events: unix.EPOLLIN | unix.EPOLLRDHUP,
+			Fd:     int32(fd),
+		})
 	}
 	for _, fd := range listeners {
 		watch(fd)

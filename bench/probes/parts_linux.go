@@ -75,14 +75,17 @@ func (b *bout) lateness(ctx context.Context) error {
 	return err
 }
 
-// detection is how long it takes to find those down that refuse, and those that fall silent, beyond what theory says: interval x (threshold - 1),
-// the place within the interval, and the time limit of those that are silent.
+// detection is how long it takes to find those down that refuse, and those that fall silent, beyond what theory says:
+// interval x (threshold - 1), the place within the interval, and the time limit of those that are silent.
 func (b *bout) detection(ctx context.Context) error {
 	for _, d := range []struct {
 		key    string
 		signal syscall.Signal
 		theory time.Duration // at p99
-	}{{"detection_refused", syscall.SIGKILL, 2990 * time.Millisecond}, {"detection_silent", syscall.SIGUSR1, 3890 * time.Millisecond}} {
+	}{
+		{"detection_refused", syscall.SIGKILL, 2990 * time.Millisecond},
+		{"detection_silent", syscall.SIGUSR1, 3890 * time.Millisecond},
+	} {
 		found, err := b.detect(ctx, d.signal)
 		if err != nil {
 			return err
@@ -109,7 +112,8 @@ func (b *bout) detect(ctx context.Context, with syscall.Signal) ([]time.Duration
 		return nil, err
 	}
 	defer other.end()
-	p, err := begin(ctx, b.self, "check", "-kind", "tcp", "-n", fmt.Sprint(watched), "-port", fmt.Sprint(fieldPort), "-other", fmt.Sprint(otherPort))
+	p, err := begin(ctx, b.self, "check", "-kind", "tcp", "-n", fmt.Sprint(watched), "-port", fmt.Sprint(fieldPort),
+		"-other", fmt.Sprint(otherPort))
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,8 @@ const (
 	exporterPort = 9115
 )
 
-// contestants are those of the table. Each asks every target once a second, but for the exporter, which is asked to, and the loops.
+// contestants are those of the table. Each asks every target once a second, but for the exporter, which is asked to,
+// and the loops.
 func (b *bout) contestants() ([]contestant, error) {
 	opens := func() uint64 { return kernelCount("Tcp", "ActiveOpens") }
 	pings := func() uint64 { return kernelCount("Icmp", "InEchos") }
@@ -24,7 +25,9 @@ func (b *bout) contestants() ([]contestant, error) {
 	pings6 := func() uint64 { return kernelCount6("Icmp6InEchos") }
 	hale := func(kind string, args ...string) func(context.Context) (*process, error) {
 		return func(ctx context.Context) (*process, error) {
-			return begin(ctx, b.self, append([]string{"check", "-kind", kind, "-n", fmt.Sprint(b.targets), "-port", fmt.Sprint(fieldPort)}, args...)...)
+			return begin(ctx, b.self,
+				append([]string{"check", "-kind", kind, "-n", fmt.Sprint(b.targets), "-port", fmt.Sprint(fieldPort)},
+					args...)...)
 		}
 	}
 	if err := b.write(); err != nil {
@@ -47,7 +50,11 @@ func (b *bout) contestants() ([]contestant, error) {
 		{name: "hale http", begin: hale("http"), count: requests},
 		{name: "hale http kept", begin: hale("keep"), count: requests},
 		{name: "fping icmp, burst", begin: fping("addresses", "-i", "0", "-c", "60"), count: pings},
-		{name: "fping icmp, paced", begin: fping("addresses", "-l", "-i", fmt.Sprintf("%.3f", 900/float64(b.targets))), count: pings},
+		{
+			name:  "fping icmp, paced",
+			begin: fping("addresses", "-l", "-i", fmt.Sprintf("%.3f", 900/float64(b.targets))),
+			count: pings,
+		},
 		{name: "hale icmp", begin: hale("ping"), count: pings},
 		{name: "hale tcp, IPv6", begin: hale("tcp", "-six"), count: opens},
 		{name: "fping icmp, burst, IPv6", begin: fping("addresses6", "-6", "-i", "0", "-c", "60"), count: pings6},
@@ -57,7 +64,10 @@ func (b *bout) contestants() ([]contestant, error) {
 	if b.floor != "" {
 		for _, kind := range []string{"tcp", "http", "http kept", "icmp"} {
 			mode := strings.TrimPrefix(kind, "http ")
-			all = append(all, contestant{name: "loop " + kind, loop: []string{b.floor, mode, fmt.Sprint(fieldPort), "40000", fmt.Sprint(b.targets)}})
+			all = append(all, contestant{
+				name: "loop " + kind,
+				loop: []string{b.floor, mode, fmt.Sprint(fieldPort), "40000", fmt.Sprint(b.targets)},
+			})
 		}
 	}
 	return all, nil
@@ -65,7 +75,8 @@ func (b *bout) contestants() ([]contestant, error) {
 
 // exporter begins a blackbox_exporter, and those who ask it, whose cost does not count.
 func (b *bout) exporter(ctx context.Context) (*process, error) {
-	p, err := begin(ctx, "prometheus-blackbox-exporter", "--config.file="+b.dir+"/blackbox", fmt.Sprintf("--web.listen-address=127.0.0.1:%d", exporterPort), "--log.level=error")
+	p, err := begin(ctx, "prometheus-blackbox-exporter", "--config.file="+b.dir+"/blackbox",
+		fmt.Sprintf("--web.listen-address=127.0.0.1:%d", exporterPort), "--log.level=error")
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +100,10 @@ func (b *bout) write() error {
 		"addresses": addresses.String(), "addresses6": addresses6.String(),
 		"blackbox": "modules:\n  tcp: {prober: tcp, timeout: 900ms}\n",
 	}
-	for mode, options := range map[string]string{"tcp": "", "http": "  option httpchk GET /health\n  http-check expect status 200\n"} {
+	for mode, options := range map[string]string{
+		"tcp":  "",
+		"http": "  option httpchk GET /health\n  http-check expect status 200\n",
+	} {
 		files["haproxy-"+mode] = fmt.Sprintf(`global
   nbthread 1
 defaults

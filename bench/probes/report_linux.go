@@ -61,7 +61,13 @@ func conditions(n int) map[string]any {
 	_ = unix.Uname(&name)
 	load, _ := os.ReadFile("/proc/loadavg")
 	return map[string]any{
-		"targets": n, "rounds": rounds, "window": window.String(), "cores": runtime.NumCPU(), "kernel": unix.ByteSliceToString(name.Release[:]),
-		"go": runtime.Version(), "load": strings.TrimSpace(string(load)), "at": time.Now().UTC().Format(time.RFC3339),
+		"targets": n,
+		"rounds":  rounds,
+		"window":  window.String(),
+		"cores":   runtime.NumCPU(),
+		"kernel":  unix.ByteSliceToString(name.Release[:]),
+		"go":      runtime.Version(),
+		"load":    strings.TrimSpace(string(load)),
+		"at":      time.Now().UTC().Format(time.RFC3339),
 	}
 }

@@ -62,8 +62,8 @@ func (p *Program) Over() bool {
 	}
 }
 
-// CPU is the time, user and system, that all its threads have been given, to the nanosecond, and the programs that it ran and that have
-// ended, to ten milliseconds.
+// CPU is the time, user and system, that all its threads have been given, to the nanosecond, and the programs that it
+// ran and that have ended, to ten milliseconds.
 func (p *Program) CPU() time.Duration {
 	total := p.children()
 	files, _ := filepath.Glob(p.proc("task/*/schedstat"))

@@ -1,4 +1,5 @@
-// Package rig is what the benchmarks that measure whole programs share: the programs that they measure, and waiting for them.
+// Package rig is what the benchmarks that measure whole programs share: the programs that they measure, and waiting for
+// them.
 package rig
 
 import (

@@ -1,5 +1,5 @@
-// Command score plays hale's judgement, and the naive policies that it is compared with, in the simulated world, and prints
-// what came of it as a table. The first line names the seed; equal flags give equal tables.
+// Command score plays hale's judgement, and the naive policies that it is compared with, in the simulated world, and
+// prints what came of it as a table. The first line names the seed; equal flags give equal tables.
 package main
 
 import (
@@ -105,7 +105,8 @@ func run(f flags, out io.Writer) error {
 
 func row(say func(string, ...any), name string, r sim.Reckoning) {
 	s := r.Score
-	say("\n%s: %.0f machine-days, %d runs, %d faults, %d outages, %d edges, %d decisions\n", name, s.MachineDays, s.Runs, s.Faults, s.Outages, s.Edges, s.Decisions)
+	say("\n%s: %.0f machine-days, %d runs, %d faults, %d outages, %d edges, %d decisions\n",
+		name, s.MachineDays, s.Runs, s.Faults, s.Outages, s.Edges, s.Decisions)
 	say("  healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d\n",
 		s.HealthyDestroyed, s.DoubleInstances, s.LostRepairs, s.Unhealed, s.LawsBroken)
 	say("  a step could heal %d, whatever held it: healed without a page %.3f %%; "+
@@ -163,13 +164,15 @@ func times(a, b float64) float64 {
 
 // nights prints how those ended that could have made two instances of one.
 func nights(say func(string, ...any), n sim.Nights) {
-	say("  %-24s %8s %10s %8s %8s %8s %8s %8s\n", "what could make two", "nights", "no effect", "calm", "healed", "paged", "open", "wrong")
+	say("  %-24s %8s %10s %8s %8s %8s %8s %8s\n",
+		"what could make two", "nights", "no effect", "calm", "healed", "paged", "open", "wrong")
 	for i, v := range sim.NightVerbs() {
 		e := n[i]
 		if e.Nights == 0 {
 			continue // nothing draws it, or what was drawn has none
 		}
-		say("  %-24s %8d %10d %8d %8d %8d %8d %8d\n", strings.TrimPrefix(string(v), "'s "), e.Nights, e.NoEffect, e.Calm, e.Healed, e.Paged, e.Open, e.Wrong)
+		say("  %-24s %8d %10d %8d %8d %8d %8d %8d\n",
+			strings.TrimPrefix(string(v), "'s "), e.Nights, e.NoEffect, e.Calm, e.Healed, e.Paged, e.Open, e.Wrong)
 	}
 }
 

@@ -2,8 +2,8 @@
 //
 //	ssdtrace [-days N] [-ends MODEL] [-seed N] FILE
 //
-// FILE is ssd_failure_tag.csv of the repository alibaba-edu/dcbrain, or a reduced copy with columns time, node, rack and
-// room; gzip is recognised, and - is standard input. The trace goes to standard output, what was found to standard
+// FILE is ssd_failure_tag.csv of the repository alibaba-edu/dcbrain, or a reduced copy with columns time, node, rack
+// and room; gzip is recognised, and - is standard input. The trace goes to standard output, what was found to standard
 // error. The data name no ends: -ends draws them from a measured system's outages (see the error for the names). A
 // failure without an end lasts until something is done about it.
 package main
@@ -104,12 +104,14 @@ func convert(o order, in io.Reader, out, said io.Writer) error {
 	const day = "2006-01-02"
 	fmt.Fprintf(said, "%d failures from %s to %s, %d repeats on a node within an hour merged\n",
 		report.Rows, report.First.Format(day), report.Last.Format(day), report.Merged)
-	fmt.Fprintf(said, "%d outages of %d nodes in %d racks and %d rooms\n", report.Outages, report.Nodes, report.Racks, report.Rooms)
+	fmt.Fprintf(said, "%d outages of %d nodes in %d racks and %d rooms\n",
+		report.Outages, report.Nodes, report.Racks, report.Rooms)
 	if o.days > 0 {
 		length := time.Duration(o.days) * 24 * time.Hour
 		from := failures.Busiest(length)
 		failures = failures.Window(from, length)
-		fmt.Fprintf(said, "taken: %d outages of %d days from %s on\n", len(failures), o.days, report.First.Add(from).Format(day))
+		fmt.Fprintf(said, "taken: %d outages of %d days from %s on\n",
+			len(failures), o.days, report.First.Add(from).Format(day))
 	}
 	if o.ends != "" {
 		fit, err := weather.FitNamed(o.ends)

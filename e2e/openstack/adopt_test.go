@@ -15,8 +15,9 @@ import (
 	"hale/internal/fleet"
 )
 
-// TestS68Adopted: of servers that somebody made, selected by metadata and a tag, a preview says how they are and which would be looked after, and writes the configuration that does
-// it; that brings one under control without a restart, and it is healed. Neither writes anything on the servers.
+// TestS68Adopted: of servers that somebody made, selected by metadata and a tag, a preview says how they are and which
+// would be looked after, and writes the configuration that does it; that brings one under control without a restart,
+// and it is healed. Neither writes anything on the servers.
 func TestS68Adopted(t *testing.T) {
 	servePages(t)
 	p := newPerson(t, cloud.Demo)
@@ -32,7 +33,8 @@ func TestS68Adopted(t *testing.T) {
 	untouched := func(what string) {
 		t.Helper()
 		for each, was := range before {
-			if now := p.find(t, fleet.InstanceID(each)); !now.Updated.Equal(was.Updated) || !maps.Equal(now.Metadata, was.Metadata) || now.Status != was.Status {
+			if now := p.find(t, fleet.InstanceID(each)); !now.Updated.Equal(was.Updated) ||
+				!maps.Equal(now.Metadata, was.Metadata) || now.Status != was.Status {
 				t.Errorf("%s touched it: %+v, was %+v", what, now, was)
 			}
 		}
@@ -48,7 +50,8 @@ func TestS68Adopted(t *testing.T) {
 		t.Fatal(err)
 	}
 	before[id] = p.find(t, fleet.InstanceID(id))
-	said := m.says("adopt", m.config, "--fleet", "db", "--metadata", "role=db", "--tag", "prod", "--check", "http:8080", "--write", written)
+	said := m.says("adopt", m.config, "--fleet", "db", "--metadata", "role=db", "--tag", "prod", "--check", "http:8080",
+		"--write", written)
 	for _, want := range []string{"db-main", "healthy", id[:8], "1 would be adopted"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the preview says nothing of %q:\n%s", want, said)
@@ -58,8 +61,10 @@ func TestS68Adopted(t *testing.T) {
 		t.Errorf("the preview would adopt what was not meant:\n%s", said)
 	}
 	untouched("the preview")
-	byName := m.says("adopt", filepath.Join(m.config, "cloud.yaml"), "--fleet", "db", "--name", "db-*", "--check", "http:8080")
-	if strings.Contains(byName, other[:8]) || !strings.Contains(byName, id[:8]) || !strings.Contains(byName, "1 would be adopted") {
+	byName := m.says("adopt", filepath.Join(m.config, "cloud.yaml"), "--fleet", "db", "--name", "db-*", "--check",
+		"http:8080")
+	if strings.Contains(byName, other[:8]) || !strings.Contains(byName, id[:8]) ||
+		!strings.Contains(byName, "1 would be adopted") {
 		t.Errorf("by name the preview says:\n%s", byName)
 	}
 	untouched("the preview by name")
@@ -67,7 +72,9 @@ func TestS68Adopted(t *testing.T) {
 	m.start()
 	adopted := func() (string, bool) {
 		f, err := m.status()
-		return fmt.Sprintf("%+v, %v", f.Machines, err), err == nil && f.Healthy == 1 && len(f.Machines) == 1 && f.Machines[0].Adoption == "kept" && f.InRepair == 0
+		return fmt.Sprintf("%+v, %v", f.Machines,
+				err), err == nil && f.Healthy == 1 && len(f.Machines) == 1 && f.Machines[0].Adoption == "kept" &&
+				f.InRepair == 0
 	}
 	m.await("its adoption", adopted)
 	untouched("the adoption")

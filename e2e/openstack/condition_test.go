@@ -83,11 +83,13 @@ func servePages(t *testing.T) *pages {
 // TestS45AnyOrAllOfStatusAndURL: with any, Nova's word or the page alone leads to a recovery; with all, it takes both.
 func TestS45AnyOrAllOfStatusAndURL(t *testing.T) {
 	web := servePages(t)
-	m := newMachines(t, theCloud+"fleets:\n"+byWordOrPage("web-any", "any")+byWordOrPage("web-all", "all"), "web-all-1", "web-all-2", "web-any-1", "web-any-2")
+	m := newMachines(t, theCloud+"fleets:\n"+byWordOrPage("web-any", "any")+byWordOrPage("web-all", "all"),
+		"web-all-1", "web-all-2", "web-any-1", "web-any-2")
 	m.awaitWell("the first builds")
 	admin := newPerson(t, cloud.Admin)
 	fail := func(name string) {
-		if err := servers.ResetState(t.Context(), admin.compute, m.all()[name].ID, servers.StateError).ExtractErr(); err != nil {
+		if err := servers.ResetState(t.Context(), admin.compute, m.all()[name].ID,
+			servers.StateError).ExtractErr(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -100,13 +102,15 @@ func TestS45AnyOrAllOfStatusAndURL(t *testing.T) {
 	sicken("web-all-2")
 	m.await("both of any to be recovered", func() (string, bool) {
 		now := m.all()
-		return fmt.Sprint(now), now["web-any-1"].ID != before["web-any-1"].ID && now["web-any-2"].ID != before["web-any-2"].ID
+		return fmt.Sprint(now), now["web-any-1"].ID != before["web-any-1"].ID &&
+			now["web-any-2"].ID != before["web-any-2"].ID
 	})
 	m.await("the page of one of all to be down", func() (string, bool) {
 		checks := m.machine("web-all-2").Checks
 		return fmt.Sprint(checks), len(checks) == 1 && checks[0].Standing == "down"
 	})
-	if orders := m.orders(began); orders["web-all-1"]+orders["web-all-2"] > 0 || m.all()["web-all-1"].Status != "ERROR" {
+	if orders := m.orders(began); orders["web-all-1"]+orders["web-all-2"] > 0 ||
+		m.all()["web-all-1"].Status != "ERROR" {
 		t.Fatalf("one of two was enough, or Nova's word was changed: %v", orders)
 	}
 
@@ -114,7 +118,8 @@ func TestS45AnyOrAllOfStatusAndURL(t *testing.T) {
 	fail("web-all-2")
 	m.await("both of all to be recovered", func() (string, bool) {
 		now := m.all()
-		return fmt.Sprint(now), now["web-all-1"].ID != before["web-all-1"].ID && now["web-all-2"].ID != before["web-all-2"].ID
+		return fmt.Sprint(now), now["web-all-1"].ID != before["web-all-1"].ID &&
+			now["web-all-2"].ID != before["web-all-2"].ID
 	})
 	m.awaitWell("any and all")
 }

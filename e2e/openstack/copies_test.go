@@ -30,15 +30,18 @@ func (h *harness) DiskBoots(t providertest.T, ref provider.Ref) int {
 // images returns those in Glance that were made of servers, of the project and with the property.
 func (p *person) images(t providertest.T, property, value string) []images.Image {
 	t.Helper()
-	all := every(t, images.List(p.image, images.ListOpts{Visibility: images.ImageVisibilityPrivate}), images.ExtractImages)
+	all := every(t, images.List(p.image, images.ListOpts{Visibility: images.ImageVisibilityPrivate}),
+		images.ExtractImages)
 	return slices.DeleteFunc(all, func(i images.Image) bool { return i.Properties[property] != value })
 }
 
 func (h *harness) copies(t providertest.T, name fleet.SnapshotName) []images.Image {
 	t.Helper()
-	return slices.DeleteFunc(h.person().images(t, "hale_installation", string(name.Installation)), func(i images.Image) bool {
-		return i.Properties["hale_snapshot"] != string(name.ID) || i.Properties["hale_machine"] != string(name.Machine)
-	})
+	return slices.DeleteFunc(h.person().images(t, "hale_installation", string(name.Installation)),
+		func(i images.Image) bool {
+			return i.Properties["hale_snapshot"] != string(name.ID) ||
+				i.Properties["hale_machine"] != string(name.Machine)
+		})
 }
 
 func (h *harness) Copies(t providertest.T, name fleet.SnapshotName) int {
@@ -72,8 +75,8 @@ func (p *person) bootsIn(t providertest.T, i images.Image) int {
 	return n
 }
 
-// TestACopyIsMadeBeforeTheServerGoes: a server that cannot be started any more is copied, and replaced; an image that Nova gives up is made again, and hale
-// removes none of it with the server.
+// TestACopyIsMadeBeforeTheServerGoes: a server that cannot be started any more is copied, and replaced; an image that
+// Nova gives up is made again, and hale removes none of it with the server.
 func TestACopyIsMadeBeforeTheServerGoes(t *testing.T) {
 	m := newMachines(t, theCloud+`
 fleets:

@@ -34,14 +34,16 @@ import (
 // account writes a clouds.yaml with one cloud, "mine", that is entered so.
 func account(t *testing.T, file, how string) {
 	t.Helper()
-	if err := os.WriteFile(file, []byte("clouds:\n  mine: {region_name: "+cloud.Region+", "+how+"}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("clouds:\n  mine: {region_name: "+cloud.Region+", "+how+"}\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // byPassword is how the plain member of the project of that name enters at Keystone.
 func byPassword(keystone, member string) string {
-	return fmt.Sprintf("auth: {auth_url: %q, username: %[2]s, password: hale, project_name: %[2]s, user_domain_name: Default, project_domain_name: Default}", keystone, member)
+	return fmt.Sprintf("auth: {auth_url: %q, username: %[2]s, password: hale, project_name: %[2]s, user_domain_name: "+
+		"Default, project_domain_name: Default}", keystone, member)
 }
 
 // gate is the way to the cloud, on which the tokens are seen that a provider gets and uses.
@@ -123,13 +125,14 @@ func forgetTokens(t *testing.T) {
 	}
 }
 
-// TestApplicationCredentials: hale works with an application credential; one that is taken back is refused credentials and no empty cloud; and the next one is
-// read from the same file, without a restart.
+// TestApplicationCredentials: hale works with an application credential; one that is taken back is refused credentials
+// and no empty cloud; and the next one is read from the same file, without a restart.
 func TestApplicationCredentials(t *testing.T) {
 	keystone, user := atKeystone(t)
 	issue := func(name string) *applicationcredentials.ApplicationCredential {
 		t.Helper()
-		made, err := applicationcredentials.Create(t.Context(), keystone, user, applicationcredentials.CreateOpts{Name: name}).Extract()
+		made, err := applicationcredentials.Create(t.Context(), keystone, user,
+			applicationcredentials.CreateOpts{Name: name}).Extract()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,8 +144,10 @@ func TestApplicationCredentials(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "clouds.yaml")
 	use := func(c *applicationcredentials.ApplicationCredential) {
 		t.Helper()
-		account(t, file, fmt.Sprintf("auth_type: v3applicationcredential, auth: {auth_url: %q, application_credential_id: %s, application_credential_secret: %s}",
-			cloud.Keystone, c.ID, c.Secret))
+		account(t, file,
+			fmt.Sprintf("auth_type: v3applicationcredential, auth: {auth_url: %q, application_credential_id: %s, "+
+				"application_credential_secret: %s}",
+				cloud.Keystone, c.ID, c.Secret))
 	}
 	first := issue("hale-first")
 	use(first)
@@ -155,7 +160,10 @@ func TestApplicationCredentials(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 		listing, err := p.List(t.Context())
-		if err != nil || !slices.ContainsFunc(listing.Instances, func(i fleet.Instance) bool { return i.ID == fleet.InstanceID(id) }) {
+		if err != nil ||
+			!slices.ContainsFunc(listing.Instances, func(i fleet.Instance) bool {
+				return i.ID == fleet.InstanceID(id)
+			}) {
 			t.Fatalf("%s: %+v, %v", what, listing, err)
 		}
 		return whose
@@ -212,7 +220,8 @@ func TestATokenThatIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestAnAuthorityOfTheirOwn: Keystone's certificate is believed where clouds.yaml names who signed it, and nowhere else.
+// TestAnAuthorityOfTheirOwn: Keystone's certificate is believed where clouds.yaml names who signed it, and nowhere
+// else.
 func TestAnAuthorityOfTheirOwn(t *testing.T) {
 	origin, err := url.Parse("http://127.0.0.1:5000")
 	if err != nil {
@@ -222,13 +231,15 @@ func TestAnAuthorityOfTheirOwn(t *testing.T) {
 	t.Cleanup(tls.Close)
 	dir := t.TempDir()
 	ca, file := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "clouds.yaml")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: tls.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: tls.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	account(t, file, byPassword(tls.URL+"/v3", cloud.Demo))
 	p, _ := entering(t, file)
 	_, err = p.List(t.Context())
-	if unknown := (x509.UnknownAuthorityError{}); !fault.Is(err, fault.Transient) || !strings.Contains(err.Error(), unknown.Error()) {
+	if unknown := (x509.UnknownAuthorityError{}); !fault.Is(err, fault.Transient) ||
+		!strings.Contains(err.Error(), unknown.Error()) {
 		t.Errorf("without the authority: %v", err)
 	}
 	account(t, file, byPassword(tls.URL+"/v3", cloud.Demo)+", cacert: "+ca)
@@ -237,8 +248,8 @@ func TestAnAuthorityOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestTwoCloudsInOneHale: two projects, in two regions and entered by two accounts, are two providers of one hale; a machine that is lost in one is built again there, while the
-// other's API says nothing.
+// TestTwoCloudsInOneHale: two projects, in two regions and entered by two accounts, are two providers of one hale; a
+// machine that is lost in one is built again there, while the other's API says nothing.
 func TestTwoCloudsInOneHale(t *testing.T) {
 	m := newStage(t, "web-1")
 	other := newPerson(t, cloud.Other)
@@ -282,7 +293,8 @@ fleets:
 	well := func(want int) func() (string, bool) {
 		return func() (string, bool) {
 			f, err := m.status()
-			return fmt.Sprint(f.Healthy, " healthy, ", f.InRepair, " in repair, ", err), err == nil && f.Healthy == want && f.InRepair == 0 && f.InBuild == 0
+			return fmt.Sprint(f.Healthy, " healthy, ", f.InRepair, " in repair, ",
+				err), err == nil && f.Healthy == want && f.InRepair == 0 && f.InBuild == 0
 		}
 	}
 	m.await("both fleets to stand", well(2))
@@ -309,14 +321,17 @@ fleets:
 	}
 }
 
-// TestWrongCredentialsAreNoEmptyCloud: somebody writes the account of another project, in which nothing of the fleet is, into hale's clouds.yaml. hale calls the cloud
-// doubtful and touches nothing, there or here; with the right account it goes on, without a restart.
+// TestWrongCredentialsAreNoEmptyCloud: somebody writes the account of another project, in which nothing of the fleet
+// is, into hale's clouds.yaml. hale calls the cloud doubtful and touches nothing, there or here; with the right account
+// it goes on, without a restart.
 func TestWrongCredentialsAreNoEmptyCloud(t *testing.T) {
 	m := newStage(t, "web-1", "web-2", "web-3")
 	other := newPerson(t, cloud.Other)
 	file := filepath.Join(m.dir, "clouds.yaml")
 	account(t, file, byPassword(cloud.Keystone, cloud.Demo))
-	m.configure("hale.yaml", strings.Replace(byWord, "{name: demo, file: CLOUDS, region: Proxied}", "{name: mine, file: DIR/clouds.yaml}", 1))
+	m.configure("hale.yaml",
+		strings.Replace(byWord, "{name: demo, file: CLOUDS, region: Proxied}",
+			"{name: mine, file: DIR/clouds.yaml}", 1))
 	m.config = filepath.Join(m.dir, "hale.yaml")
 	m.start()
 	ids := m.awaitWell("the first builds")

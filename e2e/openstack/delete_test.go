@@ -43,8 +43,8 @@ func cannotDestroy(t *testing.T, server string) {
 	})
 }
 
-// TestS50ADeleteThatFails: when the hypervisor does not give the old server up, hale builds nothing beside it, leaves the machine alone and tells
-// a person; when that one has mended it and says so, the machine is recreated.
+// TestS50ADeleteThatFails: when the hypervisor does not give the old server up, hale builds nothing beside it, leaves
+// the machine alone and tells a person; when that one has mended it and says so, the machine is recreated.
 func TestS50ADeleteThatFails(t *testing.T) {
 	m := newMachines(t, recreated("stop"), "web-1")
 	old := m.awaitWell("the first build")["web-1"].ID
@@ -56,7 +56,8 @@ func TestS50ADeleteThatFails(t *testing.T) {
 		through.ServeHTTP(w, q)
 	})
 	cannotDestroy(t, old)
-	if err := servers.ResetState(t.Context(), newPerson(t, cloud.Admin).compute, old, servers.StateError).ExtractErr(); err != nil {
+	if err := servers.ResetState(t.Context(), newPerson(t, cloud.Admin).compute, old,
+		servers.StateError).ExtractErr(); err != nil {
 		t.Fatal(err)
 	}
 	m.await("quarantine", func() (string, bool) {
@@ -80,19 +81,21 @@ func TestS50ADeleteThatFails(t *testing.T) {
 	}
 }
 
-// TestS50ItGoesOnBesideWhatCannotBeDeleted: where the policy says so, the next server is built all the same, by the same port; the old one is off, and says by its
-// name what it is.
+// TestS50ItGoesOnBesideWhatCannotBeDeleted: where the policy says so, the next server is built all the same, by the
+// same port; the old one is off, and says by its name what it is.
 func TestS50ItGoesOnBesideWhatCannotBeDeleted(t *testing.T) {
 	m := newMachines(t, recreated("continue"), "web-1")
 	old := m.awaitWell("the first build")["web-1"].ID
 	cannotDestroy(t, old)
-	if err := servers.ResetState(t.Context(), newPerson(t, cloud.Admin).compute, old, servers.StateError).ExtractErr(); err != nil {
+	if err := servers.ResetState(t.Context(), newPerson(t, cloud.Admin).compute, old,
+		servers.StateError).ExtractErr(); err != nil {
 		t.Fatal(err)
 	}
 	m.await("the next server", func() (string, bool) {
 		f, err := m.status()
 		all := m.all()
-		return fmt.Sprint(all, err), err == nil && f.Healthy == 1 && all["web-1"].ID != old && all["web-1"].Status == "ACTIVE"
+		return fmt.Sprint(all,
+			err), err == nil && f.Healthy == 1 && all["web-1"].ID != old && all["web-1"].Status == "ACTIVE"
 	})
 	all := m.all()
 	if s := all[aside]; len(all) != 2 || s.ID != old || s.Status == "ACTIVE" {

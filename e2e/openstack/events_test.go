@@ -85,12 +85,25 @@ fleets:
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	k := &keeper{t: t, socket: filepath.Join(dir, "s"), log: filepath.Join(dir, "log"), fleets: fleets, admin: newPerson(t, cloud.Admin), demo: newPerson(t, cloud.Demo)}
+	k := &keeper{
+		t:      t,
+		socket: filepath.Join(dir, "s"),
+		log:    filepath.Join(dir, "log"),
+		fleets: fleets,
+		admin:  newPerson(t, cloud.Admin),
+		demo:   newPerson(t, cloud.Demo),
+	}
 	log, err := os.Create(k.log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.New(app.Options{Version: "test", Config: c, DataDir: filepath.Join(dir, "data"), Socket: k.socket, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	a, err := app.New(app.Options{
+		Version: "test",
+		Config:  c,
+		DataDir: filepath.Join(dir, "data"),
+		Socket:  k.socket,
+		Logger:  slog.New(slog.NewTextHandler(log, nil)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +118,9 @@ fleets:
 		log.Close()
 		k.clear()
 	})
-	k.await("the fleets stand", 10*time.Minute, func(f api.Fleet) bool { return f.Healthy == 2 && f.InRepair == 0 && f.InBuild == 0 })
+	k.await("the fleets stand", 10*time.Minute, func(f api.Fleet) bool {
+		return f.Healthy == 2 && f.InRepair == 0 && f.InBuild == 0
+	})
 	return k
 }
 
@@ -152,7 +167,8 @@ func (k *keeper) await(what string, limit time.Duration, wanted func(api.Fleet) 
 	defer tick.Stop()
 	for {
 		s, err := client.Status(k.t.Context())
-		if err == nil && len(s.Fleets) == len(k.fleets) && !slices.ContainsFunc(s.Fleets, func(f api.Fleet) bool { return !f.Acting || !wanted(f) }) {
+		if err == nil && len(s.Fleets) == len(k.fleets) &&
+			!slices.ContainsFunc(s.Fleets, func(f api.Fleet) bool { return !f.Acting || !wanted(f) }) {
 			return
 		}
 		select {
@@ -164,7 +180,8 @@ func (k *keeper) await(what string, limit time.Duration, wanted func(api.Fleet) 
 	}
 }
 
-// orders returns how long after the moment the first order was given to each machine. What hale writes on a new server disturbs nobody.
+// orders returns how long after the moment the first order was given to each machine. What hale writes on a new server
+// disturbs nobody.
 func (k *keeper) orders(after time.Time) map[string]time.Duration {
 	k.t.Helper()
 	client := api.Dial(k.socket)
@@ -227,20 +244,21 @@ var harms = map[string]harm{
 		image, _ := s.Image["id"].(string)
 		return servers.Rebuild(ctx, k.demo.compute, id, servers.RebuildOpts{ImageRef: image}).Err
 	},
-	"setaside": func(ctx context.Context, k *keeper, id string) error { // deleted in a cloud that gives people an hour to think better of it
+	// deleted in a cloud that gives people an hour to think better of it
+	"setaside": func(ctx context.Context, k *keeper, id string) error {
 		soft := *k.demo.compute
 		soft.Endpoint = strings.Replace(soft.Endpoint, cloud.Nova, cloud.NovaSoft, 1)
 		return servers.Delete(ctx, &soft, id).ExtractErr()
 	},
 }
 
-// soon is how long the first order may take on a machine that has much else to do: a small part of the time between two polls. What it takes
-// on a quiet one is measured by bench/openstack.
+// soon is how long the first order may take on a machine that has much else to do: a small part of the time between two
+// polls. What it takes on a quiet one is measured by bench/openstack.
 const soon = 20 * time.Second
 
-// S47, S42: side by side, a server of each of ten fleets is stopped, deleted, deleted softly, reset to ERROR, paused, suspended, rebuilt in vain, or crashes, by
-// another hand than hale's.
-// Nova's notifications lead to ten repairs, each of the right machine, although polls are half an hour apart.
+// S47, S42: side by side, a server of each of ten fleets is stopped, deleted, deleted softly, reset to ERROR, paused,
+// suspended, rebuilt in vain, or crashes, by another hand than hale's. Nova's notifications lead to ten repairs, each
+// of the right machine, although polls are half an hour apart.
 func TestS47TenFleetsAreHeardSideBySide(t *testing.T) {
 	fleets := slices.Sorted(maps.Keys(harms))
 	for i := len(fleets); i < 10; i++ {
@@ -258,7 +276,9 @@ func TestS47TenFleetsAreHeardSideBySide(t *testing.T) {
 		}
 	}
 	asked := time.Since(at)
-	k.await("all are healed", 5*time.Minute, func(f api.Fleet) bool { return f.Healthy == 2 && f.InRepair == 0 && len(k.orders(at)) >= len(fleets) })
+	k.await("all are healed", 5*time.Minute, func(f api.Fleet) bool {
+		return f.Healthy == 2 && f.InRepair == 0 && len(k.orders(at)) >= len(fleets)
+	})
 	orders := k.orders(at)
 	t.Logf("all were harmed within %s; first orders after %v", asked, orders)
 	for _, f := range fleets {
@@ -271,7 +291,8 @@ func TestS47TenFleetsAreHeardSideBySide(t *testing.T) {
 	}
 }
 
-// What happens while the way to the message bus is cut is found when it is mended; nothing else would find it: polls are half an hour apart.
+// What happens while the way to the message bus is cut is found when it is mended; nothing else would find it: polls
+// are half an hour apart.
 func TestNoRepairIsLostWithTheConnection(t *testing.T) {
 	bus := relayTo(t, busHost)
 	k := keep(t, 30*time.Minute, bus.address, "lost")
@@ -286,11 +307,13 @@ func TestNoRepairIsLostWithTheConnection(t *testing.T) {
 		t.Fatalf("it was heard although the way is cut: %v", orders)
 	}
 	bus.mend()
-	k.await("it is healed", 5*time.Minute, func(f api.Fleet) bool { return f.Healthy == 2 && f.InRepair == 0 && len(k.orders(at)) == 1 })
+	k.await("it is healed", 5*time.Minute, func(f api.Fleet) bool {
+		return f.Healthy == 2 && f.InRepair == 0 && len(k.orders(at)) == 1
+	})
 }
 
-// S42: a person who stops a server through Nova means it, and the policy says that it is left alone; one that ends by itself is started. When the person starts
-// it again, hale had nothing to do with it.
+// S42: a person who stops a server through Nova means it, and the policy says that it is left alone; one that ends by
+// itself is started. When the person starts it again, hale had nothing to do with it.
 func TestS42AWantedStopIsToldFromAFailure(t *testing.T) {
 	k := keepUnder(t, "{hold: 30m}", 30*time.Minute, busHost, "meant")
 	at := time.Now()
@@ -299,7 +322,9 @@ func TestS42AWantedStopIsToldFromAFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	held := func(m api.Machine) bool { return m.Name == "meant-1" && m.Waiting.Code == "stopped-by-person" }
-	k.await("the stop is seen, and held", time.Minute, func(f api.Fleet) bool { return slices.ContainsFunc(f.Machines, held) })
+	k.await("the stop is seen, and held", time.Minute, func(f api.Fleet) bool {
+		return slices.ContainsFunc(f.Machines, held)
+	})
 	if err := harms["crashed"](t.Context(), k, crashed); err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +349,9 @@ func TestThePollFindsWhatNoEventTold(t *testing.T) {
 	if err := harms["deleted"](t.Context(), k, k.server("deaf-1")); err != nil {
 		t.Fatal(err)
 	}
-	k.await("it is healed", 5*time.Minute, func(f api.Fleet) bool { return f.Healthy == 2 && f.InRepair == 0 && len(k.orders(at)) == 1 })
+	k.await("it is healed", 5*time.Minute, func(f api.Fleet) bool {
+		return f.Healthy == 2 && f.InRepair == 0 && len(k.orders(at)) == 1
+	})
 }
 
 // pass lets time pass.

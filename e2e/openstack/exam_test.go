@@ -67,9 +67,14 @@ func newHarness(t *testing.T, network string) *harness {
 
 func (h *harness) New(t providertest.T) provider.Provider {
 	t.Helper()
-	p, err := openstack.New(openstack.Options{Cloud: cloud.Demo, CloudsFile: cloud.Running().CloudsFile(), Events: h.events(t), Wrap: func(way http.RoundTripper) http.RoundTripper {
-		return cable{way, h}
-	}})
+	p, err := openstack.New(openstack.Options{
+		Cloud:      cloud.Demo,
+		CloudsFile: cloud.Running().CloudsFile(),
+		Events:     h.events(t),
+		Wrap: func(way http.RoundTripper) http.RoundTripper {
+			return cable{way, h}
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +97,12 @@ func (h *harness) Watched() {}
 func (h *harness) Hosts() []fleet.HostName { return []fleet.HostName{""} }
 
 func (h *harness) Template() fleet.Template {
-	return fleet.Template{Image: cloud.Image, Network: h.network, Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}, Server: &fleet.Server{Flavor: cloud.Flavor}}
+	return fleet.Template{
+		Image:   cloud.Image,
+		Network: h.network,
+		Disks:   []fleet.Disk{{Name: "root", Ephemeral: true}},
+		Server:  &fleet.Server{Flavor: cloud.Flavor},
+	}
 }
 
 func (h *harness) Patience() time.Duration { return patience }
@@ -113,7 +123,8 @@ func (h *harness) Pause(t providertest.T, id fleet.InstanceID) {
 	}
 }
 
-func (h *harness) Printed(providertest.T, provider.Ref) string { return "FAKE CONSOLE OUTPUT" } // what Nova's fake driver has for every one
+// what Nova's fake driver has for every one
+func (h *harness) Printed(providertest.T, provider.Ref) string { return "FAKE CONSOLE OUTPUT" }
 
 // cable is the way to the cloud, which can be cut, and on which answers can be lost.
 type cable struct {
@@ -134,7 +145,8 @@ func (c cable) RoundTrip(q *http.Request) (*http.Response, error) {
 		return nil, errCut
 	}
 	loss := c.h.loss.Load()
-	if loss == nil || q.Method == http.MethodGet || strings.HasPrefix(q.URL.String(), cloud.Keystone) || loss.left.Add(-1) >= 0 {
+	if loss == nil || q.Method == http.MethodGet || strings.HasPrefix(q.URL.String(), cloud.Keystone) ||
+		loss.left.Add(-1) >= 0 {
 		return c.way.RoundTrip(q)
 	}
 	// It takes effect whatever becomes of the caller, who waits in vain.
@@ -210,7 +222,8 @@ type person struct {
 func newPerson(t providertest.T, account string) *person {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	auth, where, _, err := clouds.Parse(clouds.WithCloudName(account), clouds.WithLocations(cloud.Running().CloudsFile()))
+	auth, where, _, err := clouds.Parse(clouds.WithCloudName(account),
+		clouds.WithLocations(cloud.Running().CloudsFile()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +254,8 @@ func (p *person) all(t providertest.T) []servers.Server {
 // ports returns those of the person's project that hale made.
 func (p *person) ports(t providertest.T) []ports.Port {
 	t.Helper()
-	return slices.DeleteFunc(every(t, ports.List(p.network, ports.ListOpts{}), ports.ExtractPorts), func(p ports.Port) bool { return !strings.HasPrefix(p.Description, "hale") })
+	return slices.DeleteFunc(every(t, ports.List(p.network, ports.ListOpts{}), ports.ExtractPorts),
+		func(p ports.Port) bool { return !strings.HasPrefix(p.Description, "hale") })
 }
 
 // find returns the server that hale calls so, or that Nova does.
@@ -274,7 +288,8 @@ func (p *person) boot(t providertest.T, name string, metadata map[string]string)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := servers.Delete(context.WithoutCancel(t.Context()), p.compute, s.ID).ExtractErr(); err != nil && !gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+		if err := servers.Delete(context.WithoutCancel(t.Context()), p.compute, s.ID).ExtractErr(); err != nil &&
+			!gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 			t.Error(err)
 		}
 	})

@@ -23,12 +23,14 @@ func (h *harness) Addressed() fleet.Template {
 	return t
 }
 
-// Addresses are in Neutron, with the machine's name in their descriptions. The networks of the admin have no router, so that no machine there has one.
+// Addresses are in Neutron, with the machine's name in their descriptions. The networks of the admin have no router, so
+// that no machine there has one.
 func (h *harness) Addresses(t providertest.T, o provider.Order) []string {
 	t.Helper()
 	var found []string
 	for _, f := range h.person().floating(t) {
-		if strings.Contains(f.Description, string(o.Mark.Installation)) && strings.Contains(f.Description, string(o.Mark.Machine)) {
+		if strings.Contains(f.Description, string(o.Mark.Installation)) &&
+			strings.Contains(f.Description, string(o.Mark.Machine)) {
 			found = append(found, f.FloatingIP)
 		}
 	}
@@ -42,12 +44,16 @@ func (p *person) floating(t providertest.T) []floatingips.FloatingIP {
 	return every(t, floatingips.List(p.network, floatingips.ListOpts{}), floatingips.ExtractFloatingIPs)
 }
 
-// TestS48FloatingAddresses: each machine has one of its own, by which hale asks for it from the first look on. It stays with the machine when its server is gone, is
-// given back with the machine, and a person's stays a person's.
+// TestS48FloatingAddresses: each machine has one of its own, by which hale asks for it from the first look on. It stays
+// with the machine when its server is gone, is given back with the machine, and a person's stays a person's.
 func TestS48FloatingAddresses(t *testing.T) {
 	m := newStage(t, "web-1", "web-2")
-	external := only(t, networks.List(m.person.network, networks.ListOpts{Name: cloud.External}), networks.ExtractNetworks).ID
-	theirs, err := floatingips.Create(t.Context(), m.person.network, floatingips.CreateOpts{FloatingNetworkID: external, Description: "a person's"}).Extract()
+	external := only(t, networks.List(m.person.network, networks.ListOpts{Name: cloud.External}),
+		networks.ExtractNetworks).ID
+	theirs, err := floatingips.Create(t.Context(), m.person.network, floatingips.CreateOpts{
+		FloatingNetworkID: external,
+		Description:       "a person's",
+	}).Extract()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +95,8 @@ fleets:
 		return fmt.Sprint(f.Healthy, err), err == nil && f.Healthy < 2
 	})
 	m.awaitWell("built anew")
-	if now := m.addresses(); now["web-1"] != had["web-1"] || now["web-2"] != had["web-2"] || m.machine("web-2").Address != had["web-2"] {
+	if now := m.addresses(); now["web-1"] != had["web-1"] || now["web-2"] != had["web-2"] ||
+		m.machine("web-2").Address != had["web-2"] {
 		t.Errorf("the machines have %v, had %v, and hale asks at %q", now, had, m.machine("web-2").Address)
 	}
 

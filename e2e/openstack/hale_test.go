@@ -66,7 +66,8 @@ type machines struct {
 	names  []string
 }
 
-// newMachines starts hale on the configuration, in which CLOUDS and DIR are replaced, and which builds the machines of the names.
+// newMachines starts hale on the configuration, in which CLOUDS and DIR are replaced, and which builds the machines of
+// the names.
 func newMachines(t *testing.T, text string, names ...string) *machines {
 	t.Helper()
 	m := newStage(t, names...)
@@ -83,7 +84,14 @@ func newStage(t *testing.T, names ...string) *machines {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machines{T: t, dir: dir, client: api.Dial(filepath.Join(dir, "sock")), person: newPerson(t, cloud.Demo), proxy: newProxy(t), names: names}
+	m := &machines{
+		T:      t,
+		dir:    dir,
+		client: api.Dial(filepath.Join(dir, "sock")),
+		person: newPerson(t, cloud.Demo),
+		proxy:  newProxy(t),
+		names:  names,
+	}
 	t.Cleanup(m.end)
 	m.hale, err = program()
 	if err != nil {
@@ -129,7 +137,8 @@ func (m *machines) start() {
 		m.Fatal(err)
 	}
 	defer log.Close()
-	m.cmd = exec.Command(m.hale, "run", m.config, "--data-dir", filepath.Join(m.dir, "data"), "--socket", filepath.Join(m.dir, "sock"))
+	m.cmd = exec.Command(m.hale, "run", m.config, "--data-dir", filepath.Join(m.dir, "data"), "--socket",
+		filepath.Join(m.dir, "sock"))
 	m.cmd.Stdout, m.cmd.Stderr = log, log
 	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := m.cmd.Start(); err != nil {
@@ -159,7 +168,10 @@ func (m *machines) end() {
 		servers.ForceDelete(ctx, m.person.compute, s.ID)
 		servers.Delete(ctx, m.person.compute, s.ID)
 	}
-	m.await("the end of the servers", func() (string, bool) { n := len(m.all()); return fmt.Sprint(n, " servers"), n == 0 })
+	m.await("the end of the servers", func() (string, bool) {
+		n := len(m.all())
+		return fmt.Sprint(n, " servers"), n == 0
+	})
 	for _, p := range m.ports() {
 		ports.Delete(ctx, m.person.network, p.ID)
 	}
@@ -171,7 +183,8 @@ func (m *machines) end() {
 func (m *machines) all() map[string]servers.Server {
 	m.Helper()
 	byName := map[string]servers.Server{}
-	for i, s := range every(within{m.T, context.Background()}, servers.List(m.person.compute, servers.ListOpts{Name: "^web-"}), servers.ExtractServers) {
+	for i, s := range every(within{m.T, context.Background()},
+		servers.List(m.person.compute, servers.ListOpts{Name: "^web-"}), servers.ExtractServers) {
 		if _, twice := byName[s.Name]; twice {
 			s.Name = fmt.Sprintf("%s, another %d", s.Name, i)
 		}
@@ -183,7 +196,8 @@ func (m *machines) all() map[string]servers.Server {
 // ports returns those that hale made for its fleets.
 func (m *machines) ports() []ports.Port {
 	m.Helper()
-	return slices.DeleteFunc(m.person.ports(within{m.T, context.WithoutCancel(m.Context())}), func(p ports.Port) bool { return !strings.HasPrefix(p.Name, "web-") })
+	return slices.DeleteFunc(m.person.ports(within{m.T, context.WithoutCancel(m.Context())}),
+		func(p ports.Port) bool { return !strings.HasPrefix(p.Name, "web-") })
 }
 
 func (m *machines) await(what string, holds func() (saw string, ok bool)) {
@@ -223,7 +237,8 @@ func (m *machines) status() (api.Fleet, error) {
 	}
 	sum := s.Fleets[0]
 	for _, f := range s.Fleets[1:] {
-		sum.Healthy, sum.InRepair, sum.InBuild, sum.Machines = sum.Healthy+f.Healthy, sum.InRepair+f.InRepair, sum.InBuild+f.InBuild, append(sum.Machines, f.Machines...)
+		sum.Healthy, sum.InRepair, sum.InBuild, sum.Machines = sum.Healthy+
+			f.Healthy, sum.InRepair+f.InRepair, sum.InBuild+f.InBuild, append(sum.Machines, f.Machines...)
 	}
 	return sum, nil
 }
@@ -270,7 +285,8 @@ func (m *machines) says(args ...string) string {
 	return string(out)
 }
 
-// awaitWell waits until hale says that all is well, and finds the cloud so: each machine is one server that runs, with one port.
+// awaitWell waits until hale says that all is well, and finds the cloud so: each machine is one server that runs, with
+// one port.
 func (m *machines) awaitWell(what string) map[string]servers.Server {
 	m.Helper()
 	began := time.Now()
@@ -287,7 +303,8 @@ func (m *machines) awaitWell(what string) map[string]servers.Server {
 			}
 		}
 		return fmt.Sprintf("%d healthy, %d in repair; %d servers, %d run", f.Healthy, f.InRepair, len(all), running),
-			f.Healthy == len(m.names) && f.InRepair == 0 && f.InBuild == 0 && len(all) == len(m.names) && running == len(m.names)
+			f.Healthy == len(m.names) && f.InRepair == 0 && f.InBuild == 0 && len(all) == len(m.names) &&
+				running == len(m.names)
 	})
 	all := m.all()
 	if names := slices.Sorted(maps.Keys(all)); !slices.Equal(names, m.names) {
@@ -309,12 +326,21 @@ func TestS42Fleet(t *testing.T) {
 		make      func(id string) error
 		recreated bool
 	}{
-		{"SHUTOFF by somebody", func(id string) error { return servers.Stop(t.Context(), m.person.compute, id).ExtractErr() }, false},
+		{
+			"SHUTOFF by somebody",
+			func(id string) error { return servers.Stop(t.Context(), m.person.compute, id).ExtractErr() },
+			false,
+		},
 		{"SHUTOFF by a crash", cloud.Running().Crash, false},
 		{"ERROR", func(id string) error {
-			return servers.ResetState(t.Context(), newPerson(t, cloud.Admin).compute, id, servers.StateError).ExtractErr()
+			return servers.ResetState(t.Context(), newPerson(t, cloud.Admin).compute, id,
+				servers.StateError).ExtractErr()
 		}, true},
-		{"deleted", func(id string) error { return servers.Delete(t.Context(), m.person.compute, id).ExtractErr() }, true},
+		{
+			"deleted",
+			func(id string) error { return servers.Delete(t.Context(), m.person.compute, id).ExtractErr() },
+			true,
+		},
 	} {
 		victim := ids["web-2"]
 		if err := scene.make(victim.ID); err != nil {
@@ -332,15 +358,20 @@ func TestS42Fleet(t *testing.T) {
 		}
 		ids = now
 	}
-	m.untouchedBy("404 to everything", "down", ids, func(w http.ResponseWriter) { http.Error(w, "<html>404 Not Found</html>", http.StatusNotFound) })
-	m.untouchedBy("503 to everything", "down", ids, func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) })
+	m.untouchedBy("404 to everything", "down", ids, func(w http.ResponseWriter) {
+		http.Error(w, "<html>404 Not Found</html>", http.StatusNotFound)
+	})
+	m.untouchedBy("503 to everything", "down", ids, func(w http.ResponseWriter) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
 	m.untouchedBy("an empty list", "doubtful", ids, func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"servers": []}`)
 	})
 }
 
-// untouchedBy lets the API answer so for a while: hale reports the provider, and does nothing to any machine, then or later.
+// untouchedBy lets the API answer so for a while: hale reports the provider, and does nothing to any machine, then or
+// later.
 func (m *machines) untouchedBy(what, standing string, ids map[string]servers.Server, answer func(http.ResponseWriter)) {
 	m.Helper()
 	m.proxy.set(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { answer(w) })
@@ -354,12 +385,14 @@ func (m *machines) untouchedBy(what, standing string, ids map[string]servers.Ser
 	now := m.awaitWell("after " + what)
 	for name, s := range ids {
 		if now[name].ID != s.ID || !now[name].Updated.Equal(s.Updated) {
-			m.Errorf("%s: %s was touched: server %s of %s is %s of %s", what, name, s.ID, s.Updated, now[name].ID, now[name].Updated)
+			m.Errorf("%s: %s was touched: server %s of %s is %s of %s",
+				what, name, s.ID, s.Updated, now[name].ID, now[name].Updated)
 		}
 	}
 }
 
-// TestKilledWhenNovaAccepted: hale is killed at the moment when Nova takes an order, before it hears so. It finds that server, and builds no other.
+// TestKilledWhenNovaAccepted: hale is killed at the moment when Nova takes an order, before it hears so. It finds that
+// server, and builds no other.
 func TestKilledWhenNovaAccepted(t *testing.T) {
 	m := newMachines(t, byWord, "web-1", "web-2", "web-3")
 	ids := m.awaitWell("the first builds")
@@ -398,7 +431,8 @@ func TestKilledWhenNovaAccepted(t *testing.T) {
 	}
 }
 
-// TestS48EveryStepIsTheRightCall: a machine that stays sick goes up the whole ladder, and each step asks Nova for what it says.
+// TestS48EveryStepIsTheRightCall: a machine that stays sick goes up the whole ladder, and each step asks Nova for what
+// it says.
 func TestS48EveryStepIsTheRightCall(t *testing.T) {
 	m := newMachines(t, theCloud+`
 fleets:
@@ -447,7 +481,10 @@ fleets:
 	mu.Lock()
 	defer mu.Unlock()
 	rest := calls
-	for _, want := range []string{`"reboot":{"type":"SOFT"}`, `"reboot":{"type":"HARD"}`, `"os-stop"`, `"rebuild":{"imageRef":"`, `"os-start"`, `"os-stop"`, "DELETE", `"flavorRef":"42"`} {
+	for _, want := range []string{
+		`"reboot":{"type":"SOFT"}`, `"reboot":{"type":"HARD"}`, `"os-stop"`, `"rebuild":{"imageRef":"`, `"os-start"`,
+		`"os-stop"`, "DELETE", `"flavorRef":"42"`,
+	} {
 		i := slices.IndexFunc(rest, func(c string) bool { return strings.Contains(c, want) })
 		if i < 0 {
 			t.Fatalf("no %s, in its turn, among %q", want, calls)

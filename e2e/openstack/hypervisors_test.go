@@ -54,8 +54,9 @@ func TestL04HypervisorsTellTheirAddresses(t *testing.T) {
 	}
 }
 
-// TestS43Hypervisors: an administrator's hale sees hypervisors. A server leaves one that is disabled while it runs, and one that is silent by an evacuation, with the same id, mark, address and
-// volume; an order whose answer is lost moves it once.
+// TestS43Hypervisors: an administrator's hale sees hypervisors. A server leaves one that is disabled while it runs, and
+// one that is silent by an evacuation, with the same id, mark, address and volume; an order whose answer is lost moves
+// it once.
 func TestS43Hypervisors(t *testing.T) {
 	h := newHarness(t, cloud.Shared) // the administrator sees everybody's networks of the other name
 	admin := newPerson(t, cloud.Admin)
@@ -72,8 +73,12 @@ func TestS43Hypervisors(t *testing.T) {
 	first := s.seen.Host
 
 	s.able(first, services.ServiceDisabled)
-	t.Cleanup(func() { s.able(first, services.ServiceEnabled) }) // not before: the fake driver does not forget what left it, and takes nothing of the name again
-	s.await("a disabled hypervisor", func() (string, bool) { a := s.answer(first); return fmt.Sprint(a), a.Disabled && a.Err == nil })
+	// not before: the fake driver does not forget what left it, and takes nothing of the name again
+	t.Cleanup(func() { s.able(first, services.ServiceEnabled) })
+	s.await("a disabled hypervisor", func() (string, bool) {
+		a := s.answer(first)
+		return fmt.Sprint(a), a.Disabled && a.Err == nil
+	})
 	s.leave("live-migration", p.Migrate)
 
 	second := s.seen.Host
@@ -84,7 +89,10 @@ func TestS43Hypervisors(t *testing.T) {
 	s.signal(compute, syscall.SIGSTOP)
 	awake := sync.OnceFunc(func() { s.signal(compute, syscall.SIGCONT) })
 	t.Cleanup(awake)
-	s.await("a silent hypervisor", func() (string, bool) { a := s.answer(second); return fmt.Sprint(a), fault.Is(a.Err, fault.Transient) })
+	s.await("a silent hypervisor", func() (string, bool) {
+		a := s.answer(second)
+		return fmt.Sprint(a), fault.Is(a.Err, fault.Transient)
+	})
 	if _, err := p.Get(t.Context(), s.at(second)); !fault.Is(err, fault.Transient) {
 		t.Errorf("of a server on it: %v", err)
 	}
@@ -93,8 +101,12 @@ func TestS43Hypervisors(t *testing.T) {
 	}
 	s.leave("evacuation", p.Evacuate)
 	awake()
-	s.await("the hypervisor's return", func() (string, bool) { a := s.answer(second); return fmt.Sprint(a), a.Err == nil && a.Name != "" })
-	if seen, err := p.Get(t.Context(), s.order.Ref); err != nil || seen.Host != s.seen.Host || seen.Power != fleet.PowerRunning {
+	s.await("the hypervisor's return", func() (string, bool) {
+		a := s.answer(second)
+		return fmt.Sprint(a), a.Err == nil && a.Name != ""
+	})
+	if seen, err := p.Get(t.Context(), s.order.Ref); err != nil || seen.Host != s.seen.Host ||
+		seen.Power != fleet.PowerRunning {
 		t.Errorf("after its return: %+v, %v", seen, err)
 	}
 }
@@ -113,7 +125,16 @@ type mover struct {
 func (s *mover) build() {
 	s.Helper()
 	s.order = provider.Order{
-		Ref:  provider.Ref{ID: "43000000-0000-4000-8000-000000000043", Mark: fleet.Mark{Installation: "e2e", Fleet: "moved", Machine: "moved-1", Generation: 1, Built: time.Now().UTC()}},
+		Ref: provider.Ref{
+			ID: "43000000-0000-4000-8000-000000000043",
+			Mark: fleet.Mark{
+				Installation: "e2e",
+				Fleet:        "moved",
+				Machine:      "moved-1",
+				Generation:   1,
+				Built:        time.Now().UTC(),
+			},
+		},
 		Name: "moved-1", Template: s.h.Template(),
 	}
 	s.order.Template.Disks = append(s.order.Template.Disks, fleet.Disk{Name: "data", Size: 1 << 30})
@@ -154,7 +175,8 @@ func (s *mover) leave(what string, move func(context.Context, provider.Ref) erro
 		ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)
 		defer cancel()
 		err := move(ctx, s.at(from))
-		return fmt.Sprint(err), fault.Is(err, fault.UnknownOutcome) // before it is sent, a busy cloud may take all the time for the questions
+		// before it is sent, a busy cloud may take all the time for the questions
+		return fmt.Sprint(err), fault.Is(err, fault.UnknownOutcome)
 	})
 	s.h.HearAnswers(s.T)
 	for range 2 {
@@ -163,7 +185,8 @@ func (s *mover) leave(what string, move func(context.Context, provider.Ref) erro
 		}
 	}
 	now, err := s.p.Get(s.Context(), s.order.Ref)
-	if err != nil || now.Host == from || now.ID != s.seen.ID || now.Mark != s.seen.Mark || now.Address != s.seen.Address || now.Power != fleet.PowerRunning {
+	if err != nil || now.Host == from || now.ID != s.seen.ID || now.Mark != s.seen.Mark ||
+		now.Address != s.seen.Address || now.Power != fleet.PowerRunning {
 		s.Fatalf("%s: %+v became %+v, %v", what, s.seen, now, err)
 	}
 	s.seen = now
@@ -176,7 +199,9 @@ func (s *mover) leave(what string, move func(context.Context, provider.Ref) erro
 	if all != 1 {
 		s.Errorf("%s: there are %d servers of the name", what, all)
 	}
-	data := slices.DeleteFunc(s.admin.volumes(s.T), func(v volumes.Volume) bool { return !strings.HasPrefix(v.Name, s.order.Name) })
+	data := slices.DeleteFunc(s.admin.volumes(s.T), func(v volumes.Volume) bool {
+		return !strings.HasPrefix(v.Name, s.order.Name)
+	})
 	if len(data) != 1 || data[0].Status != "in-use" || len(data[0].Attachments) != 1 {
 		s.Errorf("%s: its volumes are %+v", what, data)
 	}
@@ -201,8 +226,12 @@ func (s *mover) answer(host fleet.HostName) provider.HostAnswer {
 func (s *mover) able(host fleet.HostName, status services.ServiceStatus) {
 	s.Helper()
 	ctx := context.WithoutCancel(s.Context())
-	service := only(within{s.T, ctx}, services.List(s.admin.compute, services.ListOpts{Binary: "nova-compute", Host: string(host)}), services.ExtractServices)
-	if _, err := services.Update(ctx, s.admin.compute, service.ID, services.UpdateOpts{Status: status}).Extract(); err != nil {
+	service := only(within{s.T, ctx},
+		services.List(s.admin.compute, services.ListOpts{Binary: "nova-compute", Host: string(host)}),
+		services.ExtractServices)
+	if _, err := services.Update(ctx, s.admin.compute, service.ID, services.UpdateOpts{
+		Status: status,
+	}).Extract(); err != nil {
 		s.Fatal(err)
 	}
 }

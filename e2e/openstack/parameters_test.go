@@ -17,25 +17,34 @@ import (
 
 const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrrxM2l3BqTqLhTQG2nkGWnuxIuVeKLVOELSXmZnAhl"
 
-// furnish makes what a template can name beside image, flavor and network, until the test ends; it returns the ids of the two groups.
+// furnish makes what a template can name beside image, flavor and network, until the test ends; it returns the ids of
+// the two groups.
 func furnish(t *testing.T, p *person) (securityGroup, serverGroup string) {
 	t.Helper()
 	open, err := groups.Create(t.Context(), p.network, groups.CreateOpts{Name: "web"}).Extract()
 	if err != nil {
 		t.Fatal(err)
 	}
-	apart, err := servergroups.Create(t.Context(), p.compute, servergroups.CreateOpts{Name: "web-apart", Policy: "soft-anti-affinity"}).Extract()
+	apart, err := servergroups.Create(t.Context(), p.compute, servergroups.CreateOpts{
+		Name:   "web-apart",
+		Policy: "soft-anti-affinity",
+	}).Extract()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := keypairs.Create(t.Context(), p.compute, keypairs.CreateOpts{Name: "operators", Type: "ssh", PublicKey: publicKey}).Extract(); err != nil {
+	if _, err := keypairs.Create(t.Context(), p.compute, keypairs.CreateOpts{
+		Name:      "operators",
+		Type:      "ssh",
+		PublicKey: publicKey,
+	}).Extract(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		for what, err := range map[string]error{
-			"security group": groups.Delete(ctx, p.network, open.ID).Err, "server group": servergroups.Delete(ctx, p.compute, apart.ID).Err,
-			"key pair": keypairs.Delete(ctx, p.compute, "operators", nil).Err,
+			"security group": groups.Delete(ctx, p.network, open.ID).Err,
+			"server group":   servergroups.Delete(ctx, p.compute, apart.ID).Err,
+			"key pair":       keypairs.Delete(ctx, p.compute, "operators", nil).Err,
 		} {
 			if err != nil {
 				t.Errorf("the %s stays: %v", what, err)
@@ -45,8 +54,8 @@ func furnish(t *testing.T, p *person) (securityGroup, serverGroup string) {
 	return open.ID, apart.ID
 }
 
-// TestS48RecreatedWithTheGivenParameters: the server that a recreate builds is what the template says in every word, as the first one was; and its
-// port, which the template keeps, is the same.
+// TestS48RecreatedWithTheGivenParameters: the server that a recreate builds is what the template says in every word, as
+// the first one was; and its port, which the template keeps, is the same.
 func TestS48RecreatedWithTheGivenParameters(t *testing.T) {
 	demo, admin := newPerson(t, cloud.Demo), newPerson(t, cloud.Admin)
 	securityGroup, serverGroup := furnish(t, demo)
@@ -97,9 +106,11 @@ func (m *machines) given(what string, admin *person, securityGroup, serverGroup 
 	}
 	bound := m.ports()[0]
 	for name, is := range map[string]bool{
-		"flavor":         s.Flavor["original_name"] == cloud.Bigger,
-		"networks":       len(s.Addresses) == 2 && s.Addresses[cloud.Network] != nil && s.Addresses[cloud.Shared] != nil,
-		"user data":      s.Userdata != nil && *s.Userdata == base64.StdEncoding.EncodeToString([]byte("#cloud-config")),
+		"flavor": s.Flavor["original_name"] == cloud.Bigger,
+		"networks": len(s.Addresses) == 2 && s.Addresses[cloud.Network] != nil &&
+			s.Addresses[cloud.Shared] != nil,
+		"user data": s.Userdata != nil &&
+			*s.Userdata == base64.StdEncoding.EncodeToString([]byte("#cloud-config")),
 		"metadata":       s.Metadata["role"] == "front",
 		"server group":   s.ServerGroups != nil && slices.Equal(*s.ServerGroups, []string{serverGroup}),
 		"key pair":       s.KeyName == "operators",

@@ -65,7 +65,8 @@ fleets:
 `
 }
 
-// attached waits until all is well, and returns Nova's id of web-1 with the volumes that it has, by whether they go with it.
+// attached waits until all is well, and returns Nova's id of web-1 with the volumes that it has, by whether they go
+// with it.
 func (m *machines) attached(what string) (server string, kept, own []volumes.Volume) {
 	m.Helper()
 	server = m.awaitWell(what)["web-1"].ID
@@ -89,16 +90,19 @@ func (m *machines) attached(what string) (server string, kept, own []volumes.Vol
 	return server, kept, own
 }
 
-// TestS48TheDataOutlivesTheServer: a server is lost, in each way, and the next one has the very same volume, and its machine no other.
+// TestS48TheDataOutlivesTheServer: a server is lost, in each way, and the next one has the very same volume, and its
+// machine no other.
 func TestS48TheDataOutlivesTheServer(t *testing.T) {
 	m := newMachines(t, stored("", "recreate: {}"), "web-1")
 	first, data, _ := m.attached("the first build")
-	if len(data) != 1 || data[0].Size != 2 || data[0].VolumeType != cloud.Fast || data[0].Metadata["hale_disk"] != "data" {
+	if len(data) != 1 || data[0].Size != 2 || data[0].VolumeType != cloud.Fast ||
+		data[0].Metadata["hale_disk"] != "data" {
 		t.Fatalf("it has %+v", data)
 	}
 	for what, lose := range map[string]func(id string) error{
 		"ERROR": func(id string) error {
-			return servers.ResetState(t.Context(), newPerson(t, cloud.Admin).compute, id, servers.StateError).ExtractErr()
+			return servers.ResetState(t.Context(), newPerson(t, cloud.Admin).compute, id,
+				servers.StateError).ExtractErr()
 		},
 		"deleted": func(id string) error { return servers.Delete(t.Context(), m.person.compute, id).ExtractErr() },
 	} {
@@ -121,10 +125,12 @@ func TestS48TheDataOutlivesTheServer(t *testing.T) {
 func TestS48AServerOnAVolumeIsRecreated(t *testing.T) {
 	m := newMachines(t, stored(", boot_volume: {size: 1GiB, type: fast}", "recreate: {}"), "web-1")
 	first, data, root := m.attached("the first build")
-	if len(data) != 1 || len(root) != 1 || root[0].Size != 1 || root[0].VolumeType != cloud.Fast || root[0].Bootable != "true" {
+	if len(data) != 1 || len(root) != 1 || root[0].Size != 1 || root[0].VolumeType != cloud.Fast ||
+		root[0].Bootable != "true" {
 		t.Fatalf("it has %+v and %+v", data, root)
 	}
-	if err := servers.ResetState(t.Context(), newPerson(t, cloud.Admin).compute, first, servers.StateError).ExtractErr(); err != nil {
+	if err := servers.ResetState(t.Context(), newPerson(t, cloud.Admin).compute, first,
+		servers.StateError).ExtractErr(); err != nil {
 		t.Fatal(err)
 	}
 	m.await("ERROR to be seen", func() (string, bool) {
@@ -137,7 +143,8 @@ func TestS48AServerOnAVolumeIsRecreated(t *testing.T) {
 	}
 }
 
-// TestExamOnVolumes asks the exam of servers that boot from volumes. What is rebuilt gets the image anew, and is the same server on the same volume.
+// TestExamOnVolumes asks the exam of servers that boot from volumes. What is rebuilt gets the image anew, and is the
+// same server on the same volume.
 func TestExamOnVolumes(t *testing.T) {
 	h := onVolumes{newHarness(t, cloud.Network)}
 	t.Cleanup(func() { h.person().clearVolumes(within{t, context.WithoutCancel(t.Context())}, "exam-") })
@@ -181,17 +188,31 @@ func (h *harness) store() provider.Order {
 	template := h.Template()
 	template.Disks = append(template.Disks, fleet.Disk{Name: "data", Size: 1 << 30})
 	return provider.Order{
-		Ref:  provider.Ref{ID: fleet.InstanceID(uuid.NewString()), Mark: fleet.Mark{Installation: "volumes", Fleet: "store", Machine: "store-1", Generation: 1, Built: time.Now()}},
+		Ref: provider.Ref{
+			ID: fleet.InstanceID(uuid.NewString()),
+			Mark: fleet.Mark{
+				Installation: "volumes",
+				Fleet:        "store",
+				Machine:      "store-1",
+				Generation:   1,
+				Built:        time.Now(),
+			},
+		},
 		Name: "store-1", Template: template,
 	}
 }
 
-// TestARebuildWritesTheImageAnew on the volume that the server boots from: it is the same server on the same volume, with another image on it and the data beside.
+// TestARebuildWritesTheImageAnew on the volume that the server boots from: it is the same server on the same volume,
+// with another image on it and the data beside.
 func TestARebuildWritesTheImageAnew(t *testing.T) {
 	h := newHarness(t, cloud.Network)
 	p, person, order := h.New(t), h.person(), h.store()
 	order.Template.Server.BootVolume = fleet.BootVolume{Size: 1 << 30}
-	next, err := images.Create(t.Context(), person.image, images.CreateOpts{Name: "next", DiskFormat: "raw", ContainerFormat: "bare"}).Extract()
+	next, err := images.Create(t.Context(), person.image, images.CreateOpts{
+		Name:            "next",
+		DiskFormat:      "raw",
+		ContainerFormat: "bare",
+	}).Extract()
 	if err == nil {
 		err = imagedata.Upload(t.Context(), person.image, next.ID, strings.NewReader("another")).ExtractErr()
 	}
@@ -238,13 +259,19 @@ func TestARebuildWritesTheImageAnew(t *testing.T) {
 	}
 }
 
-// TestABuildThatFailsLetsGoOfTheData: no hypervisor has room for the server, which took the volume all the same. When it is deleted, the next one gets the volume.
+// TestABuildThatFailsLetsGoOfTheData: no hypervisor has room for the server, which took the volume all the same. When
+// it is deleted, the next one gets the volume.
 func TestABuildThatFailsLetsGoOfTheData(t *testing.T) {
 	h := newHarness(t, cloud.Network)
 	p, person, admin, order := h.New(t), h.person(), newPerson(t, cloud.Admin), h.store()
 	ctx := context.WithoutCancel(t.Context())
 	disk := 1
-	huge, err := flavors.Create(t.Context(), admin.compute, flavors.CreateOpts{Name: "huge", RAM: 1 << 24, VCPUs: 1, Disk: &disk}).Extract()
+	huge, err := flavors.Create(t.Context(), admin.compute, flavors.CreateOpts{
+		Name:  "huge",
+		RAM:   1 << 24,
+		VCPUs: 1,
+		Disk:  &disk,
+	}).Extract()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +311,8 @@ func TestABuildThatFailsLetsGoOfTheData(t *testing.T) {
 	}
 }
 
-// TestNoServerIsDeletedWhileCinderIsAway: Nova would, and leave the volume attached to nothing. When Cinder is back the server goes, and the volume is free.
+// TestNoServerIsDeletedWhileCinderIsAway: Nova would, and leave the volume attached to nothing. When Cinder is back the
+// server goes, and the volume is free.
 func TestNoServerIsDeletedWhileCinderIsAway(t *testing.T) {
 	h := newHarness(t, cloud.Network)
 	p, person, order := h.New(t), h.person(), h.store()

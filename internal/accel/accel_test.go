@@ -14,13 +14,20 @@ func TestDetectSaysKVMOnlyWhereBothProcessorAndKernelAgree(t *testing.T) {
 		want    Accel
 		reason  string
 	}{
-		"intel with kvm":      {"processor\t: 0\nflags\t\t: fpu vmx sse\n", true, KVM, "both agree"},
-		"amd with kvm":        {"flags\t\t: fpu svm\n", true, KVM, "both agree"},
-		"device without cpu":  {"flags\t\t: fpu sse\n", true, TCG, "a device node without the processor's feature is a trap"},
-		"cpu without device":  {"flags\t\t: fpu vmx\n", false, TCG, "no VM can be made"},
-		"flag inside a word":  {"flags\t\t: fpu vmxnet svm_lock\n", true, TCG, "flags are whole words"},
-		"vmx flags line only": {"vmx flags\t: ept vmx\nflags\t\t: fpu\n", true, TCG, "another line is not the flags line"},
-		"empty":               {"", true, TCG, "nothing is known"},
+		"intel with kvm": {"processor\t: 0\nflags\t\t: fpu vmx sse\n", true, KVM, "both agree"},
+		"amd with kvm":   {"flags\t\t: fpu svm\n", true, KVM, "both agree"},
+		"device without cpu": {
+			"flags\t\t: fpu sse\n",
+			true,
+			TCG,
+			"a device node without the processor's feature is a trap",
+		},
+		"cpu without device": {"flags\t\t: fpu vmx\n", false, TCG, "no VM can be made"},
+		"flag inside a word": {"flags\t\t: fpu vmxnet svm_lock\n", true, TCG, "flags are whole words"},
+		"vmx flags line only": {
+			"vmx flags\t: ept vmx\nflags\t\t: fpu\n", true, TCG, "another line is not the flags line",
+		},
+		"empty": {"", true, TCG, "nothing is known"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -35,8 +35,8 @@ const (
 	FencesChanged       Kind = "fences-changed"  // how the power of hosts is cut
 )
 
-// Destructive reports whether it would destroy something, or make hale believe that something is gone: such an edit waits for a
-// person's word.
+// Destructive reports whether it would destroy something, or make hale believe that something is gone: such an edit
+// waits for a person's word.
 func (k Kind) Destructive() bool {
 	switch k {
 	case SizeDown, TemplateChanged, ProviderChanged, AddressChanged:

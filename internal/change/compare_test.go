@@ -12,8 +12,14 @@ import (
 
 func web() fleet.Spec {
 	return fleet.Spec{
-		Name: "web", Provider: "lab", Size: 3, Template: fleet.Template{Image: "v1", Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}},
-		Checks: []fleet.Check{{Name: "alive", Kind: fleet.CheckPing, Every: time.Second}, {Name: "page", Kind: fleet.CheckHTTP, Every: time.Second}},
+		Name:     "web",
+		Provider: "lab",
+		Size:     3,
+		Template: fleet.Template{Image: "v1", Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}},
+		Checks: []fleet.Check{
+			{Name: "alive", Kind: fleet.CheckPing, Every: time.Second},
+			{Name: "page", Kind: fleet.CheckHTTP, Every: time.Second},
+		},
 		Limits: fleet.Limits{InRepair: 1},
 	}
 }
@@ -63,7 +69,9 @@ func TestWhatDiffersBetweenTwoSpecsAndWhatOfItDestroys(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
-		if destroys := slices.ContainsFunc(got, func(d change.Difference) bool { return d.Kind.Destructive() }); destroys != c.destroys {
+		if destroys := slices.ContainsFunc(got, func(d change.Difference) bool {
+			return d.Kind.Destructive()
+		}); destroys != c.destroys {
 			t.Errorf("%s: destroys is %v", name, destroys)
 		}
 	}

@@ -63,8 +63,8 @@ func Pending(wanted *fleet.Spec, ledger *fleet.Ledger, machines []fleet.View) Pl
 	return p
 }
 
-// retemplated reports whether another template waits for a person's word: another than the one in force, or than the one on its way
-// through the fleet; and that one, too, once it was stopped.
+// retemplated reports whether another template waits for a person's word: another than the one in force, or than the
+// one on its way through the fleet; and that one, too, once it was stopped.
 func retemplated(wanted *fleet.Spec, ledger *fleet.Ledger) bool {
 	if u := ledger.Update; u != nil {
 		return u.Stopped != "" || !wanted.Template.Builds(u.Template)
@@ -83,7 +83,8 @@ func surplus(spec *fleet.Spec, n int, machines []fleet.View, staying func(*fleet
 	slices.SortStableFunc(all, func(a, b *fleet.Machine) int {
 		x, _ := a.Name.Ordinal()
 		y, _ := b.Name.Ordinal()
-		return cmp.Or(cmp.Compare(guarded(spec, a), guarded(spec, b)), cmp.Compare(burden(b), burden(a)), cmp.Compare(y, x))
+		return cmp.Or(cmp.Compare(guarded(spec, a), guarded(spec, b)), cmp.Compare(burden(b), burden(a)),
+			cmp.Compare(y, x))
 	})
 	var out []Touched
 	for _, m := range all[:min(n, len(all))] {
@@ -104,7 +105,8 @@ func guarded(spec *fleet.Spec, m *fleet.Machine) int {
 	return 0
 }
 
-// burden says how little is lost with the machine: one without an instance before one that fails, before one that does not.
+// burden says how little is lost with the machine: one without an instance before one that fails, before one that does
+// not.
 func burden(m *fleet.Machine) int {
 	switch {
 	case m.Current.None():
@@ -133,7 +135,8 @@ func blocked(p Plan, spec, wanted *fleet.Spec, machines []fleet.View) (being fle
 	_, loses := spec.Template.DiskLost()
 	_, would := wanted.Template.DiskLost()
 	touched := slices.Concat(p.Remove, p.Replace)
-	if (loses || p.Template && would) && slices.ContainsFunc(touched, func(t Touched) bool { return t.Instance != "" }) {
+	if (loses || p.Template && would) &&
+		slices.ContainsFunc(touched, func(t Touched) bool { return t.Instance != "" }) {
 		return fleet.ReasonDiskKept
 	}
 	for i := range machines {
@@ -153,7 +156,8 @@ func blocked(p Plan, spec, wanted *fleet.Spec, machines []fleet.View) (being fle
 	return being
 }
 
-// Unremovable says why the machine may not be removed; empty: it may. What is being built for it is hale's own, and may go.
+// Unremovable says why the machine may not be removed; empty: it may. What is being built for it is hale's own, and may
+// go.
 func Unremovable(m *fleet.Machine, spec *fleet.Spec) fleet.Reason {
 	_, loses := spec.Template.DiskLost()
 	switch {

@@ -1,12 +1,14 @@
-// Package cloud gives tests a real OpenStack: Keystone, Placement, Glance, Neutron, Cinder and Nova, these two with drivers that do nothing, from the
-// distribution's packages (scripts/openstack/install.sh), on a MariaDB, a RabbitMQ and a memcached of their own.
+// Package cloud gives tests a real OpenStack: Keystone, Placement, Glance, Neutron, Cinder and Nova, these two with
+// drivers that do nothing, from the distribution's packages (scripts/openstack/install.sh), on a MariaDB, a RabbitMQ
+// and a memcached of their own.
 //
-// It promises to touch nothing outside: all of it listens on the loopback of a network namespace that is not the machine's, in a
-// PID namespace whose first process ends with the program that started it, however that ends. Machines there are Nova's word only:
-// nothing boots, no address answers, and nothing is stored on volumes. They can crash (Cloud.Crash), their
-// hypervisor can fail (Cloud.Fail), and services can be killed or stopped (Cloud.Signal).
+// It promises to touch nothing outside: all of it listens on the loopback of a network namespace that is not the
+// machine's, in a PID namespace whose first process ends with the program that started it, however that ends. Machines
+// there are Nova's word only: nothing boots, no address answers, and nothing is stored on volumes. They can crash
+// (Cloud.Crash), their hypervisor can fail (Cloud.Fail), and services can be killed or stopped (Cloud.Signal).
 //
-// It needs root and about 2.5 GiB, and takes 40 s to 3 minutes to start. It is for tests only: product code does not import it.
+// It needs root and about 2.5 GiB, and takes 40 s to 3 minutes to start. It is for tests only: product code does not
+// import it.
 //
 // A test package uses it so:
 //
@@ -15,7 +17,8 @@
 //	func TestHeal(t *testing.T) {
 //		c := cloud.Running()
 //
-// With HALE_CLOUD=DIR in the environment the tests use the cloud that scripts/openstack/start.sh DIR left running, and leave it so.
+// With HALE_CLOUD=DIR in the environment the tests use the cloud that scripts/openstack/start.sh DIR left running, and
+// leave it so.
 package cloud
 
 import (
@@ -68,8 +71,8 @@ const (
 	Other = "other"
 )
 
-// The regions. Proxied has the same services, at ports that have a 1 before the real one's: nobody listens there but a test that stands in
-// between.
+// The regions. Proxied has the same services, at ports that have a 1 before the real one's: nobody listens there but a
+// test that stands in between.
 const (
 	Region  = "RegionOne"
 	Proxied = "Proxied"
@@ -107,8 +110,8 @@ var running *Cloud
 // Running returns the cloud that Main started. It is nil in a program without Main.
 func Running() *Cloud { return running }
 
-// Main runs the tests of a package that uses a cloud, and returns how the program is to exit: it moves them into a network of their
-// own, starts the cloud, or joins the one that HALE_CLOUD names, and ends it afterwards.
+// Main runs the tests of a package that uses a cloud, and returns how the program is to exit: it moves them into a
+// network of their own, starts the cloud, or joins the one that HALE_CLOUD names, and ends it afterwards.
 func Main(m interface{ Run() int }, o Options) int {
 	code, err := run(m, o)
 	if err != nil {
@@ -244,7 +247,8 @@ func (c *Cloud) close() error {
 // CloudsFile returns the path of a clouds.yaml with the accounts Admin, Demo and Other.
 func (c *Cloud) CloudsFile() string { return filepath.Join(c.dir, "clouds.yaml") }
 
-// Crash lets the machine of the server end as if its guest or its process had died; Nova hears of it from its driver a moment later.
+// Crash lets the machine of the server end as if its guest or its process had died; Nova hears of it from its driver a
+// moment later.
 func (c *Cloud) Crash(server string) error {
 	return os.WriteFile(filepath.Join(c.dir, "crashes", server), nil, 0o644)
 }
@@ -282,8 +286,9 @@ func (c *Cloud) Boots(server string) (int, error) {
 	return strconv.Atoi(string(text))
 }
 
-// Signal sends a signal to all processes of a service: "nova-api", "nova-compute1", "keystone", "neutron", "rabbitmq" and so on, as the
-// folder run names them. A service that was killed stays away; for one that comes back, use SIGSTOP and SIGCONT.
+// Signal sends a signal to all processes of a service: "nova-api", "nova-compute1", "keystone", "neutron", "rabbitmq"
+// and so on, as the folder run names them. A service that was killed stays away; for one that comes back, use SIGSTOP
+// and SIGCONT.
 func (c *Cloud) Signal(ctx context.Context, service string, sig syscall.Signal) error {
 	group, err := os.ReadFile(filepath.Join(c.dir, "run", service+".pid"))
 	if err != nil {

@@ -23,13 +23,17 @@ func login(t *testing.T, name, password string) (string, int) {
 	t.Helper()
 	domain := map[string]any{"name": "Default"}
 	body, err := json.Marshal(map[string]any{"auth": map[string]any{
-		"identity": map[string]any{"methods": []string{"password"}, "password": map[string]any{"user": map[string]any{"name": name, "domain": domain, "password": password}}},
-		"scope":    map[string]any{"project": map[string]any{"name": name, "domain": domain}},
+		"identity": map[string]any{
+			"methods":  []string{"password"},
+			"password": map[string]any{"user": map[string]any{"name": name, "domain": domain, "password": password}},
+		},
+		"scope": map[string]any{"project": map[string]any{"name": name, "domain": domain}},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, cloud.Keystone+"/auth/tokens", bytes.NewReader(body))
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, cloud.Keystone+"/auth/tokens",
+		bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,8 @@ func TestAPanicIsAnErrorThatSaysWhere(t *testing.T) {
 	if !errors.As(err, &p) {
 		t.Fatalf("got %v", err)
 	}
-	if !strings.Contains(p.Value, "index out of range") || !strings.HasPrefix(p.Stack, "defect_test.deep defect_test.go:") {
+	if !strings.Contains(p.Value, "index out of range") ||
+		!strings.HasPrefix(p.Stack, "defect_test.deep defect_test.go:") {
 		t.Errorf("value %q, stack %q", p.Value, p.Stack)
 	}
 	oops := errors.New("oops")
@@ -66,7 +67,8 @@ func TestAPlaceIsOneEntryHoweverOftenItPanics(t *testing.T) {
 		}
 		blow(ops, "bang")
 		all := b.All()
-		if len(all) != 2 || all[0].Place != lab || all[0].Count != 100 || all[0].Said != "boom 0" || all[0].Last.Sub(all[0].First) != 99*time.Second || all[1].Count != 1 {
+		if len(all) != 2 || all[0].Place != lab || all[0].Count != 100 || all[0].Said != "boom 0" ||
+			all[0].Last.Sub(all[0].First) != 99*time.Second || all[1].Count != 1 {
 			t.Errorf("%+v", all)
 		}
 		if n := strings.Count(log.String(), "of=lab"); n != 2 {
@@ -115,13 +117,16 @@ func TestWorkThatPanicsIsBegunAgain(t *testing.T) {
 func TestARequestThatPanicsIsAnsweredAndTold(t *testing.T) {
 	t.Parallel()
 	b := defect.NewBook(slog.New(slog.DiscardHandler))
-	h := defect.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") }), b.Witness(defect.Surface, ""), "api")
+	h := defect.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") }),
+		b.Witness(defect.Surface, ""), "api")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/status", nil))
-	if all := b.All(); w.Code != http.StatusInternalServerError || len(all) != 1 || all[0].Place != (defect.Place{Part: defect.Surface, Name: "api"}) {
+	if all := b.All(); w.Code != http.StatusInternalServerError || len(all) != 1 ||
+		all[0].Place != (defect.Place{Part: defect.Surface, Name: "api"}) {
 		t.Errorf("%d %+v", w.Code, b.All())
 	}
-	abort := defect.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), nil, "")
+	abort := defect.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
+		nil, "")
 	defer func() {
 		if v := recover(); v != http.ErrAbortHandler { //nolint:errorlint // by identity
 			t.Errorf("what breaks a request off became %v", v)

@@ -32,7 +32,8 @@ func TestChanceIsWhatCountingSays(t *testing.T) {
 		hits := rapid.IntRange(0, members).Draw(t, "hits")
 		got, want := fate.Chance(population, failures, members, hits), exact(population, failures, members, hits)
 		if math.Abs(got-want) > 1e-9*math.Max(want, 1e-12) {
-			t.Errorf("%d or more of %d, when %d of %d fail: %g, want %g", hits, members, failures, population, got, want)
+			t.Errorf("%d or more of %d, when %d of %d fail: %g, want %g",
+				hits, members, failures, population, got, want)
 		}
 	})
 }
@@ -51,7 +52,8 @@ func TestChanceOfLargeFleetsNeitherOverflowsNorVanishes(t *testing.T) {
 		"more than there are":                           {50, 2, 10, 3, 0, 0},
 		"the textbook's lady and her eight cups of tea": {8, 4, 4, 4, 1.0 / 70, 1.0/70 + 1e-12},
 	} {
-		if got := fate.Chance(c.population, c.failures, c.members, c.hits); !(got >= c.low-1e-12*c.low && got <= c.high) {
+		if got := fate.Chance(c.population, c.failures, c.members,
+			c.hits); !(got >= c.low-1e-12*c.low && got <= c.high) {
 			t.Errorf("%s: %g, want %g to %g", name, got, c.low, c.high)
 		}
 	}

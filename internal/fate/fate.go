@@ -1,5 +1,5 @@
-// Package fate finds out whether machines that fail share a cause: whether failures concentrate in one domain (a host, a
-// rack, a network) beyond chance.
+// Package fate finds out whether machines that fail share a cause: whether failures concentrate in one domain (a host,
+// a rack, a network) beyond chance.
 //
 // It promises that failures which fall at random are taken for a shared fate in hardly more than one of a hundred
 // draws, however many domains there are (the bound is divided among them, after Bonferroni); that of several domains
@@ -27,8 +27,8 @@ const (
 	Failing
 )
 
-// Census counts the machines of a fleet by where they lie: its population, which hardly ever changes, and who of it fails. The zero
-// value is to be begun.
+// Census counts the machines of a fleet by where they lie: its population, which hardly ever changes, and who of it
+// fails. The zero value is to be begun.
 type Census struct {
 	standing []fleet.Host // the hosts that it was begun with; only their places count
 	hosts    map[fleet.HostName]fleet.Place
@@ -75,10 +75,13 @@ func (c *Census) Begin(hosts []fleet.Host) {
 
 // Holds reports whether the census was begun with hosts that stand where these do.
 func (c *Census) Holds(hosts []fleet.Host) bool {
-	return slices.EqualFunc(c.standing, hosts, func(a, b fleet.Host) bool { return a.Name == b.Name && a.Place == b.Place })
+	return slices.EqualFunc(c.standing, hosts, func(a, b fleet.Host) bool {
+		return a.Name == b.Name && a.Place == b.Place
+	})
 }
 
-// Add counts one sound machine and returns the number of its site, or -1: a machine that lies nowhere shares nobody's fate.
+// Add counts one sound machine and returns the number of its site, or -1: a machine that lies nowhere shares nobody's
+// fate.
 func (c *Census) Add(at *fleet.Incarnation) int {
 	if at.None() {
 		return -1
@@ -149,7 +152,8 @@ func (c *Census) Concerns(d fleet.Domain) bool {
 	return known && slices.ContainsFunc(c.sites, func(s site) bool { return s.failing > 0 && s.within(n) })
 }
 
-// siteOf finds the site. It looks first where the order of the machines before leads: they were placed side by side or in turn.
+// siteOf finds the site. It looks first where the order of the machines before leads: they were placed side by side or
+// in turn.
 func (c *Census) siteOf(w where) int {
 	if c.last < len(c.sites) {
 		switch before := &c.sites[c.last]; {

@@ -27,7 +27,9 @@ func newEstate(rooms, racks, hosts, machines int) estate {
 					Rack: fmt.Sprintf("r%d%d", room, rack), Room: fmt.Sprintf("m%d", room)}})
 				for m := range machines {
 					e.machines = append(e.machines, fleet.Incarnation{
-						ID: fleet.InstanceID(fmt.Sprintf("%s-%d", name, m)), Host: fleet.HostName(name), Network: "default"})
+						ID:      fleet.InstanceID(fmt.Sprintf("%s-%d", name, m)),
+						Host:    fleet.HostName(name),
+						Network: "default"})
 				}
 			}
 		}
@@ -50,7 +52,8 @@ func (e estate) in(d fleet.Domain) []int {
 	var out []int
 	for i, m := range e.machines {
 		h := e.hosts[slices.IndexFunc(e.hosts, func(h fleet.Host) bool { return h.Name == m.Host })]
-		if d.Contains(h) || d.Kind == fleet.DomainNetwork && m.Network == d.Name || d.Kind == fleet.DomainStorage && m.Storage == d.Name {
+		if d.Contains(h) || d.Kind == fleet.DomainNetwork && m.Network == d.Name ||
+			d.Kind == fleet.DomainStorage && m.Storage == d.Name {
 			out = append(out, i)
 		}
 	}
@@ -94,12 +97,20 @@ func TestWhoIsToBlame(t *testing.T) {
 		"a rack but for one machine":                {e, failing(e.in(rack("r21"))[1:]), rack("r21")},
 		"less than half of a rack, scattered in it": {e, failing([]int{0, 5, 10, 1, 6, 11}), fleet.Domain{}},
 		"a room is dead":                            {e, failing(e.in(room("m1"))), room("m1")},
-		"a rack and a stranger":                     {e, failing(e.in(rack("r00")), e.in(host("h222"))[:1]), rack("r00")},
-		"everything fails: that is no domain's":     {e, failing(e.in(room("m0")), e.in(room("m1")), e.in(room("m2"))), fleet.Domain{}},
-		"one of each rack":                          {e, failing([]int{0, 15, 30, 45, 60, 75, 90, 105, 120}), fleet.Domain{}},
-		"a storage that several hosts share":        {storage, failing(storage.in(nas2)), nas2},
-		"of equals the most specific":               {twin, failing(twin.in(rack("r01"))), host("h010")},
-		"a small fleet, where half is chance":       {small, failing(small.in(host("h000"))), fleet.Domain{}},
+		"a rack and a stranger": {
+			e,
+			failing(e.in(rack("r00")), e.in(host("h222"))[:1]),
+			rack("r00"),
+		},
+		"everything fails: that is no domain's": {
+			e,
+			failing(e.in(room("m0")), e.in(room("m1")), e.in(room("m2"))),
+			fleet.Domain{},
+		},
+		"one of each rack":                    {e, failing([]int{0, 15, 30, 45, 60, 75, 90, 105, 120}), fleet.Domain{}},
+		"a storage that several hosts share":  {storage, failing(storage.in(nas2)), nas2},
+		"of equals the most specific":         {twin, failing(twin.in(rack("r01"))), host("h010")},
+		"a small fleet, where half is chance": {small, failing(small.in(host("h000"))), fleet.Domain{}},
 	} {
 		got := c.estate.census(c.states).Blame(fate.Question{AtLeast: 3})
 		if got.Domain != c.want || got.Concentrated != !c.want.None() {
@@ -108,7 +119,8 @@ func TestWhoIsToBlame(t *testing.T) {
 	}
 }
 
-// In whatever order the machines are counted, the same domain is blamed, also where nothing but the name tells two apart.
+// In whatever order the machines are counted, the same domain is blamed, also where nothing but the name tells two
+// apart.
 func TestTheOrderOfTheMachinesDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	e := newEstate(3, 4, 3, 5)

@@ -23,7 +23,8 @@ type Question struct {
 type Finding struct {
 	Domain           fleet.Domain
 	Failing, Members int
-	// Chance is how likely so many or more are in this or any other domain that could be blamed, if failures fell at random.
+	// Chance is how likely so many or more are in this or any other domain that could be blamed, if failures fell at
+	// random.
 	Chance float64
 	// Concentrated says that this is beyond chance, and the domain to blame.
 	Concentrated bool
@@ -106,7 +107,8 @@ func (n *count) judge(d fleet.Domain, t tally, q Question) Finding {
 	return f
 }
 
-// remarkable reports whether enough machines fail in a domain, and enough of its own, for it to be blamed if chance was not.
+// remarkable reports whether enough machines fail in a domain, and enough of its own, for it to be blamed if chance was
+// not.
 func (q Question) remarkable(t tally) bool {
 	return t.failing >= max(1, q.AtLeast) && 2*t.failing >= t.members
 }
@@ -124,8 +126,8 @@ func (f Finding) before(other Finding) bool {
 	return f.Domain.Name < other.Domain.Name
 }
 
-// Blame returns the domain in which failures concentrate beyond chance; of several the least probable, of equals the most
-// specific. Concentrated is false when there is none.
+// Blame returns the domain in which failures concentrate beyond chance; of several the least probable, of equals the
+// most specific. Concentrated is false when there is none.
 func (c *Census) Blame(q Question) Finding {
 	var best Finding
 	for _, f := range c.Suspicions(q) {

@@ -26,11 +26,17 @@ type Program struct {
 	Secrets []string
 }
 
-// Run runs it to its end, and returns its exit code and the end of what it said. An error means that there is none: NotFound or Unauthorised, there is
-// no such program, or hale may not run it; UnknownOutcome, it was killed when ctx ended; Transient, it could not be started.
+// Run runs it to its end, and returns its exit code and the end of what it said. An error means that there is none:
+// NotFound or Unauthorised, there is no such program, or hale may not run it; UnknownOutcome, it was killed when ctx
+// ended; Transient, it could not be started.
 func (p Program) Run(ctx context.Context) (code int, said string, err error) {
 	var out bytes.Buffer
-	code, err = process.Run(ctx, process.Program{Args: p.Args, Env: p.Env, Input: strings.NewReader(p.Input), Output: &bounded{to: &out}})
+	code, err = process.Run(ctx, process.Program{
+		Args:   p.Args,
+		Env:    p.Env,
+		Input:  strings.NewReader(p.Input),
+		Output: &bounded{to: &out},
+	})
 	said = clean(out.String(), p.Secrets)
 	switch {
 	case err == nil && code < 0:

@@ -1,9 +1,10 @@
-// Package fence is hale's port to whatever can cut a host's power, or its way to storage and network, from outside: a power controller (BMC),
-// a switched outlet, a command. The exam that every adapter passes is package fencetest.
+// Package fence is hale's port to whatever can cut a host's power, or its way to storage and network, from outside: a
+// power controller (BMC), a switched outlet, a command. The exam that every adapter passes is package fencetest.
 //
-// It promises that a host counts as off only when its controller said so twice, a moment apart, after the last order: an acknowledged order is no
-// proof, and neither is the moment of being off in the middle of somebody's power cycle. It never turns anything on, and never cycles. A controller
-// that does not answer proves nothing. It decides neither whether a host may be fenced nor what follows.
+// It promises that a host counts as off only when its controller said so twice, a moment apart, after the last order:
+// an acknowledged order is no proof, and neither is the moment of being off in the middle of somebody's power cycle. It
+// never turns anything on, and never cycles. A controller that does not answer proves nothing. It decides neither
+// whether a host may be fenced nor what follows.
 package fence
 
 import (
@@ -19,20 +20,21 @@ import (
 // Power is a host's state in its controller's word.
 type Power string
 
-// The states. Of what cuts a host's access, on is that the host has it, and off that it is cut. Whatever a controller says beside on and off (powering off, resetting) is unknown: neither may be built upon.
+// The states. Of what cuts a host's access, on is that the host has it, and off that it is cut. Whatever a controller
+// says beside on and off (powering off, resetting) is unknown: neither may be built upon.
 const (
 	PowerOn      Power = "on"
 	PowerOff     Power = "off"
 	PowerUnknown Power = "unknown"
 )
 
-// Controller switches one host. Its errors are *fault.Error: Unauthorised, the credentials are not accepted; NotFound, Invalid or Unsupported, it is
-// configured wrongly; Transient, it did not answer. No error has a secret in it.
+// Controller switches one host. Its errors are *fault.Error: Unauthorised, the credentials are not accepted; NotFound,
+// Invalid or Unsupported, it is configured wrongly; Transient, it did not answer. No error has a secret in it.
 type Controller interface {
 	// Power asks how the host stands, and changes nothing.
 	Power(ctx context.Context) (Power, error)
-	// Off orders the host off at once, without asking its system. A host that is off is success. When it returns nil the order was accepted, and no
-	// more; fault.UnknownOutcome: it may have been.
+	// Off orders the host off at once, without asking its system. A host that is off is success. When it returns nil
+	// the order was accepted, and no more; fault.UnknownOutcome: it may have been.
 	Off(ctx context.Context) error
 }
 
@@ -82,8 +84,9 @@ var (
 	errNeither = errors.New("its controller says neither on nor off")
 )
 
-// Attempt fences the host once: it asks, orders off unless it is off, and asks until the host was off for the method's Settle. An error says why
-// there is no proof: of the kind that the controller's first answer had, or Permanent when the time was over.
+// Attempt fences the host once: it asks, orders off unless it is off, and asks until the host was off for the method's
+// Settle. An error says why there is no proof: of the kind that the controller's first answer had, or Permanent when
+// the time was over.
 func Attempt(ctx context.Context, m Method) (Done, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.Timeout)
 	defer cancel()
@@ -132,7 +135,8 @@ func (a *attempt) step(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// unheard notes a question that was asked in vain. It ends the attempt when the controller never answered, or another question would be of no use.
+// unheard notes a question that was asked in vain. It ends the attempt when the controller never answered, or another
+// question would be of no use.
 func (a *attempt) unheard(ctx context.Context, err error) error {
 	if !a.heard || hopeless(err) {
 		return err
@@ -151,14 +155,16 @@ func (a *attempt) ask(ctx context.Context) (power Power, err error) {
 	return power, err
 }
 
-// within makes one question or order, which may take its share of the attempt's time. Of one that took all of that, it says so, and not what it was broken off in.
+// within makes one question or order, which may take its share of the attempt's time. Of one that took all of that, it
+// says so, and not what it was broken off in.
 func (a *attempt) within(ctx context.Context, do func(ctx context.Context) error) error {
 	began := time.Now()
 	short, cancel := context.WithTimeout(ctx, a.Timeout/callShare)
 	defer cancel()
 	err := do(short)
 	if err != nil && short.Err() != nil && !hopeless(err) && !errors.Is(context.Cause(ctx), context.Canceled) {
-		err = fault.New(fault.KindOf(err), "fence.ask", a.Name, fmt.Errorf("no answer within %s", time.Since(began).Round(100*time.Millisecond)))
+		err = fault.New(fault.KindOf(err), "fence.ask", a.Name,
+			fmt.Errorf("no answer within %s", time.Since(began).Round(100*time.Millisecond)))
 	}
 	return err
 }
@@ -195,11 +201,13 @@ func hopeless(err error) bool {
 func (a *attempt) late(ctx context.Context) error {
 	why := a.why
 	if !a.off.IsZero() {
-		why = fmt.Errorf("it is off, and was so for %s only, not for %s", time.Since(a.off).Round(100*time.Millisecond), a.Settle)
+		why = fmt.Errorf("it is off, and was so for %s only, not for %s",
+			time.Since(a.off).Round(100*time.Millisecond), a.Settle)
 	}
 	const op = "fence.off"
 	if errors.Is(context.Cause(ctx), context.Canceled) {
-		return fault.New(fault.Transient, op, a.Name, fmt.Errorf("broken off after %s, without proof", time.Since(a.began).Round(100*time.Millisecond)))
+		return fault.New(fault.Transient, op, a.Name,
+			fmt.Errorf("broken off after %s, without proof", time.Since(a.began).Round(100*time.Millisecond)))
 	}
 	return fault.New(fault.Permanent, op, a.Name, fmt.Errorf("no proof within %s: %w", a.Timeout, why))
 }
@@ -223,8 +231,8 @@ type Try struct {
 	Err    error // nil: the host is proven off
 }
 
-// Off fences a host: the methods in their order, each as often as it may, until one has the proof. It returns that one's number among the methods, or
-// -1, and tells of each try as it ends.
+// Off fences a host: the methods in their order, each as often as it may, until one has the proof. It returns that
+// one's number among the methods, or -1, and tells of each try as it ends.
 func Off(ctx context.Context, methods []Method, told func(Try)) int {
 	for i, m := range methods {
 		for n := range m.Attempts {

@@ -18,7 +18,8 @@ func method(name string, c fence.Controller) fence.Method {
 		Settle: fence.DefaultSettle, Poll: fence.DefaultPoll}
 }
 
-// What each fault makes of one attempt. However it breaks: a host that is on is never taken for off, unless the controller itself lies.
+// What each fault makes of one attempt. However it breaks: a host that is on is never taken for off, unless the
+// controller itself lies.
 func TestL1AnAttemptProvesOffOrSaysWhyNot(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -32,19 +33,38 @@ func TestL1AnAttemptProvesOffOrSaysWhyNot(t *testing.T) {
 		most    time.Duration
 		says    string // of an error, how it ends
 	}{
-		"normal":         {proven: true, orders: 1, least: 2 * time.Second, most: 3 * time.Second},
-		"already off":    {off: true, proven: true, already: true, least: 2 * time.Second, most: 3 * time.Second},
-		"wrong password": {faults: memory.Faults{WrongPassword: true}, kind: fault.Unauthorised, says: "the credentials are refused: another password"},
-		"dead":           {faults: memory.Faults{Dead: true}, kind: fault.Transient, least: 5 * time.Second, most: 5 * time.Second, says: "no answer within 5s"},
-		"early answer":   {faults: memory.Faults{Late: 8 * time.Second}, proven: true, orders: 1, least: 10 * time.Second, most: 11 * time.Second},
-		"later than its time": {faults: memory.Faults{Late: 14 * time.Second}, kind: fault.Permanent, orders: 1, least: 15 * time.Second, most: 15 * time.Second,
-			says: "no proof within 15s: it is off, and was so for 1s only, not for 2s"},
-		"ignores the order": {faults: memory.Faults{Ignores: true}, kind: fault.Permanent, orders: 1, least: 15 * time.Second, most: 15 * time.Second,
-			says: "no proof within 15s: it is still on"},
-		"the answer is lost":    {faults: memory.Faults{AnswerLost: true}, proven: true, orders: 1, least: 7 * time.Second, most: 8 * time.Second},
-		"slow":                  {faults: memory.Faults{Slow: 3 * time.Second}, proven: true, orders: 1, least: 8 * time.Second, most: 15 * time.Second},
-		"slower than its time":  {faults: memory.Faults{Slow: 6 * time.Second}, kind: fault.Transient, least: 5 * time.Second, most: 5 * time.Second, says: "no answer within 5s"},
-		"says off, whatever is": {faults: memory.Faults{Lies: true}, proven: true, already: true, least: 2 * time.Second, most: 3 * time.Second},
+		"normal":      {proven: true, orders: 1, least: 2 * time.Second, most: 3 * time.Second},
+		"already off": {off: true, proven: true, already: true, least: 2 * time.Second, most: 3 * time.Second},
+		"wrong password": {faults: memory.Faults{WrongPassword: true}, kind: fault.Unauthorised,
+			says: "the credentials are refused: another password"},
+		"dead": {faults: memory.Faults{Dead: true}, kind: fault.Transient, least: 5 * time.Second,
+			most: 5 * time.Second, says: "no answer within 5s"},
+		"early answer": {faults: memory.Faults{Late: 8 * time.Second}, proven: true, orders: 1,
+			least: 10 * time.Second, most: 11 * time.Second},
+		"later than its time": {
+			faults: memory.Faults{Late: 14 * time.Second},
+			kind:   fault.Permanent,
+			orders: 1,
+			least:  15 * time.Second,
+			most:   15 * time.Second,
+			says:   "no proof within 15s: it is off, and was so for 1s only, not for 2s",
+		},
+		"ignores the order": {
+			faults: memory.Faults{Ignores: true},
+			kind:   fault.Permanent,
+			orders: 1,
+			least:  15 * time.Second,
+			most:   15 * time.Second,
+			says:   "no proof within 15s: it is still on",
+		},
+		"the answer is lost": {faults: memory.Faults{AnswerLost: true}, proven: true, orders: 1,
+			least: 7 * time.Second, most: 8 * time.Second},
+		"slow": {faults: memory.Faults{Slow: 3 * time.Second}, proven: true, orders: 1,
+			least: 8 * time.Second, most: 15 * time.Second},
+		"slower than its time": {faults: memory.Faults{Slow: 6 * time.Second}, kind: fault.Transient,
+			least: 5 * time.Second, most: 5 * time.Second, says: "no answer within 5s"},
+		"says off, whatever is": {faults: memory.Faults{Lies: true}, proven: true, already: true,
+			least: 2 * time.Second, most: 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +73,8 @@ func TestL1AnAttemptProvesOffOrSaysWhyNot(t *testing.T) {
 				host.Break(c.faults)
 				host.Turn(map[bool]fence.Power{true: fence.PowerOff, false: fence.PowerOn}[c.off])
 				done, err := fence.Attempt(t.Context(), method("bmc", host))
-				if (err == nil) != c.proven || fault.KindOf(err) != c.kind || done.Already != c.already || done.Orders != c.orders {
+				if (err == nil) != c.proven || fault.KindOf(err) != c.kind || done.Already != c.already ||
+					done.Orders != c.orders {
 					t.Errorf("%+v, %v", done, err)
 				}
 				if done.Took < c.least || done.Took > c.most {
@@ -103,7 +124,8 @@ func TestAHostThatKeepsComingBackIsNotFoughtOver(t *testing.T) {
 				}
 			}
 		}()
-		if done, err := fence.Attempt(t.Context(), method("bmc", host)); !fault.Is(err, fault.Permanent) || done.Orders != 2 {
+		if done, err := fence.Attempt(t.Context(), method("bmc", host)); !fault.Is(err, fault.Permanent) ||
+			done.Orders != 2 {
 			t.Errorf("%+v, %v", done, err)
 		}
 	})
@@ -117,13 +139,17 @@ func TestTheMethodsAreTriedInTheirOrder(t *testing.T) {
 		dead.Break(memory.Faults{Dead: true})
 		refuses.Break(memory.Faults{WrongPassword: true})
 		var tries []fence.Try
-		n := fence.Off(t.Context(), []fence.Method{method("dead", dead), method("refuses", refuses), method("works", works), method("spare", spare)},
+		n := fence.Off(t.Context(),
+			[]fence.Method{
+				method("dead", dead), method("refuses", refuses), method("works", works), method("spare", spare),
+			},
 			func(try fence.Try) { tries = append(tries, try) })
 		var order []string
 		for _, try := range tries {
 			order = append(order, try.Method)
 		}
-		if n != 2 || len(order) != 4 || order[0] != "dead" || order[1] != "dead" || order[2] != "refuses" || order[3] != "works" {
+		if n != 2 || len(order) != 4 || order[0] != "dead" || order[1] != "dead" || order[2] != "refuses" ||
+			order[3] != "works" {
 			t.Errorf("%d after %v", n, order)
 		}
 		if tries[1].Number != 2 || tries[3].Err != nil || works.On() || !spare.On() {
@@ -151,7 +177,8 @@ func TestAnAttemptThatEndsOtherwiseSaysHow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, err := fence.Attempt(t.Context(), method("bmc", undecided{}))
-		if !fault.Is(err, fault.Permanent) || !strings.HasSuffix(err.Error(), "its controller says neither on nor off") {
+		if !fault.Is(err, fault.Permanent) ||
+			!strings.HasSuffix(err.Error(), "its controller says neither on nor off") {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

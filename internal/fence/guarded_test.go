@@ -41,7 +41,15 @@ func TestAControllerThatPanicsIsAskedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := map[string]int{}
 		c := fence.Guarded(&clumsy{}, "power", func(name, doing string, _ *defect.Panic) { told[name+" "+doing]++ })
-		m := fence.Method{Name: "power", Controller: c, Yields: fleet.ProofHostOff, Attempts: 1, Timeout: 30 * time.Second, Settle: 0, Poll: 500 * time.Millisecond}
+		m := fence.Method{
+			Name:       "power",
+			Controller: c,
+			Yields:     fleet.ProofHostOff,
+			Attempts:   1,
+			Timeout:    30 * time.Second,
+			Settle:     0,
+			Poll:       500 * time.Millisecond,
+		}
 		done, err := fence.Attempt(t.Context(), m)
 		if err != nil || done.Orders != 1 || done.Already {
 			t.Errorf("%+v, %v", done, err)

@@ -105,8 +105,8 @@ func OnlyUnproven(h *fleet.Health, checks []fleet.CheckState) bool {
 		slices.ContainsFunc(checks, func(c fleet.CheckState) bool { return c.Result == fleet.ResultUnproven })
 }
 
-// StartedByOthers reports whether the machine, last known to be stopped, runs now although hale did not start it. It then
-// gets the time that every start gets, and what its checks said before counts no more.
+// StartedByOthers reports whether the machine, last known to be stopped, runs now although hale did not start it. It
+// then gets the time that every start gets, and what its checks said before counts no more.
 func StartedByOthers(m *fleet.Machine, e *Evidence) bool {
 	idle := m.Repair == nil || m.Repair.Phase == fleet.PhaseLook && m.Repair.Kind == fleet.RepairHeal
 	return idle && m.Health.Cause.Stopped() && Runs(m, e)
@@ -203,8 +203,8 @@ func (e *Evidence) suspect(checks []fleet.CheckState, culprit fleet.CheckState, 
 		}) == False
 }
 
-// unsure is the verdict when nothing certain is known. Whether that is only so because a check is not heeded now makes a difference: then
-// nobody is blind.
+// unsure is the verdict when nothing certain is known. Whether that is only so because a check is not heeded now makes
+// a difference: then nobody is blind.
 func (e *Evidence) unsure(checks []fleet.CheckState, culprit fleet.CheckState, word word) fleet.Health {
 	h := fleet.Health{Verdict: fleet.VerdictUnknown, Check: culprit.Check, Result: culprit.Result}
 	muted := slices.IndexFunc(checks, unheeded)
@@ -338,7 +338,8 @@ func pauseCause(by fleet.Stop) fleet.Cause {
 	return fleet.CausePaused
 }
 
-// ConfirmSilent says what the checks of a look show by themselves, where the provider could not be asked. What rests on its word is unknown.
+// ConfirmSilent says what the checks of a look show by themselves, where the provider could not be asked. What rests on
+// its word is unknown.
 func ConfirmSilent(spec *fleet.Spec, look *fleet.Look) Truth {
 	if len(look.Checks) == 0 {
 		return Unknown

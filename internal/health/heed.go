@@ -7,9 +7,9 @@ import (
 	"hale/internal/fleet"
 )
 
-// Muted returns which of the checks are not heeded at the moment, a bit for each of the first 64, and the first moment after it at
-// which that may change; zero: never. After its hours a check is not heeded for as long as it takes to speak afresh: what it was
-// found to be within them counts for nothing.
+// Muted returns which of the checks are not heeded at the moment, a bit for each of the first 64, and the first moment
+// after it at which that may change; zero: never. After its hours a check is not heeded for as long as it takes to
+// speak afresh: what it was found to be within them counts for nothing.
 func Muted(checks []fleet.Check, wall time.Time) (mask uint64, next time.Time) {
 	for k := range checks {
 		for _, h := range checks[k].NotEvery {
@@ -89,8 +89,8 @@ func ails(s fleet.CheckState) bool {
 	return s.Standing == fleet.StandingDown || s.Standing == fleet.StandingFailing
 }
 
-// rootOf returns a check that fails, and on which the one with the index depends, the nearest first. Steps bound the way, should the
-// dependencies go in a circle.
+// rootOf returns a check that fails, and on which the one with the index depends, the nearest first. Steps bound the
+// way, should the dependencies go in a circle.
 func rootOf(checks []fleet.Check, states []fleet.CheckState, k, steps int) (fleet.CheckName, bool) {
 	for _, on := range checks[k].DependsOn {
 		for i := range states {

@@ -17,7 +17,9 @@ func grown(t *rapid.T, depth int, next *int) fleet.Condition {
 		*next++
 		return term(fleet.CheckName(fmt.Sprint("c", *next)))
 	}
-	c := fleet.Condition{Op: rapid.SampledFrom([]fleet.ConditionOp{fleet.OpAny, fleet.OpAll, fleet.OpAtLeast}).Draw(t, "op")}
+	c := fleet.Condition{
+		Op: rapid.SampledFrom([]fleet.ConditionOp{fleet.OpAny, fleet.OpAll, fleet.OpAtLeast}).Draw(t, "op"),
+	}
 	for range rapid.IntRange(1, 3).Draw(t, "of") {
 		c.Of = append(c.Of, grown(t, depth-1, next))
 	}
@@ -99,7 +101,10 @@ func TestOnlyTheRootSpeaks(t *testing.T) {
 		name := func(i int) fleet.CheckName { return fleet.CheckName(fmt.Sprint("c", i)) }
 		for i := range checks {
 			checks[i].Name = name(i)
-			states[i] = fleet.CheckState{Check: name(i), Standing: rapid.SampledFrom([]fleet.Standing{up, failing, down, unknown}).Draw(t, "standing")}
+			states[i] = fleet.CheckState{
+				Check:    name(i),
+				Standing: rapid.SampledFrom([]fleet.Standing{up, failing, down, unknown}).Draw(t, "standing"),
+			}
 			for d := range i { // no circles
 				if rapid.IntRange(0, 2).Draw(t, "depends") == 0 {
 					checks[i].DependsOn = append(checks[i].DependsOn, name(d))
@@ -128,7 +133,8 @@ func TestOnlyTheRootSpeaks(t *testing.T) {
 				want = unknown
 			}
 			for k := range states {
-				if want == down && reach[name(i)][name(k)] && (states[k].Standing == down || states[k].Standing == failing) {
+				if want == down && reach[name(i)][name(k)] &&
+					(states[k].Standing == down || states[k].Standing == failing) {
 					want = unknown
 				}
 			}
@@ -141,7 +147,10 @@ func TestOnlyTheRootSpeaks(t *testing.T) {
 
 func TestACircleEndsAllTheSame(t *testing.T) {
 	t.Parallel()
-	checks := []fleet.Check{{Name: "a", DependsOn: []fleet.CheckName{"b"}}, {Name: "b", DependsOn: []fleet.CheckName{"a", "b"}}}
+	checks := []fleet.Check{
+		{Name: "a", DependsOn: []fleet.CheckName{"b"}},
+		{Name: "b", DependsOn: []fleet.CheckName{"a", "b"}},
+	}
 	states := []fleet.CheckState{{Check: "a", Standing: down}, {Check: "b", Standing: up}}
 	if got := health.Heed(checks, health.Doubted{}, states); got[0].Standing != unknown {
 		t.Errorf("%+v: it depends on itself", got)
@@ -170,7 +179,8 @@ func TestS09AfterItsHoursACheckSpeaksAfresh(t *testing.T) {
 	} {
 		muted, next := health.Muted(checks, day.Add(at))
 		if muted != c.muted || next.Sub(day) > c.next || !next.After(day.Add(at)) {
-			t.Errorf("at %s: muted %b until %s, want %b until %s at the latest", at, muted, next.Sub(day), c.muted, c.next)
+			t.Errorf("at %s: muted %b until %s, want %b until %s at the latest",
+				at, muted, next.Sub(day), c.muted, c.next)
 		}
 	}
 }
@@ -189,17 +199,38 @@ func TestMutedIsNotBlind(t *testing.T) {
 		verdict fleet.Verdict
 		muted   bool
 	}{
-		"the other one is well":     {any3("page", "alive"), []fleet.CheckState{state(up), muted}, false, fleet.VerdictUnknown, true},
-		"the other one is unknown":  {any3("page", "alive"), []fleet.CheckState{state(unknown), muted}, false, fleet.VerdictUnknown, false},
-		"the other one is down":     {any3("page", "alive"), []fleet.CheckState{state(down), muted}, false, fleet.VerdictUnhealthy, false},
-		"both are needed, one is":   {all3("page", "alive"), []fleet.CheckState{state(down), muted}, false, fleet.VerdictUnknown, true},
-		"both are needed, none is":  {all3("page", "alive"), []fleet.CheckState{state(up), muted}, false, fleet.VerdictHealthy, false},
-		"the provider is not heard": {any3("page", "provider"), []fleet.CheckState{muted}, true, fleet.VerdictUnknown, false},
+		"the other one is well": {
+			any3("page", "alive"), []fleet.CheckState{state(up), muted}, false, fleet.VerdictUnknown, true,
+		},
+		"the other one is unknown": {
+			any3("page", "alive"),
+			[]fleet.CheckState{state(unknown), muted},
+			false,
+			fleet.VerdictUnknown,
+			false,
+		},
+		"the other one is down": {
+			any3("page", "alive"), []fleet.CheckState{state(down), muted}, false, fleet.VerdictUnhealthy, false,
+		},
+		"both are needed, one is": {
+			all3("page", "alive"), []fleet.CheckState{state(down), muted}, false, fleet.VerdictUnknown, true,
+		},
+		"both are needed, none is": {
+			all3("page", "alive"), []fleet.CheckState{state(up), muted}, false, fleet.VerdictHealthy, false,
+		},
+		"the provider is not heard": {
+			any3("page", "provider"), []fleet.CheckState{muted}, true, fleet.VerdictUnknown, false,
+		},
 	} {
 		seen := seen(fleet.PowerRunning, "")
 		m := machine()
 		h := health.Judge(&m, &health.Evidence{
-			Spec: &fleet.Spec{UnhealthyWhen: c.cond}, Now: now, Checks: c.checks, Epoch: 7, Seen: seen, ProviderUp: !c.lost,
+			Spec:       &fleet.Spec{UnhealthyWhen: c.cond},
+			Now:        now,
+			Checks:     c.checks,
+			Epoch:      7,
+			Seen:       seen,
+			ProviderUp: !c.lost,
 		})
 		if h.Verdict != c.verdict || h.Muted() != c.muted {
 			t.Errorf("%s: %+v, want %s, muted %v", reason, h, c.verdict, c.muted)
@@ -220,7 +251,10 @@ func TestL08AnUnprovenCheckSaysNothing(t *testing.T) {
 		"up":                         {db: up, page: up, dbIs: up, page2: up},
 		"it explains no other check": {db: down, page: down, dbIs: unknown, page2: down},
 	} {
-		states := []fleet.CheckState{{Check: "db", Standing: c.db, Result: fleet.ResultRefused}, {Check: "page", Standing: c.page}}
+		states := []fleet.CheckState{
+			{Check: "db", Standing: c.db, Result: fleet.ResultRefused},
+			{Check: "page", Standing: c.page},
+		}
 		got := health.Heed(checks, health.Doubted{Unproven: []fleet.CheckName{"db"}}, states)
 		if got[0].Standing != c.dbIs || got[1].Standing != c.page2 {
 			t.Errorf("%s: db is %s and page %s", name, got[0].Standing, got[1].Standing)

@@ -21,16 +21,19 @@ const GuestMemoryMiB = 96
 
 // DomainSpec describes a domain for tests of the lab itself.
 type DomainSpec struct {
-	Name  string
-	MAC   string        // hardware address, by which DHCP gives the address; empty: one that follows from the name
-	Disk  string        // path of a qcow2 file, may be empty
-	Seed  string        // path of a NoCloud ISO image, may be empty
-	Sick  string        // fault from boot on: nohttp, http503, slow, hang, nonet, panic, off, deaf, nodhcp; empty for none
+	Name string
+	MAC  string // hardware address, by which DHCP gives the address; empty: one that follows from the name
+	Disk string // path of a qcow2 file, may be empty
+	Seed string // path of a NoCloud ISO image, may be empty
+	// fault from boot on: nohttp, http503, slow, hang, nonet, panic, off, deaf, nodhcp; empty for none
+	Sick  string
 	After time.Duration // when Sick begins, whole seconds after the guest serves; 0 means it never was well
 	Panic bool          // with a panic device, so that libvirt sees a kernel panic
 }
 
-var domainTemplate = template.Must(template.New("domain").Funcs(template.FuncMap{"x": escapeXML}).Parse(`<domain type='{{.Type}}'>
+var domainTemplate = template.Must(template.New("domain").Funcs(template.FuncMap{
+	"x": escapeXML,
+}).Parse(`<domain type='{{.Type}}'>
   <name>{{x .Name}}</name>
   <memory unit='MiB'>{{.Memory}}</memory>
   <vcpu>1</vcpu>

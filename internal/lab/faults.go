@@ -15,17 +15,18 @@ type Fault string
 
 // Faults inside the guest. FaultHTTP takes those of the web server back; a boot takes back all.
 const (
-	FaultNoHTTP  Fault = "nohttp"    // the web server is gone, ping still answers
-	FaultHTTP503 Fault = "http503"   // the web server answers 503 Service Unavailable
-	FaultSlow    Fault = "slow"      // the web server answers after 10 s
-	FaultHang    Fault = "hang"      // the web server takes connections and never answers
-	FaultNoNet   Fault = "nonet"     // the network interface is down inside; only a reboot helps
-	FaultPanic   Fault = "panic"     // the kernel panics and stays so
-	FaultHalt    Fault = "halt"      // the guest halts its processors for good, and stays on
-	FaultOff     Fault = "off"       // the guest powers itself off
-	FaultReboot  Fault = "reboot"    // the guest reboots itself
-	FaultSleep   Fault = "sleep"     // the guest suspends itself to memory, until it is woken from outside
-	FaultWrite   Fault = "write"     // the guest writes 3 MiB on its disk, behind its first MiB; where there is no room, its provider pauses it
+	FaultNoHTTP  Fault = "nohttp"  // the web server is gone, ping still answers
+	FaultHTTP503 Fault = "http503" // the web server answers 503 Service Unavailable
+	FaultSlow    Fault = "slow"    // the web server answers after 10 s
+	FaultHang    Fault = "hang"    // the web server takes connections and never answers
+	FaultNoNet   Fault = "nonet"   // the network interface is down inside; only a reboot helps
+	FaultPanic   Fault = "panic"   // the kernel panics and stays so
+	FaultHalt    Fault = "halt"    // the guest halts its processors for good, and stays on
+	FaultOff     Fault = "off"     // the guest powers itself off
+	FaultReboot  Fault = "reboot"  // the guest reboots itself
+	FaultSleep   Fault = "sleep"   // the guest suspends itself to memory, until it is woken from outside
+	// the guest writes 3 MiB on its disk, behind its first MiB; where there is no room, its provider pauses it
+	FaultWrite   Fault = "write"
 	FaultDeaf    Fault = "deaf"      // the power button is ignored, so a soft shutdown or reboot does nothing
 	FaultNoAgent Fault = "noagent"   // the guest agent is gone
 	FaultMute    Fault = "muteagent" // the guest agent never answers
@@ -48,7 +49,8 @@ const (
 // Faults lists every fault, cures included.
 func Faults() []Fault {
 	return []Fault{
-		FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultHalt, FaultOff, FaultReboot, FaultSleep, FaultWrite, FaultDeaf, FaultNoAgent, FaultMute, FaultAgent, FaultHTTP,
+		FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultHalt, FaultOff, FaultReboot,
+		FaultSleep, FaultWrite, FaultDeaf, FaultNoAgent, FaultMute, FaultAgent, FaultHTTP,
 		FaultKill, FaultDestroy, FaultUndefine, FaultSuspend, FaultReset, FaultLinkDown, FaultResume, FaultLinkUp,
 	}
 }
@@ -81,7 +83,8 @@ func (l *Lab) Break(ctx context.Context, domain string, f Fault) error {
 		return l.setLink(ctx, domain, "down")
 	case FaultLinkUp:
 		return l.setLink(ctx, domain, "up")
-	case FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultHalt, FaultOff, FaultReboot, FaultSleep, FaultWrite, FaultDeaf, FaultNoAgent, FaultMute, FaultAgent, FaultHTTP:
+	case FaultNoHTTP, FaultHTTP503, FaultSlow, FaultHang, FaultNoNet, FaultPanic, FaultHalt, FaultOff, FaultReboot,
+		FaultSleep, FaultWrite, FaultDeaf, FaultNoAgent, FaultMute, FaultAgent, FaultHTTP:
 		return l.breakInside(ctx, domain, f)
 	}
 	_, err := ParseFault(string(f))

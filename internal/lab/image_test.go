@@ -63,7 +63,11 @@ func TestVmlinuxComesOutOfABzImage(t *testing.T) {
 			}
 		})
 	}
-	for name, bad := range map[string][]byte{"no image": nil, "cut": bzImage(cases["gz"])[:1100], "unknown": bzImage([]byte("no magic here"))} {
+	for name, bad := range map[string][]byte{
+		"no image": nil,
+		"cut":      bzImage(cases["gz"])[:1100],
+		"unknown":  bzImage([]byte("no magic here")),
+	} {
 		if got, err := extractVmlinux(t.Context(), bad); err == nil {
 			t.Errorf("%s: extracted %d bytes", name, len(got))
 		}
@@ -148,12 +152,18 @@ func readCpio(t *testing.T, p []byte) []string {
 
 func TestQEMUProcessesAreKnownByTheirCommandLine(t *testing.T) {
 	t.Parallel()
-	line := "/usr/bin/qemu-system-x86_64 -name guest=web-1,debug-threads=on -S -uuid 5d0b -device {\"driver\":\"virtio-net-pci\",\"mac\":\"52:54:00:0a:0b:0c\"}"
+	line := "/usr/bin/qemu-system-x86_64 -name guest=web-1,debug-threads=on -S -uuid 5d0b -device " +
+		"{\"driver\":\"virtio-net-pci\",\"mac\":\"52:54:00:0a:0b:0c\"}"
 	want := Process{Domain: "web-1", UUID: "5d0b", MAC: "52:54:00:0a:0b:0c"}
 	if got := parseQEMU(strings.Split(line, " ")); got != want {
 		t.Errorf("parsed %+v, want %+v", got, want)
 	}
-	for _, other := range []string{"/usr/bin/qemu-system-x86_64 -S -no-user-config -nodefaults", "/usr/sbin/dnsmasq -name guest=x", "x", "-name"} {
+	for _, other := range []string{
+		"/usr/bin/qemu-system-x86_64 -S -no-user-config -nodefaults",
+		"/usr/sbin/dnsmasq -name guest=x",
+		"x",
+		"-name",
+	} {
 		if got := parseQEMU(strings.Split(other, " ")); got.Domain != "" {
 			t.Errorf("%q is taken for domain %q", other, got.Domain)
 		}

@@ -236,7 +236,8 @@ func TestGuestReadsItsSeedAndKeepsItsDisk(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "10.102.0.0/16")
 	seed := filepath.Join(s.Info().Images, "seed.iso")
-	writeSeed(t, seed, "instance-id: i-42\nlocal-hostname: from-seed\n", "#!/bin/sh\necho made by user-data >/www/extra\n")
+	writeSeed(t, seed, "instance-id: i-42\nlocal-hostname: from-seed\n",
+		"#!/bin/sh\necho made by user-data >/www/extra\n")
 	s.define(lab.DomainSpec{Name: "db-1", Seed: seed})
 	page := s.well("db-1")
 	want := lab.Page{Name: "db-1", Boots: 1, BootID: page.BootID, SeedHostname: "from-seed", SeedInstance: "i-42"}
@@ -248,7 +249,9 @@ func TestGuestReadsItsSeedAndKeepsItsDisk(t *testing.T) {
 	if err != nil || len(addrs) != 1 {
 		t.Fatalf("addresses of the first boot: %v, %v; want one", addrs, err)
 	}
-	s.await("what user-data made", func() error { return fetch(s.Context(), "http://"+addrs[0].String()+"/extra", "made by user-data\n") })
+	s.await("what user-data made", func() error {
+		return fetch(s.Context(), "http://"+addrs[0].String()+"/extra", "made by user-data\n")
+	})
 	moved := netip.MustParseAddr("10.102.222.7")
 	s.must(s.Readdress(s.Context(), "db-1", moved))
 	if p := s.well("db-1"); p.BootID != page.BootID || slices.Contains(addrs, moved) {
@@ -314,7 +317,8 @@ func writeSeed(t *testing.T, path, metaData, userData string) {
 	}
 }
 
-// A libvirtd with a fault of its own must not end what a test says about hale: a host's service manager would start it again.
+// A libvirtd with a fault of its own must not end what a test says about hale: a host's service manager would start it
+// again.
 func TestLibvirtdThatDiesOfItselfIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "10.106.0.0/16")

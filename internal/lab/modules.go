@@ -17,10 +17,14 @@ var moduleSets = []struct {
 	name    string
 	modules []string
 }{
-	{"boot", []string{"virtio_pci", "virtio_net", "virtio_blk", "button", "evdev"}}, // before anything else
-	{"scsi", []string{"virtio_scsi", "sr_mod"}},                                     // where a virtio-scsi controller is seen
-	{"iso", []string{"isofs"}},                                                      // where a NoCloud seed is seen
-	{"late", []string{"pvpanic", "pvpanic-mmio", "pvpanic-pci", "virtio_console"}},  // when the guest serves already
+	// before anything else
+	{"boot", []string{"virtio_pci", "virtio_net", "virtio_blk", "button", "evdev"}},
+	// where a virtio-scsi controller is seen
+	{"scsi", []string{"virtio_scsi", "sr_mod"}},
+	// where a NoCloud seed is seen
+	{"iso", []string{"isofs"}},
+	// when the guest serves already
+	{"late", []string{"pvpanic", "pvpanic-mmio", "pvpanic-pci", "virtio_console"}},
 }
 
 // module is one kernel object, uncompressed.

@@ -18,7 +18,8 @@ const envNetwork = "HALE_LAB_NETWORK"
 
 const threadNet = "/proc/thread-self/ns/net"
 
-var errOwnNetwork = errors.New("the process is in the machine's own network: call lab.Main or lab.EnterOwnNetwork first, or start a detached lab")
+var errOwnNetwork = errors.New("the process is in the machine's own network: call lab.Main or lab.EnterOwnNetwork " +
+	"first, or start a detached lab")
 
 // EnterOwnNetwork moves the whole program into a new, empty network namespace: it starts the
 // program again in place (same pid, same arguments), so it returns nil only in the second run.
@@ -66,8 +67,8 @@ func (l *Lab) execInside(path string, argv []string) error {
 	return execIn(l.info.NetworkPath, path, argv)
 }
 
-// EnterNetworkAt moves the whole program into the network namespace of the path, such as /proc/PID/ns/net, in the manner of
-// EnterOwnNetwork.
+// EnterNetworkAt moves the whole program into the network namespace of the path, such as /proc/PID/ns/net, in the
+// manner of EnterOwnNetwork.
 func EnterNetworkAt(network string) error {
 	there, err := os.Readlink(network)
 	if err != nil {

@@ -108,7 +108,8 @@ func run(ctx context.Context, dir, name string, arg ...string) (string, error) {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &msg
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive")
 	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("%s %s: %w: %s", name, strings.Join(arg, " "), err, bytes.TrimSpace(msg.Bytes()))
+		return out.String(), fmt.Errorf("%s %s: %w: %s", name, strings.Join(arg, " "), err,
+			bytes.TrimSpace(msg.Bytes()))
 	}
 	return out.String(), nil
 }

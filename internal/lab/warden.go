@@ -95,7 +95,10 @@ func newWarden(text string) (*warden, error) {
 	}
 	// A lost first packet must not cost the second that TCP waits; a sick guest may be slow to answer.
 	dialer := &net.Dialer{Timeout: 500 * time.Millisecond}
-	w.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dialer.DialContext}, Timeout: 5 * time.Second}
+	w.client = &http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true, DialContext: dialer.DialContext},
+		Timeout:   5 * time.Second,
+	}
 	go w.reap()
 	if !w.cfg.Detached {
 		go w.endWithParent(os.NewFile(lifeFD, "life"))
@@ -199,9 +202,9 @@ func (w *warden) collect(pid int, status unix.WaitStatus) {
 	}
 }
 
-// revive starts libvirtd again when it died of itself, as a host's service manager does (libvirt 9.0 has a fault of its own that
-// ends it, seldom, when a client vanishes). One that dies before it ever answers stays dead: that is a matter for a person.
-// The lock is held, so that nobody finds libvirtd gone.
+// revive starts libvirtd again when it died of itself, as a host's service manager does (libvirt 9.0 has a fault of its
+// own that ends it, seldom, when a client vanishes). One that dies before it ever answers stays dead: that is a matter
+// for a person. The lock is held, so that nobody finds libvirtd gone.
 func (w *warden) revive() {
 	w.log.Warn("libvirtd died of itself, and is started again")
 	if err := w.spawnDaemon(); err != nil {

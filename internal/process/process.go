@@ -1,7 +1,8 @@
 // Package process runs one program, without a shell and with nothing of this process but a PATH.
 //
-// It promises that the program has a process group of its own, which is killed when the context ends and when the program
-// does, so that nothing that it started in it lives on. It does not limit how many run at once, and keeps no output.
+// It promises that the program has a process group of its own, which is killed when the context ends and when the
+// program does, so that nothing that it started in it lives on. It does not limit how many run at once, and keeps no
+// output.
 package process
 
 import (
@@ -33,13 +34,14 @@ type Program struct {
 	Env []string
 	// Input is what it reads; nil: nothing.
 	Input io.Reader
-	// Output takes what it writes to its standard output; and to its standard error, too, one write after the other, unless Errors takes that.
+	// Output takes what it writes to its standard output; and to its standard error, too, one write after the other,
+	// unless Errors takes that.
 	Output io.Writer
 	Errors io.Writer
 }
 
-// Run executes the program and returns its exit code; -1: a signal killed it. An error is the context's, if that ended it, or a
-// NotStarted, or that of its output.
+// Run executes the program and returns its exit code; -1: a signal killed it. An error is the context's, if that ended
+// it, or a NotStarted, or that of its output.
 func Run(ctx context.Context, p Program) (code int, err error) {
 	if len(p.Args) == 0 {
 		return 0, NotStarted{errors.New("no program")}

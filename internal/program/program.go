@@ -1,7 +1,7 @@
 // Package program is hale's port to the commands of run steps, which are executed on hale's side: a playbook, a script.
 //
-// It promises that a command's whole process group ends when its context does, and that what is kept of its output is bounded:
-// the beginning and the end. It does not decide whether a command may be run, or run again.
+// It promises that a command's whole process group ends when its context does, and that what is kept of its output is
+// bounded: the beginning and the end. It does not decide whether a command may be run, or run again.
 package program
 
 import (
@@ -24,7 +24,8 @@ type Job struct {
 	Instance fleet.InstanceID
 	Host     fleet.HostName
 	Args     []string // the program itself first
-	// Env is its environment beside a PATH; nothing else is handed down. Secrets are read when it is started, and hidden in what it says.
+	// Env is its environment beside a PATH; nothing else is handed down. Secrets are read when it is started, and
+	// hidden in what it says.
 	Env []fleet.Variable
 }
 
@@ -36,8 +37,9 @@ type Result struct {
 
 // Runner executes commands.
 type Runner interface {
-	// Run executes the command. An error means that there is no exit code: fault.Invalid, there is no such program; fault.Transient, it
-	// could not be started; fault.Permanent, its time was over and it was killed; NoSecret, it was not started. The result's output counts in any case.
+	// Run executes the command. An error means that there is no exit code: fault.Invalid, there is no such program;
+	// fault.Transient, it could not be started; fault.Permanent, its time was over and it was killed; NoSecret, it was
+	// not started. The result's output counts in any case.
 	Run(ctx context.Context, job Job) (Result, error)
 }
 
@@ -64,7 +66,8 @@ func (Here) Run(ctx context.Context, job Job) (Result, error) {
 		return r, nil
 	case ctx.Err() != nil:
 		return fail(fault.Permanent, fmt.Errorf("killed: %w", ctx.Err()))
-	case errors.As(err, &never) && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || len(job.Args) == 0):
+	case errors.As(err, &never) &&
+		(errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || len(job.Args) == 0):
 		return fail(fault.Invalid, err)
 	case errors.As(err, &never):
 		return fail(fault.Transient, err)
@@ -72,7 +75,8 @@ func (Here) Run(ctx context.Context, job Job) (Result, error) {
 	return fail(fault.Permanent, err)
 }
 
-// NoSecret says that a secret of a command's environment cannot be read. It tells neither where it is kept nor what is there.
+// NoSecret says that a secret of a command's environment cannot be read. It tells neither where it is kept nor what is
+// there.
 type NoSecret struct {
 	Variable string
 	Err      error
@@ -86,8 +90,8 @@ func (n NoSecret) Error() string {
 // Unwrap returns the cause.
 func (n NoSecret) Unwrap() error { return n.Err }
 
-// environment returns the variables as "NAME=value", and the values among them that are secret. They are read anew each time, so that a
-// changed one is taken up, and live no longer than the command. The error is a NoSecret.
+// environment returns the variables as "NAME=value", and the values among them that are secret. They are read anew each
+// time, so that a changed one is taken up, and live no longer than the command. The error is a NoSecret.
 func environment(ctx context.Context, variables []fleet.Variable) (env, hidden []string, err error) {
 	for _, v := range variables {
 		if !v.Secret.None() {
@@ -107,7 +111,8 @@ const (
 	tailSize = 16 << 10
 )
 
-// Digest keeps the beginning and the end of what is written to it. The zero value is ready. It is not safe for concurrent use.
+// Digest keeps the beginning and the end of what is written to it. The zero value is ready. It is not safe for
+// concurrent use.
 type Digest struct {
 	// Hide are values that are not kept: secrets.
 	Hide       []string

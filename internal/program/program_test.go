@@ -27,7 +27,11 @@ func script(t *testing.T, text string) string {
 func TestACommandGetsWhatItIsGivenAndNothingElse(t *testing.T) {
 	t.Parallel()
 	path := script(t, `echo "$1 $2 $SITE [$HOME]"; echo worse >&2; cat; exit 3`)
-	r, err := program.Here{}.Run(t.Context(), program.Job{Machine: "web-2", Args: []string{path, "10.0.0.2,", "a b"}, Env: []fleet.Variable{{Name: "SITE", Value: "x y"}}})
+	r, err := program.Here{}.Run(t.Context(), program.Job{
+		Machine: "web-2",
+		Args:    []string{path, "10.0.0.2,", "a b"},
+		Env:     []fleet.Variable{{Name: "SITE", Value: "x y"}},
+	})
 	if err != nil || r.Code != 3 || r.Output != "10.0.0.2, a b x y []\nworse\n" {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -107,7 +111,10 @@ func TestS75ACommandsSecretIsInItsEnvironmentOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			job := program.Job{Args: []string{script(t, c.script)}, Env: []fleet.Variable{{Name: "TOKEN", Secret: fleet.Secret{File: where}}}}
+			job := program.Job{
+				Args: []string{script(t, c.script)},
+				Env:  []fleet.Variable{{Name: "TOKEN", Secret: fleet.Secret{File: where}}},
+			}
 			if r, err := (program.Here{}).Run(t.Context(), job); err != nil || r.Output != c.want {
 				t.Errorf("it says %q, %v, want %q", r.Output, err, c.want)
 			}
@@ -120,21 +127,28 @@ func TestS75ACommandsSecretIsInItsEnvironmentOnly(t *testing.T) {
 		_, _ = d.Write([]byte(strings.Repeat("b", 9<<10)))
 		_, _ = d.Write([]byte(token[half:] + strings.Repeat("c", 16<<10-len(token)+half)))
 		got := d.String()
-		if strings.Contains(got, token[:half]) || strings.Contains(got, token[half:]) || !strings.Contains(got, "a[secret]\n[9216 bytes left out]\n[secret]c") {
+		if strings.Contains(got, token[:half]) || strings.Contains(got, token[half:]) ||
+			!strings.Contains(got, "a[secret]\n[9216 bytes left out]\n[secret]c") {
 			t.Errorf("%q", strings.Trim(got, "abc"))
 		}
 	})
 }
 
-// TestS75ACommandWithoutItsSecretIsNotRun: nothing was done, and the error says neither where the secret is kept nor what is there.
+// TestS75ACommandWithoutItsSecretIsNotRun: nothing was done, and the error says neither where the secret is kept nor
+// what is there.
 func TestS75ACommandWithoutItsSecretIsNotRun(t *testing.T) {
 	t.Parallel()
 	ran := filepath.Join(t.TempDir(), "ran")
 	for where, why := range map[fleet.Secret]string{
 		{File: filepath.Join(t.TempDir(), "gone")}: "the secret of TOKEN cannot be read: there is no such file",
-		{Env: "HALE_TEST_NOT_SET"}:                 "the secret of TOKEN cannot be read: the environment variable is not set",
+		{
+			Env: "HALE_TEST_NOT_SET",
+		}: "the secret of TOKEN cannot be read: the environment variable is not set",
 	} {
-		_, err := program.Here{}.Run(t.Context(), program.Job{Args: []string{script(t, `touch "$1"`), ran}, Env: []fleet.Variable{{Name: "TOKEN", Secret: where}}})
+		_, err := program.Here{}.Run(t.Context(), program.Job{
+			Args: []string{script(t, `touch "$1"`), ran},
+			Env:  []fleet.Variable{{Name: "TOKEN", Secret: where}},
+		})
 		if !errors.As(err, new(program.NoSecret)) || err.Error() != why {
 			t.Errorf("%v, want %s", err, why)
 		}
@@ -150,7 +164,11 @@ func TestAProgramThatIsNotThereIsAPersonsBusiness(t *testing.T) {
 	if err := os.WriteFile(plain, []byte("no program"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, args := range map[string][]string{"missing": {"/nonexistent/ansible-playbook"}, "not executable": {plain}, "nothing": nil} {
+	for name, args := range map[string][]string{
+		"missing":        {"/nonexistent/ansible-playbook"},
+		"not executable": {plain},
+		"nothing":        nil,
+	} {
 		if _, err := (program.Here{}).Run(t.Context(), program.Job{Args: args}); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}

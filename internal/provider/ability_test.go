@@ -17,7 +17,8 @@ import (
 // An interface that is added to the port is listed, so that no wrapper hides it unseen.
 func TestEveryAbilityIsListed(t *testing.T) {
 	t.Parallel()
-	want := []string{"Builder", "Chooser", "Power", "Provider", "Reader", "Watcher"} // every provider's, and what the engine asks for by itself
+	// every provider's, and what the engine asks for by itself
+	want := []string{"Builder", "Chooser", "Power", "Provider", "Reader", "Watcher"}
 	for _, a := range provider.Abilities() {
 		want = append(want, a.Name)
 	}
@@ -58,7 +59,10 @@ func TestWhatAProviderCannotDoIsNotOrderedOfIt(t *testing.T) {
 	t.Parallel()
 	ref := provider.Ref{ID: "i-1"}
 	for op, want := range map[fleet.Op]fault.Kind{
-		fleet.OpStart: fault.Transient, fleet.OpRescue: fault.Unsupported, fleet.OpFence: fault.Invalid, "": fault.Invalid,
+		fleet.OpStart:  fault.Transient,
+		fleet.OpRescue: fault.Unsupported,
+		fleet.OpFence:  fault.Invalid,
+		"":             fault.Invalid,
 	} {
 		if _, err := provider.Do(t.Context(), bare{}, provider.Call{Op: op, Ref: ref}); fault.KindOf(err) != want {
 			t.Errorf("%q ends with %v, not with %s", op, err, want)

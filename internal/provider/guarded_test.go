@@ -14,9 +14,10 @@ import (
 
 // hollow has every ability, and each of its calls panics.
 func hollow() provider.Provider {
-	return provider.NewRelay(nil, func(context.Context, provider.Call, func(context.Context, provider.Provider) error) error {
-		panic("boom")
-	})
+	return provider.NewRelay(nil,
+		func(context.Context, provider.Call, func(context.Context, provider.Provider) error) error {
+			panic("boom")
+		})
 }
 
 // questions are the calls that change nothing.
@@ -75,7 +76,8 @@ func TestAGuardHidesNothing(t *testing.T) {
 	if got, want := provider.Cannot(bare), provider.Cannot(plain{}); !slices.Equal(got, want) {
 		t.Errorf("said to lack %v, want %v", got, want)
 	}
-	if got, want := provider.Cannot(provider.Guarded(provider.ReadOnly(plain{}), nil)), provider.Cannot(plain{}); !slices.Equal(got, want) {
+	if got, want := provider.Cannot(provider.Guarded(provider.ReadOnly(plain{}),
+		nil)), provider.Cannot(plain{}); !slices.Equal(got, want) {
 		t.Errorf("for reading only it is said to lack %v, want %v", got, want)
 	}
 	for _, a := range provider.Abilities() {

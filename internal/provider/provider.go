@@ -34,8 +34,8 @@ type Reader interface {
 // nothing was changed. The same holds for Builder.Delete, also of an instance that is not on ref.Host any more, whose
 // files another host may use; for Keeper; and for Rebuilder.
 type Power interface {
-	// Start powers the instance on. fault.Conflict: it was put aside (Keeper), so that an order which comes late does not let it run beside
-	// its successor.
+	// Start powers the instance on. fault.Conflict: it was put aside (Keeper), so that an order which comes late does
+	// not let it run beside its successor.
 	Start(ctx context.Context, ref Ref) error
 	// Reboot resets the instance hard: it is down and up again, with the same id.
 	Reboot(ctx context.Context, ref Ref) error
@@ -55,9 +55,9 @@ type Builder interface {
 	// whoever made it; one that is not is made empty, unless it is among order.Made: then the order is fault.Invalid,
 	// since data would be missing. A failed create leaves no disk that it made itself, and every one that was there.
 	Create(ctx context.Context, order Order) error
-	// Delete removes an instance that is off, with its ephemeral disks, and never a kept one. No such instance is success. With ref.ForGood what belongs to the
-	// machine and has no data goes, too, such as a floating address, and is gone when it returns nil.
-	// fault.Conflict: it runs, or bears another mark than ref.Mark; nothing was changed.
+	// Delete removes an instance that is off, with its ephemeral disks, and never a kept one. No such instance is
+	// success. With ref.ForGood what belongs to the machine and has no data goes, too, such as a floating address, and
+	// is gone when it returns nil. fault.Conflict: it runs, or bears another mark than ref.Mark; nothing was changed.
 	Delete(ctx context.Context, ref Ref) error
 	// Certify writes the mark's Certified flag on the instance, and Mark.Instance where an older hale left it out.
 	// fault.Conflict: it bears another mark than ref.Mark, or none, as an adopted one; nothing was written.
@@ -71,8 +71,8 @@ type Watcher interface {
 	Watch(ctx context.Context, changed func(Event)) error
 }
 
-// Chooser is a provider that finds out only when it runs which of the abilities it has. It has the methods of all; those of the others are
-// fault.Unsupported.
+// Chooser is a provider that finds out only when it runs which of the abilities it has. It has the methods of all;
+// those of the others are fault.Unsupported.
 type Chooser interface {
 	// Has reports whether it has the ability (Ability.Name), or does not know yet.
 	Has(ability string) bool
@@ -101,8 +101,9 @@ type Ref struct {
 	Adopted bool
 	// ForGood says of a Delete that the machine is given up with its instance.
 	ForGood bool
-	// Excused are the hosts that need not answer when they are asked whether they have the instance, too: each is proven off, or the
-	// instance was seen running on Host after that one last answered. Only Independent hosts are asked at all.
+	// Excused are the hosts that need not answer when they are asked whether they have the instance, too: each is
+	// proven off, or the instance was seen running on Host after that one last answered. Only Independent hosts are
+	// asked at all.
 	Excused []fleet.HostName
 }
 
@@ -126,12 +127,15 @@ type HostAnswer struct {
 	Name  fleet.HostName
 	Place fleet.Place // where it stands, as far as the provider knows; also of a host that did not answer
 	Err   error       // nil: its part of the listing is complete
-	// Closed says that no instance is ordered there: the provider chooses where what is ordered on another host's name comes to lie.
+	// Closed says that no instance is ordered there: the provider chooses where what is ordered on another host's name
+	// comes to lie.
 	Closed bool
-	// Independent says that the host alone knows what is on it, so that an id or a name can be there while another host shows it, too. Hosts
-	// that one control plane speaks for are not: it keeps ids apart, and knows them when the host is silent.
+	// Independent says that the host alone knows what is on it, so that an id or a name can be there while another host
+	// shows it, too. Hosts that one control plane speaks for are not: it keeps ids apart, and knows them when the host
+	// is silent.
 	Independent bool
-	// Disabled says that whoever runs the provider wants nothing to be on it, such as for maintenance. What is there runs on.
+	// Disabled says that whoever runs the provider wants nothing to be on it, such as for maintenance. What is there
+	// runs on.
 	Disabled bool
 	// Address is the host's own, at which it answers pings to whoever reaches the machines on it; invalid: not known.
 	Address netip.Addr
@@ -142,8 +146,8 @@ func HostsOwn(a netip.Addr) bool {
 	return a.IsValid() && !a.IsUnspecified() && !a.IsLoopback() && !a.IsMulticast() && !a.IsLinkLocalUnicast()
 }
 
-// ErrDoubtful is in an error of List or Get that says: this may not be the provider that we know, or it has lost its memory. Nothing of
-// what it says is believed.
+// ErrDoubtful is in an error of List or Get that says: this may not be the provider that we know, or it has lost its
+// memory. Nothing of what it says is believed.
 var ErrDoubtful = errors.New("the provider's word is not to be believed")
 
 // Event is a hint that something changed.

@@ -49,7 +49,9 @@ func TestReadOnlyHasEyesButNoHands(t *testing.T) {
 		if lacks := provider.Cannot(p); len(lacks) != 0 {
 			t.Errorf("with hands it could do everything, and is said to lack %v", lacks)
 		}
-		if lacks, bare := provider.Cannot(provider.ReadOnly(plain{p})), provider.Cannot(plain{p}); !slices.Equal(lacks, bare) ||
+		if lacks, bare := provider.Cannot(provider.ReadOnly(plain{
+			p,
+		})), provider.Cannot(plain{p}); !slices.Equal(lacks, bare) ||
 			len(lacks) == 0 {
 			t.Errorf("a plain provider is said to lack %v, and lacks %v", lacks, bare)
 		}
@@ -73,7 +75,8 @@ func eyesAreOpen(t *testing.T, p provider.Provider, ref provider.Ref) {
 	if said, err := p.(provider.ConsoleReader).Console(t.Context(), ref, 10); err != nil || len(said) == 0 {
 		t.Errorf("the console says %q, %v", said, err)
 	}
-	if shot, err := p.(provider.Screenshooter).Screenshot(t.Context(), ref, fleet.ScreenshotLimit); err != nil || len(shot.Data) == 0 {
+	if shot, err := p.(provider.Screenshooter).Screenshot(t.Context(), ref, fleet.ScreenshotLimit); err != nil ||
+		len(shot.Data) == 0 {
 		t.Errorf("the screen shows %d bytes, %v", len(shot.Data), err)
 	}
 	if err := p.(provider.GuestPinger).PingGuest(t.Context(), ref); err != nil {

@@ -6,8 +6,9 @@ import (
 
 // Rehearser is a provider that can say whether an order could be built without building it.
 type Rehearser interface {
-	// Rehearse looks for what Create needs for the order (its image, networks, size, the place for its disks), and changes
-	// nothing. The error joins all that was found to be missing or refused; nil: nothing was. Create may still fail.
+	// Rehearse looks for what Create needs for the order (its image, networks, size, the place for its disks), and
+	// changes nothing. The error joins all that was found to be missing or refused; nil: nothing was. Create may still
+	// fail.
 	Rehearse(ctx context.Context, order Order) error
 }
 

@@ -67,7 +67,8 @@ func onRef[T any](ctx context.Context, r *Relay, op fleet.Op, ref Ref, do func(T
 }
 
 // ask is pass for a call with an answer.
-func ask[T, A any](ctx context.Context, r *Relay, c Call, do func(context.Context, T) (A, error)) (answer A, err error) {
+func ask[T, A any](ctx context.Context, r *Relay, c Call,
+	do func(context.Context, T) (A, error)) (answer A, err error) {
 	answers := make(chan A, 1)
 	err = pass(ctx, r, c, func(ctx context.Context, p T) error {
 		a, err := do(ctx, p)

@@ -6,15 +6,15 @@ import (
 
 // ConsoleReader is a provider that keeps what its instances write to their serial consoles.
 type ConsoleReader interface {
-	// Console returns the end of what the instance wrote, at most limit bytes of it; also of one that is off. fault.Unsupported: it is
-	// not kept for this instance.
+	// Console returns the end of what the instance wrote, at most limit bytes of it; also of one that is off.
+	// fault.Unsupported: it is not kept for this instance.
 	Console(ctx context.Context, ref Ref, limit int) ([]byte, error)
 }
 
 // Screenshooter is a provider that shows what is on its instances' screens.
 type Screenshooter interface {
-	// Screenshot returns what is on the instance's screen now. fault.Unsupported: it has none. fault.Conflict: it does not run.
-	// fault.Invalid: it takes more than limit bytes.
+	// Screenshot returns what is on the instance's screen now. fault.Unsupported: it has none. fault.Conflict: it does
+	// not run. fault.Invalid: it takes more than limit bytes.
 	Screenshot(ctx context.Context, ref Ref, limit int) (Picture, error)
 }
 

@@ -8,12 +8,14 @@ import (
 
 // Snapshotter is a provider that can copy the disks of an instance so that the copy outlives it.
 type Snapshotter interface {
-	// Snapshot copies the disks that would go with the instance, whether it runs or not, as they are at one moment; the machine's kept disks are
-	// not among them. The copy is named before it is made: one that is whole under that name is success, and the same one is returned; what an
-	// earlier call left of it is taken up, or made anew. Nothing is done to the instance. When it returns nil the copy is whole.
+	// Snapshot copies the disks that would go with the instance, whether it runs or not, as they are at one moment; the
+	// machine's kept disks are not among them. The copy is named before it is made: one that is whole under that name
+	// is success, and the same one is returned; what an earlier call left of it is taken up, or made anew. Nothing is
+	// done to the instance. When it returns nil the copy is whole.
 	//
-	// fault.Unsupported: there is nothing to copy, or it cannot be copied. fault.NoSpace: there is no room. fault.Conflict: it bears another
-	// mark than ref.Mark. fault.Transient: not now; it may be under way. After any error part of it may be there, until DropSnapshot.
+	// fault.Unsupported: there is nothing to copy, or it cannot be copied. fault.NoSpace: there is no room.
+	// fault.Conflict: it bears another mark than ref.Mark. fault.Transient: not now; it may be under way. After any
+	// error part of it may be there, until DropSnapshot.
 	Snapshot(ctx context.Context, ref Ref, name fleet.SnapshotName) (fleet.Copy, error)
 	// DropSnapshot removes a copy, whole or not. No such copy is success. fault.Transient: it is being made.
 	DropSnapshot(ctx context.Context, name fleet.SnapshotName) error

@@ -8,16 +8,18 @@ import (
 
 // StartReader is a provider that has a place where starts of hale are noted (StartNoter).
 type StartReader interface {
-	// Starts returns the starts of the installation that are noted, by where: those of every host that answers, where each keeps notes of its own, or
-	// those of the whole provider under an empty name. A host that does not answer is left out; one without a note is there. An error means that none
-	// answered; fault.Unsupported: there is no such place.
+	// Starts returns the starts of the installation that are noted, by where: those of every host that answers, where
+	// each keeps notes of its own, or those of the whole provider under an empty name. A host that does not answer is
+	// left out; one without a note is there. An error means that none answered; fault.Unsupported: there is no such
+	// place.
 	Starts(ctx context.Context, of fleet.Installation) (map[fleet.HostName][]fleet.StartName, error)
 }
 
 // StartNoter is a StartReader that can note them.
 type StartNoter interface {
-	// NoteStart notes a start, on every host that answers where each keeps notes of its own: nil means on one at least. It changes and
-	// removes no other note, and one that is there already is success. It may be called again after any error.
+	// NoteStart notes a start, on every host that answers where each keeps notes of its own: nil means on one at least.
+	// It changes and removes no other note, and one that is there already is success. It may be called again after any
+	// error.
 	NoteStart(ctx context.Context, of fleet.Installation, name fleet.StartName) error
 	// ForgetStart removes a note from wherever it answers. No such note is success.
 	ForgetStart(ctx context.Context, of fleet.Installation, name fleet.StartName) error

@@ -11,10 +11,15 @@ import (
 func definitions(users []User) string {
 	var who, may []string
 	for _, u := range users {
-		who = append(who, fmt.Sprintf(`{"name": %q, "password_hash": %q, "hashing_algorithm": "rabbit_password_hashing_sha256", "tags": []}`, u.Name, hash(u.Password)))
-		may = append(may, fmt.Sprintf(`{"user": %q, "vhost": "/", "configure": %q, "write": %q, "read": %q}`, u.Name, u.Configure, u.Write, u.Read))
+		who = append(who,
+			fmt.Sprintf(`{"name": %q, "password_hash": %q, "hashing_algorithm": %q, "tags": []}`,
+				u.Name, hash(u.Password), "rabbit_password_hashing_sha256"))
+		may = append(may,
+			fmt.Sprintf(`{"user": %q, "vhost": "/", "configure": %q, "write": %q, "read": %q}`,
+				u.Name, u.Configure, u.Write, u.Read))
 	}
-	return fmt.Sprintf(`{"vhosts": [{"name": "/"}], "users": [%s], "permissions": [%s]}`, strings.Join(who, ", "), strings.Join(may, ", "))
+	return fmt.Sprintf(`{"vhosts": [{"name": "/"}], "users": [%s], "permissions": [%s]}`,
+		strings.Join(who, ", "), strings.Join(may, ", "))
 }
 
 // hash is how RabbitMQ keeps a password: four bytes of salt, and the hash of both.

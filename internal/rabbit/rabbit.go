@@ -1,7 +1,8 @@
 // Package rabbit starts a private RabbitMQ, of the system's package, for tests.
 //
-// It promises that the broker listens on loopback only, at ports of its own, keeps its data in the test's folder, and is gone with all
-// that it started when the test ends, or its process does. As root, or as a user who may make a process namespace.
+// It promises that the broker listens on loopback only, at ports of its own, keeps its data in the test's folder, and
+// is gone with all that it started when the test ends, or its process does. As root, or as a user who may make a
+// process namespace.
 package rabbit
 
 import (
@@ -83,10 +84,14 @@ func (b *Broker) Restart() {
 	b.cmd = exec.CommandContext(context.Background(), "unshare", "--fork", "--pid", "--kill-child", "--", server)
 	b.cmd.Env = []string{
 		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + b.dir, "RABBITMQ_ALLOW_INPUT=1",
-		fmt.Sprintf("RABBITMQ_NODENAME=hale%d@localhost", b.Port), "RABBITMQ_CONFIG_FILE=" + filepath.Join(b.dir, "rabbitmq.conf"),
-		"RABBITMQ_CONF_ENV_FILE=" + filepath.Join(b.dir, "none"), "RABBITMQ_ENABLED_PLUGINS_FILE=" + filepath.Join(b.dir, "plugins"),
+		fmt.Sprintf("RABBITMQ_NODENAME=hale%d@localhost", b.Port),
+		"RABBITMQ_CONFIG_FILE=" + filepath.Join(b.dir, "rabbitmq.conf"),
+		"RABBITMQ_CONF_ENV_FILE=" + filepath.Join(b.dir, "none"),
+		"RABBITMQ_ENABLED_PLUGINS_FILE=" + filepath.Join(b.dir, "plugins"),
 		"RABBITMQ_MNESIA_BASE=" + filepath.Join(b.dir, "data"), "RABBITMQ_LOG_BASE=" + filepath.Join(b.dir, "log"),
-		fmt.Sprintf("ERL_EPMD_PORT=%d", b.epmd), "ERL_EPMD_ADDRESS=127.0.0.1", fmt.Sprintf("RABBITMQ_DIST_PORT=%d", b.dist),
+		fmt.Sprintf("ERL_EPMD_PORT=%d", b.epmd),
+		"ERL_EPMD_ADDRESS=127.0.0.1",
+		fmt.Sprintf("RABBITMQ_DIST_PORT=%d", b.dist),
 		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=-noinput +S 2:2 -kernel inet_dist_use_interface {127,0,0,1}",
 	}
 	b.cmd.Stdout, b.cmd.Stderr = log, log
@@ -185,9 +190,14 @@ func (b *Broker) certify() {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	b.must(err)
 	c := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a broker for tests"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: "a broker for tests"},
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(24 * time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
 	b.must(err)
@@ -221,7 +231,8 @@ func freePort(t testing.TB) int {
 // Ctl asks the broker's own tool, and returns what it prints.
 func (b *Broker) Ctl(args ...string) string {
 	b.t.Helper()
-	cmd := exec.CommandContext(b.t.Context(), "/usr/lib/rabbitmq/bin/rabbitmqctl", append([]string{"--quiet", "--no-table-headers"}, args...)...)
+	cmd := exec.CommandContext(b.t.Context(), "/usr/lib/rabbitmq/bin/rabbitmqctl",
+		append([]string{"--quiet", "--no-table-headers"}, args...)...)
 	cmd.Env = b.cmd.Env
 	out, err := cmd.CombinedOutput()
 	if err != nil {

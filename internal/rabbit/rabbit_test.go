@@ -267,7 +267,8 @@ func takesUpAnotherPassword(t *testing.T, b *rabbit.Broker) {
 
 func takesATransportURL(t *testing.T, b *rabbit.Broker) {
 	n := speak(t, b)
-	text := fmt.Sprintf("rabbit://hale:%s@127.0.0.1:1,hale:%s@127.0.0.1:%d/", password, password, b.Port) // nobody listens at port 1
+	// nobody listens at port 1
+	text := fmt.Sprintf("rabbit://hale:%s@127.0.0.1:1,hale:%s@127.0.0.1:%d/", password, password, b.Port)
 	e := listen(t, notification.Options{TransportURL: keep(t, text)})
 	e.next(notification.Everything)
 	n.publish("notifications.error", paused("i-2"))
@@ -279,7 +280,8 @@ func leavesNothing(t *testing.T, b *rabbit.Broker) {
 	e := listen(t, notification.Options{}, b.Address())
 	e.next(notification.Everything)
 	queues := b.Ctl("list_queues", "name", "exclusive", "arguments")
-	if !strings.Contains(queues, "hale.") || !strings.Contains(queues, "x-max-length") || !strings.Contains(queues, "x-message-ttl") {
+	if !strings.Contains(queues, "hale.") || !strings.Contains(queues, "x-max-length") ||
+		!strings.Contains(queues, "x-message-ttl") {
 		t.Errorf("the queues: %s", queues)
 	}
 	e.end()

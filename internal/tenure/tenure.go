@@ -1,5 +1,5 @@
-// Package tenure is the arithmetic of owning a fleet by a lease (L7): how long a lease must be, which call may still be sent
-// under what remains of it, and how long a successor waits.
+// Package tenure is the arithmetic of owning a fleet by a lease (L7): how long a lease must be, which call may still be
+// sent under what remains of it, and how long a successor waits.
 //
 // It promises that whoever sends by Cover, and takes over after Handover, never has a disruptive call of a predecessor
 // end after the successor began. It reads no clock and holds no lease.
@@ -16,7 +16,8 @@ const (
 	DisruptiveLimit = 15 * time.Second
 	// Margin is what must remain of the lease beyond the call's limit.
 	Margin = 2 * time.Second
-	// Handover is how long a new owner waits when another one was there: as long as the last calls of that one may take at most.
+	// Handover is how long a new owner waits when another one was there: as long as the last calls of that one may take
+	// at most.
 	Handover = DisruptiveLimit + Margin
 )
 
@@ -30,8 +31,8 @@ func Lease(spec fleet.Spec) time.Duration {
 }
 
 // Cover returns the time limit under which the stored intent may be sent while so much of the lease remains, read right
-// before sending, and whether it may be sent at all. Calls that cannot harm need no cover. What lets an instance run needs it: a late one could undo
-// a successor's proof of off.
+// before sending, and whether it may be sent at all. Calls that cannot harm need no cover. What lets an instance run
+// needs it: a late one could undo a successor's proof of off.
 func Cover(in fleet.Intent, remaining time.Duration) (limit time.Duration, ok bool) {
 	if in.Op == fleet.OpRun { // it may take longer than any lease: whoever loses the lease kills it
 		return in.Limit, remaining > Margin

@@ -20,12 +20,40 @@ func TestWhatCanHarmNeedsCover(t *testing.T) {
 		want      time.Duration
 		ok        bool
 	}{
-		"enough":         {"one nanosecond more than limit and margin", fleet.OpReboot, short, short + tenure.Margin + 1, short, true},
-		"just short":     {"the margin must be exceeded", fleet.OpReboot, short, short + tenure.Margin, short, false},
-		"lost":           {"nothing is left", fleet.OpDelete, short, 0, short, false},
-		"a long step":    {"the step's own limit is longer than a lease may cover", fleet.OpPowerOff, time.Hour, tenure.Handover + 1, tenure.DisruptiveLimit, true},
-		"a long step's":  {"the shortened limit needs its margin, too", fleet.OpPowerOff, time.Hour, tenure.Handover, tenure.DisruptiveLimit, false},
-		"a start":        {"a late one could undo a successor's proof of off", fleet.OpStart, short, short, short, false},
+		"enough": {
+			"one nanosecond more than limit and margin",
+			fleet.OpReboot,
+			short,
+			short + tenure.Margin + 1,
+			short,
+			true,
+		},
+		"just short": {"the margin must be exceeded", fleet.OpReboot, short, short + tenure.Margin, short, false},
+		"lost":       {"nothing is left", fleet.OpDelete, short, 0, short, false},
+		"a long step": {
+			"the step's own limit is longer than a lease may cover",
+			fleet.OpPowerOff,
+			time.Hour,
+			tenure.Handover + 1,
+			tenure.DisruptiveLimit,
+			true,
+		},
+		"a long step's": {
+			"the shortened limit needs its margin, too",
+			fleet.OpPowerOff,
+			time.Hour,
+			tenure.Handover,
+			tenure.DisruptiveLimit,
+			false,
+		},
+		"a start": {
+			"a late one could undo a successor's proof of off",
+			fleet.OpStart,
+			short,
+			short,
+			short,
+			false,
+		},
 		"a create":       {"it may take minutes, and names guard it", fleet.OpCreate, time.Hour, 0, time.Hour, true},
 		"a certificate":  {"a mark harms nobody", fleet.OpCertify, short, -time.Second, short, true},
 		"a lapsed lease": {"less than nothing is left", fleet.OpStart, short, -time.Second, short, false},
@@ -34,13 +62,15 @@ func TestWhatCanHarmNeedsCover(t *testing.T) {
 			t.Parallel()
 			limit, ok := tenure.Cover(fleet.Intent{Op: c.op, Limit: c.limit}, c.remaining)
 			if ok != c.ok || ok && limit != c.want {
-				t.Errorf("%s with a limit of %v while %v remain: %v, %v; want %v, %v, since %s", c.op, c.limit, c.remaining, limit, ok, c.want, c.ok, c.reason)
+				t.Errorf("%s with a limit of %v while %v remain: %v, %v; want %v, %v, since %s",
+					c.op, c.limit, c.remaining, limit, ok, c.want, c.ok, c.reason)
 			}
 		})
 	}
 }
 
-// Whatever the steps allow, half of a fresh lease covers the longest of their calls: an owner that renews in time is never short.
+// Whatever the steps allow, half of a fresh lease covers the longest of their calls: an owner that renews in time is
+// never short.
 func TestALeaseCoversItsFleetsCalls(t *testing.T) {
 	t.Parallel()
 	for _, timeout := range []time.Duration{time.Second, 14 * time.Second, time.Minute} {

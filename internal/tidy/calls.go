@@ -20,7 +20,8 @@ type ban struct {
 var bans = []ban{
 	{
 		pkg: "time", names: []string{"Sleep"}, allowed: inBubble,
-		instead: "await the condition with a time.Ticker and a deadline in a select: a sleep is too long or too short, and deaf to its context",
+		instead: "await the condition with a time.Ticker and a deadline in a select: a sleep is too long or too " +
+			"short, and deaf to its context",
 	},
 	{
 		pkg: "fmt", names: []string{"Print", "Printf", "Println"}, allowed: speaks,
@@ -35,13 +36,18 @@ var bans = []ban{
 		instead: "return an error: only main may end the process, everything else would skip deferred calls",
 	},
 	{
-		pkg:     "net/http",
-		names:   []string{"DefaultClient", "DefaultTransport", "DefaultServeMux", "Get", "Head", "Post", "PostForm", "Handle", "HandleFunc", "ListenAndServe", "ListenAndServeTLS"},
-		instead: "make an http.Client, Server or ServeMux with its own time limits: the default one has none and is shared by all",
+		pkg: "net/http",
+		names: []string{
+			"DefaultClient", "DefaultTransport", "DefaultServeMux", "Get", "Head", "Post", "PostForm", "Handle",
+			"HandleFunc", "ListenAndServe", "ListenAndServeTLS",
+		},
+		instead: "make an http.Client, Server or ServeMux with its own time limits: the default one has none and is " +
+			"shared by all",
 	},
 	{
 		pkg: "context", names: []string{"Background", "TODO"}, allowed: isOrigin,
-		instead: "take ctx as the first argument (context.WithoutCancel(ctx) for work that outlives it; t.Context() in a suite)",
+		instead: "take ctx as the first argument (context.WithoutCancel(ctx) for work that outlives it; t.Context() " +
+			"in a suite)",
 	},
 	{
 		pkg: "math/rand", names: nil,
@@ -56,11 +62,18 @@ var bans = []ban{
 // coreBans hold on floor 0 in addition.
 var coreBans = []ban{
 	{
-		pkg: "time", names: []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "LoadLocation", "Local"},
+		pkg: "time",
+		names: []string{
+			"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "LoadLocation", "Local",
+		},
 		instead: "take fleet.Now as an argument: the core has no clock",
 	},
 	{
-		pkg: "fmt", names: []string{"Sprint", "Sprintf", "Sprintln", "Fprint", "Fprintf", "Fprintln", "Print", "Printf", "Println", "Append", "Appendf", "Appendln"},
+		pkg: "fmt",
+		names: []string{
+			"Sprint", "Sprintf", "Sprintln", "Fprint", "Fprintf", "Fprintln", "Print", "Printf", "Println", "Append",
+			"Appendf", "Appendln",
+		},
 		instead: "return a value of a closed set: prose is rendered at the surface (fmt.Errorf is allowed)",
 	},
 }
@@ -91,9 +104,17 @@ type exception struct{ file, name, reason string }
 
 // exceptions are few, and each stands only as long as its file uses the name.
 var exceptions = []exception{
-	{"internal/lab/warden.go", "os.Exit", "it is the main function of the warden's process, which is the test binary started again"},
+	{
+		"internal/lab/warden.go",
+		"os.Exit",
+		"it is the main function of the warden's process, which is the test binary started again",
+	},
 	{"internal/lab/lab.go", "os.Exit", "Main is the body of a TestMain, and os.Exit is how that ends"},
-	{"internal/probe/netprobe/engine.go", "context.Background", "Set, Remove and Snapshot of the port take no context; Run's end frees their callers"},
+	{
+		"internal/probe/netprobe/engine.go",
+		"context.Background",
+		"Set, Remove and Snapshot of the port take no context; Run's end frees their callers",
+	},
 	{"internal/state/etcd/log.go", "context.Background", "zap hands its core no context"},
 }
 
@@ -109,16 +130,24 @@ func checkExceptions(t Tree, list []exception) []Finding {
 		i := slices.IndexFunc(t.files, func(f File) bool { return f.Path == e.file })
 		switch {
 		case i < 0:
-			found = append(found, Finding{"internal/tidy/calls.go", e.file + " is excepted but does not exist: remove the exception"})
+			found = append(found, Finding{
+				"internal/tidy/calls.go",
+				e.file + " is excepted but does not exist: remove the exception",
+			})
 		case t.files[i].syntax != nil && len(t.uses(t.files[i], pkg, name)) == 0:
-			found = append(found, Finding{"internal/tidy/calls.go", e.file + " uses no " + e.name + ": remove the exception"})
+			found = append(found, Finding{
+				"internal/tidy/calls.go",
+				e.file + " uses no " + e.name + ": remove the exception",
+			})
 		}
 	}
 	return found
 }
 
 func imports(f File, what string) bool {
-	return slices.ContainsFunc(f.syntax.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == strconv.Quote(what) })
+	return slices.ContainsFunc(f.syntax.Imports, func(s *ast.ImportSpec) bool {
+		return s.Path.Value == strconv.Quote(what)
+	})
 }
 
 // checkCalls finds uses of banned names, skipped tests, undocumented panics and exceptions that outlived their use.
@@ -147,7 +176,10 @@ func checkCore(t Tree) []Finding {
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
 			switch n.(type) {
 			case *ast.GoStmt, *ast.SelectStmt, *ast.SendStmt, *ast.ChanType:
-				found = append(found, Finding{t.at(n), "the core is sequential: goroutines and channels belong to internal/engine"})
+				found = append(found, Finding{
+					t.at(n),
+					"the core is sequential: goroutines and channels belong to internal/engine",
+				})
 			}
 			return true
 		})
@@ -188,7 +220,8 @@ func (t Tree) eachUse(f File, visit func(at ast.Node, pkg, name string)) {
 		if !ok {
 			return true
 		}
-		if id, ok := sel.X.(*ast.Ident); ok && id.Obj == nil && names[id.Name] != "" { // Obj: declared by the file itself
+		// Obj: declared by the file itself
+		if id, ok := sel.X.(*ast.Ident); ok && id.Obj == nil && names[id.Name] != "" {
 			visit(sel, names[id.Name], sel.Sel.Name)
 		}
 		return true
@@ -226,7 +259,10 @@ func (t Tree) skips(f File) []Finding {
 		}
 		sel, ok := call.Fun.(*ast.SelectorExpr)
 		if ok && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, sel.Sel.Name) {
-			found = append(found, Finding{t.at(call), "a skipped test proves nothing: install or start what it needs, in the test"})
+			found = append(found, Finding{
+				t.at(call),
+				"a skipped test proves nothing: install or start what it needs, in the test",
+			})
 		}
 		return true
 	})
@@ -243,7 +279,10 @@ func (t Tree) panics(f File) []Finding {
 		ast.Inspect(decl, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok {
 				if id, ok := call.Fun.(*ast.Ident); ok && id.Name == "panic" && id.Obj == nil {
-					found = append(found, Finding{t.at(call), "return an error, or say in the function's comment when it panics and why no caller can mend it"})
+					found = append(found, Finding{
+						t.at(call),
+						"return an error, or say in the function's comment when it panics and why callers cannot mend it",
+					})
 				}
 			}
 			return true
@@ -261,12 +300,18 @@ func checkMagic(t Tree) []Finding {
 	for _, f := range t.goFiles() {
 		for _, spec := range f.syntax.Imports {
 			if spec.Name != nil && spec.Name.Name == "_" && !slices.Contains(onlyBlank, spec.Path.Value) {
-				found = append(found, Finding{t.at(spec), "blank import of " + spec.Path.Value + ": call what it would register, in one visible list"})
+				found = append(found, Finding{
+					t.at(spec),
+					"blank import of " + spec.Path.Value + ": call what it would register, in one visible list",
+				})
 			}
 		}
 		for _, decl := range f.syntax.Decls {
 			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
-				found = append(found, Finding{t.at(fn), "init runs unasked and untested: make it a function that main or app calls"})
+				found = append(found, Finding{
+					t.at(fn),
+					"init runs unasked and untested: make it a function that main or app calls",
+				})
 			}
 		}
 	}
@@ -292,7 +337,11 @@ func checkGoroutines(t Tree) []Finding {
 			}
 			ast.Inspect(decl, func(n ast.Node) bool {
 				if g, ok := n.(*ast.GoStmt); ok && !accounted[t.fset.Position(g.Pos()).Line] {
-					found = append(found, Finding{t.at(g), "start it with a sync.WaitGroup's Go, or say in a comment directly above who owns it and what ends it"})
+					found = append(found, Finding{
+						t.at(g),
+						"start it with a sync.WaitGroup's Go, or say in a comment directly above who owns it and " +
+							"what ends it",
+					})
 				}
 				return true
 			})
@@ -313,7 +362,10 @@ func checkErrorText(t Tree) []Finding {
 			}
 			sel, ok := call.Fun.(*ast.SelectorExpr)
 			if ok && slices.Contains(matchers, sel.Sel.Name) && slices.ContainsFunc(call.Args, isErrorText) {
-				found = append(found, Finding{t.at(call), "this decides by an error's text: classify it where it arises"})
+				found = append(found, Finding{
+					t.at(call),
+					"this decides by an error's text: classify it where it arises",
+				})
 			}
 			return true
 		})

@@ -168,7 +168,10 @@ func checkNames(t Tree) []Finding {
 				ours = ours || strings.HasPrefix(pkg, "internal/")
 			}
 			if ours && !names[name] {
-				found = append(found, Finding{place(f.Path, m.line), fmt.Sprintf("package %s declares no %s", pkg, name)})
+				found = append(found, Finding{
+					place(f.Path, m.line),
+					fmt.Sprintf("package %s declares no %s", pkg, name),
+				})
 			}
 		}
 	}

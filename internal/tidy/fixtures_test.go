@@ -35,19 +35,27 @@ var fixtures = map[string]fixture{
 		want:  []string{"internal/health (floor 0.2) may not import internal/guard"},
 	},
 	"a test climbs to a floor above it": {
-		rule:  "floors",
-		files: map[string]string{"internal/guard/a_test.go": "package guard\nimport (\n_ \"hale/internal/engine\"\n_ \"hale/internal/lab\"\n_ \"os\"\n)"},
-		want:  []string{"internal/guard (floor 0.2) may not import internal/engine"},
+		rule: "floors",
+		files: map[string]string{
+			"internal/guard/a_test.go": "package guard\nimport (\n_ \"hale/internal/engine\"\n_ " +
+				"\"hale/internal/lab\"\n_ \"os\"\n)",
+		},
+		want: []string{"internal/guard (floor 0.2) may not import internal/engine"},
 	},
 	"product code uses the laboratory, and a leaf the core": {
 		rule: "floors",
 		files: map[string]string{
 			"internal/app/a.go":   "package app\nimport _ \"hale/internal/lab\"",
 			"internal/accel/a.go": "package accel\nimport _ \"hale/internal/fleet\"",
-			"internal/sim/ok.go":  "package sim\nimport (\n_ \"hale/internal/state/memory\"\n_ \"hale/internal/engine\"\n)",
-			"internal/sim/a.go":   "package sim\nimport _ \"hale/internal/state/etcd\"",
+			"internal/sim/ok.go": "package sim\nimport (\n_ \"hale/internal/state/memory\"\n_ " +
+				"\"hale/internal/engine\"\n)",
+			"internal/sim/a.go": "package sim\nimport _ \"hale/internal/state/etcd\"",
 		},
-		want: []string{"may not import internal/lab (support for tests)", "internal/accel", "internal/sim (floor 2.1) may not import internal/state/etcd"},
+		want: []string{
+			"may not import internal/lab (support for tests)",
+			"internal/accel",
+			"internal/sim (floor 2.1) may not import internal/state/etcd",
+		},
 	},
 	"a file is too long": {
 		rule: "file length",
@@ -119,14 +127,20 @@ func g(wg group, p provider) {
 			"internal/sim/ok.go":         "package sim\nfunc f(wg group) { wg.Go(func() { play() }) }",
 			"internal/engine/ok_test.go": "package engine\nfunc f(wg group) { wg.Go(func() { play() }) }",
 		},
-		want: []string{"a.go:3: a panic", "a.go:4: a panic", "a.go:5: a panic", "a.go:9: a panic", "a.go:10: a panic", "a.go:11: a panic"},
+		want: []string{
+			"a.go:3: a panic", "a.go:4: a panic", "a.go:5: a panic", "a.go:9: a panic", "a.go:10: a panic",
+			"a.go:11: a panic",
+		},
 	},
 	"a provider is wrapped whole": {
 		rule: "wrappers",
 		files: map[string]string{
-			"internal/app/a.go":         "package app\nimport \"hale/internal/provider\"\ntype slow struct{ provider.Provider }",
-			"internal/app/ok.go":        "package app\nimport \"hale/internal/provider\"\ntype quick struct{ behind provider.Provider }",
-			"internal/app/ok_test.go":   "package app\nimport \"hale/internal/provider\"\ntype deprived struct{ provider.Provider }",
+			"internal/app/a.go": "package app\nimport \"hale/internal/provider\"\ntype slow struct{ " +
+				"provider.Provider }",
+			"internal/app/ok.go": "package app\nimport \"hale/internal/provider\"\ntype quick struct{ behind " +
+				"provider.Provider }",
+			"internal/app/ok_test.go": "package app\nimport \"hale/internal/provider\"\ntype deprived struct{ " +
+				"provider.Provider }",
 			"internal/provider/a.go":    "package provider\ntype loud struct{ Provider }",
 			"internal/provider/ok.go":   "package provider\ntype readOnly struct{ Reader }",
 			"internal/notify/mail/a.go": "package mail\ntype sender struct{ Provider }",
@@ -146,12 +160,17 @@ func g(wg group, p provider) {
 			"internal/api/a.go":        "package api\nimport _ \"go.etcd.io/etcd/client/v3\"",
 			"internal/state/etcd/a.go": "package etcd\nimport _ \"go.etcd.io/etcd/client/v3\"",
 		},
-		want: []string{"may not import os", "may not import context", "may not import go.etcd.io/etcd/client/v3, whose door is internal/state/etcd"},
+		want: []string{
+			"may not import os",
+			"may not import context",
+			"may not import go.etcd.io/etcd/client/v3, whose door is internal/state/etcd",
+		},
 	},
 	"the core looks at the clock, writes prose and starts a goroutine": {
 		rule: "core",
 		files: map[string]string{
-			"internal/decide/a.go": "package decide\nimport (\n\"fmt\"\n\"time\"\n)\nvar a = time.Now()\nvar b = fmt.Sprintf(\"x\")\nvar ok = fmt.Errorf(\"x\")\nfunc f() { go f() }",
+			"internal/decide/a.go": "package decide\nimport (\n\"fmt\"\n\"time\"\n)\nvar a = time.Now()\nvar b = " +
+				"fmt.Sprintf(\"x\")\nvar ok = fmt.Errorf(\"x\")\nfunc f() { go f() }",
 			"internal/engine/a.go": "package engine\nimport \"time\"\nvar ok = time.Now()",
 		},
 		want: []string{"time.Now", "fmt.Sprintf", "sequential"},
@@ -159,19 +178,31 @@ func g(wg group, p provider) {
 	"calls that have a better replacement": {
 		rule: "calls",
 		files: map[string]string{
-			"internal/engine/a.go":      "package engine\nimport (\nh \"net/http\"\n\"log\"\n\"os\"\n\"context\"\n)\nvar a = h.DefaultClient\nfunc f() { log.Println(); os.Exit(1); _ = context.Background() }",
-			"internal/engine/a_test.go": "package engine\nimport (\n\"context\"\n\"time\"\n\"testing\"\n)\nfunc Test(t *testing.T) { _ = context.Background(); time.Sleep(1); t.Skip() }",
-			"internal/engine/b_test.go": "package engine\nimport (\n\"testing/synctest\"\n\"time\"\n)\nfunc f() { time.Sleep(1); _ = synctest.Wait }",
+			"internal/engine/a.go": "package engine\nimport (\nh \"net/http\"\n\"log\"\n\"os\"\n\"context\"\n)\nvar " +
+				"a = h.DefaultClient\nfunc f() { log.Println(); os.Exit(1); _ = context.Background() }",
+			"internal/engine/a_test.go": "package engine\nimport (\n\"context\"\n\"time\"\n\"testing\"\n)\nfunc " +
+				"Test(t *testing.T) { _ = context.Background(); time.Sleep(1); t.Skip() }",
+			"internal/engine/b_test.go": "package engine\nimport (\n\"testing/synctest\"\n\"time\"\n)\nfunc f() { " +
+				"time.Sleep(1); _ = synctest.Wait }",
 			"internal/engine/c_test.go": "package engine\nimport \"os\"\nfunc f() { os.Exit(1) }",
 			"internal/engine/d_test.go": "package engine\nimport \"os\"\nfunc TestMain() { os.Exit(1) }",
-			"cmd/hale/main.go":          "package main\nimport (\n\"os\"\n\"fmt\"\n)\nfunc main() { fmt.Println(); os.Exit(0) }",
-			"internal/state/a.go":       "package state\nimport \"fmt\"\n// f panics when x: no caller can mend it.\nfunc f() { panic(1) }\nfunc g() { fmt.Println(); panic(1) }",
-			"internal/state/own.go":     "package state\nfunc h() { log := logger{}; log.Println() }",
+			"cmd/hale/main.go": "package main\nimport (\n\"os\"\n\"fmt\"\n)\nfunc main() { fmt.Println(); " +
+				"os.Exit(0) }",
+			"internal/state/a.go": "package state\nimport \"fmt\"\n// f panics when x: no caller can mend " +
+				"it.\nfunc f() { panic(1) }\nfunc g() { fmt.Println(); panic(1) }",
+			"internal/state/own.go": "package state\nfunc h() { log := logger{}; log.Println() }",
 		},
 		want: []string{
 			"a.go:8: http.DefaultClient", "a.go:9: log.Println", "a.go:9: os.Exit", "a.go:9: context.Background",
-			"a_test.go:7: time.Sleep", "c_test.go:3: os.Exit", "a_test.go:7: a skipped test", "a.go:5: fmt.Println", "a.go:5: return an error",
-			"internal/lab/warden.go is excepted but does not exist", "internal/lab/lab.go is excepted but", "internal/probe/netprobe/engine.go is excepted but", "internal/state/etcd/log.go is excepted but",
+			"a_test.go:7: time.Sleep",
+			"c_test.go:3: os.Exit",
+			"a_test.go:7: a skipped test",
+			"a.go:5: fmt.Println",
+			"a.go:5: return an error",
+			"internal/lab/warden.go is excepted but does not exist",
+			"internal/lab/lab.go is excepted but",
+			"internal/probe/netprobe/engine.go is excepted but",
+			"internal/state/etcd/log.go is excepted but",
 		},
 	},
 	"an exception outlives its use": {
@@ -187,22 +218,27 @@ func g(wg group, p provider) {
 	"what runs behind an import": {
 		rule: "magic",
 		files: map[string]string{
-			"internal/api/a.go": "package api\nimport (\n_ \"embed\"\n_ \"time/tzdata\"\n_ \"net/http/pprof\"\n)\nfunc init() {}\ntype t int\nfunc (t) init() {}",
+			"internal/api/a.go": "package api\nimport (\n_ \"embed\"\n_ \"time/tzdata\"\n_ " +
+				"\"net/http/pprof\"\n)\nfunc init() {}\ntype t int\nfunc (t) init() {}",
 		},
 		want: []string{"blank import of \"net/http/pprof\"", "a.go:7: init runs"},
 	},
 	"a goroutine that nobody owns": {
 		rule: "goroutines",
 		files: map[string]string{
-			"internal/engine/a.go": "package engine\nfunc f() {\ngo f()\n}\n\nfunc ok() {\n// Run owns it; it ends with ctx.\ngo ok()\n}\n\n// also starts a goroutine that ends with ctx.\nfunc also() {\ngo ok()\n}",
+			"internal/engine/a.go": "package engine\nfunc f() {\ngo f()\n}\n\nfunc ok() {\n// Run owns it; it ends " +
+				"with ctx.\ngo ok()\n}\n\n// also starts a goroutine that ends with ctx.\nfunc also() {\ngo ok()\n}",
 		},
 		want: []string{"a.go:3"},
 	},
 	"a decision by an error's text": {
 		rule: "error text",
 		files: map[string]string{
-			"internal/engine/a.go":      "package engine\nimport \"strings\"\nfunc f(err error) bool { return strings.Contains(strings.ToLower(err.Error()), \"x\") }\nfunc ok(s string) bool { return strings.Contains(s, \"x\") }",
-			"internal/engine/a_test.go": "package engine\nimport \"strings\"\nfunc ok(err error) bool { return strings.Contains(err.Error(), \"x\") }",
+			"internal/engine/a.go": "package engine\nimport \"strings\"\nfunc f(err error) bool { return " +
+				"strings.Contains(strings.ToLower(err.Error()), \"x\") }\nfunc ok(s string) bool { return " +
+				"strings.Contains(s, \"x\") }",
+			"internal/engine/a_test.go": "package engine\nimport \"strings\"\nfunc ok(err error) bool { return " +
+				"strings.Contains(err.Error(), \"x\") }",
 		},
 		want: []string{"a.go:3"},
 	},
@@ -220,19 +256,26 @@ func g(wg group, p provider) {
 		want: []string{"internal/api/a.go", "demo/lab/main.go"},
 	},
 	"a package name that says nothing": {
-		rule:  "package names",
-		files: map[string]string{"internal/util/a.go": "package util", "internal/x/a_test.go": "package helpers_test", "internal/fleet/a.go": "package fleet"},
-		want:  []string{"package util", "package helpers_test"},
+		rule: "package names",
+		files: map[string]string{
+			"internal/util/a.go":   "package util",
+			"internal/x/a_test.go": "package helpers_test",
+			"internal/fleet/a.go":  "package fleet",
+		},
+		want: []string{"package util", "package helpers_test"},
 	},
 	"one function too long": {
-		rule:  "function length",
-		files: map[string]string{"internal/api/a.go": "package api\n" + long("atLimit", lineLimit) + long("over", lineLimit+1)},
-		want:  []string{"over has 101 lines"},
+		rule: "function length",
+		files: map[string]string{
+			"internal/api/a.go": "package api\n" + long("atLimit", lineLimit) + long("over", lineLimit+1),
+		},
+		want: []string{"over has 101 lines"},
 	},
 	"too many long functions": {
 		rule: "function length",
 		files: map[string]string{
-			"internal/api/a.go":      "package api\n" + longs(longBudget) + long("last", longLimit+1) + long("atLimit", longLimit),
+			"internal/api/a.go": "package api\n" + longs(longBudget) + long("last", longLimit+1) +
+				long("atLimit", longLimit),
 			"internal/api/a_test.go": "package api\n" + long("test", longLimit+1),
 		},
 		want: append(times(longBudget, "has 51 lines, and more than"), "last has 51 lines"),
@@ -240,29 +283,41 @@ func g(wg group, p provider) {
 	"boolean parameters": {
 		rule: "boolean parameters",
 		files: map[string]string{
-			"internal/api/a.go": "package api\nfunc F(a int, b, c bool) {}\nfunc f(b bool) {}\ntype T struct{}\nfunc (*T) M(b ...bool) {}\ntype t int\nfunc (t) M(b bool) {}\ntype I interface { Set(on bool); Get() bool }",
+			"internal/api/a.go": "package api\nfunc F(a int, b, c bool) {}\nfunc f(b bool) {}\ntype T struct{}\nfunc " +
+				"(*T) M(b ...bool) {}\ntype t int\nfunc (t) M(b bool) {}\ntype I interface { Set(on bool); Get() bool }",
 		},
 		want: []string{"F takes a boolean", "T.M takes a boolean", "I.Set takes a boolean"},
 	},
 	"code that gofmt would change, and code that is none": {
-		rule:  "format",
-		files: map[string]string{"internal/api/a.go": "package api\nfunc  f(){}\n", "internal/api/b.go": "package api\nfunc {", "internal/api/ok.go": "package api\n"},
-		want:  []string{"gofmt -w internal/api/a.go", "b.go: does not parse"},
+		rule: "format",
+		files: map[string]string{
+			"internal/api/a.go":  "package api\nfunc  f(){}\n",
+			"internal/api/b.go":  "package api\nfunc {",
+			"internal/api/ok.go": "package api\n",
+		},
+		want: []string{"gofmt -w internal/api/a.go", "b.go: does not parse"},
 	},
 	"documents that name what is not there": {
 		rule: "paths in documents",
 		files: map[string]string{
-			"README.md":           "See `internal/api/a.go`, `internal/gone.go` and [it](docs/lost.md#part).\n`internal/{api,cli}`, `hale/internal/api`, `api/v1`, `go test ./...`, [ok](internal/api/a.go), `bin/hale`, <https://x.y/docs/z.md>.\n```sh\nscripts/none.sh --flag\n```\n`web.yaml`, `NOTES.md`",
+			"README.md": "See `internal/api/a.go`, `internal/gone.go` and " +
+				"[it](docs/lost.md#part).\n`internal/{api,cli}`, `hale/internal/api`, `api/v1`, `go test ./...`, " +
+				"[ok](internal/api/a.go), `bin/hale`, <https://x.y/docs/z.md>.\n```sh\nscripts/none.sh " +
+				"--flag\n```\n`web.yaml`, `NOTES.md`",
 			"internal/api/a.go":   "// Package api is told in docs/api.md.\npackage api",
 			"docs/words/words.md": "`other.md` [up](../../README.md)",
 			"docs/words/other.md": "",
 		},
-		want: []string{"internal/gone.go does", "docs/lost.md does", "internal/cli does", "scripts/none.sh does", "NOTES.md does", "docs/api.md does"},
+		want: []string{
+			"internal/gone.go does", "docs/lost.md does", "internal/cli does", "scripts/none.sh does", "NOTES.md does",
+			"docs/api.md does",
+		},
 	},
 	"packages that the map does not have": {
 		rule: "map",
 		files: map[string]string{
-			"ARCHITECTURE.md":                   "`internal/api`, internal/notify/mail, …/webhook, with notifytest; decide.Decide",
+			"ARCHITECTURE.md": "`internal/api`, internal/notify/mail, …/webhook, with notifytest; " +
+				"decide.Decide",
 			"internal/api/a.go":                 "package api",
 			"internal/apiserver/a.go":           "package apiserver",
 			"internal/notify/webhook/a.go":      "package webhook",
@@ -275,10 +330,16 @@ func g(wg group, p provider) {
 	"documents that name functions that are gone": {
 		rule: "names in documents",
 		files: map[string]string{
-			"ARCHITECTURE.md":      "`decide.Decide`, `decide.Gone`, `hale/internal/decide.Fate.Lost`, `decide.Fate.Kind(x)`, `http.Client`, `internal/novel.F`, `decide.Step.Do`",
-			"internal/decide/a.go": "package decide\nfunc Decide() {}\ntype Fate struct{ Kind int }\ntype Step interface{ Do() }",
+			"ARCHITECTURE.md": "`decide.Decide`, `decide.Gone`, `hale/internal/decide.Fate.Lost`, " +
+				"`decide.Fate.Kind(x)`, `http.Client`, `internal/novel.F`, `decide.Step.Do`",
+			"internal/decide/a.go": "package decide\nfunc Decide() {}\ntype Fate struct{ Kind int }\ntype Step " +
+				"interface{ Do() }",
 		},
-		want: []string{"package decide declares no Gone", "package internal/decide declares no Fate.Lost", "package internal/novel declares no F"},
+		want: []string{
+			"package decide declares no Gone",
+			"package internal/decide declares no Fate.Lost",
+			"package internal/novel declares no F",
+		},
 	},
 	"a scenario that no test shows": {
 		rule: "scenarios",

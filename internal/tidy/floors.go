@@ -27,7 +27,8 @@ type room struct {
 var rooms = []room{
 	// Floor 0, the core: fault and fleet are words, decide is the judge. Pure: no clock, no I/O, no goroutine.
 	{path: "internal/fault", floor: 0, step: 0, std: []string{"context"}},
-	{path: "internal/fleet", floor: 0, step: 1, std: []string{"reflect"}}, // to compare whatever a template comes to have
+	// to compare whatever a template comes to have
+	{path: "internal/fleet", floor: 0, step: 1, std: []string{"reflect"}},
 	{path: "internal/health", floor: 0, step: 2},
 	{path: "internal/guard", floor: 0, step: 2},
 	{path: "internal/fate", floor: 0, step: 2},
@@ -94,7 +95,12 @@ var rooms = []room{
 	{path: "internal/fence/memory", floor: 3},
 	// The wing: a simulated world for floors 0 to 2, furnished with the two adapters that are made for it.
 	{path: "internal/sim/law", floor: 1}, // the one judge of both rooms
-	{path: "internal/sim", floor: 2, step: 1, also: []string{"internal/prose", "internal/state/memory", "internal/provider/simulated"}},
+	{
+		path:  "internal/sim",
+		floor: 2,
+		step:  1,
+		also:  []string{"internal/prose", "internal/state/memory", "internal/provider/simulated"},
+	},
 	// Floor 4, the surfaces.
 	{path: "internal/prose", floor: 4},
 	{path: "internal/provider/examine", floor: 4},
@@ -126,7 +132,11 @@ var rooms = []room{
 	{path: "internal/lab/labtest", support: true, also: []string{"internal/lab"}},
 	{path: "internal/cloud", support: true, also: []string{"internal/lab"}},
 	{path: "internal/nettest", support: true},
-	{path: "internal/rabbit", support: true, also: []string{"internal/provider/openstack/notification", "internal/secret"}},
+	{
+		path:    "internal/rabbit",
+		support: true,
+		also:    []string{"internal/provider/openstack/notification", "internal/secret"},
+	},
 	{path: "internal/vcsim", support: true},
 	{path: "internal/tidy", support: true},
 	{path: "bench/mutants", support: true},
@@ -140,7 +150,13 @@ var forTests = []string{
 	"internal/provider/providertest", "internal/state/statetest", "internal/probe/probetest",
 	"internal/notify/notifytest", "internal/notify/memory", "internal/fence/fencetest", "internal/fence/memory",
 	"internal/lab/bmc", "internal/lab/labtest",
-	"internal/config/configtest", "internal/provider/simulated", "internal/state/memory", "internal/probe/netprobe", "internal/lab", "internal/cloud", "internal/accel",
+	"internal/config/configtest",
+	"internal/provider/simulated",
+	"internal/state/memory",
+	"internal/probe/netprobe",
+	"internal/lab",
+	"internal/cloud",
+	"internal/accel",
 	"internal/rabbit", "internal/vcsim", "internal/program/programtest", "internal/nettest",
 }
 
@@ -194,7 +210,10 @@ func checkFloors(t Tree) []Finding {
 		from, ok := roomOf(f.dir())
 		if !ok {
 			if !homeless[f.dir()] {
-				found = append(found, Finding{f.Path, fmt.Sprintf("package %s has no floor: give it a row in internal/tidy/floors.go", f.dir())})
+				found = append(found, Finding{
+					f.Path,
+					fmt.Sprintf("package %s has no floor: give it a row in internal/tidy/floors.go", f.dir()),
+				})
 			}
 			homeless[f.dir()] = true
 			continue
@@ -229,7 +248,8 @@ func (r room) mayImport(what string, f File) string {
 	case foreign(what):
 		for prefix, allowed := range doors {
 			if strings.HasPrefix(what, prefix) && !slices.Contains(allowed, r.path) {
-				return fmt.Sprintf("%s may not import %s, whose door is %s", r.path, what, strings.Join(allowed, " or "))
+				return fmt.Sprintf("%s may not import %s, whose door is %s",
+					r.path, what, strings.Join(allowed, " or "))
 			}
 		}
 	}
@@ -252,8 +272,8 @@ func foreign(what string) bool {
 	return strings.Contains(host, ".")
 }
 
-// checkMap finds packages that ARCHITECTURE.md does not name: by their path, by the parent's and their own name, or, where an exam or
-// a fake lies beside its port, by its own name alone.
+// checkMap finds packages that ARCHITECTURE.md does not name: by their path, by the parent's and their own name, or,
+// where an exam or a fake lies beside its port, by its own name alone.
 func checkMap(t Tree) []Finding {
 	i := slices.IndexFunc(t.files, func(f File) bool { return f.Path == "ARCHITECTURE.md" })
 	if i < 0 {
@@ -268,7 +288,8 @@ func checkMap(t Tree) []Finding {
 		}
 		seen[dir] = true
 		short := path.Base(dir)
-		if !strings.Contains(t.files[i].Text, dir) && !regexp.MustCompile(`(^|[^\w/])(…/)?`+regexp.QuoteMeta(short)+`\b`).MatchString(t.files[i].Text) {
+		if !strings.Contains(t.files[i].Text, dir) &&
+			!regexp.MustCompile(`(^|[^\w/])(…/)?`+regexp.QuoteMeta(short)+`\b`).MatchString(t.files[i].Text) {
 			found = append(found, Finding{"ARCHITECTURE.md", dir + " is not on the map"})
 		}
 	}

@@ -12,20 +12,44 @@ type Rule struct {
 // Rules is the one list of them.
 func Rules() []Rule {
 	return []Rule{
-		{"floors", "imports point down only, so that the core can be tested without a world (design: Floors)", checkFloors},
-		{"core", "the core is a total function of its arguments: no clock, no goroutine, no chance, no prose", checkCore},
+		{
+			"floors",
+			"imports point down only, so that the core can be tested without a world (design: Floors)",
+			checkFloors,
+		},
+		{
+			"core",
+			"the core is a total function of its arguments: no clock, no goroutine, no chance, no prose",
+			checkCore,
+		},
 		{"calls", "each of these has a better replacement, named in the finding", checkCalls},
 		{"magic", "what happens at start is written in main and in one list, never behind an import", checkMagic},
 		{"goroutines", "every goroutine has an owner that waits for its end", checkGoroutines},
 		{"survival", "a panic that no goroutine's guard ends is the end of all fleets of all providers", checkSurvival},
-		{"error text", "errors are told apart by fault.KindOf or errors.Is; their text is for people and changes", checkErrorText},
-		{"package comments", "each says what the package is, what it promises and what it does not", checkPackageComments},
+		{
+			"error text",
+			"errors are told apart by fault.KindOf or errors.Is; their text is for people and changes",
+			checkErrorText,
+		},
+		{
+			"package comments",
+			"each says what the package is, what it promises and what it does not",
+			checkPackageComments,
+		},
 		{"package names", "a name says what is inside", checkPackageNames},
 		{"function length", "a long function hides its steps; give each step a name without 'and'", checkLength},
 		{"file length", "a file has one subject", checkFileLength},
 		{"methods", "a type with a hundred methods is a package without walls", checkMethods},
-		{"namings", "a step of the ladder is a row with behaviour: the next one costs as many files as know one by name", checkNamings},
-		{"boolean parameters", "f(true) says nothing at the call: use a defined type, an options struct or two functions", checkBooleans},
+		{
+			"namings",
+			"a step of the ladder is a row with behaviour: the next one costs as many files as know one by name",
+			checkNamings,
+		},
+		{
+			"boolean parameters",
+			"f(true) says nothing at the call: use a defined type, an options struct or two functions",
+			checkBooleans,
+		},
 		{"wrappers", "an ability that a wrapper hides is missed by nobody until it is needed", checkWrappers},
 		{"format", "gofmt ends the discussion", checkFormat},
 		{"paths in documents", "a document that names what does not exist misleads", checkPaths},

@@ -15,7 +15,8 @@ var (
 func shown(t Tree) map[string][]string {
 	in := map[string][]string{}
 	for _, f := range t.files {
-		story := strings.HasSuffix(f.Path, ".txtar") || strings.Contains("/"+f.Path, "/testdata/") || strings.HasPrefix(f.Path, "scenarios/")
+		story := strings.HasSuffix(f.Path, ".txtar") || strings.Contains("/"+f.Path, "/testdata/") ||
+			strings.HasPrefix(f.Path, "scenarios/")
 		if !f.isTest() && !story || f.isMarkdown() || strings.HasPrefix(f.Path, "internal/tidy/") {
 			continue
 		}
@@ -40,7 +41,12 @@ func checkScenarios(t Tree) []Finding {
 			}
 			for _, s := range scenario.FindAllString(line, -1) {
 				if in[s] == nil {
-					found = append(found, Finding{place(f.Path, i+1), s + " is claimed, but no test or scenario file carries the number (or say in the same line that it is not yet done)"})
+					found = append(found, Finding{
+						place(f.Path, i+1),
+						s +
+							" is claimed, but no test or scenario file carries the number (or say in the same line " +
+							"that it is not yet done)",
+					})
 				}
 			}
 		}

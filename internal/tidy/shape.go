@@ -30,9 +30,16 @@ func checkLength(t Tree) []Finding {
 			}
 			switch n := t.lines(fn); {
 			case n > lineLimit:
-				found = append(found, Finding{t.at(fn), fmt.Sprintf("%s has %d lines; the limit is %d", fn.Name.Name, n, lineLimit)})
+				found = append(found, Finding{
+					t.at(fn),
+					fmt.Sprintf("%s has %d lines; the limit is %d", fn.Name.Name, n, lineLimit),
+				})
 			case n > longLimit && product[f.Path]:
-				long = append(long, Finding{t.at(fn), fmt.Sprintf("%s has %d lines, and more than %d functions have over %d", fn.Name.Name, n, longBudget, longLimit)})
+				long = append(long, Finding{
+					t.at(fn),
+					fmt.Sprintf("%s has %d lines, and more than %d functions have over %d",
+						fn.Name.Name, n, longBudget, longLimit),
+				})
 			}
 		}
 	}
@@ -56,7 +63,10 @@ func checkPackageComments(t Tree) []Finding {
 	for _, f := range t.goFiles() {
 		if !introduced[f.dir()] {
 			introduced[f.dir()] = true // once for each package
-			found = append(found, Finding{f.Path, `no package comment: begin one with "Package ` + f.syntax.Name.Name + `" (for a main, "Command")`})
+			found = append(found, Finding{
+				f.Path,
+				`no package comment: begin one with "Package ` + f.syntax.Name.Name + `" (for a main, "Command")`,
+			})
 		}
 	}
 	return found
@@ -108,7 +118,10 @@ func checkBooleans(t Tree) []Finding {
 	}
 	for name := range booleans {
 		if !used[name] {
-			found = append(found, Finding{"internal/tidy/shape.go", name + " is exempt but takes no boolean: remove it from the list"})
+			found = append(found, Finding{
+				"internal/tidy/shape.go",
+				name + " is exempt but takes no boolean: remove it from the list",
+			})
 		}
 	}
 	return found

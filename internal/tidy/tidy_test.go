@@ -30,5 +30,6 @@ func TestTheTreeIsTidy(t *testing.T) {
 		})
 	}
 	scenarios := shown(tree)
-	t.Logf("acceptance scenarios shown by tests (%d): %s", len(scenarios), strings.Join(slices.Sorted(maps.Keys(scenarios)), " "))
+	t.Logf("acceptance scenarios shown by tests (%d): %s",
+		len(scenarios), strings.Join(slices.Sorted(maps.Keys(scenarios)), " "))
 }

@@ -20,7 +20,9 @@ type banishedWord struct {
 }
 
 // wordsExempt are the files that must name the words, or that other programs write.
-var wordsExempt = []string{"internal/tidy/words.txt", "internal/tidy/fixtures_test.go", "go.sum", "tools/go.sum", "tools/go.mod"}
+var wordsExempt = []string{
+	"internal/tidy/words.txt", "internal/tidy/fixtures_test.go", "go.sum", "tools/go.sum", "tools/go.mod",
+}
 
 // parseWords reads lines of scope, regular expression and reason, separated by tabs; # begins a comment line.
 func parseWords(text string) ([]banishedWord, error) {

@@ -4,8 +4,8 @@ import (
 	"go/ast"
 )
 
-// checkWrappers finds types outside of tests that embed a whole provider: such a one has the methods of the interface, and hides whatever else
-// the provider behind it can do.
+// checkWrappers finds types outside of tests that embed a whole provider: such a one has the methods of the interface,
+// and hides whatever else the provider behind it can do.
 func checkWrappers(t Tree) []Finding {
 	var found []Finding
 	for _, f := range t.goFiles() {
@@ -20,7 +20,11 @@ func checkWrappers(t Tree) []Finding {
 			}
 			for _, field := range s.Fields.List {
 				if len(field.Names) == 0 && isProvider(field.Type, local) {
-					found = append(found, Finding{t.at(field), "it embeds a provider, and hides what else that one can do: keep it in a field, and pass each of provider.Abilities on"})
+					found = append(found, Finding{
+						t.at(field),
+						"it embeds a provider, and hides what else that one can do: keep it in a field, and pass " +
+							"each of provider.Abilities on",
+					})
 				}
 			}
 			return true

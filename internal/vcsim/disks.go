@@ -10,7 +10,8 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 )
 
-// disks are what guests write to: how often they were booted from, in the disk's own file, so that whoever copies the file copies that, too.
+// disks are what guests write to: how often they were booted from, in the disk's own file, so that whoever copies the
+// file copies that, too.
 type disks struct {
 	mu    sync.Mutex
 	roots map[string]string // of datastores, by their names

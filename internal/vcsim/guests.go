@@ -21,7 +21,12 @@ type guests struct {
 }
 
 func newGuests() *guests {
-	return &guests{boots: map[types.ManagedObjectReference]int{}, place: map[types.ManagedObjectReference]int{}, deaf: map[types.ManagedObjectReference]bool{}, disks: newDisks()}
+	return &guests{
+		boots: map[types.ManagedObjectReference]int{},
+		place: map[types.ManagedObjectReference]int{},
+		deaf:  map[types.ManagedObjectReference]bool{},
+		disks: newDisks(),
+	}
 }
 
 // Reference names the listener among those of the registry.

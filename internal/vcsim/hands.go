@@ -50,7 +50,8 @@ func (v *VCenter) Do(t T, id string, order func(ctx context.Context, vm *object.
 	}
 }
 
-// Clone makes a machine on a host as a person does, of another one by its name, and starts it. It returns the new one's id.
+// Clone makes a machine on a host as a person does, of another one by its name, and starts it. It returns the new one's
+// id.
 func (v *VCenter) Clone(t T, of, name, host string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), handTime)
@@ -72,7 +73,8 @@ func (v *VCenter) Clone(t T, of, name, host string) string {
 	id, poolRef, hostRef := uuid.NewString(), pool.Reference(), on.Reference()
 	task, err := source.Clone(ctx, folders.VmFolder, name, types.VirtualMachineCloneSpec{
 		Location: types.VirtualMachineRelocateSpec{Pool: &poolRef, Host: &hostRef},
-		Config:   &types.VirtualMachineConfigSpec{InstanceUuid: id, ExtraConfig: was.Config.ExtraConfig}, // which a real one copies
+		// which a real one copies
+		Config: &types.VirtualMachineConfigSpec{InstanceUuid: id, ExtraConfig: was.Config.ExtraConfig},
 	})
 	must(t, err)
 	must(t, task.WaitEx(ctx))
@@ -89,9 +91,12 @@ func (v *VCenter) Remove(t T, name string) {
 			continue
 		}
 		if seen.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff {
-			v.Do(t, seen.Config.InstanceUuid, func(ctx context.Context, vm *object.VirtualMachine) (*object.Task, error) { return vm.PowerOff(ctx) })
+			v.Do(t, seen.Config.InstanceUuid,
+				func(ctx context.Context, vm *object.VirtualMachine) (*object.Task, error) { return vm.PowerOff(ctx) })
 		}
-		v.Do(t, seen.Config.InstanceUuid, func(ctx context.Context, vm *object.VirtualMachine) (*object.Task, error) { return vm.Destroy(ctx) })
+		v.Do(t, seen.Config.InstanceUuid, func(ctx context.Context, vm *object.VirtualMachine) (*object.Task, error) {
+			return vm.Destroy(ctx)
+		})
 	}
 }
 
@@ -273,7 +278,9 @@ func (v *VCenter) EndSessions(t T) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), handTime)
 	defer cancel()
 	var manager mo.SessionManager
-	must(t, v.person.RetrieveOne(ctx, *v.person.ServiceContent.SessionManager, []string{"sessionList", "currentSession"}, &manager))
+	must(t,
+		v.person.RetrieveOne(ctx, *v.person.ServiceContent.SessionManager, []string{"sessionList", "currentSession"},
+			&manager))
 	var keys []string
 	for _, s := range manager.SessionList {
 		if manager.CurrentSession == nil || s.Key != manager.CurrentSession.Key {

@@ -18,9 +18,9 @@ type Machine interface {
 	Kill()
 }
 
-// Live lets what is powered on from now on be real. boot starts a machine and returns when its guest has booted, so that its address is told as tools
-// in a guest tell it; its context ends when the machine is powered off meanwhile. A machine whose process ends is off, and vCenter was told nothing.
-// Call it before anybody connects.
+// Live lets what is powered on from now on be real. boot starts a machine and returns when its guest has booted, so
+// that its address is told as tools in a guest tell it; its context ends when the machine is powered off meanwhile. A
+// machine whose process ends is off, and vCenter was told nothing. Call it before anybody connects.
 func (v *VCenter) Live(t T, boot func(ctx context.Context, name string) (Machine, error)) {
 	v.guests.live = &live{v: v, boot: boot, powered: map[types.ManagedObjectReference]*powered{}}
 	t.Cleanup(v.guests.live.end)

@@ -10,8 +10,9 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// strict sees each call before the simulator does, and adds what a real vCenter refuses: a configuration that changed since it was read, a name
-// that is taken in the folder, a disk that another running machine has, a rule of fewer than two machines.
+// strict sees each call before the simulator does, and adds what a real vCenter refuses: a configuration that changed
+// since it was read, a name that is taken in the folder, a disk that another running machine has, a rule of fewer than
+// two machines.
 type strict struct {
 	v *VCenter
 
@@ -53,7 +54,8 @@ type loss struct {
 
 // hits reports whether the method is the order from which on nothing is answered.
 func (l *loss) hits(method string) bool {
-	order := strings.HasSuffix(method, "_Task") && method != "SearchDatastore_Task" || method == "MakeDirectory" || method == "RebootGuest"
+	order := strings.HasSuffix(method, "_Task") && method != "SearchDatastore_Task" || method == "MakeDirectory" ||
+		method == "RebootGuest"
 	if l == nil || l.over || !order {
 		return false
 	}
@@ -131,7 +133,8 @@ func (s *strict) refusal(ctx *simulator.Context, m *simulator.Method) (no types.
 }
 
 // changed refuses what rests on an old version, and a name that is taken.
-func changed(ctx *simulator.Context, vm *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
+func changed(ctx *simulator.Context, vm *simulator.VirtualMachine,
+	spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
 	if v := spec.ChangeVersion; v != "" && v != vm.Config.ChangeVersion {
 		return &types.ConcurrentAccess{}
 	}

@@ -1,7 +1,9 @@
-// Package vcsim is a vCenter for tests: govmomi's simulator behind a wire that can be frozen and cut, with guests that get addresses and
-// count their boots, or are real ones (Live), and with what a real vCenter refuses and the simulator does not.
+// Package vcsim is a vCenter for tests: govmomi's simulator behind a wire that can be frozen and cut, with guests that
+// get addresses and count their boots, or are real ones (Live), and with what a real vCenter refuses and the simulator
+// does not.
 //
-// It promises that everything of it ends with the test: server, wire, files. Each test has its own, on loopback. It is for tests only.
+// It promises that everything of it ends with the test: server, wire, files. Each test has its own, on loopback. It is
+// for tests only.
 package vcsim
 
 import (
@@ -87,20 +89,24 @@ func Start(t T) *VCenter {
 	return v
 }
 
-// furnish makes the template of the one machine that the model has, on the first host, and the datastore one that hosts share.
+// furnish makes the template of the one machine that the model has, on the first host, and the datastore one that hosts
+// share.
 func (v *VCenter) furnish(ctx context.Context, t T) {
 	t.Helper()
 	for _, o := range v.model.Map().All("Datastore") {
 		if ds, ok := o.(*simulator.Datastore); ok {
 			v.guests.disks.at(ds.Name, ds.Info.GetDatastoreInfo().Url)
 		}
-		v.model.Map().AtomicUpdate(v.model.Service.Context, o, []types.PropertyChange{{Name: "summary.multipleHostAccess", Val: true}})
+		v.model.Map().AtomicUpdate(v.model.Service.Context, o, []types.PropertyChange{
+			{Name: "summary.multipleHostAccess", Val: true},
+		})
 	}
 	vm := v.all()[0]
 	on, err := find.NewFinder(v.person.Client).HostSystem(ctx, "/"+Datacenter+"/host/"+Cluster+"/"+v.Hosts()[0])
 	must(t, err)
 	host := on.Reference()
-	task, err := v.machine(vm.Self).Relocate(ctx, types.VirtualMachineRelocateSpec{Host: &host}, types.VirtualMachineMovePriorityDefaultPriority)
+	task, err := v.machine(vm.Self).Relocate(ctx, types.VirtualMachineRelocateSpec{Host: &host},
+		types.VirtualMachineMovePriorityDefaultPriority)
 	must(t, err)
 	must(t, task.WaitEx(ctx))
 	task, err = v.machine(vm.Self).Rename(ctx, Template)
@@ -127,7 +133,8 @@ func (v *VCenter) Hosts() []string {
 	return []string{Cluster + "_H0", Cluster + "_H1", Cluster + "_H2"}
 }
 
-// Freeze lets nothing through in either direction any more, while connections stay; Thaw lets what was held back go on its way.
+// Freeze lets nothing through in either direction any more, while connections stay; Thaw lets what was held back go on
+// its way.
 func (v *VCenter) Freeze() { v.wire.hold(bothWays) }
 
 // Thaw ends Freeze, and the silence of SilenceAfter and SilenceAfterOrders.
@@ -142,12 +149,12 @@ func (v *VCenter) Cut() { v.wire.cut() }
 // Mend ends Cut.
 func (v *VCenter) Mend(t T) { v.wire.mend(t) }
 
-// SilenceAfter lets vCenter's answers be lost from the moment when it gets the first call of one of the methods, which it does all the
-// same. It ends with Thaw.
+// SilenceAfter lets vCenter's answers be lost from the moment when it gets the first call of one of the methods, which
+// it does all the same. It ends with Thaw.
 func (v *VCenter) SilenceAfter(methods ...string) { v.rules.silenceAfter(methods) }
 
-// SilenceAfterOrders lets so many orders be answered, whichever they are, and loses vCenter's answers from the next one on, which it carries out all the
-// same. The channel is closed when it has that order. It ends with Thaw.
+// SilenceAfterOrders lets so many orders be answered, whichever they are, and loses vCenter's answers from the next one
+// on, which it carries out all the same. The channel is closed when it has that order. It ends with Thaw.
 func (v *VCenter) SilenceAfterOrders(n int) <-chan struct{} { return v.rules.lose(n) }
 
 // Before lets something happen right before the next call of the method.
@@ -201,5 +208,9 @@ func (v *VCenter) set(ref types.ManagedObjectReference, changes ...types.Propert
 
 // context is for one access to the model: locks are the context's.
 func (v *VCenter) context() *simulator.Context {
-	return &simulator.Context{Context: context.Background(), Map: v.model.Map(), Session: v.model.Service.Context.Session}
+	return &simulator.Context{
+		Context: context.Background(),
+		Map:     v.model.Map(),
+		Session: v.model.Service.Context.Session,
+	}
 }

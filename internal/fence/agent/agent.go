@@ -1,9 +1,10 @@
-// Package agent switches a host's power by a program of the fence-agents family, as Debian's package fence-agents has them: options on standard input,
-// an exit code, and metadata that says which options there are.
+// Package agent switches a host's power by a program of the fence-agents family, as Debian's package fence-agents has
+// them: options on standard input, an exit code, and metadata that says which options there are.
 //
-// It promises that secrets are on the program's standard input only, never in its arguments or environment; that off is believed only when both the
-// exit code and the words say so, since the exit code for off is also that for a wrong option; and that options which the program's own metadata does not
-// know are found before they are needed: the programs themselves ignore them. What an agent does with a secret, hale cannot see: see Leaks.
+// It promises that secrets are on the program's standard input only, never in its arguments or environment; that off is
+// believed only when both the exit code and the words say so, since the exit code for off is also that for a wrong
+// option; and that options which the program's own metadata does not know are found before they are needed: the
+// programs themselves ignore them. What an agent does with a secret, hale cannot see: see Leaks.
 package agent
 
 import (
@@ -73,16 +74,19 @@ func (c *Controller) Power(ctx context.Context) (fence.Power, error) {
 	return fence.PowerUnknown, err
 }
 
-// denied reports whether the agent says, when it is asked to say all, that its controller does not accept the credentials: by itself hardly any agent does.
-// Nothing of that is kept, since a password may be in it in any form.
+// denied reports whether the agent says, when it is asked to say all, that its controller does not accept the
+// credentials: by itself hardly any agent does. Nothing of that is kept, since a password may be in it in any form.
 func (c *Controller) denied(ctx context.Context) bool {
 	_, said, err := c.run(ctx, "agent.power", "status", "verbose=1")
 	return err == nil && refusal.MatchString(said)
 }
 
-// refusal is what agents, and what they call, say of credentials that are not accepted: SSH, HTTP, SNMP, and the family's own words.
-var refusal = regexp.MustCompile(`(?i)permission denied|authentication fail|unable to authenticate|unauthori[sz]ed|access denied|login (failed|incorrect)|` +
-	`(incorrect|invalid) (user|login|password|credentials)|not have the correct privileges|invalid response to challenge|HTTP/[0-9.]+"? 40[13]\b|\b40[13] (client error|forbidden)`)
+// refusal is what agents, and what they call, say of credentials that are not accepted: SSH, HTTP, SNMP, and the
+// family's own words.
+var refusal = regexp.MustCompile(`(?i)permission denied|authentication fail|unable to authenticate|unauthori[sz]ed|` +
+	`access denied|login (failed|incorrect)|(incorrect|invalid) (user|login|password|credentials)|` +
+	`not have the correct privileges|invalid response to challenge|` +
+	`HTTP/[0-9.]+"? 40[13]\b|\b40[13] (client error|forbidden)`)
 
 // quiet makes what was only asked in vain of a lost outcome: to ask changes nothing.
 func quiet(err error) error {
@@ -106,7 +110,8 @@ func (c *Controller) Off(ctx context.Context) error {
 	return c.refusal(op, code, said)
 }
 
-// refusal is the error of an exit code. What the agent said is the better witness: most agents end with 1, whatever is wrong.
+// refusal is the error of an exit code. What the agent said is the better witness: most agents end with 1, whatever is
+// wrong.
 func (c *Controller) refusal(op string, code int, said string) error {
 	why, kind := fmt.Errorf("exit code %d: %s", code, said), fault.Transient
 	switch {
@@ -136,7 +141,14 @@ func (c *Controller) run(ctx context.Context, op, action string, more ...string)
 		}
 		fmt.Fprintf(&in, "%s=%s\n", v.Name, text)
 	}
-	return fence.Program{Op: op, Subject: c.o.Name, Args: []string{Find(c.o.Program)}, Env: []string{"LANG=C", "LC_ALL=C"}, Input: in.String(), Secrets: secrets}.Run(ctx)
+	return fence.Program{
+		Op:      op,
+		Subject: c.o.Name,
+		Args:    []string{Find(c.o.Program)},
+		Env:     []string{"LANG=C", "LC_ALL=C"},
+		Input:   in.String(),
+		Secrets: secrets,
+	}.Run(ctx)
 }
 
 // Find returns the path of a program that is named without one: the folders of the family come before the PATH.
@@ -155,8 +167,11 @@ func Find(program string) string {
 	return program
 }
 
-// leaking are the agents that hand a password to another program in its arguments, where every user of the server can read it.
-var leaking = []string{"fence_ipmilan", "fence_ilo3", "fence_ilo4", "fence_ilo5", "fence_ipmilanplus", "fence_imm", "fence_idrac"}
+// leaking are the agents that hand a password to another program in its arguments, where every user of the server can
+// read it.
+var leaking = []string{
+	"fence_ipmilan", "fence_ilo3", "fence_ilo4", "fence_ilo5", "fence_ipmilanplus", "fence_imm", "fence_idrac",
+}
 
 // Leaks reports whether the program is known to show its password to every user of the server.
 func Leaks(program string) bool { return slices.Contains(leaking, filepath.Base(program)) }
@@ -164,7 +179,8 @@ func Leaks(program string) bool { return slices.Contains(leaking, filepath.Base(
 // Unverified reports whether the options tell the program to believe whoever answers.
 func (c *Controller) Unverified() bool {
 	return slices.ContainsFunc(c.o.Values, func(v Value) bool {
-		return (v.Name == "ssl_insecure" || v.Name == "ssl-insecure") && !slices.Contains([]string{"", "0", "false", "no", "off"}, strings.ToLower(v.Plain))
+		return (v.Name == "ssl_insecure" || v.Name == "ssl-insecure") &&
+			!slices.Contains([]string{"", "0", "false", "no", "off"}, strings.ToLower(v.Plain))
 	})
 }
 

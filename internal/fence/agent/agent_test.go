@@ -13,7 +13,11 @@ import (
 )
 
 func options(p *fencetest.Program) agent.Options {
-	return agent.Options{Name: "h1-agent", Program: p.Path, Values: []agent.Value{{Name: "ip", Plain: "10.0.0.1"}, {Name: "password", Secret: p.Secret()}}}
+	return agent.Options{
+		Name:    "h1-agent",
+		Program: p.Path,
+		Values:  []agent.Value{{Name: "ip", Plain: "10.0.0.1"}, {Name: "password", Secret: p.Secret()}},
+	}
 }
 
 func TestAgentsPassTheExam(t *testing.T) {
@@ -44,15 +48,19 @@ func TestL1AnExitCodeAloneIsNotOff(t *testing.T) {
 		want   fence.Power
 		kind   fault.Kind
 	}{
-		"off":                   {"echo 'Status: OFF'; exit 2", fence.PowerOff, ""},
-		"on":                    {"echo 'Status: ON'", fence.PowerOn, ""},
-		"a wrong option":        {"echo 'Failed: Unable to parse'; exit 2", fence.PowerUnknown, fault.Invalid},
-		"off, and no code":      {"echo 'Status: OFF'", fence.PowerUnknown, ""},
-		"nothing at all":        {"", fence.PowerUnknown, ""},
-		"login denied":          {"exit 3", fence.PowerUnknown, fault.Unauthorised},
-		"connection lost":       {"exit 4", fence.PowerUnknown, fault.Transient},
-		"killed by something":   {"kill -9 $$", fence.PowerUnknown, fault.Transient},
-		"unable to tell status": {"echo 'Failed: Unable to obtain correct plug status'; exit 8", fence.PowerUnknown, fault.Transient},
+		"off":                 {"echo 'Status: OFF'; exit 2", fence.PowerOff, ""},
+		"on":                  {"echo 'Status: ON'", fence.PowerOn, ""},
+		"a wrong option":      {"echo 'Failed: Unable to parse'; exit 2", fence.PowerUnknown, fault.Invalid},
+		"off, and no code":    {"echo 'Status: OFF'", fence.PowerUnknown, ""},
+		"nothing at all":      {"", fence.PowerUnknown, ""},
+		"login denied":        {"exit 3", fence.PowerUnknown, fault.Unauthorised},
+		"connection lost":     {"exit 4", fence.PowerUnknown, fault.Transient},
+		"killed by something": {"kill -9 $$", fence.PowerUnknown, fault.Transient},
+		"unable to tell status": {
+			"echo 'Failed: Unable to obtain correct plug status'; exit 8",
+			fence.PowerUnknown,
+			fault.Transient,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -68,11 +76,13 @@ func TestOptionsAreCheckedByTheProgramsOwnMetadata(t *testing.T) {
 	t.Parallel()
 	p := fencetest.NewProgram(t, fencetest.Agent)
 	d, err := agent.Describe(t.Context(), p.Path)
-	if err != nil || d.Short != "Fence agent for an exam" || d.Long != "It switches a host that is a file." || !slices.Contains(d.Actions, "off") {
+	if err != nil || d.Short != "Fence agent for an exam" || d.Long != "It switches a host that is a file." ||
+		!slices.Contains(d.Actions, "off") {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	at := slices.IndexFunc(d.Params, func(p agent.Param) bool { return p.Name == "privlvl" })
-	if at < 0 || d.Params[at].Kind != "select" || d.Params[at].Default != "user" || len(d.Params[at].Choices) != 2 || d.Params[at].Required {
+	if at < 0 || d.Params[at].Kind != "select" || d.Params[at].Default != "user" || len(d.Params[at].Choices) != 2 ||
+		d.Params[at].Required {
 		t.Errorf("%+v", d.Params)
 	}
 	for name, c := range map[string]struct{ given, says []string }{
@@ -94,7 +104,10 @@ func TestOptionsAreCheckedByTheProgramsOwnMetadata(t *testing.T) {
 			}
 		}
 	}
-	if problems := (agent.Description{Program: "fence_scsi", Actions: []string{"off"}}).Against(nil); len(problems) != 1 || !strings.Contains(problems[0], "status") {
+	if problems := (agent.Description{
+		Program: "fence_scsi",
+		Actions: []string{"off"},
+	}).Against(nil); len(problems) != 1 || !strings.Contains(problems[0], "status") {
 		t.Errorf("an agent that cannot say off: %q", problems)
 	}
 }
@@ -107,7 +120,8 @@ func TestACheckFindsWhatIsWrongWithoutTheController(t *testing.T) {
 	}
 	o := options(p)
 	o.Values = append(o.Values, agent.Value{Name: "lanpuls", Plain: "1"})
-	if err := agent.New(o).Check(t.Context()); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "lanpuls") {
+	if err := agent.New(o).Check(t.Context()); !fault.Is(err, fault.Invalid) ||
+		!strings.Contains(err.Error(), "lanpuls") {
 		t.Error(err)
 	}
 	if strings.Contains(p.Asked(), "fence_exam") {
@@ -123,13 +137,19 @@ func TestACheckFindsWhatIsWrongWithoutTheController(t *testing.T) {
 
 func TestAgentsThatShowTheirPasswordAreKnown(t *testing.T) {
 	t.Parallel()
-	for program, leaks := range map[string]bool{"fence_ipmilan": true, "/usr/sbin/fence_idrac": true, "fence_redfish": false, "fence_apc": false} {
+	for program, leaks := range map[string]bool{
+		"fence_ipmilan":         true,
+		"/usr/sbin/fence_idrac": true,
+		"fence_redfish":         false,
+		"fence_apc":             false,
+	} {
 		if agent.Leaks(program) != leaks {
 			t.Errorf("%s: %v", program, !leaks)
 		}
 	}
 	insecure := agent.New(agent.Options{Values: []agent.Value{{Name: "ssl_insecure", Plain: "1"}}})
-	if !insecure.Unverified() || agent.New(agent.Options{Values: []agent.Value{{Name: "ssl_insecure", Plain: "0"}}}).Unverified() {
+	if !insecure.Unverified() ||
+		agent.New(agent.Options{Values: []agent.Value{{Name: "ssl_insecure", Plain: "0"}}}).Unverified() {
 		t.Error("an agent that believes whoever answers is not known as one")
 	}
 }

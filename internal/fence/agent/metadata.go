@@ -63,8 +63,8 @@ type metadata struct {
 // longestMetadata bounds what is read of a program, in bytes.
 const longestMetadata = 1 << 20
 
-// Describe asks a program of the family what it is and which options it has. fault.NotFound: there is no such program; fault.Invalid: it is none of the
-// family.
+// Describe asks a program of the family what it is and which options it has. fault.NotFound: there is no such program;
+// fault.Invalid: it is none of the family.
 func Describe(ctx context.Context, program string) (Description, error) {
 	const op = "agent.describe"
 	var out bytes.Buffer
@@ -74,7 +74,8 @@ func Describe(ctx context.Context, program string) (Description, error) {
 	case err != nil && ctx.Err() != nil:
 		return Description{}, fault.New(fault.Transient, op, program, ctx.Err())
 	case err != nil:
-		return Description{}, fault.New(fault.NotFound, op, program, errors.New("there is no such program, or hale may not run it; Debian has it in a package fence-agents"))
+		return Description{}, fault.New(fault.NotFound, op, program,
+			errors.New("there is no such program, or hale may not run it; Debian has it in a package fence-agents"))
 	}
 	var m metadata
 	text := out.Bytes()
@@ -82,7 +83,8 @@ func Describe(ctx context.Context, program string) (Description, error) {
 		text = text[at:] // some warn of their own age first
 	}
 	if err := xml.Unmarshal(text, &m); err != nil || code != exitOK {
-		return Description{}, fault.New(fault.Invalid, op, program, fmt.Errorf("it does not describe itself as a fence agent does (exit code %d)", code))
+		return Description{}, fault.New(fault.Invalid, op, program,
+			fmt.Errorf("it does not describe itself as a fence agent does (exit code %d)", code))
 	}
 	return m.describe(program), nil
 }
@@ -90,7 +92,14 @@ func Describe(ctx context.Context, program string) (Description, error) {
 func (m *metadata) describe(program string) Description {
 	d := Description{Program: program, Short: oneLine(m.Short), Long: oneLine(m.Long)}
 	for _, p := range m.Params {
-		param := Param{Name: p.Name, Kind: p.Content.Type, Default: p.Content.Default, Required: p.Required == "1", Old: p.Deprecated == "1", Short: oneLine(p.Short)}
+		param := Param{
+			Name:     p.Name,
+			Kind:     p.Content.Type,
+			Default:  p.Content.Default,
+			Required: p.Required == "1",
+			Old:      p.Deprecated == "1",
+			Short:    oneLine(p.Short),
+		}
 		if p.Obsoletes != "" {
 			param.Instead = []string{p.Obsoletes}
 		}
@@ -107,7 +116,8 @@ func (m *metadata) describe(program string) Description {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Against says what the description has against the options of those names: unknown ones, those that are hale's own, and such that are missing.
+// Against says what the description has against the options of those names: unknown ones, those that are hale's own,
+// and such that are missing.
 func (d Description) Against(given []string) []string {
 	var problems []string
 	for _, name := range given {
@@ -115,12 +125,14 @@ func (d Description) Against(given []string) []string {
 		case name == "action" || name == "method":
 			problems = append(problems, "the option "+name+" is hale's own to set")
 		case !slices.ContainsFunc(d.Params, func(p Param) bool { return p.Name == name }):
-			problems = append(problems, fmt.Sprintf("%s has no option %s: see hale fence describe %s", d.Program, name, d.Program))
+			problems = append(problems,
+				fmt.Sprintf("%s has no option %s: see hale fence describe %s", d.Program, name, d.Program))
 		}
 	}
 	for _, p := range d.Params {
 		has := func(name string) bool { return slices.Contains(given, name) }
-		if p.Required && !p.Old && p.Name != "action" && p.Default == "" && !has(p.Name) && !slices.ContainsFunc(p.Instead, has) {
+		if p.Required && !p.Old && p.Name != "action" && p.Default == "" && !has(p.Name) &&
+			!slices.ContainsFunc(p.Instead, has) {
 			problems = append(problems, fmt.Sprintf("%s needs the option %s (%s)", d.Program, p.Name, p.Short))
 		}
 	}

@@ -25,7 +25,13 @@ func TestCommandsPassTheExam(t *testing.T) {
 // A program that fails with any other code says nothing about the host.
 func TestL1AProgramThatFailsIsNotOff(t *testing.T) {
 	t.Parallel()
-	for code, want := range map[string]fence.Power{"0": fence.PowerOn, "4": fence.PowerOff, "1": fence.PowerUnknown, "2": fence.PowerUnknown, "127": fence.PowerUnknown} {
+	for code, want := range map[string]fence.Power{
+		"0":   fence.PowerOn,
+		"4":   fence.PowerOff,
+		"1":   fence.PowerUnknown,
+		"2":   fence.PowerUnknown,
+		"127": fence.PowerUnknown,
+	} {
 		path := programtest.Script(t, "power", `[ "$HALE_HOST $HALE_ACTION" = "h1 status" ] || exit 99
 exit `+code)
 		got, err := command.New(command.Options{Name: "own", Host: "h1", Command: []string{path}}).Power(t.Context())
@@ -33,7 +39,9 @@ exit `+code)
 			t.Errorf("exit code %s: %s, %v", code, got, err)
 		}
 	}
-	if _, err := command.New(command.Options{Command: []string{"/nonexistent"}}).Power(t.Context()); !fault.Is(err, fault.NotFound) {
+	if _, err := command.New(command.Options{
+		Command: []string{"/nonexistent"},
+	}).Power(t.Context()); !fault.Is(err, fault.NotFound) {
 		t.Errorf("no program: %v", err)
 	}
 }
@@ -65,7 +73,12 @@ func TestACutIsToldToCutAndNotToTurnOff(t *testing.T) {
 	t.Parallel()
 	path := programtest.Script(t, "ports", `[ "$HALE_HOST $HALE_ACTION" = "h1 cut" ]`)
 	for cut, ok := range map[bool]bool{true: true, false: false} {
-		if err := command.New(command.Options{Name: "ports", Host: "h1", Command: []string{path}, Cut: cut}).Off(t.Context()); (err == nil) != ok {
+		if err := command.New(command.Options{
+			Name:    "ports",
+			Host:    "h1",
+			Command: []string{path},
+			Cut:     cut,
+		}).Off(t.Context()); (err == nil) != ok {
 			t.Errorf("cut %t: %v", cut, err)
 		}
 	}

@@ -1,4 +1,5 @@
-// Package fencetest is the exam of package fence's port: what every adapter of a power controller must do, also when the controller breaks.
+// Package fencetest is the exam of package fence's port: what every adapter of a power controller must do, also when
+// the controller breaks.
 //
 // It promises to leave nothing running. Its times are real ones, since adapters talk to processes and sockets.
 package fencetest
@@ -70,8 +71,9 @@ const limit = 20 * time.Second
 
 func (b Bench) attempt(t *testing.T, timeout time.Duration) (fence.Done, error) {
 	t.Helper()
-	done, err := fence.Attempt(t.Context(), fence.Method{Name: "exam", Controller: b.Controller, Yields: fleet.ProofHostOff, Attempts: 1, Timeout: timeout,
-		Settle: 50 * time.Millisecond, Poll: 20 * time.Millisecond})
+	done, err := fence.Attempt(t.Context(),
+		fence.Method{Name: "exam", Controller: b.Controller, Yields: fleet.ProofHostOff, Attempts: 1, Timeout: timeout,
+			Settle: 50 * time.Millisecond, Poll: 20 * time.Millisecond})
 	if err == nil && b.On() {
 		t.Error("L1: a host that is on counts as off")
 	}
@@ -136,7 +138,8 @@ func refused(t *testing.T, b Bench) {
 	if err == nil {
 		t.Errorf("it takes the word of who does not take the password: %s", got)
 	}
-	if said := strings.Contains(fmt.Sprint(err), "the credentials are refused"); said == b.Mute || fault.Is(err, fault.Unauthorised) == b.Mute {
+	if said := strings.Contains(fmt.Sprint(err), "the credentials are refused"); said == b.Mute ||
+		fault.Is(err, fault.Unauthorised) == b.Mute {
 		t.Errorf("it does not say that the password is wrong: %v", err)
 	}
 	if strings.Contains(fmt.Sprint(err), "Authorization") {

@@ -162,5 +162,11 @@ func (p *Program) Turn(to fence.Power) {
 
 // Bench is a controller that runs the program.
 func (p *Program) Bench(c fence.Controller) Bench {
-	return Bench{Controller: c, On: p.On, Turn: p.Turn, Secret: Password, Break: func(f Fault) { p.write("fault", string(f)) }}
+	return Bench{
+		Controller: c,
+		On:         p.On,
+		Turn:       p.Turn,
+		Secret:     Password,
+		Break:      func(f Fault) { p.write("fault", string(f)) },
+	}
 }

@@ -1,8 +1,9 @@
 // Package ipmi switches a host's power by IPMI 2.0 over the network, with the program ipmitool.
 //
-// It promises that the password is in the program's environment only, which nobody but hale's own user and the administrator can read, and never in arguments; and
-// that off is believed only in ipmitool's own words. IPMI 2.0 proves no identity of the controller: whoever has its address can ask for a hash of the
-// password. Keep controllers on a network of their own.
+// It promises that the password is in the program's environment only, which nobody but hale's own user and the
+// administrator can read, and never in arguments; and that off is believed only in ipmitool's own words. IPMI 2.0
+// proves no identity of the controller: whoever has its address can ask for a hash of the password. Keep controllers on
+// a network of their own.
 package ipmi
 
 import (
@@ -68,25 +69,38 @@ func (c *Controller) run(ctx context.Context, op, action string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	args := []string{c.o.Program, "-v", "-I", "lanplus", "-H", c.o.Host, "-p", strconv.Itoa(c.o.Port), "-U", c.o.User, "-E", "-C", strconv.Itoa(c.o.Cipher), "-N", "1", "-R", "3"}
+	args := []string{
+		c.o.Program, "-v", "-I", "lanplus", "-H", c.o.Host, "-p", strconv.Itoa(c.o.Port), "-U", c.o.User, "-E", "-C",
+		strconv.Itoa(c.o.Cipher), "-N", "1", "-R", "3",
+	}
 	if c.o.Privilege != "" {
 		args = append(args, "-L", c.o.Privilege)
 	}
 	args = append(args, "chassis", "power", action)
-	code, said, err := fence.Program{Op: op, Subject: c.o.Name, Args: args, Env: []string{"IPMI_PASSWORD=" + password, "LANG=C"}, Secrets: []string{password}}.Run(ctx)
+	code, said, err := fence.Program{
+		Op:      op,
+		Subject: c.o.Name,
+		Args:    args,
+		Env:     []string{"IPMI_PASSWORD=" + password, "LANG=C"},
+		Secrets: []string{password},
+	}.Run(ctx)
 	if err != nil || code == 0 {
 		return said, err
 	}
 	why := fmt.Errorf("exit code %d: %s", code, strings.TrimPrefix(said, loading))
-	if slices.ContainsFunc(refusals, func(words string) bool { return strings.Contains(strings.ToLower(said), words) }) {
+	if slices.ContainsFunc(refusals, func(words string) bool {
+		return strings.Contains(strings.ToLower(said), words)
+	}) {
 		return said, fence.Denied(op, c.o.Name, why)
 	}
 	return said, fault.New(fault.Transient, op, c.o.Name, why)
 }
 
-// refusals are ipmitool's words, in lower case, for a password, a user or a privilege that the controller does not accept. It says them only with -v, and
-// ends with the same exit code as for anything else.
-var refusals = []string{"rakp 2 hmac is invalid", "unauthorized name", "invalid role", "insufficient privilege", "unauthorized role"}
+// refusals are ipmitool's words, in lower case, for a password, a user or a privilege that the controller does not
+// accept. It says them only with -v, and ends with the same exit code as for anything else.
+var refusals = []string{
+	"rakp 2 hmac is invalid", "unauthorized name", "invalid role", "insufficient privilege", "unauthorized role",
+}
 
 // loading is what ipmitool always says with -v.
 const loading = "Loading IANA PEN Registry...; "

@@ -18,7 +18,9 @@ func TestIpmitoolPassesTheExam(t *testing.T) {
 			if strings.Contains(asked, fencetest.Password) {
 				t.Errorf("L14: the password is in the program's arguments: %s", asked)
 			}
-			if asked != "" && !strings.Contains(asked, "-v -I lanplus -H 10.0.0.1 -p 623 -U fence -E -C 17 -N 1 -R 3 -L operator chassis power status") {
+			if asked != "" &&
+				!strings.Contains(asked,
+					"-v -I lanplus -H 10.0.0.1 -p 623 -U fence -E -C 17 -N 1 -R 3 -L operator chassis power status") {
 				t.Errorf("it was asked %s", asked)
 			}
 			for _, never := range []string{"cycle", "reset", "power on"} {
@@ -27,7 +29,15 @@ func TestIpmitoolPassesTheExam(t *testing.T) {
 				}
 			}
 		})
-		return p.Bench(ipmi.New(ipmi.Options{Name: "h1-bmc", Program: p.Path, Host: "10.0.0.1", Port: 623, User: "fence", Password: p.Secret(), Cipher: 17,
-			Privilege: "operator"}))
+		return p.Bench(ipmi.New(ipmi.Options{
+			Name:      "h1-bmc",
+			Program:   p.Path,
+			Host:      "10.0.0.1",
+			Port:      623,
+			User:      "fence",
+			Password:  p.Secret(),
+			Cipher:    17,
+			Privilege: "operator",
+		}))
 	})
 }

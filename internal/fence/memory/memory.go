@@ -1,7 +1,8 @@
-// Package memory is a power controller that exists in memory only: the twin of the real ones, for tests and the simulated world.
+// Package memory is a power controller that exists in memory only: the twin of the real ones, for tests and the
+// simulated world.
 //
-// It promises to pass the exam of package fencetest, and to break in each of the ways that real ones do, on demand. Delays are those of package time, so
-// that they pass at once in a bubble.
+// It promises to pass the exam of package fencetest, and to break in each of the ways that real ones do, on demand.
+// Delays are those of package time, so that they pass at once in a bubble.
 package memory
 
 import (

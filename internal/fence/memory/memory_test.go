@@ -16,8 +16,12 @@ func TestTheTwinPassesTheExam(t *testing.T) {
 			Controller: c, On: c.On, Turn: c.Turn,
 			Break: func(f fencetest.Fault) {
 				c.Break(map[fencetest.Fault]memory.Faults{
-					fencetest.WrongPassword: {WrongPassword: true}, fencetest.Dead: {Dead: true}, fencetest.Late: {Late: 300 * time.Millisecond},
-					fencetest.Ignores: {Ignores: true}, fencetest.AnswerLost: {AnswerLost: true}, fencetest.Slow: {Slow: 200 * time.Millisecond},
+					fencetest.WrongPassword: {WrongPassword: true},
+					fencetest.Dead:          {Dead: true},
+					fencetest.Late:          {Late: 300 * time.Millisecond},
+					fencetest.Ignores:       {Ignores: true},
+					fencetest.AnswerLost:    {AnswerLost: true},
+					fencetest.Slow:          {Slow: 200 * time.Millisecond},
 				}[f])
 			},
 		}

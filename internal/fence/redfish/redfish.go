@@ -73,19 +73,22 @@ func (c *Controller) Off(ctx context.Context) error {
 			return nil // many services refuse to turn off what is off
 		}
 		if can := s.SupportedResetTypes; len(can) > 0 && !slices.Contains(can, redfish.ForceOffResetType) {
-			return fault.New(fault.Unsupported, op, c.o.Name, errors.New("it cannot turn the host off at once (ForceOff)"))
+			return fault.New(fault.Unsupported, op, c.o.Name,
+				errors.New("it cannot turn the host off at once (ForceOff)"))
 		}
 		err := s.Reset(redfish.ForceOffResetType)
 		// no answer at all: it may have been heard
 		if err != nil && !errors.As(err, new(*common.Error)) && !unsent(err) {
-			return fault.New(fault.UnknownOutcome, op, c.o.Name, errors.New(secret.Redact(inner(err).Error(), password)))
+			return fault.New(fault.UnknownOutcome, op, c.o.Name,
+				errors.New(secret.Redact(inner(err).Error(), password)))
 		}
 		return err
 	})
 }
 
 // with finds the system and does something with it.
-func (c *Controller) with(ctx context.Context, op string, do func(s *redfish.ComputerSystem, password string) error) error {
+func (c *Controller) with(ctx context.Context, op string,
+	do func(s *redfish.ComputerSystem, password string) error) error {
 	password, err := c.o.Password.Resolve(ctx)
 	if err != nil {
 		return err
@@ -95,8 +98,9 @@ func (c *Controller) with(ctx context.Context, op string, do func(s *redfish.Com
 		return fault.New(fault.Invalid, op, c.o.Name, err)
 	}
 	ctx = strict.Operation(ctx)
-	api, err := gofish.ConnectContext(ctx, gofish.ClientConfig{Endpoint: strings.TrimRight(c.o.URL, "/"), Username: c.o.User, Password: password,
-		BasicAuth: true, HTTPClient: client})
+	api, err := gofish.ConnectContext(ctx,
+		gofish.ClientConfig{Endpoint: strings.TrimRight(c.o.URL, "/"), Username: c.o.User, Password: password,
+			BasicAuth: true, HTTPClient: client})
 	if err == nil {
 		var system *redfish.ComputerSystem
 		if system, err = c.system(api); err == nil {
@@ -164,9 +168,12 @@ type unfit string
 // Error implements error.
 func (u unfit) Error() string { return string(u) }
 
-// client trusts whom the options say, and goes nowhere else.
+// client trusts the authorities that the options name, and no other.
 func (c *Controller) client() (*http.Client, error) {
-	trust := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.o.Insecure} //nolint:gosec // when the operator says so, and `hale status` repeats it
+	trust := &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: c.o.Insecure, //nolint:gosec // when the operator says so, and `hale status` repeats it
+	}
 	if c.o.CA != "" {
 		pem, err := os.ReadFile(c.o.CA)
 		if err != nil {
@@ -240,7 +247,8 @@ func kindOf(status int) fault.Kind {
 
 // certificate reports whether the service is not who it should be.
 func certificate(err error) bool {
-	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(x509.UnknownAuthorityError)) || errors.As(err, new(x509.HostnameError))
+	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(x509.UnknownAuthorityError)) ||
+		errors.As(err, new(x509.HostnameError))
 }
 
 // inner strips what net/http puts around an error: the address.

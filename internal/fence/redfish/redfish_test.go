@@ -48,10 +48,12 @@ func password(t *testing.T, text string) secret.Secret {
 func serve(t *testing.T, h http.Handler) redfish.Options {
 	t.Helper()
 	server := httptest.NewUnstartedServer(h)
-	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo) // a refused certificate is what some tests are about
+	// a refused certificate is what some tests are about
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	ca := kept(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	ca := kept(t, "ca.pem",
+		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
 	return redfish.Options{Name: "h1-bmc", URL: server.URL, User: bmc.User, Password: password(t, bmc.Password), CA: ca}
 }
 
@@ -67,8 +69,12 @@ func TestRedfishPassesTheExam(t *testing.T) {
 			On: machine.on.Load, Turn: func(p fence.Power) { machine.on.Store(p == fence.PowerOn) },
 			Break: func(f fencetest.Fault) {
 				c.Break(map[fencetest.Fault]bmc.Faults{
-					fencetest.WrongPassword: {WrongPassword: true}, fencetest.Dead: {Dead: true}, fencetest.Late: {Late: 300 * time.Millisecond},
-					fencetest.Ignores: {Ignores: true}, fencetest.AnswerLost: {AnswerLost: true}, fencetest.Slow: {Slow: 50 * time.Millisecond},
+					fencetest.WrongPassword: {WrongPassword: true},
+					fencetest.Dead:          {Dead: true},
+					fencetest.Late:          {Late: 300 * time.Millisecond},
+					fencetest.Ignores:       {Ignores: true},
+					fencetest.AnswerLost:    {AnswerLost: true},
+					fencetest.Slow:          {Slow: 50 * time.Millisecond},
 				}[f])
 			},
 		}
@@ -88,12 +94,27 @@ func TestWhatGoesWrongIsToldApart(t *testing.T) {
 		says    string
 	}{
 		"a stranger's certificate": {good, func(o *redfish.Options) { o.CA = "" }, fault.Invalid, "certificate"},
-		"no authority":             {good, func(o *redfish.Options) { o.CA = "/nonexistent" }, fault.Invalid, "/nonexistent"},
-		"no such system":           {good, func(o *redfish.Options) { o.System = "7" }, fault.Invalid, "no system 7, but 1"},
-		"a wrong password":         {good, func(o *redfish.Options) { o.Password = password(t, "battery-staple") }, fault.Unauthorised, "who are you"},
-		"nobody there":             {good, func(o *redfish.Options) { o.URL = "https://127.0.0.1:1" }, fault.Transient, "refused"},
-		"it sends elsewhere":       {elsewhere, func(*redfish.Options) {}, fault.Transient, "refusing redirect"},
-		"no Redfish at all":        {http.NotFoundHandler(), func(*redfish.Options) {}, fault.NotFound, "404"},
+		"no authority": {
+			good,
+			func(o *redfish.Options) { o.CA = "/nonexistent" },
+			fault.Invalid,
+			"/nonexistent",
+		},
+		"no such system": {good, func(o *redfish.Options) { o.System = "7" }, fault.Invalid, "no system 7, but 1"},
+		"a wrong password": {
+			good,
+			func(o *redfish.Options) { o.Password = password(t, "battery-staple") },
+			fault.Unauthorised,
+			"who are you",
+		},
+		"nobody there": {
+			good,
+			func(o *redfish.Options) { o.URL = "https://127.0.0.1:1" },
+			fault.Transient,
+			"refused",
+		},
+		"it sends elsewhere": {elsewhere, func(*redfish.Options) {}, fault.Transient, "refusing redirect"},
+		"no Redfish at all":  {http.NotFoundHandler(), func(*redfish.Options) {}, fault.NotFound, "404"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

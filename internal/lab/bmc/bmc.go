@@ -1,6 +1,8 @@
-// Package bmc is a power controller for tests and demonstrations: a small Redfish service, and one of IPMI 2.0, in front of anything that can be turned on and off.
+// Package bmc is a power controller for tests and demonstrations: a small Redfish service, and one of IPMI 2.0, in
+// front of anything that can be turned on and off.
 //
-// It promises to break in each of the ways that hardware does, on demand. It is no controller for real hosts: it has one user and one system.
+// It promises to break in each of the ways that hardware does, on demand. It is no controller for real hosts: it has
+// one user and one system.
 package bmc
 
 import (
@@ -100,7 +102,11 @@ func (c *Controller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case r.Method == http.MethodGet && path == root:
-		say(w, resource(root, "#ServiceRoot.v1_5_0.ServiceRoot", "RootService", map[string]any{"RedfishVersion": "1.6.0", "Systems": link(root + "/Systems")}))
+		say(w,
+			resource(root, "#ServiceRoot.v1_5_0.ServiceRoot", "RootService", map[string]any{
+				"RedfishVersion": "1.6.0",
+				"Systems":        link(root + "/Systems"),
+			}))
 	case r.Method == http.MethodGet && path == root+"/Systems":
 		say(w, resource(path, "#ComputerSystemCollection.ComputerSystemCollection", "Systems",
 			map[string]any{"Members": []any{link(system)}, "Members@odata.count": 1}))
@@ -132,7 +138,8 @@ func (c *Controller) show(w http.ResponseWriter, f Faults) {
 
 func (c *Controller) reset(w http.ResponseWriter, r *http.Request, f Faults) {
 	var order struct{ ResetType string }
-	if err := json.NewDecoder(r.Body).Decode(&order); err != nil || order.ResetType != "ForceOff" && order.ResetType != string(On) {
+	if err := json.NewDecoder(r.Body).Decode(&order); err != nil ||
+		order.ResetType != "ForceOff" && order.ResetType != string(On) {
 		refuse(w, http.StatusBadRequest, "there is no such reset")
 		return
 	}
@@ -190,5 +197,9 @@ func say(w http.ResponseWriter, v any) {
 func refuse(w http.ResponseWriter, status int, why string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"code": "Base.1.0.GeneralError", "message": why}}) // as above
+	// as above
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{
+		"code":    "Base.1.0.GeneralError",
+		"message": why,
+	}})
 }

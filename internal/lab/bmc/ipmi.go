@@ -12,22 +12,27 @@ import (
 	"github.com/bougou/go-ipmi/pkg/server"
 )
 
-// silence is how long nothing is said by IPMI after an order whose answer is lost, in which a client that asks again is not answered either.
+// silence is how long nothing is said by IPMI after an order whose answer is lost, in which a client that asks again is
+// not answered either.
 const silence = 3 * time.Second
 
-// ServeIPMI answers IPMI 2.0 over the connection, about the same machine and with the same faults, until ctx ends; then the connection is
-// closed. One user may do all: User, with Password.
+// ServeIPMI answers IPMI 2.0 over the connection, about the same machine and with the same faults, until ctx ends; then
+// the connection is closed. One user may do all: User, with Password.
 func (c *Controller) ServeIPMI(ctx context.Context, conn net.PacketConn) error {
 	side := &lan{PacketConn: conn, c: c}
 	made := mock.New()
-	b := controller.New(controller.DeviceInfo{DeviceID: 32, IPMIVersion: 0x20, FirmwareMajor: 1}, [16]byte{0xa1, 0x23}, &board{made, &chassis{made.Chassis(), c, side}})
+	b := controller.New(controller.DeviceInfo{DeviceID: 32, IPMIVersion: 0x20, FirmwareMajor: 1}, [16]byte{0xa1, 0x23},
+		&board{made, &chassis{made.Chassis(), c, side}})
 	user, err := b.Users.Add(2, User)
 	if err != nil {
 		return err
 	}
 	user.SetPassword([]byte(Password))
 	user.Enabled = true
-	user.ChannelAccess[1] = controller.UserChannelAccess{MaxPrivilege: controller.PrivilegeLevelAdministrator, Enabled: true}
+	user.ChannelAccess[1] = controller.UserChannelAccess{
+		MaxPrivilege: controller.PrivilegeLevelAdministrator,
+		Enabled:      true,
+	}
 	s := server.NewServer(b, side)
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() }) // which ends Serve
 	defer stop()

@@ -1,7 +1,8 @@
-// Package examine asks the program of an exec provider the questions of package providertest, as hale provider test does for whoever writes one.
+// Package examine asks the program of an exec provider the questions of package providertest, as hale provider test
+// does for whoever writes one.
 //
-// It promises that the questions are those that hale's own adapters answer, that each is passed, failed or not asked, and then why, and that what
-// a question built is removed at its end. It does not render anything.
+// It promises that the questions are those that hale's own adapters answer, that each is passed, failed or not asked,
+// and then why, and that what a question built is removed at its end. It does not render anything.
 package examine
 
 import (
@@ -23,7 +24,8 @@ import (
 type Options struct {
 	External external.Options // Strict and Run are the examination's own
 	Template fleet.Template   // that boots and gets an address
-	// Hooks is a program that makes trouble for the questions that need it; empty: none. See docs/reference/exec-provider.md.
+	// Hooks is a program that makes trouble for the questions that need it; empty: none. See
+	// docs/reference/exec-provider.md.
 	Hooks    []string
 	Patience time.Duration // how long anything may take
 	// Only are the questions whose names match; nil: all.
@@ -66,7 +68,8 @@ func (r Report) Count(v Verdict) int {
 	return n
 }
 
-// Run asks all questions, one after the other, and tells of each as it ends. An error means that the program cannot be examined at all.
+// Run asks all questions, one after the other, and tells of each as it ends. An error means that the program cannot be
+// examined at all.
 func Run(ctx context.Context, o Options, tell func(Outcome)) (Report, error) {
 	h, err := newHarness(ctx, o)
 	if err != nil {
@@ -186,17 +189,24 @@ type need struct {
 // needs are by the name of the interface; those without one are always there.
 func needs() map[string]need {
 	return map[string]need{
-		"Watched": {ability: "watch"}, "Noting": {ability: "starts"}, "Keeper": {ability: "keep"}, "Rebuilder": {ability: "rebuild"},
-		"Killer": {hooks: []string{"kill"}}, "Pauser": {ability: "resume", hooks: []string{"pause"}},
-		"Listener":   {ability: "soft-reboot", hooks: []string{"boot", "deafen"}},
-		"DiskTeller": {ability: "rebuild", hooks: []string{"disk-boots"}},
-		"Speaker":    {ability: "ping-guest", hooks: []string{"mute"}},
-		"Printer":    {ability: "console", hooks: []string{"printed"}}, "Viewer": {ability: "screenshot", hooks: []string{"screen"}},
-		"CopyTeller": {ability: "snapshot", hooks: []string{"disk-boots", "copied-boots", "copies"}},
-		"Outsider":   {hooks: []string{"stranger", "forget"}}, "Disconnecter": {hooks: []string{"cut", "mend"}}, "Freezer": {hooks: []string{"freeze", "thaw"}},
-		"HostFailer": {hooks: []string{"fail-host", "repair-host"}, hosts: 2},
-		"Leaver":     {hooks: []string{"leave", "take-away", "fail-host", "repair-host"}, hosts: 2},
-		"Copier":     {hooks: []string{"copy", "forget"}},
+		"Watched":      {ability: "watch"},
+		"Noting":       {ability: "starts"},
+		"Keeper":       {ability: "keep"},
+		"Rebuilder":    {ability: "rebuild"},
+		"Killer":       {hooks: []string{"kill"}},
+		"Pauser":       {ability: "resume", hooks: []string{"pause"}},
+		"Listener":     {ability: "soft-reboot", hooks: []string{"boot", "deafen"}},
+		"DiskTeller":   {ability: "rebuild", hooks: []string{"disk-boots"}},
+		"Speaker":      {ability: "ping-guest", hooks: []string{"mute"}},
+		"Printer":      {ability: "console", hooks: []string{"printed"}},
+		"Viewer":       {ability: "screenshot", hooks: []string{"screen"}},
+		"CopyTeller":   {ability: "snapshot", hooks: []string{"disk-boots", "copied-boots", "copies"}},
+		"Outsider":     {hooks: []string{"stranger", "forget"}},
+		"Disconnecter": {hooks: []string{"cut", "mend"}},
+		"Freezer":      {hooks: []string{"freeze", "thaw"}},
+		"HostFailer":   {hooks: []string{"fail-host", "repair-host"}, hosts: 2},
+		"Leaver":       {hooks: []string{"leave", "take-away", "fail-host", "repair-host"}, hosts: 2},
+		"Copier":       {hooks: []string{"copy", "forget"}},
 	}
 }
 
@@ -216,7 +226,8 @@ func (h *harness) Can(ability string) bool {
 	}
 	n := needs()[ability]
 	missing := func(hook string) bool { return !slices.Contains(h.hooks, hook) }
-	return (n.ability == "" || slices.Contains(h.said.Abilities, n.ability)) && !slices.ContainsFunc(n.hooks, missing) && len(h.hosts) >= n.hosts
+	return (n.ability == "" || slices.Contains(h.said.Abilities, n.ability)) &&
+		!slices.ContainsFunc(n.hooks, missing) && len(h.hosts) >= n.hosts
 }
 
 var errHook = errors.New("a hook failed")

@@ -33,21 +33,29 @@ func sleepers(t *testing.T) examine.Options {
 	return examine.Options{
 		External: external.Options{
 			Command: []string{absolute(t, "testdata/provider"), folder},
-			Env:     []external.Variable{{Name: "STATE_DIR", Plain: t.TempDir()}, {Name: "PYTHONDONTWRITEBYTECODE", Plain: "1"}},
-			Logger:  slog.New(slog.NewTextHandler(t.Output(), nil)),
+			Env: []external.Variable{
+				{Name: "STATE_DIR", Plain: t.TempDir()},
+				{Name: "PYTHONDONTWRITEBYTECODE", Plain: "1"},
+			},
+			Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		},
 		Hooks: []string{absolute(t, "testdata/hooks"), folder},
 		Template: fleet.Template{
-			Memory: 96 << 20, CPUs: 1, Network: "here", Options: []fleet.Setting{{Name: "run", Value: "sh -c 'echo I run; exec sleep 1000000'"}},
+			Memory:  96 << 20,
+			CPUs:    1,
+			Network: "here",
+			Options: []fleet.Setting{{Name: "run", Value: "sh -c 'echo I run; exec sleep 1000000'"}},
 		},
 		Patience: 40 * time.Second, // on a machine that does other things, too
 	}
 }
 
-// parts is into how many examinations the questions are dealt: most of them wait for something, and each takes processes by the hundred.
+// parts is into how many examinations the questions are dealt: most of them wait for something, and each takes
+// processes by the hundred.
 const parts = 4
 
-// The example passes what hale's own adapters pass, with machines that are processes; on real ones it does in package e2e.
+// The example passes what hale's own adapters pass, with machines that are processes; on real ones it does in package
+// e2e.
 func TestTheExamplePassesTheExam(t *testing.T) {
 	t.Parallel()
 	var only [parts][]string

@@ -50,7 +50,8 @@ func (h *harness) Watched() {}
 // Noting implements providertest.Noting.
 func (h *harness) Noting() {}
 
-// hook runs the hooks program with a word and its arguments, in the environment of the provider's program, and returns what it prints.
+// hook runs the hooks program with a word and its arguments, in the environment of the provider's program, and returns
+// what it prints.
 func (h *harness) hook(ctx context.Context, args ...string) (string, error) {
 	var out, said bytes.Buffer
 	p := process.Program{Args: append(append([]string(nil), h.o.Hooks...), args...), Output: &out, Errors: &said}

@@ -51,7 +51,9 @@ func (p *Provider) judge(r request, a reply, result any) error {
 	case len(bytes.TrimSpace(a.text)) == 0:
 		return bad(fault.Transient, fmt.Errorf("it ended with %s and without an answer", ending(a.code)))
 	case err != nil:
-		return bad(fault.Permanent, fmt.Errorf("its answer is not one JSON object with result or error (%w): it begins with %s", err, a.said.quote(a.text)))
+		return bad(fault.Permanent,
+			fmt.Errorf("its answer is not one JSON object with result or error (%w): it begins with %s",
+				err, a.said.quote(a.text)))
 	case e.Error != nil && present(e.Result):
 		return bad(fault.Permanent, errors.New("its answer has both result and error"))
 	case e.Error != nil:
@@ -60,7 +62,8 @@ func (p *Provider) judge(r request, a reply, result any) error {
 		}
 		return p.fail(r, e.Error.Kind, a.said.trouble(*e.Error))
 	case !present(e.Result):
-		return bad(fault.Permanent, fmt.Errorf("its answer has neither result nor error: it begins with %s", a.said.quote(a.text)))
+		return bad(fault.Permanent,
+			fmt.Errorf("its answer has neither result nor error: it begins with %s", a.said.quote(a.text)))
 	case a.code != 0:
 		return bad(fault.Transient, fmt.Errorf("it answered with a result, and ended with %s", ending(a.code)))
 	}
@@ -82,8 +85,8 @@ func ending(code int) string {
 	return fmt.Sprintf("exit code %d", code)
 }
 
-// unknownKeys finds keys that the contract does not have: mistyped ones, most likely. Answers are looked at once per operation, but
-// for a strict adapter.
+// unknownKeys finds keys that the contract does not have: mistyped ones, most likely. Answers are looked at once per
+// operation, but for a strict adapter.
 func (p *Provider) unknownKeys(op operation, a reply, raw json.RawMessage, like any) error {
 	p.mu.Lock()
 	seen := p.checked[op]
@@ -96,7 +99,8 @@ func (p *Provider) unknownKeys(op operation, a reply, raw json.RawMessage, like 
 	if err == nil {
 		return nil
 	}
-	err = fmt.Errorf("its answer has a key that the contract does not know: %s", strings.ReplaceAll(err.Error(), "json: ", ""))
+	err = fmt.Errorf("its answer has a key that the contract does not know: %s",
+		strings.ReplaceAll(err.Error(), "json: ", ""))
 	if p.o.Strict {
 		return err
 	}

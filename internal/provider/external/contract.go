@@ -50,7 +50,9 @@ const (
 
 // changes reports whether the operation changes something, so that one without an answer has an unknown outcome.
 func (o operation) changes() bool {
-	return !slices.Contains([]operation{opDescribe, opIdentity, opList, opGet, opPingGuest, opConsole, opScreenshot, opStarts, opWatch}, o)
+	return !slices.Contains([]operation{
+		opDescribe, opIdentity, opList, opGet, opPingGuest, opConsole, opScreenshot, opStarts, opWatch,
+	}, o)
 }
 
 // The abilities that a program may have. Those without an operation of their own name are in abilityWords.
@@ -63,9 +65,16 @@ const (
 
 // abilityWords are the contract's words for the abilities of the port.
 var abilityWords = map[string]string{
-	"Resumer": "resume", "SoftRebooter": "soft-reboot", "Rebuilder": "rebuild", "Keeper": "keep", "Snapshotter": "snapshot",
-	"GuestPinger": "ping-guest", "ConsoleReader": "console", "Screenshooter": "screenshot",
-	"StartReader": abilityStarts, "StartNoter": abilityStarts,
+	"Resumer":       "resume",
+	"SoftRebooter":  "soft-reboot",
+	"Rebuilder":     "rebuild",
+	"Keeper":        "keep",
+	"Snapshotter":   "snapshot",
+	"GuestPinger":   "ping-guest",
+	"ConsoleReader": "console",
+	"Screenshooter": "screenshot",
+	"StartReader":   abilityStarts,
+	"StartNoter":    abilityStarts,
 }
 
 // Abilities returns all words that a program may describe itself with.
@@ -175,8 +184,14 @@ func about(op operation, ref provider.Ref) request {
 	if ref.Mark != (fleet.Mark{}) {
 		m := ref.Mark
 		r.Instance.Mark = &mark{
-			Installation: string(m.Installation), Fleet: string(m.Fleet), Machine: string(m.Machine), Generation: uint64(m.Generation),
-			Certified: m.Certified, Built: m.Built.UTC(), Kept: m.Kept, Instance: string(m.Instance),
+			Installation: string(m.Installation),
+			Fleet:        string(m.Fleet),
+			Machine:      string(m.Machine),
+			Generation:   uint64(m.Generation),
+			Certified:    m.Certified,
+			Built:        m.Built.UTC(),
+			Kept:         m.Kept,
+			Instance:     string(m.Instance),
 		}
 	}
 	return r
@@ -187,8 +202,17 @@ func ordered(op operation, o provider.Order) request {
 	t := o.Template
 	r.Name, r.Made = o.Name, o.Made
 	r.Template = &template{
-		Image: t.Image, Kernel: t.Kernel, Initrd: t.Initrd, Cmdline: t.Cmdline, Memory: t.Memory, CPUs: t.CPUs, Network: t.Network,
-		UserData: t.UserData, Disks: []disk{}, Options: map[string]string{}, Metadata: maps.Collect(t.Metadata.All()),
+		Image:    t.Image,
+		Kernel:   t.Kernel,
+		Initrd:   t.Initrd,
+		Cmdline:  t.Cmdline,
+		Memory:   t.Memory,
+		CPUs:     t.CPUs,
+		Network:  t.Network,
+		UserData: t.UserData,
+		Disks:    []disk{},
+		Options:  map[string]string{},
+		Metadata: maps.Collect(t.Metadata.All()),
 	}
 	for _, d := range t.Disks {
 		r.Template.Disks = append(r.Template.Disks, disk{Name: d.Name, Ephemeral: d.Ephemeral, Size: d.Size})
@@ -201,7 +225,8 @@ func ordered(op operation, o provider.Order) request {
 
 // attachesDisks reports whether the order's template has a disk that outlives the instance.
 func (r request) attachesDisks() bool {
-	return r.Template != nil && slices.ContainsFunc(r.Template.Disks, func(d disk) bool { return !d.Ephemeral && d.Size > 0 })
+	return r.Template != nil &&
+		slices.ContainsFunc(r.Template.Disks, func(d disk) bool { return !d.Ephemeral && d.Size > 0 })
 }
 
 func (r request) subject() string {
@@ -244,7 +269,8 @@ type trouble struct {
 
 // kinds are those that a program may answer with.
 var kinds = []fault.Kind{
-	fault.NotFound, fault.Conflict, fault.Unsupported, fault.Throttled, fault.Quota, fault.Transient, fault.Permanent, fault.Unauthorised,
+	fault.NotFound, fault.Conflict, fault.Unsupported, fault.Throttled, fault.Quota, fault.Transient, fault.Permanent,
+	fault.Unauthorised,
 	fault.Invalid, fault.UnknownOutcome, fault.NoSpace,
 }
 
@@ -264,7 +290,8 @@ type description struct {
 
 func (d description) check() error {
 	if d.Contract != contractVersion {
-		return fmt.Errorf("it speaks version %d of the contract; this hale speaks version %d", d.Contract, contractVersion)
+		return fmt.Errorf("it speaks version %d of the contract; this hale speaks version %d",
+			d.Contract, contractVersion)
 	}
 	for _, a := range d.Abilities {
 		if !slices.Contains(Abilities(), a) {
@@ -346,15 +373,22 @@ type event struct {
 	Host     string `json:"host"`
 }
 
-// ReadTemplate reads a template as the contract has it, in JSON. What it does not say is small: 512 MiB, one processor, and, with an image, a
-// root disk that goes with its instance.
+// ReadTemplate reads a template as the contract has it, in JSON. What it does not say is small: 512 MiB, one processor,
+// and, with an image, a root disk that goes with its instance.
 func ReadTemplate(data []byte) (fleet.Template, error) {
 	t := template{Memory: 512 << 20, CPUs: 1}
 	if err := strictly(data, &t); err != nil {
 		return fleet.Template{}, err
 	}
 	out := fleet.Template{
-		Image: t.Image, Kernel: t.Kernel, Initrd: t.Initrd, Cmdline: t.Cmdline, Memory: t.Memory, CPUs: t.CPUs, Network: t.Network, UserData: t.UserData,
+		Image:    t.Image,
+		Kernel:   t.Kernel,
+		Initrd:   t.Initrd,
+		Cmdline:  t.Cmdline,
+		Memory:   t.Memory,
+		CPUs:     t.CPUs,
+		Network:  t.Network,
+		UserData: t.UserData,
 		Metadata: fleet.MetadataOf(t.Metadata),
 	}
 	for _, d := range t.Disks {

@@ -18,7 +18,8 @@ const (
 	longestLine = 500 // bytes of one line, of an error's message and of what is quoted
 )
 
-// ear takes what a program writes to its standard error: the first lines of it are logged, the last one goes with an error. Secrets are hidden.
+// ear takes what a program writes to its standard error: the first lines of it are logged, the last one goes with an
+// error. Secrets are hidden.
 type ear struct {
 	log     *slog.Logger
 	secrets []string
@@ -30,7 +31,11 @@ type ear struct {
 }
 
 func (p *Provider) ear(r request, secrets []string, lines int) *ear {
-	return &ear{log: p.o.Logger.With("operation", string(r.Operation), "instance", r.subject()), secrets: secrets, left: lines}
+	return &ear{
+		log:     p.o.Logger.With("operation", string(r.Operation), "instance", r.subject()),
+		secrets: secrets,
+		left:    lines,
+	}
 }
 
 // Write implements io.Writer; it cannot fail.

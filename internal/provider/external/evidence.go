@@ -30,7 +30,12 @@ func (p *Provider) DropSnapshot(ctx context.Context, name fleet.SnapshotName) er
 }
 
 func named(n fleet.SnapshotName) *snapshotNamed {
-	return &snapshotNamed{Installation: string(n.Installation), Machine: string(n.Machine), Host: string(n.Host), ID: string(n.ID)}
+	return &snapshotNamed{
+		Installation: string(n.Installation),
+		Machine:      string(n.Machine),
+		Host:         string(n.Host),
+		ID:           string(n.ID),
+	}
 }
 
 // PingGuest implements provider.GuestPinger.
@@ -65,7 +70,8 @@ func (p *Provider) Screenshot(ctx context.Context, ref provider.Ref, limit int) 
 	case len(said.Base64) == 0 || said.Format == "":
 		return provider.Picture{}, p.fail(r, fault.Permanent, errors.New("its result lacks format or base64"))
 	case len(said.Base64) > limit:
-		return provider.Picture{}, p.fail(r, fault.Invalid, fmt.Errorf("the picture has %d bytes, and %d are allowed", len(said.Base64), limit))
+		return provider.Picture{}, p.fail(r, fault.Invalid,
+			fmt.Errorf("the picture has %d bytes, and %d are allowed", len(said.Base64), limit))
 	}
 	return provider.Picture{Format: said.Format, Data: said.Base64}, nil
 }

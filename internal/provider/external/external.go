@@ -1,10 +1,12 @@
-// Package external is the adapter to anything that hale does not know: a program that somebody else wrote, which is run once for each call,
-// reads one JSON object from its standard input and writes one to its standard output. The contract is docs/reference/exec-provider.md.
+// Package external is the adapter to anything that hale does not know: a program that somebody else wrote, which is run
+// once for each call, reads one JSON object from its standard input and writes one to its standard output. The contract
+// is docs/reference/exec-provider.md.
 //
-// It promises what package provider's port demands of an adapter's own side: every call ends with its context, and the program's whole process
-// group with it; a call that changes something and has no plain answer is fault.UnknownOutcome, whatever the program did; what is not in the
-// contract's closed sets is no answer; output is bounded; secrets are handed down in the environment only, and hidden from whatever the program
-// says. It does not compare marks: the program does, in the same call.
+// It promises what package provider's port demands of an adapter's own side: every call ends with its context, and the
+// program's whole process group with it; a call that changes something and has no plain answer is fault.UnknownOutcome,
+// whatever the program did; what is not in the contract's closed sets is no answer; output is bounded; secrets are
+// handed down in the environment only, and hidden from whatever the program says. It does not compare marks: the
+// program does, in the same call.
 package external
 
 import (
@@ -49,7 +51,8 @@ type Options struct {
 	Env []Variable
 	// Timeout ends calls whose context has no deadline of its own. Default: one minute.
 	Timeout time.Duration
-	// Parallel is how many programs run at once for calls that change something, and how many for those that read. Default: 8.
+	// Parallel is how many programs run at once for calls that change something, and how many for those that read.
+	// Default: 8.
 	Parallel int
 	// Strict makes a key in an answer that the contract does not know an error. Else it is logged once per operation.
 	Strict bool
@@ -59,7 +62,8 @@ type Options struct {
 	Run func(ctx context.Context, p process.Program) (code int, err error)
 }
 
-// Variable is one variable of the program's environment: a text, or a secret where Secret is not None, which is read for each call.
+// Variable is one variable of the program's environment: a text, or a secret where Secret is not None, which is read
+// for each call.
 type Variable struct {
 	Name   string
 	Plain  string
@@ -104,8 +108,12 @@ func New(o Options) (*Provider, error) {
 		o.Run = process.Run
 	}
 	return &Provider{
-		o: o, changes: make(chan struct{}, o.Parallel), reads: make(chan struct{}, o.Parallel), describing: make(chan struct{}, 1),
-		checked: map[operation]bool{}, underWay: map[*context.CancelCauseFunc]bool{},
+		o:          o,
+		changes:    make(chan struct{}, o.Parallel),
+		reads:      make(chan struct{}, o.Parallel),
+		describing: make(chan struct{}, 1),
+		checked:    map[operation]bool{},
+		underWay:   map[*context.CancelCauseFunc]bool{},
 	}, nil
 }
 
@@ -143,7 +151,8 @@ func (p *Provider) begin(ctx context.Context) (_ context.Context, end func(), er
 	}, nil
 }
 
-// Describe asks the program what it is, once it has answered never again. Every other call does it, too, where it was not done.
+// Describe asks the program what it is, once it has answered never again. Every other call does it, too, where it was
+// not done.
 func (p *Provider) Describe(ctx context.Context) (Description, error) {
 	d, err := p.describe(ctx)
 	if err != nil {
@@ -207,7 +216,9 @@ func (p *Provider) call(ctx context.Context, r request, result any) error {
 		return p.fail(r, fault.Unsupported, fmt.Errorf("the program does not have the ability %q", word))
 	}
 	if r.attachesDisks() && !slices.Contains(d.Abilities, abilityDisks) {
-		return p.fail(r, fault.Unsupported, fmt.Errorf("the template has disks that outlive their instances, and the program does not have the ability %q", abilityDisks))
+		return p.fail(r, fault.Unsupported,
+			fmt.Errorf("the template has disks that outlive their instances, and the program does not have the "+
+				"ability %q", abilityDisks))
 	}
 	return p.send(ctx, r, result)
 }
@@ -271,9 +282,11 @@ func (p *Provider) converse(ctx context.Context, r request, result any) error {
 	case errors.As(err, &never):
 		return p.fail(r, fault.Transient, fmt.Errorf("%s: %w", p.o.Command[0], err))
 	case ctx.Err() != nil && (err != nil || !answer.whole()):
-		return p.fail(r, r.unanswered(fault.Transient), fmt.Errorf("it was killed without an answer: %w%s", cause, said.last()))
+		return p.fail(r, r.unanswered(fault.Transient),
+			fmt.Errorf("it was killed without an answer: %w%s", cause, said.last()))
 	case answer.over:
-		return p.fail(r, r.unanswered(fault.Permanent), fmt.Errorf("its answer is longer than %d MiB", longestAnswer>>20))
+		return p.fail(r, r.unanswered(fault.Permanent),
+			fmt.Errorf("its answer is longer than %d MiB", longestAnswer>>20))
 	case err != nil:
 		return p.fail(r, r.unanswered(fault.Transient), fmt.Errorf("%w%s", err, said.last()))
 	}

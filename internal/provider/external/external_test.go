@@ -27,11 +27,13 @@ import (
 // said is what a program with every ability says of itself.
 const said = `{"result": {"contract": 1, "name": "t", "abilities": ["resume", "soft-reboot", "rebuild", "keep", "snapshot", "ping-guest", "console", "screenshot", "starts", "disks", "watch"]}}`
 
-// script writes a program that describes itself, and runs the text for every other operation, which is in $op, with the request in $request.
+// script writes a program that describes itself, and runs the text for every other operation, which is in $op, with the
+// request in $request.
 func script(t *testing.T, text string) []string {
 	t.Helper()
-	return []string{programtest.Script(t, "provider", "read -r request\nop=${request#*operation\\\":\\\"}\nop=${op%%\\\"*}\n"+
-		`[ "$op" = describe ] && { echo '`+said+"'; exit 0; }\n"+text)}
+	return []string{programtest.Script(t, "provider",
+		"read -r request\nop=${request#*operation\\\":\\\"}\nop=${op%%\\\"*}\n"+
+			`[ "$op" = describe ] && { echo '`+said+"'; exit 0; }\n"+text)}
 }
 
 func open(t *testing.T, o external.Options) *external.Provider {
@@ -57,13 +59,14 @@ var (
 // changes is every call that changes something.
 func changes(p *external.Provider) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"start":     func(ctx context.Context) error { return p.Start(ctx, ref) },
-		"reboot":    func(ctx context.Context) error { return p.Reboot(ctx, ref) },
-		"power-off": func(ctx context.Context) error { return p.PowerOff(ctx, ref) },
-		"create":    func(ctx context.Context) error { return p.Create(ctx, order) },
-		"delete":    func(ctx context.Context) error { return p.Delete(ctx, ref) },
-		"certify":   func(ctx context.Context) error { return p.Certify(ctx, ref) },
-		"resume":    func(ctx context.Context) error { return p.Resume(ctx, ref) }, "soft-reboot": func(ctx context.Context) error { return p.RebootSoft(ctx, ref) },
+		"start":         func(ctx context.Context) error { return p.Start(ctx, ref) },
+		"reboot":        func(ctx context.Context) error { return p.Reboot(ctx, ref) },
+		"power-off":     func(ctx context.Context) error { return p.PowerOff(ctx, ref) },
+		"create":        func(ctx context.Context) error { return p.Create(ctx, order) },
+		"delete":        func(ctx context.Context) error { return p.Delete(ctx, ref) },
+		"certify":       func(ctx context.Context) error { return p.Certify(ctx, ref) },
+		"resume":        func(ctx context.Context) error { return p.Resume(ctx, ref) },
+		"soft-reboot":   func(ctx context.Context) error { return p.RebootSoft(ctx, ref) },
 		"rebuild":       func(ctx context.Context) error { return p.Rebuild(ctx, order) },
 		"keep":          func(ctx context.Context) error { return p.Keep(ctx, ref, "web-1") },
 		"restore":       func(ctx context.Context) error { return p.Restore(ctx, ref, "web-1") },
@@ -95,20 +98,32 @@ func TestAChangeWithoutAPlainAnswerHasAnUnknownOutcome(t *testing.T) {
 		read fault.Kind // of calls that only look
 		want string
 	}{
-		"it says nothing":           {"exit 0", fault.Transient, "exit code 0 and without an answer"},
-		"it fails":                  {"echo 'no such socket' >&2; exit 3", fault.Transient, "exit code 3 and without an answer; it said: no such socket"},
-		"it is killed":              {"kill -9 $$", fault.Transient, "a signal"},
-		"it says what is no JSON":   {"echo Hello, world", fault.Permanent, `begins with "Hello, world"`},
-		"it says half":              {`printf '{"result": {'`, fault.Permanent, `begins with "{\"result\": {"`},
-		"it says two things":        {`echo '{"result": {}} {"result": {}}'`, fault.Permanent, "not one JSON object"},
-		"it has both":               {`echo '{"result": {}, "error": {"kind": "transient"}}'`, fault.Permanent, "both"},
-		"it has neither":            {`echo '{}'`, fault.Permanent, "neither"},
-		"a result that is null":     {`echo '{"result": null}'`, fault.Permanent, "neither"},
-		"a kind that there is not":  {`echo '{"error": {"kind": "oops"}}'`, fault.Permanent, `kind is "oops"`},
-		"the lease is hale's":       {`echo '{"error": {"kind": "lease lost"}}'`, fault.Permanent, `kind is "lease lost"`},
+		"it says nothing": {"exit 0", fault.Transient, "exit code 0 and without an answer"},
+		"it fails": {
+			"echo 'no such socket' >&2; exit 3",
+			fault.Transient,
+			"exit code 3 and without an answer; it said: no such socket",
+		},
+		"it is killed":             {"kill -9 $$", fault.Transient, "a signal"},
+		"it says what is no JSON":  {"echo Hello, world", fault.Permanent, `begins with "Hello, world"`},
+		"it says half":             {`printf '{"result": {'`, fault.Permanent, `begins with "{\"result\": {"`},
+		"it says two things":       {`echo '{"result": {}} {"result": {}}'`, fault.Permanent, "not one JSON object"},
+		"it has both":              {`echo '{"result": {}, "error": {"kind": "transient"}}'`, fault.Permanent, "both"},
+		"it has neither":           {`echo '{}'`, fault.Permanent, "neither"},
+		"a result that is null":    {`echo '{"result": null}'`, fault.Permanent, "neither"},
+		"a kind that there is not": {`echo '{"error": {"kind": "oops"}}'`, fault.Permanent, `kind is "oops"`},
+		"the lease is hale's": {
+			`echo '{"error": {"kind": "lease lost"}}'`,
+			fault.Permanent,
+			`kind is "lease lost"`,
+		},
 		"a result, and it fails":    {`echo '{"result": {}}'; exit 1`, fault.Transient, "ended with exit code 1"},
 		"a result of another shape": {`echo '{"result": []}'`, fault.Permanent, "cannot be read"},
-		"far too much":              {"yes '{\"result\": {}}' | head -c 70000000", fault.Permanent, "longer than 64 MiB"},
+		"far too much": {
+			"yes '{\"result\": {}}' | head -c 70000000",
+			fault.Permanent,
+			"longer than 64 MiB",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +133,8 @@ func TestAChangeWithoutAPlainAnswerHasAnUnknownOutcome(t *testing.T) {
 				if name == "far too much" && !few[op] {
 					continue
 				}
-				if err := call(t.Context()); !fault.Is(err, fault.UnknownOutcome) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "external."+op) {
+				if err := call(t.Context()); !fault.Is(err, fault.UnknownOutcome) ||
+					!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "external."+op) {
 					t.Errorf("%s: %.300v", op, err)
 				}
 			}
@@ -134,13 +150,17 @@ func TestAChangeWithoutAPlainAnswerHasAnUnknownOutcome(t *testing.T) {
 	}
 }
 
-// Each change takes effect and its answer does not come in time: the outcome is unknown, it was done once, and the program is gone with all that
-// it started.
+// Each change takes effect and its answer does not come in time: the outcome is unknown, it was done once, and the
+// program is gone with all that it started.
 func TestAChangeThatTakesEffectAndTimesOutIsDoneOnceAndLeavesNobody(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := open(t, external.Options{Parallel: 20, Command: script(t, `echo $$ >>"$DIR/$op"; sleep 600 & echo $! >>"$DIR/$op"; wait`),
-		Env: []external.Variable{{Name: "DIR", Plain: dir}}})
+	p := open(t,
+		external.Options{
+			Parallel: 20,
+			Command:  script(t, `echo $$ >>"$DIR/$op"; sleep 600 & echo $! >>"$DIR/$op"; wait`),
+			Env:      []external.Variable{{Name: "DIR", Plain: dir}},
+		})
 	if _, err := p.Describe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -207,23 +227,36 @@ func TestWhatAProgramSaysIsReadWithCare(t *testing.T) {
 	t.Parallel()
 	instance := `"id": "i-1", "name": "web-1", "power": "running"`
 	for name, c := range map[string]struct{ list, want string }{
-		"nothing is there":       {`{"instances": []}`, ""},
-		"one":                    {`{"instances": [{` + instance + `}]}`, ""},
-		"no id":                  {`{"instances": [{"name": "web-1", "power": "off"}]}`, "has no id"},
-		"no name":                {`{"instances": [{"id": "i-1", "power": "off"}]}`, "has no name"},
-		"a power nobody knows":   {`{"instances": [{"id": "i-1", "name": "n", "power": "up"}]}`, `power is "up"`},
-		"a stop nobody knows":    {`{"instances": [{` + instance + `, "stop": "whim"}]}`, `stop is "whim"`},
-		"gone is hale's to say":  {`{"instances": [{"id": "i-1", "name": "n", "power": "gone"}]}`, `power is "gone"`},
-		"no address":             {`{"instances": [{` + instance + `, "address": "nowhere"}]}`, "nowhere"},
-		"half a mark":            {`{"instances": [{` + instance + `, "mark": {"machine": "web-1"}}]}`, "mark lacks"},
-		"twice":                  {`{"instances": [{` + instance + `}, {` + instance + `}]}`, "there twice"},
-		"a host nobody named":    {`{"instances": [{` + instance + `, "host": "h9"}]}`, `host "h9"`},
-		"no hosts":               {`{"instances": [], "hosts": []}`, "names no host"},
-		"a host twice":           {`{"instances": [], "hosts": [{"name": "a"}, {"name": "a"}]}`, "there twice"},
-		"one host is down":       {`{"instances": [], "hosts": [{"name": "a"}, {"name": "b", "error": {"kind": "transient", "message": "m"}}]}`, ""},
-		"on a host that is down": {`{"instances": [{` + instance + `, "host": "b"}], "hosts": [{"name": "a"}, {"name": "b", "error": {"kind": "transient"}}]}`, "not among"},
-		"all hosts are down":     {`{"instances": [], "hosts": [{"name": "b", "error": {"kind": "transient", "message": "power cut"}}]}`, "power cut"},
-		"a host's odd error":     {`{"instances": [], "hosts": [{"name": "b", "error": {"kind": "oops"}}]}`, `kind is "oops"`},
+		"nothing is there":      {`{"instances": []}`, ""},
+		"one":                   {`{"instances": [{` + instance + `}]}`, ""},
+		"no id":                 {`{"instances": [{"name": "web-1", "power": "off"}]}`, "has no id"},
+		"no name":               {`{"instances": [{"id": "i-1", "power": "off"}]}`, "has no name"},
+		"a power nobody knows":  {`{"instances": [{"id": "i-1", "name": "n", "power": "up"}]}`, `power is "up"`},
+		"a stop nobody knows":   {`{"instances": [{` + instance + `, "stop": "whim"}]}`, `stop is "whim"`},
+		"gone is hale's to say": {`{"instances": [{"id": "i-1", "name": "n", "power": "gone"}]}`, `power is "gone"`},
+		"no address":            {`{"instances": [{` + instance + `, "address": "nowhere"}]}`, "nowhere"},
+		"half a mark":           {`{"instances": [{` + instance + `, "mark": {"machine": "web-1"}}]}`, "mark lacks"},
+		"twice":                 {`{"instances": [{` + instance + `}, {` + instance + `}]}`, "there twice"},
+		"a host nobody named":   {`{"instances": [{` + instance + `, "host": "h9"}]}`, `host "h9"`},
+		"no hosts":              {`{"instances": [], "hosts": []}`, "names no host"},
+		"a host twice":          {`{"instances": [], "hosts": [{"name": "a"}, {"name": "a"}]}`, "there twice"},
+		"one host is down": {
+			`{"instances": [], "hosts": [{"name": "a"}, {"name": "b", "error": {"kind": "transient", "message": "m"}}]}`,
+			"",
+		},
+		"on a host that is down": {
+			`{"instances": [{` + instance +
+				`, "host": "b"}], "hosts": [{"name": "a"}, {"name": "b", "error": {"kind": "transient"}}]}`,
+			"not among",
+		},
+		"all hosts are down": {
+			`{"instances": [], "hosts": [{"name": "b", "error": {"kind": "transient", "message": "power cut"}}]}`,
+			"power cut",
+		},
+		"a host's odd error": {
+			`{"instances": [], "hosts": [{"name": "b", "error": {"kind": "oops"}}]}`,
+			`kind is "oops"`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -239,7 +272,9 @@ func TestWhatAProgramSaysIsReadWithCare(t *testing.T) {
 func TestAnAnswerAboutAnotherInstanceIsNone(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
-		"another id": `{"instance": {"id": "i-2", "name": "n", "power": "off"}}`, "another host": `{"instance": {"id": "i-1", "host": "h", "name": "n", "power": "off"}}`, "none": `{}`,
+		"another id":   `{"instance": {"id": "i-2", "name": "n", "power": "off"}}`,
+		"another host": `{"instance": {"id": "i-1", "host": "h", "name": "n", "power": "off"}}`,
+		"none":         `{}`,
 	} {
 		p := open(t, external.Options{Command: script(t, `echo '{"result": `+answer+`}'`)})
 		if _, err := p.Get(t.Context(), ref); !fault.Is(err, fault.Permanent) {
@@ -250,8 +285,13 @@ func TestAnAnswerAboutAnotherInstanceIsNone(t *testing.T) {
 
 func TestAProgramsOwnErrorKeepsItsKind(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []fault.Kind{fault.NotFound, fault.Conflict, fault.Throttled, fault.Quota, fault.Transient, fault.Permanent, fault.NoSpace, fault.UnknownOutcome} {
-		p := open(t, external.Options{Command: script(t, fmt.Sprintf(`echo '{"error": {"kind": %q, "message": "so it is"}}'; exit 1`, kind))})
+	for _, kind := range []fault.Kind{
+		fault.NotFound, fault.Conflict, fault.Throttled, fault.Quota, fault.Transient, fault.Permanent, fault.NoSpace,
+		fault.UnknownOutcome,
+	} {
+		p := open(t, external.Options{
+			Command: script(t, fmt.Sprintf(`echo '{"error": {"kind": %q, "message": "so it is"}}'; exit 1`, kind)),
+		})
 		if err := p.Create(t.Context(), order); !fault.Is(err, kind) || !strings.Contains(err.Error(), "so it is") {
 			t.Errorf("%s: %v", kind, err)
 		}
@@ -266,7 +306,9 @@ func TestWhatAProgramDoesNotHaveItIsNotAskedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := programtest.Write(plain[0], strings.Replace(string(text), said, `{"result": {"contract": 1, "name": "t", "abilities": []}}`, 1)); err != nil {
+	if err := programtest.Write(plain[0],
+		strings.Replace(string(text), said, `{"result": {"contract": 1, "name": "t", "abilities": []}}`,
+			1)); err != nil {
 		t.Fatal(err)
 	}
 	p := open(t, external.Options{Command: plain, Env: []external.Variable{{Name: "DIR", Plain: dir}}})
@@ -306,8 +348,11 @@ func TestAProgramThatIsNotThereOrSpeaksOtherwiseChangesNothing(t *testing.T) {
 	}{
 		"missing":         {[]string{"/nonexistent/provider"}, fault.Transient},
 		"another version": {[]string{"/bin/echo", `{"result": {"contract": 2, "name": "t"}}`}, fault.Invalid},
-		"an odd ability":  {[]string{"/bin/echo", `{"result": {"contract": 1, "name": "t", "abilities": ["fly"]}}`}, fault.Invalid},
-		"no words":        {[]string{"/bin/true"}, fault.Transient},
+		"an odd ability": {
+			[]string{"/bin/echo", `{"result": {"contract": 1, "name": "t", "abilities": ["fly"]}}`},
+			fault.Invalid,
+		},
+		"no words": {[]string{"/bin/true"}, fault.Transient},
 	} {
 		p := open(t, external.Options{Command: c.command})
 		for op, call := range changes(p) {
@@ -318,7 +363,8 @@ func TestAProgramThatIsNotThereOrSpeaksOtherwiseChangesNothing(t *testing.T) {
 	}
 }
 
-// TestS75AProgramsSecretsAreInItsEnvironmentAndNowhereElse: not in arguments, logs or errors, whatever the program says.
+// TestS75AProgramsSecretsAreInItsEnvironmentAndNowhereElse: not in arguments, logs or errors, whatever the program
+// says.
 func TestS75AProgramsSecretsAreInItsEnvironmentAndNowhereElse(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "token")
@@ -330,9 +376,13 @@ func TestS75AProgramsSecretsAreInItsEnvironmentAndNowhereElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	o := external.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Env: []external.Variable{{Name: "TOKEN", Secret: kept}},
-		Command: script(t, `[ "$op" = list ] && [ "$TOKEN" = hunter2-and-more ] && { echo '{"result": {"instances": []}}'; exit; }
-echo "my token is $TOKEN" >&2; [ "$op" = start ] && { echo "$TOKEN"; exit; }; echo "{\"error\": {\"kind\": \"permanent\", \"message\": \"$TOKEN is refused\"}}"`)}
+	o := external.Options{
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Env:    []external.Variable{{Name: "TOKEN", Secret: kept}},
+		Command: script(t,
+			`[ "$op" = list ] && [ "$TOKEN" = hunter2-and-more ] && { echo '{"result": {"instances": []}}'; exit; }
+echo "my token is $TOKEN" >&2; [ "$op" = start ] && { echo "$TOKEN"; exit; }; echo "{\"error\": {\"kind\": \"permanent\", \"message\": \"$TOKEN is refused\"}}"`),
+	}
 	p := open(t, o)
 	if _, err := p.List(t.Context()); err != nil {
 		t.Error(err)
@@ -357,7 +407,8 @@ func TestWhatAProgramComplainsOfIsLoggedWithinBounds(t *testing.T) {
 	if err := p.Start(t.Context(), ref); err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(log.String(), "\n"); n != 20 || log.Len() > 10_000 || !strings.Contains(log.String(), "more than is logged") {
+	if n := strings.Count(log.String(), "\n"); n != 20 || log.Len() > 10_000 ||
+		!strings.Contains(log.String(), "more than is logged") {
 		t.Errorf("%d lines, %d bytes", n, log.Len())
 	}
 }
@@ -365,7 +416,8 @@ func TestWhatAProgramComplainsOfIsLoggedWithinBounds(t *testing.T) {
 func TestAMistypedKeyIsSaidOnceAndAnErrorInAnExamination(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	command := script(t, `echo '{"result": {"instances": [{"id": "i-1", "name": "n", "power": "running", "adress": "10.0.0.1"}]}}'`)
+	command := script(t,
+		`echo '{"result": {"instances": [{"id": "i-1", "name": "n", "power": "running", "adress": "10.0.0.1"}]}}'`)
 	p := open(t, external.Options{Command: command, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	for range 3 {
 		if _, err := p.List(t.Context()); err != nil {
@@ -386,7 +438,8 @@ func TestOnlySoManyProgramsRunAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := open(t, external.Options{Parallel: 1, Env: []external.Variable{{Name: "DIR", Plain: dir}},
-		Command: script(t, `[ "$op" = list ] && { echo '{"result": {"instances": []}}'; exit; }; echo "$op" >>"$DIR/begun"; sleep 600`)})
+		Command: script(t,
+			`[ "$op" = list ] && { echo '{"result": {"instances": []}}'; exit; }; echo "$op" >>"$DIR/begun"; sleep 600`)})
 	ctx, cancel := context.WithCancel(t.Context())
 	first := make(chan error, 1)
 	go func() { first <- p.Start(ctx, ref) }()

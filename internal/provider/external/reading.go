@@ -23,7 +23,8 @@ func (p *Provider) Identity(ctx context.Context) (map[fleet.HostName]string, err
 	ids := map[fleet.HostName]string{}
 	for host, id := range said.Identities {
 		if id == "" {
-			return nil, p.fail(r, fault.Permanent, fmt.Errorf("host %q has an empty identity; a host that cannot be asked is left out", host))
+			return nil, p.fail(r, fault.Permanent,
+				fmt.Errorf("host %q has an empty identity; a host that cannot be asked is left out", host))
 		}
 		ids[fleet.HostName(host)] = id
 	}
@@ -58,7 +59,8 @@ func (p *Provider) Get(ctx context.Context, ref provider.Ref) (fleet.Instance, e
 		return fleet.Instance{}, err
 	}
 	if said.Instance == nil {
-		return fleet.Instance{}, p.fail(r, fault.Permanent, errors.New("its result has no instance; one that is not there is an error of the kind \"not found\""))
+		return fleet.Instance{}, p.fail(r, fault.Permanent,
+			errors.New("its result has no instance; one that is not there is an error of the kind \"not found\""))
 	}
 	i, err := said.Instance.instance()
 	if err == nil && (i.ID != ref.ID || i.Host != ref.Host) {
@@ -104,7 +106,8 @@ func (l listed) listing() (provider.Listing, error) {
 		case seen[place{i.Host, i.ID}]:
 			return out, fmt.Errorf("instance %s is there twice", i.ID)
 		case !answered[i.Host]:
-			return out, fmt.Errorf("instance %s is on host %q, which is not among the hosts that answered", i.ID, i.Host)
+			return out, fmt.Errorf("instance %s is on host %q, which is not among the hosts that answered",
+				i.ID, i.Host)
 		}
 		seen[place{i.Host, i.ID}] = true
 		out.Instances = append(out.Instances, i)
@@ -134,15 +137,27 @@ func (h hostAnswer) answer() (provider.HostAnswer, error) {
 }
 
 var (
-	powers = []fleet.Power{fleet.PowerUnknown, fleet.PowerRunning, fleet.PowerOff, fleet.PowerPaused, fleet.PowerCrashed, fleet.PowerError}
-	stops  = []fleet.Stop{fleet.StopUnknown, fleet.StopGuest, fleet.StopExternal, fleet.StopShutdown, fleet.StopCrash, fleet.StopIOError, fleet.StopMoved}
+	powers = []fleet.Power{
+		fleet.PowerUnknown, fleet.PowerRunning, fleet.PowerOff, fleet.PowerPaused, fleet.PowerCrashed,
+		fleet.PowerError,
+	}
+	stops = []fleet.Stop{
+		fleet.StopUnknown, fleet.StopGuest, fleet.StopExternal, fleet.StopShutdown, fleet.StopCrash, fleet.StopIOError,
+		fleet.StopMoved,
+	}
 )
 
 // instance reads one instance. What is not in the closed sets is an error: nobody would know what it means.
 func (i *instance) instance() (fleet.Instance, error) {
 	out := fleet.Instance{
-		ID: fleet.InstanceID(i.ID), Name: i.Name, Host: fleet.HostName(i.Host), Power: fleet.Power(i.Power), Stop: fleet.Stop(i.Stop),
-		Network: i.Network, Storage: i.Storage, Metadata: fleet.MetadataOf(i.Metadata),
+		ID:       fleet.InstanceID(i.ID),
+		Name:     i.Name,
+		Host:     fleet.HostName(i.Host),
+		Power:    fleet.Power(i.Power),
+		Stop:     fleet.Stop(i.Stop),
+		Network:  i.Network,
+		Storage:  i.Storage,
+		Metadata: fleet.MetadataOf(i.Metadata),
 	}
 	var err error
 	switch {
@@ -170,11 +185,17 @@ func (i *instance) instance() (fleet.Instance, error) {
 
 func (m mark) mark() (fleet.Mark, error) {
 	if m.Installation == "" || m.Machine == "" || m.Generation == 0 {
-		return fleet.Mark{}, errors.New("its mark lacks installation, machine or generation; an instance without one has mark null")
+		return fleet.Mark{}, errors.New("its mark lacks installation, machine or generation; an instance without one " +
+			"has mark null")
 	}
 	return fleet.Mark{
-		Installation: fleet.Installation(m.Installation), Fleet: fleet.Name(m.Fleet), Machine: fleet.MachineName(m.Machine),
-		Generation: fleet.Generation(m.Generation), Certified: m.Certified, Built: m.Built.UTC(), Kept: m.Kept,
-		Instance: fleet.InstanceID(m.Instance),
+		Installation: fleet.Installation(m.Installation),
+		Fleet:        fleet.Name(m.Fleet),
+		Machine:      fleet.MachineName(m.Machine),
+		Generation:   fleet.Generation(m.Generation),
+		Certified:    m.Certified,
+		Built:        m.Built.UTC(),
+		Kept:         m.Kept,
+		Instance:     fleet.InstanceID(m.Instance),
 	}, nil
 }

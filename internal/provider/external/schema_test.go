@@ -22,20 +22,50 @@ type object = map[string]any
 
 // operations are all of the contract, with the type of their results; nil: lines of events.
 var operations = map[operation]any{
-	opDescribe: description{}, opIdentity: identities{}, opList: listed{}, opGet: got{}, opStart: nothing{}, opReboot: nothing{}, opPowerOff: nothing{},
-	opCreate: nothing{}, opDelete: nothing{}, opCertify: nothing{}, opResume: nothing{}, opSoftReboot: nothing{}, opRebuild: nothing{}, opKeep: nothing{},
-	opRestore: nothing{}, opSnapshot: copied{}, opDropSnapshot: nothing{}, opPingGuest: nothing{}, opConsole: shown{}, opScreenshot: shown{}, opWatch: nil,
-	opStarts: noted{}, opNoteStart: nothing{}, opForgetStart: nothing{},
+	opDescribe:     description{},
+	opIdentity:     identities{},
+	opList:         listed{},
+	opGet:          got{},
+	opStart:        nothing{},
+	opReboot:       nothing{},
+	opPowerOff:     nothing{},
+	opCreate:       nothing{},
+	opDelete:       nothing{},
+	opCertify:      nothing{},
+	opResume:       nothing{},
+	opSoftReboot:   nothing{},
+	opRebuild:      nothing{},
+	opKeep:         nothing{},
+	opRestore:      nothing{},
+	opSnapshot:     copied{},
+	opDropSnapshot: nothing{},
+	opPingGuest:    nothing{},
+	opConsole:      shown{},
+	opScreenshot:   shown{},
+	opWatch:        nil,
+	opStarts:       noted{},
+	opNoteStart:    nothing{},
+	opForgetStart:  nothing{},
 }
 
 // needed are the fields of answers that must be there, by their types; the others count as empty.
 var needed = map[reflect.Type][]string{
-	reflect.TypeFor[description](): {"contract"}, reflect.TypeFor[identities](): {"identities"}, reflect.TypeFor[got](): {"instance"}, reflect.TypeFor[noted](): {"starts"},
-	reflect.TypeFor[instance](): {"id", "name", "power"}, reflect.TypeFor[mark](): {"installation", "machine", "generation"}, reflect.TypeFor[trouble](): {"kind"},
+	reflect.TypeFor[description](): {"contract"},
+	reflect.TypeFor[identities]():  {"identities"},
+	reflect.TypeFor[got]():         {"instance"},
+	reflect.TypeFor[noted]():       {"starts"},
+	reflect.TypeFor[instance]():    {"id", "name", "power"},
+	reflect.TypeFor[mark]():        {"installation", "machine", "generation"},
+	reflect.TypeFor[trouble]():     {"kind"},
 }
 
 // words are the closed sets, by the type and the field that has one of them.
-var words = map[string]any{"instance.power": powers, "instance.stop": stops, "trouble.kind": kinds, "description.abilities": Abilities()}
+var words = map[string]any{
+	"instance.power":        powers,
+	"instance.stop":         stops,
+	"trouble.kind":          kinds,
+	"description.abilities": Abilities(),
+}
 
 // contract describes requests and answers as JSON Schema.
 func contract() object {
@@ -46,8 +76,18 @@ func contract() object {
 		names = append(names, string(op))
 		if result != nil {
 			d.all["answer-"+string(op)] = object{"oneOf": []any{
-				object{"type": "object", "properties": object{"result": d.of(reflect.TypeOf(result), true)}, "required": []string{"result"}, "additionalProperties": false},
-				object{"type": "object", "properties": object{"error": d.of(reflect.TypeFor[trouble](), true)}, "required": []string{"error"}, "additionalProperties": false},
+				object{
+					"type":                 "object",
+					"properties":           object{"result": d.of(reflect.TypeOf(result), true)},
+					"required":             []string{"result"},
+					"additionalProperties": false,
+				},
+				object{
+					"type":                 "object",
+					"properties":           object{"error": d.of(reflect.TypeFor[trouble](), true)},
+					"required":             []string{"error"},
+					"additionalProperties": false,
+				},
 			}}
 		}
 	}
@@ -56,8 +96,9 @@ func contract() object {
 	d.of(reflect.TypeFor[event](), true)
 	return object{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "The contract of exec providers, version 1",
-		"description": "A request is $defs/request; the answer to an operation is $defs/answer-OPERATION; a line of watch is $defs/event. What they mean: exec-provider.md.",
-		"$ref":        ask["$ref"], "$defs": d.all,
+		"description": "A request is $defs/request; the answer to an operation is $defs/answer-OPERATION; a line of " +
+			"watch is $defs/event. What they mean: exec-provider.md.",
+		"$ref": ask["$ref"], "$defs": d.all,
 	}
 }
 
@@ -240,24 +281,48 @@ func TestTheContractsSchemaJudgesAsHaleDoes(t *testing.T) {
 		of, text string
 		fits     bool
 	}{
-		"a request":                 {"request", `{"hale": 1, "operation": "get", "seconds": 1, "instance": {"id": "i", "host": "", "adopted": false, "mark": ` + mark + `}}`, true},
+		"a request": {
+			"request",
+			`{"hale": 1, "operation": "get", "seconds": 1, "instance": {"id": "i", "host": "", "adopted": false, "mark": ` + mark + `}}`,
+			true,
+		},
 		"one that hale never sends": {"request", `{"hale": 1, "operation": "explode", "seconds": 1}`, false},
 		"one without a limit":       {"request", `{"hale": 1, "operation": "list"}`, false},
-		"a description":             {"answer-describe", `{"result": {"contract": 1, "name": "x", "abilities": ["console"]}}`, true},
-		"an unknown ability":        {"answer-describe", `{"result": {"contract": 1, "abilities": ["fly"]}}`, false},
-		"an empty list":             {"answer-list", `{"result": {"instances": []}}`, true},
-		"an instance":               {"answer-get", `{"result": {"instance": {"id": "i", "name": "n", "power": "off", "mark": null}}}`, true},
-		"one with a mark":           {"answer-get", `{"result": {"instance": {"id": "i", "name": "n", "power": "off", "mark": ` + mark + `}}}`, true},
-		"one without power":         {"answer-get", `{"result": {"instance": {"id": "i", "name": "n"}}}`, false},
-		"no instance":               {"answer-get", `{"result": {"instance": null}}`, false},
-		"a word of one's own":       {"answer-get", `{"result": {"instance": {"id": "i", "name": "n", "power": "asleep"}}}`, false},
-		"a mistyped key":            {"answer-get", `{"result": {"instance": {"id": "i", "name": "n", "power": "off", "adress": ""}}}`, false},
-		"nothing":                   {"answer-start", `{"result": {}}`, true},
-		"an error":                  {"answer-start", `{"error": {"kind": "conflict", "message": "it runs"}}`, true},
-		"an unknown kind":           {"answer-start", `{"error": {"kind": "sad"}}`, false},
-		"both":                      {"answer-start", `{"result": {}, "error": {"kind": "conflict"}}`, false},
-		"neither":                   {"answer-start", `{}`, false},
-		"an event":                  {"event", `{"instance": "i"}`, true},
+		"a description": {
+			"answer-describe",
+			`{"result": {"contract": 1, "name": "x", "abilities": ["console"]}}`,
+			true,
+		},
+		"an unknown ability": {"answer-describe", `{"result": {"contract": 1, "abilities": ["fly"]}}`, false},
+		"an empty list":      {"answer-list", `{"result": {"instances": []}}`, true},
+		"an instance": {
+			"answer-get",
+			`{"result": {"instance": {"id": "i", "name": "n", "power": "off", "mark": null}}}`,
+			true,
+		},
+		"one with a mark": {
+			"answer-get",
+			`{"result": {"instance": {"id": "i", "name": "n", "power": "off", "mark": ` + mark + `}}}`,
+			true,
+		},
+		"one without power": {"answer-get", `{"result": {"instance": {"id": "i", "name": "n"}}}`, false},
+		"no instance":       {"answer-get", `{"result": {"instance": null}}`, false},
+		"a word of one's own": {
+			"answer-get",
+			`{"result": {"instance": {"id": "i", "name": "n", "power": "asleep"}}}`,
+			false,
+		},
+		"a mistyped key": {
+			"answer-get",
+			`{"result": {"instance": {"id": "i", "name": "n", "power": "off", "adress": ""}}}`,
+			false,
+		},
+		"nothing":         {"answer-start", `{"result": {}}`, true},
+		"an error":        {"answer-start", `{"error": {"kind": "conflict", "message": "it runs"}}`, true},
+		"an unknown kind": {"answer-start", `{"error": {"kind": "sad"}}`, false},
+		"both":            {"answer-start", `{"result": {}, "error": {"kind": "conflict"}}`, false},
+		"neither":         {"answer-start", `{}`, false},
+		"an event":        {"event", `{"instance": "i"}`, true},
 	} {
 		if err := judge(c.of, c.text); (err == nil) != c.fits {
 			t.Errorf("%s: %v", name, err)

@@ -17,7 +17,8 @@ func (p *Provider) Starts(ctx context.Context, of fleet.Installation) (map[fleet
 		return nil, err
 	}
 	if len(said.Starts) == 0 {
-		return nil, p.fail(r, fault.Transient, errors.New("its result names no host that answers; one without a note has an empty list"))
+		return nil, p.fail(r, fault.Transient,
+			errors.New("its result names no host that answers; one without a note has an empty list"))
 	}
 	starts := make(map[fleet.HostName][]fleet.StartName, len(said.Starts))
 	for host, names := range said.Starts {

@@ -23,8 +23,8 @@ const (
 	lasted        = 10 * time.Second
 )
 
-// Watch implements provider.Watcher. It runs the program with the operation watch for as long as ctx lasts, and again when it ends. For a
-// program that does not watch it does nothing.
+// Watch implements provider.Watcher. It runs the program with the operation watch for as long as ctx lasts, and again
+// when it ends. For a program that does not watch it does nothing.
 func (p *Provider) Watch(ctx context.Context, changed func(provider.Event)) error {
 	for pause := shortestPause; ctx.Err() == nil; pause = min(2*pause, longestPause) {
 		began := time.Now()
@@ -59,7 +59,8 @@ func await(ctx context.Context, d time.Duration) {
 	}
 }
 
-// watch runs the program once, and says how it ended; nil: it cannot watch. Its standard input stays open, so that it notices when hale is gone.
+// watch runs the program once, and says how it ended; nil: it cannot watch. Its standard input stays open, so that it
+// notices when hale is gone.
 func (p *Provider) watch(ctx context.Context, changed func(provider.Event)) error {
 	if d, err := p.describe(ctx); err != nil || !slices.Contains(d.Abilities, abilityWatch) {
 		return err

@@ -15,12 +15,14 @@ import (
 	"hale/internal/provider"
 )
 
-// The daemon waits for an agent in its own time: five seconds for the greeting alone, whatever it is told, and while it waits, one of its
-// few workers is taken. So there is at most one question per domain, and agentsAtOnce per host; whoever asks meanwhile waits for its
-// answer. A question is not cut short with its asker: cutting the connection would not end it at the daemon.
+// The daemon waits for an agent in its own time: five seconds for the greeting alone, whatever it is told, and while it
+// waits, one of its few workers is taken. So there is at most one question per domain, and agentsAtOnce per host;
+// whoever asks meanwhile waits for its answer. A question is not cut short with its asker: cutting the connection would
+// not end it at the daemon.
 const (
 	agentsAtOnce = 8
-	// agentLimit is after what time a question is given up for good: the daemon waits no longer for greeting and answer.
+	// agentLimit is after what time a question is given up for good: the daemon waits no longer for greeting and
+	// answer.
 	agentLimit = 20 * time.Second
 	agentPing  = `{"execute":"guest-ping"}`
 	// errAgentCommandTimeout is VIR_ERR_AGENT_COMMAND_TIMEOUT, which the client does not know yet.
@@ -46,8 +48,9 @@ type asking struct {
 	err  error
 }
 
-// PingGuest asks QEMU's guest agent. When it does not answer, the daemon is asked for the instance's state: a daemon that answers that at once,
-// and has nothing from the agent, speaks of the agent; one that is silent itself says nothing (fault.Transient).
+// PingGuest asks QEMU's guest agent. When it does not answer, the daemon is asked for the instance's state: a daemon
+// that answers that at once, and has nothing from the agent, speaks of the agent; one that is silent itself says
+// nothing (fault.Transient).
 func (p *Provider) PingGuest(ctx context.Context, ref provider.Ref) error {
 	const op = "libvirt.ping-guest"
 	h, err := p.host(op, ref)
@@ -133,7 +136,8 @@ func (p *Provider) askAgent(ctx context.Context, h *host, op string, id fleet.In
 	switch {
 	case err == nil:
 		return nil
-	case isCode(err, golibvirt.ErrAgentUnresponsive), isCode(err, golibvirt.ErrAgentUnsynced), isCode(err, errAgentCommandTimeout):
+	case isCode(err, golibvirt.ErrAgentUnresponsive), isCode(err, golibvirt.ErrAgentUnsynced),
+		isCode(err, errAgentCommandTimeout):
 		return s.conflict(err)
 	case isCode(err, golibvirt.ErrOperationInvalid):
 		if power, perr := s.power(dom); perr == nil && power != fleet.PowerRunning {

@@ -16,7 +16,8 @@ import (
 	"hale/internal/provider"
 )
 
-// The shelf is the XML element in which a domain that was put aside remembers the disks that it gave up, as they were attached.
+// The shelf is the XML element in which a domain that was put aside remembers the disks that it gave up, as they were
+// attached.
 const (
 	shelfSpace  = "urn:hale:shelf:1"
 	shelfPrefix = "haleshelf"
@@ -43,7 +44,8 @@ func (p *Provider) Restore(ctx context.Context, ref provider.Ref, name string) e
 	}, false)
 }
 
-// putAside does what it takes to an instance that is off and bears the mark, and then writes into the mark whether it is kept.
+// putAside does what it takes to an instance that is off and bears the mark, and then writes into the mark whether it
+// is kept.
 func (p *Provider) putAside(
 	ctx context.Context, c claim, change func(*session, golibvirt.Domain) error, kept bool,
 ) error {
@@ -103,7 +105,8 @@ func (s *session) keptDisks(dom golibvirt.Domain, mark fleet.Mark) ([]libvirtxml
 	var out []libvirtxml.DomainDisk
 	for _, disk := range d.Devices.Disks {
 		file := path.Base(fileOf(disk))
-		if strings.HasPrefix(file, string(mark.Machine)+".") && strings.HasSuffix(file, "."+string(mark.Installation)+keptSuffix) {
+		if strings.HasPrefix(file, string(mark.Machine)+".") &&
+			strings.HasSuffix(file, "."+string(mark.Installation)+keptSuffix) {
 			out = append(out, disk)
 		}
 	}
@@ -126,7 +129,9 @@ func (s *session) shelve(dom golibvirt.Domain, mark fleet.Mark) error {
 		return err
 	}
 	for _, text := range texts {
-		if err := s.write(func() error { return s.DomainDetachDeviceFlags(dom, text, uint32(golibvirt.DomainAffectConfig)) }); err != nil {
+		if err := s.write(func() error {
+			return s.DomainDetachDeviceFlags(dom, text, uint32(golibvirt.DomainAffectConfig))
+		}); err != nil {
 			return err
 		}
 	}
@@ -159,7 +164,9 @@ func (s *session) unshelve(dom golibvirt.Domain) error {
 		if has[fileOf(d)] {
 			continue
 		}
-		if err := s.write(func() error { return s.DomainAttachDeviceFlags(dom, text, uint32(golibvirt.DomainAffectConfig)) }); err != nil {
+		if err := s.write(func() error {
+			return s.DomainAttachDeviceFlags(dom, text, uint32(golibvirt.DomainAffectConfig))
+		}); err != nil {
 			return err
 		}
 	}
@@ -188,7 +195,8 @@ func (s *session) writeShelf(dom golibvirt.Domain, texts []string) error {
 }
 
 func (s *session) readShelf(dom golibvirt.Domain) ([]string, error) {
-	text, err := s.DomainGetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{shelfSpace}, golibvirt.DomainAffectCurrent)
+	text, err := s.DomainGetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{shelfSpace},
+		golibvirt.DomainAffectCurrent)
 	if isCode(err, golibvirt.ErrNoDomainMetadata) {
 		return nil, nil
 	}

@@ -110,7 +110,8 @@ func checkOrder(o provider.Order) error {
 	t := o.Template
 	var problems []error
 	if !hostnameLike.MatchString(o.Name) {
-		problems = append(problems, fmt.Errorf("%q cannot be a name: it becomes a host name and part of file names", o.Name))
+		problems = append(problems,
+			fmt.Errorf("%q cannot be a name: it becomes a host name and part of file names", o.Name))
 	}
 	if o.Mark.Installation == "" || o.Mark.Machine == "" {
 		problems = append(problems, errors.New("the mark is not complete"))
@@ -126,7 +127,9 @@ func checkOrder(o provider.Order) error {
 			problems = append(problems, fmt.Errorf("disk %q: only %q can be made without a size", d.Name, rootDisk))
 		}
 		if d.Size > 0 && !diskLike.MatchString(d.Name) {
-			problems = append(problems, fmt.Errorf("disk %q cannot be a disk's name: it becomes a serial number and part of file names", d.Name))
+			problems = append(problems,
+				fmt.Errorf("disk %q cannot be a disk's name: it becomes a serial number and part of file names",
+					d.Name))
 		}
 	}
 	return errors.Join(problems...)
@@ -280,7 +283,8 @@ func (p *Provider) undo(s *session, b *build, failed error) error {
 		err = b.dropFresh(s)
 	}
 	if err != nil {
-		return fault.New(fault.UnknownOutcome, s.op, s.subject, errors.Join(failed, fmt.Errorf("and not undone: %w", err)))
+		return fault.New(fault.UnknownOutcome, s.op, s.subject,
+			errors.Join(failed, fmt.Errorf("and not undone: %w", err)))
 	}
 	s.settled()
 	return fault.New(kind, s.op, s.subject, failed)

@@ -12,10 +12,12 @@ import (
 	"hale/internal/provider"
 )
 
-// volPhysical is VIR_STORAGE_VOL_GET_PHYSICAL: the file's true size, whatever its first bytes, which the guest wrote, pretend to be.
+// volPhysical is VIR_STORAGE_VOL_GET_PHYSICAL: the file's true size, whatever its first bytes, which the guest wrote,
+// pretend to be.
 const volPhysical = 1
 
-// Console implements provider.ConsoleReader: it reads the end of the file that the domain's first serial port, or console, is written to.
+// Console implements provider.ConsoleReader: it reads the end of the file that the domain's first serial port, or
+// console, is written to.
 func (p *Provider) Console(ctx context.Context, ref provider.Ref, limit int) ([]byte, error) {
 	ctx, s, err := p.open(ctx, "libvirt.console", ref)
 	if err != nil {
@@ -28,11 +30,13 @@ func (p *Provider) Console(ctx context.Context, ref provider.Ref, limit int) ([]
 	}
 	file := consoleFile(dom)
 	if file == "" {
-		return nil, s.unsupported(fmt.Errorf("what it writes to its serial port is kept in no file: the domain has no <log file=…> there"))
+		return nil, s.unsupported(fmt.Errorf("what it writes to its serial port is kept in no file: the domain has " +
+			"no <log file=…> there"))
 	}
 	pool, err := s.StoragePoolLookupByTargetPath(path.Dir(file))
 	if isCode(err, golibvirt.ErrNoStoragePool) {
-		return nil, s.unsupported(fmt.Errorf("its console is written to %s, and that folder is no storage pool of the host", file))
+		return nil, s.unsupported(fmt.Errorf("its console is written to %s, and that folder is no storage pool of "+
+			"the host", file))
 	}
 	if err != nil {
 		return nil, s.fault(err)

@@ -26,7 +26,11 @@ func disks(o provider.Order) []disk {
 		if d.Size == 0 {
 			continue
 		}
-		k := disk{Disk: d, file: fmt.Sprintf("%s-g%d-%s-%s%s", o.Name, o.Mark.Generation, d.Name, o.ID, overlaySuffix), made: slices.Contains(o.Made, d.Name)}
+		k := disk{
+			Disk: d,
+			file: fmt.Sprintf("%s-g%d-%s-%s%s", o.Name, o.Mark.Generation, d.Name, o.ID, overlaySuffix),
+			made: slices.Contains(o.Made, d.Name),
+		}
 		if d.Attached() {
 			k.file = keptName(o.Mark, d.Name)
 		}
@@ -35,8 +39,8 @@ func disks(o provider.Order) []disk {
 	return out
 }
 
-// keptName names a kept disk: by the machine, the disk and the installation, so that every instance of the machine finds the same one, and
-// nobody else's. It ends as nothing does that Delete removes: see removable.
+// keptName names a kept disk: by the machine, the disk and the installation, so that every instance of the machine
+// finds the same one, and nobody else's. It ends as nothing does that Delete removes: see removable.
 func keptName(m fleet.Mark, name string) string {
 	return fmt.Sprintf("%s.%s.%s%s", m.Machine, name, m.Installation, keptSuffix)
 }
@@ -50,7 +54,8 @@ func (b *build) findDisks(s *session, p *Provider, plan *blueprint) error {
 			case err != nil:
 				return err
 			case !there && d.made:
-				return s.invalid(fmt.Errorf("the disk %s of %s is missing: there is no %s; put it back, or build the machine without its data",
+				return s.invalid(fmt.Errorf("the disk %s of %s is missing: there is no %s; put it back, or build the "+
+					"machine without its data",
 					d.Name, b.order.Mark.Machine, path.Join(p.stateDir, d.file)))
 			case !there:
 				b.absent = append(b.absent, d.file)
@@ -62,8 +67,8 @@ func (b *build) findDisks(s *session, p *Provider, plan *blueprint) error {
 	return nil
 }
 
-// has reports whether the pool has the file. The daemon remembers what there was when the pool was read: one may have come since, and
-// one may have gone.
+// has reports whether the pool has the file. The daemon remembers what there was when the pool was read: one may have
+// come since, and one may have gone.
 func (s *session) has(pool golibvirt.StoragePool, name string) (bool, error) {
 	vol, err := s.StorageVolLookupByName(pool, name)
 	if err == nil {
@@ -84,7 +89,8 @@ func (s *session) has(pool golibvirt.StoragePool, name string) (bool, error) {
 	return true, nil
 }
 
-// makeDisks makes the disks that are not there. A kept one that is there is never touched. Those that it may have made are in b.fresh.
+// makeDisks makes the disks that are not there. A kept one that is there is never touched. Those that it may have made
+// are in b.fresh.
 func (b *build) makeDisks(s *session) error {
 	for _, d := range b.disks {
 		if d.Attached() && !slices.Contains(b.absent, d.file) {
@@ -147,7 +153,10 @@ func (b blueprint) dataDisks() []libvirtxml.DomainDisk {
 // unattached returns a disk that is made for the machine, and that its domain does not have.
 func (b blueprint) unattached(dom *libvirtxml.Domain) (string, bool) {
 	for _, d := range b.made {
-		if dom.Devices == nil || !slices.ContainsFunc(dom.Devices.Disks, func(has libvirtxml.DomainDisk) bool { return fileOf(has) == b.Disks[d.Name] }) {
+		if dom.Devices == nil ||
+			!slices.ContainsFunc(dom.Devices.Disks, func(has libvirtxml.DomainDisk) bool {
+				return fileOf(has) == b.Disks[d.Name]
+			}) {
 			return d.Name, true
 		}
 	}

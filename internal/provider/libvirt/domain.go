@@ -116,7 +116,8 @@ func (b blueprint) own(text string) (*libvirtxml.Domain, error) {
 		return nil, errors.New("own XML: the mark is hale's to write")
 	}
 	if dom.Metadata != nil && strings.Contains(dom.Metadata.XML, metadataSpace) && b.metadata != "" {
-		return nil, errors.New("own XML: it has metadata in hale's namespace, and the template has metadata, too: write them in one of the two")
+		return nil, errors.New("own XML: it has metadata in hale's namespace, and the template has metadata, too: " +
+			"write them in one of the two")
 	}
 	return &dom, nil
 }
@@ -124,7 +125,9 @@ func (b blueprint) own(text string) (*libvirtxml.Domain, error) {
 // escaped returns the blueprint with its free texts made safe for XML.
 func (b blueprint) escaped() blueprint {
 	safe := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;").Replace
-	for _, text := range []*string{&b.Name, &b.Disk, &b.Seed, &b.Console, &b.Network, &b.Kernel, &b.Initrd, &b.Cmdline} {
+	for _, text := range []*string{
+		&b.Name, &b.Disk, &b.Seed, &b.Console, &b.Network, &b.Kernel, &b.Initrd, &b.Cmdline,
+	} {
 		*text = safe(*text)
 	}
 	paths := make(map[string]string, len(b.Disks))
@@ -156,23 +159,31 @@ func (b blueprint) domain() *libvirtxml.Domain {
 		d.OS.BootDevices = []libvirtxml.DomainBootDevice{{Dev: "hd"}}
 	}
 	if b.Type == typeQEMU {
-		d.Features.TCG = &libvirtxml.DomainFeatureTCG{TBCache: &libvirtxml.DomainFeatureTCGTBCache{Unit: "MiB", Size: tcgCache}}
-		d.CPU = &libvirtxml.DomainCPU{Mode: "custom", Match: "exact", Model: &libvirtxml.DomainCPUModel{Fallback: "allow", Value: "qemu64"}}
+		d.Features.TCG = &libvirtxml.DomainFeatureTCG{
+			TBCache: &libvirtxml.DomainFeatureTCGTBCache{Unit: "MiB", Size: tcgCache},
+		}
+		d.CPU = &libvirtxml.DomainCPU{
+			Mode:  "custom",
+			Match: "exact",
+			Model: &libvirtxml.DomainCPUModel{Fallback: "allow", Value: "qemu64"},
+		}
 	}
 	return d
 }
 
-// agentChannel is where the guest's agent listens. Every machine has it, asked for or not: it costs nothing, and a check or a soft reboot that
-// is configured later finds it without a new instance.
+// agentChannel is where the guest's agent listens. Every machine has it, asked for or not: it costs nothing, and a
+// check or a soft reboot that is configured later finds it without a new instance.
 func agentChannel() libvirtxml.DomainChannel {
 	return libvirtxml.DomainChannel{
 		Source: &libvirtxml.DomainChardevSource{UNIX: &libvirtxml.DomainChardevSourceUNIX{}},
-		Target: &libvirtxml.DomainChannelTarget{VirtIO: &libvirtxml.DomainChannelTargetVirtIO{Name: "org.qemu.guest_agent.0"}},
+		Target: &libvirtxml.DomainChannelTarget{
+			VirtIO: &libvirtxml.DomainChannelTargetVirtIO{Name: "org.qemu.guest_agent.0"},
+		},
 	}
 }
 
-// serialPort can be used by a person (virsh console), and what the guest writes to it is kept. It is appended to, so that a start does not
-// wipe what the guest said at its end.
+// serialPort can be used by a person (virsh console), and what the guest writes to it is kept. It is appended to, so
+// that a start does not wipe what the guest said at its end.
 func (b blueprint) serialPort() libvirtxml.DomainSerial {
 	port := libvirtxml.DomainSerial{Source: &libvirtxml.DomainChardevSource{Pty: &libvirtxml.DomainChardevSourcePty{}}}
 	if b.Console != "" {
@@ -185,10 +196,12 @@ func (b blueprint) devices() *libvirtxml.DomainDeviceList {
 	l := &libvirtxml.DomainDeviceList{
 		Controllers: []libvirtxml.DomainController{{Type: "usb", Model: "none"}},
 		Interfaces: []libvirtxml.DomainInterface{{
-			MAC:    &libvirtxml.DomainInterfaceMAC{Address: b.MAC},
-			Source: &libvirtxml.DomainInterfaceSource{Network: &libvirtxml.DomainInterfaceSourceNetwork{Network: b.Network}},
-			Model:  &libvirtxml.DomainInterfaceModel{Type: "virtio"},
-			ROM:    &libvirtxml.DomainROM{Enabled: "no"},
+			MAC: &libvirtxml.DomainInterfaceMAC{Address: b.MAC},
+			Source: &libvirtxml.DomainInterfaceSource{
+				Network: &libvirtxml.DomainInterfaceSourceNetwork{Network: b.Network},
+			},
+			Model: &libvirtxml.DomainInterfaceModel{Type: "virtio"},
+			ROM:   &libvirtxml.DomainROM{Enabled: "no"},
 		}},
 		Serials:    []libvirtxml.DomainSerial{b.serialPort()},
 		Panics:     []libvirtxml.DomainPanic{{Model: "isa"}},

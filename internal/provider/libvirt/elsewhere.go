@@ -67,7 +67,8 @@ func (p *Provider) askOthers(ctx context.Context, op string, ref provider.Ref, a
 // unheard says what is to be done about hosts that did not answer.
 func unheard(hosts []string, why error) error {
 	return fmt.Errorf("%s did not answer, and may have it, too; nothing is done until it answers, or is proven off by "+
-		"its fence, or by a person: hale fence confirm %s --reason TEXT: %w", strings.Join(hosts, " and "), hosts[0], why)
+		"its fence, or by a person: hale fence confirm %s --reason TEXT: %w",
+		strings.Join(hosts, " and "), hosts[0], why)
 }
 
 // claim is what an order takes for itself on ref.Host: an id, and a name where it is given.
@@ -156,7 +157,8 @@ func (s *session) named(name string, mark fleet.Mark) (inTheWay, err error) {
 	if earlier && power == fleet.PowerOff {
 		return nil, nil //nolint:nilnil // see above
 	}
-	return fmt.Errorf("the name %s belongs to VM %s on %s, which %s", name, idOf(dom.UUID), s.host.name, does(power)), nil
+	return fmt.Errorf("the name %s belongs to VM %s on %s, which %s",
+		name, idOf(dom.UUID), s.host.name, does(power)), nil
 }
 
 // claims are the order's id and name.

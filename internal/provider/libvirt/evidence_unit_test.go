@@ -20,8 +20,14 @@ func TestWhereADomainsConsoleIsKept(t *testing.T) {
 		"a terminal that nobody keeps": {`<serial type="pty"/>`, ""},
 		"a terminal with a log":        {`<serial type="pty"><log file="/c.log" append="on"/></serial>`, "/c.log"},
 		"a file":                       {`<serial type="file"><source path="/c.txt"/></serial>`, "/c.txt"},
-		"the second of two":            {`<serial type="pty"/><serial type="unix"><source mode="bind" path="/s"/><log file="/2.log"/></serial>`, "/2.log"},
-		"a console of another kind":    {`<console type="pty"><target type="virtio"/><log file="/v.log"/></console>`, "/v.log"},
+		"the second of two": {
+			`<serial type="pty"/><serial type="unix"><source mode="bind" path="/s"/><log file="/2.log"/></serial>`,
+			"/2.log",
+		},
+		"a console of another kind": {
+			`<console type="pty"><target type="virtio"/><log file="/v.log"/></console>`,
+			"/v.log",
+		},
 	} {
 		var dom libvirtxml.Domain
 		if err := dom.Unmarshal("<domain><devices>" + c.devices + "</devices></domain>"); err != nil {
@@ -100,7 +106,8 @@ func TestPointsKeepTheirColours(t *testing.T) {
 	if err != nil || !bytes.Equal(screen.Pix[12:], []byte{0xff, 0, 1, 0xff}) {
 		t.Fatalf("%+v, %v", screen, err)
 	}
-	if small := halved(screen); small.Rect != image.Rect(0, 0, 1, 1) || !bytes.Equal(small.Pix, []byte{(0 + 4 + 8 + 255) / 4, 12, 24, 255}) {
+	if small := halved(screen); small.Rect != image.Rect(0, 0, 1, 1) ||
+		!bytes.Equal(small.Pix, []byte{(0 + 4 + 8 + 255) / 4, 12, 24, 255}) {
 		t.Errorf("%+v", small)
 	}
 	if small := halved(halved(screen)); small.Rect != image.Rect(0, 0, 1, 1) {
@@ -111,8 +118,13 @@ func TestPointsKeepTheirColours(t *testing.T) {
 func TestWhatIsNoPictureIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, raw := range map[string]string{
-		"nothing": "", "another kind": "P5\n1 1\n255\n\x00", "cut off": "P6\n2 2\n255\n\x00\x00", "nothing in it": "P6\n0 0\n255\n", "negative": "P6\n-1 1\n255\n\x00\x00\x00",
-		"two bytes a colour": "P6\n1 1\n65535\n" + strings.Repeat("\x00", 6), "huge": "P6\n100000 100000\n255\n\x00",
+		"nothing":            "",
+		"another kind":       "P5\n1 1\n255\n\x00",
+		"cut off":            "P6\n2 2\n255\n\x00\x00",
+		"nothing in it":      "P6\n0 0\n255\n",
+		"negative":           "P6\n-1 1\n255\n\x00\x00\x00",
+		"two bytes a colour": "P6\n1 1\n65535\n" + strings.Repeat("\x00", 6),
+		"huge":               "P6\n100000 100000\n255\n\x00",
 	} {
 		if _, err := decodePPM([]byte(raw)); err == nil {
 			t.Errorf("%s is taken for a picture", name)

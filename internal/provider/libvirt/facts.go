@@ -80,8 +80,8 @@ type diskSource struct {
 	} `xml:"host"`
 }
 
-// storage names what disks of several machines lie on: protocol, first server and pool. Empty for a file on the host: whether
-// others share its folder, only the operator knows.
+// storage names what disks of several machines lie on: protocol, first server and pool. Empty for a file on the host:
+// whether others share its folder, only the operator knows.
 func (s diskSource) storage() string {
 	if s.Protocol == "" {
 		return ""

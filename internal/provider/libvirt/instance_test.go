@@ -59,7 +59,8 @@ func await(t testing.TB, what string, holds func(ctx context.Context) (saw any, 
 }
 
 // awaitSeen waits until the instance is as wanted, and returns it.
-func awaitSeen(t testing.TB, p provider.Provider, ref provider.Ref, what string, want func(fleet.Instance) bool) fleet.Instance {
+func awaitSeen(t testing.TB, p provider.Provider, ref provider.Ref, what string,
+	want func(fleet.Instance) bool) fleet.Instance {
 	t.Helper()
 	var seen fleet.Instance
 	await(t, what, func(ctx context.Context) (any, bool) {
@@ -225,12 +226,14 @@ func deleteRemovesItsFiles(t *testing.T, b *bench) {
 		must(t, p.Create(t.Context(), order))
 	}
 	front, kept := fmt.Sprintf("files-g1-%s", o.ID), fmt.Sprintf("files-2-g1-%s", other.ID)
-	want := append(slices.Clone(before), kept+".qcow2", kept+".console.log", front+".qcow2", front+".iso", front+".console.log")
+	want := append(slices.Clone(before), kept+".qcow2", kept+".console.log", front+".qcow2", front+".iso",
+		front+".console.log")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, b.files(t)); diff != "" {
 		t.Errorf("files of two instances (-want +got):\n%s", diff)
 	}
-	must(t, os.WriteFile(filepath.Join(b.state, front+".console.log.0"), []byte("an older part"), 0o600)) // as virtlogd makes them
+	// as virtlogd makes them
+	must(t, os.WriteFile(filepath.Join(b.state, front+".console.log.0"), []byte("an older part"), 0o600))
 	destroyed(t, p, o.Ref)
 	want = append(slices.Clone(before), kept+".qcow2", kept+".console.log")
 	slices.Sort(want)
@@ -271,7 +274,11 @@ func dataGoesAlong(t *testing.T, b *bench) {
 	p := b.handle(t)
 	before := b.files(t)
 	o := b.order("data")
-	o.Template.Disks = []fleet.Disk{{Name: "data", Size: 8 << 20}, {Name: "root", Ephemeral: true}, {Name: "scratch", Size: 8 << 20, Ephemeral: true}}
+	o.Template.Disks = []fleet.Disk{
+		{Name: "data", Size: 8 << 20},
+		{Name: "root", Ephemeral: true},
+		{Name: "scratch", Size: 8 << 20, Ephemeral: true},
+	}
 	file := filepath.Join(b.state, "web-1.data.bench.kept.qcow2")
 	next := func() {
 		o.ID, o.Made = fleet.InstanceID(uuid.NewString()), []string{"data"}
@@ -397,7 +404,9 @@ func impossibleIsRefused(t *testing.T, b *bench) {
 		"no mark":            func(o *provider.Order) { o.Mark = fleet.Mark{} },
 		"a second disk":      func(o *provider.Order) { o.Template.Disks = []fleet.Disk{{Name: "data"}} },
 		"broken own XML":     func(o *provider.Order) { o.Template.XML = "<domain>{{.Nothing}}</domain>" },
-		"own XML of a cloud": func(o *provider.Order) { o.Template.XML = "<domain type='qemu'><os><type>cloud</type></os></domain>" },
+		"own XML of a cloud": func(o *provider.Order) {
+			o.Template.XML = "<domain type='qemu'><os><type>cloud</type></os></domain>"
+		},
 	} {
 		o := b.order("impossible")
 		spoil(&o)

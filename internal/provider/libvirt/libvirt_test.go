@@ -98,8 +98,9 @@ func (b *bench) Noting()                 {}
 func (b *bench) Template() fleet.Template {
 	return fleet.Template{
 		Image: "base.qcow2", Kernel: b.guest.Kernel, Initrd: b.guest.Initrd,
-		Cmdline: "console=ttyS0 quiet nokaslr mitigations=off tsc=reliable no_timer_check random.trust_cpu=on cryptomgr.notests hale.name={name}",
-		Memory:  96 << 20, CPUs: 1, Network: "default",
+		Cmdline: "console=ttyS0 quiet nokaslr mitigations=off tsc=reliable no_timer_check random.trust_cpu=on " +
+			"cryptomgr.notests hale.name={name}",
+		Memory: 96 << 20, CPUs: 1, Network: "default",
 		Disks: []fleet.Disk{{Name: "root", Ephemeral: true}},
 	}
 }
@@ -201,14 +202,17 @@ func (b *bench) Deafen(t providertest.T, id fleet.InstanceID) {
 	must(t, b.Break(t.Context(), b.nameOf(t, id), lab.FaultDeaf))
 }
 
-// Stranger defines a domain as somebody does who knows nothing of hale, and starts it. It has nothing to boot from, which does not keep it
-// from running.
+// Stranger defines a domain as somebody does who knows nothing of hale, and starts it. It has nothing to boot from,
+// which does not keep it from running.
 func (b *bench) Stranger(t providertest.T, _ fleet.HostName, name string) provider.Ref {
 	t.Helper()
 	id := uuid.NewString()
 	file := filepath.Join(t.TempDir(), "stranger.xml")
-	must(t, os.WriteFile(file, fmt.Appendf(nil, `<domain type='qemu'><name>%s</name><uuid>%s</uuid><memory unit='MiB'>96</memory>
-<os><type arch='x86_64' machine='q35'>hvm</type></os><devices><controller type='usb' model='none'/></devices></domain>`, name, id), 0o600))
+	must(t,
+		os.WriteFile(file,
+			fmt.Appendf(nil, `<domain type='qemu'><name>%s</name><uuid>%s</uuid><memory unit='MiB'>96</memory>
+<os><type arch='x86_64' machine='q35'>hvm</type></os><devices><controller type='usb' model='none'/></devices></domain>`,
+				name, id), 0o600))
 	for _, args := range [][]string{{"define", file}, {"start", name}} {
 		_, err := b.Virsh(background(t), args...)
 		must(t, err)

@@ -87,7 +87,8 @@ func (x markXML) mark() (fleet.Mark, error) {
 // readMark reads the domain's mark from the host. No mark, a damaged one, or one that a person copied from another
 // domain, is the zero mark: not hale's.
 func (s *session) readMark(dom golibvirt.Domain) (fleet.Mark, error) {
-	text, err := s.DomainGetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{markSpace}, golibvirt.DomainAffectCurrent)
+	text, err := s.DomainGetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{markSpace},
+		golibvirt.DomainAffectCurrent)
 	if isCode(err, golibvirt.ErrNoDomainMetadata) {
 		return fleet.Mark{}, nil
 	}

@@ -31,8 +31,8 @@ func stateOf(state, reason int32) (fleet.Power, fleet.Stop) {
 	return fleet.PowerUnknown, fleet.StopUnknown
 }
 
-// pausedOf tells the pauses that are none apart: a domain is paused for a moment while it starts and while it ends. Of the others it
-// says who paused it.
+// pausedOf tells the pauses that are none apart: a domain is paused for a moment while it starts and while it ends. Of
+// the others it says who paused it.
 func pausedOf(reason golibvirt.DomainPausedReason) (fleet.Power, fleet.Stop) {
 	switch reason {
 	case golibvirt.DomainPausedStartingUp, golibvirt.DomainPausedShuttingDown:
@@ -47,12 +47,12 @@ func pausedOf(reason golibvirt.DomainPausedReason) (fleet.Power, fleet.Stop) {
 	return fleet.PowerPaused, fleet.StopUnknown
 }
 
-// resumable reports whether a domain that is paused for the reason may go on by an order: not when the daemon holds it for a
-// job of its own, nor when what stopped it is still there.
+// resumable reports whether a domain that is paused for the reason may go on by an order: not when the daemon holds it
+// for a job of its own, nor when what stopped it is still there.
 func resumable(reason golibvirt.DomainPausedReason) bool {
 	switch reason {
-	case golibvirt.DomainPausedUnknown, golibvirt.DomainPausedUser, golibvirt.DomainPausedWatchdog, golibvirt.DomainPausedFromSnapshot,
-		golibvirt.DomainPausedSnapshot:
+	case golibvirt.DomainPausedUnknown, golibvirt.DomainPausedUser, golibvirt.DomainPausedWatchdog,
+		golibvirt.DomainPausedFromSnapshot, golibvirt.DomainPausedSnapshot:
 		return true
 	}
 	return false
@@ -153,8 +153,8 @@ func (p *Provider) RebootSoft(ctx context.Context, ref provider.Ref) error {
 	return s.order(func() error { return s.DomainReboot(dom, golibvirt.DomainRebootDefault) })
 }
 
-// firmwareTime is the processor time, at least, that an instance has used when its firmware is surely done. QEMU that is
-// reset in the first moments of its life can run into the void, and no later reset brings it back.
+// firmwareTime is the processor time, at least, that an instance has used when its firmware is surely done. QEMU that
+// is reset in the first moments of its life can run into the void, and no later reset brings it back.
 const firmwareTime = time.Second
 
 // Reboot resets a running instance. One that is paused, crashed or off, or has only just been started, is cut off and
@@ -196,8 +196,8 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 	return s.cutPower(dom)
 }
 
-// boot starts a domain that is off, unless it was put aside: an order that comes late must not let it run beside its successor. One that
-// somebody else started in between is success.
+// boot starts a domain that is off, unless it was put aside: an order that comes late must not let it run beside its
+// successor. One that somebody else started in between is success.
 func (s *session) boot(dom golibvirt.Domain) error {
 	mark, err := s.readMark(dom)
 	switch {
@@ -215,8 +215,9 @@ func (s *session) boot(dom golibvirt.Domain) error {
 	return err
 }
 
-// stayedOff judges a start or a removal that the daemon answered it could not do: when the domain is there and off all the same, it has
-// failed beyond doubt. It need not be tried until a person is called, since the policy may know another way.
+// stayedOff judges a start or a removal that the daemon answered it could not do: when the domain is there and off all
+// the same, it has failed beyond doubt. It need not be tried until a person is called, since the policy may know
+// another way.
 func (s *session) stayedOff(dom golibvirt.Domain, err error) error {
 	code, answered := codeOf(err)
 	f := (*fault.Error)(nil)
@@ -353,7 +354,8 @@ func sameMark(want, has fleet.Mark, only fleet.Installation) error {
 	case only != "" && has.Installation != only:
 		return fmt.Errorf("its mark names another installation, %s", has.Installation)
 	case want.Installation != has.Installation || want.Machine != has.Machine || want.Generation != has.Generation:
-		return fmt.Errorf("its mark names %s generation %d of installation %s", has.Machine, has.Generation, has.Installation)
+		return fmt.Errorf("its mark names %s generation %d of installation %s",
+			has.Machine, has.Generation, has.Installation)
 	}
 	return nil
 }

@@ -9,8 +9,9 @@ import (
 	"hale/internal/provider"
 )
 
-// Rebuild puts a fresh overlay of the template's image in the place of the domain's own and starts the domain. Its definition, and with it
-// UUID, MAC and mark, stays: so it comes back at its address. A template without an image has nothing to put there.
+// Rebuild puts a fresh overlay of the template's image in the place of the domain's own and starts the domain. Its
+// definition, and with it UUID, MAC and mark, stays: so it comes back at its address. A template without an image has
+// nothing to put there.
 func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
 	_, s, err := p.open(ctx, "libvirt.rebuild", order.Ref)
 	if err != nil {

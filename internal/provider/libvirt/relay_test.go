@@ -14,8 +14,8 @@ import (
 	"hale/internal/provider/providertest"
 )
 
-// relay stands between the adapter and the daemon, and understands as much of what they say as it takes to lose answers: the daemon does what
-// it is told, and the adapter does not hear of it.
+// relay stands between the adapter and the daemon, and understands as much of what they say as it takes to lose
+// answers: the daemon does what it is told, and the adapter does not hear of it.
 type relay struct {
 	socket, daemon string
 
@@ -37,7 +37,8 @@ type ticket struct {
 	serial uint32
 }
 
-// orders are the numbers of the calls of libvirt's remote protocol that change something, as far as the adapter makes them.
+// orders are the numbers of the calls of libvirt's remote protocol that change something, as far as the adapter makes
+// them.
 var orders = []uint32{
 	9,   // REMOTE_PROC_DOMAIN_CREATE
 	12,  // REMOTE_PROC_DOMAIN_DESTROY
@@ -125,7 +126,8 @@ func (r *relay) asked(conn net.Conn, h header) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l := r.loss
-	if l == nil || l.order.conn != nil || h.program != remoteProgram || h.kind != kindCall || !slices.Contains(orders, h.procedure) {
+	if l == nil || l.order.conn != nil || h.program != remoteProgram || h.kind != kindCall ||
+		!slices.Contains(orders, h.procedure) {
 		return
 	}
 	if l.left > 0 {

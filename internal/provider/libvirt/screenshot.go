@@ -24,8 +24,8 @@ const (
 
 const formatPNG = "image/png"
 
-// Screenshot implements provider.Screenshooter. The daemon sends a PNG, or of an older QEMU a PPM. One that is too large is made smaller until it
-// fits, down to an eighth of its width.
+// Screenshot implements provider.Screenshooter. The daemon sends a PNG, or of an older QEMU a PPM. One that is too
+// large is made smaller until it fits, down to an eighth of its width.
 func (p *Provider) Screenshot(ctx context.Context, ref provider.Ref, limit int) (provider.Picture, error) {
 	ctx, s, err := p.open(ctx, "libvirt.screenshot", ref)
 	if err != nil {
@@ -129,7 +129,8 @@ func decodePPM(raw []byte) (*image.NRGBA, error) {
 	}
 	points := raw[len(raw)-r.Len():]
 	if width < 1 || height < 1 || width > maxSide || height > maxSide || most != 255 || len(points) < width*height*3 {
-		return nil, fmt.Errorf("a portable pixmap of %d x %d, up to %d, with %d bytes", width, height, most, len(points))
+		return nil, fmt.Errorf("a portable pixmap of %d x %d, up to %d, with %d bytes",
+			width, height, most, len(points))
 	}
 	screen := image.NewNRGBA(image.Rect(0, 0, width, height))
 	for i := range width * height {
@@ -149,7 +150,10 @@ func halved(screen *image.NRGBA) *image.NRGBA {
 			for c := range 4 {
 				sum := 0
 				for _, at := range [4]int{
-					screen.PixOffset(2*x, 2*y), screen.PixOffset(right, 2*y), screen.PixOffset(2*x, below), screen.PixOffset(right, below),
+					screen.PixOffset(2*x, 2*y),
+					screen.PixOffset(right, 2*y),
+					screen.PixOffset(2*x, below),
+					screen.PixOffset(right, below),
 				} {
 					sum += int(screen.Pix[at+c])
 				}

@@ -18,8 +18,9 @@ import (
 	"hale/internal/provider"
 )
 
-// A copy of an instance's disks consists of a file for each, and of one more that is written last and says that they are whole. Their names
-// begin with the machine, the copy and the installation, and end as nothing does that Delete removes.
+// A copy of an instance's disks consists of a file for each, and of one more that is written last and says that they
+// are whole. Their names begin with the machine, the copy and the installation, and end as nothing does that Delete
+// removes.
 const (
 	copySuffix  = ".snapshot.qcow2"
 	wholeSuffix = ".snapshot.json"
@@ -58,8 +59,9 @@ type snapshotting struct {
 	disks []copiedDisk
 }
 
-// Snapshot implements provider.Snapshotter: QEMU copies the disks of a domain that runs (a backup job, as they are when it begins), and the daemon
-// those of one that is off. Either goes on when the caller goes; a later call waits for the one, and makes the other anew.
+// Snapshot implements provider.Snapshotter: QEMU copies the disks of a domain that runs (a backup job, as they are when
+// it begins), and the daemon those of one that is off. Either goes on when the caller goes; a later call waits for the
+// one, and makes the other anew.
 func (p *Provider) Snapshot(ctx context.Context, ref provider.Ref, name fleet.SnapshotName) (fleet.Copy, error) {
 	ctx, s, err := p.open(ctx, "libvirt.snapshot", ref)
 	if err != nil {
@@ -103,7 +105,8 @@ func (m *manifest) copy() fleet.Copy {
 }
 
 // wholeCopy returns what the copy consists of if it is whole, or nil.
-func (s *session) wholeCopy(ctx context.Context, pool golibvirt.StoragePool, name fleet.SnapshotName) (*manifest, error) {
+func (s *session) wholeCopy(ctx context.Context, pool golibvirt.StoragePool,
+	name fleet.SnapshotName) (*manifest, error) {
 	file := front(name) + wholeSuffix[1:]
 	there, err := s.has(pool, file)
 	if err != nil || !there {
@@ -144,7 +147,11 @@ func (s *session) toCopy(ref provider.Ref, name fleet.SnapshotName, dir string) 
 		case isKeptDisk(path.Base(file), name):
 			continue
 		}
-		out = append(out, copiedDisk{Target: d.Target.Dev, Source: file, File: path.Join(dir, front(name)+d.Target.Dev+copySuffix)})
+		out = append(out, copiedDisk{
+			Target: d.Target.Dev,
+			Source: file,
+			File:   path.Join(dir, front(name)+d.Target.Dev+copySuffix),
+		})
 	}
 	if len(out) == 0 {
 		return nil, s.unsupported(errors.New("it has no disk that would be lost with it"))
@@ -154,7 +161,8 @@ func (s *session) toCopy(ref provider.Ref, name fleet.SnapshotName, dir string) 
 
 // isKeptDisk reports whether the file is one of the machine's kept disks.
 func isKeptDisk(file string, n fleet.SnapshotName) bool {
-	return strings.HasPrefix(file, string(n.Machine)+".") && strings.HasSuffix(file, "."+string(n.Installation)+keptSuffix)
+	return strings.HasPrefix(file, string(n.Machine)+".") &&
+		strings.HasSuffix(file, "."+string(n.Installation)+keptSuffix)
 }
 
 // copyDisks makes the files. What is left of an earlier try goes first, unless QEMU is still at it.
@@ -221,7 +229,8 @@ func (s *session) backup(ctx context.Context, c *snapshotting) error {
 	return s.awaitBackup(c)
 }
 
-// awaitBackup waits until QEMU is done. It ends with the session's connection, which is cut when the caller's time is over.
+// awaitBackup waits until QEMU is done. It ends with the session's connection, which is cut when the caller's time is
+// over.
 func (s *session) awaitBackup(c *snapshotting) error {
 	tick := time.NewTicker(jobPoll)
 	defer tick.Stop()
@@ -240,7 +249,8 @@ func (s *session) awaitBackup(c *snapshotting) error {
 
 // backedUp reads how the last backup of the domain ended.
 func (s *session) backedUp(c *snapshotting) error {
-	kind, params, err := s.DomainGetJobStats(c.dom, golibvirt.DomainJobStatsCompleted|golibvirt.DomainJobStatsKeepCompleted)
+	kind, params, err := s.DomainGetJobStats(c.dom,
+		golibvirt.DomainJobStatsCompleted|golibvirt.DomainJobStatsKeepCompleted)
 	if err != nil {
 		s.doubt = true
 		return s.fault(err) // the domain went meanwhile
@@ -270,7 +280,10 @@ func (s *session) clone(c *snapshotting, d copiedDisk) error {
 	text, err := (&libvirtxml.StorageVolume{
 		Name:     path.Base(d.File),
 		Capacity: source.described.Capacity,
-		Target:   &libvirtxml.StorageVolumeTarget{Format: &libvirtxml.StorageVolumeTargetFormat{Type: "qcow2"}, Compat: "1.1"},
+		Target: &libvirtxml.StorageVolumeTarget{
+			Format: &libvirtxml.StorageVolumeTargetFormat{Type: "qcow2"},
+			Compat: "1.1",
+		},
 	}).Marshal()
 	if err != nil {
 		return s.invalid(err)
@@ -281,7 +294,8 @@ func (s *session) clone(c *snapshotting, d copiedDisk) error {
 	})
 	if _, answered := codeOf(err); answered {
 		if active, aerr := s.DomainIsActive(c.dom); aerr == nil && active != 0 {
-			return fault.New(fault.Transient, s.op, s.subject, errors.Join(errors.New("it was started while its disk was copied"), err))
+			return fault.New(fault.Transient, s.op, s.subject,
+				errors.Join(errors.New("it was started while its disk was copied"), err))
 		}
 	}
 	return s.spaceFault(c.pool, err, 0)
@@ -297,7 +311,8 @@ type sourceVolume struct {
 func (s *session) volumeAt(file string) (sourceVolume, error) {
 	pool, err := s.StoragePoolLookupByTargetPath(path.Dir(file))
 	if isCode(err, golibvirt.ErrNoStoragePool) {
-		return sourceVolume{}, s.unsupported(fmt.Errorf("%s lies in a folder that is no storage pool of the host", file))
+		return sourceVolume{}, s.unsupported(fmt.Errorf("%s lies in a folder that is no storage pool of the host",
+			file))
 	}
 	if err != nil {
 		return sourceVolume{}, s.fault(err)
@@ -342,12 +357,14 @@ func (s *session) roomFor(c *snapshotting) error {
 		return s.fault(err)
 	}
 	if free < need {
-		return fault.New(fault.NoSpace, s.op, s.subject, fmt.Errorf("a copy of its disks takes up to %d MiB, and %d MiB are free", need>>20, free>>20))
+		return fault.New(fault.NoSpace, s.op, s.subject,
+			fmt.Errorf("a copy of its disks takes up to %d MiB, and %d MiB are free", need>>20, free>>20))
 	}
 	return nil
 }
 
-// weight returns how many bytes a copy of the disk takes at most: what it and the images below it take, and never more than its size.
+// weight returns how many bytes a copy of the disk takes at most: what it and the images below it take, and never more
+// than its size.
 func (s *session) weight(file string) (uint64, error) {
 	v, err := s.volumeAt(file)
 	if err != nil {
@@ -376,7 +393,14 @@ func bytesOf(size *libvirtxml.StorageVolumeSize) uint64 {
 
 // seal writes down that the copy is whole.
 func (s *session) seal(ctx context.Context, c *snapshotting, ref provider.Ref) (*manifest, error) {
-	m := manifest{Machine: c.name.Machine, Snapshot: c.name.ID, Installation: c.name.Installation, Instance: ref.ID, Generation: ref.Mark.Generation, Disks: c.disks}
+	m := manifest{
+		Machine:      c.name.Machine,
+		Snapshot:     c.name.ID,
+		Installation: c.name.Installation,
+		Instance:     ref.ID,
+		Generation:   ref.Mark.Generation,
+		Disks:        c.disks,
+	}
 	for _, d := range c.disks {
 		v, err := s.volumeAt(d.File)
 		if err != nil {
@@ -402,7 +426,10 @@ func (s *session) seal(ctx context.Context, c *snapshotting, ref provider.Ref) (
 
 // DropSnapshot implements provider.Snapshotter. What says that the copy is whole goes first.
 func (p *Provider) DropSnapshot(ctx context.Context, name fleet.SnapshotName) error {
-	_, s, err := p.open(ctx, "libvirt.drop-snapshot", provider.Ref{ID: fleet.InstanceID(name.Machine) + "/" + fleet.InstanceID(name.ID), Host: name.Host})
+	_, s, err := p.open(ctx, "libvirt.drop-snapshot", provider.Ref{
+		ID:   fleet.InstanceID(name.Machine) + "/" + fleet.InstanceID(name.ID),
+		Host: name.Host,
+	})
 	if err != nil {
 		return err
 	}
@@ -417,7 +444,8 @@ func (p *Provider) DropSnapshot(ctx context.Context, name fleet.SnapshotName) er
 	return s.dropCopies(pool, name)
 }
 
-// dropCopies removes the copy's files. Those that QEMU made are known to the daemon only when the folder was read again.
+// dropCopies removes the copy's files. Those that QEMU made are known to the daemon only when the folder was read
+// again.
 func (s *session) dropCopies(pool golibvirt.StoragePool, name fleet.SnapshotName) error {
 	if err := s.StoragePoolRefresh(pool, 0); err != nil {
 		if _, answered := codeOf(err); answered {
@@ -429,9 +457,13 @@ func (s *session) dropCopies(pool golibvirt.StoragePool, name fleet.SnapshotName
 	if err != nil {
 		return s.fault(err)
 	}
-	slices.SortFunc(vols, func(a, b golibvirt.StorageVol) int { return strings.Compare(path.Ext(a.Name), path.Ext(b.Name)) }) // .json before .qcow2
+	// .json before .qcow2
+	slices.SortFunc(vols, func(a, b golibvirt.StorageVol) int {
+		return strings.Compare(path.Ext(a.Name), path.Ext(b.Name))
+	})
 	for _, vol := range vols {
-		if !strings.HasPrefix(vol.Name, front(name)) || !strings.HasSuffix(vol.Name, copySuffix) && vol.Name != front(name)+wholeSuffix[1:] {
+		if !strings.HasPrefix(vol.Name, front(name)) ||
+			!strings.HasSuffix(vol.Name, copySuffix) && vol.Name != front(name)+wholeSuffix[1:] {
 			continue
 		}
 		err := s.order(func() error { return s.StorageVolDelete(vol, 0) })

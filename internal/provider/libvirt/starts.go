@@ -12,12 +12,12 @@ import (
 	"hale/internal/fleet"
 )
 
-// startPrefix begins the name of the empty file, in the state folder of each host, that says that this start of hale was there; the
-// start's name follows. It ends as nothing does that Delete removes.
+// startPrefix begins the name of the empty file, in the state folder of each host, that says that this start of hale
+// was there; the start's name follows. It ends as nothing does that Delete removes.
 func startPrefix(of fleet.Installation) string { return fmt.Sprintf("hale-%s.start-", of) }
 
-// Starts implements provider.StartReader. Where the state folder is no active pool it makes none: nothing was built there since the daemon began,
-// and whoever notes a start makes it one, with all files that are there.
+// Starts implements provider.StartReader. Where the state folder is no active pool it makes none: nothing was built
+// there since the daemon began, and whoever notes a start makes it one, with all files that are there.
 func (p *Provider) Starts(ctx context.Context, of fleet.Installation) (map[fleet.HostName][]fleet.StartName, error) {
 	found := make([][]fleet.StartName, len(p.hosts))
 	errs := p.onEachHost(ctx, "libvirt.starts", func(s *session, i int) (err error) {
@@ -120,8 +120,10 @@ func (p *Provider) startFile(op string, of fleet.Installation, name fleet.StartN
 	if _, err := fleet.ParseStart(string(name)); err != nil {
 		return "", fault.New(fault.Invalid, op, string(name), err)
 	}
-	if of == "" || strings.Contains(string(of), "/") || p.installation != "" && of != p.installation && of != fleet.ClaimPlace {
-		return "", fault.New(fault.Invalid, op, string(name), fmt.Errorf("the start is of another installation, %q", of))
+	if of == "" || strings.Contains(string(of), "/") ||
+		p.installation != "" && of != p.installation && of != fleet.ClaimPlace {
+		return "", fault.New(fault.Invalid, op, string(name),
+			fmt.Errorf("the start is of another installation, %q", of))
 	}
 	return startPrefix(of) + string(name), nil
 }

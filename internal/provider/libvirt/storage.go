@@ -33,7 +33,8 @@ func fileName(order provider.Order, suffix string) string {
 func removable(name string, id fleet.InstanceID) bool {
 	// virtlogd gives the older parts of a log numbers: ….console.log.0
 	part := strings.TrimRight(strings.TrimRight(name, "0123456789"), ".")
-	return strings.HasSuffix(name, "-"+string(id)+overlaySuffix) || strings.HasSuffix(name, "-"+string(id)+seedSuffix) ||
+	return strings.HasSuffix(name, "-"+string(id)+overlaySuffix) ||
+		strings.HasSuffix(name, "-"+string(id)+seedSuffix) ||
 		strings.HasSuffix(part, "-"+string(id)+consoleSuffix)
 }
 
@@ -142,7 +143,8 @@ func (s *session) createFile(pool golibvirt.StoragePool, name string, size int) 
 // spareBytes is what a pool must have free beyond a new file's size for a failure to be about something else.
 const spareBytes = 4 << 20
 
-func (s *session) createVolume(pool golibvirt.StoragePool, vol *libvirtxml.StorageVolume, size uint64) (golibvirt.StorageVol, error) {
+func (s *session) createVolume(pool golibvirt.StoragePool, vol *libvirtxml.StorageVolume,
+	size uint64) (golibvirt.StorageVol, error) {
 	text, err := vol.Marshal()
 	if err != nil {
 		return golibvirt.StorageVol{}, s.invalid(err)
@@ -173,8 +175,8 @@ func (s *session) removeFiles(dir string, id fleet.InstanceID) error {
 	if err != nil {
 		return err
 	}
-	// The daemon knows the files that there were when the pool was read, and those that it made; not the older parts of a log. Refused while
-	// a volume is being made: then these parts stay.
+	// The daemon knows the files that there were when the pool was read, and those that it made; not the older parts of
+	// a log. Refused while a volume is being made: then these parts stay.
 	if err := s.StoragePoolRefresh(pool, 0); err != nil {
 		if _, answered := codeOf(err); !answered {
 			return s.fault(err)

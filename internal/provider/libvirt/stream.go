@@ -11,8 +11,9 @@ import (
 	golibvirt "github.com/digitalocean/go-libvirt"
 )
 
-// The RPC client's own streams wait for ever on a channel when the connection ends within them, and take whatever comes, so the little
-// that one stream needs of the protocol is spoken here, on a connection of its own: greeting, one call, data, end.
+// The RPC client's own streams wait for ever on a channel when the connection ends within them, and take whatever
+// comes, so the little that one stream needs of the protocol is spoken here, on a connection of its own: greeting, one
+// call, data, end.
 
 // Numbers of libvirt's remote protocol.
 const (

@@ -63,7 +63,11 @@ func TestDomainXML(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			order := provider.Order{Ref: provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()}, Name: "web-2", Template: c.template}
+			order := provider.Order{
+				Ref:      provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()},
+				Name:     "web-2",
+				Template: c.template,
+			}
 			plan := newBlueprint(order, testID)
 			plan.Type, plan.Disk, plan.Seed, plan.Console = c.kind, c.disk, c.seed, "/img/c.console.log"
 			got, err := plan.render(c.own, order.Mark)
@@ -103,11 +107,19 @@ func TestWhatADomainLiesOn(t *testing.T) {
 		"nothing": {},
 		"a libvirt network, while it runs": {`<interface type="network"><mac address="52:54:00:00:00:01"/><source network="lan" portid="x" bridge="virbr0"/></interface>`,
 			"lan", ""},
-		"a bridge of the host's": {`<interface type="bridge"><mac address="52:54:00:00:00:01"/><source bridge="br0"/></interface>`, "br0", ""},
+		"a bridge of the host's": {
+			`<interface type="bridge"><mac address="52:54:00:00:00:01"/><source bridge="br0"/></interface>`,
+			"br0",
+			"",
+		},
 		"the first of two": {`<interface type="user"/><interface type="bridge"><source bridge="br0"/></interface>
 			<interface type="network"><source network="lan"/></interface>`, "br0", ""},
-		"a file":        {`<disk type="file"><source file="/var/lib/libvirt/images/web-1.qcow2"/></disk>`, "", ""},
-		"a Ceph volume": {`<disk type="network"><source protocol="rbd" name="vms/web-1"><host name="mon1" port="6789"/><host name="mon2"/></source></disk>`, "", "rbd://mon1/vms"},
+		"a file": {`<disk type="file"><source file="/var/lib/libvirt/images/web-1.qcow2"/></disk>`, "", ""},
+		"a Ceph volume": {
+			`<disk type="network"><source protocol="rbd" name="vms/web-1"><host name="mon1" port="6789"/><host name="mon2"/></source></disk>`,
+			"",
+			"rbd://mon1/vms",
+		},
 		"a seed on the host, and an iSCSI disk": {`<disk type="file" device="cdrom"><source file="/x.iso"/></disk>
 			<disk type="network"><source protocol="iscsi" name="iqn.2013-07.com.example:vms/2"><host name="san"/></source></disk>`,
 			"", "iscsi://san/iqn.2013-07.com.example:vms"},
@@ -122,7 +134,10 @@ func TestWhatADomainLiesOn(t *testing.T) {
 
 func TestOwnXMLMayNotForgeAMark(t *testing.T) {
 	t.Parallel()
-	_, err := blueprint{Name: "x", UUID: testID.String()}.render(`<domain><metadata><m:mark xmlns:m="urn:hale:mark:1"/></metadata></domain>`, testMark())
+	_, err := blueprint{
+		Name: "x",
+		UUID: testID.String(),
+	}.render(`<domain><metadata><m:mark xmlns:m="urn:hale:mark:1"/></metadata></domain>`, testMark())
 	if err == nil {
 		t.Error("accepted")
 	}
@@ -131,32 +146,41 @@ func TestOwnXMLMayNotForgeAMark(t *testing.T) {
 func TestStates(t *testing.T) {
 	t.Parallel()
 	const (
-		running, paused, ending = int32(golibvirt.DomainRunning), int32(golibvirt.DomainPaused), int32(golibvirt.DomainShutdown)
-		off, crashed, asleep    = int32(golibvirt.DomainShutoff), int32(golibvirt.DomainCrashed), int32(golibvirt.DomainPmsuspended)
+		running, paused = int32(golibvirt.DomainRunning), int32(golibvirt.DomainPaused)
+		ending, off     = int32(golibvirt.DomainShutdown), int32(golibvirt.DomainShutoff)
+		crashed, asleep = int32(golibvirt.DomainCrashed), int32(golibvirt.DomainPmsuspended)
 	)
 	for name, c := range map[string]struct {
 		state, reason int32
 		power         fleet.Power
 		stop          fleet.Stop
 	}{
-		"nothing said":            {0, 0, fleet.PowerUnknown, fleet.StopUnknown},
-		"running":                 {running, 1, fleet.PowerRunning, fleet.StopUnknown},
-		"shutting down":           {ending, 0, fleet.PowerRunning, fleet.StopUnknown},
-		"paused by a person":      {paused, int32(golibvirt.DomainPausedUser), fleet.PowerPaused, fleet.StopExternal},
-		"its disk is full":        {paused, int32(golibvirt.DomainPausedIoerror), fleet.PowerPaused, fleet.StopIOError},
-		"paused for a migration":  {paused, int32(golibvirt.DomainPausedMigration), fleet.PowerPaused, fleet.StopUnknown},
-		"paused while it starts":  {paused, int32(golibvirt.DomainPausedStartingUp), fleet.PowerRunning, fleet.StopUnknown},
-		"paused because it died":  {paused, int32(golibvirt.DomainPausedCrashed), fleet.PowerCrashed, fleet.StopUnknown},
-		"suspended to memory":     {asleep, 0, fleet.PowerPaused, fleet.StopGuest},
-		"shut down in order":      {off, int32(golibvirt.DomainShutoffShutdown), fleet.PowerOff, fleet.StopShutdown},
-		"destroyed":               {off, int32(golibvirt.DomainShutoffDestroyed), fleet.PowerOff, fleet.StopExternal},
-		"saved":                   {off, int32(golibvirt.DomainShutoffSaved), fleet.PowerOff, fleet.StopExternal},
-		"migrated away":           {off, int32(golibvirt.DomainShutoffMigrated), fleet.PowerOff, fleet.StopMoved},
-		"its process was killed":  {off, int32(golibvirt.DomainShutoffCrashed), fleet.PowerOff, fleet.StopCrash},
-		"it failed to start":      {off, int32(golibvirt.DomainShutoffFailed), fleet.PowerOff, fleet.StopCrash},
-		"ended by the daemon":     {off, int32(golibvirt.DomainShutoffDaemon), fleet.PowerOff, fleet.StopCrash},
-		"off since before":        {off, int32(golibvirt.DomainShutoffUnknown), fleet.PowerOff, fleet.StopUnknown},
-		"panicked and preserved":  {crashed, int32(golibvirt.DomainCrashedPanicked), fleet.PowerCrashed, fleet.StopCrash},
+		"nothing said":       {0, 0, fleet.PowerUnknown, fleet.StopUnknown},
+		"running":            {running, 1, fleet.PowerRunning, fleet.StopUnknown},
+		"shutting down":      {ending, 0, fleet.PowerRunning, fleet.StopUnknown},
+		"paused by a person": {paused, int32(golibvirt.DomainPausedUser), fleet.PowerPaused, fleet.StopExternal},
+		"its disk is full":   {paused, int32(golibvirt.DomainPausedIoerror), fleet.PowerPaused, fleet.StopIOError},
+		"paused for a migration": {
+			paused, int32(golibvirt.DomainPausedMigration), fleet.PowerPaused, fleet.StopUnknown,
+		},
+		"paused while it starts": {
+			paused, int32(golibvirt.DomainPausedStartingUp), fleet.PowerRunning, fleet.StopUnknown,
+		},
+		"paused because it died": {
+			paused, int32(golibvirt.DomainPausedCrashed), fleet.PowerCrashed, fleet.StopUnknown,
+		},
+		"suspended to memory":    {asleep, 0, fleet.PowerPaused, fleet.StopGuest},
+		"shut down in order":     {off, int32(golibvirt.DomainShutoffShutdown), fleet.PowerOff, fleet.StopShutdown},
+		"destroyed":              {off, int32(golibvirt.DomainShutoffDestroyed), fleet.PowerOff, fleet.StopExternal},
+		"saved":                  {off, int32(golibvirt.DomainShutoffSaved), fleet.PowerOff, fleet.StopExternal},
+		"migrated away":          {off, int32(golibvirt.DomainShutoffMigrated), fleet.PowerOff, fleet.StopMoved},
+		"its process was killed": {off, int32(golibvirt.DomainShutoffCrashed), fleet.PowerOff, fleet.StopCrash},
+		"it failed to start":     {off, int32(golibvirt.DomainShutoffFailed), fleet.PowerOff, fleet.StopCrash},
+		"ended by the daemon":    {off, int32(golibvirt.DomainShutoffDaemon), fleet.PowerOff, fleet.StopCrash},
+		"off since before":       {off, int32(golibvirt.DomainShutoffUnknown), fleet.PowerOff, fleet.StopUnknown},
+		"panicked and preserved": {
+			crashed, int32(golibvirt.DomainCrashedPanicked), fleet.PowerCrashed, fleet.StopCrash,
+		},
 		"a state of years ahead":  {99, 0, fleet.PowerUnknown, fleet.StopUnknown},
 		"a reason of years ahead": {off, 99, fleet.PowerOff, fleet.StopUnknown},
 	} {
@@ -170,11 +194,19 @@ func TestStates(t *testing.T) {
 func TestOnlyWhatAnOrderMayUndoIsResumed(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[golibvirt.DomainPausedReason]bool{
-		golibvirt.DomainPausedUser: true, golibvirt.DomainPausedUnknown: true, golibvirt.DomainPausedWatchdog: true,
-		golibvirt.DomainPausedFromSnapshot: true, golibvirt.DomainPausedSnapshot: true,
-		golibvirt.DomainPausedMigration: false, golibvirt.DomainPausedSave: false, golibvirt.DomainPausedDump: false,
-		golibvirt.DomainPausedIoerror: false, golibvirt.DomainPausedPostcopy: false, golibvirt.DomainPausedPostcopyFailed: false,
-		golibvirt.DomainPausedCrashed: false, 99: false,
+		golibvirt.DomainPausedUser:           true,
+		golibvirt.DomainPausedUnknown:        true,
+		golibvirt.DomainPausedWatchdog:       true,
+		golibvirt.DomainPausedFromSnapshot:   true,
+		golibvirt.DomainPausedSnapshot:       true,
+		golibvirt.DomainPausedMigration:      false,
+		golibvirt.DomainPausedSave:           false,
+		golibvirt.DomainPausedDump:           false,
+		golibvirt.DomainPausedIoerror:        false,
+		golibvirt.DomainPausedPostcopy:       false,
+		golibvirt.DomainPausedPostcopyFailed: false,
+		golibvirt.DomainPausedCrashed:        false,
+		99:                                   false,
 	} {
 		if got := resumable(reason); got != want {
 			t.Errorf("reason %d: resumable %v, want %v", reason, got, want)
@@ -193,7 +225,8 @@ func TestMarkIsReadAsWritten(t *testing.T) {
 			Generation:   fleet.Generation(rapid.Uint64().Draw(t, "generation")),
 			Certified:    rapid.Bool().Draw(t, "certified"),
 			Instance:     fleet.InstanceID(rapid.StringMatching(`[0-9a-f-]{0,36}`).Draw(t, "instance")),
-			Built:        time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "built"), rapid.Int64Range(0, 999999999).Draw(t, "ns")).UTC(),
+			Built: time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "built"),
+				rapid.Int64Range(0, 999999999).Draw(t, "ns")).UTC(),
 		}
 		encoded, err := encodeMark(want)
 		if err != nil {
@@ -212,7 +245,11 @@ func TestDamagedMarkIsNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, spoil := range [][2]string{{`generation="7"`, `generation="7th"`}, {`certified="false"`, ``}, {`built="2026`, `built="MMXXVI`}} {
+	for _, spoil := range [][2]string{
+		{`generation="7"`, `generation="7th"`},
+		{`certified="false"`, ``},
+		{`built="2026`, `built="MMXXVI`},
+	} {
 		damaged := strings.Replace(good, spoil[0], spoil[1], 1)
 		if damaged == good {
 			t.Fatalf("%s has no %s", good, spoil[0])
@@ -220,7 +257,8 @@ func TestDamagedMarkIsNone(t *testing.T) {
 		if _, err := decodeMark(damaged); err == nil {
 			t.Errorf("%s was accepted", damaged)
 		}
-		f, err := parseFacts("<domain><metadata>" + strings.Replace(damaged, "<mark", `<mark xmlns="urn:hale:mark:1"`, 1) + "</metadata></domain>")
+		f, err := parseFacts("<domain><metadata>" +
+			strings.Replace(damaged, "<mark", `<mark xmlns="urn:hale:mark:1"`, 1) + "</metadata></domain>")
 		if err != nil || f.mark != (fleet.Mark{}) {
 			t.Errorf("%s: got %+v, %v", damaged, f.mark, err)
 		}
@@ -283,8 +321,12 @@ func TestNewestLeaseCounts(t *testing.T) {
 		return golibvirt.NetworkDhcpLease{Mac: golibvirt.OptString{mac}, Ipaddr: ip, Expirytime: expires}
 	}
 	got := newestByMAC([]golibvirt.NetworkDhcpLease{
-		lease("52:00:00:00:00:0A", "10.0.0.1", 100), lease("52:00:00:00:00:0a", "10.0.0.2", 300), lease("52:00:00:00:00:0a", "10.0.0.3", 200),
-		lease("52:00:00:00:00:0b", "fd00::1", 900), lease("52:00:00:00:00:0b", "10.0.0.4", 100), lease("52:00:00:00:00:0b", "fd00::2", 950),
+		lease("52:00:00:00:00:0A", "10.0.0.1", 100),
+		lease("52:00:00:00:00:0a", "10.0.0.2", 300),
+		lease("52:00:00:00:00:0a", "10.0.0.3", 200),
+		lease("52:00:00:00:00:0b", "fd00::1", 900),
+		lease("52:00:00:00:00:0b", "10.0.0.4", 100),
+		lease("52:00:00:00:00:0b", "fd00::2", 950),
 		lease("52:00:00:00:00:0c", "fd00::3", 100), lease("52:00:00:00:00:0d", "nonsense", 100), {Ipaddr: "10.0.0.9"},
 	})
 	want := map[string]netip.Addr{
@@ -315,13 +357,22 @@ func TestMACIsUsable(t *testing.T) {
 func TestOnlyOwnEphemeralFilesAreRemovable(t *testing.T) {
 	t.Parallel()
 	order := provider.Order{Ref: provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()}, Name: "web-2"}
-	for suffix, want := range map[string]bool{overlaySuffix: true, seedSuffix: true, consoleSuffix: true, consoleSuffix + ".0": true, consoleSuffix + ".12": true,
-		consoleSuffix + ".gz": false, keptSuffix: false} {
+	for suffix, want := range map[string]bool{
+		overlaySuffix:         true,
+		seedSuffix:            true,
+		consoleSuffix:         true,
+		consoleSuffix + ".0":  true,
+		consoleSuffix + ".12": true,
+		consoleSuffix + ".gz": false, keptSuffix: false,
+	} {
 		if name := fileName(order, suffix); removable(name, order.ID) != want {
 			t.Errorf("%s: want removable %v", name, want)
 		}
 	}
-	order.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}, {Name: "scratch", Size: 1 << 30, Ephemeral: true}}
+	order.Template.Disks = []fleet.Disk{
+		{Name: "data", Size: 1 << 30},
+		{Name: "scratch", Size: 1 << 30, Ephemeral: true},
+	}
 	for _, d := range disks(order) {
 		if removable(d.file, order.ID) == d.Attached() {
 			t.Errorf("%s, kept %v: removable %v", d.file, d.Attached(), !d.Attached())
@@ -336,7 +387,12 @@ func TestOnlyOwnEphemeralFilesAreRemovable(t *testing.T) {
 	if disks(order)[0].file == disks(next)[0].file {
 		t.Error("another installation's machine of that name would get the disk")
 	}
-	for _, foreign := range []string{"web-2-g7-" + uuid.NewString() + ".qcow2", "base.qcow2", testID.String() + ".qcow2", "web-" + testID.String() + ".raw"} {
+	for _, foreign := range []string{
+		"web-2-g7-" + uuid.NewString() + ".qcow2",
+		"base.qcow2",
+		testID.String() + ".qcow2",
+		"web-" + testID.String() + ".raw",
+	} {
 		if removable(foreign, order.ID) {
 			t.Errorf("%s would be removed", foreign)
 		}
@@ -350,7 +406,8 @@ func TestMadeDisksAreAttached(t *testing.T) {
 	b := newBlueprint(order, testID)
 	b.Disks["data"] = "/images/a&b.qcow2"
 	text, err := b.render("", order.Mark)
-	if err != nil || !strings.Contains(text, `<source file="/images/a&amp;b.qcow2">`) || !strings.Contains(text, "<serial>data</serial>") {
+	if err != nil || !strings.Contains(text, `<source file="/images/a&amp;b.qcow2">`) ||
+		!strings.Contains(text, "<serial>data</serial>") {
 		t.Errorf("%v: %s", err, text)
 	}
 	own := `<domain type='qemu'><devices>%s</devices></domain>`
@@ -358,7 +415,8 @@ func TestMadeDisksAreAttached(t *testing.T) {
 	if text, err = b.render(fmt.Sprintf(own, disk), order.Mark); err != nil || !strings.Contains(text, `dev="vdz"`) {
 		t.Errorf("%v: %s", err, text)
 	}
-	if _, err := b.render(fmt.Sprintf(own, ""), order.Mark); err == nil || !strings.Contains(err.Error(), "{{.Disks.data}}") {
+	if _, err := b.render(fmt.Sprintf(own, ""), order.Mark); err == nil ||
+		!strings.Contains(err.Error(), "{{.Disks.data}}") {
 		t.Errorf("own XML that leaves the disk out: %v", err)
 	}
 }
@@ -441,14 +499,33 @@ func TestErrorsOfCalls(t *testing.T) {
 		err                              error
 		read, write, order, afterAnother fault.Kind
 	}{
-		"connection lost":      {lost, fault.Transient, fault.UnknownOutcome, fault.UnknownOutcome, fault.UnknownOutcome},
-		"not connected":        {syscall.EINVAL, fault.Transient, fault.Transient, fault.Transient, fault.UnknownOutcome},
-		"no domain":            {code(golibvirt.ErrNoDomain), fault.NotFound, fault.NotFound, fault.NotFound, fault.UnknownOutcome},
-		"access denied":        {code(golibvirt.ErrAccessDenied), fault.Unauthorised, fault.Unauthorised, fault.Unauthorised, fault.UnknownOutcome},
-		"socket not permitted": {os.ErrPermission, fault.Unauthorised, fault.UnknownOutcome, fault.UnknownOutcome, fault.UnknownOutcome},
-		"internal error":       {code(golibvirt.ErrInternalError), fault.Transient, fault.Permanent, fault.UnknownOutcome, fault.UnknownOutcome},
-		"wrong state":          {code(golibvirt.ErrOperationInvalid), fault.Transient, fault.Transient, fault.Transient, fault.UnknownOutcome},
-		"no such network":      {code(golibvirt.ErrNoNetwork), fault.Invalid, fault.Invalid, fault.Invalid, fault.UnknownOutcome},
+		"connection lost": {
+			lost, fault.Transient, fault.UnknownOutcome, fault.UnknownOutcome, fault.UnknownOutcome,
+		},
+		"not connected": {
+			syscall.EINVAL, fault.Transient, fault.Transient, fault.Transient, fault.UnknownOutcome,
+		},
+		"no domain": {
+			code(golibvirt.ErrNoDomain), fault.NotFound, fault.NotFound, fault.NotFound, fault.UnknownOutcome,
+		},
+		"access denied": {
+			code(golibvirt.ErrAccessDenied), fault.Unauthorised, fault.Unauthorised, fault.Unauthorised,
+			fault.UnknownOutcome,
+		},
+		"socket not permitted": {
+			os.ErrPermission, fault.Unauthorised, fault.UnknownOutcome, fault.UnknownOutcome, fault.UnknownOutcome,
+		},
+		"internal error": {
+			code(golibvirt.ErrInternalError), fault.Transient, fault.Permanent, fault.UnknownOutcome,
+			fault.UnknownOutcome,
+		},
+		"wrong state": {
+			code(golibvirt.ErrOperationInvalid), fault.Transient, fault.Transient, fault.Transient,
+			fault.UnknownOutcome,
+		},
+		"no such network": {
+			code(golibvirt.ErrNoNetwork), fault.Invalid, fault.Invalid, fault.Invalid, fault.UnknownOutcome,
+		},
 	} {
 		newSession := func() *session { return &session{link: &link{wire: newWire(nil)}, op: "op", subject: "it"} }
 		after := newSession()

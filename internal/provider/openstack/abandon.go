@@ -7,9 +7,10 @@ import (
 	"hale/internal/provider"
 )
 
-// abandoned ends the name of a server that Nova could not delete. It says so to people, and to the next create of the machine, which comes only where
-// the policy says that the machine's next instance may stand beside it (on_delete_failure: continue): name and hardware address are free then. Nova lets
-// nothing but the name be changed of a server in ERROR.
+// abandoned ends the name of a server that Nova could not delete. It says so to people, and to the next create of the
+// machine, which comes only where the policy says that the machine's next instance may stand beside it
+// (on_delete_failure: continue): name and hardware address are free then. Nova lets nothing but the name be changed of
+// a server in ERROR.
 const abandoned = " (could not be deleted)"
 
 // abandon gives the server that name.
@@ -18,24 +19,29 @@ func (c *call) abandon(s *server) {
 		return
 	}
 	_, err := c.send(c.compute, request{
-		method: http.MethodPut, url: c.compute.ServiceURL("servers", s.ID), body: map[string]any{"server": map[string]any{"name": s.Name + abandoned}},
-		ok: []int{http.StatusOK},
+		method: http.MethodPut,
+		url:    c.compute.ServiceURL("servers", s.ID),
+		body:   map[string]any{"server": map[string]any{"name": s.Name + abandoned}},
+		ok:     []int{http.StatusOK},
 	})
 	if err != nil {
-		c.p.log.Warn("a server that could not be deleted keeps its name: nothing is built in its place", "server", s.ID, "err", err)
+		c.p.log.Warn("a server that could not be deleted keeps its name: nothing is built in its place",
+			"server", s.ID, "err", err)
 	}
 }
 
 // abandonedBy reports whether the server is one of the order's machine, given up before, and does not run.
 func (s *server) abandonedBy(order provider.Order) bool {
 	mark, err := s.mark()
-	ours := err == nil && mark.Installation == order.Mark.Installation && mark.Machine == order.Mark.Machine && mark.Generation < order.Mark.Generation
-	rests := s.Status == statusOff || s.Status == statusError && (s.Power == powerNone || s.Power == powerShutdown || s.Power == powerCrashed)
+	ours := err == nil && mark.Installation == order.Mark.Installation && mark.Machine == order.Mark.Machine &&
+		mark.Generation < order.Mark.Generation
+	rests := s.Status == statusOff ||
+		s.Status == statusError && (s.Power == powerNone || s.Power == powerShutdown || s.Power == powerCrashed)
 	return ours && rests && s.Task == "" && s.Name == order.Name+abandoned
 }
 
-// vacate deletes the port that is in the way, if it is that of a server which was given up, and reports whether it did. Nova binds no port of a server
-// that is there to another one, also when Neutron has it free.
+// vacate deletes the port that is in the way, if it is that of a server which was given up, and reports whether it did.
+// Nova binds no port of a server that is there to another one, also when Neutron has it free.
 func (c *call) vacate(order provider.Order, p port) (done bool, err error) {
 	if p.Device == "" {
 		return false, nil
@@ -45,7 +51,10 @@ func (c *call) vacate(order provider.Order, p port) (done bool, err error) {
 		return false, nil //nolint:nilerr // the port is in use, as far as anybody knows
 	}
 	_, err = c.send(c.network, request{
-		method: http.MethodDelete, url: c.network.ServiceURL("ports", p.ID), ok: []int{http.StatusNoContent}, header: p.unchanged(),
+		method: http.MethodDelete,
+		url:    c.network.ServiceURL("ports", p.ID),
+		ok:     []int{http.StatusNoContent},
+		header: p.unchanged(),
 	})
 	return err == nil, c.portFault(err)
 }

@@ -33,7 +33,8 @@ func stuck(t *testing.T, story func(s *scene, next provider.Order)) {
 	})
 }
 
-// TestS50WhatCannotBeDeletedMakesRoom: it is not waited for until the time is over, says so by its name, and the machine's next server has name and port.
+// TestS50WhatCannotBeDeletedMakesRoom: it is not waited for until the time is over, says so by its name, and the
+// machine's next server has name and port.
 func TestS50WhatCannotBeDeletedMakesRoom(t *testing.T) {
 	t.Parallel()
 	for _, owner := range []bool{true, false} {
@@ -61,7 +62,8 @@ func TestS50WhatCannotBeDeletedMakesRoom(t *testing.T) {
 	}
 }
 
-// TestS50WhatRunsAgainKeepsItsPort: somebody's else, of another machine, of a later generation, or running: name or port is taken.
+// TestS50WhatRunsAgainKeepsItsPort: somebody's else, of another machine, of a later generation, or running: name or
+// port is taken.
 func TestS50WhatRunsAgainKeepsItsPort(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*twinServer){

@@ -84,7 +84,11 @@ func TestAProxyWithoutItsServiceSaysNothing(t *testing.T) {
 	t.Parallel()
 	play(t, 3, func(s *scene) {
 		s.list()
-		for name, body := range map[string]string{"a page": nginx, "nothing": "", "other JSON": `{"message":"no route"}`} {
+		for name, body := range map[string]string{
+			"a page":     nginx,
+			"nothing":    "",
+			"other JSON": `{"message":"no route"}`,
+		} {
 			s.makeTrouble(func(*http.Request) effect { return effect{status: 404, body: body} })
 			_, err := s.p.Get(s.Context(), s.orders[0].Ref)
 			s.want("get, with "+name, err, fault.Transient)
@@ -108,7 +112,10 @@ func TestNovaOwnNotFoundOfAListSaysNothing(t *testing.T) {
 	play(t, 2, func(s *scene) {
 		s.makeTrouble(func(q *http.Request) effect {
 			if strings.HasSuffix(q.URL.Path, "/detail") {
-				return effect{status: 404, body: `{"itemNotFound": {"code": 404, "message": "The resource could not be found."}}`}
+				return effect{
+					status: 404,
+					body:   `{"itemNotFound": {"code": 404, "message": "The resource could not be found."}}`,
+				}
 			}
 			return effect{}
 		})
@@ -155,7 +162,8 @@ func TestAnotherProjectInTheFileIsDoubtfulUntilItIsPutRight(t *testing.T) {
 		mine := who()
 		lead := func(user, project string, servers map[string]*twinServer) (was map[string]*twinServer) {
 			s.Helper()
-			s.must("clouds.yaml", os.WriteFile(s.file, []byte(strings.Replace(twinClouds, "username: u", "username: "+user, 1)), 0o600))
+			s.must("clouds.yaml",
+				os.WriteFile(s.file, []byte(strings.Replace(twinClouds, "username: u", "username: "+user, 1)), 0o600))
 			s.look(func() { was, s.servers, s.project = s.servers, servers, project })
 			return was
 		}
@@ -189,7 +197,10 @@ func TestTheSameProjectByOtherCredentialsIsTheSame(t *testing.T) {
 	t.Parallel()
 	play(t, 1, func(s *scene) {
 		s.list()
-		for _, text := range []string{"clouds:\n  twin:\n    au", strings.Replace(twinClouds, "username: u", "username: another", 1)} {
+		for _, text := range []string{
+			"clouds:\n  twin:\n    au",
+			strings.Replace(twinClouds, "username: u", "username: another", 1),
+		} {
 			s.must("clouds.yaml", os.WriteFile(s.file, []byte(text), 0o600))
 			if ids, err := s.p.Identity(s.Context()); err != nil || len(s.list()) != 1 {
 				s.Errorf("with %q: %v, %v", text, ids, err)
@@ -241,7 +252,8 @@ func TestAllDeletedBetweenTwoFullListsAreGone(t *testing.T) {
 	})
 }
 
-// TestWhatIsOnlySetAsideIsOff: a server that the cloud keeps for a while after somebody deleted it is in no full list, and is no reason to doubt the cloud.
+// TestWhatIsOnlySetAsideIsOff: a server that the cloud keeps for a while after somebody deleted it is in no full list,
+// and is no reason to doubt the cloud.
 func TestWhatIsOnlySetAsideIsOff(t *testing.T) {
 	t.Parallel()
 	play(t, 1, func(s *scene) {
@@ -254,7 +266,8 @@ func TestWhatIsOnlySetAsideIsOff(t *testing.T) {
 		})
 		for _, after := range []time.Duration{2 * time.Second, 2 * time.Minute, 2 * time.Minute} {
 			time.Sleep(after)
-			if seen := s.list(); len(seen) != 1 || seen[0].Power != fleet.PowerOff || seen[0].Stop != fleet.StopExternal {
+			if seen := s.list(); len(seen) != 1 || seen[0].Power != fleet.PowerOff ||
+				seen[0].Stop != fleet.StopExternal {
 				s.Fatalf("%s later the list has %+v", after, seen)
 			}
 		}
@@ -275,7 +288,8 @@ func TestADeleteOfACloudThatSetsAside(t *testing.T) {
 	})
 }
 
-// TestManyWhoAskAtOnceShareAList: each gets one that was asked for after it asked; ten that come while one is under way, the next one.
+// TestManyWhoAskAtOnceShareAList: each gets one that was asked for after it asked; ten that come while one is under
+// way, the next one.
 func TestManyWhoAskAtOnceShareAList(t *testing.T) {
 	t.Parallel()
 	play(t, 2, func(s *scene) {
@@ -370,7 +384,8 @@ func TestWhoDoesNotWaitForASharedList(t *testing.T) {
 	})
 }
 
-// TestWhoStoppedItIsAskedOfManyAtOnce, and one of which Nova does not say is unknown, not the others; nor is it asked again while Nova deletes it.
+// TestWhoStoppedItIsAskedOfManyAtOnce, and one of which Nova does not say is unknown, not the others; nor is it asked
+// again while Nova deletes it.
 func TestWhoStoppedItIsAskedOfManyAtOnce(t *testing.T) {
 	t.Parallel()
 	play(t, 9, func(s *scene) {
@@ -421,7 +436,8 @@ func TestAnotherProjectIsDoubtful(t *testing.T) {
 	play(t, 2, func(s *scene) {
 		before, err := s.p.Identity(s.Context())
 		s.must("identity", err)
-		s.look(func() { s.project = strings.Repeat("f", 32) }) // what Nova lists is another project's, and the token is still for ours
+		// what Nova lists is another project's, and the token is still for ours
+		s.look(func() { s.project = strings.Repeat("f", 32) })
 		_, err = s.p.List(s.Context())
 		if !errors.Is(err, provider.ErrDoubtful) {
 			s.Errorf("list: %v", err)
@@ -509,7 +525,10 @@ func TestTokensAreRenewedAndSecretsNeverTold(t *testing.T) {
 		if strings.Contains(err.Error(), "secret-word") {
 			s.Errorf("the error tells the password: %v", err)
 		}
-		gone := effect{status: 404, body: `{"error": {"code": 404, "message": "Could not find Application Credential: 1f52b17e."}}`}
+		gone := effect{
+			status: 404,
+			body:   `{"error": {"code": 404, "message": "Could not find Application Credential: 1f52b17e."}}`,
+		}
 		s.makeTrouble(func(q *http.Request) effect {
 			if strings.HasSuffix(q.URL.Path, "/auth/tokens") {
 				return gone
@@ -555,7 +574,11 @@ func TestPausesThatTheCloudAsksForAreMade(t *testing.T) {
 			asked := 0
 			s.makeTrouble(func(*http.Request) effect {
 				asked++
-				return effect{status: status, body: `{"overLimit": {"code": 429, "message": "This request was rate-limited."}}`, header: "20"}
+				return effect{
+					status: status,
+					body:   `{"overLimit": {"code": 429, "message": "This request was rate-limited."}}`,
+					header: "20",
+				}
 			})
 			_, err := s.p.List(s.Context())
 			s.want("list", err, fault.Throttled)
@@ -580,12 +603,41 @@ func TestRefusalsAreTold(t *testing.T) {
 		said effect
 		want fault.Kind
 	}{
-		"a quota of Nova's":    {"/servers", effect{status: 403, body: `{"forbidden": {"code": 403, "message": "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances"}}`}, fault.Quota},
-		"a quota of Neutron's": {"/ports", effect{status: 409, body: `{"NeutronError": {"type": "OverQuota", "message": "Quota exceeded for resources: ['port'].", "detail": ""}}`}, fault.Quota},
-		"a right":              {"/servers", effect{status: 403, body: `{"forbidden": {"code": 403, "message": "Policy doesn't allow os_compute_api:servers:create to be performed."}}`}, fault.Unauthorised},
-		"a bad flavor":         {"/servers", effect{status: 400, body: `{"badRequest": {"code": 400, "message": "Flavor's disk is too small"}}`}, fault.Invalid},
-		"a failure":            {"/servers", effect{status: 500, body: `{"computeFault": {"code": 500, "message": "Unexpected API Error."}}`}, fault.UnknownOutcome},
-		"a gateway's time":     {"/servers", effect{status: 504, body: nginx}, fault.UnknownOutcome},
+		"a quota of Nova's": {
+			"/servers",
+			effect{
+				status: 403,
+				body:   `{"forbidden": {"code": 403, "message": "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances"}}`,
+			},
+			fault.Quota,
+		},
+		"a quota of Neutron's": {
+			"/ports",
+			effect{
+				status: 409,
+				body:   `{"NeutronError": {"type": "OverQuota", "message": "Quota exceeded for resources: ['port'].", "detail": ""}}`,
+			},
+			fault.Quota,
+		},
+		"a right": {
+			"/servers",
+			effect{
+				status: 403,
+				body:   `{"forbidden": {"code": 403, "message": "Policy doesn't allow os_compute_api:servers:create to be performed."}}`,
+			},
+			fault.Unauthorised,
+		},
+		"a bad flavor": {
+			"/servers",
+			effect{status: 400, body: `{"badRequest": {"code": 400, "message": "Flavor's disk is too small"}}`},
+			fault.Invalid,
+		},
+		"a failure": {
+			"/servers",
+			effect{status: 500, body: `{"computeFault": {"code": 500, "message": "Unexpected API Error."}}`},
+			fault.UnknownOutcome,
+		},
+		"a gateway's time": {"/servers", effect{status: 504, body: nginx}, fault.UnknownOutcome},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -608,8 +660,8 @@ func TestRefusalsAreTold(t *testing.T) {
 	}
 }
 
-// TestAServerThatEndedAMomentAgo: Nova has heard that it ended, and has not stopped it yet. It is between two states: a step of repair that is for what is off
-// must not be passed over in that moment, for the next one takes the disk.
+// TestAServerThatEndedAMomentAgo: Nova has heard that it ended, and has not stopped it yet. It is between two states: a
+// step of repair that is for what is off must not be passed over in that moment, for the next one takes the disk.
 func TestAServerThatEndedAMomentAgo(t *testing.T) {
 	t.Parallel()
 	for name, power := range map[string]int{"shut down": 4, "crashed": 6} {

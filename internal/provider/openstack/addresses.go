@@ -41,8 +41,9 @@ func (c *call) addresses() map[string]netip.Addr {
 		case fault.Is(err, fault.Unauthorised):
 			a.of, a.next = nil, now.Add(addressesEvery)
 			if !a.told {
-				c.p.log.Warn("these credentials may not read the addresses of hypervisors (os-hypervisors), so a host is no witness "+
-					"for a machine that is alone on it: name its address under hosts, or grant the right", "err", err)
+				c.p.log.Warn("these credentials may not read the addresses of hypervisors (os-hypervisors), so a "+
+					"host is no witness for a machine that is alone on it: name its address under hosts, or grant "+
+					"the right", "err", err)
 			}
 			a.told = true
 		default:

@@ -20,7 +20,15 @@ const (
 // onVolumes adds to the request for a server what disks it has, where these are not the flavor's alone.
 func (c *call) onVolumes(wanted map[string]any, t *fleet.Template, kept []keptDisk) error {
 	boot := t.Server.BootVolume
-	disks := []map[string]any{{"boot_index": 0, "source_type": "image", "destination_type": "local", "uuid": wanted["imageRef"], "delete_on_termination": true}}
+	disks := []map[string]any{
+		{
+			"boot_index":            0,
+			"source_type":           "image",
+			"destination_type":      "local",
+			"uuid":                  wanted["imageRef"],
+			"delete_on_termination": true,
+		},
+	}
 	if boot.Size > 0 {
 		disks[0]["destination_type"] = "volume"
 		c.sized(disks[0], boot.Size, boot.Type)
@@ -39,8 +47,10 @@ func (c *call) onVolumes(wanted map[string]any, t *fleet.Template, kept []keptDi
 		}
 		disks = append(disks, disk)
 	}
-	if typed := slices.ContainsFunc(disks, func(d map[string]any) bool { return d["volume_type"] != nil }); typed && c.minor < typedVolumesMinor {
-		return c.fault(fault.Unsupported, fmt.Errorf("nova speaks 2.%d, and takes a type of volume from 2.%d on", c.minor, typedVolumesMinor))
+	if typed := slices.ContainsFunc(disks, func(d map[string]any) bool { return d["volume_type"] != nil }); typed &&
+		c.minor < typedVolumesMinor {
+		return c.fault(fault.Unsupported,
+			fmt.Errorf("nova speaks 2.%d, and takes a type of volume from 2.%d on", c.minor, typedVolumesMinor))
 	}
 	if len(disks) > 1 || boot.Size > 0 {
 		wanted["block_device_mapping_v2"] = disks
@@ -72,14 +82,16 @@ func (s *server) losesVolumes() bool {
 // reimageMicroversion is Cinder's, for writing an image on a volume that is there.
 const reimageMicroversion = "3.68"
 
-// rebuildable refuses a rebuild that would leave the server what it has on its disk, or break it: an older Nova leaves the volume of a server that
-// boots from one as it is, and with an older Cinder it ends in ERROR.
+// rebuildable refuses a rebuild that would leave the server what it has on its disk, or break it: an older Nova leaves
+// the volume of a server that boots from one as it is, and with an older Cinder it ends in ERROR.
 func (c *call) rebuildable(s *server) error {
 	if !s.onVolume() {
 		return nil
 	}
 	if c.minor < reimageMinor {
-		return c.fault(fault.Unsupported, fmt.Errorf("it boots from a volume, which nova rebuilds from 2.%d on; this one speaks 2.%d", reimageMinor, c.minor))
+		return c.fault(fault.Unsupported,
+			fmt.Errorf("it boots from a volume, which nova rebuilds from 2.%d on; this one speaks 2.%d",
+				reimageMinor, c.minor))
 	}
 	storage, err := c.storage()
 	if err != nil {
@@ -89,13 +101,17 @@ func (c *call) rebuildable(s *server) error {
 	if err != nil {
 		return c.fault(fault.Invalid, err)
 	}
-	spoken, err := utils.GetSupportedMicroversions(c, &gophercloud.ServiceClient{ProviderClient: c.auth, Endpoint: base})
+	spoken, err := utils.GetSupportedMicroversions(c, &gophercloud.ServiceClient{
+		ProviderClient: c.auth,
+		Endpoint:       base,
+	})
 	if err != nil {
 		return c.failed(reading, err)
 	}
 	if ok, err := spoken.IsSupported(reimageMicroversion); !ok || err != nil {
-		return c.fault(fault.Unsupported, fmt.Errorf("it boots from a volume, which cinder writes anew from %s on; this one speaks %d.%d",
-			reimageMicroversion, spoken.MaxMajor, spoken.MaxMinor))
+		return c.fault(fault.Unsupported,
+			fmt.Errorf("it boots from a volume, which cinder writes anew from %s on; this one speaks %d.%d",
+				reimageMicroversion, spoken.MaxMajor, spoken.MaxMinor))
 	}
 	return nil
 }

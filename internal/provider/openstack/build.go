@@ -50,7 +50,8 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 	case err == nil:
 		c.settleVolumes(kept)
 		if err := c.inscribe(claimed, usedPrefix+string(order.ID), nil); err != nil {
-			c.p.log.Warn("a port's claim was not settled; until it is old, no other order takes the port over", "port", claimed.ID, "err", err)
+			c.p.log.Warn("a port's claim was not settled; until it is old, no other order takes the port over",
+				"port", claimed.ID, "err", err)
 		}
 	case !fault.Is(err, fault.UnknownOutcome):
 		c.afterwards(func(c *call) { c.dropFresh(kept) })
@@ -112,7 +113,8 @@ func (c *call) plan(order provider.Order) (wanted map[string]any, network string
 	return wanted, network, nil
 }
 
-// vacant refuses the order when its name or its id is taken. It is asked after the port was claimed, so that whoever had it before is seen.
+// vacant refuses the order when its name or its id is taken. It is asked after the port was claimed, so that whoever
+// had it before is seen.
 func (c *call) vacant(order provider.Order) error {
 	same, err := c.named(order.Name)
 	if err != nil {
@@ -159,7 +161,11 @@ func (c *call) build(order provider.Order, wanted map[string]any, claimed port, 
 		Server item `json:"server"`
 	}
 	_, err := c.send(c.compute, request{
-		method: http.MethodPost, url: c.compute.ServiceURL("servers"), body: body, into: &got, ok: []int{http.StatusOK, http.StatusAccepted},
+		method: http.MethodPost,
+		url:    c.compute.ServiceURL("servers"),
+		body:   body,
+		into:   &got,
+		ok:     []int{http.StatusOK, http.StatusAccepted},
 	})
 	if err == nil && got.Server.ID != "" {
 		c.p.learn(map[fleet.InstanceID]string{order.ID: got.Server.ID})
@@ -211,8 +217,8 @@ func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
 	return nil
 }
 
-// awaitGone waits for the end that was ordered, where the cloud only sets aside what is deleted by a second order. fault.Permanent: Nova gave up, as
-// it does when the hypervisor fails.
+// awaitGone waits for the end that was ordered, where the cloud only sets aside what is deleted by a second order.
+// fault.Permanent: Nova gave up, as it does when the hypervisor fails.
 func (c *call) awaitGone(s *server) error {
 	for {
 		var last server
@@ -226,7 +232,8 @@ func (c *call) awaitGone(s *server) error {
 		case err != nil:
 			return err
 		case last.Status != statusSoftDeleted || s.Status == statusSoftDeleted:
-			return c.fault(fault.Permanent, fmt.Errorf("%w: its status is %s; %s", errDelete, last.Status, last.Fault.Message))
+			return c.fault(fault.Permanent,
+				fmt.Errorf("%w: its status is %s; %s", errDelete, last.Status, last.Fault.Message))
 		}
 		if s = &last; c.destroy(s) != nil {
 			return c.fault(fault.UnknownOutcome, errors.New("it is set aside, and was not removed"))
@@ -251,7 +258,9 @@ func (c *call) destroy(s *server) error {
 		return c.act(s, "forceDelete", nil)
 	}
 	_, err := c.send(c.compute, request{
-		method: http.MethodDelete, url: c.compute.ServiceURL("servers", s.ID), ok: []int{http.StatusNoContent, http.StatusAccepted, http.StatusNotFound},
+		method: http.MethodDelete,
+		url:    c.compute.ServiceURL("servers", s.ID),
+		ok:     []int{http.StatusNoContent, http.StatusAccepted, http.StatusNotFound},
 	})
 	return err
 }
@@ -275,7 +284,10 @@ func (p *Provider) Certify(ctx context.Context, ref provider.Ref) error {
 // write changes metadata of the server, and leaves what it does not name.
 func (c *call) write(s *server, metadata map[string]string) error {
 	_, err := c.send(c.compute, request{
-		method: http.MethodPost, url: c.compute.ServiceURL("servers", s.ID, "metadata"), body: map[string]any{"metadata": metadata}, ok: []int{http.StatusOK},
+		method: http.MethodPost,
+		url:    c.compute.ServiceURL("servers", s.ID, "metadata"),
+		body:   map[string]any{"metadata": metadata},
+		ok:     []int{http.StatusOK},
 	})
 	return err
 }

@@ -30,7 +30,8 @@ func (s *scene) lose(n int) {
 	})
 }
 
-// TestEachLostAnswerOfACreate: whichever request of a create it was, there is one server at most, and after the next order exactly one, with one port.
+// TestEachLostAnswerOfACreate: whichever request of a create it was, there is one server at most, and after the next
+// order exactly one, with one port.
 func TestEachLostAnswerOfACreate(t *testing.T) {
 	t.Parallel()
 	for _, owner := range []bool{true, false} {
@@ -91,8 +92,8 @@ func (s *scene) next(order provider.Order, built int) {
 	time.Sleep(5 * time.Second)
 }
 
-// TestALateCreateAndItsSuccessor: an order is held up on its way, another one takes its place, and then the first takes effect: while the
-// successor is being built, when either may get the port, or later. Never do both run.
+// TestALateCreateAndItsSuccessor: an order is held up on its way, another one takes its place, and then the first takes
+// effect: while the successor is being built, when either may get the port, or later. Never do both run.
 func TestALateCreateAndItsSuccessor(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{0, 10 * time.Second} {
@@ -137,7 +138,8 @@ func TestALateCreateAndItsSuccessor(t *testing.T) {
 	}
 }
 
-// TestWhatNobodySeesHasItsPortStill: a server that the cloud only set aside when it was deleted is in no list, and can come back.
+// TestWhatNobodySeesHasItsPortStill: a server that the cloud only set aside when it was deleted is in no list, and can
+// come back.
 func TestWhatNobodySeesHasItsPortStill(t *testing.T) {
 	t.Parallel()
 	play(t, 1, func(s *scene) {
@@ -232,7 +234,8 @@ func TestRebuildIsTakenUp(t *testing.T) {
 	}
 }
 
-// TestWhatIsPoweredOnIsNotOff: Nova says SHUTOFF until it runs, and whoever has just started it must not take that for a failure.
+// TestWhatIsPoweredOnIsNotOff: Nova says SHUTOFF until it runs, and whoever has just started it must not take that for
+// a failure.
 func TestWhatIsPoweredOnIsNotOff(t *testing.T) {
 	t.Parallel()
 	play(t, 1, func(s *scene) {
@@ -269,21 +272,31 @@ func TestStatusesAreTranslated(t *testing.T) {
 		power fleet.Power
 		stop  fleet.Stop
 	}{
-		"ACTIVE": {fleet.PowerRunning, fleet.StopUnknown}, "BUILD": {fleet.PowerUnknown, fleet.StopUnknown}, "ERROR": {fleet.PowerError, fleet.StopUnknown},
-		"PAUSED": {fleet.PowerPaused, fleet.StopExternal}, "SUSPENDED": {fleet.PowerPaused, fleet.StopExternal}, "RESCUE": {fleet.PowerPaused, fleet.StopRescue},
-		"SHELVED_OFFLOADED": {fleet.PowerOff, fleet.StopExternal}, "HARD_REBOOT": {fleet.PowerRunning, fleet.StopUnknown}, "UNKNOWN": {fleet.PowerUnknown, fleet.StopUnknown},
-		"SHUTOFF": {fleet.PowerOff, fleet.StopExternal}, "REBUILD": {fleet.PowerUnknown, fleet.StopUnknown},
-		"SHUTOFF, and nobody ordered that": {fleet.PowerOff, fleet.StopCrash}, "PAUSED, and nobody ordered that": {fleet.PowerPaused, fleet.StopUnknown},
+		"ACTIVE":                           {fleet.PowerRunning, fleet.StopUnknown},
+		"BUILD":                            {fleet.PowerUnknown, fleet.StopUnknown},
+		"ERROR":                            {fleet.PowerError, fleet.StopUnknown},
+		"PAUSED":                           {fleet.PowerPaused, fleet.StopExternal},
+		"SUSPENDED":                        {fleet.PowerPaused, fleet.StopExternal},
+		"RESCUE":                           {fleet.PowerPaused, fleet.StopRescue},
+		"SHELVED_OFFLOADED":                {fleet.PowerOff, fleet.StopExternal},
+		"HARD_REBOOT":                      {fleet.PowerRunning, fleet.StopUnknown},
+		"UNKNOWN":                          {fleet.PowerUnknown, fleet.StopUnknown},
+		"SHUTOFF":                          {fleet.PowerOff, fleet.StopExternal},
+		"REBUILD":                          {fleet.PowerUnknown, fleet.StopUnknown},
+		"SHUTOFF, and nobody ordered that": {fleet.PowerOff, fleet.StopCrash},
+		"PAUSED, and nobody ordered that":  {fleet.PowerPaused, fleet.StopUnknown},
 	} {
 		play(t, 1, func(s *scene) {
 			s.look(func() {
 				for _, server := range s.servers {
 					server.Updated = time.Now()
 					server.Status, _, _ = strings.Cut(status, ",")
-					server.record(cmp.Or(map[string]string{"PAUSED": "pause", "SHUTOFF": "stop"}[status], "create"), "somebody")
+					server.record(cmp.Or(map[string]string{"PAUSED": "pause", "SHUTOFF": "stop"}[status], "create"),
+						"somebody")
 				}
 			})
-			if seen, err := s.p.Get(s.Context(), s.orders[0].Ref); err != nil || seen.Power != want.power || seen.Stop != want.stop {
+			if seen, err := s.p.Get(s.Context(), s.orders[0].Ref); err != nil || seen.Power != want.power ||
+				seen.Stop != want.stop {
 				s.Errorf("%s is %s by %q, %v", status, seen.Power, seen.Stop, err)
 			}
 		})
@@ -303,7 +316,8 @@ func TestWhatWasLetRunAgainStoppedByItself(t *testing.T) {
 					}
 				}
 			})
-			if seen, err := s.p.Get(s.Context(), s.orders[0].Ref); err != nil || seen.Power != fleet.PowerOff || seen.Stop != fleet.StopCrash {
+			if seen, err := s.p.Get(s.Context(), s.orders[0].Ref); err != nil || seen.Power != fleet.PowerOff ||
+				seen.Stop != fleet.StopCrash {
 				s.Errorf("after %s it is %s by %q, %v", action, seen.Power, seen.Stop, err)
 			}
 		})
@@ -321,7 +335,8 @@ func TestABuildThatFailsIsOffAndGoes(t *testing.T) {
 			}
 		})
 		time.Sleep(3 * time.Second)
-		if seen, err := s.p.Get(s.Context(), order.Ref); err != nil || seen.Power != fleet.PowerOff || seen.Stop != fleet.StopCrash {
+		if seen, err := s.p.Get(s.Context(), order.Ref); err != nil || seen.Power != fleet.PowerOff ||
+			seen.Stop != fleet.StopCrash {
 			s.Errorf("it is %+v, %v", seen, err)
 		}
 		s.must("delete", s.p.Delete(s.Context(), order.Ref))
@@ -331,8 +346,8 @@ func TestABuildThatFailsIsOffAndGoes(t *testing.T) {
 	})
 }
 
-// TestEightOrdersAndOneMachine is the exam's question with the requests of all in every order that the scheduler finds, many times: also when
-// every change takes a while, and when a port is left of an order of which nothing came.
+// TestEightOrdersAndOneMachine is the exam's question with the requests of all in every order that the scheduler finds,
+// many times: also when every change takes a while, and when a port is left of an order of which nothing came.
 func TestEightOrdersAndOneMachine(t *testing.T) {
 	t.Parallel()
 	for round := range 40 {
@@ -344,7 +359,10 @@ func TestEightOrdersAndOneMachine(t *testing.T) {
 			}
 			if round%4 > 1 {
 				s.makeTrouble(func(q *http.Request) effect {
-					return effect{late: q.Method == http.MethodPut || q.Method == http.MethodPost && !strings.Contains(q.URL.Path, "/identity/")}
+					return effect{
+						late: q.Method == http.MethodPut ||
+							q.Method == http.MethodPost && !strings.Contains(q.URL.Path, "/identity/"),
+					}
 				})
 			}
 			var creates sync.WaitGroup
@@ -382,7 +400,12 @@ func (s *scene) leftOver() {
 		}
 		mac := net.HardwareAddr{0xfa, 0x16, 0x3e}
 		h := sha256.Sum256([]byte(s.project + "/" + order.Name))
-		port := &twinPort{Network: twinNetwork, Name: order.Name, Description: "hale order dead", MAC: append(mac, h[:3]...).String()}
+		port := &twinPort{
+			Network:     twinNetwork,
+			Name:        order.Name,
+			Description: "hale order dead",
+			MAC:         append(mac, h[:3]...).String(),
+		}
 		s.addPort(port)
 	})
 	time.Sleep(time.Minute)

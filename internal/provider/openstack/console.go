@@ -27,8 +27,11 @@ func (p *Provider) Console(ctx context.Context, ref provider.Ref, limit int) ([]
 		Output string `json:"output"`
 	}
 	_, err = c.send(c.compute, request{
-		method: http.MethodPost, url: c.compute.ServiceURL("servers", nova, "action"), into: &got, ok: []int{http.StatusOK},
-		body: map[string]any{"os-getConsoleOutput": map[string]any{"length": max(limit/lineLength, 1)}},
+		method: http.MethodPost,
+		url:    c.compute.ServiceURL("servers", nova, "action"),
+		into:   &got,
+		ok:     []int{http.StatusOK},
+		body:   map[string]any{"os-getConsoleOutput": map[string]any{"length": max(limit/lineLength, 1)}},
 	})
 	if fault.Is(err, fault.UnknownOutcome) { // it is asked for with a POST, and changes nothing
 		return nil, c.fault(fault.Transient, err)

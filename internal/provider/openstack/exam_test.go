@@ -36,7 +36,11 @@ func newHarness(t *testing.T, shape func(*twin)) harness {
 }
 
 func (h harness) options() openstack.Options {
-	return openstack.Options{Cloud: "twin", CloudsFile: h.file, Wrap: func(http.RoundTripper) http.RoundTripper { return h.twin }}
+	return openstack.Options{
+		Cloud:      "twin",
+		CloudsFile: h.file,
+		Wrap:       func(http.RoundTripper) http.RoundTripper { return h.twin },
+	}
 }
 
 func (h harness) New(t providertest.T) provider.Provider {
@@ -51,7 +55,12 @@ func (h harness) New(t providertest.T) provider.Provider {
 func (h harness) Hosts() []fleet.HostName { return []fleet.HostName{""} }
 
 func (h harness) Template() fleet.Template {
-	return fleet.Template{Image: "tiny", Network: "private", Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}, Server: &fleet.Server{Flavor: "m1.nano"}}
+	return fleet.Template{
+		Image:   "tiny",
+		Network: "private",
+		Disks:   []fleet.Disk{{Name: "root", Ephemeral: true}},
+		Server:  &fleet.Server{Flavor: "m1.nano"},
+	}
 }
 
 func (h harness) Noting() {}

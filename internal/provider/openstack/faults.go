@@ -39,7 +39,8 @@ func readAnswer(body []byte) (answer, bool) {
 	return answer{}, false
 }
 
-// failed translates what a request ended with. A call that changes something and whose fate is not known is fault.UnknownOutcome.
+// failed translates what a request ended with. A call that changes something and whose fate is not known is
+// fault.UnknownOutcome.
 func (c *call) failed(how manner, err error) error {
 	known := (*fault.Error)(nil)
 	if errors.As(err, &known) {
@@ -59,8 +60,8 @@ func (c *call) failed(how manner, err error) error {
 	return c.fault(fault.Transient, err)
 }
 
-// taken reports whether Keystone says that it knows the credentials no more, as it does of an application credential that was taken back, and of a
-// token that one got: with the answer that elsewhere means that there is no such thing.
+// taken reports whether Keystone says that it knows the credentials no more, as it does of an application credential
+// that was taken back, and of a token that one got: with the answer that elsewhere means that there is no such thing.
 func taken(e gophercloud.ErrUnexpectedResponseCode) bool {
 	return e.Actual == http.StatusNotFound && strings.HasSuffix(pathOf(e.URL), "/auth/tokens")
 }
@@ -87,7 +88,8 @@ func (c *call) answered(how manner, e gophercloud.ErrUnexpectedResponseCode) err
 		return c.throttled(e, err)
 	case http.StatusRequestEntityTooLarge:
 		if after := e.ResponseHeader.Get("Retry-After"); after != "" && after != "0" {
-			return c.throttled(e, err) // as Nova said it before 429 was written down; with no time to wait for, it is Cinder's word for a quota
+			// as Nova said it before 429 was written down; with no time to wait for, it is Cinder's word for a quota
+			return c.throttled(e, err)
 		}
 		return c.fault(fault.Quota, err)
 	case http.StatusNotFound:
@@ -105,7 +107,8 @@ func (c *call) answered(how manner, e gophercloud.ErrUnexpectedResponseCode) err
 // kindOf is what a service's own words mean.
 func kindOf(how manner, status int, said answer) fault.Kind {
 	switch {
-	case status == http.StatusForbidden && strings.HasPrefix(said.Message, "Quota exceeded"), slices.Contains(quotaTypes, said.Type):
+	case status == http.StatusForbidden && strings.HasPrefix(said.Message, "Quota exceeded"),
+		slices.Contains(quotaTypes, said.Type):
 		return fault.Quota
 	case status == http.StatusForbidden:
 		return fault.Unauthorised

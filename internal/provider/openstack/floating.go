@@ -11,8 +11,9 @@ import (
 	"hale/internal/provider"
 )
 
-// floating is an address of an external network. It belongs to the machine, as its description says, and goes from server to server: it is bound to the
-// machine's port before the server is ordered, so that Nova knows of it from the beginning.
+// floating is an address of an external network. It belongs to the machine, as its description says, and goes from
+// server to server: it is bound to the machine's port before the server is ordered, so that Nova knows of it from the
+// beginning.
 type floating struct {
 	made
 	Address  string `json:"floating_ip_address"`
@@ -52,8 +53,8 @@ func (c *call) external(t *fleet.Server) (string, error) {
 	return c.resolve(kindNetwork, t.FloatingIP)
 }
 
-// giveAddress binds the machine's floating address to the order's port, and allocates one where the machine has none. What it had besides goes: after an answer
-// that was lost, or when the template names another network, or none.
+// giveAddress binds the machine's floating address to the order's port, and allocates one where the machine has none.
+// What it had besides goes: after an answer that was lost, or when the template names another network, or none.
 func (c *call) giveAddress(order provider.Order, network string, p port) error {
 	own, err := c.ownFloatings(order.Mark)
 	if err != nil {
@@ -75,7 +76,8 @@ func (c *call) giveAddress(order provider.Order, network string, p port) error {
 			continue
 		}
 		if err := c.releaseAddress(f, order.Name, ""); err != nil {
-			c.p.log.Warn("a floating address was not released; the machine's next create does it", "address", f.Address, "err", err)
+			c.p.log.Warn("a floating address was not released; the machine's next create does it",
+				"address", f.Address, "err", err)
 		}
 	}
 	return nil
@@ -92,8 +94,8 @@ func choose(own []floating, network string, p port) int {
 	return best
 }
 
-// allocate makes an address that is bound to the port at once, unless a person gave the port one of that network. Whatever becomes of a lost answer, the next
-// create finds it by its description.
+// allocate makes an address that is bound to the port at once, unless a person gave the port one of that network.
+// Whatever becomes of a lost answer, the next create finds it by its description.
 func (c *call) allocate(order provider.Order, network string, p port) error {
 	bound, err := c.floatings(url.Values{"port_id": {p.ID}})
 	if err != nil {
@@ -104,12 +106,17 @@ func (c *call) allocate(order provider.Order, network string, p port) error {
 	}
 	_, err = c.send(c.network, request{
 		method: http.MethodPost, url: c.network.ServiceURL("floatingips"), ok: []int{http.StatusCreated},
-		body: map[string]any{"floatingip": map[string]any{"floating_network_id": network, "port_id": p.ID, "description": addressClaim(order.Mark)}},
+		body: map[string]any{"floatingip": map[string]any{
+			"floating_network_id": network,
+			"port_id":             p.ID,
+			"description":         addressClaim(order.Mark),
+		}},
 	})
 	return c.floatingFault(err)
 }
 
-// bind lets the machine's address lead to the port, if it leads nowhere, or to a port of the machine that no server has. fault.Conflict: it leads elsewhere.
+// bind lets the machine's address lead to the port, if it leads nowhere, or to a port of the machine that no server
+// has. fault.Conflict: it leads elsewhere.
 func (c *call) bind(order provider.Order, f floating, p port) error {
 	if f.Port == p.ID {
 		return nil
@@ -119,10 +126,14 @@ func (c *call) bind(order provider.Order, f floating, p port) error {
 	case err != nil:
 		return err
 	case !free:
-		return c.conflictf("the machine's floating address %s is bound to port %s, which is somebody else's or in use", f.Address, f.Port)
+		return c.conflictf("the machine's floating address %s is bound to port %s, which is somebody else's or in use",
+			f.Address, f.Port)
 	}
 	_, err = c.send(c.network, request{
-		method: http.MethodPut, url: c.network.ServiceURL("floatingips", f.ID), ok: []int{http.StatusOK}, body: map[string]any{"floatingip": map[string]any{"port_id": p.ID}},
+		method: http.MethodPut,
+		url:    c.network.ServiceURL("floatingips", f.ID),
+		ok:     []int{http.StatusOK},
+		body:   map[string]any{"floatingip": map[string]any{"port_id": p.ID}},
 		header: f.unchanged(),
 	})
 	return c.floatingFault(err)
@@ -131,7 +142,8 @@ func (c *call) bind(order provider.Order, f floating, p port) error {
 // unchanged is the header of a request that holds only for the address as it was read.
 func (f floating) unchanged() map[string]string { return port{Revision: f.Revision}.unchanged() }
 
-// leadsTo reports whether the address leads nowhere, or to a port of the machine that no other server has than this one; empty: that none has.
+// leadsTo reports whether the address leads nowhere, or to a port of the machine that no other server has than this
+// one; empty: that none has.
 func (c *call) leadsTo(f floating, machine, server string) (bool, error) {
 	if f.Port == "" {
 		return true, nil
@@ -144,7 +156,8 @@ func (c *call) leadsTo(f floating, machine, server string) (bool, error) {
 	return p.ours() && p.Name == machine && (p.Device == "" || p.Device == server), nil
 }
 
-// floatingFault: what may have become of an address is nothing that must be observed; and that it cannot be reached from the port is a mistake in the template.
+// floatingFault: what may have become of an address is nothing that must be observed; and that it cannot be reached
+// from the port is a mistake in the template.
 func (c *call) floatingFault(err error) error {
 	if fault.Is(err, fault.NotFound) {
 		return c.fault(fault.Invalid, err)
@@ -159,11 +172,15 @@ func (c *call) releaseAddress(f floating, machine, server string) error {
 		return err
 	}
 	if !own {
-		c.p.log.Warn("a floating address of the machine leads to something else, and stays", "machine", machine, "address", f.Address, "port", f.Port)
+		c.p.log.Warn("a floating address of the machine leads to something else, and stays",
+			"machine", machine, "address", f.Address, "port", f.Port)
 		return nil
 	}
 	_, err = c.send(c.network, request{
-		method: http.MethodDelete, url: c.network.ServiceURL("floatingips", f.ID), ok: []int{http.StatusNoContent}, header: f.unchanged(),
+		method: http.MethodDelete,
+		url:    c.network.ServiceURL("floatingips", f.ID),
+		ok:     []int{http.StatusNoContent},
+		header: f.unchanged(),
 	})
 	if fault.Is(err, fault.NotFound) {
 		return nil
@@ -171,7 +188,8 @@ func (c *call) releaseAddress(f floating, machine, server string) error {
 	return err
 }
 
-// giveUpAddresses releases what a machine has that is given up for good, before its server goes: as long as that is there, the order is given again.
+// giveUpAddresses releases what a machine has that is given up for good, before its server goes: as long as that is
+// there, the order is given again.
 func (c *call) giveUpAddresses(ref provider.Ref, machine, server string) error {
 	if !ref.ForGood {
 		return nil

@@ -64,7 +64,8 @@ func (a *addressed) only() *twinFloating {
 	return found[0]
 }
 
-// TestAnAddressIsNotTakenFromSomethingElse: it leads to another port, which a person chose; the machine waits, with the reason.
+// TestAnAddressIsNotTakenFromSomethingElse: it leads to another port, which a person chose; the machine waits, with the
+// reason.
 func TestAnAddressIsNotTakenFromSomethingElse(t *testing.T) {
 	t.Parallel()
 	playAddressed(t, func(a *addressed) {
@@ -73,7 +74,9 @@ func TestAnAddressIsNotTakenFromSomethingElse(t *testing.T) {
 		f := a.only()
 		var theirs *twinPort
 		for _, p := range []twinPort{
-			{Name: "balancer"}, {Name: "web-1", Description: "hale instance of old", Device: "a server"}, {Name: "web-7", Description: "hale, kept for the machine"},
+			{Name: "balancer"},
+			{Name: "web-1", Description: "hale instance of old", Device: "a server"},
+			{Name: "web-7", Description: "hale, kept for the machine"},
 		} {
 			p.Network = "another"
 			a.look(func() {
@@ -108,7 +111,11 @@ func TestAnAddressGoesFromPortToPort(t *testing.T) {
 		a.remove()
 		f := a.only()
 		a.look(func() {
-			f.Port = &a.addPort(&twinPort{Network: "another", Name: "web-1", Description: "hale, kept for the machine"}).ID
+			f.Port = &a.addPort(&twinPort{
+				Network:     "another",
+				Name:        "web-1",
+				Description: "hale, kept for the machine",
+			}).ID
 		})
 		if second := a.build(); second != first {
 			a.Errorf("it answered at %s, and does at %s", first, second)
@@ -147,7 +154,8 @@ func TestAPersonsAddressIsEnough(t *testing.T) {
 	})
 }
 
-// TestAnAddressThatIsWantedNoMoreGoes: the template names another network, or none; or an answer was lost and came late.
+// TestAnAddressThatIsWantedNoMoreGoes: the template names another network, or none; or an answer was lost and came
+// late.
 func TestAnAddressThatIsWantedNoMoreGoes(t *testing.T) {
 	t.Parallel()
 	playAddressed(t, func(a *addressed) {
@@ -197,7 +205,8 @@ func TestRefusedAddresses(t *testing.T) {
 				a.want("create", a.p.Create(a.Context(), a.order), c.want)
 				a.look(func() {
 					if len(a.servers) != 0 || len(a.ports) != 0 || len(a.addrs) != 0 {
-						a.Errorf("there are %d servers, %d ports and %d addresses", len(a.servers), len(a.ports), len(a.addrs))
+						a.Errorf("there are %d servers, %d ports and %d addresses",
+							len(a.servers), len(a.ports), len(a.addrs))
 					}
 				})
 			})
@@ -211,7 +220,10 @@ func TestACloudWithoutRouters(t *testing.T) {
 	play(t, 0, func(s *scene) {
 		s.makeTrouble(func(q *http.Request) effect {
 			if strings.HasSuffix(q.URL.Path, "/floatingips") {
-				return effect{status: 404, body: `{"NeutronError": {"type": "HTTPNotFound", "message": "The resource could not be found.", "detail": ""}}`}
+				return effect{
+					status: 404,
+					body:   `{"NeutronError": {"type": "HTTPNotFound", "message": "The resource could not be found.", "detail": ""}}`,
+				}
 			}
 			return effect{}
 		})
@@ -227,7 +239,10 @@ func TestAListThatHeedsNoQuestionNamesNobodysAddress(t *testing.T) {
 		a.must("power off", a.p.PowerOff(a.Context(), a.order.Ref))
 		a.makeTrouble(func(q *http.Request) effect {
 			if q.Method == http.MethodGet && strings.HasSuffix(q.URL.Path, "/floatingips") {
-				return effect{status: 200, body: `{"floatingips": [{"id": "f", "floating_ip_address": "172.24.9.9", "port_id": null, "description": "dns: web"}]}`}
+				return effect{
+					status: 200,
+					body:   `{"floatingips": [{"id": "f", "floating_ip_address": "172.24.9.9", "port_id": null, "description": "dns: web"}]}`,
+				}
 			}
 			if q.Method == http.MethodDelete && strings.Contains(q.URL.Path, "/floatingips/") {
 				a.Errorf("%s was deleted", q.URL.Path)
@@ -240,7 +255,8 @@ func TestAListThatHeedsNoQuestionNamesNobodysAddress(t *testing.T) {
 	})
 }
 
-// TestEachLostAnswerOfACreateWithAnAddress: whichever request it was, the machine has one address in the end, and it is that of its server.
+// TestEachLostAnswerOfACreateWithAnAddress: whichever request it was, the machine has one address in the end, and it is
+// that of its server.
 func TestEachLostAnswerOfACreateWithAnAddress(t *testing.T) {
 	t.Parallel()
 	for _, owner := range []bool{true, false} {

@@ -21,17 +21,24 @@ type made struct {
 
 func (m made) born() made { return m }
 
-// older compares two of a kind by when they were made, and where that is the same, by their ids: whoever looks finds the same one first.
+// older compares two of a kind by when they were made, and where that is the same, by their ids: whoever looks finds
+// the same one first.
 func older[T interface{ born() made }](a, b T) int {
 	x, y := a.born(), b.born()
 	return cmp.Or(cmp.Compare(x.Created, y.Created), cmp.Compare(x.ID, y.ID))
 }
 
-// listOf reads one page of a list, which stands in the answer under its name. An answer without it is no list, and no empty one either.
+// listOf reads one page of a list, which stands in the answer under its name. An answer without it is no list, and no
+// empty one either.
 func listOf[T any](c *call, service *gophercloud.ServiceClient, url, name string) (page[T], error) {
 	var p page[T]
 	var err error
-	if p.header, err = c.send(service, request{method: http.MethodGet, url: url, into: &p.beside, ok: []int{http.StatusOK}}); err != nil {
+	if p.header, err = c.send(service, request{
+		method: http.MethodGet,
+		url:    url,
+		into:   &p.beside,
+		ok:     []int{http.StatusOK},
+	}); err != nil {
 		return page[T]{}, err
 	}
 	if err := json.Unmarshal(p.beside[name], &p.all); err != nil || p.all == nil {

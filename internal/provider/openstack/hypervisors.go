@@ -13,7 +13,8 @@ import (
 	"hale/internal/provider"
 )
 
-// hypervisor is a host as Nova sees it: by the heartbeats of its compute service. One whose service is down may run its machines all the same.
+// hypervisor is a host as Nova sees it: by the heartbeats of its compute service. One whose service is down may run its
+// machines all the same.
 type hypervisor struct {
 	Name   string `json:"host"`
 	Zone   string `json:"zone"`
@@ -35,9 +36,11 @@ const (
 func (h hypervisor) trouble() error {
 	switch {
 	case h.Forced:
-		return fault.New(fault.Transient, "openstack.hypervisor", h.Name, errors.New("somebody told nova that it is down"))
+		return fault.New(fault.Transient, "openstack.hypervisor", h.Name,
+			errors.New("somebody told nova that it is down"))
 	case h.State != "up":
-		return fault.New(fault.Transient, "openstack.hypervisor", h.Name, errors.New("its compute service sends no heartbeats"))
+		return fault.New(fault.Transient, "openstack.hypervisor", h.Name,
+			errors.New("its compute service sends no heartbeats"))
 	}
 	return nil
 }
@@ -66,8 +69,8 @@ func (c *call) hypervisors() (map[string]hypervisor, error) {
 	return all, nil
 }
 
-// answers says of each host how it answered. What is ordered, is ordered of the project, whose name is empty: Nova's scheduler chooses the
-// hypervisor.
+// answers says of each host how it answered. What is ordered, is ordered of the project, whose name is empty: Nova's
+// scheduler chooses the hypervisor.
 func (p *Provider) answers(hosts map[string]hypervisor, at map[string]netip.Addr) []provider.HostAnswer {
 	out := []provider.HostAnswer{{}}
 	for name, h := range hosts {
@@ -94,7 +97,8 @@ func (c *call) heard(s *server) error {
 	return err
 }
 
-// stranded reports whether the server's hypervisor does not answer Nova. Of one that is disabled the server's own description says only that.
+// stranded reports whether the server's hypervisor does not answer Nova. Of one that is disabled the server's own
+// description says only that.
 func (c *call) stranded(s *server) (bool, error) {
 	switch s.HostState {
 	case hostDown, hostUnheard:
@@ -106,8 +110,8 @@ func (c *call) stranded(s *server) (bool, error) {
 	return false, nil
 }
 
-// Evacuate has Nova build the server anew on another hypervisor; ephemeral disks begin anew with the image unless hypervisors share them. Nova itself
-// refuses it as long as it hears the server's compute service.
+// Evacuate has Nova build the server anew on another hypervisor; ephemeral disks begin anew with the image unless
+// hypervisors share them. Nova itself refuses it as long as it hears the server's compute service.
 func (p *Provider) Evacuate(ctx context.Context, ref provider.Ref) error {
 	c, s, err := p.leaving(ctx, "openstack.evacuate", ref)
 	if err != nil || s == nil {
@@ -127,7 +131,8 @@ func (p *Provider) Evacuate(ctx context.Context, ref provider.Ref) error {
 	return c.awaitElsewhere(s)
 }
 
-// Migrate moves a running server. Nova says neither why it did not move nor that it failed; it is where it was then, and runs.
+// Migrate moves a running server. Nova says neither why it did not move nor that it failed; it is where it was then,
+// and runs.
 func (p *Provider) Migrate(ctx context.Context, ref provider.Ref) error {
 	c, s, err := p.leaving(ctx, "openstack.migrate", ref)
 	if err != nil || s == nil {
@@ -146,8 +151,8 @@ func (p *Provider) Migrate(ctx context.Context, ref provider.Ref) error {
 	return c.awaitElsewhere(s)
 }
 
-// leaving begins a move of the server away from the host that ref names. No server: it has left it, and nothing is to be done. The caller ends the
-// call where there is one.
+// leaving begins a move of the server away from the host that ref names. No server: it has left it, and nothing is to
+// be done. The caller ends the call where there is one.
 func (p *Provider) leaving(ctx context.Context, op string, ref provider.Ref) (*call, *server, error) {
 	if !p.options.Hypervisors {
 		return nil, nil, fault.New(fault.Unsupported, op, string(ref.ID), errors.New("hypervisors are not seen"))
@@ -169,8 +174,8 @@ func (p *Provider) leaving(ctx context.Context, op string, ref provider.Ref) (*c
 	return nil, nil, err
 }
 
-// settled waits until nothing is under way with the server, and returns it as it is then. When Nova has built one anew, it calls it active a moment before it
-// says where it is: only the migration's own end is the end.
+// settled waits until nothing is under way with the server, and returns it as it is then. When Nova has built one anew,
+// it calls it active a moment before it says where it is: only the migration's own end is the end.
 func (c *call) settled(s *server) (*server, error) {
 	var last *server
 	err := c.await(s.ID, func(now *server) bool {
@@ -214,7 +219,8 @@ func (c *call) migrating(nova string) (bool, error) {
 	return false, nil
 }
 
-// move orders a move. What Nova finds wrong with it is wrong with this way to heal the server, and not with the configuration.
+// move orders a move. What Nova finds wrong with it is wrong with this way to heal the server, and not with the
+// configuration.
 func (c *call) move(s *server, action string, how any) error {
 	err := c.act(s, action, how)
 	if fault.Is(err, fault.Invalid) {

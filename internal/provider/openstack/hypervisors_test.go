@@ -70,7 +70,8 @@ func TestHypervisorsAreHosts(t *testing.T) {
 		p, w := h.administrator(t)
 		made, _ := running(t, p)
 		l, err := p.List(t.Context())
-		if err != nil || len(l.Hosts) != 4 || len(l.Instances) != 1 || l.Instances[0].Host != "compute1" || made.Host != "compute1" {
+		if err != nil || len(l.Hosts) != 4 || len(l.Instances) != 1 || l.Instances[0].Host != "compute1" ||
+			made.Host != "compute1" {
 			t.Fatalf("%+v, %v", l, err)
 		}
 		if h := hostOf(l, ""); h.Closed || h.Err != nil {
@@ -80,7 +81,8 @@ func TestHypervisorsAreHosts(t *testing.T) {
 			t.Errorf("its hypervisor is %+v", h)
 		}
 		w.look(func() { w.hosts["compute1"].disabled = true })
-		if l, err = p.List(t.Context()); err != nil || len(l.Instances) != 1 || !hostOf(l, "compute1").Disabled || hostOf(l, "compute1").Err != nil {
+		if l, err = p.List(t.Context()); err != nil || len(l.Instances) != 1 || !hostOf(l, "compute1").Disabled ||
+			hostOf(l, "compute1").Err != nil {
 			t.Errorf("disabled: %+v, %v", l, err)
 		}
 	})
@@ -141,12 +143,14 @@ func TestOfASilentHypervisorNothingIsSaid(t *testing.T) {
 		p, w := h.administrator(t)
 		_, ref := running(t, p)
 		for what, change := range map[string]func(*twinHost){
-			"it sends no heartbeats": func(h *twinHost) { h.silent = true }, "somebody said that it is down": func(h *twinHost) { h.forced = true },
+			"it sends no heartbeats":         func(h *twinHost) { h.silent = true },
+			"somebody said that it is down":  func(h *twinHost) { h.forced = true },
 			"it is disabled, and sends none": func(h *twinHost) { h.silent, h.disabled = true, true },
 		} {
 			w.look(func() { change(w.hosts["compute1"]) })
 			l, err := p.List(t.Context())
-			if err != nil || len(l.Instances) != 0 || !fault.Is(hostOf(l, "compute1").Err, fault.Transient) || hostOf(l, "compute2").Err != nil {
+			if err != nil || len(l.Instances) != 0 || !fault.Is(hostOf(l, "compute1").Err, fault.Transient) ||
+				hostOf(l, "compute2").Err != nil {
 				t.Errorf("%s: %+v, %v", what, l, err)
 			}
 			if _, err := p.Get(t.Context(), ref); !fault.Is(err, fault.Transient) {
@@ -164,7 +168,8 @@ func TestHypervisorsThatAreNotShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, w := h.administrator(t)
 		w.look(func() { w.admin = false })
-		if _, err := p.List(t.Context()); !fault.Is(err, fault.Unauthorised) || !strings.Contains(err.Error(), "hypervisors") {
+		if _, err := p.List(t.Context()); !fault.Is(err, fault.Unauthorised) ||
+			!strings.Contains(err.Error(), "hypervisors") {
 			t.Errorf("%v", err)
 		}
 		w.look(func() { w.admin, w.hosts = true, map[string]*twinHost{} })
@@ -179,7 +184,8 @@ func TestHypervisorsThatAreNotShown(t *testing.T) {
 			t.Errorf("%+v, %v", l, err)
 		}
 		moved := plain.(*openstack.Provider).Evacuate(t.Context(), provider.Ref{ID: "x"})
-		if lacks := provider.Cannot(plain); !fault.Is(moved, fault.Unsupported) || !strings.Contains(joined(lacks), "evacuate migrate") {
+		if lacks := provider.Cannot(plain); !fault.Is(moved, fault.Unsupported) ||
+			!strings.Contains(joined(lacks), "evacuate migrate") {
 			t.Errorf("%v, and it lacks %v", moved, lacks)
 		}
 	})
@@ -200,12 +206,28 @@ var moves = map[string]struct {
 	done func(*twinServer) int
 	word string
 }{
-	"evacuated": {func(h *twinHost) { h.silent = true }, (*openstack.Provider).Evacuate, func(s *twinServer) int { return s.evacuated }, "evacuate"},
-	"evacuated off one that somebody disabled": {func(h *twinHost) { h.silent, h.disabled = true, true }, (*openstack.Provider).Evacuate, func(s *twinServer) int { return s.evacuated }, "evacuate"},
-	"migrated": {func(h *twinHost) { h.disabled = true }, (*openstack.Provider).Migrate, func(s *twinServer) int { return s.migrated }, "os-migrateLive"},
+	"evacuated": {
+		func(h *twinHost) { h.silent = true },
+		(*openstack.Provider).Evacuate,
+		func(s *twinServer) int { return s.evacuated },
+		"evacuate",
+	},
+	"evacuated off one that somebody disabled": {
+		func(h *twinHost) { h.silent, h.disabled = true, true },
+		(*openstack.Provider).Evacuate,
+		func(s *twinServer) int { return s.evacuated },
+		"evacuate",
+	},
+	"migrated": {
+		func(h *twinHost) { h.disabled = true },
+		(*openstack.Provider).Migrate,
+		func(s *twinServer) int { return s.migrated },
+		"os-migrateLive",
+	},
 }
 
-// TestMoved: the server lives on elsewhere under its id, mark and address, and an order that is repeated does nothing more, also when the answer to the first was lost.
+// TestMoved: the server lives on elsewhere under its id, mark and address, and an order that is repeated does nothing
+// more, also when the answer to the first was lost.
 func TestMoved(t *testing.T) {
 	t.Parallel()
 	for name, way := range moves {
@@ -218,7 +240,9 @@ func TestMoved(t *testing.T) {
 					was, ref := running(t, p)
 					w.look(func() { way.sick(w.hosts["compute1"]) })
 					if answer == "lost" {
-						w.makeTrouble(func(q *http.Request) effect { return effect{unsaid: q.Method == http.MethodPost} })
+						w.makeTrouble(func(q *http.Request) effect {
+							return effect{unsaid: q.Method == http.MethodPost}
+						})
 						ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 						defer cancel()
 						if err := way.move(p, ctx, ref); !fault.Is(err, fault.UnknownOutcome) {
@@ -232,7 +256,8 @@ func TestMoved(t *testing.T) {
 						}
 					}
 					now, err := p.Get(t.Context(), ref)
-					if err != nil || now.Host != "compute2" || now.ID != was.ID || now.Mark != was.Mark || now.Address != was.Address || now.Power != fleet.PowerRunning {
+					if err != nil || now.Host != "compute2" || now.ID != was.ID || now.Mark != was.Mark ||
+						now.Address != was.Address || now.Power != fleet.PowerRunning {
 						t.Errorf("%+v became %+v, %v", was, now, err)
 					}
 					if all := w.living(); len(all) != 1 || way.done(all[0]) != 1 {
@@ -253,7 +278,11 @@ func TestNotMoved(t *testing.T) {
 		want  fault.Kind
 	}{
 		"evacuated off a hypervisor that answers": {"evacuated", func(*twin, *provider.Ref) {}, fault.Conflict},
-		"evacuated off one that is only disabled": {"evacuated", func(w *twin, _ *provider.Ref) { w.hosts["compute1"].disabled = true }, fault.Conflict},
+		"evacuated off one that is only disabled": {
+			"evacuated",
+			func(w *twin, _ *provider.Ref) { w.hosts["compute1"].disabled = true },
+			fault.Conflict,
+		},
 		"evacuated under another's mark": {"evacuated", func(w *twin, r *provider.Ref) {
 			w.hosts["compute1"].silent = true
 			r.Mark.Generation++
@@ -261,8 +290,16 @@ func TestNotMoved(t *testing.T) {
 		"evacuated to nowhere": {"evacuated", func(w *twin, _ *provider.Ref) {
 			w.hosts["compute1"].silent, w.hosts["compute2"].full, w.hosts["compute3"].full = true, true, true
 		}, fault.Permanent},
-		"migrated to nowhere":                            {"migrated", func(w *twin, _ *provider.Ref) { w.hosts["compute2"].full, w.hosts["compute3"].disabled = true, true }, fault.Permanent},
-		"migrated off a hypervisor that does not answer": {"migrated", func(w *twin, _ *provider.Ref) { w.hosts["compute1"].silent = true }, fault.Transient},
+		"migrated to nowhere": {
+			"migrated",
+			func(w *twin, _ *provider.Ref) { w.hosts["compute2"].full, w.hosts["compute3"].disabled = true, true },
+			fault.Permanent,
+		},
+		"migrated off a hypervisor that does not answer": {
+			"migrated",
+			func(w *twin, _ *provider.Ref) { w.hosts["compute1"].silent = true },
+			fault.Transient,
+		},
 		"migrated while it is off": {"migrated", func(w *twin, _ *provider.Ref) {
 			for _, s := range w.servers {
 				s.Status, s.Power = "SHUTOFF", 4

@@ -19,8 +19,8 @@ type keptDisk struct {
 	fresh bool // made for the order, so that it goes if nothing comes of it
 }
 
-// keptDisks finds or makes the machine's kept disks, each ready to be attached. It is called with the machine's port claimed, so that one order at a time
-// makes any. With an error, those that were made so far are returned with it.
+// keptDisks finds or makes the machine's kept disks, each ready to be attached. It is called with the machine's port
+// claimed, so that one order at a time makes any. With an error, those that were made so far are returned with it.
 func (c *call) keptDisks(order provider.Order) ([]keptDisk, error) {
 	if !order.Template.HasAttached() {
 		return nil, nil
@@ -53,8 +53,8 @@ func (c *call) keptDisks(order provider.Order) ([]keptDisk, error) {
 	return kept, nil
 }
 
-// choose picks the disk's volume, if there is one: that which a server had before, else the oldest. Of a late order there may be another one, which nobody
-// used. fault.Invalid: several may be the one.
+// choose picks the disk's volume, if there is one: that which a server had before, else the oldest. Of a late order
+// there may be another one, which nobody used. fault.Invalid: several may be the one.
 func (c *call) choose(k *keptDisk, found []volume) error {
 	used, unused := volumesFor(k.Name, found)
 	candidates := used
@@ -65,8 +65,10 @@ func (c *call) choose(k *keptDisk, found []volume) error {
 	case len(candidates) == 0:
 		return nil
 	case len(candidates) > 1 && (len(used) > 0 || !k.fresh):
-		return c.fault(fault.Invalid, fmt.Errorf("there are %d volumes for disk %s, such as %s and %s: take %s out of the metadata of those that are not",
-			len(candidates), k.Name, candidates[0].ID, candidates[1].ID, keyDisk))
+		return c.fault(fault.Invalid,
+			fmt.Errorf("there are %d volumes for disk %s, such as %s and %s: take %s out of the metadata of those "+
+				"that are not",
+				len(candidates), k.Name, candidates[0].ID, candidates[1].ID, keyDisk))
 	}
 	own := k.ID // what this order made; empty: nothing yet
 	k.volume = candidates[0]
@@ -93,12 +95,15 @@ func volumesFor(disk string, found []volume) (used, unused []volume) {
 	return used, unused
 }
 
-// provide makes the disk's volume, empty; not where there should be data on it. Then it looks whether another order was faster all the same, as one that was
-// taken for lost may have been: the oldest one counts.
+// provide makes the disk's volume, empty; not where there should be data on it. Then it looks whether another order was
+// faster all the same, as one that was taken for lost may have been: the oldest one counts.
 func (c *call) provide(k *keptDisk, order provider.Order) error {
 	if slices.Contains(order.Made, k.Name) {
-		return c.fault(fault.Invalid, fmt.Errorf("the disk %s of %s is missing: no volume has the metadata %s=%s, %s=%s, %s=%s; give it back to the one that it is, or build the machine without its data",
-			k.Name, order.Mark.Machine, keyInstallation, order.Mark.Installation, keyMachine, order.Mark.Machine, keyDisk, k.Name))
+		return c.fault(fault.Invalid,
+			fmt.Errorf("the disk %s of %s is missing: no volume has the metadata %s=%s, %s=%s, %s=%s; give it back "+
+				"to the one that it is, or build the machine without its data",
+				k.Name, order.Mark.Machine, keyInstallation, order.Mark.Installation, keyMachine, order.Mark.Machine,
+				keyDisk, k.Name))
 	}
 	var err error
 	if k.volume, err = c.makeVolume(k.Disk, order); err != nil {
@@ -126,11 +131,13 @@ func (c *call) awaitVolume(k *keptDisk) error {
 		case strings.HasPrefix(s, volumeError) && k.fresh:
 			return c.fault(fault.Permanent, fmt.Errorf("cinder could not make volume %s for disk %s", k.ID, k.Name))
 		case strings.HasPrefix(s, volumeError):
-			return c.fault(fault.Invalid, fmt.Errorf("volume %s, disk %s, is of status %s: somebody must look at it", k.ID, k.Name, s))
+			return c.fault(fault.Invalid,
+				fmt.Errorf("volume %s, disk %s, is of status %s: somebody must look at it", k.ID, k.Name, s))
 		case len(k.Attachments) > 0:
 			return c.conflictf("volume %s, disk %s, is attached to server %s", k.ID, k.Name, k.Attachments[0].Server)
 		case s == "in-use", s == "reserved", s == "attaching":
-			return c.conflictf("volume %s, disk %s, is %s; whoever knows that no server has it, deletes that attachment in Cinder", k.ID, k.Name, s)
+			return c.conflictf("volume %s, disk %s, is %s; whoever knows that no server has it, deletes that "+
+				"attachment in Cinder", k.ID, k.Name, s)
 		default:
 			return c.fault(fault.Transient, fmt.Errorf("volume %s, disk %s, is %s", k.ID, k.Name, s))
 		}
@@ -151,7 +158,8 @@ func (c *call) awaitVolume(k *keptDisk) error {
 	}
 }
 
-// settleVolumes writes on the volumes that a server was ordered with them, so that nobody takes another one for the machine's.
+// settleVolumes writes on the volumes that a server was ordered with them, so that nobody takes another one for the
+// machine's.
 func (c *call) settleVolumes(kept []keptDisk) {
 	for _, k := range kept {
 		if k.Metadata[keyUsed] != "" {
@@ -160,11 +168,15 @@ func (c *call) settleVolumes(kept []keptDisk) {
 		storage, err := c.storage()
 		if err == nil {
 			_, err = c.send(storage, request{
-				method: http.MethodPost, url: storage.ServiceURL("volumes", k.ID, "metadata"), body: map[string]any{"metadata": map[string]string{keyUsed: "true"}}, ok: []int{http.StatusOK},
+				method: http.MethodPost,
+				url:    storage.ServiceURL("volumes", k.ID, "metadata"),
+				body:   map[string]any{"metadata": map[string]string{keyUsed: "true"}},
+				ok:     []int{http.StatusOK},
 			})
 		}
 		if err != nil {
-			c.p.log.Warn("a volume does not say yet that a server had it; the machine's next order writes it", "volume", k.ID, "err", err)
+			c.p.log.Warn("a volume does not say yet that a server had it; the machine's next order writes it",
+				"volume", k.ID, "err", err)
 		}
 	}
 }
@@ -180,9 +192,13 @@ func (c *call) dropFresh(kept []keptDisk) {
 
 // sweepVolumes removes what volumes there are of an order that never got as far as a server.
 func (c *call) sweepVolumes(order provider.Order) {
-	left, err := c.volumesWith(map[string]string{keyInstallation: string(order.Mark.Installation), keyOrder: string(order.ID)})
+	left, err := c.volumesWith(map[string]string{
+		keyInstallation: string(order.Mark.Installation),
+		keyOrder:        string(order.ID),
+	})
 	if err != nil {
-		c.p.log.Warn("nobody knows whether an order left a volume; the machine's next instance takes it", "order", order.ID, "err", err)
+		c.p.log.Warn("nobody knows whether an order left a volume; the machine's next instance takes it",
+			"order", order.ID, "err", err)
 	}
 	for _, v := range left {
 		c.dropRemnant(v)

@@ -19,8 +19,8 @@ import (
 	"hale/internal/provider"
 )
 
-// listing is what the adapter knows of all servers, so that between two full lists only changes are asked for. All of it belongs to
-// whoever asks, which one does at a time.
+// listing is what the adapter knows of all servers, so that between two full lists only changes are asked for. All of
+// it belongs to whoever asks, which one does at a time.
 type listing struct {
 	servers map[string]*server // by Nova's id; nil: not known
 	full    time.Time          // when the last full list was asked for
@@ -38,8 +38,8 @@ const (
 	mostPages = 500
 )
 
-// Identity returns the id of the project and the region, after Keystone said that the token is still for that project. Credentials that stand in clouds.yaml
-// by now are those that count. Who asks at the same time shares an answer.
+// Identity returns the id of the project and the region, after Keystone said that the token is still for that project.
+// Credentials that stand in clouds.yaml by now are those that count. Who asks at the same time shares an answer.
 func (p *Provider) Identity(ctx context.Context) (map[fleet.HostName]string, error) {
 	c, err := p.open(ctx, "openstack.identity", "")
 	if err != nil {
@@ -66,7 +66,10 @@ func (c *call) askProject() (string, error) {
 		} `json:"token"`
 	}
 	_, err := c.send(c.keys, request{
-		method: http.MethodGet, url: c.keys.ServiceURL("auth", "tokens") + "?nocatalog", into: &got, ok: []int{http.StatusOK},
+		method: http.MethodGet,
+		url:    c.keys.ServiceURL("auth", "tokens") + "?nocatalog",
+		into:   &got,
+		ok:     []int{http.StatusOK},
 		header: map[string]string{"X-Subject-Token": c.auth.Token()},
 	})
 	switch {
@@ -87,7 +90,8 @@ func (c *call) shared(err error) error {
 	return c.fault(fault.Transient, err)
 }
 
-// List asks for what changed since the last time, and now and then for everything: see DESIGN.md. Who asks at the same time shares an answer.
+// List asks for what changed since the last time, and now and then for everything: see DESIGN.md. Who asks at the same
+// time shares an answer.
 func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 	c, err := p.open(ctx, "openstack.list", "")
 	if err != nil {
@@ -136,7 +140,9 @@ func (c *call) refresh(l *listing) error {
 	}
 	began := time.Now()
 	if l.servers != nil && began.Sub(l.full) < c.p.options.FullEvery {
-		changed, asked, err := c.servers(url.Values{"changes-since": {l.since.Add(-overlap).UTC().Format(time.RFC3339)}})
+		changed, asked, err := c.servers(url.Values{
+			"changes-since": {l.since.Add(-overlap).UTC().Format(time.RFC3339)},
+		})
 		if err != nil {
 			return err
 		}
@@ -170,9 +176,9 @@ func (l *listing) apply(changed []*server) {
 	}
 }
 
-// credible judges a full list by what it does not show any more. Nova tells of servers that were deleted when it is asked for changes; where it
-// tells nothing and most of those that were known are missing, another project or an empty database answers. What is only set aside is in no full list
-// either, and is kept, since it can be restored.
+// credible judges a full list by what it does not show any more. Nova tells of servers that were deleted when it is
+// asked for changes; where it tells nothing and most of those that were known are missing, another project or an empty
+// database answers. What is only set aside is in no full list either, and is kept, since it can be restored.
 func (c *call) credible(l *listing, whole map[string]*server) error {
 	missing := map[string]bool{}
 	for id := range l.servers {
@@ -202,8 +208,9 @@ func (c *call) credible(l *listing, whole map[string]*server) error {
 		}
 	}
 	if 2*len(missing) > len(l.servers) {
-		return c.fault(fault.Transient, fmt.Errorf("%w: %d of %d servers are in the list no more, and none of these was deleted",
-			provider.ErrDoubtful, len(missing), len(l.servers)))
+		return c.fault(fault.Transient,
+			fmt.Errorf("%w: %d of %d servers are in the list no more, and none of these was deleted",
+				provider.ErrDoubtful, len(missing), len(l.servers)))
 	}
 	return nil
 }
@@ -222,7 +229,10 @@ func (c *call) servers(query url.Values) ([]*server, time.Time, error) {
 			} `json:"servers_links"`
 		}
 		header, err := c.send(c.compute, request{
-			method: http.MethodGet, url: c.compute.ServiceURL("servers", "detail") + "?" + query.Encode(), into: &page, ok: []int{http.StatusOK},
+			method: http.MethodGet,
+			url:    c.compute.ServiceURL("servers", "detail") + "?" + query.Encode(),
+			into:   &page,
+			ok:     []int{http.StatusOK},
 		})
 		if err != nil {
 			return nil, asked, c.listFault(err)
@@ -235,7 +245,9 @@ func (c *call) servers(query url.Values) ([]*server, time.Time, error) {
 		}
 		for _, s := range *page.Servers {
 			if s.Project != "" && s.Project != c.project {
-				return nil, asked, c.fault(fault.Transient, fmt.Errorf("%w: it lists servers of project %s, and the token is for %s", provider.ErrDoubtful, s.Project, c.project))
+				return nil, asked, c.fault(fault.Transient,
+					fmt.Errorf("%w: it lists servers of project %s, and the token is for %s",
+						provider.ErrDoubtful, s.Project, c.project))
 			}
 			all = append(all, s)
 		}
@@ -294,7 +306,9 @@ func dateOf(h http.Header) time.Time {
 // asksAtOnce is how many servers Nova is asked about at the same time, within one listing.
 const asksAtOnce = 8
 
-// listed translates what is known. Of a server on a hypervisor that does not answer Nova goes on telling what it knew last: it is left out. A server of which nobody can say now who stopped it is one whose state is not known; that says nothing of the others.
+// listed translates what is known. Of a server on a hypervisor that does not answer Nova goes on telling what it knew
+// last: it is left out. A server of which nobody can say now who stopped it is one whose state is not known; that says
+// nothing of the others.
 func (c *call) listed(l *listing, hosts map[string]hypervisor, at map[string]netip.Addr) provider.Listing {
 	var known []*server
 	for _, id := range slices.Sorted(maps.Keys(l.servers)) {
@@ -329,7 +343,8 @@ func (c *call) listed(l *listing, hosts map[string]hypervisor, at map[string]net
 	return out
 }
 
-// learn keeps which of Nova's ids stands behind an instance's. What was learnt from creates stays until it is found to be gone.
+// learn keeps which of Nova's ids stands behind an instance's. What was learnt from creates stays until it is found to
+// be gone.
 func (p *Provider) learn(ids map[fleet.InstanceID]string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -386,7 +401,8 @@ func (c *call) find(ref provider.Ref) (*server, error) {
 	return s, nil
 }
 
-// novaOf returns Nova's id of the server. One that is known already is not looked at: that is for what changes nothing, and is asked of many at once.
+// novaOf returns Nova's id of the server. One that is known already is not looked at: that is for what changes nothing,
+// and is asked of many at once.
 func (c *call) novaOf(ref provider.Ref) (string, error) {
 	c.p.mu.Lock()
 	nova, known := c.p.ids[ref.ID]
@@ -401,7 +417,8 @@ func (c *call) novaOf(ref provider.Ref) (string, error) {
 	return s.ID, nil
 }
 
-// byTag returns Nova's id of the server that hale made under the id; the id itself where there is none, since then it may be Nova's.
+// byTag returns Nova's id of the server that hale made under the id; the id itself where there is none, since then it
+// may be Nova's.
 func (c *call) byTag(id fleet.InstanceID) (string, error) {
 	found, _, err := c.servers(url.Values{"tags": {tagPrefix + string(id)}})
 	if err != nil {

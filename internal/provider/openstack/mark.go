@@ -9,8 +9,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// The mark is metadata of the server, written with the create. The id under which hale knows the server is there, too, and in a tag,
-// by which Nova finds it: its own id is Nova's choice.
+// The mark is metadata of the server, written with the create. The id under which hale knows the server is there, too,
+// and in a tag, by which Nova finds it: its own id is Nova's choice.
 const (
 	ownKeys = "hale_" // what all of hale's own begin with
 
@@ -86,7 +86,8 @@ func sameMark(want, has fleet.Mark) error {
 	case has.Installation == "":
 		return errors.New("it bears no mark")
 	case want.Installation != has.Installation || want.Machine != has.Machine || want.Generation != has.Generation:
-		return fmt.Errorf("its mark names %s generation %d of installation %s", has.Machine, has.Generation, has.Installation)
+		return fmt.Errorf("its mark names %s generation %d of installation %s",
+			has.Machine, has.Generation, has.Installation)
 	}
 	return nil
 }

@@ -10,7 +10,8 @@ import (
 	"hale/internal/provider/openstack"
 )
 
-// TestTheWayToSpeakIsAgreedOn: of what Nova and hale both speak the newest, in every request; where there is none that is said, and nothing is asked for.
+// TestTheWayToSpeakIsAgreedOn: of what Nova and hale both speak the newest, in every request; where there is none that
+// is said, and nothing is asked for.
 func TestTheWayToSpeakIsAgreedOn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ oldest, newest, spoken string }{
@@ -32,14 +33,16 @@ func TestTheWayToSpeakIsAgreedOn(t *testing.T) {
 				var spoken []string
 				h.makeTrouble(func(q *http.Request) effect {
 					if strings.Contains(q.URL.Path, "/servers") {
-						spoken = append(spoken, q.Header.Get("OpenStack-API-Version")+", "+q.Header.Get("X-OpenStack-Nova-API-Version"))
+						spoken = append(spoken,
+							q.Header.Get("OpenStack-API-Version")+", "+q.Header.Get("X-OpenStack-Nova-API-Version"))
 					}
 					return effect{}
 				})
 				_, err = p.List(t.Context())
 				h.makeTrouble(nil)
 				if c.spoken == "" {
-					if !fault.Is(err, fault.Unsupported) || len(spoken) > 0 || !strings.Contains(err.Error(), "hale 2.53 to 2.93") {
+					if !fault.Is(err, fault.Unsupported) || len(spoken) > 0 ||
+						!strings.Contains(err.Error(), "hale 2.53 to 2.93") {
 						t.Errorf("%v; asked for servers as %q", err, spoken)
 					}
 					return

@@ -1,12 +1,12 @@
 // Package openstack is the adapter to OpenStack clouds: one provider is one project of one region.
 //
-// It promises what package provider's port demands, on clouds whose names are not unique and whose calls only begin something: an
-// instance bears its mark from the moment it exists, of two creates for one name one wins (see DESIGN.md), a call whose fate is not
-// known is fault.UnknownOutcome, no call acts on a server whose mark, read in the same call, is not the one that the caller
-// named, and "not found" is Nova's own word, not a proxy's.
+// It promises what package provider's port demands, on clouds whose names are not unique and whose calls only begin
+// something: an instance bears its mark from the moment it exists, of two creates for one name one wins (see
+// DESIGN.md), a call whose fate is not known is fault.UnknownOutcome, no call acts on a server whose mark, read in the
+// same call, is not the one that the caller named, and "not found" is Nova's own word, not a proxy's.
 //
-// It does not choose hosts, which is Nova's scheduler's business: to hale a project is one host with an empty name. It makes no network,
-// no flavor, no volume but the machines' kept disks, and no image but copies of its servers' disks.
+// It does not choose hosts, which is Nova's scheduler's business: to hale a project is one host with an empty name. It
+// makes no network, no flavor, no volume but the machines' kept disks, and no image but copies of its servers' disks.
 package openstack
 
 import (
@@ -48,8 +48,8 @@ type Options struct {
 	CloudsFile string
 	// Region overrides that of the file.
 	Region string
-	// Hypervisors says that the credentials may see the cloud's hypervisors (an administrator's, usually): each is a host then, with the servers that are on it.
-	// Else the project is one host, and nothing is evacuated or migrated.
+	// Hypervisors says that the credentials may see the cloud's hypervisors (an administrator's, usually): each is a
+	// host then, with the servers that are on it. Else the project is one host, and nothing is evacuated or migrated.
 	Hypervisors bool
 	// Places are where hypervisors stand, as far as somebody says; Nova knows their availability zones.
 	Places map[fleet.HostName]fleet.Place
@@ -139,7 +139,8 @@ func (p *Provider) Has(ability string) bool {
 	return p.options.Hypervisors || ability != "Evacuator" && ability != "Migrator"
 }
 
-// refersTo refuses a reference to a host where hypervisors are not seen: a project is one host then. Where they are, a server is found wherever it is.
+// refersTo refuses a reference to a host where hypervisors are not seen: a project is one host then. Where they are, a
+// server is found wherever it is.
 func (p *Provider) refersTo(op string, ref provider.Ref) error {
 	if ref.Host != "" && !p.options.Hypervisors {
 		return fault.New(fault.Invalid, op, string(ref.ID), fmt.Errorf("a cloud has no host %q to choose", ref.Host))

@@ -17,8 +17,9 @@ import (
 	"hale/internal/provider"
 )
 
-// port is the first interface of a machine. It is made before the server, under a hardware address that follows from the machine's name:
-// Neutron gives an address out once in a network, and so it is the arbiter of which order may build the machine. See DESIGN.md.
+// port is the first interface of a machine. It is made before the server, under a hardware address that follows from
+// the machine's name: Neutron gives an address out once in a network, and so it is the arbiter of which order may build
+// the machine. See DESIGN.md.
 type port struct {
 	made
 	Name     string `json:"name"`
@@ -34,21 +35,23 @@ const (
 	usedPrefix  = "hale instance " // Nova has taken the order: from now on the server itself is seen
 	free        = "hale, kept for the machine"
 
-	// supersedeAfter is the age, by Neutron's clock, of a claim that another order may take over. Whoever orders knows that nothing came of the
-	// order before, and what comes of it after that meets a port that is bound.
+	// supersedeAfter is the age, by Neutron's clock, of a claim that another order may take over. Whoever orders knows
+	// that nothing came of the order before, and what comes of it after that meets a port that is bound.
 	supersedeAfter = 20 * time.Second
 
 	// settle is how long the ports of other orders may take to be shown in a list, where there is no arbiter.
 	settle = 3 * time.Second
 )
 
-// hardwareAddress follows from the project and the machine's name, in the range that Neutron itself draws from by default.
+// hardwareAddress follows from the project and the machine's name, in the range that Neutron itself draws from by
+// default.
 func hardwareAddress(project, name string) net.HardwareAddr {
 	h := sha256.Sum256([]byte(project + "/" + name))
 	return net.HardwareAddr{0xfa, 0x16, 0x3e, h[0], h[1], h[2]}
 }
 
-// claim returns the port of the order's machine, which is the order's alone. fault.Conflict: another order's, or a server's already.
+// claim returns the port of the order's machine, which is the order's alone. fault.Conflict: another order's, or a
+// server's already.
 func (c *call) claim(order provider.Order, network string) (port, error) {
 	mac := hardwareAddress(c.project, order.Name).String()
 	wanted := map[string]any{
@@ -86,14 +89,18 @@ func (c *call) dress(wanted map[string]any, t *fleet.Server) error {
 	return nil
 }
 
-// makePort makes a port for the order. A port alone is no instance: one that may have been made is looked for and taken away, and what stays
-// all the same is there for the next order.
+// makePort makes a port for the order. A port alone is no instance: one that may have been made is looked for and taken
+// away, and what stays all the same is there for the next order.
 func (c *call) makePort(order provider.Order, wanted map[string]any) (port, error) {
 	var got struct {
 		Port port `json:"port"`
 	}
 	_, err := c.send(c.network, request{
-		method: http.MethodPost, url: c.network.ServiceURL("ports"), body: map[string]any{"port": wanted}, into: &got, ok: []int{http.StatusCreated},
+		method: http.MethodPost,
+		url:    c.network.ServiceURL("ports"),
+		body:   map[string]any{"port": wanted},
+		into:   &got,
+		ok:     []int{http.StatusCreated},
 	})
 	if err == nil && got.Port.ID == "" {
 		err = c.fault(fault.UnknownOutcome, errors.New("neutron names no port"))
@@ -126,15 +133,16 @@ func (c *call) ports(query url.Values) ([]port, time.Time, error) {
 	return found.all, dateOf(found.header), nil
 }
 
-// takeOver claims a port that is there already: one that is kept for the machine, or whose order nothing came of; or it makes one in place of that of a
-// server which was given up.
+// takeOver claims a port that is there already: one that is kept for the machine, or whose order nothing came of; or it
+// makes one in place of that of a server which was given up.
 func (c *call) takeOver(order provider.Order, query url.Values, wanted map[string]any) (port, error) {
 	found, now, err := c.ports(query)
 	switch {
 	case err != nil:
 		return port{}, err
 	case len(found) == 0:
-		return port{}, c.fault(fault.Transient, errors.New("its port is there, or was, and is not ours to see: it may be somebody else's, or on its way out"))
+		return port{}, c.fault(fault.Transient,
+			errors.New("its port is there, or was, and is not ours to see: it may be somebody else's, or on its way out"))
 	}
 	p := found[0]
 	if vacated, err := c.vacate(order, p); vacated || err != nil {
@@ -178,14 +186,17 @@ func (p port) unchanged() map[string]string {
 // inscribe writes on the port whose it is.
 func (c *call) inscribe(p port, words string, header map[string]string) error {
 	_, err := c.send(c.network, request{
-		method: http.MethodPut, url: c.network.ServiceURL("ports", p.ID), body: map[string]any{"port": map[string]any{"description": words}},
-		ok: []int{http.StatusOK}, header: header,
+		method: http.MethodPut,
+		url:    c.network.ServiceURL("ports", p.ID),
+		body:   map[string]any{"port": map[string]any{"description": words}},
+		ok:     []int{http.StatusOK},
+		header: header,
 	})
 	return err
 }
 
-// claimByName is for networks of somebody else's, where nothing is unique: whoever's port is the oldest, after all had the time to show,
-// has the machine.
+// claimByName is for networks of somebody else's, where nothing is unique: whoever's port is the oldest, after all had
+// the time to show, has the machine.
 func (c *call) claimByName(order provider.Order, network string, wanted map[string]any) (port, error) {
 	query := url.Values{"network_id": {network}, "name": {order.Name}}
 	found, now, err := c.ports(query)
@@ -234,7 +245,8 @@ func (c *call) wait(d time.Duration) error {
 	}
 }
 
-// relinquish undoes a claim of which nothing came. A port that was there before says again what it said, since it may be another's.
+// relinquish undoes a claim of which nothing came. A port that was there before says again what it said, since it may
+// be another's.
 func (c *call) relinquish(p port) {
 	if p.fresh {
 		c.release(p, "")
@@ -249,7 +261,11 @@ func (c *call) release(p port, words string) {
 	if words != "" {
 		err = c.inscribe(p, words, nil)
 	} else {
-		_, err = c.send(c.network, request{method: http.MethodDelete, url: c.network.ServiceURL("ports", p.ID), ok: []int{http.StatusNoContent}})
+		_, err = c.send(c.network, request{
+			method: http.MethodDelete,
+			url:    c.network.ServiceURL("ports", p.ID),
+			ok:     []int{http.StatusNoContent},
+		})
 	}
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		c.p.log.Warn("a port was not given up; the machine's next instance takes it", "port", p.ID, "err", err)

@@ -11,8 +11,8 @@ import (
 	"hale/internal/provider"
 )
 
-// openMarked begins an operation on the server of ref, which bears the mark that ref names, or none where it is adopted. The caller ends
-// the call.
+// openMarked begins an operation on the server of ref, which bears the mark that ref names, or none where it is
+// adopted. The caller ends the call.
 func (p *Provider) openMarked(ctx context.Context, op string, ref provider.Ref) (*call, *server, error) {
 	c, err := p.open(ctx, op, string(ref.ID))
 	if err != nil {
@@ -57,12 +57,16 @@ func (c *call) unmarked(ref provider.Ref, s *server) error {
 // act asks Nova to begin something with the server.
 func (c *call) act(s *server, action string, how any) error {
 	_, err := c.send(c.compute, request{
-		method: http.MethodPost, url: c.compute.ServiceURL("servers", s.ID, "action"), body: map[string]any{action: how}, ok: []int{http.StatusOK, http.StatusAccepted},
+		method: http.MethodPost,
+		url:    c.compute.ServiceURL("servers", s.ID, "action"),
+		body:   map[string]any{action: how},
+		ok:     []int{http.StatusOK, http.StatusAccepted},
 	})
 	return err
 }
 
-// startable is open with the server of ref; an adopted one must not have come to bear a mark, and none may have been put aside.
+// startable is open with the server of ref; an adopted one must not have come to bear a mark, and none may have been
+// put aside.
 func (p *Provider) startable(ctx context.Context, op string, ref provider.Ref) (*call, *server, error) {
 	c, err := p.open(ctx, op, string(ref.ID))
 	if err != nil {
@@ -144,7 +148,8 @@ func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
 	return c.conflictf("its status is %s", s.Status)
 }
 
-// Resume lets a paused or suspended server go on. One that was rescued runs another system, which is a person's business.
+// Resume lets a paused or suspended server go on. One that was rescued runs another system, which is a person's
+// business.
 func (p *Provider) Resume(ctx context.Context, ref provider.Ref) error {
 	c, s, err := p.startable(ctx, "openstack.resume", ref)
 	if err != nil {
@@ -177,7 +182,8 @@ func (p *Provider) Reboot(ctx context.Context, ref provider.Ref) error {
 	return c.act(s, "reboot", map[string]string{"type": "HARD"})
 }
 
-// RebootSoft asks the guest. Nova waits for it for a while, two minutes where nobody says otherwise, and then resets it after all.
+// RebootSoft asks the guest. Nova waits for it for a while, two minutes where nobody says otherwise, and then resets it
+// after all.
 func (p *Provider) RebootSoft(ctx context.Context, ref provider.Ref) error {
 	c, s, err := p.openIdle(ctx, "openstack.soft-reboot", ref)
 	if err != nil {
@@ -190,8 +196,9 @@ func (p *Provider) RebootSoft(ctx context.Context, ref provider.Ref) error {
 	return c.act(s, "reboot", map[string]string{"type": "SOFT"})
 }
 
-// PowerOff stops the server. Nova lets the guest shut down for a while, one minute where nobody says otherwise, before it cuts the power; PowerOff
-// waits for that, so that nobody orders again in the meantime. fault.UnknownOutcome: it was ordered, and is not off yet.
+// PowerOff stops the server. Nova lets the guest shut down for a while, one minute where nobody says otherwise, before
+// it cuts the power; PowerOff waits for that, so that nobody orders again in the meantime. fault.UnknownOutcome: it was
+// ordered, and is not off yet.
 func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 	c, s, err := p.openIdle(ctx, "openstack.power-off", ref)
 	if err != nil {
@@ -242,7 +249,8 @@ func (c *call) wake(s *server) error {
 	return c.await(s.ID, func(now *server) bool { return now.Status == statusActive && now.Task == "" })
 }
 
-// await looks at the server until done holds. The order was given before: when the time is over, or a look fails, its outcome is not known.
+// await looks at the server until done holds. The order was given before: when the time is over, or a look fails, its
+// outcome is not known.
 func (c *call) await(nova string, done func(*server) bool) error {
 	for {
 		began := time.Now()

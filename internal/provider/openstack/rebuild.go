@@ -8,8 +8,8 @@ import (
 	"hale/internal/provider"
 )
 
-// Rebuild gives the server, which is off, a new disk from the image and starts it. Nova leaves a server that was off so, after a moment in which it
-// calls it active: only off is the end.
+// Rebuild gives the server, which is off, a new disk from the image and starts it. Nova leaves a server that was off
+// so, after a moment in which it calls it active: only off is the end.
 func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
 	c, s, err := p.openIdle(ctx, "openstack.rebuild", order.Ref)
 	if err != nil {

@@ -62,7 +62,10 @@ func TestARehearsalFindsWhatABuildWouldLack(t *testing.T) {
 			s.Fatalf("it ended with %v", err)
 		}
 		for _, want := range []string{
-			`there is no image "no-such-image"`, `there is no network "` + lost + `"`, `there is no flavor "m1.vast"`, `there is no key pair "nobodys"`,
+			`there is no image "no-such-image"`,
+			`there is no network "` + lost + `"`,
+			`there is no flavor "m1.vast"`,
+			`there is no key pair "nobodys"`,
 		} {
 			if !strings.Contains(err.Error(), want) {
 				s.Errorf("%v does not say %s", err, want)

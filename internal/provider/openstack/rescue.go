@@ -8,8 +8,8 @@ import (
 	"hale/internal/provider"
 )
 
-// Rescue has Nova boot a rescue image, its own choice, with the server's disk beside. The password that it makes up for that is in no answer that hale reads: a person sets
-// another one, or has a key pair.
+// Rescue has Nova boot a rescue image, its own choice, with the server's disk beside. The password that it makes up for
+// that is in no answer that hale reads: a person sets another one, or has a key pair.
 func (p *Provider) Rescue(ctx context.Context, ref provider.Ref) error {
 	c, s, err := p.openIdle(ctx, "openstack.rescue", ref)
 	if err != nil {
@@ -24,7 +24,8 @@ func (p *Provider) Rescue(ctx context.Context, ref provider.Ref) error {
 		return c.conflictf("its status is %s", s.Status)
 	}
 	if err := c.act(s, "rescue", map[string]any{}); err != nil {
-		if fault.Is(err, fault.Invalid) { // such as of one whose disk is a volume, on a hypervisor that does not rescue these
+		// such as of one whose disk is a volume, on a hypervisor that does not rescue these
+		if fault.Is(err, fault.Invalid) {
 			return c.fault(fault.Permanent, err)
 		}
 		return err
@@ -38,7 +39,8 @@ func (p *Provider) Rescue(ctx context.Context, ref provider.Ref) error {
 	case err != nil:
 		return err
 	case last.Status != statusRescue:
-		return c.fault(fault.Permanent, errors.New("nova could not rescue it: its status is "+last.Status+"; "+last.Fault.Message))
+		return c.fault(fault.Permanent,
+			errors.New("nova could not rescue it: its status is "+last.Status+"; "+last.Fault.Message))
 	}
 	return nil
 }

@@ -9,7 +9,8 @@ import (
 	"hale/internal/provider"
 )
 
-// TestARescueHasHappenedWhenNovaSaysSo: one that Nova gives up is none, and of one that it took nobody knows while it says nothing.
+// TestARescueHasHappenedWhenNovaSaysSo: one that Nova gives up is none, and of one that it took nobody knows while it
+// says nothing.
 func TestARescueHasHappenedWhenNovaSaysSo(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {

@@ -38,7 +38,8 @@ type server struct {
 	} `json:"fault"`
 }
 
-// imageRef is the id of the image that a server was made from: Nova gives an object, or, where the server's disk is a volume, an empty text.
+// imageRef is the id of the image that a server was made from: Nova gives an object, or, where the server's disk is a
+// volume, an empty text.
 type imageRef string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -89,8 +90,8 @@ func (s *server) id() fleet.InstanceID {
 // gone reports whether the server is deleted. One that is being deleted is still there, and may run.
 func (s *server) gone() bool { return s.Status == statusDeleted }
 
-// ended reports whether the server is called active and has ended by itself: Nova heard so from the hypervisor, and is about to stop it. It starts
-// nothing until then.
+// ended reports whether the server is called active and has ended by itself: Nova heard so from the hypervisor, and is
+// about to stop it. It starts nothing until then.
 func (s *server) ended() bool {
 	return s.Status == statusActive && (s.Power == powerCrashed || s.Power == powerShutdown && s.Task == "")
 }
@@ -124,8 +125,8 @@ func (s *server) power() fleet.Power {
 	return fleet.PowerUnknown // BUILD, REBUILD, RESIZE, REVERT_RESIZE, UNKNOWN
 }
 
-// networkName returns the name of the network of the first interface: the one that the mark names; else, where there are several, the
-// first by name.
+// networkName returns the name of the network of the first interface: the one that the mark names; else, where there
+// are several, the first by name.
 func (s *server) networkName() string {
 	if n := s.Metadata[keyNetwork]; n != "" && s.marked() {
 		return n
@@ -173,7 +174,8 @@ func (c *call) describe(s *server) (fleet.Instance, error) {
 	return i, err
 }
 
-// sketch translates what the server itself says, which is all but who stopped it. A damaged mark proves nothing, so such a server is a stranger's.
+// sketch translates what the server itself says, which is all but who stopped it. A damaged mark proves nothing, so
+// such a server is a stranger's.
 func (c *call) sketch(s *server) fleet.Instance {
 	mark, err := s.mark()
 	if err != nil {
@@ -191,7 +193,9 @@ func (c *call) sketch(s *server) fleet.Instance {
 
 // otherTags are the tags that are not hale's own.
 func (s *server) otherTags() []string {
-	return slices.DeleteFunc(slices.Clone(s.Tags), func(tag string) bool { return s.marked() && tag == tagPrefix+string(s.id()) })
+	return slices.DeleteFunc(slices.Clone(s.Tags), func(tag string) bool {
+		return s.marked() && tag == tagPrefix+string(s.id())
+	})
 }
 
 // others is the metadata that is not hale's own.

@@ -28,8 +28,8 @@ import (
 	"hale/internal/strict"
 )
 
-// The microversions of Nova that hale speaks. With the oldest a server can be made with tags (2.52); the newest is one that all of this
-// was read for.
+// The microversions of Nova that hale speaks. With the oldest a server can be made with tags (2.52); the newest is one
+// that all of this was read for.
 const (
 	oldestMinor = 53
 	newestMinor = 93
@@ -102,7 +102,8 @@ func (p *Provider) login(c *call) (*session, error) {
 	s, pause := p.session, time.Until(p.resume)
 	p.mu.Unlock()
 	if pause > 0 {
-		return nil, c.fault(fault.Throttled, fmt.Errorf("the cloud asked for a pause, which ends in %s", pause.Round(time.Second)))
+		return nil, c.fault(fault.Throttled,
+			fmt.Errorf("the cloud asked for a pause, which ends in %s", pause.Round(time.Second)))
 	}
 	if s != nil {
 		return s, nil
@@ -169,7 +170,10 @@ func (p *Provider) connect(ctx context.Context) (*session, error) {
 	}
 	p.trust(s, way, keystone)
 	// The catalogue's addresses are looked at by requests without a context of their own.
-	s.auth.HTTPClient.Transport = boundTo{s.http.Transport, func(q *http.Request) *http.Request { return q.WithContext(ctx) }}
+	s.auth.HTTPClient.Transport = boundTo{
+		s.http.Transport,
+		func(q *http.Request) *http.Request { return q.WithContext(ctx) },
+	}
 	err = s.find(ctx)
 	s.auth.HTTPClient.Transport = s.http.Transport
 	if err != nil {
@@ -178,8 +182,9 @@ func (p *Provider) connect(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// renew logs in anew when clouds.yaml has other credentials by now, since the old ones may be good for long and wrong all the same. A file that cannot be
-// read changes nothing. Another project is doubtful: what was listed a moment ago is not of it.
+// renew logs in anew when clouds.yaml has other credentials by now, since the old ones may be good for long and wrong
+// all the same. A file that cannot be read changes nothing. Another project is doubtful: what was listed a moment ago
+// is not of it.
 func (c *call) renew() error {
 	if written, err := c.p.readAccount(); err == nil && !written.same(c.account) {
 		return c.relogin()
@@ -205,7 +210,8 @@ func (c *call) relogin() error {
 func (s *session) who() string { return s.project + "@" + s.where.Region }
 
 func (c *call) elsewhere(was, is string) error {
-	return c.fault(fault.Transient, fmt.Errorf("%w: the credentials led to %s and lead to %s", provider.ErrDoubtful, was, is))
+	return c.fault(fault.Transient,
+		fmt.Errorf("%w: the credentials led to %s and lead to %s", provider.ErrDoubtful, was, is))
 }
 
 // boundTo ends what has no end of its own.
@@ -225,7 +231,11 @@ func (b boundTo) RoundTrip(q *http.Request) (*http.Response, error) {
 func (s *session) find(ctx context.Context) error {
 	// Keystone is asked where it let us in: a region's catalogue need not have it.
 	base, _, _ := strings.Cut(s.auth.IdentityEndpoint, "/v3")
-	s.keys = &gophercloud.ServiceClient{ProviderClient: s.auth, Endpoint: strings.TrimSuffix(base, "/") + "/v3/", Type: "identity"}
+	s.keys = &gophercloud.ServiceClient{
+		ProviderClient: s.auth,
+		Endpoint:       strings.TrimSuffix(base, "/") + "/v3/",
+		Type:           "identity",
+	}
 	var err error
 	if s.compute, err = cloud.NewComputeV2(s.auth, s.where); err != nil {
 		return missing("compute", err)
@@ -244,8 +254,9 @@ func (s *session) find(ctx context.Context) error {
 		return err
 	}
 	if spoken.MaxMajor != 2 || spoken.MaxMinor < oldestMinor || spoken.MinMinor > newestMinor {
-		return fault.New(fault.Unsupported, "openstack.microversion", "", fmt.Errorf("nova speaks 2.%d to 2.%d, hale 2.%d to 2.%d",
-			spoken.MinMinor, spoken.MaxMinor, oldestMinor, newestMinor))
+		return fault.New(fault.Unsupported, "openstack.microversion", "",
+			fmt.Errorf("nova speaks 2.%d to 2.%d, hale 2.%d to 2.%d",
+				spoken.MinMinor, spoken.MaxMinor, oldestMinor, newestMinor))
 	}
 	s.minor = min(spoken.MaxMinor, newestMinor)
 	s.compute.Microversion = fmt.Sprintf("2.%d", s.minor)
@@ -265,14 +276,16 @@ func missing(service string, err error) error {
 func (s *session) whose() (string, error) {
 	result, ok := s.auth.GetAuthResult().(tokens.CreateResult)
 	if !ok {
-		return "", fault.New(fault.Unauthorised, "openstack.project", "", errors.New("the cloud does not authenticate by Keystone's version 3"))
+		return "", fault.New(fault.Unauthorised, "openstack.project", "",
+			errors.New("the cloud does not authenticate by Keystone's version 3"))
 	}
 	project, err := result.ExtractProject()
 	switch {
 	case err != nil:
 		return "", fault.New(fault.Unauthorised, "openstack.project", "", err)
 	case project == nil || project.ID == "":
-		return "", fault.New(fault.Unauthorised, "openstack.project", "", errors.New("the credentials are for no project"))
+		return "", fault.New(fault.Unauthorised, "openstack.project", "",
+			errors.New("the credentials are for no project"))
 	}
 	return project.ID, nil
 }
@@ -290,8 +303,13 @@ var limits = strict.Limits{Answer: 32 << 20, Operation: 256 << 20, Requests: 20_
 // way is how requests go: to Keystone, and to what is trusted later.
 func (p *Provider) way(tlsConfig *tls.Config, keystone *url.URL) *strict.Transport {
 	var transport http.RoundTripper = &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSClientConfig: tlsConfig, ForceAttemptHTTP2: true, IdleConnTimeout: idleLimit, MaxIdleConnsPerHost: 8,
-		DialContext: (&net.Dialer{Timeout: dialLimit}).DialContext, TLSHandshakeTimeout: dialLimit,
+		Proxy:                  http.ProxyFromEnvironment,
+		TLSClientConfig:        tlsConfig,
+		ForceAttemptHTTP2:      true,
+		IdleConnTimeout:        idleLimit,
+		MaxIdleConnsPerHost:    8,
+		DialContext:            (&net.Dialer{Timeout: dialLimit}).DialContext,
+		TLSHandshakeTimeout:    dialLimit,
 		MaxResponseHeaderBytes: strict.MaxHead,
 	}
 	if p.options.Wrap != nil {

@@ -15,7 +15,8 @@ import (
 	"hale/internal/provider"
 )
 
-// image is what Glance tells of a copy. Glance's names are not unique: a copy is known by its name together with what hale had Nova write on it.
+// image is what Glance tells of a copy. Glance's names are not unique: a copy is known by its name together with what
+// hale had Nova write on it.
 type image struct {
 	made
 	Name         string             `json:"name"`
@@ -37,15 +38,16 @@ const (
 	// copyTask begins each of Nova's words for a server that is being copied.
 	copyTask = "image_"
 
-	// orphanAfter is the age, by Glance's clock, from which an image that is not whole counts as left behind where Nova is not at work on it: Nova makes
-	// the image a moment before it says that it is at work.
+	// orphanAfter is the age, by Glance's clock, from which an image that is not whole counts as left behind where Nova
+	// is not at work on it: Nova makes the image a moment before it says that it is at work.
 	orphanAfter = 20 * time.Second
 )
 
 // copyName is what the image of a copy is called.
 func copyName(n fleet.SnapshotName) string { return fmt.Sprintf("%s.%s.snapshot", n.Machine, n.ID) }
 
-// Snapshot has Nova make an image of the server's disk, and waits until that is whole. Nova goes on when the caller goes; a later call finds what it made.
+// Snapshot has Nova make an image of the server's disk, and waits until that is whole. Nova goes on when the caller
+// goes; a later call finds what it made.
 func (p *Provider) Snapshot(ctx context.Context, ref provider.Ref, name fleet.SnapshotName) (fleet.Copy, error) {
 	c, s, err := p.openMarked(ctx, "openstack.snapshot", ref)
 	if err != nil {
@@ -87,7 +89,8 @@ func (p *Provider) Snapshot(ctx context.Context, ref provider.Ref, name fleet.Sn
 func (c *call) whollyCopied(s *server) error {
 	switch {
 	case s.Image == "":
-		return c.fault(fault.Unsupported, errors.New("its disk is a volume, of which nova makes no image that outlives it"))
+		return c.fault(fault.Unsupported,
+			errors.New("its disk is a volume, of which nova makes no image that outlives it"))
 	case s.Flavor.Ephemeral > 0:
 		return c.fault(fault.Unsupported, errors.New("its flavor has an ephemeral disk, which nova does not copy"))
 	case s.losesVolumes():
@@ -99,15 +102,19 @@ func (c *call) whollyCopied(s *server) error {
 // copies returns the images of the copy, whole or not, and Glance's time.
 func (c *call) copies(name fleet.SnapshotName) ([]image, time.Time, error) {
 	query := url.Values{
-		"name": {copyName(name)}, "owner": {c.project},
-		keySnapshot: {string(name.ID)}, keyInstallation: {string(name.Installation)}, keyMachine: {string(name.Machine)},
+		"name":          {copyName(name)},
+		"owner":         {c.project},
+		keySnapshot:     {string(name.ID)},
+		keyInstallation: {string(name.Installation)},
+		keyMachine:      {string(name.Machine)},
 	}
 	page, err := listOf[image](c, c.image, c.image.ServiceURL("images")+"?"+query.Encode(), "images")
 	if err != nil {
 		return nil, time.Time{}, c.listFault(err)
 	}
 	found := slices.DeleteFunc(page.all, func(i image) bool {
-		return i.Name != copyName(name) || i.Snapshot != name.ID || i.Installation != name.Installation || i.Machine != name.Machine
+		return i.Name != copyName(name) || i.Snapshot != name.ID || i.Installation != name.Installation ||
+			i.Machine != name.Machine
 	})
 	slices.SortFunc(found, older[image])
 	return found, dateOf(page.header), nil
@@ -172,7 +179,8 @@ func (c *call) copyDisk(s *server, name fleet.SnapshotName) (fleet.Copy, error) 
 	switch s.Status {
 	case statusActive, statusOff, statusPaused, statusSuspended:
 	default:
-		return fleet.Copy{}, c.fault(fault.Unsupported, fmt.Errorf("nova copies no server whose status is %s", s.Status))
+		return fleet.Copy{}, c.fault(fault.Unsupported,
+			fmt.Errorf("nova copies no server whose status is %s", s.Status))
 	}
 	mark, err := s.mark()
 	if err != nil {
@@ -195,7 +203,8 @@ func (c *call) copyDisk(s *server, name fleet.SnapshotName) (fleet.Copy, error) 
 	return fleet.Copy{}, err
 }
 
-// awaitCopy waits until the image that was ordered is whole. What Nova gave up is removed; Nova itself says to nobody but administrators why.
+// awaitCopy waits until the image that was ordered is whole. What Nova gave up is removed; Nova itself says to nobody
+// but administrators why.
 func (c *call) awaitCopy(s *server, name fleet.SnapshotName) (fleet.Copy, error) {
 	var ended bool
 	err := c.await(s.ID, func(now *server) bool {
@@ -217,7 +226,8 @@ func (c *call) awaitCopy(s *server, name fleet.SnapshotName) (fleet.Copy, error)
 			return fleet.Copy{}, err
 		}
 	}
-	return fleet.Copy{}, c.fault(fault.Transient, errors.New("nova gave up the image: see the log of its compute service, or whether glance has room"))
+	return fleet.Copy{}, c.fault(fault.Transient,
+		errors.New("nova gave up the image: see the log of its compute service, or whether glance has room"))
 }
 
 // DropSnapshot removes each image of the copy.
@@ -258,7 +268,9 @@ func (p *Provider) DropSnapshot(ctx context.Context, name fleet.SnapshotName) er
 // removeImage deletes the image, or finds that there is none.
 func (c *call) removeImage(i image) error {
 	_, err := c.send(c.image, request{
-		method: http.MethodDelete, url: c.image.ServiceURL("images", i.ID), ok: []int{http.StatusNoContent, http.StatusNotFound},
+		method: http.MethodDelete,
+		url:    c.image.ServiceURL("images", i.ID),
+		ok:     []int{http.StatusNoContent, http.StatusNotFound},
 	})
 	return err
 }

@@ -24,7 +24,11 @@ type copying struct {
 func playCopy(t *testing.T, story func(c *copying)) {
 	t.Helper()
 	play(t, 1, func(s *scene) {
-		c := &copying{scene: s, Snapshotter: s.p.(provider.Snapshotter), name: fleet.SnapshotName{Installation: "inst", Machine: "web-1", ID: "r3"}}
+		c := &copying{
+			scene:       s,
+			Snapshotter: s.p.(provider.Snapshotter),
+			name:        fleet.SnapshotName{Installation: "inst", Machine: "web-1", ID: "r3"},
+		}
 		c.server = s.living()[0]
 		story(c)
 	})
@@ -50,7 +54,10 @@ func (c *copying) plantImage(id, name, status string, properties map[string]stri
 
 func ofCopy(n fleet.SnapshotName, server string) map[string]string {
 	return map[string]string{
-		"hale_snapshot": string(n.ID), "hale_machine": string(n.Machine), "hale_installation": string(n.Installation), "instance_uuid": server,
+		"hale_snapshot":     string(n.ID),
+		"hale_machine":      string(n.Machine),
+		"hale_installation": string(n.Installation),
+		"instance_uuid":     server,
 	}
 }
 
@@ -177,7 +184,10 @@ func TestARefusedCopyIsOfAKindOfItsOwn(t *testing.T) {
 		playCopy(t, func(c *copying) {
 			c.makeTrouble(func(q *http.Request) effect {
 				if strings.HasSuffix(q.URL.Path, "/action") {
-					return effect{status: want.status, body: fmt.Sprintf(`{"forbidden": {"code": %d, "message": %q}}`, want.status, text)}
+					return effect{
+						status: want.status,
+						body:   fmt.Sprintf(`{"forbidden": {"code": %d, "message": %q}}`, want.status, text),
+					}
 				}
 				return effect{}
 			})
@@ -187,7 +197,8 @@ func TestARefusedCopyIsOfAKindOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestOnlyCopiesOfTheNameGo: neither an image of the same name that is somebody's, nor one that Nova let inherit what a copy bore which its server was made from.
+// TestOnlyCopiesOfTheNameGo: neither an image of the same name that is somebody's, nor one that Nova let inherit what a
+// copy bore which its server was made from.
 func TestOnlyCopiesOfTheNameGo(t *testing.T) {
 	t.Parallel()
 	playCopy(t, func(c *copying) {
@@ -218,8 +229,11 @@ func TestAListThatHeedsNoQuestionNamesNoCopy(t *testing.T) {
 	playCopy(t, func(c *copying) {
 		c.makeTrouble(func(q *http.Request) effect {
 			if q.Method == http.MethodGet && strings.HasSuffix(q.URL.Path, "/images") {
-				return effect{status: 200, body: `{"images": [{"id": "tiny", "name": "tiny", "status": "active"}, {"id": "theirs", "name": "web-1.r3.snapshot", "status": "active"},
-					{"id": "heir", "name": "backup", "status": "active", "hale_snapshot": "r3", "hale_machine": "web-1", "hale_installation": "inst"}]}`}
+				return effect{
+					status: 200,
+					body: `{"images": [{"id": "tiny", "name": "tiny", "status": "active"}, {"id": "theirs", "name": "web-1.r3.snapshot", "status": "active"},
+					{"id": "heir", "name": "backup", "status": "active", "hale_snapshot": "r3", "hale_machine": "web-1", "hale_installation": "inst"}]}`,
+				}
 			}
 			if q.Method == http.MethodDelete {
 				c.Errorf("%s was deleted", q.URL.Path)

@@ -14,8 +14,9 @@ import (
 	"hale/internal/fleet"
 )
 
-// noteGroup is the security group whose tags are the notes of hale's starts: every project has one of this name, which Neutron makes, and nobody can rename or
-// remove. A tag is set and taken away by a request of its own, so that two that are set at once are both there.
+// noteGroup is the security group whose tags are the notes of hale's starts: every project has one of this name, which
+// Neutron makes, and nobody can rename or remove. A tag is set and taken away by a request of its own, so that two that
+// are set at once are both there.
 const noteGroup = "default"
 
 // noteTag is what the tag of a start begins with: short, since a tag has 60 letters at most.
@@ -34,13 +35,15 @@ type taggedGroup struct {
 // notes returns the group with the notes.
 func (c *call) notes() (taggedGroup, error) {
 	query := url.Values{"name": {noteGroup}, "project_id": {c.project}}
-	found, err := listOf[taggedGroup](c, c.network, c.network.ServiceURL("security-groups")+"?"+query.Encode(), "security_groups")
+	found, err := listOf[taggedGroup](c, c.network, c.network.ServiceURL("security-groups")+"?"+query.Encode(),
+		"security_groups")
 	if err != nil {
 		return taggedGroup{}, c.listFault(err)
 	}
 	at := slices.IndexFunc(found.all, func(g taggedGroup) bool { return g.Name == noteGroup })
 	if at < 0 {
-		return taggedGroup{}, c.fault(fault.Transient, errors.New("neutron shows no security group "+noteGroup+", on which hale's starts are noted"))
+		return taggedGroup{}, c.fault(fault.Transient,
+			errors.New("neutron shows no security group "+noteGroup+", on which hale's starts are noted"))
 	}
 	return found.all[at], nil
 }
@@ -69,12 +72,18 @@ func (p *Provider) Starts(ctx context.Context, of fleet.Installation) (map[fleet
 
 // NoteStart implements provider.StartNoter.
 func (p *Provider) NoteStart(ctx context.Context, of fleet.Installation, name fleet.StartName) error {
-	return p.tag(ctx, "openstack.note-start", of, name, request{method: http.MethodPut, ok: []int{http.StatusCreated, http.StatusOK}})
+	return p.tag(ctx, "openstack.note-start", of, name, request{
+		method: http.MethodPut,
+		ok:     []int{http.StatusCreated, http.StatusOK},
+	})
 }
 
 // ForgetStart implements provider.StartNoter.
 func (p *Provider) ForgetStart(ctx context.Context, of fleet.Installation, name fleet.StartName) error {
-	err := p.tag(ctx, "openstack.forget-start", of, name, request{method: http.MethodDelete, ok: []int{http.StatusNoContent}})
+	err := p.tag(ctx, "openstack.forget-start", of, name, request{
+		method: http.MethodDelete,
+		ok:     []int{http.StatusNoContent},
+	})
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}

@@ -28,15 +28,17 @@ func stoppable(s *server, power fleet.Power) bool {
 	return power == fleet.PowerOff || power == fleet.PowerPaused || s.Status == statusSoftDeleted
 }
 
-// stopOf says who turned the server off or paused it. Nova keeps a list of what was asked for, and by whom: an entry "stop" without a
-// user is Nova's own, after the machine had ended by itself. Whether its guest powered it off or its process died, nobody knows.
+// stopOf says who turned the server off or paused it. Nova keeps a list of what was asked for, and by whom: an entry
+// "stop" without a user is Nova's own, after the machine had ended by itself. Whether its guest powered it off or its
+// process died, nobody knows.
 func (c *call) stopOf(s *server, power fleet.Power) (fleet.Stop, error) {
 	switch {
 	case s.Status == statusError && power == fleet.PowerOff:
 		return fleet.StopCrash, nil // it never stood
 	case s.Status == statusRescue:
 		return fleet.StopRescue, nil
-	case s.Status == statusSuspended, s.Status == "SHELVED", s.Status == "SHELVED_OFFLOADED", s.Status == statusSoftDeleted:
+	case s.Status == statusSuspended, s.Status == "SHELVED", s.Status == "SHELVED_OFFLOADED",
+		s.Status == statusSoftDeleted:
 		return fleet.StopExternal, nil // nothing but a request leads there
 	case power != fleet.PowerOff && power != fleet.PowerPaused:
 		return fleet.StopUnknown, nil

@@ -8,7 +8,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// TestWhatServersBear: metadata and tags that people wrote are seen in the list and of each server, a tag that is changed within a minute; hale's own are not.
+// TestWhatServersBear: metadata and tags that people wrote are seen in the list and of each server, a tag that is
+// changed within a minute; hale's own are not.
 func TestWhatServersBear(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(*twin) {})

@@ -8,12 +8,14 @@ import (
 	"hale/internal/fault"
 )
 
-// What much at once costs a cloud: when forty servers fail together, each repair looks, orders and waits. Asked all of it at the same time, an API of a few workers answers each so late
-// that nobody waits for it any more, and what it did was in vain. So requests wait here, where they cost nothing when their time is over.
+// What much at once costs a cloud: when forty servers fail together, each repair looks, orders and waits. Asked all of
+// it at the same time, an API of a few workers answers each so late that nobody waits for it any more, and what it did
+// was in vain. So requests wait here, where they cost nothing when their time is over.
 const (
 	// requestsAtOnce bounds the requests under way in one lane.
 	requestsAtOnce = 8
-	// lookEvery is the time from one look at a server to the next while Nova is at work, at least; lookAtLast bounds what that becomes where Nova is slow.
+	// lookEvery is the time from one look at a server to the next while Nova is at work, at least; lookAtLast bounds
+	// what that becomes where Nova is slow.
 	lookEvery  = 500 * time.Millisecond
 	lookAtLast = 5 * time.Second
 	// leaves is how much longer than the look itself the pause after it is.

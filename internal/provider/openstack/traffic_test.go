@@ -18,7 +18,8 @@ func aboutOne(q *http.Request) bool {
 	return strings.Contains(q.URL.Path, "/servers/") && !strings.HasSuffix(q.URL.Path, "/detail")
 }
 
-// TestABusyCloudIsNotAskedForEverythingAtOnce: forty looks wait for each other, a list for none of them; and whoever has no time left has not been a burden.
+// TestABusyCloudIsNotAskedForEverythingAtOnce: forty looks wait for each other, a list for none of them; and whoever
+// has no time left has not been a burden.
 func TestABusyCloudIsNotAskedForEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	play(t, 1, func(s *scene) {
@@ -68,7 +69,8 @@ func TestWhatHangsKeepsNobodyFromTheRest(t *testing.T) {
 		ctx, cancel := context.WithCancel(s.Context())
 		var asking sync.WaitGroup
 		for n := range 20 {
-			asking.Go(func() { _, _ = s.p.(provider.ConsoleReader).Console(ctx, s.orders[0].Ref, 1000) }) // it comes to nothing
+			// it comes to nothing
+			asking.Go(func() { _, _ = s.p.(provider.ConsoleReader).Console(ctx, s.orders[0].Ref, 1000) })
 			asking.Go(func() { _ = s.p.Create(ctx, s.order(n+2)) })
 		}
 		synctest.Wait()
@@ -83,7 +85,8 @@ func TestWhatHangsKeepsNobodyFromTheRest(t *testing.T) {
 	})
 }
 
-// TestASlowCloudIsAskedLess: an order that takes half a minute is looked after twice a second where that costs nothing, and seldom where each look takes seconds.
+// TestASlowCloudIsAskedLess: an order that takes half a minute is looked after twice a second where that costs nothing,
+// and seldom where each look takes seconds.
 func TestASlowCloudIsAskedLess(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

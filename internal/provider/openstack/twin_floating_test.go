@@ -36,7 +36,8 @@ func (w *twin) serveFloating() {
 		v := q.URL.Query()
 		found := []*twinFloating{}
 		for _, f := range w.addrs {
-			if v.Has("description") && v.Get("description") != f.Description || v.Has("port_id") && !f.leadsTo(v.Get("port_id")) {
+			if v.Has("description") && v.Get("description") != f.Description ||
+				v.Has("port_id") && !f.leadsTo(v.Get("port_id")) {
 				continue
 			}
 			found = append(found, f)
@@ -51,12 +52,15 @@ func (w *twin) serveFloating() {
 		case f.Network != twinExternal:
 			return 400, neutron("BadRequest", "Network "+f.Network+" is not a valid external network")
 		case f.Port != nil && w.hasAddress(*f.Port, f.Network):
-			return 409, neutron("FloatingIPPortAlreadyAssociated", "Cannot associate floating IP with port "+*f.Port+", as that fixed IP already has a floating IP on external network "+f.Network)
+			return 409, neutron("FloatingIPPortAlreadyAssociated",
+				"Cannot associate floating IP with port "+*f.Port+
+					", as that fixed IP already has a floating IP on external network "+f.Network)
 		case len(w.addrs) >= w.mostAddrs:
 			return 409, neutron("OverQuota", "Quota exceeded for resources: ['floatingip'].")
 		}
 		w.allotted++
-		f.ID, f.Address, f.Created = uuid.NewString(), fmt.Sprintf("172.24.0.%d", w.allotted), time.Now().UTC().Format(time.RFC3339)
+		f.ID, f.Address = uuid.NewString(), fmt.Sprintf("172.24.0.%d", w.allotted)
+		f.Created = time.Now().UTC().Format(time.RFC3339)
 		w.addrs[f.ID] = f
 		return 201, map[string]any{"floatingip": f}
 	})
@@ -84,7 +88,8 @@ func (w *twin) hasAddress(port, network string) bool {
 	return false
 }
 
-// readFloating returns the address as the request wants it. Where no router leads from a port to the network, Neutron calls that not found.
+// readFloating returns the address as the request wants it. Where no router leads from a port to the network, Neutron
+// calls that not found.
 func (w *twin) readFloating(q *http.Request, was *twinFloating) (*twinFloating, any) {
 	var body struct {
 		Floating twinFloating `json:"floatingip"`
@@ -99,18 +104,22 @@ func (w *twin) readFloating(q *http.Request, was *twinFloating) (*twinFloating, 
 	case f.Port != nil && w.ports[*f.Port] == nil:
 		return nil, neutron("PortNotFound", "Port "+*f.Port+" could not be found.")
 	case f.Port != nil && w.noRouter:
-		return nil, neutron("ExternalGatewayForFloatingIPNotFound", "External network "+f.Network+" is not reachable from subnet s.")
+		return nil, neutron("ExternalGatewayForFloatingIPNotFound",
+			"External network "+f.Network+" is not reachable from subnet s.")
 	}
 	return f, nil
 }
 
-func (w *twin) withFloating(do func(*twinFloating, *http.Request) (int, any)) func(http.ResponseWriter, *http.Request) (int, any) {
+func (w *twin) withFloating(
+	do func(*twinFloating, *http.Request) (int, any),
+) func(http.ResponseWriter, *http.Request) (int, any) {
 	return func(_ http.ResponseWriter, q *http.Request) (int, any) {
 		f := w.addrs[q.PathValue("id")]
 		if f == nil {
 			return 404, neutron("FloatingIPNotFound", "Floating IP "+q.PathValue("id")+" could not be found")
 		}
-		if want, ok := strings.CutPrefix(q.Header.Get("If-Match"), "revision_number="); ok && want != strconv.Itoa(f.Revision) {
+		if want, ok := strings.CutPrefix(q.Header.Get("If-Match"), "revision_number="); ok &&
+			want != strconv.Itoa(f.Revision) {
 			return 412, neutron("RevisionNumberConstraintFailed", "Constrained to "+want)
 		}
 		return do(f, q)
@@ -129,7 +138,9 @@ func (w *twin) unbind(port string) {
 
 // addressesOf is what Nova shows of the port.
 func (w *twin) addressesOf(p *twinPort) []any {
-	out := []any{map[string]any{"version": 4, "addr": fmt.Sprintf("10.1.%d.%d", p.n/250, p.n%250+1), "OS-EXT-IPS:type": "fixed"}}
+	out := []any{
+		map[string]any{"version": 4, "addr": fmt.Sprintf("10.1.%d.%d", p.n/250, p.n%250+1), "OS-EXT-IPS:type": "fixed"},
+	}
 	for _, f := range w.addrs {
 		if f.leadsTo(p.ID) {
 			out = append(out, map[string]any{"version": 4, "addr": f.Address, "OS-EXT-IPS:type": "floating"})
@@ -148,7 +159,8 @@ func (h harness) Addresses(_ providertest.T, o provider.Order) []string {
 	var found []string
 	h.look(func() {
 		for _, f := range h.addrs {
-			if strings.Contains(f.Description, string(o.Mark.Installation)) && strings.Contains(f.Description, string(o.Mark.Machine)) {
+			if strings.Contains(f.Description, string(o.Mark.Installation)) &&
+				strings.Contains(f.Description, string(o.Mark.Machine)) {
 				found = append(found, f.Address)
 			}
 		}

@@ -30,7 +30,15 @@ func (w *twin) listHosts(http.ResponseWriter, *http.Request) (int, any) {
 		if h.disabled {
 			status = "disabled"
 		}
-		list = append(list, map[string]any{"id": name, "binary": "nova-compute", "host": name, "zone": "nova", "state": state, "status": status, "forced_down": h.forced})
+		list = append(list, map[string]any{
+			"id":          name,
+			"binary":      "nova-compute",
+			"host":        name,
+			"zone":        "nova",
+			"state":       state,
+			"status":      status,
+			"forced_down": h.forced,
+		})
 	}
 	return 200, map[string]any{"services": list}
 }
@@ -38,7 +46,8 @@ func (w *twin) listHosts(http.ResponseWriter, *http.Request) (int, any) {
 // listHostAddresses is what Nova tells administrators of the hypervisors behind its services.
 func (w *twin) listHostAddresses(http.ResponseWriter, *http.Request) (int, any) {
 	if !w.admin || w.hidesAddresses {
-		return 403, mistake("forbidden", 403, "Policy doesn't allow os_compute_api:os-hypervisors:list-detail to be performed.")
+		return 403, mistake("forbidden", 403,
+			"Policy doesn't allow os_compute_api:os-hypervisors:list-detail to be performed.")
 	}
 	list := []any{}
 	for _, name := range slices.Sorted(maps.Keys(w.hosts)) {
@@ -73,7 +82,8 @@ func (w *twin) schedule(but string) string {
 	}
 	best := ""
 	for _, name := range slices.Sorted(maps.Keys(w.hosts)) {
-		if h := w.hosts[name]; name != but && !h.down() && !h.disabled && !h.full && (best == "" || load[name] < load[best]) {
+		if h := w.hosts[name]; name != but && !h.down() && !h.disabled && !h.full &&
+			(best == "" || load[name] < load[best]) {
 			best = name
 		}
 	}
@@ -106,7 +116,8 @@ func (w *twin) evacuate(s *twinServer) (int, any) {
 
 func (w *twin) listMigrations(_ http.ResponseWriter, q *http.Request) (int, any) {
 	list := []any{}
-	if s := w.servers[q.URL.Query().Get("instance_uuid")]; s != nil && s.evacuated+s.migrated > 0 || s != nil && s.moving {
+	if s := w.servers[q.URL.Query().Get("instance_uuid")]; s != nil && s.evacuated+s.migrated > 0 ||
+		s != nil && s.moving {
 		status := "done"
 		if s.moving {
 			status = "accepted"

@@ -47,7 +47,11 @@ func (w *twin) serveImages() {
 	})
 	w.handle("DELETE /image/v2/images/{id}", func(_ http.ResponseWriter, q *http.Request) (int, any) {
 		if w.copies[q.PathValue("id")] == nil {
-			return 404, map[string]any{"message": "Failed to find image<br /><br />\n\n\n", "code": "404 Not Found", "title": "Not Found"}
+			return 404, map[string]any{
+				"message": "Failed to find image<br /><br />\n\n\n",
+				"code":    "404 Not Found",
+				"title":   "Not Found",
+			}
 		}
 		delete(w.copies, q.PathValue("id"))
 		return 204, nil
@@ -56,7 +60,12 @@ func (w *twin) serveImages() {
 
 func (i *twinCopy) render(project string) map[string]any {
 	out := map[string]any{
-		"id": i.id, "name": i.name, "status": i.status, "owner": project, "size": nil, "created_at": i.created.UTC().Format(time.RFC3339),
+		"id":         i.id,
+		"name":       i.name,
+		"status":     i.status,
+		"owner":      project,
+		"size":       nil,
+		"created_at": i.created.UTC().Format(time.RFC3339),
 	}
 	for key, value := range i.properties {
 		out[key] = value
@@ -69,7 +78,13 @@ func (i *twinCopy) render(project string) map[string]any {
 
 // createImage is Nova's: the image is there at once, and whole after a while.
 func (w *twin) createImage(s *twinServer, how map[string]any) (int, any) {
-	i := &twinCopy{id: uuid.NewString(), status: "queued", created: time.Now(), boots: s.boots, properties: map[string]string{"instance_uuid": s.ID}}
+	i := &twinCopy{
+		id:         uuid.NewString(),
+		status:     "queued",
+		created:    time.Now(),
+		boots:      s.boots,
+		properties: map[string]string{"instance_uuid": s.ID},
+	}
 	i.name, _ = how["name"].(string)
 	metadata, _ := how["metadata"].(map[string]any)
 	for key, value := range metadata {
@@ -92,7 +107,8 @@ func (w *twin) copiesOf(n fleet.SnapshotName) []*twinCopy {
 	w.look(func() {
 		for _, i := range w.copies {
 			p := i.properties
-			if p["hale_snapshot"] == string(n.ID) && p["hale_machine"] == string(n.Machine) && p["hale_installation"] == string(n.Installation) {
+			if p["hale_snapshot"] == string(n.ID) && p["hale_machine"] == string(n.Machine) &&
+				p["hale_installation"] == string(n.Installation) {
 				found = append(found, i)
 			}
 		}

@@ -19,8 +19,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// twin is a cloud in memory: Keystone, Nova, Neutron and Glance as far as the adapter speaks to them, with their answers in the form and
-// with the hesitation of the real ones. It is an http.RoundTripper, so that it works in a bubble.
+// twin is a cloud in memory: Keystone, Nova, Neutron and Glance as far as the adapter speaks to them, with their
+// answers in the form and with the hesitation of the real ones. It is an http.RoundTripper, so that it works in a
+// bubble.
 type twin struct {
 	mux *http.ServeMux
 
@@ -101,15 +102,28 @@ type twinPort struct {
 const (
 	twinNetwork = "6e9d7a3c-0000-4000-8000-000000000001"
 	twinImage   = "6e9d7a3c-0000-4000-8000-000000000002"
-	twinClouds  = "clouds:\n  twin:\n    auth: {auth_url: \"http://twin/identity/v3\", username: u, password: secret-word, project_name: p, user_domain_name: Default, project_domain_name: Default}\n    region_name: R\n"
+	twinClouds  = "clouds:\n  twin:\n    auth: {auth_url: \"http://twin/identity/v3\", username: u, password: " +
+		"secret-word, project_name: p, user_domain_name: Default, project_domain_name: Default}\n    region_name: R\n"
 )
 
 func newTwin() *twin {
 	w := &twin{
-		mux: http.NewServeMux(), project: "0123456789abcdef0123456789abcdef", lists: map[string]int{}, tokens: map[string]bool{}, servers: map[string]*twinServer{}, ports: map[string]*twinPort{},
-		copies: map[string]*twinCopy{}, addrs: map[string]*twinFloating{}, mostAddrs: 50,
-		owner: true, pageSize: 1000, boot: 2 * time.Second, oldest: "2.1", newest: "2.93",
-		admin: true, hosts: map[string]*twinHost{"compute1": {}, "compute2": {}, "compute3": {}},
+		mux:       http.NewServeMux(),
+		project:   "0123456789abcdef0123456789abcdef",
+		lists:     map[string]int{},
+		tokens:    map[string]bool{},
+		servers:   map[string]*twinServer{},
+		ports:     map[string]*twinPort{},
+		copies:    map[string]*twinCopy{},
+		addrs:     map[string]*twinFloating{},
+		mostAddrs: 50,
+		owner:     true,
+		pageSize:  1000,
+		boot:      2 * time.Second,
+		oldest:    "2.1",
+		newest:    "2.93",
+		admin:     true,
+		hosts:     map[string]*twinHost{"compute1": {}, "compute2": {}, "compute3": {}},
 	}
 	w.handle("GET /compute/v2.1/os-services", w.listHosts)
 	w.handle("GET /compute/v2.1/os-hypervisors/detail", w.listHostAddresses)
@@ -117,7 +131,12 @@ func newTwin() *twin {
 	w.handle("POST /identity/v3/auth/tokens", w.login)
 	w.handle("GET /identity/v3/auth/tokens", w.whose)
 	w.handle("GET /compute/v2.1/{$}", func(http.ResponseWriter, *http.Request) (int, any) {
-		return 200, map[string]any{"version": map[string]any{"id": "v2.1", "status": "CURRENT", "version": w.newest, "min_version": w.oldest}}
+		return 200, map[string]any{"version": map[string]any{
+			"id":          "v2.1",
+			"status":      "CURRENT",
+			"version":     w.newest,
+			"min_version": w.oldest,
+		}}
 	})
 	for service, version := range map[string]string{"image": "v2.15", "network": "v2.0"} {
 		w.handle("GET /"+service+"/{$}", func(http.ResponseWriter, *http.Request) (int, any) {
@@ -130,7 +149,10 @@ func newTwin() *twin {
 		return 200, map[string]any{"flavors": []any{map[string]any{"id": "42", "name": "m1.nano"}}}
 	})
 	w.handle("GET /network/v2.0/networks", func(http.ResponseWriter, *http.Request) (int, any) {
-		return 200, map[string]any{"networks": []any{map[string]any{"id": twinNetwork, "name": "private"}, map[string]any{"id": twinExternal, "name": "public"}}}
+		return 200, map[string]any{"networks": []any{
+			map[string]any{"id": twinNetwork, "name": "private"},
+			map[string]any{"id": twinExternal, "name": "public"},
+		}}
 	})
 	w.storage(w.handle)
 	w.groups()
@@ -150,15 +172,17 @@ func newTwin() *twin {
 		s.Name, _ = change["name"].(string)
 		return 200, map[string]any{"server": w.render(s)}
 	}))
-	w.handle("GET /compute/v2.1/servers/{id}/os-instance-actions", w.withServer(func(s *twinServer, _ map[string]any) (int, any) {
-		return 200, map[string]any{"instanceActions": s.actions}
-	}))
-	w.handle("POST /compute/v2.1/servers/{id}/metadata", w.withServer(func(s *twinServer, body map[string]any) (int, any) {
-		for k, v := range body["metadata"].(map[string]any) {
-			s.Metadata[k] = v.(string)
-		}
-		return 200, map[string]any{"metadata": s.Metadata}
-	}))
+	w.handle("GET /compute/v2.1/servers/{id}/os-instance-actions",
+		w.withServer(func(s *twinServer, _ map[string]any) (int, any) {
+			return 200, map[string]any{"instanceActions": s.actions}
+		}))
+	w.handle("POST /compute/v2.1/servers/{id}/metadata",
+		w.withServer(func(s *twinServer, body map[string]any) (int, any) {
+			for k, v := range body["metadata"].(map[string]any) {
+				s.Metadata[k] = v.(string)
+			}
+			return 200, map[string]any{"metadata": s.Metadata}
+		}))
 	w.handle("POST /compute/v2.1/servers/{id}/action", w.withServer(w.act))
 	return w
 }
@@ -268,14 +292,28 @@ func (w *twin) login(rw http.ResponseWriter, q *http.Request) (int, any) {
 	w.tokens[token] = true
 	rw.Header().Set("X-Subject-Token", token)
 	var catalog []any
-	for kind, url := range map[string]string{"compute": "http://twin/compute/v2.1", "network": "http://twin/network", "image": "http://twin/image", "volumev3": "http://twin/volume/v3/" + w.project} {
+	for kind, url := range map[string]string{
+		"compute":  "http://twin/compute/v2.1",
+		"network":  "http://twin/network",
+		"image":    "http://twin/image",
+		"volumev3": "http://twin/volume/v3/" + w.project,
+	} {
 		if kind == "volumev3" && w.noStorage {
 			continue
 		}
-		catalog = append(catalog, map[string]any{"type": kind, "name": kind, "id": kind, "endpoints": []any{map[string]any{"interface": "public", "region": "R", "region_id": "R", "url": url, "id": kind}}})
+		catalog = append(catalog, map[string]any{
+			"type": kind,
+			"name": kind,
+			"id":   kind,
+			"endpoints": []any{
+				map[string]any{"interface": "public", "region": "R", "region_id": "R", "url": url, "id": kind},
+			},
+		})
 	}
 	return 201, map[string]any{"token": map[string]any{
-		"expires_at": time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05.000000Z"), "project": map[string]any{"id": w.project, "name": "p"}, "catalog": catalog,
+		"expires_at": time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05.000000Z"),
+		"project":    map[string]any{"id": w.project, "name": "p"},
+		"catalog":    catalog,
 	}}
 }
 
@@ -310,8 +348,20 @@ func (s *twinServer) record(action, user string) {
 
 func (w *twin) render(s *twinServer) map[string]any {
 	out := map[string]any{
-		"id": s.ID, "name": s.Name, "status": s.Status, "tenant_id": w.project, "updated": s.Updated.UTC().Format(time.RFC3339), "metadata": s.Metadata,
-		"image": w.imageOf(s), "os-extended-volumes:volumes_attached": w.volumesOf(s), "flavor": map[string]any{"ephemeral": s.scratch}, "OS-EXT-STS:power_state": s.Power, "addresses": map[string]any{}, "tags": s.Tags, "OS-EXT-STS:task_state": nil, "OS-SRV-USG:launched_at": nil,
+		"id":                                   s.ID,
+		"name":                                 s.Name,
+		"status":                               s.Status,
+		"tenant_id":                            w.project,
+		"updated":                              s.Updated.UTC().Format(time.RFC3339),
+		"metadata":                             s.Metadata,
+		"image":                                w.imageOf(s),
+		"os-extended-volumes:volumes_attached": w.volumesOf(s),
+		"flavor":                               map[string]any{"ephemeral": s.scratch},
+		"OS-EXT-STS:power_state":               s.Power,
+		"addresses":                            map[string]any{},
+		"tags":                                 s.Tags,
+		"OS-EXT-STS:task_state":                nil,
+		"OS-SRV-USG:launched_at":               nil,
 	}
 	if s.Task != "" {
 		out["OS-EXT-STS:task_state"] = s.Task
@@ -344,7 +394,8 @@ func (w *twin) listServers(_ http.ResponseWriter, q *http.Request) (int, any) {
 	name := regexp.MustCompile(v.Get("name"))
 	var found []*twinServer
 	for _, s := range w.servers {
-		if s.Status == "DELETED" && changes == "" || s.Status == "SOFT_DELETED" && changes == "" || s.Updated.Truncate(time.Second).Before(since) ||
+		if s.Status == "DELETED" && changes == "" || s.Status == "SOFT_DELETED" && changes == "" ||
+			s.Updated.Truncate(time.Second).Before(since) ||
 			!name.MatchString(s.Name) || v.Get("tags") != "" && !slices.Contains(s.Tags, v.Get("tags")) {
 			continue
 		}
@@ -404,7 +455,14 @@ func (w *twin) plant(name string, metadata map[string]string, tags []string, sta
 	if metadata == nil {
 		metadata = map[string]string{}
 	}
-	s := &twinServer{ID: uuid.NewString(), Name: name, Status: "BUILD", Metadata: metadata, Tags: tags, Created: time.Now()}
+	s := &twinServer{
+		ID:       uuid.NewString(),
+		Name:     name,
+		Status:   "BUILD",
+		Metadata: metadata,
+		Tags:     tags,
+		Created:  time.Now(),
+	}
 	w.servers[s.ID] = s
 	s.record("create", "u")
 	s.later(w.boot, "spawning", func() {
@@ -427,7 +485,9 @@ func (w *twin) plant(name string, metadata map[string]string, tags []string, sta
 	return s.ID
 }
 
-func (w *twin) withServer(do func(*twinServer, map[string]any) (int, any)) func(http.ResponseWriter, *http.Request) (int, any) {
+func (w *twin) withServer(
+	do func(*twinServer, map[string]any) (int, any),
+) func(http.ResponseWriter, *http.Request) (int, any) {
 	return func(_ http.ResponseWriter, q *http.Request) (int, any) {
 		s := w.servers[q.PathValue("id")]
 		if s == nil || s.Status == "DELETED" {
@@ -458,16 +518,26 @@ func (w *twin) deleteServer(s *twinServer, _ map[string]any) (int, any) {
 
 func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 	refuse := func(action string) (int, any) {
-		return 409, mistake("conflictingRequest", 409, fmt.Sprintf("Cannot '%s' instance %s while it is in vm_state %s", action, s.ID, s.Status))
+		return 409, mistake("conflictingRequest", 409,
+			fmt.Sprintf("Cannot '%s' instance %s while it is in vm_state %s", action, s.ID, s.Status))
 	}
 	for action, how := range body {
 		kind, _ := how.(map[string]any)
 		from := map[string][]string{
-			"os-stop": {"ACTIVE", "ERROR"}, "os-start": {"SHUTOFF"}, "unpause": {"PAUSED"}, "resume": {"SUSPENDED"}, "rebuild": {"ACTIVE", "SHUTOFF", "ERROR"},
-			"reboot": {"ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED", "ERROR", "HARD_REBOOT"}, "os-getConsoleOutput": {"ACTIVE", "SHUTOFF"}, "forceDelete": {"SOFT_DELETED"}, "restore": {"SOFT_DELETED"},
-			"evacuate": {"ACTIVE", "SHUTOFF", "ERROR", "PAUSED"}, "os-migrateLive": {"ACTIVE", "PAUSED"},
-			"rescue": {"ACTIVE", "SHUTOFF", "ERROR"}, "unrescue": {"RESCUE"},
-			"createImage": {"ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED"},
+			"os-stop":             {"ACTIVE", "ERROR"},
+			"os-start":            {"SHUTOFF"},
+			"unpause":             {"PAUSED"},
+			"resume":              {"SUSPENDED"},
+			"rebuild":             {"ACTIVE", "SHUTOFF", "ERROR"},
+			"reboot":              {"ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED", "ERROR", "HARD_REBOOT"},
+			"os-getConsoleOutput": {"ACTIVE", "SHUTOFF"},
+			"forceDelete":         {"SOFT_DELETED"},
+			"restore":             {"SOFT_DELETED"},
+			"evacuate":            {"ACTIVE", "SHUTOFF", "ERROR", "PAUSED"},
+			"os-migrateLive":      {"ACTIVE", "PAUSED"},
+			"rescue":              {"ACTIVE", "SHUTOFF", "ERROR"},
+			"unrescue":            {"RESCUE"},
+			"createImage":         {"ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED"},
 		}[action]
 		if !slices.Contains(from, s.Status) || s.Task != "" && action != "reboot" && action != "os-getConsoleOutput" {
 			return refuse(action)
@@ -562,7 +632,14 @@ func (w *twin) listPorts(_ http.ResponseWriter, q *http.Request) (int, any) {
 	v := q.URL.Query()
 	found := []*twinPort{}
 	for _, p := range w.ports {
-		for key, has := range map[string]string{"mac_address": p.MAC, "name": p.Name, "network_id": p.Network, "device_id": p.Device, "description": p.Description, "id": p.ID} {
+		for key, has := range map[string]string{
+			"mac_address": p.MAC,
+			"name":        p.Name,
+			"network_id":  p.Network,
+			"device_id":   p.Device,
+			"description": p.Description,
+			"id":          p.ID,
+		} {
 			if v.Has(key) && v.Get(key) != has {
 				p = nil
 				break
@@ -585,7 +662,8 @@ func (w *twin) makePort(_ http.ResponseWriter, q *http.Request) (int, any) {
 	p := body.Port
 	if p.MAC != "" {
 		if !w.owner {
-			return 403, neutron("PolicyNotAuthorized", "(rule:create_port and rule:create_port:mac_address) is disallowed by policy")
+			return 403, neutron("PolicyNotAuthorized",
+				"(rule:create_port and rule:create_port:mac_address) is disallowed by policy")
 		}
 		for _, other := range w.ports {
 			if other.MAC == p.MAC && other.Network == p.Network {
@@ -601,7 +679,8 @@ func (w *twin) changePort(_ http.ResponseWriter, q *http.Request) (int, any) {
 	if p == nil {
 		return 404, neutron("PortNotFound", "no such port")
 	}
-	if want, ok := strings.CutPrefix(q.Header.Get("If-Match"), "revision_number="); ok && want != strconv.Itoa(p.Revision) {
+	if want, ok := strings.CutPrefix(q.Header.Get("If-Match"), "revision_number="); ok &&
+		want != strconv.Itoa(p.Revision) {
 		return 412, neutron("RevisionNumberConstraintFailed", "Constrained to "+want)
 	}
 	var body struct {

@@ -45,29 +45,38 @@ type twinMapping struct {
 func (w *twin) storage(handle func(string, func(http.ResponseWriter, *http.Request) (int, any))) {
 	w.twinStorage = twinStorage{volumes: map[string]*twinVolume{}, speaks: "3.70", most: 1000, making: time.Second}
 	handle("GET /volume/v3/{$}", func(http.ResponseWriter, *http.Request) (int, any) {
-		return 200, map[string]any{"versions": []any{map[string]any{"id": "v3.0", "status": "CURRENT", "version": w.speaks, "min_version": "3.0"}}}
+		return 200, map[string]any{
+			"versions": []any{
+				map[string]any{"id": "v3.0", "status": "CURRENT", "version": w.speaks, "min_version": "3.0"},
+			},
+		}
 	})
 	handle("GET /volume/v3/{project}/volumes/detail", w.listVolumes)
 	handle("POST /volume/v3/{project}/volumes", w.makeVolume)
 	handle("GET /volume/v3/{project}/volumes/{id}", w.withVolume(func(v *twinVolume, _ map[string]any) (int, any) {
 		return 200, map[string]any{"volume": w.renderVolume(v)}
 	}))
-	handle("POST /volume/v3/{project}/volumes/{id}/metadata", w.withVolume(func(v *twinVolume, body map[string]any) (int, any) {
-		for key, value := range body["metadata"].(map[string]any) {
-			v.Metadata[key] = value.(string)
-		}
-		return 200, map[string]any{"metadata": v.Metadata}
-	}))
+	handle("POST /volume/v3/{project}/volumes/{id}/metadata",
+		w.withVolume(func(v *twinVolume, body map[string]any) (int, any) {
+			for key, value := range body["metadata"].(map[string]any) {
+				v.Metadata[key] = value.(string)
+			}
+			return 200, map[string]any{"metadata": v.Metadata}
+		}))
 	handle("DELETE /volume/v3/{project}/volumes/{id}", w.withVolume(func(v *twinVolume, _ map[string]any) (int, any) {
 		if s := w.volumeStatus(v); s != "available" && s != "error" {
-			return 400, mistake("badRequest", 400, "Invalid volume: Volume status must be available or error or error_restoring or error_extending or error_managing.")
+			return 400, mistake("badRequest", 400,
+				"Invalid volume: Volume status must be available or error or error_restoring or error_extending or "+
+					"error_managing.")
 		}
 		v.going = true
 		return 202, nil
 	}))
 }
 
-func (w *twin) withVolume(do func(*twinVolume, map[string]any) (int, any)) func(http.ResponseWriter, *http.Request) (int, any) {
+func (w *twin) withVolume(
+	do func(*twinVolume, map[string]any) (int, any),
+) func(http.ResponseWriter, *http.Request) (int, any) {
 	return func(_ http.ResponseWriter, q *http.Request) (int, any) {
 		v := w.volumes[q.PathValue("id")]
 		if v == nil || v.going && q.Method == http.MethodGet {
@@ -106,8 +115,14 @@ func (w *twin) renderVolume(v *twinVolume) map[string]any {
 		attachments = append(attachments, map[string]any{"server_id": v.server, "volume_id": v.ID})
 	}
 	return map[string]any{
-		"id": v.ID, "name": v.Name, "status": w.volumeStatus(v), "created_at": v.Created.UTC().Format("2006-01-02T15:04:05.000000"), "metadata": v.Metadata, "size": v.Size,
-		"attachments": attachments, "os-vol-tenant-attr:tenant_id": w.project,
+		"id":                           v.ID,
+		"name":                         v.Name,
+		"status":                       w.volumeStatus(v),
+		"created_at":                   v.Created.UTC().Format("2006-01-02T15:04:05.000000"),
+		"metadata":                     v.Metadata,
+		"size":                         v.Size,
+		"attachments":                  attachments,
+		"os-vol-tenant-attr:tenant_id": w.project,
 	}
 }
 
@@ -148,7 +163,11 @@ func (w *twin) makeVolume(rw http.ResponseWriter, q *http.Request) (int, any) {
 		return 404, mistake("itemNotFound", 404, "Volume type with name "+in.Type+" could not be found.")
 	case len(w.volumes) >= w.most:
 		rw.Header().Set("Retry-After", "0")
-		return 413, map[string]any{"overLimit": map[string]any{"code": 413, "message": "VolumeLimitExceeded: Maximum number of volumes allowed exceeded for quota 'volumes'.", "retryAfter": "0"}}
+		return 413, map[string]any{"overLimit": map[string]any{
+			"code":       413,
+			"message":    "VolumeLimitExceeded: Maximum number of volumes allowed exceeded for quota 'volumes'.",
+			"retryAfter": "0",
+		}}
 	}
 	v := w.addVolume(twinVolume{Name: in.Name, Size: in.Size, Type: in.Type, Zone: in.Zone, Metadata: in.Metadata})
 	return 202, map[string]any{"volume": w.renderVolume(v)}

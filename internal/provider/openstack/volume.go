@@ -16,7 +16,8 @@ import (
 	"hale/internal/provider"
 )
 
-// volume is what Cinder tells of one, as far as hale reads it. Names are not unique in Cinder: whose disk it is stands in its metadata.
+// volume is what Cinder tells of one, as far as hale reads it. Names are not unique in Cinder: whose disk it is stands
+// in its metadata.
 type volume struct {
 	made
 	Status      string            `json:"status"`
@@ -42,7 +43,8 @@ const (
 	volumeError     = "error" // and what begins with it
 )
 
-// storage returns the way to Cinder, which only they need whose templates have volumes. fault.Unsupported: the cloud has none.
+// storage returns the way to Cinder, which only they need whose templates have volumes. fault.Unsupported: the cloud
+// has none.
 func (c *call) storage() (*gophercloud.ServiceClient, error) {
 	c.p.mu.Lock()
 	known := c.session.volumes
@@ -62,7 +64,9 @@ func (c *call) storage() (*gophercloud.ServiceClient, error) {
 	where.ApplyDefaults("block-storage")
 	endpoint, err := cloud.V3Endpoint(c, c.auth, catalog, where)
 	if none := (*gophercloud.ErrEndpointNotFound)(nil); errors.As(err, &none) {
-		return nil, c.fault(fault.Unsupported, fmt.Errorf("the template has volumes, and the cloud's catalogue has no block storage in region %q", c.where.Region))
+		return nil, c.fault(fault.Unsupported,
+			fmt.Errorf("the template has volumes, and the cloud's catalogue has no block storage in region %q",
+				c.where.Region))
 	}
 	if err != nil {
 		return nil, c.failed(reading, err)
@@ -79,7 +83,8 @@ func (c *call) volumesOf(m fleet.Mark) ([]volume, error) {
 	return c.volumesWith(map[string]string{keyInstallation: string(m.Installation), keyMachine: string(m.Machine)})
 }
 
-// volumesWith lists the volumes whose metadata is so. A cloud may not let everybody filter by that, and lists others, too, then.
+// volumesWith lists the volumes whose metadata is so. A cloud may not let everybody filter by that, and lists others,
+// too, then.
 func (c *call) volumesWith(metadata map[string]string) ([]volume, error) {
 	storage, err := c.storage()
 	if err != nil {
@@ -99,7 +104,9 @@ func (c *call) volumesWith(metadata map[string]string) ([]volume, error) {
 		}
 		for _, v := range page.all {
 			if v.Project != "" && v.Project != c.project {
-				return nil, c.fault(fault.Transient, fmt.Errorf("%w: it lists volumes of project %s, and the token is for %s", provider.ErrDoubtful, v.Project, c.project))
+				return nil, c.fault(fault.Transient,
+					fmt.Errorf("%w: it lists volumes of project %s, and the token is for %s",
+						provider.ErrDoubtful, v.Project, c.project))
 			}
 			if v.says(metadata) && v.Status != volumeDeleting {
 				all = append(all, v)
@@ -126,17 +133,23 @@ func (v *volume) says(metadata map[string]string) bool {
 	return true
 }
 
-// makeVolume makes an empty one. A volume alone is no instance: one that may have been made is looked for and taken away, and what stays all the same is
-// there for the next order.
+// makeVolume makes an empty one. A volume alone is no instance: one that may have been made is looked for and taken
+// away, and what stays all the same is there for the next order.
 func (c *call) makeVolume(d fleet.Disk, order provider.Order) (volume, error) {
 	storage, err := c.storage()
 	if err != nil {
 		return volume{}, err
 	}
 	wanted := map[string]any{
-		"name": string(order.Mark.Machine) + "-" + d.Name, "size": wholeGiB(d.Size), "description": "a disk of a machine of hale's, which outlives its servers",
+		"name":        string(order.Mark.Machine) + "-" + d.Name,
+		"size":        wholeGiB(d.Size),
+		"description": "a disk of a machine of hale's, which outlives its servers",
 		"metadata": map[string]string{
-			keyInstallation: string(order.Mark.Installation), keyFleet: string(order.Mark.Fleet), keyMachine: string(order.Mark.Machine), keyDisk: d.Name, keyOrder: string(order.ID),
+			keyInstallation: string(order.Mark.Installation),
+			keyFleet:        string(order.Mark.Fleet),
+			keyMachine:      string(order.Mark.Machine),
+			keyDisk:         d.Name,
+			keyOrder:        string(order.ID),
 		},
 	}
 	if d.Type != "" {
@@ -149,7 +162,11 @@ func (c *call) makeVolume(d fleet.Disk, order provider.Order) (volume, error) {
 		Volume volume `json:"volume"`
 	}
 	_, err = c.send(storage, request{
-		method: http.MethodPost, url: storage.ServiceURL("volumes"), body: map[string]any{"volume": wanted}, into: &got, ok: []int{http.StatusOK, http.StatusAccepted},
+		method: http.MethodPost,
+		url:    storage.ServiceURL("volumes"),
+		body:   map[string]any{"volume": wanted},
+		into:   &got,
+		ok:     []int{http.StatusOK, http.StatusAccepted},
 	})
 	switch {
 	case err == nil && got.Volume.ID == "":
@@ -192,15 +209,20 @@ func (c *call) dropVolume(v volume) {
 		}
 	}
 	if err == nil {
-		_, err = c.send(storage, request{method: http.MethodDelete, url: storage.ServiceURL("volumes", v.ID), ok: []int{http.StatusAccepted, http.StatusNoContent}})
+		_, err = c.send(storage, request{
+			method: http.MethodDelete,
+			url:    storage.ServiceURL("volumes", v.ID),
+			ok:     []int{http.StatusAccepted, http.StatusNoContent},
+		})
 	}
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		c.p.log.Warn("an empty volume was not removed; the machine's next instance takes it", "volume", v.ID, "err", err)
+		c.p.log.Warn("an empty volume was not removed; the machine's next instance takes it",
+			"volume", v.ID, "err", err)
 	}
 }
 
-// storageAnswers refuses to delete a server that has volumes while Cinder is away: Nova would delete it all the same, and leave them attached to what is no
-// more, which only an administrator undoes.
+// storageAnswers refuses to delete a server that has volumes while Cinder is away: Nova would delete it all the same,
+// and leave them attached to what is no more, which only an administrator undoes.
 func (c *call) storageAnswers(s *server) error {
 	for _, v := range s.Volumes {
 		if _, err := c.volume(v.ID); fault.Is(err, fault.Transient) || fault.Is(err, fault.Throttled) {

@@ -65,7 +65,11 @@ func (s *scene) removed(o provider.Order) {
 
 // planted puts a volume for the machine's disk into the cloud.
 func (s *scene) planted(metadata ...string) *twinVolume {
-	v := twinVolume{Name: "web-1-data", Size: 2, Metadata: map[string]string{"hale_installation": "inst", "hale_machine": "web-1", "hale_disk": "data"}}
+	v := twinVolume{
+		Name:     "web-1-data",
+		Size:     2,
+		Metadata: map[string]string{"hale_installation": "inst", "hale_machine": "web-1", "hale_disk": "data"},
+	}
 	for i := 0; i < len(metadata); i += 2 {
 		v.Metadata[metadata[i]] = metadata[i+1]
 	}
@@ -81,8 +85,19 @@ func TestAVolumeGoesFromInstanceToInstance(t *testing.T) {
 	play(t, 0, func(s *scene) {
 		s.look(func() { s.ignoresFilter = true })
 		s.look(func() {
-			for _, change := range [][2]string{{"hale_installation", "another"}, {"hale_machine", "web-7"}, {"hale_disk", "logs"}} {
-				v := s.addVolume(twinVolume{Metadata: map[string]string{"hale_installation": "inst", "hale_machine": "web-1", "hale_disk": "data"}, odd: "maintenance"})
+			for _, change := range [][2]string{
+				{"hale_installation", "another"},
+				{"hale_machine", "web-7"},
+				{"hale_disk", "logs"},
+			} {
+				v := s.addVolume(twinVolume{
+					Metadata: map[string]string{
+						"hale_installation": "inst",
+						"hale_machine":      "web-1",
+						"hale_disk":         "data",
+					},
+					odd: "maintenance",
+				})
 				v.Metadata[change[0]] = change[1]
 			}
 		})
@@ -110,7 +125,8 @@ func TestAVolumeGoesFromInstanceToInstance(t *testing.T) {
 	})
 }
 
-// TestEachLostAnswerOfACreateWithAVolume: whichever request it was, there is one server in the end, and one volume, which is that server's and the next one's.
+// TestEachLostAnswerOfACreateWithAVolume: whichever request it was, there is one server in the end, and one volume,
+// which is that server's and the next one's.
 func TestEachLostAnswerOfACreateWithAVolume(t *testing.T) {
 	t.Parallel()
 	for n := 1; n <= 6; n++ {
@@ -150,7 +166,8 @@ func TestEachLostAnswerOfACreateWithAVolume(t *testing.T) {
 	}
 }
 
-// TestWhatIsLeftOfAnOrderIsTakenOver: hale dies, or the cloud is away, when a volume was made and before anything could be put in order.
+// TestWhatIsLeftOfAnOrderIsTakenOver: hale dies, or the cloud is away, when a volume was made and before anything could
+// be put in order.
 func TestWhatIsLeftOfAnOrderIsTakenOver(t *testing.T) {
 	t.Parallel()
 	play(t, 0, func(s *scene) {
@@ -177,8 +194,8 @@ func TestWhatIsLeftOfAnOrderIsTakenOver(t *testing.T) {
 	})
 }
 
-// TestALateVolumeIsNobodysData: an order that was taken for lost makes a volume after all. What a server had before is the machine's disk, also where the other one
-// seems older; and only what is hale's and was never used is removed.
+// TestALateVolumeIsNobodysData: an order that was taken for lost makes a volume after all. What a server had before is
+// the machine's disk, also where the other one seems older; and only what is hale's and was never used is removed.
 func TestALateVolumeIsNobodysData(t *testing.T) {
 	t.Parallel()
 	play(t, 0, func(s *scene) {
@@ -198,13 +215,18 @@ func TestALateVolumeIsNobodysData(t *testing.T) {
 	})
 }
 
-// TestOfTwoOrdersAtOnceOneVolumeStays: another order's volume is seen only after ours was made. The older one counts, also where the list does not show ours yet.
+// TestOfTwoOrdersAtOnceOneVolumeStays: another order's volume is seen only after ours was made. The older one counts,
+// also where the list does not show ours yet.
 func TestOfTwoOrdersAtOnceOneVolumeStays(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		age    time.Duration // of the other one
 		hidden string
-	}{"the other is older": {age: time.Minute}, "ours is older": {age: -time.Minute}, "ours is not shown yet": {age: -time.Minute, hidden: "web-1-data"}} {
+	}{
+		"the other is older":    {age: time.Minute},
+		"ours is older":         {age: -time.Minute},
+		"ours is not shown yet": {age: -time.Minute, hidden: "web-1-data"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			play(t, 0, func(s *scene) {
@@ -212,7 +234,12 @@ func TestOfTwoOrdersAtOnceOneVolumeStays(t *testing.T) {
 				var other *twinVolume
 				s.makeTrouble(func(q *http.Request) effect {
 					if q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "/volumes") {
-						other = s.addVolume(twinVolume{Metadata: map[string]string{"hale_installation": "inst", "hale_machine": "web-1", "hale_disk": "data", "hale_order": "x"}})
+						other = s.addVolume(twinVolume{Metadata: map[string]string{
+							"hale_installation": "inst",
+							"hale_machine":      "web-1",
+							"hale_disk":         "data",
+							"hale_order":        "x",
+						}})
 						other.Created = other.Created.Add(-c.age)
 					}
 					return effect{}
@@ -229,10 +256,15 @@ func TestOfTwoOrdersAtOnceOneVolumeStays(t *testing.T) {
 	}
 }
 
-// TestAFailedCreateLeavesNoVolume that it made itself, and every one that was there; also when nobody hears that it is gone.
+// TestAFailedCreateLeavesNoVolume that it made itself, and every one that was there; also when nobody hears that it is
+// gone.
 func TestAFailedCreateLeavesNoVolume(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ there, unheard bool }{"it made it": {}, "nobody hears that it goes": {unheard: true}, "it was there": {there: true}} {
+	for name, c := range map[string]struct{ there, unheard bool }{
+		"it made it":                {},
+		"nobody hears that it goes": {unheard: true},
+		"it was there":              {there: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			play(t, 0, func(s *scene) {
@@ -242,7 +274,10 @@ func TestAFailedCreateLeavesNoVolume(t *testing.T) {
 				s.makeTrouble(func(q *http.Request) effect {
 					switch {
 					case q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "/servers"):
-						return effect{status: 403, body: `{"forbidden": {"code": 403, "message": "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances"}}`}
+						return effect{
+							status: 403,
+							body:   `{"forbidden": {"code": 403, "message": "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances"}}`,
+						}
 					case q.Method == http.MethodDelete && strings.Contains(q.URL.Path, "/volumes/"):
 						return effect{unsaid: c.unheard}
 					}
@@ -271,8 +306,10 @@ func TestVolumesThatCannotBeHad(t *testing.T) {
 		says   string
 		before int // volumes
 	}{
-		"the quota is reached":  {func(s *scene, _ *provider.Order) { s.look(func() { s.most = 0 }) }, fault.Quota, "VolumeLimitExceeded", 0},
-		"there is no such type": {func(_ *scene, o *provider.Order) { o.Template.Disks[1].Type = "slow" }, fault.Invalid, "slow", 0},
+		"the quota is reached": {func(s *scene, _ *provider.Order) { s.look(func() { s.most = 0 }) }, fault.Quota,
+			"VolumeLimitExceeded", 0},
+		"there is no such type": {func(_ *scene, o *provider.Order) { o.Template.Disks[1].Type = "slow" },
+			fault.Invalid, "slow", 0},
 		"it cannot be made": {func(s *scene, _ *provider.Order) {
 			s.makeTrouble(func(*http.Request) effect {
 				for _, v := range s.volumes {
@@ -281,17 +318,22 @@ func TestVolumesThatCannotBeHad(t *testing.T) {
 				return effect{}
 			})
 		}, fault.Permanent, "could not make", 0},
-		"it is in error": {func(s *scene, _ *provider.Order) { s.planted().odd = "error_restoring" }, fault.Invalid, "error_restoring", 1},
+		"it is in error": {func(s *scene, _ *provider.Order) { s.planted().odd = "error_restoring" }, fault.Invalid,
+			"error_restoring", 1},
 		"a server has it": {func(s *scene, _ *provider.Order) {
 			v := s.planted()
 			s.look(func() { v.server = s.plant("other", nil, nil, "") })
 			s.pass(5 * time.Second)
 			s.look(func() { s.servers[v.server].Status = "DELETED" }) // whatever Nova says of the server
 		}, fault.Conflict, "attached to server", 1},
-		"it is reserved":       {func(s *scene, _ *provider.Order) { s.planted().odd = "reserved" }, fault.Conflict, "is reserved", 1},
-		"it is backed up":      {func(s *scene, _ *provider.Order) { s.planted().odd = "backing-up" }, fault.Transient, "backing-up", 1},
-		"it detaches for ever": {func(s *scene, _ *provider.Order) { s.planted().odd = "detaching" }, fault.Transient, "still detaching", 1},
-		"it is missing":        {func(_ *scene, o *provider.Order) { o.Made = []string{"data"} }, fault.Invalid, "hale_disk=data", 0},
+		"it is reserved": {func(s *scene, _ *provider.Order) { s.planted().odd = "reserved" }, fault.Conflict,
+			"is reserved", 1},
+		"it is backed up": {func(s *scene, _ *provider.Order) { s.planted().odd = "backing-up" }, fault.Transient,
+			"backing-up", 1},
+		"it detaches for ever": {func(s *scene, _ *provider.Order) { s.planted().odd = "detaching" }, fault.Transient,
+			"still detaching", 1},
+		"it is missing": {func(_ *scene, o *provider.Order) { o.Made = []string{"data"} }, fault.Invalid,
+			"hale_disk=data", 0},
 		"there are two": {func(s *scene, o *provider.Order) {
 			s.planted()
 			s.planted()
@@ -301,30 +343,14 @@ func TestVolumesThatCannotBeHad(t *testing.T) {
 			s.planted("hale_used", "true")
 			s.planted("hale_used", "true")
 		}, fault.Invalid, "there are 2 volumes", 2},
-		"the catalogue has none": {func(s *scene, _ *provider.Order) { s.look(func() { s.noStorage = true }) }, fault.Unsupported, "no block storage", 0},
-		"a proxy answers": {func(s *scene, _ *provider.Order) {
-			s.makeTrouble(func(q *http.Request) effect {
-				if strings.Contains(q.URL.Path, "/volume/") {
-					return effect{status: 404, body: nginx}
-				}
-				return effect{}
-			})
-		}, fault.Transient, "not the service's own", 0},
-		"the list is none": {func(s *scene, _ *provider.Order) {
-			s.makeTrouble(func(q *http.Request) effect {
-				if strings.Contains(q.URL.Path, "/volumes/detail") {
-					return effect{status: 200, body: "{}"}
-				}
-				return effect{}
-			})
-		}, fault.Transient, "no list of volumes", 0},
+		"the catalogue has none": {func(s *scene, _ *provider.Order) { s.look(func() { s.noStorage = true }) },
+			fault.Unsupported, "no block storage", 0},
+		"a proxy answers": {func(s *scene, _ *provider.Order) { s.answer("/volume/", 404, nginx) },
+			fault.Transient, "not the service's own", 0},
+		"the list is none": {func(s *scene, _ *provider.Order) { s.answer("/volumes/detail", 200, "{}") },
+			fault.Transient, "no list of volumes", 0},
 		"another project's": {func(s *scene, _ *provider.Order) {
-			s.makeTrouble(func(q *http.Request) effect {
-				if strings.Contains(q.URL.Path, "/volumes/detail") {
-					return effect{status: 200, body: `{"volumes": [{"id": "v", "os-vol-tenant-attr:tenant_id": "another"}]}`}
-				}
-				return effect{}
-			})
+			s.answer("/volumes/detail", 200, `{"volumes": [{"id": "v", "os-vol-tenant-attr:tenant_id": "another"}]}`)
 		}, fault.Transient, "another", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -358,8 +384,17 @@ func TestVolumesThatCannotBeHad(t *testing.T) {
 	}
 }
 
-// TestACloudWithoutVolumesIsOneForWhoNeedsNone.
-func TestACloudWithoutVolumesIsOneForWhoNeedsNone(t *testing.T) {
+// answer gives one answer to every request that has the text in its path.
+func (s *scene) answer(path string, status int, body string) {
+	s.makeTrouble(func(q *http.Request) effect {
+		if strings.Contains(q.URL.Path, path) {
+			return effect{status: status, body: body}
+		}
+		return effect{}
+	})
+}
+
+func TestACloudWithoutVolumesServesMachinesWithoutKeptDisks(t *testing.T) {
 	t.Parallel()
 	play(t, 0, func(s *scene) {
 		s.look(func() { s.noStorage = true })
@@ -417,14 +452,19 @@ func (s *scene) ordered(into *[]map[string]any) {
 	})
 }
 
-// TestAServerBootsFromAVolume of the size and type that the template says, which goes with it, as does a disk that is not kept.
+// TestAServerBootsFromAVolume of the size and type that the template says, which goes with it, as does a disk that is
+// not kept.
 func TestAServerBootsFromAVolume(t *testing.T) {
 	t.Parallel()
 	play(t, 0, func(s *scene) {
 		order := s.storing()
 		order.Template.Disks = append(order.Template.Disks, fleet.Disk{Name: "scratch", Size: gib + 1, Ephemeral: true})
 		order.Template.Disks[1].Type = "fast"
-		order.Template.Server = &fleet.Server{Flavor: "m1.nano", VolumeZone: "west", BootVolume: fleet.BootVolume{Size: 3 * gib, Type: "fast"}}
+		order.Template.Server = &fleet.Server{
+			Flavor:     "m1.nano",
+			VolumeZone: "west",
+			BootVolume: fleet.BootVolume{Size: 3 * gib, Type: "fast"},
+		}
 		var disks []map[string]any
 		s.ordered(&disks)
 		s.must("create", s.p.Create(s.Context(), order))
@@ -440,9 +480,12 @@ func TestAServerBootsFromAVolume(t *testing.T) {
 			s.Fatalf("the data is on %+v", data)
 		}
 		want := fmt.Sprint([]map[string]any{
-			{"boot_index": 0, "source_type": "image", "destination_type": "volume", "uuid": twinImage, "delete_on_termination": true, "volume_size": 3, "volume_type": "fast"},
-			{"boot_index": -1, "source_type": "volume", "destination_type": "volume", "uuid": data.ID, "delete_on_termination": false},
-			{"boot_index": -1, "source_type": "blank", "destination_type": "volume", "delete_on_termination": true, "volume_size": 2},
+			{"boot_index": 0, "source_type": "image", "destination_type": "volume", "uuid": twinImage,
+				"delete_on_termination": true, "volume_size": 3, "volume_type": "fast"},
+			{"boot_index": -1, "source_type": "volume", "destination_type": "volume", "uuid": data.ID,
+				"delete_on_termination": false},
+			{"boot_index": -1, "source_type": "blank", "destination_type": "volume", "delete_on_termination": true,
+				"volume_size": 2},
 			{"imageRef": ""},
 		})
 		if got := fmt.Sprint(disks); got != want {
@@ -463,7 +506,8 @@ func TestTheFlavorsDiskStaysTheFirst(t *testing.T) {
 		s.ordered(&disks)
 		s.must("create", s.p.Create(s.Context(), s.storing()))
 		s.makeTrouble(nil)
-		if len(disks) != 3 || disks[0]["destination_type"] != "local" || disks[0]["uuid"] != twinImage || disks[1]["source_type"] != "volume" || disks[2]["imageRef"] != twinImage {
+		if len(disks) != 3 || disks[0]["destination_type"] != "local" || disks[0]["uuid"] != twinImage ||
+			disks[1]["source_type"] != "volume" || disks[2]["imageRef"] != twinImage {
 			s.Errorf("Nova was asked for %v", disks)
 		}
 	})
@@ -476,7 +520,10 @@ func TestAnOlderNovaIsNotAskedForWhatItDoesNotKnow(t *testing.T) {
 		play(t, 0, func(s *scene) {
 			s.look(func() { s.newest = minor })
 			order := s.order(1)
-			order.Template.Server = &fleet.Server{Flavor: "m1.nano", BootVolume: fleet.BootVolume{Size: gib, Type: "fast"}}
+			order.Template.Server = &fleet.Server{
+				Flavor:     "m1.nano",
+				BootVolume: fleet.BootVolume{Size: gib, Type: "fast"},
+			}
 			err := s.p.Create(s.Context(), order)
 			if kind == "" {
 				s.must("create", err)
@@ -490,7 +537,8 @@ func TestAnOlderNovaIsNotAskedForWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestARebuildOnAVolumeNeedsBoth: a Nova that writes the image on the volume anew, and a Cinder that does. With less the server keeps what it has, and is told so.
+// TestARebuildOnAVolumeNeedsBoth: a Nova that writes the image on the volume anew, and a Cinder that does. With less
+// the server keeps what it has, and is told so.
 func TestARebuildOnAVolumeNeedsBoth(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -522,7 +570,8 @@ func TestARebuildOnAVolumeNeedsBoth(t *testing.T) {
 				switch {
 				case c.says == "" && (err != nil || spoken != "compute 2.93"):
 					s.Errorf("rebuild: %v, in %q", err, spoken)
-				case c.says != "" && (!fault.Is(err, fault.Unsupported) || !strings.Contains(err.Error(), c.says) || spoken != ""):
+				case c.says != "" &&
+					(!fault.Is(err, fault.Unsupported) || !strings.Contains(err.Error(), c.says) || spoken != ""):
 					s.Errorf("rebuild: %v, and Nova was asked in %q", err, spoken)
 				}
 			})
@@ -536,10 +585,18 @@ func TestNoCopyIsTakenForWhole(t *testing.T) {
 	for _, ephemeral := range []bool{true, false} {
 		play(t, 0, func(s *scene) {
 			order := s.order(1)
-			order.Template.Disks = append(order.Template.Disks, fleet.Disk{Name: "data", Size: gib, Ephemeral: ephemeral})
+			order.Template.Disks = append(order.Template.Disks, fleet.Disk{
+				Name:      "data",
+				Size:      gib,
+				Ephemeral: ephemeral,
+			})
 			s.must("create", s.p.Create(s.Context(), order))
 			s.pass(5 * time.Second)
-			_, err := s.p.(provider.Snapshotter).Snapshot(s.Context(), order.Ref, fleet.SnapshotName{Installation: "inst", Machine: "web-1", ID: "s1"})
+			_, err := s.p.(provider.Snapshotter).Snapshot(s.Context(), order.Ref, fleet.SnapshotName{
+				Installation: "inst",
+				Machine:      "web-1",
+				ID:           "s1",
+			})
 			if !ephemeral {
 				s.must("snapshot", err)
 				return
@@ -580,7 +637,10 @@ func TestAServerGoesWhoseVolumeIsGone(t *testing.T) {
 			s.must("power off", s.p.PowerOff(s.Context(), order.Ref))
 			s.makeTrouble(func(q *http.Request) effect {
 				if strings.Contains(q.URL.Path, "/volumes/") {
-					return effect{status: status, body: `{"itemNotFound": {"code": 404, "message": "Volume could not be found."}}`}
+					return effect{
+						status: status,
+						body:   `{"itemNotFound": {"code": 404, "message": "Volume could not be found."}}`,
+					}
 				}
 				return effect{}
 			})

@@ -37,7 +37,8 @@ func (p *Provider) Watch(ctx context.Context, changed func(provider.Event)) erro
 	})
 }
 
-// hint translates a notice. What happens to the servers of other projects, which the same bus tells of, is none of hale's business.
+// hint translates a notice. What happens to the servers of other projects, which the same bus tells of, is none of
+// hale's business.
 func (p *Provider) hint(n notification.Notice) (event provider.Event, ours bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,7 +50,8 @@ func (p *Provider) hint(n notification.Notice) (event provider.Event, ours bool)
 			return provider.Event{Instance: id}, true
 		}
 	}
-	return provider.Event{}, true // about a host, about everything, or about a server that hale has not seen yet: look at everything
+	// about a host, about everything, or about a server that hale has not seen yet: look at everything
+	return provider.Event{}, true
 }
 
 // heard lets Watch listen as the options say.

@@ -11,7 +11,8 @@ import (
 	"hale/internal/provider"
 )
 
-// Pauser is a harness whose provider is a provider.Resumer, and that can pause an instance behind its back, as a person does.
+// Pauser is a harness whose provider is a provider.Resumer, and that can pause an instance behind its back, as a person
+// does.
 type Pauser interface {
 	Pause(t T, id fleet.InstanceID)
 }
@@ -24,7 +25,8 @@ type Listener interface {
 	Deafen(t T, id fleet.InstanceID)
 }
 
-// DiskTeller is a harness whose provider is a provider.Rebuilder, with guests whose disks count how often they were booted from.
+// DiskTeller is a harness whose provider is a provider.Rebuilder, with guests whose disks count how often they were
+// booted from.
 type DiskTeller interface {
 	// DiskBoots returns the count, once the guest has booted.
 	DiskBoots(t T, ref provider.Ref) int

@@ -18,7 +18,8 @@ type Addressed interface {
 	Addresses(t T, o provider.Order) []string
 }
 
-// addressIsTheMachines: an address of the machine's own is allocated once, whichever answer is lost, goes on to the next instance, and is given back with the machine.
+// addressIsTheMachines: an address of the machine's own is allocated once, whichever answer is lost, goes on to the
+// next instance, and is given back with the machine.
 func addressIsTheMachines(t T, h Harness) {
 	e := begin(t, h)
 	able := ability[Addressed](t, h)
@@ -37,7 +38,9 @@ func addressIsTheMachines(t T, h Harness) {
 			e.Fatalf("without an answer to order %d it has %v, and had %v", after+1, now, first)
 		}
 		first = now
-		seen := e.awaitInstance("the address", order.Ref, func(i fleet.Instance) bool { return i.Power == fleet.PowerRunning && i.Address.String() == now[0] })
+		seen := e.awaitInstance("the address", order.Ref, func(i fleet.Instance) bool {
+			return i.Power == fleet.PowerRunning && i.Address.String() == now[0]
+		})
 		for _, i := range Named(e.list(), order.Name) {
 			e.same("the address in the list", seen.Address, i.Address)
 		}

@@ -14,7 +14,8 @@ func setAsideComesBack(t T, h Harness) {
 		return // Cannot says so
 	}
 	old := e.order(1)
-	old.Template.Disks = append(old.Template.Disks[:len(old.Template.Disks):len(old.Template.Disks)], fleet.Disk{Name: "data", Size: 8 << 20})
+	old.Template.Disks = append(old.Template.Disks[:len(old.Template.Disks):len(old.Template.Disks)],
+		fleet.Disk{Name: "data", Size: 8 << 20})
 	e.do("create", e.p.Create(e.ctx(), old))
 	e.awaitPower(old.Ref, fleet.PowerRunning)
 	e.refused("keep of what runs", able.Keep(e.ctx(), old.Ref, old.Name), fault.Conflict)

@@ -203,8 +203,8 @@ func wrongMarkChangesNothing(t T, h Harness) {
 	e.same("power of the stopped instance", fleet.PowerOff, seen.Power)
 }
 
-// strangerIsTouchedOnlyWhenAdopted: an instance that nobody marked is listed like any other; it is touched by those who adopted it, and
-// by nobody else.
+// strangerIsTouchedOnlyWhenAdopted: an instance that nobody marked is listed like any other; it is touched by those who
+// adopted it, and by nobody else.
 func strangerIsTouchedOnlyWhenAdopted(t T, h Harness) {
 	e := begin(t, h)
 	ours := e.built(1)

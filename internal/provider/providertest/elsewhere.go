@@ -19,8 +19,8 @@ func (e *exam) movesNot(op fleet.Op) bool {
 	return false
 }
 
-// migrated: a running instance is moved to another host, under its id, name and mark; whichever order of the move loses its answer, it is there once, and the same call
-// again moves it no further.
+// migrated: a running instance is moved to another host, under its id, name and mark; whichever order of the move loses
+// its answer, it is there once, and the same call again moves it no further.
 func migrated(t T, h Harness) {
 	e := begin(t, h)
 	if e.movesNot(fleet.OpMigrate) {
@@ -117,7 +117,8 @@ func (e *exam) movedOnce(o provider.Order, from provider.Ref, again func() error
 	}
 	seen, err := e.p.Get(e.ctx(), now)
 	e.do("get", err)
-	if seen.ID != o.ID || seen.Mark.Machine != o.Mark.Machine || seen.Mark.Generation != o.Mark.Generation || seen.Power != fleet.PowerRunning {
+	if seen.ID != o.ID || seen.Mark.Machine != o.Mark.Machine || seen.Mark.Generation != o.Mark.Generation ||
+		seen.Power != fleet.PowerRunning {
 		e.Errorf("after the move it is %+v", seen)
 	}
 }

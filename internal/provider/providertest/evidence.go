@@ -11,7 +11,8 @@ import (
 	"hale/internal/provider"
 )
 
-// Printer is a harness whose provider is a provider.ConsoleReader, with guests that write to their consoles when they have booted.
+// Printer is a harness whose provider is a provider.ConsoleReader, with guests that write to their consoles when they
+// have booted.
 type Printer interface {
 	// Printed returns something that the guest has written by now, once it has booted.
 	Printed(t T, ref provider.Ref) string
@@ -56,7 +57,8 @@ func consoleIsRead(t T, h Harness) {
 	}
 	e.do("start", e.p.Start(e.ctx(), order.Ref))
 	e.awaitPower(order.Ref, fleet.PowerRunning)
-	if again, err := able.Console(e.ctx(), order.Ref, consoleLimit); err != nil || !bytes.Contains(again, []byte(want)) {
+	if again, err := able.Console(e.ctx(), order.Ref, consoleLimit); err != nil ||
+		!bytes.Contains(again, []byte(want)) {
 		t.Errorf("a start wiped what was written before: %q, %v", again, err)
 	}
 	_, err = able.Console(e.ctx(), e.order(2).Ref, consoleLimit)

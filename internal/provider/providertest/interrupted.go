@@ -13,7 +13,8 @@ type Interrupted interface {
 	Interrupted()
 }
 
-// interruptedIsCleared: a create that is cut off at any moment leaves nothing, or something that bears its mark and can be removed.
+// interruptedIsCleared: a create that is cut off at any moment leaves nothing, or something that bears its mark and can
+// be removed.
 func interruptedIsCleared(t T, h Harness) {
 	e := begin(t, h)
 	order := e.order(1)

@@ -4,8 +4,8 @@
 // slow, real machines: everything is awaited by condition, for at most Harness.Patience. Whatever a case builds is
 // removed at its end. At most three instances exist at once.
 //
-// It does not call t.Run itself from within a case, so that each case fits into a bubble: see Cases. It does not import testing: hale itself
-// asks the same questions of a provider that somebody else wrote.
+// It does not call t.Run itself from within a case, so that each case fits into a bubble: see Cases. It does not import
+// testing: hale itself asks the same questions of a provider that somebody else wrote.
 package providertest
 
 import (
@@ -86,13 +86,14 @@ type Noting interface {
 	Noting()
 }
 
-// Pooled is a harness whose hosts are one pool: a name is taken on all of them at once, and an instance is found on whichever it is.
+// Pooled is a harness whose hosts are one pool: a name is taken on all of them at once, and an instance is found on
+// whichever it is.
 type Pooled interface {
 	Pooled()
 }
 
-// Outsider is a harness that can make a running instance on the host as somebody would who knows nothing of hale, and remove it at the end
-// of the test.
+// Outsider is a harness that can make a running instance on the host as somebody would who knows nothing of hale, and
+// remove it at the end of the test.
 type Outsider interface {
 	Stranger(t T, host fleet.HostName, name string) provider.Ref
 }
@@ -102,9 +103,11 @@ type Diskless interface {
 	Diskless()
 }
 
-// Selective is a harness that knows only at run time what it can do: it has the methods of the further interfaces all the same.
+// Selective is a harness that knows only at run time what it can do: it has the methods of the further interfaces all
+// the same.
 type Selective interface {
-	// Can reports whether it can do what the interface says, by its name: of this package, such as Freezer, or of the port, such as Keeper.
+	// Can reports whether it can do what the interface says, by its name: of this package, such as Freezer, or of the
+	// port, such as Keeper.
 	Can(ability string) bool
 }
 
@@ -161,61 +164,92 @@ func All() []Case {
 		{Name: "a stop by another client is external", Run: stopByAnotherIsExternal},
 		{Name: "delete of a running instance is a conflict", Run: deleteOfRunningIsConflict},
 		{Name: "delete leaves nothing", Run: deleteLeavesNothing},
-		{Name: "a kept disk is never made anew", Run: keptDiskIsNotMadeAnew, Needs: "disks that outlive their instances", asked: func(h Harness) bool { return !able[Diskless](h) }},
-		{Name: "what is put aside comes back", Run: setAsideComesBack, Needs: "keep and restore, and disks that outlive their instances",
+		{Name: "a kept disk is never made anew", Run: keptDiskIsNotMadeAnew,
+			Needs: "disks that outlive their instances", asked: func(h Harness) bool { return !able[Diskless](h) }},
+		{Name: "what is put aside comes back", Run: setAsideComesBack,
+			Needs: "keep and restore, and disks that outlive their instances",
 			asked: func(h Harness) bool { return can(h, "Keeper") && !able[Diskless](h) }},
 		{Name: "a wrong mark changes nothing", Run: wrongMarkChangesNothing},
-		{Name: "a stranger is touched only when it is adopted", Run: strangerIsTouchedOnlyWhenAdopted, Needs: "a stranger", asked: able[Outsider]},
+		{Name: "a stranger is touched only when it is adopted", Run: strangerIsTouchedOnlyWhenAdopted,
+			Needs: "a stranger", asked: able[Outsider]},
 		{Name: "an ended context sends nothing", Run: endedContextSendsNothing},
 		{Name: "watch tells of connection and changes", Run: watchTells, Needs: "watch", asked: able[Watched]},
-		{Name: "a killed instance is off by crash", Run: killedIsCrashed, Needs: "an instance that is killed", asked: able[Killer]},
-		{Name: "a paused instance goes on where it was", Run: pausedGoesOn, Needs: "resume, and an instance that is paused", asked: able[Pauser]},
-		{Name: "a rescued instance is a person's", Run: rescuedIsLeft, Needs: "rescue, and a person who ends it", asked: able[Unrescuer]},
-		{Name: "a guest is asked to reboot, and may not listen", Run: askedToReboot, Needs: "soft-reboot, and a guest that shows its boots and can be deafened", asked: able[Listener]},
-		{Name: "a rebuild is the same instance on a new disk", Run: rebuiltOnANewDisk, Needs: "rebuild, and a guest that counts the boots of its disk", asked: able[DiskTeller]},
-		{Name: "a guest's agent is asked, and may be silent", Run: agentIsAsked, Needs: "ping-guest, and an agent that can be muted", asked: able[Speaker]},
-		{Name: "counters tell what stands still from what idles", Run: metersTell, Needs: "meters, and a guest that can be halted", asked: able[Halter]},
-		{Name: "a frozen provider says nothing of a guest's agent", Run: frozenSaysNothing, Needs: "ping-guest, and a provider that freezes", asked: func(h Harness) bool { return able[Speaker](h) && able[Freezer](h) }},
-		{Name: "what a guest wrote to its console is read", Run: consoleIsRead, Needs: "console, and a guest that writes something known", asked: able[Printer]},
-		{Name: "what is on a screen is shown", Run: screenIsShown, Needs: "screenshot, and a template with a screen", asked: able[Viewer]},
-		{Name: "a frozen provider does not hold evidence", Run: frozenEvidence, Needs: "console, screenshot, and a provider that freezes", asked: func(h Harness) bool { return able[Printer](h) && able[Viewer](h) && able[Freezer](h) }},
-		{Name: "disks are copied, and the copies outlive the instance", Run: disksAreCopied, Needs: "snapshot, and a look into the copies", asked: able[CopyTeller]},
-		{Name: "a copy whose answer is lost is made once", Run: frozenCopy, Needs: "snapshot, a look into the copies, and a provider that freezes", asked: func(h Harness) bool { return able[CopyTeller](h) && able[Freezer](h) }},
-		{Name: "starts are noted, and none is lost", Run: startsAreNoted, Needs: "notes of hale's starts", asked: able[Noting]},
-		{Name: "notes of starts that cannot be read are none", Run: unseenStarts, Needs: "notes of hale's starts, and a provider that is cut off",
-			asked: func(h Harness) bool { return able[Noting](h) && able[Disconnecter](h) }},
+		{Name: "a killed instance is off by crash", Run: killedIsCrashed, Needs: "an instance that is killed",
+			asked: able[Killer]},
+		{Name: "a paused instance goes on where it was", Run: pausedGoesOn,
+			Needs: "resume, and an instance that is paused", asked: able[Pauser]},
+		{Name: "a rescued instance is a person's", Run: rescuedIsLeft, Needs: "rescue, and a person who ends it",
+			asked: able[Unrescuer]},
+		{Name: "a guest is asked to reboot, and may not listen", Run: askedToReboot,
+			Needs: "soft-reboot, and a guest that shows its boots and can be deafened", asked: able[Listener]},
+		{Name: "a rebuild is the same instance on a new disk", Run: rebuiltOnANewDisk,
+			Needs: "rebuild, and a guest that counts the boots of its disk", asked: able[DiskTeller]},
+		{Name: "a guest's agent is asked, and may be silent", Run: agentIsAsked,
+			Needs: "ping-guest, and an agent that can be muted", asked: able[Speaker]},
+		{Name: "counters tell what stands still from what idles", Run: metersTell,
+			Needs: "meters, and a guest that can be halted", asked: able[Halter]},
+		{Name: "a frozen provider says nothing of a guest's agent", Run: frozenSaysNothing,
+			Needs: "ping-guest, and a provider that freezes", asked: both[Speaker, Freezer]},
+		{Name: "what a guest wrote to its console is read", Run: consoleIsRead,
+			Needs: "console, and a guest that writes something known", asked: able[Printer]},
+		{Name: "what is on a screen is shown", Run: screenIsShown, Needs: "screenshot, and a template with a screen",
+			asked: able[Viewer]},
+		{Name: "a frozen provider does not hold evidence", Run: frozenEvidence,
+			Needs: "console, screenshot, and a provider that freezes",
+			asked: func(h Harness) bool { return able[Printer](h) && able[Viewer](h) && able[Freezer](h) }},
+		{Name: "disks are copied, and the copies outlive the instance", Run: disksAreCopied,
+			Needs: "snapshot, and a look into the copies", asked: able[CopyTeller]},
+		{Name: "a copy whose answer is lost is made once", Run: frozenCopy,
+			Needs: "snapshot, a look into the copies, and a provider that freezes", asked: both[CopyTeller, Freezer]},
+		{Name: "starts are noted, and none is lost", Run: startsAreNoted, Needs: "notes of hale's starts",
+			asked: able[Noting]},
+		{Name: "notes of starts that cannot be read are none", Run: unseenStarts,
+			Needs: "notes of hale's starts, and a provider that is cut off", asked: both[Noting, Disconnecter]},
 		{Name: "a note without an answer is there or not, and can be written again", Run: unheardNotes,
 			Needs: "notes of hale's starts", asked: able[Noting]},
-		{Name: "a cut provider is transient and comes back", Run: cutProviderComesBack, Needs: "a provider that is cut off", asked: able[Disconnecter]},
-		{Name: "a frozen provider does not hold reads", Run: frozenReads, Needs: "a provider that freezes", asked: able[Freezer]},
-		{Name: "a frozen power off has an unknown outcome", Run: frozenPowerOff, Needs: "a provider that freezes", asked: able[Freezer]},
-		{Name: "a frozen create has an unknown outcome", Run: frozenCreate, Needs: "a provider that freezes", asked: able[Freezer]},
-		{Name: "close ends calls under way", Run: closeEndsCalls, Needs: "a provider that freezes", asked: able[Freezer]},
+		{Name: "a cut provider is transient and comes back", Run: cutProviderComesBack,
+			Needs: "a provider that is cut off", asked: able[Disconnecter]},
+		{Name: "a frozen provider does not hold reads", Run: frozenReads, Needs: "a provider that freezes",
+			asked: able[Freezer]},
+		{Name: "a frozen power off has an unknown outcome", Run: frozenPowerOff, Needs: "a provider that freezes",
+			asked: able[Freezer]},
+		{Name: "a frozen create has an unknown outcome", Run: frozenCreate, Needs: "a provider that freezes",
+			asked: able[Freezer]},
+		{Name: "close ends calls under way", Run: closeEndsCalls, Needs: "a provider that freezes",
+			asked: able[Freezer]},
 		{Name: "what took effect without an answer is done once", Run: unheardIsDoneOnce},
 		{Name: "a create without an answer is one instance", Run: unheardCreate},
 		{Name: "a delete without an answer leaves nothing", Run: unheardDelete},
-		{Name: "a machine's own address goes from instance to instance", Run: addressIsTheMachines, Needs: "an address that belongs to the machine", asked: able[Addressed]},
-		{Name: "what was cut off half-way can be removed", Run: interruptedIsCleared, Needs: "calls that end with their contexts", asked: able[Interrupted]},
-		{Name: "one host down leaves a partial list", Run: oneHostDown, Needs: "a host that fails", asked: able[HostFailer]},
-		{Name: "a migrated instance is elsewhere, once", Run: migrated, Needs: "migrate, and several hosts", asked: func(h Harness) bool { return len(h.Hosts()) > 1 }},
-		{Name: "an evacuated instance is elsewhere, once", Run: evacuated, Needs: "evacuate, and a host that fails", asked: able[HostFailer]},
-		{Name: "hosts are apart", Run: hostsAreApart, Needs: "several hosts", asked: func(h Harness) bool { return len(h.Hosts()) > 1 && !able[Pooled](h) }},
+		{Name: "a machine's own address goes from instance to instance", Run: addressIsTheMachines,
+			Needs: "an address that belongs to the machine", asked: able[Addressed]},
+		{Name: "what was cut off half-way can be removed", Run: interruptedIsCleared,
+			Needs: "calls that end with their contexts", asked: able[Interrupted]},
+		{Name: "one host down leaves a partial list", Run: oneHostDown, Needs: "a host that fails",
+			asked: able[HostFailer]},
+		{Name: "a migrated instance is elsewhere, once", Run: migrated, Needs: "migrate, and several hosts",
+			asked: func(h Harness) bool { return len(h.Hosts()) > 1 }},
+		{Name: "an evacuated instance is elsewhere, once", Run: evacuated, Needs: "evacuate, and a host that fails",
+			asked: able[HostFailer]},
+		{Name: "hosts are apart", Run: hostsAreApart, Needs: "several hosts",
+			asked: func(h Harness) bool { return len(h.Hosts()) > 1 && !able[Pooled](h) }},
 		{Name: "an id that two hosts show", Run: idOnTwoHosts, asked: able[Leaver],
 			Needs: "several independent hosts, and a definition that was left behind"},
 		{Name: "a silent host may have it", Run: silentHostMayHaveIt, asked: able[Leaver],
 			Needs: "several independent hosts, and one that fails"},
-		{Name: "what is paused is on one host", Run: pausedOnOneHost,
-			Needs: "resume, several independent hosts, and an instance that is paused",
-			asked: func(h Harness) bool { return able[Leaver](h) && able[Pauser](h) }},
+		{Name: "what is paused is on one host", Run: pausedOnOneHost, asked: both[Leaver, Pauser],
+			Needs: "resume, several independent hosts, and an instance that is paused"},
 		{Name: "a name that another host has is taken", Run: nameOnTwoHosts, asked: able[Leaver],
 			Needs: "several independent hosts, and one that fails"},
 		{Name: "of creates for one name on several hosts one wins at most", Run: oneOfTwoHostsWins, asked: able[Leaver],
 			Needs: "several independent hosts"},
 		{Name: "a copy of a marked instance is a stranger, and is not touched", Run: copyIsAStranger,
-			Needs: "somebody who copies an instance", asked: able[Copier]},
-		{Name: "hosts are one pool", Run: hostsAreOnePool, Needs: "several hosts that are one pool", asked: func(h Harness) bool { return len(h.Hosts()) > 1 && able[Pooled](h) }},
+			Needs: "a copy that another client makes", asked: able[Copier]},
+		{Name: "hosts are one pool", Run: hostsAreOnePool, Needs: "several hosts that are one pool",
+			asked: func(h Harness) bool { return len(h.Hosts()) > 1 && able[Pooled](h) }},
 	}
 }
+
+func both[A, B any](h Harness) bool { return able[A](h) && able[B](h) }
 
 // able reports whether the harness has the further ability.
 func able[A any](h Harness) bool {

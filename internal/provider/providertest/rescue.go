@@ -6,7 +6,8 @@ import (
 	"hale/internal/provider"
 )
 
-// Unrescuer is a harness whose provider is a provider.Rescuer, and that can end a rescue behind its back, as a person does.
+// Unrescuer is a harness whose provider is a provider.Rescuer, and that can end a rescue behind its back, as a person
+// does.
 type Unrescuer interface {
 	Unrescue(t T, id fleet.InstanceID)
 }
@@ -16,7 +17,8 @@ func isRescued(i fleet.Instance) bool {
 	return i.Power == fleet.PowerPaused && i.Stop == fleet.StopRescue
 }
 
-// rescuedIsLeft: an instance that is rescued, whether it ran or not, is a person's until they end that; then it is as it was.
+// rescuedIsLeft: an instance that is rescued, whether it ran or not, is a person's until they end that; then it is as
+// it was.
 func rescuedIsLeft(t T, h Harness) {
 	e := begin(t, h)
 	order, able, person := e.built(1), has[provider.Rescuer](e), ability[Unrescuer](t, h)
@@ -50,7 +52,8 @@ func rescuedIsLeft(t T, h Harness) {
 	}
 }
 
-// settledRescue: whatever became of the answer, the same call again leads there; to power it off, and to start it, ends it.
+// settledRescue: whatever became of the answer, the same call again leads there; to power it off, and to start it, ends
+// it.
 func settledRescue(e *exam, o provider.Order, _ int) {
 	e.again("rescue", func() error { return has[provider.Rescuer](e).Rescue(e.ctx(), o.Ref) })
 	e.awaitInstance("a rescued instance", o.Ref, isRescued)

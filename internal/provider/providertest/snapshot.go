@@ -9,12 +9,14 @@ import (
 	"hale/internal/provider"
 )
 
-// CopyTeller is a harness whose provider is a provider.Snapshotter, with guests whose disks count how often they were booted from.
+// CopyTeller is a harness whose provider is a provider.Snapshotter, with guests whose disks count how often they were
+// booted from.
 type CopyTeller interface {
 	DiskTeller
 	// CopiedBoots returns the count in the copy, which it reads without the provider.
 	CopiedBoots(t T, name fleet.SnapshotName, c fleet.Copy) int
-	// Copies returns how much there is at the host of copies of the name, whole or not: files, or whatever they consist of.
+	// Copies returns how much there is at the host of copies of the name, whole or not: files, or whatever they consist
+	// of.
 	Copies(t T, name fleet.SnapshotName) int
 }
 
@@ -86,7 +88,8 @@ func disksAreCopied(t T, h Harness) {
 	e.same("boots in the other copy", 2, disk.CopiedBoots(t, off, second))
 }
 
-// frozenCopy: the answer is lost, and the copy is made all the same, or not. The same order again leads to one that is whole.
+// frozenCopy: the answer is lost, and the copy is made all the same, or not. The same order again leads to one that is
+// whole.
 func frozenCopy(t T, h Harness) {
 	e := begin(t, h)
 	order, able, disk := e.built(1), has[provider.Snapshotter](e), ability[CopyTeller](t, h)

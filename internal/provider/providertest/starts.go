@@ -13,8 +13,8 @@ import (
 	"hale/internal/provider"
 )
 
-// startsAreNoted asks for the place where starts of hale are noted: what two handles write is seen by both, nothing is overwritten, and what was
-// forgotten is gone.
+// startsAreNoted asks for the place where starts of hale are noted: what two handles write is seen by both, nothing is
+// overwritten, and what was forgotten is gone.
 func startsAreNoted(t T, h Harness) {
 	e := begin(t, h)
 	of := fleet.Installation(Installation + e.tag)
@@ -24,7 +24,8 @@ func startsAreNoted(t T, h Harness) {
 	if !ok {
 		e.Fatalf("another handle has not what this one has")
 	}
-	one, two, ten := fleet.NameStart(1, "aaaaaaaaaaaa"), fleet.NameStart(2, "bbbbbbbbbbbb"), fleet.NameStart(10, "cccccccccccc")
+	one, two := fleet.NameStart(1, "aaaaaaaaaaaa"), fleet.NameStart(2, "bbbbbbbbbbbb")
+	ten := fleet.NameStart(10, "cccccccccccc")
 	twin := fleet.NameStart(2, "dddddddddddd") // of a copy of the store
 	e.Cleanup(func() {
 		for _, name := range []fleet.StartName{one, two, ten, twin} {
@@ -66,12 +67,16 @@ func startsAreNoted(t T, h Harness) {
 	e.refused("note of what is no start", noter.NoteStart(e.ctx(), of, "../x"), fault.Invalid)
 }
 
-// claimsAreRead asks that two installations read each other's claims, which lie under one name for all. Other hales may have claims there.
+// claimsAreRead asks that two installations read each other's claims, which lie under one name for all. Other hales may
+// have claims there.
 func claimsAreRead(e *exam, reader provider.StartReader, one, two provider.StartNoter) {
 	e.Helper()
 	var claims []fleet.StartName
 	for i, n := range []provider.StartNoter{one, two} {
-		c := fleet.Claim{By: fleet.Claimant(fleet.Installation(fmt.Sprint(Installation, e.tag, i))), Since: time.Now().Unix()}
+		c := fleet.Claim{
+			By:    fleet.Claimant(fleet.Installation(fmt.Sprint(Installation, e.tag, i))),
+			Since: time.Now().Unix(),
+		}
 		name := fleet.ClaimName(c, fleet.InstanceID("adopted-"+e.tag))
 		claims = append(claims, name)
 		e.Cleanup(func() { _ = one.ForgetStart(e.ctx(), fleet.ClaimPlace, name) })

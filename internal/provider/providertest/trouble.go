@@ -293,8 +293,8 @@ func hostsAreApart(t T, h Harness) {
 	e.untouched(there)
 }
 
-// hostsAreOnePool: the provider may move an instance to another host, so that an order which names the host where it was means it all the same,
-// and the name guards the machine's place wherever its next instance is ordered.
+// hostsAreOnePool: the provider may move an instance to another host, so that an order which names the host where it
+// was means it all the same, and the name guards the machine's place wherever its next instance is ordered.
 func hostsAreOnePool(t T, h Harness) {
 	e := begin(t, h)
 	here := e.built(1)
@@ -302,7 +302,8 @@ func hostsAreOnePool(t T, h Harness) {
 	e.refused("create of the same name on another host", e.p.Create(e.ctx(), there), fault.Conflict)
 	e.untouched(here)
 	for _, host := range h.Hosts() {
-		if seen, err := e.p.Get(e.ctx(), provider.Ref{ID: here.ID, Host: host, Mark: here.Mark}); err != nil || seen.Host != here.Host {
+		if seen, err := e.p.Get(e.ctx(), provider.Ref{ID: here.ID, Host: host, Mark: here.Mark}); err != nil ||
+			seen.Host != here.Host {
 			t.Errorf("asked for on %s: %+v, %v", host, seen, err)
 		}
 	}

@@ -13,17 +13,19 @@ import (
 
 // AnswerLoser lets the answers to calls be lost after they took effect: a call then ends with its context.
 type AnswerLoser interface {
-	// LoseAnswers lets the first of the orders that a call is made of pass, as many as are said, and the answer to the next one be lost although it
-	// takes effect; from then on there is no answer to anything, until HearAnswers. The channel is closed when the answer is lost; nil: that is
-	// not known, and a call is given time.
+	// LoseAnswers lets the first of the orders that a call is made of pass, as many as are said, and the answer to the
+	// next one be lost although it takes effect; from then on there is no answer to anything, until HearAnswers. The
+	// channel is closed when the answer is lost; nil: that is not known, and a call is given time.
 	LoseAnswers(t T, after int) (lost <-chan struct{})
 	HearAnswers(t T)
 }
 
-// OneOrder is a harness of whose provider each call is one order, so that no call has a second one whose answer could be lost.
+// OneOrder is a harness of whose provider each call is one order, so that no call has a second one whose answer could
+// be lost.
 type OneOrder interface{ OneOrder() }
 
-// Accountant is a harness that knows what there is beside the instances: files, disks, ports. What was deleted must leave nothing of it.
+// Accountant is a harness that knows what there is beside the instances: files, disks, ports. What was deleted must
+// leave nothing of it.
 type Accountant interface {
 	// Belongings are what bears the installation's name, or the id of one of the instances.
 	Belongings(t T, installation fleet.Installation, ids []fleet.InstanceID) []string
@@ -40,37 +42,106 @@ type deed struct {
 	ready func(e *exam, o provider.Order, round int)
 	// call makes it.
 	call func(ctx context.Context, e *exam, o provider.Order, round int) error
-	// settle makes the same call again until it is surely done, and then looks at what it did. The instance may be running or off.
+	// settle makes the same call again until it is surely done, and then looks at what it did. The instance may be
+	// running or off.
 	settle func(e *exam, o provider.Order, round int)
 }
 
-// deeds are all calls of the port that change an instance which is there; create and delete have questions of their own.
+// deeds are all calls of the port that change an instance which is there; create and delete have questions of their
+// own.
 func deeds() []deed {
 	return []deed{
-		{op: fleet.OpCertify, method: "Certify", ready: running, call: byRef(provider.Provider.Certify), settle: settledCertify},
-		{op: fleet.OpReboot, method: "Reboot", ready: running, call: byRef(provider.Provider.Reboot), settle: settledReboot},
-		{op: fleet.OpPowerOff, method: "PowerOff", ready: running, call: byRef(provider.Provider.PowerOff), settle: settledPowerOff},
-		{op: fleet.OpStart, method: "Start", ready: stopped, call: byRef(provider.Provider.Start), settle: settledStart},
-		{op: fleet.OpResume, method: "Resume", ready: paused, call: byRef(provider.Resumer.Resume), settle: settledResume},
-		{op: fleet.OpSoftReboot, method: "RebootSoft", ready: running, call: byRef(provider.SoftRebooter.RebootSoft), settle: settledSoftReboot},
-		{op: fleet.OpRebuild, method: "Rebuild", ready: stopped, call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
-			return has[provider.Rebuilder](e).Rebuild(ctx, o)
-		}, settle: settledRebuild},
-		{op: fleet.OpRescue, method: "Rescue", ready: running, call: byRef(provider.Rescuer.Rescue), settle: settledRescue},
+		{
+			op:     fleet.OpCertify,
+			method: "Certify",
+			ready:  running,
+			call:   byRef(provider.Provider.Certify),
+			settle: settledCertify,
+		},
+		{
+			op:     fleet.OpReboot,
+			method: "Reboot",
+			ready:  running,
+			call:   byRef(provider.Provider.Reboot),
+			settle: settledReboot,
+		},
+		{
+			op:     fleet.OpPowerOff,
+			method: "PowerOff",
+			ready:  running,
+			call:   byRef(provider.Provider.PowerOff),
+			settle: settledPowerOff,
+		},
+		{
+			op:     fleet.OpStart,
+			method: "Start",
+			ready:  stopped,
+			call:   byRef(provider.Provider.Start),
+			settle: settledStart,
+		},
+		{
+			op:     fleet.OpResume,
+			method: "Resume",
+			ready:  paused,
+			call:   byRef(provider.Resumer.Resume),
+			settle: settledResume,
+		},
+		{
+			op:     fleet.OpSoftReboot,
+			method: "RebootSoft",
+			ready:  running,
+			call:   byRef(provider.SoftRebooter.RebootSoft),
+			settle: settledSoftReboot,
+		},
+		{
+			op:     fleet.OpRebuild,
+			method: "Rebuild",
+			ready:  stopped,
+			call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
+				return has[provider.Rebuilder](e).Rebuild(ctx, o)
+			}, settle: settledRebuild,
+		},
+		{
+			op:     fleet.OpRescue,
+			method: "Rescue",
+			ready:  running,
+			call:   byRef(provider.Rescuer.Rescue),
+			settle: settledRescue,
+		},
 		{op: fleet.OpKeep, method: "Keep", ready: stopped, call: byName(provider.Keeper.Keep), settle: settledKeep},
-		{op: fleet.OpRestore, method: "Restore", ready: keptAside, call: byName(provider.Keeper.Restore), settle: settledRestore},
-		{op: fleet.OpSnapshot, method: "Snapshot", ready: toBeCopied, call: func(ctx context.Context, e *exam, o provider.Order, round int) error {
-			_, err := has[provider.Snapshotter](e).Snapshot(ctx, o.Ref, copyNamed(o, roundID(fleet.OpSnapshot, round)))
-			return err
-		}, settle: settledSnapshot},
-		{op: fleet.OpDropSnapshot, method: "DropSnapshot", ready: copied, call: func(ctx context.Context, e *exam, o provider.Order, round int) error {
-			return has[provider.Snapshotter](e).DropSnapshot(ctx, copyNamed(o, roundID(fleet.OpDropSnapshot, round)))
-		}, settle: settledDropSnapshot},
+		{
+			op:     fleet.OpRestore,
+			method: "Restore",
+			ready:  keptAside,
+			call:   byName(provider.Keeper.Restore),
+			settle: settledRestore,
+		},
+		{
+			op:     fleet.OpSnapshot,
+			method: "Snapshot",
+			ready:  toBeCopied,
+			call: func(ctx context.Context, e *exam, o provider.Order, round int) error {
+				_, err := has[provider.Snapshotter](e).Snapshot(ctx, o.Ref,
+					copyNamed(o, roundID(fleet.OpSnapshot, round)))
+				return err
+			}, settle: settledSnapshot,
+		},
+		{
+			op:     fleet.OpDropSnapshot,
+			method: "DropSnapshot",
+			ready:  copied,
+			call: func(ctx context.Context, e *exam, o provider.Order, round int) error {
+				return has[provider.Snapshotter](e).DropSnapshot(ctx,
+					copyNamed(o, roundID(fleet.OpDropSnapshot, round)))
+			}, settle: settledDropSnapshot,
+		},
 	}
 }
 
 // byRef is a deed's call that takes nothing but the instance.
-func byRef[A any](method func(A, context.Context, provider.Ref) error) func(context.Context, *exam, provider.Order, int) error {
+func byRef[A any](
+	method func(A, context.Context, provider.Ref) error,
+) func(context.Context, *exam, provider.Order, int) error {
 	return func(ctx context.Context, e *exam, o provider.Order, _ int) error {
 		e.Helper()
 		return method(has[A](e), ctx, o.Ref)
@@ -78,7 +149,9 @@ func byRef[A any](method func(A, context.Context, provider.Ref) error) func(cont
 }
 
 // byName is one that takes the machine's name besides.
-func byName[A any](method func(A, context.Context, provider.Ref, string) error) func(context.Context, *exam, provider.Order, int) error {
+func byName[A any](
+	method func(A, context.Context, provider.Ref, string) error,
+) func(context.Context, *exam, provider.Order, int) error {
 	return func(ctx context.Context, e *exam, o provider.Order, _ int) error {
 		e.Helper()
 		return method(has[A](e), ctx, o.Ref, o.Name)
@@ -87,7 +160,12 @@ func byName[A any](method func(A, context.Context, provider.Ref, string) error) 
 
 // wholeDeeds are those with questions of their own.
 func wholeDeeds() map[fleet.Op]string {
-	return map[fleet.Op]string{fleet.OpCreate: "Create", fleet.OpDelete: "Delete", fleet.OpEvacuate: "Evacuate", fleet.OpMigrate: "Migrate"}
+	return map[fleet.Op]string{
+		fleet.OpCreate:   "Create",
+		fleet.OpDelete:   "Delete",
+		fleet.OpEvacuate: "Evacuate",
+		fleet.OpMigrate:  "Migrate",
+	}
 }
 
 // unheard makes a call, and loses the answer to one of its orders. nil: the call had fewer, and ended well.
@@ -119,7 +197,8 @@ func (e *exam) uncertain(what string, after int, err error) {
 	}
 }
 
-// eachOrder asks about a call with the answer to its first order lost, to its second, and so on, until it has no more of them.
+// eachOrder asks about a call with the answer to its first order lost, to its second, and so on, until it has no more
+// of them.
 func (e *exam) eachOrder(what string, round func(after int) (done bool)) {
 	e.Helper()
 	for after := range mostOrders {
@@ -136,8 +215,8 @@ func (e *exam) eachOrder(what string, round func(after int) (done bool)) {
 	e.Errorf("%s does not end: it was asked %d times", what, mostOrders)
 }
 
-// unheardIsDoneOnce: of each call that changes an instance, the answer to one of its orders is lost after it took effect. The same call again
-// leads to the same end, with the same instance.
+// unheardIsDoneOnce: of each call that changes an instance, the answer to one of its orders is lost after it took
+// effect. The same call again leads to the same end, with the same instance.
 func unheardIsDoneOnce(t T, h Harness) {
 	e := begin(t, h)
 	order := e.built(1)
@@ -167,7 +246,8 @@ func unheardIsDoneOnce(t T, h Harness) {
 	}
 }
 
-// lacks reports whether the provider does not have what the operation needs, or the harness, which knows it only at run time, cannot make it needed.
+// lacks reports whether the provider does not have what the operation needs, or the harness, which knows it only at run
+// time, cannot make it needed.
 func (e *exam) lacks(op fleet.Op) bool {
 	e.Helper()
 	if slices.Contains(provider.Cannot(e.p), op) {
@@ -175,7 +255,8 @@ func (e *exam) lacks(op fleet.Op) bool {
 	}
 	if op == fleet.OpResume && !able[Pauser](e.h) {
 		if _, selective := e.h.(Selective); !selective {
-			e.Errorf("the harness %T cannot pause an instance, so that nobody knows what becomes of a resume without an answer", e.h)
+			e.Errorf("the harness %T cannot pause an instance, so that nobody knows what becomes of a resume without "+
+				"an answer", e.h)
 		}
 		e.Logf("%s is left out: it takes an instance that is paused", op)
 		return true
@@ -183,7 +264,8 @@ func (e *exam) lacks(op fleet.Op) bool {
 	return false
 }
 
-// unheardCreate: whichever order of a create loses its answer, there is one instance or none, and the machine can be built in the end.
+// unheardCreate: whichever order of a create loses its answer, there is one instance or none, and the machine can be
+// built in the end.
 func unheardCreate(t T, h Harness) {
 	e := begin(t, h)
 	order := e.withDisk(e.order(1))
@@ -215,7 +297,8 @@ func unheardCreate(t T, h Harness) {
 	e.alone(next)
 }
 
-// unheardDelete: whichever order of a delete loses its answer, the instance is gone in the end, with all that was its own, and no other.
+// unheardDelete: whichever order of a delete loses its answer, the instance is gone in the end, with all that was its
+// own, and no other.
 func unheardDelete(t T, h Harness) {
 	e := begin(t, h)
 	order := e.withDisk(e.order(1))
@@ -283,7 +366,8 @@ func (e *exam) belongings(o provider.Order) []string {
 	return a.Belongings(e.T, o.Mark.Installation, []fleet.InstanceID{o.ID})
 }
 
-// leavesOnly fails the test unless there is neither an instance of the installation nor anything else that was not there before.
+// leavesOnly fails the test unless there is neither an instance of the installation nor anything else that was not
+// there before.
 func (e *exam) leavesOnly(what string, o provider.Order, before []string) {
 	e.Helper()
 	for _, seen := range e.list().Instances {

@@ -38,8 +38,15 @@ func (b bench) New(t providertest.T) provider.Provider { return b.handle(t, func
 func (b bench) handle(t providertest.T, change func(o *vsphere.Options)) *vsphere.Provider {
 	t.Helper()
 	o := vsphere.Options{
-		URL: b.URL(), User: vcsim.User, Password: password(t), Roots: b.Roots(), Datacenter: vcsim.Datacenter, Cluster: vcsim.Cluster,
-		Datastore: vcsim.Datastore, Keepalive: time.Second, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		URL:        b.URL(),
+		User:       vcsim.User,
+		Password:   password(t),
+		Roots:      b.Roots(),
+		Datacenter: vcsim.Datacenter,
+		Cluster:    vcsim.Cluster,
+		Datastore:  vcsim.Datastore,
+		Keepalive:  time.Second,
+		Logger:     slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	change(&o)
 	p, err := vsphere.New(o)
@@ -93,7 +100,9 @@ func (b bench) FailHost(_ providertest.T, host fleet.HostName)   { b.Lose(string
 func (b bench) RepairHost(_ providertest.T, host fleet.HostName) { b.Find(string(host)) }
 
 func (b bench) Pause(t providertest.T, id fleet.InstanceID) {
-	b.Do(t, string(id), func(ctx context.Context, vm *object.VirtualMachine) (*object.Task, error) { return vm.Suspend(ctx) })
+	b.Do(t, string(id), func(ctx context.Context, vm *object.VirtualMachine) (*object.Task, error) {
+		return vm.Suspend(ctx)
+	})
 }
 
 func (b bench) Boot(t providertest.T, ref provider.Ref) string {
@@ -111,10 +120,12 @@ func (b bench) CopiedBoots(t providertest.T, _ fleet.SnapshotName, c fleet.Copy)
 	return b.VCenter.DiskBoots(t, b.IDOf(t, c.Where))
 }
 
-// Copies counts those that are whole and those that are not: a test has a vCenter for itself, and each copy of it a name of its own.
+// Copies counts those that are whole and those that are not: a test has a vCenter for itself, and each copy of it a
+// name of its own.
 func (b bench) Copies(t providertest.T, name fleet.SnapshotName) int {
 	t.Helper()
-	return b.Bearing(t, "hale.copy", strings.Join([]string{string(name.Installation), string(name.Machine), string(name.ID)}, " "))
+	return b.Bearing(t, "hale.copy",
+		strings.Join([]string{string(name.Installation), string(name.Machine), string(name.ID)}, " "))
 }
 
 func (b bench) Stranger(t providertest.T, host fleet.HostName, name string) provider.Ref {

@@ -17,9 +17,9 @@ import (
 	"hale/internal/provider"
 )
 
-// Create clones the template under the machine's name, mark and id included: of several clones of one name into one folder vCenter lets one
-// win. Then it attaches the kept disks and starts the instance, unless the clone did. Failures after the clone undo it; fault.UnknownOutcome where that could
-// not be made certain.
+// Create clones the template under the machine's name, mark and id included: of several clones of one name into one
+// folder vCenter lets one win. Then it attaches the kept disks and starts the instance, unless the clone did. Failures
+// after the clone undo it; fault.UnknownOutcome where that could not be made certain.
 func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 	ctx, c, err := p.open(ctx, "vsphere.create", order.ID)
 	if err != nil {
@@ -118,7 +118,8 @@ func checkOrder(order provider.Order, o *Options) error {
 			problems = append(problems, fmt.Errorf("disk %q: no datastore is configured to hold it", d.Name))
 		}
 		if d.Size > 0 && !diskLike.MatchString(d.Name) {
-			problems = append(problems, fmt.Errorf("disk %q cannot be a disk's name: it becomes part of a file's name", d.Name))
+			problems = append(problems,
+				fmt.Errorf("disk %q cannot be a disk's name: it becomes part of a file's name", d.Name))
 		}
 	}
 	return errors.Join(problems...)
@@ -227,7 +228,8 @@ func (b *build) wire(ctx context.Context) error {
 	}
 	cards := object.VirtualDeviceList(b.source.Config.Hardware.Device).SelectByType((*types.VirtualEthernetCard)(nil))
 	if len(cards) == 0 {
-		return fault.New(fault.Invalid, b.op, b.subject, fmt.Errorf("the template has no network card to be put into %s", name))
+		return fault.New(fault.Invalid, b.op, b.subject,
+			fmt.Errorf("the template has no network card to be put into %s", name))
 	}
 	network, ok := object.NewReference(b.conn.vc, ref).(object.NetworkReference)
 	if !ok {
@@ -241,7 +243,10 @@ func (b *build) wire(ctx context.Context) error {
 		c := card.GetVirtualEthernetCard()
 		c.Backing, c.MacAddress, c.AddressType = backing, "", string(types.VirtualEthernetCardMacTypeGenerated)
 	}
-	b.changes = append(b.changes, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: cards[0]})
+	b.changes = append(b.changes, &types.VirtualDeviceConfigSpec{
+		Operation: types.VirtualDeviceConfigSpecOperationEdit,
+		Device:    cards[0],
+	})
 	return nil
 }
 
@@ -280,8 +285,11 @@ func (b *build) config() (*types.VirtualMachineConfigSpec, error) {
 		extra = append(extra, &types.OptionValue{Key: metaPrefix + key, Value: value})
 	}
 	return &types.VirtualMachineConfigSpec{
-		InstanceUuid: string(b.order.ID), NumCPUs: int32(t.CPUs), MemoryMB: int64(t.Memory >> 20), //nolint:gosec // bounded by checkOrder
-		ExtraConfig: extra, DeviceChange: b.changes,
+		InstanceUuid: string(b.order.ID),
+		NumCPUs:      int32(t.CPUs), //nolint:gosec // bounded by checkOrder
+		MemoryMB:     int64(t.Memory >> 20),
+		ExtraConfig:  extra,
+		DeviceChange: b.changes,
 	}, nil
 }
 
@@ -293,7 +301,8 @@ func guestInfo(order provider.Order) []types.BaseOptionValue {
 	text := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 	meta := fmt.Sprintf("instance-id: %q\nlocal-hostname: %q\n", order.ID, order.Name)
 	info := []types.BaseOptionValue{
-		&types.OptionValue{Key: "guestinfo.metadata", Value: text(meta)}, &types.OptionValue{Key: "guestinfo.metadata.encoding", Value: "base64"},
+		&types.OptionValue{Key: "guestinfo.metadata", Value: text(meta)},
+		&types.OptionValue{Key: "guestinfo.metadata.encoding", Value: "base64"},
 	}
 	if order.Template.UserData == "" {
 		return info
@@ -309,7 +318,8 @@ func (b *build) finish(ctx context.Context, ref types.ManagedObjectReference) er
 		return b.fault(err)
 	}
 	if idOf(&vm) != b.order.ID {
-		return fault.New(fault.Permanent, b.op, b.subject, fmt.Errorf("vCenter gave it another instanceUuid, %s", idOf(&vm)))
+		return fault.New(fault.Permanent, b.op, b.subject,
+			fmt.Errorf("vCenter gave it another instanceUuid, %s", idOf(&vm)))
 	}
 	if err := b.attach(ctx, &vm); err != nil {
 		return err
@@ -322,7 +332,8 @@ func (b *build) finish(ctx context.Context, ref types.ManagedObjectReference) er
 		return err
 	}
 	// The instance is whole. The next one of the fleet enters it, too.
-	b.p.log.Warn("the rule that keeps a fleet's machines apart was not changed", "fleet", b.order.Mark.Fleet, "err", err)
+	b.p.log.Warn("the rule that keeps a fleet's machines apart was not changed",
+		"fleet", b.order.Mark.Fleet, "err", err)
 	return nil
 }
 
@@ -346,7 +357,8 @@ func (b *build) undo(ctx context.Context, ref types.ManagedObjectReference, fail
 		err = b.dropFresh(ctx)
 	}
 	if err != nil {
-		return fault.New(fault.UnknownOutcome, b.op, b.subject, errors.Join(failed, fmt.Errorf("and not undone: %w", err)))
+		return fault.New(fault.UnknownOutcome, b.op, b.subject,
+			errors.Join(failed, fmt.Errorf("and not undone: %w", err)))
 	}
 	return fault.New(kind, b.op, b.subject, failed)
 }

@@ -17,8 +17,8 @@ import (
 	"hale/internal/provider"
 )
 
-// A copy of an instance's disks is a template of its own, which vCenter clones of the instance, whether that runs or not: a snapshot of vCenter's would go
-// with its machine. It bears no mark, and is listed by nobody.
+// A copy of an instance's disks is a template of its own, which vCenter clones of the instance, whether that runs or
+// not: a snapshot of vCenter's would go with its machine. It bears no mark, and is listed by nobody.
 
 // copyKey is the entry of a copy's extra configuration that says whose it is. Only what has it is ever removed.
 const copyKey = "hale.copy"
@@ -37,7 +37,8 @@ func copyName(n fleet.SnapshotName) string {
 	return fmt.Sprintf("hale-copy-%.40s-%s", n.Machine, hex.EncodeToString(sum[:8]))
 }
 
-// Snapshot implements provider.Snapshotter: a clone under a name that says that it is not whole, and then, in one step, the name that says that it is.
+// Snapshot implements provider.Snapshotter: a clone under a name that says that it is not whole, and then, in one step,
+// the name that says that it is.
 func (p *Provider) Snapshot(ctx context.Context, ref provider.Ref, name fleet.SnapshotName) (fleet.Copy, error) {
 	var made fleet.Copy
 	err := p.touch(ctx, "vsphere.snapshot", ref, func(ctx context.Context, c *call, vm mo.VirtualMachine) error {
@@ -61,7 +62,8 @@ func (p *Provider) Snapshot(ctx context.Context, ref provider.Ref, name fleet.Sn
 }
 
 // copy clones the machine without its kept disks, anew if an earlier clone is there.
-func (c *call) copy(ctx context.Context, vm *mo.VirtualMachine, kept []*types.VirtualDisk, name fleet.SnapshotName) (*mo.VirtualMachine, error) {
+func (c *call) copy(ctx context.Context, vm *mo.VirtualMachine, kept []*types.VirtualDisk,
+	name fleet.SnapshotName) (*mo.VirtualMachine, error) {
 	if err := c.dropCopy(ctx, name, copyName(name)+partly); err != nil {
 		return nil, err
 	}
@@ -71,7 +73,10 @@ func (c *call) copy(ctx context.Context, vm *mo.VirtualMachine, kept []*types.Vi
 	}
 	spec := types.VirtualMachineCloneSpec{Template: true, Config: &types.VirtualMachineConfigSpec{
 		DeviceChange: detached(kept),
-		ExtraConfig:  []types.BaseOptionValue{&types.OptionValue{Key: copyKey, Value: copyOf(name)}, &types.OptionValue{Key: markKey, Value: ""}},
+		ExtraConfig: []types.BaseOptionValue{
+			&types.OptionValue{Key: copyKey, Value: copyOf(name)},
+			&types.OptionValue{Key: markKey, Value: ""},
+		},
 	}}
 	result, err := c.order(ctx, func() (*object.Task, error) {
 		return c.handle(vm.Self).Clone(ctx, object.NewFolder(c.conn.vc, folder), copyName(name)+partly, spec)
@@ -83,7 +88,9 @@ func (c *call) copy(ctx context.Context, vm *mo.VirtualMachine, kept []*types.Vi
 	if !ok {
 		return nil, fault.New(fault.UnknownOutcome, c.op, c.subject, errors.New("vCenter does not say what it cloned"))
 	}
-	if _, err := c.order(ctx, func() (*object.Task, error) { return c.handle(ref).Rename(ctx, copyName(name)) }); err != nil {
+	if _, err := c.order(ctx, func() (*object.Task, error) {
+		return c.handle(ref).Rename(ctx, copyName(name))
+	}); err != nil {
 		return nil, err
 	}
 	whole, err := c.machine(ctx, ref)
@@ -118,7 +125,8 @@ func (c *call) dropCopy(ctx context.Context, name fleet.SnapshotName, at string)
 	return err
 }
 
-// copyAt finds the copy under one of its names; nil: there is none. What has the name and is no such copy is a conflict, and is left alone.
+// copyAt finds the copy under one of its names; nil: there is none. What has the name and is no such copy is a
+// conflict, and is left alone.
 func (c *call) copyAt(ctx context.Context, name fleet.SnapshotName, at string) (*mo.VirtualMachine, error) {
 	ref, err := c.seek(ctx, below(c.p.o.Datacenter+"/vm", c.p.o.Folder)+"/"+at)
 	if fault.Is(err, fault.Invalid) {

@@ -12,7 +12,8 @@ func copyOf(o provider.Order) fleet.SnapshotName {
 	return fleet.SnapshotName{Installation: o.Mark.Installation, Machine: o.Mark.Machine, Host: o.Host, ID: "r1"}
 }
 
-// Whichever order of a copy takes effect without an answer, the same order again ends with one copy, which is whole, and its removal with none.
+// Whichever order of a copy takes effect without an answer, the same order again ends with one copy, which is whole,
+// and its removal with none.
 func TestAnAnswerLostAtAnyStepOfACopyLeavesOne(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"CloneVM_Task", "Rename_Task"} {

@@ -17,8 +17,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// shelfDir is the folder of a datastore that holds the machines' kept disks, each in its installation's own: no instance's folder, which
-// goes with the instance.
+// shelfDir is the folder of a datastore that holds the machines' kept disks, each in its installation's own: no
+// instance's folder, which goes with the instance.
 const shelfDir = "hale-disks"
 
 // diskLike is what names of made disks look like.
@@ -37,7 +37,8 @@ func diskFolder(store string, of fleet.Installation) string {
 	return fmt.Sprintf("[%s] %s/%s", store, shelfDir, of)
 }
 
-// findDisks finds which of the machine's kept disks are there. One that is missing, though there is data on it, ends the order.
+// findDisks finds which of the machine's kept disks are there. One that is missing, though there is data on it, ends
+// the order.
 func (b *build) findDisks(ctx context.Context) error {
 	store := storeName(b.p.o.Datastore)
 	folder := diskFolder(store, b.order.Mark.Installation)
@@ -62,7 +63,8 @@ func (b *build) findDisks(ctx context.Context) error {
 		k := &b.disks[i]
 		k.there = k.path != "" && slices.Contains(files, path.Base(k.path))
 		if !k.there && slices.Contains(b.order.Made, k.disk.Name) && k.path != "" {
-			return fault.New(fault.Invalid, b.op, b.subject, fmt.Errorf("the kept disk %s is missing: %s", k.disk.Name, k.path))
+			return fault.New(fault.Invalid, b.op, b.subject,
+				fmt.Errorf("the kept disk %s is missing: %s", k.disk.Name, k.path))
 		}
 	}
 	return nil
@@ -75,7 +77,8 @@ func (b *build) files(ctx context.Context, folder, pattern string) ([]string, er
 		return nil, err
 	}
 	result, err := b.call.order(ctx, func() (*object.Task, error) {
-		return object.NewHostDatastoreBrowser(b.conn.vc, store.Browser).SearchDatastore(ctx, folder, &types.HostDatastoreBrowserSearchSpec{MatchPattern: []string{pattern}})
+		return object.NewHostDatastoreBrowser(b.conn.vc, store.Browser).SearchDatastore(ctx, folder,
+			&types.HostDatastoreBrowserSearchSpec{MatchPattern: []string{pattern}})
 	})
 	var none *types.FileNotFound
 	if refusedAs(err, &none) {
@@ -126,9 +129,13 @@ func newDisk(devices *object.VirtualDeviceList, k keptDisk) (*types.VirtualDisk,
 		return nil, fmt.Errorf("the template has no disk controller: %w", err)
 	}
 	disk := devices.CreateDisk(controller, types.ManagedObjectReference{}, k.path)
-	backing := &types.VirtualDiskFlatVer2BackingInfo{DiskMode: string(types.VirtualDiskModePersistent), ThinProvisioned: types.NewBool(true)}
+	backing := &types.VirtualDiskFlatVer2BackingInfo{
+		DiskMode:        string(types.VirtualDiskModePersistent),
+		ThinProvisioned: types.NewBool(true),
+	}
 	if k.path != "" {
-		backing.FileName, backing.DiskMode = k.path, string(types.VirtualDiskModeIndependent_persistent) // no snapshot of an instance holds it
+		// no snapshot of an instance holds it
+		backing.FileName, backing.DiskMode = k.path, string(types.VirtualDiskModeIndependent_persistent)
 	}
 	disk.Backing = backing
 	if !k.there && !k.fresh {
@@ -155,10 +162,14 @@ func (b *build) makeDisks(ctx context.Context) error {
 			continue
 		}
 		_, err := b.call.order(ctx, func() (*object.Task, error) {
-			return object.NewVirtualDiskManager(b.conn.vc).CreateVirtualDisk(ctx, k.path, datacenter, &types.FileBackedVirtualDiskSpec{
-				VirtualDiskSpec: types.VirtualDiskSpec{DiskType: string(types.VirtualDiskTypeThin), AdapterType: string(types.VirtualDiskAdapterTypeLsiLogic)},
-				CapacityKb:      int64(k.disk.Size >> 10),
-			})
+			return object.NewVirtualDiskManager(b.conn.vc).CreateVirtualDisk(ctx, k.path, datacenter,
+				&types.FileBackedVirtualDiskSpec{
+					VirtualDiskSpec: types.VirtualDiskSpec{
+						DiskType:    string(types.VirtualDiskTypeThin),
+						AdapterType: string(types.VirtualDiskAdapterTypeLsiLogic),
+					},
+					CapacityKb: int64(k.disk.Size >> 10),
+				})
 		})
 		if err != nil {
 			return err
@@ -175,7 +186,8 @@ func (b *build) dropFresh(ctx context.Context) error {
 			continue
 		}
 		_, err := b.call.order(ctx, func() (*object.Task, error) {
-			return object.NewVirtualDiskManager(b.conn.vc).DeleteVirtualDisk(ctx, k.path, object.NewDatacenter(b.conn.vc, b.conn.datacenter))
+			return object.NewVirtualDiskManager(b.conn.vc).DeleteVirtualDisk(ctx, k.path,
+				object.NewDatacenter(b.conn.vc, b.conn.datacenter))
 		})
 		if err != nil {
 			return err
@@ -186,7 +198,9 @@ func (b *build) dropFresh(ctx context.Context) error {
 
 // keptOn returns the disks of the machine that are kept: those in the folder for them, whoever attached them.
 func keptOn(vm *mo.VirtualMachine) []*types.VirtualDisk {
-	return slices.DeleteFunc(disksOf(vm), func(d *types.VirtualDisk) bool { return !strings.Contains(fileOf(d), "] "+shelfDir+"/") })
+	return slices.DeleteFunc(disksOf(vm), func(d *types.VirtualDisk) bool {
+		return !strings.Contains(fileOf(d), "] "+shelfDir+"/")
+	})
 }
 
 func fileOf(disk *types.VirtualDisk) string {
@@ -200,7 +214,10 @@ func fileOf(disk *types.VirtualDisk) string {
 func detached(disks []*types.VirtualDisk) []types.BaseVirtualDeviceConfigSpec {
 	var changes []types.BaseVirtualDeviceConfigSpec
 	for _, d := range disks {
-		changes = append(changes, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: d})
+		changes = append(changes, &types.VirtualDeviceConfigSpec{
+			Operation: types.VirtualDeviceConfigSpecOperationRemove,
+			Device:    d,
+		})
 	}
 	return changes
 }

@@ -17,10 +17,12 @@ import (
 
 // stopEvents are what tells who stopped a machine, or that it was started since.
 var stopEvents = []string{
-	"VmPoweredOffEvent", "VmSuspendedEvent", "VmGuestShutdownEvent", "VmPoweredOnEvent", "DrsVmPoweredOnEvent", "VmResumingEvent",
+	"VmPoweredOffEvent", "VmSuspendedEvent", "VmGuestShutdownEvent", "VmPoweredOnEvent", "DrsVmPoweredOnEvent",
+	"VmResumingEvent",
 }
 
-// questions bounds what one listing asks the history, and stopAge is how long an answer is believed of a machine that stays as it is.
+// questions bounds what one listing asks the history, and stopAge is how long an answer is believed of a machine that
+// stays as it is.
 const (
 	questions = 32
 	stopAge   = 10 * time.Minute
@@ -60,8 +62,8 @@ func (s *stops) forget(ref types.ManagedObjectReference) {
 	delete(s.of, ref)
 }
 
-// explain says of the instances that do not run who stopped them, as far as vCenter's history tells. That it cannot be asked is no failure:
-// then it is not known.
+// explain says of the instances that do not run who stopped them, as far as vCenter's history tells. That it cannot be
+// asked is no failure: then it is not known.
 func (c *call) explain(ctx context.Context, inv *inventory, found []fleet.Instance) {
 	byID := map[fleet.InstanceID]*mo.VirtualMachine{}
 	for i := range inv.vms {
@@ -88,10 +90,14 @@ func (c *call) explain(ctx context.Context, inv *inventory, found []fleet.Instan
 func (c *call) history(ctx context.Context, vm *mo.VirtualMachine) fleet.Stop {
 	var events []types.BaseEvent
 	err := c.read(ctx, func() error {
-		res, err := methods.QueryEvents(ctx, c.conn.vc, &types.QueryEvents{This: *c.conn.vc.ServiceContent.EventManager, Filter: types.EventFilterSpec{
-			Entity:      &types.EventFilterSpecByEntity{Entity: vm.Self, Recursion: types.EventFilterSpecRecursionOptionSelf},
-			EventTypeId: stopEvents, DisableFullMessage: types.NewBool(true),
-		}})
+		res, err := methods.QueryEvents(ctx, c.conn.vc,
+			&types.QueryEvents{This: *c.conn.vc.ServiceContent.EventManager, Filter: types.EventFilterSpec{
+				Entity: &types.EventFilterSpecByEntity{
+					Entity:    vm.Self,
+					Recursion: types.EventFilterSpecRecursionOptionSelf,
+				},
+				EventTypeId: stopEvents, DisableFullMessage: types.NewBool(true),
+			}})
 		if err == nil {
 			events = res.Returnval
 		}
@@ -103,8 +109,8 @@ func (c *call) history(ctx context.Context, vm *mo.VirtualMachine) fleet.Stop {
 	return stopOf(vm.Runtime, events)
 }
 
-// stopOf judges by the last events. A machine that an order stopped, or its guest, was shut down in order; one whose process died was not,
-// and no event says so.
+// stopOf judges by the last events. A machine that an order stopped, or its guest, was shut down in order; one whose
+// process died was not, and no event says so.
 func stopOf(now types.VirtualMachineRuntimeInfo, events []types.BaseEvent) fleet.Stop {
 	var last types.BaseEvent
 	asked := false // the guest was asked to shut down since the last start
@@ -135,7 +141,8 @@ func stopOf(now types.VirtualMachineRuntimeInfo, events []types.BaseEvent) fleet
 	return fleet.StopUnknown
 }
 
-// person reports whether somebody ordered it at vCenter: what a host does by itself has no user, or vCenter's own at the host.
+// person reports whether somebody ordered it at vCenter: what a host does by itself has no user, or vCenter's own at
+// the host.
 func person(e types.BaseEvent) bool {
 	user := e.GetEvent().UserName
 	return user != "" && !strings.EqualFold(user, "vpxuser")
@@ -143,5 +150,7 @@ func person(e types.BaseEvent) bool {
 
 // inOrder sorts events by their keys, which vCenter counts up.
 func inOrder(events []types.BaseEvent) []types.BaseEvent {
-	return slices.SortedFunc(slices.Values(events), func(a, b types.BaseEvent) int { return cmp.Compare(a.GetEvent().Key, b.GetEvent().Key) })
+	return slices.SortedFunc(slices.Values(events), func(a, b types.BaseEvent) int {
+		return cmp.Compare(a.GetEvent().Key, b.GetEvent().Key)
+	})
 }

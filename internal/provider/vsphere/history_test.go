@@ -21,17 +21,61 @@ func TestWhoStoppedIt(t *testing.T) {
 		clean  *bool
 		want   fleet.Stop
 	}{
-		"nothing is known":                        {nil, nil, fleet.StopUnknown},
-		"somebody ordered it":                     {[]types.BaseEvent{&types.VmPoweredOffEvent{VmEvent: by("ann", 2)}, on}, &clean, fleet.StopExternal},
-		"hard, which is no crash":                 {[]types.BaseEvent{on, &types.VmPoweredOffEvent{VmEvent: by("ann", 2)}}, &died, fleet.StopExternal},
-		"the guest did it":                        {[]types.BaseEvent{on, &types.VmPoweredOffEvent{VmEvent: by("", 2)}}, &clean, fleet.StopGuest},
-		"the host's own user is nobody":           {[]types.BaseEvent{on, &types.VmPoweredOffEvent{VmEvent: by("vpxuser", 2)}}, &clean, fleet.StopGuest},
-		"the guest, asked by somebody":            {[]types.BaseEvent{on, &types.VmGuestShutdownEvent{VmEvent: by("ann", 2)}, &types.VmPoweredOffEvent{VmEvent: by("", 3)}}, &clean, fleet.StopExternal},
-		"asked before it was started again":       {[]types.BaseEvent{&types.VmGuestShutdownEvent{VmEvent: by("ann", 0)}, on, &types.VmPoweredOffEvent{VmEvent: by("", 3)}}, &clean, fleet.StopGuest},
-		"it died without an event":                {[]types.BaseEvent{on}, &died, fleet.StopCrash},
-		"it died, and its host says it is off":    {[]types.BaseEvent{on, &types.VmPoweredOffEvent{VmEvent: by("", 2)}}, &died, fleet.StopCrash},
-		"started since, and nobody says what was": {[]types.BaseEvent{&types.VmPoweredOffEvent{VmEvent: by("ann", 0)}, on}, nil, fleet.StopUnknown},
-		"somebody suspended it":                   {[]types.BaseEvent{on, &types.VmSuspendedEvent{VmEvent: by("ann", 2)}}, nil, fleet.StopExternal},
+		"nothing is known": {nil, nil, fleet.StopUnknown},
+		"somebody ordered it": {
+			[]types.BaseEvent{&types.VmPoweredOffEvent{VmEvent: by("ann", 2)}, on},
+			&clean,
+			fleet.StopExternal,
+		},
+		"hard, which is no crash": {
+			[]types.BaseEvent{on, &types.VmPoweredOffEvent{VmEvent: by("ann", 2)}},
+			&died,
+			fleet.StopExternal,
+		},
+		"the guest did it": {
+			[]types.BaseEvent{on, &types.VmPoweredOffEvent{VmEvent: by("", 2)}},
+			&clean,
+			fleet.StopGuest,
+		},
+		"the host's own user is nobody": {
+			[]types.BaseEvent{on, &types.VmPoweredOffEvent{VmEvent: by("vpxuser", 2)}},
+			&clean,
+			fleet.StopGuest,
+		},
+		"the guest, asked by somebody": {
+			[]types.BaseEvent{
+				on,
+				&types.VmGuestShutdownEvent{VmEvent: by("ann", 2)},
+				&types.VmPoweredOffEvent{VmEvent: by("", 3)},
+			},
+			&clean,
+			fleet.StopExternal,
+		},
+		"asked before it was started again": {
+			[]types.BaseEvent{
+				&types.VmGuestShutdownEvent{VmEvent: by("ann", 0)},
+				on,
+				&types.VmPoweredOffEvent{VmEvent: by("", 3)},
+			},
+			&clean,
+			fleet.StopGuest,
+		},
+		"it died without an event": {[]types.BaseEvent{on}, &died, fleet.StopCrash},
+		"it died, and its host says it is off": {
+			[]types.BaseEvent{on, &types.VmPoweredOffEvent{VmEvent: by("", 2)}},
+			&died,
+			fleet.StopCrash,
+		},
+		"started since, and nobody says what was": {
+			[]types.BaseEvent{&types.VmPoweredOffEvent{VmEvent: by("ann", 0)}, on},
+			nil,
+			fleet.StopUnknown,
+		},
+		"somebody suspended it": {
+			[]types.BaseEvent{on, &types.VmSuspendedEvent{VmEvent: by("ann", 2)}},
+			nil,
+			fleet.StopExternal,
+		},
 	} {
 		if got := stopOf(types.VirtualMachineRuntimeInfo{CleanPowerOff: c.clean}, c.events); got != c.want {
 			t.Errorf("%s: got %q, want %q", reason, got, c.want)

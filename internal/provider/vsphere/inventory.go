@@ -14,17 +14,40 @@ import (
 	"hale/internal/provider"
 )
 
-// What is asked of each kind. Of a machine's configuration only what is short; the mark is read when it may have changed.
+// What is asked of each kind. Of a machine's configuration only what is short; the mark is read when it may have
+// changed.
 var (
 	ofVM = []string{
-		"name", "config.instanceUuid", "config.changeVersion", "config.template", "config.files.vmPathName", "summary.config.instanceUuid",
-		"runtime.powerState", "runtime.connectionState", "runtime.host", "runtime.cleanPowerOff", "guest.ipAddress", "guest.net", "network", "datastore",
+		"name",
+		"config.instanceUuid",
+		"config.changeVersion",
+		"config.template",
+		"config.files.vmPathName",
+		"summary.config.instanceUuid",
+		"runtime.powerState",
+		"runtime.connectionState",
+		"runtime.host",
+		"runtime.cleanPowerOff",
+		"guest.ipAddress",
+		"guest.net",
+		"network",
+		"datastore",
 	}
-	ofHost = []string{"name", "parent", "runtime.connectionState", "runtime.inMaintenanceMode", "runtime.powerState", "datastore",
-		"config.virtualNicManagerInfo.netConfig"}
+	ofHost = []string{
+		"name",
+		"parent",
+		"runtime.connectionState",
+		"runtime.inMaintenanceMode",
+		"runtime.powerState",
+		"datastore",
+		"config.virtualNicManagerInfo.netConfig",
+	}
 	asked = []types.PropertySpec{
-		{Type: kindVM, PathSet: ofVM}, {Type: kindHost, PathSet: ofHost}, {Type: kindCompute, PathSet: []string{"name"}},
-		{Type: kindDatastore, PathSet: []string{"name", "summary.multipleHostAccess"}}, {Type: kindNetwork, PathSet: []string{"name"}},
+		{Type: kindVM, PathSet: ofVM},
+		{Type: kindHost, PathSet: ofHost},
+		{Type: kindCompute, PathSet: []string{"name"}},
+		{Type: kindDatastore, PathSet: []string{"name", "summary.multipleHostAccess"}},
+		{Type: kindNetwork, PathSet: []string{"name"}},
 	}
 )
 
@@ -40,8 +63,11 @@ type inventory struct {
 
 func newInventory() *inventory {
 	return &inventory{
-		hosts: map[types.ManagedObjectReference]mo.HostSystem{}, clusters: map[types.ManagedObjectReference]string{},
-		stores: map[string]bool{}, storeOf: map[types.ManagedObjectReference]string{}, networks: map[types.ManagedObjectReference]string{},
+		hosts:    map[types.ManagedObjectReference]mo.HostSystem{},
+		clusters: map[types.ManagedObjectReference]string{},
+		stores:   map[string]bool{},
+		storeOf:  map[types.ManagedObjectReference]string{},
+		networks: map[types.ManagedObjectReference]string{},
 	}
 }
 
@@ -52,9 +78,13 @@ func (c *call) survey(ctx context.Context) (*inventory, error) {
 		var err error
 		objects, err = c.conn.retrieve(ctx, types.PropertyFilterSpec{
 			PropSet: asked,
-			ObjectSet: []types.ObjectSpec{{Obj: c.conn.view, Skip: types.NewBool(true), SelectSet: []types.BaseSelectionSpec{
-				&types.TraversalSpec{Type: "ContainerView", Path: "view"},
-			}}},
+			ObjectSet: []types.ObjectSpec{{
+				Obj:  c.conn.view,
+				Skip: types.NewBool(true),
+				SelectSet: []types.BaseSelectionSpec{
+					&types.TraversalSpec{Type: "ContainerView", Path: "view"},
+				},
+			}},
 		})
 		return err
 	})
@@ -79,7 +109,10 @@ func (c *conn) retrieve(ctx context.Context, spec types.PropertyFilterSpec) ([]t
 	}
 	objects, token := res.Returnval.Objects, res.Returnval.Token
 	for token != "" {
-		more, err := methods.ContinueRetrievePropertiesEx(ctx, c.vc, &types.ContinueRetrievePropertiesEx{This: collector, Token: token})
+		more, err := methods.ContinueRetrievePropertiesEx(ctx, c.vc, &types.ContinueRetrievePropertiesEx{
+			This:  collector,
+			Token: token,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -119,8 +152,8 @@ func sorted(objects []types.ObjectContent) (*inventory, error) {
 	return inv, nil
 }
 
-// readable leaves out that there are properties which the user may not read: such a machine is one of which little is known, and no reason
-// to know nothing of the others.
+// readable leaves out that there are properties which the user may not read: such a machine is one of which little is
+// known, and no reason to know nothing of the others.
 func readable(object types.ObjectContent) types.ObjectContent {
 	object.MissingSet = slices.DeleteFunc(slices.Clone(object.MissingSet), func(m types.MissingProperty) bool {
 		_, ok := m.Fault.Fault.(*types.NoPermission)
@@ -156,7 +189,9 @@ func (c *call) around(ctx context.Context, vms []mo.VirtualMachine) (*inventory,
 		}
 		refs = append(append(refs, vms[i].Network...), vms[i].Datastore...)
 	}
-	slices.SortFunc(refs, func(a, b types.ManagedObjectReference) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(refs, func(a, b types.ManagedObjectReference) int {
+		return strings.Compare(a.String(), b.String())
+	})
 	spec := types.PropertyFilterSpec{PropSet: asked}
 	for _, ref := range slices.Compact(refs) {
 		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: ref})

@@ -50,7 +50,9 @@ func TestAMachineIsWhatItsProcessIs(t *testing.T) {
 	must(t, p.Create(t.Context(), o))
 	running := func(address string) {
 		t.Helper()
-		seen(t, p, o.Ref, func(i fleet.Instance) bool { return i.Power == fleet.PowerRunning && i.Address.String() == address })
+		seen(t, p, o.Ref, func(i fleet.Instance) bool {
+			return i.Power == fleet.PowerRunning && i.Address.String() == address
+		})
 	}
 	running("10.9.0.1")
 	latest().end()

@@ -8,7 +8,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// lockout keeps hale from asking again and again with a password that vCenter refused: after a few of those it locks the user.
+// lockout keeps hale from asking again and again with a password that vCenter refused: after a few of those it locks
+// the user.
 type lockout struct {
 	refused [sha256.Size]byte // of the password
 	wait    time.Duration     // zero: none was refused
@@ -27,7 +28,8 @@ func (l *lockout) check(password string) error {
 		return nil
 	}
 	if left := time.Until(l.until); left > 0 {
-		return fmt.Errorf("vCenter refused user and password; they are tried again in %v, so that it does not lock the user", left.Round(time.Second))
+		return fmt.Errorf("vCenter refused user and password; they are tried again in %v, so that it does not lock "+
+			"the user", left.Round(time.Second))
 	}
 	return nil
 }

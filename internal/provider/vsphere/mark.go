@@ -14,7 +14,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// markKey is the entry of a virtual machine's extra configuration that holds the mark. The guest can neither read nor write it.
+// markKey is the entry of a virtual machine's extra configuration that holds the mark. The guest can neither read nor
+// write it.
 const markKey = "hale.mark"
 
 // markText is the mark as it is written.
@@ -42,8 +43,8 @@ func encodeMark(id fleet.InstanceID, m fleet.Mark, shelf []string) (types.BaseOp
 	return &types.OptionValue{Key: markKey, Value: string(text)}, err
 }
 
-// metaPrefix begins the entries that hold an instance's metadata. Whoever manages vCenter may write them, also on machines that hale did not
-// build.
+// metaPrefix begins the entries that hold an instance's metadata. Whoever manages vCenter may write them, also on
+// machines that hale did not build.
 const metaPrefix = "hale.meta."
 
 // signed is what the extra configuration says of hale.
@@ -96,8 +97,13 @@ func (m markText) mark() (fleet.Mark, error) {
 	generation, gerr := strconv.ParseUint(m.Generation, 10, 64)
 	built, berr := time.Parse(time.RFC3339Nano, m.Built)
 	return fleet.Mark{
-		Installation: fleet.Installation(m.Installation), Fleet: fleet.Name(m.Fleet), Machine: fleet.MachineName(m.Machine),
-		Generation: fleet.Generation(generation), Certified: m.Certified, Built: built.UTC(), Kept: m.Kept,
+		Installation: fleet.Installation(m.Installation),
+		Fleet:        fleet.Name(m.Fleet),
+		Machine:      fleet.MachineName(m.Machine),
+		Generation:   fleet.Generation(generation),
+		Certified:    m.Certified,
+		Built:        built.UTC(),
+		Kept:         m.Kept,
 	}, errors.Join(gerr, berr)
 }
 
@@ -109,13 +115,14 @@ func sameMark(want, has fleet.Mark, only fleet.Installation) error {
 	case only != "" && has.Installation != only:
 		return fmt.Errorf("its mark names another installation, %s", has.Installation)
 	case want.Installation != has.Installation || want.Machine != has.Machine || want.Generation != has.Generation:
-		return fmt.Errorf("its mark names %s generation %d of installation %s", has.Machine, has.Generation, has.Installation)
+		return fmt.Errorf("its mark names %s generation %d of installation %s",
+			has.Machine, has.Generation, has.Installation)
 	}
 	return nil
 }
 
-// marks remembers marks by the version of the configuration that they were read in: vCenter changes it with every change, and a whole
-// extra configuration is long.
+// marks remembers marks by the version of the configuration that they were read in: vCenter changes it with every
+// change, and a whole extra configuration is long.
 type marks struct {
 	mu sync.Mutex
 	of map[types.ManagedObjectReference]remembered

@@ -15,7 +15,8 @@ import (
 )
 
 // touch opens an operation on a machine that bears ref's mark, or none where it was adopted.
-func (p *Provider) touch(ctx context.Context, op string, ref provider.Ref, act func(ctx context.Context, c *call, vm mo.VirtualMachine) error) error {
+func (p *Provider) touch(ctx context.Context, op string, ref provider.Ref,
+	act func(ctx context.Context, c *call, vm mo.VirtualMachine) error) error {
 	ctx, c, err := p.open(ctx, op, ref.ID)
 	if err != nil {
 		return err
@@ -176,16 +177,19 @@ func (c *call) heartbeat(ctx context.Context, vm *mo.VirtualMachine) error {
 	var told mo.VirtualMachine
 	err := c.read(ctx, func() error {
 		told = mo.VirtualMachine{}
-		return c.conn.one(ctx, vm.Self, &told, "guestHeartbeatStatus", "guest.toolsRunningStatus", "guest.toolsVersionStatus2")
+		return c.conn.one(ctx, vm.Self, &told, "guestHeartbeatStatus", "guest.toolsRunningStatus",
+			"guest.toolsVersionStatus2")
 	})
 	switch {
 	case err != nil:
 		return c.fault(err)
-	case told.GuestHeartbeatStatus == types.ManagedEntityStatusGreen, told.GuestHeartbeatStatus == types.ManagedEntityStatusYellow:
+	case told.GuestHeartbeatStatus == types.ManagedEntityStatusGreen,
+		told.GuestHeartbeatStatus == types.ManagedEntityStatusYellow:
 		return nil
 	case told.GuestHeartbeatStatus == types.ManagedEntityStatusRed:
 		return c.conflict(errors.New("no heartbeat"))
-	case told.Guest == nil || told.Guest.ToolsVersionStatus2 == string(types.VirtualMachineToolsVersionStatusGuestToolsNotInstalled):
+	case told.Guest == nil ||
+		told.Guest.ToolsVersionStatus2 == string(types.VirtualMachineToolsVersionStatusGuestToolsNotInstalled):
 		return fault.New(fault.Unsupported, c.op, c.subject, errors.New("there are no tools in the guest"))
 	}
 	return c.conflict(errors.New("the tools in the guest do not run"))

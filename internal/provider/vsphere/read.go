@@ -68,7 +68,9 @@ func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 	if len(l.Hosts) == 0 {
 		return provider.Listing{}, fault.New(fault.Transient, c.op, "", errors.New("vCenter names no host"))
 	}
-	slices.SortFunc(l.Hosts, func(a, b provider.HostAnswer) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	slices.SortFunc(l.Hosts, func(a, b provider.HostAnswer) int {
+		return strings.Compare(string(a.Name), string(b.Name))
+	})
 	for i := range inv.vms {
 		vm := &inv.vms[i]
 		host, ok := inv.hostOf(vm)
@@ -108,8 +110,8 @@ func (p *Provider) Get(ctx context.Context, ref provider.Ref) (fleet.Instance, e
 	return found[0], nil
 }
 
-// find reads the machine with the id. It is an error of kind fault.NotFound only when vCenter can name all its machines, but none with
-// the id.
+// find reads the machine with the id. It is an error of kind fault.NotFound only when vCenter can name all its
+// machines, but none with the id.
 func (c *call) find(ctx context.Context, ref provider.Ref) (mo.VirtualMachine, error) {
 	var vm mo.VirtualMachine
 	refs, err := c.withID(ctx, ref.ID)
@@ -117,7 +119,8 @@ func (c *call) find(ctx context.Context, ref provider.Ref) (mo.VirtualMachine, e
 	case err != nil:
 		return vm, c.fault(err)
 	case len(refs) > 1:
-		return vm, fault.New(fault.Permanent, c.op, c.subject, fmt.Errorf("%d virtual machines have the id; give the copies another instanceUuid", len(refs)))
+		return vm, fault.New(fault.Permanent, c.op, c.subject,
+			fmt.Errorf("%d virtual machines have the id; give the copies another instanceUuid", len(refs)))
 	case len(refs) == 0:
 		return vm, c.absent(ctx, ref)
 	}
@@ -140,7 +143,11 @@ func (c *call) withID(ctx context.Context, id fleet.InstanceID) ([]types.Managed
 	var refs []types.ManagedObjectReference
 	err := c.read(ctx, func() error {
 		res, err := methods.FindAllByUuid(ctx, c.conn.vc, &types.FindAllByUuid{
-			This: *c.conn.vc.ServiceContent.SearchIndex, Datacenter: &c.conn.datacenter, Uuid: string(id), VmSearch: true, InstanceUuid: types.NewBool(true),
+			This:         *c.conn.vc.ServiceContent.SearchIndex,
+			Datacenter:   &c.conn.datacenter,
+			Uuid:         string(id),
+			VmSearch:     true,
+			InstanceUuid: types.NewBool(true),
 		})
 		if err == nil {
 			refs = res.Returnval
@@ -150,8 +157,8 @@ func (c *call) withID(ctx context.Context, id fleet.InstanceID) ([]types.Managed
 	return refs, err
 }
 
-// absent says that there is none, unless there is one that vCenter cannot name and that may be it: of an inaccessible machine it knows
-// little more than the path.
+// absent says that there is none, unless there is one that vCenter cannot name and that may be it: of an inaccessible
+// machine it knows little more than the path.
 func (c *call) absent(ctx context.Context, ref provider.Ref) error {
 	inv, err := c.survey(ctx)
 	if err != nil {
@@ -160,7 +167,8 @@ func (c *call) absent(ctx context.Context, ref provider.Ref) error {
 	for i := range inv.vms {
 		vm := &inv.vms[i]
 		if idOf(vm) == "" && (ref.Adopted || strings.Contains(vm.Name, string(ref.Mark.Machine))) {
-			return c.fault(fmt.Errorf("vCenter cannot read %s, which is %s and may be it", vm.Name, vm.Runtime.ConnectionState))
+			return c.fault(fmt.Errorf("vCenter cannot read %s, which is %s and may be it",
+				vm.Name, vm.Runtime.ConnectionState))
 		}
 	}
 	return c.missing()
@@ -194,7 +202,8 @@ func (c *call) signs(ctx context.Context, inv *inventory) (map[types.ManagedObje
 // marksAtOnce bounds one answer: an extra configuration has some kilobytes.
 const marksAtOnce = 200
 
-func (c *call) readSigns(ctx context.Context, of []types.ObjectSpec, out map[types.ManagedObjectReference]signed) error {
+func (c *call) readSigns(ctx context.Context, of []types.ObjectSpec,
+	out map[types.ManagedObjectReference]signed) error {
 	spec := types.PropertyFilterSpec{ObjectSet: of, PropSet: []types.PropertySpec{{
 		Type: kindVM, PathSet: []string{"config.instanceUuid", "config.changeVersion", "config.extraConfig"}}}}
 	var objects []types.ObjectContent

@@ -16,16 +16,17 @@ import (
 	"hale/internal/provider"
 )
 
-// anewKey is the entry of the extra configuration that says that the root disk was made anew, or was to be: then a disk may lie beside the instance that it
-// does not have. It is written before the first one is made, and then names the disk that is being made, and the task that makes it: that may take longer
-// than a call may.
+// anewKey is the entry of the extra configuration that says that the root disk was made anew, or was to be: then a disk
+// may lie beside the instance that it does not have. It is written before the first one is made, and then names the
+// disk that is being made, and the task that makes it: that may take longer than a call may.
 const anewKey = "hale.anew"
 
 // anewFiles are the names of root disks that are made anew, by turns: what is made is never what the instance has.
 var anewFiles = [...]string{"hale-root-a.vmdk", "hale-root-b.vmdk"}
 
-// Rebuild implements provider.Rebuilder: the template's disk is copied beside the instance's, and changed for that in one step, which rests on the look in
-// which the mark was read. A copy that an earlier call began is taken up; of any other one that is there nobody knows whether it is whole, and it is removed.
+// Rebuild implements provider.Rebuilder: the template's disk is copied beside the instance's, and changed for that in
+// one step, which rests on the look in which the mark was read. A copy that an earlier call began is taken up; of any
+// other one that is there nobody knows whether it is whole, and it is removed.
 func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
 	return p.touch(ctx, "vsphere.rebuild", order.Ref, func(ctx context.Context, c *call, vm mo.VirtualMachine) error {
 		if err := c.restsHere(&vm, order.Ref); err != nil {
@@ -67,8 +68,11 @@ func note(vm *mo.VirtualMachine) string {
 }
 
 // notes writes it, and returns the instance as it is then: the same one, and off.
-func (c *call) notes(ctx context.Context, vm mo.VirtualMachine, ref provider.Ref, text string) (mo.VirtualMachine, error) {
-	err := c.reconfigure(ctx, &vm, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: anewKey, Value: text}}})
+func (c *call) notes(ctx context.Context, vm mo.VirtualMachine, ref provider.Ref,
+	text string) (mo.VirtualMachine, error) {
+	err := c.reconfigure(ctx, &vm, types.VirtualMachineConfigSpec{
+		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: anewKey, Value: text}},
+	})
 	if err != nil {
 		return vm, err
 	}
@@ -129,15 +133,17 @@ func (c *call) going(ctx context.Context, ref types.ManagedObjectReference) (boo
 	return err == nil && t.Info.State != types.TaskInfoStateError, c.fault(err)
 }
 
-// copyRoot begins to copy the template's disk, and writes down which task does so. Whatever has the copy's name goes first: one that vCenter is at is
-// fault.Transient.
-func (c *call) copyRoot(ctx context.Context, vm mo.VirtualMachine, ref provider.Ref, of, file, what string) (mo.VirtualMachine, types.ManagedObjectReference, error) {
+// copyRoot begins to copy the template's disk, and writes down which task does so. Whatever has the copy's name goes
+// first: one that vCenter is at is fault.Transient.
+func (c *call) copyRoot(ctx context.Context, vm mo.VirtualMachine, ref provider.Ref,
+	of, file, what string) (mo.VirtualMachine, types.ManagedObjectReference, error) {
 	var none types.ManagedObjectReference
 	if err := c.discard(ctx, file); err != nil {
 		return vm, none, err
 	}
 	datacenter := object.NewDatacenter(c.conn.vc, c.conn.datacenter)
-	task, err := object.NewVirtualDiskManager(c.conn.vc).CopyVirtualDisk(ctx, of, datacenter, file, datacenter, nil, false)
+	task, err := object.NewVirtualDiskManager(c.conn.vc).CopyVirtualDisk(ctx, of, datacenter, file, datacenter, nil,
+		false)
 	if err != nil {
 		return vm, none, c.doubt(err)
 	}
@@ -157,11 +163,13 @@ func onlyDisk(template *mo.VirtualMachine) (*types.VirtualDisk, error) {
 	return disks[0], nil
 }
 
-// diskAt is the machine's disk at the place that another one has in its own machine; nil: there is none, or one that is kept.
+// diskAt is the machine's disk at the place that another one has in its own machine; nil: there is none, or one that is
+// kept.
 func diskAt(vm *mo.VirtualMachine, like *types.VirtualDisk) *types.VirtualDisk {
 	kept := keptOn(vm)
 	for _, disk := range disksOf(vm) {
-		if disk.ControllerKey == like.ControllerKey && disk.UnitNumber != nil && like.UnitNumber != nil && *disk.UnitNumber == *like.UnitNumber &&
+		if disk.ControllerKey == like.ControllerKey && disk.UnitNumber != nil && like.UnitNumber != nil &&
+			*disk.UnitNumber == *like.UnitNumber &&
 			!slices.Contains(kept, disk) {
 			return disk
 		}
@@ -184,7 +192,8 @@ func notHeld(vm *mo.VirtualMachine, beside *types.VirtualDisk) []string {
 // discard removes a disk that nobody has, if it is there. One that vCenter is at is fault.Transient.
 func (c *call) discard(ctx context.Context, file string) error {
 	_, err := c.order(ctx, func() (*object.Task, error) {
-		return object.NewVirtualDiskManager(c.conn.vc).DeleteVirtualDisk(ctx, file, object.NewDatacenter(c.conn.vc, c.conn.datacenter))
+		return object.NewVirtualDiskManager(c.conn.vc).DeleteVirtualDisk(ctx, file,
+			object.NewDatacenter(c.conn.vc, c.conn.datacenter))
 	})
 	var none *types.FileNotFound
 	if refusedAs(err, &none) {
@@ -198,12 +207,17 @@ func exchanged(old *types.VirtualDisk, file string) []types.BaseVirtualDeviceCon
 	disk := &types.VirtualDisk{VirtualDevice: types.VirtualDevice{
 		Key: -1, ControllerKey: old.ControllerKey, UnitNumber: old.UnitNumber,
 		Backing: &types.VirtualDiskFlatVer2BackingInfo{
-			VirtualDeviceFileBackingInfo: types.VirtualDeviceFileBackingInfo{FileName: file}, DiskMode: string(types.VirtualDiskModePersistent),
-			ThinProvisioned: types.NewBool(true),
+			VirtualDeviceFileBackingInfo: types.VirtualDeviceFileBackingInfo{FileName: file},
+			DiskMode:                     string(types.VirtualDiskModePersistent),
+			ThinProvisioned:              types.NewBool(true),
 		},
 	}}
 	return []types.BaseVirtualDeviceConfigSpec{
-		&types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationRemove, FileOperation: types.VirtualDeviceConfigSpecFileOperationDestroy, Device: old},
+		&types.VirtualDeviceConfigSpec{
+			Operation:     types.VirtualDeviceConfigSpecOperationRemove,
+			FileOperation: types.VirtualDeviceConfigSpecFileOperationDestroy,
+			Device:        old,
+		},
 		&types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: disk},
 	}
 }

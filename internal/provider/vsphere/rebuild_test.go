@@ -19,11 +19,13 @@ func (b bench) roots(t *testing.T) int {
 	return len(b.Files(t, "")) - len(b.Files(t, "hale-disks")) - len(b.Disks(t, b.IDOf(t, vcsim.Template)))
 }
 
-// Whichever order of a rebuild takes effect without an answer, the next rebuild ends it: one instance, one root disk, which is new, and the machine's kept disk
-// as it was. Nothing is left over when the instance goes.
+// Whichever order of a rebuild takes effect without an answer, the next rebuild ends it: one instance, one root disk,
+// which is new, and the machine's kept disk as it was. Nothing is left over when the instance goes.
 func TestAnAnswerLostAtAnyStepOfARebuildLeavesOneDisk(t *testing.T) {
 	t.Parallel()
-	for _, step := range []string{"ReconfigVM_Task", "DeleteVirtualDisk_Task", "CopyVirtualDisk_Task", "PowerOnVM_Task"} {
+	for _, step := range []string{
+		"ReconfigVM_Task", "DeleteVirtualDisk_Task", "CopyVirtualDisk_Task", "PowerOnVM_Task",
+	} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
 			b, p, o := built(t)
@@ -68,7 +70,8 @@ func TestWhatARebuildCopiedInVainGoesWithTheInstance(t *testing.T) {
 	if n := b.roots(t); n != 2 {
 		t.Fatalf("%d root disks: %v", n, b.Files(t, ""))
 	}
-	before := make(chan []string, 1) // when vCenter is told to destroy the machine: a real one leaves in its folder what it does not have
+	// when vCenter is told to destroy the machine: a real one leaves in its folder what it does not have
+	before := make(chan []string, 1)
 	b.Before("Destroy_Task", func() { before <- b.Files(t, string(o.Mark.Machine)) })
 	must(t, p.Delete(t.Context(), o.Ref))
 	if left := <-before; len(left) != 1 || b.roots(t) != 0 {
@@ -76,7 +79,8 @@ func TestWhatARebuildCopiedInVainGoesWithTheInstance(t *testing.T) {
 	}
 }
 
-// A disk is not changed for another one on an old look: what somebody did to the machine meanwhile stays, and so does its disk.
+// A disk is not changed for another one on an old look: what somebody did to the machine meanwhile stays, and so does
+// its disk.
 func TestARebuildDoesNotRestOnAnOldLook(t *testing.T) {
 	t.Parallel()
 	b, p, o := built(t)
@@ -94,7 +98,8 @@ func TestARebuildDoesNotRestOnAnOldLook(t *testing.T) {
 	must(t, p.Rebuild(t.Context(), o))
 }
 
-// A copy that took longer than the call waited is taken up by the next one, and not begun anew; one of another template is not.
+// A copy that took longer than the call waited is taken up by the next one, and not begun anew; one of another template
+// is not.
 func TestACopyThatTookLongerIsTakenUp(t *testing.T) {
 	t.Parallel()
 	b, p, o := built(t)

@@ -24,8 +24,8 @@ func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
 	return err
 }
 
-// remove destroys a machine that is off. With a machine vCenter destroys all its disks, so the kept ones are taken out before, and a
-// second look shows that none is left.
+// remove destroys a machine that is off. With a machine vCenter destroys all its disks, so the kept ones are taken out
+// before, and a second look shows that none is left.
 func (c *call) remove(ctx context.Context, vm mo.VirtualMachine) error {
 	if vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff {
 		return c.conflict(fmt.Errorf("it is not off: %s", vm.Runtime.PowerState))
@@ -49,8 +49,8 @@ func (c *call) remove(ctx context.Context, vm mo.VirtualMachine) error {
 	return err
 }
 
-// reconfigure changes the configuration that was read, and nothing that somebody changed since: then it is fault.Transient, and nothing
-// was done.
+// reconfigure changes the configuration that was read, and nothing that somebody changed since: then it is
+// fault.Transient, and nothing was done.
 func (c *call) reconfigure(ctx context.Context, vm *mo.VirtualMachine, spec types.VirtualMachineConfigSpec) error {
 	spec.ChangeVersion = vm.Config.ChangeVersion
 	_, err := c.order(ctx, func() (*object.Task, error) { return c.handle(vm.Self).Reconfigure(ctx, spec) })

@@ -12,8 +12,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// keepApart enters the machine in the rule by which DRS keeps those of its fleet on different hosts. vCenter takes machines that are gone out
-// of it by itself. It wants two machines in a rule, so the first one of a fleet makes none.
+// keepApart enters the machine in the rule by which DRS keeps those of its fleet on different hosts. vCenter takes
+// machines that are gone out of it by itself. It wants two machines in a rule, so the first one of a fleet makes none.
 func (b *build) keepApart(ctx context.Context, vm types.ManagedObjectReference) error {
 	if !b.p.o.AntiAffinity || b.cluster.Type != kindCluster {
 		return nil
@@ -39,7 +39,8 @@ func (b *build) keepApart(ctx context.Context, vm types.ManagedObjectReference) 
 		return b.fault(err)
 	}
 	_, err = b.call.order(ctx, func() (*object.Task, error) {
-		return object.NewClusterComputeResource(b.conn.vc, b.cluster).Reconfigure(ctx, &types.ClusterConfigSpecEx{RulesSpec: []types.ClusterRuleSpec{change}}, true)
+		return object.NewClusterComputeResource(b.conn.vc, b.cluster).Reconfigure(ctx,
+			&types.ClusterConfigSpecEx{RulesSpec: []types.ClusterRuleSpec{change}}, true)
 	})
 	return err
 }
@@ -59,7 +60,8 @@ func (b *build) siblings(ctx context.Context) ([]types.ManagedObjectReference, e
 		vm := &inv.vms[i]
 		host, ok := inv.hostOf(vm)
 		m := signs[vm.Self].mark
-		if ok && host.Parent != nil && *host.Parent == b.cluster && !m.Kept && m.Installation == b.order.Mark.Installation && m.Fleet == b.order.Mark.Fleet {
+		if ok && host.Parent != nil && *host.Parent == b.cluster && !m.Kept &&
+			m.Installation == b.order.Mark.Installation && m.Fleet == b.order.Mark.Fleet {
 			refs = append(refs, vm.Self)
 		}
 	}
@@ -77,14 +79,22 @@ func (b *build) rule(ctx context.Context, vms []types.ManagedObjectReference) (t
 		for _, r := range config.Rule {
 			if old, ok := r.(*types.ClusterAntiAffinityRuleSpec); ok && old.Name == name {
 				old.Vm = vms
-				return types.ClusterRuleSpec{ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: types.ArrayUpdateOperationEdit}, Info: old}, nil
+				return types.ClusterRuleSpec{
+					ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: types.ArrayUpdateOperationEdit},
+					Info:            old,
+				}, nil
 			}
 		}
 	}
 	return types.ClusterRuleSpec{
 		ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: types.ArrayUpdateOperationAdd},
 		Info: &types.ClusterAntiAffinityRuleSpec{
-			ClusterRuleInfo: types.ClusterRuleInfo{Name: name, Enabled: types.NewBool(true), UserCreated: types.NewBool(true)}, Vm: vms,
+			ClusterRuleInfo: types.ClusterRuleInfo{
+				Name:        name,
+				Enabled:     types.NewBool(true),
+				UserCreated: types.NewBool(true),
+			},
+			Vm: vms,
 		},
 	}, nil
 }

@@ -43,8 +43,8 @@ type call struct {
 	end     func() // gives back what it holds
 }
 
-// open starts an operation: its context ends when the caller's does, at the call limit if that has none, and when the provider is
-// closed. The caller ends it.
+// open starts an operation: its context ends when the caller's does, at the call limit if that has none, and when the
+// provider is closed. The caller ends it.
 func (p *Provider) open(ctx context.Context, op string, id fleet.InstanceID) (context.Context, *call, error) {
 	c := &call{p: p, op: op, subject: string(id)}
 	if err := ctx.Err(); err != nil {
@@ -137,7 +137,8 @@ var limits = strict.Limits{Answer: 32 << 20, Operation: 256 << 20, Requests: 10_
 func (p *Provider) login(ctx context.Context) (*conn, error) {
 	password, err := p.o.Password.Resolve(ctx)
 	if err != nil {
-		return nil, fault.New(fault.Unauthorised, "vsphere.login", p.url.Host, err) // not its own kind: "not found" is said of machines
+		return nil, fault.New(fault.Unauthorised, "vsphere.login", p.url.Host,
+			err) // not its own kind: "not found" is said of machines
 	}
 	if err := p.lockout.check(password); err != nil {
 		return nil, fault.New(fault.Unauthorised, "vsphere.login", p.url.Host, err)
@@ -156,7 +157,8 @@ func (p *Provider) login(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	if !c.vc.IsVC() {
-		return nil, fault.New(fault.Unsupported, "vsphere.login", p.url.Host, errors.New("it is a lone host, and only vCenter clones"))
+		return nil, fault.New(fault.Unsupported, "vsphere.login", p.url.Host,
+			errors.New("it is a lone host, and only vCenter clones"))
 	}
 	err = session.NewManager(c.vc).Login(ctx, url.UserPassword(p.o.User, password))
 	p.lockout.note(password, err)
@@ -166,7 +168,8 @@ func (p *Provider) login(ctx context.Context) (*conn, error) {
 	c.farewell = func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logoutLimit)
 		defer cancel()
-		_, _ = methods.Logout(ctx, c.vc, &types.Logout{This: *c.vc.ServiceContent.SessionManager}) // it ends by itself, later
+		// it ends by itself, later
+		_, _ = methods.Logout(ctx, c.vc, &types.Logout{This: *c.vc.ServiceContent.SessionManager})
 		c.transport.CloseIdleConnections()
 	}
 	if err := c.orient(ctx, &p.o); err != nil {
@@ -211,7 +214,10 @@ func (c *conn) orient(ctx context.Context, o *Options) error {
 
 // at finds an object by its inventory path.
 func (c *conn) at(ctx context.Context, path string) (types.ManagedObjectReference, error) {
-	res, err := methods.FindByInventoryPath(ctx, c.vc, &types.FindByInventoryPath{This: *c.vc.ServiceContent.SearchIndex, InventoryPath: path})
+	res, err := methods.FindByInventoryPath(ctx, c.vc, &types.FindByInventoryPath{
+		This:          *c.vc.ServiceContent.SearchIndex,
+		InventoryPath: path,
+	})
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}
@@ -225,7 +231,8 @@ func (c *conn) at(ctx context.Context, path string) (types.ManagedObjectReferenc
 // logoutLimit is how long a farewell may take.
 const logoutLimit = time.Second
 
-// logout ends the session, so that it does not count against vCenter's limit until it has aged. The calls under way end soon: they were told.
+// logout ends the session, so that it does not count against vCenter's limit until it has aged. The calls under way end
+// soon: they were told.
 func (p *Provider) logout() {
 	p.gate <- struct{}{}
 	defer func() { <-p.gate }()

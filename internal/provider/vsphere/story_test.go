@@ -35,7 +35,12 @@ func (b bench) order(ordinal int) provider.Order {
 	id := fleet.InstanceID(uuid.NewString())
 	return provider.Order{
 		Ref: provider.Ref{ID: id, Host: b.Hosts()[ordinal%3], Mark: fleet.Mark{
-			Installation: "i1", Fleet: "web", Machine: machine, Generation: 1, Built: time.Now().UTC().Truncate(time.Second), Instance: id,
+			Installation: "i1",
+			Fleet:        "web",
+			Machine:      machine,
+			Generation:   1,
+			Built:        time.Now().UTC().Truncate(time.Second),
+			Instance:     id,
 		}},
 		Name: string(machine), Template: template,
 	}
@@ -81,11 +86,14 @@ func off(t *testing.T, p provider.Provider, ref provider.Ref) {
 
 func apart(o *vsphere.Options) { o.AntiAffinity = true }
 
-// S58: whichever order of a create takes effect without an answer, there is one instance or none, the next one gets the same disk, and
-// nothing is left over.
+// S58: whichever order of a create takes effect without an answer, there is one instance or none, the next one gets the
+// same disk, and nothing is left over.
 func TestAnAnswerLostAtAnyStepOfACreateLeavesNoSecondInstance(t *testing.T) {
 	t.Parallel()
-	steps := []string{"CloneVM_Task", "MakeDirectory", "CreateVirtualDisk_Task", "ReconfigVM_Task", "ReconfigureComputeResource_Task", "PowerOnVM_Task"}
+	steps := []string{
+		"CloneVM_Task", "MakeDirectory", "CreateVirtualDisk_Task", "ReconfigVM_Task",
+		"ReconfigureComputeResource_Task", "PowerOnVM_Task",
+	}
 	for _, step := range steps {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
@@ -137,7 +145,8 @@ func awaitThere(t *testing.T, p provider.Provider, ref provider.Ref) {
 	}
 }
 
-// A delete whose answer is lost, at any step, can be ordered again, and the machine's disk is there for the next instance.
+// A delete whose answer is lost, at any step, can be ordered again, and the machine's disk is there for the next
+// instance.
 func TestADeleteWithoutAnAnswerNeverTakesTheKeptDiskAlong(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"ReconfigVM_Task", "Destroy_Task"} {
@@ -227,11 +236,17 @@ func TestWhoeverIsNotVCenterGetsNoPassword(t *testing.T) {
 		change func(o *vsphere.Options)
 		kind   fault.Kind
 	}{
-		"nobody vouches":    {func(o *vsphere.Options) { o.Roots = nil }, fault.Transient},
-		"a thumbprint":      {func(o *vsphere.Options) { o.Roots, o.Thumbprint = nil, right }, ""},
-		"another one":       {func(o *vsphere.Options) { o.Roots, o.Thumbprint = nil, "00"+right[2:] }, fault.Transient},
-		"said otherwise":    {func(o *vsphere.Options) { o.Roots, o.Unverified = nil, true }, ""},
-		"no file":           {func(o *vsphere.Options) { o.Password, _ = secret.File("/nowhere/at/all") }, fault.Unauthorised},
+		"nobody vouches": {func(o *vsphere.Options) { o.Roots = nil }, fault.Transient},
+		"a thumbprint":   {func(o *vsphere.Options) { o.Roots, o.Thumbprint = nil, right }, ""},
+		"another one": {
+			func(o *vsphere.Options) { o.Roots, o.Thumbprint = nil, "00"+right[2:] },
+			fault.Transient,
+		},
+		"said otherwise": {func(o *vsphere.Options) { o.Roots, o.Unverified = nil, true }, ""},
+		"no file": {
+			func(o *vsphere.Options) { o.Password, _ = secret.File("/nowhere/at/all") },
+			fault.Unauthorised,
+		},
 		"no such place":     {func(o *vsphere.Options) { o.Cluster = "elsewhere" }, fault.Invalid},
 		"as it ought to be": {func(*vsphere.Options) {}, ""},
 	} {
@@ -296,7 +311,8 @@ func TestAnIDThatTwoHaveIsTouchedByNobody(t *testing.T) {
 	refused(t, "power off", p.PowerOff(t.Context(), o.Ref), fault.Permanent)
 }
 
-// A host in maintenance is no place once it has no machine; what is ordered there all the same is built on another host of its cluster.
+// A host in maintenance is no place once it has no machine; what is ordered there all the same is built on another host
+// of its cluster.
 func TestAHostInMaintenanceIsNoPlace(t *testing.T) {
 	t.Parallel()
 	b, p, o := built(t)
@@ -335,10 +351,12 @@ func TestAListingSaysWhereMachinesStandAndWhatTheyBear(t *testing.T) {
 	l, err := p.List(t.Context())
 	must(t, err)
 	i := slices.IndexFunc(l.Hosts, func(h provider.HostAnswer) bool { return h.Name == o.Host })
-	if diff := cmp.Diff(fleet.Place{Rack: "r1", Zone: vcsim.Cluster, Storage: vcsim.Datastore}, l.Hosts[i].Place); diff != "" {
+	if diff := cmp.Diff(fleet.Place{Rack: "r1", Zone: vcsim.Cluster, Storage: vcsim.Datastore},
+		l.Hosts[i].Place); diff != "" {
 		t.Errorf("place: %s", diff)
 	}
-	if len(l.Instances) != 1 || l.Instances[0].Metadata != o.Template.Metadata || l.Instances[0].Storage != vcsim.Datastore {
+	if len(l.Instances) != 1 || l.Instances[0].Metadata != o.Template.Metadata ||
+		l.Instances[0].Storage != vcsim.Datastore {
 		t.Errorf("the instances are %+v", l.Instances)
 	}
 	if got := b.Extra(t, string(o.ID), "guestinfo.userdata.encoding"); got != "base64" {

@@ -16,8 +16,9 @@ const (
 	lastPoll  = time.Second
 )
 
-// order sends an order, which vCenter makes a task of, and waits for the task's end. An error is classified: unless vCenter itself said
-// that nothing was done, the outcome is unknown. The session was read in just now, so nothing is sent twice for its sake.
+// order sends an order, which vCenter makes a task of, and waits for the task's end. An error is classified: unless
+// vCenter itself said that nothing was done, the outcome is unknown. The session was read in just now, so nothing is
+// sent twice for its sake.
 func (c *call) order(ctx context.Context, send func() (*object.Task, error)) (types.AnyType, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, c.fault(cause(ctx, err))

@@ -52,8 +52,10 @@ func kindOf(f types.BaseMethodFault) fault.Kind {
 		return fault.Unauthorised
 	case *types.DuplicateName, *types.AlreadyExists, *types.InvalidPowerState:
 		return fault.Conflict
-	case *types.NotAuthenticated, *types.ConcurrentAccess, *types.TaskInProgress, *types.ResourceInUse, *types.FileLocked, *types.MethodDisabled,
-		*types.ManagedObjectNotFound: // something that was there a moment ago; that a machine is gone is only said where it is looked for
+	case *types.NotAuthenticated, *types.ConcurrentAccess, *types.TaskInProgress, *types.ResourceInUse,
+		*types.FileLocked, *types.MethodDisabled,
+		// something that was there a moment ago; only a search for a machine finds that it is gone
+		*types.ManagedObjectNotFound:
 		return fault.Transient
 	case *types.NoDiskSpace, *types.InsufficientStorageSpace:
 		return fault.NoSpace

@@ -1,12 +1,13 @@
-// Package vsphere is the adapter to VMware vCenter: one provider is one datacenter, or one cluster of it, with all its hosts.
+// Package vsphere is the adapter to VMware vCenter: one provider is one datacenter, or one cluster of it, with all its
+// hosts.
 //
 // It promises what package provider's port demands: every call ends with its context, a task whose end was not seen is
-// fault.UnknownOutcome, an instance bears its mark from the moment it exists, no call acts on a virtual machine whose mark, read in the
-// same call, is not the one that the caller named, and what is written rests on vCenter's change version, so that nothing is written
-// over what somebody else changed meanwhile.
+// fault.UnknownOutcome, an instance bears its mark from the moment it exists, no call acts on a virtual machine whose
+// mark, read in the same call, is not the one that the caller named, and what is written rests on vCenter's change
+// version, so that nothing is written over what somebody else changed meanwhile.
 //
-// It places new instances on the host that it is told; where DRS moves them later is DRS's business, and is followed. It makes no
-// template and no network. How it does what it does is told in DESIGN.md.
+// It places new instances on the host that it is told; where DRS moves them later is DRS's business, and is followed.
+// It makes no template and no network. How it does what it does is told in DESIGN.md.
 package vsphere
 
 import (
@@ -45,17 +46,19 @@ type Options struct {
 	Password secret.Secret
 	// Roots, when set, are the only authorities that may have signed vCenter's certificate. Default: the system's.
 	Roots *x509.CertPool
-	// Thumbprint, when set, is the SHA-256 (or SHA-1) of the one certificate that is believed though no authority signed it, in hex with colons.
+	// Thumbprint, when set, is the SHA-256 (or SHA-1) of the one certificate that is believed though no authority
+	// signed it, in hex with colons.
 	Thumbprint string
 	// Unverified believes any certificate.
 	Unverified bool
-	// Datacenter is the path of the datacenter, and Cluster that of a cluster (or a lone host) within its hosts. Without Cluster all
-	// hosts of the datacenter count.
+	// Datacenter is the path of the datacenter, and Cluster that of a cluster (or a lone host) within its hosts.
+	// Without Cluster all hosts of the datacenter count.
 	Datacenter, Cluster string
-	// Folder is where instances are built, below the datacenter's folder of virtual machines; no two in it have the same name. Empty: that
-	// folder itself.
+	// Folder is where instances are built, below the datacenter's folder of virtual machines; no two in it have the
+	// same name. Empty: that folder itself.
 	Folder string
-	// Pool is the resource pool of new instances, below the cluster's own; needs Cluster. Empty: that of the host's cluster.
+	// Pool is the resource pool of new instances, below the cluster's own; needs Cluster. Empty: that of the host's
+	// cluster.
 	Pool string
 	// Datastore holds new instances, and their kept disks. Empty: where the template lies, and no kept disks.
 	Datastore string
@@ -119,7 +122,15 @@ func New(o Options) (*Provider, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Provider{o: o, url: u, log: o.Logger, gate: make(chan struct{}, 1), rules: make(chan struct{}, 1), marks: newMarks(), stops: newStops()}, nil
+	return &Provider{
+		o:     o,
+		url:   u,
+		log:   o.Logger,
+		gate:  make(chan struct{}, 1),
+		rules: make(chan struct{}, 1),
+		marks: newMarks(),
+		stops: newStops(),
+	}, nil
 }
 
 // parseURL reads vCenter's address. What was written is not repeated, since a password might be in it.

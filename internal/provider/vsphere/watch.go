@@ -15,7 +15,8 @@ import (
 // watched are the properties whose change is an event.
 var watched = []types.PropertySpec{
 	{Type: kindVM, PathSet: []string{
-		"name", "config.instanceUuid", "config.changeVersion", "runtime.powerState", "runtime.connectionState", "runtime.host", "guest.ipAddress", "guestHeartbeatStatus",
+		"name", "config.instanceUuid", "config.changeVersion", "runtime.powerState", "runtime.connectionState",
+		"runtime.host", "guest.ipAddress", "guestHeartbeatStatus",
 	}},
 	{Type: kindHost, PathSet: []string{"runtime.connectionState", "runtime.inMaintenanceMode"}},
 }
@@ -87,16 +88,24 @@ type ear struct {
 
 // begin makes the collector, and hears everything once: what it tells from then on are changes.
 func (e *ear) begin(ctx context.Context) error {
-	made, err := methods.CreatePropertyCollector(ctx, e.conn.vc, &types.CreatePropertyCollector{This: e.conn.vc.ServiceContent.PropertyCollector})
+	made, err := methods.CreatePropertyCollector(ctx, e.conn.vc, &types.CreatePropertyCollector{
+		This: e.conn.vc.ServiceContent.PropertyCollector,
+	})
 	if err != nil {
 		return err
 	}
 	e.collector, e.version = made.Returnval, ""
-	_, err = methods.CreateFilter(ctx, e.conn.vc, &types.CreateFilter{This: e.collector, PartialUpdates: true, Spec: types.PropertyFilterSpec{
-		PropSet: watched, ObjectSet: []types.ObjectSpec{{Obj: e.conn.view, Skip: types.NewBool(true), SelectSet: []types.BaseSelectionSpec{
-			&types.TraversalSpec{Type: "ContainerView", Path: "view"},
-		}}},
-	}})
+	_, err = methods.CreateFilter(ctx, e.conn.vc,
+		&types.CreateFilter{This: e.collector, PartialUpdates: true, Spec: types.PropertyFilterSpec{
+			PropSet: watched,
+			ObjectSet: []types.ObjectSpec{{
+				Obj:  e.conn.view,
+				Skip: types.NewBool(true),
+				SelectSet: []types.BaseSelectionSpec{
+					&types.TraversalSpec{Type: "ContainerView", Path: "view"},
+				},
+			}},
+		}})
 	if err != nil {
 		return err
 	}

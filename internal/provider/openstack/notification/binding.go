@@ -10,8 +10,8 @@ import (
 // errNoExchange: there is no such exchange, yet or any more.
 var errNoExchange = errors.New("there is no such exchange")
 
-// binding ties the queue to the exchanges, and sees to it that it stays tied: an exchange that is removed, and made again, forgets who was
-// bound to it and tells nobody.
+// binding ties the queue to the exchanges, and sees to it that it stays tied: an exchange that is removed, and made
+// again, forgets who was bound to it and tells nobody.
 type binding struct {
 	link      link
 	keys      []string
@@ -23,8 +23,8 @@ type binding struct {
 	pause   time.Duration
 }
 
-// bind binds to all exchanges. It reports whether one was bound that was not before, and when to try again. One that cannot be bound
-// is tried again after a growing pause, the others are bound once more at the longest one.
+// bind binds to all exchanges. It reports whether one was bound that was not before, and when to try again. One that
+// cannot be bound is tried again after a growing pause, the others are bound once more at the longest one.
 func (b *binding) bind(ctx context.Context) (began bool, pause time.Duration) {
 	failed := false
 	for _, exchange := range b.exchanges {
@@ -37,7 +37,9 @@ func (b *binding) bind(ctx context.Context) (began bool, pause time.Duration) {
 		case err != nil:
 			failed = true
 			if !was {
-				b.log.LogAttrs(ctx, slog.LevelWarn, "an exchange of the message bus cannot be listened to; hale tries again", slog.String("exchange", exchange), slog.Any("err", err))
+				b.log.LogAttrs(ctx, slog.LevelWarn,
+					"an exchange of the message bus cannot be listened to; hale tries again",
+					slog.String("exchange", exchange), slog.Any("err", err))
 			}
 		}
 	}

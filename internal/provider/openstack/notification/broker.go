@@ -34,8 +34,8 @@ const (
 // schemes are how a broker's address may begin, and whether it means TLS.
 var schemes = map[string]bool{"amqp": false, "rabbit": false, "amqps": true}
 
-// ParseBroker reads an address: amqps://HOST, with :PORT and /VHOST where they are not the usual ones. The error does not repeat what was
-// written: a password might be in it.
+// ParseBroker reads an address: amqps://HOST, with :PORT and /VHOST where they are not the usual ones. The error does
+// not repeat what was written: a password might be in it.
 func ParseBroker(address string) (Broker, error) {
 	u, err := url.Parse(address)
 	if err != nil {

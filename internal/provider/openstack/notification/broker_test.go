@@ -24,7 +24,10 @@ func TestATransportURLIsReadAsOpenStackWritesIt(t *testing.T) {
 
 func TestABrokenTransportURLIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"kafka://u:s3cret@h", "s3cret", "rabbit://u:s3cret@", "rabbit://u:s3cret@h:99999/", "rabbit://u:s3cret@h,/", "rabbit://u:s3cret%zz@h/", "rabbit://u:s3cret@h/?%zz"} {
+	for _, text := range []string{
+		"kafka://u:s3cret@h", "s3cret", "rabbit://u:s3cret@", "rabbit://u:s3cret@h:99999/", "rabbit://u:s3cret@h,/",
+		"rabbit://u:s3cret%zz@h/", "rabbit://u:s3cret@h/?%zz",
+	} {
 		if b, err := parseTransportURL(text); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %+v, %v", text, b, err)
 		}

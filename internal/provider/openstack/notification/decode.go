@@ -211,17 +211,27 @@ var kinds = map[string]Kind{
 	"force_delete": Deleted,
 }
 
-// idle are the actions that change nothing which a listing shows, or that are part of another one, whose end is told, too.
+// idle are the actions that change nothing which a listing shows, or that are part of another one, whose end is told,
+// too.
 var idle = map[string]bool{
-	"exists": true, "snapshot": true, "lock": true, "unlock": true, "shutdown": true, "create_ip": true, "delete_ip": true,
-	"trigger_crash_dump": true, "live_migration_pre": true, "resize_prep": true, "volume_swap": true,
+	"exists":             true,
+	"snapshot":           true,
+	"lock":               true,
+	"unlock":             true,
+	"shutdown":           true,
+	"create_ip":          true,
+	"delete_ip":          true,
+	"trigger_crash_dump": true,
+	"live_migration_pre": true,
+	"resize_prep":        true,
+	"volume_swap":        true,
 }
 
 // single are the actions that are told once, without a beginning and an end.
 var single = map[string]bool{"evacuate": true, "rebuild_scheduled": true}
 
-// classify says what a type of notification is about, as compute.instance.power_off.end and instance.power_off.end. That something begins is left
-// out: its end is told, too.
+// classify says what a type of notification is about, as compute.instance.power_off.end and instance.power_off.end.
+// That something begins is left out: its end is told, too.
 func classify(eventType string) (Kind, sort) {
 	rest, legacy := strings.CutPrefix(eventType, "compute.")
 	switch about, rest, _ := strings.Cut(rest, "."); {
@@ -241,7 +251,8 @@ func classifyInstance(what string) (Kind, sort) {
 	if i := strings.LastIndexByte(what, '.'); i >= 0 {
 		action, phase = what[:i], what[i+1:]
 	}
-	action = strings.TrimPrefix(strings.NewReplacer("._", "_", ".", "_").Replace(action), "_") // the legacy form has dots in names, too
+	// the legacy form has dots in names, too
+	action = strings.TrimPrefix(strings.NewReplacer("._", "_", ".", "_").Replace(action), "_")
 	switch {
 	case phase == "error":
 		return Failed, aboutInstance

@@ -18,7 +18,8 @@ import (
 
 // link is one connection to a broker, with a queue of hale's own.
 type link interface {
-	// bind lets the queue have what the exchange gets with the keys. errNoExchange: there is none. Once bound, again is success.
+	// bind lets the queue have what the exchange gets with the keys. errNoExchange: there is none. Once bound, again is
+	// success.
 	bind(exchange string, keys []string) error
 	// deliveries are what came to the queue; closed when the connection ends.
 	deliveries() <-chan delivery
@@ -33,8 +34,8 @@ type delivery struct {
 	done func() // lets the broker send more
 }
 
-// What the broker keeps for hale at most. The queue goes with the connection; these bounds hold while hale does not read although it is
-// connected, as when its process is halted. What is dropped then is the oldest.
+// What the broker keeps for hale at most. The queue goes with the connection; these bounds hold while hale does not
+// read although it is connected, as when its process is halted. What is dropped then is the oldest.
 const (
 	maxQueued      = 20000            // messages
 	maxQueuedBytes = 64 << 20         //
@@ -69,7 +70,8 @@ func (l *Listener) dialBroker(ctx context.Context) (link, error) {
 	l.next++
 	k, err := l.open(ctx, b)
 	if err != nil {
-		return nil, fault.New(kindOf(err), opListen, l.o.Name+" at "+b.Address(), errors.New(secret.Redact(err.Error(), b.password)))
+		return nil, fault.New(kindOf(err), opListen, l.o.Name+" at "+b.Address(),
+			errors.New(secret.Redact(err.Error(), b.password)))
 	}
 	return k, nil
 }

@@ -92,15 +92,16 @@ func New(o Options) (*Listener, error) {
 	return l, nil
 }
 
-// Bounds of the waits between two attempts: to connect, and to bind to an exchange that is not there yet. Nova makes its exchange
-// when it first speaks after the broker's start.
+// Bounds of the waits between two attempts: to connect, and to bind to an exchange that is not there yet. Nova makes
+// its exchange when it first speaks after the broker's start.
 const (
 	minBackoff = 100 * time.Millisecond
 	maxBackoff = 10 * time.Second
 )
 
-// Listen calls heard for each notification that says something of a server or a compute service, and with Everything after each
-// new beginning, until ctx ends; it then returns nil. It must not be called twice at a time. heard must not block.
+// Listen calls heard for each notification that says something of a server or a compute service, and with Everything
+// after each new beginning, until ctx ends; it then returns nil. It must not be called twice at a time. heard must not
+// block.
 func (l *Listener) Listen(ctx context.Context, heard func(Notice)) error {
 	backoff := minBackoff
 	for ctx.Err() == nil {
@@ -109,7 +110,8 @@ func (l *Listener) Listen(ctx context.Context, heard func(Notice)) error {
 			backoff = minBackoff
 		}
 		if ctx.Err() == nil {
-			l.o.Logger.LogAttrs(ctx, slog.LevelWarn, "lifecycle events are interrupted; polling goes on", slog.Any("err", err), slog.Duration("again", backoff))
+			l.o.Logger.LogAttrs(ctx, slog.LevelWarn, "lifecycle events are interrupted; polling goes on",
+				slog.Any("err", err), slog.Duration("again", backoff))
 		}
 		wait(ctx, backoff)
 		backoff = min(2*backoff, maxBackoff)
@@ -211,13 +213,15 @@ func (l *Listener) encryption(b Broker) (*tls.Config, error) {
 		pem, err := os.ReadFile(l.o.CA)
 		c.RootCAs = x509.NewCertPool()
 		if err != nil || !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fault.New(fault.Invalid, opListen, l.o.Name, errors.New("no certificate can be read from "+l.o.CA))
+			return nil, fault.New(fault.Invalid, opListen, l.o.Name,
+				errors.New("no certificate can be read from "+l.o.CA))
 		}
 	}
 	if l.o.Certificate != "" {
 		pair, err := tls.LoadX509KeyPair(l.o.Certificate, l.o.Key)
 		if err != nil {
-			return nil, fault.New(fault.Invalid, opListen, l.o.Name, errors.New("hale's own certificate cannot be read: "+err.Error()))
+			return nil, fault.New(fault.Invalid, opListen, l.o.Name,
+				errors.New("hale's own certificate cannot be read: "+err.Error()))
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// recorded is one notification as Nova 26.2 (Zed) sent it, with the kind that it is of; none: it says nothing that a listing shows.
+// recorded is one notification as Nova 26.2 (Zed) sent it, with the kind that it is of; none: it says nothing that a
+// listing shows.
 type recorded struct {
 	Event string `json:"event"`
 	Want  Kind   `json:"want"`

@@ -26,8 +26,8 @@ func (t *tally) now() Tally {
 	return t.t
 }
 
-// count counts what became of a body. A broken one is logged when their number is a power of two: a source of nothing but
-// rubbish fills no disk. What was in it is not repeated.
+// count counts what became of a body. A broken one is logged when their number is a power of two: a source of nothing
+// but rubbish fills no disk. What was in it is not repeated.
 func (t *tally) count(ctx context.Context, log *slog.Logger, err error) {
 	t.mu.Lock()
 	bad := uint64(0)
@@ -45,6 +45,7 @@ func (t *tally) count(ctx context.Context, log *slog.Logger, err error) {
 	}
 	t.mu.Unlock()
 	if bad != 0 && bad&(bad-1) == 0 {
-		log.LogAttrs(ctx, slog.LevelWarn, "a notification cannot be read", slog.Any("err", err), slog.Uint64("so_far", bad))
+		log.LogAttrs(ctx, slog.LevelWarn, "a notification cannot be read",
+			slog.Any("err", err), slog.Uint64("so_far", bad))
 	}
 }
