@@ -12,7 +12,7 @@ import (
 	"hale/internal/lab"
 )
 
-// overlapping is a fleet of adopted machines on two hosts whose networks have the same addresses.
+// overlapping is a fleet of adopted machines on two hosts with the same addresses in their networks.
 const overlapping = `providers:
   lab:
     type: libvirt
@@ -63,7 +63,7 @@ func TestL04MachinesOnTwoHostsWithOneAddressAreNotJudgedByTheirChecks(t *testing
 
 	mark := s.journal.mark()
 	s.must(s.lab.Break(s.within(moment), "db-one", lab.FaultNoHTTP))
-	s.idle(3 * quiet) // without the rule one of the two, both of which one page stood for, is reset within two seconds
+	s.idle(3 * quiet) // without the rule, one page stands for both, and one is reset within two seconds
 	s.untouched(mark)
 	for _, name := range []string{"db-one", "db-far"} {
 		m := s.called(name)
@@ -81,7 +81,7 @@ func TestL04MachinesOnTwoHostsWithOneAddressAreNotJudgedByTheirChecks(t *testing
 	s.lawful()
 }
 
-// called returns the machine whose instance people call so; the zero Machine before hale knows one.
+// called returns the machine with the alias; the zero Machine before hale knows one.
 func (s stage) called(alias string) api.Machine {
 	s.Helper()
 	f, err := s.fleet()

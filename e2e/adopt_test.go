@@ -11,7 +11,8 @@ import (
 	"hale/internal/lab"
 )
 
-// TestS68MachinesThatExistedBeforeAreAdopted makes machines by hand, as somebody does who knows nothing of hale, and lets ten lines protect them.
+// TestS68MachinesThatExistedBeforeAreAdopted makes machines by hand, without a thought of hale, and lets ten lines
+// protect them.
 func TestS68MachinesThatExistedBeforeAreAdopted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "10.94.0.0/16", settings{fleet: "db", size: 3})
@@ -46,7 +47,7 @@ func TestS68MachinesThatExistedBeforeAreAdopted(t *testing.T) {
 		t.Errorf("hale why db-one says:\n%s", why)
 	}
 
-	// One that dies is started, as the same machine; somebody else's is left as it is.
+	// One that dies is started, as the same machine; another owner's is left as it is.
 	mark := s.journal.mark()
 	s.must(s.lab.KillQEMU(s.within(moment), "mail"))
 	s.must(s.lab.KillQEMU(s.within(moment), "db-one"))
@@ -58,7 +59,7 @@ func TestS68MachinesThatExistedBeforeAreAdopted(t *testing.T) {
 		t.Errorf("db-one is %s (generation %d), and was %s (generation %d)", now.Instance, now.Generation, m.Instance, m.Generation)
 	}
 
-	// One that nobody hears any more is reset, and goes on in the same process.
+	// One that falls silent is reset, and goes on in the same process.
 	mark, running := s.journal.mark(), s.evidence([]string{"db-two"})
 	s.must(s.lab.Break(s.within(moment), "db-two", lab.FaultNoNet))
 	s.wantCalls(s.healed("db-3", mark), "reboot")
@@ -103,7 +104,7 @@ func (s stage) tenLines() {
 	}
 }
 
-// evidence is what would show a restart of the machines, or that somebody wrote on them: processes and definitions.
+// evidence is what a restart of the machines, or a write to them, would change: processes and definitions.
 func (s stage) evidence(names []string) []string {
 	s.Helper()
 	processes, err := s.lab.Processes(s.within(moment))
@@ -121,7 +122,7 @@ func (s stage) evidence(names []string) []string {
 	return out
 }
 
-// sameButFor checks that of the machines, whose evidence is given, all run as they did, but for some.
+// sameButFor compares the machines with their evidence from before: all run as they did, but for the others.
 func (s stage) sameButFor(before []string, others ...string) {
 	s.Helper()
 	for _, name := range []string{"db-main", "db-one", "db-two", "mail"} {
@@ -132,6 +133,6 @@ func (s stage) sameButFor(before []string, others ...string) {
 	domains, err := s.lab.Domains(s.within(moment))
 	s.must(err)
 	if at := slices.IndexFunc(domains, func(d lab.Domain) bool { return d.Name == "mail" }); at < 0 || domains[at].State != "shut off" {
-		s.Errorf("somebody else's machine was touched: %+v", domains)
+		s.Errorf("a machine of another owner was touched: %+v", domains)
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"hale/internal/lab"
 )
 
-// TestS20APlaybookAppliesTheConfigurationAgain lets a real ansible-playbook put a web server right that is dead on a machine that is well.
+// TestS20APlaybookAppliesTheConfigurationAgain lets a real ansible-playbook put a web server right that is dead on a
+// machine that is well.
 func TestS20APlaybookAppliesTheConfigurationAgain(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("/usr/bin/ansible-playbook"); err != nil {
@@ -30,7 +31,7 @@ func TestS20APlaybookAppliesTheConfigurationAgain(t *testing.T) {
 	s.books()
 }
 
-// configured is a fleet whose machines are configured again by a playbook, before anything else is done for what fails.
+// configured is a fleet with a playbook that configures a failed machine again, before any other step.
 func configured(t *testing.T, playbook, home, faults string) string {
 	t.Helper()
 	path, err := filepath.Abs(playbook)

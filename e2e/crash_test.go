@@ -189,8 +189,8 @@ func (s stage) status(machine string) string {
 	return filepath.Join(s.lab.Info().Dir, "run", "qemu", machine+".xml")
 }
 
-// startingForEver reports whether libvirtd is about to start the machine and has not written down a process: if it dies now,
-// the next one believes in that start until a person removes the file.
+// startingForEver reports whether libvirtd is about to start the machine and has not written down a process: if it dies
+// now, the next one believes in that start until a person removes the file.
 func (s stage) startingForEver(machine string) bool {
 	text, err := os.ReadFile(s.status(machine))
 	return err == nil && bytes.Contains(text, []byte("pid='0'"))
@@ -224,8 +224,9 @@ func libvirtdDiesIn(at string) func(stage) {
 	}
 }
 
-// libvirtdForgets kills libvirtd in the moments in which it starts a domain and does not know its process yet. The next one does not
-// end that domain for anybody: hale has no proof, builds nothing, and calls a person, who mends libvirtd and starts the machine.
+// libvirtdForgets kills libvirtd in the moments in which it starts a domain and does not know its process yet. The next
+// one does not end that domain for anybody: hale has no proof, builds nothing, and calls a person, who mends libvirtd
+// and starts the machine.
 func libvirtdForgets(s stage) {
 	victim := s.pick()
 	for try := 1; ; try++ {

@@ -16,7 +16,8 @@ import (
 	"hale/internal/program/programtest"
 )
 
-// cutProgram is what an operator writes for a switch: it closes what leads to a host, and asks whether that is closed. A question that fails is no answer.
+// cutProgram is what an operator writes for a switch: it closes what leads to a host, and asks whether that is closed.
+// A question that fails is no answer.
 const cutProgram = `#!/bin/sh
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 case $HALE_ACTION in
@@ -30,8 +31,9 @@ esac
 // cutFences is the one way to be sure of host a.
 const cutFences = `  ports: {cut: {command: [%q], of: network}, timeout: 5s, settle: 1s, attempts: 1}`
 
-// TestS51AMachineIsBuiltAnewWhenItsHostIsCutFromTheNetwork parts hale from a host whose power nobody can cut. The host's network is cut instead, and the
-// machine is built on the other one while the old one runs on, where nobody reaches it. The cut stays until the old one is gone.
+// TestS51AMachineIsBuiltAnewWhenItsHostIsCutFromTheNetwork parts hale from a host without a power fence. The host's
+// network is cut instead, and the machine is built on the other one while the old one runs on, unreachable. The cut
+// stays until the old one is gone.
 func TestS51AMachineIsBuiltAnewWhenItsHostIsCutFromTheNetwork(t *testing.T) {
 	t.Parallel()
 	s, a := twoHosts(t, "10.82.0.0/16", "10.83.0.0/16")
@@ -122,8 +124,8 @@ func (s stage) reaches(m api.Machine) error {
 	return r.Body.Close()
 }
 
-// wall lets nothing out of a host: what its machines send reaches nobody. It is open at first. What is sent to them goes, since a refusal of this kernel would be nothing that a
-// switch does.
+// wall lets nothing out of a host: what its machines send is dropped. It is open at first. What is sent to them goes,
+// since a switch would not refuse it as this kernel would.
 type wall struct {
 	stage
 	table, text string

@@ -9,7 +9,7 @@ import (
 // envHeals is how many heals the disks must survive; a run of the suite takes the few that time allows.
 const envHeals = "E2E_DISK_HEALS"
 
-// withData is a fleet whose machines have a disk of data, on which the guest counts its boots.
+// withData is a fleet with a data disk per machine. The guest counts its boots on it.
 const withData = `      disks: {data: {size: 8MiB}}
     checks:
       alive: {ping: {}, every: 500ms, timeout: 450ms, down_after: 3}
@@ -17,8 +17,8 @@ const withData = `      disks: {data: {size: 8MiB}}
     limits: {in_repair: 1}
     repair: {attempts: 50 in 1h, backoff: 500ms, steps: `
 
-// TestDataOutlivesItsMachine kills machines, and reads on their disks that every new instance went on where the old one was. In the end a
-// machine is replaced that keeps its old instance, and `hale undo` brings that back with the disk.
+// TestDataOutlivesItsMachine kills machines, and reads on their disks that every new instance went on where the old one
+// was. In the end a machine is replaced that keeps its old instance, and `hale undo` brings that back with the disk.
 func TestDataOutlivesItsMachine(t *testing.T) {
 	t.Parallel()
 	heals := rounds(t, envHeals, 3)

@@ -111,7 +111,7 @@ func (p plain) processes() map[string][]int {
 	for _, file := range files {
 		env, err := os.ReadFile(file)
 		if err != nil || !bytes.Contains(env, []byte("STATE_DIR="+p.state+"\x00")) {
-			continue // it ended, or is somebody else's
+			continue // it ended, or is another user's
 		}
 		for _, v := range strings.Split(string(env), "\x00") {
 			if id, ok := strings.CutPrefix(v, "HALE_INSTANCE="); ok {
@@ -165,8 +165,9 @@ func (p plain) whole() {
 	}
 }
 
-// TestAProgramKeepsAFleetOnPlainQEMU: hale, a program of four hundred lines, and QEMU. The fleet is built; a machine whose process is killed is started again with its disk, one
-// that somebody removed is built anew, and its neighbour notices nothing of both.
+// TestAProgramKeepsAFleetOnPlainQEMU: hale, a program of four hundred lines, and QEMU. The fleet is built. A machine
+// whose process is killed is started again with its disk; one that was removed is built anew. Its neighbour notices
+// neither.
 func TestAProgramKeepsAFleetOnPlainQEMU(t *testing.T) {
 	t.Parallel()
 	p := newPlain(t)
@@ -208,7 +209,7 @@ func TestAProgramKeepsAFleetOnPlainQEMU(t *testing.T) {
 	}
 }
 
-// hook does to the machines what nobody ordered.
+// hook does to the machines what hale did not order.
 func (p plain) hook(args ...string) {
 	p.Helper()
 	cmd := exec.CommandContext(p.within(patience), filepath.Join(p.program, "hooks.py"), args...)

@@ -25,7 +25,8 @@ const envFences = "E2E_FENCES"
 // Two ways that are none of the controller's.
 const alreadyOff fencetest.Fault = "it is off already"
 
-// Limits of one attempt; a question or an order may take a third. What is proven is proven sooner: this machine does other things, too.
+// Limits of one attempt; a question or an order may take a third. What is proven is proven sooner: this machine does
+// other things, too.
 const (
 	enough  = 45 * time.Second // where a lost answer takes its whole third
 	inVain  = 15 * time.Second // where no proof is to be had
@@ -55,7 +56,8 @@ var troubles = []trouble{
 	{fault: fencetest.Slow, limit: atWorst, proven: true, orders: 1},
 }
 
-// TestFencesProveWhatTheySay has real power controllers before real machines turn them off while they fail in every way, and prints what comes of it.
+// TestFencesProveWhatTheySay has real power controllers before real machines turn them off while they fail in every
+// way, and prints what comes of it.
 func TestFencesProveWhatTheySay(t *testing.T) {
 	t.Parallel()
 	times := rounds(t, envFences, 1)
@@ -115,7 +117,8 @@ func (p *plug) try(with part, way trouble, tab *table) {
 	p.must(with.fail(fencetest.Works))
 }
 
-// fence makes one attempt. One that was to be heard in vain and was not heard at all, since the machine is busy, is made again with more time.
+// fence makes one attempt. One that was to be heard in vain and was not heard at all, since the machine is busy, is
+// made again with more time.
 func (p *plug) fence(with part, way trouble) (fence.Done, error) {
 	m := fence.Method{Name: p.domain, Controller: with.speaker, Yields: fleet.ProofHostOff, Attempts: 1, Timeout: way.limit,
 		Settle: fence.DefaultSettle, Poll: fence.DefaultPoll}
@@ -130,7 +133,8 @@ func (p *plug) fence(with part, way trouble) (fence.Done, error) {
 	return done, err
 }
 
-// against lists what should not have come of it: the method's word against the truth, and against what must be found out.
+// against lists what should not have come of it: the method's word against the truth, and against what must be found
+// out.
 func (w trouble) against(done fence.Done, err error, on bool, refuses fault.Kind) (wrong []string) {
 	note := func(bad bool, what string) {
 		if bad {

@@ -155,7 +155,7 @@ func goneAlready(s stage) {
 	s.alone(victim, mark)
 }
 
-// sickPage is a machine whose page is sick while its network and its port are well; the reboot cures it.
+// sickPage is a machine with a sick page, a working network and an open port; the reboot cures it.
 func sickPage(f lab.Fault, result string) func(stage) {
 	return func(s stage) {
 		victim := s.pick()
@@ -219,8 +219,8 @@ func (c stop) play(s stage) {
 	}
 	story := s.healed(victim, mark)
 	s.wantCalls(story, c.step)
-	// A listing may catch the domain on its way, crashed and still there, and the ladder then looks there first: what counts is
-	// what it is when hale acts.
+	// A listing may catch the domain on its way, crashed and still there, and the ladder then looks there first: what
+	// counts is what it is when hale acts.
 	story = story[:slices.IndexFunc(story, intent(c.step))+1]
 	slices.Reverse(story)
 	if bad := story[slices.IndexFunc(story, verdict("unhealthy"))]; bad.Cause != c.cause {
@@ -235,7 +235,7 @@ func (c stop) play(s stage) {
 	}
 }
 
-// elsewhere is an address of the lab that it gives to nobody by itself.
+// elsewhere is an address of the lab that it does not assign by itself.
 func (s stage) elsewhere() netip.Addr {
 	b := s.lab.Info().Subnet.Addr().As4()
 	b[2], b[3] = 222, byte(2+s.dice.IntN(250))

@@ -18,7 +18,7 @@ import (
 	"hale/internal/lab/bmc"
 )
 
-// fencedHosts is a provider of two hosts, one of which can be fenced.
+// fencedHosts is a provider of two hosts; one has a fence.
 const fencedHosts = `  lab:
     type: libvirt
     state_dir: %q
@@ -38,9 +38,9 @@ const spreadFleet = `      seed: true
     silence: act
     repair: {attempts: 50 in 1h, backoff: 500ms, %s}`
 
-// TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff cuts hale off from a host whose machine runs on. As long as the host's power
-// controller does not answer, nothing is built. When it does, the host is turned off, and only then the machine is built on the other one;
-// what was left behind goes when the host is back.
+// TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff cuts hale off from a host; the machine on it runs
+// on. As long as the host's power controller does not answer, nothing is built. When it does, the host is turned off,
+// and only then the machine is built on the other one. Leftovers go when the host is back.
 func TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff(t *testing.T) {
 	t.Parallel()
 	s, a := twoHosts(t, "10.86.0.0/16", "10.87.0.0/16")
@@ -58,7 +58,7 @@ func TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff(t *testing
 		t.Errorf("hale ordered %v without proof", ops)
 	}
 	if on, err := a.On(); err != nil || !on {
-		t.Errorf("host a is on: %v, %v; nobody could turn it off", on, err)
+		t.Errorf("host a is on: %v, %v; want on, since its controller does not answer", on, err)
 	}
 	if why := s.says("why", victim.Name); !strings.Contains(why, "nothing proved its host off") {
 		t.Errorf("hale why says:\n%s", why)
@@ -93,8 +93,9 @@ func TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff(t *testing
 	s.lawful()
 }
 
-// TestS50WhatCannotBeDeletedIsLeftToAPersonUnlessThePolicyGoesOn takes from libvirtd what it needs to forget a machine. Nothing is built in its
-// place, and a person is told. When the policy is to go on, the machine is built on the other host, and the two never run at once.
+// TestS50WhatCannotBeDeletedIsLeftToAPersonUnlessThePolicyGoesOn takes from libvirtd what it needs to forget a machine.
+// Nothing is built in its place, and a person is told. When the policy is to go on, the machine is built on the other
+// host, and the two never run at once.
 func TestS50WhatCannotBeDeletedIsLeftToAPersonUnlessThePolicyGoesOn(t *testing.T) {
 	t.Parallel()
 	s, a := twoHosts(t, "10.84.0.0/16", "10.85.0.0/16")
@@ -172,7 +173,7 @@ func (s stage) anotherHost(o lab.Options) *box {
 // On implements bmc.Machine.
 func (b *box) On() (bool, error) { return b.off.Load() == nil, nil }
 
-// Set implements bmc.Machine: everything on the host ends at once. Nobody turns it on from here.
+// Set implements bmc.Machine: everything on the host ends at once. Set does not turn it on.
 func (b *box) Set(to bmc.Power) error {
 	if to == bmc.On || b.off.Load() != nil {
 		return nil
@@ -203,7 +204,7 @@ func (s stage) powered(b *box) (controller *bmc.Controller, fences string) {
 	return controller, fmt.Sprintf(bmcFences, server.URL, keep("password", bmc.Password), keep("ca.pem", certificate(server)))
 }
 
-// spread has hale raise a fleet on both hosts, the first of which is fenced by the one method of fences.
+// spread has hale raise a fleet on both hosts. The first has a fence, with the one method given.
 func (s stage) spread(a *box, fences, repair string) {
 	s.Helper()
 	state := s.TempDir()

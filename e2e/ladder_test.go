@@ -29,10 +29,10 @@ func TestS48S58EveryStepMakesItsOwnCall(t *testing.T) {
 
 	all := kept{instance: true, process: true, boot: true}
 	s.climb("[start, resume, reboot, recreate]")
-	s.scene("S58 somebody paused it, and the policy says heal", resumed(func(s stage, victim string) {
+	s.scene("S58 a person paused it, and the policy says heal", resumed(func(s stage, victim string) {
 		s.fault(victim, lab.FaultSuspend)
 	}, all))
-	s.scene("S58 nobody knows who paused it", resumed(func(s stage, victim string) {
+	s.scene("S58 it is paused by an unknown cause", resumed(func(s stage, victim string) {
 		_, err := s.lab.Virsh(s.within(moment), "qemu-monitor-command", victim, `{"execute":"stop"}`)
 		s.must(err)
 	}, all))
@@ -40,7 +40,7 @@ func TestS48S58EveryStepMakesItsOwnCall(t *testing.T) {
 		s.fault(victim, lab.FaultSleep)
 	}, kept{instance: true, process: true})) // the lab's guest boots anew when it is woken
 	s.reload(func(set *settings) { set.fleetYAML = laddered("[start, resume, reboot, recreate]", "hold") })
-	s.scene("S58 somebody paused it, and a stop by a person is no failure", leftPaused)
+	s.scene("S58 a person paused it, and a stop by a person is no failure", leftPaused)
 	s.books()
 }
 

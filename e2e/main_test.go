@@ -24,8 +24,8 @@ const (
 	envOwn  = "E2E_OWN"  // the folder that the first pass built it in, to be removed at the end
 )
 
-// TestMain builds hale while the machine's network is still there, and runs the tests in a network of their own, which is
-// a second pass of this program.
+// TestMain builds hale while the machine's network is still there, and runs the tests in a network of their own, which
+// is a second pass of this program.
 func TestMain(m *testing.M) {
 	lab.RunIfChild()
 	lab.Main(&suite{tests: m, broken: provideHale()})
@@ -56,7 +56,8 @@ func (s *suite) Run() int {
 	return code
 }
 
-// rounds is how often something is done: as often as the environment says, or else what there is time for in a run of the suite.
+// rounds is how often something is done: as often as the environment says, or else what there is time for in a run of
+// the suite.
 func rounds(t *testing.T, env string, usual int) int {
 	t.Helper()
 	text := os.Getenv(env)

@@ -56,7 +56,7 @@ func (s stage) leftBehind(victim string, from, to *lab.Lab, healedBy ...string) 
 	s.untouched(mark)
 	for _, l := range []*lab.Lab{from, to} {
 		if n := s.running(l, before.Instance); n != 0 {
-			s.Errorf("%d processes of %s, which nobody started", n, victim)
+			s.Errorf("%d processes of %s, which was not to start", n, victim)
 		}
 	}
 	if why := s.says("why", victim); !strings.Contains(why, "two hosts show its instance") {

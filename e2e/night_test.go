@@ -28,7 +28,7 @@ const minimalFleet = `      seed: true
       disks: {}
     checks: {alive: {ping: {}}}`
 
-// mute has a guest tell nobody that its kernel has panicked: it just stands still.
+// mute keeps a guest from reporting that its kernel panicked: it just stands still.
 const mute = `      user_data: "#!/bin/sh\nrmmod pvpanic_mmio\nrmmod pvpanic_pci\nrmmod pvpanic\n"
 `
 
@@ -36,8 +36,8 @@ const mute = `      user_data: "#!/bin/sh\nrmmod pvpanic_mmio\nrmmod pvpanic_pci
 const standsStill = 30 * time.Second
 
 // TestS74HostsThatLosePowerAreBackWithTheirMachines takes the power from one of two hosts, and then from both. They
-// come back with their machines off, and have forgotten why. The machines of both fleets are started, all at once,
-// nobody is told, and nothing is built anew. What a person stopped before stays off.
+// come back with their machines off, and have forgotten why. Hale starts the machines of both fleets, all at once,
+// sends no page, and builds nothing anew. What a person stopped before stays off.
 func TestS74HostsThatLosePowerAreBackWithTheirMachines(t *testing.T) {
 	t.Parallel()
 	s, a := twoHosts(t, "10.110.0.0/16", "10.111.0.0/16")
@@ -131,7 +131,7 @@ func (s stage) nobodyTold(mark int) {
 // TestL04S19AWayThatIsCutIsNoFailureAndAMachineThatHangsIsOne has hale in a network of its own. Its way to a host with
 // two machines is cut, while all others reach them: nothing is touched, a person is told once, and it is over when the
 // way is back. It is cut once more, and one of the two halts: its processors stand still, so hale resets it, and leaves
-// the other one alone. Then one machine hangs beside another one, and one that is alone on its host, of which only the
+// the other one alone. Then one machine hangs beside another one, and one that is alone on its host, where only the
 // host's own address answers: both are reset.
 func TestL04S19AWayThatIsCutIsNoFailureAndAMachineThatHangsIsOne(t *testing.T) {
 	t.Parallel()
@@ -223,7 +223,7 @@ func (s stage) haltsOutOfSight(on *box, halts, lives api.Machine) {
 	}
 }
 
-// hangsAndIsReset has the machine's kernel stand still, of which nobody hears, and checks that hale resets it, and in
+// hangsAndIsReset has the machine's kernel stand still without a report, and checks that hale resets it in time.
 // time.
 func (s stage) hangsAndIsReset(on *lab.Lab, m api.Machine) {
 	s.Helper()
@@ -255,7 +255,7 @@ func (s stage) hangsAndIsReset(on *lab.Lab, m api.Machine) {
 	s.stands()
 }
 
-// onBoth writes the configuration of a provider of both hosts, the first of which is the box, and the fleets.
+// onBoth writes the configuration of a provider of both hosts, where the box is the first, and of the fleets.
 func (s stage) onBoth(a *box, fleet string) {
 	s.Helper()
 	state := s.TempDir()

@@ -30,7 +30,7 @@ func TestS22S24S52APersonIsToldAndObeyed(t *testing.T) {
 	set := settings{fleet: "web", size: 3}
 	ladder("[page, recreate]")(&set)
 	s := newStage(t, "10.91.0.0/16", set)
-	s.scene("a fleet is built, which nobody is told of", func(s stage) {
+	s.scene("a fleet is built without a page", func(s stage) {
 		s.raise()
 		s.stands()
 		s.wasTold(told, "")
@@ -47,7 +47,7 @@ func TestS22S24S52APersonIsToldAndObeyed(t *testing.T) {
 	s.books()
 }
 
-// attended is a fleet with these steps, of which people are told.
+// attended is a fleet with these steps and a webhook.
 func attended(steps, attempts, url string) string {
 	return `      seed: true
     checks:
@@ -62,7 +62,7 @@ notify:
   person: {webhook: {url: "` + url + `"}}`
 }
 
-// receiver is whom hale tells.
+// receiver is the server behind the webhook.
 type receiver struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -105,7 +105,8 @@ func (r *receiver) forget() {
 	r.messages = nil
 }
 
-// wasTold waits until the person was told all that hale has to say, and checks that it was just this of the machine, of one incident.
+// wasTold waits until the person was told all that hale has to say, and checks that it was just this of the machine, of
+// one incident.
 func (s stage) wasTold(told *receiver, machine string, want ...notify.Event) []notify.Message {
 	s.Helper()
 	s.await("no message waits or is missing", func() error {
@@ -140,7 +141,8 @@ func toldAndHealed(s stage, told *receiver) {
 	told.forget()
 }
 
-// attemptsRunOut takes the file away that machines boot from. While a person is waited for, another machine is held by one.
+// attemptsRunOut takes the file away that machines boot from. While a person is waited for, another machine is held by
+// one.
 func attemptsRunOut(s stage, told *receiver) {
 	victim := s.pick()
 	mark := s.journal.mark()
@@ -184,7 +186,7 @@ func (s stage) pauses(machine string, mark int, want ...time.Duration) {
 	}
 	begun, ended := at("repair-started"), at("repair-ended")
 	if len(begun) != len(want)+1 || len(ended) != len(begun) {
-		s.Fatalf("%d attempts, of which %d ended; want %d", len(begun), len(ended), len(want)+1)
+		s.Fatalf("%d attempts, %d of them ended; want %d", len(begun), len(ended), len(want)+1)
 	}
 	for i, least := range want {
 		if pause := begun[i+1].Sub(ended[i]); pause < least {
@@ -225,7 +227,7 @@ func heldByAPerson(s stage, other string) {
 // planned matches the name of a plan that waits.
 var planned = regexp.MustCompile(`(?m)^plan (\S+) waits to be confirmed: (.*)$`)
 
-// plan reloads a changed configuration, of which a part waits, and returns the plan's name as hale apply prints it.
+// plan reloads a changed configuration that needs a person's word, and returns the plan's name as hale apply prints it.
 func (s stage) plan(change func(*settings), want ...string) string {
 	s.Helper()
 	s.reload(change)
@@ -247,7 +249,7 @@ func (s stage) waits(want ...string) string {
 	return found[1]
 }
 
-// noFailure checks that nothing of the machine looked like a failure since the mark, and nobody was told.
+// noFailure checks that the machine had no failure since the mark, and that hale sent no page.
 func (s stage) noFailure(machine string, mark int, told *receiver) {
 	s.Helper()
 	for _, k := range []string{"incident-opened", "paged", "quarantined"} {

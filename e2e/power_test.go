@@ -261,7 +261,8 @@ func ipmiPart(p *plug, byAgent bool) part {
 	})
 }
 
-// byIPMI is the controller that listens at the port of loopback, spoken to by hale itself with ipmitool, or by fence_ipmilan.
+// byIPMI is the controller that listens at the port of loopback, spoken to by hale itself with ipmitool, or by
+// fence_ipmilan.
 func (p *plug) byIPMI(port string, byAgent bool, of string, fail func(fencetest.Fault) error) part {
 	p.Helper()
 	number, err := strconv.Atoi(port)
@@ -271,7 +272,7 @@ func (p *plug) byIPMI(port string, byAgent bool, of string, fail func(fencetest.
 		return ipmi.New(ipmi.Options{Name: "ipmi", Program: "ipmitool", Host: "127.0.0.1", Port: number, User: bmc.User, Password: s, Cipher: 3})
 	})
 	if byAgent {
-		out.name, out.refuses = "agent `fence_ipmilan`"+of, fault.Transient // it says no more than that it did not work, however it is asked
+		out.name, out.refuses = "agent `fence_ipmilan`"+of, fault.Transient // it only says that it did not work, however it is asked
 		out.speaker, out.stolid = p.bothPasswords(func(s secret.Secret) fence.Controller {
 			return agent.New(agent.Options{Name: "fence_ipmilan", Program: "fence_ipmilan", Values: []agent.Value{{Name: "ip", Plain: "127.0.0.1"},
 				{Name: "ipport", Plain: port}, {Name: "username", Plain: bmc.User}, {Name: "password", Secret: s}, {Name: "lanplus", Plain: "1"}, {Name: "cipher", Plain: "3"}}})

@@ -20,8 +20,8 @@ import (
 // envFaults is how many faults the records must survive; a run of the suite takes the few that time allows.
 const envFaults = "E2E_RECORD_FAULTS"
 
-// recordFleet is a fleet whose machines write records on a disk that QEMU does not guard: every instance of a machine may write to it at any
-// time. Only hale keeps two from doing so.
+// recordFleet is a fleet of machines that write records on a disk that QEMU does not guard: every instance of a machine
+// may write to it at any time. Only hale keeps two from doing so.
 const recordFleet = `      user_data: {file: %q}
       disks: {journal: ephemeral}
     checks:
@@ -36,9 +36,10 @@ var breakdowns = []lab.Fault{
 	lab.FaultKill, lab.FaultPanic, lab.FaultOff, lab.FaultDestroy, lab.FaultLinkDown, lab.FaultNoNet, lab.FaultHang, lab.FaultNoHTTP, lab.FaultHTTP503,
 }
 
-// TestRecordsOfAnOlderInstanceNeverFollowANewerOnes has guests append numbered, signed records to a disk that all instances of a machine share
-// while machines fail at random and are replaced, and hale and libvirtd die, or stand still, at random moments of that. In the end a second writer, behind
-// hale's back, shows that the disks would not have kept it secret.
+// TestRecordsOfAnOlderInstanceNeverFollowANewerOnes has guests append numbered, signed records to a disk that all
+// instances of a machine share while machines fail at random and are replaced, and hale and libvirtd die, or stand
+// still, at random moments of that. In the end a second writer, behind hale's back, shows that the disks would not have
+// kept it secret.
 func TestRecordsOfAnOlderInstanceNeverFollowANewerOnes(t *testing.T) {
 	t.Parallel()
 	faults := rounds(t, envFaults, 3)
@@ -167,7 +168,8 @@ func (s stage) read(machine string) (reading, error) {
 	return readRecords(image, s.key, generations)
 }
 
-// betrayed lets an older instance write beside the present one, which hale would never do, and checks that its records tell.
+// betrayed lets an older instance write beside the present one, which hale would never do, and checks that its records
+// tell.
 func (s stage) betrayed() {
 	s.Helper()
 	victim := s.last
@@ -289,7 +291,7 @@ func disordered(before, r record, n int, seen map[string]bool, generations map[s
 	case r.place != n:
 		d.what = "a record of another place"
 	case generations[r.instance] == 0:
-		d.what = "a record of nobody's whom hale built"
+		d.what = "a record of an instance that hale did not build"
 	case generations[r.instance] < generations[before.instance]:
 		d.what = "an older generation's follows a newer one's"
 	case r.boot == before.boot && r.count != before.count+1:
@@ -325,7 +327,7 @@ func TestDisorderIsSeen(t *testing.T) {
 		"the first is gone":        {[]record{{1, "a", "x", 1}, {2, "b", "y", 2}}, "the first ones of a boot were written over"},
 		"a boot goes on":           {[]record{{1, "a", "x", 1}, {2, "a", "z", 1}, {3, "a", "x", 2}}, "a boot that was over goes on"},
 		"it was written elsewhere": {[]record{{1, "a", "x", 1}, {3, "a", "x", 2}}, "a record of another place"},
-		"nobody's":                 {[]record{{1, "c", "x", 1}}, "a record of nobody's whom hale built"},
+		"of a stranger":            {[]record{{1, "c", "x", 1}}, "a record of an instance that hale did not build"},
 	} {
 		empty := make([]byte, recordSize)
 		blocks := [][]byte{empty}

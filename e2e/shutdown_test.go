@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestL10AnAdoptedMachineThatIsShutDownInOrderIsHeld shuts one down as people do, by virsh shutdown: hale leaves it
-// alone for as long as the policy says, and tells a person then, also when the daemon is started anew and has forgotten
-// what it was. One whose process dies is started at once.
+// TestL10AnAdoptedMachineThatIsShutDownInOrderIsHeld shuts one down as people do, by virsh shutdown. Hale leaves it
+// alone for as long as the policy says, and then pages a person, also when the daemon was restarted and has forgotten
+// what it was. One that loses its process is started at once.
 func TestL10AnAdoptedMachineThatIsShutDownInOrderIsHeld(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "10.107.0.0/16", settings{fleet: "db", size: 3})
@@ -57,7 +57,7 @@ func TestL10AnAdoptedMachineThatIsShutDownInOrderIsHeld(t *testing.T) {
 	s.lawful()
 }
 
-// holdsFor writes into the file how long a stop by somebody else is left alone.
+// holdsFor writes into the file how long a stop by a person is left alone.
 func (s stage) holdsFor(span string) {
 	s.Helper()
 	file := s.hale.path("hale.yaml")

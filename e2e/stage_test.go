@@ -144,7 +144,7 @@ func (s stage) pick() string {
 	return s.last
 }
 
-// pause is a time up to most, for moments that nobody chose.
+// pause is a random time up to most.
 func (s stage) pause(most time.Duration) {
 	s.Helper()
 	s.idle(time.Duration(s.dice.Int64N(int64(most) + 1)))

@@ -12,8 +12,8 @@ import (
 	"hale/internal/lab"
 )
 
-// TestS58AMachineOnAFullStorageIsLeftToAPerson lets a machine write where there is no room: libvirt pauses it. To resume it would be in vain,
-// and to replace it would cost its memory; a person is told at once.
+// TestS58AMachineOnAFullStorageIsLeftToAPerson lets a machine write where there is no room: libvirt pauses it. To
+// resume it would be in vain, and to replace it would cost its memory; a person is told at once.
 func TestS58AMachineOnAFullStorageIsLeftToAPerson(t *testing.T) {
 	t.Parallel()
 	small := t.TempDir()

@@ -79,7 +79,7 @@ func virshPart(p *plug) part {
 	return out
 }
 
-// shells is an SSH server that gives whoever knows the password a shell.
+// shells is an SSH server that gives a shell for the password.
 type shells struct {
 	listener net.Listener
 	key      ssh.PublicKey

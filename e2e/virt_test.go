@@ -26,7 +26,8 @@ listeners { tcp { key_file = "KEY"; address = "127.0.0.1"; port = "PORT"; hash =
 backends { libvirt { uri = "URI"; } }
 `
 
-// virtPart is the daemon fence_virtd on the plug's hypervisor, spoken to by fence_virt. A key that both have is its password.
+// virtPart is the daemon fence_virtd on the plug's hypervisor, spoken to by fence_virt. A key that both have is its
+// password.
 func virtPart(p *plug) part {
 	p.Helper()
 	port := freePort(p)
@@ -93,7 +94,7 @@ func (g *gate) carry(near net.Conn) {
 	}
 	var back sync.WaitGroup
 	back.Go(func() {
-		_, _ = io.Copy(near, far) // whoever ends first ends both
+		_, _ = io.Copy(near, far) // the first to end ends both
 		_ = near.Close()
 	})
 	_, _ = io.Copy(far, near)

@@ -124,7 +124,7 @@ func newVCenter(t *testing.T) (stage, *vcsim.VCenter, *hypervisor) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A guest's address is of a net of its own that ends here: nobody may take one of the loopback for a guest's.
+	// A guest's address is of a net of its own that ends here: a loopback address must not pass for a guest's.
 	if out, err := exec.CommandContext(t.Context(), "ip", "route", "replace", "local", "10.78.0.0/16", "dev", "lo").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -155,8 +155,8 @@ func newVCenter(t *testing.T) (stage, *vcsim.VCenter, *hypervisor) {
 	return s, vc, h
 }
 
-// TestAFleetOnVCenterWithRealGuests: a vCenter that is simulated, with machines that are not. One whose process dies is started by vCenter's order; one that stands
-// still, of which vCenter knows nothing, is found by its page that no longer answers, and reset.
+// TestAFleetOnVCenterWithRealGuests: vCenter is simulated, its machines are not. One that loses its process is started
+// by vCenter's order. One that stands still, unnoticed by vCenter, fails its page check and is reset.
 func TestAFleetOnVCenterWithRealGuests(t *testing.T) {
 	t.Parallel()
 	s, vc, h := newVCenter(t)

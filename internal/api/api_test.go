@@ -100,7 +100,7 @@ func (o *office) write(records ...fleet.Record) {
 	}
 }
 
-// standing is two fleets: web, whose second machine is down and held, and db.
+// standing is two fleets: web, with its second machine down and held, and db.
 func standing() []engine.FleetStatus {
 	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: dawn}
 	view := func(name fleet.MachineName) fleet.View {
@@ -314,7 +314,7 @@ func TestEventsOfAnUnknownFleet(t *testing.T) {
 		}
 		return
 	}
-	t.Error("an unknown fleet has no events, and nobody was told")
+	t.Error("events of an unknown fleet: no error")
 }
 
 func TestStateHasBeliefsButNeitherJournalNorLeases(t *testing.T) {

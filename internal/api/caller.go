@@ -72,7 +72,7 @@ func forReaders(mux *http.ServeMux, fail func(http.ResponseWriter, int, Problem)
 		_, pattern := mux.Handler(r)
 		if c.known && c.uid != 0 && c.uid != owner && !slices.Contains(readable, pattern) {
 			fail(w, http.StatusForbidden, Problem{Code: CodeForbidden, Message: fmt.Sprintf(
-				"%s may read what hale shows, and no more: the rest is for root and %s, who runs hale", c.name, userName(owner))})
+				"%s may only read here; everything else is for root and %s, who runs hale", c.name, userName(owner))})
 			return
 		}
 		mux.ServeHTTP(w, r)

@@ -7,5 +7,5 @@ import "errors"
 // knowsPeers says that peerUID works here.
 const knowsPeers = false
 
-// peerUID knows nobody: each system has a way of its own to ask.
+// peerUID is not implemented here: each system has its own way to ask for the user.
 func peerUID(int) (uint32, error) { return 0, errors.ErrUnsupported }

@@ -104,8 +104,8 @@ type Client struct {
 	http   *http.Client
 }
 
-// Dial makes a client for the controller on the socket. It connects with the first call; each call returns NotRunning when
-// nobody listens, and Problem when the controller has no answer. Close it.
+// Dial makes a client for the controller on the socket. It connects with the first call. Each call returns NotRunning
+// when no controller listens, and Problem when the controller refuses. The caller closes the client.
 func Dial(socket string) *Client {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
@@ -227,7 +227,7 @@ func (c *Client) Reload(ctx context.Context) (Changes, error) {
 	return ask[Changes](ctx, c, http.MethodPost, "/v1/reload", nil)
 }
 
-// Readdress confirms the plan of a provider whose address changed.
+// Readdress confirms the plan that connects a provider to its changed address.
 func (c *Client) Readdress(ctx context.Context, plan string) error {
 	_, err := ask[Changes](ctx, c, http.MethodPost, "/v1/readdress?plan="+url.QueryEscape(plan), nil)
 	return err

@@ -16,7 +16,8 @@ import (
 // Evidence is what was kept of a machine before something was done to it.
 type Evidence struct {
 	Machine string `json:"machine"`
-	// Incidents are those of which something is kept, oldest first, and Incident is the one that Exhibits are of; empty: there is none.
+	// Incidents are those with evidence, oldest first. Incident is the one that Exhibits belong to; empty: there is
+	// none.
 	Incidents []string  `json:"incidents"`
 	Incident  string    `json:"incident,omitempty"`
 	Exhibits  []Exhibit `json:"exhibits"` // oldest first
@@ -32,7 +33,8 @@ type DiskCopy struct {
 	Generation uint64    `json:"generation,omitempty"`
 	Host       string    `json:"host,omitempty"`
 	At         time.Time `json:"at"`
-	// Whole says that it can be used. Until is when it goes, Where is what it is found by at the provider, and Bytes what it takes.
+	// Whole says that it can be used. Until is when it goes, Where is what it is found by at the provider, and Bytes
+	// what it takes.
 	Whole bool      `json:"whole"`
 	Until time.Time `json:"until"`
 	Where string    `json:"where,omitempty"`
@@ -70,7 +72,7 @@ func (c *Client) Evidence(ctx context.Context, machine, incident string) (Eviden
 	return get[Evidence](ctx, c, path)
 }
 
-// evidence answers also for a machine that is no more.
+// evidence answers also for a machine that was removed.
 func (s *Server) evidence(w http.ResponseWriter, r *http.Request) {
 	text, problem := meant(r.PathValue("name"), s.opts.Status())
 	if problem != nil {

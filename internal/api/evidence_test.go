@@ -29,7 +29,7 @@ func TestEvidenceOfTheLastIncidentOrOfTheOneNamed(t *testing.T) {
 	o.keep("web-2/2", dawn.Add(time.Hour), "second")
 	o.keep("web-2/2", dawn.Add(2*time.Hour), "third\x1b")
 	o.keep("web-1/1", dawn, "another's")
-	o.keep("web-9/1", dawn, "of one that is no more")
+	o.keep("web-9/1", dawn, "of a removed machine")
 	client := o.client()
 	e, err := client.Evidence(t.Context(), "web-2", "")
 	if err != nil || e.Incident != "web-2/2" || len(e.Incidents) != 2 || len(e.Exhibits) != 2 {

@@ -19,13 +19,15 @@ type Fencing interface {
 	Fences() []FencedHost
 	// Test asks every method of the host how the host stands, and changes nothing. Fences has the answers.
 	Test(ctx context.Context, provider fleet.ProviderName, host fleet.HostName)
-	// Off has the host turned off: its methods in their order, each as often as it may, until one proves it. It returns the tries, as they ended.
+	// Off has the host turned off: its methods in their order, each as often as it may, until one proves it. It returns
+	// the tries, as they ended.
 	Off(ctx context.Context, provider fleet.ProviderName, host fleet.HostName) []FenceTry
-	// Uncut gives the host its access back, by each of its methods that cut it, unless free says what speaks against it; nobody fences the host meanwhile.
+	// Uncut gives the host its access back, by each of its methods that cut it, unless free returns objections. It
+	// keeps fencing of the host out meanwhile.
 	Uncut(ctx context.Context, provider fleet.ProviderName, host fleet.HostName, free func() []string) (tries []FenceTry, against []string)
 }
 
-// Fences are the hosts whose power hale can cut.
+// Fences are the hosts that have a fence.
 type Fences struct {
 	Hosts []FencedHost `json:"hosts"`
 }
@@ -47,7 +49,7 @@ type FenceMethod struct {
 	Proof      string     `json:"proof"` // what its off proves
 	Attempts   int        `json:"attempts"`
 	TimeoutNS  int64      `json:"timeout_ns"`           // of one attempt
-	Unverified bool       `json:"unverified,omitempty"` // nobody checks whom the password is sent to
+	Unverified bool       `json:"unverified,omitempty"` // the server's identity is not checked before it gets the password
 	Test       *FenceTest `json:"test,omitempty"`       // the last one
 }
 
@@ -124,7 +126,8 @@ func (s *Server) testFences(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, http.StatusOK, out)
 }
 
-// meantHosts finds the hosts that the subjects name: h1, host:h1, host:lab/h1, or a machine that lies on one. None names all.
+// meantHosts finds the hosts that the subjects name: h1, host:h1, host:lab/h1, or a machine that lies on one. None
+// names all.
 func meantHosts(subjects []string, hosts []FencedHost) ([]FencedHost, *Problem) {
 	if len(subjects) == 0 {
 		return hosts, nil
@@ -159,7 +162,8 @@ func meantHosts(subjects []string, hosts []FencedHost) ([]FencedHost, *Problem) 
 type FenceProblem struct {
 	Host   string `json:"host"`
 	Method string `json:"method"`
-	// Untested says that it was not tried yet, and Unverified that nobody checks whom the password is sent to; else Detail says how the last test failed.
+	// Untested says that it was not tried yet. Unverified says that the server's identity is not checked before it gets
+	// the password. Else Detail says how the last test failed.
 	Untested   bool   `json:"untested,omitempty"`
 	Unverified bool   `json:"unverified,omitempty"`
 	Detail     string `json:"detail,omitempty"`
@@ -184,7 +188,7 @@ func fenceProblems(provider string, hosts []FencedHost) []FenceProblem {
 	return out
 }
 
-// Fences returns the hosts whose power can be cut.
+// Fences returns the hosts that have a fence.
 func (c *Client) Fences(ctx context.Context) (Fences, error) {
 	return get[Fences](ctx, c, "/v1/fences")
 }

@@ -20,10 +20,11 @@ type noted struct {
 	begun          map[fleet.Name]fleet.OrderID // the notes that it begins, by fleet
 }
 
-// noteLimit bounds the time in which it is written down how a power cut ended, whether or not anybody still waits for the answer.
+// noteLimit bounds the time in which it is written down how a power cut ended, whether or not anybody still waits for
+// the answer.
 const noteLimit = 5 * time.Second
 
-// spokenFor says who asks, and for whom.
+// spokenFor says who asks, and on behalf of which user.
 func spokenFor(ctx context.Context, as string) string {
 	by := callerOf(ctx)
 	if as != "" && as != by {
@@ -50,7 +51,8 @@ func (s *Server) end(ctx context.Context, n noted, o fleet.Order) {
 	}
 }
 
-// note posts a note to each fleet of the host's provider that has, or may have, machines there, and returns the notes' ids by fleet.
+// note posts a note to each fleet of the host's provider that has, or may have, machines there, and returns the notes'
+// ids by fleet.
 func (s *Server) note(ctx context.Context, n noted, o fleet.Order) (map[fleet.Name]fleet.OrderID, error) {
 	ids := map[fleet.Name]fleet.OrderID{}
 	var notes []fleet.Order

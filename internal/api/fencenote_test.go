@@ -18,7 +18,7 @@ import (
 	"hale/internal/state/memory"
 )
 
-// breakers are the hosts of switches, whose power is cut when that is asked for. Stuck: nothing that is ordered comes of it.
+// breakers are the hosts of switches that can be turned off. Stuck: an order has no effect.
 type breakers struct {
 	switches
 	stuck bool
@@ -41,7 +41,7 @@ func (b *breakers) Uncut(ctx context.Context, p fleet.ProviderName, h fleet.Host
 	return tries, against
 }
 
-// ask posts the request to a server whose fleets stand on h1 and h2, and returns the answer, and what was noted for fleet web.
+// ask posts the request to a server with fleets on h1 and h2. It returns the answer, and the notes made for fleet web.
 func (b *breakers) ask(t *testing.T, path, body string, change func(all []engine.FleetStatus)) (code int, said string, notes []fleet.Order) {
 	t.Helper()
 	status := func() []engine.FleetStatus {
@@ -76,7 +76,8 @@ func (b *breakers) ask(t *testing.T, path, body string, change func(all []engine
 
 func asIs([]engine.FleetStatus) {}
 
-// Who has a cut undone, why, and how it ended is written down: once before anybody is asked, and once after. Of what is refused at once, nothing is.
+// Who has a cut undone, why, and how it ended is written down: once before anybody is asked, and once after. Of what is
+// refused at once, nothing is.
 func TestTheUndoingOfACutIsWrittenDown(t *testing.T) {
 	t.Parallel()
 	const body = `{"subject":"h1","reason":"the switch is mended","as":"kim"}`
@@ -116,9 +117,9 @@ func TestTheUndoingOfACutIsWrittenDown(t *testing.T) {
 	}
 }
 
-// Nobody who may be well is turned off without force: neither whom hale knows there, nor whom another server may have there. What was forced is written
-// down for that server's fleet, too.
-func TestWhoMayBeWellIsTurnedOffByForceOnly(t *testing.T) {
+// A machine that may be well keeps its host on, be it known here or of another server's fleet: only force turns the
+// host off. A forced fencing is noted for the other server's fleet, too.
+func TestAMachineThatMayBeWellIsTurnedOffByForceOnly(t *testing.T) {
 	t.Parallel()
 	fails := func(all []engine.FleetStatus) { all[0].Machines[0].Machine.Health.Verdict = fleet.VerdictUnhealthy }
 	others := func(all []engine.FleetStatus) {
@@ -133,13 +134,13 @@ func TestWhoMayBeWellIsTurnedOffByForceOnly(t *testing.T) {
 		says   string // of a refusal
 		proof  fleet.Proof
 	}{
-		"somebody is well there":                     {plain, asIs, false, "web-1 on it is not known to fail", ""},
-		"somebody is well there, by force":           {forced, asIs, false, "", fleet.ProofHostOff},
-		"all fail there":                             {plain, fails, false, "", fleet.ProofHostOff},
-		"another server may have somebody":           {plain, others, false, "another server looks after fleet web, which may have machines on it", ""},
-		"another server may have somebody, by force": {forced, others, false, "", fleet.ProofHostOff},
-		"the breaker is stuck":                       {forced, asIs, true, "", fleet.ProofNone},
-		"only asked what it would mean":              {`{"subject":"h1","force":true}`, fails, false, "", ""},
+		"one machine is well":                   {plain, asIs, false, "web-1 on it is not known to fail", ""},
+		"one machine is well, by force":         {forced, asIs, false, "", fleet.ProofHostOff},
+		"all fail there":                        {plain, fails, false, "", fleet.ProofHostOff},
+		"another server may have one":           {plain, others, false, "another server looks after fleet web, which may have machines on it", ""},
+		"another server may have one, by force": {forced, others, false, "", fleet.ProofHostOff},
+		"the breaker is stuck":                  {forced, asIs, true, "", fleet.ProofNone},
+		"only asked what it would mean":         {`{"subject":"h1","force":true}`, fails, false, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -19,7 +19,7 @@ type FenceOffRequest struct {
 	Subject string `json:"subject"`
 	// Confirm has it done; without that the answer only says what would be.
 	Confirm bool `json:"confirm"`
-	// Force has it done though somebody on the host is not known to fail.
+	// Force turns the host off although a machine on it is not known to fail.
 	Force  bool   `json:"force"`
 	Reason string `json:"reason,omitempty"`
 	As     string `json:"as,omitempty"`
@@ -33,13 +33,15 @@ type FenceOff struct {
 	Up       bool           `json:"up"`
 	Methods  []FenceMethod  `json:"methods"` // in the order in which they are tried
 	Machines []FenceMachine `json:"machines"`
-	// Unseen are the fleets of the provider that another server looks after: whom they have there is not known here.
+	// Unseen are the fleets of the provider that another server looks after: their machines on the host are not known
+	// here.
 	Unseen  []string      `json:"unseen"`
 	Follows []FenceFollow `json:"follows"`
-	// Needs says that somebody is not known to fail, or not known at all: it takes force.
+	// Needs says that a machine on the host is not known to fail, or not known at all: only force turns the host off.
 	Needs bool `json:"needs_force"`
 
-	// Done says that the controllers were asked, and Tries how they answered. Off: one of them proved the host off; Method and Proof are that one's.
+	// Done says that the controllers were asked, and Tries how they answered. Off: one of them proved the host off;
+	// Method and Proof are that one's.
 	Done   bool       `json:"done"`
 	Tries  []FenceTry `json:"tries,omitempty"`
 	Off    bool       `json:"off"`
@@ -81,8 +83,8 @@ type FenceTry struct {
 	Detail  string `json:"detail,omitempty"` // what is wrong
 }
 
-// fenceOff has a host turned off, or says what that would mean. Nothing is built in anybody's place by it, and its proof is not kept: it would be weaker
-// than another question to the controller, which whoever repairs asks anyway.
+// fenceOff turns a host off, or says what that would mean. It builds no machine anew. It keeps no proof: a repair asks
+// the controller itself, and that answer is the stronger proof.
 func (s *Server) fenceOff(w http.ResponseWriter, r *http.Request) {
 	var q FenceOffRequest
 	h, known := s.namedHost(w, r, &q, &q.Subject)
@@ -104,7 +106,8 @@ func (s *Server) fenceOff(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, http.StatusOK, out)
 }
 
-// namedHost reads the request, and returns the one host that its subject means. False: there is none, and that was answered.
+// namedHost reads the request, and returns the one host that its subject means. False: there is none, and that was
+// answered.
 func (s *Server) namedHost(w http.ResponseWriter, r *http.Request, q any, subject *string) (FencedHost, bool) {
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, orderBytes)).Decode(q)
 	if err == nil && *subject == "" {
@@ -174,7 +177,8 @@ func followsIn(p fleet.Fence) string {
 	return FollowsNothing
 }
 
-// cut asks the controllers, once it is written down who wants that. An error: it could not be, and nobody was asked.
+// cut notes who asks for it, and then asks the controllers. After an error, which means that the note could not be
+// stored, no controller was asked.
 func (s *Server) cut(ctx context.Context, q FenceOffRequest, out *FenceOff) error {
 	n, err := s.begin(ctx, fleet.OrderCut, out.Provider, out.Host, spokenFor(ctx, q.As), q.Reason)
 	if err != nil {

@@ -22,11 +22,12 @@ type FenceUncutRequest struct {
 type FenceUncut struct {
 	Provider string `json:"provider"`
 	Host     string `json:"host"`
-	// Tries are the methods that cut it, one each. OK: that one says that the host has its access; Already: it had it before.
+	// Tries are the methods that cut it, one each. OK: that one says that the host has its access; Already: it had it
+	// before.
 	Tries []FenceTry `json:"tries"`
 }
 
-// fenceUncut gives a host its access back on whose being cut nothing rests any more.
+// fenceUncut gives a host its access back when nothing relies on its being cut any more.
 func (s *Server) fenceUncut(w http.ResponseWriter, r *http.Request) {
 	var q FenceUncutRequest
 	h, known := s.namedHost(w, r, &q, &q.Subject)
@@ -48,7 +49,8 @@ func (s *Server) fenceUncut(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// uncut has the cut undone, once it is written down who wants that, and writes down how it ended. Against is what rests on the cut: then it stays.
+// uncut has the cut undone, once it is written down who wants that, and writes down how it ended. Against is what rests
+// on the cut: then it stays.
 func (s *Server) uncut(ctx context.Context, h FencedHost, q FenceUncutRequest) (tries []FenceTry, against []string, err error) {
 	free := func() []string { return s.restsOn(h) }
 	if against = free(); len(against) > 0 {

@@ -15,7 +15,7 @@ import (
 	"hale/internal/state/memory"
 )
 
-// switches are two hosts, of which h1 can be cut. It undoes a cut whenever nothing speaks against it.
+// switches are two hosts; h1 can be cut. It undoes a cut whenever there is no objection.
 type switches struct{ undone []fleet.HostName }
 
 func (s *switches) Fences() []api.FencedHost {
@@ -36,7 +36,8 @@ func (s *switches) Uncut(_ context.Context, _ fleet.ProviderName, h fleet.HostNa
 	return []api.FenceTry{{Method: "ports", OK: true}}, nil
 }
 
-// TestACutStaysAsLongAsSomethingRestsOnIt: who might write if it were undone is asked of every fleet of the provider, and what cannot be asked counts.
+// TestACutStaysAsLongAsSomethingRestsOnIt: who might write if it were undone is asked of every fleet of the provider,
+// and what cannot be asked counts.
 func TestACutStaysAsLongAsSomethingRestsOnIt(t *testing.T) {
 	t.Parallel()
 	old := fleet.Incarnation{ID: "i-old", Generation: 1, Host: "h1"}

@@ -16,7 +16,8 @@ import (
 	"hale/internal/state"
 )
 
-// Given are the orders that people gave, oldest first: those that wait, those that the journal still knows, and those that were refused.
+// Given are the orders that people gave, oldest first: those that wait, those that the journal still knows, and those
+// that were refused.
 type Given struct {
 	Orders []GivenOrder `json:"orders"`
 }
@@ -110,7 +111,7 @@ func toldOf(records []fleet.Record) []GivenOrder {
 				g.refuseFor(r)
 			}
 			out = append(out, g)
-		case known && r.Kind == fleet.RecordOrder && string(r.Machine) == out[i].Machine: // nobody could follow it in time
+		case known && r.Kind == fleet.RecordOrder && string(r.Machine) == out[i].Machine: // taken up, then refused: it could not be done in time
 			out[i].refuseFor(r)
 		case known:
 			e := ViewEvent(r)

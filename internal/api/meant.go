@@ -6,8 +6,8 @@ import (
 	"hale/internal/engine"
 )
 
-// meant returns the name of the machine, or fleet, that a person means. A machine that existed before hale may be called as its provider
-// calls it, too, unless that is somebody else's name; several of that name are a problem.
+// meant returns the name of the machine, or fleet, that a person means. An adopted machine also goes by its name at the
+// provider, unless another machine has that name. Several of that name are a problem.
 func meant(text string, status []engine.FleetStatus) (string, *Problem) {
 	var called []string
 	for _, f := range status {

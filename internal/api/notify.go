@@ -103,7 +103,7 @@ func (s *Server) retryDead(w http.ResponseWriter, r *http.Request) {
 			if err = outbox.Revive(r.Context(), s.opts.Store, d, time.Now().UTC()); err == nil {
 				out.Letters++
 			} else if fault.Is(err, fault.Conflict) {
-				err = nil // somebody else did so
+				err = nil // another server did so
 			}
 		}
 	}

@@ -84,7 +84,7 @@ func (s *Server) became(ctx context.Context, o *fleet.Order, revision int64) (Or
 	}
 	if err := inbox.Await(ctx, s.opts.Store, o, revision); err != nil {
 		if ctx.Err() != nil {
-			err = nil // nobody took it up in time
+			err = nil // no owner took it up in time
 		}
 		return out, err
 	}
@@ -173,7 +173,7 @@ func (s *Server) wanted(q OrderRequest, caller string) ([]fleet.Order, *Problem)
 				o.By = fmt.Sprintf("%s (%s)", q.As, caller)
 			}
 			if o.Kind == fleet.OrderFenced {
-				o.Proof = fleet.ProofWord // what a power controller says, nobody can say for it
+				o.Proof = fleet.ProofWord // a person's word is never the proof of a power controller
 			}
 			if o.Kind.PermitsHarm() {
 				o.Expires = now.Add(fleet.OrderLife)
@@ -236,8 +236,8 @@ func resolveMachine(name fleet.MachineName, status []engine.FleetStatus) ([]flee
 	return nil, &Problem{Code: CodeUnknownMachine, Message: "there is no machine " + string(name), Near: near(string(name), names)}
 }
 
-// resolveHost finds the fleets of the host's provider. A server that does not own a fleet has not asked for its hosts: then the
-// owner says whether it knows the host.
+// resolveHost finds the fleets of the host's provider. A server that does not own a fleet has not asked for its hosts:
+// then the owner says whether it knows the host.
 func resolveHost(text, name string, status []engine.FleetStatus) ([]fleet.Order, *Problem) {
 	provider, host, named := strings.Cut(name, "/")
 	if !named {

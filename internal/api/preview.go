@@ -21,7 +21,7 @@ type PreviewedMachine struct {
 	Verdict  string `json:"verdict,omitempty"`
 	Text     string `json:"text,omitempty"` // why the verdict is what it is
 	Left     string `json:"left,omitempty"` // why it would not be adopted all the same: one of the Left constants
-	With     string `json:"with,omitempty"` // whose it is
+	With     string `json:"with,omitempty"` // what it belongs to
 	// Fleet and Installation are in its mark.
 	Fleet        string `json:"fleet,omitempty"`
 	Installation string `json:"installation,omitempty"`

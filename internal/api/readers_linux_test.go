@@ -58,7 +58,7 @@ func TestReadersReadAndGiveNoOrders(t *testing.T) {
 		"GET /v1/machines/web-2/evidence": 403, "GET /debug/pprof/": 403,
 	} {
 		if got, said := asReader(t, socket, call); got != want ||
-			got == 403 && !strings.Contains(said, "may read what hale shows") {
+			got == 403 && !strings.Contains(said, "may only read here") {
 			t.Errorf("%s by a reader: %d %s, want %d", call, got, said, want)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"hale/internal/journal"
 )
 
-// released is a fleet that left the configuration, and whose journal is still in the store.
+// released is a fleet that left the configuration but still has a journal in the store.
 type released struct {
 	name    fleet.Name
 	since   time.Time
@@ -52,7 +52,7 @@ func (r released) problem(text string) Problem {
 		"is watched or touched; its journal: hale events --fleet " + string(r.name)
 	if text != string(r.name) {
 		p.Code = CodeUnknownMachine
-		p.Message = "fleet " + string(r.name) + ", of which " + text + " would be a machine, was let go"
+		p.Message = text + " belongs to fleet " + string(r.name) + ", which was let go"
 		tail += " --machine " + text
 	}
 	p.Message += tail

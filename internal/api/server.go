@@ -24,7 +24,7 @@ import (
 	"hale/internal/state"
 )
 
-// Options are what a Server answers from. All are needed, but that without Targets there is nobody to Test.
+// Options are what a Server answers from. All are needed but Targets; without it no notifier can be tested.
 type Options struct {
 	Version string
 	Server  string // this server's name
@@ -41,7 +41,8 @@ type Options struct {
 	// Stopping says whether the controller was told to end; nil: it is not.
 	Stopping func() bool
 
-	// Targets are those who are told, Test sends one of them a test message, and Nudge has the owners look for what was put into the outbox.
+	// Targets are those who are told, Test sends one of them a test message, and Nudge has the owners look for what was
+	// put into the outbox.
 	Targets func() []fleet.TargetName
 	Test    func(ctx context.Context, name fleet.TargetName) (notify.Answer, error)
 	Nudge   func()
@@ -51,7 +52,7 @@ type Options struct {
 	TakeOver func(ctx context.Context, t engine.TakeOver) (engine.TakenOver, error)
 	// Breaking has machines of simulated providers fail.
 	Breaking Breaking
-	// Fencing cuts the power of hosts; nil: nobody can.
+	// Fencing cuts the power of hosts; nil: no host has a fence.
 	Fencing Fencing
 	// Plans are those of providers that wait for a person's word; nil: none do.
 	Plans func() []Waiting
@@ -68,7 +69,8 @@ type Desk interface {
 	Reload(ctx context.Context) (Changes, error)
 	// Compare says what the configuration in the file or folder would change. It changes nothing.
 	Compare(ctx context.Context, path string) (Changes, error)
-	// Readdress connects the provider anew whose plan is confirmed, by whom. fault.Conflict: it is not the plan that waits.
+	// Readdress connects the provider of the confirmed plan anew; by names the person. fault.Conflict: another plan
+	// waits.
 	Readdress(ctx context.Context, plan, by string) error
 	// Pending says what of the running configuration waits for a person's word.
 	Pending(ctx context.Context) (Changes, error)

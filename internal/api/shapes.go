@@ -19,7 +19,8 @@ type Status struct {
 	Probes *Probes `json:"probes,omitempty"`
 	// Troubles are what hale itself lacks on its server, and a person can give it. The rest goes on.
 	Troubles []Trouble `json:"troubles,omitempty"`
-	// Plans are of providers whose address or program changed, and wait for a person's word; those of fleets are with them.
+	// Plans are of providers with a changed address or program, and wait for a person's word. Those of fleets are with
+	// them.
 	Plans []Waiting `json:"plans,omitempty"`
 	// Defects are the parts that panicked since hale was started; the rest goes on.
 	Defects []Defect `json:"defects,omitempty"`
@@ -87,7 +88,8 @@ type Defect struct {
 	Said  string    `json:"said"`
 }
 
-// Probes is how the large probe engine does since hale was started. What it skips, and what fails on hale's own side, is unknown and no failure.
+// Probes is how the large probe engine does since hale was started. What it skips, and what fails on hale's own side,
+// is unknown and no failure.
 type Probes struct {
 	Targets  int    `json:"targets"`
 	Started  uint64 `json:"started"`
@@ -127,7 +129,7 @@ type Fleet struct {
 	Vantage Vantage   `json:"vantage"`
 	Parents []Parent  `json:"parents"`
 	Holds   []Hold    `json:"holds"`
-	// Ordered is the size that people ordered instead of the configuration's; nil: nobody did.
+	// Ordered is the size that people ordered instead of the configuration's; nil: there is no such order.
 	Ordered *OrderedSize `json:"ordered,omitempty"`
 	// Plans wait for a person's word, and Kept are old instances that are kept for a while.
 	Plans    []Waiting `json:"plans"`
@@ -140,12 +142,13 @@ type Fleet struct {
 	Fencing []FenceProblem `json:"fencing,omitempty"`
 	// Older is the proof that the store is older than the world: nothing is done in the fleet. Nil: there is none.
 	Older *Older `json:"older,omitempty"`
-	// Foreign are other installations of hale that marked instances of the fleet's machines: no first instance is built.
+	// Foreign are other installations of hale that marked instances of the fleet's machines: no first instance is
+	// built.
 	Foreign []Foreign `json:"foreign,omitempty"`
 	// Unnoted is why nothing is built or destroyed: hale's starts cannot be read, or noted, at the provider's.
 	Unnoted Reason `json:"unnoted,omitzero"`
-	// Unproven are the checks whose failures count for nothing, since they succeeded on no machine of the fleet since
-	// they were made or edited.
+	// Unproven are the checks that succeeded on no machine of the fleet since they were made or edited. Their failures
+	// count for nothing.
 	Unproven []Unproven `json:"unproven,omitempty"`
 	// Warnings are what does no harm yet, and will one day.
 	Warnings []string `json:"warnings,omitempty"`
@@ -207,10 +210,11 @@ type Hold struct {
 // OrderRequest is an order as a client gives it.
 type OrderRequest struct {
 	Kind string `json:"kind"` // hold, release, retry, heal, undo, recover, brake-on, brake-off, scale, delete, confirm
-	// Subjects are what it is about: a fleet (web), a machine (web-2), a host (host:h1, host:lab/h1). None: every fleet.
+	// Subjects are what it is about: a fleet (web), a machine (web-2), a host (host:h1, host:lab/h1). None: every
+	// fleet.
 	Subjects []string `json:"subjects"`
 	Reason   string   `json:"reason,omitempty"`
-	As       string   `json:"as,omitempty"`     // whom the caller speaks for
+	As       string   `json:"as,omitempty"`     // the user that the caller speaks for
 	ForNS    int64    `json:"for_ns,omitempty"` // how long a hold lasts
 	All      bool     `json:"all,omitempty"`    // release the holds of others, too
 	Plan     string   `json:"plan,omitempty"`   // that is confirmed
@@ -245,7 +249,7 @@ type Ordered struct {
 const (
 	OrderTaken   = "taken"
 	OrderRefused = "refused"
-	OrderPending = "pending" // it is stored, and nobody took it up yet
+	OrderPending = "pending" // it is stored, and the fleet's owner did not take it up yet
 )
 
 // Reason is a reason from hale's closed set, with its words.
@@ -261,7 +265,7 @@ type Brake struct {
 	Engaged bool      `json:"engaged"`
 	Since   time.Time `json:"since,omitzero"`
 	Limit   int       `json:"limit"` // it engages when more machines than this fail
-	// By is who put it on by hand; empty: nobody did.
+	// By is the person who put it on by hand; empty: it was not put on by hand.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"` // in that person's words
 	// Excused is how many machines may fail since a person took it off.
@@ -277,7 +281,7 @@ type Brake struct {
 
 // Vantage is how hale's own sight of the fleet stands.
 type Vantage struct {
-	// Standing is ok, isolated or unknown; empty: nobody watches it.
+	// Standing is ok, isolated or unknown; empty: it is not watched.
 	Standing string    `json:"standing,omitempty"`
 	Since    time.Time `json:"since,omitzero"`
 	Detail   string    `json:"detail,omitempty"`
@@ -286,7 +290,7 @@ type Vantage struct {
 	DoubtSince time.Time `json:"doubt_since,omitzero"`
 }
 
-// Parent is the open incident of a domain whose machines fail together.
+// Parent is the open incident of a domain in which machines fail together.
 type Parent struct {
 	ID      string    `json:"id"`
 	Domain  Domain    `json:"domain"`
@@ -297,7 +301,7 @@ type Parent struct {
 	Members int       `json:"members"`
 	// Chance is how likely so many failures there are without a common cause.
 	Chance float64 `json:"chance"`
-	// Children are the machines whose incidents hang under it.
+	// Children are the machines with incidents that belong to this one.
 	Children []string `json:"children"`
 	Text     string   `json:"text"`
 }
@@ -368,7 +372,7 @@ type Incident struct {
 	Cause  string    `json:"cause"`
 	Opened time.Time `json:"opened"`
 	Paged  bool      `json:"paged"`
-	Parent string    `json:"parent,omitempty"` // the incident of the domain whose fate the machine shares
+	Parent string    `json:"parent,omitempty"` // the incident of the domain that fails around the machine
 }
 
 // Repair is the work under way.

@@ -19,12 +19,12 @@ import (
 // longestSocket is how long the path of a unix socket may be.
 const longestSocket = 107
 
-// dialLimit bounds the question whether somebody listens.
+// dialLimit bounds the attempt to connect to a socket that may be in use.
 const dialLimit = time.Second
 
 // Listen opens the socket: mode 0600, or 0660 for a group of readers, where one is named; package api lets its members
-// read. What a dead controller left there is replaced; a live one is fault.Conflict. A path that cannot be a socket, and
-// a group that does not exist, are fault.Invalid. Closing the listener removes the socket.
+// read. What a dead controller left there is replaced; a live one is fault.Conflict. A path that cannot be a socket,
+// and a group that does not exist, are fault.Invalid. Closing the listener removes the socket.
 func Listen(ctx context.Context, path, readers string) (net.Listener, error) {
 	const op = "api.listen"
 	admit, err := admission(readers)
@@ -41,7 +41,7 @@ func Listen(ctx context.Context, path, readers string) (net.Listener, error) {
 	if err := vacant(ctx, path); err != nil {
 		return nil, err
 	}
-	// Made under another name and moved, so that nobody meets it before its mode is set.
+	// Made under another name and moved, so that it has its mode before a client can find it.
 	draft := path + suffix
 	if err := os.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.New(fault.Permanent, op, path, err)
@@ -81,7 +81,7 @@ func admission(group string) (func(path string, mode os.FileMode) error, error) 
 	}
 	return func(path string, mode os.FileMode) error {
 		if err := os.Chown(path, -1, gid); err != nil {
-			return fmt.Errorf("the user who runs hale cannot give it to group %s, whose member it must be: %w", group, err)
+			return fmt.Errorf("the user who runs hale must be a member of group %s to give the socket to it: %w", group, err)
 		}
 		if mode&0o100 != 0 {
 			return os.Chmod(path, mode|0o050)
@@ -102,7 +102,7 @@ func ownFolder(dir string, admit func(string, os.FileMode) error) error {
 	return admit(dir, 0o700)
 }
 
-// vacant reports whether the path may be taken: nothing is there, or a socket that nobody listens on.
+// vacant reports whether the path may be taken: nothing is there, or a socket without a listener.
 func vacant(ctx context.Context, path string) error {
 	const op = "api.listen"
 	info, err := os.Lstat(path)
@@ -123,7 +123,7 @@ func vacant(ctx context.Context, path string) error {
 	case errors.Is(err, syscall.ECONNREFUSED): // what listened is dead
 		return nil
 	}
-	return fault.New(fault.Conflict, op, path, fmt.Errorf("nobody knows whether another controller listens there: %w", err))
+	return fault.New(fault.Conflict, op, path, fmt.Errorf("another controller may listen there: %w", err))
 }
 
 // listener removes its socket when it is closed.

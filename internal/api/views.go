@@ -164,7 +164,7 @@ func viewHolds(s engine.FleetStatus) []Hold {
 	return out
 }
 
-// ViewOrderedSize translates the size that people ordered; nil: nobody asks for another one than the configuration.
+// ViewOrderedSize translates the size that people ordered; nil: the configuration's size holds.
 func ViewOrderedSize(s engine.FleetStatus) *OrderedSize {
 	l := s.Whole.Ledger
 	asked := l.Asked(&s.Wanted)

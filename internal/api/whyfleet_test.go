@@ -101,13 +101,13 @@ func TestEventsSayWhereTheirBeginningIsCut(t *testing.T) {
 		query api.EventsQuery
 		cut   bool
 	}{
-		"all of them":                  {api.EventsQuery{}, true},
-		"a fleet":                      {api.EventsQuery{Fleet: "web"}, true},
-		"a fleet of which nothing was": {api.EventsQuery{Fleet: "db"}, false},
-		"since before":                 {api.EventsQuery{Since: dawn.Add(-48 * time.Hour)}, true},
-		"since after":                  {api.EventsQuery{Since: dawn.Add(-time.Hour)}, false},
-		"the last, which there are":    {api.EventsQuery{Fleet: "web", Last: journal.KeepLeast}, false},
-		"more than there are":          {api.EventsQuery{Fleet: "web", Last: journal.KeepLeast + 2}, true},
+		"all of them":               {api.EventsQuery{}, true},
+		"a fleet":                   {api.EventsQuery{Fleet: "web"}, true},
+		"a fleet without events":    {api.EventsQuery{Fleet: "db"}, false},
+		"since before":              {api.EventsQuery{Since: dawn.Add(-48 * time.Hour)}, true},
+		"since after":               {api.EventsQuery{Since: dawn.Add(-time.Hour)}, false},
+		"the last, which there are": {api.EventsQuery{Fleet: "web", Last: journal.KeepLeast}, false},
+		"more than there are":       {api.EventsQuery{Fleet: "web", Last: journal.KeepLeast + 2}, true},
 	} {
 		var begins time.Time
 		c.query.Begins = func(at time.Time) { begins = at }

@@ -179,7 +179,8 @@ func UnknownFleet(name string, known []string) Problem {
 	return Problem{Code: CodeUnknownFleet, Message: "there is no fleet " + name, Near: near(name, known)}
 }
 
-// confirmsWorld checks the plan by which a person wants the world to be believed, and takes it out of the request: the order has none.
+// confirmsWorld checks the plan by which a person wants the world to be believed, and takes it out of the request: the
+// order has none.
 func confirmsWorld(q *OrderRequest, status []engine.FleetStatus) *Problem {
 	if !q.Believe {
 		return nil

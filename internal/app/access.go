@@ -13,13 +13,15 @@ import (
 	"hale/internal/notify"
 )
 
-// How often it is asked whether a host is cut still: where something rests on that, and where it was when it was last asked.
+// How often it is asked whether a host is cut still: where something rests on that, and where it was when it was last
+// asked.
 const (
 	watchEvery = 5 * time.Second
 	cutEvery   = 30 * time.Second
 )
 
-// Access implements engine.Fencer. A host is cut when one of its methods says so: each cuts it from all that a machine there could write to.
+// Access implements engine.Fencer. A host is cut when one of its methods says so: each cuts it from all that a machine
+// there could write to.
 func (f fencer) Access(host fleet.HostName) (fleet.Access, time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

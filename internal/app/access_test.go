@@ -53,7 +53,7 @@ func (p ports) cut(t *testing.T, host string) bool {
 	return err == nil
 }
 
-// fencing is that of two hosts which the program can cut, one of which has a power controller that nobody can ask, too.
+// fencing is that of two hosts that the program can cut. One also has a power controller that does not answer.
 func (p ports) fencing() fencer {
 	c := &config.Config{
 		Providers: []config.Provider{{Name: "lab", Hosts: []config.Host{{Name: "h1", Fence: []string{"power", "ports"}}, {Name: "h2", Fence: []string{"ports"}}}}},
@@ -100,7 +100,8 @@ func TestAHostIsCutAfterItsPowerCouldNotBe(t *testing.T) {
 	}
 }
 
-// As long as something rests on it, the host is asked for often; what does not answer is unknown, and neither cut nor open.
+// As long as something rests on it, the host is asked for often; what does not answer is unknown, and neither cut nor
+// open.
 func TestL1ACutIsWatched(t *testing.T) {
 	t.Parallel()
 	p := newPorts(t)
@@ -120,7 +121,7 @@ func TestL1ACutIsWatched(t *testing.T) {
 	select {
 	case <-f.changed:
 	default:
-		t.Error("nobody wakes whoever asks")
+		t.Error("Watch does not wake the tests")
 	}
 	(fencer{f.fencing, "other"}).Watch(nil)
 	if d := wait(); d > watchEvery {
@@ -129,17 +130,17 @@ func TestL1ACutIsWatched(t *testing.T) {
 	p.write(t, "broken", "")
 	f.test(t.Context(), e, e.methods[0])
 	if a, _ := f.Access("h2"); a != fleet.AccessUnknown {
-		t.Errorf("nobody answers, and it is %q", a)
+		t.Errorf("no answer, and the access is %q; want unknown", a)
 	}
 	if err := os.Remove(filepath.Join(p.folder, "broken")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(p.folder, "cut-h2")); err != nil { // as somebody does
+	if err := os.Remove(filepath.Join(p.folder, "cut-h2")); err != nil { // as a person does
 		t.Fatal(err)
 	}
 	f.test(t.Context(), e, e.methods[0])
 	if a, _ := f.Access("h2"); a != fleet.AccessOpen {
-		t.Errorf("somebody undid it, and it is %q", a)
+		t.Errorf("a person undid the cut, and the access is %q; want open", a)
 	}
 	f.Watch(nil)
 	if d := wait(); d < time.Minute {
@@ -147,7 +148,7 @@ func TestL1ACutIsWatched(t *testing.T) {
 	}
 }
 
-// A cut is undone when nothing rests on it, and nobody who fences the host gets in between.
+// A cut is undone when nothing relies on it, and no fencing of the host gets in between.
 func TestL1ACutIsUndoneWhenNothingRestsOnIt(t *testing.T) {
 	t.Parallel()
 	p := newPorts(t)
@@ -181,7 +182,7 @@ func TestL1ACutIsUndoneWhenNothingRestsOnIt(t *testing.T) {
 	}
 }
 
-// Whose machines were seen on a host says for how long it is left as it is; nobody knowing, it may be anybody's.
+// The fleets seen on a host say how long it is left as it is. When they are unknown, it may be any fleet's.
 func TestAHostOfWhatMattersMoreIsFencedLater(t *testing.T) {
 	t.Parallel()
 	e := fenced{later: map[fleet.Name]time.Duration{"db": 40 * time.Second, "queue": 10 * time.Second}}
@@ -192,8 +193,8 @@ func TestAHostOfWhatMattersMoreIsFencedLater(t *testing.T) {
 		"the most important one": {[]fleet.Name{"web", "queue", "db"}, 40 * time.Second},
 		"a lesser one":           {[]fleet.Name{"queue"}, 10 * time.Second},
 		"one that is not named":  {[]fleet.Name{"web"}, 0},
-		"nobody is there":        {[]fleet.Name{}, 0},
-		"nobody knows":           {nil, 40 * time.Second},
+		"no fleet is there":      {[]fleet.Name{}, 0},
+		"it is unknown":          {nil, 40 * time.Second},
 	} {
 		if got := e.weighs(c.seen); got != c.want {
 			t.Errorf("%s: %s, and not %s", name, got, c.want)
@@ -201,13 +202,14 @@ func TestAHostOfWhatMattersMoreIsFencedLater(t *testing.T) {
 	}
 }
 
-// Of two who fence one host at once, the second waits for the first, and finds it done; who does not get a turn in time did nothing.
+// Of two who fence one host at once, the second waits for the first, and finds it done; who does not get a turn in time
+// did nothing.
 func TestWhoFencesAHostTakesTurns(t *testing.T) {
 	t.Parallel()
 	p := newPorts(t)
 	f := p.fencing()
 	turn := f.host("h2").turn
-	turn <- struct{}{} // somebody is at it
+	turn <- struct{}{} // another fencing has its turn
 	hurried, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if done, err := f.Fence(hurried, "h2", 1); !fault.Is(err, fault.Transient) || p.cut(t, "h2") {

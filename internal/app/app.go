@@ -1,5 +1,5 @@
-// Package app puts hale together: it is the only place that knows every part. App is the controller as an object with an
-// ordered start and stop; Plan is the same with its hands tied, on a throw-away store.
+// Package app puts hale together: it is the only place that knows every part. App is the controller as an object with
+// an ordered start and stop; Plan is the same with its hands tied, on a throw-away store.
 //
 // It promises that Run returns when everything that it started has ended, or soon after it was told to end; that parts
 // stop in the reverse order of their start; and that what a configuration's type names means is written in one function
@@ -31,7 +31,7 @@ type Options struct {
 	Config  *config.Config
 	DataDir string // made if it does not exist
 	Socket  string
-	Readers string // the group whose members may read on the socket; empty: none
+	Readers string // the members of this group may read on the socket; empty: none
 	Logger  *slog.Logger
 	// Load reads the configuration again, for a reload; nil: it cannot be.
 	Load func() (*config.Config, error)
@@ -171,7 +171,8 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	return a.serve(ctx, store, s, d)
 }
 
-// recognise makes sure that the store is one that this version can use, and says if it came out of a backup since the last start.
+// recognise makes sure that the store is one that this version can use, and says if it came out of a backup since the
+// last start.
 func (a *App) recognise(ctx context.Context, store state.Store) error {
 	if err := format.Open(ctx, store, a.opts.Version); err != nil {
 		return of(a.opts.DataDir, err)

@@ -34,8 +34,8 @@ type BackupOptions struct {
 	Logger  *slog.Logger
 }
 
-// Backup writes a backup of the running controller's state, or else of the data folder's, into a file, which appears when it is whole and
-// was read back, and is its owner's only. Errors of kind fault.Conflict say what is in the way.
+// Backup writes a backup of the running controller's state, or else of the data folder's, into a file, which appears
+// when it is whole and was read back, and is its owner's only. Errors of kind fault.Conflict say what is in the way.
 func Backup(ctx context.Context, o BackupOptions) (api.Backup, error) {
 	if err := vacant(o.File, o.Force); err != nil {
 		return api.Backup{}, err
@@ -99,8 +99,8 @@ func pour(ctx context.Context, w io.Writer, o BackupOptions) (from string, err e
 	return api.FromDataFolder, err
 }
 
-// onCopy does something with a copy of a data folder that no controller uses. fault.NotFound: there is none. fault.Conflict: a controller uses it.
-// fault.Unsupported: its state is of a format that this hale does not read.
+// onCopy does something with a copy of a data folder that no controller uses. fault.NotFound: there is none.
+// fault.Conflict: a controller uses it. fault.Unsupported: its state is of a format that this hale does not read.
 func onCopy(ctx context.Context, folder string, log *slog.Logger, do func(state.Store) error) (err error) {
 	dir, err := os.MkdirTemp("", "hale-copy-")
 	if err != nil {
@@ -216,10 +216,10 @@ type RestoreOptions struct {
 	Logger  *slog.Logger
 }
 
-// Restore makes a data folder's state what a backup holds. The backup is read to its end before the folder is touched, and what was there is changed
-// for the new state in one moment, when that is whole; it is kept aside.
-// fault.Invalid: the backup is damaged. fault.Unsupported: a newer hale made it. fault.Conflict: a controller uses the folder, or there is a state already
-// and Force is not set. fault.Unauthorised: the folder is another user's.
+// Restore makes a data folder's state what a backup holds. The backup is read to its end before the folder is touched,
+// and what was there is changed for the new state in one moment, when that is whole; it is kept aside. fault.Invalid:
+// the backup is damaged. fault.Unsupported: a newer hale made it. fault.Conflict: a controller uses the folder, or
+// there is a state already and Force is not set. fault.Unauthorised: the folder is another user's.
 func Restore(ctx context.Context, o RestoreOptions) (api.Restored, error) {
 	b, err := inspect(o.File)
 	out := api.Restored{Backup: b, DataDir: o.DataDir}

@@ -234,7 +234,8 @@ func TestWhatIsNoBackupRestoresNothing(t *testing.T) {
 	}
 }
 
-// A store of a newer format is refused, with the hale that reads it and the way out; by a start, a backup and a restore alike.
+// A store of a newer format is refused, with the hale that reads it and the way out; by a start, a backup and a restore
+// alike.
 func TestAStoreOfANewerFormatIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, quick)

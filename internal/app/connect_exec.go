@@ -11,7 +11,8 @@ import (
 	"hale/internal/secret"
 )
 
-// describeLimit is how long a program may take to say what it can do before hale goes on without knowing: it is asked again with each call.
+// describeLimit is how long a program may take to say what it can do before hale goes on without knowing: it is asked
+// again with each call.
 const describeLimit = 10 * time.Second
 
 func (s *site) connectExec(p config.Provider) (adapter, error) {

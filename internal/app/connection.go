@@ -13,8 +13,8 @@ import (
 	"hale/internal/state"
 )
 
-// connections are the providers as they were connected last, by name: another address behind the same name may be another hypervisor, so
-// it waits for a person's word, also over a restart.
+// connections are the providers as they were connected last, by name: another address behind the same name may be
+// another hypervisor, so it waits for a person's word, also over a restart.
 type connections map[fleet.ProviderName]config.Provider
 
 const (
@@ -60,7 +60,8 @@ func recallConnections(ctx context.Context, store state.Store) (connections, err
 	return were, nil
 }
 
-// noteConnections stores how the providers are connected. Who is behind an address that is another one is to be seen anew.
+// noteConnections stores how the providers are connected. Who is behind an address that is another one is to be seen
+// anew.
 func (s *site) noteConnections(ctx context.Context, adapters []adapter) error {
 	were, err := recallConnections(ctx, s.how.store)
 	if err != nil {

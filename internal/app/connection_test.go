@@ -32,7 +32,7 @@ func TestAnAddressThatWaitsLeavesHaleWhatItProvesItselfBy(t *testing.T) {
 	}
 	now := were.inForce(edited)
 	if now.Hosts[0].URI != old.Hosts[0].URI {
-		t.Errorf("it is asked at %s, and nobody confirmed that", now.Hosts[0].URI)
+		t.Errorf("it is asked at %s without a person's word", now.Hosts[0].URI)
 	}
 	if now.Proof == nil || now.Proof.SSH.Key != edited.Proof.SSH.Key {
 		t.Errorf("hale proves itself by %+v", now.Proof)

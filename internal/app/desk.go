@@ -48,8 +48,8 @@ func (d *desk) listen(ctx context.Context, hangups <-chan os.Signal) {
 	}
 }
 
-// Reload implements api.Desk: the configuration is read again, and is in force when it returns without an error, as far as it destroys
-// nothing. After an error everything is as it was.
+// Reload implements api.Desk: the configuration is read again, and is in force when it returns without an error, as far
+// as it destroys nothing. After an error everything is as it was.
 func (d *desk) Reload(ctx context.Context) (api.Changes, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -92,7 +92,7 @@ func (d *desk) reload(ctx context.Context) (api.Changes, error) {
 	return out, nil
 }
 
-// withdrawn returns the plans about whose subjects nothing waits any more.
+// withdrawn returns the plans that waited, but wait no longer under any name for their subject.
 func withdrawn(waited, waits []api.Waiting) []api.Waiting {
 	return slices.DeleteFunc(waited, func(was api.Waiting) bool {
 		return slices.ContainsFunc(waits, func(w api.Waiting) bool { return w.Subject == was.Subject })
@@ -176,8 +176,8 @@ func (d *desk) Compare(_ context.Context, path string) (api.Changes, error) {
 	return out, nil
 }
 
-// Readdress implements api.Desk: the provider is connected to its new address, and whoever answers there is believed to be the right one.
-// What hale makes of the machines that are not found there is under the guard, as ever.
+// Readdress implements api.Desk: it connects the provider to its new address, and trusts what answers there. The guard
+// decides, as ever, about machines that are not found there.
 func (d *desk) Readdress(ctx context.Context, plan, by string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -277,7 +277,7 @@ func subject(d change.Difference) string {
 	}
 }
 
-// waiting returns the plan for a provider whose address is another one, if it is.
+// waiting returns the plan for a provider with a changed address, if there is one.
 func (s *site) waiting(p config.Provider, status []engine.FleetStatus) (api.Waiting, bool) {
 	was := adapterOf(s.adapters, p.Name)
 	if was.provider == nil || p.SameAddress(was.config) {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A part that does not end, for instance an adapter whose call never returns, does not keep hale from ending.
+// A part that does not end, for instance an adapter with a call that never returns, does not keep hale from ending.
 func TestWhatDoesNotEndIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

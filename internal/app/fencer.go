@@ -17,7 +17,7 @@ type fencer struct {
 	provider fleet.ProviderName
 }
 
-// of returns the provider's; nil: nobody's power is cut here.
+// of returns the provider's fencer; nil: its hosts have no fence.
 func (f *fencing) of(p fleet.ProviderName) engine.Fencer {
 	if f == nil {
 		return nil
@@ -49,7 +49,8 @@ func (f fencer) Means(host fleet.HostName, seen []fleet.Name) fleet.Means {
 	return out
 }
 
-// weighs is how much longer the host is left as it is for the sake of whose machines were seen on it. Where nobody knows, it may be anybody's.
+// weighs is how much longer the host is left as it is, for the fleets that were seen on it. When they are unknown, it
+// may be any fleet's.
 func (e fenced) weighs(seen []fleet.Name) time.Duration {
 	var most time.Duration
 	for name, longer := range e.later {

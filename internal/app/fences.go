@@ -25,7 +25,8 @@ type armed struct {
 	uncut func(ctx context.Context) error
 }
 
-// armedFor is the list of methods: what each entry of the configuration stands for, for one host. It connects to nothing yet.
+// armedFor is the list of methods: what each entry of the configuration stands for, for one host. It connects to
+// nothing yet.
 func armedFor(f config.Fence, host fleet.HostName) armed {
 	a := armed{config: f, every: f.Test, check: func(context.Context) error { return nil }, Method: fence.Method{
 		Name: f.Name, Kind: f.Kind(), Yields: fleet.ProofHostOff, Attempts: f.Attempts, Timeout: f.Timeout, Settle: f.Settle, Poll: fence.DefaultPoll,

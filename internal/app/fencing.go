@@ -20,13 +20,13 @@ import (
 type fencing struct {
 	log     *slog.Logger
 	defects *defect.Book
-	// changed wakes whoever waits for the next test.
+	// changed wakes those that wait for the next test.
 	changed chan struct{}
 
 	mu     sync.Mutex
 	hosts  []fenced
 	tested map[fencedMethod]api.FenceTest
-	// watched are the hosts on whose being cut something rests, and those that do not answer.
+	// watched are the hosts that are cut while something relies on it, and those that do not answer.
 	watched map[fencedHost]bool
 }
 
@@ -42,7 +42,7 @@ type fenced struct {
 	methods  []armed
 	delay    time.Duration                // for which the host is left as it is
 	later    map[fleet.Name]time.Duration // how much longer, where machines of these fleets were seen on it
-	turn     chan struct{}                // holds one token: whoever has it may order the host off
+	turn     chan struct{}                // holds one token: its holder may order the host off
 }
 
 type fencedMethod struct {
@@ -185,7 +185,8 @@ func (f *fencing) test(ctx context.Context, e fenced, m armed) {
 	}
 }
 
-// keep notes what a controller said, and returns what it said before, if anything. A question that was put before the one that was answered last is old.
+// keep notes what a controller said, and returns what it said before, if anything. A question that was put before the
+// one that was answered last is old.
 func (f *fencing) keep(e fenced, m armed, t api.FenceTest) (before api.FenceTest, known bool) {
 	key := fencedMethod{e.provider, e.host, m.Name}
 	f.mu.Lock()

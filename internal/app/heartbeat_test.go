@@ -15,7 +15,8 @@ import (
 	"hale/internal/probe"
 )
 
-// TestMachinesReportToTheirFleet: what comes in at the configured place gets to the fleet's probe engine, through the large one where there is one.
+// TestMachinesReportToTheirFleet: what comes in at the configured place gets to the fleet's probe engine, through the
+// large one where there is one.
 func TestMachinesReportToTheirFleet(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -34,8 +34,8 @@ type PlanOptions struct {
 }
 
 // Plan says what hale would do now, and why. It looks at everything (provider and checks) and changes nothing: the
-// beliefs of the running controller, or of a copy of the data folder, or none, go into a store that is thrown away, each
-// provider is opened for reading only, and each fleet is only watched until there is a verdict on every machine.
+// beliefs of the running controller, or of a copy of the data folder, or none, go into a store that is thrown away,
+// each provider is opened for reading only, and each fleet is only watched until there is a verdict on every machine.
 func Plan(ctx context.Context, o PlanOptions) (api.Plan, error) {
 	believed, from, err := recall(ctx, o)
 	if err != nil {
@@ -172,7 +172,7 @@ func watchedOnly(specs []fleet.Spec) []fleet.Spec {
 	out := slices.Clone(specs)
 	for i := range out {
 		out[i].Mode = fleet.ModeObserve
-		out[i].Notify = fleet.Notify{} // a plan tells nobody
+		out[i].Notify = fleet.Notify{} // a plan sends no messages
 	}
 	return out
 }

@@ -108,8 +108,8 @@ func TestAPlanDoesNotReadBehindAControllersBack(t *testing.T) {
 	}
 }
 
-// A plan asks a provider whose address is edited where hale is connected, as hale does until a person confirms; it must
-// not pass for the new one's answer.
+// A plan asks a provider at the address where hale is connected, as hale does until a person confirms an edited one.
+// The answer must not pass for the new address's.
 func TestS73APlanSaysThatItAskedWhereAProviderWas(t *testing.T) {
 	t.Parallel()
 	const two = "hosts: [{name: h1}, {name: h2}]"

@@ -61,7 +61,7 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 			}
 		}
 		if action == api.ActionNone && m.Belief.Vacant() && guard.Surplus(&m.Belief, &f.Spec) {
-			continue // nobody has the place, or it was given up
+			continue // the place is empty, or was given up
 		}
 		v.Machine = m.Belief
 		p := api.PlannedStep{
@@ -183,7 +183,7 @@ func (o *outlook) figures(held fleet.Reason, m *fleet.Machine, rec *fleet.Record
 	return ""
 }
 
-// unwitnessed warns of the machines of one fleet to whose silence nothing will bear witness.
+// unwitnessed warns of the machines of one fleet that no witness can vouch for when they fall silent.
 func unwitnessed(f engine.FleetStatus, all []engine.FleetStatus) []string {
 	sights := guard.Sights{}
 	for i := range all {

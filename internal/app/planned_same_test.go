@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// anyFleet is a fleet of which anything may be known, as a watch leaves it: on hosts that answer or not, with machines
-// that fail, stop, vanish, were never built, or left something behind.
+// anyFleet is a fleet in any state that a watch may leave: on hosts that answer or not, with machines that fail, stop,
+// vanish, were never built, or left something behind.
 func anyFleet(t *rapid.T) engine.FleetStatus {
 	size := rapid.IntRange(1, 8).Draw(t, "size")
 	f := beliefs(size)

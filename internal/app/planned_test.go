@@ -191,7 +191,7 @@ func TestAPlanAnnouncesNothingThatWouldBeHeld(t *testing.T) {
 		change func(f *engine.FleetStatus)
 		want   []string
 	}{
-		"somebody answers on the lost host, which is not turned off": {
+		"a machine answers on the lost host, which is not turned off": {
 			change: func(f *engine.FleetStatus) {
 				f.Hosts = append(f.Hosts, fleet.Host{Name: "h1", Fence: fleet.Means{Tries: 2}})
 				f.Spec.Repair.Fence.Hosts = true
@@ -201,7 +201,7 @@ func TestAPlanAnnouncesNothingThatWouldBeHeld(t *testing.T) {
 			},
 			want: []string{"reboot host-down", "none", "none", "none", "none"},
 		},
-		"nobody on its host is heard": {
+		"no machine on its host is heard": {
 			change: func(f *engine.FleetStatus) {
 				*f = beliefs(12)
 				f.Spec.SharedFate, f.Spec.Limits.Brake.AtLeast = fleet.SharedFate{AtLeast: 3, Wait: time.Minute, Then: fleet.FateWait}, 4

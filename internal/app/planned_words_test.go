@@ -44,7 +44,7 @@ func TestAPlanSaysThatAMachineIsBeingBuilt(t *testing.T) {
 	}
 }
 
-// A plan names the machines to whose silence nothing will bear witness, and what to add.
+// A plan names the machines that no witness can vouch for, and what to add.
 func TestAPlanNamesTheMachinesThatHaveNoWitness(t *testing.T) {
 	t.Parallel()
 	fleets := func(change func(web, db *engine.FleetStatus)) []string {
@@ -84,7 +84,7 @@ func TestAPlanNamesTheMachinesThatHaveNoWitness(t *testing.T) {
 		"hale only watches": {
 			change: func(web, _ *engine.FleetStatus) { web.Spec.Mode = fleet.ModeObserve }, quiet: true,
 		},
-		"it is off, and nobody expects more": {
+		"it is off, and nothing is expected of it": {
 			change: func(web, _ *engine.FleetStatus) { sicken(*web, 1, fleet.CauseStopped) }, quiet: true,
 		},
 	} {

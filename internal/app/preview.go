@@ -30,8 +30,8 @@ type PreviewOptions struct {
 	Logger  *slog.Logger
 }
 
-// Preview says which machines a fleet would adopt, how they are, and what it would leave alone. It looks at the provider and probes once
-// for as long as the checks need, and changes nothing.
+// Preview says which machines a fleet would adopt, how they are, and what it would leave alone. It looks at the
+// provider and probes once for as long as the checks need, and changes nothing.
 func Preview(ctx context.Context, o PreviewOptions) (api.Preview, error) {
 	alone := *o.Config
 	alone.Fleets = []fleet.Spec{o.Fleet}
@@ -50,7 +50,7 @@ func Preview(ctx context.Context, o PreviewOptions) (api.Preview, error) {
 	}
 	out := preview(listing, o)
 	if !slices.ContainsFunc(out.Machines, func(m api.PreviewedMachine) bool { return m.Left == "" }) {
-		return out, nil // nobody to look at
+		return out, nil // no machine to look at
 	}
 	err = s.staff(staffing{store: store, server: "preview", specs: watchedOnly(alone.Fleets), wrap: provider.ReadOnly, log: o.Logger})
 	if err != nil {
@@ -106,7 +106,7 @@ func preview(listing provider.Listing, o PreviewOptions) api.Preview {
 	return out
 }
 
-// leftTo says why the instance would not be adopted, and whose it is.
+// leftTo says why the instance would not be adopted, and what it belongs to.
 func leftTo(i *fleet.Instance, a fleet.Adoption) (why, with string) {
 	switch rival := a.Contested(i); {
 	case i.Mark != (fleet.Mark{}):

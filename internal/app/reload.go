@@ -14,8 +14,9 @@ import (
 	"hale/internal/state"
 )
 
-// reload makes the running site that of another configuration. What is new is made aside, and the old let go only when the new stands:
-// after an error everything is as it was. A provider whose address changed stays connected as it was, unless it is the confirmed one.
+// reload turns the running site into that of another configuration. It makes the new parts aside, and lets go of the
+// old ones only when the new ones stand: after an error everything is as it was. A provider with a changed address
+// keeps its old connection, unless it is the confirmed one.
 func (s *site) reload(ctx context.Context, c *config.Config, confirmed fleet.ProviderName) error {
 	select {
 	case <-s.begun:
@@ -35,7 +36,7 @@ func (s *site) reload(ctx context.Context, c *config.Config, confirmed fleet.Pro
 	}
 	err = s.noteConnections(ctx, adapters)
 	if err == nil {
-		s.teller.take(c) // first, so that nobody is missed whom an edited fleet tells
+		s.teller.take(c) // first, so that an edited fleet finds its notifiers
 		err = s.engine.Reload(ctx, setup)
 	}
 	if err != nil {

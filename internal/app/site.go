@@ -110,9 +110,9 @@ type site struct {
 	watches  watches
 	engine   *engine.Engine
 	teller   *teller
-	fencing  *fencing // nil: nobody's power is cut
+	fencing  *fencing // nil: no host has a fence
 	receiver *heartbeat.Receiver
-	troubles *troubles      // nil: nobody looks for them
+	troubles *troubles      // nil: not looked for
 	begun    chan struct{}  // closed when launch may be called
 	launch   func(w *watch) // lets a watch work
 }
@@ -135,8 +135,8 @@ type watch struct {
 	stop      func()              // ends its work, and waits for that
 }
 
-// newSite makes the adapters. The caller closes the site.
-// A provider whose address waits for a person's word is connected as it was: see connections.
+// newSite makes the adapters. The caller closes the site. A provider whose new address waits for a person's word keeps
+// its old connection: see connections.
 func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error) {
 	s := &site{teller: &teller{}, config: c, log: log, defects: defect.NewBook(log),
 		network: netprobe.Network(), vantage: vantageOf(c.Vantage, log), begun: make(chan struct{})}
@@ -159,7 +159,8 @@ func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error
 	return s, nil
 }
 
-// poolOf returns the shards that probe the network; nil where this system has none, and all is asked in the ordinary way.
+// poolOf returns the shards that probe the network; nil where this system has none, and all is asked in the ordinary
+// way.
 func poolOf(log *slog.Logger, panics defect.Witness) *bulkprobe.Pool {
 	pool, err := bulkprobe.New(bulkprobe.Options{Panics: panics})
 	if err != nil {
@@ -204,8 +205,8 @@ func (s *site) disconnect(a adapter) {
 	}
 }
 
-// restore puts the machines that the store believes in back into the simulated worlds, which live in memory only: there,
-// a restart of hale is no failure of all machines.
+// restore puts the machines that the store believes in back into the simulated worlds, which live in memory only:
+// there, a restart of hale is no failure of all machines.
 func (s *site) restore(ctx context.Context, store state.Store) error {
 	for _, a := range s.adapters {
 		if err := a.restore(ctx, store, s.config.Fleets); err != nil {
@@ -241,7 +242,8 @@ func (a adapter) restore(ctx context.Context, store state.Store, fleets []fleet.
 	return a.populate()
 }
 
-// populate makes the machines that somebody else made, unless they are there already. Each has the same id whenever hale starts.
+// populate makes the machines of other owners, unless they are there already. Each has the same id at every start of
+// hale.
 func (a adapter) populate() error {
 	hosts := []fleet.HostName{""}
 	if len(a.config.Hosts) > 0 {
@@ -327,8 +329,8 @@ func addresses(hosts []config.Host) map[fleet.HostName]netip.Addr {
 	return out
 }
 
-// setup is what the engine is told to look after, and by which probe engines. A fleet that is probed in the same way as before keeps
-// its own.
+// setup is what the engine is told to look after, and by which probe engines. A fleet that is probed in the same way as
+// before keeps its own.
 func (s *site) setup(c *config.Config, adapters []adapter, specs []fleet.Spec) (engine.Setup, watches) {
 	var setup engine.Setup
 	for _, p := range c.Providers {
@@ -370,8 +372,8 @@ func placeOf(h config.Heartbeats) heartbeat.Place {
 	return heartbeat.Place{Listen: h.Listen, Address: h.Address, Certificate: h.Certificate, Key: h.Key}
 }
 
-// prober makes the engine that probes over the transport: the network by the pool's shards, as far as there are any and they can ask what a
-// check asks.
+// prober makes the engine that probes over the transport: the network by the pool's shards, as far as there are any and
+// they can ask what a check asks.
 func (s *site) prober(transport probe.Transport, options netprobe.Options) prober {
 	ordinary := netprobe.New(transport, options)
 	if s.pool == nil || transport != probe.Transport(s.network) {

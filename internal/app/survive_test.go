@@ -123,7 +123,7 @@ func survivorsConfig(t *testing.T) *config.Config {
 	}
 	for i := range c.Fleets {
 		if f := &c.Fleets[i]; f.Name != "target" {
-			f.Notify = fleet.Notify{} // the other fleets tell nobody
+			f.Notify = fleet.Notify{} // the other fleets send no messages
 		}
 	}
 	return c
@@ -279,7 +279,7 @@ func TestHaleOutlivesWhatPanics(t *testing.T) {
 	}
 	lift()
 	for _, m := range s.laid {
-		m.calls.Store(-1 << 40) // no more of them
+		m.calls.Store(-1 << 40) // no panic from here on
 	}
 	for _, name := range survivorNames {
 		s.await(string(name)+" is well in the end", 2*time.Minute, func() bool { return s.well(name) })

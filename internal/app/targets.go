@@ -21,7 +21,8 @@ import (
 	"hale/internal/secret"
 )
 
-// targetOf is the list of targets: what each entry of the configuration stands for. It connects to nothing yet. Nil: there is no such kind.
+// targetOf is the list of targets: what each entry of the configuration stands for. It connects to nothing yet. Nil:
+// there is no such kind.
 func targetOf(t config.Target, version string) notify.Target {
 	switch {
 	case t.Mail != nil:
@@ -49,7 +50,7 @@ func targetOf(t config.Target, version string) notify.Target {
 	return nil
 }
 
-// teller is the targets of the configuration as it is now. The zero value tells nobody.
+// teller is the targets of the configuration as it is now. The zero value sends nothing.
 type teller struct {
 	version string
 	words   prose.Words

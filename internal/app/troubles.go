@@ -65,7 +65,7 @@ func (t *troubles) run(ctx context.Context) {
 	}
 }
 
-// look finds out what hale lacks, and logs what it lacks from now on and what it does no more.
+// look finds out what hale lacks. It logs what is new, and what is over.
 func (t *troubles) look(ctx context.Context) {
 	t.mu.Lock()
 	c, before := t.config, t.known
@@ -154,7 +154,8 @@ func (t *troubles) all() []api.Trouble {
 	return out
 }
 
-// pings reports whether hale itself pings anything by the configuration. Simulated machines are not pinged over the network.
+// pings reports whether hale itself pings anything by the configuration. Simulated machines are not pinged over the
+// network.
 func pings(c *config.Config) bool {
 	canaries := len(c.Vantage.Canaries) > 0 || c.Vantage.Gateway
 	return slices.ContainsFunc(c.Fleets, func(f fleet.Spec) bool {

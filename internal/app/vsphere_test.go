@@ -29,8 +29,8 @@ fleets:
     limits: {in_repair: 1, brake: {at_least: 2}}
 `
 
-// S01, S02 and S50 on vCenter, with hale's own engine: a fleet is built under its machines' names; one whose process dies is started again, and one that a
-// person destroys is cloned anew, once.
+// S01, S02 and S50 on vCenter, with hale's own engine: a fleet is built under its machines' names. One that loses its
+// process is started again, and one that a person destroys is cloned anew, once.
 func TestAFleetOnVCenterIsBuiltAndHealed(t *testing.T) {
 	t.Parallel()
 	vc := vcsim.Start(t)

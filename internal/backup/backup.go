@@ -1,11 +1,13 @@
 // Package backup puts what a store holds into a stream of bytes, and takes it out again.
 //
-// It promises that what is in the stream is what the store held at one revision, without what lives by a lease, without history, and without anything
-// that the store does not hold; and that a stream which was cut off, changed, or made by a hale that writes another layout, is found out as such before
-// its end is believed. It knows neither files nor folders.
+// It promises that what is in the stream is what the store held at one revision, without what lives by a lease, without
+// history, and without anything that the store does not hold; and that a stream which was cut off, changed, or made by
+// a hale that writes another layout, is found out as such before its end is believed. It knows neither files nor
+// folders.
 //
-// The stream is compressed by gzip. In it are lines of JSON: the Header, then each entry with its value in base64, then an end with the number of
-// entries and the SHA-256 of all lines before. So zcat and jq read it. Instead of an end there may be the reason why there is none.
+// The stream is compressed by gzip. In it are lines of JSON: the Header, then each entry with its value in base64, then
+// an end with the number of entries and the SHA-256 of all lines before. So zcat and jq read it. Instead of an end
+// there may be the reason why there is none.
 package backup
 
 import (
@@ -60,8 +62,8 @@ type end struct {
 	SHA256  string `json:"sha256"`
 }
 
-// Write writes a backup of the store. Of the header, the caller fills in what the store does not know. After an error, what was written is no backup, and
-// says so as far as it could be written.
+// Write writes a backup of the store. Of the header, the caller fills in what the store does not know. After an error,
+// what was written is no backup, and says so as far as it could be written.
 func Write(ctx context.Context, w io.Writer, s state.Store, h Header) error {
 	h.Layout = Layout
 	var err error
@@ -126,8 +128,8 @@ type Backup struct {
 // errCut is why a backup is refused that has no end.
 var errCut = errors.New("it ends in the middle: it was cut off while it was written or copied")
 
-// Open reads the header. fault.Invalid: it is no backup, or a damaged one. fault.Unsupported: a newer hale wrote it, or its state is of a format that this
-// one does not read.
+// Open reads the header. fault.Invalid: it is no backup, or a damaged one. fault.Unsupported: a newer hale wrote it, or
+// its state is of a format that this one does not read.
 func Open(r io.Reader) (*Backup, error) {
 	packed, err := gzip.NewReader(r)
 	if err != nil {
@@ -165,8 +167,8 @@ func (b *Backup) next() ([]byte, error) {
 	}
 }
 
-// Entries yields what the store held, sorted by key. What was yielded may be believed only when it ends without an error; it can be read once.
-// fault.Invalid: the backup is damaged, cut off, or was never finished.
+// Entries yields what the store held, sorted by key. What was yielded may be believed only when it ends without an
+// error; it can be read once. fault.Invalid: the backup is damaged, cut off, or was never finished.
 func (b *Backup) Entries() iter.Seq2[state.Entry, error] {
 	return func(yield func(state.Entry, error) bool) {
 		b.count(b.lines.Bytes())

@@ -59,7 +59,7 @@ func (c *commander) adoptCommand() *cobra.Command {
 				fmt.Fprintln(c.Out, strings.Join(screenOf(c.Out, c.Getenv).paper().preview(found, f.name), "\n"))
 			}
 			if err != nil || !adoptable(found) {
-				return errors.Join(err, nobody(found, f.meant()))
+				return errors.Join(err, nothingToAdopt(found, f.meant()))
 			}
 			return c.handOver(text, f)
 		}),
@@ -265,8 +265,8 @@ func (f *adoptFlags) meant() string {
 	return out
 }
 
-// nobody says that there is nothing to adopt.
-func nobody(p api.Preview, name string) error {
+// nothingToAdopt says why.
+func nothingToAdopt(p api.Preview, name string) error {
 	if i := slices.IndexFunc(p.Machines, func(m api.PreviewedMachine) bool { return m.Left == api.LeftMarked }); i >= 0 {
 		m := p.Machines[i]
 		return fmt.Errorf("nothing to adopt: hale built %s itself, as machine %s of fleet %s; a machine that bears its mark is not adopted but taken back: "+
@@ -274,7 +274,7 @@ func nobody(p api.Preview, name string) error {
 			"where it is older: hale recover %s --believe-the-world", m.Name, m.With, m.Fleet, m.Fleet, m.Installation, m.Fleet)
 	}
 	if len(p.Machines) > 0 {
-		return fmt.Errorf("nothing to adopt: everything called %s is somebody's already", name)
+		return fmt.Errorf("nothing to adopt: every instance called %s already belongs to a fleet or to another hale", name)
 	}
 	said := fmt.Sprintf("provider %s has no machine called %s", p.Provider, name)
 	if len(p.Others) > 0 {

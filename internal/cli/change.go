@@ -94,7 +94,7 @@ func (c *commander) compare(ctx context.Context, file string, asJSON bool) error
 	return c.printChanges(changes, "Reading "+file+" would change this; nothing was changed.", false, asJSON)
 }
 
-// confirm gives a person's word for a plan: of a provider to the controller itself, of a fleet to whoever owns it.
+// confirm gives a person's word for a plan: of a provider to the controller itself, of a fleet to the fleet's owner.
 func (c *commander) confirm(ctx context.Context, plan string, f orderFlags) error {
 	client, err := c.dial()
 	if err != nil {
@@ -165,7 +165,7 @@ func (p paper) changes(changes api.Changes, headline string, wait bool) []string
 		lines = append(lines, said)
 	}
 	for _, w := range changes.Withdrawn {
-		lines = append(lines, "  plan "+w.ID+" waits no more: the configuration does not ask for it any longer ("+aim(w)+")")
+		lines = append(lines, "  plan "+w.ID+" no longer waits: the configuration does not ask for it any more ("+aim(w)+")")
 	}
 	for _, u := range changes.Unwatched {
 		lines = append(lines, p.paint(yellow, unwatchedLine(u)))
@@ -197,7 +197,7 @@ func (p paper) changes(changes api.Changes, headline string, wait bool) []string
 	return lines
 }
 
-// unwatchedLine says whose machines run on while nothing watches them.
+// unwatchedLine names the machines of the fleet that run on while nothing watches them.
 func unwatchedLine(u api.Unwatched) string {
 	if len(u.Machines) == 0 {
 		return "  fleet " + u.Fleet + ": it has no machines that would go on without hale"

@@ -66,8 +66,8 @@ func (c *commander) check(ctx context.Context, ask func(context.Context) (api.St
 	return checkEnded(level)
 }
 
-// unanswered is the check of a hale of which nothing is known. That it does not run is known, and critical: its machines
-// are not watched.
+// unanswered is the check of a hale that did not answer. A hale that does not run is critical: it does not watch its
+// machines.
 func (c *commander) unanswered(err error) error {
 	var absent api.NotRunning
 	level := checkUnknown

@@ -8,7 +8,7 @@
 //	1  it failed
 //	2  it was called wrongly, or the configuration is invalid
 //	3  no controller listens on the socket, or it is stopping
-//	4  the order is stored, and nobody took it up yet
+//	4  the order is stored, and the fleet's owner did not take it up yet
 //
 // It starts nothing by itself: what runs a controller and makes a plan is handed in (Program), and a running controller
 // is asked through package api.
@@ -67,7 +67,7 @@ type RunOptions struct {
 	Load    func() (*config.Config, error) // reads it again
 	DataDir string
 	Socket  string
-	Readers string // the group whose members may read on the socket
+	Readers string // the members of this group may read on the socket
 	Logger  *slog.Logger
 }
 
@@ -173,7 +173,7 @@ func (c *commander) root() *cobra.Command {
 		Long: "hale watches fleets of virtual machines without an agent inside, repairs them in ordered steps, and shows why it\n" +
 			"acted and why it did not.\n\n" +
 			"Exit codes: 0 done, 1 failed, 2 called wrongly or invalid configuration, 3 no controller listens on the " +
-			"socket, or it is\nstopping, 4 the order is stored, and nobody took it up yet.",
+			"socket, or it is\nstopping, 4 the order is stored, and the fleet's owner did not take it up yet.",
 		SilenceErrors: true, SilenceUsage: true,
 		Args: knownCommand,
 		RunE: c.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),

@@ -112,7 +112,8 @@ func begins(q api.EventsQuery, at time.Time) string {
 // clocks are the ways in which a time is written, in the zone of the terminal unless it names one.
 var clocks = []string{time.RFC3339, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly}
 
-// beginning is the time that a person means: so long ago, a time of the last day, or a date. Nothing: from the beginning.
+// beginning is the time that a person means: so long ago, a time of the last day, or a date. Nothing: from the
+// beginning.
 func beginning(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -21,8 +21,8 @@ func (c *commander) evidenceCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "evidence MACHINE", Short: "Show what was kept of a machine before something was done to it",
-		Long: "Shows what the machine's console, its checks and its provider said before hale rebooted, rebuilt or replaced it: of its last\n" +
-			"incident of which something is kept, or of the one named. Control characters of the console are made visible. With --out\n" +
+		Long: "Shows what the machine's console, its checks and its provider said before hale rebooted, rebuilt or replaced it:\n" +
+			"in its last incident with evidence, or in the one named. Control characters of the console are made visible. With --out\n" +
 			"everything is written into a folder as it is, the screenshot too. Copies of the disks (step snapshot) are listed; they lie at the provider.",
 		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
@@ -109,7 +109,8 @@ func lacking(part api.EvidencePart) string {
 	return said
 }
 
-// harmless makes a text visible that must not command a terminal: lines stay, all other control characters are shown as pictures of them.
+// harmless makes a text visible that must not command a terminal: lines stay, all other control characters are shown as
+// pictures of them.
 func harmless(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
@@ -127,7 +128,8 @@ func harmless(text string) string {
 	}, text)
 }
 
-// writeEvidence writes each part into a file of its own, readable by its owner only: nobody knows what a guest writes to its console.
+// writeEvidence writes each part into a file of its own, readable by its owner only: a guest's console may hold
+// secrets.
 func (c *commander) writeEvidence(dir string, e api.Evidence) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

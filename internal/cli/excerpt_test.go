@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// crowd is a fleet of so many machines, of which the last ones are ill.
+// crowd is a fleet of size machines; the last ones are ill.
 func crowd(name string, size, sick int) api.Fleet {
 	f := api.Fleet{Name: name, Mode: "act", Size: size, Healthy: size - sick, Failing: sick, Acting: true,
 		Provider: api.Provider{Name: "lab", Standing: "up"}}

@@ -121,7 +121,7 @@ func (c *commander) fenceConfirmCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "confirm HOST --reason TEXT", Short: "Say that a host which does not answer is off, as you made sure of",
 		Long: "For a while hale takes your word that the host is off, and builds its machines anew elsewhere. If it is not off, two of a machine run at once, and may spoil what\n" +
-			"they share. The fleet's repair.fence.word must say take. It counts no more when the host answers.",
+			"they share. The fleet's repair.fence.word must say take. Your word ends when the host answers.",
 		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -155,7 +155,7 @@ func powerBy(m api.FenceMethod) string {
 	case m.Test == nil:
 		return m.Name + " was not asked yet"
 	case !m.Test.OK:
-		return "nobody knows, says " + m.Name + ": " + m.Test.Detail
+		return "unknown, says " + m.Name + ": " + m.Test.Detail
 	case m.Proof == string(fleet.ProofAccessCut):
 		return accessWord(m.Test.Power) + ", says " + m.Name
 	case m.Test.Power == "unknown":
@@ -212,12 +212,12 @@ func remark(m api.FenceMethod) cell {
 	case m.Test != nil && !m.Test.OK:
 		return cell{m.Test.Detail, red}
 	case m.Unverified:
-		return cell{"believes whoever answers", yellow}
+		return cell{"server not verified", yellow}
 	}
 	return cell{}
 }
 
-// fenceLines say which hosts' power could not be cut, and which controllers nobody checks.
+// fenceLines name the hosts without a working fence, and the fences that do not verify the server.
 func (p paper) fenceLines(fleets []api.Fleet) []string {
 	var lines []string
 	for _, f := range fleets {
@@ -227,7 +227,7 @@ func (p paper) fenceLines(fleets []api.Fleet) []string {
 			case b.Untested:
 				lines = append(lines, p.paint(yellow, about+"was not tested yet: hale fence test "+b.Host))
 			case b.Unverified:
-				lines = append(lines, p.paint(yellow, about+"sends its password to whoever answers (verify: false)"))
+				lines = append(lines, p.paint(yellow, about+"sends its password to an unverified server (verify: false)"))
 			default:
 				lines = append(lines, p.paint(red, about+"cannot cut its power: "+b.Detail))
 			}

@@ -21,9 +21,10 @@ func (c *commander) fenceOffCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "off HOST|MACHINE", Short: "Turn a host off by its power controllers; without --confirm, say what that would mean",
-		Long: "Without --confirm nobody is asked: it says which methods would be tried, who is on the host, and what would follow. With it the host is ordered off, and asked\n" +
-			"until it is. Where somebody on the host is not known to fail, it is left on, unless --force is given. Nothing is built in the place of what was on it by this\n" +
-			"command: a fleet whose repair.fence.hosts is off does that by itself, once its own repair asked the controller and heard off.\n\n" + fenceSubjects,
+		Long: "Without --confirm no controller is asked: it says which methods would be tried, which machines are on the host, and what would\n" +
+			"follow. With it the host is ordered off, and asked until it is. While a machine on the host is not known to fail, the host is left\n" +
+			"on, unless --force is given. This command builds nothing in the place of what was on the host: a fleet whose repair.fence.hosts is\n" +
+			"off does that by itself, once its own repair asked the controller and heard off.\n\n" + fenceSubjects,
 		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			q.Subject = args[0]
@@ -56,9 +57,9 @@ func (c *commander) fenceOffCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&provider, "provider", "", "the host's provider, where several have one of that name")
 	cmd.Flags().BoolVar(&q.Confirm, "confirm", false, "do it")
-	cmd.Flags().BoolVar(&q.Force, "force", false, "do it though somebody on the host is not known to fail")
-	cmd.Flags().StringVarP(&q.Reason, "reason", "r", "", "why, for whoever asks later")
-	cmd.Flags().StringVar(&q.As, "as", c.Getenv("SUDO_USER"), "whom you speak for, beside the user that the system says you are")
+	cmd.Flags().BoolVar(&q.Force, "force", false, "do it although a machine on the host is not known to fail")
+	cmd.Flags().StringVarP(&q.Reason, "reason", "r", "", "why, for the journal")
+	cmd.Flags().StringVar(&q.As, "as", c.Getenv("SUDO_USER"), "the person you speak for, noted beside your user name")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -141,7 +142,7 @@ func triedLines(o api.FenceOff) []string {
 		}
 	}
 	if o.Off {
-		return append(lines, "hale keeps no proof of that: a repair asks the controller again. Somebody has to turn the host on.")
+		return append(lines, "hale keeps no proof of that: a repair asks the controller again. Turn the host on when it may run again.")
 	}
 	return append(lines, "Whether host "+o.Host+" is off is not known.")
 }

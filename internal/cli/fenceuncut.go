@@ -17,9 +17,9 @@ func (c *commander) fenceUncutCommand() *cobra.Command {
 	var q api.FenceUncutRequest
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "uncut HOST", Short: "Give a host its access to storage and network back, when nothing rests on its being cut any more",
-		Long: "Runs the host's methods that cut it, to undo that, and asks them until they say so. As long as an old instance may run there in whose place another was built,\n" +
-			"or another server looks after machines that may be so, it is refused: two would write.\n\n" + fenceSubjects,
+		Use: "uncut HOST", Short: "Give a host its access to storage and network back, when nothing relies on the cut any more",
+		Long: "Runs the host's methods that cut it, to undo that, and asks them until they say so. It is refused while an old instance that was\n" +
+			"replaced may still run there, or a machine of another server's fleet may: two would write.\n\n" + fenceSubjects,
 		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			q.Subject = args[0]
@@ -46,8 +46,8 @@ func (c *commander) fenceUncutCommand() *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().StringVarP(&q.Reason, "reason", "r", "", "why, for whoever asks later")
-	cmd.Flags().StringVar(&q.As, "as", c.Getenv("SUDO_USER"), "whom you speak for, beside the user that the system says you are")
+	cmd.Flags().StringVarP(&q.Reason, "reason", "r", "", "why, for the journal")
+	cmd.Flags().StringVar(&q.As, "as", c.Getenv("SUDO_USER"), "the person you speak for, noted beside your user name")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -13,7 +13,7 @@ import (
 
 func (c *commander) notifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "notify", Short: "Test whom hale tells, and see which messages were not taken",
+		Use: "notify", Short: "Test the notifiers, and see which messages they did not take",
 		Args: cobra.NoArgs,
 		RunE: c.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}

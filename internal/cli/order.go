@@ -20,11 +20,11 @@ const patience = 10 * time.Second
 // subjects is the help on what an order can be about.
 const subjects = `A SUBJECT is a fleet (web), a machine (web-2), or a host (host:h1; host:lab/h1 where several providers have an h1).`
 
-// pendingError says that an order is stored and nobody took it up yet.
+// pendingError says that an order is stored and not taken up yet.
 type pendingError struct{ about []string }
 
 func (p pendingError) Error() string {
-	return "accepted, and not taken up yet: nobody looks after " + strings.Join(p.about, ", ") + " now; it takes effect when somebody does"
+	return "accepted, and not taken up yet: no hale looks after " + strings.Join(p.about, ", ") + " now; it takes effect when one does"
 }
 
 // orderFlags are what all orders share.
@@ -34,8 +34,8 @@ type orderFlags struct {
 }
 
 func (f *orderFlags) add(cmd *cobra.Command, c *commander) {
-	cmd.Flags().StringVarP(&f.reason, "reason", "r", "", "why, for whoever asks later")
-	cmd.Flags().StringVar(&f.as, "as", c.Getenv("SUDO_USER"), "whom you speak for, beside the user that the system says you are")
+	cmd.Flags().StringVarP(&f.reason, "reason", "r", "", "why, for the journal")
+	cmd.Flags().StringVar(&f.as, "as", c.Getenv("SUDO_USER"), "the person you speak for, noted beside your user name")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 }
 
@@ -64,8 +64,8 @@ func (c *commander) give(ctx context.Context, q api.OrderRequest, f orderFlags) 
 	return verdictOn(out)
 }
 
-// relevant leaves out what an order to every fleet has nothing to do with: where one fleet's brake was on, it does not matter that those of
-// others were not.
+// relevant leaves out what an order to every fleet has nothing to do with: where one fleet's brake was on, it does not
+// matter that those of others were not.
 func relevant(out api.Orders) api.Orders {
 	isOff := func(o api.Ordered) bool { return o.Refused.Code == string(fleet.ReasonNotBraked) }
 	some := slices.DeleteFunc(slices.Clone(out.Orders), isOff)

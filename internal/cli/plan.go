@@ -169,7 +169,7 @@ var acts = map[string]string{
 	string(fleet.RepairRemove): "remove the machine, as a person ordered",
 	string(fleet.RepairUpdate): "build it from another template, as a person ordered",
 	string(fleet.RepairUndo):   "bring its kept instance back, as a person ordered",
-	string(fleet.RepairTidy):   "remove a copy of its disks whose time is over",
+	string(fleet.RepairTidy):   "remove an expired copy of its disks",
 }
 
 // would says what would be done about one machine.

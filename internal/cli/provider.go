@@ -65,7 +65,8 @@ func (c *commander) providerTestCommand() *cobra.Command {
 	return cmd
 }
 
-// examine asks all questions. The program's own errors before the first one are usage errors: there is nothing to be examined.
+// examine asks all questions. The program's own errors before the first one are usage errors: there is nothing to be
+// examined.
 func (c *commander) examine(ctx context.Context, v viva, args []string) error {
 	o, err := v.read(args)
 	if err != nil {

@@ -49,9 +49,9 @@ func (c *commander) replayCommand() *cobra.Command {
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVar(&r.policy, "policy", "", "the configuration whose policy is to be compared (needed)")
+	f.StringVar(&r.policy, "policy", "", "the configuration with the policy to compare (needed)")
 	f.StringVar(&r.fleet, "fleet", "", "this fleet of the journal only")
-	f.DurationVar(&r.patience, "patience", 15*time.Minute, "a machine that nobody touched and that was healthy again so soon was not dead")
+	f.DurationVar(&r.patience, "patience", 15*time.Minute, "a machine that was healthy again so soon, untouched, was not dead")
 	f.Uint64Var(&r.seed, "seed", 1, "what boots and calls take their time from")
 	f.BoolVar(&r.json, "json", false, "print one JSON object")
 	return cmd

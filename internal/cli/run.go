@@ -43,7 +43,7 @@ func (c *commander) runCommand() *cobra.Command {
 	}
 	log.register(cmd, "info")
 	cmd.Flags().StringVar(&readers, "socket-group", "",
-		"a group whose members may read on the socket (status, why, events), and give no orders")
+		"a group: its members may read on the socket (status, why, events), but give no orders")
 	return cmd
 }
 

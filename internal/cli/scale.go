@@ -20,7 +20,7 @@ func (c *commander) scaleCommand() *cobra.Command {
 	var plan string
 	cmd := &cobra.Command{
 		Use: "scale FLEET SIZE [--confirm PLAN]", Short: "Have more or fewer machines than the file says",
-		Long: "Orders a size. It holds, whatever else is edited and whoever looks after the fleet, until the file itself asks for another size than it\n" +
+		Long: "Orders a size. It holds, whatever else is edited and whichever server owns the fleet, until the file itself asks for another size than it\n" +
 			"does now: then the file has the last word. To go back to the file's size, order that.\n\n" +
 			"More machines are built at once. Fewer ones are a plan that waits for your word, as when the file is edited: the command says which machines\n" +
 			"would go, and why these; confirm it with 'hale apply --confirm PLAN', or by giving this command once more with --confirm PLAN.",

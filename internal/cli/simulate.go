@@ -73,7 +73,7 @@ func (c *commander) simulateCommand() *cobra.Command {
 	f.Uint64Var(&s.seed, "seed", 1, "what the faults are drawn from; 0 draws a seed, too")
 	f.StringVar(&s.fleet, "fleet", "", "this fleet only")
 	f.IntVar(&s.servers, "servers", 1, "how many hale servers share each fleet")
-	f.DurationVar(&s.operator, "operator", time.Hour, "mean time until a person who was paged mends the machine; 0: nobody comes")
+	f.DurationVar(&s.operator, "operator", time.Hour, "mean time until a person who was paged mends the machine; 0: never")
 	f.StringVar(&s.traceOut, "trace-out", "", "write every line of the runs to this file")
 	f.DurationVar(&s.shrink, "shrink", 20*time.Second, "when something wrong was done: how long to look for the least that does it again; 0: not at all")
 	f.StringVar(&s.found, "found", "", "write what was found so to this file, to be played by hale test, instead of printing it")
@@ -127,7 +127,8 @@ func (c *commander) simulate(order rehearsal.Order, s simulation) (err error) {
 	return nil
 }
 
-// order makes of the flags what is to be played; chosen tells which of them the caller wrote. Its error is a mistake of his.
+// order makes of the flags what is to be played; chosen tells which of them the caller wrote. Its error is a mistake of
+// his.
 func (s simulation) order(loaded *config.Config, chosen func(flag string) bool) (rehearsal.Order, error) {
 	if chosen("days") && (s.days <= 0 || s.days > 3650) {
 		return rehearsal.Order{}, fmt.Errorf("--days %v: write a number above 0, at most 3650", s.days)
@@ -136,7 +137,7 @@ func (s simulation) order(loaded *config.Config, chosen func(flag string) bool) 
 		return rehearsal.Order{}, fmt.Errorf("--servers %d: write a number from 1 to 9", s.servers)
 	}
 	if s.operator < 0 {
-		return rehearsal.Order{}, fmt.Errorf("--operator %s: write a duration, or 0 for nobody", s.operator)
+		return rehearsal.Order{}, fmt.Errorf("--operator %s: write a duration, or 0 for never", s.operator)
 	}
 	order := rehearsal.Order{
 		Config: loaded, Fleet: fleet.Name(s.fleet), Seed: s.seed, Horizon: time.Duration(s.days * 24 * float64(time.Hour)),

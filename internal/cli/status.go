@@ -95,8 +95,8 @@ func (v *statusView) once(ctx context.Context) error {
 // errStopping keeps what a controller saw last from passing for how things stand.
 var errStopping = errors.New("the controller is stopping: nothing is watched or repaired until one is started again")
 
-// watch shows the status until ctx ends, which is no error. It waits for a controller that went away, but wants one to begin
-// with.
+// watch shows the status until ctx ends, which is no error. It waits for a controller that went away, but wants one to
+// begin with.
 func (v *statusView) watch(ctx context.Context) error {
 	s, err := v.ask(ctx)
 	if err != nil {

@@ -35,7 +35,7 @@ func (c *commander) testCommand() *cobra.Command {
 		Args: cobra.MinimumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error { return c.test(cmd.Context(), t, args) }),
 	}
-	cmd.Flags().StringVar(&t.match, "run", "", "only files whose path matches this regular expression")
+	cmd.Flags().StringVar(&t.match, "run", "", "only files with a path that matches this regular expression")
 	cmd.Flags().BoolVar(&t.update, "update", false, "write the trace of each run into its file")
 	cmd.Flags().BoolVarP(&t.verbose, "verbose", "v", false, "print each scenario's purpose and trace, too")
 	cmd.Flags().BoolVar(&t.json, "json", false, "print one JSON object")

@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// believe says what believing the world would mean for a fleet, or, with the plan that names just that, has it believed.
+// believe says what believing the world would mean for a fleet, or, with the plan that names just that, has it
+// believed.
 func (c *commander) believe(ctx context.Context, name, plan string, f orderFlags) error {
 	if plan != "" {
 		return c.give(ctx, api.OrderRequest{Kind: string(fleet.OrderRecover), Subjects: []string{name}, Believe: true, Plan: plan}, f)
@@ -62,8 +63,9 @@ func (c *commander) takeOverCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "take-over INSTALLATION", Short: "Let this hale be another one that is gone for good; without --confirm, say what that would mean",
-		Long: "For a hale with an empty store that finds the machines of an earlier one, whose store is lost: this hale becomes that installation. Its machines are this one's\n" +
-			"then as they are, with their generations, their kept disks and what was put aside; none is touched. Without --confirm it only says which they are.\n\n" +
+		Long: "For a hale with an empty store that finds the machines of an earlier one after the loss of its store: this hale becomes that\n" +
+			"installation. It looks after its machines as they are, with their generations, their kept disks and what was put aside. It touches\n" +
+			"none of them. Without --confirm it only says which they are.\n\n" +
 			"The other hale must be gone for good: two with one installation heal each other's machines. A store with machines of its own takes nothing over.",
 		Example: "  hale take-over 5b0c6f0e-3f2f-4f2e-9a53-1f0d6f6e7c11\n  hale take-over 5b0c6f0e-3f2f-4f2e-9a53-1f0d6f6e7c11 --confirm --reason \"its disk died\"",
 		Args:    cobra.ExactArgs(1),
@@ -90,8 +92,8 @@ func (c *commander) takeOverCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&q.Confirm, "confirm", false, "do it")
-	cmd.Flags().StringVarP(&q.Reason, "reason", "r", "", "why, for whoever asks later")
-	cmd.Flags().StringVar(&q.As, "as", c.Getenv("SUDO_USER"), "whom you speak for, beside the user that the system says you are")
+	cmd.Flags().StringVarP(&q.Reason, "reason", "r", "", "why, for the journal")
+	cmd.Flags().StringVar(&q.As, "as", c.Getenv("SUDO_USER"), "the person you speak for, noted beside your user name")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

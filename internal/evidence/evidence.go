@@ -1,9 +1,10 @@
-// Package evidence keeps in the store what a machine's console, screen and checks said before something was done to it that could
-// destroy the signs.
+// Package evidence keeps in the store what a machine's console, screen and checks said before something was done to it
+// that could destroy the signs.
 //
-// It promises bounds: of each part (fleet.ConsoleLimit, fleet.ScreenshotLimit), of each value in the store, of a fleet's share by count, of
-// all by age and by their sum. The oldest makes room. Whoever keeps something must still own the fleet: the store compares. It
-// gathers nothing itself, and does not interpret: the bytes of a console are as they came.
+// It promises bounds: of each part (fleet.ConsoleLimit, fleet.ScreenshotLimit), of each value in the store, of a
+// fleet's share by count, of all by age and by their sum. The oldest makes room. The fleet's owner alone keeps
+// something: the store compares its lease. It gathers nothing itself, and does not interpret: the bytes of a console
+// are as they came.
 package evidence
 
 import (
@@ -82,7 +83,8 @@ func (e *Exhibit) size() int { return e.Kept.Console.Bytes + e.Kept.Screenshot.B
 
 func dataPrefix(id string) string { return dataRoot + id + "/" }
 
-// Keep stores an exhibit, and lets the oldest go that there is no room for. owns are compares without which nothing is stored.
+// Keep stores an exhibit, and lets the oldest go that there is no room for. owns are compares without which nothing is
+// stored.
 func Keep(ctx context.Context, s state.Store, owns []state.Compare, e Exhibit, b Bytes) error {
 	doomed, err := crowdedOut(ctx, s, &e)
 	if err != nil {
@@ -111,8 +113,8 @@ func pieces(id, part string, data []byte) []state.Write {
 	return writes
 }
 
-// crowdedOut returns what there is no room for beside the new exhibit: what is too old, the fleet's own beyond its count, and of all
-// the oldest until the sum fits.
+// crowdedOut returns what there is no room for beside the new exhibit: what is too old, the fleet's own beyond its
+// count, and of all the oldest until the sum fits.
 func crowdedOut(ctx context.Context, s state.Store, fresh *Exhibit) ([]Exhibit, error) {
 	all, err := list(ctx, s, indexRoot)
 	if err != nil {

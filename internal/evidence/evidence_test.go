@@ -63,7 +63,8 @@ func TestWhatIsKeptIsReadBackWhole(t *testing.T) {
 	}
 }
 
-// The oldest goes, with all its bytes: of the fleet beyond its count, of any fleet when it is too old, or when the sum is too large.
+// The oldest goes, with all its bytes: of the fleet beyond its count, of any fleet when it is too old, or when the sum
+// is too large.
 func TestTheOldestMakesRoom(t *testing.T) {
 	t.Parallel()
 	s := memory.New(memory.Options{}).Open(nil)

@@ -1,11 +1,13 @@
-// Package format numbers the ways in which hale's state lies in a store, refuses a store that is newer than this hale, and brings an older one up to date.
+// Package format numbers the ways in which hale's state lies in a store, refuses a store that is newer than this hale,
+// and brings an older one up to date.
 //
-// It promises that nothing of a store is used before its format is known to be one that this hale reads, and that a store is brought from one format to
-// the next by the steps that stand here, in their order, and by nothing else. A step that was broken off is taken again.
+// It promises that nothing of a store is used before its format is known to be one that this hale reads, and that a
+// store is brought from one format to the next by the steps that stand here, in their order, and by nothing else. A
+// step that was broken off is taken again.
 //
-// What raises the number is a change that an older hale could not live with: another key, another meaning, a value that it would take for something else.
-// A new member of a stored document does not: older versions carry it along unread (package lossless). A store without a number is of format 1: at
-// first, hale did not write it.
+// What raises the number is a change that an older hale could not live with: another key, another meaning, a value that
+// it would take for something else. A new member of a stored document does not: older versions carry it along unread
+// (package lossless). A store without a number is of format 1: at first, hale did not write it.
 package format
 
 import (
@@ -20,13 +22,13 @@ import (
 // line is a line of formats, from 1 on.
 type line []struct {
 	since string // the first hale that reads it, as that one calls itself; empty: every one does
-	// step brings a store from the format before it to this one. It may be taken again on a store that it has changed in part, or wholly; an empty
-	// store needs nothing.
+	// step brings a store from the format before it to this one. It may be taken again on a store that it has changed
+	// in part, or wholly; an empty store needs nothing.
 	step func(ctx context.Context, s state.Store) error
 }
 
-// hales are hale's own formats. A new one comes with a line in the table of the decision on the store's format, and with a
-// store of the one before in internal/engine/testdata.
+// hales are hale's own formats. A new one comes with a line in the table of the decision on the store's format, and
+// with a store of the one before in internal/engine/testdata.
 var hales = line{{}}
 
 // Current is the format that this hale writes. It reads that and all before.
@@ -87,8 +89,9 @@ func (l line) reads(m Mark) error {
 		"Install that hale again, or restore a backup that was made before the upgrade (hale restore)", m.Format, who, len(l)))
 }
 
-// Open makes sure that the store is of the current format before it is used. The hale of the version brings an older one up to date.
-// fault.Unsupported: see Readable. fault.Permanent: a step cannot be taken. Other errors are the store's.
+// Open makes sure that the store is of the current format before it is used. The hale of the version brings an older
+// one up to date. fault.Unsupported: see Readable. fault.Permanent: a step cannot be taken. Other errors are the
+// store's.
 func Open(ctx context.Context, s state.Store, version string) error {
 	return hales.open(ctx, s, version)
 }

@@ -11,7 +11,7 @@ var errNotBegun = errors.New("hale has not begun to listen for heartbeats")
 // attention is since when is listened without a gap.
 type attention struct {
 	mu    sync.Mutex
-	since time.Time // zero: nobody listens
+	since time.Time // zero: the receiver does not listen
 	why   error     // then
 	lost  time.Time // since when it is none, whatever the reason
 }
@@ -37,14 +37,15 @@ func (a *attention) lose(why error) {
 	a.since, a.why = time.Time{}, why
 }
 
-// span returns since when there is no gap. An error: nobody listens, and why.
+// span returns since when there is no gap. An error says why the receiver does not listen.
 func (a *attention) span() (since time.Time, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.since, a.why
 }
 
-// trouble returns why nothing is heard, and since when. No error: nobody is to listen, or it was only just begun.
+// trouble returns why nothing is heard, and since when. No error: no fleet has heartbeat checks, or listening only
+// began.
 func (a *attention) trouble() (since time.Time, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What who may take: a stranger is whose address showed no good token in the last knownFor. However many strangers
-// come, and from however many addresses, the other places are for the machines.
+// The places, and who may take them. A stranger comes from an address that showed no good token in the last knownFor.
+// However many strangers come, and from however many addresses, the other places are for the machines.
 const (
 	maxConnections = 8192
 	maxStrangers   = 4096
@@ -96,7 +96,7 @@ func (c *crowd) vouch(from netip.Prefix, now time.Time) {
 	c.known[from] = now
 }
 
-// door lets in whom the crowd has a place for, and shuts itself before all others.
+// door admits those that the crowd has a place for, and closes before all others.
 type door struct {
 	net.Listener
 	crowd *crowd

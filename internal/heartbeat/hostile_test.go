@@ -16,7 +16,7 @@ import (
 	"hale/internal/secret"
 )
 
-// TestStrangersLeaveThePlacesToMachines: whoever shows no token holds a few places, however often it comes, and
+// TestStrangersLeaveThePlacesToMachines: clients without a token hold a few places, however often they come, and
 // machines are heard meanwhile.
 func TestStrangersLeaveThePlacesToMachines(t *testing.T) {
 	t.Parallel()
@@ -100,8 +100,8 @@ func TestAMachineReportsForItselfOnly(t *testing.T) {
 	}
 }
 
-// TestHaleTestsItselfWhereMachinesReport: nobody is to blame for silence while the address of the machines leads
-// nowhere, or to somebody else.
+// TestHaleTestsItselfWhereMachinesReport: silence is no machine's failure while the address of the machines leads
+// nowhere, or to another server.
 func TestHaleTestsItselfWhereMachinesReport(t *testing.T) {
 	t.Parallel()
 	var config net.ListenConfig
@@ -118,7 +118,7 @@ func TestHaleTestsItselfWhereMachinesReport(t *testing.T) {
 		<-ended
 	})
 	for address, says := range map[string]string{freeAddress(t): "hale does not hear its own heartbeats",
-		listener.Addr().String(): "somebody else answers"} {
+		listener.Addr().String(): "another server answers"} {
 		h := open(t, heartbeat.Place{Address: address})
 		h.engine.Set(h.target(1))
 		h.report(beatPath, token, "") // so that one machine of the fleet was heard

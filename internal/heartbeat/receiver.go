@@ -55,8 +55,8 @@ type topic struct {
 	check fleet.CheckName
 }
 
-// New makes a receiver that listens nowhere, and knows nobody. The witness is told of each report over which it
-// panicked.
+// New makes a receiver that does not listen yet and knows no machines. The witness is told of each report that made it
+// panic.
 func New(log *slog.Logger, panics defect.Witness) *Receiver {
 	return &Receiver{
 		log: log, panics: panics, attention: newAttention(), changed: make(chan struct{}, 1),
@@ -87,7 +87,7 @@ func (r *Receiver) Take(place Place, fleets []fleet.Spec) {
 	}
 }
 
-// Register opens a register for the fleet's probe engine. Whoever opened it closes it.
+// Register opens a register for the fleet's probe engine, which closes it.
 func (r *Receiver) Register(name fleet.Name) *Register {
 	var reg *Register
 	reg = newRegister(name, r.attention, func() {
@@ -101,7 +101,7 @@ func (r *Receiver) Register(name fleet.Name) *Register {
 	return reg
 }
 
-// Run listens until ctx ends. Where it cannot, it tries again and again: nobody's silence means anything until then.
+// Run listens until ctx ends. When it cannot, it tries again and again, and no silence counts as a failure meanwhile.
 func (r *Receiver) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := r.stay(ctx)
@@ -118,7 +118,8 @@ func (r *Receiver) Run(ctx context.Context) {
 	}
 }
 
-// Trouble returns why no heartbeats are heard although they should be, and since when; no error: they are, or none are expected.
+// Trouble returns why no heartbeats are heard although they should be, and since when; no error: they are, or none are
+// expected.
 func (r *Receiver) Trouble() (since time.Time, err error) { return r.attention.trouble() }
 
 // stay listens at the place as it is now, until ctx ends or there is another one.
@@ -171,7 +172,7 @@ func (r *Receiver) of(name fleet.Name) []*Register {
 	return all
 }
 
-// hear hands a beat to whoever waits for it, and reports whether anybody does.
+// hear hands a beat to the register that waits for it, and reports whether one does.
 func (r *Receiver) hear(t topic, machine fleet.MachineName, b probe.Beat) bool {
 	heard := false
 	for _, reg := range r.of(t.fleet) {

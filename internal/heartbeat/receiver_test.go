@@ -172,7 +172,7 @@ func TestWhoIsHeard(t *testing.T) {
 	}{
 		"well":                      {beatPath, token, "", http.StatusNoContent},
 		"not well":                  {beatPath, token, `{"ok": false}`, http.StatusNoContent},
-		"nobody watches it here":    {"/heartbeat/web/web-7/beat", token, "", http.StatusAccepted},
+		"it is not watched here":    {"/heartbeat/web/web-7/beat", token, "", http.StatusAccepted},
 		"no token":                  {beatPath, "", "", http.StatusUnauthorized},
 		"another token":             {beatPath, token + "x", "", http.StatusUnauthorized},
 		"no such check":             {"/heartbeat/web/web-1/page", token, "", http.StatusUnauthorized},
@@ -201,7 +201,7 @@ func TestWhoIsHeard(t *testing.T) {
 	}
 }
 
-// TestUnheardMachinesAreUnknown: the port is somebody else's, and later the token cannot be read.
+// TestUnheardMachinesAreUnknown: another program has the port, and later the token cannot be read.
 func TestUnheardMachinesAreUnknown(t *testing.T) {
 	t.Parallel()
 	other, err := net.Listen("tcp", "127.0.0.1:0")

@@ -88,7 +88,7 @@ func (r *Register) miss(check fleet.CheckName, at time.Time, why error) {
 	r.missed[check] = missed{at, why}
 }
 
-var errNotWatched = errors.New("nobody listens for this machine's heartbeats yet")
+var errNotWatched = errors.New("hale does not listen for this machine's heartbeats yet")
 
 // Await implements probe.Hearing.
 func (r *Register) Await(ctx context.Context, t probe.Target) (probe.Beat, error) {
@@ -120,7 +120,8 @@ func (r *Register) look(t probe.Target) (e entry, heard <-chan struct{}, known b
 	return *is, is.heard, true
 }
 
-// silence says what it means that nothing was heard of the target since from: a failure only where it would have been heard.
+// silence says what it means that nothing was heard of the target since from: a failure only where it would have been
+// heard.
 func (r *Register) silence(ctx context.Context, t probe.Target, e entry, from time.Time) error {
 	listening, err := r.attention.span()
 	if err == nil {

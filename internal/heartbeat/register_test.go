@@ -70,7 +70,8 @@ func (s *stage) read() {
 	}
 }
 
-// beating is a target that has to report every 10 s, and has 4 s more; three times nothing is down, once something is up.
+// beating is a target that has to report every 10 s, and has 4 s more; three times nothing is down, once something is
+// up.
 func (s *stage) beating(n int) probe.Target {
 	return probe.Target{
 		ID: probe.ID{Machine: fleet.Name("web").Machine(n), Check: "beat"}, Instance: "a", Epoch: 1,
@@ -81,7 +82,8 @@ func (s *stage) beating(n int) probe.Target {
 	}
 }
 
-// beats lets the machine report every ten seconds: o says that it is well, x that it is not, and at a point it says nothing.
+// beats lets the machine report every ten seconds: o says that it is well, x that it is not, and at a point it says
+// nothing.
 func (s *stage) beats(t probe.Target, pattern string) {
 	for _, c := range pattern {
 		if c != '.' {
@@ -117,7 +119,8 @@ func (s *stage) now(t probe.Target) probe.Edge {
 	return probe.Edge{}
 }
 
-// TestStories: what is heard, and what is not, is counted as with any other check; what might not have been heard is not.
+// TestStories: what is heard, and what is not, is counted as with any other check; what might not have been heard is
+// not.
 func TestStories(t *testing.T) {
 	t.Parallel()
 	for name, story := range map[string]func(s *stage){
@@ -127,7 +130,7 @@ func TestStories(t *testing.T) {
 		"a machine that says that it is not well":                      notWell,
 		"unknown until the first report":                               firstReport,
 		"a machine that never reports, as others do, is down at last":  neverReports,
-		"where nobody ever reported, nobody is to blame":               nobodyReports,
+		"unknown where no machine ever reported":                       noneReports,
 		"silence means nothing while hale does not listen":             gap,
 		"silence means nothing while hale cannot read the token":       unreadable,
 		"a report that could not be taken is no silence":               refused,
@@ -180,7 +183,7 @@ func notWell(s *stage) {
 	s.told(a, "up ok", "failing status", "down status", "up ok")
 }
 
-// firstReport: as long as would make it down, nobody blames a machine that may only now come up.
+// firstReport: a machine that may only now come up is not down for as long as would make it down.
 func firstReport(s *stage) {
 	a, other := s.beating(1), s.beating(2)
 	s.engine.Set(a, other)
@@ -205,8 +208,8 @@ func neverReports(s *stage) {
 	}
 }
 
-// nobodyReports: they may all report to another hale, as after a take-over.
-func nobodyReports(s *stage) {
+// noneReports: they may all report to another hale, as after a take-over.
+func noneReports(s *stage) {
 	a, b := s.beating(1), s.beating(2)
 	s.engine.Set(a, b)
 	s.pass(10 * grace(a.Spec))
@@ -217,7 +220,8 @@ func nobodyReports(s *stage) {
 	}
 }
 
-// gap: the machine reports all the time, and hale does not hear it for a minute. Neither then nor right afterwards it is to blame.
+// gap: the machine reports all the time, and hale does not hear it for a minute. Neither then nor right afterwards it
+// is to blame.
 func gap(s *stage) {
 	a := s.beating(1)
 	s.engine.Set(a)
@@ -315,7 +319,7 @@ func removed(s *stage) {
 	s.told(a, "up ok")
 	s.engine.Remove(a.ID)
 	if s.register.hear(a.ID, probe.Beat{At: time.Now(), OK: true}) {
-		s.t.Error("somebody still waits for its reports")
+		s.t.Error("a removed target still takes reports")
 	}
 	s.pass(2 * time.Minute)
 	s.told(a)
@@ -358,7 +362,7 @@ func TestSelfTest(t *testing.T) {
 	for name, c := range map[string]struct {
 		last, now time.Duration
 		err       error
-		since     time.Duration // -1: nobody listens
+		since     time.Duration // -1: it does not listen
 	}{
 		"in time":             {10 * time.Second, 10*time.Second + testEvery, nil, 0},
 		"a little late":       {10 * time.Second, 10*time.Second + testEvery + heldUp, nil, 0},

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// testEvery is the time from one test to the next, and testLimit that of a test: together they are less than the shortest timeout of a heartbeat check, so
-	// that who does not listen knows it before a silence counts.
+	// testEvery is the time from one test to the next, and testLimit that of a test: together they are less than the
+	// shortest timeout of a heartbeat check, so that who does not listen knows it before a silence counts.
 	testEvery = 500 * time.Millisecond
 	testLimit = 2 * time.Second
 	// heldUp is how much later than meant a test may begin before hale was held up.
@@ -95,7 +95,7 @@ func (s *self) test(ctx context.Context, client *http.Client) error {
 	case resp.StatusCode != http.StatusNoContent:
 		return fmt.Errorf("%s answers with status %d", s.address, resp.StatusCode)
 	case s.word.heard.Load() == before:
-		return fmt.Errorf("at %s somebody else answers", s.address)
+		return fmt.Errorf("another server answers at %s", s.address)
 	}
 	return nil
 }

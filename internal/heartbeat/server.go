@@ -21,7 +21,7 @@ import (
 	"hale/internal/secret"
 )
 
-// The bounds of what machines, and whoever else comes, may take, beside those of crowd.
+// The limits of what one client may take, machine or not, beside those of crowd.
 const (
 	maxHead      = 16 << 10 // bytes
 	requestLimit = 10 * time.Second
@@ -77,8 +77,7 @@ func (r *Receiver) handler() http.Handler {
 	})
 }
 
-// answer says that somebody listens. Only of itself does the receiver take notice: by its word, which nobody else
-// knows.
+// answer says that a receiver listens here. The receiver recognizes its own requests by a word that only it knows.
 func (r *Receiver) answer(w http.ResponseWriter, req *http.Request) {
 	if same(req.Header.Get("Authorization"), "Bearer "+r.word.say) {
 		r.crowd.vouch(whereFrom(req.RemoteAddr), time.Now())

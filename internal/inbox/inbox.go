@@ -1,8 +1,8 @@
 // Package inbox keeps people's orders in the store until the fleet's owner takes them up.
 //
-// It promises that an order is durable before it is acknowledged, that several posted together are there together or not at
-// all, and that whoever posted can learn what became of each. That an order takes effect once is the owner's part: it deletes
-// the letter in the transaction that stores what follows (Writes). What an order means is decided elsewhere.
+// It promises that an order is durable before it is acknowledged, that several posted together are there together or
+// not at all, and that the sender can learn what became of each. That an order takes effect once is the owner's part:
+// it deletes the letter in the transaction that stores what follows (Writes). What an order means is decided elsewhere.
 package inbox
 
 import (
@@ -48,8 +48,8 @@ type Letter struct {
 	Err error
 }
 
-// Post stores orders, all or none, and returns the revision from which to Await what becomes of them. fault.Invalid: one of
-// them is malformed, or they are too many for one transaction. fault.UnknownOutcome: they may have been stored.
+// Post stores orders, all or none, and returns the revision from which to Await what becomes of them. fault.Invalid:
+// one of them is malformed, or they are too many for one transaction. fault.UnknownOutcome: they may have been stored.
 func Post(ctx context.Context, s state.Store, orders ...fleet.Order) (int64, error) {
 	txn, err := Letters(orders...)
 	if err != nil {
@@ -90,7 +90,8 @@ func Pending(ctx context.Context, s state.Store, name fleet.Name) ([]Letter, int
 	return letters, revision, nil
 }
 
-// Follow yields the letters that are posted to the fleet after the revision, until ctx ends. After an error it yields nothing more.
+// Follow yields the letters that are posted to the fleet after the revision, until ctx ends. After an error it yields
+// nothing more.
 func Follow(ctx context.Context, s state.Store, name fleet.Name, after int64) iter.Seq2[Letter, error] {
 	return func(yield func(Letter, error) bool) {
 		for event, err := range s.Watch(ctx, prefix(name), after) {
@@ -176,8 +177,8 @@ func Trim(ctx context.Context, s state.Store, name fleet.Name) error {
 	return err
 }
 
-// Await returns when the order was taken out of the inbox, by its owner: taken up or refused. The error is that of ctx when nobody
-// did so in time, or says why the store cannot be watched.
+// Await returns when the order's owner took it out of the inbox: it was taken up or refused. The error is that of ctx
+// when the owner did not do so in time, or says why the store cannot be watched.
 func Await(ctx context.Context, s state.Store, o *fleet.Order, after int64) error {
 	k := key(o.Fleet, o.ID)
 	for event, err := range s.Watch(ctx, k, after) {

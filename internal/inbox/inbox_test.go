@@ -127,7 +127,7 @@ func TestWhoGaveItLearnsThatItWasTaken(t *testing.T) {
 	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := inbox.Await(soon, s, &o, revision); err == nil {
-		t.Error("nobody took it")
+		t.Error("the order was not taken, and Await returned no error")
 	}
 	letters, _ := pending(t, s, "web")
 	if err := take(t, s, letters[0]); err != nil {

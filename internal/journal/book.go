@@ -12,7 +12,7 @@ import (
 	"hale/internal/state"
 )
 
-// What is kept of a fleet. A record is a swing if it says no more than how a machine's health went
+// What is kept of a fleet. A record is a swing if it only says how a machine's health changed
 // (fleet.RecordKind.Swings); all others last.
 const (
 	KeepFor    = 30 * 24 * time.Hour // of what lasts, where the configuration names no other time
@@ -213,7 +213,7 @@ func (k Keep) outlived(s *sort, late time.Duration) bool {
 	return k.For > 0 && len(s.all) > 0 && s.all[0].at.Before(k.Now.Add(-k.For-late))
 }
 
-// trim removes what has outlived its time, and the oldest records of the sort of which there are too many.
+// trim removes what has outlived its time. Of a sort with too many records it removes the oldest.
 func (b *Book) trim(keep Keep) []state.Write {
 	before := b.lasting.first(keep.Bytes / 4 * 3)
 	if b.Overdue(keep) {

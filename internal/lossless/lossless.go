@@ -1,12 +1,14 @@
-// Package lossless reads a JSON document that a newer hale may have written, and writes it back with all that this hale does not know of it.
+// Package lossless reads a JSON document that a newer hale may have written, and writes it back with all that this hale
+// does not know of it.
 //
-// It promises that a member which the Go type does not have survives, at any depth, as long as the thing that it belongs to is there: an incident's
-// as long as that incident is open, a list element's wherever the list has it. What a newer hale said of a thing never becomes
-// what it said of another. Which thing it is, is told by its members: see identity. A document of which everything is known costs nothing more
-// than encoding/json does.
+// It promises that a member which the Go type does not have survives, at any depth, as long as the thing that it
+// belongs to is there: an incident's as long as that incident is open, a list element's wherever the list has it. What
+// a newer hale said of a thing never becomes what it said of another. The members tell which thing it is: see identity.
+// A document without unknown members costs nothing more than with encoding/json.
 //
-// It does not know what the members mean. So a newer version may add a member only if it can live with an older one that carries it along unread, while
-// it changes what it knows. Anything else is another format of the store (package format).
+// It does not know what the members mean. So a newer version may add a member only if it can live with an older one
+// that carries it along unread, while it changes what it knows. Anything else is another format of the store (package
+// format).
 package lossless
 
 import (
@@ -146,7 +148,8 @@ func (r *Rest) ontoList(known json.RawMessage, list []json.RawMessage) (json.Raw
 	return kept.with(list, known)
 }
 
-// with puts together what was taken apart, the same way every time: members are sorted. Where that is not possible, there is what is known.
+// with puts together what was taken apart, the same way every time: members are sorted. Where that is not possible,
+// there is what is known.
 func (r *Rest) with(parts any, known json.RawMessage) (json.RawMessage, *Rest) {
 	data, err := json.Marshal(parts)
 	if err != nil || r.orNone() == nil {
@@ -182,8 +185,9 @@ var naming = []string{"Order", "Repair", "Machine", "Instance", "Name", "Target"
 // template is the member that is replaced as a whole: nothing that was said of one template holds for another.
 const template = "Template"
 
-// identity tells a thing from another that stands in its place: by the ID; else, of a member, by the order that it came from, and of a list's element
-// by all that names it; a template, and an element without any of these, by all that is known of it. A thing that has none of them is always the same.
+// identity tells a thing from another that stands in its place: by the ID; else, of a member, by the order that it came
+// from, and of a list's element by all that names it; a template, and an element without any of these, by all that is
+// known of it. A thing that has none of them is always the same.
 func identity(known json.RawMessage, members object, at place) string {
 	if id, has := members["ID"]; has {
 		return string(id)

@@ -169,7 +169,8 @@ func belief() fleet.Machine {
 	}
 }
 
-// TestUnknownMembersSurviveAtEveryDepth puts a member that no version knows into every object of a belief that a rapid draw chooses.
+// TestUnknownMembersSurviveAtEveryDepth puts a member that no version knows into every object of a belief that a rapid
+// draw chooses.
 func TestUnknownMembersSurviveAtEveryDepth(t *testing.T) {
 	t.Parallel()
 	data, err := json.Marshal(belief())

@@ -76,7 +76,7 @@ func (v *value) all() {
 
 var healerReasons = map[string]string{ //nolint:gosec // words of blueprints, and no credentials
 	"cfy_creds": "hale needs no credentials of Cloudify", "debug": "hale why says what was probed, and what came of it", "imports": "hale has no plugins",
-	"tosca_definitions_version": "the file is a blueprint no more", "interfaces": "what is run on the machine belongs into user_data, or into a run step", "relationships": "hale knows no relations between machines",
+	"tosca_definitions_version": "the file is no longer a blueprint", "interfaces": "what is run on the machine belongs into user_data, or into a run step", "relationships": "hale knows no relations between machines",
 	"workflows": "use run steps", "outputs": "hale status --json says the addresses", "dsl_definitions": "YAML has anchors, which were followed", "node_types": "hale has no types of machines",
 	"policy_types": "hale has its own policies", "policy_triggers": "the ladder is what is triggered", "plugins": "hale has no plugins", "service": "metrics of an agent are not carried over: add a check", "interval_between_workflows": "repair.backoff is like it",
 	"is_node_started_before_workflow": "hale looks once more before each step", "description": "comments are as good", "triggers": "the ladder is what is triggered", "labels": "hale has no labels of fleets", "blueprint_labels": "hale has no labels of fleets",

@@ -1,9 +1,9 @@
-// Package moving reads what other healers were told, and writes what means the same to hale: Senlin's health policies with their profiles and
-// clusters, and Cloudify blueprints with agentless healers.
+// Package moving reads what other healers were told, and writes what means the same to hale: Senlin's health policies
+// with their profiles and clusters, and Cloudify blueprints with agentless healers.
 //
-// It promises that every key of a file is carried over or named, with its line, as one that is not; that it names what hale does differently
-// on purpose, and what a person must fill in; that a secret in a file is never repeated; and that what it writes is a valid configuration. It
-// touches nothing but the text that it is given.
+// It promises that every key of a file is carried over or named, with its line, as one that is not; that it names what
+// hale does differently on purpose, and what a person must fill in; that a secret in a file is never repeated; and that
+// what it writes is a valid configuration. It touches nothing but the text that it is given.
 package moving
 
 import (

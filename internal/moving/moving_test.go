@@ -61,7 +61,8 @@ func mappings(v any, path string, whole func(any) any) []spot {
 	return found
 }
 
-// TestS70NoKeyIsLostSilently puts a key that nobody knows into every mapping of the samples: it is carried over, or named, or what it is in is.
+// TestS70NoKeyIsLostSilently puts an unknown key into every mapping of the samples. The importer carries it over, or
+// names it, or names what it is in.
 func TestS70NoKeyIsLostSilently(t *testing.T) {
 	t.Parallel()
 	files := samples(t)
@@ -101,7 +102,7 @@ func TestS70NoKeyIsLostSilently(t *testing.T) {
 	}
 }
 
-// told reports whether the key is carried over, or somebody says that it is not: of it, or of what it is in.
+// told reports whether the key is carried over, or a note says that it, or what it is in, is not.
 func told(r moving.Result, file, path string) bool {
 	_, made, _ := strings.Cut(string(r.Config), "\n\n")
 	if strings.Contains(made, "zzz") {

@@ -77,7 +77,7 @@ func (s *senlin) config() yaml.MapSlice {
 	interval, checks, condition := s.detection()
 	steps, fence := s.recovery()
 	provider := mapOf("type", "openstack", "cloud", mapOf("name", "default", "region", s.profile.get("properties", "context", "region_name").str()), "poll", interval)
-	s.note(Missing, nil, "providers.cloud.cloud.name: the entry of clouds.yaml whose credentials are those of the cluster's project")
+	s.note(Missing, nil, "providers.cloud.cloud.name: the entry of clouds.yaml with the credentials of the cluster's project")
 	built := s.population(name)
 	f := append(mapOf("provider", "cloud", "mode", observe), built...)
 	f = append(f, mapOf("checks", checks, "unhealthy_when", condition, "repair", mapOf("steps", steps, "fence", fence), "on_external_stop", "heal",
@@ -153,7 +153,7 @@ func (s *senlin) population(name string) yaml.MapSlice {
 	return mapOf("size", max(s.number(size, 1), 1), "template", s.template(name))
 }
 
-// senlinCluster is the key of the metadata by which Senlin says of which cluster a server is.
+// senlinCluster is the key of the metadata by which Senlin names a server's cluster.
 const senlinCluster = "cluster_id"
 
 // existing selects the cluster's servers: by what Senlin wrote on each, where the cluster's id is known.

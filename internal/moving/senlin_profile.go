@@ -35,7 +35,8 @@ func (s *senlin) template(name string) yaml.MapSlice {
 			"keypair", p.get("key_name").str(), "zone", p.get("availability_zone").str(), "config_drive", drive))
 }
 
-// networks returns the networks' names, and what the first one says: its security groups, and where its floating address is from.
+// networks returns the networks' names, and what the first one says: its security groups, and where its floating
+// address is from.
 func (s *senlin) networks(v *value) (names, groups []string, external string) {
 	for i, n := range v.list() {
 		if name := n.get("network").str(); name != "" {

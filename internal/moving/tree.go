@@ -10,7 +10,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// value is a piece of a file, which knows where it stands and what of it was read. A nil one is not there, and reads as nothing.
+// value is a piece of a file, which knows where it stands and what of it was read. A nil one is not there, and reads as
+// nothing.
 type value struct {
 	file  string
 	line  int
@@ -19,7 +20,7 @@ type value struct {
 	pairs []*pair
 	items []*value
 	many  bool // a list
-	read  bool // somebody looked at it; of a mapping or list that does not speak for what is in it
+	read  bool // it was looked at; for a mapping or list that says nothing about what is in it
 }
 
 type pair struct {
@@ -28,7 +29,7 @@ type pair struct {
 	taken bool
 }
 
-// parse reads a file, of which there is one document.
+// parse reads a file of one document.
 func parse(s Source) (*value, error) {
 	if len(s.Data) > largest {
 		return nil, fmt.Errorf("%s: it is larger than 1 MiB", s.Name)
@@ -214,7 +215,7 @@ func (m *mover) number(v *value, otherwise int) int {
 	return n
 }
 
-// leftovers names everything that nobody read. why says more of some keys.
+// leftovers names everything that was not read. why says more of some keys.
 func (m *mover) leftovers(v *value, why map[string]string) {
 	if v == nil {
 		return

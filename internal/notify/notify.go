@@ -1,8 +1,9 @@
-// Package notify is the port to whom hale tells: a mailbox, a webhook, a command.
+// Package notify is the port to the targets of hale's messages: a mailbox, a webhook, a command.
 //
-// What a Target promises: it keeps to the context's deadline; it says yes only when whoever receives the message has taken it; it says
-// no with a fault; and no secret that it uses is in its answer or its error. What it does not promise: that a message which
-// failed did not arrive. The same message may come again, always under the same Key, by which a receiver knows it.
+// What a Target promises: it keeps to the context's deadline; it says yes only when the receiver has taken the message;
+// it says no with a fault; and no secret that it uses is in its answer or its error. What it does not promise: that a
+// message which failed did not arrive. The same message may come again, always under the same Key, by which a receiver
+// knows it.
 //
 // Package notifytest has the conformance suite. The adapters are mail, webhook and command, and memory for tests.
 package notify
@@ -19,8 +20,9 @@ import (
 type Target interface {
 	// Send delivers the message, and returns what the receiver answered.
 	//
-	// Every error is a fault. Unauthorised, Invalid, NotFound, Unsupported and Permanent mean that the receiver, or what hale knows of
-	// it, is set up wrongly: the same message will hardly be taken a minute later. Anything else may pass by itself; see Later.
+	// Every error is a fault. Unauthorised, Invalid, NotFound, Unsupported and Permanent mean that the receiver, or
+	// what hale knows of it, is set up wrongly: the same message will hardly be taken a minute later. Anything else may
+	// pass by itself; see Later.
 	Send(ctx context.Context, m Message) (Answer, error)
 }
 
@@ -47,7 +49,7 @@ const (
 	EventPage     Event = "page"     // a person must look
 	EventReminder Event = "reminder" // a person was told, and it is not over
 	EventHealed   Event = "healed"   // what a person was told of is over
-	EventTest     Event = "test"     // somebody wants to know whether messages arrive
+	EventTest     Event = "test"     // a person tests whether messages arrive
 	EventAlive    Event = "alive"    // hale lives, and acts in every fleet
 )
 

@@ -154,7 +154,7 @@ func (b *Box) Unsettled(now fleet.Now) (Settlement, bool, error) {
 	return Settlement{Txn: txn, Records: e.records, entry: e}, err == nil, err
 }
 
-// Forgettable returns the writes that forget dead letters beyond the bounds, of which room fit into the transaction.
+// Forgettable returns the writes that forget dead letters beyond the bounds, at most as many as room.
 func (b *Box) Forgettable(now time.Time, room int) []state.Write {
 	over := Expired(b.dead, now)
 	return over[:min(len(over), room)]

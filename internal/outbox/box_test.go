@@ -51,7 +51,7 @@ func settle(t *testing.T, b *outbox.Box, now fleet.Now) (records []fleet.Record)
 	}
 }
 
-// tell returns whom the deliveries are to, and answers each of them.
+// tell answers each delivery, and returns their targets.
 func tell(b *outbox.Box, due []outbox.Delivery, o outbox.Outcome, now fleet.Now) (to []fleet.TargetName) {
 	for _, d := range due {
 		b.Told(d, o, now)

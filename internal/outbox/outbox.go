@@ -1,4 +1,4 @@
-// Package outbox keeps messages in the store until whoever they are for has taken them.
+// Package outbox keeps messages in the store until their targets have taken them.
 //
 // It promises that a message is put in by the same transaction that stores the record it tells of; that it has a key of
 // its own, which never changes, so that what comes twice can be told from two things, and which no other message ever
@@ -71,8 +71,8 @@ type Dead struct {
 	Fleets []fleet.Name `json:",omitempty"`
 }
 
-// Compose returns the letter that a stored record is to the fleet's targets, and whether it is one. The installation's id, the nonce of the start that
-// stores the record (package starts), and the record's number make the key.
+// Compose returns the letter that a stored record is to the fleet's targets, and whether it is one. The installation's
+// id, the nonce of the start that stores the record (package starts), and the record's number make the key.
 func Compose(spec *fleet.Spec, installation fleet.Installation, nonce string, r fleet.Record) (Letter, bool) {
 	event, ok := r.Notifies()
 	if !ok {
@@ -90,8 +90,8 @@ func Compose(spec *fleet.Spec, installation fleet.Installation, nonce string, r 
 // shortID is how much of the installation's id is in a key.
 const shortID = 8
 
-// KeyOf returns the key of the message about a record. A store that lost its last writes, or that was restored, gives a number twice. The nonce
-// is another one then, for a store loses writes only between two starts.
+// KeyOf returns the key of the message about a record. A store that lost its last writes, or that was restored, gives a
+// number twice. The nonce is another one then, for a store loses writes only between two starts.
 func KeyOf(installation fleet.Installation, nonce string, r fleet.Record) string {
 	id := string(installation)
 	return fmt.Sprintf("%s-%s-%s-%d", id[:min(shortID, len(id))], r.Fleet, nonce, r.Seq)
@@ -105,8 +105,8 @@ type Outcome struct {
 	Detail  string
 }
 
-// After returns the letter as it is after a try for the target; what became of it, as a record that has neither number nor time (zero kind: nothing yet); and the
-// dead letter, if it is one now.
+// After returns the letter as it is after a try for the target; what became of it, as a record that has neither number
+// nor time (zero kind: nothing yet); and the dead letter, if it is one now.
 func (l Letter) After(target fleet.TargetName, policy fleet.Recipient, o Outcome, now time.Time) (Letter, fleet.Record, *Dead) {
 	i := l.index(target)
 	if i < 0 {
@@ -155,7 +155,8 @@ func (l Letter) giveUp(i int, why fleet.Reason, now time.Time) (Letter, fleet.Re
 	}
 }
 
-// ending is the record of what became of a sending. It belongs to the same machine and incident as what the letter tells of.
+// ending is the record of what became of a sending. It belongs to the same machine and incident as what the letter
+// tells of.
 func (l Letter) ending(s Sending, kind fleet.RecordKind, why fleet.Reason) fleet.Record {
 	return fleet.Record{
 		Kind: kind, Reason: why, Machine: l.Record.Machine, Incident: l.Record.Incident, Parent: l.Record.Parent, Target: s.Target, Event: l.Event, Tries: s.Tries,
@@ -167,7 +168,8 @@ func (l Letter) index(target fleet.TargetName) int {
 	return slices.IndexFunc(l.Sendings, func(s Sending) bool { return s.Target == target })
 }
 
-// DueAt returns when the sending is tried next. A time further off than any pause was kept by another clock, and counts for nothing.
+// DueAt returns when the sending is tried next. A time further off than any pause was kept by another clock, and counts
+// for nothing.
 func (s Sending) DueAt(now time.Time) time.Time {
 	if s.NextAt.After(now.Add(longestWish)) {
 		return now
@@ -175,7 +177,7 @@ func (s Sending) DueAt(now time.Time) time.Time {
 	return s.NextAt
 }
 
-// Revived returns the letter that a dead one becomes when somebody wants it tried again: as a new one, from now.
+// Revived returns the letter that a dead one becomes when a person wants it tried again: as a new one, from now.
 func (d Dead) Revived(now time.Time) Letter {
 	return Letter{Key: d.Key, Event: d.Event, Record: d.Record, Since: now, Sendings: []Sending{{Target: d.Target}},
 		Fleets: d.Fleets}

@@ -55,7 +55,7 @@ func TestWhatIsALetterToWhom(t *testing.T) {
 		"the end of what was told":     {over, []fleet.TargetName{"ops"}},
 		"the end of what was not told": {quiet, nil},
 		"a wider incident goes on":     {wider, nil},
-		"what nobody is told of":       {fleet.Record{Seq: 7, Kind: fleet.RecordHeld}, nil},
+		"no person is told of it":      {fleet.Record{Seq: 7, Kind: fleet.RecordHeld}, nil},
 	} {
 		l, ok := outbox.Compose(spec, "3f2a1b2c-9e5e-4000", "k3p7x2m9qa4c", c.r)
 		var got []fleet.TargetName
@@ -276,12 +276,12 @@ func TestDeadLettersAreForgottenInTheEnd(t *testing.T) {
 		dead []outbox.Kept[outbox.Dead]
 		want int
 	}{
-		"few and young":                    {dead(3, time.Hour), 0},
-		"as many as are kept":              {dead(outbox.MaxDead, time.Hour), 0},
-		"more than are kept":               {dead(outbox.MaxDead+2, time.Hour), 2},
-		"too old":                          {dead(3, outbox.KeepDead), 3},
-		"no more than fit into one change": {dead(1000, outbox.KeepDead), state.MaxOps},
-		"old ones first":                   {append(dead(2, outbox.KeepDead), dead(3, time.Hour)...), 2},
+		"few and young":                     {dead(3, time.Hour), 0},
+		"as many as are kept":               {dead(outbox.MaxDead, time.Hour), 0},
+		"more than are kept":                {dead(outbox.MaxDead+2, time.Hour), 2},
+		"too old":                           {dead(3, outbox.KeepDead), 3},
+		"at most what fits into one change": {dead(1000, outbox.KeepDead), state.MaxOps},
+		"old ones first":                    {append(dead(2, outbox.KeepDead), dead(3, time.Hour)...), 2},
 	} {
 		if got := len(outbox.Expired(c.dead, began)); got != c.want {
 			t.Errorf("%s: %d", name, got)

@@ -71,8 +71,8 @@ func Posting(l Letter) (Kept[Letter], state.Write, error) {
 	return Kept[Letter]{Key: waitingKey(l), Value: l}, w, err
 }
 
-// Change returns the writes that bring a letter up to date, with the dead letters that came of it, and the compare that guards them. A letter that
-// nobody waits for goes.
+// Change returns the writes that bring a letter up to date, with the dead letters that came of it, and the compare that
+// guards them. It removes a letter without deliveries that still wait.
 func Change(was Kept[Letter], is Letter, dead []Dead) (state.Txn, error) {
 	txn := state.Txn{If: []state.Compare{state.At(was.Key, was.Revision)}}
 	if len(is.Sendings) == 0 {

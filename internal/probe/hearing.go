@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// Hearing is where machines are heard that report by themselves: heartbeat checks wait there, and ask nobody.
+// Hearing is where machines report by themselves: heartbeat checks wait there, and send nothing.
 type Hearing interface {
-	// Watch has the beats of a target noted from now on. Those that came before, of another instance or for another epoch, count no more.
+	// Watch has the beats of a target noted from now on. Earlier ones, of another instance or for another epoch, do not
+	// count.
 	Watch(target Target)
 	// Forget ends that.
 	Forget(id ID)
-	// Await returns the target's newest beat, as soon as there is one no older than the check's interval. When there is none until ctx ends, the error is a
-	// SilentError; it is a LocalError where nobody can know whether there was one, for it might not have been heard.
+	// Await returns the target's newest beat, as soon as there is one no older than the check's interval. When there is
+	// none until ctx ends, the error is a SilentError. It is a LocalError where a beat might not have been heard.
 	Await(ctx context.Context, target Target) (Beat, error)
 }
 
@@ -24,7 +25,7 @@ type Beat struct {
 	Detail string // in the machine's words
 }
 
-// SilentError marks a machine of which nothing was heard although somebody listened all the time.
+// SilentError says that a machine was silent although hale listened all the time.
 type SilentError struct{ Last time.Time } // zero: nothing ever was
 
 // Error implements error.

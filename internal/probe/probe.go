@@ -31,7 +31,7 @@ type Target struct {
 	Address  netip.Addr
 	// Rival is another running instance that has the address, too, and may answer in its place. Empty: there is none.
 	Rival fleet.InstanceID
-	// Spec is what a fleet's targets share. Nobody changes it once it was handed to an engine.
+	// Spec is what a fleet's targets share. It does not change once it was handed to an engine.
 	Spec *fleet.Check
 	// Epoch is the owner's; results of an earlier epoch never count for a later one.
 	Epoch uint64
@@ -75,17 +75,17 @@ type Report struct {
 
 // Engine watches targets.
 type Engine interface {
-	// Set adds targets or replaces those with the same ID. A target whose address, epoch or spec changed starts from
-	// unknown and its first probe is due at once; an unchanged one goes on undisturbed.
+	// Set adds targets or replaces those with the same ID. A target with another address, epoch or spec starts from
+	// unknown, and its first probe is due at once. An unchanged one goes on undisturbed.
 	Set(targets ...Target)
 	// Remove ends targets. No edge of theirs is reported after it returns, except those already taken from Reports.
 	Remove(ids ...ID)
 	// Snapshot returns the state of every target: for a new owner, and after a lost report. Sorted by ID.
 	Snapshot() []Edge
-	// Look probes the target now, beside the regular probes, and returns up (a single success suffices), down (it failed
-	// again and again, at least as often as makes the check down) or unknown. Where the check looks back on a window, so does the
-	// look: it is down when so many of as many questions fail. It needs no earlier Set, changes no counter, and ends with ctx or
-	// the check's timeout, with a window twice that.
+	// Look probes the target now, beside the regular probes, and returns up (a single success suffices), down (it
+	// failed again and again, at least as often as makes the check down) or unknown. Where the check looks back on a
+	// window, so does the look: it is down when so many of as many questions fail. It needs no earlier Set, changes no
+	// counter, and ends with ctx or the check's timeout, with a window twice that.
 	Look(ctx context.Context, target Target) fleet.CheckState
 	// Reports delivers edges and, every second, watermarks. One reader. A reader that falls behind loses nothing: edges
 	// of one target are merged into the latest.
@@ -101,7 +101,8 @@ type Counter interface {
 
 // Transport is how an engine reaches its targets: the network, or a simulated one in tests and for simulated providers.
 type Transport interface {
-	// Ping sends one echo request and waits for the reply. An error that is a LocalError is unknown, any other a failure.
+	// Ping sends one echo request and waits for the reply. An error that is a LocalError is unknown, any other a
+	// failure.
 	Ping(ctx context.Context, address netip.Addr) error
 	// Dial connects, as net.Dialer.DialContext.
 	Dial(ctx context.Context, network, address string) (net.Conn, error)

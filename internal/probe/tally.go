@@ -19,7 +19,7 @@ type Meaning int
 
 // The meanings.
 const (
-	MeansNothing Meaning = iota // our own fault, or nobody asked
+	MeansNothing Meaning = iota // our own fault, or not asked
 	MeansSuccess
 	MeansFailure
 )
@@ -49,9 +49,10 @@ func MeaningOf(r fleet.ResultReason) Meaning {
 //     it up;
 //   - down: until as many successes as make it up.
 //
-// How many that is says the check: DownAfter and UpAfter in a row, or that many of the last DownIn and UpIn. Failures count
-// afresh from when it came up, successes from when it went down. A result that says nothing neither breaks nor feeds a row.
-// When none said anything for FadeAfter, the standing is unknown and all counts begin anew. It is a value: to add is to get another one.
+// How many that is says the check: DownAfter and UpAfter in a row, or that many of the last DownIn and UpIn. Failures
+// count afresh from when it came up, successes from when it went down. A result that says nothing neither breaks nor
+// feeds a row. When none said anything for FadeAfter, the standing is unknown and all counts begin anew. It is a value:
+// to add is to get another one.
 type Tally struct {
 	Standing fleet.Standing
 	Reason   fleet.ResultReason
@@ -67,7 +68,7 @@ type Tally struct {
 // MostInWindow is the greatest number of results that a check can look back upon.
 const MostInWindow = 64
 
-// NewTally returns the tally of a target of which nothing is known.
+// NewTally returns the tally of a target that is unknown.
 func NewTally() Tally { return Tally{Standing: fleet.StandingUnknown} }
 
 // FadeAfter is how long a standing lasts when no result says anything.
@@ -97,7 +98,7 @@ func (t Tally) Add(r Result, c *fleet.Check) Tally {
 // Differs reports whether an edge lies between the two.
 func (t Tally) Differs(o Tally) bool { return t.Standing != o.Standing || t.Reason != o.Reason }
 
-// Repeat counts n results alike, the last of which is r, where the caller knows that none of them changes standing or reason.
+// Repeat counts n equal results; r is the last. The caller knows that none of them changes standing or reason.
 func (t Tally) Repeat(n int, r Result, c *fleet.Check) Tally {
 	if MeaningOf(r.Reason) == MeansNothing {
 		return t.Add(r, c) // one that says nothing is as good as many

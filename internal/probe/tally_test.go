@@ -10,7 +10,8 @@ import (
 	"hale/internal/probe"
 )
 
-// standingByHistory is the dumb twin of Tally: it reads the whole history anew, for results that are never too far apart.
+// standingByHistory is the dumb twin of Tally: it reads the whole history anew, for results that are never too far
+// apart.
 func standingByHistory(history []fleet.ResultReason, c *fleet.Check) fleet.Standing {
 	standing, up := fleet.StandingUnknown, false
 	armed, fell := 0, 0 // since when failures count, and successes
@@ -37,8 +38,8 @@ func standingByHistory(history []fleet.ResultReason, c *fleet.Check) fleet.Stand
 	return standing
 }
 
-// reached reports whether the history ends in enough results of the meaning: in a row, or among the last in that say anything, of which
-// those before since do not count.
+// reached reports whether the history ends in enough results of the meaning: in a row, or among the last in that say
+// anything. Those before since do not count.
 func reached(history []fleet.ResultReason, want probe.Meaning, after, in, since int) bool {
 	row := in <= after
 	n, seen := 0, 0

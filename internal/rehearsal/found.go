@@ -19,8 +19,8 @@ type Found struct {
 	File   string `json:"file"`   // the scenario file that does it again
 }
 
-// Find looks for the least that makes each fleet break again the law that it broke first, until stop says so (it is asked
-// before each run).
+// Find looks for the least that makes each fleet break again the law that it broke first, until stop says so (it is
+// asked before each run).
 func (o *Outcome) Find(stop func() bool) []Found {
 	out := []Found{}
 	for _, f := range o.Fleets {

@@ -86,7 +86,7 @@ func (p *placing) domainOf(machine int) string {
 	return "host " + home
 }
 
-// commonVerb is what a rack suffers whose nodes all had such an outage; empty: it is a matter of each.
+// commonVerb is what befalls a rack when all its nodes had such an outage; empty: it befalls each node by itself.
 func commonVerb(o trace.Outage) sim.Verb {
 	switch strings.ToLower(o.Cause) {
 	case "", "power":

@@ -17,9 +17,9 @@ import (
 	"hale/internal/sim/world"
 )
 
-// Recorded is the weather of a failure trace: what really failed somewhere, on the user's fleet. A failed node is an input to
-// a machine's fate, not its death in every case: what fails is the outage's cause where the simulated world knows it, and
-// else a mixture of crashes, hangs and lost disks.
+// Recorded is the weather of a failure trace: what really failed somewhere, on the user's fleet. A failed node is an
+// input to a machine's fate, not its death in every case: what fails is the outage's cause where the simulated world
+// knows it, and else a mixture of crashes, hangs and lost disks.
 type Recorded struct {
 	Name string // of the file
 	File trace.File
@@ -30,7 +30,7 @@ const (
 	quiet = 10 * time.Minute
 	// lengths is the fit from which the end of an outage is drawn where the trace has none.
 	lengths = "lanl-2005"
-	// The racks of a fleet whose configuration names no hosts are at most so large, unless its trace has larger ones.
+	// The racks of a fleet without hosts in its configuration are at most so large, unless its trace has larger ones.
 	mostPerRack, mostPerRoom = 10, 4
 )
 
@@ -87,8 +87,8 @@ func (p *placing) say(format string, args ...any) {
 	p.unfit = append(p.unfit, fmt.Sprintf(format, args...))
 }
 
-// place gives each node a machine: the one that it names, if all of them name machines of the fleet, or one in a rack and
-// room of its own kind.
+// place gives each node a machine: the one that it names, if all of them name machines of the fleet, or one in a rack
+// and room of its own kind.
 func (p *placing) place(t trace.Trace) {
 	if p.named(t) {
 		return
@@ -244,8 +244,8 @@ func Causes() map[string]sim.Verb {
 	}
 }
 
-// verbOf is what the outage does to its machine, and false where its cause is not known. Without a cause four in eight crash,
-// three hang, and one loses its disk; the same one in every run.
+// verbOf is what the outage does to its machine, and false where its cause is not known. Without a cause four in eight
+// crash, three hang, and one loses its disk; the same one in every run.
 func verbOf(o trace.Outage) (verb sim.Verb, known bool) {
 	word := strings.ToLower(o.Cause)
 	if v, ok := Causes()[word]; ok {

@@ -20,15 +20,16 @@ type Order struct {
 	Config *config.Config
 	Fleet  fleet.Name // empty: each one of the configuration, one after the other
 	Seed   uint64
-	// Horizon is how long faults may begin; afterwards the run goes on until what was begun can have ended. Zero: 30 days.
+	// Horizon is how long faults may begin; afterwards the run goes on until what was begun can have ended. Zero: 30
+	// days.
 	Horizon time.Duration
 	// Servers is how many hale servers share each fleet. Zero: one.
 	Servers int
-	// Operator is the mean time until a person who was paged mends what hale left to them; zero: nobody comes.
+	// Operator is the mean time until a person who was paged mends what hale left to them; zero: never.
 	Operator time.Duration
 	// Weather says what goes wrong.
 	Weather Weather
-	// Trace receives every run as text, each fleet's under its name; nil: nobody reads it.
+	// Trace receives every run as text, each fleet's under its name; nil: no trace is written.
 	Trace io.Writer
 }
 
@@ -42,7 +43,8 @@ type Weather interface {
 
 const day = 24 * time.Hour
 
-// Rehearse plays the order. An error means that it cannot be played at all; what goes wrong in the play is in the outcome.
+// Rehearse plays the order. An error means that it cannot be played at all; what goes wrong in the play is in the
+// outcome.
 func Rehearse(order Order) (Outcome, error) {
 	order = order.complete()
 	out := Outcome{Seed: order.Seed, Weather: order.Weather.Title(), DidNotFit: []string{}, Found: []Found{}}
@@ -114,7 +116,7 @@ func (o Order) play(index int) (Fleet, []string, error) {
 	return f, unfit, nil
 }
 
-// listen returns where the trace of the fleet's run goes: to whoever reads traces, and to a story that expects one.
+// listen returns where the trace of the fleet's run goes: to the order's Trace, and to a story that expects one.
 func (o Order) listen(lines *bytes.Buffer, name fleet.Name) io.Writer {
 	var ears []io.Writer
 	if o.Trace != nil {
@@ -156,7 +158,7 @@ func furnish(o *sim.Options) {
 // Faults are drawn from the order's seed.
 type Faults struct {
 	Kinds []sim.Kind
-	usual bool // nobody chose them
+	usual bool // they are the default
 }
 
 // Usual are the faults of an ordinary, bad month.
@@ -178,8 +180,8 @@ func (f Faults) Title() string {
 // smallest is the size from which on a fleet has a brake.
 const smallest = 3
 
-// befall draws the plan. A fleet without a brake whose policy takes silence for death is spared the partitions unless
-// they were asked for: what it then does is as it was ordered, and would hide everything else.
+// befall draws the plan. A fleet without a brake, with a policy that takes silence for death, gets no partitions unless
+// they were asked for: it would act as it was ordered, and that would hide everything else.
 func (f Faults) befall(o *sim.Options) (unfit []string) {
 	drawn := slices.Clone(f.Kinds)
 	if f.usual && o.Spec.Size < smallest && o.Spec.Repair.Silence == fleet.SilenceActs {

@@ -17,8 +17,8 @@ func (s Story) Title() string { return "scenario " + s.Script.Name }
 
 func (s Story) befall(o *sim.Options) (unfit []string) { return s.Script.Befall(o) }
 
-// Adapt returns the order with the story as its weather, for the fleet that it is about, and with what the story says of the
-// run where the caller did not choose: chosen tells of seed, servers, operator and run whether he did.
+// Adapt returns the order with the story as its weather, for the fleet that it is about, and with what the story says
+// of the run where the caller did not choose: chosen tells of seed, servers, operator and run whether he did.
 func (s Story) Adapt(o Order, chosen func(setting string) bool) (Order, error) {
 	w := s.Script.World
 	o.Weather = s
@@ -38,7 +38,8 @@ func (s Story) Adapt(o Order, chosen func(setting string) bool) (Order, error) {
 	return o, err
 }
 
-// choose finds the fleet that the story happens to: the one that was named, or the one of the same name, or the only one.
+// choose finds the fleet that the story happens to: the one that was named, or the one of the same name, or the only
+// one.
 func (s Story) choose(o *Order) error {
 	about := s.Script.About()
 	if o.Fleet != "" || len(about) == 0 {

@@ -85,7 +85,7 @@ func TestWhichFleetAStoryIsAbout(t *testing.T) {
 		"the one of its name":        {"-- events --\n1m shop-1 crashes\n", "", "shop", ""},
 		"the one of its own file":    {own + "-- events --\n1m web-1 crashes\n", "", "web", ""},
 		"the one that was asked for": {"-- events --\n1m web-1 crashes\n", "shop", "shop", ""},
-		"nobody's":                   {"-- events --\n1m db-1 crashes\n", "", "", "f.txt is about fleet db: say with --fleet which one of web, shop"},
+		"another fleet's":            {"-- events --\n1m db-1 crashes\n", "", "", "f.txt is about fleet db: say with --fleet which one of web, shop"},
 		"two of them":                {"-- events --\n1m web-1 crashes\n1m shop-1 crashes\n", "", "", "is about fleet web and shop"},
 		"everybody's":                {"-- events --\n1m provider does not answer for 1m\n", "", "", ""},
 	} {

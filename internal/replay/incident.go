@@ -13,8 +13,8 @@ type Nature string
 
 // The natures.
 const (
-	// Transient: it was not dead. A look found it alive, or it was healthy again within the patience without anybody's act. To
-	// act on it would have been wrong.
+	// Transient: it was not dead. A look found it alive, or it was healthy again within the patience without anybody's
+	// act. To act on it would have been wrong.
 	Transient Nature = "transient"
 	// Failure: it was down until hale or a person did something, or for longer than the patience.
 	Failure Nature = "failure"
@@ -50,7 +50,7 @@ type Recorded struct {
 	Suspected bool     `json:"suspected"` // it was never more than suspect
 }
 
-// over returns when the machine was well again, if nobody's act of hale's made it so; zero: it was not. A look that found it alive
+// over returns when the machine was well again without an act of hale; zero: it was not. A look that found it alive
 // knew it before its checks did.
 func (i *Incident) over() time.Time {
 	switch {
@@ -157,7 +157,7 @@ func (h *history) machine(e api.Event) {
 	}
 }
 
-// acted notes a call that took effect, or of which nobody knows.
+// acted notes a call that took effect, or that has an unknown outcome.
 func (i *Incident) acted(e api.Event) {
 	switch fleet.OutcomeKind(e.Outcome) {
 	case fleet.OutcomeDone, fleet.OutcomeUnknown:
@@ -168,7 +168,8 @@ func (i *Incident) acted(e api.Event) {
 	}
 }
 
-// verdict takes in how the machine is judged: an incident lasts from the first suspicion, or the provider's word, until health.
+// verdict takes in how the machine is judged: an incident lasts from the first suspicion, or the provider's word, until
+// health.
 func (h *history) verdict(e api.Event) {
 	name := e.Machine
 	switch fleet.Verdict(e.Verdict) {

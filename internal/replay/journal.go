@@ -55,8 +55,8 @@ const longest = 1 << 20
 // ErrNoJournal says that a file has no record at all.
 var ErrNoJournal = errors.New("it has no record: write the journal with hale events --json")
 
-// Read reads a journal, a JSON object a line. Lines that cannot be read are kept count of; an error means that there is nothing
-// to replay.
+// Read reads a journal, a JSON object a line. Lines that cannot be read are kept count of; an error means that there is
+// nothing to replay.
 func Read(r io.Reader) (Journal, error) {
 	j := Journal{Gaps: []Gap{}, Unknown: []Unknown{}, Broken: []BadLine{}, events: map[fleet.Name][]api.Event{}}
 	lines := bufio.NewScanner(r)

@@ -18,7 +18,7 @@ type Order struct {
 	Journal Journal
 	Policy  *config.Config
 	Fleet   fleet.Name // empty: each one that both the journal and the policy have
-	// Patience is how soon a machine that nobody touched must have been healthy again to count as never dead.
+	// Patience is how soon an untouched machine must have been healthy again to count as never dead.
 	Patience time.Duration
 	Seed     uint64 // of what the journal leaves to chance: how long boots and calls take
 }
@@ -81,8 +81,8 @@ const (
 // Assumptions are the rules by which what a journal leaves open is decided.
 func Assumptions(patience time.Duration) []string {
 	return []string{
-		fmt.Sprintf("a machine that a look found alive, or that nobody touched and that was healthy again within %s, was not dead: to act on it is wrong", prose.Span(patience)),
-		"a machine whose failure the provider reported was down, whoever ended it",
+		fmt.Sprintf("a machine that a look found alive, or that was healthy again within %s untouched, was not dead: to act on it is wrong", prose.Span(patience)),
+		"a machine that the provider reported as failed was down, whatever ended the failure",
 		"a failure that hale's act ended would have lasted until some act; one that no act of hale's ended is over when it was then",
 		"a reset that did not help shows a machine that only a rebuild cures; one that was never tried might have helped",
 		"what failed is taken from the first failing check's answer: silence is a hang, a refusal a dead application, a status an application in error",
@@ -183,8 +183,8 @@ func (c *Comparison) replay(o Order, p pair) error {
 	return nil
 }
 
-// record counts what was done then. Which of its acts were wrong nobody can tell: it acted, so what would have been is not
-// known.
+// record counts what was done then. It does not say which of its acts were wrong: what would have been without them is
+// not known.
 func (t *Tally) record(i *Incident) {
 	t.Incidents++
 	r := i.Recorded

@@ -107,7 +107,7 @@ func TestAnotherPolicyIsJudgedByWhatTheMachinesDidByThemselves(t *testing.T) {
 	}{
 		"one that acts at the first failure acts on machines that were not dead": {[]string{size, hasty},
 			replay.Tally{Incidents: 10, Healed: 9, Wrongly: 3, LeftAlone: 1, Paged: 1}},
-		"one that only watches misses what nobody was told of": {[]string{size, usual, "mode: observe"},
+		"one that only watches misses what it did not page for": {[]string{size, usual, "mode: observe"},
 			replay.Tally{Incidents: 10, Missed: 3, LeftAlone: 4, Paged: 4, FleetPages: 1}}, // the third failure engages the brake
 		"one without a rebuild leaves the lost disk to a person": {[]string{size, usual, "repair: {steps: [start, reboot]}"},
 			replay.Tally{Incidents: 10, Healed: 4, LeftAlone: 4, Paged: 3}},
@@ -139,7 +139,7 @@ func TestIncidentsAreMadeOutOfRecords(t *testing.T) {
 		acts   string
 	}{
 		"the provider's word is a failure":           {"1h web-1 crashes", nil, replay.Failure, fleet.CauseCrashed, "start"},
-		"so it is when nobody did anything":          {"1h web-1 crashes for 5m", []string{"mode: observe"}, replay.Failure, fleet.CauseCrashed, ""},
+		"so it is when hale did nothing":             {"1h web-1 crashes for 5m", []string{"mode: observe"}, replay.Failure, fleet.CauseCrashed, ""},
 		"silence that ended after an act":            {"1h web-1 hangs", nil, replay.Failure, fleet.CauseChecks, "reboot"},
 		"silence that passed":                        {"1h web-1 hangs for 5m", []string{"mode: observe"}, replay.Transient, fleet.CauseChecks, ""},
 		"silence that passed much later":             {"1h web-1 hangs for 2h", []string{"mode: observe"}, replay.Failure, fleet.CauseChecks, ""},

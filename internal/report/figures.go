@@ -63,8 +63,8 @@ type table struct {
 	Figures []figure
 }
 
-// figures lists the score of the whole and, where there are several, of each fleet: what must never happen, what came of the
-// outages, and what was done.
+// figures lists the score of the whole and, where there are several, of each fleet: what must never happen, what came
+// of the outages, and what was done.
 func figures(o rehearsal.Outcome) []table {
 	scores := []sim.Score{o.Score}
 	if len(o.Fleets) > 1 {

@@ -100,8 +100,8 @@ func levelOf(share float64) string {
 	return "l1"
 }
 
-// places returns what the strips are: the racks, or hosts where there are no racks, or rooms where those are too many; and for
-// each machine which of them it stood in at the start.
+// places returns what the strips are: the racks, or hosts where there are no racks, or rooms where those are too many;
+// and for each machine which of them it stood in at the start.
 func (c *canvas) places() (what string, of []int, names []string) {
 	at := map[string]world.Host{}
 	for _, h := range c.f.Options.Hosts {

@@ -134,8 +134,8 @@ func (c *canvas) ticks() []tick {
 	return out
 }
 
-// worthSeeing chooses the machines that get a lane: all of a small fleet, and of a large one those with wrong acts, pages and
-// the longest outages.
+// worthSeeing chooses the machines that get a lane: all of a small fleet, and of a large one those with wrong acts,
+// pages and the longest outages.
 func (c *canvas) worthSeeing(t *timeline) []string {
 	weight := map[string]float64{}
 	for _, o := range c.h.Outages {

@@ -16,9 +16,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// Compose writes a run as a scenario file that plays it again, line for line: policy, world and events. The configuration in
-// it is the run's policy on a simulated provider; what machines are built from is not part of a run, and neither is it of the
-// file, except for the disks. A naive policy (Options.Rival) cannot be written.
+// Compose writes a run as a scenario file that plays it again, line for line: policy, world and events. The
+// configuration in it is the run's policy on a simulated provider; what machines are built from is not part of a run,
+// and neither is it of the file, except for the disks. A naive policy (Options.Rival) cannot be written.
 func Compose(purpose string, o sim.Options) []byte {
 	a := txtar.Archive{
 		Comment: []byte(purpose + "\n"),

@@ -105,8 +105,8 @@ func TestARunSurvivesBeingWrittenDown(t *testing.T) {
 		want, got := o, s.Options
 		for _, c := range []*sim.Options{&want, &got} { // a machine is not built from anything here, and a step that has no use for a time has none
 			c.Spec.Template = fleet.Template{Disks: c.Spec.Template.Disks}
-			c.Spec.Notify.To, c.Spec.History = nil, 0             // nobody is told in a run, and no journal is kept
-			c.Spec.Limits.Shared, c.Spec.Limits.Brakes = nil, nil // it shares them with nobody
+			c.Spec.Notify.To, c.Spec.History = nil, 0             // a run sends no messages, and keeps no journal
+			c.Spec.Limits.Shared, c.Spec.Limits.Brakes = nil, nil // it shares none
 			c.Servers, c.Calm, c.Poll = max(c.Servers, 1), max(c.Calm, time.Minute), max(c.Poll, sim.DefaultPoll)
 			for i := range c.Spec.Repair.Steps {
 				if c.Spec.Repair.Steps[i].Kind == fleet.StepRecreate {

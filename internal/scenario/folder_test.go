@@ -14,8 +14,8 @@ import (
 
 var numbered = regexp.MustCompile(`^([SL][0-9]{2})(-[a-z0-9]+)+\.txt$`)
 
-// TestScenarios plays the project's own scenarios. What is not as written is told with its place; after a wanted change of
-// behaviour, hale test --update scenarios writes the traces anew, to be read before they are committed.
+// TestScenarios plays the project's own scenarios. What is not as written is told with its place; after a wanted change
+// of behaviour, hale test --update scenarios writes the traces anew, to be read before they are committed.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	files, err := Files("../../scenarios")
@@ -65,7 +65,8 @@ func TestEveryLawHasAScenario(t *testing.T) {
 	}
 }
 
-// TestEveryVerbIsPlayed: whatever can happen happens in at least one scenario, so that its file shows what hale makes of it.
+// TestEveryVerbIsPlayed: whatever can happen happens in at least one scenario, so that its file shows what hale makes
+// of it.
 func TestEveryVerbIsPlayed(t *testing.T) {
 	t.Parallel()
 	files, err := Files("../../scenarios")
@@ -95,7 +96,8 @@ func TestEveryVerbIsPlayed(t *testing.T) {
 
 var ranges = regexp.MustCompile(`\bS([0-9]{2})(?: to S([0-9]{2}))?\b`)
 
-// TestEveryAcceptanceScenarioHasItsPlace: each number has a file, or the folder's README says where it is shown or what brings it.
+// TestEveryAcceptanceScenarioHasItsPlace: each number has a file, or the folder's README says where it is shown or what
+// brings it.
 func TestEveryAcceptanceScenarioHasItsPlace(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../../scenarios/README.md")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzParse: no input makes the reader panic; what is refused names a line of the file; what is accepted can be written down
-// with a trace and is accepted again.
+// FuzzParse: no input makes the reader panic; what is refused names a line of the file; what is accepted can be written
+// down with a trace and is accepted again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(""))
 	f.Add([]byte(crash))

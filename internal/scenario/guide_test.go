@@ -10,8 +10,8 @@ import (
 	"hale/internal/sim"
 )
 
-// TestTheGuideNamesEverything: each verb stands in the guide's tables, and each line there can be read; so do the settings of the
-// world, and the example plays as it says.
+// TestTheGuideNamesEverything: each verb stands in the guide's tables, and each line there can be read; so do the
+// settings of the world, and the example plays as it says.
 func TestTheGuideNamesEverything(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/guide/scenarios.md")

@@ -15,8 +15,8 @@ var (
 	seeded  = regexp.MustCompile(`(?m)^seed \d+$`)
 )
 
-// TestS71KilledAtEveryWrite plays each scenario in which hale is killed at one write with every other write of the same heal,
-// too, and each of them both before and after the store took it. What the file expects must hold every time.
+// TestS71KilledAtEveryWrite plays each scenario in which hale is killed at one write with every other write of the same
+// heal, too, and each of them both before and after the store took it. What the file expects must hold every time.
 func TestS71KilledAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../scenarios/S71-*.txt")
@@ -41,7 +41,8 @@ func TestS71KilledAtEveryWrite(t *testing.T) {
 	}
 }
 
-// killAt plays the file with hale killed at the write, with several seeds, and reports whether the heal had so many writes.
+// killAt plays the file with hale killed at the write, with several seeds, and reports whether the heal had so many
+// writes.
 func killAt(t *testing.T, file string, write int, kills *int) bool {
 	t.Helper()
 	reached := false

@@ -57,8 +57,8 @@ func TestFiguresAreCompared(t *testing.T) {
 	}
 }
 
-// TestATraceIsWrittenAndCompared: the trace goes into the file as its last part, the file is the same otherwise, and the next
-// run writes the same again.
+// TestATraceIsWrittenAndCompared: the trace goes into the file as its last part, the file is the same otherwise, and
+// the next run writes the same again.
 func TestATraceIsWrittenAndCompared(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{

@@ -1,5 +1,5 @@
-// Package scenario reads and plays scenario files: what one fleet goes through, told so that an operator can read it, and
-// what has to come of it.
+// Package scenario reads and plays scenario files: what one fleet goes through, told so that an operator can read it,
+// and what has to come of it.
 //
 // A file is a txtar archive. The text before its first part is the purpose, in a sentence; the parts are
 //
@@ -78,8 +78,8 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Files lists the scenario files of a folder (*.txt and *.txtar, not of its sub-folders, no hidden ones) by name. A file is
-// itself.
+// Files lists the scenario files of a folder (*.txt and *.txtar, not of its sub-folders, no hidden ones) by name. A
+// file is itself.
 func Files(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -114,8 +114,8 @@ func Load(path string) (*Scenario, error) {
 	return Parse(path, data)
 }
 
-// Parse reads a file's content. The name appears in problems, and its folder is where relative paths of the configuration begin. An
-// error is of type Problems and names every place that is wrong.
+// Parse reads a file's content. The name appears in problems, and its folder is where relative paths of the
+// configuration begin. An error is of type Problems and names every place that is wrong.
 func Parse(name string, data []byte) (*Scenario, error) {
 	a, err := unpack(name, data)
 	if err != nil {
@@ -205,7 +205,8 @@ func (r *reader) lines(p part, each func(line int, words string) error) {
 	}
 }
 
-// config reads the part as a file of its own that begins where the part does, so that places are those of the whole file.
+// config reads the part as a file of its own that begins where the part does, so that places are those of the whole
+// file.
 func (r *reader) config(p part) {
 	if p.line == 0 {
 		r.add(1, "has no part %s: it says which fleet the scenario is about", partConfig)

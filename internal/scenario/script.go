@@ -11,8 +11,9 @@ import (
 	"hale/internal/sim"
 )
 
-// Script is a scenario file without its fleet: what happens, and in which world, to be played by a fleet of the user's own.
-// The file may have a part hale.yaml or not. If it has one, what it expects is expected of that fleet and no other.
+// Script is a scenario file without its fleet: what happens, and in which world, to be played by a fleet of the user's
+// own. The file may have a part hale.yaml or not. If it has one, what it expects is expected of that fleet and no
+// other.
 type Script struct {
 	Name    string
 	Purpose string
@@ -67,8 +68,8 @@ func ParseScript(name string, data []byte) (*Script, error) {
 	return s, nil
 }
 
-// About returns the fleets that the script names: its own, or those whose machines its events are about. None: it happens
-// to any fleet alike.
+// About returns the fleets that the script names: its own, or those with machines in its events. None: it happens to
+// any fleet alike.
 func (s *Script) About() []fleet.Name {
 	if s.own.Name != "" {
 		return []fleet.Name{s.own.Name}
@@ -82,8 +83,8 @@ func (s *Script) About() []fleet.Name {
 	return names
 }
 
-// Befall puts the script's world and events on a run of another fleet, whose machines play those of the script by their
-// numbers. It returns what does not fit, and leaves that out.
+// Befall puts the script's world and events on a run of another fleet. Its machines play those of the script with the
+// same numbers. It returns what does not fit, and leaves that out.
 func (s *Script) Befall(o *sim.Options) (unfit []string) {
 	w := s.World
 	if len(w.Hosts) > 0 {
@@ -119,7 +120,7 @@ func (s *Script) Befall(o *sim.Options) (unfit []string) {
 	return unfit
 }
 
-// Expects reports whether the script expects something of whoever plays it: what a file with a fleet of its own expects, it
+// Expects reports whether the script expects something of any fleet. What a file with a fleet of its own expects, it
 // expects of that one.
 func (s *Script) Expects() bool {
 	return s.own.Name == "" && (len(s.file.Expect) > 0 || s.file.Trace != nil)

@@ -39,8 +39,8 @@ func Adopt(o *sim.Options, c *config.Config, index int) {
 	}
 }
 
-// tries is how often a host's power, or its access, may be tried to be cut: whatever the methods are, the simulated world has a power controller then, and a
-// switch that cuts both storage and network.
+// tries is how often a host's power, or its access, may be tried to be cut: whatever the methods are, the simulated
+// world has a power controller then, and a switch that cuts both storage and network.
 func tries(c *config.Config, p fleet.ProviderName, h fleet.HostName, access bool) int {
 	n := 0
 	for _, m := range c.FencesOf(p, h) {

@@ -1,8 +1,8 @@
 // Package secret refers to passwords and tokens without holding them.
 //
 // It promises that a Secret never renders as anything but "[secret]" (law L14), that its value is read anew by each
-// Resolve, so that a rotated one is taken up without a restart, and that no error has a piece of the value in it. It does
-// not keep the value from whoever asked for it: they are to use it and let it go.
+// Resolve, so that a rotated one is taken up without a restart, and that no error has a piece of the value in it. It
+// hands the value to its caller, who is to use it and let it go.
 package secret
 
 import (
@@ -37,8 +37,8 @@ const (
 // longest is more than any password or token has, in bytes.
 const longest = 64 << 10
 
-// Env refers to an environment variable. The error says what is wrong with the name, and does not repeat it: it may be a secret
-// that somebody wrote in the wrong place.
+// Env refers to an environment variable. The error says what is wrong with the name, and does not repeat it: a secret
+// may have been written in its place.
 func Env(name string) (Secret, error) {
 	if name == "" || strings.ContainsAny(name, "=\x00 \t\r\n") {
 		return Secret{}, errors.New("it is not the name of an environment variable")
@@ -65,7 +65,8 @@ func Of(s fleet.Secret) (Secret, error) {
 	return Env(s.Env)
 }
 
-// Read returns the value of what a fleet's policy refers to. The error tells neither where it is kept nor what is there.
+// Read returns the value of what a fleet's policy refers to. The error tells neither where it is kept nor what is
+// there.
 func Read(ctx context.Context, s fleet.Secret) (string, error) {
 	from, err := Of(s)
 	if err != nil {
@@ -78,9 +79,9 @@ func Read(ctx context.Context, s fleet.Secret) (string, error) {
 	return value, err
 }
 
-// Derived is another secret that follows from one, for whom or what is named: nobody who has it learns the one that it
-// is derived from, or another one of the kind. It is the HMAC-SHA256 of the name, in hexadecimal digits, which openssl
-// computes too.
+// Derived is another secret that follows from one, for the user or thing that is named. It does not reveal the one that
+// it is derived from, or another one of the kind. It is the HMAC-SHA256 of the name, in hexadecimal digits, which
+// openssl computes too.
 func Derived(from, name string) string {
 	mac := hmac.New(sha256.New, []byte(from))
 	mac.Write([]byte(name))
@@ -90,9 +91,9 @@ func Derived(from, name string) string {
 // None reports whether it refers to nothing.
 func (s Secret) None() bool { return s.kind == "" }
 
-// Resolve reads the secret. A single line break at a file's end does not belong to it. The error is a fault: NotFound when
-// there is none, Unauthorised when it may not be read, Invalid when it is empty or spreads over lines that nothing could
-// use, else Permanent. It names the place, never the content.
+// Resolve reads the secret. A single line break at a file's end does not belong to it. The error is a fault: NotFound
+// when there is none, Unauthorised when it may not be read, Invalid when it is empty or spreads over lines that nothing
+// could use, else Permanent. It names the place, never the content.
 func (s Secret) Resolve(ctx context.Context) (string, error) {
 	const op = "secret.resolve"
 	if err := ctx.Err(); err != nil {
@@ -176,8 +177,8 @@ func because(err error) error {
 	return errors.New("it is not reachable")
 }
 
-// Exposed says why others than those it is meant for may know the secret; empty: nothing is known against it. A file that only its owner and its
-// group can read is well kept.
+// Exposed says why others than those it is meant for may know the secret; empty: nothing is known against it. A file
+// that only its owner and its group can read is well kept.
 func (s Secret) Exposed() string {
 	if s.kind != kindFile {
 		return ""
@@ -218,7 +219,8 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(Shown), nil }
 // LogValue hides it from log/slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(Shown) }
 
-// Redact returns the text without the values of secrets. Short values are left: they would hide half of any text, and are no secrets.
+// Redact returns the text without the values of secrets. Short values are left: they would hide half of any text, and
+// are no secrets.
 func Redact(text string, values ...string) string {
 	for _, v := range values {
 		if len(v) >= shortest {
@@ -241,7 +243,7 @@ func RedactEnd(text string, values ...string) string {
 	return text
 }
 
-// RedactBegin hides what a text whose beginning was cut off begins with, where it is the end of a value.
+// RedactBegin hides the end of a value with which a text begins after its own beginning was cut off.
 func RedactBegin(text string, values ...string) string {
 	for _, v := range values {
 		for n := 1; n <= len(v)-shortest; n++ {

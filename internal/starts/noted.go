@@ -25,8 +25,8 @@ func Note(ctx context.Context, s state.Store, p fleet.ProviderName, name fleet.S
 	return err
 }
 
-// Noted returns the starts that the store knows to have been noted, by the provider. Two providers' names may mean one place, so that what is
-// known of any is known of all.
+// Noted returns the starts that the store knows to have been noted, by the provider. Two providers' names may mean one
+// place, so that what is known of any is known of all.
 func Noted(ctx context.Context, s state.Store) (map[fleet.StartName][]fleet.ProviderName, error) {
 	entries, _, err := s.List(ctx, NotedPrefix)
 	if err != nil {

@@ -1,11 +1,12 @@
 // Package starts counts the starts of engines in the store, and gives each a random name.
 //
-// It promises that a start is in the store before anything is done in its name, that its number is one more than that of any start that the store
-// knows, and that its nonce was never used and never will be: not after the store lost its last writes, not in a copy of it, and not after an old one was
-// restored. So the number says how old a store is, the nonce tells two starts of the same number apart, and what bears a nonce does not repeat.
-// It keeps the latest Keep of them. Beside them it keeps the names of those starts that were noted at a provider's, for as long as they
-// may stand there: what stands there and is not among them was noted by another store than this one, or by this one before it lost it. It asks
-// nobody but the store.
+// It promises that a start is in the store before anything is done in its name, that its number is one more than that
+// of any start that the store knows, and that its nonce was never used and never will be: not after the store lost its
+// last writes, not in a copy of it, and not after an old one was restored. So the number says how old a store is, the
+// nonce tells two starts of the same number apart, and what bears a nonce does not repeat. It keeps the latest Keep of
+// them. Beside them it keeps the names of those starts that were noted at a provider's, for as long as they may stand
+// there: what stands there and is not among them was noted by another store than this one, or by this one before it
+// lost it. It needs the store only.
 package starts
 
 import (
@@ -42,8 +43,9 @@ type Start struct {
 // Name is what the start is called at a provider's.
 func (s Start) Name() fleet.StartName { return fleet.NameStart(s.Number, s.Nonce) }
 
-// Begin counts a start. Two that begin at once are two starts. A start whose write has an unknown outcome is counted
-// again, so that a number may be left out. The errors are those of a store; fault.NoSpace: it is full, and nothing was counted.
+// Begin counts a start. Two that begin at once are two starts. A start is counted again when the outcome of its write
+// is unknown, so that a number may be left out. The errors are those of a store; fault.NoSpace: it is full, and nothing
+// was counted.
 func Begin(ctx context.Context, s state.Store) (Start, error) {
 	for {
 		known, err := Known(ctx, s)

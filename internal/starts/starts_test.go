@@ -53,7 +53,8 @@ func TestEachStartIsCountedAndHasANameOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestTheSameStartOfTwoCopiesHasTwoNames is what tells a clone, or a store that lost its last start, from the store that it was.
+// TestTheSameStartOfTwoCopiesHasTwoNames is what tells a clone, or a store that lost its last start, from the store
+// that it was.
 func TestTheSameStartOfTwoCopiesHasTwoNames(t *testing.T) {
 	t.Parallel()
 	one, other := memory.New(memory.Options{}).Open(nil), memory.New(memory.Options{}).Open(nil)

@@ -7,12 +7,12 @@ import (
 
 // Scanner is a store that can be read whole without being held in memory.
 type Scanner interface {
-	// Scan yields what List returns, as of one revision of the store, a part at a time. After an error it yields nothing more; cause ErrCompacted:
-	// the store forgot the revision meanwhile, and the reader begins again.
+	// Scan yields what List returns, as of one revision of the store, a part at a time. After an error it yields
+	// nothing more; cause ErrCompacted: the store forgot the revision meanwhile, and the reader begins again.
 	Scan(ctx context.Context, prefix string) iter.Seq2[Entry, error]
 }
 
-// Scan yields all entries whose keys begin with the prefix, sorted by key and as of one revision: by parts where the store is a Scanner.
+// Scan yields all entries with the prefix, sorted by key and as of one revision: by parts where the store is a Scanner.
 func Scan(ctx context.Context, s Store, prefix string) iter.Seq2[Entry, error] {
 	if able, ok := s.(Scanner); ok {
 		return able.Scan(ctx, prefix)
@@ -31,8 +31,8 @@ func Scan(ctx context.Context, s Store, prefix string) iter.Seq2[Entry, error] {
 	}
 }
 
-// CommitAll does the writes in as many transactions as they need. When it fails, some may have been done: it is for a store that serves nobody yet, and for
-// writes that may be done again. No two may touch the same key.
+// CommitAll does the writes in as many transactions as they need. When it fails, some may have been done. Use it for a
+// store that is not in service yet, and for writes that may be done again. No two may touch the same key.
 func CommitAll(ctx context.Context, s Store, writes iter.Seq2[Write, error]) error {
 	var txn Txn
 	size := 0

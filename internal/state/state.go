@@ -26,8 +26,8 @@ import (
 	"time"
 )
 
-// ErrCompacted is the cause of the error with which Watch refuses to begin at, or fails to go
-// on from, a revision whose history is gone. The caller lists again and watches from there.
+// ErrCompacted is the cause of the error with which Watch refuses to begin at, or fails to go on from, a revision when
+// its history is gone. The caller lists again and watches from there.
 var ErrCompacted = errors.New("the history since that revision is compacted")
 
 // LeaseID names a lease within its store. 0 means no lease.
@@ -54,8 +54,8 @@ type Store interface {
 	// fault.NotFound: there is none. fault.Transient: not known now.
 	Get(ctx context.Context, key string) (Entry, error)
 
-	// List returns all entries whose keys begin with the prefix ("" for all), sorted by key
-	// and as of one revision of the store, which it also returns: a Watch after it misses nothing.
+	// List returns all entries with keys that begin with the prefix ("" for all), sorted by key and as of one revision
+	// of the store, which it also returns: a Watch after it misses nothing.
 	List(ctx context.Context, prefix string) ([]Entry, int64, error)
 
 	// Commit does the writes of the transaction if all its compares hold, and returns the
@@ -90,7 +90,7 @@ type Lease interface {
 	Remaining() time.Duration
 
 	// Lost is closed as soon as the lease is no longer surely held: it ran out, was found
-	// gone or was revoked, or the context given to Grant ended and nobody renews it any more.
+	// gone or was revoked, or the context given to Grant ended and with it the renewals.
 	Lost() <-chan struct{}
 
 	// Revoke ends the lease and deletes its keys at once. From the call on the lease is Lost,

@@ -1,8 +1,9 @@
 // Package command tells people by a program on hale's side.
 //
-// It promises that the program is run without a shell, with the message as JSON on its standard input and as HALE_… in its environment, and with nothing
-// else of hale's environment but PATH; that only exit code 0 is a yes; that a program which takes too long is killed with all that it started; that
-// what it prints is bounded; and that no secret is in its arguments, or in any answer or error.
+// It promises that the program is run without a shell, with the message as JSON on its standard input and as HALE_… in
+// its environment, and with nothing else of hale's environment but PATH; that only exit code 0 is a yes; that a program
+// which takes too long is killed with all that it started; that what it prints is bounded; and that no secret is in its
+// arguments, or in any answer or error.
 package command
 
 import (
@@ -113,7 +114,8 @@ func (t *Target) environment(ctx context.Context, m notify.Message) (env, secret
 // longestOutput is how much of the end of a program's output is kept, in bytes.
 const longestOutput = 4096
 
-// tail keeps the end of what is written to it. os/exec writes from one goroutine, since output and error are the same writer.
+// tail keeps the end of what is written to it. os/exec writes from one goroutine, since output and error are the same
+// writer.
 type tail struct{ kept []byte }
 
 // Write implements io.Writer.

@@ -125,7 +125,7 @@ func TestAProgramThatTakesTooLongIsKilledWithItsChildren(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	for tick := time.NewTicker(10 * time.Millisecond); ; { // its orphans are reaped by whoever adopts them
+	for tick := time.NewTicker(10 * time.Millisecond); ; { // its orphans are reaped by another process
 		if left := alive(t, pid); len(left) == 0 {
 			tick.Stop()
 			return
@@ -216,7 +216,7 @@ func TestWhatAProgramFindsAndSays(t *testing.T) {
 		"it talks without end":      {o: sh("yes | head -c 10000000; exit 4"), kind: fault.Transient, says: "y y"},
 		"it says no":                {o: sh("echo no >&2; exit 3"), kind: fault.Transient, says: "exit code 3 no"},
 		"it dies":                   {o: sh("kill -9 $$"), kind: fault.Transient, says: "a signal killed it"},
-		"it leaves somebody behind": {o: sh("sleep 1000 & echo done"), says: "exit code 0 done"},
+		"it leaves a child behind":  {o: sh("sleep 1000 & echo done"), says: "exit code 0 done"},
 		"it is not there":           {o: command.Options{Command: []string{"/nowhere/tell"}}, kind: fault.NotFound, says: "/nowhere/tell"},
 		"it may not be run":         {o: command.Options{Command: []string{"/etc/passwd"}}, kind: fault.Unauthorised, says: "/etc/passwd"},
 	} {

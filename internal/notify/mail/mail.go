@@ -1,8 +1,9 @@
 // Package mail tells people by mail, over SMTP.
 //
-// It promises that with TLS demanded nothing is said in the clear; that a password is sent over TLS only; that a mail counts as sent only when the
-// server has taken it for every receiver; that the page, its reminders and its end are one thread; that each mail's Message-ID is made from the message's key;
-// and that no password is in any answer or error. It keeps no connection open.
+// It promises that with TLS demanded nothing is said in the clear; that a password is sent over TLS only; that a mail
+// counts as sent only when the server has taken it for every receiver; that the page, its reminders and its end are one
+// thread; that each mail's Message-ID is made from the message's key; and that no password is in any answer or error.
+// It keeps no connection open.
 package mail
 
 import (
@@ -34,7 +35,7 @@ type Options struct {
 	CA       string // a PEM file; empty: the system's authorities
 	From     string
 	To       []string
-	User     string // empty: nobody in particular
+	User     string // empty: no login
 	Password secret.Secret
 	Timeout  time.Duration // of one try
 }
@@ -160,10 +161,10 @@ func ways() []gomail.SMTPAuthType {
 	return []gomail.SMTPAuthType{gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthSCRAMSHA1, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin}
 }
 
-// line is the connection of one try. The library lets go of it without closing it when the server does not welcome it, and does not look at
-// the context once it stands.
+// line is the connection of one try. The library lets go of it without closing it when the server does not welcome it,
+// and does not look at the context once it stands.
 type line struct {
-	// atEnd closes the connection when the try has no more time, and returns what takes that back.
+	// atEnd closes the connection when the try runs out of time, and returns what takes that back.
 	atEnd func(conn io.Closer) (stop func() bool)
 	tls   *tls.Config
 	mu    sync.Mutex

@@ -59,7 +59,7 @@ type post struct {
 	trouble  int
 	refuse   string // a receiver, or "all"
 	hang     chan struct{}
-	openAuth bool // nobody needs to say who they are
+	openAuth bool // it needs no login
 }
 
 func (p *post) locked(do func()) {
@@ -297,7 +297,7 @@ func TestWhatAMailServerSays(t *testing.T) {
 		}, fault.Unauthorised, false},
 		"no password at all":        {protection{starttls: true}, func(o *mail.Options, _ *post) { o.User = "" }, fault.Unauthorised, false},
 		"one receiver is not known": {protection{starttls: true}, func(_ *mail.Options, p *post) { p.refuse = "b@example.org" }, fault.Permanent, false},
-		"nobody listens":            {protection{starttls: true}, func(o *mail.Options, _ *post) { o.Port = 1 }, fault.Transient, true},
+		"no server listens":         {protection{starttls: true}, func(o *mail.Options, _ *post) { o.Port = 1 }, fault.Transient, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

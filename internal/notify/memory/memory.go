@@ -1,4 +1,5 @@
-// Package memory is the twin of a target in memory, for tests and simulated runs: it keeps what it takes, and fails as often as it is told to.
+// Package memory is the twin of a target in memory, for tests and simulated runs: it keeps what it takes, and fails as
+// often as it is told to.
 //
 // It promises what package notify demands of a target, and to hold no lock while it waits.
 package memory

@@ -1,4 +1,5 @@
-// Package notifytest has the exam that every notify.Target takes, on the real thing: a server or a program that the test starts.
+// Package notifytest has the exam that every notify.Target takes, on the real thing: a server or a program that the
+// test starts.
 package notifytest
 
 import (
@@ -20,7 +21,8 @@ import (
 // Stage is a target with its receiver, for one story.
 type Stage struct {
 	Target notify.Target
-	// Taken returns what the receiver took, in order. Only the fields that the way carries are filled in, but always Key, Event, Subject and Text.
+	// Taken returns what the receiver took, in order. Only the fields that the way carries are filled in, but always
+	// Key, Event, Subject and Text.
 	Taken func() []notify.Message
 	// Trouble lets the next messages, so many, meet trouble that passes.
 	Trouble func(n int)
@@ -28,7 +30,8 @@ type Stage struct {
 	Refuse func()
 	// Hang lets the receiver take a message and never answer, until the story is over.
 	Hang func()
-	// Secret is what the target tells the receiver to be let in, and which the receiver repeats in what it answers, where it can. Empty: there is none.
+	// Secret is what the target tells the receiver to be let in, and which the receiver repeats in what it answers,
+	// where it can. Empty: there is none.
 	Secret string
 }
 

@@ -220,7 +220,7 @@ func TestS75ASecretAddressIsNotNamed(t *testing.T) {
 	address := server.URL + "/services/T00/hunter2"
 	server.Close()
 	for name, where := range map[string]string{
-		"nobody listens": address, "no such host": "http://no-such-host.invalid/hunter2", "no address": "a word and hunter2", "another scheme": "ftp://h/hunter2",
+		"no listener": address, "no such host": "http://no-such-host.invalid/hunter2", "no address": "a word and hunter2", "another scheme": "ftp://h/hunter2",
 	} {
 		o := options(t, "")
 		o.URL = webhook.Value{Secret: notifytest.Secret(t, where)}

@@ -22,7 +22,8 @@ func addressFrom(a netip.Addr) addressOf {
 
 func (a *addressOf) is4() bool { return netip.AddrFrom16(a.bytes).Is4In6() }
 
-// zoneOf returns the number of an interface. One that there is not is none: then no route leads to the address, which is our own fault.
+// zoneOf returns the number of an interface. One that there is not is none: then no route leads to the address, which
+// is our own fault.
 func zoneOf(name string) uint32 {
 	if name == "" {
 		return 0

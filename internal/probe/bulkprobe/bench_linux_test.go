@@ -11,8 +11,9 @@ import (
 	"hale/internal/probe"
 )
 
-// BenchmarkShard is the cost of one check that changes nothing, with the network's, over sockets in a namespace of its own: 1,000 targets are
-// asked five times a second, so ns/op says nothing; cpu-us/check is the CPU of the whole process, the targets' own included.
+// BenchmarkShard is the cost of one check that changes nothing, with the network's, over sockets in a namespace of its
+// own: 1,000 targets are asked five times a second, so ns/op says nothing; cpu-us/check is the CPU of the whole
+// process, the targets' own included.
 func BenchmarkShard(b *testing.B) {
 	for name, change := range map[string]func(c *fleet.Check){
 		"ping": func(c *fleet.Check) { c.Kind = fleet.CheckPing },

@@ -112,8 +112,8 @@ func (n note) text() string {
 	return texts[which]
 }
 
-// ofErrno tells errors that stem from the target or the way to it from our own, as the ordinary engine does. ENETUNREACH is what our
-// own routing says; EHOSTUNREACH is not: nobody answered for the address.
+// ofErrno tells errors of the target, or of the way to it, from our own, as the ordinary engine does. ENETUNREACH is
+// our own: our routing says it. EHOSTUNREACH is not: the address did not answer.
 func ofErrno(e syscall.Errno) reason {
 	switch e {
 	case syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE:

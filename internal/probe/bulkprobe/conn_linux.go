@@ -50,8 +50,8 @@ func (w *sockets) connect(i int32, t *target, p *plan) bool {
 		return true
 	}
 	if !p.full {
-		// The last part of the handshake is withheld: for tcp it never leaves, and a page's request carries it. Without that the check costs
-		// more, no more.
+		// The last part of the handshake is withheld: for tcp it never leaves, and a page's request carries it. Without
+		// that the check only costs more.
 		_ = setOption(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK, 0)
 	}
 	c := w.conns.at(fd)
@@ -182,8 +182,8 @@ func (w *sockets) read(fd int32, c *conn) {
 	}
 }
 
-// broke takes a connection's end before the answer's. Where it was kept, and nothing came, its other end may have left long ago: a fresh
-// one is asked.
+// broke takes a connection's end before the answer's. Where it was kept, and nothing came, its other end may have left
+// long ago: a fresh one is asked.
 func (w *sockets) broke(fd int32, c *conn, e syscall.Errno) {
 	if c.reused && c.head.size == 0 {
 		i := c.owner
@@ -244,8 +244,9 @@ func (w *sockets) fail(fd int32, e syscall.Errno) {
 	w.finish(fd, r, n)
 }
 
-// finish gives the answer to a probe, and the connection up. After a success the socket goes back to the pool: connecting to nowhere resets
-// the connection and frees the port, for a third of the cost of a new socket. After anything else it is closed.
+// finish gives the answer to a probe, and the connection up. After a success the socket goes back to the pool:
+// connecting to nowhere resets the connection and frees the port, for a third of the cost of a new socket. After
+// anything else it is closed.
 func (w *sockets) finish(fd int32, r reason, n note) {
 	c := w.conns.at(fd)
 	i := c.owner
@@ -261,7 +262,7 @@ func (w *sockets) finish(fd int32, r reason, n note) {
 	w.shard.answer(i, r, n)
 }
 
-// giveUp ends a probe whose time is over. A request over a connection that was kept has a second try over a fresh one.
+// giveUp ends a probe that ran out of time. A request over a kept connection gets a second try over a fresh one.
 func (w *sockets) giveUp(i int32, t *target, p *plan) expiry {
 	fd := t.conn
 	if fd == none {

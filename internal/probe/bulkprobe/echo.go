@@ -13,8 +13,8 @@ const (
 // echoSize is the length of an echo message: the header, the target's index and the token.
 const echoSize = 8 + 4 + 8
 
-// echo is what identifies an echo request and its reply. The token is random, so that nobody who does not see our requests can forge
-// a reply.
+// echo identifies an echo request and its reply. The token is random: a sender that does not see our requests cannot
+// forge one.
 type echo struct {
 	id    uint16 // of our requests; a ping socket's kernel puts in its own
 	index int32
@@ -36,8 +36,8 @@ func (e echo) request(b *[echoSize]byte, v6 bool) {
 	}
 }
 
-// parseEcho reads an echo reply. False: it is anything else, since raw sockets hear what was meant for others. Checksums of IPv6 and of
-// ping sockets are the kernel's affair.
+// parseEcho reads an echo reply. False: it is anything else, since raw sockets hear what was meant for others.
+// Checksums of IPv6 and of ping sockets are the kernel's affair.
 func parseEcho(b []byte, v6 bool) (echo, bool) {
 	want := byte(echoReply4)
 	if v6 {
@@ -54,8 +54,8 @@ func parseEcho(b []byte, v6 bool) (echo, bool) {
 	return e, uint64(binary.BigEndian.Uint16(b[6:])) == e.token&0xffff // as request wrote it
 }
 
-// parseRaw4 reads an echo reply as a raw socket of IPv4 delivers it: with the header of IP, and with a checksum that nobody has looked
-// at.
+// parseRaw4 reads an echo reply as a raw socket of IPv4 delivers it: with the header of IP, and with a checksum that
+// the kernel did not verify.
 func parseRaw4(b []byte) (echo, bool) {
 	if len(b) < 20 {
 		return echo{}, false

@@ -10,16 +10,17 @@ import (
 	"hale/internal/probe"
 )
 
-// Ordinary is the engine that takes what the shards do not, and all looks on demand. Its Reports are read by the Engine alone.
+// Ordinary is the engine that takes what the shards do not, and all looks on demand. Its Reports are read by the Engine
+// alone.
 type Ordinary interface {
 	probe.Engine
 	// Run works until ctx ends.
 	Run(ctx context.Context) error
 }
 
-// Engine implements probe.Engine for one fleet: it routes each target to the pool's shards or to the ordinary engine, and tells their
-// edges as one. It works while Run runs: before, its methods wait; afterwards, they do nothing, and Look returns unknown. Reports is never
-// closed; it falls silent when Run ends.
+// Engine implements probe.Engine for one fleet: it routes each target to the pool's shards or to the ordinary engine,
+// and tells their edges as one. It works while Run runs: before, its methods wait; afterwards, they do nothing, and
+// Look returns unknown. Reports is never closed; it falls silent when Run ends.
 type Engine struct {
 	pool     *Pool
 	ordinary Ordinary
@@ -45,7 +46,8 @@ func (p *Pool) Engine(ordinary Ordinary) *Engine {
 	}
 }
 
-// Run works until ctx ends, and then ends all targets. The pool must run meanwhile. It returns what the ordinary engine's Run returns.
+// Run works until ctx ends, and then ends all targets. The pool must run meanwhile. It returns what the ordinary
+// engine's Run returns.
 func (e *Engine) Run(ctx context.Context) error {
 	if !e.begun.CompareAndSwap(false, true) {
 		return errRunTwice
@@ -70,7 +72,7 @@ func (e *Engine) await(ctx context.Context, r *register) {
 		reports = nil
 	}
 	if len(r.out.apart) > 0 {
-		usual = nil // one at a time: behind it the ordinary engine merges what nobody reads
+		usual = nil // one at a time: the ordinary engine merges the rest meanwhile
 	}
 	select {
 	case <-ctx.Done():
@@ -96,9 +98,9 @@ func (e *Engine) order(do func(r *register)) {
 	}
 }
 
-// Set implements probe.Engine. The first probes of more than 100 new or changed targets are spread over their interval, at most one
-// second. A target with another instance counts as changed. A target that was removed and is set again counts its edges from 1 again: give
-// it a new epoch.
+// Set implements probe.Engine. The first probes of more than 100 new or changed targets are spread over their interval,
+// at most one second. A target with another instance counts as changed. A target that was removed and is set again
+// counts its edges from 1 again: give it a new epoch.
 func (e *Engine) Set(targets ...probe.Target) {
 	e.order(func(r *register) { r.set(targets, time.Now()) })
 }
@@ -108,8 +110,8 @@ func (e *Engine) Remove(ids ...probe.ID) {
 	e.order(func(r *register) { r.remove(ids) })
 }
 
-// Snapshot implements probe.Engine. It returns each target's latest edge, delivered or not; a target without any has Seq 0. It is empty
-// when Run has ended.
+// Snapshot implements probe.Engine. It returns each target's latest edge, delivered or not; a target without any has
+// Seq 0. It is empty when Run has ended.
 func (e *Engine) Snapshot() []probe.Edge {
 	var edges []probe.Edge
 	e.order(func(r *register) { edges = r.snapshot() })
@@ -121,6 +123,6 @@ func (e *Engine) Look(ctx context.Context, target probe.Target) fleet.CheckState
 	return e.ordinary.Look(ctx, target)
 }
 
-// Reports implements probe.Engine. Edges that wait are merged per target: the latest stands for all, and its Seq shows the gap. There is
-// one watermark for all shards: the oldest of theirs and of the ordinary engine's.
+// Reports implements probe.Engine. Edges that wait are merged per target: the latest stands for all, and its Seq shows
+// the gap. There is one watermark for all shards: the oldest of theirs and of the ordinary engine's.
 func (e *Engine) Reports() <-chan probe.Report { return e.reports }

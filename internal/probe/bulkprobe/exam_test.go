@@ -43,7 +43,8 @@ func start(t *testing.T, transport probe.Transport) *Engine {
 	return e
 }
 
-// relay is a wire over a transport, for bubbles: a goroutine for each probe, as no product has it, and the bubble's clock.
+// relay is a wire over a transport, for bubbles: a goroutine for each probe, as no product has it, and the bubble's
+// clock.
 type relay struct {
 	shard     *shard
 	begin     func(limit time.Duration) (context.Context, context.CancelFunc) // of a probe

@@ -28,7 +28,7 @@ func (x *index) find(id probe.ID) int32 {
 	}
 }
 
-// add enters a record whose ID is in no other.
+// add enters a record with an ID that the index does not have.
 func (x *index) add(i int32) {
 	if (x.used+1)*8 > len(x.table)*7 {
 		x.rebuild()

@@ -12,8 +12,8 @@ type news struct {
 	at, due  int64
 }
 
-// mailbox is where shards leave news for one engine, which they never wait for. It holds what is of interest at all: an edge is news
-// once, and of watermarks only the latest counts.
+// mailbox is where shards leave news for one engine, which they never wait for. It holds what is of interest at all: an
+// edge is news once, and of watermarks only the latest counts.
 type mailbox struct {
 	bell chan struct{} // of one place; rung when there is something new
 
@@ -21,7 +21,7 @@ type mailbox struct {
 	news  []news
 	marks []int64 // per shard: everything due before is judged
 	spare []news  // to take turns with news
-	shut  bool    // nobody empties it any more
+	shut  bool    // its reader is gone
 }
 
 func newMailbox(shards int) *mailbox {
@@ -51,8 +51,8 @@ func (m *mailbox) ring() {
 	}
 }
 
-// empty returns the news since it was last emptied, and until when every shard's targets are judged. The news are good until the
-// next call.
+// empty returns the news since it was last emptied, and until when every shard's targets are judged. The news are good
+// until the next call.
 func (m *mailbox) empty() (all []news, judged int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -30,7 +30,7 @@ func (b *brittle) harvest() {
 		if !b.launches && i == b.over {
 			b.seen = nil
 			b.blown++
-			b.at = i // as a wire says whose answer it reads
+			b.at = i // a wire says first which target's answer it reads
 			panic("boom")
 		}
 	}
@@ -39,7 +39,7 @@ func (b *brittle) harvest() {
 
 func (b *brittle) close() { b.ended++ }
 
-// pass takes steps, each of which may panic, until the time has passed.
+// pass takes steps, which may panic, until the time has passed.
 func (b *brittle) pass(d time.Duration) map[string]int {
 	for end := b.clock + int64(d); b.clock < end; {
 		b.step()

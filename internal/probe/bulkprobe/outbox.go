@@ -10,14 +10,16 @@ import (
 // theMark stands for the watermark in the outbox's queue.
 const theMark = int32(-1)
 
-// outbox holds what the reader has not taken yet: records whose latest edge it does not know, edges of
-// the ordinary engine (mostly one), and one watermark. A watermark is delivered after all edges that were there before it, so a reader that falls behind sees it grow stale.
+// outbox holds what the reader has not taken yet: records with an edge that it does not know, edges of the ordinary
+// engine (mostly one), and one watermark. A watermark is delivered after all edges that were there before it, so a
+// reader that falls behind sees it grow stale.
 type outbox struct {
 	register *register
 	queue    []int32 // records, and theMark
 	head     int
 	apart    []probe.Edge // of targets of the ordinary engine; they go first
-	// Watermarks: until when the shards and the ordinary engine have judged, what was queued last, and whether that still waits.
+	// Watermarks: until when the shards and the ordinary engine have judged, what was queued last, and whether that
+	// still waits.
 	shards, others, queued int64
 	waits                  bool
 }

@@ -84,8 +84,8 @@ const (
 // begin makes it read a new answer.
 func (h *head) begin() { *h = head{rest: -1} }
 
-// feed reads on, up to the end of the head of the final answer, and returns how many bytes it took. Whether it is done, or broken, says
-// phase.
+// feed reads on, up to the end of the head of the final answer, and returns how many bytes it took. Whether it is done,
+// or broken, says phase.
 func (h *head) feed(b []byte) int {
 	for k, c := range b {
 		if h.size++; h.size > maxHead {
@@ -219,7 +219,7 @@ func (h *head) known() header {
 	}
 	switch string(h.name[:h.named]) {
 	case "content-length":
-		if h.hasBytes { // said twice: then nobody knows where the body ends
+		if h.hasBytes { // sent twice: the end of the body is unknown
 			h.chunked = true
 			return otherHeader
 		}
@@ -282,7 +282,7 @@ func (h *head) option(c byte) {
 	}
 	if h.valued >= 0 && int(h.valued) < len(word) && lower(c) == word[h.valued] {
 		if h.valued++; int(h.valued) == len(word) {
-			h.closes = true // "closer" is taken for it, too: then the connection is not kept, no more
+			h.closes = true // "closer" passes for it, too, which only costs the kept connection
 		}
 		return
 	}
@@ -309,7 +309,7 @@ func (h *head) keeps(p *plan) bool {
 	return !h.chunked && h.rest >= 0
 }
 
-// body returns how many bytes of a body follow an answer whose connection is kept.
+// body returns how many bytes of a body follow an answer on a kept connection.
 func (h *head) body(p *plan) int64 {
 	if p.bodyless || h.code == 204 || h.code == 304 {
 		return 0

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// batch is the number of messages that go out, and come in, by one call. With as few as these the replies of a quick network are read while
-	// their memory is near; twice as many cost a few hundredths more.
+	// batch is the number of messages that go out, and come in, by one call. With as few as these the replies of a
+	// quick network are read while their memory is near; twice as many cost a few hundredths more.
 	batch = 32
 	// largestEcho is the room for a reply: the longest header of IP, and more than any reply of ours has.
 	largestEcho = 60 + echoSize + 8
-	// pingBuffer is the size of a ping socket's buffers in bytes. With the kernel's own, a burst of replies is lost and healthy machines
-	// look dead.
+	// pingBuffer is the size of a ping socket's buffers in bytes. With the kernel's own, a burst of replies is lost and
+	// healthy machines look dead.
 	pingBuffer = 8 << 20
 )
 
@@ -123,7 +123,7 @@ func (g *pinger) harvest() {
 	}
 }
 
-// hear takes a message that may be the reply to a ping, and looks whether it is one of ours and comes from whom it should.
+// hear takes a message that may be the reply to a ping. It counts only if we sent that ping, and to that address.
 func (g *pinger) hear(b []byte, from *unix.RawSockaddrInet6) {
 	var (
 		e  echo
@@ -153,7 +153,8 @@ func (t *target) from(a *unix.RawSockaddrInet6, v6 bool) bool {
 	return a.Family == unix.AF_INET && a.Flowinfo == binary.NativeEndian.Uint32(t.address[12:])
 }
 
-// open opens an unprivileged ping socket where the kernel allows it, and otherwise a raw one. After a failure it tries again in a while.
+// open opens an unprivileged ping socket where the kernel allows it, and otherwise a raw one. After a failure it tries
+// again in a while.
 func (g *pinger) open() bool {
 	now := g.wire.shard.now
 	if g.failed != 0 && now < g.retry {
@@ -192,8 +193,8 @@ func openPing(v6 bool) (fd int, raw bool, err error) {
 	return fd, true, nil
 }
 
-// narrow has the kernel deliver to a raw socket nothing but echo replies to our id. Of another type it makes no copy for us then, which a ping
-// to this very machine would otherwise pay for its request, too.
+// narrow has the kernel deliver to a raw socket nothing but echo replies to our id. Of another type it makes no copy
+// for us then, which a ping to this very machine would otherwise pay for its request, too.
 func (g *pinger) narrow(fd int) error {
 	err := os.NewSyscallError("setsockopt", g.onlyReplies(fd))
 	if err == nil {
@@ -244,8 +245,9 @@ func widen(fd int) {
 	enlarge(unix.SO_SNDBUFFORCE, unix.SO_SNDBUF)
 }
 
-// whole has requests go out with the mark that they are not to be cut into pieces, which so small ones never are: the kernel then need not
-// draw a number for each by which pieces would be known, and saves a twentieth of a ping's cost. Where it cannot, nothing is lost.
+// whole has requests go out with the mark that they are not to be cut into pieces, which so small ones never are: the
+// kernel then need not draw a number for each by which pieces would be known, and saves a twentieth of a ping's cost.
+// Where it cannot, nothing is lost.
 func (g *pinger) whole(fd int) {
 	if !g.v6 {
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_PROBE)

@@ -17,7 +17,7 @@ const (
 	kindPage
 )
 
-// plan is a check as the shards need it. The targets of one check share it, and nobody changes it.
+// plan is a check as the shards need it. The targets of one check share it, and it does not change.
 type plan struct {
 	kind                             kind
 	port                             uint16
@@ -35,8 +35,8 @@ type plan struct {
 // shortest is the shortest interval of a target that the shards take: a probe each slot is no matter of great numbers.
 const shortest = 10 * time.Millisecond
 
-// Takes reports whether the shards can ask what the check asks: a ping, a connection, or a page by plain http of which nothing but the
-// status counts.
+// Takes reports whether the shards can do the check: a ping, a connection, or a page by plain http when only its status
+// counts.
 func Takes(c *fleet.Check) bool {
 	if c.Every < shortest || c.Timeout <= 0 || c.Timeout > c.Every {
 		return false

@@ -17,12 +17,12 @@ import (
 type Options struct {
 	// Shards is the number of threads: half the processors by default, at least one and at most four.
 	Shards int
-	// Slot is how often a shard wakes, at most: how late an answer may be taken, and a timeout be noticed. Probes start at the beginning of
-	// slots, so that a wide one does not make them late. 10 ms by default, between 1 and 10 ms.
+	// Slot is how often a shard wakes, at most: how late an answer may be taken, and a timeout be noticed. Probes start
+	// at the beginning of slots, so that a wide one does not make them late. 10 ms by default, between 1 and 10 ms.
 	Slot time.Duration
 	// Sockets is the greatest number of connections of all shards. By default it follows the limit of open files.
 	Sockets int
-	// Panics is told of each turn of a shard that panicked; nil: nobody is.
+	// Panics is told of each turn of a shard that panicked; nil: no report.
 	Panics defect.Witness
 }
 
@@ -139,8 +139,8 @@ func (s *shard) report() Stats {
 	return out
 }
 
-// open adds a mailbox, and returns its number. There is one for each engine that ever was: a number is never given again, so that no
-// late news of one engine reaches another. False: there is no number left.
+// open adds a mailbox, and returns its number. There is one for each engine that ever was: a number is never given
+// again, so that no late news of one engine reaches another. False: there is no number left.
 func (p *Pool) open() (uint16, *mailbox, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

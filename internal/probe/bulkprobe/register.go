@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// manyAtOnce is the number of new or changed targets whose first probes may all be due at once; those of more are spread over the
-	// interval, and at most spreadOver.
+	// manyAtOnce is the number of new or changed targets whose first probes may all be due at once. More targets are
+	// spread over the interval, and at most spreadOver.
 	manyAtOnce = 100
 	spreadOver = time.Second
 )
@@ -28,7 +28,7 @@ type record struct {
 	address  addressOf
 	seq      uint32
 	run      uint32 // counts restarts of all targets; what belongs to an earlier one is ignored
-	handle   int32  // in its shard; none: nobody can be asked
+	handle   int32  // in its shard; none: the target cannot be probed
 	check    int32  // its name's number
 	note     note
 	standing standing
@@ -152,12 +152,13 @@ func (r *register) restart(want *probe.Target, first time.Duration, now time.Tim
 	}
 }
 
-// enter makes a record of a target that there was none of. One that the ordinary engine watched comes over with its count of edges.
+// enter makes a record of a target that there was none of. One that the ordinary engine watched comes over with its
+// count of edges.
 func (r *register) enter(want *probe.Target) int32 {
 	i := r.places.get()
 	r.records.reach(i)
 	rec := r.records.at(i)
-	queued := rec.queued // a place that waits in the outbox does so for whoever comes next
+	queued := rec.queued // a place that waits in the outbox waits on for the next target
 	*rec = record{machine: want.ID.Machine, check: r.checks.numberOf(want.ID.Check), epoch: want.Epoch, handle: none, used: true, queued: queued}
 	r.index.add(i)
 	if last := r.moveIn(want.ID); last.Epoch == want.Epoch {

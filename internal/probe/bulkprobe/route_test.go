@@ -10,8 +10,8 @@ import (
 	"hale/internal/probe/probetest"
 )
 
-// TestAChangedCheckChangesItsEngine lets an http check ask for a body, which the shards cannot, and not any more: each time the target
-// begins from unknown, and its edges are counted on.
+// TestAChangedCheckChangesItsEngine lets an http check ask for a body, which the shards cannot, and not any more: each
+// time the target begins from unknown, and its edges are counted on.
 func TestAChangedCheckChangesItsEngine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,8 @@ const (
 	stallAfter = int64(250 * time.Millisecond)
 	// markEvery is the time between a shard's watermarks.
 	markEvery = int64(time.Second)
-	// mostAtOnce bounds the probes that start in one slot, so that their answers have room; the rest starts in the next ones.
+	// mostAtOnce bounds the probes that start in one slot, so that their answers have room; the rest starts in the next
+	// ones.
 	mostAtOnce = 2048
 )
 
@@ -27,7 +28,7 @@ type target struct {
 	token   uint64   // by which the answer of a ping is known; before the first probe, a regular due time
 	zone    uint32   // of a link-local address
 	plan    int32
-	record  int32 // its place with whose it is (box), and which run of it
+	record  int32 // its place in the register behind box, and which run of it
 	run     uint32
 	conn    int32 // the connection that it uses or keeps; none otherwise
 	box     uint16
@@ -46,8 +47,8 @@ const (
 
 func (f flags) has(x flags) bool { return f&x != 0 }
 
-// wire is how a shard reaches its targets and its clock. All but ring is called by the shard's thread only; answers come through
-// shard.answer, from within harvest, launch and flush.
+// wire is how a shard reaches its targets and its clock. All but ring is called by the shard's thread only; answers
+// come through shard.answer, from within harvest, launch and flush.
 type wire interface {
 	// now returns the nanoseconds since the pool's origin.
 	now() int64
@@ -57,7 +58,7 @@ type wire interface {
 	flush()
 	// harvest takes all answers that are there.
 	harvest()
-	// expire ends the probe in flight of target i, whose time is over, and returns what that means.
+	// expire ends the probe in flight of target i, which ran out of time, and returns what that means.
 	expire(i int32, t *target, p *plan) expiry
 	// forget lets go of whatever target i has.
 	forget(i int32, t *target)
@@ -72,8 +73,8 @@ type wire interface {
 type expiry uint8
 
 const (
-	inSilence    expiry = iota // nobody answered
-	unconnected                // nobody could be connected to, which counts neither way
+	inSilence    expiry = iota // no answer
+	unconnected                // no connection, which counts neither way
 	onSecondTry                // it goes on: the same probe is tried again over a fresh connection
 	answeredLast               // it was answered at the last moment
 )
@@ -136,7 +137,7 @@ func (s *shard) run() {
 	s.close()
 }
 
-// close lets go of the wire. Nobody rings after it.
+// close lets go of the wire. Its owner does not ring after it.
 func (s *shard) close() {
 	s.mu.Lock()
 	over := s.over
@@ -166,7 +167,8 @@ func (s *shard) turn() {
 	s.mark()
 }
 
-// notice finds that the shard was stalled: woken much later than it meant to be. Then no timeout of a probe in flight says anything.
+// notice finds that the shard was stalled: woken much later than it meant to be. Then no timeout of a probe in flight
+// says anything.
 func (s *shard) notice() {
 	if s.now-s.expect > stallAfter {
 		s.stalled = s.now
@@ -347,8 +349,8 @@ func (s *shard) skip(i int32, t *target, p *plan) {
 	s.wheel.put(i, t.due)
 }
 
-// slotFrom returns the first of the target's regular due times that is not before from, nor before the next instant. The first probe
-// comes when it may; where the regular times lie is in the token until then.
+// slotFrom returns the first of the target's regular due times that is not before from, nor before the next instant.
+// The first probe comes when it may; where the regular times lie is in the token until then.
 func (s *shard) slotFrom(t *target, p *plan, from int64) int64 {
 	from = max(from, s.now+1)
 	regular := t.due
@@ -365,7 +367,7 @@ func (s *shard) slotFrom(t *target, p *plan, from int64) int64 {
 	return from + p.every - past
 }
 
-// expire judges a probe that nobody answered in time.
+// expire judges a probe that got no answer in time.
 func (s *shard) expire(i int32, t *target, p *plan) {
 	r, n := timedOut, textNone
 	switch s.wire.expire(i, t, p) {
@@ -388,7 +390,8 @@ func (s *shard) expire(i int32, t *target, p *plan) {
 	s.wheel.put(i, t.due)
 }
 
-// answer takes what the probe in flight of target i has to say. An answer that was read long after its time says nothing.
+// answer takes what the probe in flight of target i has to say. An answer that was read long after its time says
+// nothing.
 func (s *shard) answer(i int32, r reason, n note) {
 	t := s.targets.at(i)
 	if !t.flags.has(flying) {
@@ -417,14 +420,14 @@ func (s *shard) land(t *target) {
 	}
 }
 
-// judge counts a result, and tells whose target it is when that makes a difference.
+// judge counts a result, and tells the target's engine when that makes a difference.
 func (s *shard) judge(t *target, p *plan, r reason, n note) {
 	if said, edge := t.tally.add(r, n, s.now, p); edge {
 		s.announce(t, said)
 	}
 }
 
-// announce tells whose target it is how that stands.
+// announce tells the target's engine how the target stands.
 func (s *shard) announce(t *target, said note) {
 	s.stats.Edges++
 	s.boxes()[t.box].put(news{
@@ -432,7 +435,7 @@ func (s *shard) announce(t *target, said note) {
 	})
 }
 
-// mark tells all whose targets it has that it is alive: everything due before now is judged.
+// mark tells the engines of all its targets that it is alive: everything due before now is judged.
 func (s *shard) mark() {
 	if s.now < s.due {
 		return

@@ -7,7 +7,7 @@ import (
 	"hale/internal/fleet"
 )
 
-// fake is a wire whose clock and answers the test has in hand.
+// fake is a wire; the test controls its clock and its answers.
 type fake struct {
 	*shard
 	box     *mailbox
@@ -61,7 +61,8 @@ func (f *fake) pause(int64, int)                    {}
 func (f *fake) ring()                               {}
 func (f *fake) close()                              {}
 
-// pass takes turns as the shard asks for them until the time has passed, and returns the edges as "up ok" with their number.
+// pass takes turns as the shard asks for them until the time has passed, and returns the edges as "up ok" with their
+// number.
 func (f *fake) pass(d time.Duration) map[string]int {
 	for end := f.clock + int64(d); f.clock < end; {
 		f.turn()
@@ -107,8 +108,8 @@ func TestSilenceIsFoundInTime(t *testing.T) {
 	wantEdges(t, f.pass(1100*time.Millisecond), map[string]int{"down timeout": n})
 }
 
-// TestAStallIsNobodysFailure stops the shard with everything in flight: what timed out meanwhile says nothing, nothing is made up for, and
-// all is as before a second later.
+// TestAStallIsNobodysFailure stops the shard with everything in flight: what timed out meanwhile says nothing, nothing
+// is made up for, and all is as before a second later.
 func TestAStallIsNobodysFailure(t *testing.T) {
 	t.Parallel()
 	const n = 1000
@@ -163,7 +164,8 @@ func TestWhatFindsNoRoomIsUnknown(t *testing.T) {
 	}
 }
 
-// TestReadLongAfterItsTime: an answer that was read long after the timeout says nothing (the next probe's does), a moment after it counts.
+// TestReadLongAfterItsTime: an answer that was read long after the timeout says nothing (the next probe's does), a
+// moment after it counts.
 func TestReadLongAfterItsTime(t *testing.T) {
 	t.Parallel()
 	for _, tc := range map[string]struct {
@@ -199,7 +201,7 @@ func TestRemovedTargetsLeaveNothing(t *testing.T) {
 	}
 	f.seen = nil
 	if got := f.pass(5 * time.Second); len(got) != 0 || len(f.seen) != 0 {
-		t.Errorf("edges %v, %d probes of nobody", got, len(f.seen))
+		t.Errorf("edges %v, %d probes without a target", got, len(f.seen))
 	}
 }
 

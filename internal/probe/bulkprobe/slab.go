@@ -21,8 +21,8 @@ func (s *slab[T]) reach(i int32) {
 	s.used = max(s.used, i+1)
 }
 
-// keptRoom is how many items a list that is emptied and filled in turns keeps room for: what came at once, as when a fleet begins, is not kept
-// for ever.
+// keptRoom is how many items a list that is emptied and filled in turns keeps room for: what came at once, as when a
+// fleet begins, is not kept for ever.
 const keptRoom = 512
 
 // emptied returns the list without its items, for the next turn.

@@ -14,8 +14,9 @@ import (
 const (
 	// fewInFlight is how many answers may each wake the shard; those of more are gathered once a slot.
 	fewInFlight = 16
-	// fewAtOnce is how many connections and requests begin before it is looked whether the first of them are answered, as they are where the
-	// network is quick: then the next ones find their sockets, and their memory in the processor's caches, as these left them.
+	// fewAtOnce is how many connections and requests begin before it is looked whether the first of them are answered,
+	// as they are where the network is quick: then the next ones find their sockets, and their memory in the
+	// processor's caches, as these left them.
 	fewAtOnce = 32
 	// mostSockets bounds the connections of a shard, and reserve the files left to the rest of the process.
 	mostSockets = 16 << 10
@@ -65,7 +66,8 @@ func newSockets(s *shard, o Options, origin time.Time) (wire, error) {
 	return w, nil
 }
 
-// socketLimit is the number of sockets that a shard may open: what the process may, without a reserve, and not too many.
+// socketLimit is the number of sockets that a shard may open: what the process may, without a reserve, and not too
+// many.
 func socketLimit(o Options) int {
 	shards := max(o.Shards, 1)
 	if o.Sockets > 0 {
@@ -158,7 +160,7 @@ func (w *sockets) listen() {
 	}
 }
 
-// take hands an event to whom it is about.
+// take hands an event to the target that it is about.
 func (w *sockets) take(e *unix.EpollEvent) {
 	switch e.Fd {
 	case w.bell:

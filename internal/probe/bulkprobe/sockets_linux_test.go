@@ -221,20 +221,20 @@ func TestStandingsOverSockets(t *testing.T) {
 				c.Read(make([]byte, 10))
 				c.Close()
 			})
-			nobody := f.listen(family, hold)
+			mute := f.listen(family, hold)
 			cases := map[string]struct {
 				check *fleet.Check
 				want  string
 			}{
-				"ping":                   {check(fleet.CheckPing, 0), "up ok"},
-				"an open port":           {check(fleet.CheckTCP, open), "up ok"},
-				"a closed port":          {check(fleet.CheckTCP, 1), "down refused"},
-				"a page":                 {check(fleet.CheckHTTP, good), "up ok"},
-				"a bad status":           {check(fleet.CheckHTTP, bad), "down status"},
-				"another protocol":       {check(fleet.CheckHTTP, talks), "down protocol"},
-				"accepts and hangs":      {check(fleet.CheckHTTP, nobody), "down timeout"},
-				"resets the connection":  {check(fleet.CheckHTTP, rude), "down refused"},
-				"nobody serves the page": {check(fleet.CheckHTTP, 1), "down refused"},
+				"ping":                  {check(fleet.CheckPing, 0), "up ok"},
+				"an open port":          {check(fleet.CheckTCP, open), "up ok"},
+				"a closed port":         {check(fleet.CheckTCP, 1), "down refused"},
+				"a page":                {check(fleet.CheckHTTP, good), "up ok"},
+				"a bad status":          {check(fleet.CheckHTTP, bad), "down status"},
+				"another protocol":      {check(fleet.CheckHTTP, talks), "down protocol"},
+				"accepts and hangs":     {check(fleet.CheckHTTP, mute), "down timeout"},
+				"resets the connection": {check(fleet.CheckHTTP, rude), "down refused"},
+				"no server there":       {check(fleet.CheckHTTP, 1), "down refused"},
 			}
 			f.begin()
 			n := 0
@@ -303,7 +303,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// existing counts the sockets of the namespace, whoever has them.
+// existing counts the sockets of the namespace, of every process.
 func (f *field) existing() int {
 	f.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/net/sockstat", f.thread))
@@ -342,7 +342,8 @@ func TestNoSocketIsForgotten(t *testing.T) {
 	}
 }
 
-// TestAFullConnectionIsAccepted: the program behind the port gets to see connections when the check says so, and hardly any otherwise.
+// TestAFullConnectionIsAccepted: the program behind the port gets to see connections when the check says so, and hardly
+// any otherwise.
 func TestAFullConnectionIsAccepted(t *testing.T) {
 	t.Parallel()
 	f := newField(t, Options{}, nil)

@@ -37,7 +37,7 @@ func (s Stats) plus(o Stats) Stats {
 	return s
 }
 
-// Histogram counts times in buckets of which each is at most an eighth wider than the one before; the first ends at 16 µs.
+// Histogram counts times in buckets. Each is at most an eighth wider than the one before; the first ends at 16 µs.
 type Histogram [18 * 8]uint64
 
 const finest = 14 // the first bucket ends at 1<<finest ns

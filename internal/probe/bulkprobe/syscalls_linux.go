@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These calls do not wait, so they tell the scheduler nothing: that would cost more than the call. What package unix has of them would, and
-// makes an allocation for each address besides.
+// These calls do not wait, so they tell the scheduler nothing: that would cost more than the call. What package unix
+// has of them would, and makes an allocation for each address besides.
 
 // message is the kernel's mmsghdr.
 type message struct {
@@ -17,7 +17,8 @@ type message struct {
 	length uint32
 }
 
-// sendMessages sends the messages, at least one, and returns how many went out. The error is that of the first that did not, when none did.
+// sendMessages sends the messages, at least one, and returns how many went out. The error is that of the first that did
+// not, when none did.
 func sendMessages(fd int32, m []message) (int, syscall.Errno) {
 	n, _, e := syscall.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&m[0])), uintptr(len(m)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
 	return int(n), e
@@ -96,8 +97,8 @@ func await(epoll int32, events []unix.EpollEvent, limit time.Duration) int {
 	return n
 }
 
-// nap sleeps for less than a slot. Where there are other processors the scheduler is not told, which saves half of the cost; a collection of
-// garbage that wants the thread wakes it by a signal.
+// nap sleeps for less than a slot. Where there are other processors the scheduler is not told, which saves half of the
+// cost; a collection of garbage that wants the thread wakes it by a signal.
 func nap(d time.Duration, alone bool) {
 	ts := unix.NsecToTimespec(int64(d))
 	if alone {

@@ -19,8 +19,8 @@ type tally struct {
 // longestRow is where counting ends: far beyond what any check asks for.
 const longestRow = 1 << 20
 
-// add counts one result that was known at the time, and returns what is to be said about it, and whether an edge lies between before and
-// after.
+// add counts one result that was known at the time, and returns what is to be said about it, and whether an edge lies
+// between before and after.
 func (t *tally) add(r reason, n note, at int64, p *plan) (note, bool) {
 	if r == ok && t.standing == up && t.reason == ok && at-t.heard < p.fade { // the way nearly all go
 		t.count(true, at)

@@ -10,8 +10,8 @@ import (
 	"hale/internal/probe"
 )
 
-// TestTallyIsTheSame adds the same results to both tallies, of whatever check: the same standing, reason and edges follow, with the same
-// detail.
+// TestTallyIsTheSame adds the same results to both tallies, of whatever check: the same standing, reason and edges
+// follow, with the same detail.
 func TestTallyIsTheSame(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -38,8 +38,8 @@ func (r *register) setOthers(others []*probe.Target, now time.Time) {
 	r.ordinary.Set(all...)
 }
 
-// moveOut ends a target of the shards that the ordinary engine is to watch from now on. That begins from nothing, so that it would not
-// say so where anything else was told.
+// moveOut ends a target of the shards that the ordinary engine is to watch from now on. That begins from nothing, so
+// that it would not say so where anything else was told.
 func (r *register) moveOut(i int32, epoch uint64, now time.Time) {
 	rec := r.records.at(i)
 	if rec.epoch == epoch && rec.seq > 0 {
@@ -55,8 +55,8 @@ func (r *register) moveOut(i int32, epoch uint64, now time.Time) {
 	r.drop(i)
 }
 
-// moveIn ends a target of the ordinary engine that the shards are to watch from now on, and returns its latest edge; none where the
-// ordinary engine did not watch it.
+// moveIn ends a target of the ordinary engine that the shards are to watch from now on, and returns its latest edge;
+// none where the ordinary engine did not watch it.
 func (r *register) moveIn(id probe.ID) probe.Edge {
 	if _, known := r.theirs[id]; !known {
 		return probe.Edge{}

@@ -3,17 +3,19 @@ package bulkprobe
 import "math/bits"
 
 const (
-	// wheelSlots is the number of slots, a power of two. What is due beyond them waits in the last one, and is put off from there.
+	// wheelSlots is the number of slots, a power of two. What is due beyond them waits in the last one, and is put off
+	// from there.
 	wheelSlots = 4096
 	none       = int32(-1)
 )
 
-// link chains a target into a slot: prev and next are the numbers of targets, plus one. A target that is first in its slot has the slot's
-// place there, negative and less one; the zero link is that of a target that is in no slot.
+// link chains a target into a slot: prev and next are the numbers of targets, plus one. A target that is first in its
+// slot has the slot's place there, negative and less one; the zero link is that of a target that is in no slot.
 type link struct{ prev, next int32 }
 
-// wheel holds targets by when something is to be done about them, in slots of one width. It has neither clock nor targets: time is an
-// argument, and the links lie side by side, so that few of them have to be fetched where many targets lie between.
+// wheel holds targets by when something is to be done about them, in slots of one width. It has neither clock nor
+// targets: time is an argument, and the links lie side by side, so that few of them have to be fetched where many
+// targets lie between.
 type wheel struct {
 	width int64 // of a slot, in nanoseconds
 	done  int64 // the number of the last slot that was begun
@@ -69,8 +71,8 @@ func (w *wheel) take(i int32) {
 	*l = link{}
 }
 
-// pop removes and returns a target from the slots that have begun at now; none when they are empty. What a caller puts in meanwhile
-// lies in later ones.
+// pop removes and returns a target from the slots that have begun at now; none when they are empty. What a caller puts
+// in meanwhile lies in later ones.
 func (w *wheel) pop(now int64) int32 {
 	last := now / w.width
 	for {

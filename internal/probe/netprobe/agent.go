@@ -12,8 +12,8 @@ import (
 
 var errNoAsking = errors.New("this provider cannot ask the agents of its guests")
 
-// pingGuest asks the agent inside the target's guest. Only what the provider says for certain of the agent is a failure; that the
-// provider itself is not heard, or has lost the instance, is not (L4).
+// pingGuest asks the agent inside the target's guest. Only what the provider says for certain of the agent is a
+// failure; that the provider itself is not heard, or has lost the instance, is not (L4).
 func (k asker) pingGuest(ctx context.Context, t probe.Target) error {
 	if k.agents == nil {
 		return failure{fleet.ResultUnsupported, errNoAsking.Error()}

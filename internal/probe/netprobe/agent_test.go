@@ -71,7 +71,7 @@ func TestWhatAnAgentsSilenceMeans(t *testing.T) {
 		want string
 	}{
 		"it answers":                   {false, nil, "up, ok: "},
-		"nobody listens":               {false, saidBy(fault.Conflict, "not connected"), "down, timeout: not connected"},
+		"it is not connected":          {false, saidBy(fault.Conflict, "not connected"), "down, timeout: not connected"},
 		"it does not answer in time":   {true, saidBy(fault.Conflict, "no answer"), "down, timeout: "},
 		"there is no channel":          {false, saidBy(fault.Unsupported, "no channel"), "unknown, unsupported: no channel"},
 		"it is on another host":        {false, saidBy(fault.NotFound, "no such domain"), "unknown, local: the instance is not on the host where hale asked for it"},
@@ -104,8 +104,8 @@ func TestAProviderThatCannotAskAgents(t *testing.T) {
 	})
 }
 
-// TestAnAgentIsAskedWhereItsInstanceIs: a move and a new instance are followed at once, an address is of no interest, and without an
-// instance nobody is asked.
+// TestAnAgentIsAskedWhereItsInstanceIs: probes follow a move and a new instance at once, ignore the address, and are
+// not sent without an instance.
 func TestAnAgentIsAskedWhereItsInstanceIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

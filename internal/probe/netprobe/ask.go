@@ -26,7 +26,7 @@ type answer struct {
 	at     time.Time
 }
 
-// failure is an error whose reason is known where it arises.
+// failure is an error that brings its reason along.
 type failure struct {
 	reason fleet.ResultReason
 	detail string
@@ -38,8 +38,8 @@ func (f failure) Error() string { return string(f.reason) + ": " + f.detail }
 // asker performs single probes of every kind.
 type asker struct {
 	transport   probe.Transport
-	agents      provider.GuestPinger // nil: nobody can ask them
-	hearing     probe.Hearing        // nil: nobody listens
+	agents      provider.GuestPinger // nil: agents cannot be asked
+	hearing     probe.Hearing        // nil: beats are not received
 	roots       *x509.CertPool
 	patterns    *cache[*regexp.Regexp]
 	authorities *cache[*x509.CertPool] // of the checks that name their own
@@ -98,7 +98,7 @@ func (k asker) askBounded(parent context.Context, t probe.Target) answer {
 	return a
 }
 
-// perform asks in the target's way. A nil error is a success, of which the program of an exec check said something.
+// perform asks in the target's way. A nil error is a success; said is the output of an exec check's program.
 func (k asker) perform(ctx context.Context, t probe.Target) (said string, err error) {
 	switch t.Spec.Kind {
 	case fleet.CheckPing:
@@ -220,8 +220,8 @@ func classify(err error) answer {
 	return answer{reason: fleet.ResultProtocol, detail: brief(err)}
 }
 
-// reasonOfErrno knows which errors of the kernel stem from the target or the way to it; all others are our own.
-// ENETUNREACH is: it is what our own routing says. EHOSTUNREACH is not: nobody answered for the address.
+// reasonOfErrno tells errors of the target, or of the way to it, from our own. ENETUNREACH is our own: our routing says
+// it. EHOSTUNREACH is not: the address did not answer.
 func reasonOfErrno(errno syscall.Errno) fleet.ResultReason {
 	switch errno {
 	case syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE:

@@ -60,7 +60,7 @@ func TestClassify(t *testing.T) {
 		"no descriptor at all":       {syscall.ENFILE, fleet.ResultLocal},
 		"no port":                    {syscall.EADDRNOTAVAIL, fleet.ResultLocal},
 		"no route":                   {syscall.ENETUNREACH, fleet.ResultLocal},
-		"an error nobody thought of": {syscall.EXDEV, fleet.ResultLocal},
+		"an unexpected error":        {syscall.EXDEV, fleet.ResultLocal},
 		"the kernel's own timeout":   {syscall.ETIMEDOUT, fleet.ResultTimeout},
 		"a deadline":                 {os.ErrDeadlineExceeded, fleet.ResultTimeout},
 		"closed by ourselves":        {net.ErrClosed, fleet.ResultLocal},

@@ -31,8 +31,8 @@ func (c *counter) Dial(context.Context, string, string) (net.Conn, error) { retu
 
 func (c *counter) Run(context.Context, probe.Program) (int, string, error) { return 0, "", nil }
 
-// BenchmarkEngine is the cost of one check that changes nothing, without the network's: 5,000 targets are asked five times
-// a second, so ns/op says nothing; cpu-us/check is the CPU of the whole process.
+// BenchmarkEngine is the cost of one check that changes nothing, without the network's: 5,000 targets are asked five
+// times a second, so ns/op says nothing; cpu-us/check is the CPU of the whole process.
 func BenchmarkEngine(b *testing.B) {
 	x := &counter{done: make(chan struct{})}
 	x.left.Store(int64(b.N))

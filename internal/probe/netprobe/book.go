@@ -22,7 +22,7 @@ const (
 	overrun = time.Second
 	// markEvery is the time between watermarks.
 	markEvery = time.Second
-	// manyAtOnce is the number of new or changed targets whose first probes may all be due at once; those of more are
+	// manyAtOnce is the number of new or changed targets whose first probes may all be due at once. More targets are
 	// spread over the interval, and at most spreadOver.
 	manyAtOnce = 100
 	spreadOver = time.Second
@@ -80,7 +80,7 @@ type book struct {
 	looks   int    // in progress
 	stalls  uint64 // noticed so far
 	out     outbox
-	hearing probe.Hearing // nil: nobody listens for beats
+	hearing probe.Hearing // nil: beats are not received
 	markDue time.Time
 	beat    time.Time
 	// expect is when the clock was to be read next at the latest: when it was read last, or while the scheduler sleeps,
@@ -368,10 +368,10 @@ func (t *target) slotFrom(origin, from time.Time) time.Time {
 	return from.Add(every - past)
 }
 
-// every guards against an interval that nobody validated.
+// every guards against an interval that was not validated.
 func (t *target) every() time.Duration { return max(t.Spec.Every, time.Millisecond) }
 
-// limitOf guards against a timeout that nobody validated.
+// limitOf guards against a timeout that was not validated.
 func limitOf(c *fleet.Check) time.Duration {
 	if c.Timeout > 0 {
 		return c.Timeout

@@ -294,7 +294,7 @@ func TestNewEpochHearsWhatItMustKnow(t *testing.T) {
 		t.Fatalf("edges %q", edges)
 	}
 	moved.Address = netip.MustParseAddr("10.9.9.9")
-	r.set([]probe.Target{moved}, r.now) // unknown, and nobody reads it yet
+	r.set([]probe.Target{moved}, r.now) // unknown, and not read yet
 	lost.Epoch, moved.Epoch = 2, 2
 	r.set([]probe.Target{lost, moved}, r.now)
 	for range 2 {

@@ -17,7 +17,7 @@ import (
 	"hale/internal/probe"
 )
 
-// maxOverUDP is more than an answer by UDP has that nobody asked to be longer (512, RFC 1035, 4.2.1), in bytes.
+// maxOverUDP is more than a server sends by UDP unasked (512, RFC 1035, 4.2.1), in bytes.
 const maxOverUDP = 4096
 
 // resolve asks the target's own name server. What was cut short by UDP is asked for again by TCP.
@@ -74,7 +74,8 @@ func newQuery(c *fleet.DNSCheck) (query, error) {
 	return q, err
 }
 
-// overUDP returns the first answer to the question. Others are ignored: whoever cannot see the question does not know its number.
+// overUDP returns the first answer to the question. It ignores others: a sender that cannot see the question
+// does not know its number.
 func (q query) overUDP(conn net.Conn) (*reply, error) {
 	if _, err := conn.Write(q.packet); err != nil {
 		return nil, err

@@ -27,7 +27,8 @@ func wantOf(kind fleet.RecordType) fleet.DNSCheck {
 	return fleet.DNSCheck{Name: "www.example.org", Type: kind}
 }
 
-// FuzzReply: whatever a packet holds, it is taken for the answer only when it is one to the question, and one that is cut into a stream is read as it is.
+// FuzzReply: whatever a packet holds, it is taken for the answer only when it is one to the question, and one that is
+// cut into a stream is read as it is.
 func FuzzReply(f *testing.F) {
 	check := wantOf(fleet.RecordA)
 	q, err := newQuery(&check)
@@ -75,7 +76,8 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// FuzzStream: whatever a name server writes into a connection, it ends with an answer, with one that is none, or with the connection.
+// FuzzStream: whatever a name server writes into a connection, it ends with an answer, with one that is none, or with
+// the connection.
 func FuzzStream(f *testing.F) {
 	check := wantOf(fleet.RecordTXT)
 	q, err := newQuery(&check)

@@ -17,8 +17,8 @@ const (
 	family6 family = 6
 )
 
-// echo is what identifies an echo request and its reply. The nonce is random and in the payload, so that nobody who does
-// not see our requests can forge a reply.
+// echo identifies an echo request and its reply. The nonce in the payload is random: a sender that does not see our
+// requests cannot forge one.
 type echo struct {
 	id, seq uint16
 	nonce   uint64

@@ -22,12 +22,12 @@ type Options struct {
 	// Roots are the authorities that sign the certificates of https targets; nil means the
 	// system's. A check can name its own.
 	Roots *x509.CertPool
-	// Agents asks the agents inside guests, for agent checks; nil: they are unknown, since nobody can ask.
+	// Agents asks the agents inside guests, for agent checks; nil: such checks stay unknown.
 	Agents provider.GuestPinger
-	// Hearing is where the beats of heartbeat checks come in; nil: they come in at the transport, as those of simulated machines do, or
-	// else are unknown, since nobody listens.
+	// Hearing is where the beats of heartbeat checks come in. Nil: they come in at the transport, as those of simulated
+	// machines do, or else the checks stay unknown.
 	Hearing probe.Hearing
-	// Panics is told of each probe that panicked, by its check's name; nil: nobody is.
+	// Panics is told of each probe that panicked, by its check's name; nil: no report.
 	Panics defect.Witness
 }
 
@@ -51,7 +51,7 @@ type command struct {
 	done chan struct{}
 }
 
-// perform does it. Whoever waits for that is not left waiting when it panics.
+// perform does it. When it panics, the caller that waits is released.
 func (c command) perform(b *book) {
 	defer close(c.done)
 	c.do(b, b.clock())
@@ -137,7 +137,7 @@ func (e *Engine) launch(ctx context.Context, a *attempt) {
 	}()
 }
 
-// drain waits for the probes in flight, whose context has ended.
+// drain waits for the probes in flight; their context has ended.
 func (e *Engine) drain(b *book) error {
 	patience := time.NewTimer(overrun)
 	defer patience.Stop()

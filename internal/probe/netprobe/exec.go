@@ -11,8 +11,8 @@ import (
 	"hale/internal/probe"
 )
 
-// The exit codes with a meaning of their own: those of monitoring plugins, and those of a shell that could not run what it was told
-// to. All others but 0 are failures.
+// The exit codes with a meaning of their own: those of monitoring plugins, and those of a shell that could not run what
+// it was told to. All others but 0 are failures.
 const (
 	codeWarning     = 1
 	codeUndecided   = 3
@@ -70,7 +70,8 @@ func exited(code int, said string) string {
 	return strings.TrimSuffix("exit code "+strconv.Itoa(code)+": "+said, ": ")
 }
 
-// firstLine returns the first line that says something, without what follows a plugin's bar (figures for graphs), short and printable.
+// firstLine returns the first line that says something, without what follows a plugin's bar (figures for graphs), short
+// and printable.
 func firstLine(output string) string {
 	for line := range strings.Lines(output) {
 		line, _, _ = strings.Cut(line, "|")

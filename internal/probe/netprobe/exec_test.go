@@ -50,7 +50,7 @@ func TestExitCodes(t *testing.T) {
 		"any other code":               {"exit 4", fleet.WarningOK, "down, exit: exit code 4"},
 		"its own program is missing":   {"no-such-program", "", "unknown, local: exit code 127: own: 1: no-such-program: not found"},
 		"a program that is no program": {"exit 126", "", "unknown, local: exit code 126"},
-		"killed by somebody":           {"kill -9 $$", "", "unknown, local: a signal ended the program"},
+		"a signal kills it":            {"kill -9 $$", "", "unknown, local: a signal ended the program"},
 		"binary output":                {`printf '\n\n\001\377a\tb\n'; exit 2`, "", "down, exit: exit code 2: a b"},
 		"a line without end":           {`head -c 100000 /dev/zero | tr '\0' x; exit 2`, "", "down, exit: exit code 2: " + strings.Repeat("x", 120) + "…"},
 	} {
@@ -66,7 +66,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestPlaceholders: what stands in braces is replaced once, in arguments and environment, and nothing of it is read by a shell.
+// TestPlaceholders: what stands in braces is replaced once, in arguments and environment, and nothing of it is read by
+// a shell.
 func TestPlaceholders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,8 +88,9 @@ func TestPlaceholders(t *testing.T) {
 	})
 }
 
-// TestWhatNobodyKnowsIsNotLeftEmpty: a program that is to be told what nobody knows is not run, and that is no failure of the machine.
-func TestWhatNobodyKnowsIsNotLeftEmpty(t *testing.T) {
+// TestAProgramIsNotRunWithAnUnknownValue: a program that needs an unknown value is not run, and that is no failure of
+// the machine.
+func TestAProgramIsNotRunWithAnUnknownValue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		x := probetest.NewTransport()
@@ -128,7 +130,8 @@ func TestWhatAnInstanceBearsIsNoOption(t *testing.T) {
 	})
 }
 
-// TestAProgramIsToldWhatIsNew: another host, or other metadata, begin the check anew where its program is told them, and nowhere else.
+// TestAProgramIsToldWhatIsNew: another host, or other metadata, begin the check anew where its program is told them,
+// and nowhere else.
 func TestAProgramIsToldWhatIsNew(t *testing.T) {
 	t.Parallel()
 	for argument, restarts := range map[string]bool{"{host}": true, "{meta.role}": true, "{name}": false} {

@@ -13,8 +13,8 @@ import (
 // routesFile is where Linux tells the IPv4 routes of the process's network namespace.
 const routesFile = "/proc/net/route"
 
-// Gateway returns the IPv4 default gateway of this machine as the kernel names it now; an invalid address when there is none. An
-// error: the kernel does not say.
+// Gateway returns the IPv4 default gateway of this machine as the kernel names it now; an invalid address when there is
+// none. An error: the kernel does not say.
 func Gateway() (netip.Addr, error) {
 	text, err := os.ReadFile(routesFile)
 	if err != nil {
@@ -70,7 +70,8 @@ func gatewayIn(routes string) (netip.Addr, error) {
 	return best, nil
 }
 
-// routeAddr reads an address as the kernel writes it: a number in hexadecimal, whose bytes lie in memory as on the network.
+// routeAddr reads an address as the kernel writes it: a number in hexadecimal, with its bytes in the network's order in
+// memory.
 func routeAddr(text string) (netip.Addr, error) {
 	raw, err := hex.DecodeString(text)
 	if err != nil || len(raw) != 4 {

@@ -53,7 +53,7 @@ func (k asker) health(ctx context.Context, t probe.Target) error {
 // call is one question to a server, over a connection that is there already.
 type call struct {
 	conn      *witness
-	authority string // as whom the server is asked
+	authority string // the name that the server is called by
 	service   string
 	tls       bool // the connection is secured
 	answered  answered
@@ -74,7 +74,8 @@ func (l *call) check(ctx context.Context) error {
 	if err != nil {
 		return probe.LocalError{Err: err}
 	}
-	// The connection goes first: the client would wait for its good-bye to be written, and a server that hangs does not read it.
+	// The connection goes first: the client would wait for its good-bye to be written, and a server that hangs does not
+	// read it.
 	defer func() {
 		_ = l.conn.Close()
 		_ = client.Close()
@@ -91,7 +92,8 @@ func (l *call) check(ctx context.Context) error {
 	return nil
 }
 
-// refusal is what an error of the library means: the server's own word, an error of the network, or an answer that is none.
+// refusal is what an error of the library means: the server's own word, an error of the network, or an answer that is
+// none.
 func (l *call) refusal(err error) error {
 	said := status.Convert(err)
 	if l.answered.ended() {
@@ -167,8 +169,8 @@ func (w *witness) end() error {
 	return w.err
 }
 
-// answered knows whether the server ended the call with a status: the library words its own errors in the same way. One that it makes of an answer that it could read to
-// its end, but not understand, counts as the server's.
+// answered knows whether the server ended the call with a status: the library words its own errors in the same way. One
+// that it makes of an answer that it could read to its end, but not understand, counts as the server's.
 type answered struct {
 	mu   sync.Mutex
 	said bool
@@ -222,7 +224,8 @@ func (h handed) Info() credentials.ProtocolInfo {
 // Clone implements credentials.TransportCredentials.
 func (h handed) Clone() credentials.TransportCredentials { return h }
 
-// OverrideServerName implements credentials.TransportCredentials, where it is deprecated: the name is that of the handshake before.
+// OverrideServerName implements credentials.TransportCredentials, where it is deprecated: the name is that of the
+// handshake before.
 func (h handed) OverrideServerName(string) error { return nil }
 
 type handedInfo struct{ credentials.CommonAuthInfo }

@@ -49,10 +49,10 @@ func TestGRPCOnLoopback(t *testing.T) {
 		"as a whole":        {asksHealth(fleet.GRPCCheck{}), fleet.ResultOK, ""},
 		"one that serves":   {asksHealth(fleet.GRPCCheck{Service: "shop.v1.Orders", Host: "orders.example.org"}), fleet.ResultOK, ""},
 		"one that does not": {asksHealth(fleet.GRPCCheck{Service: "shop.v1.Stock"}), fleet.ResultStatus, "NOT_SERVING"},
-		"nobody knows it":   {asksHealth(fleet.GRPCCheck{Service: "shop.v1.Cart"}), fleet.ResultStatus, "NOT_FOUND: the server does not know the service"},
+		"an unknown one":    {asksHealth(fleet.GRPCCheck{Service: "shop.v1.Cart"}), fleet.ResultStatus, "NOT_FOUND: the server does not know the service"},
 		"it speaks no TLS":  {asksHealth(fleet.GRPCCheck{Secure: true, TLS: fleet.TLSCheck{Insecure: true}}), fleet.ResultTLS, "tls: "},
 	})
-	tell(t, e, closedPort(t), map[string]story{"nobody listens": {asksHealth(fleet.GRPCCheck{}), fleet.ResultRefused, ""}})
+	tell(t, e, closedPort(t), map[string]story{"it is not there": {asksHealth(fleet.GRPCCheck{}), fleet.ResultRefused, ""}})
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
 	tell(t, e, portOf(t, web.Listener.Addr().String()), map[string]story{"a web server": {asksHealth(fleet.GRPCCheck{}), fleet.ResultProtocol, ""}})
@@ -77,14 +77,14 @@ func TestGRPCOverTLS(t *testing.T) {
 	}
 	e := start(t, network(t), netprobe.Options{Roots: x509.NewCertPool()})
 	tell(t, e, port, map[string]story{
-		"as it should be":       {check("", "example.com", fleet.TLSCheck{CA: own, Days: left - 1}), fleet.ResultOK, ""},
-		"with a port":           {check("", "example.com:8443", fleet.TLSCheck{CA: own}), fleet.ResultOK, ""},
-		"by its address":        {check("", "", fleet.TLSCheck{CA: own}), fleet.ResultOK, ""},
-		"it does not serve":     {check("shop.v1.Stock", "", fleet.TLSCheck{CA: own}), fleet.ResultStatus, "NOT_SERVING"},
-		"whoever":               {check("", "example.net", fleet.TLSCheck{Insecure: true}), fleet.ResultOK, ""},
-		"nobody vouches for it": {check("", "example.com", fleet.TLSCheck{}), fleet.ResultTLS, "tls: failed to verify certificate"},
-		"for another name":      {check("", "example.net", fleet.TLSCheck{CA: own}), fleet.ResultTLS, "tls: failed to verify certificate"},
-		"not long enough":       {check("", "example.com", fleet.TLSCheck{CA: own, Days: left + 1}), fleet.ResultTLS, "the certificate ends in "},
+		"as it should be":     {check("", "example.com", fleet.TLSCheck{CA: own, Days: left - 1}), fleet.ResultOK, ""},
+		"with a port":         {check("", "example.com:8443", fleet.TLSCheck{CA: own}), fleet.ResultOK, ""},
+		"by its address":      {check("", "", fleet.TLSCheck{CA: own}), fleet.ResultOK, ""},
+		"it does not serve":   {check("shop.v1.Stock", "", fleet.TLSCheck{CA: own}), fleet.ResultStatus, "NOT_SERVING"},
+		"any certificate":     {check("", "example.net", fleet.TLSCheck{Insecure: true}), fleet.ResultOK, ""},
+		"no authority for it": {check("", "example.com", fleet.TLSCheck{}), fleet.ResultTLS, "tls: failed to verify certificate"},
+		"for another name":    {check("", "example.net", fleet.TLSCheck{CA: own}), fleet.ResultTLS, "tls: failed to verify certificate"},
+		"not long enough":     {check("", "example.com", fleet.TLSCheck{CA: own, Days: left + 1}), fleet.ResultTLS, "the certificate ends in "},
 	})
 	old := listen(t, func(conn net.Conn) {
 		_ = tls.Server(conn, &tls.Config{Certificates: lender.TLS.Certificates, MinVersion: tls.VersionTLS12}).HandshakeContext(t.Context())

@@ -43,7 +43,8 @@ func healthStream(tb testing.TB, body []byte, status string) []byte {
 	return stream.Bytes()
 }
 
-// askedOf asks a server that writes the stream and hangs up: one that begins as it should waits for the question first, another one does not.
+// askedOf asks a server that writes the stream and hangs up: one that begins as it should waits for the question first,
+// another one does not.
 func askedOf(begins bool, stream []byte) error {
 	here, there := net.Pipe()
 	ended := make(chan struct{})
@@ -102,7 +103,7 @@ func TestStreamOfHealth(t *testing.T) {
 	}{
 		"cut off in the message": {[]byte{0, 0, 0, 0, 9, 8, 1}, "0", "unexpected EOF"},
 		"the server's own word":  {nil, "14", "UNAVAILABLE: so it is"},
-		"nobody knows it":        {nil, "5", "NOT_FOUND: the server does not know the service"},
+		"an unknown service":     {nil, "5", "NOT_FOUND: the server does not know the service"},
 		"nothing but a status":   {nil, "0", "no response message"},
 		"too long":               {append([]byte{0, 0, 0, 0x20, 0}, make([]byte, 0x2000)...), "0", "larger than max"},
 	} {

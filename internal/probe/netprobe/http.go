@@ -38,8 +38,9 @@ func (e notConnected) Error() string { return "not connected: " + e.err.Error() 
 // Unwrap returns the cause.
 func (e notConnected) Unwrap() error { return e.err }
 
-// get asks for the page and follows redirects as far as the check allows. Written by hand over net/http's parser: a client would
-// add two goroutines and a pool to each probe, and a name for the server's certificate would need a client of its own.
+// get asks for the page and follows redirects as far as the check allows. Written by hand over net/http's parser: a
+// client would add two goroutines and a pool to each probe, and a name for the server's certificate would need a client
+// of its own.
 func (k asker) get(ctx context.Context, t probe.Target) error {
 	v, err := firstVisit(t)
 	if err != nil {
@@ -62,7 +63,8 @@ func (k asker) get(ctx context.Context, t probe.Target) error {
 	return err
 }
 
-// visit asks for one page over a fresh connection to the target. It returns where a redirect leads, if it leads to the target again.
+// visit asks for one page over a fresh connection to the target. It returns where a redirect leads, if it leads to the
+// target again.
 func (k asker) visit(ctx context.Context, t probe.Target, v visit) (*visit, error) {
 	conn, err := k.dial(ctx, t, "tcp", v.port)
 	if err != nil {
@@ -181,8 +183,8 @@ func (v visit) judge(t probe.Target, resp *http.Response, patterns *cache[*regex
 	return nil, v.match(resp.Body, pattern)
 }
 
-// follow returns the page that a redirect names, or nil when it is not on the target itself: the same name, and the same port unless
-// it leads from http to https. A probe never goes where somebody else sends it, and never back to plain text.
+// follow returns the page that a redirect names, or nil when it is not on the target itself: the same name, and the
+// same port unless it leads from http to https. A probe never follows to another server, and never back to plain text.
 func (v visit) follow(t probe.Target, location string) *visit {
 	u, err := v.url.Parse(location)
 	if err != nil || u.User != nil {

@@ -177,6 +177,6 @@ func certificate(t *testing.T, expires time.Time, name string, ip net.IP) (*tls.
 	roots.AddCert(leaf)
 	return &tls.Config{
 		Certificates:           []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
-		SessionTicketsDisabled: true, // a pipe has no room for what nobody reads
+		SessionTicketsDisabled: true, // a pipe has no room for unread data
 	}, roots
 }

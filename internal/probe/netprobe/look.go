@@ -11,10 +11,11 @@ import (
 // lookEvery is the time from one question of a look to the next.
 const lookEvery = 250 * time.Millisecond
 
-// insist asks again and again until the check's timeout is over, and in vain at least as often as makes the check down; the
-// first success ends it. So a machine that comes back while it is looked at, or that loses one packet of a hundred, is not
-// taken for dead, and the time in which it could recover unseen is lookEvery instead of the whole timeout.
-// A program is run once: nobody knows what it costs. For a heartbeat is waited once: nobody is asked. A check that looks back on a window is asked as often as that is long.
+// insist asks again and again until the check's timeout is over, and in vain at least as often as makes the check down;
+// the first success ends it. So a machine that comes back while it is looked at, or that loses one packet of a hundred,
+// is not taken for dead, and the time in which it could recover unseen is lookEvery instead of the whole timeout. A
+// program is run once: its cost is unknown. A heartbeat is awaited once: there is nothing to ask. A check that looks
+// back on a window is asked as often as that is long.
 func (k asker) insist(parent context.Context, t probe.Target) answer {
 	switch {
 	case t.Spec.Kind == fleet.CheckExec, t.Spec.Kind == fleet.CheckHeartbeat:
@@ -54,8 +55,8 @@ func (k asker) insist(parent context.Context, t probe.Target) answer {
 	}
 }
 
-// poll fills a window of its own: as many failures as make the check down confirm that it is, and when so many cannot come together
-// any more, it is not. Each question has the whole timeout, so all of it takes less than two.
+// poll fills a window of its own: as many failures as make the check down confirm that it is, and when so many cannot
+// come together any more, it is not. Each question has the whole timeout, so all of it takes less than two.
 func (k asker) poll(parent context.Context, t probe.Target) answer {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()

@@ -46,7 +46,7 @@ func (n *Net) Ping(ctx context.Context, address netip.Addr) error {
 	return s.ping(ctx, address)
 }
 
-// socketSlot is the place of one family's shared socket. Whoever holds the token may open it.
+// socketSlot is the place of one family's shared socket. Only the holder of the token may open it.
 type socketSlot struct {
 	token  chan struct{}
 	socket *pingSocket

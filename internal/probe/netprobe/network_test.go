@@ -236,7 +236,7 @@ func TestProgramThatDoesNotExistIsLocal(t *testing.T) {
 	}
 }
 
-// TestTimeoutKillsTheWholeGroup (S05) runs a program whose children hold its pipes and would live on.
+// TestTimeoutKillsTheWholeGroup (S05) runs a program with children that hold its pipes and would live on.
 func TestTimeoutKillsTheWholeGroup(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pids")
@@ -277,7 +277,7 @@ func TestLeftBehindChildrenAreKilled(t *testing.T) {
 	eventually(t, "gone: the child", func() bool { return !alive(t, strings.TrimSpace(output)) })
 }
 
-// alive reports whether the process runs; a zombie that nobody has reaped yet does not.
+// alive reports whether the process runs; a zombie that was not reaped yet does not.
 func alive(t *testing.T, pid string) bool {
 	t.Helper()
 	n, err := strconv.Atoi(pid)

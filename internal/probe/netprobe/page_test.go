@@ -117,7 +117,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestARedirectToHTTPSIsFollowedAndNoneBack: the machine's own certificate counts there, and plain text is never gone back to.
+// TestARedirectToHTTPSIsFollowedAndNoneBack: the machine's own certificate counts there, and plain text is never gone
+// back to.
 func TestARedirectToHTTPSIsFollowedAndNoneBack(t *testing.T) {
 	t.Parallel()
 	secure := httptest.NewTLSServer(site(t))
@@ -157,13 +158,13 @@ func TestOwnAuthority(t *testing.T) {
 		host string
 		want fleet.ResultReason
 	}{
-		"nobody vouches for it":       {fleet.TLSCheck{}, "example.com", fleet.ResultTLS},
+		"no authority vouches for it": {fleet.TLSCheck{}, "example.com", fleet.ResultTLS},
 		"the check does":              {fleet.TLSCheck{CA: own}, "example.com", fleet.ResultOK},
 		"for another name":            {fleet.TLSCheck{CA: own}, "example.net", fleet.ResultTLS},
-		"whoever it is":               {fleet.TLSCheck{Insecure: true}, "example.net", fleet.ResultOK},
+		"any certificate will do":     {fleet.TLSCheck{Insecure: true}, "example.net", fleet.ResultOK},
 		"it lasts":                    {fleet.TLSCheck{CA: own, Days: left - 1}, "example.com", fleet.ResultOK},
 		"not long enough":             {fleet.TLSCheck{CA: own, Days: left + 1}, "example.com", fleet.ResultTLS},
-		"whoever, but not so short":   {fleet.TLSCheck{Insecure: true, Days: left + 1}, "example.net", fleet.ResultTLS},
+		"any, but not so short":       {fleet.TLSCheck{Insecure: true, Days: left + 1}, "example.net", fleet.ResultTLS},
 		"an authority that is no PEM": {fleet.TLSCheck{CA: "-"}, "example.com", fleet.ResultLocal},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -181,7 +182,7 @@ func TestOwnAuthority(t *testing.T) {
 	}
 }
 
-// S44: an unreachable page counts neither way when the check says so; once somebody is connected, everything counts.
+// S44: an unreachable page counts neither way when the check says so; once connected, everything counts.
 func TestS44NoConnectionCanBeIgnored(t *testing.T) {
 	t.Parallel()
 	hang := probetest.Answer{Serve: func(conn net.Conn) {
@@ -193,7 +194,7 @@ func TestS44NoConnectionCanBeIgnored(t *testing.T) {
 		counted, ignored string
 	}{
 		"refused":           {probetest.Answer{Err: refused}, "down refused ", "unknown not-connected refused"},
-		"nobody answers":    {probetest.Silent(), "down timeout ", "unknown not-connected timeout"},
+		"no answer":         {probetest.Silent(), "down timeout ", "unknown not-connected timeout"},
 		"connected, silent": {hang, "down timeout ", "down timeout "},
 		"an error page":     {probetest.Status(503), "down status 503", "down status 503"},
 		"our own fault":     {probetest.Answer{Err: probe.LocalError{Err: io.ErrShortWrite}}, "unknown local short write", "unknown local short write"},

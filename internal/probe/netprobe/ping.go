@@ -83,12 +83,12 @@ func openPingSocket(ctx context.Context, f family) (*pingSocket, error) {
 		return nil, err
 	}
 	enlargeBuffers(s.raw)
-	// Owned by the socket, whose close waits for it; it ends when the connection is closed.
+	// Owned by the socket: its close waits for the goroutine, which ends when the connection is closed.
 	go s.readReplies()
 	return s, nil
 }
 
-// random returns a number that nobody can guess.
+// random returns a number that cannot be guessed.
 func random() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -249,7 +249,7 @@ func passing(err error) bool {
 	return errors.As(err, &errno) && errno != unix.EBADF && errno != unix.ENOTSOCK && errno != unix.EINVAL
 }
 
-// hear wakes the ping that the packet replies to, if it is one of ours and comes from whom it should.
+// hear wakes the ping that the packet replies to, if we sent that ping, and to that address.
 func (s *pingSocket) hear(packet []byte, from netip.Addr) {
 	reply, err := parseReply(s.family, packet)
 	if err != nil {

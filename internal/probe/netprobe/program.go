@@ -16,10 +16,10 @@ const (
 	maxOutput = 4 << 10
 )
 
-// Run implements probe.Transport. The program gets a PATH and its own environment, nothing on its standard input, and a process
-// group, which is killed when ctx ends and when the program does: nothing that it started in it lives on. When ctx ends the error is
-// the context's. Any other error is local: the program did not run, or not with its whole time because too many others did. A program
-// that a signal killed has code -1.
+// Run implements probe.Transport. The program gets a PATH and its own environment, nothing on its standard input, and a
+// process group, which is killed when ctx ends and when the program does: nothing that it started in it lives on. When
+// ctx ends the error is the context's. Any other error is local: the program did not run, or not with its whole time
+// because too many others did. A program that a signal killed has code -1.
 func (n *Net) Run(ctx context.Context, p probe.Program) (code int, output string, err error) {
 	if len(p.Args) == 0 {
 		return 0, "", probe.LocalError{Err: errors.New("no program")}

@@ -113,7 +113,7 @@ func TestS75AProgramsSecretIsInItsEnvironmentOnly(t *testing.T) {
 		"it is cut at the end of the line that is kept": {
 			`printf "%0115d%s" 0 "$TOKEN"; exit 2`, "down, exit: exit code 2: " + strings.Repeat("0", 115) + "[secr…"},
 		"it is cut at the end of what is read": {`printf "%4090s%s" "" "$TOKEN"; exit 2`, "down, exit: exit code 2: [secret]"},
-		"it is said where nobody can tell":     {`echo "$TOKEN"; exit 3`, "unknown, undecided: [secret]"},
+		"the program is undecided":             {`echo "$TOKEN"; exit 3`, "unknown, undecided: [secret]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

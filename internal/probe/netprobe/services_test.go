@@ -61,7 +61,7 @@ func listen(t *testing.T, serve func(net.Conn)) (port int) {
 	return portOf(t, l.Addr().String())
 }
 
-// closedPort is one at which nobody listens.
+// closedPort is one without a listener.
 func closedPort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -94,7 +94,7 @@ func TestSSHOnLoopback(t *testing.T) {
 		"the one":     {fleet.Check{Kind: fleet.CheckSSH, SSH: fleet.SSHCheck{Banner: `OpenSSH_(9|10)\.`}}, fleet.ResultOK, "SSH-2.0-"},
 		"another one": {fleet.Check{Kind: fleet.CheckSSH, SSH: fleet.SSHCheck{Banner: "dropbear"}}, fleet.ResultBody, "the pattern is not in it: SSH-2.0-OpenSSH_9.2p1 Debian-2"},
 	})
-	tell(t, e, closedPort(t), map[string]story{"nobody": {fleet.Check{Kind: fleet.CheckSSH}, fleet.ResultRefused, ""}})
+	tell(t, e, closedPort(t), map[string]story{"no server": {fleet.Check{Kind: fleet.CheckSSH}, fleet.ResultRefused, ""}})
 }
 
 // TestTLSOnLoopback: the handshake is that of an https check, and nothing is asked after it.
@@ -111,17 +111,18 @@ func TestTLSOnLoopback(t *testing.T) {
 	}
 	e := start(t, network(t), netprobe.Options{Roots: x509.NewCertPool()})
 	tell(t, e, portOf(t, server.Listener.Addr().String()), map[string]story{
-		"nobody vouches for it": {check("example.com", fleet.TLSCheck{}), fleet.ResultTLS, "tls: failed to verify certificate"},
-		"the check does":        {check("example.com", fleet.TLSCheck{CA: own, Days: left - 1}), fleet.ResultOK, ""},
-		"by its address":        {check("", fleet.TLSCheck{CA: own}), fleet.ResultOK, ""},
-		"for another name":      {check("example.net", fleet.TLSCheck{CA: own}), fleet.ResultTLS, "tls: failed to verify certificate"},
-		"not long enough":       {check("example.com", fleet.TLSCheck{CA: own, Days: left + 1}), fleet.ResultTLS, "the certificate ends in "},
-		"whoever, not so short": {check("example.net", fleet.TLSCheck{Insecure: true, Days: left + 1}), fleet.ResultTLS, "the certificate ends in "},
+		"no authority for it": {check("example.com", fleet.TLSCheck{}), fleet.ResultTLS, "tls: failed to verify certificate"},
+		"the check does":      {check("example.com", fleet.TLSCheck{CA: own, Days: left - 1}), fleet.ResultOK, ""},
+		"by its address":      {check("", fleet.TLSCheck{CA: own}), fleet.ResultOK, ""},
+		"for another name":    {check("example.net", fleet.TLSCheck{CA: own}), fleet.ResultTLS, "tls: failed to verify certificate"},
+		"not long enough":     {check("example.com", fleet.TLSCheck{CA: own, Days: left + 1}), fleet.ResultTLS, "the certificate ends in "},
+		"any, not so short":   {check("example.net", fleet.TLSCheck{Insecure: true, Days: left + 1}), fleet.ResultTLS, "the certificate ends in "},
 	})
-	tell(t, e, closedPort(t), map[string]story{"nobody": {check("", fleet.TLSCheck{}), fleet.ResultRefused, ""}})
+	tell(t, e, closedPort(t), map[string]story{"no server": {check("", fleet.TLSCheck{}), fleet.ResultRefused, ""}})
 }
 
-// listenPacket opens a port for datagrams until the test ends, and answers each with what the function makes of it; nil: nothing.
+// listenPacket opens a port for datagrams until the test ends, and answers each with what the function makes of it;
+// nil: nothing.
 func listenPacket(t *testing.T, answer func(packet []byte) []byte) (port int) {
 	t.Helper()
 	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -156,7 +157,7 @@ func TestUDPOnLoopback(t *testing.T) {
 		"the one":     {check("^heard ping$"), fleet.ResultOK, ""},
 		"another one": {check("^pong"), fleet.ResultBody, "the pattern is not in it: heard ping"},
 	})
-	tell(t, e, closedPort(t), map[string]story{"nobody listens": {check(""), fleet.ResultRefused, ""}})
+	tell(t, e, closedPort(t), map[string]story{"no server": {check(""), fleet.ResultRefused, ""}})
 }
 
 func TestDNSOnLoopback(t *testing.T) {
@@ -191,5 +192,5 @@ func TestDNSOnLoopback(t *testing.T) {
 		"another one":  {check("www.example.org", "192.0.2.2"), fleet.ResultBody, "192.0.2.2 is not in it: 192.0.2.1"},
 		"unknown":      {check("example.net"), fleet.ResultStatus, "NXDOMAIN"},
 	})
-	tell(t, e, closedPort(t), map[string]story{"nobody listens": {check("www.example.org"), fleet.ResultRefused, ""}})
+	tell(t, e, closedPort(t), map[string]story{"no server": {check("www.example.org"), fleet.ResultRefused, ""}})
 }

@@ -21,8 +21,8 @@ const (
 	maxForeword     = 16 << 10
 )
 
-// introduction reads the line by which an SSH server introduces itself, and says nothing to it: who leaves before keys are exchanged costs it
-// least. It returns the line, if there was one.
+// introduction reads the line by which an SSH server introduces itself, and says nothing to it: who leaves before keys
+// are exchanged costs it least. It returns the line, if there was one.
 func (k asker) introduction(ctx context.Context, t probe.Target) (said string, err error) {
 	err = k.talk(ctx, t, "tcp", func(conn net.Conn) error {
 		line, err := readIntroduction(conn)
@@ -35,7 +35,8 @@ func (k asker) introduction(ctx context.Context, t probe.Target) (said string, e
 	return said, err
 }
 
-// readIntroduction returns the line that begins with SSH-, without its end. An error that is not the network's is a failure.
+// readIntroduction returns the line that begins with SSH-, without its end. An error that is not the network's is a
+// failure.
 func readIntroduction(conn io.Reader) (string, error) {
 	r := bufio.NewReaderSize(io.LimitReader(conn, maxForeword+maxIntroduction), 1024)
 	for range maxForewords {

@@ -9,7 +9,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// FuzzIntroduction: whatever a server says, a line that is returned introduces it as one of SSH 2 within bounds, and it does not matter in which pieces it comes.
+// FuzzIntroduction: whatever a server says, a line that is returned introduces it as one of SSH 2 within bounds, and it
+// does not matter in which pieces it comes.
 func FuzzIntroduction(f *testing.F) {
 	for _, said := range []string{
 		"SSH-2.0-OpenSSH_9.2p1\r\n", "hello\r\nSSH-1.99-x\n", "SSH-1.5-x\r\n", "SSH-2.0-" + strings.Repeat("x", 300) + "\r\n", strings.Repeat("\n", 100), "SSH-", "",

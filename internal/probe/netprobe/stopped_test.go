@@ -64,8 +64,8 @@ func stoppedProcess(mode string) error {
 	return <-ended
 }
 
-// TestStoppedProcess stops a process with a probe in flight for longer than the probe's timeout, which began before and
-// ended meanwhile: nobody knows what the target did, so it has not failed, although a single failure would be told.
+// TestStoppedProcess stops hale with a probe in flight for longer than the probe's timeout, which began before and
+// ended meanwhile. What the target did is unknown, so it has not failed, although a single failure would be told.
 func TestStoppedProcess(t *testing.T) {
 	t.Parallel()
 	for mode, tc := range map[string]struct {

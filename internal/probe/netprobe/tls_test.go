@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestACertificateLastsAsLongAsWhatItRestsOn: of several ways to an authority the best counts, and of each its weakest part.
+// TestACertificateLastsAsLongAsWhatItRestsOn: of several ways to an authority the best counts, and of each its weakest
+// part.
 func TestACertificateLastsAsLongAsWhatItRestsOn(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -27,7 +28,7 @@ func TestACertificateLastsAsLongAsWhatItRestsOn(t *testing.T) {
 		chains [][]*x509.Certificate
 		ends   int // days from now
 	}{
-		"nobody vouches":                   {nil, 90},
+		"no chain":                         {nil, 90},
 		"the authority outlasts it":        {[][]*x509.Certificate{chain(90, 400, 4000)}, 90},
 		"what is between ends first":       {[][]*x509.Certificate{chain(90, 5, 4000)}, 5},
 		"the authority ends first":         {[][]*x509.Certificate{chain(90, 400, 7)}, 7},
@@ -47,7 +48,8 @@ func TestACertificateLastsAsLongAsWhatItRestsOn(t *testing.T) {
 	}
 }
 
-// TestTheNetworksErrorsInAHandshakeStayTheNetworks: they are about the way, or about this side of it, and not about a certificate.
+// TestTheNetworksErrorsInAHandshakeStayTheNetworks: they are about the way, or about this side of it, and not about a
+// certificate.
 func TestTheNetworksErrorsInAHandshakeStayTheNetworks(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{syscall.ECONNRESET, syscall.EMFILE, context.DeadlineExceeded} {

@@ -10,8 +10,8 @@ import (
 // maxDatagram is the longest answer that fits into one datagram, in bytes.
 const maxDatagram = 64 << 10
 
-// datagram sends the check's text and waits for an answer. The socket is connected, so that it hears nobody else, and is told when nobody
-// listens at the port. One that gets lost on the way is not sent again: how many may get lost is the affair of the check's thresholds.
+// datagram sends the check's text and waits for an answer. The socket is connected: it hears its peer only, and learns
+// when the port is closed. A lost datagram is not sent again: the check's thresholds say how many may get lost.
 func (k asker) datagram(ctx context.Context, t probe.Target) error {
 	return k.talk(ctx, t, "udp", func(conn net.Conn) error {
 		c := &t.Spec.UDP

@@ -14,7 +14,8 @@ import (
 	"hale/internal/probe"
 )
 
-// Make starts an engine on the transport. It is called inside a bubble and ends the engine with t (t.Context, t.Cleanup).
+// Make starts an engine on the transport. It is called inside a bubble and ends the engine with t (t.Context,
+// t.Cleanup).
 type Make func(t *testing.T, transport probe.Transport) probe.Engine
 
 // stage is one story's world: an engine, its transport, and what a diligent reader has heard.

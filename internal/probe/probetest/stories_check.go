@@ -143,7 +143,7 @@ func hang(conn net.Conn) {
 // certificateLasts is from the beginning of a story on.
 const certificateLasts = 1000 * time.Hour
 
-// selfSigned serves TLS with a certificate that nobody vouches for.
+// selfSigned serves TLS with a certificate that no authority signed.
 func selfSigned(s *stage) func(net.Conn) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -160,7 +160,7 @@ func selfSigned(s *stage) func(net.Conn) {
 	}
 	config := &tls.Config{
 		Certificates:           []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
-		SessionTicketsDisabled: true, // a pipe has no room for what nobody reads
+		SessionTicketsDisabled: true, // a pipe has no room for unread data
 	}
 	return func(conn net.Conn) {
 		defer conn.Close()

@@ -185,7 +185,7 @@ func deafTransport(s *stage) {
 	s.engine.Set(a, b)
 	s.pass(10 * time.Minute)
 	if e := s.now(a.ID); e.Standing != fleet.StandingUnknown || e.Result != fleet.ResultLate {
-		s.t.Errorf("the target whose probe never ends is %s %s, want unknown late", e.Standing, e.Result)
+		s.t.Errorf("the probe never ends, and the target is %s %s, want unknown late", e.Standing, e.Result)
 	}
 	s.told(b.ID, "up ok")
 	s.net.Script(a.Address, answers("o")...)
@@ -311,7 +311,7 @@ func slowReader(s *stage) {
 		s.net.Script(a.Address, answers("ofofofofof")...)
 		s.engine.Set(a)
 	}
-	s.pass(time.Minute) // nobody reads
+	s.pass(time.Minute) // the reader is away
 	woke := time.Now()
 	s.listen()
 	synctest.Wait()

@@ -104,7 +104,7 @@ func grpcAnswers() map[string]service {
 		"grpc: the server does not serve":          {whole, Answer{Serve: healthy(not, serving)}, "down status"},
 		"grpc: the service does":                   {one, Answer{Serve: healthy(not, serving)}, "up ok"},
 		"grpc: the service does not":               {one, Answer{Serve: healthy(serving, not)}, "down status"},
-		"grpc: a service that nobody knows":        {other, Answer{Serve: healthy(serving, serving)}, "down status"},
+		"grpc: an unknown service":                 {other, Answer{Serve: healthy(serving, serving)}, "down status"},
 		"grpc: it cannot tell":                     {whole, Answer{Serve: healthy(grpc_health_v1.HealthCheckResponse_UNKNOWN, serving)}, "down status"},
 		"grpc: nothing is told of health":          {whole, Answer{Serve: nothing}, "down status"},
 		"grpc: who asks is not known":              {whole, Answer{Serve: refusing(codes.Unauthenticated, "who are you")}, "down status"},

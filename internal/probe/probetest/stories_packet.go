@@ -47,7 +47,8 @@ func wantsA(answers ...string) fleet.DNSCheck {
 // zone makes the messages that a name server answers a question with; framed says that it came by TCP.
 type zone func(q dnsmessage.Message, framed bool) []dnsmessage.Message
 
-// names is a name server: datagrams and a stream look alike over the scripted transport, but that one has the length in front.
+// names is a name server: datagrams and a stream look alike over the scripted transport, but that one has the length in
+// front.
 func names(z zone) func(net.Conn) {
 	return func(conn net.Conn) {
 		defer conn.Close()

@@ -126,11 +126,11 @@ func (s *stage) tlsAnswers() map[string]service {
 		return fleet.Check{Kind: fleet.CheckTLS, Port: 636, Certificate: anybodys(days)}
 	}
 	return map[string]service{
-		"tls: nobody vouches for it": {strict, Answer{Serve: self}, "down tls"},
-		"tls: it lasts":              {lasting(left - 1), Answer{Serve: self}, "up ok"},
-		"tls: not long enough":       {lasting(left + 1), Answer{Serve: self}, "down tls"},
-		"tls: another protocol":      {lasting(0), Answer{Serve: says("220 mail.example.org ESMTP\r\n")}, "down tls"},
-		"tls: closes at once":        {lasting(0), Answer{}, "down tls"},
+		"tls: no authority for it": {strict, Answer{Serve: self}, "down tls"},
+		"tls: it lasts":            {lasting(left - 1), Answer{Serve: self}, "up ok"},
+		"tls: not long enough":     {lasting(left + 1), Answer{Serve: self}, "down tls"},
+		"tls: another protocol":    {lasting(0), Answer{Serve: says("220 mail.example.org ESMTP\r\n")}, "down tls"},
+		"tls: closes at once":      {lasting(0), Answer{}, "down tls"},
 	}
 }
 

@@ -12,7 +12,8 @@ func Run(t *testing.T, mk Make) {
 	run(t, mk, deafStories)
 }
 
-// RunPolling examines engines that ask the kernel, which always lets go of what it was asked: no transport can be deaf to them.
+// RunPolling examines engines that ask the kernel, which always lets go of what it was asked: no transport can be deaf
+// to them.
 func RunPolling(t *testing.T, mk Make) {
 	t.Helper()
 	run(t, mk, stories)

@@ -51,7 +51,7 @@ func serveStatus(conn net.Conn, code int) {
 	_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d x\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n", code)
 }
 
-// Transport is a probe.Transport whose answers are scripted per address. An address without a script succeeds.
+// Transport is a probe.Transport with scripted answers per address. An address without a script succeeds.
 type Transport struct {
 	mu       sync.Mutex
 	scripts  map[netip.Addr][]Answer

@@ -25,8 +25,8 @@ func UserOf(dir string) string {
 	return holderOf(lock)
 }
 
-// CopyFolder copies a store that nobody has open, so that the copy can be opened and the original stays untouched. No
-// store can be opened on the original meanwhile.
+// CopyFolder copies a store that is not open anywhere, so that the copy can be opened and the original stays untouched.
+// No store can be opened on the original meanwhile.
 //
 // fault.NotFound: there is no store. fault.Conflict: a process has it open.
 func CopyFolder(from, to string) error {

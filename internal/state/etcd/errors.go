@@ -18,7 +18,7 @@ const (
 	reading intent = iota
 	writing
 	watching
-	granting // a lost answer leaves at worst a lease that nobody renews
+	granting // a lost answer leaves at worst a lease that is not renewed
 	renewing // or revoking
 )
 

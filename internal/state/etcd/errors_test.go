@@ -25,7 +25,7 @@ func TestWhatEtcdsErrorsMean(t *testing.T) {
 		"the server stopped while writing":           {rpctypes.ErrStopped, writing, fault.UnknownOutcome},
 		"something unheard of while writing":         {errors.New("?"), writing, fault.UnknownOutcome},
 		"the write that raises the alarm is kept":    {rpctypes.ErrNoSpace, writing, fault.UnknownOutcome},
-		"nobody leads, so nothing was done":          {rpctypes.ErrNoLeader, writing, fault.Transient},
+		"without a leader nothing was done":          {rpctypes.ErrNoLeader, writing, fault.Transient},
 		"too many requests, so nothing was done":     {rpctypes.ErrTooManyRequests, writing, fault.Throttled},
 		"too large, so nothing was done":             {rpctypes.ErrRequestTooLarge, writing, fault.Invalid},
 		"no rights, so nothing was done":             {rpctypes.ErrPermissionDenied, writing, fault.Unauthorised},

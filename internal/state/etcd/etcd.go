@@ -4,9 +4,9 @@
 // What it promises:
 //
 //   - What Commit acknowledged has been synced to disk.
-//   - It listens on no socket: nobody reaches the data but through this process.
-//   - One process uses a folder at a time; a second one is told so at once. Whoever holds the
-//     folder revokes the leases of whoever held it before, so that a restart owns at once.
+//   - It listens on no socket: the data can be reached through this process only.
+//   - One process uses a folder at a time; a second one is told so at once. The process that opens the folder revokes the
+//     leases of the one before it, so that a restart owns at once.
 //   - It refuses writes with fault.NoSpace while the file system has less free than a reserve,
 //     or the database has reached its quota, and accepts them again by itself when there is
 //     room; history is compacted and pages are given back before that happens.

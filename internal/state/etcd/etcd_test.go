@@ -92,7 +92,7 @@ func TestALeaseThatIsGoneIsLostAtItsNextRenewal(t *testing.T) {
 	<-lease.Lost()
 }
 
-// As a controller with many fleets ends: what nobody waits for any more does not keep Close waiting.
+// As a controller with many fleets ends: abandoned revocations do not keep Close waiting.
 func TestRevocationsDoNotQueueUpInsideTheServer(t *testing.T) {
 	t.Parallel()
 	const many = 100

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// lockName is the file whose lock says that a process uses the folder. It has the process
-	// id of the one that does, or of the last that did.
+	// lockName is a file: its lock says that a process uses the folder. In it is the process id of the one that does,
+	// or of the last that did.
 	lockName = "hale.lock"
 	// dataName is the folder in the folder that is etcd's own.
 	dataName = "etcd"

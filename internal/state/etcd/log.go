@@ -53,8 +53,8 @@ func (h lastWords) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) 
 	runtime.Goexit()
 }
 
-// expected are parts of entries that say no more than what the caller gets as an error, or
-// what is so at every start by intent. They go to the level of debugging.
+// expected are parts of entries that only repeat what the caller gets as an error, or that are usual at every start.
+// They go to the level of debugging.
 var expected = []string{
 	"failed to apply request",
 	"Running http and grpc server on single port",

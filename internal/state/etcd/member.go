@@ -26,8 +26,7 @@ import (
 // MinLease is the shortest lease that is granted: one and a half elections, in whole seconds.
 const MinLease = 2 * time.Second
 
-// The settings of a lone member. Its clock ticks slowly, since it has nobody to send
-// heartbeats to.
+// The settings of a lone member. Its clock ticks slowly, since it has no peer to send heartbeats to.
 const (
 	tick     = 200 * time.Millisecond
 	election = 5 * tick
@@ -73,7 +72,7 @@ func start(ctx context.Context, opts Options, lock *os.File) (*member, error) {
 	case <-failed.done:
 		return nil, fault.New(fault.Permanent, op, opts.Dir, failed.err)
 	case <-ctx.Done():
-		// Nobody's any more: it ends once boot does.
+		// Abandoned: it ends once boot does.
 		go m.abandon(result)
 		return nil, fault.New(fault.Transient, op, opts.Dir, ctx.Err())
 	}
@@ -106,7 +105,7 @@ func boot(cfg *embed.Config, failed *failure, result chan<- *embed.Etcd) {
 	}
 }
 
-// abandon stops a server that came up after nobody waited for it any more.
+// abandon stops a server that came up too late.
 func (m *member) abandon(result <-chan *embed.Etcd) {
 	select {
 	case m.etcd = <-result:
@@ -223,7 +222,7 @@ func config(opts Options, failed *failure) *embed.Config {
 	cfg.AdvertisePeerUrls, cfg.AdvertiseClientUrls = nowhere, nowhere
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.EnableGRPCGateway = false
-	cfg.AuthToken = "" // nobody logs in
+	cfg.AuthToken = "" // without logins
 
 	cfg.TickMs = uint(tick / time.Millisecond)
 	cfg.ElectionMs = uint(election / time.Millisecond)

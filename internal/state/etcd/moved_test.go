@@ -12,7 +12,7 @@ import (
 	"hale/internal/fault"
 )
 
-// A store whose folder is taken away under it takes nothing more, and says which folder, and what to do.
+// A store that loses its folder takes nothing more, and says which folder, and what to do.
 func TestAFolderThatIsTakenAwayEndsTheStore(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

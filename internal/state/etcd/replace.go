@@ -26,9 +26,10 @@ type Replacement struct {
 // errOccupied is why a folder is left as it is.
 var errOccupied = errors.New("there is a store already")
 
-// Replace makes a store in the folder, in the place of the one that may be there, which is kept aside: it returns where. The new store takes its place
-// only when it is whole and on disk; until then, after any error and after a crash, the folder's store is as it was. A crash in the very moment of the change
-// leaves a folder that Open refuses until Replace was done again: never an empty one.
+// Replace makes a store in the folder, in the place of the one that may be there, which is kept aside: it returns
+// where. The new store takes its place only when it is whole and on disk; until then, after any error and after a
+// crash, the folder's store is as it was. A crash in the very moment of the change leaves a folder that Open refuses
+// until Replace was done again: never an empty one.
 //
 // fault.Conflict: a process uses the folder, or it has a store and Aside is not set. fault.NoSpace: there is no room.
 // fault.Permanent: the folder cannot be changed. Other errors are those of Fill.

@@ -17,8 +17,9 @@ import (
 	"hale/internal/state"
 )
 
-// TestKill9InAReplacement lets a process replace its store again and again, each by one with the next number, kills it at a random moment, and looks at
-// what is left: the last store that was reported, the next one, or a folder that is refused until it is replaced once more. Never an empty one.
+// TestKill9InAReplacement lets a process replace its store again and again, each by one with the next number, kills it
+// at a random moment, and looks at what is left: the last store that was reported, the next one, or a folder that is
+// refused until it is replaced once more. Never an empty one.
 func TestKill9InAReplacement(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(childVar) == t.Name() {
@@ -61,8 +62,8 @@ func replaceForEver(t *testing.T, dir string) {
 	}
 }
 
-// replaceAndKill lets the process replace the store that has the last number, kills it a while after it reported the first replacement, and returns the
-// number of what is there then.
+// replaceAndKill lets the process replace the store that has the last number, kills it a while after it reported the
+// first replacement, and returns the number of what is there then.
 func replaceAndKill(t *testing.T, dir string, last int, after time.Duration) int {
 	t.Helper()
 	cmd := child(t, dir)

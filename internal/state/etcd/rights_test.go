@@ -21,12 +21,12 @@ func TestAFolderOfOthersIsRefused(t *testing.T) {
 	spoils := map[string]spoiled{
 		"anybody may write to it": {func(dir string) error { return os.Chmod(dir, 0o777) }, "mode 0777"},
 	}
-	const nobody = 65534
+	const stranger = 65534
 	if os.Geteuid() == 0 { // who alone can give a folder away
-		spoils["it is another user's"] = spoiled{func(dir string) error { return os.Chown(dir, nobody, nobody) },
+		spoils["it is another user's"] = spoiled{func(dir string) error { return os.Chown(dir, stranger, stranger) },
 			"sudo -u "}
 		spoils["another group may write to it"] = spoiled{func(dir string) error {
-			return errors.Join(os.Chown(dir, -1, nobody), os.Chmod(dir, 0o770))
+			return errors.Join(os.Chown(dir, -1, stranger), os.Chmod(dir, 0o770))
 		}, "chmod 0700"}
 	}
 	for name, c := range spoils {

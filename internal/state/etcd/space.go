@@ -99,7 +99,7 @@ func (s *space) noteRefusal(err error) {
 func (s *space) askForRelief() {
 	select {
 	case s.relief <- struct{}{}:
-	default: // somebody has asked already
+	default: // it was asked for already
 	}
 }
 

@@ -86,7 +86,7 @@ func TestTheQuotaRefusesWhatGrowsAndAsksForRelief(t *testing.T) {
 		t.Errorf("check near the quota = %v", err)
 	}
 	if len(s.relief) != 1 {
-		t.Error("nobody asked for relief near the quota")
+		t.Error("the store did not ask for relief near the quota")
 	}
 	s.noteRefusal(rpctypes.ErrNoSpace)
 	if s.check(1) == nil {
@@ -213,7 +213,7 @@ func TestHistoryAtTheQuotaIsForgotten(t *testing.T) {
 	t.Parallel()
 	s := OpenForTest(t, Options{Quota: 12 * mebi})
 	refused := 0
-	for written := 0; written < 40; { // 40 MiB through a quota of 12 MiB, of which one is alive
+	for written := 0; written < 40; { // 40 MiB through a quota of 12 MiB; one of them is alive
 		err := s.put(t.Context(), "a", mebi)
 		switch {
 		case err == nil:

@@ -331,9 +331,9 @@ func (s *Store) bind(ctx context.Context) (bound context.Context, done func()) {
 	}
 }
 
-// await makes a call that may outlast its context: inside one process, reading etcd means
-// taking its locks, which it holds while its disk hangs. A call that nobody waits for any
-// more ends when etcd answers; until then Close does not pull the server from under it.
+// await makes a call that may outlast its context: inside one process, reading etcd means taking its locks, which it
+// holds while its disk hangs. An abandoned call ends when etcd answers; until then Close does not pull the server from
+// under it.
 func await[T any](ctx context.Context, s *Store, call func() (T, error)) (T, error) {
 	type answer struct {
 		value T

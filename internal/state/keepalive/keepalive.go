@@ -1,9 +1,8 @@
 // Package keepalive renews one lease of a store and keeps its honest clock: what every
 // adapter of package state needs and none should write twice.
 //
-// It promises that Remaining never overstates: a renewal counts from before its request was
-// sent, and one whose answer is lost does not count. It does not grant leases and starts no
-// goroutine: whoever calls Run owns it.
+// It promises that Remaining never overstates: a renewal counts from before its request was sent, and one with a lost
+// answer does not count. It does not grant leases and starts no goroutine: the caller of Run owns it.
 package keepalive
 
 import (

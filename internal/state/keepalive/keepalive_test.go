@@ -69,7 +69,7 @@ func TestARenewalCountsFromBeforeItWasSent(t *testing.T) {
 		cancel()
 		<-l.Lost()
 		if l.Remaining() != 0 {
-			t.Error("a lease that nobody renews any more has time left")
+			t.Error("a lease that is no longer renewed has time left")
 		}
 	})
 }

@@ -42,7 +42,7 @@ type Backing struct {
 	lastLease state.LeaseID
 	history   []state.Event // in order
 	compacted int64         // events up to and including this revision are gone
-	changed   chan struct{} // closed at the next change; nil while nobody waits
+	changed   chan struct{} // closed at the next change; nil without a waiting call
 }
 
 // lease is the store's side of a lease.
@@ -65,8 +65,8 @@ func New(opts Options) *Backing {
 	}
 }
 
-// Copy returns a store that holds what this one does, as the copy of a data folder that is started elsewhere: without leases, without what
-// hangs on them, and without any history.
+// Copy returns a store that holds what this one does, as the copy of a data folder that is started elsewhere: without
+// leases, without what hangs on them, and without any history.
 func (b *Backing) Copy() *Backing {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -217,8 +217,8 @@ func TestAWatchCanBreak(t *testing.T) {
 	}
 }
 
-// TestAgainstAMap compares the store with the dumbest one that could be: a map, all of whose
-// keys are looked at for each question.
+// TestAgainstAMap compares the store with the dumbest one that could be: a map that looks at all its keys for each
+// question.
 func TestAgainstAMap(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

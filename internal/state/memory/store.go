@@ -196,7 +196,7 @@ func (s *Store) call(ctx context.Context, c Call, lost fault.Kind, do func() err
 	case NoSpace:
 		return fault.New(fault.NoSpace, op, subject, nil)
 	case FailAfter, StallAfter:
-		_ = do() // nobody learns how it went
+		_ = do() // the caller does not learn how it went
 		if effect == StallAfter {
 			<-ctx.Done()
 		}
