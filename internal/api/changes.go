@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"hale/internal/change"
-	"hale/internal/config"
 	"hale/internal/fault"
+	"hale/internal/keys"
 )
 
 // Changes are what another configuration changes, and what of it waits for a person's word.
@@ -109,7 +109,7 @@ func (s *Server) readdress(w http.ResponseWriter, r *http.Request) {
 
 // changes answers with what changed, or with all that is wrong.
 func (s *Server) changes(w http.ResponseWriter, c Changes, err error) {
-	var problems config.Problems
+	var problems keys.Problems
 	switch {
 	case err == nil:
 		s.answer(w, http.StatusOK, c)

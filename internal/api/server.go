@@ -63,7 +63,7 @@ type Options struct {
 	Defects *defect.Book
 }
 
-// Desk takes changes of what is wanted. Problems of a configuration are errors of type config.Problems.
+// Desk takes changes of what is wanted. Problems of a configuration are errors of type keys.Problems.
 type Desk interface {
 	// Reload reads the controller's configuration again. After an error the one that runs is left as it is.
 	Reload(ctx context.Context) (Changes, error)

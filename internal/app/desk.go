@@ -17,6 +17,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/keys"
 	"hale/internal/prose"
 )
 
@@ -144,10 +145,10 @@ func (d *desk) unwatched(next *config.Config) []api.Unwatched {
 	return out
 }
 
-// read reads a configuration that could follow the running one. An error is of type config.Problems or fault.Invalid.
+// read reads a configuration that could follow the running one. An error is of type keys.Problems or fault.Invalid.
 func (d *desk) read(load func() (*config.Config, error)) (*config.Config, error) {
 	next, err := load()
-	var problems config.Problems
+	var problems keys.Problems
 	switch {
 	case errors.As(err, &problems):
 		return nil, err

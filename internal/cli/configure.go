@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"hale/internal/config"
+	"hale/internal/keys"
 
 	"github.com/spf13/cobra"
 )
@@ -109,7 +110,7 @@ func (c *commander) printSchema() error {
 // sound reads a configuration and says everything that is wrong with it, a line each, so that programs find the places.
 func (c *commander) sound(path string) (*config.Config, error) {
 	loaded, err := read(path)
-	var problems config.Problems
+	var problems keys.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems {
 			fmt.Fprintln(c.Err, p)
@@ -163,7 +164,7 @@ type problem struct {
 func (c *commander) validateJSON(path string) error {
 	out := judgement{File: path, Problems: []problem{}, Warnings: []string{}}
 	loaded, err := read(path)
-	var problems config.Problems
+	var problems keys.Problems
 	switch {
 	case errors.As(err, &problems):
 		for _, p := range problems {

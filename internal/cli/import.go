@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"hale/internal/config"
+	"hale/internal/keys"
 	"hale/internal/moving"
 
 	"github.com/spf13/cobra"
@@ -67,7 +68,7 @@ func (c *commander) moved(r moving.Result, out string) error {
 		return err
 	}
 	_, err := config.Parse(name, r.Config)
-	var problems config.Problems
+	var problems keys.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems {
 			fmt.Fprintln(c.Err, p)

@@ -8,65 +8,66 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
 // compile judges the drafts as a whole and makes the result. What it returns counts only when f found nothing.
-func compile(doc document, f *finder) *Config {
+func compile(doc document, f *keys.Finder) *Config {
 	c := &Config{}
-	c.Fences = compileFences(doc.fences.value, f)
-	known, taken := map[string]at[ProviderType]{}, map[string]string{}
-	for _, n := range doc.providers.value {
-		known[n.name] = n.value.kind
+	c.Fences = compileFences(doc.fences.Value, f)
+	known, taken := map[string]keys.At[ProviderType]{}, map[string]string{}
+	for _, n := range doc.providers.Value {
+		known[n.Name] = n.Value.kind
 		p := compileProvider(n, f)
 		assignFences(n, p.Hosts, c.Fences, taken, f)
 		c.Providers = append(c.Providers, p)
 	}
 	c.Vantage = compileVantage(doc.vantage, f)
 	c.Heartbeats = compileHeartbeats(doc.heartbeats, f)
-	c.Targets = compileTargets(doc.notify.value, f)
+	c.Targets = compileTargets(doc.notify.Value, f)
 	targets := map[string]targetDraft{}
-	for _, n := range doc.notify.value {
-		targets[n.name] = n.value
+	for _, n := range doc.notify.Value {
+		targets[n.Name] = n.Value
 	}
 	fleets := map[string]bool{}
-	for _, n := range doc.fleets.value {
-		fleets[n.name] = true
+	for _, n := range doc.fleets.Value {
+		fleets[n.Name] = true
 	}
-	for _, n := range doc.fleets.value {
+	for _, n := range doc.fleets.Value {
 		mistaken(n, fleets, f)
-		fc := fleetCompiler{finder: f, draft: n.value, name: n.name, spot: n.under("size"), providers: known,
-			drafts: doc.providers.value, targets: targets, listens: doc.heartbeats.how != absent}
+		fc := fleetCompiler{Finder: f, draft: n.Value, name: n.Name, spot: n.Under("size"), providers: known,
+			drafts: doc.providers.Value, targets: targets, listens: doc.heartbeats.How != keys.Absent}
 		spec := fc.compile()
 		fc.cutsEnough(&spec, c)
-		shareLimits(&spec.Limits, doc, n.value.provider.value)
+		shareLimits(&spec.Limits, doc, n.Value.provider.Value)
 		c.Fleets = append(c.Fleets, spec)
 	}
 	slices.SortFunc(c.Providers, func(a, b Provider) int { return strings.Compare(string(a.Name), string(b.Name)) })
 	slices.SortFunc(c.Fleets, func(a, b fleet.Spec) int { return strings.Compare(string(a.Name), string(b.Name)) })
-	rivals(c, doc.fleets.value, f)
+	rivals(c, doc.fleets.Value, f)
 	return c
 }
 
 // mistaken reports a fleet with the name of another fleet's machine.
-func mistaken(n named[fleetDraft], fleets map[string]bool, f *finder) {
-	m := fleet.MachineName(n.name)
+func mistaken(n keys.Named[fleetDraft], fleets map[string]bool, f *keys.Finder) {
+	m := fleet.MachineName(n.Name)
 	ordinal, ok := m.Ordinal()
 	other := m.Fleet()
 	if ok && ordinal <= maxSize && fleets[string(other)] && other.Machine(ordinal) == m {
-		f.add(n.spot, fmt.Sprintf("is also the name of a machine of fleet %s", other), "choose another name")
+		f.Add(n.Spot, fmt.Sprintf("is also the name of a machine of fleet %s", other), "choose another name")
 	}
 }
 
-func compileProvider(n named[providerDraft], f *finder) Provider {
-	d := n.value
-	p := Provider{Name: fleet.ProviderName(n.name), Type: d.kind.value, Poll: d.poll.value, ListWithin: listWithin(d),
+func compileProvider(n keys.Named[providerDraft], f *keys.Finder) Provider {
+	d := n.Value
+	p := Provider{Name: fleet.ProviderName(n.Name), Type: d.kind.Value, Poll: d.poll.Value, ListWithin: listWithin(d),
 		FencePriority: weights(d, f)}
 	switch {
-	case !d.kind.known():
+	case !d.kind.Known():
 	case p.Type == ProviderLibvirt:
 		p.Hosts = compileHosts(n, f)
 		p.StateDir = stateDir(d.stateDir, f)
-		p.Proof, p.Insecure = compileProof(n, f), d.insecure.value
+		p.Proof, p.Insecure = compileProof(n, f), d.insecure.Value
 		foreign(f, p.Type, d.boot, d.latency)
 		foreign(f, p.Type, d.machines)
 		foreign(f, p.Type, d.cloud)
@@ -75,7 +76,7 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 		p.Events = compileEvents(d.events, f)
 		foreign(f, p.Type, d.boot, d.latency)
 		foreign(f, p.Type, d.machines)
-		p.Hosts = compilePlaces(d.hosts.value, p.Type, f)
+		p.Hosts = compilePlaces(d.hosts.Value, p.Type, f)
 		foreign(f, p.Type, d.uri, d.stateDir)
 	case p.Type == ProviderVSphere:
 		p.VCenter, p.Hosts = compileVCenter(n, f)
@@ -84,16 +85,16 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 		foreign(f, p.Type, d.boot, d.latency)
 		foreign(f, p.Type, d.machines)
 	case p.Type == ProviderSimulated:
-		p.Simulated = Simulated{Boot: d.boot.value, Latency: d.latency.value}
-		for _, m := range d.machines.value {
-			if m.known() && slices.Contains(p.Simulated.Machines, m.value) {
-				f.add(m.spot, fmt.Sprintf("there is a machine %s already", m.value), "give each its own name")
+		p.Simulated = Simulated{Boot: d.boot.Value, Latency: d.latency.Value}
+		for _, m := range d.machines.Value {
+			if m.Known() && slices.Contains(p.Simulated.Machines, m.Value) {
+				f.Add(m.Spot, fmt.Sprintf("there is a machine %s already", m.Value), "give each its own name")
 			}
-			p.Simulated.Machines = append(p.Simulated.Machines, m.value)
+			p.Simulated.Machines = append(p.Simulated.Machines, m.Value)
 		}
-		p.Hosts = compilePlaces(d.hosts.value, p.Type, f)
-		for _, h := range d.hosts.value { // its hosts have addresses of their own
-			foreign(f, p.Type, h.value.address)
+		p.Hosts = compilePlaces(d.hosts.Value, p.Type, f)
+		for _, h := range d.hosts.Value { // its hosts have addresses of their own
+			foreign(f, p.Type, h.Value.address)
 		}
 		foreign(f, p.Type, d.uri, d.stateDir)
 		foreign(f, p.Type, d.cloud)
@@ -126,96 +127,96 @@ func compileProvider(n named[providerDraft], f *finder) Provider {
 	return p
 }
 
-func stateDir(v at[string], f *finder) string {
-	if v.known() && !path.IsAbs(v.value) {
-		f.add(v.spot, fmt.Sprintf("%q is not an absolute path", v.value), "write for example "+defaultStateDir)
+func stateDir(v keys.At[string], f *keys.Finder) string {
+	if v.Known() && !path.IsAbs(v.Value) {
+		f.Add(v.Spot, fmt.Sprintf("%q is not an absolute path", v.Value), "write for example "+defaultStateDir)
 	}
-	return path.Clean(v.value)
+	return path.Clean(v.Value)
 }
 
 // foreign reports keys that another type of provider has.
-func foreign[V any](f *finder, kind ProviderType, keys ...at[V]) {
+func foreign[V any](f *keys.Finder, kind ProviderType, keys ...keys.At[V]) {
 	for _, k := range keys {
-		if k.written() {
-			f.add(k.spot, fmt.Sprintf("does not belong to a provider of type %s", kind),
+		if k.Written() {
+			f.Add(k.Spot, fmt.Sprintf("does not belong to a provider of type %s", kind),
 				"take it out, or choose another type")
 		}
 	}
 }
 
-func compileHosts(n named[providerDraft], f *finder) []Host {
-	d := n.value
+func compileHosts(n keys.Named[providerDraft], f *keys.Finder) []Host {
+	d := n.Value
 	switch {
-	case d.uri.written() && d.hosts.written():
-		f.add(d.hosts.spot, "comes besides uri", "write either uri or hosts")
+	case d.uri.Written() && d.hosts.Written():
+		f.Add(d.hosts.Spot, "comes besides uri", "write either uri or hosts")
 		return nil
-	case d.uri.written():
-		checkURI(d.uri, d.insecure.value, f)
-		return []Host{{URI: d.uri.value}}
-	case !d.hosts.written():
-		f.add(n.under("uri"), "is missing", "add uri: qemu:///system, or hosts")
+	case d.uri.Written():
+		checkURI(d.uri, d.insecure.Value, f)
+		return []Host{{URI: d.uri.Value}}
+	case !d.hosts.Written():
+		f.Add(n.Under("uri"), "is missing", "add uri: qemu:///system, or hosts")
 		return nil
 	}
-	for _, h := range d.hosts.value {
-		if h.value.uri.how == absent && h.how == given {
-			f.add(h.under("uri"), "is missing", "add uri: qemu+tls://h1/system")
+	for _, h := range d.hosts.Value {
+		if h.Value.uri.How == keys.Absent && h.How == keys.Given {
+			f.Add(h.Under("uri"), "is missing", "add uri: qemu+tls://h1/system")
 		}
-		checkURI(h.value.uri, d.insecure.value, f)
+		checkURI(h.Value.uri, d.insecure.Value, f)
 	}
-	return hostsOf(d.hosts.value, f)
+	return hostsOf(d.hosts.Value, f)
 }
 
 // compilePlaces reads the hosts of a provider that has no daemons.
-func compilePlaces(hosts []at[hostDraft], kind ProviderType, f *finder) []Host {
+func compilePlaces(hosts []keys.At[hostDraft], kind ProviderType, f *keys.Finder) []Host {
 	for _, h := range hosts {
-		foreign(f, kind, h.value.uri)
+		foreign(f, kind, h.Value.uri)
 	}
 	return hostsOf(hosts, f)
 }
 
-func hostsOf(drafts []at[hostDraft], f *finder) []Host {
+func hostsOf(drafts []keys.At[hostDraft], f *keys.Finder) []Host {
 	var hosts []Host
 	for _, h := range drafts {
-		d := h.value
+		d := h.Value
 		once(hosts, d, f)
-		hosts = append(hosts, Host{Name: fleet.HostName(d.name.value), URI: d.uri.value, Place: d.place(),
-			Address: d.address.value, FenceDelay: d.fenceDelay.value})
+		hosts = append(hosts, Host{Name: fleet.HostName(d.name.Value), URI: d.uri.Value, Place: d.place(),
+			Address: d.address.Value, FenceDelay: d.fenceDelay.Value})
 	}
 	slices.SortFunc(hosts, func(a, b Host) int { return strings.Compare(string(a.Name), string(b.Name)) })
 	return hosts
 }
 
-func compileVantage(v at[vantageDraft], f *finder) Vantage {
-	if !v.known() {
+func compileVantage(v keys.At[vantageDraft], f *keys.Finder) Vantage {
+	if !v.Known() {
 		return Vantage{}
 	}
-	d := v.value
-	out := Vantage{Gateway: d.gateway.value, Every: d.every.value, Timeout: d.timeout.value}
-	for _, a := range d.canaries.value {
-		if a.known() && slices.Contains(out.Canaries, a.value) {
-			f.add(a.spot, fmt.Sprintf("%s is named twice", a.value), "name each canary once")
+	d := v.Value
+	out := Vantage{Gateway: d.gateway.Value, Every: d.every.Value, Timeout: d.timeout.Value}
+	for _, a := range d.canaries.Value {
+		if a.Known() && slices.Contains(out.Canaries, a.Value) {
+			f.Add(a.Spot, fmt.Sprintf("%s is named twice", a.Value), "name each canary once")
 		}
-		out.Canaries = append(out.Canaries, a.value)
+		out.Canaries = append(out.Canaries, a.Value)
 	}
 	switch {
-	case d.timeout.known() && d.every.known() && d.timeout.value >= d.every.value:
-		f.add(d.timeout.spot, fmt.Sprintf("%s is not shorter than every, %s", formatDuration(d.timeout.value),
-			formatDuration(d.every.value)),
+	case d.timeout.Known() && d.every.Known() && d.timeout.Value >= d.every.Value:
+		f.Add(d.timeout.Spot, fmt.Sprintf("%s is not shorter than every, %s", keys.FormatDuration(d.timeout.Value),
+			keys.FormatDuration(d.every.Value)),
 			"raise every or lower timeout")
-	case !out.Watched() && !d.canaries.written():
-		f.add(v.spot, "names nobody to ask", "add canaries: [10.0.0.1], or gateway: true")
+	case !out.Watched() && !d.canaries.Written():
+		f.Add(v.Spot, "names nobody to ask", "add canaries: [10.0.0.1], or gateway: true")
 	}
 	return out
 }
 
 // once reports a name or an address that an earlier host has: one host under two names would be judged twice.
-func once(earlier []Host, h hostDraft, f *finder) {
+func once(earlier []Host, h hostDraft, f *keys.Finder) {
 	for _, e := range earlier {
-		if h.name.known() && string(e.Name) == h.name.value {
-			f.add(h.name.spot, fmt.Sprintf("there is a host %s already", e.Name), "give each host its own name")
+		if h.name.Known() && string(e.Name) == h.name.Value {
+			f.Add(h.name.Spot, fmt.Sprintf("there is a host %s already", e.Name), "give each host its own name")
 		}
-		if h.uri.known() && e.URI == h.uri.value {
-			f.add(h.uri.spot, fmt.Sprintf("is the address of host %s already", e.Name), "name each host once")
+		if h.uri.Known() && e.URI == h.uri.Value {
+			f.Add(h.uri.Spot, fmt.Sprintf("is the address of host %s already", e.Name), "name each host once")
 		}
 	}
 }
@@ -226,9 +227,9 @@ const cloudListWithin = 30 * time.Second
 
 // listWithin is how long a listing may take; 0: as long as is usual.
 func listWithin(d providerDraft) time.Duration {
-	switch kind := d.kind.value; {
-	case d.within.written():
-		return d.within.value
+	switch kind := d.kind.Value; {
+	case d.within.Written():
+		return d.within.Value
 	case kind == ProviderOpenStack, kind == ProviderVSphere:
 		return cloudListWithin
 	}

@@ -5,60 +5,61 @@ import (
 	"slices"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
 // selects reports whether the fleet takes machines that exist already.
-func (c *fleetCompiler) selects() bool { return c.draft.selects.written() }
+func (c *fleetCompiler) selects() bool { return c.draft.selects.Written() }
 
 // adoption judges what the fleet selects, and what it may do with it.
 func (c *fleetCompiler) adoption() fleet.Adoption {
 	d := c.draft
 	if !c.selects() {
-		if d.adopt.written() {
-			c.add(d.adopt.spot, "comes without select", "add select: {name: \"db-*\"}, or take it out")
+		if d.adopt.Written() {
+			c.Add(d.adopt.Spot, "comes without select", "add select: {name: \"db-*\"}, or take it out")
 		}
 		return fleet.Adoption{}
 	}
-	replaceable := d.adopt.value.replaceable.value
+	replaceable := d.adopt.Value.replaceable.Value
 	switch {
-	case d.template.written() && !replaceable:
-		c.add(d.template.spot, "builds nothing: select takes machines that exist already",
+	case d.template.Written() && !replaceable:
+		c.Add(d.template.Spot, "builds nothing: select takes machines that exist already",
 			"take it out, or add adopt: {replaceable: true} to let hale replace them")
-	case !d.template.written() && replaceable:
-		c.add(d.adopt.value.replaceable.spot, "needs a template to build the new machine from",
+	case !d.template.Written() && replaceable:
+		c.Add(d.adopt.Value.replaceable.Spot, "needs a template to build the new machine from",
 			"add template, or take it out")
 	}
-	return fleet.Adoption{Select: c.selector(), Replaceable: replaceable, Expected: d.size.value}
+	return fleet.Adoption{Select: c.selector(), Replaceable: replaceable, Expected: d.size.Value}
 }
 
 // selector says which machines are meant. Whoever says nothing of names means any, where something else is said.
 func (c *fleetCompiler) selector() fleet.Selector {
-	d := c.draft.selects.value
-	s := fleet.Selector{Name: d.name.value, Except: slices.Compact(slices.Sorted(slices.Values(values(d.except))))}
+	d := c.draft.selects.Value
+	s := fleet.Selector{Name: d.name.Value, Except: slices.Compact(slices.Sorted(slices.Values(values(d.except))))}
 	texts := map[string]string{}
-	for _, n := range d.metadata.value {
-		texts[n.name] = n.value
-		if !fleet.MetadataValue(n.value) {
-			c.add(n.spot, "is more than one line, which no machine bears", "write one line")
+	for _, n := range d.metadata.Value {
+		texts[n.Name] = n.Value
+		if !fleet.MetadataValue(n.Value) {
+			c.Add(n.Spot, "is more than one line, which no machine bears", "write one line")
 		}
 	}
 	s.Metadata = fleet.MetadataOf(texts)
-	for _, tag := range d.tags.value {
-		if s.Tags = append(s.Tags, tag.value); !fleet.TagValue(tag.value) {
-			c.add(tag.spot, "is more than one line, which is no tag", "write one line")
+	for _, tag := range d.tags.Value {
+		if s.Tags = append(s.Tags, tag.Value); !fleet.TagValue(tag.Value) {
+			c.Add(tag.Spot, "is more than one line, which is no tag", "write one line")
 		}
 	}
 	slices.Sort(s.Tags)
 	s.Tags = slices.Compact(s.Tags)
-	if d.tags.written() && c.providerKnown() && !c.providers[c.draft.provider.value].value.Tags() {
-		c.add(d.tags.spot, "are not available: hale sees no tags at this provider", "select by metadata, or by name")
+	if d.tags.Written() && c.providerKnown() && !c.providers[c.draft.provider.Value].Value.Tags() {
+		c.Add(d.tags.Spot, "are not available: hale sees no tags at this provider", "select by metadata, or by name")
 	}
 	switch {
-	case d.name.how != absent:
+	case d.name.How != keys.Absent:
 	case s.Metadata != "" || len(s.Tags) > 0:
 		s.Name = "*"
-	case d.metadata.how != broken && d.tags.how != broken && c.draft.selects.how != broken:
-		c.add(c.draft.selects.spot, "says of no machine that it is meant", "add name: \"db-*\", metadata or tags")
+	case d.metadata.How != keys.Broken && d.tags.How != keys.Broken && c.draft.selects.How != keys.Broken:
+		c.Add(c.draft.selects.Spot, "says of no machine that it is meant", "add name: \"db-*\", metadata or tags")
 	}
 	return s
 }
@@ -69,19 +70,19 @@ func (c *fleetCompiler) size() int {
 	if c.selects() {
 		return 0
 	}
-	if d.how == absent {
-		c.add(c.spot, "is missing", "add size: 3")
+	if d.How == keys.Absent {
+		c.Add(c.spot, "is missing", "add size: 3")
 	}
-	return d.value
+	return d.Value
 }
 
 // unreplaceable is what is wrong with a recreate of machines that hale may not destroy.
-var unreplaceable = flawf("add adopt: {replaceable: true} and a template, or take the step out",
+var unreplaceable = keys.Flawf("add adopt: {replaceable: true} and a template, or take the step out",
 	"would destroy machines that existed before hale")
 
 // rivals tells each fleet that selects of the others on its provider. What two would always select is a problem; what
 // they may both come to select is seen when it is there, and adopted by neither.
-func rivals(c *Config, drafts []named[fleetDraft], f *finder) {
+func rivals(c *Config, drafts []keys.Named[fleetDraft], f *keys.Finder) {
 	for i := range c.Fleets {
 		a := &c.Fleets[i]
 		if !a.Adopt.Selects() {
@@ -94,8 +95,8 @@ func rivals(c *Config, drafts []named[fleetDraft], f *finder) {
 			}
 			a.Adopt.Rivals = append(a.Adopt.Rivals, fleet.Rival{Fleet: b.Name, Select: b.Adopt.Select})
 			if k < i && collide(&a.Adopt.Select, &b.Adopt.Select) {
-				at := slices.IndexFunc(drafts, func(n named[fleetDraft]) bool { return n.name == string(a.Name) })
-				f.add(drafts[at].value.selects.spot,
+				at := slices.IndexFunc(drafts, func(n keys.Named[fleetDraft]) bool { return n.Name == string(a.Name) })
+				f.Add(drafts[at].Value.selects.Spot,
 					fmt.Sprintf("selects what fleet %s selects, too: neither would adopt it", b.Name),
 					fmt.Sprintf("leave it out of fleet %s or of fleet %s, by except", a.Name, b.Name))
 			}

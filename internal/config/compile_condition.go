@@ -5,14 +5,15 @@ import (
 	"slices"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
 // unhealthyWhen returns the condition. By default any check that is down suffices; without checks there is only the
 // provider's word.
 func (c *fleetCompiler) unhealthyWhen() fleet.Condition {
 	d := c.draft.unhealthyWhen
-	if d.given() {
-		return c.condition(d.spot, d.value)
+	if d.Given() {
+		return c.condition(d.Spot, d.Value)
 	}
 	var terms []fleet.Condition
 	for _, name := range c.checkNames() {
@@ -27,37 +28,37 @@ func (c *fleetCompiler) unhealthyWhen() fleet.Condition {
 // checkNames returns the names of the fleet's checks, sorted.
 func (c *fleetCompiler) checkNames() []string {
 	var names []string
-	for _, n := range c.draft.checks.value {
-		names = append(names, n.name)
+	for _, n := range c.draft.checks.Value {
+		names = append(names, n.Name)
 	}
 	slices.Sort(names)
 	return names
 }
 
-func (c *fleetCompiler) condition(s spot, d conditionDraft) fleet.Condition {
-	if d.term.how != absent {
+func (c *fleetCompiler) condition(s keys.Spot, d conditionDraft) fleet.Condition {
+	if d.term.How != keys.Absent {
 		return c.term(d.term)
 	}
 	var ways []fleet.ConditionOp
 	out := fleet.Condition{}
-	if d.any.written() {
+	if d.any.Written() {
 		ways, out.Of = append(ways, fleet.OpAny), c.conditions(d.any)
 	}
-	if d.all.written() {
+	if d.all.Written() {
 		ways, out.Of = append(ways, fleet.OpAll), c.conditions(d.all)
 	}
-	if d.atLeast.written() || d.of.written() {
+	if d.atLeast.Written() || d.of.Written() {
 		ways, out.Of = append(ways, fleet.OpAtLeast), c.conditions(d.of)
-		out.N = d.atLeast.value
+		out.N = d.atLeast.Value
 		c.counted(d)
 	}
 	switch len(ways) {
 	case 0:
-		c.add(s, "names no check", "write any: [ … ], all: [ … ] or at_least: 2 with of: [ … ]")
+		c.Add(s, "names no check", "write any: [ … ], all: [ … ] or at_least: 2 with of: [ … ]")
 	case 1:
 		out.Op = ways[0]
 	default:
-		c.add(s, fmt.Sprintf("says both %s and %s", ways[0], ways[1]),
+		c.Add(s, fmt.Sprintf("says both %s and %s", ways[0], ways[1]),
 			"put one inside the other, as any: [page, {all: [alive, ssh]}]")
 	}
 	return out
@@ -66,37 +67,37 @@ func (c *fleetCompiler) condition(s spot, d conditionDraft) fleet.Condition {
 // counted judges at_least and of, which belong together.
 func (c *fleetCompiler) counted(d conditionDraft) {
 	switch {
-	case !d.of.written():
-		c.add(d.atLeast.spot, "comes without of", "add of: [ … ] with what is counted")
-	case !d.atLeast.written():
-		c.add(d.of.spot, "comes without at_least", "add at_least: 2, or use any or all")
-	case d.of.known() && d.atLeast.known() && d.atLeast.value > len(d.of.value):
-		c.add(d.atLeast.spot, fmt.Sprintf("%d of %d can never be", d.atLeast.value, len(d.of.value)),
-			fmt.Sprintf("choose 1 to %d", len(d.of.value)))
+	case !d.of.Written():
+		c.Add(d.atLeast.Spot, "comes without of", "add of: [ … ] with what is counted")
+	case !d.atLeast.Written():
+		c.Add(d.of.Spot, "comes without at_least", "add at_least: 2, or use any or all")
+	case d.of.Known() && d.atLeast.Known() && d.atLeast.Value > len(d.of.Value):
+		c.Add(d.atLeast.Spot, fmt.Sprintf("%d of %d can never be", d.atLeast.Value, len(d.of.Value)),
+			fmt.Sprintf("choose 1 to %d", len(d.of.Value)))
 	}
 }
 
-func (c *fleetCompiler) conditions(list at[[]at[conditionDraft]]) []fleet.Condition {
+func (c *fleetCompiler) conditions(list keys.At[[]keys.At[conditionDraft]]) []fleet.Condition {
 	var out []fleet.Condition
-	for i, item := range list.value {
-		if item.how != given {
+	for i, item := range list.Value {
+		if item.How != keys.Given {
 			continue
 		}
-		again := slices.ContainsFunc(list.value[:i], func(e at[conditionDraft]) bool {
-			return item.value.term.given() && e.value.term.value == item.value.term.value
+		again := slices.ContainsFunc(list.Value[:i], func(e keys.At[conditionDraft]) bool {
+			return item.Value.term.Given() && e.Value.term.Value == item.Value.term.Value
 		})
 		if again {
-			c.add(item.spot, fmt.Sprintf("%s is in the list already", item.value.term.value), "name each once")
+			c.Add(item.Spot, fmt.Sprintf("%s is in the list already", item.Value.term.Value), "name each once")
 		}
-		out = append(out, c.condition(item.spot, item.value))
+		out = append(out, c.condition(item.Spot, item.Value))
 	}
 	return out
 }
 
-func (c *fleetCompiler) term(t at[string]) fleet.Condition {
+func (c *fleetCompiler) term(t keys.At[string]) fleet.Condition {
 	known := append(c.checkNames(), string(fleet.ProviderTerm))
-	if t.known() && !slices.Contains(known, t.value) {
-		c.add(t.spot, fmt.Sprintf("there is no check %s", t.value), didYouMean(t.value, known))
+	if t.Known() && !slices.Contains(known, t.Value) {
+		c.Add(t.Spot, fmt.Sprintf("there is no check %s", t.Value), keys.DidYouMean(t.Value, known))
 	}
-	return fleet.Condition{Op: fleet.OpTerm, Term: fleet.CheckName(t.value)}
+	return fleet.Condition{Op: fleet.OpTerm, Term: fleet.CheckName(t.Value)}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/keys"
 	"hale/internal/provider/openstack/notification"
 	"hale/internal/secret"
 )
@@ -24,33 +25,34 @@ type Events struct {
 }
 
 // compileEvents judges a provider's events; nil: there are none, and it is polled only.
-func compileEvents(v at[eventsDraft], f *finder) *Events {
-	if !v.written() {
+func compileEvents(v keys.At[eventsDraft], f *keys.Finder) *Events {
+	if !v.Written() {
 		return nil
 	}
-	d := v.value
+	d := v.Value
 	e := &Events{
-		User: d.user.value, Password: f.secret(d.password), TransportURL: f.secret(d.transportURL), CA: resolve(d.ca),
-		Certificate: resolve(d.certificate), Key: resolve(d.key), Heartbeat: d.heartbeat.value,
+		User: d.user.Value, Password: secretAt(f, d.password), TransportURL: secretAt(f, d.transportURL),
+		CA:          resolve(d.ca),
+		Certificate: resolve(d.certificate), Key: resolve(d.key), Heartbeat: d.heartbeat.Value,
 		Exchanges: wordsOf(d.exchanges, notification.DefaultExchanges()),
 		Topics:    wordsOf(d.topics, notification.DefaultTopics()),
 	}
-	encrypted := d.transportURL.written() // as it says itself
-	for _, address := range d.brokers.value {
-		if !address.known() {
+	encrypted := d.transportURL.Written() // as it says itself
+	for _, address := range d.brokers.Value {
+		if !address.Known() {
 			continue
 		}
-		b, err := notification.ParseBroker(address.value)
+		b, err := notification.ParseBroker(address.Value)
 		if err != nil {
-			f.add(address.spot, "is no broker's address: "+err.Error(), "write for example "+
+			f.Add(address.Spot, "is no broker's address: "+err.Error(), "write for example "+
 				"amqps://rabbit.example.org; user and password are keys of their own")
 		}
 		e.Brokers = append(e.Brokers, b)
 		encrypted = encrypted || b.TLS || err != nil
 	}
-	if d.heartbeat.known() && e.Heartbeat%time.Second != 0 {
-		f.add(d.heartbeat.spot, fmt.Sprintf("%s is not in whole seconds", e.Heartbeat),
-			"write for example "+formatDuration(notification.DefaultHeartbeat))
+	if d.heartbeat.Known() && e.Heartbeat%time.Second != 0 {
+		f.Add(d.heartbeat.Spot, fmt.Sprintf("%s is not in whole seconds", e.Heartbeat),
+			"write for example "+keys.FormatDuration(notification.DefaultHeartbeat))
 	}
 	d.whoIs(v, f)
 	d.proof(encrypted, f)
@@ -58,56 +60,56 @@ func compileEvents(v at[eventsDraft], f *finder) *Events {
 }
 
 // whoIs judges how hale says who it is to the broker.
-func (d eventsDraft) whoIs(v at[eventsDraft], f *finder) {
-	if d.transportURL.written() {
-		for _, k := range []at[string]{d.user, {spot: d.password.spot, how: d.password.how},
-			{spot: d.brokers.spot, how: d.brokers.how}} {
-			if k.written() {
-				f.add(k.spot, "comes besides transport_url",
+func (d eventsDraft) whoIs(v keys.At[eventsDraft], f *keys.Finder) {
+	if d.transportURL.Written() {
+		for _, k := range []keys.At[string]{d.user, {Spot: d.password.Spot, How: d.password.How},
+			{Spot: d.brokers.Spot, How: d.brokers.How}} {
+			if k.Written() {
+				f.Add(k.Spot, "comes besides transport_url",
 					"write either transport_url, or brokers, user and password")
 			}
 		}
 		return
 	}
 	switch {
-	case !d.brokers.written():
-		f.add(v.under("brokers"), "is missing",
+	case !d.brokers.Written():
+		f.Add(v.Under("brokers"), "is missing",
 			"add brokers: [amqps://rabbit.example.org], or transport_url: {file: PATH}")
-	case d.user.written() && !d.password.written():
-		f.add(d.user.spot, "comes without a password", "add password: {file: PATH}, or take user out")
-	case d.password.written() && !d.user.written():
-		f.add(d.password.spot, "comes without a user", "add user: NAME, or take password out")
-	case !d.user.written() && !d.certificate.written():
-		f.add(v.under("user"), "is missing", "add user: NAME and password: {file: PATH}, or certificate and key")
+	case d.user.Written() && !d.password.Written():
+		f.Add(d.user.Spot, "comes without a password", "add password: {file: PATH}, or take user out")
+	case d.password.Written() && !d.user.Written():
+		f.Add(d.password.Spot, "comes without a user", "add user: NAME, or take password out")
+	case !d.user.Written() && !d.certificate.Written():
+		f.Add(v.Under("user"), "is missing", "add user: NAME and password: {file: PATH}, or certificate and key")
 	}
 }
 
 // proof judges the certificates.
-func (d eventsDraft) proof(encrypted bool, f *finder) {
+func (d eventsDraft) proof(encrypted bool, f *keys.Finder) {
 	if !encrypted {
-		for _, k := range []at[string]{d.ca, d.certificate, d.key} {
-			if k.written() {
-				f.add(k.spot, "has nothing to do without TLS",
+		for _, k := range []keys.At[string]{d.ca, d.certificate, d.key} {
+			if k.Written() {
+				f.Add(k.Spot, "has nothing to do without TLS",
 					"write amqps:// before the broker's name, or take it out")
 			}
 		}
 	}
 	switch {
-	case d.certificate.written() && !d.key.written():
-		f.add(d.certificate.spot, "comes without its key", "add key: PATH")
-	case d.key.written() && !d.certificate.written():
-		f.add(d.key.spot, "comes without its certificate", "add certificate: PATH")
+	case d.certificate.Written() && !d.key.Written():
+		f.Add(d.certificate.Spot, "comes without its key", "add key: PATH")
+	case d.key.Written() && !d.certificate.Written():
+		f.Add(d.key.Spot, "comes without its certificate", "add certificate: PATH")
 	}
 }
 
 // wordsOf returns the words of a list, or what it is otherwise.
-func wordsOf(v at[[]at[string]], otherwise []string) []string {
-	if !v.written() {
+func wordsOf(v keys.At[[]keys.At[string]], otherwise []string) []string {
+	if !v.Written() {
 		return otherwise
 	}
 	var words []string
-	for _, w := range v.value {
-		words = append(words, strings.TrimSpace(w.value))
+	for _, w := range v.Value {
+		words = append(words, strings.TrimSpace(w.Value))
 	}
 	return words
 }

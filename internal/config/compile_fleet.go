@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
 // fleetCompiler judges one fleet's draft.
 type fleetCompiler struct {
-	*finder
+	*keys.Finder
 	draft     fleetDraft
 	name      string
-	spot      spot
-	providers map[string]at[ProviderType]
-	drafts    []named[providerDraft]
+	spot      keys.Spot
+	providers map[string]keys.At[ProviderType]
+	drafts    []keys.Named[providerDraft]
 	targets   map[string]targetDraft
 	rise      rise
 	listens   bool // machines can report by themselves
@@ -44,101 +45,102 @@ func (c *fleetCompiler) compile() fleet.Spec {
 		UnhealthyWhen: unhealthy,
 		Repair:        c.repair(loss),
 		Limits:        c.limits(),
-		Update:        fleet.UpdatePolicy{Canary: d.update.value.canary.value, Soak: d.update.value.soak.value},
+		Update:        fleet.UpdatePolicy{Canary: d.update.Value.canary.Value, Soak: d.update.Value.soak.Value},
 		SharedFate:    c.sharedFate(loss),
 		Placement:     c.placement(),
-		Mode:          d.mode.value,
+		Mode:          d.mode.Value,
 		Protected:     c.protected(),
-		Grace:         d.grace.value,
+		Grace:         d.grace.Value,
 		BuildWithin:   c.patience(d.buildWithin),
-		BlindAfter:    d.blindAfter.value,
+		BlindAfter:    d.blindAfter.Value,
 		Notify:        c.notify(),
 		Evidence:      c.evidence(),
-		History:       d.history.value,
+		History:       d.history.Value,
 	}
 }
 
 func (c *fleetCompiler) provider() fleet.ProviderName {
 	p := c.draft.provider
-	if _, ok := c.providers[p.value]; p.known() && !ok {
-		hint := didYouMean(p.value, slices.Collect(maps.Keys(c.providers)))
+	if _, ok := c.providers[p.Value]; p.Known() && !ok {
+		hint := keys.DidYouMean(p.Value, slices.Collect(maps.Keys(c.providers)))
 		if hint == "" {
 			hint = "add it under providers"
 		}
-		c.add(p.spot, fmt.Sprintf("there is no provider %s", p.value), hint)
+		c.Add(p.Spot, fmt.Sprintf("there is no provider %s", p.Value), hint)
 	}
-	return fleet.ProviderName(p.value)
+	return fleet.ProviderName(p.Value)
 }
 
 // providerIs reports whether the fleet's provider is known to be of the type.
 func (c *fleetCompiler) providerIs(t ProviderType) bool {
-	kind, ok := c.providers[c.draft.provider.value]
-	return ok && kind.known() && kind.value == t
+	kind, ok := c.providers[c.draft.provider.Value]
+	return ok && kind.Known() && kind.Value == t
 }
 
 // providerKnown reports whether the type of the fleet's provider is known.
 func (c *fleetCompiler) providerKnown() bool {
-	kind, ok := c.providers[c.draft.provider.value]
-	return ok && kind.known()
+	kind, ok := c.providers[c.draft.provider.Value]
+	return ok && kind.Known()
 }
 
 // evidence returns what is kept; what is usual is left at zero.
 func (c *fleetCompiler) evidence() fleet.EvidencePolicy {
-	e := c.draft.evidence.value
-	p := fleet.EvidencePolicy{Off: !e.gather.value, NoScreenshot: !e.screenshot.value}
-	if e.console.value != fleet.ConsoleLimit {
-		p.Console = int(e.console.value) //nolint:gosec // at most 64 KiB
+	e := c.draft.evidence.Value
+	p := fleet.EvidencePolicy{Off: !e.gather.Value, NoScreenshot: !e.screenshot.Value}
+	if e.console.Value != fleet.ConsoleLimit {
+		p.Console = int(e.console.Value) //nolint:gosec // at most 64 KiB
 	}
-	if e.wait.value != fleet.GatherLimit {
-		p.Wait = e.wait.value
+	if e.wait.Value != fleet.GatherLimit {
+		p.Wait = e.wait.Value
 	}
 	return p
 }
 
 func (c *fleetCompiler) limits() fleet.Limits {
-	d := c.draft.limits.value
+	d := c.draft.limits.Value
 	size := c.draft.size
-	if n := d.inRepair.value.number; d.inRepair.known() && size.known() && n > size.value {
-		c.add(d.inRepair.spot, fmt.Sprintf("%d is more than the size, %d", n, size.value), "lower in_repair")
+	if n := d.inRepair.Value.number; d.inRepair.Known() && size.Known() && n > size.Value {
+		c.Add(d.inRepair.Spot, fmt.Sprintf("%d is more than the size, %d", n, size.Value), "lower in_repair")
 	}
 	return fleet.Limits{
-		InRepair:        d.inRepair.value.number,
-		InRepairPercent: d.inRepair.value.percent,
-		Repairs:         d.repairs.value.times,
-		RepairsIn:       d.repairs.value.within,
-		InBuild:         d.inBuild.value,
+		InRepair:        d.inRepair.Value.number,
+		InRepairPercent: d.inRepair.Value.percent,
+		Repairs:         d.repairs.Value.Times,
+		RepairsIn:       d.repairs.Value.Within,
+		InBuild:         d.inBuild.Value,
 		Brake:           brakePolicy(d.brake),
 	}
 }
 
 // sharedFate judges the policy for parent incidents. An evacuation needs a recreate step; a loss is what is wrong with
 // one.
-func (c *fleetCompiler) sharedFate(loss *flaw) fleet.SharedFate {
-	d := c.draft.sharedFate.value
-	if d.then.given() && d.then.value == fleet.FateEvacuate && !c.recreates(loss) {
-		c.add(d.then.spot, "evacuate needs the step recreate", "add recreate to repair.steps, or choose page or wait")
+func (c *fleetCompiler) sharedFate(loss *keys.Flaw) fleet.SharedFate {
+	d := c.draft.sharedFate.Value
+	if d.then.Given() && d.then.Value == fleet.FateEvacuate && !c.recreates(loss) {
+		c.Add(d.then.Spot, "evacuate needs the step recreate", "add recreate to repair.steps, or choose page or wait")
 	}
-	return fleet.SharedFate{Then: d.then.value, AtLeast: d.atLeast.value, Wait: d.wait.value}
+	return fleet.SharedFate{Then: d.then.Value, AtLeast: d.atLeast.Value, Wait: d.wait.Value}
 }
 
 // recreates reports whether the ladder has the step recreate, as written or by default.
-func (c *fleetCompiler) recreates(loss *flaw) bool {
-	steps := c.draft.repair.value.steps
-	if steps.how == absent {
+func (c *fleetCompiler) recreates(loss *keys.Flaw) bool {
+	steps := c.draft.repair.Value.steps
+	if steps.How == keys.Absent {
 		return loss == nil
 	}
-	return slices.ContainsFunc(steps.value, func(s at[stepDraft]) bool { return s.value.kind == fleet.StepRecreate })
+	return slices.ContainsFunc(steps.Value,
+		func(s keys.At[stepDraft]) bool { return s.Value.kind == fleet.StepRecreate })
 }
 
-func (c *fleetCompiler) repair(loss *flaw) fleet.RepairPolicy {
-	d := c.draft.repair.value
+func (c *fleetCompiler) repair(loss *keys.Flaw) fleet.RepairPolicy {
+	d := c.draft.repair.Value
 	stop, hold := c.externalStop()
 	return fleet.RepairPolicy{
 		Steps:            c.steps(loss),
-		Fence:            c.fence(d.fence.value),
-		Attempts:         d.attempts.value.times,
-		AttemptsIn:       d.attempts.value.within,
-		Backoff:          d.backoff.value,
+		Fence:            c.fence(d.fence.Value),
+		Attempts:         d.attempts.Value.Times,
+		AttemptsIn:       d.attempts.Value.Within,
+		Backoff:          d.backoff.Value,
 		OnExternalStop:   stop,
 		OnHostDisabled:   c.hostDisabled(),
 		Silence:          c.silence(),
@@ -150,7 +152,7 @@ func (c *fleetCompiler) repair(loss *flaw) fleet.RepairPolicy {
 
 // silence returns what silence without a witness means, as nothing when it is the usual.
 func (c *fleetCompiler) silence() fleet.SilencePolicy {
-	if v := c.draft.silence.value; v != fleet.SilenceHolds {
+	if v := c.draft.silence.Value; v != fleet.SilenceHolds {
 		return v
 	}
 	return ""
@@ -160,76 +162,76 @@ func (c *fleetCompiler) silence() fleet.SilencePolicy {
 // leaves the host, only a person could.
 func (c *fleetCompiler) hostDisabled() fleet.HostDisabled {
 	d := c.draft.onHostDisabled
-	if d.value != fleet.HostDisabledHeal {
+	if d.Value != fleet.HostDisabledHeal {
 		return "" // as when nothing was written
 	}
-	leaves := func(s at[stepDraft]) bool {
-		return s.value.kind == fleet.StepMigrate || s.value.kind == fleet.StepRecreate
+	leaves := func(s keys.At[stepDraft]) bool {
+		return s.Value.kind == fleet.StepMigrate || s.Value.kind == fleet.StepRecreate
 	}
 	if hint := c.unseen(); hint != "" {
-		c.add(d.spot, "has no effect: hale does not see the hosts of this provider", hint)
+		c.Add(d.Spot, "has no effect: hale does not see the hosts of this provider", hint)
 	}
-	if steps := c.draft.repair.value.steps; steps.how != absent && !slices.ContainsFunc(steps.value, leaves) {
-		c.add(d.spot, "no step leaves a host that is disabled", "add migrate or recreate to repair.steps")
+	if steps := c.draft.repair.Value.steps; steps.How != keys.Absent && !slices.ContainsFunc(steps.Value, leaves) {
+		c.Add(d.Spot, "no step leaves a host that is disabled", "add migrate or recreate to repair.steps")
 	}
-	return d.value
+	return d.Value
 }
 
 func (c *fleetCompiler) externalStop() (fleet.ExternalStop, time.Duration) {
 	d := c.draft.onExternalStop
 	switch {
-	case d.value.hold.given():
-		return fleet.ExternalStopHoldThenPage, d.value.hold.value
-	case d.value.word.given() && d.value.word.value == fleet.ExternalStopHeal:
+	case d.Value.hold.Given():
+		return fleet.ExternalStopHoldThenPage, d.Value.hold.Value
+	case d.Value.word.Given() && d.Value.word.Value == fleet.ExternalStopHeal:
 		return fleet.ExternalStopHeal, 0
 	}
 	return fleet.ExternalStopHoldThenPage, defaultStopHold
 }
 
 // steps returns the ladder: as written, or every step that loses nothing. A loss is what is wrong with recreate.
-func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
-	d := c.draft.repair.value.steps
-	if d.how == absent {
+func (c *fleetCompiler) steps(loss *keys.Flaw) []fleet.Step {
+	d := c.draft.repair.Value.steps
+	if d.How == keys.Absent {
 		return c.defaultSteps(loss)
 	}
 	var steps []fleet.Step
-	for i, s := range d.value {
-		if s.how != given {
+	for i, s := range d.Value {
+		if s.How != keys.Given {
 			continue
 		}
-		wait := s.value.verifyWithin.value
-		if s.value.kind != fleet.StepPage { // there it is how long the person has
-			wait = c.patience(s.value.verifyWithin)
+		wait := s.Value.verifyWithin.Value
+		if s.Value.kind != fleet.StepPage { // there it is how long the person has
+			wait = c.patience(s.Value.verifyWithin)
 		}
 		steps = append(steps, fleet.Step{
-			Kind: s.value.kind, Timeout: s.value.timeout.value, VerifyWithin: wait,
-			OnDeleteFailure: s.value.onDeleteFailure.value, KeepOld: s.value.keepOld.value, Mode: s.value.mode.value,
-			For: c.onlyFor(s.value.only),
-			Run: c.command(s.value), Keep: s.value.keep.value, KeepFor: s.value.keepFor.value,
-			OnFailure: s.value.onFailure.value,
+			Kind: s.Value.kind, Timeout: s.Value.timeout.Value, VerifyWithin: wait,
+			OnDeleteFailure: s.Value.onDeleteFailure.Value, KeepOld: s.Value.keepOld.Value, Mode: s.Value.mode.Value,
+			For: c.onlyFor(s.Value.only),
+			Run: c.command(s.Value), Keep: s.Value.keep.Value, KeepFor: s.Value.keepFor.Value,
+			OnFailure: s.Value.onFailure.Value,
 		})
-		c.order(d.value[:i], s)
+		c.order(d.Value[:i], s)
 		c.unmoved(s)
 		c.unrescued(s)
 		c.uncopied(s)
-		c.prepares(s, d.value[i+1:])
-		if s.value.keepOld.written() && c.selects() {
-			c.add(s.value.keepOld.spot,
+		c.prepares(s, d.Value[i+1:])
+		if s.Value.keepOld.Written() && c.selects() {
+			c.Add(s.Value.keepOld.Spot,
 				"a machine that existed before hale bears no mark, so that it cannot be kept aside",
 				"take it out")
 		}
-		if s.value.keepOld.written() && c.draft.repair.value.fence.value.proof.value == fleet.ProofDeleted {
-			c.add(s.value.keepOld.spot, "an instance that is kept cannot be confirmed-deleted",
+		if s.Value.keepOld.Written() && c.draft.repair.Value.fence.Value.proof.Value == fleet.ProofDeleted {
+			c.Add(s.Value.keepOld.Spot, "an instance that is kept cannot be confirmed-deleted",
 				"take it out, or demand confirmed-off in repair.fence")
 		}
-		if s.value.onDeleteFailure.value == fleet.DeleteFailureContinue && c.keepsDisks() {
-			c.add(s.value.onDeleteFailure.spot,
+		if s.Value.onDeleteFailure.Value == fleet.DeleteFailureContinue && c.keepsDisks() {
+			c.Add(s.Value.onDeleteFailure.Spot,
 				"an instance that is left behind would hold on to the machine's kept disks",
 				"choose stop")
 		}
-		if s.value.kind.Builds() && loss != nil && !s.value.keepOld.written() {
-			c.add(s.spot, strings.Replace(loss.message, "recreate", string(s.value.kind), 1), strings.Replace(loss.hint,
-				"take recreate", "take "+string(s.value.kind), 1))
+		if s.Value.kind.Builds() && loss != nil && !s.Value.keepOld.Written() {
+			c.Add(s.Spot, strings.Replace(loss.Message, "recreate", string(s.Value.kind), 1), strings.Replace(loss.Hint,
+				"take recreate", "take "+string(s.Value.kind), 1))
 		}
 	}
 	return steps
@@ -238,13 +240,13 @@ func (c *fleetCompiler) steps(loss *flaw) []fleet.Step {
 // command returns what a run step executes.
 func (c *fleetCompiler) command(d stepDraft) fleet.Command {
 	program := c.exec(execDraft{command: d.command, env: d.env})
-	return fleet.Command{Args: program.Command, Env: program.Env, Idempotent: d.idempotent.value}
+	return fleet.Command{Args: program.Command, Env: program.Env, Idempotent: d.idempotent.Value}
 }
 
 // defaultSteps are those of a fleet whose ladder is not written. Machines that existed before hale may have been
 // paused, or suspended, by whoever had them; and a person is told where nothing gentle helps.
-func (c *fleetCompiler) defaultSteps(loss *flaw) []fleet.Step {
-	wait := c.patience(at[time.Duration]{value: defaultVerifyWithin, how: preset})
+func (c *fleetCompiler) defaultSteps(loss *keys.Flaw) []fleet.Step {
+	wait := c.patience(keys.At[time.Duration]{Value: defaultVerifyWithin, How: keys.Preset})
 	steps := []fleet.Step{{Kind: fleet.StepStart, Timeout: defaultCallTimeout, VerifyWithin: wait}}
 	if c.selects() {
 		steps = append(steps, fleet.Step{Kind: fleet.StepResume, Timeout: defaultCallTimeout, VerifyWithin: wait})
@@ -262,57 +264,57 @@ func (c *fleetCompiler) defaultSteps(loss *flaw) []fleet.Step {
 }
 
 // onlyFor returns the checks that a step is for, sorted.
-func (c *fleetCompiler) onlyFor(d at[[]at[string]]) []fleet.CheckName {
+func (c *fleetCompiler) onlyFor(d keys.At[[]keys.At[string]]) []fleet.CheckName {
 	names := append(c.checkNames(), string(fleet.ProviderTerm))
 	var out []fleet.CheckName
-	for _, n := range d.value {
-		if n.known() && !slices.Contains(names, n.value) {
-			hint := didYouMean(n.value, names)
+	for _, n := range d.Value {
+		if n.Known() && !slices.Contains(names, n.Value) {
+			hint := keys.DidYouMean(n.Value, names)
 			if hint == "" {
 				hint = "name one of the fleet's checks, or provider"
 			}
-			c.add(n.spot, fmt.Sprintf("there is no check %s", n.value), hint)
+			c.Add(n.Spot, fmt.Sprintf("there is no check %s", n.Value), hint)
 		}
-		out = append(out, fleet.CheckName(n.value))
+		out = append(out, fleet.CheckName(n.Value))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
 // prepares reports a copy of disks that no later step would lose.
-func (c *fleetCompiler) prepares(s at[stepDraft], later []at[stepDraft]) {
-	loses := func(l at[stepDraft]) bool {
-		return l.how == given && (l.value.kind == fleet.StepRecreate || l.value.kind == fleet.StepRebuild)
+func (c *fleetCompiler) prepares(s keys.At[stepDraft], later []keys.At[stepDraft]) {
+	loses := func(l keys.At[stepDraft]) bool {
+		return l.How == keys.Given && (l.Value.kind == fleet.StepRecreate || l.Value.kind == fleet.StepRebuild)
 	}
-	if s.value.kind == fleet.StepSnapshot && !slices.ContainsFunc(later, loses) {
-		c.add(s.spot, "snapshot is pointless: no later step would lose the disks",
+	if s.Value.kind == fleet.StepSnapshot && !slices.ContainsFunc(later, loses) {
+		c.Add(s.Spot, "snapshot is pointless: no later step would lose the disks",
 			"put it before rebuild or recreate, or take it out")
 	}
 }
 
 // order reports a step that comes twice, or after one that leaves nothing to do.
-func (c *fleetCompiler) order(earlier []at[stepDraft], s at[stepDraft]) {
+func (c *fleetCompiler) order(earlier []keys.At[stepDraft], s keys.At[stepDraft]) {
 	for _, e := range earlier {
 		switch {
-		case e.how != given:
-		case e.value.kind == s.value.kind && e.value.mode.value == s.value.mode.value && !s.value.only.written() &&
-			!e.value.only.written() &&
-			s.value.kind != fleet.StepRun:
-			c.add(s.spot, fmt.Sprintf("%s is in the ladder already, at line %d", s.value.kind, e.line),
+		case e.How != keys.Given:
+		case e.Value.kind == s.Value.kind && e.Value.mode.Value == s.Value.mode.Value && !s.Value.only.Written() &&
+			!e.Value.only.Written() &&
+			s.Value.kind != fleet.StepRun:
+			c.Add(s.Spot, fmt.Sprintf("%s is in the ladder already, at line %d", s.Value.kind, e.Line),
 				"take one of the two out")
 			return
-		case e.value.kind == fleet.StepQuarantine && !e.value.only.written():
-			c.add(s.spot, fmt.Sprintf("%s after quarantine is pointless: nothing touches the machine any more",
-				s.value.kind),
+		case e.Value.kind == fleet.StepQuarantine && !e.Value.only.Written():
+			c.Add(s.Spot, fmt.Sprintf("%s after quarantine is pointless: nothing touches the machine any more",
+				s.Value.kind),
 				"make quarantine the last step")
 			return
-		case s.value.kind == fleet.StepPage || s.value.kind == fleet.StepQuarantine:
-		case e.value.kind == fleet.StepRescue && !e.value.only.written():
-			c.add(s.spot, fmt.Sprintf("%s after rescue would disturb the person who repairs the machine", s.value.kind),
+		case s.Value.kind == fleet.StepPage || s.Value.kind == fleet.StepQuarantine:
+		case e.Value.kind == fleet.StepRescue && !e.Value.only.Written():
+			c.Add(s.Spot, fmt.Sprintf("%s after rescue would disturb the person who repairs the machine", s.Value.kind),
 				"make rescue the last step")
 			return
-		case e.value.kind == fleet.StepRecreate && !e.value.only.written():
-			c.add(s.spot, fmt.Sprintf("%s after recreate is pointless: the machine is new by then", s.value.kind),
+		case e.Value.kind == fleet.StepRecreate && !e.Value.only.Written():
+			c.Add(s.Spot, fmt.Sprintf("%s after recreate is pointless: the machine is new by then", s.Value.kind),
 				"make recreate the last step")
 			return
 		}

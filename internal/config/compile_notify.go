@@ -14,33 +14,34 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 	"hale/internal/secret"
 )
 
 // compileTargets judges the entries of notify.
-func compileTargets(drafts []named[targetDraft], f *finder) []Target {
+func compileTargets(drafts []keys.Named[targetDraft], f *keys.Finder) []Target {
 	var out []Target
 	for _, n := range drafts {
-		d := n.value
-		t := Target{Name: fleet.TargetName(n.name), Timeout: d.timeout.value, AliveEvery: d.alive.value}
+		d := n.Value
+		t := Target{Name: fleet.TargetName(n.Name), Timeout: d.timeout.Value, AliveEvery: d.alive.Value}
 		var kinds []string
-		if d.mail.written() {
+		if d.mail.Written() {
 			kinds, t.Mail = append(kinds, "mail"), compileMail(d.mail, f)
 		}
-		if d.webhook.written() {
+		if d.webhook.Written() {
 			kinds, t.Webhook = append(kinds, "webhook"), compileWebhook(d.webhook, f)
 		}
-		if d.command.written() {
+		if d.command.Written() {
 			kinds, t.Command = append(kinds, "command"), compileCommand(d.command, f)
 		}
 		switch {
-		case len(kinds) == 0 && n.ok:
-			f.add(n.spot, "does not say how to tell",
+		case len(kinds) == 0 && n.OK:
+			f.Add(n.Spot, "does not say how to tell",
 				"add one of mail: {…}, webhook: {url: …} and command: {command: […]}")
 		case len(kinds) > 1:
-			f.add(n.spot, fmt.Sprintf("is both %s and %s", kinds[0], kinds[1]), "make it two targets")
-		case d.deaf() && !d.alive.written():
-			f.add(d.events.spot, "is none: the target is told nothing",
+			f.Add(n.Spot, fmt.Sprintf("is both %s and %s", kinds[0], kinds[1]), "make it two targets")
+		case d.deaf() && !d.alive.Written():
+			f.Add(d.events.Spot, "is none: the target is told nothing",
 				"name events, take the line out, or add alive_every: 1m")
 		}
 		out = append(out, t)
@@ -49,87 +50,87 @@ func compileTargets(drafts []named[targetDraft], f *finder) []Target {
 	return out
 }
 
-func compileMail(v at[mailDraft], f *finder) *Mail {
-	d := v.value
-	m := &Mail{Server: d.server.value, Port: d.port.value, TLS: d.tls.value, CA: resolve(d.ca), User: d.user.value}
-	if !d.port.written() {
+func compileMail(v keys.At[mailDraft], f *keys.Finder) *Mail {
+	d := v.Value
+	m := &Mail{Server: d.server.Value, Port: d.port.Value, TLS: d.tls.Value, CA: resolve(d.ca), User: d.user.Value}
+	if !d.port.Written() {
 		m.Port = map[MailTLS]int{MailStartTLS: 587, MailImplicitTLS: 465, MailPlain: 25}[m.TLS]
 	}
-	if s := d.server; s.known() && strings.ContainsAny(s.value, "/ @\t\r\n") {
-		f.add(s.spot, fmt.Sprintf("%q is not a host name", s.value), "write for example mail.example.org")
+	if s := d.server; s.Known() && strings.ContainsAny(s.Value, "/ @\t\r\n") {
+		f.Add(s.Spot, fmt.Sprintf("%q is not a host name", s.Value), "write for example mail.example.org")
 	}
 	m.From = mailAddress(d.from, f)
-	for _, to := range d.to.value {
+	for _, to := range d.to.Value {
 		m.To = append(m.To, mailAddress(to, f))
 	}
-	m.Password = f.secret(d.password)
+	m.Password = secretAt(f, d.password)
 	switch {
-	case d.user.written() && !d.password.written():
-		f.add(d.user.spot, "comes without a password", "add password: {file: PATH}, or take user out")
-	case d.password.written() && !d.user.written():
-		f.add(d.password.spot, "comes without a user", "add user: NAME, or take password out")
-	case d.password.written() && d.tls.known() && m.TLS == MailPlain:
-		f.add(d.password.spot, "would be sent in the clear", "choose tls: starttls or tls: tls")
-	case d.ca.written() && d.tls.known() && m.TLS == MailPlain:
-		f.add(d.ca.spot, "has nothing to check without TLS", "choose tls: starttls or tls: tls, or take ca out")
+	case d.user.Written() && !d.password.Written():
+		f.Add(d.user.Spot, "comes without a password", "add password: {file: PATH}, or take user out")
+	case d.password.Written() && !d.user.Written():
+		f.Add(d.password.Spot, "comes without a user", "add user: NAME, or take password out")
+	case d.password.Written() && d.tls.Known() && m.TLS == MailPlain:
+		f.Add(d.password.Spot, "would be sent in the clear", "choose tls: starttls or tls: tls")
+	case d.ca.Written() && d.tls.Known() && m.TLS == MailPlain:
+		f.Add(d.ca.Spot, "has nothing to check without TLS", "choose tls: starttls or tls: tls, or take ca out")
 	}
 	return m
 }
 
-func mailAddress(v at[string], f *finder) string {
-	if !v.known() {
+func mailAddress(v keys.At[string], f *keys.Finder) string {
+	if !v.Known() {
 		return ""
 	}
-	a, err := mail.ParseAddress(v.value)
+	a, err := mail.ParseAddress(v.Value)
 	if err != nil {
-		f.add(v.spot, fmt.Sprintf("%q is not a mail address", v.value), "write for example ops@example.org")
+		f.Add(v.Spot, fmt.Sprintf("%q is not a mail address", v.Value), "write for example ops@example.org")
 		return ""
 	}
 	return a.String()
 }
 
-func compileWebhook(v at[webhookDraft], f *finder) *Webhook {
-	d := v.value
-	w := &Webhook{CA: resolve(d.ca), Format: d.format.value, URL: f.value(d.url.value)}
-	if plain := d.url.value.plain; plain.known() && plain.value != "" {
-		if bad := hookFlaw(plain.value); bad != nil {
-			f.add(plain.spot, bad.message, bad.hint)
+func compileWebhook(v keys.At[webhookDraft], f *keys.Finder) *Webhook {
+	d := v.Value
+	w := &Webhook{CA: resolve(d.ca), Format: d.format.Value, URL: valueAt(f, d.url.Value)}
+	if plain := d.url.Value.plain; plain.Known() && plain.Value != "" {
+		if bad := hookFlaw(plain.Value); bad != nil {
+			f.Add(plain.Spot, bad.Message, bad.Hint)
 		}
 	}
-	for _, h := range d.headers.value {
-		value := h.value.plain
+	for _, h := range d.headers.Value {
+		value := h.Value.plain
 		switch {
-		case hushed(h.name) && value.written():
-			f.add(h.spot, "is a secret by its name, and is written here",
+		case hushed(h.Name) && value.Written():
+			f.Add(h.Spot, "is a secret by its name, and is written here",
 				"keep it in a file or in the environment, and write {file: PATH} or {env: NAME}")
-		case strings.ContainsAny(value.value, "\r\n"):
-			f.add(h.spot, "has more than one line", "write it on one")
+		case strings.ContainsAny(value.Value, "\r\n"):
+			f.Add(h.Spot, "has more than one line", "write it on one")
 		case slices.Contains([]string{"Content-Type", "Content-Length", "Host", "Idempotency-Key"},
-			http.CanonicalHeaderKey(h.name)):
-			f.add(h.spot, "is set by hale", "take it out")
+			http.CanonicalHeaderKey(h.Name)):
+			f.Add(h.Spot, "is set by hale", "take it out")
 		}
-		w.Headers = append(w.Headers, NamedValue{http.CanonicalHeaderKey(h.name), f.value(h.value)})
+		w.Headers = append(w.Headers, NamedValue{http.CanonicalHeaderKey(h.Name), valueAt(f, h.Value)})
 	}
 	slices.SortFunc(w.Headers, func(a, b NamedValue) int { return cmp.Compare(a.Name, b.Name) })
 	for i := 1; i < len(w.Headers); i++ {
 		if w.Headers[i].Name == w.Headers[i-1].Name {
-			f.add(d.headers.spot, w.Headers[i].Name+" is there twice", "keep one of the two")
+			f.Add(d.headers.Spot, w.Headers[i].Name+" is there twice", "keep one of the two")
 		}
 	}
 	return w
 }
 
 // hookFlaw judges a web address. What was written is not repeated, since a token might be in it.
-func hookFlaw(text string) *flaw {
+func hookFlaw(text string) *keys.Flaw {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		return flawf("write for example https://example.org/hale", "is not a web address")
+		return keys.Flawf("write for example https://example.org/hale", "is not a web address")
 	case u.User != nil:
-		return flawf("take them out; use headers: {Authorization: {file: PATH}}, or url: {file: PATH}",
+		return keys.Flawf("take them out; use headers: {Authorization: {file: PATH}}, or url: {file: PATH}",
 			"holds a user name or a password")
 	case u.Fragment != "":
-		return flawf("take it out", "holds a fragment, which nobody is sent")
+		return keys.Flawf("take it out", "holds a fragment, which nobody is sent")
 	}
 	return nil
 }
@@ -142,60 +143,60 @@ func hushed(name string) bool {
 		func(part string) bool { return strings.Contains(name, part) })
 }
 
-func compileCommand(v at[commandDraft], f *finder) *Command {
+func compileCommand(v keys.At[commandDraft], f *keys.Finder) *Command {
 	c := &Command{}
-	for _, word := range v.value.command.value {
-		c.Command = append(c.Command, word.value)
+	for _, word := range v.Value.command.Value {
+		c.Command = append(c.Command, word.Value)
 	}
-	if words := v.value.command.value; len(words) > 0 && words[0].known() && words[0].value != "" &&
-		!filepath.IsAbs(words[0].value) {
-		if strings.ContainsRune(words[0].value, filepath.Separator) {
+	if words := v.Value.command.Value; len(words) > 0 && words[0].Known() && words[0].Value != "" &&
+		!filepath.IsAbs(words[0].Value) {
+		if strings.ContainsRune(words[0].Value, filepath.Separator) {
 			c.Command[0] = resolve(words[0])
-		} else if found, err := exec.LookPath(words[0].value); err == nil {
+		} else if found, err := exec.LookPath(words[0].Value); err == nil {
 			c.Command[0] = found
 		}
 	}
-	for _, e := range v.value.env.value {
-		if strings.HasPrefix(e.name, "HALE_") {
-			f.add(e.spot, "HALE_… is what hale itself says to the program", "choose another name")
+	for _, e := range v.Value.env.Value {
+		if strings.HasPrefix(e.Name, "HALE_") {
+			f.Add(e.Spot, "HALE_… is what hale itself says to the program", "choose another name")
 		}
-		c.Env = append(c.Env, NamedValue{e.name, f.value(e.value)})
+		c.Env = append(c.Env, NamedValue{e.Name, valueAt(f, e.Value)})
 	}
 	slices.SortFunc(c.Env, func(a, b NamedValue) int { return cmp.Compare(a.Name, b.Name) })
 	return c
 }
 
-func (f *finder) value(d valueDraft) Value {
-	if d.plain.how != absent {
-		return Value{Plain: d.plain.value}
+func valueAt(f *keys.Finder, d valueDraft) Value {
+	if d.plain.How != keys.Absent {
+		return Value{Plain: d.plain.Value}
 	}
-	return Value{Secret: f.secret(at[secretDraft]{value: d.secret, how: given, spot: d.secret.file.spot})}
+	return Value{Secret: secretAt(f, keys.At[secretDraft]{Value: d.secret, How: keys.Given, Spot: d.secret.file.Spot})}
 }
 
-// secret judges a reference. Nothing that was written in it is repeated.
-func (f *finder) secret(v at[secretDraft]) secret.Secret {
-	if v.how != given {
+// secretAt judges a reference. Nothing that was written in it is repeated.
+func secretAt(f *keys.Finder, v keys.At[secretDraft]) secret.Secret {
+	if v.How != keys.Given {
 		return secret.Secret{}
 	}
-	file, env := v.value.file, v.value.env
+	file, env := v.Value.file, v.Value.env
 	var s secret.Secret
 	var err error
 	switch {
-	case file.written() && env.written():
-		f.add(env.spot, "comes besides file", "write either file or env")
-	case file.given():
+	case file.Written() && env.Written():
+		f.Add(env.Spot, "comes besides file", "write either file or env")
+	case file.Given():
 		s, err = secret.File(resolve(file))
-	case env.given():
-		s, err = secret.Env(env.value)
-	case !file.written() && !env.written():
-		f.add(file.spot, "is missing", "write {file: PATH} or {env: NAME}")
+	case env.Given():
+		s, err = secret.Env(env.Value)
+	case !file.Written() && !env.Written():
+		f.Add(file.Spot, "is missing", "write {file: PATH} or {env: NAME}")
 	}
 	if err != nil {
-		where := env.spot
-		if file.given() {
-			where = file.spot
+		where := env.Spot
+		if file.Given() {
+			where = file.Spot
 		}
-		f.add(where, err.Error(), "write {file: /run/secrets/NAME} or {env: NAME}")
+		f.Add(where, err.Error(), "write {file: /run/secrets/NAME} or {env: NAME}")
 	}
 	return s
 }
@@ -204,28 +205,28 @@ func (f *finder) secret(v at[secretDraft]) secret.Secret {
 func (c *fleetCompiler) notify() fleet.Notify {
 	d := c.draft.notify
 	out := fleet.Notify{RemindEvery: c.remindEvery()}
-	if d.value.none {
+	if d.Value.none {
 		return out
 	}
 	names := slices.Sorted(maps.Keys(c.targets))
-	if d.value.to.written() {
+	if d.Value.to.Written() {
 		names = nil
-		for _, to := range d.value.to.value {
-			switch target, known := c.targets[to.value]; {
-			case !to.known():
+		for _, to := range d.Value.to.Value {
+			switch target, known := c.targets[to.Value]; {
+			case !to.Known():
 			case known && target.deaf():
-				c.add(to.spot, to.value+" is sent signs of life only",
-					"take it out, or name events in notify."+to.value)
-			case slices.Contains(names, to.value):
-				c.add(to.spot, to.value+" is named twice", "name each target once")
+				c.Add(to.Spot, to.Value+" is sent signs of life only",
+					"take it out, or name events in notify."+to.Value)
+			case slices.Contains(names, to.Value):
+				c.Add(to.Spot, to.Value+" is named twice", "name each target once")
 			case known:
-				names = append(names, to.value)
+				names = append(names, to.Value)
 			default:
-				hint := didYouMean(to.value, slices.Collect(maps.Keys(c.targets)))
+				hint := keys.DidYouMean(to.Value, slices.Collect(maps.Keys(c.targets)))
 				if hint == "" {
 					hint = "add it under notify at the top of the file"
 				}
-				c.add(to.spot, "there is no target "+to.value, hint)
+				c.Add(to.Spot, "there is no target "+to.Value, hint)
 			}
 		}
 		slices.Sort(names)
@@ -239,14 +240,14 @@ func (c *fleetCompiler) notify() fleet.Notify {
 }
 
 // deaf reports whether the target is told of no event.
-func (d targetDraft) deaf() bool { return d.events.written() && len(d.events.value) == 0 }
+func (d targetDraft) deaf() bool { return d.events.Written() && len(d.events.Value) == 0 }
 
 func recipient(name string, t targetDraft) fleet.Recipient {
-	r := fleet.Recipient{Target: fleet.TargetName(name), Attempts: t.attempts.value.times,
-		AttemptsIn: t.attempts.value.within}
-	for _, e := range t.events.value {
-		if !slices.Contains(r.Events, e.value) {
-			r.Events = append(r.Events, e.value)
+	r := fleet.Recipient{Target: fleet.TargetName(name), Attempts: t.attempts.Value.Times,
+		AttemptsIn: t.attempts.Value.Within}
+	for _, e := range t.events.Value {
+		if !slices.Contains(r.Events, e.Value) {
+			r.Events = append(r.Events, e.Value)
 		}
 	}
 	if len(r.Events) == 0 && !t.deaf() {
@@ -264,4 +265,4 @@ const (
 )
 
 // defaultNotifyAttempts is more than a night, and the longest pause is a quarter of an hour.
-var defaultNotifyAttempts = rate{times: 100, within: 24 * time.Hour}
+var defaultNotifyAttempts = keys.Rate{Times: 100, Within: 24 * time.Hour}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
 // braced is what could be meant as a placeholder.
@@ -14,17 +15,17 @@ var braced = regexp.MustCompile(`\{[A-Za-z_-]+\}`)
 
 // placeholders reports what was probably meant as one, and one that could never be filled in. Other braces are the
 // program's own.
-func (c *fleetCompiler) placeholders(s spot, text string) {
+func (c *fleetCompiler) placeholders(s keys.Spot, text string) {
 	known := fleet.Placeholders()
 	for _, word := range braced.FindAllString(text, -1) {
-		if meant, near := nearest(word, known); near && !slices.Contains(known, word) {
-			c.add(s, fmt.Sprintf("%s is not replaced by anything", word), "did you mean "+meant+"?")
+		if meant, near := keys.Nearest(word, known); near && !slices.Contains(known, word) {
+			c.Add(s, fmt.Sprintf("%s is not replaced by anything", word), "did you mean "+meant+"?")
 		}
 	}
 	if strings.Contains(text, "{host}") && c.nameless() {
-		c.add(s, fmt.Sprintf("{host} is not replaced by anything: provider %s has no hosts with names",
-			c.draft.provider.value),
-			fmt.Sprintf("name its hosts under providers.%s.hosts, or take it out", c.draft.provider.value))
+		c.Add(s, fmt.Sprintf("{host} is not replaced by anything: provider %s has no hosts with names",
+			c.draft.provider.Value),
+			fmt.Sprintf("name its hosts under providers.%s.hosts, or take it out", c.draft.provider.Value))
 	}
 	c.metaPlaceholders(s, text)
 }
@@ -35,7 +36,7 @@ func (c *fleetCompiler) heartbeatPlaceholders(text string, checks []fleet.Check)
 		has := slices.ContainsFunc(checks,
 			func(k fleet.Check) bool { return string(k.Name) == found[1] && k.Heartbeat.PerMachine })
 		if !has {
-			c.add(c.draft.template.value.userData.spot, fmt.Sprintf("has %s, which nothing replaces", found[0]),
+			c.Add(c.draft.template.Value.userData.Spot, fmt.Sprintf("has %s, which nothing replaces", found[0]),
 				fmt.Sprintf("write a heartbeat check %s with a secret", found[1]))
 		}
 	}
@@ -46,56 +47,56 @@ var heartbeatWord = regexp.MustCompile(`\{heartbeat\.([A-Za-z0-9_-]+)\}`)
 
 // nameless reports whether the fleet's provider is one host, which needs no name.
 func (c *fleetCompiler) nameless() bool {
-	return slices.ContainsFunc(c.drafts, func(n named[providerDraft]) bool {
-		return n.name == c.draft.provider.value && n.value.kind.value == ProviderLibvirt && !n.value.hosts.written()
+	return slices.ContainsFunc(c.drafts, func(n keys.Named[providerDraft]) bool {
+		return n.Name == c.draft.provider.Value && n.Value.kind.Value == ProviderLibvirt && !n.Value.hosts.Written()
 	})
 }
 
 // metaPlaceholders reports metadata that the fleet's template does not have. What machines bear that existed before,
 // nobody knows here.
-func (c *fleetCompiler) metaPlaceholders(s spot, text string) {
+func (c *fleetCompiler) metaPlaceholders(s keys.Spot, text string) {
 	t := c.draft.template
-	if c.selects() && !t.written() || t.how == broken || t.value.metadata.how == broken {
+	if c.selects() && !t.Written() || t.How == keys.Broken || t.Value.metadata.How == keys.Broken {
 		return
 	}
 	var has []string
-	for _, n := range t.value.metadata.value {
-		if n.ok {
-			has = append(has, n.name)
+	for _, n := range t.Value.metadata.Value {
+		if n.OK {
+			has = append(has, n.Name)
 		}
 	}
 	for _, key := range fleet.MetaKeys(text) {
 		if slices.Contains(has, key) {
 			continue
 		}
-		hint := didYouMean(key, has)
+		hint := keys.DidYouMean(key, has)
 		if hint == "" {
 			hint = fmt.Sprintf("add template.metadata: {%s: …}", key)
 		}
-		c.add(s, fmt.Sprintf("%s is not replaced by anything: the template's metadata have no %s",
+		c.Add(s, fmt.Sprintf("%s is not replaced by anything: the template's metadata have no %s",
 			fleet.MetaPlaceholder(key), key), hint)
 	}
 }
 
 // metadataKeys are those that a placeholder can name.
-var metadataKeys = keyForm{noun: "a key of metadata", pattern: "^[A-Za-z0-9._:-]+$"}
+var metadataKeys = keys.KeyForm{Noun: "a key of metadata", Pattern: "^[A-Za-z0-9._:-]+$"}
 
 // metadata returns what the template's instances bear.
 func (c *fleetCompiler) metadata() fleet.Metadata {
 	texts, size := map[string]string{}, 0
-	d := c.draft.template.value.metadata
-	for _, n := range d.value {
-		if !fleet.MetadataValue(n.value) {
-			c.add(n.spot, "has more than one line", "write it in one line")
+	d := c.draft.template.Value.metadata
+	for _, n := range d.Value {
+		if !fleet.MetadataValue(n.Value) {
+			c.Add(n.Spot, "has more than one line", "write it in one line")
 		}
-		if hushed(n.name) {
-			c.add(n.spot, "is a secret by its name; what an instance bears everybody can read at its provider",
+		if hushed(n.Name) {
+			c.Add(n.Spot, "is a secret by its name; what an instance bears everybody can read at its provider",
 				"take it out")
 		}
-		texts[n.name], size = n.value, size+len(n.name)+len(n.value)+2
+		texts[n.Name], size = n.Value, size+len(n.Name)+len(n.Value)+2
 	}
 	if size > fleet.MetadataLimit {
-		c.add(d.spot, fmt.Sprintf("has %d bytes", size), fmt.Sprintf("keep it to %d", fleet.MetadataLimit))
+		c.Add(d.Spot, fmt.Sprintf("has %d bytes", size), fmt.Sprintf("keep it to %d", fleet.MetadataLimit))
 	}
 	return fleet.MetadataOf(texts)
 }

@@ -1,19 +1,22 @@
 package config
 
-import "hale/internal/fleet"
+import (
+	"hale/internal/fleet"
+	"hale/internal/keys"
+)
 
 // shareLimits sets the budgets and the brakes that a fleet on the provider shares with others, the widest first.
 func shareLimits(l *fleet.Limits, doc document, provider string) {
-	add := func(scope fleet.ScopeKind, n at[int]) {
-		if n.known() {
-			l.Shared = append(l.Shared, fleet.SharedLimit{Scope: scope, InRepair: n.value})
+	add := func(scope fleet.ScopeKind, n keys.At[int]) {
+		if n.Known() {
+			l.Shared = append(l.Shared, fleet.SharedLimit{Scope: scope, InRepair: n.Value})
 		}
 	}
-	all := doc.limits.value
+	all := doc.limits.Value
 	add(fleet.ScopeInstallation, all.inRepair)
 	l.Brakes = append(l.Brakes, fleet.SharedBrake{Scope: fleet.ScopeInstallation, BrakePolicy: sharedPolicy(all.brake)})
-	for _, p := range doc.providers.value {
-		if of := p.value.limits.value; p.name == provider {
+	for _, p := range doc.providers.Value {
+		if of := p.Value.limits.Value; p.Name == provider {
 			add(fleet.ScopeProvider, of.inRepair)
 			add(fleet.ScopeZone, of.perZone)
 			add(fleet.ScopeRoom, of.perRoom)
@@ -26,16 +29,16 @@ func shareLimits(l *fleet.Limits, doc document, provider string) {
 }
 
 // sharedPolicy lets all of a few machines fail: whether they do is each fleet's own question.
-func sharedPolicy(d at[brakeDraft]) fleet.BrakePolicy {
+func sharedPolicy(d keys.At[brakeDraft]) fleet.BrakePolicy {
 	p := brakePolicy(d)
 	p.All = true
 	return p
 }
 
-func brakePolicy(d at[brakeDraft]) fleet.BrakePolicy {
+func brakePolicy(d keys.At[brakeDraft]) fleet.BrakePolicy {
 	return fleet.BrakePolicy{
-		AtLeast:      d.value.atLeast.value,
-		Percent:      d.value.percent.value,
-		ReleaseAfter: d.value.releaseAfter.value,
+		AtLeast:      d.Value.atLeast.Value,
+		Percent:      d.Value.percent.Value,
+		ReleaseAfter: d.Value.releaseAfter.Value,
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/health"
+	"hale/internal/keys"
 )
 
 // rise is how long after a step the checks need to say that a machine is healthy, and the last one that is needed for
@@ -44,15 +45,15 @@ func riseOf(checks []fleet.Check, unhealthy fleet.Condition) rise {
 // patience returns how long to wait for health. A wait that is over before the checks can have spoken is a mistake:
 // such a step would fail each time, also when it helped, and a harder one would follow. Where none is written it is the
 // default, or twice what the checks need.
-func (c *fleetCompiler) patience(wait at[time.Duration]) time.Duration {
+func (c *fleetCompiler) patience(wait keys.At[time.Duration]) time.Duration {
 	switch {
-	case wait.how == preset:
-		return max(wait.value, 2*c.rise.takes)
-	case wait.given() && wait.value < c.rise.takes:
-		c.add(wait.spot, fmt.Sprintf("%s is over before check %s can say that a machine is healthy: it needs %s "+
+	case wait.How == keys.Preset:
+		return max(wait.Value, 2*c.rise.takes)
+	case wait.Given() && wait.Value < c.rise.takes:
+		c.Add(wait.Spot, fmt.Sprintf("%s is over before check %s can say that a machine is healthy: it needs %s "+
 			"(every, as often as up_after, and timeout)",
-			formatDuration(wait.value), c.rise.check, formatDuration(c.rise.takes)),
+			keys.FormatDuration(wait.Value), c.rise.check, keys.FormatDuration(c.rise.takes)),
 			"allow more time, or let the check be asked more often")
 	}
-	return wait.value
+	return wait.Value
 }

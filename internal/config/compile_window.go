@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 
 	"github.com/robfig/cron/v3"
 )
@@ -14,13 +15,13 @@ import (
 const anyDay = 1 << 63
 
 // windows returns the windows as the core reads them: their expressions are parsed here, once.
-func (c *fleetCompiler) windows(d at[[]at[windowDraft]]) []fleet.Window {
+func (c *fleetCompiler) windows(d keys.At[[]keys.At[windowDraft]]) []fleet.Window {
 	var out []fleet.Window
-	for _, w := range d.value {
-		if w.how != given {
+	for _, w := range d.Value {
+		if w.How != keys.Given {
 			continue
 		}
-		if window, ok := c.window(w.value); ok {
+		if window, ok := c.window(w.Value); ok {
 			out = append(out, window)
 		}
 	}
@@ -28,21 +29,21 @@ func (c *fleetCompiler) windows(d at[[]at[windowDraft]]) []fleet.Window {
 }
 
 func (c *fleetCompiler) window(d windowDraft) (fleet.Window, bool) {
-	out := fleet.Window{At: d.at.value, For: d.lasts.value}
-	if !d.at.known() || !d.zone.known() || !d.lasts.known() {
+	out := fleet.Window{At: d.at.Value, For: d.lasts.Value}
+	if !d.at.Known() || !d.zone.Known() || !d.lasts.Known() {
 		return out, false
 	}
 	var err error
-	if out.Zone, err = time.LoadLocation(d.zone.value); err != nil {
-		c.add(d.zone.spot, fmt.Sprintf("there is no time zone %q", d.zone.value),
+	if out.Zone, err = time.LoadLocation(d.zone.Value); err != nil {
+		c.Add(d.zone.Spot, fmt.Sprintf("there is no time zone %q", d.zone.Value),
 			"write one as Europe/Berlin, UTC or Local")
 		return out, false
 	}
 	parser := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
-	schedule, err := parser.Parse(d.at.value)
+	schedule, err := parser.Parse(d.at.Value)
 	s, ok := schedule.(*cron.SpecSchedule)
 	if err != nil || !ok {
-		c.add(d.at.spot, fmt.Sprintf("%q is no cron expression: %v", d.at.value, err),
+		c.Add(d.at.Spot, fmt.Sprintf("%q is no cron expression: %v", d.at.Value, err),
 			"write minute, hour, day of the month, month and day of the week, as 0 2 * * 1-5")
 		return out, false
 	}
@@ -55,18 +56,18 @@ func (c *fleetCompiler) window(d windowDraft) (fleet.Window, bool) {
 // protected returns the numbers of the protected machines.
 func (c *fleetCompiler) protected() []int {
 	var out []int
-	for _, p := range c.draft.protect.value {
-		if !p.known() {
+	for _, p := range c.draft.protect.Value {
+		if !p.Known() {
 			continue
 		}
-		m := fleet.MachineName(p.value)
+		m := fleet.MachineName(p.Value)
 		n, ok := m.Ordinal()
 		switch {
 		case !ok || string(m.Fleet()) != c.name:
-			c.add(p.spot, fmt.Sprintf("%s is no machine of fleet %s", p.value, c.name),
+			c.Add(p.Spot, fmt.Sprintf("%s is no machine of fleet %s", p.Value, c.name),
 				fmt.Sprintf("write %s-1, %s-2 and so on", c.name, c.name))
 		case slices.Contains(out, n):
-			c.add(p.spot, p.value+" is protected already", "take one of the two out")
+			c.Add(p.Spot, p.Value+" is protected already", "take one of the two out")
 		default:
 			out = append(out, n)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 	"hale/internal/provider/libvirt"
 )
 
@@ -128,20 +129,14 @@ type Simulated struct {
 	Machines []string
 }
 
-// source is one file of the configuration.
-type source struct {
-	name string
-	data []byte
-}
-
 // Parse reads one file's content. The name appears in problems, and its folder is where relative paths begin.
-// An error is of type Problems.
+// An error is of type keys.Problems.
 func Parse(name string, data []byte) (*Config, error) {
-	return parseAll([]source{{name: name, data: bare(data)}})
+	return parseAll([]keys.Source{{Name: name, Data: bare(data)}})
 }
 
 // Load reads a file, or every *.yaml of a folder (not of its sub-folders) as if they were one. An error is of type
-// Problems, or says why the file or folder could not be read.
+// keys.Problems, or says why the file or folder could not be read.
 func Load(path string) (*Config, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -153,13 +148,13 @@ func Load(path string) (*Config, error) {
 			return nil, err
 		}
 	}
-	sources := make([]source, 0, len(names))
+	sources := make([]keys.Source, 0, len(names))
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read configuration: %w", err)
 		}
-		sources = append(sources, source{name: name, data: bare(data)})
+		sources = append(sources, keys.Source{Name: name, Data: bare(data)})
 	}
 	c, err := parseAll(sources)
 	if c != nil {
@@ -199,60 +194,64 @@ func yamlFiles(folder string) (names, passed []string, err error) {
 	return names, passed, nil
 }
 
-func parseAll(sources []source) (*Config, error) {
-	f := &finder{}
-	r := &reader{finder: f, homes: findHomes()}
+func parseAll(sources []keys.Source) (*Config, error) {
+	f := &keys.Finder{}
+	shape := documentShape()
+	r := keys.NewReader(f, shape.Schema())
 	var doc document
 	for _, s := range sources {
-		part, ok := r.file(s)
-		if ok {
+		n, ok := r.File(s)
+		if !ok {
+			continue
+		}
+		if part, ok := shape.Read(r, n); ok {
 			doc.merge(part, f)
 		}
 	}
 	c := compile(doc, f)
-	if len(f.found) > 0 {
-		return nil, f.problems()
+	if len(f.Found) > 0 {
+		return nil, f.Problems()
 	}
 	return c, nil
 }
 
 // merge adds what another file says. A name that both use is a problem at the later place, naming the earlier one.
-func (d *document) merge(other document, f *finder) {
+func (d *document) merge(other document, f *keys.Finder) {
 	d.providers = mergeNamed(d.providers, other.providers, f)
 	d.fleets = mergeNamed(d.fleets, other.fleets, f)
 	d.notify = mergeNamed(d.notify, other.notify, f)
 	d.fences = mergeNamed(d.fences, other.fences, f)
 	switch {
-	case !d.limits.written():
+	case !d.limits.Written():
 		d.limits = other.limits
-	case other.limits.written():
-		f.add(other.limits.spot, fmt.Sprintf("is there already, at %s", d.limits.place), "keep one of the two")
+	case other.limits.Written():
+		f.Add(other.limits.Spot, fmt.Sprintf("is there already, at %s", d.limits.Place), "keep one of the two")
 	}
 	switch {
-	case d.heartbeats.how == absent:
+	case d.heartbeats.How == keys.Absent:
 		d.heartbeats = other.heartbeats
-	case other.heartbeats.how != absent:
-		f.add(other.heartbeats.spot, fmt.Sprintf("is there already, at %s", d.heartbeats.place), "keep one of the two")
+	case other.heartbeats.How != keys.Absent:
+		f.Add(other.heartbeats.Spot, fmt.Sprintf("is there already, at %s", d.heartbeats.Place), "keep one of the two")
 	}
 	switch {
-	case d.vantage.how == absent:
+	case d.vantage.How == keys.Absent:
 		d.vantage = other.vantage
-	case other.vantage.how != absent:
-		f.add(other.vantage.spot, fmt.Sprintf("is there already, at %s", d.vantage.place), "keep one of the two")
+	case other.vantage.How != keys.Absent:
+		f.Add(other.vantage.Spot, fmt.Sprintf("is there already, at %s", d.vantage.Place), "keep one of the two")
 	}
 }
 
-func mergeNamed[V any](into, more at[[]named[V]], f *finder) at[[]named[V]] {
-	if into.how == absent {
+func mergeNamed[V any](into, more keys.At[[]keys.Named[V]], f *keys.Finder) keys.At[[]keys.Named[V]] {
+	if into.How == keys.Absent {
 		return more
 	}
-	for _, n := range more.value {
-		i := slices.IndexFunc(into.value, func(m named[V]) bool { return m.name == n.name })
+	for _, n := range more.Value {
+		i := slices.IndexFunc(into.Value, func(m keys.Named[V]) bool { return m.Name == n.Name })
 		if i < 0 {
-			into.value = append(into.value, n)
+			into.Value = append(into.Value, n)
 			continue
 		}
-		f.add(n.spot, fmt.Sprintf("is there already, at %s", into.value[i].place), "keep one of the two")
+		f.Add(n.Spot, fmt.Sprintf("is there already, at %s", into.Value[i].Place), "keep one of the two")
 	}
 	return into
 }

@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/journal"
+	"hale/internal/keys"
 )
 
 // The defaults, in one place: the reader fills them in, the schema and the reference page state them.
@@ -79,16 +80,10 @@ const (
 )
 
 // defaultAttempts are the repairs that a machine gets before it goes into quarantine.
-var defaultAttempts = rate{times: 3, within: time.Hour}
+var defaultAttempts = keys.Rate{Times: 3, Within: time.Hour}
 
 // The bounds that are not plain from the key's own table entry.
 const (
-	maxSize       = fleet.LargestSize
-	minAttempts   = 1
-	maxAttempts   = 100
-	minAttemptsIn = time.Minute
-	maxAttemptsIn = 30 * 24 * time.Hour
-	maxFile       = 1 << 20 // bytes of one file
-	maxFileRead   = 1 << 20 // bytes of a {file: …}
-	maxNesting    = 8       // of lists within lists
+	maxSize     = fleet.LargestSize
+	maxFileRead = 1 << 20 // bytes of a {file: …}
 )

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"hale/internal/keys"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -44,24 +46,24 @@ func TestDocumentsAreUpToDate(t *testing.T) {
 // Every key says what it means, and every default is a value that could be written.
 func TestEveryKeyIsDescribed(t *testing.T) {
 	t.Parallel()
-	keys := 0
-	documentShape().schema().walk("", func(path string, object *schema) {
-		for _, key := range object.order {
-			keys++
+	seen := 0
+	documentShape().Schema().Walk("", func(path string, object *keys.Schema) {
+		for _, key := range object.Order {
+			seen++
 			if p := object.Properties[key]; p.Description == "" {
 				t.Errorf("%s.%s has no description", path, key)
 			}
 		}
 	})
-	if keys < 60 {
-		t.Errorf("only %d keys were visited", keys)
+	if seen < 60 {
+		t.Errorf("only %d keys were visited", seen)
 	}
 }
 
 // A file that writes every default out means the same as one that leaves them out: the documents state what happens.
 func TestStatedDefaultsAreTheRealOnes(t *testing.T) {
 	t.Parallel()
-	provider, web := providerShape().schema(), fleetShape().schema()
+	provider, web := providerShape().Schema(), fleetShape().Schema()
 	for _, key := range []string{"boot", "latency", "timeout", "parallel"} {
 		delete(provider.Properties, key) // of the other type
 	}
@@ -79,7 +81,7 @@ fleets:
 `, providerKeys, templateKeys, strings.TrimPrefix(httpKeys, ", "), checkKeys, strings.TrimPrefix(startKeys, ", "),
 			strings.TrimPrefix(rebootKeys, ", "), strings.TrimPrefix(recreateKeys, ", "), repairKeys, fleetKeys)
 	}
-	check := web.Properties["checks"].each()
+	check := web.Properties["checks"].Each()
 	step := func(kind string) string {
 		return presets(web.Properties["repair"].Properties["steps"].Items.AnyOf[1].Properties[kind])
 	}
@@ -102,9 +104,9 @@ fleets:
 }
 
 // presets writes an object's own defaults as ", key: value" each.
-func presets(object *schema) string {
+func presets(object *keys.Schema) string {
 	var b strings.Builder
-	for _, key := range object.order {
+	for _, key := range object.Order {
 		if p, ok := object.Properties[key]; ok && p.Default != nil {
 			fmt.Fprintf(&b, ", %s: %v", key, p.Default)
 		}
@@ -133,21 +135,21 @@ for editors is [hale.schema.json](../hale.schema.json).
 | number in time | ` + "`3 in 1h`" + ` |
 | condition | a check's name, ` + "`provider`, or a mapping with `any`, `all`, or `at_least` and `of`" + `; conditions may contain conditions |
 `)
-	documentShape().schema().walk("", func(path string, object *schema) {
-		if len(object.order) == 0 {
+	documentShape().Schema().Walk("", func(path string, object *keys.Schema) {
+		if len(object.Order) == 0 {
 			return
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n", heading(path))
 		b.WriteString("| key | type | default | meaning |\n|---|---|---|---|\n")
-		for _, key := range object.order {
+		for _, key := range object.Order {
 			p := object.Properties[key]
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", key, typeOf(p), defaultOf(object, key),
 				strings.ReplaceAll(p.Description,
 					"|", `\|`))
 		}
-		if len(object.later) > 0 {
+		if len(object.Later) > 0 {
 			fmt.Fprintf(&b, "\nNot available yet, and refused: `%s`.\n",
-				strings.Join(slices.Sorted(maps.Keys(object.later)),
+				strings.Join(slices.Sorted(maps.Keys(object.Later)),
 					"`, `"))
 		}
 	})
@@ -161,7 +163,7 @@ func heading(path string) string {
 	return path
 }
 
-func typeOf(s *schema) string {
+func typeOf(s *keys.Schema) string {
 	var words []string
 	switch {
 	case s.AnyOf != nil:
@@ -173,25 +175,25 @@ func typeOf(s *schema) string {
 		return s.Ref[strings.LastIndex(s.Ref, "/")+1:]
 	case s.Items != nil:
 		return "list of " + typeOf(s.Items)
-	case s.each() != nil:
-		return "mapping of " + s.eachKey + " to " + typeOf(s.each())
+	case s.Each() != nil:
+		return "mapping of " + s.EachKey + " to " + typeOf(s.Each())
 	case s.Properties != nil:
 		return "mapping"
 	case s.Enum != nil:
 		return "`" + strings.Join(s.Enum, "`, `") + "`"
-	case s.bounds != "":
-		return s.noun + ", " + s.bounds
+	case s.Bounds != "":
+		return s.Noun + ", " + s.Bounds
 	}
-	return s.noun
+	return s.Noun
 }
 
-func defaultOf(object *schema, key string) string {
+func defaultOf(object *keys.Schema, key string) string {
 	p := object.Properties[key]
 	switch {
 	case slices.Contains(object.Required, key):
 		return "required"
-	case p.words != "":
-		return p.words
+	case p.Words != "":
+		return p.Words
 	case p.Default != nil:
 		value, err := json.Marshal(p.Default)
 		if err != nil {

@@ -5,119 +5,120 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
 // Drafts are what the files say, key by key, with the places, before it is judged as a whole.
 
 type document struct {
-	limits    at[sharedDraft]
-	providers at[[]named[providerDraft]]
-	fleets    at[[]named[fleetDraft]]
-	vantage   at[vantageDraft]
-	notify    at[[]named[targetDraft]]
-	fences    at[[]named[methodDraft]]
+	limits    keys.At[sharedDraft]
+	providers keys.At[[]keys.Named[providerDraft]]
+	fleets    keys.At[[]keys.Named[fleetDraft]]
+	vantage   keys.At[vantageDraft]
+	notify    keys.At[[]keys.Named[targetDraft]]
+	fences    keys.At[[]keys.Named[methodDraft]]
 
-	heartbeats at[heartbeatsDraft]
+	heartbeats keys.At[heartbeatsDraft]
 }
 
 type providerDraft struct {
-	kind     at[ProviderType]
-	uri      at[string]
-	hosts    at[[]at[hostDraft]]
-	stateDir at[string]
-	poll     at[time.Duration]
-	within   at[time.Duration]
-	boot     at[time.Duration]
-	latency  at[time.Duration]
-	limits   at[sharedDraft]
-	machines at[[]at[string]]
-	cloud    at[cloudDraft]
-	vcenter  at[vcenterDraft]
+	kind     keys.At[ProviderType]
+	uri      keys.At[string]
+	hosts    keys.At[[]keys.At[hostDraft]]
+	stateDir keys.At[string]
+	poll     keys.At[time.Duration]
+	within   keys.At[time.Duration]
+	boot     keys.At[time.Duration]
+	latency  keys.At[time.Duration]
+	limits   keys.At[sharedDraft]
+	machines keys.At[[]keys.At[string]]
+	cloud    keys.At[cloudDraft]
+	vcenter  keys.At[vcenterDraft]
 	program  programDraft
-	events   at[eventsDraft]
-	weights  at[[]named[time.Duration]]
-	tls      at[filesDraft]
-	ssh      at[loginDraft]
-	sasl     at[saslDraft]
-	insecure at[bool]
+	events   keys.At[eventsDraft]
+	weights  keys.At[[]keys.Named[time.Duration]]
+	tls      keys.At[filesDraft]
+	ssh      keys.At[loginDraft]
+	sasl     keys.At[saslDraft]
+	insecure keys.At[bool]
 }
 
 // sharedDraft bounds what fleets do together.
 type sharedDraft struct {
-	inRepair, perHost, perRack, perRoom, perZone at[int]
-	brake                                        at[brakeDraft]
+	inRepair, perHost, perRack, perRoom, perZone keys.At[int]
+	brake                                        keys.At[brakeDraft]
 }
 
 type hostDraft struct {
-	name, uri                 at[string]
-	rack, room, zone, storage at[string]
-	address                   at[netip.Addr]
-	fence                     at[[]at[string]]
-	fenceDelay                at[time.Duration]
+	name, uri                 keys.At[string]
+	rack, room, zone, storage keys.At[string]
+	address                   keys.At[netip.Addr]
+	fence                     keys.At[[]keys.At[string]]
+	fenceDelay                keys.At[time.Duration]
 }
 
 // place is where the host stands, as far as it says.
 func (h hostDraft) place() fleet.Place {
-	return fleet.Place{Rack: h.rack.value, Room: h.room.value, Zone: h.zone.value, Storage: h.storage.value}
+	return fleet.Place{Rack: h.rack.Value, Room: h.room.Value, Zone: h.zone.Value, Storage: h.storage.Value}
 }
 
 type fleetDraft struct {
-	provider       at[string]
-	size           at[int]
-	selects        at[selectDraft]
-	adopt          at[adoptDraft]
-	template       at[templateDraft]
-	checks         at[[]named[checkDraft]]
-	unhealthyWhen  at[conditionDraft]
-	repair         at[repairDraft]
-	protect        at[[]at[string]]
-	limits         at[limitsDraft]
-	update         at[updateDraft]
-	sharedFate     at[sharedFateDraft]
-	placement      at[placementDraft]
-	onExternalStop at[stopDraft]
-	onHostDisabled at[fleet.HostDisabled]
-	silence        at[fleet.SilencePolicy]
-	mode           at[fleet.Mode]
-	grace          at[time.Duration]
-	buildWithin    at[time.Duration]
-	blindAfter     at[time.Duration]
-	history        at[time.Duration]
-	notify         at[notifyDraft]
-	evidence       at[evidenceDraft]
+	provider       keys.At[string]
+	size           keys.At[int]
+	selects        keys.At[selectDraft]
+	adopt          keys.At[adoptDraft]
+	template       keys.At[templateDraft]
+	checks         keys.At[[]keys.Named[checkDraft]]
+	unhealthyWhen  keys.At[conditionDraft]
+	repair         keys.At[repairDraft]
+	protect        keys.At[[]keys.At[string]]
+	limits         keys.At[limitsDraft]
+	update         keys.At[updateDraft]
+	sharedFate     keys.At[sharedFateDraft]
+	placement      keys.At[placementDraft]
+	onExternalStop keys.At[stopDraft]
+	onHostDisabled keys.At[fleet.HostDisabled]
+	silence        keys.At[fleet.SilencePolicy]
+	mode           keys.At[fleet.Mode]
+	grace          keys.At[time.Duration]
+	buildWithin    keys.At[time.Duration]
+	blindAfter     keys.At[time.Duration]
+	history        keys.At[time.Duration]
+	notify         keys.At[notifyDraft]
+	evidence       keys.At[evidenceDraft]
 }
 
 // selectDraft says which machines that exist already are meant.
 type selectDraft struct {
-	name     at[string]
-	except   at[[]at[string]]
-	metadata at[[]named[string]]
-	tags     at[[]at[string]]
+	name     keys.At[string]
+	except   keys.At[[]keys.At[string]]
+	metadata keys.At[[]keys.Named[string]]
+	tags     keys.At[[]keys.At[string]]
 }
 
-type adoptDraft struct{ replaceable at[bool] }
+type adoptDraft struct{ replaceable keys.At[bool] }
 
 type templateDraft struct {
-	image, kernel, initrd, cmdline at[string]
-	memory                         at[uint64]
-	cpus                           at[int]
-	network                        at[string]
-	disks                          at[[]named[diskDraft]]
-	userData                       at[textDraft]
-	seed                           at[bool]
-	xml                            at[textDraft]
-	accel                          at[fleet.Accel]
-	metadata                       at[[]named[string]]
-	server                         at[serverDraft]
-	options                        at[[]named[string]]
+	image, kernel, initrd, cmdline keys.At[string]
+	memory                         keys.At[uint64]
+	cpus                           keys.At[int]
+	network                        keys.At[string]
+	disks                          keys.At[[]keys.Named[diskDraft]]
+	userData                       keys.At[textDraft]
+	seed                           keys.At[bool]
+	xml                            keys.At[textDraft]
+	accel                          keys.At[fleet.Accel]
+	metadata                       keys.At[[]keys.Named[string]]
+	server                         keys.At[serverDraft]
+	options                        keys.At[[]keys.Named[string]]
 }
 
 // diskDraft is one disk: a word for one that the template brings along, or the size of one to be made.
 type diskDraft struct {
-	kind at[diskKind]
-	size at[uint64]
-	keep at[bool]
-	made at[string] // the type of volume
+	kind keys.At[diskKind]
+	size keys.At[uint64]
+	keep keys.At[bool]
+	made keys.At[string] // the type of volume
 }
 
 // diskKind says what becomes of a disk in a recreate.
@@ -130,97 +131,97 @@ const (
 
 // textDraft is a longer text: written here, or in a file of its own.
 type textDraft struct {
-	inline at[string]
-	file   at[string]
+	inline keys.At[string]
+	file   keys.At[string]
 }
 
 // conditionDraft is one term, or a list of conditions under one of three words.
 type conditionDraft struct {
-	term    at[string]
-	all     at[[]at[conditionDraft]]
-	any     at[[]at[conditionDraft]]
-	atLeast at[int]
-	of      at[[]at[conditionDraft]]
+	term    keys.At[string]
+	all     keys.At[[]keys.At[conditionDraft]]
+	any     keys.At[[]keys.At[conditionDraft]]
+	atLeast keys.At[int]
+	of      keys.At[[]keys.At[conditionDraft]]
 }
 
 type repairDraft struct {
-	steps    at[[]at[stepDraft]]
-	fence    at[fenceDraft]
-	attempts at[rate]
-	backoff  at[time.Duration]
-	windows  at[[]at[windowDraft]]
-	notEvery at[[]at[windowDraft]]
+	steps    keys.At[[]keys.At[stepDraft]]
+	fence    keys.At[fenceDraft]
+	attempts keys.At[keys.Rate]
+	backoff  keys.At[time.Duration]
+	windows  keys.At[[]keys.At[windowDraft]]
+	notEvery keys.At[[]keys.At[windowDraft]]
 }
 
 // windowDraft is a time that comes again and again.
 type windowDraft struct {
-	at    at[string]
-	lasts at[time.Duration]
-	zone  at[string]
+	at    keys.At[string]
+	lasts keys.At[time.Duration]
+	zone  keys.At[string]
 }
 
 type fenceDraft struct {
-	proof at[fleet.Proof]
-	hosts at[hostsWord]
-	word  at[wordWord]
+	proof keys.At[fleet.Proof]
+	hosts keys.At[hostsWord]
+	word  keys.At[wordWord]
 }
 
 type stepDraft struct {
 	kind            fleet.StepKind
-	timeout         at[time.Duration]
-	verifyWithin    at[time.Duration]
-	mode            at[fleet.RebootMode]
-	onDeleteFailure at[fleet.OnDeleteFailure]
-	keepOld         at[time.Duration]
-	keep            at[int]
-	keepFor         at[time.Duration]
-	onFailure       at[fleet.OnFailure]
-	only            at[[]at[string]]
-	command         at[[]at[string]]
-	env             at[[]named[valueDraft]]
-	idempotent      at[bool]
+	timeout         keys.At[time.Duration]
+	verifyWithin    keys.At[time.Duration]
+	mode            keys.At[fleet.RebootMode]
+	onDeleteFailure keys.At[fleet.OnDeleteFailure]
+	keepOld         keys.At[time.Duration]
+	keep            keys.At[int]
+	keepFor         keys.At[time.Duration]
+	onFailure       keys.At[fleet.OnFailure]
+	only            keys.At[[]keys.At[string]]
+	command         keys.At[[]keys.At[string]]
+	env             keys.At[[]keys.Named[valueDraft]]
+	idempotent      keys.At[bool]
 }
 
 type limitsDraft struct {
-	inRepair at[portion]
-	repairs  at[rate]
-	inBuild  at[int]
-	brake    at[brakeDraft]
+	inRepair keys.At[portion]
+	repairs  keys.At[keys.Rate]
+	inBuild  keys.At[int]
+	brake    keys.At[brakeDraft]
 }
 
 // evidenceDraft says what is kept of a machine before something is done to it.
 type evidenceDraft struct {
-	gather, screenshot at[bool]
-	console            at[uint64]
-	wait               at[time.Duration]
+	gather, screenshot keys.At[bool]
+	console            keys.At[uint64]
+	wait               keys.At[time.Duration]
 }
 
 type updateDraft struct {
-	canary at[int]
-	soak   at[time.Duration]
+	canary keys.At[int]
+	soak   keys.At[time.Duration]
 }
 
 type brakeDraft struct {
-	percent      at[int]
-	atLeast      at[int]
-	releaseAfter at[time.Duration]
+	percent      keys.At[int]
+	atLeast      keys.At[int]
+	releaseAfter keys.At[time.Duration]
 }
 
 type sharedFateDraft struct {
-	then    at[fleet.FateAnswer]
-	atLeast at[int]
-	wait    at[time.Duration]
+	then    keys.At[fleet.FateAnswer]
+	atLeast keys.At[int]
+	wait    keys.At[time.Duration]
 }
 
 type vantageDraft struct {
-	canaries at[[]at[netip.Addr]]
-	gateway  at[bool]
-	every    at[time.Duration]
-	timeout  at[time.Duration]
+	canaries keys.At[[]keys.At[netip.Addr]]
+	gateway  keys.At[bool]
+	every    keys.At[time.Duration]
+	timeout  keys.At[time.Duration]
 }
 
 // stopDraft is what a stop by somebody else means: a word, or for how long to hold.
 type stopDraft struct {
-	word at[fleet.ExternalStop]
-	hold at[time.Duration]
+	word keys.At[fleet.ExternalStop]
+	hold keys.At[time.Duration]
 }

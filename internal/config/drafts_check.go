@@ -4,22 +4,23 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
 type checkDraft struct {
 	ways      map[fleet.CheckKind]any // of each way, the *at of what is written under its key
-	every     at[time.Duration]
-	timeout   at[time.Duration]
-	downAfter at[int]
-	upAfter   at[int]
-	down, up  at[share]
-	notEvery  at[[]at[hoursDraft]]
-	dependsOn at[[]at[string]]
+	every     keys.At[time.Duration]
+	timeout   keys.At[time.Duration]
+	downAfter keys.At[int]
+	upAfter   keys.At[int]
+	down, up  keys.At[share]
+	notEvery  keys.At[[]keys.At[hoursDraft]]
+	dependsOn keys.At[[]keys.At[string]]
 }
 
 // hoursDraft is a time of the day: a text, or with days and a zone.
 type hoursDraft struct {
-	times at[clock]
-	days  at[[]at[time.Weekday]]
-	zone  at[string]
+	times keys.At[clock]
+	days  keys.At[[]keys.At[time.Weekday]]
+	zone  keys.At[string]
 }

@@ -1,38 +1,42 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"hale/internal/keys"
+)
 
 // methodDraft is one entry of fences: a way to cut the power of hosts.
 type methodDraft struct {
-	redfish  at[redfishDraft]
-	ipmi     at[ipmiDraft]
-	agent    at[agentDraft]
-	command  at[commandDraft]
-	cut      at[cutDraft]
-	attempts at[int]
-	timeout  at[time.Duration]
-	settle   at[time.Duration]
-	test     at[time.Duration]
+	redfish  keys.At[redfishDraft]
+	ipmi     keys.At[ipmiDraft]
+	agent    keys.At[agentDraft]
+	command  keys.At[commandDraft]
+	cut      keys.At[cutDraft]
+	attempts keys.At[int]
+	timeout  keys.At[time.Duration]
+	settle   keys.At[time.Duration]
+	test     keys.At[time.Duration]
 }
 
 type redfishDraft struct {
-	url, user, system, ca at[string]
-	password              at[secretDraft]
-	verify                at[bool]
+	url, user, system, ca keys.At[string]
+	password              keys.At[secretDraft]
+	verify                keys.At[bool]
 }
 
 type ipmiDraft struct {
-	host, user, privilege at[string]
-	port, cipher          at[int]
-	password              at[secretDraft]
+	host, user, privilege keys.At[string]
+	port, cipher          keys.At[int]
+	password              keys.At[secretDraft]
 }
 
 type agentDraft struct {
-	program at[string]
-	options at[[]named[valueDraft]]
+	program keys.At[string]
+	options keys.At[[]keys.Named[valueDraft]]
 }
 
 type cutDraft struct {
 	commandDraft
-	of at[CutOf]
+	of keys.At[CutOf]
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"hale/internal/keys"
 )
 
 // A file with more mistakes than a person reads at once is refused with the first of them, and one that no person
@@ -24,9 +26,9 @@ func TestS57FloodsOfMistakesAreRefused(t *testing.T) {
 		problems int
 		last     string
 	}{
-		"unknown keys": {entries(400, "u%d: 1", "\n"), mostProblems + 1,
+		"unknown keys": {entries(400, "u%d: 1", "\n"), keys.MostProblems + 1,
 			"more is wrong than the 100 problems before this line"},
-		"the same key": {"version: 1\n" + strings.Repeat("version: 1\n", 400), mostProblems + 1,
+		"the same key": {"version: 1\n" + strings.Repeat("version: 1\n", 400), keys.MostProblems + 1,
 			"more is wrong than the 100 problems before this line"},
 		"60,000 unknown keys": {entries(60_000, "u%d: 1", "\n"), 1, "is entry 5001 of one mapping"},
 		"60,000 keys on one line": {"fleets: {" + entries(60_000, "u%d: 1", ", ") + "}", 1,
@@ -39,7 +41,7 @@ func TestS57FloodsOfMistakesAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := Parse("hale.yaml", []byte(c.text))
-			var problems Problems
+			var problems keys.Problems
 			if !errors.As(err, &problems) || len(problems) != c.problems {
 				t.Fatalf("%d problems: %.300v", len(problems), err)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/keys"
 	"hale/internal/secret"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,7 +68,7 @@ fleets:
 		if err == nil {
 			return
 		}
-		var problems Problems
+		var problems keys.Problems
 		if !errors.As(err, &problems) || len(problems) == 0 || c != nil {
 			t.Fatalf("refused without problems: %v", err)
 		}

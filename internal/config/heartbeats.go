@@ -5,49 +5,53 @@ import (
 	"net"
 	"strconv"
 	"strings"
+
+	"hale/internal/keys"
 )
 
 // Where machines report by themselves, and the checks that wait for that.
 
 type heartbeatsDraft struct {
-	listen  at[string]
-	address at[string]
-	tls     at[keyPairDraft]
+	listen  keys.At[string]
+	address keys.At[string]
+	tls     keys.At[keyPairDraft]
 }
 
-type keyPairDraft struct{ certificate, key at[string] }
+type keyPairDraft struct{ certificate, key keys.At[string] }
 
-func heartbeatsShape() object[heartbeatsDraft] {
-	return object[heartbeatsDraft]{fields: []field[heartbeatsDraft]{
-		must("listen", "\":7700\"", "The address and port, as `:7700` or `10.0.0.1:7700`. Where hale cannot listen "+
-			"it goes on without, tries again, and the checks are unknown.",
-			text("an address and port", "\":7700\""), func(h *heartbeatsDraft) *at[string] { return &h.listen }),
-		may("address", "The address and port by which the machines reach it. hale tests itself there: while it does "+
-			"not hear itself, silence means nothing.",
-			text("an address and port", "hale.example.org:7700"),
-			func(h *heartbeatsDraft) *at[string] { return &h.address }).said("where it listens"),
-		may("tls", "Speak TLS. Without it, tokens go in the clear.", object[keyPairDraft]{fields: []field[keyPairDraft]{
-			must("certificate", "cert.pem", "The file with the certificate, and those that it rests on, in PEM form. "+
-				"It is read again when it changes.", text("a path", "cert.pem"),
-				func(p *keyPairDraft) *at[string] { return &p.certificate }),
-			must("key", "key.pem", "The file with its key, in PEM form.", text("a path", "key.pem"),
-				func(p *keyPairDraft) *at[string] { return &p.key }),
-		}}, func(h *heartbeatsDraft) *at[keyPairDraft] { return &h.tls }),
+func heartbeatsShape() keys.Object[heartbeatsDraft] {
+	return keys.Object[heartbeatsDraft]{Fields: []keys.Field[heartbeatsDraft]{
+		keys.Must("listen", "\":7700\"", "The address and port, as `:7700` or `10.0.0.1:7700`. Where hale cannot "+
+			"listen it goes on without, tries again, and the checks are unknown.",
+			keys.Text("an address and port", "\":7700\""),
+			func(h *heartbeatsDraft) *keys.At[string] { return &h.listen }),
+		keys.May("address", "The address and port by which the machines reach it. hale tests itself there: while it "+
+			"does not hear itself, silence means nothing.",
+			keys.Text("an address and port", "hale.example.org:7700"),
+			func(h *heartbeatsDraft) *keys.At[string] { return &h.address }).Said("where it listens"),
+		keys.May("tls", "Speak TLS. Without it, tokens go in the clear.",
+			keys.Object[keyPairDraft]{Fields: []keys.Field[keyPairDraft]{
+				keys.Must("certificate", "cert.pem", "The file with the certificate, and those that it rests on, in PEM "+
+					"form. It is read again when it changes.", keys.Text("a path", "cert.pem"),
+					func(p *keyPairDraft) *keys.At[string] { return &p.certificate }),
+				keys.Must("key", "key.pem", "The file with its key, in PEM form.", keys.Text("a path", "key.pem"),
+					func(p *keyPairDraft) *keys.At[string] { return &p.key }),
+			}}, func(h *heartbeatsDraft) *keys.At[keyPairDraft] { return &h.tls }),
 	}}
 }
 
-func compileHeartbeats(h at[heartbeatsDraft], f *finder) Heartbeats {
-	d := h.value
-	if d.listen.given() && !hasPort(d.listen.value) {
-		f.add(d.listen.spot, fmt.Sprintf("%q is not an address and port", d.listen.value),
+func compileHeartbeats(h keys.At[heartbeatsDraft], f *keys.Finder) Heartbeats {
+	d := h.Value
+	if d.listen.Given() && !hasPort(d.listen.Value) {
+		f.Add(d.listen.Spot, fmt.Sprintf("%q is not an address and port", d.listen.Value),
 			"write for example \":7700\"")
 	}
-	if d.address.given() && (!hasPort(d.address.value) || strings.HasPrefix(d.address.value, ":")) {
-		f.add(d.address.spot, fmt.Sprintf("%q is not an address and port", d.address.value),
+	if d.address.Given() && (!hasPort(d.address.Value) || strings.HasPrefix(d.address.Value, ":")) {
+		f.Add(d.address.Spot, fmt.Sprintf("%q is not an address and port", d.address.Value),
 			"write for example \"hale.example.org:7700\"")
 	}
-	return Heartbeats{Listen: d.listen.value, Address: d.address.value, Certificate: resolve(d.tls.value.certificate),
-		Key: resolve(d.tls.value.key)}
+	return Heartbeats{Listen: d.listen.Value, Address: d.address.Value, Certificate: resolve(d.tls.Value.certificate),
+		Key: resolve(d.tls.Value.key)}
 }
 
 func hasPort(address string) bool {

@@ -6,40 +6,43 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
 // clock is a time of the day with beginning and end.
 type clock struct{ from, to time.Duration }
 
-func hoursShape() shorthand[hoursDraft, clock] {
-	return shorthand[hoursDraft, clock]{
-		short: clockTimes(),
-		long: object[hoursDraft]{fields: []field[hoursDraft]{
-			must("at", "\"02:00-04:00\"", "From when until when, as a clock on the wall shows it. Over midnight, "+
+func hoursShape() keys.Shorthand[hoursDraft, clock] {
+	return keys.Shorthand[hoursDraft, clock]{
+		Short: clockTimes(),
+		Long: keys.Object[hoursDraft]{Fields: []keys.Field[hoursDraft]{
+			keys.Must("at", "\"02:00-04:00\"", "From when until when, as a clock on the wall shows it. Over midnight, "+
 				"too: `\"23:00-01:00\"`.", clockTimes(),
-				func(h *hoursDraft) *at[clock] { return &h.times }),
-			may("days", "The days on which it begins.", list[time.Weekday]{noun: "one day", each: weekday()},
-				func(h *hoursDraft) *at[[]at[time.Weekday]] { return &h.days }).said("every day"),
-			or("zone", defaultZone, "Whose clock: a name of the time zone database. Its summer time counts: an hour "+
-				"that comes twice is meant twice, and one that is left out does not come.", text("a time zone",
-				"Europe/Berlin"), func(h *hoursDraft) *at[string] { return &h.zone }),
+				func(h *hoursDraft) *keys.At[clock] { return &h.times }),
+			keys.May("days", "The days on which it begins.", keys.List[time.Weekday]{Noun: "one day", Each: weekday()},
+				func(h *hoursDraft) *keys.At[[]keys.At[time.Weekday]] { return &h.days }).Said("every day"),
+			keys.Or("zone", defaultZone, "Whose clock: a name of the time zone database. Its summer time counts: an "+
+				"hour that comes twice is meant twice, and one that is left out does not come.",
+				keys.Text("a time zone",
+					"Europe/Berlin"), func(h *hoursDraft) *keys.At[string] { return &h.zone }),
 		}},
-		take: func(v at[clock]) hoursDraft {
-			return hoursDraft{times: v, zone: at[string]{value: defaultZone, how: preset}}
+		Take: func(v keys.At[clock]) hoursDraft {
+			return hoursDraft{times: v, zone: keys.At[string]{Value: defaultZone, How: keys.Preset}}
 		},
 	}
 }
 
-func clockTimes() scalar[clock] {
-	return scalar[clock]{
-		noun: "a time of the day", example: `"02:00-04:00"`, forms: []form{formText}, parse: parseClockTimes,
-		format: func(c clock) any { return formatClock(c.from) + "-" + formatClock(c.to) },
-		json:   schema{Type: "string", Pattern: `^[0-9]{2}:[0-9]{2} *- *[0-9]{2}:[0-9]{2}$`, noun: "time of the day"},
+func clockTimes() keys.Scalar[clock] {
+	return keys.Scalar[clock]{
+		Noun: "a time of the day", Example: `"02:00-04:00"`, Forms: []keys.Form{keys.FormText}, Parse: parseClockTimes,
+		Format: func(c clock) any { return formatClock(c.from) + "-" + formatClock(c.to) },
+		JSON: keys.Schema{Type: "string", Pattern: `^[0-9]{2}:[0-9]{2} *- *[0-9]{2}:[0-9]{2}$`,
+			Noun: "time of the day"},
 	}
 }
 
-func parseClockTimes(text string) (clock, *flaw) {
-	wrong := flawf(`write for example "02:00-04:00"`, "%q is not a time of the day", text)
+func parseClockTimes(text string) (clock, *keys.Flaw) {
+	wrong := keys.Flawf(`write for example "02:00-04:00"`, "%q is not a time of the day", text)
 	first, last, ok := strings.Cut(text, "-")
 	if !ok {
 		return clock{}, wrong
@@ -50,7 +53,7 @@ func parseClockTimes(text string) (clock, *flaw) {
 	case !ok || !ok2 || from == 24*time.Hour:
 		return clock{}, wrong
 	case from == to:
-		return clock{}, flawf(`write "00:00-24:00" for the whole day`, "%q is no time at all", text)
+		return clock{}, keys.Flawf(`write "00:00-24:00" for the whole day`, "%q is no time at all", text)
 	}
 	return clock{from, to}, nil
 }
@@ -76,34 +79,34 @@ var weekdays = map[string]time.Weekday{
 	"fri": time.Friday, "sat": time.Saturday, "sun": time.Sunday,
 }
 
-func weekday() scalar[time.Weekday] {
-	words := choice(nil, "mon", "tue", "wed", "thu", "fri", "sat", "sun")
-	return scalar[time.Weekday]{
-		noun: words.noun, example: words.example, forms: words.forms, json: words.json,
-		parse: func(text string) (time.Weekday, *flaw) {
-			w, bad := words.parse(text)
+func weekday() keys.Scalar[time.Weekday] {
+	words := keys.Choice(nil, "mon", "tue", "wed", "thu", "fri", "sat", "sun")
+	return keys.Scalar[time.Weekday]{
+		Noun: words.Noun, Example: words.Example, Forms: words.Forms, JSON: words.JSON,
+		Parse: func(text string) (time.Weekday, *keys.Flaw) {
+			w, bad := words.Parse(text)
 			return weekdays[w], bad
 		},
-		format: func(d time.Weekday) any { return strings.ToLower(d.String()[:3]) },
+		Format: func(d time.Weekday) any { return strings.ToLower(d.String()[:3]) },
 	}
 }
 
 // hours judges the times of the day at which a check is not heeded.
-func (c *fleetCompiler) hours(all []at[hoursDraft]) []fleet.Hours {
+func (c *fleetCompiler) hours(all []keys.At[hoursDraft]) []fleet.Hours {
 	var out []fleet.Hours
 	for _, h := range all {
-		if h.how != given {
+		if h.How != keys.Given {
 			continue
 		}
-		d := h.value
-		hours := fleet.Hours{From: d.times.value.from, To: d.times.value.to, Zone: time.UTC}
-		for _, day := range d.days.value {
-			hours.Days = hours.Days.With(day.value)
+		d := h.Value
+		hours := fleet.Hours{From: d.times.Value.from, To: d.times.Value.to, Zone: time.UTC}
+		for _, day := range d.days.Value {
+			hours.Days = hours.Days.With(day.Value)
 		}
-		if d.zone.known() && d.zone.value != defaultZone {
-			zone, err := time.LoadLocation(d.zone.value)
-			if err != nil || d.zone.value == "Local" {
-				c.add(d.zone.spot, fmt.Sprintf("there is no time zone %s", d.zone.value),
+		if d.zone.Known() && d.zone.Value != defaultZone {
+			zone, err := time.LoadLocation(d.zone.Value)
+			if err != nil || d.zone.Value == "Local" {
+				c.Add(d.zone.Spot, fmt.Sprintf("there is no time zone %s", d.zone.Value),
 					"write for example Europe/Berlin or UTC")
 				continue
 			}

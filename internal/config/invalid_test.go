@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"hale/internal/keys"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -36,7 +38,7 @@ func TestS57InvalidConfigurations(t *testing.T) {
 				path = filepath.Join(folder, "hale.yaml")
 			}
 			c, err := Load(path)
-			var problems Problems
+			var problems keys.Problems
 			if !errors.As(err, &problems) || c != nil {
 				t.Fatalf("no problem was found: %v, %v", c, err)
 			}

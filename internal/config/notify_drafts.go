@@ -4,56 +4,57 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
 // targetDraft is one entry of notify: whom to tell, and how.
 type targetDraft struct {
-	mail     at[mailDraft]
-	webhook  at[webhookDraft]
-	command  at[commandDraft]
-	events   at[[]at[fleet.NotifyEvent]]
-	attempts at[rate]
-	timeout  at[time.Duration]
-	alive    at[time.Duration]
+	mail     keys.At[mailDraft]
+	webhook  keys.At[webhookDraft]
+	command  keys.At[commandDraft]
+	events   keys.At[[]keys.At[fleet.NotifyEvent]]
+	attempts keys.At[keys.Rate]
+	timeout  keys.At[time.Duration]
+	alive    keys.At[time.Duration]
 }
 
 type mailDraft struct {
-	server   at[string]
-	port     at[int]
-	tls      at[MailTLS]
-	ca       at[string]
-	from     at[string]
-	to       at[[]at[string]]
-	user     at[string]
-	password at[secretDraft]
+	server   keys.At[string]
+	port     keys.At[int]
+	tls      keys.At[MailTLS]
+	ca       keys.At[string]
+	from     keys.At[string]
+	to       keys.At[[]keys.At[string]]
+	user     keys.At[string]
+	password keys.At[secretDraft]
 }
 
 type webhookDraft struct {
-	url     at[valueDraft]
-	ca      at[string]
-	format  at[WebhookFormat]
-	headers at[[]named[valueDraft]]
+	url     keys.At[valueDraft]
+	ca      keys.At[string]
+	format  keys.At[WebhookFormat]
+	headers keys.At[[]keys.Named[valueDraft]]
 }
 
 type commandDraft struct {
-	command at[[]at[string]]
-	env     at[[]named[valueDraft]]
+	command keys.At[[]keys.At[string]]
+	env     keys.At[[]keys.Named[valueDraft]]
 }
 
 // secretDraft says where a secret is kept.
 type secretDraft struct {
-	file, env at[string]
+	file, env keys.At[string]
 }
 
 // valueDraft is a text that may be a secret, and is a reference then.
 type valueDraft struct {
-	plain  at[string]
+	plain  keys.At[string]
 	secret secretDraft
 }
 
 // notifyDraft is whom a fleet's messages go to: none, a list, or a mapping with more.
 type notifyDraft struct {
 	none        bool
-	to          at[[]at[string]]
-	remindEvery at[reminder]
+	to          keys.At[[]keys.At[string]]
+	remindEvery keys.At[reminder]
 }

@@ -5,16 +5,17 @@ import (
 	"slices"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
 type placementDraft struct {
-	spread at[fleet.DomainKind]
-	apart  at[bool]
-	only   at[onlyDraft]
+	spread keys.At[fleet.DomainKind]
+	apart  keys.At[bool]
+	only   keys.At[onlyDraft]
 }
 
 type onlyDraft struct {
-	host, rack, room, zone, storage at[[]at[string]]
+	host, rack, room, zone, storage keys.At[[]keys.At[string]]
 }
 
 // kinds returns the names given for each kind of domain, the most specific first.
@@ -26,49 +27,53 @@ func (o onlyDraft) kinds() []onlyKind {
 
 type onlyKind struct {
 	kind  fleet.DomainKind
-	names at[[]at[string]]
+	names keys.At[[]keys.At[string]]
 }
 
 const defaultSpread = fleet.DomainHost
 
-func placementShape() object[placementDraft] {
-	names := func(noun string) list[string] { return list[string]{noun: noun, each: text(noun, "a")} }
-	return object[placementDraft]{fields: []field[placementDraft]{
-		or("spread", defaultSpread, "Over what the machines are spread evenly, before hosts: as the hosts' labels "+
-			"name it.",
-			choice(nil, fleet.DomainHost, fleet.DomainRack, fleet.DomainRoom, fleet.DomainZone, fleet.DomainStorage),
-			func(p *placementDraft) *at[fleet.DomainKind] { return &p.spread }),
-		or("apart", false, "Never two of the fleet in one of these (anti-affinity): a machine for which there is no "+
-			"place of its own is held, and a person is paged.",
-			boolean(), func(p *placementDraft) *at[bool] { return &p.apart }),
-		may("only", "Where alone they may be built: of each kind that is named, in one of these.",
-			object[onlyDraft]{fields: []field[onlyDraft]{
-				may("host", "Hosts, by their names.", names("a host"),
-					func(o *onlyDraft) *at[[]at[string]] { return &o.host }),
-				may("rack", "Racks.", names("a rack"), func(o *onlyDraft) *at[[]at[string]] { return &o.rack }),
-				may("room", "Rooms.", names("a room"), func(o *onlyDraft) *at[[]at[string]] { return &o.room }),
-				may("zone", "Zones.", names("a zone"), func(o *onlyDraft) *at[[]at[string]] { return &o.zone }),
-				may("storage", "Storages.", names("a storage"),
-					func(o *onlyDraft) *at[[]at[string]] { return &o.storage }),
-			}}, func(p *placementDraft) *at[onlyDraft] { return &p.only }).said("anywhere"),
+func placementShape() keys.Object[placementDraft] {
+	names := func(noun string) keys.List[string] { return keys.List[string]{Noun: noun, Each: keys.Text(noun, "a")} }
+	return keys.Object[placementDraft]{Fields: []keys.Field[placementDraft]{
+		keys.Or("spread", defaultSpread, "Over what the machines are spread evenly, before hosts: as the hosts' "+
+			"labels name it.",
+			keys.Choice(nil, fleet.DomainHost, fleet.DomainRack, fleet.DomainRoom, fleet.DomainZone,
+				fleet.DomainStorage),
+			func(p *placementDraft) *keys.At[fleet.DomainKind] { return &p.spread }),
+		keys.Or("apart", false, "Never two of the fleet in one of these (anti-affinity): a machine for which there "+
+			"is no place of its own is held, and a person is paged.",
+			keys.Boolean(), func(p *placementDraft) *keys.At[bool] { return &p.apart }),
+		keys.May("only", "Where alone they may be built: of each kind that is named, in one of these.",
+			keys.Object[onlyDraft]{Fields: []keys.Field[onlyDraft]{
+				keys.May("host", "Hosts, by their names.", names("a host"),
+					func(o *onlyDraft) *keys.At[[]keys.At[string]] { return &o.host }),
+				keys.May("rack", "Racks.", names("a rack"),
+					func(o *onlyDraft) *keys.At[[]keys.At[string]] { return &o.rack }),
+				keys.May("room", "Rooms.", names("a room"),
+					func(o *onlyDraft) *keys.At[[]keys.At[string]] { return &o.room }),
+				keys.May("zone", "Zones.", names("a zone"),
+					func(o *onlyDraft) *keys.At[[]keys.At[string]] { return &o.zone }),
+				keys.May("storage", "Storages.", names("a storage"),
+					func(o *onlyDraft) *keys.At[[]keys.At[string]] { return &o.storage }),
+			}}, func(p *placementDraft) *keys.At[onlyDraft] { return &p.only }).Said("anywhere"),
 	}}
 }
 
 // placement judges where instances may be built. Where the file itself says which hosts there are, what they do not
 // have is a mistake; other providers know their hosts themselves.
 func (c *fleetCompiler) placement() fleet.Placement {
-	d := c.draft.placement.value
-	p := fleet.Placement{Apart: d.apart.value}
-	if d.spread.value != defaultSpread {
-		p.Spread = d.spread.value
+	d := c.draft.placement.Value
+	p := fleet.Placement{Apart: d.apart.Value}
+	if d.spread.Value != defaultSpread {
+		p.Spread = d.spread.Value
 	}
 	hosts := c.hosts()
-	for _, k := range d.only.value.kinds() {
-		for _, n := range k.names.value {
-			domain := fleet.Domain{Kind: k.kind, Name: n.value}
-			if n.known() && len(hosts) > 0 && !slices.ContainsFunc(hosts, domain.Contains) {
-				c.add(n.spot, fmt.Sprintf("no host of the provider is in %s %s", k.kind, n.value),
-					didYouMean(n.value, namesOf(hosts, k.kind)))
+	for _, k := range d.only.Value.kinds() {
+		for _, n := range k.names.Value {
+			domain := fleet.Domain{Kind: k.kind, Name: n.Value}
+			if n.Known() && len(hosts) > 0 && !slices.ContainsFunc(hosts, domain.Contains) {
+				c.Add(n.Spot, fmt.Sprintf("no host of the provider is in %s %s", k.kind, n.Value),
+					keys.DidYouMean(n.Value, namesOf(hosts, k.kind)))
 			}
 			p.Only = append(p.Only, domain)
 		}
@@ -79,22 +84,22 @@ func (c *fleetCompiler) placement() fleet.Placement {
 
 // spreadable reports hosts that do not say where they stand, and a size for which there cannot be places enough.
 func (c *fleetCompiler) spreadable(p fleet.Placement, hosts []fleet.Host) {
-	d, by := c.draft.placement.value, p.By()
+	d, by := c.draft.placement.Value, p.By()
 	size := c.draft.size
 	if len(hosts) == 0 {
-		if p.Apart && size.known() && size.value > 1 && c.providerIs(ProviderLibvirt) {
-			c.add(d.apart.spot, "the provider has a single host", "give it hosts, or leave out apart")
+		if p.Apart && size.Known() && size.Value > 1 && c.providerIs(ProviderLibvirt) {
+			c.Add(d.apart.Spot, "the provider has a single host", "give it hosts, or leave out apart")
 		}
 		return
 	}
-	if !p.Apart && !d.spread.given() {
+	if !p.Apart && !d.spread.Given() {
 		return
 	}
 	places := map[string]bool{}
 	for i := range hosts {
 		h := &hosts[i]
 		if h.Within(by) == "" {
-			c.add(d.spread.spot, fmt.Sprintf("host %s has no %s", h.Name, by),
+			c.Add(d.spread.Spot, fmt.Sprintf("host %s has no %s", h.Name, by),
 				fmt.Sprintf("write %s: NAME at each of the provider's hosts", by))
 			return
 		}
@@ -102,8 +107,8 @@ func (c *fleetCompiler) spreadable(p fleet.Placement, hosts []fleet.Host) {
 			places[h.Within(by)] = true
 		}
 	}
-	if p.Apart && size.known() && size.value > len(places) {
-		c.add(d.apart.spot, fmt.Sprintf("%d machines need as many different places (%s), and there are %d", size.value,
+	if p.Apart && size.Known() && size.Value > len(places) {
+		c.Add(d.apart.Spot, fmt.Sprintf("%d machines need as many different places (%s), and there are %d", size.Value,
 			by, len(places)),
 			"lower size, add hosts, or leave out apart")
 	}
@@ -113,9 +118,9 @@ func (c *fleetCompiler) spreadable(p fleet.Placement, hosts []fleet.Host) {
 func (c *fleetCompiler) hosts() []fleet.Host {
 	var out []fleet.Host
 	for _, p := range c.drafts {
-		if p.name == c.draft.provider.value {
-			for _, h := range p.value.hosts.value {
-				out = append(out, fleet.Host{Name: fleet.HostName(h.value.name.value), Place: h.value.place()})
+		if p.Name == c.draft.provider.Value {
+			for _, h := range p.Value.hosts.Value {
+				out = append(out, fleet.Host{Name: fleet.HostName(h.Value.name.Value), Place: h.Value.place()})
 			}
 		}
 	}

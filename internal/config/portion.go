@@ -3,6 +3,8 @@ package config
 import (
 	"strconv"
 	"strings"
+
+	"hale/internal/keys"
 )
 
 // portion is a number of machines, or a part of a fleet's.
@@ -11,30 +13,32 @@ type portion struct {
 	percent int // 0: number says it
 }
 
-func portionShape() scalar[portion] {
-	number := integer(1, maxSize)
-	return scalar[portion]{
-		noun: "a number or a percentage", example: "5%", forms: []form{formText, formNumber}, parse: parsePortion,
-		format: func(s portion) any {
+func portionShape() keys.Scalar[portion] {
+	number := keys.Integer(1, maxSize)
+	return keys.Scalar[portion]{
+		Noun: "a number or a percentage", Example: "5%", Forms: []keys.Form{keys.FormText, keys.FormNumber},
+		Parse: parsePortion,
+		Format: func(s portion) any {
 			if s.percent > 0 {
-				return formatPercent(s.percent)
+				return keys.FormatPercent(s.percent)
 			}
 			return s.number
 		},
-		json: schema{Type: []string{"integer", "string"}, Minimum: number.json.Minimum, Maximum: number.json.Maximum,
-			Pattern: `^(100|[1-9][0-9]?)%$`, noun: "whole number or percentage", bounds: number.json.bounds +
+		JSON: keys.Schema{Type: []string{"integer", "string"}, Minimum: number.JSON.Minimum,
+			Maximum: number.JSON.Maximum,
+			Pattern: `^(100|[1-9][0-9]?)%$`, Noun: "whole number or percentage", Bounds: number.JSON.Bounds +
 				", or 1% to 100%"},
 	}
 }
 
-func parsePortion(text string) (portion, *flaw) {
+func parsePortion(text string) (portion, *keys.Flaw) {
 	if !strings.HasSuffix(text, "%") {
-		n, flaw := integer(1, maxSize).parse(text)
+		n, flaw := keys.Integer(1, maxSize).Parse(text)
 		return portion{number: n}, flaw
 	}
-	p, flaw := parsePercent(text)
+	p, flaw := keys.ParsePercent(text)
 	if flaw == nil && p == 0 {
-		flaw = flawf("choose 1% to 100%", "%s is out of range", strconv.Quote(text))
+		flaw = keys.Flawf("choose 1% to 100%", "%s is out of range", strconv.Quote(text))
 	}
 	return portion{percent: p}, flaw
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hale/internal/keys"
 )
 
 // reminder is the time from one reminder to the next: a duration, or so many cycles of the fleet's checks.
@@ -25,32 +27,32 @@ const maxCycles = 1_000_000
 // cyclesWord is what follows their number.
 const cyclesWord = "cycles"
 
-func reminderShape() scalar[reminder] {
-	of := duration(minRemindEvery, maxRemindEvery)
-	return scalar[reminder]{
-		noun: "a duration or a number of cycles", example: "30m", forms: []form{formText, formNumber},
-		parse: parseReminder,
-		format: func(r reminder) any {
+func reminderShape() keys.Scalar[reminder] {
+	of := keys.Duration(minRemindEvery, maxRemindEvery)
+	return keys.Scalar[reminder]{
+		Noun: "a duration or a number of cycles", Example: "30m", Forms: []keys.Form{keys.FormText, keys.FormNumber},
+		Parse: parseReminder,
+		Format: func(r reminder) any {
 			if r.cycles > 0 {
 				return fmt.Sprintf("%d %s", r.cycles, cyclesWord)
 			}
-			return formatDuration(r.every)
+			return keys.FormatDuration(r.every)
 		},
-		json: schema{Type: "string", Pattern: strings.TrimSuffix(of.json.Pattern, "$") + `$|^[0-9]+ +cycles?$`,
-			noun:   "duration or number of cycles",
-			bounds: of.json.bounds},
+		JSON: keys.Schema{Type: "string", Pattern: strings.TrimSuffix(of.JSON.Pattern, "$") + `$|^[0-9]+ +cycles?$`,
+			Noun:   "duration or number of cycles",
+			Bounds: of.JSON.Bounds},
 	}
 }
 
-func parseReminder(text string) (reminder, *flaw) {
+func parseReminder(text string) (reminder, *keys.Flaw) {
 	number, word, counted := strings.Cut(strings.TrimSpace(text), " ")
 	if word = strings.TrimSpace(word); !counted || word != cyclesWord && word != "cycle" {
-		d, bad := bounded(parseDuration, minRemindEvery, maxRemindEvery, formatDuration)(text)
+		d, bad := keys.Bounded(keys.ParseDuration, minRemindEvery, maxRemindEvery, keys.FormatDuration)(text)
 		return reminder{every: d}, bad
 	}
-	n, bad := parseInteger(number)
+	n, bad := keys.ParseInteger(number)
 	if bad == nil {
-		bad = inRange(n, 1, maxCycles, strconv.Itoa)
+		bad = keys.InRange(n, 1, maxCycles, strconv.Itoa)
 	}
 	return reminder{cycles: n}, bad
 }
@@ -58,28 +60,29 @@ func parseReminder(text string) (reminder, *flaw) {
 // remindEvery returns the time between reminders. A cycle is the time in which each of the fleet's checks is made once
 // more: the longest every.
 func (c *fleetCompiler) remindEvery() time.Duration {
-	r := c.draft.notify.value.remindEvery
-	if r.value.cycles == 0 {
-		return r.value.every
+	r := c.draft.notify.Value.remindEvery
+	if r.Value.cycles == 0 {
+		return r.Value.every
 	}
 	var cycle time.Duration
-	for _, n := range c.draft.checks.value {
-		if n.ok && n.value.every.known() {
-			cycle = max(cycle, n.value.every.value)
+	for _, n := range c.draft.checks.Value {
+		if n.OK && n.Value.every.Known() {
+			cycle = max(cycle, n.Value.every.Value)
 		}
 	}
-	every := time.Duration(r.value.cycles) * cycle
+	every := time.Duration(r.Value.cycles) * cycle
 	switch {
-	case cycle == 0 && c.draft.checks.written():
+	case cycle == 0 && c.draft.checks.Written():
 	case cycle == 0:
-		c.add(r.spot, "counts cycles of the fleet's checks, and it has none", "write a duration, as 30m")
+		c.Add(r.Spot, "counts cycles of the fleet's checks, and it has none", "write a duration, as 30m")
 	case every < minRemindEvery:
-		c.add(r.spot, fmt.Sprintf("%d cycles of %s are %s, and a person is reminded every %s at most", r.value.cycles,
-			formatDuration(cycle), formatDuration(every),
-			formatDuration(minRemindEvery)), fmt.Sprintf("write at least %d cycles", (minRemindEvery+cycle-1)/cycle))
+		c.Add(r.Spot, fmt.Sprintf("%d cycles of %s are %s, and a person is reminded every %s at most", r.Value.cycles,
+			keys.FormatDuration(cycle), keys.FormatDuration(every),
+			keys.FormatDuration(minRemindEvery)), fmt.Sprintf("write at least %d cycles",
+			(minRemindEvery+cycle-1)/cycle))
 	case every > maxRemindEvery:
-		c.add(r.spot, fmt.Sprintf("%d cycles of %s are %s, longer than %s", r.value.cycles, formatDuration(cycle),
-			formatDuration(every), formatDuration(maxRemindEvery)),
+		c.Add(r.Spot, fmt.Sprintf("%d cycles of %s are %s, longer than %s", r.Value.cycles, keys.FormatDuration(cycle),
+			keys.FormatDuration(every), keys.FormatDuration(maxRemindEvery)),
 			fmt.Sprintf("write at most %d cycles", maxRemindEvery/cycle))
 	}
 	return every

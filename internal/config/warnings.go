@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/guard"
+	"hale/internal/keys"
 )
 
 // Warnings lists what the configuration allows and should not be left so, in sentences.
@@ -39,7 +40,7 @@ func (c *Config) Warnings() []string {
 			if boot := p.Simulated.Boot; p.Type == ProviderSimulated && boot > f.Grace {
 				out = append(out, fmt.Sprintf("fleets.%s.grace: %s is less than the %s that provider %s takes to "+
 					"boot a machine: it is taken for failed, and repaired, before it is up; write more", f.Name,
-					formatDuration(f.Grace), formatDuration(boot), p.Name))
+					keys.FormatDuration(f.Grace), keys.FormatDuration(boot), p.Name))
 			}
 		}
 	}

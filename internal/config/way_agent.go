@@ -2,8 +2,10 @@ package config
 
 import (
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
 var agentWay = wayOf(fleet.CheckAgent, "", "Ask the guest agent (QEMU's) inside the machine, by way of the provider: "+
-	"no network comes into it. An instance that has no channel to its agent is unknown, not down.", object[struct{}]{},
-	func(*fleetCompiler, at[struct{}], *fleet.Check) {}, func(*fleet.Check, *pairs) {})
+	"no network comes into it. An instance that has no channel to its agent is unknown, not down.",
+	keys.Object[struct{}]{},
+	func(*fleetCompiler, keys.At[struct{}], *fleet.Check) {}, func(*fleet.Check, *pairs) {})

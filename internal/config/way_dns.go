@@ -7,55 +7,57 @@ import (
 	"strings"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
 type dnsDraft struct {
-	port   at[int]
-	name   at[string]
-	record at[fleet.RecordType]
-	answer at[[]at[string]]
-	tcp    at[bool]
+	port   keys.At[int]
+	name   keys.At[string]
+	record keys.At[fleet.RecordType]
+	answer keys.At[[]keys.At[string]]
+	tcp    keys.At[bool]
 }
 
 var dnsWay = wayOf(fleet.CheckDNS, "name: www.example.org", "Ask the name server on the machine itself for a record.",
 	dnsShape(),
-	func(c *fleetCompiler, d at[dnsDraft], out *fleet.Check) {
-		out.Port, out.DNS = d.value.port.value, c.dns(d.value)
+	func(c *fleetCompiler, d keys.At[dnsDraft], out *fleet.Check) {
+		out.Port, out.DNS = d.Value.port.Value, c.dns(d.Value)
 	}, writeDNS)
 
-func dnsShape() object[dnsDraft] {
-	return object[dnsDraft]{fields: []field[dnsDraft]{
-		must("name", "www.example.org", "The name that is asked for.", text("a name", "www.example.org"),
-			func(d *dnsDraft) *at[string] { return &d.name }),
-		or("type", defaultRecord, "The type of record. That there is none is a failure.",
-			choice(nil, fleet.RecordA, fleet.RecordAAAA, fleet.RecordCNAME, fleet.RecordMX,
+func dnsShape() keys.Object[dnsDraft] {
+	return keys.Object[dnsDraft]{Fields: []keys.Field[dnsDraft]{
+		keys.Must("name", "www.example.org", "The name that is asked for.", keys.Text("a name", "www.example.org"),
+			func(d *dnsDraft) *keys.At[string] { return &d.name }),
+		keys.Or("type", defaultRecord, "The type of record. That there is none is a failure.",
+			keys.Choice(nil, fleet.RecordA, fleet.RecordAAAA, fleet.RecordCNAME, fleet.RecordMX,
 				fleet.RecordTXT, fleet.RecordSRV, fleet.RecordNS, fleet.RecordSOA, fleet.RecordPTR),
-			func(d *dnsDraft) *at[fleet.RecordType] { return &d.record }),
-		may("answer", "What the records must say, all of it, as `[192.0.2.1]`, `[\"10 mail.example.org\"]` for MX, "+
-			"`[\"0 5 5060 sip.example.org\"]` for SRV; of SOA the primary server. Further records are no failure.",
-			list[string]{noun: "one record", each: text("a record",
-				"192.0.2.1")}, func(d *dnsDraft) *at[[]at[string]] { return &d.answer }).
-			said("anything"),
-		or("port", defaultDNSPort, "The port.", integer(1, 65535), func(d *dnsDraft) *at[int] { return &d.port }),
-		or("tcp", false, "Ask by TCP at once. Otherwise only what is too long for a datagram is asked for by it.",
-			boolean(), func(d *dnsDraft) *at[bool] { return &d.tcp }),
+			func(d *dnsDraft) *keys.At[fleet.RecordType] { return &d.record }),
+		keys.May("answer", "What the records must say, all of it, as `[192.0.2.1]`, `[\"10 mail.example.org\"]` for "+
+			"MX, `[\"0 5 5060 sip.example.org\"]` for SRV; of SOA the primary server. Further records are no failure.",
+			keys.List[string]{Noun: "one record", Each: keys.Text("a record",
+				"192.0.2.1")}, func(d *dnsDraft) *keys.At[[]keys.At[string]] { return &d.answer }).
+			Said("anything"),
+		keys.Or("port", defaultDNSPort, "The port.", keys.Integer(1, 65535),
+			func(d *dnsDraft) *keys.At[int] { return &d.port }),
+		keys.Or("tcp", false, "Ask by TCP at once. Otherwise only what is too long for a datagram is asked for by it.",
+			keys.Boolean(), func(d *dnsDraft) *keys.At[bool] { return &d.tcp }),
 	}}
 }
 
 func (c *fleetCompiler) dns(d dnsDraft) fleet.DNSCheck {
-	out := fleet.DNSCheck{Name: d.name.value, Type: d.record.value, TCP: d.tcp.value}
-	if d.name.given() && !domainName(d.name.value) {
-		c.add(d.name.spot, fmt.Sprintf("%q is not a name in DNS", d.name.value),
+	out := fleet.DNSCheck{Name: d.name.Value, Type: d.record.Value, TCP: d.tcp.Value}
+	if d.name.Given() && !domainName(d.name.Value) {
+		c.Add(d.name.Spot, fmt.Sprintf("%q is not a name in DNS", d.name.Value),
 			"write for example www.example.org, and xn--… for what is not ASCII")
 	}
-	for _, a := range d.answer.value {
-		if a.given() && d.record.known() {
-			if example, bad := recordFlaw(d.record.value, a.value); bad {
-				c.add(a.spot, fmt.Sprintf("%q is not what a record of type %s says", a.value, d.record.value),
+	for _, a := range d.answer.Value {
+		if a.Given() && d.record.Known() {
+			if example, bad := recordFlaw(d.record.Value, a.Value); bad {
+				c.Add(a.Spot, fmt.Sprintf("%q is not what a record of type %s says", a.Value, d.record.Value),
 					"write for example "+example)
 			}
 		}
-		out.Answer = append(out.Answer, a.value)
+		out.Answer = append(out.Answer, a.Value)
 	}
 	return out
 }

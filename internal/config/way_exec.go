@@ -5,51 +5,52 @@ import (
 	"strings"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
 type execDraft struct {
-	command at[[]at[string]]
-	env     at[[]named[valueDraft]]
-	warning at[fleet.Warning]
+	command keys.At[[]keys.At[string]]
+	env     keys.At[[]keys.Named[valueDraft]]
+	warning keys.At[fleet.Warning]
 }
 
 var execWay = wayOf(fleet.CheckExec, "command: […]",
 	"Run a program on hale's side: a script of your own, or a monitoring plugin. Exit code 0 is a success; 3, and "+
 		"what a shell says that cannot run it (126, 127), count neither way; every other one is a failure.", execShape(),
-	func(c *fleetCompiler, d at[execDraft], out *fleet.Check) { out.Exec = c.exec(d.value) }, writeExec)
+	func(c *fleetCompiler, d keys.At[execDraft], out *fleet.Check) { out.Exec = c.exec(d.Value) }, writeExec)
 
-func execShape() object[execDraft] {
-	return object[execDraft]{fields: []field[execDraft]{
-		must("command", "[/usr/lib/hale/probe, \"{ip}\"]", "The program and its arguments, without a shell. "+
+func execShape() keys.Object[execDraft] {
+	return keys.Object[execDraft]{Fields: []keys.Field[execDraft]{
+		keys.Must("command", "[/usr/lib/hale/probe, \"{ip}\"]", "The program and its arguments, without a shell. "+
 			placeholdersSaid+"When its time is over, it is killed with everything that it started. The first line "+
 			"that it says is kept with the result. Put no secrets here: everybody on the server can read them.",
-			list[string]{noun: "the program", each: text("a word of the command", "/usr/lib/hale/probe")},
-			func(e *execDraft) *at[[]at[string]] { return &e.command }),
-		may("env", envSaid,
-			mapping[valueDraft]{
-				key: "VARIABLE", names: variableNames, each: valueShape("the variable's value", "production"),
-			}, func(e *execDraft) *at[[]named[valueDraft]] { return &e.env }),
-		or("warning", fleet.WarningFails, "What exit code 1 means. `fail`: a failure, as with most programs. `ok`: a "+
-			"success, as fits monitoring plugins, for which it is a warning.",
-			choice(nil, fleet.WarningFails, fleet.WarningOK),
-			func(e *execDraft) *at[fleet.Warning] { return &e.warning }),
+			keys.List[string]{Noun: "the program", Each: keys.Text("a word of the command", "/usr/lib/hale/probe")},
+			func(e *execDraft) *keys.At[[]keys.At[string]] { return &e.command }),
+		keys.May("env", envSaid,
+			keys.Mapping[valueDraft]{
+				Key: "VARIABLE", Names: variableNames, Each: valueShape("the variable's value", "production"),
+			}, func(e *execDraft) *keys.At[[]keys.Named[valueDraft]] { return &e.env }),
+		keys.Or("warning", fleet.WarningFails, "What exit code 1 means. `fail`: a failure, as with most programs. "+
+			"`ok`: a success, as fits monitoring plugins, for which it is a warning.",
+			keys.Choice(nil, fleet.WarningFails, fleet.WarningOK),
+			func(e *execDraft) *keys.At[fleet.Warning] { return &e.warning }),
 	}}
 }
 
 func (c *fleetCompiler) exec(d execDraft) fleet.ExecCheck {
 	var out fleet.ExecCheck
-	for _, word := range d.command.value {
-		c.placeholders(word.spot, word.value)
-		out.Command = append(out.Command, word.value)
+	for _, word := range d.command.Value {
+		c.placeholders(word.Spot, word.Value)
+		out.Command = append(out.Command, word.Value)
 	}
-	for _, n := range d.env.value {
+	for _, n := range d.env.Value {
 		value, kept := c.kept(n)
-		c.placeholders(n.spot, value)
-		out.Env = append(out.Env, fleet.Variable{Name: n.name, Value: value, Secret: kept})
+		c.placeholders(n.Spot, value)
+		out.Env = append(out.Env, fleet.Variable{Name: n.Name, Value: value, Secret: kept})
 	}
 	slices.SortFunc(out.Env, func(a, b fleet.Variable) int { return strings.Compare(a.Name, b.Name) })
-	if d.warning.given() && d.warning.value != fleet.WarningFails {
-		out.Warning = d.warning.value
+	if d.warning.Given() && d.warning.Value != fleet.WarningFails {
+		out.Warning = d.warning.Value
 	}
 	return out
 }

@@ -2,53 +2,56 @@ package config
 
 import (
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
 type grpcDraft struct {
-	port            at[int]
-	service, host   at[string]
-	tls             at[bool]
-	ca              at[string]
-	certificateDays at[int]
-	insecure        at[bool]
+	port            keys.At[int]
+	service, host   keys.At[string]
+	tls             keys.At[bool]
+	ca              keys.At[string]
+	certificateDays keys.At[int]
+	insecure        keys.At[bool]
 }
 
 var grpcWay = wayOf(fleet.CheckGRPC, "port: 50051", "Ask a gRPC server for its health, by the gRPC Health Checking "+
 	"Protocol (`grpc.health.v1.Health/Check`). SERVING is a success; NOT_SERVING, a service that it does not know, "+
 	"and a server that does not speak the protocol are failures.", grpcShape(),
-	func(c *fleetCompiler, d at[grpcDraft], out *fleet.Check) {
-		out.Port, out.GRPC = d.value.port.value, c.grpc(d.value)
+	func(c *fleetCompiler, d keys.At[grpcDraft], out *fleet.Check) {
+		out.Port, out.GRPC = d.Value.port.Value, c.grpc(d.Value)
 	}, writeGRPC)
 
-func grpcShape() object[grpcDraft] {
-	return object[grpcDraft]{fields: []field[grpcDraft]{
-		must("port", "50051", "The port.", integer(1, 65535), func(g *grpcDraft) *at[int] { return &g.port }),
-		may("service", "The service whose health is asked for.", text("the name of a service",
-			"shop.v1.Orders"), func(g *grpcDraft) *at[string] { return &g.service }).
-			said("the server as a whole"),
-		may("host", "As whom the server is asked (`:authority`), and with tls the name in the certificate.",
-			text("a host name",
+func grpcShape() keys.Object[grpcDraft] {
+	return keys.Object[grpcDraft]{Fields: []keys.Field[grpcDraft]{
+		keys.Must("port", "50051", "The port.", keys.Integer(1, 65535),
+			func(g *grpcDraft) *keys.At[int] { return &g.port }),
+		keys.May("service", "The service whose health is asked for.", keys.Text("the name of a service",
+			"shop.v1.Orders"), func(g *grpcDraft) *keys.At[string] { return &g.service }).
+			Said("the server as a whole"),
+		keys.May("host", "As whom the server is asked (`:authority`), and with tls the name in the certificate.",
+			keys.Text("a host name",
 				"orders.example.org"),
-			func(g *grpcDraft) *at[string] { return &g.host }).said("the machine's address"),
-		or("tls", false, "Speak TLS, and verify the certificate.", boolean(),
-			func(g *grpcDraft) *at[bool] { return &g.tls }),
-		may("ca", "tls only: a file with the certificates, in PEM form, that are trusted instead of the system's. "+
-			"Relative paths begin at the folder of this file.",
-			text("a path", "ca.pem"), func(g *grpcDraft) *at[string] { return &g.ca }),
-		or("certificate_days", 0, "tls only: it is a failure when the certificate, or one that it rests on, ends "+
+			func(g *grpcDraft) *keys.At[string] { return &g.host }).Said("the machine's address"),
+		keys.Or("tls", false, "Speak TLS, and verify the certificate.", keys.Boolean(),
+			func(g *grpcDraft) *keys.At[bool] { return &g.tls }),
+		keys.May("ca", "tls only: a file with the certificates, in PEM form, that are trusted instead of the "+
+			"system's. Relative paths begin at the folder of this file.",
+			keys.Text("a path", "ca.pem"), func(g *grpcDraft) *keys.At[string] { return &g.ca }),
+		keys.Or("certificate_days", 0, "tls only: it is a failure when the certificate, or one that it rests on, ends "+
 			"within so many days. No repair brings a new one.",
-			integer(0, 3650), func(g *grpcDraft) *at[int] { return &g.certificateDays }),
-		or("insecure", false, "tls only: take any certificate. Better is ca with that of the server.", boolean(),
-			func(g *grpcDraft) *at[bool] { return &g.insecure }),
+			keys.Integer(0, 3650), func(g *grpcDraft) *keys.At[int] { return &g.certificateDays }),
+		keys.Or("insecure", false, "tls only: take any certificate. Better is ca with that of the server.",
+			keys.Boolean(),
+			func(g *grpcDraft) *keys.At[bool] { return &g.insecure }),
 	}}
 }
 
 func (c *fleetCompiler) grpc(d grpcDraft) fleet.GRPCCheck {
 	c.hostName(d.host)
-	if d.tls.known() && !d.tls.value {
+	if d.tls.Known() && !d.tls.Value {
 		c.plain("tls", "tls: true", d.ca, d.certificateDays, d.insecure)
 	}
-	return fleet.GRPCCheck{Service: d.service.value, Host: d.host.value, Secure: d.tls.value,
+	return fleet.GRPCCheck{Service: d.service.Value, Host: d.host.Value, Secure: d.tls.Value,
 		TLS: c.demand(d.ca, d.certificateDays, d.insecure)}
 }
 

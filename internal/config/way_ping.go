@@ -2,7 +2,8 @@ package config
 
 import (
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
-var pingWay = wayOf(fleet.CheckPing, "", "One ICMP echo.", object[struct{}]{},
-	func(*fleetCompiler, at[struct{}], *fleet.Check) {}, func(*fleet.Check, *pairs) {})
+var pingWay = wayOf(fleet.CheckPing, "", "One ICMP echo.", keys.Object[struct{}]{},
+	func(*fleetCompiler, keys.At[struct{}], *fleet.Check) {}, func(*fleet.Check, *pairs) {})

@@ -6,68 +6,71 @@ import (
 	"strings"
 
 	"hale/internal/fleet"
+	"hale/internal/keys"
 )
 
 type udpDraft struct {
-	port          at[int]
-	send, sendHex at[string]
-	answer        at[string]
+	port          keys.At[int]
+	send, sendHex keys.At[string]
+	answer        keys.At[string]
 }
 
 var udpWay = wayOf(fleet.CheckUDP, "port: 27015, send: TEXT", "Send one datagram and wait for the answer. A closed "+
 	"port is a failure at once, as far as the machine says so; a datagram that is lost is one without an answer: let "+
 	"down_after be more than 1.", udpShape(),
-	func(c *fleetCompiler, d at[udpDraft], out *fleet.Check) {
-		out.Port, out.UDP = d.value.port.value, c.udp(d)
+	func(c *fleetCompiler, d keys.At[udpDraft], out *fleet.Check) {
+		out.Port, out.UDP = d.Value.port.Value, c.udp(d)
 	}, writeUDP)
 
-func udpShape() object[udpDraft] {
-	return object[udpDraft]{fields: []field[udpDraft]{
-		must("port", "27015", "The port.", integer(1, 65535), func(u *udpDraft) *at[int] { return &u.port }),
-		may("send", "What is sent, as text. One of send and send_hex is needed.", text("a text",
-			"ping"), func(u *udpDraft) *at[string] { return &u.send }),
-		may("send_hex", "What is sent, as bytes in hexadecimal digits, with blanks between them or not.", hexadecimal(),
-			func(u *udpDraft) *at[string] { return &u.sendHex }),
-		may("answer", "A regular expression (RE2) that the answer must match, else it is a failure; `\\xNN` stands "+
-			"for a byte below 80. Any answer will do where nothing is written.",
-			text("a regular expression", "^pong"), func(u *udpDraft) *at[string] { return &u.answer }),
+func udpShape() keys.Object[udpDraft] {
+	return keys.Object[udpDraft]{Fields: []keys.Field[udpDraft]{
+		keys.Must("port", "27015", "The port.", keys.Integer(1, 65535),
+			func(u *udpDraft) *keys.At[int] { return &u.port }),
+		keys.May("send", "What is sent, as text. One of send and send_hex is needed.", keys.Text("a text",
+			"ping"), func(u *udpDraft) *keys.At[string] { return &u.send }),
+		keys.May("send_hex", "What is sent, as bytes in hexadecimal digits, with blanks between them or not.",
+			hexadecimal(),
+			func(u *udpDraft) *keys.At[string] { return &u.sendHex }),
+		keys.May("answer", "A regular expression (RE2) that the answer must match, else it is a failure; `\\xNN` "+
+			"stands for a byte below 80. Any answer will do where nothing is written.",
+			keys.Text("a regular expression", "^pong"), func(u *udpDraft) *keys.At[string] { return &u.answer }),
 	}}
 }
 
 // hexadecimal are bytes.
-func hexadecimal() scalar[string] {
-	return scalar[string]{
-		noun: "bytes in hexadecimal digits", example: "\"ff 00 1a\"", forms: []form{formText},
-		parse: func(text string) (string, *flaw) {
+func hexadecimal() keys.Scalar[string] {
+	return keys.Scalar[string]{
+		Noun: "bytes in hexadecimal digits", Example: "\"ff 00 1a\"", Forms: []keys.Form{keys.FormText},
+		Parse: func(text string) (string, *keys.Flaw) {
 			b, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
 			if err != nil || len(b) == 0 {
-				return "", flawf("write two digits for each, for example \"ff 00 1a\"",
+				return "", keys.Flawf("write two digits for each, for example \"ff 00 1a\"",
 					"%q are not bytes in hexadecimal digits", text)
 			}
 			return string(b), nil
 		},
-		format: func(s string) any { return hex.EncodeToString([]byte(s)) },
-		json: schema{Type: "string", Pattern: `^\s*[0-9A-Fa-f]{2}(\s*[0-9A-Fa-f]{2})*\s*$`,
-			noun: "bytes in hexadecimal digits"},
+		Format: func(s string) any { return hex.EncodeToString([]byte(s)) },
+		JSON: keys.Schema{Type: "string", Pattern: `^\s*[0-9A-Fa-f]{2}(\s*[0-9A-Fa-f]{2})*\s*$`,
+			Noun: "bytes in hexadecimal digits"},
 	}
 }
 
 // maxSend is what fits into one packet on any way, in bytes.
 const maxSend = 1200
 
-func (c *fleetCompiler) udp(at at[udpDraft]) fleet.UDPCheck {
-	d := at.value
-	out := fleet.UDPCheck{Send: []byte(d.send.value), Answer: c.pattern(d.answer)}
+func (c *fleetCompiler) udp(at keys.At[udpDraft]) fleet.UDPCheck {
+	d := at.Value
+	out := fleet.UDPCheck{Send: []byte(d.send.Value), Answer: c.pattern(d.answer)}
 	switch {
-	case d.send.written() && d.sendHex.written():
-		c.add(d.sendHex.spot, "comes beside send", "take one of the two out")
-	case d.sendHex.written():
-		out.Send = []byte(d.sendHex.value)
-	case at.how == given && d.send.how == absent:
-		c.add(at.under("send"), "is missing", "say what the machine answers to: add send: ping, or send_hex: \"ff ff\"")
+	case d.send.Written() && d.sendHex.Written():
+		c.Add(d.sendHex.Spot, "comes beside send", "take one of the two out")
+	case d.sendHex.Written():
+		out.Send = []byte(d.sendHex.Value)
+	case at.How == keys.Given && d.send.How == keys.Absent:
+		c.Add(at.Under("send"), "is missing", "say what the machine answers to: add send: ping, or send_hex: \"ff ff\"")
 	}
 	if len(out.Send) > maxSend {
-		c.add(at.spot, fmt.Sprintf("sends %d bytes", len(out.Send)), fmt.Sprintf("send %d at most, which is one packet",
+		c.Add(at.Spot, fmt.Sprintf("sends %d bytes", len(out.Send)), fmt.Sprintf("send %d at most, which is one packet",
 			maxSend))
 	}
 	return out

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"hale/internal/config"
+	"hale/internal/keys"
 	"hale/internal/sim"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -213,7 +214,7 @@ func (r *reader) config(p part) {
 		return
 	}
 	c, err := config.Parse(r.s.Name, append(bytes.Repeat([]byte("\n"), p.line-1), p.data...))
-	var problems config.Problems
+	var problems keys.Problems
 	switch {
 	case errors.As(err, &problems):
 		for _, q := range problems {

@@ -61,6 +61,7 @@ var rooms = []room{
 	{path: "internal/notify/notifytest", floor: 1, step: 2},
 	{path: "internal/outbox", floor: 1, step: 1},
 	{path: "internal/secret", floor: 1},
+	{path: "internal/keys", floor: 1},
 	{path: "internal/probe", floor: 1},
 	{path: "internal/probe/probetest", floor: 1, step: 1},
 	{path: "internal/program", floor: 1, step: 1},

@@ -1,4 +1,4 @@
-package config
+package keys
 
 import (
 	"cmp"
@@ -40,22 +40,23 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// place is where something stands.
-type place struct {
-	file         string
-	line, column int
+// Place is where something stands.
+type Place struct {
+	File         string
+	Line, column int
 }
 
-func (p place) String() string { return fmt.Sprintf("%s:%d:%d", p.file, p.line, p.column) }
+// String renders "file:line:column".
+func (p Place) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.column) }
 
-// spot is a place together with the path of what stands there.
-type spot struct {
-	place
+// Spot is a place together with the path of what stands there.
+type Spot struct {
+	Place
 	path string
 }
 
-// under returns the same place with a longer path: where something is missing.
-func (s spot) under(key string) spot {
+// Under returns the same place with a longer path: where something is missing.
+func (s Spot) Under(key string) Spot {
 	s.path = joinPath(s.path, key)
 	return s
 }
@@ -68,31 +69,32 @@ func joinPath(path, key string) string {
 	return path + "." + key
 }
 
-// mostProblems are told at once: who has more begins with these.
-const mostProblems = 100
+// MostProblems are told at once: who has more begins with these.
+const MostProblems = 100
 
-// finder collects problems.
-type finder struct {
-	found Problems
+// Finder collects problems.
+type Finder struct {
+	Found Problems
 	more  *Problem // the first one that is one too many
 }
 
-func (f *finder) add(s spot, message, hint string) {
-	p := Problem{File: s.file, Line: s.line, Column: s.column, Path: s.path, Message: message, Hint: hint}
+// Add reports a problem: what is wrong, and how to mend it.
+func (f *Finder) Add(s Spot, message, hint string) {
+	p := Problem{File: s.File, Line: s.Line, Column: s.column, Path: s.path, Message: message, Hint: hint}
 	switch {
-	case len(f.found) < mostProblems:
-		f.found = append(f.found, p)
+	case len(f.Found) < MostProblems:
+		f.Found = append(f.Found, p)
 	case f.more == nil:
 		f.more = &p
 	}
 }
 
 // full reports whether further problems would not be told, so that they need no hints.
-func (f *finder) full() bool { return f.more != nil }
+func (f *Finder) full() bool { return f.more != nil }
 
-// problems returns what was found, in order of place, each once.
-func (f *finder) problems() Problems {
-	found := slices.Clone(f.found)
+// Problems returns what was found, in order of place, each once.
+func (f *Finder) Problems() Problems {
+	found := slices.Clone(f.Found)
 	slices.SortStableFunc(found, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
 			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
@@ -106,36 +108,38 @@ func (f *finder) problems() Problems {
 	return found
 }
 
-// presence tells whether a value was written.
-type presence int
+// Presence tells whether a value was written.
+type Presence int
 
+// How a value came about.
 const (
-	absent presence = iota // not written, and there is no default
-	preset                 // not written: the value is the default
-	given                  // written
-	broken                 // written or demanded, but not usable; the problem is reported already
+	Absent Presence = iota // not written, and there is no default
+	Preset                 // not written: the value is the default
+	Given                  // written
+	Broken                 // written or demanded, but not usable; the problem is reported already
 )
 
-// at is a value, how it came about, and where.
-type at[V any] struct {
-	spot
-	value V
-	how   presence
+// At is a value, how it came about, and where.
+type At[V any] struct {
+	Spot
+	Value V
+	How   Presence
 }
 
-func (a at[V]) given() bool { return a.how == given }
+// Given reports whether a usable value was written.
+func (a At[V]) Given() bool { return a.How == Given }
 
-// known reports whether the value may be judged: it was written well, or is the default.
-func (a at[V]) known() bool { return a.how == given || a.how == preset }
+// Known reports whether the value may be judged: it was written well, or is the default.
+func (a At[V]) Known() bool { return a.How == Given || a.How == Preset }
 
-// written reports whether something was written, usable or not.
-func (a at[V]) written() bool { return a.how == given || a.how == broken }
+// Written reports whether something was written, usable or not.
+func (a At[V]) Written() bool { return a.How == Given || a.How == Broken }
 
-// named is one entry of a mapping whose keys are names.
-type named[V any] struct {
-	spot  // of the name
-	name  string
-	value V
+// Named is one entry of a mapping whose keys are names.
+type Named[V any] struct {
+	Spot  // of the name
+	Name  string
+	Value V
 	// ok is false when the value is broken; what could be read of it is there.
-	ok bool
+	OK bool
 }

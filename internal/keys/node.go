@@ -1,4 +1,4 @@
-package config
+package keys
 
 import (
 	"errors"
@@ -14,30 +14,34 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// reader turns nodes into drafts and collects the problems on the way.
-type reader struct {
-	*finder
+// Reader turns nodes into drafts and collects the problems on the way.
+type Reader struct {
+	*Finder
 	// homes says for each known key where it belongs, to help with one in the wrong place.
 	homes keyHomes
 }
 
-// form is what a node looks like, in the words of a person who wrote it.
-type form string
+// NewReader returns a reader of what the schema describes, which hands its problems to f.
+func NewReader(f *Finder, s *Schema) *Reader { return &Reader{Finder: f, homes: homesOf(s)} }
 
+// Form is what a node looks like, in the words of a person who wrote it.
+type Form string
+
+// What a node can look like.
 const (
-	formText    form = "text"
-	formNumber  form = "a number"
-	formBool    form = "true or false"
-	formEmpty   form = "empty"
-	formMapping form = "a mapping"
-	formList    form = "a list"
+	FormText    Form = "text"
+	FormNumber  Form = "a number"
+	FormBool    Form = "true or false"
+	formEmpty   Form = "empty"
+	FormMapping Form = "a mapping"
+	FormList    Form = "a list"
 )
 
-// node is a piece of the file with its spot.
-type node struct {
-	spot
-	form  form
-	text  string     // of a scalar
+// Node is a piece of the file with its spot.
+type Node struct {
+	Spot
+	Form  Form
+	Text  string     // of a scalar
 	pairs []pair     // of a mapping, in order, each key once
 	items []ast.Node // of a list
 }
@@ -45,42 +49,44 @@ type node struct {
 // pair is one entry of a mapping.
 type pair struct {
 	key   string
-	where place // of the key
+	where Place // of the key
 	value ast.Node
 }
 
-// file reads one file. False: there is nothing usable; the problem is reported.
-func (r *reader) file(s source) (document, bool) {
-	top := spot{place: place{file: s.name, line: 1, column: 1}}
+// Source is one file of a configuration.
+type Source struct {
+	Name string
+	Data []byte
+}
+
+// File reads one file. False: there is nothing usable; the problem is reported.
+func (r *Reader) File(s Source) (Node, bool) {
+	top := Spot{Place: Place{File: s.Name, Line: 1, column: 1}}
 	body, ok := r.parse(s, top)
 	if !ok {
-		return document{}, false
+		return Node{}, false
 	}
-	n, ok := r.node(body, top)
-	if !ok {
-		return document{}, false
-	}
-	return documentShape().read(r, n)
+	return r.node(body, top)
 }
 
 // parse hands the file to the YAML parser and returns its one document.
-func (r *reader) parse(s source, top spot) (ast.Node, bool) {
-	if !utf8.Valid(s.data) {
-		r.add(top, "is not UTF-8 text", "save it as UTF-8")
+func (r *Reader) parse(s Source, top Spot) (ast.Node, bool) {
+	if !utf8.Valid(s.Data) {
+		r.Add(top, "is not UTF-8 text", "save it as UTF-8")
 		return nil, false
 	}
-	if len(s.data) > maxFile {
-		r.add(top, "is larger than "+formatSize(maxFile), "spread it over several files in a folder")
+	if len(s.Data) > maxFile {
+		r.Add(top, "is larger than "+FormatSize(maxFile), "spread it over several files in a folder")
 		return nil, false
 	}
-	tokens := lexer.Tokenize(string(s.data))
+	tokens := lexer.Tokenize(string(s.Data))
 	if t := tooDeep(tokens); t != nil {
-		r.add(spot{place: place{file: s.name, line: max(1, t.Position.Line), column: max(1, t.Position.Column)}},
+		r.Add(Spot{Place: Place{File: s.Name, Line: max(1, t.Position.Line), column: max(1, t.Position.Column)}},
 			"is nested too deeply", "use fewer levels")
 		return nil, false
 	}
 	if t := tooWide(tokens); t != nil {
-		r.add(spot{place: place{file: s.name, line: max(1, t.Position.Line), column: max(1, t.Position.Column)}},
+		r.Add(Spot{Place: Place{File: s.Name, Line: max(1, t.Position.Line), column: max(1, t.Position.Column)}},
 			fmt.Sprintf("is entry %d of one mapping", mostEntries+1), "spread it over several files in a folder")
 		return nil, false
 	}
@@ -97,15 +103,18 @@ func (r *reader) parse(s source, top spot) (ast.Node, bool) {
 	}
 	switch len(bodies) {
 	case 0:
-		r.add(top, "is empty", "hale init writes a file to start from")
+		r.Add(top, "is empty", "hale init writes a file to start from")
 		return nil, false
 	case 1:
 		return bodies[0], true
 	}
-	r.add(spot{place: placeOf(bodies[1], top.place)}, "a second document begins here",
+	r.Add(Spot{Place: placeOf(bodies[1], top.Place)}, "a second document begins here",
 		"put it into a file of its own; a folder of files is read as one")
 	return nil, false
 }
+
+// maxFile is how large one file may be, in bytes.
+const maxFile = 1 << 20
 
 // mostEntries are the entries of one mapping: the parser's time grows with their square.
 const mostEntries = 5_000
@@ -172,20 +181,20 @@ func tooDeep(tokens token.Tokens) *token.Token {
 }
 
 // syntax reports what the YAML parser found. It stops at the first error, so there is one.
-func (r *reader) syntax(err error, top spot) {
+func (r *Reader) syntax(err error, top Spot) {
 	var e yaml.Error
 	if !errors.As(err, &e) {
-		r.add(top, "is not YAML: "+firstLine(err.Error()), "")
+		r.Add(top, "is not YAML: "+firstLine(err.Error()), "")
 		return
 	}
 	hint := ""
 	if t := e.GetToken(); t != nil && t.Position != nil {
-		top.line, top.column = max(1, t.Position.Line), max(1, t.Position.Column)
+		top.Line, top.column = max(1, t.Position.Line), max(1, t.Position.Column)
 		if strings.HasPrefix(strings.TrimLeft(t.Origin, "\n "), "\t") {
 			hint = "indent with spaces, not with tabs"
 		}
 	}
-	r.add(top, "is not YAML: "+firstLine(e.GetMessage()), hint)
+	r.Add(top, "is not YAML: "+firstLine(e.GetMessage()), hint)
 }
 
 func firstLine(s string) string {
@@ -195,53 +204,53 @@ func firstLine(s string) string {
 
 // node looks at what the parser found. The spot is where to report when the value spreads over lines of its own.
 // False: it is not usable; the problem is reported.
-func (r *reader) node(n ast.Node, s spot) (node, bool) {
+func (r *Reader) node(n ast.Node, s Spot) (Node, bool) {
 	if plainOnOneLine(n) {
-		s.place = placeOf(n, s.place)
+		s.Place = placeOf(n, s.Place)
 	}
-	out := node{spot: s}
+	out := Node{Spot: s}
 	switch v := n.(type) {
 	case nil, *ast.NullNode:
-		out.form = formEmpty
+		out.Form = formEmpty
 	case *ast.StringNode:
-		out.form, out.text = formText, v.Value
+		out.Form, out.Text = FormText, v.Value
 	case *ast.LiteralNode:
-		out.form, out.text = formText, v.Value.Value
+		out.Form, out.Text = FormText, v.Value.Value
 	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
-		out.form, out.text = formNumber, n.GetToken().Value
+		out.Form, out.Text = FormNumber, n.GetToken().Value
 	case *ast.BoolNode:
-		out.form, out.text = formBool, v.GetToken().Value
+		out.Form, out.Text = FormBool, v.GetToken().Value
 	case *ast.SequenceNode:
-		out.form, out.items = formList, v.Values
+		out.Form, out.items = FormList, v.Values
 	case *ast.MappingNode:
 		return r.mapping(v.Values, s)
 	case *ast.MappingValueNode:
 		return r.mapping([]*ast.MappingValueNode{v}, s)
 	case *ast.AnchorNode, *ast.AliasNode:
-		r.add(s, "anchors and aliases are not available yet", "write the value out")
+		r.Add(s, "anchors and aliases are not available yet", "write the value out")
 		return out, false
 	default:
-		r.add(s, "YAML tags and other special forms are not supported", "write a plain value")
+		r.Add(s, "YAML tags and other special forms are not supported", "write a plain value")
 		return out, false
 	}
 	return out, true
 }
 
 // mapping reads the entries of a mapping; a key that comes twice is reported at its second place.
-func (r *reader) mapping(values []*ast.MappingValueNode, s spot) (node, bool) {
-	out := node{spot: s, form: formMapping}
-	first := make(map[string]place, len(values))
+func (r *Reader) mapping(values []*ast.MappingValueNode, s Spot) (Node, bool) {
+	out := Node{Spot: s, Form: FormMapping}
+	first := make(map[string]Place, len(values))
 	for _, v := range values {
-		where := placeOf(v.Key, s.place)
+		where := placeOf(v.Key, s.Place)
 		key, ok := keyText(v.Key)
 		if !ok { // what a merge key would add is not known, so nothing can be said of the rest
-			r.add(spot{place: where, path: s.path}, "merge keys and other special keys are not available yet",
+			r.Add(Spot{Place: where, path: s.path}, "merge keys and other special keys are not available yet",
 				"write the entries out")
 			return out, false
 		}
 		if there, twice := first[key]; twice {
-			r.add(spot{place: where, path: joinPath(s.path, key)},
-				fmt.Sprintf("is there already, at line %d", there.line), "keep one of the two")
+			r.Add(Spot{Place: where, path: joinPath(s.path, key)},
+				fmt.Sprintf("is there already, at line %d", there.Line), "keep one of the two")
 			continue
 		}
 		first[key] = where
@@ -262,8 +271,8 @@ func keyText(k ast.MapKeyNode) (string, bool) {
 }
 
 // child returns the node of a mapping's entry.
-func (r *reader) child(parent node, p pair) (node, bool) {
-	return r.node(p.value, spot{place: p.where, path: joinPath(parent.path, p.key)})
+func (r *Reader) child(parent Node, p pair) (Node, bool) {
+	return r.node(p.value, Spot{Place: p.where, path: joinPath(parent.path, p.key)})
 }
 
 // plainOnOneLine reports whether a problem with the value is best shown at the value itself. A mapping or list that
@@ -283,7 +292,7 @@ func plainOnOneLine(n ast.Node) bool {
 }
 
 // placeOf returns where a node begins.
-func placeOf(n ast.Node, fallback place) place {
+func placeOf(n ast.Node, fallback Place) Place {
 	switch v := n.(type) {
 	case *ast.MappingNode:
 		if !v.IsFlowStyle && len(v.Values) > 0 {
@@ -298,6 +307,6 @@ func placeOf(n ast.Node, fallback place) place {
 	if t == nil || t.Position == nil {
 		return fallback
 	}
-	fallback.line, fallback.column = max(1, t.Position.Line), max(1, t.Position.Column)
+	fallback.Line, fallback.column = max(1, t.Position.Line), max(1, t.Position.Column)
 	return fallback
 }

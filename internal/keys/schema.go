@@ -1,14 +1,12 @@
-package config
+package keys
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 )
 
-// schema is a JSON Schema (draft 2020-12), with what the reference page wants to know besides.
-type schema struct {
+// Schema is a JSON Schema (draft 2020-12), with what the reference page wants to know besides.
+type Schema struct {
 	Dialect              string             `json:"$schema,omitempty"`
 	ID                   string             `json:"$id,omitempty"`
 	Title                string             `json:"title,omitempty"`
@@ -21,74 +19,58 @@ type schema struct {
 	MinLength            int                `json:"minLength,omitempty"`
 	Minimum              *int               `json:"minimum,omitempty"`
 	Maximum              *int               `json:"maximum,omitempty"`
-	Items                *schema            `json:"items,omitempty"`
+	Items                *Schema            `json:"items,omitempty"`
 	MinItems             int                `json:"minItems,omitempty"`
-	Properties           map[string]*schema `json:"properties,omitempty"`
-	PropertyNames        *schema            `json:"propertyNames,omitempty"`
+	Properties           map[string]*Schema `json:"properties,omitempty"`
+	PropertyNames        *Schema            `json:"propertyNames,omitempty"`
 	AdditionalProperties any                `json:"additionalProperties,omitempty"` // false or a *schema
 	Required             []string           `json:"required,omitempty"`
 	MinProperties        *int               `json:"minProperties,omitempty"`
 	MaxProperties        *int               `json:"maxProperties,omitempty"`
-	AnyOf                []*schema          `json:"anyOf,omitempty"`
-	Defs                 map[string]*schema `json:"$defs,omitempty"`
+	AnyOf                []*Schema          `json:"anyOf,omitempty"`
+	Defs                 map[string]*Schema `json:"$defs,omitempty"`
 
-	noun    string            // of a scalar, as "duration"
-	bounds  string            // of a scalar, as "1s to 1h"
-	words   string            // the default in words
-	order   []string          // of Properties
-	later   map[string]string // keys that do not work yet
-	eachKey string            // what the names of a mapping stand for
+	Noun    string            `json:"-"` // of a scalar, as "duration"
+	Bounds  string            `json:"-"` // of a scalar, as "1s to 1h"
+	Words   string            `json:"-"` // the default in words
+	Order   []string          `json:"-"` // of Properties
+	Later   map[string]string `json:"-"` // keys that do not work yet
+	EachKey string            `json:"-"` // what the names of a mapping stand for
 }
 
-// Schema returns the JSON Schema of the configuration, for editors. It describes the form; what only the whole can
-// tell (unknown providers, intervals, ladders) is for Parse.
-func Schema() ([]byte, error) {
-	s := documentShape().schema()
-	s.Dialect = "https://json-schema.org/draft/2020-12/schema"
-	s.Title = "hale configuration"
-	s.Defs = map[string]*schema{"condition": conditionShape().schema()}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(s); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
-// each returns the schema of a mapping's values; nil for other schemas.
-func (s *schema) each() *schema {
-	e, _ := s.AdditionalProperties.(*schema)
+// Each returns the schema of a mapping's values; nil for other schemas.
+func (s *Schema) Each() *Schema {
+	e, _ := s.AdditionalProperties.(*Schema)
 	return e
 }
 
-// walk visits every object with its path, as "fleets.FLEET.repair", in the tables' order.
-func (s *schema) walk(path string, visit func(path string, object *schema)) {
+// Walk visits every object with its path, as "fleets.FLEET.repair", in the tables' order.
+func (s *Schema) Walk(path string, visit func(path string, object *Schema)) {
 	if s.Properties != nil {
 		visit(path, s)
-		for _, key := range s.order {
-			s.Properties[key].walk(joinPath(path, key), visit)
+		for _, key := range s.Order {
+			s.Properties[key].Walk(joinPath(path, key), visit)
 		}
 	}
-	if e := s.each(); e != nil {
-		e.walk(joinPath(path, s.eachKey), visit)
+	if e := s.Each(); e != nil {
+		e.Walk(joinPath(path, s.EachKey), visit)
 	}
 	if s.Items != nil {
-		s.Items.walk(path, visit)
+		s.Items.Walk(path, visit)
 	}
 	for _, a := range s.AnyOf {
-		a.walk(path, visit)
+		a.Walk(path, visit)
 	}
 }
 
 // keyHomes says for each key of the configuration in which objects it belongs.
 type keyHomes map[string][]string
 
-func findHomes() keyHomes {
+// homesOf finds them in a schema.
+func homesOf(s *Schema) keyHomes {
 	homes := keyHomes{}
-	documentShape().schema().walk("", func(path string, object *schema) {
-		for _, key := range object.order {
+	s.Walk("", func(path string, object *Schema) {
+		for _, key := range object.Order {
 			if !slices.Contains(homes[key], path) {
 				homes[key] = append(homes[key], path)
 			}

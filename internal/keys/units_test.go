@@ -1,4 +1,4 @@
-package config
+package keys
 
 import (
 	"testing"
@@ -13,9 +13,9 @@ func TestDurationsRoundTrip(t *testing.T) {
 		unit := rapid.SampledFrom([]time.Duration{1, time.Millisecond, time.Second, time.Minute, time.Hour}).Draw(t,
 			"unit")
 		d := time.Duration(rapid.Int64Range(-100_000, 100_000).Draw(t, "count")) * unit
-		got, bad := parseDuration(formatDuration(d))
+		got, bad := ParseDuration(FormatDuration(d))
 		if bad != nil || got != d {
-			t.Fatalf("%s written as %s is read as %s, %v", d, formatDuration(d), got, bad)
+			t.Fatalf("%s written as %s is read as %s, %v", d, FormatDuration(d), got, bad)
 		}
 	})
 }
@@ -25,9 +25,9 @@ func TestSizesRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		unit := rapid.SampledFrom(sizeUnits).Draw(t, "unit")
 		n := rapid.Uint64Range(0, 1<<23).Draw(t, "count") * unit.bytes
-		got, bad := parseSize(formatSize(n))
+		got, bad := parseSize(FormatSize(n))
 		if bad != nil || got != n {
-			t.Fatalf("%d written as %s is read as %d, %v", n, formatSize(n), got, bad)
+			t.Fatalf("%d written as %s is read as %d, %v", n, FormatSize(n), got, bad)
 		}
 	})
 }
@@ -35,7 +35,7 @@ func TestSizesRoundTrip(t *testing.T) {
 func TestPercentagesRoundTrip(t *testing.T) {
 	t.Parallel()
 	for n := range 101 {
-		if got, bad := parsePercent(formatPercent(n)); bad != nil || got != n {
+		if got, bad := ParsePercent(FormatPercent(n)); bad != nil || got != n {
 			t.Errorf("%d is read as %d, %v", n, got, bad)
 		}
 	}
@@ -44,9 +44,9 @@ func TestPercentagesRoundTrip(t *testing.T) {
 func TestRatesRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		r := rate{
-			times:  rapid.IntRange(minAttempts, maxAttempts).Draw(t, "times"),
-			within: time.Duration(rapid.Int64Range(int64(minAttemptsIn), int64(maxAttemptsIn)).Draw(t, "within")),
+		r := Rate{
+			Times:  rapid.IntRange(minAttempts, maxAttempts).Draw(t, "times"),
+			Within: time.Duration(rapid.Int64Range(int64(minAttemptsIn), int64(maxAttemptsIn)).Draw(t, "within")),
 		}
 		if got, bad := parseRate(formatRate(r)); bad != nil || got != r {
 			t.Fatalf("%v written as %s is read as %v, %v", r, formatRate(r), got, bad)
@@ -61,7 +61,7 @@ func TestDurationsAreWrittenAsPeopleDo(t *testing.T) {
 		"10m": 10 * time.Minute,
 		"1h":  time.Hour, "1h20m": 80 * time.Minute, "20h": 20 * time.Hour, "1h0m5s": time.Hour + 5*time.Second,
 	} {
-		if got := formatDuration(d); got != want {
+		if got := FormatDuration(d); got != want {
 			t.Errorf("want %s, got %s", want, got)
 		}
 	}
@@ -85,7 +85,7 @@ func TestNearestWord(t *testing.T) {
 		"up-after": "up_after", "htp": "http",
 		"downafter": "down_after", "interval": "every", "colour": "", "x": "", "": "",
 	} {
-		if got, ok := nearest(word, known); got != want || ok != (want != "") {
+		if got, ok := Nearest(word, known); got != want || ok != (want != "") {
 			t.Errorf("%s: want %q, got %q", word, want, got)
 		}
 	}

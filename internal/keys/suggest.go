@@ -1,4 +1,4 @@
-package config
+package keys
 
 import (
 	"slices"
@@ -14,9 +14,9 @@ var synonyms = map[string][]string{
 	"count": {"size"}, "exec": {"run"}, "command": {"run"}, "script": {"run"}, "livemigrate": {"migrate"},
 }
 
-// nearest returns the candidate that was probably meant, and whether there is one. Case, hyphens and underscores do
+// Nearest returns the candidate that was probably meant, and whether there is one. Case, hyphens and underscores do
 // not count as differences: downAfter means down_after.
-func nearest(word string, candidates []string) (string, bool) {
+func Nearest(word string, candidates []string) (string, bool) {
 	for _, meant := range synonyms[plain(word)] {
 		if slices.Contains(candidates, meant) {
 			return meant, true
@@ -62,9 +62,9 @@ func distance(a, b string) int {
 	return last[len(t)]
 }
 
-// didYouMean is a hint: the nearest of the known words, or all of them.
-func didYouMean(word string, known []string) string {
-	if k, ok := nearest(word, known); ok {
+// DidYouMean is a hint: the nearest of the known words, or all of them.
+func DidYouMean(word string, known []string) string {
+	if k, ok := Nearest(word, known); ok {
 		return "did you mean " + k + "?"
 	}
 	if len(known) == 0 {

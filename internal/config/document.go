@@ -1,0 +1,25 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"hale/internal/keys"
+)
+
+// Schema returns the JSON Schema of the configuration, for editors. It describes the form; what only the whole can
+// tell (unknown providers, intervals, ladders) is for Parse.
+func Schema() ([]byte, error) {
+	s := documentShape().Schema()
+	s.Dialect = "https://json-schema.org/draft/2020-12/schema"
+	s.Title = "hale configuration"
+	s.Defs = map[string]*keys.Schema{"condition": conditionShape().Schema()}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(s); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
