@@ -62,69 +62,68 @@ func compileProvider(n keys.Named[providerDraft], f *keys.Finder) Provider {
 	d := n.Value
 	p := Provider{Name: fleet.ProviderName(n.Name), Type: d.kind.Value, Poll: d.poll.Value, ListWithin: listWithin(d),
 		FencePriority: weights(d, f)}
-	switch {
-	case !d.kind.Known():
-	case p.Type == ProviderLibvirt:
+	if !d.kind.Known() {
+		return p
+	}
+	switch p.Type {
+	case ProviderLibvirt:
 		p.Hosts = compileHosts(n, f)
 		p.StateDir = stateDir(d.stateDir, f)
 		p.Proof, p.Insecure = compileProof(n, f), d.insecure.Value
-		foreign(f, p.Type, d.boot, d.latency)
-		foreign(f, p.Type, d.machines)
-		foreign(f, p.Type, d.cloud)
-	case p.Type == ProviderOpenStack:
+	case ProviderOpenStack:
 		p.Cloud = compileCloud(n, f)
 		p.Events = compileEvents(d.events, f)
-		foreign(f, p.Type, d.boot, d.latency)
-		foreign(f, p.Type, d.machines)
 		p.Hosts = compilePlaces(d.hosts.Value, p.Type, f)
-		foreign(f, p.Type, d.uri, d.stateDir)
-	case p.Type == ProviderVSphere:
+	case ProviderVSphere:
 		p.VCenter, p.Hosts = compileVCenter(n, f)
-		foreign(f, p.Type, d.uri, d.stateDir)
-		foreign(f, p.Type, d.hosts)
-		foreign(f, p.Type, d.boot, d.latency)
-		foreign(f, p.Type, d.machines)
-	case p.Type == ProviderSimulated:
-		p.Simulated = Simulated{Boot: d.boot.Value, Latency: d.latency.Value}
-		for _, m := range d.machines.Value {
-			if m.Known() && slices.Contains(p.Simulated.Machines, m.Value) {
-				f.Add(m.Spot, fmt.Sprintf("there is a machine %s already", m.Value), "give each its own name")
-			}
-			p.Simulated.Machines = append(p.Simulated.Machines, m.Value)
-		}
+	case ProviderSimulated:
+		p.Simulated = compileSimulated(d, f)
 		p.Hosts = compilePlaces(d.hosts.Value, p.Type, f)
 		for _, h := range d.hosts.Value { // its hosts have addresses of their own
 			foreign(f, p.Type, h.Value.address)
 		}
-		foreign(f, p.Type, d.uri, d.stateDir)
-		foreign(f, p.Type, d.cloud)
-	case p.Type == ProviderExec:
+	case ProviderExec:
 		p.Exec = compileExec(n, f)
-		foreign(f, p.Type, d.uri, d.stateDir)
-		foreign(f, p.Type, d.boot, d.latency)
-		foreign(f, p.Type, d.machines)
-		foreign(f, p.Type, d.hosts)
-		foreign(f, p.Type, d.cloud)
 	}
-	if p.Type != ProviderExec {
-		foreign(f, p.Type, d.program.command)
-		foreign(f, p.Type, d.program.env)
-		foreign(f, p.Type, d.program.timeout)
-		foreign(f, p.Type, d.program.parallel)
-	}
-	if p.Type != ProviderOpenStack {
-		foreign(f, p.Type, d.events)
-	}
-	if p.Type != ProviderLibvirt {
-		foreign(f, p.Type, d.tls)
-		foreign(f, p.Type, d.ssh)
-		foreign(f, p.Type, d.sasl)
-		foreign(f, p.Type, d.insecure)
-	}
-	if p.Type != ProviderVSphere {
-		foreign(f, p.Type, d.vcenter)
+	for _, k := range ownKeys(&d) {
+		if !slices.Contains(k.of, p.Type) {
+			foreign(f, p.Type, k.key)
+		}
 	}
 	return p
+}
+
+func compileSimulated(d providerDraft, f *keys.Finder) Simulated {
+	out := Simulated{Boot: d.boot.Value, Latency: d.latency.Value}
+	for _, m := range d.machines.Value {
+		if m.Known() && slices.Contains(out.Machines, m.Value) {
+			f.Add(m.Spot, fmt.Sprintf("there is a machine %s already", m.Value), "give each its own name")
+		}
+		out.Machines = append(out.Machines, m.Value)
+	}
+	return out
+}
+
+// ownKey is a key that only some types of provider have.
+type ownKey struct {
+	key keys.At[struct{}]
+	of  []ProviderType
+}
+
+func own[V any](key keys.At[V], of ...ProviderType) ownKey {
+	return ownKey{keys.At[struct{}]{Spot: key.Spot, How: key.How}, of}
+}
+
+func ownKeys(d *providerDraft) []ownKey {
+	return []ownKey{
+		own(d.uri, ProviderLibvirt), own(d.stateDir, ProviderLibvirt), own(d.tls, ProviderLibvirt),
+		own(d.ssh, ProviderLibvirt), own(d.sasl, ProviderLibvirt), own(d.insecure, ProviderLibvirt),
+		own(d.cloud, ProviderOpenStack), own(d.events, ProviderOpenStack), own(d.vcenter, ProviderVSphere),
+		own(d.hosts, ProviderLibvirt, ProviderOpenStack, ProviderSimulated),
+		own(d.boot, ProviderSimulated), own(d.latency, ProviderSimulated), own(d.machines, ProviderSimulated),
+		own(d.program.command, ProviderExec), own(d.program.env, ProviderExec),
+		own(d.program.timeout, ProviderExec), own(d.program.parallel, ProviderExec),
+	}
 }
 
 func stateDir(v keys.At[string], f *keys.Finder) string {
@@ -134,13 +133,11 @@ func stateDir(v keys.At[string], f *keys.Finder) string {
 	return path.Clean(v.Value)
 }
 
-// foreign reports keys that another type of provider has.
-func foreign[V any](f *keys.Finder, kind ProviderType, keys ...keys.At[V]) {
-	for _, k := range keys {
-		if k.Written() {
-			f.Add(k.Spot, fmt.Sprintf("does not belong to a provider of type %s", kind),
-				"take it out, or choose another type")
-		}
+// foreign reports a key that another type of provider has.
+func foreign[V any](f *keys.Finder, kind ProviderType, key keys.At[V]) {
+	if key.Written() {
+		f.Add(key.Spot, fmt.Sprintf("does not belong to a provider of type %s", kind),
+			"take it out, or choose another type")
 	}
 }
 
